@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Layout of the records; made by abi/gen-records from abi/records.def: change those, not this.
+package Tipme::Record::Layout;
+
+use strict;
+use warnings;
+
+our $MAJOR = 1;
+our $MINOR = 0;
+
+our %ENUM = (
+	source => { 1 => 'kernel_bpf', 2 => 'kernel_module', 3 => 'proc_sampled', 4 => 'x_hooks', 5 => 'x_client', 6 => 'tipmed' },
+	task_state => { 0 => 'runnable', 1 => 'sleeping', 2 => 'disk_sleep', 3 => 'stopped', 4 => 'traced', 5 => 'dead', 6 => 'parked', 7 => 'idle', 8 => 'frozen', 9 => 'lock_wait', 10 => 'running', 11 => 'unknown' },
+	context => { 0 => 'task', 1 => 'softirq_task', 2 => 'softirq_irq', 3 => 'softirq_mixed', 4 => 'hardirq', 5 => 'nmi' },
+	input_kind => { 1 => 'key_press', 2 => 'key_release', 3 => 'button_press', 4 => 'button_release', 5 => 'motion', 6 => 'touch', 7 => 'key_repeat', 8 => 'other' },
+	chord_action => { 1 => 'start', 2 => 'snapshot', 3 => 'no_input', 4 => 'default_input' },
+	x_client_state => { 1 => 'connected', 2 => 'gone', 3 => 'present' },
+	x_grab_what => { 1 => 'server', 2 => 'pointer', 3 => 'keyboard' },
+	verb => { 1 => 'x_hello', 2 => 'trigger', 3 => 'status', 4 => 'stop', 16 => 'reply', 17 => 'saved' },
+);
+
+# name, size of the fixed part, template, names of the fields, enum of a field, fields that are always 0
+our %STRUCT = (
+	message => {
+		name => 'message', size => 16, template => 'VvvVV',
+		names => [qw(magic version verb arg text_len)],
+		enum => { verb => 'verb' }, zero => {  },
+	},
+	head => {
+		name => 'head', size => 16, template => 'Q<CCvV',
+		names => [qw(ts_ns type len8 gen tid)],
+		enum => {  }, zero => {  },
+	},
+	file_header => {
+		name => 'file_header', size => 64, template => 'Z8VvvVVQ<Q<Q<Q<Q<',
+		names => [qw(magic byte_order major minor header_len source created_ns trigger_ns episode_id body_len reserved0)],
+		enum => { source => 'source' }, zero => { reserved0 => 1 },
+	},
+	pool_header => {
+		name => 'pool_header', size => 64, template => 'Q<VVQ<Q<Q<Q<Q<Q<',
+		names => [qw(gen owner cpu first_ns retired_ns reserved0 reserved1 reserved2 reserved3)],
+		enum => {  }, zero => { reserved0 => 1, reserved1 => 1, reserved2 => 1, reserved3 => 1 },
+	},
+	x_ring_header => {
+		name => 'x_ring_header', size => 256, template => 'Z8VvvVVQ<VVQ<VvCCQ<Q<VVQ<Z16Z152',
+		names => [qw(magic byte_order major minor header_len slot_count head server_pid server_tid cur_start_ns cur_pid cur_client cur_major cur_minor lost chords display grab_pid grab_start_ns server_name reserved0)],
+		enum => {  }, zero => { reserved0 => 1 },
+	},
+);
+
+our %RECORD = (
+	1 => {
+		name => 'section', size => 48, template => 'Q<CCvVVVQ<Q<Q<',
+		names => [qw(ts_ns type len8 gen tid source cpu first_ns last_ns count)],
+		enum => { source => 'source' }, zero => {  },
+	},
+	3 => {
+		name => 'sched_switch', size => 32, template => 'Q<CCvVVVVCCCC',
+		names => [qw(ts_ns type len8 gen tid next_tid irq_ns softirq_ns prev_state prev_prio next_prio prev_preempted)],
+		enum => { prev_state => 'task_state' }, zero => {  },
+	},
+	4 => {
+		name => 'sched_waking', size => 32, template => 'Q<CCvVVVVvCC',
+		names => [qw(ts_ns type len8 gen tid waker_tid stack_id raiser_tid wakee_cpu context prio)],
+		enum => { context => 'context' }, zero => {  },
+	},
+	5 => {
+		name => 'fork', size => 32, template => 'Q<CCvVVVQ<',
+		names => [qw(ts_ns type len8 gen tid child_tid child_pid child_start_ns)],
+		enum => {  }, zero => {  },
+	},
+	6 => {
+		name => 'exit', size => 32, template => 'Q<CCvVVVQ<',
+		names => [qw(ts_ns type len8 gen tid pid exit_code start_ns)],
+		enum => {  }, zero => {  },
+	},
+	7 => {
+		name => 'exec', size => 32, template => 'Q<CCvVVVQ<',
+		names => [qw(ts_ns type len8 gen tid pid old_tid start_ns)],
+		enum => {  }, zero => {  },
+	},
+	8 => {
+		name => 'rename', size => 32, template => 'Q<CCvVZ16',
+		names => [qw(ts_ns type len8 gen tid comm)],
+		enum => {  }, zero => {  },
+	},
+	9 => {
+		name => 'work_queued', size => 32, template => 'Q<CCvVQ<VvCC',
+		names => [qw(ts_ns type len8 gen tid work function cpu context pad0)],
+		enum => { context => 'context' }, zero => { pad0 => 1 },
+	},
+	10 => {
+		name => 'work_start', size => 32, template => 'Q<CCvVQ<VV',
+		names => [qw(ts_ns type len8 gen tid work function pad0)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	11 => {
+		name => 'work_end', size => 32, template => 'Q<CCvVQ<VV',
+		names => [qw(ts_ns type len8 gen tid work function pad0)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	32 => {
+		name => 'picture', size => 32, template => 'Q<CCvVVVQ<',
+		names => [qw(ts_ns type len8 gen tid threads changed end_ns)],
+		enum => {  }, zero => {  },
+	},
+	33 => {
+		name => 'thread', size => 72, template => 'Q<CCvVVVQ<Q<VVCCvVZ16',
+		names => [qw(ts_ns type len8 gen tid pid ppid start_ns since_ns stack_id uid state prio cpu flags comm)],
+		enum => { state => 'task_state' }, zero => {  },
+	},
+	34 => {
+		name => 'stack', size => 24, template => 'Q<CCvVVVZ*',
+		names => [qw(ts_ns type len8 gen tid stack_id frames text)],
+		enum => {  }, zero => {  },
+	},
+	35 => {
+		name => 'function', size => 24, template => 'Q<CCvVVVZ*',
+		names => [qw(ts_ns type len8 gen tid function pad0 name)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	64 => {
+		name => 'x_device', size => 32, template => 'Q<CCvVVVVvCC',
+		names => [qw(ts_ns type len8 gen tid input_seq server_ms code device kind is_master)],
+		enum => { kind => 'input_kind' }, zero => {  },
+	},
+	65 => {
+		name => 'x_deliver', size => 32, template => 'Q<CCvVVVVvCC',
+		names => [qw(ts_ns type len8 gen tid pid window input_seq client kind x_type)],
+		enum => { kind => 'input_kind' }, zero => {  },
+	},
+	66 => {
+		name => 'x_request', size => 32, template => 'Q<CCvVVVvCCvv',
+		names => [qw(ts_ns type len8 gen tid pid duration_ns client major minor sequence count)],
+		enum => {  }, zero => {  },
+	},
+	67 => {
+		name => 'x_damage', size => 32, template => 'Q<CCvVVVvCCvv',
+		names => [qw(ts_ns type len8 gen tid pid window client major minor width height)],
+		enum => {  }, zero => {  },
+	},
+	68 => {
+		name => 'x_flush', size => 32, template => 'Q<CCvVVvvQ<',
+		names => [qw(ts_ns type len8 gen tid pid client pad0 pad1)],
+		enum => {  }, zero => { pad0 => 1, pad1 => 1 },
+	},
+	69 => {
+		name => 'x_sleep', size => 32, template => 'Q<CCvVQ<Q<',
+		names => [qw(ts_ns type len8 gen tid pad0 pad1)],
+		enum => {  }, zero => { pad0 => 1, pad1 => 1 },
+	},
+	70 => {
+		name => 'x_wakeup', size => 32, template => 'Q<CCvVQ<Q<',
+		names => [qw(ts_ns type len8 gen tid pad0 pad1)],
+		enum => {  }, zero => { pad0 => 1, pad1 => 1 },
+	},
+	71 => {
+		name => 'x_chord', size => 32, template => 'Q<CCvVVVQ<',
+		names => [qw(ts_ns type len8 gen tid action input_seq pad0)],
+		enum => { action => 'chord_action' }, zero => { pad0 => 1 },
+	},
+	72 => {
+		name => 'x_client', size => 32, template => 'Q<CCvVVvCCQ<',
+		names => [qw(ts_ns type len8 gen tid pid client state pad0 pad1)],
+		enum => { state => 'x_client_state' }, zero => { pad0 => 1, pad1 => 1 },
+	},
+	73 => {
+		name => 'x_grab', size => 32, template => 'Q<CCvVVvCCQ<',
+		names => [qw(ts_ns type len8 gen tid pid client what begin pad0)],
+		enum => { what => 'x_grab_what' }, zero => { pad0 => 1 },
+	},
+);
+
+1;
