@@ -86,6 +86,7 @@ static const struct tipme_field_name fields_section[] = {
 	{ "first_ns", 24, 8, 0, 0 },
 	{ "last_ns", 32, 8, 0, 0 },
 	{ "count", 40, 8, 0, 0 },
+	{ "body_len", 48, 8, 0, 0 },
 	{ 0, 0, 0, 0, 0 },
 };
 static const struct tipme_field_name fields_sched_switch[] = {
@@ -361,7 +362,7 @@ static const struct tipme_field_name fields_x_grab[] = {
 };
 
 const struct tipme_record_name tipme_record_names[256] = {
-	[1] = { "section", 48, fields_section },
+	[1] = { "section", 56, fields_section },
 	[3] = { "sched_switch", 32, fields_sched_switch },
 	[4] = { "sched_waking", 32, fields_sched_waking },
 	[5] = { "fork", 32, fields_fork },

@@ -262,8 +262,9 @@ struct tipme_section {
 	__u64 first_ns; /* [ns] time of the first */
 	__u64 last_ns; /* [ns] time of the last */
 	__u64 count; /* how many */
+	__u64 body_len; /* [bytes] how long they are together: the next section begins after that */
 };
-TIPME_ASSERT(sizeof(struct tipme_section) == 48);
+TIPME_ASSERT(sizeof(struct tipme_section) == 56);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_section, ts_ns) == 0);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_section, type) == 8);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_section, len8) == 9);
@@ -274,6 +275,7 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_section, cpu) == 20);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_section, first_ns) == 24);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_section, last_ns) == 32);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_section, count) == 40);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_section, body_len) == 48);
 
 /* a CPU left one thread (tid) for another */
 struct tipme_sched_switch {

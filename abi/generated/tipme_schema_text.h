@@ -150,6 +150,7 @@ static const char tipme_schema_text[] =
 	"\tu64 first_ns unit ns : \"time of the first\"\n"
 	"\tu64 last_ns unit ns : \"time of the last\"\n"
 	"\tu64 count : \"how many\"\n"
+	"\tu64 body_len unit bytes : \"how long they are together: the next section begins after that\"\n"
 	"\n"
 	"record sched_switch 3 since 1.0 : \"a CPU left one thread (tid) for another\"\n"
 	"\tu32 next_tid : \"thread that runs from now on; 0 is the idle thread of this CPU\"\n"

@@ -50,8 +50,8 @@ our %STRUCT = (
 
 our %RECORD = (
 	1 => {
-		name => 'section', size => 48, template => 'Q<CCvVVVQ<Q<Q<',
-		names => [qw(ts_ns type len8 gen tid source cpu first_ns last_ns count)],
+		name => 'section', size => 56, template => 'Q<CCvVVVQ<Q<Q<Q<',
+		names => [qw(ts_ns type len8 gen tid source cpu first_ns last_ns count body_len)],
 		enum => { source => 'source' }, zero => {  },
 	},
 	3 => {
