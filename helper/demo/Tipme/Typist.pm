@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Types on the keyboard socket of Xorg's inputtest driver as a person would, and tells when each key went down.
+package Tipme::Typist;
+use strict;
+use warnings;
+use Carp qw(croak);
+use IO::Socket::UNIX;
+use Socket qw(SOCK_STREAM);
+use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
+
+# Events and answers of xf86-input-inputtest-protocol.h; all begin with a length and a type.
+use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, KEY => 5, SERVER_VERSION => 0, SYNC_FINISHED => 1 };
+use constant { EVDEV_TO_X => 8, SHIFT => 42 };
+
+# evdev key codes of the us layout, row by row: the character, and the one with Shift
+my (%code, %shifted);
+sub _row {
+	my ($first, $plain, $with_shift) = @_;
+	for my $i (0 .. length($plain) - 1) {
+		$code{ substr $plain, $i, 1 } = $first + $i;
+		$shifted{ substr $with_shift, $i, 1 } = $first + $i;
+	}
+}
+_row(2, '1234567890-=', '!@#$%^&*()_+');
+_row(16, 'qwertyuiop[]', 'QWERTYUIOP{}');
+_row(30, q{asdfghjkl;'`}, 'ASDFGHJKL:"~');
+_row(43, '\\zxcvbnm,./', '|ZXCVBNM<>?');
+$code{' '} = 57;
+$code{"\n"} = 28;
+$code{"\t"} = 15;
+
+my %named = (
+	escape => 1, backspace => 14, tab => 15, return => 28, enter => 28, space => 57, minus => 12, equal => 13,
+	ctrl => 29, control => 29, shift => SHIFT, alt => 56, altgr => 100, super => 125, capslock => 58, numlock => 69,
+	home => 102, up => 103, page_up => 104, left => 105, right => 106, end => 107, down => 108, page_down => 109,
+	insert => 110, delete => 111, kp_subtract => 74, (map { ("f$_" => 58 + $_) } 1 .. 10), f11 => 87, f12 => 88,
+);
+
+# Tipme::Typist->new(socket => PATH, seed => N, wpm => 100)
+#
+# Keep the object for as long as the server lives: when its peer goes, the inputtest driver never drops the
+# descriptor, and Xorg spins.
+sub new {
+	my ($class, %opt) = @_;
+	my $path = $opt{socket} // croak 'Typist: a socket is needed';
+	my $sock = IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => $path)
+		or croak "$path: connect: $!: is this the keyboard socket of an Xorg with the inputtest driver?";
+	my $self = bless { path => $path, sock => $sock, state => ($opt{seed} // 1) & 0xffffffff, wpm => $opt{wpm} || 100 }, $class;
+	$self->_send(pack 'L< L< S< S<', 12, CLIENT_VERSION, 1, 1);
+	my ($type) = $self->_answer;
+	$type == SERVER_VERSION or croak "$path: answer $type instead of the server's version";
+	return $self;
+}
+
+# Types the text, a pause before each key. Returns one { key, press_ns, release_ns } for each character.
+sub type {
+	my ($self, $text) = @_;
+	return map { $self->_pause; $self->_character($_) } split //, $text;
+}
+
+# Presses and releases one key: a character, a name ("Return") or an evdev key code.
+sub key {
+	my ($self, $key, %opt) = @_;
+	return $self->_stroke($key, _code($key), $opt{hold_ms});
+}
+
+# Presses the keys of "Ctrl+Alt+minus" in turn and releases them backwards; returns the stroke of the last one.
+sub chord {
+	my ($self, $text, %opt) = @_;
+	my @names = split /(?<=.)\+/, $text;
+	my $last = pop @names;
+	for (@names) {
+		$self->press($_);
+		sleep 0.02;
+	}
+	my $stroke = $self->_stroke($last, _code($last), $opt{hold_ms});
+	for (reverse @names) {
+		sleep 0.01;
+		$self->release($_);
+	}
+	return { %$stroke, key => $text };
+}
+
+sub press { my ($self, $key) = @_; return $self->_key(_code($key), 1) }
+sub release { my ($self, $key) = @_; return $self->_key(_code($key), 0) }
+
+# Returns when the server has taken all that was sent out of its input queue.
+sub sync {
+	my ($self) = @_;
+	$self->_send(pack 'L< L<', 8, WAIT_FOR_SYNC);
+	my ($type) = $self->_answer;
+	$type == SYNC_FINISHED or croak "$self->{path}: answer $type instead of the end of input";
+	return;
+}
+
+sub now_ns { return int(clock_gettime(CLOCK_MONOTONIC) * 1e9) }
+
+sub _code {
+	my ($key) = @_;
+	return $1 if $key =~ /^(\d\d+)\z/;
+	return $named{lc $key} // $code{$key} // croak "Typist: no key '$key' in the us layout";
+}
+
+sub _character {
+	my ($self, $char) = @_;
+	return $self->_stroke($char, $code{$char}) if exists $code{$char};
+	my $code = $shifted{$char} // croak sprintf 'Typist: no key for character U+%04X in the us layout', ord $char;
+	$self->_key(SHIFT, 1);
+	sleep 0.01;
+	my $stroke = $self->_stroke($char, $code);
+	$self->_key(SHIFT, 0);
+	return $stroke;
+}
+
+# A key stays down for about a third of the time from one key to the next.
+sub _stroke {
+	my ($self, $name, $code, $hold_ms) = @_;
+	my $press_ns = $self->_key($code, 1);
+	sleep(defined $hold_ms ? $hold_ms / 1000 : $self->_gap / 3);
+	return { key => $name, press_ns => $press_ns, release_ns => $self->_key($code, 0) };
+}
+
+sub _pause { my ($self) = @_; return sleep($self->_gap * 2 / 3) }
+
+# Seconds from key to key: five keys a word, 40 percent jitter; our own generator, so that a seed means the same everywhere.
+sub _gap {
+	my ($self) = @_;
+	$self->{state} = ($self->{state} * 1664525 + 1013904223) & 0xffffffff;
+	my $jitter = 0.6 + 0.8 * ($self->{state} >> 8) / (1 << 24);
+	return 60 / ($self->{wpm} * 5) * $jitter;
+}
+
+sub _key {
+	my ($self, $code, $down) = @_;
+	my $ns = now_ns();
+	$self->_send(pack 'L< L< l< L<', 16, KEY, $code + EVDEV_TO_X, $down);
+	return $ns;
+}
+
+sub _send {
+	my ($self, $bytes) = @_;
+	local $SIG{PIPE} = 'IGNORE';
+	my $sent = syswrite $self->{sock}, $bytes;
+	defined $sent && $sent == length $bytes or croak "$self->{path}: write: $!: the server is gone?";
+	return;
+}
+
+sub _answer {
+	my ($self) = @_;
+	my $head = $self->_read(8);
+	my ($length, $type) = unpack 'L< L<', $head;
+	$length >= 8 && $length <= 64 or croak "$self->{path}: answer of $length bytes: not the inputtest driver";
+	return ($type, $self->_read($length - 8));
+}
+
+sub _read {
+	my ($self, $want) = @_;
+	my $got = '';
+	while (length $got < $want) {
+		sysread($self->{sock}, $got, $want - length $got, length $got)
+			or croak "$self->{path}: read: ", $! || 'end of file', ': the server is gone?';
+	}
+	return $got;
+}
+
+1;
