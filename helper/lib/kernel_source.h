@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The kernel source of a stock kernel: loads the tracing programs, copies their pool while they record, takes pictures of all threads. */
+#ifndef TIPME_KERNEL_SOURCE_H
+#define TIPME_KERNEL_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tipme_records.h"
+
+struct tipme_kernel_source;
+struct tipme_kallsyms; /* see kallsyms.h */
+
+/* Zero means the default, so a zeroed structure is a good one. */
+struct tipme_kernel_options {
+	unsigned int window_s;      /* seconds to keep: 40 */
+	unsigned int rate;          /* records a second expected of the whole machine: 20000 */
+	uint64_t pool_bytes;        /* computed: window x rate x 32 and one sub-buffer per possible CPU */
+	unsigned int subbuf_bytes;  /* 65536, less on machines of many CPUs; a power of two from 4096 */
+	unsigned int stack_min_us;  /* sleeps as long as this get their stack recorded: 1000 */
+	unsigned int stack_entries; /* distinct stacks kept: 4096; a power of two up to 32768 */
+};
+
+/* From first_ns on nothing of this CPU is missing in the copy but what is counted as lost. */
+struct tipme_kernel_coverage {
+	uint64_t first_ns;
+	uint64_t last_ns; /* up to when the CPU was looked at, not its last record */
+	uint64_t records;
+};
+
+/* Since recording began; take the difference of two for a window. `torn` belongs to a copy and is counted there. */
+struct tipme_kernel_lost {
+	uint64_t pool;        /* no sub-buffer was free */
+	uint64_t nested;      /* writers kept overtaking each other */
+	uint64_t missed;      /* a tracing program was busy already: the kernel did not run it */
+	uint64_t stack_table; /* no room for another stack: records with stack_id 0 */
+	uint64_t sleep_table; /* two threads met in the table of sleeps: records with stack_id 0 */
+};
+
+struct tipme_kernel_stats {
+	uint64_t start_ns; /* when the last program was attached */
+	uint64_t records;
+	struct tipme_kernel_lost lost;
+	uint64_t pool_bytes;
+	uint64_t map_bytes; /* pool and all tables */
+	unsigned int cpus;  /* possible CPUs: as many coverages */
+	unsigned int subbufs;
+	unsigned int subbuf_bytes;
+	unsigned int programs; /* attached */
+};
+
+struct tipme_kernel_seen;
+
+/* Made by tipme_kernel_copy_alloc(); buf holds `len` bytes: section records, each followed by its records, gen 0. */
+struct tipme_kernel_copy {
+	void *buf;
+	size_t size;
+	size_t len;
+	uint64_t records;
+	uint64_t torn; /* slots that a writer had not finished, or that were overwritten while they were read */
+	uint64_t cut;  /* records that found no room in buf: the newest ones */
+	unsigned int cpus;
+	struct tipme_kernel_coverage *coverage; /* cpus of them; a CPU that never recorded has records 0 */
+	struct tipme_kernel_seen *seen;
+};
+
+/* What a picture gives of one thread: the record, and how often it was switched out: the same number means nothing changed. */
+struct tipme_kernel_thread {
+	struct tipme_thread rec;
+	uint64_t switches;
+};
+
+/*
+ * Loads and attaches. Returns 0 or -errno; then `why` is one sentence for the user (what is missing here and what to do).
+ * Close with tipme_kernel_source_close(), which takes NULL.
+ */
+int tipme_kernel_source_open(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt,
+			     char *why, size_t why_len);
+void tipme_kernel_source_close(struct tipme_kernel_source *src);
+
+int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
+/* What each CPU has now, without a copy; `n` is the room in `cov`. Returns the number of CPUs. Counts no records. */
+int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_kernel_coverage *cov, unsigned int n);
+
+/* Bytes that one copy with its second phase may need: the pool and half of it again. */
+size_t tipme_kernel_source_copy_bytes(const struct tipme_kernel_source *src);
+/* Allocates all that copies need, and touches each page; lock them with mlockall(). Returns 0 or -errno. */
+int tipme_kernel_copy_alloc(const struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
+void tipme_kernel_copy_free(struct tipme_kernel_copy *c);
+/*
+ * At the trigger: everything; recording goes on. Begins the copy anew. No allocation and no system call.
+ * Returns 0, or -ENOSPC if something was cut.
+ */
+int tipme_kernel_source_copy(struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
+/* Later: appends only what is new since. The same returns. */
+int tipme_kernel_source_copy_more(struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
+
+/*
+ * Looks at all threads: fills at most `max`, and `picture` (time of the begin, number seen, time of the end; changed = seen).
+ * Returns the number filled, or -errno. Allocates in the kernel only.
+ */
+int tipme_kernel_source_picture(struct tipme_kernel_source *src, struct tipme_picture *picture,
+				struct tipme_kernel_thread *threads, unsigned int max);
+
+/* Calls fn for each recorded stack, innermost frame first; stops at the first value but 0 and returns it. */
+int tipme_kernel_source_stacks(struct tipme_kernel_source *src,
+			       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count),
+			       void *arg);
+
+/*
+ * Emits what names the numbers in records: a `stack` record for each recorded stack, and a `function` record for each function in
+ * the `len` bytes of records at `recs` (usually those of a copy; may be 0). ts_ns of them is 0. A kallsyms of NULL gives "?".
+ */
+int tipme_kernel_source_names(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks,
+			      const void *recs, size_t len,
+			      int (*emit)(void *arg, const void *rec, size_t len), void *arg);
+
+#endif
