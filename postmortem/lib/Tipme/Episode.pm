@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# An episode: its manifest, its record files and their sections; all of it may come from a stranger.
+package Tipme::Episode;
+
+use strict;
+use warnings;
+use Fcntl qw(O_RDONLY O_NOFOLLOW O_NONBLOCK S_ISREG SEEK_SET);
+use Cpanel::JSON::XS ();
+use Tipme::Record;
+use Tipme::Record::Layout;
+
+my $MAX_MANIFEST = 4 << 20;
+my $MAX_SCHEMA   = 262_144;
+my $MAX_FILE     = 8 << 30;
+my $MAX_SECTION  = 256 << 20;     # what we hold in memory at once
+my $MAX_SECTIONS = 200_000;
+my $MAX_FILES    = 64;
+my $FILE_NAME    = qr/\A[a-z0-9-]{1,60}\.rec\z/;
+my $BYTE_ORDER   = 0x01020304;
+my $SECTION_TYPE = 1;
+my $SECTION_SIZE = $Tipme::Record::Layout::RECORD{$SECTION_TYPE}{size};
+
+# Inside a section times may run back a little: an interrupt records between time stamp and slot of the record below it.
+my $SLACK_NS = 1_000_000;
+
+# open(DIR): checks everything that can be checked without reading all records; dies with one clear sentence.
+sub open {
+	my ($class, $dir) = @_;
+	$dir =~ s{(?<=.)/+\z}{};
+	my $self = bless { dir => $dir, files => [], sections => [], damage => [], unknown => {}, handle => {} }, $class;
+	die "$dir: no such folder: `tipme list` shows the episodes\n" if !-e $dir;
+	die "$dir: not an episode (not a folder): `tipme list` shows the episodes\n" if !-d _;
+	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n" if !-e "$dir/manifest.json";
+	$self->_read_manifest;
+	$self->_read_schema;
+	$self->_open_file($_) for $self->_file_names;
+	$self->_order_sections;
+	return $self;
+}
+
+sub dir      { return $_[0]{dir} }
+sub manifest { return $_[0]{manifest} }
+sub record   { return $_[0]{record} }
+
+# files(): { name, source, size, body_len, header }
+sub files { return @{ $_[0]{files} } }
+
+# sections(): { file, source, cpu, first_ns, last_ns, count, offset, body_len }, ordered by first_ns; offset is that of the first record
+sub sections { return @{ $_[0]{sections} } }
+
+# damage(): what could not be read, in sentences
+sub damage { return @{ $_[0]{damage} } }
+
+# unknown_count(): records of unknown number that were met so far (each of them was skipped)
+sub unknown_count { my $n = 0; $n += $_ for values %{ $_[0]{unknown} }; return $n }
+
+sub id         { return $_[0]{manifest}{id} }
+sub trigger_ns { return $_[0]{manifest}{trigger}{ns} }
+sub end_ns     { return $_[0]{manifest}{end_ns} // $_[0]{manifest}{trigger}{ns} }
+
+# coverage(): one entry for each CPU of each source: { source, file, cpu, first_ns, last_ns, records }
+sub coverage {
+	my ($self) = @_;
+	my @c;
+	for my $s (@{ $self->{manifest}{sources} }) {
+		push @c, map { { source => $s->{source}, file => $s->{file}, %$_{qw(cpu first_ns last_ns records)} } } @{ $s->{coverage} };
+	}
+	return @c;
+}
+
+# lost(): { source => { cause => count } }; servers have their file's name behind the source
+sub lost {
+	my ($self) = @_;
+	my %l;
+	for my $s (@{ $self->{manifest}{sources} }) {
+		my $name = $s->{server_pid} ? "$s->{source} $s->{server_pid}" : $s->{source};
+		$l{$name}{$_} += $s->{lost}{$_} for keys %{ $s->{lost} };
+	}
+	return \%l;
+}
+
+# lost_count(): all losses together
+sub lost_count {
+	my ($self) = @_;
+	my $n = 0;
+	for my $l (values %{ $self->lost }) { $n += $_ for values %$l }
+	return $n;
+}
+
+# note(): the user's words, or undef
+sub note {
+	my ($self) = @_;
+	return if !-e "$self->{dir}/note.txt";
+	return $self->_slurp('note.txt', 65_536);
+}
+
+sub _slurp {
+	my ($self, $name, $max) = @_;
+	my $fh = $self->_handle($name);
+	my $size = -s $fh;
+	die "$self->{dir}/$name: $size bytes, more than $max: not an episode of tipme\n" if $size > $max;
+	my $got = read($fh, my $text, $size);
+	die "$self->{dir}/$name: cannot be read: $!\n" if !defined $got;
+	return $text;
+}
+
+# Neither links nor pipes nor devices: a stranger's episode must not make us read elsewhere, or wait.
+sub _handle {
+	my ($self, $name) = @_;
+	my $path = "$self->{dir}/$name";
+	die "$path: is a link: an episode holds plain files only\n" if -l $path;
+	sysopen(my $fh, $path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) or die "$path: $!: is the episode whole?\n";
+	my $mode = (stat $fh)[2];
+	die "$path: is no plain file: an episode holds plain files only\n" if !S_ISREG($mode);
+	binmode $fh;
+	return $fh;
+}
+
+sub _read_manifest {
+	my ($self) = @_;
+	my $path = "$self->{dir}/manifest.json";
+	my $json = $self->_slurp('manifest.json', $MAX_MANIFEST);
+	my $m = eval { Cpanel::JSON::XS->new->utf8->max_depth(32)->decode($json) };
+	if (!defined $m) { (my $why = $@) =~ s/ at \S+ line \d+\.?\n?\z//; die "$path: not JSON: $why\n" }
+	_check_manifest($m, $path);
+	$self->{manifest} = $m;
+}
+
+sub _check_manifest {
+	my ($m, $path) = @_;
+	my $bad = sub { die "$path: $_[0]: not a manifest of tipme\n" };
+	my $int = sub { my ($v, $what) = @_; $bad->("$what is no whole number") if !defined $v || ref $v || $v !~ /\A\d{1,18}\z/ };
+	ref $m eq 'HASH' && ref $m->{format} eq 'HASH' or $bad->('no format');
+	$int->($m->{format}{$_}, "format $_") for qw(major minor);
+	my $ours = $Tipme::Record::Layout::MAJOR;
+	die "$path: format $m->{format}{major}.$m->{format}{minor}: this program reads format $ours: use the tipme that wrote it, or a later one\n"
+		if $m->{format}{major} != $ours;
+	$bad->('no id') if !defined $m->{id} || ref $m->{id} || $m->{id} !~ /\A[A-Za-z0-9_-]{1,80}\z/;
+	ref $m->{trigger} eq 'HASH' or $bad->('no trigger');
+	$int->($m->{trigger}{ns}, 'the time of the trigger');
+	$int->($m->{end_ns}, 'end_ns') if defined $m->{end_ns};
+	ref $m->{sources} eq 'ARRAY' && @{ $m->{sources} } <= $MAX_FILES or $bad->('no list of sources');
+	_check_source($_, $bad, $int) for @{ $m->{sources} };
+}
+
+sub _check_source {
+	my ($s, $bad, $int) = @_;
+	ref $s eq 'HASH' or $bad->('a source that is no object');
+	defined $s->{source} && !ref $s->{source} && $s->{source} =~ /\A[a-z_]{1,30}\z/ or $bad->('a source without a name');
+	defined $s->{file} && !ref $s->{file} && $s->{file} =~ $FILE_NAME or $bad->('a file name that no recorder writes');
+	$s->{coverage} //= [];
+	ref $s->{coverage} eq 'ARRAY' && @{ $s->{coverage} } <= 65536 or $bad->('coverage is no list');
+	for my $c (@{ $s->{coverage} }) {
+		ref $c eq 'HASH' or $bad->('coverage is no list of objects');
+		$c->{$_} //= 0, $int->($c->{$_}, "coverage $_") for qw(cpu first_ns last_ns records);
+	}
+	$s->{lost} //= {};
+	ref $s->{lost} eq 'HASH' or $bad->('lost is no object');
+	/\A[a-z_0-9]{1,40}\z/ or $bad->('a loss without a name') for keys %{ $s->{lost} };
+	$int->($_, 'a loss') for values %{ $s->{lost} };
+	for (qw(server_pid server_tid display)) { $int->($s->{$_}, $_) if defined $s->{$_} }
+}
+
+sub _read_schema {
+	my ($self) = @_;
+	my $path = "$self->{dir}/schema";
+	die "$path: is missing: is the episode whole?\n" if !-e $path;
+	$self->{record} = eval { Tipme::Record->from_schema($self->_slurp('schema', $MAX_SCHEMA), $path) };
+	return if $self->{record};
+	(my $why = $@) =~ s/ at \S+ line \d+\.?\n?\z//;
+	die "$why\n";
+}
+
+sub _file_names {
+	my ($self) = @_;
+	my %seen;
+	return grep { !$seen{$_}++ } map { $_->{file} } @{ $self->{manifest}{sources} };
+}
+
+sub _open_file {
+	my ($self, $name) = @_;
+	my $path = "$self->{dir}/$name";
+	if (!-e $path && !-l $path) { push @{ $self->{damage} }, "$name: is missing"; return }
+	my $fh = $self->_handle($name);
+	my $size = -s $fh;
+	die "$path: $size bytes: more than this program reads\n" if $size > $MAX_FILE;
+	my $h = $self->_file_header($name, $fh, $size) or return;
+	my $body = $size - $h->{header_len};
+	if ($body != $h->{body_len}) {
+		push @{ $self->{damage} }, $body < $h->{body_len} ? "$name: was cut: $body of $h->{body_len} bytes are there"
+			: "$name: has " . ($body - $h->{body_len}) . ' bytes behind its end, not read';
+		$body = $h->{body_len} if $body > $h->{body_len};
+	}
+	$self->{handle}{$name} = $fh;
+	push @{ $self->{files} }, { name => $name, source => $h->{source_name}, size => $size, body_len => $body, header => $h };
+	$self->_scan_sections($name, $fh, $h->{header_len}, $h->{header_len} + $body, $h->{source_name});
+}
+
+sub _file_header {
+	my ($self, $name, $fh, $size) = @_;
+	my $path = "$self->{dir}/$name";
+	my $l = $Tipme::Record::Layout::STRUCT{file_header};
+	if ($size < $l->{size}) { push @{ $self->{damage} }, "$name: was cut: $size bytes, not even its header of $l->{size}"; return }
+	my $bytes = $self->_read_at($name, $fh, 0, $l->{size});
+	my %h;
+	@h{ @{ $l->{names} } } = unpack $l->{template}, $bytes;
+	die "$path: not a record file of tipme\n" if substr($bytes, 0, 8) ne 'TIPMEREC';
+	die sprintf("%s: byte order 0x%08x: written on a machine of another byte order, which this program does not read\n", $path, $h{byte_order})
+		if $h{byte_order} != $BYTE_ORDER;
+	die "$path: format $h{major}.$h{minor}: this program reads format $Tipme::Record::Layout::MAJOR\n" if $h{major} != $Tipme::Record::Layout::MAJOR;
+	die "$path: header of $h{header_len} bytes: the file is damaged\n" if $h{header_len} < $l->{size} || $h{header_len} > 4096 || $h{header_len} % 8;
+	if ($size < $h{header_len}) { push @{ $self->{damage} }, "$name: was cut: $size bytes, not even its header of $h{header_len}"; return }
+	$h{source_name} = $self->{record}->name_of('source', $h{source});
+	return \%h;
+}
+
+sub _read_at {
+	my ($self, $name, $fh, $off, $len) = @_;
+	seek $fh, $off, SEEK_SET or die "$self->{dir}/$name: $!\n";
+	my $got = read($fh, my $bytes, $len);
+	die "$self->{dir}/$name: cannot be read at byte $off: $!\n" if !defined $got;
+	return $bytes;
+}
+
+# From section to section without a look at what is between; whatever is impossible ends the reading of this file, aloud.
+sub _scan_sections {
+	my ($self, $name, $fh, $off, $end, $source) = @_;
+	my ($n, $l) = (0, $Tipme::Record::Layout::RECORD{$SECTION_TYPE});
+	while ($off < $end) {
+		$n++;
+		my $stop = sub { push @{ $self->{damage} }, "$name: section $n at byte $off: $_[0]: the rest of the file is not read" };
+		return $stop->('cut') if $end - $off < $SECTION_SIZE;
+		my %s;
+		@s{ @{ $l->{names} } } = unpack $l->{template}, $self->_read_at($name, $fh, $off, $SECTION_SIZE);
+		return $stop->("record of type $s{type} where a section belongs") if $s{type} != $SECTION_TYPE;
+		return $stop->('length ' . 8 * $s{len8}) if 8 * $s{len8} < $SECTION_SIZE;
+		return $stop->('too many sections') if $n > $MAX_SECTIONS;
+		return $stop->("$s{body_len} bytes long") if $s{body_len} > $MAX_SECTION;
+		return $stop->("$s{count} records in $s{body_len} bytes") if 16 * $s{count} > $s{body_len};
+		my $at = $off + 8 * $s{len8};
+		my $left = $end > $at ? $end - $at : 0;
+		my %sec = (file => $name, cpu => $s{cpu}, first_ns => $s{first_ns}, last_ns => $s{last_ns}, count => $s{count}, offset => $at, body_len => $s{body_len},
+			source => $self->{record}->name_of('source', $s{source}));
+		if ($s{body_len} > $left) {
+			@sec{qw(body_len cut)} = ($left, 1);
+			$stop->("$left of $s{body_len} bytes are there");
+		}
+		push @{ $self->{sections} }, \%sec if $sec{body_len} || $s{count};
+		$off = $at + $s{body_len};
+	}
+}
+
+sub _order_sections {
+	my ($self) = @_;
+	my @s = sort { $a->{first_ns} <=> $b->{first_ns} || $a->{file} cmp $b->{file} || $a->{offset} <=> $b->{offset} } @{ $self->{sections} };
+	$self->{sections} = \@s;
+}
+
+# section_bytes(SECTION): its records as they stand in the file
+sub section_bytes {
+	my ($self, $s) = @_;
+	return $self->_read_at($s->{file}, $self->{handle}{ $s->{file} }, $s->{offset}, $s->{body_len});
+}
+
+# sections_between(FROM, TO [, SOURCES]): those that may hold records of [FROM, TO)
+sub sections_between {
+	my ($self, $from, $to, $sources) = @_;
+	my %want = map { $_ => 1 } @{ $sources // [] };
+	return grep {
+		(!$sources || $want{ $_->{source} })
+			&& (!defined $from || $_->{last_ns} + $SLACK_NS >= $from) && (!defined $to || $_->{first_ns} < $to + $SLACK_NS)
+	} @{ $self->{sections} };
+}
+
+# section_records(SECTION): [ ts, offset in BYTES, length ], ordered by time; and \BYTES. A record that is impossible ends it, aloud.
+sub section_records {
+	my ($self, $s) = @_;
+	my $buf = $self->section_bytes($s);
+	my ($off, $end, $n, @r) = (0, length $buf, 0);
+	while ($off < $end) {
+		$n++;
+		my ($len, $why) = $self->{record}->length_at(\$buf, $off);
+		if (!$len) { $self->_record_damage($s, $n, $off, $why); last }
+		push @r, [ unpack('Q<', substr $buf, $off, 8), $off, $len ];
+		$off += $len;
+	}
+	my @sorted = sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } @r;
+	return (\@sorted, \$buf);
+}
+
+sub _record_damage {
+	my ($self, $s, $n, $off, $why) = @_;
+	my $at = $s->{offset} + $off;
+	return if $self->{damaged}{"$s->{file} $at"}++ || $s->{cut};
+	push @{ $self->{damage} }, "$s->{file}: record $n of the section at byte $s->{offset}, at byte $at: $why: the rest of the section is not read";
+}
+
+# each_raw(CALLBACK, from_ns, to_ns, sources): all records of [from_ns, to_ns) merged by time:
+# CALLBACK->(ts, bytes of the record, section, offset in the file). Memory: the sections that overlap at one time.
+sub each_raw {
+	my ($self, $cb, %o) = @_;
+	my @wait = $self->sections_between(@o{qw(from_ns to_ns sources)});
+	my ($from, $to, @open) = ($o{from_ns} // 0, $o{to_ns});
+	while (@wait || @open) {
+		my ($first) = sort { $a->{list}[ $a->{at} ][0] <=> $b->{list}[ $b->{at} ][0] || $a->{order} <=> $b->{order} } @open;
+		while (@wait && (!$first || $wait[0]{first_ns} <= $first->{list}[ $first->{at} ][0] + $SLACK_NS)) {
+			my $s = shift @wait;
+			my ($list, $buf) = $self->section_records($s);
+			next if !@$list;
+			my $o = { section => $s, list => $list, buf => $buf, at => 0, order => ++$self->{order} };
+			push @open, $o;
+			$first = $o if !$first || $list->[0][0] < $first->{list}[ $first->{at} ][0];
+		}
+		last if !$first;
+		$self->_run($first, _until($first, \@open, \@wait), $from, $to, $cb);
+		@open = grep { $_->{at} < @{ $_->{list} } } @open;
+	}
+}
+
+# Up to which time one section may be walked before another has its turn.
+sub _until {
+	my ($first, $open, $wait) = @_;
+	my $until = @$wait ? $wait->[0]{first_ns} - $SLACK_NS : undef;
+	for (@$open) {
+		next if $_ == $first;
+		my $t = $_->{list}[ $_->{at} ][0];
+		$until = $t if !defined $until || $t < $until;
+	}
+	return $until;
+}
+
+# Walks at least one record, so that the merge always gets on.
+sub _run {
+	my ($self, $o, $until, $from, $to, $cb) = @_;
+	my ($list, $s) = @$o{qw(list section)};
+	do {
+		my ($ts, $off, $len) = @{ $list->[ $o->{at}++ ] };
+		$cb->($ts, substr(${ $o->{buf} }, $off, $len), $s, $s->{offset} + $off) if $ts >= $from && (!defined $to || $ts < $to);
+	} while ($o->{at} < @$list && (!defined $until || $list->[ $o->{at} ][0] <= $until));
+}
+
+# each(CALLBACK, from_ns, to_ns, sources): the same, decoded: CALLBACK->(name, \%fields, { file, source, cpu, offset }).
+# Records of unknown number are counted, not handed over.
+sub each {
+	my ($self, $cb, %o) = @_;
+	$self->each_raw(sub {
+		my ($ts, $bytes, $s, $off) = @_;
+		my ($name, $f) = $self->{record}->decode(\$bytes, 0);
+		if (!defined $name) { $self->unknown_seen($f->{type}, $s->{file}, $off); return }
+		$cb->($name, $f, { file => $s->{file}, source => $s->{source}, cpu => $s->{cpu}, offset => $off });
+	}, %o);
+}
+
+# Counts each unknown record once, however often it is met.
+sub unknown_seen {
+	my ($self, $type, $file, $off) = @_;
+	my $key = "$file $off";
+	$self->{unknown}{$type}++ if !$self->{unknown_at}{$key}++;
+}
+
+1;
