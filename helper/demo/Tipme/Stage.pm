@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A stage for real delays: a recorder of its own, a headless Xorg with hooks, a client, and somebody who types.
+package Tipme::Stage;
+use strict;
+use warnings;
+use Carp qw(croak);
+use Cpanel::JSON::XS ();
+use File::Temp qw(tempdir);
+use FindBin;
+use IPC::Open3 qw(open3);
+use POSIX qw(WNOHANG);
+use Time::HiRes qw(sleep time);
+use Tipme::Display;
+
+# Tipme::Stage->new(library => DIR, seed => N, display => {options of Tipme::Display}) starts a recorder and the X server.
+# It has tipme (the command), dir (closed to nobody), work (a folder of the unprivileged user), ids (uid, gid), display.
+# close() or the end of the program ends all that it started, last to first.
+sub new {
+	my ($class, %opt) = @_;
+	my $self = bless { seed => 1, %opt, owner => $$, cleanup => [] }, $class;
+	$self->{tipme} = defined $ENV{TIPME_BUILDDIR} ? "$ENV{TIPME_BUILDDIR}/tipme" : 'tipme';
+	my @nobody = (getpwnam 'nobody')[ 2, 3 ];
+	$self->{ids} = defined $nobody[0] ? \@nobody : [ 65534, 65534 ];
+	$self->{dir} = tempdir('tipme-stage-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	chmod 0755, $self->{dir};
+	$self->{work} = "$self->{dir}/work";
+	mkdir $self->{work} and chown @{ $self->{ids} }, $self->{work} or croak "$self->{work}: $!";
+	$self->_start_recorder;
+	$self->_start_display;
+	return $self;
+}
+
+# Runs CODE when the stage is closed, before what was started earlier is ended.
+sub at_end { my ($self, $code) = @_; push @{ $self->{cleanup} }, $code; return }
+
+sub close {
+	my ($self) = @_;
+	return if $$ != $self->{owner};
+	local $?;
+	while (my $c = pop @{ $self->{cleanup} }) { eval { $c->(); 1 } or warn "tipme: stage: $@" }
+	return;
+}
+
+sub DESTROY { $_[0]->close }
+
+# A recorder of our own, so that one that runs already is left alone.
+sub _start_recorder {
+	my ($self) = @_;
+	$ENV{TIPME_RUNDIR} = "$self->{dir}/run";
+	$ENV{TIPME_LIBRARY} = $self->{library} if defined $self->{library};
+	delete @ENV{qw(TIPME_X_PRELOAD LD_PRELOAD)};
+	my @args = ('--allow-uid', $self->{ids}[0], @{ $self->{recorder_args} // [] });
+	$self->{recorder_says} = qx{"$self->{tipme}" start @args 2>&1};
+	$? == 0 or croak "the recorder did not start: $self->{recorder_says}";
+	$self->at_end(sub { qx{"$self->{tipme}" stop 2>&1} });
+	return;
+}
+
+sub _start_display {
+	my ($self) = @_;
+	my $hooks = Tipme::Display::find_hooks() // croak 'the X server hooks are not there: build with --enable-xorg=yes';
+	my $d = $self->{display} = Tipme::Display->new(kind => 'Xorg', hooks => $hooks, rundir => $ENV{TIPME_RUNDIR}, %{ $self->{display} // {} });
+	$self->at_end(sub { $d->stop });
+	# Recording of a server begins with its hello; wait for it, so that no story loses its first keys.
+	for (1 .. 50) {
+		last if $self->command('status', '--json') =~ /"server_pid"\s*:\s*@{[ $d->pid ]}\b/;
+		sleep 0.1;
+	}
+	return;
+}
+
+# Starts a client and waits for its window, which must cover the middle of the screen (there the pointer is, and so the focus).
+sub start_client {
+	my ($self, $window, @command) = @_;
+	my $d = $self->{display};
+	my $pid = $d->spawn(@command);
+	$self->at_end(sub { kill 'CONT', $pid; kill 'KILL', $pid; waitpid $pid, 0 });
+	my %env = $d->env;
+	local @ENV{ keys %env } = values %env;
+	for (1 .. 100) {
+		return $pid if qx{xwininfo -name '$window' -stats 2>/dev/null} =~ /IsViewable/;
+		waitpid($pid, WNOHANG) == 0 or croak "$command[0] ended at once: is it installed?";
+		sleep 0.1;
+	}
+	croak "$command[0] showed no window within 10 s";
+}
+
+# xterm with a shell that has no history and the functions of RC.
+sub start_terminal {
+	my ($self, $rc) = @_;
+	my $file = "$self->{work}/rc";
+	open my $h, '>', $file or croak "$file: $!";
+	print {$h} "unset HISTFILE\nPS1='\\\$ '\n", $rc // '';
+	CORE::close $h or croak "$file: $!";
+	return $self->start_client('tipme-stage', 'xterm', '-T', 'tipme-stage', '-geometry', '200x55+0+0', '-e', 'bash', '--noprofile', '--rcfile', $file, '-i');
+}
+
+# A keyboard is not a process that can starve: who types here has real-time priority, or at least the best nice value.
+sub start_typist {
+	my ($self) = @_;
+	my $script = __FILE__ =~ s{Tipme/Stage\.pm$}{typist}r;
+	my @typist = ($^X, '-I', $script =~ s{/typist$}{}r, $script, '--seed', $self->{seed}, $self->{display}->keyboard);
+	$self->{typist_is_rt} = system('chrt -f 60 true 2>/dev/null') == 0;
+	my $pid = open3(my $in, my $out, undef, $self->{typist_is_rt} ? qw(chrt -f 60) : qw(nice -n -20), @typist);
+	$in->autoflush(1);
+	@$self{qw(typist_in typist_out)} = ($in, $out);
+	# The server spins when the typist goes first.
+	$self->at_end(sub { $self->{display}->stop; CORE::close $in; waitpid $pid, 0 });
+	return;
+}
+
+# Gives the typist its next actions (see typist --help); they run on while we do something else.
+sub type_lines { my ($self, @lines) = @_; print { $self->{typist_in} } map { "$_\n" } @lines; return }
+
+# Waits until so many more keys have been pressed; returns their times in ns.
+sub pressed {
+	my ($self, $count) = @_;
+	my @ns;
+	while (@ns < $count) {
+		defined(my $l = readline $self->{typist_out}) or croak 'the typist ended';
+		push @ns, $1 if $l =~ /^(\d+) /;
+	}
+	return @ns;
+}
+
+sub episodes {
+	my ($self) = @_;
+	opendir my $h, $self->{library} or return ();
+	return sort grep { /^\d{8}-\d{6}-[0-9a-f]{4}$/ } readdir $h;
+}
+
+# Waits for an episode that was not among OLD; returns its folder.
+sub new_episode {
+	my ($self, @old) = @_;
+	my %old = map { $_ => 1 } @old;
+	for (1 .. 300) {
+		my ($new) = grep { !$old{$_} } $self->episodes;
+		return "$self->{library}/$new" if $new;
+		sleep 0.1;
+	}
+	croak "no episode came within 30 s of the hot-key: see '$self->{tipme} status'";
+}
+
+# Runs `tipme ARGS`; returns what it prints, in list context with its exit status.
+sub command {
+	my ($self, @args) = @_;
+	open my $h, '-|', $self->{tipme}, @args or croak "$self->{tipme}: $!";
+	my $out = do { local $/; <$h> } // '';
+	CORE::close $h;
+	return wantarray ? ($out, $? >> 8) : $out;
+}
+
+# The verdict on an episode, as diagnose --json gives it.
+sub diagnose {
+	my ($self, $episode, @more) = @_;
+	my $json = $self->command('diagnose', $episode, '--json', @more);
+	return eval { Cpanel::JSON::XS->new->decode($json) } // croak "diagnose gave no JSON: run '$self->{tipme} diagnose $episode'";
+}
+
+sub cpus { my $n = qx{nproc}; return $n =~ /^(\d+)/ ? $1 : 1 }
+
+1;

@@ -1,0 +1,79 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Causes that the demo does not stage: a client that computes or sleeps, a grabbed server, one that hangs while the key is
+# pressed, and nothing at all.
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+use Time::HiRes qw(sleep);
+use lib "$ENV{TIPME_SRCDIR}/helper/demo";
+use Tipme::Stage;
+
+plan skip_all => 'not root: recording the whole machine needs it' if $>;
+plan skip_all => 'the X server hooks or the test client were not built' if !-x "$ENV{TIPME_BUILDDIR}/tests/client";
+
+# The server runs as nobody, whom the build tree may be closed to.
+my $stage = Tipme::Stage->new(library => tempdir(CLEANUP => 1), seed => 5);
+my $client_program = "$stage->{work}/client";
+system('cp', "$ENV{TIPME_BUILDDIR}/tests/client", $client_program) == 0 or BAIL_OUT('cp');
+my $client = $stage->start_client('tipme-stage', $client_program, '-m', 600, '-n', 'editor');
+$stage->start_typist;
+$stage->type_lines('sleep 0.5', 'type dddd');
+$stage->pressed(4);
+
+story('the client computes', ['key c', 'sleep 1.2'], 1, 'app-compute', 'editor');
+story('the client sleeps', ['key s', 'sleep 1.2'], 1, 'timer-sleep', 'editor');
+story('another client grabs the server', ['sleep 0.5', 'key d', 'sleep 1.3'], 1, 'server-grab', 'screenlock', sub {
+	$stage->{display}->spawn($client_program, '-g', 300, '-m', 800, '-n', 'screenlock');
+});
+story('the client hangs while the hot-key is pressed', ['sleep 0.3', 'key d', 'sleep 0.9'], 1, 'stopped', 'editor', sub { kill 'STOP', $client }, sub {
+	my ($d) = @_;
+	like($d->{interval}{certainty}, qr/open/, '... and the interval is open');
+	kill 'CONT', $client;
+});
+# The recorder keeps 40 s: what came before must be out of the way, or the worst of the ring is still the old one.
+story('nothing unusual', ['type ddddd', 'sleep 0.5'], 5, 'none', undef, undef, undef, 1);
+$stage->close;
+done_testing;
+
+sub story {
+	my ($what, $lines, $presses, $kind, $comm, $cause, $more, $fresh) = @_;
+	subtest $what => sub {
+		restart_recorder() if $fresh;
+		my @old = $stage->episodes;
+		$cause->() if $cause;
+		my $t0 = Tipme::Typist::now_ns();
+		$stage->type_lines(@$lines, 'chord Ctrl+Alt+minus');
+		$stage->pressed($presses + 1);
+		my $episode = $stage->new_episode(@old);
+		# The last key before the hot-key is meant: earlier stories are still in the ring.
+		my $d = $stage->diagnose($episode, $fresh ? () : ('--at', $t0 / 1e9 + 0.2));
+		is($d->{verdict}{kind}, $kind, "verdict: $d->{verdict}{sentence}");
+		is($d->{verdict}{blamed}{comm}, $comm, "blamed: $comm") if defined $comm;
+		exact($d);
+		$more->($d) if $more;
+		sleep 0.3;
+	};
+}
+
+sub restart_recorder {
+	$stage->command('stop');
+	system("$stage->{tipme} start --allow-uid $stage->{ids}[0] >/dev/null 2>&1") == 0 or BAIL_OUT('the recorder did not start again');
+	for (1 .. 50) {
+		last if $stage->command('status', '--json') =~ /"server_pid"\s*:\s*@{[ $stage->{display}->pid ]}\b/;
+		sleep 0.1;
+	}
+	$stage->type_lines('sleep 0.5');
+}
+
+sub exact {
+	my ($d) = @_;
+	my ($at, $bad) = ($d->{interval}{start_ns}, 0);
+	for my $p (@{ $d->{path} }) {
+		$bad++ if $p->{from_ns} != $at || $p->{to_ns} <= $p->{from_ns};
+		$at = $p->{to_ns};
+	}
+	is($bad, 0, 'the path has neither gap nor overlap');
+	is($at, $d->{interval}{end_ns}, 'and ends where the interval ends');
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A small X client that answers keys in known ways, and another that grabs the server: what the whole-chain tests type on. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+#include <xcb/xcb.h>
+
+/* Key codes of the letters on an evdev keyboard; each is an order. */
+enum { KEY_COMPUTE = 54 /* c */, KEY_SLEEP = 39 /* s */, KEY_NOTHING = 57 /* n */ };
+
+struct client {
+	xcb_connection_t *x;
+	xcb_window_t window;
+	xcb_gcontext_t gc[2];
+	unsigned int drawn;
+	unsigned int ms;
+};
+
+static struct timespec ms_to_timespec(unsigned int ms)
+{
+	return (struct timespec){ .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+}
+
+static void sleep_ms(unsigned int ms)
+{
+	struct timespec t = ms_to_timespec(ms);
+
+	while (nanosleep(&t, &t))
+		;
+}
+
+/* CPU time, not wall time: what the client computes is the same under load. */
+static void compute_ms(unsigned int ms)
+{
+	struct timespec t, end;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+	long long until = end.tv_sec * 1000LL + end.tv_nsec / 1000000 + ms;
+
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	while (t.tv_sec * 1000LL + t.tv_nsec / 1000000 < until);
+}
+
+static void draw(struct client *c)
+{
+	xcb_rectangle_t r = { 600, 350, 80, 80 };
+
+	xcb_poly_fill_rectangle(c->x, c->window, c->gc[c->drawn++ % 2], 1, &r);
+	xcb_flush(c->x);
+}
+
+static void answer_key(struct client *c, unsigned int code)
+{
+	if (code == KEY_NOTHING)
+		return;
+	if (code == KEY_COMPUTE)
+		compute_ms(c->ms);
+	if (code == KEY_SLEEP)
+		sleep_ms(c->ms);
+	draw(c);
+}
+
+static void open_window(struct client *c, const char *title)
+{
+	xcb_screen_t *s = xcb_setup_roots_iterator(xcb_get_setup(c->x)).data;
+	uint32_t values[] = { s->white_pixel, XCB_EVENT_MASK_KEY_PRESS | XCB_EVENT_MASK_EXPOSURE };
+
+	c->window = xcb_generate_id(c->x);
+	xcb_create_window(c->x, XCB_COPY_FROM_PARENT, c->window, s->root, 0, 0, s->width_in_pixels, s->height_in_pixels, 0,
+			  XCB_WINDOW_CLASS_INPUT_OUTPUT, s->root_visual, XCB_CW_BACK_PIXEL | XCB_CW_EVENT_MASK, values);
+	xcb_change_property(c->x, XCB_PROP_MODE_REPLACE, c->window, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8, strlen(title), title);
+	for (int i = 0; i < 2; i++) {
+		uint32_t pixel = i ? s->white_pixel : s->black_pixel;
+
+		c->gc[i] = xcb_generate_id(c->x);
+		xcb_create_gc(c->x, c->gc[i], c->window, XCB_GC_FOREGROUND, &pixel);
+	}
+	xcb_map_window(c->x, c->window);
+	xcb_flush(c->x);
+}
+
+static int serve_keys(struct client *c)
+{
+	xcb_generic_event_t *e;
+
+	open_window(c, "tipme-stage");
+	while ((e = xcb_wait_for_event(c->x))) {
+		if ((e->response_type & 0x7f) == XCB_KEY_PRESS)
+			answer_key(c, ((xcb_key_press_event_t *)e)->detail);
+		free(e);
+	}
+	return 0;
+}
+
+/* Waits, grabs the server, keeps it for `ms`, and goes. */
+static int grab_server(struct client *c, unsigned int after_ms)
+{
+	sleep_ms(after_ms);
+	xcb_grab_server(c->x);
+	/* A round trip: the grab is active when it comes back. */
+	free(xcb_get_input_focus_reply(c->x, xcb_get_input_focus(c->x), NULL));
+	sleep_ms(c->ms);
+	xcb_ungrab_server(c->x);
+	free(xcb_get_input_focus_reply(c->x, xcb_get_input_focus(c->x), NULL));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct client c = { .ms = 700 };
+	int after = -1, opt;
+
+	while ((opt = getopt(argc, argv, "g:m:n:")) != -1) {
+		switch (opt) {
+		case 'g': after = atoi(optarg); break;
+		case 'm': c.ms = atoi(optarg); break;
+		case 'n': prctl(PR_SET_NAME, optarg); break;
+		default:
+			fprintf(stderr, "usage: client [-m MS] [-n NAME] [-g MS-BEFORE-THE-GRAB]\n");
+			return 64;
+		}
+	}
+	c.x = xcb_connect(NULL, NULL);
+	if (xcb_connection_has_error(c.x)) {
+		fprintf(stderr, "client: no X server at DISPLAY=%s\n", getenv("DISPLAY") ? getenv("DISPLAY") : "");
+		return 1;
+	}
+	int rc = after >= 0 ? grab_server(&c, after) : serve_keys(&c);
+
+	xcb_disconnect(c.x);
+	return rc;
+}
