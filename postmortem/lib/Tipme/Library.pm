@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The library: the user's episode folders, and a SQLite table of them that is made again from the folders at any time.
+package Tipme::Library;
+
+use strict;
+use warnings;
+use Cwd ();
+use Fcntl qw(:flock O_RDWR O_CREAT O_NOFOLLOW);
+use File::Basename qw(dirname);
+use Tipme::Episode;
+use Tipme::Printable qw(printable);
+
+our $ID = qr/[0-9]{8}-[0-9]{6}-[0-9a-f]{4}/;
+my $APPLICATION_ID = 0x5449504d;    # TIPM
+my $MAX_NOTE       = 65_536;
+
+# folder(): where the library of this user lies.
+sub folder {
+	return $ENV{TIPME_LIBRARY} if defined $ENV{TIPME_LIBRARY} && length $ENV{TIPME_LIBRARY};
+	return "/var/lib/tipme/$<";
+}
+
+# open(folder => DIR): the library, with its table up to date. Without the folder, or where it cannot be written, the table lives in
+# memory: it holds nothing that the folders do not.
+sub open {
+	my ($class, %o) = @_;
+	eval { require DBI; require DBD::SQLite; 1 }
+		or die "library: the Perl module DBD::SQLite is not installed: install it (Debian: libdbd-sqlite3-perl)\n";
+	my $self = bless { folder => $o{folder} // folder(), warn => $o{warn} // sub { print STDERR printable($_[0]), "\n" } }, $class;
+	$self->{dbh} = -d $self->{folder} && -w _ ? $self->_open_file : $self->_open_table(':memory:');
+	$self->scan;
+	return $self;
+}
+
+# scan(): a row for each new episode folder, none for those that are gone; answers how many were added and dropped.
+sub scan {
+	my ($self) = @_;
+	my %have = map { $_->[0] => $_->[1] } @{ $self->{dbh}->selectall_arrayref('SELECT id, stamp FROM episodes') };
+	my ($added, %there) = (0);
+	for my $id ($self->_folders) {
+		my $stamp = _stamp("$self->{folder}/$id");
+		$there{$id} = 1;
+		next if defined $have{$id} && $have{$id} eq $stamp;
+		$self->_in_transaction(sub { $self->_add($id, $stamp) });
+		$added++;
+	}
+	my @gone = grep { !$there{$_} } sort keys %have;
+	$self->_in_transaction(sub { $self->{dbh}->do('DELETE FROM episodes WHERE id = ?', undef, $_) for @gone }) if @gone;
+	return ($added, scalar @gone);
+}
+
+# episodes(): all rows with their verdicts, newest last.
+sub episodes {
+	my ($self) = @_;
+	return @{ $self->{dbh}->selectall_arrayref(<<'SQL', { Slice => {} }) };
+SELECT e.*, v.kind, v.sentence, v.blamed_comm, v.blamed_pid, v.share, v.confidence, v.interval_ns
+FROM episodes e LEFT JOIN verdicts v ON v.episode_id = e.id ORDER BY e.time, e.id
+SQL
+}
+
+# episode(ID): one row, or nothing.
+sub episode {
+	my ($self, $id) = @_;
+	my ($row) = grep { $_->{id} eq $id } $self->episodes;
+	return $row;
+}
+
+# locate(WHAT): the folder of an episode: a path, an id, the beginning of just one id; nothing or `last` is the newest.
+sub locate {
+	my ($self, $what) = @_;
+	my @ids = map { $_->{id} } $self->episodes;
+	if (!defined $what || $what eq 'last') {
+		return "$self->{folder}/$ids[-1]" if @ids;
+		die "$self->{folder}: no episode there: make one with the hot-key or `tipme snap`\n";
+	}
+	return $what if $what =~ m{/} || -d $what;
+	my @match = grep { index($_, $what) == 0 } @ids;
+	return "$self->{folder}/$match[0]" if length $what && @match == 1;
+	$what = printable($what);
+	die "$what: stands for " . @match . " episodes: give more of the id (see `tipme list`)\n" if @match;
+	die "$what: no such episode in $self->{folder}: see `tipme list`, or give the path of an episode folder\n";
+}
+
+# set_verdict(ID, { kind, sentence, blamed_comm, blamed_pid, share, confidence, interval_ns }): what diagnose found.
+sub set_verdict {
+	my ($self, $id, $v) = @_;
+	my @columns = qw(kind sentence blamed_comm blamed_pid share confidence interval_ns);
+	return 0 if !$self->{dbh}->selectrow_array('SELECT 1 FROM episodes WHERE id = ?', undef, $id);
+	my @values = map { $v->{$_} } @columns;
+	$_ = printable($_ // '') for @values[ 0 .. 2 ];
+	$self->_in_transaction(sub {
+		$self->{dbh}->do('INSERT OR REPLACE INTO verdicts (episode_id, ' . join(', ', @columns) . ') VALUES (?' . ', ?' x @columns . ')',
+			undef, $id, @values);
+	});
+	return 1;
+}
+
+# id_of(DIR): the id, if DIR is an episode folder of this library.
+sub id_of {
+	my ($self, $dir) = @_;
+	my ($here, $there) = map { Cwd::realpath($_) } $self->{folder}, $dir;
+	return defined $here && defined $there && $there =~ m{^\Q$here\E/($ID)$} ? $1 : undef;
+}
+
+sub _folders {
+	my ($self) = @_;
+	opendir my $dh, $self->{folder} or return;
+	return sort grep { /^$ID$/ && -d "$self->{folder}/$_" && !-l "$self->{folder}/$_" } readdir $dh;
+}
+
+# Size, time and number of the manifest and the note: they change when the episode does.
+sub _stamp {
+	my ($dir) = @_;
+	return join ' ', map { my @s = lstat "$dir/$_"; @s ? join(',', @s[ 1, 7, 9 ]) : '-' } qw(manifest.json note.txt);
+}
+
+sub _add {
+	my ($self, $id, $stamp) = @_;
+	my $row = eval { _facts("$self->{folder}/$id") } // { problem => _reason($@) };
+	# The time of a damaged episode is still known: it stands in the name.
+	$row->{time} ||= sprintf '%s-%s-%sT%s:%s:%sZ', $id =~ /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/;
+	my @columns = sort keys %$row;
+	# Not REPLACE: that would take the verdict with it.
+	$self->{dbh}->do('INSERT INTO episodes (id, stamp, ' . join(', ', @columns) . ') VALUES (?, ?' . ', ?' x @columns . ') '
+		. 'ON CONFLICT (id) DO UPDATE SET stamp = excluded.stamp, ' . join(', ', map { "$_ = excluded.$_" } @columns),
+		undef, $id, $stamp, @$row{@columns});
+}
+
+sub _facts {
+	my ($dir) = @_;
+	my $m = Tipme::Episode->open($dir)->manifest;
+	my %row = (problem => '', time => _text($m->{time}), kernel => _text($m->{kernel}), cpus => _count($m->{cpus}), note => _note($dir));
+	my $t = ref $m->{trigger} eq 'HASH' ? $m->{trigger} : {};
+	@row{qw(trigger_kind trigger_text trigger_ns)} = (_text($t->{kind}), _text($t->{text}), _count($t->{ns}));
+	for my $s (grep { ref eq 'HASH' } @{ ref $m->{sources} eq 'ARRAY' ? $m->{sources} : [] }) {
+		$row{records} += _count($_->{records}) for grep { ref eq 'HASH' } @{ ref $s->{coverage} eq 'ARRAY' ? $s->{coverage} : [] };
+		$row{lost} += _count($_) for ref $s->{lost} eq 'HASH' ? values %{ $s->{lost} } : ();
+	}
+	$row{bytes} = 0;
+	$row{bytes} += -s $_ // 0 for glob_in($dir);
+	return \%row;
+}
+
+# glob_in(DIR): the files right in DIR; no pattern, so that a name with brackets or blanks is only a name.
+sub glob_in {
+	my ($dir) = @_;
+	opendir my $dh, $dir or return;
+	return map { "$dir/$_" } sort grep { -f "$dir/$_" && !-l "$dir/$_" } readdir $dh;
+}
+
+sub _note {
+	my ($dir) = @_;
+	CORE::open(my $fh, '<:raw', "$dir/note.txt") or return '';
+	read($fh, my $text, $MAX_NOTE);
+	return printable($text // '');
+}
+
+sub _text  { return ref $_[0] || !defined $_[0] ? '' : printable($_[0]) }
+sub _count { return defined $_[0] && !ref $_[0] && $_[0] =~ /^[0-9]{1,18}$/ ? $_[0] + 0 : 0 }
+
+# The user's sentence, without Perl's place.
+sub _reason {
+	my $why = printable($_[0]);
+	$why =~ s/ at \S+ line \d+\.?\s*\z//;
+	$why =~ s/\s+/ /g;
+	return $why;
+}
+
+# --- the table ---
+
+# One at a time: who finds a damaged table sets it aside, and nobody else has it open half way.
+sub _open_file {
+	my ($self) = @_;
+	my $file = "$self->{folder}/library.sqlite";
+	sysopen my $lock, "$self->{folder}/library.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600
+		or die "library: $self->{folder}/library.lock: $!: give the folder to yourself, or name another in TIPME_LIBRARY\n";
+	flock $lock, LOCK_EX;
+	my $old = umask 077;
+	my $dbh = eval { $self->_open_table($file) };
+	if (!$dbh) {
+		my $why = $@;
+		if ($why =~ /newer tipme/ || $why !~ /malformed|not a database|corrupt|not a tipme library|disk image/) { umask $old; die $why }
+		$self->_set_aside($file, $why);
+		$dbh = $self->_open_table($file);
+	}
+	umask $old;
+	return $dbh;
+}
+
+sub _open_table {
+	my ($self, $file) = @_;
+	my $dbh = DBI->connect("dbi:SQLite:dbname=$file", '', '',
+		{ RaiseError => 1, PrintError => 0, AutoCommit => 1, sqlite_unicode => 1, sqlite_use_immediate_transaction => 1 });
+	$dbh->sqlite_busy_timeout(10_000);
+	my ($check) = $dbh->selectrow_array('PRAGMA quick_check(1)');
+	die "$file: corrupt: $check\n" if $check ne 'ok';
+	$dbh->do('PRAGMA journal_mode = WAL') if $file ne ':memory:';
+	$dbh->do('PRAGMA foreign_keys = ON');
+	_migrate($dbh, $file);
+	return $dbh;
+}
+
+# The numbered files of schema/, each in one transaction with the number that says it is done.
+sub _migrate {
+	my ($dbh, $file) = @_;
+	my ($id) = $dbh->selectrow_array('PRAGMA application_id');
+	my ($at) = $dbh->selectrow_array('PRAGMA user_version');
+	my ($tables) = $dbh->selectrow_array('SELECT count(*) FROM sqlite_master');
+	die "$file: not a tipme library\n" if $id != $APPLICATION_ID && ($id || $at || $tables);
+	my @steps = _schema_files();
+	die "library: $file was written by a newer tipme (schema $at, this one knows $steps[-1][0]): update tipme\n" if $at > $steps[-1][0];
+	for my $step (grep { $_->[0] > $at } @steps) {
+		_transaction($dbh, sub {
+			$dbh->do($_) for _statements($step->[1]), "PRAGMA application_id = $APPLICATION_ID", "PRAGMA user_version = $step->[0]";
+		});
+	}
+}
+
+# schema/ lies beside lib/ in the source tree, and beside the installed modules.
+sub _schema_files {
+	my $base = dirname(__FILE__);
+	my ($dir) = grep { -d } "$base/../../schema", "$base/../schema";
+	die "library: no folder schema near $base: install tipme again\n" if !defined $dir;
+	opendir my $dh, $dir or die "library: $dir: $!: install tipme again\n";
+	return map { /^(\d{4})-/ ? [ $1 + 0, "$dir/$_" ] : () } sort grep { /\.sql$/ } readdir $dh;
+}
+
+sub _statements {
+	my ($file) = @_;
+	CORE::open my $fh, '<:encoding(UTF-8)', $file or die "library: $file: $!: install tipme again\n";
+	my $text = do { local $/ = undef; <$fh> };
+	$text =~ s/^--.*$//mg;
+	return grep { /\S/ } split /;\s*$/m, $text;
+}
+
+sub _set_aside {
+	my ($self, $file, $why) = @_;
+	my $n = 1;
+	$n++ while -e "$file.damaged-$n";
+	rename $file, "$file.damaged-$n" or die "library: $file is damaged and cannot be set aside: $!: remove it\n";
+	# The log of changes belongs to the damaged table; a new one must not find it.
+	for my $log (grep { -e "$file$_" } qw(-wal -shm)) {
+		rename "$file$log", "$file.damaged-$n$log" or die "library: $file$log cannot be set aside: $!: remove it\n";
+	}
+	$self->{warn}->('tipme: library: its table was damaged (' . _reason($why) . "): kept as $file.damaged-$n, made again from the folders");
+}
+
+sub _in_transaction { return _transaction($_[0]{dbh}, $_[1]) }
+
+sub _transaction {
+	my ($dbh, $do) = @_;
+	$dbh->begin_work;
+	return if eval { $do->(); $dbh->commit; 1 };
+	my $why = $@;
+	eval { $dbh->rollback };
+	die $why;
+}
+
+1;
