@@ -186,11 +186,11 @@ struct tipme_pool_header {
 	__u32 owner; /* CPU number + 1 while a CPU writes here; 0: full, may be taken again */
 	__u32 cpu; /* CPU whose records these are */
 	__u64 first_ns; /* [ns] CLOCK_MONOTONIC when it was taken */
-	__u64 retired_ns; /* [ns] CLOCK_MONOTONIC when it was given back; 0 while in use */
+	__u64 retired_ns; /* [ns] CLOCK_MONOTONIC when it was found full; 0 while in use */
+	__u64 seq; /* counts the sub-buffers of this CPU: two numbers in a row leave no gap */
+	__u64 next; /* sub-buffer + 1 that waits behind this one to be given back; 0: none */
+	__u64 slot_gen; /* 1 + gen % 65535: what the slots carry, so that no writer divides */
 	__u64 reserved0; /* 0 */
-	__u64 reserved1; /* 0 */
-	__u64 reserved2; /* 0 */
-	__u64 reserved3; /* 0 */
 };
 TIPME_ASSERT(sizeof(struct tipme_pool_header) == 64);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, gen) == 0);
@@ -198,10 +198,10 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, owner) == 8);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, cpu) == 12);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, first_ns) == 16);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, retired_ns) == 24);
-TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, reserved0) == 32);
-TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, reserved1) == 40);
-TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, reserved2) == 48);
-TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, reserved3) == 56);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, seq) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, next) == 40);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, slot_gen) == 48);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_pool_header, reserved0) == 56);
 
 /* how the X source's shared memory begins; slots of 32 bytes follow; a hostile writer may put anything here */
 struct tipme_x_ring_header {
@@ -422,7 +422,7 @@ struct tipme_work_queued {
 	__u32 tid; /* the thread that the record is about */
 	__u64 work; /* which work item (an opaque number) */
 	__u32 function; /* its function: low half of the address, named by a function record */
-	__u16 cpu; /* CPU on which it was queued */
+	__u16 cpu; /* CPU whose workers it was queued for; 65535: the workers of any */
 	__u8 context; /* [enum tipme_context] who queued it */
 	__u8 pad0; /* 0 */
 };

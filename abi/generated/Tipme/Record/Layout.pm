@@ -38,8 +38,8 @@ our %STRUCT = (
 	},
 	pool_header => {
 		name => 'pool_header', size => 64, template => 'Q<VVQ<Q<Q<Q<Q<Q<',
-		names => [qw(gen owner cpu first_ns retired_ns reserved0 reserved1 reserved2 reserved3)],
-		enum => {  }, zero => { reserved0 => 1, reserved1 => 1, reserved2 => 1, reserved3 => 1 },
+		names => [qw(gen owner cpu first_ns retired_ns seq next slot_gen reserved0)],
+		enum => {  }, zero => { reserved0 => 1 },
 	},
 	x_ring_header => {
 		name => 'x_ring_header', size => 256, template => 'Z8VvvVVQ<VVQ<VvCCQ<Q<VVQ<Z16Z152',
