@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Input: device events, their delivery to clients, the hot-key, grabs. */
+#include "config.h"
+
+#include "hooks.h"
+
+#include "events.h"
+#include "link.h"
+
+/* The slave's event whose copy by the master comes next. */
+static struct {
+	int type;
+	uint32_t time_ms;
+	int source_id;
+	bool repeat;
+	bool swallowed;
+} last_slave;
+
+/* Whether the event being processed came through our key handler, which has already followed the key. */
+static bool in_key_handler;
+
+/* Device events of late: a client that froze a device gets them when no device event is being processed. */
+#define RECENT 64
+static struct {
+	uint32_t time_ms, input_seq;
+	uint8_t kind;
+} recent[RECENT];
+
+static struct {
+	uint8_t xi_major, xi_event_base;
+} extension;
+
+static uint8_t kind_of_type(int type)
+{
+	static const uint8_t kinds[] = {
+		[TIPME_ET_KEY_PRESS] = TIPME_INPUT_KIND_KEY_PRESS, [TIPME_ET_KEY_RELEASE] = TIPME_INPUT_KIND_KEY_RELEASE,
+		[TIPME_ET_BUTTON_PRESS] = TIPME_INPUT_KIND_BUTTON_PRESS,
+		[TIPME_ET_BUTTON_RELEASE] = TIPME_INPUT_KIND_BUTTON_RELEASE, [TIPME_ET_MOTION] = TIPME_INPUT_KIND_MOTION,
+		[TIPME_ET_TOUCH_BEGIN] = TIPME_INPUT_KIND_TOUCH, [TIPME_ET_TOUCH_UPDATE] = TIPME_INPUT_KIND_TOUCH,
+		[TIPME_ET_TOUCH_END] = TIPME_INPUT_KIND_TOUCH,
+	};
+
+	return type >= 0 && type < (int)(sizeof(kinds)) && kinds[type] ? kinds[type] : TIPME_INPUT_KIND_OTHER;
+}
+
+/* A master's copy of a slave's event is the same event of the person's: it gets the same number. */
+static uint32_t seq_of(const struct tipme_event *ev, bool is_master)
+{
+	if (is_master && ev->type == last_slave.type && ev->time_ms == last_slave.time_ms &&
+	    ev->source_id == last_slave.source_id)
+		return tipme_hooks.input_seq;
+	last_slave.type = ev->type;
+	last_slave.time_ms = ev->time_ms;
+	last_slave.source_id = ev->source_id;
+	return ++tipme_hooks.input_seq;
+}
+
+static uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, uint8_t kind)
+{
+	bool is_master = IsMaster(dev);
+	uint32_t seq = seq_of(ev, is_master);
+	struct tipme_x_device rec = {
+		.ts_ns = tipme_now_ns(), .type = TIPME_X_DEVICE, .input_seq = seq, .server_ms = ev->time_ms,
+		.device = (uint16_t)dev->id, .kind = kind, .is_master = is_master,
+	};
+
+	tipme_hooks_record(&rec);
+	recent[seq % RECENT].time_ms = ev->time_ms;
+	recent[seq % RECENT].input_seq = seq;
+	recent[seq % RECENT].kind = kind;
+	return seq;
+}
+
+/*
+ * Arguments: the event that the server is about to process or, of a frozen device, has put aside; its device.
+ * Side effects: a record; the deliveries that follow name this event.
+ */
+void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
+{
+	const DeviceEventInfoRec *info = call;
+	const struct tipme_event *ev = (const void *)info->event;
+	uint8_t kind;
+
+	if (!tipme_hooks.active)
+		return;
+	if (!tipme_event_is_sane(ev)) {
+		tipme_hooks_disable("this server's input events have another layout than those of xorg-server 21.1");
+		return;
+	}
+	kind = kind_of_type(ev->type);
+	/* The server's own repeat of a key comes from a timer, not through our handler. */
+	if (ev->type == TIPME_ET_KEY_PRESS &&
+	    (in_key_handler ? last_slave.repeat : tipme_hooks.hotkey.held[ev->detail & 255] != 0))
+		kind = TIPME_INPUT_KIND_KEY_REPEAT;
+	tipme_hooks.cur_input_seq = device_record(ev, info->device, kind);
+}
+
+/* ---- delivery ---- */
+
+struct delivery {
+	uint8_t kind;
+	uint32_t window, time_ms;
+};
+
+static uint8_t xi2_kind(int evtype, uint32_t flags)
+{
+	switch (evtype) {
+	case XI_KeyPress:
+		return flags & XIKeyRepeat ? TIPME_INPUT_KIND_KEY_REPEAT : TIPME_INPUT_KIND_KEY_PRESS;
+	case XI_KeyRelease:
+		return TIPME_INPUT_KIND_KEY_RELEASE;
+	case XI_ButtonPress:
+		return TIPME_INPUT_KIND_BUTTON_PRESS;
+	case XI_ButtonRelease:
+		return TIPME_INPUT_KIND_BUTTON_RELEASE;
+	case XI_Motion:
+		return TIPME_INPUT_KIND_MOTION;
+	case XI_TouchBegin:
+	case XI_TouchUpdate:
+	case XI_TouchEnd:
+		return TIPME_INPUT_KIND_TOUCH;
+	}
+	return TIPME_INPUT_KIND_OTHER;
+}
+
+static struct delivery delivery_generic(const xEvent *event)
+{
+	const xGenericEvent *generic = (const void *)event;
+	const xXIDeviceEvent *xi2 = (const void *)event;
+
+	if (!extension.xi_major || generic->extension != extension.xi_major)
+		return (struct delivery){ .kind = TIPME_INPUT_KIND_OTHER };
+	if (generic->evtype >= XI_KeyPress && generic->evtype <= XI_FocusOut && generic->evtype != XI_DeviceChanged)
+		return (struct delivery){ xi2_kind(xi2->evtype, xi2->flags), (uint32_t)xi2->event, xi2->time };
+	if (generic->evtype >= XI_TouchBegin && generic->evtype <= XI_TouchEnd)
+		return (struct delivery){ TIPME_INPUT_KIND_TOUCH, (uint32_t)xi2->event, xi2->time };
+	return (struct delivery){ .kind = TIPME_INPUT_KIND_OTHER };
+}
+
+static bool is_pointer_like(int type)
+{
+	return (type >= KeyPress && type <= MotionNotify) || type == EnterNotify || type == LeaveNotify;
+}
+
+static struct delivery delivery_of(const xEvent *event)
+{
+	int type = event->u.u.type & 0x7f;
+	int xi1 = type - extension.xi_event_base;
+	struct delivery d = { .kind = TIPME_INPUT_KIND_OTHER };
+
+	if (type == GenericEvent)
+		return delivery_generic(event);
+	/* Events of the first XInput are laid out like core events: 1 is DeviceKeyPress, 5 DeviceMotionNotify. */
+	if (extension.xi_event_base && xi1 >= 1 && xi1 <= 5)
+		type = KeyPress + xi1 - 1;
+	if (is_pointer_like(type)) {
+		d.window = (uint32_t)event->u.keyButtonPointer.event;
+		d.time_ms = event->u.keyButtonPointer.time;
+		d.kind = type <= MotionNotify ? kind_of_type(type) : TIPME_INPUT_KIND_OTHER;
+	} else if (type >= FocusIn && type <= PropertyNotify && type != KeymapNotify) {
+		d.window = (uint32_t)event->u.expose.window;
+	}
+	return d;
+}
+
+static bool kinds_match(uint8_t device, uint8_t delivered)
+{
+	return device == delivered ||
+	       (device == TIPME_INPUT_KIND_KEY_REPEAT && delivered == TIPME_INPUT_KIND_KEY_PRESS);
+}
+
+static uint32_t recent_seq(const struct delivery *d)
+{
+	for (uint32_t seq = tipme_hooks.input_seq, i = 0; i < RECENT; i++, seq--)
+		if (recent[seq % RECENT].input_seq == seq && recent[seq % RECENT].time_ms == d->time_ms &&
+		    kinds_match(recent[seq % RECENT].kind, d->kind))
+			return seq;
+	return 0;
+}
+
+/*
+ * Arguments: a client and the events that are about to be written to it.
+ * Side effects: one record: where there are several events, the others are the first one's valuators.
+ */
+void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
+{
+	const EventInfoRec *info = call;
+	struct delivery d;
+	struct tipme_x_deliver rec;
+	uint32_t seq = tipme_hooks.cur_input_seq;
+
+	if (!tipme_hooks.active || info->count < 1)
+		return;
+	d = delivery_of(info->events);
+	if (d.kind != TIPME_INPUT_KIND_OTHER && !seq)
+		seq = recent_seq(&d);
+	/* Core events do not say that a key repeats; its device event does. */
+	if (d.kind == TIPME_INPUT_KIND_KEY_PRESS && recent[seq % RECENT].input_seq == seq &&
+	    recent[seq % RECENT].kind == TIPME_INPUT_KIND_KEY_REPEAT)
+		d.kind = TIPME_INPUT_KIND_KEY_REPEAT;
+	rec = (struct tipme_x_deliver){
+		.ts_ns = tipme_now_ns(), .type = TIPME_X_DELIVER, .pid = tipme_client_pid(info->client),
+		.window = d.window, .input_seq = seq, .client = (uint16_t)info->client->index, .kind = d.kind,
+		.x_type = info->events->u.u.type & 0x7f,
+	};
+	tipme_hooks_record(&rec);
+}
+
+/* ---- hot-key ---- */
+
+static uint8_t layout_modifiers(void *arg, uint8_t keycode)
+{
+	const XkbDescRec *xkb = arg;
+
+	return xkb->map && xkb->map->modmap ? xkb->map->modmap[keycode] : 0;
+}
+
+static int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
+{
+	XkbDescPtr xkb = arg;
+	int found = -1;
+
+	if (!xkb->map || keycode < xkb->min_key_code || keycode > xkb->max_key_code)
+		return -1;
+	for (int group = 0; group < XkbKeyNumGroups(xkb, keycode); group++)
+		for (int level = 0; level < XkbKeyGroupWidth(xkb, keycode, group); level++)
+			if (XkbKeySymEntry(xkb, keycode, level, group) == keysym && (found < 0 || level < found))
+				found = level;
+	return found;
+}
+
+static bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
+{
+	if (!dev->key || !dev->key->xkbInfo || !dev->key->xkbInfo->desc)
+		return false;
+	*layout = (struct tipme_hotkey_layout){ layout_modifiers, layout_level, dev->key->xkbInfo->desc };
+	return true;
+}
+
+static void chord_fire(uint32_t input_seq)
+{
+	struct tipme_x_chord rec = {
+		.ts_ns = tipme_now_ns(), .type = TIPME_X_CHORD, .action = TIPME_CHORD_ACTION_SNAPSHOT, .input_seq = input_seq,
+	};
+
+	tipme_hooks_record(&rec);
+	tipme_hooks.ring.header->chords++;
+	tipme_link_trigger();
+}
+
+/* Follows the key; true: it belongs to the hot-key and goes no further. */
+static bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
+{
+	uint8_t keycode = ev->detail & 255;
+	bool pressed = ev->type == TIPME_ET_KEY_PRESS;
+	struct tipme_hotkey_layout layout;
+	enum tipme_hotkey_answer answer;
+	uint32_t seq;
+
+	last_slave.repeat = pressed && tipme_hotkey_is_down(&tipme_hooks.hotkey, (unsigned)dev->id, keycode);
+	if (!has_layout(dev, &layout))
+		return false;
+	answer = tipme_hotkey_feed(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, keycode, pressed);
+	if (answer == TIPME_HOTKEY_PASS)
+		return false;
+	seq = device_record(ev, dev, TIPME_INPUT_KIND_OTHER);
+	if (answer == TIPME_HOTKEY_FIRE)
+		chord_fire(seq);
+	return true;
+}
+
+/*
+ * Arguments: a key event of a slave, then the same of its master.
+ * Side effects: passes it to the server as the server would itself, unless it belongs to the hot-key.
+ */
+static void on_key(int screen, InternalEvent *event, DeviceIntPtr dev)
+{
+	const struct tipme_event *ev = (const void *)event;
+
+	if (tipme_hooks.active && tipme_event_is_sane(ev)) {
+		if (!IsMaster(dev))
+			last_slave.swallowed = slave_key(ev, dev);
+		if (last_slave.swallowed)
+			return;
+	}
+	in_key_handler = true;
+	dev->public.processInputProc(event, dev);
+	in_key_handler = false;
+}
+
+/* Raw key events go to all who asked for them, and come first: the hot-key is not for them either. */
+static void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
+{
+	static bool swallowed;
+	const struct tipme_event *ev = (const void *)event;
+	struct tipme_hotkey_layout layout;
+
+	if (tipme_hooks.active && tipme_event_is_sane(ev)) {
+		if (!IsMaster(dev))
+			swallowed = has_layout(dev, &layout) &&
+				tipme_hotkey_peek(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255,
+						  ev->type == TIPME_ET_RAW_KEY_PRESS) != TIPME_HOTKEY_PASS;
+		if (swallowed)
+			return;
+	}
+	dev->public.processInputProc(event, dev);
+}
+
+/* ---- grabs of the first pointer and keyboard ---- */
+
+struct grab_hook {
+	DeviceIntPtr dev;
+	enum tipme_x_grab_what what;
+	void (*activate)(DeviceIntPtr, GrabPtr, TimeStamp, Bool);
+	void (*deactivate)(DeviceIntPtr);
+	XID resource;			/* of the grab that is recorded as begun; 0: none */
+};
+
+static struct grab_hook pointer_grab = { .what = TIPME_X_GRAB_WHAT_POINTER };
+static struct grab_hook keyboard_grab = { .what = TIPME_X_GRAB_WHAT_KEYBOARD };
+
+static void grab_record(struct grab_hook *hook, bool begin)
+{
+	int index = CLIENT_ID(hook->resource);
+	ClientPtr client = index < currentMaxClients ? clients[index] : NULL;
+	struct tipme_x_grab rec = {
+		.ts_ns = tipme_now_ns(), .type = TIPME_X_GRAB, .pid = tipme_client_pid(client), .client = (uint16_t)index,
+		.what = (uint8_t)hook->what, .begin = begin,
+	};
+
+	tipme_hooks_record(&rec);
+}
+
+/* A button that is held makes an implicit grab; nobody asked for that one. */
+static void grab_begun(struct grab_hook *hook)
+{
+	GrabPtr grab = hook->dev->deviceGrab.grab;
+
+	if (!tipme_hooks.active || !grab || hook->dev->deviceGrab.implicitGrab || hook->resource == grab->resource)
+		return;
+	hook->resource = grab->resource;
+	grab_record(hook, true);
+}
+
+static void grab_ended(struct grab_hook *hook)
+{
+	if (tipme_hooks.active && hook->resource)
+		grab_record(hook, false);
+	hook->resource = 0;
+}
+
+static struct grab_hook *grab_hook_of(DeviceIntPtr dev)
+{
+	return dev == pointer_grab.dev ? &pointer_grab : &keyboard_grab;
+}
+
+static void on_grab(DeviceIntPtr dev, GrabPtr grab, TimeStamp time, Bool passive)
+{
+	struct grab_hook *hook = grab_hook_of(dev);
+
+	hook->activate(dev, grab, time, passive);
+	grab_begun(hook);
+}
+
+static void on_ungrab(DeviceIntPtr dev)
+{
+	struct grab_hook *hook = grab_hook_of(dev);
+
+	hook->deactivate(dev);
+	grab_ended(hook);
+}
+
+static void grab_hook_install(struct grab_hook *hook, DeviceIntPtr dev)
+{
+	hook->dev = dev;
+	hook->resource = 0;
+	if (!dev || dev->deviceGrab.ActivateGrab == on_grab)
+		return;
+	hook->activate = dev->deviceGrab.ActivateGrab;
+	hook->deactivate = dev->deviceGrab.DeactivateGrab;
+	dev->deviceGrab.ActivateGrab = on_grab;
+	dev->deviceGrab.DeactivateGrab = on_ungrab;
+}
+
+void tipme_input_init(void)
+{
+	ExtensionEntry *xi = CheckExtension("XInputExtension");
+
+	if (xi) {
+		extension.xi_major = (uint8_t)xi->base;
+		extension.xi_event_base = (uint8_t)xi->eventBase;
+	}
+	mieqSetHandler(TIPME_ET_KEY_PRESS, on_key);
+	mieqSetHandler(TIPME_ET_KEY_RELEASE, on_key);
+	mieqSetHandler(TIPME_ET_RAW_KEY_PRESS, on_raw_key);
+	mieqSetHandler(TIPME_ET_RAW_KEY_RELEASE, on_raw_key);
+	grab_hook_install(&pointer_grab, inputInfo.pointer);
+	grab_hook_install(&keyboard_grab, inputInfo.keyboard);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Connection to tipmed. Calls nothing of the X server: it runs beside its main thread. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "tipme_records.h"
+
+#define MESSAGE_MAGIC 0x4d504954U
+#define RETRY_MS 1000
+#define NAME_LEN 16
+
+struct link {
+	char run_dir[sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/tipmed.sock")];
+	char server_name[NAME_LEN];
+	uint32_t display;
+	int ring_fd;
+	int event_fd;
+	int sock;			/* -1: not connected */
+	unsigned triggers;		/* not sent yet */
+};
+
+static struct link link_state = { .event_fd = -1, .sock = -1 };
+
+static void link_close(struct link *link)
+{
+	if (link->sock >= 0)
+		close(link->sock);
+	link->sock = -1;
+}
+
+/*
+ * The ring tells who types when. It goes to whoever owns the folder, or to root; a folder in which anybody can put a
+ * socket is no address.
+ */
+static bool peer_is_trusted(const struct link *link, int sock)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	struct stat st;
+
+	if (stat(link->run_dir, &st) || !S_ISDIR(st.st_mode) || (st.st_mode & S_IWOTH))
+		return false;
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		return false;
+	return peer.uid == 0 || peer.uid == st.st_uid;
+}
+
+static int link_socket(const struct link *link)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (sock < 0)
+		return -errno;
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/tipmed.sock", link->run_dir);
+	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) || !peer_is_trusted(link, sock)) {
+		close(sock);
+		return -ECONNREFUSED;
+	}
+	return sock;
+}
+
+/* Sends one message, with a descriptor unless fd is -1. Returns 0 or -errno; -EAGAIN: the peer does not read. */
+static int link_send(struct link *link, uint16_t verb, uint32_t arg, const char *text, int fd)
+{
+	struct tipme_message msg = {
+		.magic = MESSAGE_MAGIC, .version = 1, .verb = verb, .arg = arg, .text_len = (uint32_t)strlen(text),
+	};
+	struct iovec iov[2] = { { &msg, sizeof(msg) }, { (void *)text, msg.text_len } };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 2 };
+
+	if (fd >= 0) {
+		mh.msg_control = control.bytes;
+		mh.msg_controllen = sizeof(control.bytes);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	}
+	return sendmsg(link->sock, &mh, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static void link_connect(struct link *link)
+{
+	int sock = link_socket(link);
+
+	if (sock < 0)
+		return;
+	link->sock = sock;
+	if (link_send(link, TIPME_VERB_X_HELLO, link->display, link->server_name, link->ring_fd))
+		link_close(link);
+}
+
+static void send_triggers(struct link *link)
+{
+	while (link->sock >= 0 && link->triggers) {
+		int err = link_send(link, TIPME_VERB_TRIGGER, TIPME_CHORD_ACTION_SNAPSHOT, "", -1);
+
+		if (err == -EAGAIN)
+			return;
+		if (err)
+			link_close(link);
+		else
+			link->triggers--;
+	}
+}
+
+/* Answers are for people with a command line; here they only have to be taken, so that tipmed need not wait. */
+static void take_answers(struct link *link)
+{
+	char answer[4096];
+	ssize_t n;
+
+	/* MSG_TRUNC keeps a long answer from looking like several; no control buffer: no descriptor is ever taken. */
+	do
+		n = recv(link->sock, answer, sizeof(answer), MSG_DONTWAIT | MSG_TRUNC);
+	while (n > 0);
+	if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		link_close(link);
+}
+
+static void take_chords(struct link *link)
+{
+	uint64_t count;
+
+	if (read(link->event_fd, &count, sizeof(count)) != sizeof(count))
+		return;
+	/* One episode holds them all. */
+	link->triggers = 1;
+	/* tipmed may have started a moment ago. */
+	if (link->sock < 0)
+		link_connect(link);
+}
+
+static void link_step(struct link *link)
+{
+	bool waiting = link->sock >= 0 && link->triggers;
+	struct pollfd fds[2] = {
+		{ .fd = link->event_fd, .events = POLLIN },
+		{ .fd = link->sock, .events = (short)(POLLIN | (waiting ? POLLOUT : 0)) },
+	};
+
+	if (poll(fds, 2, link->sock < 0 ? RETRY_MS : -1) < 0)
+		return;
+	if (fds[0].revents)
+		take_chords(link);
+	if (link->sock >= 0 && fds[1].fd == link->sock && (fds[1].revents & (POLLIN | POLLHUP | POLLERR)))
+		take_answers(link);
+	if (link->sock < 0)
+		link_connect(link);
+	send_triggers(link);
+}
+
+static void *link_main(void *arg)
+{
+	struct link *link = arg;
+
+	pthread_setname_np(pthread_self(), "tipme-link");
+	link_connect(link);
+	for (;;)
+		link_step(link);
+	return NULL;
+}
+
+/* No signal of the server's may run its handler in this thread. */
+static int start_thread(struct link *link)
+{
+	pthread_t thread;
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	err = pthread_create(&thread, NULL, link_main, link);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		pthread_detach(thread);
+	return -err;
+}
+
+int tipme_link_start(const char *run_dir, const char *server_name, uint32_t display, int ring_fd)
+{
+	struct link *link = &link_state;
+
+	if (!run_dir || !*run_dir)
+		run_dir = TIPME_RUNDIR_DEFAULT;
+	if (strlen(run_dir) >= sizeof(link->run_dir))
+		return -ENAMETOOLONG;
+	strcpy(link->run_dir, run_dir);
+	snprintf(link->server_name, sizeof(link->server_name), "%s", server_name);
+	link->display = display;
+	link->ring_fd = ring_fd;
+	link->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (link->event_fd < 0)
+		return -errno;
+	return start_thread(link);
+}
+
+void tipme_link_trigger(void)
+{
+	uint64_t one = 1;
+
+	/* Cannot block; if the counter were full there would be a trigger on its way already. */
+	if (write(link_state.event_fd, &one, sizeof(one)) < 0)
+		return;
+}

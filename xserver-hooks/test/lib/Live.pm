@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# For the live tests: the peer in tipmed's place, records as hashes, waiting for what must come.
+package Live;
+use strict;
+use warnings;
+use Carp qw(croak);
+use Exporter qw(import);
+use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use IPC::Open2;
+use IO::Select;
+use Test::More;
+use Time::HiRes qw(sleep time);
+use lib "$Bin/../../helper/demo";
+use Tipme::Display;
+use Tipme::Typist;
+
+our @EXPORT = qw(build need hooks peer_start rundir wait_for records only xterm finish);
+
+my $BUILD = $ENV{TIPME_BUILDDIR} // "$Bin/../..";
+my @started;
+
+sub build { return "$BUILD/xserver-hooks/$_[0]" }
+
+# Skips the whole test, aloud, if a program is missing.
+sub need {
+	for my $program (@_) {
+		next if $program =~ /^X/ ? Tipme::Display::find_server($program) : grep { -x "$_/$program" } split /:/, $ENV{PATH};
+		plan skip_all => "$program is not installed";
+	}
+	return;
+}
+
+sub hooks {
+	my $hooks = build('.libs/libtipme.so');
+	-r $hooks or croak "$hooks: not built";
+	return $hooks;
+}
+
+# A folder that the server's user can enter.
+sub rundir {
+	my $dir = tempdir('tipme-run-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	chmod 0755, $dir;
+	return $dir;
+}
+
+# Starts the peer; returns { pid, in, out, dir }.
+sub peer_start {
+	my ($dir, @args) = @_;
+	my $pid = open2(my $out, my $in, build('test/ring-peer'), $dir, @args);
+	my $peer = { pid => $pid, in => $in, out => $out, dir => $dir, lines => [], partial => '' };
+	push @started, $pid;
+	wait_for($peer, qr/^listening$/) or croak 'ring-peer does not listen';
+	return $peer;
+}
+
+# Waits for a line of the peer's, which is returned; lines before it are kept. Returns undef after a while.
+sub wait_for {
+	my ($peer, $what, $seconds) = @_;
+	my $until = time + ($seconds // 20);
+	while (1) {
+		for my $i (0 .. $#{ $peer->{lines} }) {
+			return splice @{ $peer->{lines} }, $i, 1 if $peer->{lines}[$i] =~ $what;
+		}
+		my $left = $until - time;
+		return if $left <= 0 || !IO::Select->new($peer->{out})->can_read($left);
+		return if !sysread $peer->{out}, $peer->{partial}, 65536, length $peer->{partial};
+		push @{ $peer->{lines} }, $1 while $peer->{partial} =~ s/^([^\n]*)\n//;
+	}
+}
+
+# All records of server n, in order of time, as hashes with a type; the last one is the header.
+sub records {
+	my ($peer, $n) = @_;
+	@{ $peer->{lines} } = grep { /^(trigger|hello|gone|bad|other)/ } @{ $peer->{lines} };
+	syswrite $peer->{in}, "dump $n\n";
+	my @kept;
+	wait_for($peer, qr/^\.$/) or croak 'ring-peer does not answer';
+	for my $line (@{ $peer->{lines} }) {
+		push @kept, $line if $line =~ /^(trigger|hello|gone|bad|other)/;
+	}
+	my @records = map { my ($type, @f) = split ' '; +{ type => $type, map { split /=/, $_, 2 } @f } }
+		grep { /^(x_|header)/ } @{ $peer->{lines} };
+	$peer->{lines} = \@kept;
+	return @records;
+}
+
+# Those of one type with these fields.
+sub only {
+	my ($records, $type, %want) = @_;
+	return grep {
+		my $r = $_;
+		$r->{type} eq $type && !grep { ($r->{$_} // '') ne $want{$_} } keys %want
+	} @$records;
+}
+
+# An xterm that fills the screen (so that it has the focus) and runs a shell command; returns its pid when its window is there.
+sub xterm {
+	my ($display, $command, @args) = @_;
+	my $ready = $display->dir . "/ready-$$-" . scalar @started;
+	my $pid = $display->spawn('xterm', '-geometry', '250x80+0+0', @args, '-e', '/bin/sh', '-c', "touch $ready; $command");
+	push @started, $pid;
+	for (1 .. 400) {
+		last if -e $ready;
+		sleep 0.05;
+	}
+	-e $ready or croak 'xterm does not start: see ' . $display->dir . '/clients.log';
+	sleep 0.5;
+	return $pid;
+}
+
+# Ends what is left of what was started here.
+sub finish {
+	for my $pid (splice @started) {
+		kill 'TERM', $pid;
+		kill 'CONT', $pid;
+		waitpid $pid, 0;
+	}
+	return;
+}
+
+END { my $status = $?; finish(); $? = $status }
+
+1;
