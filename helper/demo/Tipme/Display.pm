@@ -174,7 +174,7 @@ sub _module_section {
 	return '' unless defined $self->{hooks};
 	my %option = (RunDir => $self->{rundir}, Chord => $self->{chord}, RingKB => $self->{ring_kb});
 	my $lines = join '', map { qq{\t\tOption "$_" "$option{$_}"\n} } grep { defined $option{$_} } sort keys %option;
-	return qq{Section "Module"\n\tLoad "tipme"\n\tSubSection "tipme"\n$lines\tEndSubSection\nEndSection\n};
+	return qq{Section "Module"\n\tSubSection "tipme"\n$lines\tEndSubSection\nEndSection\n};
 }
 
 sub _server_env {
