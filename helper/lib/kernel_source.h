@@ -57,7 +57,7 @@ struct tipme_kernel_copy {
 	size_t size;
 	size_t len;
 	uint64_t records;
-	uint64_t torn; /* slots that a writer had not finished, or that were overwritten while they were read */
+	uint64_t torn; /* slots of full sub-buffers that were not whole: always 0 as far as we know */
 	uint64_t cut;  /* records that found no room in buf: the newest ones */
 	unsigned int cpus;
 	struct tipme_kernel_coverage *coverage; /* cpus of them; a CPU that never recorded has records 0 */
@@ -79,7 +79,7 @@ int tipme_kernel_source_open(struct tipme_kernel_source **src, const struct tipm
 void tipme_kernel_source_close(struct tipme_kernel_source *src);
 
 int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
-/* What each CPU has now, without a copy; `n` is the room in `cov`. Returns the number of CPUs. Counts no records. */
+/* What each CPU has now, without a copy and without counting records. Returns the number of CPUs, -EINVAL if `n` is less. */
 int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_kernel_coverage *cov, unsigned int n);
 
 /* Bytes that one copy with its second phase may need: the pool and half of it again. */

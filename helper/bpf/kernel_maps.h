@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tables that the tracing programs share with the library, by mmap. */
+#ifndef TIPME_KERNEL_MAPS_H
+#define TIPME_KERNEL_MAPS_H
+
+#include "tipme_records.h"
+#include "pool.h"
+
+#define TIPME_SOFTIRQS 16 /* the kernel has 10 */
+#define TIPME_STACK_FRAMES 16
+#define TIPME_SLEEPS 32768
+
+/* Who raised a softirq: tid, and these. */
+#define TIPME_RAISED_BY_TASK (1ULL << 32)
+#define TIPME_RAISED_BY_IRQ (1ULL << 33)
+#define TIPME_RAISED_BY_SEVERAL (1ULL << 34) /* two tasks: tid is the last one */
+
+/* One for each possible CPU; written on that CPU only. */
+struct tipme_kernel_cpu {
+	struct tipme_pool_cpu pool;
+	/* time in interrupts since the last switch, without what they were themselves interrupted by */
+	__u64 irq_mark_ns; /* up to here it is charged */
+	__u64 irq_ns;
+	__u64 softirq_ns;
+	__u32 irq_depth;
+	__u32 softirq_depth;
+	__u64 switch_ns; /* last switch */
+	__u32 running_tid; /* since then */
+	__u32 pad0;
+	__u64 serving; /* who raised the softirq that is being served; 0: none is */
+	__u64 lost_stack;
+	__u64 lost_sleep;
+	__u64 pad1[7];
+	__u64 raised[TIPME_SOFTIRQS];
+};
+TIPME_ASSERT(sizeof(struct tipme_kernel_cpu) % 64 == 0);
+
+/* What a thread did when it left the CPU, or since; found by tid modulo size. */
+struct tipme_sleep {
+	__u32 tid; /* 0: nothing known */
+	__u32 state; /* enum tipme_task_state */
+	__u64 since_ns;
+};
+
+/*
+ * Table of stacks. An entry is claimed by setting key to BUSY, and used again only when nothing has named it for longer than the pool
+ * keeps; its id has the times it was claimed in the upper half, so a name that outlived its stack finds nothing.
+ */
+#define TIPME_STACK_BUSY 1ULL
+#define TIPME_STACK_PROBES 8
+
+struct tipme_stack_entry {
+	__u64 key; /* hash of the frames; 0: never used */
+	__u32 gen;
+	__u32 count;
+	__u64 used_ns;
+	__u64 pad0;
+	__u64 frames[TIPME_STACK_FRAMES];
+};
+
+/* What the picture's iterator writes for each thread. */
+struct tipme_picture_entry {
+	struct tipme_thread rec;
+	__u64 switches;
+};
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of kernel addresses: the functions of /proc/kallsyms, sorted once. */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kallsyms.h"
+
+/* No function is longer; what lies farther behind a symbol belongs to something that has no name here. */
+#define LONGEST_FUNCTION (1U << 20)
+
+struct symbol {
+	uint64_t addr;
+	uint32_t name; /* offset in names */
+	uint32_t is_global;
+};
+
+struct tipme_kallsyms {
+	struct symbol *symbols;
+	size_t count, room;
+	char *names; /* NUL-terminated, one after the other; with the module: "name [module]" */
+	size_t names_len, names_room;
+};
+
+static int grow(void **p, size_t *room, size_t need, size_t size)
+{
+	size_t n = *room ? *room : 4096;
+	void *q;
+
+	while (n < need)
+		n *= 2;
+	if (n == *room)
+		return 0;
+	q = realloc(*p, n * size);
+	if (!q)
+		return -ENOMEM;
+	*p = q;
+	*room = n;
+	return 0;
+}
+
+static int add(struct tipme_kallsyms *ks, uint64_t addr, char type, const char *name, const char *module)
+{
+	size_t len = strlen(name) + strlen(module) + 2;
+	int err = grow((void **)&ks->symbols, &ks->room, ks->count + 1, sizeof(*ks->symbols));
+
+	err = err ? err : grow((void **)&ks->names, &ks->names_room, ks->names_len + len, 1);
+	if (err)
+		return err;
+	ks->symbols[ks->count++] = (struct symbol){ addr, ks->names_len, type == 'T' };
+	ks->names_len += sprintf(ks->names + ks->names_len, "%s%s%s", name, *module ? " " : "", module) + 1;
+	return 0;
+}
+
+static int read_all(struct tipme_kallsyms *ks, FILE *f)
+{
+	char line[1024], name[512], module[128], type;
+	uint64_t addr;
+	int functions = 0, err = 0;
+
+	while (!err && fgets(line, sizeof(line), f)) {
+		int n;
+
+		*module = 0;
+		n = sscanf(line, "%" SCNx64 " %c %511s %127s", &addr, &type, name, module);
+		if (n < 3 || !strchr("tTwW", type))
+			continue;
+		functions++;
+		if (addr)
+			err = add(ks, addr, type, name, n > 3 ? module : "");
+	}
+	if (err)
+		return err;
+	if (!functions)
+		return -ENODATA;
+	return ks->count ? 0 : -EACCES; /* all of them 0: hidden */
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return (int)x->is_global - (int)y->is_global; /* of several names the global one is found */
+}
+
+int tipme_kallsyms_load(struct tipme_kallsyms **out, const char *path)
+{
+	FILE *f = fopen(path ? path : "/proc/kallsyms", "re");
+	struct tipme_kallsyms *ks;
+	int err;
+
+	*out = NULL;
+	if (!f)
+		return -errno;
+	ks = calloc(1, sizeof(*ks));
+	err = ks ? read_all(ks, f) : -ENOMEM;
+	fclose(f);
+	if (err) {
+		tipme_kallsyms_free(ks);
+		return err;
+	}
+	qsort(ks->symbols, ks->count, sizeof(*ks->symbols), by_address);
+	*out = ks;
+	return 0;
+}
+
+void tipme_kallsyms_free(struct tipme_kallsyms *ks)
+{
+	if (!ks)
+		return;
+	free(ks->symbols);
+	free(ks->names);
+	free(ks);
+}
+
+/* The last symbol at or before the address. */
+static const struct symbol *find(const struct tipme_kallsyms *ks, uint64_t addr)
+{
+	size_t lo = 0, hi = ks->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (ks->symbols[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || addr - ks->symbols[lo - 1].addr >= LONGEST_FUNCTION)
+		return NULL;
+	return &ks->symbols[lo - 1];
+}
+
+int tipme_kallsyms_name(const struct tipme_kallsyms *ks, uint64_t addr, char *buf, size_t len)
+{
+	const struct symbol *s = ks ? find(ks, addr) : NULL;
+	const char *name = s ? ks->names + s->name : NULL;
+	int n = name ? (int)strcspn(name, " ") : 0;
+
+	if (!s)
+		return snprintf(buf, len, "?");
+	return snprintf(buf, len, "%.*s+0x%" PRIx64 "%s", n, name, addr - s->addr, name + n);
+}
+
+/* Kernel and modules lie in the last 2 GB of x86-64's addresses, so the upper half is all ones. */
+int tipme_kallsyms_function(const struct tipme_kallsyms *ks, uint32_t low, char *buf, size_t len)
+{
+	uint64_t addr = 0xffffffff00000000ULL | low;
+	const struct symbol *s = ks ? find(ks, addr) : NULL;
+
+	if (!s || s->addr != addr)
+		return snprintf(buf, len, "?");
+	return snprintf(buf, len, "%s", ks->names + s->name);
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copies the kernel pool while it is written to: no lock, no allocation, no system call; what is copied is whole. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel_copy.h"
+#include "pool.h"
+
+#define LOAD(p) (*(const volatile __typeof__(*(p)) *)(p))
+/* x86 keeps the order of loads; only the compiler has to be told. */
+#define READ_BARRIER() __asm__ volatile("" ::: "memory")
+
+/* One sub-buffer as it was found: its header, and how far it is copied. */
+struct sub_state {
+	uint64_t gen;
+	uint64_t seq;
+	uint64_t first_ns;
+	uint32_t cpu;
+	uint32_t closed; /* given back: every slot must be whole */
+};
+
+struct sub_seen {
+	uint64_t gen; /* copied under this generation */
+	uint32_t slots; /* so many from the beginning */
+	uint32_t done;
+};
+
+struct tipme_kernel_seen {
+	struct sub_state *state; /* of each sub-buffer, this time */
+	struct sub_seen *seen;
+	uint32_t *order;
+	uint64_t *last_seq; /* of each CPU: the sub-buffer that was copied last */
+};
+
+static unsigned int slots_of(const struct tipme_pool_view *v)
+{
+	return (v->subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
+}
+
+static const struct tipme_pool_header *sub_at(const struct tipme_pool_view *v, uint32_t sub)
+{
+	return (const void *)((const char *)v->base + (size_t)sub * v->subbuf_bytes);
+}
+
+size_t tipme_pool_copy_bytes(const struct tipme_pool_view *v)
+{
+	size_t one = sizeof(struct tipme_section) + (size_t)slots_of(v) * TIPME_POOL_SLOT_BYTES;
+
+	return one * (v->subs + v->subs / 2 + 2 * v->cpus);
+}
+
+static void *touched(size_t n, size_t size)
+{
+	void *p = malloc(n * size);
+
+	if (p)
+		memset(p, 0, n * size);
+	return p;
+}
+
+void tipme_pool_seen_free(struct tipme_kernel_seen *s)
+{
+	if (!s)
+		return;
+	free(s->state);
+	free(s->seen);
+	free(s->order);
+	free(s->last_seq);
+	free(s);
+}
+
+struct tipme_kernel_seen *tipme_pool_seen_alloc(const struct tipme_pool_view *v)
+{
+	struct tipme_kernel_seen *s = touched(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->state = touched(v->subs, sizeof(*s->state));
+	s->seen = touched(v->subs, sizeof(*s->seen));
+	s->order = touched(v->subs, sizeof(*s->order));
+	s->last_seq = touched(v->cpus, sizeof(*s->last_seq));
+	if (s->state && s->seen && s->order && s->last_seq)
+		return s;
+	tipme_pool_seen_free(s);
+	return NULL;
+}
+
+int tipme_pool_copy_alloc(const struct tipme_pool_view *v, struct tipme_kernel_copy *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->cpus = v->cpus;
+	c->size = tipme_pool_copy_bytes(v);
+	c->seen = tipme_pool_seen_alloc(v);
+	c->buf = touched(1, c->size);
+	c->coverage = touched(v->cpus, sizeof(*c->coverage));
+	if (c->seen && c->buf && c->coverage)
+		return 0;
+	tipme_kernel_copy_free(c);
+	return -ENOMEM;
+}
+
+void tipme_kernel_copy_free(struct tipme_kernel_copy *c)
+{
+	tipme_pool_seen_free(c->seen);
+	free(c->buf);
+	free(c->coverage);
+	memset(c, 0, sizeof(*c));
+}
+
+/* Reads a header. Returns 0 if there is nothing behind it, or if it is just changing: then its records are newer than this copy. */
+static int sub_look(const struct tipme_pool_view *v, uint32_t sub, struct sub_state *st)
+{
+	const struct tipme_pool_header *h = sub_at(v, sub);
+	uint64_t retired;
+	uint32_t owner;
+
+	st->gen = LOAD(&h->gen);
+	READ_BARRIER();
+	owner = LOAD(&h->owner);
+	retired = LOAD(&h->retired_ns);
+	st->cpu = LOAD(&h->cpu);
+	st->seq = LOAD(&h->seq);
+	st->first_ns = LOAD(&h->first_ns);
+	st->closed = !owner;
+	READ_BARRIER();
+	if (!st->gen || (!owner && !retired) || st->cpu >= v->cpus)
+		return 0;
+	return LOAD(&h->gen) == st->gen;
+}
+
+static int before(const struct sub_state *a, const struct sub_state *b)
+{
+	return a->cpu != b->cpu ? a->cpu < b->cpu : a->seq < b->seq;
+}
+
+static void sift(const struct tipme_kernel_seen *s, size_t root, size_t n)
+{
+	size_t child;
+
+	while ((child = 2 * root + 1) < n) {
+		uint32_t tmp = s->order[root];
+
+		if (child + 1 < n && before(&s->state[s->order[child]], &s->state[s->order[child + 1]]))
+			child++;
+		if (!before(&s->state[tmp], &s->state[s->order[child]]))
+			return;
+		s->order[root] = s->order[child];
+		s->order[child] = tmp;
+		root = child;
+	}
+}
+
+/* Heap sort: the C library's qsort() allocates. */
+static void sort_by_cpu_and_seq(const struct tipme_kernel_seen *s, size_t n)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift(s, i, n);
+	for (size_t end = n; end-- > 1;) {
+		uint32_t tmp = s->order[0];
+
+		s->order[0] = s->order[end];
+		s->order[end] = tmp;
+		sift(s, 0, end);
+	}
+}
+
+/* Copies one slot if it is whole: gen is loaded first, the rest only then. */
+static int slot_read(const uint64_t *slot, uint16_t gen, uint64_t *out)
+{
+	uint64_t word = LOAD(&slot[1]); /* type, length, gen and tid, at once */
+
+	if ((uint16_t)(word >> 16) != gen)
+		return 0;
+	READ_BARRIER();
+	out[0] = LOAD(&slot[0]);
+	out[1] = word & ~0xffff0000ULL;
+	out[2] = LOAD(&slot[2]);
+	out[3] = LOAD(&slot[3]);
+	return 1;
+}
+
+struct section_sum {
+	uint64_t first_ns, last_ns, count, torn, cut;
+	uint32_t end; /* slots that need not be looked at again */
+};
+
+static void slots_read(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, const struct tipme_pool_header *h,
+		       const struct sub_state *st, uint32_t from, struct section_sum *sum)
+{
+	const uint64_t *slots = (const uint64_t *)(h + 1);
+	char *end = (char *)c->buf + c->size;
+	char *out = c->size - c->len < sizeof(struct tipme_section) ? end :
+								       (char *)c->buf + c->len + sizeof(struct tipme_section);
+	uint16_t gen = 1 + st->gen % 65535;
+	uint64_t rec[TIPME_POOL_SLOT_BYTES / 8];
+
+	*sum = (struct section_sum){ .first_ns = ~0ULL };
+	for (sum->end = from; sum->end < slots_of(v); sum->end++) {
+		if (!slot_read(slots + sum->end * (TIPME_POOL_SLOT_BYTES / 8), gen, rec)) {
+			if (!st->closed)
+				break; /* not written yet; this one and what is behind it will be there next time */
+			sum->torn++;
+			continue;
+		}
+		if (out >= end || (size_t)(end - out) < sizeof(rec)) {
+			sum->cut++;
+			continue;
+		}
+		memcpy(out, rec, sizeof(rec));
+		out += sizeof(rec);
+		sum->count++;
+		sum->first_ns = rec[0] < sum->first_ns ? rec[0] : sum->first_ns;
+		sum->last_ns = rec[0] > sum->last_ns ? rec[0] : sum->last_ns;
+	}
+}
+
+static void section_write(struct tipme_kernel_copy *c, const struct sub_state *st, const struct section_sum *sum)
+{
+	struct tipme_section sec = {
+		.ts_ns = sum->first_ns,
+		.type = TIPME_SECTION,
+		.len8 = sizeof(sec) / 8,
+		.source = TIPME_SOURCE_KERNEL_BPF,
+		.cpu = st->cpu,
+		.first_ns = sum->first_ns,
+		.last_ns = sum->last_ns,
+		.count = sum->count,
+		.body_len = sum->count * TIPME_POOL_SLOT_BYTES,
+	};
+
+	memcpy((char *)c->buf + c->len, &sec, sizeof(sec));
+	c->len += sizeof(sec) + sum->count * TIPME_POOL_SLOT_BYTES;
+	c->records += sum->count;
+	c->coverage[st->cpu].records += sum->count;
+}
+
+/* A CPU is covered from its oldest sub-buffer on, after which none is missing. */
+static void coverage_extend(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
+			    struct tipme_kernel_coverage *coverage, const struct sub_state *st)
+{
+	uint64_t *last = &s->last_seq[st->cpu];
+
+	if (!*last || (st->seq != *last && st->seq != *last + 1))
+		coverage[st->cpu].first_ns = st->seq == 1 ? v->start_ns : st->first_ns;
+	*last = st->seq;
+}
+
+static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint32_t sub)
+{
+	const struct tipme_pool_header *h = sub_at(v, sub);
+	const struct sub_state *st = &c->seen->state[sub];
+	struct sub_seen *seen = &c->seen->seen[sub];
+	struct section_sum sum;
+
+	slots_read(v, c, h, st, seen->gen == st->gen ? seen->slots : 0, &sum);
+	READ_BARRIER(); /* partner: tipme_pool_prepare(), which changes gen before any slot */
+	if (LOAD(&h->gen) != st->gen)
+		return; /* overwritten meanwhile: it was the oldest, or its new content is newer than this copy */
+	seen->gen = st->gen;
+	seen->slots = sum.end;
+	seen->done = st->closed;
+	c->torn += sum.torn;
+	c->cut += sum.cut;
+	coverage_extend(v, c->seen, c->coverage, st);
+	if (sum.count)
+		section_write(c, st, &sum);
+}
+
+/* Finds the sub-buffers that are not done, in order of CPU and time. Returns how many. */
+static size_t survey(const struct tipme_pool_view *v, struct tipme_kernel_seen *s)
+{
+	size_t n = 0;
+
+	for (uint32_t sub = 0; sub < v->subs; sub++) {
+		if (!sub_look(v, sub, &s->state[sub]))
+			continue;
+		if (!s->seen[sub].done || s->seen[sub].gen != s->state[sub].gen)
+			s->order[n++] = sub;
+	}
+	sort_by_cpu_and_seq(s, n);
+	return n;
+}
+
+static void coverage_reset(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
+			   struct tipme_kernel_coverage *coverage)
+{
+	memset(s->last_seq, 0, v->cpus * sizeof(*s->last_seq));
+	for (unsigned int i = 0; i < v->cpus; i++)
+		coverage[i] = (struct tipme_kernel_coverage){ .first_ns = v->start_ns };
+}
+
+static void coverage_until(const struct tipme_pool_view *v, struct tipme_kernel_coverage *coverage, uint64_t now)
+{
+	for (unsigned int i = 0; i < v->cpus; i++)
+		coverage[i].last_ns = now;
+}
+
+void tipme_pool_coverage(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
+			 struct tipme_kernel_coverage *coverage, uint64_t now)
+{
+	size_t n = survey(v, s);
+
+	coverage_reset(v, s, coverage);
+	for (size_t i = 0; i < n; i++)
+		coverage_extend(v, s, coverage, &s->state[s->order[i]]);
+	coverage_until(v, coverage, now);
+}
+
+static void copy_reset(const struct tipme_pool_view *v, struct tipme_kernel_copy *c)
+{
+	c->len = 0;
+	c->records = 0;
+	c->torn = 0;
+	c->cut = 0;
+	memset(c->seen->seen, 0, v->subs * sizeof(*c->seen->seen));
+	coverage_reset(v, c->seen, c->coverage);
+}
+
+int tipme_pool_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now, int more)
+{
+	size_t n;
+
+	if (!more)
+		copy_reset(v, c);
+	n = survey(v, c->seen);
+	for (size_t i = 0; i < n; i++)
+		sub_copy(v, c, c->seen->order[i]);
+	coverage_until(v, c->coverage, now);
+	return c->cut ? -ENOSPC : 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The reader of the kernel pool: works on its memory alone, so that the stress tests read what they wrote with the very same code. */
+#ifndef TIPME_KERNEL_COPY_H
+#define TIPME_KERNEL_COPY_H
+
+#include "kernel_source.h"
+
+struct tipme_pool_view {
+	const void *base;
+	unsigned int subs;
+	unsigned int subbuf_bytes;
+	unsigned int cpus;
+	uint64_t start_ns; /* recording began; a CPU that has never turned is covered from here on */
+};
+
+int tipme_pool_copy_alloc(const struct tipme_pool_view *v, struct tipme_kernel_copy *c);
+size_t tipme_pool_copy_bytes(const struct tipme_pool_view *v);
+/* Begins a copy anew (more = 0), or appends what is new since (1). `now` is CLOCK_MONOTONIC before the call. */
+int tipme_pool_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now, int more);
+
+
+struct tipme_kernel_seen *tipme_pool_seen_alloc(const struct tipme_pool_view *v);
+void tipme_pool_seen_free(struct tipme_kernel_seen *s);
+/* Coverage without a copy: records stay 0. `s` is a scratch that no copy uses. */
+void tipme_pool_coverage(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
+			 struct tipme_kernel_coverage *coverage, uint64_t now);
+
+#endif

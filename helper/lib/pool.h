@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Writers of the kernel pool, in any context, wait-free; compiled for BPF and, for its stress tests, for user space. */
+#ifndef TIPME_POOL_H
+#define TIPME_POOL_H
+
+/*
+ * A pool is cut into sub-buffers (pool_header, then slots of 32 bytes). A sub-buffer is always in one of four states:
+ *
+ *   queued    in the queue; all its slots are whole; it is read at leisure
+ *   taken     out of the queue, belongs to one writer, which fills in its header (gen first)
+ *   current   named by the cursor of one CPU; the writers of this CPU fill its slots
+ *   retired   full, on the pending list of its CPU until no writer can be inside; then queued, at the end
+ *
+ * The queue is in order of retirement. So what a taker overwrites was finished before anything that is still queued, and all CPUs
+ * keep the same seconds however unlike their loads are; an idle CPU keeps its current sub-buffer as long as it likes.
+ *
+ * One word a CPU, the cursor, holds the number of the current sub-buffer, the number of writers inside, and the next slot:
+ * one fetch-and-add enters and reserves a slot, another leaves. Writers of one CPU nest (an interrupt inside a task's record) and on
+ * preemptible real-time kernels may also interleave; nothing here depends on last-in-first-out.
+ *
+ * A retired sub-buffer may be queued by a writer that is alone inside: whoever was inside when it was retired has then left, and
+ * whoever came later took the slot from the new cursor. A writer takes it off the list before it looks whether it is alone,
+ * for the other order would let one in between.
+ *
+ * Readers take no part: they compare the header's gen before and after (see tipme_pool_read() in kernel_source.c).
+ * All loops are bounded; who runs out of attempts counts the record as lost.
+ *
+ * The includer defines, before this file: tipme_pool_slots (slots of a sub-buffer), struct tipme_pool_queue *tipme_pool_queue(void),
+ * struct tipme_pool_header *tipme_pool_sub(__u32 sub) and __u64 *tipme_pool_cell(__u64 position), each NULL for what is not there.
+ * The queue has at least as many cells as the pool has sub-buffers, so a cell is free when its turn comes.
+ */
+
+#define TIPME_POOL_SLOT_BYTES 32
+
+/* cursor: sub-buffer 24 bits, writers inside 12 bits, next slot 28 bits */
+#define TIPME_POOL_HEAD_MASK ((1ULL << 28) - 1)
+#define TIPME_POOL_ENTER (1ULL << 28)
+#define TIPME_POOL_INSIDE_MASK (0xfffULL << 28)
+#define TIPME_POOL_SUB_SHIFT 40
+#define TIPME_POOL_NO_SUB 0xffffffU
+/* A CPU that has written nothing stands behind the last slot of no sub-buffer: its first record takes one. */
+#define TIPME_POOL_CURSOR_START (((__u64)TIPME_POOL_NO_SUB << TIPME_POOL_SUB_SHIFT) | (1ULL << 27))
+
+/* queue cell: its position + 1 in 40 bits, so that a stale one is known, and the sub-buffer in 24 */
+#define TIPME_POOL_CELL_SHIFT 24
+#define TIPME_POOL_CELL(pos, sub) ((((pos) + 1) << TIPME_POOL_CELL_SHIFT) | (sub))
+
+#define TIPME_POOL_TAKE_ATTEMPTS 128
+#define TIPME_POOL_TURN_ATTEMPTS 4
+#define TIPME_POOL_SWAP_ATTEMPTS 16
+
+struct tipme_pool_cpu {
+	__u64 cursor;
+	__u64 pending; /* sub-buffer + 1, first of a list; 0: empty */
+	__u64 taken; /* sub-buffers that became current here */
+	__u64 lost_pool;
+	__u64 lost_nested;
+	__u64 pad0[3];
+};
+
+struct tipme_pool_queue {
+	__u64 head;
+	__u64 pad0[7]; /* takers and givers do not share a cache line */
+	__u64 tail;
+	__u64 pad1[7];
+};
+
+#endif /* TIPME_POOL_H */
+
+/* The writer, for those who ask for it and have defined what it needs. */
+#if defined(TIPME_POOL_WRITER) && !defined(TIPME_POOL_WRITER_H)
+#define TIPME_POOL_WRITER_H
+
+#define tipme_pool_load(p) (*(const volatile __typeof__(*(p)) *)(p))
+#define tipme_pool_store(p, v) (*(volatile __typeof__(*(p)) *)(p) = (v))
+/* x86 keeps the order of stores; only the compiler has to be told. */
+#define tipme_pool_barrier() __asm__ volatile("" ::: "memory")
+
+#ifndef TIPME_POOL_INLINE
+#define TIPME_POOL_INLINE static inline __attribute__((always_inline))
+#define TIPME_POOL_SLOW static __attribute__((noinline))
+#endif
+
+TIPME_POOL_INLINE __u32 tipme_pool_cursor_sub(__u64 cursor)
+{
+	return cursor >> TIPME_POOL_SUB_SHIFT;
+}
+
+TIPME_POOL_INLINE int tipme_pool_alone(struct tipme_pool_cpu *c)
+{
+	return (tipme_pool_load(&c->cursor) & TIPME_POOL_INSIDE_MASK) == TIPME_POOL_ENTER;
+}
+
+/* Puts a sub-buffer that no writer is in at the end of the queue. */
+TIPME_POOL_SLOW int tipme_pool_give(__u32 sub)
+{
+	struct tipme_pool_queue *q = tipme_pool_queue();
+	struct tipme_pool_header *h = tipme_pool_sub(sub);
+	__u64 *cell, pos;
+
+	if (!q || !h)
+		return -1;
+	tipme_pool_store(&h->owner, 0);
+	pos = __sync_fetch_and_add(&q->tail, 1);
+	cell = tipme_pool_cell(pos);
+	if (!cell)
+		return -1;
+	tipme_pool_store(cell, TIPME_POOL_CELL(pos, (__u64)sub));
+	return 0;
+}
+
+/* Takes the sub-buffer that was given longest ago; TIPME_POOL_NO_SUB if there is none, or its giver is not ready. */
+TIPME_POOL_SLOW __u32 tipme_pool_take(void)
+{
+	struct tipme_pool_queue *q = tipme_pool_queue();
+	int i;
+
+	if (!q)
+		return TIPME_POOL_NO_SUB;
+	for (i = 0; i < TIPME_POOL_TAKE_ATTEMPTS; i++) {
+		__u64 head = tipme_pool_load(&q->head);
+		__u64 *cell = tipme_pool_cell(head);
+		__u64 v;
+
+		if (!cell)
+			break;
+		v = tipme_pool_load(cell);
+		if (v >> TIPME_POOL_CELL_SHIFT != head + 1) {
+			if (tipme_pool_load(&q->head) == head)
+				break;
+			continue; /* another CPU took it: this cell is behind the head now */
+		}
+		if (__sync_val_compare_and_swap(&q->head, head, head + 1) == head)
+			return v & 0xffffff;
+	}
+	return TIPME_POOL_NO_SUB;
+}
+
+/* Makes a taken sub-buffer ready for writers: gen before all else, so that a reader that is still in it drops what it has. */
+TIPME_POOL_INLINE void tipme_pool_prepare(struct tipme_pool_header *h, __u32 cpu, __u64 now, __u64 seq)
+{
+	__u64 gen = __sync_fetch_and_add(&h->gen, 1) + 1; /* full barrier; partner: the reader's second look at gen */
+
+	h->slot_gen = 1 + gen % 65535;
+	h->cpu = cpu;
+	h->first_ns = now;
+	h->retired_ns = 0;
+	h->seq = seq;
+	h->next = 0;
+	tipme_pool_store(&h->owner, cpu + 1);
+}
+
+TIPME_POOL_SLOW int tipme_pool_push(struct tipme_pool_cpu *c, struct tipme_pool_header *h, __u32 sub)
+{
+	int i;
+
+	for (i = 0; i < TIPME_POOL_SWAP_ATTEMPTS; i++) {
+		__u64 first = tipme_pool_load(&c->pending);
+
+		tipme_pool_store(&h->next, first);
+		if (__sync_val_compare_and_swap(&c->pending, first, (__u64)sub + 1) == first)
+			return 0;
+	}
+	__sync_fetch_and_add(&c->lost_nested, 1); /* 16 interrupts in a row, each with a full sub-buffer: this one is not used again */
+	return -1;
+}
+
+/* Queues what this CPU has retired, if no other writer is inside. Only one writer can be alone, so only one takes off the list. */
+TIPME_POOL_SLOW int tipme_pool_settle(struct tipme_pool_cpu *c)
+{
+	int i;
+
+	for (i = 0; i < 8 && tipme_pool_alone(c); i++) {
+		__u64 first = tipme_pool_load(&c->pending);
+		struct tipme_pool_header *h = first ? tipme_pool_sub(first - 1) : 0;
+
+		if (!h)
+			break;
+		if (__sync_val_compare_and_swap(&c->pending, first, h->next) != first)
+			continue;
+		if (!tipme_pool_alone(c)) {
+			tipme_pool_push(c, h, first - 1);
+			break;
+		}
+		tipme_pool_give(first - 1);
+	}
+	return 0;
+}
+
+/* Makes `sub` current in place of `full` and reserves its first slot; fails if somebody else has done so. */
+TIPME_POOL_INLINE int tipme_pool_install(struct tipme_pool_cpu *c, __u32 full, __u32 sub)
+{
+	int i;
+
+	for (i = 0; i < TIPME_POOL_SWAP_ATTEMPTS; i++) {
+		__u64 cur = tipme_pool_load(&c->cursor);
+		__u64 next = ((__u64)sub << TIPME_POOL_SUB_SHIFT) | (cur & TIPME_POOL_INSIDE_MASK) | 1;
+
+		if (tipme_pool_cursor_sub(cur) != full)
+			return -1;
+		if (__sync_val_compare_and_swap(&c->cursor, cur, next) == cur)
+			return 0;
+	}
+	return -1;
+}
+
+TIPME_POOL_INLINE void tipme_pool_retire(struct tipme_pool_cpu *c, __u32 full, __u64 now)
+{
+	struct tipme_pool_header *h = tipme_pool_sub(full);
+
+	if (!h)
+		return;
+	tipme_pool_store(&h->retired_ns, now);
+	tipme_pool_push(c, h, full);
+}
+
+/* The current sub-buffer is full: `cursor` is what we found there. Returns where our slot is in the form of a cursor, or ~0 if lost. */
+TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64 now, __u64 cursor)
+{
+	int i;
+
+	for (i = 0; i < TIPME_POOL_TURN_ATTEMPTS; i++) {
+		__u32 full = tipme_pool_cursor_sub(cursor);
+		struct tipme_pool_header *old = tipme_pool_sub(full);
+		__u32 sub = tipme_pool_take();
+		struct tipme_pool_header *h = tipme_pool_sub(sub);
+
+		if (!h) {
+			__sync_fetch_and_add(&c->lost_pool, 1);
+			/* Take back our step, if we are still the last, lest a long drought overflow the slot number. */
+			__sync_val_compare_and_swap(&c->cursor, cursor + TIPME_POOL_ENTER + 1, cursor + TIPME_POOL_ENTER);
+			return ~0ULL;
+		}
+		tipme_pool_prepare(h, cpu, now, old ? old->seq + 1 : 1);
+		if (!tipme_pool_install(c, full, sub)) {
+			__sync_fetch_and_add(&c->taken, 1);
+			tipme_pool_retire(c, full, now);
+			return (__u64)sub << TIPME_POOL_SUB_SHIFT;
+		}
+		/* An interrupt was faster. Ours goes back, empty: retired_ns 0 and no owner tell readers so. */
+		tipme_pool_give(sub);
+		cursor = __sync_fetch_and_add(&c->cursor, 1);
+		if ((cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots)
+			return cursor;
+		cursor -= TIPME_POOL_ENTER; /* as we found it when we came: the same form for the next round */
+	}
+	__sync_fetch_and_add(&c->lost_nested, 1);
+	return ~0ULL;
+}
+
+/*
+ * Enters and reserves a slot: returns it, with gen 0, and in *gen what to store there last; NULL if the record is lost.
+ * Call tipme_pool_end() in either case.
+ */
+TIPME_POOL_INLINE void *tipme_pool_begin(struct tipme_pool_cpu *c, __u32 cpu, __u64 now, __u16 *gen)
+{
+	__u64 cursor = __sync_fetch_and_add(&c->cursor, TIPME_POOL_ENTER + 1);
+	struct tipme_pool_header *h;
+	struct tipme_head *slot;
+	__u64 n;
+
+	if ((cursor & TIPME_POOL_HEAD_MASK) >= tipme_pool_slots)
+		cursor = tipme_pool_turn(c, cpu, now, cursor);
+	h = tipme_pool_sub(tipme_pool_cursor_sub(cursor));
+	n = cursor & TIPME_POOL_HEAD_MASK;
+	if (!h || n >= tipme_pool_slots)
+		return 0;
+	slot = (void *)((char *)(h + 1) + n * TIPME_POOL_SLOT_BYTES);
+	*gen = h->slot_gen;
+	tipme_pool_store(&slot->gen, 0);
+	tipme_pool_barrier();
+	return slot;
+}
+
+/* Makes the record whole. */
+TIPME_POOL_INLINE void tipme_pool_commit(struct tipme_head *slot, __u16 gen)
+{
+	tipme_pool_barrier(); /* partner: the reader loads gen first, and the body only then */
+	tipme_pool_store(&slot->gen, gen);
+}
+
+TIPME_POOL_INLINE void tipme_pool_end(struct tipme_pool_cpu *c)
+{
+	if (tipme_pool_load(&c->pending))
+		tipme_pool_settle(c);
+	__sync_fetch_and_add(&c->cursor, -TIPME_POOL_ENTER);
+}
+
+#endif /* TIPME_POOL_WRITER_H */
