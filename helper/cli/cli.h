@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The verbs of the command line. */
+#ifndef TIPME_CLI_H
+#define TIPME_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TIPME_EXIT_DONE = 0, TIPME_EXIT_FAILED = 1, TIPME_EXIT_THRESHOLD = 2, TIPME_EXIT_USAGE = 64 };
+
+struct tipme_verb_entry {
+	const char *name;
+	const char *summary; /* one line of the list of verbs */
+	int (*run)(const struct tipme_verb_entry *verb, int argc, char **argv); /* argv[0] is the verb */
+	const char *usage; /* 0: the program that does it knows */
+	const char *program; /* for cli_program(): below libexec, or in the source tree */
+};
+
+int cli_start(const struct tipme_verb_entry *verb, int argc, char **argv);
+int cli_stop(const struct tipme_verb_entry *verb, int argc, char **argv);
+int cli_status(const struct tipme_verb_entry *verb, int argc, char **argv);
+int cli_snap(const struct tipme_verb_entry *verb, int argc, char **argv);
+int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv);
+int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv);
+
+/* Says `tipme: what: why: what to do` and returns TIPME_EXIT_FAILED. */
+int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says that this is no usage of the verb, and returns TIPME_EXIT_USAGE. */
+int cli_misuse(const struct tipme_verb_entry *verb, const char *arg);
+
+/* Replaces this process; returns only if there is no such program. */
+int cli_exec(const char *verb, char **argv);
+
+/* Connects to the recorder. Returns the descriptor, or -errno after saying why and what to do. */
+int cli_connect(const char *verb);
+
+/*
+ * Sends one verb and waits for its reply, whose text (NUL-terminated) comes in `buf` of TIPME_MESSAGE_MAX + 1 bytes. Returns 0, or a
+ * negative errno after saying it.
+ */
+int cli_ask(int fd, const char *name, uint16_t verb, const char *text, char *buf);
+
+/* Waits for a message of this verb; *arg is what it says. Returns 0 or -errno, silently. */
+int cli_wait(int fd, uint16_t verb, uint32_t *arg, char *buf);
+
+#endif

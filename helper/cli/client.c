@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verbs that ask the recorder: stop, status, snap. */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "message.h"
+#include "paths.h"
+
+static char buf[TIPME_MESSAGE_MAX + 1];
+
+int cli_connect(const char *verb)
+{
+	int fd = tipme_message_connect(tipme_rundir());
+
+	if (fd == -ENOENT || fd == -ECONNREFUSED)
+		cli_fail("%s: no recorder runs here: start it with sudo tipme start", verb);
+	else if (fd < 0)
+		cli_fail("%s: %s/" TIPME_SOCKET_NAME ": %s: see tipme doctor", verb, tipme_rundir(), strerror(-fd));
+	return fd;
+}
+
+int cli_wait(int fd, uint16_t verb, uint32_t *arg, char *to)
+{
+	struct tipme_incoming in;
+
+	for (;;) {
+		int passed;
+		ssize_t n = tipme_message_receive(fd, to, TIPME_MESSAGE_MAX, &passed, 0);
+
+		if (passed >= 0)
+			close(passed);
+		if (n <= 0)
+			return n ? (int)n : -ECONNRESET;
+		int err = tipme_message_parse(to, (size_t)n, &in);
+
+		if (err)
+			return err;
+		if (in.verb != verb)
+			continue;
+		*arg = in.arg;
+		memmove(to, in.text, in.text_len);
+		to[in.text_len] = '\0';
+		return 0;
+	}
+}
+
+int cli_ask(int fd, const char *name, uint16_t verb, const char *text, char *to)
+{
+	uint32_t refused = 0;
+	int err = tipme_message_send(fd, verb, 0, text, strlen(text), 0);
+
+	/* A recorder that refuses us says why, then closes: what it said is there to be read. */
+	if (!err || err == -EPIPE)
+		err = cli_wait(fd, TIPME_VERB_REPLY, &refused, to);
+	if (err)
+		cli_fail("%s: the recorder did not answer: %s: see tipme status", name, strerror(-err));
+	else if (refused)
+		cli_fail("%s: %s", name, to);
+	return err ? err : -(int)refused;
+}
+
+int cli_stop(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	uint32_t arg;
+
+	if (argc > 1)
+		return cli_misuse(verb, argv[1]);
+	int fd = cli_connect(verb->name);
+
+	if (fd < 0 || cli_ask(fd, verb->name, TIPME_VERB_STOP, "", buf))
+		return TIPME_EXIT_FAILED;
+	/* It closes the connection when it is done. */
+	while (!cli_wait(fd, TIPME_VERB_REPLY, &arg, buf))
+		;
+	close(fd);
+	return TIPME_EXIT_DONE;
+}
+
+static const char *text_of(struct json_object *o, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(o, key, &value) && value ? json_object_get_string(value) : "-";
+}
+
+static double number_of(struct json_object *o, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(o, key, &value) ? json_object_get_double(value) : 0;
+}
+
+static struct json_object *part_of(struct json_object *o, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(o, key, &value) ? value : NULL;
+}
+
+static size_t length_of(struct json_object *list)
+{
+	return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+}
+
+static void print_coverage(struct json_object *status)
+{
+	struct json_object *list = part_of(status, "coverage");
+	double least = 0, most = 0;
+
+	for (size_t i = 0; i < length_of(list); i++) {
+		double s = number_of(json_object_array_get_idx(list, i), "seconds");
+
+		least = !i || s < least ? s : least;
+		most = s > most ? s : most;
+	}
+	printf("kept       %.1f to %.1f s on %zu CPUs (asked for: %.0f s)\n", least, most, length_of(list), number_of(status, "window_s"));
+}
+
+static void print_lost(struct json_object *lost)
+{
+	double sum = 0;
+
+	json_object_object_foreach(lost, unused, value) {
+		(void)unused;
+		sum += json_object_get_double(value);
+	}
+	printf("lost       %.0f (", sum);
+	const char *between = "";
+
+	json_object_object_foreach(lost, cause, count) {
+		printf("%s%s %s", between, cause, json_object_get_string(count));
+		between = ", ";
+	}
+	puts(")");
+}
+
+static void print_x_servers(struct json_object *list)
+{
+	if (!length_of(list))
+		puts("X servers  none with hooks");
+	for (size_t i = 0; i < length_of(list); i++) {
+		struct json_object *s = json_object_array_get_idx(list, i);
+
+		printf("X server   %s :%s, pid %s%s\n", text_of(s, "name"), text_of(s, "display"), text_of(s, "pid"),
+		       json_object_get_boolean(part_of(s, "connected")) ? "" : ", gone; its last records are kept for a while");
+	}
+}
+
+static void print_trigger_thread(struct json_object *thread)
+{
+	if (json_object_get_boolean(part_of(thread, "realtime")))
+		puts("trigger    real-time");
+	else
+		printf("trigger    not real-time: %s\n", text_of(thread, "why"));
+}
+
+static void print_status(struct json_object *status)
+{
+	struct json_object *memory = part_of(status, "memory"), *cpu = part_of(status, "cpu"), *limits = part_of(status, "limits");
+	double uptime_s = number_of(status, "uptime_s"), cpu_ms = number_of(cpu, "user_ms") + number_of(cpu, "system_ms");
+
+	printf("recording  %s for %.1f s, pid %s\n", text_of(status, "source"), uptime_s, text_of(status, "pid"));
+	printf("records    %.0f, now %.0f a second\n", number_of(status, "records"), number_of(status, "rate"));
+	print_coverage(status);
+	print_lost(part_of(status, "lost"));
+	printf("memory     %.1f MB ring, %.1f MB copies\n", number_of(memory, "pool_bytes") / 1e6, number_of(memory, "copy_bytes") / 1e6);
+	printf("CPU        %.0f ms of our own, %.2f %% of one CPU\n", cpu_ms, uptime_s > 0 ? cpu_ms / uptime_s / 10 : 0);
+	print_x_servers(part_of(status, "x_servers"));
+	print_trigger_thread(part_of(status, "trigger_thread"));
+	printf("episodes   %s saved, %s failed; last: %s\n", text_of(status, "episodes"), text_of(status, "failures"), text_of(status, "last_episode"));
+	printf("           %s; library %s\n", text_of(status, "saving"), text_of(status, "library"));
+	for (size_t i = 0; i < length_of(limits); i++)
+		printf("limited    %s\n", json_object_get_string(json_object_array_get_idx(limits, i)));
+}
+
+static int status_no_recorder(bool json)
+{
+	if (json)
+		puts("{\"recording\": false}");
+	return TIPME_EXIT_FAILED;
+}
+
+int cli_status(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	bool json = argc == 2 && !strcmp(argv[1], "--json");
+
+	if (argc > 1 + json)
+		return cli_misuse(verb, argv[1 + json]);
+	int fd = cli_connect(verb->name);
+
+	if (fd < 0)
+		return status_no_recorder(json);
+	if (cli_ask(fd, verb->name, TIPME_VERB_STATUS, "", buf))
+		return TIPME_EXIT_FAILED;
+	close(fd);
+	if (json) {
+		puts(buf);
+		return TIPME_EXIT_DONE;
+	}
+	struct json_object *status = json_tokener_parse(buf);
+
+	if (!json_object_is_type(status, json_type_object))
+		return cli_fail("status: the recorder's answer is no JSON: it may be of another version: restart it");
+	print_status(status);
+	json_object_put(status);
+	return TIPME_EXIT_DONE;
+}
+
+static int snap_options(const struct tipme_verb_entry *verb, int argc, char **argv, const char **words)
+{
+	static const struct option options[] = { { "message", required_argument, NULL, 'm' }, { 0 } };
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "m:", options, NULL)) != -1) {
+		if (c != 'm')
+			return cli_misuse(verb, argv[optind - 1]);
+		*words = optarg;
+	}
+	if (optind < argc)
+		return cli_misuse(verb, argv[optind]);
+	if (strlen(*words) <= TIPME_MESSAGE_TEXT_MAX)
+		return 0;
+	cli_fail("snap: the text is longer than %d bytes: shorten it", TIPME_MESSAGE_TEXT_MAX);
+	return TIPME_EXIT_USAGE;
+}
+
+int cli_snap(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	const char *words = "";
+	uint32_t error;
+	int misuse = snap_options(verb, argc, argv, &words);
+	int fd = misuse ? -1 : cli_connect(verb->name);
+
+	if (misuse || fd < 0)
+		return misuse ? misuse : TIPME_EXIT_FAILED;
+	if (cli_ask(fd, verb->name, TIPME_VERB_TRIGGER, words, buf))
+		return TIPME_EXIT_FAILED;
+	struct json_object *reply = json_tokener_parse(buf);
+
+	puts(text_of(reply, "id"));
+	fflush(stdout);
+	json_object_put(reply);
+	if (cli_wait(fd, TIPME_VERB_SAVED, &error, buf))
+		return cli_fail("snap: the recorder ended before the episode was saved: start it again with sudo tipme start");
+	if (error)
+		return cli_fail("snap: %s", buf);
+	puts(buf);
+	close(fd);
+	return TIPME_EXIT_DONE;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* doctor: what can be recorded here, why not more, and what to do about it. */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "doctor.h"
+#include "message.h"
+#include "paths.h"
+
+static const char *const state_names[] = { "ok", "limited", "missing" };
+
+void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *action, const char *format, ...)
+{
+	va_list args;
+
+	finding->state = state;
+	snprintf(finding->action, sizeof(finding->action), "%s", action);
+	va_start(args, format);
+	vsnprintf(finding->meaning, sizeof(finding->meaning), format, args);
+	va_end(args);
+}
+
+/* A recorder that hangs must not hang the doctor. */
+static struct json_object *recorder_status(void)
+{
+	static char buf[TIPME_MESSAGE_MAX + 1];
+	const struct timeval patience = { .tv_sec = 3 };
+	uint32_t refused = 0;
+	int fd = tipme_message_connect(tipme_rundir());
+
+	if (fd < 0)
+		return NULL;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	bool answered = !tipme_message_send(fd, TIPME_VERB_STATUS, 0, "", 0, MSG_DONTWAIT) &&
+			!cli_wait(fd, TIPME_VERB_REPLY, &refused, buf) && !refused;
+
+	close(fd);
+	struct json_object *status = answered ? json_tokener_parse(buf) : NULL;
+
+	if (json_object_is_type(status, json_type_object))
+		return status;
+	json_object_put(status);
+	return NULL;
+}
+
+static struct json_object *finding_json(const struct doctor_check *check, const struct doctor_finding *f)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(check->name));
+	json_object_object_add(o, "state", json_object_new_string(state_names[f->state]));
+	json_object_object_add(o, "needed", json_object_new_boolean(check->needed));
+	json_object_object_add(o, "meaning", json_object_new_string(f->meaning));
+	json_object_object_add(o, "action", f->action[0] ? json_object_new_string(f->action) : NULL);
+	return o;
+}
+
+static void finding_print(const struct doctor_check *check, const struct doctor_finding *f)
+{
+	printf("%-8s %-13s %s\n", state_names[f->state], check->name, f->meaning);
+	if (f->action[0])
+		printf("%-8s %-13s -> %s\n", "", "", f->action);
+}
+
+/* Returns whether all that is needed is there. */
+static bool look(const struct doctor_check *checks, struct doctor_session *session, struct json_object *list)
+{
+	bool possible = true;
+
+	for (const struct doctor_check *c = checks; c->name; c++) {
+		struct doctor_finding f = { 0 };
+
+		c->look(session, &f);
+		if (c->needed && f.state == DOCTOR_MISSING)
+			possible = false;
+		if (list)
+			json_object_array_add(list, finding_json(c, &f));
+		else
+			finding_print(c, &f);
+	}
+	return possible;
+}
+
+static const char *next_step(const struct doctor_session *session, bool possible)
+{
+	if (session->status)
+		return session->hooks ? "when something is slow: Ctrl+Alt+minus, or tipme snap" : "when something is slow: tipme snap";
+	if (possible)
+		return geteuid() ? "tipme start" : "tipme start; then, when something is slow: tipme snap";
+	return geteuid() ? "sudo tipme doctor, then sudo tipme start" : "mend what is marked missing above";
+}
+
+static void report_json(struct json_object *list, bool possible, const struct doctor_session *session)
+{
+	struct json_object *top = json_object_new_object();
+
+	json_object_object_add(top, "recording_possible", json_object_new_boolean(possible));
+	json_object_object_add(top, "recorder_running", json_object_new_boolean(session->status != NULL));
+	json_object_object_add(top, "hooks", json_object_new_boolean(session->hooks));
+	json_object_object_add(top, "checks", list);
+	json_object_object_add(top, "next", json_object_new_string(next_step(session, possible)));
+	puts(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(top);
+}
+
+int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	bool json = argc == 2 && !strcmp(argv[1], "--json");
+
+	if (argc > 1 + json)
+		return cli_misuse(verb, argv[1 + json]);
+	struct doctor_session session = { .status = recorder_status() };
+	struct json_object *list = json ? json_object_new_array() : NULL;
+	bool possible = look(doctor_machine_checks, &session, list);
+
+	look(doctor_session_checks, &session, list);
+	/* Somebody with more rights than we may have started it. */
+	possible = possible || session.status;
+	if (json)
+		report_json(list, possible, &session);
+	else
+		printf("\nRecording is %s here. Next: %s\n", possible ? "possible" : "not possible", next_step(&session, possible));
+	json_object_put(session.status);
+	return possible ? TIPME_EXIT_DONE : TIPME_EXIT_FAILED;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What doctor looks at: one table, each check by itself, none of them disturbs anything. */
+#ifndef TIPME_DOCTOR_H
+#define TIPME_DOCTOR_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+
+enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING };
+
+struct doctor_finding {
+	enum doctor_state state;
+	char meaning[320]; /* what is so, and what that costs */
+	char action[200]; /* what to do; empty: nothing */
+};
+
+struct doctor_session {
+	struct json_object *status; /* of the recorder; 0: none runs, or it does not answer us */
+	bool hooks; /* the X server of DISPLAY has hooks */
+};
+
+struct doctor_check {
+	const char *name;
+	bool needed; /* without it nothing can be recorded */
+	void (*look)(struct doctor_session *session, struct doctor_finding *finding);
+};
+
+extern const struct doctor_check doctor_machine_checks[]; /* a check without a name ends them */
+extern const struct doctor_check doctor_session_checks[];
+
+void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *action, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

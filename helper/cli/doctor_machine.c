@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the machine and our rights permit. */
+#include "config.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "doctor.h"
+
+/* First line of a small file; empty if it cannot be read. */
+static void read_line(const char *path, char *buf, size_t cap)
+{
+	FILE *file = fopen(path, "re");
+
+	buf[0] = '\0';
+	if (file && fgets(buf, (int)cap, file))
+		buf[strcspn(buf, "\n")] = '\0';
+	if (file)
+		fclose(file);
+}
+
+static void look_recorder(struct doctor_session *session, struct doctor_finding *f)
+{
+	if (session->status)
+		doctor_say(f, DOCTOR_OK, "", "a recorder runs and answers");
+	else
+		doctor_say(f, DOCTOR_LIMITED, "sudo tipme start", "no recorder runs here, or it does not serve you: nothing is recorded for you now");
+}
+
+static bool have(unsigned int capability)
+{
+	return capng_have_capability(CAPNG_EFFECTIVE, capability) == 1;
+}
+
+static void look_capability(struct doctor_finding *f, unsigned int capability, enum doctor_state without, const char *cost)
+{
+	if (have(capability))
+		doctor_say(f, DOCTOR_OK, "", "held");
+	else
+		doctor_say(f, without, "run it with sudo", "not held: %s", cost);
+}
+
+static void look_bpf_capability(struct doctor_session *session, struct doctor_finding *f)
+{
+	look_capability(f, CAP_BPF, DOCTOR_MISSING, "the tracing programs cannot be loaded");
+}
+
+static void look_perfmon(struct doctor_session *session, struct doctor_finding *f)
+{
+	look_capability(f, CAP_PERFMON, DOCTOR_MISSING, "the tracing programs cannot be attached");
+}
+
+static void look_syslog(struct doctor_session *session, struct doctor_finding *f)
+{
+	look_capability(f, CAP_SYSLOG, DOCTOR_LIMITED, "kernel functions in stacks may have no names");
+}
+
+static void look_ipc_lock(struct doctor_session *session, struct doctor_finding *f)
+{
+	look_capability(f, CAP_IPC_LOCK, DOCTOR_LIMITED, "the recorder may be swapped out under the load that it records");
+}
+
+static void look_nice(struct doctor_session *session, struct doctor_finding *f)
+{
+	look_capability(f, CAP_SYS_NICE, DOCTOR_LIMITED, "under load the copy may come late");
+}
+
+static void look_kernel(struct doctor_session *session, struct doctor_finding *f)
+{
+	struct utsname name;
+	unsigned int major = 0, minor = 0;
+
+	uname(&name);
+	sscanf(name.release, "%u.%u", &major, &minor);
+	if (strcmp(name.machine, "x86_64"))
+		doctor_say(f, DOCTOR_MISSING, "use an x86-64 machine", "%s: tipme records on x86-64 only, for now", name.machine);
+	else if (major < 6 || (major == 6 && !minor))
+		doctor_say(f, DOCTOR_LIMITED, "a kernel from 6.1 on", "Linux %s: older than what is tested (6.1)", name.release);
+	else
+		doctor_say(f, DOCTOR_OK, "", "Linux %s", name.release);
+}
+
+static void look_btf(struct doctor_session *session, struct doctor_finding *f)
+{
+	if (!access("/sys/kernel/btf/vmlinux", R_OK))
+		doctor_say(f, DOCTOR_OK, "", "the kernel describes its own types");
+	else
+		doctor_say(f, DOCTOR_MISSING, "a distribution's kernel has it; a kernel of your own needs CONFIG_DEBUG_INFO_BTF=y",
+			   "no /sys/kernel/btf/vmlinux: the tracing programs cannot find their way in this kernel");
+}
+
+static void look_lockdown(struct doctor_session *session, struct doctor_finding *f)
+{
+	char line[128];
+
+	read_line("/sys/kernel/security/lockdown", line, sizeof(line));
+	if (strstr(line, "[confidentiality]"))
+		doctor_say(f, DOCTOR_MISSING, "boot with lockdown=integrity", "confidentiality: no program may read kernel memory, ours included");
+	else if (strstr(line, "[integrity]"))
+		doctor_say(f, DOCTOR_OK, "", "integrity: tracing programs may run (kernel modules must be signed)");
+	else
+		doctor_say(f, DOCTOR_OK, "", "none");
+}
+
+static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
+{
+	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1 };
+	int fd = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
+	int err = errno;
+
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0)
+		doctor_say(f, DOCTOR_OK, "", "a map could be made");
+	else if (err == EPERM && !have(CAP_BPF))
+		doctor_say(f, DOCTOR_MISSING, "run it with sudo", "not permitted without CAP_BPF");
+	else
+		doctor_say(f, DOCTOR_MISSING, err == EPERM ? "run it outside of the container" : "a kernel with CONFIG_BPF_SYSCALL=y",
+			   "bpf(2) is refused: %s", strerror(err));
+}
+
+static void look_symbols(struct doctor_session *session, struct doctor_finding *f)
+{
+	char line[16];
+
+	read_line("/proc/sys/kernel/kptr_restrict", line, sizeof(line));
+	if (line[0] == '2')
+		doctor_say(f, DOCTOR_LIMITED, "sysctl kernel.kptr_restrict=1", "kptr_restrict is 2: kernel functions have no names, even for root");
+	else if (line[0] == '1' && !have(CAP_SYSLOG))
+		doctor_say(f, DOCTOR_LIMITED, "run it with sudo", "kptr_restrict is 1: kernel functions have names for root only");
+	else
+		doctor_say(f, DOCTOR_OK, "", "kernel functions have names");
+}
+
+/* In a child, so that nothing of it stays. */
+static int realtime_try(void)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	int status;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param) ? errno : 0);
+	if (child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status))
+		return EAGAIN;
+	return WEXITSTATUS(status);
+}
+
+static void look_realtime(struct doctor_session *session, struct doctor_finding *f)
+{
+	int err = realtime_try();
+
+	if (!err)
+		doctor_say(f, DOCTOR_OK, "", "threads may be real-time");
+	else if (have(CAP_SYS_NICE))
+		doctor_say(f, DOCTOR_LIMITED, "", "refused here (%s), usually for want of real-time run time in our cgroup: tipme start makes one that has it, if it may", strerror(err));
+	else
+		doctor_say(f, DOCTOR_LIMITED, "run it with sudo", "refused (%s): under load the copy may come late", strerror(err));
+}
+
+const struct doctor_check doctor_machine_checks[] = {
+	{ "recorder", false, look_recorder },
+	{ "kernel", true, look_kernel },
+	{ "btf", true, look_btf },
+	{ "lockdown", true, look_lockdown },
+	{ "bpf", true, look_bpf },
+	{ "CAP_BPF", true, look_bpf_capability },
+	{ "CAP_PERFMON", true, look_perfmon },
+	{ "CAP_SYSLOG", false, look_syslog },
+	{ "CAP_IPC_LOCK", false, look_ipc_lock },
+	{ "CAP_SYS_NICE", false, look_nice },
+	{ "symbols", false, look_symbols },
+	{ "real-time", false, look_realtime },
+	{ 0 },
+};

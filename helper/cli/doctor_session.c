@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the session permits. The X server is only connected to, not spoken to: a server that hangs, the very
+ * case we are here for, must not hang us.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "doctor.h"
+
+/* The number of a display of this machine; -1 for one of another machine, -2 for nonsense. */
+static long display_number(const char *display)
+{
+	const char *colon = strrchr(display, ':');
+	char *end;
+
+	if (!colon)
+		return -2;
+	if (colon != display && strncmp(display, "unix:", 5) && strchr(display, '/') == NULL)
+		return -1;
+	errno = 0;
+	long n = strtol(colon + 1, &end, 10);
+
+	return errno || end == colon + 1 || (*end && *end != '.') || n < 0 || n > 65535 ? -2 : n;
+}
+
+/* Servers listen in the file system, and most of them on the abstract name, too. */
+static int display_connect(long number, bool abstract)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int n = snprintf(addr.sun_path + abstract, sizeof(addr.sun_path) - 1, "/tmp/.X11-unix/X%ld", number);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&addr, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + abstract)))
+		return fd;
+	n = -errno;
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+static pid_t server_pid(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) ? 0 : cred.pid;
+}
+
+static bool server_known(struct json_object *status, pid_t pid)
+{
+	struct json_object *list, *value;
+
+	if (!status || !json_object_object_get_ex(status, "x_servers", &list) || !json_object_is_type(list, json_type_array))
+		return false;
+	for (size_t i = 0; i < json_object_array_length(list); i++)
+		if (json_object_object_get_ex(json_object_array_get_idx(list, i), "pid", &value) && json_object_get_int(value) == pid)
+			return true;
+	return false;
+}
+
+/* Without a recorder: our library in its memory. Needs the right to look. */
+static bool server_maps_hooks(pid_t pid)
+{
+	char path[64], line[4352];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	FILE *file = fopen(path, "re");
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, "/libtipme.so") != NULL;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static void look_server(struct doctor_session *session, struct doctor_finding *f, const char *display, int fd)
+{
+	pid_t pid = server_pid(fd);
+	bool joined = server_known(session->status, pid);
+
+	session->hooks = joined || server_maps_hooks(pid);
+	if (joined)
+		doctor_say(f, DOCTOR_OK, "", "%.32s: X server %d shares its records with the recorder", display, (int)pid);
+	else if (session->hooks)
+		doctor_say(f, DOCTOR_OK, session->status ? "" : "sudo tipme start", "%.32s: X server %d has hooks, and joins a recorder that serves it within a second", display, (int)pid);
+	else
+		doctor_say(f, DOCTOR_LIMITED, "Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks",
+			   "%.32s: no hooks seen in X server %d: scheduling is recorded, but not which key press led to which picture", display, (int)pid);
+}
+
+static void look_display(struct doctor_session *session, struct doctor_finding *f)
+{
+	const char *display = getenv("DISPLAY");
+	long number = display ? display_number(display) : -2;
+
+	if (!display || !*display) {
+		doctor_say(f, DOCTOR_LIMITED, "run it inside the session", "DISPLAY is not set: no X server to look at");
+		return;
+	}
+	if (number < 0) {
+		doctor_say(f, DOCTOR_LIMITED, "run it on the machine of the screen", "DISPLAY is %.64s: %s", display,
+			   number == -1 ? "a server of another machine cannot be recorded" : "not the name of a display");
+		return;
+	}
+	int fd = display_connect(number, true);
+
+	if (fd < 0)
+		fd = display_connect(number, false);
+	if (fd == -EAGAIN)
+		doctor_say(f, DOCTOR_LIMITED, "tipme snap, if it hangs now", "%.64s: the server takes no more connections: it hangs, or is very busy", display);
+	else if (fd < 0)
+		doctor_say(f, DOCTOR_LIMITED, "start it, or correct DISPLAY", "%.64s: no server answers there: %s", display, strerror(-fd));
+	if (fd < 0)
+		return;
+	look_server(session, f, display, fd);
+	close(fd);
+}
+
+static void look_type(struct doctor_session *session, struct doctor_finding *f)
+{
+	const char *type = getenv("XDG_SESSION_TYPE"), *wayland = getenv("WAYLAND_DISPLAY"), *display = getenv("DISPLAY");
+
+	if ((wayland && *wayland) || (type && !strcmp(type, "wayland")))
+		doctor_say(f, DOCTOR_LIMITED, "an X session shows more", "Wayland: scheduling is recorded; the stages of an input event only for servers with hooks");
+	else if (display && *display)
+		doctor_say(f, DOCTOR_OK, "", "X");
+	else
+		doctor_say(f, DOCTOR_LIMITED, "", "no desktop session: scheduling is recorded all the same");
+}
+
+static void look_hotkey(struct doctor_session *session, struct doctor_finding *f)
+{
+	if (session->hooks)
+		doctor_say(f, DOCTOR_OK, "", "Ctrl+Alt+minus, seen by the X server itself, even while a program holds the keyboard");
+	else
+		doctor_say(f, DOCTOR_LIMITED, "in the desktop's settings give a key of your choice the command: tipme snap",
+			   "none of ours works in this session");
+}
+
+const struct doctor_check doctor_session_checks[] = {
+	{ "session", false, look_type },
+	{ "display", false, look_display },
+	{ "hot-key", false, look_hotkey },
+	{ 0 },
+};

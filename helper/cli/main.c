@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tipme: one table of verbs drives dispatch, help and usage. */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const struct tipme_verb_entry verbs[] = {
+	{ "doctor", "what can be recorded here, and what to do for more", cli_doctor,
+	  "usage: tipme doctor [--json]\n"
+	  "Says what this machine can record, what is missing and what that costs.\n"
+	  "Ends with 0 if recording is possible, with 1 if not.\n\n"
+	  "Examples:\n  tipme doctor\n  sudo tipme doctor\n  tipme doctor --json\n", NULL },
+	{ "start", "start the recorder", cli_start, NULL, "tipmed" },
+	{ "stop", "end it", cli_stop,
+	  "usage: tipme stop\nEnds the recorder, after it has saved what was asked for.\n\n"
+	  "Examples:\n  tipme stop\n  sudo tipme stop\n  TIPME_RUNDIR=/tmp/mine tipme stop\n", NULL },
+	{ "status", "what the recorder does, keeps and costs", cli_status,
+	  "usage: tipme status [--json]\nSource, rates, seconds kept, losses, own CPU time and memory.\n"
+	  "Ends with 1 if no recorder runs.\n\n"
+	  "Examples:\n  tipme status\n  tipme status --json\n  watch tipme status\n", NULL },
+	{ "snap", "save what just happened (what the hot-key does)", cli_snap,
+	  "usage: tipme snap [-m TEXT]\n"
+	  "Prints the id of the episode at once, and its folder when it is on disk.\n\n"
+	  "Examples:\n  tipme snap\n  tipme snap -m 'the editor hung while I typed'\n  tipme show \"$(tipme snap | head -n1)\"\n", NULL },
+	{ "demo", "a real slow key press, and its verdict", cli_program, NULL, "tipme-demo" },
+	{ "list", "the episodes", cli_program, NULL, "tipme-postmortem" },
+	{ "show", "an episode: its facts and its verdict", cli_program, NULL, "tipme-postmortem" },
+	{ "diagnose", "who made it slow, for how long, and the proof", cli_program, NULL, "tipme-postmortem" },
+	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem" },
+	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem" },
+	{ 0 },
+};
+
+int cli_fail(const char *format, ...)
+{
+	va_list args;
+
+	fputs("tipme: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputs("\n", stderr);
+	return TIPME_EXIT_FAILED;
+}
+
+int cli_misuse(const struct tipme_verb_entry *verb, const char *arg)
+{
+	cli_fail("%s: %s: not understood: see tipme %s --help", verb->name, arg, verb->name);
+	return TIPME_EXIT_USAGE;
+}
+
+static void help(FILE *to)
+{
+	fputs("usage: tipme VERB [options]\nA flight recorder for the desktop: who made that key press slow?\n\n", to);
+	for (const struct tipme_verb_entry *v = verbs; v->name; v++)
+		fprintf(to, "  %-9s %s\n", v->name, v->summary);
+	fputs("\nEach verb: --help. Examples:\n  sudo tipme start\n  tipme snap -m 'it hung'\n  tipme diagnose last\n", to);
+}
+
+static bool asks_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
+}
+
+static int dispatch(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	if (!verb->usage || !asks_help(argc, argv))
+		return verb->run(verb, argc, argv);
+	fputs(verb->usage, stdout);
+	return TIPME_EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+		help(stdout);
+		return TIPME_EXIT_DONE;
+	}
+	if (!strcmp(name, "--version")) {
+		puts("tipme " PACKAGE_VERSION);
+		return TIPME_EXIT_DONE;
+	}
+	for (const struct tipme_verb_entry *v = verbs; v->name; v++)
+		if (!strcmp(v->name, name))
+			return dispatch(v, argc - 1, argv + 1);
+	if (!*name)
+		help(stderr);
+	else
+		cli_fail("%s: no such verb: see tipme --help", name);
+	return TIPME_EXIT_USAGE;
+}

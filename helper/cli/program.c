@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verbs that are programs of their own: those of the build tree when run from there, else the installed ones. */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* The variable is set by ./tipme in the build tree only; below it, where the program is. */
+static const struct {
+	const char *name, *variable, *path, *interpreter;
+	bool takes_verb; /* one program for several verbs */
+} programs[] = {
+	{ "tipmed", "TIPME_BUILDDIR", "helper/daemon/tipmed", NULL, false },
+	{ "tipme-postmortem", "TIPME_SRCDIR", "postmortem/bin/tipme-postmortem", "perl", true },
+	{ "tipme-demo", "TIPME_SRCDIR", "helper/demo/tipme-demo", NULL, false },
+};
+#define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
+
+static int find(const char *name)
+{
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (!strcmp(programs[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static void locate(int which, char *path, size_t cap)
+{
+	const char *tree = getenv(programs[which].variable);
+
+	if (tree && *tree)
+		snprintf(path, cap, "%s/%s", tree, programs[which].path);
+	else
+		snprintf(path, cap, TIPME_LIBEXECDIR "/%s", programs[which].name);
+}
+
+static int missing(const char *verb, const char *path)
+{
+	return cli_fail("%s: %s: %s: install all of tipme, or look at what configure left out", verb, path, strerror(errno));
+}
+
+int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	int which = find(verb->program), n = 0;
+	char path[PATH_MAX];
+	char **args = calloc((size_t)argc + 4, sizeof(*args));
+
+	if (which < 0 || !args)
+		return cli_fail("%s: no memory: end some programs", verb->name);
+	locate(which, path, sizeof(path));
+	if (programs[which].interpreter && getenv(programs[which].variable))
+		args[n++] = (char *)programs[which].interpreter;
+	args[n++] = path;
+	if (programs[which].takes_verb)
+		args[n++] = (char *)verb->name;
+	for (int i = 1; i < argc; i++)
+		args[n++] = argv[i];
+	if (!access(path, F_OK))
+		execvp(args[0], args);
+	n = missing(verb->name, path);
+	free(args);
+	return n;
+}
+
+/* It speaks for itself: it says what it records, or why it cannot, in our name. */
+int cli_start(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	return cli_program(verb, argc, argv);
+}

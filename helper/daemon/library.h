@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The folder of the owner's episodes, and the folder of the socket. */
+#ifndef TIPMED_LIBRARY_H
+#define TIPMED_LIBRARY_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Makes the folder and those above it, if need be, and opens it. Returns a descriptor, or -errno and a sentence. */
+int tipmed_library_open(const char *path, uid_t owner, gid_t group, char *why, size_t why_len);
+
+/* The same for the socket's folder, locked: one recorder each. Keep the descriptor as long as you live. */
+int tipmed_rundir_open(const char *path, char *why, size_t why_len);
+
+#endif

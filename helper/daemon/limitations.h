@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the recorder cannot do here, in sentences: shown at the start and by status, never kept silent. */
+#ifndef TIPMED_LIMITATIONS_H
+#define TIPMED_LIMITATIONS_H
+
+#define TIPMED_LIMITS_MAX 16
+
+struct tipmed_limits {
+	unsigned int count;
+	char text[TIPMED_LIMITS_MAX][240];
+};
+
+/* Only while one thread runs; later the list is only read. */
+void tipmed_limit_add(struct tipmed_limits *limits, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tipmed: keeps the last seconds of what the machine did, and saves them when asked. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "library.h"
+#include "options.h"
+#include "pictures.h"
+#include "privileges.h"
+#include "server.h"
+
+/* The trigger thread's part is large, and must be there before it is locked. */
+static struct tipmed_server server;
+static struct tipmed_writer writer;
+static struct tipmed_options opt;
+static struct tipmed_limits limits;
+static struct tipme_kernel_source *kernel;
+static struct tipmed_pictures *pictures;
+static struct tipmed_watch *watch;
+static int rundir_fd = -1;
+
+static int fail(const char *why, int err)
+{
+	fprintf(stderr, "tipme: start: %s\n", why);
+	return err;
+}
+
+static int fail_errno(const char *what, int err)
+{
+	fprintf(stderr, "tipme: start: %s: %s\n", what, strerror(-err));
+	return err;
+}
+
+static gid_t group_of(uid_t uid)
+{
+	const struct passwd *entry = uid == geteuid() ? NULL : getpwuid(uid);
+
+	return entry ? entry->pw_gid : uid == geteuid() ? getegid() : (gid_t)uid;
+}
+
+/* The order of the messages that users see: who runs already, what may not be loaded, where nothing can be saved. */
+static int folders_open(void)
+{
+	char why[4096 + 256];
+
+	rundir_fd = tipmed_rundir_open(opt.rundir, why, sizeof(why));
+	if (rundir_fd < 0)
+		return fail(why, rundir_fd);
+	writer.owner = opt.owner;
+	writer.group = group_of(opt.owner);
+	writer.library_fd = tipmed_library_open(opt.library, writer.owner, writer.group, why, sizeof(why));
+	return writer.library_fd < 0 ? fail(why, writer.library_fd) : 0;
+}
+
+static int source_open(void)
+{
+	struct tipme_kernel_options kopt = { .window_s = opt.window_s + opt.post_s, .rate = opt.rate };
+	char why[512] = "the kernel source cannot be opened";
+	int err = tipme_kernel_source_open(&kernel, &kopt, why, sizeof(why));
+
+	return err ? fail(why, err) : 0;
+}
+
+static int memory_prepare(void)
+{
+	int err = tipmed_pictures_new(&pictures);
+
+	if (!err)
+		err = tipmed_watch_new(&watch, kernel);
+	if (!err)
+		err = tipmed_snapshot_init(&server.snap, kernel);
+	return err ? fail_errno("no memory for the copies", err) : 0;
+}
+
+static void privileges_prepare(void)
+{
+	tipmed_privileges_tell(&limits);
+	tipmed_oom_spare(&limits);
+	tipmed_realtime_allow(&limits);
+	tipmed_memory_lock(&limits);
+}
+
+static int writer_prepare(void)
+{
+	writer.opt = &opt;
+	writer.limits = &limits;
+	writer.pictures = pictures;
+	writer.watch = watch;
+	writer.start_ns = server.start_ns;
+	int err = tipmed_writer_start(&writer);
+
+	return err ? fail_errno("the thread that saves cannot take the owner's id", err) : 0;
+}
+
+static int server_prepare(void)
+{
+	char why[512];
+
+	server.opt = &opt;
+	server.limits = &limits;
+	server.watch = watch;
+	server.writer = &writer;
+	server.snap.x.keep_ns = (opt.window_s > 64 ? opt.window_s : 64) * TIPME_NS_PER_S;
+	int err = tipmed_server_listen(&server, why, sizeof(why));
+
+	if (err)
+		return fail(why, err);
+	err = tipmed_privileges_drop();
+	if (err)
+		return fail_errno("privileges cannot be dropped", err);
+	err = tipmed_server_start(&server);
+	return err ? fail_errno("the trigger thread cannot be started", err) : 0;
+}
+
+static void look(void)
+{
+	uint64_t begin_ns = tipme_clock_ns();
+	int n = tipmed_pictures_take(pictures, kernel);
+
+	tipmed_watch_look(watch, n > 0 ? (unsigned int)n : 0, tipme_clock_ns() - begin_ns);
+}
+
+static int start(void)
+{
+	int err;
+
+	server.start_ns = tipme_clock_ns();
+	err = folders_open();
+	if (!err)
+		err = source_open();
+	if (!err)
+		err = memory_prepare();
+	if (err)
+		return err;
+	privileges_prepare();
+	err = writer_prepare();
+	if (err)
+		return err;
+	look();
+	return server_prepare();
+}
+
+static void tell(void)
+{
+	struct tipmed_watched now;
+	struct tipme_kernel_coverage none;
+
+	tipmed_watch_get(watch, &now, &none, 0);
+	printf("recording the last %u seconds: scheduling, wake-ups, kernel stacks of sleeps (%u tracing programs), %u threads\n", opt.window_s,
+	       now.stats.programs, now.threads);
+	printf("memory: %.1f MB ring, %.1f MB for copies; episodes of user %u go to %s\n", (double)now.stats.pool_bytes / 1e6,
+	       (double)server.snap.kernel.size / 1e6, (unsigned int)opt.owner, opt.library);
+	printf("X servers with hooks join by themselves; save what just happened with: tipme snap\n");
+	for (unsigned int i = 0; i < limits.count; i++)
+		printf("limited: %s\n", limits.text[i]);
+	fflush(stdout);
+}
+
+/* A picture each second, until somebody ends us. */
+static void keep_house(const sigset_t *ends)
+{
+	const struct timespec second = { .tv_sec = 1 };
+
+	while (sigtimedwait(ends, NULL, &second) < 0)
+		look();
+}
+
+static void stop(void)
+{
+	/* The same order as the data flows: who asks, who saves, who records. */
+	tipmed_server_stop(&server);
+	tipmed_writer_stop(&writer);
+	tipmed_snapshot_free(&server.snap);
+	tipmed_watch_free(watch);
+	tipmed_pictures_free(pictures);
+	tipme_kernel_source_close(kernel);
+	close(writer.library_fd);
+	close(rundir_fd);
+}
+
+/* Before any thread is there. The parent stays until the child says how it went, and ends with that. */
+static int go_background(void)
+{
+	int ready[2];
+	char result = 1;
+
+	if (pipe2(ready, O_CLOEXEC))
+		return -errno;
+	pid_t child = fork();
+
+	if (child < 0)
+		return -errno;
+	if (!child) {
+		close(ready[0]);
+		setsid();
+		return ready[1];
+	}
+	close(ready[1]);
+	/* The end without a word is a failure that was told already, or a crash. */
+	if (read(ready[0], &result, 1) != 1)
+		result = 1;
+	_exit(result);
+}
+
+static void background_ready(int ready_fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	char result = 0;
+
+	for (int fd = 0; null >= 0 && fd <= 2; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+	if (chdir("/"))
+		fprintf(stderr, "tipme: start: /: cannot go there\n");
+	if (write(ready_fd, &result, 1) == 1)
+		close(ready_fd);
+}
+
+/* Signals are waited for, not caught; before any thread is made, so that all inherit it. */
+static void signals_block(sigset_t *ends)
+{
+	sigemptyset(ends);
+	sigaddset(ends, SIGTERM);
+	sigaddset(ends, SIGINT);
+	sigaddset(ends, SIGHUP);
+	sigprocmask(SIG_BLOCK, ends, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+	sigset_t ends;
+	int ready_fd = -1;
+
+	if (tipmed_options_parse(argc, argv, &opt))
+		return 64;
+	if (opt.help || opt.version) {
+		fputs(opt.help ? tipmed_usage : "tipmed " PACKAGE_VERSION "\n", stdout);
+		return 0;
+	}
+	umask(022);
+	if (!opt.foreground && (ready_fd = go_background()) < 0)
+		return fail_errno("no process for the background", ready_fd) ? 1 : 0;
+	signals_block(&ends);
+	if (start())
+		return 1;
+	tell();
+	if (ready_fd >= 0)
+		background_ready(ready_fd);
+	keep_house(&ends);
+	stop();
+	return 0;
+}

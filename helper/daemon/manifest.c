@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The facts of an episode, as JSON; docs/formats.md describes them. */
+#include "config.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "manifest.h"
+
+static void add(struct json_object *to, const char *key, struct json_object *value)
+{
+	json_object_object_add(to, key, value);
+}
+
+static void add_text(struct json_object *to, const char *key, const char *text)
+{
+	add(to, key, json_object_new_string(text));
+}
+
+static void add_number(struct json_object *to, const char *key, uint64_t value)
+{
+	add(to, key, json_object_new_uint64(value));
+}
+
+static struct json_object *add_object(struct json_object *to, const char *key)
+{
+	struct json_object *o = json_object_new_object();
+
+	add(to, key, o);
+	return o;
+}
+
+static void add_format(struct json_object *to)
+{
+	struct json_object *format = add_object(to, "format");
+
+	add_number(format, "major", TIPME_FORMAT_MAJOR);
+	add_number(format, "minor", TIPME_FORMAT_MINOR);
+}
+
+static void add_time(struct json_object *to, time_t wall_s)
+{
+	char text[32];
+	struct tm tm;
+
+	gmtime_r(&wall_s, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	add_text(to, "time", text);
+}
+
+static void add_boot_id(struct json_object *to)
+{
+	char text[64] = "";
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (file && fgets(text, sizeof(text), file))
+		text[strcspn(text, "\n")] = '\0';
+	if (file)
+		fclose(file);
+	add_text(to, "boot_id", text);
+}
+
+static void add_machine(struct json_object *to)
+{
+	struct utsname name;
+
+	uname(&name);
+	add_boot_id(to);
+	add_text(to, "kernel", name.release);
+	add_text(to, "machine", name.machine);
+	add_number(to, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	add_number(to, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
+	add(to, "hz_note", NULL);
+}
+
+static void add_trigger(struct json_object *to, const struct tipmed_trigger *from)
+{
+	struct json_object *trigger = add_object(to, "trigger");
+
+	add_text(trigger, "kind", from->hotkey ? "hotkey" : "command");
+	add_number(trigger, "ns", from->ns);
+	add_text(trigger, "text", from->words);
+}
+
+static void add_recorder(struct json_object *to, const struct tipmed_manifest *m)
+{
+	struct json_object *recorder = add_object(to, "recorder"), *limits = json_object_new_array();
+
+	add_text(recorder, "version", PACKAGE_VERSION);
+	add_number(recorder, "pid", (uint64_t)getpid());
+	add_number(recorder, "start_ns", m->recorder_start_ns);
+	add_number(recorder, "window_s", m->opt->window_s);
+	add_number(recorder, "post_s", m->opt->post_s);
+	for (unsigned int i = 0; i < m->limits->count; i++)
+		json_object_array_add(limits, json_object_new_string(m->limits->text[i]));
+	add(recorder, "limits", limits);
+}
+
+static void add_coverage(struct json_object *list, unsigned int cpu, uint64_t first_ns, uint64_t last_ns, uint64_t records)
+{
+	struct json_object *c = json_object_new_object();
+
+	add_number(c, "cpu", cpu);
+	add_number(c, "first_ns", first_ns);
+	add_number(c, "last_ns", last_ns);
+	add_number(c, "records", records);
+	json_object_array_add(list, c);
+}
+
+static struct json_object *source_new(const char *kind, const char *file, struct json_object **coverage)
+{
+	struct json_object *source = json_object_new_object();
+
+	add_text(source, "source", kind);
+	add_text(source, "file", file);
+	*coverage = json_object_new_array();
+	return source;
+}
+
+static struct json_object *kernel_source(const struct tipmed_manifest *m)
+{
+	const struct tipme_kernel_copy *copy = &m->snap->kernel;
+	struct json_object *coverage, *source = source_new("kernel_bpf", "kernel.rec", &coverage);
+
+	for (unsigned int cpu = 0; cpu < copy->cpus; cpu++)
+		if (copy->coverage[cpu].records)
+			add_coverage(coverage, cpu, copy->coverage[cpu].first_ns, copy->coverage[cpu].last_ns, copy->coverage[cpu].records);
+	add(source, "coverage", coverage);
+	struct json_object *lost = add_object(source, "lost");
+
+	add_number(lost, "pool", m->lost.pool);
+	add_number(lost, "nested", m->lost.nested);
+	add_number(lost, "missed", m->lost.missed);
+	add_number(lost, "torn", copy->torn);
+	add_number(lost, "cut", copy->cut);
+	add_number(lost, "stack_table", m->lost.stack_table);
+	add_number(lost, "sleep_table", m->lost.sleep_table);
+	return source;
+}
+
+void tipmed_x_file_name(const struct tipmed_x_part *part, char *buf, size_t cap)
+{
+	snprintf(buf, cap, "x-%d.rec", (int)part->pid);
+}
+
+/* The server says which thread it is; what it says is believed if there is such a thread. */
+static uint32_t server_tid(const struct tipmed_x_part *s)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)s->pid, s->copy->server_tid);
+	return access(path, F_OK) ? (uint32_t)s->pid : s->copy->server_tid;
+}
+
+static struct json_object *x_source(const struct tipmed_x_part *s)
+{
+	char file[32];
+
+	tipmed_x_file_name(s, file, sizeof(file));
+	struct json_object *coverage, *source = source_new("x_hooks", file, &coverage);
+
+	add_number(source, "server_pid", (uint64_t)s->pid);
+	add_number(source, "server_tid", server_tid(s));
+	add_text(source, "server_name", s->name);
+	add_number(source, "display", s->display);
+	add_coverage(coverage, 0, s->copy->first_ns, s->copy->last_ns, s->copy->records);
+	add(source, "coverage", coverage);
+	struct json_object *lost = add_object(source, "lost");
+
+	add_number(lost, "ring", s->copy->lost_ring);
+	add_number(lost, "torn", s->copy->torn);
+	add_number(lost, "impossible", s->copy->impossible);
+	return source;
+}
+
+static struct json_object *pictures_source(const struct tipmed_manifest *m)
+{
+	struct json_object *coverage, *source = source_new("tipmed", "threads.rec", &coverage);
+
+	add_coverage(coverage, 0, m->pictures_first_ns, m->pictures_last_ns, m->pictures_count);
+	add(source, "coverage", coverage);
+	add_object(source, "lost");
+	return source;
+}
+
+static void add_sources(struct json_object *to, const struct tipmed_manifest *m)
+{
+	struct json_object *sources = json_object_new_array();
+
+	json_object_array_add(sources, kernel_source(m));
+	for (int i = 0; i < m->snap->x.parts; i++)
+		json_object_array_add(sources, x_source(&m->snap->x.part[i]));
+	json_object_array_add(sources, pictures_source(m));
+	add(to, "sources", sources);
+}
+
+char *tipmed_manifest_text(const struct tipmed_manifest *m)
+{
+	struct json_object *top = json_object_new_object();
+
+	add_format(top);
+	add_text(top, "id", m->snap->trigger.id);
+	add_time(top, m->snap->trigger.wall_s);
+	add_machine(top);
+	add_trigger(top, &m->snap->trigger);
+	add_number(top, "end_ns", m->snap->end_ns);
+	add_recorder(top, m);
+	add_sources(top, m);
+	const char *text = json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+	char *copy = text ? strdup(text) : NULL;
+
+	json_object_put(top);
+	return copy;
+}

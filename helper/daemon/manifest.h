@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The facts of an episode, as JSON. */
+#ifndef TIPMED_MANIFEST_H
+#define TIPMED_MANIFEST_H
+
+#include "limitations.h"
+#include "options.h"
+#include "snapshot.h"
+
+struct tipmed_manifest {
+	const struct tipmed_options *opt;
+	const struct tipmed_limits *limits;
+	const struct tipmed_snapshot *snap;
+	uint64_t recorder_start_ns;
+	struct tipme_kernel_lost lost; /* in the window of the episode */
+	uint64_t pictures_first_ns, pictures_last_ns, pictures_count;
+};
+
+/* The text, to be freed by the caller; NULL without memory. */
+char *tipmed_manifest_text(const struct tipmed_manifest *manifest);
+
+/* Name of the record file of an X server. */
+void tipmed_x_file_name(const struct tipmed_x_part *part, char *buf, size_t cap);
+
+#endif

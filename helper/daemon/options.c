@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Options of tipmed, and who owns what it saves. */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "paths.h"
+
+#define SEAT_FILE "/run/systemd/seats/seat0"
+
+const char tipmed_usage[] =
+	"usage: tipme start [options]        (or: tipmed [options])\n"
+	"Starts the recorder: it keeps the last seconds of what the machine did.\n\n"
+	"  --foreground      stay in the terminal, until Ctrl+C\n"
+	"  --window S        seconds to keep (40)\n"
+	"  --rate N          records a second to make room for (20000)\n"
+	"  --post S          seconds to record after the hot-key (2)\n"
+	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen)\n"
+	"  --allow-uid UID   a user whose X server and trigger are taken, too; repeatable\n"
+	"  --library DIR     where episodes go (/var/lib/tipme/UID)\n"
+	"  --rundir DIR      where the socket is (/run/tipme)\n"
+	"  --help, --version\n\n"
+	"Examples:\n"
+	"  sudo tipme start\n"
+	"  sudo tipme start --window 120 --rate 50000\n"
+	"  sudo tipme start --foreground --owner 1000\n";
+
+enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY, OPT_RUNDIR, OPT_HELP, OPT_VERSION };
+
+static const struct option long_options[] = {
+	{ "foreground", no_argument, NULL, OPT_FOREGROUND },
+	{ "window", required_argument, NULL, OPT_WINDOW },
+	{ "rate", required_argument, NULL, OPT_RATE },
+	{ "post", required_argument, NULL, OPT_POST },
+	{ "owner", required_argument, NULL, OPT_OWNER },
+	{ "allow-uid", required_argument, NULL, OPT_ALLOW },
+	{ "library", required_argument, NULL, OPT_LIBRARY },
+	{ "rundir", required_argument, NULL, OPT_RUNDIR },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ 0 },
+};
+
+static int number(const char *name, const char *text, unsigned long least, unsigned long most, unsigned long *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoul(text, &end, 10);
+	if (!errno && end != text && !*end && text[0] != '-' && *value >= least && *value <= most)
+		return 0;
+	fprintf(stderr, "tipme: start: --%s %s: not a number from %lu to %lu: see tipme start --help\n", name, text, least, most);
+	return -EINVAL;
+}
+
+static int folder(const char *name, const char *text, char *to, size_t cap)
+{
+	if (text[0] == '/' && strlen(text) < cap) {
+		strcpy(to, text);
+		return 0;
+	}
+	fprintf(stderr, "tipme: start: --%s %s: not a full path of usual length: begin it with /\n", name, text);
+	return -EINVAL;
+}
+
+/* The largest id means "no user" to the kernel. */
+#define UID_MOST 4294967294UL
+
+static int allow(struct tipmed_options *opt)
+{
+	unsigned long value;
+	int err = number("allow-uid", optarg, 0, UID_MOST, &value);
+
+	if (err)
+		return err;
+	if (opt->allow_count == TIPMED_ALLOW_MAX) {
+		fprintf(stderr, "tipme: start: --allow-uid: more than %d users: name fewer\n", TIPMED_ALLOW_MAX);
+		return -EINVAL;
+	}
+	opt->allow[opt->allow_count++] = (uid_t)value;
+	return 0;
+}
+
+static int apply(struct tipmed_options *opt, int which)
+{
+	unsigned long value = 0;
+	int err = 0;
+
+	switch (which) {
+	case OPT_FOREGROUND: opt->foreground = true; return 0;
+	case OPT_HELP: opt->help = true; return 0;
+	case OPT_VERSION: opt->version = true; return 0;
+	case OPT_ALLOW: return allow(opt);
+	case OPT_LIBRARY: return folder("library", optarg, opt->library, sizeof(opt->library));
+	case OPT_RUNDIR: return folder("rundir", optarg, opt->rundir, sizeof(opt->rundir));
+	case OPT_WINDOW: err = number("window", optarg, 1, 3600, &value); opt->window_s = (unsigned int)value; return err;
+	case OPT_RATE: err = number("rate", optarg, 100, 10000000, &value); opt->rate = (unsigned int)value; return err;
+	case OPT_POST: err = number("post", optarg, 0, 60, &value); opt->post_s = (unsigned int)value; return err;
+	case OPT_OWNER:
+		err = number("owner", optarg, 0, UID_MOST, &value);
+		opt->owner = (uid_t)value;
+		opt->owner_given = true;
+		return err;
+	}
+	return -EINVAL;
+}
+
+int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt)
+{
+	int which, err = 0;
+
+	*opt = (struct tipmed_options){ .window_s = 40, .rate = 20000, .post_s = 2 };
+	snprintf(opt->rundir, sizeof(opt->rundir), "%s", tipme_rundir());
+	while (!err && (which = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+		err = apply(opt, which);
+	if (!err && optind < argc) {
+		fprintf(stderr, "tipme: start: %s: not an option: see tipme start --help\n", argv[optind]);
+		err = -EINVAL;
+	}
+	if (!opt->owner_given)
+		opt->owner = tipmed_owner_find();
+	if (!err && !opt->library[0])
+		err = tipme_library(opt->owner, opt->library, sizeof(opt->library));
+	return err;
+}
+
+static bool owner_of_sudo(uid_t *owner)
+{
+	const char *text = getenv("SUDO_UID");
+	char *end;
+	unsigned long value = text ? strtoul(text, &end, 10) : 0;
+
+	if (!text || end == text || *end || value > UID_MOST)
+		return false;
+	*owner = (uid_t)value;
+	return true;
+}
+
+static bool owner_of_seat(uid_t *owner)
+{
+	FILE *file = fopen(SEAT_FILE, "re");
+	char line[256];
+	unsigned int value;
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = sscanf(line, "ACTIVE_UID=%u", &value) == 1;
+	if (file)
+		fclose(file);
+	if (found)
+		*owner = value;
+	return found;
+}
+
+uid_t tipmed_owner_find(void)
+{
+	uid_t owner;
+
+	/* Only root may give its files away. */
+	if (geteuid() == 0 && (owner_of_sudo(&owner) || owner_of_seat(&owner)))
+		return owner;
+	return geteuid();
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Options of tipmed, and who owns what it saves. */
+#ifndef TIPMED_OPTIONS_H
+#define TIPMED_OPTIONS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define TIPMED_ALLOW_MAX 16
+
+struct tipmed_options {
+	bool foreground;
+	bool help, version;
+	unsigned int window_s;
+	unsigned int rate; /* records a second that the window is meant for */
+	unsigned int post_s; /* how long recording goes on after the trigger, before the copy is complete */
+	bool owner_given;
+	uid_t owner;
+	uid_t allow[TIPMED_ALLOW_MAX];
+	unsigned int allow_count;
+	char rundir[PATH_MAX];
+	char library[PATH_MAX];
+};
+
+/* Returns 0, or -EINVAL after it has said on stderr what is wrong. */
+int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt);
+
+/* The user of sudo, else the active user of the first seat, else ourselves. */
+uid_t tipmed_owner_find(void);
+
+extern const char tipmed_usage[];
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What all threads did, looked at each second. Only what changed is kept, in a ring; a thread that ended is kept once more, so
+ * that its name lasts as long as the ring. All memory is there from the start.
+ */
+#ifndef TIPMED_PICTURES_H
+#define TIPMED_PICTURES_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "kernel_source.h"
+
+#define TIPMED_THREADS_MAX 16384U
+#define TIPMED_PICTURE_SLOTS 32768U
+
+struct tipmed_pictures;
+
+/* Returns 0 or -errno. Free takes NULL. */
+int tipmed_pictures_new(struct tipmed_pictures **pictures);
+void tipmed_pictures_free(struct tipmed_pictures *pictures);
+
+/* Takes one. Only the thread that keeps house calls it. Returns the number of threads seen, or -errno. */
+int tipmed_pictures_take(struct tipmed_pictures *pictures, struct tipme_kernel_source *source);
+
+/* The same for threads that somebody else looked at; what take() does after looking. */
+void tipmed_pictures_add(struct tipmed_pictures *pictures, const struct tipme_picture *picture,
+			 const struct tipme_kernel_thread *threads, unsigned int count);
+
+/* An upper bound of the bytes that copy() gives. */
+size_t tipmed_pictures_bytes(void);
+
+/*
+ * Copies the ring into `buf`, from the oldest whole picture on, as records; any thread may call it. Returns the bytes; *count
+ * records, *first_ns the time of that picture (0: there is none).
+ */
+size_t tipmed_pictures_copy(struct tipmed_pictures *pictures, void *buf, uint64_t *count, uint64_t *first_ns);
+
+#endif

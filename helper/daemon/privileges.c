@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What tipmed may do: as much as recording needs, and no more from then on. */
+#include "config.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "privileges.h"
+
+/* Above the threads that hog CPUs, below the kernel's own watchdogs and migration threads. */
+#define RT_PRIORITY 90
+
+/* Long enough for one copy of a large pool, in the usual period of a second. */
+#define RT_RUNTIME_US "100000"
+
+static const struct {
+	unsigned int capability;
+	const char *name, *cost;
+} kept[] = {
+	{ CAP_BPF, "CAP_BPF", "the kernel source cannot be loaded" },
+	{ CAP_PERFMON, "CAP_PERFMON", "the kernel source cannot be attached" },
+	{ CAP_SYSLOG, "CAP_SYSLOG", "kernel functions may have no names" },
+	{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "the recorder may be swapped out under the load that it records" },
+	{ CAP_SYS_NICE, "CAP_SYS_NICE", "the trigger thread is not real-time: under load the copy may come late" },
+};
+#define KEPT (sizeof(kept) / sizeof(kept[0]))
+
+int tipmed_privileges_drop(void)
+{
+	bool had[KEPT];
+	bool may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) == 1;
+
+	for (size_t i = 0; i < KEPT; i++)
+		had[i] = capng_have_capability(CAPNG_PERMITTED, kept[i].capability) == 1;
+	capng_clear(CAPNG_SELECT_ALL);
+	for (size_t i = 0; i < KEPT; i++)
+		if (had[i])
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[i].capability);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	/* Without CAP_SETPCAP the bounding set stays; with no new privileges nothing can be got from it. */
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return capng_apply(may_bound ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) ? -EPERM : 0;
+}
+
+void tipmed_privileges_tell(struct tipmed_limits *limits)
+{
+	for (size_t i = 0; i < KEPT; i++)
+		if (capng_have_capability(CAPNG_EFFECTIVE, kept[i].capability) != 1)
+			tipmed_limit_add(limits, "no %s: %s", kept[i].name, kept[i].cost);
+}
+
+/* glibc's set*id would change all threads; these system calls change the calling one, which is what is wanted. */
+int tipmed_files_become(uid_t owner, gid_t group)
+{
+	if (owner == geteuid())
+		return 0;
+	if (syscall(SYS_setgroups, 0, NULL))
+		return -errno;
+	syscall(SYS_setfsgid, group);
+	syscall(SYS_setfsuid, owner);
+	/* They do not fail, they only do nothing: ask for an impossible id to learn the present one. */
+	return (gid_t)syscall(SYS_setfsgid, -1) == group && (uid_t)syscall(SYS_setfsuid, -1) == owner ? 0 : -EPERM;
+}
+
+/* Without the capability a lock of future memory makes allocations fail at the limit: rather be swapped out than fall. */
+void tipmed_memory_lock(struct tipmed_limits *limits)
+{
+	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_IPC_LOCK) != 1)
+		return;
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		tipmed_limit_add(limits, "not locked in memory (%s): the recorder may be swapped out under the load that it records", strerror(errno));
+}
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Lower than it ever was needs CAP_SYS_RESOURCE; then take the lowest that is permitted. */
+void tipmed_oom_spare(struct tipmed_limits *limits)
+{
+	char text[16];
+	int adj = -1000, err = 0;
+
+	for (; adj < 0; adj += 100) {
+		snprintf(text, sizeof(text), "%d", adj);
+		err = write_text("/proc/self/oom_score_adj", text);
+		if (!err)
+			break;
+	}
+	if (adj > -1000)
+		tipmed_limit_add(limits, "oom_score_adj stays at %d (%s): when memory runs out, the OOM killer may end the recorder", adj, strerror(-err));
+}
+
+int tipmed_realtime_enter(void)
+{
+	struct sched_param param = { .sched_priority = RT_PRIORITY };
+
+	return syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) ? -errno : 0;
+}
+
+static bool realtime_works(void)
+{
+	struct sched_param param = { 0 };
+	bool works = !tipmed_realtime_enter();
+
+	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &param);
+	return works;
+}
+
+/* The folder of our cgroup in the version 1 hierarchy of the CPU controller. */
+static int cpu_cgroup(char *buf, size_t cap)
+{
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[4096], controllers[256], path[2048];
+	int err = -ENOENT;
+
+	while (file && err && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%*d:%255[^:]:%2047[^\n]", controllers, path) != 2)
+			continue;
+		if (!strcmp(controllers, "cpu") || !strncmp(controllers, "cpu,", 4) || strstr(controllers, ",cpu,"))
+			err = snprintf(buf, cap, "/sys/fs/cgroup/cpu%s", path) < (int)cap ? 0 : -ENAMETOOLONG;
+	}
+	if (file)
+		fclose(file);
+	return err;
+}
+
+/*
+ * Kernels with RT_GROUP_SCHED give real-time only to cgroups that have some run time of their own, and session cgroups
+ * have none: enter a child that has.
+ */
+static int cgroup_enter(void)
+{
+	char dir[2560], path[2600], pid[16];
+	int err = cpu_cgroup(dir, sizeof(dir) - 8);
+
+	if (err)
+		return err;
+	strcat(dir, strcmp(dir + strlen(dir) - 1, "/") ? "/tipme" : "tipme");
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		return -errno;
+	snprintf(path, sizeof(path), "%s/cpu.rt_runtime_us", dir);
+	err = write_text(path, RT_RUNTIME_US);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	return err ? err : write_text(path, pid);
+}
+
+void tipmed_realtime_allow(struct tipmed_limits *limits)
+{
+	if (realtime_works() || capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_NICE) != 1)
+		return;
+	int err = cgroup_enter();
+
+	if (!err && realtime_works())
+		return;
+	tipmed_limit_add(limits, "the trigger thread cannot be real-time (its cgroup has no real-time run time%s%s): under load the copy may come late",
+			 err ? "; " : "", err ? strerror(-err) : "");
+}

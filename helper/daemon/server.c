@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The trigger thread: answers the socket, and takes the snapshots. */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "paths.h"
+#include "privileges.h"
+#include "server.h"
+#include "text.h"
+
+/* Two triggers at once are fine, then one each 5 seconds. */
+#define TRIGGER_COST_NS (5 * TIPME_NS_PER_S)
+#define TRIGGER_BURST 2
+
+#define STACK_BYTES (256 << 10)
+
+/* What epoll events are about: the place of a peer, or one of these. */
+enum { ON_LISTEN = TIPMED_PEERS_MAX, ON_TIMER, ON_QUIT, ON_DONE };
+
+static void answer(struct tipmed_peer *peer, uint32_t error, const char *text)
+{
+	/* A peer that does not read loses its answers; waiting for it is no option here. */
+	tipme_message_send(peer->fd, TIPME_VERB_REPLY, error, text, strlen(text), MSG_DONTWAIT);
+}
+
+static void watch_fd(struct tipmed_server *server, int fd, uint32_t what)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = what };
+
+	epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void peer_close(struct tipmed_server *server, struct tipmed_peer *peer)
+{
+	int x = peer->x_server;
+
+	close(peer->fd);
+	*peer = (struct tipmed_peer){ .fd = -1, .x_server = -1 };
+	for (int i = 0; x >= 0 && i < TIPMED_PEERS_MAX; i++)
+		if (server->peer[i].fd >= 0 && server->peer[i].x_server == x)
+			x = -1;
+	if (x >= 0)
+		tipmed_x_servers_gone(&server->snap.x, x, tipme_clock_ns());
+}
+
+static bool uid_allowed(const struct tipmed_options *opt, uid_t uid)
+{
+	for (unsigned int i = 0; i < opt->allow_count; i++)
+		if (opt->allow[i] == uid)
+			return true;
+	return false;
+}
+
+static const char *peer_refusal(const struct tipmed_server *server, const struct tipmed_peer *new)
+{
+	unsigned int others = 0;
+
+	if (server->quitting)
+		return "the recorder is about to stop";
+	if (!new->may_all && !uid_allowed(server->opt, new->cred.uid))
+		return "this recorder serves root and its owner: ask them to start it with --allow-uid for you";
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
+		others += server->peer[i].fd >= 0 && server->peer[i].cred.uid;
+	return new->cred.uid && others >= TIPMED_PEERS_OTHERS ? "too many connections: close some" : NULL;
+}
+
+static struct tipmed_peer *peer_place(struct tipmed_server *server)
+{
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
+		if (server->peer[i].fd < 0)
+			return &server->peer[i];
+	return NULL;
+}
+
+static void on_listen(struct tipmed_server *server)
+{
+	struct tipmed_peer new = { .x_server = -1, .number = ++server->peers_seen };
+	socklen_t len = sizeof(new.cred);
+
+	new.fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (new.fd < 0)
+		return;
+	if (getsockopt(new.fd, SOL_SOCKET, SO_PEERCRED, &new.cred, &len))
+		new.cred.uid = (uid_t)-1;
+	new.may_all = !new.cred.uid || new.cred.uid == server->opt->owner;
+	const char *why = peer_refusal(server, &new);
+	struct tipmed_peer *place = peer_place(server);
+
+	if (why || !place) {
+		answer(&new, why ? EACCES : EAGAIN, why ? why : "too many connections: close some");
+		server->refused_peers++;
+		close(new.fd);
+		return;
+	}
+	*place = new;
+	watch_fd(server, new.fd, (uint32_t)(place - server->peer));
+}
+
+static void snapshot_finish(struct tipmed_server *server)
+{
+	tipmed_snapshot_end(&server->snap);
+	tipmed_writer_save(server->writer, &server->snap);
+}
+
+static void snapshot_begin(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+{
+	struct itimerspec post = { .it_value.tv_sec = server->opt->post_s };
+
+	tipmed_snapshot_begin(&server->snap, trigger);
+	if (!server->opt->post_s || server->quitting)
+		snapshot_finish(server);
+	else
+		timerfd_settime(server->timer_fd, 0, &post, NULL);
+}
+
+static void on_timer(struct tipmed_server *server)
+{
+	uint64_t n;
+
+	if (read(server->timer_fd, &n, sizeof(n)) > 0 && server->snap.phase == TIPMED_POST)
+		snapshot_finish(server);
+}
+
+static void tell_requester(struct tipmed_server *server)
+{
+	const struct tipmed_snapshot *snap = &server->snap;
+
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++) {
+		struct tipmed_peer *peer = &server->peer[i];
+
+		if (peer->fd >= 0 && peer->number == snap->trigger.requester)
+			tipme_message_send(peer->fd, TIPME_VERB_SAVED, (uint32_t)-snap->saved_error, snap->saved_text,
+					   strlen(snap->saved_text), MSG_DONTWAIT);
+	}
+}
+
+/* The writer gave the snapshot back. */
+static void on_done(struct tipmed_server *server)
+{
+	eventfd_t n;
+
+	if (eventfd_read(server->writer->done_fd, &n) || server->snap.phase != TIPMED_SAVING)
+		return;
+	server->snap.phase = TIPMED_IDLE;
+	if (server->snap.saved_error)
+		server->failures++;
+	else
+		server->episodes++;
+	memcpy(server->last_id, server->snap.trigger.id, sizeof(server->last_id));
+	tell_requester(server);
+	if (!server->has_pending)
+		return;
+	server->has_pending = false;
+	snapshot_begin(server, &server->pending);
+}
+
+static bool rate_allows(struct tipmed_server *server, const struct tipmed_peer *peer, uint64_t now_ns)
+{
+	if (!peer->cred.uid)
+		return true;
+	if (server->tokens_ns < now_ns)
+		server->tokens_ns = now_ns;
+	if (server->tokens_ns - now_ns > (TRIGGER_BURST - 1) * TRIGGER_COST_NS)
+		return false;
+	server->tokens_ns += TRIGGER_COST_NS;
+	return true;
+}
+
+static void trigger_refuse(struct tipmed_server *server, struct tipmed_peer *peer, uint32_t error, const char *why)
+{
+	server->refused_triggers++;
+	answer(peer, error, why);
+}
+
+static void on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
+{
+	struct tipmed_trigger trigger = { .requester = peer->number, .hotkey = in->arg == TIPME_CHORD_ACTION_SNAPSHOT };
+	char text[64];
+
+	tipmed_trigger_stamp(&trigger);
+	if (server->has_pending) {
+		trigger_refuse(server, peer, EBUSY, "one episode is being saved and one more waits: ask again in some seconds");
+		return;
+	}
+	if (!rate_allows(server, peer, trigger.ns)) {
+		trigger_refuse(server, peer, EAGAIN, "more than one episode in 5 seconds: ask again in some seconds");
+		return;
+	}
+	snprintf(text, sizeof(text), "{\"id\": \"%s\"}", trigger.id);
+	answer(peer, 0, text);
+	tipme_text_clean(trigger.words, sizeof(trigger.words), in->text, in->text_len);
+	if (server->snap.phase == TIPMED_IDLE) {
+		snapshot_begin(server, &trigger);
+		return;
+	}
+	server->pending = trigger;
+	server->has_pending = true;
+}
+
+static void on_chord(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
+{
+	if (in->arg == 0 || in->arg == TIPME_CHORD_ACTION_SNAPSHOT)
+		on_trigger(server, peer, in);
+	else if (in->arg == TIPME_CHORD_ACTION_START)
+		answer(peer, 0, "{\"recording\": true}");
+	else
+		answer(peer, EOPNOTSUPP, "what input is recorded is set in the X server, not here");
+}
+
+static void on_hello(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
+{
+	const char *why;
+	int place = tipmed_x_servers_add(&server->snap.x, in, peer->cred.pid, fd, server->snap.phase != TIPMED_IDLE, &why);
+
+	if (place < 0) {
+		answer(peer, (uint32_t)-place, why);
+		return;
+	}
+	peer->x_server = place;
+	answer(peer, 0, "{\"ring\": true}");
+}
+
+static void on_stop(struct tipmed_server *server, struct tipmed_peer *peer)
+{
+	answer(peer, 0, "{\"stopping\": true}");
+	kill(getpid(), SIGTERM);
+}
+
+static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
+{
+	if (in->verb == TIPME_VERB_TRIGGER)
+		on_chord(server, peer, in);
+	else if (in->verb == TIPME_VERB_X_HELLO)
+		on_hello(server, peer, in, fd);
+	else if (!peer->may_all)
+		answer(peer, EACCES, "only root and the owner of the recorder may do that");
+	else if (in->verb == TIPME_VERB_STATUS)
+		tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out, tipmed_status_write(server), MSG_DONTWAIT);
+	else if (in->verb == TIPME_VERB_STOP)
+		on_stop(server, peer);
+	else
+		answer(peer, ENOSYS, "this verb is not known to this version of tipmed");
+}
+
+static void on_peer(struct tipmed_server *server, struct tipmed_peer *peer)
+{
+	struct tipme_incoming in;
+	int fd;
+	ssize_t n = tipme_message_receive(peer->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT);
+
+	if (n == -EAGAIN)
+		return;
+	if (n == 0 || (n < 0 && n != -EMSGSIZE)) {
+		peer_close(server, peer);
+		return;
+	}
+	int err = n < 0 ? (int)n : tipme_message_parse(server->in, (size_t)n, &in);
+
+	if (err)
+		answer(peer, (uint32_t)-err, "not a message of version 1 (see docs/formats.md)");
+	else
+		on_message(server, peer, &in, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Ends the waiting after a trigger, so that what was asked for is saved before we stop. */
+static void on_quit(struct tipmed_server *server)
+{
+	eventfd_t n;
+
+	eventfd_read(server->quit_fd, &n);
+	server->quitting = true;
+	if (server->snap.phase == TIPMED_POST)
+		snapshot_finish(server);
+}
+
+static void dispatch(struct tipmed_server *server, uint32_t what)
+{
+	switch (what) {
+	case ON_LISTEN: on_listen(server); return;
+	case ON_TIMER: on_timer(server); return;
+	case ON_QUIT: on_quit(server); return;
+	case ON_DONE: on_done(server); return;
+	}
+	if (server->peer[what].fd >= 0)
+		on_peer(server, &server->peer[what]);
+}
+
+static void *server_run(void *arg)
+{
+	struct tipmed_server *server = arg;
+	struct epoll_event events[8];
+
+	server->realtime_error = tipmed_realtime_enter();
+	while (!server->quitting || server->snap.phase != TIPMED_IDLE) {
+		/* Each 10 seconds at least: rings of servers that are gone are given up. */
+		int n = epoll_wait(server->epoll_fd, events, 8, 10000);
+
+		for (int i = 0; i < n; i++)
+			dispatch(server, events[i].data.u32);
+		if (server->snap.phase == TIPMED_IDLE)
+			tipmed_x_servers_expire(&server->snap.x, tipme_clock_ns());
+	}
+	return NULL;
+}
+
+int tipmed_server_listen(struct tipmed_server *server, char *why, size_t why_len)
+{
+	struct sockaddr_un addr;
+	int err = tipme_socket_address(server->opt->rundir, &addr);
+
+	snprintf(why, why_len, "%s: its socket cannot be made there: %s", server->opt->rundir, err ? "the path is too long" : "");
+	if (err)
+		return err;
+	/* A folder that is locked and has a socket nobody listens on: the one before us crashed. */
+	unlink(addr.sun_path);
+	server->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (server->listen_fd >= 0 && !bind(server->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) &&
+	    !chmod(addr.sun_path, 0666) && !listen(server->listen_fd, 64))
+		return 0;
+	err = -errno;
+	snprintf(why, why_len, "%s: the socket cannot be made: %s", addr.sun_path, strerror(-err));
+	return err;
+}
+
+int tipmed_server_start(struct tipmed_server *server)
+{
+	pthread_attr_t attr;
+
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
+		server->peer[i] = (struct tipmed_peer){ .fd = -1, .x_server = -1 };
+	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	server->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	server->quit_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->epoll_fd < 0 || server->timer_fd < 0 || server->quit_fd < 0)
+		return -errno;
+	watch_fd(server, server->listen_fd, ON_LISTEN);
+	watch_fd(server, server->timer_fd, ON_TIMER);
+	watch_fd(server, server->quit_fd, ON_QUIT);
+	watch_fd(server, server->writer->done_fd, ON_DONE);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	int err = -pthread_create(&server->thread, &attr, server_run, server);
+
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
+void tipmed_server_stop(struct tipmed_server *server)
+{
+	struct sockaddr_un addr;
+
+	eventfd_write(server->quit_fd, 1);
+	pthread_join(server->thread, NULL);
+	if (!tipme_socket_address(server->opt->rundir, &addr))
+		unlink(addr.sun_path);
+	/* The connections last: who asked us to stop knows by their end that we did. */
+	close(server->listen_fd);
+}

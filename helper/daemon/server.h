@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The trigger thread: answers the socket, and takes the snapshots. */
+#ifndef TIPMED_SERVER_H
+#define TIPMED_SERVER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "limitations.h"
+#include "message.h"
+#include "options.h"
+#include "snapshot.h"
+#include "watch.h"
+#include "writer.h"
+
+#define TIPMED_PEERS_MAX 64
+/* Root gets in even when others hold all the places that others may hold. */
+#define TIPMED_PEERS_OTHERS 48
+
+struct tipmed_peer {
+	int fd; /* -1: free */
+	uint64_t number; /* of the connection; never used again */
+	struct ucred cred;
+	bool may_all; /* root and the owner; others only offer rings and trigger */
+	int x_server; /* -1: none */
+};
+
+struct tipmed_server {
+	const struct tipmed_options *opt;
+	const struct tipmed_limits *limits;
+	struct tipmed_watch *watch;
+	struct tipmed_writer *writer;
+	struct tipmed_snapshot snap;
+	bool has_pending;
+	struct tipmed_trigger pending;
+	int epoll_fd, listen_fd, timer_fd, quit_fd;
+	bool quitting;
+	struct tipmed_peer peer[TIPMED_PEERS_MAX];
+	uint64_t peers_seen;
+	uint64_t tokens_ns; /* rate limit of those who are not root: the time up to which triggers are paid for */
+	uint64_t refused_triggers, refused_peers;
+	uint64_t start_ns;
+	uint64_t episodes, failures;
+	int realtime_error; /* of the trigger thread: 0: it is real-time */
+	char last_id[TIPMED_ID_BYTES];
+	pthread_t thread;
+	char in[TIPME_MESSAGE_MAX];
+	char out[TIPME_MESSAGE_TEXT_MAX];
+};
+
+/* Binds the socket. Returns 0, or -errno and a sentence. */
+int tipmed_server_listen(struct tipmed_server *server, char *why, size_t why_len);
+
+/* Starts the trigger thread. */
+int tipmed_server_start(struct tipmed_server *server);
+
+/* Completes and saves what is under way, closes all connections, removes the socket. */
+void tipmed_server_stop(struct tipmed_server *server);
+
+/* For the answer to `status`: JSON into server->out; returns its length. */
+size_t tipmed_status_write(struct tipmed_server *server);
+
+#endif

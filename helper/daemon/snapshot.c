@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One snapshot at a time: what is copied at the trigger, and what some seconds later. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "clock.h"
+#include "pictures.h"
+#include "snapshot.h"
+
+int tipmed_snapshot_init(struct tipmed_snapshot *snap, struct tipme_kernel_source *source)
+{
+	*snap = (struct tipmed_snapshot){ .source = source };
+	snap->threads = calloc(TIPMED_THREADS_MAX, sizeof(*snap->threads));
+	if (!snap->threads)
+		return -ENOMEM;
+	/* The first call of gmtime_r() reads the time zone: not at the first trigger. */
+	tzset();
+	return tipme_kernel_copy_alloc(source, &snap->kernel);
+}
+
+void tipmed_snapshot_free(struct tipmed_snapshot *snap)
+{
+	free(snap->threads);
+	tipme_kernel_copy_free(&snap->kernel);
+	tipmed_x_servers_free(&snap->x);
+}
+
+void tipmed_trigger_stamp(struct tipmed_trigger *trigger)
+{
+	struct tm tm;
+	char time_text[32];
+
+	trigger->ns = tipme_clock_ns();
+	trigger->wall_s = (time_t)(tipme_clock_of_ns(CLOCK_REALTIME) / TIPME_NS_PER_S);
+	if (getrandom(&trigger->episode_id, sizeof(trigger->episode_id), GRND_NONBLOCK) != sizeof(trigger->episode_id))
+		trigger->episode_id = trigger->ns * 0x9e3779b97f4a7c15ULL;
+	gmtime_r(&trigger->wall_s, &tm);
+	strftime(time_text, sizeof(time_text), "%Y%m%d-%H%M%S", &tm);
+	snprintf(trigger->id, sizeof(trigger->id), "%.18s-%04x", time_text, (unsigned int)(trigger->episode_id & 0xffff));
+}
+
+void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_trigger *trigger)
+{
+	/* The X rings first: they are smaller, and their servers may be the ones that write fastest. */
+	tipmed_x_servers_copy(&snap->x);
+	tipme_kernel_source_copy(snap->source, &snap->kernel);
+	snap->copied_ns = tipme_clock_ns();
+	snap->trigger = *trigger;
+	int n = tipme_kernel_source_picture(snap->source, &snap->picture, snap->threads, TIPMED_THREADS_MAX);
+
+	snap->picture.changed = n > 0 ? (uint32_t)n : 0;
+	snap->phase = TIPMED_POST;
+}
+
+void tipmed_snapshot_end(struct tipmed_snapshot *snap)
+{
+	tipmed_x_servers_copy_more(&snap->x);
+	tipme_kernel_source_copy_more(snap->source, &snap->kernel);
+	snap->end_ns = tipme_clock_ns();
+	snap->phase = TIPMED_SAVING;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One snapshot at a time: trigger -> everything is copied -> recording goes on for some seconds -> what is new is copied -> the
+ * writer saves it. One more trigger is remembered meanwhile. The trigger thread owns it, but for the phase SAVING, when the
+ * writer does; a semaphore and an event descriptor hand it over and back.
+ */
+#ifndef TIPMED_SNAPSHOT_H
+#define TIPMED_SNAPSHOT_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "kernel_source.h"
+#include "x_servers.h"
+
+#define TIPMED_ID_BYTES 24
+#define TIPMED_WORDS_BYTES 2048
+
+enum tipmed_phase { TIPMED_IDLE, TIPMED_POST, TIPMED_SAVING };
+
+struct tipmed_trigger {
+	char id[TIPMED_ID_BYTES];
+	uint64_t episode_id;
+	uint64_t ns; /* when it came */
+	time_t wall_s;
+	bool hotkey;
+	char words[TIPMED_WORDS_BYTES]; /* the user's, cleaned */
+	uint64_t requester; /* connection that waits for `saved`; 0: nobody does */
+};
+
+struct tipmed_snapshot {
+	enum tipmed_phase phase;
+	struct tipmed_trigger trigger;
+	uint64_t copied_ns; /* when the first copy was complete */
+	uint64_t end_ns; /* up to when recording is in it */
+	struct tipme_kernel_source *source;
+	struct tipme_kernel_copy kernel;
+	struct tipme_picture picture; /* of all threads, after the first copy; changed = how many follow */
+	struct tipme_kernel_thread *threads;
+	struct tipmed_x_servers x;
+	/* what came of the last one: the writer's answer */
+	int saved_error;
+	char saved_text[4096 + 256]; /* path, or what went wrong */
+};
+
+/* Allocates all that a snapshot needs. Returns 0 or -errno. */
+int tipmed_snapshot_init(struct tipmed_snapshot *snap, struct tipme_kernel_source *source);
+void tipmed_snapshot_free(struct tipmed_snapshot *snap);
+
+/* Makes the id, without allocation. */
+void tipmed_trigger_stamp(struct tipmed_trigger *trigger);
+
+/* The first copy, at the trigger. No allocation; system calls only for the picture of the threads, after all rings are copied. */
+void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_trigger *trigger);
+
+/* The second copy: what is new. */
+void tipmed_snapshot_end(struct tipmed_snapshot *snap);
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The answer to `status`: JSON, built without allocation, since it is asked for when things go wrong. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "server.h"
+#include "text.h"
+
+/* More would not fit one message; the totals stand for all. */
+#define CPUS_SHOWN 256
+
+static const char *phase_name(enum tipmed_phase phase)
+{
+	static const char *const names[] = { "idle", "recording after the trigger", "saving" };
+
+	return names[phase];
+}
+
+static uint64_t timeval_ns(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * TIPME_NS_PER_S + (uint64_t)t.tv_usec * 1000;
+}
+
+static uint64_t resident_bytes(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (!file || fscanf(file, "%*u %lu", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void add_coverage(struct tipme_text *text, const struct tipme_kernel_coverage *cov, unsigned int n, uint64_t now_ns)
+{
+	tipme_text_add(text, ", \"coverage\": [");
+	for (unsigned int cpu = 0, shown = 0; cpu < n; cpu++)
+		if (cov[cpu].first_ns && cov[cpu].first_ns < now_ns)
+			tipme_text_add(text, "%s{\"cpu\": %u, \"seconds\": %.3f}", shown++ ? ", " : "", cpu,
+				       (double)(now_ns - cov[cpu].first_ns) / 1e9);
+	tipme_text_add(text, "]");
+}
+
+static void add_kernel(struct tipme_text *text, struct tipmed_server *server)
+{
+	static struct tipme_kernel_coverage cov[CPUS_SHOWN];
+	struct tipmed_watched now;
+	unsigned int n = tipmed_watch_get(server->watch, &now, cov, CPUS_SHOWN);
+	const struct tipme_kernel_lost *lost = &now.stats.lost;
+
+	tipme_text_add(text, "\"source\": \"kernel_bpf\", \"records\": %llu, \"rate\": %llu, \"programs\": %u, \"threads\": %u, \"picture_ms\": %.3f",
+		       (unsigned long long)now.stats.records, (unsigned long long)now.rate, now.stats.programs, now.threads,
+		       (double)now.picture_ns / 1e6);
+	add_coverage(text, cov, n, tipme_clock_ns());
+	tipme_text_add(text, ", \"lost\": {\"pool\": %llu, \"nested\": %llu, \"missed\": %llu, \"stack_table\": %llu, \"sleep_table\": %llu}",
+		       (unsigned long long)lost->pool, (unsigned long long)lost->nested, (unsigned long long)lost->missed,
+		       (unsigned long long)lost->stack_table, (unsigned long long)lost->sleep_table);
+	tipme_text_add(text, ", \"memory\": {\"pool_bytes\": %llu, \"kernel_bytes\": %llu, \"copy_bytes\": %zu, \"resident_bytes\": %llu}",
+		       (unsigned long long)now.stats.pool_bytes, (unsigned long long)now.stats.map_bytes, server->snap.kernel.size,
+		       (unsigned long long)resident_bytes());
+}
+
+static void add_x_servers(struct tipme_text *text, const struct tipmed_x_servers *x)
+{
+	unsigned int shown = 0;
+
+	tipme_text_add(text, ", \"x_servers\": [");
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
+		const struct tipmed_x_server *s = &x->server[i];
+
+		if (!s->used)
+			continue;
+		tipme_text_add(text, "%s{\"pid\": %d, \"display\": %u, \"name\": ", shown++ ? ", " : "", (int)s->pid, s->display);
+		tipme_text_add_json(text, s->name);
+		tipme_text_add(text, ", \"connected\": %s, \"ring_bytes\": %zu, \"copy_bytes\": %zu}", s->connected ? "true" : "false",
+			       s->ring.bytes, s->copy.cap);
+	}
+	tipme_text_add(text, "]");
+}
+
+static void add_self(struct tipme_text *text, const struct tipmed_server *server)
+{
+	struct rusage used = { 0 };
+
+	getrusage(RUSAGE_SELF, &used);
+	tipme_text_add(text, ", \"cpu\": {\"user_ms\": %.3f, \"system_ms\": %.3f}", (double)timeval_ns(used.ru_utime) / 1e6,
+		       (double)timeval_ns(used.ru_stime) / 1e6);
+	tipme_text_add(text, ", \"trigger_thread\": {\"realtime\": %s, \"why\": ", server->realtime_error ? "false" : "true");
+	tipme_text_add_json(text, server->realtime_error ? strerror(-server->realtime_error) : NULL);
+	tipme_text_add(text, "}, \"limits\": [");
+	for (unsigned int i = 0; i < server->limits->count; i++) {
+		tipme_text_add(text, "%s", i ? ", " : "");
+		tipme_text_add_json(text, server->limits->text[i]);
+	}
+	tipme_text_add(text, "]");
+}
+
+static void add_episodes(struct tipme_text *text, const struct tipmed_server *server)
+{
+	bool any = server->episodes + server->failures;
+
+	tipme_text_add(text, ", \"saving\": ");
+	tipme_text_add_json(text, phase_name(server->snap.phase));
+	tipme_text_add(text, ", \"waiting\": %d, \"episodes\": %llu, \"failures\": %llu, \"refused_triggers\": %llu, \"refused_peers\": %llu",
+		       server->has_pending, (unsigned long long)server->episodes, (unsigned long long)server->failures,
+		       (unsigned long long)server->refused_triggers, (unsigned long long)server->refused_peers);
+	tipme_text_add(text, ", \"last_episode\": ");
+	tipme_text_add_json(text, any ? server->last_id : NULL);
+	/* While the writer saves, the text is its own. */
+	tipme_text_add(text, ", \"last_result\": ");
+	tipme_text_add_json(text, any && server->snap.phase != TIPMED_SAVING ? server->snap.saved_text : NULL);
+}
+
+size_t tipmed_status_write(struct tipmed_server *server)
+{
+	struct tipme_text text;
+
+	tipme_text_init(&text, server->out, sizeof(server->out));
+	tipme_text_add(&text, "{\"recording\": true, \"version\": \"" PACKAGE_VERSION "\", \"pid\": %d, \"owner\": %u, \"library\": ",
+		       (int)getpid(), (unsigned int)server->opt->owner);
+	tipme_text_add_json(&text, server->opt->library);
+	tipme_text_add(&text, ", \"uptime_s\": %.3f, \"window_s\": %u, \"post_s\": %u, ",
+		       (double)(tipme_clock_ns() - server->start_ns) / 1e9, server->opt->window_s, server->opt->post_s);
+	add_kernel(&text, server);
+	add_x_servers(&text, &server->snap.x);
+	add_self(&text, server);
+	add_episodes(&text, server);
+	tipme_text_add(&text, "}");
+	return text.len;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The thread that saves episodes, as the owner of the library. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "episode.h"
+#include "kallsyms.h"
+#include "manifest.h"
+#include "privileges.h"
+#include "tipme_schema_text.h"
+#include "writer.h"
+
+/* Locked memory is populated memory: no 8 MB of stack for a thread that needs a few pages. The record file's buffer is on it. */
+#define STACK_BYTES (512 << 10)
+
+static struct tipme_file_header file_header(const struct tipmed_snapshot *snap, uint32_t source)
+{
+	struct tipme_file_header head = {
+		.byte_order = TIPME_BYTE_ORDER, .major = TIPME_FORMAT_MAJOR, .minor = TIPME_FORMAT_MINOR,
+		.header_len = sizeof(head), .source = source, .created_ns = snap->copied_ns,
+		.trigger_ns = snap->trigger.ns, .episode_id = snap->trigger.episode_id,
+	};
+
+	memcpy(head.magic, TIPME_FILE_MAGIC, sizeof(head.magic));
+	return head;
+}
+
+static int save_buffer(struct tipmed_episode *episode, struct tipmed_record_file *file, const char *name,
+		       const struct tipmed_snapshot *snap, uint32_t source, const void *buf, size_t len)
+{
+	struct tipme_file_header head = file_header(snap, source);
+
+	if (!tipmed_record_file_begin(episode, file, name, &head))
+		tipmed_record_file_add(file, buf, len);
+	return tipmed_record_file_end(file);
+}
+
+static int save_x(struct tipmed_episode *episode, struct tipmed_record_file *file, const struct tipmed_snapshot *snap)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < snap->x.parts; i++) {
+		const struct tipmed_x_part *part = &snap->x.part[i];
+		char name[32];
+
+		tipmed_x_file_name(part, name, sizeof(name));
+		err = save_buffer(episode, file, name, snap, TIPME_SOURCE_X_HOOKS, part->copy->buf, part->copy->len);
+	}
+	return err;
+}
+
+static struct tipme_section section_of(uint64_t first_ns, uint64_t last_ns, uint64_t count, uint64_t body_len)
+{
+	return (struct tipme_section){
+		.ts_ns = first_ns, .type = TIPME_SECTION, .len8 = sizeof(struct tipme_section) / 8, .source = TIPME_SOURCE_TIPMED,
+		.first_ns = first_ns, .last_ns = last_ns, .count = count, .body_len = body_len,
+	};
+}
+
+/* The ring of changes up to now, then the full look at the trigger. */
+static void add_pictures(struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m)
+{
+	const struct tipmed_snapshot *snap = w->snap;
+	uint64_t count;
+	size_t len = tipmed_pictures_copy(w->pictures, w->pictures_buf, &count, &m->pictures_first_ns);
+	uint32_t full = snap->picture.changed;
+
+	m->pictures_count = count + 1 + full;
+	m->pictures_last_ns = snap->end_ns;
+	if (!m->pictures_first_ns)
+		m->pictures_first_ns = snap->picture.ts_ns;
+	struct tipme_section section = section_of(m->pictures_first_ns, m->pictures_last_ns, m->pictures_count,
+						  len + sizeof(snap->picture) + full * sizeof(struct tipme_thread));
+
+	tipmed_record_file_add(file, &section, sizeof(section));
+	tipmed_record_file_add(file, w->pictures_buf, len);
+	tipmed_record_file_add(file, &snap->picture, sizeof(snap->picture));
+	for (uint32_t i = 0; i < full; i++)
+		tipmed_record_file_add(file, &snap->threads[i].rec, sizeof(snap->threads[i].rec));
+}
+
+struct names {
+	struct tipmed_record_file *file;
+	uint64_t count;
+};
+
+static int name_add(void *arg, const void *rec, size_t len)
+{
+	struct names *names = arg;
+
+	tipmed_record_file_add(names->file, rec, len);
+	names->count++;
+	return names->file->error;
+}
+
+/* The table of symbols is read for each episode: it is large, and modules come and go. */
+static void add_names(struct tipmed_record_file *file, const struct tipmed_snapshot *snap)
+{
+	struct tipme_section section = section_of(0, 0, 0, 0);
+	struct tipme_kallsyms *symbols = NULL;
+	struct names names = { .file = file };
+	uint64_t at = file->body_len;
+
+	tipme_kallsyms_load(&symbols, NULL);
+	tipmed_record_file_add(file, &section, sizeof(section));
+	int err = tipme_kernel_source_names(snap->source, symbols, snap->kernel.buf, snap->kernel.len, name_add, &names);
+
+	if (err && !file->error)
+		file->error = err;
+	section.count = names.count;
+	section.body_len = file->body_len - at - sizeof(section);
+	tipmed_record_file_patch(file, at, &section, sizeof(section));
+	tipme_kallsyms_free(symbols);
+}
+
+static int save_threads(struct tipmed_episode *episode, struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m)
+{
+	struct tipme_file_header head = file_header(w->snap, TIPME_SOURCE_TIPMED);
+
+	if (!tipmed_record_file_begin(episode, file, "threads.rec", &head)) {
+		add_pictures(file, w, m);
+		add_names(file, w->snap);
+	}
+	return tipmed_record_file_end(file);
+}
+
+/* What was lost since the oldest record that any CPU still has. */
+static void lost_in_window(const struct tipmed_writer *w, struct tipme_kernel_lost *lost)
+{
+	const struct tipme_kernel_copy *copy = &w->snap->kernel;
+	struct tipme_kernel_stats stats;
+	struct tipme_kernel_lost before;
+	uint64_t first_ns = UINT64_MAX;
+
+	for (unsigned int cpu = 0; cpu < copy->cpus; cpu++)
+		if (copy->coverage[cpu].records && copy->coverage[cpu].first_ns < first_ns)
+			first_ns = copy->coverage[cpu].first_ns;
+	tipmed_watch_lost_before(w->watch, first_ns, &before);
+	if (tipme_kernel_source_stats(w->snap->source, &stats))
+		return;
+	*lost = (struct tipme_kernel_lost){
+		.pool = stats.lost.pool - before.pool, .nested = stats.lost.nested - before.nested,
+		.missed = stats.lost.missed - before.missed, .stack_table = stats.lost.stack_table - before.stack_table,
+		.sleep_table = stats.lost.sleep_table - before.sleep_table,
+	};
+}
+
+static int save_manifest(struct tipmed_episode *episode, struct tipmed_manifest *m)
+{
+	char *text = tipmed_manifest_text(m);
+	int err = text ? tipmed_episode_text(episode, "manifest.json", text, strlen(text)) : -ENOMEM;
+
+	free(text);
+	return err;
+}
+
+static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, struct tipmed_record_file *file)
+{
+	const struct tipmed_snapshot *snap = w->snap;
+	struct tipmed_manifest m = { .opt = w->opt, .limits = w->limits, .snap = snap, .recorder_start_ns = w->start_ns };
+	int err = save_buffer(episode, file, "kernel.rec", snap, TIPME_SOURCE_KERNEL_BPF, snap->kernel.buf, snap->kernel.len);
+
+	if (!err)
+		err = save_threads(episode, file, w, &m);
+	if (!err)
+		err = save_x(episode, file, snap);
+	if (!err)
+		err = tipmed_episode_text(episode, "schema", tipme_schema_text, sizeof(tipme_schema_text) - 1);
+	if (!err && snap->trigger.words[0])
+		err = tipmed_episode_text(episode, "note.txt", snap->trigger.words, strlen(snap->trigger.words));
+	lost_in_window(w, &m.lost);
+	return err ? err : save_manifest(episode, &m);
+}
+
+static void save(struct tipmed_writer *w)
+{
+	struct tipmed_snapshot *snap = w->snap;
+	struct tipmed_record_file file;
+	struct tipmed_episode episode;
+	int err = tipmed_episode_begin(&episode, w->library_fd, snap->trigger.id);
+
+	if (!err)
+		err = save_files(w, &episode, &file);
+	if (!err)
+		err = tipmed_episode_commit(&episode);
+	tipmed_episode_abandon(&episode);
+	snap->saved_error = err;
+	if (err)
+		snprintf(snap->saved_text, sizeof(snap->saved_text), "%s: %s: recording goes on; make room or mend it, then ask again",
+			 w->opt->library, strerror(-err));
+	else
+		snprintf(snap->saved_text, sizeof(snap->saved_text), "%s/%s", w->opt->library, snap->trigger.id);
+}
+
+static void *writer_run(void *arg)
+{
+	struct tipmed_writer *w = arg;
+
+	w->start_error = tipmed_files_become(w->owner, w->group);
+	if (!w->start_error)
+		w->start_error = tipmed_privileges_drop();
+	if (!w->start_error)
+		tipmed_episodes_sweep(w->library_fd);
+	sem_post(&w->ready);
+	while (!w->start_error) {
+		while (sem_wait(&w->work) && errno == EINTR)
+			;
+		if (w->quit)
+			break;
+		save(w);
+		eventfd_write(w->done_fd, 1);
+	}
+	return NULL;
+}
+
+int tipmed_writer_start(struct tipmed_writer *w)
+{
+	pthread_attr_t attr;
+
+	w->pictures_buf = calloc(1, tipmed_pictures_bytes());
+	w->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!w->pictures_buf || w->done_fd < 0)
+		return w->pictures_buf ? -errno : -ENOMEM;
+	sem_init(&w->work, 0, 0);
+	sem_init(&w->ready, 0, 0);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	int err = -pthread_create(&w->thread, &attr, writer_run, w);
+
+	pthread_attr_destroy(&attr);
+	while (!err && sem_wait(&w->ready) && errno == EINTR)
+		;
+	return err ? err : w->start_error;
+}
+
+void tipmed_writer_save(struct tipmed_writer *w, struct tipmed_snapshot *snap)
+{
+	w->snap = snap;
+	sem_post(&w->work);
+}
+
+void tipmed_writer_stop(struct tipmed_writer *w)
+{
+	w->quit = true;
+	sem_post(&w->work);
+	pthread_join(w->thread, NULL);
+	close(w->done_fd);
+	free(w->pictures_buf);
+}

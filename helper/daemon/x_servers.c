@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The X servers that share a ring with us. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "text.h"
+#include "x_servers.h"
+
+static void server_free(struct tipmed_x_server *s)
+{
+	if (s->copy.buf)
+		munmap(s->copy.buf, s->copy.cap);
+	tipme_x_ring_close(&s->ring);
+	*s = (struct tipmed_x_server){ 0 };
+}
+
+static int find_pid(const struct tipmed_x_servers *servers, pid_t pid)
+{
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++)
+		if (servers->server[i].used && servers->server[i].pid == pid)
+			return i;
+	return -1;
+}
+
+/* A free place, or that of the server that has been gone for longest. */
+static int find_place(const struct tipmed_x_servers *servers, bool busy)
+{
+	int best = -1;
+
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
+		const struct tipmed_x_server *s = &servers->server[i];
+
+		if (!s->used)
+			return i;
+		if (!s->connected && !busy && (best < 0 || s->gone_ns < servers->server[best].gone_ns))
+			best = i;
+	}
+	return best;
+}
+
+static size_t copies_bytes(const struct tipmed_x_servers *servers)
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++)
+		sum += servers->server[i].copy.cap;
+	return sum;
+}
+
+/* The buffer of the copy is made now, so that the trigger needs no memory. */
+static int server_open(struct tipmed_x_server *s, const struct tipmed_x_servers *servers, int fd, const char **why)
+{
+	int err = tipme_x_ring_open(fd, &s->ring, why);
+
+	if (err)
+		return err;
+	s->copy.cap = tipme_x_ring_copy_bytes(&s->ring);
+	*why = "the rings of all X servers together are too large: take a smaller RingKB";
+	if (copies_bytes(servers) + s->copy.cap > TIPMED_X_COPY_BYTES_MAX)
+		return -ENOMEM;
+	*why = "no memory for a copy of the ring";
+	void *buf = mmap(NULL, s->copy.cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (buf == MAP_FAILED)
+		return -errno;
+	s->copy.buf = buf;
+	return 0;
+}
+
+static int server_new(struct tipmed_x_servers *servers, struct tipmed_x_server new, int fd, int place, const char **why)
+{
+	int err = server_open(&new, servers, fd, why);
+
+	if (err) {
+		server_free(&new);
+		return err;
+	}
+	server_free(&servers->server[place]);
+	servers->server[place] = new;
+	return place;
+}
+
+static void server_name(struct tipmed_x_server *s, const struct tipme_incoming *in)
+{
+	tipme_text_clean(s->name, sizeof(s->name), in->text, in->text_len);
+	for (char *c = s->name; *c; c++)
+		if (*c == '\n')
+			*c = '?';
+	s->display = in->arg;
+}
+
+int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, pid_t pid, int fd, bool busy, const char **why)
+{
+	struct tipmed_x_server new = { .used = true, .connected = true, .pid = pid };
+	struct stat st;
+	int place = find_pid(servers, pid);
+
+	*why = "the server's process id is not visible here, or no memory came with the message";
+	if (pid <= 0 || fd < 0 || fstat(fd, &st))
+		return -EINVAL;
+	new.dev = st.st_dev;
+	new.ino = st.st_ino;
+	server_name(&new, in);
+	if (place >= 0 && servers->server[place].dev == new.dev && servers->server[place].ino == new.ino) {
+		servers->server[place].connected = true;
+		server_name(&servers->server[place], in);
+		return place;
+	}
+	*why = "an episode is being saved that needs the older ring of this process: offer it again in a second";
+	if (place >= 0 && busy)
+		return -EAGAIN;
+	if (place < 0)
+		place = find_place(servers, busy);
+	*why = "8 X servers share their rings already";
+	return place < 0 ? -EMFILE : server_new(servers, new, fd, place, why);
+}
+
+void tipmed_x_servers_gone(struct tipmed_x_servers *servers, int index, uint64_t now_ns)
+{
+	servers->server[index].connected = false;
+	servers->server[index].gone_ns = now_ns;
+}
+
+void tipmed_x_servers_expire(struct tipmed_x_servers *servers, uint64_t now_ns)
+{
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
+		struct tipmed_x_server *s = &servers->server[i];
+
+		if (s->used && !s->connected && now_ns - s->gone_ns > servers->keep_ns)
+			server_free(s);
+	}
+}
+
+void tipmed_x_servers_copy(struct tipmed_x_servers *servers)
+{
+	servers->parts = 0;
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
+		struct tipmed_x_server *s = &servers->server[i];
+		struct tipmed_x_part *part = &servers->part[servers->parts];
+
+		if (!s->used)
+			continue;
+		*part = (struct tipmed_x_part){ .pid = s->pid, .display = s->display, .server = s, .copy = &s->copy };
+		memcpy(part->name, s->name, sizeof(part->name));
+		tipme_x_ring_copy(&s->ring, &s->copy, tipme_clock_ns());
+		servers->parts++;
+	}
+}
+
+/* A server that came after the trigger has no part in this episode. */
+void tipmed_x_servers_copy_more(struct tipmed_x_servers *servers)
+{
+	for (int i = 0; i < servers->parts; i++)
+		tipme_x_ring_copy_more(&servers->part[i].server->ring, servers->part[i].copy, tipme_clock_ns());
+}
+
+void tipmed_x_servers_free(struct tipmed_x_servers *servers)
+{
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++)
+		if (servers->server[i].used)
+			server_free(&servers->server[i]);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The X servers that share a ring with us. Only the trigger thread touches them; the writer reads copies that are handed to it. */
+#ifndef TIPMED_X_SERVERS_H
+#define TIPMED_X_SERVERS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "message.h"
+#include "x_ring.h"
+
+#define TIPMED_X_SERVERS_MAX 8
+
+/* All copies together; a ring that would need more is refused. */
+#define TIPMED_X_COPY_BYTES_MAX (128UL << 20)
+
+struct tipmed_x_server {
+	bool used;
+	bool connected;
+	pid_t pid; /* as the kernel told it, not the server */
+	unsigned int display;
+	char name[32];
+	dev_t dev;
+	ino_t ino;
+	uint64_t gone_ns;
+	struct tipme_x_ring ring;
+	struct tipme_x_copy copy;
+};
+
+/* What a snapshot has of one server. The writer reads it while servers come and go. */
+struct tipmed_x_part {
+	pid_t pid;
+	unsigned int display;
+	char name[32];
+	const struct tipmed_x_server *server; /* only for the trigger thread */
+	struct tipme_x_copy *copy;
+};
+
+struct tipmed_x_servers {
+	struct tipmed_x_server server[TIPMED_X_SERVERS_MAX];
+	struct tipmed_x_part part[TIPMED_X_SERVERS_MAX];
+	int parts;
+	uint64_t keep_ns; /* how long the ring of a server that is gone is kept */
+};
+
+/*
+ * Takes the ring that `pid` offers by `fd` (the caller's). Returns the index, or -errno and a reason. A server that connects again
+ * with the same memory goes on where it was. While `busy`, nothing that a snapshot may be using is given up.
+ */
+int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, pid_t pid, int fd, bool busy, const char **why);
+
+/* The connection is closed; a server that crashed can still be read for a while. */
+void tipmed_x_servers_gone(struct tipmed_x_servers *servers, int index, uint64_t now_ns);
+
+/* Gives up rings whose time is over. Not while a snapshot is under way. */
+void tipmed_x_servers_expire(struct tipmed_x_servers *servers, uint64_t now_ns);
+
+void tipmed_x_servers_copy(struct tipmed_x_servers *servers);
+void tipmed_x_servers_copy_more(struct tipmed_x_servers *servers);
+void tipmed_x_servers_free(struct tipmed_x_servers *servers);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Messages on the socket of tipmed: read from strangers, written to anybody. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "message.h"
+#include "paths.h"
+
+int tipme_message_parse(const void *buf, size_t len, struct tipme_incoming *in)
+{
+	struct tipme_message head;
+
+	if (len < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, buf, sizeof(head));
+	if (head.magic != TIPME_MESSAGE_MAGIC)
+		return -EBADMSG;
+	if (head.version != TIPME_MESSAGE_VERSION)
+		return -EPROTONOSUPPORT;
+	if (head.text_len > TIPME_MESSAGE_TEXT_MAX || head.text_len != len - sizeof(head))
+		return -EBADMSG;
+	*in = (struct tipme_incoming){
+		.verb = head.verb, .arg = head.arg,
+		.text = (const char *)buf + sizeof(head), .text_len = head.text_len,
+	};
+	return 0;
+}
+
+int tipme_message_send(int fd, uint16_t verb, uint32_t arg, const char *text, size_t text_len, int flags)
+{
+	if (text_len > TIPME_MESSAGE_TEXT_MAX)
+		return -EMSGSIZE;
+	struct tipme_message head = {
+		.magic = TIPME_MESSAGE_MAGIC, .version = TIPME_MESSAGE_VERSION,
+		.verb = verb, .arg = arg, .text_len = (uint32_t)text_len,
+	};
+	struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)text, text_len } };
+	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = text_len ? 2 : 1 };
+
+	for (;;) {
+		if (sendmsg(fd, &msg, flags | MSG_NOSIGNAL) >= 0)
+			return 0;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+/* A stranger may pass many descriptors: the first is kept, the rest must not pile up here. */
+static int take_fds(struct msghdr *msg, int *passed_fd)
+{
+	int seen = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (!seen++)
+				*passed_fd = fd;
+			else
+				close(fd);
+		}
+	}
+	return seen;
+}
+
+ssize_t tipme_message_receive(int fd, void *buf, size_t cap, int *passed_fd, int flags)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(4 * sizeof(int))];
+	} control;
+	struct iovec part = { buf, cap };
+	struct msghdr msg = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	ssize_t n;
+
+	*passed_fd = -1;
+	do
+		n = recvmsg(fd, &msg, flags | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	bool odd = take_fds(&msg, passed_fd) > 1 || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+
+	if (*passed_fd >= 0 && (odd || !n)) {
+		close(*passed_fd);
+		*passed_fd = -1;
+	}
+	return odd ? -EMSGSIZE : n;
+}
+
+int tipme_message_connect(const char *rundir)
+{
+	struct sockaddr_un addr;
+	int err = tipme_socket_address(rundir, &addr);
+
+	if (err)
+		return err;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the daemon's socket and the library of episodes are. */
+#ifndef TIPME_PATHS_H
+#define TIPME_PATHS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#define TIPME_RUNDIR_DEFAULT "/run/tipme"
+#define TIPME_SOCKET_NAME "tipmed.sock"
+
+/* The folder of the socket: TIPME_RUNDIR if that is set, else the default. */
+const char *tipme_rundir(void);
+
+/* The library of `uid`: TIPME_LIBRARY if that is set, else below /var/lib/tipme. Returns 0 or -ENAMETOOLONG. */
+int tipme_library(uid_t uid, char *buf, size_t cap);
+
+/* Fills in the address of the socket in `rundir`. Returns 0, or -ENAMETOOLONG: socket paths hold about 100 bytes. */
+int tipme_socket_address(const char *rundir, struct sockaddr_un *addr);
+
+#endif

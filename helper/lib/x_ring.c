@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reader of the ring that an X server shares with us; its contents are hostile. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "x_ring.h"
+
+#define HEADER_BYTES sizeof(struct tipme_x_ring_header)
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+/* A clock read before ours on another CPU may be a little ahead; more than that is a lie. */
+#define FUTURE_NS 1000000U
+
+static uint32_t slots_of_size(off_t size)
+{
+	for (uint32_t n = TIPME_X_SLOTS_MIN; n <= TIPME_X_SLOTS_MAX; n *= 2)
+		if ((uint64_t)size == HEADER_BYTES + (uint64_t)n * TIPME_X_SLOT_BYTES)
+			return n;
+	return 0;
+}
+
+/* Without the seals the owner could cut the memory and kill us by SIGBUS; so could huge pages that are not there. */
+static int check_memory(int fd, struct stat *st, const char **why)
+{
+	struct statfs fs;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	*why = "the ring is no memfd";
+	if (fstat(fd, st) || fstatfs(fd, &fs))
+		return -errno;
+	if (!S_ISREG(st->st_mode) || fs.f_type != TMPFS_MAGIC || seals < 0)
+		return -EBADF;
+	*why = "the ring's memory is not sealed against shrinking, growing and new seals";
+	if ((seals & SEALS) != SEALS)
+		return -EPERM;
+	*why = "the ring is not 256 + 32 x 2^n bytes long, n from 10 to 20";
+	return slots_of_size(st->st_size) ? 0 : -EINVAL;
+}
+
+static int check_header(const struct tipme_x_ring_header *head, const char **why)
+{
+	*why = "the ring does not begin with TIPMEXRG, or has another byte order or format";
+	if (memcmp(head->magic, TIPME_X_RING_MAGIC, sizeof(head->magic)) || head->byte_order != TIPME_BYTE_ORDER)
+		return -EBADMSG;
+	return head->major == TIPME_FORMAT_MAJOR ? 0 : -EPROTONOSUPPORT;
+}
+
+int tipme_x_ring_open(int fd, struct tipme_x_ring *ring, const char **why)
+{
+	struct stat st;
+	int err = check_memory(fd, &st, why);
+
+	if (err)
+		return err;
+	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED) {
+		*why = "the ring cannot be mapped";
+		return -errno;
+	}
+	*ring = (struct tipme_x_ring){
+		.head = map, .slots = (const unsigned char *)map + HEADER_BYTES,
+		.bytes = (size_t)st.st_size, .slot_count = slots_of_size(st.st_size),
+	};
+	err = check_header(ring->head, why);
+	if (err)
+		tipme_x_ring_close(ring);
+	return err;
+}
+
+void tipme_x_ring_close(struct tipme_x_ring *ring)
+{
+	if (ring->head)
+		munmap((void *)ring->head, ring->bytes);
+	*ring = (struct tipme_x_ring){ 0 };
+}
+
+/* The request and the grab that still hold at the end. */
+#define EXTRA_SLOTS 2
+
+size_t tipme_x_ring_copy_bytes(const struct tipme_x_ring *ring)
+{
+	return sizeof(struct tipme_section) + ((size_t)ring->slot_count * 2 + EXTRA_SLOTS) * TIPME_X_SLOT_BYTES;
+}
+
+/* The writer changes it all the time, and may mean harm: each value is read once. */
+static uint64_t load64(const __u64 *from)
+{
+	return __atomic_load_n(from, __ATOMIC_RELAXED);
+}
+
+static uint16_t gen_of(const struct tipme_x_ring *ring, uint64_t index)
+{
+	return (uint16_t)(1 + index / ring->slot_count % 65535);
+}
+
+/* True if the slot was whole, and of the expected generation, all the while it was copied. */
+static bool slot_copy(const struct tipme_x_ring *ring, uint64_t index, unsigned char *to)
+{
+	const unsigned char *slot = ring->slots + (index & (ring->slot_count - 1)) * TIPME_X_SLOT_BYTES;
+	const uint16_t *gen = (const uint16_t *)(slot + offsetof(struct tipme_head, gen));
+	uint16_t want = gen_of(ring, index);
+
+	/* Pairs with the writer's release store of gen, which is its last. */
+	if (__atomic_load_n(gen, __ATOMIC_ACQUIRE) != want)
+		return false;
+	for (size_t i = 0; i < TIPME_X_SLOT_BYTES; i += sizeof(uint64_t)) {
+		uint64_t word = __atomic_load_n((const uint64_t *)(slot + i), __ATOMIC_RELAXED);
+
+		memcpy(to + i, &word, sizeof(word));
+	}
+	/* Keeps the loads above from being done after the second look; the writer zeroes gen before it touches the rest. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(gen, __ATOMIC_RELAXED) == want;
+}
+
+static bool record_possible(const struct tipme_head *rec, uint64_t now_ns)
+{
+	return rec->type >= TIPME_X_DEVICE && rec->type <= TIPME_X_GRAB && rec->len8 == TIPME_X_SLOT_BYTES / 8 &&
+	       rec->ts_ns && rec->ts_ns <= now_ns + FUTURE_NS;
+}
+
+static void record_keep(struct tipme_x_copy *copy, uint64_t now_ns)
+{
+	struct tipme_head rec;
+
+	memcpy(&rec, copy->buf + copy->len, sizeof(rec));
+	if (!record_possible(&rec, now_ns)) {
+		copy->impossible++;
+		return;
+	}
+	rec.gen = 0;
+	memcpy(copy->buf + copy->len, &rec, sizeof(rec));
+	copy->len += TIPME_X_SLOT_BYTES;
+	if (!copy->records || rec.ts_ns < copy->first_ns)
+		copy->first_ns = rec.ts_ns;
+	if (rec.ts_ns > copy->last_ns)
+		copy->last_ns = rec.ts_ns;
+	copy->records++;
+}
+
+/*
+ * Slots [from, to). At the old end (`lapping`) the writer may overwrite what we are about to read: that is older than
+ * the copy, not lost out of it. Anywhere else a slot that is not whole is a torn one.
+ */
+static void slots_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t from, uint64_t to, bool lapping, uint64_t now_ns)
+{
+	for (uint64_t i = from; i != to && copy->cap - copy->len > EXTRA_SLOTS * TIPME_X_SLOT_BYTES; i++) {
+		if (slot_copy(ring, i, copy->buf + copy->len)) {
+			record_keep(copy, now_ns);
+			lapping = false;
+		} else if (!lapping) {
+			copy->torn++;
+		}
+	}
+}
+
+void tipme_x_ring_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns)
+{
+	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
+	uint64_t from = head > ring->slot_count ? head - ring->slot_count : 0;
+
+	*copy = (struct tipme_x_copy){
+		.buf = copy->buf, .cap = copy->cap, .len = sizeof(struct tipme_section),
+		.lost_before = load64(&ring->head->lost), .server_tid = ring->head->server_tid,
+	};
+	/* The youngest slot may still be in the making: leave it to the second copy. */
+	copy->next = head ? head - 1 : 0;
+	slots_copy(ring, copy, from, copy->next, true, now_ns);
+}
+
+static void request_add(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns)
+{
+	const struct tipme_x_ring_header *head = ring->head;
+	uint64_t start_ns = __atomic_load_n(&head->cur_start_ns, __ATOMIC_ACQUIRE);
+	uint64_t took_ns = now_ns - start_ns;
+	struct tipme_x_request rec = {
+		.ts_ns = start_ns, .type = TIPME_X_REQUEST, .len8 = sizeof(rec) / 8, .tid = copy->server_tid,
+		.pid = head->cur_pid, .client = head->cur_client, .major = head->cur_major, .minor = head->cur_minor,
+		.duration_ns = took_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)took_ns,
+	};
+
+	/* The same beginning after as before: the fields between belong to it. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (!start_ns || start_ns > now_ns || __atomic_load_n(&head->cur_start_ns, __ATOMIC_RELAXED) != start_ns)
+		return;
+	memcpy(copy->buf + copy->len, &rec, sizeof(rec));
+	record_keep(copy, now_ns);
+}
+
+/* A grab that began before the oldest record would not be seen otherwise. */
+static void grab_add(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns)
+{
+	uint64_t since_ns = load64(&ring->head->grab_start_ns);
+	struct tipme_x_grab rec = {
+		.ts_ns = since_ns, .type = TIPME_X_GRAB, .len8 = sizeof(rec) / 8, .tid = copy->server_tid,
+		.pid = ring->head->grab_pid, .what = TIPME_X_GRAB_WHAT_SERVER, .begin = 1,
+	};
+
+	if (!rec.pid || !since_ns || (copy->records && since_ns >= copy->first_ns))
+		return;
+	memcpy(copy->buf + copy->len, &rec, sizeof(rec));
+	record_keep(copy, now_ns);
+}
+
+static void section_write(struct tipme_x_copy *copy)
+{
+	struct tipme_section section = {
+		.ts_ns = copy->first_ns, .type = TIPME_SECTION, .len8 = sizeof(section) / 8, .tid = copy->server_tid,
+		.source = TIPME_SOURCE_X_HOOKS, .first_ns = copy->first_ns, .last_ns = copy->last_ns, .count = copy->records,
+		.body_len = copy->len - sizeof(section),
+	};
+
+	memcpy(copy->buf, &section, sizeof(section));
+}
+
+void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns)
+{
+	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
+	uint64_t from = copy->next;
+
+	/* A head that ran back, or beyond what a ring can hold, still costs no more than one pass over the slots. */
+	if (head - from > ring->slot_count) {
+		copy->lost_ring += head > from ? head - from - ring->slot_count : 0;
+		from = head > ring->slot_count ? head - ring->slot_count : 0;
+	}
+	slots_copy(ring, copy, from, head, false, now_ns);
+	uint64_t lost = load64(&ring->head->lost), complete_ns = copy->first_ns;
+
+	copy->lost_ring += lost > copy->lost_before ? lost - copy->lost_before : 0;
+	grab_add(ring, copy, now_ns);
+	request_add(ring, copy, now_ns);
+	section_write(copy);
+	/* What is complete begins where the ring did; those two only say what held by then. */
+	if (complete_ns)
+		copy->first_ns = complete_ns;
+}

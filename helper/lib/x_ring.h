@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reader of the ring that an X server shares with us. Whatever stands in that memory is hostile: the number of slots comes from the
+ * size of the memory, the head is only a counter, and a record that cannot be is dropped and counted.
+ */
+#ifndef TIPME_X_RING_H
+#define TIPME_X_RING_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tipme_records.h"
+
+#define TIPME_X_SLOT_BYTES 32
+#define TIPME_X_SLOTS_MIN (1U << 10)
+#define TIPME_X_SLOTS_MAX (1U << 20)
+
+struct tipme_x_ring {
+	const struct tipme_x_ring_header *head; /* mapped read-only */
+	const unsigned char *slots;
+	size_t bytes;
+	uint32_t slot_count;
+};
+
+struct tipme_x_copy {
+	unsigned char *buf; /* a section, then records of 32 bytes; the caller's, `cap` bytes */
+	size_t cap, len;
+	uint64_t next; /* the first slot number that was not yet looked at */
+	uint64_t first_ns, last_ns, records;
+	uint64_t lost_ring; /* the writer was faster than we, or said itself that it lost them */
+	uint64_t torn; /* slots that were not whole */
+	uint64_t impossible; /* whole slots whose contents cannot be */
+	uint64_t lost_before; /* the writer's own count at the first copy */
+	uint32_t server_tid;
+};
+
+/*
+ * Maps the ring behind `fd`, which stays the caller's. Returns 0, or -errno and a reason: the memory must be a sealed memfd
+ * that cannot shrink under the reader.
+ */
+int tipme_x_ring_open(int fd, struct tipme_x_ring *ring, const char **why);
+void tipme_x_ring_close(struct tipme_x_ring *ring);
+
+/* How large the buffer of a copy must be, so that it holds all slots twice: those at the trigger and those after it. */
+size_t tipme_x_ring_copy_bytes(const struct tipme_x_ring *ring);
+
+/* At the trigger: everything that is in the ring. No allocation, no system call. */
+void tipme_x_ring_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns);
+
+/* Later, once: what is new since, the request that is still being executed, the grab that still holds; then the section is complete. */
+void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns);
+
+#endif
