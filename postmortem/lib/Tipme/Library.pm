@@ -65,6 +65,12 @@ sub episode {
 	return $row;
 }
 
+# folder_of(WHAT): the same as locate, without a look at the library where WHAT is a path.
+sub folder_of {
+	my ($class, $what) = @_;
+	return defined $what && ($what =~ m{/} || -d $what) ? $what : $class->open->locate($what);
+}
+
 # locate(WHAT): the folder of an episode: a path, an id, the beginning of just one id; nothing or `last` is the newest.
 sub locate {
 	my ($self, $what) = @_;

@@ -7,17 +7,22 @@ use warnings;
 use Encode ();
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(printable one_line shorten xml_text put);
+our @EXPORT_OK = qw(characters printable one_line shorten xml_text put);
 
 # Control characters could move the cursor or rename the window; bidirectional marks could turn a sentence around;
 # surrogates and non-characters are no XML.
 my $UNFIT = qr/[\x00-\x08\x0b-\x1f\x7f-\x9f\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{d800}-\x{dfff}\x{fdd0}-\x{fdef}\x{fff0}-\x{fffc}\x{fffe}\x{ffff}]/;
 
-# printable(BYTES OR TEXT): characters; what cannot be shown stands as '?', an escape sequence is taken out whole.
-sub printable {
+# characters(BYTES OR TEXT): what UTF-8 bytes say, nothing taken out: for JSON, which escapes what it must.
+sub characters {
 	my ($s) = @_;
 	return '' if !defined $s;
-	$s = Encode::decode('UTF-8', my $copy = $s, Encode::FB_DEFAULT) if !utf8::is_utf8($s);
+	return utf8::is_utf8($s) ? $s : Encode::decode('UTF-8', my $copy = $s, Encode::FB_DEFAULT);
+}
+
+# printable(BYTES OR TEXT): characters; what cannot be shown stands as '?', an escape sequence is taken out whole.
+sub printable {
+	my $s = characters($_[0]);
 	$s =~ s/\e(?:\[[0-?]*[ -\/]*[@-~]|[\]PX^_][^\a\e]*(?:\a|\e\\)?|[@-Z\\^_])//g;
 	$s =~ s/\r\n/\n/g;
 	$s =~ s/$UNFIT/?/g;

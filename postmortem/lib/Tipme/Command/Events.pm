@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# tipme events: every input event of an episode, how long each stage took, and the response times together.
+package Tipme::Command::Events;
+
+use strict;
+use warnings;
+use Tipme::CommandLine qw(options print_json ms table);
+use Tipme::Episode;
+use Tipme::Library;
+use Tipme::Printable qw(put one_line shorten);
+use Tipme::Responses qw(responses summary);
+
+my $HELP = <<'END';
+usage: tipme events [EPISODE] [--json]
+
+Every input event with its stages: how long the X server took to read it, to deliver it, the client to change the screen (DRAWN: the
+first change) and to finish that change (RESPONSE, from the beginning). Times count from the trigger. Without EPISODE, the newest.
+
+  tipme events
+  tipme events 20261120-150301-3f2a
+  tipme events last --json | jq '.summary'
+END
+
+sub run {
+	my ($class, @args) = @_;
+	my ($o, $exit) = options(\@args, $HELP, 1, 'json');
+	return $exit if !$o;
+	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
+	my @events = responses($episode);
+	my $summary = summary(@events);
+	if ($o->{json}) { print_json({ version => 1, id => $episode->id, trigger_ns => $episode->trigger_ns, events => \@events, summary => $summary }) }
+	else            { put(_text($episode, \@events, $summary)) }
+	print STDERR 'tipme: events: ', one_line($_), "\n" for $episode->damage;
+	return 0;
+}
+
+sub _text {
+	my ($episode, $events, $summary) = @_;
+	return "No input events in this episode: no X server had hooks, or nobody touched a key (see `tipme show`).\n" if !@$events;
+	my @rows = ([ 'N', 'AT, s', 'KIND', 'CLIENT', 'READ', 'SENT', 'DRAWN', 'RESPONSE' ]);
+	for my $e (@$events) {
+		my $client = !$e->{client} ? '-' : shorten(one_line($e->{client}{comm}), 15) . " ($e->{client}{pid})";
+		push @rows, [ $e->{n}, sprintf('%.3f', ($e->{entered_ns} - $episode->trigger_ns) / 1e9), $e->{kind} =~ tr/_/ /r, $client,
+			_took($e->{entered_ns}, $e->{server_ns}), _took($e->{server_ns}, $e->{deliver_ns}), _took($e->{deliver_ns}, $e->{first_damage_ns}),
+			$e->{hotkey} ? 'hot-key' : ms($e->{response_ns}) ];
+	}
+	return table(\@rows, 'rrllrrrr') . "\n" . _sum($summary);
+}
+
+sub _took { my ($from, $to) = @_; return ms(defined $from && defined $to ? $to - $from : undef) }
+
+sub _sum {
+	my ($s) = @_;
+	my $text = "$s->{events} input events, $s->{answered} answered";
+	$text .= ': median ' . ms($s->{median_ns}) . ', 95th percentile ' . ms($s->{p95_ns}) . ', longest ' . ms($s->{max_ns}) . " (event $s->{max_n})" if $s->{answered};
+	my $all = $s->{wait_ns} + $s->{think_ns};
+	$text .= sprintf "\nwaiting for answers %s of %s between the first event and the last answer (%.1f %%)", ms($s->{wait_ns}), ms($all), 100 * $s->{wait_ns} / $all if $all;
+	return "$text\n";
+}
+
+1;

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What the verbs have in common: options, help, JSON, units as people read them.
+package Tipme::CommandLine;
+
+use strict;
+use warnings;
+use Cpanel::JSON::XS ();
+use Exporter qw(import);
+use Getopt::Long ();
+use POSIX ();
+use Time::Local qw(timegm);
+use Tipme::Printable qw(put printable);
+
+our @EXPORT_OK = qw(options print_json ms with_commas bytes_text local_time table);
+
+my $USAGE_ERROR = 64;
+
+# options(\@ARGS, HELP, MAX, SPEC ...): (\%options, undef), or (undef, exit status) after the help or a complaint;
+# up to MAX words stay in ARGS.
+sub options {
+	my ($args, $help, $max, @spec) = @_;
+	my (%o, @bad);
+	local $SIG{__WARN__} = sub { push @bad, $_[0] };
+	my $parser = Getopt::Long::Parser->new(config => [qw(gnu_getopt no_ignore_case no_auto_abbrev)]);
+	my $ok = $parser->getoptionsfromarray($args, \%o, 'help|h', @spec);
+	if ($o{help}) { put($help); return (undef, 0) }
+	push @bad, "too many arguments: $args->[$max]\n" if $ok && @$args > $max;
+	return (\%o, undef) if !@bad;
+	my ($usage) = $help =~ /\A([^\n]*)/;
+	print STDERR 'tipme: ', lcfirst(printable($bad[0])) =~ s/\s*\z//r, ": $usage\n";
+	return (undef, $USAGE_ERROR);
+}
+
+# print_json(DATA): sorted, and in ASCII, so that no name can write to the terminal.
+sub print_json { print Cpanel::JSON::XS->new->canonical->pretty->indent_length(2)->ascii->encode($_[0]); return }
+
+# ms(NS): "0.04 ms", "3.2 ms", "934 ms", "12.4 s"
+sub ms {
+	my ($ns) = @_;
+	return '-' if !defined $ns;
+	my $ms = abs($ns) / 1e6;
+	my $text = $ms < 1 ? sprintf('%.2f ms', $ms) : $ms < 10 ? sprintf('%.1f ms', $ms) : $ms < 9999.5 ? sprintf('%.0f ms', $ms) : sprintf('%.1f s', $ms / 1000);
+	return $ns < 0 ? "-$text" : $text;
+}
+
+sub with_commas {
+	my $n = reverse $_[0];
+	$n =~ s/(\d{3})(?=\d)/$1,/g;
+	return scalar reverse $n;
+}
+
+sub bytes_text {
+	my ($n) = @_;
+	for my $unit (qw(bytes KB MB)) { return sprintf($n < 10 && $unit ne 'bytes' ? '%.1f %s' : '%.0f %s', $n, $unit) if $n < 1024; $n /= 1024 }
+	return sprintf '%.1f GB', $n;
+}
+
+# local_time("2026-11-20T15:03:01Z"): as the clock on the wall says; what is no such time stays as it is.
+sub local_time {
+	my ($utc) = @_;
+	my @t = $utc =~ /\A(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?Z\z/ or return $utc;
+	my $epoch = eval { timegm(@t[ 5, 4, 3, 2 ], $t[1] - 1, $t[0]) } // return $utc;
+	return POSIX::strftime('%Y-%m-%d %H:%M:%S', localtime $epoch);
+}
+
+# table(\@ROWS, ALIGN): lines with columns as wide as they need; ALIGN has l or r for each column, the last column is not padded.
+sub table {
+	my ($rows, $align) = @_;
+	my @width;
+	for my $r (@$rows) { for my $i (0 .. $#$r) { $width[$i] = length $r->[$i] if length $r->[$i] > ($width[$i] // 0) } }
+	my @align = split //, $align;
+	return join '', map {
+		my $r = $_;
+		my $line = join '  ', map { my $w = $width[$_] * ($align[$_] eq 'r' ? 1 : -1); sprintf "%${w}s", $r->[$_] } 0 .. $#$r;
+		$line =~ s/\s+\z//;
+		"$line\n";
+	} @$rows;
+}
+
+1;

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What a timeline picture shows, collected from an episode and its diagnosis: plain data for Tipme::Timeline::Picture.
+package Tipme::Timeline;
+
+use strict;
+use warnings;
+use List::Util qw(max min sum0);
+use Tipme::CommandLine qw(ms with_commas local_time);
+use Tipme::KernelEvents;
+use Tipme::Printable qw(one_line);
+use Tipme::TaskStates;
+use Tipme::Threads;
+
+my $MAX_LANES  = 14;
+my $MAX_CPUS   = 64;
+my $MARGIN     = 0.06;          # of the interval, shown before and after it
+my $MIN_MARGIN = 2_000_000;
+
+# How a state of the records is drawn; what is not here is plain sleep.
+my %DRAWN = (disk_sleep => 'disk', lock_wait => 'disk', stopped => 'stopped', traced => 'stopped', frozen => 'stopped', unknown => 'unknown');
+
+# collect(EPISODE, DIAGNOSIS, from_ns =>, to_ns =>): DIAGNOSIS is what `diagnose --json` prints; the times widen or narrow the picture.
+sub collect {
+	my ($class, $ep, $diagnosis, %o) = @_;
+	my $self = bless { ep => $ep, diag => $diagnosis }, $class;
+	$self->_choose_range(%o);
+	my ($from, $to) = @$self{qw(from to)};
+	$self->{ev}      = Tipme::KernelEvents->load($ep, $from, $to);
+	$self->{threads} = Tipme::Threads->new($ep);
+	$self->{threads}->add_events($self->{ev});
+	$self->{states} = Tipme::TaskStates->new($self->{ev}, $self->{threads}, $from, $to);
+	$self->_note_changes;
+	my @cpus = $self->_cpus;
+	$self->_give_roles;
+	my @tids = $self->_choose_threads;
+	my $i = $diagnosis->{interval};
+	return { $self->_words, from_ns => $from, to_ns => $to, zero_ns => $i->{start_ns}, start_ns => $i->{start_ns}, end_ns => $i->{end_ns},
+		trigger_ns => $ep->trigger_ns, stages => [ $self->_stages ], path => [ $self->_path ], arrows => [ $self->_arrows ],
+		procs => $self->{procs}, cpus => \@cpus, threads => [ map { $self->_thread($_) } @tids ], more => $self->_more(@tids) };
+}
+
+sub _choose_range {
+	my ($self, %o) = @_;
+	my ($start, $end) = @{ $self->{diag}{interval} }{qw(start_ns end_ns)};
+	my $margin = max(int($MARGIN * ($end - $start)), $MIN_MARGIN);
+	my @covered = grep { $_->{last_ns} } $self->{ep}->coverage;
+	my $first = min(map { $_->{first_ns} } @covered) // 0;
+	my $last  = max($self->{ep}->end_ns, map { $_->{last_ns} } @covered);
+	$self->{from} = max($o{from_ns} // $start - $margin, min($first, $start));
+	$self->{to}   = min($o{to_ns} // $end + $margin, max($last, $end));
+	die "timeline: nothing is recorded between these times: see `tipme show` for what is\n" if $self->{to} <= $self->{from};
+}
+
+# --- who is who ---
+
+# Most threads keep their name and process while we look; the others are asked about each time.
+sub _note_changes {
+	my ($self) = @_;
+	my $ev = $self->{ev};
+	$self->{changes}{ $ev->{a}[$_] } = 1   for @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
+	$self->{changes}{ $ev->{tid}[$_] } = 1 for map { @{ $ev->of_kind($_) } } Tipme::KernelEvents::RENAME, Tipme::KernelEvents::EXEC;
+}
+
+sub _who {
+	my ($self, $tid, $t) = @_;
+	return $self->{threads}->at($tid, $t) if $self->{changes}{$tid};
+	return $self->{who}{$tid} //= $self->{threads}->at($tid, $t);
+}
+
+# The process that a thread belongs to, as a key of procs. A process that runs another program is another process to a reader.
+sub _proc {
+	my ($self, $tid, $t) = @_;
+	my $w = $self->_who($tid, $t);
+	my $key = "$w->{pid} " . ($self->{changes}{$tid} ? $w->{comm} : '');
+	$self->{procs}{$key} //= { pid => $w->{pid}, comm => $w->{comm}, name => one_line($w->{comm}), label => one_line($w->{comm}) . " ($w->{pid})", kernel => $w->{kernel} };
+	return $key;
+}
+
+sub _cpus {
+	my ($self) = @_;
+	my %known = map { $_ => 1 } $self->{ev}->cpus, map { $_->{cpu} } grep { $_->{source} =~ /^kernel/ } $self->{ep}->coverage;
+	my @cpus = sort { $a <=> $b } keys %known;
+	splice @cpus, $MAX_CPUS if @cpus > $MAX_CPUS;
+	return map { { cpu => $_, spans => $self->_occupancy($_) } } @cpus;
+}
+
+sub _occupancy {
+	my ($self, $cpu) = @_;
+	my @spans;
+	for my $o ($self->{states}->occupants($cpu, @$self{qw(from to)})) {
+		my ($from, $to, $tid) = @$o;
+		next if defined $tid && !$tid;    # idle: paper
+		my $key = defined $tid ? $self->_proc($tid, $from) : 'unknown';
+		$self->{procs}{unknown} //= { name => 'unknown', label => 'unknown', pid => -1, comm => '' } if !defined $tid;
+		push @spans, [ $from, $to, $key ];
+		$self->{cpu_ns}{$key} += $to - $from;
+		$self->{tid_ns}{$tid} += $to - $from if defined $tid;
+	}
+	return \@spans;
+}
+
+# blamed, server, client, path, top (the three names that used most of the CPUs), rest
+sub _give_roles {
+	my ($self) = @_;
+	my ($procs, $d) = ($self->{procs}, $self->{diag});
+	$self->_proc($_->{tid}, $_->{from_ns}) for @{ $d->{path} };
+	my $blamed = $d->{verdict}{blamed} // {};
+	my $group = ($d->{verdict}{kind} // '') =~ /^(?:cpu-contention|rt-starvation)$/;
+	my %path = map { $_->{pid} => 1 } @{ $d->{path} };
+	for my $p (values %$procs) {
+		my $is_blamed = defined $blamed->{pid} && $blamed->{pid} == $p->{pid} || $group && defined $blamed->{comm} && $p->{comm} eq $blamed->{comm};
+		$p->{role} = $is_blamed ? 'blamed' : $p->{pid} == ($d->{event}{server}{pid} // -2) ? 'server' : $p->{pid} == ($d->{event}{client}{pid} // -2) ? 'client'
+			: $path{ $p->{pid} } ? 'path' : 'rest';
+	}
+	my %by_name;
+	$by_name{ $procs->{$_}{name} } += $self->{cpu_ns}{$_} // 0 for grep { $procs->{$_}{role} eq 'rest' && $_ ne 'unknown' } keys %$procs;
+	my @top = grep { $by_name{$_} > 0 } sort { $by_name{$b} <=> $by_name{$a} || $a cmp $b } keys %by_name;
+	splice @top, 3 if @top > 3;
+	my %top = map { $_ => 1 } @top;
+	$procs->{$_}{role} = 'top' for grep { $procs->{$_}{role} eq 'rest' && $top{ $procs->{$_}{name} } } keys %$procs;
+	# The more CPU time, the stronger the colour among those of one role.
+	$procs->{$_}{order} = -($self->{cpu_ns}{$_} // 0) for keys %$procs;
+}
+
+# Those on the path, as the response went; then the blamed; then who used the CPUs most.
+sub _choose_threads {
+	my ($self) = @_;
+	my (@tids, %have);
+	my $add = sub { push @tids, grep { $_ && !$have{$_}++ && @tids < $_[0] } $_[1] };
+	$add->($MAX_LANES - 3, $_->{tid}) for @{ $self->{diag}{path} };
+	my @busy = sort { $self->{tid_ns}{$b} <=> $self->{tid_ns}{$a} || $a <=> $b } grep { $_ } keys %{ $self->{tid_ns} };
+	my @blamed = grep { $self->_role_ever($_) eq 'blamed' } @busy;
+	my @others = grep { my $r = $self->_role_ever($_); $r eq 'top' || $r eq 'path' } @busy;
+	$add->($MAX_LANES, $_) for @blamed[ 0 .. min(3, $#blamed) ], @others[ 0 .. min(2, $#others) ];
+	return @tids;
+}
+
+# A thread's role: that of the process it is for most of the time we look.
+sub _role_ever {
+	my ($self, $tid) = @_;
+	return $self->{procs}{ $self->_key_ever($tid) }{role} // 'rest';
+}
+
+sub _key_ever {
+	my ($self, $tid) = @_;
+	return $self->{key_ever}{$tid} //= do {
+		my $running = (sort { $b->{to} - $b->{from} <=> $a->{to} - $a->{from} } grep { $_->{kind} eq 'running' } @{ $self->{states}->intervals($tid) })[0];
+		$self->_proc($tid, $running ? $running->{from} : $self->{to});
+	};
+}
+
+sub _more {
+	my ($self, @shown) = @_;
+	my %shown = map { $_ => 1 } @shown;
+	my @hidden = grep { $_ && !$shown{$_} } keys %{ $self->{tid_ns} };
+	return '' if !@hidden;
+	my $ns = sum0(map { $self->{tid_ns}{$_} } @hidden);
+	return with_commas(scalar @hidden) . (@hidden == 1 ? ' more thread' : ' more threads') . ' ran for ' . ms($ns) . ' together';
+}
+
+# --- one lane ---
+
+sub _thread {
+	my ($self, $tid) = @_;
+	my $key = $self->_key_ever($tid);
+	my $p = $self->{procs}{$key};
+	$p->{role} //= 'rest';
+	my $list = $self->{states}->intervals($tid);
+	my @prio = $self->_priorities($tid);
+	my $prio = @prio ? $prio[-1][1] : $self->_who($tid, $self->{to})->{prio};
+	my $comm = one_line($self->_who($tid, $self->{to})->{comm});
+	return { tid => $tid, key => $key, label => "$comm ($tid)", detail => ($tid != $p->{pid} ? "of process $p->{pid}, " : '') . _prio_text($prio, @prio),
+		states => [ map { [ @$_{qw(from to)}, _drawn($_) ] } grep { $_->{kind} ne 'absent' } @$list ], prio => \@prio, marks => [ $self->_marks($tid, $list) ] };
+}
+
+sub _drawn {
+	my ($i) = @_;
+	return $i->{kind} if $i->{kind} ne 'blocked';
+	return $DRAWN{ $i->{state} } // 'blocked';
+}
+
+sub _prio_text {
+	my ($prio, @all) = @_;
+	my %seen = map { $_->[1] => 1 } @all;
+	return 'prio ' . join('-', (sort { $a <=> $b } keys %seen)[ 0, -1 ]) if keys %seen > 1;
+	return $prio == 255 ? 'deadline' : $prio < 100 ? "real-time " . (99 - $prio) . ", prio $prio" : "prio $prio, nice " . ($prio - 120);
+}
+
+# What the switches say: [ ts, prio ], only where it changes.
+sub _priorities {
+	my ($self, $tid) = @_;
+	my $ev = $self->{ev};
+	my @p;
+	for my $i (@{ $ev->of_tid($tid) }) {
+		next if $ev->{type}[$i] != Tipme::KernelEvents::SWITCH;
+		my $prio = $ev->{d}[$i] >> ($ev->{tid}[$i] == $tid ? 8 : 16) & 255;
+		push @p, [ $ev->{ts}[$i], $prio ] if !@p || $p[-1][1] != $prio;
+	}
+	# What it has when we begin to look is what it had last before.
+	shift @p while @p > 1 && $p[1][0] <= $self->{from};
+	return @p;
+}
+
+sub _marks {
+	my ($self, $tid, $list) = @_;
+	my $ev = $self->{ev};
+	my @m;
+	for my $i (@$list) {
+		push @m, [ $i->{from}, 'wake', 'woken by ' . $self->_waker($i->{wake}) ] if $i->{kind} eq 'runnable' && ($i->{how} // '') eq 'woken' && defined $i->{wake};
+		push @m, [ $i->{from}, 'sleep', "$i->{state} for " . ms($i->{to} - $i->{from}) ] if $i->{kind} eq 'blocked' && $i->{from} > $self->{from};
+	}
+	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
+		push @m, [ $ev->{ts}[$i], 'fork', "makes thread $ev->{a}[$i]" ] if $ev->{tid}[$i] == $tid;
+	}
+	push @m, map { [ $ev->{ts}[$_], 'exit', 'exits' ] } grep { $ev->{tid}[$_] == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
+	return sort { $a->[0] <=> $b->[0] } @m;
+}
+
+sub _waker {
+	my ($self, $i) = @_;
+	my $ev = $self->{ev};
+	my $context = $self->{ep}->record->name_of('context', $ev->{d}[$i] >> 16 & 255);
+	return $context =~ s/_.*//r if $context ne 'task';
+	my $w = $self->_who($ev->{a}[$i], $ev->{ts}[$i]);
+	return one_line($w->{comm}) . " ($ev->{a}[$i])";
+}
+
+# --- the path ---
+
+# Neighbours of one thread in one state are one segment: whoever took a CPU in between is named together.
+sub _path {
+	my ($self) = @_;
+	my @out;
+	for my $p (@{ $self->{diag}{path} }) {
+		my $state = $self->_path_state($p);
+		my $last = $out[-1];
+		if ($last && $last->{tid} == $p->{tid} && $last->{state} eq $state && $last->{why} eq ($p->{reason} // '')) { $last->{to} = $p->{to_ns} }
+		else { push @out, $last = { from => $p->{from_ns}, to => $p->{to_ns}, tid => $p->{tid}, state => $state, why => $p->{reason} // '', who => $p, by => {} } }
+		my $b = $p->{blamed} // {};
+		my $by = $last->{by}{ $b->{comm} // '' } //= { ns => 0, pids => {} };
+		$by->{ns} += $p->{to_ns} - $p->{from_ns};
+		$by->{pids}{ $b->{pid} // 0 } = 1;
+	}
+	return map { { %$_{qw(from to tid state)}, key => $self->_proc($_->{tid}, $_->{from}), label => _segment_label($_) } } @out;
+}
+
+sub _path_state {
+	my ($self, $p) = @_;
+	my $s = $p->{state};
+	return $s if $s eq 'running' || $s eq 'runnable';
+	return $DRAWN{$s} // 'blocked';
+}
+
+sub _segment_label {
+	my ($seg) = @_;
+	my $who = one_line($seg->{who}{comm});
+	my ($by) = sort { $seg->{by}{$b}{ns} <=> $seg->{by}{$a}{ns} || $a cmp $b } keys %{ $seg->{by} };
+	my $n = keys %{ $seg->{by}{$by}{pids} };
+	my $took = ' ' . ms($seg->{to} - $seg->{from});
+	my $others = one_line($by) . ($n > 1 ? " \x{d7} $n" : " ($seg->{who}{blamed}{pid})");
+	return "$who runs$took" if $seg->{state} eq 'running';
+	return "$who waits for a CPU$took: $others" if $seg->{state} eq 'runnable';
+	return "$who is stopped$took" if $seg->{state} eq 'stopped';
+	return "$who is blocked$took" . (length $seg->{why} ? ': ' . one_line($seg->{why}) : '');
+}
+
+sub _arrows {
+	my ($self) = @_;
+	my @p = @{ $self->{diag}{path} };
+	return map { $p[$_]{tid} != $p[ $_ - 1 ]{tid} ? [ $p[$_]{from_ns}, $p[ $_ - 1 ]{tid}, $p[$_]{tid} ] : () } 1 .. $#p;
+}
+
+# --- words ---
+
+my %STAGE_WORDS = (input => '%k arrives', server => '%s wakes up', device => '%s reads it', deliver => 'sent to %c', client => '%c runs', request => '%c draws', feedback => 'on the screen');
+my @STAGE_ORDER = qw(input server device deliver client request feedback);
+
+sub _stages {
+	my ($self) = @_;
+	my $e = $self->{diag}{event} // {};
+	my %words = (k => one_line($e->{kind} // 'event') =~ tr/_/ /r, s => one_line($e->{server}{name} // 'the server'), c => one_line($e->{client}{comm} // 'the client'));
+	my %of = map { $_->{name} => $_ } @{ $e->{stages} // [] };
+	return map {
+		my $s = $of{$_};
+		my $label = $STAGE_WORDS{$_} =~ s/%([ksc])/$words{$1}/r;
+		{ name => $_, label => $label, ts => $s->{ts_ns}, certainty => $s->{certainty} // 'exact' };
+	} grep { $of{$_} && defined $of{$_}{ts_ns} } @STAGE_ORDER;
+}
+
+sub _words {
+	my ($self) = @_;
+	my ($ep, $d) = @$self{qw(ep diag)};
+	my $m = $ep->manifest;
+	my $open = ($d->{interval}{certainty} // '') eq 'open';
+	return (title => $d->{verdict}{sentence} // 'No verdict', start_label => one_line($d->{event}{kind} // 'begin') =~ tr/_/ /r,
+		end_label => $open ? 'no answer yet' : 'on the screen',
+		subtitle => join(' · ', 'Episode ' . one_line($m->{id}), local_time(one_line($m->{time} // '')), 'Linux ' . one_line($m->{kernel} // '?'), one_line($m->{cpus} // '?') . ' CPUs', length one_line($ep->note // '') ? '"' . one_line($ep->note) . '"' : ()),
+		footer => $self->_footer);
+}
+
+sub _footer {
+	my ($self) = @_;
+	my ($ep, $d) = @$self{qw(ep diag)};
+	my @parts = (with_commas($self->{ev}->count_between(@{ $d->{interval} }{qw(start_ns end_ns)})) . ' kernel records in the interval', with_commas($ep->lost_count) . ' records lost');
+	push @parts, sprintf('%.0f %% of the interval charged on exact evidence', 100 * $d->{verdict}{confidence}) if defined $d->{verdict}{confidence};
+	return join ' · ', @parts, map { one_line($_) } $ep->damage;
+}
+
+1;
