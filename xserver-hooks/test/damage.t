@@ -1,0 +1,109 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Each change of the screen names the request that made it: clients of either byte order, redirected windows, Present; runs of short requests.
+use strict;
+use warnings;
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::More;
+use List::Util qw(sum0);
+use Live;
+use XClient;
+
+need(qw(Xvfb));
+my $peer = peer_start(rundir());
+my $x = Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir});
+wait_for($peer, qr/^hello 0/);
+my @r;
+
+# The records of what the code does; it must end with a sync.
+sub during {
+	my ($code) = @_;
+	my $from_ns = Tipme::Typist::now_ns();
+	$code->();
+	@r = records($peer, 0);
+	pop @r;
+	@r = grep { $_->{ts_ns} >= $from_ns } @r;
+	return;
+}
+
+sub damage_follows_request {
+	my ($what, %want) = @_;
+	my ($request) = only(\@r, 'x_request', major => XClient::POLY_FILL_RECTANGLE);
+	ok($request && $request->{count} == 1, "$what: one request") or return;
+	my @damage = only(\@r, 'x_damage', major => XClient::POLY_FILL_RECTANGLE);
+	is(scalar @damage, 1, "$what: one damage");
+	is($damage[0]{ts_ns}, $request->{ts_ns} + $request->{duration_ns}, "$what: when the request is done");
+	is_deeply([@{ $damage[0] }{qw(pid width height)}], [$$, 20, 10], "$what: whose, and how large");
+	is($damage[0]{window}, $want{window}, "$what: where");
+	return;
+}
+
+for my $swapped (0, 1) {
+	my $c = XClient->new($x, swapped => $swapped);
+	my ($w, $gc) = $c->window;
+	during(sub { $c->rectangle($w, $gc, 5, 5, 20, 10); $c->sync });
+	damage_follows_request($swapped ? 'swapped bytes' : 'own bytes', window => $c->root);
+	is(sum0(map { $_->{count} } only(\@r, 'x_request', pid => $$)), 2, 'each request is recorded once');
+	$c->close;
+}
+
+my $c = XClient->new($x);
+my ($w, $gc) = $c->window;
+my $composite = $c->extension('Composite');
+my ($REDIRECT_SUBWINDOWS, $UNREDIRECT_SUBWINDOWS, $MANUAL) = (2, 4, 1);
+$c->request($composite, 0, 0, 4);
+$c->reply;
+$c->request($composite, $REDIRECT_SUBWINDOWS, $c->root, $MANUAL);
+$c->sync;
+during(sub { $c->rectangle($w, $gc, 5, 5, 20, 10); $c->sync });
+damage_follows_request('redirected window', window => $w);
+my ($w2, $gc2) = $c->window;
+my $DESTROY_WINDOW = 4;
+$c->rectangle($w2, $gc2, 5, 5, 20, 10);
+$c->request($DESTROY_WINDOW, 0, $w2);
+$c->sync;
+$c->request($composite, $UNREDIRECT_SUBWINDOWS, $c->root, $MANUAL);
+$c->sync;
+during(sub { $c->rectangle($w, $gc, 5, 5, 20, 10); $c->sync });
+damage_follows_request('no longer redirected', window => $c->root);
+
+SKIP: {
+	my $present = $c->extension('Present') or skip 'this server has no Present', 3;
+	my ($pixmap, $PRESENT_PIXMAP, $COMPLETE, $SELECT_INPUT) = ($c->id, 1, 2, 3);
+	$c->request(XClient::CREATE_PIXMAP, 24, $pixmap, $w, \$c->pack('SS', 600, 400));
+	$c->request($present, $SELECT_INPUT, $c->id, $w, $COMPLETE);
+	$c->sync;
+	during(sub {
+		$c->request($present, $PRESENT_PIXMAP, $w, $pixmap, 7, 0, 0, \$c->pack('ssLLLLL', 0, 0, 0, 0, 0, 0, 0), (0) x 6);
+		$c->event;
+		$c->sync;
+	});
+	my ($request) = only(\@r, 'x_request', major => $present, minor => $PRESENT_PIXMAP);
+	ok($request, 'PresentPixmap: a request');
+	my ($damage) = grep { $_->{width} == 600 } only(\@r, 'x_damage');
+	ok($damage && $damage->{ts_ns} >= $request->{ts_ns}, 'PresentPixmap: the picture comes, now or later');
+	is_deeply([@$damage{qw(pid major minor)}], [$$, $present, $PRESENT_PIXMAP], 'PresentPixmap: and it says whose it is');
+}
+
+my $many = 50000;
+during(sub {
+	$c->_write($c->pack('CCS', XClient::NO_OPERATION, 0, 1) x $many);
+	$c->{sequence} += $many;
+	$c->sync;
+});
+my @runs = only(\@r, 'x_request', pid => $$, major => XClient::NO_OPERATION);
+is(sum0(map { $_->{count} } @runs), $many, "$many requests are all counted");
+cmp_ok(scalar @runs, '<', $many / 20, 'in few records');
+is((grep { $runs[$_]{ts_ns} < $runs[$_ - 1]{ts_ns} + $runs[$_ - 1]{duration_ns} } 1 .. $#runs), 0, 'that do not overlap');
+
+# A client that kills itself is freed by its own request.
+my $suicide = XClient->new($x);
+my ($own) = $suicide->window;
+$suicide->request(XClient::KILL_CLIENT, 0, $own);
+is($suicide->event(10), undef, 'a client kills itself');
+$c->sync;
+@r = records($peer, 0);
+ok(scalar only(\@r, 'x_request', major => XClient::KILL_CLIENT, pid => $$), 'which is a request of its own to the last');
+$x->stop;
+done_testing();
