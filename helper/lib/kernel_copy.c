@@ -28,11 +28,17 @@ struct sub_seen {
 	uint32_t done;
 };
 
+/* The sub-buffer of a CPU that was copied last. */
+struct cpu_run {
+	uint64_t seq; /* 0: none yet */
+	int whole; /* to its last slot: the next sub-buffer follows without a gap */
+};
+
 struct tipme_kernel_seen {
 	struct sub_state *state; /* of each sub-buffer, this time */
 	struct sub_seen *seen;
 	uint32_t *order;
-	uint64_t *last_seq; /* of each CPU: the sub-buffer that was copied last */
+	struct cpu_run *run; /* of each CPU */
 };
 
 static unsigned int slots_of(const struct tipme_pool_view *v)
@@ -68,7 +74,7 @@ void tipme_pool_seen_free(struct tipme_kernel_seen *s)
 	free(s->state);
 	free(s->seen);
 	free(s->order);
-	free(s->last_seq);
+	free(s->run);
 	free(s);
 }
 
@@ -81,8 +87,8 @@ struct tipme_kernel_seen *tipme_pool_seen_alloc(const struct tipme_pool_view *v)
 	s->state = touched(v->subs, sizeof(*s->state));
 	s->seen = touched(v->subs, sizeof(*s->seen));
 	s->order = touched(v->subs, sizeof(*s->order));
-	s->last_seq = touched(v->cpus, sizeof(*s->last_seq));
-	if (s->state && s->seen && s->order && s->last_seq)
+	s->run = touched(v->cpus, sizeof(*s->run));
+	if (s->state && s->seen && s->order && s->run)
 		return s;
 	tipme_pool_seen_free(s);
 	return NULL;
@@ -110,14 +116,16 @@ void tipme_kernel_copy_free(struct tipme_kernel_copy *c)
 	memset(c, 0, sizeof(*c));
 }
 
-/* Reads a header. Returns 0 if there is nothing behind it, or if it is just changing: then its records are newer than this copy. */
+/* Reads a header. Returns 0 if nothing was ever behind it, or if it is just changing: then its records are newer than this copy. */
 static int sub_look(const struct tipme_pool_view *v, uint32_t sub, struct sub_state *st)
 {
 	const struct tipme_pool_header *h = sub_at(v, sub);
-	uint64_t retired;
+	uint64_t retired, slot_gen;
 	uint32_t owner;
 
 	st->gen = LOAD(&h->gen);
+	READ_BARRIER();
+	slot_gen = LOAD(&h->slot_gen);
 	READ_BARRIER();
 	owner = LOAD(&h->owner);
 	retired = LOAD(&h->retired_ns);
@@ -126,7 +134,7 @@ static int sub_look(const struct tipme_pool_view *v, uint32_t sub, struct sub_st
 	st->first_ns = LOAD(&h->first_ns);
 	st->closed = !owner;
 	READ_BARRIER();
-	if (!st->gen || (!owner && !retired) || st->cpu >= v->cpus)
+	if (slot_gen != 1 + st->gen % 65535 || (!owner && !retired) || st->cpu >= v->cpus)
 		return 0;
 	return LOAD(&h->gen) == st->gen;
 }
@@ -237,15 +245,17 @@ static void section_write(struct tipme_kernel_copy *c, const struct sub_state *s
 	c->coverage[st->cpu].records += sum->count;
 }
 
-/* A CPU is covered from its oldest sub-buffer on, after which none is missing. */
+/* A CPU is covered from its oldest sub-buffer on, after which no record is missing. */
 static void coverage_extend(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
-			    struct tipme_kernel_coverage *coverage, const struct sub_state *st)
+			    struct tipme_kernel_coverage *coverage, const struct sub_state *st, int whole)
 {
-	uint64_t *last = &s->last_seq[st->cpu];
+	struct cpu_run *run = &s->run[st->cpu];
+	int follows = run->seq && (st->seq == run->seq || (run->whole && st->seq == run->seq + 1));
 
-	if (!*last || (st->seq != *last && st->seq != *last + 1))
+	if (!follows)
 		coverage[st->cpu].first_ns = st->seq == 1 ? v->start_ns : st->first_ns;
-	*last = st->seq;
+	run->seq = st->seq;
+	run->whole = whole;
 }
 
 static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint32_t sub)
@@ -264,7 +274,7 @@ static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *
 	seen->done = st->closed;
 	c->torn += sum.torn;
 	c->cut += sum.cut;
-	coverage_extend(v, c->seen, c->coverage, st);
+	coverage_extend(v, c->seen, c->coverage, st, sum.end == slots_of(v));
 	if (sum.count)
 		section_write(c, st, &sum);
 }
@@ -287,7 +297,7 @@ static size_t survey(const struct tipme_pool_view *v, struct tipme_kernel_seen *
 static void coverage_reset(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
 			   struct tipme_kernel_coverage *coverage)
 {
-	memset(s->last_seq, 0, v->cpus * sizeof(*s->last_seq));
+	memset(s->run, 0, v->cpus * sizeof(*s->run));
 	for (unsigned int i = 0; i < v->cpus; i++)
 		coverage[i] = (struct tipme_kernel_coverage){ .first_ns = v->start_ns };
 }
@@ -305,7 +315,7 @@ void tipme_pool_coverage(const struct tipme_pool_view *v, struct tipme_kernel_se
 
 	coverage_reset(v, s, coverage);
 	for (size_t i = 0; i < n; i++)
-		coverage_extend(v, s, coverage, &s->state[s->order[i]]);
+		coverage_extend(v, s, coverage, &s->state[s->order[i]], 1);
 	coverage_until(v, coverage, now);
 }
 

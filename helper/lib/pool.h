@@ -136,18 +136,23 @@ TIPME_POOL_SLOW __u32 tipme_pool_take(void)
 	return TIPME_POOL_NO_SUB;
 }
 
-/* Makes a taken sub-buffer ready for writers: gen before all else, so that a reader that is still in it drops what it has. */
+/*
+ * Makes a taken sub-buffer ready for writers. gen changes before all that a reader may be in the middle of, so that it drops what it
+ * has; slot_gen comes last, so that who finds the two in agreement finds a whole header. The owner is there before either: a reader
+ * must not take what is being prepared for given back.
+ */
 TIPME_POOL_INLINE void tipme_pool_prepare(struct tipme_pool_header *h, __u32 cpu, __u64 now, __u64 seq)
 {
-	__u64 gen = __sync_fetch_and_add(&h->gen, 1) + 1; /* full barrier; partner: the reader's second look at gen */
+	__u64 gen;
 
-	h->slot_gen = 1 + gen % 65535;
-	h->cpu = cpu;
-	h->first_ns = now;
-	h->retired_ns = 0;
-	h->seq = seq;
-	h->next = 0;
 	tipme_pool_store(&h->owner, cpu + 1);
+	gen = __sync_fetch_and_add(&h->gen, 1) + 1; /* full barrier; partner: the reader's second look at gen */
+	tipme_pool_store(&h->cpu, cpu);
+	tipme_pool_store(&h->first_ns, now);
+	tipme_pool_store(&h->retired_ns, 0);
+	tipme_pool_store(&h->seq, seq);
+	tipme_pool_store(&h->next, 0);
+	tipme_pool_store(&h->slot_gen, 1 + gen % 65535);
 }
 
 TIPME_POOL_SLOW int tipme_pool_push(struct tipme_pool_cpu *c, struct tipme_pool_header *h, __u32 sub)

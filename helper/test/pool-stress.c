@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Threads write as CPUs, signals interrupt them in the middle and write, too, while copies are taken without a pause: no torn
+ * record may be accepted, none twice, and what is missing must be what was counted as lost.
+ * Without arguments 2 x 10^7 records, with --all or TIPME_TEST_ALL=1 10^8 in the first part.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pool-test.h"
+
+#define MOST_WRITERS 8
+
+struct writer {
+	pthread_t thread;
+	uint32_t cpu;
+	uint64_t records;
+	int ended;
+};
+
+struct part {
+	const char *name;
+	unsigned int cpus, writers; /* several writers of one CPU take turns at any point, as on a preemptible kernel */
+	uint32_t subs;
+	uint64_t records; /* of each writer */
+};
+
+static struct writer writers[MOST_WRITERS];
+static uint64_t numbers[TEST_CPUS * 8]; /* next number of each CPU, a cache line apart */
+static __thread uint32_t my_cpu;
+static __thread unsigned int my_signals;
+static volatile int stop;
+static int tests, failures;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void ok(int good, const char *part, const char *what)
+{
+	failures += !good;
+	printf("%s %d - %s: %s\n", good ? "ok" : "not ok", ++tests, part, what);
+	fflush(stdout);
+}
+
+static void write_one(void)
+{
+	uint64_t number = __atomic_fetch_add(&numbers[my_cpu * 8], 1, __ATOMIC_RELAXED);
+
+	test_write(my_cpu, now_ns(), number);
+}
+
+/* An interrupt: a few records; now and then more than three sub-buffers of them, so that full ones must wait for whom we interrupted. */
+static void on_signal(int sig)
+{
+	int n = ++my_signals % 64 ? 1 + my_signals % 3 : 400;
+
+	while (n--)
+		write_one();
+}
+
+static void *writer_run(void *arg)
+{
+	struct writer *w = arg;
+
+	my_cpu = w->cpu;
+	for (uint64_t i = 0; i < w->records; i++)
+		write_one();
+	__atomic_store_n(&w->ended, 1, __ATOMIC_RELEASE);
+	while (!stop)
+		usleep(1000);
+	return NULL;
+}
+
+/* Two signals, neither of which blocks the other: interrupts nest. */
+static void *interrupter_run(void *arg)
+{
+	const struct part *p = arg;
+	struct timespec pause = { 0, 20000 };
+
+	for (unsigned int i = 0; !stop; i++) {
+		struct writer *w = &writers[i % p->writers];
+
+		if (!__atomic_load_n(&w->ended, __ATOMIC_ACQUIRE))
+			pthread_kill(w->thread, i & 8 ? SIGUSR1 : SIGUSR2);
+		if (i % 16 == 15)
+			nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+/* --- looking at a copy --- */
+
+struct look {
+	uint64_t copies, records, torn, bad, twice, gaps_over, in_one_run;
+	unsigned char *seen[TEST_CPUS]; /* one byte for each number, modulo size */
+};
+
+#define SEEN_SIZE (1U << 22)
+
+/*
+ * Of one CPU in one copy. An interrupted writer stores an old number late, so the lowest number says nothing; all numbers from the
+ * highest of the first section on must be there.
+ */
+struct range {
+	uint64_t floor, max, count;
+	int sections;
+};
+
+static void look_at_record(struct look *l, uint32_t cpu, const struct test_record *rec)
+{
+	unsigned char *seen = &l->seen[cpu][rec->number % SEEN_SIZE];
+
+	l->records++;
+	l->bad += !test_holds(cpu, rec);
+	l->twice += *seen;
+	*seen = 1;
+}
+
+typedef void (*section_fn)(struct look *l, struct range *r, uint32_t cpu, const struct test_record *rec, uint64_t count);
+
+static void section_look(struct look *l, struct range *r, uint32_t cpu, const struct test_record *rec, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		look_at_record(l, cpu, &rec[i]);
+		r->max = rec[i].number > r->max ? rec[i].number : r->max;
+	}
+	if (!r->sections++)
+		r->floor = r->max;
+}
+
+static void section_count(struct look *l, struct range *r, uint32_t cpu, const struct test_record *rec, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		r->count += rec[i].number >= r->floor;
+		l->seen[cpu][rec[i].number % SEEN_SIZE] = 0;
+	}
+}
+
+static void walk(struct look *l, struct range *ranges, const struct tipme_kernel_copy *c, section_fn fn)
+{
+	const char *p = c->buf, *end = p + c->len;
+
+	while (p < end) {
+		const struct tipme_section *sec = (const void *)p;
+
+		if (sec->type != TIPME_SECTION || sec->cpu >= TEST_CPUS || sec->body_len != sec->count * 32 ||
+		    sec->body_len > (size_t)(end - p) - sizeof(*sec)) {
+			l->bad++;
+			return;
+		}
+		fn(l, &ranges[sec->cpu], sec->cpu, (const void *)(sec + 1), sec->count);
+		p += sizeof(*sec) + sec->body_len;
+	}
+}
+
+/* A number may be missing if its record was lost, or its writer was inside when we looked. */
+static void count_gaps(struct look *l, const struct range *r, uint32_t cpus, uint64_t inside)
+{
+	for (uint32_t i = 0; i < cpus; i++) {
+		uint64_t lost = pool.cpus[i].lost_pool + pool.cpus[i].lost_nested;
+
+		if (r[i].sections && r[i].max - r[i].floor + 1 > r[i].count + lost + inside)
+			l->gaps_over++;
+	}
+}
+
+static void check_copy(struct look *l, const struct tipme_kernel_copy *c, uint32_t cpus, uint64_t inside, int in_one_run)
+{
+	struct range ranges[TEST_CPUS] = { 0 };
+
+	walk(l, ranges, c, section_look);
+	walk(l, ranges, c, section_count);
+	if (in_one_run)
+		count_gaps(l, ranges, cpus, inside);
+	l->in_one_run += in_one_run;
+	l->copies++;
+	l->torn += c->torn;
+}
+
+/* Only copies whose coverage has one piece tell about gaps: the sections before a gap are there, too. */
+static int one_piece(const struct tipme_kernel_copy *c)
+{
+	const char *p = c->buf, *end = p + c->len;
+
+	for (; p < end; p += sizeof(struct tipme_section) + ((const struct tipme_section *)p)->count * 32) {
+		const struct tipme_section *sec = (const void *)p;
+
+		if (sec->first_ns < c->coverage[sec->cpu].first_ns && c->coverage[sec->cpu].first_ns > sec->last_ns)
+			return 0;
+	}
+	return 1;
+}
+
+static int all_ended(const struct part *p)
+{
+	for (unsigned int i = 0; i < p->writers; i++)
+		if (!__atomic_load_n(&writers[i].ended, __ATOMIC_ACQUIRE))
+			return 0;
+	return 1;
+}
+
+static uint64_t written(const struct part *p)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < p->cpus; i++)
+		sum += numbers[i * 8];
+	return sum;
+}
+
+static void writers_start(const struct part *p)
+{
+	memset(numbers, 0, sizeof(numbers));
+	stop = 0;
+	for (unsigned int i = 0; i < p->writers; i++) {
+		writers[i] = (struct writer){ .cpu = i % p->cpus, .records = p->records };
+		if (pthread_create(&writers[i].thread, NULL, writer_run, &writers[i]))
+			abort();
+	}
+}
+
+static void conclude(const struct part *p, struct tipme_kernel_copy *c, const struct tipme_pool_view *v, struct look *l)
+{
+	uint64_t lost = 0, stored = 0;
+	struct look last = *l;
+
+	for (unsigned int i = 0; i < p->cpus; i++) {
+		const struct tipme_pool_cpu *cpu = &pool.cpus[i];
+		uint64_t head = cpu->cursor & TIPME_POOL_HEAD_MASK;
+
+		lost += cpu->lost_pool + cpu->lost_nested;
+		stored += cpu->taken ? (cpu->taken - 1) * tipme_pool_slots + (head < tipme_pool_slots ? head : tipme_pool_slots) : 0;
+	}
+	printf("# %s: %" PRIu64 " records, %" PRIu64 " lost, %" PRIu64 " copies (%" PRIu64 " without a gap) with %" PRIu64
+	       " records looked at\n", p->name, written(p), lost, l->copies, l->in_one_run, l->records);
+	ok(!l->bad && l->records, p->name, "every accepted record proves itself");
+	ok(!l->twice, p->name, "none is in a copy twice");
+	ok(!l->torn, p->name, "every slot of a full sub-buffer is whole");
+	ok(!l->gaps_over && l->in_one_run, p->name, "no more numbers are missing than were lost or in the making");
+	ok(stored + lost == written(p), p->name, "stored and lost are all that was written");
+	tipme_pool_copy(v, c, now_ns(), 0);
+	check_copy(&last, c, p->cpus, 0, one_piece(c));
+	ok(last.gaps_over == l->gaps_over && last.bad == l->bad && !last.torn && one_piece(c), p->name,
+	   "a copy at rest has all of its coverage");
+}
+
+static void run(const struct part *p)
+{
+	struct tipme_kernel_copy c;
+	struct tipme_pool_view v;
+	struct look l = { 0 };
+	pthread_t interrupter;
+
+	pool_setup(p->subs, 4096, 65533);
+	v = pool_view(p->cpus, now_ns());
+	if (tipme_pool_copy_alloc(&v, &c))
+		abort();
+	for (unsigned int i = 0; i < p->cpus; i++)
+		l.seen[i] = calloc(SEEN_SIZE, 1);
+	writers_start(p);
+	if (pthread_create(&interrupter, NULL, interrupter_run, (void *)p))
+		abort();
+	while (!all_ended(p)) {
+		tipme_pool_copy(&v, &c, now_ns(), 0);
+		tipme_pool_copy(&v, &c, now_ns(), 1);
+		check_copy(&l, &c, p->cpus, 4 * p->writers, one_piece(&c));
+	}
+	stop = 1;
+	for (unsigned int i = 0; i < p->writers; i++)
+		pthread_join(writers[i].thread, NULL);
+	pthread_join(interrupter, NULL);
+	conclude(p, &c, &v, &l);
+	for (unsigned int i = 0; i < p->cpus; i++)
+		free(l.seen[i]);
+	tipme_kernel_copy_free(&c);
+}
+
+/* The check itself: a record in which one word is another's must be found out. */
+static void check_the_check(void)
+{
+	struct test_record r = { .type = TIPME_FORK, .len8 = 4, .number = 7, .tid = (uint32_t)(7 * 2654435761U) };
+	int good;
+
+	r.proof = test_proof(1, 7);
+	good = test_holds(1, &r);
+	r.number = 8;
+	good = good && !test_holds(1, &r) && !test_holds(2, &r);
+	ok(good, "check", "finds a record made of two");
+}
+
+int main(int argc, char **argv)
+{
+	int all = getenv("TIPME_TEST_ALL") || (argc > 1 && !strcmp(argv[1], "--all"));
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_NODEFER | SA_RESTART };
+	const struct part parts[] = {
+		{ "four CPUs", 4, 4, 64, all ? 25000000 : 2500000 },
+		{ "two CPUs of two writers each", 2, 4, 64, all ? 5000000 : 1250000 },
+		{ "hardly any sub-buffers", 4, 4, 5, all ? 5000000 : 1250000 },
+	};
+
+	sigaction(SIGUSR1, &sa, NULL);
+	sigaction(SIGUSR2, &sa, NULL);
+	printf("1..%zu\n", 1 + 6 * sizeof(parts) / sizeof(*parts));
+	check_the_check();
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		run(&parts[i]);
+	return failures != 0;
+}
