@@ -66,15 +66,6 @@ static const struct tipme_enum_name enum_x_grab_what[] = {
 	{ 3, "keyboard" },
 	{ 0, 0 },
 };
-static const struct tipme_enum_name enum_verb[] = {
-	{ 1, "x_hello" },
-	{ 2, "trigger" },
-	{ 3, "status" },
-	{ 4, "stop" },
-	{ 16, "reply" },
-	{ 17, "saved" },
-	{ 0, 0 },
-};
 static const struct tipme_field_name fields_section[] = {
 	{ "ts_ns", 0, 8, 0, 0 },
 	{ "type", 8, 1, 0, 0 },
