@@ -155,7 +155,7 @@ static uint32_t server_tid(const struct tipmed_x_part *s)
 	return access(path, F_OK) ? (uint32_t)s->pid : s->copy->server_tid;
 }
 
-static struct json_object *x_source(const struct tipmed_x_part *s)
+static struct json_object *x_source(const struct tipmed_x_part *s, uint64_t end_ns)
 {
 	char file[32];
 
@@ -166,7 +166,7 @@ static struct json_object *x_source(const struct tipmed_x_part *s)
 	add_number(source, "server_tid", server_tid(s));
 	add_text(source, "server_name", s->name);
 	add_number(source, "display", s->display);
-	add_coverage(coverage, 0, s->copy->first_ns, s->copy->last_ns, s->copy->records);
+	add_coverage(coverage, 0, s->copy->first_ns, end_ns, s->copy->records);
 	add(source, "coverage", coverage);
 	struct json_object *lost = add_object(source, "lost");
 
@@ -192,7 +192,7 @@ static void add_sources(struct json_object *to, const struct tipmed_manifest *m)
 
 	json_object_array_add(sources, kernel_source(m));
 	for (int i = 0; i < m->snap->x.parts; i++)
-		json_object_array_add(sources, x_source(&m->snap->x.part[i]));
+		json_object_array_add(sources, x_source(&m->snap->x.part[i], m->snap->end_ns));
 	json_object_array_add(sources, pictures_source(m));
 	add(to, "sources", sources);
 }

@@ -84,6 +84,23 @@ static struct tipmed_peer *peer_place(struct tipmed_server *server)
 	return NULL;
 }
 
+/*
+ * A socket that is closed with something unread in it takes our answer away from the peer: let nothing more in, and throw
+ * away what is there, before it is answered and closed.
+ */
+static void peer_refuse(struct tipmed_server *server, struct tipmed_peer *new, uint32_t error, const char *why)
+{
+	int fd;
+
+	shutdown(new->fd, SHUT_RD);
+	while (tipme_message_receive(new->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT) > 0)
+		if (fd >= 0)
+			close(fd);
+	answer(new, error, why);
+	server->refused_peers++;
+	close(new->fd);
+}
+
 static void on_listen(struct tipmed_server *server)
 {
 	struct tipmed_peer new = { .x_server = -1, .number = ++server->peers_seen };
@@ -99,9 +116,7 @@ static void on_listen(struct tipmed_server *server)
 	struct tipmed_peer *place = peer_place(server);
 
 	if (why || !place) {
-		answer(&new, why ? EACCES : EAGAIN, why ? why : "too many connections: close some");
-		server->refused_peers++;
-		close(new.fd);
+		peer_refuse(server, &new, why ? EACCES : EAGAIN, why ? why : "too many connections: close some");
 		return;
 	}
 	*place = new;

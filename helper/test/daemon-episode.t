@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Start, status, snap, stop with a real recorder; the episode is complete, whole, and the owner's.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use JSON::PP ();
+use Test::More;
+use Time::HiRes qw(sleep);
+use Tipme::TestDaemon qw(slurp tipme records_of wait_until);
+
+plan skip_all => 'recording needs root (run it with sudo)' if $>;
+my $OWNER = 65534;
+my $d = Tipme::TestDaemon->new(args => [ '--owner', $OWNER, '--post', 1 ]);
+
+my ($rc, $out, $err) = $d->start;
+is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
+like $out, qr/recording the last 40 seconds/, 'it says what is recorded';
+my ($rc2, undef, $err2) = $d->run(tipme(), 'start');
+is $rc2, 1, 'a second recorder is refused';
+like $err2, qr/^tipme: start: a recorder runs already: .*tipme stop/, 'with what to do';
+
+my $status = $d->status;
+is $status->{source}, 'kernel_bpf', 'status: source';
+is $status->{owner}, $OWNER, 'status: owner';
+cmp_ok scalar @{ $status->{coverage} }, '>=', 1, 'status: coverage per CPU';
+is $status->{last_episode}, undef, 'status: no episode yet';
+my (undef, $text) = $d->run(tipme(), 'status');
+like $text, qr/^lost +\d+ \(pool \d+, nested \d+, missed \d+/m, 'status for people: lost by cause';
+is scalar(grep { length > 200 } split /\n/, $text), 0, 'its lines are short';
+
+# Something that is known to happen: a child of a certain name that sleeps and ends.
+my $name = "known-$$";
+my $child = fork // die;
+if (!$child) { open my $f, '>', "/proc/self/comm" or die; print $f $name; close $f; sleep 1.5; exit 0 }
+waitpid $child, 0;
+
+my ($snap_rc, $snap_out) = $d->snap('-m', "it hung \"here\"\x1b[31m \xc3\xa4");
+is $snap_rc, 0, 'snap';
+my ($id, $path) = split /\n/, $snap_out;
+like $id, qr/^\d{8}-\d{6}-[0-9a-f]{4}$/, 'snap: the id first';
+is $path, $d->library . "/$id", 'snap: then the path';
+
+my @files = sort map { s{.*/}{}r } glob "$path/*";
+is_deeply \@files, [qw(kernel.rec manifest.json note.txt schema threads.rec)], 'all files are there';
+is_deeply [ map { s{.*/}{}r } glob $d->library . '/.??*' ], [], 'nothing half-written is left';
+for my $thing ($d->library, $path, map { "$path/$_" } @files) {
+	my (undef, undef, $mode, undef, $uid) = stat $thing;
+	is sprintf('%o of %d', $mode & 07777, $uid), (-d $thing ? '700' : '600') . " of $OWNER", "mode and owner of " . $thing =~ s{.*/}{}r;
+}
+is slurp("$path/note.txt"), "it hung \"here\"?[31m \xc3\xa4", 'the words, made harmless';
+is slurp("$path/schema"), slurp("$ENV{TIPME_SRCDIR}/abi/records.def"), 'the schema is the one it was built with';
+
+my $m = JSON::PP->new->utf8->decode(slurp("$path/manifest.json"));
+is $m->{id}, $id, 'manifest: id';
+is $m->{format}{major}, 1, 'manifest: format';
+is $m->{trigger}{kind}, 'command', 'manifest: trigger';
+cmp_ok $m->{end_ns} - $m->{trigger}{ns}, '>=', 1e9, 'manifest: recording went on for the second that was asked for';
+is $m->{boot_id} . "\n", slurp('/proc/sys/kernel/random/boot_id'), 'manifest: boot';
+my ($kernel) = grep { $_->{source} eq 'kernel_bpf' } @{ $m->{sources} };
+is_deeply [ sort keys %{ $kernel->{lost} } ], [qw(cut missed nested pool sleep_table stack_table torn)], 'manifest: losses by cause';
+for my $c (@{ $kernel->{coverage} }) {
+	ok $c->{first_ns} < $m->{trigger}{ns} && $c->{last_ns} > $m->{trigger}{ns} && $c->{last_ns} <= $m->{end_ns}, "manifest: CPU $c->{cpu} covers the trigger";
+}
+
+my ($head, @records) = records_of("$path/kernel.rec");
+is $head->{trigger_ns}, $m->{trigger}{ns}, 'kernel.rec: the trigger in its header';
+cmp_ok scalar(grep { /^sched_switch / } @records), '>', 10, 'kernel.rec: switches';
+ok scalar(grep { /^rename .*comm=$name/ } @records), 'kernel.rec: the known rename';
+ok scalar(grep { /^exit .*tid=$child / } @records), 'kernel.rec: the known exit';
+is sections(@records), '', 'kernel.rec: sections count what follows';
+
+my ($thead, @pictures) = records_of("$path/threads.rec");
+is $thead->{episode_id}, $head->{episode_id}, 'threads.rec: of the same episode';
+ok scalar(grep { /^thread .*tid=$child .*state=dead .*comm=$name/ } @pictures), 'threads.rec: the name of a thread that ended';
+ok scalar(grep { /^thread .*tid=$$ / } @pictures), 'threads.rec: ourselves';
+ok scalar(grep { /^stack .*text=\w+\+0x/ } @pictures), 'threads.rec: stacks as symbol+offset';
+is scalar(grep { /^stack .*[0-9a-f]{12}/ } @pictures), 0, 'threads.rec: no kernel address';
+is sections(@pictures), '', 'threads.rec: sections count what follows';
+my %stack = map { /^stack .*stack_id=(\d+)/ ? ($1 => 1) : () } @pictures;
+is_deeply [ grep { !$stack{$_} } map { /^thread .*stack_id=([1-9]\d*)/ ? $1 : () } @pictures ], [], 'threads.rec: every stack that is named is there';
+
+my ($stop_rc) = $d->stop;
+is $stop_rc, 0, 'stop';
+ok !-e $d->rundir . '/tipmed.sock', 'the socket is gone';
+my ($gone_rc, $gone_out, $gone_err) = $d->run(tipme(), 'status');
+is $gone_rc, 1, 'status without a recorder: 1';
+like $gone_err, qr/^tipme: status: no recorder runs here: start it with sudo tipme start$/, 'and what to do';
+done_testing;
+
+# What sections say against what they have; empty if it is the same.
+sub sections {
+	my @wrong;
+	my ($said, $count);
+	for my $r (@_, 'section count=0') {
+		if ($r =~ /^section .*?count=(\d+)/) {
+			push @wrong, "$said, not $count" if defined $said && $said != $count;
+			($said, $count) = ($1, 0);
+		} else { $count++ }
+	}
+	return join '; ', @wrong;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The ring of pictures: what changed is kept, names of the dead last, memory is bounded. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon-tap.h"
+#include "../daemon/pictures.h"
+
+static struct tipme_kernel_thread threads[3000];
+static char *buf;
+
+static struct tipme_kernel_thread thread_of(uint32_t tid, uint64_t switches)
+{
+	struct tipme_kernel_thread t = {
+		.rec = { .type = TIPME_THREAD, .len8 = sizeof(t.rec) / 8, .tid = tid, .pid = tid, .start_ns = tid * 10ULL, .state = TIPME_TASK_STATE_SLEEPING },
+		.switches = switches,
+	};
+
+	snprintf(t.rec.comm, sizeof(t.rec.comm), "thread-%u", tid);
+	return t;
+}
+
+static void take(struct tipmed_pictures *p, uint64_t ts_ns, unsigned int count)
+{
+	struct tipme_picture picture = { .ts_ns = ts_ns, .type = TIPME_PICTURE, .len8 = sizeof(picture) / 8, .threads = count, .end_ns = ts_ns + 1 };
+
+	for (unsigned int i = 0; i < count; i++)
+		threads[i].rec.ts_ns = ts_ns;
+	tipmed_pictures_add(p, &picture, threads, count);
+}
+
+/* Finds the last record of a thread with this state; 0: none. */
+static const struct tipme_thread *find(size_t len, uint32_t tid, int state)
+{
+	const struct tipme_thread *found = NULL;
+
+	for (size_t at = 0; at < len; at += ((struct tipme_head *)(buf + at))->len8 * 8U) {
+		const struct tipme_thread *t = (void *)(buf + at);
+
+		if (t->type == TIPME_THREAD && t->tid == tid && t->state == state)
+			found = t;
+	}
+	return found;
+}
+
+static void test_changes(struct tipmed_pictures *p)
+{
+	uint64_t count, first_ns;
+
+	for (uint32_t i = 0; i < 10; i++)
+		threads[i] = thread_of(i + 1, 5);
+	take(p, 1000, 10);
+	take(p, 2000, 10);
+	tipmed_pictures_copy(p, buf, &count, &first_ns);
+	ok(count == 12 && first_ns == 1000, "ten threads, then nothing new: 10 records and 2 pictures (%llu)", (unsigned long long)count);
+	threads[3].switches++;
+	take(p, 3000, 10);
+	tipmed_pictures_copy(p, buf, &count, &first_ns);
+	ok(count == 14, "one moved: one record more");
+	strcpy(threads[4].rec.comm, "renamed");
+	take(p, 4000, 10);
+	size_t len = tipmed_pictures_copy(p, buf, &count, &first_ns);
+	const struct tipme_thread *t = find(len, 5, TIPME_TASK_STATE_SLEEPING);
+
+	ok(count == 16 && t && !strcmp(t->comm, "renamed"), "one was renamed");
+	threads[9].rec.start_ns++;
+	take(p, 5000, 10);
+	len = tipmed_pictures_copy(p, buf, &count, &first_ns);
+	t = find(len, 10, TIPME_TASK_STATE_DEAD);
+	ok(count == 19 && t && t->start_ns == 100 && t->ts_ns == 5000, "the same tid with another start is another thread: one came, one is dead");
+}
+
+static void test_bounds(struct tipmed_pictures *p)
+{
+	uint64_t count, first_ns, last = 0;
+	bool sorted = true;
+
+	threads[0] = thread_of(100000, 1);
+	for (unsigned int round = 0; round < 40; round++) {
+		for (uint32_t i = 1; i < 3000; i++)
+			threads[i] = thread_of(i, round);
+		take(p, 10000 + round * 1000, 3000);
+	}
+	size_t len = tipmed_pictures_copy(p, buf, &count, &first_ns);
+
+	ok(len <= tipmed_pictures_bytes() && count <= TIPMED_PICTURE_SLOTS && count > TIPMED_PICTURE_SLOTS - 3002, "120000 changes: the ring is full, no more");
+	ok(((struct tipme_head *)buf)->type == TIPME_PICTURE && first_ns > 10000, "it begins with a whole picture");
+	for (size_t at = 0; at < len; at += ((struct tipme_head *)(buf + at))->len8 * 8U) {
+		sorted = sorted && ((struct tipme_head *)(buf + at))->ts_ns >= last;
+		last = ((struct tipme_head *)(buf + at))->ts_ns;
+	}
+	ok(sorted, "in order of time");
+	ok(!find(len, 100000, TIPME_TASK_STATE_SLEEPING), "who did not move for longer than the ring is not in it");
+	threads[0].switches++;
+	threads[0].rec.state = TIPME_TASK_STATE_DISK_SLEEP;
+	take(p, 60000, 3000);
+	len = tipmed_pictures_copy(p, buf, &count, &first_ns);
+	const struct tipme_thread *t = find(len, 100000, TIPME_TASK_STATE_SLEEPING);
+
+	ok(t && t->ts_ns == 49000, "when it moves, what it did before is told, with the time of the picture before");
+	ok(find(len, 100000, TIPME_TASK_STATE_DISK_SLEEP) != NULL, "and what it does now");
+	take(p, 61000, 0);
+	len = tipmed_pictures_copy(p, buf, &count, &first_ns);
+	ok(find(len, 100000, TIPME_TASK_STATE_DEAD) != NULL, "all ended: their names are kept");
+}
+
+int main(void)
+{
+	struct tipmed_pictures *p;
+
+	if (tipmed_pictures_new(&p))
+		return 99;
+	buf = malloc(tipmed_pictures_bytes());
+	if (!buf)
+		return 99;
+	test_changes(p);
+	test_bounds(p);
+	free(buf);
+	tipmed_pictures_free(p);
+	return tap_end();
+}

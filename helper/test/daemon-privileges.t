@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What a running recorder may do: five capabilities, no new ones, in every thread; who may ask it for what.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Errno qw(EACCES EAGAIN);
+use POSIX ();
+use Test::More;
+use Tipme::TestDaemon qw(slurp tipme tipmed wait_until);
+
+no warnings 'portable';    # capabilities have more than 32 bits
+
+plan skip_all => 'recording needs root (run it with sudo)' if $>;
+my %CAP = (CAP_IPC_LOCK => 14, CAP_SYS_NICE => 23, CAP_SYSLOG => 34, CAP_PERFMON => 38, CAP_BPF => 39);
+my ($OWNER, $FRIEND, $STRANGER) = (65534, 61001, 61002);
+my $d = Tipme::TestDaemon->new(args => [ '--owner', $OWNER, '--allow-uid', $FRIEND, '--post', 0 ]);
+my ($rc, undef, $err) = $d->start;
+is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
+
+# As many of those five as this test itself has.
+my $mine = hex((slurp('/proc/self/status') =~ /^CapPrm:\s+(\w+)/m)[0]);
+my $want = 0;
+$want |= $mine & (1 << $_) for values %CAP;
+my @threads = map { { slurp("$_/status") =~ /^(\w+):[ \t]*(.*)$/mg } } glob '/proc/' . $d->pid . '/task/*';
+is scalar @threads, 3, 'three threads: one that answers, one that keeps house, one that writes';
+for my $t (@threads) {
+	is hex $t->{CapPrm}, $want, "$t->{Pid}: permitted";
+	is hex $t->{CapEff}, $want, "$t->{Pid}: effective";
+	is hex $t->{CapBnd}, 0, "$t->{Pid}: bounding set";
+	is hex $t->{CapInh} | hex $t->{CapAmb}, 0, "$t->{Pid}: inheritable and ambient";
+	is $t->{NoNewPrivs}, 1, "$t->{Pid}: no new privileges";
+}
+is scalar(grep { $_->{Uid} =~ /\t$OWNER$/ && $_->{Gid} =~ /\t$OWNER$/ && $_->{Groups} =~ /^\s*$/ } @threads), 1, 'one thread makes files as the owner, in no other group';
+
+my $locked = (slurp('/proc/' . $d->pid . '/status') =~ /^VmLck:\s+(\d+)/m)[0];
+SKIP: {
+	skip 'no CAP_IPC_LOCK here', 1 if !($mine & 1 << $CAP{CAP_IPC_LOCK});
+	cmp_ok $locked * 1024, '>', $d->status->{memory}{copy_bytes}, 'the memory of the copies is locked';
+}
+my $status = $d->status;
+my @policies = map { (slurp("$_/stat") =~ /\) (.*)/s)[0] } glob '/proc/' . $d->pid . '/task/*';
+my $realtime = grep { (split ' ', $_)[38] == 1 } @policies;
+is $realtime, $status->{trigger_thread}{realtime} ? 1 : 0, 'status says truly whether the trigger thread is real-time';
+ok $status->{trigger_thread}{realtime} || $status->{trigger_thread}{why}, 'and if not, why';
+
+is ask_as($OWNER, 3), 0, 'the owner may ask for the status';
+is ask_as($OWNER, 2), 0, 'and trigger';
+is ask_as($FRIEND, 3), EACCES, 'a user named with --allow-uid may not ask for the status';
+is ask_as($FRIEND, 4), EACCES, 'nor stop it';
+is ask_as($FRIEND, 2), 0, 'but trigger';
+is ask_as($STRANGER, 2), EACCES, 'a stranger may not';
+is ask_as($STRANGER, 4), EACCES, 'nor stop it';
+is ask_as($OWNER, 2), EAGAIN, 'users are limited in how often';
+my ($root) = $d->snap;
+is $root, 0, 'root is not';
+$d->stop;
+
+# Without rights: a sentence, for the plain user and for root without the capabilities.
+my @setpriv = ('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups');
+my ($plain, undef, $why) = $d->run(@setpriv, 'env', 'TIPME_RUNDIR=/tmp/tipme-nobody-' . $$, 'TIPME_LIBRARY=/tmp/tipme-nobody-' . $$ . '/l', tipme(), 'start');
+is $plain, 1, 'an ordinary user: refused';
+like $why, qr/^tipme: start: .*(?:sudo|as root)/, 'by a sentence with what to do';
+like $why, qr/\A[^\n]*\n\z/, 'one line';
+my ($bare, undef, $why2) = $d->run('setpriv', '--bounding-set=-bpf,-perfmon,-sys_admin', '--inh-caps=-all', tipme(), 'start', '--owner', $OWNER);
+is $bare, 1, 'root without CAP_BPF: refused';
+like $why2, qr/^tipme: start: .*CAP_BPF/, 'by name';
+my ($few, $few_out, $few_err) = $d->run('setpriv', '--bounding-set=-sys_nice,-ipc_lock', '--inh-caps=-all', tipme(), 'start', '--owner', $OWNER, '--window', 5);
+is $few, 0, 'root without CAP_SYS_NICE and CAP_IPC_LOCK: it records' or diag $few_err;
+like $few_out, qr/limited: no CAP_SYS_NICE: .*real-time/, 'and says what that costs';
+like $few_out, qr/limited: no CAP_IPC_LOCK: .*swapped/, 'each';
+$d->{pid} = $d->status->{pid};
+is $d->status->{trigger_thread}{realtime}, JSON::PP::false(), 'status says so, too';
+is +($d->snap)[0], 0, 'and an episode can be saved';
+$d->stop;
+system 'rm', '-rf', "/tmp/tipme-nobody-$$";
+done_testing;
+
+# The errno of the answer to a verb, asked by this user.
+sub ask_as {
+	my ($uid, $verb) = @_;
+	my $pid = fork // die "fork: $!";
+	if (!$pid) {
+		POSIX::setgid($uid);
+		POSIX::setuid($uid);
+		my $s = $d->connection or POSIX::_exit(200);
+		send $s, Tipme::TestDaemon::message($verb, 0, 'asked by a test'), 0;
+		my ($what, $error) = Tipme::TestDaemon::answer($s);
+		Tipme::TestDaemon::answer($s) if $verb == 2 && !$error;
+		POSIX::_exit($error // 201);
+	}
+	waitpid $pid, 0;
+	return $? >> 8;
+}

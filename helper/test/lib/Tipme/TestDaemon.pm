@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A recorder of the test's own: its own socket, its own library, ended with the test.
+package Tipme::TestDaemon;
+use strict;
+use warnings;
+use Carp qw(croak);
+use Exporter qw(import);
+use File::Temp qw(tempdir);
+use JSON::PP ();
+use Socket;
+use Time::HiRes qw(sleep);
+
+our @EXPORT_OK = qw(slurp tipme tipmed records_of wait_until);
+
+my ($SRC, $BUILD) = map { $ENV{$_} // croak "$_ is not set: run it by make check" } qw(TIPME_SRCDIR TIPME_BUILDDIR);
+
+sub tipme { return "$BUILD/tipme" }
+sub tipmed { return "$BUILD/helper/daemon/tipmed" }
+
+# new(options of tipmed ...): a place for a recorder; owner => UID gives it to another user.
+sub new {
+	my ($class, %opt) = @_;
+	my $dir = tempdir('tipme-test-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	chmod 0755, $dir;
+	my $self = bless { dir => $dir, rundir => "$dir/run", library => "$dir/library", owner => $$, args => $opt{args} // [] }, $class;
+	@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = @$self{qw(rundir library)};
+	delete $ENV{SUDO_UID};
+	return $self;
+}
+
+sub dir { return $_[0]{dir} }
+sub library { return $_[0]{library} }
+sub rundir { return $_[0]{rundir} }
+
+# Runs a command; returns its exit status, stdout, stderr.
+sub run {
+	my ($self, @command) = @_;
+	my ($out, $err) = map { "$self->{dir}/.$_" } qw(out err);
+	my $pid = fork // croak "fork: $!";
+	if (!$pid) {
+		open STDOUT, '>', $out or die $!;
+		open STDERR, '>', $err or die $!;
+		exec @command or die "$command[0]: $!";
+	}
+	waitpid $pid, 0;
+	return ($? & 127 ? "signal " . ($? & 127) : $? >> 8, slurp($out), slurp($err));
+}
+
+# Starts it in the background; returns status, stdout, stderr of `tipme start`.
+sub start {
+	my ($self, @args) = @_;
+	my @result = $self->run(tipme(), 'start', @{ $self->{args} }, @args);
+	$self->{pid} = $self->status->{pid} if !$result[0];
+	return @result;
+}
+
+sub pid { return $_[0]{pid} }
+
+sub status {
+	my ($self) = @_;
+	my ($rc, $out) = $self->run(tipme(), 'status', '--json');
+	return $out ? JSON::PP->new->utf8->decode($out) : {};
+}
+
+sub snap { my ($self, @args) = @_; return $self->run(tipme(), 'snap', @args) }
+
+sub stop {
+	my ($self) = @_;
+	return if !$self->{pid};
+	my @result = $self->run(tipme(), 'stop');
+	wait_until(sub { !kill 0, $self->{pid} });
+	delete $self->{pid};
+	return @result;
+}
+
+# The tests may end by an error: nothing of theirs goes on.
+sub DESTROY {
+	my ($self) = @_;
+	return if $self->{owner} != $$ || !$self->{pid};
+	local ($?, $@);
+	kill 'KILL', $self->{pid};
+	return;
+}
+
+sub slurp {
+	my ($file) = @_;
+	open my $in, '<:raw', $file or croak "$file: $!";
+	local $/;
+	return scalar(<$in>) // '';
+}
+
+# Waits for something that will come; gives up after a time that only a hang takes.
+sub wait_until {
+	my ($code, $seconds) = @_;
+	for (1 .. ($seconds // 20) * 20) {
+		my $value = $code->();
+		return $value if $value;
+		sleep 0.05;
+	}
+	return;
+}
+
+# A bare connection to the socket.
+sub connection {
+	my ($self) = @_;
+	socket my $socket, AF_UNIX, SOCK_SEQPACKET, 0 or croak "socket: $!";
+	return connect($socket, pack_sockaddr_un("$self->{rundir}/tipmed.sock")) ? $socket : undef;
+}
+
+sub message { my ($verb, $arg, $text) = @_; return pack('L< S< S< L< L<', 0x4d504954, 1, $verb, $arg, length $text) . $text }
+
+# One answer: (verb, arg, text); nothing at the end, or if none comes.
+sub answer {
+	my ($socket, $seconds) = @_;
+	my $ready = '';
+	vec($ready, fileno($socket), 1) = 1;
+	return if !select($ready, undef, undef, $seconds // 20);
+	my $bytes;
+	return if !defined recv($socket, $bytes, 70000, 0) || !length $bytes;
+	my (undef, undef, $verb, $arg, $len) = unpack 'L< S< S< L< L<', $bytes;
+	return ($verb, $arg, substr $bytes, 16, $len);
+}
+
+# The records of a file of an episode, as the C printer shows them; dies if the file is not exactly filled by them.
+sub records_of {
+	my ($file) = @_;
+	my $bytes = slurp($file);
+	my ($magic, $order, $major, $minor, $head, $source, $created, $trigger, $id, $body) = unpack 'a8 L< S< S< L< L< Q< Q< Q< Q<', $bytes;
+	croak "$file: not a record file" if $magic ne 'TIPMEREC' || $order != 0x01020304 || $head != 64;
+	croak "$file: body of $body in a file of " . length $bytes if $body + 64 != length $bytes;
+	my ($bare) = File::Temp->new(SUFFIX => '.bare');
+	print {$bare} substr $bytes, 64;
+	$bare->flush;
+	my @lines = split /\n/, qx{"$BUILD/abi/t/decode" "$bare"};
+	my $at = 64;
+	while ($at < length $bytes) {
+		my $len = 8 * unpack 'x9 C', substr $bytes, $at, 16;
+		croak "$file: a record of length 0 at $at" if !$len;
+		$at += $len;
+	}
+	croak "$file: records end at $at of " . length $bytes if $at != length $bytes;
+	return ({ source => $source, created_ns => $created, trigger_ns => $trigger, episode_id => $id }, @lines);
+}
+
+1;
