@@ -8,8 +8,6 @@ use List::Util qw(max min sum0);
 use Tipme::CommandLine qw(ms with_commas local_time);
 use Tipme::KernelEvents;
 use Tipme::Printable qw(one_line);
-use Tipme::TaskStates;
-use Tipme::Threads;
 
 my $MAX_LANES  = 14;
 my $MAX_CPUS   = 64;
@@ -19,36 +17,42 @@ my $MIN_MARGIN = 2_000_000;
 # How a state of the records is drawn; what is not here is plain sleep.
 my %DRAWN = (disk_sleep => 'disk', lock_wait => 'disk', stopped => 'stopped', traced => 'stopped', frozen => 'stopped', unknown => 'unknown');
 
-# collect(EPISODE, DIAGNOSIS, from_ns =>, to_ns =>): DIAGNOSIS is what `diagnose --json` prints; the times widen or narrow the picture.
+# collect(DIAGNOSIS, RESULT, from_ns =>, to_ns =>): RESULT is what its run gave (the data of `diagnose --json`); the times widen or narrow the picture.
 sub collect {
-	my ($class, $ep, $diagnosis, %o) = @_;
-	my $self = bless { ep => $ep, diag => $diagnosis }, $class;
+	my ($class, $diagnosis, $result, %o) = @_;
+	my $ep = $diagnosis->episode;
+	my $self = bless { ep => $ep, diag => $result, interval => $result->{interval} // _last_second($ep) }, $class;
 	$self->_choose_range(%o);
 	my ($from, $to) = @$self{qw(from to)};
-	$self->{ev}      = Tipme::KernelEvents->load($ep, $from, $to);
-	$self->{threads} = Tipme::Threads->new($ep);
-	$self->{threads}->add_events($self->{ev});
-	$self->{states} = Tipme::TaskStates->new($self->{ev}, $self->{threads}, $from, $to);
+	$self->{states}  = $diagnosis->states($from, $to);
+	$self->{ev}      = $self->{states}->events;
+	$self->{threads} = $diagnosis->threads;
 	$self->_note_changes;
 	my @cpus = $self->_cpus;
 	$self->_give_roles;
 	my @tids = $self->_choose_threads;
-	my $i = $diagnosis->{interval};
+	my $i = $self->{interval};
 	return { $self->_words, from_ns => $from, to_ns => $to, zero_ns => $i->{start_ns}, start_ns => $i->{start_ns}, end_ns => $i->{end_ns},
 		trigger_ns => $ep->trigger_ns, stages => [ $self->_stages ], path => [ $self->_path ], arrows => [ $self->_arrows ],
 		procs => $self->{procs}, cpus => \@cpus, threads => [ map { $self->_thread($_) } @tids ], more => $self->_more(@tids) };
 }
 
+# Without an event to look at: what there was just before the hot-key.
+sub _last_second {
+	my ($ep) = @_;
+	return { start_ns => max(0, $ep->trigger_ns - 1_000_000_000), end_ns => $ep->trigger_ns, guessed => 1 };
+}
+
 sub _choose_range {
 	my ($self, %o) = @_;
-	my ($start, $end) = @{ $self->{diag}{interval} }{qw(start_ns end_ns)};
+	my ($start, $end) = @{ $self->{interval} }{qw(start_ns end_ns)};
 	my $margin = max(int($MARGIN * ($end - $start)), $MIN_MARGIN);
 	my @covered = grep { $_->{last_ns} } $self->{ep}->coverage;
 	my $first = min(map { $_->{first_ns} } @covered) // 0;
 	my $last  = max($self->{ep}->end_ns, map { $_->{last_ns} } @covered);
 	$self->{from} = max($o{from_ns} // $start - $margin, min($first, $start));
 	$self->{to}   = min($o{to_ns} // $end + $margin, max($last, $end));
-	die "timeline: nothing is recorded between these times: see `tipme show` for what is\n" if $self->{to} <= $self->{from};
+	die "nothing is recorded between these times: see `tipme show` for what is\n" if $self->{to} <= $self->{from};
 }
 
 # --- who is who ---
@@ -105,12 +109,15 @@ sub _give_roles {
 	my ($procs, $d) = ($self->{procs}, $self->{diag});
 	$self->_proc($_->{tid}, $_->{from_ns}) for @{ $d->{path} };
 	my $blamed = $d->{verdict}{blamed} // {};
-	my $group = ($d->{verdict}{kind} // '') =~ /^(?:cpu-contention|rt-starvation)$/;
+	my %blamed = map { $_ => 1 } grep { defined } $blamed->{pid}, @{ $blamed->{pids} // [] };
 	my %path = map { $_->{pid} => 1 } @{ $d->{path} };
+	# A load is many processes of one name; those that kept another CPU busy belong to it.
+	my $herd = $blamed->{comm} && $d->{verdict}{kind} eq 'cpu-contention';
+	my ($server, $client) = map { $_ ? $_->{pid} // -2 : -2 } @{ $d->{event} // {} }{qw(server client)};
 	for my $p (values %$procs) {
-		my $is_blamed = defined $blamed->{pid} && $blamed->{pid} == $p->{pid} || $group && defined $blamed->{comm} && $p->{comm} eq $blamed->{comm};
-		$p->{role} = $is_blamed ? 'blamed' : $p->{pid} == ($d->{event}{server}{pid} // -2) ? 'server' : $p->{pid} == ($d->{event}{client}{pid} // -2) ? 'client'
-			: $path{ $p->{pid} } ? 'path' : 'rest';
+		my $same_name = $p->{comm} eq ($blamed->{comm} // $p->{comm});
+		$p->{role} = $same_name && ($herd || $blamed{ $p->{pid} }) ? 'blamed' : $p->{pid} == $server ? 'server'
+			: $p->{pid} == $client ? 'client' : $path{ $p->{pid} } ? 'path' : 'rest';
 	}
 	my %by_name;
 	$by_name{ $procs->{$_}{name} } += $self->{cpu_ns}{$_} // 0 for grep { $procs->{$_}{role} eq 'rest' && $_ ne 'unknown' } keys %$procs;
@@ -246,9 +253,8 @@ sub _path {
 
 sub _path_state {
 	my ($self, $p) = @_;
-	my $s = $p->{state};
-	return $s if $s eq 'running' || $s eq 'runnable';
-	return $DRAWN{$s} // 'blocked';
+	return $p->{state} if $p->{state} ne 'blocked';
+	return $DRAWN{ $p->{wait} // '' } // 'blocked';
 }
 
 sub _segment_label {
@@ -257,10 +263,12 @@ sub _segment_label {
 	my ($by) = sort { $seg->{by}{$b}{ns} <=> $seg->{by}{$a}{ns} || $a cmp $b } keys %{ $seg->{by} };
 	my $n = keys %{ $seg->{by}{$by}{pids} };
 	my $took = ' ' . ms($seg->{to} - $seg->{from});
-	my $others = one_line($by) . ($n > 1 ? " \x{d7} $n" : " ($seg->{who}{blamed}{pid})");
+	my ($pid) = keys %{ $seg->{by}{$by}{pids} };
+	my $others = one_line($by) . ($n > 1 ? " \x{d7} $n" : " ($pid)");
 	return "$who runs$took" if $seg->{state} eq 'running';
 	return "$who waits for a CPU$took: $others" if $seg->{state} eq 'runnable';
 	return "$who is stopped$took" if $seg->{state} eq 'stopped';
+	return "unknown$took" . (length $seg->{why} ? ': ' . one_line($seg->{why}) : '') if $seg->{state} eq 'unknown';
 	return "$who is blocked$took" . (length $seg->{why} ? ': ' . one_line($seg->{why}) : '');
 }
 
@@ -277,33 +285,31 @@ my @STAGE_ORDER = qw(input server device deliver client request feedback);
 
 sub _stages {
 	my ($self) = @_;
-	my $e = $self->{diag}{event} // {};
-	my %words = (k => one_line($e->{kind} // 'event') =~ tr/_/ /r, s => one_line($e->{server}{name} // 'the server'), c => one_line($e->{client}{comm} // 'the client'));
-	my %of = map { $_->{name} => $_ } @{ $e->{stages} // [] };
+	my $e = $self->{diag}{event} or return;
+	my %words = (k => one_line($e->{kind}) =~ tr/_/ /r, s => one_line($e->{server}{name} // 'the server'), c => one_line($e->{client}{comm}));
+	my %of = map { $_->{name} => $_ } @{ $e->{stages} };
 	return map {
-		my $s = $of{$_};
 		my $label = $STAGE_WORDS{$_} =~ s/%([ksc])/$words{$1}/r;
-		{ name => $_, label => $label, ts => $s->{ts_ns}, certainty => $s->{certainty} // 'exact' };
-	} grep { $of{$_} && defined $of{$_}{ts_ns} } @STAGE_ORDER;
+		{ name => $_, label => $label, ts => $of{$_}{ts_ns}, certainty => $of{$_}{certainty} };
+	} grep { $of{$_} } @STAGE_ORDER;
 }
 
 sub _words {
 	my ($self) = @_;
-	my ($ep, $d) = @$self{qw(ep diag)};
+	my ($ep, $d, $i) = @$self{qw(ep diag interval)};
 	my $m = $ep->manifest;
-	my $open = ($d->{interval}{certainty} // '') eq 'open';
-	return (title => $d->{verdict}{sentence} // 'No verdict', start_label => one_line($d->{event}{kind} // 'begin') =~ tr/_/ /r,
-		end_label => $open ? 'no answer yet' : 'on the screen',
-		subtitle => join(' · ', 'Episode ' . one_line($m->{id}), local_time(one_line($m->{time} // '')), 'Linux ' . one_line($m->{kernel} // '?'), one_line($m->{cpus} // '?') . ' CPUs', length one_line($ep->note // '') ? '"' . one_line($ep->note) . '"' : ()),
-		footer => $self->_footer);
+	my @sub = ('Episode ' . one_line($m->{id}), local_time(one_line($m->{time} // '')), 'Linux ' . one_line($m->{kernel} // '?'), one_line($m->{cpus} // '?') . ' CPUs');
+	push @sub, '"' . one_line($ep->note) . '"' if length one_line($ep->note // '');
+	return (title => $d->{verdict}{sentence}, subtitle => join(" \x{2022} ", @sub), footer => $self->_footer,
+		start_label => $i->{guessed} ? 'a second before' : one_line($d->{event}{kind}) =~ tr/_/ /r, end_label => $i->{guessed} ? '' : ($i->{certainty} // '') eq 'open' ? 'no answer yet' : 'on the screen');
 }
 
 sub _footer {
 	my ($self) = @_;
-	my ($ep, $d) = @$self{qw(ep diag)};
-	my @parts = (with_commas($self->{ev}->count_between(@{ $d->{interval} }{qw(start_ns end_ns)})) . ' kernel records in the interval', with_commas($ep->lost_count) . ' records lost');
-	push @parts, sprintf('%.0f %% of the interval charged on exact evidence', 100 * $d->{verdict}{confidence}) if defined $d->{verdict}{confidence};
-	return join ' · ', @parts, map { one_line($_) } $ep->damage;
+	my ($ep, $d, $i) = @$self{qw(ep diag interval)};
+	my @parts = (with_commas($self->{ev}->count_between(@$i{qw(start_ns end_ns)})) . ' kernel records in the interval', with_commas($ep->lost_count) . ' records lost');
+	push @parts, sprintf('%.0f %% of the interval charged on exact evidence', 100 * $d->{verdict}{confidence}) if !$i->{guessed};
+	return join " \x{2022} ", @parts, map { one_line($_) } $ep->damage;
 }
 
 1;

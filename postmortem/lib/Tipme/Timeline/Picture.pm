@@ -31,7 +31,7 @@ my $C      = \%Tipme::Timeline::Style::COLOUR;
 #   more      what was left out of the threads, as text
 sub svg {
 	my ($class, $d) = @_;
-	eval { require SVG; SVG->import; 1 } or die "timeline: the Perl module SVG is not installed: install it (Debian: libsvg-perl)\n";
+	eval { require SVG; SVG->import; 1 } or die "the Perl module SVG is not installed: install it (Debian: libsvg-perl)\n";
 	my $self = bless { d => $d, y => $MARGIN }, $class;
 	$self->{scale} = Tipme::Timeline::Scale->new(@$d{qw(from_ns to_ns)}, $LEFT, $PLOT, $d->{zero_ns});
 	_choose_colours($d->{procs});
@@ -210,12 +210,14 @@ sub _draw_shares {
 	my $x = $LEFT;
 	for my $name (sort { ($a eq 'others') <=> ($b eq 'others') || $share{$b} <=> $share{$a} || $a cmp $b } keys %share) {
 		my $n = keys %{ $count{$name} };
-		my $text = one_line($name) . ($n > 1 && $name ne 'others' ? " \x{d7} $n" : '') . sprintf ': %.*f %%', $share{$name} < 0.1 * $all ? 1 : 0, 100 * $share{$name} / $all;
+		my $text = one_line($name) . ($n > 1 && $name ne 'others' ? " \x{d7} $n" : '') . ': ' . _percent($share{$name} / $all);
 		last if $x + 7 * length($text) + 40 > $WIDTH - $MARGIN;
 		$self->{svg}->rect(x => _n($x), y => $y - 10, width => 12, height => 12, fill => $colour{$name}, class => 'share');
 		$x = $self->_legend_text($x + 17, $y, $text);
 	}
 }
+
+sub _percent { return $_[0] < 0.001 ? '< 0.1 %' : sprintf '%.*f %%', $_[0] < 0.1 ? 1 : 0, 100 * $_[0] }
 
 sub _draw_cpu_run {
 	my ($self, $g, $run, $y, $h) = @_;
@@ -279,7 +281,7 @@ sub _draw_priority {
 		my $y = $top + 2 + ($h - 4) * ($p[$i][1] - $min) / ($max - $min);
 		$d .= sprintf '%s%.1f %.1fL%.1f %.1f', length $d ? 'L' : 'M', $x0, $y, $x1, $y;
 		next if $x0 - $last < 30 || $x1 - $x0 < 24;
-		$self->_text($x0 + 3, $y + ($p[$i][1] == $min ? 9 : -2), $p[$i][1], size => 9.5, fill => $C->{text});
+		$self->_text($x0 + 3, $y + ($p[$i][1] == $min ? 9 : -2), $p[$i][1], size => 9.5, weight => 'bold', halo => 1);
 		$last = $x0;
 	}
 	$g->path(d => $d, fill => 'none', stroke => $C->{text}, 'stroke-width' => 1.1, class => 'priority');
@@ -318,7 +320,7 @@ sub _draw_moments {
 	my ($s, $at, $d) = @$self{qw(scale at d)};
 	my @moments = ([ $d->{start_ns}, $d->{start_label}, $C->{text} ], [ $d->{end_ns}, $d->{end_label}, $C->{text} ]);
 	push @moments, [ $d->{trigger_ns}, 'hot-key', $C->{purple} ] if defined $d->{trigger_ns};
-	@moments = sort { $a->[0] <=> $b->[0] } grep { $s->holds($_->[0]) } @moments;
+	@moments = sort { $a->[0] <=> $b->[0] } grep { $s->holds($_->[0]) && length $_->[1] } @moments;
 	my ($y, $taken) = ($at->{bottom} + 20, 0);
 	for my $i (0 .. $#moments) {
 		my ($ts, $text, $colour) = @{ $moments[$i] };
@@ -382,6 +384,8 @@ sub _text {
 	$a{'font-weight'} = $o{weight} if $o{weight};
 	$a{'text-anchor'} = $o{anchor} if $o{anchor};
 	$a{class}         = $o{class}  if $o{class};
+	# Paper around the letters, where they stand on a hatch.
+	@a{qw(stroke stroke-width paint-order stroke-linejoin)} = ($C->{paper}, 3, 'stroke', 'round') if $o{halo};
 	return $self->{svg}->text(%a)->cdata_noxmlesc(xml_text($text));
 }
 
