@@ -45,7 +45,8 @@ sub record   { return $_[0]{record} }
 # files(): { name, source, size, body_len, header }
 sub files { return @{ $_[0]{files} } }
 
-# sections(): { file, source, cpu, first_ns, last_ns, count, offset, body_len }, ordered by first_ns; offset is that of the first record
+# sections(): { file, source, cpu, first_ns, last_ns, count, offset, body_len, number }, ordered by first_ns; offset is that of the first
+# record, number the count of records before it in its file
 sub sections { return @{ $_[0]{sections} } }
 
 # damage(): what could not be read, in sentences
@@ -225,7 +226,7 @@ sub _read_at {
 # From section to section without a look at what is between; whatever is impossible ends the reading of this file, aloud.
 sub _scan_sections {
 	my ($self, $name, $fh, $off, $end, $source) = @_;
-	my ($n, $l) = (0, $Tipme::Record::Layout::RECORD{$SECTION_TYPE});
+	my ($n, $records, $l) = (0, 0, $Tipme::Record::Layout::RECORD{$SECTION_TYPE});
 	while ($off < $end) {
 		$n++;
 		my $stop = sub { push @{ $self->{damage} }, "$name: section $n at byte $off: $_[0]: the rest of the file is not read" };
@@ -240,13 +241,14 @@ sub _scan_sections {
 		my $at = $off + 8 * $s{len8};
 		my $left = $end > $at ? $end - $at : 0;
 		my %sec = (file => $name, cpu => $s{cpu}, first_ns => $s{first_ns}, last_ns => $s{last_ns}, count => $s{count}, offset => $at, body_len => $s{body_len},
-			source => $self->{record}->name_of('source', $s{source}));
+			number => $records, source => $self->{record}->name_of('source', $s{source}));
 		if ($s{body_len} > $left) {
 			@sec{qw(body_len cut)} = ($left, 1);
 			$stop->("$left of $s{body_len} bytes are there");
 		}
 		push @{ $self->{sections} }, \%sec if $sec{body_len} || $s{count};
 		$off = $at + $s{body_len};
+		$records += $s{count};
 	}
 }
 

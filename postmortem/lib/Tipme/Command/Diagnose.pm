@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# tipme diagnose: who made it slow, for how long, and the proof.
+package Tipme::Command::Diagnose;
+
+use strict;
+use warnings;
+use Tipme::CommandLine qw(options print_json);
+use Tipme::Diagnosis;
+use Tipme::Episode;
+use Tipme::Library;
+use Tipme::Printable qw(put one_line);
+use Tipme::Report::JSON;
+use Tipme::Report::Text;
+
+my $HELP = <<'END';
+usage: tipme diagnose [EPISODE] [--json] [--event N] [--at TIME]
+
+Finds the input event that was answered unusually late (or not yet), and says who made it so: verdict, sum, stages, evidence.
+EPISODE is an id, a folder, or `last`. --event takes the number that `tipme events` shows; --at takes a time in seconds, as the
+records have it, or -SECONDS before the hot-key. Exit status: 0, or 2 where the verdict is "unknown", 1 where it failed.
+
+  tipme diagnose
+  tipme diagnose 20261120-150301-3f2a --json | jq .verdict
+  tipme diagnose last --at -3.5
+END
+
+sub run {
+	my ($class, @args) = @_;
+	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'event=i', 'at=s');
+	return $exit if !$o;
+	my $dir = Tipme::Library->folder_of($args[0]);
+	my $d = Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run(event => $o->{event}, at => $o->{at});
+	_remember($dir, $d) if !defined $o->{event} && !defined $o->{at};
+	if ($o->{json}) { print_json(Tipme::Report::JSON::data($d)) }
+	else            { put(Tipme::Report::Text::page($d)) }
+	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
+}
+
+# The library keeps the verdict of the event that we chose ourselves. A verdict never fails because the library does.
+sub _remember {
+	my ($dir, $d) = @_;
+	my $v = $d->{verdict};
+	eval {
+		my $library = Tipme::Library->open(warn => sub { });
+		my $id = $library->id_of($dir);
+		$library->set_verdict($id, { %$v{qw(kind sentence share confidence)}, blamed_comm => $v->{blamed}{comm}, blamed_pid => $v->{blamed}{pid},
+			interval_ns => $d->{interval} ? $d->{interval}{duration_ns} : undef }) if defined $id;
+		1;
+	} or print STDERR 'tipme: diagnose: the library was not told: ' . one_line($@) . "\n";
+}
+
+1;

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# All of a diagnosis: interval, stages, path, totals, verdict, and what they rest on.
+package Tipme::Diagnosis;
+
+use strict;
+use warnings;
+use Tipme::Blame;
+use Tipme::InputPath;
+use Tipme::Kernel;
+use Tipme::ProblemInterval;
+use Tipme::Reasons;
+use Tipme::Verdict qw(judge totals no_input);
+
+my $BEFORE_NS = 100_000_000;      # of the kernel's records before the interval, so that states at its beginning are known
+my $AFTER_NS  = 2_000_000_000;    # after an open interval: what comes later may tell whom it waited for
+my $JUST_NS   = 1_000_000;
+
+# new(EPISODE): everything that is read once
+sub new {
+	my ($class, $ep) = @_;
+	my $self = bless { episode => $ep, path => Tipme::InputPath->new($ep), kernel => Tipme::Kernel->new($ep), reasons => Tipme::Reasons->new }, $class;
+	$self->{problem} = Tipme::ProblemInterval->new(episode => $ep, path => $self->{path}, kernel => $self->{kernel}, reasons => $self->{reasons});
+	return $self;
+}
+
+# events(): input events as InputPath has them; interval_of(EVENT): its problem interval or undef; threads(); states(FROM, TO)
+sub episode     { return $_[0]{episode} }
+sub events      { return $_[0]{path}->events }
+sub interval_of { my ($self, $e) = @_; return $self->{problem}->interval($e) }
+sub threads     { return $_[0]{kernel}->threads }
+sub states      { my ($self, $from, $to) = @_; return $self->{kernel}->states($from, $to) }
+
+# of(EPISODE, event => N, at => NS): a diagnosis of an event; dies where there is none to be judged
+sub of {
+	my ($class, $ep, %o) = @_;
+	my $d = $class->new($ep)->run(%o);
+	die $ep->id . ": $d->{verdict}{sentence}\n" if !$d->{interval};
+	return $d;
+}
+
+# run(event => N, at => NS): the data of `diagnose --json` (docs/diagnose-json.md); a time is in ns, or in seconds if it has a
+# decimal point or is small; a negative one counts from the trigger
+sub run {
+	my ($self, %o) = @_;
+	my $ep = $self->{episode};
+	$o{at} = $self->_ns($o{at}) if defined $o{at};
+	my $i = $self->{problem}->choose(%o);
+	my %d = (version => 1, id => $ep->id, time => $ep->manifest->{time}, trigger => $ep->manifest->{trigger}, coverage => [ $ep->coverage ], lost => $ep->lost);
+	my $part = $i ? $self->_judge($i) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
+	return { %d, %$part, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
+}
+
+sub _ns {
+	my ($self, $at) = @_;
+	die "--at $at: not a time: give seconds, or nanoseconds, of CLOCK_MONOTONIC, or -SECONDS before the trigger\n" if $at !~ /\A-?\d{1,19}(?:\.\d{1,9})?\z/;
+	return $self->{episode}->trigger_ns + int($at * 1e9) if $at < 0;
+	return $at =~ /\./ || $at < 100_000_000_000 ? int($at * 1e9) : $at + 0;
+}
+
+sub _without_interval {
+	my ($self, %o) = @_;
+	my @e = $self->{path}->events;
+	return no_input("There is no input event $o{event} that could be judged: `tipme events` lists them.") if defined $o{event};
+	return no_input('No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).') if !$self->{path}->servers;
+	return no_input('No input event is in this episode: press a key before the hot-key.') if !@e;
+	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, door => undef, confidence => 1,
+		sentence => 'Nothing unusual: none of the ' . scalar(@e) . ' input events here waited for an answer.' };
+}
+
+sub _judge {
+	my ($self, $i) = @_;
+	my $e = $i->{event};
+	my ($from, $to) = @$i{qw(start_ns end_ns)};
+	my $end = $i->{open} ? $self->_min($to + $AFTER_NS, $self->{episode}->end_ns) : $to + $JUST_NS;
+	$end = $to + $JUST_NS if $end < $to + $JUST_NS;
+	my $states = $self->{kernel}->states($from - $BEFORE_NS, $end);
+	my $segments = $self->_segments($i, $states);
+	my $threads = $self->{kernel}->threads;
+	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, server => $e->{server}, client_pid => $e->{pid});
+	my $path = $blame->path($segments);
+	my $client = $threads->at($e->{pid}, $to);
+	my $verdict = judge($i, $path, client => $client, server => $e->{server}, parent => sub { $self->_parent($_[0], $to) });
+	return {
+		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
+			usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, excess_ns => $i->{excess_ns} },
+		event => { n => $e->{n}, kind => $e->{kind}, input_seq => $e->{seq}, client => { pid => $e->{pid}, comm => $client->{comm} },
+			server => { pid => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name} }, stages => $self->_stages($i, $states) },
+		path => $path, totals => { %{ totals($path) }, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
+		evidence => $self->_evidence($i, $path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
+	};
+}
+
+sub _min { my ($self, $a, $b) = @_; return $a < $b ? $a : $b }
+
+sub _parent {
+	my ($self, $b, $t) = @_;
+	return if !$b->{parent};
+	my $p = $self->{kernel}->threads->at($b->{parent}, $t);
+	return $p->{known} && $p->{comm} ne '?' ? $p->{comm} : undef;
+}
+
+# Closed: backwards from the server that changed the screen; open: from the client, which still has to.
+sub _segments {
+	my ($self, $i, $states) = @_;
+	my $e = $i->{event};
+	my $chain = $self->{problem}->chain($states, $e);
+	my ($from, $to, $td) = (@$i{qw(start_ns end_ns)}, $e->{deliver_ns});
+	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'the kernel was not recorded', exact => 0, evidence => [] } ] }
+	return $chain->walk($e->{pid}, $from, $to, deliver_ns => $td) if $i->{open};
+	return $chain->walk($e->{server}{tid}, $from, $to, deliver_ns => $td, via => scalar $self->_via($i, $states));
+}
+
+# Where the server was awake already when the client asked, its own waking does not lead to the client: then the walk goes
+# to the client at the time when that last ran before the request was begun.
+sub _via {
+	my ($self, $i, $states) = @_;
+	my $e = $i->{event};
+	my $p = $self->{problem};
+	my $begun = $p->request_ns($e, $i->{damage});
+	my ($tid, $ran) = $p->last_ran($states, $e->{pid}, $begun);
+	return if !defined $tid || $ran <= $e->{deliver_ns};
+	my $s = $states->before($e->{server}{tid}, $begun);
+	$s = $states->before($e->{server}{tid}, $s->{from}) while $s && $s->{kind} ne 'blocked' && $s->{from} > $states->from;
+	if ($s && $s->{kind} eq 'blocked' && defined $s->{wake} && $s->{to} > $e->{deliver_ns}) {
+		my $ev = $states->events;
+		my $w = $s->{wake};
+		my $by = ($ev->{d}[$w] >> 16 & 255) == 0 ? $ev->{a}[$w] : $ev->{c}[$w];
+		return if $by && $self->{kernel}->threads->at($by, $s->{to})->{pid} == $e->{pid};
+	}
+	return [ $tid, $ran, 0 ];
+}
+
+# The stages from finger to screen; what did not happen (yet) is not listed.
+sub _stages {
+	my ($self, $i, $states) = @_;
+	my $e = $i->{event};
+	my $exact = $e->{server}{exact} ? 'exact' : 'inferred';
+	my @s = ([ input => $i->{start_ns}, $i->{start_exact} ? 'exact' : 'inferred' ]);
+	push @s, [ server => $e->{wakeup_ns}, $exact ] if defined $e->{wakeup_ns} && $e->{wakeup_ns} >= $i->{start_ns};
+	push @s, [ device => $e->{device_ns}, $exact ], [ deliver => $e->{deliver_ns}, $exact ];
+	my $run = $self->_first_run($e, $states, $i->{end_ns});
+	push @s, [ client => $run, 'exact' ] if defined $run;
+	my ($r) = grep { $_->{client} == $e->{client} } $e->{server}->between('x_request', $e->{deliver_ns}, $i->{end_ns});
+	push @s, [ request => $r->{ts_ns}, $exact ] if $r;
+	push @s, [ feedback => $i->{end_ns}, $exact ] if !$i->{open};
+	return [ map { { name => $_->[0], ts_ns => $_->[1], certainty => $_->[2] } } @s ];
+}
+
+sub _first_run {
+	my ($self, $e, $states, $end) = @_;
+	my $first;
+	for my $tid ($e->{pid}, grep { $_ != $e->{pid} } $self->{kernel}->threads->tids_of($e->{pid})) {
+		next if !@{ $states->events->of_tid($tid) };
+		my ($i) = grep { $_->{kind} eq 'running' && $_->{to} > $e->{deliver_ns} } @{ $states->intervals($tid) };
+		next if !$i || $i->{from} >= $end;
+		my $t = $i->{from} > $e->{deliver_ns} ? $i->{from} : $e->{deliver_ns};
+		$first = $t if !defined $first || $t < $first;
+	}
+	return $first;
+}
+
+# What each thread of the path did in the interval: the parts add up to it, or the sum dies.
+sub _thread_sums {
+	my ($self, $path, $states, $from, $to) = @_;
+	my (%seen, @out);
+	for my $p (@$path) {
+		next if !$p->{tid} || $seen{ $p->{tid} }++;
+		my $s = $states->sums($p->{tid}, $from, $to);
+		push @out, { tid => $p->{tid}, pid => $p->{pid}, start_time_ns => $p->{start_time_ns}, comm => $p->{comm}, running_ns => $s->{running}, runnable_ns => $s->{runnable},
+			blocked_ns => $s->{blocked}, absent_ns => $s->{absent}, irq_ns => $s->{irq_ns}, softirq_ns => $s->{softirq_ns}, net_running_ns => $s->{net_running} };
+	}
+	return \@out;
+}
+
+# The records on which the verdict rests: the event's own, and those of the largest stretches that were blamed.
+sub _evidence {
+	my ($self, $i, $path, $v) = @_;
+	my $e = $i->{event};
+	my $x = $e->{server};
+	my @ev = ({ what => 'input event', %{ $x->evidence($e->{device_record}) } }, { what => 'delivery', %{ $x->evidence($e->{deliver_record}) } });
+	push @ev, { what => 'feedback', %{ $x->evidence($i->{damage}) } } if $i->{damage};
+	my @big = sort { $b->{to_ns} - $b->{from_ns} <=> $a->{to_ns} - $a->{from_ns} || $a->{from_ns} <=> $b->{from_ns} } grep { $_->{blamed}{kind} eq $v->{kind} } @$path;
+	for my $p (grep { defined } @big[ 0 .. 4 ]) {
+		my @r = @{ $p->{evidence} } or next;
+		push @ev, { what => $p->{state} eq 'blocked' ? $p->{reason} : "$p->{comm} $p->{state}", %{ $r[0] } };
+		push @ev, { what => 'until', %{ $r[-1] } } if @r > 1;
+	}
+	return \@ev;
+}
+
+# The recorder's own share: records in the interval times what one costs, where that was measured.
+sub _overhead {
+	my ($self, $states, $from, $to) = @_;
+	my $n = $states->events->count_between($from, $to);
+	my $cost = $self->{episode}->manifest->{recorder}{record_cost_ns};
+	undef $cost if ref $cost || defined $cost && $cost !~ /\A\d{1,6}(?:\.\d{1,9})?\z/;
+	return { records => $n, cost_ns => $cost, total_ns => defined $cost ? int($n * $cost) : undef, share => defined $cost && $to > $from ? $n * $cost / ($to - $from) : undef };
+}
+
+1;

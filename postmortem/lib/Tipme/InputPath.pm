@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Every input event and its way: when the server read it, to whom it went, what changed on the screen after that; from the X records alone.
+package Tipme::InputPath;
+
+use strict;
+use warnings;
+use Tipme::XRecords;
+
+my $BURST_GAP_NS   = 10_000_000;       # damages closer than this are one burst
+my $CHORD_SPAN_NS  = 2_000_000_000;    # presses that lead up to a hot-key are at most that old
+my $MAX_BURSTS     = 60;               # of one event; what goes on longer is a film, not an answer
+my %PRESS = map { $_ => 1 } qw(key_press button_press key_repeat);
+my %CANDIDATE = map { $_ => 1 } qw(key_press key_repeat button_press button_release touch);
+
+# new(EPISODE): all input events of all X servers
+sub new {
+	my ($class, $ep) = @_;
+	my $self = bless { ep => $ep, trigger => $ep->trigger_ns, servers => [ Tipme::XRecords->load_all($ep) ], events => [] }, $class;
+	push @{ $self->{events} }, $self->_events_of($_) for @{ $self->{servers} };
+	$self->{events} = [ sort { $a->{device_ns} <=> $b->{device_ns} || $a->{seq} <=> $b->{seq} } @{ $self->{events} } ];
+	my $n = 0;
+	$_->{n} = ++$n for @{ $self->{events} };
+	return $self;
+}
+
+# events(): { n, server, seq, kind, device, device_ns, wakeup_ns, deliver_ns, client, pid, chord, candidate, next_ns, bursts }
+#   next_ns: when the next press went to the same client (undef: none); bursts: [ from, to, \@damages ] between delivery and that
+sub events  { return @{ $_[0]{events} } }
+sub servers { return @{ $_[0]{servers} } }
+
+sub _events_of {
+	my ($self, $x) = @_;
+	my $code = $self->{ep}->record;
+	my %deliver;
+	push @{ $deliver{ $_->{input_seq} } }, $_ for grep { $_->{input_seq} } $x->all('x_deliver');
+	my (@events, %seen);
+	for my $d ($x->all('x_device')) {
+		next if $d->{is_master} || $seen{ $d->{input_seq} }++;
+		my %e = (server => $x, seq => $d->{input_seq}, kind => $code->name_of('input_kind', $d->{kind}), device => $d->{device}, device_ns => $d->{ts_ns},
+			server_ms => $d->{server_ms}, device_record => $d, bursts => []);
+		my $w = $x->last_before('x_wakeup', $d->{ts_ns} + 1);
+		my $s = $x->last_before('x_sleep', $d->{ts_ns} + 1);
+		$e{wakeup_ns} = $w->{ts_ns}, $e{wakeup_record} = $w if $w && (!$s || $s->{ts_ns} <= $w->{ts_ns});
+		$self->_delivery(\%e, $x, [ grep { $_->{ts_ns} >= $d->{ts_ns} } @{ $deliver{ $d->{input_seq} } // [] } ]);
+		push @events, \%e;
+	}
+	$self->_mark_chords($x, \@events);
+	$self->_add_bursts($x, \@events);
+	return @events;
+}
+
+# An event may go to several clients (a window manager listens, too): the one that changes the screen first has it.
+sub _delivery {
+	my ($self, $e, $x, $to) = @_;
+	return if !@$to;
+	my ($best, $best_ns);
+	for my $d (@$to) {
+		my ($damage) = grep { $_->{pid} == $d->{pid} && $_->{client} == $d->{client} } $x->between('x_damage', $d->{ts_ns}, $d->{ts_ns} + $CHORD_SPAN_NS);
+		my $t = $damage ? $damage->{ts_ns} : undef;
+		($best, $best_ns) = ($d, $t) if !$best || defined $t && (!defined $best_ns || $t < $best_ns);
+	}
+	@$e{qw(deliver_ns pid client deliver_record)} = ($best->{ts_ns}, $best->{pid}, $best->{client}, $best);
+}
+
+# A hot-key and the presses that lead up to it are the user's question, not what it is about. Which keys they are is
+# not recorded: so it is the run of presses of the same device up to the chord, as long as nothing on the screen answered them.
+sub _mark_chords {
+	my ($self, $x, $events) = @_;
+	for my $c ($x->all('x_chord')) {
+		my ($k) = grep { $events->[$_]{seq} == $c->{input_seq} } 0 .. $#$events;
+		if (defined $k) { $events->[$k]{chord} = 1 }
+		my $device = defined $k ? $events->[$k]{device} : undef;
+		my @before = grep { $_->{device_ns} <= $c->{ts_ns} && $_->{device_ns} >= $c->{ts_ns} - $CHORD_SPAN_NS && (!defined $device || $_->{device} == $device) } @$events;
+		my $modifiers = 0;
+		for my $e (reverse @before) {
+			next if $e->{chord};
+			last if $e->{kind} eq 'key_press' && ($modifiers >= 2 || $self->_answered($x, $e, $c->{ts_ns}));
+			next if $e->{kind} ne 'key_press';
+			$e->{chord} = 1;
+			$modifiers++;
+		}
+		for my $e (grep { $_->{kind} eq 'key_release' && $_->{device_ns} >= $c->{ts_ns} && $_->{device_ns} < $c->{ts_ns} + $CHORD_SPAN_NS } @$events) { $e->{chord} = 1 }
+	}
+}
+
+# Did the client change the screen at once?
+sub _answered {
+	my ($self, $x, $e, $until) = @_;
+	return 0 if !defined $e->{deliver_ns};
+	my ($next) = grep { $_->{ts_ns} > $e->{deliver_ns} } $x->between('x_deliver', $e->{deliver_ns} + 1, $until);
+	my $end = $next ? $next->{ts_ns} : $until;
+	return scalar grep { $_->{pid} == $e->{pid} } $x->between('x_damage', $e->{deliver_ns}, $end);
+}
+
+sub _add_bursts {
+	my ($self, $x, $events) = @_;
+	my (%next, %damage);
+	push @{ $damage{ $_->{client} } }, $_ for grep { $_->{ts_ns} <= $self->{trigger} } $x->all('x_damage');
+	for my $e (reverse @$events) {
+		next if !defined $e->{deliver_ns} || $e->{chord};
+		$e->{candidate} = 1 if $CANDIDATE{ $e->{kind} } && $e->{deliver_ns} < $self->{trigger};
+		$e->{next_ns} = $next{ $e->{client} };
+		$e->{damages} = $damage{ $e->{client} } // [];
+		$e->{bursts} = $self->bursts($e, $e->{deliver_ns}, $e->{next_ns} // $self->{trigger} + 1);
+		$next{ $e->{client} } = $e->{deliver_ns} if $PRESS{ $e->{kind} };
+	}
+}
+
+# bursts(EVENT, FROM, TO): the damages of the event's client in [FROM, TO), those that follow closely taken together
+sub bursts {
+	my ($self, $e, $from, $to) = @_;
+	my $l = $e->{damages} // [];
+	my ($lo, $hi) = (0, scalar @$l);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($l->[$m]{ts_ns} < $from) { $lo = $m + 1 } else { $hi = $m } }
+	my @b;
+	for (; $lo < @$l && $l->[$lo]{ts_ns} < $to; $lo++) {
+		my $d = $l->[$lo];
+		if (@b && $d->{ts_ns} - $b[-1][1] < $BURST_GAP_NS) { $b[-1][1] = $d->{ts_ns}; push @{ $b[-1][2] }, $d }
+		else                                              { last if @b >= $MAX_BURSTS; push @b, [ $d->{ts_ns}, $d->{ts_ns}, [$d] ] }
+	}
+	return \@b;
+}
+
+1;

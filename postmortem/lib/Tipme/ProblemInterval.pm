@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# From a key's entry to its visible answer: which damages answer which event, and which event was the unusual one.
+package Tipme::ProblemInterval;
+
+use strict;
+use warnings;
+use Tipme::WakeupChain;
+
+my $SURE_NS     = 30_000_000;        # what is answered faster is not looked at more closely
+my $PROBE_NS    = 300_000_000;       # a client that has nothing to do is usually found asleep within this
+my $LONG_NS     = 10_000_000_000;    # a server that waits longer for a CPU is beyond help
+my $SILENCE_NS  = 100_000_000;
+my $MAX_CHECKS  = 12;                # later bursts of one event that are traced back; with more of them it is a film
+my $MAX_RESOLVE = 24;                # events looked at closely
+my $MAX_LOAD    = 1_500_000;         # kernel records decoded for the choice
+my $NS_PER_MS   = 1_000_000;
+
+# new(episode =>, path => InputPath, kernel => Kernel, reasons =>)
+sub new {
+	my ($class, %o) = @_;
+	return bless { %o, resolved => {}, trigger => $o{episode}->trigger_ns }, $class;
+}
+
+# choose(event => N, at => NS): the problem interval, or undef where there is no input event that could be one:
+# { event, start_ns, end_ns, open, exact, usual_ns, usual_count, excess_ns, damage }
+sub choose {
+	my ($self, %o) = @_;
+	my @events = $self->{path}->events;
+	if (defined $o{event}) { my ($e) = grep { $_->{n} == $o{event} } @events; return $e && $self->interval($e) }
+	if (defined $o{at})    { return $self->_at(\@events, $o{at}) }
+	my @c = sort { $b->{upper} <=> $a->{upper} } map { { event => $_, upper => $self->_upper($_) } } grep { $_->{candidate} } @events;
+	my ($best, $n) = (undef, 0);
+	for my $c (@c) {
+		last if $best && $best->{excess_ns} >= $c->{upper};
+		last if ++$n > $MAX_RESOLVE && $best || $self->{kernel}->loaded > $MAX_LOAD;
+		my $i = $self->interval($c->{event}) or next;
+		$best = $i if !$best || $i->{excess_ns} > $best->{excess_ns};
+	}
+	return $best;
+}
+
+# The event that was being handled at a time, else the last one before it.
+sub _at {
+	my ($self, $events, $t) = @_;
+	my @before = grep { ($_->{wakeup_ns} // $_->{device_ns}) <= $t && defined $_->{deliver_ns} && !$_->{chord} } @$events;
+	my @c = grep { $_->{candidate} } @before;
+	for my $e (reverse @c) { my $i = $self->interval($e); return $i if $i && $i->{end_ns} >= $t }
+	return @c ? $self->interval($c[-1]) : undef;
+}
+
+# What the response can have lasted at most, from the X records alone.
+sub _upper {
+	my ($self, $e) = @_;
+	my $start = $e->{wakeup_ns} // $e->{device_ns};
+	return ($e->{bursts}[-1] ? $e->{bursts}[-1][1] : $self->{trigger}) - $start;
+}
+
+# interval(EVENT): the same for one event; undef where it had no visible effect
+sub interval {
+	my ($self, $e) = @_;
+	my $r = $self->response($e) or return;
+	my ($start, $exact) = $self->entry($e);
+	my ($usual, $count) = $self->usual($e);
+	my $duration = $r->{end_ns} - $start;
+	return { event => $e, start_ns => $start, start_exact => $exact, %$r, usual_ns => $usual, usual_count => $count, excess_ns => $duration - ($usual // 0) };
+}
+
+# usual(EVENT): (median of the other responses to the same kind of event of the same client, how many); all clients where there are few
+sub usual {
+	my ($self, $e) = @_;
+	my @all = grep { $_ != $e && $_->{candidate} && $_->{kind} eq $e->{kind} && @{ $_->{bursts} } } $self->{path}->events;
+	my @same = grep { defined $_->{pid} && $_->{pid} == ($e->{pid} // -1) } @all;
+	my @ns = sort { $a <=> $b } map { $_->{bursts}[0][1] - ($_->{wakeup_ns} // $_->{device_ns}) } @same >= 3 ? @same : @all;
+	return (undef, 0) if !@ns;
+	return ($ns[ ($#ns) / 2 ], scalar @ns);
+}
+
+# response(EVENT): { end_ns, open, damage, exact }: when it was answered; undef: no visible effect
+sub response {
+	my ($self, $e) = @_;
+	return if !defined $e->{deliver_ns};
+	$self->{resolved}{ $e->{n} } //= [ $self->_resolve($e) ];
+	return $self->{resolved}{ $e->{n} }[0];
+}
+
+sub _end {
+	my ($burst, %o) = @_;
+	return { end_ns => $burst->[1], open => 0, damage => $burst->[2][-1], exact => 1, %o };
+}
+
+sub _resolve {
+	my ($self, $e) = @_;
+	my @b = @{ $e->{bursts} };
+	return _end($b[-1]) if @b && $b[-1][1] - $e->{deliver_ns} < $SURE_NS;
+	if (!$self->{kernel}->has_records || !$e->{pid}) { return @b ? _end($b[0], exact => 0) : undef }
+	my $quiet = $self->_quiet($e, @b ? $b[0][0] : $e->{next_ns} // $self->{trigger});
+	my @sure = defined $quiet ? () : $b[0] // ();
+	my $later = $self->_last_caused($e, @b[ scalar @sure .. $#b ]);
+	return _end($later) if $later;
+	return _end($sure[0]) if @sure;
+	return if defined $quiet;
+	# The client has not looked at anything else meanwhile: what it shows after the next press answers this one as well.
+	my ($first) = @{ $self->{path}->bursts($e, $e->{next_ns} // $self->{trigger}, $self->{trigger} + 1) };
+	return _end($first) if $first;
+	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 1 };
+}
+
+# When client and server first both had nothing to do: then the event's direct effect is over. undef: not before LIMIT.
+sub _quiet {
+	my ($self, $e, $limit) = @_;
+	my ($td, $x) = @$e{qw(deliver_ns server)};
+	my @asleep = $x->asleep($td, $limit) or return;
+	for my $to ($td + $PROBE_NS, $limit) {
+		my $end = $to < $limit ? $to : $limit;
+		my $states = $self->{kernel}->states($td - $NS_PER_MS, $end);
+		my $t = $self->_first_quiet($e, $states, [ grep { $_->[0] < $end } @asleep ]);
+		return $t if defined $t;
+		return if $end == $limit;
+	}
+	return;
+}
+
+sub _first_quiet {
+	my ($self, $e, $states, $asleep) = @_;
+	my @grabs = grep { $_->[2] != $e->{pid} } $e->{server}->grabs;
+	for my $i (@{ $states->intervals($e->{pid}) }) {
+		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} || !$self->_in_loop($i);
+		for my $a (@$asleep) {
+			my $from = $a->[0] > $i->{from} ? $a->[0] : $i->{from};
+			my $to   = $a->[1] < $i->{to}   ? $a->[1] : $i->{to};
+			next if $from >= $to || grep { $_->[0] < $to && (!defined $_->[1] || $_->[1] > $from) } @grabs;
+			return $from;
+		}
+	}
+	return;
+}
+
+sub _in_loop {
+	my ($self, $i) = @_;
+	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
+	return defined $stack && $self->{reasons}->is_loop($stack);
+}
+
+# The last of some bursts that the event has caused: the chain back from it comes to the client handling the event.
+sub _last_caused {
+	my ($self, $e, @b) = @_;
+	if (@b > $MAX_CHECKS) {
+		my $t = $e->{deliver_ns};
+		my @silent;
+		for (@b) { push @silent, $_ if $_->[0] - $t >= $SILENCE_NS; $t = $_->[1] }
+		@b = @silent > $MAX_CHECKS ? @silent[ 0 .. $MAX_CHECKS - 1 ] : @silent;
+		for (@b) { return $_ if $self->_caused($e, $_) }
+		return;
+	}
+	for (reverse @b) { return $_ if $self->_caused($e, $_) }
+	return;
+}
+
+sub _caused {
+	my ($self, $e, $b) = @_;
+	my $t = $self->request_ns($e, $b->[2][0]);
+	my $near = $self->{kernel}->states($t - 2 * $SURE_NS > $e->{deliver_ns} ? $t - 2 * $SURE_NS : $e->{deliver_ns}, $t);
+	return 0 if $self->_own_timer($e, $near, $t);
+	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
+	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
+	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
+	my $chain = $self->chain($states, $e);
+	$chain->walk_once($tid, $e->{deliver_ns}, $ran);
+	return 0 if !$chain->reached;
+	for my $w ($chain->waits) {
+		next if !$w->{reason} || $w->{reason}{class} ne 'loop' || $w->{followed};
+		return 0 if $w->{waker} && $w->{waker}{context} ne 'task' && $self->_pid($w->{tid}, $w->{to}) == $e->{pid};
+	}
+	return 1;
+}
+
+# A client that its own timer woke in its event loop blinks, or plays: that answers nobody.
+sub _own_timer {
+	my ($self, $e, $states, $t) = @_;
+	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
+	return 0 if !defined $tid;
+	my $i = $states->before($tid, $ran);
+	while ($i && $i->{kind} ne 'blocked') { $i = $states->before($tid, $i->{from}) }
+	return 0 if !$i || !defined $i->{wake} || !$self->_in_loop($i);
+	my $context = $states->events->{d}[ $i->{wake} ] >> 16 & 255;
+	return $context == 2 || $context == 4 ? 1 : 0;    # softirq_irq, hardirq
+}
+
+# chain(STATES, EVENT): a walker for it
+sub chain {
+	my ($self, $states, $e) = @_;
+	return Tipme::WakeupChain->new(states => $states, threads => $self->{kernel}->threads, reasons => $self->{reasons},
+		server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid}, client_pid => $e->{pid});
+}
+
+sub _pid { my ($self, $tid, $t) = @_; return $self->{kernel}->threads->at($tid, $t)->{pid} }
+
+# last_ran(STATES, PID, TIME): (thread of the process, time) that ran last up to TIME
+sub last_ran {
+	my ($self, $states, $pid, $t) = @_;
+	my ($tid, $at);
+	for my $try ($pid, grep { $_ != $pid } $self->{kernel}->threads->tids_of($pid)) {
+		next if $try != $pid && !@{ $states->events->of_tid($try) };
+		my $end = $t;
+		while (my $i = $states->before($try, $end)) {
+			if ($i->{kind} eq 'running') { ($tid, $at) = ($try, $end) if !defined $at || $end > $at; last }
+			last if $i->{from} >= $end || defined $at && $i->{from} <= $at;
+			$end = $i->{from};
+		}
+	}
+	return ($tid, $at);
+}
+
+# request_ns(EVENT, DAMAGE): when the server began the request that did it
+sub request_ns {
+	my ($self, $e, $d) = @_;
+	my $x = $e->{server};
+	for (my $k = $x->lower('x_request', $d->{ts_ns} + 1) - 1; $k >= 0; $k--) {
+		my $r = $x->{x_request}[$k];
+		last if $r->{ts_ns} < $d->{ts_ns} - 1_000 * $NS_PER_MS;
+		return $r->{ts_ns} if $r->{client} == $d->{client} && $r->{ts_ns} + $r->{duration_ns} + $NS_PER_MS >= $d->{ts_ns};
+	}
+	return $d->{ts_ns};
+}
+
+# entry(EVENT): (when the event entered the machine as far as records tell, 1 if that is exact)
+sub entry {
+	my ($self, $e) = @_;
+	my ($t, $exact) = $self->_woken_for($e);
+	my $stamp = $self->_server_stamp($e);
+	return ($stamp, 0) if defined $stamp && $stamp < $t - 2 * $NS_PER_MS;
+	return ($t, $exact);
+}
+
+# The waking that made the server read it; the server's input thread is followed to its own waking.
+sub _woken_for {
+	my ($self, $e) = @_;
+	my $x = $e->{server};
+	my $w = $e->{wakeup_ns};
+	return ($e->{device_ns}, 0) if !defined $w;
+	return ($e->{device_ns}, 0) if $x->lower('x_request', $w) < $x->lower('x_request', $e->{device_ns});
+	return ($w, 0) if !$self->{kernel}->has_records;
+	my $s = $x->last_before('x_sleep', $w);
+	my $asleep = $s ? $s->{ts_ns} : $w - $NS_PER_MS;
+	for my $span ($PROBE_NS, $LONG_NS) {
+		my $from = $asleep > $w - $span ? $asleep : $w - $span;
+		my $states = $self->{kernel}->states($from, $w + $NS_PER_MS);
+		my $t = $self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
+		return ($t, 1) if defined $t;
+		last if $from == $asleep;
+	}
+	return ($w, 0);
+}
+
+# When the server was woken whose wait ended at T; a thread of its own that woke it is followed to its own waking.
+sub _waking_of {
+	my ($self, $states, $x, $t, $not_before) = @_;
+	my ($tid, $ev, $found) = ($x->{tid}, $states->events, undef);
+	for (1 .. 1000) {
+		my $i = $states->before($tid, $t) or last;
+		if ($i->{kind} ne 'blocked') { $t = $i->{from}; next }
+		last if !defined $i->{wake} || $i->{to} < $not_before;
+		$found = $t = $i->{to};
+		my $by = ($ev->{d}[ $i->{wake} ] >> 16 & 255) == 0 ? $ev->{a}[ $i->{wake} ] : 0;
+		last if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
+		$tid = $by;
+	}
+	return $found;
+}
+
+# The server's own time stamp, in ms, taken when the event was put into its queue.
+sub _server_stamp {
+	my ($self, $e) = @_;
+	return if !$e->{server_ms};
+	my $ms = int($e->{device_ns} / $NS_PER_MS);
+	my $age = ($ms - $e->{server_ms}) & 0xffffffff;
+	return $age < 60_000 ? $e->{device_ns} - $age * $NS_PER_MS : undef;
+}
+
+1;

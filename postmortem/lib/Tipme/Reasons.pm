@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# From the kernel stack of a sleep to the reason of it, through the table reasons.tsv.
+package Tipme::Reasons;
+
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+
+my %IRQ = map { $_ => 1 } qw(hardirq softirq_irq nmi);
+
+# new(): reads the table beside this file
+sub new {
+	my ($class, $file) = @_;
+	$file //= dirname(__FILE__) . '/reasons.tsv';
+	my (@rows, $n);
+	open my $h, '<', $file or die "$file: $!: is tipme installed whole?\n";
+	while (<$h>) {
+		$n++;
+		chomp;
+		next if /^\s*(?:#|$)/;
+		my ($kind, $context, $kind_of, $frames, $words) = split /\t/;
+		die "$file: line $n: five columns are needed\n" if !defined $words;
+		push @rows, { kind => $kind, context => $context, class => $kind_of, frames => qr/$frames/, words => $words };
+	}
+	return bless { rows => \@rows, memo => {} }, $class;
+}
+
+# of(STACK, CONTEXT): { kind, class, words } or undef; CONTEXT is that of the waking, or undef where none came
+sub of {
+	my ($self, $stack, $context) = @_;
+	return if !defined $stack || $stack eq '';
+	my $key = ($context // 'none') . " $stack";
+	return $self->{memo}{$key} if exists $self->{memo}{$key};
+	my ($row) = grep { _fits($_->{context}, $context) && $stack =~ $_->{frames} } @{ $self->{rows} };
+	return $self->{memo}{$key} = $row;
+}
+
+sub _fits {
+	my ($want, $context) = @_;
+	return 1 if $want eq 'any';
+	return $want eq 'none' if !defined $context;
+	return $want eq 'hardirq' ? $context eq 'hardirq' : $want eq 'softirq' ? $context eq 'softirq_irq' : $IRQ{$context} ? 1 : 0;
+}
+
+# is_loop(STACK): does a thread wait there as the event loop of a program does?
+sub is_loop {
+	my ($self, $stack) = @_;
+	my $r = $self->of($stack, undef);
+	return $r && $r->{class} eq 'loop' ? 1 : 0;
+}
+
+1;

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What each thread did when: half-open intervals, running / runnable / blocked, that cover a stretch of time exactly.
+package Tipme::TaskStates;
+
+use strict;
+use warnings;
+use Carp qw(croak);
+use Tipme::KernelEvents;
+use Tipme::Record::Layout;
+
+my %STATE = %{ $Tipme::Record::Layout::ENUM{task_state} };
+my %STATE_NUMBER = reverse %STATE;
+my ($RUNNABLE, $DEAD, $RUNNING, $UNKNOWN) = @STATE_NUMBER{qw(runnable dead running unknown)};
+my $SATURATED = 4294967295;
+
+# An interval: { from, to, kind, ... }
+#   running:  cpu; irq_ns, softirq_ns (part of it, as the switch that ended it says), saturated
+#   runnable: how (preempted, woken, raced, forked, unknown), cpu (where it was put, as far as known), wake (index of the waking), parent (forked)
+#   blocked:  state (name), wake (index of the waking that ended it; undef: none seen), stack_id
+#   absent:   the thread did not exist
+# `guessed` stands on what no record says but what must have been.
+
+# new(KERNEL EVENTS, THREADS, FROM, TO)
+sub new {
+	my ($class, $ev, $threads, $from, $to) = @_;
+	return bless { ev => $ev, threads => $threads, from => $from, to => $to, list => {} }, $class;
+}
+
+sub from   { return $_[0]{from} }
+sub to     { return $_[0]{to} }
+sub events { return $_[0]{ev} }
+
+# intervals(TID): all of [from, to), in order, without gap or overlap
+sub intervals {
+	my ($self, $tid) = @_;
+	return $self->{list}{$tid} //= $self->_build($tid);
+}
+
+# at(TID, TIME): the interval that TIME lies in
+sub at {
+	my ($self, $tid, $t) = @_;
+	return $self->_find($tid, $t, 0);
+}
+
+# before(TID, TIME): the interval that ends at TIME or that TIME lies in the middle of: what the thread did up to TIME
+sub before {
+	my ($self, $tid, $t) = @_;
+	return $self->_find($tid, $t, 1);
+}
+
+sub _find {
+	my ($self, $tid, $t, $strict) = @_;
+	my $l = $self->intervals($tid);
+	my ($lo, $hi) = (0, scalar @$l);
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if ($l->[$m]{from} + $strict <= $t) { $lo = $m + 1 } else { $hi = $m }
+	}
+	return if !$lo;
+	my $i = $l->[ $lo - 1 ];
+	return $i->{to} >= $t ? $i : undef;
+}
+
+# state_at(TID, TIME): name of the state: running, runnable, or what it is blocked in; dead where it did not exist
+sub state_at {
+	my ($self, $tid, $t) = @_;
+	my $i = $self->at($tid, $t) or return 'unknown';
+	return $i->{kind} eq 'blocked' ? $i->{state} : $i->{kind} eq 'absent' ? 'dead' : $i->{kind};
+}
+
+# sums(TID, FROM, TO): { running, runnable, blocked, absent, irq_ns, softirq_ns, net_running }, integer ns; the first four add up to TO - FROM
+sub sums {
+	my ($self, $tid, $from, $to) = @_;
+	my %s = map { $_ => 0 } qw(running runnable blocked absent irq_ns softirq_ns);
+	for my $i (@{ $self->intervals($tid) }) {
+		my $a = $i->{from} > $from ? $i->{from} : $from;
+		my $b = $i->{to} < $to     ? $i->{to}   : $to;
+		next if $b <= $a;
+		$s{ $i->{kind} } += $b - $a;
+		next if $i->{kind} ne 'running' || $i->{from} < $from || $i->{to} > $to;
+		$s{$_} += $i->{$_} for qw(irq_ns softirq_ns);
+	}
+	my $sum = $s{running} + $s{runnable} + $s{blocked} + $s{absent};
+	croak "bug: states of thread $tid: $sum ns of @{[ $to - $from ]}" if $sum != $to - $from;
+	$s{net_running} = $s{running} - $s{irq_ns} - $s{softirq_ns};
+	$s{net_running} = 0 if $s{net_running} < 0;
+	return \%s;
+}
+
+# occupants(CPU, FROM, TO): who ran there: [ from, to, tid, priority, index of the switch or undef ]; tid undef where it is not known
+sub occupants {
+	my ($self, $cpu, $from, $to) = @_;
+	my $ev = $self->{ev};
+	my $list = $ev->of_cpu($cpu);
+	my $k = $ev->last_before($list, $from + 1);
+	my ($t, @o) = ($from);
+	while ($t < $to) {
+		my $next = $k + 1 < @$list ? $list->[ $k + 1 ] : undef;
+		my $end = defined $next && $ev->{ts}[$next] < $to ? $ev->{ts}[$next] : $to;
+		if ($end > $t) {
+			my ($tid, $prio, $i) = $k >= 0 ? ($ev->{a}[ $list->[$k] ], $ev->{d}[ $list->[$k] ] >> 16 & 255, $list->[$k])
+				: defined $next ? ($ev->{tid}[$next], $ev->{d}[$next] >> 8 & 255, $next) : $self->_never_switched($cpu, $t);
+			push @o, [ $t, $end, $tid, $prio, $i ];
+			$t = $end;
+		}
+		$k++;
+	}
+	return @o;
+}
+
+# A CPU without any switch: a picture may have seen a thread running there.
+sub _never_switched {
+	my ($self, $cpu, $t) = @_;
+	for my $tid ($self->{threads}->tids) {
+		my $p = $self->{threads}->picture_at($tid, $t) or next;
+		return ($tid, $p->{prio}, undef) if $p->{state} == $RUNNING && $p->{cpu} == $cpu && !@{ $self->{ev}->of_tid($tid) };
+	}
+	return (undef, 120, undef);
+}
+
+sub _build {
+	my ($self, $tid) = @_;
+	my $ev = $self->{ev};
+	my $m = { list => [], ev => $ev, tid => $tid, cur => undef, t => undef, pending => undef };
+	my $events = $ev->of_tid($tid);
+	my $exact = $ev->exact_from;
+	for my $i (@$events) {
+		# Before that time some CPU's records are not there: what the thread seemed to do may be out of date by now.
+		if ($m->{cur} && $m->{t} < $exact && $ev->{ts}[$i] >= $exact && !$self->_agrees($m, $i)) { $self->_restart($m, $exact) }
+		$self->_start($m, $i) if !$m->{cur};
+		my $type = $ev->{type}[$i];
+		if    ($type == Tipme::KernelEvents::SWITCH) { $ev->{tid}[$i] == $tid ? $self->_leaves($m, $i) : $self->_comes($m, $i) }
+		elsif ($type == Tipme::KernelEvents::WAKING) { $self->_woken($m, $i) }
+		else                                         { $self->_forked($m, $i) }
+		$m->{t} = $ev->{ts}[$i];
+	}
+	$self->_only_pictures($m) if !$m->{cur};
+	push @{ $m->{list} }, { %{ $m->{cur} }, to => $self->{to} };
+	$self->_still_blocked($m);
+	return $self->_clip($m->{list});
+}
+
+# Does the event fit to what the thread seemed to do?
+sub _agrees {
+	my ($self, $m, $i) = @_;
+	my ($ev, $kind) = ($self->{ev}, $m->{cur}{kind});
+	return $kind eq 'absent' if $ev->{type}[$i] == Tipme::KernelEvents::FORK;
+	return 1 if $ev->{type}[$i] == Tipme::KernelEvents::WAKING;
+	return $ev->{tid}[$i] == $m->{tid} ? $kind eq 'running' : $kind eq 'runnable';
+}
+
+sub _restart {
+	my ($self, $m, $t) = @_;
+	$m->{cur}{to} = $t;
+	push @{ $m->{list} }, $m->{cur};
+	@$m{qw(cur pending since)} = (undef, undef, $t);
+}
+
+# The first event of a thread tells what it did before; a picture may know more.
+sub _start {
+	my ($self, $m, $i) = @_;
+	my $ev = $self->{ev};
+	my $from = $m->{since} // $self->_beginning;
+	my $type = $ev->{type}[$i];
+	my %cur = (from => $from, guessed => 1);
+	my $p = $self->{threads}->picture_at($m->{tid}, $ev->{ts}[$i]);
+	$p = undef if $p && $p->{ts_ns} > $ev->{ts}[$i] && $p->{since_ns} > $ev->{ts}[$i];
+	if    ($type == Tipme::KernelEvents::FORK)                                   { $cur{kind} = 'absent' }
+	elsif ($type == Tipme::KernelEvents::WAKING)                                 { @cur{qw(kind state)} = ('blocked', $self->_blocked_in($p)) }
+	elsif ($ev->{tid}[$i] == $m->{tid})                                          { @cur{qw(kind cpu)} = ('running', $ev->{cpu}[$i]) }
+	elsif ($p && $p->{state} != $RUNNABLE && $p->{state} != $RUNNING && $p->{ts_ns} <= $ev->{ts}[$i]) { @cur{qw(kind state)} = ('blocked', $self->_blocked_in($p)) }
+	else                                                                         { @cur{qw(kind how cpu)} = ('runnable', 'unknown', $ev->{cpu}[$i]) }
+	$m->{cur} = \%cur;
+}
+
+sub _beginning {
+	my ($self) = @_;
+	my $ts = $self->{ev}{ts};
+	return @$ts && $ts->[0] < $self->{from} ? $ts->[0] : $self->{from};
+}
+
+sub _blocked_in {
+	my ($self, $p) = @_;
+	return 'unknown' if !$p || $p->{state} == $RUNNABLE || $p->{state} == $RUNNING;
+	return $STATE{ $p->{state} } // 'unknown';
+}
+
+# A thread that no record names: it did all the time what the pictures say.
+sub _only_pictures {
+	my ($self, $m) = @_;
+	my $p = $self->{threads}->picture_at($m->{tid}, $self->{to});
+	my %cur = (from => $m->{since} // $self->_beginning, guessed => 1);
+	if    (!$p)                        { @cur{qw(kind state)} = ('blocked', 'unknown') }
+	elsif ($p->{state} == $RUNNING)    { @cur{qw(kind cpu irq_ns softirq_ns)} = ('running', $p->{cpu}, 0, 0) }
+	elsif ($p->{state} == $RUNNABLE)   { @cur{qw(kind how cpu)} = ('runnable', 'unknown', $p->{cpu}) }
+	elsif ($p->{state} == $DEAD)       { $cur{kind} = 'absent' }
+	else                               { @cur{qw(kind state)} = ('blocked', $self->_blocked_in($p)) }
+	delete $cur{guessed} if $p && $p->{since_ns} && $p->{since_ns} <= $self->{from};
+	$m->{cur} = \%cur;
+}
+
+sub _turn {
+	my ($self, $m, $t, %new) = @_;
+	my $cur = $m->{cur};
+	$cur->{to} = $t;
+	push @{ $m->{list} }, $cur if $t > $cur->{from};
+	$m->{cur} = { from => $t, %new };
+}
+
+sub _leaves {
+	my ($self, $m, $i) = @_;
+	my ($ev, $cur) = ($self->{ev}, $m->{cur});
+	my ($t, $d) = ($ev->{ts}[$i], $ev->{d}[$i]);
+	my ($state, $preempted) = ($d & 255, $d >> 24);
+	if ($cur->{kind} ne 'running') {
+		# Its coming was lost: from the last that is known on, what it did is a guess.
+		$cur = $m->{cur} = { %$cur{qw(from)}, kind => 'running', cpu => $ev->{cpu}[$i], guessed => 1 };
+	}
+	@$cur{qw(irq_ns softirq_ns saturated)} = ($ev->{b}[$i], $ev->{c}[$i], $ev->{b}[$i] == $SATURATED || $ev->{c}[$i] == $SATURATED ? 1 : 0);
+	if ($preempted || $state == $RUNNABLE) { $self->_turn($m, $t, kind => 'runnable', how => 'preempted', cpu => $ev->{cpu}[$i], leave => $i) }
+	elsif ($state == $DEAD)                { $self->_turn($m, $t, kind => 'absent') }
+	else                                   { $self->_turn($m, $t, kind => 'blocked', state => $STATE{$state} // 'unknown', leave => $i) }
+	$m->{pending} = undef if $m->{cur}{kind} ne 'blocked';
+}
+
+sub _comes {
+	my ($self, $m, $i) = @_;
+	my ($ev, $cur) = ($self->{ev}, $m->{cur});
+	my $t = $ev->{ts}[$i];
+	if ($cur->{kind} eq 'blocked' && defined $m->{pending}) {
+		# The waking came while the thread was still on its way to sleep: it never slept.
+		my $w = $m->{pending};
+		%$cur = (from => $cur->{from}, kind => 'runnable', how => 'raced', wake => $w, cpu => $ev->{d}[$w] & 65535);
+	}
+	elsif ($cur->{kind} eq 'blocked') { $cur->{guessed} = 1 }
+	$m->{pending} = undef;
+	$self->_turn($m, $t, kind => 'running', cpu => $ev->{cpu}[$i], prio => $ev->{d}[$i] >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i);
+}
+
+sub _woken {
+	my ($self, $m, $i) = @_;
+	my ($ev, $cur) = ($self->{ev}, $m->{cur});
+	if ($cur->{kind} ne 'blocked') { $m->{pending} = $i; return }
+	@$cur{qw(wake stack_id)} = ($i, $ev->{b}[$i]);
+	$m->{pending} = undef;
+	$self->_turn($m, $ev->{ts}[$i], kind => 'runnable', how => 'woken', wake => $i, cpu => $ev->{d}[$i] & 65535);
+}
+
+sub _forked {
+	my ($self, $m, $i) = @_;
+	my $ev = $self->{ev};
+	%{ $m->{cur} } = (from => $m->{cur}{from}, kind => 'absent') if $m->{cur}{guessed};
+	$m->{pending} = undef;
+	$self->_turn($m, $ev->{ts}[$i], kind => 'runnable', how => 'forked', parent => $ev->{tid}[$i], fork => $i, cpu => $ev->{cpu}[$i]);
+}
+
+# The picture at the trigger knows the stack of a sleep that has not ended, and states more exactly.
+sub _still_blocked {
+	my ($self, $m) = @_;
+	my $last = $m->{list}[-1];
+	return if $last->{kind} ne 'blocked';
+	for my $p ($self->{threads}->pictures($m->{tid})) {
+		next if $p->{ts_ns} < $last->{from} || $p->{state} == $RUNNABLE || $p->{state} == $RUNNING;
+		$last->{stack_id} = $p->{stack_id} if $p->{stack_id};
+		$last->{state} = $STATE{ $p->{state} } // 'unknown' if $last->{state} eq 'unknown';
+	}
+}
+
+# The list covers [from, to) and no more; what lay at its edges is cut there.
+sub _clip {
+	my ($self, $list) = @_;
+	my @out;
+	for my $i (@$list) {
+		$i->{real_from} = $i->{from};
+		$i->{from} = $self->{from} if $i->{from} < $self->{from};
+		$i->{to}   = $self->{to}   if $i->{to} > $self->{to};
+		next if $i->{to} <= $i->{from};
+		$i->{irq_ns} //= 0, $i->{softirq_ns} //= 0 if $i->{kind} eq 'running';
+		push @out, $i;
+	}
+	return \@out;
+}
+
+1;

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Who a thread was at a moment: the pictures of all threads, and what forks, renames and execs tell between them; stacks, function names.
+package Tipme::Threads;
+
+use strict;
+use warnings;
+use Tipme::KernelEvents;
+use Tipme::Record::Layout;
+
+my $KERNEL_THREAD = 1;    # bit 0 of flags
+
+# new(EPISODE): reads the whole of the thread file: pictures come about once a second, and only what changed
+sub new {
+	my ($class, $ep) = @_;
+	my $self = bless { seen => {}, stack => {}, function => {}, changes => {}, pids => {} }, $class;
+	my $code = $ep->record;
+	my %number = map { $_ => $code->number_of($_) } qw(thread stack function picture);
+	my $l = $Tipme::Record::Layout::RECORD{ $number{thread} };
+	for my $s ($ep->sections_between(undef, undef, ['tipmed'])) {
+		my ($list, $buf) = $ep->section_records($s);
+		for (@$list) {
+			my ($ts, $off, $len) = @$_;
+			my $type = vec $$buf, $off + 8, 8;
+			if ($type == $number{thread} && $len >= $l->{size}) {
+				my %t;
+				@t{ @{ $l->{names} } } = unpack $l->{template}, substr $$buf, $off, $len;
+				push @{ $self->{seen}{ $t{tid} } }, { %t{qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm)} };
+				$self->{pids}{ $t{pid} }{ $t{tid} } = 1;
+				next;
+			}
+			my ($name, $f) = $code->decode($buf, $off);
+			if    (!defined $name)      { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off) }
+			elsif ($name eq 'stack')    { $self->{stack}{ $f->{stack_id} } = $f->{text} }
+			elsif ($name eq 'function') { $self->{function}{ $f->{function} } = $f->{name} }
+		}
+	}
+	return $self;
+}
+
+# add_events(KERNEL EVENTS): forks, renames and execs of a stretch of time; may be called for several
+sub add_events {
+	my ($self, $ev) = @_;
+	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
+		my ($child, $pid) = ($ev->{a}[$i], $ev->{b}[$i]);
+		$self->{changes}{$child}{ $ev->{ts}[$i] . ' fork' } //=
+			{ ts => $ev->{ts}[$i], parent => $ev->{tid}[$i], pid => $pid, start_ns => $ev->{c}[$i] | $ev->{d}[$i] << 32 };
+		$self->{pids}{$pid}{$child} = 1;
+	}
+	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::RENAME) }) {
+		$self->{changes}{ $ev->{tid}[$i] }{ $ev->{ts}[$i] . ' name' } //= { ts => $ev->{ts}[$i], comm => $ev->text($i) };
+	}
+	$self->{memo} = {};
+	delete $self->{order};
+}
+
+sub _changes {
+	my ($self, $tid) = @_;
+	return $self->{order}{$tid} //= [ sort { $a->{ts} <=> $b->{ts} } values %{ $self->{changes}{$tid} // {} } ];
+}
+
+# at(TID, TIME): { tid, pid, ppid, start_ns, comm, kernel, prio, known }; comm is "?" where nobody saw the thread
+sub at {
+	my ($self, $tid, $t, $depth) = @_;
+	return { tid => 0, pid => 0, ppid => 0, start_ns => 0, comm => 'idle', kernel => 1, prio => 120, known => 1 } if !$tid;
+	my $key = "$tid $t";
+	return $self->{memo}{$key} if $self->{memo}{$key};
+	my $who = $self->_at($tid, $t, $depth // 0);
+	$self->{memo} = {} if keys %{ $self->{memo} } > 50_000;
+	return $self->{memo}{$key} = $who;
+}
+
+sub _at {
+	my ($self, $tid, $t, $depth) = @_;
+	my ($fork) = grep { $_->{parent} && $_->{ts} <= $t } reverse @{ $self->_changes($tid) };
+	my $seen = $self->{seen}{$tid} // [];
+	my ($pic) = grep { $_->{ts_ns} <= $t } reverse @$seen;
+	undef $pic if $pic && $fork && $fork->{start_ns} != $pic->{start_ns} && $pic->{ts_ns} < $fork->{ts};
+	my $start = $pic ? $pic->{start_ns} : $fork ? $fork->{start_ns} : undef;
+	my ($later) = grep { $_->{ts_ns} > $t && (defined $start ? _same($_->{start_ns}, $start) : $_->{start_ns} <= $t) } @$seen;
+	my $any = $pic // $later;
+	my $comm = $self->_comm($tid, $t, $pic, $fork, $later, $depth);
+	return {
+		tid => $tid, pid => $any ? $any->{pid} : $fork ? $fork->{pid} : $tid,
+		ppid => $any ? $any->{ppid} : $fork && $depth < 8 ? $self->at($fork->{parent}, $fork->{ts}, $depth + 1)->{pid} : 0,
+		start_ns => $start // ($later ? $later->{start_ns} : 0), comm => $comm,
+		kernel => $any ? $any->{flags} & $KERNEL_THREAD : 0, prio => $any ? $any->{prio} : 120, known => $any || $fork ? 1 : 0,
+	};
+}
+
+# Start times of the picture and of the fork record may differ by the kernel's rounding to clock ticks.
+sub _same { my ($a, $b) = @_; return abs($a - $b) <= 10_000_000 }
+
+# The newest of: a rename, what a picture saw, the parent's name at the fork; else what a later picture of the same thread saw.
+sub _comm {
+	my ($self, $tid, $t, $pic, $fork, $later, $depth) = @_;
+	my $since = $pic ? $pic->{ts_ns} : $fork ? $fork->{ts} : 0;
+	my ($name) = grep { defined $_->{comm} && $_->{ts} <= $t && $_->{ts} >= $since } reverse @{ $self->_changes($tid) };
+	return $name->{comm} if $name;
+	return $pic->{comm} if $pic;
+	if ($fork && $depth < 8) {
+		my $parent = $self->at($fork->{parent}, $fork->{ts}, $depth + 1);
+		return $parent->{comm} if $parent->{comm} ne '?';
+	}
+	return $later ? $later->{comm} : '?';
+}
+
+# picture_at(TID, TIME): the last picture of the thread at or before TIME, else the first one after it; or undef
+sub picture_at {
+	my ($self, $tid, $t) = @_;
+	my $seen = $self->{seen}{$tid} or return;
+	my ($before) = grep { $_->{ts_ns} <= $t } reverse @$seen;
+	return $before // $seen->[0];
+}
+
+# pictures(TID): all of them, in order of time
+sub pictures { my ($self, $tid) = @_; return @{ $self->{seen}{$tid} // [] } }
+
+# tids(), tids_of(PID): threads that were seen, in order
+sub tids    { my ($self) = @_; return sort { $a <=> $b } keys %{ $self->{seen} } }
+sub tids_of { my ($self, $pid) = @_; return sort { $a <=> $b } keys %{ $self->{pids}{$pid} // {} } }
+
+# stack(ID): its text, or undef; function(LOW HALF): name of a kernel function, or undef
+sub stack    { my ($self, $id) = @_; return $id ? $self->{stack}{$id} : undef }
+sub function { my ($self, $low) = @_; return $self->{function}{$low} }
+
+1;

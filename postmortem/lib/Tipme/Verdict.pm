@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The verdict: the largest blame of the path, in one sentence, with its share and how sure it is.
+package Tipme::Verdict;
+
+use strict;
+use warnings;
+use Exporter qw(import);
+use Tipme::Printable qw(one_line);
+
+our @EXPORT_OK = qw(judge totals no_input duration_text percent event_words);
+
+my $NOTICE_NS = 100_000_000;    # an answer to a key or a click that comes sooner seems to come at once
+my $SLOW_NS   = 500_000_000;    # one that takes longer is slow, even if it always is
+my $ENOUGH    = 3;              # other responses that make a "usually"
+
+my %EVENT = (key_press => 'a key press', key_release => 'the release of a key', key_repeat => 'a repeated key', button_press => 'a click',
+	button_release => 'the release of a button', motion => 'a motion of the pointer', touch => 'a touch', other => 'an input event');
+
+# At whose door to knock.
+my %DOOR = (
+	'cpu-contention' => 'the load on this machine', 'rt-starvation' => 'the real-time process, or who gave it its priority', 'app-compute' => 'the application',
+	'server-compute' => 'the X server', 'server-grab' => 'the application that grabs the X server', 'client-queue' => 'the application that keeps the X server busy',
+	'ipc-wait' => 'the process that it waited for', 'timer-sleep' => 'the application', 'stopped' => 'whoever stopped it', 'disk-io' => 'the disk, or who keeps it busy',
+	'futex-wait' => 'the application', 'lock-wait' => 'the kernel', 'network-wait' => 'the network', 'device-wait' => 'the driver of the device',
+	'gpu-wait' => 'the graphics driver', 'irq-time' => 'the kernel', 'unknown' => undef, 'none' => undef,
+);
+
+# duration_text(NS): "3.1 ms", "934 ms", "1.24 s"
+sub duration_text {
+	my ($ns) = @_;
+	my $ms = $ns / 1e6;
+	return $ms < 0.95 ? sprintf('%.2f ms', $ms) : $ms < 9.95 ? sprintf('%.1f ms', $ms) : $ms < 999.5 ? sprintf('%.0f ms', $ms) : sprintf('%.2f s', $ms / 1000);
+}
+
+sub percent { my ($part, $all) = @_; return $all ? sprintf('%.0f', 100 * $part / $all) : '0' }
+
+sub event_words { return $EVENT{ $_[0] } // 'an input event' }
+
+# totals(\PATH): { kinds, states, blamed }: what the stretches of the path add up to, in integer ns
+sub totals {
+	my ($path) = @_;
+	my (%kind, %state, %who);
+	for my $p (@$path) {
+		my $ns = $p->{to_ns} - $p->{from_ns};
+		my $b = $p->{blamed};
+		$kind{ $b->{kind} } += $ns;
+		$state{ $p->{state} =~ /^(?:running|runnable|unknown)$/ ? $p->{state} : 'blocked' } += $ns;
+		my $w = $who{"$b->{kind} " . ($b->{pid} // '?')} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio} };
+		$w->{ns} += $ns;
+		$w->{details}{ $b->{detail} // '' } += $ns;
+		$w->{threads}{ $p->{tid} } += $ns;
+	}
+	my @blamed = sort { $b->{ns} <=> $a->{ns} || $a->{kind} cmp $b->{kind} || ($a->{pid} // 0) <=> ($b->{pid} // 0) } values %who;
+	return { kinds => \%kind, states => \%state, blamed => \@blamed };
+}
+
+# judge(INTERVAL, \PATH, client => thread, server => XRecords, parent => sub): { kind, sentence, blamed, share, share_ns, confidence, door, unusual }
+sub judge {
+	my ($i, $path, %o) = @_;
+	my $t = totals($path);
+	my $all = $i->{end_ns} - $i->{start_ns};
+	my $head = _head($i, $o{client}, $all);
+	my $sure = 0;
+	$sure += $_->{to_ns} - $_->{from_ns} for grep { $_->{exact} && $_->{blamed}{kind} ne 'unknown' } @$path;
+	my %v = (confidence => $all ? $sure / $all : 0, head => $head);
+	if (!_unusual($i, $all)) {
+		return { %v, kind => 'none', share => 0, share_ns => 0, blamed => undef, door => undef,
+			sentence => 'Nothing unusual: ' . $head . _usually($i) . (_usually($i) ? '' : ', the slowest here') . '.' };
+	}
+	my ($kind) = sort { $t->{kinds}{$b} <=> $t->{kinds}{$a} || $a cmp $b } keys %{ $t->{kinds} };
+	my $ns = $t->{kinds}{$kind};
+	my @of = grep { $_->{kind} eq $kind } @{ $t->{blamed} };
+	my $group = _group(\@of, $o{parent});
+	my $clause = _clause($kind, $ns, $all, $group, _waiter($path, $kind, \%o), \%o);
+	return { %v, kind => $kind, share => $all ? $ns / $all : 0, share_ns => $ns, door => $DOOR{$kind},
+		blamed => $kind eq 'unknown' ? undef : { %$group{qw(kind pid comm processes detail)}, pids => $group->{pids} },
+		sentence => "$head" . _usually($i) . ": $clause." };
+}
+
+sub _unusual {
+	my ($i, $all) = @_;
+	return 0 if $all < $NOTICE_NS;
+	return 1 if $all >= $SLOW_NS || $i->{usual_count} < $ENOUGH;
+	return $i->{excess_ns} >= $NOTICE_NS ? 1 : 0;
+}
+
+sub _head {
+	my ($i, $client, $all) = @_;
+	my $who = one_line($client->{comm}) . " (pid $client->{pid})";
+	my $what = event_words($i->{event}{kind});
+	my $time = duration_text($all);
+	return $i->{open} ? "$who has not answered $what for $time" : "$who answered $what after $time";
+}
+
+sub _usually { my ($i) = @_; return defined $i->{usual_ns} ? ', usually ' . duration_text($i->{usual_ns}) : '' }
+
+# Processes of the same name are one group; the largest group is named.
+sub _group {
+	my ($of, $parent_of) = @_;
+	my %g;
+	for my $b (@$of) {
+		my $g = $g{ $b->{comm} // '?' } //= { kind => $b->{kind}, comm => $b->{comm}, ns => 0, members => [] };
+		$g->{ns} += $b->{ns};
+		push @{ $g->{members} }, $b;
+	}
+	my @g = sort { $b->{ns} <=> $a->{ns} || $a->{members}[0]{pid} <=> $b->{members}[0]{pid} } values %g;
+	my $g = $g[0];
+	my @members = sort { ($a->{pid} // 0) <=> ($b->{pid} // 0) } @{ $g->{members} };
+	my %details;
+	for my $m (@members) { $details{$_} += $m->{details}{$_} for keys %{ $m->{details} } }
+	my ($detail) = sort { $details{$b} <=> $details{$a} || $a cmp $b } keys %details;
+	my %parents = map { ($_->{parent} // 0) => 1 } @members;
+	my $parent = keys %parents == 1 && $parent_of ? $parent_of->($members[0]) : undef;
+	my ($biggest) = sort { $b->{ns} <=> $a->{ns} } @members;
+	return { %$g, members => \@members, pid => @members > 1 && $g->{kind} eq 'cpu-contention' ? $members[0]{pid} : $biggest->{pid}, processes => scalar @members,
+		pids => [ map { $_->{pid} } @members ], detail => $detail, parent => $parent, others => scalar(@$of) - @members, prio => $biggest->{prio} };
+}
+
+# Whose time it mostly was that went this way.
+sub _waiter {
+	my ($path, $kind, $o) = @_;
+	my %ns;
+	for (grep { $_->{blamed}{kind} eq $kind } @$path) { $ns{ $_->{pid} } += $_->{to_ns} - $_->{from_ns} }
+	my ($pid) = sort { $ns{$b} <=> $ns{$a} || $a <=> $b } keys %ns;
+	return 'it' if $pid == $o->{client}{pid};
+	return "the X server (pid $pid)" if $pid == $o->{server}{pid};
+	my ($p) = grep { $_->{pid} == $pid } @$path;
+	return one_line($p->{comm}) . " (pid $pid), for which it waited,";
+}
+
+sub _name {
+	my ($g) = @_;
+	my $by = $g->{parent} ? ', started by ' . one_line($g->{parent}) : '';
+	my $comm = '"' . one_line($g->{comm} // '?') . '"';
+	return $g->{processes} > 1 ? "$g->{processes} processes $comm (first pid $g->{pids}[0]$by)" : "$comm (pid $g->{pid}$by)";
+}
+
+sub _clause {
+	my ($kind, $ns, $all, $g, $waiter, $o) = @_;
+	my $time = duration_text($ns) . ' (' . percent($ns, $all) . ' %)';
+	my $name = _name($g);
+	my $more = $g->{others} ? " and $g->{others} other" . ($g->{others} > 1 ? 's' : '') : '';
+	my $self = defined $g->{pid} && $g->{pid} == $o->{client}{pid};
+	my $detail = $g->{detail} // '';
+	return "for $time $waiter waited for a CPU taken by $name$more" if $kind eq 'cpu-contention';
+	return "for $time $waiter waited for a CPU that the real-time process $name kept" if $kind eq 'rt-starvation';
+	return "for $time it computed" if $kind eq 'app-compute';
+	return "for $time the X server (pid $g->{pid}) computed" if $kind eq 'server-compute';
+	return "for $time $name$more had grabbed the X server" if $kind eq 'server-grab';
+	return "for $time the X server worked on requests of $name$more" if $kind eq 'client-queue';
+	return "for $time it was $detail" if $kind eq 'stopped' && $self;
+	return "for $time it waited for $name, which was $detail" if $kind eq 'stopped' || $kind eq 'ipc-wait' && !$self;
+	return "what happened in $time of this is not known: $detail" if $kind eq 'unknown';
+	return "for $time $waiter was $detail";
+}
+
+# no_input(WHY): the verdict where no input event can be judged
+sub no_input {
+	my ($why) = @_;
+	return { kind => 'unknown', share => 0, share_ns => 0, blamed => undef, door => undef, confidence => 0, sentence => $why };
+}
+
+1;

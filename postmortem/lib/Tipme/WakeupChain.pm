@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The path that a response took, walked backwards from the screen to the key: who ran, who waited for whom, without gap or overlap.
+package Tipme::WakeupChain;
+
+use strict;
+use warnings;
+use Carp qw(croak);
+use Tipme::KernelEvents;
+use Tipme::Record::Layout;
+
+my %CONTEXT = %{ $Tipme::Record::Layout::ENUM{context} };
+my $MAX_STEPS = 200_000;
+my $RT_BELOW  = 100;       # kernel priorities below are real-time
+my $DEADLINE  = 255;
+my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
+my $PEER_NS   = 20_000_000;    # a thread woken by ours so shortly before ours fell asleep is whom it asked
+
+# new(states => TaskStates, threads => Threads, reasons => Reasons, server_tid, server_pid, client_pid, event)
+sub new {
+	my ($class, %o) = @_;
+	return bless { %o, segments => [], waits => [] }, $class;
+}
+
+# walk(TID, FROM, TO, deliver_ns, via): the segments of [FROM, TO) that lead to what TID does at TO, in order of time.
+# Below deliver_ns the walk goes on in the server; via: [ tid, time ]: below that time the walk goes on in that thread.
+# A path that does not come to the client at deliver_ns is walked again, returning to every thread that slept.
+sub walk {
+	my ($self, @args) = @_;
+	$self->{returning} = 0;
+	my $first = $self->_walk(@args);
+	return $first if $self->{reached};
+	my @waits = @{ $self->{waits} };
+	$self->{returning} = 1;
+	my $second = $self->_walk(@args);
+	return $second if $self->{reached};
+	$self->{waits} = \@waits;
+	return $first;
+}
+
+# reached(): did the last walk come to the client or the server at the time of delivery?
+sub reached { return $_[0]{reached} }
+
+# walk_once: the same without a second try
+sub walk_once { my ($self, @args) = @_; $self->{returning} = 0; return $self->_walk(@args) }
+
+sub _walk {
+	my ($self, $tid, $from, $to, %o) = @_;
+	@$self{qw(segments waits tid t from deliver_ns below frames steps jumped reached)} = ([], [], $tid, $to, $from, $o{deliver_ns} // $from, 0, [], 0, {}, 0);
+	push @{ $self->{frames} }, [ @{ $o{via} } ] if $o{via};
+	$self->{below} = 1 if !defined $o{deliver_ns};
+	my $exact = $self->{states}->events->exact_from;
+	while ($self->{t} > $from) {
+		if (++$self->{steps} > $MAX_STEPS) { $self->_unknown($from, 'the chain has too many links'); last }
+		if ($self->{t} <= $exact)          { $self->_unknown($from, 'before the records begin'); last }
+		$self->_cross_bounds;
+		$self->_step;
+	}
+	$self->_note_reached if !defined $o{deliver_ns};
+	my @s = reverse @{ $self->{segments} };
+	$self->{segments} = [];
+	_check(\@s, $from, $to);
+	return \@s;
+}
+
+sub _check {
+	my ($s, $from, $to) = @_;
+	my $t = $from;
+	for (@$s) { croak "bug: segment begins at $_->{from}, not at $t" if $_->{from} != $t; $t = $_->{to} }
+	croak "bug: segments end at $t, not at $to" if $t != $to;
+}
+
+# Frames are threads to which the walk returns at a time: [ tid, time, guessed ]; a frame is left when the walk has come down to its time.
+sub _cross_bounds {
+	my ($self) = @_;
+	my $f = $self->{frames};
+	if (!$self->{below} && $self->{t} <= $self->{deliver_ns}) {
+		$self->_note_reached;
+		@$self{qw(below tid frames)} = (1, $self->{server_tid}, []);
+		$self->{jumped} = {};
+		return;
+	}
+	while (@$f && $self->{t} <= $f->[-1][1]) { $self->{tid} = pop(@$f)->[0] }
+}
+
+sub _note_reached {
+	my ($self) = @_;
+	my $last = $self->{segments}[-1];
+	my $pid = $self->{tid} ? $self->{threads}->at($self->{tid}, $self->{t})->{pid} : -1;
+	$self->{reached} = ($pid == $self->{client_pid} || $pid == $self->{server_pid}) && !($last && $last->{state} eq 'unknown') ? 1 : 0;
+}
+
+sub _bound {
+	my ($self) = @_;
+	my $b = $self->{below} ? $self->{from} : $self->{deliver_ns};
+	$b = $self->{frames}[-1][1] if @{ $self->{frames} } && $self->{frames}[-1][1] > $b;
+	return $b;
+}
+
+sub _step {
+	my ($self) = @_;
+	my ($tid, $t) = @$self{qw(tid t)};
+	my $i = $self->{states}->before($tid, $t);
+	my $lo = $self->_bound;
+	return $self->_unknown($lo, 'no thread is known to have caused this') if !$tid;
+	return $self->_unknown($lo, 'no record of this thread') if !$i || $i->{kind} eq 'absent';
+	$lo = $i->{from} if $i->{from} > $lo;
+	return $self->_running($i, $lo)  if $i->{kind} eq 'running';
+	return $self->_runnable($i, $lo) if $i->{kind} eq 'runnable';
+	return $self->_blocked($i, $lo);
+}
+
+# One segment [lo, t) of the thread in hand; the walk goes on at lo.
+sub _emit {
+	my ($self, $lo, %s) = @_;
+	$self->_put($lo, $self->{t}, %s);
+	$self->_at($lo);
+}
+
+sub _put {
+	my ($self, $from, $to, %s) = @_;
+	return if $to <= $from;
+	$s{exact} = 0 if grep { $_->[2] } @{ $self->{frames} };
+	push @{ $self->{segments} }, { tid => $self->{tid}, from => $from, to => $to, exact => 1, evidence => [], %s };
+}
+
+sub _at {
+	my ($self, $t) = @_;
+	$self->{jumped} = {} if $t < $self->{t};
+	$self->{t} = $t;
+}
+
+sub _unknown {
+	my ($self, $lo, $why) = @_;
+	$self->_emit($lo, state => 'unknown', kind => 'unknown', reason => $why, exact => 0);
+}
+
+sub _running {
+	my ($self, $i, $lo) = @_;
+	my %s = (state => 'running', cpu => $i->{cpu}, evidence => [ grep { defined } $i->{come} ], exact => $i->{guessed} ? 0 : 1);
+	my $work = $self->_work_at($self->{tid}, $self->{t});
+	# Up to the beginning of the work it runs to get there: the frame in hand knows for whom.
+	my $top = $self->{frames}[-1];
+	$work = $top->[3] if !$work && $top && $top->[3] && $top->[3]{worker} == $self->{tid};
+	if (!$work) { return $self->_emit($lo, %s, reason => 'running') }
+	# A worker runs for whoever queued the work; below the time of queueing the walk is with that one.
+	my $begin = $work->{start_ns} > $lo && $work->{start_ns} < $self->{t} ? $work->{start_ns} : $lo;
+	$self->_emit($begin, %s, reason => 'running', work => $work);
+	$self->_to_queuer($work);
+}
+
+# The last work that a worker did in [FROM, TO).
+sub _work_between {
+	my ($self, $tid, $from, $to) = @_;
+	my $works = $self->_works->{$tid} or return;
+	my ($last) = grep { $_->{start_ns} < $to } reverse @$works;
+	return $last && (!defined $last->{end_ns} || $last->{end_ns} > $from) && defined $last->{tid} ? $last : undef;
+}
+
+# Whom a worker worked for at a time: { start_ns, queued_ns, tid (undef where nobody knows), function }
+sub _work_at {
+	my ($self, $tid, $t) = @_;
+	my $works = $self->_works->{$tid} or return;
+	my ($lo, $hi) = (0, scalar @$works);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($works->[$m]{start_ns} < $t) { $lo = $m + 1 } else { $hi = $m } }
+	return if !$lo;
+	my $w = $works->[ $lo - 1 ];
+	return !defined $w->{end_ns} || $w->{end_ns} >= $t ? $w : undef;
+}
+
+sub _works {
+	my ($self) = @_;
+	return $self->{works} if $self->{works};
+	my $ev = $self->{states}->events;
+	my (%of, %queued, %open);
+	my @all = sort { $a <=> $b } map { @{ $ev->of_kind($_) } } Tipme::KernelEvents::WORK_QUEUED, Tipme::KernelEvents::WORK_START, Tipme::KernelEvents::WORK_END;
+	for my $i (@all) {
+		my ($type, $tid, $t) = map { $ev->{$_}[$i] } qw(type tid ts);
+		my ($work, $function) = $ev->work($i);
+		if ($type == Tipme::KernelEvents::WORK_QUEUED) { $queued{$work} = $i }
+		elsif ($type == Tipme::KernelEvents::WORK_START) {
+			my $q = delete $queued{$work};
+			my %w = (worker => $tid, start_ns => $t, function => $self->{threads}->function($function), index => $i);
+			if (defined $q) {
+				my $by_task = ($CONTEXT{ $ev->{d}[$q] >> 16 & 255 } // '') =~ /^(?:task|softirq_task)$/;
+				@w{qw(queued_ns tid queued)} = ($ev->{ts}[$q], $by_task && $ev->{tid}[$q] ? $ev->{tid}[$q] : undef, $q);
+			}
+			push @{ $of{$tid} }, $open{$tid} = \%w;
+		}
+		elsif ($open{$tid}) { $open{$tid}{end_ns} = $t; delete $open{$tid} }
+	}
+	return $self->{works} = \%of;
+}
+
+sub _to_queuer {
+	my ($self, $work) = @_;
+	my ($tid, $q) = @$work{qw(tid queued_ns)};
+	return if !defined $tid || $q < $self->_bound || grep { $_->[1] == $q && $_->[0] == $tid } @{ $self->{frames} };
+	return if $self->{t} < $q;
+	push @{ $self->{frames} }, [ $tid, $q, 0, $work ];
+}
+
+# The wait for a CPU is charged to those who had it meanwhile.
+sub _runnable {
+	my ($self, $i, $lo) = @_;
+	my $states = $self->{states};
+	my ($tid, $t) = @$self{qw(tid t)};
+	my $next = $i->{to} < $states->to ? $states->at($tid, $i->{to}) : undef;
+	my $ran_on = $next && $next->{kind} eq 'running' ? $next->{cpu} : $i->{cpu};
+	my $rt = $self->_priority($tid, $next, $t) < $RT_BELOW;
+	my @evidence = grep { defined } $i->{wake}, $i->{leave}, $i->{fork}, $next ? $next->{come} : undef;
+	for my $o (reverse $states->occupants($ran_on, $lo, $t)) {
+		$self->_occupied($i, $o, $rt, \@evidence, $ran_on);
+	}
+	$self->_at($lo);
+	if ($i->{how} eq 'forked' && $lo == $i->{from}) { $self->{tid} = $i->{parent} }
+}
+
+sub _priority {
+	my ($self, $tid, $next, $t) = @_;
+	return $next->{prio} if $next && defined $next->{prio};
+	return $self->{threads}->at($tid, $t)->{prio};
+}
+
+sub _occupied {
+	my ($self, $i, $o, $rt, $evidence, $cpu) = @_;
+	my ($from, $to, $tid, $prio, $index) = @$o;
+	my %s = (state => 'runnable', cpu => $cpu, evidence => [ @$evidence, grep { defined } $index ], exact => $i->{guessed} ? 0 : 1);
+	if ($tid && $tid != $self->{tid}) {
+		my $kind = !$rt && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
+		return $self->_put($from, $to, %s, kind => $kind, blamed_tid => $tid, blamed_work => scalar $self->_work_between($tid, $from, $to), reason => 'waiting for a CPU');
+	}
+	# Its CPU was idle: on the way to another, or slow to wake up. Where it was put first may have been busy.
+	if (defined $i->{cpu} && $i->{cpu} != $cpu) {
+		for my $p (reverse $self->{states}->occupants($i->{cpu}, $from, $to)) {
+			my ($f, $e, $who, $pr, $ix) = @$p;
+			my $busy = $who && $who != $self->{tid};
+			my $kind = !$busy ? 'unknown' : !$rt && ($pr < $RT_BELOW || $pr == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
+			$self->_put($f, $e, %s, kind => $kind, blamed_tid => $busy ? $who : undef, reason => $busy ? 'waiting for a CPU' : 'its CPU was idle: slow to wake up',
+				exact => $busy ? $s{exact} : 0, evidence => [ @$evidence, grep { defined } $ix ]);
+		}
+		return;
+	}
+	$self->_put($from, $to, %s, kind => 'unknown', exact => 0, reason => defined $tid ? 'its CPU was idle: slow to wake up' : 'nobody knows who had its CPU');
+}
+
+sub _blocked {
+	my ($self, $i, $lo) = @_;
+	my $state = $i->{state};
+	my $waker = $self->_waker($i);
+	my %s = (state => $state, evidence => [ grep { defined } $i->{leave}, $i->{wake} ], exact => $i->{guessed} ? 0 : 1,
+		stack => scalar $self->{threads}->stack($i->{stack_id}), waker => $waker);
+	if ($state eq 'stopped' || $state eq 'traced') { return $self->_emit($lo, %s, kind => 'stopped', reason => $state eq 'traced' ? 'stopped by a tracer' : 'stopped by a signal') }
+	return if $waker && $self->_follow($i, $lo, $waker, \%s);
+	return if !$waker && $self->_ask_peer($i, $lo);
+	my $r = $self->{reasons}->of($s{stack}, $waker ? $waker->{context} : undef);
+	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
+	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => 'waiting where it cannot be disturbed: mostly for a disk', exact => 0) }
+	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? "woken in $waker->{context} context" : 'nobody has woken it yet', exact => 0) }
+	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words}, class => $r->{class});
+}
+
+# Who ended a sleep: { tid (0: no thread), context, at, index, guessed }
+sub _waker {
+	my ($self, $i) = @_;
+	return if !defined $i->{wake};
+	my $ev = $self->{states}->events;
+	my $w = $i->{wake};
+	my $context = $CONTEXT{ $ev->{d}[$w] >> 16 & 255 } // 'unknown';
+	my %w = (context => $context, at => $ev->{ts}[$w], index => $w, tid => 0, exact => 1);
+	if    ($context eq 'task')         { $w{tid} = $ev->{a}[$w] }
+	elsif ($context eq 'softirq_task') { $w{tid} = $ev->{c}[$w] }
+	elsif ($context eq 'softirq_mixed') { @w{qw(tid exact)} = ($ev->{c}[$w], 0) }
+	$w{tid} = 0 if $w{tid} == $self->{tid};
+	return \%w;
+}
+
+# Goes on with the waker, and comes back to this thread below the beginning of its sleep.
+sub _follow {
+	my ($self, $i, $lo, $waker, $s) = @_;
+	my ($t, $tid) = ($self->{t}, $self->{tid});
+	my $who = $waker->{tid} or return 0;
+	return 0 if $self->{jumped}{$who}++;
+	my $at = $waker->{at} < $t ? $waker->{at} : $t;
+	if ($waker->{context} ne 'task') {
+		# What a softirq does later, its raiser had asked for when it last ran.
+		my $run = $self->_last_run($who, $at);
+		return 0 if !defined $run || $run <= $lo;
+		$at = $run;
+	}
+	$self->_put($at, $t, %$s, kind => 'irq-time', reason => 'the softirq that wakes it was still to come') if $at < $t;
+	$self->_at($at);
+	push @{ $self->{waits} }, { tid => $tid, from => $lo, to => $at, waker => $waker, followed => 1, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}) };
+	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact} ] if $self->_comes_back($self->{waits}[-1]);
+	# Nobody is asked twice at one time, or two that wait for each other would keep us for ever.
+	$self->{jumped}{$tid} = 1;
+	$self->{tid} = $who;
+	my $work = $self->_work_at($who, $at);
+	$self->_to_queuer($work) if $work;
+	return 1;
+}
+
+# What a thread did before it slept belongs to the path if it waited for an answer; where it waited for the next request, as an event
+# loop does, only the waker leads on. A stack tells the one from the other, mostly: `returning` takes all sleeps for the first kind.
+sub _comes_back {
+	my ($self, $wait) = @_;
+	return 0 if $wait->{tid} == $self->{server_tid};
+	return 1 if $self->{returning};
+	return $wait->{reason} && !$WAITS_FOR_REQUESTS{ $wait->{reason}{class} } ? 1 : 0;
+}
+
+# When a thread last ran up to a time.
+sub _last_run {
+	my ($self, $tid, $t) = @_;
+	for (1 .. 1000) {
+		my $i = $self->{states}->before($tid, $t) or return;
+		return $t if $i->{kind} eq 'running';
+		return if $i->{from} >= $t;
+		$t = $i->{from};
+	}
+	return;
+}
+
+# Nobody has woken it: it still waits for the one it woke, asked, just before it fell asleep. Inferred, and marked so.
+sub _ask_peer {
+	my ($self, $i, $lo) = @_;
+	my $ev = $self->{states}->events;
+	my ($begin, $peer) = ($i->{real_from} // $i->{from});
+	my $k = $ev->first_at($begin + 1);
+	while (--$k >= 0 && $ev->{ts}[$k] > $begin - $PEER_NS) {
+		next if $ev->{type}[$k] != Tipme::KernelEvents::WAKING || $ev->{a}[$k] != $self->{tid} || ($ev->{d}[$k] >> 16 & 255) != 0;
+		my $who = $ev->{tid}[$k];
+		next if $who == $self->{server_tid} || $who == $self->{tid};
+		my $at = $self->{states}->before($who, $self->{t});
+		# One that has done its part and sleeps again as before is not whom we wait for.
+		next if !$at || $at->{kind} eq 'blocked' && !defined $at->{wake} && $at->{state} eq 'sleeping' && $self->{reasons}->is_loop($self->{threads}->stack($at->{stack_id}));
+		$peer = $k, last;
+	}
+	return 0 if !defined $peer || $self->{jumped}{ $ev->{tid}[$peer] }++;
+	push @{ $self->{frames} }, [ $self->{tid}, $lo, 1 ];
+	$self->{jumped}{ $self->{tid} } = 1;
+	$self->{tid} = $ev->{tid}[$peer];
+	return 1;
+}
+
+# waits(): sleeps that the last walk passed, whether it followed their wakers or not
+sub waits { return @{ $_[0]{waits} } }
+
+1;

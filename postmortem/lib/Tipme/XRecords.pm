@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The records of one X server, sorted by kind and time: what it read, whom it told, what it did for whom, what changed on the screen.
+package Tipme::XRecords;
+
+use strict;
+use warnings;
+
+my $SIZE    = 32;
+my @SOURCES = qw(x_hooks x_client);
+
+# load_all(EPISODE): one object for each X server of the episode
+sub load_all {
+	my ($class, $ep) = @_;
+	my (%of, @servers);
+	for my $s (@{ $ep->manifest->{sources} }) {
+		next if !grep { $_ eq $s->{source} } @SOURCES;
+		next if $of{ $s->{file} };
+		$of{ $s->{file} } = bless { file => $s->{file}, pid => $s->{server_pid}, tid => $s->{server_tid} // $s->{server_pid},
+			name => $s->{server_name}, display => $s->{display}, exact => $s->{source} eq 'x_hooks', map { $_ => [] } _kinds() }, $class;
+		push @servers, $of{ $s->{file} };
+	}
+	for my $s ($ep->sections_between(undef, undef, \@SOURCES)) { $of{ $s->{file} }->_load($ep, $s) if $of{ $s->{file} } }
+	$_->_sort for @servers;
+	return @servers;
+}
+
+sub _kinds { return qw(x_device x_deliver x_request x_damage x_sleep x_wakeup x_chord x_client x_grab) }
+
+sub _load {
+	my ($self, $ep, $s) = @_;
+	my ($list, $buf) = $ep->section_records($s);
+	my $code = $ep->record;
+	my %want = map { $_ => 1 } _kinds();
+	my %number = map { $_ => $code->number_of($_) } _kinds();
+	my %flush = ($code->number_of('x_flush') => 1);
+	my %file_order;
+	my $n = 0;
+	$file_order{$_} = ++$n for sort { $a <=> $b } map { $_->[1] } @$list;
+	for (@$list) {
+		my ($ts, $off, $len) = @$_;
+		my $type = vec $$buf, $off + 8, 8;
+		next if $flush{$type};
+		my ($name, $f) = $code->decode($buf, $off);
+		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off); next }
+		next if !$want{$name};
+		$f->{nr} = $s->{number} + $file_order{$off};
+		$self->{tid} //= $f->{tid};
+		push @{ $self->{$name} }, $f;
+	}
+	$self->{pid} //= $self->{tid};
+}
+
+sub _sort {
+	my ($self) = @_;
+	for my $k (_kinds()) { $self->{$k} = [ sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @{ $self->{$k} } ] }
+}
+
+# all(KIND): its records in order; lower(KIND, TIME): position of the first at or after TIME; last_before(KIND, TIME): the last one before TIME
+sub all { return @{ $_[0]{ $_[1] } } }
+
+sub lower {
+	my ($self, $kind, $t) = @_;
+	my $l = $self->{$kind};
+	my ($lo, $hi) = (0, scalar @$l);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($l->[$m]{ts_ns} < $t) { $lo = $m + 1 } else { $hi = $m } }
+	return $lo;
+}
+
+sub last_before {
+	my ($self, $kind, $t) = @_;
+	my $i = $self->lower($kind, $t);
+	return $i ? $self->{$kind}[ $i - 1 ] : undef;
+}
+
+# between(KIND, FROM, TO): the records of [FROM, TO)
+sub between {
+	my ($self, $kind, $from, $to) = @_;
+	return @{ $self->{$kind} }[ $self->lower($kind, $from) .. $self->lower($kind, $to) - 1 ];
+}
+
+# evidence(RECORD): where it stands
+sub evidence { my ($self, $r) = @_; return { file => $self->{file}, record => $r->{nr}, ts_ns => $r->{ts_ns} } }
+
+# grabs(): [ from, to, pid ] of the whole server; `to` undef where it lasts
+sub grabs {
+	my ($self) = @_;
+	return @{ $self->{grabs} } if $self->{grabs};
+	my ($open, @g);
+	for my $g (grep { $_->{what} == 1 } $self->all('x_grab')) {
+		push @g, [ $open->{ts_ns}, $g->{ts_ns}, $open->{pid}, $open ] if $open;
+		push @g, [ 0, $g->{ts_ns}, $g->{pid}, $g ] if !$open && !$g->{begin} && !@g;
+		$open = $g->{begin} ? $g : undef;
+	}
+	push @g, [ $open->{ts_ns}, undef, $open->{pid}, $open ] if $open;
+	$self->{grabs} = \@g;
+	return @g;
+}
+
+# asleep(FROM, TO): [ from, to ] in which the server had nothing to do
+sub asleep {
+	my ($self, $from, $to) = @_;
+	my $l = $self->{x_sleep};
+	my $i = $self->lower('x_sleep', $from);
+	$i-- if $i;
+	my @a;
+	for (; $i < @$l && $l->[$i]{ts_ns} < $to; $i++) {
+		my $b = $l->[$i]{ts_ns};
+		my $w = $self->{x_wakeup}[ $self->lower('x_wakeup', $b) ];
+		my $e = $w ? $w->{ts_ns} : $to;
+		push @a, [ $b < $from ? $from : $b, $e > $to ? $to : $e ] if $e > $from;
+	}
+	return @a;
+}
+
+1;

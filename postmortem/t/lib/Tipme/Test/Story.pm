@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Episodes that tell one story each: an X server (100), a terminal (200) and its shell (300) on two CPUs; a key, and what made it slow.
+package Tipme::Test::Story;
+
+use strict;
+use warnings;
+use Tipme::Diagnosis;
+use Tipme::Episode;
+use Tipme::Test::Episode;
+
+use constant MS => 1_000_000;
+use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
+
+my %STACK = (poll => 'schedule_hrtimeout_range_clock+0x9d;poll_schedule_timeout.constprop.0+0x4b;do_sys_poll+0x4a8;__x64_sys_poll+0x3f',
+	epoll => 'schedule_hrtimeout_range_clock+0x9d;ep_poll+0x36e;do_epoll_wait+0xbb;__x64_sys_epoll_wait+0x60', nanosleep => 'do_nanosleep+0x6a;hrtimer_nanosleep+0xae;__x64_sys_nanosleep+0xa2',
+	tty => 'schedule_timeout+0x10e;wait_woken+0x62;n_tty_read+0x26c;tty_read+0x129', wait4 => 'do_wait+0x60;kernel_wait4+0xa6;__do_sys_wait4+0xac', disk => 'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_read+0x2a1');
+my %ID = (poll => 1, epoll => 2, nanosleep => 3, tty => 4, wait4 => 5, disk => 6);
+
+# new(trigger => MS, ...): all are asleep; three ordinary keys have been answered in 3 ms each, at 100, 300 and 500 ms
+sub new {
+	my ($class, %o) = @_;
+	my $trigger = delete($o{trigger}) // 4000;
+	my $b = Tipme::Test::Episode->new(trigger_ns => $trigger * MS, end_ns => ($trigger + 1000) * MS, server_pid => SERVER, first_ns => MS, %o);
+	my $self = bless { b => $b, seq => 0, done => {} }, $class;
+	$b->switch($_, 2 * MS + $_, 999, 0, 'sleeping') for 0, 1;
+	$b->thread(SERVER, 'Xorg', ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 0)->thread(CLIENT, 'xterm', ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1)
+		->thread(SHELL, 'bash', ppid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1)->thread(KWORKER, 'kworker/1:2', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(999, 'init', ts_ns => 5 * MS);
+	$b->stack($ID{$_}, $STACK{$_}) for sort keys %ID;
+	$b->daemon($trigger * MS, 'function', function => 0x1234, name => 'flush_to_ldisc');
+	$self->key($_, 3) for $o{no_usual} ? () : (100, 300, 500);
+	return $self;
+}
+
+sub builder { return $_[0]{b} }
+sub id      { return $ID{ $_[1] } }
+
+# run(CPU, FROM, TO, TID, STATE, %more): the thread runs there in [FROM, TO) ms, the CPU is idle before and after
+sub run {
+	my ($self, $cpu, $from, $to, $tid, $state, %f) = @_;
+	my $prio = $f{prio} // 120;
+	$self->{b}->switch($cpu, ns($from), $f{prev} // 0, $tid, $f{prev_state} // 'runnable', next_prio => $prio);
+	$self->{b}->switch($cpu, ns($to), $tid, $f{next} // 0, $state, prev_prio => $prio, prev_preempted => $f{preempted} // 0) if !$f{open};
+	return $self;
+}
+
+sub wake { my ($self, $cpu, $t, $wakee, $waker, $stack, %f) = @_; $self->{b}->wake($cpu, ns($t), $wakee, $waker, stack_id => $stack ? $ID{$stack} : 0, wakee_cpu => $wakee == SERVER ? 0 : 1, %f); return $self }
+
+sub ns { return int($_[0] * MS + 0.5) }
+
+# enter(MS): a key wakes the server, which reads it and sends it to the client, and sleeps again: 0.3 ms. The client is woken at +0.2.
+sub enter {
+	my ($self, $t, %o) = @_;
+	my $b = $self->{b};
+	my $seq = ++$self->{seq};
+	$b->x(ns($t - 0.5), 'x_sleep') if !$o{awake};
+	$self->wake(0, $t, SERVER, 0, 'epoll', context => 'hardirq')->run(0, $t + 0.05, $t + 0.3, SERVER, 'sleeping');
+	$b->x(ns($t + 0.06), 'x_wakeup');
+	$b->x(ns($t + 0.1), 'x_device', input_seq => $seq, kind => $o{kind} // 'key_press', device => 6);
+	$b->x(ns($t + 0.11), 'x_device', input_seq => $seq, kind => $o{kind} // 'key_press', device => 3, is_master => 1);
+	$b->x(ns($t + 0.19), 'x_deliver', input_seq => $seq, kind => $o{kind} // 'key_press', pid => CLIENT, client => 4, x_type => 2) if !$o{chord};
+	$self->wake(0, $t + 0.2, CLIENT, SERVER, $o{client_stack} // 'poll') if !$o{no_wake} && !$o{chord};
+	$b->x(ns($t + 0.21), 'x_chord', input_seq => $seq, action => 'snapshot') if $o{chord} && $o{chord} eq 'last';
+	$b->x(ns($t + 0.28), 'x_sleep');
+	return $self;
+}
+
+# draw(MS, WAKER): the client's request wakes the server at MS, which has changed the screen 0.2 ms later, and sleeps again at +0.3
+sub draw {
+	my ($self, $t, $waker, %o) = @_;
+	my $b = $self->{b};
+	my $run = $o{run} // $t + 0.05;
+	$self->wake(1, $t, SERVER, $waker // CLIENT, 'epoll');
+	$self->run(0, $run, $run + 0.25, SERVER, 'sleeping');
+	$b->x(ns($run + 0.01), 'x_wakeup');
+	$b->x(ns($run + 0.05), 'x_request', pid => $o{pid} // CLIENT, client => $o{client} // 4, duration_ns => 100_000, major => 74, sequence => 1, count => 1);
+	$b->x(ns($run + 0.15), 'x_damage', pid => $o{pid} // CLIENT, client => $o{client} // 4, major => 74, width => 6, height => 13);
+	$b->x(ns($run + 0.24), 'x_sleep');
+	return $self;
+}
+
+# key(MS, LATENCY): an ordinary key: the client runs at once and draws after LATENCY - 0.5 ms of its own
+sub key {
+	my ($self, $t, $latency) = @_;
+	return $self->enter($t)->run(1, $t + 0.25, $t + $latency, CLIENT, 'sleeping')->draw($t + $latency - 0.2);
+}
+
+# hotkey(MS): Ctrl, Alt and the key that ends the chord
+sub hotkey { my ($self, $t) = @_; return $self->enter($t - 60, chord => 1)->enter($t - 30, chord => 1)->enter($t, chord => 'last') }
+
+# pictures at the trigger: what is blocked then has its stack
+sub picture { my ($self, $tid, $comm, %f) = @_; $self->{b}->thread($tid, $comm, %f); return $self }
+
+# diagnose(DIR, %options): writes the episode there and has it judged
+sub diagnose {
+	my ($self, $dir, %o) = @_;
+	return Tipme::Diagnosis->new(Tipme::Episode->open($self->{b}->write($dir)))->run(%o);
+}
+
+1;

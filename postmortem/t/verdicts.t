@@ -1,0 +1,182 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# One story for each kind of verdict: who is named, for how long, and that the path covers the interval to the nanosecond.
+use strict;
+use warnings;
+use Test::More;
+use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Report::JSON;
+use Tipme::Report::Text;
+use Tipme::Test::Story;
+
+use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50, MS => 1_000_000 };
+my @warnings;
+local $SIG{__WARN__} = sub { push @warnings, @_ };
+my $tmp = tempdir(CLEANUP => 1);
+my $n = 0;
+
+# judged(WHAT, STORY, KIND, COMM, LEAST, MOST share, OPTIONS)
+sub judged {
+	my ($what, $story, $kind, $comm, $least, $most, %o) = @_;
+	my $d = $story->diagnose("$tmp/s" . ++$n, %o);
+	my $v = $d->{verdict};
+	is($v->{kind}, $kind, "$what: verdict $kind") or diag($v->{sentence});
+	is($v->{blamed}{comm}, $comm, "$what: names " . ($comm // 'nobody'));
+	cmp_ok($v->{share}, '>=', $least, "$what: share $v->{share}") if defined $least;
+	cmp_ok($v->{share}, '<=', $most, "$what: not more than is true") if defined $most;
+	exact($what, $d);
+	my $page = Tipme::Report::Text::page($d);
+	ok(!(grep { length > 100 } split /\n/, $page), "$what: the page is not wide");
+	my $json = Tipme::Report::JSON::data($d);
+	ok(!ref $json->{verdict}{sentence}, "$what: there is JSON");
+	return $d;
+}
+
+sub exact {
+	my ($what, $d) = @_;
+	return if !$d->{interval};
+	my ($t, $bad) = ($d->{interval}{start_ns}, 0);
+	for my $p (@{ $d->{path} }) { $bad++ if $p->{from_ns} != $t || $p->{to_ns} <= $p->{from_ns}; $t = $p->{to_ns} }
+	ok(!$bad && $t == $d->{interval}{end_ns}, "$what: the path has no gap and no overlap");
+	for my $sum (qw(kinds states)) {
+		my $ns = 0;
+		$ns += $_ for values %{ $d->{totals}{$sum} };
+		is($ns, $d->{interval}{duration_ns}, "$what: the $sum add up");
+	}
+	for my $th (@{ $d->{totals}{threads} }) {
+		is($th->{running_ns} + $th->{runnable_ns} + $th->{blocked_ns} + $th->{absent_ns}, $d->{interval}{duration_ns}, "$what: thread $th->{tid} adds up");
+	}
+}
+
+sub story { return Tipme::Test::Story->new(@_) }
+
+# --- nothing unusual ---
+my $d = judged('none', story()->key(700, 5)->hotkey(3000), 'none', undef);
+like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a key press after 5\.\d ms, usually 2\.9 ms\.$/, 'none: the sentence');
+
+# --- a CPU storm: three processes take turns before the client ---
+sub storm {
+	my ($s, @prio) = @_;
+	$s->builder->thread(900 + $_, 'spin', ppid => 890, ts_ns => 900 * MS, state => 'runnable') for 1 .. 3;
+	$s->builder->thread(890, 'make', ts_ns => 900 * MS);
+	$s->run(1, 999, 1100, 901, 'runnable', preempted => 1, next => 902, @prio)->enter(1000);
+	$s->run(1, 1100, 1500, 902, 'runnable', preempted => 1, prev => 901, next => 903, @prio);
+	$s->run(1, 1500, 1930, 903, 'runnable', preempted => 1, prev => 902, next => CLIENT, @prio);
+	$s->builder->switch(1, 1933 * MS, CLIENT, 901, 'sleeping');
+	return $s->draw(1932.9)->hotkey(3000);
+}
+$d = judged('cpu-contention', storm(story()), 'cpu-contention', 'spin', 0.98, 1);
+like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) answered a key press after 933 ms, usually 2\.9 ms: for 930 ms \(100 %\) it waited for a CPU taken by 3 processes "spin" \(first pid 901, started by make\)\.$/, 'cpu-contention: the sentence');
+is_deeply($d->{verdict}{blamed}{pids}, [ 901, 902, 903 ], 'cpu-contention: all are named');
+cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'cpu-contention: sure');
+is_deeply([ map { $_->{name} } @{ $d->{event}{stages} } ], [qw(input server device deliver client request feedback)], 'all stages are there');
+
+# --- the same, real-time ---
+$d = judged('rt-starvation', storm(story(), prio => 49), 'rt-starvation', 'spin', 0.98, 1);
+like($d->{verdict}{sentence}, qr/that the real-time process "?/, 'rt-starvation: says so');
+
+# --- the client computes ---
+$d = judged('app-compute', story()->key(1000, 800)->hotkey(3000), 'app-compute', 'xterm', 0.99, 1);
+like($d->{verdict}{sentence}, qr/ it computed\.$/, 'app-compute: the sentence');
+
+# --- the client sleeps by its own wish ---
+my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1701, CLIENT, 0, 'nanosleep', context => 'hardirq')->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+judged('timer-sleep', $s, 'timer-sleep', 'xterm', 0.99, 1);
+
+# --- a terminal whose shell waits for a slow helper: echo at once, the output after 900 ms, through kworkers and pipes ---
+sub work {
+	my ($s, $t, $queuer, $wakee, $stack) = @_;
+	my $b = $s->builder;
+	$b->kernel(1, Tipme::Test::Story::ns($t), 'work_queued', tid => $queuer, work => 77, function => 0x1234, context => 'task');
+	$s->wake(1, $t + 0.001, KWORKER, $queuer)->run(0, $t + 0.01, $t + 0.05, KWORKER, 'idle');
+	$b->kernel(0, Tipme::Test::Story::ns($t + 0.02), 'work_start', tid => KWORKER, work => 77, function => 0x1234);
+	$s->wake(0, $t + 0.03, $wakee, KWORKER, $stack);
+	$b->kernel(0, Tipme::Test::Story::ns($t + 0.04), 'work_end', tid => KWORKER, work => 77, function => 0x1234);
+	return $s;
+}
+sub helper {
+	my ($s, $sleep) = @_;
+	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');            # writes Enter to the pty
+	work($s, 1001, CLIENT, SHELL, 'tty')->draw(1001.9);                     # the echo
+	$s->run(0, 1002.5, 1003, SHELL, 'sleeping');                            # the shell forks and waits
+	$s->builder->kernel(0, 1002_800_000, 'fork', tid => SHELL, child_tid => 400, child_pid => 400, child_start_ns => 1002_800_000);
+	$s->builder->kernel(1, 1003_200_000, 'rename', tid => 400, comm => 'helper');
+	if ($sleep) { $s->run(1, 1003.1, 1004, 400, 'sleeping')->wake(1, 1900, 400, 0, 'nanosleep', context => 'hardirq')->run(1, 1900.1, 1901, 400, 'dead') }
+	else        { $s->run(1, 1003.1, 1901, 400, 'dead') }
+	work($s, 1900.5, 400, CLIENT, 'poll');                                   # its output
+	$s->wake(1, 1900.9, SHELL, 400, 'wait4')->run(0, 1902, 1902.5, SHELL, 'sleeping');
+	return $s->run(1, 1901.1, 1903, CLIENT, 'sleeping')->draw(1902.9)->hotkey(3000);
+}
+$d = judged('ipc-wait', helper(story(), 1), 'ipc-wait', 'helper', 0.98, 1);
+like($d->{verdict}{sentence}, qr/it waited for "helper" \(pid 400, started by bash\), which was sleeping for a time that it chose \(nanosleep\)\.$/, 'ipc-wait: says on what');
+is($d->{interval}{end_ns}, 1903_100_000, 'ipc-wait: the answer is the output, not the echo');
+my @kworker = grep { ($_->{blamed}{comm} // q()) =~ /kworker/ } @{ $d->{path} };
+ok(!@kworker, "ipc-wait: no kworker is blamed") or diag(explain(\@kworker));
+my ($kw) = grep { $_->{comm} =~ /kworker/ } @{ $d->{path} };
+is($kw && $kw->{blamed}{pid}, CLIENT, 'ipc-wait: what the kworker did is charged to who queued it') or diag(explain($d->{path}));
+judged('ipc-wait, computing', helper(story(), 0), 'ipc-wait', 'helper', 0.98, 1);
+
+# --- the waking comes by a softirq that another process had raised ---
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+$s->builder->thread(500, 'service', ts_ns => 900 * MS);
+$s->run(0, 1000.9, 1600, 500, 'sleeping', prev => 0);
+$s->wake(1, 1000.8, 500, CLIENT)->wake(0, 1599.9, CLIENT, 0, 'poll', context => 'softirq_task', raiser_tid => 500)->run(1, 1600, 1601, CLIENT, 'sleeping')->draw(1600.9)->hotkey(3000);
+judged('ipc-wait through a softirq', $s, 'ipc-wait', 'service', 0.98, 1);
+
+# --- stopped, let go on before the hot-key ---
+$s = story()->wake(0, 950, CLIENT, 600, 'poll')->run(1, 950.1, 950.2, CLIENT, 'stopped');
+$s->builder->thread(600, 'bash', ts_ns => 5 * MS);
+$s->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)->run(0, 1999, 2001, 600, 'sleeping')->wake(0, 2000, CLIENT, 600)->run(1, 2000.1, 2002, CLIENT, 'sleeping')->draw(2001.9)->hotkey(3000);
+$d = judged('stopped', $s, 'stopped', 'xterm', 0.98, 1);
+like($d->{verdict}{sentence}, qr/it was stopped by a signal, let go on by bash \(pid 600\)\.$/, 'stopped: who let it go on');
+
+# --- stopped, and still so when the hot-key is pressed ---
+$s = story()->wake(0, 950, CLIENT, 600, 'poll')->run(1, 950.1, 950.2, CLIENT, 'stopped')->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)->hotkey(4000);
+$s->picture(CLIENT, 'xterm', state => 'stopped', since_ns => 950_200_000);
+$d = judged('stopped, open', $s, 'stopped', 'xterm', 0.99, 1);
+is($d->{interval}{certainty}, 'open', 'stopped, open: the interval is open');
+is($d->{interval}{end_ns}, 4000 * MS, 'stopped, open: it ends at the hot-key');
+like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) has not answered a key press for 3\.00 s, usually 2\.9 ms: for .* it was stopped by a signal, and still is\.$/, 'stopped, open: the sentence');
+
+# --- another client has grabbed the server ---
+$s = story();
+$s->builder->thread(700, 'screenlock', ts_ns => 5 * MS);
+$s->builder->x(900 * MS, 'x_grab', pid => 700, client => 9, what => 'server', begin => 1);
+$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
+$s->run(1, 1799, 1800.1, 700, 'sleeping')->wake(1, 1799 - 0.1, 700, 0, 'nanosleep', context => 'hardirq');
+$s->builder->x(1800_070_000, 'x_grab', pid => 700, client => 9, what => 'server', begin => 0);
+$s->draw(1800, 700)->hotkey(3000);
+judged('server-grab', $s, 'server-grab', 'screenlock', 0.98, 1);
+
+# --- nobody knows: the client was woken by an interrupt, no stack ---
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1701, CLIENT, 0, undef, context => 'hardirq')->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+$d = judged('unknown', $s, 'unknown', undef, 0.98, 1);
+cmp_ok($d->{verdict}{confidence}, '<', 0.1, 'unknown: not sure');
+
+# --- a blinking cursor answers nobody; a key without an effect is no problem ---
+$s = story()->key(1000, 3);
+$s->wake(1, 1600, CLIENT, 0, 'poll', context => 'hardirq')->run(1, 1600.1, 1601, CLIENT, 'sleeping')->draw(1600.9);
+$s->enter(2000)->run(1, 2000.25, 2000.5, CLIENT, 'sleeping')->wake(1, 2700, CLIENT, 0, 'poll', context => 'hardirq')->run(1, 2700.1, 2701, CLIENT, 'sleeping')->draw(2700.9)->hotkey(3500);
+$d = judged('a blinking cursor', $s, 'none', undef);
+is($d->{interval}{duration_ns}, 2_900_000 + 100_000, 'a blinking cursor: the answer is the first change') if $d->{interval};
+
+# --- two keys typed ahead into a client that hangs: the first one waits longest ---
+$s = story()->enter(1000)->run(1, 1000.25, 1901, CLIENT, 'sleeping')->enter(1200, no_wake => 1)->draw(1900.9)->hotkey(3000);
+$d = judged('typed ahead', $s, 'app-compute', 'xterm', 0.98, 1);
+is($d->{event}{n}, 4, 'typed ahead: the first of the two');
+$d = judged('typed ahead, the other', $s, 'app-compute', 'xterm', 0.98, 1, event => 5);
+is($d->{event}{n}, 5, 'asked for by number');
+$d = judged('asked for by time', $s, 'none', undef, undef, undef, at => '0.301');
+is($d->{event}{n}, 2, 'asked for by time');
+
+# --- no input, no X server ---
+my $b = Tipme::Test::Episode->new(trigger_ns => 1000 * MS);
+$b->switch(0, 10 * MS, 5, 6, 'sleeping')->thread(5, 'a');
+$d = Tipme::Diagnosis->new(Tipme::Episode->open($b->write("$tmp/nox")))->run;
+is($d->{verdict}{kind}, 'unknown', 'without an X server the verdict is unknown');
+like($d->{verdict}{sentence}, qr/No X server was recorded/, 'and says what to do');
+
+is_deeply(\@warnings, [], 'no warning from Perl');
+done_testing();
