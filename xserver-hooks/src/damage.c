@@ -21,6 +21,12 @@ struct wrapped_screen {
 	SetWindowPixmapProcPtr set_window_pixmap;
 };
 
+/* What a run of requests changed in one window. */
+static struct {
+	struct tipme_x_damage rec;
+	BoxRec box;
+} merged;
+
 static DevPrivateKeyRec watch_key;
 static struct wrapped_screen wrapped[MAXSCREENS];
 static struct watch *damaged_list;
@@ -105,7 +111,7 @@ static void on_set_window_pixmap(WindowPtr window, PixmapPtr pixmap)
 void tipme_damage_register(void)
 {
 	damaged_list = NULL;
-	tipme_hooks.damaged = false;
+	tipme_hooks.damaged = tipme_hooks.damage_merged = false;
 	presented = (struct tipme_x_request){ 0 };
 	if (!dixRegisterPrivateKey(&watch_key, PRIVATE_WINDOW, 0))
 		tipme_hooks_disable("no memory for a window's private data");
@@ -141,13 +147,10 @@ void tipme_damage_note_present(const struct tipme_x_request *req)
 		presented = *req;
 }
 
-static void record_one(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *req)
+static struct tipme_x_damage damage_of(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *req)
 {
-	RegionPtr region = DamageRegion(watch->damage);
-	BoxPtr box = RegionExtents(region);
 	struct tipme_x_damage rec = {
 		.ts_ns = now_ns, .type = TIPME_X_DAMAGE, .window = (uint32_t)watch->window->drawable.id,
-		.width = (uint16_t)(box->x2 - box->x1), .height = (uint16_t)(box->y2 - box->y1),
 	};
 
 	if (req) {
@@ -156,26 +159,76 @@ static void record_one(struct watch *watch, uint64_t now_ns, const struct tipme_
 		rec.major = req->major;
 		rec.minor = req->minor;
 	}
+	return rec;
+}
+
+static void record_box(struct tipme_x_damage *rec, const BoxRec *box)
+{
+	rec->width = (uint16_t)(box->x2 - box->x1);
+	rec->height = (uint16_t)(box->y2 - box->y1);
+	tipme_hooks_record(rec);
+}
+
+/* Takes the next window off the list, and its extents; from now on the server reports its damage again. */
+static struct watch *damaged_next(BoxRec *box)
+{
+	struct watch *watch = damaged_list;
+
+	if (!watch)
+		return NULL;
+	damaged_list = watch->next;
+	tipme_hooks.damaged = damaged_list != NULL;
+	watch->listed = false;
+	*box = *RegionExtents(DamageRegion(watch->damage));
 	DamageEmpty(watch->damage);
-	tipme_hooks_record(&rec);
+	return watch;
 }
 
 void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)
 {
-	struct watch *watch = damaged_list;
+	const struct tipme_x_request *whose = !req && presented.count ? &presented : req;
+	struct watch *watch;
+	BoxRec box;
 
-	if (!req && presented.count)
-		req = &presented;
-	damaged_list = NULL;
-	tipme_hooks.damaged = false;
-	while (watch) {
-		struct watch *next = watch->next;
+	while ((watch = damaged_next(&box))) {
+		struct tipme_x_damage rec = damage_of(watch, now_ns, whose);
 
-		watch->listed = false;
-		watch->next = NULL;
-		record_one(watch, now_ns, req);
-		watch = next;
+		record_box(&rec, &box);
 	}
-	if (req == &presented)
+	if (!req)
 		presented.count = 0;
+}
+
+void tipme_damage_flush_merged(void)
+{
+	struct tipme_x_damage rec = merged.rec;
+
+	/* First, as recording looks at it. */
+	tipme_hooks.damage_merged = false;
+	record_box(&rec, &merged.box);
+}
+
+static void box_join(BoxRec *into, const BoxRec *box)
+{
+	into->x1 = into->x1 < box->x1 ? into->x1 : box->x1;
+	into->y1 = into->y1 < box->y1 ? into->y1 : box->y1;
+	into->x2 = into->x2 > box->x2 ? into->x2 : box->x2;
+	into->y2 = into->y2 > box->y2 ? into->y2 : box->y2;
+}
+
+void tipme_damage_merge(uint64_t now_ns, const struct tipme_x_request *req)
+{
+	struct watch *watch;
+	BoxRec box;
+
+	while ((watch = damaged_next(&box))) {
+		if (tipme_hooks.damage_merged && merged.rec.window != (uint32_t)watch->window->drawable.id)
+			tipme_hooks_flush_run();
+		if (tipme_hooks.damage_merged)
+			box_join(&merged.box, &box);
+		else
+			merged.box = box;
+		merged.rec = damage_of(watch, now_ns, req);
+		tipme_hooks.damage_merged = true;
+	}
 }

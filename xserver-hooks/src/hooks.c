@@ -41,7 +41,7 @@ void tipme_hooks_disable(const char *why)
 static void client_record(const ClientRec *client, enum tipme_x_client_state state)
 {
 	struct tipme_x_client rec = {
-		.ts_ns = tipme_now_ns(), .type = TIPME_X_CLIENT, .pid = tipme_client_pid(client),
+		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_CLIENT, .pid = tipme_client_pid(client),
 		.client = (uint16_t)client->index, .state = (uint8_t)state,
 	};
 
@@ -80,7 +80,7 @@ static void on_flush(CallbackListPtr *list, void *data, void *call)
 
 	if (!tipme_hooks.active || !client)
 		return;
-	rec.ts_ns = tipme_now_ns();
+	rec.ts_ns = tipme_hooks_now_ns();
 	rec.pid = tipme_client_pid(client);
 	rec.client = (uint16_t)client->index;
 	tipme_hooks_record(&rec);
@@ -95,7 +95,7 @@ static void on_server_grab(CallbackListPtr *list, void *data, void *call)
 
 	if (!tipme_hooks.active || (!begin && info->grabstate != SERVER_UNGRABBED))
 		return;
-	rec.ts_ns = tipme_now_ns();
+	rec.ts_ns = tipme_hooks_now_ns();
 	rec.pid = tipme_client_pid(info->client);
 	rec.client = (uint16_t)(info->client ? info->client->index : 0);
 	h->grab_start_ns = begin ? rec.ts_ns : 0;
@@ -128,7 +128,7 @@ static void on_block(void *data, void *timeout)
 		ready_generation = serverGeneration;
 		generation_init();
 	}
-	rec.ts_ns = tipme_now_ns();
+	rec.ts_ns = tipme_hooks_now_ns();
 	if (tipme_hooks.damaged)
 		tipme_damage_record(rec.ts_ns, NULL);
 	tipme_hooks.cur_input_seq = 0;
@@ -144,7 +144,7 @@ static void on_wakeup(void *data, int result)
 	if (!tipme_hooks.active || !asleep)
 		return;
 	asleep = false;
-	rec.ts_ns = tipme_now_ns();
+	rec.ts_ns = tipme_hooks_now_ns();
 	tipme_hooks_record(&rec);
 }
 
@@ -203,6 +203,7 @@ static int process_init(void)
 
 	if (err)
 		return err;
+	tipme_xclock_init(&hooks->clock);
 	hooks->ring.header->display = display_number();
 	chord_init();
 	err = tipme_link_start(options.run_dir, name, display_number(), hooks->ring.fd);

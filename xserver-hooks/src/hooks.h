@@ -5,9 +5,9 @@
 
 #include "server.h"
 
-#include "xclock.h"
 #include "hotkey.h"
 #include "request_run.h"
+#include "xclock.h"
 #include "xring.h"
 
 /* Options of the module's section in xorg.conf, or of the environment in a server without one. NULL, 0: default. */
@@ -19,12 +19,14 @@ struct tipme_hooks_options {
 
 struct tipme_hooks {
 	bool active;
+	struct tipme_xclock clock;
 	struct tipme_xring ring;
 	struct tipme_request_run run;
 	struct tipme_hotkey hotkey;
 	uint32_t input_seq;		/* device events so far */
 	uint32_t cur_input_seq;		/* the one being processed; 0: none */
 	bool damaged;			/* some window waits in the list of damage.c */
+	bool damage_merged;		/* so does a merged record */
 };
 
 extern struct tipme_hooks tipme_hooks;
@@ -50,21 +52,31 @@ void tipme_damage_init(ScreenPtr screen);
 void tipme_damage_close(ScreenPtr screen);
 /* Records what changed since the last call, after the request that did it; req NULL: the server by itself. */
 void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req);
+/* The same for one of many quick requests: goes into the merged record, which follows the run that they are joined to. */
+void tipme_damage_merge(uint64_t now_ns, const struct tipme_x_request *req);
+void tipme_damage_flush_merged(void);
 /* PresentPixmap shows its picture later, outside of any request: who asked for it. */
 void tipme_damage_note_present(const struct tipme_x_request *req);
+
+static inline uint64_t tipme_hooks_now_ns(void)
+{
+	return tipme_xclock_ns(&tipme_hooks.clock);
+}
 
 static inline uint32_t tipme_client_pid(const ClientRec *client)
 {
 	return client && client->clientIds && client->clientIds->pid > 0 ? (uint32_t)client->clientIds->pid : 0;
 }
 
-/* The run of requests that waits comes before whatever is recorded now. */
+/* The run of requests that waits, and then what it did to the screen, come before whatever is recorded now. */
 static inline void tipme_hooks_flush_run(void)
 {
 	struct tipme_x_request rec;
 
 	if (tipme_request_run_take(&tipme_hooks.run, &rec))
 		tipme_xring_put(&tipme_hooks.ring, &rec);
+	if (tipme_hooks.damage_merged)
+		tipme_damage_flush_merged();
 }
 
 static inline void tipme_hooks_record(const void *record)

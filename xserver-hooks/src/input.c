@@ -60,7 +60,7 @@ static uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, ui
 	bool is_master = IsMaster(dev);
 	uint32_t seq = seq_of(ev, is_master);
 	struct tipme_x_device rec = {
-		.ts_ns = tipme_now_ns(), .type = TIPME_X_DEVICE, .input_seq = seq, .server_ms = ev->time_ms,
+		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_DEVICE, .input_seq = seq, .server_ms = ev->time_ms,
 		.device = (uint16_t)dev->id, .kind = kind, .is_master = is_master,
 	};
 
@@ -199,7 +199,7 @@ void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
 	    recent[seq % RECENT].kind == TIPME_INPUT_KIND_KEY_REPEAT)
 		d.kind = TIPME_INPUT_KIND_KEY_REPEAT;
 	rec = (struct tipme_x_deliver){
-		.ts_ns = tipme_now_ns(), .type = TIPME_X_DELIVER, .pid = tipme_client_pid(info->client),
+		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_DELIVER, .pid = tipme_client_pid(info->client),
 		.window = d.window, .input_seq = seq, .client = (uint16_t)info->client->index, .kind = d.kind,
 		.x_type = info->events->u.u.type & 0x7f,
 	};
@@ -240,7 +240,7 @@ static bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
 static void chord_fire(uint32_t input_seq)
 {
 	struct tipme_x_chord rec = {
-		.ts_ns = tipme_now_ns(), .type = TIPME_X_CHORD, .action = TIPME_CHORD_ACTION_SNAPSHOT, .input_seq = input_seq,
+		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_CHORD, .action = TIPME_CHORD_ACTION_SNAPSHOT, .input_seq = input_seq,
 	};
 
 	tipme_hooks_record(&rec);
@@ -324,7 +324,7 @@ static void grab_record(struct grab_hook *hook, bool begin)
 	int index = CLIENT_ID(hook->resource);
 	ClientPtr client = index < currentMaxClients ? clients[index] : NULL;
 	struct tipme_x_grab rec = {
-		.ts_ns = tipme_now_ns(), .type = TIPME_X_GRAB, .pid = tipme_client_pid(client), .client = (uint16_t)index,
+		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_GRAB, .pid = tipme_client_pid(client), .client = (uint16_t)index,
 		.what = (uint8_t)hook->what, .begin = begin,
 	};
 

@@ -7,6 +7,30 @@
 typedef int (*request_proc)(ClientPtr);
 
 static request_proc real_procs[256], real_swapped_procs[256];
+static bool in_request;
+
+/*
+ * The first quick requests of a client that change the screen have records of their own: one of them shows the letter
+ * that was typed. From the thirty-second within a millisecond on, they are joined.
+ */
+#define FLOOD_NS 1000000
+#define FLOOD_COUNT 32
+
+static struct {
+	uint64_t since_ns;
+	unsigned count;
+	uint16_t client;
+} flood;
+
+static bool is_flood(const struct tipme_x_request *req)
+{
+	if (req->client != flood.client || req->ts_ns - flood.since_ns > FLOOD_NS) {
+		flood.client = req->client;
+		flood.since_ns = req->ts_ns;
+		flood.count = 0;
+	}
+	return ++flood.count >= FLOOD_COUNT && req->duration_ns <= TIPME_RUN_SHORT_NS;
+}
 
 static void header_set(const struct tipme_x_request *req)
 {
@@ -34,6 +58,20 @@ static void request_record(const struct tipme_x_request *req, bool alone)
 		tipme_hooks_flush_run();
 }
 
+/* Quiet: no events, replies or input came up inside it. */
+static void request_done(const struct tipme_x_request *req, uint64_t end_ns, bool quiet)
+{
+	bool damaged = tipme_hooks.damaged, joined = quiet && (!damaged || is_flood(req));
+
+	request_record(req, !joined);
+	if (!damaged)
+		tipme_damage_note_present(req);
+	else if (joined)
+		tipme_damage_merge(end_ns, req);
+	else
+		tipme_damage_record(end_ns, req);
+}
+
 /*
  * Arguments: the client whose request it is, the server's own procedure.
  * Returns: what that returns.
@@ -47,10 +85,10 @@ static int request_execute(ClientPtr client, request_proc proc)
 	int ret;
 
 	/* A procedure for swapped requests calls the plain one through the table: that is still the same request. */
-	if (!hooks->active || hooks->ring.header->cur_start_ns)
+	if (!hooks->active || in_request)
 		return proc(client);
 	req = (struct tipme_x_request){
-		.ts_ns = tipme_now_ns(), .type = TIPME_X_REQUEST, .pid = tipme_client_pid(client),
+		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_REQUEST, .pid = tipme_client_pid(client),
 		.client = (uint16_t)client->index, .major = client->majorOp, .minor = (uint8_t)client->minorOp,
 		.sequence = (uint16_t)client->sequence, .count = 1,
 	};
@@ -59,16 +97,14 @@ static int request_execute(ClientPtr client, request_proc proc)
 	hooks->cur_input_seq = 0;
 	head = hooks->ring.head;
 	header_set(&req);
+	in_request = true;
 	ret = proc(client);
-	end_ns = tipme_now_ns();
+	in_request = false;
+	end_ns = tipme_hooks_now_ns();
 	__atomic_store_n(&hooks->ring.header->cur_start_ns, 0, __ATOMIC_RELAXED);
 	hooks->cur_input_seq = 0;
 	req.duration_ns = end_ns - req.ts_ns < UINT32_MAX ? (uint32_t)(end_ns - req.ts_ns) : UINT32_MAX;
-	/* Alone: it changed the screen, or events, replies, input came up inside it. */
-	request_record(&req, hooks->damaged || hooks->ring.head != head);
-	tipme_damage_note_present(&req);
-	if (hooks->damaged)
-		tipme_damage_record(end_ns, &req);
+	request_done(&req, end_ns, hooks->ring.head == head);
 	return ret;
 }
 

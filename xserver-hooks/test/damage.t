@@ -70,13 +70,13 @@ damage_follows_request('no longer redirected', window => $c->root);
 
 SKIP: {
 	my $present = $c->extension('Present') or skip 'this server has no Present', 3;
-	my ($pixmap, $PRESENT_PIXMAP, $COMPLETE, $SELECT_INPUT) = ($c->id, 1, 2, 3);
+	my ($pixmap, $PRESENT_PIXMAP, $COMPLETE, $SELECT_INPUT, $GENERIC_EVENT) = ($c->id, 1, 2, 3, 35);
 	$c->request(XClient::CREATE_PIXMAP, 24, $pixmap, $w, \$c->pack('SS', 600, 400));
 	$c->request($present, $SELECT_INPUT, $c->id, $w, $COMPLETE);
 	$c->sync;
 	during(sub {
 		$c->request($present, $PRESENT_PIXMAP, $w, $pixmap, 7, 0, 0, \$c->pack('ssLLLLL', 0, 0, 0, 0, 0, 0, 0), (0) x 6);
-		$c->event;
+		wait_event($c, $GENERIC_EVENT);
 		$c->sync;
 	});
 	my ($request) = only(\@r, 'x_request', major => $present, minor => $PRESENT_PIXMAP);
@@ -97,13 +97,43 @@ is(sum0(map { $_->{count} } @runs), $many, "$many requests are all counted");
 cmp_ok(scalar @runs, '<', $many / 20, 'in few records');
 is((grep { $runs[$_]{ts_ns} < $runs[$_ - 1]{ts_ns} + $runs[$_ - 1]{duration_ns} } 1 .. $#runs), 0, 'that do not overlap');
 
+# A flood of quick drawing: joined, but nothing of it is lost, and its extents are the whole of it.
+my $rectangles = 20000;
+during(sub {
+	for my $part (1 .. $rectangles / 100) {
+		$c->_write(join '', map { $c->pack('CCSLLssSS', XClient::POLY_FILL_RECTANGLE, 0, 5, $w, $gc, $_, 2 * $_, 10, 10) } 1 .. 100);
+		$c->{sequence} += 100;
+	}
+	$c->sync;
+});
+@runs = only(\@r, 'x_request', pid => $$, major => XClient::POLY_FILL_RECTANGLE);
+my @damage = only(\@r, 'x_damage', pid => $$, major => XClient::POLY_FILL_RECTANGLE);
+is(sum0(map { $_->{count} } @runs), $rectangles, "$rectangles requests that draw are all counted");
+cmp_ok(@runs + @damage, '<', $rectangles / 4, 'in few records');
+cmp_ok($runs[0]{count}, '==', 1, 'the first one alone');
+is_deeply([grep { my $d = $_; !grep { $_->{ts_ns} <= $d->{ts_ns} && $_->{ts_ns} + $_->{duration_ns} >= $d->{ts_ns} } @runs } @damage], [],
+	'each damage falls into a run');
+my ($largest) = sort { $b->{width} <=> $a->{width} } @damage;
+is_deeply([@$largest{qw(width height)}], [99 + 10, 2 * 99 + 10], 'joined damage has the extents of all');
+my ($last) = reverse @damage;
+ok((grep { $_->{ts_ns} + $_->{duration_ns} == $last->{ts_ns} } @runs), 'the last damage is noted when its run ends');
+
 # A client that kills itself is freed by its own request.
 my $suicide = XClient->new($x);
 my ($own) = $suicide->window;
 $suicide->request(XClient::KILL_CLIENT, 0, $own);
-is($suicide->event(10), undef, 'a client kills itself');
+ok(!wait_event($suicide, -1), 'a client kills itself');
 $c->sync;
 @r = records($peer, 0);
 ok(scalar only(\@r, 'x_request', major => XClient::KILL_CLIENT, pid => $$), 'which is a request of its own to the last');
 $x->stop;
 done_testing();
+
+# Reads events up to one of this type; false: the connection ended, or none came.
+sub wait_event {
+	my ($client, $want) = @_;
+	while (defined(my $event = $client->event(10))) {
+		return 1 if (ord($event) & 127) == $want;
+	}
+	return 0;
+}
