@@ -13,7 +13,7 @@ use Tipme::Index::Merge;
 use Tipme::Library;
 
 my $VERSION  = 1;
-my $BLOCK    = 256;                  # records under one key: packing is what makes the index fast
+my $BLOCK    = 336;                  # records under one key: packing is what makes the index fast; as many as fill a page
 my $META_KEY = "\xff" x 16;          # behind every time
 my $PAGE     = 16_384;
 my $CACHE    = 16 << 20;

@@ -1,45 +1,64 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The response time of each input event as the X server saw it, and what they come to: median, 95th percentile, time spent waiting.
+# The response time of each input event, and what they come to: median, 95th percentile, time spent waiting.
 package Tipme::Responses;
 
 use strict;
 use warnings;
 use Exporter qw(import);
-use Tipme::InputPath;
 use Tipme::Printable qw(characters);
-use Tipme::Threads;
 
 our @EXPORT_OK = qw(responses summary percentile);
 
-# responses(EPISODE): for each input event, in order of time: { n, kind, hotkey, server, client {pid, comm}, entered_ns, server_ns, deliver_ns,
-# first_damage_ns, feedback_ns, response_ns }; a stage that did not come is undef. The feedback is the end of the first
-# burst of changes that the client made after the delivery; diagnose looks closer, at one event.
+my %PRESS = map { $_ => 1 } qw(key_press key_repeat button_press touch);
+
+# responses(DIAGNOSIS): for each input event, in order of time: { n, kind, hotkey, server, client {pid, comm}, entered_ns, server_ns,
+# deliver_ns, first_damage_ns, feedback_ns, response_ns, open }; a stage that did not come is undef. Presses have the
+# interval that `diagnose --event` has. What else there is (releases, motion) has a response if the client changed the screen
+# after it and no press was waiting for just that.
 sub responses {
-	my ($episode) = @_;
-	my $threads = Tipme::Threads->new($episode);
-	return map { _response($_, $threads) } Tipme::InputPath->new($episode)->events;
+	my ($diagnosis) = @_;
+	my @events = $diagnosis->events;
+	my @r = map { _event($_, $diagnosis->threads) } @events;
+	my @presses = grep { $PRESS{ $events[$_]{kind} } && $events[$_]{candidate} } 0 .. $#events;
+	for my $k (@presses) {
+		my $i = $diagnosis->interval_of($events[$k]) or next;
+		@{ $r[$k] }{qw(entered_ns open response_ns)} = ($i->{start_ns}, $i->{open} ? 1 : 0, $i->{end_ns} - $i->{start_ns});
+		$r[$k]{feedback_ns} = $i->{end_ns} if !$i->{open};
+	}
+	my @waits = map { [ @{ $r[$_] }{qw(entered_ns response_ns)} ] } grep { defined $r[$_]{response_ns} } @presses;
+	_add_other($r[$_], $events[$_], \@waits) for grep { !$PRESS{ $events[$_]{kind} } && !$events[$_]{chord} } 0 .. $#events;
+	return @r;
 }
 
-sub _response {
+sub _event {
 	my ($e, $threads) = @_;
-	my $entered = $e->{wakeup_ns} // $e->{device_ns};
-	my $burst   = ref $e->{bursts} eq 'ARRAY' ? $e->{bursts}[0] : undef;
-	my $client  = $e->{pid} ? { pid => $e->{pid}, comm => characters($threads->at($e->{pid}, $e->{deliver_ns})->{comm}) } : undef;
+	my $burst = ref $e->{bursts} eq 'ARRAY' ? $e->{bursts}[0] : undef;
+	my $client = $e->{pid} ? { pid => $e->{pid}, comm => characters($threads->at($e->{pid}, $e->{deliver_ns})->{comm}) } : undef;
 	return { n => $e->{n}, kind => $e->{kind}, hotkey => $e->{chord} ? 1 : 0, client => $client,
 		server => { pid => $e->{server}{pid}, name => characters($e->{server}{name}), display => $e->{server}{display} },
-		entered_ns => $entered, server_ns => $e->{device_ns}, deliver_ns => $e->{deliver_ns},
-		first_damage_ns => $burst ? $burst->[0] : undef, feedback_ns => $burst ? $burst->[1] : undef, response_ns => $burst ? $burst->[1] - $entered : undef };
+		entered_ns => $e->{wakeup_ns} // $e->{device_ns}, server_ns => $e->{device_ns}, deliver_ns => $e->{deliver_ns},
+		first_damage_ns => $burst ? $burst->[0] : undef, feedback_ns => undef, response_ns => undef, open => 0 };
 }
 
-# summary(RESPONSES): { events, answered, median_ns, p95_ns, max_ns, max_n, wait_ns, think_ns }. The user waits from an event to its
-# feedback, and thinks from a feedback to the next event; both together reach from the first event to the last.
+# The change of the screen that a press waited for is not the answer to letting go of the key meanwhile.
+sub _add_other {
+	my ($r, $e, $waits) = @_;
+	my $burst = ref $e->{bursts} eq 'ARRAY' ? $e->{bursts}[0] : undef;
+	my $end = $burst ? $burst->[1] : undef;
+	if (!defined $end || grep { $_->[0] <= $end && $end <= $_->[0] + $_->[1] } @$waits) { $r->{first_damage_ns} = undef; return }
+	@$r{qw(feedback_ns response_ns)} = ($end, $end - $r->{entered_ns});
+}
+
+# summary(RESPONSES): { events, answered, open, median_ns, p95_ns, max_ns, max_n, wait_ns, think_ns }: statistics of what was answered
+# or still waits. The user waits from an event to its feedback, and thinks from a feedback to the next event; both together
+# reach from the first event to the last.
 sub summary {
 	my (@events) = grep { !$_->{hotkey} } @_;
 	my @answered = sort { $a->{response_ns} <=> $b->{response_ns} } grep { defined $_->{response_ns} } @events;
 	my @ns = map { $_->{response_ns} } @answered;
 	my ($wait, $think) = _wait_and_think(@events);
-	return { events => scalar @events, answered => scalar @answered, median_ns => percentile(\@ns, 50), p95_ns => percentile(\@ns, 95),
-		max_ns => $ns[-1], max_n => @answered ? $answered[-1]{n} : undef, wait_ns => $wait, think_ns => $think };
+	return { events => scalar @events, answered => scalar(grep { !$_->{open} } @answered), open => scalar(grep { $_->{open} } @answered),
+		median_ns => percentile(\@ns, 50), p95_ns => percentile(\@ns, 95), max_ns => $ns[-1], max_n => @answered ? $answered[-1]{n} : undef, wait_ns => $wait, think_ns => $think };
 }
 
 # percentile(\@SORTED, P): nearest rank: always a value that was measured; undef of nothing.
@@ -54,7 +73,7 @@ sub percentile {
 sub _wait_and_think {
 	my ($wait, $think, $until) = (0, 0);
 	for my $e (sort { $a->{entered_ns} <=> $b->{entered_ns} } @_) {
-		my ($from, $to) = ($e->{entered_ns}, $e->{feedback_ns} // $e->{entered_ns});
+		my ($from, $to) = ($e->{entered_ns}, $e->{entered_ns} + ($e->{response_ns} // 0));
 		$until //= $from;
 		$think += $from - $until if $from > $until;
 		$from = $until if $from < $until;

@@ -5,6 +5,7 @@ package Tipme::Command::Events;
 use strict;
 use warnings;
 use Tipme::CommandLine qw(options print_json ms table);
+use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
 use Tipme::Printable qw(put one_line shorten);
@@ -14,7 +15,8 @@ my $HELP = <<'END';
 usage: tipme events [EPISODE] [--json]
 
 Every input event with its stages: how long the X server took to read it, to deliver it, the client to change the screen (DRAWN: the
-first change) and to finish that change (RESPONSE, from the beginning). Times count from the trigger. Without EPISODE, the newest.
+first change) and to finish its answer (RESPONSE, from the beginning; with ... behind it has not come yet). Times count from the
+trigger. Without EPISODE, the newest.
 
   tipme events
   tipme events 20261120-150301-3f2a
@@ -26,7 +28,7 @@ sub run {
 	my ($o, $exit) = options(\@args, $HELP, 1, 'json');
 	return $exit if !$o;
 	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
-	my @events = responses($episode);
+	my @events = responses(Tipme::Diagnosis->new($episode));
 	my $summary = summary(@events);
 	if ($o->{json}) { print_json({ version => 1, id => $episode->id, trigger_ns => $episode->trigger_ns, events => \@events, summary => $summary }) }
 	else            { put(_text($episode, \@events, $summary)) }
@@ -42,7 +44,7 @@ sub _text {
 		my $client = !$e->{client} ? '-' : shorten(one_line($e->{client}{comm}), 15) . " ($e->{client}{pid})";
 		push @rows, [ $e->{n}, sprintf('%.3f', ($e->{entered_ns} - $episode->trigger_ns) / 1e9), $e->{kind} =~ tr/_/ /r, $client,
 			_took($e->{entered_ns}, $e->{server_ns}), _took($e->{server_ns}, $e->{deliver_ns}), _took($e->{deliver_ns}, $e->{first_damage_ns}),
-			$e->{hotkey} ? 'hot-key' : ms($e->{response_ns}) ];
+			$e->{hotkey} ? 'hot-key' : ms($e->{response_ns}) . ($e->{open} ? ' ...' : '') ];
 	}
 	return table(\@rows, 'rrllrrrr') . "\n" . _sum($summary);
 }
@@ -51,8 +53,8 @@ sub _took { my ($from, $to) = @_; return ms(defined $from && defined $to ? $to -
 
 sub _sum {
 	my ($s) = @_;
-	my $text = "$s->{events} input events, $s->{answered} answered";
-	$text .= ': median ' . ms($s->{median_ns}) . ', 95th percentile ' . ms($s->{p95_ns}) . ', longest ' . ms($s->{max_ns}) . " (event $s->{max_n})" if $s->{answered};
+	my $text = "$s->{events} input events, $s->{answered} answered" . ($s->{open} ? ", $s->{open} not yet" : '');
+	$text .= ': median ' . ms($s->{median_ns}) . ', 95th percentile ' . ms($s->{p95_ns}) . ', longest ' . ms($s->{max_ns}) . " (event $s->{max_n})" if defined $s->{median_ns};
 	my $all = $s->{wait_ns} + $s->{think_ns};
 	$text .= sprintf "\nwaiting for answers %s of %s between the first event and the last answer (%.1f %%)", ms($s->{wait_ns}), ms($all), 100 * $s->{wait_ns} / $all if $all;
 	return "$text\n";

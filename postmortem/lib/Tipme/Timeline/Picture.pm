@@ -87,7 +87,8 @@ sub _choose_colours {
 		my $list = $Tipme::Timeline::Style::PROCESS{ $p->{role} } // $Tipme::Timeline::Style::PROCESS{rest};
 		# Processes of one name are one to a reader: they share the colour.
 		my $of = $used{ $p->{role} } //= {};
-		my $n = $of->{ $p->{name} // $p->{label} } //= keys %$of;
+		my $next = keys %$of;
+		my $n = $of->{ $p->{name} // $p->{label} } //= $next;
 		$p->{colour} = $list->[ $n < @$list ? $n : -1 ];
 	}
 }
@@ -202,15 +203,16 @@ sub _draw_shares {
 		my $to   = $s->[1] < $d->{end_ns}   ? $s->[1] : $d->{end_ns};
 		next if $to <= $from;
 		my $p = $d->{procs}{ $s->[2] };
-		my $name = $p->{role} eq 'rest' ? 'others' : $p->{name} // $p->{label};
+		my $name = $p->{role} eq 'rest' ? 'others' : ($p->{name} // $p->{label}) . "\n$p->{role}";
 		$share{$name} += $to - $from;
 		$colour{$name} //= $p->{colour};
-		$count{$name}{ $s->[2] } = 1;
+		$count{$name}{ $s->[2] } = $p->{label};
 	}
 	my $x = $LEFT;
 	for my $name (sort { ($a eq 'others') <=> ($b eq 'others') || $share{$b} <=> $share{$a} || $a cmp $b } keys %share) {
-		my $n = keys %{ $count{$name} };
-		my $text = one_line($name) . ($n > 1 && $name ne 'others' ? " \x{d7} $n" : '') . ': ' . _percent($share{$name} / $all);
+		my ($one, @more) = values %{ $count{$name} };
+		my ($short) = split /\n/, $name;
+		my $text = ($name eq 'others' ? $name : @more ? one_line($short) . " \x{d7} " . (1 + @more) : one_line($one)) . ': ' . _percent($share{$name} / $all);
 		last if $x + 7 * length($text) + 40 > $WIDTH - $MARGIN;
 		$self->{svg}->rect(x => _n($x), y => $y - 10, width => 12, height => 12, fill => $colour{$name}, class => 'share');
 		$x = $self->_legend_text($x + 17, $y, $text);
