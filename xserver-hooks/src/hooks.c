@@ -132,6 +132,7 @@ static void on_block(void *data, void *timeout)
 	if (tipme_hooks.damaged)
 		tipme_damage_record(rec.ts_ns, NULL);
 	tipme_hooks.cur_input_seq = 0;
+	tipme_hooks.no_pause = false;
 	asleep = *(const int *)timeout != 0;
 	if (asleep)
 		tipme_hooks_record(&rec);

@@ -25,6 +25,7 @@ struct tipme_hooks {
 	struct tipme_hotkey hotkey;
 	uint32_t input_seq;		/* device events so far */
 	uint32_t cur_input_seq;		/* the one being processed; 0: none */
+	bool no_pause;			/* the server has not looked for other work since the last request */
 	bool damaged;			/* some window waits in the list of damage.c */
 	bool damage_merged;		/* so does a merged record */
 };
