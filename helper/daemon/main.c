@@ -87,6 +87,7 @@ static void privileges_prepare(void)
 {
 	tipmed_privileges_tell(&limits);
 	tipmed_oom_spare(&limits);
+	tipmed_priority_raise(&limits);
 	tipmed_realtime_allow(&limits);
 	tipmed_memory_lock(&limits);
 }

@@ -20,6 +20,8 @@
 /* Above the threads that hog CPUs, below the kernel's own watchdogs and migration threads. */
 #define RT_PRIORITY 90
 
+#define NICE (-15)
+
 /* Long enough for one copy of a large pool, in the usual period of a second. */
 #define RT_RUNTIME_US "100000"
 
@@ -106,6 +108,16 @@ void tipmed_oom_spare(struct tipmed_limits *limits)
 	}
 	if (adj > -1000)
 		tipmed_limit_add(limits, "oom_score_adj stays at %d (%s): when memory runs out, the OOM killer may end the recorder", adj, strerror(-err));
+}
+
+/*
+ * The threads that write and keep house are not real-time, but a storm of a hundred busy threads must not make them late by minutes:
+ * saving needs a few tenths of a second of CPU time, a picture less than a thousandth of one.
+ */
+void tipmed_priority_raise(struct tipmed_limits *limits)
+{
+	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_NICE) == 1 && setpriority(PRIO_PROCESS, 0, NICE))
+		tipmed_limit_add(limits, "no better priority (%s): under load, saving takes long", strerror(errno));
 }
 
 int tipmed_realtime_enter(void)

@@ -20,9 +20,13 @@ void tipmed_privileges_tell(struct tipmed_limits *limits);
 /* From now on the files of this thread belong to `owner`, and it may do with files what `owner` may, before any capability is dropped. */
 int tipmed_files_become(uid_t owner, gid_t group);
 
-/* Makes the process hard to stop: locked in memory, spared by the OOM killer, allowed to be real-time. What is refused is said. */
+/*
+ * Makes the process hard to stop: locked in memory, spared by the OOM killer, ahead of ordinary
+ * threads, allowed to be real-time. What is refused is said.
+ */
 void tipmed_memory_lock(struct tipmed_limits *limits);
 void tipmed_oom_spare(struct tipmed_limits *limits);
+void tipmed_priority_raise(struct tipmed_limits *limits);
 void tipmed_realtime_allow(struct tipmed_limits *limits);
 
 /* Makes the calling thread real-time. Returns 0 or -errno. */

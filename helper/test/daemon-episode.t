@@ -68,7 +68,6 @@ is $head->{trigger_ns}, $m->{trigger}{ns}, 'kernel.rec: the trigger in its heade
 cmp_ok scalar(grep { /^sched_switch / } @records), '>', 10, 'kernel.rec: switches';
 ok scalar(grep { /^rename .*comm=$name/ } @records), 'kernel.rec: the known rename';
 ok scalar(grep { /^exit .*tid=$child / } @records), 'kernel.rec: the known exit';
-is sections(@records), '', 'kernel.rec: sections count what follows';
 
 my ($thead, @pictures) = records_of("$path/threads.rec");
 is $thead->{episode_id}, $head->{episode_id}, 'threads.rec: of the same episode';
@@ -76,7 +75,6 @@ ok scalar(grep { /^thread .*tid=$child .*state=dead .*comm=$name/ } @pictures), 
 ok scalar(grep { /^thread .*tid=$$ / } @pictures), 'threads.rec: ourselves';
 ok scalar(grep { /^stack .*text=\w+\+0x/ } @pictures), 'threads.rec: stacks as symbol+offset';
 is scalar(grep { /^stack .*[0-9a-f]{12}/ } @pictures), 0, 'threads.rec: no kernel address';
-is sections(@pictures), '', 'threads.rec: sections count what follows';
 my %stack = map { /^stack .*stack_id=(\d+)/ ? ($1 => 1) : () } @pictures;
 is_deeply [ grep { !$stack{$_} } map { /^thread .*stack_id=([1-9]\d*)/ ? $1 : () } @pictures ], [], 'threads.rec: every stack that is named is there';
 
@@ -87,16 +85,3 @@ my ($gone_rc, $gone_out, $gone_err) = $d->run(tipme(), 'status');
 is $gone_rc, 1, 'status without a recorder: 1';
 like $gone_err, qr/^tipme: status: no recorder runs here: start it with sudo tipme start$/, 'and what to do';
 done_testing;
-
-# What sections say against what they have; empty if it is the same.
-sub sections {
-	my @wrong;
-	my ($said, $count);
-	for my $r (@_, 'section count=0') {
-		if ($r =~ /^section .*?count=(\d+)/) {
-			push @wrong, "$said, not $count" if defined $said && $said != $count;
-			($said, $count) = ($1, 0);
-		} else { $count++ }
-	}
-	return join '; ', @wrong;
-}

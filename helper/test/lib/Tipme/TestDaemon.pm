@@ -10,7 +10,7 @@ use JSON::PP ();
 use Socket;
 use Time::HiRes qw(sleep);
 
-our @EXPORT_OK = qw(slurp tipme tipmed records_of wait_until);
+our @EXPORT_OK = qw(slurp tipme tipmed records_of wait_until whole);
 
 my ($SRC, $BUILD) = map { $ENV{$_} // croak "$_ is not set: run it by make check" } qw(TIPME_SRCDIR TIPME_BUILDDIR);
 
@@ -76,9 +76,10 @@ sub stop {
 # The tests may end by an error: nothing of theirs goes on.
 sub DESTROY {
 	my ($self) = @_;
-	return if $self->{owner} != $$ || !$self->{pid};
+	return if $self->{owner} != $$;
 	local ($?, $@);
-	kill 'KILL', $self->{pid};
+	kill 'KILL', $self->{pid} if $self->{pid};
+	system 'umount', '-l', $self->{library} if $self->{mounted};
 	return;
 }
 
@@ -121,25 +122,55 @@ sub answer {
 	return ($verb, $arg, substr $bytes, 16, $len);
 }
 
-# The records of a file of an episode, as the C printer shows them; dies if the file is not exactly filled by them.
-sub records_of {
+# Dies if a record file is not whole. Returns its header and its records in pieces.
+sub whole {
 	my ($file) = @_;
 	my $bytes = slurp($file);
 	my ($magic, $order, $major, $minor, $head, $source, $created, $trigger, $id, $body) = unpack 'a8 L< S< S< L< L< Q< Q< Q< Q<', $bytes;
 	croak "$file: not a record file" if $magic ne 'TIPMEREC' || $order != 0x01020304 || $head != 64;
 	croak "$file: body of $body in a file of " . length $bytes if $body + 64 != length $bytes;
-	my ($bare) = File::Temp->new(SUFFIX => '.bare');
-	print {$bare} substr $bytes, 64;
+	my @pieces = _walk($file, \$bytes);
+	return ({ source => $source, created_ns => $created, trigger_ns => $trigger, episode_id => $id }, @pieces);
+}
+
+# The header of a record file and all its records, as the C printer shows them.
+sub records_of {
+	my ($head, @pieces) = whole(@_);
+	return ($head, map { _decode($_) } @pieces);
+}
+
+# The C printer of the tests takes a megabyte at once.
+sub _decode {
+	my ($records) = @_;
+	my $bare = File::Temp->new(SUFFIX => '.bare');
+	print {$bare} $records;
 	$bare->flush;
-	my @lines = split /\n/, qx{"$BUILD/abi/t/decode" "$bare"};
-	my $at = 64;
-	while ($at < length $bytes) {
-		my $len = 8 * unpack 'x9 C', substr $bytes, $at, 16;
-		croak "$file: a record of length 0 at $at" if !$len;
-		$at += $len;
+	return split /\n/, qx{"$BUILD/abi/t/decode" "$bare"};
+}
+
+# Dies unless the records fill the file, and each section tells truly what follows it. Returns pieces of less than a megabyte.
+sub _walk {
+	my ($file, $bytes) = @_;
+	my ($at, $end, $said, $records) = (64, length $$bytes, undef, 0);
+	my ($section_end, $from, @pieces) = (64, 64);
+	while ($at < $end) {
+		my ($type, $len8) = unpack 'x8 C C', substr $$bytes, $at, 16;
+		croak "$file: a record of length 0 at $at" if !$len8;
+		if ($type == 1) {
+			croak "$file: a section at $at, the one before ends at $section_end" if $at != $section_end;
+			croak "$file: a section of $said records has $records" if defined $said && $said != $records;
+			my ($count, $body) = unpack 'x40 Q< Q<', substr $$bytes, $at, 56;
+			($said, $records, $section_end) = ($count, 0, $at + 56 + $body);
+		} else { $records++ }
+		$at += 8 * $len8;
+		if ($at - $from > 1_000_000 || $at >= $end) {
+			push @pieces, substr $$bytes, $from, $at - $from;
+			$from = $at;
+		}
 	}
-	croak "$file: records end at $at of " . length $bytes if $at != length $bytes;
-	return ({ source => $source, created_ns => $created, trigger_ns => $trigger, episode_id => $id }, @lines);
+	croak "$file: records end at $at of $end" if $at != $end;
+	croak "$file: the last section says $said, not $records" if defined $said && $said != $records;
+	return @pieces;
 }
 
 1;
