@@ -180,10 +180,13 @@ sub _evidence {
 	my @ev = ({ what => 'input event', %{ $x->evidence($e->{device_record}) } }, { what => 'delivery', %{ $x->evidence($e->{deliver_record}) } });
 	push @ev, { what => 'feedback', %{ $x->evidence($i->{damage}) } } if $i->{damage};
 	my @big = sort { $b->{to_ns} - $b->{from_ns} <=> $a->{to_ns} - $a->{from_ns} || $a->{from_ns} <=> $b->{from_ns} } grep { $_->{blamed}{kind} eq $v->{kind} } @$path;
+	my %seen;
 	for my $p (grep { defined } @big[ 0 .. 4 ]) {
-		my @r = @{ $p->{evidence} } or next;
-		push @ev, { what => $p->{state} eq 'blocked' ? $p->{reason} : "$p->{comm} $p->{state}", %{ $r[0] } };
-		push @ev, { what => 'until', %{ $r[-1] } } if @r > 1;
+		my @r = grep { !$seen{"$_->{file} $_->{record}"}++ } @{ $p->{evidence} };
+		my $what = $p->{state} =~ /^(?:running|runnable)$/ ? "$p->{comm} ($p->{tid}) $p->{state}" : "$p->{comm} ($p->{tid}) $p->{reason}";
+		$what .= ": $p->{blamed}{comm} ($p->{blamed}{tid}) $p->{blamed}{detail}" if $p->{state} eq 'runnable' && defined $p->{blamed}{tid};
+		push @ev, { what => $what, %{ $r[0] } } if @r;
+		push @ev, { what => '... until', %{ $r[-1] } } if @r > 1;
 	}
 	return \@ev;
 }

@@ -8,7 +8,9 @@ use Tipme::KernelEvents;
 use Tipme::TaskStates;
 use Tipme::Threads;
 
-my $KEEP = 3;    # stretches held at once
+my $KEEP      = 4;              # stretches held at once
+my $BEFORE_NS = 150_000_000;    # what is asked for next mostly lies a little before or after
+my $AFTER_NS  = 5_000_000;
 
 sub new {
 	my ($class, $ep) = @_;
@@ -26,6 +28,9 @@ sub loaded { return $_[0]{loaded} }
 sub states {
 	my ($self, $from, $to) = @_;
 	for my $s (@{ $self->{kept} }) { return $s if $s->from <= $from && $s->to >= $to }
+	$from -= $BEFORE_NS;
+	$from = 0 if $from < 0;
+	$to += $AFTER_NS;
 	my $ev = Tipme::KernelEvents->load($self->{ep}, $from, $to);
 	$self->{loaded} += $ev->count;
 	$self->{threads}->add_events($ev);

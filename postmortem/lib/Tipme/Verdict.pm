@@ -130,6 +130,7 @@ sub _waiter {
 
 sub _name {
 	my ($g) = @_;
+	return 'nobody' if !defined $g->{pid};
 	my $by = $g->{parent} ? ', started by ' . one_line($g->{parent}) : '';
 	my $comm = '"' . one_line($g->{comm} // '?') . '"';
 	return $g->{processes} > 1 ? "$g->{processes} processes $comm (first pid $g->{pids}[0]$by)" : "$comm (pid $g->{pid}$by)";

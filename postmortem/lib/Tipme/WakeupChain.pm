@@ -208,9 +208,9 @@ sub _runnable {
 	my $ran_on = $next && $next->{kind} eq 'running' ? $next->{cpu} : $i->{cpu};
 	my $rt = $self->_priority($tid, $next, $t) < $RT_BELOW;
 	my @evidence = grep { defined } $i->{wake}, $i->{leave}, $i->{fork}, $next ? $next->{come} : undef;
-	for my $o (reverse $states->occupants($ran_on, $lo, $t)) {
-		$self->_occupied($i, $o, $rt, \@evidence, $ran_on);
-	}
+	# Of many that had the CPU in turn, the first and the last carry the records of the wait itself.
+	my @o = reverse $states->occupants($ran_on, $lo, $t);
+	$self->_occupied($i, $o[$_], $rt, $_ && $_ < $#o ? [] : \@evidence, $ran_on) for 0 .. $#o;
 	$self->_at($lo);
 	if ($i->{how} eq 'forked' && $lo == $i->{from}) { $self->{tid} = $i->{parent} }
 }

@@ -6,11 +6,12 @@ use strict;
 use warnings;
 use Text::Wrap ();
 use Tipme::CommandLine qw(table with_commas);
-use Tipme::Printable qw(one_line);
+use Tipme::Printable qw(one_line shorten);
 use Tipme::Verdict qw(duration_text event_words);
 
-my $WIDTH    = 80;
-my $MAX_ROWS = 8;
+my $WIDTH     = 80;
+my $MAX_WIDTH = 98;    # of lines that cannot be wrapped
+my $MAX_ROWS  = 8;
 
 my %STAGE = (input => 'it entered: the X server was woken for it', server => 'the X server ran', device => 'the X server read it',
 	deliver => 'the X server sent it to the client', client => 'the client ran', request => 'the X server began the first request of the client',
@@ -45,10 +46,10 @@ sub _sum {
 	my ($d) = @_;
 	my ($all, $t) = ($d->{interval}{duration_ns}, $d->{totals});
 	my @kinds = sort { $t->{kinds}{$b} <=> $t->{kinds}{$a} || $a cmp $b } keys %{ $t->{kinds} };
-	my @rows = ([ 'ms', 'share', $d->{interval}{open} ? 'where the time went, up to the hot-key' : 'where the time went' ]);
+	my @rows = ([ 'ms', 'share', $d->{interval}{certainty} eq 'open' ? 'where the time went, up to the hot-key' : 'where the time went' ]);
 	for my $k (@kinds) { push @rows, [ _ms($t->{kinds}{$k}), _share($t->{kinds}{$k}, $all), $KIND{$k} // $k, _who($t, $k) ] }
 	my $line = join '  ', map { my $ns = $t->{states}{$_} // 0; "$_ " . _ms($ns) . ' ms' } qw(running runnable blocked), $t->{states}{unknown} ? 'unknown' : ();
-	return table([ map { [ @$_[ 0 .. 1 ], join '  ', grep { defined && length } @$_[ 2 .. 3 ] ] } @rows ], 'rrl') . "along the path: $line\n";
+	return table([ map { [ @$_[ 0 .. 1 ], shorten(join('  ', grep { defined && length } @$_[ 2 .. 3 ]), 76) ] } @rows ], 'rrl') . "along the path: $line\n";
 }
 
 sub _who {
@@ -80,14 +81,15 @@ sub _stages {
 	my ($d) = @_;
 	my $zero = $d->{interval}{start_ns};
 	my @rows = map { [ '+' . _ms($_->{ts_ns} - $zero), 'ms', $STAGE{ $_->{name} } . ($_->{certainty} eq 'exact' ? '' : ' (inferred)') ] } @{ $d->{event}{stages} };
-	push @rows, [ '+' . _ms($d->{interval}{end_ns} - $zero), 'ms', 'the hot-key: no answer yet' ] if $d->{interval}{open};
+	push @rows, [ '+' . _ms($d->{interval}{end_ns} - $zero), 'ms', 'the hot-key: no answer yet' ] if $d->{interval}{certainty} eq 'open';
 	return "from finger to screen (event $d->{event}{n}, " . event_words($d->{event}{kind}) . ")\n" . table(\@rows, 'rll');
 }
 
 sub _evidence {
 	my ($d) = @_;
 	my @rows = map { [ one_line($_->{file}), 'record', $_->{record}, 'at ' . sprintf('%.6f', $_->{ts_ns} / 1e9), one_line($_->{what}) ] } @{ $d->{evidence} };
-	return "evidence\n" . table(\@rows, 'llrll');
+	my $text = table(\@rows, 'llrll');
+	return "evidence\n" . join '', map { shorten($_, $MAX_WIDTH) . "\n" } split /\n/, $text;
 }
 
 sub _footer {
