@@ -1,0 +1,103 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The program as it is called: exit status, messages, JSON; and foreign and damaged episodes, none of which may hang it or make it die unheard.
+use strict;
+use warnings;
+use Test::More;
+use Cpanel::JSON::XS ();
+use File::Copy qw(copy);
+use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Diagnosis;
+use Tipme::Episode;
+use Tipme::Report::JSON;
+use Tipme::Report::Text;
+use Tipme::Test::Story;
+
+my $tmp = tempdir(CLEANUP => 1);
+local $ENV{TIPME_LIBRARY} = "$tmp/library";
+mkdir "$tmp/library", 0700 or die "$!\n";
+
+# run(ARGS): { out, err, exit } of the program
+sub run {
+	my (@args) = @_;
+	my $pid = fork // die "fork: $!\n";
+	if (!$pid) {
+		open STDOUT, '>', "$tmp/out" or die "$!\n";
+		open STDERR, '>', "$tmp/err" or die "$!\n";
+		exec $^X, "$Bin/../bin/tipme-postmortem", @args;
+	}
+	waitpid $pid, 0;
+	my %r = (exit => $? >> 8, signal => $? & 127);
+	for my $f (qw(out err)) { open my $h, '<:raw', "$tmp/$f" or die "$!\n"; local $/; $r{$f} = <$h> // '' }
+	return \%r;
+}
+
+sub slow { return Tipme::Test::Story->new(trigger => 2000)->key(1000, 400)->hotkey(1900) }
+
+my $id = '20261120-150301-3f2a';
+slow()->builder->write("$tmp/library/$id");
+my $r = run('diagnose', $id);
+is($r->{exit}, 0, 'a verdict: exit status 0') or diag($r->{err});
+is($r->{err}, '', 'and nothing to complain about');
+like($r->{out} =~ s/\s+/ /gr, qr/^xterm \(pid 200\) answered a key press after 400 ms, usually 2\.9 ms: for 400 ms \(100 %\) it computed\. /, 'the verdict first');
+is(run('diagnose', $_)->{out}, $r->{out}, "found as $_") for 'last', "$tmp/library/$id", '20261120';
+is(run('diagnose')->{out}, $r->{out}, 'the newest without a word');
+my $json = run('diagnose', $id, '--json');
+my $d = Cpanel::JSON::XS->new->decode($json->{out});
+is($json->{exit}, 0, 'JSON');
+is($d->{version}, 1, 'with its version');
+is_deeply([ sort keys %$d ], [ sort qw(version id time trigger interval event path totals verdict evidence coverage lost overhead damage unknown_records left_out) ], 'all parts are there');
+is($d->{interval}{duration_ns}, 399_900_000 + 100_000, 'the interval');
+is_deeply([ sort keys %{ $d->{path}[0] } ], [ sort qw(tid pid start_time_ns comm from_ns to_ns state reason cpu exact evidence blamed) ], 'a stretch of the path');
+is_deeply([ sort keys %{ $d->{path}[0]{blamed} } ], [ sort qw(kind pid tid comm detail) ], 'who is blamed');
+is($d->{verdict}{blamed}{pid}, 200, 'a number is a number');
+like($json->{out}, qr/"pid" : 200\b/, 'in the text, too');
+like(run('list')->{out}, qr/400 ms|xterm|app-compute/, 'the library has been told');
+
+is(run('diagnose', $id, '--event', 999)->{exit}, 2, 'no such event: exit status 2');
+is(run('diagnose', $id, '--at', '-1.0')->{exit}, 0, 'a time before the hot-key');
+is(run('diagnose', $id, '--at', 'noon')->{exit}, 1, 'no time: exit status 1');
+is(run('diagnose', '--nonsense')->{exit}, 64, 'usage: exit status 64');
+is(run('nonsense')->{exit}, 64, 'no such verb');
+my $help = run('diagnose', '--help');
+is($help->{exit}, 0, 'help');
+like($help->{out}, qr/tipme diagnose last/, 'with examples');
+$r = run('diagnose', '/etc');
+is($r->{exit}, 1, 'a foreign folder');
+is($r->{err}, "tipme: diagnose: /etc: not an episode (no manifest.json): `tipme list` shows the episodes\n", 'in one clear sentence');
+$r = run('diagnose', "$tmp/library/none");
+like($r->{err}, qr{^tipme: diagnose: \S+/none: no such folder}, 'nothing there');
+
+# --- bytes changed at random, and cut anywhere: a clear error or a verdict, no warning, no loop ---
+my $seed = $ENV{TIPME_FUZZ_SEED} // 12345;
+my $rounds = $ENV{TIPME_FUZZ_ROUNDS} // 400;
+my $rand = sub { $seed = ($seed * 1103515245 + 12345) & 0x7fffffff; return ($seed >> 8) % $_[0] };
+my $good = slow()->builder->write("$tmp/good");
+my @files = qw(kernel.rec threads.rec x-100.rec manifest.json schema);
+my %bytes = map { my $f = $_; $f => do { open my $h, '<:raw', "$good/$f" or die "$!\n"; local $/; <$h> } } @files;
+my ($verdicts, $errors, %bad) = (0, 0);
+mkdir "$tmp/fuzz" or die "$!\n";
+for my $round (1 .. $rounds) {
+	my $file = $files[ $rand->(20) < 17 ? $rand->(3) : 3 + $rand->(2) ];
+	my $b = $bytes{$file};
+	if ($rand->(4)) { for (0 .. $rand->(6)) { my $at = $rand->(length $b); substr $b, $at, 1, chr $rand->(256) } }
+	else            { $b = substr $b, 0, $rand->(length $b) }
+	for my $f (@files) { open my $h, '>:raw', "$tmp/fuzz/$f" or die "$!\n"; print {$h} $f eq $file ? $b : $bytes{$f}; close $h or die "$!\n" }
+	my @warned;
+	local $SIG{__WARN__} = sub { push @warned, @_ };
+	local $SIG{ALRM} = sub { die "hangs\n" };
+	alarm 60;
+	my $ok = eval { my $d = Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/fuzz"))->run; Tipme::Report::Text::page($d); Tipme::Report::JSON::data($d); 1 };
+	my $why = $@;
+	alarm 0;
+	$ok ? $verdicts++ : $errors++;
+	$bad{"warned: $warned[0]"} //= "$round $file" if @warned;
+	$bad{"died: $why"} //= "$round $file" if !$ok && ($why =~ / at \S+ line \d+/ || $why eq "hangs\n" || $why !~ /\S/);
+}
+is_deeply(\%bad, {}, "$rounds damaged episodes: $verdicts verdicts, $errors clear errors") or diag(explain(\%bad));
+cmp_ok($verdicts, '>', $rounds / 10, 'many are read as far as they go');
+cmp_ok($errors, '>', 0, 'some are refused');
+
+done_testing();
