@@ -642,7 +642,7 @@ struct tipme_x_request {
 	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
 	__u32 tid; /* the thread that the record is about */
 	__u32 pid; /* the client's process */
-	__u32 duration_ns; /* [ns] from the beginning of the first to the end of the last */
+	__u32 duration_ns; /* [ns] from the beginning of the first to the end of the last; 4294967295: that or more, up to the next record of this thread */
 	__u16 client; /* the server's number of the client */
 	__u8 major; /* opcode of the last */
 	__u8 minor; /* minor opcode of the last */

@@ -250,7 +250,7 @@ static const char tipme_schema_text[] =
 	"\n"
 	"record x_request 66 since 1.0 : \"the X server executed one request, or a run of short ones of one client\"\n"
 	"\tu32 pid : \"the client's process\"\n"
-	"\tu32 duration_ns unit ns : \"from the beginning of the first to the end of the last\"\n"
+	"\tu32 duration_ns unit ns : \"from the beginning of the first to the end of the last; 4294967295: that or more, up to the next record of this thread\"\n"
 	"\tu16 client : \"the server's number of the client\"\n"
 	"\tu8 major : \"opcode of the last\"\n"
 	"\tu8 minor : \"minor opcode of the last\"\n"

@@ -21,7 +21,7 @@ sub during {
 	my ($code) = @_;
 	my $from_ns = Tipme::Typist::now_ns();
 	$code->();
-	@r = records($peer, 0);
+	@r = settled($peer, 0);
 	pop @r;
 	@r = grep { $_->{ts_ns} >= $from_ns } @r;
 	return;
@@ -124,7 +124,7 @@ my ($own) = $suicide->window;
 $suicide->request(XClient::KILL_CLIENT, 0, $own);
 ok(!wait_event($suicide, -1), 'a client kills itself');
 $c->sync;
-@r = records($peer, 0);
+@r = settled($peer, 0);
 ok(scalar only(\@r, 'x_request', major => XClient::KILL_CLIENT, pid => $$), 'which is a request of its own to the last');
 $x->stop;
 done_testing();

@@ -20,7 +20,7 @@ for my $generation (1 .. 5) {
 	my ($w, $gc) = $c->window;
 	$c->rectangle($w, $gc, 0, 0, 20, 10);
 	$c->sync;
-	my @r = records($peer, 0);
+	my @r = settled($peer, 0);
 	pop @r;
 	@r = grep { $_->{ts_ns} >= $from_ns } @r;
 	my @request = only(\@r, 'x_request', pid => $$, major => XClient::POLY_FILL_RECTANGLE);
@@ -44,7 +44,7 @@ for (1 .. $many) {
 }
 $stay->sync;
 sleep 0.2;
-my @r = records($peer, 1);
+my @r = settled($peer, 1);
 my %count;
 $count{ $_->{state} }++ for only(\@r, 'x_client', pid => $$);
 cmp_ok($count{connected}, '>=', $many + 1, "$many clients came");

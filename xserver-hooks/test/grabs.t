@@ -24,7 +24,7 @@ sub chord_triggers {
 	my $stroke = $keys->chord('Ctrl+Alt+minus');
 	$keys->sync;
 	ok(wait_for($peer, qr/^trigger 0/, 10), "the hot-key triggers while $while");
-	my @r = records($peer, 0);
+	my @r = settled($peer, 0);
 	my $header = pop @r;
 	my ($chord) = reverse only(\@r, 'x_chord');
 	ok($chord && $chord->{ts_ns} >= $stroke->{press_ns}, 'it is recorded at once');
@@ -49,7 +49,7 @@ my ($grab) = only(\@r, 'x_grab', what => 'server', begin => 1);
 is($grab->{ts_ns}, $header->{grab_start_ns}, 'and since when');
 $c->request(XClient::UNGRAB_SERVER, 0);
 $c->sync;
-@r = records($peer, 0);
+@r = settled($peer, 0);
 is((pop @r)->{grab_pid}, 0, 'until it is let go');
 grab_is(server => \@r);
 
@@ -58,7 +58,7 @@ $c->reply;
 chord_triggers('the keyboard is grabbed');
 $c->request(XClient::UNGRAB_KEYBOARD, 0, 0);
 $c->sync;
-@r = records($peer, 0);
+@r = settled($peer, 0);
 grab_is(keyboard => \@r);
 
 $c->request(XClient::GRAB_POINTER, 0, $w, \$c->pack('SCC', 0xc, $ASYNC, $ASYNC), 0, 0, 0);
@@ -66,7 +66,7 @@ $c->reply;
 chord_triggers('the pointer is grabbed');
 $c->request(XClient::UNGRAB_POINTER, 0, 0);
 $c->sync;
-@r = records($peer, 0);
+@r = settled($peer, 0);
 grab_is(pointer => \@r);
 
 # Frozen: the server puts key events aside until the client says go on.
@@ -83,7 +83,7 @@ $c->request(XClient::ALLOW_EVENTS, $ASYNC_KEYBOARD, 0);
 $c->sync;
 $c->request(XClient::UNGRAB_KEYBOARD, 0, 0);
 $c->sync;
-@r = records($peer, 0);
+@r = settled($peer, 0);
 my ($deliver) = only(\@r, 'x_deliver', kind => 'key_press', input_seq => $b->{input_seq}, pid => $$);
 ok($deliver && $deliver->{ts_ns} > $thaw_ns, 'and delivered under its number when the client lets it');
 undef $keys;

@@ -15,7 +15,7 @@ use lib "$Bin/../../helper/demo";
 use Tipme::Display;
 use Tipme::Typist;
 
-our @EXPORT = qw(build need hooks peer_start rundir wait_for records only xterm finish);
+our @EXPORT = qw(build need hooks peer_start rundir wait_for records settled only xterm finish);
 
 my $BUILD = $ENV{TIPME_BUILDDIR} // "$Bin/../..";
 my @started;
@@ -58,9 +58,10 @@ sub peer_start {
 sub wait_for {
 	my ($peer, $what, $seconds) = @_;
 	my $until = time + ($seconds // 20);
+	my $seen = 0;
 	while (1) {
-		for my $i (0 .. $#{ $peer->{lines} }) {
-			return splice @{ $peer->{lines} }, $i, 1 if $peer->{lines}[$i] =~ $what;
+		for (; $seen < @{ $peer->{lines} }; $seen++) {
+			return splice @{ $peer->{lines} }, $seen, 1 if $peer->{lines}[$seen] =~ $what;
 		}
 		my $left = $until - time;
 		return if $left <= 0 || !IO::Select->new($peer->{out})->can_read($left);
@@ -83,6 +84,18 @@ sub records {
 		grep { /^(x_|header)/ } @{ $peer->{lines} };
 	$peer->{lines} = \@kept;
 	return @records;
+}
+
+# The same, when the server has done all that it was asked: a client has its reply before the request's record is written.
+sub settled {
+	my ($peer, $n) = @_;
+	my @r;
+	for (1 .. 200) {
+		@r = records($peer, $n);
+		return @r if @r > 1 && $r[-2]{type} eq 'x_sleep';
+		sleep 0.02;
+	}
+	croak 'the server does not come to rest';
 }
 
 # Those of one type with these fields.
