@@ -176,6 +176,24 @@ $svg = slurp("$tmp/evil.svg");
 is(xml_problem($svg), undef, '... are escaped');
 like($svg, qr/>x&lt;&amp;&quot;&gt;\]\]&gt; \(pid/, '... and shown');
 
+# --- what nobody knows is not drawn as if somebody did ---
+{
+	my $late = Tipme::Diagnosis->new(Tipme::Episode->open(story(dir => 'late', first_ns => 8300 * $MS)));
+	my $l = Tipme::Timeline->collect($late, $late->run(event => 5));
+	for my $cpu (@{ $l->{cpus} }) {
+		is_deeply($cpu->{spans}[0], [ $l->{from_ns}, 8300 * $MS, 'unknown' ], "CPU $cpu->{cpu}: unknown before its records begin");
+		is(scalar(grep { $_->[2] eq 'unknown' } @{ $cpu->{spans} }), 1, '... and known after that');
+	}
+	is(scalar(grep { $_->{states}[0][2] ne 'unknown' || $_->{states}[0][1] != 8300 * $MS } @{ $l->{threads} }), 0, 'the same for threads');
+	like($l->{footer}, qr/dots: no records/, '... and said');
+	my $gap = Tipme::Test::Episode->new(trigger_ns => 9500 * $MS, end_ns => 10_000 * $MS, first_ns => 1);
+	$gap->switch(0, 9000 * $MS, 0, 5, 'runnable')->switch(0, 9100 * $MS, 6, 0, 'sleeping')->switch(0, 9200 * $MS, 0, 7, 'runnable')->switch(0, 9300 * $MS, 7, 0, 'sleeping');
+	my $g = Tipme::Diagnosis->new(Tipme::Episode->open($gap->write("$tmp/gap")));
+	my ($cpu) = @{ Tipme::Timeline->collect($g, $g->run)->{cpus} };
+	is_deeply([ map { [ $_->[0] / $MS, $_->[1] / $MS, $_->[2] =~ /^(\w+)/ ] } @{ $cpu->{spans} } ], [ [ 9000, 9100, 'unknown' ], [ 9200, 9300, 7 ] ],
+		'a switch away from somebody else: who ran before it is unknown');
+}
+
 # --- nothing to look at ---
 my $e = Tipme::Test::Episode->new(trigger_ns => 9500 * $MS, end_ns => 10_000 * $MS, first_ns => 1);
 play($e, 0, [ 9000, 5, 'runnable' ], [ 9100, 0, 'sleeping' ]);

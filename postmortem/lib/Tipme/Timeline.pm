@@ -88,19 +88,40 @@ sub _cpus {
 	return map { { cpu => $_, spans => $self->_occupancy($_) } } @cpus;
 }
 
+# Who ran on a CPU. Where nothing was kept of it, or where the next switch says that another thread had run meanwhile, nobody knows.
 sub _occupancy {
 	my ($self, $cpu) = @_;
+	my ($first, $last) = $self->_covered($cpu);
+	my @o = grep { $_->[1] > $first && $_->[0] < $last } $self->{states}->occupants($cpu, @$self{qw(from to)});
 	my @spans;
-	for my $o ($self->{states}->occupants($cpu, @$self{qw(from to)})) {
-		my ($from, $to, $tid) = @$o;
-		next if defined $tid && !$tid;    # idle: paper
-		my $key = defined $tid ? $self->_proc($tid, $from) : 'unknown';
-		$self->{procs}{unknown} //= { name => 'unknown', label => 'unknown', pid => -1, comm => '' } if !defined $tid;
+	push @spans, $self->_unknown_span($self->{from}, min($first, $self->{to})) if $first > $self->{from};
+	for my $k (0 .. $#o) {
+		my ($from, $to, $tid) = @{ $o[$k] };
+		($from, $to) = (max($from, $first), min($to, $last));
+		my $next = $k < $#o ? $o[ $k + 1 ][4] : undef;
+		undef $tid if defined $tid && defined $next && $self->{ev}{tid}[$next] != $tid;
+		if (!defined $tid) { push @spans, $self->_unknown_span($from, $to); next }
+		next if !$tid;    # idle: paper
+		my $key = $self->_proc($tid, $from);
 		push @spans, [ $from, $to, $key ];
 		$self->{cpu_ns}{$key} += $to - $from;
-		$self->{tid_ns}{$tid} += $to - $from if defined $tid;
+		$self->{tid_ns}{$tid} += $to - $from;
 	}
+	push @spans, $self->_unknown_span(max($last, $self->{from}), $self->{to}) if $last < $self->{to};
 	return \@spans;
+}
+
+sub _unknown_span {
+	my ($self, $from, $to) = @_;
+	$self->{procs}{unknown} //= { name => 'unknown', label => 'unknown', pid => -1, comm => '' };
+	return [ $from, $to, 'unknown' ];
+}
+
+# From when to when the records of a CPU (undef: of all) are complete.
+sub _covered {
+	my ($self, $cpu) = @_;
+	my @c = grep { $_->{source} =~ /^kernel/ && (!defined $cpu || $_->{cpu} == $cpu) } $self->{ep}->coverage or return ($self->{to}, $self->{to});
+	return (max(map { $_->{first_ns} } @c), max(map { $_->{last_ns} } @c));
 }
 
 # blamed, server, client, path, top (the three names that used most of the CPUs), rest
@@ -116,7 +137,7 @@ sub _give_roles {
 	my ($server, $client) = map { $_ ? $_->{pid} // -2 : -2 } @{ $d->{event} // {} }{qw(server client)};
 	for my $p (values %$procs) {
 		my $same_name = $p->{comm} eq ($blamed->{comm} // $p->{comm});
-		$p->{role} = $same_name && ($herd || $blamed{ $p->{pid} }) ? 'blamed' : $p->{pid} == $server ? 'server'
+		$p->{role} = $p->{pid} < 0 ? 'unknown' : $same_name && ($herd || $blamed{ $p->{pid} }) ? 'blamed' : $p->{pid} == $server ? 'server'
 			: $p->{pid} == $client ? 'client' : $path{ $p->{pid} } ? 'path' : 'rest';
 	}
 	my %by_name;
@@ -177,7 +198,17 @@ sub _thread {
 	my $prio = @prio ? $prio[-1][1] : $self->_who($tid, $self->{to})->{prio};
 	my $comm = one_line($self->_who($tid, $self->{to})->{comm});
 	return { tid => $tid, key => $key, label => "$comm ($tid)", detail => ($tid != $p->{pid} ? "of process $p->{pid}, " : '') . _prio_text($prio, @prio),
-		states => [ map { [ @$_{qw(from to)}, _drawn($_) ] } grep { $_->{kind} ne 'absent' } @$list ], prio => \@prio, marks => [ $self->_marks($tid, $list) ] };
+		states => [ $self->_states($list) ], prio => \@prio, marks => [ $self->_marks($tid, $list) ] };
+}
+
+# Before all CPUs are covered, and after, what a thread did is a guess: not drawn as anything else.
+sub _states {
+	my ($self, $list) = @_;
+	my ($first, $last) = $self->_covered;
+	my @known = map { [ max($_->{from}, $first), min($_->{to}, $last), _drawn($_) ] } grep { $_->{kind} ne 'absent' && $_->{to} > $first && $_->{from} < $last } @$list;
+	unshift @known, [ $self->{from}, min($first, $self->{to}), 'unknown' ] if $first > $self->{from};
+	push @known, [ max($last, $self->{from}), $self->{to}, 'unknown' ] if $last < $self->{to};
+	return @known;
 }
 
 sub _drawn {
@@ -308,6 +339,7 @@ sub _footer {
 	my ($self) = @_;
 	my ($ep, $d, $i) = @$self{qw(ep diag interval)};
 	my @parts = (with_commas($self->{ev}->count_between(@$i{qw(start_ns end_ns)})) . ' kernel records in the interval', with_commas($ep->lost_count) . ' records lost');
+	push @parts, 'dots: no records' if ($self->_covered)[0] > $self->{from} || ($self->_covered)[1] < $self->{to};
 	push @parts, sprintf('%.0f %% of the interval charged on exact evidence', 100 * $d->{verdict}{confidence}) if !$i->{guessed};
 	return join " \x{2022} ", @parts, map { one_line($_) } $ep->damage;
 }

@@ -399,7 +399,7 @@ sub _tip {
 
 # Dark ink on light colours, light ink on dark ones.
 sub _ink {
-	my ($r, $g, $b) = map { hex } $_[0] =~ /^#(..)(..)(..)/;
+	my ($r, $g, $b) = map { hex } $_[0] =~ /^#(..)(..)(..)/ or return $C->{text};
 	return 0.299 * $r + 0.587 * $g + 0.114 * $b > 140 ? '#1a1a1a' : '#ffffff';
 }
 

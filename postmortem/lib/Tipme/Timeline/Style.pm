@@ -13,7 +13,7 @@ our %COLOUR = (
 
 # The process of each role; whoever is blamed is always vermillion. What waits has colours of its own, see %STATE.
 our %PROCESS = (blamed => [ $COLOUR{vermillion} ], server => [ $COLOUR{blue} ], client => [ $COLOUR{green} ],
-	path => [ $COLOUR{sky}, '#7a6ff0', '#3c9d9b' ], top => [ $COLOUR{yellow}, '#a38f5c', '#8f98a8' ], rest => [ $COLOUR{rest} ]);
+	path => [ $COLOUR{sky}, '#7a6ff0', '#3c9d9b' ], top => [ $COLOUR{yellow}, '#a38f5c', '#8f98a8' ], rest => [ $COLOUR{rest} ], unknown => ['url(#dots)']);
 
 # height: part of the lane; fill: undef for the process's own colour; rank: what wins a pixel column.
 our %STATE = (
