@@ -111,13 +111,23 @@ void tipmed_oom_spare(struct tipmed_limits *limits)
 }
 
 /*
- * The threads that write and keep house are not real-time, but a storm of a hundred busy threads must not make them late by minutes:
- * saving needs a few tenths of a second of CPU time, a picture less than a thousandth of one.
+ * The threads that write and keep house are not real-time, but a storm of busy threads must not make them late by minutes: saving
+ * needs a few tenths of a second of CPU time, a picture less than a thousandth of one. Where sessions are scheduled as groups,
+ * the nice value counts only inside a session: then the session must be ahead, but not if it is that of a terminal.
  */
 void tipmed_priority_raise(struct tipmed_limits *limits)
 {
-	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_NICE) == 1 && setpriority(PRIO_PROCESS, 0, NICE))
+	char text[8];
+
+	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_NICE) != 1)
+		return;
+	if (setpriority(PRIO_PROCESS, 0, NICE))
 		tipmed_limit_add(limits, "no better priority (%s): under load, saving takes long", strerror(errno));
+	snprintf(text, sizeof(text), "%d", NICE);
+	int err = getsid(0) == getpid() ? write_text("/proc/self/autogroup", text) : 0;
+
+	if (err && err != -ENOENT)
+		tipmed_limit_add(limits, "no better priority for our session (%s): under load, saving takes long", strerror(-err));
 }
 
 int tipmed_realtime_enter(void)
