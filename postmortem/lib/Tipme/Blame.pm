@@ -6,6 +6,8 @@ use strict;
 use warnings;
 
 my $MAX_EVIDENCE = 6;    # of one stretch
+my $MANY         = 2000;            # stretches of a path that are told one by one
+my $RUN_NS       = 10_000_000;      # with more of them, those who had a CPU in turn are told together, in runs of this length
 my %WAIT = map { $_ => 1 } qw(unknown irq-time stopped rt-starvation cpu-contention);
 
 # new(threads => Threads, events => KernelEvents, server => XRecords, client_pid)
@@ -14,7 +16,8 @@ sub new { my ($class, %o) = @_; return bless {%o}, $class }
 # path(\SEGMENTS): [ { tid, pid, start_time_ns, comm, from_ns, to_ns, state, reason, exact, cpu, evidence, blamed { kind, pid, tid, comm, detail } } ... ]
 sub path {
 	my ($self, $segments) = @_;
-	my @s = map { $self->_split_by_requests($_) } map { $self->_split_by_grabs($_) } @$segments;
+	my @s = @$segments > $MANY ? _in_runs($segments) : @$segments;
+	@s = map { $self->_split_by_requests($_) } map { $self->_split_by_grabs($_) } @s;
 	my @path;
 	for my $s (@s) {
 		my $p = $self->_entry($s);
@@ -22,6 +25,31 @@ sub path {
 	}
 	$_->{evidence} = [ map { $self->{events}->evidence($_) } _few(@{ $_->{evidence} }) ] for @path;
 	return \@path;
+}
+
+# Where two threads hand a CPU to each other 100,000 times a second, a list of that is no help: the stretch names whoever had most
+# of it, and `among` what each of them had.
+sub _in_runs {
+	my ($segments) = @_;
+	my (@out, $run);
+	for my $s (@$segments) {
+		if (!defined $s->{blamed_tid}) { push @out, $s; undef $run; next }
+		my $same = $run && !(grep { ($run->{$_} // '') ne ($s->{$_} // '') } qw(tid kind cpu exact reason)) && $s->{to} - $run->{from} <= $RUN_NS;
+		if (!$same) { push @out, $run = {%$s} }
+		my $who = $s->{blamed_work} ? $s->{blamed_work}{tid} : $s->{blamed_tid};
+		my $a = $run->{among}{$who} //= { segment => $s, ns => 0 };
+		$a->{ns} += $s->{to} - $s->{from};
+		$run->{to} = $s->{to};
+		$run->{evidence} = [ $run->{evidence}[0] // (), $s->{evidence}[-1] // () ] if $same;
+	}
+	return @out;
+}
+
+# The members of a run, the largest first.
+sub _among {
+	my ($self, $s) = @_;
+	my @m = map { { %{ $self->_blamed($_->{segment}, undef) }, ns => $_->{ns} } } values %{ $s->{among} };
+	return [ sort { $b->{ns} <=> $a->{ns} || $a->{tid} <=> $b->{tid} } @m ];
 }
 
 sub _who { my ($self, $tid, $t) = @_; return $self->{threads}->at($tid, $t) }
@@ -32,8 +60,16 @@ sub _entry {
 	return {
 		tid => $s->{tid}, pid => $who->{pid}, start_time_ns => $who->{start_ns}, comm => $who->{comm}, from_ns => $s->{from}, to_ns => $s->{to},
 		state => $s->{state}, cpu => $s->{cpu}, reason => $s->{reason}, exact => $s->{exact} ? 1 : 0,
-		evidence => $s->{evidence}, blamed => $self->_blamed($s, $who),
+		evidence => $s->{evidence}, $s->{among} && keys %{ $s->{among} } > 1 ? $self->_run_blamed($s) : (blamed => $self->_blamed($s, $who)),
 	};
+}
+
+sub _run_blamed {
+	my ($self, $s) = @_;
+	my $among = $self->_among($s);
+	my %most = %{ $among->[0] };
+	delete $most{ns};
+	return (blamed => { %most, detail => 'had the CPU in turn with others' }, among => $among);
 }
 
 sub _blamed {
@@ -96,6 +132,7 @@ sub _split_by_grabs {
 		my $from = $g->[0] > $s->{from} ? $g->[0] : $s->{from};
 		my $to   = defined $g->[1] && $g->[1] < $s->{to} ? $g->[1] : $s->{to};
 		next if $from >= $to;
+		delete $s->{among};
 		push @out, { %$s, to => $from } if $from > $s->{from};
 		push @out, { %$s, from => $from, to => $to, grab => $g, exact => 1 };
 		$s = { %$s, from => $to };
@@ -129,6 +166,7 @@ sub _split_by_requests {
 
 sub _alike {
 	my ($a, $b) = @_;
+	return 0 if $a->{among} || $b->{among};
 	for (qw(tid pid start_time_ns comm state reason exact cpu)) { return 0 if ($a->{$_} // '') ne ($b->{$_} // '') }
 	for (qw(kind pid tid detail)) { return 0 if ($a->{blamed}{$_} // '') ne ($b->{blamed}{$_} // '') }
 	return 1;

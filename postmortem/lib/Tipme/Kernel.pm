@@ -21,6 +21,13 @@ sub new {
 sub threads     { return $_[0]{threads} }
 sub has_records { return $_[0]{has} }
 
+# covered_from(): when the records of all CPUs begin; 0 where there are none
+sub covered_from {
+	my ($self) = @_;
+	my ($latest) = sort { $b <=> $a } map { $_->{first_ns} } grep { $_->{source} =~ /^kernel_/ } $self->{ep}->coverage;
+	return $latest // 0;
+}
+
 # loaded(): records that were decoded so far
 sub loaded { return $_[0]{loaded} }
 

@@ -7,7 +7,8 @@ use warnings;
 use Tipme::WakeupChain;
 
 my $SURE_NS     = 30_000_000;        # what is answered faster is not looked at more closely
-my $PROBE_NS    = 300_000_000;       # a client that has nothing to do is usually found asleep within this
+my $NEAR_NS     = 30_000_000;        # records this far before a wake-up mostly tell who caused it
+my $PROBE_NS    = 100_000_000;       # a client that has nothing to do is usually found asleep within this
 my $LONG_NS     = 10_000_000_000;    # a server that waits longer for a CPU is beyond help
 my $SILENCE_NS  = 100_000_000;
 my $MAX_CHECKS  = 12;                # later bursts of one event that are traced back; with more of them it is a film
@@ -29,23 +30,26 @@ sub choose {
 	if (defined $o{event}) { my ($e) = grep { $_->{n} == $o{event} } @events; return $e && $self->interval($e) }
 	if (defined $o{at})    { return $self->_at(\@events, $o{at}) }
 	my @c = sort { $b->{upper} <=> $a->{upper} } map { { event => $_, upper => $self->_upper($_) } } grep { $_->{candidate} } @events;
-	my ($best, $n) = (undef, 0);
+	my ($best, $n, $covered) = (undef, 0, $self->{kernel}->covered_from);
 	for my $c (@c) {
 		last if $best && $best->{excess_ns} >= $c->{upper};
 		last if ++$n > $MAX_RESOLVE && $best || $self->{kernel}->loaded > $MAX_LOAD;
 		my $i = $self->interval($c->{event}) or next;
+		next if $i->{end_ns} <= $covered;    # the X server was there before the recorder
 		$best = $i if !$best || $i->{excess_ns} > $best->{excess_ns};
 	}
 	return $best;
 }
 
-# The event that was being handled at a time, else the last one before it.
+# The event that was being handled at a time, else the one nearest to it.
 sub _at {
 	my ($self, $events, $t) = @_;
-	my @before = grep { ($_->{wakeup_ns} // $_->{device_ns}) <= $t && defined $_->{deliver_ns} && !$_->{chord} } @$events;
-	my @c = grep { $_->{candidate} } @before;
-	for my $e (reverse @c) { my $i = $self->interval($e); return $i if $i && $i->{end_ns} >= $t }
-	return @c ? $self->interval($c[-1]) : undef;
+	my @c = grep { $_->{candidate} } @$events;
+	my @near = sort { abs($a->{device_ns} - $t) <=> abs($b->{device_ns} - $t) || $a->{n} <=> $b->{n} } @c;
+	my @before = grep { ($_->{wakeup_ns} // $_->{device_ns}) <= $t } reverse @c;
+	for my $e (@before) { my $i = $self->interval($e); return $i if $i && $i->{start_ns} <= $t && $i->{end_ns} >= $t }
+	for my $e (@near) { my $i = $self->interval($e); return $i if $i }
+	return;
 }
 
 # What the response can have lasted at most, from the X records alone.
@@ -242,30 +246,33 @@ sub _woken_for {
 	return ($w, 0) if !$self->{kernel}->has_records;
 	my $s = $x->last_before('x_sleep', $w);
 	my $asleep = $s ? $s->{ts_ns} : $w - $NS_PER_MS;
-	for my $span ($PROBE_NS, $LONG_NS) {
+	for my $span ($NEAR_NS, $LONG_NS) {
 		my $from = $asleep > $w - $span ? $asleep : $w - $span;
 		my $states = $self->{kernel}->states($from, $w + $NS_PER_MS);
-		my $t = $self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
+		my ($t, $further) = $self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
 		return ($t, 1) if defined $t;
-		last if $from == $asleep;
+		last if !$further;
 	}
 	return ($w, 0);
 }
 
-# When the server was woken whose wait ended at T; a thread of its own that woke it is followed to its own waking.
+# (when the server was woken whose wait ended at T, 1 if earlier records may tell); a thread of its own that woke it is followed
+# to its own waking.
 sub _waking_of {
 	my ($self, $states, $x, $t, $not_before) = @_;
 	my ($tid, $ev, $found) = ($x->{tid}, $states->events, undef);
 	for (1 .. 1000) {
-		my $i = $states->before($tid, $t) or last;
-		if ($i->{kind} ne 'blocked') { $t = $i->{from}; next }
-		last if !defined $i->{wake} || $i->{to} < $not_before;
-		$found = $t = $i->{to};
-		my $by = ($ev->{d}[ $i->{wake} ] >> 16 & 255) == 0 ? $ev->{a}[ $i->{wake} ] : 0;
-		last if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
+		my $i = $states->before($tid, $t) or return ($found, 1);
+		my $slept = $i->{kind} eq 'blocked' || $i->{kind} eq 'runnable' && $i->{how} eq 'raced';
+		if (!$slept) { $t = $i->{from}; return ($found, 0) if $t < $not_before; next }
+		my $w = $i->{wake};
+		return ($found, 0) if !defined $w || $ev->{ts}[$w] < $not_before;
+		$found = $t = $ev->{ts}[$w];
+		my $by = ($ev->{d}[$w] >> 16 & 255) == 0 ? $ev->{a}[$w] : 0;
+		return ($found, 0) if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
 		$tid = $by;
 	}
-	return $found;
+	return ($found, 0);
 }
 
 # The server's own time stamp, in ms, taken when the event was put into its queue.

@@ -42,13 +42,13 @@ sub totals {
 	my (%kind, %state, %who);
 	for my $p (@$path) {
 		my $ns = $p->{to_ns} - $p->{from_ns};
-		my $b = $p->{blamed};
-		$kind{ $b->{kind} } += $ns;
+		$kind{ $p->{blamed}{kind} } += $ns;
 		$state{ $p->{state} =~ /^(?:running|runnable|unknown)$/ ? $p->{state} : 'blocked' } += $ns;
-		my $w = $who{"$b->{kind} " . ($b->{pid} // '?')} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio} };
-		$w->{ns} += $ns;
-		$w->{details}{ $b->{detail} // '' } += $ns;
-		$w->{threads}{ $p->{tid} } += $ns;
+		for my $b ($p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $ns }) {
+			my $w = $who{"$b->{kind} " . ($b->{pid} // '?')} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio} };
+			$w->{ns} += $b->{ns};
+			$w->{details}{ $b->{detail} // '' } += $b->{ns};
+		}
 	}
 	my @blamed = sort { $b->{ns} <=> $a->{ns} || $a->{kind} cmp $b->{kind} || ($a->{pid} // 0) <=> ($b->{pid} // 0) } values %who;
 	return { kinds => \%kind, states => \%state, blamed => \@blamed };
