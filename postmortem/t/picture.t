@@ -73,7 +73,7 @@ sub data {
 			[ input => 0 ], [ server => 1 ], [ deliver => 2 ], [ client => 871 ], [ request => 930 ], [ feedback => 934 ] ],
 		path => [ { from => $z, to => $z + 2 * $ms, tid => 700, state => 'running', key => 'x', label => 'Xorg runs' },
 			{ from => $z + 2 * $ms, to => $z + 934 * $ms, tid => 812, state => 'runnable', key => 'c', label => "$comm waits for a CPU" } ],
-		arrows => [ [ $z + 2 * $ms, 700, 812 ] ],
+		stretches => [ { from => $z, to => $z + 934 * $ms, label => "$comm: all of it" } ], arrows => [ [ $z + 2 * $ms, 700, 812 ] ],
 		cpus => [ map { my $cpu = $_; { cpu => $cpu, spans => [ map { [ $z + $_ * 10 * $ms, $z + ($_ + 1) * 10 * $ms, 's' . (1 + $_ % 3) ] } 0 .. 80 ] } } 0, 1 ],
 		threads => [
 			{ tid => 700, key => 'x', label => 'Xorg (700)', detail => 'prio 120', states => [ [ $z, $z + 2 * $ms, 'running' ], [ $z + 2 * $ms, $z + 1050 * $ms, 'blocked' ] ], prio => [ [ $z, 120 ] ],
@@ -100,7 +100,7 @@ for my $comm ('xterm', $evil, "日本語\x{1f600}", '') {
 }
 {
 	my $d = data('xterm');
-	@$d{qw(stages path arrows cpus threads)} = ([], [], [], [], []);
+	@$d{qw(stages path stretches arrows cpus threads)} = ([], [], [], [], [], []);
 	delete $d->{trigger_ns};
 	is(xml_problem(Tipme::Timeline::Picture->svg($d)), undef, 'an empty picture is one, too');
 	my $big = data('xterm');

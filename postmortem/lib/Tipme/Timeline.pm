@@ -32,8 +32,9 @@ sub collect {
 	$self->_give_roles;
 	my @tids = $self->_choose_threads;
 	my $i = $self->{interval};
+	my @path = $self->_path;
 	return { $self->_words, from_ns => $from, to_ns => $to, zero_ns => $i->{start_ns}, start_ns => $i->{start_ns}, end_ns => $i->{end_ns},
-		trigger_ns => $ep->trigger_ns, stages => [ $self->_stages ], path => [ $self->_path ], arrows => [ $self->_arrows ],
+		trigger_ns => $ep->trigger_ns, stages => [ $self->_stages ], path => \@path, stretches => [ $self->_stretches(@path) ], arrows => [ $self->_arrows ],
 		procs => $self->{procs}, cpus => \@cpus, threads => [ map { $self->_thread($_) } @tids ], more => $self->_more(@tids) };
 }
 
@@ -132,12 +133,10 @@ sub _give_roles {
 	my $blamed = $d->{verdict}{blamed} // {};
 	my %blamed = map { $_ => 1 } grep { defined } $blamed->{pid}, @{ $blamed->{pids} // [] };
 	my %path = map { $_->{pid} => 1 } @{ $d->{path} };
-	# A load is many processes of one name; those that kept another CPU busy belong to it.
-	my $herd = $blamed->{comm} && $d->{verdict}{kind} eq 'cpu-contention';
+	my %herd = $d->{verdict}{kind} eq 'cpu-contention' ? $self->_herd(\%blamed) : ();
 	my ($server, $client) = map { $_ ? $_->{pid} // -2 : -2 } @{ $d->{event} // {} }{qw(server client)};
 	for my $p (values %$procs) {
-		my $same_name = $p->{comm} eq ($blamed->{comm} // $p->{comm});
-		$p->{role} = $p->{pid} < 0 ? 'unknown' : $same_name && ($herd || $blamed{ $p->{pid} }) ? 'blamed' : $p->{pid} == $server ? 'server'
+		$p->{role} = $p->{pid} < 0 ? 'unknown' : $blamed{ $p->{pid} } || $herd{ $p->{name} } ? 'blamed' : $p->{pid} == $server ? 'server'
 			: $p->{pid} == $client ? 'client' : $path{ $p->{pid} } ? 'path' : 'rest';
 	}
 	my %by_name;
@@ -148,6 +147,17 @@ sub _give_roles {
 	$procs->{$_}{role} = 'top' for grep { $procs->{$_}{role} eq 'rest' && $top{ $procs->{$_}{name} } } keys %$procs;
 	# The more CPU time, the stronger the colour among those of one role.
 	$procs->{$_}{order} = -($self->{cpu_ns}{$_} // 0) for keys %$procs;
+}
+
+# A load is many processes of one name; those that kept another CPU busy belong to it. The name is what each had while it ran most.
+sub _herd {
+	my ($self, $blamed) = @_;
+	my %best;
+	for my $k (grep { $blamed->{ $self->{procs}{$_}{pid} } } sort keys %{ $self->{procs} }) {
+		my $b = \$best{ $self->{procs}{$k}{pid} };
+		$$b = $k if !defined $$b || ($self->{cpu_ns}{$k} // 0) > ($self->{cpu_ns}{$$b} // 0);
+	}
+	return map { $self->{procs}{$_}{name} => 1 } values %best;
 }
 
 # Those on the path, as the response went; then the blamed; then who used the CPUs most.
@@ -279,13 +289,45 @@ sub _path {
 		$by->{ns} += $p->{to_ns} - $p->{from_ns};
 		$by->{pids}{ $b->{pid} // 0 } = 1;
 	}
-	return map { { %$_{qw(from to tid state)}, key => $self->_proc($_->{tid}, $_->{from}), label => _segment_label($_) } } @out;
+	return map { { %$_{qw(from to tid state)}, key => $self->_proc($_->{tid}, $_->{from}), label => _segment_label($_), who => one_line($_->{who}{comm}) } } @out;
+}
+
+# Where one thread has the path in its hands, in short turns of several kinds: one label for all of it. Whoever comes between for
+# less than a hundredth of the interval and hands it back does not count.
+sub _stretches {
+	my ($self, @path) = @_;
+	my $short = ($self->{interval}{end_ns} - $self->{interval}{start_ns}) / 100;
+	my @out;
+	for my $k (0 .. $#path) {
+		my $p = $path[$k];
+		my $last = $out[-1];
+		if ($last && $last->{tid} != $p->{tid}) {
+			my ($back) = grep { $path[$_]{tid} == $last->{tid} } $k + 1 .. $#path;
+			next if defined $back && $path[$back]{from} - $p->{from} < $short;
+		}
+		if ($last && $last->{tid} == $p->{tid}) { $last->{to} = $p->{to} }
+		else { push @out, $last = { from => $p->{from}, to => $p->{to}, tid => $p->{tid}, who => $p->{who} } }
+		$last->{ns}{ $p->{state} } += $p->{to} - $p->{from};
+		push @{ $last->{parts} }, $p;
+	}
+	return map { { %$_{qw(from to)}, label => _stretch_label($_) } } @out;
+}
+
+my %WORDS = (running => 'runs', runnable => 'waits for a CPU', blocked => 'blocked', disk => 'blocked in the kernel', stopped => 'stopped', unknown => 'unknown');
+
+# Where one part is nearly all of it, that part's own label says more.
+sub _stretch_label {
+	my ($s) = @_;
+	my ($long) = sort { $b->{to} - $b->{from} <=> $a->{to} - $a->{from} || $a->{from} <=> $b->{from} } @{ $s->{parts} };
+	return $long->{label} if $long->{to} - $long->{from} >= 0.95 * ($s->{to} - $s->{from});
+	my @states = sort { $s->{ns}{$b} <=> $s->{ns}{$a} || $a cmp $b } keys %{ $s->{ns} };
+	return "$s->{who}: " . join ', ', map { "$WORDS{$_} " . ms($s->{ns}{$_}) } @states[ 0 .. min(2, $#states) ];
 }
 
 sub _path_state {
 	my ($self, $p) = @_;
-	return $p->{state} if $p->{state} ne 'blocked';
-	return $DRAWN{ $p->{wait} // '' } // 'blocked';
+	return $p->{state} if $p->{state} =~ /^(?:running|runnable|unknown)$/;
+	return $DRAWN{ $p->{wait} // $p->{state} } // 'blocked';
 }
 
 sub _segment_label {

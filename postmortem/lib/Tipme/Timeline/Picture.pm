@@ -24,6 +24,7 @@ my $C      = \%Tipme::Timeline::Style::COLOUR;
 #   trigger_ns                    when somebody pressed the hot-key
 #   stages    [ { name, label, ts, certainty, who } ]
 #   path      [ { from, to, tid, state, label } ]      without gap or overlap
+#   stretches [ { from, to, label } ]                  what is written on the path
 #   arrows    [ [ ts, tid of the waker, tid of the woken ] ]
 #   procs     { KEY => { label, role } }
 #   cpus      [ { cpu, spans => [ [ from, to, KEY ] ] } ]
@@ -167,11 +168,14 @@ sub _draw_path_lane {
 		my $fill = $self->_fill($state, $key);
 		my $r = $g->rect(x => $x, y => $y, width => $w, height => $h, fill => $fill, class => "segment $state");
 		$self->_tip($r, $label);
+	}
+	for my $p (@{ $self->{d}{stretches} }) {
+		my ($x, $w) = ($s->x($p->{from}), $s->x($p->{to}) - $s->x($p->{from}));
 		next if $w < 60;
-		my $text = shorten($label, int(($w - 16) / 7.2));
-		next if length $text < length $label && length $text < 16;
-		my $tw = 7.2 * length($text) + 10;
-		$g->rect(x => _n($x + $w / 2 - $tw / 2), y => $y + 6, width => _n($tw), height => 18, rx => 4, fill => '#ffffff', 'fill-opacity' => 0.9);
+		my $text = shorten(one_line($p->{label}), int(($w - 16) / 7.7));
+		next if length $text < length $p->{label} && length $text < 16;
+		my $tw = 7.7 * length($text) + 10;
+		$g->rect(x => _n($x + $w / 2 - $tw / 2), y => $y + 6, width => _n($tw), height => 18, rx => 4, fill => '#ffffff', 'fill-opacity' => 0.92);
 		$self->_text($x + $w / 2, $y + 19.5, $text, size => 12.5, anchor => 'middle', weight => 'bold');
 	}
 }
@@ -274,12 +278,13 @@ sub _draw_thread {
 # Only where it changes: a step line over the bar, higher is more urgent, with the numbers where there is room.
 sub _draw_priority {
 	my ($self, $g, $t, $top, $h) = @_;
-	my @p = grep { $_->[0] < $self->{scale}->to } @{ $t->{prio} };
+	my $end = @{ $t->{states} } ? $self->{scale}->x($t->{states}[-1][1]) : $self->{scale}->right;
+	my @p = grep { $self->{scale}->x($_->[0]) < $end } @{ $t->{prio} };
 	my ($min, $max) = (sort { $a <=> $b } map { $_->[1] } @p)[ 0, -1 ];
 	return if !@p || $min == $max;
 	my ($d, $last) = ('', -1e9);
 	for my $i (0 .. $#p) {
-		my ($x0, $x1) = ($self->{scale}->x($p[$i][0]), $i < $#p ? $self->{scale}->x($p[ $i + 1 ][0]) : $self->{scale}->right);
+		my ($x0, $x1) = ($self->{scale}->x($p[$i][0]), $i < $#p ? $self->{scale}->x($p[ $i + 1 ][0]) : $end);
 		my $y = $top + 2 + ($h - 4) * ($p[$i][1] - $min) / ($max - $min);
 		$d .= sprintf '%s%.1f %.1fL%.1f %.1f', length $d ? 'L' : 'M', $x0, $y, $x1, $y;
 		next if $x0 - $last < 30 || $x1 - $x0 < 24;
