@@ -1,0 +1,186 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# perf and we record the same seconds of a mixed load: run time, wait for a CPU and switches of each thread agree within 1 %
+# (waits: and within 10 us for each switch, which is what two recorders cost each other).
+use strict;
+use warnings;
+use Test::More;
+use File::Temp qw(tempdir);
+use IO::Handle;
+use POSIX qw(_exit);
+use Time::HiRes qw(sleep time);
+
+my $dump = ($ENV{TIPME_BUILDDIR} // '.') . '/helper/test/ksrc-dump';
+my $dir = tempdir(CLEANUP => 1);
+plan skip_all => 'recording a kernel takes root' if $>;
+plan skip_all => 'no perf here (Debian: linux-perf)' if system('perf --version >/dev/null 2>&1');
+plan skip_all => "no $dump: built without the BPF source" if !-x $dump;
+
+my ($ours, $go) = start_ours();
+my $perf = start_perf();
+my @load = map { start_load($_) } qw(burn burn pipe sleep sleep);
+sleep 3;
+kill KILL => @load;
+waitpid $_, 0 for @load;
+kill INT => $perf;
+waitpid $perf, 0;
+print {$go} "x";
+close $go;
+waitpid $ours, 0;
+
+my $theirs = read_perf("$dir/perf.data");
+my $mine = read_ours("$dir/ours");
+plan skip_all => 'perf recorded no switches here' if !%$theirs;
+my ($from, $to) = common_time($theirs, $mine);
+cmp_ok($to - $from, '>', 1e9, 'more than a second is in both recordings');
+my $p = sums($theirs, $from, $to);
+my $o = sums($mine, $from, $to);
+my %by_tid = map { $_ => 1 } grep { ($p->{$_}{run} // 0) > 2e7 || ($p->{$_}{switches} // 0) > 500 } keys %$p;
+cmp_ok(scalar(keys %by_tid), '>=', 4, 'threads with enough to compare');
+for my $tid (sort { $a <=> $b } keys %by_tid) {
+	for my $what (qw(run wait switches)) {
+		my ($x, $y) = map { $_->{$tid}{$what} // 0 } $o, $p;
+		# Both look at one waking, one after the other: the one who comes second stamps it later, by the time of a stack.
+		my $slack = $what eq 'switches' ? 2 : 1e6 + 10e3 * ($p->{$tid}{switches} // 0);
+		my $most = ($x > $y ? $x : $y) * 0.01 + $slack;
+		ok(abs($x - $y) <= $most, sprintf "thread %d: %s %.0f here, %.0f there", $tid, $what, $x, $y);
+	}
+}
+done_testing();
+
+sub start_ours {
+	pipe my $r, my $w or die "pipe: $!\n";
+	my $pid = fork // die "fork: $!\n";
+	if (!$pid) {
+		close $w;
+		open STDIN, '<&', $r;
+		open STDOUT, '>', "$dir/ours";
+		open STDERR, '>', "$dir/ready";
+		exec $dump, '-b', 128 << 20 or _exit(127);
+	}
+	close $r;
+	for (1 .. 300) {
+		last if -s "$dir/ready";
+		sleep 0.1;
+	}
+	return ($pid, $w);
+}
+
+sub start_perf {
+	my $pid = fork // die "fork: $!\n";
+	if (!$pid) {
+		open STDERR, '>', "$dir/perf.err";
+		exec qw(perf record -q -a -k CLOCK_MONOTONIC -m 8192 -e sched:sched_switch -e sched:sched_waking -e sched:sched_wakeup_new -o), "$dir/perf.data"
+			or _exit(127);
+	}
+	sleep 1.5;
+	return $pid;
+}
+
+# Each in a process group of its own would outlive us; so all die with their pipe or by our kill.
+sub start_load {
+	my ($kind) = @_;
+	my $pid = fork // die "fork: $!\n";
+	return $pid if $pid;
+	open STDIN, '<', '/dev/null';
+	my $end = time + 30;
+	if ($kind eq 'burn') {
+		1 while time < $end;
+	} elsif ($kind eq 'sleep') {
+		while (time < $end) {
+			sleep 0.002;
+			my $x = 0;
+			$x += $_ for 1 .. 2000;
+		}
+	} else {
+		ping_pong($end);
+	}
+	_exit(0);
+}
+
+sub ping_pong {
+	my ($end) = @_;
+	pipe my $ar, my $aw;
+	pipe my $br, my $bw;
+	my $child = fork;
+	$_->autoflush(1) for $aw, $bw;
+	my $byte;
+	if (!$child) {
+		close $_ for $aw, $br;
+		while (sysread $ar, $byte, 1) { syswrite $bw, 'x' or last }
+		_exit(0);
+	}
+	close $_ for $ar, $bw;
+	while (time < $end) {
+		syswrite $aw, 'x';
+		sysread $br, $byte, 1 or last;
+		sleep 0.0005;
+	}
+}
+
+# Both become: CPU => [ [ns, prev tid, prev runnable, next tid], ... ] in order of time; wakings under the key 'w': [ns, tid].
+sub read_perf {
+	my ($file) = @_;
+	my %e;
+	open my $h, '-|', "perf script -i $file --ns -F cpu,time,event,trace 2>/dev/null" or die "perf script: $!\n";
+	while (<$h>) {
+		my ($cpu, $s, $ns, $event, $rest) = /\[(\d+)\]\s+(\d+)\.(\d+):\s+sched:(\w+):\s+(.*)/ or next;
+		my $t = $s * 1e9 + $ns;
+		if ($event eq 'sched_switch') {
+			my ($prev, $state, $next) = $rest =~ /prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> .*next_pid=(\d+)/ or next;
+			push @{ $e{$cpu + 0} }, [ $t, $prev, $state =~ /^R/ ? 1 : 0, $next ];
+		} elsif ($rest =~ /pid=(\d+) prio/) {
+			push @{ $e{w} }, [ $t, $1 ];
+		}
+	}
+	return \%e;
+}
+
+sub read_ours {
+	my ($file) = @_;
+	my %e;
+	open my $h, '<', $file or die "$file: $!\n";
+	while (<$h>) {
+		if (/^cpu=(\d+) sched_switch ts_ns=(\d+) tid=(\d+) next_tid=(\d+) .*prev_state=(\w+)/) {
+			push @{ $e{$1} }, [ $2, $3, $5 eq 'runnable' ? 1 : 0, $4 ];
+		} elsif (/^cpu=\d+ sched_waking ts_ns=(\d+) tid=(\d+)/) {
+			push @{ $e{w} }, [ $1, $2 ];
+		}
+	}
+	return \%e;
+}
+
+sub common_time {
+	my @lists = map { my $e = $_; map { $e->{$_} } grep { $_ ne 'w' } keys %$e } @_;
+	return (max(map { $_->[0][0] } @lists), min(map { $_->[-1][0] } @lists));
+}
+
+# Run time, time runnable without a CPU, and times switched out, of each thread between two moments.
+sub sums {
+	my ($e, $from, $to) = @_;
+	my @all = sort { $a->[0] <=> $b->[0] } map { my $k = $_; map { [ $_->[0], $k, @$_[1 .. $#$_] ] } @{ $e->{$k} } } keys %$e;
+	my (%sum, %since, %state);
+	for my $r (@all) {
+		my ($t, $kind, $tid, $runnable, $next) = @$r;
+		next if $t < $from || $t > $to;
+		if ($kind eq 'w') {
+			($since{$tid}, $state{$tid}) = ($t, 'wait') if ($state{$tid} // 'sleep') eq 'sleep';
+			next;
+		}
+		charge(\%sum, \%since, \%state, $tid, $t, 'run');
+		$sum{$tid}{switches}++;
+		($since{$tid}, $state{$tid}) = ($t, $runnable ? 'wait' : 'sleep');
+		charge(\%sum, \%since, \%state, $next, $t, 'wait');
+		($since{$next}, $state{$next}) = ($t, 'run');
+	}
+	delete $sum{0};
+	return \%sum;
+}
+
+sub charge {
+	my ($sum, $since, $state, $tid, $t, $what) = @_;
+	$sum->{$tid}{$what} += $t - $since->{$tid} if ($state->{$tid} // '') eq $what;
+}
+
+sub max { my $m = shift; for (@_) { $m = $_ if $_ > $m } return $m }
+sub min { my $m = shift; for (@_) { $m = $_ if $_ < $m } return $m }
