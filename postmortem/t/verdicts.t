@@ -171,6 +171,40 @@ is($d->{event}{n}, 5, 'asked for by number');
 $d = judged('asked for by time', $s, 'none', undef, undef, undef, at => '0.301');
 is($d->{event}{n}, 2, 'asked for by time');
 
+# --- nobody is awake, the records say no waking: a picture knows the stack ---
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+$s->builder->thread(CLIENT, 'xterm', ts_ns => 1500 * MS, since_ns => 1001 * MS, stack_id => $s->id('nanosleep'));
+$d = judged('a waking that was lost', $s, 'timer-sleep', 'xterm', 0.98, 1);
+cmp_ok($d->{verdict}{confidence}, '<', 0.1, 'a waking that was lost: not sure');
+
+# --- two processes hand the CPU to each other so fast that a list of it is no help ---
+$s = story()->enter(1000);
+$s->builder->thread(910, 'ping', ts_ns => 900 * MS)->thread(911, 'pong', ts_ns => 900 * MS);
+for my $i (0 .. 2999) {
+	my ($a, $b) = $i % 2 ? (911, 910) : (910, 911);
+	$s->builder->switch(1, (1000 + $i * 0.2) * MS, $i ? $b : 0, $a, 'runnable', prev_preempted => 1);
+}
+$s->builder->switch(1, 1600 * MS, 911, CLIENT, 'runnable', prev_preempted => 1)->switch(1, 1601 * MS, CLIENT, 0, 'sleeping');
+$d = judged('fast turns', $s->draw(1600.9)->hotkey(3000), 'cpu-contention', 'pong', 0.98, 1);
+cmp_ok(scalar @{ $d->{path} }, '<', 200, 'fast turns: the path is short');
+my %had = map { $_->{comm} => $_->{ns} } grep { $_->{kind} eq 'cpu-contention' && defined $_->{comm} } @{ $d->{totals}{blamed} };
+is($had{ping} + $had{pong}, $d->{totals}{kinds}{'cpu-contention'}, 'fast turns: the totals are exact');
+is($had{pong}, 300 * MS, 'fast turns: each has what it had') or diag(explain(\%had));
+
+# --- the hooks were there before the recorder: what hung then is not its business ---
+$s = story(first_ns => 2000 * MS)->key(1000, 700)->key(2200, 300)->hotkey(3000);
+$d = judged('before the records', $s, 'app-compute', 'xterm', 0.98, 1);
+is($d->{event}{n}, 5, 'before the records: the other event is judged');
+
+# --- a process that the client asked, and that is stopped, while the hot-key is pressed ---
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, 500, CLIENT)->hotkey(2500);
+$s->builder->thread(500, 'service', ts_ns => 900 * MS)->wake(0, 1001.5 * MS, 500, 600);
+$s->run(0, 1000.95, 1002, 500, 'stopped');
+$s->picture(500, 'service', state => 'stopped', since_ns => 1002 * MS)->picture(CLIENT, 'xterm', since_ns => 1001 * MS, stack_id => $s->id('disk'));
+$d = judged('a service that is stopped', $s, 'stopped', 'service', 0.9, 1);
+like($d->{verdict}{sentence}, qr/has not answered a key press .* it waited for "service" \(pid 500\b.*\), which was stopped by a signal, and still is\.$/, 'a service that is stopped: the sentence');
+cmp_ok($d->{verdict}{confidence}, '<', 0.5, 'a service that is stopped: inferred');
+
 # --- no input, no X server ---
 my $b = Tipme::Test::Episode->new(trigger_ns => 1000 * MS);
 $b->switch(0, 10 * MS, 5, 6, 'sleeping')->thread(5, 'a');

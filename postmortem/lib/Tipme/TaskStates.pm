@@ -136,7 +136,8 @@ sub _build {
 	}
 	$self->_only_pictures($m) if !$m->{cur};
 	push @{ $m->{list} }, { %{ $m->{cur} }, to => $self->{to} };
-	$self->_still_blocked($m);
+	my $last = $m->{list}[-1];
+	$self->_picture_of_sleep($m, $last) if $last->{kind} eq 'blocked';
 	return $self->_clip($m->{list});
 }
 
@@ -232,7 +233,7 @@ sub _comes {
 		my $w = $m->{pending};
 		%$cur = (from => $cur->{from}, kind => 'runnable', how => 'raced', wake => $w, cpu => $ev->{d}[$w] & 65535);
 	}
-	elsif ($cur->{kind} eq 'blocked') { $cur->{guessed} = 1 }
+	elsif ($cur->{kind} eq 'blocked') { $cur->{guessed} = 1; $self->_picture_of_sleep($m, $cur, $t) }
 	$m->{pending} = undef;
 	$self->_turn($m, $t, kind => 'running', cpu => $ev->{cpu}[$i], prio => $ev->{d}[$i] >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i);
 }
@@ -254,15 +255,13 @@ sub _forked {
 	$self->_turn($m, $ev->{ts}[$i], kind => 'runnable', how => 'forked', parent => $ev->{tid}[$i], fork => $i, cpu => $ev->{cpu}[$i]);
 }
 
-# The picture at the trigger knows the stack of a sleep that has not ended, and states more exactly.
-sub _still_blocked {
-	my ($self, $m) = @_;
-	my $last = $m->{list}[-1];
-	return if $last->{kind} ne 'blocked';
+# A sleep without a waking (it lasts, or the record was lost): a picture taken meanwhile knows its stack, and may know its state better.
+sub _picture_of_sleep {
+	my ($self, $m, $sleep, $to) = @_;
 	for my $p ($self->{threads}->pictures($m->{tid})) {
-		next if $p->{ts_ns} < $last->{from} || $p->{state} == $RUNNABLE || $p->{state} == $RUNNING;
-		$last->{stack_id} = $p->{stack_id} if $p->{stack_id};
-		$last->{state} = $STATE{ $p->{state} } // 'unknown' if $last->{state} eq 'unknown';
+		next if $p->{ts_ns} < $sleep->{from} || defined $to && $p->{ts_ns} > $to || $p->{state} == $RUNNABLE || $p->{state} == $RUNNING;
+		$sleep->{stack_id} = $p->{stack_id} if $p->{stack_id};
+		$sleep->{state} = $STATE{ $p->{state} } // 'unknown' if $sleep->{state} eq 'unknown';
 	}
 }
 

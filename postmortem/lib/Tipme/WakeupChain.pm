@@ -255,7 +255,7 @@ sub _blocked {
 	my $r = $self->{reasons}->of($s{stack}, $waker ? $waker->{context} : undef);
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
 	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => 'waiting where it cannot be disturbed: mostly for a disk', exact => 0) }
-	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? "woken in $waker->{context} context" : 'nobody has woken it yet', exact => 0) }
+	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? "woken in $waker->{context} context" : $i->{guessed} ? 'its waking was not recorded' : 'nobody has woken it yet', exact => 0) }
 	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words}, class => $r->{class});
 }
 
