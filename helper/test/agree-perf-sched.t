@@ -16,26 +16,20 @@ plan skip_all => 'recording a kernel takes root' if $>;
 plan skip_all => 'no perf here (Debian: linux-perf)' if system('perf --version >/dev/null 2>&1');
 plan skip_all => "no $dump: built without the BPF source" if !-x $dump;
 
-my ($ours, $go) = start_ours();
-my $perf = start_perf();
-my @load = map { start_load($_) } qw(burn burn pipe sleep sleep);
-sleep 3;
-kill KILL => @load;
-waitpid $_, 0 for @load;
-kill INT => $perf;
-waitpid $perf, 0;
-print {$go} "x";
-close $go;
-waitpid $ours, 0;
-
-my $theirs = read_perf("$dir/perf.data");
-my $mine = read_ours("$dir/ours");
-plan skip_all => 'perf recorded no switches here' if !%$theirs;
-my ($from, $to) = common_time($theirs, $mine);
+# On a machine that is very busy with other things the pool may not hold even these seconds: then once more.
+my ($theirs, $mine, %ours, $from, $to);
+for my $try (1 .. 4) {
+	record();
+	($from, $to) = common_time($theirs, $mine);
+	last if $to - $from > 1e9;
+	note("try $try: the recordings have no second in common");
+}
 cmp_ok($to - $from, '>', 1e9, 'more than a second is in both recordings');
 my $p = sums($theirs, $from, $to);
 my $o = sums($mine, $from, $to);
-my %by_tid = map { $_ => 1 } grep { ($p->{$_}{run} // 0) > 2e7 || ($p->{$_}{switches} // 0) > 500 } keys %$p;
+diag_breaks('here', $mine);
+diag_breaks('there', $theirs);
+my %by_tid = map { $_ => 1 } grep { $ours{$_} } grep { ($p->{$_}{run} // 0) > 2e7 || ($p->{$_}{switches} // 0) > 500 } keys %$p;
 cmp_ok(scalar(keys %by_tid), '>=', 4, 'threads with enough to compare');
 for my $tid (sort { $a <=> $b } keys %by_tid) {
 	for my $what (qw(run wait switches)) {
@@ -48,17 +42,37 @@ for my $tid (sort { $a <=> $b } keys %by_tid) {
 }
 done_testing();
 
+sub record {
+	my ($recorder, $go) = start_ours();
+	my $perf = start_perf();
+	my @load = map { start_load($_) } qw(burn burn pipe sleep sleep);
+	sleep 3;
+	%ours = map { $_ => 1 } @load, map { children_of($_) } @load;
+	kill KILL => @load;
+	waitpid $_, 0 for @load;
+	kill INT => $perf;
+	waitpid $perf, 0;
+	print {$go} 'x';
+	close $go;
+	waitpid $recorder, 0;
+	$theirs = read_perf("$dir/perf.data");
+	$mine = read_ours("$dir/ours");
+}
+
 sub start_ours {
+	unlink "$dir/ready";
 	pipe my $r, my $w or die "pipe: $!\n";
 	my $pid = fork // die "fork: $!\n";
 	if (!$pid) {
 		close $w;
+
 		open STDIN, '<&', $r;
 		open STDOUT, '>', "$dir/ours";
 		open STDERR, '>', "$dir/ready";
 		exec $dump, '-b', 128 << 20 or _exit(127);
 	}
 	close $r;
+	$w->autoflush(1);
 	for (1 .. 300) {
 		last if -s "$dir/ready";
 		sleep 0.1;
@@ -77,7 +91,7 @@ sub start_perf {
 	return $pid;
 }
 
-# Each in a process group of its own would outlive us; so all die with their pipe or by our kill.
+# They end by our kill, and in any case after half a minute.
 sub start_load {
 	my ($kind) = @_;
 	my $pid = fork // die "fork: $!\n";
@@ -180,6 +194,27 @@ sub sums {
 sub charge {
 	my ($sum, $since, $state, $tid, $t, $what) = @_;
 	$sum->{$tid}{$what} += $t - $since->{$tid} if ($state->{$tid} // '') eq $what;
+}
+
+sub children_of {
+	my ($pid) = @_;
+	open my $h, '<', "/proc/$pid/task/$pid/children" or return;
+	return split ' ', <$h> // '';
+}
+
+# A thread that leaves a CPU to which another had come: a switch that was not seen. So who of the two misses more, is known.
+sub diag_breaks {
+	my ($who, $e) = @_;
+	my ($breaks, $n) = (0, 0);
+	for my $cpu (grep { $_ ne 'w' } keys %$e) {
+		my $on;
+		for my $r (@{ $e->{$cpu} }) {
+			$breaks++ if defined $on && $on != $r->[1];
+			$on = $r->[3];
+			$n++;
+		}
+	}
+	note("$who: $breaks of $n switches do not follow from the one before");
 }
 
 sub max { my $m = shift; for (@_) { $m = $_ if $_ > $m } return $m }

@@ -15,9 +15,9 @@
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: ksrc-dump [-s SECONDS] [-p] [-n] [-b POOL_BYTES] [-m STACK_MIN_US]\n"
+	fprintf(stderr, "usage: ksrc-dump [-s SECONDS] [-p] [-n] [-q] [-b POOL_BYTES] [-m STACK_MIN_US]\n"
 			"Records until standard input closes, at most SECONDS; prints 'ready' on stderr when it does.\n"
-			"  -p  picture of all threads, taken at the end, -n  names of stacks and functions\n"
+			"  -p  picture of all threads, taken at the end, -n  names of stacks and functions, -q  no records, only facts\n"
 			"examples: ksrc-dump -s 3 | grep sched_waking\n"
 			"          ksrc-dump -s 1 -p | grep ' thread '\n"
 			"          (sleep 2; echo) | ksrc-dump -n\n");
@@ -132,15 +132,17 @@ int main(int argc, char **argv)
 	struct tipme_kernel_source *src;
 	struct tipme_kernel_copy copy;
 	char why[256] = "";
-	int o, seconds = 0, picture = 0, names = 0;
+	int o, seconds = 0, picture = 0, names = 0, quiet = 0;
 
-	while ((o = getopt(argc, argv, "s:pnb:m:")) >= 0) {
+	while ((o = getopt(argc, argv, "s:pnqb:m:")) >= 0) {
 		if (o == 's')
 			seconds = atoi(optarg);
 		else if (o == 'p')
 			picture = 1;
 		else if (o == 'n')
 			names = 1;
+		else if (o == 'q')
+			quiet = 1;
 		else if (o == 'b')
 			opt.pool_bytes = strtoull(optarg, NULL, 0);
 		else if (o == 'm')
@@ -161,7 +163,8 @@ int main(int argc, char **argv)
 	if (picture)
 		print_picture(src);
 	tipme_kernel_source_copy_more(src, &copy);
-	print_records(&copy);
+	if (!quiet)
+		print_records(&copy);
 	if (names)
 		print_names(src, &copy);
 	print_facts(src, &copy);
