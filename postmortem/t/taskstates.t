@@ -118,6 +118,18 @@ $s = states(sub {
 covers($s, 7, 'late CPU');
 is($s->state_at(7, 1_199_000), 'running', 'a thread that leaves a CPU ran there before');
 
+# --- switches that were lost: who leaves a CPU has run there since the last switch that is known, and who came then has not ---
+$s = states(sub {
+	my ($b) = @_;
+	$b->switch(0, 1_050_000, 0, 8, 'runnable');
+	$b->wake(0, 1_100_000, 7, 8);
+	$b->switch(0, 1_600_000, 8, 70, 'dead');
+	$b->switch(0, 1_800_000, 7, 0, 'sleeping');
+});
+is(short($s, 7) =~ s/^\S+ //r, 'runnable@100 running@600 sleeping@800', 'its coming was lost: it waited until the CPU was last seen to change hands');
+is(covers($s, 70, 'leaving lost')->{running}, 0, 'its leaving was lost: it is not taken to run for ever');
+is_deeply([ map { $_->[2] } $s->occupants(0, 1_600_000, 1_800_000) ], [7], 'and the CPU was had by the one who left it');
+
 # --- many threads at random: all add up ---
 my $seed = 7;
 my $rand = sub { $seed = ($seed * 1103515245 + 12345) & 0x7fffffff; return ($seed >> 8) % $_[0] };

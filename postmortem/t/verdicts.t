@@ -77,6 +77,21 @@ is_deeply([ map { $_->{name} } @{ $d->{event}{stages} } ], [qw(input server devi
 $d = judged('rt-starvation', storm(story(), prio => 49), 'rt-starvation', 'spin', 0.98, 1);
 like($d->{verdict}{sentence}, qr/that the real-time process "?/, 'rt-starvation: says so');
 
+# --- a real-time process keeps the server, which its own timer had woken, from looking at its input: the X records alone show a quick answer ---
+sub starved_server {
+	my $s = story();
+	my $b = $s->builder;
+	$b->thread(901, 'hog', ts_ns => 890 * MS);
+	$b->x(Tipme::Test::Story::ns(800), 'x_sleep');
+	$s->run(0, 900, 1700, 901, 'dead', prio => 79, next => SERVER)->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq');
+	$b->switch(0, Tipme::Test::Story::ns(1700.3), SERVER, 0, 'sleeping');
+	$b->x(Tipme::Test::Story::ns(1700 + $_->[0]), @$_[ 1 .. $#$_ ]) for [ 0.06, 'x_wakeup' ], [ 0.1, 'x_device', input_seq => 77, kind => 'key_press', device => 6 ],
+		[ 0.19, 'x_deliver', input_seq => 77, kind => 'key_press', pid => CLIENT, client => 4, x_type => 2 ], [ 0.28, 'x_sleep' ];
+	return $s->wake(0, 1700.2, CLIENT, SERVER, 'poll')->run(1, 1700.25, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+}
+$d = judged('starved server', starved_server(), 'rt-starvation', 'hog', 0.98, 1);
+is($d->{interval}{start_ns}, 1000 * MS, 'starved server: the answer is counted from when the server was woken');
+
 # --- the client computes ---
 $d = judged('app-compute', story()->key(1000, 800)->hotkey(3000), 'app-compute', 'xterm', 0.99, 1);
 like($d->{verdict}{sentence}, qr/ it computed\.$/, 'app-compute: the sentence');

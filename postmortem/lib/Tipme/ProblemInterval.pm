@@ -10,6 +10,7 @@ my $SURE_NS     = 30_000_000;        # what is answered faster is not looked at 
 my $NEAR_NS     = 30_000_000;        # records this far before a wake-up mostly tell who caused it
 my $PROBE_NS    = 100_000_000;       # a client that has nothing to do is usually found asleep within this
 my $LONG_NS     = 10_000_000_000;    # a server that waits longer for a CPU is beyond help
+my $LOOP_NS     = 20_000_000;        # a server that runs at last comes to its input within this
 my $SILENCE_NS  = 100_000_000;
 my $MAX_CHECKS  = 12;                # later bursts of one event that are traced back; with more of them it is a film
 my $MAX_RESOLVE = 24;                # events looked at closely
@@ -52,10 +53,16 @@ sub _at {
 	return;
 }
 
-# What the response can have lasted at most, from the X records alone.
+# What the response can have lasted at most: as the X records show, and what the server waited for a CPU before it could look.
 sub _upper {
 	my ($self, $e) = @_;
 	my $start = $e->{wakeup_ns} // $e->{device_ns};
+	my $delays = $self->{kernel}->run_delays($e->{server}{tid});
+	for my $d (reverse @$delays) {
+		next if $d->[0] > $start;
+		$start = $d->[0] if $d->[1] >= $start - $LOOP_NS;
+		last;
+	}
 	return ($e->{bursts}[-1] ? $e->{bursts}[-1][1] : $self->{trigger}) - $start;
 }
 

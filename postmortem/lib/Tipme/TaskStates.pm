@@ -98,7 +98,9 @@ sub occupants {
 		my $next = $k + 1 < @$list ? $list->[ $k + 1 ] : undef;
 		my $end = defined $next && $ev->{ts}[$next] < $to ? $ev->{ts}[$next] : $to;
 		if ($end > $t) {
-			my ($tid, $prio, $i) = $k >= 0 ? ($ev->{a}[ $list->[$k] ], $ev->{d}[ $list->[$k] ] >> 16 & 255, $list->[$k])
+			# Where a switch was lost, who leaves is known to have been there; who came before that is not known to have stayed.
+			my $broken = $k >= 0 && defined $next && $ev->{tid}[$next] != $ev->{a}[ $list->[$k] ];
+			my ($tid, $prio, $i) = $k >= 0 && !$broken ? ($ev->{a}[ $list->[$k] ], $ev->{d}[ $list->[$k] ] >> 16 & 255, $list->[$k])
 				: defined $next ? ($ev->{tid}[$next], $ev->{d}[$next] >> 8 & 255, $next) : $self->_never_switched($cpu, $t);
 			push @o, [ $t, $end, $tid, $prio, $i ];
 			$t = $end;
@@ -214,8 +216,11 @@ sub _leaves {
 	my ($t, $d) = ($ev->{ts}[$i], $ev->{d}[$i]);
 	my ($state, $preempted) = ($d & 255, $d >> 24);
 	if ($cur->{kind} ne 'running') {
-		# Its coming was lost: from the last that is known on, what it did is a guess.
-		$cur = $m->{cur} = { %$cur{qw(from)}, kind => 'running', cpu => $ev->{cpu}[$i], guessed => 1 };
+		# Its coming was lost. It cannot have come before the last switch of this CPU that is known; until then, it did what it did.
+		my $came = $self->_switch_before($i);
+		$came = $cur->{from} if !defined $came || $came < $cur->{from};
+		$self->_turn($m, $came, kind => 'running', cpu => $ev->{cpu}[$i], guessed => 1);
+		$cur = $m->{cur};
 	}
 	@$cur{qw(irq_ns softirq_ns saturated)} = ($ev->{b}[$i], $ev->{c}[$i], $ev->{b}[$i] == $SATURATED || $ev->{c}[$i] == $SATURATED ? 1 : 0);
 	if ($preempted || $state == $RUNNABLE) { $self->_turn($m, $t, kind => 'runnable', how => 'preempted', cpu => $ev->{cpu}[$i], leave => $i) }
@@ -236,6 +241,31 @@ sub _comes {
 	elsif ($cur->{kind} eq 'blocked') { $cur->{guessed} = 1; $self->_picture_of_sleep($m, $cur, $t) }
 	$m->{pending} = undef;
 	$self->_turn($m, $t, kind => 'running', cpu => $ev->{cpu}[$i], prio => $ev->{d}[$i] >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i);
+	# Its leaving was lost, if somebody else leaves this CPU next. That one is taken to have run ever since, and this one not at all.
+	my $next = $self->_switch_after($i);
+	$self->_turn($m, $t, kind => 'blocked', state => 'unknown', guessed => 1) if defined $next && $ev->{tid}[$next] != $m->{tid};
+}
+
+# The time of the switch of the same CPU before that of an index, and the index of the one after it; undef: there is none
+sub _switch_before {
+	my ($self, $i) = @_;
+	my ($ev, $list, $k) = $self->_place($i);
+	return $k > 0 ? $ev->{ts}[ $list->[ $k - 1 ] ] : undef;
+}
+
+sub _switch_after {
+	my ($self, $i) = @_;
+	my ($ev, $list, $k) = $self->_place($i);
+	return $list->[ $k + 1 ];
+}
+
+sub _place {
+	my ($self, $i) = @_;
+	my $ev = $self->{ev};
+	my $list = $ev->of_cpu($ev->{cpu}[$i]);
+	my $k = $ev->last_before($list, $ev->{ts}[$i]) + 1;
+	$k++ while $k < $#$list && $list->[$k] != $i;
+	return ($ev, $list, $k);
 }
 
 sub _woken {

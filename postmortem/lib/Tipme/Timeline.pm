@@ -99,8 +99,6 @@ sub _occupancy {
 	for my $k (0 .. $#o) {
 		my ($from, $to, $tid) = @{ $o[$k] };
 		($from, $to) = (max($from, $first), min($to, $last));
-		my $next = $k < $#o ? $o[ $k + 1 ][4] : undef;
-		undef $tid if defined $tid && defined $next && $self->{ev}{tid}[$next] != $tid;
 		if (!defined $tid) { push @spans, $self->_unknown_span($from, $to); next }
 		next if !$tid;    # idle: paper
 		my $key = $self->_proc($tid, $from);
