@@ -9,8 +9,13 @@ use File::Temp qw(tempdir);
 use FindBin;
 use IPC::Open3 qw(open3);
 use POSIX qw(WNOHANG);
+use Scalar::Util qw(refaddr weaken);
 use Time::HiRes qw(sleep time);
 use Tipme::Display;
+
+# Objects that live until the end of the program are destroyed in no order at all: by then it is too late to end what they started.
+my %live;
+END { local $?; defined and $_->close for values %live }
 
 # Tipme::Stage->new(library => DIR, seed => N, display => {options of Tipme::Display}) starts a recorder and the X server.
 # It has tipme (the command), dir (closed to nobody), work (a folder of the unprivileged user), ids (uid, gid), display.
@@ -18,6 +23,7 @@ use Tipme::Display;
 sub new {
 	my ($class, %opt) = @_;
 	my $self = bless { seed => 1, %opt, owner => $$, cleanup => [] }, $class;
+	weaken($live{ refaddr $self } = $self);
 	$self->{tipme} = defined $ENV{TIPME_BUILDDIR} ? "$ENV{TIPME_BUILDDIR}/tipme" : 'tipme';
 	my @nobody = (getpwnam 'nobody')[ 2, 3 ];
 	$self->{ids} = defined $nobody[0] ? \@nobody : [ 65534, 65534 ];
@@ -41,7 +47,7 @@ sub close {
 	return;
 }
 
-sub DESTROY { $_[0]->close }
+sub DESTROY { my ($self) = @_; delete $live{ refaddr $self }; $self->close; return }
 
 # A recorder of our own, so that one that runs already is left alone.
 sub _start_recorder {
