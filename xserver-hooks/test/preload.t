@@ -9,7 +9,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 use Live;
 
-need(qw(Xvfb Xephyr xterm xdotool xkbcomp));
+need(qw(Xvfb Xephyr xterm xdotool xkbcomp nm));
 for my $command (['sh', '-c', 'exit 0'], ['xkbcomp', '-version'], ['cat', '/dev/null'], ['perl', '-e', 'exit 0']) {
 	local %ENV = (%ENV, TIPME_X_PRELOAD => 1, LD_PRELOAD => hooks(), LD_BIND_NOW => 1);
 	my $out = do { no warnings; open my $p, '-|', "@{[map { qq('$_') } @$command]} 2>&1 >/dev/null" or die $!; local $/; <$p> };

@@ -214,6 +214,7 @@ sub _fork {
 		POSIX::setsid();
 		open STDIN, '<', '/dev/null' or die "/dev/null: $!\n";
 		$self->_become if $> == 0;
+		_die_with_parent();
 		open STDOUT, '>>', $log or die "$log: $!\n";
 		open STDERR, '>&', \*STDOUT or die "stderr: $!\n";
 		chdir $self->{dir} or die "$self->{dir}: $!\n";
@@ -232,6 +233,13 @@ sub _become {
 	$( = $gid;
 	POSIX::setuid($uid);
 	$> == $uid && $< == $uid or die "setuid $uid: $!\n";
+	return;
+}
+
+# Also where the parent is killed; a change of user would undo it, so it comes after that. Numbers of x86-64 Linux.
+sub _die_with_parent {
+	my ($SYS_prctl, $PR_SET_PDEATHSIG, $SIGTERM) = (157, 1, 15);
+	syscall $SYS_prctl, $PR_SET_PDEATHSIG, $SIGTERM;
 	return;
 }
 
