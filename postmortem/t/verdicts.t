@@ -206,6 +206,23 @@ my %had = map { $_->{comm} => $_->{ns} } grep { $_->{kind} eq 'cpu-contention' &
 is($had{ping} + $had{pong}, $d->{totals}{kinds}{'cpu-contention'}, 'fast turns: the totals are exact');
 is($had{pong}, 300 * MS, 'fast turns: each has what it had') or diag(explain(\%had));
 
+# --- processes that are forked and take their name meanwhile ---
+$s = story()->enter(1000);
+$s->builder->thread(890, 'make', ts_ns => 900 * MS);
+for my $k (1 .. 3) {
+	my $t = 900 + $k;
+	$s->builder->kernel(0, $t * MS, 'fork', tid => 890, child_tid => 920 + $k, child_pid => 920 + $k, child_start_ns => $t * MS);
+	$s->builder->switch(1, (1000 + 4 * $k - 3.9) * MS, $k > 1 ? 919 + $k : 0, 920 + $k, 'runnable', prev_preempted => 1);
+}
+for my $k (1 .. 3) {
+	$s->builder->switch(1, (1100 + 200 * $k) * MS, $k > 1 ? 919 + $k : 923, 920 + $k, 'runnable', prev_preempted => 1);
+	$s->builder->kernel(1, (1101 + 200 * $k) * MS, 'rename', tid => 920 + $k, comm => 'cc1');
+}
+$s->builder->switch(1, 1900 * MS, 923, CLIENT, 'runnable', prev_preempted => 1)->switch(1, 1901 * MS, CLIENT, 0, 'sleeping');
+$d = judged('renamed meanwhile', $s->draw(1900.9)->hotkey(3000), 'cpu-contention', 'cc1', 0.98, 1);
+my @own = grep { $_->{kind} eq 'cpu-contention' } @{ $d->{totals}{blamed} };
+is(scalar(grep { $_->{pid} == 922 } @own), 1, 'renamed meanwhile: one process, one sum');
+
 # --- the hooks were there before the recorder: what hung then is not its business ---
 $s = story(first_ns => 2000 * MS)->key(1000, 700)->key(2200, 300)->hotkey(3000);
 $d = judged('before the records', $s, 'app-compute', 'xterm', 0.98, 1);

@@ -78,7 +78,7 @@ sub _blamed {
 	return $self->_process($s->{request}{pid}, $s->{from}, 'client-queue', 'the X server executed its requests') if $s->{request};
 	my $kind = $s->{kind} // '';
 	if (my $w = $s->{blamed_work}) { return _thread($self->_who($w->{tid}, $w->{queued_ns}), $kind, 'had the CPU through a kernel worker') }
-	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{from}), $kind, 'had the CPU') }
+	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, 'had the CPU') }
 	return $self->_running($s, $who) if $s->{state} eq 'running';
 	return { kind => 'unknown', pid => undef, tid => undef, comm => undef, detail => $s->{reason} } if $kind eq 'unknown';
 	return _thread($who, $kind, $s->{reason} . $self->_let_go($s)) if $kind eq 'stopped';
