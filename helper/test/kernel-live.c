@@ -94,11 +94,16 @@ static void switches(struct told *t, int sign)
 }
 
 /* The names it takes mark the time in which it is counted: between them it does only what `act` does. */
+static void act_burn(void *arg);
+static void act_ping(void *arg);
+
 static void child_run(struct child *c, int go, int back, void (*act)(void *arg), void *arg)
 {
 	struct told t = { .done = 1 };
 	char byte;
 
+	if (act == act_burn || act == act_ping)
+		pin(0); /* before it is counted: who moves a thread to another CPU stops it in a way of its own */
 	if (read(go, &byte, 1) != 1)
 		_exit(1);
 	prctl(PR_SET_NAME, "k1-begin");
@@ -207,7 +212,6 @@ static void act_ping(void *arg)
 	struct pair *p = arg;
 	char byte = 'x';
 
-	pin(0);
 	for (long i = 0; i < p->count; i++)
 		if ((p->first && write(p->out, &byte, 1) != 1) || read(p->in, &byte, 1) != 1 ||
 		    (!p->first && write(p->out, &byte, 1) != 1))
@@ -218,7 +222,6 @@ static void act_burn(void *arg)
 {
 	struct timespec a, b;
 
-	pin(0);
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	do
 		clock_gettime(CLOCK_MONOTONIC, &b);
