@@ -22,6 +22,9 @@
 
 #define NICE (-15)
 
+#define CPU_CONTROLLER "/sys/fs/cgroup/cpu"
+#define RT_CGROUP CPU_CONTROLLER "/tipme"
+
 /* Long enough for one copy of a large pool, in the usual period of a second. */
 #define RT_RUNTIME_US "100000"
 
@@ -146,43 +149,29 @@ static bool realtime_works(void)
 	return works;
 }
 
-/* The folder of our cgroup in the version 1 hierarchy of the CPU controller. */
-static int cpu_cgroup(char *buf, size_t cap)
+/* Whether the CPU controller is in the version 1 hierarchy, and counts real-time. */
+static bool has_cpu_cgroups(void)
 {
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	char line[4096], controllers[256], path[2048];
-	int err = -ENOENT;
-
-	while (file && err && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%*d:%255[^:]:%2047[^\n]", controllers, path) != 2)
-			continue;
-		if (!strcmp(controllers, "cpu") || !strncmp(controllers, "cpu,", 4) || strstr(controllers, ",cpu,"))
-			err = snprintf(buf, cap, "/sys/fs/cgroup/cpu%s", path) < (int)cap ? 0 : -ENAMETOOLONG;
-	}
-	if (file)
-		fclose(file);
-	return err;
+	return !access(CPU_CONTROLLER "/cpu.rt_runtime_us", F_OK);
 }
 
 /*
- * Kernels with RT_GROUP_SCHED give real-time only to cgroups that have some run time of their own, and session cgroups
- * have none: enter a child that has.
+ * Kernels with RT_GROUP_SCHED give real-time only to cgroups that have some run time of their own. Session cgroups have none, and
+ * what is below them can have none either: take one below the root. It stays, empty, when we end: only root with all its
+ * capabilities may remove it, and we have dropped those.
  */
 static int cgroup_enter(void)
 {
-	char dir[2560], path[2600], pid[16];
-	int err = cpu_cgroup(dir, sizeof(dir) - 8);
+	char pid[16];
 
-	if (err)
-		return err;
-	strcat(dir, strcmp(dir + strlen(dir) - 1, "/") ? "/tipme" : "tipme");
-	if (mkdir(dir, 0755) && errno != EEXIST)
+	if (!has_cpu_cgroups())
+		return -ENOENT;
+	if (mkdir(RT_CGROUP, 0755) && errno != EEXIST)
 		return -errno;
-	snprintf(path, sizeof(path), "%s/cpu.rt_runtime_us", dir);
-	err = write_text(path, RT_RUNTIME_US);
-	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	return err ? err : write_text(path, pid);
+	int err = write_text(RT_CGROUP "/cpu.rt_runtime_us", RT_RUNTIME_US);
+
+	return err ? err : write_text(RT_CGROUP "/cgroup.procs", pid);
 }
 
 void tipmed_realtime_allow(struct tipmed_limits *limits)

@@ -74,6 +74,21 @@ is $d->status->{trigger_thread}{realtime}, JSON::PP::false(), 'status says so, t
 is +($d->snap)[0], 0, 'and an episode can be saved';
 $d->stop;
 system 'rm', '-rf', "/tmp/tipme-nobody-$$";
+
+# A session whose cgroup has no real-time run time, as those of RT_GROUP_SCHED kernels.
+SKIP: {
+	my $cgroup = "/sys/fs/cgroup/cpu/tipme-test-$$";
+	skip 'no version 1 hierarchy of the CPU controller with cpu.rt_runtime_us', 6 if !-e '/sys/fs/cgroup/cpu/cpu.rt_runtime_us' || !mkdir $cgroup;
+	is slurp("$cgroup/cpu.rt_runtime_us"), "0\n", 'a cgroup without real-time run time';
+	my ($in, undef, $in_err) = $d->run('sh', '-c', "echo \$\$ > $cgroup/cgroup.procs && exec '" . tipme() . "' start --owner $OWNER");
+	is $in, 0, 'start in there' or diag $in_err;
+	$d->{was} = $d->{pid} = $d->status->{pid};
+	like slurp('/sys/fs/cgroup/cpu/tipme/cgroup.procs'), qr/^$d->{was}$/m, 'it takes a cgroup of its own';
+	is $d->status->{trigger_thread}{realtime}, JSON::PP::true(), 'the trigger thread is real-time all the same';
+	$d->stop;
+	unlike slurp('/sys/fs/cgroup/cpu/tipme/cgroup.procs'), qr/^$d->{was}$/m, 'its own cgroup is left';
+	ok rmdir $cgroup, 'and nothing of it is left in the other';
+}
 done_testing;
 
 # The errno of the answer to a verb, asked by this user.
