@@ -48,13 +48,9 @@ sub totals {
 			my $w = $who{"$b->{kind} " . ($b->{pid} // '?')} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio} };
 			$w->{ns} += $b->{ns};
 			$w->{details}{ $b->{detail} // '' } += $b->{ns};
-			$w->{names}{ $b->{comm} } += $b->{ns} if defined $b->{comm};
+			# A process that took another name meanwhile is one process: it goes by the last one.
+			$w->{comm} = $b->{comm};
 		}
-	}
-	# A process that took another name meanwhile is one process: it goes by the name under which it did most.
-	for my $w (values %who) {
-		my $names = delete $w->{names} or next;
-		($w->{comm}) = sort { $names->{$b} <=> $names->{$a} || $a cmp $b } keys %$names;
 	}
 	my @blamed = sort { $b->{ns} <=> $a->{ns} || $a->{kind} cmp $b->{kind} || ($a->{pid} // 0) <=> ($b->{pid} // 0) } values %who;
 	return { kinds => \%kind, states => \%state, blamed => \@blamed };
