@@ -118,6 +118,16 @@ $s = states(sub {
 covers($s, 7, 'late CPU');
 is($s->state_at(7, 1_199_000), 'running', 'a thread that leaves a CPU ran there before');
 
+# --- of one CPU older records are loaded than of the other, on which the thread has run and slept meanwhile: its next waking finds it asleep ---
+$s = states(sub {
+	my ($b) = @_;
+	$b->wake(1, 300_000, 7, 60);
+	$b->switch(0, 310_000, 0, 7, 'runnable')->switch(0, 320_000, 7, 0, 'sleeping')->switch(0, 330_000, 0, 80, 'runnable');
+	$b->switch(0, 900_000 + 1000 * $_, 80 + $_ % 2, 81 - $_ % 2, 'runnable') for 0 .. 3;
+	$b->wake(1, 1_600_000, 7, 61)->switch(1, 1_650_000, 61, 7, 'sleeping')->switch(1, 1_700_000, 7, 0, 'sleeping');
+}, section_records => 4);
+is(short($s, 7), 'unknown@0 runnable@600 running@650 sleeping@700', 'a waking tells that it slept');
+
 # --- switches that were lost: who leaves a CPU has run there since the last switch that is known, and who came then has not ---
 $s = states(sub {
 	my ($b) = @_;

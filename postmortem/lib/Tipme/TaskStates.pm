@@ -148,7 +148,12 @@ sub _agrees {
 	my ($self, $m, $i) = @_;
 	my ($ev, $kind) = ($self->{ev}, $m->{cur}{kind});
 	return $kind eq 'absent' if $ev->{type}[$i] == Tipme::KernelEvents::FORK;
-	return 1 if $ev->{type}[$i] == Tipme::KernelEvents::WAKING;
+	if ($ev->{type}[$i] == Tipme::KernelEvents::WAKING) {
+		# Who is woken sleeps; or else it is on a CPU, which its switches then tell.
+		return 1 if $kind eq 'blocked';
+		my ($who) = $kind eq 'running' ? $self->occupants($m->{cur}{cpu}, $ev->exact_from, $ev->exact_from + 1) : ();
+		return $who && ($who->[2] // -1) == $m->{tid} ? 1 : 0;
+	}
 	return $ev->{tid}[$i] == $m->{tid} ? $kind eq 'running' : $kind eq 'runnable';
 }
 
