@@ -69,8 +69,8 @@ static void finding_print(const struct doctor_check *check, const struct doctor_
 		printf("%-8s %-13s -> %s\n", "", "", f->action);
 }
 
-/* Returns whether all that is needed is there. */
-static bool look(const struct doctor_check *checks, struct doctor_session *session, struct json_object *list)
+/* Returns whether all that is needed is there. Prints, or appends to the list if there is one, what is as bad as `worst` or worse. */
+static bool look(const struct doctor_check *checks, struct doctor_session *session, struct json_object *list, enum doctor_state worst)
 {
 	bool possible = true;
 
@@ -82,7 +82,7 @@ static bool look(const struct doctor_check *checks, struct doctor_session *sessi
 			possible = false;
 		if (list)
 			json_object_array_add(list, finding_json(c, &f));
-		else
+		else if (f.state >= worst)
 			finding_print(c, &f);
 	}
 	return possible;
@@ -112,21 +112,21 @@ static void report_json(struct json_object *list, bool possible, const struct do
 
 int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
-	bool json = argc == 2 && !strcmp(argv[1], "--json");
+	bool json = argc == 2 && !strcmp(argv[1], "--json"), brief = argc == 2 && !strcmp(argv[1], "--brief");
 
-	if (argc > 1 + json)
-		return cli_misuse(verb, argv[1 + json]);
+	if (argc > 1 + (json || brief))
+		return cli_misuse(verb, argv[1 + (json || brief)]);
 	struct doctor_session session = { .status = recorder_status() };
 	struct json_object *list = json ? json_object_new_array() : NULL;
-	bool possible = look(doctor_machine_checks, &session, list);
+	bool possible = look(doctor_machine_checks, &session, list, brief ? DOCTOR_MISSING : DOCTOR_OK);
 
-	look(doctor_session_checks, &session, list);
+	look(doctor_session_checks, &session, list, DOCTOR_OK);
 	/* Somebody with more rights than we may have started it. */
 	possible = possible || session.status;
 	if (json)
 		report_json(list, possible, &session);
 	else
-		printf("\nRecording is %s here. Next: %s\n", possible ? "possible" : "not possible", next_step(&session, possible));
+		printf("%sRecording is %s here. Next: %s\n", brief ? "" : "\n", possible ? "possible" : "not possible", next_step(&session, possible));
 	json_object_put(session.status);
 	return possible ? TIPME_EXIT_DONE : TIPME_EXIT_FAILED;
 }
