@@ -75,7 +75,7 @@ is_deeply([ map { $_->{name} } @{ $d->{event}{stages} } ], [qw(input server devi
 
 # --- the same, real-time ---
 $d = judged('rt-starvation', storm(story(), prio => 49), 'rt-starvation', 'spin', 0.98, 1);
-like($d->{verdict}{sentence}, qr/that the real-time process "?/, 'rt-starvation: says so');
+like($d->{verdict}{sentence}, qr/ for a CPU that 3 real-time processes "spin" \(first pid 901, started by make\) kept\.$/, 'rt-starvation: says so');
 
 # --- a real-time process keeps the server, which its own timer had woken, from looking at its input: the X records alone show a quick answer ---
 sub starved_server {
@@ -90,6 +90,7 @@ sub starved_server {
 	return $s->wake(0, 1700.2, CLIENT, SERVER, 'poll')->run(1, 1700.25, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
 }
 $d = judged('starved server', starved_server(), 'rt-starvation', 'hog', 0.98, 1);
+like($d->{verdict}{sentence}, qr/ for a CPU that the real-time process "hog" \(pid 901\) kept\.$/, 'starved server: the sentence');
 is($d->{interval}{start_ns}, 1000 * MS, 'starved server: the answer is counted from when the server was woken');
 
 # --- the client computes ---

@@ -131,11 +131,12 @@ sub _waiter {
 }
 
 sub _name {
-	my ($g) = @_;
+	my ($g, $adjective) = @_;
+	$adjective = defined $adjective ? "$adjective " : '';
 	return 'nobody' if !defined $g->{pid};
 	my $by = $g->{parent} ? ', started by ' . one_line($g->{parent}) : '';
 	my $comm = '"' . one_line($g->{comm} // '?') . '"';
-	return $g->{processes} > 1 ? "$g->{processes} processes $comm (first pid $g->{pids}[0]$by)" : "$comm (pid $g->{pid}$by)";
+	return $g->{processes} > 1 ? "$g->{processes} ${adjective}processes $comm (first pid $g->{pids}[0]$by)" : "$comm (pid $g->{pid}$by)";
 }
 
 sub _clause {
@@ -146,7 +147,7 @@ sub _clause {
 	my $self = defined $g->{pid} && $g->{pid} == $o->{client}{pid};
 	my $detail = $g->{detail} // '';
 	return "for $time $waiter waited for a CPU taken by $name$more" if $kind eq 'cpu-contention';
-	return "for $time $waiter waited for a CPU that the real-time process $name kept" if $kind eq 'rt-starvation';
+	return "for $time $waiter waited for a CPU that " . (($g->{processes} // 1) > 1 ? '' : 'the real-time process ') . _name($g, 'real-time') . ' kept' if $kind eq 'rt-starvation';
 	return "for $time it computed" if $kind eq 'app-compute';
 	return "for $time the X server (pid $g->{pid}) computed" if $kind eq 'server-compute';
 	return "for $time $name$more had grabbed the X server" if $kind eq 'server-grab';
