@@ -9,6 +9,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$ENV{TIPME_SRCDIR}/helper/demo";
 use Tipme::Stage;
+use Tipme::Typist;
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 plan skip_all => 'the X server hooks or the test client were not built' if !-x "$ENV{TIPME_BUILDDIR}/tests/client";
