@@ -7,10 +7,9 @@ use lib "$FindBin::Bin/lib";
 use JSON::PP ();
 use Test::More;
 use Time::HiRes qw(sleep);
-use Tipme::TestDaemon qw(slurp tipme tipmed records_of wait_until whole);
+use Tipme::TestDaemon qw(complete load manifest slurp tipme tipmed records_of wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
-my @FILES = qw(kernel.rec manifest.json schema threads.rec);
 
 subtest 'two triggers at once' => sub {
 	my $d = Tipme::TestDaemon->new(args => [ '--post', 1 ]);
@@ -112,36 +111,6 @@ subtest 'places that cannot be' => sub {
 	rmdir '/tmp/' . 'x' x 120;
 };
 done_testing;
-
-sub manifest { return JSON::PP->new->utf8->decode(slurp("$_[0]/manifest.json")) }
-
-# What is wrong with an episode; an empty list: nothing.
-sub complete {
-	my ($path) = @_;
-	my @wrong = grep { !-e "$path/$_" } @FILES;
-	return [ map { "$path: no $_" } @wrong ] if @wrong;
-	eval { whole("$path/$_") for qw(kernel.rec threads.rec); manifest($path); 1 } or push @wrong, $@;
-	return \@wrong;
-}
-
-# Two processes that pass a byte to and fro as fast as they can.
-sub load {
-	my $pid = fork // die;
-	return $pid if $pid;
-	pipe my $r1, my $w1;
-	pipe my $r2, my $w2;
-	my $parent = $$;
-	if (!fork) {
-		close $w1;
-		close $r2;
-		while (sysread $r1, my $b, 1) { syswrite $w2, $b or last }
-		exit 0;
-	}
-	close $r1;
-	close $w2;
-	$SIG{PIPE} = sub { exit 0 };
-	while (1) { syswrite $w1, 'x' or exit 0; sysread $r2, my $b, 1 or exit 0 }
-}
 
 # All records but the sections, by their lengths.
 sub counted {

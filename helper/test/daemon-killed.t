@@ -4,13 +4,11 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
-use JSON::PP ();
 use Test::More;
 use Time::HiRes qw(sleep);
-use Tipme::TestDaemon qw(slurp wait_until whole);
+use Tipme::TestDaemon qw(complete load wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
-my @FILES = qw(kernel.rec manifest.json schema threads.rec);
 
 my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 4 ]);
 my ($caught, %checked) = 0;
@@ -38,33 +36,3 @@ $d->stop;
 done_testing;
 
 sub half_written { my @found = glob $d->library . '/.[0-9]*'; return scalar @found }
-
-sub manifest { return JSON::PP->new->utf8->decode(slurp("$_[0]/manifest.json")) }
-
-# What is wrong with an episode; an empty list: nothing.
-sub complete {
-	my ($path) = @_;
-	my @wrong = grep { !-e "$path/$_" } @FILES;
-	return [ map { "$path: no $_" } @wrong ] if @wrong;
-	eval { whole("$path/$_") for qw(kernel.rec threads.rec); manifest($path); 1 } or push @wrong, $@;
-	return \@wrong;
-}
-
-# Two processes that pass a byte to and fro as fast as they can.
-sub load {
-	my $pid = fork // die;
-	return $pid if $pid;
-	pipe my $r1, my $w1;
-	pipe my $r2, my $w2;
-	my $parent = $$;
-	if (!fork) {
-		close $w1;
-		close $r2;
-		while (sysread $r1, my $b, 1) { syswrite $w2, $b or last }
-		exit 0;
-	}
-	close $r1;
-	close $w2;
-	$SIG{PIPE} = sub { exit 0 };
-	while (1) { syswrite $w1, 'x' or exit 0; sysread $r2, my $b, 1 or exit 0 }
-}

@@ -10,7 +10,7 @@ use JSON::PP ();
 use Socket;
 use Time::HiRes qw(sleep);
 
-our @EXPORT_OK = qw(slurp tipme tipmed records_of wait_until whole);
+our @EXPORT_OK = qw(complete load manifest slurp tipme tipmed records_of wait_until);
 
 my ($SRC, $BUILD) = map { $ENV{$_} // croak "$_ is not set: run it by make check" } qw(TIPME_SRCDIR TIPME_BUILDDIR);
 
@@ -171,6 +171,36 @@ sub _walk {
 	croak "$file: records end at $at of $end" if $at != $end;
 	croak "$file: the last section says $said, not $records" if defined $said && $said != $records;
 	return @pieces;
+}
+
+sub manifest { return JSON::PP->new->utf8->decode(slurp("$_[0]/manifest.json")) }
+
+# What is wrong with an episode; an empty list: nothing.
+sub complete {
+	my ($path) = @_;
+	my @wrong = grep { !-e "$path/$_" } qw(kernel.rec manifest.json schema threads.rec);
+	return [ map { "$path: no $_" } @wrong ] if @wrong;
+	eval { whole("$path/$_") for qw(kernel.rec threads.rec); manifest($path); 1 } or push @wrong, $@;
+	return \@wrong;
+}
+
+# Two processes that pass a byte to and fro as fast as they can.
+sub load {
+	my $pid = fork // die;
+	return $pid if $pid;
+	pipe my $r1, my $w1;
+	pipe my $r2, my $w2;
+	my $parent = $$;
+	if (!fork) {
+		close $w1;
+		close $r2;
+		while (sysread $r1, my $b, 1) { syswrite $w2, $b or last }
+		exit 0;
+	}
+	close $r1;
+	close $w2;
+	$SIG{PIPE} = sub { exit 0 };
+	while (1) { syswrite $w1, 'x' or exit 0; sysread $r2, my $b, 1 or exit 0 }
 }
 
 1;
