@@ -89,11 +89,12 @@ static __always_inline __u32 tipme_current_tid(void)
 
 /* --- records --- */
 
-/* Reserves a slot and fills in the head but gen. Who gets one calls tipme_record_commit(); both are followed by tipme_record_end(). */
+/* Reserves a slot and fills in the head but gen; NULL if the record is lost. tipme_record_end() follows in either case. */
 static __always_inline void *tipme_record_begin(struct tipme_kernel_cpu *c, __u32 cpu, __u64 now, __u8 type, __u32 tid,
-						__u16 *gen)
+						bool irqs_off, __u16 *gen)
 {
-	struct tipme_head *head = tipme_pool_begin(&c->pool, cpu, now, gen);
+	struct tipme_head *head = irqs_off ? tipme_pool_begin_irqs_off(&c->pool, cpu, now, gen) :
+					     tipme_pool_begin(&c->pool, cpu, now, gen);
 
 	if (!head)
 		return 0;
@@ -104,20 +105,23 @@ static __always_inline void *tipme_record_begin(struct tipme_kernel_cpu *c, __u3
 	return head;
 }
 
-#define TIPME_RECORD(record, type_number, about)                                                                       \
+#define TIPME_RECORD_IN(record, type_number, about, irqs_off)                                                          \
 	__u16 gen = 0;                                                                                                 \
 	__u32 cpu = bpf_get_smp_processor_id();                                                                        \
 	__u64 now = bpf_ktime_get_ns();                                                                                \
 	struct tipme_kernel_cpu *c = tipme_cpu(cpu);                                                                   \
 	if (!c)                                                                                                        \
 		return 0;                                                                                              \
-	struct record *r = tipme_record_begin(c, cpu, now, type_number, about, &gen)
+	struct record *r = tipme_record_begin(c, cpu, now, type_number, about, irqs_off, &gen)
 
-static __always_inline int tipme_record_end(struct tipme_kernel_cpu *c, struct tipme_head *head, __u16 gen)
+#define TIPME_RECORD(record, type_number, about) TIPME_RECORD_IN(record, type_number, about, false)
+
+static __always_inline int tipme_record_end(struct tipme_kernel_cpu *c, struct tipme_head *head, bool irqs_off, __u16 gen)
 {
 	if (head)
 		tipme_pool_commit(head, gen);
-	tipme_pool_end(&c->pool);
+	if (!irqs_off)
+		tipme_pool_end(&c->pool);
 	return 0;
 }
 
@@ -401,24 +405,30 @@ static __always_inline void tipme_irq_settle(struct tipme_kernel_cpu *c)
 	c->serving = 0;
 }
 
-static __always_inline void tipme_sleep_note(__u32 tid, __u8 state, __u64 now)
+static __always_inline void tipme_sleep_set(struct tipme_sleep *s, __u32 tid, __u8 state, __u64 now)
 {
-	struct tipme_sleep *s = tid ? tipme_sleep_of(tid) : 0;
-
-	if (!s)
-		return;
 	s->tid = tid;
 	s->state = state;
 	s->since_ns = now;
 }
 
+/* A thread that is preempted is noted, too: the picture tells since when it has not run. */
+static __always_inline void tipme_sleep_note(__u32 tid, __u8 state, __u64 now)
+{
+	struct tipme_sleep *s = tid ? tipme_sleep_of(tid) : 0;
+
+	if (s)
+		tipme_sleep_set(s, tid, state, now);
+}
+
+/* The run queue is locked, so interrupts are off. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(tipme_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
 	__u32 tid = prev->pid, next_tid = next->pid;
 	__u8 state = tipme_state_after_switch(preempt, prev, prev_state);
 
-	TIPME_RECORD(tipme_sched_switch, TIPME_SCHED_SWITCH, tid);
+	TIPME_RECORD_IN(tipme_sched_switch, TIPME_SCHED_SWITCH, tid, true);
 	tipme_irq_settle(c);
 	if (r) {
 		r->next_tid = next_tid;
@@ -429,7 +439,7 @@ int BPF_PROG(tipme_sched_switch, bool preempt, struct task_struct *prev, struct 
 		r->next_prio = next->prio;
 		r->prev_preempted = preempt;
 	}
-	tipme_record_end(c, (void *)r, gen);
+	tipme_record_end(c, (void *)r, true, gen);
 	c->running_tid = next_tid;
 	c->switch_ns = now;
 	tipme_sleep_note(tid, state, now);
@@ -451,21 +461,23 @@ static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct 
 		return 0;
 	if (s->tid && s->tid != tid) {
 		__sync_fetch_and_add(&c->lost_sleep, 1);
-		tipme_sleep_note(tid, TIPME_TASK_STATE_RUNNABLE, now);
+		tipme_sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
 		return 0;
 	}
 	if (s->tid && !tipme_is_blocked(s->state))
 		return 0;
 	since = s->tid ? s->since_ns : tipme_start_ns; /* nothing noted: it slept when we came */
-	tipme_sleep_note(tid, TIPME_TASK_STATE_RUNNABLE, now);
+	tipme_sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
 	return since && now > since + tipme_stack_min_ns ? tipme_stack_of(p, now) : 0;
 }
 
+/* The wakee is locked, so interrupts are off; but a thread that wakes itself takes no lock, and may be interrupted. */
 static __always_inline int tipme_waking(struct task_struct *p, bool is_new, bool counted)
 {
 	__u32 tid = p->pid, waker = tipme_current_tid();
+	bool irqs_off = tid != waker;
 
-	TIPME_RECORD(tipme_sched_waking, TIPME_SCHED_WAKING, tid);
+	TIPME_RECORD_IN(tipme_sched_waking, TIPME_SCHED_WAKING, tid, irqs_off);
 	__u32 raiser = 0, stack = 0;
 	__u8 context = tipme_context_of(c, waker, &raiser, counted);
 
@@ -481,7 +493,7 @@ static __always_inline int tipme_waking(struct task_struct *p, bool is_new, bool
 		r->context = context;
 		r->prio = p->prio;
 	}
-	return tipme_record_end(c, (void *)r, gen);
+	return tipme_record_end(c, (void *)r, irqs_off, gen);
 }
 
 SEC("tp_btf/sched_waking")
@@ -519,7 +531,7 @@ int BPF_PROG(tipme_fork, struct task_struct *parent, struct task_struct *child)
 		r->child_pid = child->tgid;
 		r->child_start_ns = child->start_time;
 	}
-	return tipme_record_end(c, (void *)r, gen);
+	return tipme_record_end(c, (void *)r, false, gen);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -531,7 +543,7 @@ int BPF_PROG(tipme_exit, struct task_struct *p)
 		r->exit_code = p->exit_code;
 		r->start_ns = p->start_time;
 	}
-	return tipme_record_end(c, (void *)r, gen);
+	return tipme_record_end(c, (void *)r, false, gen);
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -543,7 +555,7 @@ int BPF_PROG(tipme_exec, struct task_struct *p, int old_tid, struct linux_binprm
 		r->old_tid = old_tid;
 		r->start_ns = p->start_time;
 	}
-	return tipme_record_end(c, (void *)r, gen);
+	return tipme_record_end(c, (void *)r, false, gen);
 }
 
 SEC("tp_btf/task_rename")
@@ -555,7 +567,7 @@ int BPF_PROG(tipme_rename, struct task_struct *p, const char *comm)
 	TIPME_RECORD(tipme_rename, TIPME_RENAME, p->pid);
 	if (r)
 		__builtin_memcpy(r->comm, name, sizeof(name));
-	return tipme_record_end(c, (void *)r, gen);
+	return tipme_record_end(c, (void *)r, false, gen);
 }
 
 /* --- workers --- */
@@ -572,7 +584,7 @@ static __always_inline int tipme_work_put(struct pool_workqueue *pwq, struct wor
 		r->context = tipme_context_of(c, tid, &raiser, counted);
 		r->pad0 = 0;
 	}
-	return tipme_record_end(c, (void *)r, gen);
+	return tipme_record_end(c, (void *)r, false, gen);
 }
 
 SEC("tp_btf/workqueue_queue_work")
@@ -596,7 +608,7 @@ int BPF_PROG(tipme_work_start, struct work_struct *work)
 		r->function = (__u64)work->func;
 		r->pad0 = 0;
 	}
-	return tipme_record_end(c, (void *)r, gen);
+	return tipme_record_end(c, (void *)r, false, gen);
 }
 
 /* The work item may be freed by now: its function comes as an argument, which typed programs may not read. */
@@ -609,7 +621,7 @@ int BPF_PROG(tipme_work_end, struct work_struct *work, void *function)
 		r->function = (__u64)function;
 		r->pad0 = 0;
 	}
-	return tipme_record_end(c, (void *)r, gen);
+	return tipme_record_end(c, (void *)r, false, gen);
 }
 
 /* --- picture of all threads --- */

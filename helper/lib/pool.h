@@ -18,6 +18,16 @@
  * one fetch-and-add enters and reserves a slot, another leaves. Writers of one CPU nest (an interrupt inside a task's record) and on
  * preemptible real-time kernels may also interleave; nothing here depends on last-in-first-out.
  *
+ * A writer that runs with interrupts off (and no NMI writes) needs none of this: no other writer of its CPU begins, goes on or ends
+ * before it has ended. It loads the cursor and stores the next slot, without a locked instruction, and is not counted as inside:
+ *
+ *   - Those it may have interrupted change the cursor by single instructions, which an interrupt does not split, and a compare-and-swap
+ *     of theirs that it came into fails and is tried again. They find one slot less, as after any nested writer.
+ *   - Its sub-buffer stays current until it has ended, for only writers of this CPU turn to another, and only they queue what is retired.
+ *     So it does not matter that nobody could count it.
+ *   - When the sub-buffer is full or something is pending it enters, turns, settles and leaves as the others do. It has left before it
+ *     fills its slot: nobody is there to see.
+ *
  * A retired sub-buffer may be queued by a writer that is alone inside: whoever was inside when it was retired has then left, and
  * whoever came later took the slot from the new cursor. A writer takes it off the list before it looks whether it is alone,
  * for the other order would let one in between.
@@ -253,21 +263,13 @@ TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64
 	return ~0ULL;
 }
 
-/*
- * Enters and reserves a slot: returns it, with gen 0, and in *gen what to store there last; NULL if the record is lost.
- * Call tipme_pool_end() in either case.
- */
-TIPME_POOL_INLINE void *tipme_pool_begin(struct tipme_pool_cpu *c, __u32 cpu, __u64 now, __u16 *gen)
+/* The slot that a cursor names, with gen 0, and in *gen what to store there last; NULL if there is none. */
+TIPME_POOL_INLINE void *tipme_pool_slot(__u64 cursor, __u16 *gen)
 {
-	__u64 cursor = __sync_fetch_and_add(&c->cursor, TIPME_POOL_ENTER + 1);
-	struct tipme_pool_header *h;
+	struct tipme_pool_header *h = tipme_pool_sub(tipme_pool_cursor_sub(cursor));
+	__u64 n = cursor & TIPME_POOL_HEAD_MASK;
 	struct tipme_head *slot;
-	__u64 n;
 
-	if ((cursor & TIPME_POOL_HEAD_MASK) >= tipme_pool_slots)
-		cursor = tipme_pool_turn(c, cpu, now, cursor);
-	h = tipme_pool_sub(tipme_pool_cursor_sub(cursor));
-	n = cursor & TIPME_POOL_HEAD_MASK;
 	if (!h || n >= tipme_pool_slots)
 		return 0;
 	slot = (void *)((char *)(h + 1) + n * TIPME_POOL_SLOT_BYTES);
@@ -277,11 +279,12 @@ TIPME_POOL_INLINE void *tipme_pool_begin(struct tipme_pool_cpu *c, __u32 cpu, __
 	return slot;
 }
 
-/* Makes the record whole. */
-TIPME_POOL_INLINE void tipme_pool_commit(struct tipme_head *slot, __u16 gen)
+/* Reserves a slot, or finds that there is none: where, in the form of a cursor. */
+TIPME_POOL_INLINE __u64 tipme_pool_enter(struct tipme_pool_cpu *c, __u32 cpu, __u64 now)
 {
-	tipme_pool_barrier(); /* partner: the reader loads gen first, and the body only then */
-	tipme_pool_store(&slot->gen, gen);
+	__u64 cursor = __sync_fetch_and_add(&c->cursor, TIPME_POOL_ENTER + 1);
+
+	return (cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots ? cursor : tipme_pool_turn(c, cpu, now, cursor);
 }
 
 TIPME_POOL_INLINE void tipme_pool_end(struct tipme_pool_cpu *c)
@@ -289,6 +292,42 @@ TIPME_POOL_INLINE void tipme_pool_end(struct tipme_pool_cpu *c)
 	if (tipme_pool_load(&c->pending))
 		tipme_pool_settle(c);
 	__sync_fetch_and_add(&c->cursor, -TIPME_POOL_ENTER);
+}
+
+/*
+ * Enters and reserves a slot: returns it, with gen 0, and in *gen what to store there last; NULL if the record is lost.
+ * Call tipme_pool_end() in either case.
+ */
+TIPME_POOL_INLINE void *tipme_pool_begin(struct tipme_pool_cpu *c, __u32 cpu, __u64 now, __u16 *gen)
+{
+	return tipme_pool_slot(tipme_pool_enter(c, cpu, now), gen);
+}
+
+TIPME_POOL_SLOW __u64 tipme_pool_pass(struct tipme_pool_cpu *c, __u32 cpu, __u64 now)
+{
+	__u64 cursor = tipme_pool_enter(c, cpu, now);
+
+	tipme_pool_end(c);
+	return cursor;
+}
+
+/* The same for a writer that runs with interrupts off until its record is whole. There is no end to call. */
+TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u32 cpu, __u64 now, __u16 *gen)
+{
+	__u64 cursor = tipme_pool_load(&c->cursor);
+
+	if ((cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots && !tipme_pool_load(&c->pending))
+		tipme_pool_store(&c->cursor, cursor + 1);
+	else
+		cursor = tipme_pool_pass(c, cpu, now);
+	return tipme_pool_slot(cursor, gen);
+}
+
+/* Makes the record whole. */
+TIPME_POOL_INLINE void tipme_pool_commit(struct tipme_head *slot, __u16 gen)
+{
+	tipme_pool_barrier(); /* partner: the reader loads gen first, and the body only then */
+	tipme_pool_store(&slot->gen, gen);
 }
 
 #endif /* TIPME_POOL_WRITER_H */

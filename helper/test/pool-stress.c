@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Threads write as CPUs, signals interrupt them in the middle and write, too, while copies are taken without a pause: no torn
- * record may be accepted, none twice, and what is missing must be what was counted as lost.
+ * record may be accepted, none twice, and what is missing must be what was counted as lost. Both kinds of writers are mixed.
  * Without arguments 2 x 10^7 records, with --all or TIPME_TEST_ALL=1 10^8 in the first part.
  */
 #include "config.h"
@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "pool-test.h"
@@ -22,6 +23,8 @@ struct writer {
 	pthread_t thread;
 	uint32_t cpu;
 	uint64_t records;
+	int alone; /* no other thread writes for this CPU */
+	struct tasks *tasks; /* NULL: one */
 	int ended;
 };
 
@@ -30,12 +33,16 @@ struct part {
 	unsigned int cpus, writers; /* several writers of one CPU take turns at any point, as on a preemptible kernel */
 	uint32_t subs;
 	uint64_t records; /* of each writer */
+	int two_tasks; /* interrupts preempt one by the other */
 };
 
 static struct writer writers[MOST_WRITERS];
 static uint64_t numbers[TEST_CPUS * 8]; /* next number of each CPU, a cache line apart */
 static __thread uint32_t my_cpu;
 static __thread unsigned int my_signals;
+static __thread volatile sig_atomic_t irqs_off; /* interrupts that come now have not come */
+static __thread int may_be_off; /* no other thread writes for my CPU */
+static __thread struct tasks *my_tasks;
 static volatile int stop;
 static int tests, failures;
 
@@ -61,13 +68,91 @@ static void write_one(void)
 	test_write(my_cpu, now_ns(), number);
 }
 
-/* An interrupt: a few records; now and then more than three sub-buffers of them, so that full ones must wait for whom we interrupted. */
+static void write_one_irqs_off(void)
+{
+	int were_off = irqs_off;
+	uint64_t number;
+
+	irqs_off = 1;
+	number = __atomic_fetch_add(&numbers[my_cpu * 8], 1, __ATOMIC_RELAXED);
+	test_write_irqs_off(my_cpu, now_ns(), number);
+	irqs_off = were_off;
+}
+
+static void write_some(unsigned int n, int off)
+{
+	while (n--)
+		off ? write_one_irqs_off() : write_one();
+}
+
+/*
+ * Two tasks of one CPU, of which an interrupt lets now one run, now the other: what one has begun waits while the other begins and
+ * ends, and the other way round. On the way there is a record of the switch, made with interrupts off.
+ */
+struct tasks {
+	ucontext_t context[2];
+	int running;
+	volatile int over; /* no more switches: the second task ends what it is in, and itself */
+	char stack[1 << 18];
+};
+
+static void tasks_switch(struct tasks *t)
+{
+	int prev;
+
+	irqs_off = 1;
+	prev = t->running;
+	write_one_irqs_off();
+	t->running = !prev;
+	swapcontext(&t->context[prev], &t->context[!prev]);
+	irqs_off = 0;
+}
+
+static void second_task_run(void)
+{
+	struct tasks *t = my_tasks;
+
+	irqs_off = 0;
+	while (!t->over)
+		write_one();
+	irqs_off = 1;
+	setcontext(&t->context[0]);
+}
+
+/*
+ * An interrupt: a few records; now and then more than three sub-buffers of them, so that full ones must wait for whom we interrupted.
+ * Half of them run with interrupts off, the others are themselves interrupted.
+ */
 static void on_signal(int sig)
 {
-	int n = ++my_signals % 64 ? 1 + my_signals % 3 : 400;
+	unsigned int n, off;
 
-	while (n--)
-		write_one();
+	if (irqs_off)
+		return;
+	n = ++my_signals % 64 ? 1 + my_signals % 3 : 400;
+	off = may_be_off && my_signals & 4;
+	irqs_off = off;
+	write_some(n, off);
+	irqs_off = 0;
+	if (my_tasks && !my_tasks->over && my_signals % 4 == 1)
+		tasks_switch(my_tasks);
+}
+
+static void tasks_start(struct tasks *t)
+{
+	getcontext(&t->context[1]);
+	t->context[1].uc_stack.ss_sp = t->stack;
+	t->context[1].uc_stack.ss_size = sizeof(t->stack);
+	makecontext(&t->context[1], second_task_run, 0);
+	my_tasks = t;
+}
+
+static void tasks_end(struct tasks *t)
+{
+	irqs_off = 1;
+	t->over = 1;
+	swapcontext(&t->context[0], &t->context[1]);
+	irqs_off = 0;
 }
 
 static void *writer_run(void *arg)
@@ -75,8 +160,13 @@ static void *writer_run(void *arg)
 	struct writer *w = arg;
 
 	my_cpu = w->cpu;
+	may_be_off = w->alone;
+	if (w->tasks)
+		tasks_start(w->tasks);
 	for (uint64_t i = 0; i < w->records; i++)
-		write_one();
+		write_some(1, i % 2 && may_be_off);
+	if (w->tasks)
+		tasks_end(w->tasks);
 	__atomic_store_n(&w->ended, 1, __ATOMIC_RELEASE);
 	while (!stop)
 		usleep(1000);
@@ -225,7 +315,8 @@ static void writers_start(const struct part *p)
 	memset(numbers, 0, sizeof(numbers));
 	stop = 0;
 	for (unsigned int i = 0; i < p->writers; i++) {
-		writers[i] = (struct writer){ .cpu = i % p->cpus, .records = p->records };
+		writers[i] = (struct writer){ .cpu = i % p->cpus, .records = p->records, .alone = p->writers <= p->cpus };
+		writers[i].tasks = p->two_tasks ? calloc(1, sizeof(*writers[i].tasks)) : NULL;
 		if (pthread_create(&writers[i].thread, NULL, writer_run, &writers[i]))
 			abort();
 	}
@@ -275,11 +366,13 @@ static void run(const struct part *p)
 	while (!all_ended(p)) {
 		tipme_pool_copy(&v, &c, now_ns(), 0);
 		tipme_pool_copy(&v, &c, now_ns(), 1);
-		check_copy(&l, &c, p->cpus, 4 * p->writers, one_piece(&c));
+		check_copy(&l, &c, p->cpus, (p->two_tasks ? 8 : 4) * p->writers, one_piece(&c));
 	}
 	stop = 1;
-	for (unsigned int i = 0; i < p->writers; i++)
+	for (unsigned int i = 0; i < p->writers; i++) {
 		pthread_join(writers[i].thread, NULL);
+		free(writers[i].tasks);
+	}
 	pthread_join(interrupter, NULL);
 	conclude(p, &c, &v, &l);
 	for (unsigned int i = 0; i < p->cpus; i++)
@@ -305,9 +398,10 @@ int main(int argc, char **argv)
 	int all = getenv("TIPME_TEST_ALL") || (argc > 1 && !strcmp(argv[1], "--all"));
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_NODEFER | SA_RESTART };
 	const struct part parts[] = {
-		{ "four CPUs", 4, 4, 64, all ? 25000000 : 2500000 },
-		{ "two CPUs of two writers each", 2, 4, 64, all ? 5000000 : 1250000 },
-		{ "hardly any sub-buffers", 4, 4, 5, all ? 5000000 : 1250000 },
+		{ "four CPUs", 4, 4, 64, all ? 25000000 : 2500000, 0 },
+		{ "two CPUs of two writers each", 2, 4, 64, all ? 5000000 : 1250000, 0 },
+		{ "two CPUs whose tasks preempt each other", 2, 2, 64, all ? 5000000 : 1250000, 1 },
+		{ "hardly any sub-buffers", 4, 4, 5, all ? 5000000 : 1250000, 0 },
 	};
 
 	sigaction(SIGUSR1, &sa, NULL);

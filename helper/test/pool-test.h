@@ -89,22 +89,35 @@ static inline uint64_t test_proof(uint32_t cpu, uint64_t number)
 	return (number + 1) * 0x9e3779b97f4a7c15ULL ^ (uint64_t)cpu << 56;
 }
 
+static inline void test_fill(uint32_t cpu, uint64_t now, uint64_t number, struct test_record *r, __u16 gen)
+{
+	if (!r)
+		return;
+	r->ts_ns = now;
+	r->type = TIPME_FORK;
+	r->len8 = sizeof(*r) / 8;
+	r->tid = (uint32_t)(number * 2654435761U);
+	r->number = number;
+	r->proof = test_proof(cpu, number);
+	tipme_pool_commit((struct tipme_head *)r, gen);
+}
+
 static inline void test_write(uint32_t cpu, uint64_t now, uint64_t number)
 {
 	struct tipme_pool_cpu *c = &pool.cpus[cpu];
 	__u16 gen = 0;
 	struct test_record *r = tipme_pool_begin(c, cpu, now, &gen);
 
-	if (r) {
-		r->ts_ns = now;
-		r->type = TIPME_FORK;
-		r->len8 = sizeof(*r) / 8;
-		r->tid = (uint32_t)(number * 2654435761U);
-		r->number = number;
-		r->proof = test_proof(cpu, number);
-		tipme_pool_commit((struct tipme_head *)r, gen);
-	}
+	test_fill(cpu, now, number, r, gen);
 	tipme_pool_end(c);
+}
+
+static inline void test_write_irqs_off(uint32_t cpu, uint64_t now, uint64_t number)
+{
+	__u16 gen = 0;
+	struct test_record *r = tipme_pool_begin_irqs_off(&pool.cpus[cpu], cpu, now, &gen);
+
+	test_fill(cpu, now, number, r, gen);
 }
 
 static inline int test_holds(uint32_t cpu, const struct test_record *r)
