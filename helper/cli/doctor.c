@@ -123,6 +123,9 @@ int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 	look(doctor_session_checks, &session, list, DOCTOR_OK);
 	/* Somebody with more rights than we may have started it. */
 	possible = possible || session.status;
+	if (brief)
+		printf("Sources here: %s; %s.\n", possible ? "the kernel, by BPF" : "no kernel source",
+		       session.hooks ? "the X server, by its hooks" : "no X server with hooks");
 	if (json)
 		report_json(list, possible, &session);
 	else

@@ -23,6 +23,9 @@ for my $c (@{ $all->{checks} }) {
 }
 is $all->{recorder_running}, JSON::PP::false(), 'no recorder';
 like $check{display}{meaning}, qr/DISPLAY is not set/, 'DISPLAY unset';
+my $brief = qx{"@{[tipme]}" doctor --brief};
+like $brief, qr/^Sources here: .+; no X server with hooks\.$/m, 'in brief: the sources';
+unlike $brief, qr/^ok/m, '... and nothing of what is well with the machine';
 
 my %odd = (
 	':9999' => qr/no server answers/, 'nonsense' => qr/not the name of a display/, 'far.example:0' => qr/another machine/,
