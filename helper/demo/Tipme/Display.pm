@@ -54,10 +54,10 @@ sub find_server {
 	return (grep { -f && -x } map { "$_/$kind" } @dirs)[0];
 }
 
-# Path of our hooks: in the build tree if there is one, else installed; undef if neither.
+# Path of our hooks: in the build tree if there is one, else installed (TIPME_X_MODULES: in that folder); undef if neither.
 sub find_hooks {
 	my @built = map { "$_/xserver-hooks/.libs/libtipme.so" } grep { defined } $ENV{TIPME_BUILDDIR};
-	return (grep { -r } @built, map { "$_/extensions/libtipme.so" } @STOCK_MODULES)[0];
+	return (grep { -r } @built, map { "$_/extensions/libtipme.so" } grep { defined } $ENV{TIPME_X_MODULES}, @STOCK_MODULES)[0];
 }
 
 sub pid { return $_[0]{pid} }
