@@ -6,9 +6,11 @@ use warnings;
 use Cpanel::JSON::XS ();
 use File::Temp qw(tempdir);
 use Test::More;
+use lib "$ENV{TIPME_SRCDIR}/helper/demo";
+use Tipme::Display;
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
-my $repeats = $ENV{TIPME_TEST_ALL} ? 10 : 1;
+my $repeats = $ENV{TIPME_TEST_ALL} ? 3 : 1;
 my @causes = qw(cpu-storm rt-hog slow-helper stopped);
 local $ENV{TIPME_LIBRARY} = tempdir(CLEANUP => 1);
 
@@ -23,12 +25,25 @@ for my $round (1 .. $repeats) {
 	}
 }
 
-# By a seed alone, and as text.
-my $text = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed 3};
-is($? >> 8, 0, 'drawn by a seed: a true verdict');
-like($text, qr/The verdict is true/, 'and it says so');
-my ($png) = $text =~ /^timeline\s+(\S+\.png)$/m;
-ok($png && -s $png, 'the timeline is a picture');
+# By a seed alone, as text, and whatever DISPLAY says: the demo has its own server, and doctor says what this session has.
+my $plain = eval { Tipme::Display->new(kind => 'Xvfb') };
+for my $session ([ 'DISPLAY unset', undef, qr/DISPLAY is not set/ ], [ 'DISPLAY is dead', ':4711', qr/no server answers there/ ],
+	[ 'a server without hooks', $plain && $plain->display, qr/no hooks seen in X server/ ])
+{
+	my ($what, $display, $says) = @$session;
+	SKIP: {
+		skip 'no Xvfb here', 4 if $what =~ /hooks/ && !$plain;
+		local $ENV{DISPLAY} = $display;
+		delete $ENV{DISPLAY} if !defined $display;
+		my $text = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed 3 2>&1};
+		is($? >> 8, 0, "$what: drawn by a seed, a true verdict") or diag($text);
+		like($text, qr/The verdict is true/, '... and it says so');
+		like($text, $says, '... and what this session has');
+		my ($png) = $text =~ /^timeline\s+(\S+\.png)$/m;
+		ok($png && -s $png, '... and the timeline is a picture');
+	}
+}
+$plain->stop if $plain;
 done_testing;
 
 # The path covers the interval without gap or overlap; the totals are its sums to the nanosecond.
