@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A Debian desktop in an emulator: boot or restore it, give it a payload, run commands as root, press keys, take pictures.
+package Tipme::VM;
+use strict;
+use warnings;
+use Carp qw(croak);
+use Digest::SHA qw(sha256_hex);
+use File::Temp qw(tempdir);
+use IO::Select;
+use IO::Socket::UNIX;
+use POSIX qw(WNOHANG);
+use Scalar::Util qw(refaddr weaken);
+use Time::HiRes qw(sleep time);
+
+# An emulated machine on a busy host may need this long for anything; only a hang is meant to reach it.
+use constant PATIENCE_S => 300;
+use constant PAYLOAD_BYTES => 64 << 20;
+
+my @PACKAGES = qw(qemu-system-x86_64 mmdebstrap mksquashfs zstd cpio modprobe busybox);
+my %live;
+END { local $?; defined and $_->close for values %live }
+
+# What this host lacks to run machines, as a sentence; undef if nothing.
+sub lacks {
+	return 'not root: unpacking a Debian root needs it' if $>;
+	my @missing = grep { system("command -v $_ >/dev/null 2>&1") } @PACKAGES;
+	return "no @missing here: install the packages of class vm in .ci/packages" if @missing;
+	open my $h, '<', '/etc/os-release' or return 'no /etc/os-release: is this Debian 12?';
+	local $/;
+	return <$h> =~ /^VERSION_CODENAME=bookworm$/m ? undef : 'not Debian 12: what was built here would not run in its root';
+}
+
+# Tipme::VM->new(kernel => '6.1', payload => DIR of `make install DESTDIR=DIR`): a machine whose desktop is up.
+# It is restored from what an earlier boot saved, or booted and saved. close() or the end of the program ends it.
+sub new {
+	my ($class, %opt) = @_;
+	my $self = bless { owner => $$, memory_mb => 1536, %opt }, $class;
+	weaken($live{ refaddr $self } = $self);
+	my $dir = __FILE__ =~ s{lib/Tipme/VM\.pm$}{}r;
+	chomp($self->{root} = qx{"$dir/mkroot"});
+	$? == 0 or croak 'mkroot failed';
+	$self->{dir} = tempdir('tipme-vm-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	$self->_make_payload;
+	my $state = $self->_state_file;
+	$self->_boot_and_save($state) if !-e $state;
+	$self->_start('-incoming', "exec:zstdcat '$state'");
+	$self->_until('the saved machine is loaded', sub { $self->monitor('info status') =~ /paused|running/ && $self->monitor('info migrate') !~ /status: active/ });
+	$self->monitor('cont');
+	$self->_open_shell;
+	$self->run(sprintf 'date -s @%d', time);
+	$self->_unpack_payload if defined $self->{payload};
+	return $self;
+}
+
+# The machine must be the same when it is saved and when it is restored: everything that shapes it is in the name.
+sub _state_file {
+	my ($self) = @_;
+	my ($qemu) = qx{qemu-system-x86_64 --version} =~ /(.*)/;
+	my $key = substr sha256_hex(join "\n", $qemu, map { s/\Q$self->{dir}\E//gr } $self->_machine), 0, 12;
+	return "$self->{root}/desktop-$self->{kernel}-$key.zst";
+}
+
+sub _machine {
+	my ($self) = @_;
+	my ($r, $d, $k) = @$self{qw(root dir kernel)};
+	return (
+		(split ' ', '-accel tcg,thread=multi -cpu max -smp 2 -vga std -display none -nodefaults -no-reboot -m'), $self->{memory_mb},
+		'-kernel', "$r/vmlinuz-$k", '-initrd', "$r/initramfs-$k", '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0',
+		'-drive', "if=none,id=root,file=$r/root.sqfs,format=raw,readonly=on", '-device', 'virtio-blk-pci,drive=root',
+		'-drive', "if=none,id=payload,file=$d/payload.tar,format=raw", '-device', 'virtio-blk-pci,drive=payload',
+		'-serial', "file:$d/console.log", '-serial', "unix:$d/shell.sock,server=on,wait=off",
+		'-monitor', "unix:$d/monitor.sock,server=on,wait=off",
+	);
+}
+
+sub _start {
+	my ($self, @more) = @_;
+	# An emulator must not outlive whoever started it, however that ends.
+	my @command = (qw(setpriv --pdeathsig TERM nice -n 10), 'qemu-system-x86_64', $self->_machine, @more);
+	unlink "$self->{dir}/shell.sock", "$self->{dir}/monitor.sock";
+	$self->{pid} = fork // croak "fork: $!";
+	if (!$self->{pid}) {
+		open STDIN, '<', '/dev/null';
+		open STDOUT, '>', "$self->{dir}/emulator.log";
+		open STDERR, '>&', \*STDOUT;
+		exec @command or POSIX::_exit(127);
+	}
+	$self->{monitor} = $self->_connect('monitor.sock');
+	_read_until($self->{monitor}, qr/\(qemu\) $/);
+	return;
+}
+
+sub _connect {
+	my ($self, $name) = @_;
+	my $s;
+	$self->_until("the emulator opens $name", sub { $s = IO::Socket::UNIX->new(Peer => "$self->{dir}/$name") });
+	return $s;
+}
+
+# Waits for CODE to be true; dies with what the machine said if it ends or takes for ever.
+sub _until {
+	my ($self, $what, $code) = @_;
+	my $end = time + PATIENCE_S;
+	while (!$code->()) {
+		waitpid($self->{pid}, WNOHANG) == 0 or croak "the emulator ended while waiting until $what: " . $self->_says;
+		time < $end or croak "gave up waiting until $what: " . $self->_says;
+		sleep 0.1;
+	}
+	return;
+}
+
+sub _says {
+	my ($self) = @_;
+	my $said = join '', map { _text("$self->{dir}/$_") } qw(emulator.log console.log);
+	return length $said > 2000 ? substr($said, -2000) : $said;
+}
+
+sub _text { my ($file) = @_; open my $h, '<', $file or return ''; local $/; return <$h> // '' }
+
+sub _read_until {
+	my ($s, $pattern) = @_;
+	my ($got, $select) = ('', IO::Select->new($s));
+	while ($got !~ $pattern) {
+		$select->can_read(PATIENCE_S) or croak "the machine says no more; last: " . substr $got, -500;
+		sysread($s, $got, 1 << 16, length $got) or croak "the machine is gone; last: " . substr $got, -500;
+	}
+	return $got;
+}
+
+# Says COMMAND to the emulator's monitor; returns the answer.
+sub monitor {
+	my ($self, $command) = @_;
+	syswrite $self->{monitor}, "$command\n";
+	my $answer = _read_until($self->{monitor}, qr/\n.*\(qemu\) $/s);
+	return $answer =~ s/\A.*?\n//sr =~ s/\(qemu\) \z//r =~ tr/\r//dr;
+}
+
+sub _open_shell {
+	my ($self) = @_;
+	$self->{shell} = $self->_connect('shell.sock');
+	# What is said before the shell is there is lost, or comes back as the terminal's echo, which still has the quotes.
+	my ($select, $got) = (IO::Select->new($self->{shell}), '');
+	$self->_until('the root shell answers', sub {
+		syswrite $self->{shell}, "echo hel''lo\n";
+		sysread $self->{shell}, $got, 1 << 16, length $got while $select->can_read(2);
+		return $got =~ /^hello/m;
+	});
+	$self->run('true');
+	return;
+}
+
+# Runs a shell COMMAND as root in the machine; returns what it prints (standard error, too), in list context with its exit status.
+# A shell function or variable lives on to the next call.
+sub run {
+	my ($self, $command) = @_;
+	my $mark = sprintf 'mark-%d-%d', $$, ++$self->{marks};
+	my $s = $self->{shell};
+	# The echo's mark is split by quotes: the text of the command itself never looks like the answer's end.
+	syswrite $s, "{ $command\n} 2>&1 < /dev/null; echo \"\" \"$mark\"\"=\$?\"\n";
+	my $got = _read_until($s, qr/ \Q$mark\E=\d+\r?\n/);
+	my ($out, $rc) = $got =~ /\A(.*) \Q$mark\E=(\d+)\r?\n/s;
+	$out =~ tr/\r//d;
+	return wantarray ? ($out, $rc) : $out;
+}
+
+# Begins a shell COMMAND and does not wait for it: it may be about to make the machine too busy to answer.
+sub begin { my ($self, $command) = @_; syswrite $self->{shell}, "{ $command\n} < /dev/null > /dev/null 2>&1 &\n"; return }
+
+# Waits until the machine's console has said PATTERN; from real-time code that is heard when nothing else is.
+sub wait_for_console {
+	my ($self, $pattern) = @_;
+	$self->_until("the console says $pattern", sub { _text("$self->{dir}/console.log") =~ $pattern });
+	return;
+}
+
+# Waits until a shell COMMAND in the machine succeeds.
+sub wait_for {
+	my ($self, $what, $command) = @_;
+	my $last = '';
+	my $end = time + PATIENCE_S;
+	while (time < $end) {
+		($last, my $rc) = $self->run($command);
+		return $last if $rc == 0;
+		sleep 0.3;
+	}
+	croak "gave up waiting until $what; last: $last";
+}
+
+# The terminal is there, below the pointer and so with the focus, and its shell asks.
+sub wait_for_desktop {
+	my ($self) = @_;
+	$self->wait_for('the terminal has a window', $self->as_user('xwininfo -name tipme-stage -stats | grep -q IsViewable'));
+	return $self->wait_for('its shell asks', 'pgrep -u user -x typed');
+}
+
+# COMMAND as the user of the desktop.
+sub as_user { my ($self, $command) = @_; return "runuser -u user -- env DISPLAY=:0 HOME=/home/user XAUTHORITY=/home/user/.Xauthority sh -c '$command'" }
+
+sub _boot_and_save {
+	my ($self, $state) = @_;
+	$self->_start;
+	$self->_open_shell;
+	$self->wait_for_desktop;
+	$self->monitor('stop');
+	$self->monitor('migrate_set_parameter max-bandwidth 10G');
+	$self->monitor("migrate \"exec:zstd -q -1 > '$state.$$'\"");
+	$self->_until('the machine is saved', sub { $self->monitor('info migrate') =~ /status: (completed|failed)/ });
+	$self->monitor('info migrate') =~ /status: completed/ or croak 'the machine could not be saved: ' . $self->_says;
+	$self->_stop;
+	rename "$state.$$", $state or croak "$state: $!";
+	return;
+}
+
+sub _make_payload {
+	my ($self) = @_;
+	my $file = "$self->{dir}/payload.tar";
+	if (defined $self->{payload}) { system('tar', '-cf', $file, '--owner=0', '--group=0', '-C', $self->{payload}, '.') == 0 or croak "tar: $?" }
+	open my $h, '>>', $file or croak "$file: $!";
+	-s $h <= PAYLOAD_BYTES or croak "$self->{payload}: too big for the payload disk";
+	truncate $h, PAYLOAD_BYTES or croak "$file: $!";
+	return;
+}
+
+sub _unpack_payload {
+	my ($self) = @_;
+	my ($out, $rc) = $self->run('blockdev --flushbufs /dev/vdb; tar -xf /dev/vdb -C / --no-same-permissions --keep-directory-symlink --no-overwrite-dir');
+	$rc == 0 or croak "the payload did not unpack: $out";
+	return;
+}
+
+# Presses a key, or several at once ("ctrl-alt-minus"), on the machine's keyboard.
+sub press {
+	my ($self, @keys) = @_;
+	for (@keys) { $self->monitor("sendkey $_"); sleep 0.25 }
+	return;
+}
+
+# Saves a picture of the screen (PNG).
+sub picture {
+	my ($self, $file) = @_;
+	my $said = $self->monitor("screendump $self->{dir}/screen.png -f png");
+	-s "$self->{dir}/screen.png" or croak "no picture: $said";
+	rename "$self->{dir}/screen.png", $file or system('cp', "$self->{dir}/screen.png", $file) == 0 or croak "$file: $!";
+	return;
+}
+
+sub _stop {
+	my ($self) = @_;
+	my $pid = delete $self->{pid} // return;
+	delete @$self{qw(monitor shell)};
+	kill 'TERM', $pid;
+	waitpid $pid, 0;
+	return;
+}
+
+sub close {
+	my ($self) = @_;
+	return if $$ != $self->{owner};
+	local $?;
+	$self->_stop;
+	return;
+}
+
+sub DESTROY { my ($self) = @_; delete $live{ refaddr $self }; $self->close; return }
+
+1;
