@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Attaches the empty programs until standard input closes. */
+/* Attaches the empty programs, or with "clock" those that read the clock, until standard input closes. */
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "empty.skel.h"
 
-int main(void)
+static int attach(struct empty_bpf *skel, int clock)
 {
-	struct empty_bpf *skel = empty_bpf__open_and_load();
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, skel->obj)
+		bpf_program__set_autoload(prog, (strncmp(bpf_program__name(prog), "clock_", 6) == 0) == clock);
+	return empty_bpf__load(skel) || empty_bpf__attach(skel);
+}
+
+int main(int argc, char **argv)
+{
+	struct empty_bpf *skel = empty_bpf__open();
 	char c;
 
-	if (!skel || empty_bpf__attach(skel)) {
+	if (!skel || attach(skel, argc > 1 && !strcmp(argv[1], "clock"))) {
 		fprintf(stderr, "empty-programs: the kernel refuses them: run as root\n");
 		return 1;
 	}
