@@ -57,8 +57,10 @@ is $root, 0, 'root is not';
 $d->stop;
 
 # Without rights: a sentence, for the plain user and for root without the capabilities.
-my @setpriv = ('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups');
-my ($plain, undef, $why) = $d->run(@setpriv, 'env', 'TIPME_RUNDIR=/tmp/tipme-nobody-' . $$, 'TIPME_LIBRARY=/tmp/tipme-nobody-' . $$ . '/l', tipme(), 'start');
+my ($plain, undef, $why) = do {
+	local @ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ("/tmp/tipme-nobody-$$", "/tmp/tipme-nobody-$$/l");
+	$d->run_as_nobody('start');
+};
 is $plain, 1, 'an ordinary user: refused';
 like $why, qr/^tipme: start: .*(?:sudo|as root)/, 'by a sentence with what to do';
 like $why, qr/\A[^\n]*\n\z/, 'one line';

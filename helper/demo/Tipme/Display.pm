@@ -132,9 +132,11 @@ sub _folder {
 	}
 	_write("$dir/auth", _auth());
 	chown $self->{uid}, $self->{gid}, $dir, "$dir/auth" or croak "$dir: chown: $!";
-	return if -d '/tmp/.X11-unix' || $> != 0;
-	# Only root may make it, and the server runs as somebody else.
-	mkdir '/tmp/.X11-unix' and chmod 01777, '/tmp/.X11-unix';
+	return if $> != 0;
+	# Only root may make it, and the server runs as somebody else, who must be able to put a socket there: the mode that X servers want.
+	mkdir '/tmp/.X11-unix';
+	my ($mode, $owner) = (lstat '/tmp/.X11-unix')[ 2, 4 ];
+	chmod 01777, '/tmp/.X11-unix' if -d _ && $owner == 0 && ($mode & 01777) != 01777;
 	return;
 }
 
