@@ -40,7 +40,7 @@ static struct writer writers[MOST_WRITERS];
 static uint64_t numbers[TEST_CPUS * 8]; /* next number of each CPU, a cache line apart */
 static __thread uint32_t my_cpu;
 static __thread unsigned int my_signals;
-static __thread volatile sig_atomic_t irqs_off; /* interrupts that come now have not come */
+static __thread volatile sig_atomic_t irqs_off = 1; /* interrupts that come now have not come; so at first, until my_cpu is known */
 static __thread int may_be_off; /* no other thread writes for my CPU */
 static __thread struct tasks *my_tasks;
 static volatile int stop;
@@ -163,6 +163,7 @@ static void *writer_run(void *arg)
 	may_be_off = w->alone;
 	if (w->tasks)
 		tasks_start(w->tasks);
+	irqs_off = 0;
 	for (uint64_t i = 0; i < w->records; i++)
 		write_some(1, i % 2 && may_be_off);
 	if (w->tasks)
@@ -343,8 +344,9 @@ static void conclude(const struct part *p, struct tipme_kernel_copy *c, const st
 	ok(stored + lost == written(p), p->name, "stored and lost are all that was written");
 	tipme_pool_copy(v, c, now_ns(), 0);
 	check_copy(&last, c, p->cpus, 0, one_piece(c));
-	ok(last.gaps_over == l->gaps_over && last.bad == l->bad && !last.torn && one_piece(c), p->name,
-	   "a copy at rest has all of its coverage");
+	/* Preempted writers keep several sub-buffers pending, which are then queued newest first: coverage may begin behind a gap. */
+	ok(last.gaps_over == l->gaps_over && last.bad == l->bad && !last.torn && (p->two_tasks || one_piece(c)), p->name,
+	   p->two_tasks ? "a copy at rest is whole" : "a copy at rest has all of its coverage");
 }
 
 static void run(const struct part *p)
