@@ -50,12 +50,13 @@ sub draw {
 	return bless { %$c, name => $name, comm => $comm, ms => $ms }, $class;
 }
 
-# Starts the process that answers the shell through two pipes in DIR. It does so after computing for `ms`.
+# Starts the process that answers the shell through two pipes in DIR. It does so after computing for `ms`, with a good nice value, so
+# that it is not the load of a busy machine that makes the shell wait.
 sub start_helper {
 	my ($self, $dir, @ids) = @_;
 	POSIX::mkfifo("$dir/$_", 0666) or croak "$dir/$_: $!" for qw(question answer);
 	chmod 0666, "$dir/question", "$dir/answer";
-	my ($pid) = _processes(1, $self->{comm}, sub {
+	my ($pid) = _processes(1, $self->{comm}, -10, sub {
 		# Opened for both ways, so that neither end ever sees the other close.
 		open my $in, '+<', "$dir/question" or POSIX::_exit(1);
 		open my $out, '+<', "$dir/answer" or POSIX::_exit(1);
@@ -75,15 +76,24 @@ sub begin {
 
 sub _compute { my $end = clock_gettime(CLOCK_MONOTONIC) + $_[0]; my $n = 0; $n++ while clock_gettime(CLOCK_MONOTONIC) < $end; return $n }
 
-# Forks processes of this name, each in its own session; they run CODE and end.
+# Where the kernel groups by session (autogroup), a nice value counts only inside the session: the session itself gets one, too.
+sub _prefer {
+	my ($nice) = @_;
+	POSIX::nice($nice);
+	if (open my $g, '>', "/proc/$$/autogroup") { print {$g} $nice; close $g }
+	return;
+}
+
+# Forks processes of this name and nice value, each in its own session; they run CODE (as user IDS, if given) and end.
 sub _processes {
-	my ($count, $comm, $code, @ids) = @_;
+	my ($count, $comm, $nice, $code, @ids) = @_;
 	my @pids;
 	for (1 .. $count) {
 		my $pid = fork // croak "fork: $!";
 		if (!$pid) {
 			$SIG{$_} = 'DEFAULT' for qw(INT TERM HUP);
 			POSIX::setsid();
+			_prefer($nice) if $nice;
 			if (@ids) { $) = "$ids[1] $ids[1]"; POSIX::setgid($ids[1]); POSIX::setuid($ids[0]) }
 			$0 = $comm;
 			eval { $code->(); 1 } or print STDERR "tipme: demo: $comm: $@";
@@ -94,12 +104,9 @@ sub _processes {
 	return @pids;
 }
 
-# Where the kernel groups by session (autogroup), a nice value counts only inside the session: the session itself gets one, too.
 sub _storm {
 	my ($self, $c) = @_;
-	my @pids = _processes(40 * $c->{cpus}, $self->{comm}, sub {
-		POSIX::nice(-15);
-		if (open my $g, '>', "/proc/$$/autogroup") { print {$g} '-15'; close $g }
+	my @pids = _processes(40 * $c->{cpus}, $self->{comm}, -15, sub {
 		_compute($self->{ms} / 1000 + $self->{lead_ms} / 1000);
 	});
 	return { comm => $self->{comm}, pids => \@pids };
@@ -107,7 +114,7 @@ sub _storm {
 
 sub _rt_hog {
 	my ($self, $c) = @_;
-	my @pids = _processes($c->{cpus}, $self->{comm}, sub {
+	my @pids = _processes($c->{cpus}, $self->{comm}, 0, sub {
 		system('chrt', '-f', '-p', '20', $$) == 0 or die "no real-time priority here\n";
 		_compute($self->{ms} / 1000);
 	});
