@@ -44,8 +44,12 @@ sub new {
 	my $state = $self->_state_file;
 	$self->_boot_and_save($state) if !-e $state;
 	$self->_start('-incoming', "exec:zstdcat '$state'");
-	$self->_until('the saved machine is loaded', sub { $self->monitor('info status') =~ /paused|running/ && $self->monitor('info migrate') !~ /status: active/ });
-	$self->monitor('cont');
+	# It was stopped when it was saved, and is when it has been loaded; telling it to go on while it is being loaded has no effect.
+	$self->_until('the saved machine runs', sub {
+		my $status = $self->monitor('info status');
+		$self->monitor('cont') if $status =~ /paused/ && $status !~ /inmigrate/;
+		return $status =~ /running/;
+	});
 	$self->_open_shell;
 	$self->run(sprintf 'date -s @%d', time);
 	$self->_unpack_payload if defined $self->{payload};
@@ -161,16 +165,6 @@ sub run {
 	my ($out, $rc) = $got =~ /\A(.*) \Q$mark\E=(\d+)\r?\n/s;
 	$out =~ tr/\r//d;
 	return wantarray ? ($out, $rc) : $out;
-}
-
-# Begins a shell COMMAND and does not wait for it: it may be about to make the machine too busy to answer.
-sub begin { my ($self, $command) = @_; syswrite $self->{shell}, "{ $command\n} < /dev/null > /dev/null 2>&1 &\n"; return }
-
-# Waits until the machine's console has said PATTERN; from real-time code that is heard when nothing else is.
-sub wait_for_console {
-	my ($self, $pattern) = @_;
-	$self->_until("the console says $pattern", sub { _text("$self->{dir}/console.log") =~ $pattern });
-	return;
 }
 
 # Waits until a shell COMMAND in the machine succeeds.
