@@ -61,10 +61,7 @@ sub story {
 sub restart_recorder {
 	$stage->command('stop');
 	system("$stage->{tipme} start --allow-uid $stage->{ids}[0] >/dev/null 2>&1") == 0 or BAIL_OUT('the recorder did not start again');
-	for (1 .. 50) {
-		last if $stage->command('status', '--json') =~ /"server_pid"\s*:\s*@{[ $stage->{display}->pid ]}\b/;
-		sleep 0.1;
-	}
+	$stage->await_server;
 	$stage->type_lines('sleep 0.5');
 }
 

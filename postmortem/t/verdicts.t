@@ -93,6 +93,23 @@ $d = judged('starved server', starved_server(), 'rt-starvation', 'hog', 0.98, 1)
 like($d->{verdict}{sentence}, qr/ for a CPU that the real-time process "hog" \(pid 901\) kept\.$/, 'starved server: the sentence');
 is($d->{interval}{start_ns}, 1000 * MS, 'starved server: the answer is counted from when the server was woken');
 
+# --- the same of the server's input thread, which the keyboard's interrupt wakes: server and client are quick once it has run ---
+sub starved_input {
+	my $s = story();
+	my $b = $s->builder;
+	$b->thread(901, 'hog', ts_ns => 890 * MS);
+	$b->thread(101, 'InputThread', pid => SERVER, ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 0);
+	$b->x(Tipme::Test::Story::ns(800), 'x_sleep');
+	$s->run(0, 900, 1700, 901, 'dead', prio => 79, next => 101)->wake(0, 1000, 101, 0, 'epoll', context => 'hardirq');
+	$s->wake(0, 1700.04, SERVER, 101, 'epoll');
+	$b->switch(0, Tipme::Test::Story::ns(1700.05), 101, SERVER, 'sleeping')->switch(0, Tipme::Test::Story::ns(1700.3), SERVER, 0, 'sleeping');
+	$b->x(Tipme::Test::Story::ns(1700 + $_->[0]), @$_[ 1 .. $#$_ ]) for [ 0.06, 'x_wakeup' ], [ 0.1, 'x_device', input_seq => 77, kind => 'key_press', device => 6 ],
+		[ 0.19, 'x_deliver', input_seq => 77, kind => 'key_press', pid => CLIENT, client => 4, x_type => 2 ], [ 0.28, 'x_sleep' ];
+	return $s->wake(0, 1700.2, CLIENT, SERVER, 'poll')->run(1, 1700.25, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+}
+$d = judged('starved input thread', starved_input(), 'rt-starvation', 'hog', 0.98, 1);
+is($d->{interval}{start_ns}, 1000 * MS, 'starved input thread: the answer is counted from the interrupt');
+
 # --- the client computes ---
 $d = judged('app-compute', story()->key(1000, 800)->hotkey(3000), 'app-compute', 'xterm', 0.99, 1);
 like($d->{verdict}{sentence}, qr/ it computed\.$/, 'app-compute: the sentence');

@@ -67,12 +67,19 @@ sub _start_display {
 	my $hooks = Tipme::Display::find_hooks() // croak 'the X server hooks are not there: build with --enable-xorg=yes';
 	my $d = $self->{display} = Tipme::Display->new(kind => 'Xorg', hooks => $hooks, rundir => $ENV{TIPME_RUNDIR}, %{ $self->{display} // {} });
 	$self->at_end(sub { $d->stop });
-	# Recording of a server begins with its hello; wait for it, so that no story loses its first keys.
-	for (1 .. 50) {
-		last if $self->command('status', '--json') =~ /"server_pid"\s*:\s*@{[ $d->pid ]}\b/;
+	$self->await_server;
+	return;
+}
+
+# Recording of a server begins with its hello; waits for that, so that no story loses its first keys.
+sub await_server {
+	my ($self) = @_;
+	for (1 .. 100) {
+		my $status = eval { Cpanel::JSON::XS->new->decode(scalar $self->command('status', '--json')) } // {};
+		return if grep { $_->{pid} == $self->{display}->pid } @{ $status->{x_servers} // [] };
 		sleep 0.1;
 	}
-	return;
+	croak 'the X server did not join the recorder within 10 s';
 }
 
 # Starts a client and waits for its window, which must cover the middle of the screen (there the pointer is, and so the focus).

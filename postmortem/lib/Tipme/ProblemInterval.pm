@@ -11,6 +11,7 @@ my $NEAR_NS     = 30_000_000;        # records this far before a wake-up mostly 
 my $PROBE_NS    = 100_000_000;       # a client that has nothing to do is usually found asleep within this
 my $LONG_NS     = 10_000_000_000;    # a server that waits longer for a CPU is beyond help
 my $LOOP_NS     = 20_000_000;        # a server that runs at last comes to its input within this
+my $MAX_INPUT   = 8;                 # threads of a server that are looked at for its input thread
 my $SILENCE_NS  = 100_000_000;
 my $MAX_CHECKS  = 12;                # later bursts of one event that are traced back; with more of them it is a film
 my $MAX_RESOLVE = 24;                # events looked at closely
@@ -57,13 +58,22 @@ sub _at {
 sub _upper {
 	my ($self, $e) = @_;
 	my $start = $e->{wakeup_ns} // $e->{device_ns};
-	my $delays = $self->{kernel}->run_delays($e->{server}{tid});
-	for my $d (reverse @$delays) {
-		next if $d->[0] > $start;
-		$start = $d->[0] if $d->[1] >= $start - $LOOP_NS;
-		last;
-	}
+	my $x = $e->{server};
+	my @input = grep { $_ != $x->{tid} } $self->{kernel}->threads->tids_of($x->{pid});
+	$#input = $MAX_INPUT - 1 if @input > $MAX_INPUT;
+	# First the thread that serves clients, then those that may have read the input for it.
+	$start = $self->_kept_since($_, $start) for $x->{tid}, @input;
 	return ($e->{bursts}[-1] ? $e->{bursts}[-1][1] : $self->{trigger}) - $start;
+}
+
+# Since when a thread that ran shortly before TIME had waited for a CPU; TIME if it had not.
+sub _kept_since {
+	my ($self, $tid, $t) = @_;
+	for my $d (reverse @{ $self->{kernel}->run_delays($tid) }) {
+		next if $d->[0] > $t;
+		return $d->[1] >= $t - $LOOP_NS ? $d->[0] : $t;
+	}
+	return $t;
 }
 
 # interval(EVENT): the same for one event; undef where it had no visible effect
@@ -257,7 +267,8 @@ sub _woken_for {
 		my $from = $asleep > $w - $span ? $asleep : $w - $span;
 		my $states = $self->{kernel}->states($from, $w + $NS_PER_MS);
 		my ($t, $further) = $self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
-		return ($t, 1) if defined $t;
+		# A thread that has waited since before what is loaded may have been woken by an earlier one.
+		return ($t, 1) if defined $t && (!$further || $span == $LONG_NS);
 		last if !$further;
 	}
 	return ($w, 0);
