@@ -7,7 +7,8 @@ use warnings;
 use File::Temp qw(tempdir);
 use Test::More;
 use Time::HiRes qw(sleep);
-use lib "$ENV{TIPME_SRCDIR}/helper/demo";
+use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
+use Tipme::ExactPath qw(exact_path);
 use Tipme::Stage;
 use Tipme::Typist;
 
@@ -52,7 +53,7 @@ sub story {
 		my $d = $stage->diagnose($episode, $fresh ? () : ('--at', $t0 / 1e9 + 0.2));
 		is($d->{verdict}{kind}, $kind, "verdict: $d->{verdict}{sentence}");
 		is($d->{verdict}{blamed}{comm}, $comm, "blamed: $comm") if defined $comm;
-		exact($d);
+		exact_path($d);
 		$more->($d) if $more;
 		sleep 0.3;
 	};
@@ -63,15 +64,4 @@ sub restart_recorder {
 	system("$stage->{tipme} start --allow-uid $stage->{ids}[0] >/dev/null 2>&1") == 0 or BAIL_OUT('the recorder did not start again');
 	$stage->await_server;
 	$stage->type_lines('sleep 0.5');
-}
-
-sub exact {
-	my ($d) = @_;
-	my ($at, $bad) = ($d->{interval}{start_ns}, 0);
-	for my $p (@{ $d->{path} }) {
-		$bad++ if $p->{from_ns} != $at || $p->{to_ns} <= $p->{from_ns};
-		$at = $p->{to_ns};
-	}
-	is($bad, 0, 'the path has neither gap nor overlap');
-	is($at, $d->{interval}{end_ns}, 'and ends where the interval ends');
 }

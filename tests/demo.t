@@ -6,8 +6,9 @@ use warnings;
 use Cpanel::JSON::XS ();
 use File::Temp qw(tempdir);
 use Test::More;
-use lib "$ENV{TIPME_SRCDIR}/helper/demo";
+use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
 use Tipme::Display;
+use Tipme::ExactPath qw(exact_path);
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 my $repeats = $ENV{TIPME_TEST_ALL} ? 3 : 1;
@@ -21,7 +22,7 @@ for my $round (1 .. $repeats) {
 		my $r = eval { Cpanel::JSON::XS->new->decode($out) } // {};
 		ok($r->{right}, "$cause, seed $seed: the verdict is true")
 			or diag("truth: $r->{truth}{kind} $r->{truth}{text}; verdict: $r->{verdict}{kind}: $r->{verdict}{sentence}");
-		is_exact($r->{episode}) if $r->{episode};
+		exact_path(Cpanel::JSON::XS->new->decode(scalar qx{"$ENV{TIPME_BUILDDIR}/tipme" diagnose "$r->{episode}" --json})) if $r->{episode};
 	}
 }
 
@@ -45,18 +46,3 @@ for my $session ([ 'DISPLAY unset', undef, qr/DISPLAY is not set/ ], [ 'DISPLAY 
 }
 $plain->stop if $plain;
 done_testing;
-
-# The path covers the interval without gap or overlap; the totals are its sums to the nanosecond.
-sub is_exact {
-	my ($episode) = @_;
-	my $d = Cpanel::JSON::XS->new->decode(scalar qx{"$ENV{TIPME_BUILDDIR}/tipme" diagnose "$episode" --json});
-	my ($at, $sum, $bad) = ($d->{interval}{start_ns}, 0, 0);
-	for my $p (@{ $d->{path} }) {
-		$bad++ if $p->{from_ns} != $at || $p->{to_ns} <= $p->{from_ns};
-		$at = $p->{to_ns};
-		$sum += $p->{to_ns} - $p->{from_ns};
-	}
-	is($bad, 0, 'the path has neither gap nor overlap');
-	is($at, $d->{interval}{end_ns}, 'and ends where the interval ends');
-	is($sum, $d->{interval}{duration_ns}, 'and adds up to the nanosecond');
-}

@@ -10,7 +10,8 @@ use File::Temp qw(tempdir);
 use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
-use lib "$FindBin::Bin/lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
+use Tipme::ExactPath qw(exact_path);
 use Tipme::VM;
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: two of them take some minutes'
@@ -98,7 +99,7 @@ sub story {
 	is($d->{verdict}{kind}, $kind, "verdict: $d->{verdict}{sentence}");
 	ok($culprit{ $d->{verdict}{blamed}{pid} // '' }, 'the culprit is named by pid') or diag "blamed $d->{verdict}{blamed}{pid}, not one of @{[ sort keys %culprit ]}";
 	diag scalar $vm->run("tipme diagnose /var/lib/tipme/1000/$new --at $at") if !$culprit{ $d->{verdict}{blamed}{pid} // '' } || $d->{verdict}{kind} ne $kind;
-	exact($d);
+	exact_path($d);
 	is(scalar $vm->run("stat -c '%u %a' /var/lib/tipme/1000/$new"), "1000 700\n", 'the episode is its owner\'s alone');
 }
 
@@ -141,15 +142,4 @@ END
 	my $at = now($vm);
 	$vm->wait_for('the question was answered', 'test $(ps -o state= -p ' . $pid . ') = S');
 	return ($at, $pid => 1);
-}
-
-sub exact {
-	my ($d) = @_;
-	my ($at, $bad) = ($d->{interval}{start_ns}, 0);
-	for my $p (@{ $d->{path} }) {
-		$bad++ if $p->{from_ns} != $at || $p->{to_ns} <= $p->{from_ns};
-		$at = $p->{to_ns};
-	}
-	is($bad, 0, 'the path has neither gap nor overlap');
-	is($at, $d->{interval}{end_ns}, 'and ends where the interval ends');
 }
