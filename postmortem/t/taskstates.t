@@ -128,6 +128,13 @@ $s = states(sub {
 }, section_records => 4);
 is(short($s, 7), 'unknown@0 runnable@600 running@650 sleeping@700', 'a waking tells that it slept');
 
+# --- it slept, as the last record says; the picture at the trigger finds it stopped: what lay between was lost ---
+$s = states(sub {
+	my ($b) = @_;
+	$b->switch(0, 1_100_000, 7, 0, 'sleeping')->thread(7, 'a', ts_ns => 3_000_000, state => 'stopped');
+});
+is($s->state_at(7, 1_900_000), 'stopped', 'a sleep that lasts is what the last picture says');
+
 # --- switches that were lost: who leaves a CPU has run there since the last switch that is known, and who came then has not ---
 $s = states(sub {
 	my ($b) = @_;

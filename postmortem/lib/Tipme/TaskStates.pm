@@ -296,7 +296,10 @@ sub _picture_of_sleep {
 	for my $p ($self->{threads}->pictures($m->{tid})) {
 		next if $p->{ts_ns} < $sleep->{from} || defined $to && $p->{ts_ns} > $to || $p->{state} == $RUNNABLE || $p->{state} == $RUNNING;
 		$sleep->{stack_id} = $p->{stack_id} if $p->{stack_id};
-		$sleep->{state} = $STATE{ $p->{state} } // 'unknown' if $sleep->{state} eq 'unknown';
+		my $state = $STATE{ $p->{state} } // 'unknown';
+		# A sleep that lasts is what the last picture says, though a switch between may have been lost.
+		next if $sleep->{state} eq $state || defined $to && $sleep->{state} ne 'unknown';
+		@$sleep{qw(state guessed)} = ($state, $sleep->{state} eq 'unknown' ? $sleep->{guessed} : 1);
 	}
 }
 
