@@ -10,7 +10,7 @@
 #define TIPME_ASSERT(x) _Static_assert(x, #x)
 
 #define TIPME_FORMAT_MAJOR 1
-#define TIPME_FORMAT_MINOR 0
+#define TIPME_FORMAT_MINOR 1
 #define TIPME_BYTE_ORDER 0x01020304U
 #define TIPME_FILE_MAGIC "TIPMEREC"
 #define TIPME_X_RING_MAGIC "TIPMEXRG"
@@ -85,14 +85,90 @@ enum tipme_x_grab_what {
 	TIPME_X_GRAB_WHAT_KEYBOARD = 3, /* the keyboard */
 };
 
+/* of something that lasts */
+enum tipme_phase {
+	TIPME_PHASE_BEGIN = 1, /* it begins */
+	TIPME_PHASE_END = 2, /* it is over */
+	TIPME_PHASE_SAMPLE = 3, /* nobody saw it begin or end: so much of it since the last sample */
+};
+
+/* the way of a request through the block layer */
+enum tipme_io_phase {
+	TIPME_IO_PHASE_QUEUED = 1, /* a bio was handed to the block layer, by the thread tid */
+	TIPME_IO_PHASE_MERGED = 2, /* a bio was merged into a request that was there before */
+	TIPME_IO_PHASE_INSERTED = 3, /* a request was put into the scheduler's queue */
+	TIPME_IO_PHASE_ISSUED = 4, /* a request was handed to the driver: from here on it is the device that works */
+	TIPME_IO_PHASE_COMPLETED = 5, /* it is done */
+	TIPME_IO_PHASE_FAILED = 6, /* it is done, with an error */
+	TIPME_IO_PHASE_REQUEUED = 7, /* the driver gave it back */
+};
+
+/* what a block request does */
+enum tipme_io_op {
+	TIPME_IO_OP_READ = 0, /* read */
+	TIPME_IO_OP_WRITE = 1, /* write */
+	TIPME_IO_OP_FLUSH = 2, /* make the device's cache permanent */
+	TIPME_IO_OP_DISCARD = 3, /* discard, write zeroes and other requests without data */
+	TIPME_IO_OP_OTHER = 4, /* none of these */
+};
+
+/* kernel lock that is contended */
+enum tipme_lock_kind {
+	TIPME_LOCK_KIND_UNKNOWN = 0, /* the kernel does not say */
+	TIPME_LOCK_KIND_SPIN = 1, /* spinning lock, also of a queue of readers and writers */
+	TIPME_LOCK_KIND_MUTEX = 2, /* mutex */
+	TIPME_LOCK_KIND_RWSEM_READ = 3, /* semaphore for readers and writers, or a per-CPU one: asked for reading */
+	TIPME_LOCK_KIND_RWSEM_WRITE = 4, /* the same, asked for writing */
+	TIPME_LOCK_KIND_RT_MUTEX = 5, /* lock of a real-time kernel, or with priority inheritance */
+};
+
+/* what a thread does for memory, in its own time */
+enum tipme_memory_wait_kind {
+	TIPME_MEMORY_WAIT_KIND_DIRECT_RECLAIM = 1, /* looks for pages to free, since the machine has none */
+	TIPME_MEMORY_WAIT_KIND_MEMCG_RECLAIM = 2, /* the same, since its memory cgroup has none */
+	TIPME_MEMORY_WAIT_KIND_COMPACTION = 3, /* moves pages, to get a larger piece */
+	TIPME_MEMORY_WAIT_KIND_FAULT_FILE = 4, /* a page fault reads a mapped file */
+	TIPME_MEMORY_WAIT_KIND_FAULT_SWAP = 5, /* a page fault reads from swap */
+	TIPME_MEMORY_WAIT_KIND_THROTTLED = 6, /* held back until reclaim has caught up */
+};
+
+/* what an interrupt record is about */
+enum tipme_irq_kind {
+	TIPME_IRQ_KIND_HARDIRQ = 1, /* a hardware interrupt; number is its line */
+	TIPME_IRQ_KIND_SOFTIRQ = 2, /* a softirq; number is its vector */
+	TIPME_IRQ_KIND_TIMER = 3, /* the local timer's interrupt */
+	TIPME_IRQ_KIND_NMI = 4, /* a non-maskable interrupt */
+	TIPME_IRQ_KIND_IPI = 5, /* an interrupt from another CPU */
+};
+
+/* what made a sample */
+enum tipme_sample_kind {
+	TIPME_SAMPLE_KIND_CLOCK = 1, /* a timer of the kernel's clock */
+	TIPME_SAMPLE_KIND_CYCLES = 2, /* a counter of CPU cycles (NMI) */
+	TIPME_SAMPLE_KIND_NMI_IPI = 3, /* an NMI sent by another CPU */
+	TIPME_SAMPLE_KIND_TIMER_IRQ = 4, /* the latency driver's own timer interrupt: sees nothing of stretches with interrupts off */
+};
+
+/* kind of input device */
+enum tipme_device_class {
+	TIPME_DEVICE_CLASS_OTHER = 0, /* none of these */
+	TIPME_DEVICE_CLASS_KEYBOARD = 1, /* keyboard */
+	TIPME_DEVICE_CLASS_POINTER = 2, /* mouse, touch pad, trackball */
+	TIPME_DEVICE_CLASS_TOUCH = 3, /* touch screen or tablet */
+};
+
 /* what a message on tipmed's socket asks for or tells */
 enum tipme_verb {
 	TIPME_VERB_X_HELLO = 1, /* an X server offers its ring: the memory's file descriptor comes with it, arg is the display, the text its name */
 	TIPME_VERB_TRIGGER = 2, /* save an episode; arg is the chord_action or 0 for a command, the text the user's words */
 	TIPME_VERB_STATUS = 3, /* tell the state of the recorder; answered by a reply whose text is JSON */
 	TIPME_VERB_STOP = 4, /* end recording */
+	TIPME_VERB_WATCH = 5, /* from now on tell this connection of each trigger and each episode saved (triggered, saved) */
+	TIPME_VERB_NOTE = 6, /* put the user's words into a saved episode; the text is its id, a newline, and the words */
+	TIPME_VERB_SET = 7, /* switch record classes; the text is JSON, an object of class names and true or false; answered by a reply that tells all classes */
 	TIPME_VERB_REPLY = 16, /* answer: arg 0 or an errno; the text is JSON, or says what went wrong */
 	TIPME_VERB_SAVED = 17, /* an episode was saved, or not (arg: errno); the text is its path */
+	TIPME_VERB_TRIGGERED = 18, /* a trigger was taken (arg: 0) or refused (arg: errno); the text is the episode's id, or why not */
 };
 
 /* numbers of the records */
@@ -107,10 +183,35 @@ enum tipme_record {
 	TIPME_WORK_QUEUED = 9,
 	TIPME_WORK_START = 10,
 	TIPME_WORK_END = 11,
+	TIPME_IO = 12,
+	TIPME_LOCK_CONTENTION = 13,
+	TIPME_MEMORY_WAIT = 14,
+	TIPME_IRQ = 15,
+	TIPME_SIGNAL = 16,
+	TIPME_CPU_THROTTLE = 17,
+	TIPME_PRIORITY = 18,
+	TIPME_MIGRATE = 19,
+	TIPME_CPU_FREQUENCY = 20,
+	TIPME_CPU_IDLE = 21,
+	TIPME_STEAL = 22,
+	TIPME_SAMPLE = 23,
+	TIPME_INPUT = 24,
+	TIPME_LATENCY = 25,
+	TIPME_LATENCY_USER = 26,
+	TIPME_PROC_STATE = 27,
 	TIPME_PICTURE = 32,
 	TIPME_THREAD = 33,
 	TIPME_STACK = 34,
 	TIPME_FUNCTION = 35,
+	TIPME_USER_STACK = 36,
+	TIPME_MODULE = 37,
+	TIPME_EXEC_ARGS = 38,
+	TIPME_EXEC_ENVIRONMENT = 39,
+	TIPME_IRQ_NAME = 40,
+	TIPME_CGROUP_NAME = 41,
+	TIPME_DISK_NAME = 42,
+	TIPME_PROCESS = 43,
+	TIPME_INPUT_DEVICE = 44,
 	TIPME_X_DEVICE = 64,
 	TIPME_X_DELIVER = 65,
 	TIPME_X_REQUEST = 66,
@@ -121,6 +222,12 @@ enum tipme_record {
 	TIPME_X_CHORD = 71,
 	TIPME_X_CLIENT = 72,
 	TIPME_X_GRAB = 73,
+	TIPME_X_INPUT = 74,
+	TIPME_X_REPLY = 75,
+	TIPME_X_OUTPUT_FULL = 76,
+	TIPME_X_PRESENT = 77,
+	TIPME_X_IDLE = 78,
+	TIPME_X_ARRIVAL = 79,
 };
 
 /* how each message on tipmed's socket (SOCK_SEQPACKET) begins; text_len bytes of text follow */
@@ -480,6 +587,412 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_work_end, work) == 16);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_work_end, function) == 24);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_work_end, pad0) == 28);
 
+/* a block request on its way; tid is the thread in whose time that was: the asker only where phase is queued or merged */
+struct tipme_io {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 sector; /* first sector (of 512 bytes); with dev, the name of the request */
+	__u32 dev; /* device: major << 20 | minor */
+	__u16 sectors; /* length in sectors; 65535: that or more */
+	__u8 op; /* [enum tipme_io_op] what it does */
+	__u8 phase; /* [enum tipme_io_phase] where it is */
+};
+TIPME_ASSERT(sizeof(struct tipme_io) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, sector) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, dev) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, sectors) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, op) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_io, phase) == 31);
+
+/* a thread (tid) begins or ends to wait for a kernel lock that is taken */
+struct tipme_lock_contention {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 lock; /* which lock (an opaque number) */
+	__u32 owner_tid; /* begin: who held it, where the kind of lock tells; 0: not known */
+	__u16 error; /* end: errno, where it did not get the lock */
+	__u8 kind; /* [enum tipme_lock_kind] kind of lock */
+	__u8 phase; /* [enum tipme_phase] begin or end */
+};
+TIPME_ASSERT(sizeof(struct tipme_lock_contention) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, lock) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, owner_tid) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, error) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, kind) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_lock_contention, phase) == 31);
+
+/* a thread (tid) begins or ends to wait or work for memory */
+struct tipme_memory_wait {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 amount; /* [pages] end: freed, moved or read; begin: wanted; 0: not known */
+	__u32 duration_ns; /* [ns] end: how long it was; 4294967295: that or more; 0: not known */
+	__u16 pad0; /* 0 */
+	__u8 kind; /* [enum tipme_memory_wait_kind] for what */
+	__u8 phase; /* [enum tipme_phase] begin or end */
+};
+TIPME_ASSERT(sizeof(struct tipme_memory_wait) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, amount) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, duration_ns) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, pad0) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, kind) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_wait, phase) == 31);
+
+/* an interrupt or softirq lasted longer than the threshold (default 100 us); tid is the thread that it interrupted */
+struct tipme_irq {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 duration_ns; /* [ns] net of what interrupted it in turn; 4294967295: that or more */
+	__u32 number; /* line or vector; irq_name records name lines */
+	__u32 raiser_tid; /* softirq: the thread that raised it in its own call; 0: none */
+	__u16 pad0; /* 0 */
+	__u8 kind; /* [enum tipme_irq_kind] what it was */
+	__u8 context; /* [enum tipme_context] softirq: who had raised it */
+};
+TIPME_ASSERT(sizeof(struct tipme_irq) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, duration_ns) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, number) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, raiser_tid) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, pad0) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, kind) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq, context) == 31);
+
+/* a signal that stops, continues or ends was sent to a thread (tid) */
+struct tipme_signal {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 sender_tid; /* thread on this CPU; the sender where context says task */
+	__u32 pid; /* process of the receiver */
+	__u16 signal; /* number */
+	__u8 context; /* [enum tipme_context] who sent it */
+	__u8 result; /* 0: delivered; else why not, as the kernel counts: 1 ignored, 2 pending already, 3 overflow, 4 lost */
+	__u32 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_signal) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, sender_tid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, pid) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, signal) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, context) == 26);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, result) == 27);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_signal, pad0) == 28);
+
+/* a cgroup ran out of its CPU quota, or got it back */
+struct tipme_cpu_throttle {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 cgroup; /* id of the cgroup; a cgroup_name record names it */
+	__u32 throttled_us; /* [us] sample: throttled since the last sample (sum over its CPUs); end: on this CPU */
+	__u16 cpu; /* begin, end: whose run queue; 65535: all */
+	__u8 phase; /* [enum tipme_phase] begin and end are exact; sample comes from cpu.stat */
+	__u8 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_cpu_throttle) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, cgroup) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, throttled_us) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, cpu) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, phase) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_throttle, pad0) == 31);
+
+/* the priority of a thread (tid) changed */
+struct tipme_priority {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 changer_tid; /* who changed it; inherited: the waiter that lends its priority, 0 when it takes it back */
+	__u8 old_prio; /* kernel priority before */
+	__u8 new_prio; /* kernel priority from now on */
+	__u8 inherited; /* 1: by priority inheritance */
+	__u8 policy; /* scheduling policy from now on; 255: not known */
+	__u64 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_priority) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, changer_tid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, old_prio) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, new_prio) == 21);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, inherited) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, policy) == 23);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_priority, pad0) == 24);
+
+/* a runnable or sleeping thread (tid) was moved to another CPU */
+struct tipme_migrate {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u16 from_cpu; /* CPU */
+	__u16 to_cpu; /* CPU */
+	__u32 mover_tid; /* thread on this CPU at the time */
+	__u64 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_migrate) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_migrate, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_migrate, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_migrate, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_migrate, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_migrate, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_migrate, from_cpu) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_migrate, to_cpu) == 18);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_migrate, mover_tid) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_migrate, pad0) == 24);
+
+/* a CPU changed its frequency; tid is 0 */
+struct tipme_cpu_frequency {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 khz; /* [kHz] from now on */
+	__u16 cpu; /* CPU */
+	__u16 pad0; /* 0 */
+	__u64 pad1; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_cpu_frequency) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_frequency, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_frequency, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_frequency, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_frequency, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_frequency, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_frequency, khz) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_frequency, cpu) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_frequency, pad0) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_frequency, pad1) == 24);
+
+/* a CPU left an idle state deeper than the threshold; tid is 0, the time that of waking up */
+struct tipme_cpu_idle {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 idle_ns; /* [ns] how long it was idle; 4294967295: that or more */
+	__u32 exit_latency_ns; /* [ns] what the kernel says that leaving this state takes; 0: not known */
+	__u16 state; /* index of the state; state 0 is the shallowest */
+	__u16 cpu; /* CPU */
+	__u32 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_cpu_idle) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, idle_ns) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, exit_latency_ns) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, state) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, cpu) == 26);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_idle, pad0) == 28);
+
+/* the host of this virtual machine took a CPU away; tid is the thread that seemed to run */
+struct tipme_steal {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 steal_ns; /* [ns] since the last steal record of this CPU; 4294967295: that or more */
+	__u16 cpu; /* CPU */
+	__u16 pad0; /* 0 */
+	__u64 since_ns; /* [ns] when that last look was */
+};
+TIPME_ASSERT(sizeof(struct tipme_steal) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_steal, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_steal, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_steal, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_steal, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_steal, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_steal, steal_ns) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_steal, cpu) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_steal, pad0) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_steal, since_ns) == 24);
+
+/* what a CPU was doing: a thread (tid) was on it */
+struct tipme_sample {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 kernel_stack_id; /* kernel stack; 0: none */
+	__u32 user_stack_id; /* user stack; 0: none */
+	__u32 period_us; /* [us] time for which the sample stands */
+	__u16 cpu; /* CPU */
+	__u8 kind; /* [enum tipme_sample_kind] what made it */
+	__u8 context; /* [enum tipme_context] what was interrupted */
+};
+TIPME_ASSERT(sizeof(struct tipme_sample) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, kernel_stack_id) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, user_stack_id) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, period_us) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, cpu) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, kind) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_sample, context) == 31);
+
+/* an input device told the kernel of an event; tid is the thread that was interrupted */
+struct tipme_input {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 code; /* key code, 0 unless the user asked for codes */
+	__u16 device; /* number of the device: eventN */
+	__u8 kind; /* [enum tipme_input_kind] what happened */
+	__u8 class; /* [enum tipme_device_class] kind of device */
+	__u64 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_input) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, code) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, device) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, kind) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, class) == 23);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input, pad0) == 24);
+
+/* the latency driver's timer of one CPU, one expiry (the time of the record); each stage from the end of the one before */
+struct tipme_latency {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 irq_ns; /* [ns] expiry to first instruction of its handler */
+	__u32 deferred_ns; /* [ns] from there to the deferred work */
+	__u32 thread_ns; /* [ns] from waking it in deferred work to the kernel thread named by priority */
+	__u16 cpu; /* CPU */
+	__u8 rt_priority; /* 1 to 99: SCHED_FIFO priority of the kernel thread */
+	__u8 over; /* 1: over the threshold, so that a trigger was asked for */
+};
+TIPME_ASSERT(sizeof(struct tipme_latency) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, irq_ns) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, deferred_ns) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, thread_ns) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, cpu) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, rt_priority) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency, over) == 31);
+
+/* the same, for the thread in user space (tid) */
+struct tipme_latency_user {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 user_ns; /* [ns] from waking it to its first instruction after the system call */
+	__u16 cpu; /* CPU */
+	__u8 rt_priority; /* 1 to 99: SCHED_FIFO; 0: other */
+	__u8 over; /* 1: over the threshold */
+	__u64 expiry_ns; /* [ns] the timer's expiry, by which it belongs to a latency record */
+};
+TIPME_ASSERT(sizeof(struct tipme_latency_user) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, user_ns) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, cpu) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, rt_priority) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, over) == 23);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_latency_user, expiry_ns) == 24);
+
+/* a thread (tid) as /proc showed it, 20 ms apart; written where something changed */
+struct tipme_proc_state {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 run_ns; /* [ns] ran since its last record; 4294967295: that or more */
+	__u32 wait_ns; /* [ns] was runnable since its last record; 4294967295: that or more */
+	__u32 stack_id; /* wait channel, as a stack of one frame; 0: none */
+	__u16 cpu; /* CPU on which it last ran */
+	__u8 state; /* [enum tipme_task_state] what it does */
+	__u8 prio; /* kernel priority */
+};
+TIPME_ASSERT(sizeof(struct tipme_proc_state) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, run_ns) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, wait_ns) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, stack_id) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, cpu) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, state) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, prio) == 31);
+
 /* a full look at all threads begins; thread records follow */
 struct tipme_picture {
 	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
@@ -519,8 +1032,13 @@ struct tipme_thread {
 	__u16 cpu; /* CPU on which it runs or last ran */
 	__u32 flags; /* bit 0: kernel thread */
 	char comm[16]; /* name */
+	__u64 cgroup; /* since 1.1: id of its CPU or unified cgroup, named by a cgroup_name record; 0: not known */
+	__u64 cpus_allowed; /* since 1.1: CPUs 0 to 63 on which it may run, bit by bit; 0: not known */
+	__u32 ns_tid; /* since 1.1: its tid in its own PID namespace; 0: the same or not known */
+	__u32 rss_kib; /* [KiB] since 1.1: resident memory of its process; 0: not known */
+	__u64 run_ns; /* [ns] since 1.1: CPU time that it has used since its start; 0: not known */
 };
-TIPME_ASSERT(sizeof(struct tipme_thread) == 72);
+TIPME_ASSERT(sizeof(struct tipme_thread) == 104);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, ts_ns) == 0);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, type) == 8);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, len8) == 9);
@@ -537,6 +1055,11 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, prio) == 49);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, cpu) == 50);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, flags) == 52);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, comm) == 56);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, cgroup) == 72);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, cpus_allowed) == 80);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, ns_tid) == 88);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, rss_kib) == 92);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, run_ns) == 96);
 
 /* a kernel stack, innermost frame first; the text is symbol+offset, joined by ';' */
 struct tipme_stack {
@@ -579,6 +1102,219 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_function, tid) == 12);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_function, function) == 16);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_function, pad0) == 20);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_function, name) == 24);
+
+/* a user stack, innermost frame first: symbol+offset or +offset, each with its [module id], joined by ';' */
+struct tipme_user_stack {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 stack_id; /* as samples name it */
+	__u32 frames; /* how many */
+	char text[]; /* the frames */
+};
+TIPME_ASSERT(sizeof(struct tipme_user_stack) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_user_stack, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_user_stack, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_user_stack, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_user_stack, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_user_stack, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_user_stack, stack_id) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_user_stack, frames) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_user_stack, text) == 24);
+
+/* a program, library or kernel module in which code ran */
+struct tipme_module {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 module_id; /* as stacks name it, in square brackets; 0 is the kernel */
+	__u32 pid; /* a process that had it mapped */
+	char build_id[40]; /* in hexadecimal; empty: it has none */
+	char path[]; /* file, or [vdso], or a kernel module's name */
+};
+TIPME_ASSERT(sizeof(struct tipme_module) == 64);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_module, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_module, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_module, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_module, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_module, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_module, module_id) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_module, pid) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_module, build_id) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_module, path) == 64);
+
+/* what a process was called with */
+struct tipme_exec_args {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* process; with start_ns its name for ever */
+	__u32 total_len; /* [bytes] length of all arguments; the text may be shorter */
+	__u64 start_ns; /* [ns] its start time */
+	__u32 uid; /* whose arguments these are: shown to root and to that user only */
+	__u32 count; /* arguments in the text; more were cut */
+	char text[]; /* the arguments, joined by newlines; control characters stand as ? */
+};
+TIPME_ASSERT(sizeof(struct tipme_exec_args) == 40);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, total_len) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, start_ns) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, uid) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, count) == 36);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_args, text) == 40);
+
+/* the allowed part of the environment of a process (or all of it, with --record-environment) */
+struct tipme_exec_environment {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* process */
+	__u32 uid; /* whose */
+	__u64 start_ns; /* [ns] its start time */
+	char text[]; /* NAME=value, joined by newlines; control characters stand as ? */
+};
+TIPME_ASSERT(sizeof(struct tipme_exec_environment) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, uid) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, start_ns) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, text) == 32);
+
+/* an interrupt line */
+struct tipme_irq_name {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 number; /* line */
+	__u32 pad0; /* 0 */
+	char name[]; /* devices that use it, as /proc/interrupts says */
+};
+TIPME_ASSERT(sizeof(struct tipme_irq_name) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq_name, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq_name, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq_name, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq_name, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq_name, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq_name, number) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq_name, pad0) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_irq_name, name) == 24);
+
+/* a cgroup */
+struct tipme_cgroup_name {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 cgroup; /* its id */
+	__u32 quota_us; /* [us] CPU quota for each period; 0: none */
+	__u32 period_us; /* [us] the period; 0: none */
+	char path[]; /* path below the root of its hierarchy */
+};
+TIPME_ASSERT(sizeof(struct tipme_cgroup_name) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_name, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_name, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_name, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_name, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_name, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_name, cgroup) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_name, quota_us) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_name, period_us) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_name, path) == 32);
+
+/* a block device */
+struct tipme_disk_name {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 dev; /* device: major << 20 | minor, as io records name it */
+	__u32 rotational; /* 1: a spinning disk */
+	char name[]; /* sda, nvme0n1, ... */
+};
+TIPME_ASSERT(sizeof(struct tipme_disk_name) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_disk_name, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_disk_name, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_disk_name, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_disk_name, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_disk_name, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_disk_name, dev) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_disk_name, rotational) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_disk_name, name) == 24);
+
+/* a process that is gone, or will be: what its threads' records do not say */
+struct tipme_process {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* process */
+	__u32 ppid; /* parent */
+	__u64 start_ns; /* [ns] start time */
+	__u64 exit_ns; /* [ns] when it ended; 0: it had not */
+	__u32 uid; /* real user */
+	__u32 exit_code; /* as wait(2) reports it */
+	char exe[]; /* file that it ran; empty: not known */
+};
+TIPME_ASSERT(sizeof(struct tipme_process) == 48);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, ppid) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, start_ns) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, exit_ns) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, uid) == 40);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, exit_code) == 44);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_process, exe) == 48);
+
+/* an input device */
+struct tipme_input_device {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u16 device; /* number: eventN */
+	__u8 class; /* [enum tipme_device_class] kind */
+	__u8 pad0; /* 0 */
+	__u32 pad1; /* 0 */
+	char name[]; /* as the kernel names it */
+};
+TIPME_ASSERT(sizeof(struct tipme_input_device) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, device) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, class) == 18);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, pad0) == 19);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, pad1) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, name) == 24);
 
 /* the X server processed an event of an input device */
 struct tipme_x_device {
@@ -823,5 +1559,159 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_x_grab, client) == 20);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_grab, what) == 22);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_grab, begin) == 23);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_grab, pad0) == 24);
+
+/* the X server's input thread read an event from the kernel; tid is that thread */
+struct tipme_x_input {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 kernel_ns; /* [ns] time that the kernel put on it */
+	__u32 code; /* key code, 0 unless the user asked for codes */
+	__u16 device; /* number of the device in the kernel: eventN; 65535: not known */
+	__u8 kind; /* [enum tipme_input_kind] what happened */
+	__u8 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_input) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, kernel_ns) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, code) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, device) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, kind) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_input, pad0) == 31);
+
+/* the X server answered a client's request */
+struct tipme_x_reply {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* the client's process */
+	__u32 bytes; /* [bytes] length of the answer */
+	__u16 client; /* the server's number of the client */
+	__u16 sequence; /* low half of the sequence number of the request */
+	__u8 major; /* opcode of the request */
+	__u8 minor; /* its minor opcode */
+	__u8 error; /* 0: a reply; else the X error's code */
+	__u8 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_reply) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, bytes) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, client) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, sequence) == 26);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, major) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, minor) == 29);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, error) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_reply, pad0) == 31);
+
+/* the connection to a client takes no more: it does not read what the server sends */
+struct tipme_x_output_full {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* the client's process */
+	__u16 client; /* the server's number of the client */
+	__u8 phase; /* [enum tipme_phase] begin or end */
+	__u8 pad0; /* 0 */
+	__u64 pad1; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_output_full) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, client) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, phase) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, pad0) == 23);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_output_full, pad1) == 24);
+
+/* a window's new picture was shown, or a client's request to show one arrived */
+struct tipme_x_present {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* client that had asked */
+	__u32 window; /* window */
+	__u16 client; /* the server's number of the client */
+	__u8 phase; /* [enum tipme_phase] begin: asked for; end: on the screen */
+	__u8 mode; /* end: 0 copied, 1 flipped, 2 skipped */
+	__u32 serial; /* the client's serial number */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_present) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, window) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, client) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, phase) == 26);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, mode) == 27);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_present, serial) == 28);
+
+/* the X server had nothing to do; what x_sleep and x_wakeup say, in one */
+struct tipme_x_idle {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 duration_ns; /* [ns] how long it waited */
+	__u32 flushed; /* clients to whose connections it wrote just before */
+	__u32 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_idle) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_idle, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_idle, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_idle, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_idle, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_idle, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_idle, duration_ns) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_idle, flushed) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_idle, pad0) == 28);
+
+/* the X server read requests from a client's connection (servers with our patch only) */
+struct tipme_x_arrival {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* the client's process */
+	__u32 bytes; /* [bytes] how much lay there */
+	__u16 client; /* the server's number of the client */
+	__u16 pad0; /* 0 */
+	__u32 pad1; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_arrival) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, bytes) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, client) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, pad0) == 26);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, pad1) == 28);
 
 #endif

@@ -62,7 +62,7 @@ is_deeply([ map { "$_->{source} $_->{cpu} $_->{records}" } $e->coverage ], [ 'ke
 
 # A record that nobody knows yet, and fields that a later minor appended.
 (my $later = Tipme::Test::Episode::schema_text()) =~ s/^(\tu8 prev_preempted [^\n]*\n)/$1\tu64 llc_misses : "later"\n/m;
-$later =~ s/^format 1\.0/format 1.7/m;
+$later =~ s/^format 1\.\d+/format 1.7/m;
 $later .= "\nrecord new_thing 200 since 1.7 : \"later\"\n\tu64 a : \"a\"\n";
 my $b = story(schema => $later);
 $b->kernel(0, 1_500_001, 'new_thing', a => 5);
@@ -105,7 +105,7 @@ refused($dir, qr{kernel\.rec: format 2\.0: this program reads format 1}, 'anothe
 $dir = story()->write(dir()); unlink "$dir/schema";
 refused($dir, qr{schema: is missing}, 'no schema');
 $dir = story()->write(dir()); edit($dir, 'schema', sub { s/^format 1/format 3/m });
-refused($dir, qr{schema: format 3\.0: this program reads format 1}, 'another major version in the schema');
+refused($dir, qr{schema: format 3\.\d+: this program reads format 1}, 'another major version in the schema');
 
 # Cut and damaged files are read as far as they go, and say so.
 $dir = story()->write(dir()); edit($dir, 'kernel.rec', sub { substr $_, 1000, length, '' });

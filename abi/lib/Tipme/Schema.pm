@@ -16,7 +16,7 @@ my %INT = (u8 => [ 1, 'C' ], u16 => [ 2, 'v' ], u32 => [ 4, 'V' ], u64 => [ 8, '
 
 my $NAME  = qr/[a-z][a-z0-9_]{0,40}/;
 my $DOC   = qr/"([^"]{0,400})"/;
-my $FIELD = qr/^\s+(?:(u8|u16|u32|u64)|char\[(\d{0,4})\])\s+($NAME)((?:\s+(?:unit\s+[a-z]{1,12}|enum\s+$NAME|zero))*)\s*:\s*$DOC\s*$/;
+my $FIELD = qr/^\s+(?:(u8|u16|u32|u64)|char\[(\d{0,4})\])\s+($NAME)((?:\s+(?:unit\s+[A-Za-z]{1,12}|enum\s+$NAME|zero))*)\s*:\s*$DOC\s*$/;
 
 # parse_schema(TEXT, NAME): the schema as { major, minor, enums, structs, records }; NAME stands in messages.
 #   enums:   { name => { doc, values => [ [ value, name, doc ] ], name_of => { value => name } } }

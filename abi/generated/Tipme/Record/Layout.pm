@@ -6,7 +6,7 @@ use strict;
 use warnings;
 
 our $MAJOR = 1;
-our $MINOR = 0;
+our $MINOR = 1;
 
 our %ENUM = (
 	source => { 1 => 'kernel_bpf', 2 => 'kernel_module', 3 => 'proc_sampled', 4 => 'x_hooks', 5 => 'x_client', 6 => 'tipmed' },
@@ -16,7 +16,15 @@ our %ENUM = (
 	chord_action => { 1 => 'start', 2 => 'snapshot', 3 => 'no_input', 4 => 'default_input' },
 	x_client_state => { 1 => 'connected', 2 => 'gone', 3 => 'present' },
 	x_grab_what => { 1 => 'server', 2 => 'pointer', 3 => 'keyboard' },
-	verb => { 1 => 'x_hello', 2 => 'trigger', 3 => 'status', 4 => 'stop', 16 => 'reply', 17 => 'saved' },
+	phase => { 1 => 'begin', 2 => 'end', 3 => 'sample' },
+	io_phase => { 1 => 'queued', 2 => 'merged', 3 => 'inserted', 4 => 'issued', 5 => 'completed', 6 => 'failed', 7 => 'requeued' },
+	io_op => { 0 => 'read', 1 => 'write', 2 => 'flush', 3 => 'discard', 4 => 'other' },
+	lock_kind => { 0 => 'unknown', 1 => 'spin', 2 => 'mutex', 3 => 'rwsem_read', 4 => 'rwsem_write', 5 => 'rt_mutex' },
+	memory_wait_kind => { 1 => 'direct_reclaim', 2 => 'memcg_reclaim', 3 => 'compaction', 4 => 'fault_file', 5 => 'fault_swap', 6 => 'throttled' },
+	irq_kind => { 1 => 'hardirq', 2 => 'softirq', 3 => 'timer', 4 => 'nmi', 5 => 'ipi' },
+	sample_kind => { 1 => 'clock', 2 => 'cycles', 3 => 'nmi_ipi', 4 => 'timer_irq' },
+	device_class => { 0 => 'other', 1 => 'keyboard', 2 => 'pointer', 3 => 'touch' },
+	verb => { 1 => 'x_hello', 2 => 'trigger', 3 => 'status', 4 => 'stop', 5 => 'watch', 6 => 'note', 7 => 'set', 16 => 'reply', 17 => 'saved', 18 => 'triggered' },
 );
 
 # name, size of the fixed part, template, names of the fields, enum of a field, fields that are always 0
@@ -99,14 +107,94 @@ our %RECORD = (
 		names => [qw(ts_ns type len8 gen tid work function pad0)],
 		enum => {  }, zero => { pad0 => 1 },
 	},
+	12 => {
+		name => 'io', size => 32, template => 'Q<CCvVQ<VvCC',
+		names => [qw(ts_ns type len8 gen tid sector dev sectors op phase)],
+		enum => { op => 'io_op', phase => 'io_phase' }, zero => {  },
+	},
+	13 => {
+		name => 'lock_contention', size => 32, template => 'Q<CCvVQ<VvCC',
+		names => [qw(ts_ns type len8 gen tid lock owner_tid error kind phase)],
+		enum => { kind => 'lock_kind', phase => 'phase' }, zero => {  },
+	},
+	14 => {
+		name => 'memory_wait', size => 32, template => 'Q<CCvVQ<VvCC',
+		names => [qw(ts_ns type len8 gen tid amount duration_ns pad0 kind phase)],
+		enum => { kind => 'memory_wait_kind', phase => 'phase' }, zero => { pad0 => 1 },
+	},
+	15 => {
+		name => 'irq', size => 32, template => 'Q<CCvVVVVvCC',
+		names => [qw(ts_ns type len8 gen tid duration_ns number raiser_tid pad0 kind context)],
+		enum => { kind => 'irq_kind', context => 'context' }, zero => { pad0 => 1 },
+	},
+	16 => {
+		name => 'signal', size => 32, template => 'Q<CCvVVVvCCV',
+		names => [qw(ts_ns type len8 gen tid sender_tid pid signal context result pad0)],
+		enum => { context => 'context' }, zero => { pad0 => 1 },
+	},
+	17 => {
+		name => 'cpu_throttle', size => 32, template => 'Q<CCvVQ<VvCC',
+		names => [qw(ts_ns type len8 gen tid cgroup throttled_us cpu phase pad0)],
+		enum => { phase => 'phase' }, zero => { pad0 => 1 },
+	},
+	18 => {
+		name => 'priority', size => 32, template => 'Q<CCvVVCCCCQ<',
+		names => [qw(ts_ns type len8 gen tid changer_tid old_prio new_prio inherited policy pad0)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	19 => {
+		name => 'migrate', size => 32, template => 'Q<CCvVvvVQ<',
+		names => [qw(ts_ns type len8 gen tid from_cpu to_cpu mover_tid pad0)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	20 => {
+		name => 'cpu_frequency', size => 32, template => 'Q<CCvVVvvQ<',
+		names => [qw(ts_ns type len8 gen tid khz cpu pad0 pad1)],
+		enum => {  }, zero => { pad0 => 1, pad1 => 1 },
+	},
+	21 => {
+		name => 'cpu_idle', size => 32, template => 'Q<CCvVVVvvV',
+		names => [qw(ts_ns type len8 gen tid idle_ns exit_latency_ns state cpu pad0)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	22 => {
+		name => 'steal', size => 32, template => 'Q<CCvVVvvQ<',
+		names => [qw(ts_ns type len8 gen tid steal_ns cpu pad0 since_ns)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	23 => {
+		name => 'sample', size => 32, template => 'Q<CCvVVVVvCC',
+		names => [qw(ts_ns type len8 gen tid kernel_stack_id user_stack_id period_us cpu kind context)],
+		enum => { kind => 'sample_kind', context => 'context' }, zero => {  },
+	},
+	24 => {
+		name => 'input', size => 32, template => 'Q<CCvVVvCCQ<',
+		names => [qw(ts_ns type len8 gen tid code device kind class pad0)],
+		enum => { kind => 'input_kind', class => 'device_class' }, zero => { pad0 => 1 },
+	},
+	25 => {
+		name => 'latency', size => 32, template => 'Q<CCvVVVVvCC',
+		names => [qw(ts_ns type len8 gen tid irq_ns deferred_ns thread_ns cpu rt_priority over)],
+		enum => {  }, zero => {  },
+	},
+	26 => {
+		name => 'latency_user', size => 32, template => 'Q<CCvVVvCCQ<',
+		names => [qw(ts_ns type len8 gen tid user_ns cpu rt_priority over expiry_ns)],
+		enum => {  }, zero => {  },
+	},
+	27 => {
+		name => 'proc_state', size => 32, template => 'Q<CCvVVVVvCC',
+		names => [qw(ts_ns type len8 gen tid run_ns wait_ns stack_id cpu state prio)],
+		enum => { state => 'task_state' }, zero => {  },
+	},
 	32 => {
 		name => 'picture', size => 32, template => 'Q<CCvVVVQ<',
 		names => [qw(ts_ns type len8 gen tid threads changed end_ns)],
 		enum => {  }, zero => {  },
 	},
 	33 => {
-		name => 'thread', size => 72, template => 'Q<CCvVVVQ<Q<VVCCvVZ16',
-		names => [qw(ts_ns type len8 gen tid pid ppid start_ns since_ns stack_id uid state prio cpu flags comm)],
+		name => 'thread', size => 104, template => 'Q<CCvVVVQ<Q<VVCCvVZ16Q<Q<VVQ<',
+		names => [qw(ts_ns type len8 gen tid pid ppid start_ns since_ns stack_id uid state prio cpu flags comm cgroup cpus_allowed ns_tid rss_kib run_ns)],
 		enum => { state => 'task_state' }, zero => {  },
 	},
 	34 => {
@@ -118,6 +206,51 @@ our %RECORD = (
 		name => 'function', size => 24, template => 'Q<CCvVVVZ*',
 		names => [qw(ts_ns type len8 gen tid function pad0 name)],
 		enum => {  }, zero => { pad0 => 1 },
+	},
+	36 => {
+		name => 'user_stack', size => 24, template => 'Q<CCvVVVZ*',
+		names => [qw(ts_ns type len8 gen tid stack_id frames text)],
+		enum => {  }, zero => {  },
+	},
+	37 => {
+		name => 'module', size => 64, template => 'Q<CCvVVVZ40Z*',
+		names => [qw(ts_ns type len8 gen tid module_id pid build_id path)],
+		enum => {  }, zero => {  },
+	},
+	38 => {
+		name => 'exec_args', size => 40, template => 'Q<CCvVVVQ<VVZ*',
+		names => [qw(ts_ns type len8 gen tid pid total_len start_ns uid count text)],
+		enum => {  }, zero => {  },
+	},
+	39 => {
+		name => 'exec_environment', size => 32, template => 'Q<CCvVVVQ<Z*',
+		names => [qw(ts_ns type len8 gen tid pid uid start_ns text)],
+		enum => {  }, zero => {  },
+	},
+	40 => {
+		name => 'irq_name', size => 24, template => 'Q<CCvVVVZ*',
+		names => [qw(ts_ns type len8 gen tid number pad0 name)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	41 => {
+		name => 'cgroup_name', size => 32, template => 'Q<CCvVQ<VVZ*',
+		names => [qw(ts_ns type len8 gen tid cgroup quota_us period_us path)],
+		enum => {  }, zero => {  },
+	},
+	42 => {
+		name => 'disk_name', size => 24, template => 'Q<CCvVVVZ*',
+		names => [qw(ts_ns type len8 gen tid dev rotational name)],
+		enum => {  }, zero => {  },
+	},
+	43 => {
+		name => 'process', size => 48, template => 'Q<CCvVVVQ<Q<VVZ*',
+		names => [qw(ts_ns type len8 gen tid pid ppid start_ns exit_ns uid exit_code exe)],
+		enum => {  }, zero => {  },
+	},
+	44 => {
+		name => 'input_device', size => 24, template => 'Q<CCvVvCCVZ*',
+		names => [qw(ts_ns type len8 gen tid device class pad0 pad1 name)],
+		enum => { class => 'device_class' }, zero => { pad0 => 1, pad1 => 1 },
 	},
 	64 => {
 		name => 'x_device', size => 32, template => 'Q<CCvVVVVvCC',
@@ -168,6 +301,36 @@ our %RECORD = (
 		name => 'x_grab', size => 32, template => 'Q<CCvVVvCCQ<',
 		names => [qw(ts_ns type len8 gen tid pid client what begin pad0)],
 		enum => { what => 'x_grab_what' }, zero => { pad0 => 1 },
+	},
+	74 => {
+		name => 'x_input', size => 32, template => 'Q<CCvVQ<VvCC',
+		names => [qw(ts_ns type len8 gen tid kernel_ns code device kind pad0)],
+		enum => { kind => 'input_kind' }, zero => { pad0 => 1 },
+	},
+	75 => {
+		name => 'x_reply', size => 32, template => 'Q<CCvVVVvvCCCC',
+		names => [qw(ts_ns type len8 gen tid pid bytes client sequence major minor error pad0)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	76 => {
+		name => 'x_output_full', size => 32, template => 'Q<CCvVVvCCQ<',
+		names => [qw(ts_ns type len8 gen tid pid client phase pad0 pad1)],
+		enum => { phase => 'phase' }, zero => { pad0 => 1, pad1 => 1 },
+	},
+	77 => {
+		name => 'x_present', size => 32, template => 'Q<CCvVVVvCCV',
+		names => [qw(ts_ns type len8 gen tid pid window client phase mode serial)],
+		enum => { phase => 'phase' }, zero => {  },
+	},
+	78 => {
+		name => 'x_idle', size => 32, template => 'Q<CCvVQ<VV',
+		names => [qw(ts_ns type len8 gen tid duration_ns flushed pad0)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	79 => {
+		name => 'x_arrival', size => 32, template => 'Q<CCvVVVvvV',
+		names => [qw(ts_ns type len8 gen tid pid bytes client pad0 pad1)],
+		enum => {  }, zero => { pad0 => 1, pad1 => 1 },
 	},
 );
 
