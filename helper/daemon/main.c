@@ -69,7 +69,17 @@ static int source_open(void)
 	char why[512] = "the kernel source cannot be opened";
 	int err = tipme_kernel_source_open(&kernel, &kopt, why, sizeof(why));
 
-	return err ? fail(why, err) : 0;
+	if (err)
+		return fail(why, err);
+	if (why[0])
+		tipmed_limit_add(&limits, "a better source was refused: %s", why);
+	return 0;
+}
+
+static int kernel_take(void *arg, enum tipmed_trigger_kind *kind, char *text, size_t len)
+{
+	*kind = TIPMED_TRIGGER_KERNEL;
+	return tipme_kernel_source_trigger_taken(arg, text, len);
 }
 
 static int memory_prepare(void)
@@ -113,6 +123,7 @@ static int server_prepare(void)
 	server.watch = watch;
 	server.writer = &writer;
 	server.snap.x.keep_ns = (opt.window_s > 64 ? opt.window_s : 64) * TIPME_NS_PER_S;
+	tipmed_server_origin_add(&server, &(struct tipmed_origin){ tipme_kernel_source_trigger_fd(kernel), kernel_take, kernel });
 	int err = tipmed_server_listen(&server, why, sizeof(why));
 
 	if (err)

@@ -76,11 +76,18 @@ static void add_machine(struct json_object *to)
 	add(to, "hz_note", NULL);
 }
 
+static const char *const trigger_kinds[] = {
+	[TIPMED_TRIGGER_COMMAND] = "command",
+	[TIPMED_TRIGGER_HOTKEY] = "hotkey",
+	[TIPMED_TRIGGER_AUTO] = "auto",
+	[TIPMED_TRIGGER_KERNEL] = "kernel",
+};
+
 static void add_trigger(struct json_object *to, const struct tipmed_trigger *from)
 {
 	struct json_object *trigger = add_object(to, "trigger");
 
-	add_text(trigger, "kind", from->hotkey ? "hotkey" : "command");
+	add_text(trigger, "kind", trigger_kinds[from->kind]);
 	add_number(trigger, "ns", from->ns);
 	add_text(trigger, "text", from->words);
 }
@@ -123,7 +130,7 @@ static struct json_object *source_new(const char *kind, const char *file, struct
 static struct json_object *kernel_source(const struct tipmed_manifest *m)
 {
 	const struct tipme_kernel_copy *copy = &m->snap->kernel;
-	struct json_object *coverage, *source = source_new("kernel_bpf", "kernel.rec", &coverage);
+	struct json_object *coverage, *source = source_new(tipme_kernel_source_name(m->snap->source), "kernel.rec", &coverage);
 
 	for (unsigned int cpu = 0; cpu < copy->cpus; cpu++)
 		if (copy->coverage[cpu].records)

@@ -27,7 +27,7 @@
 #define STACK_BYTES (256 << 10)
 
 /* What epoll events are about: the place of a peer, or one of these. */
-enum { ON_LISTEN = TIPMED_PEERS_MAX, ON_TIMER, ON_QUIT, ON_DONE };
+enum { ON_LISTEN = TIPMED_PEERS_MAX, ON_TIMER, ON_QUIT, ON_DONE, ON_ORIGIN };
 
 static void answer(struct tipmed_peer *peer, uint32_t error, const char *text)
 {
@@ -181,10 +181,8 @@ static void on_done(struct tipmed_server *server)
 	snapshot_begin(server, &server->pending);
 }
 
-static bool rate_allows(struct tipmed_server *server, const struct tipmed_peer *peer, uint64_t now_ns)
+static bool rate_allows(struct tipmed_server *server, uint64_t now_ns)
 {
-	if (!peer->cred.uid)
-		return true;
 	if (server->tokens_ns < now_ns)
 		server->tokens_ns = now_ns;
 	if (server->tokens_ns - now_ns > (TRIGGER_BURST - 1) * TRIGGER_COST_NS)
@@ -193,35 +191,68 @@ static bool rate_allows(struct tipmed_server *server, const struct tipmed_peer *
 	return true;
 }
 
-static void trigger_refuse(struct tipmed_server *server, struct tipmed_peer *peer, uint32_t error, const char *why)
+/* Returns 0, or an errno (and why) if no episode can be taken now. */
+static uint32_t trigger_refusal(struct tipmed_server *server, bool limited, uint64_t now_ns, const char **why)
 {
-	server->refused_triggers++;
-	answer(peer, error, why);
+	if (server->has_pending) {
+		*why = "one episode is being saved and one more waits: ask again in some seconds";
+		return EBUSY;
+	}
+	if (limited && !rate_allows(server, now_ns)) {
+		*why = "more than one episode in 5 seconds: ask again in some seconds";
+		return EAGAIN;
+	}
+	return 0;
+}
+
+static void trigger_take(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+{
+	if (server->snap.phase == TIPMED_IDLE) {
+		snapshot_begin(server, trigger);
+		return;
+	}
+	server->pending = *trigger;
+	server->has_pending = true;
 }
 
 static void on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
 {
-	struct tipmed_trigger trigger = { .requester = peer->number, .hotkey = in->arg == TIPME_CHORD_ACTION_SNAPSHOT };
+	struct tipmed_trigger trigger = {
+		.requester = peer->number,
+		.kind = in->arg == TIPME_CHORD_ACTION_SNAPSHOT ? TIPMED_TRIGGER_HOTKEY : TIPMED_TRIGGER_COMMAND,
+	};
+	const char *why;
 	char text[64];
 
 	tipmed_trigger_stamp(&trigger);
-	if (server->has_pending) {
-		trigger_refuse(server, peer, EBUSY, "one episode is being saved and one more waits: ask again in some seconds");
-		return;
-	}
-	if (!rate_allows(server, peer, trigger.ns)) {
-		trigger_refuse(server, peer, EAGAIN, "more than one episode in 5 seconds: ask again in some seconds");
+	uint32_t error = trigger_refusal(server, peer->cred.uid, trigger.ns, &why);
+
+	if (error) {
+		server->refused_triggers++;
+		answer(peer, error, why);
 		return;
 	}
 	snprintf(text, sizeof(text), "{\"id\": \"%s\"}", trigger.id);
 	answer(peer, 0, text);
 	tipme_text_clean(trigger.words, sizeof(trigger.words), in->text, in->text_len);
-	if (server->snap.phase == TIPMED_IDLE) {
-		snapshot_begin(server, &trigger);
+	trigger_take(server, &trigger);
+}
+
+static void on_origin(struct tipmed_server *server, const struct tipmed_origin *origin)
+{
+	struct tipmed_trigger trigger = { .kind = TIPMED_TRIGGER_KERNEL };
+	char seen[256] = "";
+	const char *why;
+
+	if (origin->take(origin->arg, &trigger.kind, seen, sizeof(seen)))
+		return;
+	tipmed_trigger_stamp(&trigger);
+	if (trigger_refusal(server, true, trigger.ns, &why)) {
+		server->refused_triggers++;
 		return;
 	}
-	server->pending = trigger;
-	server->has_pending = true;
+	tipme_text_clean(trigger.words, sizeof(trigger.words), seen, strlen(seen));
+	trigger_take(server, &trigger);
 }
 
 static void on_chord(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
@@ -310,6 +341,10 @@ static void dispatch(struct tipmed_server *server, uint32_t what)
 	case ON_QUIT: on_quit(server); return;
 	case ON_DONE: on_done(server); return;
 	}
+	if (what >= ON_ORIGIN) {
+		on_origin(server, &server->origin[what - ON_ORIGIN]);
+		return;
+	}
 	if (server->peer[what].fd >= 0)
 		on_peer(server, &server->peer[what]);
 }
@@ -351,6 +386,16 @@ int tipmed_server_listen(struct tipmed_server *server, char *why, size_t why_len
 	return err;
 }
 
+int tipmed_server_origin_add(struct tipmed_server *server, const struct tipmed_origin *origin)
+{
+	if (origin->fd < 0)
+		return 0;
+	if (server->origins == TIPMED_ORIGINS_MAX)
+		return -ENOSPC;
+	server->origin[server->origins++] = *origin;
+	return 0;
+}
+
 int tipmed_server_start(struct tipmed_server *server)
 {
 	pthread_attr_t attr;
@@ -366,6 +411,8 @@ int tipmed_server_start(struct tipmed_server *server)
 	watch_fd(server, server->timer_fd, ON_TIMER);
 	watch_fd(server, server->quit_fd, ON_QUIT);
 	watch_fd(server, server->writer->done_fd, ON_DONE);
+	for (unsigned int i = 0; i < server->origins; i++)
+		watch_fd(server, server->origin[i].fd, ON_ORIGIN + i);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	int err = -pthread_create(&server->thread, &attr, server_run, server);

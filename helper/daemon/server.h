@@ -27,6 +27,16 @@ struct tipmed_peer {
 	int x_server; /* -1: none */
 };
 
+/* Who else than a peer may ask for an episode: a key on the console, a threshold in the kernel, a watcher of our own. */
+struct tipmed_origin {
+	int fd; /* readable when there is something to take */
+	/* In the trigger thread: takes what is there without blocking. Returns 0 for a snapshot, with its kind and what was seen; else -errno. */
+	int (*take)(void *arg, enum tipmed_trigger_kind *kind, char *text, size_t len);
+	void *arg;
+};
+
+#define TIPMED_ORIGINS_MAX 8
+
 struct tipmed_server {
 	const struct tipmed_options *opt;
 	const struct tipmed_limits *limits;
@@ -39,6 +49,8 @@ struct tipmed_server {
 	bool quitting;
 	struct tipmed_peer peer[TIPMED_PEERS_MAX];
 	uint64_t peers_seen;
+	struct tipmed_origin origin[TIPMED_ORIGINS_MAX];
+	unsigned int origins;
 	uint64_t tokens_ns; /* rate limit of those who are not root: the time up to which triggers are paid for */
 	uint64_t refused_triggers, refused_peers;
 	uint64_t start_ns;
@@ -52,6 +64,9 @@ struct tipmed_server {
 
 /* Binds the socket. Returns 0, or -errno and a sentence. */
 int tipmed_server_listen(struct tipmed_server *server, char *why, size_t why_len);
+
+/* Before the trigger thread is started. Returns 0, or -ENOSPC. An fd of -1 is passed over. */
+int tipmed_server_origin_add(struct tipmed_server *server, const struct tipmed_origin *origin);
 
 /* Starts the trigger thread. */
 int tipmed_server_start(struct tipmed_server *server);

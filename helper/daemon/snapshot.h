@@ -18,12 +18,14 @@
 
 enum tipmed_phase { TIPMED_IDLE, TIPMED_POST, TIPMED_SAVING };
 
+enum tipmed_trigger_kind { TIPMED_TRIGGER_COMMAND, TIPMED_TRIGGER_HOTKEY, TIPMED_TRIGGER_AUTO, TIPMED_TRIGGER_KERNEL };
+
 struct tipmed_trigger {
 	char id[TIPMED_ID_BYTES];
 	uint64_t episode_id;
 	uint64_t ns; /* when it came */
 	time_t wall_s;
-	bool hotkey;
+	enum tipmed_trigger_kind kind;
 	char words[TIPMED_WORDS_BYTES]; /* the user's, cleaned */
 	uint64_t requester; /* connection that waits for `saved`; 0: nobody does */
 };

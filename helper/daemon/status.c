@@ -55,8 +55,8 @@ static void add_kernel(struct tipme_text *text, struct tipmed_server *server)
 	unsigned int n = tipmed_watch_get(server->watch, &now, cov, CPUS_SHOWN);
 	const struct tipme_kernel_lost *lost = &now.stats.lost;
 
-	tipme_text_add(text, "\"source\": \"kernel_bpf\", \"records\": %llu, \"rate\": %llu, \"programs\": %u, \"threads\": %u, \"picture_ms\": %.3f",
-		       (unsigned long long)now.stats.records, (unsigned long long)now.rate, now.stats.programs, now.threads,
+	tipme_text_add(text, "\"source\": \"%s\", \"records\": %llu, \"rate\": %llu, \"programs\": %u, \"threads\": %u, \"picture_ms\": %.3f",
+		       tipme_kernel_source_name(server->snap.source), (unsigned long long)now.stats.records, (unsigned long long)now.rate, now.stats.programs, now.threads,
 		       (double)now.picture_ns / 1e6);
 	add_coverage(text, cov, n, tipme_clock_ns());
 	tipme_text_add(text, ", \"lost\": {\"pool\": %llu, \"nested\": %llu, \"missed\": %llu, \"stack_table\": %llu, \"sleep_table\": %llu}",

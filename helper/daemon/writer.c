@@ -165,7 +165,7 @@ static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, s
 {
 	const struct tipmed_snapshot *snap = w->snap;
 	struct tipmed_manifest m = { .opt = w->opt, .limits = w->limits, .snap = snap, .recorder_start_ns = w->start_ns };
-	int err = save_buffer(episode, file, "kernel.rec", snap, TIPME_SOURCE_KERNEL_BPF, snap->kernel.buf, snap->kernel.len);
+	int err = save_buffer(episode, file, "kernel.rec", snap, tipme_kernel_source_kind(snap->source), snap->kernel.buf, snap->kernel.len);
 
 	if (!err)
 		err = save_threads(episode, file, w, &m);

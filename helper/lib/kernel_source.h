@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel source of a stock kernel: loads the tracing programs, copies their pool while they record, takes pictures of all threads. */
+/* The kernel source, whichever this machine has: copies its pool while it records, takes pictures of all threads. */
 #ifndef TIPME_KERNEL_SOURCE_H
 #define TIPME_KERNEL_SOURCE_H
 
@@ -18,6 +18,7 @@ struct tipme_kernel_options {
 	uint64_t pool_bytes;        /* computed: window x rate x 32 and one sub-buffer per possible CPU */
 	unsigned int subbuf_bytes;  /* 65536, less on machines of many CPUs; a power of two from 4096 */
 	unsigned int stack_min_us;  /* sleeps as long as this get their stack recorded: 1000 */
+	unsigned int source;        /* enum tipme_source: this one or none; 0: the best that there is */
 	unsigned int stack_entries; /* distinct stacks kept: 4096; a power of two up to 32768 */
 };
 
@@ -71,12 +72,21 @@ struct tipme_kernel_thread {
 };
 
 /*
- * Loads and attaches. Returns 0 or -errno; then `why` is one sentence for the user (what is missing here and what to do).
+ * Begins to record with the best source that this machine permits. Returns 0 or -errno; then `why` is one sentence for the user (what
+ * is missing here and what to do). After 0, `why` is empty, or tells why a better source was refused.
  * Close with tipme_kernel_source_close(), which takes NULL.
  */
 int tipme_kernel_source_open(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt,
 			     char *why, size_t why_len);
 void tipme_kernel_source_close(struct tipme_kernel_source *src);
+
+enum tipme_source tipme_kernel_source_kind(const struct tipme_kernel_source *src);
+const char *tipme_kernel_source_name(const struct tipme_kernel_source *src); /* as the schema names it */
+
+/* Readable when the source itself asks for a snapshot (a key on the console, a threshold); -1: this one never does. */
+int tipme_kernel_source_trigger_fd(struct tipme_kernel_source *src);
+/* Then: takes the request, and puts into `text` what it was. Returns 0, or -EAGAIN if there was none. Does not block. */
+int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, char *text, size_t len);
 
 int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
 /* What each CPU has now, without a copy and without counting records. Returns the number of CPUs, -EINVAL if `n` is less. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What stands behind a kernel source: one table for each way of recording. All of them write into a pool of the same form. */
+#ifndef TIPME_KERNEL_BACKEND_H
+#define TIPME_KERNEL_BACKEND_H
+
+#include "kernel_copy.h"
+#include "kernel_source.h"
+#include "pool.h"
+
+/* The first member of each backend's own structure. */
+struct tipme_kernel_source {
+	const struct tipme_kernel_backend *backend; /* set by tipme_kernel_source_open() */
+	struct tipme_pool_view view;		    /* set by the backend's open: the copier reads it */
+	struct tipme_kernel_seen *scratch;	    /* set by tipme_kernel_source_open() */
+};
+
+struct tipme_kernel_backend {
+	enum tipme_source source;
+	const char *name; /* as the schema names the source */
+	/* Begins to record. `opt` has been checked. Returns 0, or -errno and a sentence in `why`; -ENOENT: it is not there, which is no news. */
+	int (*open)(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt, char *why, size_t why_len);
+	void (*close)(struct tipme_kernel_source *src);
+	int (*stats)(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
+	int (*picture)(struct tipme_kernel_source *src, struct tipme_picture *picture, struct tipme_kernel_thread *threads,
+		       unsigned int max);
+	int (*stacks)(struct tipme_kernel_source *src,
+		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg);
+	/* May be NULL: the source triggers nothing by itself. */
+	int (*trigger_fd)(struct tipme_kernel_source *src);
+	int (*trigger_taken)(struct tipme_kernel_source *src, char *text, size_t len);
+};
+
+/* Completes `opt` with the defaults, and chooses the pool's form. */
+void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt, unsigned int cpus);
+
+extern const struct tipme_kernel_backend tipme_kernel_bpf;
+
+#endif

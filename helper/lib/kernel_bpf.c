@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Loads the tracing programs and reads the tables that they write. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel_backend.h"
+#include "kernel_maps.h"
+#include "kernel_source.skel.h"
+
+struct map_memory {
+	void *base;
+	size_t bytes;
+};
+
+struct bpf_source {
+	struct tipme_kernel_source base; /* first: it is what others hold */
+	struct kernel_source_bpf *skel;
+	struct map_memory pool, cells, cpus, sleeps, stacks;
+	struct tipme_kernel_options opt; /* complete */
+	unsigned int programs;
+};
+
+_Static_assert(sizeof(struct tipme_kernel_thread) == sizeof(struct tipme_picture_entry),
+	       "pictures are read into place");
+
+static struct bpf_source *bpf_of(struct tipme_kernel_source *base)
+{
+	return (struct bpf_source *)base;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* --- what libbpf says goes to stderr only for those who ask --- */
+
+static int libbpf_say(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return getenv("TIPME_LIBBPF_DEBUG") ? vfprintf(stderr, format, args) : 0;
+}
+
+/* --- sizes --- */
+
+static uint64_t power_of_two_from(uint64_t n)
+{
+	uint64_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+/* --- loading --- */
+
+static const char *const needed[] = { "sched_switch", "sched_waking", "sched_wakeup_new", "sched_process_fork",
+				      "sched_process_exit", "sched_process_exec", "task_rename" };
+
+static int is_needed(const char *tracepoint)
+{
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
+		if (!strcmp(needed[i], tracepoint))
+			return 1;
+	return 0;
+}
+
+/* Whether programs may name the preemption count: its symbol must be listed, which takes CONFIG_KALLSYMS_ALL. */
+static int has_preempt_count(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[1024], name[512];
+	int found = 0;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %*c %511s", name) == 1 &&
+			(!strcmp(name, "__preempt_count") || !strcmp(name, "pcpu_hot"));
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n > m && !strcmp(s + n - m, end);
+}
+
+/* Leaves out what this kernel has no tracepoint for: which interrupts have some, differs. */
+static int choose_programs(struct kernel_source_bpf *skel, const struct btf *btf, char *why, size_t why_len)
+{
+	const char *other = has_preempt_count() ? "_plain" : "_counted";
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, skel->obj) {
+		const char *tracepoint = strchr(bpf_program__section_name(prog), '/') + 1;
+		char type[128];
+
+		if (bpf_program__type(prog) == BPF_PROG_TYPE_TRACING &&
+		    bpf_program__expected_attach_type(prog) == BPF_TRACE_ITER)
+			continue;
+		if (ends_in(bpf_program__name(prog), other))
+			bpf_program__set_autoload(prog, false);
+		snprintf(type, sizeof(type), "btf_trace_%s", tracepoint);
+		if (btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) >= 0)
+			continue;
+		if (is_needed(tracepoint)) {
+			snprintf(why, why_len, "this kernel has no tracepoint %s: a kernel of 5.18 or newer with tracing is needed",
+				 tracepoint);
+			return -ENOTSUP;
+		}
+		bpf_program__set_autoload(prog, false);
+	}
+	return 0;
+}
+
+static int resize(struct bpf_map *map, uint32_t value, uint32_t entries)
+{
+	int err = bpf_map__set_value_size(map, value);
+
+	return err ? err : bpf_map__set_max_entries(map, entries);
+}
+
+static int set_sizes(struct bpf_source *src)
+{
+	struct kernel_source_bpf *skel = src->skel;
+	uint32_t cells = power_of_two_from(src->base.view.subs);
+	int err;
+
+	skel->rodata->tipme_pool_slots =
+		(src->base.view.subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
+	skel->rodata->tipme_cell_mask = cells - 1;
+	skel->rodata->tipme_stack_mask = src->opt.stack_entries - 1;
+	skel->rodata->tipme_stack_min_ns = (uint64_t)src->opt.stack_min_us * 1000;
+	skel->rodata->tipme_stack_keep_ns = ((uint64_t)src->opt.window_s * 2 + 60) * 1000000000;
+	err = resize(skel->maps.tipme_pool, src->base.view.subbuf_bytes, src->base.view.subs);
+	err = err ? err : resize(skel->maps.tipme_cells, sizeof(uint64_t), cells);
+	err = err ? err : resize(skel->maps.tipme_cpus, sizeof(struct tipme_kernel_cpu), src->base.view.cpus);
+	return err ? err : resize(skel->maps.tipme_stacks, sizeof(struct tipme_stack_entry), src->opt.stack_entries);
+}
+
+static int map_memory(const struct bpf_map *map, int prot, struct map_memory *m)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *base;
+
+	m->bytes = ((size_t)bpf_map__value_size(map) * bpf_map__max_entries(map) + page - 1) / page * page;
+	base = mmap(NULL, m->bytes, prot, MAP_SHARED | MAP_POPULATE, bpf_map__fd(map), 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	m->base = base;
+	return 0;
+}
+
+/* Readers write nothing: only the two tables that need a first content are writable, and only until they have it. */
+static int map_all(struct bpf_source *src)
+{
+	struct kernel_source_bpf *skel = src->skel;
+	int err = map_memory(skel->maps.tipme_pool, PROT_READ, &src->pool);
+
+	err = err ? err : map_memory(skel->maps.tipme_cells, PROT_READ | PROT_WRITE, &src->cells);
+	err = err ? err : map_memory(skel->maps.tipme_cpus, PROT_READ | PROT_WRITE, &src->cpus);
+	err = err ? err : map_memory(skel->maps.tipme_sleeps, PROT_READ, &src->sleeps);
+	err = err ? err : map_memory(skel->maps.tipme_stacks, PROT_READ, &src->stacks);
+	src->base.view.base = src->pool.base;
+	return err;
+}
+
+static void pool_init(struct bpf_source *src)
+{
+	struct tipme_kernel_cpu *cpus = src->cpus.base;
+	uint64_t *cells = src->cells.base;
+
+	for (uint64_t i = 0; i < src->base.view.subs; i++)
+		cells[i] = TIPME_POOL_CELL(i, i);
+	src->skel->bss->tipme_queue.tail = src->base.view.subs;
+	for (unsigned int i = 0; i < src->base.view.cpus; i++)
+		cpus[i].pool.cursor = TIPME_POOL_CURSOR_START;
+	mprotect(src->cells.base, src->cells.bytes, PROT_READ);
+	mprotect(src->cpus.base, src->cpus.bytes, PROT_READ);
+}
+
+/* Says in words why the kernel refused. */
+static int refused(int err, const char *step, char *why, size_t why_len)
+{
+	if (err == -EPERM)
+		snprintf(why, why_len,
+			 "the kernel does not let us %s tracing programs: run as root, or with CAP_BPF and CAP_PERFMON%s", step,
+			 geteuid() ? "" : " (root here lacks them: a container, or kernel lockdown)");
+	else if (err == -ENOMEM)
+		snprintf(why, why_len, "not enough memory for the recorder's pool: choose a shorter window or a smaller pool");
+	else
+		snprintf(why, why_len,
+			 "the kernel refused to %s tracing programs (%s): set TIPME_LIBBPF_DEBUG=1 to see its reasons", step,
+			 strerror(-err));
+	return err;
+}
+
+static int load(struct bpf_source *src, char *why, size_t why_len)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int err;
+
+	if (!btf) {
+		snprintf(why, why_len, "this kernel does not describe its types (no /sys/kernel/btf/vmlinux): "
+				       "a kernel built with CONFIG_DEBUG_INFO_BTF is needed, as Debian's are");
+		return -ENOTSUP;
+	}
+	src->skel = kernel_source_bpf__open();
+	if (!src->skel) {
+		btf__free(btf);
+		return refused(-errno, "open", why, why_len);
+	}
+	err = choose_programs(src->skel, btf, why, why_len);
+	btf__free(btf);
+	if (err)
+		return err;
+	err = set_sizes(src);
+	err = err ? err : kernel_source_bpf__load(src->skel);
+	return err ? refused(err, "load", why, why_len) : 0;
+}
+
+static int attach(struct bpf_source *src, char *why, size_t why_len)
+{
+	struct bpf_program *prog;
+	int err = map_all(src);
+
+	if (err)
+		return refused(err, "share memory with", why, why_len);
+	pool_init(src);
+	err = kernel_source_bpf__attach(src->skel);
+	if (err)
+		return refused(err, "attach", why, why_len);
+	src->base.view.start_ns = now_ns();
+	src->skel->bss->tipme_start_ns = src->base.view.start_ns;
+	bpf_object__for_each_program(prog, src->skel->obj)
+		src->programs += bpf_program__fd(prog) >= 0;
+	return 0;
+}
+
+static void bpf_close(struct tipme_kernel_source *base);
+
+static int bpf_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, char *why, size_t why_len)
+{
+	int err, cpus;
+	struct bpf_source *src;
+
+	libbpf_set_print(libbpf_say);
+	cpus = libbpf_num_possible_cpus();
+	src = calloc(1, sizeof(*src));
+	if (!src || cpus < 1) {
+		free(src);
+		return refused(cpus < 1 ? cpus : -ENOMEM, "count CPUs for", why, why_len);
+	}
+	src->opt = *opt;
+	tipme_kernel_sizes(&src->base.view, &src->opt, cpus);
+	err = load(src, why, why_len);
+	err = err ? err : attach(src, why, why_len);
+	if (err) {
+		bpf_close(&src->base);
+		return err;
+	}
+	*out = &src->base;
+	return 0;
+}
+
+static void unmap(struct map_memory *m)
+{
+	if (m->base)
+		munmap(m->base, m->bytes);
+}
+
+/* Programs go first: once they are detached, and the kernel has waited for those that run, nobody writes. */
+static void bpf_close(struct tipme_kernel_source *base)
+{
+	struct bpf_source *src = bpf_of(base);
+
+	kernel_source_bpf__destroy(src->skel);
+	unmap(&src->pool);
+	unmap(&src->cells);
+	unmap(&src->cpus);
+	unmap(&src->sleeps);
+	unmap(&src->stacks);
+	free(src);
+}
+
+/* --- facts --- */
+
+static uint64_t cpu_records(const struct bpf_source *src, const struct tipme_pool_cpu *c)
+{
+	uint64_t slots = src->skel->rodata->tipme_pool_slots;
+	const volatile struct tipme_pool_cpu *v = c;
+	uint64_t taken = v->taken;
+	uint64_t head = v->cursor & TIPME_POOL_HEAD_MASK;
+
+	return taken ? (taken - 1) * slots + (head < slots ? head : slots) : 0;
+}
+
+static uint64_t missed(const struct bpf_source *src)
+{
+	struct bpf_program *prog;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program(prog, src->skel->obj) {
+		struct bpf_prog_info info = {};
+		uint32_t len = sizeof(info);
+		int fd = bpf_program__fd(prog);
+
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len))
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
+static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats *stats)
+{
+	const struct bpf_source *src = bpf_of(base);
+	const struct tipme_kernel_cpu *cpus = src->cpus.base;
+
+	*stats = (struct tipme_kernel_stats){
+		.start_ns = src->base.view.start_ns,
+		.pool_bytes = src->pool.bytes,
+		.map_bytes = src->pool.bytes + src->cells.bytes + src->cpus.bytes + src->sleeps.bytes + src->stacks.bytes,
+		.cpus = src->base.view.cpus,
+		.subbufs = src->base.view.subs,
+		.subbuf_bytes = src->base.view.subbuf_bytes,
+		.programs = src->programs,
+		.lost.missed = missed(src),
+	};
+	for (unsigned int i = 0; i < src->base.view.cpus; i++) {
+		stats->records += cpu_records(src, &cpus[i].pool);
+		stats->lost.pool += cpus[i].pool.lost_pool;
+		stats->lost.nested += cpus[i].pool.lost_nested;
+		stats->lost.stack_table += cpus[i].lost_stack;
+		stats->lost.sleep_table += cpus[i].lost_sleep;
+	}
+	return 0;
+}
+
+/* --- pictures --- */
+
+/* Reads whole entries while there is room, then only counts. Returns the number seen or -errno. */
+static int picture_read(int fd, struct tipme_kernel_thread *threads, unsigned int max, unsigned int *filled)
+{
+	struct tipme_kernel_thread spill[64];
+	size_t room = (size_t)max * sizeof(*threads), len = 0;
+
+	for (;;) {
+		int full = len >= room;
+		ssize_t n = full ? read(fd, spill, sizeof(spill)) : read(fd, (char *)threads + len, room - len);
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		len += n;
+	}
+	*filled = len < room ? len / sizeof(*threads) : max;
+	return len / sizeof(*threads);
+}
+
+static int bpf_picture(struct tipme_kernel_source *base, struct tipme_picture *picture,
+		       struct tipme_kernel_thread *threads, unsigned int max)
+{
+	struct bpf_source *src = bpf_of(base);
+	unsigned int filled = 0;
+	int fd = bpf_iter_create(bpf_link__fd(src->skel->links.tipme_picture));
+	int seen;
+
+	if (fd < 0)
+		return -errno;
+	*picture = (struct tipme_picture){ .ts_ns = now_ns(), .type = TIPME_PICTURE, .len8 = sizeof(*picture) / 8 };
+	seen = picture_read(fd, threads, max, &filled);
+	close(fd);
+	if (seen < 0)
+		return seen;
+	picture->threads = seen;
+	picture->changed = filled;
+	picture->end_ns = now_ns();
+	return filled;
+}
+
+/* --- stacks --- */
+
+/* Copies an entry if it is whole: claimed entries change gen first and show their key last. */
+static int stack_read(const struct tipme_stack_entry *e, struct tipme_stack_entry *out)
+{
+	const volatile struct tipme_stack_entry *v = e;
+	uint64_t key = v->key;
+	uint32_t gen = v->gen;
+
+	__asm__ volatile("" ::: "memory");
+	memcpy(out, e, sizeof(*out));
+	__asm__ volatile("" ::: "memory");
+	return key > TIPME_STACK_BUSY && v->gen == gen && v->key == key && out->count && out->count <= TIPME_STACK_FRAMES;
+}
+
+static int bpf_stacks(struct tipme_kernel_source *base,
+		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg)
+{
+	const struct bpf_source *src = bpf_of(base);
+	const struct tipme_stack_entry *table = src->stacks.base;
+
+	for (uint32_t i = 0; i < src->opt.stack_entries; i++) {
+		uint64_t frames[TIPME_STACK_FRAMES];
+		struct tipme_stack_entry e;
+		int ret;
+
+		if (!stack_read(&table[i], &e))
+			continue;
+		memcpy(frames, e.frames, sizeof(frames));
+		ret = fn(arg, (e.gen << 16) | (i + 1), frames, e.count);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+const struct tipme_kernel_backend tipme_kernel_bpf = {
+	.source = TIPME_SOURCE_KERNEL_BPF,
+	.name = "kernel_bpf",
+	.open = bpf_open,
+	.close = bpf_close,
+	.stats = bpf_stats,
+	.picture = bpf_picture,
+	.stacks = bpf_stacks,
+};
