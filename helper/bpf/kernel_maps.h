@@ -9,6 +9,9 @@
 #define TIPME_SOFTIRQS 16 /* the kernel has 10 */
 #define TIPME_STACK_FRAMES 16
 #define TIPME_SLEEPS 32768
+#define TIPME_SPINS 4 /* task, softirq, interrupt, one more */
+#define TIPME_IDLE_STATES 16
+#define TIPME_MEMORY_WAITS 1024
 
 /* Who raised a softirq: tid, and these. */
 #define TIPME_RAISED_BY_TASK (1ULL << 32)
@@ -30,8 +33,20 @@ struct tipme_kernel_cpu {
 	__u64 serving; /* who raised the softirq that is being served; 0: none is */
 	__u64 lost_stack;
 	__u64 lost_sleep;
-	__u64 pad1[7];
+	/* the interrupt and the softirq that go on: since when, and what the sums above were then */
+	__u64 irq_begin_ns;
+	__u64 irq_before_ns;
+	__u64 softirq_begin_ns;
+	__u64 softirq_before_ns;
+	__u64 idle_begin_ns; /* 0: not idle, or not in a state worth telling */
+	__u32 idle_state;
+	__u32 spins; /* locks that this CPU spins for; index into spin, modulo size */
+	__u64 lost_life; /* births, programs and ends of processes that found no room */
 	__u64 raised[TIPME_SOFTIRQS];
+	struct {
+		__u64 lock;
+		__u64 begin_ns;
+	} spin[TIPME_SPINS];
 };
 TIPME_ASSERT(sizeof(struct tipme_kernel_cpu) % 64 == 0);
 
@@ -56,6 +71,27 @@ struct tipme_stack_entry {
 	__u64 used_ns;
 	__u64 pad0;
 	__u64 frames[TIPME_STACK_FRAMES];
+};
+
+/* The same for user stacks. What their addresses mean depends on the address space of the process. */
+#define TIPME_USER_FRAMES 24
+
+struct tipme_user_stack_entry {
+	__u64 key;
+	__u32 gen;
+	__u32 count;
+	__u64 used_ns;
+	__u64 first_ns;
+	__u32 pid;
+	__u32 pad0;
+	__u64 frames[TIPME_USER_FRAMES];
+};
+
+/* A thread that reclaims or compacts, found by tid modulo size. */
+struct tipme_memory_begun {
+	__u32 tid;
+	__u32 kind;
+	__u64 begin_ns;
 };
 
 /* What the picture's iterator writes for each thread. */

@@ -1,355 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tracing programs: scheduler, interrupts, threads and workers become records in the pool. */
-#include "vmlinux.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_tracing.h>
-
-#include "kernel_maps.h"
+/* The tracing programs: scheduler, interrupts, threads and workers become records in the pool; the other classes are included at the end. */
+#include "recorder.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Set before loading; the verifier then takes them for constants. */
-const volatile __u32 tipme_pool_slots = 2046;
-const volatile __u64 tipme_stack_min_ns = 1000000;
-const volatile __u64 tipme_stack_keep_ns = 120000000000ULL;
-const volatile __u32 tipme_stack_mask = 4095;
-
-struct tipme_pool_queue tipme_queue;
-__u64 tipme_start_ns; /* when the library had attached everything */
-
-#define TIPME_MAP(name, size, entries)                                                                                 \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_ARRAY);                                                                      \
-		__uint(map_flags, BPF_F_MMAPABLE);                                                                     \
-		__uint(key_size, sizeof(__u32));                                                                       \
-		__uint(value_size, size);                                                                              \
-		__uint(max_entries, entries);                                                                          \
-	} name SEC(".maps")
-
-TIPME_MAP(tipme_pool, 65536, 1);
-TIPME_MAP(tipme_cells, sizeof(__u64), 1);
-TIPME_MAP(tipme_cpus, sizeof(struct tipme_kernel_cpu), 1);
-TIPME_MAP(tipme_sleeps, sizeof(struct tipme_sleep), TIPME_SLEEPS);
-TIPME_MAP(tipme_stacks, sizeof(struct tipme_stack_entry), 1);
-
-const volatile __u32 tipme_cell_mask = 0;
-
-static __always_inline struct tipme_pool_header *tipme_pool_sub(__u32 sub)
-{
-	return bpf_map_lookup_elem(&tipme_pool, &sub);
-}
-
-static __always_inline __u64 *tipme_pool_cell(__u64 pos)
-{
-	__u32 i = pos & tipme_cell_mask;
-
-	return bpf_map_lookup_elem(&tipme_cells, &i);
-}
-
-static __always_inline struct tipme_pool_queue *tipme_pool_queue(void)
-{
-	return &tipme_queue;
-}
-
-#define TIPME_POOL_WRITER
-#include "../lib/pool.h"
-
-/* Where the kernel keeps the preemption count of a CPU: a variable of its own, or (6.2 to 6.14) a field of pcpu_hot. */
-extern const struct pcpu_hot pcpu_hot __ksym __weak;
-extern const int __preempt_count __ksym __weak;
-
-#define TIPME_COUNT_NMI 0xf00000
-#define TIPME_COUNT_HARDIRQ 0xf0000
-#define TIPME_COUNT_SOFTIRQ 0x100 /* serving one; 0x200 and up only keep them off */
-
-#define TIPME_PF_KTHREAD 0x200000
-
-static __always_inline struct tipme_kernel_cpu *tipme_cpu(__u32 cpu)
-{
-	return bpf_map_lookup_elem(&tipme_cpus, &cpu);
-}
-
-static __always_inline struct tipme_kernel_cpu *tipme_this_cpu(void)
-{
-	return tipme_cpu(bpf_get_smp_processor_id());
-}
-
-static __always_inline struct tipme_sleep *tipme_sleep_of(__u32 tid)
-{
-	__u32 i = tid % TIPME_SLEEPS;
-
-	return bpf_map_lookup_elem(&tipme_sleeps, &i);
-}
-
-static __always_inline __u32 tipme_current_tid(void)
-{
-	return bpf_get_current_pid_tgid();
-}
-
-/* --- records --- */
-
-/* Reserves a slot and fills in the head but gen; NULL if the record is lost. tipme_record_end() follows in either case. */
-static __always_inline void *tipme_record_begin(struct tipme_kernel_cpu *c, __u32 cpu, __u64 now, __u8 type, __u32 tid,
-						bool irqs_off, __u16 *gen)
-{
-	struct tipme_head *head = irqs_off ? tipme_pool_begin_irqs_off(&c->pool, cpu, now, gen) :
-					     tipme_pool_begin(&c->pool, cpu, now, gen);
-
-	if (!head)
-		return 0;
-	head->ts_ns = now;
-	head->type = type;
-	head->len8 = TIPME_POOL_SLOT_BYTES / 8;
-	head->tid = tid;
-	return head;
-}
-
-#define TIPME_RECORD_IN(record, type_number, about, irqs_off)                                                          \
-	__u16 gen = 0;                                                                                                 \
-	__u32 cpu = bpf_get_smp_processor_id();                                                                        \
-	__u64 now = bpf_ktime_get_ns();                                                                                \
-	struct tipme_kernel_cpu *c = tipme_cpu(cpu);                                                                   \
-	if (!c)                                                                                                        \
-		return 0;                                                                                              \
-	struct record *r = tipme_record_begin(c, cpu, now, type_number, about, irqs_off, &gen)
-
-#define TIPME_RECORD(record, type_number, about) TIPME_RECORD_IN(record, type_number, about, false)
-
-static __always_inline int tipme_record_end(struct tipme_kernel_cpu *c, struct tipme_head *head, bool irqs_off, __u16 gen)
-{
-	if (head)
-		tipme_pool_commit(head, gen);
-	if (!irqs_off)
-		tipme_pool_end(&c->pool);
-	return 0;
-}
-
-/* --- interrupts --- */
-
-/* Charges the time up to now to the innermost of what goes on. Interrupts may come between any two lines, but not in their own charge. */
-static __always_inline void tipme_irq_charge(struct tipme_kernel_cpu *c)
-{
-	__u64 now = bpf_ktime_get_ns();
-	__u64 mark = tipme_pool_load(&c->irq_mark_ns);
-
-	/* Whoever moved the mark meanwhile has charged the time before it; what came since is too short to matter. */
-	if (now <= mark || __sync_val_compare_and_swap(&c->irq_mark_ns, mark, now) != mark)
-		return;
-	if (c->irq_depth)
-		__sync_fetch_and_add(&c->irq_ns, now - mark);
-	else if (c->softirq_depth)
-		__sync_fetch_and_add(&c->softirq_ns, now - mark);
-}
-
-static __always_inline int tipme_irq_enter(void)
-{
-	struct tipme_kernel_cpu *c = tipme_this_cpu();
-
-	if (!c)
-		return 0;
-	tipme_irq_charge(c);
-	c->irq_depth++;
-	return 0;
-}
-
-/* The first exit after attaching may have had no entry. */
-static __always_inline int tipme_irq_leave(void)
-{
-	struct tipme_kernel_cpu *c = tipme_this_cpu();
-
-	if (!c || !c->irq_depth)
-		return 0;
-	tipme_irq_charge(c);
-	c->irq_depth--;
-	return 0;
-}
-
-#define TIPME_IRQ(entry, exit)                                                                                         \
-	SEC("tp_btf/" #entry) int tipme_##entry(void *ctx) { return tipme_irq_enter(); }                               \
-	SEC("tp_btf/" #exit) int tipme_##exit(void *ctx) { return tipme_irq_leave(); }
-
-TIPME_IRQ(irq_handler_entry, irq_handler_exit)
-TIPME_IRQ(local_timer_entry, local_timer_exit)
-TIPME_IRQ(reschedule_entry, reschedule_exit)
-TIPME_IRQ(call_function_entry, call_function_exit)
-TIPME_IRQ(call_function_single_entry, call_function_single_exit)
-TIPME_IRQ(irq_work_entry, irq_work_exit)
-
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(tipme_softirq_entry, unsigned int vec)
-{
-	struct tipme_kernel_cpu *c = tipme_this_cpu();
-	__u64 by;
-
-	if (!c)
-		return 0;
-	tipme_irq_charge(c);
-	c->softirq_depth = 1;
-	by = __sync_lock_test_and_set(&c->raised[vec % TIPME_SOFTIRQS], 0);
-	c->serving = by ? by : TIPME_RAISED_BY_IRQ;
-	return 0;
-}
-
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(tipme_softirq_exit, unsigned int vec)
-{
-	struct tipme_kernel_cpu *c = tipme_this_cpu();
-
-	if (!c || !c->softirq_depth)
-		return 0;
-	tipme_irq_charge(c);
-	c->softirq_depth = 0;
-	c->serving = 0;
-	return 0;
-}
-
-/* --- who did it --- */
-
-/*
- * A kernel without CONFIG_KALLSYMS_ALL has the preemption count in its BTF, but refuses a program that names it. So each program that
- * needs to know its context is there twice: counted, and plain, which knows what the tracepoints of interrupts tell (an interrupt
- * thread that is woken just after its handler has returned then seems woken by the interrupted task).
- */
-static __always_inline __u32 tipme_preempt_count(struct tipme_kernel_cpu *c, bool counted)
-{
-	if (counted && &pcpu_hot)
-		return ((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
-	if (counted && &__preempt_count)
-		return *(const int *)bpf_this_cpu_ptr(&__preempt_count);
-	return (c->irq_depth ? TIPME_COUNT_HARDIRQ : 0) | (c->softirq_depth ? TIPME_COUNT_SOFTIRQ : 0);
-}
-
-/* The idle thread acts for others only: it runs what another CPU's interrupt left for it. */
-static __always_inline __u8 tipme_context_of(struct tipme_kernel_cpu *c, __u32 tid, __u32 *raiser, bool counted)
-{
-	__u32 count = tipme_preempt_count(c, counted);
-
-	if (count & TIPME_COUNT_NMI)
-		return TIPME_CONTEXT_NMI;
-	if (count & TIPME_COUNT_HARDIRQ)
-		return TIPME_CONTEXT_HARDIRQ;
-	if (!(count & TIPME_COUNT_SOFTIRQ))
-		return tid ? TIPME_CONTEXT_TASK : TIPME_CONTEXT_HARDIRQ;
-	if (!(c->serving & TIPME_RAISED_BY_TASK))
-		return TIPME_CONTEXT_SOFTIRQ_IRQ;
-	*raiser = c->serving;
-	return c->serving & (TIPME_RAISED_BY_IRQ | TIPME_RAISED_BY_SEVERAL) ? TIPME_CONTEXT_SOFTIRQ_MIXED :
-									       TIPME_CONTEXT_SOFTIRQ_TASK;
-}
-
-/* Interrupts are off, so raised[] may be read and written in two steps. */
-static __always_inline int tipme_softirq_raised(unsigned int vec, bool counted)
-{
-	struct tipme_kernel_cpu *c = tipme_this_cpu();
-	__u32 tid = tipme_current_tid(), raiser = 0;
-	__u64 was, by = TIPME_RAISED_BY_IRQ;
-	__u8 context;
-
-	if (!c)
-		return 0;
-	context = tipme_context_of(c, tid, &raiser, counted);
-	if (context == TIPME_CONTEXT_TASK)
-		by = TIPME_RAISED_BY_TASK | tid;
-	else if (context == TIPME_CONTEXT_SOFTIRQ_TASK || context == TIPME_CONTEXT_SOFTIRQ_MIXED)
-		by = c->serving;
-	was = c->raised[vec % TIPME_SOFTIRQS];
-	if (was & by & TIPME_RAISED_BY_TASK && (__u32)was != (__u32)by)
-		by |= TIPME_RAISED_BY_SEVERAL;
-	if (!(by & TIPME_RAISED_BY_TASK))
-		by |= (__u32)was;
-	c->raised[vec % TIPME_SOFTIRQS] = by | (was >> 32 << 32);
-	return 0;
-}
-
-SEC("tp_btf/softirq_raise")
-int BPF_PROG(tipme_softirq_raise_counted, unsigned int vec)
-{
-	return tipme_softirq_raised(vec, true);
-}
-
-SEC("tp_btf/softirq_raise")
-int BPF_PROG(tipme_softirq_raise_plain, unsigned int vec)
-{
-	return tipme_softirq_raised(vec, false);
-}
-
-/* --- stacks --- */
-
-static __always_inline __u64 tipme_stack_hash(const __u64 *frames, __u32 count)
-{
-	__u64 h = count;
-	int i;
-
-	for (i = 0; i < TIPME_STACK_FRAMES; i++) {
-		if (i < count)
-			h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 29;
-	}
-	return h > TIPME_STACK_BUSY ? h : h + 2;
-}
-
-/* Claims an entry that shows `key`; the id is the place in the lower half and the number of claims in the upper. */
-static __always_inline __u32 tipme_stack_claim(struct tipme_stack_entry *e, __u32 i, __u64 key, __u64 hash,
-					       const __u64 *frames, __u32 count, __u64 now)
-{
-	int k;
-
-	if (__sync_val_compare_and_swap(&e->key, key, TIPME_STACK_BUSY) != key)
-		return 0;
-	tipme_pool_store(&e->gen, e->gen + 1);
-	e->count = count;
-	e->used_ns = now;
-	for (k = 0; k < TIPME_STACK_FRAMES; k++)
-		e->frames[k] = k < count ? frames[k] : 0;
-	tipme_pool_barrier();
-	tipme_pool_store(&e->key, hash);
-	return (e->gen << 16) | (i + 1);
-}
-
-/* The id of this stack; 0 if there is no room. Touches what it finds, so that it stays. */
-static __noinline __u32 tipme_stack_put(const __u64 *frames, __u32 count, __u64 now)
-{
-	__u64 hash = tipme_stack_hash(frames, count);
-	__u32 probe, id;
-
-	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
-		__u32 i = (hash + probe) & tipme_stack_mask;
-		struct tipme_stack_entry *e = bpf_map_lookup_elem(&tipme_stacks, &i);
-		__u32 gen;
-		__u64 key;
-
-		if (!e)
-			return 0;
-		gen = tipme_pool_load(&e->gen); /* before key: a claim in between gives an id that finds nothing, never a wrong stack */
-		key = tipme_pool_load(&e->key);
-		if (key == hash) {
-			tipme_pool_store(&e->used_ns, now);
-			return (gen << 16) | (i + 1);
-		}
-		if (key != TIPME_STACK_BUSY && (!key || now > tipme_pool_load(&e->used_ns) + tipme_stack_keep_ns)) {
-			id = tipme_stack_claim(e, i, key, hash, frames, count, now);
-			if (id)
-				return id;
-		}
-	}
-	return 0;
-}
-
-static __always_inline __u32 tipme_stack_of(struct task_struct *p, __u64 now)
-{
-	__u64 frames[TIPME_STACK_FRAMES] = {};
-	long bytes = bpf_get_task_stack(p, frames, sizeof(frames), 0);
-	struct tipme_kernel_cpu *c;
-	__u32 id;
-
-	if (bytes <= 0)
-		return 0;
-	id = tipme_stack_put(frames, bytes / 8, now);
-	if (!id && (c = tipme_this_cpu()))
-		__sync_fetch_and_add(&c->lost_stack, 1);
-	return id;
-}
+#include "irq.bpf.h"
 
 /* --- scheduler --- */
 
@@ -655,6 +310,44 @@ static __always_inline __u64 tipme_state_since(struct task_struct *p, __u32 tid,
 	return s && s->tid == tid && s->state == state ? s->since_ns : 0;
 }
 
+/* The cgroup that CPU time is shared by: of the CPU controller, or else the unified one. */
+static __always_inline __u64 tipme_cgroup_of(struct task_struct *p)
+{
+	__u64 id = p->sched_task_group->css.cgroup->kn->id;
+
+	return id > 1 ? id : p->cgroups->dfl_cgrp->kn->id;
+}
+
+/* Files, anonymous and shared memory; since 6.2 they are counted for each CPU, of which this is the settled part. */
+static __always_inline __u64 tipme_rss_pages(struct mm_struct *mm)
+{
+	const struct mm_struct___before_6_2 *old = (void *)mm;
+	__s64 pages;
+
+	if (!mm)
+		return 0;
+	if (bpf_core_type_exists(struct mm_rss_stat))
+		pages = BPF_CORE_READ(old, rss_stat.count[0].counter) + BPF_CORE_READ(old, rss_stat.count[1].counter) +
+			BPF_CORE_READ(old, rss_stat.count[3].counter);
+	else
+		pages = mm->rss_stat[0].count + mm->rss_stat[1].count + mm->rss_stat[3].count;
+	return pages > 0 ? pages : 0;
+}
+
+/* 0 in the first namespace, where the number is the one that everybody sees. */
+static __always_inline __u32 tipme_ns_tid(struct task_struct *p)
+{
+	struct pid *pid = p->thread_pid;
+	unsigned int level = pid->level;
+	__u32 nr = 0;
+
+	if (level && level < 32)
+		bpf_probe_read_kernel(&nr, sizeof(nr),
+				      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+					      level * bpf_core_type_size(struct upid) + bpf_core_field_offset(struct upid, nr));
+	return nr;
+}
+
 SEC("iter/task")
 int tipme_picture(struct bpf_iter__task *ctx)
 {
@@ -676,6 +369,11 @@ int tipme_picture(struct bpf_iter__task *ctx)
 	e.rec.prio = p->prio;
 	e.rec.cpu = p->thread_info.cpu;
 	e.rec.flags = p->flags & TIPME_PF_KTHREAD ? 1 : 0;
+	e.rec.cgroup = tipme_cgroup_of(p);
+	e.rec.cpus_allowed = p->cpus_ptr->bits[0];
+	e.rec.ns_tid = tipme_ns_tid(p);
+	e.rec.rss_kib = tipme_rss_pages(p->mm) * 4;
+	e.rec.run_ns = p->se.sum_exec_runtime;
 	e.switches = p->nvcsw + p->nivcsw;
 	bpf_probe_read_kernel_str(e.rec.comm, sizeof(e.rec.comm), p->comm);
 	if (tipme_is_blocked(e.rec.state))
@@ -683,3 +381,7 @@ int tipme_picture(struct bpf_iter__task *ctx)
 	bpf_seq_write(ctx->meta->seq, &e, sizeof(e));
 	return 0;
 }
+
+#include "changes.bpf.h"
+#include "sample.bpf.h"
+#include "waits.bpf.h"

@@ -24,6 +24,7 @@ typedef __u8 u8;
 /* From the user API of BPF; they are numbers for ever. */
 enum bpf_map_type { BPF_MAP_TYPE_ARRAY = 2 };
 #define BPF_F_MMAPABLE (1U << 10)
+#define BPF_F_USER_STACK (1ULL << 8)
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -31,7 +32,114 @@ struct thread_info {
 	__u32 cpu;
 };
 
+typedef struct {
+	__s64 counter;
+} atomic_long_t;
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct rq {
+	int cpu;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+	struct task_group *tg;
+};
+
+struct cpumask {
+	unsigned long bits[1];
+};
+
+struct mm_rss_stat { /* up to 6.1 */
+	atomic_long_t count[4];
+};
+
+struct mm_struct___before_6_2 {
+	struct mm_rss_stat rss_stat;
+};
+
+struct percpu_counter {
+	__s64 count;
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end, env_start, env_end;
+	struct percpu_counter rss_stat[4];
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct mutex {
+	atomic_long_t owner;
+};
+
+struct rw_semaphore {
+	atomic_long_t owner;
+};
+
+struct rt_mutex_base {
+	struct task_struct *owner;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+};
+
+struct block_device {
+	struct gendisk *bd_disk;
+};
+
+struct bvec_iter {
+	__u64 bi_sector;
+	unsigned int bi_size;
+};
+
+struct bio {
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	struct bvec_iter bi_iter;
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	__u64 __sector;
+};
+
 struct sched_entity {
+	__u64 sum_exec_runtime;
 	unsigned char sched_delayed; /* since 6.12: sleeps, but still stands in the run queue */
 };
 
@@ -50,7 +158,13 @@ struct task_struct {
 	int on_cpu;
 	int on_rq;
 	int prio;
+	int normal_prio;
 	struct sched_entity se;
+	struct task_group *sched_task_group;
+	struct cpumask *cpus_ptr;
+	struct mm_struct *mm;
+	struct css_set *cgroups;
+	struct pid *thread_pid;
 	int exit_state;
 	int exit_code;
 	int pid;
@@ -79,6 +193,10 @@ struct pcpu_hot {
 	int preempt_count;
 };
 
+struct linux_binprm {
+	const char *filename;
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -91,8 +209,8 @@ struct bpf_iter__task {
 };
 
 /* Opaque arguments of tracepoints. */
-struct linux_binprm;
 struct irqaction;
+struct bpf_perf_event_data;
 
 #pragma clang attribute pop
 

@@ -12,6 +12,8 @@ struct tipme_kernel_source {
 	const struct tipme_kernel_backend *backend; /* set by tipme_kernel_source_open() */
 	struct tipme_pool_view view;		    /* set by the backend's open: the copier reads it */
 	struct tipme_kernel_seen *scratch;	    /* set by tipme_kernel_source_open() */
+	uint32_t classes_able;			    /* set by the backend's open: what it can record here */
+	uint32_t classes;			    /* what it records; changed by tipme_kernel_source_class_set() */
 };
 
 struct tipme_kernel_backend {
@@ -25,6 +27,8 @@ struct tipme_kernel_backend {
 		       unsigned int max);
 	int (*stacks)(struct tipme_kernel_source *src,
 		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg);
+	/* May be NULL: it has no classes. Begins or ends to record one that is able and is not so already. Returns 0 or -errno. */
+	int (*class_set)(struct tipme_kernel_source *src, unsigned int which, int on);
 	/* May be NULL: the source triggers nothing by itself. */
 	int (*trigger_fd)(struct tipme_kernel_source *src);
 	int (*trigger_taken)(struct tipme_kernel_source *src, char *text, size_t len);

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/perf_event.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +21,13 @@
 #include "kernel_maps.h"
 #include "kernel_source.skel.h"
 
+/* Programs of classes, and one sampler for each CPU. */
+#define TIPME_LINKS_MAX (64 + 1024)
+#define SAMPLES_PER_S 99
+#define SPIN_MIN_NS 50000
+#define IRQ_MIN_NS 100000
+#define IDLE_LATENCY_MIN_US 50
+
 struct map_memory {
 	void *base;
 	size_t bytes;
@@ -27,9 +36,12 @@ struct map_memory {
 struct bpf_source {
 	struct tipme_kernel_source base; /* first: it is what others hold */
 	struct kernel_source_bpf *skel;
-	struct map_memory pool, cells, cpus, sleeps, stacks;
+	struct map_memory pool, cells, cpus, sleeps, stacks, user_stacks;
 	struct tipme_kernel_options opt; /* complete */
 	unsigned int programs;
+	struct bpf_link *links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
+	unsigned char link_class[TIPME_LINKS_MAX];
+	unsigned int link_count;
 };
 
 _Static_assert(sizeof(struct tipme_kernel_thread) == sizeof(struct tipme_picture_entry),
@@ -101,27 +113,78 @@ static int ends_in(const char *s, const char *end)
 	return n > m && !strcmp(s + n - m, end);
 }
 
-/* Leaves out what this kernel has no tracepoint for: which interrupts have some, differs. */
+/* The class that a program belongs to, by its name; -1: it always runs. */
+static int class_of(const struct bpf_program *prog)
+{
+	static const char *const prefix[TIPME_CLASSES] = {
+		[TIPME_CLASS_IO] = "tipme_io_",
+		[TIPME_CLASS_LOCK] = "tipme_lock_",
+		[TIPME_CLASS_MEMORY] = "tipme_memory_",
+		[TIPME_CLASS_SIGNAL] = "tipme_signal_",
+		[TIPME_CLASS_PRIORITY] = "tipme_priority_",
+		[TIPME_CLASS_THROTTLE] = "tipme_throttle_",
+		[TIPME_CLASS_FREQUENCY] = "tipme_frequency",
+		[TIPME_CLASS_IDLE] = "tipme_idle",
+		[TIPME_CLASS_SAMPLE] = "tipme_sample_",
+		[TIPME_CLASS_IDENTITY] = "tipme_life_",
+		[TIPME_CLASS_MIGRATE] = "tipme_migrate_",
+	};
+
+	for (int i = 0; i < TIPME_CLASSES; i++)
+		if (prefix[i] && !strncmp(bpf_program__name(prog), prefix[i], strlen(prefix[i])))
+			return i;
+	return -1;
+}
+
+/* Some kernels are built without what hooking functions takes, others refuse it for some: try it with a program that does nothing. */
+static int may_hook(const struct btf *btf, const char *function)
+{
+	const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT } };
+	int id = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC), fd = -1, link = -1;
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = id);
+
+	if (id > 0)
+		fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "tipme_nothing", "GPL", nothing, 2, &opts);
+	if (fd >= 0)
+		link = bpf_raw_tracepoint_open(NULL, fd);
+	if (link >= 0)
+		close(link);
+	if (fd >= 0)
+		close(fd);
+	return link >= 0;
+}
+
+/* Whether the running kernel has what the program hooks; *name is that. */
+static int has_hook(const struct btf *btf, const struct bpf_program *prog, const char **name)
+{
+	const char *section = bpf_program__section_name(prog), *slash = strchr(section, '/');
+	char type[128];
+
+	*name = slash ? slash + 1 : section;
+	if (!slash || !strncmp(section, "iter/", 5))
+		return 1;
+	if (!strncmp(section, "fentry/", 7))
+		return may_hook(btf, *name);
+	snprintf(type, sizeof(type), "btf_trace_%s", *name);
+	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) >= 0;
+}
+
+/* Leaves out what this kernel has no hook for: which interrupts have tracepoints, differs. Classes are attached one by one, later. */
 static int choose_programs(struct kernel_source_bpf *skel, const struct btf *btf, char *why, size_t why_len)
 {
-	const char *other = has_preempt_count() ? "_plain" : "_counted";
+	const char *other = has_preempt_count() ? "_plain" : "_counted", *hook;
 	struct bpf_program *prog;
 
 	bpf_object__for_each_program(prog, skel->obj) {
-		const char *tracepoint = strchr(bpf_program__section_name(prog), '/') + 1;
-		char type[128];
-
-		if (bpf_program__type(prog) == BPF_PROG_TYPE_TRACING &&
-		    bpf_program__expected_attach_type(prog) == BPF_TRACE_ITER)
-			continue;
+		if (class_of(prog) >= 0)
+			bpf_program__set_autoattach(prog, false);
 		if (ends_in(bpf_program__name(prog), other))
 			bpf_program__set_autoload(prog, false);
-		snprintf(type, sizeof(type), "btf_trace_%s", tracepoint);
-		if (btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) >= 0)
+		if (has_hook(btf, prog, &hook))
 			continue;
-		if (is_needed(tracepoint)) {
+		if (is_needed(hook)) {
 			snprintf(why, why_len, "this kernel has no tracepoint %s: a kernel of 5.18 or newer with tracing is needed",
-				 tracepoint);
+				 hook);
 			return -ENOTSUP;
 		}
 		bpf_program__set_autoload(prog, false);
@@ -151,6 +214,9 @@ static int set_sizes(struct bpf_source *src)
 	err = resize(skel->maps.tipme_pool, src->base.view.subbuf_bytes, src->base.view.subs);
 	err = err ? err : resize(skel->maps.tipme_cells, sizeof(uint64_t), cells);
 	err = err ? err : resize(skel->maps.tipme_cpus, sizeof(struct tipme_kernel_cpu), src->base.view.cpus);
+	skel->rodata->tipme_user_stack_mask = src->opt.stack_entries - 1;
+	skel->rodata->tipme_sample_period_us = 1000000 / SAMPLES_PER_S;
+	err = err ? err : resize(skel->maps.tipme_user_stacks, sizeof(struct tipme_user_stack_entry), src->opt.stack_entries);
 	return err ? err : resize(skel->maps.tipme_stacks, sizeof(struct tipme_stack_entry), src->opt.stack_entries);
 }
 
@@ -177,6 +243,7 @@ static int map_all(struct bpf_source *src)
 	err = err ? err : map_memory(skel->maps.tipme_cpus, PROT_READ | PROT_WRITE, &src->cpus);
 	err = err ? err : map_memory(skel->maps.tipme_sleeps, PROT_READ, &src->sleeps);
 	err = err ? err : map_memory(skel->maps.tipme_stacks, PROT_READ, &src->stacks);
+	err = err ? err : map_memory(skel->maps.tipme_user_stacks, PROT_READ, &src->user_stacks);
 	src->base.view.base = src->pool.base;
 	return err;
 }
@@ -235,9 +302,139 @@ static int load(struct bpf_source *src, char *why, size_t why_len)
 	return err ? refused(err, "load", why, why_len) : 0;
 }
 
-static int attach(struct bpf_source *src, char *why, size_t why_len)
+/* --- classes --- */
+
+/* As the kernel tells: what waking up from each idle state takes. */
+static int idle_latencies(struct bpf_source *src)
+{
+	int any = 0;
+
+	for (int i = 0; i < TIPME_IDLE_STATES; i++) {
+		char path[128];
+		unsigned int us = 0;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cpuidle/state%d/latency", i);
+		f = fopen(path, "re");
+		if (!f || fscanf(f, "%u", &us) != 1)
+			us = 0;
+		if (f)
+			fclose(f);
+		src->skel->bss->tipme_idle_latency_ns[i] = us >= IDLE_LATENCY_MIN_US && us < 4000000 ? us * 1000 : 0;
+		any |= src->skel->bss->tipme_idle_latency_ns[i] != 0;
+	}
+	return any;
+}
+
+/* Which classes have programs here; interrupts need none of their own. */
+static void classes_look(struct bpf_source *src)
 {
 	struct bpf_program *prog;
+	int which;
+
+	src->base.classes_able = 1U << TIPME_CLASS_IRQ;
+	bpf_object__for_each_program(prog, src->skel->obj) {
+		if (bpf_program__fd(prog) < 0)
+			continue;
+		which = class_of(prog);
+		if (which < 0)
+			src->programs++;
+		else
+			src->base.classes_able |= 1U << which;
+	}
+	if (!idle_latencies(src))
+		src->base.classes_able &= ~(1U << TIPME_CLASS_IDLE);
+}
+
+static int link_add(struct bpf_source *src, struct bpf_link *link, unsigned int which)
+{
+	if (!link)
+		return -errno;
+	if (src->link_count == TIPME_LINKS_MAX) {
+		bpf_link__destroy(link);
+		return -ENOSPC;
+	}
+	src->link_class[src->link_count] = which;
+	src->links[src->link_count++] = link;
+	return 0;
+}
+
+/* The same order for all: the last is the first to go, and takes the place of none. */
+static void class_detach(struct bpf_source *src, unsigned int which)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < src->link_count; i++) {
+		if (src->link_class[i] == which) {
+			bpf_link__destroy(src->links[i]);
+			continue;
+		}
+		src->link_class[kept] = src->link_class[i];
+		src->links[kept++] = src->links[i];
+	}
+	src->link_count = kept;
+}
+
+static int sampler_add(struct bpf_source *src, struct bpf_program *prog, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = SAMPLES_PER_S,
+		.exclude_idle = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return errno == ENODEV ? 0 : -errno; /* a CPU that is off */
+	err = link_add(src, bpf_program__attach_perf_event(prog, fd), TIPME_CLASS_SAMPLE);
+	if (err)
+		close(fd); /* else it belongs to the link */
+	return err;
+}
+
+static int program_attach(struct bpf_source *src, struct bpf_program *prog, unsigned int which)
+{
+	int err = 0;
+
+	if (bpf_program__type(prog) != BPF_PROG_TYPE_PERF_EVENT)
+		return link_add(src, bpf_program__attach(prog), which);
+	for (unsigned int cpu = 0; cpu < src->base.view.cpus && !err; cpu++)
+		err = sampler_add(src, prog, cpu);
+	return err;
+}
+
+/* What the programs of interrupts and locks look at, beside being attached. */
+static void threshold_set(struct bpf_source *src, unsigned int which, int on)
+{
+	if (which == TIPME_CLASS_IRQ)
+		src->skel->bss->tipme_irq_min_ns = on ? IRQ_MIN_NS : 0;
+	if (which == TIPME_CLASS_LOCK)
+		src->skel->bss->tipme_spin_min_ns = on ? SPIN_MIN_NS : 0;
+}
+
+static int bpf_class_set(struct tipme_kernel_source *base, unsigned int which, int on)
+{
+	struct bpf_source *src = bpf_of(base);
+	struct bpf_program *prog;
+	int err = 0;
+
+	threshold_set(src, which, on);
+	bpf_object__for_each_program(prog, src->skel->obj)
+		if (on && !err && bpf_program__fd(prog) >= 0 && class_of(prog) == (int)which)
+			err = program_attach(src, prog, which);
+	if (err || !on)
+		class_detach(src, which);
+	if (err)
+		threshold_set(src, which, 0);
+	return err;
+}
+
+static int attach(struct bpf_source *src, char *why, size_t why_len)
+{
 	int err = map_all(src);
 
 	if (err)
@@ -248,8 +445,7 @@ static int attach(struct bpf_source *src, char *why, size_t why_len)
 		return refused(err, "attach", why, why_len);
 	src->base.view.start_ns = now_ns();
 	src->skel->bss->tipme_start_ns = src->base.view.start_ns;
-	bpf_object__for_each_program(prog, src->skel->obj)
-		src->programs += bpf_program__fd(prog) >= 0;
+	classes_look(src);
 	return 0;
 }
 
@@ -290,12 +486,15 @@ static void bpf_close(struct tipme_kernel_source *base)
 {
 	struct bpf_source *src = bpf_of(base);
 
+	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
+		class_detach(src, i);
 	kernel_source_bpf__destroy(src->skel);
 	unmap(&src->pool);
 	unmap(&src->cells);
 	unmap(&src->cpus);
 	unmap(&src->sleeps);
 	unmap(&src->stacks);
+	unmap(&src->user_stacks);
 	free(src);
 }
 
@@ -339,7 +538,7 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 		.cpus = src->base.view.cpus,
 		.subbufs = src->base.view.subs,
 		.subbuf_bytes = src->base.view.subbuf_bytes,
-		.programs = src->programs,
+		.programs = src->programs + src->link_count,
 		.lost.missed = missed(src),
 	};
 	for (unsigned int i = 0; i < src->base.view.cpus; i++) {
@@ -441,4 +640,5 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.stats = bpf_stats,
 	.picture = bpf_picture,
 	.stacks = bpf_stacks,
+	.class_set = bpf_class_set,
 };

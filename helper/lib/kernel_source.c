@@ -68,6 +68,16 @@ static int options_check(const struct tipme_kernel_options *opt, char *why, size
 	return -EINVAL;
 }
 
+/* A class that cannot begin is not able: status shows it. */
+static void classes_begin(struct tipme_kernel_source *src, const struct tipme_kernel_options *opt)
+{
+	uint32_t wanted = opt->classes_given ? opt->classes : tipme_classes_default();
+
+	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
+		if (wanted & 1U << i && tipme_kernel_source_class_set(src, i, 1))
+			src->classes_able &= ~(1U << i);
+}
+
 static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_backend *backend,
 		    const struct tipme_kernel_options *opt, char *why, size_t why_len)
 {
@@ -83,6 +93,7 @@ static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_
 		tipme_kernel_source_close(src);
 		return -ENOMEM;
 	}
+	classes_begin(src, opt);
 	*out = src;
 	return 0;
 }

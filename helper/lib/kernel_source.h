@@ -11,6 +11,40 @@
 struct tipme_kernel_source;
 struct tipme_kallsyms; /* see kallsyms.h */
 
+/* What is recorded beside scheduling, wake-ups, threads and workers. Each can be switched while recording, and costs nothing when off. */
+enum tipme_class_number {
+	TIPME_CLASS_IO,
+	TIPME_CLASS_LOCK,
+	TIPME_CLASS_MEMORY,
+	TIPME_CLASS_IRQ,
+	TIPME_CLASS_SIGNAL,
+	TIPME_CLASS_PRIORITY,
+	TIPME_CLASS_THROTTLE,
+	TIPME_CLASS_FREQUENCY,
+	TIPME_CLASS_IDLE,
+	TIPME_CLASS_STEAL,
+	TIPME_CLASS_SAMPLE,
+	TIPME_CLASS_IDENTITY,
+	TIPME_CLASS_MIGRATE,
+	TIPME_CLASSES,
+};
+
+struct tipme_class {
+	const char *name; /* as the schema names the record, where it is one */
+	const char *says;
+	int on; /* by default */
+};
+
+extern const struct tipme_class tipme_classes[TIPME_CLASSES];
+
+int tipme_class_find(const char *name, size_t len); /* number, or -ENOENT */
+uint32_t tipme_classes_default(void);
+/*
+ * "io,signal": these and no others; "+migrate,-io": changes of *mask; also "all" and "none". Returns 0 or -ENOENT, and then leaves
+ * the mask as it was.
+ */
+int tipme_classes_parse(const char *text, uint32_t *mask);
+
 /* Zero means the default, so a zeroed structure is a good one. */
 struct tipme_kernel_options {
 	unsigned int window_s;      /* seconds to keep: 40 */
@@ -18,6 +52,8 @@ struct tipme_kernel_options {
 	uint64_t pool_bytes;        /* computed: window x rate x 32 and one sub-buffer per possible CPU */
 	unsigned int subbuf_bytes;  /* 65536, less on machines of many CPUs; a power of two from 4096 */
 	unsigned int stack_min_us;  /* sleeps as long as this get their stack recorded: 1000 */
+	uint32_t classes;           /* bits by number; only with classes_given, else the default ones */
+	int classes_given;
 	unsigned int source;        /* enum tipme_source: this one or none; 0: the best that there is */
 	unsigned int stack_entries; /* distinct stacks kept: 4096; a power of two up to 32768 */
 };
@@ -87,6 +123,11 @@ const char *tipme_kernel_source_name(const struct tipme_kernel_source *src); /* 
 int tipme_kernel_source_trigger_fd(struct tipme_kernel_source *src);
 /* Then: takes the request, and puts into `text` what it was. Returns 0, or -EAGAIN if there was none. Does not block. */
 int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, char *text, size_t len);
+
+/* Classes that are on, and in *able those that this source can record here. */
+uint32_t tipme_kernel_source_classes(const struct tipme_kernel_source *src, uint32_t *able);
+/* Not on the trigger thread: it may wait for the kernel. Returns 0 or -errno; -ENOTSUP: this source cannot record it here. */
+int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int which, int on);
 
 int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
 /* What each CPU has now, without a copy and without counting records. Returns the number of CPUs, -EINVAL if `n` is less. */

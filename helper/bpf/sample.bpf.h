@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Samples: what each busy CPU does, 99 times a second, by a timer of the kernel; the idle thread is left out by the event itself. */
+
+/*
+ * A hardware counter would come by NMI, and so into writers that have interrupts off and take no precautions (see pool.h): the timer
+ * cannot. What runs with interrupts off is seen when they come back on, at that instruction.
+ */
+
+const volatile __u32 tipme_user_stack_mask = 4095;
+const volatile __u32 tipme_sample_period_us = 10101;
+
+static __always_inline __u64 tipme_user_hash(const __u64 *frames, __u32 count, __u64 space)
+{
+	__u64 h = space * 0x9e3779b97f4a7c15ULL + count;
+	int i;
+
+	for (i = 0; i < TIPME_USER_FRAMES; i++) {
+		if (i < count)
+			h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 29;
+	}
+	return h > TIPME_STACK_BUSY ? h : h + 2;
+}
+
+static __always_inline __u32 tipme_user_claim(struct tipme_user_stack_entry *e, __u32 i, __u64 key, __u64 hash, const __u64 *frames,
+					      __u32 count, __u64 space, __u64 now)
+{
+	int k;
+
+	if (__sync_val_compare_and_swap(&e->key, key, TIPME_STACK_BUSY) != key)
+		return 0;
+	tipme_pool_store(&e->gen, e->gen + 1);
+	e->count = count;
+	e->used_ns = now;
+	e->pid = bpf_get_current_pid_tgid() >> 32;
+	e->first_ns = now;
+	for (k = 0; k < TIPME_USER_FRAMES; k++)
+		e->frames[k] = k < count ? frames[k] : 0;
+	tipme_pool_barrier();
+	tipme_pool_store(&e->key, hash);
+	return (e->gen << 16) | (i + 1);
+}
+
+/* As tipme_stack_put(); an address means something in one address space only. */
+static __noinline __u32 tipme_user_put(const __u64 *frames, __u32 count, __u64 space, __u64 now)
+{
+	__u64 hash = tipme_user_hash(frames, count, space);
+	__u32 probe, id;
+
+	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
+		__u32 i = (hash + probe) & tipme_user_stack_mask;
+		struct tipme_user_stack_entry *e = bpf_map_lookup_elem(&tipme_user_stacks, &i);
+		__u32 gen;
+		__u64 key;
+
+		if (!e)
+			return 0;
+		gen = tipme_pool_load(&e->gen);
+		key = tipme_pool_load(&e->key);
+		if (key == hash) {
+			tipme_pool_store(&e->used_ns, now);
+			return (gen << 16) | (i + 1);
+		}
+		if (key != TIPME_STACK_BUSY && (!key || now > tipme_pool_load(&e->used_ns) + tipme_stack_keep_ns)) {
+			id = tipme_user_claim(e, i, key, hash, frames, count, space, now);
+			if (id)
+				return id;
+		}
+	}
+	return 0;
+}
+
+static __noinline __u32 tipme_sample_user(struct bpf_perf_event_data *ctx, __u64 now)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	__u64 frames[TIPME_USER_FRAMES];
+	struct tipme_kernel_cpu *c;
+	__u32 id;
+	__u64 space = (__u64)BPF_CORE_READ(p, mm); /* as a number, which the verifier lets us mix */
+	long bytes;
+
+	if (p->flags & TIPME_PF_KTHREAD)
+		return 0;
+	bytes = bpf_get_stack(ctx, frames, sizeof(frames), BPF_F_USER_STACK);
+	if (bytes <= 0)
+		return 0;
+	id = tipme_user_put(frames, bytes / 8, space ^ (bpf_get_current_pid_tgid() >> 32), now);
+	if (!id && (c = tipme_this_cpu()))
+		__sync_fetch_and_add(&c->lost_stack, 1);
+	return id;
+}
+
+static __noinline __u32 tipme_sample_kernel(struct bpf_perf_event_data *ctx, __u64 now)
+{
+	__u64 frames[TIPME_STACK_FRAMES];
+	long bytes = bpf_get_stack(ctx, frames, sizeof(frames), 0);
+	struct tipme_kernel_cpu *c;
+	__u32 id;
+
+	if (bytes <= 0)
+		return 0;
+	id = tipme_stack_put(frames, bytes / 8, now);
+	if (!id && (c = tipme_this_cpu()))
+		__sync_fetch_and_add(&c->lost_stack, 1);
+	return id;
+}
+
+SEC("perf_event")
+int tipme_sample_clock(struct bpf_perf_event_data *ctx)
+{
+	__u64 at = bpf_ktime_get_ns();
+	__u32 kernel = tipme_sample_kernel(ctx, at), user = tipme_sample_user(ctx, at);
+
+	TIPME_RECORD(tipme_sample, TIPME_SAMPLE, tipme_current_tid());
+	if (r) {
+		r->ts_ns = at;
+		r->kernel_stack_id = kernel;
+		r->user_stack_id = user;
+		r->period_us = tipme_sample_period_us;
+		r->cpu = cpu;
+		r->kind = TIPME_SAMPLE_KIND_CLOCK;
+		r->context = c->softirq_depth ? tipme_softirq_context(c) : TIPME_CONTEXT_TASK;
+	}
+	return tipme_record_end(c, (void *)r, false, gen);
+}

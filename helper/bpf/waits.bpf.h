@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Record classes that say what a thread waits for: block requests, kernel locks, memory. Programs of a class that is off are detached. */
+
+/* --- io: the way of a request through the block layer --- */
+
+static __always_inline __u8 tipme_io_op(__u32 flags, __u32 bytes)
+{
+	switch (flags & 0xff) {
+	case 0:
+		return TIPME_IO_OP_READ;
+	case 1:
+		return bytes ? TIPME_IO_OP_WRITE : TIPME_IO_OP_FLUSH; /* a write of nothing asks for a flush */
+	case 2:
+		return TIPME_IO_OP_FLUSH;
+	case 3: /* discard */
+	case 5: /* secure erase */
+	case 9: /* write zeroes */
+		return TIPME_IO_OP_DISCARD;
+	}
+	return TIPME_IO_OP_OTHER;
+}
+
+static __always_inline __u32 tipme_io_dev(const struct gendisk *disk)
+{
+	return disk ? (__u32)disk->major << 20 | (disk->first_minor & 0xfffff) : 0;
+}
+
+static __noinline int tipme_io_put(__u64 sector, __u32 dev, __u32 bytes, __u32 flags, __u32 phase)
+{
+	TIPME_RECORD(tipme_io, TIPME_IO, tipme_current_tid());
+	if (r) {
+		r->sector = sector;
+		r->dev = dev;
+		r->sectors = bytes >> 9 < 0xffff ? bytes >> 9 : 0xffff;
+		r->op = tipme_io_op(flags, bytes);
+		r->phase = phase;
+	}
+	return tipme_record_end(c, (void *)r, false, gen);
+}
+
+/* The disk, not the partition: so requests and what they were made of have the same name. */
+static __always_inline int tipme_io_bio(const struct bio *bio, __u32 phase)
+{
+	return tipme_io_put(bio->bi_iter.bi_sector, tipme_io_dev(bio->bi_bdev->bd_disk), bio->bi_iter.bi_size, bio->bi_opf, phase);
+}
+
+/* A request without data, and one that bypasses the block layer, shows -1 as its sector. */
+static __always_inline int tipme_io_request(const struct request *rq, __u32 bytes, __u32 phase)
+{
+	__u64 sector = rq->__sector;
+
+	return tipme_io_put(sector + 1 ? sector : 0, tipme_io_dev(rq->q->disk), bytes, rq->cmd_flags, phase);
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(tipme_io_queued, struct bio *bio)
+{
+	return tipme_io_bio(bio, TIPME_IO_PHASE_QUEUED);
+}
+
+SEC("tp_btf/block_bio_backmerge")
+int BPF_PROG(tipme_io_backmerge, struct bio *bio)
+{
+	return tipme_io_bio(bio, TIPME_IO_PHASE_MERGED);
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int BPF_PROG(tipme_io_frontmerge, struct bio *bio)
+{
+	return tipme_io_bio(bio, TIPME_IO_PHASE_MERGED);
+}
+
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(tipme_io_merge, struct request *rq)
+{
+	return tipme_io_request(rq, rq->__data_len, TIPME_IO_PHASE_MERGED);
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(tipme_io_insert, struct request *rq)
+{
+	return tipme_io_request(rq, rq->__data_len, TIPME_IO_PHASE_INSERTED);
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(tipme_io_issue, struct request *rq)
+{
+	return tipme_io_request(rq, rq->__data_len, TIPME_IO_PHASE_ISSUED);
+}
+
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(tipme_io_requeue, struct request *rq)
+{
+	return tipme_io_request(rq, rq->__data_len, TIPME_IO_PHASE_REQUEUED);
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(tipme_io_complete, struct request *rq, __u8 error, unsigned int bytes)
+{
+	return tipme_io_request(rq, bytes, error ? TIPME_IO_PHASE_FAILED : TIPME_IO_PHASE_COMPLETED);
+}
+
+/* --- lock_contention: sleeping locks always, spinning ones when it lasted --- */
+
+#define TIPME_LCB_SPIN 1
+#define TIPME_LCB_READ 2
+#define TIPME_LCB_WRITE 4
+#define TIPME_LCB_RT 8
+#define TIPME_LCB_PERCPU 16
+#define TIPME_LCB_MUTEX 32
+
+__u64 tipme_spin_min_ns; /* 0: no records of spinning locks */
+
+static __always_inline __u8 tipme_lock_kind(__u32 flags)
+{
+	if (flags & TIPME_LCB_MUTEX)
+		return TIPME_LOCK_KIND_MUTEX;
+	if (flags & TIPME_LCB_SPIN)
+		return TIPME_LOCK_KIND_SPIN;
+	if (flags & TIPME_LCB_READ)
+		return TIPME_LOCK_KIND_RWSEM_READ;
+	if (flags & TIPME_LCB_WRITE)
+		return TIPME_LOCK_KIND_RWSEM_WRITE;
+	return flags & TIPME_LCB_RT ? TIPME_LOCK_KIND_RT_MUTEX : TIPME_LOCK_KIND_UNKNOWN;
+}
+
+/* These locks keep the task that holds them in a word whose lowest bits are flags. */
+static __always_inline __u32 tipme_lock_owner(void *lock, __u32 flags)
+{
+	struct task_struct *owner = 0;
+	__u64 word = 0;
+
+	if (flags & TIPME_LCB_MUTEX)
+		word = BPF_CORE_READ((struct mutex *)lock, owner.counter) & ~7ULL;
+	else if (!(flags & (TIPME_LCB_SPIN | TIPME_LCB_PERCPU | TIPME_LCB_RT)) && flags & (TIPME_LCB_READ | TIPME_LCB_WRITE))
+		word = BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter);
+	else if (flags == TIPME_LCB_RT && bpf_core_type_exists(struct rt_mutex_base))
+		word = (__u64)BPF_CORE_READ((struct rt_mutex_base *)lock, owner) & ~1ULL;
+	if (word & 1) /* a semaphore that readers hold names one that had it at some time */
+		return 0;
+	owner = (struct task_struct *)(word & ~7ULL);
+	return owner ? BPF_CORE_READ(owner, pid) : 0;
+}
+
+static __noinline int tipme_lock_put(__u64 ts_ns, __u64 lock, __u32 owner_tid, __u32 kind_phase, __u32 error)
+{
+	TIPME_RECORD(tipme_lock_contention, TIPME_LOCK_CONTENTION, tipme_current_tid());
+	if (r) {
+		r->ts_ns = ts_ns ? ts_ns : now;
+		r->lock = lock;
+		r->owner_tid = owner_tid;
+		r->error = error;
+		r->kind = kind_phase >> 8;
+		r->phase = kind_phase;
+	}
+	return tipme_record_end(c, (void *)r, false, gen);
+}
+
+/*
+ * Who spins stays on its CPU, and only interrupts come in between: a few places a CPU, used as a stack. If a place is overwritten
+ * by mistake, a record of a short wait is missing, no more.
+ */
+static __always_inline void tipme_spin_begin(__u64 lock)
+{
+	struct tipme_kernel_cpu *c = tipme_this_cpu();
+	__u32 i;
+
+	if (!c)
+		return;
+	i = c->spins++ % TIPME_SPINS;
+	c->spin[i].lock = lock;
+	c->spin[i].begin_ns = bpf_ktime_get_ns();
+}
+
+/* Whether this was the end of a spin, which is then told if it was long. */
+static __always_inline bool tipme_spin_end(__u64 lock)
+{
+	struct tipme_kernel_cpu *c = tipme_this_cpu();
+	__u64 begin_ns;
+	__u32 i;
+
+	if (!c || !c->spins)
+		return false;
+	i = (c->spins - 1) % TIPME_SPINS;
+	if (c->spin[i].lock != lock)
+		return false;
+	begin_ns = c->spin[i].begin_ns;
+	c->spin[i].lock = 0;
+	c->spins--;
+	if (tipme_spin_min_ns && bpf_ktime_get_ns() - begin_ns >= tipme_spin_min_ns) {
+		tipme_lock_put(begin_ns, lock, 0, TIPME_LOCK_KIND_SPIN << 8 | TIPME_PHASE_BEGIN, 0);
+		tipme_lock_put(0, lock, 0, TIPME_LOCK_KIND_SPIN << 8 | TIPME_PHASE_END, 0);
+	}
+	return true;
+}
+
+/* A mutex is first spun for, and then begins a second time: two begins and one end are one wait. */
+SEC("tp_btf/contention_begin")
+int BPF_PROG(tipme_lock_begin, void *lock, unsigned int flags)
+{
+	if (flags & TIPME_LCB_SPIN && !(flags & TIPME_LCB_MUTEX)) {
+		tipme_spin_begin((__u64)lock);
+		return 0;
+	}
+	return tipme_lock_put(0, (__u64)lock, tipme_lock_owner(lock, flags), tipme_lock_kind(flags) << 8 | TIPME_PHASE_BEGIN, 0);
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(tipme_lock_end, void *lock, int ret)
+{
+	if (tipme_spin_end((__u64)lock))
+		return 0;
+	return tipme_lock_put(0, (__u64)lock, 0, TIPME_LOCK_KIND_UNKNOWN << 8 | TIPME_PHASE_END, ret < 0 ? -ret : 0);
+}
+
+/* --- memory_wait: reclaim and compaction in a thread's own time --- */
+
+static __noinline int tipme_memory_put(__u64 amount, __u32 duration_ns, __u32 kind, __u32 phase)
+{
+	TIPME_RECORD(tipme_memory_wait, TIPME_MEMORY_WAIT, tipme_current_tid());
+	if (r) {
+		r->amount = amount;
+		r->duration_ns = duration_ns;
+		r->pad0 = 0;
+		r->kind = kind;
+		r->phase = phase;
+	}
+	return tipme_record_end(c, (void *)r, false, gen);
+}
+
+static __always_inline int tipme_memory_begin(__u64 amount, __u32 kind)
+{
+	__u32 tid = tipme_current_tid(), i = tid % TIPME_MEMORY_WAITS;
+	struct tipme_memory_begun *b = bpf_map_lookup_elem(&tipme_memory_waits, &i);
+
+	if (b) {
+		b->tid = tid;
+		b->kind = kind;
+		b->begin_ns = bpf_ktime_get_ns();
+	}
+	return tipme_memory_put(amount, 0, kind, TIPME_PHASE_BEGIN);
+}
+
+static __always_inline int tipme_memory_end(__u64 amount, __u32 kind)
+{
+	__u32 tid = tipme_current_tid(), i = tid % TIPME_MEMORY_WAITS;
+	struct tipme_memory_begun *b = bpf_map_lookup_elem(&tipme_memory_waits, &i);
+	__u64 ns = 0;
+
+	if (b && b->tid == tid && b->kind == kind)
+		ns = bpf_ktime_get_ns() - b->begin_ns;
+	return tipme_memory_put(amount, ns < 0xffffffff ? ns : 0xffffffff, kind, TIPME_PHASE_END);
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
+int BPF_PROG(tipme_memory_reclaim_begin, int order)
+{
+	return tipme_memory_begin(1ULL << (order & 31), TIPME_MEMORY_WAIT_KIND_DIRECT_RECLAIM);
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_end")
+int BPF_PROG(tipme_memory_reclaim_end, unsigned long reclaimed)
+{
+	return tipme_memory_end(reclaimed, TIPME_MEMORY_WAIT_KIND_DIRECT_RECLAIM);
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
+int BPF_PROG(tipme_memory_memcg_begin, int order)
+{
+	return tipme_memory_begin(1ULL << (order & 31), TIPME_MEMORY_WAIT_KIND_MEMCG_RECLAIM);
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
+int BPF_PROG(tipme_memory_memcg_end, unsigned long reclaimed)
+{
+	return tipme_memory_end(reclaimed, TIPME_MEMORY_WAIT_KIND_MEMCG_RECLAIM);
+}
+
+/* What moved is not told; the kernel's own thread for it is one of those that show here. */
+SEC("tp_btf/mm_compaction_begin")
+int BPF_PROG(tipme_memory_compaction_begin)
+{
+	return tipme_memory_begin(0, TIPME_MEMORY_WAIT_KIND_COMPACTION);
+}
+
+SEC("tp_btf/mm_compaction_end")
+int BPF_PROG(tipme_memory_compaction_end)
+{
+	return tipme_memory_end(0, TIPME_MEMORY_WAIT_KIND_COMPACTION);
+}
+
+/* The kernel tells of it when it is over. */
+SEC("tp_btf/mm_vmscan_throttled")
+int BPF_PROG(tipme_memory_throttled, int node, int timeout_us, int delayed_us)
+{
+	__u64 ns = delayed_us > 0 ? (__u64)delayed_us * 1000 : 0;
+
+	return tipme_memory_put(0, ns < 0xffffffff ? ns : 0xffffffff, TIPME_MEMORY_WAIT_KIND_THROTTLED, TIPME_PHASE_END);
+}
