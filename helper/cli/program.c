@@ -18,6 +18,7 @@ static const struct {
 } programs[] = {
 	{ "tipmed", "TIPME_BUILDDIR", "helper/daemon/tipmed", NULL, false },
 	{ "tipme-postmortem", "TIPME_SRCDIR", "postmortem/bin/tipme-postmortem", "perl", true },
+	{ "tipme-bench", "TIPME_BUILDDIR", "helper/measure/tipme-bench", NULL, false },
 	{ "tipme-demo", "TIPME_SRCDIR", "helper/demo/tipme-demo", NULL, false },
 };
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
