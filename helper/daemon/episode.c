@@ -13,6 +13,7 @@
 
 #include "episode.h"
 
+#define NOTE_TMP ".note.txt.tmp"
 #define TMP_PATTERN ".[0-9]*-[0-9]*-*.tmp"
 
 static int write_all(int fd, const char *data, size_t len)
@@ -81,6 +82,27 @@ int tipmed_episode_commit(struct tipmed_episode *episode)
 	close(episode->dir_fd);
 	episode->dir_fd = -1;
 	return fsync(episode->library_fd) ? -errno : 0;
+}
+
+int tipmed_episode_note(int library_fd, const char *id, const char *words)
+{
+	struct tipmed_episode episode = { .library_fd = library_fd };
+
+	episode.dir_fd = openat(library_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (episode.dir_fd < 0)
+		return -errno;
+	/* Left by a crash, if it is there. */
+	unlinkat(episode.dir_fd, NOTE_TMP, 0);
+	int err = tipmed_episode_text(&episode, NOTE_TMP, words, strlen(words));
+
+	if (!err && renameat(episode.dir_fd, NOTE_TMP, episode.dir_fd, "note.txt"))
+		err = -errno;
+	if (!err && fsync(episode.dir_fd))
+		err = -errno;
+	if (err)
+		unlinkat(episode.dir_fd, NOTE_TMP, 0);
+	close(episode.dir_fd);
+	return err;
 }
 
 /* Folders of episodes are flat. */

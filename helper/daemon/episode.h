@@ -35,6 +35,12 @@ void tipmed_record_file_add(struct tipmed_record_file *file, const void *data, s
 void tipmed_record_file_patch(struct tipmed_record_file *file, uint64_t at, const void *data, size_t len);
 int tipmed_record_file_end(struct tipmed_record_file *file);
 
+/*
+ * Puts the user's words into a saved episode, in place of those that are there: beside, synced, renamed. -ENOENT: there is no such
+ * episode. The id must have been checked.
+ */
+int tipmed_episode_note(int library_fd, const char *id, const char *words);
+
 /* Removes what an earlier crash left half-written. */
 void tipmed_episodes_sweep(int library_fd);
 

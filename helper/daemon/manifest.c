@@ -76,7 +76,7 @@ static void add_machine(struct json_object *to)
 	add(to, "hz_note", NULL);
 }
 
-static const char *const trigger_kinds[] = {
+const char *const tipmed_trigger_kinds[] = {
 	[TIPMED_TRIGGER_COMMAND] = "command",
 	[TIPMED_TRIGGER_HOTKEY] = "hotkey",
 	[TIPMED_TRIGGER_AUTO] = "auto",
@@ -87,14 +87,14 @@ static void add_trigger(struct json_object *to, const struct tipmed_trigger *fro
 {
 	struct json_object *trigger = add_object(to, "trigger");
 
-	add_text(trigger, "kind", trigger_kinds[from->kind]);
+	add_text(trigger, "kind", tipmed_trigger_kinds[from->kind]);
 	add_number(trigger, "ns", from->ns);
 	add_text(trigger, "text", from->words);
 }
 
 static void add_recorder(struct json_object *to, const struct tipmed_manifest *m)
 {
-	struct json_object *recorder = add_object(to, "recorder"), *limits = json_object_new_array();
+	struct json_object *recorder = add_object(to, "recorder"), *limits = json_object_new_array(), *agents = json_object_new_array();
 
 	add_text(recorder, "version", PACKAGE_VERSION);
 	add_number(recorder, "pid", (uint64_t)getpid());
@@ -104,6 +104,9 @@ static void add_recorder(struct json_object *to, const struct tipmed_manifest *m
 	for (unsigned int i = 0; i < m->limits->count; i++)
 		json_object_array_add(limits, json_object_new_string(m->limits->text[i]));
 	add(recorder, "limits", limits);
+	for (unsigned int i = 0; i < m->snap->agent_count; i++)
+		json_object_array_add(agents, json_object_new_int(m->snap->agents[i]));
+	add(recorder, "agents", agents);
 }
 
 static void add_coverage(struct json_object *list, unsigned int cpu, uint64_t first_ns, uint64_t last_ns, uint64_t records)

@@ -46,6 +46,8 @@ static void peer_close(struct tipmed_server *server, struct tipmed_peer *peer)
 {
 	int x = peer->x_server;
 
+	if (peer->watches)
+		tipmed_agents_gone(&server->agents, peer->cred.pid, tipme_clock_ns());
 	close(peer->fd);
 	*peer = (struct tipmed_peer){ .fd = -1, .x_server = -1 };
 	for (int i = 0; x >= 0 && i < TIPMED_PEERS_MAX; i++)
@@ -123,9 +125,27 @@ static void on_listen(struct tipmed_server *server)
 	watch_fd(server, new.fd, (uint32_t)(place - server->peer));
 }
 
+static void tell_watchers(struct tipmed_server *server, uint16_t verb, uint32_t error, const char *text)
+{
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
+		if (server->peer[i].fd >= 0 && server->peer[i].watches)
+			tipme_message_send(server->peer[i].fd, verb, error, text, strlen(text), MSG_DONTWAIT);
+}
+
+static void tell_triggered(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s\n%s", trigger->id, tipmed_trigger_kinds[trigger->kind]);
+	tell_watchers(server, TIPME_VERB_TRIGGERED, 0, text);
+}
+
 static void snapshot_finish(struct tipmed_server *server)
 {
+	uint64_t since_ns = tipme_clock_ns() - (uint64_t)server->opt->window_s * TIPME_NS_PER_S;
+
 	tipmed_snapshot_end(&server->snap);
+	server->snap.agent_count = tipmed_agents_list(&server->agents, since_ns, server->snap.agents);
 	tipmed_writer_save(server->writer, &server->snap);
 }
 
@@ -148,25 +168,62 @@ static void on_timer(struct tipmed_server *server)
 		snapshot_finish(server);
 }
 
-static void tell_requester(struct tipmed_server *server)
+static struct tipmed_peer *peer_by_number(struct tipmed_server *server, uint64_t number)
+{
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
+		if (server->peer[i].fd >= 0 && server->peer[i].number == number)
+			return &server->peer[i];
+	return NULL;
+}
+
+static void tell_saved(struct tipmed_server *server)
 {
 	const struct tipmed_snapshot *snap = &server->snap;
+	struct tipmed_peer *peer = peer_by_number(server, snap->trigger.requester);
+	uint32_t error = (uint32_t)-snap->saved_error;
 
-	for (int i = 0; i < TIPMED_PEERS_MAX; i++) {
-		struct tipmed_peer *peer = &server->peer[i];
+	if (peer && !peer->watches)
+		tipme_message_send(peer->fd, TIPME_VERB_SAVED, error, snap->saved_text, strlen(snap->saved_text), MSG_DONTWAIT);
+	tell_watchers(server, TIPME_VERB_SAVED, error, snap->saved_text);
+}
 
-		if (peer->fd >= 0 && peer->number == snap->trigger.requester)
-			tipme_message_send(peer->fd, TIPME_VERB_SAVED, (uint32_t)-snap->saved_error, snap->saved_text,
-					   strlen(snap->saved_text), MSG_DONTWAIT);
+static void answer_note(struct tipmed_server *server, const struct tipmed_note *note)
+{
+	struct tipmed_peer *peer = peer_by_number(server, note->requester);
+	char text[128];
+
+	if (!peer)
+		return;
+	if (note->error == -ENOENT)
+		snprintf(text, sizeof(text), "%s: no such episode: see tipme list", note->id);
+	else if (note->error)
+		snprintf(text, sizeof(text), "%s: the words could not be saved: %s", note->id, strerror(-note->error));
+	else
+		snprintf(text, sizeof(text), "{\"id\": \"%s\"}", note->id);
+	answer(peer, (uint32_t)-note->error, text);
+}
+
+static void notes_done(struct tipmed_server *server)
+{
+	for (int i = 0; i < TIPMED_NOTES_MAX; i++) {
+		struct tipmed_note *note = &server->writer->notes.note[i];
+
+		if (atomic_load_explicit(&note->state, memory_order_acquire) != TIPMED_NOTE_DONE)
+			continue;
+		answer_note(server, note);
+		atomic_store_explicit(&note->state, TIPMED_NOTE_FREE, memory_order_relaxed);
 	}
 }
 
-/* The writer gave the snapshot back. */
+/* The writer gave something back: notes, the snapshot, or both. */
 static void on_done(struct tipmed_server *server)
 {
 	eventfd_t n;
 
-	if (eventfd_read(server->writer->done_fd, &n) || server->snap.phase != TIPMED_SAVING)
+	if (eventfd_read(server->writer->done_fd, &n))
+		return;
+	notes_done(server);
+	if (server->snap.phase != TIPMED_SAVING || !tipmed_writer_saved(server->writer))
 		return;
 	server->snap.phase = TIPMED_IDLE;
 	if (server->snap.saved_error)
@@ -174,7 +231,7 @@ static void on_done(struct tipmed_server *server)
 	else
 		server->episodes++;
 	memcpy(server->last_id, server->snap.trigger.id, sizeof(server->last_id));
-	tell_requester(server);
+	tell_saved(server);
 	if (!server->has_pending)
 		return;
 	server->has_pending = false;
@@ -209,10 +266,12 @@ static void trigger_take(struct tipmed_server *server, const struct tipmed_trigg
 {
 	if (server->snap.phase == TIPMED_IDLE) {
 		snapshot_begin(server, trigger);
-		return;
+	} else {
+		server->pending = *trigger;
+		server->has_pending = true;
 	}
-	server->pending = *trigger;
-	server->has_pending = true;
+	/* After the copy: who hears of it may change the screen. */
+	tell_triggered(server, trigger);
 }
 
 static void on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
@@ -230,6 +289,7 @@ static void on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, c
 	if (error) {
 		server->refused_triggers++;
 		answer(peer, error, why);
+		tell_watchers(server, TIPME_VERB_TRIGGERED, error, why);
 		return;
 	}
 	snprintf(text, sizeof(text), "{\"id\": \"%s\"}", trigger.id);
@@ -278,6 +338,51 @@ static void on_hello(struct tipmed_server *server, struct tipmed_peer *peer, con
 	answer(peer, 0, "{\"ring\": true}");
 }
 
+static void on_watch(struct tipmed_server *server, struct tipmed_peer *peer)
+{
+	if (!peer->watches)
+		tipmed_agents_add(&server->agents, peer->cred.pid);
+	peer->watches = true;
+	answer(peer, 0, "{\"watching\": true}");
+}
+
+/* Words about an episode that is not written yet go with it; the snapshot is not the writer's before SAVING. */
+static bool note_goes_along(struct tipmed_server *server, const struct tipmed_note *note)
+{
+	struct tipmed_trigger *trigger = NULL;
+
+	if (server->snap.phase == TIPMED_POST && !strcmp(server->snap.trigger.id, note->id))
+		trigger = &server->snap.trigger;
+	else if (server->has_pending && !strcmp(server->pending.id, note->id))
+		trigger = &server->pending;
+	if (trigger)
+		memcpy(trigger->words, note->words, sizeof(trigger->words));
+	return trigger;
+}
+
+static void on_note(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
+{
+	struct tipmed_note *note = tipmed_notes_free_one(&server->writer->notes);
+
+	if (!note) {
+		answer(peer, EAGAIN, "other words are being saved: ask again in a second");
+		return;
+	}
+	if (tipmed_note_parse(note, in->text, in->text_len)) {
+		answer(peer, EINVAL, "a note begins with the id of its episode and a line end");
+		return;
+	}
+	note->requester = peer->number;
+	note->error = 0;
+	if (note_goes_along(server, note)) {
+		answer_note(server, note);
+		return;
+	}
+	/* Release: the words are the writer's from here on. */
+	atomic_store_explicit(&note->state, TIPMED_NOTE_ASKED, memory_order_release);
+	tipmed_writer_notes(server->writer);
+}
+
 static void on_stop(struct tipmed_server *server, struct tipmed_peer *peer)
 {
 	answer(peer, 0, "{\"stopping\": true}");
@@ -296,6 +401,10 @@ static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, c
 		tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out, tipmed_status_write(server), MSG_DONTWAIT);
 	else if (in->verb == TIPME_VERB_STOP)
 		on_stop(server, peer);
+	else if (in->verb == TIPME_VERB_WATCH)
+		on_watch(server, peer);
+	else if (in->verb == TIPME_VERB_NOTE)
+		on_note(server, peer, in);
 	else
 		answer(peer, ENOSYS, "this verb is not known to this version of tipmed");
 }

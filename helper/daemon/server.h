@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "agents.h"
 #include "limitations.h"
 #include "message.h"
 #include "options.h"
@@ -24,6 +25,7 @@ struct tipmed_peer {
 	uint64_t number; /* of the connection; never used again */
 	struct ucred cred;
 	bool may_all; /* root and the owner; others only offer rings and trigger */
+	bool watches; /* wants to know of each trigger and episode */
 	int x_server; /* -1: none */
 };
 
@@ -49,6 +51,7 @@ struct tipmed_server {
 	bool quitting;
 	struct tipmed_peer peer[TIPMED_PEERS_MAX];
 	uint64_t peers_seen;
+	struct tipmed_agents agents;
 	struct tipmed_origin origin[TIPMED_ORIGINS_MAX];
 	unsigned int origins;
 	uint64_t tokens_ns; /* rate limit of those who are not root: the time up to which triggers are paid for */

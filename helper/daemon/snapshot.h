@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "agents.h"
 #include "kernel_source.h"
 #include "x_servers.h"
 
@@ -19,6 +20,8 @@
 enum tipmed_phase { TIPMED_IDLE, TIPMED_POST, TIPMED_SAVING };
 
 enum tipmed_trigger_kind { TIPMED_TRIGGER_COMMAND, TIPMED_TRIGGER_HOTKEY, TIPMED_TRIGGER_AUTO, TIPMED_TRIGGER_KERNEL };
+
+extern const char *const tipmed_trigger_kinds[]; /* their names in manifests and messages */
 
 struct tipmed_trigger {
 	char id[TIPMED_ID_BYTES];
@@ -40,6 +43,8 @@ struct tipmed_snapshot {
 	struct tipme_picture picture; /* of all threads, after the first copy; changed = how many follow */
 	struct tipme_kernel_thread *threads;
 	struct tipmed_x_servers x;
+	pid_t agents[TIPMED_AGENTS_MAX]; /* who talked with the user for us in these seconds */
+	unsigned int agent_count;
 	/* what came of the last one: the writer's answer */
 	int saved_error;
 	char saved_text[4096 + 256]; /* path, or what went wrong */

@@ -199,6 +199,16 @@ static void save(struct tipmed_writer *w)
 		snprintf(snap->saved_text, sizeof(snap->saved_text), "%s/%s", w->opt->library, snap->trigger.id);
 }
 
+/* Acquire: pairs with the store in tipmed_writer_save(), after which the snapshot is ours. */
+static bool save_if_asked(struct tipmed_writer *w)
+{
+	if (atomic_load_explicit(&w->save_state, memory_order_acquire) != TIPMED_SAVE_ASKED)
+		return false;
+	save(w);
+	atomic_store_explicit(&w->save_state, TIPMED_SAVE_DONE, memory_order_release);
+	return true;
+}
+
 static void *writer_run(void *arg)
 {
 	struct tipmed_writer *w = arg;
@@ -212,10 +222,13 @@ static void *writer_run(void *arg)
 	while (!w->start_error) {
 		while (sem_wait(&w->work) && errno == EINTR)
 			;
-		if (w->quit)
+		bool quit = w->quit;
+		bool saved = save_if_asked(w);
+
+		if (tipmed_notes_save(&w->notes, w->library_fd) || saved)
+			eventfd_write(w->done_fd, 1);
+		if (quit)
 			break;
-		save(w);
-		eventfd_write(w->done_fd, 1);
 	}
 	return NULL;
 }
@@ -243,6 +256,19 @@ int tipmed_writer_start(struct tipmed_writer *w)
 void tipmed_writer_save(struct tipmed_writer *w, struct tipmed_snapshot *snap)
 {
 	w->snap = snap;
+	atomic_store_explicit(&w->save_state, TIPMED_SAVE_ASKED, memory_order_release);
+	sem_post(&w->work);
+}
+
+bool tipmed_writer_saved(struct tipmed_writer *w)
+{
+	int done = TIPMED_SAVE_DONE;
+
+	return atomic_compare_exchange_strong_explicit(&w->save_state, &done, TIPMED_SAVE_IDLE, memory_order_acq_rel, memory_order_relaxed);
+}
+
+void tipmed_writer_notes(struct tipmed_writer *w)
+{
 	sem_post(&w->work);
 }
 

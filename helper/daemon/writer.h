@@ -8,14 +8,18 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "limitations.h"
+#include "notes.h"
 #include "options.h"
 #include "pictures.h"
 #include "snapshot.h"
 #include "watch.h"
+
+enum tipmed_save_state { TIPMED_SAVE_IDLE, TIPMED_SAVE_ASKED, TIPMED_SAVE_DONE };
 
 struct tipmed_writer {
 	const struct tipmed_options *opt;
@@ -26,11 +30,13 @@ struct tipmed_writer {
 	uid_t owner;
 	gid_t group;
 	int library_fd;
-	int done_fd; /* event: the snapshot is the trigger thread's again */
+	int done_fd; /* event: the snapshot, or a note, is the trigger thread's again */
 	int start_error;
 	bool quit;
 	sem_t work, ready;
 	struct tipmed_snapshot *snap;
+	_Atomic int save_state; /* enum tipmed_save_state: hands `snap` over and back */
+	struct tipmed_notes notes;
 	char *pictures_buf;
 	pthread_t thread;
 };
@@ -40,6 +46,12 @@ int tipmed_writer_start(struct tipmed_writer *writer);
 
 /* Hands a snapshot over; done_fd becomes readable when it is saved or has failed. */
 void tipmed_writer_save(struct tipmed_writer *writer, struct tipmed_snapshot *snap);
+
+/* In the trigger thread, once for each snapshot handed over: whether it is ours again. */
+bool tipmed_writer_saved(struct tipmed_writer *writer);
+
+/* Has the notes saved that were asked for; done_fd becomes readable. */
+void tipmed_writer_notes(struct tipmed_writer *writer);
 
 void tipmed_writer_stop(struct tipmed_writer *writer);
 

@@ -30,6 +30,14 @@ my $s = story()->enter(1000, no_wake => 1)->enter(2940)->enter(2970, no_wake => 
 $d = opened($s);
 is_deeply([ map { $_->{chord} ? 1 : 0 } $d->events ], [ 0, 0, 0, 0, 1, 1, 1 ], 'delivered modifiers are the hot-key\'s; the key that nobody answered is not');
 
+# On a server without hooks our own agent hears the hot-key; and what is typed into its dialog is never the problem.
+$s = story(manifest => { recorder => { agents => [900] }, trigger => { kind => 'hotkey', ns => 3010 * MS } });
+$s->enter(1000, no_wake => 1)->enter(2000, chord => 'dialog')->enter(2940)->enter(2970, no_wake => 1)->enter(3000, chord => 'agent');
+$s->builder->x($_->[1] * MS, 'x_deliver', input_seq => $_->[0], kind => 'key_press', pid => 900, client => 9, x_type => 2) for [ 5, 2000.2 ], [ 8, 3000.2 ];
+$d = opened($s);
+is_deeply([ map { $_->{chord} ? 1 : 0 } $d->events ], [ 0, 0, 0, 0, 0, 1, 1, 1 ], 'what the agent heard is the hot-key');
+is_deeply([ map { $_->{candidate} ? 1 : 0 } $d->events ], [ 1, 1, 1, 1, 0, 0, 0, 0 ], 'what went to the dialog is no candidate');
+
 # A window manager that listens, too: the client that changes the screen has the event.
 $s = story();
 $s->builder->x(1000.15 * MS, 'x_deliver', input_seq => 4, kind => 'key_press', pid => 555, client => 2, x_type => 2);

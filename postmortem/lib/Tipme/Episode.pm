@@ -56,6 +56,8 @@ sub damage { return @{ $_[0]{damage} } }
 sub unknown_count { my $n = 0; $n += $_ for values %{ $_[0]{unknown} }; return $n }
 
 sub id         { return $_[0]{manifest}{id} }
+# agents: processes that talked with the user for the recorder
+sub agents     { my $a = $_[0]{manifest}{recorder}{agents}; return ref $a eq 'ARRAY' ? grep { defined && !ref && /\A[1-9][0-9]{0,9}\z/ } @$a : () }
 sub trigger_ns { return $_[0]{manifest}{trigger}{ns} }
 sub end_ns     { return $_[0]{manifest}{end_ns} // $_[0]{manifest}{trigger}{ns} }
 

@@ -8,6 +8,7 @@ use Tipme::XRecords;
 
 my $BURST_GAP_NS   = 10_000_000;       # damages closer than this are one burst
 my $CHORD_SPAN_NS  = 2_000_000_000;    # presses that lead up to a hot-key are at most that old
+my $HEARD_NS      = 500_000_000;         # an agent asks for the snapshot within this of hearing the hot-key
 my $MAX_BURSTS     = 60;               # of one event; what goes on longer is a film, not an answer
 my %PRESS = map { $_ => 1 } qw(key_press button_press key_repeat);
 my %CANDIDATE = map { $_ => 1 } qw(key_press key_repeat button_press button_release touch);
@@ -16,6 +17,7 @@ my %CANDIDATE = map { $_ => 1 } qw(key_press key_repeat button_press button_rele
 sub new {
 	my ($class, $ep) = @_;
 	my $self = bless { ep => $ep, trigger => $ep->trigger_ns, servers => [ Tipme::XRecords->load_all($ep) ], events => [] }, $class;
+	$self->{is_agent} = { map { $_ => 1 } $ep->agents };
 	push @{ $self->{events} }, $self->_events_of($_) for @{ $self->{servers} };
 	$self->{events} = [ sort { $a->{device_ns} <=> $b->{device_ns} || $a->{seq} <=> $b->{seq} } @{ $self->{events} } ];
 	my $n = 0;
@@ -32,7 +34,11 @@ sub _events_of {
 	my ($self, $x) = @_;
 	my $code = $self->{ep}->record;
 	my %deliver;
-	push @{ $deliver{ $_->{input_seq} } }, $_ for grep { $_->{input_seq} } $x->all('x_deliver');
+	my %agent;    # what went to our own agent or its dialog: the hot-key, and the user's answer
+	for my $d (grep { $_->{input_seq} } $x->all('x_deliver')) {
+		if ($self->{is_agent}{ $d->{pid} }) { $agent{ $d->{input_seq} } = $d }
+		else                                { push @{ $deliver{ $d->{input_seq} } }, $d }
+	}
 	my (@events, %seen);
 	for my $d ($x->all('x_device')) {
 		next if $d->{is_master} || $seen{ $d->{input_seq} }++;
@@ -44,7 +50,7 @@ sub _events_of {
 		$self->_delivery(\%e, $x, [ grep { $_->{ts_ns} >= $d->{ts_ns} } @{ $deliver{ $d->{input_seq} } // [] } ]);
 		push @events, \%e;
 	}
-	$self->_mark_chords($x, \@events);
+	$self->_mark_chords($x, \@events, $self->_heard(\@events, \%agent), $x->all('x_chord'));
 	$self->_add_bursts($x, \@events);
 	return @events;
 }
@@ -65,8 +71,8 @@ sub _delivery {
 # A hot-key and the presses that lead up to it are the user's question, not what it is about. Which keys they are is
 # not recorded: so it is the run of presses of the same device up to the chord, as long as nothing on the screen answered them.
 sub _mark_chords {
-	my ($self, $x, $events) = @_;
-	for my $c ($x->all('x_chord')) {
+	my ($self, $x, $events, @chords) = @_;
+	for my $c (@chords) {
 		my ($k) = grep { $events->[$_]{seq} == $c->{input_seq} } 0 .. $#$events;
 		if (defined $k) { $events->[$k]{chord} = 1 }
 		my $device = defined $k ? $events->[$k]{device} : undef;
@@ -81,6 +87,14 @@ sub _mark_chords {
 		}
 		for my $e (grep { $_->{kind} eq 'key_release' && $_->{device_ns} >= $c->{ts_ns} && $_->{device_ns} < $c->{ts_ns} + $CHORD_SPAN_NS } @$events) { $e->{chord} = 1 }
 	}
+}
+
+# The hot-key as an agent heard it on a server without hooks: the last press that went to the agent before the trigger.
+sub _heard {
+	my ($self, $events, $agent) = @_;
+	return if ($self->{ep}->manifest->{trigger}{kind} // '') ne 'hotkey';
+	my @e = grep { $agent->{ $_->{seq} } && $_->{kind} eq 'key_press' && $_->{device_ns} <= $self->{trigger} && $_->{device_ns} > $self->{trigger} - $HEARD_NS } @$events;
+	return @e ? { ts_ns => $e[-1]{device_ns}, input_seq => $e[-1]{seq} } : ();
 }
 
 # Did the client change the screen at once?
