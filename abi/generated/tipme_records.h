@@ -159,7 +159,7 @@ enum tipme_device_class {
 
 /* what a message on tipmed's socket asks for or tells */
 enum tipme_verb {
-	TIPME_VERB_X_HELLO = 1, /* an X server offers its ring: the memory's file descriptor comes with it, arg is the display, the text its name */
+	TIPME_VERB_X_HELLO = 1, /* an X server, or an observer of one, offers its ring: the memory's file descriptor comes with it, arg is the display, the text its name */
 	TIPME_VERB_TRIGGER = 2, /* save an episode; arg is the chord_action or 0 for a command, the text the user's words */
 	TIPME_VERB_STATUS = 3, /* tell the state of the recorder; answered by a reply whose text is JSON */
 	TIPME_VERB_STOP = 4, /* end recording */
@@ -332,7 +332,8 @@ struct tipme_x_ring_header {
 	__u32 grab_pid; /* process that holds the server grab; 0 when none does */
 	__u64 grab_start_ns; /* [ns] since when */
 	char server_name[16]; /* Xorg, Xvfb, ... */
-	char reserved0[152]; /* 0 */
+	__u32 source; /* [enum tipme_source] since 1.1: x_client where the writer is an observer and server_pid the server that it observes; 0 or x_hooks: the server itself */
+	char reserved0[148]; /* 0 */
 };
 TIPME_ASSERT(sizeof(struct tipme_x_ring_header) == 256);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_ring_header, magic) == 0);
@@ -355,7 +356,8 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_x_ring_header, display) == 72);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_ring_header, grab_pid) == 76);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_ring_header, grab_start_ns) == 80);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_ring_header, server_name) == 88);
-TIPME_ASSERT(__builtin_offsetof(struct tipme_x_ring_header, reserved0) == 104);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_ring_header, source) == 104);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_ring_header, reserved0) == 108);
 
 /* the records up to the next section come from one source and one CPU (or X thread), in order of time */
 struct tipme_section {

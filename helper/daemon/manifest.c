@@ -161,8 +161,8 @@ static uint32_t server_tid(const struct tipmed_x_part *s)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)s->pid, s->copy->server_tid);
-	return access(path, F_OK) ? (uint32_t)s->pid : s->copy->server_tid;
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)s->server_pid, s->copy->server_tid);
+	return access(path, F_OK) ? (uint32_t)s->server_pid : s->copy->server_tid;
 }
 
 static struct json_object *x_source(const struct tipmed_x_part *s, uint64_t end_ns)
@@ -170,9 +170,11 @@ static struct json_object *x_source(const struct tipmed_x_part *s, uint64_t end_
 	char file[32];
 
 	tipmed_x_file_name(s, file, sizeof(file));
-	struct json_object *coverage, *source = source_new("x_hooks", file, &coverage);
+	struct json_object *coverage, *source = source_new(s->source == TIPME_SOURCE_X_CLIENT ? "x_client" : "x_hooks", file, &coverage);
 
-	add_number(source, "server_pid", (uint64_t)s->pid);
+	add_number(source, "server_pid", (uint64_t)s->server_pid);
+	if (s->source == TIPME_SOURCE_X_CLIENT)
+		add_number(source, "observer_pid", (uint64_t)s->pid);
 	add_number(source, "server_tid", server_tid(s));
 	add_text(source, "server_name", s->name);
 	add_number(source, "display", s->display);

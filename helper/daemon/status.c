@@ -77,7 +77,8 @@ static void add_x_servers(struct tipme_text *text, const struct tipmed_x_servers
 
 		if (!s->used)
 			continue;
-		tipme_text_add(text, "%s{\"pid\": %d, \"display\": %u, \"name\": ", shown++ ? ", " : "", (int)s->pid, s->display);
+		tipme_text_add(text, "%s{\"pid\": %d, \"source\": \"%s\", \"display\": %u, \"name\": ", shown++ ? ", " : "",
+			       (int)tipmed_x_server_pid(s), s->ring.source == TIPME_SOURCE_X_CLIENT ? "x_client" : "x_hooks", s->display);
 		tipme_text_add_json(text, s->name);
 		tipme_text_add(text, ", \"connected\": %s, \"ring_bytes\": %zu, \"copy_bytes\": %zu}", s->connected ? "true" : "false",
 			       s->ring.bytes, s->copy.cap);

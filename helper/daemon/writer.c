@@ -51,7 +51,7 @@ static int save_x(struct tipmed_episode *episode, struct tipmed_record_file *fil
 		char name[32];
 
 		tipmed_x_file_name(part, name, sizeof(name));
-		err = save_buffer(episode, file, name, snap, TIPME_SOURCE_X_HOOKS, part->copy->buf, part->copy->len);
+		err = save_buffer(episode, file, name, snap, part->source, part->copy->buf, part->copy->len);
 	}
 	return err;
 }

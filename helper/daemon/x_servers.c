@@ -72,10 +72,40 @@ static int server_open(struct tipmed_x_server *s, const struct tipmed_x_servers 
 	return 0;
 }
 
+pid_t tipmed_x_server_pid(const struct tipmed_x_server *s)
+{
+	return s->ring.observed_pid > 0 ? s->ring.observed_pid : s->pid;
+}
+
+/* What the server itself tells is exact: an observer beside it would only cost. */
+static bool has_hooks(const struct tipmed_x_servers *servers, pid_t pid)
+{
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
+		const struct tipmed_x_server *s = &servers->server[i];
+
+		if (s->used && s->connected && s->pid == pid && s->ring.source == TIPME_SOURCE_X_HOOKS)
+			return true;
+	}
+	return false;
+}
+
+static int check_observer(const struct tipmed_x_server *new, const struct tipmed_x_servers *servers, const char **why)
+{
+	if (new->ring.source != TIPME_SOURCE_X_CLIENT)
+		return 0;
+	*why = "the observer does not say which X server it observes";
+	if (new->ring.observed_pid <= 0 || new->ring.observed_pid == new->pid)
+		return -EINVAL;
+	*why = "this X server has hooks: it needs no observer";
+	return has_hooks(servers, new->ring.observed_pid) ? -EEXIST : 0;
+}
+
 static int server_new(struct tipmed_x_servers *servers, struct tipmed_x_server new, int fd, int place, const char **why)
 {
 	int err = server_open(&new, servers, fd, why);
 
+	if (!err)
+		err = check_observer(&new, servers, why);
 	if (err) {
 		server_free(&new);
 		return err;
@@ -145,7 +175,7 @@ void tipmed_x_servers_copy(struct tipmed_x_servers *servers)
 
 		if (!s->used)
 			continue;
-		*part = (struct tipmed_x_part){ .pid = s->pid, .display = s->display, .server = s, .copy = &s->copy };
+		*part = (struct tipmed_x_part){ .pid = s->pid, .server_pid = tipmed_x_server_pid(s), .source = s->ring.source, .display = s->display, .server = s, .copy = &s->copy };
 		memcpy(part->name, s->name, sizeof(part->name));
 		tipme_x_ring_copy(&s->ring, &s->copy, tipme_clock_ns());
 		servers->parts++;

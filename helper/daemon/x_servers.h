@@ -17,7 +17,7 @@
 struct tipmed_x_server {
 	bool used;
 	bool connected;
-	pid_t pid; /* as the kernel told it, not the server */
+	pid_t pid; /* of the writer, as the kernel told it, not the server */
 	unsigned int display;
 	char name[32];
 	dev_t dev;
@@ -30,6 +30,8 @@ struct tipmed_x_server {
 /* What a snapshot has of one server. The writer reads it while servers come and go. */
 struct tipmed_x_part {
 	pid_t pid;
+	pid_t server_pid; /* the same, but where the writer is an observer of a server */
+	uint32_t source;
 	unsigned int display;
 	char name[32];
 	const struct tipmed_x_server *server; /* only for the trigger thread */
@@ -48,6 +50,9 @@ struct tipmed_x_servers {
  * with the same memory goes on where it was. While `busy`, nothing that a snapshot may be using is given up.
  */
 int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, pid_t pid, int fd, bool busy, const char **why);
+
+/* The server that a ring is about: its writer, or the one that an observer names. */
+pid_t tipmed_x_server_pid(const struct tipmed_x_server *s);
 
 /* The connection is closed; a server that crashed can still be read for a while. */
 void tipmed_x_servers_gone(struct tipmed_x_servers *servers, int index, uint64_t now_ns);

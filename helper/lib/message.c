@@ -33,6 +33,21 @@ int tipme_message_parse(const void *buf, size_t len, struct tipme_incoming *in)
 
 int tipme_message_send(int fd, uint16_t verb, uint32_t arg, const char *text, size_t text_len, int flags)
 {
+	return tipme_message_send_fd(fd, verb, arg, text, text_len, -1, flags);
+}
+
+static void attach_fd(struct msghdr *msg, int fd)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+}
+
+int tipme_message_send_fd(int sock, uint16_t verb, uint32_t arg, const char *text, size_t text_len, int fd, int flags)
+{
 	if (text_len > TIPME_MESSAGE_TEXT_MAX)
 		return -EMSGSIZE;
 	struct tipme_message head = {
@@ -40,10 +55,19 @@ int tipme_message_send(int fd, uint16_t verb, uint32_t arg, const char *text, si
 		.verb = verb, .arg = arg, .text_len = (uint32_t)text_len,
 	};
 	struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)text, text_len } };
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
 	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = text_len ? 2 : 1 };
 
+	if (fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		attach_fd(&msg, fd);
+	}
 	for (;;) {
-		if (sendmsg(fd, &msg, flags | MSG_NOSIGNAL) >= 0)
+		if (sendmsg(sock, &msg, flags | MSG_NOSIGNAL) >= 0)
 			return 0;
 		if (errno != EINTR)
 			return -errno;

@@ -27,6 +27,9 @@ int tipme_message_parse(const void *buf, size_t len, struct tipme_incoming *in);
 /* Sends one message. Returns 0 or -errno; -EAGAIN if `flags` has MSG_DONTWAIT and the peer does not read. */
 int tipme_message_send(int fd, uint16_t verb, uint32_t arg, const char *text, size_t text_len, int flags);
 
+/* The same, with a file descriptor that the receiver gets a copy of. */
+int tipme_message_send_fd(int sock, uint16_t verb, uint32_t arg, const char *text, size_t text_len, int fd, int flags);
+
 /*
  * Receives one message into `buf` and the one file descriptor that came with it into *passed_fd (-1: none; the caller owns it).
  * Returns its length, 0 at the end, -EMSGSIZE if it was longer than `cap` or brought more than one descriptor (all are closed), or -errno.

@@ -72,6 +72,9 @@ int tipme_x_ring_open(int fd, struct tipme_x_ring *ring, const char **why)
 		.bytes = (size_t)st.st_size, .slot_count = slots_of_size(st.st_size),
 	};
 	err = check_header(ring->head, why);
+	/* Read once, now: who writes may change its mind later, we do not. */
+	ring->source = __atomic_load_n(&ring->head->source, __ATOMIC_RELAXED) == TIPME_SOURCE_X_CLIENT ? TIPME_SOURCE_X_CLIENT : TIPME_SOURCE_X_HOOKS;
+	ring->observed_pid = ring->source == TIPME_SOURCE_X_CLIENT ? (pid_t)__atomic_load_n(&ring->head->server_pid, __ATOMIC_RELAXED) : 0;
 	if (err)
 		tipme_x_ring_close(ring);
 	return err;
@@ -212,11 +215,11 @@ static void grab_add(const struct tipme_x_ring *ring, struct tipme_x_copy *copy,
 	record_keep(copy, now_ns);
 }
 
-static void section_write(struct tipme_x_copy *copy)
+static void section_write(const struct tipme_x_ring *ring, struct tipme_x_copy *copy)
 {
 	struct tipme_section section = {
 		.ts_ns = copy->first_ns, .type = TIPME_SECTION, .len8 = sizeof(section) / 8, .tid = copy->server_tid,
-		.source = TIPME_SOURCE_X_HOOKS, .first_ns = copy->first_ns, .last_ns = copy->last_ns, .count = copy->records,
+		.source = ring->source, .first_ns = copy->first_ns, .last_ns = copy->last_ns, .count = copy->records,
 		.body_len = copy->len - sizeof(section),
 	};
 
@@ -239,7 +242,7 @@ void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy
 	copy->lost_ring += lost > copy->lost_before ? lost - copy->lost_before : 0;
 	grab_add(ring, copy, now_ns);
 	request_add(ring, copy, now_ns);
-	section_write(copy);
+	section_write(ring, copy);
 	/* What is complete begins where the ring did; those two only say what held by then. */
 	if (complete_ns)
 		copy->first_ns = complete_ns;

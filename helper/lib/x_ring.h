@@ -20,6 +20,8 @@ struct tipme_x_ring {
 	const unsigned char *slots;
 	size_t bytes;
 	uint32_t slot_count;
+	uint32_t source; /* x_hooks, or x_client: an observer wrote it */
+	pid_t observed_pid; /* the server that an observer says it observes; 0: the writer is the server */
 };
 
 struct tipme_x_copy {

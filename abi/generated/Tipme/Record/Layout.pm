@@ -50,9 +50,9 @@ our %STRUCT = (
 		enum => {  }, zero => { reserved0 => 1 },
 	},
 	x_ring_header => {
-		name => 'x_ring_header', size => 256, template => 'Z8VvvVVQ<VVQ<VvCCQ<Q<VVQ<Z16Z152',
-		names => [qw(magic byte_order major minor header_len slot_count head server_pid server_tid cur_start_ns cur_pid cur_client cur_major cur_minor lost chords display grab_pid grab_start_ns server_name reserved0)],
-		enum => {  }, zero => { reserved0 => 1 },
+		name => 'x_ring_header', size => 256, template => 'Z8VvvVVQ<VVQ<VvCCQ<Q<VVQ<Z16VZ148',
+		names => [qw(magic byte_order major minor header_len slot_count head server_pid server_tid cur_start_ns cur_pid cur_client cur_major cur_minor lost chords display grab_pid grab_start_ns server_name source reserved0)],
+		enum => { source => 'source' }, zero => { reserved0 => 1 },
 	},
 );
 
