@@ -7,48 +7,13 @@ use Test::More;
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
-use Tipme::Report::JSON;
-use Tipme::Report::Text;
+use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 my $tmp = tempdir(CLEANUP => 1);
-my $n = 0;
-
-# judged(WHAT, STORY, KIND, COMM, LEAST, MOST share, OPTIONS)
-sub judged {
-	my ($what, $story, $kind, $comm, $least, $most, %o) = @_;
-	my $d = $story->diagnose("$tmp/s" . ++$n, %o);
-	my $v = $d->{verdict};
-	is($v->{kind}, $kind, "$what: verdict $kind") or diag($v->{sentence});
-	is($v->{blamed}{comm}, $comm, "$what: names " . ($comm // 'nobody'));
-	cmp_ok($v->{share}, '>=', $least, "$what: share $v->{share}") if defined $least;
-	cmp_ok($v->{share}, '<=', $most, "$what: not more than is true") if defined $most;
-	exact($what, $d);
-	my $page = Tipme::Report::Text::page($d);
-	ok(!(grep { length > 100 } split /\n/, $page), "$what: the page is not wide");
-	my $json = Tipme::Report::JSON::data($d);
-	ok(!ref $json->{verdict}{sentence}, "$what: there is JSON");
-	return $d;
-}
-
-sub exact {
-	my ($what, $d) = @_;
-	return if !$d->{interval};
-	my ($t, $bad) = ($d->{interval}{start_ns}, 0);
-	for my $p (@{ $d->{path} }) { $bad++ if $p->{from_ns} != $t || $p->{to_ns} <= $p->{from_ns}; $t = $p->{to_ns} }
-	ok(!$bad && $t == $d->{interval}{end_ns}, "$what: the path has no gap and no overlap");
-	for my $sum (qw(kinds states)) {
-		my $ns = 0;
-		$ns += $_ for values %{ $d->{totals}{$sum} };
-		is($ns, $d->{interval}{duration_ns}, "$what: the $sum add up");
-	}
-	for my $th (@{ $d->{totals}{threads} }) {
-		is($th->{running_ns} + $th->{runnable_ns} + $th->{blocked_ns} + $th->{absent_ns}, $d->{interval}{duration_ns}, "$what: thread $th->{tid} adds up");
-	}
-}
 
 sub story { return Tipme::Test::Story->new(@_) }
 

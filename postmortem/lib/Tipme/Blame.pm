@@ -4,19 +4,24 @@ package Tipme::Blame;
 
 use strict;
 use warnings;
+use Tipme::Interference;
 
 my $MAX_EVIDENCE = 6;    # of one stretch
 my $MANY         = 2000;            # stretches of a path that are told one by one
 my $RUN_NS       = 10_000_000;      # with more of them, those who had a CPU in turn are told together, in runs of this length
 my %WAIT = map { $_ => 1 } qw(unknown irq-time stopped rt-starvation cpu-contention);
+my %FOR_CPU = map { $_ => 1 } qw(rt-starvation cpu-contention);
+# What whoever holds a thing that another waits for may do meanwhile, without that it would be anybody else's fault.
+my %HOLDING = map { $_ => 1 } qw(app-compute server-compute ipc-wait timer-sleep disk-io page-fault-io memory-reclaim futex-wait lock-wait network-wait device-wait gpu-wait);
+my %OP = (read => 'reading', write => 'writing', flush => 'flushing', discard => 'discarding', other => 'working');
 
-# new(threads => Threads, events => KernelEvents, server => XRecords, client_pid)
-sub new { my ($class, %o) = @_; return bless {%o}, $class }
+# new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid)
+sub new { my ($class, %o) = @_; return bless { %o, interference => Tipme::Interference->new(%o{qw(resources threads)}) }, $class }
 
 # path(\SEGMENTS): [ { tid, pid, start_time_ns, comm, from_ns, to_ns, state, reason, exact, cpu, evidence, blamed { kind, pid, tid, comm, detail } } ... ]
 sub path {
 	my ($self, $segments) = @_;
-	my @s = @$segments > $MANY ? _in_runs($segments) : @$segments;
+	my @s = $self->{interference}->apply([ @$segments > $MANY ? _in_runs($segments) : @$segments ]);
 	@s = map { $self->_split_by_requests($_) } map { $self->_split_by_grabs($_) } @s;
 	my @path;
 	for my $s (@s) {
@@ -34,7 +39,7 @@ sub _in_runs {
 	my (@out, $run);
 	for my $s (@$segments) {
 		if (!defined $s->{blamed_tid}) { push @out, $s; undef $run; next }
-		my $same = $run && !(grep { ($run->{$_} // '') ne ($s->{$_} // '') } qw(tid kind cpu exact reason)) && $s->{to} - $run->{from} <= $RUN_NS;
+		my $same = $run && !(grep { ($run->{$_} // '') ne ($s->{$_} // '') } qw(tid kind cpu exact reason idle)) && $s->{to} - $run->{from} <= $RUN_NS;
 		if (!$same) { push @out, $run = {%$s} }
 		my $who = $s->{blamed_work} ? $s->{blamed_work}{tid} : $s->{blamed_tid};
 		my $a = $run->{among}{$who} //= { segment => $s, ns => 0 };
@@ -52,14 +57,23 @@ sub _among {
 	return [ sort { $b->{ns} <=> $a->{ns} || $a->{tid} <=> $b->{tid} } @m ];
 }
 
-sub _who { my ($self, $tid, $t) = @_; return $self->{threads}->at($tid, $t) }
+# A process goes by the name of its first thread.
+sub _who {
+	my ($self, $tid, $t) = @_;
+	my $who = $self->{threads}->at($tid, $t);
+	$who->{process} //= $who->{pid} == $tid || !$who->{pid} ? $who->{comm} : $self->_leader($who, $t);
+	return $who;
+}
+
+sub _leader { my ($self, $who, $t) = @_; my $l = $self->{threads}->at($who->{pid}, $t); return $l->{comm} eq '?' ? $who->{comm} : $l->{comm} }
 
 sub _entry {
 	my ($self, $s) = @_;
 	my $who = $self->_who($s->{tid}, $s->{to} - 1);
 	return {
 		tid => $s->{tid}, pid => $who->{pid}, start_time_ns => $who->{start_ns}, comm => $who->{comm}, from_ns => $s->{from}, to_ns => $s->{to},
-		state => $s->{state}, cpu => $s->{cpu}, reason => $s->{reason}, exact => $s->{exact} ? 1 : 0,
+		state => $s->{state}, cpu => $s->{cpu}, reason => $s->{by} ? $s->{by}{reason} : $s->{reason}, exact => $s->{exact} ? 1 : 0,
+		waiter => $s->{held} ? $self->_who($s->{held}{tid}, $s->{held}{at} - 1)->{pid} : $who->{pid},
 		evidence => $s->{evidence}, $s->{among} && keys %{ $s->{among} } > 1 ? $self->_run_blamed($s) : (blamed => $self->_blamed($s, $who)),
 	};
 }
@@ -76,14 +90,66 @@ sub _blamed {
 	my ($self, $s, $who) = @_;
 	return $self->_process($s->{grab}[2], $s->{from}, 'server-grab', 'had grabbed the X server') if $s->{grab};
 	return $self->_process($s->{request}{pid}, $s->{from}, 'client-queue', 'the X server executed its requests') if $s->{request};
+	my $b = $s->{by} ? $self->_interfered($s, $who) : $s->{disk} ? $self->_on_disk($s, $who) : $self->_native($s, $who);
+	return $s->{held} ? $self->_through($s, $who, $b) : $b;
+}
+
+# What the stretch is by itself.
+sub _native {
+	my ($self, $s, $who) = @_;
 	my $kind = $s->{kind} // '';
-	if (my $w = $s->{blamed_work}) { return _thread($self->_who($w->{tid}, $w->{queued_ns}), $kind, 'had the CPU through a kernel worker') }
+	if ($s->{blamed_work}) { return _thread($self->_asker($s->{blamed_work}), $kind, 'had the CPU through a kernel worker') }
 	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, 'had the CPU') }
 	return $self->_running($s, $who) if $s->{state} eq 'running';
 	return { kind => 'unknown', pid => undef, tid => undef, comm => undef, detail => $s->{reason} } if $kind eq 'unknown';
-	return _thread($who, $kind, $s->{reason} . $self->_let_go($s)) if $kind eq 'stopped';
+	return _thread($who, $kind, $s->{reason} . $self->_stop($s, $who), by => scalar $self->_stopper($s)) if $kind eq 'stopped';
+	# What a worker waits for is waited for by whoever had queued the work.
+	$who = $self->_asker($s->{work}) if $s->{work};
 	return _thread($who, $kind, $s->{reason}) if $WAIT{$kind} || $self->_own($who);
 	return _thread($who, 'ipc-wait', $s->{reason});
+}
+
+# Who had queued a piece of work: through other workers, if need be.
+sub _asker { my ($self, $w) = @_; return $self->_who(@$w{ defined $w->{for_tid} ? qw(for_tid for_ns) : qw(tid queued_ns) }) }
+
+sub _interfered {
+	my ($self, $s, $who) = @_;
+	my $by = $s->{by};
+	return _thread($self->_who($by->{tid}, $s->{from}), $by->{kind}, "$by->{detail}, for it") if $by->{tid};
+	return _thread($s->{work} ? $self->_asker($s->{work}) : $who, $by->{kind}, $by->{detail}) if $by->{what} eq 'memory' || $by->{what} eq 'quota';
+	return { kind => $by->{kind}, pid => undef, tid => undef, comm => $by->{name}, detail => $by->{detail} };
+}
+
+# A wait for a disk belongs to those whose requests were ahead, else to the waiter.
+sub _on_disk {
+	my ($self, $s, $who) = @_;
+	my ($phase, $ahead, $bio) = @{ $s->{disk} }{qw(phase ahead bio)};
+	$who = $self->_asker($s->{work}) if $s->{work};
+	my $disk = $self->{threads}->disk($bio->{dev});
+	my $kind = $s->{kind} eq 'page-fault-io' ? 'page-fault-io' : 'disk-io';
+	if ($ahead && $ahead->{tid}) {
+		my $other = $self->_who(@{ $self->{chain}->for_whom(@$ahead{qw(tid queued)}) });
+		return _thread($other, $kind, "$OP{ $ahead->{op} } on disk $disk, ahead of it", disk => $disk) if $other->{pid} != $who->{pid};
+	}
+	my $detail = $phase eq 'device' || $phase eq 'done' ? "waiting for disk $disk, which worked on its own request ($OP{ $bio->{op} })"
+		: $phase eq 'queue' ? ($ahead ? "waiting for disk $disk behind its own requests" : "held back before disk $disk: no request was ahead in the device") : $s->{reason};
+	return _thread($who, $self->_own($who) || $s->{held} ? $kind : 'ipc-wait', $detail, disk => $disk);
+}
+
+# The stretch belongs to somebody who had what another thread of the path waited for (a lock, a journal).
+sub _through {
+	my ($self, $s, $who, $b) = @_;
+	my $held = $s->{held};
+	if ($FOR_CPU{ $b->{kind} }) {
+		return $b if $held->{class} ne 'lock' || !defined $s->{blamed_prio} || $held->{prio} >= $s->{own_prio} || $s->{blamed_prio} >= $s->{own_prio};
+		return $b if $self->{resources}->inherited($s->{tid}, $held->{at} - 10_000_000_000, $s->{to});
+		return { %$b, kind => 'priority-inversion', detail => "had the CPU, so that $who->{comm} (pid $who->{pid}), of low priority, could not run and kept its lock", holder => { %$who{qw(pid comm)} } };
+	}
+	return $b if !$HOLDING{ $b->{kind} } || defined $b->{disk} && $held->{class} ne 'lock' && $b->{pid} != $who->{pid};
+	# A kernel thread that writes a journal does so for whoever waits for it.
+	my $for = $who->{kernel} && !$s->{work} ? $self->_who($held->{tid}, $held->{at} - 1) : $s->{work} ? $self->_asker($s->{work}) : $who;
+	return { %{ _thread($for, $held->{kind}, "$held->{words}, through $who->{comm}") }, disk => $b->{disk} } if $held->{class} ne 'lock';
+	return _thread($for, $held->{kind}, 'holding it while ' . ($s->{state} eq 'running' ? 'computing' : $b->{detail}));
 }
 
 sub _own { my ($self, $who) = @_; return $who->{pid} == $self->{client_pid} || $who->{pid} == $self->{server}{pid} }
@@ -91,7 +157,7 @@ sub _own { my ($self, $who) = @_; return $who->{pid} == $self->{client_pid} || $
 sub _running {
 	my ($self, $s, $who) = @_;
 	if ($s->{work} && defined $s->{work}{tid}) {
-		my $for = $self->_who($s->{work}{tid}, $s->{work}{queued_ns});
+		my $for = $self->_asker($s->{work});
 		my $what = $s->{work}{function} ? "$s->{work}{function} in " : '';
 		return _thread($for, $self->_compute($for), "its work ${what}kernel thread $who->{comm}");
 	}
@@ -103,17 +169,35 @@ sub _compute {
 	return $who->{pid} == $self->{client_pid} ? 'app-compute' : $who->{pid} == $self->{server}{pid} ? 'server-compute' : 'ipc-wait';
 }
 
-sub _let_go {
+# Who stopped it, as far as a record tells, and who let it go on.
+sub _stop {
+	my ($self, $s, $who) = @_;
+	my $by = $self->_stopper($s);
+	my $w = $s->{waker} or return ($by ? " from $by->{comm} (pid $by->{pid})" : '') . ', and still is';
+	my $text = $by ? " from $by->{comm} (pid $by->{pid})" : '';
+	return $text if !$w->{tid};
+	my $go = $self->_who($w->{tid}, $w->{at});
+	return "$text, let go on by $go->{comm} (pid $go->{pid})";
+}
+
+sub _stopper {
 	my ($self, $s) = @_;
-	my $w = $s->{waker} or return ', and still is';
-	return '' if !$w->{tid};
-	my $who = $self->_who($w->{tid}, $w->{at});
-	return ", let go on by $who->{comm} (pid $who->{pid})";
+	return $s->{stopper} if exists $s->{stopper};
+	my $pid = $self->_who($s->{tid}, $s->{from})->{pid};
+	my $signal = $self->{resources}->stop_signal([ $pid, $self->{threads}->tids_of($pid) ], $s->{from} + 1_000_000);
+	# One stopped before the records of this stretch begin may have been sent its signal long ago.
+	$signal //= $self->{early_signal}->([ $pid, $self->{threads}->tids_of($pid) ], $s->{from}) if $self->{early_signal};
+	return $s->{stopper} = undef if !$signal || !$signal->{sender};
+	my $who = $self->_who($signal->{sender}, $signal->{ts});
+	push @{ $s->{evidence} }, $signal->{index} if defined $signal->{index};
+	return $s->{stopper} = { %$who{qw(pid comm)} };
 }
 
 sub _thread {
-	my ($who, $kind, $detail) = @_;
-	return { kind => $kind, pid => $who->{pid}, tid => $who->{tid}, comm => $who->{comm}, detail => $detail, parent => $who->{ppid}, prio => $who->{prio} };
+	my ($who, $kind, $detail, %more) = @_;
+	$more{thread} = $who->{comm} if $who->{comm} ne $who->{process};
+	return { kind => $kind, pid => $who->{pid}, tid => $who->{tid}, comm => $who->{process}, detail => $detail, parent => $who->{ppid}, prio => $who->{prio}, at => $who->{start_ns},
+		map { $_ => $more{$_} } grep { defined $more{$_} } keys %more };
 }
 
 sub _process {
@@ -135,6 +219,7 @@ sub _split_by_grabs {
 		delete $s->{among};
 		push @out, { %$s, to => $from } if $from > $s->{from};
 		push @out, { %$s, from => $from, to => $to, grab => $g, exact => 1 };
+		delete $out[-1]{by};
 		$s = { %$s, from => $to };
 	}
 	push @out, $s if $s->{to} > $s->{from};
@@ -145,7 +230,7 @@ sub _split_by_grabs {
 sub _split_by_requests {
 	my ($self, $s) = @_;
 	my $x = $self->{server};
-	return $s if $s->{grab} || $s->{state} ne 'running' || $s->{tid} != $x->{tid};
+	return $s if $s->{grab} || $s->{by} || $s->{state} ne 'running' || $s->{tid} != $x->{tid};
 	my @out;
 	my $k = $x->lower('x_request', $s->{from});
 	$k-- while $k > 0 && $x->{x_request}[ $k - 1 ]{ts_ns} + $x->{x_request}[ $k - 1 ]{duration_ns} > $s->{from};
@@ -167,7 +252,7 @@ sub _split_by_requests {
 sub _alike {
 	my ($a, $b) = @_;
 	return 0 if $a->{among} || $b->{among};
-	for (qw(tid pid start_time_ns comm state reason exact cpu)) { return 0 if ($a->{$_} // '') ne ($b->{$_} // '') }
+	for (qw(tid pid start_time_ns comm state reason exact cpu waiter)) { return 0 if ($a->{$_} // '') ne ($b->{$_} // '') }
 	for (qw(kind pid tid detail)) { return 0 if ($a->{blamed}{$_} // '') ne ($b->{blamed}{$_} // '') }
 	return 1;
 }

@@ -4,7 +4,9 @@ package Tipme::Diagnosis;
 
 use strict;
 use warnings;
+use Tipme::Advice qw(advise);
 use Tipme::Blame;
+use Tipme::Circumstances;
 use Tipme::InputPath;
 use Tipme::Kernel;
 use Tipme::ProblemInterval;
@@ -47,6 +49,8 @@ sub run {
 	my $i = $self->{problem}->choose(%o);
 	my %d = (version => 1, id => $ep->id, time => $ep->manifest->{time}, trigger => $ep->manifest->{trigger}, coverage => [ $ep->coverage ], lost => $ep->lost);
 	my $part = $i ? $self->_judge($i) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
+	my $v = $part->{verdict};
+	%$v = (circumstances => [], %$v, %{ advise($v) });
 	return { %d, %$part, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
 }
 
@@ -63,7 +67,7 @@ sub _without_interval {
 	return no_input("There is no input event $o{event} that could be judged: `tipme events` lists them.") if defined $o{event};
 	return no_input('No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).') if !$self->{path}->servers;
 	return no_input('No input event is in this episode: press a key before the hot-key.') if !@e;
-	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, door => undef, confidence => 1,
+	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, confidence => 1,
 		sentence => 'Nothing unusual: none of the ' . scalar(@e) . ' input events here waited for an answer.' };
 }
 
@@ -74,12 +78,16 @@ sub _judge {
 	my $end = $i->{open} ? $self->_min($to + $AFTER_NS, $self->{episode}->end_ns) : $to + $JUST_NS;
 	$end = $to + $JUST_NS if $end < $to + $JUST_NS;
 	my $states = $self->{kernel}->states($from - $BEFORE_NS, $end);
-	my $segments = $self->_segments($i, $states);
+	my $chain = $self->{problem}->chain($states, $e);
+	my $segments = $self->_segments($i, $states, $chain);
 	my $threads = $self->{kernel}->threads;
-	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, server => $e->{server}, client_pid => $e->{pid});
+	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pid},
+		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
 	my $path = $blame->path($segments);
 	my $client = $threads->at($e->{pid}, $to);
-	my $verdict = judge($i, $path, client => $client, server => $e->{server}, parent => sub { $self->_parent($_[0], $to) });
+	my $verdict = judge($i, $path, client => $client, server => $e->{server}, from => $from, parent => sub { $self->_parent($_[0], $to) },
+		ancestors => sub { $threads->ancestors(@_) });
+	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
 			usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, excess_ns => $i->{excess_ns} },
@@ -101,9 +109,8 @@ sub _parent {
 
 # Closed: backwards from the server that changed the screen; open: from the client, which still has to.
 sub _segments {
-	my ($self, $i, $states) = @_;
+	my ($self, $i, $states, $chain) = @_;
 	my $e = $i->{event};
-	my $chain = $self->{problem}->chain($states, $e);
 	my ($from, $to, $td) = (@$i{qw(start_ns end_ns)}, $e->{deliver_ns});
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'the kernel was not recorded', exact => 0, evidence => [] } ] }
 	return $chain->walk($e->{pid}, $from, $to, deliver_ns => $td) if $i->{open};

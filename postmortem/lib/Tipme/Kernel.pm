@@ -47,6 +47,14 @@ sub states {
 	return $s;
 }
 
+# stop_signal(\TIDS, TIME): as Resources has it, from all of the episode: what is stopped may have been so for long. Without an index.
+sub stop_signal {
+	my ($self, $tids, $t) = @_;
+	my $found = Tipme::Resources->new(Tipme::KernelEvents->load_only($self->{ep}, Tipme::KernelEvents::SIGNAL))->stop_signal($tids, $t + 1_000_000) or return;
+	delete $found->{index};
+	return $found;
+}
+
 # run_delays(TID): each time that a thread waited 1 ms or more for a CPU after it was woken, anywhere in the episode: [ woken, ran ], in order.
 # Found by looking for its number in the raw records: to decode them all would take ten times as long. A lost coming counts as late as it can be.
 sub run_delays {

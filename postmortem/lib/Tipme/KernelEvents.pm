@@ -5,8 +5,11 @@ package Tipme::KernelEvents;
 use strict;
 use warnings;
 
-# Numbers of the records, as in the schema; all are 32 bytes long in format 1.0, later fields stand behind.
-use constant { SWITCH => 3, WAKING => 4, FORK => 5, EXIT => 6, EXEC => 7, RENAME => 8, WORK_QUEUED => 9, WORK_START => 10, WORK_END => 11 };
+# Numbers of the records, as in the schema; all are 32 bytes long, later fields would stand behind.
+use constant { SWITCH => 3, WAKING => 4, FORK => 5, EXIT => 6, EXEC => 7, RENAME => 8, WORK_QUEUED => 9, WORK_START => 10, WORK_END => 11,
+	IO => 12, LOCK => 13, MEMORY => 14, IRQ => 15, SIGNAL => 16, THROTTLE => 17, PRIORITY => 18, MIGRATE => 19, CPU_FREQUENCY => 20, CPU_IDLE => 21,
+	STEAL => 22, SAMPLE => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27 };
+use constant { FIRST => SWITCH, LAST => PROC_STATE };
 my $SIZE    = 32;
 my @SOURCES = qw(kernel_bpf kernel_module);
 my $MAX     = 4_000_000;    # records held at once; beyond this the earliest sections are left out, and that is said
@@ -19,6 +22,22 @@ sub load {
 	my $self = bless { ep => $ep, from => $from, to => $to, sections => [], left_out => 0,
 		map { $_ => [] } qw(ts type tid a b c d cpu sec nr) }, $class;
 	$self->_load_section($_) for $self->_choose($from, $to);
+	$self->_order;
+	$self->_index;
+	return $self;
+}
+
+# load_only(EPISODE, TYPE): the records of one kind, of the whole episode; others are not even decoded
+sub load_only {
+	my ($class, $ep, $type) = @_;
+	my $self = bless { ep => $ep, from => 0, to => 1 << 62, sections => [], left_out => 0, exact_from => 0, map { $_ => [] } qw(ts type tid a b c d cpu sec nr) }, $class;
+	for my $s ($ep->sections_between(undef, undef, \@SOURCES)) {
+		my $buf = $ep->section_bytes($s);
+		my $found = '';
+		my $mark = pack 'CC', $type, $SIZE / 8;
+		for (my $at = index $buf, $mark; $at >= 0; $at = index $buf, $mark, $at + 1) { $found .= substr $buf, $at - 8, $SIZE if $at % $SIZE == 8 && $at + $SIZE - 8 <= length $buf }
+		$self->_columns($s, $found, [ unpack '(x8Cx23)*', $found ]);
+	}
 	$self->_order;
 	$self->_index;
 	return $self;
@@ -66,9 +85,14 @@ sub _load_section {
 	my @type = unpack '(x8Cx23)*', $buf;
 	my %seen;
 	$seen{$_}++ for @type;
-	my @bad = grep { $_ < SWITCH || $_ > WORK_END } keys %seen;
+	my @bad = grep { $_ < FIRST || $_ > LAST } keys %seen;
 	if (@bad) { $buf = $self->_known($s, $buf, \@type); @type = unpack '(x8Cx23)*', $buf }
-	return if !@type;
+	$self->_columns($s, $buf, \@type);
+}
+
+sub _columns {
+	my ($self, $s, $buf, $type) = @_;
+	my @type = @$type or return;
 	push @{ $self->{type} }, @type;
 	push @{ $self->{ts} },  unpack '(Q<x24)*',      $buf;
 	push @{ $self->{tid} }, unpack '(x12Vx16)*',    $buf;
@@ -93,7 +117,7 @@ sub _known {
 	my ($self, $s, $buf, $type) = @_;
 	my $out = '';
 	for my $i (0 .. $#$type) {
-		if ($type->[$i] >= SWITCH && $type->[$i] <= WORK_END) { $out .= substr $buf, $SIZE * $i, $SIZE }
+		if ($type->[$i] >= FIRST && $type->[$i] <= LAST) { $out .= substr $buf, $SIZE * $i, $SIZE }
 		else                                                  { $self->{ep}->unknown_seen($type->[$i], $s->{file}, $s->{offset} + $SIZE * $i) }
 	}
 	return $out;
@@ -148,7 +172,10 @@ sub evidence {
 sub work { my ($self, $i) = @_; return ($self->{a}[$i] | $self->{b}[$i] << 32, $self->{c}[$i]) }
 
 # text(INDEX): the text that fills a record's last 16 bytes (rename)
-sub text { my ($self, $i) = @_; return unpack 'Z16', pack 'V4', map { $self->{$_}[$i] } qw(a b c d) }
+sub text { my ($self, $i) = @_; return unpack 'Z16', $self->bytes($i) }
+
+# bytes(INDEX): a record's last 16 bytes, for those that ask for odd fields
+sub bytes { my ($self, $i) = @_; return pack 'V4', map { $self->{$_}[$i] } qw(a b c d) }
 
 # count_between(FROM, TO): how many records there are in [FROM, TO)
 sub count_between { my ($self, $from, $to) = @_; return _lower($self->{ts}, $to) - _lower($self->{ts}, $from) }

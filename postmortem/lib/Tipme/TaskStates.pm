@@ -7,6 +7,7 @@ use warnings;
 use Carp qw(croak);
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
+use Tipme::Resources;
 
 my %STATE = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %STATE_NUMBER = reverse %STATE;
@@ -29,6 +30,9 @@ sub new {
 sub from   { return $_[0]{from} }
 sub to     { return $_[0]{to} }
 sub events { return $_[0]{ev} }
+
+# resources(): what the same records say of disks, locks, memory, ...
+sub resources { my ($self) = @_; return $self->{resources} //= Tipme::Resources->new($self->{ev}) }
 
 # intervals(TID): all of [from, to), in order, without gap or overlap
 sub intervals {

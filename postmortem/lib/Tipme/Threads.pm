@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Who a thread was at a moment: the pictures of all threads, and what forks, renames and execs tell between them; stacks, function names.
+# Who a thread was at a moment: the pictures of all threads, and what forks, renames and execs tell between them; and what else the daemon
+# wrote down by name: stacks, functions, modules, processes, cgroups, disks, interrupt lines.
 package Tipme::Threads;
 
 use strict;
@@ -9,10 +10,14 @@ use Tipme::Record::Layout;
 
 my $KERNEL_THREAD = 1;    # bit 0 of flags
 
+# What each of these records is kept under, and by which of its fields.
+my %NAMED = (stack => 'stack_id', function => 'function', user_stack => 'stack_id', module => 'module_id', irq_name => 'number', cgroup_name => 'cgroup', disk_name => 'dev');
+my @SEEN  = qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm cgroup cpus_allowed rss_kib uid);
+
 # new(EPISODE): reads the whole of the thread file: pictures come about once a second, and only what changed
 sub new {
 	my ($class, $ep) = @_;
-	my $self = bless { seen => {}, stack => {}, function => {}, changes => {}, pids => {} }, $class;
+	my $self = bless { seen => {}, changes => {}, pids => {}, process => {}, args => {}, map { $_ => {} } keys %NAMED }, $class;
 	my $code = $ep->record;
 	my %number = map { $_ => $code->number_of($_) } qw(thread stack function picture);
 	my $l = $Tipme::Record::Layout::RECORD{ $number{thread} };
@@ -21,20 +26,34 @@ sub new {
 		for (@$list) {
 			my ($ts, $off, $len) = @$_;
 			my $type = vec $$buf, $off + 8, 8;
-			if ($type == $number{thread} && $len >= $l->{size}) {
-				my %t;
-				@t{ @{ $l->{names} } } = unpack $l->{template}, substr $$buf, $off, $len;
-				push @{ $self->{seen}{ $t{tid} } }, { %t{qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm)} };
-				$self->{pids}{ $t{pid} }{ $t{tid} } = 1;
-				next;
-			}
+			if ($type == $number{thread}) { $self->_add_thread($l, substr $$buf, $off, $len); next }
 			my ($name, $f) = $code->decode($buf, $off);
-			if    (!defined $name)      { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off) }
-			elsif ($name eq 'stack')    { $self->{stack}{ $f->{stack_id} } = $f->{text} }
-			elsif ($name eq 'function') { $self->{function}{ $f->{function} } = $f->{name} }
+			if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off) }
+			else                { $self->_add_named($name, $f) }
 		}
 	}
+	$_ = [ sort { $a->{ts_ns} <=> $b->{ts_ns} } @$_ ] for values %{ $self->{seen} };
 	return $self;
+}
+
+# An older format's record is shorter: what it lacks is 0, not known.
+sub _add_thread {
+	my ($self, $l, $bytes) = @_;
+	$bytes .= "\0" x ($l->{size} - length $bytes) if length $bytes < $l->{size};
+	my %t;
+	@t{ @{ $l->{names} } } = unpack $l->{template}, $bytes;
+	push @{ $self->{seen}{ $t{tid} } }, { %t{@SEEN} };
+	$self->{pids}{ $t{pid} }{ $t{tid} } = 1;
+}
+
+sub _add_named {
+	my ($self, $name, $f) = @_;
+	my $key = $NAMED{$name};
+	if    ($name eq 'function')  { $self->{function}{ $f->{function} } = $f->{name} }
+	elsif ($name eq 'stack')     { $self->{stack}{ $f->{stack_id} } = $f->{text} }
+	elsif ($key)                 { $self->{$name}{ $f->{$key} } = $f }
+	elsif ($name eq 'process')   { push @{ $self->{process}{ $f->{pid} } }, $f }
+	elsif ($name eq 'exec_args') { push @{ $self->{args}{ $f->{pid} } }, $f }
 }
 
 # add_events(KERNEL EVENTS): forks, renames and execs of a stretch of time; may be called for several
@@ -81,10 +100,24 @@ sub _at {
 	my $comm = $self->_comm($tid, $t, $pic, $fork, $later, $depth);
 	return {
 		tid => $tid, pid => $any ? $any->{pid} : $fork ? $fork->{pid} : $tid,
-		ppid => $any ? $any->{ppid} : $fork && $depth < 8 ? $self->at($fork->{parent}, $fork->{ts}, $depth + 1)->{pid} : 0,
+		ppid => $any ? $any->{ppid} : $fork && $depth < 8 ? $self->_parent_of($fork, $tid, $depth) : $self->_process_at($tid, $t)->{ppid} // 0,
 		start_ns => $start // ($later ? $later->{start_ns} : 0), comm => $comm,
 		kernel => $any ? $any->{flags} & $KERNEL_THREAD : 0, prio => $any ? $any->{prio} : 120, known => $any || $fork ? 1 : 0,
 	};
+}
+
+# A new thread of a process that was there has its process's parent; a new process has the one that made it.
+sub _parent_of {
+	my ($self, $fork, $tid, $depth) = @_;
+	my $by = $self->at($fork->{parent}, $fork->{ts}, $depth + 1);
+	return $fork->{pid} == $by->{pid} ? $by->{ppid} : $by->{pid};
+}
+
+# process records come where a process has ended: the one of that number that lived at a time, or {}
+sub _process_at {
+	my ($self, $pid, $t) = @_;
+	my ($p) = grep { $_->{start_ns} <= $t + 10_000_000 && (!$_->{exit_ns} || $_->{exit_ns} >= $t - 10_000_000) } reverse @{ $self->{process}{$pid} // [] };
+	return $p // {};
 }
 
 # Start times of the picture and of the fork record may differ by the kernel's rounding to clock ticks.
@@ -101,7 +134,9 @@ sub _comm {
 		my $parent = $self->at($fork->{parent}, $fork->{ts}, $depth + 1);
 		return $parent->{comm} if $parent->{comm} ne '?';
 	}
-	return $later ? $later->{comm} : '?';
+	return $later->{comm} if $later;
+	my $exe = $self->_process_at($tid, $t)->{exe} // '';
+	return $exe =~ m{([^/]+)\z} ? substr($1, 0, 15) : '?';
 }
 
 # picture_at(TID, TIME): the last picture of the thread at or before TIME, else the first one after it; or undef
@@ -119,8 +154,45 @@ sub pictures { my ($self, $tid) = @_; return @{ $self->{seen}{$tid} // [] } }
 sub tids    { my ($self) = @_; return sort { $a <=> $b } keys %{ $self->{seen} } }
 sub tids_of { my ($self, $pid) = @_; return sort { $a <=> $b } keys %{ $self->{pids}{$pid} // {} } }
 
-# stack(ID): its text, or undef; function(LOW HALF): name of a kernel function, or undef
-sub stack    { my ($self, $id) = @_; return $id ? $self->{stack}{$id} : undef }
-sub function { my ($self, $low) = @_; return $self->{function}{$low} }
+# facts(TID, TIME): the picture nearest to a time, which also says its cgroup, on which CPUs it may run, and what memory it has; or {}
+sub facts {
+	my ($self, $tid, $t) = @_;
+	return $self->picture_at($tid, $t) // {};
+}
+
+# ancestors(PID, TIME): the processes above it, nearest first: [ pid, comm ], without the first process
+sub ancestors {
+	my ($self, $pid, $t) = @_;
+	my (@up, %seen);
+	for (1 .. 32) {
+		my $who = $self->at($pid, $t);
+		my $up = $who->{ppid};
+		last if !$up || $up <= 2 || $seen{$up}++;
+		push @up, [ $up, $self->at($up, $t)->{comm} ];
+		$pid = $up;
+	}
+	return @up;
+}
+
+# args(PID, TIME): what the process was called with, in one line; or undef
+sub args {
+	my ($self, $pid, $t) = @_;
+	my ($a) = grep { $_->{start_ns} <= $t + 10_000_000 } reverse @{ $self->{args}{$pid} // [] };
+	return $a ? $a->{text} =~ s/\n/ /gr : undef;
+}
+
+# stack(ID), user_stack(ID): its text, or undef; function(LOW HALF): name of a kernel function, or undef
+sub stack      { my ($self, $id) = @_; return $id ? $self->{stack}{$id} : undef }
+sub user_stack { my ($self, $id) = @_; return $id && $self->{user_stack}{$id} ? $self->{user_stack}{$id}{text} : undef }
+sub function   { my ($self, $low) = @_; return $self->{function}{$low} }
+
+# module(ID): path of the file that a frame of a user stack lies in, or undef
+sub module { my ($self, $id) = @_; return $self->{module}{$id} ? $self->{module}{$id}{path} : undef }
+
+# cgroups(), cgroup(ID), disk(DEV), irq(LINE): { path, quota_us, period_us }; a name
+sub cgroups { my ($self) = @_; return values %{ $self->{cgroup_name} } }
+sub cgroup { my ($self, $id) = @_; return $id ? $self->{cgroup_name}{$id} : undef }
+sub disk   { my ($self, $dev) = @_; return $self->{disk_name}{$dev} ? $self->{disk_name}{$dev}{name} : sprintf '%d:%d', $dev >> 20, $dev & 0xfffff }
+sub irq    { my ($self, $n) = @_; return $self->{irq_name}{$n} ? $self->{irq_name}{$n}{name} : undef }
 
 1;

@@ -16,14 +16,9 @@ my $ENOUGH    = 3;              # other responses that make a "usually"
 my %EVENT = (key_press => 'a key press', key_release => 'the release of a key', key_repeat => 'a repeated key', button_press => 'a click',
 	button_release => 'the release of a button', motion => 'a motion of the pointer', touch => 'a touch', other => 'an input event');
 
-# At whose door to knock.
-my %DOOR = (
-	'cpu-contention' => 'the load on this machine', 'rt-starvation' => 'the real-time process, or who gave it its priority', 'app-compute' => 'the application',
-	'server-compute' => 'the X server', 'server-grab' => 'the application that grabs the X server', 'client-queue' => 'the application that keeps the X server busy',
-	'ipc-wait' => 'the process that it waited for', 'timer-sleep' => 'the application', 'stopped' => 'whoever stopped it', 'disk-io' => 'the disk, or who keeps it busy',
-	'futex-wait' => 'the application', 'lock-wait' => 'the kernel', 'network-wait' => 'the network', 'device-wait' => 'the driver of the device',
-	'gpu-wait' => 'the graphics driver', 'irq-time' => 'the kernel', 'unknown' => undef, 'none' => undef,
-);
+my $OF_ONE_NAME = 0.6;    # of a kind: then the processes of that name are meant; else what they all come from
+my $OF_ONE_TREE = 0.8;
+my $LEAST       = 3;      # processes that make a crowd
 
 # duration_text(NS): "3.1 ms", "934 ms", "1.24 s"
 sub duration_text {
@@ -45,8 +40,10 @@ sub totals {
 		$kind{ $p->{blamed}{kind} } += $ns;
 		$state{ $p->{state} =~ /^(?:running|runnable|unknown)$/ ? $p->{state} : 'blocked' } += $ns;
 		for my $b ($p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $ns }) {
-			my $w = $who{"$b->{kind} " . ($b->{pid} // '?')} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio} };
+			my $w = $who{"$b->{kind} " . ($b->{pid} // '?')} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio}, start_ns => $b->{at} };
 			$w->{ns} += $b->{ns};
+			$w->{to_ns} = $p->{to_ns};
+			$w->{$_} //= $b->{$_} for qw(by holder disk);
 			$w->{details}{ $b->{detail} // '' } += $b->{ns};
 			# A process that took another name meanwhile is one process: it goes by the last one.
 			$w->{comm} = $b->{comm};
@@ -56,7 +53,7 @@ sub totals {
 	return { kinds => \%kind, states => \%state, blamed => \@blamed };
 }
 
-# judge(INTERVAL, \PATH, client => thread, server => XRecords, parent => sub): { kind, sentence, blamed, share, share_ns, confidence, door, unusual }
+# judge(INTERVAL, \PATH, client => thread, server => XRecords, parent => sub, ancestors => sub): { kind, sentence, blamed, share, share_ns, confidence, head }
 sub judge {
 	my ($i, $path, %o) = @_;
 	my $t = totals($path);
@@ -66,16 +63,17 @@ sub judge {
 	$sure += $_->{to_ns} - $_->{from_ns} for grep { $_->{exact} && $_->{blamed}{kind} ne 'unknown' } @$path;
 	my %v = (confidence => $all ? $sure / $all : 0, head => $head);
 	if (!_unusual($i, $all)) {
-		return { %v, kind => 'none', share => 0, share_ns => 0, blamed => undef, door => undef,
+		return { %v, kind => 'none', share => 0, share_ns => 0, blamed => undef,
 			sentence => 'Nothing unusual: ' . $head . _usually($i) . (_usually($i) ? '' : ', the slowest here') . '.' };
 	}
 	my ($kind) = sort { $t->{kinds}{$b} <=> $t->{kinds}{$a} || $a cmp $b } keys %{ $t->{kinds} };
 	my $ns = $t->{kinds}{$kind};
 	my @of = grep { $_->{kind} eq $kind } @{ $t->{blamed} };
-	my $group = _group(\@of, $o{parent});
+	my $group = _group(\@of, %o);
+	$group->{others} = grep { my $b = $_; defined $b->{pid} && $b->{pid} != $o{client}{pid} && !grep { $_ == $b } @{ $group->{members} } } @of;
 	my $clause = _clause($kind, $ns, $all, $group, _waiter($path, $kind, \%o), \%o);
-	return { %v, kind => $kind, share => $all ? $ns / $all : 0, share_ns => $ns, door => $DOOR{$kind},
-		blamed => $kind eq 'unknown' ? undef : { %$group{qw(kind pid comm processes detail)}, pids => $group->{pids} },
+	return { %v, kind => $kind, share => $all ? $ns / $all : 0, share_ns => $ns,
+		blamed => $kind eq 'unknown' ? undef : { (map { defined $group->{$_} ? ($_ => $group->{$_}) : () } qw(names by holder disk)), %$group{qw(kind pid comm processes detail ns)}, pids => $group->{pids} },
 		sentence => "$head" . _usually($i) . ": $clause." };
 }
 
@@ -96,17 +94,20 @@ sub _head {
 
 sub _usually { my ($i) = @_; return defined $i->{usual_ns} ? ', usually ' . duration_text($i->{usual_ns}) : '' }
 
-# Processes of the same name are one group; the largest group is named.
+# Processes of the same name are one group; the largest group is named, or, where many names have a part, the process that they all come from.
 sub _group {
-	my ($of, $parent_of) = @_;
-	my %g;
+	my ($of, %o) = @_;
+	my (%g, $all);
 	for my $b (@$of) {
 		my $g = $g{ $b->{comm} // '?' } //= { kind => $b->{kind}, comm => $b->{comm}, ns => 0, members => [] };
 		$g->{ns} += $b->{ns};
+		$all += $b->{ns};
 		push @{ $g->{members} }, $b;
 	}
-	my @g = sort { $b->{ns} <=> $a->{ns} || $a->{members}[0]{pid} <=> $b->{members}[0]{pid} } values %g;
+	my @g = sort { $b->{ns} <=> $a->{ns} || ($a->{members}[0]{pid} // 0) <=> ($b->{members}[0]{pid} // 0) } values %g;
 	my $g = $g[0];
+	if ($g->{ns} < $OF_ONE_NAME * $all && $o{ancestors} && (my $tree = _tree($of, $all, $o{ancestors}))) { return _tree_group($tree, \@g, $of, $o{from}) }
+	my $parent_of = $o{parent};
 	my @members = sort { ($a->{pid} // 0) <=> ($b->{pid} // 0) } @{ $g->{members} };
 	my %details;
 	for my $m (@members) { $details{$_} += $m->{details}{$_} for keys %{ $m->{details} } }
@@ -114,20 +115,47 @@ sub _group {
 	my %parents = map { ($_->{parent} // 0) => 1 } @members;
 	my $parent = keys %parents == 1 && $parent_of ? $parent_of->($members[0]) : undef;
 	my ($biggest) = sort { $b->{ns} <=> $a->{ns} } @members;
-	return { %$g, members => \@members, pid => @members > 1 && $g->{kind} eq 'cpu-contention' ? $members[0]{pid} : $biggest->{pid}, processes => scalar @members,
+	my ($more) = sort { $b->{ns} <=> $a->{ns} } @members;
+	return { (map { $_ => $more->{$_} } qw(by holder disk)), %$g, members => \@members, pid => @members > 1 && $g->{kind} eq 'cpu-contention' ? $members[0]{pid} : $biggest->{pid}, processes => scalar @members,
 		pids => [ map { $_->{pid} } @members ], detail => $detail, parent => $parent, others => scalar(@$of) - @members, prio => $biggest->{prio} };
+}
+
+# The process farthest from the first one below which (itself included) most of it happened: { pid, comm, members }
+sub _tree {
+	my ($of, $all, $ancestors) = @_;
+	my %t;
+	for my $b (grep { defined $_->{pid} } @$of) {
+		my @up = ([ $b->{pid}, $b->{comm} ], $ancestors->($b->{pid}, $b->{to_ns}));
+		for my $k (0 .. $#up) {
+			my $t = $t{ $up[$k][0] } //= { pid => $up[$k][0], comm => $up[$k][1], ns => 0, depth => $#up - $k, members => [] };
+			$t->{ns} += $b->{ns};
+			push @{ $t->{members} }, $b;
+		}
+	}
+	my ($best) = sort { $b->{depth} <=> $a->{depth} || $b->{ns} <=> $a->{ns} || $a->{pid} <=> $b->{pid} } grep { $_->{ns} >= $OF_ONE_TREE * $all && @{ $_->{members} } >= $LEAST } values %t;
+	return $best;
+}
+
+sub _tree_group {
+	my ($tree, $by_name, $of, $from) = @_;
+	my @m = sort { $a->{pid} <=> $b->{pid} } @{ $tree->{members} };
+	my %in = map { $_->{pid} => 1 } @m;
+	my @names = map { $_->{comm} } grep { grep { $in{ $_->{pid} // -1 } && $_->{pid} != $tree->{pid} } @{ $_->{members} } } @$by_name;
+	my $young = grep { defined $from && ($_->{start_ns} // 0) > $from - 1_000_000_000 } @m;
+	return { kind => $m[0]{kind}, comm => $tree->{comm}, pid => $tree->{pid}, ns => $tree->{ns}, members => \@m, processes => scalar @m, pids => [ $tree->{pid} ], names => \@names,
+		short => 2 * $young > @m ? 1 : 0, detail => 'had the CPU, it and what it started', others => @$of - @m, prio => $m[0]{prio} };
 }
 
 # Whose time it mostly was that went this way.
 sub _waiter {
 	my ($path, $kind, $o) = @_;
 	my %ns;
-	for (grep { $_->{blamed}{kind} eq $kind } @$path) { $ns{ $_->{pid} } += $_->{to_ns} - $_->{from_ns} }
+	for (grep { $_->{blamed}{kind} eq $kind } @$path) { $ns{ $_->{waiter} // $_->{pid} } += $_->{to_ns} - $_->{from_ns} }
 	my ($pid) = sort { $ns{$b} <=> $ns{$a} || $a <=> $b } keys %ns;
 	return 'it' if $pid == $o->{client}{pid};
 	return "the X server (pid $pid)" if $pid == $o->{server}{pid};
 	my ($p) = grep { $_->{pid} == $pid } @$path;
-	return one_line($p->{comm}) . " (pid $pid), for which it waited,";
+	return one_line($p ? $p->{comm} : 'a process') . " (pid $pid), for which it waited,";
 }
 
 sub _name {
@@ -136,6 +164,11 @@ sub _name {
 	return 'nobody' if !defined $g->{pid};
 	my $by = $g->{parent} ? ', started by ' . one_line($g->{parent}) : '';
 	my $comm = '"' . one_line($g->{comm} // '?') . '"';
+	if ($g->{names}) {
+		my @n = map { one_line($_) } @{ $g->{names} };
+		splice @n, 3, @n, '...' if @n > 3;
+		return "$g->{processes} $adjective" . ($g->{short} ? 'short-lived ' : '') . 'processes (' . join(', ', @n) . ') below "' . one_line($g->{comm}) . "\" (pid $g->{pid})";
+	}
 	return $g->{processes} > 1 ? "$g->{processes} ${adjective}processes $comm (first pid $g->{pids}[0]$by)" : "$comm (pid $g->{pid}$by)";
 }
 
@@ -148,20 +181,27 @@ sub _clause {
 	my $detail = $g->{detail} // '';
 	return "for $time $waiter waited for a CPU taken by $name$more" if $kind eq 'cpu-contention';
 	return "for $time $waiter waited for a CPU that " . (($g->{processes} // 1) > 1 ? '' : 'the real-time process ') . _name($g, 'real-time') . ' kept' if $kind eq 'rt-starvation';
+	return "for $time $name$more $detail" if $kind eq 'priority-inversion';
+	return "for $time $waiter was kept from running: $detail" if $kind eq 'cpu-throttled';
 	return "for $time it computed" if $kind eq 'app-compute';
 	return "for $time the X server (pid $g->{pid}) computed" if $kind eq 'server-compute';
 	return "for $time $name$more had grabbed the X server" if $kind eq 'server-grab';
 	return "for $time the X server worked on requests of $name$more" if $kind eq 'client-queue';
+	return "for $time $waiter had no CPU: " . one_line($detail) if $kind eq 'irq-time' || $kind eq 'host-steal';
 	return "for $time it was $detail" if $kind eq 'stopped' && $self;
 	return "for $time it waited for $name, which was $detail" if $kind eq 'stopped' || $kind eq 'ipc-wait' && !$self;
+	return "for $time $waiter waited for a lock that " . ($self ? 'another thread of its own' : $name) . " had, $detail" if ($kind eq 'lock-wait' || $kind eq 'futex-wait') && $detail =~ /^holding it/;
+	my $part = $g->{ns} < 0.95 * $ns ? ', ' . duration_text($g->{ns}) . ' of it' : ',';
+	return "for $time $waiter waited for the disk$part because $name$more was $detail" if ($kind eq 'disk-io' || $kind eq 'page-fault-io') && !$self && $detail =~ /ahead of it\z/;
 	return "what happened in $time of this is not known: $detail" if $kind eq 'unknown';
-	return "for $time $waiter was $detail";
+	return "for $time $waiter was $detail" if $kind ne 'page-fault-io' && $kind ne 'memory-reclaim' || $detail !~ /^a page fault/;
+	return "for $time $detail for $waiter";
 }
 
 # no_input(WHY): the verdict where no input event can be judged
 sub no_input {
 	my ($why) = @_;
-	return { kind => 'unknown', share => 0, share_ns => 0, blamed => undef, door => undef, confidence => 0, sentence => $why };
+	return { kind => 'unknown', share => 0, share_ns => 0, blamed => undef, confidence => 0, sentence => $why };
 }
 
 1;

@@ -14,6 +14,9 @@ my $RT_BELOW  = 100;       # kernel priorities below are real-time
 my $DEADLINE  = 255;
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
 my $PEER_NS   = 20_000_000;    # a thread woken by ours so shortly before ours fell asleep is whom it asked
+my $EXIT_NS   = 10_000_000;    # who wakes another this shortly before its end does so by ending
+my $MAX_NESTED = 8;            # workers that queue work for workers
+my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
 
 # new(states => TaskStates, threads => Threads, reasons => Reasons, server_tid, server_pid, client_pid, event)
 sub new {
@@ -69,7 +72,8 @@ sub _check {
 	croak "bug: segments end at $t, not at $to" if $t != $to;
 }
 
-# Frames are threads to which the walk returns at a time: [ tid, time, guessed ]; a frame is left when the walk has come down to its time.
+# Frames are threads to which the walk returns at a time: [ tid, time, guessed, work, held ]; a frame is left when the walk has come down to
+# its time. held: the thread waits there for something that those in whom the walk is now have: { kind, class, words, tid, prio, at, lock }.
 sub _cross_bounds {
 	my ($self) = @_;
 	my $f = $self->{frames};
@@ -120,6 +124,8 @@ sub _put {
 	my ($self, $from, $to, %s) = @_;
 	return if $to <= $from;
 	$s{exact} = 0 if grep { $_->[2] } @{ $self->{frames} };
+	my ($held) = grep { defined } map { $_->[4] } reverse @{ $self->{frames} };
+	$s{held} = $held if $held;
 	push @{ $self->{segments} }, { tid => $self->{tid}, from => $from, to => $to, exact => 1, evidence => [], %s };
 }
 
@@ -136,7 +142,8 @@ sub _unknown {
 
 sub _running {
 	my ($self, $i, $lo) = @_;
-	my %s = (state => 'running', cpu => $i->{cpu}, evidence => [ grep { defined } $i->{come} ], exact => $i->{guessed} ? 0 : 1);
+	my %s = (state => 'running', cpu => $i->{cpu}, evidence => [ grep { defined } $i->{come} ], exact => $i->{guessed} ? 0 : 1,
+		irq_ns => _part($i->{irq_ns}, $self->{t} - $lo, $i->{to} - $i->{from}), irq_exact => $lo == $i->{from} && $self->{t} == $i->{to} && !$i->{saturated} ? 1 : 0);
 	my $work = $self->_work_at($self->{tid}, $self->{t});
 	# Up to the beginning of the work it runs to get there: the frame in hand knows for whom.
 	my $top = $self->{frames}[-1];
@@ -144,9 +151,13 @@ sub _running {
 	if (!$work) { return $self->_emit($lo, %s, reason => 'running') }
 	# A worker runs for whoever queued the work; below the time of queueing the walk is with that one.
 	my $begin = $work->{start_ns} > $lo && $work->{start_ns} < $self->{t} ? $work->{start_ns} : $lo;
+	$s{irq_ns} = 0 if $begin > $lo;
 	$self->_emit($begin, %s, reason => 'running', work => $work);
 	$self->_to_queuer($work);
 }
+
+# That part of a sum over a whole interval which a part of the interval has.
+sub _part { my ($sum, $part, $whole) = @_; return !$sum || $whole <= 0 ? 0 : $part >= $whole ? $sum : int($sum * $part / $whole) }
 
 # The last work that a worker did in [FROM, TO).
 sub _work_between {
@@ -188,7 +199,29 @@ sub _works {
 		}
 		elsif ($open{$tid}) { $open{$tid}{end_ns} = $t; delete $open{$tid} }
 	}
-	return $self->{works} = \%of;
+	$self->{works} = \%of;
+	for my $w (map { @$_ } values %of) { $self->_for_whom($w) }
+	return \%of;
+}
+
+# A worker may have queued it for somebody in turn: for_tid, for_ns say who asked first, as far as that is known.
+sub _for_whom {
+	my ($self, $work) = @_;
+	my $w = $work;
+	for (1 .. $MAX_NESTED) {
+		last if !defined $w->{tid};
+		@$work{qw(for_tid for_ns)} = @$w{qw(tid queued_ns)};
+		my $outer = $self->_work_at(@$w{qw(tid queued_ns)}) or last;
+		last if $outer == $work;
+		$w = $outer;
+	}
+}
+
+# for_whom(TID, TIME): [ tid, time ] of whom a thread worked for: itself, or who had queued the work that it did then
+sub for_whom {
+	my ($self, $tid, $t) = @_;
+	my $w = $self->_work_at($tid, $t);
+	return $w && defined $w->{for_tid} ? [ @$w{qw(for_tid for_ns)} ] : [ $tid, $t ];
 }
 
 sub _to_queuer {
@@ -206,13 +239,26 @@ sub _runnable {
 	my ($tid, $t) = @$self{qw(tid t)};
 	my $next = $i->{to} < $states->to ? $states->at($tid, $i->{to}) : undef;
 	my $ran_on = $next && $next->{kind} eq 'running' ? $next->{cpu} : $i->{cpu};
-	my $rt = $self->_priority($tid, $next, $t) < $RT_BELOW;
+	my $prio = $self->_priority($tid, $next, $t);
 	my @evidence = grep { defined } $i->{wake}, $i->{leave}, $i->{fork}, $next ? $next->{come} : undef;
-	# Of many that had the CPU in turn, the first and the last carry the records of the wait itself.
-	my @o = reverse $states->occupants($ran_on, $lo, $t);
-	$self->_occupied($i, $o[$_], $rt, $_ && $_ < $#o ? [] : \@evidence, $ran_on) for 0 .. $#o;
+	for my $span (reverse $self->_queues($i, $lo, $ran_on)) {
+		my ($from, $to, $cpu) = @$span;
+		# Of many that had the CPU in turn, the first and the last carry the records of the wait itself.
+		my @o = reverse $states->occupants($cpu, $from, $to);
+		$self->_occupied($i, $o[$_], $prio, $_ && $_ < $#o ? [] : \@evidence, $cpu) for 0 .. $#o;
+	}
 	$self->_at($lo);
 	if ($i->{how} eq 'forked' && $lo == $i->{from}) { $self->{tid} = $i->{parent} }
+}
+
+# In whose queue it waited when: [ from, to, CPU ]. Where no record tells of its moves, all the time in that of the CPU on which it ran next.
+sub _queues {
+	my ($self, $i, $lo, $ran_on) = @_;
+	my ($from, @q) = ($lo);
+	my @moves = $self->{states}->resources->migrations($self->{tid}, $lo, $self->{t});
+	for my $m (@moves) { push @q, [ $from, $m->[0], $m->[1] ] if $m->[0] > $from; $from = $m->[0] }
+	push @q, [ $from, $self->{t}, @moves ? $moves[-1][2] : $ran_on ];
+	return @q;
 }
 
 sub _priority {
@@ -222,12 +268,14 @@ sub _priority {
 }
 
 sub _occupied {
-	my ($self, $i, $o, $rt, $evidence, $cpu) = @_;
+	my ($self, $i, $o, $own_prio, $evidence, $cpu) = @_;
+	my $rt = $own_prio < $RT_BELOW;
 	my ($from, $to, $tid, $prio, $index) = @$o;
-	my %s = (state => 'runnable', cpu => $cpu, evidence => [ @$evidence, grep { defined } $index ], exact => $i->{guessed} ? 0 : 1);
+	my %s = (state => 'runnable', cpu => $cpu, evidence => [ @$evidence, grep { defined } $index ], exact => $i->{guessed} ? 0 : 1,
+		own_prio => $own_prio);
 	if ($tid && $tid != $self->{tid}) {
 		my $kind = !$rt && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
-		return $self->_put($from, $to, %s, kind => $kind, blamed_tid => $tid, blamed_work => scalar $self->_work_between($tid, $from, $to), reason => 'waiting for a CPU');
+		return $self->_put($from, $to, %s, kind => $kind, blamed_tid => $tid, blamed_prio => $prio, blamed_work => scalar $self->_work_between($tid, $from, $to), reason => 'waiting for a CPU');
 	}
 	# Its CPU was idle: on the way to another, or slow to wake up. Where it was put first may have been busy.
 	if (defined $i->{cpu} && $i->{cpu} != $cpu) {
@@ -235,12 +283,12 @@ sub _occupied {
 			my ($f, $e, $who, $pr, $ix) = @$p;
 			my $busy = $who && $who != $self->{tid};
 			my $kind = !$busy ? 'unknown' : !$rt && ($pr < $RT_BELOW || $pr == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
-			$self->_put($f, $e, %s, kind => $kind, blamed_tid => $busy ? $who : undef, reason => $busy ? 'waiting for a CPU' : 'its CPU was idle: slow to wake up',
+			$self->_put($f, $e, %s, kind => $kind, blamed_tid => $busy ? $who : undef, blamed_prio => $pr, idle => $busy ? 0 : 1, reason => $busy ? 'waiting for a CPU' : 'its CPU was idle: slow to wake up',
 				exact => $busy ? $s{exact} : 0, evidence => [ @$evidence, grep { defined } $ix ]);
 		}
 		return;
 	}
-	$self->_put($from, $to, %s, kind => 'unknown', exact => 0, reason => defined $tid ? 'its CPU was idle: slow to wake up' : 'nobody knows who had its CPU');
+	$self->_put($from, $to, %s, kind => 'unknown', exact => 0, idle => defined $tid && !$tid ? 1 : 0, reason => defined $tid ? 'its CPU was idle: slow to wake up' : 'nobody knows who had its CPU');
 }
 
 sub _blocked {
@@ -250,13 +298,34 @@ sub _blocked {
 	my %s = (state => $state, evidence => [ grep { defined } $i->{leave}, $i->{wake} ], exact => $i->{guessed} ? 0 : 1,
 		stack => scalar $self->{threads}->stack($i->{stack_id}), waker => $waker);
 	if ($state eq 'stopped' || $state eq 'traced') { return $self->_emit($lo, %s, kind => 'stopped', reason => $state eq 'traced' ? 'stopped by a tracer' : 'stopped by a signal') }
-	return if $waker && $self->_follow($i, $lo, $waker, \%s);
-	return if !$waker && $self->_ask_peer($i, $lo);
+	my $work = $self->_work_at(@$self{qw(tid t)});
+	$s{work} = $work if $work && defined $work->{tid};
 	my $r = $self->{reasons}->of($s{stack}, $waker ? $waker->{context} : undef);
+	return if $self->_on_disk($i, $lo, $waker, $r, \%s);
+	return if $waker && $self->_follow($i, $lo, $waker, \%s);
+	return if !$waker && ($self->_ask_holder($i, $lo, $r) || $self->_ask_peer($i, $lo));
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
 	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => 'waiting where it cannot be disturbed: mostly for a disk', exact => 0) }
 	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? "woken in $waker->{context} context" : $i->{guessed} ? 'its waking was not recorded' : 'nobody has woken it yet', exact => 0) }
 	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words}, class => $r->{class});
+}
+
+# A sleep that the completion of a request ended is told by what that request waited for: others ahead of it, the device. Where a thread
+# ended it (a loop device's, a journal's), the walk goes on in that thread instead.
+sub _on_disk {
+	my ($self, $i, $lo, $waker, $r, $s) = @_;
+	return 0 if $waker && $waker->{tid} && $waker->{context} eq 'task';
+	return 0 if $r ? $r->{class} ne 'disk' : $s->{state} ne 'disk_sleep';
+	my $disk = $self->{states}->resources;
+	my $bio = $disk->disk_wait($self->{tid}, $i->{from}, $waker ? $i->{to} : $self->{t}) or return 0;
+	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
+	for my $p (reverse $disk->disk_pieces($bio, $lo, $self->{t})) {
+		my ($from, $to, $phase, $ahead) = @$p;
+		$self->_put($from, $to, %$s, kind => $r ? $r->{kind} : 'disk-io', class => 'disk', reason => $r ? $r->{words} : 'waiting for the disk',
+			evidence => [ @{ $s->{evidence} }, @{ $bio->{indices} }, $ahead ? $ahead->{index} : () ], disk => { phase => $phase, ahead => $ahead, bio => $bio });
+	}
+	$self->_at($lo);
+	return 1;
 }
 
 # Who ended a sleep: { tid (0: no thread), context, at, index, guessed }
@@ -290,7 +359,8 @@ sub _follow {
 	$self->_put($at, $t, %$s, kind => 'irq-time', reason => 'the softirq that wakes it was still to come') if $at < $t;
 	$self->_at($at);
 	push @{ $self->{waits} }, { tid => $tid, from => $lo, to => $at, waker => $waker, followed => 1, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}) };
-	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact} ] if $self->_comes_back($self->{waits}[-1]);
+	my $wait = $self->{waits}[-1];
+	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact}, undef, $self->_held($i, $wait, $who) ] if $self->_comes_back($wait);
 	# Nobody is asked twice at one time, or two that wait for each other would keep us for ever.
 	$self->{jumped}{$tid} = 1;
 	$self->{tid} = $who;
@@ -306,6 +376,53 @@ sub _comes_back {
 	return 0 if $wait->{tid} == $self->{server_tid};
 	return 1 if $self->{returning};
 	return $wait->{reason} && !$WAITS_FOR_REQUESTS{ $wait->{reason}{class} } ? 1 : 0;
+}
+
+# Did the waker have what the thread waited for? Not one that the thread had asked to do something (woken, or made, by it), nor one that
+# wakes by ending: these work for it.
+sub _held {
+	my ($self, $i, $wait, $who) = @_;
+	my $r = $wait->{reason};
+	return if !$r || !$HELD{ $r->{class} };
+	return if $r->{class} eq 'lock' && ($self->_asked($who, $wait->{tid}, $i, $wait->{to}) || $self->_ends($who, $wait->{waker}{at}));
+	return { %$r{qw(kind class words)}, tid => $wait->{tid}, at => $wait->{to}, prio => $self->{threads}->at($wait->{tid}, $wait->{to})->{prio} };
+}
+
+# Has TID woken or made the other, from shortly before its sleep on?
+sub _asked {
+	my ($self, $who, $tid, $i, $to) = @_;
+	my $ev = $self->{states}->events;
+	my $list = $ev->of_tid($who);
+	my $since = ($i->{real_from} // $i->{from}) - $PEER_NS;
+	for (my $k = $ev->last_before($list, $to); $k >= 0; $k--) {
+		my $e = $list->[$k];
+		my $type = $ev->{type}[$e];
+		return 1 if $type == Tipme::KernelEvents::FORK && $ev->{a}[$e] == $who && $ev->{tid}[$e] == $tid;
+		next if $ev->{ts}[$e] < $since || $type != Tipme::KernelEvents::WAKING || $ev->{tid}[$e] != $who;
+		return 1 if $ev->{a}[$e] == $tid && ($ev->{d}[$e] >> 16 & 255) == 0;
+	}
+	return 0;
+}
+
+sub _ends {
+	my ($self, $who, $at) = @_;
+	my $ev = $self->{states}->events;
+	for my $e (@{ $ev->of_kind(Tipme::KernelEvents::EXIT) }) { return 1 if $ev->{tid}[$e] == $who && abs($ev->{ts}[$e] - $at) < $EXIT_NS }
+	return 0;
+}
+
+# Nobody has woken it, and it waits for a lock whose holder the kernel has told: the walk goes on in the holder.
+sub _ask_holder {
+	my ($self, $i, $lo, $r) = @_;
+	my ($lock) = reverse $self->{states}->resources->lock_waits($self->{tid}, $self->{t} - 1, $self->{t});
+	my $who = $lock ? $lock->{owner} : 0;
+	return 0 if !$who || $who == $self->{tid} || $self->{jumped}{$who}++;
+	my $held = { kind => 'lock-wait', class => 'lock', words => $r ? $r->{words} : 'waiting for a lock of the kernel', tid => $self->{tid}, at => $self->{t},
+		prio => $self->{threads}->at($self->{tid}, $self->{t})->{prio} };
+	push @{ $self->{frames} }, [ $self->{tid}, $lo > $lock->{from} ? $lo : $lock->{from}, 0, undef, $held ];
+	$self->{jumped}{ $self->{tid} } = 1;
+	$self->{tid} = $who;
+	return 1;
 }
 
 # When a thread last ran up to a time.

@@ -6,8 +6,8 @@ use strict;
 use warnings;
 use Tipme::Printable qw(characters);
 
-my %TEXT = map { $_ => 1 } qw(comm detail reason sentence head what name kind state id time source file text door certainty path);
-my %OURS = map { $_ => 1 } qw(details threads_of parent prio members);
+my %TEXT = map { $_ => 1 } qw(comm detail reason sentence head what name kind state id time source file text door certainty path next function module circumstances disk allowed names thread);
+my %OURS = map { $_ => 1 } qw(details threads_of parent prio members at waiter);
 
 # data(DIAGNOSIS): a copy
 sub data {
@@ -21,7 +21,7 @@ sub _clean {
 	my ($v) = @_;
 	return [ map { _clean($_) } @$v ] if ref $v eq 'ARRAY';
 	return _value($v) if ref $v ne 'HASH';
-	return { map { $_ => _clean($v->{$_}) } grep { !$OURS{$_} } keys %$v };
+	return { map { $_ => $TEXT{$_} && defined $v->{$_} && !ref $v->{$_} ? characters($v->{$_}) : _clean($v->{$_}) } grep { !$OURS{$_} } keys %$v };
 }
 
 # Numbers that were part of a text on the way are numbers again.

@@ -18,13 +18,18 @@ my %STAGE = (input => 'it entered: the X server was woken for it', server => 'th
 	feedback => 'the screen had changed');
 my %KIND = ('cpu-contention' => 'waiting for a CPU that others had', 'rt-starvation' => 'waiting for a CPU that a real-time process had', 'app-compute' => 'the application computed',
 	'server-compute' => 'the X server computed', 'server-grab' => 'the X server was grabbed', 'client-queue' => 'the X server worked for others', 'ipc-wait' => 'waiting for other processes',
-	'timer-sleep' => 'sleeping by its own wish', 'stopped' => 'stopped', 'disk-io' => 'waiting for the disk', 'irq-time' => 'interrupts and softirqs', 'unknown' => 'not known');
+	'timer-sleep' => 'sleeping by its own wish', 'stopped' => 'stopped', 'disk-io' => 'waiting for the disk', 'irq-time' => 'interrupts and softirqs',
+	'priority-inversion' => 'waiting for a lock whose holder had no CPU', 'cpu-throttled' => 'kept from running: the CPU quota was used up', 'futex-wait' => 'waiting for a lock (futex)',
+	'lock-wait' => 'waiting for a lock', 'page-fault-io' => 'page faults that waited for the disk', 'memory-reclaim' => 'freeing memory', 'host-steal' => 'the host took the CPU away',
+	'network-wait' => 'waiting for the network', 'device-wait' => 'waiting for a device', 'gpu-wait' => 'waiting for the graphics processor', 'input-late' => 'the event was held back', 'unknown' => 'not known');
 
 # page(DIAGNOSIS): the text
 sub page {
 	my ($d) = @_;
 	my @part = (_wrap($d->{verdict}{sentence}));
-	push @part, _wrap("Ask: $d->{verdict}{door}.") if $d->{verdict}{door};
+	my $v = $d->{verdict};
+	push @part, _wrap($_) for @{ $v->{circumstances} // [] };
+	push @part, join '', map { _wrap($_) } $v->{door} ? "Ask: $v->{door}." : (), $v->{next} ? "Next: $v->{next}" : ();
 	if ($d->{interval}) { push @part, _sum($d), _threads($d), _stages($d), _evidence($d) }
 	push @part, _footer($d);
 	return join "\n", @part;
@@ -57,7 +62,7 @@ sub _who {
 	my (%ns, %n, %pid);
 	for (grep { $_->{kind} eq $kind && defined $_->{comm} } @{ $t->{blamed} }) { my $c = one_line($_->{comm}); $ns{$c} += $_->{ns}; $n{$c}++; $pid{$c} //= $_->{pid} }
 	my @c = sort { $ns{$b} <=> $ns{$a} || $a cmp $b } keys %ns;
-	my @text = map { $n{$_} > 1 ? "$_ ($n{$_} processes)" : "$_ ($pid{$_})" } @c;
+	my @text = map { $n{$_} > 1 ? "$_ ($n{$_} processes)" : defined $pid{$_} ? "$_ ($pid{$_})" : $_ } @c;
 	splice @text, 2, @text, '...' if @text > 2;
 	return '- ' . join ', ', @text if @text;
 	return '';

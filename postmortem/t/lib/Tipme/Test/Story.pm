@@ -13,8 +13,13 @@ use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
 
 my %STACK = (poll => 'schedule_hrtimeout_range_clock+0x9d;poll_schedule_timeout.constprop.0+0x4b;do_sys_poll+0x4a8;__x64_sys_poll+0x3f',
 	epoll => 'schedule_hrtimeout_range_clock+0x9d;ep_poll+0x36e;do_epoll_wait+0xbb;__x64_sys_epoll_wait+0x60', nanosleep => 'do_nanosleep+0x6a;hrtimer_nanosleep+0xae;__x64_sys_nanosleep+0xa2',
-	tty => 'schedule_timeout+0x10e;wait_woken+0x62;n_tty_read+0x26c;tty_read+0x129', wait4 => 'do_wait+0x60;kernel_wait4+0xa6;__do_sys_wait4+0xac', disk => 'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_read+0x2a1');
-my %ID = (poll => 1, epoll => 2, nanosleep => 3, tty => 4, wait4 => 5, disk => 6);
+	tty => 'schedule_timeout+0x10e;wait_woken+0x62;n_tty_read+0x26c;tty_read+0x129', wait4 => 'do_wait+0x60;kernel_wait4+0xa6;__do_sys_wait4+0xac', disk => 'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_read+0x2a1',
+	futex => 'futex_wait_queue+0x60;__futex_wait+0x14c;futex_wait+0x6a;do_futex+0x105', mutex => 'schedule_preempt_disabled+0x15;__mutex_lock.constprop.0+0x4a5;mutex_lock+0x30',
+	flock => 'flock_lock_inode_wait+0xd1;__do_sys_flock+0x13c', fault => 'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_fault+0x8b2;__do_fault+0x31;handle_mm_fault+0xf1',
+	swap => 'io_schedule+0x42;folio_wait_bit_common+0x13d;do_swap_page+0x5c9;handle_mm_fault+0xf1', journal => 'jbd2_log_wait_commit+0xd9;ext4_fsync_journal+0x50;ext4_sync_file+0x1c1',
+	jbd2 => 'io_schedule+0x42;bit_wait_io+0xd;__wait_on_bit+0x4e;__wait_on_buffer+0x31;jbd2_journal_commit_transaction+0x141a', unix => 'schedule_timeout+0x10e;unix_stream_data_wait+0x9a;unix_stream_read_generic+0x3b1');
+my $n = 0;
+my %ID = map { $_ => ++$n } qw(poll epoll nanosleep tty wait4 disk futex mutex flock fault swap journal jbd2 unix);
 
 # new(trigger => MS, ...): all are asleep; three ordinary keys have been answered in 3 ms each, at 100, 300 and 500 ms
 sub new {
@@ -87,6 +92,29 @@ sub key {
 
 # hotkey(MS): Ctrl, Alt and the key that ends the chord
 sub hotkey { my ($self, $t) = @_; return $self->enter($t - 60, chord => 1)->enter($t - 30, chord => 1)->enter($t, chord => 'last') }
+
+# kernel(CPU, MS, NAME, ...): any other record of the kernel; daemon(NAME, ...): one of names
+sub kernel { my ($self, $cpu, $t, $name, %f) = @_; $self->{b}->kernel($cpu, ns($t), $name, %f); return $self }
+sub daemon { my ($self, $name, %f) = @_; $self->{b}->daemon($self->{b}{trigger_ns}, $name, %f); return $self }
+
+# io(TID, SECTOR, QUEUED, ISSUED, COMPLETED, ...): a block request, times in ms (undef: it does not come so far)
+sub io {
+	my ($self, $tid, $sector, $queued, $issued, $completed, %f) = @_;
+	my %r = (sector => $sector, dev => 8 << 20, sectors => 8, op => 'read', %f);
+	$self->kernel(1, $queued, 'io', tid => $tid, phase => 'queued', %r);
+	$self->kernel(1, $queued + 0.001, 'io', tid => $tid, phase => 'inserted', %r);
+	$self->kernel(0, $issued, 'io', tid => 0, phase => 'issued', %r) if defined $issued;
+	$self->kernel(0, $completed, 'io', tid => 0, phase => 'completed', %r) if defined $completed;
+	return $self;
+}
+
+# lasts(NAME, CPU, FROM, TO, ...): a record at its begin and one at its end
+sub lasts {
+	my ($self, $name, $cpu, $from, $to, %f) = @_;
+	$self->kernel($cpu, $from, $name, phase => 'begin', %f);
+	$self->kernel($cpu, $to, $name, phase => 'end', %f) if defined $to;
+	return $self;
+}
 
 # pictures at the trigger: what is blocked then has its stack
 sub picture { my ($self, $tid, $comm, %f) = @_; $self->{b}->thread($tid, $comm, %f); return $self }

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# After a verdict: at whose door to knock, and what to do next, as commands where there are such.
+package Tipme::Advice;
+
+use strict;
+use warnings;
+use Exporter qw(import);
+use Tipme::Printable qw(one_line);
+
+our @EXPORT_OK = qw(advise);
+
+# kind => [ whose door, what to do next ]; NAME and PID are those of the blamed process, PIDS all of them
+my %ADVICE = (
+	'cpu-contention'     => [ 'whoever runs NAME: the load on this machine', 'Give it a lower priority (`renice -n 19 -p PIDS`), or let it run elsewhere or later.' ],
+	'rt-starvation'      => [ 'whoever gave NAME its real-time priority', 'Take the real-time priority away (`chrt -o -p 0 PID`) and see whether it is needed at all.' ],
+	'priority-inversion' => [ 'whoever chose the priorities: one of low priority held what others wait for', 'Give the holder of the lock the priority of those who wait for it, or NAME a lower one.' ],
+	'cpu-throttled'      => [ 'whoever limits the CPU time of this cgroup', 'Raise the quota (`systemctl set-property UNIT CPUQuota=...`, or cpu.max of the cgroup).' ],
+	'app-compute'        => [ 'the makers of NAME', 'Send them the episode; `perf record -g -p PID` while it happens again shows more.' ],
+	'server-compute'     => [ 'the makers of the X server, or of its graphics driver', 'Send them the episode; `perf record -g -p PID` while it happens again shows more.' ],
+	'server-grab'        => [ 'the makers of NAME', 'An application must not keep the X server for itself: send them the episode.' ],
+	'client-queue'       => [ 'the makers of NAME', 'It keeps the X server busy: send them the episode; closing it ends the delay.' ],
+	'input-late'         => [ 'NAME', 'It held the event back before it was delivered.' ],
+	'ipc-wait'           => [ 'NAME: the process that was waited for', 'Look what it was doing then: `tipme timeline` draws it.' ],
+	'timer-sleep'        => [ 'the makers of NAME', 'It sleeps by its own wish: `strace -f -p PID` shows where.' ],
+	'stopped'            => [ 'whoever stopped NAME', 'Let it go on: `kill -CONT PID`.' ],
+	'disk-io'            => [ 'the disk, or NAME', 'If it is another\'s load, make it idle priority (`ionice -c 3 -p PID`); else the disk is slow: `iostat -x 1` shows its service times.' ],
+	'page-fault-io'      => [ 'the lack of memory on this machine, or its disk', 'See what filled the memory (`ps aux --sort=-rss`), and whether the machine swaps (`vmstat 1`).' ],
+	'memory-reclaim'     => [ 'whoever has filled the memory, or limits that of the cgroup', 'See what filled it (`ps aux --sort=-rss`), or raise memory.high or memory.max of the cgroup.' ],
+	'futex-wait'         => [ 'the makers of NAME', 'One of its threads kept another waiting: send them the episode.' ],
+	'lock-wait'          => [ 'NAME: it held the lock', 'Look what it was doing with the lock: `tipme timeline` draws it.' ],
+	'network-wait'       => [ 'the network, or the machine at its other end', 'Test the connection (`ss -ti`, `ping`).' ],
+	'device-wait'        => [ 'the driver of the device', 'See what the kernel says of it: `dmesg`.' ],
+	'gpu-wait'           => [ 'the graphics driver', 'See what the kernel says of it: `dmesg`.' ],
+	'irq-time'           => [ 'the driver of the device that interrupts', 'See which line counts up: `watch -d cat /proc/interrupts`.' ],
+	'host-steal'         => [ 'whoever runs the host of this virtual machine', 'This machine had no CPU: nothing inside it can help.' ],
+);
+my %PINNED = (door => 'whoever set up this machine: a thread may not run where there is room', next => 'See `taskset -p TID`, and what set it (systemd CPUAffinity=, cpuset, the program itself).');
+
+# advise(VERDICT): { door, next }, each a text or undef
+sub advise {
+	my ($v) = @_;
+	if (my $c = $v->{idle_cpus}) { return { door => $PINNED{door}, next => $PINNED{next} =~ s/TID/$c->{tid}/r } if $c->{pinned} }
+	my $a = $ADVICE{ $v->{kind} } or return { door => undef, next => undef };
+	my $b = $v->{blamed} // {};
+	my $name = defined $b->{comm} ? one_line($b->{comm}) . (defined $b->{pid} ? " (pid $b->{pid})" : '') : 'it';
+	my @pids = grep { defined } @{ $b->{pids} // [] };
+	my %word = (NAME => $name, PID => $b->{pid} // 'PID', PIDS => @pids && @pids <= 8 ? join(' -p ', @pids) : $b->{pid} // 'PID');
+	my ($door, $next) = map { s/\b(NAME|PIDS?)\b/$word{$1}/gr } @$a;
+	$door = 'whoever sent the signal: ' . one_line($b->{by}{comm}) . " (pid $b->{by}{pid})" if $v->{kind} eq 'stopped' && $b->{by};
+	return { door => $door, next => $next };
+}
+
+1;

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What belongs to a verdict beside who and how long: CPUs that idled meanwhile, where threads may not run, who took the memory, in which function.
+package Tipme::Circumstances;
+
+use strict;
+use warnings;
+use Tipme::Functions;
+use Tipme::Printable qw(one_line);
+
+my $MOST      = 0.5;
+my $MAX_LOOK  = 500;    # stretches for which other CPUs are looked at
+my $MAX_ARGS  = 100;    # characters of a command line in a sentence
+my %ABOUT_CPU = map { $_ => 1 } qw(cpu-contention rt-starvation priority-inversion);
+my %ABOUT_MEMORY = map { $_ => 1 } qw(memory-reclaim page-fault-io);
+
+# new(states => TaskStates, threads => Threads, to => NS)
+sub new { my ($class, %o) = @_; return bless {%o}, $class }
+
+# of(VERDICT, \PATH): adds to the verdict what is known: function { ... }, pinned { ... }, circumstances [ sentences ]
+sub of {
+	my ($self, $v, $path) = @_;
+	my @of = grep { $_->{blamed}{kind} eq $v->{kind} } @$path;
+	my @say;
+	if (my $f = $self->_function($v, \@of)) { $v->{function} = $f; push @say, _function_words($f) }
+	if ($ABOUT_CPU{ $v->{kind} } && (my $cpus = $self->_idle_cpus(\@of))) { $v->{idle_cpus} = $cpus; push @say, $self->_idle_words($cpus) }
+	if ($ABOUT_MEMORY{ $v->{kind} } && (my $p = $self->_largest)) { push @say, sprintf 'The largest process was %s (pid %d) with %s in memory.', one_line($p->{comm}), $p->{pid}, _size($p->{rss_kib}) }
+	my $args = defined $v->{blamed}{pid} && $v->{kind} =~ /^(?:cpu-contention|rt-starvation|ipc-wait|disk-io)$/ ? $self->{threads}->args($v->{blamed}{pid}, $self->{to}) : undef;
+	push @say, one_line($v->{blamed}{comm}) . " (pid $v->{blamed}{pid}) was called as: " . (length $args > $MAX_ARGS ? substr(one_line($args), 0, $MAX_ARGS) . ' ...' : one_line($args)) . '.' if defined $args && length $args;
+	$v->{circumstances} = \@say;
+	return $v;
+}
+
+# Samples are looked at where the blamed process ran on behalf of the path.
+sub _function {
+	my ($self, $v, $of) = @_;
+	my $pid = $v->{blamed}{pid} // return;
+	my @runs = map { [ $_->{tid}, $_->{from_ns}, $_->{to_ns} ] } grep { $_->{state} eq 'running' && ($_->{blamed}{pid} // -1) == $pid } @$of;
+	@runs = map { [ $_->{blamed}{tid}, $_->{from_ns}, $_->{to_ns} ] } grep { $_->{state} eq 'runnable' && ($_->{blamed}{pid} // -1) == $pid && defined $_->{blamed}{tid} } @$of if !@runs && $ABOUT_CPU{ $v->{kind} };
+	return if !@runs;
+	return Tipme::Functions->new(resources => $self->{states}->resources, threads => $self->{threads})->of(\@runs);
+}
+
+sub _function_words {
+	my ($f) = @_;
+	my $where = $f->{module} eq 'kernel' ? 'in the kernel' : one_line($f->{module});
+	return sprintf '%d of %d samples lie in %s%s (%s).', $f->{samples}, $f->{of}, one_line($f->{function}), $f->{inside} ? ' or what it called' : '', $where;
+}
+
+# While the main waiter waited: how long was which other CPU idle, and might it run there?
+sub _idle_cpus {
+	my ($self, $of) = @_;
+	my (%waited, %at);
+	for (grep { $_->{state} eq 'runnable' && defined $_->{cpu} } @$of) { $waited{ $_->{tid} } += $_->{to_ns} - $_->{from_ns}; push @{ $at{ $_->{tid} } }, $_ }
+	my ($tid) = sort { $waited{$b} <=> $waited{$a} || $a <=> $b } keys %waited;
+	return if !defined $tid;
+	my @look = @{ $at{$tid} };
+	$#look = $MAX_LOOK - 1 if @look > $MAX_LOOK;
+	my ($all, %idle, %here) = (0);
+	for my $p (@look) {
+		$all += $p->{to_ns} - $p->{from_ns};
+		$here{ $p->{cpu} }++;
+		for my $cpu (grep { $_ != $p->{cpu} } $self->{states}->events->cpus) {
+			$idle{$cpu} += $_->[1] - $_->[0] for grep { defined $_->[2] && !$_->[2] } $self->{states}->occupants($cpu, $p->{from_ns}, $p->{to_ns});
+		}
+	}
+	my ($cpu) = sort { $idle{$b} <=> $idle{$a} || $a <=> $b } keys %idle;
+	return if !defined $cpu || $idle{$cpu} < $MOST * $all;
+	my $mask = $self->{threads}->facts($tid, $look[0]{from_ns})->{cpus_allowed} // 0;
+	my ($on) = sort { $here{$b} <=> $here{$a} || $a <=> $b } keys %here;
+	my $who = $self->{threads}->at($tid, $look[0]{to_ns});
+	return { tid => $tid + 0, comm => $who->{comm}, cpu => $on + 0, idle_cpu => $cpu + 0, idle_ns => $idle{$cpu}, of_ns => $all, allowed => $mask ? _cpus($mask) : undef,
+		pinned => $mask && $cpu < 64 && !($mask >> $cpu & 1) ? 1 : 0 };
+}
+
+# "0-3,6" of a bit mask
+sub _cpus {
+	my ($mask) = @_;
+	my @c = grep { $mask >> $_ & 1 } 0 .. 63;
+	my @runs;
+	for (@c) { if (@runs && $runs[-1][1] == $_ - 1) { $runs[-1][1] = $_ } else { push @runs, [ $_, $_ ] } }
+	return join ',', map { $_->[0] == $_->[1] ? $_->[0] : "$_->[0]-$_->[1]" } @runs;
+}
+
+sub _idle_words {
+	my ($self, $c) = @_;
+	my $time = sprintf 'CPU %d idled for %.0f of these %.0f ms', $c->{idle_cpu}, $c->{idle_ns} / 1e6, $c->{of_ns} / 1e6;
+	my $who = one_line($c->{comm}) . " (tid $c->{tid})";
+	return "$who may run only on CPU $c->{allowed}, while $time: that is this machine's configuration." if $c->{pinned};
+	return "$time, and $who may run there: the scheduler left it on CPU $c->{cpu}." if defined $c->{allowed};
+	return "$time, while $who waited on CPU $c->{cpu}.";
+}
+
+sub _largest {
+	my ($self) = @_;
+	my $best;
+	for my $tid ($self->{threads}->tids) {
+		my $p = $self->{threads}->picture_at($tid, $self->{to}) or next;
+		$best = $p if $p->{rss_kib} && $p->{pid} == $tid && (!$best || $p->{rss_kib} > $best->{rss_kib});
+	}
+	return $best;
+}
+
+sub _size { my ($kib) = @_; return $kib < 1024 ? "$kib KiB" : $kib < 1024 * 1024 ? sprintf('%.0f MiB', $kib / 1024) : sprintf('%.1f GiB', $kib / 1024 / 1024) }
+
+1;

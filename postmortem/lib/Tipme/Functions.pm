@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# In which function a thread computed: from the samples of its stack, kernel and user.
+package Tipme::Functions;
+
+use strict;
+use warnings;
+
+my $CLEAR = 0.4;    # a function that has so many of the samples itself is named; else the one below which most of them lie
+my $MOST  = 0.7;
+my $FEW   = 2;      # samples, less than which say nothing
+my %FRAME_OF_ALL = map { $_ => 1 } qw(main _start __libc_start_main __libc_start_main_impl __libc_start_call_main start_thread clone clone3 __clone ret_from_fork ret_from_fork_asm);
+
+# new(resources => Resources, threads => Threads)
+sub new { my ($class, %o) = @_; return bless {%o}, $class }
+
+# of(\STRETCHES): of all samples in stretches [ tid, from, to ]: { function, module, samples, of, inside (the function is not the innermost) }; undef: too few
+sub of {
+	my ($self, $stretches) = @_;
+	my (%leaf, %any, $n);
+	for my $s (@$stretches) {
+		for my $sample ($self->{resources}->samples(@$s)) {
+			my @f = $self->_frames($sample) or next;
+			$n++;
+			$leaf{ $f[0] }++;
+			my (%seen, $depth);
+			for (@f) { $depth++; my $a = $any{$_} //= { n => 0, depth => 0 }; next if $seen{$_}++; $a->{n}++; $a->{depth} += $depth }
+		}
+	}
+	return if !$n || $n < $FEW;
+	my ($top) = sort { $leaf{$b} <=> $leaf{$a} || $a cmp $b } keys %leaf;
+	return { _split($top), samples => $leaf{$top}, of => $n, inside => 0 } if $leaf{$top} >= $CLEAR * $n;
+	my ($common) = sort { $any{$a}{depth} / $any{$a}{n} <=> $any{$b}{depth} / $any{$b}{n} || $a cmp $b }
+		grep { my ($f) = split /\t/; $any{$_}{n} >= $MOST * $n && !$FRAME_OF_ALL{$f} } keys %any;
+	return { _split($common), samples => $any{$common}{n}, of => $n, inside => 1 } if defined $common;
+	return { _split($top), samples => $leaf{$top}, of => $n, inside => 0 };
+}
+
+sub _split { my ($function, $module) = split /\t/, $_[0]; return (function => $function, module => $module) }
+
+# Innermost first, each "function TAB module".
+sub _frames {
+	my ($self, $sample) = @_;
+	my $threads = $self->{threads};
+	my ($k, $u) = ($threads->stack($sample->{kernel_stack}), $threads->user_stack($sample->{user_stack}));
+	my @f = map { s/\+0x[0-9a-f]+.*\z//r . "\tkernel" } split /;/, $k // '';
+	for my $frame (split /;/, $u // '') {
+		my ($symbol, $offset, $id) = $frame =~ /\A(.*?)(\+(?:0x)?[0-9a-f]+)?\s*(?:\[(\d+)\])?\z/s;
+		my $path = defined $id ? $threads->module($id) : undef;
+		my ($module) = ($path // '?') =~ m{([^/]+)\z};
+		$symbol = defined $offset ? "the code at $offset" : '?' if !length($symbol // '');
+		push @f, "$symbol\t" . ($module // '?');
+	}
+	return @f;
+}
+
+1;

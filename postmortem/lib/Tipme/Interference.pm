@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Splits the segments of a wake-up chain where something beside the threads had its hand in them: a used-up CPU quota, the want of memory,
+# interrupts, the host of a virtual machine.
+package Tipme::Interference;
+
+use strict;
+use warnings;
+
+my $SHORT_NS   = 1_000_000;    # many short interrupts together, from here on, are told apart from running
+my $SHORT_PART = 0.05;         # ... if they are that part of it
+my $IDLE_NS    = 1_000_000;    # a runnable thread whose CPU idles so long is kept from it
+my %WORDS = (direct_reclaim => 'looking for pages to free, because the machine has none', memcg_reclaim => 'looking for pages to free, because its memory cgroup has none',
+	compaction => 'moving pages to get a larger piece of memory', fault_file => 'a page fault read a mapped file', fault_swap => 'a page fault read what had been swapped out',
+	throttled => 'held back until memory had been freed');
+my %SOFTIRQ = map { $_->[0] => $_->[1] } [ 0 => 'high tasklets' ], [ 1 => 'timers' ], [ 2 => 'network, sending' ], [ 3 => 'network, receiving' ], [ 4 => 'disks' ], [ 5 => 'irq_poll' ],
+	[ 6 => 'tasklets' ], [ 7 => 'load balancing' ], [ 8 => 'precise timers' ], [ 9 => 'RCU' ];
+
+# new(resources => Resources, threads => Threads)
+sub new { my ($class, %o) = @_; return bless {%o}, $class }
+
+# apply(\SEGMENTS): the same stretch of time; pieces have `by` { kind, what, detail, tid (or undef: no thread) } where interference explains them
+sub apply {
+	my ($self, $segments) = @_;
+	my @s = $self->_by_quota($segments);
+	@s = map { $self->_by_memory($_) } @s;
+	@s = map { $_->{by} ? $_ : $self->_by_irqs($_) } @s;
+	@s = map { $_->{by} ? $_ : $self->_by_steal($_) } @s;
+	return map { $_->{by} ? $_ : $self->_by_short_irqs($_) } @s;
+}
+
+# Cuts a segment at [FROM, TO): (what is before, the piece, what is behind), of which the outer ones may be missing.
+sub _cut {
+	my ($s, $from, $to, %new) = @_;
+	$from = $s->{from} if $from < $s->{from};
+	$to   = $s->{to}   if $to > $s->{to};
+	return ($s, undef) if $from >= $to;
+	# What is known of the whole by sum only belongs to its parts in proportion.
+	my $part = sub {
+		my ($a, $b) = @_;
+		my $share = ($b - $a) / ($s->{to} - $s->{from});
+		return { %$s, from => $a, to => $b, $s->{irq_ns} ? (irq_ns => int($s->{irq_ns} * $share), irq_exact => 0) : () };
+	};
+	return ($from > $s->{from} ? $part->($s->{from}, $from) : undef, { %{ $part->($from, $to) }, irq_ns => 0, %new }, $to < $s->{to} ? $part->($to, $s->{to}) : undef);
+}
+
+# Applies a list of { from, to, ... } in order of time: CALLBACK->(entry) gives what the piece has more.
+sub _carve {
+	my ($s, $list, $new) = @_;
+	my @out;
+	for my $x (@$list) {
+		last if !$s;
+		my ($before, $piece, $behind) = _cut($s, $x->{from}, $x->{to}, %{ $new->($x, $s) });
+		next if !$piece;
+		push @out, grep { defined } $before, $piece;
+		$s = $behind;
+	}
+	push @out, $s if $s;
+	return @out;
+}
+
+# --- a CPU quota: who waits in a cgroup that has used it up waits for that, whoever has the CPU ---
+
+sub _by_quota {
+	my ($self, $segments) = @_;
+	my @groups = $self->{resources}->throttled_cgroups;
+	my (@out, @wait);
+	for my $s (@$segments) {
+		if ($s->{state} ne 'runnable' || $s->{by}) { push @out, $self->_quota(\@wait, \@groups), $s; @wait = (); next }
+		if (@wait && ($wait[-1]{tid} != $s->{tid} || $wait[-1]{to} != $s->{from})) { push @out, $self->_quota(\@wait, \@groups); @wait = () }
+		push @wait, $s;
+	}
+	return (@out, $self->_quota(\@wait, \@groups));
+}
+
+# One wait for a CPU, in segments by who had it.
+sub _quota {
+	my ($self, $wait, $throttled) = @_;
+	return if !@$wait;
+	my ($tid, $from, $to) = ($wait->[0]{tid}, $wait->[0]{from}, $wait->[-1]{to});
+	my $own = $self->{threads}->facts($tid, $from)->{cgroup} or return @$wait;
+	my @mine = grep { $self->_above($_, $own) } @$throttled;
+	my $idle = 0;
+	$idle += $_->{to} - $_->{from} for grep { $_->{idle} } @$wait;
+	my @times = map { my $g = $_; map { { %$_, cgroup => $g } } grep { $_->{exact} || $idle >= $IDLE_NS } $self->{resources}->throttles($g, undef, $from, $to) } @mine;
+	# No record of throttling at all, but a quota: a thread that may run, and does not while its CPU idles.
+	if (!@times && $idle >= $IDLE_NS && (my $limited = $self->_limited($own))) {
+		return map { $_->{idle} ? { %$_, exact => 0, by => $self->_quota_words($limited) } : $_ } @$wait;
+	}
+	return @$wait if !@times;
+	return map { my $s = $_; _carve($s, $self->_merged([ grep { $_->{cpu} == 65535 || !defined $s->{cpu} || $_->{cpu} == $s->{cpu} || $s->{idle} } @times ]), sub {
+		my ($x) = @_;
+		return { exact => $x->{exact} ? 1 : 0, by => $self->_quota_words($x->{cgroup}), evidence => [ @{ $s->{evidence} }, $x->{index} ] };
+	}) } @$wait;
+}
+
+# Times that overlap, one after the other.
+sub _merged {
+	my ($self, $list) = @_;
+	my ($t, @out) = (0);
+	for my $x (sort { $a->{from} <=> $b->{from} || $b->{exact} <=> $a->{exact} } @$list) {
+		next if $x->{to} <= $t;
+		push @out, { %$x, from => $x->{from} > $t ? $x->{from} : $t };
+		$t = $x->{to};
+	}
+	return \@out;
+}
+
+# Is the first cgroup the second one, or above it?
+sub _above {
+	my ($self, $g, $own) = @_;
+	return 1 if $g == $own;
+	my ($a, $b) = map { $_ ? $_->{path} : undef } map { $self->{threads}->cgroup($_) } $g, $own;
+	return defined $a && defined $b && index($b, $a =~ m{/\z} ? $a : "$a/") == 0 ? 1 : 0;
+}
+
+# The nearest cgroup from this one upwards that has a quota.
+sub _limited {
+	my ($self, $own) = @_;
+	my $c = $self->{threads}->cgroup($own) or return;
+	return $own if $c->{quota_us};
+	my ($best) = sort { length $b->{path} <=> length $a->{path} } grep { $_->{quota_us} && $self->_above($_->{cgroup}, $own) } $self->{threads}->cgroups;
+	return $best ? $best->{cgroup} : undef;
+}
+
+sub _quota_words {
+	my ($self, $id) = @_;
+	my $c = $self->{threads}->cgroup($id);
+	my $name = $c ? $c->{path} : "number $id";
+	my $quota = $c && $c->{quota_us} ? sprintf(' of %g ms in each %g ms', $c->{quota_us} / 1000, $c->{period_us} / 1000) : '';
+	return { kind => 'cpu-throttled', what => 'quota', cgroup => $name, reason => "kept from running: its CPU quota was used up", detail => "the cgroup $name had used up its CPU quota$quota" };
+}
+
+# --- memory ---
+
+sub _by_memory {
+	my ($self, $s) = @_;
+	return $s if $s->{by} || $s->{state} eq 'runnable' || $s->{state} eq 'unknown' || $s->{disk};
+	my @waits = grep { $s->{state} ne 'running' || $_->{what} !~ /^fault/ } $self->{resources}->memory_waits($s->{tid}, $s->{from}, $s->{to});
+	return $s if !@waits;
+	return _carve($s, $self->_merged([ map { { %$_, exact => 1 } } @waits ]), sub {
+		my ($x) = @_;
+		my $kind = $x->{what} =~ /^fault/ ? 'page-fault-io' : 'memory-reclaim';
+		return { by => { kind => $kind, what => 'memory', reason => $WORDS{ $x->{what} } // 'waiting for memory', detail => $WORDS{ $x->{what} } // 'waiting for memory', own => 1 },
+			evidence => [ @{ $s->{evidence} }, $x->{index} ] };
+	});
+}
+
+# --- interrupts: on the CPU where the thread ran, or waited ---
+
+sub _by_irqs {
+	my ($self, $s) = @_;
+	return $s if $s->{state} ne 'running' && $s->{state} ne 'runnable' || $s->{among};
+	# What a softirq does that a thread has raised in its own call is that thread's.
+	my @irqs = grep { $_->{what} ne 'softirq' || $_->{raiser} != $s->{tid} || !$_->{raiser} } $self->{resources}->irqs($s->{cpu}, $s->{from}, $s->{to});
+	return $s if !@irqs;
+	# Hardware interrupts that have a record are not told again in the sum of the short ones.
+	for my $x (grep { $_->{what} ne 'softirq' } @irqs) { $s->{irq_ns} -= $x->{to} - $x->{from} if $s->{irq_ns} }
+	$s->{irq_ns} = 0 if ($s->{irq_ns} // 0) < 0;
+	return _carve($s, $self->_merged([ map { { %$_, exact => 1 } } @irqs ]), sub {
+		my ($x) = @_;
+		return { by => $self->_irq_words($x), evidence => [ @{ $s->{evidence} }, $x->{index} ] };
+	});
+}
+
+sub _irq_words {
+	my ($self, $x) = @_;
+	my $n = $x->{number};
+	my $name = $self->{threads}->irq($n);
+	my $what = $x->{what} eq 'hardirq' ? 'interrupt ' . ($name ? "$n ($name)" : $n) : $x->{what} eq 'softirq' ? 'softirq ' . ($SOFTIRQ{$n} ? "$n ($SOFTIRQ{$n})" : $n)
+		: $x->{what} eq 'timer' ? "the CPU's timer interrupt" : $x->{what} eq 'nmi' ? 'a non-maskable interrupt' : $x->{what} eq 'ipi' ? 'an interrupt from another CPU' : "interrupt $n";
+	my $raiser = $x->{what} eq 'softirq' && $x->{context} =~ /^softirq_(?:task|mixed)$/ ? $x->{raiser} : 0;
+	return { kind => 'irq-time', what => 'irq', name => $what, tid => $raiser || undef, reason => "interrupted by $what", detail => "$what had the CPU" };
+}
+
+# --- the host of a virtual machine: so much of each such stretch, nobody knows when in it ---
+
+sub _by_steal {
+	my ($self, $s) = @_;
+	return $s if $s->{state} ne 'running' && $s->{state} ne 'runnable' || $s->{among};
+	my @out;
+	for my $x ($self->{resources}->steals($s->{cpu}, $s->{from}, $s->{to})) {
+		my $from = $x->{from} > $s->{from} ? $x->{from} : $s->{from};
+		my $to   = $x->{to} < $s->{to}     ? $x->{to}   : $s->{to};
+		next if $to <= $from;
+		my $ns = $from == $x->{from} && $to == $x->{to} ? $x->{ns} : int($x->{ns} * ($to - $from) / ($x->{to} - $x->{from}));
+		$ns = $to - $from if $ns > $to - $from;
+		next if $ns < 1;
+		my $whole = $from == $x->{from} && $to == $x->{to} ? 1 : 0;
+		my ($before, $piece, $behind) = _cut($s, $to - $ns, $to, by => { kind => 'host-steal', what => 'steal', reason => 'the host had taken the CPU away',
+			detail => 'the host of this virtual machine had taken the CPU away' }, exact => $whole && $s->{exact} ? 1 : 0, evidence => [ @{ $s->{evidence} }, $x->{index} ]);
+		push @out, grep { defined } $before, $piece;
+		return @out if !$behind;
+		$s = $behind;
+	}
+	return (@out, $s);
+}
+
+# Interrupts too short for a record of their own are known by their sum: told as one piece at the end.
+sub _by_short_irqs {
+	my ($self, $s) = @_;
+	my $ns = $s->{irq_ns} // 0;
+	return $s if $s->{state} ne 'running' || $ns < $SHORT_NS || $ns < $SHORT_PART * ($s->{to} - $s->{from}) || $ns >= $s->{to} - $s->{from};
+	my ($before, $piece) = _cut($s, $s->{to} - $ns, $s->{to}, exact => $s->{irq_exact} ? $s->{exact} : 0,
+		by => { kind => 'irq-time', what => 'irq', name => 'many short interrupts', reason => 'interrupted many times', detail => 'many short interrupts had the CPU' });
+	return ($before, $piece);
+}
+
+1;

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What threads asked of disks, locks, memory, quotas and interrupts in a stretch of time, from the kernel's rarer records: who asked when, who was ahead.
+package Tipme::Resources;
+
+use strict;
+use warnings;
+use Tipme::KernelEvents;
+use Tipme::Record::Layout;
+
+my %ENUM = map { $_ => $Tipme::Record::Layout::ENUM{$_} } qw(io_phase io_op lock_kind memory_wait_kind irq_kind context phase);
+my $FOREVER   = 1 << 62;
+my $SATURATED = 4294967295;
+my $ANY_CPU   = 65535;
+my $NEAR_NS   = 1_000_000;         # a completion this shortly before a waking has caused it
+my $SAMPLE_NS = 1_000_000_000;     # what a first sample of a quota is about: nobody saw the one before
+my %STOPS = map { $_ => 1 } 19 .. 22;
+
+# new(KERNEL EVENTS)
+sub new {
+	my ($class, $ev) = @_;
+	return bless { ev => $ev }, $class;
+}
+
+# Each table is made when somebody first asks for it.
+sub _table {
+	my ($self, $name) = @_;
+	my $make = "_make_$name";
+	return $self->{$name} //= $self->$make;
+}
+
+sub _of { my ($self, $type) = @_; return @{ $self->{ev}->of_kind($type) } }
+
+sub _columns { my ($self, $i) = @_; return map { $self->{ev}{$_}[$i] } qw(ts tid a b c d) }
+
+# Those of a list of { from, to } in order of `from` that overlap [FROM, TO). The list may nest, so the search begins at its start; it is short.
+sub _overlapping {
+	my ($list, $from, $to) = @_;
+	my @found;
+	for (@{ $list // [] }) { last if $_->{from} >= $to; push @found, $_ if $_->{to} > $from }
+	return @found;
+}
+
+# --- what lasts: begin and end of one thread ---
+
+# memory_waits(TID, FROM, TO): { from, to, what, index }: what the thread did for memory
+sub memory_waits { my ($self, $tid, $from, $to) = @_; return _overlapping($self->_table('memory')->{$tid}, $from, $to) }
+
+sub _make_memory {
+	my ($self) = @_;
+	my (%of, %open);
+	for my $i ($self->_of(Tipme::KernelEvents::MEMORY)) {
+		my ($ts, $tid, undef, undef, $c, $d) = $self->_columns($i);
+		my ($what, $phase) = ($ENUM{memory_wait_kind}{ $d >> 16 & 255 } // 'unknown', $ENUM{phase}{ $d >> 24 } // '');
+		if ($phase eq 'begin') { push @{ $of{$tid} }, $open{"$tid $what"} = { from => $ts, to => $FOREVER, what => $what, index => $i }; next }
+		my $w = delete $open{"$tid $what"};
+		if ($w) { $w->{to} = $ts }
+		elsif ($c) { push @{ $of{$tid} }, { from => $ts - $c, to => $ts, what => $what, index => $i } }
+	}
+	for (values %of) { @$_ = sort { $a->{from} <=> $b->{from} } @$_ }
+	return \%of;
+}
+
+# lock_waits(TID, FROM, TO): { from, to, lock, owner (0: not known), what, index }
+sub lock_waits { my ($self, $tid, $from, $to) = @_; return _overlapping($self->_table('locks')->{$tid}, $from, $to) }
+
+sub _make_locks {
+	my ($self) = @_;
+	my (%of, %open);
+	for my $i ($self->_of(Tipme::KernelEvents::LOCK)) {
+		my ($ts, $tid, $a, $b, $c, $d) = $self->_columns($i);
+		my ($lock, $what, $phase) = ($a | $b << 32, $ENUM{lock_kind}{ $d >> 16 & 255 } // 'unknown', $ENUM{phase}{ $d >> 24 } // '');
+		if ($phase eq 'begin') { push @{ $of{$tid} }, $open{"$tid $lock"} = { from => $ts, to => $FOREVER, lock => $lock, owner => $c, what => $what, index => $i } }
+		elsif (my $w = delete $open{"$tid $lock"}) { $w->{to} = $ts }
+	}
+	return \%of;
+}
+
+# --- what happens on a CPU ---
+
+# irqs(CPU, FROM, TO): { from, to, what, number, raiser, context, index }: interrupts and softirqs that lasted
+sub irqs { my ($self, $cpu, $from, $to) = @_; return defined $cpu ? _overlapping($self->_table('irq')->{$cpu}, $from, $to) : () }
+
+sub _make_irq {
+	my ($self) = @_;
+	my %of;
+	for my $i ($self->_of(Tipme::KernelEvents::IRQ)) {
+		my ($ts, undef, $a, $b, $c, $d) = $self->_columns($i);
+		push @{ $of{ $self->{ev}{cpu}[$i] } }, { from => $ts, to => $ts + $a, what => $ENUM{irq_kind}{ $d >> 16 & 255 } // 'unknown', number => $b, raiser => $c,
+			context => $ENUM{context}{ $d >> 24 } // 'unknown', index => $i };
+	}
+	return \%of;
+}
+
+# steals(CPU, FROM, TO): { from, to, ns, index }: of each such stretch the host took ns away
+sub steals { my ($self, $cpu, $from, $to) = @_; return defined $cpu ? _overlapping($self->_table('steal')->{$cpu}, $from, $to) : () }
+
+sub _make_steal {
+	my ($self) = @_;
+	my %of;
+	for my $i ($self->_of(Tipme::KernelEvents::STEAL)) {
+		my ($ts, undef, $a, $b, $c, $d) = $self->_columns($i);
+		my $since = $c | $d << 32;
+		$since = $ts - $a if $since >= $ts || $ts - $since < $a;
+		push @{ $of{ $b & 65535 } }, { from => $since, to => $ts, ns => $a, index => $i } if $a;
+	}
+	for (values %of) { @$_ = sort { $a->{from} <=> $b->{from} } @$_ }
+	return \%of;
+}
+
+# migrations(TID, FROM, TO): [ time, from CPU, to CPU ], in order
+sub migrations {
+	my ($self, $tid, $from, $to) = @_;
+	return grep { $_->[0] > $from && $_->[0] < $to } @{ $self->_table('migrate')->{$tid} // [] };
+}
+
+sub _make_migrate {
+	my ($self) = @_;
+	my %of;
+	for my $i ($self->_of(Tipme::KernelEvents::MIGRATE)) {
+		my ($ts, $tid, $a) = $self->_columns($i);
+		push @{ $of{$tid} }, [ $ts, $a & 65535, $a >> 16 ];
+	}
+	return \%of;
+}
+
+# --- quotas ---
+
+# throttles(CGROUP, CPU, FROM, TO): { from, to, exact, us, index }: when this very cgroup had used up its quota
+sub throttles {
+	my ($self, $cgroup, $cpu, $from, $to) = @_;
+	return grep { $_->{cpu} == $ANY_CPU || !defined $cpu || $_->{cpu} == $cpu } _overlapping($self->_table('throttle')->{$cgroup}, $from, $to);
+}
+
+# throttled_cgroups(): ids
+sub throttled_cgroups { my ($self) = @_; return keys %{ $self->_table('throttle') } }
+
+sub _make_throttle {
+	my ($self) = @_;
+	my (%of, %open, %sampled);
+	for my $i ($self->_of(Tipme::KernelEvents::THROTTLE)) {
+		my ($ts, undef, $a, $b, $us, $d) = $self->_columns($i);
+		my ($cgroup, $cpu, $phase) = ($a | $b << 32, $d & 65535, $ENUM{phase}{ $d >> 16 & 255 } // '');
+		my $key = "$cgroup $cpu";
+		if    ($phase eq 'begin') { push @{ $of{$cgroup} }, $open{$key} = { from => $ts, to => $FOREVER, cpu => $cpu, exact => 1, us => undef, index => $i } }
+		elsif ($phase eq 'end')   { if (my $t = delete $open{$key}) { $t->{to} = $ts } elsif ($us) { push @{ $of{$cgroup} }, { from => $ts - 1000 * $us, to => $ts, cpu => $cpu, exact => 1, us => $us, index => $i } } }
+		elsif ($phase eq 'sample') {
+			push @{ $of{$cgroup} }, { from => $sampled{$cgroup} // $ts - $SAMPLE_NS, to => $ts, cpu => $ANY_CPU, exact => 0, us => $us, index => $i } if $us;
+			$sampled{$cgroup} = $ts;
+		}
+	}
+	for (values %of) { @$_ = sort { $a->{from} <=> $b->{from} } @$_ }
+	return \%of;
+}
+
+# --- signals, samples, priorities ---
+
+# stop_signal(\TIDS, TIME): the last stopping signal that one of these threads was sent up to a time: { ts, sender (0: nobody in particular), signal, index }
+sub stop_signal {
+	my ($self, $tids, $t) = @_;
+	my %of = map { $_ => 1 } @$tids;
+	my $found;
+	for my $i ($self->_of(Tipme::KernelEvents::SIGNAL)) {
+		my ($ts, $tid, $a, $pid, $c) = $self->_columns($i);
+		last if $ts > $t;
+		next if !$STOPS{ $c & 65535 } || !$of{$tid} && !$of{$pid};
+		$found = { ts => $ts, sender => ($ENUM{context}{ $c >> 16 & 255 } // '') =~ /^(?:task|softirq_task)$/ ? $a : 0, signal => $c & 65535, index => $i };
+	}
+	return $found;
+}
+
+# samples(TID, FROM, TO): { ts, kernel_stack, user_stack, us, cpu, index }
+sub samples {
+	my ($self, $tid, $from, $to) = @_;
+	return grep { $_->{ts} >= $from && $_->{ts} < $to } @{ $self->_table('sample')->{$tid} // [] };
+}
+
+sub _make_sample {
+	my ($self) = @_;
+	my %of;
+	for my $i ($self->_of(Tipme::KernelEvents::SAMPLE)) {
+		my ($ts, $tid, $a, $b, $c, $d) = $self->_columns($i);
+		push @{ $of{$tid} }, { ts => $ts, kernel_stack => $a, user_stack => $b, us => $c, cpu => $d & 65535, index => $i };
+	}
+	return \%of;
+}
+
+# inherited(TID, FROM, TO): was a higher priority lent to the thread in that time?
+sub inherited {
+	my ($self, $tid, $from, $to) = @_;
+	for my $i ($self->_of(Tipme::KernelEvents::PRIORITY)) {
+		my ($ts, $who, undef, $b) = $self->_columns($i);
+		last if $ts >= $to;
+		return 1 if $who == $tid && $ts >= $from && ($b >> 16 & 255) && ($b >> 8 & 255) < ($b & 255);
+	}
+	return 0;
+}
+
+# --- disks ---
+
+# A bio: { tid, dev, sector, sectors, op, queued, inserted, issued, completed (each undef: not yet, or not seen), request, indices }.
+# A request: { dev, tid (of its first bio), op, issued, completed, bios }. A request is known by device and first sector; bios belong to the
+# request that covers their sectors when it is issued, so merged ones need no record of their own.
+
+# disk_wait(TID, FROM, TO): the bio for which a sleep of the thread lasted until TO: the last to be completed of those that it asked for; else
+# the one that was completed just before TO, whoever had asked for it; undef: no record tells
+sub disk_wait {
+	my ($self, $tid, $from, $to) = @_;
+	my $t = $self->_table('disk');
+	my ($best, $other);
+	for my $b (@{ $t->{by_tid}{$tid} // [] }) {
+		next if $b->{queued} > $to;
+		next if defined $b->{completed} && ($b->{completed} <= $from || $b->{completed} > $to + $NEAR_NS);
+		next if !defined $b->{issued} && !defined $b->{completed} && $b->{passed_on};
+		$best = $b if !$best || ($b->{completed} // $FOREVER) >= ($best->{completed} // $FOREVER);
+	}
+	return $best if $best;
+	for my $r (_before($t->{done}, $to + $NEAR_NS / 10)) {
+		last if $r->{completed} < $to - $NEAR_NS || $r->{completed} <= $from;
+		return $r->{bios}[0] if @{ $r->{bios} };
+	}
+	return;
+}
+
+# The requests of a list in order of completion that were done up to a time, the last ones first; not more than can matter.
+sub _before {
+	my ($done, $t) = @_;
+	my ($lo, $hi) = (0, scalar @$done);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($done->[$m]{completed} <= $t) { $lo = $m + 1 } else { $hi = $m } }
+	my $first = $lo > 64 ? $lo - 64 : 0;
+	return reverse @$done[ $first .. $lo - 1 ];
+}
+
+# disk_pieces(BIO, FROM, TO): what [FROM, TO) was spent on: [ from, to, phase, request ahead or undef ]; phase: asking (before the bio was
+# there), queue (until it was issued), device, done (after that). Of several requests ahead the oldest has the device.
+sub disk_pieces {
+	my ($self, $b, $from, $to) = @_;
+	my @bound = ([ asking => $b->{queued} ], [ queue => $b->{issued} // $FOREVER ], [ device => $b->{completed} // $FOREVER ], [ done => $FOREVER ]);
+	my ($t, @p) = ($from);
+	for (@bound) {
+		my ($phase, $end) = @$_;
+		$end = $to if $end > $to;
+		next if $end <= $t;
+		push @p, $phase eq 'queue' || $phase eq 'device' ? $self->_ahead($b, $t, $end, $phase) : [ $t, $end, $phase, undef ];
+		$t = $end;
+	}
+	return @p;
+}
+
+sub _ahead {
+	my ($self, $b, $from, $to, $phase) = @_;
+	my ($t, @p) = ($from);
+	for my $r (@{ $self->_table('disk')->{service}{ $b->{dev} } // [] }) {
+		last if $r->{issued} >= $to || defined $b->{issued} && $r->{issued} > $b->{issued};
+		next if ($r->{completed} // $FOREVER) <= $t || defined $b->{request} && $r == $b->{request};
+		# What is done later than ours does not stand before it in the device.
+		next if $phase eq 'device' && defined $b->{completed} && ($r->{completed} // $FOREVER) > $b->{completed};
+		my $begin = $r->{issued} > $t ? $r->{issued} : $t;
+		my $end = ($r->{completed} // $FOREVER) < $to ? $r->{completed} : $to;
+		push @p, [ $t, $begin, $phase, undef ] if $begin > $t;
+		push @p, [ $begin, $end, $phase, $r ];
+		$t = $end;
+	}
+	push @p, [ $t, $to, $phase, undef ] if $t < $to;
+	return @p;
+}
+
+sub _make_disk {
+	my ($self) = @_;
+	my $t = { by_tid => {}, waiting => {}, flying => {}, service => {}, done => [] };
+	for my $i ($self->_of(Tipme::KernelEvents::IO)) {
+		my ($ts, $tid, $a, $b, $dev, $d) = $self->_columns($i);
+		my %r = (ts => $ts, tid => $tid, sector => $a | $b << 32, dev => $dev, sectors => $d & 65535, op => $ENUM{io_op}{ $d >> 16 & 255 } // 'other', index => $i);
+		my $do = __PACKAGE__->can('_io_' . ($ENUM{io_phase}{ $d >> 24 } // '')) or next;
+		$do->($t, \%r);
+	}
+	for (values %{ $t->{service} }) { @$_ = sort { $a->{issued} <=> $b->{issued} } grep { defined $_->{issued} } @$_ }
+	return $t;
+}
+
+sub _io_queued {
+	my ($t, $r) = @_;
+	my $bio = { %$r{qw(tid dev sector sectors op)}, queued => $r->{ts}, indices => [ $r->{index} ] };
+	# A device on top of another (a volume, an encrypted disk) hands the same bio down: the lower one is waited for.
+	my $above = $t->{by_tid}{ $r->{tid} }[-1];
+	$above->{passed_on} = 1 if $above && !defined $above->{issued} && $above->{dev} != $r->{dev} && $above->{sectors} == $r->{sectors} && $r->{ts} - $above->{queued} < $NEAR_NS;
+	push @{ $t->{by_tid}{ $r->{tid} } }, $bio;
+	push @{ $t->{waiting}{ $r->{sector} } }, $bio;
+}
+
+# The bios that wait for the sectors of a request, from its first sector on. A partition's bios bear the number of the partition.
+sub _bios {
+	my ($t, $r, $take) = @_;
+	my ($s, $end, @b) = ($r->{sector}, $r->{sector} + ($r->{sectors} == 65535 ? 1 << 20 : $r->{sectors} || 1));
+	while ($s < $end) {
+		my $list = $t->{waiting}{$s} or last;
+		my ($k) = sort { ($list->[$b]{dev} == $r->{dev}) <=> ($list->[$a]{dev} == $r->{dev}) || $a <=> $b } grep { $list->[$_]{dev} >> 20 == $r->{dev} >> 20 } 0 .. $#$list;
+		last if !defined $k;
+		my $bio = $list->[$k];
+		push @b, $bio;
+		if ($take) { splice @$list, $k, 1; delete $t->{waiting}{$s} if !@$list }
+		last if !$bio->{sectors};
+		$s += $bio->{sectors};
+	}
+	return @b;
+}
+
+sub _io_inserted { my ($t, $r) = @_; $_->{inserted} //= $r->{ts} for _bios($t, $r, 0) }
+
+sub _io_issued {
+	my ($t, $r) = @_;
+	my @b = _bios($t, $r, 1);
+	my $rq = { dev => $r->{dev}, sector => $r->{sector}, sectors => $r->{sectors}, op => $r->{op}, tid => @b ? $b[0]{tid} : 0, queued => @b ? $b[0]{queued} : $r->{ts}, issued => $r->{ts}, bios => \@b, index => $r->{index} };
+	_put_back_rest($t, $r, $b[-1]) if @b;
+	for (@b) { @$_{qw(issued request dev)} = ($r->{ts}, $rq, $r->{dev}); push @{ $_->{indices} }, $r->{index} }
+	$t->{flying}{ _key($r) } = $rq;
+	push @{ $t->{service}{ $r->{dev} } }, $rq;
+}
+
+# A bio that is too large for one request goes in pieces: the rest waits on.
+sub _put_back_rest {
+	my ($t, $r, $bio) = @_;
+	my $over = $bio->{sector} + $bio->{sectors} - $r->{sector} - $r->{sectors};
+	return if $r->{sectors} == 65535 || $bio->{sectors} == 65535 || $over <= 0 || $over >= $bio->{sectors};
+	my $rest = { %$bio, sector => $r->{sector} + $r->{sectors}, sectors => $over, indices => [ @{ $bio->{indices} } ] };
+	push @{ $t->{by_tid}{ $bio->{tid} } }, $rest;
+	push @{ $t->{waiting}{ $rest->{sector} } }, $rest;
+}
+
+sub _key { my ($r) = @_; return $r->{sectors} ? "$r->{dev} $r->{sector}" : "$r->{dev} $r->{op}" }
+
+sub _io_completed {
+	my ($t, $r) = @_;
+	my $rq = delete $t->{flying}{ _key($r) } // ($r->{op} eq 'flush' ? delete $t->{flying}{"$r->{dev} flush"} : undef) or return;
+	$rq->{completed} = $r->{ts};
+	for (@{ $rq->{bios} }) { $_->{completed} = $r->{ts}; push @{ $_->{indices} }, $r->{index} }
+	push @{ $t->{done} }, $rq;
+}
+
+sub _io_failed { return _io_completed(@_) }
+
+# The driver gave it back: its bios wait again.
+sub _io_requeued {
+	my ($t, $r) = @_;
+	my $rq = delete $t->{flying}{ _key($r) } or return;
+	$rq->{completed} = $r->{ts};
+	for (@{ $rq->{bios} }) { delete @$_{qw(issued request)}; unshift @{ $t->{waiting}{ $_->{sector} } }, $_ }
+}
+
+1;

@@ -1,0 +1,244 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# One story for each of the kernel's rarer records: disks, locks, memory, interrupts, quotas, signals, samples; who is named, and exact sums.
+use strict;
+use warnings;
+use Test::More;
+use FindBin qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Test::Judge qw(judged);
+use Tipme::Test::Story;
+
+use constant { SERVER => 100, CLIENT => 200, SHELL => 300, MS => 1_000_000 };
+my @warnings;
+local $SIG{__WARN__} = sub { push @warnings, @_ };
+
+sub story { return Tipme::Test::Story->new(@_) }
+sub ns { return Tipme::Test::Story::ns($_[0]) }
+sub like_sentence { my ($d, $re, $what) = @_; like($d->{verdict}{sentence}, $re, "$what: the sentence") }
+
+# The client runs from 1000.25 on, sleeps from 1001 to UNTIL in that stack, woken as told, runs 1 ms and draws.
+sub sleeps {
+	my ($s, $stack, $until, %wake) = @_;
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, $wake{state} // 'sleeping');
+	delete $wake{state};
+	my $waker = delete $wake{waker} // 0;
+	$s->wake(0, $until, CLIENT, $waker, $stack, context => 'hardirq', %wake);
+	return $s->run(1, $until + 0.1, $until + 1, CLIENT, 'sleeping')->draw($until + 0.9)->hotkey(3000);
+}
+
+# --- the disk works on the requests of another process, then on the client's ---
+my $s = story();
+$s->builder->thread(810, 'updatedb', ts_ns => 900 * MS);
+$s->daemon('disk_name', dev => 8 << 20, rotational => 1, name => 'sda');
+$s->io(810, 5000 + 8 * $_, 980, 1000.5 + 200 * $_, 1200.5 + 200 * $_) for 0 .. 2;
+$s->io(CLIENT, 90, 1000.9, 1600.5, 1700.0);
+my $d = judged('disk, queued', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'updatedb', 0.99, 1);
+like_sentence($d, qr/for 699 ms \(100 %\) it waited for the disk, 600 ms of it because "updatedb" \(pid 810\) was reading on disk sda, ahead of it\.$/, 'disk, queued');
+my ($own) = grep { $_->{kind} eq 'disk-io' && $_->{pid} == CLIENT } @{ $d->{totals}{blamed} };
+is($own->{ns}, 99_510_000, 'disk, queued: its own request is its own');
+cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'disk, queued: sure');
+like($d->{verdict}{next}, qr/ionice -c 3 -p 810/, 'disk, queued: what to do next');
+
+# --- only its own request, which the device takes long for; and one that is in two pieces, on a partition ---
+$s = story()->daemon('disk_name', dev => 8 << 20, rotational => 1, name => 'sda');
+$s->kernel(1, 1000.9, 'io', tid => CLIENT, phase => 'queued', sector => 90, dev => 8 << 20 | 1, sectors => 16, op => 'read');
+for my $p ([ 90, 1001.1, 1300 ], [ 98, 1300.1, 1700 ]) {
+	$s->kernel(0, $p->[1], 'io', tid => 0, phase => 'issued', sector => $p->[0], dev => 8 << 20, sectors => 8, op => 'read');
+	$s->kernel(0, $p->[2], 'io', tid => 0, phase => 'completed', sector => $p->[0], dev => 8 << 20, sectors => 8, op => 'read');
+}
+$d = judged('disk, slow', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'xterm', 0.99, 1);
+like_sentence($d, qr/it was waiting for disk sda, which worked on its own request \(reading\)\.$/, 'disk, slow');
+
+# --- held back before the disk, as a cgroup's limit does ---
+$s = story()->io(CLIENT, 90, 1000.9, 1690, 1700);
+$d = judged('disk, held back', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'xterm', 0.97, 1);
+like_sentence($d, qr/it was held back before disk 8:0: no request was ahead in the device\.$/, 'disk, held back');
+
+# --- fsync: the journal's thread writes for the client, behind a writer ---
+$s = story();
+$s->builder->thread(820, 'jbd2/sda1-8', flags => 1, ts_ns => 900 * MS)->thread(830, 'dd', ts_ns => 900 * MS);
+$s->io(830, 7000, 1000.2, 1000.3, 1600, op => 'write')->io(820, 400, 1001.3, 1600.1, 1700, op => 'write');
+$s->wake(1, 1000.95, 820, CLIENT)->run(0, 1001.2, 1001.5, 820, 'disk_sleep')->wake(0, 1700.05, 820, 0, 'jbd2', context => 'softirq_irq');
+$s->run(0, 1700.1, 1700.4, 820, 'sleeping');
+$d = judged('fsync', sleeps($s, 'journal', 1700.3, state => 'disk_sleep', waker => 820, context => 'task'), 'disk-io', 'dd', 0.99, 1);
+($own) = grep { $_->{kind} eq 'disk-io' && $_->{pid} == CLIENT } @{ $d->{totals}{blamed} };
+cmp_ok($own->{ns}, '>', 99 * MS, 'fsync: what the journal wrote is for the client');
+ok(!(grep { ($_->{comm} // '') =~ /jbd2/ } @{ $d->{totals}{blamed} }), 'fsync: nobody is sent to the journal');
+
+# --- page faults: by the stack; by records; from swap ---
+$s = story()->io(CLIENT, 90, 1000.9, 1001.5, 1700);
+judged('page fault', sleeps($s, 'fault', 1700.01, state => 'disk_sleep'), 'page-fault-io', 'xterm', 0.97, 1);
+judged('swap, by the stack', sleeps(story(), 'swap', 1700, state => 'disk_sleep'), 'page-fault-io', 'xterm', 0.97, 1);
+$s = story()->lasts('memory_wait', 1, 1000.95, 1700.2, tid => CLIENT, kind => 'fault_swap');
+$s->builder->thread(840, 'browser', rss_kib => 3 << 20)->thread(841, 'panel', rss_kib => 1 << 10);
+$d = judged('swap, by records', sleeps($s, undef, 1700, state => 'disk_sleep'), 'page-fault-io', 'xterm', 0.97, 1);
+like_sentence($d, qr/a page fault read what had been swapped out for it\.$/, 'swap');
+is_deeply($d->{verdict}{circumstances}, ['The largest process was browser (pid 840) with 3.0 GiB in memory.'], 'swap: who has the memory');
+
+# --- memory: the client itself looks for pages ---
+$s = story()->enter(1000)->lasts('memory_wait', 1, 1000.5, 1800.5, tid => CLIENT, kind => 'memcg_reclaim', amount => 32);
+$d = judged('reclaim', $s->run(1, 1000.25, 1801, CLIENT, 'sleeping')->draw(1800.9)->hotkey(3000), 'memory-reclaim', 'xterm', 0.99, 1);
+like_sentence($d, qr/it was looking for pages to free, because its memory cgroup has none\.$/, 'reclaim');
+is($d->{totals}{kinds}{'memory-reclaim'}, 800 * MS, 'reclaim: exactly as long as the records say');
+
+# --- a futex: held by a thread of its own; by another process; a thread that is asked to work; one that is waited for until it ends ---
+sub holder {
+	my ($s, $comm, $pid, %o) = @_;
+	$s->builder->thread(201, $comm, pid => $pid, prio => $o{prio} // 120, ts_ns => 900 * MS);
+	return $s->run(0, 1000.5, 1700.2, 201, $o{ends} ? 'dead' : 'sleeping', prio => $o{prio} // 120);
+}
+$d = judged('futex of its own', sleeps(holder(story(), 'render', CLIENT), 'futex', 1700.1, waker => 201, context => 'task'), 'futex-wait', 'xterm', 0.98, 1);
+is($d->{verdict}{blamed}{pid}, CLIENT, 'futex of its own: the process is the client');
+like_sentence($d, qr/it waited for a lock that another thread of its own had, holding it while computing\.$/, 'futex of its own');
+$d = judged('futex of another', sleeps(holder(story(), 'indexer', 201), 'futex', 1700.1, waker => 201, context => 'task'), 'futex-wait', 'indexer', 0.98, 1);
+like_sentence($d, qr/it waited for a lock that "indexer" \(pid 201\) had, holding it while computing\.$/, 'futex of another');
+$s = holder(story(), 'worker', CLIENT)->wake(1, 1000.4, 201, CLIENT);
+judged('a thread that was asked', sleeps($s, 'futex', 1700.1, waker => 201, context => 'task'), 'app-compute', 'xterm', 0.98, 1);
+$s = holder(story(), 'worker', CLIENT, ends => 1)->kernel(0, 1700.15, 'exit', tid => 201, pid => CLIENT);
+judged('a thread that is joined', sleeps($s, 'futex', 1700.1, waker => 201, context => 'task'), 'app-compute', 'xterm', 0.98, 1);
+
+# --- a file lock held by a process that sleeps ---
+$s = story();
+$s->builder->thread(850, 'backup', ts_ns => 900 * MS);
+$s->run(0, 900, 901, 850, 'sleeping')->wake(0, 1700, 850, 0, 'nanosleep', context => 'hardirq')->run(0, 1700.05, 1700.3, 850, 'sleeping');
+$d = judged('file lock', sleeps($s, 'flock', 1700.1, waker => 850, context => 'task'), 'lock-wait', 'backup', 0.98, 1);
+like_sentence($d, qr/it waited for a lock that "backup" \(pid 850\) had, holding it while sleeping for a time that it chose \(nanosleep\)\.$/, 'file lock');
+
+# --- a kernel lock that is still held at the hot-key: the kernel says by whom ---
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep');
+$s->builder->thread(850, 'backup', ts_ns => 900 * MS);
+$s->run(1, 1001.1, 4100, 850, 'sleeping', open => 1)->lasts('lock_contention', 1, 1000.98, undef, tid => CLIENT, lock => 4711, owner_tid => 850, kind => 'mutex');
+$s->hotkey(4000)->picture(CLIENT, 'xterm', state => 'disk_sleep', since_ns => 1001 * MS, stack_id => $s->id('mutex'));
+$d = judged('kernel lock, open', $s, 'lock-wait', 'backup', 0.99, 1);
+is($d->{interval}{certainty}, 'open', 'kernel lock: the interval is open');
+
+# --- priority inversion: the holder is nice, a hog keeps it from the CPU; and the same with its priority lent ---
+sub inversion {
+	my ($lent) = @_;
+	my $s = story();
+	$s->builder->thread(860, 'nicely', prio => 139, ts_ns => 900 * MS)->thread(861, 'hog', prio => 120, ts_ns => 900 * MS);
+	$s->builder->switch(0, ns(1000.5), 0, 860, 'runnable', next_prio => 139)->switch(0, ns(1000.8), 860, 861, 'runnable', prev_prio => 139, next_prio => 120, prev_preempted => 1);
+	$s->builder->switch(0, ns(1690), 861, 860, 'runnable', prev_prio => 120, next_prio => 139, prev_preempted => 1)->switch(0, ns(1700.2), 860, 0, 'sleeping', prev_prio => 139);
+	$s->kernel(1, 1001, 'priority', tid => 860, changer_tid => CLIENT, old_prio => 139, new_prio => 120, inherited => 1) if $lent;
+	return sleeps($s, 'futex', 1700.1, waker => 860, context => 'task');
+}
+$d = judged('priority inversion', inversion(0), 'priority-inversion', 'hog', 0.97, 1);
+like_sentence($d, qr/"hog" \(pid 861\) had the CPU, so that nicely \(pid 860\), of low priority, could not run and kept its lock\.$/, 'priority inversion');
+is_deeply($d->{verdict}{blamed}{holder}, { pid => 860, comm => 'nicely' }, 'priority inversion: who held it');
+judged('a priority that was lent', inversion(1), 'cpu-contention', 'hog', 0.97, 1);
+
+# --- an interrupt that lasts, while the client computes; a softirq in its own call is its own ---
+$s = story()->daemon('irq_name', number => 14, name => 'ata_piix');
+$s->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping')->kernel(1, 1100 + 50 * $_, 'irq', tid => CLIENT, duration_ns => 45 * MS, number => 14, kind => 'hardirq', context => 'hardirq') for 0 .. 0;
+$s->kernel(1, 1100 + 50 * $_, 'irq', tid => CLIENT, duration_ns => 45 * MS, number => 14, kind => 'hardirq', context => 'hardirq') for 1 .. 11;
+$s->kernel(1, 1790, 'irq', tid => CLIENT, duration_ns => 5 * MS, number => 3, kind => 'softirq', context => 'softirq_task', raiser_tid => CLIENT);
+$d = judged('interrupts', $s->draw(1800.9)->hotkey(3000), 'irq-time', 'interrupt 14 (ata_piix)', 0.67, 0.68);
+like_sentence($d, qr/it had no CPU: interrupt 14 \(ata_piix\) had the CPU\.$/, 'interrupts');
+is($d->{totals}{kinds}{'irq-time'}, 540 * MS, 'interrupts: exactly what was theirs');
+is($d->{verdict}{blamed}{pid}, undef, 'interrupts: no process is blamed');
+
+# --- many short interrupts, known by their sum only ---
+$s = story()->enter(1000);
+$s->builder->switch(1, ns(1000.25), 0, CLIENT, 'runnable')->switch(1, ns(1801), CLIENT, 0, 'sleeping', irq_ns => 600 * MS);
+$d = judged('short interrupts', $s->draw(1800.9)->hotkey(3000), 'irq-time', 'many short interrupts', 0.74, 0.76);
+cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'short interrupts: the sum is exact') if $d->{totals}{kinds}{'irq-time'} == 600 * MS;
+
+# --- the host takes the CPU away ---
+$s = story()->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping');
+$s->kernel(1, 1100 + 100 * $_, 'steal', tid => CLIENT, steal_ns => 90 * MS, cpu => 1, since_ns => ns(1000 + 100 * $_)) for 1 .. 6;
+$d = judged('steal', $s->draw(1800.9)->hotkey(3000), 'host-steal', undef, 0.67, 0.68);
+is($d->{totals}{kinds}{'host-steal'}, 540 * MS, 'steal: as much as the records say');
+like_sentence($d, qr/it had no CPU: the host of this virtual machine had taken the CPU away\.$/, 'steal');
+
+# --- a quota: by records, by samples, by its CPU that idles ---
+sub throttled {
+	my (%o) = @_;
+	my $s = story();
+	$s->builder->thread(CLIENT, 'xterm', ts_ns => 900 * MS, cgroup => 77, cpu => 1);
+	$s->daemon('cgroup_name', cgroup => 70, quota_us => 20_000, period_us => 100_000, path => '/user.slice');
+	$s->daemon('cgroup_name', cgroup => 77, path => '/user.slice/xterm.scope');
+	$s->enter(1000);
+	for my $k (0 .. 7) { $s->run(1, 1000.25 + 100 * $k, 1020 + 100 * $k, CLIENT, $k < 7 ? 'runnable' : 'sleeping', preempted => $k < 7 ? 1 : 0) }
+	if ($o{exact})  { $s->lasts('cpu_throttle', 1, 1020 + 100 * $_ - 0.01, 1100.25 + 100 * $_ - 0.05, cgroup => 70, cpu => 1) for 0 .. 6 }
+	if ($o{sample}) { $s->kernel(0, 1999, 'cpu_throttle', cgroup => 70, cpu => 65535, throttled_us => 560_000, phase => 'sample') }
+	return $s->draw(1719.9)->hotkey(3000);
+}
+$d = judged('quota', throttled(exact => 1), 'cpu-throttled', 'xterm', 0.76, 0.79);
+like_sentence($d, qr{it was kept from running: the cgroup /user\.slice had used up its CPU quota of 20 ms in each 100 ms\.$}, 'quota');
+cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'quota: sure');
+$d = judged('quota, sampled', throttled(sample => 1), 'cpu-throttled', 'xterm', 0.76, 0.79);
+cmp_ok($d->{verdict}{confidence}, '<', 0.3, 'quota, sampled: inferred');
+judged('quota, inferred', throttled(), 'cpu-throttled', 'xterm', 0.76, 0.79);
+
+# --- who stopped it ---
+for my $when (949.95, 20) {
+	$s = story()->kernel(0, $when, 'signal', tid => CLIENT, pid => CLIENT, sender_tid => 600, signal => 19, context => 'task');
+	$s->builder->thread(600, 'tester', ts_ns => 5 * MS);
+	$s->wake(0, 950, CLIENT, 600, 'poll')->run(1, 950.1, 950.2, CLIENT, 'stopped')->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)->run(0, 1999, 2001, 600, 'sleeping');
+	$s->wake(0, 2000, CLIENT, SHELL)->run(1, 2000.1, 2002, CLIENT, 'sleeping')->draw(2001.9)->hotkey(3000);
+	$d = judged("stopped at $when", $s, 'stopped', 'xterm', 0.98, 1);
+	like_sentence($d, qr/it was stopped by a signal from tester \(pid 600\), let go on by bash \(pid 300\)\.$/, 'stopped');
+	like($d->{verdict}{door}, qr/tester \(pid 600\)/, 'stopped: whose door');
+}
+
+# --- pinned to a CPU that another has, while one idles ---
+sub pinned {
+	my ($mask) = @_;
+	my $s = story()->enter(1000);
+	$s->builder->thread(CLIENT, 'xterm', ts_ns => 900 * MS, cpu => 1, cpus_allowed => $mask)->thread(870, 'hog', ts_ns => 900 * MS);
+	$s->builder->switch(1, ns(1000), 0, 870, 'runnable')->switch(1, ns(1800), 870, CLIENT, 'runnable', prev_preempted => 1)->switch(1, ns(1802), CLIENT, 870, 'sleeping')->switch(1, ns(1803), 870, 0, 'dead');
+	return $s->draw(1801.9)->hotkey(3000);
+}
+$d = judged('pinned', pinned(2), 'cpu-contention', 'hog', 0.98, 1);
+is_deeply($d->{verdict}{circumstances}, ["xterm (tid 200) may run only on CPU 1, while CPU 0 idled for 800 of these 800 ms: that is this machine's configuration."], 'pinned: the machine is set up so');
+like($d->{verdict}{next}, qr/taskset -p 200/, 'pinned: what to look at');
+like(judged('not pinned', pinned(3), 'cpu-contention', 'hog', 0.98, 1)->{verdict}{circumstances}[0], qr/may run there: the scheduler left it on CPU 1\.$/, 'not pinned: the scheduler did it');
+like(judged('pinned or not', pinned(0), 'cpu-contention', 'hog', 0.98, 1)->{verdict}{circumstances}[0], qr/while xterm \(tid 200\) waited on CPU 1\.$/, 'not known: no more is said');
+
+# --- moved from one CPU to another while it waits: each of the two that kept it waiting has its part ---
+$s = story()->enter(1000);
+$s->builder->thread(870, 'first', ts_ns => 900 * MS)->thread(871, 'second', ts_ns => 900 * MS);
+$s->builder->switch(1, ns(1000.1), 0, 870, 'runnable')->switch(0, ns(1000.4), 0, 871, 'runnable')->switch(1, ns(1802), 870, 0, 'dead');
+$s->kernel(0, 1300, 'migrate', tid => CLIENT, from_cpu => 1, to_cpu => 0, mover_tid => 0);
+$s->builder->switch(0, ns(1800), 871, CLIENT, 'runnable', prev_preempted => 1)->switch(0, ns(1801.5), CLIENT, 0, 'sleeping');
+$d = judged('moved', $s->draw(1801.9)->hotkey(3000), 'cpu-contention', 'second', 0.99, 1);
+my %ns = map { ($_->{comm} // '') => $_->{ns} } grep { $_->{kind} eq 'cpu-contention' } @{ $d->{totals}{blamed} };
+is($ns{second}, 500 * MS, 'moved: the second had its CPU from then on');
+is($ns{first}, 299_800_000, 'moved: the first before');
+
+# --- samples name the function; user code, and the kernel for the user ---
+sub sampled {
+	my ($n, @stack) = @_;
+	my $s = story()->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping')->draw(1800.9)->hotkey(3000);
+	$s->daemon('module', module_id => 5, pid => CLIENT, path => '/usr/lib/libvte.so.0')->daemon('module', module_id => 6, pid => CLIENT, path => '/usr/bin/xterm');
+	$s->daemon('user_stack', stack_id => $_, frames => 3, text => $stack[ $_ - 1 ]) for 1 .. @stack;
+	$s->kernel(1, 1010 + 10 * $_, 'sample', tid => CLIENT, user_stack_id => 1 + $_ % @stack, period_us => 10_000, cpu => 1, kind => 'clock') for 0 .. $n - 1;
+	return $s;
+}
+$d = judged('sampled', sampled(70, 'reflow+0x1a[5];paint+0x90[6];main+0x3[6]'), 'app-compute', 'xterm', 0.98, 1);
+is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in reflow (libvte.so.0).'], 'sampled: module and function');
+$d = judged('sampled below', sampled(70, map { "$_+0x1a[5];paint+0x90[6];main+0x3[6]" } qw(a b c d)), 'app-compute', 'xterm', 0.98, 1);
+is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in paint or what it called (xterm).'], 'sampled below: the function that all are below');
+$d = judged('sampled, stripped', sampled(70, '+0x1a2b[5];main+0x3[6]'), 'app-compute', 'xterm', 0.98, 1);
+is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in the code at +0x1a2b (libvte.so.0).'], 'sampled: no symbol');
+
+# --- a storm of short processes of many names: what they come from is named ---
+$s = story()->enter(1000);
+$s->builder->thread(890, 'make', ts_ns => 900 * MS)->thread(889, 'bash', ts_ns => 900 * MS);
+my @names = qw(cc1 as ld sh);
+for my $k (0 .. 79) {
+	my ($t, $sh, $cc) = (1000.2 + 10 * $k, 3000 + 2 * $k, 3001 + 2 * $k);
+	$s->kernel(0, $t - 0.1, 'fork', tid => 890, child_tid => $sh, child_pid => $sh, child_start_ns => ns($t - 0.1));
+	$s->kernel(0, $t - 0.05, 'fork', tid => $sh, child_tid => $cc, child_pid => $cc, child_start_ns => ns($t - 0.05));
+	$s->kernel(0, $t - 0.04, 'rename', tid => $sh, comm => 'sh')->kernel(0, $t - 0.03, 'rename', tid => $cc, comm => $names[ $k % 4 ]);
+	$s->builder->switch(1, ns($t), $k ? $cc - 2 : 0, $cc, $k ? 'dead' : 'runnable', next_prio => 110);
+}
+$s->builder->switch(1, ns(1801), 3159, CLIENT, 'dead')->switch(1, ns(1803), CLIENT, 0, 'sleeping');
+$s->daemon('exec_args', pid => 890, start_ns => 1890, uid => 1000, count => 2, total_len => 8, text => "make\n-j8");
+$d = judged('compile storm', $s->draw(1802.9)->hotkey(3000), 'cpu-contention', 'make', 0.98, 1);
+like_sentence($d, qr/it waited for a CPU taken by 80 short-lived processes \(as, cc1, ld, \.\.\.\) below "make" \(pid 890\)\.$|80 short-lived processes \(.*\) below "make" \(pid 890\)\.$/, 'compile storm');
+ok((grep { $_ eq 'make (pid 890) was called as: make -j8.' } @{ $d->{verdict}{circumstances} }), 'compile storm: how it was called');
+
+is_deeply(\@warnings, [], 'no warning from Perl');
+done_testing();
