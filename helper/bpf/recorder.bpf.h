@@ -55,6 +55,9 @@ static __always_inline struct tipme_pool_queue *tipme_pool_queue(void)
 	return &tipme_queue;
 }
 
+/* Global functions are verified once for each program, for any argument; static ones again for each call and each path to it: seconds. */
+#define TIPME_POOL_INLINE static __always_inline
+#define TIPME_POOL_SLOW __noinline
 #define TIPME_POOL_WRITER
 #include "../lib/pool.h"
 

@@ -19,6 +19,7 @@ struct tipme_verb_entry {
 int cli_start(const struct tipme_verb_entry *verb, int argc, char **argv);
 int cli_stop(const struct tipme_verb_entry *verb, int argc, char **argv);
 int cli_status(const struct tipme_verb_entry *verb, int argc, char **argv);
+int cli_classes(const struct tipme_verb_entry *verb, int argc, char **argv);
 int cli_snap(const struct tipme_verb_entry *verb, int argc, char **argv);
 int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv);
 int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv);

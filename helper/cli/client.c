@@ -153,6 +153,18 @@ static void print_x_servers(struct json_object *list)
 	}
 }
 
+static void print_classes(struct json_object *classes)
+{
+	const char *between = "";
+
+	printf("classes    ");
+	json_object_object_foreach(classes, name, on) {
+		printf("%s%s%s", between, json_object_get_boolean(on) ? "" : on ? "-" : "!", name);
+		between = " ";
+	}
+	puts("\n           (- off, ! cannot be recorded here)");
+}
+
 static void print_trigger_thread(struct json_object *thread)
 {
 	if (json_object_get_boolean(part_of(thread, "realtime")))
@@ -170,6 +182,7 @@ static void print_status(struct json_object *status)
 	printf("records    %.0f, now %.0f a second\n", number_of(status, "records"), number_of(status, "rate"));
 	print_coverage(status);
 	print_lost(part_of(status, "lost"));
+	print_classes(part_of(status, "classes"));
 	printf("memory     %.1f MB ring, %.1f MB copies\n", number_of(memory, "pool_bytes") / 1e6, number_of(memory, "copy_bytes") / 1e6);
 	printf("CPU        %.0f ms of our own, %.2f %% of one CPU\n", cpu_ms, uptime_s > 0 ? cpu_ms / uptime_s / 10 : 0);
 	print_x_servers(part_of(status, "x_servers"));
@@ -210,6 +223,51 @@ int cli_status(const struct tipme_verb_entry *verb, int argc, char **argv)
 		return cli_fail("status: the recorder's answer is no JSON: it may be of another version: restart it");
 	print_status(status);
 	json_object_put(status);
+	return TIPME_EXIT_DONE;
+}
+
+/* The wish in JSON; *json whether that is also wanted as the answer. Returns NULL where it was said what is wrong. */
+static struct json_object *classes_wish(const struct tipme_verb_entry *verb, int argc, char **argv, bool *json)
+{
+	struct json_object *wish = json_object_new_object();
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--json")) {
+			*json = true;
+			continue;
+		}
+		if ((argv[i][0] != '+' && argv[i][0] != '-') || !argv[i][1] || argv[i][1] == '-') {
+			cli_misuse(verb, argv[i]);
+			json_object_put(wish);
+			return NULL;
+		}
+		json_object_object_add(wish, argv[i] + 1, json_object_new_boolean(argv[i][0] == '+'));
+	}
+	return wish;
+}
+
+int cli_classes(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	bool json = false;
+	struct json_object *wish = classes_wish(verb, argc, argv, &json);
+
+	if (!wish)
+		return TIPME_EXIT_USAGE;
+	int fd = cli_connect(verb->name);
+	int err = fd < 0 ? fd : cli_ask(fd, verb->name, TIPME_VERB_SET, json_object_to_json_string(wish), buf);
+
+	json_object_put(wish);
+	if (err)
+		return TIPME_EXIT_FAILED;
+	close(fd);
+	if (json) {
+		puts(buf);
+		return TIPME_EXIT_DONE;
+	}
+	struct json_object *answer = json_tokener_parse(buf);
+
+	print_classes(part_of(answer, "classes"));
+	json_object_put(answer);
 	return TIPME_EXIT_DONE;
 }
 

@@ -23,6 +23,10 @@ static const struct tipme_verb_entry verbs[] = {
 	  "usage: tipme status [--json]\nSource, rates, seconds kept, losses, own CPU time and memory.\n"
 	  "Ends with 1 if no recorder runs.\n\n"
 	  "Examples:\n  tipme status\n  tipme status --json\n  watch tipme status\n", NULL },
+	{ "classes", "what is recorded beside scheduling, and switching it", cli_classes,
+	  "usage: tipme classes [+CLASS | -CLASS]... [--json]\n"
+	  "Lists the record classes, after switching some on (+) or off (-). A class that\nis off costs nothing; the recorder goes on meanwhile.\n\n"
+	  "Examples:\n  tipme classes\n  tipme classes +migrate -io\n  tipme classes --json\n", NULL },
 	{ "snap", "save what just happened (what the hot-key does)", cli_snap,
 	  "usage: tipme snap [-m TEXT]\n"
 	  "Prints the id of the episode at once, and its folder when it is on disk.\n\n"

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "classes.h"
 #include "clock.h"
 #include "library.h"
 #include "options.h"
@@ -28,6 +29,7 @@ static struct tipmed_limits limits;
 static struct tipme_kernel_source *kernel;
 static struct tipmed_pictures *pictures;
 static struct tipmed_watch *watch;
+static struct tipmed_classes classes;
 static int rundir_fd = -1;
 
 static int fail(const char *why, int err)
@@ -65,7 +67,7 @@ static int folders_open(void)
 
 static int source_open(void)
 {
-	struct tipme_kernel_options kopt = { .window_s = opt.window_s + opt.post_s, .rate = opt.rate };
+	struct tipme_kernel_options kopt = { .window_s = opt.window_s + opt.post_s, .rate = opt.rate, .classes = opt.classes, .classes_given = 1 };
 	char why[512] = "the kernel source cannot be opened";
 	int err = tipme_kernel_source_open(&kernel, &kopt, why, sizeof(why));
 
@@ -84,7 +86,10 @@ static int kernel_take(void *arg, enum tipmed_trigger_kind *kind, char *text, si
 
 static int memory_prepare(void)
 {
-	int err = tipmed_pictures_new(&pictures);
+	int err = tipmed_classes_init(&classes, kernel, opt.classes, 0);
+
+	if (!err)
+		err = tipmed_pictures_new(&pictures);
 
 	if (!err)
 		err = tipmed_watch_new(&watch, kernel);
@@ -122,6 +127,7 @@ static int server_prepare(void)
 	server.limits = &limits;
 	server.watch = watch;
 	server.writer = &writer;
+	server.classes = &classes;
 	server.snap.x.keep_ns = (opt.window_s > 64 ? opt.window_s : 64) * TIPME_NS_PER_S;
 	tipmed_server_origin_add(&server, &(struct tipmed_origin){ tipme_kernel_source_trigger_fd(kernel), kernel_take, kernel });
 	int err = tipmed_server_listen(&server, why, sizeof(why));
@@ -179,13 +185,21 @@ static void tell(void)
 	fflush(stdout);
 }
 
-/* A picture each second, until somebody ends us. */
-static void keep_house(const sigset_t *ends)
+/* A picture each second and what the trigger thread leaves to us, until somebody ends us. */
+static void keep_house(const sigset_t *signals)
 {
 	const struct timespec second = { .tv_sec = 1 };
 
-	while (sigtimedwait(ends, NULL, &second) < 0)
-		look();
+	for (;;) {
+		int sig = sigtimedwait(signals, NULL, &second);
+
+		if (sig == SIGUSR1)
+			tipmed_classes_do(&classes);
+		else if (sig > 0)
+			return;
+		else
+			look();
+	}
 }
 
 static void stop(void)
@@ -241,19 +255,20 @@ static void background_ready(int ready_fd)
 }
 
 /* Signals are waited for, not caught; before any thread is made, so that all inherit it. */
-static void signals_block(sigset_t *ends)
+static void signals_block(sigset_t *signals)
 {
-	sigemptyset(ends);
-	sigaddset(ends, SIGTERM);
-	sigaddset(ends, SIGINT);
-	sigaddset(ends, SIGHUP);
-	sigprocmask(SIG_BLOCK, ends, NULL);
+	sigemptyset(signals);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGHUP);
+	sigaddset(signals, SIGUSR1);
+	sigprocmask(SIG_BLOCK, signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
 
 int main(int argc, char **argv)
 {
-	sigset_t ends;
+	sigset_t signals;
 	int ready_fd = -1;
 
 	if (tipmed_options_parse(argc, argv, &opt))
@@ -265,13 +280,13 @@ int main(int argc, char **argv)
 	umask(022);
 	if (!opt.foreground && (ready_fd = go_background()) < 0)
 		return fail_errno("no process for the background", ready_fd) ? 1 : 0;
-	signals_block(&ends);
+	signals_block(&signals);
 	if (start())
 		return 1;
 	tell();
 	if (ready_fd >= 0)
 		background_ready(ready_fd);
-	keep_house(&ends);
+	keep_house(&signals);
 	stop();
 	return 0;
 }

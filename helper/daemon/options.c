@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernel_source.h"
 #include "options.h"
 #include "paths.h"
 
@@ -21,6 +22,8 @@ const char tipmed_usage[] =
 	"  --window S        seconds to keep (40)\n"
 	"  --rate N          records a second to make room for (20000)\n"
 	"  --post S          seconds to record after the hot-key (2)\n"
+	"  --classes LIST    record classes, as io,signal or +migrate,-sample or all or none\n"
+	"                    (tipme status lists them)\n"
 	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen)\n"
 	"  --allow-uid UID   a user whose X server and trigger are taken, too; repeatable\n"
 	"  --library DIR     where episodes go (/var/lib/tipme/UID)\n"
@@ -31,13 +34,14 @@ const char tipmed_usage[] =
 	"  sudo tipme start --window 120 --rate 50000\n"
 	"  sudo tipme start --foreground --owner 1000\n";
 
-enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY, OPT_RUNDIR, OPT_HELP, OPT_VERSION };
+enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_CLASSES, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY, OPT_RUNDIR, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
 	{ "foreground", no_argument, NULL, OPT_FOREGROUND },
 	{ "window", required_argument, NULL, OPT_WINDOW },
 	{ "rate", required_argument, NULL, OPT_RATE },
 	{ "post", required_argument, NULL, OPT_POST },
+	{ "classes", required_argument, NULL, OPT_CLASSES },
 	{ "owner", required_argument, NULL, OPT_OWNER },
 	{ "allow-uid", required_argument, NULL, OPT_ALLOW },
 	{ "library", required_argument, NULL, OPT_LIBRARY },
@@ -87,6 +91,19 @@ static int allow(struct tipmed_options *opt)
 	return 0;
 }
 
+static int classes(struct tipmed_options *opt)
+{
+	int err = tipme_classes_parse(optarg, &opt->classes);
+
+	if (!err)
+		return 0;
+	fprintf(stderr, "tipme: start: --classes %s: no such record class:", optarg);
+	for (int i = 0; i < TIPME_CLASSES; i++)
+		fprintf(stderr, "%s %s", i ? "," : " there are", tipme_classes[i].name);
+	fputs("\n", stderr);
+	return err;
+}
+
 static int apply(struct tipmed_options *opt, int which)
 {
 	unsigned long value = 0;
@@ -96,6 +113,7 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_FOREGROUND: opt->foreground = true; return 0;
 	case OPT_HELP: opt->help = true; return 0;
 	case OPT_VERSION: opt->version = true; return 0;
+	case OPT_CLASSES: return classes(opt);
 	case OPT_ALLOW: return allow(opt);
 	case OPT_LIBRARY: return folder("library", optarg, opt->library, sizeof(opt->library));
 	case OPT_RUNDIR: return folder("rundir", optarg, opt->rundir, sizeof(opt->rundir));
@@ -115,7 +133,7 @@ int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt)
 {
 	int which, err = 0;
 
-	*opt = (struct tipmed_options){ .window_s = 40, .rate = 20000, .post_s = 2 };
+	*opt = (struct tipmed_options){ .window_s = 40, .rate = 20000, .post_s = 2, .classes = tipme_classes_default() };
 	snprintf(opt->rundir, sizeof(opt->rundir), "%s", tipme_rundir());
 	while (!err && (which = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		err = apply(opt, which);

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define TIPMED_ALLOW_MAX 16
@@ -15,6 +16,7 @@ struct tipmed_options {
 	unsigned int window_s;
 	unsigned int rate; /* records a second that the window is meant for */
 	unsigned int post_s; /* how long recording goes on after the trigger, before the copy is complete */
+	uint32_t classes; /* wanted, bits by number */
 	bool owner_given;
 	uid_t owner;
 	uid_t allow[TIPMED_ALLOW_MAX];

@@ -27,7 +27,7 @@
 #define STACK_BYTES (256 << 10)
 
 /* What epoll events are about: the place of a peer, or one of these. */
-enum { ON_LISTEN = TIPMED_PEERS_MAX, ON_TIMER, ON_QUIT, ON_DONE, ON_ORIGIN };
+enum { ON_LISTEN = TIPMED_PEERS_MAX, ON_TIMER, ON_QUIT, ON_DONE, ON_CLASSES, ON_ORIGIN };
 
 static void answer(struct tipmed_peer *peer, uint32_t error, const char *text)
 {
@@ -389,6 +389,35 @@ static void on_stop(struct tipmed_server *server, struct tipmed_peer *peer)
 	kill(getpid(), SIGTERM);
 }
 
+static void on_set(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
+{
+	int err = tipmed_classes_ask(server->classes, in->text, in->text_len, peer->number);
+
+	if (err == -EBUSY)
+		answer(peer, EBUSY, "another wish of this kind is being done: ask again");
+	else if (err)
+		answer(peer, (uint32_t)-err, "the wish is too long");
+}
+
+/* Whoever asked may have gone meanwhile. */
+static void on_classes(struct tipmed_server *server)
+{
+	char why[256];
+	int err;
+	uint64_t number = tipmed_classes_done(server->classes, &err, why, sizeof(why));
+
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++) {
+		struct tipmed_peer *peer = &server->peer[i];
+
+		if (peer->fd < 0 || peer->number != number)
+			continue;
+		if (err)
+			answer(peer, (uint32_t)-err, why);
+		else
+			tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out, tipmed_status_classes(server), MSG_DONTWAIT);
+	}
+}
+
 static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
 {
 	if (in->verb == TIPME_VERB_TRIGGER)
@@ -405,6 +434,8 @@ static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, c
 		on_watch(server, peer);
 	else if (in->verb == TIPME_VERB_NOTE)
 		on_note(server, peer, in);
+	else if (in->verb == TIPME_VERB_SET)
+		on_set(server, peer, in);
 	else
 		answer(peer, ENOSYS, "this verb is not known to this version of tipmed");
 }
@@ -449,6 +480,7 @@ static void dispatch(struct tipmed_server *server, uint32_t what)
 	case ON_TIMER: on_timer(server); return;
 	case ON_QUIT: on_quit(server); return;
 	case ON_DONE: on_done(server); return;
+	case ON_CLASSES: on_classes(server); return;
 	}
 	if (what >= ON_ORIGIN) {
 		on_origin(server, &server->origin[what - ON_ORIGIN]);
@@ -520,6 +552,7 @@ int tipmed_server_start(struct tipmed_server *server)
 	watch_fd(server, server->timer_fd, ON_TIMER);
 	watch_fd(server, server->quit_fd, ON_QUIT);
 	watch_fd(server, server->writer->done_fd, ON_DONE);
+	watch_fd(server, server->classes->done_fd, ON_CLASSES);
 	for (unsigned int i = 0; i < server->origins; i++)
 		watch_fd(server, server->origin[i].fd, ON_ORIGIN + i);
 	pthread_attr_init(&attr);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "agents.h"
+#include "classes.h"
 #include "limitations.h"
 #include "message.h"
 #include "options.h"
@@ -44,6 +45,7 @@ struct tipmed_server {
 	const struct tipmed_limits *limits;
 	struct tipmed_watch *watch;
 	struct tipmed_writer *writer;
+	struct tipmed_classes *classes;
 	struct tipmed_snapshot snap;
 	bool has_pending;
 	struct tipmed_trigger pending;
@@ -79,5 +81,8 @@ void tipmed_server_stop(struct tipmed_server *server);
 
 /* For the answer to `status`: JSON into server->out; returns its length. */
 size_t tipmed_status_write(struct tipmed_server *server);
+
+/* For the answer to `set`: all classes. */
+size_t tipmed_status_classes(struct tipmed_server *server);
 
 #endif

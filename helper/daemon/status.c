@@ -67,6 +67,28 @@ static void add_kernel(struct tipme_text *text, struct tipmed_server *server)
 		       (unsigned long long)resident_bytes());
 }
 
+static void add_classes(struct tipme_text *text, struct tipmed_server *server)
+{
+	uint32_t able, on = tipmed_classes_get(server->classes, &able);
+
+	tipme_text_add(text, "\"classes\": {");
+	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
+		tipme_text_add(text, "%s\"%s\": %s", i ? ", " : "", tipme_classes[i].name,
+			       !(able & 1U << i) ? "null" : on & 1U << i ? "true" : "false");
+	tipme_text_add(text, "}");
+}
+
+size_t tipmed_status_classes(struct tipmed_server *server)
+{
+	struct tipme_text text;
+
+	tipme_text_init(&text, server->out, sizeof(server->out));
+	tipme_text_add(&text, "{");
+	add_classes(&text, server);
+	tipme_text_add(&text, "}");
+	return text.len;
+}
+
 static void add_x_servers(struct tipme_text *text, const struct tipmed_x_servers *x)
 {
 	unsigned int shown = 0;
@@ -130,6 +152,8 @@ size_t tipmed_status_write(struct tipmed_server *server)
 	tipme_text_add(&text, ", \"uptime_s\": %.3f, \"window_s\": %u, \"post_s\": %u, ",
 		       (double)(tipme_clock_ns() - server->start_ns) / 1e9, server->opt->window_s, server->opt->post_s);
 	add_kernel(&text, server);
+	tipme_text_add(&text, ", ");
+	add_classes(&text, server);
 	add_x_servers(&text, &server->snap.x);
 	add_self(&text, server);
 	add_episodes(&text, server);

@@ -56,6 +56,16 @@ static int add(struct tipme_kallsyms *ks, uint64_t addr, char type, const char *
 	return 0;
 }
 
+/* A BPF program's symbol has a checksum in it, which tells readers nothing and looks like an address. */
+static void checksum_drop(char *name)
+{
+	static const char prefix[] = "bpf_prog_";
+	size_t n = sizeof(prefix) - 1;
+
+	if (!strncmp(name, prefix, n) && strspn(name + n, "0123456789abcdef") == 16 && name[n + 16] == '_')
+		memmove(name + n, name + n + 17, strlen(name + n + 17) + 1);
+}
+
 static int read_all(struct tipme_kallsyms *ks, FILE *f)
 {
 	char line[1024], name[512], module[128], type;
@@ -70,6 +80,7 @@ static int read_all(struct tipme_kallsyms *ks, FILE *f)
 		if (n < 3 || !strchr("tTwW", type))
 			continue;
 		functions++;
+		checksum_drop(name);
 		if (addr)
 			err = add(ks, addr, type, name, n > 3 ? module : "");
 	}

@@ -170,6 +170,8 @@ TIPME_POOL_SLOW int tipme_pool_push(struct tipme_pool_cpu *c, struct tipme_pool_
 {
 	int i;
 
+	if (!c || !h)
+		return -1;
 	for (i = 0; i < TIPME_POOL_SWAP_ATTEMPTS; i++) {
 		__u64 first = tipme_pool_load(&c->pending);
 
@@ -181,25 +183,38 @@ TIPME_POOL_SLOW int tipme_pool_push(struct tipme_pool_cpu *c, struct tipme_pool_
 	return -1;
 }
 
+/* One that this CPU has retired. Returns 1 if there may be another, 0 if not, or if somebody else is inside. */
+TIPME_POOL_SLOW int tipme_pool_settle_one(struct tipme_pool_cpu *c)
+{
+	struct tipme_pool_header *h;
+	__u64 first;
+
+	if (!c || !tipme_pool_alone(c))
+		return 0;
+	first = tipme_pool_load(&c->pending);
+	h = first ? tipme_pool_sub(first - 1) : 0;
+	if (!h)
+		return 0;
+	if (__sync_val_compare_and_swap(&c->pending, first, h->next) != first)
+		return 1;
+	if (!tipme_pool_alone(c)) {
+		tipme_pool_push(c, h, first - 1);
+		return 0;
+	}
+	tipme_pool_give(first - 1);
+	return 1;
+}
+
 /* Queues what this CPU has retired, if no other writer is inside. Only one writer can be alone, so only one takes off the list. */
 TIPME_POOL_SLOW int tipme_pool_settle(struct tipme_pool_cpu *c)
 {
 	int i;
 
-	for (i = 0; i < 8 && tipme_pool_alone(c); i++) {
-		__u64 first = tipme_pool_load(&c->pending);
-		struct tipme_pool_header *h = first ? tipme_pool_sub(first - 1) : 0;
-
-		if (!h)
+	if (!c)
+		return -1;
+	for (i = 0; i < 8; i++)
+		if (!tipme_pool_settle_one(c))
 			break;
-		if (__sync_val_compare_and_swap(&c->pending, first, h->next) != first)
-			continue;
-		if (!tipme_pool_alone(c)) {
-			tipme_pool_push(c, h, first - 1);
-			break;
-		}
-		tipme_pool_give(first - 1);
-	}
 	return 0;
 }
 
@@ -235,6 +250,8 @@ TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64
 {
 	int i;
 
+	if (!c)
+		return ~0ULL;
 	for (i = 0; i < TIPME_POOL_TURN_ATTEMPTS; i++) {
 		__u32 full = tipme_pool_cursor_sub(cursor);
 		struct tipme_pool_header *old = tipme_pool_sub(full);
@@ -306,8 +323,11 @@ TIPME_POOL_INLINE void *tipme_pool_begin(struct tipme_pool_cpu *c, __u32 cpu, __
 
 TIPME_POOL_SLOW __u64 tipme_pool_pass(struct tipme_pool_cpu *c, __u32 cpu, __u64 now)
 {
-	__u64 cursor = tipme_pool_enter(c, cpu, now);
+	__u64 cursor;
 
+	if (!c)
+		return ~0ULL;
+	cursor = tipme_pool_enter(c, cpu, now);
 	tipme_pool_end(c);
 	return cursor;
 }

@@ -47,11 +47,13 @@ int main(void)
 	char name[128];
 
 	ok(load(&ks, "ffffffff81001000 T second\nffffffff81000000 t alias\nffffffff81000000 T first\n"
-		     "ffffffff81001800 D data\nffffffffc0000000 t hook\t[mod]\n") == 0, "a table loads");
+		     "ffffffff81001800 D data\nffffffffc0000000 t hook\t[mod]\n"
+		     "ffffffffc0100000 t bpf_prog_0123456789abcdef_tipme_exit\t[bpf]\n") == 0, "a table loads");
 	is_name(ks, 0xffffffff81000000, "first+0x0", "of several names the global one");
 	is_name(ks, 0xffffffff81000fff, "first+0xfff", "the last byte before the next symbol");
 	is_name(ks, 0xffffffff81001900, "second+0x900", "data is no function");
 	is_name(ks, 0xffffffffc0000010, "hook+0x10 [mod]", "a module's function");
+	is_name(ks, 0xffffffffc0100008, "bpf_prog_tipme_exit+0x8 [bpf]", "a tracing program, without its checksum");
 	is_name(ks, 0xffffffff80ffffff, "?", "before the first symbol");
 	is_name(ks, 0xffffffff90000000, "?", "far behind a symbol");
 	is_name(NULL, 0xffffffff81000000, "?", "no table");
