@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cgroups.h"
 #include "classes.h"
 #include "clock.h"
 #include "library.h"
@@ -20,6 +21,7 @@
 #include "pictures.h"
 #include "privileges.h"
 #include "server.h"
+#include "steal.h"
 
 /* The trigger thread's part is large, and must be there before it is locked. */
 static struct tipmed_server server;
@@ -30,6 +32,8 @@ static struct tipme_kernel_source *kernel;
 static struct tipmed_pictures *pictures;
 static struct tipmed_watch *watch;
 static struct tipmed_classes classes;
+static struct tipmed_cgroups *cgroups;
+static struct tipmed_steal steal;
 static int rundir_fd = -1;
 
 static int fail(const char *why, int err)
@@ -84,10 +88,18 @@ static int kernel_take(void *arg, enum tipmed_trigger_kind *kind, char *text, si
 	return tipme_kernel_source_trigger_taken(arg, text, len);
 }
 
+/* What can be recorded by looking, whatever the kernel source is able to. */
+static uint32_t classes_own(void)
+{
+	return (tipmed_cgroups_any(cgroups) ? 1U << TIPME_CLASS_THROTTLE : 0) | (tipmed_steal_any() ? 1U << TIPME_CLASS_STEAL : 0);
+}
+
 static int memory_prepare(void)
 {
-	int err = tipmed_classes_init(&classes, kernel, opt.classes, 0);
+	int err = tipmed_cgroups_new(&cgroups);
 
+	if (!err)
+		err = tipmed_classes_init(&classes, kernel, opt.classes, classes_own());
 	if (!err)
 		err = tipmed_pictures_new(&pictures);
 
@@ -141,11 +153,19 @@ static int server_prepare(void)
 	return err ? fail_errno("the trigger thread cannot be started", err) : 0;
 }
 
+static void keep(void *arg, const void *rec, size_t len)
+{
+	(void)arg;
+	tipmed_pictures_keep(pictures, rec, len);
+}
+
 static void look(void)
 {
 	uint64_t begin_ns = tipme_clock_ns();
 	int n = tipmed_pictures_take(pictures, kernel);
 
+	tipmed_cgroups_look(cgroups, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_THROTTLE) ? keep : NULL, NULL);
+	tipmed_steal_look(&steal, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_STEAL) ? keep : NULL, NULL);
 	tipmed_watch_look(watch, n > 0 ? (unsigned int)n : 0, tipme_clock_ns() - begin_ns);
 }
 
@@ -210,6 +230,7 @@ static void stop(void)
 	tipmed_snapshot_free(&server.snap);
 	tipmed_watch_free(watch);
 	tipmed_pictures_free(pictures);
+	tipmed_cgroups_free(cgroups);
 	tipme_kernel_source_close(kernel);
 	close(writer.library_fd);
 	close(rundir_fd);

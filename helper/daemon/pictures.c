@@ -211,6 +211,15 @@ int tipmed_pictures_take(struct tipmed_pictures *p, struct tipme_kernel_source *
 	return n;
 }
 
+void tipmed_pictures_keep(struct tipmed_pictures *p, const void *rec, size_t len)
+{
+	if (len > sizeof(union slot))
+		return;
+	pthread_mutex_lock(&p->lock);
+	slot_add(p, rec, len);
+	pthread_mutex_unlock(&p->lock);
+}
+
 size_t tipmed_pictures_bytes(void)
 {
 	return TIPMED_PICTURE_SLOTS * sizeof(union slot);

@@ -27,6 +27,9 @@ int tipmed_pictures_take(struct tipmed_pictures *pictures, struct tipme_kernel_s
 void tipmed_pictures_add(struct tipmed_pictures *pictures, const struct tipme_picture *picture,
 			 const struct tipme_kernel_thread *threads, unsigned int count);
 
+/* Keeps a record of another kind, of at most 96 bytes, found by the thread that keeps house. */
+void tipmed_pictures_keep(struct tipmed_pictures *pictures, const void *rec, size_t len);
+
 /* An upper bound of the bytes that copy() gives. */
 size_t tipmed_pictures_bytes(void);
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Record classes: listed, switched while recording, and silent when off; throttling of a cgroup with a quota is found by looking.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use JSON::PP ();
+use Test::More;
+use Time::HiRes qw(sleep);
+use Tipme::TestDaemon qw(slurp tipme records_of wait_until);
+
+plan skip_all => 'recording needs root (run it with sudo)' if $>;
+my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 5, '--classes', '-signal' ]);
+my ($rc, undef, $err) = $d->start;
+is $rc, 0, 'start with a change of the default' or BAIL_OUT("no recorder: $err");
+
+my $was = classes();
+is_deeply [ map { $was->{$_} } qw(io signal migrate) ], [ map { JSON::PP->can($_)->() } qw(true false false) ], 'on, switched off, off by default';
+is_deeply [ classes() ], [ $d->status->{classes} ], 'status has the same';
+
+my $programs = $d->status->{programs};
+signals(11);
+is scalar(grep { /^signal / } kernel()), 0, 'a class that is off records nothing';
+my ($rc_on, $out) = $d->run(tipme(), 'classes', '+signal');
+is $rc_on, 0, 'switched on';
+like $out, qr/^classes .* signal /, 'and shown as on';
+ok wait_until(sub { $d->status->{programs} > $programs }), 'more programs are attached';
+my $child = signals(11);
+is scalar(grep { /^signal .*tid=$child .*signal=19 / } kernel()), 11, 'it records each of 11 stops';
+$d->run(tipme(), 'classes', '-signal');
+ok wait_until(sub { $d->status->{programs} == $programs }), 'switched off: its programs are detached';
+
+my ($rc_no, undef, $why) = $d->run(tipme(), 'classes', '+nonsense');
+is $rc_no, 1, 'an unknown class is refused';
+like $why, qr/^tipme: classes: nonsense: .*tipme status/, 'with what to do';
+is +($d->run(tipme(), 'classes', 'io'))[0], 64, 'neither + nor - is no usage';
+
+SKIP: {
+	my $group = quota_group() or skip 'no cgroup hierarchy here whose CPU quota may be set', 3;
+	my $pid = burn($group->{procs});
+	sleep 3.2;
+	kill KILL => $pid;
+	waitpid $pid, 0;
+	my $told = $group->{throttled}->();
+	my @t = map { /cgroup=$group->{id} throttled_us=(\d+) cpu=65535 phase=sample/ ? $1 : () } threads();
+	my $sum = 0;
+	$sum += $_ for @t;
+	cmp_ok scalar @t, '>=', 2, 'throttling was found in several seconds';
+	cmp_ok $sum, '>', 0, "it lasted: $sum us";
+	cmp_ok $sum, '<=', $told, "and no longer than cpu.stat says: $told us";
+	rmdir $group->{dir};
+}
+$d->stop;
+done_testing();
+
+sub classes { return JSON::PP->new->decode(($d->run(tipme(), 'classes', '--json'))[1])->{classes} }
+
+sub episode { return (split /\n/, ($d->snap)[1])[1] }
+sub kernel { my (undef, @r) = records_of(episode() . '/kernel.rec'); return @r }
+sub threads { my (undef, @r) = records_of(episode() . '/threads.rec'); return @r }
+
+# Stops and continues a child so often; returns its number.
+sub signals {
+	my ($n) = @_;
+	my $pid = fork // die "fork: $!\n";
+	if (!$pid) { sleep 1 while 1 }
+	for (1 .. $n) { kill STOP => $pid; kill CONT => $pid }
+	kill KILL => $pid;
+	waitpid $pid, 0;
+	return $pid;
+}
+
+# A new group that may use a fifth of a CPU.
+sub quota_group {
+	my ($v1) = grep { -w "$_/cpu.cfs_quota_us" || -e "$_/cpu.rt_runtime_us" } qw(/sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct);
+	my ($v2) = grep { -e "$_/cgroup.controllers" && slurp("$_/cgroup.subtree_control") =~ /\bcpu\b/ } '/sys/fs/cgroup';
+	my $root = $v1 // $v2 or return;
+	my $dir = "$root/tipme-test-$$";
+	mkdir $dir or return;
+	my $ok = $v1 ? put("$dir/cpu.cfs_period_us", 50000) && put("$dir/cpu.cfs_quota_us", 10000) : put("$dir/cpu.max", '10000 50000');
+	if (!$ok) { rmdir $dir; return }
+	my $scale = $v1 ? 1000 : 1;
+	return { dir => $dir, procs => "$dir/cgroup.procs", id => (stat $dir)[1],
+		throttled => sub { slurp("$dir/cpu.stat") =~ /throttled_(?:time|usec) (\d+)/ ? $1 / $scale : 0 } };
+}
+
+sub put { my ($path, $text) = @_; open my $f, '>', $path or return; return print({$f} $text) && close $f }
+
+sub burn {
+	my ($procs) = @_;
+	my $pid = fork // die "fork: $!\n";
+	return $pid if $pid;
+	put($procs, $$) or exit 1;
+	1 while 1;
+}
