@@ -81,5 +81,67 @@ $r = opened($s)->run;
 is($r->{event}{kind}, 'key_press', 'the press is judged');
 is($r->{interval}{end_ns}, 1401.1 * MS, 'and answered after the release');
 
+# The pointer's motion is answered by the pointer: what kept the server from reading it is judged; of many read in one go only the first.
+sub moves {
+	my ($from, %o) = @_;
+	my $s = story();
+	my $b = $s->builder;
+	$b->thread(901, 'hog', ts_ns => 890 * MS);
+	$b->x(800 * MS, 'x_sleep');
+	$s->run(0, 900, $from + $o{wait}, 901, 'dead', prio => 79, next => SERVER)->wake(0, $from, SERVER, 0, 'epoll', context => 'hardirq');
+	my $t = $from + $o{wait};
+	$b->switch(0, ($t + 0.5) * MS, SERVER, 0, 'sleeping')->x(($t + 0.06) * MS, 'x_wakeup');
+	$b->x(($t + 0.1 + $_ / 100) * MS, 'x_device', input_seq => 70 + $_, kind => 'motion', device => 6) for 0 .. 5;
+	$b->x(($t + 0.4) * MS, 'x_sleep');
+	return $s->hotkey(3000);
+}
+$r = opened(moves(1000, wait => 400))->run;
+is($r->{event}{kind}, 'motion', 'a pointer that stood still is the problem');
+is($r->{event}{client}, undef, 'no client has to do with it');
+is($r->{verdict}{kind}, 'rt-starvation', 'it says why');
+is($r->{verdict}{blamed}{comm}, 'hog', 'and who');
+like($r->{verdict}{sentence}, qr/^The pointer followed its motion after 400 ms: for 400 ms \(100 %\) the X server \(pid 100\) waited for a CPU that the real-time process "hog" \(pid 901\) kept\.$/, 'in words');
+is(scalar(grep { $_->{candidate} && $_->{motion} } opened(moves(1000, wait => 400))->events), 1, 'the others waited less');
+is(opened(moves(1000, wait => 80))->run->{verdict}{kind}, 'rt-starvation', 'a pointer is watched closely: 80 ms are seen');
+is(opened(moves(1000, wait => 60))->run->{verdict}{kind}, 'none', 'and 60 ms are not');
+require Tipme::Report::Text;
+require Tipme::Report::JSON;
+ok(length Tipme::Report::Text::page($r) && Tipme::Report::JSON::data($r), 'page and JSON can be made');
+
+# While a button is held, the client answers the motion.
+$s = story()->enter(1000, kind => 'button_press')->run(1, 1000.25, 1003, CLIENT, 'sleeping')->draw(1002.9);
+$s->enter(1100, kind => 'motion')->run(1, 1100.25, 1103, CLIENT, 'sleeping')->draw(1102.9);
+$s->enter(1200, kind => 'motion')->run(1, 1200.25, 1701, CLIENT, 'sleeping')->draw(1700.9)->enter(1800, kind => 'button_release')->run(1, 1800.25, 1800.5, CLIENT, 'sleeping')->hotkey(3000)
+	->picture(CLIENT, 'xterm', since_ns => 1800.5 * MS, stack_id => $s->id('poll'));
+$r = opened($s)->run;
+is("$r->{event}{kind} $r->{verdict}{kind}", 'motion app-compute', 'a drag that the client answers late');
+is($r->{interval}{duration_ns}, 501.1 * MS, 'up to what it drew');
+
+# What is usual: this episode, or where it has too little, what the caller knows of others.
+$s = story(no_usual => 1)->key(1000, 400)->hotkey(3000);
+my @asked;
+$r = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/usual")), baseline => sub { @asked = @_; return (3 * MS, 50) })->run;
+is_deeply(\@asked, [ 'key_press', 'xterm' ], 'asked by kind and client');
+is_deeply([ @{ $r->{interval} }{qw(usual_ns usual_count usual_where)} ], [ 3 * MS, 50, 'library' ], 'and believed');
+like($r->{verdict}{sentence}, qr/after 400 ms, usually 3\.0 ms: /, 'said');
+$r = Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/usual"), baseline => sub { return (380 * MS, 50) })->run;
+is($r->{verdict}{kind}, 'none', 'what is always so slow is nothing unusual');
+my ($mine) = Tipme::Diagnosis->new(Tipme::Episode->open(story()->key(1000, 400)->hotkey(3000)->builder->write("$tmp/mine")))->usual_responses(4);
+is_deeply($mine, { kind => 'key_press', comm => 'xterm', events => 3, median_ns => 2_940_000 }, 'what others will call usual');
+
+# No input event at all: what stood still longest; a nice process, a kernel thread, and what came after the trigger do not count.
+my $e = Tipme::Test::Episode->new(trigger_ns => 3000 * MS, end_ns => 4000 * MS, first_ns => MS);
+$e->thread(@$_) for [ 10, 'desk' ], [ 11, 'hog' ], [ 12, 'kswapd0', flags => 1 ], [ 13, 'nicely', prio => 139 ], [ 14, 'later' ];
+$e->switch(0, 2 * MS, 999, 0, 'sleeping')->switch(1, 2 * MS, 999, 11, 'sleeping');
+$e->wake(0, 500 * MS, 13, 0, context => 'hardirq', prio => 139)->wake(0, 600 * MS, 12, 0, context => 'hardirq')->wake(0, 1000 * MS, 10, 0, context => 'hardirq');
+$e->switch(1, 1700 * MS, 11, 10, 'runnable', prev_preempted => 1)->switch(1, 1701 * MS, 10, 12, 'sleeping')->switch(1, 1702 * MS, 12, 13, 'sleeping', next_prio => 139)
+	->switch(1, 1703 * MS, 13, 11, 'sleeping', prev_prio => 139)->wake(0, 3001 * MS, 14, 0, context => 'hardirq')->switch(1, 3990 * MS, 11, 14, 'runnable', prev_preempted => 1);
+my $stall = Tipme::Diagnosis->new(Tipme::Episode->open($e->write("$tmp/stall")))->run;
+is("$stall->{verdict}{kind} $stall->{verdict}{blamed}{comm}", 'cpu-contention hog', 'no input event: the worst stall');
+is("$stall->{interval}{start_ns} $stall->{interval}{end_ns}", 1000 * MS . ' ' . 1700 * MS, 'from when to when');
+like($stall->{verdict}{sentence}, qr/^desk \(pid 10\) was woken and did not run for 700 ms, the longest here: for 700 ms \(100 %\) it waited for a CPU taken by "hog" \(pid 11\)\. \(No X server was recorded/, 'in words');
+require Tipme::Timeline;
+ok(length Tipme::Report::Text::page($stall) && Tipme::Report::JSON::data($stall), 'page and JSON can be made');
+
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

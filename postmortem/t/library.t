@@ -49,7 +49,7 @@ my $row = library()->episode($newer);
 is($row->{$_->[0]}, $_->[1], "$_->[0]") for [ records => 3 ], [ lost => 7 ], [ kernel => '6.1.0-56-amd64' ], [ trigger_kind => 'hotkey' ],
 	[ trigger_ns => 5_000_000_000 ], [ problem => '' ], [ cpus => 2 ], [ kind => undef ];
 is(pragma('application_id'), 0x5449504d, 'the file says whose it is');
-is(pragma('user_version'), 1, 'and which schema it has');
+is(pragma('user_version'), 2, 'and which schema it has');
 is(pragma('journal_mode'), 'wal', 'readers and a writer at once');
 is((stat $table)[2] & 07777, 0600, 'nobody else may read it');
 
@@ -57,6 +57,16 @@ is((stat $table)[2] & 07777, 0600, 'nobody else may read it');
 my %verdict = (kind => 'cpu-contention', sentence => "xterm waited for sp\e[31min", blamed_comm => 'spin', blamed_pid => 901, share => 0.93, confidence => 1, interval_ns => 934_000_000);
 ok(library()->set_verdict($newer, \%verdict), 'diagnose leaves its verdict');
 is_deeply([ @{ library()->episode($newer) }{qw(kind blamed_pid interval_ns)} ], [ 'cpu-contention', 901, 934_000_000 ], '... and it stays');
+# --- what is usual: of other episodes than the one asked about, each median as often as it has events ---
+is_deeply([ library()->usual('key_press', 'xterm', $newer) ], [], 'nothing is usual yet');
+library()->set_usual($older, { kind => 'key_press', comm => 'xterm', events => 5, median_ns => 3_000_000 }, { kind => 'button_press', comm => 'xterm', events => 2, median_ns => 9 });
+library()->set_usual($newer, { kind => 'key_press', comm => 'xterm', events => 50, median_ns => 7_000_000 });
+is_deeply([ library()->usual('key_press', 'xterm', $newer) ], [ 3_000_000, 5 ], 'of the other episode');
+is_deeply([ library()->usual('key_press', 'xterm', undef) ], [ 7_000_000, 55 ], 'of all, by their events');
+is_deeply([ library()->usual('key_press', 'vi', undef) ], [], 'not of another client');
+library()->set_usual($newer);
+is_deeply([ library()->usual('key_press', 'xterm', undef) ], [ 3_000_000, 5 ], 'set anew, the old is gone');
+ok(!library()->set_usual('20000101-000000-0000'), 'not for an episode that is not there');
 is(library()->episode($newer)->{sentence}, 'xterm waited for spin', '... without escape sequences');
 ok(!library()->set_verdict('20200101-000000-0000', \%verdict), 'not for an episode that is not there');
 spew("$lib/$newer/note.txt", "the menu \e]0;x\a hung\nagain");

@@ -11,17 +11,20 @@ use Tipme::InputPath;
 use Tipme::Kernel;
 use Tipme::ProblemInterval;
 use Tipme::Reasons;
-use Tipme::Verdict qw(judge totals no_input);
+use Tipme::Stall;
+use Tipme::Verdict qw(judge judge_stall totals no_input);
+use Tipme::WakeupChain;
+use Tipme::XRecords;
 
 my $BEFORE_NS = 100_000_000;      # of the kernel's records before the interval, so that states at its beginning are known
 my $AFTER_NS  = 2_000_000_000;    # after an open interval: what comes later may tell whom it waited for
 my $JUST_NS   = 1_000_000;
 
-# new(EPISODE): everything that is read once
+# new(EPISODE, baseline => sub): everything that is read once; baseline->(KIND, COMM) answers what is usual elsewhere: (ns, how many events)
 sub new {
-	my ($class, $ep) = @_;
+	my ($class, $ep, %o) = @_;
 	my $self = bless { episode => $ep, path => Tipme::InputPath->new($ep), kernel => Tipme::Kernel->new($ep), reasons => Tipme::Reasons->new }, $class;
-	$self->{problem} = Tipme::ProblemInterval->new(episode => $ep, path => $self->{path}, kernel => $self->{kernel}, reasons => $self->{reasons});
+	$self->{problem} = Tipme::ProblemInterval->new(episode => $ep, path => $self->{path}, kernel => $self->{kernel}, reasons => $self->{reasons}, baseline => $o{baseline});
 	return $self;
 }
 
@@ -29,6 +32,7 @@ sub new {
 sub episode     { return $_[0]{episode} }
 sub events      { return $_[0]{path}->events }
 sub interval_of { my ($self, $e) = @_; return $self->{problem}->interval($e) }
+sub usual_responses { my ($self, $not) = @_; return $self->{problem}->usual_responses($not) }
 sub threads     { return $_[0]{kernel}->threads }
 sub states      { my ($self, $from, $to) = @_; return $self->{kernel}->states($from, $to) }
 
@@ -48,7 +52,9 @@ sub run {
 	$o{at} = $self->_ns($o{at}) if defined $o{at};
 	my $i = $self->{problem}->choose(%o);
 	my %d = (version => 1, id => $ep->id, time => $ep->manifest->{time}, trigger => $ep->manifest->{trigger}, coverage => [ $ep->coverage ], lost => $ep->lost);
-	my $part = $i ? $self->_judge($i) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
+	# Nothing to judge at all: then whatever stood still longest.
+	my $stall = $i || defined $o{event} || defined $o{at} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads);
+	my $part = $i ? $self->_judge($i) : $stall ? $self->_judge_stall($stall, $self->_without_interval(%o)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
 	my $v = $part->{verdict};
 	%$v = (circumstances => [], %$v, %{ advise($v) });
 	return { %d, %$part, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
@@ -81,20 +87,41 @@ sub _judge {
 	my $chain = $self->{problem}->chain($states, $e);
 	my $segments = $self->_segments($i, $states, $chain);
 	my $threads = $self->{kernel}->threads;
-	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pid},
+	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pid} // -1,
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
 	my $path = $blame->path($segments);
-	my $client = $threads->at($e->{pid}, $to);
+	my $cursor = ($e->{motion} // '') eq 'cursor';
+	my $client = $cursor || !$e->{pid} ? { pid => -1, comm => 'the pointer' } : $threads->at($e->{pid}, $to);
 	my $verdict = judge($i, $path, client => $client, server => $e->{server}, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
-			usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, excess_ns => $i->{excess_ns} },
-		event => { n => $e->{n}, kind => $e->{kind}, input_seq => $e->{seq}, client => { pid => $e->{pid}, comm => $client->{comm} },
+			usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
+		event => { n => $e->{n}, kind => $e->{kind}, input_seq => $e->{seq}, client => $client->{pid} < 0 ? undef : { pid => $e->{pid}, comm => $client->{comm} },
 			server => { pid => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name} }, stages => $self->_stages($i, $states) },
 		path => $path, totals => { %{ totals($path) }, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
 		evidence => $self->_evidence($i, $path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
+	};
+}
+
+# No input event: the path of what a thread waited for, and nothing of an X server. WHY there is none.
+sub _judge_stall {
+	my ($self, $stall, $why) = @_;
+	my ($from, $to) = @$stall{qw(start_ns end_ns)};
+	my ($states, $threads, $x) = ($self->{kernel}->states($from - $BEFORE_NS, $to + $AFTER_NS), $self->{kernel}->threads, Tipme::XRecords->none);
+	my $who = $threads->at($stall->{tid}, $to);
+	my $chain = Tipme::WakeupChain->new(states => $states, threads => $threads, reasons => $self->{reasons}, server_tid => -1, server_pid => -1, client_pid => $who->{pid});
+	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $x, client_pid => $who->{pid},
+		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
+	my $path = $blame->path($chain->walk($stall->{tid}, $from, $to));
+	my $verdict = judge_stall({ %$stall, open => 0, usual_count => 0 }, $path, why => $why, client => $who, server => $x, from => $from, parent => sub { $self->_parent($_[0], $to) },
+		ancestors => sub { $threads->ancestors(@_) });
+	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
+	return {
+		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => 'exact', usual_ns => undef, usual_count => 0, usual_where => undef, excess_ns => $to - $from },
+		event => undef, path => $path, totals => { %{ totals($path) }, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
+		evidence => $self->_evidence_of_path($path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
 	};
 }
 
@@ -114,6 +141,7 @@ sub _segments {
 	my ($from, $to, $td) = (@$i{qw(start_ns end_ns)}, $e->{deliver_ns});
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'the kernel was not recorded', exact => 0, evidence => [] } ] }
 	return $chain->walk($e->{pid}, $from, $to, deliver_ns => $td) if $i->{open};
+	return $chain->walk($e->{server}{tid}, $from, $to) if ($e->{motion} // '') eq 'cursor';
 	return $chain->walk($e->{server}{tid}, $from, $to, deliver_ns => $td, via => scalar $self->_via($i, $states));
 }
 
@@ -144,14 +172,18 @@ sub _stages {
 	my $exact = $e->{server}{exact} ? 'exact' : 'inferred';
 	my @s = ([ input => $i->{start_ns}, $i->{start_exact} ? 'exact' : 'inferred' ]);
 	push @s, [ server => $e->{wakeup_ns}, $exact ] if defined $e->{wakeup_ns} && $e->{wakeup_ns} >= $i->{start_ns};
-	push @s, [ device => $e->{device_ns}, $exact ], [ deliver => $e->{deliver_ns}, $exact ];
+	push @s, [ device => $e->{device_ns}, $exact ];
+	return _named(@s, [ feedback => $i->{end_ns}, $exact ]) if ($e->{motion} // '') eq 'cursor';
+	push @s, [ deliver => $e->{deliver_ns}, $exact ];
 	my $run = $self->_first_run($e, $states, $i->{end_ns});
 	push @s, [ client => $run, 'exact' ] if defined $run;
 	my ($r) = grep { $_->{client} == $e->{client} } $e->{server}->between('x_request', $e->{deliver_ns}, $i->{end_ns});
 	push @s, [ request => $r->{ts_ns}, $exact ] if $r;
 	push @s, [ feedback => $i->{end_ns}, $exact ] if !$i->{open};
-	return [ map { { name => $_->[0], ts_ns => $_->[1], certainty => $_->[2] } } @s ];
+	return _named(@s);
 }
+
+sub _named { return [ map { { name => $_->[0], ts_ns => $_->[1], certainty => $_->[2] } } @_ ] }
 
 sub _first_run {
 	my ($self, $e, $states, $end) = @_;
@@ -184,8 +216,14 @@ sub _evidence {
 	my ($self, $i, $path, $v) = @_;
 	my $e = $i->{event};
 	my $x = $e->{server};
-	my @ev = ({ what => 'input event', %{ $x->evidence($e->{device_record}) } }, { what => 'delivery', %{ $x->evidence($e->{deliver_record}) } });
+	my @ev = ({ what => 'input event', %{ $x->evidence($e->{device_record}) } }, $e->{deliver_record} ? { what => 'delivery', %{ $x->evidence($e->{deliver_record}) } } : ());
 	push @ev, { what => 'feedback', %{ $x->evidence($i->{damage}) } } if $i->{damage};
+	return [ @ev, @{ $self->_evidence_of_path($path, $v) } ];
+}
+
+sub _evidence_of_path {
+	my ($self, $path, $v) = @_;
+	my @ev;
 	my @big = sort { $b->{to_ns} - $b->{from_ns} <=> $a->{to_ns} - $a->{from_ns} || $a->{from_ns} <=> $b->{from_ns} } grep { $_->{blamed}{kind} eq $v->{kind} } @$path;
 	my %seen;
 	for my $p (grep { defined } @big[ 0 .. 4 ]) {

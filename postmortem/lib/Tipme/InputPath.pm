@@ -8,7 +8,7 @@ use Tipme::XRecords;
 
 my $BURST_GAP_NS   = 10_000_000;       # damages closer than this are one burst
 my $CHORD_SPAN_NS  = 2_000_000_000;    # presses that lead up to a hot-key are at most that old
-my $HEARD_NS      = 500_000_000;         # an agent asks for the snapshot within this of hearing the hot-key
+my $HEARD_NS       = 500_000_000;      # an agent asks for the snapshot within this of hearing the hot-key
 my $MAX_BURSTS     = 60;               # of one event; what goes on longer is a film, not an answer
 my %PRESS = map { $_ => 1 } qw(key_press button_press key_repeat);
 my %CANDIDATE = map { $_ => 1 } qw(key_press key_repeat button_press button_release touch);
@@ -27,6 +27,8 @@ sub new {
 
 # events(): { n, server, seq, kind, device, device_ns, wakeup_ns, deliver_ns, client, pid, chord, candidate, next_ns, bursts }
 #   next_ns: when the next press went to the same client (undef: none); bursts: [ from, to, \@damages ] between delivery and that
+#   motion: cursor (the pointer itself is the answer) or drag (a button is held: the client answers); of those that the server read in one
+#   go only the first is a candidate, the others waited less
 sub events  { return @{ $_[0]{events} } }
 sub servers { return @{ $_[0]{servers} } }
 
@@ -51,6 +53,7 @@ sub _events_of {
 		push @events, \%e;
 	}
 	$self->_mark_chords($x, \@events, $self->_heard(\@events, \%agent), $x->all('x_chord'));
+	_mark_motion(\@events);
 	$self->_add_bursts($x, \@events);
 	return @events;
 }
@@ -59,13 +62,21 @@ sub _events_of {
 sub _delivery {
 	my ($self, $e, $x, $to) = @_;
 	return if !@$to;
-	my ($best, $best_ns);
-	for my $d (@$to) {
-		my ($damage) = grep { $_->{pid} == $d->{pid} && $_->{client} == $d->{client} } $x->between('x_damage', $d->{ts_ns}, $d->{ts_ns} + $CHORD_SPAN_NS);
-		my $t = $damage ? $damage->{ts_ns} : undef;
+	my ($best, $best_ns) = @$to == 1 ? $to->[0] : ();
+	for my $d (@$to > 1 ? @$to : ()) {
+		my $t = _first_damage($x, $d);
 		($best, $best_ns) = ($d, $t) if !$best || defined $t && (!defined $best_ns || $t < $best_ns);
 	}
 	@$e{qw(deliver_ns pid client deliver_record)} = ($best->{ts_ns}, $best->{pid}, $best->{client}, $best);
+}
+
+sub _first_damage {
+	my ($x, $d) = @_;
+	my $l = $x->{x_damage};
+	for (my $k = $x->lower('x_damage', $d->{ts_ns}); $k < @$l && $l->[$k]{ts_ns} < $d->{ts_ns} + $CHORD_SPAN_NS; $k++) {
+		return $l->[$k]{ts_ns} if $l->[$k]{pid} == $d->{pid} && $l->[$k]{client} == $d->{client};
+	}
+	return;
 }
 
 # A hot-key and the presses that lead up to it are the user's question, not what it is about. Which keys they are is
@@ -106,23 +117,40 @@ sub _answered {
 	return scalar grep { $_->{pid} == $e->{pid} } $x->between('x_damage', $e->{deliver_ns}, $end);
 }
 
+# What the pointer's motion is answered by, and which of many motions may have waited.
+sub _mark_motion {
+	my ($events) = @_;
+	my ($held, $read) = (0, -1);
+	for my $e (@$events) {
+		$held++ if $e->{kind} eq 'button_press';
+		$held-- if $e->{kind} eq 'button_release' && $held;
+		next if $e->{kind} ne 'motion';
+		$e->{motion} = $held ? 'drag' : 'cursor';
+		my $go = $e->{wakeup_ns} // $e->{device_ns};
+		$e->{first_of_go} = 1 if $go != $read;
+		$read = $go;
+	}
+}
+
 sub _add_bursts {
 	my ($self, $x, $events) = @_;
 	my (%next, %damage);
 	push @{ $damage{ $_->{client} } }, $_ for grep { $_->{ts_ns} <= $self->{trigger} } $x->all('x_damage');
 	for my $e (reverse @$events) {
-		next if !defined $e->{deliver_ns} || $e->{chord};
-		$e->{candidate} = 1 if $CANDIDATE{ $e->{kind} } && $e->{deliver_ns} < $self->{trigger};
+		$e->{candidate} = 1 if $e->{first_of_go} && $e->{motion} eq 'cursor' && $e->{device_ns} < $self->{trigger};
+		next if !defined $e->{deliver_ns} || $e->{chord} || ($e->{motion} // '') eq 'cursor';
+		$e->{candidate} = 1 if ($CANDIDATE{ $e->{kind} } || $e->{first_of_go}) && $e->{deliver_ns} < $self->{trigger};
 		$e->{next_ns} = $next{ $e->{client} };
 		$e->{damages} = $damage{ $e->{client} } // [];
-		$e->{bursts} = $self->bursts($e, $e->{deliver_ns}, $e->{next_ns} // $self->{trigger} + 1);
+		$e->{bursts} = $self->bursts($e, $e->{deliver_ns}, $e->{next_ns} // $self->{trigger} + 1, $e->{motion} ? 1 : $MAX_BURSTS);
 		$next{ $e->{client} } = $e->{deliver_ns} if $PRESS{ $e->{kind} };
 	}
 }
 
-# bursts(EVENT, FROM, TO): the damages of the event's client in [FROM, TO), those that follow closely taken together
+# bursts(EVENT, FROM, TO [, MAX]): the damages of the event's client in [FROM, TO), those that follow closely taken together
 sub bursts {
-	my ($self, $e, $from, $to) = @_;
+	my ($self, $e, $from, $to, $max) = @_;
+	$max //= $MAX_BURSTS;
 	my $l = $e->{damages} // [];
 	my ($lo, $hi) = (0, scalar @$l);
 	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($l->[$m]{ts_ns} < $from) { $lo = $m + 1 } else { $hi = $m } }
@@ -130,7 +158,7 @@ sub bursts {
 	for (; $lo < @$l && $l->[$lo]{ts_ns} < $to; $lo++) {
 		my $d = $l->[$lo];
 		if (@b && $d->{ts_ns} - $b[-1][1] < $BURST_GAP_NS) { $b[-1][1] = $d->{ts_ns}; push @{ $b[-1][2] }, $d }
-		else                                              { last if @b >= $MAX_BURSTS; push @b, [ $d->{ts_ns}, $d->{ts_ns}, [$d] ] }
+		else                                              { last if @b >= $max; push @b, [ $d->{ts_ns}, $d->{ts_ns}, [$d] ] }
 	}
 	return \@b;
 }

@@ -13,6 +13,7 @@ use Tipme::Printable qw(printable);
 our $ID = qr/[0-9]{8}-[0-9]{6}-[0-9a-f]{4}/;
 my $APPLICATION_ID = 0x5449504d;    # TIPM
 my $MAX_NOTE       = 65_536;
+my $USUAL_EPISODES = 50;            # how many are looked at for what is usual
 
 # folder(): where the library of this user lies.
 sub folder {
@@ -99,6 +100,28 @@ sub set_verdict {
 			undef, $id, @values);
 	});
 	return 1;
+}
+
+# set_usual(ID, { kind, comm, events, median_ns } ...): what was usual in an episode; usual(KIND, COMM, NOT ID): (median of the newest episodes'
+# medians, each as often as it has events; how many events), or nothing
+sub set_usual {
+	my ($self, $id, @usual) = @_;
+	return 0 if !$self->{dbh}->selectrow_array('SELECT 1 FROM episodes WHERE id = ?', undef, $id);
+	$self->_in_transaction(sub {
+		$self->{dbh}->do('DELETE FROM usual WHERE episode_id = ?', undef, $id);
+		$self->{dbh}->do('INSERT OR REPLACE INTO usual (episode_id, kind, comm, events, median_ns) VALUES (?, ?, ?, ?, ?)', undef, $id, printable($_->{kind}), printable($_->{comm}), @$_{qw(events median_ns)}) for @usual;
+	});
+	return 1;
+}
+
+sub usual {
+	my ($self, $kind, $comm, $not) = @_;
+	my $rows = $self->{dbh}->selectall_arrayref('SELECT u.median_ns, u.events FROM usual u JOIN episodes e ON e.id = u.episode_id WHERE u.kind = ? AND u.comm = ? AND u.episode_id <> ? '
+		. "ORDER BY e.time DESC, e.id DESC LIMIT $USUAL_EPISODES", undef, $kind, printable($comm), $not // '');
+	my ($n, $sum) = (0, 0);
+	$n += $_->[1] for @$rows;
+	for (sort { $a->[0] <=> $b->[0] } @$rows) { $sum += $_->[1]; return ($_->[0], $n) if 2 * $sum >= $n }
+	return;
 }
 
 # id_of(DIR): the id, if DIR is an episode folder of this library.

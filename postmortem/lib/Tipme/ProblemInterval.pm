@@ -15,6 +15,8 @@ my $MAX_INPUT   = 8;                 # threads of a server that are looked at fo
 my $SILENCE_NS  = 100_000_000;
 my $MAX_CHECKS  = 12;                # later bursts of one event that are traced back; with more of them it is a film
 my $MAX_RESOLVE = 24;                # events looked at closely
+my $MOTION_NS   = 25_000_000;        # a pointer that follows sooner is not worth a look
+my $ENOUGH      = 3;                 # responses that make a "usually"
 my $MAX_LOAD    = 1_500_000;         # kernel records decoded for the choice
 my $NS_PER_MS   = 1_000_000;
 
@@ -31,7 +33,7 @@ sub choose {
 	my @events = $self->{path}->events;
 	if (defined $o{event}) { my ($e) = grep { $_->{n} == $o{event} } @events; return $e && $self->interval($e) }
 	if (defined $o{at})    { return $self->_at(\@events, $o{at}) }
-	my @c = sort { $b->{upper} <=> $a->{upper} } map { { event => $_, upper => $self->_upper($_) } } grep { $_->{candidate} } @events;
+	my @c = sort { $b->{upper} <=> $a->{upper} } grep { !$_->{event}{motion} || $_->{upper} >= $MOTION_NS } map { { event => $_, upper => $self->_upper($_) } } grep { $_->{candidate} } @events;
 	my ($best, $n, $covered) = (undef, 0, $self->{kernel}->covered_from);
 	for my $c (@c) {
 		last if $best && $best->{excess_ns} >= $c->{upper};
@@ -46,7 +48,7 @@ sub choose {
 # The event that was being handled at a time, else the one nearest to it.
 sub _at {
 	my ($self, $events, $t) = @_;
-	my @c = grep { $_->{candidate} } @$events;
+	my @c = grep { $_->{candidate} && ($_->{motion} // '') ne 'cursor' } @$events;
 	my @near = sort { abs($a->{device_ns} - $t) <=> abs($b->{device_ns} - $t) || $a->{n} <=> $b->{n} } @c;
 	my @before = grep { ($_->{wakeup_ns} // $_->{device_ns}) <= $t } reverse @c;
 	for my $e (@before) { my $i = $self->interval($e); return $i if $i && $i->{start_ns} <= $t && $i->{end_ns} >= $t }
@@ -59,21 +61,31 @@ sub _upper {
 	my ($self, $e) = @_;
 	my $start = $e->{wakeup_ns} // $e->{device_ns};
 	my $x = $e->{server};
+	my $stamp = $self->_server_stamp($e);
+	$start = $stamp if defined $stamp && $stamp < $start;
 	my @input = grep { $_ != $x->{tid} } $self->{kernel}->threads->tids_of($x->{pid});
 	$#input = $MAX_INPUT - 1 if @input > $MAX_INPUT;
 	# First the thread that serves clients, then those that may have read the input for it.
 	$start = $self->_kept_since($_, $start) for $x->{tid}, @input;
-	return ($e->{bursts}[-1] ? $e->{bursts}[-1][1] : $self->{trigger}) - $start;
+	return ($self->_end_of($e) // $self->{trigger}) - $start;
+}
+
+# The last of what the X records have for an answer, or the first with FIRST; undef: nothing
+sub _end_of {
+	my ($self, $e, $first) = @_;
+	return $e->{device_ns} if ($e->{motion} // '') eq 'cursor';
+	my $b = $e->{bursts}[ $first ? 0 : -1 ];
+	return $b ? $b->[1] : undef;
 }
 
 # Since when a thread that ran shortly before TIME had waited for a CPU; TIME if it had not.
 sub _kept_since {
 	my ($self, $tid, $t) = @_;
-	for my $d (reverse @{ $self->{kernel}->run_delays($tid) }) {
-		next if $d->[0] > $t;
-		return $d->[1] >= $t - $LOOP_NS ? $d->[0] : $t;
-	}
-	return $t;
+	my $l = $self->{kernel}->run_delays($tid);
+	my ($lo, $hi) = (0, scalar @$l);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($l->[$m][0] <= $t) { $lo = $m + 1 } else { $hi = $m } }
+	my $d = $lo ? $l->[ $lo - 1 ] : return $t;
+	return $d->[1] >= $t - $LOOP_NS ? $d->[0] : $t;
 }
 
 # interval(EVENT): the same for one event; undef where it had no visible effect
@@ -81,24 +93,51 @@ sub interval {
 	my ($self, $e) = @_;
 	my $r = $self->response($e) or return;
 	my ($start, $exact) = $self->entry($e);
-	my ($usual, $count) = $self->usual($e);
+	my ($usual, $count, $where) = $self->usual($e);
 	my $duration = $r->{end_ns} - $start;
-	return { event => $e, start_ns => $start, start_exact => $exact, %$r, usual_ns => $usual, usual_count => $count, excess_ns => $duration - ($usual // 0) };
+	return { event => $e, start_ns => $start, start_exact => $exact, %$r, usual_ns => $usual, usual_count => $count, usual_where => $where, excess_ns => $duration - ($usual // 0) };
 }
 
-# usual(EVENT): (median of the other responses to the same kind of event of the same client, how many); all clients where there are few
+# usual(EVENT): (median of the other responses to the same kind of event of the same client, how many, where: episode or library); where this
+# episode has few of them the library is asked, and if that has none, all clients of this episode
 sub usual {
 	my ($self, $e) = @_;
-	my @all = grep { $_ != $e && $_->{candidate} && $_->{kind} eq $e->{kind} && @{ $_->{bursts} } } $self->{path}->events;
-	my @same = grep { defined $_->{pid} && $_->{pid} == ($e->{pid} // -1) } @all;
-	my @ns = sort { $a <=> $b } map { $_->{bursts}[0][1] - ($_->{wakeup_ns} // $_->{device_ns}) } @same >= 3 ? @same : @all;
-	return (undef, 0) if !@ns;
-	return ($ns[ ($#ns) / 2 ], scalar @ns);
+	my @all = grep { $_ != $e && $_->{candidate} && $_->{kind} eq $e->{kind} && ($_->{motion} // '') eq ($e->{motion} // '') && defined $self->_end_of($_, 1) } $self->{path}->events;
+	my @same = grep { defined $e->{pid} && defined $_->{pid} && $_->{pid} == $e->{pid} } @all;
+	if (@same < $ENOUGH && $self->{baseline} && $e->{pid}) {
+		my ($ns, $n) = $self->{baseline}->($e->{kind}, $self->{kernel}->threads->at($e->{pid}, $e->{deliver_ns} // $e->{device_ns})->{comm});
+		return ($ns, $n, 'library') if $n && $n >= $ENOUGH;
+	}
+	my @of = @same >= $ENOUGH ? @same : @all;
+	return (undef, 0, undef) if !@of;
+	my @ns = sort { $a <=> $b } map { $self->_quick($_) } @of;
+	return ($ns[ $#ns / 2 ], scalar @ns, 'episode');
+}
+
+# What a response seems to be from the X records alone.
+sub _quick { my ($self, $e) = @_; return $self->_end_of($e, 1) - ($e->{wakeup_ns} // $e->{device_ns}) }
+
+# usual_responses(NOT): what was usual here for whom, without event number NOT: { kind, comm, events, median_ns }
+sub usual_responses {
+	my ($self, $not) = @_;
+	my %ns;
+	for my $e (grep { $_->{candidate} && !$_->{motion} && $_->{pid} && @{ $_->{bursts} } && $_->{n} != ($not // 0) } $self->{path}->events) {
+		push @{ $ns{ $e->{kind} }{ $self->{kernel}->threads->at($e->{pid}, $e->{deliver_ns})->{comm} } }, $self->_quick($e);
+	}
+	my @usual;
+	for my $kind (sort keys %ns) {
+		for my $comm (sort grep { $_ ne '?' } keys %{ $ns{$kind} }) {
+			my @of = sort { $a <=> $b } @{ $ns{$kind}{$comm} };
+			push @usual, { kind => $kind, comm => $comm, events => scalar @of, median_ns => $of[ $#of / 2 ] };
+		}
+	}
+	return @usual;
 }
 
 # response(EVENT): { end_ns, open, damage, exact }: when it was answered; undef: no visible effect
 sub response {
 	my ($self, $e) = @_;
+	return { end_ns => $e->{device_ns}, open => 0, damage => undef, exact => 1 } if ($e->{motion} // '') eq 'cursor';
 	return if !defined $e->{deliver_ns};
 	$self->{resolved}{ $e->{n} } //= [ $self->_resolve($e) ];
 	return $self->{resolved}{ $e->{n} }[0];
@@ -211,7 +250,7 @@ sub _own_timer {
 sub chain {
 	my ($self, $states, $e) = @_;
 	return Tipme::WakeupChain->new(states => $states, threads => $self->{kernel}->threads, reasons => $self->{reasons},
-		server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid}, client_pid => $e->{pid});
+		server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid}, client_pid => $e->{pid} // -1);
 }
 
 sub _pid { my ($self, $tid, $t) = @_; return $self->{kernel}->threads->at($tid, $t)->{pid} }

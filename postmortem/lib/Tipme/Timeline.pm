@@ -357,7 +357,7 @@ my @STAGE_ORDER = qw(input server device deliver client request feedback);
 sub _stages {
 	my ($self) = @_;
 	my $e = $self->{diag}{event} or return;
-	my %words = (k => one_line($e->{kind}) =~ tr/_/ /r, s => one_line($e->{server}{name} // 'the server'), c => one_line($e->{client}{comm}));
+	my %words = (k => one_line($e->{kind}) =~ tr/_/ /r, s => one_line($e->{server}{name} // 'the server'), c => one_line($e->{client} ? $e->{client}{comm} : 'the client'));
 	my %of = map { $_->{name} => $_ } @{ $e->{stages} };
 	return map {
 		my $label = $STAGE_WORDS{$_} =~ s/%([ksc])/$words{$1}/r;
@@ -372,7 +372,8 @@ sub _words {
 	my @sub = ('Episode ' . one_line($m->{id}), local_time(one_line($m->{time} // '')), 'Linux ' . one_line($m->{kernel} // '?'), one_line($m->{cpus} // '?') . ' CPUs');
 	push @sub, '"' . one_line($ep->note) . '"' if length one_line($ep->note // '');
 	return (title => $d->{verdict}{sentence}, subtitle => join(" \x{2022} ", @sub), footer => $self->_footer,
-		start_label => $i->{guessed} ? 'a second before' : one_line($d->{event}{kind}) =~ tr/_/ /r, end_label => $i->{guessed} ? '' : ($i->{certainty} // '') eq 'open' ? 'no answer yet' : 'on the screen');
+		start_label => $i->{guessed} ? 'a second before' : !$d->{event} ? 'it stood still' : one_line($d->{event}{kind}) =~ tr/_/ /r,
+		end_label => $i->{guessed} || !$d->{event} ? '' : ($i->{certainty} // '') eq 'open' ? 'no answer yet' : 'on the screen');
 }
 
 sub _footer {

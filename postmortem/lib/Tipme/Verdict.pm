@@ -7,9 +7,10 @@ use warnings;
 use Exporter qw(import);
 use Tipme::Printable qw(one_line);
 
-our @EXPORT_OK = qw(judge totals no_input duration_text percent event_words);
+our @EXPORT_OK = qw(judge judge_stall totals no_input duration_text percent event_words);
 
 my $NOTICE_NS = 100_000_000;    # an answer to a key or a click that comes sooner seems to come at once
+my $MOTION_NS = 75_000_000;     # the pointer is watched all the time
 my $SLOW_NS   = 500_000_000;    # one that takes longer is slow, even if it always is
 my $ENOUGH    = 3;              # other responses that make a "usually"
 
@@ -59,33 +60,58 @@ sub judge {
 	my $t = totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
 	my $head = _head($i, $o{client}, $all);
-	my $sure = 0;
-	$sure += $_->{to_ns} - $_->{from_ns} for grep { $_->{exact} && $_->{blamed}{kind} ne 'unknown' } @$path;
-	my %v = (confidence => $all ? $sure / $all : 0, head => $head);
+	my %v = (confidence => _sure($path, $all), head => $head);
 	if (!_unusual($i, $all)) {
 		return { %v, kind => 'none', share => 0, share_ns => 0, blamed => undef,
 			sentence => 'Nothing unusual: ' . $head . _usually($i) . (_usually($i) ? '' : ', the slowest here') . '.' };
 	}
+	return { %v, %{ _largest($t, $path, $all, $head . _usually($i), %o) } };
+}
+
+# judge_stall(STALL, \PATH, why => WHY NO EVENT, ...): the same of a thread that stood still
+sub judge_stall {
+	my ($i, $path, %o) = @_;
+	my $t = totals($path);
+	my $all = $i->{end_ns} - $i->{start_ns};
+	my $head = one_line($o{client}{comm}) . " (pid $o{client}{pid}) " . ($i->{what} eq 'runnable' ? 'was woken and did not run' : 'slept undisturbed') . ' for ' . duration_text($all) . ', the longest here';
+	my %v = (confidence => _sure($path, $all), head => $head);
+	my $v = { %v, %{ _largest($t, $path, $all, $head, %o) } };
+	$v->{sentence} = "$v->{sentence} ($o{why})";
+	return $v;
+}
+
+# The kind with the largest sum, and who has most of it.
+sub _largest {
+	my ($t, $path, $all, $head, %o) = @_;
 	my ($kind) = sort { $t->{kinds}{$b} <=> $t->{kinds}{$a} || $a cmp $b } keys %{ $t->{kinds} };
 	my $ns = $t->{kinds}{$kind};
 	my @of = grep { $_->{kind} eq $kind } @{ $t->{blamed} };
 	my $group = _group(\@of, %o);
 	$group->{others} = grep { my $b = $_; defined $b->{pid} && $b->{pid} != $o{client}{pid} && !grep { $_ == $b } @{ $group->{members} } } @of;
 	my $clause = _clause($kind, $ns, $all, $group, _waiter($path, $kind, \%o), \%o);
-	return { %v, kind => $kind, share => $all ? $ns / $all : 0, share_ns => $ns,
+	return { kind => $kind, share => $all ? $ns / $all : 0, share_ns => $ns,
 		blamed => $kind eq 'unknown' ? undef : { (map { defined $group->{$_} ? ($_ => $group->{$_}) : () } qw(names by holder disk)), %$group{qw(kind pid comm processes detail ns)}, pids => $group->{pids} },
-		sentence => "$head" . _usually($i) . ": $clause." };
+		sentence => "$head: $clause." };
+}
+
+sub _sure {
+	my ($path, $all) = @_;
+	my $sure = 0;
+	$sure += $_->{to_ns} - $_->{from_ns} for grep { $_->{exact} && $_->{blamed}{kind} ne 'unknown' } @$path;
+	return $all ? $sure / $all : 0;
 }
 
 sub _unusual {
 	my ($i, $all) = @_;
-	return 0 if $all < $NOTICE_NS;
+	my $notice = $i->{event} && $i->{event}{motion} ? $MOTION_NS : $NOTICE_NS;
+	return 0 if $all < $notice;
 	return 1 if $all >= $SLOW_NS || $i->{usual_count} < $ENOUGH;
-	return $i->{excess_ns} >= $NOTICE_NS ? 1 : 0;
+	return $i->{excess_ns} >= $notice ? 1 : 0;
 }
 
 sub _head {
 	my ($i, $client, $all) = @_;
+	return 'The pointer followed its motion after ' . duration_text($all) if ($i->{event}{motion} // '') eq 'cursor';
 	my $who = one_line($client->{comm}) . " (pid $client->{pid})";
 	my $what = event_words($i->{event}{kind});
 	my $time = duration_text($all);

@@ -24,6 +24,9 @@ sub load_all {
 	return @servers;
 }
 
+# none(): an X server that was not there, with no records
+sub none { my ($class) = @_; return bless { file => undef, pid => -1, tid => -1, name => undef, exact => 0, map { $_ => [] } _kinds() }, $class }
+
 sub _kinds { return qw(x_device x_deliver x_request x_damage x_sleep x_wakeup x_chord x_client x_grab) }
 
 sub _load {

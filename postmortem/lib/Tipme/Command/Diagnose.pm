@@ -29,8 +29,13 @@ sub run {
 	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'event=i', 'at=s');
 	return $exit if !$o;
 	my $dir = Tipme::Library->folder_of($args[0]);
-	my $d = Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run(event => $o->{event}, at => $o->{at});
-	_remember($dir, $d) if !defined $o->{event} && !defined $o->{at};
+	my $library = eval { Tipme::Library->open(warn => sub { }) };
+	my $why = $@;
+	my $id = $library ? $library->id_of($dir) : undef;
+	my $diagnosis = Tipme::Diagnosis->new(Tipme::Episode->open($dir), baseline => sub { return $library ? eval { $library->usual(@_, $id) } : () });
+	my $d = $diagnosis->run(event => $o->{event}, at => $o->{at});
+	if (!$library) { print STDERR 'tipme: diagnose: the library was not asked: ' . one_line($why) . "\n" }
+	elsif (defined $id && !defined $o->{event} && !defined $o->{at}) { _remember($library, $id, $d, $diagnosis) }
 	if ($o->{json}) { print_json(Tipme::Report::JSON::data($d)) }
 	else            { put(Tipme::Report::Text::page($d)) }
 	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
@@ -38,13 +43,12 @@ sub run {
 
 # The library keeps the verdict of the event that we chose ourselves. A verdict never fails because the library does.
 sub _remember {
-	my ($dir, $d) = @_;
+	my ($library, $id, $d, $diagnosis) = @_;
 	my $v = $d->{verdict};
 	eval {
-		my $library = Tipme::Library->open(warn => sub { });
-		my $id = $library->id_of($dir);
 		$library->set_verdict($id, { %$v{qw(kind sentence share confidence)}, blamed_comm => $v->{blamed}{comm}, blamed_pid => $v->{blamed}{pid},
-			interval_ns => $d->{interval} ? $d->{interval}{duration_ns} : undef }) if defined $id;
+			interval_ns => $d->{interval} ? $d->{interval}{duration_ns} : undef });
+		$library->set_usual($id, $diagnosis->usual_responses($v->{kind} eq 'none' || !$d->{event} ? undef : $d->{event}{n}));
 		1;
 	} or print STDERR 'tipme: diagnose: the library was not told: ' . one_line($@) . "\n";
 }

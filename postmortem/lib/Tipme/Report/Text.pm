@@ -84,6 +84,7 @@ sub _threads {
 
 sub _stages {
 	my ($d) = @_;
+	return () if !$d->{event};
 	my $zero = $d->{interval}{start_ns};
 	my @rows = map { [ '+' . _ms($_->{ts_ns} - $zero), 'ms', $STAGE{ $_->{name} } . ($_->{certainty} eq 'exact' ? '' : ' (inferred)') ] } @{ $d->{event}{stages} };
 	push @rows, [ '+' . _ms($d->{interval}{end_ns} - $zero), 'ms', 'the hot-key: no answer yet' ] if $d->{interval}{certainty} eq 'open';

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Where no input event can be judged: the worst stall in the ring, a program's thread that was woken and got no CPU, or that slept where nothing may disturb it.
+package Tipme::Stall;
+
+use strict;
+use warnings;
+use Tipme::KernelEvents;
+use Tipme::Record::Layout;
+
+my %STATE = %{ $Tipme::Record::Layout::ENUM{task_state} };
+my %NUMBER = reverse %STATE;
+my $ORDINARY = 120;          # kernel priority of nice 0: who is nicer is meant to wait
+my $LEAST_NS = 100_000_000;
+my $KEEP     = 64;           # that are looked at more closely
+
+# worst(EPISODE, THREADS): { tid, start_ns, end_ns, what: runnable or disk_sleep } or undef. All switches and wakings are passed once, in order of
+# time, only the few fields that matter decoded; up to the trigger, since what comes later is not what the user means.
+sub worst {
+	my ($class, $ep, $threads) = @_;
+	my ($trigger, $ours) = ($ep->trigger_ns, $ep->manifest->{recorder}{pid} // 0);
+	my (%since, %disk, @found, $least);
+	my $note = sub {
+		my ($tid, $from, $to, $what, $prio) = @_;
+		return if $to - $from < $LEAST_NS || $prio > $ORDINARY && $prio < 140 || $from >= $trigger || @found >= $KEEP && $to - $from <= $least;
+		push @found, { tid => $tid, start_ns => $from, end_ns => $to, what => $what };
+		return if @found < 2 * $KEEP;
+		@found = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} } @found;
+		$#found = $KEEP - 1;
+		$least = $found[-1]{end_ns} - $found[-1]{start_ns};
+	};
+	_each_switch($ep, sub {
+		my ($ts, $type, $tid, $next, $d) = @_;
+		if ($type == Tipme::KernelEvents::WAKING) {
+			my $slept = delete $disk{$tid};
+			$note->($tid, $slept, $ts, 'disk_sleep', $d >> 24) if defined $slept;
+			$since{$tid} //= $ts;
+			return;
+		}
+		my $state = $d & 255;
+		delete $since{$tid};
+		if ($state == $NUMBER{disk_sleep} && !($d >> 24)) { $disk{$tid} = $ts } else { delete $disk{$tid} }
+		my $woken = delete $since{$next};
+		$note->($next, $woken, $ts, 'runnable', $d >> 16 & 255) if defined $woken;
+		delete $disk{$next};
+	});
+	# What lasts at the trigger.
+	for my $p ([ \%since, 'runnable' ], [ \%disk, 'disk_sleep' ]) {
+		for my $tid (keys %{ $p->[0] }) { $note->($tid, $p->[0]{$tid}, $trigger, $p->[1], $threads->at($tid, $trigger)->{prio}) }
+	}
+	for my $f (sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} || $a->{start_ns} <=> $b->{start_ns} } @found) {
+		my $who = $threads->at($f->{tid}, $f->{start_ns});
+		return $f if $f->{tid} && !$who->{kernel} && $who->{pid} != $ours;
+	}
+	return;
+}
+
+# CALLBACK->(time, type, tid, next or waker, last word) of all switches and wakings in order of time; sections overlap, so they are merged as they come.
+sub _each_switch {
+	my ($ep, $cb) = @_;
+	my (@ts, @at, @wait);
+	my @sections = $ep->sections_between(undef, undef, [qw(kernel_bpf kernel_module)]);
+	for my $k (0 .. $#sections) {
+		my $buf = $ep->section_bytes($sections[$k]);
+		my $n = int(length($buf) / 32);
+		my @r = unpack '(Q<CxxxVV x8 V)' . $n, $buf;
+		for (my $i = 0; $i < @r; $i += 5) {
+			push @wait, [ @r[ $i .. $i + 4 ] ] if $r[ $i + 1 ] == Tipme::KernelEvents::SWITCH || $r[ $i + 1 ] == Tipme::KernelEvents::WAKING;
+		}
+		my $safe = $k < $#sections ? $sections[ $k + 1 ]{first_ns} : undef;
+		@wait = sort { $a->[0] <=> $b->[0] } @wait;
+		my $go = 0;
+		$go++ while $go < @wait && (!defined $safe || $wait[$go][0] < $safe);
+		$cb->(@$_) for splice @wait, 0, $go;
+	}
+}
+
+1;
