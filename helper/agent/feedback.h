@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tells the user in a line that the press was heard: as a notification of the desktop, or in a small window that takes neither focus nor keys. */
+#ifndef TIPME_AGENT_FEEDBACK_H
+#define TIPME_AGENT_FEEDBACK_H
+
+#include <X11/Xlib.h>
+#include <stdbool.h>
+
+struct agent_feedback;
+
+/* Without a display only notifications are left. */
+struct agent_feedback *agent_feedback_new(Display *display, bool use_notifications);
+void agent_feedback_free(struct agent_feedback *feedback);
+
+/* The text is ASCII; a later one takes the place of the one before. Does not wait. */
+void agent_feedback_say(struct agent_feedback *feedback, const char *text);
+
+/* Takes one event of the display; false: it was not about our window. */
+bool agent_feedback_event(struct agent_feedback *feedback, XEvent *event);
+
+#endif
