@@ -229,7 +229,10 @@ sub _caused {
 	return 0 if !$chain->reached;
 	for my $w ($chain->waits) {
 		next if !$w->{reason} || $w->{reason}{class} ne 'loop' || $w->{followed};
-		return 0 if $w->{waker} && $w->{waker}{context} ne 'task' && $self->_pid($w->{tid}, $w->{to}) == $e->{pid};
+		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
+		next if !$w->{waker} || $w->{waker}{context} eq 'task';
+		my $pid = $self->_pid($w->{tid}, $w->{to});
+		return 0 if $pid == $e->{pid} || $pid == $e->{server}{pid};
 	}
 	return 1;
 }
