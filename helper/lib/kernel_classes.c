@@ -22,6 +22,7 @@ const struct tipme_class tipme_classes[TIPME_CLASSES] = {
 	[TIPME_CLASS_SAMPLE] = { "sample", "what busy CPUs do, 99 times a second, with stacks", 1 },
 	[TIPME_CLASS_IDENTITY] = { "identity", "programs, arguments and ends of processes", 1 },
 	[TIPME_CLASS_MIGRATE] = { "migrate", "threads that are moved to another CPU", 0 },
+	[TIPME_CLASS_INPUT] = { "input", "when an input device told the kernel of an event; never which key", 1 },
 };
 
 int tipme_class_find(const char *name, size_t len)

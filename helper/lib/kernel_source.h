@@ -6,28 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "class_numbers.h"
 #include "tipme_records.h"
 
 struct tipme_kernel_source;
 struct tipme_kallsyms; /* see kallsyms.h */
-
-/* What is recorded beside scheduling, wake-ups, threads and workers. Each can be switched while recording, and costs nothing when off. */
-enum tipme_class_number {
-	TIPME_CLASS_IO,
-	TIPME_CLASS_LOCK,
-	TIPME_CLASS_MEMORY,
-	TIPME_CLASS_IRQ,
-	TIPME_CLASS_SIGNAL,
-	TIPME_CLASS_PRIORITY,
-	TIPME_CLASS_THROTTLE,
-	TIPME_CLASS_FREQUENCY,
-	TIPME_CLASS_IDLE,
-	TIPME_CLASS_STEAL,
-	TIPME_CLASS_SAMPLE,
-	TIPME_CLASS_IDENTITY,
-	TIPME_CLASS_MIGRATE,
-	TIPME_CLASSES,
-};
 
 struct tipme_class {
 	const char *name; /* as the schema names the record, where it is one */

@@ -29,6 +29,10 @@
  *   - When the sub-buffer is full or something is pending it enters, turns, settles and leaves as the others do. It has left before it
  *     fills its slot: nobody is there to see.
  *
+ * Where NMIs write, too (TIPME_POOL_NMI), they come between any two instructions of a writer with interrupts off. So it takes its slot by
+ * one instruction, which an NMI does not split, and an NMI's writer leaves by tipme_pool_end_nmi(), which queues nothing: what it retires
+ * waits for the next other writer of this CPU, and that one begins only after the interrupted one has ended.
+ *
  * A retired sub-buffer may be queued by a writer that is alone inside: whoever was inside when it was retired has then left, and
  * whoever came later took the slot from the new cursor. A writer takes it off the list before it looks whether it is alone,
  * for the other order would let one in between.
@@ -321,6 +325,22 @@ TIPME_POOL_INLINE void *tipme_pool_begin(struct tipme_pool_cpu *c, __u32 cpu, __
 	return tipme_pool_slot(tipme_pool_enter(c, cpu, now), gen);
 }
 
+#ifdef TIPME_POOL_NMI
+TIPME_POOL_INLINE void tipme_pool_end_nmi(struct tipme_pool_cpu *c)
+{
+	__sync_fetch_and_add(&c->cursor, -TIPME_POOL_ENTER);
+}
+
+/* Whole for this CPU, and this CPU only: it needs no lock on the bus. */
+TIPME_POOL_INLINE __u64 tipme_pool_step(struct tipme_pool_cpu *c)
+{
+	__u64 cursor = 1;
+
+	__asm__ volatile("xaddq %0, %1" : "+r"(cursor), "+m"(c->cursor) : : "memory", "cc");
+	return cursor;
+}
+#endif
+
 TIPME_POOL_SLOW __u64 tipme_pool_pass(struct tipme_pool_cpu *c, __u32 cpu, __u64 now)
 {
 	__u64 cursor;
@@ -337,10 +357,17 @@ TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u3
 {
 	__u64 cursor = tipme_pool_load(&c->cursor);
 
-	if ((cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots && !tipme_pool_load(&c->pending))
+	if ((cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots && !tipme_pool_load(&c->pending)) {
+#ifdef TIPME_POOL_NMI
+		cursor = tipme_pool_step(c);
+		if ((cursor & TIPME_POOL_HEAD_MASK) >= tipme_pool_slots) /* an NMI took the last one */
+			cursor = tipme_pool_pass(c, cpu, now);
+#else
 		tipme_pool_store(&c->cursor, cursor + 1);
-	else
+#endif
+	} else {
 		cursor = tipme_pool_pass(c, cpu, now);
+	}
 	return tipme_pool_slot(cursor, gen);
 }
 

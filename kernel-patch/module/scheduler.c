@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is always recorded: switches, wake-ups, threads, workers; and the time in interrupts and who raised a softirq, which those tell. */
+#include <linux/binfmts.h>
+#include <linux/interrupt.h>
+#include <linux/sched/signal.h>
+#include <linux/workqueue.h>
+#include <trace/events/irq.h>
+#include <trace/events/sched.h>
+#include <trace/events/task.h>
+#include <trace/events/workqueue.h>
+#include <asm/trace/irq_vectors.h>
+
+#include "ring.h"
+
+/* Probes run with preemption off, and only while there is a ring. */
+static __always_inline struct tipme_kernel_cpu *this_cpu(void)
+{
+	return __this_cpu_read(tipme_this_cpu);
+}
+
+static __always_inline struct tipme_sleep *sleep_of(u32 tid)
+{
+	return &tipme_ring.sleeps[tid % TIPME_SLEEPS];
+}
+
+/* --- time in interrupts --- */
+
+/* Charges the time up to now to the innermost of what goes on. Interrupts may come between any two lines, but not in their own charge. */
+static void irq_charge(struct tipme_kernel_cpu *c)
+{
+	u64 now = tipme_now();
+	u64 mark = READ_ONCE(c->irq_mark_ns);
+
+	/* Whoever moved the mark meanwhile has charged the time before it; what came since is too short to matter. */
+	if (now <= mark || cmpxchg_local(&c->irq_mark_ns, mark, now) != mark)
+		return;
+	if (c->irq_depth)
+		__sync_fetch_and_add(&c->irq_ns, now - mark);
+	else if (c->softirq_depth)
+		__sync_fetch_and_add(&c->softirq_ns, now - mark);
+}
+
+/* Of the softirq that is being served. */
+static u8 softirq_context(const struct tipme_kernel_cpu *c)
+{
+	if (!(c->serving & TIPME_RAISED_BY_TASK))
+		return TIPME_CONTEXT_SOFTIRQ_IRQ;
+	return c->serving & (TIPME_RAISED_BY_IRQ | TIPME_RAISED_BY_SEVERAL) ? TIPME_CONTEXT_SOFTIRQ_MIXED : TIPME_CONTEXT_SOFTIRQ_TASK;
+}
+
+/* The idle thread acts for others only: it runs what another CPU's interrupt left for it. */
+static __always_inline u8 context_of(const struct tipme_kernel_cpu *c, u32 tid, u32 *raiser)
+{
+	if (in_nmi())
+		return TIPME_CONTEXT_NMI;
+	if (in_hardirq())
+		return TIPME_CONTEXT_HARDIRQ;
+	if (!in_serving_softirq())
+		return tid ? TIPME_CONTEXT_TASK : TIPME_CONTEXT_HARDIRQ;
+	if (c->serving & TIPME_RAISED_BY_TASK)
+		*raiser = c->serving;
+	return softirq_context(c);
+}
+
+u8 tipme_context_here(u32 *raiser)
+{
+	const struct tipme_kernel_cpu *c;
+	u8 context = TIPME_CONTEXT_TASK;
+
+	*raiser = 0;
+	preempt_disable_notrace();
+	c = this_cpu();
+	if (c)
+		context = context_of(c, current->pid, raiser);
+	preempt_enable_notrace();
+	return context;
+}
+
+/* Written when it is over, with the time of its beginning. */
+static noinline void irq_put(const struct tipme_kernel_cpu *c, u64 begin_ns, u64 duration_ns, u32 number, u8 kind, u8 context)
+{
+	struct tipme_irq r = {
+		.ts_ns = begin_ns,
+		.type = TIPME_IRQ,
+		.tid = current->pid,
+		.duration_ns = min_t(u64, duration_ns, U32_MAX),
+		.number = number,
+		.kind = kind,
+		.context = context,
+	};
+
+	if (context == TIPME_CONTEXT_SOFTIRQ_TASK || context == TIPME_CONTEXT_SOFTIRQ_MIXED)
+		r.raiser_tid = c->serving;
+	tipme_record(&r);
+}
+
+static bool irq_is_long(u64 ns)
+{
+	u64 least = READ_ONCE(tipme_irq_min_ns);
+
+	return least && ns >= least;
+}
+
+static void irq_enter_probe(void)
+{
+	struct tipme_kernel_cpu *c = this_cpu();
+
+	irq_charge(c);
+	if (!c->irq_depth++) {
+		c->irq_begin_ns = c->irq_mark_ns;
+		c->irq_before_ns = c->irq_ns;
+	}
+}
+
+/* The first exit after registering may have had no entry. */
+static void irq_leave_probe(u8 kind, u32 number)
+{
+	struct tipme_kernel_cpu *c = this_cpu();
+
+	if (!c->irq_depth)
+		return;
+	irq_charge(c);
+	if (!--c->irq_depth && irq_is_long(c->irq_ns - c->irq_before_ns))
+		irq_put(c, c->irq_begin_ns, c->irq_ns - c->irq_before_ns, number, kind, TIPME_CONTEXT_HARDIRQ);
+}
+
+static void on_irq_handler_entry(void *unused, int irq, struct irqaction *action)
+{
+	irq_enter_probe();
+}
+
+static void on_irq_handler_exit(void *unused, int irq, struct irqaction *action, int ret)
+{
+	irq_leave_probe(TIPME_IRQ_KIND_HARDIRQ, irq);
+}
+
+#define VECTOR(name, kind)                                                                                              \
+	static void on_##name##_entry(void *unused, int vector) { irq_enter_probe(); }                                  \
+	static void on_##name##_exit(void *unused, int vector) { irq_leave_probe(kind, vector); }
+
+VECTOR(local_timer, TIPME_IRQ_KIND_TIMER)
+VECTOR(irq_work, TIPME_IRQ_KIND_IPI)
+#ifdef CONFIG_SMP
+VECTOR(reschedule, TIPME_IRQ_KIND_IPI)
+VECTOR(call_function, TIPME_IRQ_KIND_IPI)
+VECTOR(call_function_single, TIPME_IRQ_KIND_IPI)
+#endif
+
+static void on_softirq_entry(void *unused, unsigned int vec)
+{
+	struct tipme_kernel_cpu *c = this_cpu();
+	u64 by;
+
+	irq_charge(c);
+	c->softirq_depth = 1;
+	c->softirq_begin_ns = c->irq_mark_ns;
+	c->softirq_before_ns = c->softirq_ns;
+	by = xchg(&c->raised[vec % TIPME_SOFTIRQS], 0);
+	c->serving = by ?: TIPME_RAISED_BY_IRQ;
+}
+
+static void on_softirq_exit(void *unused, unsigned int vec)
+{
+	struct tipme_kernel_cpu *c = this_cpu();
+
+	if (!c->softirq_depth)
+		return;
+	irq_charge(c);
+	if (irq_is_long(c->softirq_ns - c->softirq_before_ns))
+		irq_put(c, c->softirq_begin_ns, c->softirq_ns - c->softirq_before_ns, vec, TIPME_IRQ_KIND_SOFTIRQ, softirq_context(c));
+	c->softirq_depth = 0;
+	c->serving = 0;
+}
+
+/* Interrupts are off, so raised[] may be read and written in two steps. */
+static void on_softirq_raise(void *unused, unsigned int vec)
+{
+	struct tipme_kernel_cpu *c = this_cpu();
+	u64 *raised = &c->raised[vec % TIPME_SOFTIRQS];
+	u32 tid = current->pid, raiser = 0;
+	u64 was = *raised, by = TIPME_RAISED_BY_IRQ;
+	u8 context = context_of(c, tid, &raiser);
+
+	if (context == TIPME_CONTEXT_TASK)
+		by = TIPME_RAISED_BY_TASK | tid;
+	else if (context == TIPME_CONTEXT_SOFTIRQ_TASK || context == TIPME_CONTEXT_SOFTIRQ_MIXED)
+		by = c->serving;
+	if (was & by & TIPME_RAISED_BY_TASK && (u32)was != (u32)by)
+		by |= TIPME_RAISED_BY_SEVERAL;
+	if (!(by & TIPME_RAISED_BY_TASK))
+		by |= (u32)was;
+	*raised = by | (was >> 32 << 32);
+}
+
+/* --- switches --- */
+
+u8 tipme_state_of_flags(u32 s)
+{
+	if (s & (TASK_DEAD | EXIT_ZOMBIE | EXIT_DEAD))
+		return TIPME_TASK_STATE_DEAD;
+	if (s & __TASK_TRACED)
+		return TIPME_TASK_STATE_TRACED;
+	if (s & __TASK_STOPPED)
+		return TIPME_TASK_STATE_STOPPED;
+	if (s & TASK_PARKED)
+		return TIPME_TASK_STATE_PARKED;
+	if (s & TASK_FROZEN)
+		return TIPME_TASK_STATE_FROZEN;
+	if (s & TASK_RTLOCK_WAIT)
+		return TIPME_TASK_STATE_LOCK_WAIT;
+	if ((s & TASK_IDLE) == TASK_IDLE)
+		return TIPME_TASK_STATE_IDLE;
+	if (s & TASK_UNINTERRUPTIBLE)
+		return TIPME_TASK_STATE_DISK_SLEEP;
+	return s & TASK_INTERRUPTIBLE ? TIPME_TASK_STATE_SLEEPING : TIPME_TASK_STATE_UNKNOWN;
+}
+
+bool tipme_is_blocked(u8 state)
+{
+	return state != TIPME_TASK_STATE_RUNNABLE && state != TIPME_TASK_STATE_DEAD && state != TIPME_TASK_STATE_RUNNING;
+}
+
+/*
+ * The argument is what the scheduler went by, but up to 6.13 it still shows a sleep that a pending signal has just undone; the task then
+ * shows 0. The task alone will not do: a waker on another CPU may already have put TASK_WAKING there.
+ */
+static __always_inline u8 state_after_switch(bool preempt, struct task_struct *prev, u32 prev_state)
+{
+	if (preempt || !prev_state || !READ_ONCE(prev->__state))
+		return TIPME_TASK_STATE_RUNNABLE;
+	if (likely(prev_state == TASK_INTERRUPTIBLE))
+		return TIPME_TASK_STATE_SLEEPING;
+	return tipme_state_of_flags(prev_state);
+}
+
+static __always_inline u32 take_ns(u64 *sum)
+{
+	u64 ns = *sum;
+
+	if (ns)
+		*sum = 0;
+	return min_t(u64, ns, U32_MAX);
+}
+
+/* No thread is switched inside an interrupt, nor, but on real-time kernels, inside a softirq: there the rest counts as the task's own. */
+static __always_inline void irq_settle(struct tipme_kernel_cpu *c)
+{
+	if (likely(!c->irq_depth && !c->softirq_depth))
+		return;
+	irq_charge(c);
+	c->irq_depth = 0;
+	c->softirq_depth = 0;
+	c->serving = 0;
+}
+
+static __always_inline void sleep_set(struct tipme_sleep *s, u32 tid, u8 state, u64 now)
+{
+	s->tid = tid;
+	s->state = state;
+	s->since_ns = now;
+}
+
+/* A trigger because a thread that was runnable had to wait for longer than somebody wants to bear. */
+static noinline void wakeup_check(u32 tid, u64 now)
+{
+	const struct tipme_sleep *s = sleep_of(tid);
+
+	if (tid && s->tid == tid && s->state == TIPME_TASK_STATE_RUNNABLE && now > s->since_ns + (u64)tipme_wakeup_threshold_us * 1000)
+		tipme_trigger(TIPME_TRIGGER_WAKEUP, tid, now - s->since_ns);
+}
+
+/* The run queue is locked, so interrupts are off. A thread that is preempted is noted, too: the picture tells since when it has not run. */
+static void on_sched_switch(void *unused, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+	struct tipme_kernel_cpu *c = this_cpu();
+	u64 now = tipme_now();
+	u32 tid = prev->pid, next_tid = next->pid;
+	u8 state = state_after_switch(preempt, prev, prev_state);
+	struct tipme_sched_switch *r;
+	u16 gen;
+
+	r = tipme_record_begin_irqs_off(c, now, TIPME_SCHED_SWITCH, tid, &gen);
+	irq_settle(c);
+	if (likely(r)) {
+		r->next_tid = next_tid;
+		r->irq_ns = take_ns(&c->irq_ns);
+		r->softirq_ns = take_ns(&c->softirq_ns);
+		r->prev_state = state;
+		r->prev_prio = prev->prio;
+		r->next_prio = next->prio;
+		r->prev_preempted = preempt;
+		tipme_pool_commit((void *)r, gen);
+	}
+	c->running_tid = next_tid;
+	c->switch_ns = now;
+	if (tid)
+		sleep_set(sleep_of(tid), tid, state, now);
+	if (unlikely(READ_ONCE(tipme_wakeup_threshold_us)))
+		wakeup_check(next_tid, now);
+}
+
+/* --- wake-ups --- */
+
+/* Ends the sleep of p in our table, and takes the stack it slept on if it was long: it has not moved yet. */
+static __always_inline u32 sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p, u32 tid, u64 now)
+{
+	struct tipme_sleep *s = sleep_of(tid);
+	u64 since;
+
+	if (READ_ONCE(p->on_cpu)) /* a waking of a thread that has not left its CPU ends no sleep */
+		return 0;
+	if (unlikely(s->tid && s->tid != tid)) {
+		__sync_fetch_and_add(&c->lost_sleep, 1);
+		sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
+		return 0;
+	}
+	if (s->tid && !tipme_is_blocked(s->state))
+		return 0;
+	since = s->tid ? s->since_ns : tipme_ring.start_ns; /* nothing noted: it slept when we came */
+	sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
+	return now > since + tipme_ring.stack_min_ns ? tipme_stack_of_sleeper(p, now) : 0;
+}
+
+static void waking_fill(struct tipme_kernel_cpu *c, struct tipme_sched_waking *r, struct task_struct *p, u32 waker, u32 stack)
+{
+	u32 raiser = 0;
+
+	r->context = context_of(c, waker, &raiser);
+	r->waker_tid = waker;
+	r->stack_id = stack;
+	r->raiser_tid = raiser;
+	r->wakee_cpu = task_cpu(p);
+	r->prio = p->prio;
+}
+
+/* A thread that wakes itself takes no lock, and may be interrupted. */
+static noinline void waking_self(struct task_struct *p)
+{
+	TIPME_NEW_RECORD(tipme_sched_waking, TIPME_SCHED_WAKING, p->pid);
+
+	waking_fill(this_cpu(), &r, p, p->pid, 0);
+	tipme_record(&r);
+}
+
+/* The wakee is locked, so interrupts are off. */
+static __always_inline void waking(struct task_struct *p, bool is_new)
+{
+	struct tipme_kernel_cpu *c = this_cpu();
+	u64 now = tipme_now();
+	u32 tid = p->pid, stack = 0;
+	struct tipme_sched_waking *r;
+	u16 gen;
+
+	r = tipme_record_begin_irqs_off(c, now, TIPME_SCHED_WAKING, tid, &gen);
+	if (is_new)
+		sleep_set(sleep_of(tid), tid, TIPME_TASK_STATE_RUNNABLE, now);
+	else
+		stack = sleep_end(c, p, tid, now);
+	if (unlikely(!r))
+		return;
+	waking_fill(c, r, p, current->pid, stack);
+	tipme_pool_commit((void *)r, gen);
+}
+
+static void on_sched_waking(void *unused, struct task_struct *p)
+{
+	if (unlikely(p == current))
+		waking_self(p);
+	else
+		waking(p, false);
+}
+
+static void on_sched_wakeup_new(void *unused, struct task_struct *p)
+{
+	waking(p, true);
+}
+
+u64 tipme_state_since(struct task_struct *p, u8 state)
+{
+	const struct tipme_kernel_cpu *c = &tipme_ring.cpus[task_cpu(p)];
+	const struct tipme_sleep *s = sleep_of(p->pid);
+
+	if (state == TIPME_TASK_STATE_RUNNING)
+		return READ_ONCE(c->running_tid) == p->pid ? READ_ONCE(c->switch_ns) : 0;
+	return READ_ONCE(s->tid) == p->pid && READ_ONCE(s->state) == state ? READ_ONCE(s->since_ns) : 0;
+}
+
+/* --- threads --- */
+
+static void on_sched_process_fork(void *unused, struct task_struct *parent, struct task_struct *child)
+{
+	TIPME_NEW_RECORD(tipme_fork, TIPME_FORK, parent->pid);
+
+	r.child_tid = child->pid;
+	r.child_pid = child->tgid;
+	r.child_start_ns = child->start_time;
+	tipme_record(&r);
+}
+
+static void on_sched_process_exit(void *unused, struct task_struct *p)
+{
+	TIPME_NEW_RECORD(tipme_exit, TIPME_EXIT, p->pid);
+
+	r.pid = p->tgid;
+	r.exit_code = p->exit_code;
+	r.start_ns = p->start_time;
+	tipme_record(&r);
+}
+
+static void on_sched_process_exec(void *unused, struct task_struct *p, pid_t old_tid, struct linux_binprm *bprm)
+{
+	TIPME_NEW_RECORD(tipme_exec, TIPME_EXEC, p->pid);
+
+	r.pid = p->tgid;
+	r.old_tid = old_tid;
+	r.start_ns = p->start_time;
+	tipme_record(&r);
+}
+
+static void on_task_rename(void *unused, struct task_struct *p, const char *comm)
+{
+	TIPME_NEW_RECORD(tipme_rename, TIPME_RENAME, p->pid);
+
+	strscpy_pad(r.comm, comm, sizeof(r.comm));
+	tipme_record(&r);
+}
+
+/* --- workers --- */
+
+static void on_workqueue_queue_work(void *unused, int req_cpu, struct pool_workqueue *pwq, struct work_struct *work)
+{
+	TIPME_NEW_RECORD(tipme_work_queued, TIPME_WORK_QUEUED, current->pid);
+	u32 raiser = 0;
+
+	r.work = (u64)work;
+	r.function = (u64)work->func;
+	r.cpu = tipme_work_cpu(pwq); /* -1: the workers of any */
+	r.context = context_of(this_cpu(), current->pid, &raiser);
+	tipme_record(&r);
+}
+
+static void on_workqueue_execute_start(void *unused, struct work_struct *work)
+{
+	TIPME_NEW_RECORD(tipme_work_start, TIPME_WORK_START, current->pid);
+
+	r.work = (u64)work;
+	r.function = (u64)work->func;
+	tipme_record(&r);
+}
+
+/* The work item may be freed by now: its function comes as an argument. */
+static void on_workqueue_execute_end(void *unused, struct work_struct *work, work_func_t function)
+{
+	TIPME_NEW_RECORD(tipme_work_end, TIPME_WORK_END, current->pid);
+
+	r.work = (u64)work;
+	r.function = (u64)function;
+	tipme_record(&r);
+}
+
+/* Interrupts before what takes their sums; exits before entries, so that no entry stays open that was just seen. */
+#define PROBES(P)                                                                                                       \
+	P(irq_handler_exit, 0) P(irq_handler_entry, 0) P(softirq_exit, 0) P(softirq_entry, 0) P(softirq_raise, 0)       \
+	P(local_timer_exit, 0) P(local_timer_entry, 0) P(irq_work_exit, 0) P(irq_work_entry, 0) PROBES_SMP(P)           \
+	P(sched_switch, 1) P(sched_waking, 1) P(sched_wakeup_new, 1) P(sched_process_fork, 1) P(sched_process_exit, 1)  \
+	P(sched_process_exec, 1) P(task_rename, 1)                                                                      \
+	P(workqueue_queue_work, 0) P(workqueue_execute_start, 0) P(workqueue_execute_end, 0)
+#ifdef CONFIG_SMP
+#define PROBES_SMP(P)                                                                                                   \
+	P(reschedule_exit, 0) P(reschedule_entry, 0) P(call_function_exit, 0) P(call_function_entry, 0)                 \
+	P(call_function_single_exit, 0) P(call_function_single_entry, 0)
+#else
+#define PROBES_SMP(P)
+#endif
+
+#define CHECK(name, is_needed) TIPME_PROBE_CHECK(name);
+static void __maybe_unused check(void)
+{
+	PROBES(CHECK)
+}
+
+#define ROW(name, is_needed) TIPME_PROBE(name, TIPME_CLASS_CORE, is_needed),
+static struct tipme_probe probes[] = { PROBES(ROW) };
+struct tipme_probes tipme_scheduler_probes = { probes, ARRAY_SIZE(probes) };

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stacks of sleeping threads, each kept once in a table that user space reads. */
+#include <linux/sched/task_stack.h>
+#include <asm/unwind.h>
+
+#include "ring.h"
+
+/* The same hash as the tracing programs use; equal frames have one entry. */
+static u64 stack_hash(const u64 *frames, u32 count)
+{
+	u64 h = count;
+	int i;
+
+	for (i = 0; i < TIPME_STACK_FRAMES; i++) {
+		if (i < count)
+			h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 29;
+	}
+	return h > TIPME_STACK_BUSY ? h : h + 2;
+}
+
+/* Claims an entry that shows `key`. Its id is the place in the lower half and the number of claims in the upper. */
+static u32 stack_claim(struct tipme_stack_entry *e, u32 i, u64 key, u64 hash, const u64 *frames, u32 count, u64 now)
+{
+	int k;
+
+	if (cmpxchg(&e->key, key, TIPME_STACK_BUSY) != key)
+		return 0;
+	WRITE_ONCE(e->gen, e->gen + 1);
+	e->count = count;
+	e->used_ns = now;
+	for (k = 0; k < TIPME_STACK_FRAMES; k++)
+		e->frames[k] = k < count ? frames[k] : 0;
+	smp_store_release(&e->key, hash); /* partner: the reader loads key first and compares it again last */
+	return (e->gen << 16) | (i + 1);
+}
+
+u32 tipme_stack_put(const u64 *frames, u32 count, u64 now)
+{
+	struct tipme_kernel_cpu *c;
+	u32 probe, id = 0;
+	u64 hash;
+
+	preempt_disable_notrace();
+	c = __this_cpu_read(tipme_this_cpu);
+	if (!c || !count)
+		goto out;
+	hash = stack_hash(frames, count);
+	for (probe = 0; probe < TIPME_STACK_PROBES && !id; probe++) {
+		u32 i = (hash + probe) & tipme_ring.stack_mask;
+		struct tipme_stack_entry *e = &tipme_ring.stacks[i];
+		u32 gen = READ_ONCE(e->gen); /* before key: a claim in between gives an id that finds nothing, never a wrong stack */
+		u64 key = smp_load_acquire(&e->key);
+
+		if (key == hash) {
+			WRITE_ONCE(e->used_ns, now);
+			id = (gen << 16) | (i + 1);
+		} else if (key != TIPME_STACK_BUSY && (!key || now > READ_ONCE(e->used_ns) + tipme_ring.stack_keep_ns)) {
+			id = stack_claim(e, i, key, hash, frames, count, now);
+		}
+	}
+	if (!id)
+		__sync_fetch_and_add(&c->lost_stack, 1);
+out:
+	preempt_enable_notrace();
+	return id;
+}
+
+/*
+ * The scheduler's own functions say nothing about what was waited for. Which they are, no module is told: user space reads it in
+ * /proc/kallsyms. No reference on the stack is taken (the function that gives it back is not exported), nor is one needed: the
+ * caller keeps the thread from waking, so it does not exit.
+ */
+u32 tipme_stack_of_sleeper(struct task_struct *p, u64 now)
+{
+	u64 frames[TIPME_STACK_FRAMES];
+	struct unwind_state state;
+	u32 count = 0;
+
+	if (!task_stack_page(p))
+		return 0;
+	for (unwind_start(&state, p, NULL, NULL); !unwind_done(&state) && count < TIPME_STACK_FRAMES; unwind_next_frame(&state)) {
+		unsigned long ip = unwind_get_return_address(&state);
+
+		if (!ip)
+			break;
+		if (ip < tipme_ring.sched_text_start || ip >= tipme_ring.sched_text_end)
+			frames[count++] = ip;
+	}
+	return tipme_stack_put(frames, count, now);
+}

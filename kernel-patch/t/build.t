@@ -1,0 +1,38 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The module compiles without a warning (W=1) against Debian's kernels, and a probe with a wrong prototype does not compile.
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $top = $ENV{TIPME_SRCDIR} // '.';
+plan skip_all => 'not root: the headers are fetched into root\'s cache only' if $>;
+plan skip_all => 'no apt-get here: the headers of Debian\'s kernels cannot be had' if system 'command -v apt-get >/dev/null';
+
+my @kernels = $ENV{TIPME_TEST_ALL} ? qw(6.1 6.12 6.12-rt) : qw(6.1);
+my $dir = tempdir('tipme-module-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my $headers;
+for my $kernel (@kernels) {
+	chomp(my $got = qx{"$top/kernel-patch/headers" $kernel 2>$dir/why});
+	SKIP: {
+		skip "the headers of $kernel could not be had: " . said("$dir/why"), 2 if $?;
+		$headers //= $got;
+		my $log = qx{"$top/kernel-patch/build-module" "$got" "$dir/$kernel" W=1 2>&1};
+		ok($? == 0 && -s "$dir/$kernel/tipme.ko", "it compiles for $kernel") or diag $log;
+		my @complaints = grep { /warning|WARNING|error/ } split /\n/, $log;
+		is("@complaints", '', 'without a complaint');
+	}
+}
+SKIP: {
+	skip 'no headers', 1 if !$headers;
+	# A stable update may change what a tracepoint hands over: then the module must not compile.
+	qx{"$top/kernel-patch/build-module" - "$dir/wrong"};
+	qx{sed -i 's/^static void on_cpu_frequency(void \\*unused, unsigned int khz, unsigned int cpu)/static void on_cpu_frequency(void *unused, const char *khz, unsigned int cpu)/; s/r.khz = khz;/r.khz = (unsigned long)khz;/' "$dir/wrong/changes.c"};
+	my $log = qx{make -C "$headers" M="$dir/wrong" changes.o 2>&1};
+	isnt($?, 0, 'a probe with another prototype than its tracepoint is refused');
+	like($log, qr/incompatible pointer type/, 'by the compiler, for its type');
+}
+done_testing;
+
+sub said { my ($file) = @_; open my $h, '<', $file or return ''; local $/; return (<$h> // '') =~ s/\s+/ /gr }
