@@ -24,6 +24,9 @@
 #define TRIGGER_COST_NS (5 * TIPME_NS_PER_S)
 #define TRIGGER_BURST 2
 
+/* How often the copy goes on after a trigger. */
+#define POST_STEP_NS 200000000
+
 #define STACK_BYTES (256 << 10)
 
 /* What epoll events are about: the place of a peer, or one of these. */
@@ -142,6 +145,7 @@ static void tell_triggered(struct tipmed_server *server, const struct tipmed_tri
 
 static void snapshot_finish(struct tipmed_server *server)
 {
+	timerfd_settime(server->timer_fd, 0, &(struct itimerspec){ 0 }, NULL);
 	uint64_t since_ns = tipme_clock_ns() - (uint64_t)server->opt->window_s * TIPME_NS_PER_S;
 
 	tipmed_snapshot_end(&server->snap);
@@ -149,11 +153,13 @@ static void snapshot_finish(struct tipmed_server *server)
 	tipmed_writer_save(server->writer, &server->snap);
 }
 
+/* The copy goes on while recording does: at once at the end, a flood of records would have overwritten the first of them. */
 static void snapshot_begin(struct tipmed_server *server, const struct tipmed_trigger *trigger)
 {
-	struct itimerspec post = { .it_value.tv_sec = server->opt->post_s };
+	struct itimerspec post = { .it_value.tv_nsec = POST_STEP_NS, .it_interval.tv_nsec = POST_STEP_NS };
 
 	tipmed_snapshot_begin(&server->snap, trigger);
+	server->post_end_ns = tipme_clock_ns() + server->opt->post_s * TIPME_NS_PER_S;
 	if (!server->opt->post_s || server->quitting)
 		snapshot_finish(server);
 	else
@@ -164,8 +170,12 @@ static void on_timer(struct tipmed_server *server)
 {
 	uint64_t n;
 
-	if (read(server->timer_fd, &n, sizeof(n)) > 0 && server->snap.phase == TIPMED_POST)
+	if (read(server->timer_fd, &n, sizeof(n)) <= 0 || server->snap.phase != TIPMED_POST)
+		return;
+	if (tipme_clock_ns() >= server->post_end_ns)
 		snapshot_finish(server);
+	else
+		tipmed_snapshot_more(&server->snap);
 }
 
 static struct tipmed_peer *peer_by_number(struct tipmed_server *server, uint64_t number)

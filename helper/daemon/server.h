@@ -50,6 +50,7 @@ struct tipmed_server {
 	bool has_pending;
 	struct tipmed_trigger pending;
 	int epoll_fd, listen_fd, timer_fd, quit_fd;
+	uint64_t post_end_ns; /* in the phase POST: when recording is complete */
 	bool quitting;
 	struct tipmed_peer peer[TIPMED_PEERS_MAX];
 	uint64_t peers_seen;

@@ -57,10 +57,15 @@ void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_tri
 	snap->phase = TIPMED_POST;
 }
 
+void tipmed_snapshot_more(struct tipmed_snapshot *snap)
+{
+	tipme_kernel_source_copy_more(snap->source, &snap->kernel);
+}
+
 void tipmed_snapshot_end(struct tipmed_snapshot *snap)
 {
 	tipmed_x_servers_copy_more(&snap->x);
-	tipme_kernel_source_copy_more(snap->source, &snap->kernel);
+	tipmed_snapshot_more(snap);
 	snap->end_ns = tipme_clock_ns();
 	snap->phase = TIPMED_SAVING;
 }

@@ -60,7 +60,10 @@ void tipmed_trigger_stamp(struct tipmed_trigger *trigger);
 /* The first copy, at the trigger. No allocation; system calls only for the picture of the threads, after all rings are copied. */
 void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_trigger *trigger);
 
-/* The second copy: what is new. */
+/* Then, now and again: what is new from the kernel source, which writes fastest. */
+void tipmed_snapshot_more(struct tipmed_snapshot *snap);
+
+/* The last of that. */
 void tipmed_snapshot_end(struct tipmed_snapshot *snap);
 
 #endif

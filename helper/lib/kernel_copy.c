@@ -32,6 +32,8 @@ struct sub_seen {
 struct cpu_run {
 	uint64_t seq; /* 0: none yet */
 	int whole; /* to its last slot: the next sub-buffer follows without a gap */
+	uint64_t until_ns; /* not 0: the copy of this CPU ends here, since something later found no room, or was overwritten */
+	uint64_t last_ns; /* newest record copied */
 };
 
 struct tipme_kernel_seen {
@@ -195,13 +197,20 @@ struct section_sum {
 	uint32_t end; /* slots that need not be looked at again */
 };
 
+/* Where the next section's records go; the end of the buffer where there is no room, or the CPU's copy has ended. */
+static char *room_at(const struct tipme_kernel_copy *c, uint32_t cpu)
+{
+	size_t used = c->len + sizeof(struct tipme_section);
+
+	return (char *)c->buf + (c->seen->run[cpu].until_ns || used > c->size ? c->size : used);
+}
+
 static void slots_read(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, const struct tipme_pool_header *h,
 		       const struct sub_state *st, uint32_t from, struct section_sum *sum)
 {
 	const uint64_t *slots = (const uint64_t *)(h + 1);
 	char *end = (char *)c->buf + c->size;
-	char *out = c->size - c->len < sizeof(struct tipme_section) ? end :
-								       (char *)c->buf + c->len + sizeof(struct tipme_section);
+	char *out = room_at(c, st->cpu);
 	uint16_t gen = 1 + st->gen % 65535;
 	uint64_t rec[TIPME_POOL_SLOT_BYTES / 8];
 
@@ -225,13 +234,14 @@ static void slots_read(const struct tipme_pool_view *v, struct tipme_kernel_copy
 	}
 }
 
-static void section_write(struct tipme_kernel_copy *c, const struct sub_state *st, const struct section_sum *sum)
+static void section_write(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, const struct sub_state *st,
+			  const struct section_sum *sum)
 {
 	struct tipme_section sec = {
 		.ts_ns = sum->first_ns,
 		.type = TIPME_SECTION,
 		.len8 = sizeof(sec) / 8,
-		.source = TIPME_SOURCE_KERNEL_BPF,
+		.source = v->source,
 		.cpu = st->cpu,
 		.first_ns = sum->first_ns,
 		.last_ns = sum->last_ns,
@@ -245,26 +255,44 @@ static void section_write(struct tipme_kernel_copy *c, const struct sub_state *s
 	c->coverage[st->cpu].records += sum->count;
 }
 
+static int follows(const struct cpu_run *run, const struct sub_state *st)
+{
+	return run->seq && (st->seq == run->seq || (run->whole && st->seq == run->seq + 1));
+}
+
 /* A CPU is covered from its oldest sub-buffer on, after which no record is missing. */
 static void coverage_extend(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
 			    struct tipme_kernel_coverage *coverage, const struct sub_state *st, int whole)
 {
 	struct cpu_run *run = &s->run[st->cpu];
-	int follows = run->seq && (st->seq == run->seq || (run->whole && st->seq == run->seq + 1));
 
-	if (!follows)
+	if (!follows(run, st))
 		coverage[st->cpu].first_ns = st->seq == 1 ? v->start_ns : st->first_ns;
 	run->seq = st->seq;
 	run->whole = whole;
 }
 
-static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint32_t sub)
+/* After the trigger, what was overwritten before we came again ends the copy of its CPU: what led to the trigger must not go. */
+static void gap_cut(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, const struct sub_state *st)
+{
+	struct cpu_run *run = &c->seen->run[st->cpu];
+
+	if (run->until_ns || !run->seq || follows(run, st))
+		return;
+	run->until_ns = run->last_ns;
+	c->cut += (st->seq - run->seq - 1) * slots_of(v);
+}
+
+static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint32_t sub, int more)
 {
 	const struct tipme_pool_header *h = sub_at(v, sub);
 	const struct sub_state *st = &c->seen->state[sub];
 	struct sub_seen *seen = &c->seen->seen[sub];
+	struct cpu_run *run = &c->seen->run[st->cpu];
 	struct section_sum sum;
 
+	if (more)
+		gap_cut(v, c, st);
 	slots_read(v, c, h, st, seen->gen == st->gen ? seen->slots : 0, &sum);
 	READ_BARRIER(); /* partner: tipme_pool_prepare(), which changes gen before any slot */
 	if (LOAD(&h->gen) != st->gen)
@@ -274,9 +302,13 @@ static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *
 	seen->done = st->closed;
 	c->torn += sum.torn;
 	c->cut += sum.cut;
-	coverage_extend(v, c->seen, c->coverage, st, sum.end == slots_of(v));
+	if (!run->until_ns)
+		coverage_extend(v, c->seen, c->coverage, st, sum.end == slots_of(v));
+	run->last_ns = sum.last_ns > run->last_ns ? sum.last_ns : run->last_ns;
+	if (sum.cut && !run->until_ns)
+		run->until_ns = run->last_ns ? run->last_ns : st->first_ns;
 	if (sum.count)
-		section_write(c, st, &sum);
+		section_write(v, c, st, &sum);
 }
 
 /* Finds the sub-buffers that are not done, in order of CPU and time. Returns how many. */
@@ -302,10 +334,11 @@ static void coverage_reset(const struct tipme_pool_view *v, struct tipme_kernel_
 		coverage[i] = (struct tipme_kernel_coverage){ .first_ns = v->start_ns };
 }
 
-static void coverage_until(const struct tipme_pool_view *v, struct tipme_kernel_coverage *coverage, uint64_t now)
+static void coverage_until(const struct tipme_pool_view *v, const struct tipme_kernel_seen *s,
+			   struct tipme_kernel_coverage *coverage, uint64_t now)
 {
 	for (unsigned int i = 0; i < v->cpus; i++)
-		coverage[i].last_ns = now;
+		coverage[i].last_ns = s->run[i].until_ns ? s->run[i].until_ns : now;
 }
 
 void tipme_pool_coverage(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
@@ -316,7 +349,7 @@ void tipme_pool_coverage(const struct tipme_pool_view *v, struct tipme_kernel_se
 	coverage_reset(v, s, coverage);
 	for (size_t i = 0; i < n; i++)
 		coverage_extend(v, s, coverage, &s->state[s->order[i]], 1);
-	coverage_until(v, coverage, now);
+	coverage_until(v, s, coverage, now);
 }
 
 static void copy_reset(const struct tipme_pool_view *v, struct tipme_kernel_copy *c)
@@ -337,7 +370,7 @@ int tipme_pool_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c
 		copy_reset(v, c);
 	n = survey(v, c->seen);
 	for (size_t i = 0; i < n; i++)
-		sub_copy(v, c, c->seen->order[i]);
-	coverage_until(v, c->coverage, now);
+		sub_copy(v, c, c->seen->order[i], more);
+	coverage_until(v, c->seen, c->coverage, now);
 	return c->cut ? -ENOSPC : 0;
 }

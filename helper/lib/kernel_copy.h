@@ -10,6 +10,7 @@ struct tipme_pool_view {
 	unsigned int subs;
 	unsigned int subbuf_bytes;
 	unsigned int cpus;
+	uint32_t source;   /* enum tipme_source: who writes */
 	uint64_t start_ns; /* recording began; a CPU that has never turned is covered from here on */
 };
 

@@ -87,6 +87,7 @@ static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_
 	if (err)
 		return err;
 	src->backend = backend;
+	src->view.source = backend->source;
 	src->scratch = tipme_pool_seen_alloc(&src->view);
 	if (!src->scratch) {
 		snprintf(why, why_len, "not enough memory to look at the recorder's pool: choose a shorter window");

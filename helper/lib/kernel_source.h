@@ -44,7 +44,7 @@ struct tipme_kernel_options {
 /* From first_ns on nothing of this CPU is missing in the copy but what is counted as lost. */
 struct tipme_kernel_coverage {
 	uint64_t first_ns;
-	uint64_t last_ns; /* up to when the CPU was looked at, not its last record */
+	uint64_t last_ns; /* up to when the CPU was looked at, not its last record; earlier where something later is missing */
 	uint64_t records;
 };
 
@@ -78,7 +78,7 @@ struct tipme_kernel_copy {
 	size_t len;
 	uint64_t records;
 	uint64_t torn; /* slots of full sub-buffers that were not whole: always 0 as far as we know */
-	uint64_t cut;  /* records that found no room in buf: the newest ones */
+	uint64_t cut;  /* the newest records: no room in buf, or overwritten before the copy went on */
 	unsigned int cpus;
 	struct tipme_kernel_coverage *coverage; /* cpus of them; a CPU that never recorded has records 0 */
 	struct tipme_kernel_seen *seen;

@@ -1,0 +1,112 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The hot-key while the machine hardly works: real-time hogs on all CPUs, a disk that many write to, a flood of records. In each
+# case the episode must be whole: no record lost, every CPU covered from before the key to the end, and a path that adds up. A
+# flood that fills the copy's memory before the last seconds are over may cut these, and must say so: never what led to the key.
+use strict;
+use warnings;
+use Cpanel::JSON::XS ();
+use File::Temp qw(tempdir);
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep);
+use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib", "$ENV{TIPME_BUILDDIR}/abi/generated", "$ENV{TIPME_SRCDIR}/abi/generated";
+use Tipme::ExactPath qw(exact_path);
+use Tipme::Stage;
+
+plan skip_all => 'not root: recording the whole machine needs it' if $>;
+
+my $library = tempdir(CLEANUP => 1);
+my $stage = Tipme::Stage->new(library => $library, seed => 11);
+$stage->start_terminal;
+$stage->start_typist;
+$stage->type_lines('sleep 0.5', 'type abcd');
+$stage->pressed(4);
+my $cpus = $stage->cpus;
+
+hardship('real-time hogs on all CPUs', $cpus, sub {
+	system('chrt', '-f', '-p', '30', $$) == 0 or die "no real-time priority here\n";
+	1 while 1;
+});
+hardship('a disk that four processes write to', 4, sub {
+	my ($i) = @_;
+	open my $f, '>', "$library/.fill-$i" or die "$library: $!\n";
+	unlink "$library/.fill-$i";
+	my $block = 'x' x (1 << 20);
+	for (;;) { sysseek $f, 0, 0; syswrite $f, $block for 1 .. 64; $f->sync }
+});
+hardship('a flood of context switches', 2 * $cpus, sub {
+	pipe my $r1, my $w1 or die; pipe my $r2, my $w2 or die;
+	my $other = fork // die;
+	if (!$other) { close $w1; while (sysread $r1, my $b, 1) { syswrite $w2, 'x' } POSIX::_exit(0) }
+	for (;;) { syswrite $w1, 'x'; sysread $r2, my $b, 1 or last }
+}, 1);
+$stage->close;
+done_testing;
+
+# Runs CODE in COUNT processes, presses a key and then the hot-key, and looks at what was saved.
+sub hardship {
+	my ($what, $count, $code, $may_cut) = @_;
+	subtest $what => sub {
+		my @old = $stage->episodes;
+		my @pids = start($count, $code);
+		sleep 0.6;
+		$stage->type_lines('key x', 'sleep 0.7', 'chord Ctrl+Alt+minus', 'sleep 0.3');
+		$stage->pressed(2);
+		sleep 3;
+		my @ended = grep { waitpid($_, POSIX::WNOHANG()) != 0 } @pids;
+		is(@ended, 0, 'the load was there all the time');
+		kill 'KILL', map { -$_ } @pids;
+		waitpid $_, 0 for @pids;
+		whole($stage->new_episode(@old), $may_cut);
+		sleep 1;
+	};
+}
+
+# Each is a group of its own, so that its children end with it.
+sub start {
+	my ($count, $code) = @_;
+	my @pids;
+	for my $i (1 .. $count) {
+		my $pid = fork // BAIL_OUT("fork: $!");
+		if (!$pid) {
+			$SIG{$_} = 'DEFAULT' for qw(INT TERM HUP PIPE);
+			POSIX::setsid();
+			eval { $code->($i); 1 } or print STDERR "load: $@";
+			POSIX::_exit(1);
+		}
+		push @pids, $pid;
+	}
+	$stage->at_end(sub { kill 'KILL', map { -$_ } @pids });
+	return @pids;
+}
+
+sub whole {
+	my ($episode, $may_cut) = @_;
+	my $m = do { open my $h, '<', "$episode/manifest.json" or return fail("$episode has a manifest: $!"); local $/; Cpanel::JSON::XS->new->decode(<$h>) };
+	my ($kernel) = grep { $_->{file} eq 'kernel.rec' } @{ $m->{sources} };
+	my @records = grep { !/_table$/ && !($may_cut && /^cut$/) } keys %{ $kernel->{lost} };
+	is_deeply({ map { $_ => $kernel->{lost}{$_} } grep { $kernel->{lost}{$_} } @records }, {}, 'no record was lost');
+	is(@{ $kernel->{coverage} }, $cpus, 'every CPU is in it');
+	for my $c (@{ $kernel->{coverage} }) {
+		cmp_ok($c->{first_ns}, '<', $m->{trigger}{ns} - 1e9, "CPU $c->{cpu} is covered from more than a second before the key");
+		my $until = $kernel->{lost}{cut} ? $m->{trigger}{ns} : $m->{end_ns} - 2e7;
+		cmp_ok($c->{last_ns}, '>=', $until, $kernel->{lost}{cut} ? '... to the key at least' : '... to the end');
+	}
+	cmp_ok($m->{end_ns} - $m->{trigger}{ns}, '>=', $m->{recorder}{post_s} * 1e9, 'with the seconds after the trigger');
+	my ($x) = grep { $_->{source} eq 'x_hooks' } @{ $m->{sources} };
+	ok($x && !grep({ $_ } values %{ $x->{lost} }), 'the X server is in it, and lost nothing');
+	note(sprintf 'copied in %.1f ms; %d records', copied_ms($episode), eval { my $n = 0; $n += $_->{records} for @{ $kernel->{coverage} }; $n });
+	my $d = $stage->diagnose($episode);
+	ok($d->{verdict}{kind}, "verdict: $d->{verdict}{sentence}");
+	exact_path($d) if $d->{interval};
+}
+
+# From the trigger to the end of the first copy, as the file's head says.
+sub copied_ms {
+	my ($episode) = @_;
+	open my $h, '<:raw', "$episode/kernel.rec" or return 0;
+	read $h, my $head, 64;
+	my ($created, $trigger) = unpack 'x24 Q< Q<', $head;
+	return ($created - $trigger) / 1e6;
+}
