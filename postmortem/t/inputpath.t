@@ -37,6 +37,16 @@ $s->builder->x($_->[1] * MS, 'x_deliver', input_seq => $_->[0], kind => 'key_pre
 $d = opened($s);
 is_deeply([ map { $_->{chord} ? 1 : 0 } $d->events ], [ 0, 0, 0, 0, 0, 1, 1, 1 ], 'what the agent heard is the hot-key');
 is_deeply([ map { $_->{candidate} ? 1 : 0 } $d->events ], [ 1, 1, 1, 1, 0, 0, 0, 0 ], 'what went to the dialog is no candidate');
+# A client that draws at every press draws at those of the hot-key, too: that answers them, not the key before.
+$s = story()->key(1000, 400)->enter(2940)->run(1, 2940.3, 2941, CLIENT, 'sleeping')->draw(2940.5)->enter(3000, chord => 'last');
+$d = opened($s);
+is_deeply([ map { $_->{chord} ? 1 : 0 } $d->events ], [ 0, 0, 0, 0, 0, 1 ], 'a press that was answered may be no modifier');
+$s = story()->key(1000, 400)->enter(2900)->enter(2940)->enter(3000, chord => 'last');
+$s->builder->x(2940.8 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6, height => 13);
+$s->builder->x(2940.5 * MS, 'x_deliver', kind => 'other', pid => CLIENT, client => 4, x_type => 85);
+my ($slow) = grep { $_->{n} == 4 } opened($s)->events;
+is($slow->{next_ns}, int(2900.19 * MS + 0.5), 'the presses of a hot-key end the time in which the key before is answered');
+is(scalar @{ $slow->{bursts} }, 1, '... and what they draw is not its answer');
 
 # A window manager that listens, too: the client that changes the screen has the event.
 $s = story();

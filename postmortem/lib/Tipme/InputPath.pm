@@ -138,7 +138,9 @@ sub _add_bursts {
 	push @{ $damage{ $_->{client} } }, $_ for grep { $_->{ts_ns} <= $self->{trigger} } $x->all('x_damage');
 	for my $e (reverse @$events) {
 		$e->{candidate} = 1 if $e->{first_of_go} && $e->{motion} eq 'cursor' && $e->{device_ns} < $self->{trigger};
-		next if !defined $e->{deliver_ns} || $e->{chord} || ($e->{motion} // '') eq 'cursor';
+		next if !defined $e->{deliver_ns} || ($e->{motion} // '') eq 'cursor';
+		# The presses of a hot-key are the user's, too: what a client draws at one of them answers no key before it.
+		if ($e->{chord}) { $next{ $e->{client} } = $e->{deliver_ns} if $PRESS{ $e->{kind} }; next }
 		$e->{candidate} = 1 if ($CANDIDATE{ $e->{kind} } || $e->{first_of_go}) && $e->{deliver_ns} < $self->{trigger};
 		$e->{next_ns} = $next{ $e->{client} };
 		$e->{damages} = $damage{ $e->{client} } // [];
