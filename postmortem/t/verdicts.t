@@ -21,6 +21,18 @@ sub story { return Tipme::Test::Story->new(@_) }
 my $d = judged('none', story()->key(700, 5)->hotkey(3000), 'none', undef);
 like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a key press after 5\.\d ms, usually 2\.9 ms\.$/, 'none: the sentence');
 
+# --- client and server on one CPU: the client sleeps again before the server, which it has woken, runs; the server is not at rest then ---
+{
+	my $s = story();
+	$s->builder->thread(700, 'holder', ts_ns => 900 * MS);
+	$s->enter(1000)->run(1, 1000.3, 1000.5, CLIENT, 'sleeping')->wake(0, 1399.5, 700, 0, 'nanosleep', context => 'hardirq')->run(0, 1399.6, 1399.9, 700, 'sleeping');
+	$s->builder->stack(90, 'wait_for_something_new+0x10;__x64_sys_new+0x20');
+	$s->wake(0, 1399.8, CLIENT, 700, undef, stack_id => 90)->run(1, 1400, 1400.2, CLIENT, 'sleeping')->draw(1400.1, CLIENT, run => 1400.25)->hotkey(3000);
+	$s->builder->thread(CLIENT, 'xterm', ts_ns => 1700 * MS, since_ns => 1400.2 * MS, cpu => 1, state => 'sleeping', stack_id => $s->id('poll'));
+	my $slow = $s->diagnose("$tmp/rest");
+	is($slow->{interval}{duration_ns}, int(400.4 * MS), 'what the server has been woken for is the answer') or diag($slow->{verdict}{sentence});
+}
+
 # --- a CPU storm: three processes take turns before the client ---
 sub storm {
 	my ($s, @prio) = @_;

@@ -189,8 +189,20 @@ sub _first_quiet {
 			my $from = $a->[0] > $i->{from} ? $a->[0] : $i->{from};
 			my $to   = $a->[1] < $i->{to}   ? $a->[1] : $i->{to};
 			next if $from >= $to || grep { $_->[0] < $to && (!defined $_->[1] || $_->[1] > $from) } @grabs;
-			return $from;
+			my $t = $self->_at_rest($states, $e->{server}{tid}, $from, $to);
+			return $t if defined $t;
 		}
+	}
+	return;
+}
+
+# When in [FROM, TO) a server that says that it sleeps first does so: one that was woken already, or has not come to rest, has work to do.
+sub _at_rest {
+	my ($self, $states, $tid, $from, $to) = @_;
+	while ($from < $to) {
+		my $i = $states->at($tid, $from) or return $from;
+		return $from if $i->{kind} eq 'blocked' || $i->{kind} eq 'absent';
+		$from = $i->{to};
 	}
 	return;
 }

@@ -299,6 +299,8 @@ sub _picture_of_sleep {
 	my ($self, $m, $sleep, $to) = @_;
 	for my $p ($self->{threads}->pictures($m->{tid})) {
 		next if $p->{ts_ns} < $sleep->{from} || defined $to && $p->{ts_ns} > $to || $p->{state} == $RUNNABLE || $p->{state} == $RUNNING;
+		# A sleep that began after what is looked at is another one.
+		next if $p->{since_ns} >= $self->to;
 		$sleep->{stack_id} = $p->{stack_id} if $p->{stack_id};
 		my $state = $STATE{ $p->{state} } // 'unknown';
 		# A sleep that lasts is what the last picture says, though a switch between may have been lost.
