@@ -33,6 +33,22 @@ like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a 
 	is($slow->{interval}{duration_ns}, int(400.4 * MS), 'what the server has been woken for is the answer') or diag($slow->{verdict}{sentence});
 }
 
+# --- the first click on a client is not usual because somebody else's clicks were slower; its own keys say what it usually needs ---
+{
+	my $s = story();
+	$s->builder->thread(555, 'sloth', ts_ns => 5 * MS);
+	for my $i (1, 2) {
+		my $t = 600 + 100 * $i;
+		$s->builder->x($t * MS, 'x_device', input_seq => 90 + $i, kind => 'button_press', device => 7)->x(($t + 0.1) * MS, 'x_deliver', input_seq => 90 + $i, kind => 'button_press', pid => 555, client => 9)
+			->x(($t + 900) * MS, 'x_damage', pid => 555, client => 9, major => 74, width => 6, height => 13);
+	}
+	$s->enter(2000, kind => 'button_press')->run(1, 2000.3, 2440, CLIENT, 'sleeping')->draw(2439.9)->hotkey(3000);
+	my $all = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/click")));
+	my ($click) = grep { $_->{device_ns} == int(2000.1 * MS) } $all->events;
+	my ($usual) = $all->{problem}->usual($click);
+	cmp_ok($usual, '<', 10 * MS, 'what is usual for a first click is what the keys of that client needed');
+}
+
 # --- a CPU storm: three processes take turns before the client ---
 sub storm {
 	my ($s, @prio) = @_;

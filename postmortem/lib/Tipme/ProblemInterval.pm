@@ -99,16 +99,17 @@ sub interval {
 }
 
 # usual(EVENT): (median of the other responses to the same kind of event of the same client, how many, where: episode or library); where this
-# episode has few of them the library is asked, and if that has none, all clients of this episode
+# episode has few of them the library is asked, and if that has none, events of any kind of that client, or of that kind of all clients
 sub usual {
 	my ($self, $e) = @_;
-	my @all = grep { $_ != $e && $_->{candidate} && $_->{kind} eq $e->{kind} && ($_->{motion} // '') eq ($e->{motion} // '') && defined $self->_end_of($_, 1) } $self->{path}->events;
-	my @same = grep { defined $e->{pid} && defined $_->{pid} && $_->{pid} == $e->{pid} } @all;
-	if (@same < $ENOUGH && $self->{baseline} && $e->{pid}) {
+	my @any = grep { $_ != $e && $_->{candidate} && ($_->{motion} // '') eq ($e->{motion} // '') && defined $self->_end_of($_, 1) } $self->{path}->events;
+	my @own = grep { defined $e->{pid} && defined $_->{pid} && $_->{pid} == $e->{pid} } @any;
+	my ($same, $all) = map { [ grep { $_->{kind} eq $e->{kind} } @$_ ] } \@own, \@any;
+	if (@$same < $ENOUGH && $self->{baseline} && $e->{pid}) {
 		my ($ns, $n) = $self->{baseline}->($e->{kind}, $self->{kernel}->threads->at($e->{pid}, $e->{deliver_ns} // $e->{device_ns})->{comm});
 		return ($ns, $n, 'library') if $n && $n >= $ENOUGH;
 	}
-	my @of = @same >= $ENOUGH ? @same : @all;
+	my @of = @$same >= $ENOUGH ? @$same : @own >= $ENOUGH ? @own : @$all;
 	return (undef, 0, undef) if !@of;
 	my @ns = sort { $a <=> $b } map { $self->_quick($_) } @of;
 	return ($ns[ $#ns / 2 ], scalar @ns, 'episode');
