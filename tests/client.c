@@ -8,8 +8,10 @@
 #include <unistd.h>
 #include <xcb/xcb.h>
 
+#include "lab/deeds.h"
+
 /* Key codes of the letters on an evdev keyboard; each is an order. */
-enum { KEY_COMPUTE = 54 /* c */, KEY_SLEEP = 39 /* s */, KEY_NOTHING = 57 /* n */ };
+enum { KEY_COMPUTE = 54 /* c */, KEY_SLEEP = 39 /* s */, KEY_NOTHING = 57 /* n */, KEY_DEEDS = 53 /* x */ };
 
 struct client {
 	xcb_connection_t *x;
@@ -53,8 +55,24 @@ static void draw(struct client *c)
 	xcb_flush(c->x);
 }
 
+static void roundtrip(void *arg)
+{
+	struct client *c = arg;
+
+	free(xcb_get_input_focus_reply(c->x, xcb_get_input_focus(c->x), NULL));
+}
+
+static void answer_with_deeds(struct client *c)
+{
+	deeds_do(roundtrip, c);
+	draw(c);
+	deeds_tell();
+}
+
 static void answer_key(struct client *c, unsigned int code)
 {
+	if (code == KEY_DEEDS)
+		return answer_with_deeds(c);
 	if (code == KEY_NOTHING)
 		return;
 	if (code == KEY_COMPUTE)
@@ -67,7 +85,7 @@ static void answer_key(struct client *c, unsigned int code)
 static void open_window(struct client *c, const char *title)
 {
 	xcb_screen_t *s = xcb_setup_roots_iterator(xcb_get_setup(c->x)).data;
-	uint32_t values[] = { s->white_pixel, XCB_EVENT_MASK_KEY_PRESS | XCB_EVENT_MASK_EXPOSURE };
+	uint32_t values[] = { s->white_pixel, XCB_EVENT_MASK_KEY_PRESS | XCB_EVENT_MASK_BUTTON_PRESS | XCB_EVENT_MASK_EXPOSURE };
 
 	c->window = xcb_generate_id(c->x);
 	xcb_create_window(c->x, XCB_COPY_FROM_PARENT, c->window, s->root, 0, 0, s->width_in_pixels, s->height_in_pixels, 0,
@@ -91,6 +109,8 @@ static int serve_keys(struct client *c)
 	while ((e = xcb_wait_for_event(c->x))) {
 		if ((e->response_type & 0x7f) == XCB_KEY_PRESS)
 			answer_key(c, ((xcb_key_press_event_t *)e)->detail);
+		else if ((e->response_type & 0x7f) == XCB_BUTTON_PRESS)
+			answer_with_deeds(c);
 		free(e);
 	}
 	return 0;
@@ -114,13 +134,17 @@ int main(int argc, char **argv)
 	struct client c = { .ms = 700 };
 	int after = -1, opt;
 
-	while ((opt = getopt(argc, argv, "g:m:n:")) != -1) {
+	while ((opt = getopt(argc, argv, "d:g:m:n:")) != -1) {
 		switch (opt) {
+		case 'd':
+			if (*optarg && deeds_open(optarg))
+				return 1;
+			break;
 		case 'g': after = atoi(optarg); break;
 		case 'm': c.ms = atoi(optarg); break;
 		case 'n': prctl(PR_SET_NAME, optarg); break;
 		default:
-			fprintf(stderr, "usage: client [-m MS] [-n NAME] [-g MS-BEFORE-THE-GRAB]\n");
+			fprintf(stderr, "usage: client [-m MS] [-n NAME] [-g MS-BEFORE-THE-GRAB] [-d DEEDS]\n");
 			return 64;
 		}
 	}

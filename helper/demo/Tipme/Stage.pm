@@ -55,10 +55,25 @@ sub _start_recorder {
 	$ENV{TIPME_RUNDIR} = "$self->{dir}/run";
 	$ENV{TIPME_LIBRARY} = $self->{library} if defined $self->{library};
 	delete @ENV{qw(TIPME_X_PRELOAD LD_PRELOAD)};
+	$self->_tipme_start;
+	$self->at_end(sub { qx{"$self->{tipme}" stop 2>&1} });
+	return;
+}
+
+sub _tipme_start {
+	my ($self) = @_;
 	my @args = ('--allow-uid', $self->{ids}[0], @{ $self->{recorder_args} // [] });
 	$self->{recorder_says} = qx{"$self->{tipme}" start @args 2>&1};
 	$? == 0 or croak "the recorder did not start: $self->{recorder_says}";
-	$self->at_end(sub { qx{"$self->{tipme}" stop 2>&1} });
+	return;
+}
+
+# With empty rings: nothing that was there before can be what an episode is about.
+sub restart_recorder {
+	my ($self) = @_;
+	$self->command('stop');
+	$self->_tipme_start;
+	$self->await_server;
 	return;
 }
 
@@ -87,7 +102,8 @@ sub start_client {
 	my ($self, $window, @command) = @_;
 	my $d = $self->{display};
 	my $pid = $d->spawn(@command);
-	$self->at_end(sub { kill 'CONT', $pid; kill 'KILL', $pid; waitpid $pid, 0 });
+	$self->{clients}{$pid} = 1;
+	$self->at_end(sub { $self->end_client($pid) });
 	my %env = $d->env;
 	local @ENV{ keys %env } = values %env;
 	for (1 .. 100) {
@@ -96,6 +112,14 @@ sub start_client {
 		sleep 0.1;
 	}
 	croak "$command[0] showed no window within 10 s";
+}
+
+sub end_client {
+	my ($self, $pid) = @_;
+	delete $self->{clients}{$pid} or return;
+	kill $_, $pid for qw(CONT KILL);
+	waitpid $pid, 0;
+	return;
 }
 
 # xterm with a shell that has no history and the functions of RC.
@@ -112,7 +136,7 @@ sub start_terminal {
 sub start_typist {
 	my ($self) = @_;
 	my $script = __FILE__ =~ s{Tipme/Stage\.pm$}{typist}r;
-	my @typist = ($^X, '-I', $script =~ s{/typist$}{}r, $script, '--seed', $self->{seed}, $self->{display}->keyboard);
+	my @typist = ($^X, '-I', $script =~ s{/typist$}{}r, $script, '--seed', $self->{seed}, '--pointer', $self->{display}->pointer, $self->{display}->keyboard);
 	$self->{typist_is_rt} = system('chrt -f 60 true 2>/dev/null') == 0;
 	my $pid = open3(my $in, my $out, undef, $self->{typist_is_rt} ? qw(chrt -f 60) : qw(nice -n -20), @typist);
 	$in->autoflush(1);

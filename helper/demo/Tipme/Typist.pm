@@ -9,7 +9,7 @@ use Socket qw(SOCK_STREAM);
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
 # Events and answers of xf86-input-inputtest-protocol.h; all begin with a length and a type.
-use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, KEY => 5, SERVER_VERSION => 0, SYNC_FINISHED => 1 };
+use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, BUTTON => 4, KEY => 5, SERVER_VERSION => 0, SYNC_FINISHED => 1 };
 use constant { EVDEV_TO_X => 8, SHIFT => 42 };
 
 # evdev key codes of the us layout, row by row: the character, and the one with Shift
@@ -36,16 +36,24 @@ my %named = (
 	insert => 110, delete => 111, kp_subtract => 74, (map { ("f$_" => 58 + $_) } 1 .. 10), f11 => 87, f12 => 88,
 );
 
-# Tipme::Typist->new(socket => PATH, seed => N, wpm => 100)
+# Tipme::Typist->new(socket => PATH, seed => N, wpm => 100, pointer => PATH); the pointer is only needed for clicks
 #
 # Keep the object for as long as the server lives: when its peer goes, the inputtest driver never drops the
 # descriptor, and Xorg spins.
 sub new {
 	my ($class, %opt) = @_;
-	my $path = $opt{socket} // croak 'Typist: a socket is needed';
+	my $self = $class->_connect($opt{socket} // croak 'Typist: a socket is needed');
+	@$self{qw(state wpm)} = (($opt{seed} // 1) & 0xffffffff, $opt{wpm} || 100);
+	$self->{pointer} = $class->_connect($opt{pointer}) if defined $opt{pointer};
+	return $self;
+}
+
+# One device.
+sub _connect {
+	my ($class, $path) = @_;
 	my $sock = IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => $path)
-		or croak "$path: connect: $!: is this the keyboard socket of an Xorg with the inputtest driver?";
-	my $self = bless { path => $path, sock => $sock, state => ($opt{seed} // 1) & 0xffffffff, wpm => $opt{wpm} || 100 }, $class;
+		or croak "$path: connect: $!: is this the socket of an Xorg with the inputtest driver?";
+	my $self = bless { path => $path, sock => $sock }, $class;
 	$self->_send(pack 'L< L< S< S<', 12, CLIENT_VERSION, 1, 1);
 	my ($type) = $self->_answer;
 	$type == SERVER_VERSION or croak "$path: answer $type instead of the server's version";
@@ -83,6 +91,23 @@ sub chord {
 
 sub press { my ($self, $key) = @_; return $self->_key(_code($key), 1) }
 sub release { my ($self, $key) = @_; return $self->_key(_code($key), 0) }
+
+# Presses and releases a button where the pointer is.
+sub click {
+	my ($self, $button, %opt) = @_;
+	my $p = $self->{pointer} // croak 'Typist: a click needs the socket of a pointer';
+	my $press_ns = $p->_button($button, 1);
+	sleep(($opt{hold_ms} // 80) / 1000);
+	return { key => "button $button", press_ns => $press_ns, release_ns => $p->_button($button, 0) };
+}
+
+# The event ends with valuators of a motion (2 x 64 doubles), of which a click has none.
+sub _button {
+	my ($self, $button, $down) = @_;
+	my $ns = now_ns();
+	$self->_send(pack 'L< L< l< l< L< x4 L< x1036', 1064, BUTTON, 0, $button, $down, 0);
+	return $ns;
+}
 
 # Returns when the server has taken all that was sent out of its input queue.
 sub sync {

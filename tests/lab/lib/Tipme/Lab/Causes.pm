@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The causes that the laboratory can inject; each is one entry of the table.
+package Tipme::Lab::Causes;
+use strict;
+use warnings;
+use Carp qw(croak);
+use Tipme::Lab::Cgroup;
+
+# name => {
+#   says        CODE: what was done, in words
+#   kinds       what a true verdict calls it; the first is the word of choice
+#   clients     which clients can have it (all four, if not said); a client that does DEEDS is one of own, gtk, tk
+#   cpu         1: the CPU is the matter, so client and server run at the usual nice value
+#   least_ms, most_ms   of the length that is drawn (50 to 3000); lead_ms: how long before the key it begins (100)
+#   needs       CODE: why this machine cannot do it; '' if it can
+#   prepare     CODE, before the client is started: helpers, files; sets {deeds}
+#   client_ready, before, begin(r, from, until), pressed: CODE at that moment
+#   charged     CODE: how much of the interval the cause truly had, in ns
+#   who         CODE: the culprit { comm, pids }; without it, the client
+#   todo        why tipme does not name it yet: a known miss
+#   parts       CODE: several of them, for combined causes
+# }
+my @DEEDS = (clients => [qw(own gtk tk)]);
+my $CPUS = 0 + (qx{nproc} =~ /(\d+)/)[0];
+
+my %CAUSE = (
+	# --- who has the CPU ---
+	'storm' => {
+		says => sub { "compile-like storm: $_[0]{names}[1] starts short-lived processes $_[0]{names}[0], nice -10, for $_[0]{ms} ms" },
+		kinds => ['cpu-contention'], cpu => 1, least_ms => 300, lead_ms => 300, @DEEDS,
+		prepare => sub { $_[0]{deeds} = 'compute 20' },
+		begin => sub { my ($r, $from, $until) = @_; $r->spawn([ 'BIN/cause', $r->{names}[1], 'storm', $r->{names}[0], 16 * $CPUS, 20, $from, $until ], nice => -10) },
+		charged => sub { $_[0]->delay_ns }, who => sub { { comm => $_[0]{names}[0], pids => {}, by_name => 1 } },
+	},
+	'hog' => {
+		says => sub { "an endless hog $_[0]{names}[0], nice -20, a thread for each CPU, for $_[0]{ms} ms" },
+		kinds => ['cpu-contention'], cpu => 1, least_ms => 150, @DEEDS,
+		prepare => sub { $_[0]{deeds} = 'compute 10' },
+		begin => sub { my ($r, $from, $until) = @_; $r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', $CPUS, $from, $until ], nice => -20) },
+		charged => sub { $_[0]->delay_ns }, who => sub { _pid($_[0], 'hog', 0) },
+	},
+	'rt-hog' => {
+		says => sub { "a real-time hog $_[0]{names}[0] (SCHED_FIFO 20), a thread on each CPU, for $_[0]{ms} ms" },
+		# The kernel leaves others 50 ms of each second.
+		kinds => ['rt-starvation'], cpu => 1, most_ms => 850, lead_ms => 50,
+		begin => sub { my ($r, $from, $until) = @_; $r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', $CPUS, $from, $until, 'pin' ], rt => 20) },
+		charged => sub { $_[0]->delay_ns }, who => sub { _pid($_[0], 'hog', 0) },
+	},
+	'quota' => {
+		says => sub { "the client may use 20 ms of each 100 ms, and computes for " . _quota_ms($_[0]) . ' ms' },
+		todo => 'the post-mortem does not know yet when a quota was used up',
+		kinds => ['cpu-throttled'], least_ms => 200, @DEEDS,
+		needs => sub { Tipme::Lab::Cgroup::lacks('cpu') },
+		prepare => sub { my ($r) = @_; $r->{deeds} = 'compute ' . _quota_ms($r) },
+		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(cpu => 20_000, 100_000); $r->{cg}->add($r->{client_pid}) },
+		before => sub { my ($r) = @_; $r->{throttled} = $r->{cg}->throttled_ns },
+		charged => sub { my ($r) = @_; return $r->{cg}->throttled_ns - $r->{throttled} },
+	},
+	'pinned' => {
+		says => sub { "the client may run on CPU 0 alone, where the hog $_[0]{names}[0] (nice -15) has been put for $_[0]{ms} ms" },
+		kinds => ['cpu-contention'], cpu => 1, least_ms => 150, @DEEDS, lead_ms => 100,
+		needs => sub { $CPUS > 1 ? '' : 'only one CPU' },
+		prepare => sub { $_[0]{deeds} = 'compute 30' },
+		client_ready => sub { my ($r) = @_; system("taskset -a -p -c 0 $r->{client_pid} >/dev/null") == 0 or croak 'taskset' },
+		begin => sub { my ($r, $from, $until) = @_; $r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', 1, $from, $until ], nice => -15, cpus => 0) },
+		charged => sub { $_[0]->delay_ns }, who => sub { _pid($_[0], 'hog', 0) },
+	},
+	'inversion' => {
+		says => sub { "the client waits for a lock of $_[0]{names}[1] (nice 19), which $_[0]{names}[0] (nice -15) keeps from CPU 0 for $_[0]{ms} ms" },
+		kinds => [qw(priority-inversion cpu-contention)], least_ms => 150, @DEEDS, lead_ms => 200,
+		prepare => sub { my ($r) = @_; $r->{file} = $r->file('lock', 10); $r->{deeds} = "flock $r->{file}" },
+		begin => sub {
+			my ($r, $from, $until) = @_;
+			$r->{holder} = $r->spawn([ 'BIN/cause', $r->{names}[1], 'hold', 'flock', $r->{file}, 'work', $from, $until, 30 ], nice => 19, cpus => 0);
+			$r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', 1, $from + 5_000_000, $until ], nice => -15, cpus => 0);
+		},
+		charged => sub { my ($r) = @_; return $r->{until} > $r->{press_ns} ? $r->{until} - $r->{press_ns} : 0 }, who => sub { _pid($_[0], 'hog', 0, 'holder') },
+	},
+
+	# --- the client itself ---
+	'computes' => {
+		says => sub { "the client computes for $_[0]{ms} ms" },
+		kinds => ['app-compute'], @DEEDS, prepare => sub { my ($r) = @_; $r->{deeds} = "compute $r->{ms}" }, charged => sub { $_[0]->cpu_ns('compute') },
+	},
+	'thread' => {
+		says => sub { "the client computes for $_[0]{ms} ms in a thread that it waits for" },
+		kinds => ['app-compute'], @DEEDS, prepare => sub { my ($r) = @_; $r->{deeds} = "thread $r->{ms}" }, charged => sub { $_[0]->cpu_ns('thread') },
+	},
+	'futex' => {
+		says => sub { "the client waits for a lock that a thread of its own keeps, computing for $_[0]{ms} ms" },
+		kinds => [qw(futex-wait app-compute)], @DEEDS, prepare => sub { my ($r) = @_; $r->{deeds} = "futex $r->{ms}" }, charged => sub { $_[0]->cpu_ns('futex') },
+	},
+	'timer' => {
+		says => sub { "the client sleeps for $_[0]{ms} ms" },
+		kinds => ['timer-sleep'], @DEEDS, prepare => sub { my ($r) = @_; $r->{deeds} = "sleep $r->{ms}" }, charged => sub { $_[0]->spans_ns('sleep') },
+	},
+	'stopped' => {
+		says => sub { "SIGSTOP to the client, SIGCONT $_[0]{ms} ms after the key" },
+		kinds => ['stopped'], lead_ms => 60,
+		begin => sub { my ($r, $from) = @_; Tipme::Lab::Causes::_sleep_until($from); kill 'STOP', $r->{client_pid}; $r->{stopped_ns} = Tipme::Lab::now_ns() },
+		pressed => sub {
+			my ($r) = @_;
+			Tipme::Lab::Causes::_sleep_until($r->{until});
+			kill 'CONT', $r->{client_pid};
+			$r->span('stop', $r->{client_pid}, $r->{stopped_ns}, Tipme::Lab::now_ns());
+		},
+		charged => sub { $_[0]->spans_ns('stop') },
+	},
+
+	# --- the X server and its other clients ---
+	'long-request' => {
+		says => sub { "the X server draws for $_[0]{names}[0]: one request of $_[0]{ms} ms" },
+		# It tries its arcs out first.
+		kinds => [qw(client-queue server-compute)], lead_ms => 900,
+		begin => sub { my ($r) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'long', $r->{key_ns} - 20_000_000, $r->{ms} ], x => 1) },
+		charged => sub { $_[0]->spans_ns('long') }, who => sub { _pid($_[0], 'x', 0) },
+	},
+	'grab' => {
+		says => sub { "$_[0]{names}[0] has grabbed the X server for $_[0]{ms} ms" },
+		kinds => ['server-grab'], lead_ms => 50,
+		begin => sub { my ($r, $from, $until) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'grab', $from, $until ], x => 1) },
+		charged => sub { $_[0]->spans_ns('grab') }, who => sub { _pid($_[0], 'x', 0) },
+	},
+	'flood' => {
+		says => sub { "$_[0]{names}[0] floods the X server with requests while the client asks it 20 times" },
+		kinds => ['client-queue'], clients => ['own'], least_ms => 300,
+		prepare => sub { $_[0]{deeds} = 'roundtrips 20' },
+		begin => sub { my ($r, $from, $until) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'flood', $from, $until ], x => 1) },
+		charged => sub { $_[0]->spans_ns('roundtrips') }, who => sub { _pid($_[0], 'x', 0) },
+	},
+	'wm-holds' => {
+		says => sub { "the window manager $_[0]{names}[0] holds the key or click back for $_[0]{ms} ms" },
+		todo => 'the post-mortem does not know yet who held input back',
+		kinds => ['input-late'],
+		before => sub { my ($r) = @_; $r->{x} = $r->await_ready($r->spawn([ 'BIN/xcause', $r->{names}[0], 'hold', 0, $r->{ms} ], x => 1)) },
+		charged => sub { $_[0]->spans_ns('held') }, who => sub { _pid($_[0], 'x', 0) },
+	},
+
+	# --- other processes ---
+	'lock' => {
+		says => sub { "the client waits for a file lock that $_[0]{names}[0] keeps for $_[0]{ms} ms" },
+		kinds => [qw(lock-wait ipc-wait)], @DEEDS, lead_ms => 60,
+		prepare => sub { my ($r) = @_; $r->{how} = (qw(flock fcntl))[ $r->{draw}->(2) ]; $r->{file} = $r->file('lock', 10); $r->{deeds} = "$r->{how} $r->{file}" },
+		begin => sub { my ($r, $from, $until) = @_; $r->{p} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hold', $r->{how}, $r->{file}, (qw(sleep compute))[ $r->{draw}->(2) ], $from, $until ], nice => -15) },
+		charged => sub { $_[0]->spans_ns('hold') }, who => sub { _pid($_[0], 'p', 0) },
+	},
+	'service' => {
+		says => sub { "the client asks $_[0]{names}[0] over a local socket, which takes $_[0]{ms} ms" },
+		kinds => ['ipc-wait'], @DEEDS, prepare => sub { my ($r) = @_; $r->{p} = _serve($r, 0, _socket($r, 0), _work($r), $r->{ms}); $r->{deeds} = 'ask ' . _socket($r, 0) },
+		charged => sub { $_[0]->spans_ns('serve') }, who => sub { _pid($_[0], 'p', 0) },
+	},
+	'chain' => {
+		says => sub { "the client asks $_[0]{names}[2], which asks $_[0]{names}[1], which asks $_[0]{names}[0], which takes $_[0]{ms} ms" },
+		kinds => ['ipc-wait'], @DEEDS,
+		prepare => sub {
+			my ($r) = @_;
+			$r->{p} = _serve($r, 0, _socket($r, 0), _work($r), $r->{ms});
+			_serve($r, $_, _socket($r, $_), 'ask', _socket($r, $_ - 1)) for 1, 2;
+			$r->{deeds} = 'ask ' . _socket($r, 2);
+		},
+		# Those in between report spans, too.
+		charged => sub { my ($r) = @_; @{ $r->{spans} } = grep { $_->{pid} == $r->{p} || $_->{what} ne 'serve' } @{ $r->{spans} }; return $r->spans_ns('serve') },
+		who => sub { _pid($_[0], 'p', 0) },
+	},
+	'loopback' => {
+		says => sub { "the client asks $_[0]{names}[0] over TCP on loopback, which takes $_[0]{ms} ms" },
+		kinds => [qw(ipc-wait network-wait)], @DEEDS,
+		prepare => sub { my ($r) = @_; my $at = 'tcp:' . (20_000 + $r->{draw}->(10_000)); $r->{p} = _serve($r, 0, $at, _work($r), $r->{ms}); $r->{deeds} = "ask $at" },
+		charged => sub { $_[0]->spans_ns('serve') }, who => sub { _pid($_[0], 'p', 0) },
+	},
+	'dbus' => {
+		says => sub { "the client calls $_[0]{names}[0] over D-Bus, which takes $_[0]{ms} ms" },
+		kinds => ['ipc-wait'], @DEEDS,
+		needs => sub { system('which dbus-daemon >/dev/null 2>&1') == 0 ? '' : 'no dbus-daemon here' },
+		prepare => sub {
+			my ($r) = @_;
+			my $at = $r->work . "/bus-$r->{seed}";
+			unlink $at;
+			$r->{env}{DBUS_SESSION_BUS_ADDRESS} = "unix:path=$at";
+			$r->spawn([ '/usr/bin/dbus-daemon', '--session', '--nofork', '--nopidfile', "--address=unix:path=$at" ], nice => -15);
+			for (1 .. 200) { last if -S $at; select undef, undef, undef, 0.01 }
+			$r->{p} = $r->await_ready($r->spawn([ 'BIN/cause', $r->{names}[0], 'dbus', 'org.example.Lab', _work($r), $r->{ms} ], nice => -15));
+			$r->{deeds} = 'dbus org.example.Lab';
+		},
+		charged => sub { $_[0]->spans_ns('serve') }, who => sub { _pid($_[0], 'p', 0) },
+	},
+
+	# --- disk and memory ---
+	'disk-read' => {
+		says => sub { "the client reads a file that is in no cache from a disk that gives it 2 MB/s, for $_[0]{ms} ms" },
+		kinds => ['disk-io'], @DEEDS, least_ms => 100, needs => sub { _needs_disk($_[0], 'read') },
+		prepare => sub { my ($r) = @_; $r->{file} = $r->file('document', 2000 * $r->{ms}); $r->{deeds} = "read $r->{file}" },
+		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(read => $r->disk, 2_000_000) },
+		before => sub { my ($r) = @_; $r->evict($r->{file}); $r->{cg}->add($r->{client_pid}) },
+		charged => sub { my ($r) = @_; return $r->spans_ns('read') - $r->cpu_ns('read') },
+	},
+	'fsync' => {
+		says => sub { "the client saves 40 KB and calls fsync while $_[0]{names}[0] writes to the same disk, which takes 4 MB/s of both" },
+		todo => 'the post-mortem does not know yet whose requests were ahead at the disk',
+		kinds => ['disk-io'], @DEEDS, least_ms => 300, lead_ms => 300, needs => sub { _needs_disk($_[0], 'write') },
+		prepare => sub { my ($r) = @_; $r->{file} = $r->file('document', 40_960); $r->{copy} = $r->file('copy', 4096); $r->{deeds} = "fsync 40960 $r->{file}" },
+		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(write => $r->disk, 4_000_000); $r->{cg}->add($r->{client_pid}) },
+		begin => sub { my ($r, $from, $until) = @_; $r->{p} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'write', $r->{copy}, _chunk($r), $from, $until ], cgroup => $r->{cg}) },
+		charged => sub { my ($r) = @_; return $r->spans_ns('fsync') - $r->cpu_ns('fsync') }, who => sub { _pid($_[0], 'p', 0) },
+	},
+	'faults' => {
+		says => sub { "the client needs pages that were reclaimed, from a disk that gives it 2 MB/s, for $_[0]{ms} ms" },
+		kinds => [qw(page-fault-io disk-io)], @DEEDS, least_ms => 100, needs => sub { _needs_disk($_[0], 'read') },
+		prepare => sub { my ($r) = @_; $r->{file} = $r->file('pages', 2000 * $r->{ms}); $r->{deeds} = "fault $r->{file}" },
+		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(read => $r->disk, 2_000_000) },
+		before => sub { my ($r) = @_; $r->{cg}->add($r->{client_pid}); _take_pages($r) },
+		charged => sub { my ($r) = @_; return $r->spans_ns('fault') - $r->cpu_ns('fault') },
+	},
+	'memcg' => {
+		says => sub { 'the client uses ' . _grow_mb($_[0]) . ' MiB where its control group may have 24: the rest is reclaimed, to swap' },
+		todo => 'the post-mortem does not know yet what a thread did for memory',
+		kinds => ['memory-reclaim'], @DEEDS, most_ms => 1500, needs => sub { _needs_swap() || Tipme::Lab::Cgroup::lacks('memory') },
+		prepare => sub { my ($r) = @_; _swap_on($r); $r->{deeds} = 'grow ' . _grow_mb($r) },
+		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(memory => 24 << 20) },
+		before => sub { my ($r) = @_; $r->{cg}->add($r->{client_pid}) },
+		charged => sub { my ($r) = @_; return $r->spans_ns('grow') },
+	},
+
+	# --- several at once: the parts must come out in their proportion ---
+	'combined' => {
+		says => sub { my ($r) = @_; sprintf 'the client asks %s, which takes %d ms, computes for %d ms, and sleeps for %d ms', $r->{names}[0], map { int($r->{ms} * $_) } 0.5, 0.3, 0.2 },
+		kinds => ['ipc-wait'], @DEEDS, least_ms => 400,
+		prepare => sub {
+			my ($r) = @_;
+			$r->{p} = _serve($r, 0, _socket($r, 0), 'compute', int($r->{ms} * 0.5));
+			$r->{deeds} = sprintf 'ask %s,compute %d,sleep %d', _socket($r, 0), $r->{ms} * 0.3, $r->{ms} * 0.2;
+		},
+		parts => sub {
+			my ($r) = @_;
+			return ({ ns => $r->spans_ns('serve'), who => _pid($r, 'p', 0) }, { kinds => ['app-compute'], ns => $r->cpu_ns('compute'), who => $r->client_who },
+				{ kinds => ['timer-sleep'], ns => $r->spans_ns('sleep'), who => $r->client_who });
+		},
+	},
+);
+
+sub names { return sort keys %CAUSE }
+sub cause { my ($name) = @_; return $CAUSE{$name} }
+
+# The culprit whose pid stands in the run under one or more of these names.
+sub _pid {
+	my ($r, $key, $name, @also) = @_;
+	return { comm => $r->{names}[$name], pids => { map { $r->{$_} => 1 } $key, @also } };
+}
+
+sub _sleep_until { my ($ns) = @_; my $left = ($ns - Tipme::Lab::now_ns()) / 1e9; Time::HiRes::sleep($left) if $left > 0; return }
+sub _socket { my ($r, $i) = @_; return $r->work . "/socket-$r->{seed}-$r->{name}-$i" }
+sub _work { my ($r) = @_; return (qw(compute sleep))[ $r->{draw}->(2) ] }
+sub _quota_ms { my ($r) = @_; return 20 + int($r->{ms} / 5) }
+
+# A server with a good nice value, so that what makes the client wait is its work, not the load of the machine.
+sub _serve {
+	my ($r, $name, $at, @how) = @_;
+	unlink $at if $at =~ m{^/};
+	return $r->await_ready($r->spawn([ 'BIN/cause', $r->{names}[$name], 'serve', $at, @how ], nice => -15));
+}
+
+sub _needs_disk {
+	my ($r, $what) = @_;
+	return Tipme::Lab::Cgroup::lacks($what) || ($r->disk ? '' : 'the work folder lies on no disk: set TMPDIR to one that does');
+}
+
+# Four seconds of the disk's time would be one chunk too long; a tenth of the length is a good queue.
+sub _chunk { my ($r) = @_; my $k = int($r->{ms} * 4 / 2); $k = 64 if $k < 64; return ($k - $k % 4) * 1024 }
+
+# The client unmaps them at our signal, the page cache drops them; fincore tells when they are gone.
+sub _take_pages {
+	my ($r) = @_;
+	for (1 .. 20) {
+		kill 'USR1', $r->{client_pid};
+		Time::HiRes::sleep(0.05);
+		$r->evict($r->{file});
+		return if qx{fincore -n -o PAGES '$r->{file}'} =~ /^\s*0\s*$/;
+	}
+	croak "$r->{file}: its pages stay in memory";
+}
+
+sub _grow_mb { my ($r) = @_; return 24 + int($r->{ms} * 0.3) }
+
+sub _needs_swap { return -w '/sys/class/zram-control/hot_add' || -r '/sys/class/zram-control/hot_add' ? '' : 'no compressed memory to swap to (zram)' }
+
+# Memory that is compressed is a swap space that no disk slows down.
+sub _swap_on {
+	my ($r) = @_;
+	my $n = Tipme::Lab::Cgroup::slurp('/sys/class/zram-control/hot_add') =~ /(\d+)/ ? $1 : croak 'zram: no device';
+	$r->undo(sub { system("swapoff /dev/zram$n 2>/dev/null"); system("echo $n > /sys/class/zram-control/hot_remove") });
+	system("echo 2G > /sys/block/zram$n/disksize && mknod /dev/zram$n b \$(tr : ' ' < /sys/block/zram$n/dev) 2>/dev/null; mkswap /dev/zram$n >/dev/null && swapon -p 10 /dev/zram$n") == 0 or croak "zram$n: no swap";
+	return;
+}
+
+1;

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Results of the laboratory as lines of a table.
+package Tipme::Lab::Table;
+use strict;
+use warnings;
+
+my @COLUMNS = ([ cause => -13 ], [ client => -9 ], [ length => 8 ], [ named => -34 ], [ interval => 10 ], [ share => 7 ], [ verdict => 8 ], [ result => 0 ]);
+
+sub _row {
+	my (@cells) = @_;
+	my $line = join '  ', map { my $w = $COLUMNS[$_][1]; $w ? sprintf("%${w}s", $cells[$_]) : $cells[$_] } 0 .. $#COLUMNS;
+	return $line =~ s/\s+\z//r . "\n";
+}
+
+sub head { return _row('cause', 'client', 'length', 'said', 'interval', 'share', 'verdict', '') . _row('', '', 'ms', '', 'error ms', 'error', 'after s', '') }
+
+# line(RESULT): one run
+sub line {
+	my ($r) = @_;
+	return _row($r->{cause}, '', '', '', '', '', '', "skipped: $r->{skipped}") if $r->{skipped};
+	return _row($r->{cause}, $r->{client} // '', '', '', '', '', '', "failed: $r->{failed}") if $r->{failed};
+	my $i = $r->{truth}{interval};
+	return _row($r->{cause}, "$r->{client} $r->{event}", sprintf('%.0f', ($i->{end_ns} - $i->{start_ns}) / 1e6), $r->{named} // 'nothing',
+		defined $r->{interval_error_ns} ? sprintf('%.1f', $r->{interval_error_ns} / 1e6) : '-', defined $r->{share_error} ? sprintf('%.1f', $r->{share_error}) : '-',
+		sprintf('%.1f', $r->{seconds_to_verdict}), ($r->{right} ? 'right' . ($r->{below_notice} ? ', too short to be noticed' : '') : "MISS, seed $r->{seed}: $r->{why}") . _remarks($r));
+}
+
+# What is off although the culprit is named.
+sub _remarks {
+	my ($r) = @_;
+	my @off;
+	push @off, 'interval off' if ($r->{interval_error_ns} // 0) > 5_000_000;
+	push @off, 'share off'    if ($r->{share_error} // 0) > 5;
+	return @off ? ' (' . join(', ', @off, sprintf '%.0f ms waited for a CPU', $r->{truth}{waited_for_cpu_ns} / 1e6) . ')' : '';
+}
+
+# summary(RESULTS)
+sub summary {
+	my (@r) = @_;
+	my @ran = grep { !$_->{skipped} } @r;
+	my $n = @ran || 1;
+	my $count = sub { my ($is) = @_; return scalar grep { $is->($_) } @ran };
+	my $right = $count->(sub { $_[0]{right} });
+	my $near = $count->(sub { defined $_[0]{interval_error_ns} && $_[0]{interval_error_ns} <= 5_000_000 });
+	my $share = $count->(sub { defined $_[0]{share_error} && $_[0]{share_error} <= 5 });
+	my $skipped = grep { $_->{skipped} } @r;
+	return sprintf "%d runs: culprit named in %d, interval within 5 ms in %d, share within 5 points in %d; %d skipped\n", scalar @ran, $right, $near, $share, $skipped;
+}
+
+1;
