@@ -94,6 +94,38 @@ struct tipme_memory_begun {
 	__u64 begin_ns;
 };
 
+#define TIPME_LIVES_BYTES (1U << 20)
+
+#ifdef __bpf__
+/* As in kernel_source.h, for programs that have no C library. */
+enum { TIPME_LIFE_FORK = 1, TIPME_LIFE_EXEC = 2, TIPME_LIFE_EXIT = 3 };
+
+struct tipme_life {
+	__u64 ts_ns;
+	__u64 start_ns;
+	__u32 kind, pid, ppid, uid;
+	__u32 exit_code;
+	__u32 args_len, args_total, env_len, exe_len;
+	__u32 pad0;
+};
+
+struct tipme_life_exec {
+	struct tipme_life head;
+	char args[2048];
+	char env[3072];
+	char exe[256];
+};
+
+struct tipme_mapping {
+	__u64 start, end, offset;
+	char path[232];
+};
+#endif
+
+TIPME_ASSERT(sizeof(struct tipme_life) == 56);
+TIPME_ASSERT(sizeof(struct tipme_life_exec) == 56 + 2048 + 3072 + 256);
+TIPME_ASSERT(sizeof(struct tipme_mapping) == 256);
+
 /* What the picture's iterator writes for each thread. */
 struct tipme_picture_entry {
 	struct tipme_thread rec;

@@ -337,14 +337,16 @@ static __always_inline __u64 tipme_rss_pages(struct mm_struct *mm)
 /* 0 in the first namespace, where the number is the one that everybody sees. */
 static __always_inline __u32 tipme_ns_tid(struct task_struct *p)
 {
-	struct pid *pid = p->thread_pid;
-	unsigned int level = pid->level;
+	__u64 pid = (__u64)BPF_CORE_READ(p, thread_pid); /* a number: verifiers of old kernels let no variable be added to a pointer */
+	unsigned int level = 0;
 	__u32 nr = 0;
 
+	if (pid)
+		level = BPF_CORE_READ((struct pid *)pid, level);
 	if (level && level < 32)
 		bpf_probe_read_kernel(&nr, sizeof(nr),
-				      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-					      level * bpf_core_type_size(struct upid) + bpf_core_field_offset(struct upid, nr));
+				      (void *)(pid + bpf_core_field_offset(struct pid, numbers) +
+					       level * bpf_core_type_size(struct upid) + bpf_core_field_offset(struct upid, nr)));
 	return nr;
 }
 
@@ -383,5 +385,6 @@ int tipme_picture(struct bpf_iter__task *ctx)
 }
 
 #include "changes.bpf.h"
+#include "life.bpf.h"
 #include "sample.bpf.h"
 #include "waits.bpf.h"

@@ -16,6 +16,7 @@
 #include "cgroups.h"
 #include "classes.h"
 #include "clock.h"
+#include "identity.h"
 #include "library.h"
 #include "options.h"
 #include "pictures.h"
@@ -34,6 +35,7 @@ static struct tipmed_watch *watch;
 static struct tipmed_classes classes;
 static struct tipmed_cgroups *cgroups;
 static struct tipmed_steal steal;
+static struct tipmed_identity *identity;
 static int rundir_fd = -1;
 
 static int fail(const char *why, int err)
@@ -94,6 +96,28 @@ static uint32_t classes_own(void)
 	return (tipmed_cgroups_any(cgroups) ? 1U << TIPME_CLASS_THROTTLE : 0) | (tipmed_steal_any() ? 1U << TIPME_CLASS_STEAL : 0);
 }
 
+/* Their arguments are read from /proc while we still may read it. */
+static void identity_seed(void)
+{
+	struct tipme_kernel_thread *threads = calloc(TIPMED_THREADS_MAX, sizeof(*threads));
+	struct tipme_picture picture;
+	int n = threads ? tipme_kernel_source_picture(kernel, &picture, threads, TIPMED_THREADS_MAX) : 0;
+
+	if (n > 0)
+		tipmed_identity_seed(identity, threads, (unsigned int)n);
+	free(threads);
+}
+
+static int identity_prepare(void)
+{
+	int err = tipmed_identity_new(&identity, opt.identity_bytes, opt.record_environment);
+
+	if (err)
+		return err;
+	identity_seed();
+	return 0;
+}
+
 static int memory_prepare(void)
 {
 	int err = tipmed_cgroups_new(&cgroups);
@@ -101,8 +125,9 @@ static int memory_prepare(void)
 	if (!err)
 		err = tipmed_classes_init(&classes, kernel, opt.classes, classes_own());
 	if (!err)
+		err = identity_prepare();
+	if (!err)
 		err = tipmed_pictures_new(&pictures);
-
 	if (!err)
 		err = tipmed_watch_new(&watch, kernel);
 	if (!err)
@@ -125,6 +150,8 @@ static int writer_prepare(void)
 	writer.limits = &limits;
 	writer.pictures = pictures;
 	writer.watch = watch;
+	writer.identity = identity;
+	writer.cgroups = cgroups;
 	writer.start_ns = server.start_ns;
 	int err = tipmed_writer_start(&writer);
 
@@ -138,6 +165,7 @@ static int server_prepare(void)
 	server.opt = &opt;
 	server.limits = &limits;
 	server.watch = watch;
+	server.identity = identity;
 	server.writer = &writer;
 	server.classes = &classes;
 	server.snap.x.keep_ns = (opt.window_s > 64 ? opt.window_s : 64) * TIPME_NS_PER_S;
@@ -149,6 +177,9 @@ static int server_prepare(void)
 	err = tipmed_privileges_drop();
 	if (err)
 		return fail_errno("privileges cannot be dropped", err);
+	err = tipmed_identity_start(identity, kernel);
+	if (err)
+		return fail_errno("the thread that learns of processes cannot be started", err);
 	err = tipmed_server_start(&server);
 	return err ? fail_errno("the trigger thread cannot be started", err) : 0;
 }
@@ -228,6 +259,8 @@ static void stop(void)
 	tipmed_server_stop(&server);
 	tipmed_writer_stop(&writer);
 	tipmed_snapshot_free(&server.snap);
+	tipmed_identity_stop(identity);
+	tipmed_identity_free(identity);
 	tipmed_watch_free(watch);
 	tipmed_pictures_free(pictures);
 	tipmed_cgroups_free(cgroups);

@@ -148,6 +148,7 @@ static struct json_object *kernel_source(const struct tipmed_manifest *m)
 	add_number(lost, "cut", copy->cut);
 	add_number(lost, "stack_table", m->lost.stack_table);
 	add_number(lost, "sleep_table", m->lost.sleep_table);
+	add_number(lost, "lives", m->lost.lives);
 	return source;
 }
 
@@ -198,6 +199,20 @@ static struct json_object *pictures_source(const struct tipmed_manifest *m)
 	return source;
 }
 
+/* Its records have no times but those of the processes; what is complete is told by when those ended. */
+static struct json_object *identity_source(const struct tipmed_manifest *m)
+{
+	struct json_object *coverage, *source = source_new("tipmed", "identity.rec", &coverage);
+
+	add_coverage(coverage, 0, m->identity.complete_since_ns, m->snap->end_ns, m->identity_count);
+	add(source, "coverage", coverage);
+	struct json_object *lost = add_object(source, "lost");
+
+	add_number(lost, "no_room", m->identity.lost);
+	add_number(lost, "cut", m->identity_cut);
+	return source;
+}
+
 static void add_sources(struct json_object *to, const struct tipmed_manifest *m)
 {
 	struct json_object *sources = json_object_new_array();
@@ -206,6 +221,7 @@ static void add_sources(struct json_object *to, const struct tipmed_manifest *m)
 	for (int i = 0; i < m->snap->x.parts; i++)
 		json_object_array_add(sources, x_source(&m->snap->x.part[i], m->snap->end_ns));
 	json_object_array_add(sources, pictures_source(m));
+	json_object_array_add(sources, identity_source(m));
 	add(to, "sources", sources);
 }
 

@@ -3,6 +3,7 @@
 #ifndef TIPMED_MANIFEST_H
 #define TIPMED_MANIFEST_H
 
+#include "identity.h"
 #include "limitations.h"
 #include "options.h"
 #include "snapshot.h"
@@ -13,6 +14,9 @@ struct tipmed_manifest {
 	const struct tipmed_snapshot *snap;
 	uint64_t recorder_start_ns;
 	struct tipme_kernel_lost lost; /* in the window of the episode */
+	struct tipmed_identity_facts identity;
+	uint64_t identity_count;
+	bool identity_cut;
 	uint64_t pictures_first_ns, pictures_last_ns, pictures_count;
 };
 

@@ -24,6 +24,9 @@ const char tipmed_usage[] =
 	"  --post S          seconds to record after the hot-key (2)\n"
 	"  --classes LIST    record classes, as io,signal or +migrate,-sample or all or none\n"
 	"                    (tipme status lists them)\n"
+	"  --history MB      memory for who processes were (16)\n"
+	"  --record-environment  keep all of each program's environment: it may hold\n"
+	"                    passwords and tokens; without it, a short list of names\n"
 	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen)\n"
 	"  --allow-uid UID   a user whose X server and trigger are taken, too; repeatable\n"
 	"  --library DIR     where episodes go (/var/lib/tipme/UID)\n"
@@ -34,7 +37,7 @@ const char tipmed_usage[] =
 	"  sudo tipme start --window 120 --rate 50000\n"
 	"  sudo tipme start --foreground --owner 1000\n";
 
-enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_CLASSES, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY, OPT_RUNDIR, OPT_HELP, OPT_VERSION };
+enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY, OPT_RUNDIR, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
 	{ "foreground", no_argument, NULL, OPT_FOREGROUND },
@@ -42,6 +45,8 @@ static const struct option long_options[] = {
 	{ "rate", required_argument, NULL, OPT_RATE },
 	{ "post", required_argument, NULL, OPT_POST },
 	{ "classes", required_argument, NULL, OPT_CLASSES },
+	{ "history", required_argument, NULL, OPT_HISTORY },
+	{ "record-environment", no_argument, NULL, OPT_ENVIRONMENT },
 	{ "owner", required_argument, NULL, OPT_OWNER },
 	{ "allow-uid", required_argument, NULL, OPT_ALLOW },
 	{ "library", required_argument, NULL, OPT_LIBRARY },
@@ -113,6 +118,8 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_FOREGROUND: opt->foreground = true; return 0;
 	case OPT_HELP: opt->help = true; return 0;
 	case OPT_VERSION: opt->version = true; return 0;
+	case OPT_ENVIRONMENT: opt->record_environment = true; return 0;
+	case OPT_HISTORY: err = number("history", optarg, 1, 1024, &value); opt->identity_bytes = value << 20; return err;
 	case OPT_CLASSES: return classes(opt);
 	case OPT_ALLOW: return allow(opt);
 	case OPT_LIBRARY: return folder("library", optarg, opt->library, sizeof(opt->library));

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +17,8 @@ struct tipmed_options {
 	unsigned int window_s;
 	unsigned int rate; /* records a second that the window is meant for */
 	unsigned int post_s; /* how long recording goes on after the trigger, before the copy is complete */
+	size_t identity_bytes; /* 0: the default */
+	bool record_environment; /* all of it */
 	uint32_t classes; /* wanted, bits by number */
 	bool owner_given;
 	uid_t owner;

@@ -10,6 +10,7 @@
 
 #include "agents.h"
 #include "classes.h"
+#include "identity.h"
 #include "limitations.h"
 #include "message.h"
 #include "options.h"
@@ -46,6 +47,7 @@ struct tipmed_server {
 	struct tipmed_watch *watch;
 	struct tipmed_writer *writer;
 	struct tipmed_classes *classes;
+	struct tipmed_identity *identity;
 	struct tipmed_snapshot snap;
 	bool has_pending;
 	struct tipmed_trigger pending;

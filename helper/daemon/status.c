@@ -59,9 +59,10 @@ static void add_kernel(struct tipme_text *text, struct tipmed_server *server)
 		       tipme_kernel_source_name(server->snap.source), (unsigned long long)now.stats.records, (unsigned long long)now.rate, now.stats.programs, now.threads,
 		       (double)now.picture_ns / 1e6);
 	add_coverage(text, cov, n, tipme_clock_ns());
-	tipme_text_add(text, ", \"lost\": {\"pool\": %llu, \"nested\": %llu, \"missed\": %llu, \"stack_table\": %llu, \"sleep_table\": %llu}",
+	tipme_text_add(text, ", \"lost\": {\"pool\": %llu, \"nested\": %llu, \"missed\": %llu, \"stack_table\": %llu, \"sleep_table\": %llu, \"lives\": %llu}",
 		       (unsigned long long)lost->pool, (unsigned long long)lost->nested, (unsigned long long)lost->missed,
-		       (unsigned long long)lost->stack_table, (unsigned long long)lost->sleep_table);
+		       (unsigned long long)lost->stack_table, (unsigned long long)lost->sleep_table,
+		       (unsigned long long)lost->lives);
 	tipme_text_add(text, ", \"memory\": {\"pool_bytes\": %llu, \"kernel_bytes\": %llu, \"copy_bytes\": %zu, \"resident_bytes\": %llu}",
 		       (unsigned long long)now.stats.pool_bytes, (unsigned long long)now.stats.map_bytes, server->snap.kernel.size,
 		       (unsigned long long)resident_bytes());
@@ -87,6 +88,16 @@ size_t tipmed_status_classes(struct tipmed_server *server)
 	add_classes(&text, server);
 	tipme_text_add(&text, "}");
 	return text.len;
+}
+
+static void add_identity(struct tipme_text *text, struct tipmed_server *server)
+{
+	struct tipmed_identity_facts f;
+
+	tipmed_identity_facts(server->identity, &f);
+	tipme_text_add(text, ", \"identity\": {\"processes\": %llu, \"bytes\": %llu, \"bytes_max\": %llu, \"lost\": %llu, \"ended_kept_s\": %.3f}",
+		       (unsigned long long)f.processes, (unsigned long long)f.bytes, (unsigned long long)f.bytes_max,
+		       (unsigned long long)f.lost, (double)(tipme_clock_ns() - f.complete_since_ns) / 1e9);
 }
 
 static void add_x_servers(struct tipme_text *text, const struct tipmed_x_servers *x)
@@ -154,6 +165,7 @@ size_t tipmed_status_write(struct tipmed_server *server)
 	add_kernel(&text, server);
 	tipme_text_add(&text, ", ");
 	add_classes(&text, server);
+	add_identity(&text, server);
 	add_x_servers(&text, &server->snap.x);
 	add_self(&text, server);
 	add_episodes(&text, server);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "devices.h"
 #include "episode.h"
 #include "kallsyms.h"
 #include "manifest.h"
@@ -131,24 +132,79 @@ static int save_threads(struct tipmed_episode *episode, struct tipmed_record_fil
 	return tipmed_record_file_end(file);
 }
 
-/* What was lost since the oldest record that any CPU still has. */
-static void lost_in_window(const struct tipmed_writer *w, struct tipme_kernel_lost *lost)
+/* When the oldest record was made that any CPU still has; 0: none has any. */
+static uint64_t window_begin(const struct tipmed_snapshot *snap)
 {
-	const struct tipme_kernel_copy *copy = &w->snap->kernel;
-	struct tipme_kernel_stats stats;
-	struct tipme_kernel_lost before;
+	const struct tipme_kernel_copy *copy = &snap->kernel;
 	uint64_t first_ns = UINT64_MAX;
 
 	for (unsigned int cpu = 0; cpu < copy->cpus; cpu++)
 		if (copy->coverage[cpu].records && copy->coverage[cpu].first_ns < first_ns)
 			first_ns = copy->coverage[cpu].first_ns;
-	tipmed_watch_lost_before(w->watch, first_ns, &before);
+	return first_ns == UINT64_MAX ? 0 : first_ns;
+}
+
+/* Records gathered in memory: who gives them holds a lock, and must not wait for a disk. */
+struct gathered {
+	char *buf;
+	size_t len, cap;
+	uint64_t count;
+};
+
+static int gather(void *arg, const void *rec, size_t len)
+{
+	struct gathered *g = arg;
+
+	if (g->len + len > g->cap) {
+		size_t cap = g->cap ? g->cap * 2 : 1 << 20;
+		char *buf = realloc(g->buf, cap);
+
+		if (!buf)
+			return -ENOMEM;
+		g->buf = buf;
+		g->cap = cap;
+	}
+	memcpy(g->buf + g->len, rec, len);
+	g->len += len;
+	g->count++;
+	return 0;
+}
+
+/* Without memory for all of it, what was gathered until then is saved. */
+static int save_identity(struct tipmed_episode *episode, struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m)
+{
+	struct tipme_file_header head = file_header(w->snap, TIPME_SOURCE_TIPMED);
+	struct gathered g = { 0 };
+
+	if (tipmed_identity_emit(w->identity, window_begin(w->snap), w->owner, gather, &g) ||
+	    tipmed_cgroups_names(w->cgroups, gather, &g) || tipmed_devices_names(gather, &g))
+		m->identity_cut = true;
+	tipmed_identity_facts(w->identity, &m->identity);
+	m->identity_count = g.count;
+	struct tipme_section section = section_of(0, 0, g.count, g.len);
+
+	if (!tipmed_record_file_begin(episode, file, "identity.rec", &head)) {
+		tipmed_record_file_add(file, &section, sizeof(section));
+		tipmed_record_file_add(file, g.buf, g.len);
+	}
+	free(g.buf);
+	return tipmed_record_file_end(file);
+}
+
+/* What was lost since the oldest record that any CPU still has. */
+static void lost_in_window(const struct tipmed_writer *w, struct tipme_kernel_lost *lost)
+{
+	uint64_t first_ns = window_begin(w->snap);
+	struct tipme_kernel_stats stats;
+	struct tipme_kernel_lost before;
+
+	tipmed_watch_lost_before(w->watch, first_ns ? first_ns : UINT64_MAX, &before);
 	if (tipme_kernel_source_stats(w->snap->source, &stats))
 		return;
 	*lost = (struct tipme_kernel_lost){
 		.pool = stats.lost.pool - before.pool, .nested = stats.lost.nested - before.nested,
 		.missed = stats.lost.missed - before.missed, .stack_table = stats.lost.stack_table - before.stack_table,
-		.sleep_table = stats.lost.sleep_table - before.sleep_table,
+		.sleep_table = stats.lost.sleep_table - before.sleep_table, .lives = stats.lost.lives - before.lives,
 	};
 }
 
@@ -169,6 +225,8 @@ static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, s
 
 	if (!err)
 		err = save_threads(episode, file, w, &m);
+	if (!err)
+		err = save_identity(episode, file, w, &m);
 	if (!err)
 		err = save_x(episode, file, snap);
 	if (!err)

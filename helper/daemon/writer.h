@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cgroups.h"
+#include "identity.h"
 #include "limitations.h"
 #include "notes.h"
 #include "options.h"
@@ -26,6 +28,8 @@ struct tipmed_writer {
 	const struct tipmed_limits *limits;
 	struct tipmed_pictures *pictures;
 	struct tipmed_watch *watch;
+	struct tipmed_identity *identity;
+	struct tipmed_cgroups *cgroups;
 	uint64_t start_ns;
 	uid_t owner;
 	gid_t group;

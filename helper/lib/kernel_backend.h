@@ -27,6 +27,11 @@ struct tipme_kernel_backend {
 		       unsigned int max);
 	int (*stacks)(struct tipme_kernel_source *src,
 		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg);
+	/* All may be NULL: see tipme_kernel_source_user_stacks() and those that follow it. */
+	int (*user_stacks)(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg);
+	int (*mappings)(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max);
+	int (*lives_fd)(struct tipme_kernel_source *src);
+	int (*lives_take)(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg);
 	/* May be NULL: it has no classes. Begins or ends to record one that is able and is not so already. Returns 0 or -errno. */
 	int (*class_set)(struct tipme_kernel_source *src, unsigned int which, int on);
 	/* May be NULL: the source triggers nothing by itself. */

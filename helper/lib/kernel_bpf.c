@@ -42,6 +42,8 @@ struct bpf_source {
 	struct bpf_link *links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
 	unsigned char link_class[TIPME_LINKS_MAX];
 	unsigned int link_count;
+	struct ring_buffer *lives;
+	struct life_taker *taker; /* only while lives are taken */
 };
 
 _Static_assert(sizeof(struct tipme_kernel_thread) == sizeof(struct tipme_picture_entry),
@@ -176,7 +178,7 @@ static int choose_programs(struct kernel_source_bpf *skel, const struct btf *btf
 	struct bpf_program *prog;
 
 	bpf_object__for_each_program(prog, skel->obj) {
-		if (class_of(prog) >= 0)
+		if (class_of(prog) >= 0 || !strcmp(bpf_program__name(prog), "tipme_mappings"))
 			bpf_program__set_autoattach(prog, false);
 		if (ends_in(bpf_program__name(prog), other))
 			bpf_program__set_autoload(prog, false);
@@ -300,6 +302,40 @@ static int load(struct bpf_source *src, char *why, size_t why_len)
 	err = set_sizes(src);
 	err = err ? err : kernel_source_bpf__load(src->skel);
 	return err ? refused(err, "load", why, why_len) : 0;
+}
+
+/* --- processes --- */
+
+struct life_taker {
+	int (*fn)(void *arg, const struct tipme_life *life);
+	void *arg;
+};
+
+/* The lengths are the kernel's own, but what is cut is cut here. */
+static int life_taken(void *arg, void *data, size_t len)
+{
+	struct bpf_source *src = arg;
+
+	return len >= sizeof(struct tipme_life) && src->taker ? src->taker->fn(src->taker->arg, data) : 0;
+}
+
+static int bpf_lives_fd(struct tipme_kernel_source *base)
+{
+	return bpf_of(base)->lives ? ring_buffer__epoll_fd(bpf_of(base)->lives) : -1;
+}
+
+static int bpf_lives_take(struct tipme_kernel_source *base, int (*fn)(void *arg, const struct tipme_life *life), void *arg)
+{
+	struct bpf_source *src = bpf_of(base);
+	struct life_taker taker = { fn, arg };
+	int n;
+
+	if (!src->lives)
+		return 0;
+	src->taker = &taker;
+	n = ring_buffer__consume(src->lives);
+	src->taker = NULL;
+	return n;
 }
 
 /* --- classes --- */
@@ -446,6 +482,9 @@ static int attach(struct bpf_source *src, char *why, size_t why_len)
 	src->base.view.start_ns = now_ns();
 	src->skel->bss->tipme_start_ns = src->base.view.start_ns;
 	classes_look(src);
+	src->lives = ring_buffer__new(bpf_map__fd(src->skel->maps.tipme_lives), life_taken, src, NULL);
+	if (!src->lives)
+		src->base.classes_able &= ~(1U << TIPME_CLASS_IDENTITY);
 	return 0;
 }
 
@@ -488,6 +527,7 @@ static void bpf_close(struct tipme_kernel_source *base)
 
 	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
 		class_detach(src, i);
+	ring_buffer__free(src->lives);
 	kernel_source_bpf__destroy(src->skel);
 	unmap(&src->pool);
 	unmap(&src->cells);
@@ -547,6 +587,7 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 		stats->lost.nested += cpus[i].pool.lost_nested;
 		stats->lost.stack_table += cpus[i].lost_stack;
 		stats->lost.sleep_table += cpus[i].lost_sleep;
+		stats->lost.lives += cpus[i].lost_life;
 	}
 	return 0;
 }
@@ -632,6 +673,65 @@ static int bpf_stacks(struct tipme_kernel_source *base,
 	return 0;
 }
 
+static int user_stack_read(const struct tipme_user_stack_entry *e, struct tipme_user_stack_entry *out)
+{
+	const volatile struct tipme_user_stack_entry *v = e;
+	uint64_t key = v->key;
+	uint32_t gen = v->gen;
+
+	__asm__ volatile("" ::: "memory");
+	memcpy(out, e, sizeof(*out));
+	__asm__ volatile("" ::: "memory");
+	return key > TIPME_STACK_BUSY && v->gen == gen && v->key == key && out->count && out->count <= TIPME_USER_FRAMES;
+}
+
+static int bpf_user_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg)
+{
+	struct bpf_source *src = bpf_of(base);
+	const struct tipme_user_stack_entry *table = src->user_stacks.base;
+
+	for (uint32_t i = 0; i < src->opt.stack_entries; i++) {
+		struct tipme_user_stack_entry e;
+		struct tipme_user_frames f;
+		int ret;
+
+		if (!user_stack_read(&table[i], &e))
+			continue;
+		f = (struct tipme_user_frames){ (e.gen << 16) | (i + 1), e.pid, e.count, e.used_ns, e.first_ns, { 0 } };
+		memcpy(f.frames, e.frames, sizeof(f.frames));
+		ret = fn(arg, &f);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int bpf_mappings(struct tipme_kernel_source *base, uint32_t pid, struct tipme_mapping *m, unsigned int max)
+{
+	struct bpf_source *src = bpf_of(base);
+	union bpf_iter_link_info info = { .task.pid = pid };
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(src->skel->progs.tipme_mappings, &opts);
+	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1, err = fd < 0 ? -errno : 0;
+	size_t len = 0, room = max * sizeof(*m);
+
+	while (!err && len < room) {
+		ssize_t n = read(fd, (char *)m + len, room - len);
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			err = -errno;
+		if (n <= 0)
+			break;
+		len += n;
+	}
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err ? err : (int)(len / sizeof(*m));
+}
+
 const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.source = TIPME_SOURCE_KERNEL_BPF,
 	.name = "kernel_bpf",
@@ -641,4 +741,8 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.picture = bpf_picture,
 	.stacks = bpf_stacks,
 	.class_set = bpf_class_set,
+	.user_stacks = bpf_user_stacks,
+	.mappings = bpf_mappings,
+	.lives_fd = bpf_lives_fd,
+	.lives_take = bpf_lives_take,
 };

@@ -169,6 +169,26 @@ int tipme_kernel_source_stacks(struct tipme_kernel_source *src,
 	return src->backend->stacks(src, fn, arg);
 }
 
+int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg)
+{
+	return src->backend->user_stacks ? src->backend->user_stacks(src, fn, arg) : 0;
+}
+
+int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max)
+{
+	return src->backend->mappings ? src->backend->mappings(src, pid, m, max) : -ENOTSUP;
+}
+
+int tipme_kernel_source_lives_fd(struct tipme_kernel_source *src)
+{
+	return src->backend->lives_fd ? src->backend->lives_fd(src) : -1;
+}
+
+int tipme_kernel_source_lives_take(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg)
+{
+	return src->backend->lives_take ? src->backend->lives_take(src, fn, arg) : 0;
+}
+
 /* --- the pool --- */
 
 int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_kernel_coverage *cov, unsigned int n)

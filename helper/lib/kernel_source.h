@@ -41,6 +41,38 @@ struct tipme_kernel_options {
 	unsigned int stack_entries; /* distinct stacks kept: 4096; a power of two up to 32768 */
 };
 
+/* What the source tells of processes, so that they have names when they are gone. Texts are as the process has them: ends are NUL. */
+enum { TIPME_LIFE_FORK = 1, TIPME_LIFE_EXEC = 2, TIPME_LIFE_EXIT = 3 };
+
+struct tipme_life {
+	uint64_t ts_ns;
+	uint64_t start_ns; /* of the process */
+	uint32_t kind, pid, ppid, uid;
+	uint32_t exit_code;
+	uint32_t args_len, args_total, env_len, exe_len;
+	uint32_t pad0;
+};
+
+struct tipme_life_exec {
+	struct tipme_life head;
+	char args[2048];
+	char env[3072];
+	char exe[256];
+};
+
+/* A piece of a file that a process has mapped as code. */
+struct tipme_mapping {
+	uint64_t start, end, offset;
+	char path[232];
+};
+
+/* A user stack: innermost first, addresses of this process. */
+struct tipme_user_frames {
+	uint32_t stack_id, pid, count;
+	uint64_t used_ns, first_ns;
+	uint64_t frames[24];
+};
+
 /* From first_ns on nothing of this CPU is missing in the copy but what is counted as lost. */
 struct tipme_kernel_coverage {
 	uint64_t first_ns;
@@ -55,6 +87,7 @@ struct tipme_kernel_lost {
 	uint64_t missed;      /* a tracing program was busy already: the kernel did not run it */
 	uint64_t stack_table; /* no room for another stack: records with stack_id 0 */
 	uint64_t sleep_table; /* two threads met in the table of sleeps: records with stack_id 0 */
+	uint64_t lives;       /* what became of a process was not told: its arguments or its end are not known */
 };
 
 struct tipme_kernel_stats {
@@ -140,6 +173,17 @@ int tipme_kernel_source_picture(struct tipme_kernel_source *src, struct tipme_pi
 int tipme_kernel_source_stacks(struct tipme_kernel_source *src,
 			       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count),
 			       void *arg);
+
+/* Calls fn for each user stack that samples may name. The same return. */
+int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg);
+
+/* What code a process has mapped. Returns the number filled, at most `max`, or -errno. */
+int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max);
+
+/* Becomes readable when much has come; look each second anyway. -1: this source tells nothing of processes. */
+int tipme_kernel_source_lives_fd(struct tipme_kernel_source *src);
+/* Calls fn for all that have come since; one thread only. Returns how many, or -errno. */
+int tipme_kernel_source_lives_take(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg);
 
 /*
  * Emits what names the numbers in records: a `stack` record for each recorded stack, and a `function` record for each function in

@@ -42,7 +42,7 @@ like $id, qr/^\d{8}-\d{6}-[0-9a-f]{4}$/, 'snap: the id first';
 is $path, $d->library . "/$id", 'snap: then the path';
 
 my @files = sort map { s{.*/}{}r } glob "$path/*";
-is_deeply \@files, [qw(kernel.rec manifest.json note.txt schema threads.rec)], 'all files are there';
+is_deeply \@files, [qw(identity.rec kernel.rec manifest.json note.txt schema threads.rec)], 'all files are there';
 is_deeply [ map { s{.*/}{}r } glob $d->library . '/.??*' ], [], 'nothing half-written is left';
 for my $thing ($d->library, $path, map { "$path/$_" } @files) {
 	my (undef, undef, $mode, undef, $uid) = stat $thing;
@@ -58,7 +58,7 @@ is $m->{trigger}{kind}, 'command', 'manifest: trigger';
 cmp_ok $m->{end_ns} - $m->{trigger}{ns}, '>=', 1e9, 'manifest: recording went on for the second that was asked for';
 is $m->{boot_id} . "\n", slurp('/proc/sys/kernel/random/boot_id'), 'manifest: boot';
 my ($kernel) = grep { $_->{source} eq 'kernel_bpf' } @{ $m->{sources} };
-is_deeply [ sort keys %{ $kernel->{lost} } ], [qw(cut missed nested pool sleep_table stack_table torn)], 'manifest: losses by cause';
+is_deeply [ sort keys %{ $kernel->{lost} } ], [qw(cut lives missed nested pool sleep_table stack_table torn)], 'manifest: losses by cause';
 for my $c (@{ $kernel->{coverage} }) {
 	ok $c->{first_ns} < $m->{trigger}{ns} && $c->{last_ns} > $m->{trigger}{ns} && $c->{last_ns} <= $m->{end_ns}, "manifest: CPU $c->{cpu} covers the trigger";
 }

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Who processes were, in an episode: programs, arguments, parents and ends, also of those that are gone; texts only of the owner.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use JSON::PP ();
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep);
+use Tipme::TestDaemon qw(slurp tipme records_of wait_until);
+
+plan skip_all => 'recording needs root (run it with sudo)' if $>;
+my $NOBODY = 65534;
+# A process of nobody's that is there before the recorder.
+my $before = program($NOBODY, 'sleep', 1234);
+sleep 0.3;
+
+for my $owner ($NOBODY, 0) {
+	subtest "the library of user $owner" => sub { recorder($owner) };
+}
+kill KILL => $before;
+done_testing();
+
+sub recorder {
+	my ($owner) = @_;
+	my $d = Tipme::TestDaemon->new(args => [ '--owner', $owner, '--post', 0, '--window', 5 ]);
+	my ($rc, undef, $err) = $d->start;
+	is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
+	local $ENV{TIPME_TEST_SECRET} = 'do-not-tell';
+	local $ENV{LC_TIME} = 'C.UTF-8';
+	my $theirs = program($NOBODY, 'sh', '-c', "exit 7 # tell\nme");
+	my $roots = program(0, 'sh', '-c', 'exit 3 # root');
+	my $several = program($NOBODY, 'sh', '-c', 'sleep 0.1; exec env sleep 0.2');
+	my $forked = program($NOBODY, 'sh', '-c', '(sleep 0.1; sleep 0.1) & echo $! >&2; wait; : tell');
+	waitpid $_, 0 for $theirs, $roots, $several, $forked;
+
+	my ($path) = ($d->snap)[1] =~ m{\n(/.*)\n};
+	my (undef, @lines) = records_of("$path/identity.rec");
+	my @r; # a text of several lines is one record
+	for (@lines) { if (/^\w+ ts_ns=/) { push @r, $_ } else { $r[-1] .= "|$_" } }
+	my $p = sub { my ($pid) = @_; return grep { /^process .*\bpid=$pid / } @r };
+	my $args = sub { my ($pid) = @_; return map { /^exec_args .*\bpid=$pid .*text=(.*)/ ? $1 : () } @r };
+	like join("\n", $p->($theirs)), qr/ppid=$$ .*uid=$NOBODY exit_code=1792 exe=\S*sh$/, 'who it was: parent, user, end, file';
+	like join("\n", $p->($theirs)), qr/exit_ns=[1-9]/, 'when it ended';
+	like join("\n", $p->($roots)), qr/ppid=$$ .*uid=0 exit_code=768/, "root's too";
+	like join("\n", $args->($theirs)), qr/^sh\|-c\|exit 7 # tell\?me$/m, 'what it was called with';
+	my @roots = $args->($roots);
+	is scalar(grep { /# root$/ } @roots), $owner ? 0 : 1, $owner ? "root's arguments are not told" : "root's arguments are told to root";
+	like join("\n", $args->($before)), qr/sleep\S+1234$/, 'one that was there before';
+	is scalar(grep { /sleep\S+0\.2$/ || /exec env sleep 0\.2$/ || /env\S+sleep/ } $args->($several)), 3, 'each of three programs in one process';
+	my @own = grep { /^exec_environment .*\bpid=$theirs .*uid=$NOBODY/ } @r;
+	like "@own", qr/LC_TIME=C\.UTF-8/, 'the allowed part of its environment';
+	is scalar(grep { /do-not-tell/ } @r), 0, 'nothing else of it';
+	my ($child) = grep { /^process .*\bppid=$forked / } @r;
+	ok $child, 'a child that called nothing';
+	like join("\n", map { $args->(/\bpid=(\d+)/) } $child // ()), qr/: tell$/m, 'runs what its parent runs';
+	ok scalar(grep { /^disk_name .*name=\w/ } @r) || !glob('/sys/block/*'), 'disks have names';
+	ok scalar(grep { /^cgroup_name .*path=\// } @r), 'cgroups have names';
+	my ($s) = grep { ($_->{file} // '') eq 'identity.rec' } @{ JSON::PP->new->utf8->decode(slurp("$path/manifest.json"))->{sources} };
+	is $s->{lost}{no_room}, 0, 'manifest: nothing lost';
+	cmp_ok $s->{coverage}[0]{records}, '==', scalar(@r) - grep({ /^section/ } @r), 'manifest: how many records';
+	$d->stop;
+}
+
+# Starts a program as a user, from whom nothing is closed.
+sub program {
+	my ($uid, @cmd) = @_;
+	my $pid = fork // die "fork: $!\n";
+	return $pid if $pid;
+	if ($uid) { POSIX::setgid($uid); POSIX::setuid($uid) }
+	open STDIN, '<', '/dev/null';
+	open STDERR, '>', '/dev/null';
+	exec @cmd or POSIX::_exit(127);
+}
