@@ -15,6 +15,7 @@ my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 my $tmp = tempdir(CLEANUP => 1);
 
+sub ns { return Tipme::Test::Story::ns($_[0]) }
 sub story { return Tipme::Test::Story->new(@_) }
 
 # --- nothing unusual ---
@@ -238,6 +239,17 @@ is(scalar(grep { $_->{pid} == 922 } @own), 1, 'renamed meanwhile: one process, o
 $s = story(first_ns => 2000 * MS)->key(1000, 700)->key(2200, 300)->hotkey(3000);
 $d = judged('before the records', $s, 'app-compute', 'xterm', 0.98, 1);
 is($d->{event}{n}, 5, 'before the records: the other event is judged');
+
+# --- a key without a visible effect, pressed before the recorder was there: not a client that hangs ---
+sub before_recorder {
+	my ($start) = @_;
+	my $s = Tipme::Test::Story->new(no_usual => 1, first_ns => 2000 * MS, manifest => { recorder => { start_ns => $start } });
+	my $b = $s->builder;
+	$b->x(ns(1000 + $_->[0]), @$_[ 1 .. $#$_ ]) for [ 0, 'x_wakeup' ], [ 0.1, 'x_device', input_seq => 77, kind => 'key_press', device => 6 ],
+		[ 0.2, 'x_deliver', input_seq => 77, kind => 'key_press', pid => CLIENT, client => 4, x_type => 2 ], [ 0.3, 'x_sleep' ];
+	return $s->enter(2800)->run(1, 2800.25, 2800.5, CLIENT, 'sleeping')->picture(CLIENT, 'xterm', since_ns => ns(2800.5), stack_id => $s->id('poll'))->hotkey(3000);
+}
+for my $start (1, 1990 * MS) { judged("pressed before the records, recorder since $start", before_recorder($start), 'none', undef) }
 
 # --- a process that the client asked, and that is stopped, while the hot-key is pressed ---
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, 500, CLIENT)->hotkey(2500);

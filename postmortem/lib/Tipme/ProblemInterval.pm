@@ -39,10 +39,17 @@ sub choose {
 		last if $best && $best->{excess_ns} >= $c->{upper};
 		last if ++$n > $MAX_RESOLVE && $best || $self->{kernel}->loaded > $MAX_LOAD;
 		my $i = $self->interval($c->{event}) or next;
-		next if $i->{end_ns} <= $covered;    # the X server was there before the recorder
+		next if $i->{end_ns} <= $covered || $i->{start_ns} < $self->_recorder_start;    # the X server was there before the recorder
 		$best = $i if !$best || $i->{excess_ns} > $best->{excess_ns};
 	}
 	return $best;
+}
+
+sub _recorder_start {
+	my ($self) = @_;
+	my $r = $self->{episode}->manifest->{recorder};
+	my $t = ref $r eq 'HASH' ? $r->{start_ns} : undef;
+	return defined $t && !ref $t && $t =~ /\A\d{1,19}\z/ ? $t : 0;
 }
 
 # The event that was being handled at a time, else the one nearest to it.
@@ -185,7 +192,8 @@ sub _first_quiet {
 	my ($self, $e, $states, $asleep) = @_;
 	my @grabs = grep { $_->[2] != $e->{pid} } $e->{server}->grabs;
 	for my $i (@{ $states->intervals($e->{pid}) }) {
-		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} || !$self->_in_loop($i);
+		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
+		next if $i->{kind} ne 'blocked' || !$self->_in_loop($i) || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
 		for my $a (@$asleep) {
 			my $from = $a->[0] > $i->{from} ? $a->[0] : $i->{from};
 			my $to   = $a->[1] < $i->{to}   ? $a->[1] : $i->{to};
@@ -339,7 +347,8 @@ sub _waking_of {
 		my $slept = $i->{kind} eq 'blocked' || $i->{kind} eq 'runnable' && $i->{how} eq 'raced';
 		if (!$slept) { $t = $i->{from}; return ($found, 0) if $t < $not_before; next }
 		my $w = $i->{wake};
-		return ($found, 0) if !defined $w || $ev->{ts}[$w] < $not_before;
+		# A sleep that goes on beyond that time (its records begin later) was not ended for this event.
+		return ($found, 0) if !defined $w || $ev->{ts}[$w] < $not_before || $ev->{ts}[$w] > $t;
 		$found = $t = $ev->{ts}[$w];
 		my $by = ($ev->{d}[$w] >> 16 & 255) == 0 ? $ev->{a}[$w] : 0;
 		return ($found, 0) if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
