@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use Test::More;
+use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Judge qw(judged);
@@ -13,6 +14,8 @@ use constant { SERVER => 100, CLIENT => 200, SHELL => 300, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 
+my $tmp = tempdir(CLEANUP => 1);
+my $n = 0;
 sub story { return Tipme::Test::Story->new(@_) }
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 sub like_sentence { my ($d, $re, $what) = @_; like($d->{verdict}{sentence}, $re, "$what: the sentence") }
@@ -239,6 +242,14 @@ $s->daemon('exec_args', pid => 890, start_ns => 1890, uid => 1000, count => 2, t
 $d = judged('compile storm', $s->draw(1802.9)->hotkey(3000), 'cpu-contention', 'make', 0.98, 1);
 like_sentence($d, qr/it waited for a CPU taken by 80 short-lived processes \(as, cc1, ld, \.\.\.\) below "make" \(pid 890\)\.$|80 short-lived processes \(.*\) below "make" \(pid 890\)\.$/, 'compile storm');
 ok((grep { $_ eq 'make (pid 890) was called as: make -j8.' } @{ $d->{verdict}{circumstances} }), 'compile storm: how it was called');
+
+# --- the recorder's own share: one cost for all, or one for each class ---
+for my $c ([ 100, 5 * 100 ], [ { sched => 100, sample => 1000 }, 4 * 100 + 1000 ], [ { sample => 1000 }, undef ], [ undef, undef ], [ 'many', undef ], [ { sched => [] }, undef ]) {
+	$s = Tipme::Test::Story->new(manifest => { recorder => { record_cost_ns => $c->[0] } })->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping')->draw(1800.9)->hotkey(3000);
+	$s->kernel(1, 1100, 'sample', tid => CLIENT, cpu => 1, kind => 'clock');
+	my $o = $s->diagnose("$tmp/cost" . ++$n)->{overhead};
+	is($o->{total_ns}, defined $c->[1] ? $c->[1] + 100 * ($o->{records} - 5) : undef, 'the cost of the records');
+}
 
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

@@ -173,4 +173,19 @@ for my $v (qw(List Show Events)) {
 }
 
 is_deeply(\@warnings, [], 'no warnings');
+# --- the bar of what takes long: only after its time, gone before anything else ---
+{
+	require Tipme::Progress;
+	my $drawn = '';
+	open my $h, '>', \$drawn or die "$!\n";
+	Tipme::Progress::show_on($h, 1000);
+	Tipme::Progress::show('reading', 1, 2);
+	is($drawn, '', 'no bar for what is quick');
+	Tipme::Progress::show_on($h, 0);
+	Tipme::Progress::show('reading', 1, 2);
+	like($drawn, qr/^\rreading +\[#{15} {15}\]  50 %$/, 'a bar');
+	Tipme::Progress::clear();
+	like($drawn, qr/\r\e\[K$/, 'and it is taken away');
+}
+
 done_testing();

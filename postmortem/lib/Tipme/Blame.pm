@@ -36,10 +36,12 @@ sub path {
 # of it, and `among` what each of them had.
 sub _in_runs {
 	my ($segments) = @_;
+	my $length = ($segments->[-1]{to} - $segments->[0]{from}) / $MANY;
+	$length = $RUN_NS if $length < $RUN_NS;
 	my (@out, $run);
 	for my $s (@$segments) {
-		if (!defined $s->{blamed_tid}) { push @out, $s; undef $run; next }
-		my $same = $run && !(grep { ($run->{$_} // '') ne ($s->{$_} // '') } qw(tid kind cpu exact reason idle)) && $s->{to} - $run->{from} <= $RUN_NS;
+		if (!defined $s->{blamed_tid} || $s->{among}) { push @out, $s; undef $run; next }
+		my $same = $run && !(grep { ($run->{$_} // '') ne ($s->{$_} // '') } qw(tid kind cpu exact reason idle)) && $s->{to} - $run->{from} <= $length;
 		if (!$same) { push @out, $run = {%$s} }
 		my $who = $s->{blamed_work} ? $s->{blamed_work}{tid} : $s->{blamed_tid};
 		my $a = $run->{among}{$who} //= { segment => $s, ns => 0 };

@@ -10,6 +10,7 @@ use Getopt::Long ();
 use POSIX ();
 use Time::Local qw(timegm);
 use Tipme::Printable qw(put printable);
+use Tipme::Progress;
 
 our @EXPORT_OK = qw(options print_json ms with_commas bytes_text local_time table);
 
@@ -32,7 +33,7 @@ sub options {
 }
 
 # print_json(DATA): sorted, and in ASCII, so that no name can write to the terminal.
-sub print_json { print Cpanel::JSON::XS->new->canonical->pretty->indent_length(2)->ascii->encode($_[0]); return }
+sub print_json { Tipme::Progress::clear(); print Cpanel::JSON::XS->new->canonical->pretty->indent_length(2)->ascii->encode($_[0]); return }
 
 # ms(NS): "0.04 ms", "3.2 ms", "934 ms", "12.4 s"
 sub ms {

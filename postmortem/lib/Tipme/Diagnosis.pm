@@ -10,6 +10,7 @@ use Tipme::Circumstances;
 use Tipme::InputPath;
 use Tipme::Kernel;
 use Tipme::ProblemInterval;
+use Tipme::Record::Layout;
 use Tipme::Reasons;
 use Tipme::Stall;
 use Tipme::Verdict qw(judge judge_stall totals no_input);
@@ -236,13 +237,22 @@ sub _evidence_of_path {
 	return \@ev;
 }
 
-# The recorder's own share: records in the interval times what one costs, where that was measured.
+# The recorder's own share: records in the interval times what one costs, where that was measured: one number for all, or one for each class
+# (`sched` is that of all records without a class of their own).
 sub _overhead {
 	my ($self, $states, $from, $to) = @_;
-	my $n = $states->events->count_between($from, $to);
-	my $cost = $self->{episode}->manifest->{recorder}{record_cost_ns};
-	undef $cost if ref $cost || defined $cost && $cost !~ /\A\d{1,6}(?:\.\d{1,9})?\z/;
-	return { records => $n, cost_ns => $cost, total_ns => defined $cost ? int($n * $cost) : undef, share => defined $cost && $to > $from ? $n * $cost / ($to - $from) : undef };
+	my $ev = $states->events;
+	my $r = $self->{episode}->manifest->{recorder};
+	my $cost = ref $r eq 'HASH' ? $r->{record_cost_ns} : undef;
+	my %cost = ref $cost eq 'HASH' ? %$cost : (sched => $cost);
+	for (values %cost) { undef $_ if defined && (ref || !/\A\d{1,6}(?:\.\d{1,9})?\z/) }
+	my ($n, $total, $of) = (0, 0, $ev->count_types($from, $to));
+	for my $type (keys %$of) {
+		my $each = $cost{ $Tipme::Record::Layout::RECORD{$type}{name} } // $cost{sched};
+		$n += $of->{$type};
+		$total = defined $each && defined $total ? $total + $of->{$type} * $each : undef;
+	}
+	return { records => $n, cost_ns => defined $total && $n ? $total / $n : undef, total_ns => defined $total && $n ? int $total : undef, share => defined $total && $n && $to > $from ? $total / ($to - $from) : undef };
 }
 
 1;

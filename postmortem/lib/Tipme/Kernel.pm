@@ -8,7 +8,8 @@ use Tipme::KernelEvents;
 use Tipme::TaskStates;
 use Tipme::Threads;
 
-my $KEEP      = 4;              # stretches held at once
+my $KEEP      = 4;              # stretches held at once ...
+my $KEEP_MOST = 500_000;        # ... if they have no more records than this; the newest is held in any case
 my $BEFORE_NS = 150_000_000;    # what is asked for next mostly lies a little before or after
 my $AFTER_NS  = 5_000_000;
 
@@ -38,12 +39,15 @@ sub states {
 	$from -= $BEFORE_NS;
 	$from = 0 if $from < 0;
 	$to += $AFTER_NS;
+	splice @{ $self->{kept} }, 1 if @{ $self->{kept} } && $self->{kept}[0]->events->count > $KEEP_MOST / 2;    # room first
 	my $ev = Tipme::KernelEvents->load($self->{ep}, $from, $to);
 	$self->{loaded} += $ev->count;
 	$self->{threads}->add_events($ev);
 	my $s = Tipme::TaskStates->new($ev, $self->{threads}, $from, $to);
 	unshift @{ $self->{kept} }, $s;
-	pop @{ $self->{kept} } if @{ $self->{kept} } > $KEEP;
+	my ($n, $all) = (0, 0);
+	$n++ while $n < @{ $self->{kept} } && $n < $KEEP && ($all += $self->{kept}[$n]->events->count) <= $KEEP_MOST;
+	splice @{ $self->{kept} }, $n || 1;
 	return $s;
 }
 

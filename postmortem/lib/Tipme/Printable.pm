@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Encode ();
 use Exporter qw(import);
+use Tipme::Progress;
 
 our @EXPORT_OK = qw(characters printable one_line shorten xml_text put);
 
@@ -59,6 +60,7 @@ sub xml_text {
 sub put {
 	my $s = join '', @_;
 	utf8::encode($s);
+	Tipme::Progress::clear();
 	print $s;
 }
 

@@ -5,6 +5,7 @@ package Tipme::Stall;
 use strict;
 use warnings;
 use Tipme::KernelEvents;
+use Tipme::Progress;
 use Tipme::Record::Layout;
 
 my %STATE = %{ $Tipme::Record::Layout::ENUM{task_state} };
@@ -12,6 +13,7 @@ my %NUMBER = reverse %STATE;
 my $ORDINARY = 120;          # kernel priority of nice 0: who is nicer is meant to wait
 my $LEAST_NS = 100_000_000;
 my $KEEP     = 64;           # that are looked at more closely
+my $TOGETHER = 40;           # sections held at once
 
 # worst(EPISODE, THREADS): { tid, start_ns, end_ns, what: runnable or disk_sleep } or undef. All switches and wakings are passed once, in order of
 # time, only the few fields that matter decoded; up to the trigger, since what comes later is not what the user means.
@@ -54,23 +56,30 @@ sub worst {
 	return;
 }
 
-# CALLBACK->(time, type, tid, next or waker, last word) of all switches and wakings in order of time; sections overlap, so they are merged as they come.
+# CALLBACK->(time, type, tid, next or waker, last word) of all switches and wakings in order of time; sections overlap, so some are taken together.
 sub _each_switch {
 	my ($ep, $cb) = @_;
-	my (@ts, @at, @wait);
 	my @sections = $ep->sections_between(undef, undef, [qw(kernel_bpf kernel_module)]);
-	for my $k (0 .. $#sections) {
-		my $buf = $ep->section_bytes($sections[$k]);
-		my $n = int(length($buf) / 32);
-		my @r = unpack '(Q<CxxxVV x8 V)' . $n, $buf;
-		for (my $i = 0; $i < @r; $i += 5) {
-			push @wait, [ @r[ $i .. $i + 4 ] ] if $r[ $i + 1 ] == Tipme::KernelEvents::SWITCH || $r[ $i + 1 ] == Tipme::KernelEvents::WAKING;
+	my (@ts, @type, @tid, @next, @d);
+	my $all = @sections;
+	while (@sections) {
+		Tipme::Progress::show('looking for stalls', $all - @sections, $all);
+		for my $s (splice @sections, 0, $TOGETHER) {
+			my $buf = $ep->section_bytes($s);
+			my $n = int(length($buf) / 32);
+			push @ts,   unpack "(Q<x24)$n",    $buf;
+			push @type, unpack "(x8Cx23)$n",   $buf;
+			push @tid,  unpack "(x12Vx16)$n",  $buf;
+			push @next, unpack "(x16Vx12)$n",  $buf;
+			push @d,    unpack "(x28V)$n",     $buf;
 		}
-		my $safe = $k < $#sections ? $sections[ $k + 1 ]{first_ns} : undef;
-		@wait = sort { $a->[0] <=> $b->[0] } @wait;
-		my $go = 0;
-		$go++ while $go < @wait && (!defined $safe || $wait[$go][0] < $safe);
-		$cb->(@$_) for splice @wait, 0, $go;
+		my @o = sort { $ts[$a] <=> $ts[$b] } 0 .. $#ts;
+		my $safe = @sections ? $sections[0]{first_ns} : undef;
+		my $keep = @o;
+		if (defined $safe) { $keep-- while $keep && $ts[ $o[ $keep - 1 ] ] >= $safe }
+		for (@o[ 0 .. $keep - 1 ]) { $cb->($ts[$_], $type[$_], $tid[$_], $next[$_], $d[$_]) if $type[$_] == Tipme::KernelEvents::SWITCH || $type[$_] == Tipme::KernelEvents::WAKING }
+		my @rest = @o[ $keep .. $#o ];
+		for my $c (\@ts, \@type, \@tid, \@next, \@d) { @$c = @$c[@rest] }
 	}
 }
 

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Carp qw(croak);
 use Tipme::KernelEvents;
+use Tipme::Progress;
 use Tipme::Record::Layout;
 
 my %CONTEXT = %{ $Tipme::Record::Layout::ENUM{context} };
@@ -15,6 +16,9 @@ my $DEADLINE  = 255;
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
 my $PEER_NS   = 20_000_000;    # a thread woken by ours so shortly before ours fell asleep is whom it asked
 my $EXIT_NS   = 10_000_000;    # who wakes another this shortly before its end does so by ending
+my $MANY      = 500;           # who had a CPU during one wait: beyond this they are told by runs of time ...
+my $RUNS      = 400;           # ... so many, of this length at least
+my $RUN_NS    = 10_000_000;
 my $MAX_NESTED = 8;            # workers that queue work for workers
 my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
 
@@ -55,6 +59,7 @@ sub _walk {
 	while ($self->{t} > $from) {
 		if (++$self->{steps} > $MAX_STEPS) { $self->_unknown($from, 'the chain has too many links'); last }
 		if ($self->{t} <= $exact)          { $self->_unknown($from, 'before the records begin'); last }
+		Tipme::Progress::show('following the wake-ups', $to - $self->{t}, $to - $from) if !($self->{steps} % 1024);
 		$self->_cross_bounds;
 		$self->_step;
 	}
@@ -245,10 +250,33 @@ sub _runnable {
 		my ($from, $to, $cpu) = @$span;
 		# Of many that had the CPU in turn, the first and the last carry the records of the wait itself.
 		my @o = reverse $states->occupants($cpu, $from, $to);
-		$self->_occupied($i, $o[$_], $prio, $_ && $_ < $#o ? [] : \@evidence, $cpu) for 0 .. $#o;
+		if (@o > $MANY) { $self->_occupied_in_turn($i, \@o, $prio, \@evidence, $cpu, ($to - $from) / $RUNS) }
+		else            { $self->_occupied($i, $o[$_], $prio, $_ && $_ < $#o ? [] : \@evidence, $cpu) for 0 .. $#o }
 	}
 	$self->_at($lo);
 	if ($i->{how} eq 'forked' && $lo == $i->{from}) { $self->{tid} = $i->{parent} }
+}
+
+# Of very many that had the CPU in turn, those of a run of time are one segment: `among` says who had how much of it.
+sub _occupied_in_turn {
+	my ($self, $i, $o, $prio, $evidence, $cpu, $length) = @_;
+	$length = $RUN_NS if $length < $RUN_NS;
+	my ($kept, $run) = ($self->{segments});
+	for my $k (0 .. $#$o) {
+		$self->{segments} = [];
+		$self->_occupied($i, $o->[$k], $prio, $k && $k < $#$o ? [] : $evidence, $cpu);
+		for my $s (@{ $self->{segments} }) {
+			my $same = $run && defined $s->{blamed_tid} && defined $run->{blamed_tid} && $run->{kind} eq $s->{kind} && $run->{exact} == $s->{exact} && $run->{to} - $s->{from} <= $length;
+			if (!$same) { push @$kept, $run = $s; $run->{among} = {} if defined $s->{blamed_tid} }
+			else        { @$run{qw(from evidence)} = ($s->{from}, [ $s->{evidence}[0] // (), $run->{evidence}[-1] // () ]) }
+			next if !$run->{among};
+			my $who = $s->{blamed_work} ? $s->{blamed_work}{tid} : $s->{blamed_tid};
+			my $a = $run->{among}{$who} //= { segment => $same ? $s : {%$s}, ns => 0 };
+			$a->{ns} += $s->{to} - $s->{from};
+			$run->{among}{$who}{ns} = $a->{ns};
+		}
+	}
+	$self->{segments} = $kept;
 }
 
 # In whose queue it waited when: [ from, to, CPU ]. Where no record tells of its moves, all the time in that of the CPU on which it ran next.
