@@ -152,11 +152,6 @@ static struct json_object *kernel_source(const struct tipmed_manifest *m)
 	return source;
 }
 
-void tipmed_x_file_name(const struct tipmed_x_part *part, char *buf, size_t cap)
-{
-	snprintf(buf, cap, "x-%d.rec", (int)part->pid);
-}
-
 /* The server says which thread it is; what it says is believed if there is such a thread. */
 static uint32_t server_tid(const struct tipmed_x_part *s)
 {
@@ -168,10 +163,8 @@ static uint32_t server_tid(const struct tipmed_x_part *s)
 
 static struct json_object *x_source(const struct tipmed_x_part *s, uint64_t end_ns)
 {
-	char file[32];
-
-	tipmed_x_file_name(s, file, sizeof(file));
-	struct json_object *coverage, *source = source_new(s->source == TIPME_SOURCE_X_CLIENT ? "x_client" : "x_hooks", file, &coverage);
+	const char *kind = s->source == TIPME_SOURCE_X_CLIENT ? "x_client" : "x_hooks";
+	struct json_object *coverage, *source = source_new(kind, s->file, &coverage);
 
 	add_number(source, "server_pid", (uint64_t)s->server_pid);
 	if (s->source == TIPME_SOURCE_X_CLIENT)

@@ -23,7 +23,5 @@ struct tipmed_manifest {
 /* The text, to be freed by the caller; NULL without memory. */
 char *tipmed_manifest_text(const struct tipmed_manifest *manifest);
 
-/* Name of the record file of an X server. */
-void tipmed_x_file_name(const struct tipmed_x_part *part, char *buf, size_t cap);
 
 #endif

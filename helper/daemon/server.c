@@ -47,17 +47,18 @@ static void watch_fd(struct tipmed_server *server, int fd, uint32_t what)
 
 static void peer_close(struct tipmed_server *server, struct tipmed_peer *peer)
 {
-	int x = peer->x_server;
+	uint32_t gone = peer->x_rings;
 
 	if (peer->watches)
 		tipmed_agents_gone(&server->agents, peer->cred.pid, tipme_clock_ns());
 	close(peer->fd);
-	*peer = (struct tipmed_peer){ .fd = -1, .x_server = -1 };
-	for (int i = 0; x >= 0 && i < TIPMED_PEERS_MAX; i++)
-		if (server->peer[i].fd >= 0 && server->peer[i].x_server == x)
-			x = -1;
-	if (x >= 0)
-		tipmed_x_servers_gone(&server->snap.x, x, tipme_clock_ns());
+	*peer = (struct tipmed_peer){ .fd = -1 };
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
+		if (server->peer[i].fd >= 0)
+			gone &= ~server->peer[i].x_rings;
+	for (int place = 0; place < TIPMED_X_SERVERS_MAX; place++)
+		if (gone >> place & 1)
+			tipmed_x_servers_gone(&server->snap.x, place, tipme_clock_ns());
 }
 
 static bool uid_allowed(const struct tipmed_options *opt, uid_t uid)
@@ -108,7 +109,7 @@ static void peer_refuse(struct tipmed_server *server, struct tipmed_peer *new, u
 
 static void on_listen(struct tipmed_server *server)
 {
-	struct tipmed_peer new = { .x_server = -1, .number = ++server->peers_seen };
+	struct tipmed_peer new = { .number = ++server->peers_seen };
 	socklen_t len = sizeof(new.cred);
 
 	new.fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -344,7 +345,7 @@ static void on_hello(struct tipmed_server *server, struct tipmed_peer *peer, con
 		answer(peer, (uint32_t)-place, why);
 		return;
 	}
-	peer->x_server = place;
+	peer->x_rings |= 1U << place;
 	answer(peer, 0, "{\"ring\": true}");
 }
 
@@ -552,7 +553,7 @@ int tipmed_server_start(struct tipmed_server *server)
 	pthread_attr_t attr;
 
 	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
-		server->peer[i] = (struct tipmed_peer){ .fd = -1, .x_server = -1 };
+		server->peer[i] = (struct tipmed_peer){ .fd = -1 };
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	server->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	server->quit_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

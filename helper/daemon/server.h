@@ -28,7 +28,7 @@ struct tipmed_peer {
 	struct ucred cred;
 	bool may_all; /* root and the owner; others only offer rings and trigger */
 	bool watches; /* wants to know of each trigger and episode */
-	int x_server; /* -1: none */
+	uint32_t x_rings; /* a bit for each place of a ring that came over this connection */
 };
 
 /* Who else than a peer may ask for an episode: a key on the console, a threshold in the kernel, a watcher of our own. */

@@ -108,7 +108,7 @@ static void add_x_servers(struct tipme_text *text, const struct tipmed_x_servers
 	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
 		const struct tipmed_x_server *s = &x->server[i];
 
-		if (!s->used)
+		if (!s->used || tipmed_x_servers_is_further(x, i))
 			continue;
 		tipme_text_add(text, "%s{\"pid\": %d, \"source\": \"%s\", \"display\": %u, \"name\": ", shown++ ? ", " : "",
 			       (int)tipmed_x_server_pid(s), s->ring.source == TIPME_SOURCE_X_CLIENT ? "x_client" : "x_hooks", s->display);

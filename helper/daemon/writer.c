@@ -49,10 +49,8 @@ static int save_x(struct tipmed_episode *episode, struct tipmed_record_file *fil
 
 	for (int i = 0; !err && i < snap->x.parts; i++) {
 		const struct tipmed_x_part *part = &snap->x.part[i];
-		char name[32];
 
-		tipmed_x_file_name(part, name, sizeof(name));
-		err = save_buffer(episode, file, name, snap, part->source, part->copy->buf, part->copy->len);
+		err = save_buffer(episode, file, part->file, snap, part->source, part->copy->buf, part->copy->len);
 	}
 	return err;
 }

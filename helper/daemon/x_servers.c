@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,12 +20,43 @@ static void server_free(struct tipmed_x_server *s)
 	*s = (struct tipmed_x_server){ 0 };
 }
 
-static int find_pid(const struct tipmed_x_servers *servers, pid_t pid)
+/* The place of this very memory. */
+static int find_ring(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new)
 {
-	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++)
-		if (servers->server[i].used && servers->server[i].pid == pid)
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
+		const struct tipmed_x_server *s = &servers->server[i];
+
+		if (s->used && s->pid == new->pid && s->dev == new->dev && s->ino == new->ino)
 			return i;
+	}
 	return -1;
+}
+
+/*
+ * Where a further ring of a process goes: in the place of one that it has given up, or that it has too many of; -1: in a
+ * place of its own. The process may be another by now, with the same number.
+ */
+static int find_older(const struct tipmed_x_servers *servers, pid_t pid)
+{
+	int rings = 0, last = -1;
+
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
+		if (!servers->server[i].used || servers->server[i].pid != pid)
+			continue;
+		if (!servers->server[i].connected)
+			return i;
+		rings++;
+		last = i;
+	}
+	return rings < TIPMED_X_RINGS_PER_PROCESS ? -1 : last;
+}
+
+bool tipmed_x_servers_is_further(const struct tipmed_x_servers *servers, int index)
+{
+	for (int i = 0; i < index; i++)
+		if (servers->server[i].used && servers->server[i].pid == servers->server[index].pid)
+			return true;
+	return false;
 }
 
 /* A free place, or that of the server that has been gone for longest. */
@@ -128,7 +160,7 @@ int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_in
 {
 	struct tipmed_x_server new = { .used = true, .connected = true, .pid = pid };
 	struct stat st;
-	int place = find_pid(servers, pid);
+	int place;
 
 	*why = "the server's process id is not visible here, or no memory came with the message";
 	if (pid <= 0 || fd < 0 || fstat(fd, &st))
@@ -136,17 +168,19 @@ int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_in
 	new.dev = st.st_dev;
 	new.ino = st.st_ino;
 	server_name(&new, in);
-	if (place >= 0 && servers->server[place].dev == new.dev && servers->server[place].ino == new.ino) {
+	place = find_ring(servers, &new);
+	if (place >= 0) {
 		servers->server[place].connected = true;
 		server_name(&servers->server[place], in);
 		return place;
 	}
+	place = find_older(servers, pid);
 	*why = "an episode is being saved that needs the older ring of this process: offer it again in a second";
 	if (place >= 0 && busy)
 		return -EAGAIN;
 	if (place < 0)
 		place = find_place(servers, busy);
-	*why = "8 X servers share their rings already";
+	*why = "16 X servers or threads of them share their rings already";
 	return place < 0 ? -EMFILE : server_new(servers, new, fd, place, why);
 }
 
@@ -166,6 +200,24 @@ void tipmed_x_servers_expire(struct tipmed_x_servers *servers, uint64_t now_ns)
 	}
 }
 
+static bool file_taken(const struct tipmed_x_servers *servers, const char *file)
+{
+	for (int i = 0; i < servers->parts; i++)
+		if (!strcmp(servers->part[i].file, file))
+			return true;
+	return false;
+}
+
+/* The second ring of a process is that of another thread; what it says of itself is believed as far as the name is new. */
+static void part_file(const struct tipmed_x_servers *servers, struct tipmed_x_part *part)
+{
+	snprintf(part->file, sizeof(part->file), "x-%d.rec", (int)part->pid);
+	if (file_taken(servers, part->file))
+		snprintf(part->file, sizeof(part->file), "x-%d-%u.rec", (int)part->pid, part->copy->server_tid);
+	for (int n = 0; file_taken(servers, part->file); n++)
+		snprintf(part->file, sizeof(part->file), "x-%d-%u-%d.rec", (int)part->pid, part->copy->server_tid, n);
+}
+
 void tipmed_x_servers_copy(struct tipmed_x_servers *servers)
 {
 	servers->parts = 0;
@@ -178,6 +230,7 @@ void tipmed_x_servers_copy(struct tipmed_x_servers *servers)
 		*part = (struct tipmed_x_part){ .pid = s->pid, .server_pid = tipmed_x_server_pid(s), .source = s->ring.source, .display = s->display, .server = s, .copy = &s->copy };
 		memcpy(part->name, s->name, sizeof(part->name));
 		tipme_x_ring_copy(&s->ring, &s->copy, tipme_clock_ns());
+		part_file(servers, part);
 		servers->parts++;
 	}
 }

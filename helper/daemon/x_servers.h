@@ -9,7 +9,9 @@
 #include "message.h"
 #include "x_ring.h"
 
-#define TIPMED_X_SERVERS_MAX 8
+/* Rings: a server has one for each of its threads that writes. */
+#define TIPMED_X_SERVERS_MAX 16
+#define TIPMED_X_RINGS_PER_PROCESS 4
 
 /* All copies together; a ring that would need more is refused. */
 #define TIPMED_X_COPY_BYTES_MAX (128UL << 20)
@@ -34,6 +36,7 @@ struct tipmed_x_part {
 	uint32_t source;
 	unsigned int display;
 	char name[32];
+	char file[40]; /* in the episode: x-<pid>.rec; a further ring of that process x-<pid>-<tid>.rec */
 	const struct tipmed_x_server *server; /* only for the trigger thread */
 	struct tipme_x_copy *copy;
 };
@@ -53,6 +56,9 @@ int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_in
 
 /* The server that a ring is about: its writer, or the one that an observer names. */
 pid_t tipmed_x_server_pid(const struct tipmed_x_server *s);
+
+/* Whether an older ring of the same process is known: one X server, not two. */
+bool tipmed_x_servers_is_further(const struct tipmed_x_servers *servers, int index);
 
 /* The connection is closed; a server that crashed can still be read for a while. */
 void tipmed_x_servers_gone(struct tipmed_x_servers *servers, int index, uint64_t now_ns);

@@ -128,7 +128,7 @@ static bool slot_copy(const struct tipme_x_ring *ring, uint64_t index, unsigned 
 
 static bool record_possible(const struct tipme_head *rec, uint64_t now_ns)
 {
-	return rec->type >= TIPME_X_DEVICE && rec->type <= TIPME_X_GRAB && rec->len8 == TIPME_X_SLOT_BYTES / 8 &&
+	return rec->type >= TIPME_X_DEVICE && rec->type <= TIPME_X_ARRIVAL && rec->len8 == TIPME_X_SLOT_BYTES / 8 &&
 	       rec->ts_ns && rec->ts_ns <= now_ns + FUTURE_NS;
 }
 

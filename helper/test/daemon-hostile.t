@@ -95,9 +95,9 @@ is scalar(grep { /^x_request .*pid=4711/ } @dead), 1000, 'but its last records c
 done(@$_[ 0, 1 ]) for @liars;
 
 # More servers than places.
-my @crowd = map { [ x_client('good') ] } 1 .. 9;
-is scalar(grep { $_->[2] =~ /^0 / } @crowd), 8, 'eight X servers at most (those that are gone make room)';
-is scalar(grep { $_->[2] =~ /^\d+ 8 X servers/ } @crowd), 1, 'the ninth is told so';
+my @crowd = map { [ x_client('good') ] } 1 .. 17;
+is scalar(grep { $_->[2] =~ /^0 / } @crowd), 16, 'sixteen X servers at most (those that are gone make room)';
+is scalar(grep { $_->[2] =~ /^\d+ 16 X servers/ } @crowd), 1, 'the next is told so';
 done(@$_[ 0, 1 ]) for @crowd;
 
 is $d->status->{pid}, $pid, 'it is still the same recorder';

@@ -69,6 +69,30 @@ my $i = opened($s)->run(event => 4)->{interval};
 is($i->{start_ns}, 1000 * MS, 'the event entered when the input thread was woken');
 is($i->{certainty}, 'exact', 'which is exact');
 
+# The same with what the input thread itself tells, in a file of its own, and with sleeps and wakings in one record.
+$s = story();
+$s->builder->thread(101, 'InputThread', pid => SERVER, ts_ns => 5 * MS);
+$s->wake(0, 1000, 101, 0, 'epoll', context => 'hardirq')->run(0, 1150, 1150.2, 101, 'sleeping');
+$s->wake(0, 1150.1, SERVER, 101, 'epoll')->run(0, 1150.3, 1150.6, SERVER, 'sleeping');
+$b = $s->builder;
+$b->x(999 * MS, 'x_idle', duration_ns => 151.32 * MS)->x(1150.4 * MS, 'x_device', input_seq => 4, kind => 'key_press', device => 6, server_ms => 1150)
+	->x(1150.45 * MS, 'x_deliver', input_seq => 4, kind => 'key_press', pid => CLIENT, client => 4)->x(1150.58 * MS, 'x_idle', duration_ns => 1 * MS);
+my $input = 'x-' . SERVER . '-101.rec';
+$b->add($input, 'x_hooks', 0, 'x_input', ts_ns => $_->[0] * MS, tid => 101, kernel_ns => $_->[1] * MS, kind => $_->[2])
+	for [ 900, 899, 'key_press' ], [ 1150.03, 999.8, 'key_press' ], [ 1150.05, 999.8, 'motion' ], [ 1190, 1189, 'key_press' ];
+$s->wake(0, 1150.5, CLIENT, SERVER, 'poll')->run(1, 1150.7, 1152, CLIENT, 'sleeping')->draw(1151.9);
+$d = opened($s);
+is(scalar(() = $d->servers), 1, 'two rings of a process are one server') if $d->can('servers');
+my ($e) = grep { $_->{seq} == 4 } $d->events;
+is($e->{kernel_ns}, 999.8 * MS, 'the event has the time that the kernel put on it');
+is($e->{read_ns}, 1150.03 * MS, 'and that of its reading');
+is($e->{wakeup_ns}, 1150.32 * MS, 'the server woke when its idle time was over');
+my $r = $d->run(event => $e->{n});
+is($r->{interval}{start_ns}, 999.8 * MS, 'the interval begins with the kernel');
+my ($read) = grep { $_->{name} eq 'read' } @{ $r->{event}{stages} };
+is($read->{ts_ns}, 1150.03 * MS, 'the reading is a stage') or diag explain $r->{event}{stages};
+is(scalar(grep { defined $_->{kernel_ns} } $d->events), 1, 'no other event has it') or diag explain [ map { $_->{kernel_ns} } $d->events ];
+
 # A server that was busy with another client's request: its time stamp, taken by the input thread, tells when the key came.
 $s = story();
 $b = $s->builder;

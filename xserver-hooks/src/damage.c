@@ -14,6 +14,7 @@ struct watch {
 	DamagePtr damage;
 	WindowPtr window;
 	struct watch *next;		/* list of those with damage */
+	BoxRec box;			/* its extents */
 	bool listed;
 };
 
@@ -21,25 +22,38 @@ struct wrapped_screen {
 	SetWindowPixmapProcPtr set_window_pixmap;
 };
 
-/* What a run of requests changed in one window. */
+/*
+ * To tell of damage costs the server more than the damage does: regions made, cut and thrown away with each request. In a
+ * flood of one client's all that would go into one record, so for the rest of that record's time the server is not
+ * asked, and each request of this client is taken to draw. Roots only: they live as long as the screens.
+ */
 static struct {
-	struct tipme_x_damage rec;
-	BoxRec box;
-} merged;
+	struct watch *watch;
+	uint64_t since_ns;
+	uint16_t client;
+} rest;
 
 static DevPrivateKeyRec watch_key;
 static struct wrapped_screen wrapped[MAXSCREENS];
 static struct watch *damaged_list;
-/* The client of the last PresentPixmap whose picture was not seen yet. */
-static struct tipme_x_request presented;
-static uint8_t present_major;
+static void box_join(BoxRec *into, const BoxRec *box)
+{
+	into->x1 = into->x1 < box->x1 ? into->x1 : box->x1;
+	into->y1 = into->y1 < box->y1 ? into->y1 : box->y1;
+	into->x2 = into->x2 > box->x2 ? into->x2 : box->x2;
+	into->y2 = into->y2 > box->y2 ? into->y2 : box->y2;
+}
 
+/* The server tells each piece as it comes and keeps none: adding up regions, and emptying them, was most of the cost. */
 static void on_damage(DamagePtr damage, RegionPtr region, void *closure)
 {
 	struct watch *watch = closure;
 
-	if (watch->listed)
+	if (watch->listed) {
+		box_join(&watch->box, RegionExtents(region));
 		return;
+	}
+	watch->box = *RegionExtents(region);
 	watch->listed = true;
 	watch->next = damaged_list;
 	damaged_list = watch;
@@ -69,7 +83,7 @@ static void watch_start(WindowPtr window)
 	if (!watch)
 		return;
 	watch->window = window;
-	watch->damage = DamageCreate(on_damage, on_damage_destroyed, DamageReportNonEmpty, TRUE, screen, watch);
+	watch->damage = DamageCreate(on_damage, on_damage_destroyed, DamageReportRawRegion, TRUE, screen, watch);
 	if (!watch->damage) {
 		free(watch);
 		return;
@@ -111,17 +125,14 @@ static void on_set_window_pixmap(WindowPtr window, PixmapPtr pixmap)
 void tipme_damage_register(void)
 {
 	damaged_list = NULL;
-	tipme_hooks.damaged = tipme_hooks.damage_merged = false;
-	presented = (struct tipme_x_request){ 0 };
+	tipme_hooks.damaged = tipme_hooks.resting = false;
+	rest.watch = NULL;
 	if (!dixRegisterPrivateKey(&watch_key, PRIVATE_WINDOW, 0))
 		tipme_hooks_disable("no memory for a window's private data");
 }
 
 void tipme_damage_init(ScreenPtr screen)
 {
-	ExtensionEntry *present = CheckExtension("Present");
-
-	present_major = present ? (uint8_t)present->base : 0;
 	if (!DamageSetup(screen))
 		return;
 	watch_start(screen->root);
@@ -139,12 +150,42 @@ void tipme_damage_close(ScreenPtr screen)
 	was->set_window_pixmap = NULL;
 }
 
-void tipme_damage_note_present(const struct tipme_x_request *req)
+static void rest_begin(struct watch *watch, const struct tipme_x_request *req, uint64_t since_ns)
 {
-	const uint8_t present_pixmap = 1;
+	if (rest.watch || watch->window->parent)
+		return;
+	rest.watch = watch;
+	rest.since_ns = since_ns;
+	rest.client = req->client;
+	DamageUnregister(watch->damage);
+	tipme_hooks.resting = true;
+}
 
-	if (present_major && req->major == present_major && req->minor == present_pixmap)
-		presented = *req;
+void tipme_damage_wake(void)
+{
+	if (!rest.watch)
+		return;
+	DamageRegister(&rest.watch->window->drawable, rest.watch->damage);
+	rest.watch = NULL;
+	tipme_hooks.resting = false;
+}
+
+void tipme_damage_look(const struct tipme_x_request *req)
+{
+	if (req->client != rest.client || req->ts_ns - rest.since_ns > TIPME_JOIN_NS)
+		tipme_damage_wake();
+}
+
+void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns)
+{
+	struct tipme_x_damage *rec = &group->last_damage;
+
+	if (req->client != rest.client)
+		return;
+	rec->ts_ns = end_ns;
+	rec->major = req->major;
+	rec->minor = req->minor;
+	tipme_xring_amend(&tipme_hooks.ring, group->damage.index, rec);
 }
 
 static struct tipme_x_damage damage_of(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *req)
@@ -162,73 +203,37 @@ static struct tipme_x_damage damage_of(struct watch *watch, uint64_t now_ns, con
 	return rec;
 }
 
-static void record_box(struct tipme_x_damage *rec, const BoxRec *box)
+static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *whose)
 {
-	rec->width = (uint16_t)(box->x2 - box->x1);
-	rec->height = (uint16_t)(box->y2 - box->y1);
-	tipme_hooks_record(rec);
-}
+	struct tipme_x_group *group = tipme_group_of(whose ? whose->client : 0);
+	struct tipme_x_damage rec = damage_of(watch, now_ns, whose);
 
-/* Takes the next window off the list, and its extents; from now on the server reports its damage again. */
-static struct watch *damaged_next(BoxRec *box)
-{
-	struct watch *watch = damaged_list;
+	bool joined = tipme_join_flood(&group->damage, now_ns) && tipme_join_fits(&group->damage, rec.window, now_ns);
 
-	if (!watch)
-		return NULL;
-	damaged_list = watch->next;
-	tipme_hooks.damaged = damaged_list != NULL;
-	watch->listed = false;
-	*box = *RegionExtents(DamageRegion(watch->damage));
-	DamageEmpty(watch->damage);
-	return watch;
+	/* Joined damage has the extents of all of it. */
+	if (joined)
+		box_join(&group->box, &watch->box);
+	else
+		group->box = watch->box;
+	rec.width = (uint16_t)(group->box.x2 - group->box.x1);
+	rec.height = (uint16_t)(group->box.y2 - group->box.y1);
+	tipme_join_put(&group->damage, &tipme_hooks.ring, rec.window, &rec);
+	group->last_damage = rec;
+	if (joined && whose)
+		rest_begin(watch, whose, group->damage.since_ns);
 }
 
 void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)
 {
-	const struct tipme_x_request *whose = !req && presented.count ? &presented : req;
+	const struct tipme_x_request *whose = req ? req : tipme_present_asked();
 	struct watch *watch;
-	BoxRec box;
 
-	while ((watch = damaged_next(&box))) {
-		struct tipme_x_damage rec = damage_of(watch, now_ns, whose);
-
-		record_box(&rec, &box);
+	while ((watch = damaged_list)) {
+		damaged_list = watch->next;
+		watch->listed = false;
+		watch_record(watch, now_ns, whose);
 	}
-	if (!req)
-		presented.count = 0;
-}
-
-void tipme_damage_flush_merged(void)
-{
-	struct tipme_x_damage rec = merged.rec;
-
-	/* First, as recording looks at it. */
-	tipme_hooks.damage_merged = false;
-	record_box(&rec, &merged.box);
-}
-
-static void box_join(BoxRec *into, const BoxRec *box)
-{
-	into->x1 = into->x1 < box->x1 ? into->x1 : box->x1;
-	into->y1 = into->y1 < box->y1 ? into->y1 : box->y1;
-	into->x2 = into->x2 > box->x2 ? into->x2 : box->x2;
-	into->y2 = into->y2 > box->y2 ? into->y2 : box->y2;
-}
-
-void tipme_damage_merge(uint64_t now_ns, const struct tipme_x_request *req)
-{
-	struct watch *watch;
-	BoxRec box;
-
-	while ((watch = damaged_next(&box))) {
-		if (tipme_hooks.damage_merged && merged.rec.window != (uint32_t)watch->window->drawable.id)
-			tipme_hooks_flush_run();
-		if (tipme_hooks.damage_merged)
-			box_join(&merged.box, &box);
-		else
-			merged.box = box;
-		merged.rec = damage_of(watch, now_ns, req);
-		tipme_hooks.damage_merged = true;
-	}
+	tipme_hooks.damaged = false;
+	if (!req || (tipme_present_asked() && tipme_present_asked()->ts_ns == req->ts_ns))
+		tipme_present_shown();
 }

@@ -6,23 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "hooks.h"
 
+#include "evdev.h"
 #include "link.h"
 
 struct tipme_hooks tipme_hooks;
 
-static struct {
-	char *run_dir;
-	char *chord;
-	unsigned long ring_kib;
-} options;
+static struct tipme_hooks_options options;
 
 static CloseScreenProcPtr close_screen[MAXSCREENS];
 static unsigned long ready_generation;
-/* A look without waiting is no sleep. */
-static bool asleep;
+/* Since when the server sleeps; 0: it does not. A look without waiting is no sleep. */
+static uint64_t asleep_ns;
 /* Clients that were told of: one that never got in does not leave either. */
 static bool admitted[MAXCLIENTS];
 
@@ -31,6 +29,7 @@ void tipme_hooks_disable(const char *why)
 	static bool said;
 
 	tipme_hooks.active = false;
+	tipme_evdev_disable();
 	if (!said)
 		LogMessage(X_ERROR, "tipme: recording stopped: %s: the session goes on without it\n", why);
 	said = true;
@@ -49,6 +48,14 @@ static void client_record(const ClientRec *client, enum tipme_x_client_state sta
 	tipme_hooks_record(&rec);
 }
 
+static void client_gone(const ClientRec *client)
+{
+	tipme_output_gone(client);
+	client_record(client, TIPME_X_CLIENT_STATE_GONE);
+	/* The next one with this number is another. */
+	*tipme_group_of(client->index) = (struct tipme_x_group){ .client = (uint16_t)client->index };
+}
+
 /* Arguments: a client whose state has changed. When it has gone, its connection is closed already. */
 static void on_client_state(CallbackListPtr *list, void *data, void *call)
 {
@@ -59,7 +66,7 @@ static void on_client_state(CallbackListPtr *list, void *data, void *call)
 	if (client->clientState == ClientStateRunning)
 		client_record(client, TIPME_X_CLIENT_STATE_CONNECTED);
 	else if ((client->clientState == ClientStateGone || client->clientState == ClientStateRetained) && admitted[client->index])
-		client_record(client, TIPME_X_CLIENT_STATE_GONE);
+		client_gone(client);
 }
 
 static void clients_present(void)
@@ -72,55 +79,67 @@ static void clients_present(void)
 
 /* ---- server ---- */
 
-/* Arguments: the client whose output is about to be written. */
-static void on_flush(CallbackListPtr *list, void *data, void *call)
-{
-	const ClientRec *client = call;
-	struct tipme_x_flush rec = { .type = TIPME_X_FLUSH };
-
-	if (!tipme_hooks.active || !client)
-		return;
-	rec.ts_ns = tipme_hooks_now_ns();
-	rec.pid = tipme_client_pid(client);
-	rec.client = (uint16_t)client->index;
-	tipme_hooks_record(&rec);
-}
-
-static void on_server_grab(CallbackListPtr *list, void *data, void *call)
-{
-	const ServerGrabInfoRec *info = call;
-	struct tipme_x_ring_header *h = tipme_hooks.ring.header;
-	bool begin = info->grabstate == SERVER_GRABBED;
-	struct tipme_x_grab rec = { .type = TIPME_X_GRAB, .what = TIPME_X_GRAB_WHAT_SERVER, .begin = begin };
-
-	if (!tipme_hooks.active || (!begin && info->grabstate != SERVER_UNGRABBED))
-		return;
-	rec.ts_ns = tipme_hooks_now_ns();
-	rec.pid = tipme_client_pid(info->client);
-	rec.client = (uint16_t)(info->client ? info->client->index : 0);
-	h->grab_start_ns = begin ? rec.ts_ns : 0;
-	h->grab_pid = begin ? rec.pid : 0;
-	tipme_hooks_record(&rec);
-}
-
 static void screen_init(ScreenPtr screen);
 
 /* First time in a generation: all extensions and screens are there, and no client has been served yet. */
 static void generation_init(void)
 {
+	const char *misfit = tipme_abi_misfit();
+
+	if (misfit) {
+		tipme_hooks_disable(misfit);
+		return;
+	}
+	tipme_present_init();
+	tipme_output_init();
 	for (int i = 0; i < screenInfo.numScreens; i++)
 		screen_init(screenInfo.screens[i]);
 	tipme_requests_wrap();
 	tipme_input_init();
+	tipme_grabs_init();
 	clients_present();
 	LogMessage(X_INFO, "tipme: recording input, requests and damage into %u KiB%s\n",
 		   (unsigned)(sizeof(struct tipme_xslot) << tipme_hooks.ring.log2 >> 10),
 		   tipme_hooks.ring.locked ? ", which could not be locked in memory" : "");
 }
 
+/*
+ * The sleep is in the ring at once, so that a server that sleeps for ever is seen to; when it wakes, the record is
+ * written over by one that says how long it was.
+ */
+static void sleep_begin(uint64_t now_ns)
+{
+	struct tipme_x_sleep rec = { .ts_ns = now_ns, .type = TIPME_X_SLEEP };
+
+	asleep_ns = now_ns;
+	tipme_join_put(&tipme_hooks.idle, &tipme_hooks.ring, 1, &rec);
+}
+
+static void sleep_end(uint64_t now_ns)
+{
+	struct tipme_x_idle rec = {
+		.ts_ns = asleep_ns, .type = TIPME_X_IDLE, .duration_ns = now_ns - asleep_ns, .flushed = tipme_hooks.flushed,
+	};
+	struct tipme_x_wakeup wakeup = { .ts_ns = now_ns, .type = TIPME_X_WAKEUP };
+
+	asleep_ns = 0;
+	tipme_hooks.flushed = 0;
+	if (!tipme_xring_amend(&tipme_hooks.ring, tipme_hooks.idle.index, &rec))
+		tipme_hooks_record(&wakeup);
+}
+
+/* What the other threads have done meanwhile, said by the one that may write to the log. */
+static void tell_saved(void)
+{
+	char path[TIPME_LINK_PATH_LEN];
+
+	if (tipme_link_saved(path))
+		LogMessage(X_INFO, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s\n", path);
+}
+
 static void on_block(void *data, void *timeout)
 {
-	struct tipme_x_sleep rec = { .type = TIPME_X_SLEEP };
+	uint64_t now_ns;
 
 	if (!tipme_hooks.active)
 		return;
@@ -128,25 +147,26 @@ static void on_block(void *data, void *timeout)
 		ready_generation = serverGeneration;
 		generation_init();
 	}
-	rec.ts_ns = tipme_hooks_now_ns();
+	if (!tipme_hooks.active)
+		return;
+	now_ns = tipme_hooks_now_ns();
 	if (tipme_hooks.damaged)
-		tipme_damage_record(rec.ts_ns, NULL);
+		tipme_damage_record(now_ns, NULL);
+	tipme_damage_wake();
 	tipme_hooks.cur_input_seq = 0;
 	tipme_hooks.no_pause = false;
-	asleep = *(const int *)timeout != 0;
-	if (asleep)
-		tipme_hooks_record(&rec);
+	if (*(const int *)timeout == 0)
+		return;
+	tipme_output_check(now_ns);
+	tipme_input_idle();
+	tell_saved();
+	sleep_begin(tipme_hooks_now_ns());
 }
 
 static void on_wakeup(void *data, int result)
 {
-	struct tipme_x_wakeup rec = { .type = TIPME_X_WAKEUP };
-
-	if (!tipme_hooks.active || !asleep)
-		return;
-	asleep = false;
-	rec.ts_ns = tipme_hooks_now_ns();
-	tipme_hooks_record(&rec);
+	if (tipme_hooks.active && asleep_ns)
+		sleep_end(tipme_hooks_now_ns());
 }
 
 /* ---- set-up and tear-down ---- */
@@ -159,8 +179,9 @@ static const struct {
 	{ &DeviceEventCallback, tipme_input_on_device },
 	{ &EventCallback, tipme_input_on_deliver },
 	{ &ClientStateCallback, on_client_state },
-	{ &FlushCallback, on_flush },
-	{ &ServerGrabCallback, on_server_grab },
+	{ &FlushCallback, tipme_output_on_flush },
+	{ &ReplyCallback, tipme_output_on_reply },
+	{ &ServerGrabCallback, tipme_grabs_on_server },
 };
 
 static Bool on_close_screen(ScreenPtr screen)
@@ -184,15 +205,29 @@ static uint32_t display_number(void)
 	return display ? (uint32_t)strtoul(display, NULL, 10) : 0;
 }
 
-static void chord_init(void)
+static bool is_false(const char *word)
+{
+	return word && (!strcasecmp(word, "false") || !strcasecmp(word, "no") || !strcasecmp(word, "off") || !strcmp(word, "0"));
+}
+
+static void chord_init(enum tipme_chord_action action, const char *standard)
 {
 	char why[160];
-	const char *text = options.chord ? options.chord : TIPME_HOTKEY_DEFAULT;
+	const char *text = options.chord[action] ? options.chord[action] : standard;
 
-	if (!tipme_hotkey_parse(&tipme_hooks.hotkey, text, why, sizeof(why)))
+	if (!tipme_hotkey_parse_action(&tipme_hooks.hotkey, action, text, why, sizeof(why)))
 		return;
-	LogMessage(X_WARNING, "tipme: hot-key: %s; using " TIPME_HOTKEY_DEFAULT "\n", why);
-	tipme_hotkey_parse(&tipme_hooks.hotkey, TIPME_HOTKEY_DEFAULT, why, sizeof(why));
+	LogMessage(X_WARNING, "tipme: hot-key: %s; using %s\n", why, standard);
+	tipme_hotkey_parse_action(&tipme_hooks.hotkey, action, standard, why, sizeof(why));
+}
+
+static void chords_init(void)
+{
+	chord_init(TIPME_CHORD_ACTION_SNAPSHOT, TIPME_HOTKEY_DEFAULT);
+	chord_init(TIPME_CHORD_ACTION_START, "none");
+	chord_init(TIPME_CHORD_ACTION_NO_INPUT, "none");
+	chord_init(TIPME_CHORD_ACTION_DEFAULT_INPUT, "none");
+	tipme_hooks.swallow = !is_false(options.swallow);
 }
 
 /* Once in the life of the process. */
@@ -201,13 +236,18 @@ static int process_init(void)
 	struct tipme_hooks *hooks = &tipme_hooks;
 	const char *name = program_invocation_short_name;
 	int err = tipme_xring_open(&hooks->ring, tipme_xring_log2(options.ring_kib), name);
+	int evdev_ring;
 
 	if (err)
 		return err;
 	tipme_xclock_init(&hooks->clock);
 	hooks->ring.header->display = display_number();
-	chord_init();
-	err = tipme_link_start(options.run_dir, name, display_number(), hooks->ring.fd);
+	chords_init();
+	evdev_ring = tipme_evdev_init(&hooks->hotkey, name, display_number());
+	err = tipme_link_start(&(struct tipme_link_options){
+		.run_dir = options.run_dir, .dump_dir = options.dump_dir, .server_name = name, .display = display_number(),
+		.ring_fd = { hooks->ring.fd, evdev_ring },
+	});
 	if (err)
 		LogMessage(X_WARNING, "tipme: RunDir: %s: the hot-key cannot be passed on\n", strerror(-err));
 	return 0;
@@ -244,7 +284,10 @@ void tipme_hooks_register(const struct tipme_hooks_options *opt)
 	static const ExtensionModule extension = { hooks_init, "TIPME", NULL };
 
 	options.run_dir = copy_or_null(opt->run_dir);
-	options.chord = copy_or_null(opt->chord);
+	options.dump_dir = copy_or_null(opt->dump_dir);
+	options.swallow = copy_or_null(opt->swallow);
+	for (int i = 0; i < TIPME_HOTKEY_ACTIONS; i++)
+		options.chord[i] = copy_or_null(opt->chord[i]);
 	options.ring_kib = opt->ring_kib;
 	LoadExtensionList(&extension, 1, FALSE);
 }

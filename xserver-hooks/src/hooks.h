@@ -6,6 +6,7 @@
 #include "server.h"
 
 #include "hotkey.h"
+#include "join.h"
 #include "request_run.h"
 #include "xclock.h"
 #include "xring.h"
@@ -13,21 +14,44 @@
 /* Options of the module's section in xorg.conf, or of the environment in a server without one. NULL, 0: default. */
 struct tipme_hooks_options {
 	const char *run_dir;
-	const char *chord;
+	const char *chord[TIPME_HOTKEY_ACTIONS];	/* by chord_action */
+	const char *swallow;
+	const char *dump_dir;
 	unsigned long ring_kib;
 };
 
+/* What is joined of one client: its requests, what they did, what it is sent. */
+struct tipme_x_group {
+	uint16_t client;
+	bool written;			/* something was written to it that has a record: the flush that follows is for that */
+	unsigned flushes;
+	uint64_t run_head;		/* the ring's head when the run was last written */
+	struct tipme_request_run run;
+	struct tipme_x_reply last_reply;
+	struct tipme_x_damage last_damage;
+	BoxRec box;			/* of the joined damage */
+	struct tipme_join request, reply, damage, deliver, motion, flush;
+};
+
+/* Clients share these by the low bits of their numbers; who comes anew begins anew. A power of two. */
+#define TIPME_GROUPS 32
+
 struct tipme_hooks {
 	bool active;
+	bool no_input;			/* the user wants no input events recorded */
+	bool swallow;			/* nobody else gets the hot-keys */
 	struct tipme_xclock clock;
 	struct tipme_xring ring;
-	struct tipme_request_run run;
+	struct tipme_x_group group[TIPME_GROUPS];
+	struct tipme_join idle, device[2];
 	struct tipme_hotkey hotkey;
 	uint32_t input_seq;		/* device events so far */
 	uint32_t cur_input_seq;		/* the one being processed; 0: none */
+	unsigned flushed;		/* since the server last woke */
 	bool no_pause;			/* the server has not looked for other work since the last request */
+	uint64_t request_ns;		/* beginning of the last request */
+	bool resting;			/* damage is not looked at for a while: see damage.c */
 	bool damaged;			/* some window waits in the list of damage.c */
-	bool damage_merged;		/* so does a merged record */
 };
 
 extern struct tipme_hooks tipme_hooks;
@@ -42,8 +66,10 @@ void tipme_hooks_disable(const char *why);
 void tipme_requests_wrap(void);
 void tipme_requests_unwrap(void);
 
-/* input.c: key handlers and grabs; callbacks for device events and delivery */
+/* input.c: key handlers; callbacks for device events and delivery */
 void tipme_input_init(void);
+/* Before the server sleeps: what the input thread must know of the layout. */
+void tipme_input_idle(void);
 void tipme_input_on_device(CallbackListPtr *list, void *data, void *call);
 void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call);
 
@@ -53,11 +79,40 @@ void tipme_damage_init(ScreenPtr screen);
 void tipme_damage_close(ScreenPtr screen);
 /* Records what changed since the last call, after the request that did it; req NULL: the server by itself. */
 void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req);
-/* The same for one of many quick requests: goes into the merged record, which follows the run that they are joined to. */
-void tipme_damage_merge(uint64_t now_ns, const struct tipme_x_request *req);
-void tipme_damage_flush_merged(void);
-/* PresentPixmap shows its picture later, outside of any request: who asked for it. */
-void tipme_damage_note_present(const struct tipme_x_request *req);
+
+/* While damage rests: before a request, whether it has to be looked at again; after one, what it may have done. */
+void tipme_damage_look(const struct tipme_x_request *req);
+void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns);
+/* Whatever comes now is of interest. */
+void tipme_damage_wake(void);
+
+/* present.c: PresentPixmap shows its picture later, outside of any request */
+void tipme_present_init(void);
+/* Before a request is executed: what it says of the picture is gone afterwards. */
+void tipme_present_begin(const ClientRec *client, const struct tipme_x_request *req);
+/* An event that is about to be sent: perhaps it tells that a picture was shown. */
+void tipme_present_event(const ClientRec *client, const xEvent *event, uint64_t now_ns);
+/* Who asked for the picture that was drawn outside of any request; NULL: nobody. */
+const struct tipme_x_request *tipme_present_asked(void);
+void tipme_present_shown(void);
+
+/* output.c: replies, errors, writing, connections that take no more */
+void tipme_output_init(void);
+void tipme_output_on_reply(CallbackListPtr *list, void *data, void *call);
+void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call);
+void tipme_output_error(const ClientRec *client, const xEvent *event, uint64_t now_ns);
+/* Before the server sleeps. */
+void tipme_output_check(uint64_t now_ns);
+void tipme_output_gone(const ClientRec *client);
+
+/* grabs.c: of all devices */
+void tipme_grabs_init(void);
+/* One that came later; cheap where it is hooked already. */
+void tipme_grabs_hook(DeviceIntPtr dev);
+void tipme_grabs_on_server(CallbackListPtr *list, void *data, void *call);
+
+/* abi.c: NULL, or what is not as these hooks were built for */
+const char *tipme_abi_misfit(void);
 
 static inline uint64_t tipme_hooks_now_ns(void)
 {
@@ -69,21 +124,28 @@ static inline uint32_t tipme_client_pid(const ClientRec *client)
 	return client && client->clientIds && client->clientIds->pid > 0 ? (uint32_t)client->clientIds->pid : 0;
 }
 
-/* The run of requests that waits, and then what it did to the screen, come before whatever is recorded now. */
-static inline void tipme_hooks_flush_run(void)
-{
-	struct tipme_x_request rec;
-
-	if (tipme_request_run_take(&tipme_hooks.run, &rec))
-		tipme_xring_put(&tipme_hooks.ring, &rec);
-	if (tipme_hooks.damage_merged)
-		tipme_damage_flush_merged();
-}
-
 static inline void tipme_hooks_record(const void *record)
 {
-	tipme_hooks_flush_run();
 	tipme_xring_put(&tipme_hooks.ring, record);
+}
+
+static inline struct tipme_x_group *tipme_group_of(int client)
+{
+	struct tipme_x_group *group = &tipme_hooks.group[client & (TIPME_GROUPS - 1)];
+
+	if (group->client != (uint16_t)client)
+		*group = (struct tipme_x_group){ .client = (uint16_t)client };
+	return group;
+}
+
+/* Whatever this client does next is of interest. */
+static inline void tipme_group_fresh(struct tipme_x_group *group)
+{
+	tipme_request_run_end(&group->run);
+	tipme_join_fresh(&group->request);
+	tipme_join_fresh(&group->reply);
+	tipme_join_fresh(&group->damage);
+	tipme_join_fresh(&group->flush);
 }
 
 #endif

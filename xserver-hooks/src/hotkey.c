@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "hotkey.h"
+#include "tipme_records.h"
 
 struct name {
 	const char *text;
@@ -101,15 +102,16 @@ static int refuse(char *why, size_t why_len, const char *sentence, const char *t
 	return -EINVAL;
 }
 
-int tipme_hotkey_parse(struct tipme_hotkey *hk, const char *text, char *why, size_t why_len)
+int tipme_hotkey_parse_action(struct tipme_hotkey *hk, unsigned action, const char *text, char *why, size_t why_len)
 {
+	struct tipme_chord *chord = &hk->chord[action];
 	const char *s = text + strspn(text, " ");
 	uint8_t modifiers = 0, modifier;
 	uint32_t keysym;
 	size_t len;
 
 	if (!strcasecmp(s, "none")) {
-		hk->keysym = 0;
+		chord->keysym = 0;
 		return 0;
 	}
 	while ((modifier = take_modifier(&s)))
@@ -121,9 +123,14 @@ int tipme_hotkey_parse(struct tipme_hotkey *hk, const char *text, char *why, siz
 		return refuse(why, why_len, "no such key: write it like " TIPME_HOTKEY_DEFAULT, text);
 	if (keysym < 0xff00 && !(modifiers & ~TIPME_MOD_SHIFT))
 		return refuse(why, why_len, "this key types a character: add Ctrl, Alt or Super", text);
-	hk->keysym = keysym;
-	hk->modifiers = modifiers;
+	chord->keysym = keysym;
+	chord->modifiers = modifiers;
 	return 0;
+}
+
+int tipme_hotkey_parse(struct tipme_hotkey *hk, const char *text, char *why, size_t why_len)
+{
+	return tipme_hotkey_parse_action(hk, TIPME_CHORD_ACTION_SNAPSHOT, text, why, why_len);
 }
 
 static bool bit(const uint8_t *bits, uint8_t n)
@@ -149,17 +156,26 @@ static uint8_t held_modifiers(const struct tipme_hotkey *hk, const struct tipme_
 }
 
 /* Where the layout has the symbol on a shifted level only, Shift is how one types it and so is not part of the chord. */
-static bool chord_matches(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout, uint8_t keycode)
+static bool chord_matches(const struct tipme_chord *chord, const struct tipme_hotkey_layout *layout, uint8_t keycode, uint8_t held)
 {
-	int level = hk->keysym ? layout->level(layout->arg, keycode, hk->keysym) : -1;
-	uint8_t modifiers;
+	int level = chord->keysym ? layout->level(layout->arg, keycode, chord->keysym) : -1;
 
 	if (level < 0)
 		return false;
-	modifiers = held_modifiers(hk, layout);
-	if (level > 0 && !(hk->modifiers & TIPME_MOD_SHIFT))
-		modifiers &= (uint8_t)~TIPME_MOD_SHIFT;
-	return modifiers == hk->modifiers;
+	if (level > 0 && !(chord->modifiers & TIPME_MOD_SHIFT))
+		held &= (uint8_t)~TIPME_MOD_SHIFT;
+	return held == chord->modifiers;
+}
+
+/* What the key, pressed now, asks for; 0: nothing. */
+static uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout, uint8_t keycode)
+{
+	uint8_t held = held_modifiers(hk, layout);
+
+	for (uint8_t action = 1; action < TIPME_HOTKEY_ACTIONS; action++)
+		if (chord_matches(&hk->chord[action], layout, keycode, held))
+			return action;
+	return 0;
 }
 
 bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode)
@@ -175,7 +191,7 @@ enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const 
 	/* A key that is down already repeats: the modifiers came after it, and that is no chord. */
 	if (!pressed || tipme_hotkey_is_down(hk, device, keycode))
 		return TIPME_HOTKEY_PASS;
-	return chord_matches(hk, layout, keycode) ? TIPME_HOTKEY_FIRE : TIPME_HOTKEY_PASS;
+	return action_of(hk, layout, keycode) ? TIPME_HOTKEY_FIRE : TIPME_HOTKEY_PASS;
 }
 
 enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
@@ -185,6 +201,8 @@ enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct
 
 	if (device >= TIPME_HOTKEY_DEVICES)
 		return TIPME_HOTKEY_PASS;
+	if (answer == TIPME_HOTKEY_FIRE)
+		hk->action = action_of(hk, layout, keycode);
 	if (bit(hk->down[device], keycode) != pressed) {
 		bit_set(hk->down[device], keycode, pressed);
 		hk->held[keycode] = (uint8_t)(hk->held[keycode] + (pressed ? 1 : -1));

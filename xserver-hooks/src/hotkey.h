@@ -31,9 +31,17 @@ enum tipme_hotkey_answer {
 	TIPME_HOTKEY_SWALLOW,		/* repeat or release of a key that was swallowed */
 };
 
-struct tipme_hotkey {
+/* One more than the largest chord_action. */
+#define TIPME_HOTKEY_ACTIONS 5
+
+struct tipme_chord {
 	uint32_t keysym;		/* 0: no hot-key */
 	uint8_t modifiers;
+};
+
+struct tipme_hotkey {
+	struct tipme_chord chord[TIPME_HOTKEY_ACTIONS];	/* by chord_action */
+	uint8_t action;			/* of the chord that fired last */
 	uint8_t held[256];		/* number of devices that hold a key down */
 	uint8_t down[TIPME_HOTKEY_DEVICES][32];	/* bit per key */
 	uint8_t swallowed[32];
@@ -43,6 +51,9 @@ struct tipme_hotkey {
  * Reads the chord as people write it: "Ctrl+Alt+minus", "ctrl-alt--", "<Control><Alt>F12", "Pause", "none". Returns 0,
  * or -EINVAL and one sentence in why. A key that types a character needs Ctrl, Alt or Super.
  */
+int tipme_hotkey_parse_action(struct tipme_hotkey *hk, unsigned action, const char *text, char *why, size_t why_len);
+
+/* The same for the chord that saves an episode. */
 int tipme_hotkey_parse(struct tipme_hotkey *hk, const char *text, char *why, size_t why_len);
 
 /*

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Input: device events, their delivery to clients, the hot-key, grabs. */
+/* Input: device events, their delivery to clients, the hot-key. */
 #include "config.h"
 
 #include "hooks.h"
 
+#include "evdev.h"
 #include "events.h"
 #include "link.h"
 
@@ -18,6 +19,13 @@ static struct {
 
 /* Whether the event being processed came through our key handler, which has already followed the key. */
 static bool in_key_handler;
+
+/* The action of a hot-key that is not swallowed, until its device event has its record. */
+static uint8_t passing_chord;
+
+/* The keyboard that was typed on last; whether the input thread may know an older layout of it. */
+static DeviceIntPtr layout_device;
+static bool layout_stale;
 
 /* Device events of late: a client that froze a device gets them when no device event is being processed. */
 #define RECENT 64
@@ -55,6 +63,8 @@ static uint32_t seq_of(const struct tipme_event *ev, bool is_master)
 	return ++tipme_hooks.input_seq;
 }
 
+static void chord_record(uint32_t input_seq, uint8_t action);
+
 static uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, uint8_t kind)
 {
 	bool is_master = IsMaster(dev);
@@ -64,7 +74,14 @@ static uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, ui
 		.device = (uint16_t)dev->id, .kind = kind, .is_master = is_master,
 	};
 
-	tipme_hooks_record(&rec);
+	if (kind == TIPME_INPUT_KIND_MOTION)
+		tipme_join_put(&tipme_hooks.device[is_master], &tipme_hooks.ring, 1 + (uint64_t)dev->id, &rec);
+	else
+		tipme_hooks_record(&rec);
+	/* The waking that brought a key or a button keeps its record. */
+	if (kind != TIPME_INPUT_KIND_MOTION)
+		tipme_join_end(&tipme_hooks.idle);
+	tipme_grabs_hook(dev);
 	recent[seq % RECENT].time_ms = ev->time_ms;
 	recent[seq % RECENT].input_seq = seq;
 	recent[seq % RECENT].kind = kind;
@@ -81,7 +98,7 @@ void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
 	const struct tipme_event *ev = (const void *)info->event;
 	uint8_t kind;
 
-	if (!tipme_hooks.active)
+	if (!tipme_hooks.active || tipme_hooks.no_input)
 		return;
 	if (!tipme_event_is_sane(ev)) {
 		tipme_hooks_disable("this server's input events have another layout than those of xorg-server 21.1");
@@ -93,6 +110,10 @@ void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
 	    (in_key_handler ? last_slave.repeat : tipme_hooks.hotkey.held[ev->detail & 255] != 0))
 		kind = TIPME_INPUT_KIND_KEY_REPEAT;
 	tipme_hooks.cur_input_seq = device_record(ev, info->device, kind);
+	if (passing_chord && !IsMaster(info->device)) {
+		chord_record(tipme_hooks.cur_input_seq, passing_chord);
+		passing_chord = 0;
+	}
 }
 
 /* ---- delivery ---- */
@@ -178,6 +199,20 @@ static uint32_t recent_seq(const struct delivery *d)
 	return 0;
 }
 
+/* The requests that follow a key or a button are what it is about. */
+static void deliver_record(struct tipme_x_group *group, const struct tipme_x_deliver *rec)
+{
+	if (rec->kind == TIPME_INPUT_KIND_MOTION) {
+		tipme_join_put(&group->motion, &tipme_hooks.ring, 1 + rec->x_type, rec);
+	} else if (rec->kind == TIPME_INPUT_KIND_OTHER && !rec->input_seq) {
+		tipme_join_put(&group->deliver, &tipme_hooks.ring, 1 + rec->x_type, rec);
+	} else {
+		tipme_hooks_record(rec);
+		tipme_group_fresh(group);
+		tipme_damage_wake();
+	}
+}
+
 /*
  * Arguments: a client and the events that are about to be written to it.
  * Side effects: one record: where there are several events, the others are the first one's valuators.
@@ -185,25 +220,43 @@ static uint32_t recent_seq(const struct delivery *d)
 void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
 {
 	const EventInfoRec *info = call;
+	struct tipme_x_group *group;
 	struct delivery d;
+	bool other;
 	struct tipme_x_deliver rec;
 	uint32_t seq = tipme_hooks.cur_input_seq;
 
 	if (!tipme_hooks.active || info->count < 1)
 		return;
+	group = tipme_group_of(info->client->index);
+	if (info->events->u.u.type == X_Error) {
+		tipme_output_error(info->client, info->events, tipme_hooks_now_ns());
+		return;
+	}
+	group->written = true;
 	d = delivery_of(info->events);
+	if (tipme_hooks.no_input && d.kind != TIPME_INPUT_KIND_OTHER)
+		return;
 	if (d.kind != TIPME_INPUT_KIND_OTHER && !seq)
 		seq = recent_seq(&d);
 	/* Core events do not say that a key repeats; its device event does. */
 	if (d.kind == TIPME_INPUT_KIND_KEY_PRESS && recent[seq % RECENT].input_seq == seq &&
 	    recent[seq % RECENT].kind == TIPME_INPUT_KIND_KEY_REPEAT)
 		d.kind = TIPME_INPUT_KIND_KEY_REPEAT;
+	other = d.kind == TIPME_INPUT_KIND_OTHER && !seq;
+	/* One of a flood of the same adds nothing to the record there is. */
+	if (other && tipme_join_flood(&group->deliver, tipme_hooks.request_ns) &&
+	    tipme_join_fits(&group->deliver, 1 + (info->events->u.u.type & 0x7f), tipme_hooks.request_ns) &&
+	    info->events->u.u.type != GenericEvent)
+		return;
 	rec = (struct tipme_x_deliver){
 		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_DELIVER, .pid = tipme_client_pid(info->client),
 		.window = d.window, .input_seq = seq, .client = (uint16_t)info->client->index, .kind = d.kind,
 		.x_type = info->events->u.u.type & 0x7f,
 	};
-	tipme_hooks_record(&rec);
+	deliver_record(group, &rec);
+	if (rec.x_type == GenericEvent)
+		tipme_present_event(info->client, info->events, rec.ts_ns);
 }
 
 /* ---- hot-key ---- */
@@ -237,15 +290,23 @@ static bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
 	return true;
 }
 
-static void chord_fire(uint32_t input_seq)
+static void chord_record(uint32_t input_seq, uint8_t action)
 {
 	struct tipme_x_chord rec = {
-		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_CHORD, .action = TIPME_CHORD_ACTION_SNAPSHOT, .input_seq = input_seq,
+		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_CHORD, .action = action, .input_seq = input_seq,
 	};
 
 	tipme_hooks_record(&rec);
 	tipme_hooks.ring.header->chords++;
-	tipme_link_trigger();
+}
+
+/* The input thread was quicker, perhaps by seconds; what it has asked for is not asked for again. */
+static void chord_act(uint8_t action, uint32_t time_ms)
+{
+	if (action == TIPME_CHORD_ACTION_NO_INPUT || action == TIPME_CHORD_ACTION_DEFAULT_INPUT)
+		tipme_hooks.no_input = action == TIPME_CHORD_ACTION_NO_INPUT;
+	else if (!tipme_evdev_has_fired(action, time_ms))
+		tipme_link_trigger(action);
 }
 
 /* Follows the key; true: it belongs to the hot-key and goes no further. */
@@ -261,11 +322,19 @@ static bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
 	if (!has_layout(dev, &layout))
 		return false;
 	answer = tipme_hotkey_feed(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, keycode, pressed);
+	layout_device = dev;
+	layout_stale = true;
+	if (answer == TIPME_HOTKEY_FIRE)
+		chord_act(tipme_hooks.hotkey.action, ev->time_ms);
 	if (answer == TIPME_HOTKEY_PASS)
 		return false;
+	if (!tipme_hooks.swallow) {
+		passing_chord = answer == TIPME_HOTKEY_FIRE ? tipme_hooks.hotkey.action : 0;
+		return false;
+	}
 	seq = device_record(ev, dev, TIPME_INPUT_KIND_OTHER);
 	if (answer == TIPME_HOTKEY_FIRE)
-		chord_fire(seq);
+		chord_record(seq, tipme_hooks.hotkey.action);
 	return true;
 }
 
@@ -288,6 +357,22 @@ static void on_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 	in_key_handler = false;
 }
 
+/*
+ * The input thread must not look into the server's layouts, which change under it: it has a table of its own, made anew
+ * after keys were typed, when the server has nothing else to do.
+ */
+void tipme_input_idle(void)
+{
+	struct tipme_hotkey_layout layout;
+
+	if (!layout_stale)
+		return;
+	layout_stale = false;
+	for (DeviceIntPtr dev = inputInfo.devices; dev; dev = dev->next)
+		if (dev == layout_device && has_layout(dev, &layout))
+			tipme_evdev_publish(&layout);
+}
+
 /* Raw key events go to all who asked for them, and come first: the hot-key is not for them either. */
 static void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 {
@@ -297,89 +382,13 @@ static void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 
 	if (tipme_hooks.active && tipme_event_is_sane(ev)) {
 		if (!IsMaster(dev))
-			swallowed = has_layout(dev, &layout) &&
+			swallowed = tipme_hooks.swallow && has_layout(dev, &layout) &&
 				tipme_hotkey_peek(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255,
 						  ev->type == TIPME_ET_RAW_KEY_PRESS) != TIPME_HOTKEY_PASS;
 		if (swallowed)
 			return;
 	}
 	dev->public.processInputProc(event, dev);
-}
-
-/* ---- grabs of the first pointer and keyboard ---- */
-
-struct grab_hook {
-	DeviceIntPtr dev;
-	enum tipme_x_grab_what what;
-	void (*activate)(DeviceIntPtr, GrabPtr, TimeStamp, Bool);
-	void (*deactivate)(DeviceIntPtr);
-	XID resource;			/* of the grab that is recorded as begun; 0: none */
-};
-
-static struct grab_hook pointer_grab = { .what = TIPME_X_GRAB_WHAT_POINTER };
-static struct grab_hook keyboard_grab = { .what = TIPME_X_GRAB_WHAT_KEYBOARD };
-
-static void grab_record(struct grab_hook *hook, bool begin)
-{
-	int index = CLIENT_ID(hook->resource);
-	ClientPtr client = index < currentMaxClients ? clients[index] : NULL;
-	struct tipme_x_grab rec = {
-		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_GRAB, .pid = tipme_client_pid(client), .client = (uint16_t)index,
-		.what = (uint8_t)hook->what, .begin = begin,
-	};
-
-	tipme_hooks_record(&rec);
-}
-
-/* A button that is held makes an implicit grab; nobody asked for that one. */
-static void grab_begun(struct grab_hook *hook)
-{
-	GrabPtr grab = hook->dev->deviceGrab.grab;
-
-	if (!tipme_hooks.active || !grab || hook->dev->deviceGrab.implicitGrab || hook->resource == grab->resource)
-		return;
-	hook->resource = grab->resource;
-	grab_record(hook, true);
-}
-
-static void grab_ended(struct grab_hook *hook)
-{
-	if (tipme_hooks.active && hook->resource)
-		grab_record(hook, false);
-	hook->resource = 0;
-}
-
-static struct grab_hook *grab_hook_of(DeviceIntPtr dev)
-{
-	return dev == pointer_grab.dev ? &pointer_grab : &keyboard_grab;
-}
-
-static void on_grab(DeviceIntPtr dev, GrabPtr grab, TimeStamp time, Bool passive)
-{
-	struct grab_hook *hook = grab_hook_of(dev);
-
-	hook->activate(dev, grab, time, passive);
-	grab_begun(hook);
-}
-
-static void on_ungrab(DeviceIntPtr dev)
-{
-	struct grab_hook *hook = grab_hook_of(dev);
-
-	hook->deactivate(dev);
-	grab_ended(hook);
-}
-
-static void grab_hook_install(struct grab_hook *hook, DeviceIntPtr dev)
-{
-	hook->dev = dev;
-	hook->resource = 0;
-	if (!dev || dev->deviceGrab.ActivateGrab == on_grab)
-		return;
-	hook->activate = dev->deviceGrab.ActivateGrab;
-	hook->deactivate = dev->deviceGrab.DeactivateGrab;
-	dev->deviceGrab.ActivateGrab = on_grab;
-	dev->deviceGrab.DeactivateGrab = on_ungrab;
 }
 
 void tipme_input_init(void)
@@ -394,6 +403,6 @@ void tipme_input_init(void)
 	mieqSetHandler(TIPME_ET_KEY_RELEASE, on_key);
 	mieqSetHandler(TIPME_ET_RAW_KEY_PRESS, on_raw_key);
 	mieqSetHandler(TIPME_ET_RAW_KEY_RELEASE, on_raw_key);
-	grab_hook_install(&pointer_grab, inputInfo.pointer);
-	grab_hook_install(&keyboard_grab, inputInfo.keyboard);
+	layout_device = inputInfo.keyboard;
+	layout_stale = true;
 }

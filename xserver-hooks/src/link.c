@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,32 +15,52 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "dump.h"
+#include "evdev.h"
 #include "link.h"
 #include "tipme_records.h"
 
 #define MESSAGE_MAGIC 0x4d504954U
 #define RETRY_MS 1000
 #define NAME_LEN 16
+/* Of our own files, the fewest seconds between two, and the most in the life of a server. */
+#define SAVE_GAP_S 5
+#define SAVES_MAX 16
+#define SYSCTL "/proc/sys/kernel/tipme/trigger"
 
 struct link {
 	char run_dir[sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/tipmed.sock")];
 	char server_name[NAME_LEN];
+	char dump_dir[128];
 	uint32_t display;
-	int ring_fd;
+	int ring_fd[TIPME_LINK_RINGS];
+	bool offered[TIPME_LINK_RINGS];
 	int event_fd;
 	int sock;			/* -1: not connected */
-	unsigned triggers;		/* not sent yet */
+	bool start;			/* to be passed on */
+	bool snapshot;			/* to be passed on */
+	time_t saved_s;
+	unsigned saves;
 };
 
 static struct link link_state = { .event_fd = -1, .sock = -1 };
+
+/* Between the threads: what was asked for (a bit for each chord_action), the file that was saved. */
+static _Atomic unsigned asked;
+static struct {
+	_Atomic bool is_new;
+	char path[TIPME_LINK_PATH_LEN];
+} saved;
 
 static void link_close(struct link *link)
 {
 	if (link->sock >= 0)
 		close(link->sock);
 	link->sock = -1;
+	memset(link->offered, 0, sizeof(link->offered));
 }
 
 /*
@@ -98,6 +119,26 @@ static int link_send(struct link *link, uint16_t verb, uint32_t arg, const char 
 	return sendmsg(link->sock, &mh, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+/* The input thread's ring is nothing before that thread has begun to write. */
+static int ring_to_offer(const struct link *link, unsigned i)
+{
+	return i == 0 ? link->ring_fd[0] : tipme_evdev_ring_fd();
+}
+
+static void offer_rings(struct link *link)
+{
+	for (unsigned i = 0; i < TIPME_LINK_RINGS && link->sock >= 0; i++) {
+		int fd = ring_to_offer(link, i);
+
+		if (fd < 0 || link->offered[i])
+			continue;
+		if (link_send(link, TIPME_VERB_X_HELLO, link->display, link->server_name, fd))
+			link_close(link);
+		else
+			link->offered[i] = true;
+	}
+}
+
 static void link_connect(struct link *link)
 {
 	int sock = link_socket(link);
@@ -105,22 +146,25 @@ static void link_connect(struct link *link)
 	if (sock < 0)
 		return;
 	link->sock = sock;
-	if (link_send(link, TIPME_VERB_X_HELLO, link->display, link->server_name, link->ring_fd))
-		link_close(link);
+	offer_rings(link);
 }
 
-static void send_triggers(struct link *link)
+/* One that the connection has no room for now is offered again when it has. */
+static bool send_action(struct link *link, unsigned action)
 {
-	while (link->sock >= 0 && link->triggers) {
-		int err = link_send(link, TIPME_VERB_TRIGGER, TIPME_CHORD_ACTION_SNAPSHOT, "", -1);
+	int err = link_send(link, TIPME_VERB_TRIGGER, action, "", -1);
 
-		if (err == -EAGAIN)
-			return;
-		if (err)
-			link_close(link);
-		else
-			link->triggers--;
-	}
+	if (err && err != -EAGAIN)
+		link_close(link);
+	return !err;
+}
+
+static void send_actions(struct link *link)
+{
+	if (link->sock >= 0 && link->start && send_action(link, TIPME_CHORD_ACTION_START))
+		link->start = false;
+	if (link->sock >= 0 && link->snapshot && send_action(link, TIPME_CHORD_ACTION_SNAPSHOT))
+		link->snapshot = false;
 }
 
 /* Answers are for people with a command line; here they only have to be taken, so that tipmed need not wait. */
@@ -137,22 +181,61 @@ static void take_answers(struct link *link)
 		link_close(link);
 }
 
+/* Where the kernel module runs, and we may: it says so to whoever records. */
+static bool trigger_kernel(void)
+{
+	int fd = open(SYSCTL, O_WRONLY | O_CLOEXEC);
+	bool done;
+
+	if (fd < 0)
+		return false;
+	done = write(fd, "1\n", 2) == 2;
+	close(fd);
+	return done;
+}
+
+/* Nobody listens: what the server knows itself is saved. One that comes later hears of the hot-key all the same. */
+static void save_own(struct link *link)
+{
+	int fds[TIPME_LINK_RINGS] = { ring_to_offer(link, 0), ring_to_offer(link, 1) };
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	if (saved.is_new || link->saves == SAVES_MAX || (link->saves && t.tv_sec - link->saved_s < SAVE_GAP_S))
+		return;
+	link->saved_s = t.tv_sec;
+	link->saves++;
+	if (!tipme_dump_save(link->dump_dir, fds, TIPME_LINK_RINGS, saved.path, sizeof(saved.path)))
+		saved.is_new = true;
+}
+
 static void take_chords(struct link *link)
 {
 	uint64_t count;
+	unsigned actions;
 
 	if (read(link->event_fd, &count, sizeof(count)) != sizeof(count))
 		return;
-	/* One episode holds them all. */
-	link->triggers = 1;
+	actions = atomic_exchange(&asked, 0);
 	/* tipmed may have started a moment ago. */
 	if (link->sock < 0)
 		link_connect(link);
+	link->start |= actions >> TIPME_CHORD_ACTION_START & 1;
+	if (!(actions >> TIPME_CHORD_ACTION_SNAPSHOT & 1))
+		return;
+	/* One episode holds them all. */
+	link->snapshot = true;
+	if (link->sock >= 0)
+		return;
+	if (trigger_kernel())
+		link->snapshot = false;
+	else
+		save_own(link);
 }
 
 static void link_step(struct link *link)
 {
-	bool waiting = link->sock >= 0 && link->triggers;
+	bool waiting = link->sock >= 0 && (link->start || link->snapshot);
 	struct pollfd fds[2] = {
 		{ .fd = link->event_fd, .events = POLLIN },
 		{ .fd = link->sock, .events = (short)(POLLIN | (waiting ? POLLOUT : 0)) },
@@ -166,7 +249,8 @@ static void link_step(struct link *link)
 		take_answers(link);
 	if (link->sock < 0)
 		link_connect(link);
-	send_triggers(link);
+	offer_rings(link);
+	send_actions(link);
 }
 
 static void *link_main(void *arg)
@@ -196,29 +280,45 @@ static int start_thread(struct link *link)
 	return -err;
 }
 
-int tipme_link_start(const char *run_dir, const char *server_name, uint32_t display, int ring_fd)
+int tipme_link_start(const struct tipme_link_options *opt)
 {
 	struct link *link = &link_state;
+	const char *run_dir = opt->run_dir && *opt->run_dir ? opt->run_dir : TIPME_RUNDIR_DEFAULT;
+	const char *dump_dir = opt->dump_dir && *opt->dump_dir ? opt->dump_dir : TIPME_DUMPDIR_DEFAULT;
 
-	if (!run_dir || !*run_dir)
-		run_dir = TIPME_RUNDIR_DEFAULT;
-	if (strlen(run_dir) >= sizeof(link->run_dir))
+	if (strlen(run_dir) >= sizeof(link->run_dir) || strlen(dump_dir) >= sizeof(link->dump_dir))
 		return -ENAMETOOLONG;
 	strcpy(link->run_dir, run_dir);
-	snprintf(link->server_name, sizeof(link->server_name), "%s", server_name);
-	link->display = display;
-	link->ring_fd = ring_fd;
+	strcpy(link->dump_dir, dump_dir);
+	snprintf(link->server_name, sizeof(link->server_name), "%s", opt->server_name);
+	link->display = opt->display;
+	memcpy(link->ring_fd, opt->ring_fd, sizeof(link->ring_fd));
 	link->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (link->event_fd < 0)
 		return -errno;
 	return start_thread(link);
 }
 
-void tipme_link_trigger(void)
+void tipme_link_wake(void)
 {
 	uint64_t one = 1;
 
-	/* Cannot block; if the counter were full there would be a trigger on its way already. */
+	/* Cannot block; if the counter were full the thread would be awake already. */
 	if (write(link_state.event_fd, &one, sizeof(one)) < 0)
 		return;
+}
+
+void tipme_link_trigger(unsigned action)
+{
+	atomic_fetch_or(&asked, 1U << action);
+	tipme_link_wake();
+}
+
+bool tipme_link_saved(char path[TIPME_LINK_PATH_LEN])
+{
+	if (!saved.is_new)
+		return false;
+	memcpy(path, saved.path, sizeof(saved.path));
+	saved.is_new = false;
+	return true;
 }

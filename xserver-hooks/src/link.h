@@ -1,19 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Connection to tipmed: a thread of its own, so that the server's main thread never waits for anybody. */
+/* Connection to tipmed: a thread of its own, so that the server's other threads never wait for anybody. */
 #ifndef TIPME_LINK_H
 #define TIPME_LINK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TIPME_RUNDIR_DEFAULT "/run/tipme"
+#define TIPME_DUMPDIR_DEFAULT "/var/tmp"
+#define TIPME_LINK_PATH_LEN 256
+
+/* The main thread's ring, and the input thread's, which is offered once that thread has written to it. */
+#define TIPME_LINK_RINGS 2
+
+struct tipme_link_options {
+	const char *run_dir;		/* of tipmed's socket; NULL: the default */
+	const char *dump_dir;		/* for our own file where nobody listens; NULL: the default */
+	const char *server_name;
+	uint32_t display;
+	int ring_fd[TIPME_LINK_RINGS];	/* negative: none */
+};
 
 /*
- * Starts the thread: it offers ring_fd to the tipmed of run_dir (NULL: the default) as soon and as often as there is one.
- * Returns 0 or -errno. Call once; the thread lives as long as the process. run_dir and server_name are copied.
+ * Starts the thread: it offers the rings to the tipmed of run_dir as soon and as often as there is one. Returns 0 or
+ * -errno. Call once; the thread lives as long as the process. All is copied.
  */
-int tipme_link_start(const char *run_dir, const char *server_name, uint32_t display, int ring_fd);
+int tipme_link_start(const struct tipme_link_options *opt);
 
-/* Asks tipmed to save an episode. Never blocks; safe in the main thread. */
-void tipme_link_trigger(void);
+/* Asks for what a chord_action says: tipmed, else the kernel module, else our own file. Never blocks; any thread. */
+void tipme_link_trigger(unsigned action);
+
+/* There may be another ring to offer. Never blocks; any thread. */
+void tipme_link_wake(void);
+
+/* The file that was saved since the last call, if one was. */
+bool tipme_link_saved(char path[TIPME_LINK_PATH_LEN]);
 
 #endif

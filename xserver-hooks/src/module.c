@@ -3,10 +3,20 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "hooks.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+static const struct {
+	const char *xorg, *env;
+} chord_options[TIPME_HOTKEY_ACTIONS] = {
+	[TIPME_CHORD_ACTION_SNAPSHOT] = { "Chord", "TIPME_X_CHORD" },
+	[TIPME_CHORD_ACTION_START] = { "ChordStart", "TIPME_X_CHORD_START" },
+	[TIPME_CHORD_ACTION_NO_INPUT] = { "ChordNoInput", "TIPME_X_CHORD_NO_INPUT" },
+	[TIPME_CHORD_ACTION_DEFAULT_INPUT] = { "ChordDefaultInput", "TIPME_X_CHORD_DEFAULT_INPUT" },
+};
 
 static unsigned long number(const char *text)
 {
@@ -24,8 +34,13 @@ static void *setup(void *module, void *opts, int *err_major, int *err_minor)
 		return NULL;
 	}
 	done = true;
+	memset(&opt, 0, sizeof(opt));
 	opt.run_dir = xf86FindOptionValue(opts, "RunDir");
-	opt.chord = xf86FindOptionValue(opts, "Chord");
+	for (int i = 0; i < TIPME_HOTKEY_ACTIONS; i++)
+		if (chord_options[i].xorg)
+			opt.chord[i] = xf86FindOptionValue(opts, chord_options[i].xorg);
+	opt.swallow = xf86FindOptionValue(opts, "Swallow");
+	opt.dump_dir = xf86FindOptionValue(opts, "DumpDir");
 	opt.ring_kib = number(xf86FindOptionValue(opts, "RingKB"));
 	tipme_hooks_register(&opt);
 	return module;
@@ -48,8 +63,13 @@ __attribute__((constructor)) static void preload(void)
 
 	if (!getenv("TIPME_X_PRELOAD") || !LoadExtensionList)
 		return;
+	memset(&opt, 0, sizeof(opt));
 	opt.run_dir = getenv("TIPME_RUNDIR");
-	opt.chord = getenv("TIPME_X_CHORD");
+	for (int i = 0; i < TIPME_HOTKEY_ACTIONS; i++)
+		if (chord_options[i].env)
+			opt.chord[i] = getenv(chord_options[i].env);
+	opt.swallow = getenv("TIPME_X_SWALLOW");
+	opt.dump_dir = getenv("TIPME_X_DUMP_DIR");
 	opt.ring_kib = number(getenv("TIPME_X_RING_KB"));
 	tipme_hooks_register(&opt);
 	unsetenv("TIPME_X_PRELOAD");

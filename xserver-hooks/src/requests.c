@@ -2,6 +2,8 @@
 /* Requests: wraps the server's tables of request procedures in place. */
 #include "config.h"
 
+#include <stddef.h>
+
 #include "hooks.h"
 
 typedef int (*request_proc)(ClientPtr);
@@ -16,67 +18,39 @@ static struct {
 	int client;
 } last;
 
-/*
- * The first quick requests of a client that change the screen have records of their own: one of them shows the letter
- * that was typed. From the thirty-second within a millisecond on, they are joined.
- */
-#define FLOOD_NS 1000000
-#define FLOOD_COUNT 32
-
-static struct {
-	uint64_t since_ns;
-	unsigned count;
-	uint16_t client;
-} flood;
-
-static bool is_flood(const struct tipme_x_request *req)
-{
-	if (req->client != flood.client || req->ts_ns - flood.since_ns > FLOOD_NS) {
-		flood.client = req->client;
-		flood.since_ns = req->ts_ns;
-		flood.count = 0;
-	}
-	return ++flood.count >= FLOOD_COUNT && req->duration_ns <= TIPME_RUN_SHORT_NS;
-}
+TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_pid) % 8 == 0);
+TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_client) == offsetof(struct tipme_x_ring_header, cur_pid) + 4);
+TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_major) == offsetof(struct tipme_x_ring_header, cur_pid) + 6);
+TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_minor) == offsetof(struct tipme_x_ring_header, cur_pid) + 7);
 
 static void header_set(const struct tipme_x_request *req)
 {
 	struct tipme_x_ring_header *h = tipme_hooks.ring.header;
+	uint64_t who = req->pid | (uint64_t)req->client << 32 | (uint64_t)req->major << 48 | (uint64_t)req->minor << 56;
 
-	h->cur_pid = req->pid;
-	h->cur_client = req->client;
-	h->cur_major = req->major;
-	h->cur_minor = req->minor;
+	/* The four fields at once. */
+	__atomic_store_n((uint64_t *)(void *)&h->cur_pid, who, __ATOMIC_RELAXED);
 	/* Last: a reader believes the others when this is not 0. */
 	__atomic_store_n(&h->cur_start_ns, req->ts_ns, __ATOMIC_RELEASE);
 }
 
-static void request_record(const struct tipme_x_request *req, bool alone)
+/* Quiet: no events, replies, input or damage came up inside it. Others are joined in floods only. */
+static void request_record(struct tipme_x_group *group, const struct tipme_x_request *req, bool quiet)
 {
-	struct tipme_request_run *run = &tipme_hooks.run;
+	struct tipme_xring *ring = &tipme_hooks.ring;
+	struct tipme_join *join = &group->request;
+	bool flood = tipme_join_flood(join, req->ts_ns);
 
-	if (alone)
-		tipme_hooks_flush_run();
-	if (!tipme_request_run_add(run, req)) {
-		tipme_hooks_flush_run();
-		tipme_request_run_add(run, req);
+	/* Outside of floods nothing may lie between the requests of a run. */
+	if (!flood && (!quiet || ring->head != group->run_head))
+		tipme_request_run_end(&group->run);
+	if (!tipme_request_run_add(&group->run, req, flood) || !tipme_request_run_amend(&group->run, ring, join->index)) {
+		group->run.rec = *req;
+		tipme_join_begin(join, ring, 1, req);
 	}
-	if (alone)
-		tipme_hooks_flush_run();
-}
-
-/* Quiet: no events, replies or input came up inside it. */
-static void request_done(const struct tipme_x_request *req, uint64_t end_ns, bool quiet)
-{
-	bool damaged = tipme_hooks.damaged, joined = quiet && (!damaged || is_flood(req));
-
-	request_record(req, !joined);
-	if (!damaged)
-		tipme_damage_note_present(req);
-	else if (joined)
-		tipme_damage_merge(end_ns, req);
-	else
-		tipme_damage_record(end_ns, req);
+	if (!flood && !quiet)
+		tipme_request_run_end(&group->run);
+	group->run_head = ring->head;
 }
 
 /*
@@ -100,6 +74,7 @@ static int request_execute(ClientPtr client, request_proc proc)
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_request req;
+	struct tipme_x_group *group;
 	uint64_t head, end_ns;
 	int ret;
 
@@ -114,6 +89,11 @@ static int request_execute(ClientPtr client, request_proc proc)
 	if (hooks->damaged)
 		tipme_damage_record(req.ts_ns, NULL);
 	hooks->cur_input_seq = 0;
+	hooks->request_ns = req.ts_ns;
+	if (hooks->resting)
+		tipme_damage_look(&req);
+	if (client->majorOp >= EXTENSION_BASE)
+		tipme_present_begin(client, &req);
 	head = hooks->ring.head;
 	header_set(&req);
 	in_request = true;
@@ -123,7 +103,12 @@ static int request_execute(ClientPtr client, request_proc proc)
 	__atomic_store_n(&hooks->ring.header->cur_start_ns, 0, __ATOMIC_RELAXED);
 	hooks->cur_input_seq = 0;
 	req.duration_ns = end_ns - req.ts_ns < UINT32_MAX ? (uint32_t)(end_ns - req.ts_ns) : UINT32_MAX;
-	request_done(&req, end_ns, hooks->ring.head == head);
+	group = tipme_group_of(req.client);
+	request_record(group, &req, hooks->ring.head == head && !hooks->damaged);
+	if (hooks->damaged)
+		tipme_damage_record(end_ns, &req);
+	else if (hooks->resting)
+		tipme_damage_assume(group, &req, end_ns);
 	last.end_ns = end_ns;
 	last.head = hooks->ring.head;
 	last.client = req.client;

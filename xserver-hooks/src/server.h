@@ -27,6 +27,7 @@
 #include <privates.h>
 #include <damage.h>
 #include <mi.h>
+#include <xace.h>
 #include <xkbsrv.h>
 #include <xf86Module.h>
 #include <xf86Opt.h>
@@ -39,21 +40,23 @@ extern const char *display;
 #pragma weak ClientStateCallback
 #pragma weak DamageCreate
 #pragma weak DamageDestroy
-#pragma weak DamageEmpty
-#pragma weak DamageRegion
 #pragma weak DamageRegister
 #pragma weak DamageSetup
+#pragma weak DamageUnregister
 #pragma weak DeviceEventCallback
 #pragma weak EventCallback
 #pragma weak FlushCallback
 #pragma weak IsMaster
 #pragma weak LoadExtensionList
+#pragma weak LoaderGetABIVersion
 #pragma weak LogMessage
 #pragma weak ProcVector
+#pragma weak ReplyCallback
 #pragma weak ResourceClientBits
 #pragma weak RegisterBlockAndWakeupHandlers
 #pragma weak ServerGrabCallback
 #pragma weak SwappedProcVector
+#pragma weak XaceGetConnectionNumber
 #pragma weak clients
 #pragma weak currentMaxClients
 #pragma weak dixRegisterPrivateKey
@@ -61,6 +64,7 @@ extern const char *display;
 #pragma weak inputInfo
 #pragma weak mieqSetHandler
 #pragma weak screenInfo
+#pragma weak serverClient
 #pragma weak serverGeneration
 #pragma weak xf86FindOptionValue
 

@@ -20,11 +20,14 @@
 #define SERVERS 16
 #define ALL_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
+#define RINGS 2
+
 static struct server {
 	int sock;			/* -1: gone */
 	pid_t pid;
-	unsigned log2;
-	const struct tipme_x_ring_header *header;
+	unsigned rings;
+	unsigned log2[RINGS];
+	const struct tipme_x_ring_header *header[RINGS];
 } servers[SERVERS];
 static int server_count;
 
@@ -83,11 +86,17 @@ static void hello(int n, const struct tipme_message *msg, const char *text, int 
 		printf("bad %d: no sealed memory came\n", n);
 		return;
 	}
-	slots = ((size_t)st.st_size - sizeof(*s->header)) / sizeof(struct tipme_xslot);
-	s->log2 = (unsigned)__builtin_ctzl(slots);
-	s->header = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (s->rings == RINGS) {
+		printf("bad %d: too many rings\n", n);
+		return;
+	}
+	slots = ((size_t)st.st_size - sizeof(**s->header)) / sizeof(struct tipme_xslot);
+	s->log2[s->rings] = (unsigned)__builtin_ctzl(slots);
+	s->header[s->rings] = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
-	printf("hello %d pid=%d display=%u name=%.*s slots=%zu\n", n, (int)s->pid, msg->arg, (int)msg->text_len, text, slots);
+	printf("%s %d pid=%d display=%u name=%.*s slots=%zu\n", s->rings ? "another" : "hello", n, (int)s->pid, msg->arg,
+	       (int)msg->text_len, text, slots);
+	s->rings++;
 }
 
 static void server_read(int n)
@@ -121,16 +130,17 @@ static int by_time(const void *a, const void *b)
 }
 
 /* All whole records in order of time, then the header, then a dot. */
-static void dump(int n)
+static void dump(int n, int ring)
 {
-	const struct server *s = &servers[n];
-	const struct tipme_xslot *slots = (const void *)(s->header + 1);
-	uint64_t count = 1ULL << s->log2, head = __atomic_load_n(&s->header->head, __ATOMIC_ACQUIRE);
+	const struct tipme_x_ring_header *header = servers[n].header[ring];
+	const struct tipme_xslot *slots = (const void *)(header + 1);
+	unsigned log2 = servers[n].log2[ring];
+	uint64_t count = 1ULL << log2, head = __atomic_load_n(&header->head, __ATOMIC_ACQUIRE);
 	struct tipme_xslot *recs = calloc(count, sizeof(*recs));
 	size_t whole = 0;
 
 	for (uint64_t i = head > count ? head - count : 0; i < head; i++)
-		if (ring_read(slots, s->log2, i, &recs[whole]))
+		if (ring_read(slots, log2, i, &recs[whole]))
 			whole++;
 	qsort(recs, whole, sizeof(*recs), by_time);
 	for (size_t i = 0; i < whole; i++)
@@ -138,19 +148,19 @@ static void dump(int n)
 	free(recs);
 	printf("header head=%lu cur_start_ns=%lu cur_pid=%u cur_major=%u cur_minor=%u grab_pid=%u grab_start_ns=%lu chords=%lu "
 	       "lost=%lu display=%u server_pid=%u server_tid=%u whole=%zu\n.\n",
-	       (unsigned long)head, (unsigned long)s->header->cur_start_ns, s->header->cur_pid, s->header->cur_major,
-	       s->header->cur_minor, s->header->grab_pid, (unsigned long)s->header->grab_start_ns,
-	       (unsigned long)s->header->chords, (unsigned long)s->header->lost, s->header->display, s->header->server_pid,
-	       s->header->server_tid, whole);
+	       (unsigned long)head, (unsigned long)header->cur_start_ns, header->cur_pid, header->cur_major,
+	       header->cur_minor, header->grab_pid, (unsigned long)header->grab_start_ns,
+	       (unsigned long)header->chords, (unsigned long)header->lost, header->display, header->server_pid,
+	       header->server_tid, whole);
 }
 
-/* "dump N", "drop N" (close its connection), "deaf" (take nothing more), "hear", "quit" */
+/* "dump N" (its first ring), "dump N 1" (its second), "drop N" (close its connection), "deaf" (take nothing more), "hear", "quit" */
 static void command(const char *line, bool *deaf)
 {
-	int n = 0;
+	int n = 0, ring = 0;
 
-	if (sscanf(line, "dump %d", &n) == 1 && n < server_count && servers[n].header)
-		dump(n);
+	if (sscanf(line, "dump %d %d", &n, &ring) >= 1 && n < server_count && ring < (int)servers[n].rings)
+		dump(n, ring);
 	else if (sscanf(line, "drop %d", &n) == 1 && n < server_count)
 		shutdown(servers[n].sock, SHUT_RDWR);
 	else if (!strncmp(line, "deaf", 4) || !strncmp(line, "hear", 4))

@@ -8,6 +8,7 @@
 
 #include "hotkey.h"
 #include "tap.h"
+#include "tipme_records.h"
 
 enum { SHIFT_L = 50, CTRL_L = 37, CTRL_R = 105, ALT_L = 64, ALT_R = 108, SUPER_L = 133, CAPS = 66, NUM = 77, KP_MINUS = 82 };
 
@@ -184,13 +185,14 @@ static void test_parser(void)
 	char why[160];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct tipme_hotkey h = { .keysym = 1 };
+		struct tipme_hotkey h = { .chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym = 1 };
+		const struct tipme_chord *c = &h.chord[TIPME_CHORD_ACTION_SNAPSHOT];
 		int err = tipme_hotkey_parse(&h, cases[i].text, why, sizeof(why));
 
 		if (cases[i].keysym)
-			ok(!err && h.keysym == cases[i].keysym && h.modifiers == cases[i].modifiers, "'%s' is read", cases[i].text);
+			ok(!err && c->keysym == cases[i].keysym && c->modifiers == cases[i].modifiers, "'%s' is read", cases[i].text);
 		else
-			ok(err < 0 && h.keysym == 1 && *why, "'%.40s' is refused: %s", cases[i].text, why);
+			ok(err < 0 && c->keysym == 1 && *why, "'%.40s' is refused: %s", cases[i].text, why);
 	}
 	begin(&layouts[0], "none");
 	ok(chord((uint8_t[]){ CTRL_L, ALT_L, 0 }, 20) == TIPME_HOTKEY_PASS, "'none' never fires");

@@ -49,7 +49,7 @@ static void test_memory(void)
 	tipme_xring_close(&ring);
 	tipme_xring_close(&ring);
 	ok(tipme_xring_open(&ring, 9, "") == -EINVAL && tipme_xring_open(&ring, 21, "") == -EINVAL, "other sizes are refused");
-	ok(tipme_xring_log2(0) == 16 && tipme_xring_log2(2048) == 16 && tipme_xring_log2(1) == 10 && tipme_xring_log2(2049) == 17 &&
+	ok(tipme_xring_log2(0) == 17 && tipme_xring_log2(2048) == 16 && tipme_xring_log2(1) == 10 && tipme_xring_log2(2049) == 17 &&
 	   tipme_xring_log2(1UL << 40) == 20, "KiB become slots");
 }
 
@@ -147,36 +147,35 @@ static struct tipme_x_request request(uint64_t ts_ns, uint32_t duration_ns, uint
 static void test_run(void)
 {
 	struct tipme_request_run run = { .rec.count = 0 };
-	struct tipme_x_request out, req;
+	struct tipme_x_request req;
+	bool joined = true;
 
-	ok(!tipme_request_run_take(&run, &out), "an empty run has no record");
 	for (uint64_t i = 0; i < 10; i++) {
 		req = request(1000 + i * 100, 50, 3);
-		tipme_request_run_add(&run, &req);
+		joined = tipme_request_run_add(&run, &req, false) == (i > 0) && joined;
 	}
-	ok(tipme_request_run_take(&run, &out) && out.count == 10 && out.ts_ns == 1000 && out.duration_ns == 950 && out.sequence == 1900,
+	ok(joined && run.rec.count == 10 && run.rec.ts_ns == 1000 && run.rec.duration_ns == 950 && run.rec.sequence == 1900,
 	   "ten short requests make one record from the first's beginning to the last's end");
-	req = request(1000, 50, 3);
-	tipme_request_run_add(&run, &req);
-	req = request(1100, 50, 4);
-	ok(!tipme_request_run_add(&run, &req), "another client's does not fit");
-	req = request(1100, TIPME_RUN_SHORT_NS + 1, 3);
-	ok(!tipme_request_run_add(&run, &req), "a long one does not fit");
-	req = request(1050 + TIPME_RUN_GAP_NS + 1, 50, 3);
-	ok(!tipme_request_run_add(&run, &req), "nor one after a pause");
-	tipme_request_run_take(&run, &out);
-	req = request(1000, TIPME_RUN_SHORT_NS + 1, 3);
-	ok(tipme_request_run_add(&run, &req), "a long one may begin a run");
-	req = request(1000 + TIPME_RUN_SHORT_NS + 10, 50, 3);
-	ok(!tipme_request_run_add(&run, &req), "and stays alone");
-	tipme_request_run_take(&run, &out);
+	req = request(2000, 50, 4);
+	ok(!tipme_request_run_add(&run, &req, false) && run.rec.count == 1 && run.rec.client == 4, "another client's begins another run");
+	req = request(2100, TIPME_RUN_SHORT_NS + 1, 4);
+	ok(!tipme_request_run_add(&run, &req, false), "so does a long one");
+	req = request(2200 + TIPME_RUN_SHORT_NS, 50, 4);
+	ok(!tipme_request_run_add(&run, &req, false), "which stays alone");
+	req = request(2300 + TIPME_RUN_SHORT_NS + TIPME_RUN_GAP_NS, 50, 4);
+	ok(!tipme_request_run_add(&run, &req, false), "and one after a pause");
+	req = request(2400 + TIPME_RUN_SHORT_NS + 2 * TIPME_RUN_GAP_NS, TIPME_RUN_SHORT_NS + 1, 4);
+	ok(tipme_request_run_add(&run, &req, true), "in a flood neither matters");
+	tipme_request_run_end(&run);
+	req = request(100000, 50, 4);
+	ok(!tipme_request_run_add(&run, &req, true), "nothing is added to a run that was ended");
 }
 
 /* However requests come: their number and their time are in the records that come out. */
-static void test_run_sums(void)
+static void test_run_sums(bool flood)
 {
 	struct tipme_request_run run = { .rec.count = 0 };
-	struct tipme_x_request out, req;
+	struct tipme_x_request last = { .count = 0 }, req;
 	uint64_t ts = 1, in_count = 0, out_count = 0, records = 0, last_end = 0, longest = 0;
 	bool in_order = true;
 
@@ -185,21 +184,54 @@ static void test_run_sums(void)
 		req = request(ts, (uint32_t)(rand() % 1000 ? 10 + rand() % 100 : rand() % 100000), (uint16_t)(rand() % 100 ? 1 : 2));
 		ts += req.duration_ns + (uint64_t)(rand() % 5000 ? 5 : 50000);
 		in_count++;
-		if (tipme_request_run_add(&run, &req))
+		last = run.rec;
+		if (tipme_request_run_add(&run, &req, flood))
 			continue;
-		tipme_request_run_take(&run, &out);
-		in_order = in_order && out.ts_ns >= last_end;
-		last_end = out.ts_ns + out.duration_ns;
-		longest = out.count > 1 && out.duration_ns > longest ? out.duration_ns : longest;
-		out_count += out.count;
+		in_order = in_order && last.ts_ns >= last_end;
+		last_end = last.ts_ns + last.duration_ns;
+		longest = last.count > 1 && last.duration_ns > longest ? last.duration_ns : longest;
+		out_count += last.count;
 		records++;
-		tipme_request_run_add(&run, &req);
 	}
-	tipme_request_run_take(&run, &out);
-	out_count += out.count;
-	ok(out_count == in_count, "a million requests are counted in %lu records", (unsigned long)records + 1);
+	out_count += run.rec.count;
+	ok(out_count == in_count, "a million requests are counted in %lu records", (unsigned long)records);
 	ok(in_order, "which do not overlap");
-	ok(longest <= TIPME_RUN_SPAN_NS + TIPME_RUN_SHORT_NS + TIPME_RUN_GAP_NS, "no run is longer than its limit");
+	ok(longest <= (flood ? TIPME_JOIN_NS + TIPME_RUN_FLOOD_SHORT_NS : TIPME_RUN_SPAN_NS + TIPME_RUN_SHORT_NS + TIPME_RUN_GAP_NS),
+	   "no run is longer than its limit");
+}
+
+/* A thousand a second leave room for 40 s; what was alone before the flood is alone after it. */
+static void test_join(void)
+{
+	struct tipme_xring ring;
+	struct tipme_join join = { .key = 0 };
+	struct tipme_xslot rec = { .ts_ns = 0 };
+	uint64_t slots, ts = 1000000000;
+
+	if (tipme_xring_open(&ring, 17, "join"))
+		return (void)ok(false, "a ring is made");
+	for (int i = 0; i < TIPME_FLOOD_COUNT; i++, ts += 1000)
+		tipme_join_put(&join, &ring, 1, &(struct tipme_xslot){ ts, TIPME_X_SLEEP, { 0, 0 } });
+	ok(ring.head == TIPME_FLOOD_COUNT, "the first %d have slots of their own", TIPME_FLOOD_COUNT);
+	for (int i = 0; i < 1000; i++, ts += 1000)
+		tipme_join_put(&join, &ring, 1, &(struct tipme_xslot){ ts, TIPME_X_IDLE, { ts, ~ts } });
+	ok(ring.head == TIPME_FLOOD_COUNT, "those after them within %d ms are joined", TIPME_JOIN_NS / 1000000);
+	ok(ring_read(ring.slots, 17, ring.head - 1, &rec) && rec.ts_ns == ts - 1000 && (rec.tag & 0xff) == TIPME_X_IDLE &&
+	   rec.body[0] == ts - 1000 && rec.body[1] == ~(ts - 1000), "the slot has the last of them, whole, and its type");
+	tipme_join_put(&join, &ring, 2, &(struct tipme_xslot){ ts, TIPME_X_IDLE, { 0, 0 } });
+	ok(ring.head == TIPME_FLOOD_COUNT + 1, "another kind has its own slot");
+	slots = ring.head;
+	tipme_join_fresh(&join);
+	tipme_join_put(&join, &ring, 2, &(struct tipme_xslot){ ts, TIPME_X_IDLE, { 0, 0 } });
+	tipme_join_put(&join, &ring, 2, &(struct tipme_xslot){ ts, TIPME_X_IDLE, { 0, 0 } });
+	ok(ring.head == slots + 2, "after something of interest they are alone again");
+	slots = ring.head;
+	for (int i = 0; i < 40 * 100000; i++, ts += 10000)
+		tipme_join_put(&join, &ring, 2, &(struct tipme_xslot){ ts, TIPME_X_IDLE, { 0, 0 } });
+	ok(ring.head - slots < 20000, "40 s of 100,000 a second take %lu slots", (unsigned long)(ring.head - slots));
+	join.index = ring.head - (1U << 17) - 1;
+	ok(!tipme_xring_amend(&ring, join.index, &rec), "a slot that is another record's by now is left alone");
+	tipme_xring_close(&ring);
 }
 
 int main(int argc, char **argv)
@@ -209,7 +241,9 @@ int main(int argc, char **argv)
 	test_memory();
 	test_wrap();
 	test_run();
-	test_run_sums();
+	test_run_sums(false);
+	test_run_sums(true);
+	test_join();
 	test_concurrent(records ? strtoull(records, NULL, 10) : 20000000);
 	return tap_done();
 }

@@ -30,7 +30,10 @@ my %COMMAND = (
 # Tipme::Display->new(kind => 'Xorg' | 'Xvfb' | 'Xephyr', ...) starts the server and returns when it is ready. Options:
 #   hooks => libtipme.so     the hooks; none: a stock server
 #   rundir => DIR            folder of tipmed's socket
-#   chord => 'Ctrl+Alt+minus', ring_kb => 2048, layout => 'us'
+#   chord => 'Ctrl+Alt+minus', ring_kb => 4096, layout => 'us'
+#   options => { ChordStart => ... }   further options of the hooks, as in xorg.conf
+#   dump_dir => DIR          where the server saves its own records if nobody listens; its folder, if not given
+#   evdev => PATH            Xorg: the keyboard is this event device, read by the evdev driver in the input thread
 #   uid, gid                 whom to run as, if we are root (default: nobody)
 #   host => Tipme::Display   where Xephyr shows itself
 #   args => [...], env => {...}   more arguments and environment for the server
@@ -161,7 +164,7 @@ sub _write_config {
 	my ($self) = @_;
 	my $dir = $self->{dir};
 	my %word = (DIR => $dir, MODULES => -d "$dir/modules" ? "$dir/modules" : $dir, STOCK_MODULES => $STOCK_MODULES[0] // $dir,
-		LAYOUT => $self->{layout}, HOOKS => $self->_module_section);
+		LAYOUT => $self->{layout}, KEYBOARD => $self->_keyboard_driver, HOOKS => $self->_module_section);
 	my $template = File::Spec->catfile(dirname(__FILE__), File::Spec->updir, 'xorg.conf.in');
 	open my $in, '<', $template or croak "$template: $!";
 	my $text = do { local $/; <$in> };
@@ -171,10 +174,23 @@ sub _write_config {
 	return;
 }
 
+sub _keyboard_driver {
+	my ($self) = @_;
+	my @lines = defined $self->{evdev} ? ('Driver "evdev"', qq{Option "Device" "$self->{evdev}"})
+		: ('Driver "inputtest"', qq{Option "SocketPath" "$self->{dir}/keyboard.sock"}, 'Option "DeviceType" "Keyboard"');
+	return join "\n\t", @lines;
+}
+
+sub _options {
+	my ($self) = @_;
+	return (RunDir => $self->{rundir}, Chord => $self->{chord}, RingKB => $self->{ring_kb}, DumpDir => $self->{dump_dir} // $self->{dir},
+		%{ $self->{options} // {} });
+}
+
 sub _module_section {
 	my ($self) = @_;
 	return '' unless defined $self->{hooks};
-	my %option = (RunDir => $self->{rundir}, Chord => $self->{chord}, RingKB => $self->{ring_kb});
+	my %option = $self->_options;
 	my $lines = join '', map { qq{\t\tOption "$_" "$option{$_}"\n} } grep { defined $option{$_} } sort keys %option;
 	return qq{Section "Module"\n\tSubSection "tipme"\n$lines\tEndSubSection\nEndSection\n};
 }
@@ -184,9 +200,11 @@ sub _server_env {
 	my %env = (HOME => $self->{dir}, %{ $self->{env} // {} });
 	%env = (%env, $self->{host}->env) if $self->{kind} eq 'Xephyr';
 	return %env if $self->{kind} eq 'Xorg' || !defined $self->{hooks};
-	my %option = (TIPME_RUNDIR => $self->{rundir}, TIPME_X_CHORD => $self->{chord}, TIPME_X_RING_KB => $self->{ring_kb});
-	delete @option{ grep { !defined $option{$_} } keys %option };
-	return (%env, %option, TIPME_X_PRELOAD => 1, LD_PRELOAD => "$self->{dir}/modules/extensions/libtipme.so");
+	my %option = $self->_options;
+	$env{TIPME_RUNDIR} = delete $option{RunDir} if defined $option{RunDir};
+	# RingKB is TIPME_X_RING_KB there
+	$env{'TIPME_X_' . uc s/(?<=[a-z])(?=[A-Z])/_/gr} = $option{$_} for grep { defined $option{$_} } keys %option;
+	return (%env, TIPME_X_PRELOAD => 1, LD_PRELOAD => "$self->{dir}/modules/extensions/libtipme.so");
 }
 
 sub _start {

@@ -172,6 +172,7 @@ sub _stages {
 	my $e = $i->{event};
 	my $exact = $e->{server}{exact} ? 'exact' : 'inferred';
 	my @s = ([ input => $i->{start_ns}, $i->{start_exact} ? 'exact' : 'inferred' ]);
+	push @s, [ read => $e->{read_ns}, $exact ] if defined $e->{read_ns} && $e->{read_ns} >= $i->{start_ns};
 	push @s, [ server => $e->{wakeup_ns}, $exact ] if defined $e->{wakeup_ns} && $e->{wakeup_ns} >= $i->{start_ns};
 	push @s, [ device => $e->{device_ns}, $exact ];
 	return _named(@s, [ feedback => $i->{end_ns}, $exact ]) if ($e->{motion} // '') eq 'cursor';

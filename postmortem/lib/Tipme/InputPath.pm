@@ -9,6 +9,8 @@ use Tipme::XRecords;
 my $BURST_GAP_NS   = 10_000_000;       # damages closer than this are one burst
 my $CHORD_SPAN_NS  = 2_000_000_000;    # presses that lead up to a hot-key are at most that old
 my $HEARD_NS       = 500_000_000;      # an agent asks for the snapshot within this of hearing the hot-key
+my $MS             = 1_000_000;
+my $READ_NS        = 100_000_000;      # an input thread may be kept from working for so long between reading and stamping
 my $MAX_BURSTS     = 60;               # of one event; what goes on longer is a film, not an answer
 my %PRESS = map { $_ => 1 } qw(key_press button_press key_repeat);
 my %CANDIDATE = map { $_ => 1 } qw(key_press key_repeat button_press button_release touch);
@@ -25,7 +27,7 @@ sub new {
 	return $self;
 }
 
-# events(): { n, server, seq, kind, device, device_ns, wakeup_ns, deliver_ns, client, pid, chord, candidate, next_ns, bursts }
+# events(): { n, server, seq, kind, device, kernel_ns, read_ns, device_ns, wakeup_ns, deliver_ns, client, pid, chord, candidate, next_ns, bursts }
 #   next_ns: when the next press went to the same client (undef: none); bursts: [ from, to, \@damages ] between delivery and that
 #   motion: cursor (the pointer itself is the answer) or drag (a button is held: the client answers); of those that the server read in one
 #   go only the first is a candidate, the others waited less
@@ -52,10 +54,35 @@ sub _events_of {
 		$self->_delivery(\%e, $x, [ grep { $_->{ts_ns} >= $d->{ts_ns} } @{ $deliver{ $d->{input_seq} } // [] } ]);
 		push @events, \%e;
 	}
+	_add_kernel_times($x, \@events, $code);
 	$self->_mark_chords($x, \@events, $self->_heard(\@events, \%agent), $x->all('x_chord'));
 	_mark_motion(\@events);
 	$self->_add_bursts($x, \@events);
 	return @events;
+}
+
+# What the input thread read became a device event at once, stamped with that millisecond. Backwards: of several that were read
+# before the stamp the last is meant, and what was read but came to nothing takes nobody's place.
+sub _add_kernel_times {
+	my ($x, $events, $code) = @_;
+	my %read;
+	push @{ $read{ $code->name_of('input_kind', $_->{kind}) } }, $_ for $x->all('x_input');
+	for my $e (sort { $b->{server_ms} <=> $a->{server_ms} || $b->{seq} <=> $a->{seq} } grep { $_->{server_ms} } @$events) {
+		my $l = $read{ $e->{kind} } or next;
+		my $stamp = _stamp_ns($e);
+		pop @$l while @$l && $l->[-1]{ts_ns} > $stamp + $MS;
+		next if !@$l || $l->[-1]{ts_ns} < $stamp - $READ_NS;
+		my $r = pop @$l;
+		@$e{qw(read_ns read_record)} = ($r->{ts_ns}, $r);
+		$e->{kernel_ns} = $r->{kernel_ns} if $r->{kernel_ns} && $r->{kernel_ns} <= $r->{ts_ns};
+	}
+}
+
+# The server's stamp counts milliseconds, in 32 bits.
+sub _stamp_ns {
+	my ($e) = @_;
+	my $age = (int($e->{device_ns} / $MS) - $e->{server_ms}) & 0xffffffff;
+	return $e->{device_ns} - ($age < 0x80000000 ? $age : 0) * $MS - $e->{device_ns} % $MS;
 }
 
 # An event may go to several clients (a window manager listens, too): the one that changes the screen first has it.

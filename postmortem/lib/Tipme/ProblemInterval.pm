@@ -310,6 +310,7 @@ sub request_ns {
 # entry(EVENT): (when the event entered the machine as far as records tell, 1 if that is exact)
 sub entry {
 	my ($self, $e) = @_;
+	return ($e->{kernel_ns}, 1) if defined $e->{kernel_ns} && $e->{server}{exact};
 	my ($t, $exact) = $self->_woken_for($e);
 	my $stamp = $self->_server_stamp($e);
 	return ($stamp, 0) if defined $stamp && $stamp < $t - 2 * $NS_PER_MS;

@@ -351,7 +351,7 @@ sub _arrows {
 
 # --- words ---
 
-my %STAGE_WORDS = (input => '%k arrives', server => '%s wakes up', device => '%s reads it', deliver => 'sent to %c', client => '%c runs', request => '%c draws', feedback => 'on the screen');
+my %STAGE_WORDS = (input => '%k arrives', read => '%s reads it', server => '%s wakes up', device => '%s works on it', deliver => 'sent to %c', client => '%c runs', request => '%c draws', feedback => 'on the screen');
 my @STAGE_ORDER = qw(input server device deliver client request feedback);
 
 sub _stages {

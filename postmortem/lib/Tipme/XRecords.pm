@@ -8,13 +8,16 @@ use warnings;
 my $SIZE    = 32;
 my @SOURCES = qw(x_hooks x_client);
 
-# load_all(EPISODE): one object for each X server of the episode
+# load_all(EPISODE): one object for each X server of the episode; what its other threads wrote into files of their own is in it, too
 sub load_all {
 	my ($class, $ep) = @_;
 	my (%of, @servers);
-	for my $s (@{ $ep->manifest->{sources} }) {
+	# x-<pid>.rec, that of the thread that serves the clients, before x-<pid>-<tid>.rec
+	for my $s (sort { length $a->{file} <=> length $b->{file} || $a->{file} cmp $b->{file} } @{ $ep->manifest->{sources} }) {
 		next if !grep { $_ eq $s->{source} } @SOURCES;
 		next if $of{ $s->{file} };
+		my ($first) = grep { $s->{source} eq 'x_hooks' && $_->{exact} && defined $s->{server_pid} && ($_->{pid} // 0) == $s->{server_pid} } @servers;
+		if ($first) { $of{ $s->{file} } = $first; next }
 		$of{ $s->{file} } = bless { file => $s->{file}, pid => $s->{server_pid}, tid => $s->{server_tid} // $s->{server_pid},
 			name => $s->{server_name}, display => $s->{display}, exact => $s->{source} eq 'x_hooks', map { $_ => [] } _kinds() }, $class;
 		push @servers, $of{ $s->{file} };
@@ -27,7 +30,8 @@ sub load_all {
 # none(): an X server that was not there, with no records
 sub none { my ($class) = @_; return bless { file => undef, pid => -1, tid => -1, name => undef, exact => 0, map { $_ => [] } _kinds() }, $class }
 
-sub _kinds { return qw(x_device x_deliver x_request x_damage x_sleep x_wakeup x_chord x_client x_grab) }
+sub _kinds { return qw(x_device x_deliver x_request x_damage x_sleep x_wakeup x_chord x_client x_grab x_input x_reply x_output_full x_present) }
+
 
 sub _load {
 	my ($self, $ep, $s) = @_;
@@ -45,17 +49,43 @@ sub _load {
 		next if $flush{$type};
 		my ($name, $f) = $code->decode($buf, $off);
 		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off); next }
-		next if !$want{$name};
 		$f->{nr} = $s->{number} + $file_order{$off};
+		# The input thread tells what it read; its hot-key is the server's own, seen before.
+		if ($s->{file} ne $self->{file}) { push @{ $self->{x_input} }, { %$f, file => $s->{file} } if $name eq 'x_input'; next }
+		if ($name eq 'x_idle') { $self->_add_idle($f); next }
+		next if !$want{$name};
 		$self->{tid} //= $f->{tid};
 		push @{ $self->{$name} }, $f;
 	}
 	$self->{pid} //= $self->{tid};
 }
 
+# What x_sleep and x_wakeup say, in one.
+sub _add_idle {
+	my ($self, $f) = @_;
+	push @{ $self->{x_sleep} }, { ts_ns => $f->{ts_ns}, tid => $f->{tid}, nr => $f->{nr} };
+	push @{ $self->{x_wakeup} }, { ts_ns => $f->{ts_ns} + $f->{duration_ns}, tid => $f->{tid}, nr => $f->{nr} };
+}
+
+# A server that sleeps when the ring is copied has written no end of it; what it does after that in a later copy is one.
+sub _end_sleeps {
+	my ($self) = @_;
+	my ($wakeup, $sleep, $k, @ends) = ($self->{x_wakeup}, $self->{x_sleep}, 0);
+	for my $n (0 .. $#$sleep) {
+		my ($s, $next) = @$sleep[ $n, $n + 1 ];
+		$k++ while $k < @$wakeup && $wakeup->[$k]{ts_ns} < $s->{ts_ns};
+		my $w = $wakeup->[$k];
+		next if $w && (!$next || $w->{ts_ns} <= $next->{ts_ns});
+		my ($first) = sort { $a->{ts_ns} <=> $b->{ts_ns} } grep { defined } map { $self->{$_}[ $self->lower($_, $s->{ts_ns} + 1) ] } qw(x_device x_deliver x_request x_sleep);
+		push @ends, { ts_ns => $first->{ts_ns}, tid => $first->{tid}, nr => $first->{nr} } if $first && (!$w || $w->{ts_ns} > $first->{ts_ns});
+	}
+	$self->{x_wakeup} = [ sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @$wakeup, @ends ] if @ends;
+}
+
 sub _sort {
 	my ($self) = @_;
 	for my $k (_kinds()) { $self->{$k} = [ sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @{ $self->{$k} } ] }
+	$self->_end_sleeps;
 }
 
 # all(KIND): its records in order; lower(KIND, TIME): position of the first at or after TIME; last_before(KIND, TIME): the last one before TIME
@@ -82,7 +112,7 @@ sub between {
 }
 
 # evidence(RECORD): where it stands
-sub evidence { my ($self, $r) = @_; return { file => $self->{file}, record => $r->{nr}, ts_ns => $r->{ts_ns} } }
+sub evidence { my ($self, $r) = @_; return { file => $r->{file} // $self->{file}, record => $r->{nr}, ts_ns => $r->{ts_ns} } }
 
 # grabs(): [ from, to, pid ] of the whole server; `to` undef where it lasts
 sub grabs {

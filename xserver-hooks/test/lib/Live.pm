@@ -15,7 +15,7 @@ use lib "$Bin/../../helper/demo";
 use Tipme::Display;
 use Tipme::Typist;
 
-our @EXPORT = qw(build need hooks peer_start rundir wait_for records settled only xterm finish);
+our @EXPORT = qw(build need hooks peer_start rundir wait_for records input_records settled only xterm finish);
 
 my $BUILD = $ENV{TIPME_BUILDDIR} // "$Bin/../..";
 my @started;
@@ -70,15 +70,18 @@ sub wait_for {
 	}
 }
 
+# Those of its input thread.
+sub input_records { my ($peer, $n) = @_; return records($peer, "$n 1") }
+
 # All records of server n, in order of time, as hashes with a type; the last one is the header.
 sub records {
 	my ($peer, $n) = @_;
-	@{ $peer->{lines} } = grep { /^(trigger|hello|gone|bad|other)/ } @{ $peer->{lines} };
+	@{ $peer->{lines} } = grep { /^(trigger|hello|another|gone|bad|other)/ } @{ $peer->{lines} };
 	syswrite $peer->{in}, "dump $n\n";
 	my @kept;
 	wait_for($peer, qr/^\.$/) or croak 'ring-peer does not answer';
 	for my $line (@{ $peer->{lines} }) {
-		push @kept, $line if $line =~ /^(trigger|hello|gone|bad|other)/;
+		push @kept, $line if $line =~ /^(trigger|hello|another|gone|bad|other)/;
 	}
 	my @records = map { my ($type, @f) = split ' '; +{ type => $type, map { split /=/, $_, 2 } @f } }
 		grep { /^(x_|header)/ } @{ $peer->{lines} };
