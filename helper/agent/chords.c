@@ -61,7 +61,7 @@ struct agent_chord *agent_chords_feed(struct agent_chords *chords, const struct 
 
 		if (tipme_hotkey_feed(&c->hotkey, layout, device, keycode, pressed) != TIPME_HOTKEY_FIRE)
 			continue;
-		int level = layout->level(layout->arg, keycode, c->hotkey.keysym);
+		int level = layout->level(layout->arg, keycode, c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym);
 
 		if (!best || level < best_level) {
 			best = c;
@@ -75,11 +75,11 @@ unsigned int agent_chord_keys(const struct agent_chord *chord, const struct tipm
 {
 	unsigned int n = 0;
 
-	for (unsigned int keycode = 8; chord->hotkey.keysym && keycode < 256 && n < max; keycode++) {
-		int level = layout->level(layout->arg, (uint8_t)keycode, chord->hotkey.keysym);
+	for (unsigned int keycode = 8; chord->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym && keycode < 256 && n < max; keycode++) {
+		int level = layout->level(layout->arg, (uint8_t)keycode, chord->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym);
 
 		if (level >= 0)
-			keys[n++] = (struct agent_chord_key){ (uint8_t)keycode, level > 0 && !(chord->hotkey.modifiers & TIPME_MOD_SHIFT) };
+			keys[n++] = (struct agent_chord_key){ (uint8_t)keycode, level > 0 && !(chord->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers & TIPME_MOD_SHIFT) };
 	}
 	return n;
 }

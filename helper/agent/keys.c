@@ -89,7 +89,7 @@ static void grab_key(struct agent_keys *k, uint8_t keycode, unsigned int modifie
 
 static void grab_chord(struct agent_keys *k, int i)
 {
-	unsigned int modifiers = k->chords->chord[i].hotkey.modifiers;
+	unsigned int modifiers = k->chords->chord[i].hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers;
 
 	grab_refused = false;
 	for (unsigned int n = 0; n < k->count[i]; n++) {
@@ -209,12 +209,12 @@ static void on_grabbed_key(struct agent_keys *k, const XKeyEvent *key)
 
 	for (int i = 0; i < AGENT_CHORDS; i++) {
 		struct agent_chord *c = &k->chords->chord[i];
-		int level = c->hotkey.keysym ? layout_level(k, (uint8_t)key->keycode, c->hotkey.keysym) : -1;
+		int level = c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym ? layout_level(k, (uint8_t)key->keycode, c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym) : -1;
 		unsigned int modifiers = key->state & (ShiftMask | ControlMask | Mod1Mask | Mod4Mask);
 
-		if (level > 0 && !(c->hotkey.modifiers & TIPME_MOD_SHIFT))
+		if (level > 0 && !(c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers & TIPME_MOD_SHIFT))
 			modifiers &= ~(unsigned int)ShiftMask;
-		if (level < 0 || modifiers != c->hotkey.modifiers || (best && level >= best_level))
+		if (level < 0 || modifiers != c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers || (best && level >= best_level))
 			continue;
 		best = c;
 		best_level = level;

@@ -250,7 +250,7 @@ static void tell_chord(const struct agent *a, const struct agent_chord *c)
 {
 	unsigned int count = agent_keys_count(a->keys, c->action);
 
-	if (!c->hotkey.keysym)
+	if (!c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym)
 		printf("%-14s none\n", c->name);
 	else if (!count)
 		printf("%-14s %s: no key of this layout bears that symbol: choose another with --%s\n", c->name, c->text, c->name);
