@@ -16,6 +16,7 @@
 #include "cgroups.h"
 #include "classes.h"
 #include "clock.h"
+#include "code.h"
 #include "identity.h"
 #include "library.h"
 #include "options.h"
@@ -36,6 +37,7 @@ static struct tipmed_classes classes;
 static struct tipmed_cgroups *cgroups;
 static struct tipmed_steal steal;
 static struct tipmed_identity *identity;
+static struct tipmed_code *code;
 static int rundir_fd = -1;
 
 static int fail(const char *why, int err)
@@ -127,6 +129,8 @@ static int memory_prepare(void)
 	if (!err)
 		err = identity_prepare();
 	if (!err)
+		err = tipmed_code_new(&code, kernel);
+	if (!err)
 		err = tipmed_pictures_new(&pictures);
 	if (!err)
 		err = tipmed_watch_new(&watch, kernel);
@@ -151,6 +155,7 @@ static int writer_prepare(void)
 	writer.pictures = pictures;
 	writer.watch = watch;
 	writer.identity = identity;
+	writer.code = code;
 	writer.cgroups = cgroups;
 	writer.start_ns = server.start_ns;
 	int err = tipmed_writer_start(&writer);
@@ -195,6 +200,7 @@ static void look(void)
 	uint64_t begin_ns = tipme_clock_ns();
 	int n = tipmed_pictures_take(pictures, kernel);
 
+	tipmed_code_look(code, begin_ns);
 	tipmed_cgroups_look(cgroups, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_THROTTLE) ? keep : NULL, NULL);
 	tipmed_steal_look(&steal, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_STEAL) ? keep : NULL, NULL);
 	tipmed_watch_look(watch, n > 0 ? (unsigned int)n : 0, tipme_clock_ns() - begin_ns);
@@ -261,6 +267,7 @@ static void stop(void)
 	tipmed_snapshot_free(&server.snap);
 	tipmed_identity_stop(identity);
 	tipmed_identity_free(identity);
+	tipmed_code_free(code);
 	tipmed_watch_free(watch);
 	tipmed_pictures_free(pictures);
 	tipmed_cgroups_free(cgroups);

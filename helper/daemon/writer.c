@@ -33,6 +33,18 @@ static struct tipme_file_header file_header(const struct tipmed_snapshot *snap, 
 	return head;
 }
 
+/* When the oldest record was made that any CPU still has; 0: none has any. */
+static uint64_t window_begin(const struct tipmed_snapshot *snap)
+{
+	const struct tipme_kernel_copy *copy = &snap->kernel;
+	uint64_t first_ns = UINT64_MAX;
+
+	for (unsigned int cpu = 0; cpu < copy->cpus; cpu++)
+		if (copy->coverage[cpu].records && copy->coverage[cpu].first_ns < first_ns)
+			first_ns = copy->coverage[cpu].first_ns;
+	return first_ns == UINT64_MAX ? 0 : first_ns;
+}
+
 static int save_buffer(struct tipmed_episode *episode, struct tipmed_record_file *file, const char *name,
 		       const struct tipmed_snapshot *snap, uint32_t source, const void *buf, size_t len)
 {
@@ -100,8 +112,9 @@ static int name_add(void *arg, const void *rec, size_t len)
 }
 
 /* The table of symbols is read for each episode: it is large, and modules come and go. */
-static void add_names(struct tipmed_record_file *file, const struct tipmed_snapshot *snap)
+static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w)
 {
+	const struct tipmed_snapshot *snap = w->snap;
 	struct tipme_section section = section_of(0, 0, 0, 0);
 	struct tipme_kallsyms *symbols = NULL;
 	struct names names = { .file = file };
@@ -111,6 +124,9 @@ static void add_names(struct tipmed_record_file *file, const struct tipmed_snaps
 	tipmed_record_file_add(file, &section, sizeof(section));
 	int err = tipme_kernel_source_names(snap->source, symbols, snap->kernel.buf, snap->kernel.len, name_add, &names);
 
+	tipmed_code_look(w->code, tipme_clock_ns());
+	if (!err)
+		err = tipmed_code_emit(w->code, window_begin(snap), name_add, &names);
 	if (err && !file->error)
 		file->error = err;
 	section.count = names.count;
@@ -125,21 +141,9 @@ static int save_threads(struct tipmed_episode *episode, struct tipmed_record_fil
 
 	if (!tipmed_record_file_begin(episode, file, "threads.rec", &head)) {
 		add_pictures(file, w, m);
-		add_names(file, w->snap);
+		add_names(file, w);
 	}
 	return tipmed_record_file_end(file);
-}
-
-/* When the oldest record was made that any CPU still has; 0: none has any. */
-static uint64_t window_begin(const struct tipmed_snapshot *snap)
-{
-	const struct tipme_kernel_copy *copy = &snap->kernel;
-	uint64_t first_ns = UINT64_MAX;
-
-	for (unsigned int cpu = 0; cpu < copy->cpus; cpu++)
-		if (copy->coverage[cpu].records && copy->coverage[cpu].first_ns < first_ns)
-			first_ns = copy->coverage[cpu].first_ns;
-	return first_ns == UINT64_MAX ? 0 : first_ns;
 }
 
 /* Records gathered in memory: who gives them holds a lock, and must not wait for a disk. */

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "cgroups.h"
+#include "code.h"
 #include "identity.h"
 #include "limitations.h"
 #include "notes.h"
@@ -30,6 +31,7 @@ struct tipmed_writer {
 	struct tipmed_watch *watch;
 	struct tipmed_identity *identity;
 	struct tipmed_cgroups *cgroups;
+	struct tipmed_code *code;
 	uint64_t start_ns;
 	uid_t owner;
 	gid_t group;

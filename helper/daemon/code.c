@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What code processes had mapped, and the names of user stacks by it. */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code.h"
+#include "elf_symbols.h"
+
+#define SPACES_MAX 512U
+#define MODULES_MAX 4096U
+#define MAPPINGS_MAX 512U
+/* More processes than this do not get a look in one second: a storm of short ones is not told by their stacks. */
+#define LOOKS_MAX 32U
+
+struct mapping {
+	uint64_t start, end, offset;
+	uint32_t module; /* id */
+};
+
+/* The mappings of one process, as last seen. */
+struct space {
+	uint32_t pid; /* 0: no entry */
+	uint32_t count;
+	uint64_t looked_ns;
+	struct mapping *mapping;
+};
+
+struct module {
+	char *path;
+	uint32_t pid; /* somebody who had it mapped */
+};
+
+struct tipmed_code {
+	pthread_mutex_t lock;
+	struct tipme_kernel_source *source;
+	struct space space[SPACES_MAX];
+	struct module *module; /* id is index + 1 */
+	uint32_t modules;
+	uint64_t looked_ns;
+	uint32_t wanted[LOOKS_MAX];
+	unsigned int wanted_count;
+	struct tipme_mapping found[MAPPINGS_MAX];
+};
+
+int tipmed_code_new(struct tipmed_code **code, struct tipme_kernel_source *source)
+{
+	struct tipmed_code *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->module = calloc(MODULES_MAX, sizeof(*c->module));
+	if (!c->module) {
+		free(c);
+		return -ENOMEM;
+	}
+	c->source = source;
+	pthread_mutex_init(&c->lock, NULL);
+	*code = c;
+	return 0;
+}
+
+void tipmed_code_free(struct tipmed_code *c)
+{
+	if (!c)
+		return;
+	for (unsigned int i = 0; i < SPACES_MAX; i++)
+		free(c->space[i].mapping);
+	for (unsigned int i = 0; i < c->modules; i++)
+		free(c->module[i].path);
+	free(c->module);
+	free(c);
+}
+
+static struct space *space_of(struct tipmed_code *c, uint32_t pid)
+{
+	for (unsigned int i = 0; i < SPACES_MAX; i++)
+		if (c->space[i].pid == pid)
+			return &c->space[i];
+	return NULL;
+}
+
+static struct space *space_oldest(struct tipmed_code *c)
+{
+	struct space *oldest = &c->space[0];
+
+	for (unsigned int i = 1; i < SPACES_MAX && oldest->pid; i++)
+		if (!c->space[i].pid || c->space[i].looked_ns < oldest->looked_ns)
+			oldest = &c->space[i];
+	return oldest;
+}
+
+/* 0 when the table is full: those frames stay without a name. */
+static uint32_t module_id(struct tipmed_code *c, const char *path, uint32_t pid)
+{
+	for (uint32_t i = 0; i < c->modules; i++)
+		if (!strcmp(c->module[i].path, path))
+			return i + 1;
+	char *copy = c->modules < MODULES_MAX ? strdup(path) : NULL;
+
+	if (!copy)
+		return 0;
+	c->module[c->modules] = (struct module){ copy, pid };
+	return ++c->modules;
+}
+
+static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
+{
+	int n = tipme_kernel_source_mappings(c->source, pid, c->found, MAPPINGS_MAX);
+	struct mapping *m = n > 0 ? calloc((size_t)n, sizeof(*m)) : NULL;
+	struct space *s = space_of(c, pid);
+
+	if (!m)
+		return; /* it is gone: what was seen of it before is all there is */
+	for (int i = 0; i < n; i++) {
+		c->found[i].path[sizeof(c->found[i].path) - 1] = '\0';
+		m[i] = (struct mapping){ c->found[i].start, c->found[i].end, c->found[i].offset,
+					 c->found[i].path[0] ? module_id(c, c->found[i].path, pid) : 0 };
+	}
+	if (!s)
+		s = space_oldest(c);
+	free(s->mapping);
+	*s = (struct space){ pid, (uint32_t)n, now_ns, m };
+}
+
+static int want_one(void *arg, const struct tipme_user_frames *f)
+{
+	struct tipmed_code *c = arg;
+
+	if (f->first_ns <= c->looked_ns)
+		return 0;
+	for (unsigned int i = 0; i < c->wanted_count; i++)
+		if (c->wanted[i] == f->pid)
+			return 0;
+	c->wanted[c->wanted_count++] = f->pid;
+	return c->wanted_count == LOOKS_MAX;
+}
+
+void tipmed_code_look(struct tipmed_code *c, uint64_t now_ns)
+{
+	/* The writer may hold it while it reads files: what is missed now is looked at in a second. */
+	if (pthread_mutex_trylock(&c->lock))
+		return;
+	c->wanted_count = 0;
+	tipme_kernel_source_user_stacks(c->source, want_one, c);
+	for (unsigned int i = 0; i < c->wanted_count; i++)
+		space_look(c, c->wanted[i], now_ns);
+	c->looked_ns = now_ns;
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* --- names --- */
+
+struct naming {
+	struct tipmed_code *code;
+	uint64_t from_ns;
+	int (*emit)(void *arg, const void *rec, size_t len);
+	void *arg;
+	struct tipme_elf **elf; /* by module id - 1; NULL: not opened, or not to be opened */
+	bool *seen;
+};
+
+static const struct mapping *mapping_of(const struct space *s, uint64_t addr)
+{
+	for (uint32_t i = 0; s && i < s->count; i++)
+		if (addr >= s->mapping[i].start && addr < s->mapping[i].end)
+			return &s->mapping[i];
+	return NULL;
+}
+
+/* A return address may lie behind its function, if that was left for ever: what called is the byte before. */
+static int frame_name(struct naming *n, const struct space *s, uint64_t addr, bool is_leaf, char *buf, size_t len)
+{
+	const struct mapping *m = mapping_of(s, addr);
+	uint32_t module = m ? m->module : 0;
+
+	if (!module)
+		return snprintf(buf, len, "?");
+	if (!n->seen[module - 1]) {
+		n->seen[module - 1] = true;
+		tipme_elf_open(&n->elf[module - 1], n->code->module[module - 1].path);
+	}
+	char name[256];
+	uint64_t offset = addr - m->start + m->offset - !is_leaf;
+
+	if (n->elf[module - 1])
+		tipme_elf_name(n->elf[module - 1], offset, name, sizeof(name));
+	else
+		snprintf(name, sizeof(name), "+0x%llx", (unsigned long long)offset);
+	return snprintf(buf, len, "%s [%u]", name, module);
+}
+
+static int stack_emit(void *arg, const struct tipme_user_frames *f)
+{
+	struct naming *n = arg;
+	union {
+		struct tipme_user_stack rec;
+		char bytes[2040];
+	} u = { .rec = { .type = TIPME_USER_STACK, .tid = f->pid, .stack_id = f->stack_id } };
+	size_t fixed = offsetof(struct tipme_user_stack, text), room = sizeof(u) - fixed - 8, len = 0;
+	const struct space *s = space_of(n->code, f->pid);
+
+	if (f->used_ns < n->from_ns)
+		return 0;
+	for (unsigned int i = 0; i < f->count; i++) {
+		char name[320];
+		size_t w = (size_t)frame_name(n, s, f->frames[i], !i, name, sizeof(name));
+
+		if (w >= sizeof(name) || len + w + 1 > room)
+			break;
+		if (len)
+			u.bytes[fixed + len++] = ';';
+		memcpy(u.bytes + fixed + len, name, w);
+		len += w;
+		u.rec.frames++;
+	}
+	len = (fixed + len + 1 + 7) / 8 * 8;
+	u.rec.len8 = (uint8_t)(len / 8);
+	return n->emit(n->arg, &u, len);
+}
+
+static int module_emit(const struct naming *n, uint32_t i)
+{
+	union {
+		struct tipme_module rec;
+		char bytes[512];
+	} u = { .rec = { .type = TIPME_MODULE, .module_id = i + 1, .pid = n->code->module[i].pid } };
+	size_t fixed = offsetof(struct tipme_module, path);
+	int w = snprintf(u.bytes + fixed, sizeof(u) - fixed - 8, "%s", n->code->module[i].path);
+	size_t len = (fixed + (size_t)w + 1 + 7) / 8 * 8;
+
+	if (n->elf[i])
+		memcpy(u.rec.build_id, tipme_elf_build_id(n->elf[i]), strlen(tipme_elf_build_id(n->elf[i])));
+	u.rec.len8 = (uint8_t)(len / 8);
+	return n->emit(n->arg, &u, len);
+}
+
+int tipmed_code_emit(struct tipmed_code *c, uint64_t from_ns, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+{
+	struct naming n = { c, from_ns, emit, arg, calloc(MODULES_MAX, sizeof(*n.elf)), calloc(MODULES_MAX, sizeof(*n.seen)) };
+	int ret = n.elf && n.seen ? 0 : -ENOMEM;
+
+	pthread_mutex_lock(&c->lock);
+	if (!ret)
+		ret = tipme_kernel_source_user_stacks(c->source, stack_emit, &n);
+	for (uint32_t i = 0; i < c->modules && !ret; i++)
+		if (n.seen[i])
+			ret = module_emit(&n, i);
+	pthread_mutex_unlock(&c->lock);
+	for (uint32_t i = 0; n.elf && i < MODULES_MAX; i++)
+		tipme_elf_free(n.elf[i]);
+	free(n.elf);
+	free(n.seen);
+	return ret;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What code the processes had mapped in which samples hit user space, so that their stacks can be named when the process is gone. Each second
+ * those are looked at that showed a new stack.
+ */
+#ifndef TIPMED_CODE_H
+#define TIPMED_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel_source.h"
+
+struct tipmed_code;
+
+/* Returns 0 or -errno. Free takes NULL. */
+int tipmed_code_new(struct tipmed_code **code, struct tipme_kernel_source *source);
+void tipmed_code_free(struct tipmed_code *code);
+
+/* Looks at the mappings of processes with stacks that are new since the last look. Any thread. */
+void tipmed_code_look(struct tipmed_code *code, uint64_t now_ns);
+
+/*
+ * Emits user_stack and module records for the stacks that were used since from_ns. Reads the files with the rights of the calling
+ * thread. Stops at the first value but 0 and returns it.
+ */
+int tipmed_code_emit(struct tipmed_code *code, uint64_t from_ns, int (*emit)(void *arg, const void *rec, size_t len), void *arg);
+
+#endif
