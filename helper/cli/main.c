@@ -35,6 +35,7 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "list", "the episodes", cli_program, NULL, "tipme-postmortem" },
 	{ "show", "an episode: its facts and its verdict", cli_program, NULL, "tipme-postmortem" },
 	{ "diagnose", "who made it slow, for how long, and the proof", cli_program, NULL, "tipme-postmortem" },
+	{ "compare", "two episodes: stage by stage, cause by cause", cli_program, NULL, "tipme-postmortem" },
 	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem" },
 	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem" },
 	{ "bench", "small tasks timed beside a load, and what held up the slowest", cli_program, NULL, "tipme-bench" },

@@ -33,6 +33,9 @@ sub new {
 sub episode     { return $_[0]{episode} }
 sub events      { return $_[0]{path}->events }
 sub interval_of { my ($self, $e) = @_; return $self->{problem}->interval($e) }
+# alike(KIND): the candidates of that kind
+sub alike { my ($self, $kind) = @_; return grep { $_->{kind} eq $kind && $_->{candidate} } $self->events }
+
 sub usual_responses { my ($self, $not) = @_; return $self->{problem}->usual_responses($not) }
 sub threads     { return $_[0]{kernel}->threads }
 sub states      { my ($self, $from, $to) = @_; return $self->{kernel}->states($from, $to) }

@@ -17,6 +17,9 @@ sub data {
 	return _clean(\%copy);
 }
 
+# clean(DATA): any data, the same way
+sub clean { return _clean($_[0]) }
+
 sub _clean {
 	my ($v) = @_;
 	return [ map { _clean($_) } @$v ] if ref $v eq 'ARRAY';

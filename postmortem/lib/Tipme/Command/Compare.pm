@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# tipme compare: a good day against a bad one.
+package Tipme::Command::Compare;
+
+use strict;
+use warnings;
+use Tipme::CommandLine qw(options print_json local_time table);
+use Tipme::Compare qw(compare);
+use Tipme::Diagnosis;
+use Tipme::Episode;
+use Tipme::Library;
+use Tipme::Printable qw(put one_line shorten);
+use Tipme::Report::JSON;
+use Text::Wrap ();
+
+my $HELP = <<'END';
+usage: tipme compare A B [--event-a N] [--event-b N] [--json]
+
+Two episodes: the same kind of event, stage by stage and cause by cause. Of the episode with the longer delay it is the event that was the
+problem, of the other the middle one of the same kind and client; or those that you name by the numbers of `tipme events`. All
+differences add up to the difference of the responses.
+
+  tipme compare 20261119-080000-0a0b last
+  tipme compare good/ bad/ --event-a 12 --event-b 40
+  tipme compare 20261119 20261120 --json | jq '.causes[0]'
+END
+
+my $MAX_CAUSES = 12;
+my %STAGE = (server => 'until the X server ran', device => 'until it had read the event', deliver => 'until it had sent it', client => 'until the client ran',
+	request => 'until the first request', feedback => 'until the screen had changed', open => 'up to the hot-key: no answer');
+
+sub run {
+	my ($class, @args) = @_;
+	my ($o, $exit) = options(\@args, $HELP, 2, 'json', 'event-a=i', 'event-b=i');
+	return $exit if !$o;
+	if (@args < 2) { print STDERR "tipme: compare: two episodes are needed: `tipme list` shows them\n"; return 64 }
+	my @d = map { Tipme::Diagnosis->new(Tipme::Episode->open(Tipme::Library->folder_of($_))) } @args;
+	my $c = compare(@d, event_a => $o->{'event-a'}, event_b => $o->{'event-b'});
+	if ($o->{json}) { print_json(Tipme::Report::JSON::clean($c)) }
+	else            { put(_text($c)) }
+	return 0;
+}
+
+sub _text {
+	my ($c) = @_;
+	local $Text::Wrap::columns = 80;
+	my $text = Text::Wrap::wrap('', '', one_line($c->{sentence})) . "\n\n";
+	for my $side (qw(a b)) {
+		my $s = $c->{$side};
+		my $who = $s->{client} ? one_line($s->{client}{comm}) . " ($s->{client}{pid})" : 'the pointer';
+		$text .= sprintf "%s  %s, %s, event %d of %s%s, confidence %.0f %%\n", uc $side, one_line($s->{id}), local_time(one_line($s->{time} // '')), $s->{event}, $who,
+			$s->{certainty} eq 'exact' ? '' : " ($s->{certainty})", 100 * $s->{confidence};
+	}
+	my @causes = @{ $c->{causes} };
+	my @rest = splice @causes, $MAX_CAUSES < @causes ? $MAX_CAUSES : scalar @causes;
+	my %rest = (a_ns => 0, b_ns => 0, difference_ns => 0);
+	for my $r (@rest) { $rest{$_} += $r->{$_} for keys %rest }
+	my @rows = map { _row($_, $_->{kind} . (defined $_->{comm} ? '  ' . one_line($_->{comm}) : '')) } @causes;
+	push @rows, _row(\%rest, scalar(@rest) . ' others') if @rest;
+	return $text . "\n" . table([ [ 'A, ms', 'B, ms', 'B - A', 'stage' ], (map { _row($_, $STAGE{ $_->{name} }) } @{ $c->{stages} }), _sum($c) ], 'rrrl')
+		. "\n" . table([ [ 'A, ms', 'B, ms', 'B - A', 'cause' ], @rows, _sum($c) ], 'rrrl');
+}
+
+sub _row { my ($d, $name) = @_; return [ _ms($d->{a_ns}), _ms($d->{b_ns}), sprintf('%+.3f', $d->{difference_ns} / 1e6), shorten($name, 48) ] }
+
+sub _sum { my ($c) = @_; return [ _ms($c->{a}{duration_ns}), _ms($c->{b}{duration_ns}), sprintf('%+.3f', $c->{difference_ns} / 1e6), 'all' ] }
+
+sub _ms { return sprintf '%.3f', $_[0] / 1e6 }
+
+1;
