@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A Debian desktop in an emulator: boot or restore it, give it a payload, run commands as root, press keys, take pictures.
+# And a machine without one that counts instructions.
 package Tipme::VM;
 use strict;
 use warnings;
@@ -14,6 +15,7 @@ use Time::HiRes qw(sleep time);
 
 # An emulated machine on a busy host may need this long for anything; only a hang is meant to reach it.
 use constant PATIENCE_S => 300;
+use constant COUNT_PATIENCE_S => 600;
 use constant PAYLOAD_BYTES => 64 << 20;
 
 my @PACKAGES = qw(qemu-system-x86_64 mmdebstrap mksquashfs zstd cpio modprobe busybox);
@@ -36,13 +38,11 @@ sub new {
 	my ($class, %opt) = @_;
 	my $self = bless { owner => $$, memory_mb => 1536, %opt }, $class;
 	weaken($live{ refaddr $self } = $self);
-	my $dir = __FILE__ =~ s{lib/Tipme/VM\.pm$}{}r;
-	chomp($self->{root} = qx{"$dir/mkroot"});
-	$? == 0 or croak 'mkroot failed';
-	$self->{dir} = tempdir('tipme-vm-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	$self->_make_root;
 	$self->_make_payload;
 	my $state = $self->_state_file;
 	$self->_boot_and_save($state) if !-e $state;
+	my $begin = time;
 	$self->_start('-incoming', "exec:zstdcat '$state'");
 	# It was stopped when it was saved, and is when it has been loaded; telling it to go on while it is being loaded has no effect.
 	$self->_until('the saved machine runs', sub {
@@ -50,10 +50,43 @@ sub new {
 		$self->monitor('cont') if $status =~ /paused/ && $status !~ /inmigrate/;
 		return $status =~ /running/;
 	});
+	$self->{restored_s} = time - $begin;
 	$self->_open_shell;
 	$self->run(sprintf 'date -s @%d', time);
 	$self->_unpack_payload if defined $self->{payload};
 	return $self;
+}
+
+# Tipme::VM->counted(kernel => '6.1', payload => DIR, script => TEXT): boots a machine with one CPU whose clock advances by 1 ns with each
+# instruction and not while it idles, runs the bash script as root with nothing beside it, and returns what that printed. The same
+# input gives the same counts; they differ, by less than a thousandth, only in when the host answers the disks.
+sub counted {
+	my ($class, %opt) = @_;
+	my $self = bless { owner => $$, memory_mb => 1024, counts => 1, %opt }, $class;
+	weaken($live{ refaddr $self } = $self);
+	$self->_make_root;
+	_write("$self->{dir}/counted.sh", $self->{script});
+	$self->_make_payload;
+	$self->_fork($self->_machine);
+	my $end = time + COUNT_PATIENCE_S;
+	while (waitpid($self->{pid}, WNOHANG) == 0) {
+		time < $end or croak 'the counting machine takes for ever: ' . $self->_says;
+		sleep 0.2;
+	}
+	delete $self->{pid};
+	my $said = _text("$self->{dir}/console.log") =~ tr/\r//dr;
+	$said =~ /^counted: begin\n(.*)^counted: end (\d+)$/ms or croak 'the script did not end: ' . $self->_says;
+	$2 == 0 or croak "the script failed with $2: $1";
+	return $1;
+}
+
+sub _make_root {
+	my ($self) = @_;
+	my $dir = __FILE__ =~ s{lib/Tipme/VM\.pm$}{}r;
+	chomp($self->{root} = qx{"$dir/mkroot"});
+	$? == 0 or croak 'mkroot failed';
+	$self->{dir} = tempdir('tipme-vm-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	return;
 }
 
 # The machine must be the same when it is saved and when it is restored: everything that shapes it is in the name.
@@ -67,21 +100,37 @@ sub _state_file {
 sub _machine {
 	my ($self) = @_;
 	my ($r, $d, $k) = @$self{qw(root dir kernel)};
-	return (
-		(split ' ', '-accel tcg,thread=multi -cpu max -smp 2 -vga std -display none -nodefaults -no-reboot -m'), $self->{memory_mb},
-		'-kernel', "$r/vmlinuz-$k", '-initrd', "$r/initramfs-$k", '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0',
+	my @common = (
+		(split ' ', '-cpu max -display none -nodefaults -no-reboot -m'), $self->{memory_mb}, '-kernel', "$r/vmlinuz-$k", '-initrd', "$r/initramfs-$k",
 		'-drive', "if=none,id=root,file=$r/root.sqfs,format=raw,readonly=on", '-device', 'virtio-blk-pci,drive=root',
 		'-drive', "if=none,id=payload,file=$d/payload.tar,format=raw", '-device', 'virtio-blk-pci,drive=payload',
-		'-serial', "file:$d/console.log", '-serial', "unix:$d/shell.sock,server=on,wait=off",
+		'-serial', "file:$d/console.log",
+	);
+	# With more than one CPU the counting emulator hangs at boot. Addresses, random numbers and the date must be the same each time, too.
+	return (
+		@common, (split ' ', '-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm -vga none -monitor none'),
+		'-append', 'console=ttyS0 panic=-1 quiet nokaslr init=/usr/local/sbin/counted',
+	) if $self->{counts};
+	return (
+		@common, (split ' ', '-accel tcg,thread=multi -smp 2 -vga std'), '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0',
+		'-serial', "unix:$d/shell.sock,server=on,wait=off",
 		'-monitor', "unix:$d/monitor.sock,server=on,wait=off",
 	);
 }
 
 sub _start {
 	my ($self, @more) = @_;
-	# An emulator must not outlive whoever started it, however that ends.
-	my @command = (qw(setpriv --pdeathsig TERM nice -n 10), 'qemu-system-x86_64', $self->_machine, @more);
 	unlink "$self->{dir}/shell.sock", "$self->{dir}/monitor.sock";
+	$self->_fork($self->_machine, @more);
+	$self->{monitor} = $self->_connect('monitor.sock');
+	_read_until($self->{monitor}, qr/\(qemu\) $/);
+	return;
+}
+
+sub _fork {
+	my ($self, @machine) = @_;
+	# An emulator must not outlive whoever started it, however that ends.
+	my @command = (qw(setpriv --pdeathsig TERM nice -n 10), 'qemu-system-x86_64', @machine);
 	$self->{pid} = fork // croak "fork: $!";
 	if (!$self->{pid}) {
 		open STDIN, '<', '/dev/null';
@@ -89,8 +138,6 @@ sub _start {
 		open STDERR, '>&', \*STDOUT;
 		exec @command or POSIX::_exit(127);
 	}
-	$self->{monitor} = $self->_connect('monitor.sock');
-	_read_until($self->{monitor}, qr/\(qemu\) $/);
 	return;
 }
 
@@ -120,6 +167,8 @@ sub _says {
 }
 
 sub _text { my ($file) = @_; open my $h, '<', $file or return ''; local $/; return <$h> // '' }
+
+sub _write { my ($file, $text) = @_; open my $h, '>', $file or croak "$file: $!"; print {$h} $text; CORE::close $h or croak "$file: $!"; return }
 
 sub _read_until {
 	my ($s, $pattern) = @_;
@@ -195,6 +244,8 @@ sub _boot_and_save {
 	$self->_start;
 	$self->_open_shell;
 	$self->wait_for_desktop;
+	# What is still being started would be saved, too, and would run in each test.
+	$self->wait_for('the boot is over', 'systemctl is-system-running | grep -Ex "running|degraded"');
 	$self->monitor('stop');
 	$self->monitor('migrate_set_parameter max-bandwidth 10G');
 	$self->monitor("migrate \"exec:zstd -q -1 > '$state.$$'\"");
@@ -208,7 +259,11 @@ sub _boot_and_save {
 sub _make_payload {
 	my ($self) = @_;
 	my $file = "$self->{dir}/payload.tar";
-	if (defined $self->{payload}) { system('tar', '-cf', $file, '--owner=0', '--group=0', '-C', $self->{payload}, '.') == 0 or croak "tar: $?" }
+	# Sorted and without times, so that a counting machine reads the same bytes each time.
+	my @tar = (qw(tar --owner=0 --group=0 --sort=name --mtime=@0 -cf), $file);
+	push @tar, '-C', $self->{payload}, '.' if defined $self->{payload};
+	push @tar, '-C', $self->{dir}, 'counted.sh' if $self->{counts};
+	if ($tar[-1] ne $file) { system(@tar) == 0 or croak "tar: $?" }
 	open my $h, '>>', $file or croak "$file: $!";
 	-s $h <= PAYLOAD_BYTES or croak "$self->{payload}: too big for the payload disk";
 	truncate $h, PAYLOAD_BYTES or croak "$file: $!";

@@ -1,0 +1,91 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# What a scheduler record costs in instructions of an emulated machine, on Debian's own kernels: nothing, empty BPF programs, ours, ftrace.
+# Unlike times, instructions hardly vary, so this test may say how many there may be. A second boot must count the same, but for what
+# depends on when the host answers the disk.
+use strict;
+use warnings;
+use File::Copy qw(cp);
+use File::Temp qw(tempdir);
+use FindBin;
+use Test::More;
+use lib "$FindBin::Bin/lib";
+use Tipme::VM;
+
+# A record of ours may cost this part of one of ftrace's.
+use constant OF_FTRACE => 0.5;
+# Two boots of the same may differ by this part of a round trip.
+use constant ALIKE => 0.005;
+use constant TRIPS => 5000;
+# Two switches and two wakings.
+use constant RECORDS => 4;
+
+plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: counting takes some minutes'
+	if !$ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL};
+my $lacks = Tipme::VM::lacks();
+plan skip_all => $lacks if $lacks;
+
+my $payload = tempdir('tipme-payload-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+for my $program (qw(tests/vm/pingpong bench/empty-programs helper/test/ksrc-dump)) {
+	cp("$ENV{TIPME_BUILDDIR}/$program", $payload) or BAIL_OUT("$program: $!");
+	chmod 0755, "$payload/" . ($program =~ s{.*/}{}r);
+}
+
+for my $kernel (qw(6.1 6.12)) {
+	subtest "Debian's kernel $kernel" => sub { on_kernel($kernel) };
+}
+done_testing;
+
+sub script {
+	my $trips = TRIPS;
+	return <<"END";
+echo -1 > /proc/sys/kernel/sched_rt_runtime_us
+measure() { echo "\$1: \$(/pingpong $trips) \$(/pingpong $trips)"; }
+# Runs a recorder that says "ready" and ends when its standard input is closed; its facts are printed.
+with() {
+	name=\$1; shift
+	rm -f /tmp/hold /tmp/ready; mkfifo /tmp/hold
+	"\$@" < /tmp/hold > /tmp/facts 2> /tmp/ready & exec 3> /tmp/hold
+	until grep -q . /tmp/ready; do sleep 0.1; done
+	grep -qx ready /tmp/ready || { cat /tmp/ready; exit 1; }
+	measure "\$name"
+	exec 3>&-; wait
+	grep -E '^(coverage|stats)' /tmp/facts
+}
+/pingpong 500 > /dev/null
+measure nothing
+with empty /empty-programs
+with tipme /ksrc-dump -q
+cd /sys/kernel/tracing
+echo 8192 > buffer_size_kb; echo mono > trace_clock
+for e in sched_switch sched_waking; do echo 1 > events/sched/\$e/enable; done
+measure ftrace
+for e in sched_switch sched_waking; do echo 0 > events/sched/\$e/enable; done
+grep -E '^entries|^overrun' per_cpu/cpu0/stats
+measure nothing-again
+END
+}
+
+sub on_kernel {
+	my ($kernel) = @_;
+	my ($trip, $said) = count($kernel);
+	is(join(' ', sort keys %$trip), 'empty ftrace nothing nothing-again tipme', 'all were measured') or return diag $said;
+	my %record = map { $_ => ($trip->{$_} - $trip->{nothing}) / RECORDS } qw(empty tipme ftrace);
+	diag sprintf "%s: nothing %.0f instructions a round trip; a record: empty BPF programs %.0f, tipme %.0f, ftrace %.0f", $kernel, $trip->{nothing},
+		@record{qw(empty tipme ftrace)};
+	my ($records) = $said =~ /^coverage .*cpu=0 .*records=(\d+)/m;
+	cmp_ok($records // 0, '>=', 2 * TRIPS * RECORDS, 'ours recorded each switch and each waking') or diag $said;
+	cmp_ok($said =~ /^entries: (\d+)/m ? $1 : 0, '>=', 2 * TRIPS * RECORDS, 'ftrace did, too');
+	cmp_ok($record{tipme}, '<=', OF_FTRACE * $record{ftrace}, 'a record of ours costs at most ' . OF_FTRACE . " of one of ftrace's");
+	my ($again) = count($kernel);
+	for (sort keys %$trip) {
+		cmp_ok(abs($again->{$_} - $trip->{$_}), '<=', ALIKE * $trip->{nothing}, "a second boot counts the same: $_") or diag "$trip->{$_}, then $again->{$_}";
+	}
+}
+
+# Instructions a round trip, by what was recording; the second measure, since the pages of the first were new.
+sub count {
+	my ($kernel) = @_;
+	my $said = Tipme::VM->counted(kernel => $kernel, payload => $payload, script => script());
+	return { $said =~ /^([\w-]+): [\d.]+ ([\d.]+)$/mg }, $said;
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What the tests of a desktop in an emulated machine do again and again: give its X server the hooks, press the hot-key, ask for the verdict.
+package Tipme::Desktop;
+use strict;
+use warnings;
+use Carp qw(croak);
+use Cpanel::JSON::XS ();
+use Exporter qw(import);
+use File::Temp qw(tempdir);
+use Test::More;
+use Tipme::ExactPath qw(exact_path);
+
+our @EXPORT_OK = qw(payload start_recorder pid_of now hot_key diagnose no_complaint);
+
+my $EPISODES = '/var/lib/tipme/1000';
+
+# What `make install` puts on the machine.
+sub payload {
+	my $dir = tempdir('tipme-payload-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	my $log = qx{make -C "$ENV{TIPME_BUILDDIR}" install DESTDIR="$dir" 2>&1};
+	$? == 0 or BAIL_OUT("make install: $log");
+	return $dir;
+}
+
+# Records, and starts the user's session again: now its X server has the hooks. Returns the server's pid.
+sub start_recorder {
+	my ($vm, $options) = @_;
+	my ($said, $rc) = $vm->run('tipme start --owner 1000 ' . ($options // ''));
+	is($rc, 0, 'the recorder starts') or diag $said;
+	$vm->run("mkdir -p /etc/X11/xorg.conf.d; cat > /etc/X11/xorg.conf.d/99-tipme.conf <<'END'\n" . _conf() . 'END');
+	my $old = pid_of($vm, 'Xorg');
+	$vm->run('loginctl terminate-user user');
+	$vm->wait_for('the old server has ended', "! test -e /proc/$old");
+	$vm->wait_for_desktop;
+	my $server = pid_of($vm, 'Xorg');
+	$vm->wait_for('the server has offered its ring', "tipme status --json | grep -Eq 'x_servers.*pid\": $server,'");
+	return $server;
+}
+
+sub _conf {
+	open my $h, '<', "$ENV{TIPME_SRCDIR}/xserver-hooks/conf/99-tipme.conf" or BAIL_OUT("99-tipme.conf: $!");
+	local $/;
+	return <$h>;
+}
+
+sub pid_of { my ($vm, $name) = @_; return $vm->wait_for("there is a process $name", "pgrep -n -x $name") =~ /(\d+)/ ? $1 : croak "no $name" }
+
+# CLOCK_MONOTONIC of a machine that never sleeps, in seconds.
+sub now { my ($vm) = @_; return $vm->run('cut -d" " -f1 /proc/uptime') =~ /([\d.]+)/ ? $1 : 0 }
+
+# Presses the hot-key on the keyboard; returns the folder of the episode that comes of it.
+sub hot_key {
+	my ($vm) = @_;
+	my %old = map { $_ => 1 } _episodes($vm);
+	$vm->press('ctrl-alt-minus');
+	$vm->wait_for('the episode is saved', "sleep 1; ls -d $EPISODES/2* | wc -l | grep -qx " . (1 + keys %old));
+	my ($new) = grep { !$old{$_} } _episodes($vm);
+	return "$EPISODES/$new";
+}
+
+sub _episodes { my ($vm) = @_; return split ' ', $vm->run("ls $EPISODES 2>/dev/null | grep ^2") }
+
+# The diagnosis of the moment AT of an episode (undef: of what led to the hot-key), as `tipme diagnose --json` tells it; its path has been checked. undef: there is none.
+sub diagnose {
+	my ($vm, $episode, $at) = @_;
+	my ($text, $rc) = $vm->run("tipme diagnose $episode --json" . (defined $at ? " --at $at" : ''));
+	my $d = eval { Cpanel::JSON::XS->new->decode($text) };
+	ok($d, 'diagnose gives JSON') or diag($text), return;
+	exact_path($d);
+	return $d;
+}
+
+sub no_complaint {
+	my ($vm) = @_;
+	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|\\bOops|bpf.*(error|fail)"');
+	is($dmesg, '', 'the kernel has no complaint');
+	return;
+}
+
+1;
