@@ -88,24 +88,36 @@ static bool look(const struct doctor_check *checks, struct doctor_session *sessi
 	return possible;
 }
 
-static const char *next_step(const struct doctor_session *session, bool possible)
+static const char *next_step(const struct doctor_session *session, bool exact, bool possible)
 {
 	if (session->status)
 		return session->hooks ? "when something is slow: Ctrl+Alt+minus, or tipme snap" : "when something is slow: tipme snap";
+	if (possible && !exact)
+		return geteuid() ? "sudo tipme doctor, then sudo tipme start (or tipme start, for samples only)" : "tipme start, for samples only; mend what is marked missing above for more";
 	if (possible)
 		return geteuid() ? "tipme start" : "tipme start; then, when something is slow: tipme snap";
 	return geteuid() ? "sudo tipme doctor, then sudo tipme start" : "mend what is marked missing above";
 }
 
-static void report_json(struct json_object *list, bool possible, const struct doctor_session *session)
+static const char *source_words(const struct doctor_session *session, bool exact, bool possible)
+{
+	struct json_object *source;
+
+	if (session->status && json_object_object_get_ex(session->status, "source", &source))
+		exact = strcmp(json_object_get_string(source), "proc_sampled") != 0;
+	return exact ? "the kernel itself" : possible ? "the kernel, by samples of /proc (run as root for more)" : "no kernel source";
+}
+
+static void report_json(struct json_object *list, bool exact, bool possible, const struct doctor_session *session)
 {
 	struct json_object *top = json_object_new_object();
 
 	json_object_object_add(top, "recording_possible", json_object_new_boolean(possible));
+	json_object_object_add(top, "sampled_only", json_object_new_boolean(possible && !exact));
 	json_object_object_add(top, "recorder_running", json_object_new_boolean(session->status != NULL));
 	json_object_object_add(top, "hooks", json_object_new_boolean(session->hooks));
 	json_object_object_add(top, "checks", list);
-	json_object_object_add(top, "next", json_object_new_string(next_step(session, possible)));
+	json_object_object_add(top, "next", json_object_new_string(next_step(session, exact, possible)));
 	puts(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(top);
 }
@@ -118,18 +130,20 @@ int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 		return cli_misuse(verb, argv[1 + (json || brief)]);
 	struct doctor_session session = { .status = recorder_status() };
 	struct json_object *list = json ? json_object_new_array() : NULL;
-	bool possible = look(doctor_machine_checks, &session, list, brief ? DOCTOR_MISSING : DOCTOR_OK);
+	bool exact = look(doctor_machine_checks, &session, list, brief ? DOCTOR_MISSING : DOCTOR_OK);
+	/* What anybody may see; without /proc there is nothing at all. */
+	bool possible = exact || !access("/proc/self/schedstat", R_OK);
 
 	look(doctor_session_checks, &session, list, DOCTOR_OK);
 	/* Somebody with more rights than we may have started it. */
 	possible = possible || session.status;
 	if (brief)
-		printf("Sources here: %s; %s.\n", possible ? "the kernel, by BPF" : "no kernel source",
+		printf("Sources here: %s; %s.\n", source_words(&session, exact, possible),
 		       session.hooks ? "the X server, by its hooks" : "no X server with hooks");
 	if (json)
-		report_json(list, possible, &session);
+		report_json(list, exact, possible, &session);
 	else
-		printf("%sRecording is %s here. Next: %s\n", brief ? "" : "\n", possible ? "possible" : "not possible", next_step(&session, possible));
+		printf("%sRecording is %s here. Next: %s\n", brief ? "" : "\n", possible ? "possible" : "not possible", next_step(&session, exact, possible));
 	json_object_put(session.status);
 	return possible ? TIPME_EXIT_DONE : TIPME_EXIT_FAILED;
 }

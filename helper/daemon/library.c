@@ -91,6 +91,11 @@ int tipmed_rundir_open(const char *path, char *why, size_t why_len)
 
 	if (fd < 0)
 		return refuse(fd, fd, why, why_len, path, fd == -EACCES ? "may not be made: run it with sudo" : strerror(-fd));
+	struct stat st;
+
+	/* In a folder of somebody else, or open to all, anybody could put another socket in place of ours. */
+	if (fstat(fd, &st) || (st.st_uid != geteuid() && st.st_uid) || (st.st_mode & 022))
+		return refuse(fd, -EPERM, why, why_len, path, "the folder of the socket is not ours alone: name another with --rundir");
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return refuse(fd, -EEXIST, why, why_len, "a recorder runs already", "see tipme status, or end it with tipme stop");
 	return fd;

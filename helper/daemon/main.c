@@ -75,7 +75,7 @@ static int folders_open(void)
 
 static int source_open(void)
 {
-	struct tipme_kernel_options kopt = { .window_s = opt.window_s + opt.post_s, .rate = opt.rate, .classes = opt.classes, .classes_given = 1 };
+	struct tipme_kernel_options kopt = { .window_s = opt.window_s + opt.post_s, .rate = opt.rate, .source = opt.source, .classes = opt.classes, .classes_given = 1 };
 	char why[512] = "the kernel source cannot be opened";
 	int err = tipme_kernel_source_open(&kernel, &kopt, why, sizeof(why));
 
@@ -83,6 +83,9 @@ static int source_open(void)
 		return fail(why, err);
 	if (why[0])
 		tipmed_limit_add(&limits, "a better source was refused: %s", why);
+	if (tipme_kernel_source_kind(kernel) == TIPME_SOURCE_PROC_SAMPLED)
+		tipmed_limit_add(&limits, "sampled: threads are looked at each 20 ms; how long they ran and waited for a CPU is exact, when is known "
+					  "to 20 ms, and who woke them is not known");
 	return 0;
 }
 
@@ -232,8 +235,11 @@ static void tell(void)
 	struct tipme_kernel_coverage none;
 
 	tipmed_watch_get(watch, &now, &none, 0);
-	printf("recording the last %u seconds: scheduling, wake-ups, kernel stacks of sleeps (%u tracing programs), %u threads\n", opt.window_s,
-	       now.stats.programs, now.threads);
+	if (tipme_kernel_source_kind(kernel) == TIPME_SOURCE_PROC_SAMPLED)
+		printf("recording the last %u seconds: what each thread does, looked at each 20 ms (sampled), %u threads\n", opt.window_s, now.threads);
+	else
+		printf("recording the last %u seconds: scheduling, wake-ups, kernel stacks of sleeps (%u tracing programs), %u threads\n", opt.window_s,
+		       now.stats.programs, now.threads);
 	printf("memory: %.1f MB ring, %.1f MB for copies; episodes of user %u go to %s\n", (double)now.stats.pool_bytes / 1e6,
 	       (double)server.snap.kernel.size / 1e6, (unsigned int)opt.owner, opt.library);
 	printf("X servers with hooks join by themselves; save what just happened with: tipme snap\n");

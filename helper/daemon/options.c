@@ -27,6 +27,7 @@ const char tipmed_usage[] =
 	"  --history MB      memory for who processes were (16)\n"
 	"  --record-environment  keep all of each program's environment: it may hold\n"
 	"                    passwords and tokens; without it, a short list of names\n"
+	"  --source NAME     kernel_module, kernel_bpf or proc_sampled (the best that is permitted)\n"
 	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen)\n"
 	"  --allow-uid UID   a user whose X server and trigger are taken, too; repeatable\n"
 	"  --library DIR     where episodes go (/var/lib/tipme/UID)\n"
@@ -37,7 +38,8 @@ const char tipmed_usage[] =
 	"  sudo tipme start --window 120 --rate 50000\n"
 	"  sudo tipme start --foreground --owner 1000\n";
 
-enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY, OPT_RUNDIR, OPT_HELP, OPT_VERSION };
+enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY,
+	OPT_RUNDIR, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
 	{ "foreground", no_argument, NULL, OPT_FOREGROUND },
@@ -47,6 +49,7 @@ static const struct option long_options[] = {
 	{ "classes", required_argument, NULL, OPT_CLASSES },
 	{ "history", required_argument, NULL, OPT_HISTORY },
 	{ "record-environment", no_argument, NULL, OPT_ENVIRONMENT },
+	{ "source", required_argument, NULL, OPT_SOURCE },
 	{ "owner", required_argument, NULL, OPT_OWNER },
 	{ "allow-uid", required_argument, NULL, OPT_ALLOW },
 	{ "library", required_argument, NULL, OPT_LIBRARY },
@@ -109,6 +112,24 @@ static int classes(struct tipmed_options *opt)
 	return err;
 }
 
+static int source(struct tipmed_options *opt)
+{
+	static const struct {
+		const char *name;
+		enum tipme_source source;
+	} sources[] = {
+		{ "kernel_module", TIPME_SOURCE_KERNEL_MODULE }, { "kernel_bpf", TIPME_SOURCE_KERNEL_BPF }, { "proc_sampled", TIPME_SOURCE_PROC_SAMPLED },
+	};
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (!strcmp(optarg, sources[i].name)) {
+			opt->source = sources[i].source;
+			return 0;
+		}
+	fprintf(stderr, "tipme: start: --source %s: no such source: kernel_module, kernel_bpf or proc_sampled\n", optarg);
+	return -EINVAL;
+}
+
 static int apply(struct tipmed_options *opt, int which)
 {
 	unsigned long value = 0;
@@ -121,6 +142,7 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_ENVIRONMENT: opt->record_environment = true; return 0;
 	case OPT_HISTORY: err = number("history", optarg, 1, 1024, &value); opt->identity_bytes = value << 20; return err;
 	case OPT_CLASSES: return classes(opt);
+	case OPT_SOURCE: return source(opt);
 	case OPT_ALLOW: return allow(opt);
 	case OPT_LIBRARY: return folder("library", optarg, opt->library, sizeof(opt->library));
 	case OPT_RUNDIR: return folder("rundir", optarg, opt->rundir, sizeof(opt->rundir));

@@ -16,6 +16,7 @@ struct tipmed_options {
 	bool help, version;
 	unsigned int window_s;
 	unsigned int rate; /* records a second that the window is meant for */
+	unsigned int source; /* enum tipme_source; 0: the best that there is */
 	unsigned int post_s; /* how long recording goes on after the trigger, before the copy is complete */
 	size_t identity_bytes; /* 0: the default */
 	bool record_environment; /* all of it */

@@ -32,6 +32,8 @@ struct tipme_kernel_backend {
 	int (*mappings)(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max);
 	int (*lives_fd)(struct tipme_kernel_source *src);
 	int (*lives_take)(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg);
+	/* May be NULL. For stacks of one frame whose name is known, but not its address. */
+	int (*named_stacks)(struct tipme_kernel_source *src, int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg);
 	/* May be NULL: it has no classes. Begins or ends to record one that is able and is not so already. Returns 0 or -errno. */
 	int (*class_set)(struct tipme_kernel_source *src, unsigned int which, int on);
 	/* May be NULL: the source triggers nothing by itself. */
@@ -43,5 +45,6 @@ struct tipme_kernel_backend {
 void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt, unsigned int cpus);
 
 extern const struct tipme_kernel_backend tipme_kernel_bpf;
+extern const struct tipme_kernel_backend tipme_kernel_proc;
 
 #endif

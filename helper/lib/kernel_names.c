@@ -52,6 +52,14 @@ static int emit_stack(void *arg, uint32_t stack_id, const uint64_t *frames, unsi
 	return emit_named(arg, &u, fixed, len);
 }
 
+static int emit_channel(void *arg, uint32_t stack_id, const char *name)
+{
+	union named u = { .stack = { .type = TIPME_STACK, .stack_id = stack_id, .frames = 1 } };
+	size_t fixed = offsetof(struct tipme_stack, text);
+
+	return emit_named(arg, &u, fixed, (size_t)snprintf(u.bytes + fixed, 160, "%s+0x0", name));
+}
+
 static int emit_function(const struct namer *n, uint32_t low)
 {
 	union named u = { .function = { .type = TIPME_FUNCTION, .function = low } };
@@ -120,6 +128,7 @@ int tipme_kernel_source_names(struct tipme_kernel_source *src, const struct tipm
 	int err = f.slot ? functions_collect(&f, recs, recs ? len : 0) : -ENOMEM;
 
 	err = err ? err : tipme_kernel_source_stacks(src, emit_stack, &n);
+	err = err ? err : tipme_kernel_source_named_stacks(src, emit_channel, &n);
 	for (uint32_t i = 0; !err && i < f.size; i++)
 		if (f.slot[i])
 			err = emit_function(&n, f.slot[i]);

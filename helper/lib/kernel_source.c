@@ -15,6 +15,7 @@ static const struct tipme_kernel_backend *const backends[] = {
 #ifdef HAVE_BPF_SOURCE
 	&tipme_kernel_bpf,
 #endif
+	&tipme_kernel_proc,
 	NULL,
 };
 
@@ -187,6 +188,11 @@ int tipme_kernel_source_lives_fd(struct tipme_kernel_source *src)
 int tipme_kernel_source_lives_take(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg)
 {
 	return src->backend->lives_take ? src->backend->lives_take(src, fn, arg) : 0;
+}
+
+int tipme_kernel_source_named_stacks(struct tipme_kernel_source *src, int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg)
+{
+	return src->backend->named_stacks ? src->backend->named_stacks(src, fn, arg) : 0;
 }
 
 /* --- the pool --- */

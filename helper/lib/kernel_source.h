@@ -184,6 +184,8 @@ int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid, 
 int tipme_kernel_source_lives_fd(struct tipme_kernel_source *src);
 /* Calls fn for all that have come since; one thread only. Returns how many, or -errno. */
 int tipme_kernel_source_lives_take(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg);
+/* The same for stacks of which only the name of the innermost frame is known. */
+int tipme_kernel_source_named_stacks(struct tipme_kernel_source *src, int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg);
 
 /*
  * Emits what names the numbers in records: a `stack` record for each recorded stack, and a `function` record for each function in

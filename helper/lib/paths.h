@@ -10,10 +10,10 @@
 #define TIPME_RUNDIR_DEFAULT "/run/tipme"
 #define TIPME_SOCKET_NAME "tipmed.sock"
 
-/* The folder of the socket: TIPME_RUNDIR if that is set, else the default. */
+/* The folder of the socket: TIPME_RUNDIR if that is set, else the machine's; else, for an ordinary user where no recorder of the machine runs, an own one. */
 const char *tipme_rundir(void);
 
-/* The library of `uid`: TIPME_LIBRARY if that is set, else below /var/lib/tipme. Returns 0 or -ENAMETOOLONG. */
+/* The library of `uid`: TIPME_LIBRARY if that is set, else below /var/lib/tipme; else, for an ordinary user who has none there, at home. Returns 0 or -ENAMETOOLONG. */
 int tipme_library(uid_t uid, char *buf, size_t cap);
 
 /* Fills in the address of the socket in `rundir`. Returns 0, or -ENAMETOOLONG: socket paths hold about 100 bytes. */

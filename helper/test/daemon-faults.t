@@ -86,13 +86,19 @@ subtest 'no BTF' => sub {
 	mkdir $d->dir . '/empty';
 	my $hide = "mount --bind '" . $d->dir . "/empty' /sys/kernel/btf";
 	plan skip_all => 'no mount namespaces here' if system 'unshare', '-m', 'sh', '-c', $hide;
-	my ($rc, undef, $err) = $d->run('unshare', '-m', 'sh', '-c', "$hide && exec '" . tipme() . "' start");
-	is $rc, 1, 'start fails';
+	my ($rc, undef, $err) = $d->run('unshare', '-m', 'sh', '-c', "$hide && exec '" . tipme() . "' start --source kernel_bpf");
+	is $rc, 1, 'start with the tracing programs and nothing else fails';
 	like $err, qr/\Atipme: start: [^\n]*BTF[^\n]*\n\z/, 'with one sentence that names BTF';
 	ok !-e $d->rundir . '/tipmed.sock', 'no socket is left';
 	my ($doctor, $out) = $d->run('unshare', '-m', 'sh', '-c', "$hide && exec '" . tipme() . "' doctor");
-	is $doctor, 1, 'doctor: recording is not possible';
+	is $doctor, 0, 'doctor: samples can be taken';
+	like $out, qr/^Recording is possible here\. .*samples only/m, '... and no more than that';
 	like $out, qr/^missing +btf +no .*\n.*-> .*CONFIG_DEBUG_INFO_BTF/m, 'doctor: why, and what to do';
+	($rc, $out) = $d->run('unshare', '-m', 'sh', '-c', "$hide && exec '" . tipme() . "' start");
+	is $rc, 0, 'start without a word about the source takes samples';
+	like $out, qr/^limited: a better source was refused: .*BTF/m, '... and says what was refused';
+	is $d->status->{source}, 'proc_sampled', '... as status says';
+	$d->run(tipme(), 'stop');
 };
 
 subtest 'places that cannot be' => sub {

@@ -48,7 +48,7 @@ my $json = run('diagnose', $id, '--json');
 my $d = Cpanel::JSON::XS->new->decode($json->{out});
 is($json->{exit}, 0, 'JSON');
 is($d->{version}, 1, 'with its version');
-is_deeply([ sort keys %$d ], [ sort qw(version id time trigger interval event path totals verdict evidence coverage lost overhead damage unknown_records left_out) ], 'all parts are there');
+is_deeply([ sort keys %$d ], [ sort qw(version id time trigger interval event path totals verdict evidence coverage lost overhead damage unknown_records left_out sampled) ], 'all parts are there');
 is($d->{interval}{duration_ns}, 399_900_000 + 100_000, 'the interval');
 is_deeply([ sort keys %{ $d->{path}[0] } ], [ sort qw(tid pid start_time_ns comm from_ns to_ns state reason cpu exact evidence blamed) ], 'a stretch of the path');
 is_deeply([ sort keys %{ $d->{path}[0]{blamed} } ], [ sort qw(kind pid tid comm detail) ], 'who is blamed');

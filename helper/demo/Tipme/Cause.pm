@@ -8,11 +8,12 @@ use File::Temp ();
 use POSIX ();
 use Time::HiRes qw(sleep clock_gettime CLOCK_MONOTONIC);
 
-# name => { says, kind (what a true verdict calls it), stage => CODE, type => what the person types into it }
+# name => { says, kind (what a true verdict calls it), stage => CODE, type => what the person types into it,
+#           sampled => it needs no privilege, and samples of /proc tell it }
 # stage($self, ctx) begins the cause and returns { comm, pids }; ctx has client_pid, client_comm, cpus, and the helper that start_helper() made.
 my %CAUSE = (
 	'cpu-storm' => {
-		says => '%d processes "%s", nice -15, each in a session of its own, compute for %d ms',
+		says => '%d processes "%s", nice -15 where that is permitted, each in a session of its own, compute for %d ms',
 		kind => 'cpu-contention', type => 'x', lead_ms => 250, stage => \&_storm,
 	},
 	'rt-hog' => {
@@ -21,7 +22,7 @@ my %CAUSE = (
 	},
 	'stopped' => {
 		says => 'SIGSTOP for %3$d ms to the terminal "%2$s"',
-		kind => 'stopped', type => 'x', lead_ms => 150, stage => \&_stop,
+		kind => 'stopped', type => 'x', lead_ms => 150, stage => \&_stop, sampled => 1,
 	},
 	'slow-helper' => {
 		says => '%d process "%s", which the shell asks through a pipe, computes its answer for %d ms',
@@ -34,19 +35,23 @@ my @NAMES = qw(indexer thumbnailer packd cc1 logsift mailsync photod backupd ren
 # The names that the demo draws from.
 sub all { return sort keys %CAUSE }
 
-# Tipme::Cause->draw(SEED, NAME): the cause that the seed chooses (or NAME), its process name and length.
+# Those that can be staged, and found, where only /proc can be looked at.
+sub all_sampled { return grep { $CAUSE{$_}{sampled} } all() }
+
+# Tipme::Cause->draw(SEED, NAME, AMONG ...): the cause that the seed chooses (or NAME), its process name and length.
 # Our own generator, so that a seed means the same with each Perl.
 sub draw {
-	my ($class, $seed, $name) = @_;
+	my ($class, $seed, $name, @among) = @_;
 	my $state = $seed & 0xffffffff;
 	my $next = sub { $state = ($state * 1664525 + 1013904223) & 0xffffffff; return ($state >> 8) % $_[0] };
 	$next->(2) for 1 .. 3;
-	my @all = all();
+	my @all = @among ? @among : all();
 	my $drawn = $all[ $next->(scalar @all) ];
 	my $comm = $NAMES[ $next->(scalar @NAMES) ];
 	my $ms = 600 + 50 * $next->(7);
 	$name //= $drawn;
-	my $c = $CAUSE{$name} // croak "no cause '$name': one of @all";
+	my ($c) = map { $CAUSE{$_} } grep { $_ eq $name } @all;
+	croak "no cause '$name' here: one of @all" if !$c;
 	return bless { %$c, name => $name, comm => $comm, ms => $ms }, $class;
 }
 
@@ -79,7 +84,7 @@ sub _compute { my $end = clock_gettime(CLOCK_MONOTONIC) + $_[0]; my $n = 0; $n++
 # Where the kernel groups by session (autogroup), a nice value counts only inside the session: the session itself gets one, too.
 sub _prefer {
 	my ($nice) = @_;
-	POSIX::nice($nice);
+	POSIX::nice($nice);    # refused to an ordinary user, and then they are as nice as all others
 	if (open my $g, '>', "/proc/$$/autogroup") { print {$g} $nice; close $g }
 	return;
 }

@@ -18,14 +18,14 @@ my %live;
 END { local $?; defined and $_->close for values %live }
 
 # Tipme::Stage->new(library => DIR, seed => N, display => {options of Tipme::Display}) starts a recorder and the X server.
-# It has tipme (the command), dir (closed to nobody), work (a folder of the unprivileged user), ids (uid, gid), display.
+# It has tipme (the command), source (of the kernel's records), dir (closed to nobody), work (a folder of the unprivileged user), ids (uid, gid), display.
 # close() or the end of the program ends all that it started, last to first.
 sub new {
 	my ($class, %opt) = @_;
 	my $self = bless { seed => 1, %opt, owner => $$, cleanup => [] }, $class;
 	weaken($live{ refaddr $self } = $self);
 	$self->{tipme} = defined $ENV{TIPME_BUILDDIR} ? "$ENV{TIPME_BUILDDIR}/tipme" : 'tipme';
-	my @nobody = (getpwnam 'nobody')[ 2, 3 ];
+	my @nobody = $> ? ($>, $) + 0) : (getpwnam 'nobody')[ 2, 3 ];
 	$self->{ids} = defined $nobody[0] ? \@nobody : [ 65534, 65534 ];
 	$self->{dir} = tempdir('tipme-stage-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 	chmod 0755, $self->{dir};
@@ -62,7 +62,7 @@ sub _start_recorder {
 
 sub _tipme_start {
 	my ($self) = @_;
-	my @args = ('--allow-uid', $self->{ids}[0], @{ $self->{recorder_args} // [] });
+	my @args = ($> ? () : ('--allow-uid', $self->{ids}[0]), @{ $self->{recorder_args} // [] });
 	$self->{recorder_says} = qx{"$self->{tipme}" start @args 2>&1};
 	$? == 0 or croak "the recorder did not start: $self->{recorder_says}";
 	return;
@@ -91,6 +91,7 @@ sub await_server {
 	my ($self) = @_;
 	for (1 .. 100) {
 		my $status = eval { Cpanel::JSON::XS->new->decode(scalar $self->command('status', '--json')) } // {};
+		$self->{source} = $status->{source} // '';
 		return if grep { $_->{pid} == $self->{display}->pid } @{ $status->{x_servers} // [] };
 		sleep 0.1;
 	}
@@ -138,7 +139,7 @@ sub start_typist {
 	my $script = __FILE__ =~ s{Tipme/Stage\.pm$}{typist}r;
 	my @typist = ($^X, '-I', $script =~ s{/typist$}{}r, $script, '--seed', $self->{seed}, '--pointer', $self->{display}->pointer, $self->{display}->keyboard);
 	$self->{typist_is_rt} = system('chrt -f 60 true 2>/dev/null') == 0;
-	my $pid = open3(my $in, my $out, undef, $self->{typist_is_rt} ? qw(chrt -f 60) : qw(nice -n -20), @typist);
+	my $pid = open3(my $in, my $out, undef, $self->{typist_is_rt} ? qw(chrt -f 60) : $> ? () : qw(nice -n -20), @typist);
 	$in->autoflush(1);
 	@$self{qw(typist_in typist_out)} = ($in, $out);
 	# The server spins when the typist goes first.

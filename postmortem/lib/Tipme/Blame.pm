@@ -175,7 +175,7 @@ sub _compute {
 sub _stop {
 	my ($self, $s, $who) = @_;
 	my $by = $self->_stopper($s);
-	my $w = $s->{waker} or return ($by ? " from $by->{comm} (pid $by->{pid})" : '') . ', and still is';
+	my $w = $s->{waker} or return ($by ? " from $by->{comm} (pid $by->{pid})" : '') . ($s->{ended} ? '' : ', and still is');
 	my $text = $by ? " from $by->{comm} (pid $by->{pid})" : '';
 	return $text if !$w->{tid};
 	my $go = $self->_who($w->{tid}, $w->{at});

@@ -61,7 +61,7 @@ sub run {
 	my $part = $i ? $self->_judge($i) : $stall ? $self->_judge_stall($stall, $self->_without_interval(%o)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
 	my $v = $part->{verdict};
 	%$v = (circumstances => [], %$v, %{ advise($v) });
-	return { %d, %$part, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
+	return { %d, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
 }
 
 sub _ns {

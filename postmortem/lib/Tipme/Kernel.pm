@@ -5,9 +5,12 @@ package Tipme::Kernel;
 use strict;
 use warnings;
 use Tipme::KernelEvents;
+use Tipme::Sampled;
 use Tipme::TaskStates;
 use Tipme::Threads;
 
+my $SOURCE    = qr/^(?:kernel_|proc_sampled\z)/;
+my $FOREVER   = 1 << 62;
 my $KEEP      = 4;              # stretches held at once ...
 my $KEEP_MOST = 500_000;        # ... if they have no more records than this; the newest is held in any case
 my $BEFORE_NS = 150_000_000;    # what is asked for next mostly lies a little before or after
@@ -15,8 +18,9 @@ my $AFTER_NS  = 5_000_000;
 
 sub new {
 	my ($class, $ep) = @_;
-	my @c = grep { $_->{source} =~ /^kernel_/ } $ep->coverage;
-	return bless { ep => $ep, threads => Tipme::Threads->new($ep), kept => [], has => scalar @c, loaded => 0 }, $class;
+	my @c = grep { $_->{source} =~ $SOURCE } $ep->coverage;
+	my $sampled = @c && !grep { $_->{source} =~ /^kernel_/ } @c;
+	return bless { ep => $ep, threads => Tipme::Threads->new($ep), kept => [], has => scalar @c, sampled => $sampled, loaded => 0 }, $class;
 }
 
 sub threads     { return $_[0]{threads} }
@@ -25,9 +29,12 @@ sub has_records { return $_[0]{has} }
 # covered_from(): when the records of all CPUs begin; 0 where there are none
 sub covered_from {
 	my ($self) = @_;
-	my ($latest) = sort { $b <=> $a } map { $_->{first_ns} } grep { $_->{source} =~ /^kernel_/ } $self->{ep}->coverage;
+	my ($latest) = sort { $b <=> $a } map { $_->{first_ns} } grep { $_->{source} =~ $SOURCE } $self->{ep}->coverage;
 	return $latest // 0;
 }
+
+# sampled(): are there samples of /proc in place of the kernel's own records?
+sub sampled { return $_[0]{sampled} }
 
 # loaded(): records that were decoded so far
 sub loaded { return $_[0]{loaded} }
@@ -40,10 +47,8 @@ sub states {
 	$from = 0 if $from < 0;
 	$to += $AFTER_NS;
 	splice @{ $self->{kept} }, 1 if @{ $self->{kept} } && $self->{kept}[0]->events->count > $KEEP_MOST / 2;    # room first
-	my $ev = Tipme::KernelEvents->load($self->{ep}, $from, $to);
-	$self->{loaded} += $ev->count;
-	$self->{threads}->add_events($ev);
-	my $s = Tipme::TaskStates->new($ev, $self->{threads}, $from, $to);
+	my $ev = $self->{sampled} ? $self->_samples : $self->_load($from, $to);
+	my $s = ($self->{sampled} ? 'Tipme::Sampled' : 'Tipme::TaskStates')->new($ev, $self->{threads}, $from, $to);
 	unshift @{ $self->{kept} }, $s;
 	my ($n, $all) = (0, 0);
 	$n++ while $n < @{ $self->{kept} } && $n < $KEEP && ($all += $self->{kept}[$n]->events->count) <= $KEEP_MOST;
@@ -63,7 +68,18 @@ sub stop_signal {
 # Found by looking for its number in the raw records: to decode them all would take ten times as long. A lost coming counts as late as it can be.
 sub run_delays {
 	my ($self, $tid) = @_;
-	return $self->{delays}{$tid} //= $self->_run_delays($tid);
+	return $self->{delays}{$tid} //= $self->{sampled} ? Tipme::Sampled::run_delays($self->_samples, $tid) : $self->_run_delays($tid);
+}
+
+# Samples are few, and a thread that slept has none for long: all of them at once.
+sub _samples { my ($self) = @_; return $self->{samples} //= $self->_load(0, $FOREVER) }
+
+sub _load {
+	my ($self, $from, $to) = @_;
+	my $ev = Tipme::KernelEvents->load($self->{ep}, $from, $to);
+	$self->{loaded} += $ev->count;
+	$self->{threads}->add_events($ev);
+	return $ev;
 }
 
 sub _run_delays {

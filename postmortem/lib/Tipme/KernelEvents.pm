@@ -12,7 +12,7 @@ use constant { SWITCH => 3, WAKING => 4, FORK => 5, EXIT => 6, EXEC => 7, RENAME
 	STEAL => 22, SAMPLE => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27 };
 use constant { FIRST => SWITCH, LAST => PROC_STATE };
 my $SIZE    = 32;
-my @SOURCES = qw(kernel_bpf kernel_module);
+my @SOURCES = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
 my $ODD_TYPE   = do { my ($a, $b) = map { sprintf '\x%02x', $_ } FIRST, LAST; qr/[^$a-$b]/s };
 my $MAX     = 4_000_000;    # records held at once; beyond this the earliest sections are left out, and that is said

@@ -18,7 +18,10 @@ my $USUAL_EPISODES = 50;            # how many are looked at for what is usual
 # folder(): where the library of this user lies.
 sub folder {
 	return $ENV{TIPME_LIBRARY} if defined $ENV{TIPME_LIBRARY} && length $ENV{TIPME_LIBRARY};
-	return "/var/lib/tipme/$<";
+	my $machine = "/var/lib/tipme/$<";
+	my ($home) = map { /^(\/.*)/s ? $1 : () } defined $ENV{XDG_DATA_HOME} && $ENV{XDG_DATA_HOME} =~ /^\// ? $ENV{XDG_DATA_HOME}
+		: defined $ENV{HOME} ? "$ENV{HOME}/.local/share" : ();
+	return $> && !-e $machine && defined $home ? "$home/tipme" : $machine;
 }
 
 # open(folder => DIR): the library, with its table up to date. Without the folder, or where it cannot be written, the table lives in

@@ -31,6 +31,9 @@ sub from   { return $_[0]{from} }
 sub to     { return $_[0]{to} }
 sub events { return $_[0]{ev} }
 
+# wakers_unknown(): are there no records of who woke whom?
+sub wakers_unknown { return 0 }
+
 # resources(): what the same records say of disks, locks, memory, ...
 sub resources { my ($self) = @_; return $self->{resources} //= Tipme::Resources->new($self->{ev}) }
 

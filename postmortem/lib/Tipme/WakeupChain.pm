@@ -325,13 +325,13 @@ sub _blocked {
 	my $waker = $self->_waker($i);
 	my %s = (state => $state, evidence => [ grep { defined } $i->{leave}, $i->{wake} ], exact => $i->{guessed} ? 0 : 1,
 		stack => scalar $self->{threads}->stack($i->{stack_id}), waker => $waker);
-	if ($state eq 'stopped' || $state eq 'traced') { return $self->_emit($lo, %s, kind => 'stopped', reason => $state eq 'traced' ? 'stopped by a tracer' : 'stopped by a signal') }
+	if ($state eq 'stopped' || $state eq 'traced') { return $self->_emit($lo, %s, ended => $i->{to} < $self->{states}->to ? 1 : 0, kind => 'stopped', reason => $state eq 'traced' ? 'stopped by a tracer' : 'stopped by a signal') }
 	my $work = $self->_work_at(@$self{qw(tid t)});
 	$s{work} = $work if $work && defined $work->{tid};
 	my $r = $self->{reasons}->of($s{stack}, $waker ? $waker->{context} : undef);
 	return if $self->_on_disk($i, $lo, $waker, $r, \%s);
 	return if $waker && $self->_follow($i, $lo, $waker, \%s);
-	return if !$waker && ($self->_ask_holder($i, $lo, $r) || $self->_ask_peer($i, $lo));
+	return if !$waker && ($self->_ask_client || $self->_ask_holder($i, $lo, $r) || $self->_ask_peer($i, $lo));
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
 	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => 'waiting where it cannot be disturbed: mostly for a disk', exact => 0) }
 	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? "woken in $waker->{context} context" : $i->{guessed} ? 'its waking was not recorded' : 'nobody has woken it yet', exact => 0) }
@@ -450,6 +450,16 @@ sub _ask_holder {
 	push @{ $self->{frames} }, [ $self->{tid}, $lo > $lock->{from} ? $lo : $lock->{from}, 0, undef, $held ];
 	$self->{jumped}{ $self->{tid} } = 1;
 	$self->{tid} = $who;
+	return 1;
+}
+
+# Samples tell no waker. A server that sleeps between the delivery and the change of the screen waits for its client all the same.
+sub _ask_client {
+	my ($self) = @_;
+	return 0 if !$self->{states}->wakers_unknown || $self->{below} || $self->{tid} != $self->{server_tid} || !$self->{client_pid};
+	return 0 if $self->{jumped}{ $self->{client_pid} }++;
+	$self->{jumped}{ $self->{tid} } = 1;
+	$self->{tid} = $self->{client_pid};
 	return 1;
 }
 

@@ -101,6 +101,7 @@ sub _evidence {
 sub _footer {
 	my ($d) = @_;
 	my @line;
+	push @line, 'sampled each 20 ms: how long threads ran and waited is exact, when is known to 20 ms, who woke them is not known' if $d->{sampled};
 	push @line, sprintf 'confidence %.0f %%: the share of the interval that rests on exact records', 100 * $d->{verdict}{confidence} if $d->{interval};
 	push @line, _lost($d->{lost});
 	push @line, "$d->{unknown_records} records of kinds that this program does not know were skipped" if $d->{unknown_records};
