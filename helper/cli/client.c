@@ -173,6 +173,17 @@ static void print_trigger_thread(struct json_object *thread)
 		printf("trigger    not real-time: %s\n", text_of(thread, "why"));
 }
 
+/* What the kernel runs for us shows in no process. */
+static void print_own_share(struct json_object *status)
+{
+	double cost_ns = number_of(part_of(status, "record_cost_ns"), "sched");
+
+	if (cost_ns > 0)
+		printf("cost       %.0f ns a record: now %.2f %% of one CPU\n", cost_ns, cost_ns * number_of(status, "rate") / 1e7);
+	else
+		puts("cost       of a record: not measured (that takes CAP_SYS_ADMIN at the start)");
+}
+
 static void print_status(struct json_object *status)
 {
 	struct json_object *memory = part_of(status, "memory"), *cpu = part_of(status, "cpu"), *limits = part_of(status, "limits");
@@ -183,6 +194,11 @@ static void print_status(struct json_object *status)
 	print_coverage(status);
 	print_lost(part_of(status, "lost"));
 	print_classes(part_of(status, "classes"));
+	print_own_share(status);
+	struct json_object *identity = part_of(status, "identity");
+
+	printf("history    %s processes in %.1f MB; those that ended are known for %.0f s\n", text_of(identity, "processes"),
+	       number_of(identity, "bytes") / 1e6, number_of(identity, "ended_kept_s"));
 	printf("memory     %.1f MB ring, %.1f MB copies\n", number_of(memory, "pool_bytes") / 1e6, number_of(memory, "copy_bytes") / 1e6);
 	printf("CPU        %.0f ms of our own, %.2f %% of one CPU\n", cpu_ms, uptime_s > 0 ? cpu_ms / uptime_s / 10 : 0);
 	print_x_servers(part_of(status, "x_servers"));

@@ -159,6 +159,7 @@ static int writer_prepare(void)
 	writer.watch = watch;
 	writer.identity = identity;
 	writer.code = code;
+	writer.classes = &classes;
 	writer.cgroups = cgroups;
 	writer.start_ns = server.start_ns;
 	int err = tipmed_writer_start(&writer);

@@ -92,6 +92,20 @@ static void add_trigger(struct json_object *to, const struct tipmed_trigger *fro
 	add_text(trigger, "text", from->words);
 }
 
+/* What was on when the episode was written: the absence of a record means something only then. */
+static void add_classes(struct json_object *to, const struct tipmed_manifest *m)
+{
+	struct json_object *classes = add_object(to, "classes"), *cost = add_object(to, "record_cost_ns");
+
+	for (unsigned int i = 0; i < TIPME_CLASSES; i++) {
+		add(classes, tipme_classes[i].name, m->classes_able & 1U << i ? json_object_new_boolean(m->classes >> i & 1) : NULL);
+		if (m->cost_ns[i])
+			add_number(cost, tipme_classes[i].name, m->cost_ns[i]);
+	}
+	if (m->cost_ns[TIPME_CLASSES])
+		add_number(cost, "sched", m->cost_ns[TIPME_CLASSES]);
+}
+
 static void add_recorder(struct json_object *to, const struct tipmed_manifest *m)
 {
 	struct json_object *recorder = add_object(to, "recorder"), *limits = json_object_new_array(), *agents = json_object_new_array();
@@ -107,6 +121,7 @@ static void add_recorder(struct json_object *to, const struct tipmed_manifest *m
 	for (unsigned int i = 0; i < m->snap->agent_count; i++)
 		json_object_array_add(agents, json_object_new_int(m->snap->agents[i]));
 	add(recorder, "agents", agents);
+	add_classes(recorder, m);
 }
 
 static void add_coverage(struct json_object *list, unsigned int cpu, uint64_t first_ns, uint64_t last_ns, uint64_t records)

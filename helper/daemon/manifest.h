@@ -14,6 +14,8 @@ struct tipmed_manifest {
 	const struct tipmed_snapshot *snap;
 	uint64_t recorder_start_ns;
 	struct tipme_kernel_lost lost; /* in the window of the episode */
+	uint32_t cost_ns[TIPME_CLASSES + 1]; /* 0: not measured */
+	uint32_t classes, classes_able;
 	struct tipmed_identity_facts identity;
 	uint64_t identity_count;
 	bool identity_cut;

@@ -100,6 +100,23 @@ static void add_identity(struct tipme_text *text, struct tipmed_server *server)
 		       (unsigned long long)f.lost, (double)(tipme_clock_ns() - f.complete_since_ns) / 1e9);
 }
 
+static void add_costs(struct tipme_text *text, struct tipmed_server *server)
+{
+	struct tipmed_watched now;
+	struct tipme_kernel_coverage none;
+	const char *between = "";
+
+	tipmed_watch_get(server->watch, &now, &none, 0);
+	tipme_text_add(text, ", \"record_cost_ns\": {");
+	for (unsigned int i = 0; i <= TIPME_CLASSES; i++) {
+		if (!now.stats.cost_ns[i])
+			continue;
+		tipme_text_add(text, "%s\"%s\": %u", between, i < TIPME_CLASSES ? tipme_classes[i].name : "sched", now.stats.cost_ns[i]);
+		between = ", ";
+	}
+	tipme_text_add(text, "}");
+}
+
 static void add_x_servers(struct tipme_text *text, const struct tipmed_x_servers *x)
 {
 	unsigned int shown = 0;
@@ -166,6 +183,7 @@ size_t tipmed_status_write(struct tipmed_server *server)
 	tipme_text_add(&text, ", ");
 	add_classes(&text, server);
 	add_identity(&text, server);
+	add_costs(&text, server);
 	add_x_servers(&text, &server->snap.x);
 	add_self(&text, server);
 	add_episodes(&text, server);

@@ -194,7 +194,7 @@ static int save_identity(struct tipmed_episode *episode, struct tipmed_record_fi
 }
 
 /* What was lost since the oldest record that any CPU still has. */
-static void lost_in_window(const struct tipmed_writer *w, struct tipme_kernel_lost *lost)
+static void lost_in_window(const struct tipmed_writer *w, struct tipmed_manifest *m)
 {
 	uint64_t first_ns = window_begin(w->snap);
 	struct tipme_kernel_stats stats;
@@ -203,7 +203,8 @@ static void lost_in_window(const struct tipmed_writer *w, struct tipme_kernel_lo
 	tipmed_watch_lost_before(w->watch, first_ns ? first_ns : UINT64_MAX, &before);
 	if (tipme_kernel_source_stats(w->snap->source, &stats))
 		return;
-	*lost = (struct tipme_kernel_lost){
+	memcpy(m->cost_ns, stats.cost_ns, sizeof(m->cost_ns));
+	m->lost = (struct tipme_kernel_lost){
 		.pool = stats.lost.pool - before.pool, .nested = stats.lost.nested - before.nested,
 		.missed = stats.lost.missed - before.missed, .stack_table = stats.lost.stack_table - before.stack_table,
 		.sleep_table = stats.lost.sleep_table - before.sleep_table, .lives = stats.lost.lives - before.lives,
@@ -235,7 +236,8 @@ static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, s
 		err = tipmed_episode_text(episode, "schema", tipme_schema_text, sizeof(tipme_schema_text) - 1);
 	if (!err && snap->trigger.words[0])
 		err = tipmed_episode_text(episode, "note.txt", snap->trigger.words, strlen(snap->trigger.words));
-	lost_in_window(w, &m.lost);
+	lost_in_window(w, &m);
+	m.classes = tipmed_classes_get(w->classes, &m.classes_able);
 	return err ? err : save_manifest(episode, &m);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "cgroups.h"
+#include "classes.h"
 #include "code.h"
 #include "identity.h"
 #include "limitations.h"
@@ -32,6 +33,7 @@ struct tipmed_writer {
 	struct tipmed_identity *identity;
 	struct tipmed_cgroups *cgroups;
 	struct tipmed_code *code;
+	struct tipmed_classes *classes;
 	uint64_t start_ns;
 	uid_t owner;
 	gid_t group;

@@ -3,11 +3,13 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -42,6 +44,8 @@ struct bpf_source {
 	struct bpf_link *links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
 	unsigned char link_class[TIPME_LINKS_MAX];
 	unsigned int link_count;
+	int measure_fd; /* -1: the kernel does not measure (any more) */
+	uint32_t cost_ns[TIPME_CLASSES + 1];
 	struct ring_buffer *lives;
 	struct life_taker *taker; /* only while lives are taken */
 };
@@ -489,6 +493,7 @@ static int attach(struct bpf_source *src, char *why, size_t why_len)
 }
 
 static void bpf_close(struct tipme_kernel_source *base);
+static void measure_begin(struct bpf_source *src);
 
 static int bpf_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, char *why, size_t why_len)
 {
@@ -503,9 +508,12 @@ static int bpf_open(struct tipme_kernel_source **out, const struct tipme_kernel_
 		return refused(cpus < 1 ? cpus : -ENOMEM, "count CPUs for", why, why_len);
 	}
 	src->opt = *opt;
+	src->measure_fd = -1;
 	tipme_kernel_sizes(&src->base.view, &src->opt, cpus);
 	err = load(src, why, why_len);
 	err = err ? err : attach(src, why, why_len);
+	if (!err)
+		measure_begin(src);
 	if (err) {
 		bpf_close(&src->base);
 		return err;
@@ -527,6 +535,8 @@ static void bpf_close(struct tipme_kernel_source *base)
 
 	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
 		class_detach(src, i);
+	if (src->measure_fd >= 0)
+		close(src->measure_fd);
 	ring_buffer__free(src->lives);
 	kernel_source_bpf__destroy(src->skel);
 	unmap(&src->pool);
@@ -566,9 +576,105 @@ static uint64_t missed(const struct bpf_source *src)
 	return sum;
 }
 
+/* --- what a record costs --- */
+
+#define MEASURE_NS 2000000000ULL
+#define MEASURE_RUNS 20 /* fewer tell nothing */
+
+/* Of two threads that pass a byte to and fro: wakings and switches. */
+static void *echo(void *arg)
+{
+	const int *fds = arg;
+	char byte;
+
+	while (read(fds[0], &byte, 1) == 1 && write(fds[1], &byte, 1) == 1)
+		;
+	return NULL;
+}
+
+/* So that the most frequent programs have something to be measured by, also on an idle machine. */
+static void measure_load(void)
+{
+	int there[2], back[2], fds[2];
+	pthread_t thread;
+	char byte = 0;
+
+	if (pipe2(there, O_CLOEXEC))
+		return;
+	if (pipe2(back, O_CLOEXEC)) {
+		close(there[0]);
+		close(there[1]);
+		return;
+	}
+	fds[0] = there[0];
+	fds[1] = back[1];
+	if (!pthread_create(&thread, NULL, echo, fds)) {
+		for (int i = 0; i < 1000 && write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1; i++)
+			;
+		close(there[1]);
+		there[1] = -1;
+		pthread_join(thread, NULL);
+	}
+	if (there[1] >= 0)
+		close(there[1]);
+	close(there[0]);
+	close(back[0]);
+	close(back[1]);
+}
+
+/* Measuring costs a reading of the clock more in each program, so it ends soon. It takes CAP_SYS_ADMIN: only now, while we may have it. */
+static void measure_begin(struct bpf_source *src)
+{
+	src->measure_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (src->measure_fd >= 0)
+		measure_load();
+}
+
+/* Programs of no class: those that count interrupts write no record, but are part of what one costs. */
+static int writes_record(const struct bpf_program *prog)
+{
+	static const char *const names[] = { "tipme_sched_", "tipme_fork", "tipme_exit", "tipme_exec", "tipme_rename", "tipme_work_" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(bpf_program__name(prog), names[i], strlen(names[i])))
+			return 1;
+	return 0;
+}
+
+static void measure_take(struct bpf_source *src)
+{
+	uint64_t ns[TIPME_CLASSES + 1] = { 0 }, runs[TIPME_CLASSES + 1] = { 0 };
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, src->skel->obj) {
+		struct bpf_prog_info info = {};
+		uint32_t len = sizeof(info);
+		int which = class_of(prog), fd = bpf_program__fd(prog);
+
+		if (fd < 0 || bpf_program__expected_attach_type(prog) == BPF_TRACE_ITER || bpf_obj_get_info_by_fd(fd, &info, &len))
+			continue; /* pictures are not part of what a record costs */
+		ns[which < 0 ? TIPME_CLASSES : which] += info.run_time_ns;
+		if (which >= 0 || writes_record(prog))
+			runs[which < 0 ? TIPME_CLASSES : which] += info.run_cnt;
+	}
+	for (int i = 0; i <= TIPME_CLASSES; i++)
+		src->cost_ns[i] = runs[i] >= MEASURE_RUNS ? ns[i] / runs[i] : 0;
+}
+
+/* Whoever comes first takes it: status and the writer ask, too. */
+static void measure_end(struct bpf_source *src)
+{
+	int fd = src->measure_fd;
+
+	if (fd < 0 || now_ns() < src->base.view.start_ns + MEASURE_NS || !__sync_bool_compare_and_swap(&src->measure_fd, fd, -1))
+		return;
+	measure_take(src);
+	close(fd);
+}
+
 static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats *stats)
 {
-	const struct bpf_source *src = bpf_of(base);
+	struct bpf_source *src = bpf_of(base);
 	const struct tipme_kernel_cpu *cpus = src->cpus.base;
 
 	*stats = (struct tipme_kernel_stats){
@@ -581,6 +687,8 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 		.programs = src->programs + src->link_count,
 		.lost.missed = missed(src),
 	};
+	measure_end(src);
+	memcpy(stats->cost_ns, src->cost_ns, sizeof(stats->cost_ns));
 	for (unsigned int i = 0; i < src->base.view.cpus; i++) {
 		stats->records += cpu_records(src, &cpus[i].pool);
 		stats->lost.pool += cpus[i].pool.lost_pool;

@@ -100,6 +100,11 @@ struct tipme_kernel_stats {
 	unsigned int subbufs;
 	unsigned int subbuf_bytes;
 	unsigned int programs; /* attached */
+	/*
+	 * What a record of each class costs, as the kernel measured the programs while the recorder began; the last is that of records
+	 * without a class. 0: not measured (not permitted, or there were too few).
+	 */
+	uint32_t cost_ns[TIPME_CLASSES + 1];
 };
 
 struct tipme_kernel_seen;
