@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use Carp qw(croak);
 use Cpanel::JSON::XS ();
+use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use FindBin;
 use IPC::Open3 qw(open3);
@@ -17,7 +18,8 @@ use Tipme::Display;
 my %live;
 END { local $?; defined and $_->close for values %live }
 
-# Tipme::Stage->new(library => DIR, seed => N, display => {options of Tipme::Display}) starts a recorder and the X server.
+# Tipme::Stage->new(library => DIR, seed => N, display => {options of Tipme::Display}) starts a recorder and the X server; with
+# observer => PROGRAM that server has no hooks and is observed instead.
 # It has tipme (the command), source (of the kernel's records), dir (closed to nobody), work (a folder of the unprivileged user), ids (uid, gid), display.
 # close() or the end of the program ends all that it started, last to first.
 sub new {
@@ -79,10 +81,22 @@ sub restart_recorder {
 
 sub _start_display {
 	my ($self) = @_;
-	my $hooks = Tipme::Display::find_hooks() // croak 'the X server hooks are not there: build with --enable-xorg=yes';
+	my $hooks;
+	$hooks = Tipme::Display::find_hooks() // croak 'the X server hooks are not there: build with --enable-xorg=yes' if !$self->{observer};
 	my $d = $self->{display} = Tipme::Display->new(kind => 'Xorg', hooks => $hooks, rundir => $ENV{TIPME_RUNDIR}, %{ $self->{display} // {} });
 	$self->at_end(sub { $d->stop });
+	$self->_start_observer if $self->{observer};
 	$self->await_server;
+	return;
+}
+
+# A server without hooks: the observer, a program that the unprivileged user may not be able to reach where it was built.
+sub _start_observer {
+	my ($self) = @_;
+	my $program = "$self->{work}/tipme-x-observer";
+	copy($self->{observer}, $program) && chmod 0755, $program or croak "$self->{observer}: copy to $program: $!";
+	my $pid = $self->{display}->spawn($program);
+	$self->at_end(sub { kill 'TERM', $pid; waitpid $pid, 0 });
 	return;
 }
 

@@ -103,7 +103,7 @@ sub _judge {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
 			usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
 		event => { n => $e->{n}, kind => $e->{kind}, input_seq => $e->{seq}, client => $client->{pid} < 0 ? undef : { pid => $e->{pid}, comm => $client->{comm} },
-			server => { pid => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name} }, stages => $self->_stages($i, $states) },
+			server => { pid => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name}, source => $e->{server}{exact} ? 'x_hooks' : 'x_client' }, stages => $self->_stages($i, $states) },
 		path => $path, totals => { %{ totals($path) }, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
 		evidence => $self->_evidence($i, $path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
 	};
@@ -183,7 +183,8 @@ sub _stages {
 	my $run = $self->_first_run($e, $states, $i->{end_ns});
 	push @s, [ client => $run, 'exact' ] if defined $run;
 	my ($r) = grep { $_->{client} == $e->{client} } $e->{server}->between('x_request', $e->{deliver_ns}, $i->{end_ns});
-	push @s, [ request => $r->{ts_ns}, $exact ] if $r;
+	my $asked = $r ? $r->{ts_ns} : $e->{server}{exact} ? undef : $self->{problem}->inferred->asked($e, $states, $e->{deliver_ns}, $i->{end_ns});
+	push @s, [ request => $asked, $exact ] if defined $asked;
 	push @s, [ feedback => $i->{end_ns}, $exact ] if !$i->{open};
 	return _named(@s);
 }

@@ -8,6 +8,7 @@ use Tipme::XRecords;
 
 my $BURST_GAP_NS   = 10_000_000;       # damages closer than this are one burst
 my $CHORD_SPAN_NS  = 2_000_000_000;    # presses that lead up to a hot-key are at most that old
+my $LATE_NS        = 50_000_000;       # a server may read a key so much later than we do
 my $HEARD_NS       = 500_000_000;      # an agent asks for the snapshot within this of hearing the hot-key
 my $MS             = 1_000_000;
 my $READ_NS        = 100_000_000;      # an input thread may be kept from working for so long between reading and stamping
@@ -127,12 +128,16 @@ sub _mark_chords {
 	}
 }
 
-# The hot-key as an agent heard it on a server without hooks: the last press that went to the agent before the trigger.
+# The hot-key as an agent heard it on a server without hooks: the last press that went to the agent before the trigger. Heard on
+# the keyboard itself: the last press of all; the server may read that key a moment after tipmed did.
 sub _heard {
 	my ($self, $events, $agent) = @_;
-	return if ($self->{ep}->manifest->{trigger}{kind} // '') ne 'hotkey';
-	my @e = grep { $agent->{ $_->{seq} } && $_->{kind} eq 'key_press' && $_->{device_ns} <= $self->{trigger} && $_->{device_ns} > $self->{trigger} - $HEARD_NS } @$events;
-	return @e ? { ts_ns => $e[-1]{device_ns}, input_seq => $e[-1]{seq} } : ();
+	my $t = $self->{trigger};
+	return if ($self->{ep}->manifest->{trigger}{kind} // '') ne 'hotkey' || grep { $_->between('x_chord', $t - $CHORD_SPAN_NS, $t + $CHORD_SPAN_NS) } $self->servers;
+	my @e = grep { $_->{kind} eq 'key_press' && $_->{device_ns} <= $t + $LATE_NS && $_->{device_ns} > $t - $HEARD_NS } @$events;
+	my @agents = grep { $agent->{ $_->{seq} } } @e;
+	my $e = (@agents ? @agents : @e)[-1] or return;
+	return { ts_ns => $e->{device_ns}, input_seq => $e->{seq} };
 }
 
 # Did the client change the screen at once?

@@ -4,6 +4,7 @@ package Tipme::ProblemInterval;
 
 use strict;
 use warnings;
+use Tipme::Inferred;
 use Tipme::WakeupChain;
 
 my $SURE_NS     = 30_000_000;        # what is answered faster is not looked at more closely
@@ -23,7 +24,7 @@ my $NS_PER_MS   = 1_000_000;
 # new(episode =>, path => InputPath, kernel => Kernel, reasons =>)
 sub new {
 	my ($class, %o) = @_;
-	return bless { %o, resolved => {}, trigger => $o{episode}->trigger_ns }, $class;
+	return bless { %o, inferred => Tipme::Inferred->new($o{kernel}), resolved => {}, trigger => $o{episode}->trigger_ns }, $class;
 }
 
 # choose(event => N, at => NS): the problem interval, or undef where there is no input event that could be one:
@@ -147,9 +148,24 @@ sub response {
 	my ($self, $e) = @_;
 	return { end_ns => $e->{device_ns}, open => 0, damage => undef, exact => 1 } if ($e->{motion} // '') eq 'cursor';
 	return if !defined $e->{deliver_ns};
-	$self->{resolved}{ $e->{n} } //= [ $self->_resolve($e) ];
+	if (!$self->{resolved}{ $e->{n} }) {
+		$self->{inferred}->refine($e);
+		$self->{resolved}{ $e->{n} } = [ $self->_observed($e, $self->_resolve($e)) ];
+	}
 	return $self->{resolved}{ $e->{n} }[0];
 }
+
+# A change that was only observed from outside happened while the server ran, somewhere in the millisecond that it named.
+sub _observed {
+	my ($self, $e, $r) = @_;
+	return $r if !$r || $e->{server}{exact};
+	my $turn = $r->{damage} && $self->{kernel}->has_records ? $self->{inferred}->turn($e, $r->{damage}) : undef;
+	my $end = $turn ? $turn->{to} : $r->{end_ns};
+	return { %$r, exact => 0, end_ns => !$r->{open} && $end > $self->{trigger} ? $self->{trigger} : $end };
+}
+
+# inferred(): what wake-ups tell of servers without hooks
+sub inferred { return $_[0]{inferred} }
 
 sub _end {
 	my ($burst, %o) = @_;
@@ -177,10 +193,12 @@ sub _resolve {
 sub _quiet {
 	my ($self, $e, $limit) = @_;
 	my ($td, $x) = @$e{qw(deliver_ns server)};
-	my @asleep = $x->asleep($td, $limit) or return;
+	my @asleep = $x->{exact} ? $x->asleep($td, $limit) : ();
+	return if $x->{exact} && !@asleep;
 	for my $to ($td + $PROBE_NS, $limit) {
 		my $end = $to < $limit ? $to : $limit;
 		my $states = $self->{kernel}->states($td - $NS_PER_MS, $end);
+		@asleep = $self->{inferred}->asleep($e, $states, $td, $end) if !$x->{exact};
 		my $t = $self->_first_quiet($e, $states, [ grep { $_->[0] < $end } @asleep ]);
 		return $t if defined $t;
 		return if $end == $limit;
@@ -299,6 +317,10 @@ sub last_ran {
 sub request_ns {
 	my ($self, $e, $d) = @_;
 	my $x = $e->{server};
+	if (!$x->{exact}) {
+		my $turn = $self->{inferred}->turn($e, $d);
+		return $turn->{asked} // $turn->{from};
+	}
 	for (my $k = $x->lower('x_request', $d->{ts_ns} + 1) - 1; $k >= 0; $k--) {
 		my $r = $x->{x_request}[$k];
 		last if $r->{ts_ns} < $d->{ts_ns} - 1_000 * $NS_PER_MS;
@@ -326,7 +348,7 @@ sub _woken_for {
 	return ($e->{device_ns}, 0) if $x->lower('x_request', $w) < $x->lower('x_request', $e->{device_ns});
 	return ($w, 0) if !$self->{kernel}->has_records;
 	my $s = $x->last_before('x_sleep', $w);
-	my $asleep = $s ? $s->{ts_ns} : $w - $NS_PER_MS;
+	my $asleep = $e->{asleep_ns} // ($s ? $s->{ts_ns} : $w - $NS_PER_MS);
 	for my $span ($NEAR_NS, $LONG_NS) {
 		my $from = $asleep > $w - $span ? $asleep : $w - $span;
 		my $states = $self->{kernel}->states($from, $w + $NS_PER_MS);

@@ -24,6 +24,9 @@ sub responses {
 		my $i = $diagnosis->interval_of($events[$k]) or next;
 		@{ $r[$k] }{qw(entered_ns open response_ns)} = ($i->{start_ns}, $i->{open} ? 1 : 0, $i->{end_ns} - $i->{start_ns});
 		$r[$k]{feedback_ns} = $i->{end_ns} if !$i->{open};
+		# Looking closely, wake-ups may have told more than an observer's milliseconds.
+		@{ $r[$k] }{qw(server_ns deliver_ns)} = @{ $events[$k] }{qw(device_ns deliver_ns)};
+		$r[$k]{first_damage_ns} = $r[$k]{deliver_ns} if defined $r[$k]{first_damage_ns} && $r[$k]{first_damage_ns} < $r[$k]{deliver_ns};
 	}
 	my @waits = map { [ @{ $r[$_] }{qw(entered_ns response_ns)} ] } grep { defined $r[$_]{response_ns} } @presses;
 	_add_other($r[$_], $events[$_], \@waits) for grep { !$PRESS{ $events[$_]{kind} } && !$events[$_]{chord} } 0 .. $#events;

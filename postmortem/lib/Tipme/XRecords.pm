@@ -12,9 +12,12 @@ my @SOURCES = qw(x_hooks x_client);
 sub load_all {
 	my ($class, $ep) = @_;
 	my (%of, @servers);
+	my %hooked = map { $_->{server_pid} => 1 } grep { $_->{source} eq 'x_hooks' && defined $_->{server_pid} } @{ $ep->manifest->{sources} };
 	# x-<pid>.rec, that of the thread that serves the clients, before x-<pid>-<tid>.rec
 	for my $s (sort { length $a->{file} <=> length $b->{file} || $a->{file} cmp $b->{file} } @{ $ep->manifest->{sources} }) {
 		next if !grep { $_ eq $s->{source} } @SOURCES;
+		# What the server itself told is exact: an observer that came before the hooks has nothing to add.
+		next if $s->{source} eq 'x_client' && $hooked{ $s->{server_pid} // 0 };
 		next if $of{ $s->{file} };
 		my ($first) = grep { $s->{source} eq 'x_hooks' && $_->{exact} && defined $s->{server_pid} && ($_->{pid} // 0) == $s->{server_pid} } @servers;
 		if ($first) { $of{ $s->{file} } = $first; next }

@@ -72,6 +72,7 @@ sub daemon { my ($self, $ts, $name, %f) = @_;       return $self->add('threads.r
 sub x {
 	my ($self, $ts, $name, %f) = @_;
 	my $pid = $self->{server_pid} // 100;
+	return $self->_observe($ts, $name, $pid, %f) if $self->{observed};
 	return $self->add("x-$pid.rec", 'x_hooks', 0, $name, ts_ns => $ts, tid => $pid, %f);
 }
 
@@ -97,6 +98,14 @@ sub thread {
 sub stack { my ($self, $id, $text) = @_; return $self->daemon($self->{trigger_ns}, 'stack', stack_id => $id, frames => 1 + ($text =~ tr/;//), text => $text) }
 
 # write(DIR): makes the episode's folder, returns DIR
+# What an observer of a server without hooks makes of the same: whole milliseconds, and only what it can see.
+sub _observe {
+	my ($self, $ts, $name, $pid, %f) = @_;
+	return $self if $f{is_master} || !grep { $name eq $_ } qw(x_device x_deliver x_damage);
+	delete @f{qw(device major minor)};
+	return $self->add("x-$pid.rec", 'x_client', 0, $name, ts_ns => int($ts / 1e6) * 1_000_000, tid => $pid, %f);
+}
+
 sub write {
 	my ($self, $dir) = @_;
 	mkdir $dir or die "$dir: $!\n" if !-d $dir;

@@ -1,0 +1,90 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The whole chain on a stock X server, without hooks: an unprivileged observer, a real lag, a true verdict, and stages that say that they
+# are inferred.
+use strict;
+use warnings;
+use File::Copy qw(copy);
+use File::Temp qw(tempdir);
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
+use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
+use Tipme::ExactPath qw(exact_path);
+use Tipme::Stage;
+
+plan skip_all => 'not root: recording the whole machine needs it' if $>;
+my $observer = "$ENV{TIPME_BUILDDIR}/helper/xclient/tipme-x-observer";
+plan skip_all => 'no real-time priority here' if system('chrt -f 60 true 2>/dev/null');
+plan skip_all => 'the observer or the test client was not built' if !-x $observer || !-x "$ENV{TIPME_BUILDDIR}/tests/client";
+for my $program (qw(Xvfb xdotool)) { plan skip_all => "$program is not installed" if !grep { -x "$_/$program" } split /:/, $ENV{PATH} }
+
+my $stage = Tipme::Stage->new(library => tempdir(CLEANUP => 1), display => { kind => 'Xvfb' }, observer => $observer);
+my $d = $stage->{display};
+my $client_program = "$stage->{work}/client";
+copy("$ENV{TIPME_BUILDDIR}/tests/client", $client_program) && chmod 0755, $client_program or BAIL_OUT('client');
+my $client = $stage->start_client('tipme-stage', $client_program, '-m', 600, '-n', 'editor');
+# What else this machine does is not the story.
+system('chrt', '-f', '-p', @$_) == 0 or BAIL_OUT('chrt') for [ 10, $client ], [ 40, $d->pid ];
+sleep 0.5;    # until the observer has seen the window
+type_keys(qw(d d d));
+story('the client computes', 'app-compute', 'editor', sub { type_keys(q(c)) });
+story('the client sleeps', 'timer-sleep', 'editor', sub { type_keys(q(s)) });
+# The client is a real-time process, too: to those above it it loses as an ordinary one does to its like.
+story('others keep all CPUs', 'cpu-contention', 'hog', \&starve);
+$stage->close;
+done_testing;
+
+sub story {
+	my ($what, $kind, $comm, $press) = @_;
+	subtest $what => sub {
+		my @old = $stage->episodes;
+		my $t0 = clock_gettime(CLOCK_MONOTONIC);
+		$press->();
+		sleep 1.3;
+		$stage->command('snap');
+		my $j = $stage->diagnose($stage->new_episode(@old), '--at', $t0 + ($comm eq 'hog' ? 0.6 : 0.3));
+		is($j->{verdict}{kind}, $kind, "verdict: $j->{verdict}{sentence}");
+		is($j->{verdict}{blamed}{comm}, $comm, "blamed: $comm");
+		cmp_ok($j->{interval}{duration_ns} / 1e6, '>', 400, 'most of the lag is in the interval');
+		is($j->{interval}{certainty}, 'inferred', 'the interval is inferred');
+		is($j->{event}{server}{source}, 'x_client', 'since the server was observed from outside');
+		exact_path($j);
+		my %certainty = map { $_->{name} => $_->{certainty} } @{ $j->{event}{stages} };
+		is($certainty{$_}, 'inferred', "stage $_ is inferred") for qw(device deliver request feedback);
+		is($certainty{client}, 'exact', 'stage client is exact: the kernel tells');
+		my ($t, $back) = (0, 0);
+		for (@{ $j->{event}{stages} }) { $back++ if $_->{ts_ns} < $t; $t = $_->{ts_ns} }
+		is($back, 0, 'the stages follow each other') or diag explain $j->{event}{stages};
+	};
+}
+
+# The keys of a us keyboard, by XTEST: to the server it is a device like others.
+sub type_keys {
+	my @keys = @_;
+	my %env = $d->env;
+	local @ENV{ keys %env } = values %env;
+		for my $key (@keys) {
+		system('chrt', '-f', 60, 'xdotool', 'key', $key) == 0 or BAIL_OUT('xdotool');
+		sleep 0.15;
+	}
+	return;
+}
+
+# Real-time processes on every CPU for 0.8 s; who types and the server stand above them, so that the key gets in, and we far below.
+sub starve {
+	my %env = $d->env;
+	local @ENV{ keys %env } = values %env;
+	my @started = start(qw(chrt -f 60 sh -c), 'sleep 0.4; exec xdotool key d');
+	my $spin = q($0 = 'hog'; use Time::HiRes 'clock_gettime'; my $end = clock_gettime(1) + 0.9; 1 while clock_gettime(1) < $end);
+	push @started, start('taskset', '-c', $_, qw(chrt -f 20), $^X, '-e', $spin) for reverse 0 .. Tipme::Stage::cpus() - 1;
+	waitpid $_, 0 for @started;
+	return;
+}
+
+sub start {
+	my @command = @_;
+	my $pid = fork // BAIL_OUT("fork: $!");
+	return $pid if $pid;
+	exec { $command[0] } @command or POSIX::_exit(127);
+}
