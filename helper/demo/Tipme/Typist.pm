@@ -9,7 +9,7 @@ use Socket qw(SOCK_STREAM);
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
 # Events and answers of xf86-input-inputtest-protocol.h; all begin with a length and a type.
-use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, BUTTON => 4, KEY => 5, SERVER_VERSION => 0, SYNC_FINISHED => 1 };
+use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, MOTION => 2, BUTTON => 4, KEY => 5, SERVER_VERSION => 0, SYNC_FINISHED => 1 };
 use constant { EVDEV_TO_X => 8, SHIFT => 42 };
 
 # evdev key codes of the us layout, row by row: the character, and the one with Shift
@@ -106,6 +106,15 @@ sub _button {
 	my ($self, $button, $down) = @_;
 	my $ns = now_ns();
 	$self->_send(pack 'L< L< l< l< L< x4 L< x1036', 1064, BUTTON, 0, $button, $down, 0);
+	return $ns;
+}
+
+# Moves the pointer by so much; for the object of a pointer itself.
+sub move {
+	my ($self, $dx, $dy) = @_;
+	my $ns = now_ns();
+	# relative; valuators 0 and 1 of 64, none of them unaccelerated
+	$self->_send(pack 'L< L< L< x4 L< C x11 d< d< x1008', 1056, MOTION, 0, 0, 3, $dx, $dy);
 	return $ns;
 }
 

@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use Carp qw(croak);
 use IO::Select;
+use IO::Socket::INET;
 use IO::Socket::UNIX;
 use Socket qw(SOCK_STREAM);
 
@@ -15,12 +16,14 @@ use constant {
 	POLY_ARC => 68, POLY_FILL_RECTANGLE => 70, GET_IMAGE => 73, QUERY_EXTENSION => 98, KILL_CLIENT => 113, NO_OPERATION => 127,
 };
 
-# XClient->new($display, swapped => 0): $display is a Tipme::Display
+# XClient->new($display, swapped => 0, tcp => 0): $display is a Tipme::Display
 sub new {
 	my ($class, $display, %opt) = @_;
 	my %env = $display->env;
 	(my $number = $env{DISPLAY}) =~ s/^://;
-	my $sock = IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => "/tmp/.X11-unix/X$number") or croak "X$number: $!";
+	my $sock = $opt{tcp} ? IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => 6000 + $number)
+		: IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => "/tmp/.X11-unix/X$number");
+	$sock or croak "X$number: $!";
 	my $self = bless { sock => $sock, e => $opt{swapped} ? '>' : '<', sequence => 0, events => [] }, $class;
 	$self->_setup(_cookie($env{XAUTHORITY}), $opt{swapped} ? 'B' : 'l');
 	return $self;

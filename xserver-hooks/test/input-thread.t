@@ -1,0 +1,146 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# What the input thread of a stock Xorg reads through libevdev: kernel time and time of reading in a ring of its own; the
+# hot-key while the main thread is stopped by one endless request; nothing of that after it was switched off.
+use strict;
+use warnings;
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::More;
+use File::Copy qw(copy);
+use POSIX ();
+use Time::HiRes qw(sleep clock_gettime CLOCK_MONOTONIC CLOCK_REALTIME);
+use Live;
+use XClient;
+
+need(qw(Xorg));
+plan skip_all => 'the evdev driver of Xorg is not installed' if !grep { -e "$_/input/evdev_drv.so" } qw(/usr/lib/xorg/modules /usr/lib64/xorg/modules);
+my $shim = build('test/.libs/evdev-device.so');
+plan skip_all => 'the device for the test was not built' if !-r $shim;
+my %CODE = (Ctrl => 29, Alt => 56, minus => 12, a => 30, F1 => 59, F2 => 60, F3 => 61);
+
+my $peer = peer_start(rundir());
+my $dir = rundir();
+my $device = "$dir/event";
+POSIX::mkfifo($device, 0666) or die "$device: $!";
+chmod 0666, $device;
+copy($shim, "$dir/evdev-device.so") or die $!;
+open my $keys, '+<:raw', $device or die "$device: $!";
+my $x = Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => $peer->{dir}, evdev => $device, env => { LD_PRELOAD => "$dir/evdev-device.so" },
+	options => { ChordStart => 'Ctrl+Alt+F1', ChordNoInput => 'Ctrl+Alt+F2', ChordDefaultInput => 'Ctrl+Alt+F3' });
+ok(wait_for($peer, qr/^hello 0/), 'the main ring is offered');
+is(wait_for($peer, qr/^another/, 0.3), undef, 'a thread that has read nothing offers no ring');
+my $c = XClient->new($x);
+my ($w, $gc) = $c->window(width => 1280, height => 800);
+
+# One key, stamped by "the kernel" with each of its clocks, 5 ms ago.
+my $stamp_ns;
+for my $clock (CLOCK_MONOTONIC, CLOCK_REALTIME) {
+	key(1, 'a', $clock);
+	ok(wait_for($peer, qr/^another 0 pid=${\ $x->pid}/), 'with the first key the input thread offers its own') if $clock == CLOCK_MONOTONIC;
+	sleep 0.2;
+	my ($press) = reverse only([ inputs() ], 'x_input', kind => 'key_press');
+	cmp_ok(abs($press->{kernel_ns} - $stamp_ns), '<', 2_000_000, "the kernel's time, from clock $clock");
+	cmp_ok($press->{ts_ns}, '>', $press->{kernel_ns}, 'it was read after that');
+	is($press->{code}, 0, 'it does not say which key');
+	my ($main) = reverse only([ records($peer, 0) ], 'x_device', kind => 'key_press', is_master => 0);
+	ok($main && $main->{ts_ns} > $press->{ts_ns}, 'and came to the main thread after that');
+	cmp_ok(abs($main->{server_ms} - int($press->{ts_ns} / 1e6)), '<=', 20, 'with the time of the reading');
+	key(0, 'a', $clock);
+}
+my $head = (input_records($peer, 0))[-1];
+isnt($head->{server_tid}, $x->pid, 'the ring is that of another thread');
+ok(-d "/proc/${\ $x->pid}/task/$head->{server_tid}", 'of the server');
+
+# The main thread works, both threads see the hot-key: one trigger.
+chord('minus');
+ok(wait_for($peer, qr/^trigger 0 arg=2/), 'the hot-key triggers');
+is(wait_for($peer, qr/^trigger/, 0.5), undef, 'once');
+my @r = settled($peer, 0);
+my ($chord) = only(\@r, 'x_chord', action => 'snapshot');
+ok($chord, 'the main thread has recorded it');
+is(scalar only(\@r, 'x_deliver', input_seq => $chord->{input_seq}), 0, 'and swallowed');
+
+# The main thread hangs in one request.
+my ($LINE_WIDTH, $LINE_STYLE, $DASHES, $ON_OFF_DASH) = (1 << 4, 1 << 5, 1 << 21, 1);
+my $slow = $c->id;
+$c->request(XClient::CREATE_GC, 0, $slow, $w, $LINE_WIDTH | $LINE_STYLE | $DASHES, 200, $ON_OFF_DASH, 1);
+$c->sync;
+my $before_ns = now_ns();
+$c->request(XClient::POLY_ARC, 0, $w, $slow, map { \$c->pack('ssSSss', $_, $_, 600, 500, 0, 360 * 64) } 1 .. 25);
+for (1 .. 500) { $head = (records($peer, 0))[-1]; last if $head->{cur_start_ns} > $before_ns; sleep 0.01 }
+cmp_ok($head->{cur_start_ns}, '>', $before_ns, 'the main thread is in a request');
+my $hung_ns = $head->{cur_start_ns};
+chord('minus');
+ok(wait_for($peer, qr/^trigger 0 arg=2/, 60), 'the hot-key triggers all the same');
+SKIP: {
+	$head = (records($peer, 0))[-1];
+	skip 'the request was over too soon on this machine', 1 if $head->{cur_start_ns} != $hung_ns;
+	is($head->{cur_major}, XClient::POLY_ARC, 'while the request is still being executed');
+}
+is(scalar only([ inputs() ], 'x_chord', action => 'snapshot'), 2, 'the input thread has recorded both hot-keys');
+SKIP: {
+	$c->request(XClient::GET_INPUT_FOCUS, 0);
+	skip 'the request takes more than 90 s here', 2 if !eval { $c->reply(90); 1 };
+	is(wait_for($peer, qr/^trigger/, 1), undef, 'when the main thread comes to it, it does not trigger again');
+	@r = settled($peer, 0);
+	is(scalar only(\@r, 'x_chord', action => 'snapshot'), 2, 'but records it');
+}
+
+# The other chords.
+chord('F1');
+ok(wait_for($peer, qr/^trigger 0 arg=1/), 'one that starts recording is passed on');
+chord('F2');
+sleep 0.3;
+my ($in, $main) = (scalar only([ inputs() ], 'x_input'), scalar only([ records($peer, 0) ], 'x_device', kind => 'key_press'));
+key(1, 'a', CLOCK_MONOTONIC);
+key(0, 'a', CLOCK_MONOTONIC);
+sleep 0.3;
+is(scalar only([ inputs() ], 'x_input'), $in, 'after the one for no input the input thread records none');
+is(scalar only([ records($peer, 0) ], 'x_device', kind => 'key_press'), $main, 'nor does the main thread');
+chord('F3');
+key(1, 'a', CLOCK_MONOTONIC);
+key(0, 'a', CLOCK_MONOTONIC);
+sleep 0.3;
+cmp_ok(scalar only([ inputs() ], 'x_input'), '>', $in, 'until the one that has them recorded again');
+cmp_ok(scalar only([ records($peer, 0) ], 'x_device', kind => 'key_press'), '>', $main, 'by the main thread, too');
+$x->stop;
+ok(wait_for($peer, qr/^gone 0/), 'the server ends in order');
+
+# Not swallowed: the client gets the key, too.
+$x = Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => $peer->{dir}, evdev => $device, env => { LD_PRELOAD => "$dir/evdev-device.so" },
+	options => { Swallow => 'false' });
+ok(wait_for($peer, qr/^hello 1/), 'another server, that does not swallow');
+$c = XClient->new($x);
+$c->window(width => 1280, height => 800);
+chord('minus');
+ok(wait_for($peer, qr/^trigger 1 arg=2/), 'its hot-key triggers');
+sleep 0.3;
+@r = settled($peer, 1);
+($chord) = only(\@r, 'x_chord');
+ok($chord && only(\@r, 'x_deliver', kind => 'key_press', input_seq => $chord->{input_seq}), 'and its key is delivered');
+$x->stop;
+done_testing();
+
+sub now_ns { return int(1e9 * clock_gettime(CLOCK_MONOTONIC)) }
+sub inputs { return input_records($peer, 0) }
+
+# What the kernel hands out for one change of a key: the event and the report that ends it.
+sub key {
+	my ($pressed, $name, $clock) = @_;
+	my $t = clock_gettime($clock) - 0.005;
+	$stamp_ns = now_ns() - 5_000_000;
+	my @time = (int $t, int(1e6 * ($t - int $t)));
+	my ($EV_SYN, $EV_KEY) = (0, 1);
+	syswrite $keys, pack('q q S S l', @time, $EV_KEY, $CODE{$name}, $pressed) . pack('q q S S l', @time, $EV_SYN, 0, 0);
+	return;
+}
+
+sub chord {
+	my ($last) = @_;
+	for ([ 1, 'Ctrl' ], [ 1, 'Alt' ], [ 1, $last ], [ 0, $last ], [ 0, 'Alt' ], [ 0, 'Ctrl' ]) {
+		key(@$_, CLOCK_MONOTONIC);
+		sleep 0.02;
+	}
+	return;
+}
