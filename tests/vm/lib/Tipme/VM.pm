@@ -33,7 +33,7 @@ sub lacks {
 }
 
 # Tipme::VM->new(kernel => '6.1', payload => DIR of `make install DESTDIR=DIR`): a machine whose desktop is up.
-# It is restored from what an earlier boot saved, or booted and saved. close() or the end of the program ends it.
+# With boot => DIR it is a kernel that mkkernel made instead of Debian's own. It is restored from what an earlier boot saved, or booted and saved. close() or the end of the program ends it.
 sub new {
 	my ($class, %opt) = @_;
 	my $self = bless { owner => $$, memory_mb => 1536, %opt }, $class;
@@ -94,14 +94,15 @@ sub _state_file {
 	my ($self) = @_;
 	my ($qemu) = qx{qemu-system-x86_64 --version} =~ /(.*)/;
 	my $key = substr sha256_hex(join "\n", $qemu, map { s/\Q$self->{dir}\E//gr } $self->_machine), 0, 12;
-	return "$self->{root}/desktop-$self->{kernel}-$key.zst";
+	return ($self->{boot} // $self->{root}) . "/desktop-$self->{kernel}-$key.zst";
 }
 
 sub _machine {
 	my ($self) = @_;
 	my ($r, $d, $k) = @$self{qw(root dir kernel)};
 	my @common = (
-		(split ' ', '-cpu max -display none -nodefaults -no-reboot -m'), $self->{memory_mb}, '-kernel', "$r/vmlinuz-$k", '-initrd', "$r/initramfs-$k",
+		(split ' ', '-cpu max -display none -nodefaults -no-reboot -m'), $self->{memory_mb},
+		$self->{boot} ? ('-kernel', "$self->{boot}/vmlinuz", '-initrd', "$self->{boot}/initramfs") : ('-kernel', "$r/vmlinuz-$k", '-initrd', "$r/initramfs-$k"),
 		'-drive', "if=none,id=root,file=$r/root.sqfs,format=raw,readonly=on", '-device', 'virtio-blk-pci,drive=root',
 		'-drive', "if=none,id=payload,file=$d/payload.tar,format=raw", '-device', 'virtio-blk-pci,drive=payload',
 		'-serial', "file:$d/console.log",
