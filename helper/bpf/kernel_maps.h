@@ -122,9 +122,12 @@ struct tipme_mapping {
 };
 #endif
 
+/* The module, which includes this, too, does not know them. */
+#ifndef __KERNEL__
 TIPME_ASSERT(sizeof(struct tipme_life) == 56);
 TIPME_ASSERT(sizeof(struct tipme_life_exec) == 56 + 2048 + 3072 + 256);
 TIPME_ASSERT(sizeof(struct tipme_mapping) == 256);
+#endif
 
 /* What the picture's iterator writes for each thread. */
 struct tipme_picture_entry {
