@@ -1,0 +1,267 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# perf, the kernel's own counters and we look at the same activity: block requests, kernel locks, reclaim, signals, interrupts and samples
+# are the same in number, and where they have a name, the same ones.
+use strict;
+use warnings;
+use Test::More;
+use File::Temp qw(tempdir);
+use POSIX qw(_exit);
+use Time::HiRes qw(sleep time clock_gettime CLOCK_MONOTONIC);
+
+my $dump = ($ENV{TIPME_BUILDDIR} // '.') . '/helper/test/ksrc-dump';
+my $dir = tempdir(DIR => '/var/tmp', CLEANUP => 1); # on a disk, which /tmp may not be
+plan skip_all => 'recording a kernel takes root' if $>;
+plan skip_all => 'no perf here (Debian: linux-perf)' if system('perf --version >/dev/null 2>&1');
+plan skip_all => "no $dump: built without the BPF source" if !-x $dump;
+
+my @EVENTS = qw(block:block_bio_queue block:block_rq_issue block:block_rq_complete signal:signal_generate vmscan:mm_vmscan_memcg_reclaim_begin
+	vmscan:mm_vmscan_memcg_reclaim_end lock:contention_begin lock:contention_end irq:softirq_entry irq:softirq_exit
+	irq_vectors:local_timer_entry irq_vectors:local_timer_exit);
+my ($ours, $go) = start_ours();
+my $perf = start_perf('events', map { (-e => $_) } @EVENTS);
+my $clock = start_perf('clock', qw(-e cpu-clock -F 99));
+sleep 1.5;
+my ($from, @disk) = (monotonic(), diskstats());
+my %load = map { $_ => start_load($_) } qw(disk signals burn locks memory);
+for (sort keys %load) { waitpid $load{$_}, 0 }
+my @disk_after = diskstats();
+my $to = monotonic();
+sleep 0.3;
+for ($perf, $clock) { kill INT => $_; waitpid $_, 0 }
+print {$go} 'x';
+close $go;
+waitpid $ours, 0;
+
+my %mine = read_ours("$dir/ours");
+my %theirs = read_perf('events');
+disks();
+signals();
+locks();
+memory();
+interrupts();
+samples();
+done_testing();
+
+# --- what is compared ---
+
+# Both recorded all of it.
+sub within { return $_[0] > $from && $_[0] < $to }
+
+sub disks {
+	my $pid = $load{disk};
+	for my $phase (qw(queued)) {
+		my @m = sort map { $_->{sector} } grep { $_->{tid} == $pid && $_->{phase} eq $phase } @{ $mine{io} };
+		my @t = sort map { $_->{text} =~ / (\d+) \+ \d+ \[/ ? $1 : () } grep { $_->{tid} == $pid } @{ $theirs{block_bio_queue} };
+		cmp_ok scalar @t, '>=', 40, "perf saw " . @t . " bios of the writer";
+		is_deeply \@m, \@t, 'the same bios, by their sectors';
+	}
+	my %own = map { $_->{sector} => 1 } grep { $_->{tid} == $pid && $_->{phase} eq 'queued' } @{ $mine{io} };
+	for ([ issued => 'block_rq_issue' ], [ completed => 'block_rq_complete' ]) {
+		my ($phase, $event) = @$_;
+		my $m = grep { $own{ $_->{sector} } && $_->{phase} eq $phase && $_->{sectors} && within($_->{ts_ns}) } @{ $mine{io} };
+		my $t = grep { $_->{text} =~ / (\d+) \+ ([1-9]\d*)/ && $own{$1} && within($_->{ns}) } @{ $theirs{$event} };
+		cmp_ok $m, '>', 0, "requests made of them were $phase";
+		is $m, $t, "as many as perf saw: $t";
+	}
+	my ($name, $dev) = disk_of($dir) or return;
+	my ($before, $after) = map { my %d = @$_; $d{$name} } \@disk, \@disk_after;
+	my $told = $after - $before;
+	my @done = grep { $_->{dev} == $dev && $_->{phase} eq 'completed' && $_->{op} =~ /^(?:read|write|discard)$/ && $_->{sectors} } @{ $mine{io} };
+	my $inside = grep { $_->{ts_ns} >= $from && $_->{ts_ns} <= $to } @done;
+	my $edge = grep { abs($_->{ts_ns} - $from) < 20e6 || abs($_->{ts_ns} - $to) < 20e6 } @done;
+	# What asks for nothing but a flush is counted there as a write.
+	my $flushes = grep { $_->{dev} == $dev && $_->{phase} eq 'queued' && $_->{op} eq 'flush' && within($_->{ts_ns}) } @{ $mine{io} };
+	cmp_ok abs($inside - $told), '<=', 1 + $edge + $flushes + $mine{missed},
+		"/proc/diskstats of $name: $told requests done; here $inside, $edge of them at the edges, and $flushes flushes, $mine{missed} runs missed";
+}
+
+sub signals {
+	my $pid = $load{signals};
+	my @m = map { "$_->{signal} of $_->{sender_tid}: $_->{result}" } grep { $_->{sender_tid} == $pid && $_->{context} eq 'task' } @{ $mine{signal} };
+	my @t = map { $_->{text} =~ /sig=(\d+) .*\bres=(\d+)/ ? "$1 of $pid: $2" : () } grep { $_->{tid} == $pid } @{ $theirs{signal_generate} };
+	@t = grep { /^(?:9|15|18|19) / } @t;
+	cmp_ok scalar @t, '>=', 42, 'perf saw ' . @t . ' signals that stop, continue or end';
+	is_deeply \@m, \@t, 'the same ones, in the same order';
+}
+
+# Which locks spin is told at the begin only; a mutex may begin twice.
+sub locks {
+	my %mine_n = map { $_ => 0 } qw(begin end);
+	my $begun = sub { my ($list) = @_; my %n; $n{$_}++ for @$list; return \%n };
+	my $m = $begun->([ map { "$_->{tid}" } grep { $_->{phase} eq 'begin' && $_->{kind} ne 'spin' } @{ $mine{lock_contention} } ]);
+	my $t = $begun->([ map { $_->{tid} } grep { $_->{text} !~ /flags=SPIN[^|]*\)|flags=SPIN\|(?:READ|WRITE)\)/ } @{ $theirs{contention_begin} } ]);
+	my @tids = grep { $_ && $t->{$_} > 3 } keys %$t;
+	my @all = grep { my $p = $_; grep { $_->{ppid} == $load{locks} && $_->{child} == $p } @{ $mine{fork} } } @tids;
+	SKIP: {
+		skip 'no kernel lock that sleeps was contended by the load', 1 if !@all;
+		is join(' ', map { "$_:" . ($m->{$_} // 0) } sort @all), join(' ', map { "$_:$t->{$_}" } sort @all), 'waits for locks that sleep, by thread';
+	}
+}
+
+sub memory {
+	my $pid = $load{memory};
+	my @t = grep { $_->{tid} == $pid } @{ $theirs{mm_vmscan_memcg_reclaim_begin} };
+	SKIP: {
+		skip 'no memory cgroup could be made here', 3 if !@t;
+		my @m = grep { $_->{tid} == $pid && $_->{kind} eq 'memcg_reclaim' } @{ $mine{memory_wait} };
+		is scalar(grep { $_->{phase} eq 'begin' } @m), scalar @t, 'reclaim for a memory cgroup began as often: ' . @t;
+		my @end = grep { $_->{tid} == $pid } @{ $theirs{mm_vmscan_memcg_reclaim_end} };
+		is join(' ', map { $_->{amount} } grep { $_->{phase} eq 'end' } @m), join(' ', map { $_->{text} =~ /nr_reclaimed=(\d+)/ } @end), 'and each time freed the same';
+		my ($sum_m, $sum_t) = (0, 0);
+		$sum_m += $_->{duration_ns} for @m;
+		$sum_t += $end[$_]{ns} - $t[$_]{ns} for 0 .. $#end;
+		cmp_ok abs($sum_m - $sum_t), '<=', $sum_t * 0.05 + 20e3 * @t, sprintf 'for as long: %.3f ms here, %.3f there', $sum_m / 1e6, $sum_t / 1e6;
+	}
+}
+
+# Ours are net of other interrupts, so never longer than what perf saw from entry to exit.
+sub interrupts {
+	my %spans;
+	for my $kind ([ softirq => 'softirq_entry', 'softirq_exit' ], [ timer => 'local_timer_entry', 'local_timer_exit' ]) {
+		my %open;
+		for my $e (sort { $a->{ns} <=> $b->{ns} } @{ $theirs{ $kind->[1] } }, @{ $theirs{ $kind->[2] } }) {
+			if ($e->{event} eq $kind->[1]) { $open{ $e->{cpu} } = $e->{ns} }
+			elsif (my $begin = delete $open{ $e->{cpu} }) { push @{ $spans{"$kind->[0] $e->{cpu}"} }, [ $begin, $e->{ns} ] }
+		}
+	}
+	my ($looked, @odd) = (0);
+	for my $r (grep { $_->{ts_ns} > $from && $_->{ts_ns} < $to } @{ $mine{irq} }) {
+		my $list = $spans{"$r->{kind} $r->{cpu}"} or next;
+		$looked++;
+		# Between their look at the clock and ours there may be another interrupt, or the host of a virtual machine.
+		my ($s) = grep { $_->[0] < $r->{ts_ns} + $r->{duration_ns} && $_->[1] > $r->{ts_ns} } @$list;
+		push @odd, "$r->{kind} $r->{duration_ns}" if !$s || $r->{duration_ns} > $s->[1] - $s->[0] + 100e3 + abs($s->[0] - $r->{ts_ns});
+	}
+	SKIP: {
+		skip 'nothing was interrupted for 100 us', 1 if !$looked;
+		is "@odd", '', "each of $looked long interrupts is there in perf, and as long";
+	}
+}
+
+sub samples {
+	my $pid = $load{burn};
+	my $m = grep { $_->{tid} == $pid } @{ $mine{sample} };
+	my %c = read_perf('clock');
+	my $t = grep { $_->{tid} == $pid } map { @$_ } values %c;
+	cmp_ok $t, '>', 50, "perf took $t samples of a busy loop";
+	cmp_ok abs($m - $t), '<=', 5 + $t * 0.1, "here $m";
+}
+
+# --- recording ---
+
+sub monotonic { return clock_gettime(CLOCK_MONOTONIC) * 1e9 }
+
+sub start_ours {
+	pipe my $r, my $w or die "pipe: $!\n";
+	my $pid = fork // die "fork: $!\n";
+	if (!$pid) {
+		close $w;
+		open STDIN, '<&', $r;
+		open STDOUT, '>', "$dir/ours";
+		open STDERR, '>', "$dir/ready";
+		exec $dump, '-b', 128 << 20 or _exit(127);
+	}
+	close $r;
+	$w->autoflush(1);
+	for (1 .. 600) { last if -s "$dir/ready"; sleep 0.1 }
+	return ($pid, $w);
+}
+
+sub start_perf {
+	my ($name, @what) = @_;
+	my $pid = fork // die "fork: $!\n";
+	return $pid if $pid;
+	open STDERR, '>', "$dir/$name.err";
+	exec qw(perf record -q -a -k CLOCK_MONOTONIC -m 2048), @what, '-o', "$dir/$name.data" or _exit(127);
+}
+
+sub read_perf {
+	my ($name) = @_;
+	my %e;
+	open my $h, '-|', "perf script -i $dir/$name.data --ns -F tid,cpu,time,event,trace 2>/dev/null" or die "perf script: $!\n";
+	while (<$h>) {
+		my ($tid, $cpu, $s, $ns, $event, $text) = /^\s*(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d+):\s+(?:\w+:)?([\w-]+):\s*(.*)/ or next;
+		push @{ $e{$event} }, { tid => $tid, cpu => $cpu + 0, ns => $s * 1e9 + $ns, event => $event, text => " $text" };
+	}
+	return %e;
+}
+
+sub read_ours {
+	my ($file) = @_;
+	my %e;
+	open my $h, '<', $file or die "$file: $!\n";
+	while (<$h>) {
+		$e{missed} = $1 if /^stats .*\bmissed=(\d+)/;
+		my ($cpu, $type, $fields) = /^cpu=(\d+) (io|signal|lock_contention|memory_wait|irq|sample|fork) (.*)/ or next;
+		my %r = (cpu => $cpu, $fields =~ /(\w+)=(\S+)/g);
+		push @{ $e{$type} }, $type eq 'fork' ? { ppid => $r{tid}, child => $r{child_tid} } : \%r;
+	}
+	return %e;
+}
+
+# Requests done (reads, writes, discards) by disk.
+sub diskstats {
+	open my $h, '<', '/proc/diskstats' or return;
+	return map { my @f = split; ($f[2] => $f[3] + $f[7] + ($f[14] // 0)) } <$h>;
+}
+
+sub disk_of {
+	my ($path) = @_;
+	my $dev = (stat $path)[0];
+	my ($major, $minor) = ($dev >> 8 & 0xfff, ($dev & 0xff) | ($dev >> 12 & 0xfff00));
+	my $link = readlink "/sys/dev/block/$major:$minor" or return;
+	my ($name) = $link =~ m{/block/([^/]+)} or return;
+	open my $h, '<', "/sys/block/$name/dev" or return;
+	my ($a, $b) = <$h> =~ /(\d+):(\d+)/;
+	return ($name, $a << 20 | $b);
+}
+
+# --- what happens ---
+
+sub start_load {
+	my ($kind) = @_;
+	my $pid = fork // die "fork: $!\n";
+	return $pid if $pid;
+	open STDIN, '<', '/dev/null';
+	if ($kind eq 'disk') { exec 'dd', 'if=/dev/zero', "of=$dir/file", qw(bs=64k count=50 oflag=direct status=none) or _exit(127) }
+	my %act = (signals => \&act_signals, burn => \&act_burn, locks => \&act_locks, memory => \&act_memory);
+	$act{$kind}->();
+	_exit(0);
+}
+
+sub act_burn { 1 while (times)[0] < 1 }
+
+sub act_signals {
+	my $child = fork // _exit(1);
+	if (!$child) { sleep 1 while 1 }
+	for (1 .. 21) { kill STOP => $child; sleep 0.005; kill CONT => $child }
+	kill TERM => $child;
+	kill KILL => $child;
+	waitpid $child, 0;
+}
+
+# Several that make and remove files in one folder wait for its lock.
+sub act_locks {
+	for my $n (1 .. 4) {
+		next if fork // 1;
+		my $end = time + 1.5;
+		while (time < $end) { for my $i (1 .. 50) { open my $f, '>', "$dir/l$n-$i" or next; close $f; unlink "$dir/l$n-$i" } }
+		_exit(0);
+	}
+	1 while waitpid(-1, 0) > 0;
+}
+
+sub act_memory {
+	my ($root, $limit) = -e '/sys/fs/cgroup/memory/memory.limit_in_bytes' ? ('/sys/fs/cgroup/memory', 'memory.limit_in_bytes') : ('/sys/fs/cgroup', 'memory.max');
+	my $group = "$root/tipme-agree-$$";
+	mkdir $group or return;
+	put("$group/$limit", 24 << 20) && put("$group/cgroup.procs", $$) or return rmdir $group;
+	open my $f, '>', "$dir/cache" or return;
+	print $f 'x' x (1 << 20) for 1 .. 64;
+	close $f;
+	put("$root/cgroup.procs", $$);
+	rmdir $group;
+}
+
+sub put { my ($path, $text) = @_; open my $f, '>', $path or return; return print({$f} $text) && close $f }
