@@ -48,6 +48,14 @@ my ($slow) = grep { $_->{n} == 4 } opened($s)->events;
 is($slow->{next_ns}, int(2900.19 * MS + 0.5), 'the presses of a hot-key end the time in which the key before is answered');
 is(scalar @{ $slow->{bursts} }, 1, '... and what they draw is not its answer');
 
+# The number of a client that has gone is given to another: what that one draws answers nobody else's key.
+$s = story();
+$s->builder->x(1000 * MS, 'x_device', input_seq => 70, kind => 'key_press', device => 6)->x(1000.1 * MS, 'x_deliver', input_seq => 70, kind => 'key_press', pid => 555, client => 4, x_type => 2)
+	->x(1050 * MS, 'x_client', pid => 555, client => 4, state => 'gone');
+($slow) = grep { $_->{seq} == 70 } opened($s->key(2000, 5)->hotkey(3000))->events;
+is(scalar @{ $slow->{bursts} }, 0, 'a client is a number and a process');
+is($slow->{gone_ns}, 1050 * MS, '... and it is known when it went');
+
 # A window manager that listens, too: the client that changes the screen has the event.
 $s = story();
 $s->builder->x(1000.15 * MS, 'x_deliver', input_seq => 4, kind => 'key_press', pid => 555, client => 2, x_type => 2);

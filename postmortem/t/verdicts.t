@@ -34,6 +34,18 @@ like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a 
 	is($slow->{interval}{duration_ns}, int(400.4 * MS), 'what the server has been woken for is the answer') or diag($slow->{verdict}{sentence});
 }
 
+# --- a program whose event loop is a thread of its own (Tcl's notifier): a release without effect leaves it at rest ---
+{
+	my $s = story();
+	my $b = $s->builder->stack(91, 'futex_do_wait+0x10;__futex_wait+0x20;futex_wait+0x6a;do_futex+0x10');
+	$s->enter(2000, kind => 'button_release', client_stack => 'poll')->run(1, 2000.3, 2000.6, CLIENT, 'sleeping');
+	$b->thread(CLIENT, 'xterm', ts_ns => 2500 * MS, since_ns => 2000.6 * MS, cpu => 1, state => 'sleeping', stack_id => 91)
+		->thread(201, 'notifier', pid => CLIENT, ts_ns => 2500 * MS, since_ns => 5 * MS, cpu => 1, state => 'sleeping', stack_id => $s->id('poll'));
+	my $all = Tipme::Diagnosis->new(Tipme::Episode->open($s->hotkey(3000)->builder->write("$tmp/notifier")));
+	my ($release) = grep { $_->{kind} eq 'button_release' } $all->events;
+	is($all->interval_of($release), undef, 'the main thread waits for its notifier: at rest');
+}
+
 # --- the first click on a client is not usual because somebody else's clicks were slower; its own keys say what it usually needs ---
 {
 	my $s = story();

@@ -28,8 +28,9 @@ sub new {
 	return $self;
 }
 
-# events(): { n, server, seq, kind, device, kernel_ns, read_ns, device_ns, wakeup_ns, deliver_ns, client, pid, chord, candidate, next_ns, bursts }
-#   next_ns: when the next press went to the same client (undef: none); bursts: [ from, to, \@damages ] between delivery and that
+# events(): { n, server, seq, kind, device, kernel_ns, read_ns, device_ns, wakeup_ns, deliver_ns, client, pid, chord, candidate, gone_ns, next_ns, bursts }
+#   gone_ns: when the client closed its connection after that (undef: it did not); next_ns: when the next press went to the same client
+#   (undef: none); bursts: [ from, to, \@damages ] between delivery and that
 #   motion: cursor (the pointer itself is the answer) or drag (a button is held: the client answers); of those that the server read in one
 #   go only the first is a candidate, the others waited less
 sub events  { return @{ $_[0]{events} } }
@@ -167,19 +168,25 @@ sub _mark_motion {
 sub _add_bursts {
 	my ($self, $x, $events) = @_;
 	my (%next, %damage);
-	push @{ $damage{ $_->{client} } }, $_ for grep { $_->{ts_ns} <= $self->{trigger} } $x->all('x_damage');
+	# The server gives the number of a client that has gone to the next: number and process are the client.
+	push @{ $damage{ _who($_) } }, $_ for grep { $_->{ts_ns} <= $self->{trigger} } $x->all('x_damage');
+	my ($code, %gone) = ($self->{ep}->record);
+	push @{ $gone{ _who($_) } }, $_->{ts_ns} for grep { $code->name_of('x_client_state', $_->{state}) eq 'gone' } $x->all('x_client');
 	for my $e (reverse @$events) {
 		$e->{candidate} = 1 if $e->{first_of_go} && $e->{motion} eq 'cursor' && $e->{device_ns} < $self->{trigger};
 		next if !defined $e->{deliver_ns} || ($e->{motion} // '') eq 'cursor';
 		# The presses of a hot-key are the user's, too: what a client draws at one of them answers no key before it.
-		if ($e->{chord}) { $next{ $e->{client} } = $e->{deliver_ns} if $PRESS{ $e->{kind} }; next }
+		if ($e->{chord}) { $next{ _who($e) } = $e->{deliver_ns} if $PRESS{ $e->{kind} }; next }
 		$e->{candidate} = 1 if ($CANDIDATE{ $e->{kind} } || $e->{first_of_go}) && $e->{deliver_ns} < $self->{trigger};
-		$e->{next_ns} = $next{ $e->{client} };
-		$e->{damages} = $damage{ $e->{client} } // [];
+		$e->{next_ns} = $next{ _who($e) };
+		($e->{gone_ns}) = grep { $_ > $e->{deliver_ns} } @{ $gone{ _who($e) } // [] };
+		$e->{damages} = $damage{ _who($e) } // [];
 		$e->{bursts} = $self->bursts($e, $e->{deliver_ns}, $e->{next_ns} // $self->{trigger} + 1, $e->{motion} ? 1 : $MAX_BURSTS);
-		$next{ $e->{client} } = $e->{deliver_ns} if $PRESS{ $e->{kind} };
+		$next{ _who($e) } = $e->{deliver_ns} if $PRESS{ $e->{kind} };
 	}
 }
+
+sub _who { return "$_[0]{client} " . ($_[0]{pid} // 0) }
 
 # bursts(EVENT, FROM, TO [, MAX]): the damages of the event's client in [FROM, TO), those that follow closely taken together
 sub bursts {

@@ -186,7 +186,8 @@ sub _resolve {
 	# The client has not looked at anything else meanwhile: what it shows after the next press answers this one as well.
 	my ($first) = @{ $self->{path}->bursts($e, $e->{next_ns} // $self->{trigger}, $self->{trigger} + 1) };
 	return _end($first) if $first;
-	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 1 };
+	my $end = defined $e->{gone_ns} && $e->{gone_ns} < $self->{trigger} ? $e->{gone_ns} : $self->{trigger};
+	return { end_ns => $end, open => 1, damage => undef, exact => 1 };
 }
 
 # When client and server first both had nothing to do: then the event's direct effect is over. undef: not before LIMIT.
@@ -211,7 +212,8 @@ sub _first_quiet {
 	my @grabs = grep { $_->[2] != $e->{pid} } $e->{server}->grabs;
 	for my $i (@{ $states->intervals($e->{pid}) }) {
 		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
-		next if $i->{kind} ne 'blocked' || !$self->_in_loop($i) || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
+		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
+		next if !$self->_in_loop($i) && !$self->_loop_of_another($states, $e->{pid}, $i);
 		for my $a (@$asleep) {
 			my $from = $a->[0] > $i->{from} ? $a->[0] : $i->{from};
 			my $to   = $a->[1] < $i->{to}   ? $a->[1] : $i->{to};
@@ -221,6 +223,24 @@ sub _first_quiet {
 		}
 	}
 	return;
+}
+
+# Some programs (Tcl's, for one) leave the event loop to a thread of their own: the main thread waits for it by a futex. Then all threads of
+# the process must wait, one of them in an event loop.
+sub _loop_of_another {
+	my ($self, $states, $pid, $i) = @_;
+	my $threads = $self->{kernel}->threads;
+	my $of = sub { my ($stack) = @_; my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef; return $r ? $r->{kind} : '' };
+	return 0 if $of->($threads->stack($i->{stack_id})) ne 'futex-wait';
+	my $t = $i->{from} + $NS_PER_MS < $i->{to} ? $i->{from} + $NS_PER_MS : $i->{from};
+	my $loops = 0;
+	for my $tid (grep { $_ != $pid } $threads->tids_of($pid)) {
+		my $s = $states->at($tid, $t) or next;
+		next if $s->{kind} eq 'absent';
+		return 0 if $s->{kind} ne 'blocked';
+		if ($self->_in_loop($s)) { $loops++ } elsif ($of->($threads->stack($s->{stack_id})) ne 'futex-wait') { return 0 }
+	}
+	return $loops;
 }
 
 # When in [FROM, TO) a server that says that it sleeps first does so: one that was woken already, or has not come to rest, has work to do.
