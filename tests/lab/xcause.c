@@ -57,69 +57,72 @@ static int run_grab(struct xcause *c)
 	return 0;
 }
 
-/* One request with so many wide arcs; the server takes long for each. Returns how long it took. */
-static int64_t draw_arcs(struct xcause *c, uint32_t count, int64_t *from)
+/* Sends one request with so many wide arcs; the server takes long for each. */
+static void send_arcs(struct xcause *c, uint32_t count)
 {
 	xcb_arc_t *arcs = calloc(count, sizeof(*arcs));
 
 	for (uint32_t i = 0; i < count; i++)
 		arcs[i] = (xcb_arc_t){ (int16_t)(30 + i % 7), 30, 900, (uint16_t)(700 + i % 5), 0, 360 * 64 };
-	*from = now_ns();
 	xcb_poly_arc(c->x, c->pixmap, c->gc, count, arcs);
-	roundtrip(c);
-	int64_t to = now_ns();
-
+	xcb_flush(c->x);
 	free(arcs);
-	return to - *from;
 }
 
-/* One request that lasts about so many ms; how many arcs that takes is tried out first. */
-static int run_long(struct xcause *c)
+static int64_t draw_arcs(struct xcause *c, uint32_t count, int64_t *from)
+{
+	*from = now_ns();
+	send_arcs(c, count);
+	roundtrip(c);
+	return now_ns() - *from;
+}
+
+/* How many arcs take the server so many ms: it is tried out. */
+static uint32_t arcs_for(struct xcause *c, int64_t ms)
 {
 	int64_t from, took = 0;
-	uint32_t tried = 2, count;
+	uint32_t tried = 2;
 
 	open_pixmap(c);
 	for (draw_arcs(c, 1, &from); tried < 1000 && (took = draw_arcs(c, tried, &from)) < 40 * NS_PER_MS;)
 		tried *= 2;
-	count = (uint32_t)(c->arg[1] * NS_PER_MS * tried / (took ? took : 1)) + 1;
+	uint32_t count = (uint32_t)(ms * NS_PER_MS * tried / (took ? took : 1)) + 1;
 
-	report("ready %d\n", (int)getpid());
-	if (count > 20000)
-		count = 20000;
+	return count < 20000 ? count : 20000;
+}
+
+/* One request that lasts about so many ms. */
+static int run_long(struct xcause *c)
+{
+	uint32_t count = arcs_for(c, c->arg[1]);
+	int64_t from;
+
 	sleep_until_ns(c->arg[0]);
-	took = draw_arcs(c, count, &from);
+	int64_t took = draw_arcs(c, count, &from);
 
 	report_span("long", (int)getpid(), from, from + took, 0);
 	return 0;
 }
 
-/* Requests of some ms each, more than the server can do, until a time. */
+/* One request after another, of some 15 ms each, until a time; two are always there, more would go on long after it ends. */
 static int run_flood(struct xcause *c)
 {
-	xcb_rectangle_t all = { 0, 0, SIDE, SIDE };
-	xcb_rectangle_t many[64];
-	xcb_get_input_focus_cookie_t before = { 0 };
+	uint32_t count = arcs_for(c, 15);
+	xcb_get_input_focus_cookie_t before;
 	bool asked = false;
-	long long count = 0;
 
-	open_pixmap(c);
-	for (int i = 0; i < 64; i++)
-		many[i] = all;
 	sleep_until_ns(c->arg[0]);
 	int64_t from = now_ns();
 
-	for (; now_ns() < c->arg[1]; count++) {
-		xcb_poly_fill_rectangle(c->x, c->pixmap, c->gc, 64, many);
-		xcb_flush(c->x);
-		/* Two are always there; more would go on long after it ends. */
+	while (now_ns() < c->arg[1]) {
+		send_arcs(c, count);
 		if (asked)
 			free(xcb_get_input_focus_reply(c->x, before, NULL));
 		before = xcb_get_input_focus(c->x);
 		asked = true;
 	}
 	roundtrip(c);
-	report_span("flood", (int)getpid(), from, now_ns(), count);
+	report_span("flood", (int)getpid(), from, now_ns(), 0);
 	return 0;
 }
 

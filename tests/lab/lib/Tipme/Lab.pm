@@ -235,7 +235,7 @@ sub _press {
 	my ($self, $r) = @_;
 	my $stage = $self->{stage};
 	my $lead = ($r->{cause}{lead_ms} // 100) / 1000;
-	my $start = now_ns() + 150_000_000;
+	my $start = now_ns() + 250_000_000;    # so that helpers have started by then
 	$r->{from} = $start;
 	$r->{key_ns} = $start + int($lead * 1e9);
 	$r->{until} = $r->{key_ns} + $r->{ms} * 1_000_000;
@@ -309,9 +309,9 @@ sub compare {
 	# What is answered as if at once is nothing unusual; who had the largest part of it must be right all the same.
 	if ($v->{kind} eq 'none' && $duration < $NOTICE_NS) {
 		$b = $d->{totals}{blamed}[0];
-		$o{below_notice} = 1;
+		$o{below_notice} = 1 if $b;
 	}
-	my $kind = $v->{kind} eq 'none' && $b ? $b->{kind} : $v->{kind};
+	my $kind = $o{below_notice} ? $b->{kind} : $v->{kind};
 	$o{kind_right} = (grep { $_ eq $kind } @{ $main->{kinds} }) ? 1 : 0;
 	$o{who_right} = $b && _is($b, $main->{who}) ? 1 : 0;
 	$o{named} = $kind . ($b ? " $b->{comm} ($b->{pid})" : '');
@@ -468,6 +468,20 @@ sub spans_ns {
 		next if $a >= $b;
 		$sum += $b - $a;
 		$from = $b;
+	}
+	return $sum;
+}
+
+# overlap_ns(WHAT, OTHER): time that lies in a span of each name
+sub overlap_ns {
+	my ($r, $what, $other) = @_;
+	my $sum = 0;
+	for my $s (grep { $_->{what} eq $what } @{ $r->{spans} }) {
+		for my $o (grep { $_->{what} eq $other } @{ $r->{spans} }) {
+			my $from = $s->{from_ns} > $o->{from_ns} ? $s->{from_ns} : $o->{from_ns};
+			my $to = $s->{to_ns} < $o->{to_ns} ? $s->{to_ns} : $o->{to_ns};
+			$sum += $to - $from if $to > $from;
+		}
 	}
 	return $sum;
 }

@@ -8,8 +8,9 @@ use Carp qw(croak);
 # What is limited: for version 1 the hierarchy and its file, for version 2 the file; each with the text to write.
 my %LIMIT = (
 	cpu => {
-		v1 => sub { my ($us, $period) = @_; return ([ cpu => 'cpu.cfs_period_us', $period ], [ cpu => 'cpu.cfs_quota_us', $us ]) },
-		v2 => sub { my ($us, $period) = @_; return [ cpu => 'cpu.max', "$us $period" ] },
+		# With the greatest weight, so that the quota alone is what limits it.
+		v1 => sub { my ($us, $period) = @_; return ([ cpu => 'cpu.cfs_period_us', $period ], [ cpu => 'cpu.cfs_quota_us', $us ], [ cpu => 'cpu.shares', 262_144 ]) },
+		v2 => sub { my ($us, $period) = @_; return ([ cpu => 'cpu.max', "$us $period" ], [ cpu => 'cpu.weight', 10_000 ]) },
 	},
 	memory => {
 		v1 => sub { return [ memory => 'memory.limit_in_bytes', $_[0] ] },
