@@ -203,6 +203,8 @@ static void print_status(struct json_object *status)
 	printf("CPU        %.0f ms of our own, %.2f %% of one CPU\n", cpu_ms, uptime_s > 0 ? cpu_ms / uptime_s / 10 : 0);
 	print_x_servers(part_of(status, "x_servers"));
 	print_trigger_thread(part_of(status, "trigger_thread"));
+	if (number_of(status, "auto_ms") > 0)
+		printf("thresholds a snapshot by itself from %.0f ms on\n", number_of(status, "auto_ms"));
 	printf("episodes   %s saved, %s failed; last: %s\n", text_of(status, "episodes"), text_of(status, "failures"), text_of(status, "last_episode"));
 	printf("           %s; library %s\n", text_of(status, "saving"), text_of(status, "library"));
 	for (size_t i = 0; i < length_of(limits); i++)

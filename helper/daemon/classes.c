@@ -48,7 +48,18 @@ int tipmed_classes_ask(struct tipmed_classes *c, const char *json, size_t len, u
 	return err ? err : kill(getpid(), SIGUSR1); /* who keeps house waits for signals */
 }
 
-static int wish_parse(const char *text, uint32_t *on, uint32_t *off, char *why, size_t len)
+/* "auto": true, false, or milliseconds. Returns 0 or -EINVAL. */
+static int auto_set(struct tipmed_auto *automatic, struct json_object *value)
+{
+	int64_t ms = json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : json_object_get_boolean(value) ? TIPMED_AUTO_MS_DEFAULT : 0;
+
+	if (ms && (ms < TIPMED_AUTO_MS_LEAST || ms > TIPMED_AUTO_MS_MOST))
+		return -EINVAL;
+	tipmed_auto_set(automatic, (unsigned int)ms);
+	return 0;
+}
+
+static int wish_parse(struct tipmed_auto *automatic, const char *text, uint32_t *on, uint32_t *off, char *why, size_t len)
 {
 	struct json_object *wish = json_tokener_parse(text);
 	int err = 0;
@@ -61,6 +72,9 @@ static int wish_parse(const char *text, uint32_t *on, uint32_t *off, char *why, 
 	}
 	json_object_object_foreach(wish, name, value) {
 		int which = tipme_class_find(name, strlen(name));
+
+		if (!strcmp(name, "auto") && !auto_set(automatic, value))
+			continue;
 
 		if (which < 0 || !json_object_is_type(value, json_type_boolean)) {
 			snprintf(why, len, "%.40s: no record class, or neither true nor false: tipme status lists the classes", name);
@@ -116,7 +130,7 @@ void tipmed_classes_do(struct tipmed_classes *c)
 	pthread_mutex_unlock(&c->lock);
 	if (!asked)
 		return;
-	int err = wish_parse(text, &on, &off, why, sizeof(why));
+	int err = wish_parse(c->automatic, text, &on, &off, why, sizeof(why));
 
 	if (!err)
 		err = wish_do(c, on, off, why, sizeof(why));

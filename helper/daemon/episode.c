@@ -2,6 +2,7 @@
 /* The folder of an episode: written beside, synced, renamed; never half. */
 #include "config.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -84,6 +85,21 @@ int tipmed_episode_commit(struct tipmed_episode *episode)
 	return fsync(episode->library_fd) ? -errno : 0;
 }
 
+bool tipmed_episode_is_id(const char *id, size_t len)
+{
+	static const char form[] = "dddddddd-dddddd-xxxx";
+
+	if (len != sizeof(form) - 1)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)id[i];
+
+		if (form[i] == '-' ? c != '-' : form[i] == 'd' ? !isdigit(c) : !isxdigit(c) || isupper(c))
+			return false;
+	}
+	return true;
+}
+
 int tipmed_episode_note(int library_fd, const char *id, const char *words)
 {
 	struct tipmed_episode episode = { .library_fd = library_fd };
@@ -105,15 +121,18 @@ int tipmed_episode_note(int library_fd, const char *id, const char *words)
 	return err;
 }
 
-/* Folders of episodes are flat. */
-static void folder_remove(int library_fd, const char *name)
+/* Folders of episodes have files, and a folder of caches that has files. */
+static void folder_remove(int library_fd, const char *name, int depth)
 {
 	int fd = openat(library_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			unlinkat(dirfd(dir), e->d_name, 0);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (unlinkat(dirfd(dir), e->d_name, 0) && errno == EISDIR && depth)
+			folder_remove(dirfd(dir), e->d_name, depth - 1);
+	}
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -127,7 +146,18 @@ void tipmed_episode_abandon(struct tipmed_episode *episode)
 		return;
 	close(episode->dir_fd);
 	episode->dir_fd = -1;
-	folder_remove(episode->library_fd, episode->tmp);
+	folder_remove(episode->library_fd, episode->tmp, 1);
+}
+
+int tipmed_episode_remove(int library_fd, const char *id)
+{
+	char tmp[32];
+
+	snprintf(tmp, sizeof(tmp), ".%.23s.tmp", id);
+	if (renameat(library_fd, id, library_fd, tmp))
+		return -errno;
+	folder_remove(library_fd, tmp, 1);
+	return 0;
 }
 
 void tipmed_episodes_sweep(int library_fd)
@@ -142,7 +172,7 @@ void tipmed_episodes_sweep(int library_fd)
 	}
 	for (struct dirent *e; (e = readdir(dir));)
 		if (!fnmatch(TMP_PATTERN, e->d_name, FNM_PERIOD))
-			folder_remove(library_fd, e->d_name);
+			folder_remove(library_fd, e->d_name, 1);
 	closedir(dir);
 }
 

@@ -3,6 +3,7 @@
 #ifndef TIPMED_EPISODE_H
 #define TIPMED_EPISODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,6 +41,12 @@ int tipmed_record_file_end(struct tipmed_record_file *file);
  * episode. The id must have been checked.
  */
 int tipmed_episode_note(int library_fd, const char *id, const char *words);
+
+/* Whether this has the form of an id: 20261120-150301-3f2a. What has not is never used as a name of a folder. */
+bool tipmed_episode_is_id(const char *id, size_t len);
+
+/* Takes an episode away: renamed first, so that a crash leaves what the next start sweeps. Returns 0 or -errno. */
+int tipmed_episode_remove(int library_fd, const char *id);
 
 /* Removes what an earlier crash left half-written. */
 void tipmed_episodes_sweep(int library_fd);

@@ -179,7 +179,13 @@ static int server_prepare(void)
 	server.classes = &classes;
 	server.snap.x.keep_ns = (opt.window_s > 64 ? opt.window_s : 64) * TIPME_NS_PER_S;
 	tipmed_server_origin_add(&server, &(struct tipmed_origin){ tipme_kernel_source_trigger_fd(kernel), kernel_take, kernel });
-	int err = tipmed_server_listen(&server, why, sizeof(why));
+	int err = tipmed_auto_init(&server.automatic, &server.snap.x, &server.agents, opt.auto_ms);
+
+	if (err)
+		return fail_errno("no timer for the thresholds", err);
+	classes.automatic = &server.automatic;
+	tipmed_server_origin_add(&server, &(struct tipmed_origin){ server.automatic.timer_fd, tipmed_auto_take, &server.automatic });
+	err = tipmed_server_listen(&server, why, sizeof(why));
 
 	if (err)
 		return fail(why, err);
@@ -270,6 +276,7 @@ static void stop(void)
 {
 	/* The same order as the data flows: who asks, who saves, who records. */
 	tipmed_server_stop(&server);
+	tipmed_auto_free(&server.automatic);
 	tipmed_writer_stop(&writer);
 	tipmed_snapshot_free(&server.snap);
 	tipmed_identity_stop(identity);

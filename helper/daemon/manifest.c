@@ -89,7 +89,9 @@ static void add_trigger(struct json_object *to, const struct tipmed_trigger *fro
 
 	add_text(trigger, "kind", tipmed_trigger_kinds[from->kind]);
 	add_number(trigger, "ns", from->ns);
-	add_text(trigger, "text", from->words);
+	if (from->measured_ms)
+		add_number(trigger, "measured_ms", from->measured_ms);
+	add_text(trigger, "text", from->seen[0] ? from->seen : from->words);
 }
 
 /* What was on when the episode was written: the absence of a record means something only then. */

@@ -2,7 +2,6 @@
 /* The user's words about an episode that is saved already. */
 #include "config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -10,28 +9,12 @@
 #include "notes.h"
 #include "text.h"
 
-/* 20261120-150301-3f2a: what is not of this form is never used as a name of a folder. */
-static bool is_id(const char *id, size_t len)
-{
-	static const char form[] = "dddddddd-dddddd-xxxx";
-
-	if (len != sizeof(form) - 1)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)id[i];
-
-		if (form[i] == '-' ? c != '-' : form[i] == 'd' ? !isdigit(c) : !isxdigit(c) || isupper(c))
-			return false;
-	}
-	return true;
-}
-
 int tipmed_note_parse(struct tipmed_note *note, const char *text, size_t len)
 {
 	const char *end = memchr(text, '\n', len);
 	size_t id_len = end ? (size_t)(end - text) : len;
 
-	if (!is_id(text, id_len))
+	if (!tipmed_episode_is_id(text, id_len))
 		return -EINVAL;
 	memcpy(note->id, text, id_len);
 	note->id[id_len] = '\0';

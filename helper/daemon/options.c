@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kernel_source.h"
+#include "auto.h"
 #include "options.h"
 #include "paths.h"
 
@@ -27,6 +28,12 @@ const char tipmed_usage[] =
 	"  --history MB      memory for who processes were (16)\n"
 	"  --record-environment  keep all of each program's environment: it may hold\n"
 	"                    passwords and tokens; without it, a short list of names\n"
+	"  --auto[=MS]       save by itself when an answer, or a wait for a CPU of the\n"
+	"                    program in use, takes longer (300); at most each 30 seconds\n"
+	"  --keep N          episodes to keep at most; pinned ones stay (200; 0: all)\n"
+	"  --keep-mb MB      how large they may be together (4000; 0: no limit)\n"
+	"  --keep-days D     how old they may become (0: no limit)\n"
+	"  --keep-worst N    how many of those that --auto took: the worst (20; 0: all)\n"
 	"  --source NAME     kernel_module, kernel_bpf or proc_sampled (the best that is permitted)\n"
 	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen)\n"
 	"  --allow-uid UID   a user whose X server and trigger are taken, too; repeatable\n"
@@ -38,7 +45,7 @@ const char tipmed_usage[] =
 	"  sudo tipme start --window 120 --rate 50000\n"
 	"  sudo tipme start --foreground --owner 1000\n";
 
-enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY,
+enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_AUTO, OPT_KEEP, OPT_KEEP_MB, OPT_KEEP_DAYS, OPT_KEEP_WORST, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY,
 	OPT_RUNDIR, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
@@ -49,6 +56,11 @@ static const struct option long_options[] = {
 	{ "classes", required_argument, NULL, OPT_CLASSES },
 	{ "history", required_argument, NULL, OPT_HISTORY },
 	{ "record-environment", no_argument, NULL, OPT_ENVIRONMENT },
+	{ "auto", optional_argument, NULL, OPT_AUTO },
+	{ "keep", required_argument, NULL, OPT_KEEP },
+	{ "keep-mb", required_argument, NULL, OPT_KEEP_MB },
+	{ "keep-days", required_argument, NULL, OPT_KEEP_DAYS },
+	{ "keep-worst", required_argument, NULL, OPT_KEEP_WORST },
 	{ "source", required_argument, NULL, OPT_SOURCE },
 	{ "owner", required_argument, NULL, OPT_OWNER },
 	{ "allow-uid", required_argument, NULL, OPT_ALLOW },
@@ -143,6 +155,15 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_HISTORY: err = number("history", optarg, 1, 1024, &value); opt->identity_bytes = value << 20; return err;
 	case OPT_CLASSES: return classes(opt);
 	case OPT_SOURCE: return source(opt);
+	case OPT_AUTO:
+		opt->auto_ms = TIPMED_AUTO_MS_DEFAULT;
+		err = optarg ? number("auto", optarg, TIPMED_AUTO_MS_LEAST, TIPMED_AUTO_MS_MOST, &value) : 0;
+		opt->auto_ms = optarg ? (unsigned int)value : opt->auto_ms;
+		return err;
+	case OPT_KEEP: err = number("keep", optarg, 0, 1000000, &value); opt->keep.count = (unsigned int)value; return err;
+	case OPT_KEEP_MB: err = number("keep-mb", optarg, 0, 100000000, &value); opt->keep.bytes = value * 1000000; return err;
+	case OPT_KEEP_DAYS: err = number("keep-days", optarg, 0, 100000, &value); opt->keep.days = (unsigned int)value; return err;
+	case OPT_KEEP_WORST: err = number("keep-worst", optarg, 0, 1000000, &value); opt->keep.worst = (unsigned int)value; return err;
 	case OPT_ALLOW: return allow(opt);
 	case OPT_LIBRARY: return folder("library", optarg, opt->library, sizeof(opt->library));
 	case OPT_RUNDIR: return folder("rundir", optarg, opt->rundir, sizeof(opt->rundir));
@@ -162,7 +183,7 @@ int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt)
 {
 	int which, err = 0;
 
-	*opt = (struct tipmed_options){ .window_s = 40, .rate = 20000, .post_s = 2, .classes = tipme_classes_default() };
+	*opt = (struct tipmed_options){ .window_s = 40, .rate = 20000, .post_s = 2, .keep = { .count = 200, .worst = 20, .bytes = 4000000000 }, .classes = tipme_classes_default() };
 	snprintf(opt->rundir, sizeof(opt->rundir), "%s", tipme_rundir());
 	while (!err && (which = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		err = apply(opt, which);

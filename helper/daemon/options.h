@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "retention.h"
+
 #define TIPMED_ALLOW_MAX 16
 
 struct tipmed_options {
@@ -17,6 +19,8 @@ struct tipmed_options {
 	unsigned int window_s;
 	unsigned int rate; /* records a second that the window is meant for */
 	unsigned int source; /* enum tipme_source; 0: the best that there is */
+	unsigned int auto_ms; /* 0: no trigger without a human */
+	struct tipmed_retention keep;
 	unsigned int post_s; /* how long recording goes on after the trigger, before the copy is complete */
 	size_t identity_bytes; /* 0: the default */
 	bool record_environment; /* all of it */

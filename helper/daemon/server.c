@@ -322,7 +322,9 @@ static void on_origin(struct tipmed_server *server, const struct tipmed_origin *
 		server->refused_triggers++;
 		return;
 	}
-	tipme_text_clean(trigger.words, sizeof(trigger.words), seen, strlen(seen));
+	if (trigger.kind == TIPMED_TRIGGER_AUTO)
+		trigger.measured_ms = server->automatic.measured_ms;
+	tipme_text_clean(trigger.seen, sizeof(trigger.seen), seen, strlen(seen));
 	trigger_take(server, &trigger);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "agents.h"
+#include "auto.h"
 #include "classes.h"
 #include "identity.h"
 #include "limitations.h"
@@ -57,6 +58,7 @@ struct tipmed_server {
 	struct tipmed_peer peer[TIPMED_PEERS_MAX];
 	uint64_t peers_seen;
 	struct tipmed_agents agents;
+	struct tipmed_auto automatic;
 	struct tipmed_origin origin[TIPMED_ORIGINS_MAX];
 	unsigned int origins;
 	uint64_t tokens_ns; /* rate limit of those who are not root: the time up to which triggers are paid for */

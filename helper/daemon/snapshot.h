@@ -29,7 +29,9 @@ struct tipmed_trigger {
 	uint64_t ns; /* when it came */
 	time_t wall_s;
 	enum tipmed_trigger_kind kind;
+	unsigned int measured_ms; /* what the threshold saw; 0: no threshold */
 	char words[TIPMED_WORDS_BYTES]; /* the user's, cleaned */
+	char seen[256]; /* what it was that triggered, if nobody's words did */
 	uint64_t requester; /* connection that waits for `saved`; 0: nobody does */
 };
 

@@ -159,6 +159,7 @@ static void add_episodes(struct tipme_text *text, const struct tipmed_server *se
 
 	tipme_text_add(text, ", \"saving\": ");
 	tipme_text_add_json(text, phase_name(server->snap.phase));
+	tipme_text_add(text, ", \"auto_ms\": %u, \"gone\": %u", atomic_load(&server->automatic.threshold_ms), atomic_load(&server->writer->gone));
 	tipme_text_add(text, ", \"waiting\": %d, \"episodes\": %llu, \"failures\": %llu, \"refused_triggers\": %llu, \"refused_peers\": %llu",
 		       server->has_pending, (unsigned long long)server->episodes, (unsigned long long)server->failures,
 		       (unsigned long long)server->refused_triggers, (unsigned long long)server->refused_peers);

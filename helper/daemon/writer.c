@@ -267,6 +267,8 @@ static bool save_if_asked(struct tipmed_writer *w)
 	if (atomic_load_explicit(&w->save_state, memory_order_acquire) != TIPMED_SAVE_ASKED)
 		return false;
 	save(w);
+	if (!w->snap->saved_error)
+		w->gone += tipmed_retention_keep(w->library_fd, &w->opt->keep, w->snap->trigger.id);
 	atomic_store_explicit(&w->save_state, TIPMED_SAVE_DONE, memory_order_release);
 	return true;
 }

@@ -45,6 +45,7 @@ struct tipmed_writer {
 	struct tipmed_snapshot *snap;
 	_Atomic int save_state; /* enum tipmed_save_state: hands `snap` over and back */
 	struct tipmed_notes notes;
+	_Atomic unsigned int gone; /* episodes that made room for others */
 	char *pictures_buf;
 	pthread_t thread;
 };

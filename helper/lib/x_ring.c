@@ -247,3 +247,22 @@ void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy
 	if (complete_ns)
 		copy->first_ns = complete_ns;
 }
+
+void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32_t most, uint64_t now_ns,
+			 void (*fn)(void *arg, const struct tipme_head *rec), void *arg)
+{
+	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
+	union {
+		struct tipme_head head;
+		unsigned char bytes[TIPME_X_SLOT_BYTES];
+	} slot;
+
+	most = most < ring->slot_count ? most : ring->slot_count;
+	if (*next == UINT64_MAX || *next > head)
+		*next = head;
+	if (head - *next > most)
+		*next = head - most;
+	for (; *next != head; ++*next)
+		if (slot_copy(ring, *next, slot.bytes) && record_possible(&slot.head, now_ns))
+			fn(arg, &slot.head);
+}

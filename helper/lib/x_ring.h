@@ -52,4 +52,11 @@ void tipme_x_ring_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *cop
 /* Later, once: what is new since, the request that is still being executed, the grab that still holds; then the section is complete. */
 void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns);
 
+/*
+ * Calls fn for each whole record that came since the last call, at most `most` of them (older ones are passed over). *next is the
+ * caller's place in the ring; UINT64_MAX: begin with what comes from now on. The contents are the writer's word and no more.
+ */
+void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32_t most, uint64_t now_ns,
+			 void (*fn)(void *arg, const struct tipme_head *rec), void *arg);
+
 #endif

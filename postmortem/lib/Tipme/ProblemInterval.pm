@@ -34,6 +34,9 @@ sub choose {
 	my @events = $self->{path}->events;
 	if (defined $o{event}) { my ($e) = grep { $_->{n} == $o{event} } @events; return $e && $self->interval($e) }
 	if (defined $o{at})    { return $self->_at(\@events, $o{at}) }
+	# What a threshold has caught is what was being waited for just then, whatever else is in the ring.
+	my $caught = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'auto' ? $self->_at(\@events, $self->{trigger}) : undef;
+	return $caught if $caught;
 	my @c = sort { $b->{upper} <=> $a->{upper} } grep { !$_->{event}{motion} || $_->{upper} >= $MOTION_NS } map { { event => $_, upper => $self->_upper($_) } } grep { $_->{candidate} } @events;
 	my ($best, $n, $covered) = (undef, 0, $self->{kernel}->covered_from);
 	for my $c (@c) {

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Triggers without a human: off unless asked for, taken for what is slow and not for what is not, and only the worst are kept.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../demo";
+use Cpanel::JSON::XS ();
+use File::Temp qw(tempdir);
+use Test::More;
+use Time::HiRes qw(sleep);
+use Tipme::Stage;
+
+plan skip_all => 'not root: recording the whole machine needs it' if $>;
+plan skip_all => 'xterm is not installed' if !-x '/usr/bin/xterm';
+my $library = tempdir(CLEANUP => 1);
+my $s = eval { Tipme::Stage->new(library => $library, recorder_args => [qw(--post 0 --keep-worst 1)]) } or plan skip_all => "no stage here: $@";
+my $client = $s->start_terminal;
+$s->start_typist;
+
+sub status { return Cpanel::JSON::XS->new->decode(scalar $s->command('status', '--json')) }
+sub manifest { my ($id) = @_; open my $in, '<', "$library/$id/manifest.json" or return {}; local $/; return Cpanel::JSON::XS->new->decode(<$in>) }
+# Waits for the number of saved episodes; longer than any look, saving included.
+sub saved { my ($n) = @_; for (1 .. 60) { return 1 if status()->{episodes} >= $n; sleep 0.1 } return 0 }
+sub slow_key {
+	my ($ms) = @_;
+	kill 'STOP', $client;
+	$s->type_lines('type x');
+	$s->pressed(1);
+	sleep $ms / 1000;
+	kill 'CONT', $client;
+	return;
+}
+
+is status()->{auto_ms}, 0, 'off by itself';
+slow_key(900);
+sleep 1;
+is status()->{episodes}, 0, '... and then nothing is taken';
+$s->command('classes', '+auto');
+is status()->{auto_ms}, 300, 'switched on while recording: 300 ms';
+
+# Ordinary typing, a while of silence, and keys without effect.
+$s->type_lines('enter true', 'sleep 0.4', 'type ls', 'sleep 0.3', 'key backspace', 'key backspace', 'sleep 1', 'enter sleep 1', 'sleep 1.3', 'type y');
+$s->pressed(5 + 2 + 2 + 8 + 1);
+sleep 0.6;
+is status()->{episodes}, 0, 'ordinary typing takes none' or diag(explain manifest($s->episodes));
+
+slow_key(900);
+ok saved(1), 'a press that is not answered takes one';
+my ($first) = $s->episodes;
+my $m = manifest($first);
+is $m->{trigger}{kind}, 'auto', 'its kind is in the manifest';
+like $m->{trigger}{text}, qr/^xterm \(pid $client\) (?:is stopped and has not answered a press|answered a press): \d+ ms$/, '... and what was seen';
+cmp_ok $m->{trigger}{measured_ms}, '>=', 300, '... and how much it was';
+ok !-e "$library/$first/note.txt", '... which are not the words of the user';
+my $d = Cpanel::JSON::XS->new->decode(scalar $s->command('diagnose', "$library/$first", '--json'));
+is $d->{verdict}{kind}, 'stopped', '... and its verdict names the cause';
+
+slow_key(700);
+sleep 1;
+is status()->{episodes}, 1, 'half a minute is left between two';
+SKIP: {
+	skip 'TIPME_TEST_ALL is not set: waits for half a minute', 3 if !$ENV{TIPME_TEST_ALL};
+	# The milder one of two goes.
+	sleep 30;
+	slow_key(1500);
+	ok saved(2), 'then the next is taken';
+	my @left = $s->episodes;
+	is scalar(@left), 1, 'of those taken without a human the worst stay: one, as asked for';
+	cmp_ok manifest($left[0])->{trigger}{measured_ms}, '>=', $m->{trigger}{measured_ms}, '... the worse one' if @left == 1;
+}
+$s->command('classes', '-auto');
+is status()->{auto_ms}, 0, 'switched off again';
+$s->close;
+done_testing;
