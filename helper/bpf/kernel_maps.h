@@ -94,7 +94,8 @@ struct tipme_memory_begun {
 	__u64 begin_ns;
 };
 
-#define TIPME_LIVES_BYTES (1U << 20)
+#define TIPME_LIVES_BYTES (2U << 20)
+#define TIPME_LIFE_ENV_SMALL 2048 /* most environments of services and shells; those of desktops are larger */
 
 #ifdef __bpf__
 /* As in kernel_source.h, for programs that have no C library. */
@@ -112,8 +113,8 @@ struct tipme_life {
 struct tipme_life_exec {
 	struct tipme_life head;
 	char args[2048];
-	char env[3072];
 	char exe[256];
+	char env[12288];
 };
 
 struct tipme_mapping {
@@ -125,7 +126,7 @@ struct tipme_mapping {
 /* The module, which includes this, too, does not know them. */
 #ifndef __KERNEL__
 TIPME_ASSERT(sizeof(struct tipme_life) == 56);
-TIPME_ASSERT(sizeof(struct tipme_life_exec) == 56 + 2048 + 3072 + 256);
+TIPME_ASSERT(sizeof(struct tipme_life_exec) == 56 + 2048 + 256 + 12288);
 TIPME_ASSERT(sizeof(struct tipme_mapping) == 256);
 #endif
 

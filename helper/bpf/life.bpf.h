@@ -64,30 +64,46 @@ static __always_inline __u32 tipme_life_text(void *buf, __u32 room, __u64 from, 
 	return len;
 }
 
-/* Its memory was just set up by the kernel, so what is read here is there. */
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(tipme_life_exec, struct task_struct *p, int old_tid, struct linux_binprm *bprm)
+static __always_inline void tipme_life_fill(struct tipme_life_exec *l, struct task_struct *p, struct linux_binprm *bprm, __u32 env_room)
 {
-	struct tipme_life_exec *l = bpf_ringbuf_reserve(&tipme_lives, sizeof(*l), 0);
 	struct mm_struct *mm = p->mm;
-	__u64 from, to;
+	__u64 from = mm->arg_start, to = mm->arg_end;
 	long n;
 
-	if (!l) {
-		tipme_life_lost();
-		return 0;
-	}
 	tipme_life_head(&l->head, p, TIPME_LIFE_EXEC);
-	from = mm->arg_start;
-	to = mm->arg_end;
 	l->head.args_total = to - from;
 	l->head.args_len = tipme_life_text(l->args, sizeof(l->args), from, to);
 	from = mm->env_start;
 	to = mm->env_end;
-	l->head.env_len = tipme_life_text(l->env, sizeof(l->env), from, to);
+	l->head.env_len = tipme_life_text(l->env, env_room, from, to);
 	n = bpf_probe_read_kernel_str(l->exe, sizeof(l->exe), bprm->filename);
 	l->head.exe_len = n > 0 ? n - 1 : 0;
 	bpf_ringbuf_submit(l, tipme_life_wake());
+}
+
+#define TIPME_LIFE_SMALL (__builtin_offsetof(struct tipme_life_exec, env) + TIPME_LIFE_ENV_SMALL)
+
+/* Its memory was just set up by the kernel, so what is read here is there. The verifier wants to know sizes beforehand: there are two. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(tipme_life_exec, struct task_struct *p, int old_tid, struct linux_binprm *bprm)
+{
+	struct mm_struct *mm = p->mm;
+	struct tipme_life_exec *l;
+
+	if (mm->env_end - mm->env_start <= TIPME_LIFE_ENV_SMALL) {
+		l = bpf_ringbuf_reserve(&tipme_lives, TIPME_LIFE_SMALL, 0);
+		if (l) {
+			tipme_life_fill(l, p, bprm, TIPME_LIFE_ENV_SMALL);
+			return 0;
+		}
+	} else {
+		l = bpf_ringbuf_reserve(&tipme_lives, sizeof(*l), 0);
+		if (l) {
+			tipme_life_fill(l, p, bprm, sizeof(l->env));
+			return 0;
+		}
+	}
+	tipme_life_lost();
 	return 0;
 }
 

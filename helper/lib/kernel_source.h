@@ -56,8 +56,8 @@ struct tipme_life {
 struct tipme_life_exec {
 	struct tipme_life head;
 	char args[2048];
-	char env[3072];
 	char exe[256];
+	char env[12288]; /* only as much as env_len says is there */
 };
 
 /* A piece of a file that a process has mapped as code. */

@@ -27,7 +27,7 @@ sub recorder {
 	my $d = Tipme::TestDaemon->new(args => [ '--owner', $owner, '--post', 0, '--window', 5 ]);
 	my ($rc, undef, $err) = $d->start;
 	is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
-	local $ENV{TIPME_TEST_SECRET} = 'do-not-tell';
+	local $ENV{TIPME_TEST_SECRET} = 'do-not-tell' x 400; # a large one, as desktops have
 	local $ENV{LC_TIME} = 'C.UTF-8';
 	my $theirs = program($NOBODY, 'sh', '-c', "exit 7 # tell\nme");
 	my $roots = program(0, 'sh', '-c', 'exit 3 # root');
