@@ -74,7 +74,23 @@ like($r->{err}, qr{^tipme: diagnose: \S+/none: no such folder}, 'nothing there')
 my $seed = $ENV{TIPME_FUZZ_SEED} // 12345;
 my $rounds = $ENV{TIPME_FUZZ_ROUNDS} // 400;
 my $rand = sub { $seed = ($seed * 1103515245 + 12345) & 0x7fffffff; return ($seed >> 8) % $_[0] };
-my $good = slow()->builder->write("$tmp/good");
+# A story with a record of each kind, so that each is read when it is damaged.
+sub rich {
+	my $s = slow();
+	my @any = (tid => 200);
+	$s->io(200, 90, 1010, 1020, 1300)->io(900, 98, 1011, 1015, 1200, op => 'write')->kernel(0, 1250, 'io', phase => 'requeued', sector => 90, dev => 8 << 20, sectors => 8);
+	$s->lasts('lock_contention', 1, 1100, 1150, @any, lock => 4711, owner_tid => 300, kind => 'mutex')->lasts('memory_wait', 1, 1160, 1190, @any, kind => 'direct_reclaim');
+	$s->kernel(1, 1200, 'irq', @any, duration_ns => 5 * 1_000_000, number => 14, kind => 'hardirq')->kernel(1, 1210, 'signal', @any, pid => 200, sender_tid => 300, signal => 19);
+	$s->lasts('cpu_throttle', 1, 1220, 1230, cgroup => 77, cpu => 1)->kernel(1, 1240, 'priority', @any, old_prio => 139, new_prio => 120, inherited => 1)->kernel(1, 1250, 'migrate', @any, to_cpu => 1);
+	$s->kernel(1, 1260, 'cpu_frequency', khz => 800_000)->kernel(1, 1265, 'cpu_idle', idle_ns => 1)->kernel(1, 1270, 'steal', steal_ns => 1_000_000, cpu => 1, since_ns => 1200 * 1_000_000);
+	$s->kernel(1, 1280 + $_, 'sample', @any, user_stack_id => 1, cpu => 1, kind => 'clock') for 0 .. 9;
+	$s->kernel(0, 999, 'input', kind => 'key_press')->kernel(0, 1281, 'latency', irq_ns => 5)->kernel(0, 1282, 'latency_user', user_ns => 5);
+	$s->daemon('module', module_id => 5, path => '/usr/bin/xterm')->daemon('user_stack', stack_id => 1, frames => 1, text => 'reflow+0x1a[5]')->daemon('cgroup_name', cgroup => 77, quota_us => 1, period_us => 2, path => '/x');
+	$s->daemon('irq_name', number => 14, name => 'ata')->daemon('disk_name', dev => 8 << 20, name => 'sda')->daemon('process', pid => 901, ppid => 300, exe => '/bin/x')->daemon('exec_args', pid => 200, text => "a\nb");
+	return $s->picture(200, 'xterm', cgroup => 77, cpus_allowed => 1, rss_kib => 5);
+}
+my $good = rich()->builder->write("$tmp/good");
+is(Tipme::Diagnosis->new(Tipme::Episode->open($good))->run->{unknown_records}, 0, 'a record of each kind is known');
 my @files = qw(kernel.rec threads.rec x-100.rec manifest.json schema);
 my %bytes = map { my $f = $_; $f => do { open my $h, '<:raw', "$good/$f" or die "$!\n"; local $/; <$h> } } @files;
 my ($verdicts, $errors, %bad) = (0, 0);
@@ -82,8 +98,11 @@ mkdir "$tmp/fuzz" or die "$!\n";
 for my $round (1 .. $rounds) {
 	my $file = $files[ $rand->(20) < 17 ? $rand->(3) : 3 + $rand->(2) ];
 	my $b = $bytes{$file};
-	if ($rand->(4)) { for (0 .. $rand->(6)) { my $at = $rand->(length $b); substr $b, $at, 1, chr $rand->(256) } }
-	else            { $b = substr $b, 0, $rand->(length $b) }
+	my $how = $rand->(5);
+	# Another kind of record in the same place: its fields mean something else now.
+	if ($how == 4 && $file =~ /rec$/) { for (0 .. $rand->(6)) { my $at = 64 + 32 * $rand->(int((length($b) - 64) / 32)); substr $b, $at + 8, 1, chr 3 + $rand->(25) } }
+	elsif ($how) { for (0 .. $rand->(6)) { my $at = $rand->(length $b); substr $b, $at, 1, chr $rand->(256) } }
+	else { $b = substr $b, 0, $rand->(length $b) }
 	for my $f (@files) { open my $h, '>:raw', "$tmp/fuzz/$f" or die "$!\n"; print {$h} $f eq $file ? $b : $bytes{$f}; close $h or die "$!\n" }
 	my @warned;
 	local $SIG{__WARN__} = sub { push @warned, @_ };
