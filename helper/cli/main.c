@@ -36,6 +36,8 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "show", "an episode: its facts and its verdict", cli_program, NULL, "tipme-postmortem" },
 	{ "diagnose", "who made it slow, for how long, and the proof", cli_program, NULL, "tipme-postmortem" },
 	{ "compare", "two episodes: stage by stage, cause by cause", cli_program, NULL, "tipme-postmortem" },
+	{ "bundle", "one redacted file for a vendor", cli_program, NULL, "tipme-postmortem" },
+	{ "open", "what somebody else has bundled", cli_program, NULL, "tipme-postmortem" },
 	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem" },
 	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem" },
 	{ "bench", "small tasks timed beside a load, and what held up the slowest", cli_program, NULL, "tipme-bench" },

@@ -110,7 +110,7 @@ $b->x(1000.1 * MS, 'x_wakeup')->x(1000.2 * MS, 'x_request', pid => 700, client =
 	->x(1500.4 * MS, 'x_device', input_seq => 4, kind => 'key_press', device => 6, server_ms => 1100)
 	->x(1500.5 * MS, 'x_deliver', input_seq => 4, kind => 'key_press', pid => CLIENT, client => 4)->x(1500.9 * MS, 'x_sleep');
 $s->wake(0, 1500.6, CLIENT, SERVER, 'poll')->run(1, 1500.7, 1502, CLIENT, 'sleeping')->draw(1501.9)->hotkey(3000);
-my $r = opened($s)->run;
+$r = opened($s)->run;
 cmp_ok(abs($r->{interval}{start_ns} - 1100 * MS), '<', 2 * MS, 'a busy server: the key came when the server\'s stamp says');
 is($r->{interval}{certainty}, 'inferred', 'which is inferred');
 is($r->{verdict}{kind}, 'client-queue', 'and the time before it was read is the other client\'s');
@@ -172,13 +172,13 @@ my ($mine) = Tipme::Diagnosis->new(Tipme::Episode->open(story()->key(1000, 400)-
 is_deeply($mine, { kind => 'key_press', comm => 'xterm', events => 3, median_ns => 2_940_000 }, 'what others will call usual');
 
 # No input event at all: what stood still longest; a nice process, a kernel thread, and what came after the trigger do not count.
-my $e = Tipme::Test::Episode->new(trigger_ns => 3000 * MS, end_ns => 4000 * MS, first_ns => MS);
-$e->thread(@$_) for [ 10, 'desk' ], [ 11, 'hog' ], [ 12, 'kswapd0', flags => 1 ], [ 13, 'nicely', prio => 139 ], [ 14, 'later' ];
-$e->switch(0, 2 * MS, 999, 0, 'sleeping')->switch(1, 2 * MS, 999, 11, 'sleeping');
-$e->wake(0, 500 * MS, 13, 0, context => 'hardirq', prio => 139)->wake(0, 600 * MS, 12, 0, context => 'hardirq')->wake(0, 1000 * MS, 10, 0, context => 'hardirq');
-$e->switch(1, 1700 * MS, 11, 10, 'runnable', prev_preempted => 1)->switch(1, 1701 * MS, 10, 12, 'sleeping')->switch(1, 1702 * MS, 12, 13, 'sleeping', next_prio => 139)
+my $ring = Tipme::Test::Episode->new(trigger_ns => 3000 * MS, end_ns => 4000 * MS, first_ns => MS);
+$ring->thread(@$_) for [ 10, 'desk' ], [ 11, 'hog' ], [ 12, 'kswapd0', flags => 1 ], [ 13, 'nicely', prio => 139 ], [ 14, 'later' ];
+$ring->switch(0, 2 * MS, 999, 0, 'sleeping')->switch(1, 2 * MS, 999, 11, 'sleeping');
+$ring->wake(0, 500 * MS, 13, 0, context => 'hardirq', prio => 139)->wake(0, 600 * MS, 12, 0, context => 'hardirq')->wake(0, 1000 * MS, 10, 0, context => 'hardirq');
+$ring->switch(1, 1700 * MS, 11, 10, 'runnable', prev_preempted => 1)->switch(1, 1701 * MS, 10, 12, 'sleeping')->switch(1, 1702 * MS, 12, 13, 'sleeping', next_prio => 139)
 	->switch(1, 1703 * MS, 13, 11, 'sleeping', prev_prio => 139)->wake(0, 3001 * MS, 14, 0, context => 'hardirq')->switch(1, 3990 * MS, 11, 14, 'runnable', prev_preempted => 1);
-my $stall = Tipme::Diagnosis->new(Tipme::Episode->open($e->write("$tmp/stall")))->run;
+my $stall = Tipme::Diagnosis->new(Tipme::Episode->open($ring->write("$tmp/stall")))->run;
 is("$stall->{verdict}{kind} $stall->{verdict}{blamed}{comm}", 'cpu-contention hog', 'no input event: the worst stall');
 is("$stall->{interval}{start_ns} $stall->{interval}{end_ns}", 1000 * MS . ' ' . 1700 * MS, 'from when to when');
 like($stall->{verdict}{sentence}, qr/^desk \(pid 10\) was woken and did not run for 700 ms, the longest here: for 700 ms \(100 %\) it waited for a CPU taken by "hog" \(pid 11\)\. \(No X server was recorded/, 'in words');

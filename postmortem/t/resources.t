@@ -69,6 +69,20 @@ $d = judged('fsync', sleeps($s, 'journal', 1700.3, state => 'disk_sleep', waker 
 cmp_ok($own->{ns}, '>', 99 * MS, 'fsync: what the journal wrote is for the client');
 ok(!(grep { ($_->{comm} // '') =~ /jbd2/ } @{ $d->{totals}{blamed} }), 'fsync: nobody is sent to the journal');
 
+# --- fsync behind a writer in a cgroup with a limit: a worker hands the requests down when their time has come, and nobody knows who asked for
+# them but by whom they wake when they are done ---
+$s = story();
+$s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS)->thread(830, 'dd', ts_ns => 900 * MS);
+for my $k (0 .. 5) {
+	my ($sector, $t) = (7000 + 8 * $k, 1100 + 100 * $k);
+	$s->io(840, $sector, $t, $t + 0.01, $t + 0.1, op => 'write');
+	$s->builder->kernel(0, ns($t + 0.1) + 3000, 'sched_waking', tid => 830, waker_tid => 0, context => 'softirq_irq', prio => 120, wakee_cpu => 1) if $k % 2;
+}
+$s->io(840, 90, 1699, 1699.1, 1700, op => 'write');
+$d = judged('fsync, held back', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'dd', 0.99, 1);
+my ($theirs) = grep { $_->{kind} eq 'disk-io' && $_->{pid} == 830 } @{ $d->{totals}{blamed} };
+is($theirs->{ns}, ns(1600) - ns(1001), 'fsync, held back: up to what was let go last');
+
 # --- page faults: by the stack; by records; from swap ---
 $s = story()->io(CLIENT, 90, 1000.9, 1001.5, 1700);
 judged('page fault', sleeps($s, 'fault', 1700.01, state => 'disk_sleep'), 'page-fault-io', 'xterm', 0.97, 1);
@@ -107,6 +121,12 @@ $s->builder->thread(850, 'backup', ts_ns => 900 * MS);
 $s->run(0, 900, 901, 850, 'sleeping')->wake(0, 1700, 850, 0, 'nanosleep', context => 'hardirq')->run(0, 1700.05, 1700.3, 850, 'sleeping');
 $d = judged('file lock', sleeps($s, 'flock', 1700.1, waker => 850, context => 'task'), 'lock-wait', 'backup', 0.98, 1);
 like_sentence($d, qr/it waited for a lock that "backup" \(pid 850\) had, holding it while sleeping for a time that it chose \(nanosleep\)\.$/, 'file lock');
+
+# --- the same, let go by ending, after the client had woken it ---
+$s = story();
+$s->builder->thread(850, 'backup', ts_ns => 900 * MS);
+$s->run(0, 1000.5, 1700.3, 850, 'dead')->wake(1, 1000.4, 850, CLIENT)->kernel(0, 1700.2, 'exit', tid => 850, pid => 850);
+judged('file lock, let go by ending', sleeps($s, 'flock', 1700.1, waker => 850, context => 'task'), 'lock-wait', 'backup', 0.98, 1);
 
 # --- a kernel lock that is still held at the hot-key: the kernel says by whom ---
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep');
@@ -162,6 +182,7 @@ sub throttled {
 	$s->daemon('cgroup_name', cgroup => 70, quota_us => 20_000, period_us => 100_000, path => '/user.slice');
 	$s->daemon('cgroup_name', cgroup => 77, path => '/user.slice/xterm.scope');
 	$s->enter(1000);
+	if ($o{busy}) { $s->builder->thread(870, 'hog', ts_ns => 900 * MS); $s->builder->switch(1, ns(1020 + 100 * $_) + 1, 0, 870, 'runnable')->switch(1, ns(1100.25 + 100 * $_) - 1, 870, 0, 'runnable') for 0 .. 6 }
 	for my $k (0 .. 7) { $s->run(1, 1000.25 + 100 * $k, 1020 + 100 * $k, CLIENT, $k < 7 ? 'runnable' : 'sleeping', preempted => $k < 7 ? 1 : 0) }
 	if ($o{exact})  { $s->lasts('cpu_throttle', 1, 1020 + 100 * $_ - 0.01, 1100.25 + 100 * $_ - 0.05, cgroup => 70, cpu => 1) for 0 .. 6 }
 	if ($o{sample}) { $s->kernel(0, 1999, 'cpu_throttle', cgroup => 70, cpu => 65535, throttled_us => 560_000, phase => 'sample') }
@@ -172,6 +193,13 @@ like_sentence($d, qr{it was kept from running: the cgroup /user\.slice had used 
 cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'quota: sure');
 $d = judged('quota, sampled', throttled(sample => 1), 'cpu-throttled', 'xterm', 0.76, 0.79);
 cmp_ok($d->{verdict}{confidence}, '<', 0.3, 'quota, sampled: inferred');
+# --- by what the daemon found by looking, on a machine where no CPU idles: so much, and no more ---
+$s = throttled(busy => 1);
+$s->daemon('cpu_throttle', ts_ns => ns(1100 + 1000 * $_), cgroup => 70, cpu => 65535, phase => 'sample', throttled_us => $_ ? 400_000 : 1000) for 0, 1;
+$d = judged('quota, looked at', $s, 'cpu-throttled', 'xterm', 0.55, 0.57);
+is($d->{totals}{kinds}{'cpu-throttled'}, 401 * MS, 'quota, looked at: as much as was counted') or diag(explain($d->{totals}{kinds}));
+cmp_ok($d->{verdict}{confidence}, '<', 0.5, 'quota, looked at: when in it is not known');
+
 judged('quota, inferred', throttled(), 'cpu-throttled', 'xterm', 0.76, 0.79);
 
 # --- who stopped it ---

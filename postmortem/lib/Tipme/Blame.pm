@@ -131,10 +131,13 @@ sub _on_disk {
 	my $kind = $s->{kind} eq 'page-fault-io' ? 'page-fault-io' : 'disk-io';
 	if ($ahead && $ahead->{tid}) {
 		my $other = $self->_who(@{ $self->{chain}->for_whom(@$ahead{qw(tid queued)}) });
+		# A worker that nobody is known to have asked: whoever slept for the request did.
+		my $owner = $other->{kernel} ? $self->{resources}->owner($ahead) : undef;
+		$other = $self->_who($owner, $ahead->{completed} // $s->{to}) if defined $owner;
 		return _thread($other, $kind, "$OP{ $ahead->{op} } on disk $disk, ahead of it", disk => $disk) if $other->{pid} != $who->{pid};
 	}
 	my $detail = $phase eq 'device' || $phase eq 'done' ? "waiting for disk $disk, which worked on its own request ($OP{ $bio->{op} })"
-		: $phase eq 'queue' ? ($ahead ? "waiting for disk $disk behind its own requests" : "held back before disk $disk: no request was ahead in the device") : $s->{reason};
+		: $phase eq 'asking' && $bio->{tid} != $s->{tid} ? "held back before disk $disk" : $phase eq 'queue' ? ($ahead ? "waiting for disk $disk behind its own requests" : "held back before disk $disk: no request was ahead in the device") : $s->{reason};
 	return _thread($who, $self->_own($who) || $s->{held} ? $kind : 'ipc-wait', $detail, disk => $disk);
 }
 

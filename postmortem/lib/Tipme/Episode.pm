@@ -164,6 +164,9 @@ sub _check_source {
 	for (qw(server_pid server_tid display)) { $int->($s->{$_}, $_) if defined $s->{$_} }
 }
 
+# schema_text(): the schema as it stands in the episode
+sub schema_text { return $_[0]->_slurp('schema', $MAX_SCHEMA) }
+
 sub _read_schema {
 	my ($self) = @_;
 	my $path = "$self->{dir}/schema";

@@ -8,6 +8,7 @@ use warnings;
 
 my $SHORT_NS   = 1_000_000;    # many short interrupts together, from here on, are told apart from running
 my $SHORT_PART = 0.05;         # ... if they are that part of it
+my $ANY_CPU    = 65535;
 my $IDLE_NS    = 1_000_000;    # a runnable thread whose CPU idles so long is kept from it
 my %WORDS = (direct_reclaim => 'looking for pages to free, because the machine has none', memcg_reclaim => 'looking for pages to free, because its memory cgroup has none',
 	compaction => 'moving pages to get a larger piece of memory', fault_file => 'a page fault read a mapped file', fault_swap => 'a page fault read what had been swapped out',
@@ -79,18 +80,37 @@ sub _quota {
 	my ($tid, $from, $to) = ($wait->[0]{tid}, $wait->[0]{from}, $wait->[-1]{to});
 	my $own = $self->{threads}->facts($tid, $from)->{cgroup} or return @$wait;
 	my @mine = grep { $self->_above($_, $own) } @$throttled;
-	my $idle = 0;
-	$idle += $_->{to} - $_->{from} for grep { $_->{idle} } @$wait;
-	my @times = map { my $g = $_; map { { %$_, cgroup => $g } } grep { $_->{exact} || $idle >= $IDLE_NS } $self->{resources}->throttles($g, undef, $from, $to) } @mine;
-	# No record of throttling at all, but a quota: a thread that may run, and does not while its CPU idles.
-	if (!@times && $idle >= $IDLE_NS && (my $limited = $self->_limited($own))) {
-		return map { $_->{idle} ? { %$_, exact => 0, by => $self->_quota_words($limited) } : $_ } @$wait;
-	}
-	return @$wait if !@times;
-	return map { my $s = $_; _carve($s, $self->_merged([ grep { $_->{cpu} == 65535 || !defined $s->{cpu} || $_->{cpu} == $s->{cpu} || $s->{idle} } @times ]), sub {
+	my @exact = map { my $g = $_; map { { %$_, cgroup => $g } } grep { $_->{exact} } $self->{resources}->throttles($g, undef, $from, $to) } @mine;
+	my @s = map { my $s = $_; _carve($s, $self->_merged([ grep { $_->{cpu} == $ANY_CPU || !defined $s->{cpu} || $_->{cpu} == $s->{cpu} || $s->{idle} } @exact ]), sub {
 		my ($x) = @_;
-		return { exact => $x->{exact} ? 1 : 0, by => $self->_quota_words($x->{cgroup}), evidence => [ @{ $s->{evidence} }, $x->{index} ] };
+		return { exact => 1, by => $self->_quota_words($x->{cgroup}), evidence => [ @{ $s->{evidence} }, $x->{index} ] };
 	}) } @$wait;
+	return @s if @exact;
+	# Only samples: within each the wait may have so much of it; first where its CPU idled.
+	for my $x ($self->{resources} ? map { my $g = $_; map { { %$_, cgroup => $g } } $self->{resources}->throttles($g, undef, $from, $to) } @mine : ()) {
+		my $left = $self->{quota_left}{"$x->{cgroup} $x->{from}"} //= 1000 * $x->{us};
+		for my $idle (1, 0) {
+			@s = map { my @p = !$_->{by} && ($_->{idle} ? 1 : 0) == $idle && $left > 0 ? $self->_of_sample($_, $x, \$left) : $_; @p } @s;
+		}
+		$self->{quota_left}{"$x->{cgroup} $x->{from}"} = $left;
+	}
+	return @s if grep { $_->{by} } @s;
+	# No record of throttling at all, but a quota: a thread that may run, and does not while its CPU idles.
+	my $idle = 0;
+	$idle += $_->{to} - $_->{from} for grep { $_->{idle} } @s;
+	my $limited = $idle >= $IDLE_NS ? $self->_limited($own) : undef;
+	return $limited ? map { $_->{idle} ? { %$_, exact => 0, by => $self->_quota_words($limited) } : $_ } @s : @s;
+}
+
+# Of a segment the part that lies in a sample's time, and no more than what is left of its amount.
+sub _of_sample {
+	my ($self, $s, $x, $left) = @_;
+	my $from = $s->{from} > $x->{from} ? $s->{from} : $x->{from};
+	my $to   = $s->{to} < $x->{to}     ? $s->{to}   : $x->{to};
+	$to = $from + $$left if $to - $from > $$left;
+	return $s if $to <= $from;
+	$$left -= $to - $from;
+	return grep { defined } _cut($s, $from, $to, exact => 0, by => $self->_quota_words($x->{cgroup}));
 }
 
 # Times that overlap, one after the other.
@@ -187,7 +207,7 @@ sub _by_steal {
 		next if $ns < 1;
 		my $whole = $from == $x->{from} && $to == $x->{to} ? 1 : 0;
 		my ($before, $piece, $behind) = _cut($s, $to - $ns, $to, by => { kind => 'host-steal', what => 'steal', reason => 'the host had taken the CPU away',
-			detail => 'the host of this virtual machine had taken the CPU away' }, exact => $whole && $s->{exact} ? 1 : 0, evidence => [ @{ $s->{evidence} }, $x->{index} ]);
+			detail => 'the host of this virtual machine had taken the CPU away' }, exact => $whole && $s->{exact} ? 1 : 0, evidence => [ @{ $s->{evidence} }, grep { defined } $x->{index} ]);
 		push @out, grep { defined } $before, $piece;
 		return @out if !$behind;
 		$s = $behind;

@@ -14,6 +14,7 @@ sub new {
 	$file //= dirname(__FILE__) . '/reasons.tsv';
 	my (@rows, $n);
 	open my $h, '<', $file or die "$file: $!: is tipme installed whole?\n";
+	local $_;    # the caller's may stand for something
 	while (<$h>) {
 		$n++;
 		chomp;

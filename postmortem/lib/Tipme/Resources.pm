@@ -12,13 +12,15 @@ my $FOREVER   = 1 << 62;
 my $SATURATED = 4294967295;
 my $ANY_CPU   = 65535;
 my $NEAR_NS   = 1_000_000;         # a completion this shortly before a waking has caused it
+my $WAKES_NS  = 200_000;           # and a waking this shortly after one, on its CPU, comes of it
 my $SAMPLE_NS = 1_000_000_000;     # what a first sample of a quota is about: nobody saw the one before
+my ($SAMPLE)  = grep { $ENUM{phase}{$_} eq 'sample' } keys %{ $ENUM{phase} };
 my %STOPS = map { $_ => 1 } 19 .. 22;
 
-# new(KERNEL EVENTS)
+# new(KERNEL EVENTS [, THREADS]): THREADS also has what the daemon found by looking: quotas, stolen time
 sub new {
-	my ($class, $ev) = @_;
-	return bless { ev => $ev }, $class;
+	my ($class, $ev, $threads) = @_;
+	return bless { ev => $ev, threads => $threads }, $class;
 }
 
 # Each table is made when somebody first asks for it.
@@ -103,6 +105,11 @@ sub _make_steal {
 		$since = $ts - $a if $since >= $ts || $ts - $since < $a;
 		push @{ $of{ $b & 65535 } }, { from => $since, to => $ts, ns => $a, index => $i } if $a;
 	}
+	for my $f ($self->{threads} ? $self->{threads}->looked('steal') : ()) {
+		my ($since, $ts, $ns) = @$f{qw(since_ns ts_ns steal_ns)};
+		$since = $ts - $ns if $since >= $ts || $ts - $since < $ns;
+		push @{ $of{ $f->{cpu} } }, { from => $since, to => $ts, ns => $ns, index => undef } if $ns;
+	}
 	for (values %of) { @$_ = sort { $a->{from} <=> $b->{from} } @$_ }
 	return \%of;
 }
@@ -147,6 +154,12 @@ sub _make_throttle {
 			push @{ $of{$cgroup} }, { from => $sampled{$cgroup} // $ts - $SAMPLE_NS, to => $ts, cpu => $ANY_CPU, exact => 0, us => $us, index => $i } if $us;
 			$sampled{$cgroup} = $ts;
 		}
+	}
+	my %before;
+	for my $f ($self->{threads} ? $self->{threads}->looked('cpu_throttle') : ()) {
+		my ($g, $ts) = @$f{qw(cgroup ts_ns)};
+		push @{ $of{$g} }, { from => $before{$g} // $ts - $SAMPLE_NS, to => $ts, cpu => $ANY_CPU, exact => 0, us => $f->{throttled_us}, index => undef } if $f->{throttled_us} && $f->{phase} == $SAMPLE;
+		$before{$g} = $ts;
 	}
 	for (values %of) { @$_ = sort { $a->{from} <=> $b->{from} } @$_ }
 	return \%of;
@@ -230,17 +243,55 @@ sub _before {
 	return reverse @$done[ $first .. $lo - 1 ];
 }
 
-# disk_pieces(BIO, FROM, TO): what [FROM, TO) was spent on: [ from, to, phase, request ahead or undef ]; phase: asking (before the bio was
-# there), queue (until it was issued), device, done (after that). Of several requests ahead the oldest has the device.
-sub disk_pieces {
+# owner(REQUEST): the thread that slept for it: the one that its completion woke; undef: none. Where a kernel worker handed it down (one that
+# holds requests back, one that writes back), this tells for whom.
+sub owner {
+	my ($self, $rq) = @_;
+	return $rq->{owner} if exists $rq->{owner};
+	$rq->{owner} = undef;
+	my $i = $rq->{done_index} // return;
+	my $ev = $self->{ev};
+	my $end = $ev->{ts}[$i] + $WAKES_NS;
+	while (++$i < $ev->count && $ev->{ts}[$i] < $end) {
+		next if $ev->{cpu}[$i] != $ev->{cpu}[ $rq->{done_index} ];
+		my $type = $ev->{type}[$i];
+		last if $type == Tipme::KernelEvents::IO || $type == Tipme::KernelEvents::SWITCH;
+		return $rq->{owner} = $ev->{tid}[$i] if $type == Tipme::KernelEvents::WAKING && ($ev->{d}[$i] >> 16 & 255) != 0;
+	}
+	return;
+}
+
+# What a worker that holds requests back has let go in [FROM, TO) before a bio: the time up to each belongs to that one, and without an owner to
+# that of the next that has one.
+sub _let_go {
 	my ($self, $b, $from, $to) = @_;
+	my ($t, @p) = ($from);
+	for my $r (sort { $a->{queued} <=> $b->{queued} } grep { $_->{tid} == $b->{tid} && $_->{queued} > $from && $_->{queued} <= $to && (!$b->{request} || $_ != $b->{request}) } @{ $self->_table('disk')->{service}{ $b->{dev} } // [] }) {
+		push @p, [ $t, $r->{queued}, 'asking', $r ] if $r->{queued} > $t;
+		$t = $r->{queued} if $r->{queued} > $t;
+	}
+	push @p, [ $t, $to, 'asking', undef ] if $t < $to;
+	my $next;
+	for my $p (reverse @p) {
+		next if !$p->[3];
+		my $own = $self->owner($p->[3]);
+		if (defined $own) { $next = $own } elsif (defined $next) { $p->[3]{owner} = $next }
+	}
+	return @p;
+}
+
+# disk_pieces(BIO, FROM, TO, TID): what TID spent [FROM, TO) on: [ from, to, phase, request ahead or undef ]; phase: asking (before the bio was
+# there: if somebody else handed it down, what that one had handed down before), queue (until it was issued), device, done (after that). Of several requests ahead the oldest has the device.
+sub disk_pieces {
+	my ($self, $b, $from, $to, $tid) = @_;
 	my @bound = ([ asking => $b->{queued} ], [ queue => $b->{issued} // $FOREVER ], [ device => $b->{completed} // $FOREVER ], [ done => $FOREVER ]);
 	my ($t, @p) = ($from);
 	for (@bound) {
 		my ($phase, $end) = @$_;
 		$end = $to if $end > $to;
 		next if $end <= $t;
-		push @p, $phase eq 'queue' || $phase eq 'device' ? $self->_ahead($b, $t, $end, $phase) : [ $t, $end, $phase, undef ];
+		push @p, $phase eq 'queue' || $phase eq 'device' ? $self->_ahead($b, $t, $end, $phase)
+			: $phase eq 'asking' && $b->{tid} != ($tid // $b->{tid}) ? $self->_let_go($b, $t, $end) : [ $t, $end, $phase, undef ];
 		$t = $end;
 	}
 	return @p;
@@ -333,6 +384,7 @@ sub _io_completed {
 	my $rq = delete $t->{flying}{ _key($r) } // ($r->{op} eq 'flush' ? delete $t->{flying}{"$r->{dev} flush"} : undef) or return;
 	$rq->{completed} = $r->{ts};
 	for (@{ $rq->{bios} }) { $_->{completed} = $r->{ts}; push @{ $_->{indices} }, $r->{index} }
+	$rq->{done_index} = $r->{index};
 	push @{ $t->{done} }, $rq;
 }
 

@@ -35,7 +35,7 @@ sub events { return $_[0]{ev} }
 sub wakers_unknown { return 0 }
 
 # resources(): what the same records say of disks, locks, memory, ...
-sub resources { my ($self) = @_; return $self->{resources} //= Tipme::Resources->new($self->{ev}) }
+sub resources { my ($self) = @_; return $self->{resources} //= Tipme::Resources->new(@$self{qw(ev threads)}) }
 
 # intervals(TID): all of [from, to), in order, without gap or overlap
 sub intervals {

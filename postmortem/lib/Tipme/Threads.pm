@@ -53,6 +53,7 @@ sub _add_named {
 	elsif ($name eq 'stack')     { $self->{stack}{ $f->{stack_id} } = $f->{text} }
 	elsif ($key)                 { $self->{$name}{ $f->{$key} } = $f }
 	elsif ($name eq 'process')   { push @{ $self->{process}{ $f->{pid} } }, $f }
+	elsif ($name eq 'cpu_throttle' || $name eq 'steal') { push @{ $self->{looked}{$name} }, $f }
 	elsif ($name eq 'exec_args') { push @{ $self->{args}{ $f->{pid} } }, $f }
 }
 
@@ -180,6 +181,9 @@ sub args {
 	my ($a) = grep { $_->{start_ns} <= $t + 10_000_000 } reverse @{ $self->{args}{$pid} // [] };
 	return $a ? $a->{text} =~ s/\n/ /gr : undef;
 }
+
+# looked(NAME): records that the daemon wrote of what it saw now and then (cpu_throttle, steal), in order of time
+sub looked { my ($self, $name) = @_; return sort { $a->{ts_ns} <=> $b->{ts_ns} } @{ $self->{looked}{$name} // [] } }
 
 # stack(ID), user_stack(ID): its text, or undef; function(LOW HALF): name of a kernel function, or undef
 sub stack      { my ($self, $id) = @_; return $id ? $self->{stack}{$id} : undef }

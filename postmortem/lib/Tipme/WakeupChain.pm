@@ -347,7 +347,7 @@ sub _on_disk {
 	my $disk = $self->{states}->resources;
 	my $bio = $disk->disk_wait($self->{tid}, $i->{from}, $waker ? $i->{to} : $self->{t}) or return 0;
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
-	for my $p (reverse $disk->disk_pieces($bio, $lo, $self->{t})) {
+	for my $p (reverse $disk->disk_pieces($bio, $lo, $self->{t}, $self->{tid})) {
 		my ($from, $to, $phase, $ahead) = @$p;
 		$self->_put($from, $to, %$s, kind => $r ? $r->{kind} : 'disk-io', class => 'disk', reason => $r ? $r->{words} : 'waiting for the disk',
 			evidence => [ @{ $s->{evidence} }, @{ $bio->{indices} }, $ahead ? $ahead->{index} : () ], disk => { phase => $phase, ahead => $ahead, bio => $bio });
@@ -412,7 +412,8 @@ sub _held {
 	my ($self, $i, $wait, $who) = @_;
 	my $r = $wait->{reason};
 	return if !$r || !$HELD{ $r->{class} };
-	return if $r->{class} eq 'lock' && ($self->_asked($who, $wait->{tid}, $i, $wait->{to}) || $self->_ends($who, $wait->{waker}{at}));
+	# A futex is also what threads are joined and handed work by; other locks are locks.
+	return if $r->{kind} eq 'futex-wait' && ($self->_asked($who, $wait->{tid}, $i, $wait->{to}) || $self->_ends($who, $wait->{waker}{at}));
 	return { %$r{qw(kind class words)}, tid => $wait->{tid}, at => $wait->{to}, prio => $self->{threads}->at($wait->{tid}, $wait->{to})->{prio} };
 }
 

@@ -95,7 +95,7 @@ sub hotkey { my ($self, $t) = @_; return $self->enter($t - 60, chord => 1)->ente
 
 # kernel(CPU, MS, NAME, ...): any other record of the kernel; daemon(NAME, ...): one of names
 sub kernel { my ($self, $cpu, $t, $name, %f) = @_; $self->{b}->kernel($cpu, ns($t), $name, %f); return $self }
-sub daemon { my ($self, $name, %f) = @_; $self->{b}->daemon($self->{b}{trigger_ns}, $name, %f); return $self }
+sub daemon { my ($self, $name, %f) = @_; $self->{b}->daemon(delete $f{ts_ns} // $self->{b}{trigger_ns}, $name, %f); return $self }
 
 # io(TID, SECTOR, QUEUED, ISSUED, COMPLETED, ...): a block request, times in ms (undef: it does not come so far)
 sub io {

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# tipme bundle: one redacted file for a vendor, shown before it is written.
+package Tipme::Command::Bundle;
+
+use strict;
+use warnings;
+use Cpanel::JSON::XS ();
+use Text::Wrap ();
+use Tipme::Bundle;
+use Tipme::CommandLine qw(options bytes_text table with_commas);
+use Tipme::Diagnosis;
+use Tipme::Episode;
+use Tipme::Library;
+use Tipme::Printable qw(put one_line);
+use Tipme::Report::JSON;
+use Tipme::Report::Text;
+
+my $HELP = <<'END';
+usage: tipme bundle [EPISODE] -o FILE [--yes] [--with-note] [--all]
+
+One file for whoever shall look into it: the verdict, and the records of the seconds around the problem. In it are the names of the
+processes that have a part in it; all others are numbers. Not in it: command lines, environments, key codes, folders, users,
+the machine's name, your note (unless --with-note). --all takes all seconds of the episode. What goes in is shown, and
+you are asked, before the file is written; --yes says that you have agreed.
+
+  tipme bundle -o slow-editor.tipme
+  tipme bundle 20261120-150301-3f2a -o report.tipme --yes --with-note
+  tipme open report.tipme
+END
+
+sub run {
+	my ($class, @args) = @_;
+	my ($o, $exit) = options(\@args, $HELP, 1, 'output|o=s', 'yes', 'with-note', 'all');
+	return $exit if !$o;
+	if (!defined $o->{output}) { print STDERR "tipme: bundle: no file to write: name one with -o FILE\n"; return 64 }
+	die "$o->{output}: is there already: name another file\n" if -e $o->{output} || -l $o->{output};
+	my $ep = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
+	my $diagnosis = Tipme::Diagnosis->new($ep);
+	my $d = $diagnosis->run;
+	my $bundle = Tipme::Bundle->new($ep, $d, threads => $diagnosis->threads, note => $o->{'with-note'}, all => $o->{all});
+	my @files = $bundle->files;
+	$d = $bundle->diagnosis;
+	push @files, [ 'verdict.txt', _utf8(Tipme::Report::Text::page($d)) ], [ 'verdict.json', Cpanel::JSON::XS->new->canonical->pretty->ascii->encode(Tipme::Report::JSON::data($d)) ];
+	put(_shown($d, $bundle->told, \@files));
+	if (!$o->{yes} && !_agreed($o->{output})) { print STDERR "tipme: bundle: nothing was written: agree when you are asked, or say --yes\n"; return 1 }
+	my $size = Tipme::Bundle->write($o->{output}, @files);
+	put("\n" . one_line($o->{output}) . ' written, ' . bytes_text($size) . ".\n");
+	return 0;
+}
+
+sub _utf8 { my ($s) = @_; utf8::encode($s); return $s }
+
+sub _shown {
+	my ($d, $told, $files) = @_;
+	local $Text::Wrap::columns = 80;
+	my $text = Text::Wrap::wrap('', '', one_line($d->{verdict}{sentence})) . "\n\nWhat goes into the file:\n";
+	$text .= table([ map { [ "  $_->[0]", bytes_text(length $_->[1]) ] } @$files ], 'lr');
+	$text .= Text::Wrap::wrap('names of processes: ', '  ', join ', ', @{ $told->{names} }) . "\n" if @{ $told->{names} };
+	my @out = map { with_commas($told->{dropped}{$_}) . " $_" } sort keys %{ $told->{dropped} };
+	return $text . Text::Wrap::wrap('left out or replaced: ', '  ', @out ? join('; ', @out) : 'nothing was there to be left out') . "\n";
+}
+
+sub _agreed {
+	my ($file) = @_;
+	return 0 if !-t STDIN;
+	put("\nWrite " . one_line($file) . '? [y/N] ');
+	STDOUT->flush;
+	my $answer = <STDIN>;
+	return defined $answer && $answer =~ /\A\s*y(?:es)?\s*\z/i ? 1 : 0;
+}
+
+1;

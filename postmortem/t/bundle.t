@@ -1,0 +1,158 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# A bundle says nothing that is not on the list, opens to the same verdict, and nothing that a stranger makes of it is obeyed.
+use strict;
+use warnings;
+use Test::More;
+use Archive::Tar ();
+use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use IO::Compress::Gzip ();
+use IO::Uncompress::Gunzip ();
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Bundle;
+use Tipme::Command::Bundle;
+use Tipme::Command::Open;
+use Tipme::Episode;
+use Tipme::Test::Story;
+
+use constant { CLIENT => 200, MS => 1_000_000 };
+my @warnings;
+local $SIG{__WARN__} = sub { push @warnings, @_ };
+my $tmp = tempdir(CLEANUP => 1);
+local $ENV{TIPME_LIBRARY} = "$tmp/library";
+
+# verb(CLASS, ARGS): { out, err, exit }; nobody is there to answer a question
+sub verb {
+	my ($class, @args) = @_;
+	my %r = (out => '', err => '');
+	open my $old_out, '>&', \*STDOUT or die "$!\n";
+	open my $old_err, '>&', \*STDERR or die "$!\n";
+	open my $old_in, '<&', \*STDIN or die "$!\n";
+	close STDOUT;
+	close STDERR;
+	open STDOUT, '>', \$r{out} or die "$!\n";
+	open STDERR, '>', \$r{err} or die "$!\n";
+	open STDIN, '<', '/dev/null' or die "$!\n";
+	$r{exit} = eval { "Tipme::Command::$class"->run(@args) };
+	$r{died} = $@;
+	close STDOUT;
+	close STDERR;
+	open STDOUT, '>&', $old_out or die "$!\n";
+	open STDERR, '>&', $old_err or die "$!\n";
+	open STDIN, '<&', $old_in or die "$!\n";
+	return \%r;
+}
+
+sub slurp { my ($f) = @_; open my $h, '<:raw', $f or die "$f: $!\n"; local $/; return scalar <$h> }
+
+# A hog keeps the client from its CPU; beside it runs what is nobody's business.
+my $s = Tipme::Test::Story->new(manifest => { boot_id => 'bootsecret', trigger => { kind => 'command', ns => 4000 * MS, text => 'trigsecret' }, recorder => { limits => ['limitsecret'], start_ns => 1 } });
+my $b = $s->enter(1000)->builder;
+$b->thread(870, 'hog', ppid => 860, uid => 4242, ts_ns => 900 * MS)->thread(860, 'make', ts_ns => 900 * MS)->thread(880, 'commsecret', ts_ns => 900 * MS)->thread(12, 'kswapd0', flags => 1);
+$b->switch(1, 1000.1 * MS, 0, 870, 'runnable')->switch(1, 1800 * MS, 870, CLIENT, 'runnable', prev_preempted => 1)->switch(1, 1802 * MS, CLIENT, 870, 'sleeping')->switch(1, 1803 * MS, 870, 0, 'dead');
+$s->kernel(0, 1500, 'rename', tid => 880, comm => 'renamesecret')->kernel(0, 1501, 'input', code => 0x5ec12e7, kind => 'key_press');
+$b->x(1502 * MS, 'x_device', input_seq => 99, kind => 'other', device => 6, code => 0x5ec12e7);
+$s->daemon('exec_args', pid => 870, start_ns => 1870, uid => 1000, text => "hog\nargsecret")->daemon('exec_environment', pid => 870, text => 'HOME=envsecret')->daemon('input_device', name => 'mousesecret');
+$s->daemon('module', module_id => 5, pid => 870, path => '/home/pathsecret/hog')->daemon('process', pid => 870, ppid => 860, exe => '/home/pathsecret/hog', uid => 4242)->daemon('process', pid => 881, exe => '/home/x/exesecret');
+$s->daemon('cgroup_name', cgroup => 5, path => '/user.slice/cgsecret')->daemon('cgroup_name', cgroup => 6, path => '/limited.slice', quota_us => 5, period_us => 10);
+$s->draw(1801.9)->hotkey(3000);
+my $dir = $b->write("$tmp/episode");
+open my $note, '>', "$dir/note.txt" or die "$!\n";
+print {$note} "notesecret\n";
+close $note;
+mkdir "$dir/cache";
+open my $db, '>', "$dir/cache/index.db" or die "$!\n";
+print {$db} 'dbsecret';
+close $db;
+
+my $r = verb('Bundle', $dir, '-o', "$tmp/no.tipme");
+is($r->{exit}, 1, 'nobody agreed: exit status 1');
+ok(!-e "$tmp/no.tipme", 'and nothing is written');
+like($r->{out}, qr/^names of processes: Xorg, hog, make, xterm$/m, 'but what would have been is shown: whose names') or diag($r->{out});
+like($r->{out}, qr/left out or replaced: 1 command lines; 1 environments; 1 names of input\s+devices; 4 names of processes that have no part in it; 1 the note/, 'and what would not');
+
+$r = verb('Bundle', $dir, '-o', "$tmp/b.tipme", '--yes');
+is($r->{exit}, 0, 'agreed') or diag($r->{died} . $r->{err});
+is((stat "$tmp/b.tipme")[2] & 07777, 0600, 'readable by the user only');
+IO::Uncompress::Gunzip::gunzip("$tmp/b.tipme" => \my $tar) or die;
+unlike($tar, qr/\w*secret/, 'nothing secret is in it') or diag($tar =~ /(\w*secret)/);
+ok(index($tar, pack 'V', 0x5ec12e7) < 0, 'no key code');
+ok(index($tar, pack 'V', 4242) < 0, 'no user');
+like($tar, qr{/limited\.slice}, 'a cgroup that has a quota keeps its name');
+is(verb('Bundle', $dir, '-o', "$tmp/b.tipme", '--yes')->{died} =~ /is there already/ ? 1 : 0, 1, 'what is there is not written over');
+like(slurp("$tmp/b.tipme"), qr/\A\x1f\x8b/, 'a gzipped file');
+
+$r = verb('Open', "$tmp/b.tipme", '-o', "$tmp/opened");
+is($r->{exit}, 0, 'opened') or diag($r->{died} . $r->{err});
+my ($mine, $theirs) = map { Tipme::Diagnosis->new(Tipme::Episode->open($_))->run } $dir, "$tmp/opened";
+is_deeply([ @{ $theirs->{verdict} }{qw(kind share_ns confidence)}, $theirs->{verdict}{blamed}{pid} ], [ @{ $mine->{verdict} }{qw(kind share_ns confidence)}, $mine->{verdict}{blamed}{pid} ], 'the same verdict');
+is_deeply([ map { "$_->{from_ns} $_->{to_ns} $_->{comm} $_->{blamed}{kind}" } @{ $theirs->{path} } ], [ map { "$_->{from_ns} $_->{to_ns} $_->{comm} $_->{blamed}{kind}" } @{ $mine->{path} } ], 'the same path');
+is_deeply([ Tipme::Episode->open("$tmp/opened")->damage ], [], 'whole');
+like(verb('Open', "$tmp/b.tipme", '-o', "$tmp/opened")->{died}, qr/name a folder that does not exist yet/, 'not into a folder that is there');
+is(verb('Bundle', $dir, '-o', "$tmp/all.tipme", '--yes', '--all', '--with-note')->{died}, '', 'all of it, and the note');
+verb('Open', "$tmp/all.tipme", '-o', "$tmp/all");
+like(slurp("$tmp/all/note.txt"), qr/notesecret/, 'which is there');
+is(scalar(Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/all"))->events), 8, 'all events are there');
+is(verb('Bundle', $dir)->{exit}, 64, 'no file: usage');
+is(verb('Open')->{exit}, 64, 'no file: usage');
+
+# What a stranger may send.
+sub refused {
+	my ($what, $bytes, $why) = @_;
+	open my $h, '>:raw', "$tmp/evil" or die "$!\n";
+	print {$h} $bytes;
+	close $h;
+	$r = verb('Open', "$tmp/evil", '-o', "$tmp/evil-out");
+	like($r->{died}, $why, "$what: refused");
+	unlike($r->{died}, qr/ at \S+ line \d+/, "$what: in a sentence");
+	ok(!-e "$tmp/evil-out" && !-e "$tmp/x", "$what: nothing is written");
+}
+
+sub gz { my ($plain) = @_; IO::Compress::Gzip::gzip(\$plain => \my $z) or die; return $z }
+
+sub tarred {
+	my (@members) = @_;
+	my $t = Archive::Tar->new;
+	$t->add_data('manifest.json', '{}');
+	$t->add_data(@$_) for @members;
+	open my $h, '>', \my $plain or die;
+	$t->write($h);
+	close $h;
+	return gz($plain);
+}
+refused('no gzip', 'hello', qr/not a bundle of tipme/);
+refused('no tar', gz('hello' x 200), qr/not a tar file/);
+refused('an empty one', gz("\0" x 1024), qr/no manifest\.json in it/);
+refused('a name that leads elsewhere', tarred([ '../x', 'x' ]), qr/no name that a bundle has/);
+refused('an absolute name', tarred([ "$tmp/x", 'x' ]), qr/no name that a bundle has/);
+refused('a link', tarred([ 'note.txt', '', { type => 2, linkname => '/etc/passwd' } ]), qr/plain files only/);
+refused('a device', tarred([ 'note.txt', '', { type => 3 } ]), qr/plain files only/);
+refused('a database', tarred([ 'index.db', 'x' ]), qr/no name that a bundle has/);
+refused('a member twice', tarred([ 'schema', 'x' ], [ 'schema', 'y' ]), qr/twice/);
+refused('too many members', tarred(map { [ "x-$_.rec", 'x' ] } 1 .. 70), qr/more than 64 members/);
+refused('a bomb', gz("\0" x (257 << 20)), qr/unpacks to more than/);
+my $good = slurp("$tmp/b.tipme");
+refused('cut', substr($good, 0, length($good) / 2), qr/damaged|cut|not a bundle/);
+my $bent = $tar;
+substr $bent, 0, 1, 'x';
+refused('a bent header', gz($bent), qr/not a tar file/);
+$bent = substr $tar, 0, 700;
+refused('a member that was cut', gz($bent), qr/was cut/);
+
+# Bytes changed at random: refused, or opened without harm.
+my $rand = do { my $seed = 99; sub { $seed = ($seed * 1103515245 + 12345) & 0x7fffffff; return ($seed >> 8) % $_[0] } };
+my %bad;
+for my $round (1 .. 60) {
+	my $x = $round % 2 ? $good : $tar;
+	substr $x, $rand->(length $x), 1, chr $rand->(256) for 0 .. $rand->(4);
+	open my $h, '>:raw', "$tmp/evil" or die "$!\n";
+	print {$h} $round % 2 ? $x : gz($x);
+	close $h;
+	my $o = verb('Open', "$tmp/evil", '-o', "$tmp/fuzz$round");
+	$bad{ $o->{died} }++ if $o->{died} =~ / at \S+ line \d+/;
+}
+is_deeply(\%bad, {}, 'damaged at random: refused in a sentence, or opened');
+
+is_deeply(\@warnings, [], 'no warning from Perl');
+done_testing();
