@@ -189,6 +189,20 @@ $s->builder->x(1800_070_000, 'x_grab', pid => 700, client => 9, what => 'server'
 $s->draw(1800, 700)->hotkey(3000);
 judged('server-grab', $s, 'server-grab', 'screenlock', 0.98, 1);
 
+# ... and meanwhile the key is released, by a process that types: the client looks at that, too, but nobody waited for the one who typed
+$s = story();
+$s->builder->thread(700, 'screenlock', ts_ns => 5 * MS)->thread(800, 'typist', ts_ns => 5 * MS);
+$s->builder->x(900 * MS, 'x_grab', pid => 700, client => 9, what => 'server', begin => 1);
+$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
+$s->wake(1, 1399.7, 800, 0, 'nanosleep', context => 'hardirq')->run(1, 1399.8, 1400.02, 800, 'sleeping')->wake(1, 1400, SERVER, 800, 'epoll')->run(0, 1400.05, 1400.3, SERVER, 'sleeping');
+$s->builder->x(1400.06 * MS, 'x_wakeup')->x(1400.1 * MS, 'x_device', input_seq => 50, kind => 'key_release', device => 6)
+	->x(1400.19 * MS, 'x_deliver', input_seq => 50, kind => 'key_release', pid => CLIENT, client => 4, x_type => 3)->x(1400.28 * MS, 'x_sleep');
+$s->wake(0, 1400.2, CLIENT, SERVER, 'poll')->run(1, 1400.25, 1401, CLIENT, 'sleeping');
+$s->run(1, 1799, 1800.1, 700, 'sleeping')->wake(1, 1799 - 0.1, 700, 0, 'nanosleep', context => 'hardirq');
+$s->builder->x(1800_070_000, 'x_grab', pid => 700, client => 9, what => 'server', begin => 0);
+$s->draw(1800, 700)->hotkey(3000);
+judged('a release during a grab', $s, 'server-grab', 'screenlock', 0.98, 1);
+
 # --- nobody knows: the client was woken by an interrupt, no stack ---
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1701, CLIENT, 0, undef, context => 'hardirq')->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
 $d = judged('unknown', $s, 'unknown', undef, 0.98, 1);

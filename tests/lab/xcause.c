@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #define NS_PER_MS 1000000LL
 #define SIDE 1024
+#define FLOOD 4
 #define KEY_HELD 53 /* x on an evdev keyboard */
 
 struct xcause {
@@ -104,22 +104,21 @@ static int run_long(struct xcause *c)
 	return 0;
 }
 
-/* One request after another, of some 15 ms each, until a time; two are always there, more would go on long after it ends. */
+/* One request after another, of some 15 ms each, until a time; four are always there, more would go on long after it ends. */
 static int run_flood(struct xcause *c)
 {
 	uint32_t count = arcs_for(c, 15);
-	xcb_get_input_focus_cookie_t before;
-	bool asked = false;
+	xcb_get_input_focus_cookie_t before[FLOOD];
+	unsigned int sent = 0;
 
 	sleep_until_ns(c->arg[0]);
 	int64_t from = now_ns();
 
 	while (now_ns() < c->arg[1]) {
 		send_arcs(c, count);
-		if (asked)
-			free(xcb_get_input_focus_reply(c->x, before, NULL));
-		before = xcb_get_input_focus(c->x);
-		asked = true;
+		if (sent >= FLOOD)
+			free(xcb_get_input_focus_reply(c->x, before[sent % FLOOD], NULL));
+		before[sent++ % FLOOD] = xcb_get_input_focus(c->x);
 	}
 	roundtrip(c);
 	report_span("flood", (int)getpid(), from, now_ns(), 0);

@@ -217,7 +217,8 @@ sub _split_by_grabs {
 	return $s if $pid == $self->{client_pid};
 	my @out;
 	for my $g (sort { $a->[0] <=> $b->[0] } grep { $_->[2] != $self->{client_pid} } $self->{server}->grabs) {
-		next if $pid != $self->{server}{pid} && $pid != $g->[2];
+		# Whoever woke server and client meanwhile and then slept (who types, say) is not why nothing was drawn.
+		next if $pid != $self->{server}{pid} && $pid != $g->[2] && $s->{state} =~ /^(?:running|runnable)$/;
 		my $from = $g->[0] > $s->{from} ? $g->[0] : $s->{from};
 		my $to   = defined $g->[1] && $g->[1] < $s->{to} ? $g->[1] : $s->{to};
 		next if $from >= $to;

@@ -67,10 +67,12 @@ my %CAUSE = (
 	},
 	'inversion' => {
 		says => sub { "the client waits for a lock of $_[0]{names}[1] (nice 19), which $_[0]{names}[0] (nice -15) keeps from CPU 0 for $_[0]{ms} ms" },
-		kinds => [qw(priority-inversion cpu-contention)], least_ms => 150, @DEEDS, lead_ms => 200,
+		# The holder, which is slow to start, has its lock 190 ms before the key, and the hog comes 10 ms after that.
+		kinds => [qw(priority-inversion cpu-contention)], least_ms => 150, @DEEDS, lead_ms => 900,
 		prepare => sub { my ($r) = @_; $r->{file} = $r->file('lock', 10); $r->{deeds} = "flock $r->{file}" },
 		begin => sub {
-			my ($r, $from, $until) = @_;
+			my ($r, undef, $until) = @_;
+			my $from = $r->{key_ns} - 190_000_000;
 			$r->{holder} = $r->spawn([ 'BIN/cause', $r->{names}[1], 'hold', 'flock', $r->{file}, 'work', $from, $until, 60 ], nice => 19, cpus => 0);
 			$r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', 1, $from + 10_000_000, $until ], nice => -15, cpus => 0);
 		},
@@ -115,20 +117,20 @@ my %CAUSE = (
 		# It tries its arcs out first.
 		kinds => [qw(client-queue server-compute)], lead_ms => 900, @DEEDS,
 		prepare => sub { $_[0]{deeds} = 'compute 8' },
-		begin => sub { my ($r) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'long', $r->{key_ns} + 4_000_000, $r->{ms} ], x => 1) },
+		begin => sub { my ($r) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'long', $r->{key_ns} + 4_000_000, $r->{ms} ], x => 1, nice => -15) },
 		charged => sub { my ($r) = @_; return $r->spans_ns('long') - $r->overlap_ns('compute', 'long') }, who => sub { _pid($_[0], 'x', 0) },
 	},
 	'grab' => {
 		says => sub { "$_[0]{names}[0] has grabbed the X server for $_[0]{ms} ms" },
 		kinds => ['server-grab'], lead_ms => 50,
-		begin => sub { my ($r, $from, $until) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'grab', $from, $until ], x => 1) },
+		begin => sub { my ($r, $from, $until) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'grab', $from, $until ], x => 1, nice => -15) },
 		charged => sub { $_[0]->spans_ns('grab') }, who => sub { _pid($_[0], 'x', 0) },
 	},
 	'flood' => {
 		says => sub { "$_[0]{names}[0] floods the X server with requests while the client asks it 20 times" },
 		kinds => ['client-queue'], clients => ['own'], least_ms => 300, lead_ms => 900,
 		prepare => sub { $_[0]{deeds} = 'compute 8,roundtrips 20' },
-		begin => sub { my ($r, undef, $until) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'flood', $r->{key_ns} + 4_000_000, $until ], x => 1) },
+		begin => sub { my ($r, undef, $until) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'flood', $r->{key_ns} + 4_000_000, $until ], x => 1, nice => -15) },
 		charged => sub { $_[0]->spans_ns('roundtrips') }, who => sub { _pid($_[0], 'x', 0) },
 	},
 	'wm-holds' => {
