@@ -29,8 +29,9 @@ my %CAUSE = (
 		says => sub { "compile-like storm: $_[0]{names}[1] starts short-lived processes $_[0]{names}[0], nice -10, for $_[0]{ms} ms" },
 		kinds => ['cpu-contention'], cpu => 1, least_ms => 300, lead_ms => 300, @DEEDS,
 		prepare => sub { $_[0]{deeds} = 'compute 20' },
-		begin => sub { my ($r, $from, $until) = @_; $r->spawn([ 'BIN/cause', $r->{names}[1], 'storm', $r->{names}[0], 16 * $CPUS, 20, $from, $until ], nice => -10) },
-		charged => sub { $_[0]->delay_ns }, who => sub { { comm => $_[0]{names}[0], pids => {}, by_name => 1 } },
+		begin => sub { my ($r, $from, $until) = @_; $r->{make} = $r->spawn([ 'BIN/cause', $r->{names}[1], 'storm', $r->{names}[0], 16 * $CPUS, 20, $from, $until ], nice => -10) },
+		# Its short-lived processes, or the one that starts them.
+		charged => sub { $_[0]->delay_ns }, who => sub { { comm => $_[0]{names}[0], pids => { $_[0]{make} => 1 }, by_name => 1 } },
 	},
 	'hog' => {
 		says => sub { "an endless hog $_[0]{names}[0], nice -20, a thread for each CPU, for $_[0]{ms} ms" },
