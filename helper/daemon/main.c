@@ -22,6 +22,7 @@
 #include "options.h"
 #include "pictures.h"
 #include "privileges.h"
+#include "seat.h"
 #include "server.h"
 #include "steal.h"
 
@@ -256,7 +257,15 @@ static void tell(void)
 }
 
 /* A picture each second and what the trigger thread leaves to us, until somebody ends us. */
-static void keep_house(const sigset_t *signals)
+static bool seat_changed(void)
+{
+	uid_t now;
+
+	return opt.owner_auto && (!tipmed_seat_user(&now) || now != opt.owner);
+}
+
+/* Returns how we end. */
+static int keep_house(const sigset_t *signals)
 {
 	const struct timespec second = { .tv_sec = 1 };
 
@@ -266,9 +275,12 @@ static void keep_house(const sigset_t *signals)
 		if (sig == SIGUSR1)
 			tipmed_classes_do(&classes);
 		else if (sig > 0)
-			return;
+			return 0;
 		else
 			look();
+		/* What was recorded of one user is not for the next. */
+		if (seat_changed())
+			return TIPMED_EXIT_SEAT;
 	}
 }
 
@@ -341,6 +353,24 @@ static void signals_block(sigset_t *signals)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* Until somebody sits at the screen. Returns 0, or -EINTR when we are to end, or -ENOENT in the background, where nobody waits. */
+static int seat_wait(const sigset_t *signals)
+{
+	const struct timespec second = { .tv_sec = 1 };
+	uid_t owner;
+
+	while (!tipmed_seat_user(&owner)) {
+		if (!opt.foreground)
+			return fail("nobody sits at the screen, as far as logind knows: name the owner with --owner", -ENOENT);
+		tipmed_service_tell("READY=1\nSTATUS=waiting for somebody at the screen");
+		int sig = sigtimedwait(signals, NULL, &second);
+
+		if (sig > 0 && sig != SIGUSR1)
+			return -EINTR;
+	}
+	return tipmed_owner_set(&opt, owner);
+}
+
 int main(int argc, char **argv)
 {
 	sigset_t signals;
@@ -356,12 +386,17 @@ int main(int argc, char **argv)
 	if (!opt.foreground && (ready_fd = go_background()) < 0)
 		return fail_errno("no process for the background", ready_fd) ? 1 : 0;
 	signals_block(&signals);
+	if (opt.owner_auto && seat_wait(&signals))
+		return opt.foreground ? 0 : 1;
 	if (start())
 		return 1;
 	tell();
+	tipmed_service_tell("READY=1\nSTATUS=recording");
 	if (ready_fd >= 0)
 		background_ready(ready_fd);
-	keep_house(&signals);
+	int end = keep_house(&signals);
+
+	tipmed_service_tell("STOPPING=1");
 	stop();
-	return 0;
+	return end;
 }

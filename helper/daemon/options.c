@@ -13,8 +13,7 @@
 #include "auto.h"
 #include "options.h"
 #include "paths.h"
-
-#define SEAT_FILE "/run/systemd/seats/seat0"
+#include "seat.h"
 
 const char tipmed_usage[] =
 	"usage: tipme start [options]        (or: tipmed [options])\n"
@@ -35,7 +34,8 @@ const char tipmed_usage[] =
 	"  --keep-days D     how old they may become (0: no limit)\n"
 	"  --keep-worst N    how many of those that --auto took: the worst (20; 0: all)\n"
 	"  --source NAME     kernel_module, kernel_bpf or proc_sampled (the best that is permitted)\n"
-	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen)\n"
+	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen);\n"
+	"                    auto: who sits at the screen, and whoever comes next\n"
 	"  --allow-uid UID   a user whose X server and trigger are taken, too; repeatable\n"
 	"  --library DIR     where episodes go (/var/lib/tipme/UID)\n"
 	"  --rundir DIR      where the socket is (/run/tipme)\n"
@@ -171,6 +171,9 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_RATE: err = number("rate", optarg, 100, 10000000, &value); opt->rate = (unsigned int)value; return err;
 	case OPT_POST: err = number("post", optarg, 0, 60, &value); opt->post_s = (unsigned int)value; return err;
 	case OPT_OWNER:
+		opt->owner_auto = !strcmp(optarg, "auto");
+		if (opt->owner_auto)
+			return 0;
 		err = number("owner", optarg, 0, UID_MOST, &value);
 		opt->owner = (uid_t)value;
 		opt->owner_given = true;
@@ -191,11 +194,13 @@ int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt)
 		fprintf(stderr, "tipme: start: %s: not an option: see tipme start --help\n", argv[optind]);
 		err = -EINVAL;
 	}
-	if (!opt->owner_given)
-		opt->owner = tipmed_owner_find();
-	if (!err && !opt->library[0])
-		err = tipme_library(opt->owner, opt->library, sizeof(opt->library));
-	return err;
+	return err || opt->owner_auto ? err : tipmed_owner_set(opt, opt->owner_given ? opt->owner : tipmed_owner_find());
+}
+
+int tipmed_owner_set(struct tipmed_options *opt, uid_t owner)
+{
+	opt->owner = owner;
+	return opt->library[0] ? 0 : tipme_library(owner, opt->library, sizeof(opt->library));
 }
 
 static bool owner_of_sudo(uid_t *owner)
@@ -210,28 +215,12 @@ static bool owner_of_sudo(uid_t *owner)
 	return true;
 }
 
-static bool owner_of_seat(uid_t *owner)
-{
-	FILE *file = fopen(SEAT_FILE, "re");
-	char line[256];
-	unsigned int value;
-	bool found = false;
-
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = sscanf(line, "ACTIVE_UID=%u", &value) == 1;
-	if (file)
-		fclose(file);
-	if (found)
-		*owner = value;
-	return found;
-}
-
 uid_t tipmed_owner_find(void)
 {
 	uid_t owner;
 
 	/* Only root may give its files away. */
-	if (geteuid() == 0 && (owner_of_sudo(&owner) || owner_of_seat(&owner)))
+	if (geteuid() == 0 && (owner_of_sudo(&owner) || tipmed_seat_user(&owner)))
 		return owner;
 	return geteuid();
 }

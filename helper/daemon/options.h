@@ -26,6 +26,7 @@ struct tipmed_options {
 	bool record_environment; /* all of it */
 	uint32_t classes; /* wanted, bits by number */
 	bool owner_given;
+	bool owner_auto; /* whoever sits at the screen: not known before somebody does */
 	uid_t owner;
 	uid_t allow[TIPMED_ALLOW_MAX];
 	unsigned int allow_count;
@@ -35,6 +36,9 @@ struct tipmed_options {
 
 /* Returns 0, or -EINVAL after it has said on stderr what is wrong. */
 int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt);
+
+/* Also the library that is his. Returns 0 or -ENAMETOOLONG. */
+int tipmed_owner_set(struct tipmed_options *opt, uid_t owner);
 
 /* The user of sudo, else the active user of the first seat, else ourselves. */
 uid_t tipmed_owner_find(void);

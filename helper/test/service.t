@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# tipmed as a service: it tells the service manager how it is, works for whoever sits at the screen, and the units are what systemd wants.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use POSIX qw(WNOHANG);
+use Socket;
+use File::Temp ();
+use Test::More;
+use Time::HiRes qw(sleep);
+use Tipme::TestDaemon qw(complete manifest slurp tipmed wait_until);
+
+my $BUILD = $ENV{TIPME_BUILDDIR};
+
+subtest 'the units' => sub {
+	plan skip_all => 'systemd-analyze is not installed' if !grep { -x "$_/systemd-analyze" } split /:/, $ENV{PATH};
+	my ($dir) = File::Temp::tempdir(CLEANUP => 1);
+	for my $unit (grep { -e "$BUILD/helper/service/$_" } qw(tipmed.service tipme-agent.service)) {
+		# As installed, but for the place of the program, which is not installed here.
+		my $text = slurp("$BUILD/helper/service/$unit");
+		unlike $text, qr/\@\w+\@/, "$unit: all places are filled in";
+		$text =~ s/^ExecStart=\S+/ExecStart=\/bin\/true/m;
+		open my $out, '>', "$dir/$unit" or die;
+		print {$out} $text;
+		close $out;
+		my $said = qx{systemd-analyze verify --man=no "$dir/$unit" 2>&1};
+		is $said =~ s/^(?!.*\Q$unit\E).*\n//gmr, '', "$unit: systemd-analyze verify has nothing to say";
+	}
+	my $exposure = qx{systemd-analyze security --offline=yes --threshold=45 "$dir/tipmed.service" 2>&1};
+	is $? >> 8, 0, 'systemd-analyze security: exposure under 4.5' or diag($exposure =~ /^(.*Overall.*)$/m);
+	note $exposure =~ /(Overall.*)/;
+};
+
+plan skip_all => 'tipmed is not built here' if !-x tipmed();
+plan skip_all => 'recording needs root (run it with sudo)' if $>;
+
+# A place for logind's file that only tipmed sees: who sits there is what the test says.
+my $d = Tipme::TestDaemon->new;
+my $seats = $d->dir . '/seats';
+mkdir $seats;
+my $mount = "mkdir -p /run/systemd/seats && mount --bind '$seats' /run/systemd/seats";
+my $made = !-d '/run/systemd/seats';
+plan skip_all => 'no mount namespaces here' if system 'unshare', '-m', 'sh', '-c', $mount;
+END { if ($made) { local $?; rmdir '/run/systemd/seats'; rmdir '/run/systemd' } }
+
+sub sits {
+	my ($uid) = @_;
+	open my $out, '>', "$seats/.new" or die;
+	print {$out} "# This is private data. Do not parse.\nIS_SEAT0=1\n", defined $uid ? "ACTIVE=c2\nACTIVE_UID=$uid\n" : '', "SESSIONS=c2\n";
+	close $out;
+	rename "$seats/.new", "$seats/seat0";
+	return;
+}
+
+# The service manager's end: what tipmed told, all that has come.
+socket my $notify, AF_UNIX, SOCK_DGRAM, 0 or die;
+bind $notify, pack_sockaddr_un($d->dir . '/notify') or die;
+my $told = '';
+sub told {
+	my ($what) = @_;
+	return wait_until(sub { my $m; while (defined recv $notify, $m, 4096, MSG_DONTWAIT) { $told .= "$m\n" } $told =~ /$what/ }, 10);
+}
+
+sub start {
+	my (@options) = @_;
+	$told = '';
+	delete local $ENV{TIPME_LIBRARY};
+	local $ENV{NOTIFY_SOCKET} = $d->dir . '/notify';
+	my $pid = fork // die;
+	return $pid if $pid;
+	open STDOUT, '>', $d->dir . '/out' or die;
+	open STDERR, '>&', \*STDOUT or die;
+	exec 'unshare', '-m', 'sh', '-c', "$mount && mkdir -p '$d->{dir}/var' && mount --bind '$d->{dir}/var' /var/lib && exec '" . tipmed() . "' --foreground --owner auto --post 0 --source proc_sampled @options";
+}
+sub ended { my ($pid) = @_; my $done = wait_until(sub { waitpid($pid, WNOHANG) == $pid }, 10); return $done ? $? >> 8 : 'goes on' }
+
+my $pid = start();
+ok told(qr/READY=1\nSTATUS=waiting for somebody/), 'nobody sits at the screen: it waits, and says so';
+ok !-S $d->rundir . '/tipmed.sock', '... without recording';
+sits(115);
+sleep 1.5;
+ok !-S $d->rundir . '/tipmed.sock', '... also while there is only a login screen';
+sits(4711);
+ok told(qr/STATUS=recording/), 'somebody does: it records' or diag(slurp($d->dir . '/out'));
+is $d->status->{owner}, 4711, '... for that one';
+my ($rc, $out) = $d->run(Tipme::TestDaemon::tipme(), 'snap');
+is $rc, 0, '... and saves';
+my @library = stat "$d->{dir}/var/tipme/4711";
+is sprintf('%o of %d', $library[2] & 07777, $library[4]), '700 of 4711', '... into a library that is only theirs';
+sits(4712);
+is ended($pid), 75, 'somebody else sits there: it ends, to be started anew';
+ok told(qr/STOPPING=1/), '... and has said so';
+$pid = start();
+ok told(qr/STATUS=recording/), 'anew: it records';
+is $d->status->{owner}, 4712, '... for the other one';
+sits(undef);
+is ended($pid), 75, 'nobody does any more: it ends';
+$pid = start();
+told(qr/waiting/);
+kill 'TERM', $pid;
+is ended($pid), 0, 'while it waits, it ends when told to';
+done_testing;

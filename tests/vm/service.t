@@ -1,0 +1,65 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# tipmed as a systemd service of a real desktop: for who sits at the screen, hardened and recording all the same, back after a kill.
+use strict;
+use warnings;
+use Cpanel::JSON::XS ();
+use FindBin;
+use Test::More;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
+use Tipme::Desktop qw(payload no_complaint);
+use Tipme::VM;
+
+plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1'
+	if !$ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL};
+my $lacks = Tipme::VM::lacks();
+plan skip_all => $lacks if $lacks;
+
+my $vm = Tipme::VM->new(kernel => '6.1', payload => payload());
+sub status { my ($text) = $vm->run('tipme status --json'); return eval { Cpanel::JSON::XS->new->decode($text) } // {} }
+sub property { my ($name) = @_; my $text = $vm->run("systemctl show -P $name tipmed"); chomp $text; return $text }
+my $RECORDS = 'tipme status --json | grep -q kernel_bpf';
+
+is property('UnitFileState'), 'disabled', 'installing it enables nothing';
+my ($said, $rc) = $vm->run('systemctl daemon-reload && systemctl start tipmed');
+is $rc, 0, 'it starts' or diag scalar $vm->run('journalctl -u tipmed -n 30 --no-pager');
+$vm->wait_for('it records', $RECORDS);
+my $s = status();
+is $s->{source}, 'kernel_bpf', 'with tracing programs, hardened as it is';
+is $s->{owner}, 1000, 'for the user at the screen';
+is_deeply $s->{limits}, [], 'nothing is limited' or diag explain $s->{limits};
+ok $s->{trigger_thread}{realtime}, 'its trigger thread is real-time';
+my $pid = property('MainPID');
+my ($kept) = $vm->run("grep CapEff /proc/$pid/status") =~ /([0-9a-f]+)$/m;
+my $five = 0;
+$five |= 1 << $_ for 14, 23, 34, 38, 39;
+is hex $kept, $five, 'it keeps five capabilities: IPC_LOCK, SYS_NICE, SYSLOG, PERFMON, BPF';
+is scalar $vm->run("cat /proc/$pid/oom_score_adj"), "-1000\n", 'the OOM killer spares it';
+
+($said, $rc) = $vm->run($vm->as_user('tipme snap -m "as a user"'));
+is $rc, 0, 'the user at the screen saves' or diag $said;
+my ($id) = $said =~ /^(\S+)/;
+is scalar $vm->run("stat -c '%a %u' /var/lib/tipme/1000/$id"), "700 1000\n", 'into a library that is theirs alone';
+is scalar $vm->run("cat /var/lib/tipme/1000/$id/note.txt"), 'as a user', 'with their words';
+($said, $rc) = $vm->run('setpriv --reuid=65534 --clear-groups tipme snap');
+is $rc, 1, 'another user does not';
+
+$vm->run("kill -9 $pid");
+$vm->wait_for('it is back after a kill', "test \$(systemctl show -P MainPID tipmed) != $pid && $RECORDS");
+is status()->{owner}, 1000, '... for the same user';
+
+# The session ends and the user is logged in again: it ends with the one and comes back with the other.
+$pid = property('MainPID');
+$vm->run('loginctl terminate-user user');
+$vm->wait_for('who sits there has gone, and so has it', "! test -e /proc/$pid");
+$vm->wait_for('somebody sits there again', $RECORDS);
+is status()->{owner}, 1000, 'it records for who sits there';
+is property('Result'), 'success', 'no failure was seen in all that';
+
+($said, $rc) = $vm->run('tipme stop');
+is $rc, 0, 'the user can stop it';
+$vm->run('sleep 3');
+is property('ActiveState'), 'inactive', '... and then it stays so';
+no_complaint($vm);
+$vm->close;
+done_testing;
