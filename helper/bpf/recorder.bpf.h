@@ -222,11 +222,21 @@ static __always_inline __u32 tipme_stack_claim(struct tipme_stack_entry *e, __u3
 	return (e->gen << 16) | (i + 1);
 }
 
-/* The id of this stack; 0 if there is no room. Touches what it finds, so that it stays. */
-static __noinline __u32 tipme_stack_put(const __u64 *frames, __u32 count, __u64 now)
+struct tipme_frames {
+	__u64 frame[TIPME_STACK_FRAMES];
+};
+
+/* The id of this stack; 0 if there is no room. Touches what it finds, so that it stays. Global: see above. */
+__noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u64 now)
 {
-	__u64 hash = tipme_stack_hash(frames, count);
+	const __u64 *frames;
 	__u32 probe, id;
+	__u64 hash;
+
+	if (!f)
+		return 0;
+	frames = f->frame;
+	hash = tipme_stack_hash(frames, count);
 
 	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
 		__u32 i = (hash + probe) & tipme_stack_mask;
@@ -253,14 +263,14 @@ static __noinline __u32 tipme_stack_put(const __u64 *frames, __u32 count, __u64 
 
 static __always_inline __u32 tipme_stack_of(struct task_struct *p, __u64 now)
 {
-	__u64 frames[TIPME_STACK_FRAMES] = {};
-	long bytes = bpf_get_task_stack(p, frames, sizeof(frames), 0);
+	struct tipme_frames frames = {};
+	long bytes = bpf_get_task_stack(p, &frames, sizeof(frames), 0);
 	struct tipme_kernel_cpu *c;
 	__u32 id;
 
 	if (bytes <= 0)
 		return 0;
-	id = tipme_stack_put(frames, bytes / 8, now);
+	id = tipme_stack_put(&frames, bytes / 8, now);
 	if (!id && (c = tipme_this_cpu()))
 		__sync_fetch_and_add(&c->lost_stack, 1);
 	return id;

@@ -41,11 +41,21 @@ static __always_inline __u32 tipme_user_claim(struct tipme_user_stack_entry *e, 
 	return (e->gen << 16) | (i + 1);
 }
 
+struct tipme_user_stack_frames {
+	__u64 frame[TIPME_USER_FRAMES];
+};
+
 /* As tipme_stack_put(); an address means something in one address space only. */
-static __noinline __u32 tipme_user_put(const __u64 *frames, __u32 count, __u64 space, __u64 now)
+__noinline __u32 tipme_user_put(const struct tipme_user_stack_frames *f, __u32 count, __u64 space, __u64 now)
 {
-	__u64 hash = tipme_user_hash(frames, count, space);
+	const __u64 *frames;
 	__u32 probe, id;
+	__u64 hash;
+
+	if (!f)
+		return 0;
+	frames = f->frame;
+	hash = tipme_user_hash(frames, count, space);
 
 	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
 		__u32 i = (hash + probe) & tipme_user_stack_mask;
@@ -73,7 +83,7 @@ static __noinline __u32 tipme_user_put(const __u64 *frames, __u32 count, __u64 s
 static __noinline __u32 tipme_sample_user(struct bpf_perf_event_data *ctx, __u64 now)
 {
 	struct task_struct *p = bpf_get_current_task_btf();
-	__u64 frames[TIPME_USER_FRAMES];
+	struct tipme_user_stack_frames frames = {};
 	struct tipme_kernel_cpu *c;
 	__u32 id;
 	__u64 space = (__u64)BPF_CORE_READ(p, mm); /* as a number, which the verifier lets us mix */
@@ -81,10 +91,10 @@ static __noinline __u32 tipme_sample_user(struct bpf_perf_event_data *ctx, __u64
 
 	if (p->flags & TIPME_PF_KTHREAD)
 		return 0;
-	bytes = bpf_get_stack(ctx, frames, sizeof(frames), BPF_F_USER_STACK);
+	bytes = bpf_get_stack(ctx, &frames, sizeof(frames), BPF_F_USER_STACK);
 	if (bytes <= 0)
 		return 0;
-	id = tipme_user_put(frames, bytes / 8, space ^ (bpf_get_current_pid_tgid() >> 32), now);
+	id = tipme_user_put(&frames, bytes / 8, space ^ (bpf_get_current_pid_tgid() >> 32), now);
 	if (!id && (c = tipme_this_cpu()))
 		__sync_fetch_and_add(&c->lost_stack, 1);
 	return id;
@@ -92,14 +102,14 @@ static __noinline __u32 tipme_sample_user(struct bpf_perf_event_data *ctx, __u64
 
 static __noinline __u32 tipme_sample_kernel(struct bpf_perf_event_data *ctx, __u64 now)
 {
-	__u64 frames[TIPME_STACK_FRAMES];
-	long bytes = bpf_get_stack(ctx, frames, sizeof(frames), 0);
+	struct tipme_frames frames = {};
+	long bytes = bpf_get_stack(ctx, &frames, sizeof(frames), 0);
 	struct tipme_kernel_cpu *c;
 	__u32 id;
 
 	if (bytes <= 0)
 		return 0;
-	id = tipme_stack_put(frames, bytes / 8, now);
+	id = tipme_stack_put(&frames, bytes / 8, now);
 	if (!id && (c = tipme_this_cpu()))
 		__sync_fetch_and_add(&c->lost_stack, 1);
 	return id;
