@@ -129,22 +129,66 @@ static int grab_server(struct client *c, unsigned int after_ms)
 	return 0;
 }
 
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* Wide arcs of the shortest dashes are what takes a server longest; into a pixmap, so that nobody sees them. */
+static void slow_arcs(struct client *c, xcb_pixmap_t pixmap, unsigned int count)
+{
+	xcb_arc_t *arcs = calloc(count, sizeof(*arcs));
+
+	for (unsigned int i = 0; arcs && i < count; i++)
+		arcs[i] = (xcb_arc_t){ (int16_t)(i % 16), (int16_t)(i % 16), 600, 500, 0, 360 * 64 };
+	if (arcs)
+		xcb_poly_arc(c->x, pixmap, c->gc[0], count, arcs);
+	free(arcs);
+}
+
+/* Waits, then has the server work for about `ms`, in so many requests. */
+static int flood_server(struct client *c, unsigned int requests, unsigned int after_ms)
+{
+	xcb_screen_t *s = xcb_setup_roots_iterator(xcb_get_setup(c->x)).data;
+	uint32_t values[] = { 200, XCB_LINE_STYLE_ON_OFF_DASH, 1 };
+	xcb_pixmap_t pixmap = xcb_generate_id(c->x);
+	double one_ms;
+
+	xcb_create_pixmap(c->x, s->root_depth, pixmap, s->root, 700, 600);
+	c->gc[0] = xcb_generate_id(c->x);
+	xcb_create_gc(c->x, c->gc[0], pixmap, XCB_GC_LINE_WIDTH | XCB_GC_LINE_STYLE | XCB_GC_DASH_LIST, values);
+	free(xcb_get_input_focus_reply(c->x, xcb_get_input_focus(c->x), NULL));
+	one_ms = now_ms();
+	slow_arcs(c, pixmap, 1);
+	free(xcb_get_input_focus_reply(c->x, xcb_get_input_focus(c->x), NULL));
+	one_ms = now_ms() - one_ms;
+	sleep_ms(after_ms);
+	for (unsigned int i = 0; i < requests; i++)
+		slow_arcs(c, pixmap, 1 + (unsigned int)(c->ms / one_ms / requests));
+	free(xcb_get_input_focus_reply(c->x, xcb_get_input_focus(c->x), NULL));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct client c = { .ms = 700 };
-	int after = -1, opt;
+	int after = -1, requests = 0, opt;
 
-	while ((opt = getopt(argc, argv, "d:g:m:n:")) != -1) {
+	while ((opt = getopt(argc, argv, "d:f:g:m:n:")) != -1) {
 		switch (opt) {
 		case 'd':
 			if (*optarg && deeds_open(optarg))
 				return 1;
 			break;
+		case 'f': requests = atoi(optarg); break;
 		case 'g': after = atoi(optarg); break;
 		case 'm': c.ms = atoi(optarg); break;
 		case 'n': prctl(PR_SET_NAME, optarg); break;
 		default:
-			fprintf(stderr, "usage: client [-m MS] [-n NAME] [-g MS-BEFORE-THE-GRAB] [-d DEEDS]\n");
+			fprintf(stderr, "usage: client [-m MS] [-n NAME] [-g MS-BEFORE-THE-GRAB [-f SLOW-REQUESTS-INSTEAD]] [-d DEEDS]\n");
 			return 64;
 		}
 	}
@@ -153,7 +197,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "client: no X server at DISPLAY=%s\n", getenv("DISPLAY") ? getenv("DISPLAY") : "");
 		return 1;
 	}
-	int rc = after >= 0 ? grab_server(&c, after) : serve_keys(&c);
+	int rc = after >= 0 && requests > 0 ? flood_server(&c, (unsigned int)requests, (unsigned int)after)
+		: after >= 0 ? grab_server(&c, after) : serve_keys(&c);
 
 	xcb_disconnect(c.x);
 	return rc;

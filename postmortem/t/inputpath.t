@@ -88,6 +88,7 @@ $b->x(999 * MS, 'x_idle', duration_ns => 151.32 * MS)->x(1150.4 * MS, 'x_device'
 my $input = 'x-' . SERVER . '-101.rec';
 $b->add($input, 'x_hooks', 0, 'x_input', ts_ns => $_->[0] * MS, tid => 101, kernel_ns => $_->[1] * MS, kind => $_->[2])
 	for [ 900, 899, 'key_press' ], [ 1150.03, 999.8, 'key_press' ], [ 1150.05, 999.8, 'motion' ], [ 1190, 1189, 'key_press' ];
+$b->x(1200 * MS, 'x_sleep');
 $s->wake(0, 1150.5, CLIENT, SERVER, 'poll')->run(1, 1150.7, 1152, CLIENT, 'sleeping')->draw(1151.9);
 $d = opened($s);
 is(scalar(() = $d->servers), 1, 'two rings of a process are one server') if $d->can('servers');
@@ -100,6 +101,23 @@ is($r->{interval}{start_ns}, 999.8 * MS, 'the interval begins with the kernel');
 my ($read) = grep { $_->{name} eq 'read' } @{ $r->{event}{stages} };
 is($read->{ts_ns}, 1150.03 * MS, 'the reading is a stage') or diag explain $r->{event}{stages};
 is(scalar(grep { defined $_->{kernel_ns} } $d->events), 1, 'no other event has it') or diag explain [ map { $_->{kernel_ns} } $d->events ];
+
+# A server that hangs in a request: only its input thread has read the key, and the hot-key after it.
+$s = story();
+$b = $s->builder;
+$b->thread(700, 'painter', ts_ns => 5 * MS)->thread(101, 'InputThread', pid => SERVER, ts_ns => 5 * MS);
+$b->x(990 * MS, 'x_idle', duration_ns => 10 * MS)->wake(0, 1000 * MS, SERVER, 700, stack_id => 2, wakee_cpu => 0);
+$b->switch(0, 1000.05 * MS, 0, SERVER, 'runnable');
+$b->x(1000.2 * MS, 'x_request', pid => 700, client => 8, duration_ns => 2100 * MS, count => 0);
+$b->add($input, 'x_hooks', 0, 'x_input', ts_ns => $_ * MS, tid => 101, kernel_ns => ($_ - 0.1) * MS, kind => 'key_press') for 1100, 2900, 2920, 2940;
+$b->add($input, 'x_hooks', 0, 'x_chord', ts_ns => 2940 * MS, tid => 101, action => 2);
+$d = opened($s);
+my @p = grep { $_->{pending} } $d->events;
+is_deeply([ map { $_->{chord} ? 1 : 0 } @p ], [ 0, 1, 1, 1 ], 'keys that nobody has looked at are events, the hot-key\'s are not meant');
+$r = $d->run(event => $p[0]{n});
+is_deeply([ @{ $r->{interval} }{qw(start_ns certainty)} ], [ 1099.9 * MS, 'open' ], 'such a one is open from its kernel time on');
+is_deeply([ map { $_->{name} } @{ $r->{event}{stages} } ], [qw(input read)], 'and came as far as the input thread');
+is_deeply([ @{ $r->{verdict} }{qw(kind)}, $r->{verdict}{blamed}{comm} ], [ 'client-queue', 'painter' ], $r->{verdict}{sentence});
 
 # A server that was busy with another client's request: its time stamp, taken by the input thread, tells when the key came.
 $s = story();

@@ -91,11 +91,11 @@ sub _judge {
 	my $chain = $self->{problem}->chain($states, $e);
 	my $segments = $self->_segments($i, $states, $chain);
 	my $threads = $self->{kernel}->threads;
-	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pid} // -1,
+	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} // -1,
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
 	my $path = $blame->path($segments);
 	my $cursor = ($e->{motion} // '') eq 'cursor';
-	my $client = $cursor || !$e->{pid} ? { pid => -1, comm => 'the pointer' } : $threads->at($e->{pid}, $to);
+	my $client = $e->{pending} ? { pid => -1, comm => $e->{server}{name} // 'the X server' } : $cursor || !$e->{pid} ? { pid => -1, comm => 'the pointer' } : $threads->at($e->{pid}, $to);
 	my $verdict = judge($i, $path, client => $client, server => $e->{server}, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
@@ -144,6 +144,7 @@ sub _segments {
 	my $e = $i->{event};
 	my ($from, $to, $td) = (@$i{qw(start_ns end_ns)}, $e->{deliver_ns});
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'the kernel was not recorded', exact => 0, evidence => [] } ] }
+	return $chain->walk($e->{server}{tid}, $from, $to) if $e->{pending};
 	return $chain->walk($e->{pid}, $from, $to, deliver_ns => $td) if $i->{open};
 	return $chain->walk($e->{server}{tid}, $from, $to) if ($e->{motion} // '') eq 'cursor';
 	return $chain->walk($e->{server}{tid}, $from, $to, deliver_ns => $td, via => scalar $self->_via($i, $states));
@@ -177,6 +178,7 @@ sub _stages {
 	my @s = ([ input => $i->{start_ns}, $i->{start_exact} ? 'exact' : 'inferred' ]);
 	push @s, [ read => $e->{read_ns}, $exact ] if defined $e->{read_ns} && $e->{read_ns} >= $i->{start_ns};
 	push @s, [ server => $e->{wakeup_ns}, $exact ] if defined $e->{wakeup_ns} && $e->{wakeup_ns} >= $i->{start_ns};
+	return _named(@s) if $e->{pending};
 	push @s, [ device => $e->{device_ns}, $exact ];
 	return _named(@s, [ feedback => $i->{end_ns}, $exact ]) if ($e->{motion} // '') eq 'cursor';
 	push @s, [ deliver => $e->{deliver_ns}, $exact ];

@@ -56,29 +56,58 @@ sub _events_of {
 		$self->_delivery(\%e, $x, [ grep { $_->{ts_ns} >= $d->{ts_ns} } @{ $deliver{ $d->{input_seq} } // [] } ]);
 		push @events, \%e;
 	}
-	_add_kernel_times($x, \@events, $code);
+	my @unseen = _add_kernel_times($x, \@events, $code);
 	$self->_mark_chords($x, \@events, $self->_heard(\@events, \%agent), $x->all('x_chord'));
 	_mark_motion(\@events);
 	$self->_add_bursts($x, \@events);
-	return @events;
+	return (@events, $self->_pending($x, \@events, @unseen));
+}
+
+# Presses that the input thread read before the trigger and the main thread had not come to by then: a server that hangs.
+# pending: nobody has answered such an event, nor even looked at it.
+sub _pending {
+	my ($self, $x, $events, @unseen) = @_;
+	my $t = $self->{trigger};
+	my @late = grep { !$_->{chord} && $CANDIDATE{ $_->{kind} } && defined $_->{read_ns} && $_->{read_ns} < $t && $_->{device_ns} > $t } @$events;
+	$_->{pending} = $_->{candidate} = 1 for @late;
+	# Since then it has not been idle once, or it would have taken them.
+	my $awake = $x->last_before('x_sleep', $t);
+	my $from = $awake ? $awake->{ts_ns} : 0;
+	my @p = sort { $a->{read_ns} <=> $b->{read_ns} } grep { $_->{read_ns} > $from && $_->{read_ns} < $t && $CANDIDATE{ $_->{kind} } } @unseen;
+	$_->{server} = $x, $_->{pending} = 1 for @p;
+	for my $c ($x->all('input_chord')) {
+		my @before = grep { $_->{read_ns} <= $c->{ts_ns} && $_->{read_ns} >= $c->{ts_ns} - $CHORD_SPAN_NS && $_->{kind} eq 'key_press' } @p;
+		next if !@before || $before[-1]{read_ns} != $c->{ts_ns};
+		$_->{chord} = 1 for @before > 3 ? @before[ -3 .. -1 ] : @before;    # two modifiers, as above
+	}
+	$_->{candidate} = 1 for grep { !$_->{chord} } @p;
+	return @p;
 }
 
 # What the input thread read became a device event at once, stamped with that millisecond. Backwards: of several that were read
 # before the stamp the last is meant, and what was read but came to nothing takes nobody's place.
 sub _add_kernel_times {
 	my ($x, $events, $code) = @_;
-	my %read;
+	my (%read, %at, %taken);
 	push @{ $read{ $code->name_of('input_kind', $_->{kind}) } }, $_ for $x->all('x_input');
 	for my $e (sort { $b->{server_ms} <=> $a->{server_ms} || $b->{seq} <=> $a->{seq} } grep { $_->{server_ms} } @$events) {
 		my $l = $read{ $e->{kind} } or next;
 		my $stamp = _stamp_ns($e);
-		pop @$l while @$l && $l->[-1]{ts_ns} > $stamp + $MS;
-		next if !@$l || $l->[-1]{ts_ns} < $stamp - $READ_NS;
-		my $r = pop @$l;
-		@$e{qw(read_ns read_record)} = ($r->{ts_ns}, $r);
-		$e->{kernel_ns} = $r->{kernel_ns} if $r->{kernel_ns} && $r->{kernel_ns} <= $r->{ts_ns};
+		my $k = $at{ $e->{kind} } // $#$l;
+		$k-- while $k >= 0 && $l->[$k]{ts_ns} > $stamp + $MS;
+		$at{ $e->{kind} } = $k;
+		next if $k < 0 || $l->[$k]{ts_ns} < $stamp - $READ_NS;
+		my $r = $l->[$k];
+		$at{ $e->{kind} }--;
+		$taken{ 0 + $r } = 1;
+		@$e{qw(read_ns read_record kernel_ns)} = ($r->{ts_ns}, $r, _kernel_ns($r));
 	}
+	# What is left came to nothing that is recorded.
+	return map { my $kind = $_; map { +{ seq => 0, kind => $kind, device => $_->{device}, device_ns => $_->{ts_ns}, read_ns => $_->{ts_ns}, kernel_ns => _kernel_ns($_),
+		device_record => $_, bursts => [] } } grep { !$taken{ 0 + $_ } } @{ $read{$kind} } } sort keys %read;
 }
+
+sub _kernel_ns { my ($r) = @_; return $r->{kernel_ns} && $r->{kernel_ns} <= $r->{ts_ns} ? $r->{kernel_ns} : undef }
 
 # The server's stamp counts milliseconds, in 32 bits.
 sub _stamp_ns {

@@ -70,6 +70,7 @@ sub _at {
 # What the response can have lasted at most: as the X records show, and what the server waited for a CPU before it could look.
 sub _upper {
 	my ($self, $e) = @_;
+	return $self->{trigger} - ($e->{kernel_ns} // $e->{read_ns}) if $e->{pending};
 	my $start = $e->{wakeup_ns} // $e->{device_ns};
 	my $x = $e->{server};
 	my $stamp = $self->_server_stamp($e);
@@ -150,6 +151,7 @@ sub usual_responses {
 sub response {
 	my ($self, $e) = @_;
 	return { end_ns => $e->{device_ns}, open => 0, damage => undef, exact => 1 } if ($e->{motion} // '') eq 'cursor';
+	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 1 } if $e->{pending};
 	return if !defined $e->{deliver_ns};
 	if (!$self->{resolved}{ $e->{n} }) {
 		$self->{inferred}->refine($e);

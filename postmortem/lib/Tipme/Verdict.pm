@@ -112,6 +112,7 @@ sub _unusual {
 sub _head {
 	my ($i, $client, $all) = @_;
 	return 'The pointer followed its motion after ' . duration_text($all) if ($i->{event}{motion} // '') eq 'cursor';
+	return one_line($client->{comm}) . ' (the X server) has not looked at ' . event_words($i->{event}{kind}) . ' for ' . duration_text($all) if $i->{event}{pending};
 	my $who = one_line($client->{comm}) . " (pid $client->{pid})";
 	my $what = event_words($i->{event}{kind});
 	my $time = duration_text($all);

@@ -33,7 +33,7 @@ sub load_all {
 # none(): an X server that was not there, with no records
 sub none { my ($class) = @_; return bless { file => undef, pid => -1, tid => -1, name => undef, exact => 0, map { $_ => [] } _kinds() }, $class }
 
-sub _kinds { return qw(x_device x_deliver x_request x_damage x_sleep x_wakeup x_chord x_client x_grab x_input x_reply x_output_full x_present) }
+sub _kinds { return qw(x_device x_deliver x_request x_damage x_sleep x_wakeup x_chord x_client x_grab x_input x_reply x_output_full x_present input_chord) }
 
 
 sub _load {
@@ -41,7 +41,7 @@ sub _load {
 	my ($list, $buf) = $ep->section_records($s);
 	my $code = $ep->record;
 	my %want = map { $_ => 1 } _kinds();
-	my %number = map { $_ => $code->number_of($_) } _kinds();
+	my %number = map { $_ => $code->number_of($_) } grep { /^x_/ } _kinds();
 	my %flush = ($code->number_of('x_flush') => 1);
 	my %file_order;
 	my $n = 0;
@@ -53,8 +53,11 @@ sub _load {
 		my ($name, $f) = $code->decode($buf, $off);
 		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off); next }
 		$f->{nr} = $s->{number} + $file_order{$off};
-		# The input thread tells what it read; its hot-key is the server's own, seen before.
-		if ($s->{file} ne $self->{file}) { push @{ $self->{x_input} }, { %$f, file => $s->{file} } if $name eq 'x_input'; next }
+		# The input thread tells what it read; its hot-key is the server's own, seen before, and perhaps seen nowhere else.
+		if ($s->{file} ne $self->{file}) {
+			push @{ $self->{ $name eq 'x_chord' ? 'input_chord' : $name } }, { %$f, file => $s->{file} } if $name =~ /\Ax_(?:input|chord)\z/;
+			next;
+		}
 		if ($name eq 'x_idle') { $self->_add_idle($f); next }
 		next if !$want{$name};
 		$self->{tid} //= $f->{tid};
