@@ -935,7 +935,7 @@ static void check_small_pool(void)
 
 static void check_refusal(void)
 {
-	struct tipme_kernel_options opt = { 0 };
+	struct tipme_kernel_options opt = { .source = TIPME_SOURCE_KERNEL_BPF }; /* there is one that needs no rights at all */
 	struct tipme_kernel_source *src;
 	int pipes[2], n;
 	char why[256] = "", got[300] = "";
