@@ -200,6 +200,16 @@ $d = judged('quota, looked at', $s, 'cpu-throttled', 'xterm', 0.55, 0.57);
 is($d->{totals}{kinds}{'cpu-throttled'}, 401 * MS, 'quota, looked at: as much as was counted') or diag(explain($d->{totals}{kinds}));
 cmp_ok($d->{verdict}{confidence}, '<', 0.5, 'quota, looked at: when in it is not known');
 
+# --- the same behind a thousand who take turns ---
+$s = story();
+$s->builder->thread(CLIENT, 'xterm', ts_ns => 900 * MS, cgroup => 70, cpu => 1)->thread(910, 'ping', ts_ns => 900 * MS)->thread(911, 'pong', ts_ns => 900 * MS);
+$s->daemon('cgroup_name', cgroup => 70, quota_us => 20_000, period_us => 100_000, path => '/x')->daemon('cpu_throttle', ts_ns => ns(2000), cgroup => 70, cpu => 65535, phase => 'sample', throttled_us => 400_000);
+$s->enter(1000);
+for my $k (0 .. 2999) { my ($x, $y) = $k % 2 ? (911, 910) : (910, 911); $s->builder->switch(1, ns(1000 + $k * 0.2), $k ? $y : 0, $x, 'runnable', prev_preempted => 1) }
+$s->builder->switch(1, ns(1600), 911, CLIENT, 'runnable', prev_preempted => 1)->switch(1, ns(1601), CLIENT, 0, 'sleeping');
+$d = judged('quota, behind many', $s->draw(1600.9)->hotkey(3000), 'cpu-throttled', 'xterm', 0.66, 0.67);
+is($d->{totals}{kinds}{'cpu-throttled'}, 400 * MS, 'quota, behind many: as much as was counted');
+
 judged('quota, inferred', throttled(), 'cpu-throttled', 'xterm', 0.76, 0.79);
 
 # --- who stopped it ---
@@ -212,6 +222,18 @@ for my $when (949.95, 20) {
 	like_sentence($d, qr/it was stopped by a signal from tester \(pid 600\), let go on by bash \(pid 300\)\.$/, 'stopped');
 	like($d->{verdict}{door}, qr/tester \(pid 600\)/, 'stopped: whose door');
 }
+
+# --- a window manager has the key first, sleeps, and lets it go on ---
+$s = story();
+$s->builder->thread(720, 'wm', ts_ns => 5 * MS);
+$s->enter(1000, chord => 'none');
+$s->builder->x(ns(1000.15), 'x_deliver', input_seq => 4, kind => 'other', pid => CLIENT, client => 4, x_type => 10)->x(ns(1000.19), 'x_deliver', input_seq => 4, kind => 'key_press', pid => 720, client => 7, x_type => 2);
+$s->wake(0, 1000.2, 720, SERVER, 'poll')->run(1, 1000.25, 1000.5, 720, 'sleeping')->wake(1, 1300, 720, 0, 'nanosleep', context => 'hardirq')->run(1, 1300.05, 1300.4, 720, 'sleeping');
+$s->wake(1, 1300.2, SERVER, 720, 'epoll')->run(0, 1300.25, 1300.6, SERVER, 'sleeping');
+$s->builder->x(ns(1300.26), 'x_wakeup')->x(ns(1300.4), 'x_deliver', input_seq => 4, kind => 'key_press', pid => CLIENT, client => 4, x_type => 2)->x(ns(1300.55), 'x_sleep');
+$s->wake(0, 1300.45, CLIENT, SERVER, 'poll')->run(1, 1300.7, 1303, CLIENT, 'sleeping')->draw(1302.9)->hotkey(3000);
+$d = judged('a key held back', $s, 'input-late', 'wm', 0.98, 1);
+like_sentence($d, qr/^xterm \(pid 200\) .*: for 300 ms \(99 %\) "wm" \(pid 720\) held the event back, sleeping for a time that it chose \(nanosleep\)\.$/, 'a key held back');
 
 # --- pinned to a CPU that another has, while one idles ---
 sub pinned {

@@ -15,7 +15,7 @@ my %FOR_CPU = map { $_ => 1 } qw(rt-starvation cpu-contention);
 my %HOLDING = map { $_ => 1 } qw(app-compute server-compute ipc-wait timer-sleep disk-io page-fault-io memory-reclaim futex-wait lock-wait network-wait device-wait gpu-wait);
 my %OP = (read => 'reading', write => 'writing', flush => 'flushing', discard => 'discarding', other => 'working');
 
-# new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid)
+# new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid, held_input => { pid, from, to })
 sub new { my ($class, %o) = @_; return bless { %o, interference => Tipme::Interference->new(%o{qw(resources threads)}) }, $class }
 
 # path(\SEGMENTS): [ { tid, pid, start_time_ns, comm, from_ns, to_ns, state, reason, exact, cpu, evidence, blamed { kind, pid, tid, comm, detail } } ... ]
@@ -93,7 +93,11 @@ sub _blamed {
 	return $self->_process($s->{grab}[2], $s->{from}, 'server-grab', 'had grabbed the X server') if $s->{grab};
 	return $self->_process($s->{request}{pid}, $s->{from}, 'client-queue', 'the X server executed its requests') if $s->{request};
 	my $b = $s->{by} ? $self->_interfered($s, $who) : $s->{disk} ? $self->_on_disk($s, $who) : $self->_native($s, $who);
-	return $s->{held} ? $self->_through($s, $who, $b) : $b;
+	$b = $self->_through($s, $who, $b) if $s->{held};
+	# What a client did that had the event before ours, until it let it go on.
+	my $late = $self->{held_input};
+	return $b if !$late || !$HOLDING{ $b->{kind} } || ($b->{pid} // -1) != $late->{pid} || $s->{from} >= $late->{to} || $s->{to} <= $late->{from};
+	return { %$b, kind => 'input-late', detail => 'held the event back' . ($s->{state} eq 'running' ? ', computing' : ", $b->{detail}") };
 }
 
 # What the stretch is by itself.

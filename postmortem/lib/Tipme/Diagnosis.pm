@@ -92,6 +92,7 @@ sub _judge {
 	my $segments = $self->_segments($i, $states, $chain);
 	my $threads = $self->{kernel}->threads;
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} // -1,
+		held_input => $e->{held},
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
 	my $path = $blame->path($segments);
 	my $cursor = ($e->{motion} // '') eq 'cursor';

@@ -119,13 +119,21 @@ sub _stamp_ns {
 # An event may go to several clients (a window manager listens, too): the one that changes the screen first has it.
 sub _delivery {
 	my ($self, $e, $x, $to) = @_;
+	# Telling a client that it has the keyboard now is not giving it the key.
+	my @same = grep { $self->{ep}->record->name_of('input_kind', $_->{kind}) eq $e->{kind} } @$to;
+	$to = \@same if @same;
+	my $first = $to;
 	return if !@$to;
+	# What comes later was let go by somebody who had it first (a window manager that holds keys and clicks back).
+	my @later = grep { $_->{ts_ns} > $to->[0]{ts_ns} + $MS } @$to;
+	$to = [ grep { $_->{ts_ns} >= $later[-1]{ts_ns} - $MS } @later ] if @later;
 	my ($best, $best_ns) = @$to == 1 ? $to->[0] : ();
 	for my $d (@$to > 1 ? @$to : ()) {
 		my $t = _first_damage($x, $d);
 		($best, $best_ns) = ($d, $t) if !$best || defined $t && (!defined $best_ns || $t < $best_ns);
 	}
 	@$e{qw(deliver_ns pid client deliver_record)} = ($best->{ts_ns}, $best->{pid}, $best->{client}, $best);
+	$e->{held} = { pid => $first->[0]{pid}, from => $first->[0]{ts_ns}, to => $best->{ts_ns} } if @later && $first->[0]{pid} && $first->[0]{pid} != $best->{pid};
 }
 
 sub _first_damage {

@@ -39,9 +39,19 @@ sub _cut {
 	my $part = sub {
 		my ($a, $b) = @_;
 		my $share = ($b - $a) / ($s->{to} - $s->{from});
-		return { %$s, from => $a, to => $b, $s->{irq_ns} ? (irq_ns => int($s->{irq_ns} * $share), irq_exact => 0) : () };
+		return { %$s, from => $a, to => $b, $s->{irq_ns} ? (irq_ns => int($s->{irq_ns} * $share), irq_exact => 0) : (), $s->{among} ? (among => _among($s->{among}, $share, $b - $a)) : () };
 	};
-	return ($from > $s->{from} ? $part->($s->{from}, $from) : undef, { %{ $part->($from, $to) }, irq_ns => 0, %new }, $to < $s->{to} ? $part->($to, $s->{to}) : undef);
+	return ($from > $s->{from} ? $part->($s->{from}, $from) : undef, { %{ $part->($from, $to) }, irq_ns => 0, $new{by} ? (among => undef) : (), %new }, $to < $s->{to} ? $part->($to, $s->{to}) : undef);
+}
+
+# Of those who had a CPU in turn, each a part in proportion; all parts add up to NS.
+sub _among {
+	my ($among, $share, $ns) = @_;
+	my %part = map { $_ => { %{ $among->{$_} }, ns => int($among->{$_}{ns} * $share) } } keys %$among;
+	my ($most) = sort { $part{$b}{ns} <=> $part{$a}{ns} || $a <=> $b } keys %part;
+	$ns -= $_->{ns} for values %part;
+	$part{$most}{ns} += $ns;
+	return \%part;
 }
 
 # Applies a list of { from, to, ... } in order of time: CALLBACK->(entry) gives what the piece has more.

@@ -210,6 +210,7 @@ sub _clause {
 	return "for $time $waiter waited for a CPU that " . (($g->{processes} // 1) > 1 ? '' : 'the real-time process ') . _name($g, 'real-time') . ' kept' if $kind eq 'rt-starvation';
 	return "for $time $name$more $detail" if $kind eq 'priority-inversion';
 	return "for $time $waiter was kept from running: $detail" if $kind eq 'cpu-throttled';
+	return "for $time $name$more $detail" if $kind eq 'input-late';
 	return "for $time it computed" if $kind eq 'app-compute';
 	return "for $time the X server (pid $g->{pid}) computed" if $kind eq 'server-compute';
 	return "for $time $name$more had grabbed the X server" if $kind eq 'server-grab';
