@@ -271,6 +271,7 @@ sub _await_answer {
 		if ($select->can_read($SILENCE)) {
 			sysread($r->{observer}, $buffer, 65536, length $buffer) or croak 'the observer ended';
 			while ($buffer =~ s/^(\d+)[^\n]*\n//) { $last = $1 if $1 > $r->{press_ns} }
+			$r->{cause}{seen}->($r) if $r->{cause}{seen} && defined $last;
 			next;
 		}
 		last if defined $last && now_ns() > $r->{until} && (!$r->{cause}{done} || $r->{cause}{done}->($r));
@@ -321,16 +322,16 @@ sub compare {
 	my $kind = $o{below_notice} ? $b->{kind} : $v->{kind};
 	$o{kind_right} = (grep { $_ eq $kind } @{ $main->{kinds} }) ? 1 : 0;
 	$o{who_right} = $b && _is($b, $main->{who}) ? 1 : 0;
-	$o{named} = $kind . ($b ? " $b->{comm} ($b->{pid})" : '');
+	$o{named} = $kind . ($b ? " $b->{comm}" . (defined $b->{pid} ? " ($b->{pid})" : "") : "");
 	$o{right} = $o{kind_right} && $o{who_right} ? 1 : 0;
-	$o{why} = join '; ', $o{kind_right} ? () : "kind $kind, not $main->{kinds}[0]", $o{who_right} ? () : 'blamed ' . ($b ? "$b->{comm} ($b->{pid})" : 'nobody') . ", not $main->{who}{comm}";
+	$o{why} = join '; ', $o{kind_right} ? () : "kind $kind, not $main->{kinds}[0]", $o{who_right} ? () : 'blamed ' . ($b ? $b->{comm} . (defined $b->{pid} ? " ($b->{pid})" : "") : "nobody") . ", not $main->{who}{comm}";
 	return \%o;
 }
 
 sub _is {
 	my ($b, $who) = @_;
 	return 1 if grep { $who->{pids}{$_} } grep { defined } $b->{pid}, @{ $b->{pids} // [] };
-	return $who->{by_name} && ($b->{comm} // '') eq $who->{comm};
+	return $who->{by_name} && ($b->{comm} // '') =~ /\A\Q$who->{comm}\E(?:\z| \d)/;
 }
 
 # What the diagnosis charges to a part of the truth, in ns.

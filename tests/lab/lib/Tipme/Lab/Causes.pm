@@ -14,7 +14,7 @@ use Tipme::Lab::Cgroup;
 #   least_ms, most_ms   of the length that is drawn (50 to 3000); lead_ms: how long before the key it begins (100)
 #   needs       CODE: why this machine cannot do it; '' if it can
 #   prepare     CODE, before the client is started: helpers, files; sets {deeds}
-#   client_ready, before, begin(r, from, until), pressed: CODE at that moment
+#   client_ready, before, begin(r, from, until), pressed, seen (the window changed): CODE at that moment
 #   charged     CODE: how much of the interval the cause truly had, in ns
 #   who         CODE: the culprit { comm, pids }; without it, the client
 #   todo        why tipme does not name it yet: a known miss
@@ -49,13 +49,12 @@ my %CAUSE = (
 	},
 	'quota' => {
 		says => sub { "the client may use 20 ms of each 100 ms, and computes for " . _quota_ms($_[0]) . ' ms' },
-		todo => 'the post-mortem does not know yet when a quota was used up',
 		kinds => ['cpu-throttled'], least_ms => 200, @DEEDS,
 		needs => sub { Tipme::Lab::Cgroup::lacks('cpu') },
 		prepare => sub { my ($r) = @_; $r->{deeds} = 'compute ' . _quota_ms($r) },
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(cpu => 20_000, 100_000); $r->{cg}->add($r->{client_pid}) },
-		before => sub { my ($r) = @_; $r->{throttled} = $r->{cg}->throttled_ns },
-		charged => sub { my ($r) = @_; return $r->{cg}->throttled_ns - $r->{throttled} },
+		# It has the greatest weight, so that the quota alone keeps it from running.
+		charged => sub { my ($r) = @_; return $r->spans_ns('compute') - $r->cpu_ns('compute') },
 	},
 	'pinned' => {
 		says => sub { "the client may run on CPU 0 alone, where the hog $_[0]{names}[0] (nice -15) has been put for $_[0]{ms} ms" },
@@ -78,6 +77,26 @@ my %CAUSE = (
 			$r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', 1, $from + 10_000_000, $until ], nice => -15, cpus => 0);
 		},
 		charged => sub { my ($r) = @_; return $r->{until} > $r->{press_ns} ? $r->{until} - $r->{press_ns} : 0 }, who => sub { _pid($_[0], 'hog', 0, 'holder') },
+	},
+
+	'softirq' => {
+		says => sub { "the client works for $_[0]{ms} ms on CPU 0, which receives for the kernel, in softirqs, what $_[0]{names}[0] on CPU 1 sends over loopback" },
+		# Where they are too many, the kernel leaves them to its thread ksoftirqd; then the culprit is still who sends.
+		kinds => [qw(irq-time cpu-contention)], @DEEDS, least_ms => 100, most_ms => 800, lead_ms => 150,
+		needs => sub { $CPUS > 1 && -e '/sys/class/net/lo/queues/rx-0/rps_cpus' ? '' : 'it needs two CPUs and receive packet steering' },
+		prepare => sub { my ($r) = @_; $r->{deeds} = "spin $r->{ms}" },
+		client_ready => sub { my ($r) = @_; system("taskset -a -p -c 0 $r->{client_pid} >/dev/null") == 0 or croak 'taskset' },
+		begin => sub {
+			my ($r, $from, $until) = @_;
+			my $set = 'mount -t sysfs sysfs /sys && ip link set lo up multicast on && echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus';
+			my $as = "exec setpriv --reuid=$r->{stage}{ids}[0] --regid=$r->{stage}{ids}[1] --clear-groups";
+			my $run = "$set && $as $r->{lab}{bin}/cause $r->{names}[0] datagrams $from " . ($until + 3 * $r->{ms} * 1_000_000);
+			$r->{p} = $r->spawn([ 'unshare', '-n', '-m', 'sh', '-c', $run ], root => 1, nice => -15, cpus => 1);
+		},
+		pressed => sub { my ($r) = @_; $r->{softirq} = [ _softirq_ns() ] },
+		seen => sub { my ($r) = @_; $r->{softirq}[1] = _softirq_ns() },
+		charged => sub { my ($r) = @_; return $r->{softirq}[1] - $r->{softirq}[0] },
+		who => sub { { comm => 'softirq', pids => { map { $_ => 1 } grep { defined } $_[0]{p}, $_[0]{client_pid} }, by_name => 1 } },
 	},
 
 	# --- the client itself ---
@@ -245,6 +264,12 @@ my %CAUSE = (
 
 sub names { return sort keys %CAUSE }
 sub cause { my ($name) = @_; return $CAUSE{$name} }
+
+# What the kernel has counted as softirq and interrupt time of CPU 0, in ticks.
+sub _softirq_ns {
+	my ($irq, $softirq) = Tipme::Lab::Cgroup::slurp('/proc/stat') =~ /^cpu0 (?:\d+ ){5}(\d+) (\d+)/m;
+	return ($irq + $softirq) * 10_000_000;
+}
 
 # The culprit whose pid stands in the run under one or more of these names.
 sub _pid {

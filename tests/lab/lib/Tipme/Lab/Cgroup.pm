@@ -87,13 +87,6 @@ sub _dir {
 # add(PID): moves a process there
 sub add { my ($self, $pid) = @_; _write("$_/cgroup.procs", $pid) for values %{ $self->{dirs} }; return }
 
-# throttled_ns(): how long its CPU quota was used up
-sub throttled_ns {
-	my ($self) = @_;
-	my $text = slurp(($self->{dirs}{cpu} // $self->{dirs}{unified}) . '/cpu.stat');
-	return $text =~ /^throttled_time (\d+)/m ? $1 : $text =~ /^throttled_usec (\d+)/m ? $1 * 1000 : 0;
-}
-
 # close(): its processes have ended
 sub close {
 	my ($self) = @_;
