@@ -44,7 +44,7 @@ struct tipme_kernel_backend {
 /* Completes `opt` with the defaults, and chooses the pool's form. */
 void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt, unsigned int cpus);
 
-extern const struct tipme_kernel_backend tipme_kernel_bpf;
+extern const struct tipme_kernel_backend tipme_kernel_bpf, tipme_kernel_module;
 extern const struct tipme_kernel_backend tipme_kernel_proc;
 
 #endif

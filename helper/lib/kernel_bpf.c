@@ -20,7 +20,7 @@
 #include <bpf/libbpf.h>
 
 #include "kernel_backend.h"
-#include "kernel_maps.h"
+#include "kernel_tables.h"
 #include "kernel_source.skel.h"
 
 /* Programs of classes, and one sampler for each CPU. */
@@ -550,14 +550,15 @@ static void bpf_close(struct tipme_kernel_source *base)
 
 /* --- facts --- */
 
-static uint64_t cpu_records(const struct bpf_source *src, const struct tipme_pool_cpu *c)
+static struct tipme_kernel_tables tables_of(const struct bpf_source *src)
 {
-	uint64_t slots = src->skel->rodata->tipme_pool_slots;
-	const volatile struct tipme_pool_cpu *v = c;
-	uint64_t taken = v->taken;
-	uint64_t head = v->cursor & TIPME_POOL_HEAD_MASK;
-
-	return taken ? (taken - 1) * slots + (head < slots ? head : slots) : 0;
+	return (struct tipme_kernel_tables){
+		.cpus = src->cpus.base,
+		.cpu_count = src->base.view.cpus,
+		.slots = src->skel->rodata->tipme_pool_slots,
+		.stacks = src->stacks.base,
+		.stack_entries = src->opt.stack_entries,
+	};
 }
 
 static uint64_t missed(const struct bpf_source *src)
@@ -675,7 +676,7 @@ static void measure_end(struct bpf_source *src)
 static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats *stats)
 {
 	struct bpf_source *src = bpf_of(base);
-	const struct tipme_kernel_cpu *cpus = src->cpus.base;
+	const struct tipme_kernel_tables tables = tables_of(src);
 
 	*stats = (struct tipme_kernel_stats){
 		.start_ns = src->base.view.start_ns,
@@ -689,14 +690,7 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 	};
 	measure_end(src);
 	memcpy(stats->cost_ns, src->cost_ns, sizeof(stats->cost_ns));
-	for (unsigned int i = 0; i < src->base.view.cpus; i++) {
-		stats->records += cpu_records(src, &cpus[i].pool);
-		stats->lost.pool += cpus[i].pool.lost_pool;
-		stats->lost.nested += cpus[i].pool.lost_nested;
-		stats->lost.stack_table += cpus[i].lost_stack;
-		stats->lost.sleep_table += cpus[i].lost_sleep;
-		stats->lost.lives += cpus[i].lost_life;
-	}
+	tipme_kernel_tables_count(&tables, stats);
 	return 0;
 }
 
@@ -747,38 +741,12 @@ static int bpf_picture(struct tipme_kernel_source *base, struct tipme_picture *p
 
 /* --- stacks --- */
 
-/* Copies an entry if it is whole: claimed entries change gen first and show their key last. */
-static int stack_read(const struct tipme_stack_entry *e, struct tipme_stack_entry *out)
-{
-	const volatile struct tipme_stack_entry *v = e;
-	uint64_t key = v->key;
-	uint32_t gen = v->gen;
-
-	__asm__ volatile("" ::: "memory");
-	memcpy(out, e, sizeof(*out));
-	__asm__ volatile("" ::: "memory");
-	return key > TIPME_STACK_BUSY && v->gen == gen && v->key == key && out->count && out->count <= TIPME_STACK_FRAMES;
-}
-
 static int bpf_stacks(struct tipme_kernel_source *base,
 		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg)
 {
-	const struct bpf_source *src = bpf_of(base);
-	const struct tipme_stack_entry *table = src->stacks.base;
+	const struct tipme_kernel_tables tables = tables_of(bpf_of(base));
 
-	for (uint32_t i = 0; i < src->opt.stack_entries; i++) {
-		uint64_t frames[TIPME_STACK_FRAMES];
-		struct tipme_stack_entry e;
-		int ret;
-
-		if (!stack_read(&table[i], &e))
-			continue;
-		memcpy(frames, e.frames, sizeof(frames));
-		ret = fn(arg, (e.gen << 16) | (i + 1), frames, e.count);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return tipme_kernel_tables_stacks(&tables, fn, arg);
 }
 
 static int user_stack_read(const struct tipme_user_stack_entry *e, struct tipme_user_stack_entry *out)

@@ -12,6 +12,7 @@
 
 /* The best first. */
 static const struct tipme_kernel_backend *const backends[] = {
+	&tipme_kernel_module,
 #ifdef HAVE_BPF_SOURCE
 	&tipme_kernel_bpf,
 #endif

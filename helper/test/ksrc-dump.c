@@ -15,9 +15,10 @@
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: ksrc-dump [-s SECONDS] [-p] [-n] [-q] [-b POOL_BYTES] [-m STACK_MIN_US]\n"
+	fprintf(stderr, "usage: ksrc-dump [-s SECONDS] [-p] [-n] [-q] [-b POOL_BYTES] [-m STACK_MIN_US] [-S bpf|module]\n"
 			"Records until standard input closes, at most SECONDS; prints 'ready' on stderr when it does.\n"
 			"  -p  picture of all threads, taken at the end, -n  names of stacks and functions, -q  no records, only facts\n"
+			"  -S  with this kernel source, or not at all\n"
 			"examples: ksrc-dump -s 3 | grep sched_waking\n"
 			"          ksrc-dump -s 1 -p | grep ' thread '\n"
 			"          (sleep 2; echo) | ksrc-dump -n\n");
@@ -134,7 +135,7 @@ int main(int argc, char **argv)
 	char why[256] = "";
 	int o, seconds = 0, picture = 0, names = 0, quiet = 0;
 
-	while ((o = getopt(argc, argv, "s:pnqb:m:")) >= 0) {
+	while ((o = getopt(argc, argv, "s:pnqb:m:S:")) >= 0) {
 		if (o == 's')
 			seconds = atoi(optarg);
 		else if (o == 'p')
@@ -143,6 +144,8 @@ int main(int argc, char **argv)
 			names = 1;
 		else if (o == 'q')
 			quiet = 1;
+		else if (o == 'S')
+			opt.source = strcmp(optarg, "module") ? TIPME_SOURCE_KERNEL_BPF : TIPME_SOURCE_KERNEL_MODULE;
 		else if (o == 'b')
 			opt.pool_bytes = strtoull(optarg, NULL, 0);
 		else if (o == 'm')

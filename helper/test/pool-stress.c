@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Threads write as CPUs, signals interrupt them in the middle and write, too, while copies are taken without a pause: no torn
- * record may be accepted, none twice, and what is missing must be what was counted as lost. Both kinds of writers are mixed.
+ * record may be accepted, none twice, and what is missing must be what was counted as lost. Both kinds of writers are mixed. Compiled with
+ * TIPME_POOL_NMI a third signal is a non-maskable interrupt: it comes into writers that have interrupts off, and writes.
  * Without arguments 2 x 10^7 records, with --all or TIPME_TEST_ALL=1 10^8 in the first part.
  */
 #include "config.h"
@@ -41,6 +42,10 @@ static uint64_t numbers[TEST_CPUS * 8]; /* next number of each CPU, a cache line
 static __thread uint32_t my_cpu;
 static __thread unsigned int my_signals;
 static __thread volatile sig_atomic_t irqs_off = 1; /* interrupts that come now have not come; so at first, until my_cpu is known */
+#ifdef TIPME_POOL_NMI
+static __thread unsigned int my_nmis;
+static __thread volatile sig_atomic_t nmi_comes; /* my_cpu is known */
+#endif
 static __thread int may_be_off; /* no other thread writes for my CPU */
 static __thread struct tasks *my_tasks;
 static volatile int stop;
@@ -138,6 +143,17 @@ static void on_signal(int sig)
 		tasks_switch(my_tasks);
 }
 
+#ifdef TIPME_POOL_NMI
+/* Nothing interrupts an NMI. Now and then it fills more than a sub-buffer, so that what it retires must wait for whom it interrupted. */
+static void on_nmi(int sig)
+{
+	unsigned int n = ++my_nmis % 16 ? 1 + my_nmis % 3 : 400;
+
+	while (nmi_comes && n--)
+		test_write_nmi(my_cpu, now_ns(), __atomic_fetch_add(&numbers[my_cpu * 8], 1, __ATOMIC_RELAXED));
+}
+#endif
+
 static void tasks_start(struct tasks *t)
 {
 	getcontext(&t->context[1]);
@@ -161,6 +177,9 @@ static void *writer_run(void *arg)
 
 	my_cpu = w->cpu;
 	may_be_off = w->alone;
+#ifdef TIPME_POOL_NMI
+	nmi_comes = 1;
+#endif
 	if (w->tasks)
 		tasks_start(w->tasks);
 	irqs_off = 0;
@@ -171,10 +190,22 @@ static void *writer_run(void *arg)
 	__atomic_store_n(&w->ended, 1, __ATOMIC_RELEASE);
 	while (!stop)
 		usleep(1000);
+#ifdef TIPME_POOL_NMI
+	nmi_comes = 0;
+#endif
 	return NULL;
 }
 
 /* Two signals, neither of which blocks the other: interrupts nest. */
+static int kind_of_signal(unsigned int i)
+{
+#ifdef TIPME_POOL_NMI
+	if (i & 16)
+		return SIGURG;
+#endif
+	return i & 8 ? SIGUSR1 : SIGUSR2;
+}
+
 static void *interrupter_run(void *arg)
 {
 	const struct part *p = arg;
@@ -184,7 +215,7 @@ static void *interrupter_run(void *arg)
 		struct writer *w = &writers[i % p->writers];
 
 		if (!__atomic_load_n(&w->ended, __ATOMIC_ACQUIRE))
-			pthread_kill(w->thread, i & 8 ? SIGUSR1 : SIGUSR2);
+			pthread_kill(w->thread, kind_of_signal(i));
 		if (i % 16 == 15)
 			nanosleep(&pause, NULL);
 	}
@@ -408,6 +439,12 @@ int main(int argc, char **argv)
 
 	sigaction(SIGUSR1, &sa, NULL);
 	sigaction(SIGUSR2, &sa, NULL);
+#ifdef TIPME_POOL_NMI
+	sa.sa_handler = on_nmi;
+	sa.sa_flags = SA_RESTART;
+	sigfillset(&sa.sa_mask);
+	sigaction(SIGURG, &sa, NULL);
+#endif
 	printf("1..%zu\n", 1 + 6 * sizeof(parts) / sizeof(*parts));
 	check_the_check();
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)

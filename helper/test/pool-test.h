@@ -120,6 +120,18 @@ static inline void test_write_irqs_off(uint32_t cpu, uint64_t now, uint64_t numb
 	test_fill(cpu, now, number, r, gen);
 }
 
+#ifdef TIPME_POOL_NMI
+static inline void test_write_nmi(uint32_t cpu, uint64_t now, uint64_t number)
+{
+	struct tipme_pool_cpu *c = &pool.cpus[cpu];
+	__u16 gen = 0;
+	struct test_record *r = tipme_pool_begin(c, cpu, now, &gen);
+
+	test_fill(cpu, now, number, r, gen);
+	tipme_pool_end_nmi(c);
+}
+#endif
+
 static inline int test_holds(uint32_t cpu, const struct test_record *r)
 {
 	return r->type == TIPME_FORK && r->len8 == 4 && !r->gen && r->tid == (uint32_t)(r->number * 2654435761U) &&

@@ -60,6 +60,34 @@ static void on_sched_migrate_task(void *unused, struct task_struct *p, int to)
 	tipme_record(&r);
 }
 
+#ifdef TIPME_HAS_CFS_BANDWIDTH
+/* With our patch only. */
+static void throttle_put(u64 cgroup, int cpu, u64 throttled_ns, u8 phase)
+{
+	TIPME_NEW_RECORD(tipme_cpu_throttle, TIPME_CPU_THROTTLE, current->pid);
+
+	r.cgroup = cgroup;
+	r.throttled_us = min_t(u64, throttled_ns / NSEC_PER_USEC, U32_MAX);
+	r.cpu = cpu;
+	r.phase = phase;
+	tipme_record(&r);
+}
+
+static void on_sched_cfs_throttle(void *unused, u64 cgroup, int cpu, u64 throttled_ns)
+{
+	throttle_put(cgroup, cpu, 0, TIPME_PHASE_BEGIN);
+}
+
+static void on_sched_cfs_unthrottle(void *unused, u64 cgroup, int cpu, u64 throttled_ns)
+{
+	throttle_put(cgroup, cpu, throttled_ns, TIPME_PHASE_END);
+}
+
+#define PROBES_BANDWIDTH(P) P(sched_cfs_throttle, THROTTLE) P(sched_cfs_unthrottle, THROTTLE)
+#else
+#define PROBES_BANDWIDTH(P)
+#endif
+
 static void on_cpu_frequency(void *unused, unsigned int khz, unsigned int cpu)
 {
 	TIPME_NEW_RECORD(tipme_cpu_frequency, TIPME_CPU_FREQUENCY, 0);
@@ -107,7 +135,7 @@ static void on_cpu_idle(void *unused, unsigned int state, unsigned int of_cpu)
 
 #define PROBES(P)                                                                                                       \
 	P(signal_generate, SIGNAL) P(sched_pi_setprio, PRIORITY) P(sched_migrate_task, MIGRATE)                         \
-	P(cpu_frequency, FREQUENCY) P(cpu_idle, IDLE)
+	P(cpu_frequency, FREQUENCY) P(cpu_idle, IDLE) PROBES_BANDWIDTH(P)
 
 #define CHECK(name, of_class) TIPME_PROBE_CHECK(name);
 static void __maybe_unused check(void)

@@ -68,6 +68,7 @@ static struct ctl_table class_settings[] = {
 	CLASS_FILE("irq", IRQ),
 	CLASS_FILE("signal", SIGNAL),
 	CLASS_FILE("priority", PRIORITY),
+	CLASS_FILE("cpu_throttle", THROTTLE),
 	CLASS_FILE("migrate", MIGRATE),
 	CLASS_FILE("cpu_frequency", FREQUENCY),
 	CLASS_FILE("cpu_idle", IDLE),

@@ -1,0 +1,246 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The kernel module on Debian's own kernels, in an emulated machine: loaded and unloaded, failing at each step of its beginning, beside
+# the tracing programs on the same activity, triggered by sysctl and by a key on the console, and under the recorder with a verdict.
+use strict;
+use warnings;
+use Cpanel::JSON::XS ();
+use File::Path qw(make_path);
+use File::Temp qw(tempdir);
+use FindBin;
+use Test::More;
+use Time::HiRes qw(sleep);
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
+use Tipme::ExactPath qw(exact_path);
+use Tipme::VM;
+
+plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: two of them take some minutes'
+	if !$ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL};
+my $lacks = Tipme::VM::lacks();
+plan skip_all => $lacks if $lacks;
+
+my ($top, $build) = @ENV{qw(TIPME_SRCDIR TIPME_BUILDDIR)};
+my $json = Cpanel::JSON::XS->new;
+my @kernels = split ' ', $ENV{TIPME_TEST_KERNELS} // '6.1 6.12';
+for my $kernel (@kernels) {
+	subtest "Debian's kernel $kernel" => sub { on_kernel($kernel) };
+}
+done_testing;
+
+# What goes into the machine: tipme, installed, and in /opt the module and the tools of this test.
+sub payload {
+	my ($kernel) = @_;
+	my $dir = tempdir('tipme-payload-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	my $log = qx{make -C "$build" install DESTDIR="$dir" 2>&1};
+	$? == 0 or BAIL_OUT("make install: $log");
+	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
+	$? == 0 or return (undef, "the headers of $kernel could not be had: $headers");
+	$log = qx{"$top/kernel-patch/build-module" "$headers" "$build/tests/vm/module-$kernel" 2>&1};
+	$? == 0 or BAIL_OUT("build-module: $log");
+	make_path("$dir/opt");
+	system('strip', '--strip-debug', '-o', "$dir/opt/tipme.ko", "$build/tests/vm/module-$kernel/tipme.ko") == 0
+		&& system('cp', "$build/helper/test/ksrc-dump", "$top/helper/test/compare-sources", "$dir/opt") == 0 or BAIL_OUT('payload');
+	return $dir;
+}
+
+sub on_kernel {
+	my ($kernel) = @_;
+	make_path("$build/tests/vm");
+	my ($payload, $why) = payload($kernel);
+	plan skip_all => $why if !$payload;
+	my $vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
+	for my $part (qw(loading alike sysctl console_key recorder unloading)) {
+		no strict 'refs';
+		subtest $part => sub { &$part($vm) };
+	}
+	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops|general protection|lockdep|KASAN|INFO: (task|rcu)" | grep -v "NMI handler"');
+	is($dmesg, '', 'the kernel has no complaint') or diag scalar $vm->run('dmesg | tail -60');
+	$vm->close;
+}
+
+sub ok_run {
+	my ($vm, $command, $name) = @_;
+	my ($out, $rc) = $vm->run($command);
+	is($rc, 0, $name) or diag $out;
+	return $out;
+}
+
+sub loading {
+	my ($vm) = @_;
+	ok_run($vm, 'insmod /opt/tipme.ko', 'it loads');
+	like(scalar $vm->run('ls -l /dev/tipme'), qr/^crw-------/, 'its device is root\'s alone');
+	like(scalar $vm->run('ls -l /proc/sys/kernel/tipme/trigger'), qr/^--w--w--w-/, 'everybody may trigger, nobody may read');
+	ok_run($vm, 'rmmod tipme', 'it unloads');
+	my $parts = 5;
+	for my $part (0 .. $parts - 1) {
+		my ($out, $rc) = $vm->run("insmod /opt/tipme.ko fail_at=$part");
+		isnt($rc, 0, "part $part fails: it is not loaded");
+		is(scalar $vm->run('ls -d /dev/tipme /proc/sys/kernel/tipme 2>/dev/null; grep -c ^tipme /proc/modules'), "0\n", 'and leaves nothing behind');
+	}
+	ok_run($vm, 'for i in 1 2 3 4 5; do insmod /opt/tipme.ko && timeout 20 /opt/ksrc-dump -q -s 1 -S module >/dev/null 2>&1 && rmmod tipme || exit 1; done; true',
+		'loaded, recording, unloaded, five times');
+	ok_run($vm, 'insmod /opt/tipme.ko', 'and loaded again');
+	return;
+}
+
+# The same activity, recorded by both at once.
+sub alike {
+	my ($vm) = @_;
+	my $out = ok_run($vm, <<'END', 'both record');
+cd /tmp
+/opt/ksrc-dump -s 6 -p -n -S module > module.txt 2> module.err & m=$!
+/opt/ksrc-dump -s 6 -p -n -S bpf > bpf.txt 2> bpf.err & b=$!
+until grep -q ready module.err && grep -q ready bpf.err; do kill -0 $m && kill -0 $b || break; sleep 0.1; done
+for i in 1 2 3 4 5 6 7 8 9 10; do sh -c 'sleep 0.02; ls / >/dev/null' & done; dd if=/dev/vdb of=/dev/null bs=64k count=100 iflag=direct 2>/dev/null; sh -c 'kill -TERM $$'
+wait $m; wait $b; cat module.err bpf.err; grep -q ^coverage module.txt && grep -q ^coverage bpf.txt
+END
+	unlike($out, qr/cannot record/, 'neither was refused');
+	my ($text, $rc) = $vm->run('perl /opt/compare-sources /tmp/module.txt /tmp/bpf.txt');
+	is($rc, 0, 'module and tracing programs tell the same') or diag $text;
+	note $text;
+	my ($switches) = $text =~ /^sched_switch +(\d+) alike/m;
+	cmp_ok($switches // 0, '>', 200, 'of many switches');
+	like(scalar $vm->run('grep ^stats /tmp/module.txt'), qr/ pool=0 nested=0 missed=0 /, 'the module lost nothing');
+	like(scalar $vm->run('grep "^copy" /tmp/module.txt'), qr/ torn=0 cut=0 /, 'its copy is whole');
+	my ($stacks) = $vm->run("perl -ne '/ sched_waking .* stack_id=([1-9]\\d*)/ and \$n{\$1}++; END { print scalar(keys %n), \"\\n\" }' /tmp/module.txt") =~ /(\d+)/;
+	cmp_ok($stacks, '>', 3, "sleepers have stacks ($stacks distinct)");
+	pictures($vm);
+	return;
+}
+
+# A thread that sleeps in both pictures sleeps in the same function, and is described alike.
+sub pictures {
+	my ($vm) = @_;
+	my $text = $vm->run(<<'END');
+cat > /tmp/pictures.pl <<'PERL'
+my (@of, @stack);
+for my $i (0, 1) {
+	open my $h, '<', $ARGV[$i] or die;
+	while (<$h>) {
+		$stack[$i]{$1} = $2 if /^name stack .*?stack_id=(\d+) .*?text=(\S+)/;
+		next if !/^switches=(\d+) thread /;
+		my %f = (switches => $1, /(\w+)=(\S+)/g);
+		$of[$i]{$f{tid}} = \%f;
+	}
+}
+my ($same, %bad) = 0;
+for my $tid (sort { $a <=> $b } keys %{ $of[0] }) {
+	my ($x, $y) = ($of[0]{$tid}, $of[1]{$tid});
+	next if !$y || $x->{switches} != $y->{switches} || $x->{state} ne $y->{state} || $x->{state} !~ /sleep|idle/;
+	$same++;
+	for my $field (qw(pid ppid start_ns uid prio comm flags cgroup cpus_allowed ns_tid)) {
+		push @{ $bad{$field} }, "$tid: $x->{$field} not $y->{$field}" if $x->{$field} ne $y->{$field};
+	}
+	my ($s, $t) = map { $stack[$_]{ $of[$_]{$tid}{stack_id} } // '' } 0, 1;
+	push @{ $bad{stack} }, "$tid: $s not $t" if $s ne $t;
+}
+print "$same sleepers\n";
+print "$_: @{ $bad{$_} }[0]\n" for sort keys %bad;
+PERL
+perl /tmp/pictures.pl /tmp/module.txt /tmp/bpf.txt
+END
+	my ($n) = $text =~ /^(\d+) sleepers/;
+	cmp_ok($n // 0, '>', 20, 'both pictures have the sleepers') or diag $text;
+	is($text =~ s/^\d+ sleepers\n//r, '', 'and describe them alike, stacks included');
+	return;
+}
+
+# Anybody may pull the trigger, and it is limited.
+sub sysctl {
+	my ($vm) = @_;
+	my ($out, $rc) = $vm->run('echo 1 > /proc/sys/kernel/tipme/trigger');
+	like($out, qr/No such device/, 'no trigger while nothing records');
+	ok_run($vm, 'tipme start --owner 1000', 'the recorder starts');
+	is(status($vm)->{source}, 'kernel_module', 'with the module');
+	my $had = episodes($vm);
+	ok_run($vm, 'runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"', 'a user without privileges triggers');
+	my $dir = new_episode($vm, $had);
+	like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*by user 1000/s, 'the episode says who');
+	($out, $rc) = $vm->run('runuser -u user -- bash -c "for i in 1 2 3 4 5 6 7 8; do echo 1 > /proc/sys/kernel/tipme/trigger; done" 2>&1 | grep -c "temporarily unavailable"');
+	cmp_ok($out + 0, '>=', 3, 'a storm of triggers is refused');
+	settle($vm);
+	return;
+}
+
+sub status { my ($vm) = @_; my $text = $vm->run('tipme status --json'); return eval { $json->decode($text) } // (diag($text), {}) }
+
+sub episodes { my ($vm) = @_; return 0 + $vm->run('ls -d /var/lib/tipme/1000/2* 2>/dev/null | wc -l') }
+
+sub new_episode {
+	my ($vm, $had) = @_;
+	$vm->wait_for('the episode is saved', "sleep 1; test \$(ls -d /var/lib/tipme/1000/2* | wc -l) -gt $had");
+	chomp(my $dir = $vm->run('ls -dt /var/lib/tipme/1000/2* | head -1'));
+	return $dir;
+}
+
+# Nothing is being saved any more, and the recorder's own limit has room again.
+sub settle {
+	my ($vm) = @_;
+	my $last = -1;
+	while ((my $now = episodes($vm)) != $last) { $last = $now; sleep 12 }
+	return;
+}
+
+# VT_ACTIVATE
+sub show_console { my ($vm, $n) = @_; return ok_run($vm, "perl -e 'open my \$t, q(+<), q(/dev/tty0) or die; ioctl(\$t, 0x5606, $n) or die qq(\$!\\n)'", "console $n is asked for") }
+
+# On a text console the kernel takes the chord, and nobody else sees the key.
+sub console_key {
+	my ($vm) = @_;
+	my $had = episodes($vm);
+	show_console($vm, 2);
+	$vm->wait_for('a text console is shown', 'grep -qx tty2 /sys/class/tty/tty0/active');
+	$vm->press('ctrl-alt-minus');
+	my $dir = new_episode($vm, $had);
+	like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*hot-key/s, 'the key on the console saves an episode');
+	show_console($vm, 1);
+	settle($vm);
+	return;
+}
+
+# The story of the chain, with the module as source and the key taken by the kernel under a running X server.
+sub recorder {
+	my ($vm) = @_;
+	$vm->wait_for('the desktop is shown again', 'grep -qx tty1 /sys/class/tty/tty0/active');
+	open my $h, '<', "$top/xserver-hooks/conf/99-tipme.conf" or BAIL_OUT("99-tipme.conf: $!");
+	my $conf = do { local $/; <$h> };
+	$vm->run("mkdir -p /etc/X11/xorg.conf.d; cat > /etc/X11/xorg.conf.d/99-tipme.conf <<'END'\n${conf}END");
+	my ($old) = $vm->run('pgrep -n -x Xorg') =~ /(\d+)/;
+	$vm->run('loginctl terminate-user user');
+	$vm->wait_for('the old server has ended', "! test -e /proc/$old");
+	$vm->wait_for_desktop;
+	$vm->wait_for('the server has offered its ring', 'tipme status --json | grep -q x_servers.*pid');
+	$vm->press(qw(h i ret));
+	$vm->wait_for('the line is typed', 'grep -qx hi /home/user/typed');
+	my $had = episodes($vm);
+	my ($xterm) = $vm->run('pgrep -n -x xterm') =~ /(\d+)/;
+	$vm->run("kill -STOP $xterm");
+	$vm->press('x');
+	sleep 2;
+	my ($at) = $vm->run('cut -d" " -f1 /proc/uptime') =~ /([\d.]+)/;
+	sleep 1;
+	$vm->run("kill -CONT $xterm");
+	sleep 1;
+	$vm->run('echo 2 > /proc/sys/kernel/tipme/hotkeys');
+	$vm->press('ctrl-alt-minus');
+	my $dir = new_episode($vm, $had);
+	my ($text, $rc) = $vm->run("tipme diagnose $dir --json --at $at");
+	my $d = eval { $json->decode($text) } or return fail("diagnose gives JSON: $text");
+	is($d->{verdict}{kind}, 'stopped', "verdict: $d->{verdict}{sentence}");
+	is($d->{verdict}{blamed}{pid}, $xterm, 'the terminal is named') or diag scalar $vm->run("tipme diagnose $dir --at $at");
+	exact_path($d);
+	cmp_ok($vm->run("tipme-postmortem --help >/dev/null 2>&1; perl -e 'local \$/; open my \$h, q(<), q($dir/kernel.rec); my \$b = <\$h>; print unpack(q(V), substr(\$b, 20, 4))'"),
+		'==', 2, 'the records say that the module made them');
+	cmp_ok($d->{lost}{records} // 0, '==', 0, 'nothing was lost') if exists $d->{lost};
+	return;
+}
+
+sub unloading {
+	my ($vm) = @_;
+	my ($out, $rc) = $vm->run('rmmod tipme');
+	isnt($rc, 0, 'it stays while the recorder has it open');
+	ok_run($vm, 'tipme stop', 'the recorder ends in order');
+	ok_run($vm, 'rmmod tipme', 'then it goes');
+	ok_run($vm, 'insmod /opt/tipme.ko && { tipme start --owner 1000; kill -KILL $(pgrep -x tipmed); sleep 1; rmmod tipme; }', 'a recorder that is killed leaves nothing behind');
+	return;
+}
