@@ -677,6 +677,7 @@ static const struct tipme_field_name fields_x_flush[] = {
 	{ "tid", 12, 4, 0, 0 },
 	{ "pid", 16, 4, 0, 0 },
 	{ "client", 20, 2, 0, 0 },
+	{ "duration_ns", 24, 8, 0, 0 },
 	{ 0, 0, 0, 0, 0 },
 };
 static const struct tipme_field_name fields_x_sleep[] = {

@@ -1440,7 +1440,7 @@ struct tipme_x_flush {
 	__u32 pid; /* the client's process */
 	__u16 client; /* the server's number of the client */
 	__u16 pad0; /* 0 */
-	__u64 pad1; /* 0 */
+	__u64 duration_ns; /* [ns] since 1.1: how long it wrote (servers with our patch only); 0: not known */
 };
 TIPME_ASSERT(sizeof(struct tipme_x_flush) == 32);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_flush, ts_ns) == 0);
@@ -1451,7 +1451,7 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_x_flush, tid) == 12);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_flush, pid) == 16);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_flush, client) == 20);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_flush, pad0) == 22);
-TIPME_ASSERT(__builtin_offsetof(struct tipme_x_flush, pad1) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_flush, duration_ns) == 24);
 
 /* the X server has nothing to do and is about to wait */
 struct tipme_x_sleep {

@@ -508,7 +508,7 @@ static const char tipme_schema_text[] =
 	"\tu32 pid : \"the client's process\"\n"
 	"\tu16 client : \"the server's number of the client\"\n"
 	"\tu16 pad0 zero : \"0\"\n"
-	"\tu64 pad1 zero : \"0\"\n"
+	"\tu64 duration_ns unit ns : \"since 1.1: how long it wrote (servers with our patch only); 0: not known\"\n"
 	"\n"
 	"record x_sleep 69 since 1.0 : \"the X server has nothing to do and is about to wait\"\n"
 	"\tu64 pad0 zero : \"0\"\n"

@@ -182,6 +182,8 @@ static const struct {
 	{ &FlushCallback, tipme_output_on_flush },
 	{ &ReplyCallback, tipme_output_on_reply },
 	{ &ServerGrabCallback, tipme_grabs_on_server },
+	{ &FlushDoneCallback, tipme_output_on_flush_done },
+	{ &RequestArrivalCallback, tipme_output_on_arrival },
 };
 
 static Bool on_close_screen(ScreenPtr screen)
@@ -269,8 +271,11 @@ static void hooks_init(void)
 	if (!tipme_hooks.active)
 		return;
 	tipme_damage_register();
-	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++)
-		AddCallback(callbacks[i].list, callbacks[i].call, NULL);
+	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++) {
+		/* The last two are in servers with our patch only; elsewhere they have no address. */
+		if (callbacks[i].list)
+			AddCallback(callbacks[i].list, callbacks[i].call, NULL);
+	}
 	RegisterBlockAndWakeupHandlers(on_block, on_wakeup, NULL);
 }
 

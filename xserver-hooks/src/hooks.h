@@ -30,7 +30,8 @@ struct tipme_x_group {
 	struct tipme_x_reply last_reply;
 	struct tipme_x_damage last_damage;
 	BoxRec box;			/* of the joined damage */
-	struct tipme_join request, reply, damage, deliver, motion, flush;
+	struct tipme_join request, reply, damage, deliver, motion, flush, arrival;
+	uint64_t flush_ns;		/* beginning of the last flush */
 };
 
 /* Clients share these by the low bits of their numbers; who comes anew begins anew. A power of two. */
@@ -100,6 +101,9 @@ void tipme_present_shown(void);
 void tipme_output_init(void);
 void tipme_output_on_reply(CallbackListPtr *list, void *data, void *call);
 void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call);
+/* Only in servers with our patch. */
+void tipme_output_on_flush_done(CallbackListPtr *list, void *data, void *call);
+void tipme_output_on_arrival(CallbackListPtr *list, void *data, void *call);
 void tipme_output_error(const ClientRec *client, const xEvent *event, uint64_t now_ns);
 /* Before the server sleeps. */
 void tipme_output_check(uint64_t now_ns);
@@ -146,6 +150,7 @@ static inline void tipme_group_fresh(struct tipme_x_group *group)
 	tipme_join_fresh(&group->reply);
 	tipme_join_fresh(&group->damage);
 	tipme_join_fresh(&group->flush);
+	tipme_join_fresh(&group->arrival);
 }
 
 #endif

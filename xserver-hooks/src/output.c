@@ -30,6 +30,8 @@ void tipme_output_init(void)
 	look_at = 0;
 }
 
+static void stuck_set(ClientPtr client, bool is, uint64_t now_ns);
+
 /* ---- replies and errors ---- */
 
 static void reply_record(const ClientRec *client, uint64_t now_ns, uint32_t bytes, uint8_t error)
@@ -105,7 +107,46 @@ void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call)
 	tipme_hooks.flushed++;
 	if (++group->flushes % FLUSHES_PER_LOOK == 0)
 		look_at = client->index;
+	group->flush_ns = rec.ts_ns;
 	tipme_join_put(&group->flush, &tipme_hooks.ring, 1, &rec);
+}
+
+/* Arguments: the client, and what its connection did not take. The record of the flush gets its duration. */
+void tipme_output_on_flush_done(CallbackListPtr *list, void *data, void *call)
+{
+	const struct tipme_flush_done_info *done = call;
+	ClientPtr client = done->client;
+	struct tipme_x_group *group;
+
+	if (!tipme_hooks.active || client->index <= 0 || client->index >= MAXCLIENTS)
+		return;
+	group = tipme_group_of(client->index);
+	if (group->flush.key && group->flush_ns) {
+		struct tipme_x_flush rec = {
+			.ts_ns = group->flush_ns, .type = TIPME_X_FLUSH, .pid = tipme_client_pid(client), .client = (uint16_t)client->index,
+			.duration_ns = tipme_hooks_now_ns() - group->flush_ns,
+		};
+
+		tipme_xring_amend(&tipme_hooks.ring, group->flush.index, &rec);
+	}
+	/* No need to look: the server itself has found out. */
+	if ((done->bytes_left != 0) != stuck.is[client->index])
+		stuck_set(client, done->bytes_left != 0, tipme_hooks_now_ns());
+}
+
+/* Arguments: the client, and how much was read from it. */
+void tipme_output_on_arrival(CallbackListPtr *list, void *data, void *call)
+{
+	const struct tipme_arrival_info *arrival = call;
+	const ClientRec *client = arrival->client;
+	struct tipme_x_arrival rec = { .type = TIPME_X_ARRIVAL, .bytes = (uint32_t)arrival->bytes };
+
+	if (!tipme_hooks.active || client->index <= 0 || client->index >= MAXCLIENTS)
+		return;
+	rec.ts_ns = tipme_hooks_now_ns();
+	rec.pid = tipme_client_pid(client);
+	rec.client = (uint16_t)client->index;
+	tipme_join_put(&tipme_group_of(client->index)->arrival, &tipme_hooks.ring, 1, &rec);
 }
 
 /* ---- connections that take no more ---- */

@@ -34,6 +34,19 @@
 
 extern const char *display;
 
+/* Servers with our patch have these two; xserver-hooks/patches/ says what they mean. */
+extern CallbackListPtr RequestArrivalCallback, FlushDoneCallback;
+
+struct tipme_arrival_info {
+	ClientPtr client;
+	unsigned long bytes;
+};
+
+struct tipme_flush_done_info {
+	ClientPtr client;
+	unsigned long bytes_left;
+};
+
 /* Every name of the server that we use; a test looks for one that was forgotten. */
 #pragma weak AddCallback
 #pragma weak CheckExtension
@@ -46,12 +59,14 @@ extern const char *display;
 #pragma weak DeviceEventCallback
 #pragma weak EventCallback
 #pragma weak FlushCallback
+#pragma weak FlushDoneCallback
 #pragma weak IsMaster
 #pragma weak LoadExtensionList
 #pragma weak LoaderGetABIVersion
 #pragma weak LogMessage
 #pragma weak ProcVector
 #pragma weak ReplyCallback
+#pragma weak RequestArrivalCallback
 #pragma weak ResourceClientBits
 #pragma weak RegisterBlockAndWakeupHandlers
 #pragma weak ServerGrabCallback

@@ -34,6 +34,7 @@ my %COMMAND = (
 #   options => { ChordStart => ... }   further options of the hooks, as in xorg.conf
 #   dump_dir => DIR          where the server saves its own records if nobody listens; its folder, if not given
 #   evdev => PATH            Xorg: the keyboard is this event device, read by the evdev driver in the input thread
+#   program => PATH          another than the installed one
 #   uid, gid                 whom to run as, if we are root (default: nobody)
 #   host => Tipme::Display   where Xephyr shows itself
 #   args => [...], env => {...}   more arguments and environment for the server
@@ -42,7 +43,7 @@ sub new {
 	my ($class, %opt) = @_;
 	my $kind = $opt{kind} // 'Xorg';
 	exists $COMMAND{$kind} or croak "Display: no kind '$kind': one of @{[sort keys %COMMAND]}";
-	my $program = find_server($kind) // croak "$kind: not found: install Debian's ", _package($kind);
+	my $program = $opt{program} // find_server($kind) // croak "$kind: not found: install Debian's ", _package($kind);
 	my $self = bless { layout => 'us', %opt, kind => $kind, program => $program, owner => $$ }, $class;
 	_identity($self);
 	_folder($self);

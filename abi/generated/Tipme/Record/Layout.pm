@@ -274,8 +274,8 @@ our %RECORD = (
 	},
 	68 => {
 		name => 'x_flush', size => 32, template => 'Q<CCvVVvvQ<',
-		names => [qw(ts_ns type len8 gen tid pid client pad0 pad1)],
-		enum => {  }, zero => { pad0 => 1, pad1 => 1 },
+		names => [qw(ts_ns type len8 gen tid pid client pad0 duration_ns)],
+		enum => {  }, zero => { pad0 => 1 },
 	},
 	69 => {
 		name => 'x_sleep', size => 32, template => 'Q<CCvVQ<Q<',
