@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "code.h"
 #include "identity.h"
+#include "evdev_hotkey.h"
 #include "library.h"
 #include "options.h"
 #include "pictures.h"
@@ -34,6 +35,7 @@ static struct tipmed_limits limits;
 static struct tipme_kernel_source *kernel;
 static struct tipmed_pictures *pictures;
 static struct tipmed_watch *watch;
+static struct tipmed_evdev *evdev;
 static struct tipmed_classes classes;
 static struct tipmed_cgroups *cgroups;
 static struct tipmed_steal steal;
@@ -96,6 +98,32 @@ static int kernel_take(void *arg, enum tipmed_trigger_kind *kind, char *text, si
 	return tipme_kernel_source_trigger_taken(arg, text, len);
 }
 
+static int hotkey_take(void *arg, enum tipmed_trigger_kind *kind, char *text, size_t len)
+{
+	*kind = TIPMED_TRIGGER_HOTKEY;
+	return tipmed_evdev_take(arg) ? 0 : -EAGAIN;
+}
+
+/* The hot-key on the keyboards is one way of several: where it cannot be had, that is said and all else goes on. */
+static void hotkey_prepare(void)
+{
+	char why[160];
+	unsigned refused = 0;
+	int err = strcmp(opt.hotkey, "none") ? tipmed_evdev_new(&evdev, opt.hotkey, why, sizeof(why)) : 0;
+
+	if (err)
+		tipmed_limit_add(&limits, "no hot-key on the keyboards themselves: %s", why);
+	if (!evdev)
+		return;
+	server.evdev = evdev;
+	server.keyboards_refused = tipmed_evdev_open(evdev, "/dev/input", &refused) < 0 ? 0 : refused;
+	if (refused)
+		tipmed_limit_add(&limits, "%u input devices may not be read: no hot-key on them but by the X server or the agent (group input may)", refused);
+	if (!tipmed_evdev_keys(evdev))
+		tipmed_limit_add(&limits, "no key of the layout in /etc/default/keyboard bears the symbol of %s: choose another with --hotkey", opt.hotkey);
+	tipmed_server_origin_add(&server, &(struct tipmed_origin){ tipmed_evdev_fd(evdev), hotkey_take, evdev });
+}
+
 /* What can be recorded by looking, whatever the kernel source is able to. */
 static uint32_t classes_own(void)
 {
@@ -150,6 +178,7 @@ static void privileges_prepare(void)
 	tipmed_priority_raise(&limits);
 	tipmed_realtime_allow(&limits);
 	tipmed_memory_lock(&limits);
+	hotkey_prepare();
 }
 
 static int writer_prepare(void)

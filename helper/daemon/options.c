@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hotkey.h"
 #include "kernel_source.h"
 #include "auto.h"
 #include "options.h"
@@ -22,6 +23,8 @@ const char tipmed_usage[] =
 	"  --window S        seconds to keep (40)\n"
 	"  --rate N          records a second to make room for (20000)\n"
 	"  --post S          seconds to record after the hot-key (2)\n"
+	"  --hotkey CHORD    on the keyboards themselves, also without X; none: off\n"
+	"                    (Ctrl+Alt+minus)\n"
 	"  --classes LIST    record classes, as io,signal or +migrate,-sample or all or none\n"
 	"                    (tipme status lists them)\n"
 	"  --history MB      memory for who processes were (16)\n"
@@ -45,7 +48,7 @@ const char tipmed_usage[] =
 	"  sudo tipme start --window 120 --rate 50000\n"
 	"  sudo tipme start --foreground --owner 1000\n";
 
-enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_AUTO, OPT_KEEP, OPT_KEEP_MB, OPT_KEEP_DAYS, OPT_KEEP_WORST, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY,
+enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_HOTKEY, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_AUTO, OPT_KEEP, OPT_KEEP_MB, OPT_KEEP_DAYS, OPT_KEEP_WORST, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY,
 	OPT_RUNDIR, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
@@ -53,6 +56,7 @@ static const struct option long_options[] = {
 	{ "window", required_argument, NULL, OPT_WINDOW },
 	{ "rate", required_argument, NULL, OPT_RATE },
 	{ "post", required_argument, NULL, OPT_POST },
+	{ "hotkey", required_argument, NULL, OPT_HOTKEY },
 	{ "classes", required_argument, NULL, OPT_CLASSES },
 	{ "history", required_argument, NULL, OPT_HISTORY },
 	{ "record-environment", no_argument, NULL, OPT_ENVIRONMENT },
@@ -111,6 +115,19 @@ static int allow(struct tipmed_options *opt)
 	return 0;
 }
 
+static int hotkey(struct tipmed_options *opt)
+{
+	struct tipme_hotkey parsed = { 0 };
+	char why[160];
+
+	if (strlen(optarg) < sizeof(opt->hotkey) && !tipme_hotkey_parse(&parsed, optarg, why, sizeof(why))) {
+		strcpy(opt->hotkey, optarg);
+		return 0;
+	}
+	fprintf(stderr, "tipme: start: --hotkey: %s\n", strlen(optarg) < sizeof(opt->hotkey) ? why : "a chord is shorter: see tipme start --help");
+	return -EINVAL;
+}
+
 static int classes(struct tipmed_options *opt)
 {
 	int err = tipme_classes_parse(optarg, &opt->classes);
@@ -153,6 +170,7 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_VERSION: opt->version = true; return 0;
 	case OPT_ENVIRONMENT: opt->record_environment = true; return 0;
 	case OPT_HISTORY: err = number("history", optarg, 1, 1024, &value); opt->identity_bytes = value << 20; return err;
+	case OPT_HOTKEY: return hotkey(opt);
 	case OPT_CLASSES: return classes(opt);
 	case OPT_SOURCE: return source(opt);
 	case OPT_AUTO:
@@ -186,7 +204,8 @@ int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt)
 {
 	int which, err = 0;
 
-	*opt = (struct tipmed_options){ .window_s = 40, .rate = 20000, .post_s = 2, .keep = { .count = 200, .worst = 20, .bytes = 4000000000 }, .classes = tipme_classes_default() };
+	*opt = (struct tipmed_options){ .window_s = 40, .rate = 20000, .post_s = 2, .keep = { .count = 200, .worst = 20, .bytes = 4000000000 }, .classes = tipme_classes_default(),
+		.hotkey = TIPME_HOTKEY_DEFAULT };
 	snprintf(opt->rundir, sizeof(opt->rundir), "%s", tipme_rundir());
 	while (!err && (which = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		err = apply(opt, which);

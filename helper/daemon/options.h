@@ -24,6 +24,7 @@ struct tipmed_options {
 	unsigned int post_s; /* how long recording goes on after the trigger, before the copy is complete */
 	size_t identity_bytes; /* 0: the default */
 	bool record_environment; /* all of it */
+	char hotkey[64]; /* read from the keyboards; "none": not */
 	uint32_t classes; /* wanted, bits by number */
 	bool owner_given;
 	bool owner_auto; /* whoever sits at the screen: not known before somebody does */

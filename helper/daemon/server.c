@@ -24,6 +24,9 @@
 #define TRIGGER_COST_NS (5 * TIPME_NS_PER_S)
 #define TRIGGER_BURST 2
 
+/* A press is seen by the keyboard, the X server and the agent, one after the other; nobody presses twice in this. */
+#define SAME_PRESS_NS (TIPME_NS_PER_S / 2)
+
 /* How often the copy goes on after a trigger. */
 #define POST_STEP_NS 200000000
 
@@ -273,6 +276,17 @@ static uint32_t trigger_refusal(struct tipmed_server *server, bool limited, uint
 	return 0;
 }
 
+/* The same press again, seen by another. */
+static bool press_is_known(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+{
+	if (trigger->kind != TIPMED_TRIGGER_HOTKEY)
+		return false;
+	if (server->hotkey_ns && trigger->ns - server->hotkey_ns < SAME_PRESS_NS)
+		return true;
+	server->hotkey_ns = trigger->ns;
+	return false;
+}
+
 static void trigger_take(struct tipmed_server *server, const struct tipmed_trigger *trigger)
 {
 	if (server->snap.phase == TIPMED_IDLE) {
@@ -295,6 +309,10 @@ static void on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, c
 	char text[64];
 
 	tipmed_trigger_stamp(&trigger);
+	if (press_is_known(server, &trigger)) {
+		answer(peer, 0, "{\"known\": true}");
+		return;
+	}
 	uint32_t error = trigger_refusal(server, peer->cred.uid, trigger.ns, &why);
 
 	if (error) {
@@ -318,6 +336,8 @@ static void on_origin(struct tipmed_server *server, const struct tipmed_origin *
 	if (origin->take(origin->arg, &trigger.kind, seen, sizeof(seen)))
 		return;
 	tipmed_trigger_stamp(&trigger);
+	if (press_is_known(server, &trigger))
+		return;
 	if (trigger_refusal(server, true, trigger.ns, &why)) {
 		server->refused_triggers++;
 		return;

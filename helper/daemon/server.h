@@ -12,6 +12,7 @@
 #include "auto.h"
 #include "classes.h"
 #include "identity.h"
+#include "evdev_hotkey.h"
 #include "limitations.h"
 #include "message.h"
 #include "options.h"
@@ -59,6 +60,9 @@ struct tipmed_server {
 	uint64_t peers_seen;
 	struct tipmed_agents agents;
 	struct tipmed_auto automatic;
+	struct tipmed_evdev *evdev; /* the hot-key on the keyboards; NULL: none */
+	unsigned int keyboards_refused;
+	uint64_t hotkey_ns; /* when a hot-key was last taken, whoever saw it */
 	struct tipmed_origin origin[TIPMED_ORIGINS_MAX];
 	unsigned int origins;
 	uint64_t tokens_ns; /* rate limit of those who are not root: the time up to which triggers are paid for */

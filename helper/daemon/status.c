@@ -145,6 +145,9 @@ static void add_self(struct tipme_text *text, const struct tipmed_server *server
 		       (double)timeval_ns(used.ru_stime) / 1e6);
 	tipme_text_add(text, ", \"trigger_thread\": {\"realtime\": %s, \"why\": ", server->realtime_error ? "false" : "true");
 	tipme_text_add_json(text, server->realtime_error ? strerror(-server->realtime_error) : NULL);
+	tipme_text_add(text, "}, \"hotkey\": {\"chord\": ");
+	tipme_text_add_json(text, server->opt->hotkey);
+	tipme_text_add(text, ", \"keyboards\": %u, \"refused\": %u", server->evdev ? tipmed_evdev_count(server->evdev) : 0, server->keyboards_refused);
 	tipme_text_add(text, "}, \"limits\": [");
 	for (unsigned int i = 0; i < server->limits->count; i++) {
 		tipme_text_add(text, "%s", i ? ", " : "");
