@@ -111,6 +111,15 @@ static void look_lockdown(struct doctor_session *session, struct doctor_finding 
 		doctor_say(f, DOCTOR_OK, "", "none");
 }
 
+/* Not needed, so it is no limit where it is not there. */
+static void look_module(struct doctor_session *session, struct doctor_finding *f)
+{
+	if (!access("/dev/tipme", F_OK))
+		doctor_say(f, DOCTOR_OK, "", "tipme.ko is loaded: it records, and takes hot-keys on text consoles");
+	else
+		doctor_say(f, DOCTOR_OK, "", "tipme.ko is not loaded: tracing programs record instead (no input devices, no hot-keys on text consoles)");
+}
+
 static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
 {
 	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1 };
@@ -172,6 +181,7 @@ const struct doctor_check doctor_machine_checks[] = {
 	{ "kernel", true, look_kernel },
 	{ "btf", true, look_btf },
 	{ "lockdown", true, look_lockdown },
+	{ "module", false, look_module },
 	{ "bpf", true, look_bpf },
 	{ "CAP_BPF", true, look_bpf_capability },
 	{ "CAP_PERFMON", true, look_perfmon },

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# What a scheduler record costs in instructions of an emulated machine, on Debian's own kernels: nothing, empty BPF programs, ours, ftrace.
+# What a scheduler record costs in instructions of an emulated machine, on Debian's own kernels: nothing, empty BPF programs, ours, the
+# kernel module's, ftrace.
 # Unlike times, instructions hardly vary, so this test may say how many there may be. A second boot must count the same, but for what
 # depends on when the host answers the disk.
 use strict;
@@ -14,6 +15,9 @@ use Tipme::VM;
 
 # A record of ours may cost this part of one of ftrace's.
 use constant OF_FTRACE => 0.5;
+# And one of the module's at most so many, and this part of one of ftrace's.
+use constant MODULE => 150;
+use constant MODULE_OF_FTRACE => 0.2;
 # Two boots of the same may differ by this part of a round trip.
 use constant ALIKE => 0.005;
 use constant TRIPS => 5000;
@@ -31,10 +35,24 @@ for my $program (qw(tests/vm/pingpong bench/empty-programs helper/test/ksrc-dump
 	chmod 0755, "$payload/" . ($program =~ s{.*/}{}r);
 }
 
+my %has_module = map { $_ => module($_) } qw(6.1 6.12);
 for my $kernel (qw(6.1 6.12)) {
 	subtest "Debian's kernel $kernel" => sub { on_kernel($kernel) };
 }
 done_testing;
+
+# Puts the module for a kernel into the payload, by the release that it is for. Returns whether the headers could be had.
+sub module {
+	my ($kernel) = @_;
+	chomp(my $headers = qx{"$ENV{TIPME_SRCDIR}/kernel-patch/headers" $kernel 2>&1});
+	if ($?) { diag("no headers of $kernel: $headers"); return 0 }
+	my $dir = "$ENV{TIPME_BUILDDIR}/tests/vm/module-$kernel";
+	my $log = qx{"$ENV{TIPME_SRCDIR}/kernel-patch/build-module" "$headers" "$dir" 2>&1};
+	$? == 0 or BAIL_OUT("build-module: $log");
+	my ($release) = qx{modinfo -F vermagic "$dir/tipme.ko"} =~ /^(\S+)/ or BAIL_OUT('modinfo');
+	system('strip', '--strip-debug', '-o', "$payload/tipme-$release.ko", "$dir/tipme.ko") == 0 or BAIL_OUT('strip');
+	return 1;
+}
 
 sub script {
 	my $trips = TRIPS;
@@ -55,7 +73,10 @@ with() {
 /pingpong 500 > /dev/null
 measure nothing
 with empty /empty-programs
-with tipme /ksrc-dump -q
+with tipme /ksrc-dump -q -S bpf
+if test -e /tipme-\$(uname -r).ko; then
+	insmod /tipme-\$(uname -r).ko && with module /ksrc-dump -q -S module && rmmod tipme
+fi
 cd /sys/kernel/tracing
 echo 8192 > buffer_size_kb; echo mono > trace_clock
 for e in sched_switch sched_waking; do echo 1 > events/sched/\$e/enable; done
@@ -69,14 +90,21 @@ END
 sub on_kernel {
 	my ($kernel) = @_;
 	my ($trip, $said) = count($kernel);
-	is(join(' ', sort keys %$trip), 'empty ftrace nothing nothing-again tipme', 'all were measured') or return diag $said;
-	my %record = map { $_ => ($trip->{$_} - $trip->{nothing}) / RECORDS } qw(empty tipme ftrace);
+	my @all = ('empty', 'ftrace', ($has_module{$kernel} ? 'module' : ()), qw(nothing nothing-again tipme));
+	is(join(' ', sort keys %$trip), "@all", 'all were measured') or return diag $said;
+	my %record = map { $_ => ($trip->{$_} - $trip->{nothing}) / RECORDS } grep { !/nothing/ } @all;
 	diag sprintf "%s: nothing %.0f instructions a round trip; a record: empty BPF programs %.0f, tipme %.0f, ftrace %.0f", $kernel, $trip->{nothing},
 		@record{qw(empty tipme ftrace)};
 	my ($records) = $said =~ /^coverage .*cpu=0 .*records=(\d+)/m;
 	cmp_ok($records // 0, '>=', 2 * TRIPS * RECORDS, 'ours recorded each switch and each waking') or diag $said;
 	cmp_ok($said =~ /^entries: (\d+)/m ? $1 : 0, '>=', 2 * TRIPS * RECORDS, 'ftrace did, too');
 	cmp_ok($record{tipme}, '<=', OF_FTRACE * $record{ftrace}, 'a record of ours costs at most ' . OF_FTRACE . " of one of ftrace's");
+	SKIP: {
+		skip "no headers of $kernel: the module is not measured", 2 if !$has_module{$kernel};
+		diag sprintf "%s: the module's %.0f", $kernel, $record{module};
+		cmp_ok($record{module}, '<=', MODULE, 'a record of the module costs at most ' . MODULE);
+		cmp_ok($record{module}, '<=', MODULE_OF_FTRACE * $record{ftrace}, 'and at most ' . MODULE_OF_FTRACE . " of one of ftrace's");
+	}
 	my ($again) = count($kernel);
 	for (sort keys %$trip) {
 		cmp_ok(abs($again->{$_} - $trip->{$_}), '<=', ALIKE * $trip->{nothing}, "a second boot counts the same: $_") or diag "$trip->{$_}, then $again->{$_}";
