@@ -176,6 +176,12 @@ void tipme_damage_look(const struct tipme_x_request *req)
 		tipme_damage_wake();
 }
 
+void tipme_damage_rested(uint64_t now_ns)
+{
+	if (now_ns - rest.since_ns > TIPME_JOIN_NS)
+		tipme_damage_wake();
+}
+
 void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns)
 {
 	struct tipme_x_damage *rec = &group->last_damage;

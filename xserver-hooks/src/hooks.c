@@ -152,7 +152,6 @@ static void on_block(void *data, void *timeout)
 	now_ns = tipme_hooks_now_ns();
 	if (tipme_hooks.damaged)
 		tipme_damage_record(now_ns, NULL);
-	tipme_damage_wake();
 	tipme_hooks.cur_input_seq = 0;
 	tipme_hooks.no_pause = false;
 	if (*(const int *)timeout == 0)
@@ -165,8 +164,11 @@ static void on_block(void *data, void *timeout)
 
 static void on_wakeup(void *data, int result)
 {
-	if (tipme_hooks.active && asleep_ns)
-		sleep_end(tipme_hooks_now_ns());
+	if (!tipme_hooks.active || !asleep_ns)
+		return;
+	sleep_end(tipme_hooks_now_ns());
+	if (tipme_hooks.resting)
+		tipme_damage_rested(tipme_hooks.clock.last_ns);
 }
 
 /* ---- set-up and tear-down ---- */

@@ -84,6 +84,8 @@ void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req);
 /* While damage rests: before a request, whether it has to be looked at again; after one, what it may have done. */
 void tipme_damage_look(const struct tipme_x_request *req);
 void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns);
+/* After a sleep of the server's, which others than requests may follow. */
+void tipme_damage_rested(uint64_t now_ns);
 /* Whatever comes now is of interest. */
 void tipme_damage_wake(void);
 
