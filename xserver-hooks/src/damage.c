@@ -15,6 +15,7 @@ struct watch {
 	WindowPtr window;
 	struct watch *next;		/* list of those with damage */
 	BoxRec box;			/* its extents */
+	unsigned pieces;
 	bool listed;
 };
 
@@ -44,6 +45,20 @@ static void box_join(BoxRec *into, const BoxRec *box)
 	into->y2 = into->y2 > box->y2 ? into->y2 : box->y2;
 }
 
+static void rest_begin(struct watch *watch, uint16_t client, uint64_t since_ns)
+{
+	if (rest.watch || watch->window->parent)
+		return;
+	rest.watch = watch;
+	rest.since_ns = since_ns;
+	rest.client = client;
+	DamageUnregister(watch->damage);
+	tipme_hooks.resting = true;
+}
+
+/* So many pieces of one request are enough; they may have cost more than the request. */
+#define PIECES_MAX 256
+
 /* The server tells each piece as it comes and keeps none: adding up regions, and emptying them, was most of the cost. */
 static void on_damage(DamagePtr damage, RegionPtr region, void *closure)
 {
@@ -51,8 +66,12 @@ static void on_damage(DamagePtr damage, RegionPtr region, void *closure)
 
 	if (watch->listed) {
 		box_join(&watch->box, RegionExtents(region));
+		/* The server has looked at what comes after us in its list before it called. */
+		if (++watch->pieces == PIECES_MAX && tipme_hooks.in_request)
+			rest_begin(watch, tipme_hooks.request_client, tipme_hooks.request_ns);
 		return;
 	}
+	watch->pieces = 0;
 	watch->box = *RegionExtents(region);
 	watch->listed = true;
 	watch->next = damaged_list;
@@ -150,17 +169,6 @@ void tipme_damage_close(ScreenPtr screen)
 	was->set_window_pixmap = NULL;
 }
 
-static void rest_begin(struct watch *watch, const struct tipme_x_request *req, uint64_t since_ns)
-{
-	if (rest.watch || watch->window->parent)
-		return;
-	rest.watch = watch;
-	rest.since_ns = since_ns;
-	rest.client = req->client;
-	DamageUnregister(watch->damage);
-	tipme_hooks.resting = true;
-}
-
 void tipme_damage_wake(void)
 {
 	if (!rest.watch)
@@ -214,10 +222,10 @@ static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipm
 	struct tipme_x_group *group = tipme_group_of(whose ? whose->client : 0);
 	struct tipme_x_damage rec = damage_of(watch, now_ns, whose);
 
-	bool joined = tipme_join_flood(&group->damage, now_ns) && tipme_join_fits(&group->damage, rec.window, now_ns);
+	bool flood = tipme_join_flood(&group->damage, now_ns);
 
 	/* Joined damage has the extents of all of it. */
-	if (joined)
+	if (flood && tipme_join_fits(&group->damage, rec.window, now_ns))
 		box_join(&group->box, &watch->box);
 	else
 		group->box = watch->box;
@@ -225,8 +233,8 @@ static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipm
 	rec.height = (uint16_t)(group->box.y2 - group->box.y1);
 	tipme_join_put(&group->damage, &tipme_hooks.ring, rec.window, &rec);
 	group->last_damage = rec;
-	if (joined && whose)
-		rest_begin(watch, whose, group->damage.since_ns);
+	if (flood && whose)
+		rest_begin(watch, whose->client, group->damage.since_ns);
 }
 
 void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)

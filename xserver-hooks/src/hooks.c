@@ -150,6 +150,7 @@ static void on_block(void *data, void *timeout)
 	if (!tipme_hooks.active)
 		return;
 	now_ns = tipme_hooks_now_ns();
+	tipme_requests_settle(now_ns);
 	if (tipme_hooks.damaged)
 		tipme_damage_record(now_ns, NULL);
 	tipme_hooks.cur_input_seq = 0;

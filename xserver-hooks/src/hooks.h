@@ -51,6 +51,8 @@ struct tipme_hooks {
 	unsigned flushed;		/* since the server last woke */
 	bool no_pause;			/* the server has not looked for other work since the last request */
 	uint64_t request_ns;		/* beginning of the last request */
+	uint16_t request_client;	/* whose it is */
+	bool in_request;		/* it is being executed */
 	bool resting;			/* damage is not looked at for a while: see damage.c */
 	bool damaged;			/* some window waits in the list of damage.c */
 };
@@ -66,6 +68,8 @@ void tipme_hooks_disable(const char *why);
 /* requests.c: the tables of request procedures */
 void tipme_requests_wrap(void);
 void tipme_requests_unwrap(void);
+/* Whatever is recorded now comes after the requests so far. */
+void tipme_requests_settle(uint64_t now_ns);
 
 /* input.c: key handlers; callbacks for device events and delivery */
 void tipme_input_init(void);

@@ -25,8 +25,8 @@ static inline bool tipme_request_run_fits(const struct tipme_request_run *run, c
 	uint64_t begun_ns = req->ts_ns - rec->ts_ns;
 	uint32_t short_ns = flood ? TIPME_RUN_FLOOD_SHORT_NS : TIPME_RUN_SHORT_NS;
 
-	/* count has 16 bits; the last value is left out so that a run ends before it could wrap */
-	if (!rec->count || rec->client != req->client || rec->pid != req->pid || rec->count == 65534 ||
+	/* count has 16 bits: a run ends before it could wrap */
+	if (!rec->count || rec->client != req->client || rec->pid != req->pid || rec->count > 65500 ||
 	    req->duration_ns > short_ns || (rec->count == 1 && rec->duration_ns > short_ns))
 		return false;
 	if (flood)
@@ -47,7 +47,7 @@ static inline bool tipme_request_run_add(struct tipme_request_run *run, const st
 	rec->major = req->major;
 	rec->minor = req->minor;
 	rec->sequence = req->sequence;
-	rec->count++;
+	rec->count = (uint16_t)(rec->count + req->count);
 	return true;
 }
 
