@@ -70,6 +70,8 @@ struct run {
 	struct tipme_memory_group group;
 	struct tipme_explain explain;
 	uint64_t memory_bytes; /* that there is for it */
+	uint64_t skip_ns;      /* see struct bench */
+	bool in_group;	       /* that memory is a cgroup's */
 	unsigned int ended;    /* children that were gone before the end */
 };
 
@@ -111,6 +113,7 @@ static void stamp(struct run *run, uint64_t *last_ns)
 
 	if (tipme_intervals_add(&run->all, at.from_ns, at.to_ns) > run->all.nominal_ns + run->all.nominal_ns / 4 && run->opt.explain) {
 		snprintf(words, sizeof(words), "tipme bench %s: interval of %.1f ms", run->name, (double)(at.to_ns - at.from_ns) / NS_PER_MS);
+		at.from_ns += run->skip_ns;
 		tipme_explain_offer(&run->explain, &at, words);
 	}
 	progress(run);
@@ -206,11 +209,12 @@ static int sched_prepare(struct run *run, char *why, size_t why_len)
 static const struct bench {
 	const char *name;
 	uint64_t nominal_ns;
+	uint64_t skip_ns; /* that each interval begins with by its own wish: not what has to be explained */
 	int (*prepare)(struct run *run, char *why, size_t why_len);
 	int (*time)(struct run *run);
 } benches[] = {
-	{ "memory", MEMORY_SLEEP_NS, memory_prepare, time_memory },
-	{ "sched", SCHED_COMPUTE_NS + SCHED_SLEEP_NS, sched_prepare, time_sched },
+	{ "memory", MEMORY_SLEEP_NS, MEMORY_SLEEP_NS, memory_prepare, time_memory },
+	{ "sched", SCHED_COMPUTE_NS + SCHED_SLEEP_NS, 0, sched_prepare, time_sched },
 	{ 0 },
 };
 
@@ -227,7 +231,7 @@ static void describe(const struct run *run)
 
 	if (!strcmp(run->name, "memory"))
 		printf("memory: %u writers of %.1f MiB in %.1f MiB %s, %s\n", load->children, (double)load->child_bytes / (1 << 20),
-		       (double)run->memory_bytes / (1 << 20), run->group.path[0] ? "of a memory cgroup" : "of the whole machine",
+		       (double)run->memory_bytes / (1 << 20), run->in_group ? "of a memory cgroup" : "of the whole machine",
 		       load->folder ? "backed by files" : "backed by swap");
 	else if (run->opt.cpu >= 0)
 		printf("sched: load %s, all on CPU %d\n", run->opt.load, run->opt.cpu);
@@ -271,16 +275,21 @@ static void print_json(const struct run *run)
 	json_object_put(o);
 }
 
+static void seconds(char *text, size_t len, uint64_t ns)
+{
+	snprintf(text, len, "%llu.%09llu", ns / TIPME_NS_PER_S, ns % TIPME_NS_PER_S);
+}
+
 /* The post-mortem is a verb like any other; it prints what it finds. */
 static void explain_print(const struct run *run)
 {
-	char tid[16], from[24], to[24];
+	char tid[16], from[32], to[32];
 	const struct tipme_interval *at = &run->explain.asked;
 
 	snprintf(tid, sizeof(tid), "%d", (int)gettid());
-	snprintf(from, sizeof(from), "%" PRIu64, at->from_ns);
-	snprintf(to, sizeof(to), "%" PRIu64, at->to_ns);
-	printf("\nwhat the interval of %.1f ms was (episode %s):\n", ms(at->to_ns - at->from_ns), run->explain.path);
+	seconds(from, sizeof(from), at->from_ns);
+	seconds(to, sizeof(to), at->to_ns);
+	printf("\nwhat the interval of %.1f ms was (episode %s):\n", ms(at->to_ns - at->from_ns + run->skip_ns), run->explain.path);
 	fflush(stdout);
 	pid_t pid = fork();
 
@@ -313,7 +322,7 @@ static int finish(struct run *run)
 
 static int run_bench(const struct bench *bench, const struct options *opt)
 {
-	struct run run = { .name = bench->name, .opt = *opt, .explain.fd = -1 };
+	struct run run = { .name = bench->name, .skip_ns = bench->skip_ns, .opt = *opt, .explain.fd = -1 };
 	char why[600] = "";
 	int err;
 
@@ -325,10 +334,12 @@ static int run_bench(const struct bench *bench, const struct options *opt)
 	err = bench->prepare(&run, why, sizeof(why));
 	err = err ? err : bench->time(&run);
 	run.ended = tipme_load_stop(&run.load);
+	/* What explains the result needs memory, too. */
+	run.in_group = run.group.path[0];
+	tipme_memory_group_leave(&run.group);
 	if (err)
 		fail(bench->name, why[0] ? why : strerror(-err));
 	err = err ? 1 : finish(&run);
-	tipme_memory_group_leave(&run.group);
 	tipme_explain_close(&run.explain);
 	tipme_intervals_free(&run.all);
 	return err;

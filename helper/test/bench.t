@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
+use File::Temp qw(tempdir);
 use List::Util qw(sum min);
 use Test::More;
 
@@ -57,5 +58,24 @@ SKIP: {
 	cmp_ok($r->{children} * $r->{child_bytes}, '>', 1.49 * $r->{memory_bytes}, 'the writers want one and a half times as much');
 	is($r->{load_ended}, 0, 'all writers lived to the end');
 	is(join(' ', glob '/sys/fs/cgroup/{memory/,}tipme-bench-*'), '', 'the group is gone');
+}
+# The worst interval, explained from the records alone: two that compute share one CPU.
+SKIP: {
+	skip 'not root: recording the whole machine needs it', 7 if $>;
+	my $library = tempdir(CLEANUP => 1);
+	local @ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = (tempdir(CLEANUP => 1), $library);
+	qx{"$tipme" start --owner 0 2>&1};
+	is($? >> 8, 0, 'a recorder of our own');
+	my $r = result('sched --intervals 40 --load hog --explain');
+	my $episode = $r->{episode} // '';
+	ok(-d $episode, 'the worst interval is in an episode') or diag explain $r;
+	my @stretch = map { sprintf '%d.%09d', $r->{$_} / 1e9, $r->{$_} % 1e9 } qw(episode_from_ns episode_to_ns);
+	my $d = eval { Cpanel::JSON::XS->new->decode(scalar qx{"$tipme" diagnose "$episode" --json --thread $r->{tid} --from $stretch[0] --to $stretch[1]}) } // {};
+	is($d->{interval}{duration_ns}, $r->{episode_to_ns} - $r->{episode_from_ns}, 'of that length');
+	# Besides the 10 ms that it computes and the 50 ms that it sleeps, it waited for its CPU; how much each is, is the machine's affair.
+	my %kinds = %{ $d->{totals}{kinds} // {} };
+	cmp_ok(sum(values %kinds), '==', $d->{interval}{duration_ns}, 'the causes add up');
+	cmp_ok($kinds{'cpu-contention'} // 0, '>', 0, 'the hog is among them');
+	qx{"$tipme" stop};
 }
 done_testing;

@@ -293,5 +293,22 @@ $d = Tipme::Diagnosis->new(Tipme::Episode->open($b->write("$tmp/nox")))->run;
 is($d->{verdict}{kind}, 'unknown', 'without an X server the verdict is unknown');
 like($d->{verdict}{sentence}, qr/No X server was recorded/, 'and says what to do');
 
+# --- a stretch of time that somebody else measured: what one thread did in it, with no input event at all ---
+{
+	my $s = story()->run(1, 2000.3, 2440, CLIENT, 'sleeping')->hotkey(3000);
+	my $all = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/stretch")));
+	my $r = $all->run_thread(CLIENT, '2.01', '2.410000000');
+	is($r->{verdict}{kind}, 'app-compute', "a thread's own time: $r->{verdict}{sentence}");
+	is($r->{interval}{duration_ns}, 400 * MS, '... of the length that was asked for');
+	my $sum = 0;
+	$sum += $_->{to_ns} - $_->{from_ns} for @{ $r->{path} };
+	is($sum, 400 * MS, '... adds up');
+	ok(!defined $r->{event}, '... without an input event');
+	for ([ CLIENT, '2.41', '2.01', qr/nothing lies between/ ], [ 4711, '2.01', '2.41', qr/no such thread/ ], [ CLIENT, '99.0', '99.9', qr/the records of this episode go from/ ]) {
+		my ($tid, $from, $to, $says) = @$_;
+		ok(!eval { $all->run_thread($tid, $from, $to); 1 } && $@ =~ $says, "refused: $says") or diag($@);
+	}
+}
+
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

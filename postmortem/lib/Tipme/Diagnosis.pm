@@ -55,20 +55,43 @@ sub run {
 	my $ep = $self->{episode};
 	$o{at} = $self->_ns($o{at}) if defined $o{at};
 	my $i = $self->{problem}->choose(%o);
-	my %d = (version => 1, id => $ep->id, time => $ep->manifest->{time}, trigger => $ep->manifest->{trigger}, coverage => [ $ep->coverage ], lost => $ep->lost);
 	# Nothing to judge at all: then whatever stood still longest.
 	my $stall = $i || defined $o{event} || defined $o{at} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads);
 	my $part = $i ? $self->_judge($i) : $stall ? $self->_judge_stall($stall, $self->_without_interval(%o)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
 	my $v = $part->{verdict};
 	%$v = (circumstances => [], %$v, %{ advise($v) });
-	return { %d, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
+	return { %{ $self->_facts }, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
+}
+
+# run_thread(TID, FROM, TO): the same for what a thread did in a stretch of time that somebody measured: FROM and TO as `at` of run()
+sub run_thread {
+	my ($self, $tid, @times) = @_;
+	my $ep = $self->{episode};
+	my ($from, $to) = map { $self->_ns($_) } @times;
+	die "--from $times[0] --to $times[1]: nothing lies between: give the earlier one first\n" if $to <= $from;
+	my ($first, $last) = ($self->{kernel}->covered_from, $ep->end_ns);
+	die sprintf("--from %s --to %s: the records of this episode go from %.6f s to %.6f s\n", @times, $first / 1e9, $last / 1e9) if $to <= $first || $from >= $last;
+	die "--thread $tid: no such thread is in the records of this episode\n" if !$self->{kernel}->threads->at($tid, $to)->{known};
+	my $part = $self->_judge_stall({ tid => $tid, start_ns => $from, end_ns => $to, what => 'asked' });
+	my $v = $part->{verdict};
+	%$v = (circumstances => [], %$v, %{ advise($v) });
+	return { %{ $self->_facts }, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
+}
+
+sub _facts {
+	my ($self) = @_;
+	my $ep = $self->{episode};
+	return { version => 1, id => $ep->id, time => $ep->manifest->{time}, trigger => $ep->manifest->{trigger}, coverage => [ $ep->coverage ], lost => $ep->lost };
 }
 
 sub _ns {
 	my ($self, $at) = @_;
 	die "--at $at: not a time: give seconds, or nanoseconds, of CLOCK_MONOTONIC, or -SECONDS before the trigger\n" if $at !~ /\A-?\d{1,19}(?:\.\d{1,9})?\z/;
-	return $self->{episode}->trigger_ns + int($at * 1e9) if $at < 0;
-	return $at =~ /\./ || $at < 100_000_000_000 ? int($at * 1e9) : $at + 0;
+	# Digit by digit: a product of floating point numbers is off by a nanosecond now and then.
+	my ($minus, $s, $fraction) = $at =~ /\A(-?)(\d+)(?:\.(\d+))?\z/;
+	return $s + 0 if !$minus && !defined $fraction && $s >= 100_000_000_000;
+	my $ns = $s * 1_000_000_000 + substr(($fraction // '') . '0' x 9, 0, 9);
+	return $minus ? $self->{episode}->trigger_ns - $ns : $ns;
 }
 
 sub _without_interval {

@@ -73,10 +73,11 @@ sub judge_stall {
 	my ($i, $path, %o) = @_;
 	my $t = totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
-	my $head = one_line($o{client}{comm}) . " (pid $o{client}{pid}) " . ($i->{what} eq 'runnable' ? 'was woken and did not run' : 'slept undisturbed') . ' for ' . duration_text($all) . ', the longest here';
+	my %did = (runnable => 'was woken and did not run for %s, the longest here', disk_sleep => 'slept undisturbed for %s, the longest here', asked => 'needed %s');
+	my $head = one_line($o{client}{comm}) . " (pid $o{client}{pid}) " . sprintf $did{ $i->{what} }, duration_text($all);
 	my %v = (confidence => _sure($path, $all), head => $head);
 	my $v = { %v, %{ _largest($t, $path, $all, $head, %o) } };
-	$v->{sentence} = "$v->{sentence} ($o{why})";
+	$v->{sentence} = "$v->{sentence} ($o{why})" if defined $o{why};
 	return $v;
 }
 

@@ -13,29 +13,36 @@ use Tipme::Report::JSON;
 use Tipme::Report::Text;
 
 my $HELP = <<'END';
-usage: tipme diagnose [EPISODE] [--json] [--event N] [--at TIME]
+usage: tipme diagnose [EPISODE] [--json] [--event N | --at TIME | --thread TID --from TIME --to TIME]
 
 Finds the input event that was answered unusually late (or not yet), and says who made it so: verdict, sum, stages, evidence.
 EPISODE is an id, a folder, or `last`. --event takes the number that `tipme events` shows; --at takes a time in seconds, as the
-records have it, or -SECONDS before the hot-key. Exit status: 0, or 2 where the verdict is "unknown", 1 where it failed.
+records have it, or -SECONDS before the hot-key. --thread with --from and --to asks what a thread did in a stretch of time that you
+measured yourself, whether an input event was there or not. Exit status: 0, or 2 where the verdict is "unknown", 1 where it failed.
 
   tipme diagnose
   tipme diagnose 20261120-150301-3f2a --json | jq .verdict
   tipme diagnose last --at -3.5
+  tipme diagnose last --thread 4711 --from -2.5 --to -2.0
 END
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'event=i', 'at=s');
+	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'event=i', 'at=s', 'thread=i', 'from=s', 'to=s');
 	return $exit if !$o;
+	my $stretch = grep { defined } @$o{qw(thread from to)};
+	if ($stretch && ($stretch < 3 || defined $o->{event} || defined $o->{at})) {
+		print STDERR "tipme: diagnose: --thread, --from and --to go together, and with neither --event nor --at: see tipme diagnose --help\n";
+		return 64;
+	}
 	my $dir = Tipme::Library->folder_of($args[0]);
 	my $library = eval { Tipme::Library->open(warn => sub { }) };
 	my $why = $@;
 	my $id = $library ? $library->id_of($dir) : undef;
 	my $diagnosis = Tipme::Diagnosis->new(Tipme::Episode->open($dir), baseline => sub { return $library ? eval { $library->usual(@_, $id) } : () });
-	my $d = $diagnosis->run(event => $o->{event}, at => $o->{at});
+	my $d = defined $o->{thread} ? $diagnosis->run_thread(@$o{qw(thread from to)}) : $diagnosis->run(event => $o->{event}, at => $o->{at});
 	if (!$library) { print STDERR 'tipme: diagnose: the library was not asked: ' . one_line($why) . "\n" }
-	elsif (defined $id && !defined $o->{event} && !defined $o->{at}) { _remember($library, $id, $d, $diagnosis) }
+	elsif (defined $id && !defined $o->{event} && !defined $o->{at} && !$stretch) { _remember($library, $id, $d, $diagnosis) }
 	if ($o->{json}) { print_json(Tipme::Report::JSON::data($d)) }
 	else            { put(Tipme::Report::Text::page($d)) }
 	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
