@@ -15,7 +15,7 @@ static const char tipme_schema_text[] =
 	"#\n"
 	"# TYPE is u8 u16 u32 u64 char[N], or char[] (last field only: text that fills the record, padded with NUL).\n"
 	"# Little-endian, natural alignment, no hidden padding: pad by name, with `zero`. Sizes are multiples of 8.\n"
-	"# Numbers are never used again and fields are only appended; that raises MINOR. Anything else raises MAJOR.\n"
+	"# Numbers are never used again and fields are only appended, or padding (always zero) gets a meaning; that raises MINOR. Anything else raises MAJOR.\n"
 	"\n"
 	"format 1.1\n"
 	"\n"

@@ -42,6 +42,14 @@ sub from_schema {
 	return $class->_new($s->{major}, $s->{minor}, \%record, \%enum);
 }
 
+# What was padding, and so always zero, may have got a meaning later.
+sub _named_later {
+	my ($one, $other) = @_;
+	my ($name, $type) = split /:/, $one, 2;
+	my ($name2, $type2) = split /:/, $other, 2;
+	return $type eq $type2 && ($name =~ /\A(?:pad|reserved)\d+\z/ xor $name2 =~ /\A(?:pad|reserved)\d+\z/);
+}
+
 # Fields are only appended: of the two layouts of a record one must begin with the other.
 sub _check_appended {
 	my ($file, $theirs) = @_;
@@ -53,7 +61,7 @@ sub _check_appended {
 		my @b = _fields($o);
 		my $same = @a < @b ? @a : @b;
 		for my $i (0 .. $same - 1) {
-			croak "$file: record $t->{name}: field $a[$i] stands where $b[$i] belongs: the schema is damaged" if $a[$i] ne $b[$i];
+			croak "$file: record $t->{name}: field $a[$i] stands where $b[$i] belongs: the schema is damaged" if $a[$i] ne $b[$i] && !_named_later($a[$i], $b[$i]);
 		}
 	}
 }
