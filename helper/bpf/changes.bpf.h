@@ -81,12 +81,24 @@ int BPF_PROG(tipme_migrate_task, struct task_struct *p, int to)
 
 /* --- cpu_throttle: exact, where functions of the kernel may be hooked --- */
 
+/* By the scheduler's own clock, which it has just read or will in a moment. */
+static __always_inline __u32 tipme_throttled_us(struct cfs_rq *rq)
+{
+	__u64 since, now;
+
+	if (!bpf_core_field_exists(rq->throttled_clock))
+		return 0;
+	since = rq->throttled_clock;
+	now = rq->rq->clock;
+	return since && now > since ? (now - since) / 1000 : 0;
+}
+
 static __always_inline int tipme_throttle(struct cfs_rq *rq, __u32 phase)
 {
 	TIPME_RECORD(tipme_cpu_throttle, TIPME_CPU_THROTTLE, tipme_current_tid());
 	if (r) {
 		r->cgroup = rq->tg->css.cgroup->kn->id;
-		r->throttled_us = 0;
+		r->throttled_us = phase == TIPME_PHASE_END ? tipme_throttled_us(rq) : 0;
 		r->cpu = rq->rq->cpu;
 		r->phase = phase;
 		r->pad0 = 0;

@@ -59,11 +59,13 @@ struct css_set {
 
 struct rq {
 	int cpu;
+	__u64 clock;
 };
 
 struct cfs_rq {
 	struct rq *rq;
 	struct task_group *tg;
+	__u64 throttled_clock;
 };
 
 struct cpumask {

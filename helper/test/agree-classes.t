@@ -17,13 +17,13 @@ plan skip_all => "no $dump: built without the BPF source" if !-x $dump;
 
 my @EVENTS = qw(block:block_bio_queue block:block_rq_issue block:block_rq_complete signal:signal_generate vmscan:mm_vmscan_memcg_reclaim_begin
 	vmscan:mm_vmscan_memcg_reclaim_end lock:contention_begin lock:contention_end irq:softirq_entry irq:softirq_exit
-	irq_vectors:local_timer_entry irq_vectors:local_timer_exit);
+	irq_vectors:local_timer_entry irq_vectors:local_timer_exit sched:sched_pi_setprio);
 my ($ours, $go) = start_ours();
 my $perf = start_perf('events', map { (-e => $_) } @EVENTS);
 my $clock = start_perf('clock', qw(-e cpu-clock -F 99));
 sleep 1.5;
 my ($from, @disk) = (monotonic(), diskstats());
-my %load = map { $_ => start_load($_) } qw(disk signals burn locks memory);
+my %load = map { $_ => start_load($_) } qw(disk signals burn locks memory priority);
 for (sort keys %load) { waitpid $load{$_}, 0 }
 my @disk_after = diskstats();
 my $to = monotonic();
@@ -39,6 +39,7 @@ disks();
 signals();
 locks();
 memory();
+priorities();
 interrupts();
 samples();
 done_testing();
@@ -112,6 +113,19 @@ sub memory {
 		$sum_m += $_->{duration_ns} for @m;
 		$sum_t += $end[$_]{ns} - $t[$_]{ns} for 0 .. $#end;
 		cmp_ok abs($sum_m - $sum_t), '<=', $sum_t * 0.05 + 20e3 * @t, sprintf 'for as long: %.3f ms here, %.3f there', $sum_m / 1e6, $sum_t / 1e6;
+	}
+}
+
+# perf is told of the lender's coming; we keep only what changes the priority.
+sub priorities {
+	my %tid = slurp("$dir/lend") =~ /^(holder|lender) (\d+)$/mg;
+	SKIP: {
+		skip 'no real-time thread may be made here', 3 if !$tid{lender};
+		my @m = map { "$_->{old_prio} to $_->{new_prio}" } grep { $_->{tid} == $tid{holder} && $_->{inherited} } @{ $mine{priority} };
+		my @t = map { $_->{text} =~ /oldprio=(\d+) newprio=(\d+)/ && $1 != $2 ? "$1 to $2" : () } grep { $_->{text} =~ / pid=$tid{holder} / } @{ $theirs{sched_pi_setprio} };
+		is scalar(grep { $_ eq '120 to 94' } @t), 10, 'perf saw the priority lent ten times';
+		is_deeply \@m, \@t, 'the same changes here';
+		is scalar(grep { $_->{tid} == $tid{holder} && $_->{new_prio} == 94 && $_->{changer_tid} == $tid{lender} } @{ $mine{priority} }), 10, 'lent by whom, each time';
 	}
 }
 
@@ -193,7 +207,7 @@ sub read_ours {
 	open my $h, '<', $file or die "$file: $!\n";
 	while (<$h>) {
 		$e{missed} = $1 if /^stats .*\bmissed=(\d+)/;
-		my ($cpu, $type, $fields) = /^cpu=(\d+) (io|signal|lock_contention|memory_wait|irq|sample|fork) (.*)/ or next;
+		my ($cpu, $type, $fields) = /^cpu=(\d+) (io|signal|lock_contention|memory_wait|irq|sample|priority|fork) (.*)/ or next;
 		my %r = (cpu => $cpu, $fields =~ /(\w+)=(\S+)/g);
 		push @{ $e{$type} }, $type eq 'fork' ? { ppid => $r{tid}, child => $r{child_tid} } : \%r;
 	}
@@ -225,8 +239,30 @@ sub start_load {
 	return $pid if $pid;
 	open STDIN, '<', '/dev/null';
 	if ($kind eq 'disk') { exec 'dd', 'if=/dev/zero', "of=$dir/file", qw(bs=64k count=50 oflag=direct status=none) or _exit(127) }
+	exec_real_time() if $kind eq 'priority';
 	my %act = (signals => \&act_signals, burn => \&act_burn, locks => \&act_locks, memory => \&act_memory);
 	$act{$kind}->();
+	_exit(0);
+}
+
+sub slurp { my ($file) = @_; open my $f, '<', $file or return ''; local $/; return <$f> // '' }
+
+# Kernels that give real-time to groups give it to those only that have some run time of their own.
+sub exec_real_time {
+	my $cpu = '/sys/fs/cgroup/cpu';
+	my $group = "$cpu/tipme-agree-$$";
+	if (-e "$cpu/cpu.rt_runtime_us" && mkdir $group) {
+		put("$group/cpu.rt_runtime_us", 100000) && put("$group/cgroup.procs", $$);
+	}
+	my $pid = fork // _exit(1);
+	if (!$pid) {
+		open STDOUT, '>', "$dir/lend";
+		open STDERR, '>', '/dev/null';
+		exec +($ENV{TIPME_BUILDDIR} // '.') . '/helper/test/lend-priority', 10 or _exit(127);
+	}
+	waitpid $pid, 0;
+	put("$cpu/cgroup.procs", $$) if -d $group;
+	rmdir $group;
 	_exit(0);
 }
 
