@@ -67,16 +67,16 @@ my %CAUSE = (
 	},
 	'inversion' => {
 		says => sub { "the client waits for a lock of $_[0]{names}[1] (nice 19), which $_[0]{names}[0] (nice -15) keeps from CPU 0 for $_[0]{ms} ms" },
-		# The holder, which is slow to start, has its lock 190 ms before the key, and the hog comes 10 ms after that.
+		# The holder has its lock 190 ms before the key and is nice from then on; the hog comes 10 ms after that.
 		kinds => [qw(priority-inversion cpu-contention)], least_ms => 150, @DEEDS, lead_ms => 900,
 		prepare => sub { my ($r) = @_; $r->{file} = $r->file('lock', 10); $r->{deeds} = "flock $r->{file}" },
 		begin => sub {
 			my ($r, undef, $until) = @_;
 			my $from = $r->{key_ns} - 190_000_000;
-			$r->{holder} = $r->spawn([ 'BIN/cause', $r->{names}[1], 'hold', 'flock', $r->{file}, 'work', $from, $until, 60 ], nice => 19, cpus => 0);
+			$r->{holder} = $r->spawn([ 'BIN/cause', $r->{names}[1], 'hold', 'flock', $r->{file}, 'work', $from, $until, 60 ], cpus => 0);
 			$r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', 1, $from + 10_000_000, $until ], nice => -15, cpus => 0);
 		},
-		charged => sub { my ($r) = @_; return $r->{until} > $r->{press_ns} ? $r->{until} - $r->{press_ns} : 0 }, who => sub { _pid($_[0], 'hog', 0, 'holder') },
+		charged => sub { my ($r) = @_; my $to = $r->{until} < $r->{answer_ns} ? $r->{until} : $r->{answer_ns}; return $to > $r->{press_ns} ? $to - $r->{press_ns} : 0 }, who => sub { _pid($_[0], 'hog', 0, 'holder') },
 	},
 
 	'softirq' => {
@@ -95,8 +95,14 @@ my %CAUSE = (
 		},
 		pressed => sub { my ($r) = @_; $r->{softirq} = [ _softirq_ns() ] },
 		seen => sub { my ($r) = @_; $r->{softirq}[1] = _softirq_ns() },
-		charged => sub { my ($r) = @_; return $r->{softirq}[1] - $r->{softirq}[0] },
-		who => sub { { comm => 'softirq', pids => { map { $_ => 1 } grep { defined } $_[0]{p}, $_[0]{client_pid} }, by_name => 1 } },
+		# Whichever is more is the verdict: the receiving, or the client's own work.
+		parts => sub {
+			my ($r) = @_;
+			my $softirq = $r->{softirq}[1] - $r->{softirq}[0];
+			my $own = $r->spans_ns('spin') - $softirq - $r->{delay}{ $r->{client_pid} };
+			my $who = { comm => 'softirq', pids => { map { $_ => 1 } grep { defined } @$r{qw(p client_pid)} }, by_name => 1 };
+			return sort { $b->{ns} <=> $a->{ns} } { ns => $softirq, who => $who }, { kinds => ['app-compute'], ns => $own > 0 ? $own : 0, who => $r->client_who };
+		},
 	},
 
 	# --- the client itself ---
@@ -155,7 +161,6 @@ my %CAUSE = (
 	},
 	'wm-holds' => {
 		says => sub { "the window manager $_[0]{names}[0] holds the key or click back for $_[0]{ms} ms" },
-		todo => 'the post-mortem does not know yet who held input back',
 		kinds => ['input-late'],
 		before => sub { my ($r) = @_; $r->{x} = $r->await_ready($r->spawn([ 'BIN/xcause', $r->{names}[0], 'hold', 0, $r->{ms} ], x => 1)) },
 		charged => sub { $_[0]->spans_ns('held') }, who => sub { _pid($_[0], 'x', 0) },
@@ -221,7 +226,7 @@ my %CAUSE = (
 	},
 	'fsync' => {
 		says => sub { "the client saves 40 KB and calls fsync while $_[0]{names}[0] writes to the same disk, which takes 4 MB/s of both" },
-		todo => 'the post-mortem does not know yet whose requests were ahead at the disk',
+		todo => 'requests of processes without the limit that passed meanwhile are taken for those ahead',
 		kinds => ['disk-io'], @DEEDS, least_ms => 300, lead_ms => 300, needs => sub { _needs_disk($_[0], 'write') },
 		prepare => sub { my ($r) = @_; $r->{file} = $r->file('document', 40_960); $r->{copy} = $r->file('copy', 4096); $r->{deeds} = "fsync 40960 $r->{file}" },
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(write => $r->disk, 4_000_000); $r->{cg}->add($r->{client_pid}) },
