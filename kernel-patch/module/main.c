@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 
+#include "latency.h"
 #include "tipme.h"
 
 /*
@@ -14,12 +15,13 @@ static const struct tipme_part parts[] = {
 	{ "tracepoints", .init = tipme_tracepoints_init, .start = tipme_tracepoints_start, .stop = tipme_tracepoints_stop },
 	{ "input", .init = tipme_input_init, .exit = tipme_input_exit },
 	{ "sysctl", .init = tipme_sysctl_init, .exit = tipme_sysctl_exit },
+	{ "latency", .init = tipme_latency_init, .exit = tipme_latency_exit },
 	{ "device", .init = tipme_device_init, .exit = tipme_device_exit },
 };
 
 static int fail_at = -1;
 module_param(fail_at, int, 0);
-MODULE_PARM_DESC(fail_at, "number of the part whose initialisation is to fail (0 to 4), for tests");
+MODULE_PARM_DESC(fail_at, "number of the part whose initialisation is to fail (0 to 5), for tests");
 
 static void parts_exit(int n)
 {

@@ -3,6 +3,7 @@
 #ifndef TIPME_COMPAT_H
 #define TIPME_COMPAT_H
 
+#include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
@@ -64,5 +65,16 @@ static inline int tipme_work_cpu(const void *pwq)
 	return -1;
 }
 #endif
+
+/* 6.13, 908a1d775422 ("hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()") */
+static inline void tipme_hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *), enum hrtimer_mode mode)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, mode);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, mode);
+	timer->function = function;
+#endif
+}
 
 #endif
