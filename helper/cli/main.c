@@ -40,6 +40,7 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "open", "what somebody else has bundled", cli_program, NULL, "tipme-postmortem" },
 	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem" },
 	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem" },
+	{ "latency", "how late interrupts and real-time threads are, and why", cli_program, NULL, "tipme-latency" },
 	{ "bench", "small tasks timed beside a load, and what held up the slowest", cli_program, NULL, "tipme-bench" },
 	{ 0 },
 };

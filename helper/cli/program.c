@@ -19,6 +19,7 @@ static const struct {
 	{ "tipmed", "TIPME_BUILDDIR", "helper/daemon/tipmed", NULL, false },
 	{ "tipme-postmortem", "TIPME_SRCDIR", "postmortem/bin/tipme-postmortem", "perl", true },
 	{ "tipme-bench", "TIPME_BUILDDIR", "helper/measure/tipme-bench", NULL, false },
+	{ "tipme-latency", "TIPME_BUILDDIR", "helper/measure/tipme-latency", NULL, false },
 	{ "tipme-demo", "TIPME_SRCDIR", "helper/demo/tipme-demo", NULL, false },
 };
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))

@@ -72,7 +72,7 @@ sub diagnose {
 
 sub no_complaint {
 	my ($vm) = @_;
-	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|\\bOops|bpf.*(error|fail)"');
+	my $dmesg = $vm->run('dmesg | grep -E "BUG:|WARNING:|Oops|bpf.*([Ee]rror|fail)"');
 	is($dmesg, '', 'the kernel has no complaint');
 	return;
 }

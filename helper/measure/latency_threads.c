@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A real-time thread on each CPU. */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "clock.h"
+#include "latency_threads.h"
+
+static int thread_start(struct tipme_latency_thread *t, unsigned int priority, void *(*run)(void *))
+{
+	struct sched_param param = { .sched_priority = (int)priority };
+	pthread_attr_t attr;
+	cpu_set_t set;
+	int err;
+
+	CPU_ZERO(&set);
+	CPU_SET(t->all->cpu_number[t->index], &set);
+	pthread_attr_init(&attr);
+	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
+	pthread_attr_setschedparam(&attr, &param);
+	t->priority = priority;
+	err = pthread_create(&t->thread, &attr, run, t);
+	if (err == EPERM) {
+		/* Without real-time the figures are those of an ordinary thread, and the result says so. */
+		t->priority = 0;
+		pthread_attr_setinheritsched(&attr, PTHREAD_INHERIT_SCHED);
+		err = pthread_create(&t->thread, &attr, run, t);
+	}
+	pthread_attr_destroy(&attr);
+	return -err;
+}
+
+int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt, int fd, void *(*run)(void *),
+			  void (*meanwhile)(struct tipme_latencies *all, int fd))
+{
+	uint64_t end = tipme_clock_ns() + opt->duration_s * 1000000000ULL;
+	struct tipme_latency_thread *thread = calloc(all->cpus, sizeof(*thread));
+	unsigned int started = 0;
+	int err = thread ? 0 : -ENOMEM;
+
+	/* A page fault would be a latency of our own; where memory may not be locked, it is one. */
+	mlockall(MCL_CURRENT | MCL_FUTURE);
+	while (!err && started < all->cpus) {
+		thread[started] = (struct tipme_latency_thread){
+			.all = all, .index = started, .fd = fd, .period_ns = opt->period_us * 1000ULL, .threshold_ns = opt->threshold_us * 1000ULL,
+		};
+		err = thread_start(&thread[started], opt->user_priority, run);
+		started += !err;
+	}
+	while (!err && !tipme_latency_ended && tipme_clock_ns() < end) {
+		nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+		if (meanwhile)
+			meanwhile(all, fd);
+	}
+	tipme_latency_ended = 1;
+	for (unsigned int i = 0; i < started; i++) {
+		pthread_join(thread[i].thread, NULL);
+		err = err ? err : thread[i].err;
+	}
+	if (meanwhile)
+		meanwhile(all, fd);
+	free(thread);
+	return err;
+}

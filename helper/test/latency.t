@@ -1,0 +1,73 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# tipme latency: every expiry is counted once, results add up and can be read again, thresholds end with 2. Stages of the kernel module: tests/vm/latency.t.
+use strict;
+use warnings;
+use Cpanel::JSON::XS ();
+use File::Temp qw(tempdir);
+use List::Util qw(sum);
+use Test::More;
+
+my $tipme = "$ENV{TIPME_BUILDDIR}/tipme";
+my $dir = tempdir(CLEANUP => 1);
+
+sub latency { my ($args) = @_; my $out = qx{"$tipme" latency $args 2>&1}; return ($out, $? >> 8) }
+sub put { my ($name, $text) = @_; open my $h, '>', "$dir/$name" or die; print $h $text; close $h; return "$dir/$name" }
+
+for my $wrong ('', 'record extra', 'report', 'record --period 1', 'record --threshold -5', 'record --priorities 3,9,1', 'record --source magic') {
+	my ($out, $rc) = latency($wrong);
+	is($rc, 64, "usage error: '$wrong'");
+	like($out, qr/usage: tipme latency|tipme: latency: .*: see tipme latency --help/, 'it says what is wrong');
+}
+my ($help, $rc) = latency('--help');
+ok($rc == 0 && $help =~ /Examples:/, '--help has examples');
+
+(my $out, $rc) = latency("record --source user --duration 2 --period 10000 --output $dir/r.json --json");
+is($rc, 0, 'measured without a threshold');
+my $r = eval { Cpanel::JSON::XS->new->decode($out) } or BAIL_OUT("no JSON: $out");
+is($r->{source}, 'user', 'by a thread in user space');
+is(join(' ', sort keys %{ { map { $_->{stage} => 1 } @{ $r->{stages} } } }), 'total_user', 'only the whole way');
+is(scalar @{ $r->{stages} }, 0 + qx{nproc}, "on each CPU");
+for my $s (@{ $r->{stages} }) {
+	is(sum(map { $_->[1] } @{ $s->{buckets} }), $s->{count}, "CPU $s->{cpu}: the buckets add up");
+	# Two seconds are 200 periods, but for the first and the last; each was either measured, or passed while the one before was late.
+	my $all = $s->{count} + $s->{skipped};
+	cmp_ok($all, '>=', 190, 'each expiry is accounted for') or diag $all;
+	cmp_ok($s->{sum_ns}, '<=', $s->{count} * $s->{max_ns}, 'the mean is not above the maximum');
+	cmp_ok($s->{buckets}[-1][0] * 1000, '<=', $s->{max_ns}, 'and the maximum is in the last bucket');
+}
+
+(my $again, $rc) = latency("report $dir/r.json --json");
+is_deeply(Cpanel::JSON::XS->new->decode($again), $r, 'what was kept is read again, the same');
+($out, $rc) = latency("report $dir/r.json");
+is($rc, 0, 'it can be shown');
+like($out, qr/^whole, user +\d+ /m, 'with a table');
+like($out, qr/not measured without tipme\.ko: interrupt/, 'that says what is missing');
+unlike($out, qr/^.{100}/m, 'in less than 100 columns');
+
+($out, $rc) = latency('record --source user --duration 1 --threshold 1');
+is($rc, 2, 'over a threshold: exit status 2');
+if (!-e '/dev/tipme-latency') {
+	($out, $rc) = latency('record --source module --duration 1');
+	ok($rc == 1 && $out =~ /tipme: latency: .*tipme\.ko/, 'without the module it says so');
+}
+
+# Results come from others, too.
+my $good = Cpanel::JSON::XS->new->encode($r);
+my %bad = (
+	'no JSON' => 'x' x 100, 'another format' => '{"format":"x"}', 'a newer version' => '{"format":"tipme latency","version":2,"stages":[]}',
+	'an unknown stage' => '{"format":"tipme latency","version":1,"stages":[{"stage":"x","buckets":[]}]}',
+	'a bucket of one' => '{"format":"tipme latency","version":1,"stages":[{"stage":"irq","buckets":[[1]]}]}',
+	'a bucket below 0' => '{"format":"tipme latency","version":1,"stages":[{"stage":"irq","buckets":[[-1,5]]}]}',
+	'a list for a stage' => '{"format":"tipme latency","version":1,"stages":[[]]}',
+	'half of one' => substr($good, 0, length($good) / 2),
+);
+for my $what (sort keys %bad) {
+	my ($said, $status) = latency('report ' . put('bad.json', $bad{$what}));
+	ok($status == 1 && $said =~ /^tipme: latency: /, "refused: $what") or diag "$status: $said";
+}
+# The longest that there is, and longer, all have a bucket.
+my ($huge, $status) = latency('report ' . put('huge.json', '{"format":"tipme latency","version":1,"stages":[{"stage":"irq","buckets":[[0,1],[4095,1],[4096,1],[9000000000000,1]],"max_ns":9000000000000000}]}'));
+is($status, 0, 'a tail of months is counted');
+like($huge, qr/^interrupt +4 /m, 'all of it');
+done_testing;

@@ -1,0 +1,197 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The latency driver and the cause sampler of tipme.ko on Debian's own kernels (with TIPME_TEST_ALL=1 also on ours): each expiry is counted at each stage, cyclictest sees the
+# like in the same seconds, and a function that keeps interrupts off for 2 ms is named. No absolute time is judged: an emulator has none.
+use strict;
+use warnings;
+use Cpanel::JSON::XS ();
+use File::Copy qw(cp);
+use File::Path qw(make_path);
+use File::Temp qw(tempdir);
+use FindBin;
+use List::Util qw(sum);
+use Test::More;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
+use Tipme::Desktop qw(no_complaint);
+use Tipme::VM;
+
+use constant SECONDS => 12;
+# An emulator beside other work has no time for a thousand a second on each CPU: then most expiries would pass unmeasured.
+use constant PERIOD_US => 4000;
+my @STAGES = qw(deferred high irq irq_deferred medium total_high total_medium total_user user);
+
+plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: three of them take some minutes'
+	if !$ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL};
+my $lacks = Tipme::VM::lacks();
+plan skip_all => $lacks if $lacks;
+
+my $top = $ENV{TIPME_SRCDIR};
+# Plain and debug ones are built with our series: the first has the timerlat tracer, the second proves locks and checks each access to memory.
+my @kernels = split ' ', $ENV{TIPME_VM_KERNELS} // '6.1 6.12 6.12-rt' . ($ENV{TIPME_TEST_ALL} ? ' 6.1-plain 6.1-debug' : '');
+for my $kernel (@kernels) {
+	subtest "kernel $kernel" => sub { on_kernel($kernel) };
+}
+done_testing;
+
+# The folder of a kernel that mkkernel builds; undef: it is one of Debian's own.
+sub patched {
+	my ($kernel) = @_;
+	my ($version, $flavour) = $kernel =~ /^([\d.]+)-(plain|debug)$/ or return;
+	chomp(my $dir = qx{"$top/tests/vm/mkkernel" $version $flavour 2>/dev/null});
+	$? == 0 or BAIL_OUT("mkkernel $version $flavour");
+	return $dir;
+}
+
+sub payload {
+	my ($kernel, $patched) = @_;
+	my $dir = tempdir('tipme-payload-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	cp("$ENV{TIPME_BUILDDIR}/helper/measure/tipme-latency", $dir) or BAIL_OUT("tipme-latency: $!");
+	chmod 0755, "$dir/tipme-latency";
+	if ($patched) {
+		chomp(my ($ko) = qx{find "$patched/lib/modules" -name tipme.ko});
+		cp($ko, $dir) or BAIL_OUT("no tipme.ko in $patched");
+		return $dir;
+	}
+	my $build = tempdir('tipme-module-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel});
+	$? == 0 or BAIL_OUT("no headers of $kernel");
+	my $log = qx{"$top/kernel-patch/build-module" "$headers" "$build/tipme" 2>&1 && cp -r "$top/kernel-patch/t/culprit" "$build/" && make -C "$headers" M="$build/culprit" modules 2>&1};
+	$? == 0 or BAIL_OUT("modules for $kernel: $log");
+	for my $file ("$build/tipme/tipme.ko", "$build/culprit/tipme_culprit.ko") {
+		cp($file, $dir) or BAIL_OUT("$file: $!");
+	}
+	system('strip', '--strip-debug', glob "$dir/*.ko");
+	return $dir;
+}
+
+sub on_kernel {
+	my ($kernel) = @_;
+	my $patched = patched($kernel);
+	my %how = $patched ? (kernel => $kernel =~ s/-.*//r, boot => $patched, memory_mb => $kernel =~ /debug/ ? 2560 : 1536) : (kernel => $kernel);
+	my $vm = Tipme::VM->new(%how, payload => payload($kernel, $patched));
+	my ($said, $rc) = $vm->run('cd /; insmod tipme.ko');
+	is($rc, 0, 'the module is loaded') or diag($said), return;
+	my ($r, $cyclic) = measure($vm);
+	stages($r) if $r;
+	compare($r, $cyclic) if $r;
+	# It is built for Debian's kernels only.
+	causes($r) if $r && !$patched;
+	timerlat($vm) if $kernel =~ /plain/;
+	refusals($vm);
+	hotplug($vm);
+	(my $out, $rc) = $vm->run('! grep -q ^tipme_culprit /proc/modules || rmmod tipme_culprit; for i in 1 2 3; do rmmod tipme && insmod /tipme.ko || exit 1; done; rmmod tipme; ! grep -q ^tipme /proc/modules');
+	is($rc, 0, 'the module is removed, and comes again') or diag $out;
+	no_complaint($vm);
+	is(scalar $vm->run('dmesg | grep -E "general protection|possible .* deadlock|KASAN: |INFO: (task|rcu)|inconsistent lock|sleeping function"'), '', 'nor about locks and memory');
+	$vm->close;
+}
+
+# While the culprit is at work and cyclictest measures the same.
+sub measure {
+	my ($vm) = @_;
+	my $more = SECONDS - 3;
+	my ($out, $rc) = $vm->run(sprintf <<'END', SECONDS, $more, PERIOD_US);
+cd /tmp; (sleep 1; test ! -e /tipme_culprit.ko || insmod /tipme_culprit.ko every_ms=20) & cyclictest -m -p 70 -t -a -i %3$d -d 0 -D %2$d -q > cyclic.txt 2>&1 &
+/tipme-latency record --duration %1$d --period %3$d --threshold 1500 --sample 200 --output /tmp/r.json > r.txt; echo $? > rc; wait
+cat rc
+END
+	# What measured ended with 2: the culprit is over any threshold of 1.5 ms.
+	like($out, qr/^2$/m, 'measured, and something was over the threshold') or diag $out;
+	diag scalar $vm->run('cat /tmp/r.txt | head -n 48; cat /tmp/cyclic.txt');
+	my $r = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/r.json')) };
+	ok($r, 'there is a result') or return;
+	return ($r, scalar $vm->run('cat /tmp/cyclic.txt'));
+}
+
+sub stages {
+	my ($r) = @_;
+	for my $cpu (0, 1) {
+		my %s = map { $_->{stage} => $_ } grep { $_->{cpu} == $cpu } @{ $r->{stages} };
+		is(join(' ', sort keys %s), "@STAGES", "CPU $cpu: all stages");
+		my @wrong = grep { $s{$_}{count} != sum(0, map { $_->[1] } @{ $s{$_}{buckets} }) } @STAGES;
+		is("@wrong", '', 'the buckets of each add up');
+		# Read in order of stages while the driver runs: a few may be on their way.
+		my $expiries = $s{irq}{count} + $s{irq}{skipped};
+		my $due = SECONDS * 1e6 / PERIOD_US;
+		cmp_ok(abs($expiries - $due), '<', $due / 8, 'as many expiries as there is time for, measured or passed') or diag $expiries;
+		cmp_ok(abs($s{irq}{count} - $s{deferred}{count} - $s{deferred}{skipped}), '<=', 50, 'each interrupt deferred work, or found it still under way');
+		cmp_ok(abs($s{deferred}{count} - $s{high}{count} - $s{high}{skipped}), '<=', 50, 'and that woke the high thread, or found it still on its way');
+		is($s{high}{count}, $s{total_high}{count}, 'each of its latencies has a sum');
+		cmp_ok($s{total_high}{sum_ns}, '>=', $s{high}{sum_ns}, 'which is more than its last part');
+		cmp_ok($s{user}{count}, '>', 100, 'the thread in user space was measured');
+	}
+}
+
+# In the same seconds: what cyclictest says lies within what the driver has seen.
+sub compare {
+	my ($r, $cyclic) = @_;
+	my @avg = $cyclic =~ /Avg: *(\d+)/g;
+	is(scalar @avg, 2, 'cyclictest has measured both CPUs') or diag $cyclic;
+	for my $cpu (0, 1) {
+		my ($s) = grep { $_->{cpu} == $cpu && $_->{stage} eq 'total_user' } @{ $r->{stages} };
+		my $mean = $s->{sum_ns} / ($s->{count} || 1) / 1000;
+		diag sprintf 'CPU %d, timer to user space, mean: ours %.0f us, cyclictest %d us', $cpu, $mean, $avg[$cpu] // -1;
+		cmp_ok($mean, '<', 10 * ($avg[$cpu] || 1), 'ours is of the same order');
+		cmp_ok($mean, '>', ($avg[$cpu] || 1) / 10, 'neither more nor less');
+	}
+}
+
+# The kernel's own tracer of the same thing, in the same seconds.
+sub timerlat {
+	my ($vm) = @_;
+	my ($out, $rc) = $vm->run(sprintf <<'END', PERIOD_US, SECONDS, SECONDS - 3);
+mountpoint -q /sys/kernel/tracing || mount -t tracefs t /sys/kernel/tracing; cd /tmp
+/tipme-latency record --period %1$d --duration %2$d --sample 0 --output /tmp/t.json > /dev/null & sleep 1
+rtla timerlat hist -p %1$d -d %3$ds --no-header -b 1000 -E 200 2>&1 | tail -n 8; wait
+END
+	my ($line) = $out =~ /^avg: +([\d ]+)$/m;
+	my @avg = split ' ', $line // '';
+	is(scalar @avg, 4, 'timerlat has measured interrupt and thread on both CPUs') or diag $out;
+	my $r = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/t.json')) } or return fail('no result');
+	for my $cpu (0, 1) {
+		my ($s) = grep { $_->{cpu} == $cpu && $_->{stage} eq 'irq' } @{ $r->{stages} };
+		my $mean = $s->{sum_ns} / ($s->{count} || 1) / 1000;
+		my $theirs = $avg[2 * $cpu] || 1;
+		diag sprintf 'CPU %d, timer to interrupt, mean: ours %.0f us, timerlat %d us', $cpu, $mean, $theirs;
+		ok($mean < 10 * $theirs && $mean > $theirs / 10, 'of the same order');
+	}
+}
+
+sub causes {
+	my ($r) = @_;
+	is($r->{sampler}, 'nmi_ipi', 'without performance counters, another CPU sends NMIs');
+	cmp_ok($r->{causes_seen}, '>', 0, 'latencies over the threshold have their causes');
+	# The emulator's own pauses are longer than 2 ms: the longest latencies are not the culprit's, but many samples are.
+	my %p = %{ $r->{places} };
+	my @off = sort { $p{$b}{irqs_off} <=> $p{$a}{irqs_off} || $a cmp $b } keys %p;
+	my ($culprit) = grep { /^culprit_keeps_interrupts_off \[tipme_culprit\]/ || /^delay_\w+ < culprit_keeps_interrupts_off/ } @off[0 .. (@off < 5 ? $#off : 4)];
+	ok($culprit, 'the function that keeps interrupts off is among the first where they were off') or diag join "\n", map { "$p{$_}{irqs_off} $_" } @off[0 .. 9];
+	cmp_ok($p{ $culprit // '' }{irqs_off} // 0, '>=', 20, 'with many samples');
+	# Its first and last instructions run with interrupts on.
+	cmp_ok($p{ $culprit // '' }{irqs_off} // 0, '>=', ($p{ $culprit // '' }{samples} // 0) * 0.7, 'and seen with interrupts off');
+	is($r->{samples_seen}, $r->{samples_user} + $r->{samples_unplaced} + sum(0, map { $_->{samples} } values %p), 'each sample is counted once');
+}
+
+sub refusals {
+	my ($vm) = @_;
+	my ($out, $rc) = $vm->run('/tipme-latency record --source module -d 3 > /dev/null & sleep 1; /tipme-latency record --source module -d 1; rc=$?; wait; (exit $rc)');
+	is($rc, 1, 'one measures at a time');
+	like($out, qr/somebody measures already/, 'and the other is told');
+	(undef, $rc) = $vm->run('runuser -u user -- /tipme-latency record --source module -d 1 > /dev/null 2>&1');
+	is($rc, 1, 'nobody measures without privileges');
+	# Whoever measures is killed: the next one can.
+	(undef, $rc) = $vm->run('/tipme-latency record --source module -d 30 > /dev/null & sleep 1; kill -9 $!; wait; /tipme-latency record --source module -d 1 > /dev/null');
+	is($rc, 0, 'what was killed leaves nothing behind');
+}
+
+# A CPU leaves and comes back while the driver measures.
+sub hotplug {
+	my ($vm) = @_;
+	my ($out, $rc) = $vm->run(<<'END');
+/tipme-latency record --source module -d 6 --json > /tmp/h.json 2> /tmp/h.err & pid=$!
+sleep 2; echo 0 > /sys/devices/system/cpu/cpu1/online || exit 3
+sleep 1; echo 1 > /sys/devices/system/cpu/cpu1/online || exit 4
+wait $pid; rc=$?; cat /tmp/h.err; (exit $rc)
+END
+	is($rc, 0, 'a CPU leaves and comes back') or diag $out;
+}
