@@ -32,6 +32,7 @@ static struct tipmed_server server;
 static struct tipmed_writer writer;
 static struct tipmed_options opt;
 static struct tipmed_limits limits;
+static struct tipmed_suspends suspends;
 static struct tipme_kernel_source *kernel;
 static struct tipmed_pictures *pictures;
 static struct tipmed_watch *watch;
@@ -76,6 +77,17 @@ static int folders_open(void)
 	return writer.library_fd < 0 ? fail(why, writer.library_fd) : 0;
 }
 
+/* The kernel's records name processes as the machine does, /proc and sockets as the namespace that we are in. */
+static void namespace_look(void)
+{
+	struct stat st;
+
+	/* The number of the first namespace is fixed (include/linux/proc_ns.h). */
+	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != 0xEFFFFFFCU && tipme_kernel_source_kind(kernel) != TIPME_SOURCE_PROC_SAMPLED)
+		tipmed_limit_add(&limits, "in a PID namespace: process ids in the kernel's records are those of the machine, so X servers and names cannot be "
+					  "matched: run it on the machine itself, or with --source proc_sampled");
+}
+
 static int source_open(void)
 {
 	struct tipme_kernel_options kopt = { .window_s = opt.window_s + opt.post_s, .rate = opt.rate, .source = opt.source, .classes = opt.classes, .classes_given = 1 };
@@ -89,6 +101,7 @@ static int source_open(void)
 	if (tipme_kernel_source_kind(kernel) == TIPME_SOURCE_PROC_SAMPLED)
 		tipmed_limit_add(&limits, "sampled: threads are looked at each 20 ms; how long they ran and waited for a CPU is exact, when is known "
 					  "to 20 ms, and who woke them is not known");
+	namespace_look();
 	return 0;
 }
 
@@ -191,6 +204,7 @@ static int writer_prepare(void)
 	writer.code = code;
 	writer.classes = &classes;
 	writer.cgroups = cgroups;
+	writer.suspends = &suspends;
 	writer.start_ns = server.start_ns;
 	int err = tipmed_writer_start(&writer);
 
@@ -243,6 +257,7 @@ static void look(void)
 	tipmed_code_look(code, begin_ns);
 	tipmed_cgroups_look(cgroups, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_THROTTLE) ? keep : NULL, NULL);
 	tipmed_steal_look(&steal, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_STEAL) ? keep : NULL, NULL);
+	tipmed_suspends_look(&suspends, tipme_clock_ns(), tipme_clock_of_ns(CLOCK_BOOTTIME));
 	tipmed_watch_look(watch, n > 0 ? (unsigned int)n : 0, tipme_clock_ns() - begin_ns);
 }
 
@@ -251,6 +266,7 @@ static int start(void)
 	int err;
 
 	server.start_ns = tipme_clock_ns();
+	tipmed_suspends_init(&suspends, server.start_ns, tipme_clock_of_ns(CLOCK_BOOTTIME));
 	err = folders_open();
 	if (!err)
 		err = source_open();

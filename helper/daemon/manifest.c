@@ -108,6 +108,25 @@ static void add_classes(struct json_object *to, const struct tipmed_manifest *m)
 		add_number(cost, "sched", m->cost_ns[TIPME_CLASSES]);
 }
 
+/* Where the machine slept, so that nobody takes the time after it for the time before. */
+static void add_suspends(struct json_object *to, const struct tipmed_manifest *m)
+{
+	struct tipmed_suspend list[TIPMED_SUSPENDS_MAX];
+	uint64_t window_ns = (uint64_t)m->opt->window_s * 1000000000;
+	unsigned int n = tipmed_suspends_since(m->suspends, m->snap->trigger.ns > window_ns ? m->snap->trigger.ns - window_ns : 0, list);
+	struct json_object *all = json_object_new_array();
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct json_object *one = json_object_new_object();
+
+		add_number(one, "from_ns", list[i].from_ns);
+		add_number(one, "to_ns", list[i].to_ns);
+		add_number(one, "slept_ns", list[i].slept_ns);
+		json_object_array_add(all, one);
+	}
+	add(to, "suspends", all);
+}
+
 static void add_recorder(struct json_object *to, const struct tipmed_manifest *m)
 {
 	struct json_object *recorder = add_object(to, "recorder"), *limits = json_object_new_array(), *agents = json_object_new_array();
@@ -245,6 +264,7 @@ char *tipmed_manifest_text(const struct tipmed_manifest *m)
 	add_machine(top);
 	add_trigger(top, &m->snap->trigger);
 	add_number(top, "end_ns", m->snap->end_ns);
+	add_suspends(top, m);
 	add_recorder(top, m);
 	add_sources(top, m);
 	const char *text = json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);

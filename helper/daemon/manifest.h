@@ -7,12 +7,14 @@
 #include "limitations.h"
 #include "options.h"
 #include "snapshot.h"
+#include "suspends.h"
 
 struct tipmed_manifest {
 	const struct tipmed_options *opt;
 	const struct tipmed_limits *limits;
 	const struct tipmed_snapshot *snap;
 	uint64_t recorder_start_ns;
+	struct tipmed_suspends *suspends;
 	struct tipme_kernel_lost lost; /* in the window of the episode */
 	uint32_t cost_ns[TIPME_CLASSES + 1]; /* 0: not measured */
 	uint32_t classes, classes_able;

@@ -223,7 +223,7 @@ static int save_manifest(struct tipmed_episode *episode, struct tipmed_manifest 
 static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, struct tipmed_record_file *file)
 {
 	const struct tipmed_snapshot *snap = w->snap;
-	struct tipmed_manifest m = { .opt = w->opt, .limits = w->limits, .snap = snap, .recorder_start_ns = w->start_ns };
+	struct tipmed_manifest m = { .opt = w->opt, .limits = w->limits, .snap = snap, .recorder_start_ns = w->start_ns, .suspends = w->suspends };
 	int err = save_buffer(episode, file, "kernel.rec", snap, tipme_kernel_source_kind(snap->source), snap->kernel.buf, snap->kernel.len);
 
 	if (!err)

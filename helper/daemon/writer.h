@@ -21,6 +21,7 @@
 #include "options.h"
 #include "pictures.h"
 #include "snapshot.h"
+#include "suspends.h"
 #include "watch.h"
 
 enum tipmed_save_state { TIPMED_SAVE_IDLE, TIPMED_SAVE_ASKED, TIPMED_SAVE_DONE };
@@ -45,6 +46,7 @@ struct tipmed_writer {
 	struct tipmed_snapshot *snap;
 	_Atomic int save_state; /* enum tipmed_save_state: hands `snap` over and back */
 	struct tipmed_notes notes;
+	struct tipmed_suspends *suspends;
 	_Atomic unsigned int gone; /* episodes that made room for others */
 	char *pictures_buf;
 	pthread_t thread;

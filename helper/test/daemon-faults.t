@@ -101,6 +101,19 @@ subtest 'no BTF' => sub {
 	$d->run(tipme(), 'stop');
 };
 
+subtest 'a PID namespace' => sub {
+	my $d = Tipme::TestDaemon->new;
+	plan skip_all => 'no PID namespaces here' if system 'unshare', '-pf', '--mount-proc', 'true';
+	my $pid = fork // die;
+	if (!$pid) { open STDOUT, '>', $d->dir . '/ns' or die; open STDERR, '>&', \*STDOUT or die; exec 'unshare', '-pf', '--kill-child', '--mount-proc', Tipme::TestDaemon::tipmed(), '--foreground', '--post', 0 or die }
+	wait_until(sub { -S $d->rundir . '/tipmed.sock' }) or diag(slurp($d->dir . '/ns'));
+	my ($limit) = grep { /PID namespace/ } @{ $d->status->{limits} // [] };
+	like $limit, qr/process ids .* are those of the machine/, 'status says what cannot be matched there';
+	$d->run(tipme(), 'stop');
+	waitpid $pid, 0;
+	is $?, 0, 'it ends in order';
+};
+
 subtest 'places that cannot be' => sub {
 	my $d = Tipme::TestDaemon->new;
 	my ($rc, undef, $err) = $d->run(tipme(), 'start', '--rundir', '/proc/nowhere');

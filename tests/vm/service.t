@@ -23,7 +23,7 @@ my $RECORDS = 'tipme status --json | grep -q kernel_bpf';
 is property('UnitFileState'), 'disabled', 'installing it enables nothing';
 my ($said, $rc) = $vm->run('systemctl daemon-reload && systemctl start tipmed');
 is $rc, 0, 'it starts' or diag scalar $vm->run('journalctl -u tipmed -n 30 --no-pager');
-$vm->wait_for('it records', $RECORDS);
+eval { $vm->wait_for('it records', $RECORDS); 1 } or diag($@, scalar $vm->run('systemctl status -n 40 --no-pager tipmed; tipme status; cat /run/systemd/seats/seat0')), BAIL_OUT('it does not record');
 my $s = status();
 is $s->{source}, 'kernel_bpf', 'with tracing programs, hardened as it is';
 is $s->{owner}, 1000, 'for the user at the screen';
@@ -43,6 +43,28 @@ is scalar $vm->run("stat -c '%a %u' /var/lib/tipme/1000/$id"), "700 1000\n", 'in
 is scalar $vm->run("cat /var/lib/tipme/1000/$id/note.txt"), 'as a user', 'with their words';
 ($said, $rc) = $vm->run('setpriv --reuid=65534 --clear-groups tipme snap');
 is $rc, 1, 'another user does not';
+
+# The clock is set back and forth, and a CPU goes and comes: the episode is whole, and durations are true.
+$vm->run('date -s "-3 hours"; date -s "+5 hours"');
+my ($cpus) = $vm->run('nproc') =~ /(\d+)/;
+$vm->run('echo 0 > /sys/devices/system/cpu/cpu1/online; sleep 1') if $cpus > 1;
+($said, $rc) = $vm->run('tipme snap');
+is $rc, 0, 'after the clock was set, and a CPU taken away: an episode' or diag $said;
+my ($odd) = $said =~ m{^(/\S+)}m;
+my $d = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("tipme diagnose $odd --json")) };
+ok $d, '... that can be read';
+my ($m) = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("cat $odd/manifest.json")) };
+cmp_ok $m->{end_ns} - $m->{trigger}{ns}, '<', 30e9, '... with durations that no clock can change';
+SKIP: {
+	skip 'this machine has one CPU', 2 if $cpus < 2;
+	$vm->run('echo 1 > /sys/devices/system/cpu/cpu1/online; sleep 2');
+	($said, $rc) = $vm->run('tipme snap');
+	my ($back) = $said =~ m{^(/\S+)}m;
+	($m) = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("cat $back/manifest.json")) };
+	is $rc, 0, 'the CPU is back: an episode';
+	my ($kernel) = grep { $_->{source} eq 'kernel_bpf' } @{ $m->{sources} };
+	is_deeply [ map { $_->{cpu} } @{ $kernel->{coverage} } ], [ 0 .. $cpus - 1 ], '... that covers it again';
+}
 
 $vm->run("kill -9 $pid");
 $vm->wait_for('it is back after a kill', "test \$(systemctl show -P MainPID tipmed) != $pid && $RECORDS");
