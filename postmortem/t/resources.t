@@ -76,12 +76,25 @@ $s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS)->thread(8
 for my $k (0 .. 5) {
 	my ($sector, $t) = (7000 + 8 * $k, 1100 + 100 * $k);
 	$s->io(840, $sector, $t, $t + 0.01, $t + 0.1, op => 'write');
+	$s->builder->switch(1, ns($t - 50), 830, 0, 'disk_sleep') if $k % 2;
 	$s->builder->kernel(0, ns($t + 0.1) + 3000, 'sched_waking', tid => 830, waker_tid => 0, context => 'softirq_irq', prio => 120, wakee_cpu => 1) if $k % 2;
 }
 $s->io(840, 90, 1699, 1699.1, 1700, op => 'write');
+# Done after the client was woken, and by then another's: not what it slept for.
+$s->builder->thread(831, 'other', ts_ns => 900 * MS)->switch(1, ns(1650), 831, 0, 'disk_sleep');
+$s->io(840, 900, 1698, 1699.2, 1700.02, op => 'write');
+$s->builder->kernel(0, ns(1700.025), 'sched_waking', tid => 831, waker_tid => 0, context => 'softirq_irq', prio => 120, wakee_cpu => 1);
 $d = judged('fsync, held back', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'dd', 0.99, 1);
 my ($theirs) = grep { $_->{kind} eq 'disk-io' && $_->{pid} == 830 } @{ $d->{totals}{blamed} };
-is($theirs->{ns}, ns(1600) - ns(1001), 'fsync, held back: up to what was let go last');
+is($theirs->{ns}, ns(1600) - ns(1001), 'fsync, held back: up to what they had let go last');
+
+# --- the same, and nobody was woken by what was let go before: it is not the worker's ---
+$s = story();
+$s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS);
+$s->io(840, 7000 + 8 * $_, 1100 + 100 * $_, 1100.01 + 100 * $_, 1100.1 + 100 * $_) for 0 .. 5;
+$s->io(840, 90, 1699, 1699.1, 1700);
+$d = judged('read, held back', sleeps($s, 'fault', 1700.01, state => 'disk_sleep'), 'page-fault-io', 'xterm', 0.99, 1);
+like_sentence($d, qr/it was held back before disk 8:0\.$/, 'read, held back');
 
 # --- page faults: by the stack; by records; from swap ---
 $s = story()->io(CLIENT, 90, 1000.9, 1001.5, 1700);
@@ -149,6 +162,23 @@ sub inversion {
 $d = judged('priority inversion', inversion(0), 'priority-inversion', 'hog', 0.97, 1);
 like_sentence($d, qr/"hog" \(pid 861\) had the CPU, so that nicely \(pid 860\), of low priority, could not run and kept its lock\.$/, 'priority inversion');
 is_deeply($d->{verdict}{blamed}{holder}, { pid => 860, comm => 'nicely' }, 'priority inversion: who held it');
+# --- the same where the hog and another take turns a thousand times; and daemons of one name that have nothing to do with each other ---
+sub turns {
+	my (@hogs) = @_;
+	my $s = story(first_ns => 1);
+	$s->builder->thread(860, 'nicely', prio => 139, start_ns => 5, ts_ns => 900 * MS);
+	$s->builder->thread($hogs[$_], $_ < 2 ? 'daemon' : 'hog', ppid => 7000 + $_, start_ns => 5, ts_ns => 900 * MS) for 0 .. $#hogs;
+	$s->builder->switch(0, ns(1000.5), 0, 860, 'runnable', next_prio => 139);
+	for my $k (0 .. 2999) {
+		my ($was, $now) = map { $hogs[ $_ % @hogs ] } $k - 1, $k;
+		$s->builder->switch(0, ns(1000.8 + 0.2 * $k), $k ? $was : 860, $now, 'runnable', prev_prio => $k ? 120 : 139, next_prio => 120, prev_preempted => 1);
+	}
+	$s->builder->switch(0, ns(1690), $hogs[ 2999 % @hogs ], 860, 'runnable', prev_prio => 120, next_prio => 139, prev_preempted => 1)->switch(0, ns(1700.2), 860, 0, 'sleeping', prev_prio => 139);
+	return sleeps($s, 'futex', 1700.1, waker => 860, context => 'task');
+}
+$d = judged('inversion by turns', turns(861, 862), 'priority-inversion', 'daemon', 0.97, 1);
+is_deeply($d->{verdict}{blamed}{holder}, { pid => 860, comm => 'nicely' }, 'inversion by turns: who held it');
+
 judged('a priority that was lent', inversion(1), 'cpu-contention', 'hog', 0.97, 1);
 
 # --- an interrupt that lasts, while the client computes; a softirq in its own call is its own ---
@@ -275,6 +305,8 @@ $d = judged('sampled below', sampled(70, map { "$_+0x1a[5];paint+0x90[6];main+0x
 is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in paint or what it called (xterm).'], 'sampled below: the function that all are below');
 $d = judged('sampled, stripped', sampled(70, '+0x1a2b[5];main+0x3[6]'), 'app-compute', 'xterm', 0.98, 1);
 is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in the code at +0x1a2b (libvte.so.0).'], 'sampled: no symbol');
+
+is_deeply(judged('samples of nothing', sampled(70, '?;?'), 'app-compute', 'xterm', 0.98, 1)->{verdict}{circumstances}, [], 'samples that nobody could name say nothing');
 
 # --- a storm of short processes of many names: what they come from is named ---
 $s = story()->enter(1000);

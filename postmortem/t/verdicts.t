@@ -244,6 +244,13 @@ my %had = map { $_->{comm} => $_->{ns} } grep { $_->{kind} eq 'cpu-contention' &
 is($had{ping} + $had{pong}, $d->{totals}{kinds}{'cpu-contention'}, 'fast turns: the totals are exact');
 is($had{pong}, 300 * MS, 'fast turns: each has what it had') or diag(explain(\%had));
 
+# --- daemons of one name that different people started long ago are not one ---
+$s = Tipme::Test::Story->new(trigger => 24_000)->enter(21_000);
+$s->builder->thread($_->[0], $_->[1], ppid => $_->[2], start_ns => 5, ts_ns => 900 * MS) for [ 910, 'daemon', 7 ], [ 911, 'daemon', 8 ], [ 912, 'hog', 9 ];
+$s->builder->switch(1, 21_000 * MS, 0, 910, 'runnable')->switch(1, 21_200 * MS, 910, 911, 'runnable', prev_preempted => 1)->switch(1, 21_400 * MS, 911, 912, 'runnable', prev_preempted => 1)
+	->switch(1, 21_700 * MS, 912, CLIENT, 'runnable', prev_preempted => 1)->switch(1, 21_702 * MS, CLIENT, 0, 'sleeping');
+judged('daemons of one name', $s->draw(21_701.9)->hotkey(23_000), 'cpu-contention', 'hog', 0.98, 1);
+
 # --- processes that are forked and take their name meanwhile ---
 $s = story()->enter(1000);
 $s->builder->thread(890, 'make', ts_ns => 900 * MS);

@@ -55,7 +55,7 @@ sub _in_runs {
 # The members of a run, the largest first.
 sub _among {
 	my ($self, $s) = @_;
-	my @m = map { { %{ $self->_blamed($_->{segment}, undef) }, ns => $_->{ns} } } values %{ $s->{among} };
+	my @m = map { { %{ $self->_blamed($_->{segment}, $self->_who($_->{segment}{tid}, $_->{segment}{to} - 1)) }, ns => $_->{ns} } } values %{ $s->{among} };
 	return [ sort { $b->{ns} <=> $a->{ns} || $a->{tid} <=> $b->{tid} } @m ];
 }
 
@@ -138,7 +138,7 @@ sub _on_disk {
 		# A worker that nobody is known to have asked: whoever slept for the request did.
 		my $owner = $other->{kernel} ? $self->{resources}->owner($ahead) : undef;
 		$other = $self->_who($owner, $ahead->{completed} // $s->{to}) if defined $owner;
-		return _thread($other, $kind, "$OP{ $ahead->{op} } on disk $disk, ahead of it", disk => $disk) if $other->{pid} != $who->{pid};
+		return _thread($other, $kind, "$OP{ $ahead->{op} } on disk $disk, ahead of it", disk => $disk) if $other->{pid} != $who->{pid} && !($other->{kernel} && $phase eq 'asking');
 	}
 	my $detail = $phase eq 'device' || $phase eq 'done' ? "waiting for disk $disk, which worked on its own request ($OP{ $bio->{op} })"
 		: $phase eq 'asking' && $bio->{tid} != $s->{tid} ? "held back before disk $disk" : $phase eq 'queue' ? ($ahead ? "waiting for disk $disk behind its own requests" : "held back before disk $disk: no request was ahead in the device") : $s->{reason};
@@ -152,7 +152,7 @@ sub _through {
 	if ($FOR_CPU{ $b->{kind} }) {
 		return $b if $held->{class} ne 'lock' || !defined $s->{blamed_prio} || $held->{prio} >= $s->{own_prio} || $s->{blamed_prio} >= $s->{own_prio};
 		return $b if $self->{resources}->inherited($s->{tid}, $held->{at} - 10_000_000_000, $s->{to});
-		return { %$b, kind => 'priority-inversion', detail => "had the CPU, so that $who->{comm} (pid $who->{pid}), of low priority, could not run and kept its lock", holder => { %$who{qw(pid comm)} } };
+		return { %$b, kind => 'priority-inversion', detail => "had the CPU, so that $who->{process} (pid $who->{pid}), of low priority, could not run and kept its lock", holder => { pid => $who->{pid}, comm => $who->{process} } };
 	}
 	return $b if !$HOLDING{ $b->{kind} } || defined $b->{disk} && $held->{class} ne 'lock' && $b->{pid} != $who->{pid};
 	# A kernel thread that writes a journal does so for whoever waits for it.

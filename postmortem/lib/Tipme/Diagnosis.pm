@@ -19,7 +19,7 @@ use Tipme::XRecords;
 
 my $BEFORE_NS = 100_000_000;      # of the kernel's records before the interval, so that states at its beginning are known
 my $AFTER_NS  = 2_000_000_000;    # after an open interval: what comes later may tell whom it waited for
-my $JUST_NS   = 1_000_000;
+my $JUST_NS   = 50_000_000;       # after an answer: what was asked for before it may be done only then
 
 # new(EPISODE, baseline => sub): everything that is read once; baseline->(KIND, COMM) answers what is usual elsewhere: (ns, how many events)
 sub new {

@@ -27,10 +27,12 @@ sub of {
 		}
 	}
 	return if !$n || $n < $FEW;
-	my ($top) = sort { $leaf{$b} <=> $leaf{$a} || $a cmp $b } keys %leaf;
+	# Frames that nobody could put a name or a file to say nothing.
+	my ($top) = sort { $leaf{$b} <=> $leaf{$a} || $a cmp $b } grep { !/\A\?\t/ } keys %leaf;
+	return if !defined $top;
 	return { _split($top), samples => $leaf{$top}, of => $n, inside => 0 } if $leaf{$top} >= $CLEAR * $n;
 	my ($common) = sort { $any{$a}{depth} / $any{$a}{n} <=> $any{$b}{depth} / $any{$b}{n} || $a cmp $b }
-		grep { my ($f) = split /\t/; $any{$_}{n} >= $MOST * $n && !$FRAME_OF_ALL{$f} } keys %any;
+		grep { my ($f) = split /\t/; $any{$_}{n} >= $MOST * $n && !$FRAME_OF_ALL{$f} && $f ne '?' } keys %any;
 	return { _split($common), samples => $any{$common}{n}, of => $n, inside => 1 } if defined $common;
 	return { _split($top), samples => $leaf{$top}, of => $n, inside => 0 };
 }

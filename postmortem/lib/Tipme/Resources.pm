@@ -14,6 +14,7 @@ my $ANY_CPU   = 65535;
 my $NEAR_NS   = 1_000_000;         # a completion this shortly before a waking has caused it
 my $WAKES_NS  = 200_000;           # and a waking this shortly after one, on its CPU, comes of it
 my $SAMPLE_NS = 1_000_000_000;     # what a first sample of a quota is about: nobody saw the one before
+my ($DISK_SLEEP) = grep { $Tipme::Record::Layout::ENUM{task_state}{$_} eq 'disk_sleep' } keys %{ $Tipme::Record::Layout::ENUM{task_state} };
 my ($SAMPLE)  = grep { $ENUM{phase}{$_} eq 'sample' } keys %{ $ENUM{phase} };
 my %STOPS = map { $_ => 1 } 19 .. 22;
 
@@ -227,11 +228,14 @@ sub disk_wait {
 		$best = $b if !$best || ($b->{completed} // $FOREVER) >= ($best->{completed} // $FOREVER);
 	}
 	return $best if $best;
-	for my $r (_before($t->{done}, $to + $NEAR_NS / 10)) {
+	# What is done after the waking did not cause it; of what was done just before, rather what is known to have woken this very thread.
+	for my $r (_before($t->{done}, $to)) {
 		last if $r->{completed} < $to - $NEAR_NS || $r->{completed} <= $from;
-		return $r->{bios}[0] if @{ $r->{bios} };
+		next if !@{ $r->{bios} };
+		return $r->{bios}[0] if ($self->owner($r) // -1) == $tid;
+		$other //= $r->{bios}[0];
 	}
-	return;
+	return $other;
 }
 
 # The requests of a list in order of completion that were done up to a time, the last ones first; not more than can matter.
@@ -256,17 +260,29 @@ sub owner {
 		next if $ev->{cpu}[$i] != $ev->{cpu}[ $rq->{done_index} ];
 		my $type = $ev->{type}[$i];
 		last if $type == Tipme::KernelEvents::IO || $type == Tipme::KernelEvents::SWITCH;
-		return $rq->{owner} = $ev->{tid}[$i] if $type == Tipme::KernelEvents::WAKING && ($ev->{d}[$i] >> 16 & 255) != 0;
+		return $rq->{owner} = $ev->{tid}[$i] if $type == Tipme::KernelEvents::WAKING && ($ev->{d}[$i] >> 16 & 255) != 0 && $self->_slept_undisturbed($i);
 	}
 	return;
+}
+
+# Had the thread that a waking is about gone to a sleep that nothing may disturb, as one that waits for a disk?
+sub _slept_undisturbed {
+	my ($self, $wake) = @_;
+	my $ev = $self->{ev};
+	my $list = $ev->of_tid($ev->{tid}[$wake]);
+	for (my $k = $ev->last_before($list, $ev->{ts}[$wake]); $k >= 0; $k--) {
+		my $i = $list->[$k];
+		return $ev->{tid}[$i] == $ev->{tid}[$wake] && ($ev->{d}[$i] & 255) == $DISK_SLEEP && !($ev->{d}[$i] >> 24) ? 1 : 0 if $ev->{type}[$i] == Tipme::KernelEvents::SWITCH;
+	}
+	return 0;
 }
 
 # What a worker that holds requests back has let go in [FROM, TO) before a bio: the time up to each belongs to that one, and without an owner to
 # that of the next that has one.
 sub _let_go {
-	my ($self, $b, $from, $to) = @_;
+	my ($self, $bio, $from, $to) = @_;
 	my ($t, @p) = ($from);
-	for my $r (sort { $a->{queued} <=> $b->{queued} } grep { $_->{tid} == $b->{tid} && $_->{queued} > $from && $_->{queued} <= $to && (!$b->{request} || $_ != $b->{request}) } @{ $self->_table('disk')->{service}{ $b->{dev} } // [] }) {
+	for my $r (sort { $a->{queued} <=> $b->{queued} } grep { !$_->{requeued} && $_->{tid} == $bio->{tid} && $_->{queued} > $from && $_->{queued} <= $to && (!$bio->{request} || $_ != $bio->{request}) } @{ $self->_table('disk')->{service}{ $bio->{dev} } // [] }) {
 		push @p, [ $t, $r->{queued}, 'asking', $r ] if $r->{queued} > $t;
 		$t = $r->{queued} if $r->{queued} > $t;
 	}
@@ -394,7 +410,7 @@ sub _io_failed { return _io_completed(@_) }
 sub _io_requeued {
 	my ($t, $r) = @_;
 	my $rq = delete $t->{flying}{ _key($r) } or return;
-	$rq->{completed} = $r->{ts};
+	@$rq{qw(completed requeued)} = ($r->{ts}, 1);
 	for (@{ $rq->{bios} }) { delete @$_{qw(issued request)}; unshift @{ $t->{waiting}{ $_->{sector} } }, $_ }
 }
 

@@ -19,6 +19,7 @@ my %EVENT = (key_press => 'a key press', key_release => 'the release of a key', 
 
 my $OF_ONE_NAME = 0.6;    # of a kind: then the processes of that name are meant; else what they all come from
 my $OF_ONE_TREE = 0.8;
+my $OLD_NS      = 10_000_000_000;
 my $LEAST       = 3;      # processes that make a crowd
 
 # duration_text(NS): "3.1 ms", "934 ms", "1.24 s"
@@ -122,12 +123,19 @@ sub _head {
 
 sub _usually { my ($i) = @_; return defined $i->{usual_ns} ? ', usually ' . duration_text($i->{usual_ns}) : '' }
 
-# Processes of the same name are one group; the largest group is named, or, where many names have a part, the process that they all come from.
+# Processes of one name that live long belong together only if one parent started them: daemons of several people do not.
+sub _kin {
+	my ($b, $from) = @_;
+	my $old = defined $from && $b->{start_ns} && $b->{start_ns} < $from - $OLD_NS;
+	return ($b->{comm} // '?') . ($old ? " $b->{parent}" : '');
+}
+
+# Processes of the same name (and kin) are one group; the largest group is named, or, where many names have a part, the process that they all come from.
 sub _group {
 	my ($of, %o) = @_;
 	my (%g, $all);
 	for my $b (@$of) {
-		my $g = $g{ $b->{comm} // '?' } //= { kind => $b->{kind}, comm => $b->{comm}, ns => 0, members => [] };
+		my $g = $g{ _kin($b, $o{from}) } //= { kind => $b->{kind}, comm => $b->{comm}, ns => 0, members => [] };
 		$g->{ns} += $b->{ns};
 		$all += $b->{ns};
 		push @{ $g->{members} }, $b;
@@ -221,7 +229,7 @@ sub _clause {
 	return "for $time it waited for $name, which was $detail" if $kind eq 'stopped' || $kind eq 'ipc-wait' && !$self;
 	return "for $time $waiter waited for a lock that " . ($self ? 'another thread of its own' : $name) . " had, $detail" if ($kind eq 'lock-wait' || $kind eq 'futex-wait') && $detail =~ /^holding it/;
 	my $part = $g->{ns} < 0.95 * $ns ? ', ' . duration_text($g->{ns}) . ' of it' : ',';
-	return "for $time $waiter waited for the disk$part because $name$more was $detail" if ($kind eq 'disk-io' || $kind eq 'page-fault-io') && !$self && $detail =~ /ahead of it\z/;
+	return "for $time $waiter waited for the disk$part because $name$more " . ($g->{others} || ($g->{processes} // 1) > 1 ? "were" : "was") . " $detail" if ($kind eq 'disk-io' || $kind eq 'page-fault-io') && !$self && $detail =~ /ahead of it\z/;
 	return "what happened in $time of this is not known: $detail" if $kind eq 'unknown';
 	return "for $time $waiter was $detail" if $kind ne 'page-fault-io' && $kind ne 'memory-reclaim' || $detail !~ /^a page fault/;
 	return "for $time $detail for $waiter";
