@@ -6,12 +6,11 @@ use strict;
 use warnings;
 use Cpanel::JSON::XS ();
 use File::Path qw(make_path);
-use File::Temp qw(tempdir);
 use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::ExactPath qw(exact_path);
+use Tipme::Desktop ();
 use Tipme::VM;
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: two of them take some minutes'
@@ -30,12 +29,10 @@ done_testing;
 # What goes into the machine: tipme, installed, and in /opt the module and the tools of this test.
 sub payload {
 	my ($kernel) = @_;
-	my $dir = tempdir('tipme-payload-XXXXXX', TMPDIR => 1, CLEANUP => 1);
-	my $log = qx{make -C "$build" install DESTDIR="$dir" 2>&1};
-	$? == 0 or BAIL_OUT("make install: $log");
+	my $dir = Tipme::Desktop::payload();
 	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
 	$? == 0 or return (undef, "the headers of $kernel could not be had: $headers");
-	$log = qx{"$top/kernel-patch/build-module" "$headers" "$build/tests/vm/module-$kernel" 2>&1};
+	my $log = qx{"$top/kernel-patch/build-module" "$headers" "$build/tests/vm/module-$kernel" 2>&1};
 	$? == 0 or BAIL_OUT("build-module: $log");
 	make_path("$dir/opt");
 	system('strip', '--strip-debug', '-o', "$dir/opt/tipme.ko", "$build/tests/vm/module-$kernel/tipme.ko") == 0
@@ -49,9 +46,10 @@ sub on_kernel {
 	my ($payload, $why) = payload($kernel);
 	plan skip_all => $why if !$payload;
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
-	for my $part (qw(loading alike sysctl console_key recorder unloading)) {
-		no strict 'refs';
-		subtest $part => sub { &$part($vm) };
+	my @parts = ([ 'loading', \&loading ], [ 'both at once', \&alike ], [ 'the recorder', \&recorder ], [ 'sysctl', \&sysctl ],
+		[ 'key on the console', \&console_key ], [ 'unloading', \&unloading ]);
+	for my $part (@parts) {
+		subtest $part->[0] => sub { $part->[1]->($vm) };
 	}
 	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops|general protection|lockdep|KASAN|INFO: (task|rcu)" | grep -v "NMI handler"');
 	is($dmesg, '', 'the kernel has no complaint') or diag scalar $vm->run('dmesg | tail -60');
@@ -88,10 +86,13 @@ sub alike {
 	my ($vm) = @_;
 	my $out = ok_run($vm, <<'END', 'both record');
 cd /tmp
-/opt/ksrc-dump -s 6 -p -n -S module > module.txt 2> module.err & m=$!
-/opt/ksrc-dump -s 6 -p -n -S bpf > bpf.txt 2> bpf.err & b=$!
+rm -f hold; mkfifo hold
+/opt/ksrc-dump -p -n -S module < hold > module.txt 2> module.err & m=$!
+/opt/ksrc-dump -p -n -S bpf < hold > bpf.txt 2> bpf.err & b=$!
+exec 3> hold
 until grep -q ready module.err && grep -q ready bpf.err; do kill -0 $m && kill -0 $b || break; sleep 0.1; done
-for i in 1 2 3 4 5 6 7 8 9 10; do sh -c 'sleep 0.02; ls / >/dev/null' & done; dd if=/dev/vdb of=/dev/null bs=64k count=100 iflag=direct 2>/dev/null; sh -c 'kill -TERM $$'
+for i in 1 2 3 4 5 6 7 8 9 10; do sh -c 'sleep 0.02; ls / >/dev/null'; done; dd if=/dev/vdb of=/dev/null bs=64k count=100 iflag=direct 2>/dev/null; sh -c 'kill -TERM $$'
+sleep 1; exec 3>&-
 wait $m; wait $b; cat module.err bpf.err; grep -q ^coverage module.txt && grep -q ^coverage bpf.txt
 END
 	unlike($out, qr/cannot record/, 'neither was refused');
@@ -148,15 +149,11 @@ END
 # Anybody may pull the trigger, and it is limited.
 sub sysctl {
 	my ($vm) = @_;
-	my ($out, $rc) = $vm->run('echo 1 > /proc/sys/kernel/tipme/trigger');
-	like($out, qr/No such device/, 'no trigger while nothing records');
-	ok_run($vm, 'tipme start --owner 1000', 'the recorder starts');
-	is(status($vm)->{source}, 'kernel_module', 'with the module');
 	my $had = episodes($vm);
 	ok_run($vm, 'runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"', 'a user without privileges triggers');
 	my $dir = new_episode($vm, $had);
 	like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*by user 1000/s, 'the episode says who');
-	($out, $rc) = $vm->run('runuser -u user -- bash -c "for i in 1 2 3 4 5 6 7 8; do echo 1 > /proc/sys/kernel/tipme/trigger; done" 2>&1 | grep -c "temporarily unavailable"');
+	my $out = $vm->run('runuser -u user -- bash -c "for i in 1 2 3 4 5 6 7 8; do echo 1 > /proc/sys/kernel/tipme/trigger; done" 2>&1 | grep -c "temporarily unavailable"');
 	cmp_ok($out + 0, '>=', 3, 'a storm of triggers is refused');
 	settle($vm);
 	return;
@@ -198,40 +195,32 @@ sub console_key {
 	return;
 }
 
-# The story of the chain, with the module as source and the key taken by the kernel under a running X server.
+# The story of the chain, with the module as source, and the key taken by the kernel though an X server with hooks runs.
 sub recorder {
 	my ($vm) = @_;
-	$vm->wait_for('the desktop is shown again', 'grep -qx tty1 /sys/class/tty/tty0/active');
-	open my $h, '<', "$top/xserver-hooks/conf/99-tipme.conf" or BAIL_OUT("99-tipme.conf: $!");
-	my $conf = do { local $/; <$h> };
-	$vm->run("mkdir -p /etc/X11/xorg.conf.d; cat > /etc/X11/xorg.conf.d/99-tipme.conf <<'END'\n${conf}END");
-	my ($old) = $vm->run('pgrep -n -x Xorg') =~ /(\d+)/;
-	$vm->run('loginctl terminate-user user');
-	$vm->wait_for('the old server has ended', "! test -e /proc/$old");
-	$vm->wait_for_desktop;
-	$vm->wait_for('the server has offered its ring', 'tipme status --json | grep -q x_servers.*pid');
+	my ($out, $rc) = $vm->run('echo 1 > /proc/sys/kernel/tipme/trigger');
+	like($out, qr/No such device/, 'no trigger while nothing records');
+	Tipme::Desktop::start_recorder($vm);
+	is(status($vm)->{source}, 'kernel_module', 'with the module');
 	$vm->press(qw(h i ret));
 	$vm->wait_for('the line is typed', 'grep -qx hi /home/user/typed');
-	my $had = episodes($vm);
-	my ($xterm) = $vm->run('pgrep -n -x xterm') =~ /(\d+)/;
+	my $xterm = Tipme::Desktop::pid_of($vm, 'xterm');
 	$vm->run("kill -STOP $xterm");
 	$vm->press('x');
 	sleep 2;
-	my ($at) = $vm->run('cut -d" " -f1 /proc/uptime') =~ /([\d.]+)/;
+	my $at = Tipme::Desktop::now($vm);
 	sleep 1;
 	$vm->run("kill -CONT $xterm");
 	sleep 1;
 	$vm->run('echo 2 > /proc/sys/kernel/tipme/hotkeys');
-	$vm->press('ctrl-alt-minus');
-	my $dir = new_episode($vm, $had);
-	my ($text, $rc) = $vm->run("tipme diagnose $dir --json --at $at");
-	my $d = eval { $json->decode($text) } or return fail("diagnose gives JSON: $text");
+	my $dir = Tipme::Desktop::hot_key($vm);
+	$vm->run('echo 1 > /proc/sys/kernel/tipme/hotkeys');
+	like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*hot-key/s, 'the kernel took the key');
+	my $d = Tipme::Desktop::diagnose($vm, $dir, $at) or return;
 	is($d->{verdict}{kind}, 'stopped', "verdict: $d->{verdict}{sentence}");
 	is($d->{verdict}{blamed}{pid}, $xterm, 'the terminal is named') or diag scalar $vm->run("tipme diagnose $dir --at $at");
-	exact_path($d);
-	cmp_ok($vm->run("tipme-postmortem --help >/dev/null 2>&1; perl -e 'local \$/; open my \$h, q(<), q($dir/kernel.rec); my \$b = <\$h>; print unpack(q(V), substr(\$b, 20, 4))'"),
-		'==', 2, 'the records say that the module made them');
-	cmp_ok($d->{lost}{records} // 0, '==', 0, 'nothing was lost') if exists $d->{lost};
+	is($vm->run("od -An -tu4 -j20 -N4 $dir/kernel.rec") + 0, 2, 'the records say that the module made them');
+	settle($vm);
 	return;
 }
 
