@@ -139,13 +139,54 @@ static void look_type(struct doctor_session *session, struct doctor_finding *f)
 		doctor_say(f, DOCTOR_LIMITED, "", "no desktop session: scheduling is recorded all the same");
 }
 
+/* How each desktop binds a command to a key; what is not known here has a place for it in its settings. */
+static const struct {
+	const char *desktop, *how;
+} shortcuts[] = {
+	{ "GNOME", "Settings, Keyboard, Custom Shortcuts: the command `tipme snap`" },
+	{ "KDE", "System Settings, Shortcuts, Add Command: `tipme snap`" },
+	{ "XFCE", "Settings, Keyboard, Application Shortcuts: the command `tipme snap`" },
+	{ "MATE", "Control Center, Keyboard Shortcuts, Add: the command `tipme snap`" },
+	{ "Cinnamon", "System Settings, Keyboard, Shortcuts, Custom: the command `tipme snap`" },
+	{ "LXQt", "Configuration Center, Shortcut Keys: the command `tipme snap`" },
+	{ "sway", "in ~/.config/sway/config: bindsym Ctrl+Alt+minus exec tipme snap" },
+	{ "i3", "in ~/.config/i3/config: bindsym Ctrl+Mod1+minus exec tipme snap" },
+	{ "Hyprland", "in hyprland.conf: bind = CTRL ALT, minus, exec, tipme snap" },
+	{ NULL, "in the desktop's settings give a key of your choice the command: tipme snap" },
+};
+
+static const char *shortcut_how(void)
+{
+	const char *desktop = getenv("XDG_CURRENT_DESKTOP");
+	size_t i = 0;
+
+	while (shortcuts[i].desktop && !(desktop && strcasestr(desktop, shortcuts[i].desktop)))
+		i++;
+	return shortcuts[i].how;
+}
+
+static int status_number(struct json_object *part, const char *name)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(part, name, &value) ? json_object_get_int(value) : 0;
+}
+
 static void look_hotkey(struct doctor_session *session, struct doctor_finding *f)
 {
+	struct json_object *hotkey = NULL, *chord = NULL;
+	bool told = session->status && json_object_object_get_ex(session->status, "hotkey", &hotkey) && json_object_object_get_ex(hotkey, "chord", &chord);
+	int keyboards = told ? status_number(hotkey, "keyboards") : 0;
+
 	if (session->hooks)
 		doctor_say(f, DOCTOR_OK, "", "Ctrl+Alt+minus, seen by the X server itself, even while a program holds the keyboard");
+	else if (keyboards)
+		doctor_say(f, DOCTOR_OK, "", "%.63s, read by the recorder from %d keyboard%s: on the console, under Wayland, and while the screen hangs",
+			   json_object_get_string(chord), keyboards, keyboards == 1 ? "" : "s");
+	else if (told && status_number(hotkey, "refused"))
+		doctor_say(f, DOCTOR_LIMITED, shortcut_how(), "the recorder may not read the keyboards: without hooks or the agent none of ours works in this session");
 	else
-		doctor_say(f, DOCTOR_LIMITED, "in the desktop's settings give a key of your choice the command: tipme snap",
-			   "none of ours works in this session");
+		doctor_say(f, DOCTOR_LIMITED, shortcut_how(), "none of ours works in this session");
 }
 
 const struct doctor_check doctor_session_checks[] = {

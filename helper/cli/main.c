@@ -34,6 +34,8 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "demo", "a real slow key press, and its verdict", cli_program, NULL, "tipme-demo" },
 	{ "list", "the episodes", cli_program, NULL, "tipme-postmortem" },
 	{ "show", "an episode: its facts and its verdict", cli_program, NULL, "tipme-postmortem" },
+	{ "pin", "keep an episode when room is made for newer ones", cli_program, NULL, "tipme-postmortem" },
+	{ "rm", "remove episodes", cli_program, NULL, "tipme-postmortem" },
 	{ "diagnose", "who made it slow, for how long, and the proof", cli_program, NULL, "tipme-postmortem" },
 	{ "compare", "two episodes: stage by stage, cause by cause", cli_program, NULL, "tipme-postmortem" },
 	{ "bundle", "one redacted file for a vendor", cli_program, NULL, "tipme-postmortem" },
@@ -41,6 +43,7 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem" },
 	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem" },
 	{ "latency", "how late interrupts and real-time threads are, and why", cli_program, NULL, "tipme-latency" },
+	{ "export", "the records for other programs: perfetto, chrome, ftrace, text", cli_program, NULL, "tipme-postmortem" },
 	{ "bench", "small tasks timed beside a load, and what held up the slowest", cli_program, NULL, "tipme-bench" },
 	{ 0 },
 };

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# tipme export: the records of an episode in formats that other programs read.
+package Tipme::Command::Export;
+
+use strict;
+use warnings;
+use Fcntl qw(O_WRONLY O_CREAT O_EXCL);
+use Tipme::CommandLine qw(options with_commas);
+use Tipme::Episode;
+use Tipme::Index;
+use Tipme::Kernel;
+use Tipme::Library;
+use Tipme::Printable qw(put one_line printable);
+
+my $HELP = <<'END';
+usage: tipme export [EPISODE] --format perfetto|chrome|ftrace|text -o FILE [--from MS] [--to MS]
+
+Writes an episode's records for other programs. perfetto: its own trace format, for ui.perfetto.dev; chrome: JSON trace events, for chrome://tracing and
+others; ftrace: the kernel's text of scheduling, as trace_pipe prints it; text: all records, one a line. --from and --to, in milliseconds from the
+trigger (before it: negative), take a part. What you export is not redacted: for others, use `tipme bundle`.
+
+  tipme export last --format perfetto -o slow.pftrace
+  tipme export 20261120-150301-3f2a --format chrome -o slow.json --from -2000
+  tipme export last --format ftrace -o slow.txt
+END
+
+my %WRITER = map { lc $_ => "Tipme::Export::$_" } qw(Perfetto Chrome Ftrace Text);
+
+sub run {
+	my ($class, @args) = @_;
+	my ($o, $exit) = options(\@args, $HELP, 1, 'format=s', 'output|o=s', 'from=f', 'to=f');
+	return $exit if !$o;
+	my $writer = $WRITER{ $o->{format} // '' } // die 'no format ' . printable($o->{format} // 'given') . ": say --format perfetto, chrome, ftrace or text\n";
+	my $file = $o->{output} // die "no file named: say -o FILE\n";
+	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
+	my ($n, $left) = _write($writer, $episode, $file, map { defined $o->{$_} ? $episode->trigger_ns + int($o->{$_} * 1e6) : undef } qw(from to));
+	put(one_line($file), ': ', with_commas($n), " records\n");
+	print STDERR 'tipme: export: ', with_commas($left), " records have no place in this format: text has them all\n" if $left;
+	print STDERR 'tipme: export: ', one_line($_), "\n" for $episode->damage;
+	return 0;
+}
+
+# Beside its place, then renamed: no half export. Each writer has begin(), record(NAME, FIELDS, WHERE) (false: left out), end(), giving bytes to `out`.
+sub _write {
+	my ($class, $episode, $file, $from, $to) = @_;
+	require(($class =~ s{::}{/}gr) . '.pm');
+	unlink "$file.tmp";
+	sysopen my $h, "$file.tmp", O_WRONLY | O_CREAT | O_EXCL or die "$file: $!: choose another place with -o\n";
+	binmode $h;
+	my ($n, $left) = (0, 0);
+	my $ok = eval {
+		my $w = $class->new(episode => $episode, threads => Tipme::Kernel->new($episode)->threads, out => sub { print {$h} @_ or die "$file: $!\n" });
+		$w->begin;
+		# Names of stacks and functions stand at time 0: they are no events.
+		Tipme::Index->open($episode)->each($from // 1, $to, sub {
+			my ($bytes, $where) = @_;
+			my ($name, $f) = $episode->record->decode(\$bytes, 0);
+			defined $name && $w->record($name, $f, $where, \$bytes) ? $n++ : $left++;
+			return 0;
+		});
+		$w->end;
+		close $h or die "$file: $!\n";
+		rename "$file.tmp", $file or die "$file: $!\n";
+	};
+	if (!$ok) { my $why = $@; unlink "$file.tmp"; die $why }
+	return ($n, $left);
+}
+
+1;
