@@ -72,6 +72,9 @@ static void take(struct pt_regs *regs)
 				break;
 			to->frame[to->frames++] = ip;
 		}
+		/* In code of the kernel's entry there may be no way out, but there is a place. */
+		if (!to->frames)
+			to->frame[to->frames++] = regs->ip;
 	}
 	/* After the place is filled. Partner: the reader's two looks at head; both are on this CPU, so the compiler is all there is to hold. */
 	barrier();

