@@ -65,16 +65,6 @@ static u32 rss_kib(struct task_struct *p)
 	return pages << (PAGE_SHIFT - 10);
 }
 
-/* The sched_delayed of 6.12 is a sleeper that is still queued; its state shows what it is. */
-static bool is_queued(struct task_struct *p)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
-	return READ_ONCE(p->on_rq) && !READ_ONCE(p->se.sched_delayed);
-#else
-	return READ_ONCE(p->on_rq);
-#endif
-}
-
 static u8 state_of(struct task_struct *p)
 {
 	u32 state = READ_ONCE(p->__state);
@@ -83,7 +73,7 @@ static u8 state_of(struct task_struct *p)
 		return TIPME_TASK_STATE_DEAD;
 	if (READ_ONCE(p->on_cpu))
 		return TIPME_TASK_STATE_RUNNING;
-	if (!state || state & (TASK_WAKING | TASK_NEW) || is_queued(p)) /* as good as runnable */
+	if (!state || state & (TASK_WAKING | TASK_NEW) || tipme_is_queued(p)) /* as good as runnable */
 		return TIPME_TASK_STATE_RUNNABLE;
 	return tipme_state_of_flags(state);
 }

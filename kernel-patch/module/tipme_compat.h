@@ -5,6 +5,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
 #include <linux/workqueue.h>
@@ -36,6 +37,16 @@ static inline void tipme_vma_never_write(struct vm_area_struct *vma)
 #else
 #define TIPME_CTL_END {}
 #endif
+
+/* 6.12, 152e11f6df29 ("sched/fair: Implement delayed dequeue"): a sleeper may stay queued for a while; its state shows what it is */
+static inline bool tipme_is_queued(struct task_struct *p)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	return READ_ONCE(p->on_rq) && !READ_ONCE(p->se.sched_delayed);
+#else
+	return READ_ONCE(p->on_rq);
+#endif
+}
 
 /*
  * The tracepoint of queued work shows a structure that is private to kernel/workqueue.c. Its beginning, and that of the pool which
