@@ -26,7 +26,6 @@ for my $run (0 .. $runs - 1) {
 		push @all, $r;
 		SKIP: {
 			skip "$cause: $r->{skipped}", 1 if $r->{skipped};
-			local $TODO = Tipme::Lab::cause($cause)->{todo};
 			subtest "$cause, seed " . ($seed + $run) => sub { judge($r) };
 		}
 	}
@@ -38,6 +37,7 @@ done_testing;
 sub judge {
 	my ($r) = @_;
 	return fail("staged: $r->{failed}") if $r->{failed};
+	# A known miss is listed with its reason, here and in the table below.
 	local $TODO = Tipme::Lab::cause($r->{cause})->{todo};
 	ok($r->{right}, "named: $r->{verdict}{sentence}") or diag("truth: $r->{truth}{says}; $r->{why}");
 	exact_path($r->{diagnosis}) if $r->{interval};

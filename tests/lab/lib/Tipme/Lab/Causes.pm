@@ -235,6 +235,7 @@ my %CAUSE = (
 	},
 	'faults' => {
 		says => sub { "the client needs pages that were reclaimed, from a disk that gives it 2 MB/s, for $_[0]{ms} ms" },
+		todo => 'the kernel worker that passes on what a limit has held back is taken for somebody else',
 		kinds => [qw(page-fault-io disk-io)], @DEEDS, least_ms => 100, needs => sub { _needs_disk($_[0], 'read') },
 		prepare => sub { my ($r) = @_; $r->{file} = $r->file('pages', 2000 * $r->{ms}); $r->{deeds} = "fault $r->{file}" },
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(read => $r->disk, 2_000_000) },
