@@ -174,7 +174,9 @@ sub _choose_threads {
 # A thread's role: that of the process it is for most of the time we look.
 sub _role_ever {
 	my ($self, $tid) = @_;
-	return $self->{procs}{ $self->_key_ever($tid) }{role} // 'rest';
+	# Asked for, not made: one without a role would be drawn.
+	my $p = $self->{procs}{ $self->_key_ever($tid) };
+	return $p ? $p->{role} // 'rest' : 'rest';
 }
 
 sub _key_ever {
