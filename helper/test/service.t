@@ -35,6 +35,21 @@ subtest 'the units' => sub {
 plan skip_all => 'tipmed is not built here' if !-x tipmed();
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 
+subtest 'the capabilities that the unit leaves are enough' => sub {
+	my ($caps) = slurp("$BUILD/helper/service/tipmed.service") =~ /^CapabilityBoundingSet=(.*)/m;
+	my $bound = join ',', '-all', map { '+' . lc s/^CAP_//r } split ' ', $caps;
+	my $best = Tipme::TestDaemon->new;
+	is +($best->start)[0], 0, 'with all of ours';
+	my $source = $best->status->{source};
+	$best->stop;
+	my $r = Tipme::TestDaemon->new;
+	my ($rc, undef, $err) = $r->run('setpriv', "--bounding-set=$bound", '--inh-caps=-all', tipmed(), '--post', 0);
+	is $rc, 0, 'with those alone' or diag $err;
+	$r->{pid} = $r->status->{pid};
+	is $r->status->{source}, $source, "... the same source: $source";
+	$r->stop;
+};
+
 # A place for logind's file that only tipmed sees: who sits there is what the test says.
 my $d = Tipme::TestDaemon->new;
 my $seats = $d->dir . '/seats';
