@@ -226,7 +226,6 @@ my %CAUSE = (
 	},
 	'fsync' => {
 		says => sub { "the client saves 40 KB and calls fsync while $_[0]{names}[0] writes to the same disk, which takes 4 MB/s of both" },
-		todo => 'requests of processes without the limit that passed meanwhile are taken for those ahead',
 		kinds => ['disk-io'], @DEEDS, least_ms => 300, lead_ms => 300, needs => sub { _needs_disk($_[0], 'write') },
 		prepare => sub { my ($r) = @_; $r->{file} = $r->file('document', 40_960); $r->{copy} = $r->file('copy', 4096); $r->{deeds} = "fsync 40960 $r->{file}" },
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(write => $r->disk, 4_000_000); $r->{cg}->add($r->{client_pid}) },
@@ -235,7 +234,6 @@ my %CAUSE = (
 	},
 	'faults' => {
 		says => sub { "the client needs pages that were reclaimed, from a disk that gives it 2 MB/s, for $_[0]{ms} ms" },
-		todo => 'the kernel worker that passes on what a limit has held back is taken for somebody else',
 		kinds => [qw(page-fault-io disk-io)], @DEEDS, least_ms => 100, needs => sub { _needs_disk($_[0], 'read') },
 		prepare => sub { my ($r) = @_; $r->{file} = $r->file('pages', 2000 * $r->{ms}); $r->{deeds} = "fault $r->{file}" },
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(read => $r->disk, 2_000_000) },
