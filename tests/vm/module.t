@@ -51,7 +51,7 @@ sub on_kernel {
 	for my $part (@parts) {
 		subtest $part->[0] => sub { $part->[1]->($vm) };
 	}
-	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops|general protection|lockdep|KASAN|INFO: (task|rcu)" | grep -v "NMI handler"');
+	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops:|general protection|lockdep|KASAN|INFO: (task|rcu)" | grep -v "NMI handler"');
 	is($dmesg, '', 'the kernel has no complaint') or diag scalar $vm->run('dmesg | tail -60');
 	$vm->close;
 }
@@ -69,7 +69,7 @@ sub loading {
 	like(scalar $vm->run('ls -l /dev/tipme'), qr/^crw-------/, 'its device is root\'s alone');
 	like(scalar $vm->run('ls -l /proc/sys/kernel/tipme/trigger'), qr/^--w--w--w-/, 'everybody may trigger, nobody may read');
 	ok_run($vm, 'rmmod tipme', 'it unloads');
-	my $parts = 5;
+	my $parts = 6;
 	for my $part (0 .. $parts - 1) {
 		my ($out, $rc) = $vm->run("insmod /opt/tipme.ko fail_at=$part");
 		isnt($rc, 0, "part $part fails: it is not loaded");

@@ -41,7 +41,7 @@ sub on_kernel {
 	throttled($vm);
 	($said, $rc) = $vm->run('for i in 1 2 3 4 5; do modprobe -r tipme && modprobe tipme || exit 1; done; modprobe -r tipme');
 	is($rc, 0, 'it comes and goes') or diag $said;
-	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops|general protection|possible .* deadlock|KASAN|INFO: (task|rcu)|inconsistent lock" | grep -v "NMI handler"');
+	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops:|general protection|possible .* deadlock|KASAN|INFO: (task|rcu)|inconsistent lock" | grep -v "NMI handler"');
 	is($dmesg, '', 'the kernel has no complaint') or diag scalar $vm->run('dmesg | tail -80');
 	$vm->close;
 }
@@ -68,7 +68,7 @@ sub recorder {
 	sleep 2;
 	$vm->run('runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"');
 	$vm->wait_for('the episode is saved', 'ls -d /var/lib/tipme/1000/2* 2>/dev/null | grep -q .');
-	my $d = eval { $json->decode(scalar $vm->run('tipme diagnose last --json || true')) };
+	my $d = eval { $json->decode(scalar $vm->run('tipme diagnose last --json 2>/dev/null || true')) };
 	ok($d, 'it can be diagnosed') and exact_path($d);
 }
 

@@ -63,7 +63,7 @@ sub _episodes { my ($vm) = @_; return split ' ', $vm->run("ls $EPISODES 2>/dev/n
 # The diagnosis of the moment AT of an episode (undef: of what led to the hot-key), as `tipme diagnose --json` tells it; its path has been checked. undef: there is none.
 sub diagnose {
 	my ($vm, $episode, $at) = @_;
-	my ($text, $rc) = $vm->run("tipme diagnose $episode --json" . (defined $at ? " --at $at" : ''));
+	my ($text, $rc) = $vm->run("tipme diagnose $episode --json" . (defined $at ? " --at $at" : '') . ' 2>/dev/null');
 	my $d = eval { Cpanel::JSON::XS->new->decode($text) };
 	ok($d, 'diagnose gives JSON') or diag($text), return;
 	exact_path($d);
