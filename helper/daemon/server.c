@@ -24,9 +24,6 @@
 #define TRIGGER_COST_NS (5 * TIPME_NS_PER_S)
 #define TRIGGER_BURST 2
 
-/* A press is seen by the keyboard, the X server and the agent, one after the other; nobody presses twice in this. */
-#define SAME_PRESS_NS (TIPME_NS_PER_S / 2)
-
 /* How often the copy goes on after a trigger. */
 #define POST_STEP_NS 200000000
 
@@ -276,15 +273,15 @@ static uint32_t trigger_refusal(struct tipmed_server *server, bool limited, uint
 	return 0;
 }
 
-/* The same press again, seen by another. */
-static bool press_is_known(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+/* A keyboard, or the kernel, has a press; servers and agents may tell of it, too. True: it is known already. */
+static bool press_seen(struct tipmed_server *server, const struct tipmed_trigger *trigger)
 {
 	if (trigger->kind != TIPMED_TRIGGER_HOTKEY)
 		return false;
-	if (server->hotkey_ns && trigger->ns - server->hotkey_ns < SAME_PRESS_NS)
-		return true;
-	server->hotkey_ns = trigger->ns;
-	return false;
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
+		if (server->peer[i].fd >= 0)
+			tipmed_press_owe(&server->peer[i].press, trigger->ns);
+	return tipmed_press_seen(&server->presses, trigger->ns);
 }
 
 static void trigger_take(struct tipmed_server *server, const struct tipmed_trigger *trigger)
@@ -309,7 +306,7 @@ static void on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, c
 	char text[64];
 
 	tipmed_trigger_stamp(&trigger);
-	if (press_is_known(server, &trigger)) {
+	if (trigger.kind == TIPMED_TRIGGER_HOTKEY && tipmed_press_told(&server->presses, &peer->press, trigger.ns)) {
 		answer(peer, 0, "{\"known\": true}");
 		return;
 	}
@@ -336,7 +333,7 @@ static void on_origin(struct tipmed_server *server, const struct tipmed_origin *
 	if (origin->take(origin->arg, &trigger.kind, seen, sizeof(seen)))
 		return;
 	tipmed_trigger_stamp(&trigger);
-	if (press_is_known(server, &trigger))
+	if (press_seen(server, &trigger))
 		return;
 	if (trigger_refusal(server, true, trigger.ns, &why)) {
 		server->refused_triggers++;

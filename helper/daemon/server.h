@@ -16,6 +16,7 @@
 #include "limitations.h"
 #include "message.h"
 #include "options.h"
+#include "presses.h"
 #include "snapshot.h"
 #include "watch.h"
 #include "writer.h"
@@ -31,6 +32,7 @@ struct tipmed_peer {
 	bool may_all; /* root and the owner; others only offer rings and trigger */
 	bool watches; /* wants to know of each trigger and episode */
 	uint32_t x_rings; /* a bit for each place of a ring that came over this connection */
+	struct tipmed_press_teller press;
 };
 
 /* Who else than a peer may ask for an episode: a key on the console, a threshold in the kernel, a watcher of our own. */
@@ -62,7 +64,7 @@ struct tipmed_server {
 	struct tipmed_auto automatic;
 	struct tipmed_evdev *evdev; /* the hot-key on the keyboards; NULL: none */
 	unsigned int keyboards_refused;
-	uint64_t hotkey_ns; /* when a hot-key was last taken, whoever saw it */
+	struct tipmed_presses presses;
 	struct tipmed_origin origin[TIPMED_ORIGINS_MAX];
 	unsigned int origins;
 	uint64_t tokens_ns; /* rate limit of those who are not root: the time up to which triggers are paid for */
