@@ -304,9 +304,7 @@ static void tell(void)
 /* A picture each second and what the trigger thread leaves to us, until somebody ends us. */
 static bool seat_changed(void)
 {
-	uid_t now;
-
-	return opt.owner_auto && (!tipmed_seat_user(&now) || now != opt.owner);
+	return opt.owner_auto && tipmed_seat_left(opt.owner);
 }
 
 /* Returns how we end. */

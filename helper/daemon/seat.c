@@ -19,21 +19,57 @@
 #define USERS_FROM 1000U
 #define NOBODY 65534U
 
-bool tipmed_seat_user(uid_t *uid)
+/* Puts what follows NAME= in the seat's file into value. */
+static bool seat_read(const char *name, char *value, size_t len)
 {
 	FILE *file = fopen(SEAT_FILE, "re");
+	size_t n = strlen(name);
 	char line[256];
-	unsigned int value;
 	bool found = false;
 
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = sscanf(line, "ACTIVE_UID=%u", &value) == 1;
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		found = !strncmp(line, name, n) && line[n] == '=';
+		if (found)
+			snprintf(value, len, "%.*s", (int)strcspn(line + n + 1, "\n"), line + n + 1);
+	}
 	if (file)
 		fclose(file);
-	if (!found || (value && value < USERS_FROM) || value == NOBODY)
+	return found;
+}
+
+bool tipmed_seat_user(uid_t *uid)
+{
+	char text[32];
+	unsigned int value;
+
+	if (!seat_read("ACTIVE_UID", text, sizeof(text)) || sscanf(text, "%u", &value) != 1 || (value && value < USERS_FROM) || value == NOBODY)
 		return false;
 	*uid = value;
 	return true;
+}
+
+/* One of those who are logged in at the seat, shown or not. */
+static bool seat_has(uid_t uid)
+{
+	char text[256], *at = NULL;
+
+	if (!seat_read("UIDS", text, sizeof(text)))
+		return false;
+	for (char *word = strtok_r(text, " ", &at); word; word = strtok_r(NULL, " ", &at))
+		if (strtoul(word, NULL, 10) == uid)
+			return true;
+	return false;
+}
+
+bool tipmed_seat_left(uid_t owner)
+{
+	char text[32];
+	uid_t now;
+
+	if (tipmed_seat_user(&now))
+		return now != owner;
+	/* A text console that asks who logs in: nobody has come, and whose session waits behind it comes back, or presses the hot-key there. */
+	return seat_read("ACTIVE_UID", text, sizeof(text)) || !seat_has(owner);
 }
 
 void tipmed_service_tell(const char *state)

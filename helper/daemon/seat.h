@@ -12,6 +12,9 @@
 /* The user who is active at the first seat; false: nobody is, or only a login screen. */
 bool tipmed_seat_user(uid_t *uid);
 
+/* Whoever was active has logged out, or gives way to another. A text console on which nobody is logged in is no other. */
+bool tipmed_seat_left(uid_t owner);
+
 /* Tells the service manager, if one has started us: see sd_notify(3). */
 void tipmed_service_tell(const char *state);
 

@@ -59,10 +59,11 @@ my $made = !-d '/run/systemd/seats';
 plan skip_all => 'no mount namespaces here' if system 'unshare', '-m', 'sh', '-c', $mount;
 END { if ($made) { local $?; rmdir '/run/systemd/seats'; rmdir '/run/systemd' } }
 
+# Active at the screen is UID (undef: nobody); logged in there, but not shown, are OTHERS.
 sub sits {
-	my ($uid) = @_;
+	my ($uid, @others) = @_;
 	open my $out, '>', "$seats/.new" or die;
-	print {$out} "# This is private data. Do not parse.\nIS_SEAT0=1\n", defined $uid ? "ACTIVE=c2\nACTIVE_UID=$uid\n" : '', "SESSIONS=c2\n";
+	print {$out} "# This is private data. Do not parse.\nIS_SEAT0=1\n", defined $uid ? "ACTIVE=c2\nACTIVE_UID=$uid\n" : '', "SESSIONS=c2\n", defined $uid || @others ? 'UIDS=' . join(' ', grep { defined } $uid, @others) . "\n" : '';
 	close $out;
 	rename "$seats/.new", "$seats/seat0";
 	return;
@@ -109,6 +110,14 @@ ok told(qr/STOPPING=1/), '... and has said so';
 $pid = start();
 ok told(qr/STATUS=recording/), 'anew: it records';
 is $d->status->{owner}, 4712, '... for the other one';
+sits(undef, 4711, 4712);
+sleep 2.5;
+is $d->status->{pid}, $pid, 'a text console where nobody is logged in yet: the recorder stays with whose session waits behind it';
+sits(115, 4712);
+is ended($pid), 75, 'a login screen is another matter: it ends';
+sits(4712);
+$pid = start();
+told(qr/STATUS=recording/);
 sits(undef);
 is ended($pid), 75, 'nobody does any more: it ends';
 $pid = start();
