@@ -108,20 +108,34 @@ void tipmed_evdev_free(struct tipmed_evdev *e)
 	free(e);
 }
 
-/* From here on the kernel gives us these keys and nothing else: no other key wakes us, or comes near us. */
-static void mask_set(const struct tipmed_evdev *e, int fd)
+/* The kernel takes masks in whole words of its own, and refuses others. */
+union mask {
+	uint8_t byte[(KEY_CNT + 63) / 64 * 8];
+	uint64_t word[(KEY_CNT + 63) / 64];
+};
+
+static int mask_take(int fd, uint32_t type, const union mask *mask, unsigned codes)
 {
-	uint8_t codes[KEY_CNT / 8] = { 0 }, types[(EV_CNT + 7) / 8] = { 0 };
-	struct input_mask keys = { .type = EV_KEY, .codes_size = sizeof(codes), .codes_ptr = (uintptr_t)codes };
-	struct input_mask all = { .type = 0, .codes_size = sizeof(types), .codes_ptr = (uintptr_t)types };
+	struct input_mask take = { .type = type, .codes_size = (codes + 63) / 64 * 8, .codes_ptr = (uintptr_t)mask };
+
+	return ioctl(fd, EVIOCSMASK, &take) < 0 ? -errno : 0;
+}
+
+/*
+ * From here on the kernel gives us these keys and nothing else: no other key wakes us, or comes near us. Types, too: with each key
+ * comes its scan code, as an event of another type. Returns 0 or -errno.
+ */
+static int mask_set(const struct tipmed_evdev *e, int fd)
+{
+	union mask keys = { 0 }, types = { 0 };
 
 	for (unsigned code = 0; code < CODES_MAX; code++)
 		if (code_wanted(e, code))
-			codes[code / 8] |= (uint8_t)(1 << code % 8);
-	types[EV_KEY / 8] |= 1 << EV_KEY % 8;
-	types[EV_SYN / 8] |= 1 << EV_SYN % 8;
-	ioctl(fd, EVIOCSMASK, &keys);
-	ioctl(fd, EVIOCSMASK, &all);
+			keys.byte[code / 8] |= (uint8_t)(1 << code % 8);
+	types.byte[EV_KEY / 8] |= 1 << EV_KEY % 8;
+	int err = mask_take(fd, EV_KEY, &keys, KEY_CNT);
+
+	return err ? err : mask_take(fd, 0, &types, EV_CNT);
 }
 
 /* A keyboard has a key of the chord, and one that is a modifier. */
@@ -180,9 +194,11 @@ static int device_open(struct tipmed_evdev *e, const char *name)
 		close(fd);
 		return 0;
 	}
-	mask_set(e, fd);
-	int err = tipmed_evdev_add(e, fd, number);
+	/* One that would tell us more than that is not read. */
+	int err = mask_set(e, fd);
 
+	if (!err)
+		err = tipmed_evdev_add(e, fd, number);
 	if (err)
 		close(fd);
 	return err ? err : 1;

@@ -1,0 +1,158 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The hot-key that tipmed reads from the keyboards themselves, on the keyboard controller of an emulated machine: beside a stock Xorg, while that
+# hangs, on a text console, on a keyboard that is pulled out and plugged in again, and beside an Xorg with hooks, which tells of each press, too.
+use strict;
+use warnings;
+use Cpanel::JSON::XS ();
+use FindBin;
+use Test::More;
+use Time::HiRes qw(sleep);
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
+use Tipme::Desktop qw(payload start_recorder pid_of no_complaint);
+use Tipme::VM;
+
+plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1'
+	if !$ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL};
+my $lacks = Tipme::VM::lacks();
+plan skip_all => $lacks if $lacks;
+
+my $vm = Tipme::VM->new(kernel => $ENV{TIPME_VM_KERNEL} // '6.12', payload => payload());
+my $LIBRARY = '/var/lib/tipme/1000';
+my $KEYS = '/sys/bus/serio/devices/serio0';
+
+start_service();
+subtest 'a stock X server' => sub { presses_make_one('the hot-key saves an episode') };
+subtest 'the X server hangs' => \&hung_server;
+subtest 'a text console' => \&text_console;
+subtest 'other keys' => \&other_keys;
+subtest 'a keyboard that comes later' => \&replugged;
+my ($said, $rc) = $vm->run('tipme stop');
+is($rc, 0, 'the service ends in order') or diag $said;
+subtest 'an X server with hooks' => \&hooks;
+no_complaint($vm);
+$vm->close;
+done_testing;
+
+sub status { my ($text) = $vm->run('tipme status --json'); return eval { Cpanel::JSON::XS->new->decode($text) } // {} }
+
+sub episodes { return split ' ', $vm->run("ls $LIBRARY 2>/dev/null | grep ^2") }
+
+sub start_service {
+	($said, $rc) = $vm->run('systemctl daemon-reload && systemctl start tipmed');
+	is($rc, 0, 'the service starts') or diag scalar $vm->run('journalctl -u tipmed -n 30 --no-pager');
+	$vm->wait_for('it records', 'tipme status --json | grep -q kernel_bpf');
+	my $s = status();
+	is($s->{hotkey}{keyboards}, 1, 'it reads the keyboard, and not the mouse or the power button') or diag explain $s->{hotkey};
+	is($s->{hotkey}{refused}, 0, 'no input device is refused, though it is confined');
+	is_deeply($s->{x_servers}, [], 'the X server has no hooks');
+	return;
+}
+
+# Nothing is being saved, and no press would be refused because of an earlier one.
+sub settle { $vm->wait_for('all is saved', 'sleep 1; tipme status --json | grep -q "\"saving\": \"idle\".*\"waiting\": 0,"'); sleep 11; return }
+
+# CODE presses the hot-key once (without: just so); AFTER is done when the episode is saved. One episode comes of it, of kind hotkey, and nothing else was asked for.
+sub presses_make_one {
+	my ($name, $code, $after) = @_;
+	my %old = map { $_ => 1 } episodes();
+	my $refused = status()->{refused_triggers};
+	$code //= sub { $vm->press('ctrl-alt-minus') };
+	$code->();
+	$vm->wait_for('an episode is saved', "sleep 1; test \$(ls $LIBRARY | grep -c ^2) -gt " . keys %old);
+	$after->() if $after;
+	settle();
+	my @new = grep { !$old{$_} } episodes();
+	is(@new, 1, "$name, and only one");
+	like(scalar $vm->run("cat $LIBRARY/$new[0]/manifest.json"), qr/"trigger" *: *\{[^}]*"kind" *: *"hotkey"/s, '... as hot-key');
+	is(status()->{refused_triggers}, $refused, '... and no second was asked for');
+	return;
+}
+
+sub state_of { my ($pid) = @_; return $vm->run("ps -o state= -p $pid") =~ /(\S)/ ? $1 : '' }
+
+sub hung_server {
+	my $x = pid_of($vm, 'Xorg');
+	$vm->run("kill -STOP $x");
+	is(state_of($x), 'T', 'it answers nobody');
+	presses_make_one('the hot-key saves an episode all the same', undef, sub {
+		is(state_of($x), 'T', '... while it hangs');
+		sleep 2;
+		$vm->run("kill -CONT $x");
+	});
+	return;
+}
+
+# VT_ACTIVATE
+sub show_console {
+	my ($n) = @_;
+	my ($out, $failed) = $vm->run("perl -e 'open my \$t, q(+<), q(/dev/tty0) or die; ioctl(\$t, 0x5606, $n) or die qq(\$!\\n)'");
+	is($failed, 0, "console $n is asked for") or diag $out;
+	$vm->wait_for("console $n is shown", "grep -qx tty$n /sys/class/tty/tty0/active");
+	return;
+}
+
+# Where nobody is logged in: the recorder is still that of whose session waits behind it, with all that it has recorded.
+sub text_console {
+	my $pid = $vm->run('systemctl show -P MainPID tipmed') + 0;
+	show_console(2);
+	sleep 3;
+	is($vm->run('cat /run/systemd/seats/seat0') =~ /^ACTIVE_UID/m ? 1 : 0, 0, 'nobody is logged in there');
+	presses_make_one('the hot-key saves an episode');
+	is($vm->run('systemctl show -P MainPID tipmed') + 0, $pid, 'the recorder is the same');
+	show_console(1);
+	return;
+}
+
+# How often the trigger thread went to sleep: each event that reaches it wakes it once.
+sub sleeps_while {
+	my ($code) = @_;
+	my $pid = $vm->run('systemctl show -P MainPID tipmed') + 0;
+	my %of = map { /^(\d+) (\d+)$/ ? ($1 => $2) : () } split /\n/, $vm->run("for t in /proc/$pid/task/*; do chrt -p \${t##*/} | grep -q 'policy: SCHED_\\(FIFO\\|RR\\)' && echo \${t##*/} \$(awk '/^voluntary/ { print \$2 }' \$t/status); done");
+	my ($thread) = keys %of;
+	return (0, 0) if keys %of != 1;
+	$code->();
+	my ($end) = $vm->run("awk '/^voluntary/ { print \$2 }' /proc/$pid/task/$thread/status") =~ /(\d+)/;
+	return (1, $end - $of{$thread});
+}
+
+# The kernel keeps all keys from us that are not of the chord.
+sub other_keys {
+	my $presses = 20;
+	my ($found, $idle) = sleeps_while(sub { sleep 0.25 * $presses });
+	ok($found, 'there is one real-time thread') or return;
+	my (undef, $letters) = sleeps_while(sub { $vm->press(('k') x $presses) });
+	my (undef, $modifiers) = sleeps_while(sub { $vm->press(('ctrl') x $presses) });
+	diag "the trigger thread slept $idle times without keys, $letters with $presses letters, $modifiers with as many Ctrl";
+	cmp_ok($modifiers, '>=', $presses, 'keys of the chord wake it');
+	cmp_ok($letters, '<', $presses / 2, 'letters do not');
+	$vm->press('ret');
+	$vm->wait_for('the letters were typed', 'grep -q kkkkkkkkkkkkkkkkkkkk /home/user/typed');
+	return;
+}
+
+# Its driver lets it go and takes it again: for all above the keyboard controller this is another keyboard.
+sub replugged {
+	my $before = $vm->run("ls -d $KEYS/input/input*");
+	$vm->run("echo -n none > $KEYS/drvctl");
+	$vm->wait_for('it has gone', "! ls $KEYS/input 2>/dev/null | grep -q input");
+	sleep 1;
+	is(status()->{hotkey}{keyboards}, 0, 'a keyboard that is pulled out is let go');
+	$vm->run("echo -n rescan > $KEYS/drvctl");
+	$vm->wait_for('another is there', "ls $KEYS/input/input*/ | grep -q event");
+	isnt(scalar $vm->run("ls -d $KEYS/input/input*"), $before, 'the kernel calls it by another name');
+	$vm->wait_for('it is found', 'tipme status --json | grep -Eq "\"keyboards\": 1,"');
+	presses_make_one('its hot-key saves an episode');
+	return;
+}
+
+sub hooks {
+	my $x = start_recorder($vm);
+	presses_make_one('the keyboard and the X server see a press, and it saves an episode');
+	# It hangs, and tells of the press when it goes on.
+	$vm->run("kill -STOP $x");
+	presses_make_one('while it hangs, too', undef, sub { sleep 2; $vm->run("kill -CONT $x") });
+	presses_make_one('and the next press is another');
+	is($vm->run("tipme status --json") =~ /"source": "x_hooks"/ ? 1 : 0, 1, 'the hooks are there all the time');
+	return;
+}
