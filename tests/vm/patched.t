@@ -68,7 +68,7 @@ sub recorder {
 	sleep 2;
 	$vm->run('runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"');
 	$vm->wait_for('the episode is saved', 'ls -d /var/lib/tipme/1000/2* 2>/dev/null | grep -q .');
-	my $d = eval { $json->decode(scalar $vm->run('tipme diagnose last --json 2>/dev/null || true')) };
+	my $d = eval { $json->decode(scalar $vm->run('tipme diagnose "$(ls -d /var/lib/tipme/1000/2* | tail -n 1)" --json 2>/dev/null || true')) };
 	ok($d, 'it can be diagnosed') and exact_path($d);
 }
 
