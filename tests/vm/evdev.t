@@ -29,6 +29,8 @@ subtest 'other keys' => \&other_keys;
 subtest 'a keyboard that comes later' => \&replugged;
 my ($said, $rc) = $vm->run('tipme stop');
 is($rc, 0, 'the service ends in order') or diag $said;
+# It takes its folder below /run away when all is over: another recorder before that would be left without.
+$vm->wait_for('the service is over', 'systemctl show -P ActiveState tipmed | grep -qx inactive');
 subtest 'an X server with hooks' => \&hooks;
 no_complaint($vm);
 $vm->close;
