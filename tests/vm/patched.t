@@ -69,7 +69,8 @@ sub recorder {
 	$vm->run('runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"');
 	$vm->wait_for('the episode is saved', 'ls -d /var/lib/tipme/1000/2* 2>/dev/null | grep -q .');
 	my $d = eval { $json->decode(scalar $vm->run('tipme diagnose "$(ls -d /var/lib/tipme/1000/2* | tail -n 1)" --json 2>/dev/null || true')) };
-	ok($d, 'it can be diagnosed') and exact_path($d);
+	ok($d && $d->{verdict}{kind}, 'it can be diagnosed') or return;
+	exact_path($d) if $d->{interval};
 }
 
 # A group that may use a tenth of a CPU: the module's tracepoints see it held back, as cpu.stat says.
@@ -83,6 +84,7 @@ sub throttled {
 	my ($ended) = $vm->run('grep -c "sched_cfs_unthrottle:" /sys/kernel/tracing/trace') =~ /(\d+)/;
 	cmp_ok($counted, '>', 5, 'a group with a tenth of a CPU is throttled');
 	cmp_ok(abs($begun - $ended), '<=', 1, "each throttling ends ($begun, $ended)");
-	cmp_ok($begun, '>=', $counted, 'and none is missing in the trace');
+	# The group may have been throttled once before the trace was on.
+	cmp_ok($begun, '>=', $counted - 1, 'and none is missing in the trace');
 	is(scalar $vm->run('grep -c "sched_cfs_unthrottle:.*cgroup=$(stat -c %i /sys/fs/cgroup/tenth)" /sys/kernel/tracing/trace'), "$ended\n", 'by the id of its cgroup');
 }
