@@ -51,7 +51,7 @@ sub on_kernel {
 	for my $part (@parts) {
 		subtest $part->[0] => sub { $part->[1]->($vm) };
 	}
-	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops:|general protection|lockdep|KASAN|INFO: (task|rcu)" | grep -v "NMI handler"');
+	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops:|general protection|possible .* deadlock|INFO: (task|rcu)" | grep -v "NMI handler"');
 	is($dmesg, '', 'the kernel has no complaint') or diag scalar $vm->run('dmesg | tail -60');
 	$vm->close;
 }
