@@ -111,7 +111,7 @@ static void stamp(struct run *run, uint64_t *last_ns)
 	struct tipme_interval at = { *last_ns, now_ns };
 	char words[96];
 
-	if (tipme_intervals_add(&run->all, at.from_ns, at.to_ns) > run->all.nominal_ns + run->all.nominal_ns / 4 && run->opt.explain) {
+	if (tipme_intervals_add(&run->all, at.from_ns, at.to_ns) > run->all.nominal_ns + run->all.nominal_ns / 10 && run->opt.explain) {
 		snprintf(words, sizeof(words), "tipme bench %s: interval of %.1f ms", run->name, (double)(at.to_ns - at.from_ns) / NS_PER_MS);
 		at.from_ns += run->skip_ns;
 		tipme_explain_offer(&run->explain, &at, words);
@@ -310,7 +310,7 @@ static int finish(struct run *run)
 		fputs("\r\033[K", stderr);
 	if (run->opt.explain && tipme_explain_wait(&run->explain))
 		fprintf(stderr, "tipme: bench: no interval was explained: %s\n",
-			run->explain.refused ? "the recorder refused (one episode in 5 seconds)" : "none was a quarter longer than it should be");
+			run->explain.refused ? "the recorder refused (one episode in 5 seconds)" : "none was a tenth longer than it should be");
 	if (run->opt.json)
 		print_json(run);
 	else
