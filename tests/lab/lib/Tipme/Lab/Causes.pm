@@ -17,7 +17,6 @@ use Tipme::Lab::Cgroup;
 #   client_ready, before, begin(r, from, until), pressed, seen (the window changed): CODE at that moment
 #   charged     CODE: how much of the interval the cause truly had, in ns
 #   who         CODE: the culprit { comm, pids }; without it, the client
-#   todo        why tipme does not name it yet: a known miss
 #   parts       CODE: several of them, for combined causes
 # }
 my @DEEDS = (clients => [qw(own gtk tk)]);
