@@ -45,4 +45,55 @@ for my $session ([ 'DISPLAY unset', undef, qr/DISPLAY is not set/ ], [ 'DISPLAY 
 	}
 }
 $plain->stop if $plain;
+
+# In the user's own session: a server with hooks, one without, and the refusals.
+SKIP: {
+	skip 'xdotool is not installed', 9 if !grep { -x "$_/xdotool" } split /:/, $ENV{PATH};
+	my $tmp = tempdir(CLEANUP => 1);
+	chmod 0755, $tmp;
+	my $tree = public_tree("$tmp/tree");
+	local @ENV{qw(TIPME_RUNDIR TIPME_LIBRARY HOME)} = ("$tmp/run", "$tmp/library", $tmp);
+	my $said = qx{"$ENV{TIPME_BUILDDIR}/tipme" start --owner 65534 2>&1};
+	is($? >> 8, 0, 'a recorder whose episodes are the user\'s') or diag($said);
+	for my $session ([ 'a server with hooks', hooks => Tipme::Display::find_hooks(), rundir => $ENV{TIPME_RUNDIR} ], ['a server without hooks']) {
+		my ($what, @how) = @$session;
+		my $d = Tipme::Display->new(kind => 'Xvfb', uid => 65534, gid => 65534, @how);
+		my ($rc, $text) = here($tree, $d, '--yes', '--seed', @how ? 5 : 6);
+		is($rc, 0, "demo --here, $what: a true verdict") or diag($text);
+		(@how ? \&unlike : \&like)->($text, qr/Nobody in this session heard the hot-key/, '... and whether the hot-key was heard is told');
+		like($text, @how ? qr/by its hooks/ : qr/as a client sees it/, '... and how the server was seen');
+		my ($asks, $why) = here($tree, $d);
+		is($asks, 64, '... never without having asked') or diag($why);
+		$d->stop;
+	}
+	qx{"$ENV{TIPME_BUILDDIR}/tipme" stop 2>&1};
+	my $stopped = Tipme::Display->new(kind => 'Xvfb', uid => 65534, gid => 65534);
+	like((here($tree, $stopped, '--yes'))[1], qr/no recorder runs, or it is not yours/, 'demo --here needs a recorder');
+	$stopped->stop;
+	# What a session calls its server is all that can be seen of it from outside.
+	system('cp', Tipme::Display::find_server('Xvfb'), "$tmp/Xwayland");
+	my $xwayland = Tipme::Display->new(kind => 'Xvfb', program => "$tmp/Xwayland", uid => 65534, gid => 65534);
+	like((here($tree, $xwayland, '--yes'))[1], qr/is Xwayland, where injected keys/, '... and refuses Xwayland');
+	$xwayland->stop;
+}
 done_testing;
+
+# What an ordinary user needs of the trees, which may be closed to him.
+sub public_tree {
+	my ($to) = @_;
+	for ([ $ENV{TIPME_SRCDIR}, qw(helper/demo postmortem abi) ], [ $ENV{TIPME_BUILDDIR}, qw(helper/cli/tipme helper/xclient/tipme-x-observer) ]) {
+		my ($from, @parts) = @$_;
+		for my $part (@parts) { system('mkdir', '-p', "$to/$part" =~ s{/[^/]*$}{}r) == 0 && system('cp', '-r', "$from/$part", "$to/$part") == 0 or BAIL_OUT($part) }
+	}
+	symlink 'helper/cli/tipme', "$to/tipme" or BAIL_OUT("$to/tipme: $!");
+	system('chmod', '-R', 'a+rX', $to) == 0 or BAIL_OUT('chmod');
+	return $to;
+}
+
+# `tipme demo --here` as the user of that session: its exit status and what it said.
+sub here {
+	my ($tree, $d, @args) = @_;
+	local %ENV = (%ENV, $d->env, TIPME_SRCDIR => $tree, TIPME_BUILDDIR => $tree, PERL5LIB => join ':', map { "$tree/$_" } qw(abi/lib abi/generated postmortem/lib));
+	my $text = qx{setpriv --reuid=65534 --regid=65534 --clear-groups "$tree/helper/cli/tipme" demo --here @args </dev/null 2>&1};
+	return ($? >> 8, $text);
+}

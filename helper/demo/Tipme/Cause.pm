@@ -9,7 +9,7 @@ use POSIX ();
 use Time::HiRes qw(sleep clock_gettime CLOCK_MONOTONIC);
 
 # name => { says, kind (what a true verdict calls it), stage => CODE, type => what the person types into it,
-#           sampled => it needs no privilege, and samples of /proc tell it }
+#           unprivileged => anybody can stage it, sampled => and samples of /proc tell it }
 # stage($self, ctx) begins the cause and returns { comm, pids }; ctx has client_pid, client_comm, cpus, and the helper that start_helper() made.
 my %CAUSE = (
 	'cpu-storm' => {
@@ -22,11 +22,11 @@ my %CAUSE = (
 	},
 	'stopped' => {
 		says => 'SIGSTOP for %3$d ms to the terminal "%2$s"',
-		kind => 'stopped', type => 'x', lead_ms => 150, stage => \&_stop, sampled => 1,
+		kind => 'stopped', type => 'x', lead_ms => 150, stage => \&_stop, sampled => 1, unprivileged => 1,
 	},
 	'slow-helper' => {
 		says => '%d process "%s", which the shell asks through a pipe, computes its answer for %d ms',
-		kind => 'ipc-wait', type => "ask\n", lead_ms => 100, stage => sub { my ($s, $c) = @_; return $c->{helper} },
+		kind => 'ipc-wait', unprivileged => 1, type => "ask\n", lead_ms => 100, stage => sub { my ($s, $c) = @_; return $c->{helper} },
 	},
 );
 
@@ -34,6 +34,9 @@ my @NAMES = qw(indexer thumbnailer packd cc1 logsift mailsync photod backupd ren
 
 # The names that the demo draws from.
 sub all { return sort keys %CAUSE }
+
+# Those that anybody can stage.
+sub all_unprivileged { return grep { $CAUSE{$_}{unprivileged} } all() }
 
 # Those that can be staged, and found, where only /proc can be looked at.
 sub all_sampled { return grep { $CAUSE{$_}{sampled} } all() }

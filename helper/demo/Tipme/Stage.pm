@@ -150,8 +150,13 @@ sub start_terminal {
 # A keyboard is not a process that can starve: who types here has real-time priority, or at least the best nice value.
 sub start_typist {
 	my ($self) = @_;
+	return $self->_run_typist('--pointer', $self->{display}->pointer, $self->{display}->keyboard);
+}
+
+sub _run_typist {
+	my ($self, @where) = @_;
 	my $script = __FILE__ =~ s{Tipme/Stage\.pm$}{typist}r;
-	my @typist = ($^X, '-I', $script =~ s{/typist$}{}r, $script, '--seed', $self->{seed}, '--pointer', $self->{display}->pointer, $self->{display}->keyboard);
+	my @typist = ($^X, '-I', $script =~ s{/typist$}{}r, $script, '--seed', $self->{seed}, @where);
 	$self->{typist_is_rt} = system('chrt -f 60 true 2>/dev/null') == 0;
 	my $pid = open3(my $in, my $out, undef, $self->{typist_is_rt} ? qw(chrt -f 60) : $> ? () : qw(nice -n -20), @typist);
 	$in->autoflush(1);

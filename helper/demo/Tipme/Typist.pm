@@ -69,7 +69,7 @@ sub type {
 # Presses and releases one key: a character, a name ("Return") or an evdev key code.
 sub key {
 	my ($self, $key, %opt) = @_;
-	return $self->_stroke($key, _code($key), $opt{hold_ms});
+	return $self->_stroke($key, $self->_code($key), $opt{hold_ms});
 }
 
 # Presses the keys of "Ctrl+Alt+minus" in turn and releases them backwards; returns the stroke of the last one.
@@ -81,7 +81,7 @@ sub chord {
 		$self->press($_);
 		sleep 0.02;
 	}
-	my $stroke = $self->_stroke($last, _code($last), $opt{hold_ms});
+	my $stroke = $self->_stroke($last, $self->_code($last), $opt{hold_ms});
 	for (reverse @names) {
 		sleep 0.01;
 		$self->release($_);
@@ -89,8 +89,8 @@ sub chord {
 	return { %$stroke, key => $text };
 }
 
-sub press { my ($self, $key) = @_; return $self->_key(_code($key), 1) }
-sub release { my ($self, $key) = @_; return $self->_key(_code($key), 0) }
+sub press { my ($self, $key) = @_; return $self->_key($self->_code($key), 1) }
+sub release { my ($self, $key) = @_; return $self->_key($self->_code($key), 0) }
 
 # Presses and releases a button where the pointer is.
 sub click {
@@ -130,7 +130,7 @@ sub sync {
 sub now_ns { return int(clock_gettime(CLOCK_MONOTONIC) * 1e9) }
 
 sub _code {
-	my ($key) = @_;
+	my ($self, $key) = @_;
 	return $1 if $key =~ /^(\d\d+)\z/;
 	return $named{lc $key} // $code{$key} // croak "Typist: no key '$key' in the us layout";
 }
