@@ -99,12 +99,15 @@ static const char *next_step(const struct doctor_session *session, bool exact, b
 	return geteuid() ? "sudo tipme doctor, then sudo tipme start" : "mend what is marked missing above";
 }
 
-static const char *source_words(const struct doctor_session *session, bool exact, bool possible)
+static bool recorder_exact(struct json_object *status)
 {
 	struct json_object *source;
 
-	if (session->status && json_object_object_get_ex(session->status, "source", &source))
-		exact = strcmp(json_object_get_string(source), "proc_sampled") != 0;
+	return status && json_object_object_get_ex(status, "source", &source) && strcmp(json_object_get_string(source), "proc_sampled");
+}
+
+static const char *source_words(bool exact, bool possible)
+{
 	return exact ? "the kernel itself" : possible ? "the kernel, by samples of /proc (run as root for more)" : "no kernel source";
 }
 
@@ -129,6 +132,8 @@ int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 	if (argc > 1 + (json || brief))
 		return cli_misuse(verb, argv[1 + (json || brief)]);
 	struct doctor_session session = { .status = recorder_status() };
+
+	session.exact_recorder = recorder_exact(session.status);
 	struct json_object *list = json ? json_object_new_array() : NULL;
 	bool exact = look(doctor_machine_checks, &session, list, brief ? DOCTOR_MISSING : DOCTOR_OK);
 	/* What anybody may see; without /proc there is nothing at all. */
@@ -138,8 +143,8 @@ int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 	/* Somebody with more rights than we may have started it. */
 	possible = possible || session.status;
 	if (brief)
-		printf("Sources here: %s; %s.\n", source_words(&session, exact, possible),
-		       session.hooks ? "the X server, by its hooks" : "no X server with hooks");
+		printf("Sources here: %s; %s.\n", source_words(session.status ? session.exact_recorder : exact, possible),
+		       session.hooks ? "the X server, by its hooks" : session.observed ? "the X server, as a client sees it" : "no X server with hooks");
 	if (json)
 		report_json(list, exact, possible, &session);
 	else

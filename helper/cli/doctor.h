@@ -16,7 +16,9 @@ struct doctor_finding {
 
 struct doctor_session {
 	struct json_object *status; /* of the recorder; 0: none runs, or it does not answer us */
+	bool exact_recorder; /* and it takes its records from the kernel itself */
 	bool hooks; /* the X server of DISPLAY has hooks */
+	bool observed; /* it has none; tipme-x-observer tells of it */
 };
 
 struct doctor_check {

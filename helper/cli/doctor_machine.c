@@ -41,37 +41,39 @@ static bool have(unsigned int capability)
 	return capng_have_capability(CAPNG_EFFECTIVE, capability) == 1;
 }
 
-static void look_capability(struct doctor_finding *f, unsigned int capability, enum doctor_state without, const char *cost)
+static void look_capability(const struct doctor_session *session, struct doctor_finding *f, unsigned int capability, enum doctor_state without, const char *cost)
 {
 	if (have(capability))
 		doctor_say(f, DOCTOR_OK, "", "held");
+	else if (session->exact_recorder)
+		doctor_say(f, DOCTOR_OK, "", "not held by you; the recorder that runs was started with what it needs");
 	else
 		doctor_say(f, without, "run it with sudo", "not held: %s", cost);
 }
 
 static void look_bpf_capability(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(f, CAP_BPF, DOCTOR_MISSING, "the tracing programs cannot be loaded");
+	look_capability(session, f, CAP_BPF, DOCTOR_MISSING, "the tracing programs cannot be loaded");
 }
 
 static void look_perfmon(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(f, CAP_PERFMON, DOCTOR_MISSING, "the tracing programs cannot be attached");
+	look_capability(session, f, CAP_PERFMON, DOCTOR_MISSING, "the tracing programs cannot be attached");
 }
 
 static void look_syslog(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(f, CAP_SYSLOG, DOCTOR_LIMITED, "kernel functions in stacks may have no names");
+	look_capability(session, f, CAP_SYSLOG, DOCTOR_LIMITED, "kernel functions in stacks may have no names");
 }
 
 static void look_ipc_lock(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(f, CAP_IPC_LOCK, DOCTOR_LIMITED, "the recorder may be swapped out under the load that it records");
+	look_capability(session, f, CAP_IPC_LOCK, DOCTOR_LIMITED, "the recorder may be swapped out under the load that it records");
 }
 
 static void look_nice(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(f, CAP_SYS_NICE, DOCTOR_LIMITED, "under load the copy may come late");
+	look_capability(session, f, CAP_SYS_NICE, DOCTOR_LIMITED, "under load the copy may come late");
 }
 
 static void look_kernel(struct doctor_session *session, struct doctor_finding *f)
@@ -130,6 +132,8 @@ static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
 		close(fd);
 	if (fd >= 0)
 		doctor_say(f, DOCTOR_OK, "", "a map could be made");
+	else if (err == EPERM && session->exact_recorder)
+		doctor_say(f, DOCTOR_OK, "", "not permitted to you; the recorder that runs may");
 	else if (err == EPERM && !have(CAP_BPF))
 		doctor_say(f, DOCTOR_MISSING, "run it with sudo", "not permitted without CAP_BPF");
 	else

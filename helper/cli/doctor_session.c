@@ -56,16 +56,20 @@ static pid_t server_pid(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) ? 0 : cred.pid;
 }
 
-static bool server_known(struct json_object *status, pid_t pid)
+/* What tells the recorder of this server: "x_hooks", "x_client"; NULL: nothing. */
+static const char *server_source(struct json_object *status, pid_t pid)
 {
-	struct json_object *list, *value;
+	struct json_object *list, *value, *source;
 
 	if (!status || !json_object_object_get_ex(status, "x_servers", &list) || !json_object_is_type(list, json_type_array))
-		return false;
-	for (size_t i = 0; i < json_object_array_length(list); i++)
-		if (json_object_object_get_ex(json_object_array_get_idx(list, i), "pid", &value) && json_object_get_int(value) == pid)
-			return true;
-	return false;
+		return NULL;
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *server = json_object_array_get_idx(list, i);
+
+		if (json_object_object_get_ex(server, "pid", &value) && json_object_get_int(value) == pid && json_object_object_get_ex(server, "source", &source))
+			return json_object_get_string(source);
+	}
+	return NULL;
 }
 
 /* Without a recorder: our library in its memory. Needs the right to look. */
@@ -87,10 +91,15 @@ static bool server_maps_hooks(pid_t pid)
 static void look_server(struct doctor_session *session, struct doctor_finding *f, const char *display, int fd)
 {
 	pid_t pid = server_pid(fd);
-	bool joined = server_known(session->status, pid);
+	const char *source = server_source(session->status, pid);
+	bool joined = source && !strcmp(source, "x_hooks");
 
 	session->hooks = joined || server_maps_hooks(pid);
-	if (joined)
+	session->observed = source && !session->hooks;
+	if (session->observed)
+		doctor_say(f, DOCTOR_LIMITED, "for exact times: Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks",
+			   "%.32s: X server %d has no hooks; tipme-x-observer tells of it, as a client can see it: times in ms, stages inferred", display, (int)pid);
+	else if (joined)
 		doctor_say(f, DOCTOR_OK, "", "%.32s: X server %d shares its records with the recorder", display, (int)pid);
 	else if (session->hooks)
 		doctor_say(f, DOCTOR_OK, session->status ? "" : "sudo tipme start", "%.32s: X server %d has hooks, and joins a recorder that serves it within a second", display, (int)pid);
@@ -172,6 +181,16 @@ static int status_number(struct json_object *part, const char *name)
 	return json_object_object_get_ex(part, name, &value) ? json_object_get_int(value) : 0;
 }
 
+/* A process that watches for episodes, and with that the hot-key in some session of this user; 0: none. */
+static int agent_pid(struct json_object *status)
+{
+	struct json_object *list;
+
+	if (!status || !json_object_object_get_ex(status, "agents", &list) || !json_object_is_type(list, json_type_array) || !json_object_array_length(list))
+		return 0;
+	return json_object_get_int(json_object_array_get_idx(list, 0));
+}
+
 static void look_hotkey(struct doctor_session *session, struct doctor_finding *f)
 {
 	struct json_object *hotkey = NULL, *chord = NULL;
@@ -180,6 +199,8 @@ static void look_hotkey(struct doctor_session *session, struct doctor_finding *f
 
 	if (session->hooks)
 		doctor_say(f, DOCTOR_OK, "", "Ctrl+Alt+minus, seen by the X server itself, even while a program holds the keyboard");
+	else if (agent_pid(session->status))
+		doctor_say(f, DOCTOR_OK, "", "taken by tipme-agent (pid %d) in its session; try it there: tipme-agent --test-hotkey", agent_pid(session->status));
 	else if (keyboards)
 		doctor_say(f, DOCTOR_OK, "", "%.63s, read by the recorder from %d keyboard%s: on the console, under Wayland, and while the screen hangs",
 			   json_object_get_string(chord), keyboards, keyboards == 1 ? "" : "s");

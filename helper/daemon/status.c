@@ -136,6 +136,18 @@ static void add_x_servers(struct tipme_text *text, const struct tipmed_x_servers
 	tipme_text_add(text, "]");
 }
 
+/* Those that are there now, not those that were. */
+static void add_agents(struct tipme_text *text, const struct tipmed_agents *agents)
+{
+	unsigned int shown = 0;
+
+	tipme_text_add(text, ", \"agents\": [");
+	for (int i = 0; i < TIPMED_AGENTS_MAX; i++)
+		if (agents->agent[i].pid && agents->agent[i].connections)
+			tipme_text_add(text, "%s%d", shown++ ? ", " : "", (int)agents->agent[i].pid);
+	tipme_text_add(text, "]");
+}
+
 static void add_self(struct tipme_text *text, const struct tipmed_server *server)
 {
 	struct rusage used = { 0 };
@@ -189,6 +201,7 @@ size_t tipmed_status_write(struct tipmed_server *server)
 	add_identity(&text, server);
 	add_costs(&text, server);
 	add_x_servers(&text, &server->snap.x);
+	add_agents(&text, &server->agents);
 	add_self(&text, server);
 	add_episodes(&text, server);
 	tipme_text_add(&text, "}");

@@ -93,6 +93,10 @@ twice('a blinking cursor', 'none', undef, sub {
 });
 is($seen->{interval}{certainty}, 'open', '... and not answered, which is no less sure');
 
+# Its clock counts in ms: "usually 0.00 ms" would be no measurement.
+$seen = told(sub { my ($s) = @_; $s->key($_, 0.4) for 600, 700, 800, 900; $s->key(1000, 400) }, observed => 1, no_usual => 1);
+is($seen->{interval}{usual_ns}, MS, 'what is usual from outside is no shorter than the unit of its clock') or diag($seen->{verdict}{sentence});
+
 # Both tell of one server: the hooks are believed.
 my $s = Tipme::Test::Story->new(trigger => 3000.4);
 $s->builder->add('x-555.rec', 'x_client', 0, 'x_device', ts_ns => 1000 * MS, tid => SERVER, input_seq => 1, kind => 'key_press');

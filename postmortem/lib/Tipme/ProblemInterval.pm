@@ -127,8 +127,12 @@ sub usual {
 	return ($ns[ $#ns / 2 ], scalar @ns, 'episode');
 }
 
-# What a response seems to be from the X records alone.
-sub _quick { my ($self, $e) = @_; return $self->_end_of($e, 1) - ($e->{wakeup_ns} // $e->{device_ns}) }
+# What a response seems to be from the X records alone; a server that is observed from outside counts in ms, so none is shorter than one.
+sub _quick {
+	my ($self, $e) = @_;
+	my $ns = $self->_end_of($e, 1) - ($e->{wakeup_ns} // $e->{device_ns});
+	return !$e->{server}{exact} && $ns < $NS_PER_MS ? $NS_PER_MS : $ns;
+}
 
 # usual_responses(NOT): what was usual here for whom, without event number NOT: { kind, comm, events, median_ns }
 sub usual_responses {
