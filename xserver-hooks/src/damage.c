@@ -13,6 +13,8 @@
 struct watch {
 	DamagePtr damage;
 	WindowPtr window;
+	ScreenPtr screen;
+	RegionPtr kept;			/* what the server has added up: see on_damage() */
 	struct watch *next;		/* list of those with damage */
 	BoxRec box;			/* its extents */
 	unsigned pieces;
@@ -37,6 +39,7 @@ static struct {
 static DevPrivateKeyRec watch_key;
 static struct wrapped_screen wrapped[MAXSCREENS];
 static struct watch *damaged_list;
+
 static void box_join(BoxRec *into, const BoxRec *box)
 {
 	into->x1 = into->x1 < box->x1 ? into->x1 : box->x1;
@@ -56,19 +59,25 @@ static void rest_begin(struct watch *watch, uint16_t client, uint64_t since_ns)
 	tipme_hooks.resting = true;
 }
 
-/* So many pieces of one request are enough; they may have cost more than the request. */
+/* After so many pieces of one request the server is not asked for a while; they may have cost more than the request. */
 #define PIECES_MAX 256
 
-/* The server tells each piece as it comes and keeps none: adding up regions, and emptying them, was most of the cost. */
+/*
+ * The server tells each piece as it comes. It also adds them up, which costs nothing as long as the sum is one box that holds the
+ * next piece; else the sum is thrown away, or it would become as intricate as all that was ever drawn.
+ *
+ * No damage object may be taken from the server here, not even our own: telling the cursor of a change takes the cursor off
+ * the screen, which is a change, of which we are told while the server is about to tell us of the first.
+ */
 static void on_damage(DamagePtr damage, RegionPtr region, void *closure)
 {
 	struct watch *watch = closure;
 
+	if (watch->kept->data)
+		DamageEmpty(damage);
 	if (watch->listed) {
 		box_join(&watch->box, RegionExtents(region));
-		/* The server has looked at what comes after us in its list before it called. */
-		if (++watch->pieces == PIECES_MAX && tipme_hooks.in_request)
-			rest_begin(watch, tipme_hooks.request_client, tipme_hooks.request_ns);
+		watch->pieces++;
 		return;
 	}
 	watch->pieces = 0;
@@ -90,7 +99,8 @@ static void on_damage_destroyed(DamagePtr damage, void *closure)
 			break;
 		}
 	tipme_hooks.damaged = damaged_list != NULL;
-	dixSetPrivate(&watch->window->devPrivates, &watch_key, NULL);
+	if (watch->window)
+		dixSetPrivate(&watch->window->devPrivates, &watch_key, NULL);
 	free(watch);
 }
 
@@ -102,11 +112,13 @@ static void watch_start(WindowPtr window)
 	if (!watch)
 		return;
 	watch->window = window;
+	watch->screen = screen;
 	watch->damage = DamageCreate(on_damage, on_damage_destroyed, DamageReportRawRegion, TRUE, screen, watch);
 	if (!watch->damage) {
 		free(watch);
 		return;
 	}
+	watch->kept = DamageRegion(watch->damage);
 	DamageRegister(&window->drawable, watch->damage);
 	dixSetPrivate(&window->devPrivates, &watch_key, watch);
 }
@@ -159,6 +171,19 @@ void tipme_damage_init(ScreenPtr screen)
 	screen->SetWindowPixmap = on_set_window_pixmap;
 }
 
+/* The root has gone, and while we rested its damage did not go with it. */
+static void rest_drop(ScreenPtr screen)
+{
+	struct watch *watch = rest.watch;
+
+	if (!watch || watch->screen != screen)
+		return;
+	rest.watch = NULL;
+	tipme_hooks.resting = false;
+	watch->window = NULL;
+	DamageDestroy(watch->damage);
+}
+
 void tipme_damage_close(ScreenPtr screen)
 {
 	struct wrapped_screen *was = &wrapped[screen->myNum];
@@ -167,6 +192,7 @@ void tipme_damage_close(ScreenPtr screen)
 		return;
 	screen->SetWindowPixmap = was->set_window_pixmap;
 	was->set_window_pixmap = NULL;
+	rest_drop(screen);
 }
 
 void tipme_damage_wake(void)
@@ -223,6 +249,7 @@ static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipm
 	struct tipme_x_damage rec = damage_of(watch, now_ns, whose);
 
 	bool flood = tipme_join_flood(&group->damage, now_ns);
+	bool many = watch->pieces >= PIECES_MAX;
 
 	/* Joined damage has the extents of all of it. */
 	if (flood && tipme_join_fits(&group->damage, rec.window, now_ns))
@@ -233,8 +260,8 @@ static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipm
 	rec.height = (uint16_t)(group->box.y2 - group->box.y1);
 	tipme_join_put(&group->damage, &tipme_hooks.ring, rec.window, &rec);
 	group->last_damage = rec;
-	if (flood && whose)
-		rest_begin(watch, whose->client, group->damage.since_ns);
+	if ((flood || many) && whose)
+		rest_begin(watch, whose->client, flood ? group->damage.since_ns : now_ns);
 }
 
 void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)

@@ -51,7 +51,6 @@ struct tipme_hooks {
 	unsigned flushed;		/* since the server last woke */
 	bool no_pause;			/* the server has not looked for other work since the last request */
 	uint64_t request_ns;		/* beginning of the last request */
-	uint16_t request_client;	/* whose it is */
 	bool in_request;		/* it is being executed */
 	bool resting;			/* damage is not looked at for a while: see damage.c */
 	bool damaged;			/* some window waits in the list of damage.c */

@@ -133,7 +133,6 @@ static int request_execute(ClientPtr client, request_proc proc)
 		tipme_damage_record(req.ts_ns, NULL);
 	hooks->cur_input_seq = 0;
 	hooks->request_ns = req.ts_ns;
-	hooks->request_client = req.client;
 	if (hooks->resting)
 		tipme_damage_look(&req);
 	if (client->majorOp >= EXTENSION_BASE)

@@ -53,6 +53,8 @@ struct tipme_flush_done_info {
 #pragma weak ClientStateCallback
 #pragma weak DamageCreate
 #pragma weak DamageDestroy
+#pragma weak DamageEmpty
+#pragma weak DamageRegion
 #pragma weak DamageRegister
 #pragma weak DamageSetup
 #pragma weak DamageUnregister
