@@ -24,6 +24,9 @@ static uint64_t asleep_ns;
 /* Clients that were told of: one that never got in does not leave either. */
 static bool admitted[MAXCLIENTS];
 
+/* What people must read: servers without a log file say only this on their standard error. */
+#define SAID 0
+
 void tipme_hooks_disable(const char *why)
 {
 	static bool said;
@@ -31,7 +34,7 @@ void tipme_hooks_disable(const char *why)
 	tipme_hooks.active = false;
 	tipme_evdev_disable();
 	if (!said)
-		LogMessage(X_ERROR, "tipme: recording stopped: %s: the session goes on without it\n", why);
+		LogMessageVerb(X_ERROR, SAID, "tipme: recording stopped: %s: the session goes on without it\n", why);
 	said = true;
 }
 
@@ -134,7 +137,7 @@ static void tell_saved(void)
 	char path[TIPME_LINK_PATH_LEN];
 
 	if (tipme_link_saved(path))
-		LogMessage(X_INFO, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s\n", path);
+		LogMessageVerb(X_INFO, SAID, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s\n", path);
 }
 
 static void on_block(void *data, void *timeout)
@@ -222,7 +225,7 @@ static void chord_init(enum tipme_chord_action action, const char *standard)
 
 	if (!tipme_hotkey_parse_action(&tipme_hooks.hotkey, action, text, why, sizeof(why)))
 		return;
-	LogMessage(X_WARNING, "tipme: hot-key: %s; using %s\n", why, standard);
+	LogMessageVerb(X_WARNING, SAID, "tipme: hot-key: %s; using %s\n", why, standard);
 	tipme_hotkey_parse_action(&tipme_hooks.hotkey, action, standard, why, sizeof(why));
 }
 
@@ -254,7 +257,7 @@ static int process_init(void)
 		.ring_fd = { hooks->ring.fd, evdev_ring },
 	});
 	if (err)
-		LogMessage(X_WARNING, "tipme: RunDir: %s: the hot-key cannot be passed on\n", strerror(-err));
+		LogMessageVerb(X_WARNING, SAID, "tipme: RunDir: %s: the hot-key cannot be passed on\n", strerror(-err));
 	return 0;
 }
 

@@ -63,9 +63,25 @@ static void link_close(struct link *link)
 	memset(link->offered, 0, sizeof(link->offered));
 }
 
+/* Whether anybody could have made a folder of this name. */
+static bool is_in_open_place(const char *path)
+{
+	char above[sizeof(link_state.run_dir)];
+	struct stat st;
+	char *slash;
+
+	strcpy(above, path);
+	slash = strrchr(above, '/');
+	if (!slash)
+		return true;
+	slash[slash == above] = '\0';
+	return stat(above, &st) || (st.st_mode & S_IWOTH);
+}
+
 /*
- * The ring tells who types when. It goes to whoever owns the folder, or to root; a folder in which anybody can put a
- * socket is no address.
+ * The ring tells who types when. It goes to whoever owns the folder, or to root. A folder in which anybody can put a
+ * socket is no address; nor is one that anybody could have made, unless it is root's or the server's own; nor a link, which
+ * leads wherever its maker likes.
  */
 static bool peer_is_trusted(const struct link *link, int sock)
 {
@@ -73,7 +89,9 @@ static bool peer_is_trusted(const struct link *link, int sock)
 	socklen_t len = sizeof(peer);
 	struct stat st;
 
-	if (stat(link->run_dir, &st) || !S_ISDIR(st.st_mode) || (st.st_mode & S_IWOTH))
+	if (lstat(link->run_dir, &st) || !S_ISDIR(st.st_mode) || (st.st_mode & S_IWOTH))
+		return false;
+	if (st.st_uid != 0 && st.st_uid != getuid() && is_in_open_place(link->run_dir))
 		return false;
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		return false;
@@ -289,6 +307,8 @@ int tipme_link_start(const struct tipme_link_options *opt)
 	if (strlen(run_dir) >= sizeof(link->run_dir) || strlen(dump_dir) >= sizeof(link->dump_dir))
 		return -ENAMETOOLONG;
 	strcpy(link->run_dir, run_dir);
+	while (strlen(link->run_dir) > 1 && link->run_dir[strlen(link->run_dir) - 1] == '/')
+		link->run_dir[strlen(link->run_dir) - 1] = '\0';
 	strcpy(link->dump_dir, dump_dir);
 	snprintf(link->server_name, sizeof(link->server_name), "%s", opt->server_name);
 	link->display = opt->display;

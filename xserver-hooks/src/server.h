@@ -66,6 +66,7 @@ struct tipme_flush_done_info {
 #pragma weak LoadExtensionList
 #pragma weak LoaderGetABIVersion
 #pragma weak LogMessage
+#pragma weak LogMessageVerb
 #pragma weak ProcVector
 #pragma weak ReplyCallback
 #pragma weak RequestArrivalCallback

@@ -35,8 +35,9 @@ is(wait_for($peer, qr/^(gone|hello)/, 0.1), undef, 'the ring stays the same all 
 $x->stop;
 ok(wait_for($peer, qr/^gone 0/), 'until the server ends');
 
-my $many = 3000;
-$x = Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir});
+my $many = 10_000;
+# Each leaves a dozen records.
+$x = Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir}, ring_kb => 16384);
 wait_for($peer, qr/^hello 1/);
 my $stay = XClient->new($x);
 for (1 .. $many) {

@@ -35,6 +35,7 @@ my %COMMAND = (
 #   dump_dir => DIR          where the server saves its own records if nobody listens; its folder, if not given
 #   evdev => PATH            Xorg: the keyboard is this event device, read by the evdev driver in the input thread
 #   program => PATH          another than the installed one
+#   preload => [PATH...]     Xvfb and Xephyr: preloaded after the hooks
 #   uid, gid                 whom to run as, if we are root (default: nobody)
 #   host => Tipme::Display   where Xephyr shows itself
 #   args => [...], env => {...}   more arguments and environment for the server
@@ -205,7 +206,7 @@ sub _server_env {
 	$env{TIPME_RUNDIR} = delete $option{RunDir} if defined $option{RunDir};
 	# RingKB is TIPME_X_RING_KB there
 	$env{'TIPME_X_' . uc s/(?<=[a-z])(?=[A-Z])/_/gr} = $option{$_} for grep { defined $option{$_} } keys %option;
-	return (%env, TIPME_X_PRELOAD => 1, LD_PRELOAD => "$self->{dir}/modules/extensions/libtipme.so");
+	return (%env, TIPME_X_PRELOAD => 1, LD_PRELOAD => join ':', "$self->{dir}/modules/extensions/libtipme.so", @{ $self->{preload} // [] });
 }
 
 sub _start {

@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use Carp qw(croak);
 use Exporter qw(import);
+use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use IPC::Open2;
@@ -44,10 +45,14 @@ sub rundir {
 	return $dir;
 }
 
-# Starts the peer; returns { pid, in, out, dir }.
+# Starts the peer, as another user if one is given (as => UID); returns { pid, in, out, dir }.
 sub peer_start {
-	my ($dir, @args) = @_;
-	my $pid = open2(my $out, my $in, build('test/ring-peer'), $dir, @args);
+	my ($dir, %opt) = @_;
+	my @as = defined $opt{as} ? ('setpriv', "--reuid=$opt{as}", "--regid=$opt{as}", '--clear-groups', '--') : ();
+	my $program = build('test/ring-peer');
+	# The build tree may be closed to others.
+	if (@as) { copy($program, my $own = rundir() . '/ring-peer') or croak "$program: copy: $!"; chmod 0755, $own; $program = $own }
+	my $pid = open2(my $out, my $in, @as, $program, $dir);
 	my $peer = { pid => $pid, in => $in, out => $out, dir => $dir, lines => [], partial => '' };
 	push @started, $pid;
 	wait_for($peer, qr/^listening$/) or croak 'ring-peer does not listen';
