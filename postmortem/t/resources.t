@@ -88,6 +88,28 @@ $d = judged('fsync, held back', sleeps($s, 'disk', 1700.01, state => 'disk_sleep
 my ($theirs) = grep { $_->{kind} eq 'disk-io' && $_->{pid} == 830 } @{ $d->{totals}{blamed} };
 is($theirs->{ns}, ns(1600) - ns(1001), 'fsync, held back: up to what they had let go last');
 
+# --- the same; of one large write, handed down in pieces, the last piece alone wakes its writer, and was handed down together with the one before ---
+sub pieces {
+	my ($s, $went) = @_;
+	$s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS)->thread(830, 'dd', ts_ns => 900 * MS)->switch(1, ns($went), 830, 0, 'disk_sleep');
+	$s->io(840, 7000 + 8 * $_->[0], $_->[1], $_->[1] + 0.05, $_->[2], op => 'write') for [ 0, 1300, 1301 ], [ 1, 1698, 1698.5 ], [ 2, 1698, 1699.2 ];
+	$s->builder->kernel(0, ns(1699.203), 'sched_waking', tid => 830, waker_tid => 0, context => 'softirq_irq', prio => 120, wakee_cpu => 1, stack_id => $s->id('direct'));
+	return $s->io(840, 90, 1698.01, 1699.3, 1700, op => 'write');
+}
+judged('fsync behind pieces', sleeps(pieces(story(), 1010), 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'dd', 0.99, 1);
+
+# --- the writer went to sleep long before the records at hand ---
+$s = pieces(story(section_records => 16), 700);
+$s->kernel(0, 701 + $_ / 100, 'sched_waking', tid => 999, waker_tid => 0, context => 'hardirq', prio => 120, wakee_cpu => 0), $s->kernel(1, 701 + $_ / 100, 'sched_waking', tid => 999, waker_tid => 0, context => 'hardirq', prio => 120, wakee_cpu => 0) for 1 .. 100;
+judged('fsync behind an old sleeper', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'dd', 0.99, 1);
+
+# --- the client read something long ago; of that CPU's records the end of it is not at hand, of the other's the beginning is ---
+$s = pieces(story(section_records => 16), 1010);
+$s->builder->thread(850, 'login', ts_ns => 600 * MS);
+$s->io($_, 20_000 + $_, 600, 600.1, 600.5) for 850, CLIENT;
+$s->kernel(0, 701 + $_ / 100, 'sched_waking', tid => 999, waker_tid => 0, context => 'hardirq', prio => 120, wakee_cpu => 0) for 1 .. 100;
+judged('fsync, halves of old requests', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'dd', 0.99, 1);
+
 # --- the same, and nobody was woken by what was let go before: it is not the worker's ---
 $s = story();
 $s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS);

@@ -5,6 +5,7 @@ package Tipme::Resources;
 use strict;
 use warnings;
 use Tipme::KernelEvents;
+use Tipme::Reasons;
 use Tipme::Record::Layout;
 
 my %ENUM = map { $_ => $Tipme::Record::Layout::ENUM{$_} } qw(io_phase io_op lock_kind memory_wait_kind irq_kind context phase);
@@ -215,14 +216,14 @@ sub inherited {
 # A request: { dev, tid (of its first bio), op, issued, completed, bios }. A request is known by device and first sector; bios belong to the
 # request that covers their sectors when it is issued, so merged ones need no record of their own.
 
-# disk_wait(TID, FROM, TO): the bio for which a sleep of the thread lasted until TO: the last to be completed of those that it asked for; else
-# the one that was completed just before TO, whoever had asked for it; undef: no record tells
+# disk_wait(TID, FROM, TO, ENDED): the bio for which a sleep of the thread lasted until TO: the last to be completed of those that it asked for; else
+# the one that was completed just before TO, whoever had asked for it; undef: no record tells. A sleep that has ENDED was not for one that is not done.
 sub disk_wait {
-	my ($self, $tid, $from, $to) = @_;
+	my ($self, $tid, $from, $to, $ended) = @_;
 	my $t = $self->_table('disk');
 	my ($best, $other);
 	for my $b (@{ $t->{by_tid}{$tid} // [] }) {
-		next if $b->{queued} > $to;
+		next if $b->{queued} > $to || $ended && !defined $b->{completed};
 		next if defined $b->{completed} && ($b->{completed} <= $from || $b->{completed} > $to + $NEAR_NS);
 		next if !defined $b->{issued} && !defined $b->{completed} && $b->{passed_on};
 		$best = $b if !$best || ($b->{completed} // $FOREVER) >= ($best->{completed} // $FOREVER);
@@ -265,7 +266,8 @@ sub owner {
 	return;
 }
 
-# Had the thread that a waking is about gone to a sleep that nothing may disturb, as one that waits for a disk?
+# Had the thread that a waking is about gone to a sleep that nothing may disturb, as one that waits for a disk? Where it went so long ago that
+# the records at hand do not tell, its stack does.
 sub _slept_undisturbed {
 	my ($self, $wake) = @_;
 	my $ev = $self->{ev};
@@ -274,7 +276,9 @@ sub _slept_undisturbed {
 		my $i = $list->[$k];
 		return $ev->{tid}[$i] == $ev->{tid}[$wake] && ($ev->{d}[$i] & 255) == $DISK_SLEEP && !($ev->{d}[$i] >> 24) ? 1 : 0 if $ev->{type}[$i] == Tipme::KernelEvents::SWITCH;
 	}
-	return 0;
+	my $stack = $self->{threads} ? $self->{threads}->stack($ev->{b}[$wake]) : undef;
+	my $r = ($self->{reasons} //= Tipme::Reasons->new)->of($stack, 'softirq_irq');
+	return $r && $r->{class} eq 'disk' ? 1 : 0;
 }
 
 # What a worker that holds requests back has let go in [FROM, TO) before a bio: the time up to each belongs to that one, and without an owner to
@@ -282,17 +286,19 @@ sub _slept_undisturbed {
 sub _let_go {
 	my ($self, $bio, $from, $to) = @_;
 	my ($t, @p) = ($from);
-	for my $r (sort { $a->{queued} <=> $b->{queued} } grep { !$_->{requeued} && $_->{tid} == $bio->{tid} && $_->{queued} > $from && $_->{queued} <= $to && (!$bio->{request} || $_ != $bio->{request}) } @{ $self->_table('disk')->{service}{ $bio->{dev} } // [] }) {
+	my @r = sort { $a->{queued} <=> $b->{queued} } grep { !$_->{requeued} && $_->{tid} == $bio->{tid} && $_->{queued} > $from && $_->{queued} <= $to && (!$bio->{request} || $_ != $bio->{request}) }
+		@{ $self->_table('disk')->{service}{ $bio->{dev} } // [] };
+	# Of several that were handed down in one go, it may be the last alone whose end wakes somebody.
+	my $next;
+	for my $r (reverse @r) {
+		my $own = $self->owner($r);
+		if (defined $own) { $next = $own } elsif (defined $next) { $r->{owner} = $next }
+	}
+	for my $r (@r) {
 		push @p, [ $t, $r->{queued}, 'asking', $r ] if $r->{queued} > $t;
 		$t = $r->{queued} if $r->{queued} > $t;
 	}
 	push @p, [ $t, $to, 'asking', undef ] if $t < $to;
-	my $next;
-	for my $p (reverse @p) {
-		next if !$p->[3];
-		my $own = $self->owner($p->[3]);
-		if (defined $own) { $next = $own } elsif (defined $next) { $p->[3]{owner} = $next }
-	}
 	return @p;
 }
 
@@ -340,8 +346,18 @@ sub _make_disk {
 		my $do = __PACKAGE__->can('_io_' . ($ENUM{io_phase}{ $d >> 24 } // '')) or next;
 		$do->($t, \%r);
 	}
+	$self->_leave_out_halves($t);
 	for (values %{ $t->{service} }) { @$_ = sort { $a->{issued} <=> $b->{issued} } grep { defined $_->{issued} } @$_ }
 	return $t;
+}
+
+# Of a time in which the records of some CPUs only are at hand, an end may be missing where a beginning is there: then it is not known to last.
+sub _leave_out_halves {
+	my ($self, $t) = @_;
+	my $exact = $self->{ev}->exact_from // return;
+	for (values %{ $t->{by_tid} })  { @$_ = grep { defined $_->{completed} || $_->{queued} >= $exact } @$_ }
+	for (values %{ $t->{service} }) { @$_ = grep { defined $_->{completed} || $_->{issued} >= $exact } @$_ }
+	return;
 }
 
 sub _io_queued {

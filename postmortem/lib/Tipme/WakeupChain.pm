@@ -345,7 +345,7 @@ sub _on_disk {
 	return 0 if $waker && $waker->{tid} && $waker->{context} eq 'task';
 	return 0 if $r ? $r->{class} ne 'disk' : $s->{state} ne 'disk_sleep';
 	my $disk = $self->{states}->resources;
-	my $bio = $disk->disk_wait($self->{tid}, $i->{from}, $waker ? $i->{to} : $self->{t}) or return 0;
+	my $bio = $disk->disk_wait($self->{tid}, $i->{from}, $waker ? $i->{to} : $self->{t}, $waker ? 1 : 0) or return 0;
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
 	for my $p (reverse $disk->disk_pieces($bio, $lo, $self->{t}, $self->{tid})) {
 		my ($from, $to, $phase, $ahead) = @$p;

@@ -17,9 +17,9 @@ my %STACK = (poll => 'schedule_hrtimeout_range_clock+0x9d;poll_schedule_timeout.
 	futex => 'futex_wait_queue+0x60;__futex_wait+0x14c;futex_wait+0x6a;do_futex+0x105', mutex => 'schedule_preempt_disabled+0x15;__mutex_lock.constprop.0+0x4a5;mutex_lock+0x30',
 	flock => 'flock_lock_inode_wait+0xd1;__do_sys_flock+0x13c', fault => 'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_fault+0x8b2;__do_fault+0x31;handle_mm_fault+0xf1',
 	swap => 'io_schedule+0x42;folio_wait_bit_common+0x13d;do_swap_page+0x5c9;handle_mm_fault+0xf1', journal => 'jbd2_log_wait_commit+0xd9;ext4_fsync_journal+0x50;ext4_sync_file+0x1c1',
-	jbd2 => 'io_schedule+0x42;bit_wait_io+0xd;__wait_on_bit+0x4e;__wait_on_buffer+0x31;jbd2_journal_commit_transaction+0x141a', unix => 'schedule_timeout+0x10e;unix_stream_data_wait+0x9a;unix_stream_read_generic+0x3b1');
+	jbd2 => 'io_schedule+0x42;bit_wait_io+0xd;__wait_on_bit+0x4e;__wait_on_buffer+0x31;jbd2_journal_commit_transaction+0x141a', direct => '__iomap_dio_rw+0x5ea;iomap_dio_rw+0xe;xfs_file_dio_write_aligned+0x9b;vfs_write+0x22f', unix => 'schedule_timeout+0x10e;unix_stream_data_wait+0x9a;unix_stream_read_generic+0x3b1');
 my $n = 0;
-my %ID = map { $_ => ++$n } qw(poll epoll nanosleep tty wait4 disk futex mutex flock fault swap journal jbd2 unix);
+my %ID = map { $_ => ++$n } qw(poll epoll nanosleep tty wait4 disk futex mutex flock fault swap journal jbd2 direct unix);
 
 # new(trigger => MS, ...): all are asleep; three ordinary keys have been answered in 3 ms each, at 100, 300 and 500 ms
 sub new {
