@@ -29,7 +29,7 @@
 struct deed {
 	const struct deed_kind *kind;
 	char arg[200];
-	long long number; /* of milliseconds, bytes, round trips; what stands first in arg, where a number does */
+	long long number; /* of milliseconds, bytes; what stands first in arg, where a number does */
 	int fd;
 	char *memory;
 	int64_t from_ns, to_ns, cpu_ns;
@@ -62,13 +62,25 @@ static void act_sleep(struct deed *d)
 	sleep_ns(d->number * NS_PER_MS);
 }
 
-/* So many ms of work, whatever takes the CPU away meanwhile: interrupts count as a thread's CPU time, but do none of its work. */
+/* So many ms of work, whatever takes the CPU away meanwhile: interrupts count as a thread's CPU time, but do none of its work. It looks at
+ * the clock all the time, so that it knows itself for how long it did not work; returns that. */
+#define GAP_NS 1000
 static volatile unsigned int spun;
 
-static void spin(long long turns)
+static int64_t spin(long long turns)
 {
-	while (turns--)
-		spun++;
+	int64_t last = now_ns(), gaps = 0;
+
+	while (turns--) {
+		for (int i = 0; i < 16; i++)
+			spun++;
+		int64_t t = now_ns();
+
+		if (t - last > GAP_NS)
+			gaps += t - last;
+		last = t;
+	}
+	return gaps;
 }
 
 static int open_spin(struct deed *d)
@@ -78,17 +90,19 @@ static int open_spin(struct deed *d)
 	for (int i = 0; i < 20; i++) {
 		int64_t from = now_ns();
 
-		spin(1000000);
+		spin(50000);
 		if (now_ns() - from < best)
 			best = now_ns() - from;
 	}
-	d->number = d->number * NS_PER_MS * 1000000 / best;
+	d->number = d->number * NS_PER_MS * 50000 / best;
 	return 0;
 }
 
 static void act_spin(struct deed *d)
 {
-	spin(d->number);
+	int64_t from = now_ns(), gaps = spin(d->number);
+
+	d->cpu_ns = now_ns() - from - gaps;
 }
 
 static void *compute_in_thread(void *arg)
@@ -261,10 +275,35 @@ static void act_ask(struct deed *d)
 		fprintf(stderr, "deeds: %s: no answer\n", d->arg);
 }
 
+/* A round trip this short met nobody else's request: what the server computed in it was for us. */
+#define ALONE_NS 200000
+
+/* One after the other for so many ms. What stands as CPU time is the X server's clock at the beginning, and what these cost it themselves: all
+ * that it computes beyond that until the answer is there is for others. */
 static void act_roundtrips(struct deed *d)
 {
-	for (long long i = 0; i < d->number && deed_roundtrip; i++)
+	const char *server = getenv("LAB_SERVER");
+	clockid_t clock = CLOCK_MONOTONIC;
+	int64_t own = 0, alone = 0, met = 0;
+
+	if (!server || clock_getcpuclockid(atoi(server), &clock))
+		return;
+	int64_t first = clock_ns(clock), cpu = first;
+
+	for (int64_t t = now_ns(), until = t + d->number * NS_PER_MS; t < until && deed_roundtrip;) {
 		deed_roundtrip(deed_roundtrip_arg);
+		int64_t t2 = now_ns(), cpu2 = clock_ns(clock);
+
+		if (t2 - t < ALONE_NS) {
+			own += cpu2 - cpu;
+			alone++;
+		} else {
+			met++;
+		}
+		t = t2;
+		cpu = cpu2;
+	}
+	d->cpu_ns = first + own + (alone ? met * own / alone : 0);
 }
 
 #ifdef HAVE_GIO

@@ -21,6 +21,7 @@ my $NOTICE_NS = 100_000_000;    # what is faster seems to come at once, and the 
 my $LEAST_SHARE = 0.2;          # of the interval; a cause with less has had no effect
 my $LEAST_NS    = 20_000_000;
 my $CALM = -15;
+my $LOOK_NS = 3_000_000;         # before the key: to read the kernel's counters takes a while
 
 # A client is started by these words; DEEDS and NAME are filled in. An answer to `x` (and to a click, where clicks are understood) does the deeds.
 my %CLIENT = (
@@ -200,7 +201,7 @@ sub _start_client {
 	my ($self, $r) = @_;
 	my %word = (NAME => $r->{client_comm}, DEEDS => $r->{deeds} // '', BIN => $self->{bin}, WORK => $self->{stage}{work});
 	my @command = map { s/\b(NAME|DEEDS|BIN|WORK)\b/$word{$1}/r } @{ $CLIENT{ $r->{client} }{command} };
-	local %ENV = (%ENV, LAB_TRUTH => $r->{truth_file}, HOME => $self->{stage}{work}, GDK_BACKEND => 'x11', GSK_RENDERER => 'cairo', GTK_A11Y => 'none',
+	local %ENV = (%ENV, LAB_TRUTH => $r->{truth_file}, LAB_SERVER => $self->{stage}{display}->pid, HOME => $self->{stage}{work}, GDK_BACKEND => 'x11', GSK_RENDERER => 'cairo', GTK_A11Y => 'none',
 		GSETTINGS_BACKEND => 'memory', %{ $r->{env} });
 	delete @ENV{qw(XDG_RUNTIME_DIR)};
 	delete $ENV{DBUS_SESSION_BUS_ADDRESS} if !$r->{env}{DBUS_SESSION_BUS_ADDRESS};
@@ -246,9 +247,10 @@ sub _press {
 	$r->{from} = $start;
 	$r->{key_ns} = $start + int($lead * 1e9);
 	$r->{until} = $r->{key_ns} + $r->{ms} * 1_000_000;
-	$r->{delay} = { map { $_ => _run_delay($_) } $r->{client_pid}, $stage->{display}->pid };
 	$stage->type_lines('sleep ' . ($r->{key_ns} - now_ns()) / 1e9, $r->{event} eq 'click' ? 'click 1' : 'key x');
 	$r->{cause}{begin}->($r, $r->{from}, $r->{until}) if $r->{cause}{begin};
+	Tipme::Lab::Causes::_sleep_until($r->{key_ns} - $LOOK_NS);
+	$r->{used}[0] = $self->_used($r);
 	($r->{press_ns}) = $stage->pressed(1);
 	$r->{cause}{pressed}->($r) if $r->{cause}{pressed};
 	return;
@@ -262,6 +264,15 @@ sub _run_delay {
 	return $sum;
 }
 
+# What each has computed and waited for a CPU by now: { PID => { cpu, delay } }; of client, server, and who was started to be in their way on their own CPU.
+sub _used {
+	my ($self, $r) = @_;
+	return { map { $_ => { cpu => _cpu_clock($_), delay => _run_delay($_), main_delay => (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0 } } $r->{client_pid}, $self->{stage}{display}->pid, grep { defined } $r->{hog} };
+}
+
+# The kernel's CPU clock of a process: exact, also while it runs.
+sub _cpu_clock { my ($pid) = @_; return int((clock_gettime((~$pid << 3) | 2) // 0) * 1e9 + 0.5) }
+
 # The answer is the last change of the window before it rests.
 sub _await_answer {
 	my ($self, $r) = @_;
@@ -271,14 +282,13 @@ sub _await_answer {
 		if ($select->can_read($SILENCE)) {
 			sysread($r->{observer}, $buffer, 65536, length $buffer) or croak 'the observer ended';
 			while ($buffer =~ s/^(\d+)[^\n]*\n//) { $last = $1 if $1 > $r->{press_ns} }
-			$r->{cause}{seen}->($r) if $r->{cause}{seen} && defined $last;
+			$r->{used}[1] = $self->_used($r) if defined $last;
 			next;
 		}
 		last if defined $last && now_ns() > $r->{until} && (!$r->{cause}{done} || $r->{cause}{done}->($r));
 	}
 	croak "$r->{name}, seed $r->{seed}, $r->{client}: the client did not answer" if !defined $last;
 	$r->{answer_ns} = $last;
-	$r->{delay}{$_} = _run_delay($_) - $r->{delay}{$_} for keys %{ $r->{delay} };
 	return;
 }
 
@@ -296,7 +306,7 @@ sub _judge {
 	my %truth = (cause => $r->{name}, seed => $r->{seed}, client => $r->{client}, event => $r->{event}, ms => $r->{ms}, interval => { start_ns => $from, end_ns => $to },
 		kinds => $cause->{kinds}, culprit => $r->culprit, spans => $r->{spans}, says => $r->says,
 		parts => [ map { { %$_, ns => $_->{ns}, share => $_->{ns} / ($to - $from) } } $r->parts ],
-		waited_for_cpu_ns => $r->{delay}{ $r->{client_pid} } + $r->{delay}{ $self->{stage}{display}->pid });
+		waited_for_cpu_ns => $r->used_ns(delay => $r->{client_pid}, $self->{stage}{display}->pid));
 	return { cause => $r->{name}, seed => $r->{seed}, client => $r->{client}, event => $r->{event}, truth => \%truth, verdict => $d->{verdict}, interval => $d->{interval},
 		totals => { kinds => $d->{totals}{kinds}, blamed => $d->{totals}{blamed} }, episode => $r->{episode}, seconds_to_verdict => $took, diagnosis => $d, %{ compare(\%truth, $d) } };
 }
@@ -497,13 +507,20 @@ sub overlap_ns {
 # cpu_ns(WHAT): what spans of that name have computed
 sub cpu_ns { my ($r, $what) = @_; my $sum = 0; $sum += $_->{cpu_ns} for grep { $_->{what} eq $what } @{ $r->{spans} }; return $sum }
 
-# Time that client and server waited for a CPU.
-sub delay_ns {
-	my ($r) = @_;
+# used_ns(cpu|delay|main_delay, PIDS): CPU time, or time of waiting for a CPU (of the main thread alone), of these processes between the key and the answer, as the kernel itself counts it
+sub used_ns {
+	my ($r, $what, @pids) = @_;
 	my $sum = 0;
-	$sum += $_ for values %{ $r->{delay} };
-	my $all = $r->{answer_ns} - $r->{press_ns};
-	return $sum < $all ? $sum : $all;
+	$sum += $r->{used}[1]{$_}{$what} - $r->{used}[0]{$_}{$what} for @pids;
+	return $sum;
+}
+
+# no_cpu_ns(): time in which neither client nor server worked: where nothing else makes them wait, they waited for a CPU. (Their own counters of
+# that wait count each thread by itself, also those for which nobody waited.)
+sub no_cpu_ns {
+	my ($r) = @_;
+	my $ns = $r->{answer_ns} - $r->{press_ns} - $r->used_ns(cpu => $r->{client_pid}, $r->{stage}{display}->pid);
+	return $ns > 0 ? $ns : 0;
 }
 
 sub client_who { my ($r) = @_; return { comm => $r->{client_comm}, pids => { $r->{client_pid} => 1 } } }

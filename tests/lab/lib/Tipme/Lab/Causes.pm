@@ -14,7 +14,7 @@ use Tipme::Lab::Cgroup;
 #   least_ms, most_ms   of the length that is drawn (50 to 3000); lead_ms: how long before the key it begins (100)
 #   needs       CODE: why this machine cannot do it; '' if it can
 #   prepare     CODE, before the client is started: helpers, files; sets {deeds}
-#   client_ready, before, begin(r, from, until), pressed, seen (the window changed): CODE at that moment
+#   client_ready, before, begin(r, from, until), pressed: CODE at that moment
 #   charged     CODE: how much of the interval the cause truly had, in ns
 #   who         CODE: the culprit { comm, pids }; without it, the client
 #   parts       CODE: several of them, for combined causes
@@ -30,21 +30,21 @@ my %CAUSE = (
 		prepare => sub { $_[0]{deeds} = 'compute 20' },
 		begin => sub { my ($r, $from, $until) = @_; $r->{make} = $r->spawn([ 'BIN/cause', $r->{names}[1], 'storm', $r->{names}[0], 16 * $CPUS, 20, $from, $until ], nice => -10) },
 		# Its short-lived processes, or the one that starts them.
-		charged => sub { $_[0]->delay_ns }, who => sub { { comm => $_[0]{names}[0], pids => { $_[0]{make} => 1 }, by_name => 1 } },
+		charged => sub { $_[0]->no_cpu_ns }, who => sub { { comm => $_[0]{names}[0], pids => { $_[0]{make} => 1 }, by_name => 1 } },
 	},
 	'hog' => {
 		says => sub { "an endless hog $_[0]{names}[0], nice -20, a thread for each CPU, for $_[0]{ms} ms" },
 		kinds => ['cpu-contention'], cpu => 1, least_ms => 150, @DEEDS,
 		prepare => sub { $_[0]{deeds} = 'compute 10' },
 		begin => sub { my ($r, $from, $until) = @_; $r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', $CPUS, $from, $until ], nice => -20) },
-		charged => sub { $_[0]->delay_ns }, who => sub { _pid($_[0], 'hog', 0) },
+		charged => sub { $_[0]->no_cpu_ns }, who => sub { _pid($_[0], 'hog', 0) },
 	},
 	'rt-hog' => {
 		says => sub { "a real-time hog $_[0]{names}[0] (SCHED_FIFO 20), a thread on each CPU, for $_[0]{ms} ms" },
 		# The kernel leaves others 50 ms of each second.
 		kinds => ['rt-starvation'], cpu => 1, most_ms => 850, lead_ms => 50,
 		begin => sub { my ($r, $from, $until) = @_; $r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', $CPUS, $from, $until, 'pin' ], rt => 20) },
-		charged => sub { $_[0]->delay_ns }, who => sub { _pid($_[0], 'hog', 0) },
+		charged => sub { $_[0]->no_cpu_ns }, who => sub { _pid($_[0], 'hog', 0) },
 	},
 	'quota' => {
 		says => sub { "the client may use 20 ms of each 100 ms, and computes for " . _quota_ms($_[0]) . ' ms' },
@@ -62,7 +62,7 @@ my %CAUSE = (
 		prepare => sub { $_[0]{deeds} = 'compute 30' },
 		client_ready => sub { my ($r) = @_; system("taskset -a -p -c 0 $r->{client_pid} >/dev/null") == 0 or croak 'taskset' },
 		begin => sub { my ($r, $from, $until) = @_; $r->{hog} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', 1, $from, $until ], nice => -15, cpus => 0) },
-		charged => sub { $_[0]->delay_ns }, who => sub { _pid($_[0], 'hog', 0) },
+		charged => sub { $_[0]->used_ns(cpu => $_[0]{hog}) }, who => sub { _pid($_[0], 'hog', 0) },
 	},
 	'inversion' => {
 		says => sub { "the client waits for a lock of $_[0]{names}[1] (nice 19), which $_[0]{names}[0] (nice -15) keeps from CPU 0 for $_[0]{ms} ms" },
@@ -92,15 +92,14 @@ my %CAUSE = (
 			my $run = "$set && $as $r->{lab}{bin}/cause $r->{names}[0] datagrams $from " . ($until + 3 * $r->{ms} * 1_000_000);
 			$r->{p} = $r->spawn([ 'unshare', '-n', '-m', 'sh', '-c', $run ], root => 1, nice => -15, cpus => 1);
 		},
-		pressed => sub { my ($r) = @_; $r->{softirq} = [ _softirq_ns() ] },
-		seen => sub { my ($r) = @_; $r->{softirq}[1] = _softirq_ns() },
-		# Whichever is more is the verdict: the receiving, or the client's own work.
+		# Whichever is more is the verdict: the receiving, or the client's own work. The client itself saw when it did not work.
 		parts => sub {
 			my ($r) = @_;
-			my $softirq = $r->{softirq}[1] - $r->{softirq}[0];
-			my $own = $r->spans_ns('spin') - $softirq - $r->{delay}{ $r->{client_pid} };
+			my $own = $r->cpu_ns('spin');
+			my $softirq = $r->spans_ns('spin') - $own - $r->used_ns(main_delay => $r->{client_pid});
+			$softirq = 0 if $softirq < 0;
 			my $who = { comm => 'softirq', pids => { map { $_ => 1 } grep { defined } @$r{qw(p client_pid)} }, by_name => 1 };
-			return sort { $b->{ns} <=> $a->{ns} } { ns => $softirq, who => $who }, { kinds => ['app-compute'], ns => $own > 0 ? $own : 0, who => $r->client_who };
+			return sort { $b->{ns} <=> $a->{ns} } { ns => $softirq, who => $who }, { kinds => ['app-compute'], ns => $own, who => $r->client_who };
 		},
 	},
 
@@ -152,11 +151,11 @@ my %CAUSE = (
 		charged => sub { $_[0]->spans_ns('grab') }, who => sub { _pid($_[0], 'x', 0) },
 	},
 	'flood' => {
-		says => sub { "$_[0]{names}[0] floods the X server with requests while the client asks it 20 times" },
-		kinds => ['client-queue'], clients => ['own'], least_ms => 300, lead_ms => 900,
-		prepare => sub { $_[0]{deeds} = 'compute 8,roundtrips 20' },
-		begin => sub { my ($r, undef, $until) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'flood', $r->{key_ns} + 4_000_000, $until ], x => 1, nice => -15) },
-		charged => sub { $_[0]->spans_ns('roundtrips') }, who => sub { _pid($_[0], 'x', 0) },
+		says => sub { "$_[0]{names}[0] floods the X server with requests while the client asks it one thing after another for $_[0]{ms} ms" },
+		kinds => ['client-queue'], clients => ['own'], lead_ms => 900,
+		prepare => sub { $_[0]{deeds} = "compute 8,roundtrips $_[0]{ms}" },
+		begin => sub { my ($r, undef, $until) = @_; $r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'flood', $r->{key_ns} + 4_000_000, $until + 30_000_000 ], x => 1, nice => -15) },
+		charged => sub { my ($r) = @_; return $r->{used}[1]{ $r->{stage}{display}->pid }{cpu} - $r->cpu_ns('roundtrips') }, who => sub { _pid($_[0], 'x', 0) },
 	},
 	'wm-holds' => {
 		says => sub { "the window manager $_[0]{names}[0] holds the key or click back for $_[0]{ms} ms" },
@@ -263,16 +262,40 @@ my %CAUSE = (
 				{ kinds => ['timer-sleep'], ns => $r->spans_ns('sleep'), who => $r->client_who });
 		},
 	},
+	'combined-disk' => {
+		says => sub { my ($r) = @_; sprintf 'the client reads for %d ms from a disk that gives it 2 MB/s, then asks %s, which takes %d ms', $r->{ms} * 0.65, $r->{names}[0], $r->{ms} * 0.35 },
+		kinds => ['disk-io'], @DEEDS, least_ms => 300, needs => sub { _needs_disk($_[0], 'read') },
+		prepare => sub {
+			my ($r) = @_;
+			$r->{file} = $r->file('document', int(2000 * $r->{ms} * 0.65));
+			$r->{p} = _serve($r, 0, _socket($r, 0), _work($r), int($r->{ms} * 0.35));
+			$r->{deeds} = "read $r->{file},ask " . _socket($r, 0);
+		},
+		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(read => $r->disk, 2_000_000) },
+		before => sub { my ($r) = @_; $r->evict($r->{file}); $r->{cg}->add($r->{client_pid}) },
+		parts => sub {
+			my ($r) = @_;
+			return ({ ns => $r->spans_ns('read') - $r->cpu_ns('read'), who => $r->client_who }, { kinds => ['ipc-wait'], ns => $r->spans_ns('serve'), who => _pid($r, 'p', 0) });
+		},
+	},
+	'combined-lock' => {
+		says => sub { my ($r) = @_; sprintf 'the client waits %d ms for a file lock that %s keeps, computes for %d ms in a thread that it waits for, and sleeps for %d ms', $r->{ms} * 0.5, $r->{names}[0], $r->{ms} * 0.3, $r->{ms} * 0.2 },
+		kinds => [qw(lock-wait ipc-wait)], @DEEDS, least_ms => 400, lead_ms => 60,
+		prepare => sub { my ($r) = @_; $r->{file} = $r->file('lock', 10); $r->{deeds} = sprintf "flock $r->{file},thread %d,sleep %d", $r->{ms} * 0.3, $r->{ms} * 0.2 },
+		begin => sub {
+			my ($r, $from) = @_;
+			$r->{p} = $r->spawn([ 'BIN/cause', $r->{names}[0], 'hold', 'flock', $r->{file}, 'sleep', $from, $r->{key_ns} + int($r->{ms} * 500_000) ], nice => -15);
+		},
+		parts => sub {
+			my ($r) = @_;
+			return ({ ns => $r->spans_ns('hold'), who => _pid($r, 'p', 0) }, { kinds => ['app-compute'], ns => $r->cpu_ns('thread'), who => $r->client_who },
+				{ kinds => ['timer-sleep'], ns => $r->spans_ns('sleep'), who => $r->client_who });
+		},
+	},
 );
 
 sub names { return sort keys %CAUSE }
 sub cause { my ($name) = @_; return $CAUSE{$name} }
-
-# What the kernel has counted as softirq and interrupt time of CPU 0, in ticks.
-sub _softirq_ns {
-	my ($irq, $softirq) = Tipme::Lab::Cgroup::slurp('/proc/stat') =~ /^cpu0 (?:\d+ ){5}(\d+) (\d+)/m;
-	return ($irq + $softirq) * 10_000_000;
-}
 
 # The culprit whose pid stands in the run under one or more of these names.
 sub _pid {

@@ -44,7 +44,8 @@ sub summary {
 	my $near = $count->(sub { defined $_[0]{interval_error_ns} && $_[0]{interval_error_ns} <= 5_000_000 });
 	my $share = $count->(sub { defined $_[0]{share_error} && $_[0]{share_error} <= 5 });
 	my $skipped = grep { $_->{skipped} } @r;
-	return sprintf "%d runs: culprit named in %d, interval within 5 ms in %d, share within 5 points in %d; %d skipped\n", scalar @ran, $right, $near, $share, $skipped;
+	my $fast = $count->(sub { $_[0]{right} && $_[0]{below_notice} });
+	return sprintf "%d runs: culprit named in %d (%d of them in the sums of a verdict `none`: too short to be noticed), interval within 5 ms in %d, share within 5 points in %d; %d skipped\n", scalar @ran, $right, $fast, $near, $share, $skipped;
 }
 
 1;
