@@ -12,6 +12,7 @@
 #define TIPME_SPINS 4 /* task, softirq, interrupt, one more */
 #define TIPME_IDLE_STATES 16
 #define TIPME_MEMORY_WAITS 1024
+#define TIPME_DISK_SLEEPS 4096
 
 /* Who raised a softirq: tid, and these. */
 #define TIPME_RAISED_BY_TASK (1ULL << 32)
@@ -92,6 +93,14 @@ struct tipme_memory_begun {
 	__u32 tid;
 	__u32 kind;
 	__u64 begin_ns;
+};
+
+/* The last sleep of a thread in state disk_sleep, found by tid modulo size. */
+struct tipme_disk_sleep {
+	__u32 tid;
+	__u32 pad0;
+	__u64 begin_ns;
+	__u64 end_ns;
 };
 
 #define TIPME_LIVES_BYTES (2U << 20)

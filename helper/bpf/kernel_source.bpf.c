@@ -106,6 +106,19 @@ static __always_inline bool tipme_is_blocked(__u32 state)
 	return state != TIPME_TASK_STATE_RUNNABLE && state != TIPME_TASK_STATE_DEAD && state != TIPME_TASK_STATE_RUNNING;
 }
 
+/* What page faults look for. */
+static __always_inline void tipme_disk_sleep_note(__u32 tid, __u64 begin_ns, __u64 end_ns)
+{
+	__u32 i = tid % TIPME_DISK_SLEEPS;
+	struct tipme_disk_sleep *d = bpf_map_lookup_elem(&tipme_disk_sleeps, &i);
+
+	if (!d)
+		return;
+	d->tid = tid;
+	d->begin_ns = begin_ns;
+	d->end_ns = end_ns;
+}
+
 /* Ends the sleep of p in our table, and takes the stack it slept on if it was long: it has not moved yet. */
 static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p, __u32 tid, __u64 now)
 {
@@ -122,6 +135,8 @@ static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct 
 	if (s->tid && !tipme_is_blocked(s->state))
 		return 0;
 	since = s->tid ? s->since_ns : tipme_start_ns; /* nothing noted: it slept when we came */
+	if (s->tid && s->state == TIPME_TASK_STATE_DISK_SLEEP)
+		tipme_disk_sleep_note(tid, since, now);
 	tipme_sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
 	return since && now > since + tipme_stack_min_ns ? tipme_stack_of(p, now) : 0;
 }

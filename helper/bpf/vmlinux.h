@@ -234,8 +234,14 @@ struct bpf_iter__task_vma {
 
 /* Opaque arguments of tracepoints. */
 struct irqaction;
-struct bpf_perf_event_data;
 
 #pragma clang attribute pop
+
+/* From the user API, too; its first member is struct pt_regs of x86-64. */
+struct bpf_perf_event_data {
+	__u64 regs[21];
+	__u64 sample_period;
+	__u64 addr;
+};
 
 #endif

@@ -297,3 +297,46 @@ int BPF_PROG(tipme_memory_throttled, int node, int timeout_us, int delayed_us)
 
 	return tipme_memory_put(0, ns < 0xffffffff ? ns : 0xffffffff, TIPME_MEMORY_WAIT_KIND_THROTTLED, TIPME_PHASE_END);
 }
+
+/* --- memory_wait: page faults that had to read --- */
+
+/* From the end of the sleep to the end of the fault: what the kernel does in between is short. */
+#define TIPME_FAULT_REST_NS 200000
+
+/* The sleep in which this thread waited for a page is its last one, and has just ended; else (it was there, or read at once) it waited for none. */
+static __always_inline __u64 tipme_fault_ns(struct tipme_kernel_cpu *c, __u32 tid, __u64 now)
+{
+	__u32 i = tid % TIPME_DISK_SLEEPS;
+	struct tipme_disk_sleep *d = bpf_map_lookup_elem(&tipme_disk_sleeps, &i);
+	struct tipme_sleep *s = tipme_sleep_of(tid);
+
+	if (!d || !s || d->tid != tid || s->tid != tid || c->running_tid != tid)
+		return 0;
+	if (s->since_ns != d->end_ns || now - c->switch_ns > TIPME_FAULT_REST_NS)
+		return 0;
+	return now - d->begin_ns;
+}
+
+static long tipme_fault_look(struct task_struct *p, struct vm_area_struct *vma, __u32 *kind)
+{
+	*kind = vma->vm_file ? TIPME_MEMORY_WAIT_KIND_FAULT_FILE : TIPME_MEMORY_WAIT_KIND_FAULT_SWAP;
+	return 0;
+}
+
+/*
+ * The kernel counts a fault as a major one when it is over; those that find their page cost nothing. Pages of a file's mapping that are the
+ * process's own copy, and had been swapped out, count as the file's.
+ */
+SEC("perf_event")
+int tipme_memory_fault(struct bpf_perf_event_data *ctx)
+{
+	struct tipme_kernel_cpu *c = tipme_this_cpu();
+	__u32 kind = TIPME_MEMORY_WAIT_KIND_FAULT_FILE;
+	__u64 ns;
+
+	if (!c)
+		return 0;
+	ns = tipme_fault_ns(c, tipme_current_tid(), bpf_ktime_get_ns());
+	bpf_find_vma(bpf_get_current_task_btf(), ctx->addr, tipme_fault_look, &kind, 0);
+	return tipme_memory_put(0, ns < 0xffffffff ? ns : 0xffffffff, kind, TIPME_PHASE_END);
+}

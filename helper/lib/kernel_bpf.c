@@ -23,12 +23,11 @@
 #include "kernel_tables.h"
 #include "kernel_source.skel.h"
 
-/* Programs of classes, and one sampler for each CPU. */
-#define TIPME_LINKS_MAX (64 + 1024)
+/* Programs of classes, of which two for each CPU. */
+#define TIPME_LINKS_MAX (64 + 2 * 1024)
 #define SAMPLES_PER_S 99
 #define SPIN_MIN_NS 50000
 #define IRQ_MIN_NS 100000
-#define IDLE_LATENCY_MIN_US 50
 
 struct map_memory {
 	void *base;
@@ -360,7 +359,7 @@ static int idle_latencies(struct bpf_source *src)
 			us = 0;
 		if (f)
 			fclose(f);
-		src->skel->bss->tipme_idle_latency_ns[i] = us >= IDLE_LATENCY_MIN_US && us < 4000000 ? us * 1000 : 0;
+		src->skel->bss->tipme_idle_latency_ns[i] = us >= src->opt.idle_min_us && us < 4000000 ? us * 1000 : 0;
 		any |= src->skel->bss->tipme_idle_latency_ns[i] != 0;
 	}
 	return any;
@@ -415,22 +414,35 @@ static void class_detach(struct bpf_source *src, unsigned int which)
 	src->link_count = kept;
 }
 
-static int sampler_add(struct bpf_source *src, struct bpf_program *prog, int cpu)
+/* Software events of one CPU: its clock, or page faults that had to read, each of them. */
+static int event_open(unsigned int which, int cpu)
 {
-	struct perf_event_attr attr = {
+	struct perf_event_attr clock = {
 		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
+		.size = sizeof(clock),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.freq = 1,
 		.sample_freq = SAMPLES_PER_S,
 		.exclude_idle = 1,
 	};
-	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	int err;
+	struct perf_event_attr faults = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(faults),
+		.config = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+		.sample_period = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, which == TIPME_CLASS_SAMPLE ? &clock : &faults, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int event_add(struct bpf_source *src, struct bpf_program *prog, unsigned int which, int cpu)
+{
+	int fd = event_open(which, cpu), err;
 
 	if (fd < 0)
-		return errno == ENODEV ? 0 : -errno; /* a CPU that is off */
-	err = link_add(src, bpf_program__attach_perf_event(prog, fd), TIPME_CLASS_SAMPLE);
+		return fd == -ENODEV ? 0 : fd; /* a CPU that is off */
+	err = link_add(src, bpf_program__attach_perf_event(prog, fd), which);
 	if (err)
 		close(fd); /* else it belongs to the link */
 	return err;
@@ -443,7 +455,7 @@ static int program_attach(struct bpf_source *src, struct bpf_program *prog, unsi
 	if (bpf_program__type(prog) != BPF_PROG_TYPE_PERF_EVENT)
 		return link_add(src, bpf_program__attach(prog), which);
 	for (unsigned int cpu = 0; cpu < src->base.view.cpus && !err; cpu++)
-		err = sampler_add(src, prog, cpu);
+		err = event_add(src, prog, which, cpu);
 	return err;
 }
 

@@ -11,7 +11,7 @@
 const struct tipme_class tipme_classes[TIPME_CLASSES] = {
 	[TIPME_CLASS_IO] = { "io", "block requests from the asker to the device and back", 1 },
 	[TIPME_CLASS_LOCK] = { "lock_contention", "waits for kernel locks, and who holds them", 1 },
-	[TIPME_CLASS_MEMORY] = { "memory_wait", "reclaim and compaction in a thread's own time", 1 },
+	[TIPME_CLASS_MEMORY] = { "memory_wait", "reclaim, compaction and page faults that read, in a thread's own time", 1 },
 	[TIPME_CLASS_IRQ] = { "irq", "interrupts and softirqs of 100 us and more", 1 },
 	[TIPME_CLASS_SIGNAL] = { "signal", "signals that stop, continue or end", 1 },
 	[TIPME_CLASS_PRIORITY] = { "priority", "priority lent by who waits for a lock", 1 },

@@ -46,6 +46,7 @@ void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_option
 	opt->rate = opt->rate ? opt->rate : 20000;
 	opt->stack_entries = opt->stack_entries ? opt->stack_entries : 4096;
 	opt->stack_min_us = opt->stack_min_us ? opt->stack_min_us : 1000;
+	opt->idle_min_us = opt->idle_min_us ? opt->idle_min_us : 50;
 	bytes = opt->pool_bytes ? opt->pool_bytes : (uint64_t)opt->window_s * opt->rate * TIPME_POOL_SLOT_BYTES;
 	view->cpus = cpus;
 	view->subbuf_bytes = opt->subbuf_bytes ? opt->subbuf_bytes : choose_subbuf(bytes, cpus);

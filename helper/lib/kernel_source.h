@@ -38,6 +38,7 @@ struct tipme_kernel_options {
 	uint32_t classes;           /* bits by number; only with classes_given, else the default ones */
 	int classes_given;
 	unsigned int source;        /* enum tipme_source: this one or none; 0: the best that there is */
+	unsigned int idle_min_us;   /* idle states that take as long to leave get records: 50 */
 	unsigned int stack_entries; /* distinct stacks kept: 4096; a power of two up to 32768 */
 };
 

@@ -4,23 +4,24 @@
 # are the same in number, and where they have a name, the same ones.
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
 use Test::More;
 use File::Temp qw(tempdir);
 use POSIX qw(_exit);
-use Time::HiRes qw(sleep time clock_gettime CLOCK_MONOTONIC);
+use Time::HiRes qw(sleep time);
+use Tipme::Agree qw(cannot monotonic read_ours read_perf start_ours start_perf stop_ours stop_perf);
 
-my $dump = ($ENV{TIPME_BUILDDIR} // '.') . '/helper/test/ksrc-dump';
 my $dir = tempdir(DIR => '/var/tmp', CLEANUP => 1); # on a disk, which /tmp may not be
-plan skip_all => 'recording a kernel takes root' if $>;
-plan skip_all => 'no perf here (Debian: linux-perf)' if system('perf --version >/dev/null 2>&1');
-plan skip_all => "no $dump: built without the BPF source" if !-x $dump;
+my $why = cannot();
+plan skip_all => $why if $why;
 
 my @EVENTS = qw(block:block_bio_queue block:block_rq_issue block:block_rq_complete signal:signal_generate vmscan:mm_vmscan_memcg_reclaim_begin
 	vmscan:mm_vmscan_memcg_reclaim_end lock:contention_begin lock:contention_end irq:softirq_entry irq:softirq_exit
 	irq_vectors:local_timer_entry irq_vectors:local_timer_exit sched:sched_pi_setprio);
-my ($ours, $go) = start_ours();
-my $perf = start_perf('events', map { (-e => $_) } @EVENTS);
-my $clock = start_perf('clock', qw(-e cpu-clock -F 99));
+my $ours = start_ours($dir);
+my $perf = start_perf($dir, 'events', qw(-m 2048), map { (-e => $_) } @EVENTS);
+my $clock = start_perf($dir, 'clock', qw(-m 2048 -e cpu-clock -F 99));
 sleep 1.5;
 my ($from, @disk) = (monotonic(), diskstats());
 my %load = map { $_ => start_load($_) } qw(disk signals burn locks memory priority);
@@ -28,13 +29,11 @@ for (sort keys %load) { waitpid $load{$_}, 0 }
 my @disk_after = diskstats();
 my $to = monotonic();
 sleep 0.3;
-for ($perf, $clock) { kill INT => $_; waitpid $_, 0 }
-print {$go} 'x';
-close $go;
-waitpid $ours, 0;
+stop_perf($_) for $perf, $clock;
+stop_ours($ours);
 
-my %mine = read_ours("$dir/ours");
-my %theirs = read_perf('events');
+my %mine = %{ read_ours($ours->{file}, qw(io signal lock_contention memory_wait irq sample priority fork)) };
+my %theirs = %{ read_perf($dir, 'events') };
 disks();
 signals();
 locks();
@@ -96,7 +95,7 @@ sub locks {
 	my $m = $begun->([ map { "$_->{tid}" } grep { $_->{phase} eq 'begin' && $_->{kind} ne 'spin' } @{ $mine{lock_contention} } ]);
 	my $t = $begun->([ map { $_->{tid} } grep { $_->{text} !~ /flags=SPIN[^|]*\)|flags=SPIN\|(?:READ|WRITE)\)/ } @{ $theirs{contention_begin} } ]);
 	my @tids = grep { $_ && $t->{$_} > 3 } keys %$t;
-	my @all = grep { my $p = $_; grep { $_->{ppid} == $load{locks} && $_->{child} == $p } @{ $mine{fork} } } @tids;
+	my @all = grep { my $p = $_; grep { $_->{tid} == $load{locks} && $_->{child_tid} == $p } @{ $mine{fork} } } @tids;
 	SKIP: {
 		skip 'no kernel lock that sleeps was contended by the load', 1 if !@all;
 		is join(' ', map { "$_:" . ($m->{$_} // 0) } sort @all), join(' ', map { "$_:$t->{$_}" } sort @all), 'waits for locks that sleep, by thread';
@@ -161,63 +160,12 @@ sub interrupts {
 sub samples {
 	my $pid = $load{burn};
 	my $m = grep { $_->{tid} == $pid } @{ $mine{sample} };
-	my %c = read_perf('clock');
-	my $t = grep { $_->{tid} == $pid } map { @$_ } values %c;
+	my $t = grep { $_->{tid} == $pid } map { @$_ } values %{ read_perf($dir, 'clock') };
 	cmp_ok $t, '>', 50, "perf took $t samples of a busy loop";
 	cmp_ok abs($m - $t), '<=', 5 + $t * 0.1, "here $m";
 }
 
-# --- recording ---
-
-sub monotonic { return clock_gettime(CLOCK_MONOTONIC) * 1e9 }
-
-sub start_ours {
-	pipe my $r, my $w or die "pipe: $!\n";
-	my $pid = fork // die "fork: $!\n";
-	if (!$pid) {
-		close $w;
-		open STDIN, '<&', $r;
-		open STDOUT, '>', "$dir/ours";
-		open STDERR, '>', "$dir/ready";
-		exec $dump, '-b', 128 << 20 or _exit(127);
-	}
-	close $r;
-	$w->autoflush(1);
-	for (1 .. 600) { last if -s "$dir/ready"; sleep 0.1 }
-	return ($pid, $w);
-}
-
-sub start_perf {
-	my ($name, @what) = @_;
-	my $pid = fork // die "fork: $!\n";
-	return $pid if $pid;
-	open STDERR, '>', "$dir/$name.err";
-	exec qw(perf record -q -a -k CLOCK_MONOTONIC -m 2048), @what, '-o', "$dir/$name.data" or _exit(127);
-}
-
-sub read_perf {
-	my ($name) = @_;
-	my %e;
-	open my $h, '-|', "perf script -i $dir/$name.data --ns -F tid,cpu,time,event,trace 2>/dev/null" or die "perf script: $!\n";
-	while (<$h>) {
-		my ($tid, $cpu, $s, $ns, $event, $text) = /^\s*(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d+):\s+(?:\w+:)?([\w-]+):\s*(.*)/ or next;
-		push @{ $e{$event} }, { tid => $tid, cpu => $cpu + 0, ns => $s * 1e9 + $ns, event => $event, text => " $text" };
-	}
-	return %e;
-}
-
-sub read_ours {
-	my ($file) = @_;
-	my %e;
-	open my $h, '<', $file or die "$file: $!\n";
-	while (<$h>) {
-		$e{missed} = $1 if /^stats .*\bmissed=(\d+)/;
-		my ($cpu, $type, $fields) = /^cpu=(\d+) (io|signal|lock_contention|memory_wait|irq|sample|priority|fork) (.*)/ or next;
-		my %r = (cpu => $cpu, $fields =~ /(\w+)=(\S+)/g);
-		push @{ $e{$type} }, $type eq 'fork' ? { ppid => $r{tid}, child => $r{child_tid} } : \%r;
-	}
-	return %e;
-}
+# --- what the kernel counts ---
 
 # Requests done (reads, writes, discards) by disk.
 sub diskstats {

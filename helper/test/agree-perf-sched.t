@@ -5,16 +5,17 @@
 use strict;
 use warnings;
 use Test::More;
+use FindBin;
+use lib "$FindBin::Bin/lib";
 use File::Temp qw(tempdir);
 use IO::Handle;
 use POSIX qw(_exit);
 use Time::HiRes qw(sleep time);
+use Tipme::Agree qw(cannot start_ours start_perf stop_ours stop_perf);
 
-my $dump = ($ENV{TIPME_BUILDDIR} // '.') . '/helper/test/ksrc-dump';
 my $dir = tempdir(CLEANUP => 1);
-plan skip_all => 'recording a kernel takes root' if $>;
-plan skip_all => 'no perf here (Debian: linux-perf)' if system('perf --version >/dev/null 2>&1');
-plan skip_all => "no $dump: built without the BPF source" if !-x $dump;
+my $why = cannot();
+plan skip_all => $why if $why;
 
 # On a machine that is very busy with other things the pool may not hold even these seconds: then once more.
 my ($theirs, $mine, %ours, $from, $to);
@@ -43,52 +44,18 @@ for my $tid (sort { $a <=> $b } keys %by_tid) {
 done_testing();
 
 sub record {
-	my ($recorder, $go) = start_ours();
-	my $perf = start_perf();
+	my $recorder = start_ours($dir);
+	my $perf = start_perf($dir, 'perf', qw(-m 8192 -e sched:sched_switch -e sched:sched_waking -e sched:sched_wakeup_new));
+	sleep 1.5;
 	my @load = map { start_load($_) } qw(burn burn pipe sleep sleep);
 	sleep 3;
 	%ours = map { $_ => 1 } @load, map { children_of($_) } @load;
 	kill KILL => @load;
 	waitpid $_, 0 for @load;
-	kill INT => $perf;
-	waitpid $perf, 0;
-	print {$go} 'x';
-	close $go;
-	waitpid $recorder, 0;
+	stop_perf($perf);
+	stop_ours($recorder);
 	$theirs = read_perf("$dir/perf.data");
-	$mine = read_ours("$dir/ours");
-}
-
-sub start_ours {
-	unlink "$dir/ready";
-	pipe my $r, my $w or die "pipe: $!\n";
-	my $pid = fork // die "fork: $!\n";
-	if (!$pid) {
-		close $w;
-
-		open STDIN, '<&', $r;
-		open STDOUT, '>', "$dir/ours";
-		open STDERR, '>', "$dir/ready";
-		exec $dump, '-b', 128 << 20 or _exit(127);
-	}
-	close $r;
-	$w->autoflush(1);
-	for (1 .. 300) {
-		last if -s "$dir/ready";
-		sleep 0.1;
-	}
-	return ($pid, $w);
-}
-
-sub start_perf {
-	my $pid = fork // die "fork: $!\n";
-	if (!$pid) {
-		open STDERR, '>', "$dir/perf.err";
-		exec qw(perf record -q -a -k CLOCK_MONOTONIC -m 8192 -e sched:sched_switch -e sched:sched_waking -e sched:sched_wakeup_new -o), "$dir/perf.data"
-			or _exit(127);
-	}
-	sleep 1.5;
-	return $pid;
+	$mine = read_ours($recorder->{file});
 }
 
 # They end by our kill, and in any case after half a minute.

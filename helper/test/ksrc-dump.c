@@ -16,9 +16,11 @@
 static int usage(void)
 {
 	fprintf(stderr, "usage: ksrc-dump [-s SECONDS] [-p] [-n] [-q] [-b POOL_BYTES] [-m STACK_MIN_US] [-S bpf|module]\n"
+			"                 [-c CLASSES] [-i IDLE_MIN_US]\n"
 			"Records until standard input closes, at most SECONDS; prints 'ready' on stderr when it does.\n"
 			"  -p  picture of all threads, taken at the end, -n  names of stacks and functions, -q  no records, only facts\n"
-			"  -S  with this kernel source, or not at all\n"
+			"  -S  with this kernel source, or not at all, -c  with these record classes (also +NAME,-NAME)\n"
+			"  -i  with idle states that take so long to leave\n"
 			"examples: ksrc-dump -s 3 | grep sched_waking\n"
 			"          ksrc-dump -s 1 -p | grep ' thread '\n"
 			"          (sleep 2; echo) | ksrc-dump -n\n");
@@ -135,7 +137,7 @@ int main(int argc, char **argv)
 	char why[256] = "";
 	int o, seconds = 0, picture = 0, names = 0, quiet = 0;
 
-	while ((o = getopt(argc, argv, "s:pnqb:m:S:")) >= 0) {
+	while ((o = getopt(argc, argv, "s:pnqb:m:S:c:i:")) >= 0) {
 		if (o == 's')
 			seconds = atoi(optarg);
 		else if (o == 'p')
@@ -148,7 +150,14 @@ int main(int argc, char **argv)
 			opt.source = strcmp(optarg, "module") ? TIPME_SOURCE_KERNEL_BPF : TIPME_SOURCE_KERNEL_MODULE;
 		else if (o == 'b')
 			opt.pool_bytes = strtoull(optarg, NULL, 0);
-		else if (o == 'm')
+		else if (o == 'i')
+			opt.idle_min_us = atoi(optarg);
+		else if (o == 'c') {
+			opt.classes = tipme_classes_default();
+			opt.classes_given = 1;
+			if (tipme_classes_parse(optarg, &opt.classes))
+				return usage();
+		} else if (o == 'm')
 			opt.stack_min_us = atoi(optarg);
 		else
 			return usage();
