@@ -24,6 +24,7 @@ my %COMMAND = (
 		return ('-config', "$self->{dir}/xorg.conf", '-logfile', "$self->{dir}/Xorg.log", '-novtswitch', '-sharevts', '-keeptty');
 	},
 	Xvfb => sub { return ('-screen', '0', '1280x800x24') },
+	Xwayland => sub { return ('-geometry', '1280x800') },
 	Xephyr => sub { return ('-screen', '1024x700x24') },
 );
 
