@@ -62,9 +62,16 @@ static __always_inline struct tipme_pool_queue *tipme_pool_queue(void)
 #define TIPME_POOL_WRITER
 #include "../lib/pool.h"
 
-/* Where the kernel keeps the preemption count of a CPU: a variable of its own, or (6.2 to 6.14) a field of pcpu_hot. */
-extern const struct pcpu_hot pcpu_hot __ksym __weak;
-extern const int __preempt_count __ksym __weak;
+/*
+ * Where the kernel keeps the preemption count of a CPU: a variable of its own, or (6.2 to 6.14) a field of pcpu_hot. One object for each
+ * case, and one that names neither: a symbol that the kernel does not have, weak or not, would be looked for in the types of all its
+ * modules, which takes CAP_SYS_ADMIN.
+ */
+#if defined(TIPME_COUNT_IN_HOT)
+extern const struct pcpu_hot pcpu_hot __ksym;
+#elif defined(TIPME_COUNT_IN_VARIABLE)
+extern const int __preempt_count __ksym;
+#endif
 
 #define TIPME_COUNT_NMI 0xf00000
 #define TIPME_COUNT_HARDIRQ 0xf0000
@@ -158,10 +165,13 @@ static __always_inline void tipme_irq_charge(struct tipme_kernel_cpu *c)
  */
 static __always_inline __u32 tipme_preempt_count(struct tipme_kernel_cpu *c, bool counted)
 {
-	if (counted && &pcpu_hot)
+#if defined(TIPME_COUNT_IN_HOT)
+	if (counted)
 		return ((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
-	if (counted && &__preempt_count)
+#elif defined(TIPME_COUNT_IN_VARIABLE)
+	if (counted)
 		return *(const int *)bpf_this_cpu_ptr(&__preempt_count);
+#endif
 	return (c->irq_depth ? TIPME_COUNT_HARDIRQ : 0) | (c->softirq_depth ? TIPME_COUNT_SOFTIRQ : 0);
 }
 

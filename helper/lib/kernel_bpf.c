@@ -22,6 +22,8 @@
 #include "kernel_backend.h"
 #include "kernel_tables.h"
 #include "kernel_source.skel.h"
+#include "kernel_source_hot.skel.h"
+#include "kernel_source_variable.skel.h"
 
 /* Programs of classes, of which two for each CPU. */
 #define TIPME_LINKS_MAX (64 + 2 * 1024)
@@ -96,19 +98,42 @@ static int is_needed(const char *tracepoint)
 	return 0;
 }
 
-/* Whether programs may name the preemption count: its symbol must be listed, which takes CONFIG_KALLSYMS_ALL. */
-static int has_preempt_count(void)
+/* Where the preemption count is, as recorder.bpf.h has it. */
+enum count_place { COUNT_NOWHERE, COUNT_IN_VARIABLE, COUNT_IN_HOT };
+
+/* The symbol must be listed, which takes CONFIG_KALLSYMS_ALL, and its type be known. */
+static enum count_place count_place_of(const struct btf *btf)
 {
+	static const char *const symbol[] = { [COUNT_IN_VARIABLE] = "__preempt_count", [COUNT_IN_HOT] = "pcpu_hot" };
 	FILE *f = fopen("/proc/kallsyms", "re");
+	enum count_place found = COUNT_NOWHERE;
 	char line[1024], name[512];
-	int found = 0;
 
 	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "%*s %*c %511s", name) == 1 &&
-			(!strcmp(name, "__preempt_count") || !strcmp(name, "pcpu_hot"));
+		for (int i = COUNT_IN_VARIABLE; i <= COUNT_IN_HOT && !found; i++)
+			if (sscanf(line, "%*s %*c %511s", name) == 1 && !strcmp(name, symbol[i]))
+				found = i;
 	if (f)
 		fclose(f);
-	return found;
+	return found && btf__find_by_name_kind(btf, symbol[found], BTF_KIND_VAR) > 0 ? found : COUNT_NOWHERE;
+}
+
+/* The skeleton of one object serves for all three: they differ in instructions alone. */
+static struct kernel_source_bpf *skeleton_open(enum count_place place)
+{
+	struct kernel_source_bpf *skel = calloc(1, sizeof(*skel));
+	int err = skel ? kernel_source_bpf__create_skeleton(skel) : -ENOMEM;
+
+	if (!err && place == COUNT_IN_VARIABLE)
+		skel->skeleton->data = (void *)kernel_source_variable__elf_bytes(&skel->skeleton->data_sz);
+	if (!err && place == COUNT_IN_HOT)
+		skel->skeleton->data = (void *)kernel_source_hot__elf_bytes(&skel->skeleton->data_sz);
+	err = err ? err : bpf_object__open_skeleton(skel->skeleton, NULL);
+	if (!err)
+		return skel;
+	kernel_source_bpf__destroy(skel);
+	errno = -err;
+	return NULL;
 }
 
 static int ends_in(const char *s, const char *end)
@@ -175,9 +200,9 @@ static int has_hook(const struct btf *btf, const struct bpf_program *prog, const
 }
 
 /* Leaves out what this kernel has no hook for: which interrupts have tracepoints, differs. Classes are attached one by one, later. */
-static int choose_programs(struct kernel_source_bpf *skel, const struct btf *btf, char *why, size_t why_len)
+static int choose_programs(struct kernel_source_bpf *skel, const struct btf *btf, enum count_place place, char *why, size_t why_len)
 {
-	const char *other = has_preempt_count() ? "_plain" : "_counted", *hook;
+	const char *other = place ? "_plain" : "_counted", *hook;
 	struct bpf_program *prog;
 
 	bpf_object__for_each_program(prog, skel->obj) {
@@ -286,6 +311,7 @@ static int refused(int err, const char *step, char *why, size_t why_len)
 static int load(struct bpf_source *src, char *why, size_t why_len)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
+	enum count_place place;
 	int err;
 
 	if (!btf) {
@@ -293,12 +319,13 @@ static int load(struct bpf_source *src, char *why, size_t why_len)
 				       "a kernel built with CONFIG_DEBUG_INFO_BTF is needed, as Debian's are");
 		return -ENOTSUP;
 	}
-	src->skel = kernel_source_bpf__open();
+	place = count_place_of(btf);
+	src->skel = skeleton_open(place);
 	if (!src->skel) {
 		btf__free(btf);
 		return refused(-errno, "open", why, why_len);
 	}
-	err = choose_programs(src->skel, btf, why, why_len);
+	err = choose_programs(src->skel, btf, place, why, why_len);
 	btf__free(btf);
 	if (err)
 		return err;

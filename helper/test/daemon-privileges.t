@@ -7,7 +7,7 @@ use lib "$FindBin::Bin/lib";
 use Errno qw(EACCES EAGAIN);
 use POSIX ();
 use Test::More;
-use Tipme::TestDaemon qw(slurp tipme tipmed wait_until);
+use Tipme::TestDaemon qw(complete slurp tipme tipmed wait_until);
 
 no warnings 'portable';    # capabilities have more than 32 bits
 
@@ -65,6 +65,25 @@ my ($plain, undef, $why) = do {
 is $plain, 1, 'an ordinary user: refused';
 like $why, qr/^tipme: start: .*(?:sudo|as root)/, 'by a sentence with what to do';
 like $why, qr/\A[^\n]*\n\z/, 'one line';
+
+# Two capabilities are enough, for any user: to record, and to save.
+{
+	my $own = Tipme::TestDaemon->new;
+	mkdir $_, 0700 and chown 65534, 65534, $_ for $own->rundir, $own->library;
+	my ($two, $out2, $err2) = $own->run_as_nobody_with([qw(bpf perfmon)], 'start', '--source', 'kernel_bpf', '--window', 5, '--post', 0);
+	is $two, 0, 'an ordinary user with CAP_BPF and CAP_PERFMON alone: it records' or diag $err2;
+	SKIP: {
+		skip 'no recorder', 4 if $two;
+		$own->{pid} = $own->status->{pid};
+		is hex((slurp("/proc/$own->{pid}/status") =~ /^CapPrm:\s+(\w+)/m)[0]), 1 << $CAP{CAP_BPF} | 1 << $CAP{CAP_PERFMON}, 'it has no others';
+		ok wait_until(sub { $own->status->{records} > 1000 }), 'records come';
+		my ($saved, $path) = $own->run_as_nobody_with([], 'snap');
+		is $saved, 0, 'and an episode is saved';
+		is_deeply complete((split /\n/, $path)[1]), [], 'whole';
+		$own->stop;
+	}
+	@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
+}
 my ($bare, undef, $why2) = $d->run('setpriv', '--bounding-set=-bpf,-perfmon,-sys_admin', '--inh-caps=-all', tipme(), 'start', '--source', 'kernel_bpf', '--owner', $OWNER);
 is $bare, 1, 'root without CAP_BPF: refused';
 like $why2, qr/^tipme: start: .*CAP_BPF/, 'by name';

@@ -48,10 +48,12 @@ sub run {
 	return ($? & 127 ? "signal " . ($? & 127) : $? >> 8, slurp($out), slurp($err));
 }
 
-# Starts it in the background; returns status, stdout, stderr of `tipme start`.
 # Runs `tipme ARGS` as an ordinary user, to whom the build tree may be closed: from copies, which see no tree but their own.
-sub run_as_nobody {
-	my ($self, @args) = @_;
+sub run_as_nobody { my ($self, @args) = @_; return $self->run_as_nobody_with([], @args) }
+
+# The same with these capabilities, and none that could be got beside them.
+sub run_as_nobody_with {
+	my ($self, $capabilities, @args) = @_;
 	my $public = "$self->{dir}/public";
 	if (!-d $public) {
 		for my $program (qw(helper/cli/tipme helper/daemon/tipmed)) {
@@ -61,9 +63,11 @@ sub run_as_nobody {
 		}
 	}
 	local $ENV{TIPME_BUILDDIR} = $public;
-	return $self->run('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', "$public/helper/cli/tipme", @args);
+	my $set = join ',', '-all', map { "+$_" } @$capabilities;
+	return $self->run('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', "--inh-caps=$set", "--ambient-caps=$set", "--bounding-set=$set", "$public/helper/cli/tipme", @args);
 }
 
+# Starts it in the background; returns status, stdout, stderr of `tipme start`.
 sub start {
 	my ($self, @args) = @_;
 	my @result = $self->run(tipme(), 'start', @{ $self->{args} }, @args);
