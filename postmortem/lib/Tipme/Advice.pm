@@ -32,6 +32,7 @@ my %ADVICE = (
 	'device-wait'        => [ 'the driver of the device', 'See what the kernel says of it: `dmesg`.' ],
 	'gpu-wait'           => [ 'the graphics driver', 'See what the kernel says of it: `dmesg`.' ],
 	'irq-time'           => [ 'the driver of the device that interrupts', 'See which line counts up: `watch -d cat /proc/interrupts`.' ],
+	'irqs-off'           => [ 'the makers of that part of the kernel', 'Send them the episode: no code may keep interrupts waiting for so long.' ],
 	'host-steal'         => [ 'whoever runs the host of this virtual machine', 'This machine had no CPU: nothing inside it can help.' ],
 );
 my %PINNED = (door => 'whoever set up this machine: a thread may not run where there is room', next => 'See `taskset -p TID`, and what set it (systemd CPUAffinity=, cpuset, the program itself).');

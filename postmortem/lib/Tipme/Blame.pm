@@ -105,7 +105,7 @@ sub _native {
 	my ($self, $s, $who) = @_;
 	my $kind = $s->{kind} // '';
 	if ($s->{blamed_work}) { return _thread($self->_asker($s->{blamed_work}), $kind, 'had the CPU through a kernel worker') }
-	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, 'had the CPU') }
+	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, $s->{detail} // 'had the CPU') }
 	return $self->_running($s, $who) if $s->{state} eq 'running';
 	return { kind => 'unknown', pid => undef, tid => undef, comm => undef, detail => $s->{reason} } if $kind eq 'unknown';
 	return _thread($who, $kind, $s->{reason} . $self->_stop($s, $who), by => scalar $self->_stopper($s)) if $kind eq 'stopped';

@@ -9,6 +9,7 @@ use Cpanel::JSON::XS ();
 use Fcntl qw(O_WRONLY O_CREAT O_EXCL O_NOFOLLOW);
 use IO::Uncompress::Gunzip qw($GunzipError);
 use IO::Compress::Gzip qw($GzipError);
+use Tipme::Latency;
 use Tipme::Printable qw(one_line);
 use Tipme::Record::Layout;
 
@@ -81,7 +82,7 @@ sub _manifest {
 	my $m = $self->{ep}->manifest;
 	my %out = map { $_ => $m->{$_} } grep { defined $m->{$_} && (!ref $m->{$_} || $_ eq 'format') } @MANIFEST;
 	$out{id} = $m->{id};
-	$out{trigger} = { ns => $m->{trigger}{ns} + 0, kind => $m->{trigger}{kind}, text => '' };
+	$out{trigger} = { ns => $m->{trigger}{ns} + 0, kind => $m->{trigger}{kind}, text => Tipme::Latency::words($m->{trigger}{text}) };
 	my $r = ref $m->{recorder} eq 'HASH' ? $m->{recorder} : {};
 	$out{recorder} = { map { $_ => $r->{$_} } grep { defined $r->{$_} } @RECORDER };
 	$out{sources} = [ map { my $s = $_; +{ map { $_ => $s->{$_} } grep { defined $s->{$_} } @SOURCE } } @{ $m->{sources} } ];
@@ -155,7 +156,7 @@ sub diagnosis {
 	my ($self) = @_;
 	my $d = $self->{d};
 	my %v = (%{ $d->{verdict} }, circumstances => [ grep { !/ was called as: / } @{ $d->{verdict}{circumstances} // [] } ]);
-	return { %$d, verdict => \%v, trigger => { %{ $d->{trigger} }, text => '' } };
+	return { %$d, verdict => \%v, trigger => { %{ $d->{trigger} }, text => Tipme::Latency::words($d->{trigger}{text}) } };
 }
 
 # told(): what a bundle holds and what was left out: { names [...], dropped { what => how many } }

@@ -9,6 +9,7 @@ use Tipme::Blame;
 use Tipme::Circumstances;
 use Tipme::InputPath;
 use Tipme::Kernel;
+use Tipme::Latency;
 use Tipme::ProblemInterval;
 use Tipme::Record::Layout;
 use Tipme::Reasons;
@@ -54,13 +55,13 @@ sub run {
 	my ($self, %o) = @_;
 	my $ep = $self->{episode};
 	$o{at} = $self->_ns($o{at}) if defined $o{at};
+	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads);
+	return $self->_whole($self->_judge_stall($late->stall, undef, $late)) if $late;
 	my $i = $self->{problem}->choose(%o);
 	# Nothing to judge at all: then whatever stood still longest.
 	my $stall = $i || defined $o{event} || defined $o{at} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads);
 	my $part = $i ? $self->_judge($i) : $stall ? $self->_judge_stall($stall, $self->_without_interval(%o)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
-	my $v = $part->{verdict};
-	%$v = (circumstances => [], %$v, %{ advise($v) });
-	return { %{ $self->_facts }, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
+	return $self->_whole($part);
 }
 
 # run_thread(TID, FROM, TO): the same for what a thread did in a stretch of time that somebody measured: FROM and TO as `at` of run()
@@ -72,8 +73,12 @@ sub run_thread {
 	my ($first, $last) = ($self->{kernel}->covered_from, $ep->end_ns);
 	die sprintf("--from %s --to %s: the records of this episode go from %.6f s to %.6f s\n", @times, $first / 1e9, $last / 1e9) if $to <= $first || $from >= $last;
 	die "--thread $tid: no such thread is in the records of this episode\n" if !$self->{kernel}->threads->at($tid, $to)->{known};
-	my $part = $self->_judge_stall({ tid => $tid, start_ns => $from, end_ns => $to, what => 'asked' });
-	my $v = $part->{verdict};
+	return $self->_whole($self->_judge_stall({ tid => $tid, start_ns => $from, end_ns => $to, what => 'asked' }));
+}
+
+sub _whole {
+	my ($self, $part) = @_;
+	my ($ep, $v) = ($self->{episode}, $part->{verdict});
 	%$v = (circumstances => [], %$v, %{ advise($v) });
 	return { %{ $self->_facts }, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
 }
@@ -133,16 +138,17 @@ sub _judge {
 	};
 }
 
-# No input event: the path of what a thread waited for, and nothing of an X server. WHY there is none.
+# No input event: the path of what a thread waited for, and nothing of an X server. WHY there is none. LATE: a latency of the driver's.
 sub _judge_stall {
-	my ($self, $stall, $why) = @_;
+	my ($self, $stall, $why, $late) = @_;
 	my ($from, $to) = @$stall{qw(start_ns end_ns)};
 	my ($states, $threads, $x) = ($self->{kernel}->states($from - $BEFORE_NS, $to + $AFTER_NS), $self->{kernel}->threads, Tipme::XRecords->none);
 	my $who = $threads->at($stall->{tid}, $to);
 	my $chain = Tipme::WakeupChain->new(states => $states, threads => $threads, reasons => $self->{reasons}, server_tid => -1, server_pid => -1, client_pid => $who->{pid});
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $x, client_pid => $who->{pid},
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
-	my $path = $blame->path($chain->walk($stall->{tid}, $from, $to));
+	my $walk = sub { return $chain->walk($stall->{tid}, $_[0], $to) };
+	my $path = $blame->path($late ? $late->segments($states, $threads, $walk) : $walk->($from));
 	my $verdict = judge_stall({ %$stall, open => 0, usual_count => 0 }, $path, why => $why, client => $who, server => $x, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
@@ -150,6 +156,7 @@ sub _judge_stall {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => 'exact', usual_ns => undef, usual_count => 0, usual_where => undef, excess_ns => $to - $from },
 		event => undef, path => $path, totals => { %{ totals($path) }, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
 		evidence => $self->_evidence_of_path($path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
+		$late ? (latency => $late->facts($states, $threads)) : (),
 	};
 }
 

@@ -183,10 +183,16 @@ sub stop_signal {
 	return $found;
 }
 
-# samples(TID, FROM, TO): { ts, kernel_stack, user_stack, us, cpu, index }
+# samples(TID, FROM, TO): { ts, tid, kernel_stack, user_stack, us, cpu, index }
 sub samples {
 	my ($self, $tid, $from, $to) = @_;
 	return grep { $_->{ts} >= $from && $_->{ts} < $to } @{ $self->_table('sample')->{$tid} // [] };
+}
+
+# samples_on(CPU, FROM, TO): the same of a CPU, with the thread's number, in order of time
+sub samples_on {
+	my ($self, $cpu, $from, $to) = @_;
+	return sort { $a->{ts} <=> $b->{ts} } grep { $_->{cpu} == $cpu && $_->{ts} >= $from && $_->{ts} < $to } map { @$_ } values %{ $self->_table('sample') };
 }
 
 sub _make_sample {
@@ -194,7 +200,10 @@ sub _make_sample {
 	my %of;
 	for my $i ($self->_of(Tipme::KernelEvents::SAMPLE)) {
 		my ($ts, $tid, $a, $b, $c, $d) = $self->_columns($i);
-		push @{ $of{$tid} }, { ts => $ts, kernel_stack => $a, user_stack => $b, us => $c, cpu => $d & 65535, index => $i };
+		push @{ $of{$tid} }, { ts => $ts, tid => $tid, kernel_stack => $a, user_stack => $b, us => $c, cpu => $d & 65535, index => $i };
+	}
+	for my $f ($self->{threads} ? $self->{threads}->looked('sample') : ()) {
+		push @{ $of{ $f->{tid} } }, { ts => $f->{ts_ns}, tid => $f->{tid}, kernel_stack => $f->{kernel_stack_id}, user_stack => $f->{user_stack_id}, us => $f->{period_us}, cpu => $f->{cpu}, index => undef };
 	}
 	return \%of;
 }

@@ -12,6 +12,7 @@ my $KERNEL_THREAD = 1;    # bit 0 of flags
 
 # What each of these records is kept under, and by which of its fields.
 my %NAMED = (stack => 'stack_id', function => 'function', user_stack => 'stack_id', module => 'module_id', irq_name => 'number', cgroup_name => 'cgroup', disk_name => 'dev');
+my %LOOKED = map { $_ => 1 } qw(cpu_throttle steal latency_user sample);
 my @SEEN  = qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm cgroup cpus_allowed rss_kib uid);
 
 # new(EPISODE): reads the whole of the thread file: pictures come about once a second, and only what changed
@@ -53,7 +54,7 @@ sub _add_named {
 	elsif ($name eq 'stack')     { $self->{stack}{ $f->{stack_id} } = $f->{text} }
 	elsif ($key)                 { $self->{$name}{ $f->{$key} } = $f }
 	elsif ($name eq 'process')   { push @{ $self->{process}{ $f->{pid} } }, $f }
-	elsif ($name eq 'cpu_throttle' || $name eq 'steal') { push @{ $self->{looked}{$name} }, $f }
+	elsif ($LOOKED{$name}) { push @{ $self->{looked}{$name} }, $f }
 	elsif ($name eq 'exec_args') { push @{ $self->{args}{ $f->{pid} } }, $f }
 }
 
@@ -182,7 +183,7 @@ sub args {
 	return $a ? $a->{text} =~ s/\n/ /gr : undef;
 }
 
-# looked(NAME): records that the daemon wrote of what it saw now and then (cpu_throttle, steal), in order of time
+# looked(NAME): records that the daemon wrote of what it, or who triggered, saw beside the kernel source (cpu_throttle, steal, latency_user, sample), in order of time
 sub looked { my ($self, $name) = @_; return sort { $a->{ts_ns} <=> $b->{ts_ns} } @{ $self->{looked}{$name} // [] } }
 
 # stack(ID), user_stack(ID): its text, or undef; function(LOW HALF): name of a kernel function, or undef

@@ -74,7 +74,7 @@ sub judge_stall {
 	my ($i, $path, %o) = @_;
 	my $t = totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
-	my %did = (runnable => 'was woken and did not run for %s, the longest here', disk_sleep => 'slept undisturbed for %s, the longest here', asked => 'needed %s');
+	my %did = (runnable => 'was woken and did not run for %s, the longest here', disk_sleep => 'slept undisturbed for %s, the longest here', asked => 'needed %s', latency => 'ran %s after its timer had expired');
 	my $head = one_line($o{client}{comm}) . " (pid $o{client}{pid}) " . sprintf $did{ $i->{what} }, duration_text($all);
 	my %v = (confidence => _sure($path, $all), head => $head);
 	my $v = { %v, %{ _largest($t, $path, $all, $head, %o) } };
@@ -220,6 +220,7 @@ sub _clause {
 	return "for $time $name$more $detail" if $kind eq 'priority-inversion';
 	return "for $time $waiter was kept from running: $detail" if $kind eq 'cpu-throttled';
 	return "for $time $name$more $detail" if $kind eq 'input-late';
+	return "for $time $name$more $detail" if $kind eq 'irqs-off';
 	return "for $time it computed" if $kind eq 'app-compute';
 	return "for $time the X server (pid $g->{pid}) computed" if $kind eq 'server-compute';
 	return "for $time $name$more had grabbed the X server" if $kind eq 'server-grab';

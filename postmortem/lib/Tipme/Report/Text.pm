@@ -21,7 +21,8 @@ my %KIND = ('cpu-contention' => 'waiting for a CPU that others had', 'rt-starvat
 	'timer-sleep' => 'sleeping by its own wish', 'stopped' => 'stopped', 'disk-io' => 'waiting for the disk', 'irq-time' => 'interrupts and softirqs',
 	'priority-inversion' => 'waiting for a lock whose holder had no CPU', 'cpu-throttled' => 'kept from running: the CPU quota was used up', 'futex-wait' => 'waiting for a lock (futex)',
 	'lock-wait' => 'waiting for a lock', 'page-fault-io' => 'page faults that waited for the disk', 'memory-reclaim' => 'freeing memory', 'host-steal' => 'the host took the CPU away',
-	'network-wait' => 'waiting for the network', 'device-wait' => 'waiting for a device', 'gpu-wait' => 'waiting for the graphics processor', 'input-late' => 'the event was held back', 'unknown' => 'not known');
+	'network-wait' => 'waiting for the network', 'device-wait' => 'waiting for a device', 'gpu-wait' => 'waiting for the graphics processor', 'input-late' => 'the event was held back', 'unknown' => 'not known',
+	'irqs-off' => 'interrupts had to wait');
 
 # page(DIAGNOSIS): the text
 sub page {
@@ -30,7 +31,7 @@ sub page {
 	my $v = $d->{verdict};
 	push @part, _wrap($_) for @{ $v->{circumstances} // [] };
 	push @part, join '', map { _wrap($_) } $v->{door} ? "Ask: $v->{door}." : (), $v->{next} ? "Next: $v->{next}" : ();
-	if ($d->{interval}) { push @part, _sum($d), _threads($d), _stages($d), _evidence($d) }
+	if ($d->{interval}) { push @part, _sum($d), _threads($d), _stages($d), _places($d), _evidence($d) }
 	push @part, _footer($d);
 	return join "\n", @part;
 }
@@ -89,6 +90,18 @@ sub _stages {
 	my @rows = map { [ '+' . _ms($_->{ts_ns} - $zero), 'ms', $STAGE{ $_->{name} } . ($_->{certainty} eq 'exact' ? '' : ' (inferred)') ] } @{ $d->{event}{stages} };
 	push @rows, [ '+' . _ms($d->{interval}{end_ns} - $zero), 'ms', 'the hot-key: no answer yet' ] if $d->{interval}{certainty} eq 'open';
 	return "from finger to screen (event $d->{event}{n}, " . event_words($d->{event}{kind}) . ")\n" . table(\@rows, 'rll');
+}
+
+# A latency: its stages, and where its CPU was meanwhile.
+sub _places {
+	my ($d) = @_;
+	my $l = $d->{latency} or return ();
+	my $stages = defined $l->{irq_ns} ? 'interrupt ' . _ms($l->{irq_ns}) . ' ms, deferred work ' . _ms($l->{deferred_ns}) . ' ms, thread ' . _ms($l->{thread_ns}) . ' ms' : 'thread ' . _ms($l->{thread_ns}) . ' ms';
+	my @p = @{ $l->{places} };
+	my $more = @p > $MAX_ROWS ? @p - $MAX_ROWS : 0;
+	splice @p, $MAX_ROWS if $more;
+	my $table = join '', map { shorten($_, $MAX_WIDTH) . "\n" } split /\n/, table([ map { [ $_->{samples}, _share($_->{samples}, $l->{samples}), one_line($_->{where}) ] } @p ], 'rrl');
+	return "stages of the latency: $stages\nwhere CPU $l->{cpu} was until then: " . ($l->{samples} ? "$l->{samples} samples\n$table" : "no samples\n") . ($more ? "and $more more places\n" : '');
 }
 
 sub _evidence {
