@@ -19,6 +19,7 @@
 #include "privileges.h"
 #include "server.h"
 #include "text.h"
+#include "told.h"
 
 /* Two triggers at once are fine, then one each 5 seconds. */
 #define TRIGGER_COST_NS (5 * TIPME_NS_PER_S)
@@ -296,7 +297,7 @@ static void trigger_take(struct tipmed_server *server, const struct tipmed_trigg
 	tell_triggered(server, trigger);
 }
 
-static void on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
+static void on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
 {
 	struct tipmed_trigger trigger = {
 		.requester = peer->number,
@@ -320,7 +321,15 @@ static void on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, c
 	}
 	snprintf(text, sizeof(text), "{\"id\": \"%s\"}", trigger.id);
 	answer(peer, 0, text);
-	tipme_text_clean(trigger.words, sizeof(trigger.words), in->text, in->text_len);
+	int told = peer->may_all ? tipmed_told_keep(fd) : -1;
+
+	/* Who brings records says what they are about: that is no user's note. */
+	if (told > 0) {
+		trigger.told_fd = told;
+		tipme_text_clean(trigger.seen, sizeof(trigger.seen), in->text, in->text_len);
+	} else {
+		tipme_text_clean(trigger.words, sizeof(trigger.words), in->text, in->text_len);
+	}
 	trigger_take(server, &trigger);
 }
 
@@ -345,10 +354,10 @@ static void on_origin(struct tipmed_server *server, const struct tipmed_origin *
 	trigger_take(server, &trigger);
 }
 
-static void on_chord(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
+static void on_chord(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
 {
 	if (in->arg == 0 || in->arg == TIPME_CHORD_ACTION_SNAPSHOT)
-		on_trigger(server, peer, in);
+		on_trigger(server, peer, in, fd);
 	else if (in->arg == TIPME_CHORD_ACTION_START)
 		answer(peer, 0, "{\"recording\": true}");
 	else
@@ -451,7 +460,7 @@ static void on_classes(struct tipmed_server *server)
 static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
 {
 	if (in->verb == TIPME_VERB_TRIGGER)
-		on_chord(server, peer, in);
+		on_chord(server, peer, in, fd);
 	else if (in->verb == TIPME_VERB_X_HELLO)
 		on_hello(server, peer, in, fd);
 	else if (!peer->may_all)

@@ -32,6 +32,7 @@ struct tipmed_trigger {
 	unsigned int measured_ms; /* what the threshold saw; 0: no threshold */
 	char words[TIPMED_WORDS_BYTES]; /* the user's, cleaned */
 	char seen[256]; /* what it was that triggered, if nobody's words did */
+	int told_fd; /* records that came with it: ours to close when they are saved; 0: none */
 	uint64_t requester; /* connection that waits for `saved`; 0: nobody does */
 };
 

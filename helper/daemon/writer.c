@@ -16,6 +16,7 @@
 #include "manifest.h"
 #include "privileges.h"
 #include "tipme_schema_text.h"
+#include "told.h"
 #include "writer.h"
 
 /* Locked memory is populated memory: no 8 MB of stack for a thread that needs a few pages. The record file's buffer is on it. */
@@ -135,6 +136,22 @@ static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w)
 	tipme_kallsyms_free(symbols);
 }
 
+/* What came with the trigger, as far as it is valid. */
+static void add_told(struct tipmed_record_file *file, const struct tipmed_snapshot *snap, struct tipmed_manifest *m)
+{
+	uint64_t count;
+	size_t len;
+	void *records = snap->trigger.told_fd ? tipmed_told_read(snap->trigger.told_fd, &len, &count) : NULL;
+
+	if (!records)
+		return;
+	struct tipme_section section = section_of(m->pictures_first_ns, snap->end_ns, count, len);
+
+	tipmed_record_file_add(file, &section, sizeof(section));
+	tipmed_record_file_add(file, records, len);
+	free(records);
+}
+
 static int save_threads(struct tipmed_episode *episode, struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m)
 {
 	struct tipme_file_header head = file_header(w->snap, TIPME_SOURCE_TIPMED);
@@ -142,6 +159,7 @@ static int save_threads(struct tipmed_episode *episode, struct tipmed_record_fil
 	if (!tipmed_record_file_begin(episode, file, "threads.rec", &head)) {
 		add_pictures(file, w, m);
 		add_names(file, w);
+		add_told(file, w->snap, m);
 	}
 	return tipmed_record_file_end(file);
 }
@@ -253,6 +271,9 @@ static void save(struct tipmed_writer *w)
 	if (!err)
 		err = tipmed_episode_commit(&episode);
 	tipmed_episode_abandon(&episode);
+	if (snap->trigger.told_fd)
+		close(snap->trigger.told_fd);
+	snap->trigger.told_fd = 0;
 	snap->saved_error = err;
 	if (err)
 		snprintf(snap->saved_text, sizeof(snap->saved_text), "%s: %s: recording goes on; make room or mend it, then ask again",

@@ -23,7 +23,7 @@ static const char usage[] =
 	"  -p, --period US        of the timer (1000)\n"
 	"  -s, --sample US        period of the cause sampler (100); 0: none\n"
 	"      --source KIND      module, user or auto (auto: the module if it is loaded). user measures the whole way to a thread in user\n"
-	"                         space only, and knows no causes\n"
+	"                         space only; where the CPU has no cycle counter it does not see into stretches with interrupts off\n"
 	"      --priorities H,M,U of the two kernel threads and the one in user space (90,40,80)\n"
 	"  -o, --output FILE      keep the result there\n"
 	"      --json             results as JSON\n\n"

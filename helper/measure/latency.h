@@ -11,6 +11,7 @@
 #include "tipme_latency_uapi.h"
 
 #define TIPME_LATENCY_MAX_CPUS 1024
+#define TIPME_LATENCY_SAMPLES 4096 /* of one latency, at most */
 #define TIPME_LATENCY_WORST 20 /* latencies whose causes are kept: the longest */
 
 struct tipme_latency_options {
@@ -62,6 +63,8 @@ int tipme_latency_stage_of(const char *name); /* -1: none */
 int tipme_latencies_make(struct tipme_latencies *all);
 void tipme_latencies_free(struct tipme_latencies *all);
 void tipme_distribution_count(struct tipme_distribution *d, uint64_t ns, uint64_t expiry_ns, uint64_t threshold_ns);
+/* Counts the samples of a latency, and keeps it if it is one of the longest; what it points to stays the caller's. */
+void tipme_cause_take(struct tipme_latencies *all, const struct tipme_cause *c);
 uint64_t tipme_latencies_over(const struct tipme_latencies *all);
 
 /* Sources. Both return 0, or -errno and a sentence in `why`; -ENOENT from the module's: it is not there. */

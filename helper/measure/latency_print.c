@@ -223,16 +223,17 @@ static unsigned int functions_count(struct json_object *samples, struct function
 	return n;
 }
 
-static void print_cause(struct json_object *c)
+static void print_cause(struct json_object *c, bool staged)
 {
 	struct json_object *samples = get_list(c, "samples");
 	uint64_t irq = get(c, "irq_ns"), deferred = get(c, "deferred_ns"), thread = get(c, "thread_ns");
 	static struct function f[256];
 	unsigned int n = samples ? functions_count(samples, f, 256) : 0;
 
-	printf("  %.3f ms on CPU %" PRIu64 ": interrupt %.3f, deferred work %.3f, %s thread %.3f; %zu samples\n", (double)(irq + deferred + thread) / 1e6,
-	       get(c, "cpu"), (double)irq / 1e6, (double)deferred / 1e6, get_text(c, "thread"), (double)thread / 1e6,
-	       samples ? json_object_array_length(samples) : 0);
+	printf("  %.3f ms on CPU %" PRIu64 ": ", (double)(irq + deferred + thread) / 1e6, get(c, "cpu"));
+	if (staged)
+		printf("interrupt %.3f, deferred work %.3f, ", (double)irq / 1e6, (double)deferred / 1e6);
+	printf("%s thread %.3f; %zu samples\n", get_text(c, "thread"), (double)thread / 1e6, samples ? json_object_array_length(samples) : 0);
 	for (unsigned int i = 0; i < n && i < FUNCTIONS; i++)
 		printf("    %5u  %s%s\n", f[i].count, f[i].name, f[i].irqs_off * 2 > f[i].count ? " (interrupts off)" : "");
 }
@@ -264,7 +265,7 @@ static void print_places(struct json_object *o)
 	free(f);
 }
 
-static void print_causes(struct json_object *o)
+static void print_causes(struct json_object *o, bool staged)
 {
 	struct json_object *causes = get_list(o, "causes");
 	size_t n = causes ? json_object_array_length(causes) : 0;
@@ -274,7 +275,7 @@ static void print_causes(struct json_object *o)
 	print_places(o);
 	printf("\nthe longest\n");
 	for (size_t i = 0; i < n && i < SHOWN; i++)
-		print_cause(json_object_array_get_idx(causes, i));
+		print_cause(json_object_array_get_idx(causes, i), staged);
 }
 
 int tipme_latency_print(struct json_object *o, char *why, size_t why_len)
@@ -297,9 +298,9 @@ int tipme_latency_print(struct json_object *o, char *why, size_t why_len)
 		printf("kernel %s, source %s, timer every %" PRIu64 " us\n\n", get_text(o, "kernel"), get_text(o, "source"), get(o, "period_us"));
 		print_table(all);
 		if (!all[TIPME_STAGE_IRQ].measured)
-			printf("not measured without tipme.ko: interrupt, deferred work, kernel threads, causes\n");
+			printf("not measured without tipme.ko: interrupt, deferred work, kernel threads\n");
 		print_histogram(all);
-		print_causes(o);
+		print_causes(o, all[TIPME_STAGE_IRQ].measured);
 	}
 	free(all);
 	return all ? err : -ENOMEM;

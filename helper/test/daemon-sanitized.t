@@ -21,10 +21,11 @@ sub works {
 	return !system "$cc $flags $more '$dir/try.c' -o '$dir/try' 2>/dev/null";
 }
 
-for my $test (qw(daemon-x-ring daemon-message)) {
+for my $test (qw(daemon-x-ring daemon-message daemon-told)) {
+	my $more = $test eq 'daemon-told' ? "-I'$src/helper/daemon' '$src/helper/daemon/told.c'" : '';
 	SKIP: {
 		skip 'the compiler has no address sanitizer (Debian: libasan8)', 2 if !works('cc', '', 'int main(void) { return 0; }');
-		is system("cc $flags $include '$src/helper/test/$test.c' $library -o '$dir/$test' -lpthread"), 0, "$test: builds";
+		is system("cc $flags $include '$src/helper/test/$test.c' $more $library -o '$dir/$test' -lpthread"), 0, "$test: builds";
 		my $out = qx{'$dir/$test' 2>&1};
 		ok !$? && $out !~ /^not ok|ERROR|runtime error/m, "$test: no complaint" or diag $out;
 	}

@@ -6,7 +6,10 @@ use warnings;
 use Cpanel::JSON::XS ();
 use File::Temp qw(tempdir);
 use List::Util qw(sum);
+use FindBin;
 use Test::More;
+use lib "$FindBin::Bin/lib";
+use Tipme::TestDaemon qw(manifest slurp wait_until);
 
 my $tipme = "$ENV{TIPME_BUILDDIR}/tipme";
 my $dir = tempdir(CLEANUP => 1);
@@ -50,6 +53,52 @@ is($rc, 2, 'over a threshold: exit status 2');
 if (!-e '/dev/tipme-latency') {
 	($out, $rc) = latency('record --source module --duration 1');
 	ok($rc == 1 && $out =~ /tipme: latency: .*tipme\.ko/, 'without the module it says so');
+}
+
+# A real-time process takes a CPU, in the kernel, again and again: the sampler sees where, the recorder saves an episode, and that names who.
+SKIP: {
+	skip 'not root: sampling and recording the whole machine need it', 17 if $>;
+	my $d = Tipme::TestDaemon->new(args => [ '--post', 1 ]);
+	my ($started, undef, $why) = $d->start;
+	skip "no recorder: $why", 17 if $started;
+	my $name = 'mix' . $$;
+	my $hog = fork // die;
+	exec 'chrt', '-f', 95, 'perl', '-e', <<'END', $name or die if !$hog;
+$0 = shift; open my $h, '<', '/dev/urandom' or die; my $end = time + 12;
+while (time < $end) { sysread $h, my $b, 1 << 24; select undef, undef, undef, 0.3 }
+END
+	qx{taskset -p 1 $hog};
+	my ($said, $status) = latency("record --source user --duration 8 --period 2000 --threshold 10000 --output $dir/late.json");
+	kill 'TERM', $hog;
+	waitpid $hog, 0;
+	is($status, 2, 'a real-time process made it late') or diag $said;
+	my $late = eval { Cpanel::JSON::XS->new->decode(slurp("$dir/late.json")) } // {};
+	like($late->{sampler}, qr/^(?:clock|cycles)$/, 'causes are sampled without the module') or diag $said;
+	cmp_ok($late->{causes_seen}, '>', 0, 'latencies over the threshold have causes');
+	is($late->{samples_seen}, $late->{samples_user} + $late->{samples_unplaced} + sum(0, map { $_->{samples} } values %{ $late->{places} }), 'each sample is counted once');
+	my ($longest) = grep { grep { $_->{tid} == $hog } @{ $_->{samples} } } @{ $late->{causes} };
+	ok($longest, 'the process was seen on the CPU') or diag $said;
+	my @of_hog = grep { $_->{tid} == $hog } @{ $longest->{samples} };
+	is($of_hog[0]{comm}, $name, '... by name');
+	my @outside = grep { $_->{ts_ns} < $longest->{expiry_ns} || $_->{ts_ns} > $longest->{expiry_ns} + $longest->{thread_ns} } @{ $longest->{samples} };
+	is(scalar @outside, 0, 'samples are of the time from the expiry to the thread');
+	cmp_ok(scalar(grep { @{ $_->{stack} } > 1 && $_->{stack}[0] =~ /\+0x/ } @of_hog), '>', 0, 'with the functions of the kernel that it was in');
+	unlike($said, qr/not measured.*causes/, 'and the report does not say that there are none');
+
+	# Of the episodes that it triggered (one in five seconds), those in which the host of this machine had no hand.
+	wait_until(sub { ($d->status->{phase} // '') eq 'idle' }, 30);
+	my @episodes = glob $d->library . '/2*';
+	cmp_ok(scalar @episodes, '>=', 1, 'it has had an episode saved');
+	like(manifest($episodes[0])->{trigger}{text}, qr/^latency of [\d.]+ ms on CPU \d+$/, 'which says why');
+	ok(!-e "$episodes[0]/note.txt", 'and has no note of the user');
+	my @d = map { Cpanel::JSON::XS->new->decode(scalar qx{"$tipme" diagnose "$_" --json}) } @episodes;
+	is(scalar(grep { $_->{latency} } @d), scalar @episodes, 'each is judged as a latency');
+	my ($told) = grep { ($_->{verdict}{blamed}{pid} // 0) == $hog } @d;
+	ok($told, 'its verdict names the process') or diag map { "$_->{verdict}{sentence}\n" } @d;
+	is($told->{interval}{duration_ns}, $told->{latency}{thread_ns}, 'the interval is the latency');
+	cmp_ok($told->{latency}{samples}, '>', 0, 'with samples of its CPU');
+	like($told->{latency}{places}[0]{where}, qr/^\w\S* < \w/, 'by function of the kernel') or diag explain $told->{latency};
+	$d->stop;
 }
 
 # Results come from others, too.

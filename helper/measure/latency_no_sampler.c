@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The cause sampler where tracing programs are not built. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "latency_sampler.h"
+
+int tipme_sampler_start(struct tipme_sampler **sampler, const unsigned int *cpu, unsigned int n, unsigned int period_us, uint8_t *kind, char *why,
+			size_t why_len)
+{
+	*sampler = NULL;
+	*kind = 0;
+	snprintf(why, why_len, "this tipme was built without tracing programs");
+	return -EOPNOTSUPP;
+}
+
+void tipme_sampler_close(struct tipme_sampler *sampler)
+{
+}
+
+uint32_t tipme_sampler_copy(const struct tipme_sampler *sampler, unsigned int cpu, uint64_t from_ns, uint64_t to_ns, struct tipme_latency_sample *to,
+			    uint32_t max, uint32_t *lost)
+{
+	return 0;
+}
