@@ -14,15 +14,16 @@
 
 /* As logind writes it; without logind there is no such file, and nobody is known to sit there. */
 #define SEAT_FILE "/run/systemd/seats/seat0"
+#define SESSIONS "/run/systemd/sessions"
 
 /* Below are the system's own users, among them those of login screens. */
 #define USERS_FROM 1000U
 #define NOBODY 65534U
 
-/* Puts what follows NAME= in the seat's file into value. */
-static bool seat_read(const char *name, char *value, size_t len)
+/* Puts what follows NAME= in one of logind's files into value. */
+static bool logind_read(const char *path, const char *name, char *value, size_t len)
 {
-	FILE *file = fopen(SEAT_FILE, "re");
+	FILE *file = fopen(path, "re");
 	size_t n = strlen(name);
 	char line[256];
 	bool found = false;
@@ -37,6 +38,11 @@ static bool seat_read(const char *name, char *value, size_t len)
 	return found;
 }
 
+static bool seat_read(const char *name, char *value, size_t len)
+{
+	return logind_read(SEAT_FILE, name, value, len);
+}
+
 bool tipmed_seat_user(uid_t *uid)
 {
 	char text[32];
@@ -48,15 +54,28 @@ bool tipmed_seat_user(uid_t *uid)
 	return true;
 }
 
-/* One of those who are logged in at the seat, shown or not. */
+static bool session_of(const char *session, uid_t uid)
+{
+	char path[256], text[32];
+	unsigned int value;
+
+	if (strchr(session, '/') || snprintf(path, sizeof(path), SESSIONS "/%s", session) >= (int)sizeof(path))
+		return false;
+	return logind_read(path, "UID", text, sizeof(text)) && sscanf(text, "%u", &value) == 1 && value == uid;
+}
+
+/*
+ * One of those who are logged in at the seat, shown or not. By their sessions: when the last session ends, logind does not write the seat's
+ * file anew, so that its UIDS names who has gone.
+ */
 static bool seat_has(uid_t uid)
 {
 	char text[256], *at = NULL;
 
-	if (!seat_read("UIDS", text, sizeof(text)))
+	if (!seat_read("SESSIONS", text, sizeof(text)))
 		return false;
 	for (char *word = strtok_r(text, " ", &at); word; word = strtok_r(NULL, " ", &at))
-		if (strtoul(word, NULL, 10) == uid)
+		if (session_of(word, uid))
 			return true;
 	return false;
 }

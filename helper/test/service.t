@@ -50,20 +50,26 @@ subtest 'the capabilities that the unit leaves are enough' => sub {
 	$r->stop;
 };
 
-# A place for logind's file that only tipmed sees: who sits there is what the test says.
+# A place for logind's files that only tipmed sees: who sits there is what the test says.
 my $d = Tipme::TestDaemon->new;
-my $seats = $d->dir . '/seats';
-mkdir $seats;
-my $mount = "mkdir -p /run/systemd/seats && mount --bind '$seats' /run/systemd/seats";
-my $made = !-d '/run/systemd/seats';
+my ($seats, $sessions) = map { $d->dir . "/$_" } qw(seats sessions);
+mkdir for $seats, $sessions;
+my $mount = join ' && ', map { "mkdir -p /run/systemd/$_ && mount --bind '$d->{dir}/$_' /run/systemd/$_" } qw(seats sessions);
+my @made = grep { !-d } qw(/run/systemd/seats /run/systemd/sessions /run/systemd);
 plan skip_all => 'no mount namespaces here' if system 'unshare', '-m', 'sh', '-c', $mount;
-END { if ($made) { local $?; rmdir '/run/systemd/seats'; rmdir '/run/systemd' } }
+END { local $?; rmdir for @made }
 
 # Active at the screen is UID (undef: nobody); logged in there, but not shown, are OTHERS.
 sub sits {
 	my ($uid, @others) = @_;
+	unlink glob "$sessions/*";
+	my %session = map { ('c' . (2 + $_) => ($uid // (), @others)[$_]) } 0 .. @others - !defined $uid;
+	for my $id (keys %session) {
+		open my $out, '>', "$sessions/$id" or die;
+		print {$out} "# This is private data. Do not parse.\nUID=$session{$id}\nUSER=u$session{$id}\nACTIVE=0\nSTATE=online\n";
+	}
 	open my $out, '>', "$seats/.new" or die;
-	print {$out} "# This is private data. Do not parse.\nIS_SEAT0=1\n", defined $uid ? "ACTIVE=c2\nACTIVE_UID=$uid\n" : '', "SESSIONS=c2\n", defined $uid || @others ? 'UIDS=' . join(' ', grep { defined } $uid, @others) . "\n" : '';
+	print {$out} "# This is private data. Do not parse.\nIS_SEAT0=1\n", defined $uid ? "ACTIVE=c2\nACTIVE_UID=$uid\n" : '', "SESSIONS=@{[ sort keys %session ]}\n", defined $uid || @others ? 'UIDS=' . join(' ', grep { defined } $uid, @others) . "\n" : '';
 	close $out;
 	rename "$seats/.new", "$seats/seat0";
 	return;
@@ -120,6 +126,12 @@ $pid = start();
 told(qr/STATUS=recording/);
 sits(undef);
 is ended($pid), 75, 'nobody does any more: it ends';
+sits(4712);
+$pid = start();
+told(qr/STATUS=recording/);
+sits(undef, 4712);
+unlink glob "$sessions/*";
+is ended($pid), 75, 'nor if logind, having removed the last session, has left the file of the seat as it was';
 $pid = start();
 told(qr/waiting/);
 kill 'TERM', $pid;
