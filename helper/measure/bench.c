@@ -263,6 +263,7 @@ static void print_json(const struct run *run)
 		json_object_object_add(o, "memory_bytes", json_object_new_int64((int64_t)run->memory_bytes));
 		json_object_object_add(o, "child_bytes", json_object_new_int64((int64_t)run->opt.load_opt.child_bytes));
 		json_object_object_add(o, "children", json_object_new_int64(run->opt.load_opt.children));
+		json_object_object_add(o, "backing", json_object_new_string(run->opt.load_opt.folder ? "files" : "swap"));
 	} else {
 		json_object_object_add(o, "load", json_object_new_string(run->opt.load));
 	}
