@@ -267,11 +267,11 @@ sub _run_delay {
 # What each has computed and waited for a CPU by now: { PID => { cpu, delay } }; of client, server, and who was started to be in their way on their own CPU.
 sub _used {
 	my ($self, $r) = @_;
-	return { map { $_ => { cpu => _cpu_clock($_), delay => _run_delay($_), main_delay => (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0 } } $r->{client_pid}, $self->{stage}{display}->pid, grep { defined } $r->{hog} };
+	return { map { $_ => { cpu => _cpu_clock($_), delay => _run_delay($_), main_delay => (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0 } } $r->{client_pid}, $self->{stage}{display}->pid, grep { defined } @$r{qw(hog ksoftirqd)} };
 }
 
 # The kernel's CPU clock of a process: exact, also while it runs.
-sub _cpu_clock { my ($pid) = @_; return int((clock_gettime((~$pid << 3) | 2) // 0) * 1e9 + 0.5) }
+sub _cpu_clock { my ($pid) = @_; return int((clock_gettime((~(0 + $pid) << 3) | 2) // 0) * 1e9 + 0.5) }
 
 # The answer is the last change of the window before it rests.
 sub _await_answer {

@@ -84,7 +84,11 @@ my %CAUSE = (
 		kinds => [qw(irq-time cpu-contention)], @DEEDS, least_ms => 100, most_ms => 800, lead_ms => 150,
 		needs => sub { $CPUS > 1 && -e '/sys/class/net/lo/queues/rx-0/rps_cpus' ? '' : 'it needs two CPUs and receive packet steering' },
 		prepare => sub { my ($r) = @_; $r->{deeds} = "spin $r->{ms}" },
-		client_ready => sub { my ($r) = @_; system("taskset -a -p -c 0 $r->{client_pid} >/dev/null") == 0 or croak 'taskset' },
+		client_ready => sub {
+			my ($r) = @_;
+			system("taskset -a -p -c 0 $r->{client_pid} >/dev/null") == 0 or croak 'taskset';
+			($r->{ksoftirqd}) = map { m{(\d+)/comm\z} } grep { Tipme::Lab::Cgroup::slurp($_) eq "ksoftirqd/0\n" } glob '/proc/[0-9]*/comm';
+		},
 		begin => sub {
 			my ($r, $from, $until) = @_;
 			my $set = 'mount -t sysfs sysfs /sys && ip link set lo up multicast on && echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus';
@@ -96,8 +100,9 @@ my %CAUSE = (
 		parts => sub {
 			my ($r) = @_;
 			my $own = $r->cpu_ns('spin');
-			my $softirq = $r->spans_ns('spin') - $own - $r->used_ns(main_delay => $r->{client_pid});
-			$softirq = 0 if $softirq < 0;
+			# It waited for a CPU, too; behind ksoftirqd for nothing but softirqs.
+			my $waited = $r->used_ns(main_delay => $r->{client_pid}) - $r->used_ns(cpu => $r->{ksoftirqd});
+			my $softirq = $r->spans_ns('spin') - $own - ($waited > 0 ? $waited : 0);
 			my $who = { comm => 'softirq', pids => { map { $_ => 1 } grep { defined } @$r{qw(p client_pid)} }, by_name => 1 };
 			return sort { $b->{ns} <=> $a->{ns} } { ns => $softirq, who => $who }, { kinds => ['app-compute'], ns => $own, who => $r->client_who };
 		},
