@@ -63,7 +63,8 @@ sub _among {
 sub _who {
 	my ($self, $tid, $t) = @_;
 	my $who = $self->{threads}->at($tid, $t);
-	$who->{process} //= $who->{pid} == $tid || !$who->{pid} ? $who->{comm} : $self->_leader($who, $t);
+	return { %$who, process => $self->_leader($who, $t) } if $who->{pid} && $who->{pid} != $tid;
+	$who->{process} //= $who->{comm};
 	return $who;
 }
 

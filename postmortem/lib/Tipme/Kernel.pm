@@ -45,7 +45,10 @@ sub states {
 	for my $s (@{ $self->{kept} }) { return $s if $s->from <= $from && $s->to >= $to }
 	$from -= $BEFORE_NS;
 	$from = 0 if $from < 0;
+	# What reaches to the trigger is asked for up to the end soon after.
+	$to = $self->{ep}->end_ns if $to >= $self->{ep}->trigger_ns && $to < $self->{ep}->end_ns;
 	$to += $AFTER_NS;
+	@{ $self->{kept} } = grep { $_->from < $from || $_->to > $to } @{ $self->{kept} };
 	splice @{ $self->{kept} }, 1 if @{ $self->{kept} } && $self->{kept}[0]->events->count > $KEEP_MOST / 2;    # room first
 	my $ev = $self->{sampled} ? $self->_samples : $self->_load($from, $to);
 	my $s = ($self->{sampled} ? 'Tipme::Sampled' : 'Tipme::TaskStates')->new($ev, $self->{threads}, $from, $to);

@@ -17,13 +17,13 @@ my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
 my $ODD_TYPE   = do { my ($a, $b) = map { sprintf '\x%02x', $_ } FIRST, LAST; qr/[^$a-$b]/s };
 my $MAX     = 4_000_000;    # records held at once; beyond this the earliest sections are left out, and that is said
 
-# load(EPISODE, FROM, TO): columns ts type tid a b c d cpu (the 16 bytes behind the head as four numbers), at: where each stands.
+# load(EPISODE, FROM, TO): columns ts type tid a d cpu (a and d: of the 16 bytes behind the head the first and last number), and b and c, packed.
 # Sections are loaded whole, and of each CPU one more before FROM, so that who ran at FROM is known. exact_from() is the time
 # from which on all CPUs are complete.
 sub load {
 	my ($class, $ep, $from, $to) = @_;
 	my $self = bless { ep => $ep, from => $from, to => $to, sections => [], left_out => 0,
-		map { $_ => [] } qw(ts type tid a b c d cpu sec nr) }, $class;
+		(map { $_ => [] } qw(ts type tid a d cpu)), map { $_ => '' } qw(b c sec nr) }, $class;
 	my @s = $self->_choose($from, $to);
 	for my $k (0 .. $#s) { $self->_load_section($s[$k]); Tipme::Progress::show('reading records', $k, $#s + 1) }
 	$self->_order;
@@ -34,7 +34,7 @@ sub load {
 # load_only(EPISODE, TYPE): the records of one kind, of the whole episode; others are not even decoded
 sub load_only {
 	my ($class, $ep, $type) = @_;
-	my $self = bless { ep => $ep, from => 0, to => 1 << 62, sections => [], left_out => 0, exact_from => 0, map { $_ => [] } qw(ts type tid a b c d cpu sec nr) }, $class;
+	my $self = bless { ep => $ep, from => 0, to => 1 << 62, sections => [], left_out => 0, exact_from => 0, (map { $_ => [] } qw(ts type tid a d cpu)), map { $_ => '' } qw(b c sec nr) }, $class;
 	for my $s ($ep->sections_between(undef, undef, \@SOURCES)) {
 		my $buf = $ep->section_bytes($s);
 		my $found = '';
@@ -100,12 +100,13 @@ sub _columns {
 	push @{ $self->{ts} },  unpack '(Q<x24)*',      $buf;
 	push @{ $self->{tid} }, unpack '(x12Vx16)*',    $buf;
 	push @{ $self->{a} },   unpack '(x16Vx12)*',    $buf;
-	push @{ $self->{b} },   unpack '(x20Vx8)*',     $buf;
-	push @{ $self->{c} },   unpack '(x24Vx4)*',     $buf;
 	push @{ $self->{d} },   unpack '(x28V)*',       $buf;
 	push @{ $self->{cpu} }, ($s->{cpu}) x @type;
-	push @{ $self->{sec} }, (scalar @{ $self->{sections} }) x @type;
-	push @{ $self->{nr} },  1 .. @type;
+	# What is asked of a few of them only (where each stands, two of its fields) is packed: that takes an eighth of the memory.
+	$self->{b}   .= pack 'N*', unpack '(x20Vx8)*', $buf;
+	$self->{c}   .= pack 'N*', unpack '(x24Vx4)*', $buf;
+	$self->{sec} .= pack('N', scalar @{ $self->{sections} }) x @type;
+	$self->{nr}  .= pack 'N*', 1 .. @type;
 	push @{ $self->{sections} }, $s;
 }
 
@@ -133,9 +134,8 @@ sub _order {
 	my @o = sort { $ts->[$a] <=> $ts->[$b] } 0 .. $#$ts;
 	my $to = $self->{to};
 	pop @o while @o && $ts->[ $o[-1] ] > $to;
-	for my $c (qw(ts type tid a b c d cpu)) { my @new = @{ $self->{$c} }[@o]; $self->{$c} = \@new }
-	# Where each stands is asked for a few of them only: packed, it takes an eighth of the memory.
-	for my $c (qw(sec nr)) { $self->{$c} = pack 'N*', @{ $self->{$c} }[@o] }
+	for my $c (qw(ts type tid a d cpu)) { my @new = @{ $self->{$c} }[@o]; $self->{$c} = \@new }
+	for my $c (qw(b c sec nr)) { $self->{$c} = pack 'N*', (unpack 'N*', $self->{$c})[@o] }
 }
 
 # by_tid: indices of the events that a thread took part in; by_cpu: indices of the switches; by kind: forks, renames, works.
@@ -174,13 +174,18 @@ sub evidence {
 }
 
 # work(INDEX): of a work record: the work item as one key, and the low half of its function's address
-sub work { my ($self, $i) = @_; return ($self->{a}[$i] | $self->{b}[$i] << 32, $self->{c}[$i]) }
+sub work { my ($self, $i) = @_; return ($self->{a}[$i] | $self->b($i) << 32, $self->c($i)) }
+
+# b(INDEX), c(INDEX): the second and third number of a record's last 16 bytes; columns(INDEX): ts tid a b c d
+sub b { return vec $_[0]{b}, $_[1], 32 }
+sub c { return vec $_[0]{c}, $_[1], 32 }
+sub columns { my ($self, $i) = @_; return ($self->{ts}[$i], $self->{tid}[$i], $self->{a}[$i], $self->b($i), $self->c($i), $self->{d}[$i]) }
 
 # text(INDEX): the text that fills a record's last 16 bytes (rename)
 sub text { my ($self, $i) = @_; return unpack 'Z16', $self->bytes($i) }
 
 # bytes(INDEX): a record's last 16 bytes, for those that ask for odd fields
-sub bytes { my ($self, $i) = @_; return pack 'V4', map { $self->{$_}[$i] } qw(a b c d) }
+sub bytes { my ($self, $i) = @_; return pack 'V4', ($self->columns($i))[ 2 .. 5 ] }
 
 # count_between(FROM, TO): how many records there are in [FROM, TO)
 sub count_between { my ($self, $from, $to) = @_; return _lower($self->{ts}, $to) - _lower($self->{ts}, $from) }
@@ -189,7 +194,8 @@ sub count_between { my ($self, $from, $to) = @_; return _lower($self->{ts}, $to)
 sub count_types {
 	my ($self, $from, $to) = @_;
 	my %n;
-	$n{$_}++ for @{ $self->{type} }[ _lower($self->{ts}, $from) .. _lower($self->{ts}, $to) - 1 ];
+	my ($types, $end) = ($self->{type}, _lower($self->{ts}, $to));
+	for (my $i = _lower($self->{ts}, $from); $i < $end; $i++) { $n{ $types->[$i] }++ }
 	return \%n;
 }
 

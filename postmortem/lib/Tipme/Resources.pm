@@ -34,7 +34,7 @@ sub _table {
 
 sub _of { my ($self, $type) = @_; return @{ $self->{ev}->of_kind($type) } }
 
-sub _columns { my ($self, $i) = @_; return map { $self->{ev}{$_}[$i] } qw(ts tid a b c d) }
+sub _columns { my ($self, $i) = @_; return $self->{ev}->columns($i) }
 
 # Those of a list of { from, to } in order of `from` that overlap [FROM, TO). The list may nest, so the search begins at its start; it is short.
 sub _overlapping {
@@ -285,7 +285,7 @@ sub _slept_undisturbed {
 		my $i = $list->[$k];
 		return $ev->{tid}[$i] == $ev->{tid}[$wake] && ($ev->{d}[$i] & 255) == $DISK_SLEEP && !($ev->{d}[$i] >> 24) ? 1 : 0 if $ev->{type}[$i] == Tipme::KernelEvents::SWITCH;
 	}
-	my $stack = $self->{threads} ? $self->{threads}->stack($ev->{b}[$wake]) : undef;
+	my $stack = $self->{threads} ? $self->{threads}->stack($ev->b($wake)) : undef;
 	my $r = ($self->{reasons} //= Tipme::Reasons->new)->of($stack, 'softirq_irq');
 	return $r && $r->{class} eq 'disk' ? 1 : 0;
 }

@@ -32,7 +32,7 @@ sub _decoded {
 	return $ev->{samples} if $ev->{samples};
 	my %of;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) }) {
-		my ($tid, $run, $wait, $stack, $d) = map { $ev->{$_}[$i] } qw(tid a b c d);
+		my (undef, $tid, $run, $wait, $stack, $d) = $ev->columns($i);
 		push @{ $of{$tid} }, { ts => $ev->{ts}[$i], run => $run == $SATURATED ? undef : $run, wait => $wait == $SATURATED ? undef : $wait, stack_id => $stack,
 			cpu => $d & 65535, state => $STATE{ $d >> 16 & 255 } // 'unknown', prio => $d >> 24, index => $i };
 	}
@@ -209,7 +209,7 @@ sub run_delays {
 	my ($ev, $tid) = @_;
 	my @d;
 	for my $i (grep { $ev->{tid}[$_] == $tid } @{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) }) {
-		my ($t, $run, $wait) = map { $ev->{$_}[$i] } qw(ts a b);
+		my ($t, undef, $run, $wait) = $ev->columns($i);
 		push @d, [ $t - $run - $wait, $t - $run ] if $wait >= $WAIT_NS && $wait != $SATURATED && $run != $SATURATED;
 	}
 	return \@d;

@@ -96,25 +96,39 @@ sub sums {
 
 # occupants(CPU, FROM, TO): who ran there: [ from, to, tid, priority, index of the switch or undef ]; tid undef where it is not known
 sub occupants {
+	my ($self, @where) = @_;
+	my @o;
+	$self->each_occupant(@where, sub { push @o, [@_] });
+	return @o;
+}
+
+# switches_on(CPU, FROM, TO): about how many occupants there are
+sub switches_on {
 	my ($self, $cpu, $from, $to) = @_;
+	my $list = $self->{ev}->of_cpu($cpu);
+	return 1 + $self->{ev}->last_before($list, $to) - $self->{ev}->last_before($list, $from);
+}
+
+# each_occupant(CPU, FROM, TO, CODE): calls it with the same, one after the other: there may be very many
+sub each_occupant {
+	my ($self, $cpu, $from, $to, $code) = @_;
 	my $ev = $self->{ev};
+	my ($ts, $came, $left, $d) = @$ev{qw(ts a tid d)};
 	my $list = $ev->of_cpu($cpu);
 	my $k = $ev->last_before($list, $from + 1);
-	my ($t, @o) = ($from);
+	my $t = $from;
 	while ($t < $to) {
-		my $next = $k + 1 < @$list ? $list->[ $k + 1 ] : undef;
-		my $end = defined $next && $ev->{ts}[$next] < $to ? $ev->{ts}[$next] : $to;
-		if ($end > $t) {
-			# Where a switch was lost, who leaves is known to have been there; who came before that is not known to have stayed.
-			my $broken = $k >= 0 && defined $next && $ev->{tid}[$next] != $ev->{a}[ $list->[$k] ];
-			my ($tid, $prio, $i) = $k >= 0 && !$broken ? ($ev->{a}[ $list->[$k] ], $ev->{d}[ $list->[$k] ] >> 16 & 255, $list->[$k])
-				: defined $next ? ($ev->{tid}[$next], $ev->{d}[$next] >> 8 & 255, $next) : $self->_never_switched($cpu, $t);
-			push @o, [ $t, $end, $tid, $prio, $i ];
-			$t = $end;
-		}
-		$k++;
+		my $i = $k >= 0 ? $list->[$k] : undef;
+		my $next = $list->[ ++$k ];
+		my $end = defined $next && $ts->[$next] < $to ? $ts->[$next] : $to;
+		next if $end <= $t;
+		# Where a switch was lost, who leaves is known to have been there; who came before that is not known to have stayed.
+		if (defined $i && (!defined $next || $left->[$next] == $came->[$i])) { $code->($t, $end, $came->[$i], $d->[$i] >> 16 & 255, $i) }
+		elsif (defined $next) { $code->($t, $end, $left->[$next], $d->[$next] >> 8 & 255, $next) }
+		else                  { $code->($t, $end, $self->_never_switched($cpu, $t)) }
+		$t = $end;
 	}
-	return @o;
+	return;
 }
 
 # A CPU without any switch: a picture may have seen a thread running there.
@@ -234,7 +248,7 @@ sub _leaves {
 		$self->_turn($m, $came, kind => 'running', cpu => $ev->{cpu}[$i], guessed => 1);
 		$cur = $m->{cur};
 	}
-	@$cur{qw(irq_ns softirq_ns saturated)} = ($ev->{b}[$i], $ev->{c}[$i], $ev->{b}[$i] == $SATURATED || $ev->{c}[$i] == $SATURATED ? 1 : 0);
+	@$cur{qw(irq_ns softirq_ns saturated)} = ($ev->b($i), $ev->c($i), $ev->b($i) == $SATURATED || $ev->c($i) == $SATURATED ? 1 : 0);
 	if ($preempted || $state == $RUNNABLE) { $self->_turn($m, $t, kind => 'runnable', how => 'preempted', cpu => $ev->{cpu}[$i], leave => $i) }
 	elsif ($state == $DEAD)                { $self->_turn($m, $t, kind => 'absent') }
 	else                                   { $self->_turn($m, $t, kind => 'blocked', state => $STATE{$state} // 'unknown', leave => $i) }
@@ -284,7 +298,7 @@ sub _woken {
 	my ($self, $m, $i) = @_;
 	my ($ev, $cur) = ($self->{ev}, $m->{cur});
 	if ($cur->{kind} ne 'blocked') { $m->{pending} = $i; return }
-	@$cur{qw(wake stack_id)} = ($i, $ev->{b}[$i]);
+	@$cur{qw(wake stack_id)} = ($i, $ev->b($i));
 	$m->{pending} = undef;
 	$self->_turn($m, $ev->{ts}[$i], kind => 'runnable', how => 'woken', wake => $i, cpu => $ev->{d}[$i] & 65535);
 }

@@ -62,16 +62,16 @@ sub _add_named {
 sub add_events {
 	my ($self, $ev) = @_;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
-		my ($child, $pid) = ($ev->{a}[$i], $ev->{b}[$i]);
+		my ($child, $pid) = ($ev->{a}[$i], $ev->b($i));
 		$self->{changes}{$child}{ $ev->{ts}[$i] . ' fork' } //=
-			{ ts => $ev->{ts}[$i], parent => $ev->{tid}[$i], pid => $pid, start_ns => $ev->{c}[$i] | $ev->{d}[$i] << 32 };
+			{ ts => $ev->{ts}[$i], parent => $ev->{tid}[$i], pid => $pid, start_ns => $ev->c($i) | $ev->{d}[$i] << 32 };
 		$self->{pids}{$pid}{$child} = 1;
 	}
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::RENAME) }) {
 		$self->{changes}{ $ev->{tid}[$i] }{ $ev->{ts}[$i] . ' name' } //= { ts => $ev->{ts}[$i], comm => $ev->text($i) };
 	}
 	$self->{memo} = {};
-	delete $self->{order};
+	delete @$self{qw(order known)};
 }
 
 sub _changes {
@@ -83,11 +83,22 @@ sub _changes {
 sub at {
 	my ($self, $tid, $t, $depth) = @_;
 	return { tid => 0, pid => 0, ppid => 0, start_ns => 0, comm => 'idle', kernel => 1, prio => 120, known => 1 } if !$tid;
-	my $key = "$tid $t";
+	# Between what is known of it, and of whom it came from, it stays the same.
+	my $key = "$tid " . $self->_epoch($tid, $t);
 	return $self->{memo}{$key} if $self->{memo}{$key};
 	my $who = $self->_at($tid, $t, $depth // 0);
 	$self->{memo} = {} if keys %{ $self->{memo} } > 50_000;
 	return $self->{memo}{$key} = $who;
+}
+
+# How many of the times at which something is known of a thread lie at or before a time.
+sub _epoch {
+	my ($self, $tid, $t) = @_;
+	my $known = $self->{known}{$tid} //= [ sort { $a <=> $b } (map { @$_{qw(ts_ns start_ns)} } @{ $self->{seen}{$tid} // [] }), (map { $_->{ts} } @{ $self->_changes($tid) }),
+		map { ($_->{start_ns} - 10_000_000, $_->{exit_ns} ? $_->{exit_ns} + 10_000_001 : ()) } @{ $self->{process}{$tid} // [] } ];
+	my ($lo, $hi) = (0, scalar @$known);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($known->[$m] <= $t) { $lo = $m + 1 } else { $hi = $m } }
+	return $lo;
 }
 
 sub _at {

@@ -248,35 +248,51 @@ sub _runnable {
 	my @evidence = grep { defined } $i->{wake}, $i->{leave}, $i->{fork}, $next ? $next->{come} : undef;
 	for my $span (reverse $self->_queues($i, $lo, $ran_on)) {
 		my ($from, $to, $cpu) = @$span;
-		# Of many that had the CPU in turn, the first and the last carry the records of the wait itself.
+		if ($states->switches_on($cpu, $from, $to) > $MANY) { $self->_occupied_in_turn($i, $span, $prio, \@evidence); next }
+		# Of several that had the CPU in turn, the first and the last carry the records of the wait itself.
 		my @o = reverse $states->occupants($cpu, $from, $to);
-		if (@o > $MANY) { $self->_occupied_in_turn($i, \@o, $prio, \@evidence, $cpu, ($to - $from) / $RUNS) }
-		else            { $self->_occupied($i, $o[$_], $prio, $_ && $_ < $#o ? [] : \@evidence, $cpu) for 0 .. $#o }
+		$self->_occupied($i, $o[$_], $prio, $_ && $_ < $#o ? [] : \@evidence, $cpu) for 0 .. $#o;
 	}
 	$self->_at($lo);
 	if ($i->{how} eq 'forked' && $lo == $i->{from}) { $self->{tid} = $i->{parent} }
 }
 
-# Of very many that had the CPU in turn, those of a run of time are one segment: `among` says who had how much of it.
+# Of very many that had the CPU in turn, those of a run of time are one segment: `among` says who had how much of it. They are looked at one
+# by one and only their sums are kept.
 sub _occupied_in_turn {
-	my ($self, $i, $o, $prio, $evidence, $cpu, $length) = @_;
+	my ($self, $i, $span, $own_prio, $evidence) = @_;
+	my ($from, $to, $cpu) = @$span;
+	my $length = ($to - $from) / $RUNS;
 	$length = $RUN_NS if $length < $RUN_NS;
-	my ($kept, $run) = ($self->{segments});
-	for my $k (0 .. $#$o) {
-		$self->{segments} = [];
-		$self->_occupied($i, $o->[$k], $prio, $k && $k < $#$o ? [] : $evidence, $cpu);
-		for my $s (@{ $self->{segments} }) {
-			my $same = $run && defined $s->{blamed_tid} && defined $run->{blamed_tid} && $run->{kind} eq $s->{kind} && $run->{exact} == $s->{exact} && $run->{to} - $s->{from} <= $length;
-			if (!$same) { push @$kept, $run = $s; $run->{among} = {} if defined $s->{blamed_tid} }
-			else        { @$run{qw(from evidence)} = ($s->{from}, [ $s->{evidence}[0] // (), $run->{evidence}[-1] // () ]) }
-			next if !$run->{among};
-			my $who = $s->{blamed_work} ? $s->{blamed_work}{tid} : $s->{blamed_tid};
-			my $a = $run->{among}{$who} //= { segment => $same ? $s : {%$s}, ns => 0 };
-			$a->{ns} += $s->{to} - $s->{from};
-			$run->{among}{$who}{ns} = $a->{ns};
+	my ($tid, $rt, $works, $kept) = ($self->{tid}, $own_prio < $RT_BELOW, $self->_works, $self->{segments});
+	my ($run, $among, $kind, $until, @out) = (undef, {}, '', 0);
+	$self->{states}->each_occupant($cpu, $from, $to, sub {
+		my ($begin, $end, $who, $prio, $index) = @_;
+		if (!$who || $who == $tid) {
+			$self->{segments} = [];
+			$self->_occupied($i, \@_, $own_prio, [], $cpu);
+			push @out, reverse @{ $self->{segments} };
+			undef $run;
+			return;
 		}
-	}
-	$self->{segments} = $kept;
+		my $is = !$rt && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
+		my $work = $works->{$who} ? $self->_work_between($who, $begin, $end) : undef;
+		my $for = $work ? $work->{tid} : $who;
+		if (!$run || $kind ne $is || $end > $until || !$among->{$for}) {
+			my $new = !$run || $kind ne $is || $end > $until;
+			$self->{segments} = [];
+			$self->_occupied($i, \@_, $own_prio, [], $cpu);
+			my $s = $self->{segments}[0];
+			if ($new) { push @out, $run = { %$s, among => $among = {} }; ($kind, $until) = ($is, $begin + $length) }
+			$among->{$for} = { segment => $s, ns => 0 };
+		}
+		$among->{$for}{ns} += $end - $begin;
+		$run->{to} = $end;
+		$run->{last} = $index;
+	});
+	for (@out) { my $last = delete $_->{last}; push @{ $_->{evidence} }, $last if defined $last }
+	for (@out ? ($out[0], $out[-1]) : ()) { $_->{evidence} = [ @$evidence, @{ $_->{evidence} } ] }
+	$self->{segments} = [ @$kept, reverse @out ];
 }
 
 # In whose queue it waited when: [ from, to, CPU ]. Where no record tells of its moves, all the time in that of the CPU on which it ran next.
@@ -365,8 +381,8 @@ sub _waker {
 	my $context = $CONTEXT{ $ev->{d}[$w] >> 16 & 255 } // 'unknown';
 	my %w = (context => $context, at => $ev->{ts}[$w], index => $w, tid => 0, exact => 1);
 	if    ($context eq 'task')         { $w{tid} = $ev->{a}[$w] }
-	elsif ($context eq 'softirq_task') { $w{tid} = $ev->{c}[$w] }
-	elsif ($context eq 'softirq_mixed') { @w{qw(tid exact)} = ($ev->{c}[$w], 0) }
+	elsif ($context eq 'softirq_task') { $w{tid} = $ev->c($w) }
+	elsif ($context eq 'softirq_mixed') { @w{qw(tid exact)} = ($ev->c($w), 0) }
 	$w{tid} = 0 if $w{tid} == $self->{tid};
 	return \%w;
 }
