@@ -6,6 +6,7 @@ use warnings;
 use Cpanel::JSON::XS ();
 use FindBin;
 use Test::More;
+use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
 use Tipme::Desktop qw(payload no_complaint);
 use Tipme::VM;
@@ -15,73 +16,111 @@ plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPM
 my $lacks = Tipme::VM::lacks();
 plan skip_all => $lacks if $lacks;
 
-my $vm = Tipme::VM->new(kernel => '6.1', payload => payload());
+my $payload = payload();
+my $vm;
+for my $kernel (split ' ', $ENV{TIPME_VM_KERNELS} // '6.1 6.12') {
+	subtest "Debian's kernel $kernel" => sub { on_kernel($kernel) };
+}
+done_testing;
+
 sub status { my ($text) = $vm->run('tipme status --json'); return eval { Cpanel::JSON::XS->new->decode($text) } // {} }
 sub property { my ($name) = @_; my $text = $vm->run("systemctl show -P $name tipmed"); chomp $text; return $text }
-my $RECORDS = 'tipme status --json | grep -q kernel_bpf';
+my $RECORDS;
+BEGIN { $RECORDS = 'tipme status --json | grep -q kernel_bpf' }
 
-is property('UnitFileState'), 'disabled', 'installing it enables nothing';
-my ($said, $rc) = $vm->run('systemctl daemon-reload && systemctl start tipmed');
-is $rc, 0, 'it starts' or diag scalar $vm->run('journalctl -u tipmed -n 30 --no-pager');
-eval { $vm->wait_for('it records', $RECORDS); 1 } or diag($@, scalar $vm->run('systemctl status -n 40 --no-pager tipmed; tipme status; cat /run/systemd/seats/seat0')), BAIL_OUT('it does not record');
-my $s = status();
-is $s->{source}, 'kernel_bpf', 'with tracing programs, hardened as it is';
-is $s->{owner}, 1000, 'for the user at the screen';
-is_deeply $s->{limits}, [], 'nothing is limited' or diag explain $s->{limits};
-ok $s->{trigger_thread}{realtime}, 'its trigger thread is real-time';
-my $pid = property('MainPID');
-my ($kept) = $vm->run("grep CapEff /proc/$pid/status") =~ /([0-9a-f]+)$/m;
-my $five = 0;
-$five |= 1 << $_ for 14, 23, 34, 38, 39;
-is hex $kept, $five, 'it keeps five capabilities: IPC_LOCK, SYS_NICE, SYSLOG, PERFMON, BPF';
-is scalar $vm->run("cat /proc/$pid/oom_score_adj"), "-1000\n", 'the OOM killer spares it';
+sub on_kernel {
+	my ($kernel) = @_;
+	$vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
+	is property('UnitFileState'), 'disabled', 'installing it enables nothing';
+	my ($said, $rc) = $vm->run('systemctl daemon-reload && systemctl start tipmed');
+	is $rc, 0, 'it starts' or diag scalar $vm->run('journalctl -u tipmed -n 30 --no-pager');
+	eval { $vm->wait_for('it records', $RECORDS); 1 } or diag($@, scalar $vm->run('systemctl status -n 40 --no-pager tipmed; tipme status; cat /run/systemd/seats/seat0')), BAIL_OUT('it does not record');
+	my $s = status();
+	is $s->{source}, 'kernel_bpf', 'with tracing programs, hardened as it is';
+	is $s->{owner}, 1000, 'for the user at the screen';
+	is_deeply $s->{limits}, [], 'nothing is limited' or diag explain $s->{limits};
+	ok $s->{trigger_thread}{realtime}, 'its trigger thread is real-time';
+	my $pid = property('MainPID');
+	my ($kept) = $vm->run("grep CapEff /proc/$pid/status") =~ /([0-9a-f]+)$/m;
+	my $five = 0;
+	$five |= 1 << $_ for 14, 23, 34, 38, 39;
+	# Capabilities have numbers beyond 32 bits.
+	no warnings 'portable';
+	is hex $kept, $five, 'it keeps five capabilities: IPC_LOCK, SYS_NICE, SYSLOG, PERFMON, BPF';
+	is scalar $vm->run("cat /proc/$pid/oom_score_adj"), "-1000\n", 'the OOM killer spares it';
 
-($said, $rc) = $vm->run($vm->as_user('tipme snap -m "as a user"'));
-is $rc, 0, 'the user at the screen saves' or diag $said;
-my ($id) = $said =~ /^(\S+)/;
-is scalar $vm->run("stat -c '%a %u' /var/lib/tipme/1000/$id"), "700 1000\n", 'into a library that is theirs alone';
-is scalar $vm->run("cat /var/lib/tipme/1000/$id/note.txt"), 'as a user', 'with their words';
-($said, $rc) = $vm->run('setpriv --reuid=65534 --clear-groups tipme snap');
-is $rc, 1, 'another user does not';
+	($said, $rc) = $vm->run($vm->as_user('tipme snap -m "as a user"'));
+	is $rc, 0, 'the user at the screen saves' or diag $said;
+	my ($id) = $said =~ /^(\S+)/;
+	is scalar $vm->run("stat -c '%a %u' /var/lib/tipme/1000/$id"), "700 1000\n", 'into a library that is theirs alone';
+	is scalar $vm->run("cat /var/lib/tipme/1000/$id/note.txt"), 'as a user', 'with their words';
+	($said, $rc) = $vm->run('setpriv --reuid=65534 --clear-groups tipme snap');
+	is $rc, 1, 'another user does not';
 
-# The clock is set back and forth, and a CPU goes and comes: the episode is whole, and durations are true.
-$vm->run('date -s "-3 hours"; date -s "+5 hours"');
-my ($cpus) = $vm->run('nproc') =~ /(\d+)/;
-$vm->run('echo 0 > /sys/devices/system/cpu/cpu1/online; sleep 1') if $cpus > 1;
-($said, $rc) = $vm->run('tipme snap');
-is $rc, 0, 'after the clock was set, and a CPU taken away: an episode' or diag $said;
-my ($odd) = $said =~ m{^(/\S+)}m;
-my $d = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("tipme diagnose $odd --json 2>/dev/null")) };
-ok $d, '... that can be read';
-my ($m) = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("cat $odd/manifest.json")) };
-cmp_ok $m->{end_ns} - $m->{trigger}{ns}, '<', 30e9, '... with durations that no clock can change';
-SKIP: {
-	skip 'this machine has one CPU', 2 if $cpus < 2;
-	$vm->run('echo 1 > /sys/devices/system/cpu/cpu1/online; sleep 2');
+	# The clock is set back and forth, and a CPU goes and comes: the episode is whole, and durations are true.
+	$vm->run('date -s "-3 hours"; date -s "+5 hours"');
+	my ($cpus) = $vm->run('nproc') =~ /(\d+)/;
+	$vm->run('echo 0 > /sys/devices/system/cpu/cpu1/online; sleep 1') if $cpus > 1;
 	($said, $rc) = $vm->run('tipme snap');
-	my ($back) = $said =~ m{^(/\S+)}m;
-	($m) = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("cat $back/manifest.json")) };
-	is $rc, 0, 'the CPU is back: an episode';
-	my ($kernel) = grep { $_->{source} eq 'kernel_bpf' } @{ $m->{sources} };
-	is_deeply [ map { $_->{cpu} } @{ $kernel->{coverage} } ], [ 0 .. $cpus - 1 ], '... that covers it again';
+	is $rc, 0, 'after the clock was set, and a CPU taken away: an episode' or diag $said;
+	my ($odd) = $said =~ m{^(/\S+)}m;
+	my $d = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("tipme diagnose $odd --json 2>/dev/null")) };
+	ok $d, '... that can be read';
+	my ($m) = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("cat $odd/manifest.json")) };
+	cmp_ok $m->{end_ns} - $m->{trigger}{ns}, '<', 30e9, '... with durations that no clock can change';
+	SKIP: {
+		skip 'this machine has one CPU', 2 if $cpus < 2;
+		$vm->run('echo 1 > /sys/devices/system/cpu/cpu1/online; sleep 2');
+		($said, $rc) = $vm->run('tipme snap');
+		my ($back) = $said =~ m{^(/\S+)}m;
+		($m) = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("cat $back/manifest.json")) };
+		is $rc, 0, 'the CPU is back: an episode';
+		my ($kernel) = grep { $_->{source} eq 'kernel_bpf' } @{ $m->{sources} };
+		is_deeply [ map { $_->{cpu} } @{ $kernel->{coverage} } ], [ 0 .. $cpus - 1 ], '... that covers it again';
+	}
+
+	agent();
+
+	$vm->run("kill -9 $pid");
+	$vm->wait_for('it is back after a kill', "test \$(systemctl show -P MainPID tipmed) != $pid && $RECORDS");
+	is status()->{owner}, 1000, '... for the same user';
+
+	# The session ends, and some time later the user is logged in again: it ends with the one and comes back with the other. Logged in again at once, within
+	# the second between two looks, the same user goes on being recorded by the same process.
+	$pid = property('MainPID');
+	$vm->run('systemctl stop getty@tty1; loginctl terminate-user user');
+	$vm->wait_for('who sits there has gone, and so has it', "! test -e /proc/$pid");
+	$vm->wait_for('it waits for somebody', 'systemctl show -P StatusText tipmed | grep -q "waiting for somebody"');
+	$vm->run('systemctl start getty@tty1');
+	$vm->wait_for('somebody sits there again', $RECORDS);
+	is status()->{owner}, 1000, 'it records for who sits there';
+	is property('Result'), 'success', 'no failure was seen in all that';
+
+	($said, $rc) = $vm->run('tipme stop');
+	is $rc, 0, 'the user can stop it';
+	$vm->run('sleep 3');
+	is property('ActiveState'), 'inactive', '... and then it stays so';
+	no_complaint($vm);
+	$vm->close;
 }
 
-$vm->run("kill -9 $pid");
-$vm->wait_for('it is back after a kill', "test \$(systemctl show -P MainPID tipmed) != $pid && $RECORDS");
-is status()->{owner}, 1000, '... for the same user';
-
-# The session ends and the user is logged in again: it ends with the one and comes back with the other.
-$pid = property('MainPID');
-$vm->run('loginctl terminate-user user');
-$vm->wait_for('who sits there has gone, and so has it', "! test -e /proc/$pid");
-$vm->wait_for('somebody sits there again', $RECORDS);
-is status()->{owner}, 1000, 'it records for who sits there';
-is property('Result'), 'success', 'no failure was seen in all that';
-
-($said, $rc) = $vm->run('tipme stop');
-is $rc, 0, 'the user can stop it';
-$vm->run('sleep 3');
-is property('ActiveState'), 'inactive', '... and then it stays so';
-no_complaint($vm);
-$vm->close;
-done_testing;
+# The agent, as a unit of the user's own service manager, joins the recorder; the hot-key saves one episode, whoever hears it.
+sub agent {
+	my $manager = 'XDG_RUNTIME_DIR=/run/user/1000 systemctl --user';
+	my $episodes = 'ls -d /var/lib/tipme/1000/2* | wc -l';
+	my ($said, $rc) = $vm->run($vm->as_user("$manager import-environment DISPLAY XAUTHORITY && $manager daemon-reload && $manager start tipme-agent"));
+	is $rc, 0, 'the agent starts as a unit of the user' or diag $said;
+	$vm->wait_for('the agent has joined', 'tipme status --json | grep -Eq "\"agents\": \[[0-9]"');
+	my ($agent) = status()->{agents}[0];
+	is scalar $vm->run("stat -c %u /proc/$agent"), "1000\n", '... without privileges';
+	my $had = 0 + $vm->run($episodes);
+	# What was saved before has used up the recorder's limit of one in five seconds.
+	sleep 15;
+	$vm->press('ctrl-alt-minus');
+	$vm->wait_for('the hot-key saves an episode', "sleep 1; test \$($episodes) -gt $had");
+	sleep 8;
+	is scalar $vm->run($episodes), ($had + 1) . "\n", 'one press of the hot-key, one episode';
+	($said, $rc) = $vm->run($vm->as_user("$manager stop tipme-agent"));
+	is $rc, 0, 'it ends in order';
+	is scalar $vm->run($vm->as_user("$manager show -P Result tipme-agent")), "success\n", '... without a failure';
+}
