@@ -178,6 +178,10 @@ static void on_heard(void *arg, const struct agent_chord *chord, enum agent_keys
 		say(a, "tipme: heard, but the recorder does not listen: see tipme status");
 	else if (chord->action == TIPME_CHORD_ACTION_START)
 		say(a, "tipme: recording");
+	else if (chord->action == TIPME_CHORD_ACTION_NO_INPUT)
+		say(a, "tipme: from now on no input is recorded");
+	else if (chord->action == TIPME_CHORD_ACTION_DEFAULT_INPUT)
+		say(a, "tipme: input is recorded, never which key");
 }
 
 /* The X connection as a source of GLib: what Xlib has read already is as good as what the socket has. */

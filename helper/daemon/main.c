@@ -137,10 +137,11 @@ static void hotkey_prepare(void)
 	tipmed_server_origin_add(&server, &(struct tipmed_origin){ tipmed_evdev_fd(evdev), hotkey_take, evdev });
 }
 
-/* What can be recorded by looking, whatever the kernel source is able to. */
+/* What we record, or leave out, by ourselves, whatever the kernel source is able to. */
 static uint32_t classes_own(void)
 {
-	return (tipmed_cgroups_any(cgroups) ? 1U << TIPME_CLASS_THROTTLE : 0) | (tipmed_steal_any() ? 1U << TIPME_CLASS_STEAL : 0);
+	return (tipmed_cgroups_any(cgroups) ? 1U << TIPME_CLASS_THROTTLE : 0) | (tipmed_steal_any() ? 1U << TIPME_CLASS_STEAL : 0) |
+	       1U << TIPME_CLASS_INPUT; /* of X servers: left out of what is saved */
 }
 
 /* Their arguments are read from /proc while we still may read it. */
@@ -228,6 +229,7 @@ static int server_prepare(void)
 	if (err)
 		return fail_errno("no timer for the thresholds", err);
 	classes.automatic = &server.automatic;
+	tipme_x_quiet_set(&server.snap.x.quiet, !tipmed_classes_has(&classes, TIPME_CLASS_INPUT), 0);
 	tipmed_server_origin_add(&server, &(struct tipmed_origin){ server.automatic.timer_fd, tipmed_auto_take, &server.automatic });
 	err = tipmed_server_listen(&server, why, sizeof(why));
 

@@ -354,14 +354,40 @@ static void on_origin(struct tipmed_server *server, const struct tipmed_origin *
 	trigger_take(server, &trigger);
 }
 
+static void on_wish(struct tipmed_server *server, struct tipmed_peer *peer, const char *wish, size_t len)
+{
+	int err = tipmed_classes_ask(server->classes, wish, len, peer->number);
+
+	if (err == -EBUSY)
+		answer(peer, EBUSY, "another wish of this kind is being done: ask again");
+	else if (err)
+		answer(peer, (uint32_t)-err, "the wish is too long");
+}
+
+/* From this moment on; the kernel's own records of input devices follow when the class is switched. */
+static void on_input_chord(struct tipmed_server *server, struct tipmed_peer *peer, bool input)
+{
+	const char *wish = input ? "{\"input\": true}" : "{\"input\": false}";
+
+	if (!peer->may_all) {
+		answer(peer, EACCES, "only root and the owner of the recorder may do that");
+		return;
+	}
+	if (!input)
+		tipme_x_quiet_set(&server->snap.x.quiet, true, tipme_clock_ns());
+	on_wish(server, peer, wish, strlen(wish));
+}
+
 static void on_chord(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
 {
 	if (in->arg == 0 || in->arg == TIPME_CHORD_ACTION_SNAPSHOT)
 		on_trigger(server, peer, in, fd);
 	else if (in->arg == TIPME_CHORD_ACTION_START)
 		answer(peer, 0, "{\"recording\": true}");
+	else if (in->arg == TIPME_CHORD_ACTION_NO_INPUT || in->arg == TIPME_CHORD_ACTION_DEFAULT_INPUT)
+		on_input_chord(server, peer, in->arg == TIPME_CHORD_ACTION_DEFAULT_INPUT);
 	else
-		answer(peer, EOPNOTSUPP, "what input is recorded is set in the X server, not here");
+		answer(peer, EOPNOTSUPP, "no hot-key asks for this");
 }
 
 static void on_hello(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
@@ -428,16 +454,6 @@ static void on_stop(struct tipmed_server *server, struct tipmed_peer *peer)
 	kill(getpid(), SIGTERM);
 }
 
-static void on_set(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
-{
-	int err = tipmed_classes_ask(server->classes, in->text, in->text_len, peer->number);
-
-	if (err == -EBUSY)
-		answer(peer, EBUSY, "another wish of this kind is being done: ask again");
-	else if (err)
-		answer(peer, (uint32_t)-err, "the wish is too long");
-}
-
 /* Whoever asked may have gone meanwhile. */
 static void on_classes(struct tipmed_server *server)
 {
@@ -445,6 +461,7 @@ static void on_classes(struct tipmed_server *server)
 	int err;
 	uint64_t number = tipmed_classes_done(server->classes, &err, why, sizeof(why));
 
+	tipme_x_quiet_set(&server->snap.x.quiet, !tipmed_classes_has(server->classes, TIPME_CLASS_INPUT), tipme_clock_ns());
 	for (int i = 0; i < TIPMED_PEERS_MAX; i++) {
 		struct tipmed_peer *peer = &server->peer[i];
 
@@ -474,7 +491,7 @@ static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, c
 	else if (in->verb == TIPME_VERB_NOTE)
 		on_note(server, peer, in);
 	else if (in->verb == TIPME_VERB_SET)
-		on_set(server, peer, in);
+		on_wish(server, peer, in->text, in->text_len);
 	else
 		answer(peer, ENOSYS, "this verb is not known to this version of tipmed");
 }

@@ -101,6 +101,7 @@ static int server_open(struct tipmed_x_server *s, const struct tipmed_x_servers 
 	if (buf == MAP_FAILED)
 		return -errno;
 	s->copy.buf = buf;
+	s->copy.quiet = &servers->quiet;
 	return 0;
 }
 

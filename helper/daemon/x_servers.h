@@ -45,6 +45,7 @@ struct tipmed_x_servers {
 	struct tipmed_x_server server[TIPMED_X_SERVERS_MAX];
 	struct tipmed_x_part part[TIPMED_X_SERVERS_MAX];
 	int parts;
+	struct tipme_x_quiet quiet;
 	uint64_t keep_ns; /* how long the ring of a server that is gone is kept */
 };
 

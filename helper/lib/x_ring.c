@@ -132,6 +132,42 @@ static bool record_possible(const struct tipme_head *rec, uint64_t now_ns)
 	       rec->ts_ns && rec->ts_ns <= now_ns + FUTURE_NS;
 }
 
+static bool is_quiet(const struct tipme_x_quiet *quiet, uint64_t ts_ns)
+{
+	for (unsigned int i = 0; quiet && i < quiet->count; i++)
+		if (ts_ns >= quiet->part[i].from && ts_ns < quiet->part[i].to)
+			return true;
+	return false;
+}
+
+void tipme_x_quiet_set(struct tipme_x_quiet *quiet, bool on, uint64_t now_ns)
+{
+	bool was = quiet->count && quiet->part[quiet->count - 1].to == UINT64_MAX;
+
+	if (on == was)
+		return;
+	if (!on) {
+		quiet->part[quiet->count - 1].to = now_ns;
+		return;
+	}
+	if (quiet->count == TIPME_X_QUIET_MAX) {
+		quiet->part[0].to = quiet->part[1].to;
+		memmove(&quiet->part[1], &quiet->part[2], (TIPME_X_QUIET_MAX - 2) * sizeof(quiet->part[0]));
+		quiet->count--;
+	}
+	quiet->part[quiet->count].from = now_ns;
+	quiet->part[quiet->count++].to = UINT64_MAX;
+}
+
+/* What the hooks leave out, too, when their own chord says so: keys, buttons, motion, and what clients are sent of them. */
+static bool is_input(const unsigned char *slot, uint8_t type)
+{
+	struct tipme_x_deliver rec;
+
+	memcpy(&rec, slot, sizeof(rec));
+	return type == TIPME_X_INPUT || type == TIPME_X_DEVICE || (type == TIPME_X_DELIVER && rec.kind != TIPME_INPUT_KIND_OTHER);
+}
+
 static void record_keep(struct tipme_x_copy *copy, uint64_t now_ns)
 {
 	struct tipme_head rec;
@@ -139,6 +175,10 @@ static void record_keep(struct tipme_x_copy *copy, uint64_t now_ns)
 	memcpy(&rec, copy->buf + copy->len, sizeof(rec));
 	if (!record_possible(&rec, now_ns)) {
 		copy->impossible++;
+		return;
+	}
+	if (is_quiet(copy->quiet, rec.ts_ns) && is_input(copy->buf + copy->len, rec.type)) {
+		copy->withheld++;
 		return;
 	}
 	rec.gen = 0;
@@ -173,7 +213,7 @@ void tipme_x_ring_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *cop
 	uint64_t from = head > ring->slot_count ? head - ring->slot_count : 0;
 
 	*copy = (struct tipme_x_copy){
-		.buf = copy->buf, .cap = copy->cap, .len = sizeof(struct tipme_section),
+		.buf = copy->buf, .cap = copy->cap, .quiet = copy->quiet, .len = sizeof(struct tipme_section),
 		.lost_before = load64(&ring->head->lost), .server_tid = ring->head->server_tid,
 	};
 	/* The youngest slot may still be in the making: leave it to the second copy. */

@@ -6,6 +6,7 @@
 #ifndef TIPME_X_RING_H
 #define TIPME_X_RING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,6 +25,19 @@ struct tipme_x_ring {
 	pid_t observed_pid; /* the server that an observer says it observes; 0: the writer is the server */
 };
 
+/* When the user wants no input recorded: half-open, the last one may be open (to is UINT64_MAX). */
+#define TIPME_X_QUIET_MAX 16
+
+struct tipme_x_quiet {
+	unsigned int count;
+	struct {
+		uint64_t from, to;
+	} part[TIPME_X_QUIET_MAX];
+};
+
+/* Begins or ends to be quiet; nothing if it is so already. When there is no more room, two parts become one: rather too much is left out. */
+void tipme_x_quiet_set(struct tipme_x_quiet *quiet, bool on, uint64_t now_ns);
+
 struct tipme_x_copy {
 	unsigned char *buf; /* a section, then records of 32 bytes; the caller's, `cap` bytes */
 	size_t cap, len;
@@ -31,6 +45,8 @@ struct tipme_x_copy {
 	uint64_t first_ns, last_ns, records;
 	uint64_t lost_ring; /* the writer was faster than we, or said itself that it lost them */
 	uint64_t torn; /* slots that were not whole */
+	const struct tipme_x_quiet *quiet; /* the caller's; NULL: input is copied, too */
+	uint64_t withheld; /* input records that were therefore not copied */
 	uint64_t impossible; /* whole slots whose contents cannot be */
 	uint64_t lost_before; /* the writer's own count at the first copy */
 	uint32_t server_tid;

@@ -123,6 +123,59 @@ static void test_copy(void)
 	writer_free(&w, BYTES);
 }
 
+/* Record i has the time 1000 + i. Requests are no input; devices and deliveries are, but for deliveries of other things. */
+static uint64_t copied_of(struct tipme_x_quiet *quiet, uint8_t type, uint8_t kind)
+{
+	struct writer w = writer_new(BYTES, SEALS);
+	struct tipme_x_ring ring;
+	const char *why;
+
+	if (tipme_x_ring_open(w.fd, &ring, &why))
+		exit(99);
+	struct tipme_x_copy copy = copy_new(&ring);
+
+	copy.quiet = quiet;
+	for (int i = 0; i < 1000; i++)
+		put(&w);
+	for (int i = 0; i < 1000; i++) {
+		struct tipme_x_deliver rec;
+
+		memcpy(&rec, w.slots + (size_t)i * TIPME_X_SLOT_BYTES, sizeof(rec));
+		rec.type = type;
+		rec.kind = kind;
+		memcpy(w.slots + (size_t)i * TIPME_X_SLOT_BYTES, &rec, sizeof(rec));
+	}
+	tipme_x_ring_copy(&ring, &copy, UINT32_MAX);
+	tipme_x_ring_copy_more(&ring, &copy, UINT32_MAX);
+	uint64_t records = copy.records + copy.withheld == 1000 ? copy.records : UINT64_MAX;
+
+	free(copy.buf);
+	tipme_x_ring_close(&ring);
+	writer_free(&w, BYTES);
+	return records;
+}
+
+static void test_quiet(void)
+{
+	struct tipme_x_quiet quiet = { 0 };
+
+	tipme_x_quiet_set(&quiet, false, 1050);
+	ok(!quiet.count, "not quiet before anybody asked for it");
+	tipme_x_quiet_set(&quiet, true, 1100);
+	tipme_x_quiet_set(&quiet, true, 1150);
+	tipme_x_quiet_set(&quiet, false, 1300);
+	tipme_x_quiet_set(&quiet, true, 1900);
+	ok(copied_of(&quiet, TIPME_X_DEVICE, TIPME_INPUT_KIND_KEY_PRESS) == 700, "input from 1100 to 1300 and from 1900 on is withheld");
+	ok(copied_of(&quiet, TIPME_X_INPUT, TIPME_INPUT_KIND_MOTION) == 700, "also as the input thread saw it");
+	ok(copied_of(&quiet, TIPME_X_DELIVER, TIPME_INPUT_KIND_KEY_PRESS) == 700, "and as clients were told of it");
+	ok(copied_of(&quiet, TIPME_X_DELIVER, TIPME_INPUT_KIND_OTHER) == 1000, "but not other things that they are told");
+	ok(copied_of(&quiet, TIPME_X_REQUEST, 0) == 1000, "nor requests");
+	for (uint64_t i = 0; i < 40; i++)
+		tipme_x_quiet_set(&quiet, !(i % 2), 2000 + i);
+	ok(quiet.count == TIPME_X_QUIET_MAX && quiet.part[0].from == 1100 && quiet.part[TIPME_X_QUIET_MAX - 1].to == 2039,
+	   "forty changes more: the first parts have become one, none is forgotten");
+}
+
 static void test_present(void)
 {
 	struct writer w = writer_new(BYTES, SEALS);
@@ -310,6 +363,7 @@ static void test_concurrent(void)
 int main(void)
 {
 	test_copy();
+	test_quiet();
 	test_present();
 	test_refused();
 	test_hostile();
