@@ -1,0 +1,163 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Episodes of which bytes were changed at random, or which were cut anywhere: a clear refusal, or what could be read and sums that are right; no
+# warning, no crash, no loop. 400 by default, 20,000 with TIPME_TEST_ALL=1, as many as TIPME_FUZZ_ROUNDS says; of a seed (TIPME_FUZZ_SEED) each is the same.
+use strict;
+use warnings;
+use Test::More;
+use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use POSIX qw(_exit);
+use Time::HiRes qw(time);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Cpanel::JSON::XS ();
+use Tipme::Diagnosis;
+use Tipme::Episode;
+use Tipme::Report::JSON;
+use Tipme::Report::Text;
+use Tipme::Test::Story;
+use Tipme::Threads;
+
+my $PATIENCE_S = 60;    # for one episode of a few kilobytes
+my $seed = $ENV{TIPME_FUZZ_SEED} // 12345;
+my $rounds = $ENV{TIPME_FUZZ_ROUNDS} // ($ENV{TIPME_TEST_ALL} ? 20_000 : 400);
+my $tmp = tempdir(-w '/dev/shm' ? (DIR => '/dev/shm') : (), CLEANUP => 1);
+my $good = rich()->builder->write("$tmp/good");
+is(Tipme::Diagnosis->new(Tipme::Episode->open($good))->run->{unknown_records}, 0, 'a record of each kind is known');
+my @files = qw(kernel.rec threads.rec x-100.rec manifest.json schema);
+my %bytes = map { my $f = $_; $f => slurp("$good/$f") } @files;
+
+my $from = time;
+my $parts = $rounds < 10_000 ? 1 : qx{nproc} + 0;
+my @workers = map { worker($_) } 0 .. $parts - 1;
+my %all = (verdicts => 0, errors => 0, read => 0, refused => 0, bad => {});
+for my $w (@workers) {
+	waitpid $w->{pid}, 0;
+	my $r = $? ? { bad => { "worker ended with status $?" => 'unknown' } } : Cpanel::JSON::XS->new->decode(slurp($w->{file}));
+	$all{$_} += $r->{$_} // 0 for qw(verdicts errors read refused);
+	%{ $all{bad} } = (%{ $all{bad} }, %{ $r->{bad} });
+}
+is_deeply($all{bad}, {}, "$rounds damaged episodes: $all{verdicts} verdicts, $all{errors} clear errors; all records of as many more: $all{read} read, $all{refused} refused")
+	or diag(explain($all{bad}));
+cmp_ok($all{verdicts}, '>', $rounds / 10, 'many are read as far as they go');
+cmp_ok($all{errors}, '>', 0, 'some are refused');
+note(sprintf '%.0f episodes a second', 2 * $rounds / (time - $from));
+done_testing();
+
+sub slurp { my ($path) = @_; open my $h, '<:raw', $path or die "$path: $!\n"; local $/; return <$h> }
+sub spew { my ($path, $b) = @_; open my $h, '>:raw', $path or die "$path: $!\n"; print {$h} $b; close $h or die "$path: $!\n"; return }
+
+# A story with a record of each kind, so that each is read when it is damaged.
+sub rich {
+	my $s = Tipme::Test::Story->new(trigger => 2000)->key(1000, 400)->hotkey(1900);
+	my @any = (tid => 200);
+	$s->io(200, 90, 1010, 1020, 1300)->io(900, 98, 1011, 1015, 1200, op => 'write')->kernel(0, 1250, 'io', phase => 'requeued', sector => 90, dev => 8 << 20, sectors => 8);
+	$s->lasts('lock_contention', 1, 1100, 1150, @any, lock => 4711, owner_tid => 300, kind => 'mutex')->lasts('memory_wait', 1, 1160, 1190, @any, kind => 'direct_reclaim');
+	$s->kernel(1, 1200, 'irq', @any, duration_ns => 5 * 1_000_000, number => 14, kind => 'hardirq')->kernel(1, 1210, 'signal', @any, pid => 200, sender_tid => 300, signal => 19);
+	$s->lasts('cpu_throttle', 1, 1220, 1230, cgroup => 77, cpu => 1)->kernel(1, 1240, 'priority', @any, old_prio => 139, new_prio => 120, inherited => 1)->kernel(1, 1250, 'migrate', @any, to_cpu => 1);
+	$s->kernel(1, 1260, 'cpu_frequency', khz => 800_000)->kernel(1, 1265, 'cpu_idle', idle_ns => 1)->kernel(1, 1270, 'steal', steal_ns => 1_000_000, cpu => 1, since_ns => 1200 * 1_000_000);
+	$s->kernel(1, 1280 + $_, 'sample', @any, user_stack_id => 1, cpu => 1, kind => 'clock') for 0 .. 9;
+	$s->kernel(0, 999, 'input', kind => 'key_press')->kernel(0, 1281, 'latency', irq_ns => 5)->kernel(0, 1282, 'latency_user', user_ns => 5);
+	$s->daemon('module', module_id => 5, path => '/usr/bin/xterm')->daemon('user_stack', stack_id => 1, frames => 1, text => 'reflow+0x1a[5]')->daemon('cgroup_name', cgroup => 77, quota_us => 1, period_us => 2, path => '/x');
+	$s->daemon('irq_name', number => 14, name => 'ata')->daemon('disk_name', dev => 8 << 20, name => 'sda')->daemon('process', pid => 901, ppid => 300, exe => '/bin/x')->daemon('exec_args', pid => 200, text => "a\nb");
+	return $s->picture(200, 'xterm', cgroup => 77, cpus_allowed => 1, rss_kib => 5);
+}
+
+# One process that does each PARTS-th of the rounds.
+sub worker {
+	my ($part) = @_;
+	my $file = "$tmp/result-$part";
+	my $pid = fork // die "fork: $!\n";
+	return { pid => $pid, file => $file } if $pid;
+	my $ok = eval { spew($file, Cpanel::JSON::XS->new->encode(rounds_of($part))); 1 };
+	print STDERR $@ if !$ok;
+	_exit($ok ? 0 : 1);
+}
+
+sub rounds_of {
+	my ($part) = @_;
+	my $dir = "$tmp/fuzz-$part";
+	mkdir $dir or die "$dir: $!\n";
+	spew("$dir/$_", $bytes{$_}) for @files;
+	my %r = (verdicts => 0, errors => 0, read => 0, refused => 0, bad => {});
+	for (my $round = $part; $round < $rounds; $round += $parts) {
+		my $file = damage($dir, 2 * $round, \&judge, \%r, 'verdicts', 'errors');
+		spew("$dir/$file", $bytes{$file});
+		$file = damage($dir, 2 * $round + 1, \&read_all, \%r, 'read', 'refused');
+		spew("$dir/$file", $bytes{$file});
+	}
+	return \%r;
+}
+
+# Damages one file and does DO with the episode; what it should not do is kept with the number that makes it again.
+sub damage {
+	my ($dir, $n, $do, $r, $yes, $no) = @_;
+	my $state = ($seed + $n * 2654435761) & 0x7fffffff;
+	my $rand = sub { $state = ($state * 1103515245 + 12345) & 0x7fffffff; return ($state >> 8) % $_[0] };
+	$rand->(2) for 1 .. 3;
+	my $file = $files[ $rand->(20) < 17 ? $rand->(3) : 3 + $rand->(2) ];
+	my $b = $bytes{$file};
+	my $how = $rand->(5);
+	# Another kind of record in the same place: its fields mean something else now.
+	if ($how == 4 && $file =~ /rec$/) { for (0 .. $rand->(6)) { my $at = 64 + 32 * $rand->(int((length($b) - 64) / 32)); substr $b, $at + 8, 1, chr 3 + $rand->(25) } }
+	elsif ($how) { for (0 .. $rand->(6)) { my $at = $rand->(length $b); substr $b, $at, 1, chr $rand->(256) } }
+	else { $b = substr $b, 0, $rand->(length $b) }
+	spew("$dir/$file", $b);
+	my @warned;
+	local $SIG{__WARN__} = sub { push @warned, @_ };
+	local $SIG{ALRM} = sub { die "hangs\n" };
+	alarm $PATIENCE_S;
+	my $wrong = eval { $do->($dir) };
+	my $why = $@;
+	alarm 0;
+	$r->{ defined $wrong ? $yes : $no }++;
+	$r->{bad}{"warned: $warned[0]"} //= "$n $file" if @warned;
+	$r->{bad}{"wrong: $wrong"} //= "$n $file" if $wrong;
+	$r->{bad}{"died: $why"} //= "$n $file" if !defined $wrong && ($why =~ / at \S+ line \d+/ || $why eq "hangs\n" || $why !~ /\S/);
+	return $file;
+}
+
+# What is wrong with the numbers of a diagnosis; '' if nothing is
+sub judge {
+	my ($dir) = @_;
+	my $d = Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run;
+	Tipme::Report::Text::page($d);
+	Tipme::Report::JSON::data($d);
+	return wrong($d);
+}
+
+sub wrong {
+	my ($d) = @_;
+	my ($i, $v) = @$d{qw(interval verdict)};
+	for (qw(share confidence)) { return "$_ $v->{$_}" if $v->{$_} < 0 || $v->{$_} > 1 }
+	return '' if !$i;
+	my ($all, $at, %kinds) = ($i->{duration_ns}, $i->{start_ns});
+	return 'interval' if $all != $i->{end_ns} - $i->{start_ns} || $all <= 0;
+	for my $p (@{ $d->{path} }) {
+		return 'path: gap or overlap' if $p->{from_ns} != $at || $p->{to_ns} <= $at;
+		$kinds{ $p->{blamed}{kind} } += $p->{to_ns} - $at;
+		$at = $p->{to_ns};
+	}
+	return 'path: end' if $at != $i->{end_ns};
+	for my $part (qw(kinds states)) {
+		my $sum = 0;
+		$sum += $_ for values %{ $d->{totals}{$part} };
+		return "$part: $sum of $all" if $sum != $all;
+	}
+	for (keys %kinds) { return "kind $_" if $kinds{$_} != ($d->{totals}{kinds}{$_} // -1) }
+	for my $t (@{ $d->{totals}{threads} }) { return "thread $t->{tid}" if $t->{running_ns} + $t->{runnable_ns} + $t->{blocked_ns} + $t->{absent_ns} != $all }
+	return '';
+}
+
+# Each record of each file, and who the threads are.
+sub read_all {
+	my ($dir) = @_;
+	my $ep = Tipme::Episode->open($dir);
+	my $n = 0;
+	$ep->each(sub { $n++ });
+	my $threads = Tipme::Threads->new($ep);
+	$threads->at($_, $ep->trigger_ns) for $threads->tids;
+	my $most = 0;
+	$most += $_->{size} for $ep->files;
+	return $n > $most / 16 ? "more records ($n) than the files hold" : '';
+}
