@@ -199,7 +199,8 @@ static void print_status(struct json_object *status)
 
 	printf("history    %s processes in %.1f MB; those that ended are known for %.0f s\n", text_of(identity, "processes"),
 	       number_of(identity, "bytes") / 1e6, number_of(identity, "ended_kept_s"));
-	printf("memory     %.1f MB ring, %.1f MB copies\n", number_of(memory, "pool_bytes") / 1e6, number_of(memory, "copy_bytes") / 1e6);
+	printf("memory     %.1f MB: %.1f MB ring, %.1f MB kept for copies\n", number_of(memory, "resident_bytes") / 1e6,
+	       number_of(memory, "pool_bytes") / 1e6, number_of(memory, "copy_bytes") / 1e6);
 	printf("CPU        %.0f ms of our own, %.2f %% of one CPU\n", cpu_ms, uptime_s > 0 ? cpu_ms / uptime_s / 10 : 0);
 	print_x_servers(part_of(status, "x_servers"));
 	print_trigger_thread(part_of(status, "trigger_thread"));

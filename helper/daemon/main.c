@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -192,6 +193,7 @@ static void privileges_prepare(void)
 	tipmed_priority_raise(&limits);
 	tipmed_realtime_allow(&limits);
 	tipmed_memory_lock(&limits);
+	tipme_kernel_copy_spare_release(&server.snap.kernel);
 	hotkey_prepare();
 }
 
@@ -296,7 +298,7 @@ static void tell(void)
 		printf("recording the last %u seconds: scheduling, wake-ups, kernel stacks of sleeps (%u tracing programs), %u threads\n", opt.window_s,
 		       now.stats.programs, now.threads);
 	printf("memory: %.1f MB ring, %.1f MB for copies; episodes of user %u go to %s\n", (double)now.stats.pool_bytes / 1e6,
-	       (double)server.snap.kernel.size / 1e6, (unsigned int)opt.owner, opt.library);
+	       (double)server.snap.kernel.kept / 1e6, (unsigned int)opt.owner, opt.library);
 	printf("X servers with hooks join by themselves; save what just happened with: tipme snap\n");
 	for (unsigned int i = 0; i < limits.count; i++)
 		printf("limited: %s\n", limits.text[i]);
@@ -416,6 +418,13 @@ static int seat_wait(const sigset_t *signals)
 	return tipmed_owner_set(&opt, owner);
 }
 
+/* Locked memory that is free inside of the heap stays ours: large pieces, which loading and naming need, are mapped each for itself. */
+static void memory_frugal(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	mallopt(M_ARENA_MAX, 1);
+}
+
 int main(int argc, char **argv)
 {
 	sigset_t signals;
@@ -428,6 +437,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	umask(022);
+	memory_frugal();
 	if (!opt.foreground && (ready_fd = go_background()) < 0)
 		return fail_errno("no process for the background", ready_fd) ? 1 : 0;
 	signals_block(&signals);

@@ -5,6 +5,7 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,8 @@ int tipmed_files_become(uid_t owner, gid_t group)
 /* Without the capability a lock of future memory makes allocations fail at the limit: rather be swapped out than fall. */
 void tipmed_memory_lock(struct tipmed_limits *limits)
 {
+	/* What loading took (the types of a whole kernel) is not needed any more. */
+	malloc_trim(0);
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_IPC_LOCK) != 1)
 		return;
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))

@@ -238,6 +238,7 @@ static void on_done(struct tipmed_server *server)
 	if (server->snap.phase != TIPMED_SAVING || !tipmed_writer_saved(server->writer))
 		return;
 	server->snap.phase = TIPMED_IDLE;
+	tipme_kernel_copy_spare_release(&server->snap.kernel);
 	if (server->snap.saved_error)
 		server->failures++;
 	else

@@ -64,7 +64,7 @@ static void add_kernel(struct tipme_text *text, struct tipmed_server *server)
 		       (unsigned long long)lost->stack_table, (unsigned long long)lost->sleep_table,
 		       (unsigned long long)lost->lives);
 	tipme_text_add(text, ", \"memory\": {\"pool_bytes\": %llu, \"kernel_bytes\": %llu, \"copy_bytes\": %zu, \"resident_bytes\": %llu}",
-		       (unsigned long long)now.stats.pool_bytes, (unsigned long long)now.stats.map_bytes, server->snap.kernel.size,
+		       (unsigned long long)now.stats.pool_bytes, (unsigned long long)now.stats.map_bytes, server->snap.kernel.kept,
 		       (unsigned long long)resident_bytes());
 }
 

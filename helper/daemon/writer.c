@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +289,7 @@ static bool save_if_asked(struct tipmed_writer *w)
 	if (atomic_load_explicit(&w->save_state, memory_order_acquire) != TIPMED_SAVE_ASKED)
 		return false;
 	save(w);
+	malloc_trim(0); /* kernel symbols and names took some, which would stay locked */
 	if (!w->snap->saved_error)
 		w->gone += tipmed_retention_keep(w->library_fd, &w->opt->keep, w->snap->trigger.id);
 	atomic_store_explicit(&w->save_state, TIPMED_SAVE_DONE, memory_order_release);

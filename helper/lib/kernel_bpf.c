@@ -620,6 +620,7 @@ static uint64_t missed(const struct bpf_source *src)
 
 #define MEASURE_NS 2000000000ULL
 #define MEASURE_RUNS 20 /* fewer tell nothing */
+#define ECHO_STACK_BYTES (64 << 10)
 
 /* Of two threads that pass a byte to and fro: wakings and switches. */
 static void *echo(void *arg)
@@ -636,6 +637,7 @@ static void *echo(void *arg)
 static void measure_load(void)
 {
 	int there[2], back[2], fds[2];
+	pthread_attr_t attr;
 	pthread_t thread;
 	char byte = 0;
 
@@ -648,13 +650,17 @@ static void measure_load(void)
 	}
 	fds[0] = there[0];
 	fds[1] = back[1];
-	if (!pthread_create(&thread, NULL, echo, fds)) {
+	/* A stack of the usual size would stay with the process, and be locked in memory with it. */
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, ECHO_STACK_BYTES);
+	if (!pthread_create(&thread, &attr, echo, fds)) {
 		for (int i = 0; i < 1000 && write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1; i++)
 			;
 		close(there[1]);
 		there[1] = -1;
 		pthread_join(thread, NULL);
 	}
+	pthread_attr_destroy(&attr);
 	if (there[1] >= 0)
 		close(there[1]);
 	close(there[0]);

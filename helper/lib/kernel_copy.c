@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "kernel_copy.h"
 #include "pool.h"
@@ -53,11 +55,15 @@ static const struct tipme_pool_header *sub_at(const struct tipme_pool_view *v, u
 	return (const void *)((const char *)v->base + (size_t)sub * v->subbuf_bytes);
 }
 
+/* Of so many sub-buffers, each with its section. */
+static size_t bytes_of(const struct tipme_pool_view *v, size_t subs)
+{
+	return (sizeof(struct tipme_section) + (size_t)slots_of(v) * TIPME_POOL_SLOT_BYTES) * subs;
+}
+
 size_t tipme_pool_copy_bytes(const struct tipme_pool_view *v)
 {
-	size_t one = sizeof(struct tipme_section) + (size_t)slots_of(v) * TIPME_POOL_SLOT_BYTES;
-
-	return one * (v->subs + v->subs / 2 + 2 * v->cpus);
+	return bytes_of(v, v->subs + v->subs / 2 + 2 * v->cpus);
 }
 
 static void *touched(size_t n, size_t size)
@@ -66,6 +72,16 @@ static void *touched(size_t n, size_t size)
 
 	if (p)
 		memset(p, 0, n * size);
+	return p;
+}
+
+static void *mapped(size_t size, size_t touched)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	memset(p, 0, touched);
 	return p;
 }
 
@@ -101,8 +117,10 @@ int tipme_pool_copy_alloc(const struct tipme_pool_view *v, struct tipme_kernel_c
 	memset(c, 0, sizeof(*c));
 	c->cpus = v->cpus;
 	c->size = tipme_pool_copy_bytes(v);
+	/* An eighth more than the pool is what the seconds after the trigger need where a pool lasts for as long as it should. */
+	c->kept = bytes_of(v, v->subs + v->subs / 8 + v->cpus);
 	c->seen = tipme_pool_seen_alloc(v);
-	c->buf = touched(1, c->size);
+	c->buf = mapped(c->size, c->kept);
 	c->coverage = touched(v->cpus, sizeof(*c->coverage));
 	if (c->seen && c->buf && c->coverage)
 		return 0;
@@ -113,9 +131,21 @@ int tipme_pool_copy_alloc(const struct tipme_pool_view *v, struct tipme_kernel_c
 void tipme_kernel_copy_free(struct tipme_kernel_copy *c)
 {
 	tipme_pool_seen_free(c->seen);
-	free(c->buf);
+	if (c->buf)
+		munmap(c->buf, c->size);
 	free(c->coverage);
 	memset(c, 0, sizeof(*c));
+}
+
+void tipme_kernel_copy_spare_release(struct tipme_kernel_copy *c)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)c->buf + c->kept + page - 1) & ~(page - 1);
+	uintptr_t end = (uintptr_t)c->buf + c->size;
+
+	if (!c->buf || begin >= end)
+		return;
+	munlock((void *)begin, end - begin); /* what is locked is not given back */
+	madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
 /* Reads a header. Returns 0 if nothing was ever behind it, or if it is just changing: then its records are newer than this copy. */

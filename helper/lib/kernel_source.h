@@ -114,6 +114,7 @@ struct tipme_kernel_seen;
 struct tipme_kernel_copy {
 	void *buf;
 	size_t size;
+	size_t kept; /* of it: what the copy at the trigger takes at most */
 	size_t len;
 	uint64_t records;
 	uint64_t torn; /* slots of full sub-buffers that were not whole: always 0 as far as we know */
@@ -159,6 +160,11 @@ int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_k
 size_t tipme_kernel_source_copy_bytes(const struct tipme_kernel_source *src);
 /* Allocates all that copies need, and touches each page; lock them with mlockall(). Returns 0 or -errno. */
 int tipme_kernel_copy_alloc(const struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
+/*
+ * The copy at the trigger always has memory. What comes after it may fill a second part, which only a flood needs: that part is given
+ * back here, whether it was used or locked, and the kernel makes it again when it is written to.
+ */
+void tipme_kernel_copy_spare_release(struct tipme_kernel_copy *c);
 void tipme_kernel_copy_free(struct tipme_kernel_copy *c);
 /*
  * At the trigger: everything; recording goes on. Begins the copy anew. No allocation and no system call.
