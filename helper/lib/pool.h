@@ -31,7 +31,9 @@
  *
  * Where NMIs write, too (TIPME_POOL_NMI), they come between any two instructions of a writer with interrupts off. So it takes its slot by
  * one instruction, which an NMI does not split, and an NMI's writer leaves by tipme_pool_end_nmi(), which queues nothing: what it retires
- * waits for the next other writer of this CPU, and that one begins only after the interrupted one has ended.
+ * waits for the next other writer of this CPU, and that one begins only after the interrupted one has ended. Such writers may try the one
+ * instruction first (tipme_pool_try_irqs_off()): where it gave them a slot they look at nothing else, so what is pending waits on for the
+ * next writer that turns, or is counted as inside. A cursor whose slot is below the last names a sub-buffer that is there.
  *
  * A retired sub-buffer may be queued by a writer that is alone inside: whoever was inside when it was retired has then left, and
  * whoever came later took the slot from the new cursor. A writer takes it off the list before it looks whether it is alone,
@@ -41,7 +43,8 @@
  * All loops are bounded; who runs out of attempts counts the record as lost.
  *
  * The includer defines, before this file: tipme_pool_slots (slots of a sub-buffer), struct tipme_pool_queue *tipme_pool_queue(void),
- * struct tipme_pool_header *tipme_pool_sub(__u32 sub) and __u64 *tipme_pool_cell(__u64 position), each NULL for what is not there.
+ * struct tipme_pool_header *tipme_pool_sub(__u32 sub) and __u64 *tipme_pool_cell(__u64 position), each NULL for what is not there; with
+ * TIPME_POOL_NMI also tipme_pool_sub_there(), the same for a sub-buffer that is surely there.
  * The queue has at least as many cells as the pool has sub-buffers, so a cell is free when its turn comes.
  */
 
@@ -196,7 +199,7 @@ TIPME_POOL_SLOW int tipme_pool_settle_one(struct tipme_pool_cpu *c)
 	if (!c || !tipme_pool_alone(c))
 		return 0;
 	first = tipme_pool_load(&c->pending);
-	h = first ? tipme_pool_sub(first - 1) : 0;
+	h = first ? tipme_pool_sub(first - 1) : (void *)0;
 	if (!h)
 		return 0;
 	if (__sync_val_compare_and_swap(&c->pending, first, h->next) != first)
@@ -293,7 +296,7 @@ TIPME_POOL_INLINE void *tipme_pool_slot(__u64 cursor, __u16 *gen)
 	struct tipme_head *slot;
 
 	if (!h || n >= tipme_pool_slots)
-		return 0;
+		return (void *)0;
 	slot = (void *)((char *)(h + 1) + n * TIPME_POOL_SLOT_BYTES);
 	*gen = h->slot_gen;
 	tipme_pool_store(&slot->gen, 0);
@@ -341,13 +344,18 @@ TIPME_POOL_INLINE __u64 tipme_pool_step(struct tipme_pool_cpu *c)
 }
 #endif
 
+/* What is pending goes first: it is older than what is about to be retired. */
 TIPME_POOL_SLOW __u64 tipme_pool_pass(struct tipme_pool_cpu *c, __u32 cpu, __u64 now)
 {
 	__u64 cursor;
 
 	if (!c)
 		return ~0ULL;
-	cursor = tipme_pool_enter(c, cpu, now);
+	cursor = __sync_fetch_and_add(&c->cursor, TIPME_POOL_ENTER + 1);
+	if (tipme_pool_load(&c->pending))
+		tipme_pool_settle(c);
+	if ((cursor & TIPME_POOL_HEAD_MASK) >= tipme_pool_slots)
+		cursor = tipme_pool_turn(c, cpu, now, cursor);
 	tipme_pool_end(c);
 	return cursor;
 }
@@ -370,6 +378,31 @@ TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u3
 	}
 	return tipme_pool_slot(cursor, gen);
 }
+
+#ifdef TIPME_POOL_NMI
+/*
+ * The same where it takes no more than a step: the slot's address, with its second word (type, length, gen 0, tid) stored. NULL: there is
+ * more to do; then nothing is taken, and tipme_pool_begin_irqs_off() does it.
+ */
+TIPME_POOL_INLINE void *tipme_pool_try_irqs_off(struct tipme_pool_cpu *c, __u64 second_word, __u16 *gen)
+{
+	__u64 cursor = tipme_pool_step(c), n = cursor & TIPME_POOL_HEAD_MASK;
+	struct tipme_pool_header *h;
+	__u64 *slot;
+
+	if (__builtin_expect(n >= tipme_pool_slots, 0)) {
+		/* Take back our step, if nobody has come since. */
+		__sync_val_compare_and_swap(&c->cursor, cursor + 1, cursor);
+		return (void *)0;
+	}
+	h = tipme_pool_sub_there(tipme_pool_cursor_sub(cursor));
+	slot = (__u64 *)(h + 1) + n * (TIPME_POOL_SLOT_BYTES / 8);
+	*gen = h->slot_gen;
+	tipme_pool_store(slot + 1, second_word); /* gen 0 with it: from here on no reader takes the slot */
+	tipme_pool_barrier();
+	return slot;
+}
+#endif
 
 /* Makes the record whole. */
 TIPME_POOL_INLINE void tipme_pool_commit(struct tipme_head *slot, __u16 gen)

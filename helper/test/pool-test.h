@@ -28,6 +28,11 @@ static inline struct tipme_pool_header *tipme_pool_sub(__u32 sub)
 	return sub < pool.subs ? (void *)(pool.base + (size_t)sub * pool.subbuf_bytes) : NULL;
 }
 
+static inline struct tipme_pool_header *tipme_pool_sub_there(__u32 sub)
+{
+	return tipme_pool_sub(sub);
+}
+
 static inline __u64 *tipme_pool_cell(__u64 pos)
 {
 	return (__u64 *)&pool.cells[pos & pool.cell_mask];
@@ -115,8 +120,12 @@ static inline void test_write(uint32_t cpu, uint64_t now, uint64_t number)
 static inline void test_write_irqs_off(uint32_t cpu, uint64_t now, uint64_t number)
 {
 	__u16 gen = 0;
-	struct test_record *r = tipme_pool_begin_irqs_off(&pool.cpus[cpu], cpu, now, &gen);
+	struct test_record *r = NULL;
 
+#ifdef TIPME_POOL_NMI
+	r = tipme_pool_try_irqs_off(&pool.cpus[cpu], TIPME_FORK, &gen);
+#endif
+	r = r ? r : tipme_pool_begin_irqs_off(&pool.cpus[cpu], cpu, now, &gen);
 	test_fill(cpu, now, number, r, gen);
 }
 

@@ -34,6 +34,12 @@ static __always_inline struct tipme_pool_header *tipme_pool_sub(__u32 sub)
 	return likely(sub < tipme_ring.subs) ? (void *)(tipme_ring.pool + ((size_t)sub << tipme_ring.sub_shift)) : NULL;
 }
 
+/* The same for one that a cursor names whose slot is below the last. */
+static __always_inline struct tipme_pool_header *tipme_pool_sub_there(__u32 sub)
+{
+	return (void *)(tipme_ring.pool + ((size_t)sub << tipme_ring.sub_shift));
+}
+
 static __always_inline __u64 *tipme_pool_cell(__u64 pos)
 {
 	return (__u64 *)&tipme_ring.cells[pos & tipme_ring.cell_mask];
@@ -62,6 +68,17 @@ static __always_inline void *tipme_record_begin_irqs_off(struct tipme_kernel_cpu
 	head->type = type;
 	head->len8 = TIPME_POOL_SLOT_BYTES / 8;
 	head->tid = tid;
+	return head;
+}
+
+/* The same, if there is no more to do than to fill it in: else NULL, and then tipme_record_begin_irqs_off() does it. */
+static __always_inline void *tipme_record_try_irqs_off(struct tipme_kernel_cpu *c, u64 now, u8 type, u32 tid, u16 *gen)
+{
+	u64 second_word = type | TIPME_POOL_SLOT_BYTES / 8 << 8 | (u64)tid << 32;
+	struct tipme_head *head = tipme_pool_try_irqs_off(&c->pool, second_word, gen);
+
+	if (likely(head))
+		head->ts_ns = now;
 	return head;
 }
 

@@ -233,24 +233,29 @@ static __always_inline u8 state_after_switch(bool preempt, struct task_struct *p
 	return tipme_state_of_flags(prev_state);
 }
 
-static __always_inline u32 take_ns(u64 *sum)
+static u32 take_ns(u64 *sum)
 {
 	u64 ns = *sum;
 
-	if (ns)
-		*sum = 0;
+	*sum = 0;
 	return min_t(u64, ns, U32_MAX);
 }
 
 /* No thread is switched inside an interrupt, nor, but on real-time kernels, inside a softirq: there the rest counts as the task's own. */
-static __always_inline void irq_settle(struct tipme_kernel_cpu *c)
+static void irq_settle(struct tipme_kernel_cpu *c)
 {
-	if (likely(!c->irq_depth && !c->softirq_depth))
+	if (!c->irq_depth && !c->softirq_depth)
 		return;
 	irq_charge(c);
 	c->irq_depth = 0;
 	c->softirq_depth = 0;
 	c->serving = 0;
+}
+
+/* No interrupt since the last switch, nor one that goes on. */
+static __always_inline bool irq_none(const struct tipme_kernel_cpu *c)
+{
+	return !(c->irq_ns | c->softirq_ns | c->irq_depth | c->softirq_depth);
 }
 
 static __always_inline void sleep_set(struct tipme_sleep *s, u32 tid, u8 state, u64 now)
@@ -269,28 +274,19 @@ static noinline void wakeup_check(u32 tid, u64 now)
 		tipme_trigger(TIPME_TRIGGER_WAKEUP, tid, now - s->since_ns);
 }
 
-/* The run queue is locked, so interrupts are off. A thread that is preempted is noted, too: the picture tells since when it has not run. */
-static void on_sched_switch(void *unused, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+static __always_inline void switch_fill(struct tipme_sched_switch *r, struct task_struct *prev, struct task_struct *next, u8 state,
+					bool preempt)
 {
-	struct tipme_kernel_cpu *c = this_cpu();
-	u64 now = tipme_now();
-	u32 tid = prev->pid, next_tid = next->pid;
-	u8 state = state_after_switch(preempt, prev, prev_state);
-	struct tipme_sched_switch *r;
-	u16 gen;
+	r->next_tid = next->pid;
+	r->prev_state = state;
+	r->prev_prio = prev->prio;
+	r->next_prio = next->prio;
+	r->prev_preempted = preempt;
+}
 
-	r = tipme_record_begin_irqs_off(c, now, TIPME_SCHED_SWITCH, tid, &gen);
-	irq_settle(c);
-	if (likely(r)) {
-		r->next_tid = next_tid;
-		r->irq_ns = take_ns(&c->irq_ns);
-		r->softirq_ns = take_ns(&c->softirq_ns);
-		r->prev_state = state;
-		r->prev_prio = prev->prio;
-		r->next_prio = next->prio;
-		r->prev_preempted = preempt;
-		tipme_pool_commit((void *)r, gen);
-	}
+/* A thread that is preempted is noted, too: the picture tells since when it has not run. */
+static __always_inline void switch_note(struct tipme_kernel_cpu *c, u32 tid, u32 next_tid, u8 state, u64 now)
+{
 	c->running_tid = next_tid;
 	c->switch_ns = now;
 	if (tid)
@@ -299,10 +295,50 @@ static void on_sched_switch(void *unused, bool preempt, struct task_struct *prev
 		wakeup_check(next_tid, now);
 }
 
+/* There were interrupts, or this sub-buffer is full. */
+static noinline void switch_slowly(u64 now, struct task_struct *prev, struct task_struct *next, u8 state, bool preempt)
+{
+	struct tipme_kernel_cpu *c = this_cpu();
+	struct tipme_sched_switch *r;
+	u16 gen;
+
+	r = tipme_record_begin_irqs_off(c, now, TIPME_SCHED_SWITCH, prev->pid, &gen);
+	irq_settle(c);
+	if (r) {
+		r->irq_ns = take_ns(&c->irq_ns);
+		r->softirq_ns = take_ns(&c->softirq_ns);
+		switch_fill(r, prev, next, state, preempt);
+		tipme_pool_commit((void *)r, gen);
+	}
+	switch_note(c, prev->pid, next->pid, state, now);
+}
+
+/* The run queue is locked, so interrupts are off. What is seldom is done by another function: so this one has little to save. */
+static void on_sched_switch(void *unused, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+	u8 state = state_after_switch(preempt, prev, prev_state);
+	u64 now = tipme_now();
+	struct tipme_kernel_cpu *c = this_cpu();
+	struct tipme_sched_switch *r = NULL;
+	u16 gen;
+
+	if (likely(irq_none(c)))
+		r = tipme_record_try_irqs_off(c, now, TIPME_SCHED_SWITCH, prev->pid, &gen);
+	if (unlikely(!r)) {
+		switch_slowly(now, prev, next, state, preempt);
+		return;
+	}
+	r->irq_ns = 0;
+	r->softirq_ns = 0;
+	switch_fill(r, prev, next, state, preempt);
+	tipme_pool_commit((void *)r, gen);
+	switch_note(c, prev->pid, next->pid, state, now);
+}
+
 /* --- wake-ups --- */
 
 /* Ends the sleep of p in our table, and takes the stack it slept on if it was long: it has not moved yet. */
-static __always_inline u32 sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p, u32 tid, u64 now)
+static u32 sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p, u32 tid, u64 now)
 {
 	struct tipme_sleep *s = sleep_of(tid);
 	u64 since;
@@ -321,12 +357,12 @@ static __always_inline u32 sleep_end(struct tipme_kernel_cpu *c, struct task_str
 	return now > since + tipme_ring.stack_min_ns ? tipme_stack_of_sleeper(p, now) : 0;
 }
 
-static void waking_fill(struct tipme_kernel_cpu *c, struct tipme_sched_waking *r, struct task_struct *p, u32 waker, u32 stack)
+static void waking_fill(struct tipme_kernel_cpu *c, struct tipme_sched_waking *r, struct task_struct *p, u32 stack)
 {
 	u32 raiser = 0;
 
-	r->context = context_of(c, waker, &raiser);
-	r->waker_tid = waker;
+	r->waker_tid = current->pid;
+	r->context = context_of(c, r->waker_tid, &raiser);
 	r->stack_id = stack;
 	r->raiser_tid = raiser;
 	r->wakee_cpu = task_cpu(p);
@@ -338,15 +374,14 @@ static noinline void waking_self(struct task_struct *p)
 {
 	TIPME_NEW_RECORD(tipme_sched_waking, TIPME_SCHED_WAKING, p->pid);
 
-	waking_fill(this_cpu(), &r, p, p->pid, 0);
+	waking_fill(this_cpu(), &r, p, 0);
 	tipme_record(&r);
 }
 
 /* The wakee is locked, so interrupts are off. */
-static __always_inline void waking(struct task_struct *p, bool is_new)
+static noinline void waking_slowly(struct task_struct *p, u64 now, bool is_new)
 {
 	struct tipme_kernel_cpu *c = this_cpu();
-	u64 now = tipme_now();
 	u32 tid = p->pid, stack = 0;
 	struct tipme_sched_waking *r;
 	u16 gen;
@@ -356,23 +391,54 @@ static __always_inline void waking(struct task_struct *p, bool is_new)
 		sleep_set(sleep_of(tid), tid, TIPME_TASK_STATE_RUNNABLE, now);
 	else
 		stack = sleep_end(c, p, tid, now);
-	if (unlikely(!r))
+	if (!r)
 		return;
-	waking_fill(c, r, p, current->pid, stack);
+	waking_fill(c, r, p, stack);
 	tipme_pool_commit((void *)r, gen);
 }
 
+/* The usual: a thread that runs ends a sleep that we saw begin, too short for a stack. In interrupts and softirqs it is not. */
+static __always_inline bool waking_is_plain(const struct task_struct *p, const struct tipme_sleep *s, u64 now)
+{
+	return s->tid == p->pid && tipme_is_blocked(s->state) && now <= s->since_ns + tipme_ring.stack_min_ns && !READ_ONCE(p->on_cpu) &&
+	       in_task();
+}
+
+/* As on_sched_switch(): quick where it may be. */
 static void on_sched_waking(void *unused, struct task_struct *p)
 {
-	if (unlikely(p == current))
+	struct tipme_sched_waking *r = NULL;
+	struct tipme_kernel_cpu *c;
+	struct tipme_sleep *s;
+	u64 now;
+	u16 gen;
+
+	if (unlikely(p == current)) {
 		waking_self(p);
-	else
-		waking(p, false);
+		return;
+	}
+	now = tipme_now();
+	c = this_cpu();
+	s = sleep_of(p->pid);
+	if (likely(waking_is_plain(p, s, now)))
+		r = tipme_record_try_irqs_off(c, now, TIPME_SCHED_WAKING, p->pid, &gen);
+	if (unlikely(!r)) {
+		waking_slowly(p, now, false);
+		return;
+	}
+	sleep_set(s, p->pid, TIPME_TASK_STATE_RUNNABLE, now);
+	r->waker_tid = current->pid;
+	r->context = r->waker_tid ? TIPME_CONTEXT_TASK : TIPME_CONTEXT_HARDIRQ;
+	r->stack_id = 0;
+	r->raiser_tid = 0;
+	r->wakee_cpu = task_cpu(p);
+	r->prio = p->prio;
+	tipme_pool_commit((void *)r, gen);
 }
 
 static void on_sched_wakeup_new(void *unused, struct task_struct *p)
 {
-	waking(p, true);
+	waking_slowly(p, tipme_now(), true);
 }
 
 u64 tipme_state_since(struct task_struct *p, u8 state)
