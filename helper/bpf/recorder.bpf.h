@@ -15,6 +15,7 @@ const volatile __u32 tipme_pool_slots = 2046;
 const volatile __u64 tipme_stack_min_ns = 1000000;
 const volatile __u64 tipme_stack_keep_ns = 120000000000ULL;
 const volatile __u32 tipme_stack_mask = 4095;
+const volatile __u32 tipme_stack_base = 0; /* beside another source: a bit that its ids of stacks never have */
 
 struct tipme_pool_queue tipme_queue;
 __u64 tipme_start_ns; /* when the library had attached everything */
@@ -230,7 +231,7 @@ static __always_inline __u32 tipme_stack_claim(struct tipme_stack_entry *e, __u3
 		e->frames[k] = k < count ? frames[k] : 0;
 	tipme_pool_barrier();
 	tipme_pool_store(&e->key, hash);
-	return (e->gen << 16) | (i + 1);
+	return (e->gen << 16) | (tipme_stack_base + i + 1);
 }
 
 struct tipme_frames {
@@ -261,7 +262,7 @@ __noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u6
 		key = tipme_pool_load(&e->key);
 		if (key == hash) {
 			tipme_pool_store(&e->used_ns, now);
-			return (gen << 16) | (i + 1);
+			return (gen << 16) | (tipme_stack_base + i + 1);
 		}
 		if (key != TIPME_STACK_BUSY && (!key || now > tipme_pool_load(&e->used_ns) + tipme_stack_keep_ns)) {
 			id = tipme_stack_claim(e, i, key, hash, frames, count, now);

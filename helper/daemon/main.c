@@ -98,7 +98,7 @@ static int source_open(void)
 	if (err)
 		return fail(why, err);
 	if (why[0])
-		tipmed_limit_add(&limits, "a better source was refused: %s", why);
+		tipmed_limit_add(&limits, "%s%s", tipme_kernel_source_kind(kernel) == TIPME_SOURCE_KERNEL_MODULE ? "" : "a better source was refused: ", why);
 	if (tipme_kernel_source_kind(kernel) == TIPME_SOURCE_PROC_SAMPLED)
 		tipmed_limit_add(&limits, "sampled: threads are looked at each 20 ms; how long they ran and waited for a CPU is exact, when is known "
 					  "to 20 ms, and who woke them is not known");

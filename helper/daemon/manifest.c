@@ -188,6 +188,27 @@ static struct json_object *kernel_source(const struct tipmed_manifest *m)
 	return source;
 }
 
+/* Its other losses are among those of the first. NULL: there is none. */
+static struct json_object *kernel_source_beside(const struct tipmed_manifest *m)
+{
+	const struct tipme_kernel_copy *copy = m->snap->kernel.beside;
+	const char *name = tipme_kernel_source_beside_name(m->snap->source);
+
+	if (!copy || !name)
+		return NULL;
+	struct json_object *coverage, *source = source_new(name, "kernel.rec", &coverage);
+
+	for (unsigned int cpu = 0; cpu < copy->cpus; cpu++)
+		if (copy->coverage[cpu].records)
+			add_coverage(coverage, cpu, copy->coverage[cpu].first_ns, copy->coverage[cpu].last_ns, copy->coverage[cpu].records);
+	add(source, "coverage", coverage);
+	struct json_object *lost = add_object(source, "lost");
+
+	add_number(lost, "torn", copy->torn);
+	add_number(lost, "cut", copy->cut);
+	return source;
+}
+
 /* The server says which thread it is; what it says is believed if there is such a thread. */
 static uint32_t server_tid(const struct tipmed_x_part *s)
 {
@@ -246,7 +267,11 @@ static void add_sources(struct json_object *to, const struct tipmed_manifest *m)
 {
 	struct json_object *sources = json_object_new_array();
 
+	struct json_object *beside = kernel_source_beside(m);
+
 	json_object_array_add(sources, kernel_source(m));
+	if (beside)
+		json_object_array_add(sources, beside);
 	for (int i = 0; i < m->snap->x.parts; i++)
 		json_object_array_add(sources, x_source(&m->snap->x.part[i], m->snap->end_ns));
 	json_object_array_add(sources, pictures_source(m));

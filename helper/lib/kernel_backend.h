@@ -14,13 +14,21 @@ struct tipme_kernel_source {
 	struct tipme_kernel_seen *scratch;	    /* set by tipme_kernel_source_open() */
 	uint32_t classes_able;			    /* set by the backend's open: what it can record here */
 	uint32_t classes;			    /* what it records; changed by tipme_kernel_source_class_set() */
+	struct tipme_kernel_source *beside;	    /* set by tipme_kernel_source_open(): records what this one cannot; NULL: nothing does */
 };
+
+/* Ids of kernel stacks of a source that stands beside another have this bit, those of the other never (its table has at most 32768). */
+#define TIPME_STACKS_BESIDE 0x8000
+#define TIPME_STACKS_BESIDE_MAX 16384
 
 struct tipme_kernel_backend {
 	enum tipme_source source;
 	const char *name; /* as the schema names the source */
 	/* Begins to record. `opt` has been checked. Returns 0, or -errno and a sentence in `why`; -ENOENT: it is not there, which is no news. */
 	int (*open)(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt, char *why, size_t why_len);
+	/* May be NULL. The same for a source beside another, with a small pool: it records none but `classes`, and takes no pictures. */
+	int (*open_beside)(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt, uint32_t classes, char *why, size_t why_len);
+	int wants_beside; /* there are classes that it cannot record, and others can */
 	void (*close)(struct tipme_kernel_source *src);
 	int (*stats)(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
 	int (*picture)(struct tipme_kernel_source *src, struct tipme_picture *picture, struct tipme_kernel_thread *threads,

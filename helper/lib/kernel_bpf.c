@@ -28,6 +28,7 @@
 /* Programs of classes, of which two for each CPU. */
 #define TIPME_LINKS_MAX (64 + 2 * 1024)
 #define SAMPLES_PER_S 99
+#define BESIDE_RATE 300 /* records a second of a source that stands beside another, samples apart */
 #define SPIN_MIN_NS 50000
 #define IRQ_MIN_NS 100000
 
@@ -41,6 +42,7 @@ struct bpf_source {
 	struct kernel_source_bpf *skel;
 	struct map_memory pool, cells, cpus, sleeps, stacks, user_stacks;
 	struct tipme_kernel_options opt; /* complete */
+	uint32_t beside; /* classes that it records beside another source; 0: it stands alone, and records all */
 	unsigned int programs;
 	struct bpf_link *links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
 	unsigned char link_class[TIPME_LINKS_MAX];
@@ -199,9 +201,21 @@ static int has_hook(const struct btf *btf, const struct bpf_program *prog, const
 	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) >= 0;
 }
 
-/* Leaves out what this kernel has no hook for: which interrupts have tracepoints, differs. Classes are attached one by one, later. */
-static int choose_programs(struct kernel_source_bpf *skel, const struct btf *btf, enum count_place place, char *why, size_t why_len)
+/* Whether a source that stands beside another needs the program; samples tell which softirq they came into, and these whose it is. */
+static int beside_needs(const struct bpf_program *prog, uint32_t classes)
 {
+	const char *name = bpf_program__name(prog);
+	int which = class_of(prog);
+
+	if (which >= 0)
+		return !!(classes & 1U << which);
+	return classes & 1U << TIPME_CLASS_SAMPLE && (!strncmp(name, "tipme_softirq_", 14) || !strcmp(name, "tipme_mappings"));
+}
+
+/* Leaves out what this kernel has no hook for: which interrupts have tracepoints, differs. Classes are attached one by one, later. */
+static int choose_programs(const struct bpf_source *src, const struct btf *btf, enum count_place place, char *why, size_t why_len)
+{
+	struct kernel_source_bpf *skel = src->skel;
 	const char *other = place ? "_plain" : "_counted", *hook;
 	struct bpf_program *prog;
 
@@ -210,6 +224,10 @@ static int choose_programs(struct kernel_source_bpf *skel, const struct btf *btf
 			bpf_program__set_autoattach(prog, false);
 		if (ends_in(bpf_program__name(prog), other))
 			bpf_program__set_autoload(prog, false);
+		if (src->beside && !beside_needs(prog, src->beside)) {
+			bpf_program__set_autoload(prog, false);
+			continue;
+		}
 		if (has_hook(btf, prog, &hook))
 			continue;
 		if (is_needed(hook)) {
@@ -239,6 +257,7 @@ static int set_sizes(struct bpf_source *src)
 		(src->base.view.subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
 	skel->rodata->tipme_cell_mask = cells - 1;
 	skel->rodata->tipme_stack_mask = src->opt.stack_entries - 1;
+	skel->rodata->tipme_stack_base = src->beside ? TIPME_STACKS_BESIDE : 0;
 	skel->rodata->tipme_stack_min_ns = (uint64_t)src->opt.stack_min_us * 1000;
 	skel->rodata->tipme_stack_keep_ns = ((uint64_t)src->opt.window_s * 2 + 60) * 1000000000;
 	err = resize(skel->maps.tipme_pool, src->base.view.subbuf_bytes, src->base.view.subs);
@@ -325,7 +344,7 @@ static int load(struct bpf_source *src, char *why, size_t why_len)
 		btf__free(btf);
 		return refused(-errno, "open", why, why_len);
 	}
-	err = choose_programs(src->skel, btf, place, why, why_len);
+	err = choose_programs(src, btf, place, why, why_len);
 	btf__free(btf);
 	if (err)
 		return err;
@@ -398,7 +417,7 @@ static void classes_look(struct bpf_source *src)
 	struct bpf_program *prog;
 	int which;
 
-	src->base.classes_able = 1U << TIPME_CLASS_IRQ;
+	src->base.classes_able = src->beside ? 0 : 1U << TIPME_CLASS_IRQ;
 	bpf_object__for_each_program(prog, src->skel->obj) {
 		if (bpf_program__fd(prog) < 0)
 			continue;
@@ -534,7 +553,7 @@ static int attach(struct bpf_source *src, char *why, size_t why_len)
 static void bpf_close(struct tipme_kernel_source *base);
 static void measure_begin(struct bpf_source *src);
 
-static int bpf_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, char *why, size_t why_len)
+static int open_for(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, uint32_t beside, char *why, size_t why_len)
 {
 	int err, cpus;
 	struct bpf_source *src;
@@ -547,6 +566,7 @@ static int bpf_open(struct tipme_kernel_source **out, const struct tipme_kernel_
 		return refused(cpus < 1 ? cpus : -ENOMEM, "count CPUs for", why, why_len);
 	}
 	src->opt = *opt;
+	src->beside = beside;
 	src->measure_fd = -1;
 	tipme_kernel_sizes(&src->base.view, &src->opt, cpus);
 	err = load(src, why, why_len);
@@ -559,6 +579,25 @@ static int bpf_open(struct tipme_kernel_source **out, const struct tipme_kernel_
 	}
 	*out = &src->base;
 	return 0;
+}
+
+static int bpf_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, char *why, size_t why_len)
+{
+	return open_for(out, opt, 0, why, why_len);
+}
+
+/* What it may record is set when it is open: no class is on yet. */
+static int bpf_open_beside(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, uint32_t classes, char *why,
+			   size_t why_len)
+{
+	struct tipme_kernel_options small = *opt;
+
+	small.rate = BESIDE_RATE + (SAMPLES_PER_S + 1) * libbpf_num_possible_cpus();
+	small.pool_bytes = 0;
+	small.subbuf_bytes = 0;
+	if (!small.stack_entries || small.stack_entries > TIPME_STACKS_BESIDE_MAX)
+		small.stack_entries = small.stack_entries ? TIPME_STACKS_BESIDE_MAX : 0;
+	return open_for(out, &small, classes, why, why_len);
 }
 
 static void unmap(struct map_memory *m)
@@ -596,6 +635,7 @@ static struct tipme_kernel_tables tables_of(const struct bpf_source *src)
 		.cpu_count = src->base.view.cpus,
 		.slots = src->skel->rodata->tipme_pool_slots,
 		.stacks = src->stacks.base,
+		.stack_base = src->beside ? TIPME_STACKS_BESIDE : 0,
 		.stack_entries = src->opt.stack_entries,
 	};
 }
@@ -672,7 +712,7 @@ static void measure_load(void)
 static void measure_begin(struct bpf_source *src)
 {
 	src->measure_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	if (src->measure_fd >= 0)
+	if (src->measure_fd >= 0 && !src->beside)
 		measure_load();
 }
 
@@ -857,6 +897,7 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.source = TIPME_SOURCE_KERNEL_BPF,
 	.name = "kernel_bpf",
 	.open = bpf_open,
+	.open_beside = bpf_open_beside,
 	.close = bpf_close,
 	.stats = bpf_stats,
 	.picture = bpf_picture,

@@ -92,7 +92,10 @@ int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int 
 		return on ? -ENOTSUP : 0;
 	if (!(src->classes & 1U << which) == !on)
 		return 0;
-	err = src->backend->class_set(src, which, on);
+	if (src->beside && src->beside->classes_able & 1U << which)
+		err = src->beside->backend->class_set(src->beside, which, on);
+	else
+		err = src->backend->class_set(src, which, on);
 	if (err)
 		return err;
 	src->classes ^= 1U << which;

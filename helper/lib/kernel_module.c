@@ -288,6 +288,7 @@ static int module_trigger_taken(struct tipme_kernel_source *base, char *text, si
 const struct tipme_kernel_backend tipme_kernel_module = {
 	.source = TIPME_SOURCE_KERNEL_MODULE,
 	.name = "kernel_module",
+	.wants_beside = 1,
 	.open = module_open,
 	.close = module_close,
 	.stats = module_stats,

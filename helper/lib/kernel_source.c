@@ -81,6 +81,31 @@ static void classes_begin(struct tipme_kernel_source *src, const struct tipme_ke
 			src->classes_able &= ~(1U << i);
 }
 
+/*
+ * Nobody shall know less because a better source is there: what it cannot record, another does beside it. If that one is refused, the first
+ * goes on alone, and `why` says what is missing.
+ */
+static void beside_open(struct tipme_kernel_source *src, const struct tipme_kernel_options *opt, char *why, size_t why_len)
+{
+	uint32_t lacks = ((1U << TIPME_CLASSES) - 1) & ~src->classes_able;
+	char reason[400] = "no other source is built in";
+	size_t i = 0;
+
+	why[0] = 0;
+	if (!src->backend->wants_beside)
+		return;
+	while (backends[i] && !backends[i]->open_beside)
+		i++;
+	if (!backends[i] || backends[i]->open_beside(&src->beside, opt, lacks, reason, sizeof(reason))) {
+		src->beside = NULL;
+		snprintf(why, why_len, "%s records alone, without samples, arguments and ends of processes: %s", src->backend->name, reason);
+		return;
+	}
+	src->beside->backend = backends[i];
+	src->beside->view.source = backends[i]->source;
+	src->classes_able |= src->beside->classes_able;
+}
+
 static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_backend *backend,
 		    const struct tipme_kernel_options *opt, char *why, size_t why_len)
 {
@@ -97,6 +122,7 @@ static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_
 		tipme_kernel_source_close(src);
 		return -ENOMEM;
 	}
+	beside_open(src, opt, why, why_len);
 	classes_begin(src, opt);
 	*out = src;
 	return 0;
@@ -117,8 +143,11 @@ int tipme_kernel_source_open(struct tipme_kernel_source **out, const struct tipm
 			continue;
 		snprintf(reason, sizeof(reason), "%s cannot be opened", backends[i]->name);
 		err = open_one(out, backends[i], opt, reason, sizeof(reason));
-		if (!err)
+		if (!err) {
+			if (*reason)
+				snprintf(why, why_len, "%s", reason);
 			return 0;
+		}
 		if ((err != -ENOENT || opt->source) && !told++)
 			snprintf(why, why_len, "%s", reason);
 	}
@@ -131,8 +160,16 @@ void tipme_kernel_source_close(struct tipme_kernel_source *src)
 {
 	if (!src)
 		return;
+	if (src->beside)
+		src->beside->backend->close(src->beside);
 	tipme_pool_seen_free(src->scratch);
 	src->backend->close(src);
+}
+
+/* Who of the two records a class, and so has the tables that its records name. */
+static struct tipme_kernel_source *recorder_of(struct tipme_kernel_source *src, unsigned int which)
+{
+	return src->beside && src->beside->classes_able & 1U << which ? src->beside : src;
 }
 
 enum tipme_source tipme_kernel_source_kind(const struct tipme_kernel_source *src)
@@ -143,6 +180,11 @@ enum tipme_source tipme_kernel_source_kind(const struct tipme_kernel_source *src
 const char *tipme_kernel_source_name(const struct tipme_kernel_source *src)
 {
 	return src->backend->name;
+}
+
+const char *tipme_kernel_source_beside_name(const struct tipme_kernel_source *src)
+{
+	return src->beside ? src->beside->backend->name : NULL;
 }
 
 int tipme_kernel_source_trigger_fd(struct tipme_kernel_source *src)
@@ -157,7 +199,23 @@ int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, char *tex
 
 int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats)
 {
-	return src->backend->stats(src, stats);
+	struct tipme_kernel_stats more;
+	int err = src->backend->stats(src, stats);
+
+	if (err || !src->beside || src->beside->backend->stats(src->beside, &more))
+		return err;
+	stats->records += more.records;
+	stats->lost.pool += more.lost.pool;
+	stats->lost.nested += more.lost.nested;
+	stats->lost.missed += more.lost.missed;
+	stats->lost.stack_table += more.lost.stack_table;
+	stats->lost.lives += more.lost.lives;
+	stats->pool_bytes += more.pool_bytes;
+	stats->map_bytes += more.map_bytes;
+	stats->programs += more.programs;
+	for (int i = 0; i < TIPME_CLASSES; i++)
+		stats->cost_ns[i] = stats->cost_ns[i] ? stats->cost_ns[i] : more.cost_ns[i];
+	return 0;
 }
 
 int tipme_kernel_source_picture(struct tipme_kernel_source *src, struct tipme_picture *picture,
@@ -169,26 +227,32 @@ int tipme_kernel_source_picture(struct tipme_kernel_source *src, struct tipme_pi
 int tipme_kernel_source_stacks(struct tipme_kernel_source *src,
 			       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg)
 {
-	return src->backend->stacks(src, fn, arg);
+	int ret = src->backend->stacks(src, fn, arg);
+
+	return ret || !src->beside ? ret : src->beside->backend->stacks(src->beside, fn, arg);
 }
 
 int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg)
 {
+	src = recorder_of(src, TIPME_CLASS_SAMPLE);
 	return src->backend->user_stacks ? src->backend->user_stacks(src, fn, arg) : 0;
 }
 
 int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max)
 {
+	src = recorder_of(src, TIPME_CLASS_SAMPLE);
 	return src->backend->mappings ? src->backend->mappings(src, pid, m, max) : -ENOTSUP;
 }
 
 int tipme_kernel_source_lives_fd(struct tipme_kernel_source *src)
 {
+	src = recorder_of(src, TIPME_CLASS_IDENTITY);
 	return src->backend->lives_fd ? src->backend->lives_fd(src) : -1;
 }
 
 int tipme_kernel_source_lives_take(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg)
 {
+	src = recorder_of(src, TIPME_CLASS_IDENTITY);
 	return src->backend->lives_take ? src->backend->lives_take(src, fn, arg) : 0;
 }
 
@@ -209,20 +273,62 @@ int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_k
 
 size_t tipme_kernel_source_copy_bytes(const struct tipme_kernel_source *src)
 {
-	return tipme_pool_copy_bytes(&src->view);
+	return tipme_pool_copy_bytes(&src->view) + (src->beside ? tipme_pool_copy_bytes(&src->beside->view) : 0);
+}
+
+static int beside_alloc(const struct tipme_pool_view *v, struct tipme_kernel_copy *c)
+{
+	size_t bytes = tipme_pool_copy_bytes(v);
+	void *buf = realloc(c->buf, c->size + bytes);
+
+	if (!buf)
+		return -ENOMEM;
+	c->buf = buf;
+	memset((char *)c->buf + c->size, 0, bytes);
+	c->size += bytes;
+	c->beside = calloc(1, sizeof(*c->beside));
+	return c->beside ? tipme_pool_copy_alloc(v, c->beside) : -ENOMEM;
+}
+
+/* The first one's copy leaves the room that the other's may still need. */
+static int copy_both(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more)
+{
+	struct tipme_kernel_copy *b = c->beside;
+	size_t before = more && b ? b->len : 0, kept = b ? b->size - before : 0;
+	uint64_t records = more && b ? b->records : 0;
+	int err;
+
+	c->size -= kept;
+	err = tipme_pool_copy(&src->view, c, now_ns(), more);
+	c->size += kept;
+	if (!b)
+		return err;
+	if (tipme_pool_copy(&src->beside->view, b, now_ns(), more))
+		err = -ENOSPC;
+	memcpy((char *)c->buf + c->len, (const char *)b->buf + before, b->len - before);
+	c->len += b->len - before;
+	c->records += b->records - records;
+	return err;
 }
 
 int tipme_kernel_copy_alloc(const struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
 {
-	return tipme_pool_copy_alloc(&src->view, c);
+	int err = tipme_pool_copy_alloc(&src->view, c);
+
+	if (err || !src->beside)
+		return err;
+	err = beside_alloc(&src->beside->view, c);
+	if (err)
+		tipme_kernel_copy_free(c);
+	return err;
 }
 
 int tipme_kernel_source_copy(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
 {
-	return tipme_pool_copy(&src->view, c, now_ns(), 0);
+	return copy_both(src, c, 0);
 }
 
 int tipme_kernel_source_copy_more(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
 {
-	return tipme_pool_copy(&src->view, c, now_ns(), 1);
+	return copy_both(src, c, 1);
 }

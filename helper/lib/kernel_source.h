@@ -122,6 +122,8 @@ struct tipme_kernel_copy {
 	unsigned int cpus;
 	struct tipme_kernel_coverage *coverage; /* cpus of them; a CPU that never recorded has records 0 */
 	struct tipme_kernel_seen *seen;
+	/* Of what a second source records beside the first: its facts, as those above; its records are in buf. NULL: there is none. */
+	struct tipme_kernel_copy *beside;
 };
 
 /* What a picture gives of one thread: the record, and how often it was switched out: the same number means nothing changed. */
@@ -141,6 +143,8 @@ void tipme_kernel_source_close(struct tipme_kernel_source *src);
 
 enum tipme_source tipme_kernel_source_kind(const struct tipme_kernel_source *src);
 const char *tipme_kernel_source_name(const struct tipme_kernel_source *src); /* as the schema names it */
+/* The same of the source that records what this one cannot; NULL: there is none. Sections say which of the two wrote. */
+const char *tipme_kernel_source_beside_name(const struct tipme_kernel_source *src);
 
 /* Readable when the source itself asks for a snapshot (a key on the console, a threshold); -1: this one never does. */
 int tipme_kernel_source_trigger_fd(struct tipme_kernel_source *src);

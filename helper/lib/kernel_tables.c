@@ -53,7 +53,7 @@ int tipme_kernel_tables_stacks(const struct tipme_kernel_tables *t,
 		if (!stack_read(&t->stacks[i], &e))
 			continue;
 		memcpy(frames, e.frames, sizeof(frames));
-		ret = fn(arg, (e.gen << 16) | (i + 1), frames, e.count);
+		ret = fn(arg, (e.gen << 16) | (t->stack_base + i + 1), frames, e.count);
 		if (ret)
 			return ret;
 	}

@@ -12,6 +12,7 @@ struct tipme_kernel_tables {
 	unsigned int slots; /* of a sub-buffer */
 	const struct tipme_stack_entry *stacks;
 	unsigned int stack_entries;
+	unsigned int stack_base; /* added to the ids of stacks: see TIPME_STACKS_BESIDE */
 };
 
 /* Adds records and losses of all CPUs to `stats`. */

@@ -202,6 +202,8 @@ sub recorder {
 	like($out, qr/No such device/, 'no trigger while nothing records');
 	Tipme::Desktop::start_recorder($vm);
 	is(status($vm)->{source}, 'kernel_module', 'with the module');
+	my $classes = status($vm)->{classes};
+	ok($classes->{$_}, "class $_ is recorded, too, by tracing programs beside it") for qw(sample identity cpu_throttle);
 	$vm->press(qw(h i ret));
 	$vm->wait_for('the line is typed', 'grep -qx hi /home/user/typed');
 	my $xterm = Tipme::Desktop::pid_of($vm, 'xterm');
@@ -219,8 +221,24 @@ sub recorder {
 	my $d = Tipme::Desktop::diagnose($vm, $dir, $at) or return;
 	is($d->{verdict}{kind}, 'stopped', "verdict: $d->{verdict}{sentence}");
 	is($d->{verdict}{blamed}{pid}, $xterm, 'the terminal is named') or diag scalar $vm->run("tipme diagnose $dir --at $at");
+	beside($vm, $dir);
 	is($vm->run("od -An -tu4 -j20 -N4 $dir/kernel.rec") + 0, 2, 'the records say that the module made them');
 	settle($vm);
+	return;
+}
+
+# What only the tracing programs can record is in the episode, and with names.
+sub beside {
+	my ($vm, $dir) = @_;
+	my $m = $json->decode(scalar $vm->run("cat $dir/manifest.json"));
+	my %source = map { +"$_->{source} $_->{file}" => $_ } @{ $m->{sources} };
+	my $samples = 0;
+	$samples += $_->{records} for @{ ($source{'kernel_bpf kernel.rec'} // {})->{coverage} };
+	cmp_ok($samples, '>', 20, 'the tracing programs beside the module took samples');
+	is_deeply([ grep { !$_ } map { scalar @{ ($source{$_} // {})->{coverage} // [] } } 'kernel_module kernel.rec', 'tipmed identity.rec' ], [], 'the module and the lives of processes have coverage');
+	# A sample names its stack, and the stack has a name.
+	my ($text, $rc) = $vm->run("tipme export $dir --format text -o /tmp/text 2>&1; grep ' sample ' /tmp/text | grep -m 3 -E 'kernel_stack_id=[1-9]'; grep -c ' stack ' /tmp/text");
+	like($text, qr/kernel_stack_id=[1-9]/, 'samples have stacks') or diag $text;
 	return;
 }
 

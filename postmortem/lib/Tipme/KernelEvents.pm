@@ -51,8 +51,8 @@ sub _choose {
 	my ($self, $from, $to) = @_;
 	my (%before, @in);
 	for my $s ($self->{ep}->sections_between(undef, $to, \@SOURCES)) {
-		my $old = $before{ $s->{cpu} };
-		if ($s->{first_ns} <= $from) { $before{ $s->{cpu} } = $s; push @in, $old if $old && $old->{last_ns} >= $from }
+		my $old = $before{ _lane($s) };
+		if ($s->{first_ns} <= $from) { $before{ _lane($s) } = $s; push @in, $old if $old && $old->{last_ns} >= $from }
 		else                         { push @in, $s }
 	}
 	my @s = sort { $a->{first_ns} <=> $b->{first_ns} } @in, values %before;
@@ -63,21 +63,24 @@ sub _choose {
 	return @keep;
 }
 
-# Of each CPU: its first loaded record, or the beginning of its coverage where nothing was recorded on it before.
+# Two sources may record side by side, each with sections of its own: a section of one says nothing about when the other's begin.
+sub _lane { my ($s) = @_; return "$s->{cpu} $s->{source}" }
+
+# Of each CPU and source: its first loaded record, or the beginning of its coverage where nothing was recorded on it before.
 sub _exact {
 	my ($self, $from, $keep) = @_;
 	my (%first, %any);
-	for (@$keep) { my $f = \$first{ $_->{cpu} }; $$f = $_->{first_ns} if !defined $$f || $_->{first_ns} < $$f }
+	for (@$keep) { my $f = \$first{ _lane($_) }; $$f = $_->{first_ns} if !defined $$f || $_->{first_ns} < $$f }
 	my $exact = 0;
 	for my $c ($self->{ep}->coverage) {
 		next if !grep { $_ eq $c->{source} } @SOURCES;
-		my $f = $first{ $c->{cpu} };
+		my $f = $first{ _lane($c) };
 		my $t = defined $f && $f > $c->{first_ns} && $f <= $from ? $f : $c->{first_ns};
 		$t = $f if defined $f && $self->{left_out} && $f > $t;
 		$exact = $t if $t > $exact;
-		$any{ $c->{cpu} } = 1;
+		$any{ _lane($c) } = 1;
 	}
-	for my $cpu (keys %first) { $exact = $first{$cpu} if !$any{$cpu} && $first{$cpu} > $exact }
+	for my $lane (keys %first) { $exact = $first{$lane} if !$any{$lane} && $first{$lane} > $exact }
 	$self->{exact_from} = $exact;
 }
 

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A source that records what another cannot, beside it: samples and the lives of processes come from it, all else from the first. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel_backend.h"
+
+#define WANTED (1U << TIPME_CLASS_SAMPLE | 1U << TIPME_CLASS_IDENTITY)
+
+static int tests, failures;
+
+static void ok(int good, const char *what)
+{
+	failures += !good;
+	printf("%s %d - %s\n", good ? "ok" : "not ok", ++tests, what);
+	fflush(stdout);
+}
+
+/* What a copy has, by the source that its sections name. */
+struct found {
+	unsigned long switches, samples, others;
+	unsigned long stacks_beside, stacks_first; /* stacks that records name, by whose table they are of */
+};
+
+struct seen {
+	struct found by[TIPME_SOURCE_KERNEL_MODULE + 1];
+	unsigned long records, whole;
+	uint32_t a_stack; /* of a sample */
+};
+
+static void record_note(struct seen *s, uint32_t source, const struct tipme_head *h)
+{
+	struct found *f = &s->by[source];
+	uint32_t stack = 0;
+
+	s->records++;
+	if (h->type == TIPME_SCHED_SWITCH) {
+		f->switches++;
+	} else if (h->type == TIPME_SAMPLE) {
+		stack = ((const struct tipme_sample *)h)->kernel_stack_id;
+		s->a_stack = stack ? stack : s->a_stack;
+		f->samples++;
+	} else if (h->type == TIPME_SCHED_WAKING) {
+		stack = ((const struct tipme_sched_waking *)h)->stack_id;
+	} else {
+		f->others++;
+	}
+	if (stack)
+		*((stack & 0xffff) > TIPME_STACKS_BESIDE ? &f->stacks_beside : &f->stacks_first) += 1;
+}
+
+static struct seen copy_read(const struct tipme_kernel_copy *c)
+{
+	const char *p = c->buf, *end = p + c->len;
+	struct seen s = { 0 };
+	uint32_t source = 0;
+
+	while (p < end) {
+		const struct tipme_head *h = (const void *)p;
+
+		if (h->type == TIPME_SECTION)
+			source = ((const struct tipme_section *)h)->source;
+		else if (source <= TIPME_SOURCE_KERNEL_MODULE)
+			record_note(&s, source, h);
+		p += (size_t)h->len8 * 8;
+	}
+	s.whole = p == end;
+	return s;
+}
+
+/* In a PID namespace the kernel's numbers are not ours: the process is known by its arguments. */
+struct lives {
+	char name[32];
+	uint32_t pid;
+	int exec, exited;
+};
+
+static int life_note(void *arg, const struct tipme_life *life)
+{
+	const struct tipme_life_exec *e = (const void *)life;
+	struct lives *l = arg;
+
+	if (life->kind == TIPME_LIFE_EXEC && life->args_len && memmem(e->args, life->args_len, l->name, strlen(l->name))) {
+		l->pid = life->pid;
+		l->exec++;
+	}
+	l->exited += life->kind == TIPME_LIFE_EXIT && l->pid && life->pid == l->pid;
+	return 0;
+}
+
+static int stack_note(void *arg, uint32_t id, const uint64_t *frames, unsigned int count)
+{
+	return id == *(const uint32_t *)arg && count ? 1 : 0;
+}
+
+/* A process that is busy for so long that it is sampled. */
+static void busy_child(const char *name)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl("/bin/sh", "/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done", name, (char *)NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void classes(struct tipme_kernel_source *src)
+{
+	uint32_t able, on;
+
+	on = tipme_kernel_source_classes(src, &able);
+	ok(!on && (able & WANTED) == WANTED, "what one of the two can record, both can; nothing is on");
+	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_SAMPLE, 1) && !tipme_kernel_source_class_set(src, TIPME_CLASS_IDENTITY, 1),
+	   "classes of the second begin");
+	ok(tipme_kernel_source_classes(src, &able) == WANTED, "and are told to be on");
+}
+
+static void recording(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
+{
+	struct found *first, *beside;
+	struct lives lives = { 0 };
+	struct seen s, t;
+
+	snprintf(lives.name, sizeof(lives.name), "beside-%d", (int)getpid());
+	busy_child(lives.name);
+	tipme_kernel_source_copy(src, c);
+	s = copy_read(c);
+	busy_child("another");
+	tipme_kernel_source_copy_more(src, c);
+	t = copy_read(c);
+	first = &t.by[TIPME_SOURCE_KERNEL_BPF];
+	beside = &t.by[TIPME_SOURCE_KERNEL_MODULE];
+	ok(s.whole && t.whole && s.records && t.records > s.records, "two phases of a copy are whole, and the second has more");
+	ok(t.records == c->records, "as many records as were counted");
+	ok(first->switches > 10 && !first->samples, "the first records switches, and no samples");
+	ok(beside->samples > 10 && !beside->switches && !beside->others, "the second records samples, and nothing else");
+	ok(beside->stacks_beside && !beside->stacks_first && !first->stacks_beside, "their stacks are told apart by their ids");
+	ok(tipme_kernel_source_stacks(src, stack_note, &t.a_stack) == 1, "a sample's stack is found among those of both");
+	ok(c->beside && c->beside->coverage[0].first_ns && !c->beside->torn, "the second's coverage is told");
+	tipme_kernel_source_lives_take(src, life_note, &lives);
+	ok(lives.exec == 1 && lives.exited == 1, "a process is told with its arguments and its end");
+	printf("# told %d times to have begun, %d times to have ended\n", lives.exec, lives.exited);
+	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_SAMPLE, 0) && !tipme_kernel_source_class_set(src, TIPME_CLASS_IDENTITY, 0),
+	   "classes of the second end");
+}
+
+/* What tipme_kernel_source_open() does where there is the module; here the tracing programs stand in for it, with no class but the core. */
+static struct tipme_kernel_source *both_open(char *why, size_t len)
+{
+	struct tipme_kernel_options opt = { .source = TIPME_SOURCE_KERNEL_BPF, .classes_given = 1, .rate = 100000, .stack_entries = 32768 };
+	struct tipme_kernel_source *src;
+
+	if (tipme_kernel_source_open(&src, &opt, why, len))
+		return NULL;
+	src->classes_able = 0;
+	if (tipme_kernel_bpf.open_beside(&src->beside, &opt, WANTED, why, len)) {
+		src->beside = NULL;
+		tipme_kernel_source_close(src);
+		return NULL;
+	}
+	src->beside->backend = &tipme_kernel_bpf;
+	src->beside->view.source = TIPME_SOURCE_KERNEL_MODULE; /* any other than the first's */
+	src->classes_able |= src->beside->classes_able;
+	return src;
+}
+
+int main(void)
+{
+	struct tipme_kernel_source *src;
+	struct tipme_kernel_copy copy;
+	char why[512] = "";
+
+	if (geteuid()) {
+		printf("1..0 # SKIP recording a kernel takes root\n");
+		return 0;
+	}
+	src = both_open(why, sizeof(why));
+	if (!src) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	ok(src->beside->classes_able == WANTED, "the second can record what it was asked for, and no more");
+	classes(src);
+	ok(!tipme_kernel_copy_alloc(src, &copy) && copy.size == tipme_kernel_source_copy_bytes(src), "memory for copies of both");
+	recording(src, &copy);
+	tipme_kernel_copy_free(&copy);
+	tipme_kernel_source_close(src);
+	printf("1..%d\n", tests);
+	return failures != 0;
+}
