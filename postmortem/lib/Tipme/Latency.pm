@@ -31,10 +31,10 @@ sub _all {
 	my ($ep, $threads) = @_;
 	my $ev = Tipme::KernelEvents->load_only($ep, Tipme::KernelEvents::LATENCY);
 	my @l;
-	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::LATENCY) }) { push @l, _kernel_thread(map { $ev->{$_}[$i] } qw(ts tid a b c d)) }
+	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::LATENCY) }) { push @l, _kernel_thread($ev->columns($i)) }
 	$ev = Tipme::KernelEvents->load_only($ep, Tipme::KernelEvents::LATENCY_USER);
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::LATENCY_USER) }) {
-		my ($a, $b, $c, $d) = map { $ev->{$_}[$i] } qw(a b c d);
+		my (undef, undef, $a, $b, $c, $d) = $ev->columns($i);
 		push @l, { expiry_ns => $c | $d << 32, end_ns => $ev->{ts}[$i], tid => $ev->{tid}[$i], thread_ns => $a, cpu => $b & 65535, priority => $b >> 16 & 255, over => $b >> 24 };
 	}
 	push @l, map { { expiry_ns => $_->{expiry_ns}, end_ns => $_->{ts_ns}, tid => $_->{tid}, thread_ns => $_->{user_ns}, cpu => $_->{cpu}, priority => $_->{rt_priority}, over => $_->{over} } } $threads->looked('latency_user');
