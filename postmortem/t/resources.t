@@ -42,6 +42,7 @@ my ($own) = grep { $_->{kind} eq 'disk-io' && $_->{pid} == CLIENT } @{ $d->{tota
 is($own->{ns}, 99_510_000, 'disk, queued: its own request is its own');
 cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'disk, queued: sure');
 like($d->{verdict}{next}, qr/ionice -c 3 -p 810/, 'disk, queued: what to do next');
+is($d->{verdict}{door}, 'whoever runs updatedb (pid 810): it had the disk', 'disk, queued: at whose door to knock');
 
 # --- only its own request, which the device takes long for; and one that is in two pieces, on a partition ---
 $s = story()->daemon('disk_name', dev => 8 << 20, rotational => 1, name => 'sda');
@@ -52,6 +53,7 @@ for my $p ([ 90, 1001.1, 1300 ], [ 98, 1300.1, 1700 ]) {
 }
 $d = judged('disk, slow', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'xterm', 0.99, 1);
 like_sentence($d, qr/it was waiting for disk sda, which worked on its own request \(reading\)\.$/, 'disk, slow');
+is($d->{verdict}{door}, 'the disk', 'disk, slow: at whose door to knock');
 
 # --- held back before the disk, as a cgroup's limit does ---
 $s = story()->io(CLIENT, 90, 1000.9, 1690, 1700);
@@ -116,7 +118,8 @@ $s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS);
 $s->io(840, 7000 + 8 * $_, 1100 + 100 * $_, 1100.01 + 100 * $_, 1100.1 + 100 * $_) for 0 .. 5;
 $s->io(840, 90, 1699, 1699.1, 1700);
 $d = judged('read, held back', sleeps($s, 'fault', 1700.01, state => 'disk_sleep'), 'page-fault-io', 'xterm', 0.99, 1);
-like_sentence($d, qr/it was held back before disk 8:0\.$/, 'read, held back');
+like_sentence($d, qr/it was held back before disk 8:0, as a limit of its control group does\.$/, 'read, held back');
+like($d->{verdict}{next}, qr/io\.max/, 'read, held back: what to do next');
 
 # --- page faults: by the stack; by records; from swap ---
 $s = story()->io(CLIENT, 90, 1000.9, 1001.5, 1700);
@@ -323,6 +326,12 @@ sub sampled {
 }
 $d = judged('sampled', sampled(70, 'reflow+0x1a[5];paint+0x90[6];main+0x3[6]'), 'app-compute', 'xterm', 0.98, 1);
 is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in reflow (libvte.so.0).'], 'sampled: module and function');
+# A sample comes where interrupts are let in again: that names their caller.
+my $kernel_stack = 77;
+$s = story()->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping')->draw(1800.9)->hotkey(3000);
+$s->builder->stack($kernel_stack, '_raw_spin_unlock_irqrestore+0x1d;task_sched_runtime+0x7e;posix_cpu_clock_get+0xb4;do_syscall_64+0x71');
+$s->kernel(1, 1010 + 10 * $_, 'sample', tid => CLIENT, kernel_stack_id => $kernel_stack, period_us => 10_000, cpu => 1, kind => 'clock') for 0 .. 69;
+is_deeply(judged('sampled, interrupts', $s, 'app-compute', 'xterm', 0.98, 1)->{verdict}{circumstances}, ['70 of 70 samples lie in task_sched_runtime (in the kernel).'], 'sampled, interrupts: the caller');
 $d = judged('sampled below', sampled(70, map { "$_+0x1a[5];paint+0x90[6];main+0x3[6]" } qw(a b c d)), 'app-compute', 'xterm', 0.98, 1);
 is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in paint or what it called (xterm).'], 'sampled below: the function that all are below');
 $d = judged('sampled, stripped', sampled(70, '+0x1a2b[5];main+0x3[6]'), 'app-compute', 'xterm', 0.98, 1);

@@ -35,6 +35,15 @@ my %ADVICE = (
 	'irqs-off'           => [ 'the makers of that part of the kernel', 'Send them the episode: no code may keep interrupts waiting for so long.' ],
 	'host-steal'         => [ 'whoever runs the host of this virtual machine', 'This machine had no CPU: nothing inside it can help.' ],
 );
+# What the detail of a verdict says changes who is asked: kind, detail => the same two
+my @BY_DETAIL = (
+	[ 'disk-io', qr/ahead of it\z/, 'whoever runs NAME: it had the disk', 'Make it idle priority (`ionice -c 3 -p PID`), or let it run later.' ],
+	[ 'page-fault-io', qr/ahead of it\z/, 'whoever runs NAME: it had the disk', 'Make it idle priority (`ionice -c 3 -p PID`), or let it run later.' ],
+	[ 'disk-io', qr/^held back/, 'whoever limits the disk for the control group of NAME', 'See its limits (`systemctl show UNIT -p IOReadBandwidthMax -p IOWriteBandwidthMax`, or io.max of the cgroup).' ],
+	[ 'page-fault-io', qr/^held back/, 'whoever limits the disk for the control group of NAME, or has filled the memory', 'See its limits (`systemctl show UNIT -p IOReadBandwidthMax`, or io.max of the cgroup), and whether memory is short (`vmstat 1`).' ],
+	[ 'disk-io', qr/^waiting for disk|own request/, 'the disk', 'See how long the disk takes for a request: `iostat -x 1`.' ],
+	[ 'stopped', qr/let go on by/, 'whoever stopped NAME', 'It goes on again; ask why it was stopped.' ],
+);
 my %PINNED = (door => 'whoever set up this machine: a thread may not run where there is room', next => 'See `taskset -p TID`, and what set it (systemd CPUAffinity=, cpuset, the program itself).');
 
 # advise(VERDICT): { door, next }, each a text or undef
@@ -43,6 +52,8 @@ sub advise {
 	if (my $c = $v->{idle_cpus}) { return { door => $PINNED{door}, next => $PINNED{next} =~ s/TID/$c->{tid}/r } if $c->{pinned} }
 	my $a = $ADVICE{ $v->{kind} } or return { door => undef, next => undef };
 	my $b = $v->{blamed} // {};
+	my ($better) = grep { $_->[0] eq $v->{kind} && ($b->{detail} // '') =~ $_->[1] } @BY_DETAIL;
+	$a = [ @$better[ 2, 3 ] ] if $better;
 	my $name = defined $b->{comm} ? one_line($b->{comm}) . (defined $b->{pid} ? " (pid $b->{pid})" : '') : 'it';
 	my @pids = grep { defined } @{ $b->{pids} // [] };
 	my %word = (NAME => $name, PID => $b->{pid} // 'PID', PIDS => @pids && @pids <= 8 ? join(' -p ', @pids) : $b->{pid} // 'PID');

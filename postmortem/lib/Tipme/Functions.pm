@@ -8,6 +8,8 @@ use warnings;
 my $CLEAR = 0.4;    # a function that has so many of the samples itself is named; else the one below which most of them lie
 my $MOST  = 0.7;
 my $FEW   = 2;      # samples, less than which say nothing
+# A sample by the clock comes where interrupts are let in again, not in what kept them out: its caller is meant.
+my $LETS_IN = qr/\A(?:_raw_(?:spin|read|write)_unlock_irq(?:restore)?|__raw_spin_unlock_irq(?:restore)?|local_irq_enable|arch_local_irq_(?:enable|restore)|trace_hardirqs_on)\z/;
 my %FRAME_OF_ALL = map { $_ => 1 } qw(main _start __libc_start_main __libc_start_main_impl __libc_start_call_main start_thread clone clone3 __clone ret_from_fork ret_from_fork_asm);
 
 # new(resources => Resources, threads => Threads)
@@ -44,7 +46,9 @@ sub _frames {
 	my ($self, $sample) = @_;
 	my $threads = $self->{threads};
 	my ($k, $u) = ($threads->stack($sample->{kernel_stack}), $threads->user_stack($sample->{user_stack}));
-	my @f = map { s/\+0x[0-9a-f]+.*\z//r . "\tkernel" } split /;/, $k // '';
+	my @kernel = map { s/\+0x[0-9a-f]+.*\z//r } split /;/, $k // '';
+	shift @kernel while @kernel > 1 && $kernel[0] =~ $LETS_IN;
+	my @f = map { "$_\tkernel" } @kernel;
 	for my $frame (split /;/, $u // '') {
 		my ($symbol, $offset, $id) = $frame =~ /\A(.*?)(\+(?:0x)?[0-9a-f]+)?\s*(?:\[(\d+)\])?\z/s;
 		my $path = defined $id ? $threads->module($id) : undef;
