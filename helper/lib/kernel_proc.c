@@ -5,7 +5,8 @@
  *
  * A thread of ours samples. It reads schedstat of each thread, by descriptors that stay open (about a microsecond each), and the whole stat
  * only of those that ran since, that were not asleep, and in turn of all others: a thread that was woken and still waits for a CPU
- * has no count yet.
+ * has no count yet. Whether there are new threads, and their numbers, the last number given away tells: listing /proc takes as long as
+ * reading a hundred threads, and is done now and then only.
  */
 #include "config.h"
 
@@ -34,12 +35,17 @@
 #define CHANNELS_MAX 2048
 #define CHANNEL_BYTES 64
 #define PF_KTHREAD 0x00200000U
+/* More new threads than these in a round are looked for by listing all. */
+#define PROBES_MAX 16
 /* Left to the rest of the daemon. */
 #define DESCRIPTORS_SPARED 256
 
+enum { FILE_COUNTS, FILE_STAT, FILE_CHANNEL, FILES };
+static const char *const file_name[FILES] = { "schedstat", "stat", "wchan" };
+
 struct watched {
 	uint32_t tid, pid;
-	int fd; /* its schedstat; -1: opened each time */
+	int fd[FILES]; /* -1: not open (yet) */
 	bool known;
 	uint64_t run_ns, wait_ns, turns; /* as last read */
 	uint64_t told_run_ns, told_wait_ns; /* as the last record told */
@@ -58,6 +64,8 @@ struct proc_source {
 	char (*channel)[CHANNEL_BYTES];
 	uint32_t channels;
 	uint32_t round, descriptors, descriptors_max;
+	int load_fd; /* /proc/loadavg, which ends in the last number given to a thread */
+	uint32_t last_tid;
 	uint64_t start_ns, boot_offset_ns;
 	_Atomic uint64_t records, missed, full;
 	struct tipme_pool_cpu cpu;
@@ -167,6 +175,44 @@ static ssize_t file_read(const char *path, char *buf, size_t cap)
 	return n;
 }
 
+/* One of the files of a thread; it stays open while there is room. Returns the length, or -errno (as text: empty). */
+static ssize_t watched_read(struct proc_source *p, struct watched *w, int which, char *buf, size_t cap)
+{
+	char path[64];
+	int *fd = &w->fd[which];
+	ssize_t n;
+
+	buf[0] = '\0';
+	if (*fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", w->pid, w->tid, file_name[which]);
+		*fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (*fd < 0)
+			return -errno;
+		p->descriptors++;
+	}
+	n = pread(*fd, buf, cap - 1, 0);
+	if (n < 0)
+		n = -errno;
+	buf[n > 0 ? n : 0] = '\0';
+	/* Counts come first: they are read of all threads in each round. */
+	if (p->descriptors > (which == FILE_COUNTS ? p->descriptors_max : p->descriptors_max / 2)) {
+		close(*fd);
+		*fd = -1;
+		p->descriptors--;
+	}
+	return n;
+}
+
+static void watched_close(struct proc_source *p, struct watched *w)
+{
+	for (int i = 0; i < FILES; i++) {
+		if (w->fd[i] < 0)
+			continue;
+		close(w->fd[i]);
+		p->descriptors--;
+	}
+}
+
 static uint8_t state_of(char c)
 {
 	switch (c) {
@@ -202,12 +248,11 @@ static uint32_t channel_id(struct proc_source *p, const char *name)
 }
 
 /* The kernel function that a thread sleeps in; of other users' threads it is not told. */
-static uint32_t channel_read(struct proc_source *p, const struct watched *w)
+static uint32_t channel_read(struct proc_source *p, struct watched *w)
 {
-	char path[64], name[CHANNEL_BYTES];
+	char name[CHANNEL_BYTES];
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/wchan", w->pid, w->tid);
-	if (file_read(path, name, sizeof(name)) <= 0 || !strcmp(name, "0"))
+	if (watched_read(p, w, FILE_CHANNEL, name, sizeof(name)) <= 0 || !strcmp(name, "0"))
 		return 0;
 	for (char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_' && *c != '.')
@@ -264,11 +309,10 @@ static uid_t owner_of(const struct watched *w)
 /* Looks at the whole of one thread. `ran` tells whether its counts changed. Returns false if it is gone. */
 static bool look_whole(struct proc_source *p, struct watched *w, bool ran, uint64_t now_ns)
 {
-	char path[64], text[1024], comm[16] = "";
+	char text[1024], comm[16] = "";
 	struct stat_fields f = { 0 };
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", w->pid, w->tid);
-	if (file_read(path, text, sizeof(text)) <= 0 || !stat_parse(text, &f, comm, sizeof(comm)))
+	if (watched_read(p, w, FILE_STAT, text, sizeof(text)) <= 0 || !stat_parse(text, &f, comm, sizeof(comm)))
 		return false;
 	uint8_t state = state_of(f.state), before = w->rec.state;
 	bool other = stat_apply(p, w, &f);
@@ -299,26 +343,12 @@ static bool look_whole(struct proc_source *p, struct watched *w, bool ran, uint6
 /* Reads the counts. Returns false if the thread is gone; *ran: they changed. */
 static bool look_counts(struct proc_source *p, struct watched *w, bool *ran)
 {
-	char path[64], text[96];
+	char text[96];
 	unsigned long long run, wait, turns;
-	ssize_t n;
+	ssize_t n = watched_read(p, w, FILE_COUNTS, text, sizeof(text));
 
-	if (w->fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", w->pid, w->tid);
-		w->fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (w->fd < 0)
-			return errno != ENOENT && errno != ESRCH;
-		p->descriptors++;
-	}
-	n = pread(w->fd, text, sizeof(text) - 1, 0);
-	text[n > 0 ? n : 0] = '\0';
-	if (p->descriptors > p->descriptors_max) {
-		close(w->fd);
-		w->fd = -1;
-		p->descriptors--;
-	}
-	if (n <= 0)
-		return false;
+	if (n <= 0) /* a kernel that does not count still says the state */
+		return w->fd[FILE_COUNTS] < 0 && n != -ENOENT && n != -ESRCH && n != 0;
 	if (sscanf(text, "%llu %llu %llu", &run, &wait, &turns) != 3)
 		return true;
 	*ran = run != w->run_ns || wait != w->wait_ns || turns != w->turns;
@@ -367,7 +397,7 @@ static void add(struct proc_source *p, uint32_t tid, uint32_t pid)
 		return;
 	}
 	w = &p->threads[p->count];
-	*w = (struct watched){ .tid = tid, .pid = pid, .fd = -1 };
+	*w = (struct watched){ .tid = tid, .pid = pid, .fd = { -1, -1, -1 } };
 	w->rec = (struct tipme_thread){ .type = TIPME_THREAD, .len8 = sizeof(w->rec) / 8, .tid = tid, .pid = pid };
 	uint32_t at = hash_of(tid);
 
@@ -398,19 +428,60 @@ static void find_threads(struct proc_source *p, uint32_t pid)
 		closedir(dir);
 }
 
-/* New processes at once, new threads of old ones in turn. */
-static void find_new(struct proc_source *p)
+static void find_processes(struct proc_source *p)
 {
 	DIR *dir = opendir("/proc");
 
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		uint32_t pid = number_of(e->d_name);
 
-		if (pid && (!find(p, pid) || pid % ROUNDS == p->round % ROUNDS))
+		if (pid && !find(p, pid))
 			find_threads(p, pid);
 	}
 	if (dir)
 		closedir(dir);
+}
+
+/* 0 where it is not told. */
+static uint32_t last_tid(struct proc_source *p)
+{
+	char text[128];
+	ssize_t n = p->load_fd < 0 ? -1 : pread(p->load_fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	char *last = strrchr(text, ' ');
+
+	return last ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
+}
+
+/* /proc has every thread by its number, whether it lists it or not. */
+static void probe(struct proc_source *p, uint32_t tid)
+{
+	char path[64], text[512];
+	unsigned int pid;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	if (file_read(path, text, sizeof(text)) <= 0)
+		return;
+	char *tgid = strstr(text, "\nTgid:");
+
+	if (tgid && sscanf(tgid, "\nTgid: %u", &pid) == 1)
+		add(p, tid, pid);
+}
+
+/* The new ones at once. What that misses (a /proc of another namespace, numbers that began anew) is found in turn. */
+static void find_new(struct proc_source *p)
+{
+	uint32_t last = last_tid(p), more = last - p->last_tid;
+
+	if (!last || !p->round || more > PROBES_MAX || p->round % ROUNDS == 0)
+		find_processes(p);
+	for (uint32_t tid = p->last_tid + 1; last && p->round && more <= PROBES_MAX && tid != last + 1; tid++)
+		probe(p, tid);
+	p->last_tid = last;
+	for (uint32_t i = 0, n = p->count; i < n; i++)
+		if (p->threads[i].tid == p->threads[i].pid && p->threads[i].pid % ROUNDS == p->round % ROUNDS)
+			find_threads(p, p->threads[i].pid);
 }
 
 static void forget(struct proc_source *p, uint32_t i, uint64_t now_ns)
@@ -419,10 +490,7 @@ static void forget(struct proc_source *p, uint32_t i, uint64_t now_ns)
 
 	if (w->known)
 		put_death(p, w, now_ns);
-	if (w->fd >= 0) {
-		close(w->fd);
-		p->descriptors--;
-	}
+	watched_close(p, w);
 	*w = p->threads[--p->count];
 }
 
@@ -532,7 +600,7 @@ static int tables_make(struct proc_source *p)
 	return p->threads && p->hash && p->channel ? 0 : -ENOMEM;
 }
 
-/* One descriptor for each thread, as far as we may. */
+/* One descriptor for each file of each thread, as far as we may. */
 static void descriptors_allow(struct proc_source *p)
 {
 	struct rlimit limit;
@@ -542,7 +610,7 @@ static void descriptors_allow(struct proc_source *p)
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	getrlimit(RLIMIT_NOFILE, &limit);
-	p->descriptors_max = limit.rlim_cur > DESCRIPTORS_SPARED + THREADS_MAX ? THREADS_MAX :
+	p->descriptors_max = limit.rlim_cur > DESCRIPTORS_SPARED + FILES * THREADS_MAX ? FILES * THREADS_MAX :
 			     limit.rlim_cur > DESCRIPTORS_SPARED ? (uint32_t)limit.rlim_cur - DESCRIPTORS_SPARED : 0;
 }
 
@@ -554,8 +622,9 @@ static void proc_close(struct tipme_kernel_source *base)
 	if (p->running)
 		pthread_join(p->thread, NULL);
 	for (uint32_t i = 0; p->threads && i < p->count; i++)
-		if (p->threads[i].fd >= 0)
-			close(p->threads[i].fd);
+		watched_close(p, &p->threads[i]);
+	if (p->load_fd >= 0)
+		close(p->load_fd);
 	if (p->base.view.base)
 		munmap((void *)p->base.view.base, (size_t)p->base.view.subs * p->base.view.subbuf_bytes);
 	free(p->cells);
@@ -594,6 +663,7 @@ static int proc_open(struct tipme_kernel_source **out, const struct tipme_kernel
 	if (!p)
 		return -ENOMEM;
 	the = p;
+	p->load_fd = -1;
 	sizes_choose(p, opt);
 	descriptors_allow(p);
 	p->start_ns = tipme_clock_ns();
@@ -603,6 +673,7 @@ static int proc_open(struct tipme_kernel_source **out, const struct tipme_kernel
 
 	if (!err)
 		err = tables_make(p);
+	p->load_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	if (!err) {
 		round_take(p);
 		err = -pthread_create(&p->thread, NULL, sample, p);
