@@ -60,7 +60,10 @@ static int distribution_read(int fd, unsigned int cpu, unsigned int stage, struc
 	if (ioctl(fd, TIPME_IOC_LATENCY_READ, &r))
 		return -errno;
 	d->measured = true;
-	d->count = r.count;
+	/* The driver goes on while it is read: what the buckets hold is what they are told to hold. */
+	d->count = 0;
+	for (unsigned int i = 0; i < TIPME_LATENCY_BUCKETS; i++)
+		d->count += d->bucket[i];
 	d->sum_ns = r.sum_ns;
 	d->min_ns = r.min_ns;
 	d->max_ns = r.max_ns;
