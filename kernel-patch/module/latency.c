@@ -204,19 +204,19 @@ static enum hrtimer_restart on_expiry(struct hrtimer *timer)
 	if (passed > 1)
 		skip(l, TIPME_STAGE_IRQ, passed - 1);
 	tipme_sampler_timer();
-	if (smp_load_acquire(&l->deferred_taken)) {
+	if (smp_load_acquire(&l->deferred_taken)) { /* partner: the tasklet's store, after its last look at the shot */
 		skip(l, TIPME_STAGE_DEFERRED, 1);
 		return HRTIMER_RESTART;
 	}
 	l->shot = (struct shot){ .expiry_ns = expiry, .irq_ns = late, .from_ns = now };
-	smp_store_release(&l->deferred_taken, true);
+	smp_store_release(&l->deferred_taken, true); /* after the shot; partner: the next expiry's load, scheduling orders for the tasklet */
 	tasklet_hi_schedule(&l->deferred);
 	return HRTIMER_RESTART;
 }
 
 static void thread_wake(struct cpu_latency *l, struct thread *t)
 {
-	if (smp_load_acquire(&t->taken)) {
+	if (smp_load_acquire(&t->taken)) { /* partner: the thread's store, after its last look at the shot */
 		skip(l, t->stage, 1);
 		return;
 	}
@@ -228,7 +228,7 @@ static void thread_wake(struct cpu_latency *l, struct thread *t)
 
 static void user_wake(struct cpu_latency *l)
 {
-	int state = smp_load_acquire(&l->user);
+	int state = smp_load_acquire(&l->user); /* partner: the waiter's stores, after its last look at the shot */
 
 	if (state == USER_WAITS) {
 		l->user_shot = l->shot;
@@ -253,7 +253,7 @@ static void on_deferred(struct tasklet_struct *tasklet)
 	thread_wake(l, &l->thread[0]);
 	thread_wake(l, &l->thread[1]);
 	user_wake(l);
-	smp_store_release(&l->deferred_taken, false);
+	smp_store_release(&l->deferred_taken, false); /* partner: the expiry's load */
 }
 
 static int thread_run(void *data)
@@ -264,13 +264,13 @@ static int thread_run(void *data)
 		set_current_state(TASK_INTERRUPTIBLE);
 		if (kthread_should_stop())
 			break;
-		if (!smp_load_acquire(&t->taken)) {
+		if (!smp_load_acquire(&t->taken)) { /* partner: the waker's store, after the shot */
 			schedule();
 			continue;
 		}
 		__set_current_state(TASK_RUNNING);
 		arrived(t->cpu, &t->shot, t->stage, ktime_get_ns(), t->priority);
-		smp_store_release(&t->taken, false);
+		smp_store_release(&t->taken, false); /* partner: the waker's load */
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;
@@ -330,7 +330,7 @@ static int latency_cpu_up(unsigned int cpu)
 		goto err_sampler;
 	tasklet_setup(&l->deferred, on_deferred);
 	tipme_hrtimer_setup(&l->timer, on_expiry, HRTIMER_MODE_ABS_PINNED_HARD);
-	smp_store_release(&l->live, true);
+	smp_store_release(&l->live, true); /* what was set up goes before */
 	hrtimer_start(&l->timer, ktime_add(ktime_get(), period), HRTIMER_MODE_ABS_PINNED_HARD);
 	return 0;
 
@@ -491,10 +491,11 @@ static long user_sleep(struct cpu_latency *l, struct tipme_latency_wait *w)
 	unsigned int downs = READ_ONCE(l->downs);
 	int err;
 
-	smp_store_release(&l->user, USER_WAITS);
+	smp_store_release(&l->user, USER_WAITS); /* partner: the waker's load: what is left of the last shot was read */
+	/* partner of the load: the waker's exchange, after the shot */
 	err = swait_event_interruptible_exclusive(l->wait, smp_load_acquire(&l->user) == USER_TAKEN || user_left(l, downs));
 	if (err) {
-		smp_store_release(&l->user, USER_AWAY);
+		smp_store_release(&l->user, USER_AWAY); /* partner: the waker's load */
 		return err;
 	}
 	if (user_left(l, downs))

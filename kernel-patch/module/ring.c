@@ -102,8 +102,8 @@ int tipme_ring_make(struct tipme_start *s)
 	h.start_ns = tipme_ring.start_ns = tipme_now();
 	memcpy(tipme_ring.area, &h, sizeof(h));
 	s->map_bytes = h.map_bytes;
-	/* Release: who finds the pointer finds the ring. Partner: the address dependency in tipme_record(), through this very pointer. */
 	for_each_possible_cpu(cpu)
+		/* Who finds the pointer finds the ring. Partner: the address dependency in tipme_record(), through this very pointer. */
 		smp_store_release(per_cpu_ptr(&tipme_this_cpu, cpu), &tipme_ring.cpus[cpu]);
 	return 0;
 }

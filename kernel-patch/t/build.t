@@ -24,6 +24,25 @@ for my $kernel (@kernels) {
 		is("@complaints", '', 'without a complaint');
 	}
 }
+# What no compiler sees: address spaces, locks held at one end only, the kernel's style.
+SKIP: {
+	skip 'no headers', 1 if !$headers;
+	skip 'no sparse here: install the packages of class test in .ci/packages', 1 if system 'command -v sparse >/dev/null';
+	my $log = qx{"$top/kernel-patch/build-module" "$headers" "$dir/sparse" C=2 2>&1};
+	my @complaints = grep { /(?:warning|error):/ } split /\n/, $log;
+	is("@complaints", '', 'sparse has no complaint') or diag $log;
+	like($log, qr/^\s*CHECK\s.*scheduler\.c$/m, 'though it looked');
+}
+SKIP: {
+	# The headers have no checkpatch.pl; a kernel's source lies in the cache once mkkernel has built one.
+	my ($script) = glob(($ENV{XDG_CACHE_HOME} // "$ENV{HOME}/.cache") . '/tipme/source-*/scripts/checkpatch.pl');
+	skip 'no checkpatch.pl: no source of a kernel is in the cache (tests/vm/mkkernel fetches one)', 1 if !$script;
+	# Not for us: versions, since we are compiled for several; macros that make rows of a table or whole functions; lines as wide as the house has them.
+	my $ignore = 'LINUX_VERSION_CODE,CONSTANT_COMPARISON,COMPLEX_MACRO,TRAILING_SEMICOLON';
+	my @files = glob "$top/kernel-patch/module/*.[ch]";
+	my $said = qx{perl "$script" --no-tree --terse --no-summary --max-line-length=150 --ignore $ignore -f @files 2>&1};
+	is($said, '', 'checkpatch has no complaint about ' . @files . ' files');
+}
 SKIP: {
 	skip 'no headers', 1 if !$headers;
 	# A stable update may change what a tracepoint hands over: then the module must not compile.
