@@ -72,6 +72,7 @@ void tipme_requests_settle(uint64_t now_ns);
 
 /* input.c: key handlers; callbacks for device events and delivery */
 void tipme_input_init(void);
+void tipme_input_request(uint8_t major, uint8_t minor);
 /* Before the server sleeps: what the input thread must know of the layout. */
 void tipme_input_idle(void);
 void tipme_input_on_device(CallbackListPtr *list, void *data, void *call);

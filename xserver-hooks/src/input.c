@@ -23,9 +23,11 @@ static bool in_key_handler;
 /* The action of a hot-key that is not swallowed, until its device event has its record. */
 static uint8_t passing_chord;
 
-/* The keyboard that was typed on last; whether the input thread may know an older layout of it. */
+/* The keyboard that was typed on last; whether the input thread may know an older layout of it, and since when it knows this one. */
 static DeviceIntPtr layout_device;
 static bool layout_stale;
+static uint64_t layout_ns;
+#define LAYOUT_AGE_NS 10000000000ULL
 
 /* Device events of late: a client that froze a device gets them when no device event is being processed. */
 #define RECENT 64
@@ -35,7 +37,7 @@ static struct {
 } recent[RECENT];
 
 static struct {
-	uint8_t xi_major, xi_event_base;
+	uint8_t xi_major, xi_event_base, xkb_major;
 } extension;
 
 static uint8_t kind_of_type(int type)
@@ -322,8 +324,8 @@ static bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
 	if (!has_layout(dev, &layout))
 		return false;
 	answer = tipme_hotkey_feed(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, keycode, pressed);
+	layout_stale |= dev != layout_device || tipme_hooks.clock.last_ns - layout_ns > LAYOUT_AGE_NS;
 	layout_device = dev;
-	layout_stale = true;
 	if (answer == TIPME_HOTKEY_FIRE)
 		chord_act(tipme_hooks.hotkey.action, ev->time_ms);
 	if (answer == TIPME_HOTKEY_PASS)
@@ -357,9 +359,19 @@ static void on_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 	in_key_handler = false;
 }
 
+/* Arguments: a request that is about to be executed, and may change what keys mean. */
+void tipme_input_request(uint8_t major, uint8_t minor)
+{
+	if (major == X_ChangeKeyboardMapping || major == X_SetModifierMapping ||
+	    (major == extension.xkb_major && (minor == X_kbSetMap || minor == X_kbGetKbdByName)) ||
+	    (major == extension.xi_major && (minor == X_ChangeDeviceKeyMapping || minor == X_SetDeviceModifierMapping)))
+		layout_stale = true;
+}
+
 /*
- * The input thread must not look into the server's layouts, which change under it: it has a table of its own, made anew
- * after keys were typed, when the server has nothing else to do.
+ * The input thread must not look into the server's layouts, which change under it: it has a table of its own. To make that takes longer
+ * than all else that a key costs, so it is made anew when a request may have changed the layout, when another keyboard is
+ * typed on, and once in a while in case that was not all; and when the server has nothing else to do.
  */
 void tipme_input_idle(void)
 {
@@ -368,6 +380,7 @@ void tipme_input_idle(void)
 	if (!layout_stale)
 		return;
 	layout_stale = false;
+	layout_ns = tipme_hooks.clock.last_ns;
 	for (DeviceIntPtr dev = inputInfo.devices; dev; dev = dev->next)
 		if (dev == layout_device && has_layout(dev, &layout))
 			tipme_evdev_publish(&layout);
@@ -393,12 +406,14 @@ static void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 
 void tipme_input_init(void)
 {
-	ExtensionEntry *xi = CheckExtension("XInputExtension");
+	ExtensionEntry *xi = CheckExtension("XInputExtension"), *xkb;
 
 	if (xi) {
 		extension.xi_major = (uint8_t)xi->base;
 		extension.xi_event_base = (uint8_t)xi->eventBase;
 	}
+	xkb = CheckExtension("XKEYBOARD");
+	extension.xkb_major = xkb ? (uint8_t)xkb->base : 0;
 	mieqSetHandler(TIPME_ET_KEY_PRESS, on_key);
 	mieqSetHandler(TIPME_ET_KEY_RELEASE, on_key);
 	mieqSetHandler(TIPME_ET_RAW_KEY_PRESS, on_raw_key);

@@ -135,8 +135,10 @@ static int request_execute(ClientPtr client, request_proc proc)
 	hooks->request_ns = req.ts_ns;
 	if (hooks->resting)
 		tipme_damage_look(&req);
-	if (client->majorOp >= EXTENSION_BASE)
+	if (req.major >= EXTENSION_BASE)
 		tipme_present_begin(client, &req);
+	if (req.major >= X_ChangeKeyboardMapping && req.major != X_NoOperation)
+		tipme_input_request(req.major, req.minor);
 	head = hooks->ring.head;
 	header_set(&req);
 	hooks->in_request = true;

@@ -10,7 +10,11 @@
 
 #include <X11/X.h>
 #include <X11/Xproto.h>
+#include <X11/extensions/XI.h>
+#include <X11/extensions/XIproto.h>
 #include <X11/extensions/XI2proto.h>
+#include <X11/extensions/XKB.h>
+#include <X11/extensions/XKBproto.h>
 
 #include <misc.h>
 #include <os.h>

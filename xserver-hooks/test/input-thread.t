@@ -17,7 +17,7 @@ need(qw(Xorg));
 plan skip_all => 'the evdev driver of Xorg is not installed' if !grep { -e "$_/input/evdev_drv.so" } qw(/usr/lib/xorg/modules /usr/lib64/xorg/modules);
 my $shim = build('test/.libs/evdev-device.so');
 plan skip_all => 'the device for the test was not built' if !-r $shim;
-my %CODE = (Ctrl => 29, Alt => 56, minus => 12, a => 30, F1 => 59, F2 => 60, F3 => 61);
+my %CODE = (Ctrl => 29, Alt => 56, minus => 12, slash => 53, a => 30, F1 => 59, F2 => 60, F3 => 61);
 
 my $peer = peer_start(rundir());
 my $dir = rundir();
@@ -85,6 +85,23 @@ SKIP: {
 	is(wait_for($peer, qr/^trigger/, 1), undef, 'when the main thread comes to it, it does not trigger again');
 	@r = settled($peer, 0);
 	is(scalar only(\@r, 'x_chord', action => 'snapshot'), 2, 'but records it');
+}
+
+# Another layout: the key that bears the symbol now is another, for the input thread, too.
+SKIP: {
+	skip 'setxkbmap is not installed', 2 if !grep { -x "$_/setxkbmap" } split /:/, $ENV{PATH};
+	{ local %ENV = (%ENV, $x->env); system(qw(setxkbmap de)) == 0 or fail('setxkbmap de') }
+	sleep 0.3;
+	my $before = only([ inputs() ], 'x_chord', action => 'snapshot');
+	chord('minus');
+	sleep 0.3;
+	is(only([ inputs() ], 'x_chord', action => 'snapshot') - $before, 0, 'in another layout the old key is no hot-key for the input thread');
+	chord('slash');
+	sleep 0.3;
+	is(only([ inputs() ], 'x_chord', action => 'snapshot') - $before, 1, 'but the one that bears the symbol is');
+	wait_for($peer, qr/^trigger 0 arg=2/);
+	{ local %ENV = (%ENV, $x->env); system(qw(setxkbmap us)) }
+	sleep 0.3;
 }
 
 # The other chords.
