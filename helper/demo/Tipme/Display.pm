@@ -116,14 +116,37 @@ sub _package {
 	return { Xorg => 'xserver-xorg-core and xserver-xorg-video-dummy', Xvfb => 'xvfb', Xephyr => 'xserver-xephyr' }->{$_[0]};
 }
 
+# Whom to run as what needs no rights: (uid, gid). We ourselves where we are not root, or root of a container that knows no other user.
+my @ordinary;
+
+sub ordinary {
+	return @ordinary if @ordinary;
+	return @ordinary = ($>, $) + 0) if $>;
+	my ($uid, $gid) = (getpwnam 'nobody')[ 2, 3 ];
+	($uid, $gid) = (65534, 65534) if !defined $uid;
+	return @ordinary = _may_become($uid, $gid) ? ($uid, $gid) : (0, $) + 0);
+}
+
+sub _may_become {
+	my ($uid, $gid) = @_;
+	my $probe = File::Temp->new;
+	chown($uid, $gid, "$probe") or return 0;
+	my $pid = fork // croak "fork: $!";
+	if (!$pid) {
+		$) = "$gid $gid";
+		POSIX::setgid($gid);
+		POSIX::setuid($uid);
+		POSIX::_exit($> == $uid && $< == $uid ? 0 : 1);
+	}
+	waitpid $pid, 0;
+	return $? == 0;
+}
+
 sub _identity {
 	my ($self) = @_;
-	if ($> != 0) {
-		@$self{qw(uid gid)} = ($>, $) + 0);
-		return;
-	}
-	my @nobody = getpwnam 'nobody';
-	$self->{uid} //= $nobody[2] // 65534;
+	my @ids = ordinary();
+	if ($> || !$ids[0]) { @$self{qw(uid gid)} = @ids; return }
+	$self->{uid} //= $ids[0];
 	$self->{gid} //= (getpwuid $self->{uid})[3] // $self->{uid};
 	return;
 }

@@ -27,8 +27,7 @@ sub new {
 	my $self = bless { seed => 1, %opt, owner => $$, cleanup => [] }, $class;
 	weaken($live{ refaddr $self } = $self);
 	$self->{tipme} = defined $ENV{TIPME_BUILDDIR} ? "$ENV{TIPME_BUILDDIR}/tipme" : 'tipme';
-	my @nobody = $> ? ($>, $) + 0) : (getpwnam 'nobody')[ 2, 3 ];
-	$self->{ids} = defined $nobody[0] ? \@nobody : [ 65534, 65534 ];
+	$self->{ids} = [ Tipme::Display::ordinary() ];
 	$self->{dir} = tempdir('tipme-stage-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 	chmod 0755, $self->{dir};
 	$self->{work} = "$self->{dir}/work";
@@ -123,7 +122,10 @@ sub start_client {
 	local @ENV{ keys %env } = values %env;
 	for (1 .. 100) {
 		return $pid if qx{xwininfo -name '$window' -stats 2>/dev/null} =~ /IsViewable/;
-		waitpid($pid, WNOHANG) == 0 or croak "$command[0] ended at once: is it installed?";
+		next if waitpid($pid, WNOHANG) == 0;
+		croak "$command[0] ended at once: it does not run for a root who may not change groups (a container without capabilities): be an ordinary user there"
+			if !$> && !$self->{ids}[0];
+		croak "$command[0] ended at once: is it installed?";
 		sleep 0.1;
 	}
 	croak "$command[0] showed no window within 10 s";
