@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# The hot-key while the machine hardly works: real-time hogs on all CPUs, a disk that many write to, a flood of records. In each
+# The hot-key while the machine hardly works: real-time hogs on all CPUs, a disk that many write to, no memory, a flood of records. In each
 # case the episode must be whole: no record lost, every CPU covered from before the key to the end, and a path that adds up. A
 # flood that fills the copy's memory before the last seconds are over may cut these, and must say so: never what led to the key.
 use strict;
@@ -35,6 +35,17 @@ hardship('a disk that four processes write to', 4, sub {
 	my $block = 'x' x (1 << 20);
 	for (;;) { sysseek $f, 0, 0; syswrite $f, $block for 1 .. 64; $f->sync }
 });
+SKIP: {
+	my $group = memory_group(40 << 20);
+	skip 'no memory cgroup may be made here', 1 if !$group;
+	hardship('memory exhausted, for the recorder, too', 2, sub {
+		my ($i) = @_;
+		put("$group->{dir}/cgroup.procs", $$) or die "no place in the cgroup\n";
+		thrash("$library/.map-$i", 64);
+	});
+	cmp_ok($group->{failures}->(), '>', 100, 'so often there was no page to be had: ' . $group->{failures}->());
+	$group->{leave}->();
+}
 hardship('a flood of context switches', 2 * $cpus, sub {
 	pipe my $r1, my $w1 or die; pipe my $r2, my $w2 or die;
 	my $other = fork // die;
@@ -61,6 +72,33 @@ sub hardship {
 		whole($stage->new_episode(@old), $may_cut);
 		sleep 1;
 	};
+}
+
+# A cgroup of little memory with the recorder in it, so that what it needs from now on has to be taken from somebody each time.
+sub memory_group {
+	my ($bytes) = @_;
+	my ($root, $limit) = -e '/sys/fs/cgroup/memory/memory.limit_in_bytes' ? ('/sys/fs/cgroup/memory', 'memory.limit_in_bytes') : ('/sys/fs/cgroup', 'memory.max');
+	my $dir = "$root/tipme-hardship-$$";
+	mkdir $dir or return;
+	my $pid = Cpanel::JSON::XS->new->decode(scalar qx{"$stage->{tipme}" status --json})->{pid};
+	my $leave = sub { put("$root/cgroup.procs", $pid); for (1 .. 50) { last if rmdir $dir; sleep 0.1 } };
+	if (!put("$dir/$limit", $bytes) || !put("$dir/cgroup.procs", $pid)) { $leave->(); return }
+	$stage->at_end($leave);
+	return { dir => $dir, leave => $leave, failures => sub { my ($n) = (slurp("$dir/memory.failcnt") || slurp("$dir/memory.events") =~ s/.*^max //msr) =~ /(\d+)/; $n // 0 } };
+}
+
+sub put { my ($path, $text) = @_; open my $f, '>', $path or return; return print({$f} $text) && close $f }
+
+sub slurp { my ($path) = @_; open my $f, '<', $path or return ''; local $/; return <$f> // '' }
+
+# Reads a file again and again that has no room in memory.
+sub thrash {
+	my ($file, $mb) = @_;
+	open my $f, '+>', $file or die "$file: $!\n";
+	unlink $file;
+	my $block = 'x' x (1 << 20);
+	syswrite $f, $block for 1 .. $mb;
+	for (;;) { sysseek $f, 0, 0; sysread $f, my $b, 1 << 20 for 1 .. $mb }
 }
 
 # Each is a group of its own, so that its children end with it.
