@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "kernel_backend.h"
@@ -276,16 +277,18 @@ size_t tipme_kernel_source_copy_bytes(const struct tipme_kernel_source *src)
 	return tipme_pool_copy_bytes(&src->view) + (src->beside ? tipme_pool_copy_bytes(&src->beside->view) : 0);
 }
 
+/* Its records follow the first one's, wherever those end: so as much more is kept touched. */
 static int beside_alloc(const struct tipme_pool_view *v, struct tipme_kernel_copy *c)
 {
 	size_t bytes = tipme_pool_copy_bytes(v);
-	void *buf = realloc(c->buf, c->size + bytes);
+	void *buf = mremap(c->buf, c->size, c->size + bytes, MREMAP_MAYMOVE);
 
-	if (!buf)
+	if (buf == MAP_FAILED)
 		return -ENOMEM;
 	c->buf = buf;
-	memset((char *)c->buf + c->size, 0, bytes);
+	memset((char *)c->buf + c->kept, 0, bytes);
 	c->size += bytes;
+	c->kept += bytes;
 	c->beside = calloc(1, sizeof(*c->beside));
 	return c->beside ? tipme_pool_copy_alloc(v, c->beside) : -ENOMEM;
 }
