@@ -218,10 +218,12 @@ sub _process {
 # While another client has the server for itself, waiting for the server is waiting for that client.
 sub _split_by_grabs {
 	my ($self, $s) = @_;
+	my $grabs = $self->{grabs} //= [ sort { $a->[0] <=> $b->[0] } grep { $_->[2] != $self->{client_pid} } $self->{server}->grabs ];
+	return $s if !@$grabs;
 	my $pid = $self->_who($s->{tid}, $s->{to} - 1)->{pid};
 	return $s if $pid == $self->{client_pid};
 	my @out;
-	for my $g (sort { $a->[0] <=> $b->[0] } grep { $_->[2] != $self->{client_pid} } $self->{server}->grabs) {
+	for my $g (@$grabs) {
 		# Whoever woke server and client meanwhile and then slept (who types, say) is not why nothing was drawn.
 		next if $pid != $self->{server}{pid} && $pid != $g->[2] && $s->{state} =~ /^(?:running|runnable)$/;
 		my $from = $g->[0] > $s->{from} ? $g->[0] : $s->{from};

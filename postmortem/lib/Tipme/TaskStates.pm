@@ -59,11 +59,16 @@ sub _find {
 	my ($self, $tid, $t, $strict) = @_;
 	my $l = $self->intervals($tid);
 	my ($lo, $hi) = (0, scalar @$l);
+	# A walk goes backwards step by step: mostly it is the interval of last time, or the one before.
+	my $near = $self->{near}{$tid} // 0;
+	if ($near < $hi && $l->[$near]{from} + $strict > $t) { $hi = $near; $lo = $near - 1 if $near && $l->[ $near - 1 ]{from} + $strict <= $t }
+	elsif ($near + 1 < $hi && $l->[ $near + 1 ]{from} + $strict > $t) { $lo = $hi = $near + 1 }
 	while ($lo < $hi) {
 		my $m = ($lo + $hi) >> 1;
 		if ($l->[$m]{from} + $strict <= $t) { $lo = $m + 1 } else { $hi = $m }
 	}
 	return if !$lo;
+	$self->{near}{$tid} = $lo - 1;
 	my $i = $l->[ $lo - 1 ];
 	return $i->{to} >= $t ? $i : undef;
 }
