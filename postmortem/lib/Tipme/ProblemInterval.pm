@@ -19,6 +19,7 @@ my $MAX_RESOLVE = 24;                # events looked at closely
 my $MOTION_NS   = 25_000_000;        # a pointer that follows sooner is not worth a look
 my $ENOUGH      = 3;                 # responses that make a "usually"
 my $MAX_LOAD    = 1_500_000;         # kernel records decoded for the choice
+my $CLEAR_NS    = 5_000_000;    # between waking and running: in so short a time two things rarely come
 my $NS_PER_MS   = 1_000_000;
 
 # new(episode =>, path => InputPath, kernel => Kernel, reasons =>)
@@ -365,7 +366,9 @@ sub entry {
 	my ($t, $exact) = $self->_woken_for($e);
 	my $stamp = $self->_server_stamp($e);
 	return ($stamp, 0) if defined $stamp && $stamp < $t - 2 * $NS_PER_MS;
-	return ($t, $exact);
+	# A server that got no CPU for long after that may have been woken for something else: the event came at some time until it ran.
+	my $ran = $e->{wakeup_ns};
+	return ($t, $exact && (!defined $ran || $ran - $t <= $CLEAR_NS) ? 1 : 0);
 }
 
 # The waking that made the server read it; the server's input thread is followed to its own waking.
