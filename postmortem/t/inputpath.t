@@ -75,7 +75,21 @@ $b->x(1150.32 * MS, 'x_wakeup')->x(1150.4 * MS, 'x_device', input_seq => 4, kind
 $s->wake(0, 1150.5, CLIENT, SERVER, 'poll')->run(1, 1150.7, 1152, CLIENT, 'sleeping')->draw(1151.9);
 my $i = opened($s)->run(event => 4)->{interval};
 is($i->{start_ns}, 1000 * MS, 'the event entered when the input thread was woken');
-is($i->{certainty}, 'inferred', 'as the server may have been woken for something else, and the event come while it waited');
+is($i->{certainty}, 'exact', 'which is exact');
+
+# A server without such a thread was woken, and waited for a CPU: it may have been woken for something else, and the event come meanwhile.
+for my $late (1, 30) {
+	$s = story();
+	$b = $s->builder;
+	$b->x(999 * MS, 'x_sleep');
+	$s->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq')->run(0, 1000 + $late, 1000.6 + $late, SERVER, 'sleeping');
+	$b->x((1000.1 + $late) * MS, 'x_wakeup')->x((1000.2 + $late) * MS, 'x_device', input_seq => 4, kind => 'key_press', device => 6)
+		->x((1000.3 + $late) * MS, 'x_deliver', input_seq => 4, kind => 'key_press', pid => CLIENT, client => 4)->x((1000.5 + $late) * MS, 'x_sleep');
+	$s->wake(0, 1000.3 + $late, CLIENT, SERVER, 'poll')->run(1, 1000.4 + $late, 1200, CLIENT, 'sleeping')->draw(1199.9);
+	$i = opened($s)->run(event => 4)->{interval};
+	is($i->{start_ns}, 1000 * MS, "awake after $late ms: the event entered when the server was woken");
+	is($i->{certainty}, $late == 1 ? 'exact' : 'inferred', "awake after $late ms: how sure that is");
+}
 
 # The same with what the input thread itself tells, in a file of its own, and with sleeps and wakings in one record.
 $s = story();

@@ -366,9 +366,7 @@ sub entry {
 	my ($t, $exact) = $self->_woken_for($e);
 	my $stamp = $self->_server_stamp($e);
 	return ($stamp, 0) if defined $stamp && $stamp < $t - 2 * $NS_PER_MS;
-	# A server that got no CPU for long after that may have been woken for something else: the event came at some time until it ran.
-	my $ran = $e->{wakeup_ns};
-	return ($t, $exact && (!defined $ran || $ran - $t <= $CLEAR_NS) ? 1 : 0);
+	return ($t, $exact);
 }
 
 # The waking that made the server read it; the server's input thread is followed to its own waking.
@@ -384,32 +382,33 @@ sub _woken_for {
 	for my $span ($NEAR_NS, $LONG_NS) {
 		my $from = $asleep > $w - $span ? $asleep : $w - $span;
 		my $states = $self->{kernel}->states($from, $w + $NS_PER_MS);
-		my ($t, $further) = $self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
+		my ($t, $further, $input_thread) = $self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
 		# A thread that has waited since before what is loaded may have been woken by an earlier one.
-		return ($t, 1) if defined $t && (!$further || $span == $LONG_NS);
+		# Its main thread has other things to be woken for than input: if it got no CPU for long after that, the event came at some time until it ran.
+		return ($t, $input_thread || $w - $t <= $CLEAR_NS ? 1 : 0) if defined $t && (!$further || $span == $LONG_NS);
 		last if !$further;
 	}
 	return ($w, 0);
 }
 
-# (when the server was woken whose wait ended at T, 1 if earlier records may tell); a thread of its own that woke it is followed
+# (when the server was woken whose wait ended at T, 1 if earlier records may tell, 1 if that was another thread of it); a thread of its own that woke it is followed
 # to its own waking.
 sub _waking_of {
 	my ($self, $states, $x, $t, $not_before) = @_;
 	my ($tid, $ev, $found) = ($x->{tid}, $states->events, undef);
 	for (1 .. 1000) {
-		my $i = $states->before($tid, $t) or return ($found, 1);
+		my $i = $states->before($tid, $t) or return ($found, 1, $tid != $x->{tid});
 		my $slept = $i->{kind} eq 'blocked' || $i->{kind} eq 'runnable' && $i->{how} eq 'raced';
-		if (!$slept) { $t = $i->{from}; return ($found, 0) if $t < $not_before; next }
+		if (!$slept) { $t = $i->{from}; return ($found, 0, $tid != $x->{tid}) if $t < $not_before; next }
 		my $w = $i->{wake};
 		# A sleep that goes on beyond that time (its records begin later) was not ended for this event.
-		return ($found, 0) if !defined $w || $ev->{ts}[$w] < $not_before || $ev->{ts}[$w] > $t;
+		return ($found, 0, $tid != $x->{tid}) if !defined $w || $ev->{ts}[$w] < $not_before || $ev->{ts}[$w] > $t;
 		$found = $t = $ev->{ts}[$w];
 		my $by = ($ev->{d}[$w] >> 16 & 255) == 0 ? $ev->{a}[$w] : 0;
-		return ($found, 0) if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
+		return ($found, 0, $tid != $x->{tid}) if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
 		$tid = $by;
 	}
-	return ($found, 0);
+	return ($found, 0, $tid != $x->{tid});
 }
 
 # The server's own time stamp, in ms, taken when the event was put into its queue.
