@@ -155,13 +155,18 @@ static uint8_t held_modifiers(const struct tipme_hotkey *hk, const struct tipme_
 	return modifiers & (TIPME_MOD_SHIFT | TIPME_MOD_CTRL | TIPME_MOD_ALT | TIPME_MOD_SUPER);
 }
 
-/* Where the layout has the symbol on a shifted level only, Shift is how one types it and so is not part of the chord. */
-static bool chord_matches(const struct tipme_chord *chord, const struct tipme_hotkey_layout *layout, uint8_t keycode, uint8_t held)
+/*
+ * Where the layout has the symbol on a shifted level only, Shift is how one types it and so is not part of the chord. Which modifiers
+ * are held is only looked for when the key bears the symbol: that goes through all keys.
+ */
+static bool chord_matches(const struct tipme_hotkey *hk, const struct tipme_chord *chord, const struct tipme_hotkey_layout *layout, uint8_t keycode)
 {
 	int level = chord->keysym ? layout->level(layout->arg, keycode, chord->keysym) : -1;
+	uint8_t held;
 
 	if (level < 0)
 		return false;
+	held = held_modifiers(hk, layout);
 	if (level > 0 && !(chord->modifiers & TIPME_MOD_SHIFT))
 		held &= (uint8_t)~TIPME_MOD_SHIFT;
 	return held == chord->modifiers;
@@ -170,10 +175,8 @@ static bool chord_matches(const struct tipme_chord *chord, const struct tipme_ho
 /* What the key, pressed now, asks for; 0: nothing. */
 static uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout, uint8_t keycode)
 {
-	uint8_t held = held_modifiers(hk, layout);
-
 	for (uint8_t action = 1; action < TIPME_HOTKEY_ACTIONS; action++)
-		if (chord_matches(&hk->chord[action], layout, keycode, held))
+		if (chord_matches(hk, &hk->chord[action], layout, keycode))
 			return action;
 	return 0;
 }
