@@ -48,9 +48,13 @@ is ask_as($OWNER, 3), 0, 'the owner may ask for the status';
 is ask_as($OWNER, 2), 0, 'and trigger';
 is ask_as($FRIEND, 3), EACCES, 'a user named with --allow-uid may not ask for the status';
 is ask_as($FRIEND, 4), EACCES, 'nor stop it';
+is ask_as($FRIEND, $_->[0]), EACCES, "nor $_->[1]" for [ 5, 'learn of other triggers' ], [ 6, 'put words into an episode' ], [ 7, 'switch record classes' ];
+is ask_as($FRIEND, 2, $_), EACCES, 'nor say by a hot-key whether input is recorded' for 3, 4;
 is ask_as($FRIEND, 2), 0, 'but trigger';
 is ask_as($STRANGER, 2), EACCES, 'a stranger may not';
 is ask_as($STRANGER, 4), EACCES, 'nor stop it';
+is ask_as($STRANGER, 5), EACCES, 'nor can an agent of his learn of triggers';
+is ask_as($STRANGER, 2, 3), EACCES, 'nor forbid input';
 is ask_as($OWNER, 2), EAGAIN, 'users are limited in how often';
 my ($root) = $d->snap;
 is $root, 0, 'root is not';
@@ -115,13 +119,13 @@ done_testing;
 
 # The errno of the answer to a verb, asked by this user.
 sub ask_as {
-	my ($uid, $verb) = @_;
+	my ($uid, $verb, $arg) = @_;
 	my $pid = fork // die "fork: $!";
 	if (!$pid) {
 		POSIX::setgid($uid);
 		POSIX::setuid($uid);
 		my $s = $d->connection or POSIX::_exit(200);
-		send $s, Tipme::TestDaemon::message($verb, 0, 'asked by a test'), 0;
+		send $s, Tipme::TestDaemon::message($verb, $arg // 0, 'asked by a test'), 0;
 		my ($what, $error) = Tipme::TestDaemon::answer($s);
 		Tipme::TestDaemon::answer($s) if $verb == 2 && !$error;
 		POSIX::_exit($error // 201);

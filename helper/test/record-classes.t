@@ -5,15 +5,18 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use JSON::PP ();
+use POSIX ();
 use Test::More;
 use Time::HiRes qw(sleep);
 use Tipme::TestDaemon qw(slurp tipme records_of wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
+my $stolen_before = stolen();
 my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 5, '--classes', '-signal' ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start with a change of the default' or BAIL_OUT("no recorder: $err");
 
+my $stolen_first = stolen();
 my $was = classes();
 is_deeply [ map { $was->{$_} } qw(io signal migrate) ], [ map { JSON::PP->can($_)->() } qw(true false false) ], 'on, switched off, off by default';
 is_deeply [ classes() ], [ $d->status->{classes} ], 'status has the same';
@@ -50,8 +53,28 @@ SKIP: {
 	cmp_ok $sum, '<=', $told, "and no longer than cpu.stat says: $told us";
 	rmdir $group->{dir};
 }
+
+# What the host took is looked for each second, in ticks of the kernel's own count.
+SKIP: {
+	skip 'no virtual machine, or one whose host does not tell', 2 if !$d->status->{classes}{steal};
+	my ($busy) = map { my $pid = fork // die; if (!$pid) { alarm 4; 1 while 1 } $pid } 1;
+	waitpid $busy, 0;
+	my $inner = stolen() - $stolen_first;
+	sleep 1.3;
+	my $sum = 0;
+	my $tick_ns = 1e9 / POSIX::sysconf(POSIX::_SC_CLK_TCK());
+	$sum += $_ / $tick_ns for map { /^steal .*steal_ns=(\d+)/ ? $1 : () } threads();
+	my $outer = stolen() - $stolen_before;
+	my $cpus = () = slurp('/proc/stat') =~ /^cpu\d/mg;
+	skip 'the host took nothing in these seconds', 2 if !$outer;
+	cmp_ok $sum, '<=', $outer + $cpus, "the host took $sum ticks; /proc/stat says $outer from before the start to now";
+	cmp_ok $sum, '>=', $inner - $cpus, "... and $inner of them surely while it was recorded";
+}
 $d->stop;
 done_testing();
+
+# Of all CPUs, each of which may run back by a tick.
+sub stolen { my $sum = 0; $sum += $_ for slurp('/proc/stat') =~ /^cpu\d+(?: \d+){7} (\d+)/mg; return $sum }
 
 sub classes { return JSON::PP->new->decode(($d->run(tipme(), 'classes', '--json'))[1])->{classes} }
 
