@@ -100,6 +100,14 @@ sub pieces {
 }
 judged('fsync behind pieces', sleeps(pieces(story(), 1010), 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'dd', 0.99, 1);
 
+# --- the writer's next write has begun, and ends after all that is recorded: it goes on where the last one ended ---
+$s = story();
+$s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS)->thread(830, 'dd', ts_ns => 900 * MS)->switch(1, ns(800), 830, 0, 'disk_sleep');
+$s->io(840, 7000 + 8 * $_->[0], $_->[1], $_->[1] + 0.05, $_->[2], op => 'write') for [ 0, 950, 951 ], [ 1, 1400, 1401 ], [ 2, 1698, 1698.5 ];
+$s->builder->kernel(0, ns(951.003), 'sched_waking', tid => 830, waker_tid => 0, context => 'softirq_irq', prio => 120, wakee_cpu => 1, stack_id => $s->id('direct'));
+$d = judged('fsync behind the next write', sleeps($s->io(840, 90, 1699, 1699.3, 1700, op => 'write'), 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'dd', 0.99, 1);
+cmp_ok($d->{verdict}{confidence}, '<', 0.1, 'fsync behind the next write: whose that is is inferred');
+
 # --- the writer went to sleep long before the records at hand ---
 $s = pieces(story(section_records => 16), 700);
 $s->kernel(0, 701 + $_ / 100, 'sched_waking', tid => 999, waker_tid => 0, context => 'hardirq', prio => 120, wakee_cpu => 0), $s->kernel(1, 701 + $_ / 100, 'sched_waking', tid => 999, waker_tid => 0, context => 'hardirq', prio => 120, wakee_cpu => 0) for 1 .. 100;

@@ -9,6 +9,7 @@ use Tipme::Reasons;
 use Tipme::Record::Layout;
 
 my %ENUM = map { $_ => $Tipme::Record::Layout::ENUM{$_} } qw(io_phase io_op lock_kind memory_wait_kind irq_kind context phase);
+my $MAX_BEFORE = 64;                # requests one after another on the disk that are looked at for an owner
 my $FOREVER   = 1 << 62;
 my $SATURATED = 4294967295;
 my $ANY_CPU   = 65535;
@@ -301,7 +302,7 @@ sub _let_go {
 	my $next;
 	for my $r (reverse @r) {
 		my $own = $self->owner($r);
-		if (defined $own) { $next = $own } elsif (defined $next) { $r->{owner} = $next }
+		if (defined $own) { $next = $own } elsif (defined($own = $next // $self->_owner_before($r))) { @$r{qw(owner guessed)} = ($own, 1) }
 	}
 	for my $r (@r) {
 		push @p, [ $t, $r->{queued}, 'asking', $r ] if $r->{queued} > $t;
@@ -309,6 +310,22 @@ sub _let_go {
 	}
 	push @p, [ $t, $to, 'asking', undef ] if $t < $to;
 	return @p;
+}
+
+# Whose write a request goes on with: the owner of the one that the same worker handed down for the sectors right before it. The end of its own
+# write may lie beyond the records at hand.
+sub _owner_before {
+	my ($self, $r) = @_;
+	my $t = $self->_table('disk');
+	my $ends = $t->{ends}{ $r->{dev} } //= { map { ($_->{sector} + $_->{sectors}) => $_ } @{ $t->{service}{ $r->{dev} } // [] } };
+	for (1 .. $MAX_BEFORE) {
+		my $before = $ends->{ $r->{sector} } or return;
+		return if $before->{issued} > $r->{issued} || $before->{op} ne $r->{op};
+		my $own = $self->owner($before);
+		return $own if defined $own;
+		$r = $before;
+	}
+	return;
 }
 
 # disk_pieces(BIO, FROM, TO, TID): what TID spent [FROM, TO) on: [ from, to, phase, request ahead or undef ]; phase: asking (before the bio was

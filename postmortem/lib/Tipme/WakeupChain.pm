@@ -366,7 +366,7 @@ sub _on_disk {
 	for my $p (reverse $disk->disk_pieces($bio, $lo, $self->{t}, $self->{tid})) {
 		my ($from, $to, $phase, $ahead) = @$p;
 		$self->_put($from, $to, %$s, kind => $r ? $r->{kind} : 'disk-io', class => 'disk', reason => $r ? $r->{words} : 'waiting for the disk',
-			evidence => [ @{ $s->{evidence} }, @{ $bio->{indices} }, $ahead ? $ahead->{index} : () ], disk => { phase => $phase, ahead => $ahead, bio => $bio });
+			evidence => [ @{ $s->{evidence} }, @{ $bio->{indices} }, $ahead ? $ahead->{index} : () ], disk => { phase => $phase, ahead => $ahead, bio => $bio }, $phase eq 'asking' && $ahead && $ahead->{guessed} ? (exact => 0) : ());
 	}
 	$self->_at($lo);
 	return 1;
