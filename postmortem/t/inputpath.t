@@ -133,6 +133,20 @@ is_deeply([ @{ $r->{interval} }{qw(start_ns certainty)} ], [ 1099.9 * MS, 'open'
 is_deeply([ map { $_->{name} } @{ $r->{event}{stages} } ], [qw(input read)], 'and came as far as the input thread');
 is_deeply([ @{ $r->{verdict} }{qw(kind)}, $r->{verdict}{blamed}{comm} ], [ 'client-queue', 'painter' ], $r->{verdict}{sentence});
 
+# The key comes later than such a record can tell how long the request has lasted.
+$s = story(trigger => 10_000);
+$b = $s->builder;
+$b->thread(700, 'painter', ts_ns => 5 * MS)->thread(101, 'InputThread', pid => SERVER, ts_ns => 5 * MS);
+$b->x(990 * MS, 'x_idle', duration_ns => 10 * MS)->wake(0, 1000 * MS, SERVER, 700, stack_id => 2, wakee_cpu => 0);
+$b->switch(0, 1000.05 * MS, 0, SERVER, 'runnable');
+$b->x(1000.2 * MS, 'x_request', pid => 700, client => 8, duration_ns => 4294967295, count => 0);
+$b->add($input, 'x_hooks', 0, 'x_input', ts_ns => $_ * MS, tid => 101, kernel_ns => ($_ - 0.1) * MS, kind => 'key_press') for 7000, 9900, 9920, 9940;
+$b->add($input, 'x_hooks', 0, 'x_chord', ts_ns => 9940 * MS, tid => 101, action => 2);
+$d = opened($s);
+($p[0]) = grep { $_->{pending} } $d->events;
+$r = $d->run(event => $p[0]{n});
+is_deeply([ $r->{verdict}{kind}, $r->{verdict}{blamed}{comm} ], [ 'client-queue', 'painter' ], $r->{verdict}{sentence});
+
 # A server that was busy with another client's request: its time stamp, taken by the input thread, tells when the key came.
 $s = story();
 $b = $s->builder;

@@ -239,6 +239,15 @@ sub _split_by_grabs {
 	return @out;
 }
 
+# When a request ended: undef if it was still being executed. A record can tell 4.3 s; one that lasted longer did so up to the next of its thread.
+sub _request_end {
+	my ($x, $k) = @_;
+	my $r = $x->{x_request}[$k];
+	return if !$r->{count};
+	return $r->{ts_ns} + $r->{duration_ns} if $r->{duration_ns} < 0xffff_ffff;
+	return $k < $#{ $x->{x_request} } ? $x->{x_request}[ $k + 1 ]{ts_ns} : undef;
+}
+
 # What the server did for other clients while ours waited is theirs.
 sub _split_by_requests {
 	my ($self, $s) = @_;
@@ -246,13 +255,13 @@ sub _split_by_requests {
 	return $s if $s->{grab} || $s->{by} || $s->{state} ne 'running' || $s->{tid} != $x->{tid};
 	my @out;
 	my $k = $x->lower('x_request', $s->{from});
-	$k-- while $k > 0 && $x->{x_request}[ $k - 1 ]{ts_ns} + $x->{x_request}[ $k - 1 ]{duration_ns} > $s->{from};
+	$k-- while $k > 0 && (_request_end($x, $k - 1) // $s->{to}) > $s->{from};
 	for (; $k < @{ $x->{x_request} } && $x->{x_request}[$k]{ts_ns} < $s->{to}; $k++) {
 		my $r = $x->{x_request}[$k];
 		next if $r->{pid} == $self->{client_pid} || !$r->{pid} || $r->{duration_ns} < 100_000;
 		my $from = $r->{ts_ns} > $s->{from} ? $r->{ts_ns} : $s->{from};
-		my $to   = $r->{ts_ns} + $r->{duration_ns};
-		$to = $s->{to} if $to > $s->{to} || !$r->{count};
+		my $to   = _request_end($x, $k) // $s->{to};
+		$to = $s->{to} if $to > $s->{to};
 		next if $from >= $to;
 		push @out, { %$s, to => $from } if $from > $s->{from};
 		push @out, { %$s, from => $from, to => $to, request => $r };
