@@ -337,6 +337,23 @@ static void on_sched_switch(void *unused, bool preempt, struct task_struct *prev
 
 /* --- wake-ups --- */
 
+/* What page faults look for. */
+static struct tipme_disk_sleep disk_sleeps[TIPME_DISK_SLEEPS];
+
+const struct tipme_disk_sleep *tipme_disk_sleep_of(u32 tid)
+{
+	return &disk_sleeps[tid % TIPME_DISK_SLEEPS];
+}
+
+static void disk_sleep_note(u32 tid, u64 begin_ns, u64 end_ns)
+{
+	struct tipme_disk_sleep *d = &disk_sleeps[tid % TIPME_DISK_SLEEPS];
+
+	d->tid = tid;
+	d->begin_ns = begin_ns;
+	d->end_ns = end_ns;
+}
+
 /* Ends the sleep of p in our table, and takes the stack it slept on if it was long: it has not moved yet. */
 static u32 sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p, u32 tid, u64 now)
 {
@@ -353,6 +370,8 @@ static u32 sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p, u32 tid,
 	if (s->tid && !tipme_is_blocked(s->state))
 		return 0;
 	since = s->tid ? s->since_ns : tipme_ring.start_ns; /* nothing noted: it slept when we came */
+	if (s->tid && s->state == TIPME_TASK_STATE_DISK_SLEEP)
+		disk_sleep_note(tid, since, now);
 	sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
 	return now > since + tipme_ring.stack_min_ns ? tipme_stack_of_sleeper(p, now) : 0;
 }
@@ -397,10 +416,10 @@ static noinline void waking_slowly(struct task_struct *p, u64 now, bool is_new)
 	tipme_pool_commit((void *)r, gen);
 }
 
-/* The usual: a thread that runs ends a sleep that we saw begin, too short for a stack. In interrupts and softirqs it is not. */
+/* The usual: a thread that runs ends a sleep that we saw begin, too short for a stack, and not one of those that page faults look for. */
 static __always_inline bool waking_is_plain(const struct task_struct *p, const struct tipme_sleep *s, u64 now)
 {
-	return s->tid == p->pid && tipme_is_blocked(s->state) && now <= s->since_ns + tipme_ring.stack_min_ns && !READ_ONCE(p->on_cpu) &&
+	return s->tid == p->pid && s->state == TIPME_TASK_STATE_SLEEPING && now <= s->since_ns + tipme_ring.stack_min_ns && !READ_ONCE(p->on_cpu) &&
 	       in_task();
 }
 

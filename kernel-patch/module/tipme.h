@@ -127,6 +127,17 @@ long tipme_picture_take(struct tipme_picture_request *request);
 u64 tipme_state_since(struct task_struct *p, u8 state);
 u8 tipme_state_of_flags(u32 flags);
 bool tipme_is_blocked(u8 state);
+/* Its last sleep in state disk_sleep, or another thread's. */
+const struct tipme_disk_sleep *tipme_disk_sleep_of(u32 tid);
+
+/* --- faults.c: with tipme_control held --- */
+#if IS_ENABLED(CONFIG_PERF_EVENTS)
+int tipme_faults_begin(void);
+void tipme_faults_end(void);
+#else
+static inline int tipme_faults_begin(void) { return 0; }
+static inline void tipme_faults_end(void) { }
+#endif
 
 /* --- device.c, sysctl.c, input.c --- */
 int tipme_device_init(void);

@@ -79,6 +79,8 @@ static void class_end(unsigned int class)
 		WRITE_ONCE(tipme_spin_min_ns, 0);
 	if (class == TIPME_CLASS_INPUT)
 		tipme_input_class(false);
+	if (class == TIPME_CLASS_MEMORY)
+		tipme_faults_end();
 	for_each_probe(t, p)
 		if (p->class == class)
 			probe_end(p);
@@ -96,6 +98,11 @@ static int class_begin(unsigned int class)
 			class_end(class);
 			return err;
 		}
+	}
+	err = class == TIPME_CLASS_MEMORY ? tipme_faults_begin() : 0;
+	if (err) {
+		class_end(class);
+		return err;
 	}
 	if (class == TIPME_CLASS_IRQ)
 		WRITE_ONCE(tipme_irq_min_ns, IRQ_MIN_NS);

@@ -92,6 +92,7 @@ rm -f hold; mkfifo hold
 exec 3> hold
 until grep -q ready module.err && grep -q ready bpf.err; do kill -0 $m && kill -0 $b || break; sleep 0.1; done
 for i in 1 2 3 4 5 6 7 8 9 10; do sh -c 'sleep 0.02; ls / >/dev/null'; done; dd if=/dev/vdb of=/dev/null bs=64k count=100 iflag=direct 2>/dev/null; sh -c 'kill -TERM $$'
+echo 3 > /proc/sys/vm/drop_caches; perl -MPOSIX -e 1
 sleep 1; exec 3>&-
 wait $m; wait $b; cat module.err bpf.err; grep -q ^coverage module.txt && grep -q ^coverage bpf.txt
 END
@@ -101,6 +102,7 @@ END
 	note $text;
 	my ($switches) = $text =~ /^sched_switch +(\d+) alike/m;
 	cmp_ok($switches // 0, '>', 200, 'of many switches');
+	cmp_ok(($text =~ /^memory_wait +(\d+) alike/m)[0] // 0, '>', 5, 'and of page faults that had to read');
 	like(scalar $vm->run('grep ^stats /tmp/module.txt'), qr/ pool=0 nested=0 missed=0 /, 'the module lost nothing');
 	like(scalar $vm->run('grep "^copy" /tmp/module.txt'), qr/ torn=0 cut=0 /, 'its copy is whole');
 	my ($stacks) = $vm->run("perl -ne '/ sched_waking .* stack_id=([1-9]\\d*)/ and \$n{\$1}++; END { print scalar(keys %n), \"\\n\" }' /tmp/module.txt") =~ /(\d+)/;
