@@ -17,6 +17,9 @@ static const struct tipme_part parts[] = {
 	{ "sysctl", .init = tipme_sysctl_init, .exit = tipme_sysctl_exit },
 	{ "latency", .init = tipme_latency_init, .exit = tipme_latency_exit },
 	{ "device", .init = tipme_device_init, .exit = tipme_device_exit },
+#ifdef TIPME_SELFTEST
+	{ "selftest", .ioctl = tipme_selftest_ioctl },
+#endif
 };
 
 static int fail_at = -1;

@@ -139,6 +139,9 @@ static inline int tipme_faults_begin(void) { return 0; }
 static inline void tipme_faults_end(void) { }
 #endif
 
+/* --- selftest.c: compiled only for tests --- */
+long tipme_selftest_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
 /* --- device.c, sysctl.c, input.c --- */
 int tipme_device_init(void);
 void tipme_device_exit(void);
