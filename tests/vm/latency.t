@@ -12,7 +12,8 @@ use FindBin;
 use List::Util qw(sum);
 use Test::More;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop qw(no_complaint);
+use Tipme::Desktop ();
+use Tipme::ExactPath qw(exact_path);
 use Tipme::VM;
 
 use constant SECONDS => 12;
@@ -44,7 +45,7 @@ sub patched {
 
 sub payload {
 	my ($kernel, $patched) = @_;
-	my $dir = tempdir('tipme-payload-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	my $dir = Tipme::Desktop::payload();
 	cp("$ENV{TIPME_BUILDDIR}/helper/measure/tipme-latency", $dir) or BAIL_OUT("tipme-latency: $!");
 	chmod 0755, "$dir/tipme-latency";
 	if ($patched) {
@@ -76,12 +77,14 @@ sub on_kernel {
 	compare($r, $cyclic) if $r;
 	# It is built for Debian's kernels only.
 	causes($r) if $r && !$patched;
+	episodes($vm) if !$patched;
+	without_module($vm) if !$patched;
 	timerlat($vm) if $kernel =~ /plain/;
 	refusals($vm);
 	hotplug($vm);
 	(my $out, $rc) = $vm->run('! grep -q ^tipme_culprit /proc/modules || rmmod tipme_culprit; for i in 1 2 3; do rmmod tipme && insmod /tipme.ko || exit 1; done; rmmod tipme; ! grep -q ^tipme /proc/modules');
 	is($rc, 0, 'the module is removed, and comes again') or diag $out;
-	no_complaint($vm);
+	Tipme::Desktop::no_complaint($vm);
 	is(scalar $vm->run('dmesg | grep -E "general protection|possible .* deadlock|KASAN: |INFO: (task|rcu)|inconsistent lock|sleeping function"'), '', 'nor about locks and memory');
 	$vm->close;
 }
@@ -170,6 +173,51 @@ sub causes {
 	# Its first and last instructions run with interrupts on.
 	cmp_ok($p{ $culprit // '' }{irqs_off} // 0, '>=', ($p{ $culprit // '' }{samples} // 0) * 0.7, 'and seen with interrupts off');
 	is($r->{samples_seen}, $r->{samples_user} + $r->{samples_unplaced} + sum(0, map { $_->{samples} } values %p), 'each sample is counted once');
+}
+
+# What is over the threshold has an episode saved, with the latency and its samples in the records of the module; and its verdict names the
+# function. An emulator's own pauses are over the threshold, too, and one in five seconds is saved: so not all are the culprit's.
+sub episodes {
+	my ($vm) = @_;
+	my ($out, $rc) = $vm->run('tipme start --owner 0 && tipme status --json');
+	ok($rc == 0 && $out =~ /"source": "kernel_module"/, 'the recorder runs, with the module') or diag($out), return;
+	($out, $rc) = $vm->run('/tipme-latency record --source module -d 25 --period ' . PERIOD_US . ' --threshold 1000 --sample 200 > /dev/null');
+	is($rc, 2, 'something was over the threshold') or diag $out;
+	my ($n, $last) = (0, -1);
+	while ($n != $last) { $last = $n; sleep 5; $n = $vm->run('ls -d /var/lib/tipme/0/2* 2>/dev/null | wc -l') + 0 }
+	cmp_ok($n, '>=', 1, "episodes were saved: $n") or diag scalar $vm->run('tipme status');
+	my (@latencies, @culprits, $page);
+	for my $dir (split ' ', $vm->run('ls -d /var/lib/tipme/0/2*')) {
+		like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*latency of [\d.]+ ms on CPU \d/s, 'the episode says why');
+		my $d = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("tipme diagnose $dir --json 2>/dev/null")) } or fail('diagnose gives JSON'), next;
+		my $l = $d->{latency} or diag('not judged as a latency: ' . $vm->run("cat $dir/manifest.json | grep -A5 trigger")), next;
+		exact_path($d);
+		push @latencies, $l;
+		cmp_ok($d->{interval}{duration_ns}, '==', $l->{irq_ns} + $l->{deferred_ns} + $l->{thread_ns}, 'its stages are the interval') if defined $l->{irq_ns};
+		diag "$d->{verdict}{kind}: $d->{verdict}{sentence}";
+		next if $d->{verdict}{kind} ne 'irqs-off' || $d->{verdict}{sentence} !~ /culprit_keeps_interrupts_off \[tipme_culprit\]/;
+		push @culprits, $d->{verdict}{blamed}{comm};
+		$page //= $vm->run("tipme diagnose $dir");
+	}
+	# One of seven was not, when this was first run, and why is not known yet.
+	cmp_ok(scalar @latencies, '>', $n / 2, 'they are judged as latencies');
+	cmp_ok(scalar(grep { $_->{samples} } @latencies), '>', 0, 'with samples of its CPU');
+	like($culprits[0] // '', qr{^culprit/1$}, 'the thread that kept interrupts off, and the function in which it did, are named') or diag scalar $vm->run('tipme diagnose $(ls -d /var/lib/tipme/0/2* | head -1)');
+	diag $page // '';
+	($out, $rc) = $vm->run('tipme stop; for i in 1 2 3 4 5 6 7 8; do pgrep -x tipmed > /dev/null || exit 0; sleep 1; done; exit 1');
+	is($rc, 0, 'the recorder ends') or diag $out;
+}
+
+# A tracing program's timer cannot come while interrupts are off, but when they come on again it comes there.
+sub without_module {
+	my ($vm) = @_;
+	my ($out, $rc) = $vm->run('/tipme-latency record --source user -d 12 --period ' . PERIOD_US . ' --threshold 1000 --sample 200 --output /tmp/u.json');
+	is($rc, 2, 'without the module, too, something was over the threshold') or diag $out;
+	my $u = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/u.json')) } // {};
+	is($u->{sampler}, 'clock', 'and a tracing program samples') or diag $out;
+	my %p = %{ $u->{places} // {} };
+	is($u->{samples_seen}, $u->{samples_user} + $u->{samples_unplaced} + sum(0, map { $_->{samples} } values %p), 'each sample is counted once');
+	cmp_ok(sum(0, map { $p{$_}{samples} } grep { /culprit_keeps_interrupts_off/ } keys %p), '>', 0, 'where interrupts came on again is seen') or diag $out;
 }
 
 sub refusals {
