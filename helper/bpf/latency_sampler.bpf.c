@@ -4,6 +4,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "latency_sampler_maps.h"
+#include "map.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -12,15 +13,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define REG_FLAGS 18
 #define FLAGS_IF 0x200
 #define CS_USER 3
-
-#define TIPME_MAP(name, size, entries)                                                                                 \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_ARRAY);                                                                      \
-		__uint(map_flags, BPF_F_MMAPABLE);                                                                     \
-		__uint(key_size, sizeof(__u32));                                                                       \
-		__uint(value_size, size);                                                                              \
-		__uint(max_entries, entries);                                                                          \
-	} name SEC(".maps")
 
 /* Sized when the number of CPUs is known: a head for each, and its samples behind those of the CPU before. */
 TIPME_MAP(tipme_sampler_heads, sizeof(struct tipme_sampler_head), 1);

@@ -9,6 +9,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "kernel_maps.h"
+#include "map.bpf.h"
 
 /* Set before loading; the verifier then takes them for constants. */
 const volatile __u32 tipme_pool_slots = 2046;
@@ -19,15 +20,6 @@ const volatile __u32 tipme_stack_base = 0; /* beside another source: a bit that 
 
 struct tipme_pool_queue tipme_queue;
 __u64 tipme_start_ns; /* when the library had attached everything */
-
-#define TIPME_MAP(name, size, entries)                                                                                 \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_ARRAY);                                                                      \
-		__uint(map_flags, BPF_F_MMAPABLE);                                                                     \
-		__uint(key_size, sizeof(__u32));                                                                       \
-		__uint(value_size, size);                                                                              \
-		__uint(max_entries, entries);                                                                          \
-	} name SEC(".maps")
 
 TIPME_MAP(tipme_pool, 65536, 1);
 TIPME_MAP(tipme_cells, sizeof(__u64), 1);

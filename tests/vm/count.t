@@ -10,7 +10,8 @@ use File::Copy qw(cp);
 use File::Temp qw(tempdir);
 use FindBin;
 use Test::More;
-use lib "$FindBin::Bin/lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
+use Tipme::Desktop ();
 use Tipme::VM;
 
 # Gates against getting dearer. The module's are what was aimed at: 150, and a fifth of ftrace's. The tracing programs' is a little above what was
@@ -44,13 +45,10 @@ done_testing;
 # Puts the module for a kernel into the payload, by the release that it is for. Returns whether the headers could be had.
 sub module {
 	my ($kernel) = @_;
-	chomp(my $headers = qx{"$ENV{TIPME_SRCDIR}/kernel-patch/headers" $kernel 2>&1});
-	if ($?) { diag("no headers of $kernel: $headers"); return 0 }
-	my $dir = "$ENV{TIPME_BUILDDIR}/tests/vm/module-$kernel";
-	my $log = qx{"$ENV{TIPME_SRCDIR}/kernel-patch/build-module" "$headers" "$dir" 2>&1};
-	$? == 0 or BAIL_OUT("build-module: $log");
-	my ($release) = qx{modinfo -F vermagic "$dir/tipme.ko"} =~ /^(\S+)/ or BAIL_OUT('modinfo');
-	system('strip', '--strip-debug', '-o', "$payload/tipme-$release.ko", "$dir/tipme.ko") == 0 or BAIL_OUT('strip');
+	my ($ko, $why) = Tipme::Desktop::build_module($kernel);
+	if (!$ko) { diag($why); return 0 }
+	my ($release) = qx{modinfo -F vermagic "$ko"} =~ /^(\S+)/ or BAIL_OUT('modinfo');
+	system('cp', $ko, "$payload/tipme-$release.ko") == 0 or BAIL_OUT('cp');
 	return 1;
 }
 

@@ -9,7 +9,7 @@ use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop qw(payload start_recorder pid_of no_complaint);
+use Tipme::Desktop qw(payload show_console start_recorder pid_of no_complaint);
 use Tipme::VM;
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1'
@@ -85,24 +85,15 @@ sub hung_server {
 	return;
 }
 
-# VT_ACTIVATE
-sub show_console {
-	my ($n) = @_;
-	my ($out, $failed) = $vm->run("perl -e 'open my \$t, q(+<), q(/dev/tty0) or die; ioctl(\$t, 0x5606, $n) or die qq(\$!\\n)'");
-	is($failed, 0, "console $n is asked for") or diag $out;
-	$vm->wait_for("console $n is shown", "grep -qx tty$n /sys/class/tty/tty0/active");
-	return;
-}
-
 # Where nobody is logged in: the recorder is still that of whose session waits behind it, with all that it has recorded.
 sub text_console {
 	my $pid = $vm->run('systemctl show -P MainPID tipmed') + 0;
-	show_console(2);
+	show_console($vm, 2);
 	sleep 3;
 	is($vm->run('cat /run/systemd/seats/seat0') =~ /^ACTIVE_UID/m ? 1 : 0, 0, 'nobody is logged in there');
 	presses_make_one('the hot-key saves an episode');
 	is($vm->run('systemctl show -P MainPID tipmed') + 0, $pid, 'the recorder is the same');
-	show_console(1);
+	show_console($vm, 1);
 	return;
 }
 

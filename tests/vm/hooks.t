@@ -10,7 +10,7 @@ use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop qw(payload start_recorder hot_key diagnose now pid_of no_complaint);
+use Tipme::Desktop qw(payload show_console start_recorder hot_key diagnose now pid_of no_complaint);
 use Tipme::VM;
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1'
@@ -55,22 +55,13 @@ sub hot_key_works {
 	return;
 }
 
-# VT_ACTIVATE
-sub show_console {
-	my ($n) = @_;
-	my ($out, $failed) = $vm->run("perl -e 'open my \$t, q(+<), q(/dev/tty0) or die; ioctl(\$t, 0x5606, $n) or die qq(\$!\\n)'");
-	is($failed, 0, "console $n is asked for") or diag $out;
-	$vm->wait_for("console $n is shown", "grep -qx tty$n /sys/class/tty/tty0/active");
-	return;
-}
-
 sub consoles {
 	types('before', qw(b e f));
 	for my $time (1 .. 3) {
-		show_console(2);
+		show_console($vm, 2);
 		sleep 1;
 		$vm->press('k');
-		show_console(1);
+		show_console($vm, 1);
 		sleep 2;
 	}
 	is(pid_of($vm, 'Xorg'), $x, 'the same server is there');

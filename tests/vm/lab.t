@@ -11,7 +11,7 @@ use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", map { "$FindBin::Bin/../$_" } qw(lib lab/lib ../helper/demo);
-use Tipme::Desktop qw(start_recorder now hot_key diagnose no_complaint);
+use Tipme::Desktop qw(build_module start_recorder now hot_key diagnose no_complaint);
 use Tipme::Lab;
 use Tipme::Lab::Table;
 use Tipme::VM;
@@ -74,12 +74,9 @@ sub payload {
 	print {$h} key_reader();
 	close $h or BAIL_OUT("$lab/keys: $!");
 	return $dir if $source eq 'bpf';
-	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
-	$? == 0 or return (undef, "the headers of $kernel could not be had: $headers");
-	make_path("$build/tests/vm");
-	my $log = qx{"$top/kernel-patch/build-module" "$headers" "$build/tests/vm/module-$kernel" 2>&1};
-	$? == 0 or BAIL_OUT("build-module: $log");
-	system('strip', '--strip-debug', '-o', "$lab/tipme.ko", "$build/tests/vm/module-$kernel/tipme.ko") == 0 or BAIL_OUT('strip');
+	my ($module, $why) = build_module($kernel);
+	return (undef, $why) if !$module;
+	copy($module, "$lab/tipme.ko") or BAIL_OUT("$lab/tipme.ko: $!");
 	return $dir;
 }
 

@@ -10,7 +10,7 @@ use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop ();
+use Tipme::Desktop qw(build_module ok_run show_console no_complaint);
 use Tipme::VM;
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: two of them take some minutes'
@@ -30,19 +30,15 @@ done_testing;
 sub payload {
 	my ($kernel) = @_;
 	my $dir = Tipme::Desktop::payload();
-	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
-	$? == 0 or return (undef, "the headers of $kernel could not be had: $headers");
-	my $log = qx{"$top/kernel-patch/build-module" "$headers" "$build/tests/vm/module-$kernel" 2>&1};
-	$? == 0 or BAIL_OUT("build-module: $log");
+	my ($module, $why) = build_module($kernel);
+	return (undef, $why) if !$module;
 	make_path("$dir/opt");
-	system('strip', '--strip-debug', '-o', "$dir/opt/tipme.ko", "$build/tests/vm/module-$kernel/tipme.ko") == 0
-		&& system('cp', "$build/helper/test/ksrc-dump", "$top/helper/test/compare-sources", "$dir/opt") == 0 or BAIL_OUT('payload');
+	system('cp', $module, "$dir/opt/tipme.ko") == 0 && system('cp', "$build/helper/test/ksrc-dump", "$top/helper/test/compare-sources", "$dir/opt") == 0 or BAIL_OUT('payload');
 	return $dir;
 }
 
 sub on_kernel {
 	my ($kernel) = @_;
-	make_path("$build/tests/vm");
 	my ($payload, $why) = payload($kernel);
 	plan skip_all => $why if !$payload;
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
@@ -51,16 +47,8 @@ sub on_kernel {
 	for my $part (@parts) {
 		subtest $part->[0] => sub { $part->[1]->($vm) };
 	}
-	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops:|general protection|possible .* deadlock|INFO: (task|rcu)" | grep -v "NMI handler"');
-	is($dmesg, '', 'the kernel has no complaint') or diag scalar $vm->run('dmesg | tail -60');
+	no_complaint($vm);
 	$vm->close;
-}
-
-sub ok_run {
-	my ($vm, $command, $name) = @_;
-	my ($out, $rc) = $vm->run($command);
-	is($rc, 0, $name) or diag $out;
-	return $out;
 }
 
 sub loading {
@@ -181,8 +169,6 @@ sub settle {
 }
 
 # VT_ACTIVATE
-sub show_console { my ($vm, $n) = @_; return ok_run($vm, "perl -e 'open my \$t, q(+<), q(/dev/tty0) or die; ioctl(\$t, 0x5606, $n) or die qq(\$!\\n)'", "console $n is asked for") }
-
 # On a text console the kernel takes the chord, and nobody else sees the key.
 sub console_key {
 	my ($vm) = @_;

@@ -9,7 +9,7 @@ use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop ();
+use Tipme::Desktop qw(build_module ok_run no_complaint);
 use Tipme::VM;
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: two of them take some minutes'
@@ -27,29 +27,18 @@ done_testing;
 sub on_kernel {
 	my ($kernel) = @_;
 	my $dir = Tipme::Desktop::payload();
-	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
-	$? == 0 or plan skip_all => "the headers of $kernel could not be had: $headers";
-	my $log = qx{"$top/kernel-patch/build-module" "$headers" "$build/tests/vm/selftest-$kernel" TIPME_SELFTEST=1 2>&1};
-	$? == 0 or BAIL_OUT("build-module: $log");
+	my ($module, $why) = build_module($kernel, 'TIPME_SELFTEST=1');
+	plan skip_all => $why if !$module;
 	make_path("$dir/opt");
-	system('strip', '--strip-debug', '-o', "$dir/opt/tipme.ko", "$build/tests/vm/selftest-$kernel/tipme.ko") == 0
-		&& system('cp', "$build/helper/test/ksrc-dump", "$build/helper/test/ring-selftest", "$dir/opt") == 0 or BAIL_OUT('payload');
+	system('cp', $module, "$dir/opt/tipme.ko") == 0 && system('cp', "$build/helper/test/ksrc-dump", "$build/helper/test/ring-selftest", "$dir/opt") == 0 or BAIL_OUT('payload');
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $dir);
 	ok_run($vm, 'insmod /opt/tipme.ko', 'it loads');
 	for my $part ([ 'few sub-buffers', \&small_pool ], [ 'all records kept', \&large_pool ], [ 'CPUs go and come', \&hotplug ], [ 'triggers', \&triggers ],
 		[ 'readers are killed', \&killed ], [ 'loading under load', \&loading ]) {
 		subtest $part->[0] => sub { $part->[1]->($vm) };
 	}
-	my $dmesg = $vm->run('dmesg | grep -iE "BUG:|WARNING:|Oops:|general protection|possible .* deadlock|unknown NMI|Uhhuh|INFO: (task|rcu)" | grep -v "NMI handler"');
-	is($dmesg, '', 'the kernel has no complaint') or diag scalar $vm->run('dmesg | tail -60');
+	no_complaint($vm);
 	$vm->close;
-}
-
-sub ok_run {
-	my ($vm, $command, $name) = @_;
-	my ($out, $rc) = $vm->run($command);
-	is($rc, 0, $name) or diag $out;
-	return $out;
 }
 
 sub writers {

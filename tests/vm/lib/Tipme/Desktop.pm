@@ -6,11 +6,12 @@ use warnings;
 use Carp qw(croak);
 use Cpanel::JSON::XS ();
 use Exporter qw(import);
+use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use Test::More;
 use Tipme::ExactPath qw(exact_path);
 
-our @EXPORT_OK = qw(payload start_recorder pid_of now hot_key diagnose no_complaint);
+our @EXPORT_OK = qw(payload build_module start_recorder pid_of now hot_key diagnose ok_run show_console no_complaint);
 
 my $EPISODES = '/var/lib/tipme/1000';
 
@@ -20,6 +21,19 @@ sub payload {
 	my $log = qx{make -C "$ENV{TIPME_BUILDDIR}" install DESTDIR="$dir" 2>&1};
 	$? == 0 or BAIL_OUT("make install: $log");
 	return $dir;
+}
+
+# Builds the module for one of Debian's kernels (MAKE: what else make is told), stripped. Returns its path, or (undef, why not).
+sub build_module {
+	my ($kernel, @make) = @_;
+	my ($top, $dir) = ($ENV{TIPME_SRCDIR}, join '-', "$ENV{TIPME_BUILDDIR}/tests/vm/module", map { s/\W+/_/gr } $kernel, @make);
+	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
+	$? == 0 or return (undef, "the headers of $kernel could not be had: $headers");
+	make_path("$ENV{TIPME_BUILDDIR}/tests/vm");
+	my $log = qx{"$top/kernel-patch/build-module" "$headers" "$dir" @make 2>&1};
+	$? == 0 or BAIL_OUT("build-module: $log");
+	system('strip', '--strip-debug', '-o', "$dir/stripped.ko", "$dir/tipme.ko") == 0 or BAIL_OUT('strip');
+	return "$dir/stripped.ko";
 }
 
 # Records, and starts the user's session again: now its X server has the hooks. Returns the server's pid.
@@ -70,10 +84,27 @@ sub diagnose {
 	return $d;
 }
 
+# Runs a command that must succeed; returns what it printed.
+sub ok_run {
+	my ($vm, $command, $name) = @_;
+	my ($out, $rc) = $vm->run($command);
+	is($rc, 0, $name) or diag $out;
+	return $out;
+}
+
+# Switches to a virtual console, as Ctrl+Alt+Fn does (VT_ACTIVATE).
+sub show_console {
+	my ($vm, $n) = @_;
+	ok_run($vm, "perl -e 'open my \$t, q(+<), q(/dev/tty0) or die; ioctl(\$t, 0x5606, $n) or die qq(\$!\\n)'", "console $n is asked for");
+	$vm->wait_for("console $n is shown", "grep -qx tty$n /sys/class/tty/tty0/active");
+	return;
+}
+
+# "NMI handler (...): Using ..." is no complaint.
 sub no_complaint {
 	my ($vm) = @_;
-	my $dmesg = $vm->run('dmesg | grep -E "BUG:|WARNING:|Oops|bpf.*([Ee]rror|fail)"');
-	is($dmesg, '', 'the kernel has no complaint');
+	my $dmesg = $vm->run('dmesg | grep -E "BUG:|WARNING:|Oops|general protection|deadlock|inconsistent lock|nknown NMI|Uhhuh|INFO: (task|rcu)|bpf.*([Ee]rror|fail)" | grep -v "NMI handler"');
+	is($dmesg, '', 'the kernel has no complaint') or diag scalar $vm->run('dmesg | tail -80');
 	return;
 }
 
