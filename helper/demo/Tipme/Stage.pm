@@ -120,15 +120,15 @@ sub start_client {
 	$self->at_end(sub { $self->end_client($pid) });
 	my %env = $d->env;
 	local @ENV{ keys %env } = values %env;
-	for (1 .. 100) {
+	for (1 .. 200) {
 		return $pid if qx{xwininfo -name '$window' -stats 2>/dev/null} =~ /IsViewable/;
-		next if waitpid($pid, WNOHANG) == 0;
-		croak "$command[0] ended at once: it does not run for a root who may not change groups (a container without capabilities): be an ordinary user there"
-			if !$> && !$self->{ids}[0];
-		croak "$command[0] ended at once: is it installed?";
+		waitpid($pid, WNOHANG) == 0 or croak "$command[0] ended at once: ", $> || $self->{ids}[0] ? 'is it installed?'
+			: 'it does not run for a root who may not change groups (a container without capabilities): be an ordinary user there';
 		sleep 0.1;
 	}
-	croak "$command[0] showed no window within 10 s";
+	# One that shows itself later would have the focus of the next.
+	$self->end_client($pid);
+	croak "$command[0] showed no window within 20 s";
 }
 
 sub end_client {
