@@ -18,7 +18,7 @@ my $UNFIT = qr/[\x00-\x08\x0b-\x1f\x7f-\x9f\x{200b}-\x{200f}\x{2028}-\x{202e}\x{
 sub characters {
 	my ($s) = @_;
 	return '' if !defined $s;
-	return utf8::is_utf8($s) ? $s : Encode::decode('UTF-8', my $copy = $s, Encode::FB_DEFAULT);
+	return utf8::is_utf8($s) || $s !~ /[^\x00-\x7f]/ ? "$s" : Encode::decode('UTF-8', my $copy = $s, Encode::FB_DEFAULT);
 }
 
 # printable(BYTES OR TEXT): characters; what cannot be shown stands as '?', an escape sequence is taken out whole.

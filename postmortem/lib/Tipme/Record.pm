@@ -19,7 +19,18 @@ sub current {
 
 # from_schema(TEXT, NAME): the reader for the schema that an episode carries: later fields and records have their names,
 # fields that an older minor lacks are 0. Refuses a schema in which a field that we know has moved.
+# The same text as last time is not read again: nearly all episodes carry the same, and nothing changes a reader.
+my ($last_text, $last_reader) = ('');
+
 sub from_schema {
+	my ($class, $text, $name) = @_;
+	return $last_reader if $text eq $last_text && ref $last_reader eq $class;
+	my $reader = $class->_read_schema($text, $name);
+	($last_text, $last_reader) = ($text, $reader);
+	return $reader;
+}
+
+sub _read_schema {
 	my ($class, $text, $name) = @_;
 	my $s = parse_schema($text, $name);
 	my $major = $Tipme::Record::Layout::MAJOR;
@@ -101,7 +112,7 @@ sub value_of {
 	croak "bug: enum $enum has no $name";
 }
 
-sub name_of { my ($self, $enum, $value) = @_; return $self->{enum}{$enum}{$value} // $value }
+sub name_of { my ($self, $enum, $value) = @_; return ($self->{enum}{$enum} // {})->{$value} // $value }
 
 # decode(\BUFFER, OFFSET): (name or undef if nobody knows it, \%fields, length); croaks where no whole record stands.
 sub decode {
