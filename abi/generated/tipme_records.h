@@ -1186,7 +1186,7 @@ struct tipme_exec_environment {
 	__u32 pid; /* process */
 	__u32 uid; /* whose */
 	__u64 start_ns; /* [ns] its start time */
-	char text[]; /* NAME=value, joined by newlines; control characters stand as ? */
+	char text[]; /* NAME=value, joined by newlines; control characters stand as ?; a text too long for one record goes on in the next of the same ts_ns, pid and start_ns; a last line (cut: ...) says how much was looked at */
 };
 TIPME_ASSERT(sizeof(struct tipme_exec_environment) == 32);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_exec_environment, ts_ns) == 0);

@@ -436,7 +436,7 @@ static const char tipme_schema_text[] =
 	"\tu32 pid : \"process\"\n"
 	"\tu32 uid : \"whose\"\n"
 	"\tu64 start_ns unit ns : \"its start time\"\n"
-	"\tchar[] text : \"NAME=value, joined by newlines; control characters stand as ?\"\n"
+	"\tchar[] text : \"NAME=value, joined by newlines; control characters stand as ?; a text too long for one record goes on in the next of the same ts_ns, pid and start_ns; a last line (cut: ...) says how much was looked at\"\n"
 	"\n"
 	"record irq_name 40 since 1.1 : \"an interrupt line\"\n"
 	"\tu32 number : \"line\"\n"

@@ -116,7 +116,7 @@ struct tipme_life {
 	__u32 kind, pid, ppid, uid;
 	__u32 exit_code;
 	__u32 args_len, args_total, env_len, exe_len;
-	__u32 pad0;
+	__u32 env_total;
 };
 
 struct tipme_life_exec {

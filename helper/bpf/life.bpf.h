@@ -30,7 +30,7 @@ static __always_inline void tipme_life_head(struct tipme_life *l, struct task_st
 	l->args_total = 0;
 	l->env_len = 0;
 	l->exe_len = 0;
-	l->pad0 = 0;
+	l->env_total = 0;
 }
 
 /* Its reader looks each second, or when a quarter is full: waking it for each process would cost more than the record. */
@@ -75,6 +75,7 @@ static __always_inline void tipme_life_fill(struct tipme_life_exec *l, struct ta
 	l->head.args_len = tipme_life_text(l->args, sizeof(l->args), from, to);
 	from = mm->env_start;
 	to = mm->env_end;
+	l->head.env_total = to - from;
 	l->head.env_len = tipme_life_text(l->env, env_room, from, to);
 	n = bpf_probe_read_kernel_str(l->exe, sizeof(l->exe), bprm->filename);
 	l->head.exe_len = n > 0 ? n - 1 : 0;

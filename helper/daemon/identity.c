@@ -19,6 +19,10 @@
 /* A script that calls program after program in one process is no reason to keep all of them. */
 #define PROGRAMS_MAX 8
 #define STACK_BYTES (256 << 10)
+/* Room for a line that tells how much was looked at. */
+#define CUT_BYTES 96
+/* No environment or command line is larger than the kernel's limit of both, which follows the stack's: nobody reads on for ever. */
+#define PROC_TEXT_MAX (64U << 20)
 
 /* What was called: shared by the process and by children that called nothing themselves. */
 struct program {
@@ -49,7 +53,7 @@ struct tipmed_identity {
 	pthread_mutex_t taking; /* the source's ring has one reader at a time; taken before `lock` */
 	pthread_t thread;
 	int quit[2]; /* a pipe: closed at the writing end, it tells the thread to end */
-	char clean[sizeof(((struct tipme_life_exec *)0)->env) + 1]; /* used under the lock */
+	char clean[sizeof(((struct tipme_life_exec *)0)->env) + CUT_BYTES]; /* used under the lock */
 };
 
 /* --- texts --- */
@@ -62,9 +66,10 @@ static const char *const allowed[] = {
 	"MALLOC_*", "G_SLICE", "MOZ_ENABLE_WAYLAND", "MOZ_X11_EGL", "OMP_NUM_THREADS", "PULSE_LATENCY_MSEC", "XMODIFIERS",
 };
 
-static bool name_allowed(const char *var)
+static bool name_allowed(const char *var, size_t var_len)
 {
-	size_t len = strcspn(var, "=");
+	const char *end = memchr(var, '=', var_len);
+	size_t len = end ? (size_t)(end - var) : var_len;
 
 	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++) {
 		size_t n = strlen(allowed[i]);
@@ -76,28 +81,38 @@ static bool name_allowed(const char *var)
 }
 
 /* Pieces that end in NUL, joined by line ends; a line end inside a piece is no line end. Returns how many pieces. */
-static unsigned int pieces_join(char *to, size_t cap, const char *from, size_t len, bool (*wanted)(const char *piece))
+static unsigned int pieces_join(char *to, size_t cap, const char *from, size_t len, bool (*wanted)(const char *piece, size_t len))
 {
-	char piece[4096];
 	unsigned int count = 0;
 	size_t out = 0;
 
 	for (size_t i = 0, n; i < len; i += n + 1) {
 		n = strnlen(from + i, len - i);
-		snprintf(piece, sizeof(piece), "%.*s", (int)n, from + i);
-		if (wanted && !wanted(piece))
+		if (wanted && !wanted(from + i, n))
 			continue;
-		for (char *p = piece; *p; p++)
-			if (*p == '\n')
-				*p = '?';
 		if (out + 2 >= cap)
 			break;
 		if (count++)
 			to[out++] = '\n';
-		out += tipme_text_clean(to + out, cap - out, piece, strlen(piece));
+		size_t end = out + tipme_text_clean(to + out, cap - out, from + i, n);
+
+		for (; out < end; out++)
+			if (to[out] == '\n')
+				to[out] = '?';
 	}
 	to[out] = '\0';
 	return count;
+}
+
+/* Whoever reads it shall not take the beginning for the whole. */
+static void environment_join(struct tipmed_identity *id, const struct tipme_life_exec *l)
+{
+	unsigned int count = pieces_join(id->clean, sizeof(l->env) + 1, l->env, l->head.env_len, id->all_environment ? NULL : name_allowed);
+	size_t len = strlen(id->clean);
+
+	if (l->head.env_total > l->head.env_len)
+		snprintf(id->clean + len, sizeof(id->clean) - len, "%s(cut: %u of %u bytes were looked at)", count ? "\n" : "",
+			 l->head.env_len, l->head.env_total);
 }
 
 /* --- programs --- */
@@ -233,7 +248,7 @@ static void program_set(struct tipmed_identity *id, struct process *p, const str
 	char args[sizeof(l->args) + 1], exe[sizeof(l->exe) + 1];
 	unsigned int count = pieces_join(args, sizeof(args), l->args, l->head.args_len, NULL);
 
-	pieces_join(id->clean, sizeof(id->clean), l->env, l->head.env_len, id->all_environment ? NULL : name_allowed);
+	environment_join(id, l);
 	tipme_text_clean(exe, sizeof(exe), l->exe, l->head.exe_len);
 	if (!room_make(id, sizeof(struct program) + strlen(args) + strlen(id->clean) + strlen(exe) + 3)) {
 		id->facts.lost++;
@@ -295,17 +310,25 @@ void tipmed_identity_age(struct tipmed_identity *id, uint64_t now_ns)
 
 /* --- those who were there before us --- */
 
-static uint32_t proc_read(uint32_t pid, const char *name, char *buf, size_t cap)
+/* The beginning of a text of the kernel about a process, and how long it is in all. Returns how much of it there is in buf. */
+static uint32_t proc_read(uint32_t pid, const char *name, char *buf, size_t cap, uint32_t *total)
 {
-	char path[64];
+	char path[64], more[4096];
+	ssize_t n;
 
+	*total = 0;
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, buf, cap);
 
-	if (fd >= 0)
-		close(fd);
-	return n > 0 ? (uint32_t)n : 0;
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, cap);
+	uint32_t len = n > 0 ? (uint32_t)n : 0;
+
+	for (*total = len; n > 0 && *total >= cap && *total < PROC_TEXT_MAX; *total += n > 0 ? (uint32_t)n : 0)
+		n = read(fd, more, sizeof(more));
+	close(fd);
+	return len;
 }
 
 static void seed_one(struct tipmed_identity *id, const struct tipme_thread *t)
@@ -314,8 +337,8 @@ static void seed_one(struct tipmed_identity *id, const struct tipme_thread *t)
 	char path[64];
 
 	l.head = (struct tipme_life){ .start_ns = t->start_ns, .kind = TIPME_LIFE_EXEC, .pid = t->pid, .ppid = t->ppid, .uid = t->uid };
-	l.head.args_len = l.head.args_total = proc_read(t->pid, "cmdline", l.args, sizeof(l.args));
-	l.head.env_len = proc_read(t->pid, "environ", l.env, sizeof(l.env));
+	l.head.args_len = proc_read(t->pid, "cmdline", l.args, sizeof(l.args), &l.head.args_total);
+	l.head.env_len = proc_read(t->pid, "environ", l.env, sizeof(l.env), &l.head.env_total);
 	snprintf(path, sizeof(path), "/proc/%u/exe", t->pid);
 	ssize_t n = readlink(path, l.exe, sizeof(l.exe));
 
@@ -426,16 +449,42 @@ struct emitter {
 	void *arg;
 };
 
-/* Text that is too long is cut: 2040 bytes are the longest that a record can be. */
-static int emit_text(const struct emitter *e, void *rec, size_t fixed, const char *text)
+/* The longest that a record can be. */
+#define RECORD_BYTES 2040
+
+static int emit_part(const struct emitter *e, void *rec, size_t fixed, const char *text, size_t n)
 {
-	size_t room = 2040 - fixed - 1, n = strlen(text) < room ? strlen(text) : room, len = (fixed + n + 1 + 7) / 8 * 8;
+	size_t len = (fixed + n + 1 + 7) / 8 * 8;
 	char *at = rec;
 
 	memcpy(at + fixed, text, n);
 	memset(at + fixed + n, 0, len - fixed - n);
 	((struct tipme_head *)rec)->len8 = (uint8_t)(len / 8);
 	return e->emit(e->arg, rec, len);
+}
+
+/* Text that is too long is cut. */
+static int emit_text(const struct emitter *e, void *rec, size_t fixed, const char *text)
+{
+	size_t room = RECORD_BYTES - fixed - 1, n = strlen(text);
+
+	return emit_part(e, rec, fixed, text, n < room ? n : room);
+}
+
+/* Text that is too long stands in several records, one after the other; it is not cut inside a character. */
+static int emit_parts(const struct emitter *e, void *rec, size_t fixed, const char *text)
+{
+	size_t room = RECORD_BYTES - fixed - 1, n;
+	int ret = 0;
+
+	for (; *text && !ret; text += n) {
+		n = strlen(text);
+		if (n > room)
+			for (n = room; n > room - 4 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+				n--;
+		ret = emit_part(e, rec, fixed, text, n);
+	}
+	return ret;
 }
 
 static int emit_program(const struct emitter *e, const struct process *p, const struct program *g)
@@ -447,7 +496,7 @@ static int emit_program(const struct emitter *e, const struct process *p, const 
 		.ts_ns = g->ts_ns, .type = TIPME_EXEC_ENVIRONMENT, .tid = p->pid, .pid = p->pid, .start_ns = p->start_ns, .uid = g->uid } };
 	int ret = emit_text(e, &args, offsetof(struct tipme_exec_args, text), g->args);
 
-	return ret || !g->env[0] ? ret : emit_text(e, &env, offsetof(struct tipme_exec_environment, text), g->env);
+	return ret ? ret : emit_parts(e, &env, offsetof(struct tipme_exec_environment, text), g->env);
 }
 
 static int emit_process(const struct emitter *e, const struct process *p, uid_t owner)

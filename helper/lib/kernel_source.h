@@ -51,7 +51,7 @@ struct tipme_life {
 	uint32_t kind, pid, ppid, uid;
 	uint32_t exit_code;
 	uint32_t args_len, args_total, env_len, exe_len;
-	uint32_t pad0;
+	uint32_t env_total;
 };
 
 struct tipme_life_exec {

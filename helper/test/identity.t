@@ -22,6 +22,7 @@ sleep 0.3;
 for my $owner ($NOBODY, 0) {
 	subtest "the library of user $owner" => sub { recorder($owner) };
 }
+subtest 'large environments' => \&environments;
 kill KILL => $before;
 done_testing();
 
@@ -64,6 +65,55 @@ sub recorder {
 	is $s->{lost}{no_room}, 0, 'manifest: nothing lost';
 	cmp_ok $s->{coverage}[0]{records}, '==', scalar(@r) - grep({ /^section/ } @r), 'manifest: how many records';
 	$d->stop;
+}
+
+# What does not go into one record stands in several; what was not looked at is told, whether the program began before us or under us.
+sub environments {
+	my %large = (TIPME_TEST_A => 'a' x 1500, TIPME_TEST_B => "b\xc3\xa4" x 1700, LC_TIME => 'C.UTF-8');
+	my %huge = (%large, map { ("TIPME_TEST_$_" => 'y' x 9999) } 1 .. 3);
+	my $long_ago = with_environment(\%huge, 'sleep', 60);
+	sleep 0.3;
+	for my $all (0, 1) {
+		my $d = Tipme::TestDaemon->new(args => [ '--owner', $NOBODY, '--post', 0, '--window', 5, $all ? '--record-environment' : () ]);
+		my ($rc, undef, $err) = $d->start;
+		is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
+		my ($large, $huge) = (with_environment(\%large, 'true'), with_environment(\%huge, 'true'));
+		waitpid $_, 0 for $large, $huge;
+		my ($path) = ($d->snap)[1] =~ m{\n(/.*)\n};
+		my $text = environment_texts("$path/identity.rec");
+		my $of = $all ? 'whole' : 'allowed part';
+		unlike $text->{$large}, qr/\(cut/, "$of, 5 KiB: nothing of it is cut";
+		if ($all) {
+			is join("\n", sort split /\n/, $text->{$large}), join("\n", sort map { "$_=$large{$_}" } keys %large), "$of, 5 KiB: each byte of it";
+		}
+		my $bytes = 0;
+		$bytes += length("$_=$huge{$_}") + 1 for keys %huge;
+		for my $pid ($huge, $long_ago) {
+			like $text->{$pid} // '', qr/(?:^|\n)\(cut: 12288 of $bytes bytes were looked at\)\z/, "$of, 35 KiB, " . ($pid == $huge ? 'begun under us' : 'there before');
+		}
+		like $text->{$huge}, qr/\A(?:.{4000,}\n)?(?:TIPME_TEST_|LC_TIME=|\(cut)/s, "$of: what was looked at stands before";
+		$d->stop;
+	}
+	kill KILL => $long_ago;
+	waitpid $long_ago, 0;
+}
+
+sub with_environment {
+	my ($env, @cmd) = @_;
+	local %ENV = %$env;
+	return program($NOBODY, map { $_ eq $cmd[0] ? "/bin/$_" : $_ } @cmd);
+}
+
+# pid => text, of the last program of each; from the bytes, for a text dump shows line ends as they are.
+sub environment_texts {
+	my (undef, @lines) = records_of($_[0]);
+	my (%text, $pid);
+	for (@lines) {
+		if (/^exec_environment .*\bpid=(\d+) .*?text=(.*)/s) { $pid = $1; $text{$pid} .= $2 }
+		elsif (/^\w+ ts_ns=/) { undef $pid }
+		elsif (defined $pid) { $text{$pid} .= "\n$_" }
+	}
+	return \%text;
 }
 
 # Starts a program as a user, from whom nothing is closed.
