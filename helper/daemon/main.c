@@ -193,7 +193,8 @@ static void privileges_prepare(void)
 	tipmed_priority_raise(&limits);
 	tipmed_realtime_allow(&limits);
 	tipmed_memory_lock(&limits);
-	tipme_kernel_copy_spare_release(&server.snap.kernel);
+	tipmed_snapshot_give_back(&server.snap);
+	tipmed_pictures_give_back(pictures);
 	hotkey_prepare();
 }
 
@@ -258,6 +259,7 @@ static void look(void)
 	uint64_t begin_ns = tipme_clock_ns();
 	int n = tipmed_pictures_take(pictures, kernel);
 
+	tipmed_snapshot_expect(&server.snap, n > 0 ? (unsigned int)n : 0);
 	tipmed_code_look(code, begin_ns);
 	tipmed_cgroups_look(cgroups, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_THROTTLE) ? keep : NULL, NULL);
 	tipmed_steal_look(&steal, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_STEAL) ? keep : NULL, NULL);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pictures.h"
+#include "reserve.h"
 
 #define HASH_SLOTS (2 * TIPMED_THREADS_MAX)
 #define NOWHERE UINT64_MAX
@@ -24,6 +25,9 @@ struct known {
 	uint64_t written;
 	bool seen_again;
 };
+
+#define KNOWN_BYTES (TIPMED_THREADS_MAX * sizeof(struct known))
+#define LOOKED_BYTES (TIPMED_THREADS_MAX * sizeof(struct tipme_kernel_thread))
 
 struct tipmed_pictures {
 	pthread_mutex_t lock; /* guards ring and head; the rest belongs to the thread that keeps house */
@@ -55,10 +59,10 @@ int tipmed_pictures_new(struct tipmed_pictures **pictures)
 
 	if (!p)
 		return -ENOMEM;
-	p->ring = calloc(TIPMED_PICTURE_SLOTS, sizeof(*p->ring));
-	p->known = calloc(TIPMED_THREADS_MAX, sizeof(*p->known));
-	p->next = calloc(TIPMED_THREADS_MAX, sizeof(*p->next));
-	p->looked = calloc(TIPMED_THREADS_MAX, sizeof(*p->looked));
+	p->ring = tipmed_reserve_new(tipmed_pictures_bytes());
+	p->known = tipmed_reserve_new(KNOWN_BYTES);
+	p->next = tipmed_reserve_new(KNOWN_BYTES);
+	p->looked = tipmed_reserve_new(LOOKED_BYTES);
 	p->hash = calloc(HASH_SLOTS, sizeof(*p->hash));
 	int err = p->ring && p->known && p->next && p->looked && p->hash ? lock_init(&p->lock) : -ENOMEM;
 
@@ -74,12 +78,20 @@ void tipmed_pictures_free(struct tipmed_pictures *p)
 {
 	if (!p)
 		return;
-	free(p->ring);
-	free(p->known);
-	free(p->next);
-	free(p->looked);
+	tipmed_reserve_free(p->ring, tipmed_pictures_bytes());
+	tipmed_reserve_free(p->known, KNOWN_BYTES);
+	tipmed_reserve_free(p->next, KNOWN_BYTES);
+	tipmed_reserve_free(p->looked, LOOKED_BYTES);
 	free(p->hash);
 	free(p);
+}
+
+void tipmed_pictures_give_back(struct tipmed_pictures *p)
+{
+	tipmed_reserve_give_back(p->ring, tipmed_pictures_bytes());
+	tipmed_reserve_give_back(p->known, KNOWN_BYTES);
+	tipmed_reserve_give_back(p->next, KNOWN_BYTES);
+	tipmed_reserve_give_back(p->looked, LOOKED_BYTES);
 }
 
 static uint32_t hash_of(uint32_t tid, uint64_t start_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What all threads did, looked at each second. Only what changed is kept, in a ring; a thread that ended is kept once more, so
- * that its name lasts as long as the ring. All memory is there from the start.
+ * that its name lasts as long as the ring. There is room for the most from the start; memory is taken as threads come.
  */
 #ifndef TIPMED_PICTURES_H
 #define TIPMED_PICTURES_H
@@ -19,6 +19,9 @@ struct tipmed_pictures;
 /* Returns 0 or -errno. Free takes NULL. */
 int tipmed_pictures_new(struct tipmed_pictures **pictures);
 void tipmed_pictures_free(struct tipmed_pictures *pictures);
+
+/* Before the first picture, after all memory was locked: takes no more than threads need. */
+void tipmed_pictures_give_back(struct tipmed_pictures *pictures);
 
 /* Takes one. Only the thread that keeps house calls it. Returns the number of threads seen, or -errno. */
 int tipmed_pictures_take(struct tipmed_pictures *pictures, struct tipme_kernel_source *source);

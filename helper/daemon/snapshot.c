@@ -10,12 +10,18 @@
 
 #include "clock.h"
 #include "pictures.h"
+#include "reserve.h"
 #include "snapshot.h"
+
+#define THREADS_BYTES (TIPMED_THREADS_MAX * sizeof(struct tipme_kernel_thread))
+
+/* More come within a second only where somebody makes as many as the machine can. */
+#define THREADS_AT_LEAST 4096U
 
 int tipmed_snapshot_init(struct tipmed_snapshot *snap, struct tipme_kernel_source *source)
 {
 	*snap = (struct tipmed_snapshot){ .source = source };
-	snap->threads = calloc(TIPMED_THREADS_MAX, sizeof(*snap->threads));
+	snap->threads = tipmed_reserve_new(THREADS_BYTES);
 	if (!snap->threads)
 		return -ENOMEM;
 	/* The first call of gmtime_r() reads the time zone: not at the first trigger. */
@@ -25,9 +31,27 @@ int tipmed_snapshot_init(struct tipmed_snapshot *snap, struct tipme_kernel_sourc
 
 void tipmed_snapshot_free(struct tipmed_snapshot *snap)
 {
-	free(snap->threads);
+	tipmed_reserve_free(snap->threads, THREADS_BYTES);
 	tipme_kernel_copy_free(&snap->kernel);
 	tipmed_x_servers_free(&snap->x);
+}
+
+void tipmed_snapshot_give_back(struct tipmed_snapshot *snap)
+{
+	tipme_kernel_copy_spare_release(&snap->kernel);
+	tipmed_reserve_give_back(snap->threads, THREADS_BYTES);
+}
+
+void tipmed_snapshot_expect(struct tipmed_snapshot *snap, unsigned int threads)
+{
+	unsigned int n = 2 * threads > THREADS_AT_LEAST ? 2 * threads : THREADS_AT_LEAST;
+
+	if (n > TIPMED_THREADS_MAX)
+		n = TIPMED_THREADS_MAX;
+	if (n <= snap->threads_ready)
+		return;
+	tipmed_reserve_ready(snap->threads, n * sizeof(*snap->threads));
+	snap->threads_ready = n;
 }
 
 void tipmed_trigger_stamp(struct tipmed_trigger *trigger)

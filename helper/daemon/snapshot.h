@@ -45,6 +45,7 @@ struct tipmed_snapshot {
 	struct tipme_kernel_copy kernel;
 	struct tipme_picture picture; /* of all threads, after the first copy; changed = how many follow */
 	struct tipme_kernel_thread *threads;
+	unsigned int threads_ready; /* memory is there for so many; only the thread that keeps house looks at it */
 	struct tipmed_x_servers x;
 	pid_t agents[TIPMED_AGENTS_MAX]; /* who talked with the user for us in these seconds */
 	unsigned int agent_count;
@@ -56,6 +57,10 @@ struct tipmed_snapshot {
 /* Allocates all that a snapshot needs. Returns 0 or -errno. */
 int tipmed_snapshot_init(struct tipmed_snapshot *snap, struct tipme_kernel_source *source);
 void tipmed_snapshot_free(struct tipmed_snapshot *snap);
+
+/* After all memory was locked: keeps what a usual snapshot needs; expect() adds what more threads need, before there are so many. */
+void tipmed_snapshot_give_back(struct tipmed_snapshot *snap);
+void tipmed_snapshot_expect(struct tipmed_snapshot *snap, unsigned int threads);
 
 /* Makes the id, without allocation. */
 void tipmed_trigger_stamp(struct tipmed_trigger *trigger);

@@ -16,6 +16,7 @@
 #include "kallsyms.h"
 #include "manifest.h"
 #include "privileges.h"
+#include "reserve.h"
 #include "tipme_schema_text.h"
 #include "told.h"
 #include "writer.h"
@@ -290,6 +291,7 @@ static bool save_if_asked(struct tipmed_writer *w)
 		return false;
 	save(w);
 	malloc_trim(0); /* kernel symbols and names took some, which would stay locked */
+	tipmed_reserve_give_back(w->pictures_buf, tipmed_pictures_bytes());
 	if (!w->snap->saved_error)
 		w->gone += tipmed_retention_keep(w->library_fd, &w->opt->keep, w->snap->trigger.id);
 	atomic_store_explicit(&w->save_state, TIPMED_SAVE_DONE, memory_order_release);
@@ -324,7 +326,8 @@ int tipmed_writer_start(struct tipmed_writer *w)
 {
 	pthread_attr_t attr;
 
-	w->pictures_buf = calloc(1, tipmed_pictures_bytes());
+	w->pictures_buf = tipmed_reserve_new(tipmed_pictures_bytes());
+	tipmed_reserve_give_back(w->pictures_buf, tipmed_pictures_bytes());
 	w->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!w->pictures_buf || w->done_fd < 0)
 		return w->pictures_buf ? -errno : -ENOMEM;
@@ -365,5 +368,5 @@ void tipmed_writer_stop(struct tipmed_writer *w)
 	sem_post(&w->work);
 	pthread_join(w->thread, NULL);
 	close(w->done_fd);
-	free(w->pictures_buf);
+	tipmed_reserve_free(w->pictures_buf, tipmed_pictures_bytes());
 }
