@@ -15,6 +15,8 @@ use Time::HiRes qw(sleep time);
 
 # An emulated machine on a busy host may need this long for anything; only a hang is meant to reach it.
 use constant PATIENCE_S => 300;
+# Then it is asked whether it is still there.
+use constant SILENCE_S => 5;
 use constant COUNT_PATIENCE_S => 600;
 use constant PAYLOAD_BYTES => 64 << 20;
 
@@ -113,7 +115,7 @@ sub _machine {
 		'-append', 'console=ttyS0 panic=-1 quiet nokaslr init=/usr/local/sbin/counted',
 	) if $self->{counts};
 	return (
-		@common, (split ' ', '-accel tcg,thread=multi -smp 2 -vga std'), '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0',
+		@common, (split ' ', '-accel tcg,thread=multi -smp 2 -vga std'), '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0' . ($self->{append} // ''),
 		'-serial', "unix:$d/shell.sock,server=on,wait=off",
 		'-monitor', "unix:$d/monitor.sock,server=on,wait=off",
 	);
@@ -124,14 +126,17 @@ sub _start {
 	unlink "$self->{dir}/shell.sock", "$self->{dir}/monitor.sock";
 	$self->_fork($self->_machine, @more);
 	$self->{monitor} = $self->_connect('monitor.sock');
-	_read_until($self->{monitor}, qr/\(qemu\) $/);
+	$self->_read_until('monitor', qr/\(qemu\) $/);
 	return;
 }
 
 sub _fork {
 	my ($self, @machine) = @_;
 	# An emulator must not outlive whoever started it, however that ends.
-	my @command = (qw(setpriv --pdeathsig TERM nice -n 10), 'qemu-system-x86_64', @machine);
+	my @command = (qw(setpriv --pdeathsig TERM nice -n 10), 'qemu-system-x86_64', @machine, @{ $self->{emulator} // [] });
+	# A machine that resets or switches off itself waits, so that it can be looked at; and of a CPU that cannot even report its fault
+	# (a triple fault) the guest could say nothing. This does not shape the machine, so it is not part of its name.
+	push @command, qw(-action shutdown=pause -d cpu_reset -D), "$self->{dir}/resets.log" if !$self->{counts};
 	$self->{pid} = fork // croak "fork: $!";
 	if (!$self->{pid}) {
 		open STDIN, '<', '/dev/null';
@@ -154,7 +159,7 @@ sub _until {
 	my ($self, $what, $code) = @_;
 	my $end = time + PATIENCE_S;
 	while (!$code->()) {
-		waitpid($self->{pid}, WNOHANG) == 0 or croak "the emulator ended while waiting until $what: " . $self->_says;
+		$self->_ended(0) and croak "the machine is gone while waiting until $what: " . $self->_gone;
 		time < $end or croak "gave up waiting until $what: " . $self->_says;
 		sleep 0.1;
 	}
@@ -163,29 +168,64 @@ sub _until {
 
 sub _says {
 	my ($self) = @_;
-	my $said = join '', map { _text("$self->{dir}/$_") } qw(emulator.log console.log);
-	return length $said > 2000 ? substr($said, -2000) : $said;
+	my %said = map { $_ => _text("$self->{dir}/$_.log") } qw(emulator console);
+	return join '', map { $said{$_} eq '' ? "($_: nothing)\n" : "($_:)\n" . (length $said{$_} > 4000 ? substr $said{$_}, -4000 : $said{$_}) . "\n" } sort keys %said;
 }
 
 sub _text { my ($file) = @_; open my $h, '<', $file or return ''; local $/; return <$h> // '' }
 
 sub _write { my ($file, $text) = @_; open my $h, '>', $file or croak "$file: $!"; print {$h} $text; CORE::close $h or croak "$file: $!"; return }
 
+# What comes from the monitor or the shell, up to PATTERN.
 sub _read_until {
-	my ($s, $pattern) = @_;
-	my ($got, $select) = ('', IO::Select->new($s));
+	my ($self, $from, $pattern) = @_;
+	my $s = $self->{$from};
+	my ($got, $select, $end) = ('', IO::Select->new($s), time + PATIENCE_S);
 	while ($got !~ $pattern) {
-		$select->can_read(PATIENCE_S) or croak "the machine says no more; last: " . substr $got, -500;
-		sysread($s, $got, 1 << 16, length $got) or croak "the machine is gone; last: " . substr $got, -500;
+		if ($select->can_read(SILENCE_S)) {
+			$end = time + PATIENCE_S;
+			next if sysread $s, $got, 1 << 16, length $got;
+			delete $self->{$from};
+			croak 'the machine is gone: ' . $self->_gone . "\nits $from said last: " . substr $got, -500;
+		}
+		$from eq 'shell' && $self->_ended(0) and croak 'the machine is gone: ' . $self->_gone . "\nit said last: " . substr $got, -500;
+		time < $end or croak 'the machine says no more; last: ' . substr($got, -500) . "\n" . $self->_says;
 	}
 	return $got;
+}
+
+# Whether the emulator has ended, or does so within SECONDS, or its machine has reset or switched off itself.
+sub _ended {
+	my ($self, $seconds) = @_;
+	my $end = time + $seconds;
+	while (1) {
+		return 1 if defined $self->{ended};
+		if (waitpid($self->{pid}, WNOHANG) != 0) { $self->{ended} = $?; delete $self->{pid}; return 1 }
+		last if time >= $end;
+		sleep 0.1;
+	}
+	return $self->{monitor} && $self->monitor('info status') =~ /\((?:shutdown|internal-error|guest-panicked)\)/;
+}
+
+# How a machine ended that nobody has ended, and all that was written until then.
+sub _gone {
+	my ($self) = @_;
+	# Its sockets are closed before it has ended.
+	my $ended = $self->_ended(5);
+	return "but its emulator still runs\n" . $self->_says if !$ended;
+	my $status = $self->{ended};
+	return ($status & 127 ? sprintf 'signal %d ended the emulator', $status & 127 : sprintf 'the emulator ended with status %d', $status >> 8) . "\n" . $self->_says
+		if defined $status;
+	my $how = _text("$self->{dir}/resets.log") =~ /^Triple fault/m ? 'a CPU had a triple fault' : 'it has reset or switched off itself';
+	return "$how\n" . $self->_says . $self->monitor('info registers -a');
 }
 
 # Says COMMAND to the emulator's monitor; returns the answer.
 sub monitor {
 	my ($self, $command) = @_;
+	local $SIG{PIPE} = 'IGNORE';
 	syswrite $self->{monitor}, "$command\n";
-	my $answer = _read_until($self->{monitor}, qr/\n.*\(qemu\) $/s);
+	my $answer = $self->_read_until('monitor', qr/\n.*\(qemu\) $/s);
 	return $answer =~ s/\A.*?\n//sr =~ s/\(qemu\) \z//r =~ tr/\r//dr;
 }
 
@@ -209,9 +249,10 @@ sub run {
 	my ($self, $command) = @_;
 	my $mark = sprintf 'mark-%d-%d', $$, ++$self->{marks};
 	my $s = $self->{shell};
+	local $SIG{PIPE} = 'IGNORE';
 	# The echo's mark is split by quotes: the text of the command itself never looks like the answer's end.
 	syswrite $s, "{ $command\n} 2>&1 < /dev/null; echo \"\" \"$mark\"\"=\$?\"\n";
-	my $got = _read_until($s, qr/ \Q$mark\E=\d+\r?\n/);
+	my $got = $self->_read_until('shell', qr/ \Q$mark\E=\d+\r?\n/);
 	my ($out, $rc) = $got =~ /\A(.*) \Q$mark\E=(\d+)\r?\n/s;
 	$out =~ tr/\r//d;
 	return wantarray ? ($out, $rc) : $out;
@@ -296,8 +337,8 @@ sub picture {
 
 sub _stop {
 	my ($self) = @_;
+	delete @$self{qw(monitor shell ended)};
 	my $pid = delete $self->{pid} // return;
-	delete @$self{qw(monitor shell)};
 	kill 'TERM', $pid;
 	waitpid $pid, 0;
 	return;
