@@ -77,18 +77,24 @@ my $i = opened($s)->run(event => 4)->{interval};
 is($i->{start_ns}, 1000 * MS, 'the event entered when the input thread was woken');
 is($i->{certainty}, 'exact', 'which is exact');
 
-# A server without such a thread was woken, and waited for a CPU: it may have been woken for something else, and the event come meanwhile.
-for my $late (1, 30) {
+# A server without such a thread was woken, and waited for a CPU: it may have been woken for something else, and the event come meanwhile; but not if
+# a process woke it that has then asked it nothing: that one wrote the event.
+for my $case ([ 1, 0, 'exact' ], [ 30, 0, 'inferred' ], [ 30, 700, 'exact' ], [ 30, 700, 'inferred', x_request => { client => 7, duration_ns => 20_000, major => 43, count => 1 } ],
+	[ 30, 700, 'inferred', x_client => { client => 7, state => 'gone' } ], [ 30, 700, 'exact', x_request => { pid => 555, client => 7, duration_ns => 20_000, major => 43, count => 1 } ], [ 30, SERVER, 'inferred' ]) {
+	my ($late, $by, $sure, $kind, $fields) = @$case;
 	$s = story();
 	$b = $s->builder;
+	$b->thread(700, 'typist', ts_ns => 5 * MS);
 	$b->x(999 * MS, 'x_sleep');
-	$s->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq')->run(0, 1000 + $late, 1000.6 + $late, SERVER, 'sleeping');
+	$s->wake(0, 1000, SERVER, $by, 'epoll', context => $by ? 'task' : 'hardirq')->run(0, 1000 + $late, 1000.6 + $late, SERVER, 'sleeping');
 	$b->x((1000.1 + $late) * MS, 'x_wakeup')->x((1000.2 + $late) * MS, 'x_device', input_seq => 4, kind => 'key_press', device => 6)
 		->x((1000.3 + $late) * MS, 'x_deliver', input_seq => 4, kind => 'key_press', pid => CLIENT, client => 4)->x((1000.5 + $late) * MS, 'x_sleep');
+	$b->x((1000.4 + $late) * MS, $kind, pid => 700, %$fields) if $kind;
 	$s->wake(0, 1000.3 + $late, CLIENT, SERVER, 'poll')->run(1, 1000.4 + $late, 1200, CLIENT, 'sleeping')->draw(1199.9);
 	$i = opened($s)->run(event => 4)->{interval};
-	is($i->{start_ns}, 1000 * MS, "awake after $late ms: the event entered when the server was woken");
-	is($i->{certainty}, $late == 1 ? 'exact' : 'inferred', "awake after $late ms: how sure that is");
+	my $name = "awake after $late ms" . ($by ? ", woken by $by" : '') . ($kind ? " ($kind of " . ($fields->{pid} // 700) . ')' : '');
+	is($i->{start_ns}, 1000 * MS, "$name: the event entered when the server was woken");
+	is($i->{certainty}, $sure, "$name: how sure that is");
 }
 
 # The same with what the input thread itself tells, in a file of its own, and with sleeps and wakings in one record.

@@ -345,6 +345,13 @@ is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in paint or what 
 $d = judged('sampled, stripped', sampled(70, '+0x1a2b[5];main+0x3[6]'), 'app-compute', 'xterm', 0.98, 1);
 is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in the code at +0x1a2b (libvte.so.0).'], 'sampled: no symbol');
 
+# How often of how many: what could be chance is not said. Each stack is another function, but for the first, which so many have.
+for my $case ([ 1, 84, 0 ], [ 2, 2, 0 ], [ 4, 4, 0 ], [ 5, 5, 1 ], [ 4, 10, 0 ], [ 5, 10, 1 ], [ 20, 70, 0 ], [ 22, 70, 1 ]) {
+	my ($k, $of, $said) = @$case;
+	my @other = map { "f$_+0x1a[5]" } 1 .. $of - $k;
+	$d = judged("sampled, $k of $of", sampled($of, ('reflow+0x1a[5]') x $k, @other), 'app-compute', 'xterm', 0.98, 1);
+	is_deeply($d->{verdict}{circumstances}, $said ? ["$k of $of samples lie in reflow (libvte.so.0)."] : [], "sampled, $k of $of: " . ($said ? 'said' : 'may be chance'));
+}
 is_deeply(judged('samples of nothing', sampled(70, '?;?'), 'app-compute', 'xterm', 0.98, 1)->{verdict}{circumstances}, [], 'samples that nobody could name say nothing');
 
 # --- a storm of short processes of many names: what they come from is named ---

@@ -74,7 +74,9 @@ sub _before {
 
 sub _words {
 	my ($self, $states, $threads, $tid, $from, $to) = @_;
-	my ($top) = grep { $_->{where} !~ /, its own code\z/ } @{ _places($threads, grep { $_->{tid} == $tid } $states->resources->samples_on($self->{cpu}, $from, $to)) };
+	my @s = grep { $_->{tid} == $tid } $states->resources->samples_on($self->{cpu}, $from, $to);
+	# So short a time has few samples, and the page counts them all: a fifth of them is enough to be named, one of many is not.
+	my ($top) = grep { $_->{where} !~ /, its own code\z/ && 5 * $_->{samples} >= @s } @{ _places($threads, @s) };
 	return 'kept the timer\'s interrupt, or what it defers, waiting' . ($top ? ", in $top->{where}" : '');
 }
 

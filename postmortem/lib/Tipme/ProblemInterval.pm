@@ -382,33 +382,43 @@ sub _woken_for {
 	for my $span ($NEAR_NS, $LONG_NS) {
 		my $from = $asleep > $w - $span ? $asleep : $w - $span;
 		my $states = $self->{kernel}->states($from, $w + $NS_PER_MS);
-		my ($t, $further, $input_thread) = $self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
+		my ($t, $further, $input_thread, $by) = $self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
 		# A thread that has waited since before what is loaded may have been woken by an earlier one.
 		# Its main thread has other things to be woken for than input: if it got no CPU for long after that, the event came at some time until it ran.
-		return ($t, $input_thread || $w - $t <= $CLEAR_NS ? 1 : 0) if defined $t && (!$further || $span == $LONG_NS);
+		return ($t, $input_thread || $w - $t <= $CLEAR_NS || $by && !$self->_asked($x, $by, $t, $w) ? 1 : 0) if defined $t && (!$further || $span == $LONG_NS);
 		last if !$further;
 	}
 	return ($w, 0);
 }
 
-# (when the server was woken whose wait ended at T, 1 if earlier records may tell, 1 if that was another thread of it); a thread of its own that woke it is followed
-# to its own waking.
+# Did a process that woke the server at a time want something of it as a client: in the turn that began at W, a request, or to come or go?
+sub _asked {
+	my ($self, $x, $tid, $t, $w) = @_;
+	my $pid = $self->_pid($tid, $t);
+	my $sleep = $x->{x_sleep}[ $x->lower('x_sleep', $w) ];
+	my $end = $sleep ? $sleep->{ts_ns} + 1 : $self->{trigger};
+	return 1 if !$pid || $pid == $x->{pid};
+	return scalar grep { $_->{pid} == $pid } map { $x->between($_, $w, $end) } qw(x_request x_client);
+}
+
+# (when the server was woken whose wait ended at T, 1 if earlier records may tell, 1 if that was another thread of it, the thread that woke it or 0: an interrupt);
+# a thread of its own that woke it is followed to its own waking.
 sub _waking_of {
 	my ($self, $states, $x, $t, $not_before) = @_;
-	my ($tid, $ev, $found) = ($x->{tid}, $states->events, undef);
+	my ($tid, $ev, $found, $by) = ($x->{tid}, $states->events, undef, 0);
 	for (1 .. 1000) {
-		my $i = $states->before($tid, $t) or return ($found, 1, $tid != $x->{tid});
+		my $i = $states->before($tid, $t) or return ($found, 1, $tid != $x->{tid}, $by);
 		my $slept = $i->{kind} eq 'blocked' || $i->{kind} eq 'runnable' && $i->{how} eq 'raced';
-		if (!$slept) { $t = $i->{from}; return ($found, 0, $tid != $x->{tid}) if $t < $not_before; next }
+		if (!$slept) { $t = $i->{from}; last if $t < $not_before; next }
 		my $w = $i->{wake};
 		# A sleep that goes on beyond that time (its records begin later) was not ended for this event.
-		return ($found, 0, $tid != $x->{tid}) if !defined $w || $ev->{ts}[$w] < $not_before || $ev->{ts}[$w] > $t;
+		last if !defined $w || $ev->{ts}[$w] < $not_before || $ev->{ts}[$w] > $t;
 		$found = $t = $ev->{ts}[$w];
-		my $by = ($ev->{d}[$w] >> 16 & 255) == 0 ? $ev->{a}[$w] : 0;
-		return ($found, 0, $tid != $x->{tid}) if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
+		$by = ($ev->{d}[$w] >> 16 & 255) == 0 ? $ev->{a}[$w] : 0;
+		last if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
 		$tid = $by;
 	}
-	return ($found, 0, $tid != $x->{tid});
+	return ($found, 0, $tid != $x->{tid}, $by);
 }
 
 # The server's own time stamp, in ms, taken when the event was put into its queue.
