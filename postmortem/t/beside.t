@@ -4,6 +4,7 @@
 # do not stand in for those of the other.
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use Test::More;
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
@@ -22,9 +23,9 @@ $b->add('kernel.rec', 'kernel_bpf', 0, 'sample', ts_ns => $_ * $S, tid => 7, cpu
 my $ep = Tipme::Episode->open($b->write(tempdir(CLEANUP => 1) . '/e'));
 
 my $ev = Tipme::KernelEvents->load($ep, 5 * $S, 9 * $S);
-my @switches = map { $ev->{ts}[$_] / $S } grep { $ev->{type}[$_] == Tipme::KernelEvents::SWITCH } 0 .. $ev->count - 1;
+my @switches = map { vec($ev->{ts}, $_, 64) / $S } grep { vec($ev->{type}, $_, 8) == Tipme::KernelEvents::SWITCH } 0 .. $ev->count - 1;
 is_deeply(\@switches, [ 2, 2.1, 8, 8.1 ], 'who runs at the beginning is told by the last switches before it, though samples came later');
-is_deeply([ map { $ev->{ts}[$_] / $S } @{ $ev->of_kind(Tipme::KernelEvents::SAMPLE) } ], [ 4, 4.5, 6.5, 7 ], 'samples are loaded, too');
+is_deeply([ map { vec($ev->{ts}, $_, 64) / $S } @{ $ev->of_kind(Tipme::KernelEvents::SAMPLE) } ], [ 4, 4.5, 6.5, 7 ], 'samples are loaded, too');
 is($ev->exact_from / $S, 4, 'both are complete from where the later one of them begins');
 
 # A source that has nothing to say for long has nothing missing either.

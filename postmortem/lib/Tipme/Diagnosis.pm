@@ -195,7 +195,7 @@ sub _via {
 	if ($s && $s->{kind} eq 'blocked' && defined $s->{wake} && $s->{to} > $e->{deliver_ns}) {
 		my $ev = $states->events;
 		my $w = $s->{wake};
-		my $by = ($ev->{d}[$w] >> 16 & 255) == 0 ? $ev->{a}[$w] : $ev->c($w);
+		my $by = (vec($ev->{d}, $w, 32) >> 16 & 255) == 0 ? vec($ev->{a}, $w, 32) : $ev->c($w);
 		return if $by && $self->{kernel}->threads->at($by, $s->{to})->{pid} == $e->{pid};
 	}
 	return [ $tid, $ran, 0 ];

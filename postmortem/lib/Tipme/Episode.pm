@@ -263,6 +263,9 @@ sub _order_sections {
 	$self->{sections} = \@s;
 }
 
+# handle(FILE): it, open
+sub handle { return $_[0]{handle}{ $_[1] } }
+
 # section_bytes(SECTION): its records as they stand in the file
 sub section_bytes {
 	my ($self, $s) = @_;

@@ -5,6 +5,7 @@ package Tipme::Inferred;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 
 my $NS_PER_MS = 1_000_000;
@@ -84,11 +85,11 @@ sub _wakings {
 	my ($self, $states, $from, $until, $by, $to, $by_process) = @_;
 	my ($ev, @t) = ($states->events);
 	my $threads = $self->{kernel}->threads;
-	for (my $k = $ev->first_at($from); $k < $ev->count && $ev->{ts}[$k] < $until; $k++) {
-		next if $ev->{type}[$k] != Tipme::KernelEvents::WAKING || ($ev->{d}[$k] >> 16 & 255) != 0;
-		my ($waker, $wakee) = ($ev->{a}[$k], $ev->{tid}[$k]);
-		next if $by_process ? $wakee != $to || $threads->at($waker, $ev->{ts}[$k])->{pid} != $by : $waker != $by || $threads->at($wakee, $ev->{ts}[$k])->{pid} != $to;
-		push @t, $ev->{ts}[$k];
+	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $until; $k++) {
+		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || (vec($ev->{d}, $k, 32) >> 16 & 255) != 0;
+		my ($waker, $wakee) = (vec($ev->{a}, $k, 32), vec($ev->{tid}, $k, 32));
+		next if $by_process ? $wakee != $to || $threads->at($waker, vec($ev->{ts}, $k, 64))->{pid} != $by : $waker != $by || $threads->at($wakee, vec($ev->{ts}, $k, 64))->{pid} != $to;
+		push @t, vec($ev->{ts}, $k, 64);
 	}
 	return @t;
 }

@@ -4,6 +4,8 @@ package Tipme::KernelEvents;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
+use Tipme::Columns;
 use Tipme::Progress;
 
 # Numbers of the records, as in the schema; all are 32 bytes long, later fields would stand behind.
@@ -15,17 +17,24 @@ my $SIZE    = 32;
 my @SOURCES = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
 my $ODD_TYPE   = do { my ($a, $b) = map { sprintf '\x%02x', $_ } FIRST, LAST; qr/[^$a-$b]/s };
+our $MANY   = 20_000;       # records, from which on the pass over them is left to C
 my $MAX     = 4_000_000;    # records held at once; beyond this the earliest sections are left out, and that is said
 
-# load(EPISODE, FROM, TO): columns ts type tid a d cpu (a and d: of the 16 bytes behind the head the first and last number), and b and c, packed.
-# Sections are loaded whole, and of each CPU one more before FROM, so that who ran at FROM is known. exact_from() is the time
-# from which on all CPUs are complete.
+# Columns are strings of numbers of so many bits, for vec(): a tenth of the memory that lists of Perl take. a and d, b and c: of the 16 bytes behind the
+# head the first and last, the second and third number; sec and nr: the section and which record of it, counted from 1.
+my %BITS = (ts => 64, type => 8, cpu => 16, map { $_ => 32 } qw(tid a b c d sec nr));
+my @COLUMNS = sort keys %BITS;
+
+# load(EPISODE, FROM, TO): the columns. Sections are loaded whole, and of each CPU one more before FROM, so that who ran at FROM is known.
+# exact_from() is the time from which on all CPUs are complete.
 sub load {
 	my ($class, $ep, $from, $to) = @_;
-	my $self = bless { ep => $ep, from => $from, to => $to, sections => [], left_out => 0,
-		(map { $_ => [] } qw(ts type tid a d cpu)), map { $_ => '' } qw(b c sec nr) }, $class;
+	my $self = _empty($class, $ep, $from, $to);
 	my @s = $self->_choose($from, $to);
-	for my $k (0 .. $#s) { $self->_load_section($s[$k]); Tipme::Progress::show('reading records', $k, $#s + 1) }
+	my $n = 0;
+	$n += $_->{count} for @s;
+	return $self if $n > $MANY && Tipme::Columns::fill($self, \@s);
+	for my $k (0 .. $#s) { $self->_columns($s[$k], $self->normal($s[$k])); Tipme::Progress::show('reading records', $k, $#s + 1) }
 	$self->_order;
 	$self->_index;
 	return $self;
@@ -34,17 +43,23 @@ sub load {
 # load_only(EPISODE, TYPE): the records of one kind, of the whole episode; others are not even decoded
 sub load_only {
 	my ($class, $ep, $type) = @_;
-	my $self = bless { ep => $ep, from => 0, to => 1 << 62, sections => [], left_out => 0, exact_from => 0, (map { $_ => [] } qw(ts type tid a d cpu)), map { $_ => '' } qw(b c sec nr) }, $class;
+	my $self = _empty($class, $ep, 0, 1 << 62);
+	$self->{exact_from} = 0;
 	for my $s ($ep->sections_between(undef, undef, \@SOURCES)) {
 		my $buf = $ep->section_bytes($s);
 		my $found = '';
 		my $mark = pack 'CC', $type, $SIZE / 8;
 		for (my $at = index $buf, $mark; $at >= 0; $at = index $buf, $mark, $at + 1) { $found .= substr $buf, $at - 8, $SIZE if $at % $SIZE == 8 && $at + $SIZE - 8 <= length $buf }
-		$self->_columns($s, $found, [ unpack '(x8Cx23)*', $found ]);
+		$self->_columns($s, $found);
 	}
 	$self->_order;
 	$self->_index;
 	return $self;
+}
+
+sub _empty {
+	my ($class, $ep, $from, $to) = @_;
+	return bless { ep => $ep, from => $from, to => $to, sections => [], left_out => 0, (map { $_ => '' } @COLUMNS), map { $_ => {} } qw(by_tid by_cpu by_kind lists) }, $class;
 }
 
 sub _choose {
@@ -84,32 +99,30 @@ sub _exact {
 	$self->{exact_from} = $exact;
 }
 
-sub _load_section {
+# normal(SECTION): its records, each of 32 bytes and of a kind that we know
+sub normal {
 	my ($self, $s) = @_;
 	my $buf = $self->{ep}->section_bytes($s);
 	# Strings of one byte a record: a regular expression passes them faster than any loop.
 	my $whole = substr $buf, 0, $SIZE * int(length($buf) / $SIZE);
 	$buf = $self->_even($s) if length($buf) % $SIZE || join('', unpack '(x9ax22)*', $whole) =~ $ODD_LENGTH;
 	my $types = join '', unpack '(x8ax23)*', $buf;
-	$buf = $self->_known($s, $buf, [ unpack 'C*', $types ]) if $types =~ $ODD_TYPE;
-	my @type = unpack '(x8Cx23)*', $buf;
-	$self->_columns($s, $buf, \@type);
+	return $types =~ $ODD_TYPE ? $self->_known($s, $buf, [ unpack 'C*', $types ]) : $buf;
 }
 
 sub _columns {
-	my ($self, $s, $buf, $type) = @_;
-	my @type = @$type or return;
-	push @{ $self->{type} }, @type;
-	push @{ $self->{ts} },  unpack '(Q<x24)*',      $buf;
-	push @{ $self->{tid} }, unpack '(x12Vx16)*',    $buf;
-	push @{ $self->{a} },   unpack '(x16Vx12)*',    $buf;
-	push @{ $self->{d} },   unpack '(x28V)*',       $buf;
-	push @{ $self->{cpu} }, ($s->{cpu}) x @type;
-	# What is asked of a few of them only (where each stands, two of its fields) is packed: that takes an eighth of the memory.
-	$self->{b}   .= pack 'N*', unpack '(x20Vx8)*', $buf;
-	$self->{c}   .= pack 'N*', unpack '(x24Vx4)*', $buf;
-	$self->{sec} .= pack('N', scalar @{ $self->{sections} }) x @type;
-	$self->{nr}  .= pack 'N*', 1 .. @type;
+	my ($self, $s, $buf) = @_;
+	my $n = length($buf) / $SIZE or return;
+	$self->{ts}   .= pack 'Q>*', unpack '(Q<x24)*', $buf;
+	$self->{type} .= join '', unpack '(x8ax23)*', $buf;
+	$self->{tid}  .= pack 'N*', unpack '(x12Vx16)*', $buf;
+	$self->{a}    .= pack 'N*', unpack '(x16Vx12)*', $buf;
+	$self->{b}    .= pack 'N*', unpack '(x20Vx8)*', $buf;
+	$self->{c}    .= pack 'N*', unpack '(x24Vx4)*', $buf;
+	$self->{d}    .= pack 'N*', unpack '(x28V)*', $buf;
+	$self->{cpu}  .= pack('n', $s->{cpu} & 0xffff) x $n;
+	$self->{sec}  .= pack('N', scalar @{ $self->{sections} }) x $n;
+	$self->{nr}   .= pack 'N*', 1 .. $n;
 	push @{ $self->{sections} }, $s;
 }
 
@@ -133,56 +146,62 @@ sub _known {
 # One order of time over all CPUs. Sections are nearly sorted runs, which merge sort is quick with.
 sub _order {
 	my ($self) = @_;
-	my $ts = $self->{ts};
-	my @o = sort { $ts->[$a] <=> $ts->[$b] } 0 .. $#$ts;
-	my $to = $self->{to};
-	pop @o while @o && $ts->[ $o[-1] ] > $to;
-	for my $c (qw(ts type tid a d cpu)) { my @new = @{ $self->{$c} }[@o]; $self->{$c} = \@new }
-	for my $c (qw(b c sec nr)) { $self->{$c} = pack 'N*', (unpack 'N*', $self->{$c})[@o] }
+	my @ts = unpack 'Q>*', $self->{ts};
+	my @o = sort { $ts[$a] <=> $ts[$b] } 0 .. $#ts;
+	pop @o while @o && $ts[ $o[-1] ] > $self->{to};
+	for my $c (@COLUMNS) {
+		my $template = $BITS{$c} == 64 ? 'Q>*' : $BITS{$c} == 32 ? 'N*' : $BITS{$c} == 16 ? 'n*' : 'C*';
+		$self->{$c} = pack $template, (unpack $template, $self->{$c})[@o];
+	}
 }
 
-# by_tid: indices of the events that a thread took part in; by_cpu: indices of the switches; by kind: forks, renames, works.
+# by_tid: indices of the events that a thread took part in; by_cpu: indices of the switches; by_kind: forks, renames, works. Packed, too.
 sub _index {
 	my ($self) = @_;
-	my ($type, $tid, $a, $cpu) = @$self{qw(type tid a cpu)};
 	my (%tid, %cpu, %kind);
-	for my $i (0 .. $#$type) {
-		my $t = $type->[$i];
+	my @tid = unpack 'N*', $self->{tid};
+	my @a   = unpack 'N*', $self->{a};
+	my @cpu = unpack 'n*', $self->{cpu};
+	my $i = -1;
+	for my $t (unpack 'C*', $self->{type}) {
+		$i++;
 		if ($t == SWITCH) {
-			push @{ $tid{ $tid->[$i] } }, $i if $tid->[$i];
-			push @{ $tid{ $a->[$i] } },   $i if $a->[$i];
-			push @{ $cpu{ $cpu->[$i] } }, $i;
+			push @{ $tid{ $tid[$i] } }, $i if $tid[$i];
+			push @{ $tid{ $a[$i] } },   $i if $a[$i];
+			push @{ $cpu{ $cpu[$i] } }, $i;
 		}
-		elsif ($t == WAKING) { push @{ $tid{ $tid->[$i] } }, $i }
-		elsif ($t == FORK)   { push @{ $tid{ $a->[$i] } }, $i; push @{ $kind{$t} }, $i }
+		elsif ($t == WAKING) { push @{ $tid{ $tid[$i] } }, $i }
+		elsif ($t == FORK)   { push @{ $tid{ $a[$i] } }, $i; push @{ $kind{$t} }, $i }
 		else                 { push @{ $kind{$t} }, $i }
 	}
-	@$self{qw(by_tid by_cpu by_kind)} = (\%tid, \%cpu, \%kind);
+	for my $p ([ by_tid => \%tid ], [ by_cpu => \%cpu ], [ by_kind => \%kind ]) { $self->{ $p->[0] } = { map { $_ => pack 'N*', @{ $p->[1]{$_} } } keys %{ $p->[1] } } }
 }
 
-sub count      { return scalar @{ $_[0]{ts} } }
+sub count      { return length($_[0]{type}) }
 sub exact_from { return $_[0]{exact_from} }
 sub left_out   { return $_[0]{left_out} }
 sub tids       { return sort { $a <=> $b } keys %{ $_[0]{by_tid} } }
 sub cpus       { return sort { $a <=> $b } keys %{ $_[0]{by_cpu} } }
-sub of_tid     { return $_[0]{by_tid}{ $_[1] } // [] }
-sub of_cpu     { return $_[0]{by_cpu}{ $_[1] } // [] }
-sub of_kind    { return $_[0]{by_kind}{ $_[1] } // [] }
+
+# of_tid(TID), of_kind(TYPE): indices, as a list of Perl; of_cpu(CPU): of the switches there, a reference to a string for vec(), as there are many
+sub of_tid  { return $_[0]{lists}{"t$_[1]"} //= [ unpack 'N*', $_[0]{by_tid}{ $_[1] } // '' ] }
+sub of_kind { return $_[0]{lists}{"k$_[1]"} //= [ unpack 'N*', $_[0]{by_kind}{ $_[1] } // '' ] }
+sub of_cpu  { return \($_[0]{by_cpu}{ $_[1] } // '') }
 
 # evidence(INDEX): where the record stands: { file, record (counted in its file from 1), ts_ns }
 sub evidence {
 	my ($self, $i) = @_;
 	my $s = $self->{sections}[ vec $self->{sec}, $i, 32 ];
-	return { file => $s->{file}, record => $s->{number} + vec($self->{nr}, $i, 32), ts_ns => $self->{ts}[$i] };
+	return { file => $s->{file}, record => $s->{number} + vec($self->{nr}, $i, 32), ts_ns => vec($self->{ts}, $i, 64) };
 }
 
 # work(INDEX): of a work record: the work item as one key, and the low half of its function's address
-sub work { my ($self, $i) = @_; return ($self->{a}[$i] | $self->b($i) << 32, $self->c($i)) }
+sub work { my ($self, $i) = @_; return (vec($self->{a}, $i, 32) | $self->b($i) << 32, $self->c($i)) }
 
 # b(INDEX), c(INDEX): the second and third number of a record's last 16 bytes; columns(INDEX): ts tid a b c d
 sub b { return vec $_[0]{b}, $_[1], 32 }
 sub c { return vec $_[0]{c}, $_[1], 32 }
-sub columns { my ($self, $i) = @_; return ($self->{ts}[$i], $self->{tid}[$i], $self->{a}[$i], $self->b($i), $self->c($i), $self->{d}[$i]) }
+sub columns { my ($self, $i) = @_; return (vec($self->{ts}, $i, 64), vec($self->{tid}, $i, 32), vec($self->{a}, $i, 32), vec($self->{b}, $i, 32), vec($self->{c}, $i, 32), vec($self->{d}, $i, 32)) }
 
 # text(INDEX): the text that fills a record's last 16 bytes (rename)
 sub text { my ($self, $i) = @_; return unpack 'Z16', $self->bytes($i) }
@@ -191,33 +210,46 @@ sub text { my ($self, $i) = @_; return unpack 'Z16', $self->bytes($i) }
 sub bytes { my ($self, $i) = @_; return pack 'V4', ($self->columns($i))[ 2 .. 5 ] }
 
 # count_between(FROM, TO): how many records there are in [FROM, TO)
-sub count_between { my ($self, $from, $to) = @_; return _lower($self->{ts}, $to) - _lower($self->{ts}, $from) }
+sub count_between { my ($self, $from, $to) = @_; return $self->first_at($to) - $self->first_at($from) }
 
-# count_types(FROM, TO): { record number => how many there are in [FROM, TO) }
+# count_types(FROM, TO): { record number => how many there are in [FROM, TO) }; each kind but that of wakings has lists of its own
 sub count_types {
 	my ($self, $from, $to) = @_;
+	my ($first, $end) = ($self->first_at($from), $self->first_at($to));
 	my %n;
-	my ($types, $end) = ($self->{type}, _lower($self->{ts}, $to));
-	for (my $i = _lower($self->{ts}, $from); $i < $end; $i++) { $n{ $types->[$i] }++ }
-	return \%n;
+	$n{+SWITCH} += _positions($_, $end) - _positions($_, $first) for map { \$_ } values %{ $self->{by_cpu} };
+	$n{$_} += _positions(\$self->{by_kind}{$_}, $end) - _positions(\$self->{by_kind}{$_}, $first) for keys %{ $self->{by_kind} };
+	my $rest = $end - $first;
+	$rest -= $_ for values %n;
+	$n{+WAKING} = $rest;
+	return { map { $n{$_} ? ($_ => $n{$_}) : () } keys %n };
 }
 
-# first_at(TIME): index of the first record at or after TIME
-sub first_at { my ($self, $t) = @_; return _lower($self->{ts}, $t) }
-
-sub _lower {
-	my ($list, $x) = @_;
-	my ($lo, $hi) = (0, scalar @$list);
-	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($list->[$m] < $x) { $lo = $m + 1 } else { $hi = $m } }
+# How many indices of a list are below I.
+sub _positions {
+	my ($list, $i) = @_;
+	my ($lo, $hi) = (0, length($$list) / 4);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (vec($$list, $m, 32) < $i) { $lo = $m + 1 } else { $hi = $m } }
 	return $lo;
 }
 
-# last_before(\INDICES, TIME): position in a list of indices of the last one that is before TIME, or -1
+# first_at(TIME): index of the first record at or after TIME
+sub first_at {
+	my ($self, $t) = @_;
+	my ($lo, $hi) = (0, $self->count);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (vec($self->{ts}, $m, 64) < $t) { $lo = $m + 1 } else { $hi = $m } }
+	return $lo;
+}
+
+# last_before(INDICES, TIME): position, in what of_tid() or of_cpu() has, of the last one that is before TIME, or -1
 sub last_before {
 	my ($self, $list, $t) = @_;
-	my $ts = $self->{ts};
-	my ($lo, $hi) = (0, scalar @$list);
-	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($ts->[ $list->[$m] ] < $t) { $lo = $m + 1 } else { $hi = $m } }
+	my $packed = ref $list ne 'ARRAY';
+	my ($lo, $hi) = (0, $packed ? length($$list) / 4 : scalar @$list);
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if (vec($self->{ts}, $packed ? vec($$list, $m, 32) : $list->[$m], 64) < $t) { $lo = $m + 1 } else { $hi = $m }
+	}
 	return $lo - 1;
 }
 

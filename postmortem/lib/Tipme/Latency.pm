@@ -5,6 +5,7 @@ package Tipme::Latency;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 
 my $JUST_NS = 10_000_000;    # the trigger comes after the latency; clocks are one, but who reads the trigger may have been quicker than who wrote
@@ -35,7 +36,7 @@ sub _all {
 	$ev = Tipme::KernelEvents->load_only($ep, Tipme::KernelEvents::LATENCY_USER);
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::LATENCY_USER) }) {
 		my (undef, undef, $a, $b, $c, $d) = $ev->columns($i);
-		push @l, { expiry_ns => $c | $d << 32, end_ns => $ev->{ts}[$i], tid => $ev->{tid}[$i], thread_ns => $a, cpu => $b & 65535, priority => $b >> 16 & 255, over => $b >> 24 };
+		push @l, { expiry_ns => $c | $d << 32, end_ns => vec($ev->{ts}, $i, 64), tid => vec($ev->{tid}, $i, 32), thread_ns => $a, cpu => $b & 65535, priority => $b >> 16 & 255, over => $b >> 24 };
 	}
 	push @l, map { { expiry_ns => $_->{expiry_ns}, end_ns => $_->{ts_ns}, tid => $_->{tid}, thread_ns => $_->{user_ns}, cpu => $_->{cpu}, priority => $_->{rt_priority}, over => $_->{over} } } $threads->looked('latency_user');
 	return grep { $_->{end_ns} > $_->{expiry_ns} } @l;

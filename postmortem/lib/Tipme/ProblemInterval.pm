@@ -4,6 +4,7 @@ package Tipme::ProblemInterval;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use Tipme::Inferred;
 use Tipme::WakeupChain;
 
@@ -314,7 +315,7 @@ sub _own_timer {
 	my $i = $states->before($tid, $ran);
 	while ($i && $i->{kind} ne 'blocked') { $i = $states->before($tid, $i->{from}) }
 	return 0 if !$i || !defined $i->{wake} || !$self->_in_loop($i);
-	my $context = $states->events->{d}[ $i->{wake} ] >> 16 & 255;
+	my $context = vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255;
 	return $context == 2 || $context == 4 ? 1 : 0;    # softirq_irq, hardirq
 }
 
@@ -412,9 +413,9 @@ sub _waking_of {
 		if (!$slept) { $t = $i->{from}; last if $t < $not_before; next }
 		my $w = $i->{wake};
 		# A sleep that goes on beyond that time (its records begin later) was not ended for this event.
-		last if !defined $w || $ev->{ts}[$w] < $not_before || $ev->{ts}[$w] > $t;
-		$found = $t = $ev->{ts}[$w];
-		$by = ($ev->{d}[$w] >> 16 & 255) == 0 ? $ev->{a}[$w] : 0;
+		last if !defined $w || vec($ev->{ts}, $w, 64) < $not_before || vec($ev->{ts}, $w, 64) > $t;
+		$found = $t = vec($ev->{ts}, $w, 64);
+		$by = (vec($ev->{d}, $w, 32) >> 16 & 255) == 0 ? vec($ev->{a}, $w, 32) : 0;
 		last if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
 		$tid = $by;
 	}

@@ -4,6 +4,7 @@ package Tipme::Resources;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 use Tipme::Reasons;
 use Tipme::Record::Layout;
@@ -90,7 +91,7 @@ sub _make_irq {
 	my %of;
 	for my $i ($self->_of(Tipme::KernelEvents::IRQ)) {
 		my ($ts, undef, $a, $b, $c, $d) = $self->_columns($i);
-		push @{ $of{ $self->{ev}{cpu}[$i] } }, { from => $ts, to => $ts + $a, what => $ENUM{irq_kind}{ $d >> 16 & 255 } // 'unknown', number => $b, raiser => $c,
+		push @{ $of{ vec($self->{ev}{cpu}, $i, 16) } }, { from => $ts, to => $ts + $a, what => $ENUM{irq_kind}{ $d >> 16 & 255 } // 'unknown', number => $b, raiser => $c,
 			context => $ENUM{context}{ $d >> 24 } // 'unknown', index => $i };
 	}
 	return \%of;
@@ -266,12 +267,12 @@ sub owner {
 	$rq->{owner} = undef;
 	my $i = $rq->{done_index} // return;
 	my $ev = $self->{ev};
-	my $end = $ev->{ts}[$i] + $WAKES_NS;
-	while (++$i < $ev->count && $ev->{ts}[$i] < $end) {
-		next if $ev->{cpu}[$i] != $ev->{cpu}[ $rq->{done_index} ];
-		my $type = $ev->{type}[$i];
+	my $end = vec($ev->{ts}, $i, 64) + $WAKES_NS;
+	while (++$i < $ev->count && vec($ev->{ts}, $i, 64) < $end) {
+		next if vec($ev->{cpu}, $i, 16) != vec($ev->{cpu}, $rq->{done_index}, 16);
+		my $type = vec($ev->{type}, $i, 8);
 		last if $type == Tipme::KernelEvents::IO || $type == Tipme::KernelEvents::SWITCH;
-		return $rq->{owner} = $ev->{tid}[$i] if $type == Tipme::KernelEvents::WAKING && ($ev->{d}[$i] >> 16 & 255) != 0 && $self->_slept_undisturbed($i);
+		return $rq->{owner} = vec($ev->{tid}, $i, 32) if $type == Tipme::KernelEvents::WAKING && (vec($ev->{d}, $i, 32) >> 16 & 255) != 0 && $self->_slept_undisturbed($i);
 	}
 	return;
 }
@@ -281,10 +282,10 @@ sub owner {
 sub _slept_undisturbed {
 	my ($self, $wake) = @_;
 	my $ev = $self->{ev};
-	my $list = $ev->of_tid($ev->{tid}[$wake]);
-	for (my $k = $ev->last_before($list, $ev->{ts}[$wake]); $k >= 0; $k--) {
+	my $list = $ev->of_tid(vec($ev->{tid}, $wake, 32));
+	for (my $k = $ev->last_before($list, vec($ev->{ts}, $wake, 64)); $k >= 0; $k--) {
 		my $i = $list->[$k];
-		return $ev->{tid}[$i] == $ev->{tid}[$wake] && ($ev->{d}[$i] & 255) == $DISK_SLEEP && !($ev->{d}[$i] >> 24) ? 1 : 0 if $ev->{type}[$i] == Tipme::KernelEvents::SWITCH;
+		return vec($ev->{tid}, $i, 32) == vec($ev->{tid}, $wake, 32) && (vec($ev->{d}, $i, 32) & 255) == $DISK_SLEEP && !(vec($ev->{d}, $i, 32) >> 24) ? 1 : 0 if vec($ev->{type}, $i, 8) == Tipme::KernelEvents::SWITCH;
 	}
 	my $stack = $self->{threads} ? $self->{threads}->stack($ev->b($wake)) : undef;
 	my $r = ($self->{reasons} //= Tipme::Reasons->new)->of($stack, 'softirq_irq');

@@ -4,6 +4,7 @@ package Tipme::Sampled;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use parent 'Tipme::TaskStates';
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
@@ -33,7 +34,7 @@ sub _decoded {
 	my %of;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) }) {
 		my (undef, $tid, $run, $wait, $stack, $d) = $ev->columns($i);
-		push @{ $of{$tid} }, { ts => $ev->{ts}[$i], run => $run == $SATURATED ? undef : $run, wait => $wait == $SATURATED ? undef : $wait, stack_id => $stack,
+		push @{ $of{$tid} }, { ts => vec($ev->{ts}, $i, 64), run => $run == $SATURATED ? undef : $run, wait => $wait == $SATURATED ? undef : $wait, stack_id => $stack,
 			cpu => $d & 65535, state => $STATE{ $d >> 16 & 255 } // 'unknown', prio => $d >> 24, index => $i };
 	}
 	return $ev->{samples} = \%of;
@@ -44,8 +45,8 @@ sub _build {
 	my @s = @{ $self->samples($tid) };
 	my $m = { list => [] };
 	my $ev = $self->{ev};
-	my ($end) = map { $ev->{ts}[$_] } grep { $ev->{tid}[$_] == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
-	my ($birth) = map { $ev->{ts}[$_] } grep { $ev->{a}[$_] == $tid } @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
+	my ($end) = map { vec($ev->{ts}, $_, 64) } grep { vec($ev->{tid}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
+	my ($birth) = map { vec($ev->{ts}, $_, 64) } grep { vec($ev->{a}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
 	return $self->_pictured($tid) if !@s;
 	push @{ $m->{list} }, $self->_before($tid, $s[0], $birth);
 	for my $k (0 .. $#s) {
@@ -208,7 +209,7 @@ sub _runs {
 sub run_delays {
 	my ($ev, $tid) = @_;
 	my @d;
-	for my $i (grep { $ev->{tid}[$_] == $tid } @{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) }) {
+	for my $i (grep { vec($ev->{tid}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) }) {
 		my ($t, undef, $run, $wait) = $ev->columns($i);
 		push @d, [ $t - $run - $wait, $t - $run ] if $wait >= $WAIT_NS && $wait != $SATURATED && $run != $SATURATED;
 	}

@@ -4,6 +4,7 @@ package Tipme::TaskStates;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use Carp qw(croak);
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
@@ -118,20 +119,23 @@ sub switches_on {
 sub each_occupant {
 	my ($self, $cpu, $from, $to, $code) = @_;
 	my $ev = $self->{ev};
-	my ($ts, $came, $left, $d) = @$ev{qw(ts a tid d)};
+	my ($ts, $came, $left, $d) = map { \$ev->{$_} } qw(ts a tid d);
 	my $list = $ev->of_cpu($cpu);
-	my $k = $ev->last_before($list, $from + 1);
+	my ($k, $n) = ($ev->last_before($list, $from + 1), length($$list) / 4);
+	my $i = $k >= 0 ? vec($$list, $k, 32) : undef;
 	my $t = $from;
 	while ($t < $to) {
-		my $i = $k >= 0 ? $list->[$k] : undef;
-		my $next = $list->[ ++$k ];
-		my $end = defined $next && $ts->[$next] < $to ? $ts->[$next] : $to;
-		next if $end <= $t;
-		# Where a switch was lost, who leaves is known to have been there; who came before that is not known to have stayed.
-		if (defined $i && (!defined $next || $left->[$next] == $came->[$i])) { $code->($t, $end, $came->[$i], $d->[$i] >> 16 & 255, $i) }
-		elsif (defined $next) { $code->($t, $end, $left->[$next], $d->[$next] >> 8 & 255, $next) }
-		else                  { $code->($t, $end, $self->_never_switched($cpu, $t)) }
-		$t = $end;
+		my $next = ++$k < $n ? vec($$list, $k, 32) : undef;
+		my $end = defined $next ? vec($$ts, $next, 64) : $to;
+		$end = $to if $end > $to;
+		if ($end > $t) {
+			# Where a switch was lost, who leaves is known to have been there; who came before that is not known to have stayed.
+			if (defined $i && (!defined $next || vec($$left, $next, 32) == vec($$came, $i, 32))) { $code->($t, $end, vec($$came, $i, 32), vec($$d, $i, 32) >> 16 & 255, $i) }
+			elsif (defined $next) { $code->($t, $end, vec($$left, $next, 32), vec($$d, $next, 32) >> 8 & 255, $next) }
+			else                  { $code->($t, $end, $self->_never_switched($cpu, $t)) }
+			$t = $end;
+		}
+		$i = $next;
 	}
 	return;
 }
@@ -154,13 +158,13 @@ sub _build {
 	my $exact = $ev->exact_from;
 	for my $i (@$events) {
 		# Before that time some CPU's records are not there: what the thread seemed to do may be out of date by now.
-		if ($m->{cur} && $m->{t} < $exact && $ev->{ts}[$i] >= $exact && !$self->_agrees($m, $i)) { $self->_restart($m, $exact) }
+		if ($m->{cur} && $m->{t} < $exact && vec($ev->{ts}, $i, 64) >= $exact && !$self->_agrees($m, $i)) { $self->_restart($m, $exact) }
 		$self->_start($m, $i) if !$m->{cur};
-		my $type = $ev->{type}[$i];
-		if    ($type == Tipme::KernelEvents::SWITCH) { $ev->{tid}[$i] == $tid ? $self->_leaves($m, $i) : $self->_comes($m, $i) }
+		my $type = vec($ev->{type}, $i, 8);
+		if    ($type == Tipme::KernelEvents::SWITCH) { vec($ev->{tid}, $i, 32) == $tid ? $self->_leaves($m, $i) : $self->_comes($m, $i) }
 		elsif ($type == Tipme::KernelEvents::WAKING) { $self->_woken($m, $i) }
 		else                                         { $self->_forked($m, $i) }
-		$m->{t} = $ev->{ts}[$i];
+		$m->{t} = vec($ev->{ts}, $i, 64);
 	}
 	$self->_only_pictures($m) if !$m->{cur};
 	push @{ $m->{list} }, { %{ $m->{cur} }, to => $self->{to} };
@@ -173,14 +177,14 @@ sub _build {
 sub _agrees {
 	my ($self, $m, $i) = @_;
 	my ($ev, $kind) = ($self->{ev}, $m->{cur}{kind});
-	return $kind eq 'absent' if $ev->{type}[$i] == Tipme::KernelEvents::FORK;
-	if ($ev->{type}[$i] == Tipme::KernelEvents::WAKING) {
+	return $kind eq 'absent' if vec($ev->{type}, $i, 8) == Tipme::KernelEvents::FORK;
+	if (vec($ev->{type}, $i, 8) == Tipme::KernelEvents::WAKING) {
 		# Who is woken sleeps; or else it is on a CPU, which its switches then tell.
 		return 1 if $kind eq 'blocked';
 		my ($who) = $kind eq 'running' ? $self->occupants($m->{cur}{cpu}, $ev->exact_from, $ev->exact_from + 1) : ();
 		return $who && ($who->[2] // -1) == $m->{tid} ? 1 : 0;
 	}
-	return $ev->{tid}[$i] == $m->{tid} ? $kind eq 'running' : $kind eq 'runnable';
+	return vec($ev->{tid}, $i, 32) == $m->{tid} ? $kind eq 'running' : $kind eq 'runnable';
 }
 
 sub _restart {
@@ -195,22 +199,22 @@ sub _start {
 	my ($self, $m, $i) = @_;
 	my $ev = $self->{ev};
 	my $from = $m->{since} // $self->_beginning;
-	my $type = $ev->{type}[$i];
+	my $type = vec($ev->{type}, $i, 8);
 	my %cur = (from => $from, guessed => 1);
-	my $p = $self->{threads}->picture_at($m->{tid}, $ev->{ts}[$i]);
-	$p = undef if $p && $p->{ts_ns} > $ev->{ts}[$i] && $p->{since_ns} > $ev->{ts}[$i];
+	my $p = $self->{threads}->picture_at($m->{tid}, vec($ev->{ts}, $i, 64));
+	$p = undef if $p && $p->{ts_ns} > vec($ev->{ts}, $i, 64) && $p->{since_ns} > vec($ev->{ts}, $i, 64);
 	if    ($type == Tipme::KernelEvents::FORK)                                   { $cur{kind} = 'absent' }
 	elsif ($type == Tipme::KernelEvents::WAKING)                                 { @cur{qw(kind state)} = ('blocked', $self->_blocked_in($p)) }
-	elsif ($ev->{tid}[$i] == $m->{tid})                                          { @cur{qw(kind cpu)} = ('running', $ev->{cpu}[$i]) }
-	elsif ($p && $p->{state} != $RUNNABLE && $p->{state} != $RUNNING && $p->{ts_ns} <= $ev->{ts}[$i]) { @cur{qw(kind state)} = ('blocked', $self->_blocked_in($p)) }
-	else                                                                         { @cur{qw(kind how cpu)} = ('runnable', 'unknown', $ev->{cpu}[$i]) }
+	elsif (vec($ev->{tid}, $i, 32) == $m->{tid})                                          { @cur{qw(kind cpu)} = ('running', vec($ev->{cpu}, $i, 16)) }
+	elsif ($p && $p->{state} != $RUNNABLE && $p->{state} != $RUNNING && $p->{ts_ns} <= vec($ev->{ts}, $i, 64)) { @cur{qw(kind state)} = ('blocked', $self->_blocked_in($p)) }
+	else                                                                         { @cur{qw(kind how cpu)} = ('runnable', 'unknown', vec($ev->{cpu}, $i, 16)) }
 	$m->{cur} = \%cur;
 }
 
 sub _beginning {
 	my ($self) = @_;
-	my $ts = $self->{ev}{ts};
-	return @$ts && $ts->[0] < $self->{from} ? $ts->[0] : $self->{from};
+	my $ev = $self->{ev};
+	return $ev->count && vec($ev->{ts}, 0, 64) < $self->{from} ? vec($ev->{ts}, 0, 64) : $self->{from};
 }
 
 sub _blocked_in {
@@ -244,17 +248,17 @@ sub _turn {
 sub _leaves {
 	my ($self, $m, $i) = @_;
 	my ($ev, $cur) = ($self->{ev}, $m->{cur});
-	my ($t, $d) = ($ev->{ts}[$i], $ev->{d}[$i]);
+	my ($t, $d) = (vec($ev->{ts}, $i, 64), vec($ev->{d}, $i, 32));
 	my ($state, $preempted) = ($d & 255, $d >> 24);
 	if ($cur->{kind} ne 'running') {
 		# Its coming was lost. It cannot have come before the last switch of this CPU that is known; until then, it did what it did.
 		my $came = $self->_switch_before($i);
 		$came = $cur->{from} if !defined $came || $came < $cur->{from};
-		$self->_turn($m, $came, kind => 'running', cpu => $ev->{cpu}[$i], guessed => 1);
+		$self->_turn($m, $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1);
 		$cur = $m->{cur};
 	}
 	@$cur{qw(irq_ns softirq_ns saturated)} = ($ev->b($i), $ev->c($i), $ev->b($i) == $SATURATED || $ev->c($i) == $SATURATED ? 1 : 0);
-	if ($preempted || $state == $RUNNABLE) { $self->_turn($m, $t, kind => 'runnable', how => 'preempted', cpu => $ev->{cpu}[$i], leave => $i) }
+	if ($preempted || $state == $RUNNABLE) { $self->_turn($m, $t, kind => 'runnable', how => 'preempted', cpu => vec($ev->{cpu}, $i, 16), leave => $i) }
 	elsif ($state == $DEAD)                { $self->_turn($m, $t, kind => 'absent') }
 	else                                   { $self->_turn($m, $t, kind => 'blocked', state => $STATE{$state} // 'unknown', leave => $i) }
 	$m->{pending} = undef if $m->{cur}{kind} ne 'blocked';
@@ -263,39 +267,39 @@ sub _leaves {
 sub _comes {
 	my ($self, $m, $i) = @_;
 	my ($ev, $cur) = ($self->{ev}, $m->{cur});
-	my $t = $ev->{ts}[$i];
+	my $t = vec($ev->{ts}, $i, 64);
 	if ($cur->{kind} eq 'blocked' && defined $m->{pending}) {
 		# The waking came while the thread was still on its way to sleep: it never slept.
 		my $w = $m->{pending};
-		%$cur = (from => $cur->{from}, kind => 'runnable', how => 'raced', wake => $w, cpu => $ev->{d}[$w] & 65535);
+		%$cur = (from => $cur->{from}, kind => 'runnable', how => 'raced', wake => $w, cpu => vec($ev->{d}, $w, 32) & 65535);
 	}
 	elsif ($cur->{kind} eq 'blocked') { $cur->{guessed} = 1; $self->_picture_of_sleep($m, $cur, $t) }
 	$m->{pending} = undef;
-	$self->_turn($m, $t, kind => 'running', cpu => $ev->{cpu}[$i], prio => $ev->{d}[$i] >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i);
+	$self->_turn($m, $t, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), prio => vec($ev->{d}, $i, 32) >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i);
 	# Its leaving was lost, if somebody else leaves this CPU next. That one is taken to have run ever since, and this one not at all.
 	my $next = $self->_switch_after($i);
-	$self->_turn($m, $t, kind => 'blocked', state => 'unknown', guessed => 1) if defined $next && $ev->{tid}[$next] != $m->{tid};
+	$self->_turn($m, $t, kind => 'blocked', state => 'unknown', guessed => 1) if defined $next && vec($ev->{tid}, $next, 32) != $m->{tid};
 }
 
 # The time of the switch of the same CPU before that of an index, and the index of the one after it; undef: there is none
 sub _switch_before {
 	my ($self, $i) = @_;
 	my ($ev, $list, $k) = $self->_place($i);
-	return $k > 0 ? $ev->{ts}[ $list->[ $k - 1 ] ] : undef;
+	return $k > 0 ? vec($ev->{ts}, vec($$list, $k - 1, 32), 64) : undef;
 }
 
 sub _switch_after {
 	my ($self, $i) = @_;
 	my ($ev, $list, $k) = $self->_place($i);
-	return $list->[ $k + 1 ];
+	return $k + 1 < length($$list) / 4 ? vec($$list, $k + 1, 32) : undef;
 }
 
 sub _place {
 	my ($self, $i) = @_;
 	my $ev = $self->{ev};
-	my $list = $ev->of_cpu($ev->{cpu}[$i]);
-	my $k = $ev->last_before($list, $ev->{ts}[$i]) + 1;
-	$k++ while $k < $#$list && $list->[$k] != $i;
+	my $list = $ev->of_cpu(vec($ev->{cpu}, $i, 16));
+	my $k = $ev->last_before($list, vec($ev->{ts}, $i, 64)) + 1;
+	$k++ while $k < length($$list) / 4 - 1 && vec($$list, $k, 32) != $i;
 	return ($ev, $list, $k);
 }
 
@@ -305,7 +309,7 @@ sub _woken {
 	if ($cur->{kind} ne 'blocked') { $m->{pending} = $i; return }
 	@$cur{qw(wake stack_id)} = ($i, $ev->b($i));
 	$m->{pending} = undef;
-	$self->_turn($m, $ev->{ts}[$i], kind => 'runnable', how => 'woken', wake => $i, cpu => $ev->{d}[$i] & 65535);
+	$self->_turn($m, vec($ev->{ts}, $i, 64), kind => 'runnable', how => 'woken', wake => $i, cpu => vec($ev->{d}, $i, 32) & 65535);
 }
 
 sub _forked {
@@ -313,7 +317,7 @@ sub _forked {
 	my $ev = $self->{ev};
 	%{ $m->{cur} } = (from => $m->{cur}{from}, kind => 'absent') if $m->{cur}{guessed};
 	$m->{pending} = undef;
-	$self->_turn($m, $ev->{ts}[$i], kind => 'runnable', how => 'forked', parent => $ev->{tid}[$i], fork => $i, cpu => $ev->{cpu}[$i]);
+	$self->_turn($m, vec($ev->{ts}, $i, 64), kind => 'runnable', how => 'forked', parent => vec($ev->{tid}, $i, 32), fork => $i, cpu => vec($ev->{cpu}, $i, 16));
 }
 
 # A sleep without a waking (it lasts, or the record was lost): a picture taken meanwhile knows its stack, and may know its state better.

@@ -5,6 +5,7 @@ package Tipme::Threads;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 
@@ -62,13 +63,13 @@ sub _add_named {
 sub add_events {
 	my ($self, $ev) = @_;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
-		my ($child, $pid) = ($ev->{a}[$i], $ev->b($i));
-		$self->{changes}{$child}{ $ev->{ts}[$i] . ' fork' } //=
-			{ ts => $ev->{ts}[$i], parent => $ev->{tid}[$i], pid => $pid, start_ns => $ev->c($i) | $ev->{d}[$i] << 32 };
+		my ($child, $pid) = (vec($ev->{a}, $i, 32), $ev->b($i));
+		$self->{changes}{$child}{ vec($ev->{ts}, $i, 64) . ' fork' } //=
+			{ ts => vec($ev->{ts}, $i, 64), parent => vec($ev->{tid}, $i, 32), pid => $pid, start_ns => $ev->c($i) | vec($ev->{d}, $i, 32) << 32 };
 		$self->{pids}{$pid}{$child} = 1;
 	}
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::RENAME) }) {
-		$self->{changes}{ $ev->{tid}[$i] }{ $ev->{ts}[$i] . ' name' } //= { ts => $ev->{ts}[$i], comm => $ev->text($i) };
+		$self->{changes}{ vec($ev->{tid}, $i, 32) }{ vec($ev->{ts}, $i, 64) . ' name' } //= { ts => vec($ev->{ts}, $i, 64), comm => $ev->text($i) };
 	}
 	$self->{memo} = {};
 	delete @$self{qw(order known)};

@@ -4,6 +4,7 @@ package Tipme::Timeline;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use List::Util qw(max min sum0);
 use Tipme::CommandLine qw(ms with_commas local_time);
 use Tipme::KernelEvents;
@@ -62,8 +63,8 @@ sub _choose_range {
 sub _note_changes {
 	my ($self) = @_;
 	my $ev = $self->{ev};
-	$self->{changes}{ $ev->{a}[$_] } = 1   for @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
-	$self->{changes}{ $ev->{tid}[$_] } = 1 for map { @{ $ev->of_kind($_) } } Tipme::KernelEvents::RENAME, Tipme::KernelEvents::EXEC;
+	$self->{changes}{ vec($ev->{a}, $_, 32) } = 1   for @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
+	$self->{changes}{ vec($ev->{tid}, $_, 32) } = 1 for map { @{ $ev->of_kind($_) } } Tipme::KernelEvents::RENAME, Tipme::KernelEvents::EXEC;
 }
 
 sub _who {
@@ -240,9 +241,9 @@ sub _priorities {
 	my $ev = $self->{ev};
 	my @p;
 	for my $i (@{ $ev->of_tid($tid) }) {
-		next if $ev->{type}[$i] != Tipme::KernelEvents::SWITCH;
-		my $prio = $ev->{d}[$i] >> ($ev->{tid}[$i] == $tid ? 8 : 16) & 255;
-		push @p, [ $ev->{ts}[$i], $prio ] if !@p || $p[-1][1] != $prio;
+		next if vec($ev->{type}, $i, 8) != Tipme::KernelEvents::SWITCH;
+		my $prio = vec($ev->{d}, $i, 32) >> (vec($ev->{tid}, $i, 32) == $tid ? 8 : 16) & 255;
+		push @p, [ vec($ev->{ts}, $i, 64), $prio ] if !@p || $p[-1][1] != $prio;
 	}
 	# What it has when we begin to look is what it had last before.
 	shift @p while @p > 1 && $p[1][0] <= $self->{from};
@@ -258,19 +259,19 @@ sub _marks {
 		push @m, [ $i->{from}, 'sleep', "$i->{state} for " . ms($i->{to} - $i->{from}) ] if $i->{kind} eq 'blocked' && $i->{from} > $self->{from};
 	}
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
-		push @m, [ $ev->{ts}[$i], 'fork', "makes thread $ev->{a}[$i]" ] if $ev->{tid}[$i] == $tid;
+		push @m, [ vec($ev->{ts}, $i, 64), 'fork', 'makes thread ' . vec($ev->{a}, $i, 32) ] if vec($ev->{tid}, $i, 32) == $tid;
 	}
-	push @m, map { [ $ev->{ts}[$_], 'exit', 'exits' ] } grep { $ev->{tid}[$_] == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
+	push @m, map { [ vec($ev->{ts}, $_, 64), 'exit', 'exits' ] } grep { vec($ev->{tid}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
 	return sort { $a->[0] <=> $b->[0] } @m;
 }
 
 sub _waker {
 	my ($self, $i) = @_;
 	my $ev = $self->{ev};
-	my $context = $self->{ep}->record->name_of('context', $ev->{d}[$i] >> 16 & 255);
+	my $context = $self->{ep}->record->name_of('context', vec($ev->{d}, $i, 32) >> 16 & 255);
 	return $context =~ s/_.*//r if $context ne 'task';
-	my $w = $self->_who($ev->{a}[$i], $ev->{ts}[$i]);
-	return one_line($w->{comm}) . " ($ev->{a}[$i])";
+	my $w = $self->_who(vec($ev->{a}, $i, 32), vec($ev->{ts}, $i, 64));
+	return one_line($w->{comm}) . ' (' . vec($ev->{a}, $i, 32) . ')';
 }
 
 # --- the path ---

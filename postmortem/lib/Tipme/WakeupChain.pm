@@ -4,6 +4,7 @@ package Tipme::WakeupChain;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
 use Carp qw(croak);
 use Tipme::KernelEvents;
 use Tipme::Progress;
@@ -190,15 +191,15 @@ sub _works {
 	my (%of, %queued, %open);
 	my @all = sort { $a <=> $b } map { @{ $ev->of_kind($_) } } Tipme::KernelEvents::WORK_QUEUED, Tipme::KernelEvents::WORK_START, Tipme::KernelEvents::WORK_END;
 	for my $i (@all) {
-		my ($type, $tid, $t) = map { $ev->{$_}[$i] } qw(type tid ts);
+		my ($type, $tid, $t) = (vec($ev->{type}, $i, 8), vec($ev->{tid}, $i, 32), vec($ev->{ts}, $i, 64));
 		my ($work, $function) = $ev->work($i);
 		if ($type == Tipme::KernelEvents::WORK_QUEUED) { $queued{$work} = $i }
 		elsif ($type == Tipme::KernelEvents::WORK_START) {
 			my $q = delete $queued{$work};
 			my %w = (worker => $tid, start_ns => $t, function => $self->{threads}->function($function), index => $i);
 			if (defined $q) {
-				my $by_task = ($CONTEXT{ $ev->{d}[$q] >> 16 & 255 } // '') =~ /^(?:task|softirq_task)$/;
-				@w{qw(queued_ns tid queued)} = ($ev->{ts}[$q], $by_task && $ev->{tid}[$q] ? $ev->{tid}[$q] : undef, $q);
+				my $by_task = ($CONTEXT{ vec($ev->{d}, $q, 32) >> 16 & 255 } // '') =~ /^(?:task|softirq_task)$/;
+				@w{qw(queued_ns tid queued)} = (vec($ev->{ts}, $q, 64), $by_task && vec($ev->{tid}, $q, 32) ? vec($ev->{tid}, $q, 32) : undef, $q);
 			}
 			push @{ $of{$tid} }, $open{$tid} = \%w;
 		}
@@ -378,9 +379,9 @@ sub _waker {
 	return if !defined $i->{wake};
 	my $ev = $self->{states}->events;
 	my $w = $i->{wake};
-	my $context = $CONTEXT{ $ev->{d}[$w] >> 16 & 255 } // 'unknown';
-	my %w = (context => $context, at => $ev->{ts}[$w], index => $w, tid => 0, exact => 1);
-	if    ($context eq 'task')         { $w{tid} = $ev->{a}[$w] }
+	my $context = $CONTEXT{ vec($ev->{d}, $w, 32) >> 16 & 255 } // 'unknown';
+	my %w = (context => $context, at => vec($ev->{ts}, $w, 64), index => $w, tid => 0, exact => 1);
+	if    ($context eq 'task')         { $w{tid} = vec($ev->{a}, $w, 32) }
 	elsif ($context eq 'softirq_task') { $w{tid} = $ev->c($w) }
 	elsif ($context eq 'softirq_mixed') { @w{qw(tid exact)} = ($ev->c($w), 0) }
 	$w{tid} = 0 if $w{tid} == $self->{tid};
@@ -441,10 +442,10 @@ sub _asked {
 	my $since = ($i->{real_from} // $i->{from}) - $PEER_NS;
 	for (my $k = $ev->last_before($list, $to); $k >= 0; $k--) {
 		my $e = $list->[$k];
-		my $type = $ev->{type}[$e];
-		return 1 if $type == Tipme::KernelEvents::FORK && $ev->{a}[$e] == $who && $ev->{tid}[$e] == $tid;
-		next if $ev->{ts}[$e] < $since || $type != Tipme::KernelEvents::WAKING || $ev->{tid}[$e] != $who;
-		return 1 if $ev->{a}[$e] == $tid && ($ev->{d}[$e] >> 16 & 255) == 0;
+		my $type = vec($ev->{type}, $e, 8);
+		return 1 if $type == Tipme::KernelEvents::FORK && vec($ev->{a}, $e, 32) == $who && vec($ev->{tid}, $e, 32) == $tid;
+		next if vec($ev->{ts}, $e, 64) < $since || $type != Tipme::KernelEvents::WAKING || vec($ev->{tid}, $e, 32) != $who;
+		return 1 if vec($ev->{a}, $e, 32) == $tid && (vec($ev->{d}, $e, 32) >> 16 & 255) == 0;
 	}
 	return 0;
 }
@@ -452,7 +453,7 @@ sub _asked {
 sub _ends {
 	my ($self, $who, $at) = @_;
 	my $ev = $self->{states}->events;
-	for my $e (@{ $ev->of_kind(Tipme::KernelEvents::EXIT) }) { return 1 if $ev->{tid}[$e] == $who && abs($ev->{ts}[$e] - $at) < $EXIT_NS }
+	for my $e (@{ $ev->of_kind(Tipme::KernelEvents::EXIT) }) { return 1 if vec($ev->{tid}, $e, 32) == $who && abs(vec($ev->{ts}, $e, 64) - $at) < $EXIT_NS }
 	return 0;
 }
 
@@ -498,19 +499,19 @@ sub _ask_peer {
 	my $ev = $self->{states}->events;
 	my ($begin, $peer) = ($i->{real_from} // $i->{from});
 	my $k = $ev->first_at($begin + 1);
-	while (--$k >= 0 && $ev->{ts}[$k] > $begin - $PEER_NS) {
-		next if $ev->{type}[$k] != Tipme::KernelEvents::WAKING || $ev->{a}[$k] != $self->{tid} || ($ev->{d}[$k] >> 16 & 255) != 0;
-		my $who = $ev->{tid}[$k];
+	while (--$k >= 0 && vec($ev->{ts}, $k, 64) > $begin - $PEER_NS) {
+		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || vec($ev->{a}, $k, 32) != $self->{tid} || (vec($ev->{d}, $k, 32) >> 16 & 255) != 0;
+		my $who = vec($ev->{tid}, $k, 32);
 		next if $who == $self->{server_tid} || $who == $self->{tid};
 		my $at = $self->{states}->before($who, $self->{t});
 		# One that has done its part and sleeps again as before is not whom we wait for.
 		next if !$at || $at->{kind} eq 'blocked' && !defined $at->{wake} && $at->{state} eq 'sleeping' && $self->{reasons}->is_loop($self->{threads}->stack($at->{stack_id}));
 		$peer = $k, last;
 	}
-	return 0 if !defined $peer || $self->{jumped}{ $ev->{tid}[$peer] }++;
+	return 0 if !defined $peer || $self->{jumped}{ vec($ev->{tid}, $peer, 32) }++;
 	push @{ $self->{frames} }, [ $self->{tid}, $lo, 1 ];
 	$self->{jumped}{ $self->{tid} } = 1;
-	$self->{tid} = $ev->{tid}[$peer];
+	$self->{tid} = vec($ev->{tid}, $peer, 32);
 	return 1;
 }
 
