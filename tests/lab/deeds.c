@@ -279,7 +279,7 @@ static void act_ask(struct deed *d)
 #define ALONE_NS 200000
 
 /* One after the other for so many ms. What stands as CPU time is the X server's clock at the beginning, and what these cost it themselves: all
- * that it computes beyond that until the answer is there is for others. */
+ * that it computes beyond that until the answer is there is for others. What it computed for them meanwhile stands as `others`. */
 static void act_roundtrips(struct deed *d)
 {
 	const char *server = getenv("LAB_SERVER");
@@ -288,9 +288,9 @@ static void act_roundtrips(struct deed *d)
 
 	if (!server || clock_getcpuclockid(atoi(server), &clock))
 		return;
-	int64_t first = clock_ns(clock), cpu = first;
+	int64_t first = clock_ns(clock), cpu = first, begin = now_ns();
 
-	for (int64_t t = now_ns(), until = t + d->number * NS_PER_MS; t < until && deed_roundtrip;) {
+	for (int64_t t = begin, until = t + d->number * NS_PER_MS; t < until && deed_roundtrip;) {
 		deed_roundtrip(deed_roundtrip_arg);
 		int64_t t2 = now_ns(), cpu2 = clock_ns(clock);
 
@@ -304,6 +304,7 @@ static void act_roundtrips(struct deed *d)
 		cpu = cpu2;
 	}
 	d->cpu_ns = first + own + (alone ? met * own / alone : 0);
+	report_span("others", atoi(server), begin, now_ns(), cpu - d->cpu_ns);
 }
 
 #ifdef HAVE_GIO

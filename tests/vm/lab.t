@@ -25,21 +25,37 @@ my ($top, $build) = @ENV{qw(TIPME_SRCDIR TIPME_BUILDDIR)};
 my $AS_USER = 'runuser -u user -- env DISPLAY=:0 HOME=/home/user XAUTHORITY=/home/user/.Xauthority LAB_TRUTH=/dev/shm/truth LD_LIBRARY_PATH=/opt/lab';
 my $ME = 'notesd';
 my $OTHER = 'scand';
+my $THIRD = 'syncer';
+# begin: what runs beside it, with times that count from about 2 s before the key; with: what it is started through; own: the client must be pinned
+# to a CPU, or get a quota; before: what must be ready before any key. ns: how much of the interval the cause truly had.
 my %CAUSE = (
-	computes => { deeds => 'compute 700', kinds => ['app-compute'], ns => sub { $_[0]->cpu_ns('compute') } },
-	thread   => { deeds => 'thread 700', kinds => ['app-compute'], ns => sub { $_[0]->cpu_ns('thread') } },
+	computes => { deeds => 'compute 700', kinds => ['app-compute'], ns => \&client_ns },
+	thread   => { deeds => 'thread 700', kinds => ['app-compute'], ns => \&client_ns },
+	futex    => { deeds => 'futex 700', kinds => [qw(futex-wait app-compute)], ns => \&client_ns },
 	timer    => { deeds => 'sleep 800', kinds => ['timer-sleep'], ns => sub { $_[0]->spans_ns('sleep') } },
-	service  => { deeds => 'ask /tmp/lab-socket', serve => 'serve /tmp/lab-socket sleep 700', kinds => ['ipc-wait'], ns => sub { $_[0]->spans_ns('serve') } },
-	loopback => { deeds => 'ask tcp:20123', serve => 'serve tcp:20123 compute 700', kinds => [qw(ipc-wait network-wait)], ns => sub { $_[0]->spans_ns('serve') } },
-	lock     => { deeds => 'flock /dev/shm/lab-lock', begin => 'cause NAME hold flock /dev/shm/lab-lock sleep FROM UNTIL', kinds => [qw(lock-wait ipc-wait)], ns => sub { $_[0]->spans_ns('hold') } },
-	grab     => { deeds => 'compute 5', begin => 'xcause NAME grab FROM UNTIL', kinds => ['server-grab'], ns => sub { $_[0]->spans_ns('grab') } },
-	'rt-hog' => { deeds => 'compute 5', begin => 'cause NAME hog 2 FROM UNTIL pin', with => 'chrt -f 20', kinds => ['rt-starvation'], ns => \&no_cpu_ns },
-	quota    => { deeds => 'compute 150', quota => 1, kinds => ['cpu-throttled'], ns => sub { $_[0]->spans_ns('compute') - $_[0]->cpu_ns('compute') } },
+	service  => { deeds => 'ask /tmp/lab-socket', serve => ['serve /tmp/lab-socket sleep 700'], kinds => ['ipc-wait'], ns => \&served_ns },
+	chain    => { deeds => 'ask /tmp/lab-socket-2', serve => [ 'serve /tmp/lab-socket sleep 700', map { "serve /tmp/lab-socket-$_->[1] ask /tmp/lab-socket$_->[0]" } [ '', 1 ], [ '-1', 2 ] ],
+		kinds => ['ipc-wait'], ns => \&served_ns },
+	loopback => { deeds => 'ask tcp:20123', serve => ['serve tcp:20123 compute 700'], kinds => [qw(ipc-wait network-wait)], ns => \&served_ns },
+	lock     => { deeds => 'flock /dev/shm/lab-lock', begin => ['cause OTHER hold flock /dev/shm/lab-lock sleep FROM UNTIL'], kinds => [qw(lock-wait ipc-wait)], ns => sub { $_[0]->spans_ns('hold') } },
+	# The holder has the lock before the key and is nice from then on; the hog comes a moment later and keeps it from the CPU.
+	inversion => { deeds => 'flock /dev/shm/lab-lock', kinds => [qw(priority-inversion cpu-contention)], ns => \&until_ns,
+		begin => [ 'cause THIRD hold flock /dev/shm/lab-lock work FROM UNTIL 60', 'cause OTHER hog 1 LATER UNTIL' ], with => [ 'taskset -c 0', 'taskset -c 0 nice -n -15' ] },
+	grab     => { deeds => 'compute 5', begin => ['xcause OTHER grab FROM UNTIL'], kinds => ['server-grab'], ns => sub { $_[0]->spans_ns('grab') } },
+	'long-request' => { deeds => 'compute 5', begin => ['xcause OTHER long FROM 2000'], kinds => [qw(client-queue server-compute)], ns => sub { $_[0]->spans_ns('long') - $_[0]->overlap_ns('compute', 'long') } },
+	flood    => { deeds => 'compute 8,roundtrips 700', begin => ['xcause OTHER flood FROM UNTIL'], kinds => ['client-queue'], ns => \&others_ns },
+	'wm-holds' => { deeds => 'compute 5', before => 'xcause OTHER hold FROM 700', kinds => ['input-late'], ns => sub { $_[0]->spans_ns('held') } },
+	hog      => { deeds => 'compute 10', begin => ['cause OTHER hog 2 FROM UNTIL'], with => ['nice -n -20'], kinds => ['cpu-contention'], ns => \&no_cpu_ns },
+	storm    => { deeds => 'compute 20', begin => ['cause THIRD storm OTHER 32 20 FROM UNTIL'], with => ['nice -n -10'], kinds => ['cpu-contention'], by_name => 1, ns => \&no_cpu_ns },
+	pinned   => { deeds => 'compute 30', own => 'pinned', begin => ['cause OTHER hog 1 FROM UNTIL'], with => ['taskset -c 0 nice -n -15'], kinds => ['cpu-contention'], ns => \&no_cpu_ns },
+	# The kernel leaves others 50 ms of each second.
+	'rt-hog' => { deeds => 'compute 5', begin => ['cause OTHER hog 2 FROM UNTIL pin'], with => ['chrt -f 20'], kinds => ['rt-starvation'], ns => \&no_cpu_ns },
+	quota    => { deeds => 'compute 150', own => 'quota', kinds => ['cpu-throttled'], ns => sub { $_[0]->spans_ns('compute') - $_[0]->cpu_ns('compute') } },
 	stopped  => { deeds => 'compute 5', stops => 1, kinds => ['stopped'], ns => sub { $_[0]->spans_ns('stop') } },
 );
 my @all;
 for my $kernel (split ' ', $ENV{TIPME_TEST_KERNELS} // '6.12') {
-	for my $source (qw(bpf module)) {
+	for my $source (split ' ', $ENV{TIPME_LAB_SOURCES} // 'bpf module') {
 		subtest "Debian's kernel $kernel, $source" => sub { on_kernel($kernel, $source) };
 	}
 }
@@ -56,6 +72,7 @@ sub on_kernel {
 	like(scalar $vm->run('tipme status --json'), qr/"source" *: *"kernel_$source"/, 'with that source');
 	$vm->run('setsid perl /opt/lab/keys >> /dev/shm/keys 2>&1 &');
 	for my $cause ($ENV{TIPME_LAB_CAUSES} ? split /,/, $ENV{TIPME_LAB_CAUSES} : sort keys %CAUSE) {
+		BAIL_OUT("TIPME_LAB_CAUSES: no cause $cause here: one of @{[ sort keys %CAUSE ]}") if !$CAUSE{$cause};
 		subtest $cause => sub { on_cause($vm, $server, $cause, "$kernel $source") };
 	}
 	no_complaint($vm);
@@ -102,27 +119,27 @@ sub on_cause {
 	my ($vm, $server, $name, $where) = @_;
 	my $cause = $CAUSE{$name};
 	my $r = bless { spans => [], cause => $cause, name => $name }, 'Tipme::Lab::Run';
-	$vm->run('rm -f /tmp/lab-socket /dev/shm/truth /dev/shm/seen; install -m 666 /dev/null /dev/shm/truth; install -m 666 /dev/null /dev/shm/lab-lock; : > /dev/shm/keys');
-	if ($cause->{serve}) {
-		$vm->run("setsid $AS_USER /opt/lab/cause $OTHER $cause->{serve} >/dev/null 2>&1 &");
-		$vm->wait_for('the helper is ready', 'grep -q ^ready /dev/shm/truth');
+	$vm->run('rm -f /tmp/lab-socket* /dev/shm/truth /dev/shm/seen; install -m 666 /dev/null /dev/shm/truth; install -m 666 /dev/null /dev/shm/lab-lock; : > /dev/shm/keys');
+	my $n = 0;
+	for my $serve (@{ $cause->{serve} // [] }) {
+		$vm->run("setsid $AS_USER /opt/lab/cause " . ($n++ ? $THIRD : $OTHER) . " $serve >/dev/null 2>&1 &");
+		$vm->wait_for('the helper is ready', "test \$(grep -c ^ready /dev/shm/truth) = $n");
 	}
-	$vm->run("setsid $AS_USER /opt/lab/lab-client -n $ME -d '$cause->{deeds}' >/dev/null 2>&1 &");
+	$vm->run("LAB_SERVER=$server setsid $AS_USER /opt/lab/lab-client -n $ME -d '$cause->{deeds}' >/dev/null 2>&1 &");
 	my ($pid) = $vm->wait_for('the client runs', "pgrep -n -x $ME") =~ /(\d+)/;
 	my ($window) = $vm->wait_for('it has a window', $vm->as_user('xwininfo -root -tree | grep tipme-stage | grep -v XTerm')) =~ /(0x[0-9a-f]+)/;
 	$vm->run("setsid chrt -f 58 $AS_USER /opt/lab/observer $window > /dev/shm/seen 2>/dev/null &");
 	$vm->wait_for('the observer looks', 'grep -q ready /dev/shm/seen');
+	$vm->run("taskset -a -p -c 0 $pid") if ($cause->{own} // '') eq 'pinned';
 	# The machine's systemd may take the controller away again that none of its units uses.
-	if ($cause->{quota}) { $vm->wait_for('the quota is set', "cd /sys/fs/cgroup && echo +cpu > cgroup.subtree_control && mkdir -p lab && echo '20000 100000' > lab/cpu.max && echo $pid > lab/cgroup.procs && cd /") }
+	if (($cause->{own} // '') eq 'quota') { $vm->wait_for('the quota is set', "cd /sys/fs/cgroup && echo +cpu > cgroup.subtree_control && mkdir -p lab && echo '20000 100000' > lab/cpu.max && echo $pid > lab/cgroup.procs && cd /") }
 	$vm->press(qw(d d d));
-	my $worked = worked($vm, $pid, $server);
 	my $at = int(now($vm) * 1e9);
-	if ($cause->{begin}) {
-		my $begin = $cause->{begin} =~ s/NAME/$OTHER/r =~ s/FROM/$at + 1_500_000_000/er =~ s/UNTIL/$at + 3_500_000_000/er;
-		my $with = $cause->{with} // '';
-		$vm->run("setsid $with $AS_USER /opt/lab/$begin >/dev/null 2>&1 &");
-		sleep 2.2;
-	}
+	if ($cause->{before}) { begin($vm, $cause->{before}, $at); $vm->wait_for('it is ready', 'grep -q ^ready /dev/shm/truth'); sleep 2 }
+	my @began = map { begin($vm, $cause->{begin}[$_], $at, $cause->{with} ? $cause->{with}[$_] : undef) } 0 .. $#{ $cause->{begin} // [] };
+	$r->{until} = $at + 3_500_000_000;
+	my ($by_client, $by_server) = map { worked($vm, $_) } $pid, $server;
+	sleep 2.2 if @began;
 	if ($cause->{stops}) {
 		my $stop = 'use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC); sub t { int(clock_gettime(CLOCK_MONOTONIC) * 1e9) } my $p = shift; my $f = t(); kill STOP => $p; sleep 1.5; kill CONT => $p; printf "span stop %d %d %d %d 0\n", $p, $p, $f, t()';
 		$vm->run("setsid perl -e '$stop' $pid >> /dev/shm/truth &");
@@ -130,20 +147,47 @@ sub on_cause {
 	}
 	$vm->press('x');
 	my ($last) = ($cause->{deeds} =~ /(\w+) \S+$/);
-	$vm->wait_for('the client has answered', "grep -q '^span $last' /dev/shm/truth" . ($cause->{begin} ? " && grep -c ^span /dev/shm/truth | grep -qv '^1\$'" : ''));
+	$vm->wait_for('the client has answered', "grep -q '^span $last' /dev/shm/truth" . (@began ? ' && grep ^span /dev/shm/truth | cut -d" " -f3 | sort -u | grep -qv "^' . $pid . '$"' : ''));
 	sleep 0.7;
-	$r->{worked} = worked($vm, $pid, $server) - $worked;
-	return fail('staged: the kernel has held nobody back for the quota: ' . $vm->run('cat /sys/fs/cgroup/lab/cpu.max')) if $cause->{quota} && $vm->run('cat /sys/fs/cgroup/lab/cpu.stat') !~ /^nr_throttled [1-9]/m;
+	$r->{by_client} = worked($vm, $pid) - $by_client;
+	$r->{worked} = $r->{by_client} + worked($vm, $server) - $by_server;
+	return fail('staged: the kernel has held nobody back for the quota: ' . $vm->run('cat /sys/fs/cgroup/lab/cpu.max')) if ($cause->{own} // '') eq 'quota' && $vm->run('cat /sys/fs/cgroup/lab/cpu.stat') !~ /^nr_throttled [1-9]/m;
 	judge($vm, $r, $pid, $where);
-	$vm->run("pkill -KILL -x '$ME|$OTHER|observer'; sleep 0.3; rmdir /sys/fs/cgroup/lab 2>/dev/null; true");
+	$vm->run("pkill -KILL -x '$ME|$OTHER|$THIRD|observer'; sleep 0.3; rmdir /sys/fs/cgroup/lab 2>/dev/null; true");
+}
+
+# Starts what makes the client wait: from 1.5 s after AT to 3.5 s after it.
+sub begin {
+	my ($vm, $what, $at, $with) = @_;
+	my %word = (OTHER => $OTHER, THIRD => $THIRD, FROM => $at + 1_500_000_000, LATER => $at + 1_510_000_000, UNTIL => $at + 3_500_000_000);
+	$what =~ s/\b(OTHER|THIRD|FROM|LATER|UNTIL)\b/$word{$1}/g;
+	$with //= '';
+	$vm->run("setsid $with $AS_USER /opt/lab/$what >/dev/null 2>&1 &");
+	return 1;
 }
 
 sub worked {
-	my ($vm, @pids) = @_;
+	my ($vm, $pid) = @_;
 	my $sum = 0;
-	$sum += $_ for map { /^(\d+) / ? $1 : 0 } split /\n/, $vm->run('cat ' . join ' ', map { "/proc/$_/task/*/schedstat" } @pids);
+	$sum += $_ for map { /^(\d+) / ? $1 : 0 } split /\n/, $vm->run("cat /proc/$pid/task/*/schedstat");
 	return $sum;
 }
+
+# Those in between report spans, too: what the first in the list did.
+sub served_ns {
+	my ($r) = @_;
+	my ($last) = sort { $a <=> $b } map { $_->{pid} } grep { $_->{what} eq 'serve' } @{ $r->{spans} };
+	@{ $r->{spans} } = grep { $_->{what} ne 'serve' || $_->{pid} == $last } @{ $r->{spans} };
+	return $r->spans_ns('serve');
+}
+
+# All that the client computed: on an emulated CPU, drawing its answer counts, too.
+sub client_ns { return $_[0]{by_client} }
+
+# What the server computed for others while the client asked it, as the client saw it on the server's clock.
+sub others_ns { my ($r) = @_; return $r->cpu_ns('others') }
+
+sub until_ns { my ($r) = @_; my $to = $r->{until} < $r->{answer_ns} ? $r->{until} : $r->{answer_ns}; return $to > $r->{press_ns} ? $to - $r->{press_ns} : 0 }
 
 sub no_cpu_ns { my ($r) = @_; my $ns = $r->{answer_ns} - $r->{press_ns} - $r->{worked}; return $ns > 0 ? $ns : 0 }
 
@@ -160,9 +204,9 @@ sub judge {
 	close $h or BAIL_OUT("$truth: $!");
 	$r->{truth_file} = $truth;
 	$r->read_spans;
-	my ($helper) = $vm->run("pgrep -x $OTHER") =~ /(\d+)/;
-	$helper //= (map { $_->{pid} } grep { $_->{pid} != $pid } @{ $r->{spans} })[0];
-	my $who = $r->{cause}{serve} || $r->{cause}{begin} ? { comm => $OTHER, pids => { $helper // 0 => 1 } } : { comm => $ME, pids => { $pid => 1 } };
+	my ($helper) = $vm->run("pgrep -o -x $OTHER") =~ /(\d+)/;
+	my %helpers = map { $_ => 1 } $helper // map { $_->{pid} } grep { $_->{pid} != $pid } @{ $r->{spans} };
+	my $who = $r->{cause}{serve} || $r->{cause}{begin} || $r->{cause}{before} ? { comm => $OTHER, pids => \%helpers, by_name => $r->{cause}{by_name} } : { comm => $ME, pids => { $pid => 1 } };
 	my $all = $seen[-1] - $press;
 	my $ns = $r->{cause}{ns}->($r);
 	my %truth = (kinds => $r->{cause}{kinds}, interval => { start_ns => $press, end_ns => $seen[-1] }, waited_for_cpu_ns => 0,
@@ -172,6 +216,7 @@ sub judge {
 	my $result = { cause => $r->{name}, client => 'own', event => 'key', seed => $where, truth => \%truth, verdict => $d->{verdict}, interval => $d->{interval}, seconds_to_verdict => Time::HiRes::time() - $t0, %{ Tipme::Lab::compare(\%truth, $d) } };
 	$result->{named} .= ", $where" if defined $result->{named};
 	push @all, $result;
+	diag(sprintf '%s: %d ms; truth %d ms; %s', $r->{name}, $all / 1e6, $ns / 1e6, join ', ', map { sprintf '%s %s %.0f ms', $_->{kind}, $_->{comm} // '?', $_->{ns} / 1e6 } grep { $_ } @{ $d->{totals}{blamed} }[ 0 .. 4 ]) if ($result->{share_error} // 0) > 5;
 	ok($result->{right}, "named: $d->{verdict}{sentence}") or diag("truth: $r->{name}; $result->{why}");
 	return;
 }
