@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
 use Tipme::ExactPath qw(exact_path);
-use Tipme::Desktop qw(no_complaint);
+use Tipme::Desktop qw(no_complaint to_its_end);
 use Tipme::VM;
 
 plan skip_all => 'kernels are compiled only with TIPME_TEST_ALL=1: each takes some ten minutes the first time' if !$ENV{TIPME_TEST_ALL};
@@ -22,7 +22,7 @@ plan skip_all => $lacks if $lacks;
 my ($top, $build) = @ENV{qw(TIPME_SRCDIR TIPME_BUILDDIR)};
 my $json = Cpanel::JSON::XS->new;
 for my $kernel (map { [ split /-/ ] } split ' ', $ENV{TIPME_TEST_PATCHED} // '6.1-plain 6.1-debug 6.12-plain') {
-	subtest "patched kernel @$kernel" => sub { on_kernel(@$kernel) };
+	to_its_end("patched kernel @$kernel", sub { on_kernel(@$kernel) });
 }
 done_testing;
 

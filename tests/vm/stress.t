@@ -9,7 +9,7 @@ use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop qw(build_module ok_run no_complaint);
+use Tipme::Desktop qw(build_module ok_run parts to_its_end);
 use Tipme::VM;
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: two of them take some minutes'
@@ -18,9 +18,11 @@ my $lacks = Tipme::VM::lacks();
 plan skip_all => $lacks if $lacks;
 
 my ($top, $build) = @ENV{qw(TIPME_SRCDIR TIPME_BUILDDIR)};
+# Of so many records one at least is to come from an NMI: an emulator delivers few, and how many depends on how busy its host is.
+use constant NMI_OF => 10_000;
 my $RECORDS = $ENV{TIPME_TEST_RECORDS} // 10_000_000;
 for my $kernel (split ' ', $ENV{TIPME_TEST_KERNELS} // '6.1 6.12') {
-	subtest "Debian's kernel $kernel" => sub { on_kernel($kernel) };
+	to_its_end("Debian's kernel $kernel", sub { on_kernel($kernel) });
 }
 done_testing;
 
@@ -33,11 +35,8 @@ sub on_kernel {
 	system('cp', $module, "$dir/opt/tipme.ko") == 0 && system('cp', "$build/helper/test/ksrc-dump", "$build/helper/test/ring-selftest", "$dir/opt") == 0 or BAIL_OUT('payload');
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $dir);
 	ok_run($vm, 'insmod /opt/tipme.ko', 'it loads');
-	for my $part ([ 'few sub-buffers', \&small_pool ], [ 'all records kept', \&large_pool ], [ 'CPUs go and come', \&hotplug ], [ 'triggers', \&triggers ],
-		[ 'readers are killed', \&killed ], [ 'loading under load', \&loading ]) {
-		subtest $part->[0] => sub { $part->[1]->($vm) };
-	}
-	no_complaint($vm);
+	parts($vm, [ 'few sub-buffers', \&small_pool ], [ 'all records kept', \&large_pool ], [ 'CPUs go and come', \&hotplug ], [ 'triggers', \&triggers ],
+		[ 'readers are killed', \&killed ], [ 'loading under load', \&loading ]);
 	$vm->close;
 }
 
@@ -47,7 +46,7 @@ sub writers {
 	diag $out =~ s/\s+\z//r;
 	my %n = $out =~ /(\w+)=(\d+)/g;
 	is($rc, 0, 'writers and reader end in order') or diag $out;
-	cmp_ok($n{$_} // 0, '>', 1000, "$_: many records") for qw(thread softirq hardirq nmi);
+	cmp_ok($n{$_} // 0, '>', $records / ($_ eq 'nmi' ? NMI_OF : 1000), "$_: many records") for qw(thread softirq hardirq nmi);
 	is($n{wrong}, 0, 'each record that was accepted proves itself');
 	is($n{torn}, 0, 'none is torn');
 	is($n{back}, 0, 'those of a CPU and context are in order');

@@ -11,7 +11,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 use Tipme::ExactPath qw(exact_path);
 
-our @EXPORT_OK = qw(payload build_module start_recorder pid_of now hot_key diagnose ok_run show_console no_complaint);
+our @EXPORT_OK = qw(payload build_module start_recorder pid_of now hot_key diagnose ok_run show_console no_complaint to_its_end parts);
 
 my $EPISODES = '/var/lib/tipme/1000';
 
@@ -90,6 +90,27 @@ sub ok_run {
 	my ($out, $rc) = $vm->run($command);
 	is($rc, 0, $name) or diag $out;
 	return $out;
+}
+
+# A subtest that fails when its code dies, as it does when a machine vanishes or says no more, instead of ending the test with it.
+sub to_its_end {
+	my ($name, $code) = @_;
+	return subtest $name => sub { eval { $code->(); 1 } or do { fail("$name goes to its end"); diag $@ } };
+}
+
+# Subtests on one machine, [ NAME, CODE ] each. TIPME_TEST_PARTS, a pattern, chooses some of them.
+sub parts {
+	my ($vm, @parts) = @_;
+	for my $part (@parts) {
+		my ($name, $code) = @$part;
+		SKIP: {
+			skip "$name: not asked for by TIPME_TEST_PARTS", 1 if $name !~ ($ENV{TIPME_TEST_PARTS} // '');
+			to_its_end($name, sub { $code->($vm) });
+		}
+		return if !$vm->alive;
+	}
+	no_complaint($vm);
+	return;
 }
 
 # Switches to a virtual console, as Ctrl+Alt+Fn does (VT_ACTIVATE).

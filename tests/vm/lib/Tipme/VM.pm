@@ -207,6 +207,8 @@ sub _ended {
 	return $self->{monitor} && $self->monitor('info status') =~ /\((?:shutdown|internal-error|guest-panicked)\)/;
 }
 
+sub alive { my ($self) = @_; return !$self->_ended(0) }
+
 # How a machine ended that nobody has ended, and all that was written until then.
 sub _gone {
 	my ($self) = @_;
