@@ -97,8 +97,8 @@ static void generation_init(void)
 	tipme_output_init();
 	for (int i = 0; i < screenInfo.numScreens; i++)
 		screen_init(screenInfo.screens[i]);
-	tipme_requests_wrap();
 	tipme_input_init();
+	tipme_requests_wrap();
 	tipme_grabs_init();
 	clients_present();
 	LogMessage(X_INFO, "tipme: recording input, requests and damage into %u KiB%s\n",
@@ -163,7 +163,7 @@ static void on_block(void *data, void *timeout)
 	tipme_output_check(now_ns);
 	tipme_input_idle();
 	tell_saved();
-	sleep_begin(tipme_hooks_now_ns());
+	sleep_begin(tipme_hooks.clock.last_ns);
 }
 
 static void on_wakeup(void *data, int result)

@@ -43,9 +43,6 @@ struct tipme_hooks {
 	bool swallow;			/* nobody else gets the hot-keys */
 	struct tipme_xclock clock;
 	struct tipme_xring ring;
-	struct tipme_x_group group[TIPME_GROUPS];
-	struct tipme_join idle, device[2];
-	struct tipme_hotkey hotkey;
 	uint32_t input_seq;		/* device events so far */
 	uint32_t cur_input_seq;		/* the one being processed; 0: none */
 	unsigned flushed;		/* since the server last woke */
@@ -54,6 +51,10 @@ struct tipme_hooks {
 	bool in_request;		/* it is being executed */
 	bool resting;			/* damage is not looked at for a while: see damage.c */
 	bool damaged;			/* some window waits in the list of damage.c */
+	/* What stands above is looked at with each request, and shares its cache lines. */
+	struct tipme_join idle, device[2];
+	struct tipme_hotkey hotkey;
+	struct tipme_x_group group[TIPME_GROUPS];
 };
 
 extern struct tipme_hooks tipme_hooks;
@@ -64,7 +65,7 @@ void tipme_hooks_register(const struct tipme_hooks_options *opt);
 /* Something is not as we know it: record nothing more, say so once, leave the session alone. */
 void tipme_hooks_disable(const char *why);
 
-/* requests.c: the tables of request procedures */
+/* requests.c: the tables of request procedures; input.c and present.c know their extensions by then */
 void tipme_requests_wrap(void);
 void tipme_requests_unwrap(void);
 /* Whatever is recorded now comes after the requests so far. */
@@ -73,6 +74,8 @@ void tipme_requests_settle(uint64_t now_ns);
 /* input.c: key handlers; callbacks for device events and delivery */
 void tipme_input_init(void);
 void tipme_input_request(uint8_t major, uint8_t minor);
+/* Whether that has anything to do with requests of this opcode. */
+bool tipme_input_concerns(uint8_t major);
 /* Before the server sleeps: what the input thread must know of the layout. */
 void tipme_input_idle(void);
 void tipme_input_on_device(CallbackListPtr *list, void *data, void *call);
@@ -97,6 +100,7 @@ void tipme_damage_wake(void);
 void tipme_present_init(void);
 /* Before a request is executed: what it says of the picture is gone afterwards. */
 void tipme_present_begin(const ClientRec *client, const struct tipme_x_request *req);
+bool tipme_present_concerns(uint8_t major);
 /* An event that is about to be sent: perhaps it tells that a picture was shown. */
 void tipme_present_event(const ClientRec *client, const xEvent *event, uint64_t now_ns);
 /* Who asked for the picture that was drawn outside of any request; NULL: nobody. */

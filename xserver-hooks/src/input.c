@@ -215,6 +215,16 @@ static void deliver_record(struct tipme_x_group *group, const struct tipme_x_del
 	}
 }
 
+/* Of no device, and one of a flood of the same: it adds nothing to the record there is. */
+static bool is_another_of_flood(struct tipme_x_group *group, int type)
+{
+	bool by_device = type <= MotionNotify || type == GenericEvent ||
+		(extension.xi_event_base && type > extension.xi_event_base && type <= extension.xi_event_base + 5);
+
+	return !by_device && tipme_join_flood(&group->deliver, tipme_hooks.request_ns) &&
+	       tipme_join_fits(&group->deliver, 1 + (uint64_t)type, tipme_hooks.request_ns);
+}
+
 /*
  * Arguments: a client and the events that are about to be written to it.
  * Side effects: one record: where there are several events, the others are the first one's valuators.
@@ -224,7 +234,6 @@ void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
 	const EventInfoRec *info = call;
 	struct tipme_x_group *group;
 	struct delivery d;
-	bool other;
 	struct tipme_x_deliver rec;
 	uint32_t seq = tipme_hooks.cur_input_seq;
 
@@ -236,6 +245,8 @@ void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
 		return;
 	}
 	group->written = true;
+	if (!seq && is_another_of_flood(group, info->events->u.u.type & 0x7f))
+		return;
 	d = delivery_of(info->events);
 	if (tipme_hooks.no_input && d.kind != TIPME_INPUT_KIND_OTHER)
 		return;
@@ -245,12 +256,6 @@ void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
 	if (d.kind == TIPME_INPUT_KIND_KEY_PRESS && recent[seq % RECENT].input_seq == seq &&
 	    recent[seq % RECENT].kind == TIPME_INPUT_KIND_KEY_REPEAT)
 		d.kind = TIPME_INPUT_KIND_KEY_REPEAT;
-	other = d.kind == TIPME_INPUT_KIND_OTHER && !seq;
-	/* One of a flood of the same adds nothing to the record there is. */
-	if (other && tipme_join_flood(&group->deliver, tipme_hooks.request_ns) &&
-	    tipme_join_fits(&group->deliver, 1 + (info->events->u.u.type & 0x7f), tipme_hooks.request_ns) &&
-	    info->events->u.u.type != GenericEvent)
-		return;
 	rec = (struct tipme_x_deliver){
 		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_DELIVER, .pid = tipme_client_pid(info->client),
 		.window = d.window, .input_seq = seq, .client = (uint16_t)info->client->index, .kind = d.kind,
@@ -357,6 +362,12 @@ static void on_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 	in_key_handler = true;
 	dev->public.processInputProc(event, dev);
 	in_key_handler = false;
+}
+
+bool tipme_input_concerns(uint8_t major)
+{
+	return major == X_ChangeKeyboardMapping || major == X_SetModifierMapping ||
+	       (major && (major == extension.xkb_major || major == extension.xi_major));
 }
 
 /* Arguments: a request that is about to be executed, and may change what keys mean. */

@@ -20,6 +20,11 @@ void tipme_present_init(void)
 	asked.count = 0;
 }
 
+bool tipme_present_concerns(uint8_t major)
+{
+	return present_major && major == present_major;
+}
+
 static uint32_t value(const ClientRec *client, uint32_t raw)
 {
 	return client->swapped ? __builtin_bswap32(raw) : raw;

@@ -10,35 +10,40 @@ typedef int (*request_proc)(ClientPtr);
 
 static request_proc real_procs[256], real_swapped_procs[256];
 
-/* Where the last request ended, how many records there were then, and whether it was one of a flood. */
+/*
+ * In a flood the clock is not read after each request but after some of them: reading it is most of what a record costs.
+ * What was executed since the last reading waits here, a few short requests at most, and is recorded with the next.
+ */
+#define UNTIMED_MAX 15
+#define UNTIMED_NS 200000
+static struct tipme_x_request untimed __attribute__((aligned(64)));	/* count 0: none */
+
+/* Where the last request ended, how many records there were then, and how many may follow untimed. */
 static struct {
 	uint64_t end_ns;
 	uint64_t head;
+	uint32_t pid;
 	int client;
-	bool flood;
+	unsigned left;
 } last;
 
-/*
- * In a flood the clock is not read after each request but after some of them: reading it is most of what a record costs.
- * What was executed since the last reading waits here, a few requests at most, and is recorded with the next.
- */
-#define UNTIMED_MAX 7
-static struct tipme_x_request untimed;	/* count 0: none */
+/* Opcodes that nothing else here wants to know of. */
+static bool plain[256];
 
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_pid) % 8 == 0);
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_client) == offsetof(struct tipme_x_ring_header, cur_pid) + 4);
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_major) == offsetof(struct tipme_x_ring_header, cur_pid) + 6);
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_minor) == offsetof(struct tipme_x_ring_header, cur_pid) + 7);
 
-static void header_set(const struct tipme_x_request *req)
+static inline void header_set(uint64_t start_ns, uint32_t pid, uint16_t client, uint8_t major, uint8_t minor)
 {
 	struct tipme_x_ring_header *h = tipme_hooks.ring.header;
-	uint64_t who = req->pid | (uint64_t)req->client << 32 | (uint64_t)req->major << 48 | (uint64_t)req->minor << 56;
+	uint64_t who = pid | (uint64_t)client << 32 | (uint64_t)major << 48 | (uint64_t)minor << 56;
 
 	/* The four fields at once. */
 	__atomic_store_n((uint64_t *)(void *)&h->cur_pid, who, __ATOMIC_RELAXED);
 	/* Last: a reader believes the others when this is not 0. */
-	__atomic_store_n(&h->cur_start_ns, req->ts_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->cur_start_ns, start_ns, __ATOMIC_RELEASE);
 }
 
 /* Quiet: no events, replies, input or damage came up inside it. Others are joined in floods only. */
@@ -65,9 +70,10 @@ static void request_end(struct tipme_x_request *req, uint64_t end_ns, bool quiet
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_group *group = tipme_group_of(req->client);
+	bool flood;
 
 	req->duration_ns = end_ns - req->ts_ns < UINT32_MAX ? (uint32_t)(end_ns - req->ts_ns) : UINT32_MAX;
-	last.flood = request_record(group, req, quiet);
+	flood = request_record(group, req, quiet);
 	if (hooks->damaged)
 		tipme_damage_record(end_ns, req);
 	else if (hooks->resting)
@@ -75,6 +81,8 @@ static void request_end(struct tipme_x_request *req, uint64_t end_ns, bool quiet
 	last.end_ns = end_ns;
 	last.head = hooks->ring.head;
 	last.client = req->client;
+	last.pid = req->pid;
+	last.left = flood && req->duration_ns <= UNTIMED_NS ? UNTIMED_MAX : 0;
 }
 
 void tipme_requests_settle(uint64_t now_ns)
@@ -112,7 +120,7 @@ static uint64_t begin_ns(bool at_once)
  * Returns: what that returns.
  * Side effects: records. The procedure may free the client (KillClient on itself), so nothing of it is read afterwards.
  */
-static int request_execute(ClientPtr client, request_proc proc)
+static __attribute__((noinline)) int request_execute(ClientPtr client, request_proc proc)
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_request req;
@@ -135,12 +143,12 @@ static int request_execute(ClientPtr client, request_proc proc)
 	hooks->request_ns = req.ts_ns;
 	if (hooks->resting)
 		tipme_damage_look(&req);
-	if (req.major >= EXTENSION_BASE)
+	if (!plain[req.major]) {
 		tipme_present_begin(client, &req);
-	if (req.major >= X_ChangeKeyboardMapping && req.major != X_NoOperation)
 		tipme_input_request(req.major, req.minor);
+	}
 	head = hooks->ring.head;
-	header_set(&req);
+	header_set(req.ts_ns, req.pid, req.client, req.major, req.minor);
 	hooks->in_request = true;
 	ret = proc(client);
 	hooks->in_request = false;
@@ -148,23 +156,73 @@ static int request_execute(ClientPtr client, request_proc proc)
 	hooks->cur_input_seq = 0;
 	quiet = hooks->ring.head == head && !hooks->damaged;
 	hooks->no_pause = true;
-	if (at_once && last.flood && quiet && untimed.count < UNTIMED_MAX) {
-		untimed = req;
-		return ret;
-	}
 	untimed.count = 0;
 	request_end(&req, tipme_hooks_now_ns(), quiet);
 	return ret;
 }
 
+/* One more of a flood, of which the clock need not be read and nothing else be known. */
+static inline bool goes_untimed(const ClientRec *client)
+{
+	const struct tipme_hooks *hooks = &tipme_hooks;
+
+	return last.left && comes_at_once(client) && plain[client->majorOp] && hooks->active && !hooks->in_request && !hooks->damaged;
+}
+
+/* It was more than it seemed, and so ends like any other. */
+static void untimed_end(void)
+{
+	struct tipme_x_request req = untimed;
+
+	untimed.count = 0;
+	tipme_hooks.cur_input_seq = 0;
+	request_end(&req, tipme_hooks_now_ns(), false);
+}
+
+/*
+ * What request_execute() does, for such a one, with as little as can be: all of it is paid for each request of a flood. That damage
+ * rests for no other client the last timed one has seen to.
+ */
+static inline int request_untimed(ClientPtr client, request_proc proc)
+{
+	struct tipme_hooks *hooks = &tipme_hooks;
+	struct tipme_x_ring_header *header = hooks->ring.header;
+	int ret;
+
+	last.left--;
+	if (!untimed.count)
+		untimed = (struct tipme_x_request){
+			.ts_ns = last.end_ns, .type = TIPME_X_REQUEST, .pid = last.pid, .client = (uint16_t)last.client,
+		};
+	untimed.major = client->majorOp;
+	untimed.minor = (uint8_t)client->minorOp;
+	untimed.sequence = (uint16_t)client->sequence;
+	untimed.count++;
+	hooks->cur_input_seq = 0;
+	hooks->request_ns = last.end_ns;
+	header_set(last.end_ns, last.pid, (uint16_t)last.client, client->majorOp, (uint8_t)client->minorOp);
+	hooks->in_request = true;
+	ret = proc(client);
+	hooks->in_request = false;
+	__atomic_store_n(&header->cur_start_ns, 0, __ATOMIC_RELAXED);
+	if (__builtin_expect(hooks->ring.head != last.head || hooks->damaged, 0))
+		untimed_end();
+	return ret;
+}
+
+static inline int request(ClientPtr client, request_proc proc)
+{
+	return goes_untimed(client) ? request_untimed(client, proc) : request_execute(client, proc);
+}
+
 static int on_request(ClientPtr client)
 {
-	return request_execute(client, real_procs[client->majorOp]);
+	return request(client, real_procs[client->majorOp]);
 }
 
 static int on_swapped_request(ClientPtr client)
 {
-	return request_execute(client, real_swapped_procs[client->majorOp]);
+	return request(client, real_swapped_procs[client->majorOp]);
 }
 
 static void wrap(request_proc *table, request_proc *real, request_proc ours)
@@ -186,6 +244,8 @@ static void unwrap(request_proc *table, request_proc *real, request_proc ours)
 
 void tipme_requests_wrap(void)
 {
+	for (int major = 0; major < 256; major++)
+		plain[major] = !tipme_input_concerns((uint8_t)major) && !tipme_present_concerns((uint8_t)major);
 	wrap(ProcVector, real_procs, on_request);
 	wrap(SwappedProcVector, real_swapped_procs, on_swapped_request);
 }
