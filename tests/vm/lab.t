@@ -26,7 +26,9 @@ my $AS_USER = 'runuser -u user -- env DISPLAY=:0 HOME=/home/user XAUTHORITY=/hom
 my $ME = 'notesd';
 my $OTHER = 'scand';
 my $THIRD = 'syncer';
-# begin: what runs beside it, with times that count from about 2 s before the key; with: what it is started through; own: the client must be pinned
+my $LEAD_NS = 6_000_000_000;
+my $LASTS_NS = 2_500_000_000;
+# begin: what runs beside it, from about 0.7 s before the key on for 2.5 s (it is started long before, because an emulated CPU is slow); with: what it is started through; own: the client must be pinned
 # to a CPU, or get a quota; before: what must be ready before any key. ns: how much of the interval the cause truly had.
 my %CAUSE = (
 	computes => { deeds => 'compute 700', kinds => ['app-compute'], ns => \&client_ns },
@@ -42,9 +44,9 @@ my %CAUSE = (
 	inversion => { deeds => 'flock /dev/shm/lab-lock', kinds => [qw(priority-inversion cpu-contention)], ns => \&until_ns,
 		begin => [ 'cause THIRD hold flock /dev/shm/lab-lock work FROM UNTIL 60', 'cause OTHER hog 1 LATER UNTIL' ], with => [ 'taskset -c 0', 'taskset -c 0 nice -n -15' ] },
 	grab     => { deeds => 'compute 5', begin => ['xcause OTHER grab FROM UNTIL'], kinds => ['server-grab'], ns => sub { $_[0]->spans_ns('grab') } },
-	'long-request' => { deeds => 'compute 5', begin => ['xcause OTHER long FROM 2000'], kinds => [qw(client-queue server-compute)], ns => sub { $_[0]->spans_ns('long') - $_[0]->overlap_ns('compute', 'long') } },
+	'long-request' => { deeds => 'compute 5', begin => ['xcause OTHER long FROM 2500'], kinds => [qw(client-queue server-compute)], ns => sub { $_[0]->spans_ns('long') - $_[0]->overlap_ns('compute', 'long') } },
 	flood    => { deeds => 'compute 8,roundtrips 700', begin => ['xcause OTHER flood FROM UNTIL'], kinds => ['client-queue'], ns => \&others_ns },
-	'wm-holds' => { deeds => 'compute 5', before => 'xcause OTHER hold FROM 700', kinds => ['input-late'], ns => sub { $_[0]->spans_ns('held') } },
+	'wm-holds' => { deeds => 'compute 5', before => 'xcause OTHER hold NOW 700', kinds => ['input-late'], ns => sub { $_[0]->spans_ns('held') } },
 	hog      => { deeds => 'compute 10', begin => ['cause OTHER hog 2 FROM UNTIL'], with => ['nice -n -20'], kinds => ['cpu-contention'], ns => \&no_cpu_ns },
 	storm    => { deeds => 'compute 20', begin => ['cause THIRD storm OTHER 32 20 FROM UNTIL'], with => ['nice -n -10'], kinds => ['cpu-contention'], by_name => 1, ns => \&no_cpu_ns },
 	pinned   => { deeds => 'compute 30', own => 'pinned', begin => ['cause OTHER hog 1 FROM UNTIL'], with => ['taskset -c 0 nice -n -15'], kinds => ['cpu-contention'], ns => \&no_cpu_ns },
@@ -137,9 +139,9 @@ sub on_cause {
 	my $at = int(now($vm) * 1e9);
 	if ($cause->{before}) { begin($vm, $cause->{before}, $at); $vm->wait_for('it is ready', 'grep -q ^ready /dev/shm/truth'); sleep 2 }
 	my @began = map { begin($vm, $cause->{begin}[$_], $at, $cause->{with} ? $cause->{with}[$_] : undef) } 0 .. $#{ $cause->{begin} // [] };
-	$r->{until} = $at + 3_500_000_000;
+	$r->{until} = $at + $LEAD_NS + $LASTS_NS;
 	my ($by_client, $by_server) = map { worked($vm, $_) } $pid, $server;
-	sleep 2.2 if @began;
+	if (@began) { sleep 0.2 while now($vm) * 1e9 < $at + $LEAD_NS + 700_000_000 }
 	if ($cause->{stops}) {
 		my $stop = 'use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC); sub t { int(clock_gettime(CLOCK_MONOTONIC) * 1e9) } my $p = shift; my $f = t(); kill STOP => $p; sleep 1.5; kill CONT => $p; printf "span stop %d %d %d %d 0\n", $p, $p, $f, t()';
 		$vm->run("setsid perl -e '$stop' $pid >> /dev/shm/truth &");
@@ -156,11 +158,11 @@ sub on_cause {
 	$vm->run("pkill -KILL -x '$ME|$OTHER|$THIRD|observer'; sleep 0.3; rmdir /sys/fs/cgroup/lab 2>/dev/null; true");
 }
 
-# Starts what makes the client wait: from 1.5 s after AT to 3.5 s after it.
+# Starts what makes the client wait, some time after AT.
 sub begin {
 	my ($vm, $what, $at, $with) = @_;
-	my %word = (OTHER => $OTHER, THIRD => $THIRD, FROM => $at + 1_500_000_000, LATER => $at + 1_510_000_000, UNTIL => $at + 3_500_000_000);
-	$what =~ s/\b(OTHER|THIRD|FROM|LATER|UNTIL)\b/$word{$1}/g;
+	my %word = (NOW => $at, OTHER => $OTHER, THIRD => $THIRD, FROM => $at + $LEAD_NS, LATER => $at + $LEAD_NS + 10_000_000, UNTIL => $at + $LEAD_NS + $LASTS_NS);
+	$what =~ s/\b(NOW|OTHER|THIRD|FROM|LATER|UNTIL)\b/$word{$1}/g;
 	$with //= '';
 	$vm->run("setsid $with $AS_USER /opt/lab/$what >/dev/null 2>&1 &");
 	return 1;

@@ -125,7 +125,8 @@ sub _judge {
 	my $path = $blame->path($segments);
 	my $cursor = ($e->{motion} // '') eq 'cursor';
 	my $client = $e->{pending} ? { pid => -1, comm => $e->{server}{name} // 'the X server' } : $cursor || !$e->{pid} ? { pid => -1, comm => 'the pointer' } : $threads->at($e->{pid}, $to);
-	my $verdict = judge($i, $path, client => $client, server => $e->{server}, from => $from, parent => sub { $self->_parent($_[0], $to) },
+	my $totals = totals($path);
+	my $verdict = judge($i, $path, totals => $totals, client => $client, server => $e->{server}, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
 	return {
@@ -133,7 +134,7 @@ sub _judge {
 			usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
 		event => { n => $e->{n}, kind => $e->{kind}, input_seq => $e->{seq}, client => $client->{pid} < 0 ? undef : { pid => $e->{pid}, comm => $client->{comm} },
 			server => { pid => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name}, source => $e->{server}{exact} ? 'x_hooks' : 'x_client' }, stages => $self->_stages($i, $states) },
-		path => $path, totals => { %{ totals($path) }, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
+		path => $path, totals => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
 		evidence => $self->_evidence($i, $path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
 	};
 }
@@ -149,12 +150,13 @@ sub _judge_stall {
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
 	my $walk = sub { return $chain->walk($stall->{tid}, $_[0], $to) };
 	my $path = $blame->path($late ? $late->segments($states, $threads, $walk) : $walk->($from));
-	my $verdict = judge_stall({ %$stall, open => 0, usual_count => 0 }, $path, why => $why, client => $who, server => $x, from => $from, parent => sub { $self->_parent($_[0], $to) },
+	my $totals = totals($path);
+	my $verdict = judge_stall({ %$stall, open => 0, usual_count => 0 }, $path, totals => $totals, why => $why, client => $who, server => $x, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => 'exact', usual_ns => undef, usual_count => 0, usual_where => undef, excess_ns => $to - $from },
-		event => undef, path => $path, totals => { %{ totals($path) }, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
+		event => undef, path => $path, totals => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
 		evidence => $self->_evidence_of_path($path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
 		$late ? (latency => $late->facts($states, $threads)) : (),
 	};

@@ -218,14 +218,18 @@ sub _quiet {
 	return;
 }
 
+# Both lists are in order of time and may be long (a client and its server that take turns): none of them is looked at twice.
 sub _first_quiet {
 	my ($self, $e, $states, $asleep) = @_;
+	my $first = 0;
 	my @grabs = grep { $_->[2] != $e->{pid} } $e->{server}->grabs;
 	for my $i (@{ $states->intervals($e->{pid}) }) {
 		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
 		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
 		next if !$self->_in_loop($i) && !$self->_loop_of_another($states, $e->{pid}, $i);
-		for my $a (@$asleep) {
+		$first++ while $first < @$asleep && $asleep->[$first][1] <= $i->{from};
+		for (my $k = $first; $k < @$asleep && $asleep->[$k][0] < $i->{to}; $k++) {
+			my $a = $asleep->[$k];
 			my $from = $a->[0] > $i->{from} ? $a->[0] : $i->{from};
 			my $to   = $a->[1] < $i->{to}   ? $a->[1] : $i->{to};
 			next if $from >= $to || grep { $_->[0] < $to && (!defined $_->[1] || $_->[1] > $from) } @grabs;

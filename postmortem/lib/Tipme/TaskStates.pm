@@ -14,6 +14,7 @@ my %STATE = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %STATE_NUMBER = reverse %STATE;
 my ($RUNNABLE, $DEAD, $RUNNING, $UNKNOWN) = @STATE_NUMBER{qw(runnable dead running unknown)};
 my $SATURATED = 4294967295;
+my $STEPS = 6;    # from one interval to the next, before the one that is wanted is looked for in all
 
 # An interval: { from, to, kind, ... }
 #   running:  cpu; irq_ns, softirq_ns (part of it, as the switch that ended it says), saturated
@@ -58,20 +59,20 @@ sub before {
 
 sub _find {
 	my ($self, $tid, $t, $strict) = @_;
-	my $l = $self->intervals($tid);
-	my ($lo, $hi) = (0, scalar @$l);
-	# A walk goes backwards step by step: mostly it is the interval of last time, or the one before.
-	my $near = $self->{near}{$tid} // 0;
-	if ($near < $hi && $l->[$near]{from} + $strict > $t) { $hi = $near; $lo = $near - 1 if $near && $l->[ $near - 1 ]{from} + $strict <= $t }
-	elsif ($near + 1 < $hi && $l->[ $near + 1 ]{from} + $strict > $t) { $lo = $hi = $near + 1 }
-	while ($lo < $hi) {
-		my $m = ($lo + $hi) >> 1;
-		if ($l->[$m]{from} + $strict <= $t) { $lo = $m + 1 } else { $hi = $m }
+	my $l = $self->{list}{$tid} // $self->intervals($tid);
+	return if !@$l || $l->[0]{from} + $strict > $t;
+	# A walk goes backwards step by step: mostly it is the interval of last time, or one a little before.
+	my $n = $self->{near}{$tid} // $#$l;
+	my $steps = $STEPS;
+	if   ($l->[$n]{from} + $strict <= $t) { $n++ while $n < $#$l && $l->[ $n + 1 ]{from} + $strict <= $t && $steps-- }
+	else                                  { $n-- while $l->[$n]{from} + $strict > $t && $steps-- }
+	if ($steps < 0) {
+		my ($lo, $hi) = (0, scalar @$l);
+		while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($l->[$m]{from} + $strict <= $t) { $lo = $m + 1 } else { $hi = $m } }
+		$n = $lo - 1;
 	}
-	return if !$lo;
-	$self->{near}{$tid} = $lo - 1;
-	my $i = $l->[ $lo - 1 ];
-	return $i->{to} >= $t ? $i : undef;
+	$self->{near}{$tid} = $n;
+	return $l->[$n]{to} >= $t ? $l->[$n] : undef;
 }
 
 # state_at(TID, TIME): name of the state: running, runnable, or what it is blocked in; dead where it did not exist

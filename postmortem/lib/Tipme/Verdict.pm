@@ -55,10 +55,10 @@ sub totals {
 	return { kinds => \%kind, states => \%state, blamed => \@blamed };
 }
 
-# judge(INTERVAL, \PATH, client => thread, server => XRecords, parent => sub, ancestors => sub): { kind, sentence, blamed, share, share_ns, confidence, head }
+# judge(INTERVAL, \PATH, totals => those of it, client => thread, server => XRecords, parent => sub, ancestors => sub): { kind, sentence, blamed, share, share_ns, confidence, head }
 sub judge {
 	my ($i, $path, %o) = @_;
-	my $t = totals($path);
+	my $t = $o{totals} // totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
 	my $head = _head($i, $o{client}, $all);
 	my %v = (confidence => _sure($path, $all), head => $head);
@@ -72,7 +72,7 @@ sub judge {
 # judge_stall(STALL, \PATH, why => WHY NO EVENT, ...): the same of a thread that stood still
 sub judge_stall {
 	my ($i, $path, %o) = @_;
-	my $t = totals($path);
+	my $t = $o{totals} // totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
 	my %did = (runnable => 'was woken and did not run for %s, the longest here', disk_sleep => 'slept undisturbed for %s, the longest here', asked => 'needed %s', latency => 'ran %s after its timer had expired');
 	my $head = one_line($o{client}{comm}) . " (pid $o{client}{pid}) " . sprintf $did{ $i->{what} }, duration_text($all);
