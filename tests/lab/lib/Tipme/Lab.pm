@@ -267,7 +267,7 @@ sub _run_delay {
 # What each has computed and waited for a CPU by now: { PID => { cpu, delay } }; of client, server, and who was started to be in their way on their own CPU.
 sub _used {
 	my ($self, $r) = @_;
-	return { map { $_ => { cpu => _cpu_clock($_), delay => _run_delay($_), main_delay => (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0 } } $r->{client_pid}, $self->{stage}{display}->pid, grep { defined } @$r{qw(hog ksoftirqd)} };
+	return { $r->{delays} ? (freepages => $r->{delays}->freepages_ns($r->{client_pid})) : (), map { $_ => { cpu => _cpu_clock($_), delay => _run_delay($_), main_delay => (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0 } } $r->{client_pid}, $self->{stage}{display}->pid, grep { defined } @$r{qw(hog ksoftirqd)} };
 }
 
 # The kernel's CPU clock of a process: exact, also while it runs.
@@ -514,6 +514,9 @@ sub used_ns {
 	$sum += $r->{used}[1]{$_}{$what} - $r->{used}[0]{$_}{$what} for @pids;
 	return $sum;
 }
+
+# freepages_ns(): how long the client looked for pages to free between the key and the answer, as the kernel itself counts it
+sub freepages_ns { my ($r) = @_; return $r->{used}[1]{freepages} - $r->{used}[0]{freepages} }
 
 # no_cpu_ns(): time in which neither client nor server worked: where nothing else makes them wait, they waited for a CPU. (Their own counters of
 # that wait count each thread by itself, also those for which nobody waited.)

@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use Carp qw(croak);
 use Tipme::Lab::Cgroup;
+use Tipme::Lab::Delays;
 
 # name => {
 #   says        CODE: what was done, in words
@@ -246,10 +247,11 @@ my %CAUSE = (
 	'memcg' => {
 		says => sub { 'the client uses ' . _grow_mb($_[0]) . ' MiB where its control group may have 24: the rest is reclaimed, to swap' },
 			kinds => ['memory-reclaim'], @DEEDS, most_ms => 1500, needs => sub { _needs_swap() || Tipme::Lab::Cgroup::lacks('memory') },
-		prepare => sub { my ($r) = @_; _swap_on($r); $r->{deeds} = 'grow ' . _grow_mb($r) },
+		prepare => sub { my ($r) = @_; _swap_on($r); _count_delays($r); $r->{deeds} = 'grow ' . _grow_mb($r) },
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(memory => 24 << 20) },
 		before => sub { my ($r) = @_; $r->{cg}->add($r->{client_pid}) },
-		charged => sub { my ($r) = @_; return $r->spans_ns('grow') - $r->cpu_ns('free') },
+		# What the same costs without a limit differs from time to time, in a virtual machine most of all (its host gives the memory then): only if the kernel counts nothing.
+		charged => sub { my ($r) = @_; return $r->{delays} ? $r->freepages_ns : $r->spans_ns('grow') - $r->cpu_ns('free') },
 	},
 
 	# --- several at once: the parts must come out in their proportion ---
@@ -343,6 +345,15 @@ sub _take_pages {
 sub _grow_mb { my ($r) = @_; return 24 + int($r->{ms} * 0.3) }
 
 sub _needs_swap { return -w '/sys/class/zram-control/hot_add' || -r '/sys/class/zram-control/hot_add' ? '' : 'no compressed memory to swap to (zram)' }
+
+# From now on the kernel counts what new tasks wait for.
+sub _count_delays {
+	my ($r) = @_;
+	return if Tipme::Lab::Delays::lacks();
+	$r->{delays} = Tipme::Lab::Delays->new;
+	$r->undo(sub { $r->{delays}->close });
+	return;
+}
 
 # Memory that is compressed is a swap space that no disk slows down.
 sub _swap_on {
