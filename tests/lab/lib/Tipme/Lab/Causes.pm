@@ -54,7 +54,8 @@ my %CAUSE = (
 		prepare => sub { my ($r) = @_; $r->{deeds} = 'compute ' . _quota_ms($r) },
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(cpu => 20_000, 100_000); $r->{cg}->add($r->{client_pid}) },
 		# It has the greatest weight, so that the quota alone keeps it from running.
-		charged => sub { my ($r) = @_; return $r->spans_ns('compute') - $r->cpu_ns('compute') },
+		# Also outside of its computing: what it does before and after needs the CPU, too.
+		charged => sub { $_[0]->no_cpu_ns },
 	},
 	'pinned' => {
 		says => sub { "the client may run on CPU 0 alone, where the hog $_[0]{names}[0] (nice -15) has been put for $_[0]{ms} ms" },
