@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Xwayland, linked so that it can take the hooks, in a compositor without a screen: a key in xterm from the device event to the damage, arrivals,
-# the hot-key; and the same as any server when it ends.
+# Xwayland, linked so that it can take the hooks, in a compositor whose screen and seat are those of a headless Xorg: a key in xterm from the device event
+# to the damage, made by XTEST and typed on that seat; arrivals, the hot-key; and the same as any server when it ends.
 use strict;
 use warnings;
 use FindBin qw($Bin);
@@ -27,6 +27,8 @@ BAIL_OUT('no Xwayland') if !-x $built;
 # The cache may be closed to the server's user.
 my $dir = rundir();
 system('install', '-m', 755, $built, "$dir/Xwayland") == 0 or BAIL_OUT('install');
+my $host = Tipme::Display->new(kind => 'Xorg');
+my $keys = Tipme::Typist->new(socket => $host->keyboard, pointer => $host->pointer);
 my $weston = compositor("$dir/run");
 
 my $peer = peer_start(rundir());
@@ -50,28 +52,61 @@ ok((grep { $_->{duration_ns} > 0 } only(\@r, 'x_flush', pid => $$)), 'writing to
 $c->close;
 
 my $xterm = xterm($x, 'cat');
-xdotool(qw(mousemove 300 200));
-sleep 0.5;
-$from_ns = Tipme::Typist::now_ns();
-xdotool(qw(key q));
-sleep 0.5;
-@r = grep { ($_->{ts_ns} // 0) >= $from_ns } records($peer, 0);
-my ($press) = only(\@r, 'x_device', kind => 'key_press', is_master => 0);
-ok($press, 'a key: device event');
-my ($deliver) = only(\@r, 'x_deliver', kind => 'key_press', pid => $xterm, input_seq => $press->{input_seq} // -1);
-ok($deliver, 'delivered to xterm');
-ok($deliver && (grep { $_->{ts_ns} > $deliver->{ts_ns} } only(\@r, 'x_damage', pid => $xterm)), 'and drawn by xterm');
-xdotool(qw(key ctrl+alt+minus));
-ok(wait_for($peer, qr/^trigger 0 arg=2$/), 'the hot-key triggers');
-sleep 0.3;
-@r = records($peer, 0);
-my ($chord) = only(\@r, 'x_chord');
-is(scalar only(\@r, 'x_deliver', input_seq => $chord->{input_seq}), 0, 'and is swallowed');
+my %seen;
+for my $how ('by XTEST', 'on the seat of the compositor') { subtest "a key $how" => sub { key_in_xterm($how) } }
+my %device = map { $_ => 1 } values %seen;
+is(scalar keys %device, 2, 'the two came from different devices');
+hot_key($_) for 'by XTEST', 'on the seat of the compositor';
 $x->stop;
 ok(wait_for($peer, qr/^gone 0$/), 'the server ends in order');
 kill 'TERM', $weston;
 waitpid $weston, 0;
+$host->stop;
 done_testing();
+
+# Focus follows the pointer, here and there.
+sub press {
+	my ($how, @chord) = @_;
+	if ($how eq 'by XTEST') {
+		xdotool(qw(mousemove 300 200));
+		sleep 0.5;
+		xdotool('key', join '+', @chord);
+	} else {
+		$keys->press($_) for @chord;
+		$keys->release($_) for reverse @chord;
+		$keys->sync;
+	}
+	return;
+}
+
+sub key_in_xterm {
+	my ($how) = @_;
+	my $from_ns = Tipme::Typist::now_ns();
+	press($how, 'q');
+	sleep 0.7;
+	my @r = grep { ($_->{ts_ns} // 0) >= $from_ns } records($peer, 0);
+	my ($press) = only(\@r, 'x_device', kind => 'key_press', is_master => 0);
+	ok($press, 'device event') or diag slurp("$dir/run/weston.log");
+	$seen{$how} = $press->{device} // 0;
+	my ($deliver) = only(\@r, 'x_deliver', kind => 'key_press', pid => $xterm, input_seq => $press->{input_seq} // -1);
+	ok($deliver, 'delivered to xterm');
+	ok($deliver && (grep { $_->{ts_ns} > $deliver->{ts_ns} } only(\@r, 'x_damage', pid => $xterm)), 'and drawn by xterm');
+	return;
+}
+
+sub hot_key {
+	my ($how) = @_;
+	my $from_ns = Tipme::Typist::now_ns();
+	press($how, qw(ctrl alt minus));
+	ok(wait_for($peer, qr/^trigger 0 arg=2$/), "the hot-key triggers, $how");
+	sleep 0.3;
+	my @r = grep { ($_->{ts_ns} // 0) >= $from_ns } records($peer, 0);
+	my ($chord) = only(\@r, 'x_chord');
+	is(scalar only(\@r, 'x_deliver', input_seq => $chord->{input_seq} // -1), 0, 'and is swallowed');
+	return;
+}
+
+sub slurp { my ($path) = @_; open my $in, '<', $path or return ''; local $/; return scalar <$in> // '' }
 
 sub xdotool {
 	my (@args) = @_;
@@ -85,16 +120,8 @@ sub compositor {
 	my ($uid, $gid) = (getpwnam 'nobody')[ 2, 3 ];
 	mkdir $run, 0700;
 	chown $uid, $gid, $run;
-	my $pid = fork // die "fork: $!";
-	if (!$pid) {
-		$) = "$gid $gid";
-		$( = $gid;
-		POSIX::setuid($uid);
-		open STDOUT, '>', "$run/weston.log";
-		open STDERR, '>&', \*STDOUT;
-		local %ENV = (%ENV, XDG_RUNTIME_DIR => $run, HOME => $run);
-		exec qw(weston --backend=headless-backend.so --socket=tipme-test --width=1400 --height=900 --no-config --idle-time=0) or POSIX::_exit(127);
-	}
+	# Without a screen it would have no seat.
+	my $pid = $host->spawn('sh', '-c', "exec env XDG_RUNTIME_DIR='$run' HOME='$run' weston --backend=x11-backend.so --use-pixman --socket=tipme-test --width=1280 --height=800 --no-config --idle-time=0 >'$run/weston.log' 2>&1");
 	for (1 .. 100) { return $pid if -S "$run/tipme-test"; sleep 0.1 }
 	kill 'TERM', $pid;
 	BAIL_OUT('the compositor does not come up');
