@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,13 +47,26 @@ static void watch_fd(struct tipmed_server *server, int fd, uint32_t what)
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* Memory of the kind that rings and records come in is closed at once; of all else strangers decide how long it takes. */
+static void passed_close(void *arg, int fd)
+{
+	struct tipmed_server *server = arg;
+
+	if (fcntl(fd, F_GET_SEALS) >= 0)
+		close(fd);
+	else
+		tipmed_closer_close(&server->closer, fd, false);
+}
+
 static void peer_close(struct tipmed_server *server, struct tipmed_peer *peer)
 {
 	uint32_t gone = peer->x_rings;
 
 	if (peer->watches)
 		tipmed_agents_gone(&server->agents, peer->cred.pid, tipme_clock_ns());
-	close(peer->fd);
+	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, peer->fd, NULL);
+	shutdown(peer->fd, SHUT_RDWR);
+	tipmed_closer_close(&server->closer, peer->fd, false);
 	*peer = (struct tipmed_peer){ .fd = -1 };
 	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
 		if (server->peer[i].fd >= 0)
@@ -92,20 +106,40 @@ static struct tipmed_peer *peer_place(struct tipmed_server *server)
 }
 
 /*
- * A socket that is closed with something unread in it takes our answer away from the peer: let nothing more in, and throw
- * away what is there, before it is answered and closed.
+ * A socket that is closed with something unread in it takes our answer away from the peer: let nothing more in, and have what is there
+ * thrown away before it is closed.
  */
 static void peer_refuse(struct tipmed_server *server, struct tipmed_peer *new, uint32_t error, const char *why)
 {
-	int fd;
-
 	shutdown(new->fd, SHUT_RD);
-	while (tipme_message_receive(new->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT) > 0)
-		if (fd >= 0)
-			close(fd);
 	answer(new, error, why);
 	server->refused_peers++;
-	close(new->fd);
+	tipmed_closer_close(&server->closer, new->fd, true);
+}
+
+/* Whoever keeps the closer from its work could fill our table of descriptors: then nobody new comes in, and only root is read. */
+static bool must_pause(struct tipmed_server *server, int fd, bool *paused)
+{
+	if (!tipmed_closer_full(&server->closer))
+		return false;
+	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	*paused = server->paused = true;
+	return true;
+}
+
+static void resume(struct tipmed_server *server)
+{
+	if (!server->paused || tipmed_closer_full(&server->closer))
+		return;
+	server->paused = false;
+	if (server->listen_paused)
+		watch_fd(server, server->listen_fd, ON_LISTEN);
+	server->listen_paused = false;
+	for (uint32_t i = 0; i < TIPMED_PEERS_MAX; i++) {
+		if (server->peer[i].fd >= 0 && server->peer[i].paused)
+			watch_fd(server, server->peer[i].fd, i);
+		server->peer[i].paused = false;
+	}
 }
 
 static void on_listen(struct tipmed_server *server)
@@ -113,6 +147,8 @@ static void on_listen(struct tipmed_server *server)
 	struct tipmed_peer new = { .number = ++server->peers_seen };
 	socklen_t len = sizeof(new.cred);
 
+	if (must_pause(server, server->listen_fd, &server->listen_paused))
+		return;
 	new.fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (new.fd < 0)
 		return;
@@ -501,7 +537,9 @@ static void on_peer(struct tipmed_server *server, struct tipmed_peer *peer)
 {
 	struct tipme_incoming in;
 	int fd;
-	ssize_t n = tipme_message_receive(peer->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT);
+	if (peer->cred.uid && must_pause(server, peer->fd, &peer->paused))
+		return;
+	ssize_t n = tipme_message_receive_dropping(peer->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT, passed_close, server);
 
 	if (n == -EAGAIN)
 		return;
@@ -516,7 +554,7 @@ static void on_peer(struct tipmed_server *server, struct tipmed_peer *peer)
 	else
 		on_message(server, peer, &in, fd);
 	if (fd >= 0)
-		close(fd);
+		passed_close(server, fd);
 }
 
 /* Ends the waiting after a trigger, so that what was asked for is saved before we stop. */
@@ -559,6 +597,7 @@ static void *server_run(void *arg)
 
 		for (int i = 0; i < n; i++)
 			dispatch(server, events[i].data.u32);
+		resume(server);
 		if (server->snap.phase == TIPMED_IDLE)
 			tipmed_x_servers_expire(&server->snap.x, tipme_clock_ns());
 	}
@@ -612,9 +651,13 @@ int tipmed_server_start(struct tipmed_server *server)
 	watch_fd(server, server->classes->done_fd, ON_CLASSES);
 	for (unsigned int i = 0; i < server->origins; i++)
 		watch_fd(server, server->origin[i].fd, ON_ORIGIN + i);
+	int err = tipmed_closer_start(&server->closer);
+
+	if (err)
+		return err;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	int err = -pthread_create(&server->thread, &attr, server_run, server);
+	err = -pthread_create(&server->thread, &attr, server_run, server);
 
 	pthread_attr_destroy(&attr);
 	return err;
@@ -628,6 +671,7 @@ void tipmed_server_stop(struct tipmed_server *server)
 	pthread_join(server->thread, NULL);
 	if (!tipme_socket_address(server->opt->rundir, &addr))
 		unlink(addr.sun_path);
+	tipmed_closer_stop(&server->closer);
 	/* The connections last: who asked us to stop knows by their end that we did. */
 	close(server->listen_fd);
 }

@@ -17,6 +17,7 @@
 #include "message.h"
 #include "options.h"
 #include "presses.h"
+#include "closer.h"
 #include "snapshot.h"
 #include "watch.h"
 #include "writer.h"
@@ -33,6 +34,7 @@ struct tipmed_peer {
 	bool watches; /* wants to know of each trigger and episode */
 	uint32_t x_rings; /* a bit for each place of a ring that came over this connection */
 	struct tipmed_press_teller press;
+	bool paused; /* not read until the closer has done its work */
 };
 
 /* Who else than a peer may ask for an episode: a key on the console, a threshold in the kernel, a watcher of our own. */
@@ -60,6 +62,9 @@ struct tipmed_server {
 	bool quitting;
 	struct tipmed_peer peer[TIPMED_PEERS_MAX];
 	uint64_t peers_seen;
+	struct tipmed_closer closer;
+	bool paused; /* so are some peers, or the listening socket */
+	bool listen_paused;
 	struct tipmed_agents agents;
 	struct tipmed_auto automatic;
 	struct tipmed_evdev *evdev; /* the hot-key on the keyboards; NULL: none */

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -164,8 +165,12 @@ int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_in
 	int place;
 
 	*why = "the server's process id is not visible here, or no memory came with the message";
-	if (pid <= 0 || fd < 0 || fstat(fd, &st))
+	if (pid <= 0 || fd < 0)
 		return -EINVAL;
+	/* Asked first: of a file that somebody serves, even its size may take as long as he likes. */
+	*why = "the ring is no memfd";
+	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st))
+		return -EBADF;
 	new.dev = st.st_dev;
 	new.ino = st.st_ino;
 	server_name(&new, in);

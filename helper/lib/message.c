@@ -74,8 +74,16 @@ int tipme_message_send_fd(int sock, uint16_t verb, uint32_t arg, const char *tex
 	}
 }
 
+/* What the kernel lets one message carry. With room for all, none is dropped, and so closed, by the kernel in our name. */
+#define FDS_MAX 253
+
+struct dropping {
+	void (*drop)(void *arg, int fd);
+	void *arg;
+};
+
 /* A stranger may pass many descriptors: the first is kept, the rest must not pile up here. */
-static int take_fds(struct msghdr *msg, int *passed_fd)
+static int take_fds(struct msghdr *msg, int *passed_fd, const struct dropping *d)
 {
 	int seen = 0;
 
@@ -91,22 +99,23 @@ static int take_fds(struct msghdr *msg, int *passed_fd)
 			if (!seen++)
 				*passed_fd = fd;
 			else
-				close(fd);
+				d->drop(d->arg, fd);
 		}
 	}
 	return seen;
 }
 
-ssize_t tipme_message_receive(int fd, void *buf, size_t cap, int *passed_fd, int flags)
+ssize_t tipme_message_receive_dropping(int fd, void *buf, size_t cap, int *passed_fd, int flags, void (*drop)(void *arg, int fd), void *arg)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(4 * sizeof(int))];
+		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 	} control;
 	struct iovec part = { buf, cap };
 	struct msghdr msg = {
 		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
 	};
+	struct dropping d = { drop, arg };
 	ssize_t n;
 
 	*passed_fd = -1;
@@ -115,13 +124,24 @@ ssize_t tipme_message_receive(int fd, void *buf, size_t cap, int *passed_fd, int
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	bool odd = take_fds(&msg, passed_fd) > 1 || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+	bool odd = take_fds(&msg, passed_fd, &d) > 1 || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 
 	if (*passed_fd >= 0 && (odd || !n)) {
-		close(*passed_fd);
+		drop(arg, *passed_fd);
 		*passed_fd = -1;
 	}
 	return odd ? -EMSGSIZE : n;
+}
+
+static void drop_by_closing(void *arg, int fd)
+{
+	(void)arg;
+	close(fd);
+}
+
+ssize_t tipme_message_receive(int fd, void *buf, size_t cap, int *passed_fd, int flags)
+{
+	return tipme_message_receive_dropping(fd, buf, cap, passed_fd, flags, drop_by_closing, NULL);
 }
 
 int tipme_message_connect(const char *rundir)

@@ -36,6 +36,11 @@ int tipme_message_send_fd(int sock, uint16_t verb, uint32_t arg, const char *tex
  */
 ssize_t tipme_message_receive(int fd, void *buf, size_t cap, int *passed_fd, int flags);
 
+/*
+ * The same for who may not wait: descriptors that were not asked for go to `drop`. Closing one may take as long as the sender likes.
+ */
+ssize_t tipme_message_receive_dropping(int fd, void *buf, size_t cap, int *passed_fd, int flags, void (*drop)(void *arg, int fd), void *arg);
+
 /* Connects to the daemon whose socket is in `rundir`. Returns the descriptor or -errno. */
 int tipme_message_connect(const char *rundir);
 

@@ -4,15 +4,18 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use IO::Select;
 use IPC::Open2 qw(open2);
 use JSON::PP ();
+use POSIX ();
 use Socket;
 use Test::More;
 use Time::HiRes qw(sleep);
 use Tipme::TestDaemon qw(slurp tipme records_of wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
-my $d = Tipme::TestDaemon->new(args => [ '--post', 0 ]);
+my ($FRIEND, $STRANGER) = (61001, 61002);
+my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--allow-uid', $FRIEND ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
 my $pid = $d->pid;
@@ -39,6 +42,16 @@ is +(Tipme::TestDaemon::answer($c))[1], 0, 'the longest message is taken';
 send $c, pack('L< S< S< L< L<', 0x4d504954, 1, 3, 0, 65001) . 'x' x 65001, 0;
 is +(Tipme::TestDaemon::answer($c))[1], 90, 'one byte more is not: EMSGSIZE';
 close $c;
+
+# Messages that are right but for what they say, from who may do little and from who may do all but end it.
+for ([ 0, 1, 3, 5 .. 12 ], [ $FRIEND, 1 .. 12 ]) {
+	my ($uid, @verbs) = @$_;
+	is fuzz_as($uid, 1500, @verbs), 1500, '1500 times a true verb with any argument and text, by ' . ($uid ? 'a user who may only trigger' : 'root') . ': each answered';
+	is $d->status->{pid}, $pid, '... and it goes on';
+}
+
+# What takes an hour to close: by a stranger before he is refused, by who may trigger, in place of a ring; more of them than there are threads for it.
+subtest 'descriptors that hang' => \&hanging;
 
 # A peer that asks and never reads.
 my $deaf = $d->connection;
@@ -67,7 +80,7 @@ for my $mode (sort keys %refused) {
 	like $out, $refused{$mode}, "$mode: refused";
 	done($p, $in);
 }
-my @liars = map { [ x_client($_) ] } qw(random hugehead);
+my @liars = map { [ x_client($_) ] } qw(random hugehead scribble);
 like $_->[2], qr/^0 /, 'a liar is taken: its records will show' for @liars;
 my ($snap_rc, $snap_out) = $d->snap;
 is $snap_rc, 0, 'snap with them';
@@ -104,6 +117,62 @@ is $d->status->{pid}, $pid, 'it is still the same recorder';
 ok wait_until(sub { fds() <= $fds + 0 }), 'and has no descriptor more than at first' or diag(fds(), " instead of $fds");
 $d->stop;
 done_testing;
+
+# Returns how many were answered.
+sub fuzz_as {
+	my ($uid, $n, @verbs) = @_;
+	pipe my $r, my $w or die;
+	my $child = fork // die;
+	if ($child) {
+		close $w;
+		waitpid $child, 0;
+		return <$r> // 0;
+	}
+	$d->{owner} = 0;
+	srand 2000 + $uid;
+	POSIX::setgid($uid), POSIX::setuid($uid) if $uid;
+	my $answered = 0;
+	my @words = ('{"', 'input', '": ', 'true', '}', "\n", '20260101-000000-abcd', '../', "\0", "\e[31m", 'io', '-', 'x' x 3000, "\xff\xfe");
+	for (1 .. $n) {
+		my $c = $d->connection or last;
+		my $text = join '', map { $words[rand @words] } 1 .. rand 6;
+		$text = join '', map { chr int rand 256 } 1 .. rand 400 if rand() < 0.3;
+		send $c, Tipme::TestDaemon::message($verbs[rand @verbs], rand() < 0.5 ? int rand 9 : int rand 2**32, $text), 0;
+		$answered++ if Tipme::TestDaemon::answer($c, 30);
+	}
+	syswrite $w, $answered;
+	POSIX::_exit(0);
+}
+
+sub hanging {
+	my ($HELLO, $STATUS) = (1, 3);
+	my $root = $d->connection;
+	my @hung;
+	for ([ $STRANGER, $STATUS, 1 ], [ $FRIEND, $STATUS, 1 ], [ $FRIEND, $HELLO, 1 ], [ $FRIEND, $STATUS, 2 ], [ $STRANGER, $STATUS, 1 ], [ $FRIEND, $STATUS, 1 ]) {
+		push @hung, pass_hanging(@$_);
+		my $new = $d->connection;
+		ok answers($new), ($_->[0] == $STRANGER ? 'a stranger' : 'a user who may trigger') . " passes $_->[2] with verb $_->[1]: others are answered" or last;
+	}
+	push @hung, pass_hanging($FRIEND, $STATUS, 253);
+	ok answers($root), 'when it has its fill of them, it still answers root';
+	is +($d->run('sh', '-c', 'kill -0 ' . $d->pid))[0], 0, '... and runs';
+	done(@$_) for @hung;
+	ok wait_until(sub { my $new = $d->connection; $new && answers($new) }, 30), 'when they are gone, all is well';
+}
+
+sub answers { my ($c) = @_; send $c, Tipme::TestDaemon::message(3, 0, ''), 0; return ((Tipme::TestDaemon::answer($c, 5))[1] // 1) == 0 }
+
+# While tipmed is stopped, so that the last copy is its own.
+sub pass_hanging {
+	my (@args) = @_;
+	kill 'STOP', $pid;
+	my $p = open2(my $out, my $in, "$ENV{TIPME_BUILDDIR}/helper/test/daemon-hanging-fd", @args);
+	my $passed = <$out> // '';
+	kill 'CONT', $pid;
+	like $passed, qr/^passed/, 'passed';
+	IO::Select->new($out)->can_read(5); # its answer, if it gets one
+	return [ $p, $in ];
+}
 
 sub fds { return scalar(() = glob "/proc/$pid/fd/*") }
 

@@ -23,7 +23,7 @@ my $mine = hex((slurp('/proc/self/status') =~ /^CapPrm:\s+(\w+)/m)[0]);
 my $want = 0;
 $want |= $mine & (1 << $_) for values %CAP;
 my @threads = map { { slurp("$_/status") =~ /^(\w+):[ \t]*(.*)$/mg } } glob '/proc/' . $d->pid . '/task/*';
-is scalar @threads, 4, 'four threads: one that answers, one that keeps house, one that writes, one that learns of processes';
+is scalar @threads, 8, 'eight threads: one that answers, one that keeps house, one that writes, one that learns of processes, four that close what others passed';
 for my $t (@threads) {
 	is hex $t->{CapPrm}, $want, "$t->{Pid}: permitted";
 	is hex $t->{CapEff}, $want, "$t->{Pid}: effective";

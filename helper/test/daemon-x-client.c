@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Offers a ring to tipmed as an X server does, honest or not, prints the answer, and stays until its input ends:
- * daemon-x-client good | random | unsealed | hugehead | nofd
+ * daemon-x-client good | random | scribble | unsealed | hugehead | nofd
  */
 #include "config.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,31 @@ static void fill_random(struct tipme_x_ring_header *head)
 	head->major = TIPME_FORMAT_MAJOR;
 }
 
+/* Goes on changing all of it, also where a true server never would. */
+static void *scribble(void *arg)
+{
+	unsigned char *bytes = arg;
+	unsigned long x = 88172645463325252UL;
+
+	for (;;) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		unsigned char *word = bytes + 16 + x % ((BYTES - 24) / 8) * 8;
+
+		__atomic_store_n((unsigned long *)word, x >> x % 64, __ATOMIC_RELAXED);
+		/* Now and then what looks as if it were right. */
+		if (!(x & 7)) {
+			unsigned char *slot = bytes + sizeof(struct tipme_x_ring_header) + x % SLOTS * TIPME_X_SLOT_BYTES;
+			struct tipme_head rec = { .ts_ns = tipme_clock_ns(), .type = (unsigned char)(60 + x / 8 % 16), .len8 = 4, .gen = 1 };
+
+			memcpy(slot, &rec, sizeof(rec));
+			__atomic_store_n(&((struct tipme_x_ring_header *)bytes)->head, x / 64 % (2 * SLOTS), __ATOMIC_RELAXED);
+		}
+	}
+	return NULL;
+}
+
 static int hello(int sock, int fd)
 {
 	union {
@@ -106,6 +132,10 @@ int main(int argc, char **argv)
 	fill_good(head);
 	if (!strcmp(mode, "random"))
 		fill_random(head);
+	pthread_t thread;
+
+	if (!strcmp(mode, "scribble") && pthread_create(&thread, NULL, scribble, head))
+		return 99;
 	if (!strcmp(mode, "hugehead"))
 		head->head = ~0ULL - 5;
 	if (strcmp(mode, "unsealed") && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
