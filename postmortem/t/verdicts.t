@@ -79,6 +79,14 @@ is_deeply($d->{verdict}{blamed}{pids}, [ 901, 902, 903 ], 'cpu-contention: all a
 cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'cpu-contention: sure');
 is_deeply([ map { $_->{name} } @{ $d->{event}{stages} } ], [qw(input server device deliver client request feedback)], 'all stages are there');
 
+# --- the server first carries out what the client had asked for before it got the key: that is no answer ---
+{
+	my $s = story();
+	$s->builder->x(1000.22 * MS, 'x_request', pid => CLIENT, client => 4, major => 53, duration_ns => 20_000);
+	my %at = map { $_->{name} => $_->{ts_ns} } @{ storm($s)->diagnose("$tmp/earlier")->{event}{stages} };
+	cmp_ok($at{request}, '>', $at{client}, 'the request that answers comes after the client has run');
+}
+
 # --- the same, real-time ---
 $d = judged('rt-starvation', storm(story(), prio => 49), 'rt-starvation', 'spin', 0.98, 1);
 like($d->{verdict}{sentence}, qr/ for a CPU that 3 real-time processes "spin" \(first pid 901, started by make\) kept\.$/, 'rt-starvation: says so');

@@ -217,7 +217,9 @@ sub _stages {
 	push @s, [ deliver => $e->{deliver_ns}, $exact ];
 	my $run = $self->_first_run($e, $states, $i->{end_ns});
 	push @s, [ client => $run, 'exact' ] if defined $run;
-	my ($r) = grep { $_->{client} == $e->{client} } $e->{server}->between('x_request', $e->{deliver_ns}, $i->{end_ns});
+	my @asked = grep { $_->{client} == $e->{client} } $e->{server}->between('x_request', $e->{deliver_ns}, $i->{end_ns});
+	# What the server begins before the client has run, that had asked for earlier. (Where the record of its running is lost there may be none later.)
+	my ($r) = ((grep { $_->{ts_ns} >= ($run // 0) } @asked), @asked);
 	my $asked = $r ? $r->{ts_ns} : $e->{server}{exact} ? undef : $self->{problem}->inferred->asked($e, $states, $e->{deliver_ns}, $i->{end_ns});
 	push @s, [ request => $asked, $exact ] if defined $asked;
 	push @s, [ feedback => $i->{end_ns}, $exact ] if !$i->{open};
