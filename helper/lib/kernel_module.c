@@ -279,8 +279,9 @@ static int module_trigger_taken(struct tipme_kernel_source *base, char *text, si
 	struct tipme_trigger_event e;
 	ssize_t n;
 
+	/* The module keeps what triggered while nobody listened. What was before the records is no episode of theirs. */
 	while ((n = read(module_of(base)->fd, &e, sizeof(e))) == sizeof(e))
-		if (trigger_words(&e, text, len))
+		if (e.ts_ns >= base->view.start_ns && trigger_words(&e, text, len))
 			return 0;
 	return n < 0 ? -errno : -EAGAIN;
 }
