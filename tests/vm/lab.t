@@ -218,6 +218,8 @@ sub judge {
 	my $result = { cause => $r->{name}, client => 'own', event => 'key', seed => $where, truth => \%truth, verdict => $d->{verdict}, interval => $d->{interval}, seconds_to_verdict => Time::HiRes::time() - $t0, %{ Tipme::Lab::compare(\%truth, $d) } };
 	$result->{named} .= ", $where" if defined $result->{named};
 	push @all, $result;
+	# At once, too: a run that does not come to its end has shown something.
+	note(Tipme::Lab::Table::line($result));
 	diag(sprintf '%s: %d ms; truth %d ms; %s', $r->{name}, $all / 1e6, $ns / 1e6, join ', ', map { sprintf '%s %s %.0f ms', $_->{kind}, $_->{comm} // '?', $_->{ns} / 1e6 } grep { $_ } @{ $d->{totals}{blamed} }[ 0 .. 4 ]) if ($result->{share_error} // 0) > 5;
 	ok($result->{right}, "named: $d->{verdict}{sentence}") or diag("truth: $r->{name}; $result->{why}");
 	return;
