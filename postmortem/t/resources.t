@@ -52,7 +52,7 @@ for my $p ([ 90, 1001.1, 1300 ], [ 98, 1300.1, 1700 ]) {
 	$s->kernel(0, $p->[2], 'io', tid => 0, phase => 'completed', sector => $p->[0], dev => 8 << 20, sectors => 8, op => 'read');
 }
 $d = judged('disk, slow', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'xterm', 0.99, 1);
-like_sentence($d, qr/it was waiting for disk sda, which worked on its own request \(reading\)\.$/, 'disk, slow');
+like_sentence($d, qr/it was waiting for disk sda, which worked on its request \(reading\)\.$/, 'disk, slow');
 is($d->{verdict}{door}, 'the disk', 'disk, slow: at whose door to knock');
 
 # --- held back before the disk, as a cgroup's limit does ---
@@ -126,7 +126,7 @@ $s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS);
 $s->io(840, 7000 + 8 * $_, 1100 + 100 * $_, 1100.01 + 100 * $_, 1100.1 + 100 * $_) for 0 .. 5;
 $s->io(840, 90, 1699, 1699.1, 1700);
 $d = judged('read, held back', sleeps($s, 'fault', 1700.01, state => 'disk_sleep'), 'page-fault-io', 'xterm', 0.99, 1);
-like_sentence($d, qr/it was held back before disk 8:0, as a limit of its control group does\.$/, 'read, held back');
+like_sentence($d, qr/it was held back before disk 8:0 by a limit of its control group\.$/, 'read, held back');
 like($d->{verdict}{next}, qr/io\.max/, 'read, held back: what to do next');
 
 # --- page faults: by the stack; by records; from swap ---
@@ -136,13 +136,13 @@ judged('swap, by the stack', sleeps(story(), 'swap', 1700, state => 'disk_sleep'
 $s = story()->lasts('memory_wait', 1, 1000.95, 1700.2, tid => CLIENT, kind => 'fault_swap');
 $s->builder->thread(840, 'browser', rss_kib => 3 << 20)->thread(841, 'panel', rss_kib => 1 << 10);
 $d = judged('swap, by records', sleeps($s, undef, 1700, state => 'disk_sleep'), 'page-fault-io', 'xterm', 0.97, 1);
-like_sentence($d, qr/a page fault read what had been swapped out for it\.$/, 'swap');
+like_sentence($d, qr/it was waiting for a page fault that read what had been swapped out\.$/, 'swap');
 is_deeply($d->{verdict}{circumstances}, ['The largest process was browser (pid 840) with 3.0 GiB in memory.'], 'swap: who has the memory');
 
 # --- memory: the client itself looks for pages ---
 $s = story()->enter(1000)->lasts('memory_wait', 1, 1000.5, 1800.5, tid => CLIENT, kind => 'memcg_reclaim', amount => 32);
 $d = judged('reclaim', $s->run(1, 1000.25, 1801, CLIENT, 'sleeping')->draw(1800.9)->hotkey(3000), 'memory-reclaim', 'xterm', 0.99, 1);
-like_sentence($d, qr/it was looking for pages to free, because its memory cgroup has none\.$/, 'reclaim');
+like_sentence($d, qr/it was looking for pages to free, because its memory cgroup had none left\.$/, 'reclaim');
 is($d->{totals}{kinds}{'memory-reclaim'}, 800 * MS, 'reclaim: exactly as long as the records say');
 
 # --- a futex: held by a thread of its own; by another process; a thread that is asked to work; one that is waited for until it ends ---
@@ -153,9 +153,9 @@ sub holder {
 }
 $d = judged('futex of its own', sleeps(holder(story(), 'render', CLIENT), 'futex', 1700.1, waker => 201, context => 'task'), 'futex-wait', 'xterm', 0.98, 1);
 is($d->{verdict}{blamed}{pid}, CLIENT, 'futex of its own: the process is the client');
-like_sentence($d, qr/it waited for a lock that another thread of its own had, holding it while computing\.$/, 'futex of its own');
+like_sentence($d, qr/it waited for a lock that another thread of its own held while computing\.$/, 'futex of its own');
 $d = judged('futex of another', sleeps(holder(story(), 'indexer', 201), 'futex', 1700.1, waker => 201, context => 'task'), 'futex-wait', 'indexer', 0.98, 1);
-like_sentence($d, qr/it waited for a lock that "indexer" \(pid 201\) had, holding it while computing\.$/, 'futex of another');
+like_sentence($d, qr/it waited for a lock that "indexer" \(pid 201\) held while computing\.$/, 'futex of another');
 $s = holder(story(), 'worker', CLIENT)->wake(1, 1000.4, 201, CLIENT);
 judged('a thread that was asked', sleeps($s, 'futex', 1700.1, waker => 201, context => 'task'), 'app-compute', 'xterm', 0.98, 1);
 $s = holder(story(), 'worker', CLIENT, ends => 1)->kernel(0, 1700.15, 'exit', tid => 201, pid => CLIENT);
@@ -166,7 +166,7 @@ $s = story();
 $s->builder->thread(850, 'backup', ts_ns => 900 * MS);
 $s->run(0, 900, 901, 850, 'sleeping')->wake(0, 1700, 850, 0, 'nanosleep', context => 'hardirq')->run(0, 1700.05, 1700.3, 850, 'sleeping');
 $d = judged('file lock', sleeps($s, 'flock', 1700.1, waker => 850, context => 'task'), 'lock-wait', 'backup', 0.98, 1);
-like_sentence($d, qr/it waited for a lock that "backup" \(pid 850\) had, holding it while sleeping for a time that it chose \(nanosleep\)\.$/, 'file lock');
+like_sentence($d, qr/it waited for a lock that "backup" \(pid 850\) held while sleeping for a time that it chose \(nanosleep\)\.$/, 'file lock');
 
 # --- the same, let go by ending, after the client had woken it ---
 $s = story();
@@ -235,7 +235,7 @@ $s = story()->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping');
 $s->kernel(1, 1100 + 100 * $_, 'steal', tid => CLIENT, steal_ns => 90 * MS, cpu => 1, since_ns => ns(1000 + 100 * $_)) for 1 .. 6;
 $d = judged('steal', $s->draw(1800.9)->hotkey(3000), 'host-steal', undef, 0.67, 0.68);
 is($d->{totals}{kinds}{'host-steal'}, 540 * MS, 'steal: as much as the records say');
-like_sentence($d, qr/it had no CPU: the host of this virtual machine had taken the CPU away\.$/, 'steal');
+like_sentence($d, qr/it had no CPU: the host of this virtual machine had taken it away\.$/, 'steal');
 
 # --- a quota: by records, by samples, by its CPU that idles ---
 sub throttled {
@@ -282,7 +282,7 @@ for my $when (949.95, 20) {
 	$s->wake(0, 950, CLIENT, 600, 'poll')->run(1, 950.1, 950.2, CLIENT, 'stopped')->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)->run(0, 1999, 2001, 600, 'sleeping');
 	$s->wake(0, 2000, CLIENT, SHELL)->run(1, 2000.1, 2002, CLIENT, 'sleeping')->draw(2001.9)->hotkey(3000);
 	$d = judged("stopped at $when", $s, 'stopped', 'xterm', 0.98, 1);
-	like_sentence($d, qr/it was stopped by a signal from tester \(pid 600\), let go on by bash \(pid 300\)\.$/, 'stopped');
+	like_sentence($d, qr/it was stopped by a signal from tester \(pid 600\), until bash \(pid 300\) let it go on\.$/, 'stopped');
 	like($d->{verdict}{door}, qr/tester \(pid 600\)/, 'stopped: whose door');
 }
 

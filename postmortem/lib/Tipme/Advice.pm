@@ -41,8 +41,8 @@ my @BY_DETAIL = (
 	[ 'page-fault-io', qr/ahead of it\z/, 'whoever runs NAME: it had the disk', 'Make it idle priority (`ionice -c 3 -p PID`), or let it run later.' ],
 	[ 'disk-io', qr/^held back/, 'whoever limits the disk for the control group of NAME', 'See its limits (`systemctl show UNIT -p IOReadBandwidthMax -p IOWriteBandwidthMax`, or io.max of the cgroup).' ],
 	[ 'page-fault-io', qr/^held back/, 'whoever limits the disk for the control group of NAME, or has filled the memory', 'See its limits (`systemctl show UNIT -p IOReadBandwidthMax`, or io.max of the cgroup), and whether memory is short (`vmstat 1`).' ],
-	[ 'disk-io', qr/^waiting for disk|own request/, 'the disk', 'See how long the disk takes for a request: `iostat -x 1`.' ],
-	[ 'stopped', qr/let go on by/, 'whoever stopped NAME', 'It goes on again; ask why it was stopped.' ],
+	[ 'disk-io', qr/^waiting for disk/, 'the disk', 'See how long the disk takes for a request: `iostat -x 1`.' ],
+	[ 'stopped', qr/let it go on/, 'whoever stopped NAME', 'It goes on again; ask why it was stopped.' ],
 );
 my %PINNED = (door => 'whoever set up this machine: a thread may not run where there is room', next => 'See `taskset -p TID`, and what set it (systemd CPUAffinity=, cpuset, the program itself).');
 

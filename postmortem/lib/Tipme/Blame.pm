@@ -141,8 +141,8 @@ sub _on_disk {
 		$other = $self->_who($owner, $ahead->{completed} // $s->{to}) if defined $owner;
 		return _thread($other, $kind, "$OP{ $ahead->{op} } on disk $disk, ahead of it", disk => $disk) if $other->{pid} != $who->{pid} && !($other->{kernel} && $phase eq 'asking');
 	}
-	my $detail = $phase eq 'device' || $phase eq 'done' ? "waiting for disk $disk, which worked on its own request ($OP{ $bio->{op} })"
-		: $phase eq 'asking' && $bio->{tid} != $s->{tid} ? "held back before disk $disk, as a limit of its control group does" : $phase eq 'queue' ? ($ahead ? "waiting for disk $disk behind its own requests" : "held back before disk $disk: no request was ahead in the device") : $s->{reason};
+	my $detail = $phase eq 'device' || $phase eq 'done' ? "waiting for disk $disk, which worked on its request ($OP{ $bio->{op} })"
+		: $phase eq 'asking' && $bio->{tid} != $s->{tid} ? "held back before disk $disk by a limit of its control group" : $phase eq 'queue' ? ($ahead ? "waiting for disk $disk behind its own requests" : "held back before disk $disk: no request was ahead in the device") : $s->{reason};
 	return _thread($who, $self->_own($who) || $s->{held} ? $kind : 'ipc-wait', $detail, disk => $disk);
 }
 
@@ -187,7 +187,7 @@ sub _stop {
 	my $text = $by ? " from $by->{comm} (pid $by->{pid})" : '';
 	return $text if !$w->{tid};
 	my $go = $self->_who($w->{tid}, $w->{at});
-	return "$text, let go on by $go->{comm} (pid $go->{pid})";
+	return "$text, until $go->{comm} (pid $go->{pid}) let it go on";
 }
 
 sub _stopper {

@@ -10,8 +10,8 @@ my $SHORT_NS   = 1_000_000;    # many short interrupts together, from here on, a
 my $SHORT_PART = 0.05;         # ... if they are that part of it
 my $ANY_CPU    = 65535;
 my $IDLE_NS    = 1_000_000;    # a runnable thread whose CPU idles so long is kept from it
-my %WORDS = (direct_reclaim => 'looking for pages to free, because the machine has none', memcg_reclaim => 'looking for pages to free, because its memory cgroup has none',
-	compaction => 'moving pages to get a larger piece of memory', fault_file => 'a page fault read a mapped file', fault_swap => 'a page fault read what had been swapped out',
+my %WORDS = (direct_reclaim => 'looking for pages to free, because the machine had none left', memcg_reclaim => 'looking for pages to free, because its memory cgroup had none left',
+	compaction => 'moving pages to get a larger piece of memory', fault_file => 'waiting for a page fault that read a mapped file', fault_swap => 'waiting for a page fault that read what had been swapped out',
 	throttled => 'held back until memory had been freed');
 my %SOFTIRQ = map { $_->[0] => $_->[1] } [ 0 => 'high tasklets' ], [ 1 => 'timers' ], [ 2 => 'network, sending' ], [ 3 => 'network, receiving' ], [ 4 => 'disks' ], [ 5 => 'irq_poll' ],
 	[ 6 => 'tasklets' ], [ 7 => 'load balancing' ], [ 8 => 'precise timers' ], [ 9 => 'RCU' ];
@@ -217,7 +217,7 @@ sub _by_steal {
 		next if $ns < 1;
 		my $whole = $from == $x->{from} && $to == $x->{to} ? 1 : 0;
 		my ($before, $piece, $behind) = _cut($s, $to - $ns, $to, by => { kind => 'host-steal', what => 'steal', reason => 'the host had taken the CPU away',
-			detail => 'the host of this virtual machine had taken the CPU away' }, exact => $whole && $s->{exact} ? 1 : 0, evidence => [ @{ $s->{evidence} }, grep { defined } $x->{index} ]);
+			detail => 'the host of this virtual machine had taken it away' }, exact => $whole && $s->{exact} ? 1 : 0, evidence => [ @{ $s->{evidence} }, grep { defined } $x->{index} ]);
 		push @out, grep { defined } $before, $piece;
 		return @out if !$behind;
 		$s = $behind;

@@ -228,12 +228,11 @@ sub _clause {
 	return "for $time $waiter had no CPU: " . one_line($detail) if $kind eq 'irq-time' || $kind eq 'host-steal';
 	return "for $time it was $detail" if $kind eq 'stopped' && $self;
 	return "for $time it waited for $name, which was $detail" if $kind eq 'stopped' || $kind eq 'ipc-wait' && !$self;
-	return "for $time $waiter waited for a lock that " . ($self ? 'another thread of its own' : $name) . " had, $detail" if ($kind eq 'lock-wait' || $kind eq 'futex-wait') && $detail =~ /^holding it/;
+	return "for $time $waiter waited for a lock that " . ($self ? 'another thread of its own' : $name) . " $detail" if ($kind eq 'lock-wait' || $kind eq 'futex-wait') && $detail =~ s/^holding it/held/;
 	my $part = $g->{ns} < 0.95 * $ns ? ', ' . duration_text($g->{ns}) . ' of it' : ',';
 	return "for $time $waiter waited for the disk$part because $name$more " . ($g->{others} || ($g->{processes} // 1) > 1 ? "were" : "was") . " $detail" if ($kind eq 'disk-io' || $kind eq 'page-fault-io') && !$self && $detail =~ /ahead of it\z/;
 	return "what happened in $time of this is not known: $detail" if $kind eq 'unknown';
-	return "for $time $waiter was $detail" if $kind ne 'page-fault-io' && $kind ne 'memory-reclaim' || $detail !~ /^a page fault/;
-	return "for $time $detail for $waiter";
+	return "for $time $waiter was $detail";
 }
 
 # no_input(WHY): the verdict where no input event can be judged

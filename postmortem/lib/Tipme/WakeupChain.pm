@@ -351,7 +351,7 @@ sub _blocked {
 	return if !$waker && ($self->_ask_client || $self->_ask_holder($i, $lo, $r) || $self->_ask_peer($i, $lo));
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
 	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => 'waiting where it cannot be disturbed: mostly for a disk', exact => 0) }
-	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? "woken in $waker->{context} context" : $i->{guessed} ? 'its waking was not recorded' : 'nobody has woken it yet', exact => 0) }
+	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? $waker->{context} eq 'task' ? 'it slept, and no record tells for what' : 'it slept until an interrupt woke it, and no record tells for what' : $i->{guessed} ? 'its waking was not recorded' : 'nobody has woken it yet', exact => 0) }
 	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words}, class => $r->{class});
 }
 
