@@ -1,8 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# A server that hangs can still be read: stopped altogether, or busy with one client's endless request.
+# A server that hangs can still be read: stopped altogether, or busy with one client's endless request; and so can one that has crashed.
 use strict;
 use warnings;
+use File::Path qw(remove_tree);
 use FindBin qw($Bin);
 use lib "$Bin/lib";
 use Test::More;
@@ -57,5 +58,17 @@ SKIP: {
 	ok((grep { $_->{ts_ns} >= $open_ns + $request->{duration_ns} } only(\@r, 'x_damage', pid => $$, major => XClient::POLY_ARC)),
 		'with its damage after it');
 }
-$x->stop;
+
+$c->sync;
+@r = settled($peer, 0);
+my $kept = (pop @r)->{head};
+kill 'SEGV', $x->pid;
+ok(wait_for($peer, qr/^gone 0/), 'the server crashes');
+@r = records($peer, 0);
+$header = pop @r;
+cmp_ok($header->{head}, '>=', $kept, 'its ring is read all the same');
+cmp_ok($header->{whole}, '>=', $kept, 'with all that it had recorded');
+ok((grep { $_->{major} == XClient::GET_INPUT_FOCUS } only(\@r, 'x_request', pid => $$)), 'down to what this client asked of it');
+ok(!eval { $x->stop; 1 }, 'it did not end in order');
+remove_tree($x->dir);
 done_testing();
