@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* memory_wait of page faults that had to read. The kernel has no tracepoint for them, but counts them as an event of perf: each is one overflow. */
+#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
+#include <linux/workqueue.h>
 
 #include "ring.h"
 
@@ -71,11 +73,9 @@ static struct perf_event *counter_open(unsigned int cpu)
 	return perf_event_create_kernel_counter(&attr, cpu, NULL, on_major_fault, NULL);
 }
 
-/*
- * Not from a callback of CPU hotplug: a software event takes the hotplug lock to switch its branch. So a CPU that comes later has no
- * counter until the class is switched off and on, and perf itself ends that of one that goes.
- */
-int tipme_faults_begin(void)
+static bool counting; /* tipme_control */
+
+static int counters_open(void)
 {
 	struct perf_event *event;
 	unsigned int cpu;
@@ -87,13 +87,28 @@ int tipme_faults_begin(void)
 		event = counter_open(cpu);
 		if (PTR_ERR_OR_ZERO(event) == -ENODEV) /* it has just gone */
 			continue;
-		if (IS_ERR(event)) {
-			tipme_faults_end();
+		if (IS_ERR(event))
 			return PTR_ERR(event);
-		}
 		per_cpu(counter, cpu) = event;
 	}
 	return 0;
+}
+
+static void counter_close(unsigned int cpu)
+{
+	if (per_cpu(counter, cpu))
+		perf_event_release_kernel(per_cpu(counter, cpu));
+	per_cpu(counter, cpu) = NULL;
+}
+
+int tipme_faults_begin(void)
+{
+	int err = counters_open();
+
+	counting = true;
+	if (err)
+		tipme_faults_end();
+	return err;
 }
 
 /* A handler that still runs has preemption off, and writes by tipme_record() alone: see tipme_ring_free(). */
@@ -101,9 +116,60 @@ void tipme_faults_end(void)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) {
-		if (per_cpu(counter, cpu))
-			perf_event_release_kernel(per_cpu(counter, cpu));
-		per_cpu(counter, cpu) = NULL;
-	}
+	lockdep_assert_held(&tipme_control);
+	for_each_possible_cpu(cpu)
+		counter_close(cpu);
+	counting = false;
+}
+
+/* --- CPUs that come --- */
+
+/*
+ * Perf ends the counters of a CPU that goes, for good. So one that comes gets a new one: by work, not in the callback, for that holds the
+ * hotplug lock for writing, and a software event takes it to switch its branch. The mark is set after perf knows the CPU again
+ * (it is prepared earlier), so a counter opened later lives, and one opened earlier is opened anew.
+ */
+static struct cpumask came;
+static enum cpuhp_state hotplug_state;
+
+static void on_came(struct work_struct *unused)
+{
+	unsigned int cpu;
+	int err = 0;
+
+	mutex_lock(&tipme_control);
+	for_each_possible_cpu(cpu)
+		if (cpumask_test_and_clear_cpu(cpu, &came))
+			counter_close(cpu);
+	if (counting)
+		err = counters_open();
+	mutex_unlock(&tipme_control);
+	if (err)
+		pr_warn("page faults of a CPU that has come cannot be recorded (%d): switch the class memory off and on\n", err);
+}
+
+static DECLARE_WORK(came_work, on_came);
+
+static int cpu_came(unsigned int cpu)
+{
+	cpumask_set_cpu(cpu, &came);
+	schedule_work(&came_work);
+	return 0;
+}
+
+int tipme_faults_init(void)
+{
+	int state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tipme/faults:online", cpu_came, NULL);
+
+	if (state < 0)
+		return state;
+	hotplug_state = state;
+	return 0;
+}
+
+/* Nothing records any more: the work that may be on its way finds nothing to do. */
+void tipme_faults_exit(void)
+{
+	cpuhp_remove_state_nocalls(hotplug_state);
+	cancel_work_sync(&came_work);
 }

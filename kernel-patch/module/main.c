@@ -13,6 +13,7 @@
 static const struct tipme_part parts[] = {
 	{ "trigger", .init = tipme_trigger_init, .exit = tipme_trigger_exit },
 	{ "tracepoints", .init = tipme_tracepoints_init, .start = tipme_tracepoints_start, .stop = tipme_tracepoints_stop },
+	{ "faults", .init = tipme_faults_init, .exit = tipme_faults_exit },
 	{ "input", .init = tipme_input_init, .exit = tipme_input_exit },
 	{ "sysctl", .init = tipme_sysctl_init, .exit = tipme_sysctl_exit },
 	{ "latency", .init = tipme_latency_init, .exit = tipme_latency_exit },
@@ -24,7 +25,7 @@ static const struct tipme_part parts[] = {
 
 static int fail_at = -1;
 module_param(fail_at, int, 0);
-MODULE_PARM_DESC(fail_at, "number of the part whose initialisation is to fail (0 to 5), for tests");
+MODULE_PARM_DESC(fail_at, "number of the part whose initialisation is to fail (0 to 6), for tests");
 
 static void parts_exit(int n)
 {

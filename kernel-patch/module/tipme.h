@@ -130,11 +130,16 @@ bool tipme_is_blocked(u8 state);
 /* Its last sleep in state disk_sleep, or another thread's. */
 const struct tipme_disk_sleep *tipme_disk_sleep_of(u32 tid);
 
-/* --- faults.c: with tipme_control held --- */
+/* --- faults.c --- */
 #if IS_ENABLED(CONFIG_PERF_EVENTS)
+int tipme_faults_init(void);
+void tipme_faults_exit(void);
+/* With tipme_control held. */
 int tipme_faults_begin(void);
 void tipme_faults_end(void);
 #else
+static inline int tipme_faults_init(void) { return 0; }
+static inline void tipme_faults_exit(void) { }
 static inline int tipme_faults_begin(void) { return 0; }
 static inline void tipme_faults_end(void) { }
 #endif

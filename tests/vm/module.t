@@ -54,7 +54,7 @@ sub loading {
 	like(scalar $vm->run('ls -l /dev/tipme'), qr/^crw-------/, 'its device is root\'s alone');
 	like(scalar $vm->run('ls -l /proc/sys/kernel/tipme/trigger'), qr/^--w--w--w-/, 'everybody may trigger, nobody may read');
 	ok_run($vm, 'rmmod tipme', 'it unloads');
-	my $parts = 6;
+	my $parts = 7;
 	for my $part (0 .. $parts - 1) {
 		my ($out, $rc) = $vm->run("insmod /opt/tipme.ko fail_at=$part");
 		isnt($rc, 0, "part $part fails: it is not loaded");

@@ -82,12 +82,14 @@ for i in 1 2 3 4 5; do
 	echo 0 > /sys/devices/system/cpu/cpu1/online; perl -e 'for (1 .. 30) { if (!fork) { exit } wait }'
 	echo 1 > /sys/devices/system/cpu/cpu1/online; taskset -c 1 perl -e 'for (1 .. 30) { if (!fork) { exit } wait }'
 done
+sleep 1; echo 3 > /proc/sys/vm/drop_caches; taskset -c 1 perl -MPOSIX -e 1
 exec 3>&-; wait $d
 END
 	is(scalar $vm->run('cat /sys/devices/system/cpu/online'), "0-1\n", 'both CPUs are there');
 	my ($records) = $vm->run('grep "^coverage cpu=1 " /tmp/hot.txt') =~ / records=(\d+)/;
 	cmp_ok($records // 0, '>', 100, 'and the one that went has records');
 	like(scalar $vm->run('grep ^stats /tmp/hot.txt'), qr/ pool=0 nested=0 /, 'none is lost');
+	cmp_ok($vm->run('grep "^cpu=1 " /tmp/hot.txt | grep -c " memory_wait .*kind=fault_file"') + 0, '>', 0, 'page faults that it had after it came back, too');
 	# What ran there after it came back is at the end of its records.
 	my ($last) = $vm->run('grep "^cpu=1 " /tmp/hot.txt | grep sched_switch | tail -n 1') =~ /ts_ns=(\d+)/;
 	my ($end) = $vm->run('grep "^coverage cpu=1 " /tmp/hot.txt') =~ /last_ns=(\d+)/;
