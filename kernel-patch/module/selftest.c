@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Writers of all contexts at once, for tests of the ring: a thread, a softirq, a timer's interrupt and NMIs on each CPU write numbered records.
- * Compiled only with TIPME_SELFTEST=1.
+ * Compiled only with TIPME_SELFTEST=1, or CONFIG_TIPME_SELFTEST in a kernel's tree.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>

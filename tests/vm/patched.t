@@ -40,6 +40,8 @@ sub on_kernel {
 	is($rc, 0, 'the module of the tree loads') or diag $said;
 	recorder($vm);
 	throttled($vm);
+	hotplug($vm);
+	selftest($vm) if $flavour eq 'debug';
 	($said, $rc) = $vm->run('tipme stop; (for i in 1 2 3 4 5; do modprobe -r tipme && modprobe tipme || exit 1; done; modprobe -r tipme)');
 	is($rc, 0, 'it comes and goes') or diag $said;
 	no_complaint($vm);
@@ -52,6 +54,8 @@ sub payload {
 	my $log = qx{make -C "$build" install DESTDIR="$dir" 2>&1};
 	$? == 0 or BAIL_OUT("make install: $log");
 	make_path("$dir/usr/lib");
+	make_path("$dir/opt");
+	system('cp', "$build/helper/test/ring-selftest", "$dir/opt") == 0 or BAIL_OUT('ring-selftest');
 	# Links to the folder that it was built in mean nothing there.
 	system("cp -r '$kernel/lib/modules' '$dir/usr/lib/' && find '$dir/usr/lib/modules' -type l -delete") == 0 or BAIL_OUT('modules');
 	return $dir;
@@ -87,4 +91,24 @@ sub throttled {
 	# The group may have been throttled once before the trace was on.
 	cmp_ok($begun, '>=', $counted - 1, 'and none is missing in the trace');
 	is(scalar $vm->run('grep -c "sched_cfs_unthrottle:.*cgroup=$(stat -c %i /sys/fs/cgroup/tenth)" /sys/kernel/tracing/trace'), "$ended\n", 'by the id of its cgroup');
+}
+
+# A CPU goes and comes while the recorder records: its fault counter ends and is made anew.
+sub hotplug {
+	my ($vm) = @_;
+	my ($said, $rc) = $vm->run('for i in 1 2 3; do echo 0 > /sys/devices/system/cpu/cpu1/online && sleep 0.5 && echo 1 > /sys/devices/system/cpu/cpu1/online && sleep 0.5 || exit 1; done; tipme status --json');
+	is($rc, 0, 'a CPU goes and comes three times');
+	like($said, qr/kernel_module/, 'and the recorder goes on') or diag $said;
+	return;
+}
+
+# Records of threads, softirqs, interrupts and NMIs at once, where each lock is proven and each access to memory checked. stress.t has the large numbers.
+sub selftest {
+	my ($vm) = @_;
+	my ($out, $rc) = $vm->run('tipme stop; timeout 200 /opt/ring-selftest 2 100000');
+	diag $out =~ s/\s+\z//r;
+	is($rc, 0, 'the ring is right under all contexts at once');
+	like($out, qr/ $_=[1-9]/, "$_: records") for qw(softirq hardirq nmi);
+	like($out, qr/ wrong=0 back=0 torn=0$/m, 'none is torn, wrong or out of order');
+	return;
 }
