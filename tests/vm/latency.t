@@ -79,10 +79,11 @@ sub on_kernel {
 	causes($r) if $r && !$patched;
 	episodes($vm) if !$patched;
 	without_module($vm) if !$patched;
-	timerlat($vm) if $kernel =~ /plain/;
+	# Debian's real-time kernel and ours have the tracer, its others do not.
+	timerlat($vm) if $kernel =~ /plain|rt/;
 	refusals($vm);
 	hotplug($vm);
-	(my $out, $rc) = $vm->run('! grep -q ^tipme_culprit /proc/modules || rmmod tipme_culprit; for i in 1 2 3; do rmmod tipme && insmod /tipme.ko || exit 1; done; rmmod tipme; ! grep -q ^tipme /proc/modules');
+	(my $out, $rc) = $vm->run('(! grep -q ^tipme_culprit /proc/modules || rmmod tipme_culprit; for i in 1 2 3; do rmmod tipme && insmod /tipme.ko || exit 1; done; rmmod tipme; ! grep -q ^tipme /proc/modules)');
 	is($rc, 0, 'the module is removed, and comes again') or diag $out;
 	Tipme::Desktop::no_complaint($vm);
 	is(scalar $vm->run('dmesg | grep -E "general protection|possible .* deadlock|KASAN: |INFO: (task|rcu)|inconsistent lock|sleeping function"'), '', 'nor about locks and memory');
@@ -94,16 +95,16 @@ sub measure {
 	my ($vm) = @_;
 	my $more = SECONDS - 3;
 	my ($out, $rc) = $vm->run(sprintf <<'END', SECONDS, $more, PERIOD_US);
-cd /tmp; (sleep 1; test ! -e /tipme_culprit.ko || insmod /tipme_culprit.ko every_ms=10) & cyclictest -m -p 70 -t -a -i %3$d -d 0 -D %2$d -q > cyclic.txt 2>&1 &
+cd /tmp; (sleep 1; test ! -e /tipme_culprit.ko || insmod /tipme_culprit.ko every_ms=10) & cyclictest -m -p 70 -t -a -i %3$d -d 0 -D %2$d -q -h 100000 > cyclic.txt 2>&1 &
 /tipme-latency record --duration %1$d --period %3$d --threshold 1000 --sample 200 --output /tmp/r.json > r.txt; echo $? > rc; wait
 cat rc
 END
 	# What measured ended with 2: the culprit is over any threshold of 1 ms.
 	like($out, qr/^2$/m, 'measured, and something was over the threshold') or diag $out;
-	diag scalar $vm->run('cat /tmp/r.txt | head -n 48; cat /tmp/cyclic.txt');
+	diag scalar $vm->run('cat /tmp/r.txt | head -n 48');
 	my $r = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/r.json')) };
 	ok($r, 'there is a result') or return;
-	return ($r, scalar $vm->run('cat /tmp/cyclic.txt'));
+	return ($r, scalar $vm->run(q(grep -v '^[0-9]* 000000.000000$' /tmp/cyclic.txt)));
 }
 
 sub stages {
@@ -125,39 +126,63 @@ sub stages {
 	}
 }
 
-# In the same seconds: what cyclictest says lies within what the driver has seen.
+# In the same seconds: what cyclictest says is of the order of what the driver has seen, for the middle of all and for those that came late.
 sub compare {
 	my ($r, $cyclic) = @_;
-	my @avg = $cyclic =~ /Avg: *(\d+)/g;
-	is(scalar @avg, 2, 'cyclictest has measured both CPUs') or diag $cyclic;
 	for my $cpu (0, 1) {
-		my ($s) = grep { $_->{cpu} == $cpu && $_->{stage} eq 'total_user' } @{ $r->{stages} };
-		my $mean = $s->{sum_ns} / ($s->{count} || 1) / 1000;
-		diag sprintf 'CPU %d, timer to user space, mean: ours %.0f us, cyclictest %d us', $cpu, $mean, $avg[$cpu] // -1;
-		cmp_ok($mean, '<', 10 * ($avg[$cpu] || 1), 'ours is of the same order');
-		cmp_ok($mean, '>', ($avg[$cpu] || 1) / 10, 'neither more nor less');
+		my $theirs = [ map { [ map { $_ + 0 } (split)[0, 1 + $cpu] ] } grep { /^\d/ } split /\n/, $cyclic ];
+		cmp_ok(sum(0, map { $_->[1] } @$theirs), '>', (SECONDS - 4) * 1e6 / PERIOD_US / 4, "cyclictest has measured CPU $cpu") or diag($cyclic), next;
+		alike("CPU $cpu, timer to user space", our_buckets($r, $cpu, 'total_user'), $theirs, 'cyclictest');
 	}
 }
 
-# The kernel's own tracer of the same thing, in the same seconds.
+# The kernel's own tracer of the same thing, in the same seconds and under the same culprit. Its thread is woken by the interrupt, ours by work that the
+# interrupt defers: so interrupt is compared with interrupt, and its thread with the sum up to our thread of high priority, which has one way more.
 sub timerlat {
 	my ($vm) = @_;
 	my ($out, $rc) = $vm->run(sprintf <<'END', PERIOD_US, SECONDS, SECONDS - 3);
 mountpoint -q /sys/kernel/tracing || mount -t tracefs t /sys/kernel/tracing; cd /tmp
-/tipme-latency record --period %1$d --duration %2$d --sample 0 --output /tmp/t.json > /dev/null & sleep 1
-rtla timerlat hist -p %1$d -d %3$ds --no-header -b 1000 -E 200 2>&1 | tail -n 8; wait
+/tipme-latency record --source module --period %1$d --duration %2$d --sample 0 --output /tmp/t.json > /dev/null & sleep 1
+rtla timerlat hist -p %1$d -d %3$ds -P f:95 -b 10 -E 5000; wait
 END
-	my ($line) = $out =~ /^avg: +([\d ]+)$/m;
-	my @avg = split ' ', $line // '';
-	is(scalar @avg, 4, 'timerlat has measured interrupt and thread on both CPUs') or diag $out;
 	my $r = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/t.json')) } or return fail('no result');
 	for my $cpu (0, 1) {
-		my ($s) = grep { $_->{cpu} == $cpu && $_->{stage} eq 'irq' } @{ $r->{stages} };
-		my $mean = $s->{sum_ns} / ($s->{count} || 1) / 1000;
-		my $theirs = $avg[2 * $cpu] || 1;
-		diag sprintf 'CPU %d, timer to interrupt, mean: ours %.0f us, timerlat %d us', $cpu, $mean, $theirs;
-		ok($mean < 10 * $theirs && $mean > $theirs / 10, 'of the same order');
+		for (['irq', 'IRQ'], ['total_high', 'Thr']) {
+			my ($ours, $theirs) = (our_buckets($r, $cpu, $_->[0]), rtla_buckets($out, sprintf '%s-%03d', $_->[1], $cpu));
+			cmp_ok(sum(0, map { $_->[1] } @$theirs), '>', (SECONDS - 3) * 1e6 / PERIOD_US / 4, "timerlat has measured $_->[1] of CPU $cpu") or diag($out), next;
+			alike("CPU $cpu, $_->[0]", $ours, $theirs, 'timerlat');
+		}
 	}
+}
+
+# Two distributions of one thing: an emulator pauses whom it likes, so they are told, and their medians and late ends may not be far apart.
+sub alike {
+	my ($what, $ours, $theirs, $who) = @_;
+	my ($o, $t) = map { my $d = $_; [ map { quantile($d, $_) } 0.25, 0.5, 0.75, 0.95 ] } $ours, $theirs;
+	diag "$what, quartiles and 95th percentile: ours @$o us, $who @$t us";
+	for ([ 1, 'medians' ], [ 3, '95th percentiles' ]) {
+		my ($i, $name) = @$_;
+		ok($o->[$i] < 4 * ($t->[$i] + 25) && $t->[$i] < 4 * ($o->[$i] + 25), "$what: the $name are of the same order, ours and ${who}'s");
+	}
+}
+
+sub our_buckets { my ($r, $cpu, $stage) = @_; return [ map { @{ $_->{buckets} } } grep { $_->{cpu} == $cpu && $_->{stage} eq $stage } @{ $r->{stages} } ] }
+
+# A column of rtla's table: pairs of microseconds and a count, as ours are.
+sub rtla_buckets {
+	my ($table, $column) = @_;
+	my ($head) = $table =~ /^(Index.*)$/m or return [];
+	my @columns = split ' ', $head;
+	my ($i) = grep { $columns[$_] eq $column } 0 .. $#columns or return [];
+	return [ map { [ map { $_ + 0 } (split)[0, $i] ] } grep { /^\d/ } split /\n/, $table ];
+}
+
+# The bound of the bucket in which this part of all has been reached.
+sub quantile {
+	my ($buckets, $part) = @_;
+	my $left = $part * sum(0, map { $_->[1] } @$buckets);
+	for (sort { $a->[0] <=> $b->[0] } @$buckets) { return $_->[0] if ($left -= $_->[1]) <= 0 }
+	return 0;
 }
 
 sub causes {
@@ -176,13 +201,18 @@ sub causes {
 }
 
 # What is over the threshold has an episode saved, with the latency and its samples in the records of the module; and its verdict names the
-# function. An emulator's own pauses are over the threshold, too, and one in five seconds is saved: so not all are the culprit's.
+# function. An emulator's own pauses are over any threshold, too, and one latency in five seconds is saved: so the culprit does worse here, and the threshold is
+# higher, but not all are the culprit's.
 sub episodes {
 	my ($vm) = @_;
 	my ($out, $rc) = $vm->run('tipme start --owner 0 && tipme status --json');
 	ok($rc == 0 && $out =~ /"source": "kernel_module"/, 'the recorder runs, with the module') or diag($out), return;
-	($out, $rc) = $vm->run('/tipme-latency record --source module -d 25 --period ' . PERIOD_US . ' --threshold 1000 --sample 200 > /dev/null');
+	# The last trigger of what was measured before waited in the module for somebody who listens.
+	is($vm->run('sleep 4; ls -d /var/lib/tipme/0/2* 2>/dev/null | wc -l') + 0, 0, 'a latency from before the records is no episode of theirs') or $vm->run('rm -rf /var/lib/tipme/0/2*');
+	culprit($vm, 20_000, 40);
+	($out, $rc) = $vm->run('/tipme-latency record --source module -d 30 --period ' . PERIOD_US . ' --threshold 10000 --sample 500 > /dev/null');
 	is($rc, 2, 'something was over the threshold') or diag $out;
+	culprit($vm, 2_000, 10);
 	my ($n, $last) = (0, -1);
 	while ($n != $last) { $last = $n; sleep 5; $n = $vm->run('ls -d /var/lib/tipme/0/2* 2>/dev/null | wc -l') + 0 }
 	cmp_ok($n, '>=', 1, "episodes were saved: $n") or diag scalar $vm->run('tipme status');
@@ -190,7 +220,7 @@ sub episodes {
 	for my $dir (split ' ', $vm->run('ls -d /var/lib/tipme/0/2*')) {
 		like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*latency of [\d.]+ ms on CPU \d/s, 'the episode says why');
 		my $d = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("tipme diagnose $dir --json 2>/dev/null")) } or fail('diagnose gives JSON'), next;
-		my $l = $d->{latency} or diag('not judged as a latency: ' . $vm->run("cat $dir/manifest.json | grep -A5 trigger")), next;
+		my $l = $d->{latency} or diag('not judged as a latency: ' . $vm->run("grep -A5 trigger $dir/manifest.json; rm -f /tmp/text; tipme export $dir --format text -o /tmp/text --from -100 --to 5; grep -E 'latency(_user)? ' /tmp/text")), next;
 		exact_path($d);
 		push @latencies, $l;
 		cmp_ok($d->{interval}{duration_ns}, '==', $l->{irq_ns} + $l->{deferred_ns} + $l->{thread_ns}, 'its stages are the interval') if defined $l->{irq_ns};
@@ -199,13 +229,21 @@ sub episodes {
 		push @culprits, $d->{verdict}{blamed}{comm};
 		$page //= $vm->run("tipme diagnose $dir");
 	}
-	# One of seven was not, when this was first run, and why is not known yet.
-	cmp_ok(scalar @latencies, '>', $n / 2, 'they are judged as latencies');
+	is(scalar @latencies, $n, 'all are judged as latencies');
 	cmp_ok(scalar(grep { $_->{samples} } @latencies), '>', 0, 'with samples of its CPU');
 	like($culprits[0] // '', qr{^culprit/1$}, 'the thread that kept interrupts off, and the function in which it did, are named') or diag scalar $vm->run('tipme diagnose $(ls -d /var/lib/tipme/0/2* | head -1)');
 	diag $page // '';
-	($out, $rc) = $vm->run('tipme stop; for i in 1 2 3 4 5 6 7 8; do pgrep -x tipmed > /dev/null || exit 0; sleep 1; done; exit 1');
-	is($rc, 0, 'the recorder ends') or diag $out;
+	($out, $rc) = $vm->run('tipme stop');
+	is($rc, 0, 'the recorder is told to end') or diag $out;
+	ok(eval { $vm->wait_for('the recorder has ended', '! pgrep -x tipmed'); 1 }, 'and does') or diag $@;
+}
+
+# How long it keeps interrupts off, and how long it sleeps then.
+sub culprit {
+	my ($vm, $off_us, $every_ms) = @_;
+	my ($out, $rc) = $vm->run("rmmod tipme_culprit; insmod /tipme_culprit.ko off_us=$off_us every_ms=$every_ms");
+	is($rc, 0, "the culprit keeps interrupts off for $off_us us") or diag $out;
+	return;
 }
 
 # A tracing program's timer cannot come while interrupts are off, but when they come on again it comes there.
@@ -236,10 +274,10 @@ sub refusals {
 sub hotplug {
 	my ($vm) = @_;
 	my ($out, $rc) = $vm->run(<<'END');
-/tipme-latency record --source module -d 6 --json > /tmp/h.json 2> /tmp/h.err & pid=$!
+(/tipme-latency record --source module -d 6 --json > /tmp/h.json 2> /tmp/h.err & pid=$!
 sleep 2; echo 0 > /sys/devices/system/cpu/cpu1/online || exit 3
 sleep 1; echo 1 > /sys/devices/system/cpu/cpu1/online || exit 4
-wait $pid; rc=$?; cat /tmp/h.err; (exit $rc)
+wait $pid; rc=$?; cat /tmp/h.err; exit $rc)
 END
 	is($rc, 0, 'a CPU leaves and comes back') or diag $out;
 }

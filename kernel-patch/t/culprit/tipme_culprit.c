@@ -31,7 +31,7 @@ static int run(void *unused)
 
 static int __init culprit_init(void)
 {
-	if (off_us > 5000)
+	if (off_us > 20000)
 		return -EINVAL;
 	thread = kthread_create_on_cpu(run, NULL, cpu, "culprit/%u");
 	if (IS_ERR(thread))

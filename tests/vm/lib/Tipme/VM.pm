@@ -246,7 +246,7 @@ sub _open_shell {
 }
 
 # Runs a shell COMMAND as root in the machine; returns what it prints (standard error, too), in list context with its exit status.
-# A shell function or variable lives on to the next call.
+# A shell function or variable lives on to the next call; an `exit` must stand in parentheses, or that shell ends and nobody answers.
 sub run {
 	my ($self, $command) = @_;
 	my $mark = sprintf 'mark-%d-%d', $$, ++$self->{marks};
