@@ -157,13 +157,17 @@ static uint8_t held_modifiers(const struct tipme_hotkey *hk, const struct tipme_
 
 /*
  * Where the layout has the symbol on a shifted level only, Shift is how one types it and so is not part of the chord. Which modifiers
- * are held is only looked for when the key bears the symbol: that goes through all keys.
+ * are held is only looked for when the key bears the symbol: that goes through all keys. And neither where no key is held at all and one would
+ * have to be, as with nearly all that is typed: that spares the layout, which is far from what the server has at hand.
  */
 static bool chord_matches(const struct tipme_hotkey *hk, const struct tipme_chord *chord, const struct tipme_hotkey_layout *layout, uint8_t keycode)
 {
-	int level = chord->keysym ? layout->level(layout->arg, keycode, chord->keysym) : -1;
+	int level;
 	uint8_t held;
 
+	if (!chord->keysym || (chord->modifiers && !hk->held_count))
+		return false;
+	level = layout->level(layout->arg, keycode, chord->keysym);
 	if (level < 0)
 		return false;
 	held = held_modifiers(hk, layout);
@@ -209,6 +213,7 @@ enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct
 	if (bit(hk->down[device], keycode) != pressed) {
 		bit_set(hk->down[device], keycode, pressed);
 		hk->held[keycode] = (uint8_t)(hk->held[keycode] + (pressed ? 1 : -1));
+		hk->held_count = (uint16_t)(hk->held_count + (pressed ? 1 : -1));
 	}
 	if (answer == TIPME_HOTKEY_FIRE)
 		bit_set(hk->swallowed, keycode, true);

@@ -43,6 +43,7 @@ struct tipme_hotkey {
 	struct tipme_chord chord[TIPME_HOTKEY_ACTIONS];	/* by chord_action */
 	uint8_t action;			/* of the chord that fired last */
 	uint8_t held[256];		/* number of devices that hold a key down */
+	uint16_t held_count;		/* of all keys */
 	uint8_t down[TIPME_HOTKEY_DEVICES][32];	/* bit per key */
 	uint8_t swallowed[32];
 };
