@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# perf, the kernel's own counters and we look at the same activity: block requests, kernel locks, reclaim, signals, interrupts and samples
+# perf, the kernel's own counters and we look at the same activity: block requests, kernel locks, reclaim, compaction, signals, processes, interrupts and samples
 # are the same in number, and where they have a name, the same ones.
 use strict;
 use warnings;
@@ -18,13 +18,14 @@ plan skip_all => $why if $why;
 
 my @EVENTS = qw(block:block_bio_queue block:block_rq_issue block:block_rq_complete signal:signal_generate vmscan:mm_vmscan_memcg_reclaim_begin
 	vmscan:mm_vmscan_memcg_reclaim_end lock:contention_begin lock:contention_end irq:softirq_entry irq:softirq_exit
-	irq_vectors:local_timer_entry irq_vectors:local_timer_exit sched:sched_pi_setprio);
+	irq_vectors:local_timer_entry irq_vectors:local_timer_exit sched:sched_pi_setprio
+	compaction:mm_compaction_begin compaction:mm_compaction_end sched:sched_process_fork sched:sched_process_exec sched:sched_process_exit);
 my $ours = start_ours($dir);
 my $perf = start_perf($dir, 'events', qw(-m 2048), map { (-e => $_) } @EVENTS);
 my $clock = start_perf($dir, 'clock', qw(-m 2048 -e cpu-clock -F 99));
 sleep 1.5;
 my ($from, @disk) = (monotonic(), diskstats());
-my %load = map { $_ => start_load($_) } qw(disk signals burn locks memory priority);
+my %load = map { $_ => start_load($_) } qw(disk signals burn locks memory compaction priority);
 for (sort keys %load) { waitpid $load{$_}, 0 }
 my @disk_after = diskstats();
 my $to = monotonic();
@@ -32,12 +33,13 @@ sleep 0.3;
 stop_perf($_) for $perf, $clock;
 stop_ours($ours);
 
-my %mine = %{ read_ours($ours->{file}, qw(io signal lock_contention memory_wait irq sample priority fork)) };
+my %mine = %{ read_ours($ours->{file}, qw(io signal lock_contention memory_wait irq sample priority fork exec exit)) };
 my %theirs = %{ read_perf($dir, 'events') };
 disks();
 signals();
 locks();
 memory();
+lives();
 priorities();
 interrupts();
 samples();
@@ -103,18 +105,44 @@ sub locks {
 }
 
 sub memory {
-	my $pid = $load{memory};
-	my @t = grep { $_->{tid} == $pid } @{ $theirs{mm_vmscan_memcg_reclaim_begin} };
+	my @end = reclaims('memcg_reclaim', 'mm_vmscan_memcg_reclaim', $load{memory}, 'reclaim for a memory cgroup');
+	my @freed = map { $_->{amount} } grep { $_->{tid} == $load{memory} && $_->{kind} eq 'memcg_reclaim' && $_->{phase} eq 'end' } @{ $mine{memory_wait} };
 	SKIP: {
-		skip 'no memory cgroup could be made here', 3 if !@t;
-		my @m = grep { $_->{tid} == $pid && $_->{kind} eq 'memcg_reclaim' } @{ $mine{memory_wait} };
-		is scalar(grep { $_->{phase} eq 'begin' } @m), scalar @t, 'reclaim for a memory cgroup began as often: ' . @t;
-		my @end = grep { $_->{tid} == $pid } @{ $theirs{mm_vmscan_memcg_reclaim_end} };
-		is join(' ', map { $_->{amount} } grep { $_->{phase} eq 'end' } @m), join(' ', map { $_->{text} =~ /nr_reclaimed=(\d+)/ } @end), 'and each time freed the same';
+		skip 'no memory cgroup could be made here', 1 if !@end;
+		is join(' ', @freed), join(' ', map { $_->{text} =~ /nr_reclaimed=(\d+)/ } @end), 'and each time freed the same';
+	}
+	reclaims('compaction', 'mm_compaction', $load{compaction}, 'compaction');
+}
+
+# Returns the ends that perf saw.
+sub reclaims {
+	my ($kind, $event, $pid, $what) = @_;
+	my @t = grep { $_->{tid} == $pid } @{ $theirs{"${event}_begin"} };
+	my @end = grep { $_->{tid} == $pid } @{ $theirs{"${event}_end"} };
+	SKIP: {
+		skip "$what could not be had here", 2 if !@t;
+		my @m = grep { $_->{tid} == $pid && $_->{kind} eq $kind } @{ $mine{memory_wait} };
+		is scalar(grep { $_->{phase} eq 'begin' } @m), scalar @t, "$what began as often: " . @t;
 		my ($sum_m, $sum_t) = (0, 0);
 		$sum_m += $_->{duration_ns} for @m;
 		$sum_t += $end[$_]{ns} - $t[$_]{ns} for 0 .. $#end;
-		cmp_ok abs($sum_m - $sum_t), '<=', $sum_t * 0.05 + 20e3 * @t, sprintf 'for as long: %.3f ms here, %.3f there', $sum_m / 1e6, $sum_t / 1e6;
+		cmp_ok abs($sum_m - $sum_t), '<=', $sum_t * 0.05 + 20e3 * @t, sprintf '... for as long: %.3f ms here, %.3f there', $sum_m / 1e6, $sum_t / 1e6;
+	}
+	return @end;
+}
+
+# Of the loads and whoever they made; a thread group's leader ends under the same number as it began.
+sub lives {
+	my %ours_too = map { $_ => 1 } values %load;
+	my @m = map { $ours_too{ $_->{tid} } ? do { $ours_too{ $_->{child_tid} } = 1; "$_->{tid} made $_->{child_tid}" } : () } @{ $mine{fork} };
+	my @t = map { $_->{text} =~ / pid=(\d+) .*child_pid=(\d+)/ && $ours_too{$1} ? "$1 made $2" : () } @{ $theirs{sched_process_fork} };
+	cmp_ok scalar @t, '>=', 6, 'perf saw so many threads made: ' . @t;
+	is_deeply \@m, \@t, 'the same here, in the same order';
+	for ([ exec => 'called another program' ], [ exit => 'ended' ]) {
+		my ($kind, $what) = @$_;
+		@m = sort { $a <=> $b } grep { $ours_too{$_} } map { $_->{tid} } @{ $mine{$kind} };
+		@t = sort { $a <=> $b } grep { $ours_too{$_} } map { $_->{text} =~ / pid=(\d+)/ } @{ $theirs{"sched_process_$kind"} };
+		is_deeply \@m, \@t, "$what: the same " . @t;
 	}
 }
 
@@ -193,7 +221,7 @@ sub start_load {
 	open STDIN, '<', '/dev/null';
 	if ($kind eq 'disk') { exec 'dd', 'if=/dev/zero', "of=$dir/file", qw(bs=64k count=50 oflag=direct status=none) or _exit(127) }
 	exec_real_time() if $kind eq 'priority';
-	my %act = (signals => \&act_signals, burn => \&act_burn, locks => \&act_locks, memory => \&act_memory);
+	my %act = (signals => \&act_signals, burn => \&act_burn, locks => \&act_locks, memory => \&act_memory, compaction => sub { put('/proc/sys/vm/compact_memory', 1) });
 	$act{$kind}->();
 	_exit(0);
 }
