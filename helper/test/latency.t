@@ -9,6 +9,7 @@ use List::Util qw(sum);
 use FindBin;
 use Test::More;
 use lib "$FindBin::Bin/lib";
+use Tipme::Distribution qw(of_stage of_cyclictest total alike);
 use Tipme::TestDaemon qw(manifest slurp wait_until);
 
 my $tipme = "$ENV{TIPME_BUILDDIR}/tipme";
@@ -32,7 +33,7 @@ is($r->{source}, 'user', 'by a thread in user space');
 is(join(' ', sort keys %{ { map { $_->{stage} => 1 } @{ $r->{stages} } } }), 'total_user', 'only the whole way');
 is(scalar @{ $r->{stages} }, 0 + qx{nproc}, "on each CPU");
 for my $s (@{ $r->{stages} }) {
-	is(sum(map { $_->[1] } @{ $s->{buckets} }), $s->{count}, "CPU $s->{cpu}: the buckets add up");
+	is(total($s->{buckets}), $s->{count}, "CPU $s->{cpu}: the buckets add up");
 	# Two seconds are 200 periods; each was either measured, or passed while the one before was late. A busy machine begins late and ends early.
 	my $all = $s->{count} + $s->{skipped};
 	cmp_ok($all, '>=', 100, 'each expiry is accounted for') or diag $all;
@@ -53,6 +54,26 @@ is($rc, 2, 'over a threshold: exit status 2');
 if (!-e '/dev/tipme-latency') {
 	($out, $rc) = latency('record --source module --duration 1');
 	ok($rc == 1 && $out =~ /tipme: latency: .*tipme\.ko/, 'without the module it says so');
+}
+
+# In the same seconds, with the same period and priority, cyclictest sees the same.
+SKIP: {
+	my $cpus = () = glob '/sys/devices/system/cpu/cpu[0-9]*';
+	skip "not root: real-time threads need it", 1 + 3 * $cpus if $>;
+	my ($cyclictest) = grep { -x } '/usr/bin/cyclictest', '/usr/sbin/cyclictest';
+	skip "no cyclictest here: install rt-tests", 1 + 3 * $cpus if !$cyclictest;
+	my $theirs = fork // die;
+	exec qq{"$cyclictest" -m -p 80 -t -a -i 2000 -d 0 -D 5 -q -h 100000 > "$dir/cyclic" 2>&1} or die if !$theirs;
+	my ($said, $status) = latency("record --source user --duration 6 --period 2000 --output $dir/beside.json");
+	waitpid $theirs, 0;
+	is($status, 0, 'both have measured') or diag $said;
+	my ($ours, $cyclic) = (Cpanel::JSON::XS->new->decode(slurp("$dir/beside.json")), slurp("$dir/cyclic"));
+	my @cpus = sort { $a <=> $b } map { $_->{cpu} } @{ $ours->{stages} };
+	for my $thread (0 .. $#cpus) {
+		my $d = of_cyclictest($cyclic, $thread);
+		cmp_ok(total($d), '>', 500, "cyclictest, CPU $cpus[$thread]") or diag($cyclic), next;
+		alike("CPU $cpus[$thread], timer to user space", of_stage($ours, $cpus[$thread], 'total_user'), $d, 'cyclictest');
+	}
 }
 
 # A real-time process takes a CPU, in the kernel, again and again: the sampler sees where, the recorder saves an episode, and that names who.

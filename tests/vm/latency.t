@@ -11,8 +11,9 @@ use File::Temp qw(tempdir);
 use FindBin;
 use List::Util qw(sum);
 use Test::More;
-use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib", "$FindBin::Bin/../../helper/test/lib";
 use Tipme::Desktop ();
+use Tipme::Distribution qw(of_stage of_cyclictest total alike);
 use Tipme::ExactPath qw(exact_path);
 use Tipme::VM;
 
@@ -130,9 +131,9 @@ sub stages {
 sub compare {
 	my ($r, $cyclic) = @_;
 	for my $cpu (0, 1) {
-		my $theirs = [ map { [ map { $_ + 0 } (split)[0, 1 + $cpu] ] } grep { /^\d/ } split /\n/, $cyclic ];
-		cmp_ok(sum(0, map { $_->[1] } @$theirs), '>', (SECONDS - 4) * 1e6 / PERIOD_US / 4, "cyclictest has measured CPU $cpu") or diag($cyclic), next;
-		alike("CPU $cpu, timer to user space", our_buckets($r, $cpu, 'total_user'), $theirs, 'cyclictest');
+		my $theirs = of_cyclictest($cyclic, $cpu);
+		cmp_ok(total($theirs), '>', (SECONDS - 4) * 1e6 / PERIOD_US / 4, "cyclictest has measured CPU $cpu") or diag($cyclic), next;
+		alike("CPU $cpu, timer to user space", of_stage($r, $cpu, 'total_user'), $theirs, 'cyclictest');
 	}
 }
 
@@ -148,25 +149,12 @@ END
 	my $r = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/t.json')) } or return fail('no result');
 	for my $cpu (0, 1) {
 		for (['irq', 'IRQ'], ['total_high', 'Thr']) {
-			my ($ours, $theirs) = (our_buckets($r, $cpu, $_->[0]), rtla_buckets($out, sprintf '%s-%03d', $_->[1], $cpu));
-			cmp_ok(sum(0, map { $_->[1] } @$theirs), '>', (SECONDS - 3) * 1e6 / PERIOD_US / 4, "timerlat has measured $_->[1] of CPU $cpu") or diag($out), next;
+			my ($ours, $theirs) = (of_stage($r, $cpu, $_->[0]), rtla_buckets($out, sprintf '%s-%03d', $_->[1], $cpu));
+			cmp_ok(total($theirs), '>', (SECONDS - 3) * 1e6 / PERIOD_US / 4, "timerlat has measured $_->[1] of CPU $cpu") or diag($out), next;
 			alike("CPU $cpu, $_->[0]", $ours, $theirs, 'timerlat');
 		}
 	}
 }
-
-# Two distributions of one thing: an emulator pauses whom it likes, so they are told, and their medians and late ends may not be far apart.
-sub alike {
-	my ($what, $ours, $theirs, $who) = @_;
-	my ($o, $t) = map { my $d = $_; [ map { quantile($d, $_) } 0.25, 0.5, 0.75, 0.95 ] } $ours, $theirs;
-	diag "$what, quartiles and 95th percentile: ours @$o us, $who @$t us";
-	for ([ 1, 'medians' ], [ 3, '95th percentiles' ]) {
-		my ($i, $name) = @$_;
-		ok($o->[$i] < 4 * ($t->[$i] + 25) && $t->[$i] < 4 * ($o->[$i] + 25), "$what: the $name are of the same order, ours and ${who}'s");
-	}
-}
-
-sub our_buckets { my ($r, $cpu, $stage) = @_; return [ map { @{ $_->{buckets} } } grep { $_->{cpu} == $cpu && $_->{stage} eq $stage } @{ $r->{stages} } ] }
 
 # A column of rtla's table: pairs of microseconds and a count, as ours are.
 sub rtla_buckets {
@@ -175,14 +163,6 @@ sub rtla_buckets {
 	my @columns = split ' ', $head;
 	my ($i) = grep { $columns[$_] eq $column } 0 .. $#columns or return [];
 	return [ map { [ map { $_ + 0 } (split)[0, $i] ] } grep { /^\d/ } split /\n/, $table ];
-}
-
-# The bound of the bucket in which this part of all has been reached.
-sub quantile {
-	my ($buckets, $part) = @_;
-	my $left = $part * sum(0, map { $_->[1] } @$buckets);
-	for (sort { $a->[0] <=> $b->[0] } @$buckets) { return $_->[0] if ($left -= $_->[1]) <= 0 }
-	return 0;
 }
 
 sub causes {
