@@ -195,12 +195,13 @@ static __always_inline __u8 tipme_context_of(struct tipme_kernel_cpu *c, __u32 t
 
 /* --- stacks --- */
 
-static __always_inline __u64 tipme_stack_hash(const __u64 *frames, __u32 count)
+/* Kernel stacks have no space; the addresses of user stacks mean something in one address space only. */
+static __always_inline __u64 tipme_stack_hash(const __u64 *frames, __u32 count, int most, __u64 space)
 {
-	__u64 h = count;
+	__u64 h = space * 0x9e3779b97f4a7c15ULL + count;
 	int i;
 
-	for (i = 0; i < TIPME_STACK_FRAMES; i++) {
+	for (i = 0; i < most; i++) {
 		if (i < count)
 			h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL;
 		h ^= h >> 29;
@@ -240,7 +241,7 @@ __noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u6
 	if (!f)
 		return 0;
 	frames = f->frame;
-	hash = tipme_stack_hash(frames, count);
+	hash = tipme_stack_hash(frames, count, TIPME_STACK_FRAMES, 0);
 
 	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
 		__u32 i = (hash + probe) & tipme_stack_mask;
@@ -265,19 +266,22 @@ __noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u6
 	return 0;
 }
 
+/* The id, or 0 and one more that is lost. */
+static __always_inline __u32 tipme_stack_counted(__u32 id)
+{
+	struct tipme_kernel_cpu *c;
+
+	if (!id && (c = tipme_this_cpu()))
+		__sync_fetch_and_add(&c->lost_stack, 1);
+	return id;
+}
+
 static __always_inline __u32 tipme_stack_of(struct task_struct *p, __u64 now)
 {
 	struct tipme_frames frames = {};
 	long bytes = bpf_get_task_stack(p, &frames, sizeof(frames), 0);
-	struct tipme_kernel_cpu *c;
-	__u32 id;
 
-	if (bytes <= 0)
-		return 0;
-	id = tipme_stack_put(&frames, bytes / 8, now);
-	if (!id && (c = tipme_this_cpu()))
-		__sync_fetch_and_add(&c->lost_stack, 1);
-	return id;
+	return bytes > 0 ? tipme_stack_counted(tipme_stack_put(&frames, bytes / 8, now)) : 0;
 }
 
 #endif

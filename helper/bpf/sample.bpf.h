@@ -9,19 +9,6 @@
 const volatile __u32 tipme_user_stack_mask = 4095;
 const volatile __u32 tipme_sample_period_us = 10101;
 
-static __always_inline __u64 tipme_user_hash(const __u64 *frames, __u32 count, __u64 space)
-{
-	__u64 h = space * 0x9e3779b97f4a7c15ULL + count;
-	int i;
-
-	for (i = 0; i < TIPME_USER_FRAMES; i++) {
-		if (i < count)
-			h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 29;
-	}
-	return h > TIPME_STACK_BUSY ? h : h + 2;
-}
-
 static __always_inline __u32 tipme_user_claim(struct tipme_user_stack_entry *e, __u32 i, __u64 key, __u64 hash, const __u64 *frames,
 					      __u32 count, __u64 space, __u64 now)
 {
@@ -45,7 +32,7 @@ struct tipme_user_stack_frames {
 	__u64 frame[TIPME_USER_FRAMES];
 };
 
-/* As tipme_stack_put(); an address means something in one address space only. */
+/* As tipme_stack_put(). */
 __noinline __u32 tipme_user_put(const struct tipme_user_stack_frames *f, __u32 count, __u64 space, __u64 now)
 {
 	const __u64 *frames;
@@ -55,7 +42,7 @@ __noinline __u32 tipme_user_put(const struct tipme_user_stack_frames *f, __u32 c
 	if (!f)
 		return 0;
 	frames = f->frame;
-	hash = tipme_user_hash(frames, count, space);
+	hash = tipme_stack_hash(frames, count, TIPME_USER_FRAMES, space);
 
 	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
 		__u32 i = (hash + probe) & tipme_user_stack_mask;
@@ -84,8 +71,6 @@ static __noinline __u32 tipme_sample_user(struct bpf_perf_event_data *ctx, __u64
 {
 	struct task_struct *p = bpf_get_current_task_btf();
 	struct tipme_user_stack_frames frames = {};
-	struct tipme_kernel_cpu *c;
-	__u32 id;
 	__u64 space = (__u64)BPF_CORE_READ(p, mm); /* as a number, which the verifier lets us mix */
 	long bytes;
 
@@ -94,25 +79,15 @@ static __noinline __u32 tipme_sample_user(struct bpf_perf_event_data *ctx, __u64
 	bytes = bpf_get_stack(ctx, &frames, sizeof(frames), BPF_F_USER_STACK);
 	if (bytes <= 0)
 		return 0;
-	id = tipme_user_put(&frames, bytes / 8, space ^ (bpf_get_current_pid_tgid() >> 32), now);
-	if (!id && (c = tipme_this_cpu()))
-		__sync_fetch_and_add(&c->lost_stack, 1);
-	return id;
+	return tipme_stack_counted(tipme_user_put(&frames, bytes / 8, space ^ (bpf_get_current_pid_tgid() >> 32), now));
 }
 
 static __noinline __u32 tipme_sample_kernel(struct bpf_perf_event_data *ctx, __u64 now)
 {
 	struct tipme_frames frames = {};
 	long bytes = bpf_get_stack(ctx, &frames, sizeof(frames), 0);
-	struct tipme_kernel_cpu *c;
-	__u32 id;
 
-	if (bytes <= 0)
-		return 0;
-	id = tipme_stack_put(&frames, bytes / 8, now);
-	if (!id && (c = tipme_this_cpu()))
-		__sync_fetch_and_add(&c->lost_stack, 1);
-	return id;
+	return bytes > 0 ? tipme_stack_counted(tipme_stack_put(&frames, bytes / 8, now)) : 0;
 }
 
 SEC("perf_event")
