@@ -9,6 +9,7 @@ use Tipme::KernelEvents;
 use Tipme::Reasons;
 use Tipme::Record::Layout;
 
+my $FEW = 32;    # of a list, which are looked at one by one
 my %ENUM = map { $_ => $Tipme::Record::Layout::ENUM{$_} } qw(io_phase io_op lock_kind memory_wait_kind irq_kind context phase);
 my $MAX_BEFORE = 64;                # requests one after another on the disk that are looked at for an owner
 my $FOREVER   = 1 << 62;
@@ -38,18 +39,28 @@ sub _of { my ($self, $type) = @_; return @{ $self->{ev}->of_kind($type) } }
 
 sub _columns { my ($self, $i) = @_; return $self->{ev}->columns($i) }
 
-# Those of a list of { from, to } in order of `from` that overlap [FROM, TO). The list may nest, so the search begins at its start; it is short.
+# Those of a list of { from, to } in order of `from` that overlap [FROM, TO). The list may nest.
 sub _overlapping {
-	my ($list, $from, $to) = @_;
+	my ($self, $list, $from, $to) = @_;
+	return if !$list;
 	my @found;
-	for (@{ $list // [] }) { last if $_->{from} >= $to; push @found, $_ if $_->{to} > $from }
+	for (my $k = @$list < $FEW ? 0 : $self->_first_to_reach($list, $from); $k < @$list && $list->[$k]{from} < $to; $k++) { push @found, $list->[$k] if $list->[$k]{to} > $from }
 	return @found;
+}
+
+# Position in such a list of the first that ends after a time; up to how far the ones before reach together is kept, as a long path asks for each of its stretches.
+sub _first_to_reach {
+	my ($self, $list, $t) = @_;
+	my $reach = $self->{reach}{$list} //= do { my $most = 0; [ map { $most = $_->{to} if $_->{to} > $most; $most } @$list ] };
+	my ($lo, $hi) = (0, scalar @$reach);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($reach->[$m] <= $t) { $lo = $m + 1 } else { $hi = $m } }
+	return $lo;
 }
 
 # --- what lasts: begin and end of one thread ---
 
 # memory_waits(TID, FROM, TO): { from, to, what, index }: what the thread did for memory
-sub memory_waits { my ($self, $tid, $from, $to) = @_; return _overlapping($self->_table('memory')->{$tid}, $from, $to) }
+sub memory_waits { my ($self, $tid, $from, $to) = @_; return $self->_overlapping($self->_table('memory')->{$tid}, $from, $to) }
 
 sub _make_memory {
 	my ($self) = @_;
@@ -67,7 +78,7 @@ sub _make_memory {
 }
 
 # lock_waits(TID, FROM, TO): { from, to, lock, owner (0: not known), what, index }
-sub lock_waits { my ($self, $tid, $from, $to) = @_; return _overlapping($self->_table('locks')->{$tid}, $from, $to) }
+sub lock_waits { my ($self, $tid, $from, $to) = @_; return $self->_overlapping($self->_table('locks')->{$tid}, $from, $to) }
 
 sub _make_locks {
 	my ($self) = @_;
@@ -84,7 +95,7 @@ sub _make_locks {
 # --- what happens on a CPU ---
 
 # irqs(CPU, FROM, TO): { from, to, what, number, raiser, context, index }: interrupts and softirqs that lasted
-sub irqs { my ($self, $cpu, $from, $to) = @_; return defined $cpu ? _overlapping($self->_table('irq')->{$cpu}, $from, $to) : () }
+sub irqs { my ($self, $cpu, $from, $to) = @_; return defined $cpu ? $self->_overlapping($self->_table('irq')->{$cpu}, $from, $to) : () }
 
 sub _make_irq {
 	my ($self) = @_;
@@ -98,7 +109,7 @@ sub _make_irq {
 }
 
 # steals(CPU, FROM, TO): { from, to, ns, index }: of each such stretch the host took ns away
-sub steals { my ($self, $cpu, $from, $to) = @_; return defined $cpu ? _overlapping($self->_table('steal')->{$cpu}, $from, $to) : () }
+sub steals { my ($self, $cpu, $from, $to) = @_; return defined $cpu ? $self->_overlapping($self->_table('steal')->{$cpu}, $from, $to) : () }
 
 sub _make_steal {
 	my ($self) = @_;
@@ -139,7 +150,7 @@ sub _make_migrate {
 # throttles(CGROUP, CPU, FROM, TO): { from, to, exact, us, index }: when this very cgroup had used up its quota
 sub throttles {
 	my ($self, $cgroup, $cpu, $from, $to) = @_;
-	return grep { $_->{cpu} == $ANY_CPU || !defined $cpu || $_->{cpu} == $cpu } _overlapping($self->_table('throttle')->{$cgroup}, $from, $to);
+	return grep { $_->{cpu} == $ANY_CPU || !defined $cpu || $_->{cpu} == $cpu } $self->_overlapping($self->_table('throttle')->{$cgroup}, $from, $to);
 }
 
 # throttled_cgroups(): ids
@@ -188,7 +199,12 @@ sub stop_signal {
 # samples(TID, FROM, TO): { ts, tid, kernel_stack, user_stack, us, cpu, index }
 sub samples {
 	my ($self, $tid, $from, $to) = @_;
-	return grep { $_->{ts} >= $from && $_->{ts} < $to } @{ $self->_table('sample')->{$tid} // [] };
+	my $list = $self->_table('sample')->{$tid} or return;
+	my ($lo, $hi) = (0, scalar @$list);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($list->[$m]{ts} < $from) { $lo = $m + 1 } else { $hi = $m } }
+	my $first = $lo;
+	$lo++ while $lo < @$list && $list->[$lo]{ts} < $to;
+	return @$list[ $first .. $lo - 1 ];
 }
 
 # samples_on(CPU, FROM, TO): the same of a CPU, with the thread's number, in order of time
@@ -207,6 +223,7 @@ sub _make_sample {
 	for my $f ($self->{threads} ? $self->{threads}->looked('sample') : ()) {
 		push @{ $of{ $f->{tid} } }, { ts => $f->{ts_ns}, tid => $f->{tid}, kernel_stack => $f->{kernel_stack_id}, user_stack => $f->{user_stack_id}, us => $f->{period_us}, cpu => $f->{cpu}, index => undef };
 	}
+	for (values %of) { @$_ = sort { $a->{ts} <=> $b->{ts} } @$_ }
 	return \%of;
 }
 

@@ -109,11 +109,13 @@ sub occupants {
 	return @o;
 }
 
-# switches_on(CPU, FROM, TO): about how many occupants there are
-sub switches_on {
-	my ($self, $cpu, $from, $to) = @_;
+# many_on(CPU, FROM, TO, N): are there more than N occupants, or about so many?
+sub many_on {
+	my ($self, $cpu, $from, $to, $n) = @_;
 	my $list = $self->{ev}->of_cpu($cpu);
-	return 1 + $self->{ev}->last_before($list, $to) - $self->{ev}->last_before($list, $from);
+	return 0 if length($$list) / 4 <= $n;
+	my $k = $self->{ev}->last_before($list, $from) + $n;
+	return $k < length($$list) / 4 && vec($self->{ev}{ts}, vec($$list, $k, 32), 64) < $to ? 1 : 0;
 }
 
 # each_occupant(CPU, FROM, TO, CODE): calls it with the same, one after the other: there may be very many

@@ -249,7 +249,7 @@ sub _runnable {
 	my @evidence = grep { defined } $i->{wake}, $i->{leave}, $i->{fork}, $next ? $next->{come} : undef;
 	for my $span (reverse $self->_queues($i, $lo, $ran_on)) {
 		my ($from, $to, $cpu) = @$span;
-		if ($states->switches_on($cpu, $from, $to) > $MANY) { $self->_occupied_in_turn($i, $span, $prio, \@evidence); next }
+		if ($states->many_on($cpu, $from, $to, $MANY)) { $self->_occupied_in_turn($i, $span, $prio, \@evidence); next }
 		# Of several that had the CPU in turn, the first and the last carry the records of the wait itself.
 		my @o = reverse $states->occupants($cpu, $from, $to);
 		$self->_occupied($i, $o[$_], $prio, $_ && $_ < $#o ? [] : \@evidence, $cpu) for 0 .. $#o;
