@@ -35,19 +35,26 @@ SKIP: {
 	chomp $built;
 	skip 'the server could not be built from source', 1 if !-x $built;
 	(my $folder = $built) =~ s{/hw/vfb/Xvfb$}{};
-	my %server = (off => Tipme::Display->new(kind => 'Xvfb'), on => Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => '/nonexistent'));
 	# It may have been set up before there was all that these need.
-	system "meson setup --reconfigure '$folder' >/dev/null 2>&1" if !-e "$folder/test/sync/sync";
-	for my $test (qw(damage/damage-primitives bigreq/request-length sync/sync)) {
-		SKIP: {
-			skip "$test: not built (Debian: libxcb1-dev, libxcb-damage0-dev, libxcb-xinput-dev, libxcb-sync-dev)", 1
-				if system "ninja -C '$folder' test/$test >/dev/null 2>&1";
-			my %said = map { $_ => examine($server{$_}, "$folder/test/$test") } qw(off on);
-			is($said{on}, $said{off}, "the server's own $test: the same");
-			like($said{on}, qr/ended with 0$/, '... and passed');
+	system "meson setup --reconfigure '$folder' '$folder/../source' >/dev/null 2>&1" if !-e "$folder/test/sync/sync";
+	# The cache may be closed to the server's user.
+	my $own = rundir() . '/Xvfb';
+	system('install', '-m', 755, $built, $own) == 0 or BAIL_OUT('install');
+	for my $which ('stock', 'of this source') {
+		my @program = $which eq 'stock' ? () : (program => $own);
+		my %server = (off => Tipme::Display->new(kind => 'Xvfb', @program), on => Tipme::Display->new(kind => 'Xvfb', @program, hooks => hooks(), rundir => '/nonexistent'));
+		for my $test (qw(damage/damage-primitives bigreq/request-length sync/sync)) {
+			SKIP: {
+				skip "$test: not built (Debian: libxcb1-dev, libxcb-damage0-dev, libxcb-xinput-dev, libxcb-sync-dev)", 1
+					if system "ninja -C '$folder' test/$test >/dev/null 2>&1";
+				my %said = map { $_ => examine($server{$_}, "$folder/test/$test") } qw(off on);
+				is($said{on}, $said{off}, "the server's own $test, Xvfb $which: the same");
+				# The stock one may be older than its tests.
+				like($said{on}, qr/ended with 0$/, '... and passed') if $which ne 'stock';
+			}
 		}
+		$server{$_}->stop for keys %server;
 	}
-	$server{$_}->stop for keys %server;
 }
 done_testing();
 
