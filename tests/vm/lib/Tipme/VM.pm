@@ -115,10 +115,17 @@ sub _machine {
 		'-append', 'console=ttyS0 panic=-1 quiet nokaslr init=/usr/local/sbin/counted',
 	) if $self->{counts};
 	return (
-		@common, (split ' ', '-accel tcg,thread=multi -smp 2 -vga std'), '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0' . ($self->{append} // ''),
+		@common, '-accel', 'tcg,thread=' . ($self->{thread} // _thread()), (split ' ', '-smp 2 -vga std'), '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0' . ($self->{append} // ''),
 		'-serial', "unix:$d/shell.sock,server=on,wait=off",
 		'-monitor', "unix:$d/monitor.sock,server=on,wait=off",
 	);
+}
+
+# Before 8.1 an emulator whose CPUs are threads may translate code that another CPU is changing, and keep the old: the guest then dies of a
+# breakpoint that is no longer there ("Oops: int3"), since tracing programs and modules change code of a kernel that runs.
+sub _thread {
+	my ($major, $minor) = qx{qemu-system-x86_64 --version} =~ /version (\d+)\.(\d+)/;
+	return $major > 8 || $major == 8 && $minor >= 1 ? 'multi' : 'single';
 }
 
 sub _start {
