@@ -65,6 +65,9 @@ my ($hung) = $out =~ m{(/\S+)\s*\z};
 my ($open) = only(\@r, 'x_request', count => 0);
 is_deeply($open && [@$open{qw(pid major)}], [$$, XClient::POLY_ARC], 'it shows the request that the server hangs in, and whose it is');
 kill 'CONT', $v->pid;
+# The request ends some time: on a machine that has other work, after more seconds than a server has to end in.
+$c->request(XClient::GET_INPUT_FOCUS, 0);
+eval { $c->reply(120); 1 } or diag "the request does not end: $@";
 undef $keys;
 $_->stop for $x, $v;
 is(($daemon->stop)[0], 0, 'the recorder ends');
