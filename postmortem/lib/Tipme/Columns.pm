@@ -14,7 +14,7 @@ my @COLUMNS = ([ ts => 8 ], [ type => 1 ], [ cpu => 2 ], map { [ $_ => 4 ] } qw(
 
 # program(): where it is; undef: nowhere, as in a tree that was not built
 sub program {
-	my ($found) = grep { -x } (defined $ENV{TIPME_BUILDDIR} ? "$ENV{TIPME_BUILDDIR}/postmortem/tipme-columns" : ()), "$FindBin::RealBin/tipme-columns";
+	my ($found) = grep { -x } (length($ENV{TIPME_BUILDDIR} // '') ? "$ENV{TIPME_BUILDDIR}/postmortem/tipme-columns" : ()), "$FindBin::RealBin/tipme-columns";
 	return $found;
 }
 
