@@ -13,9 +13,18 @@ use XClient;
 need(qw(Xvfb));
 my ($LIST_EXTENSIONS, $KILL_CLIENT, $MINORS, $WORDS) = (99, 113, 48, 9);
 my %server = map { $_ => Tipme::Display->new(kind => 'Xvfb', $_ eq 'on' ? (hooks => hooks(), rundir => '/nonexistent') : ()) } qw(off on);
-for my $swapped (0, 1) {
-	my $order = $swapped ? 'swapped bytes' : 'own bytes';
-	my %said = map { $_ => answers($server{$_}, $swapped) } qw(off on);
+my $asked = 'nothing';
+for my $swapped (0, 1) { SKIP: { compare($swapped ? 'swapped bytes' : 'own bytes', $swapped) } }
+ok($server{on}->alive, 'the server with the hooks lives');
+$server{on}->stop;
+eval { $server{off}->stop; 1 } or note $@;
+done_testing();
+
+sub compare {
+	my ($order, $swapped) = @_;
+	my %said = (off => scalar eval { answers($server{off}, $swapped) });
+	skip "$order: the stock server itself ends at $asked", 5 if !$said{off} && !$server{off}->alive;
+	$said{on} = answers($server{on}, $swapped);
 	my @differ = grep { ($said{on}{$_} // '') ne ($said{off}{$_} // '') } sort keys %{ { %{ $said{off} }, %{ $said{on} } } };
 	is_deeply(\@differ, [], "$order: each is answered the same") or diag map { "$_: off $said{off}{$_}, on $said{on}{$_}\n" } @differ[ 0 .. ($#differ > 9 ? 9 : $#differ) ];
 	my %kinds;
@@ -24,10 +33,8 @@ for my $swapped (0, 1) {
 	# A good one, which the server misunderstands (it does not swap the event's name), so that it looks like a fault of the hooks.
 	my %select = map { $_ => select_input($server{$_}, $swapped) } qw(off on);
 	is($select{on}, $select{off}, "$order: Present's SelectInput, as it should be: $select{off}");
+	return;
 }
-$_->alive or fail('a server has ended') for values %server;
-$server{$_}->stop for keys %server;
-done_testing();
 
 sub answers {
 	my ($x, $swapped) = @_;
@@ -43,6 +50,7 @@ sub answers {
 				next if $majors->{$name} == $KILL_CLIENT && $body eq 'own';
 				for my $words (0, 1, 2, 3, 4, 6, $WORDS) {
 					my $value = $body eq 'own' ? $c->{window} : 0;
+					$asked = "$name $minor $body $words";
 					my $sequence = $c->request($majors->{$name}, $minor, ($value) x $words);
 					$said{"$name $minor $body $words"} = answer($c, $sequence);
 				}
