@@ -108,6 +108,18 @@ is_deeply([ map { $th->at(31, $_)->{start_ns} } 1_200_000, 1_600_000 ], [ 1_100_
 is($th->at(31, 1_600_000)->{ppid}, 30, 'and its parent');
 is(covers($s, 31, 'used again')->{absent}, 600_000, 'the time without it counts as absent');
 
+# --- kernels from 6.4 on give a kernel thread its name as they make it, and tell of no rename; whoever forks keeps the name for a time ---
+$s = states(sub {
+	my ($b) = @_;
+	$b->thread(2, 'kthreadd', ts_ns => 900_000, flags => 1)->thread(30, 'make', ts_ns => 900_000);
+	for ([ 2, 40, 'culprit/1', 1 ], [ 30, 41, 'cc1', 0 ]) {
+		my ($parent, $tid, $name, $flags) = @$_;
+		$b->kernel(0, 1_100_000, 'fork', tid => $parent, child_tid => $tid, child_pid => $tid, child_start_ns => 1_100_000);
+		$b->switch($tid - 40, 1_200_000, 0, $tid, 'runnable')->thread($tid, $name, ts_ns => 1_900_000, start_ns => 1_100_000, flags => $flags);
+	}
+});
+is_deeply([ map { $s->{threads}->at($_, 1_300_000)->{comm} } 40, 41 ], [ 'culprit/1', 'make' ], 'a kernel thread has its own name from its birth, a process its parent\'s');
+
 # --- records of one CPU begin later than those of the other: what seems to be known from before is given up where it does not fit ---
 $s = states(sub {
 	my ($b) = @_;

@@ -144,6 +144,8 @@ sub _comm {
 	my ($name) = grep { defined $_->{comm} && $_->{ts} <= $t && $_->{ts} >= $since } reverse @{ $self->_changes($tid) };
 	return $name->{comm} if $name;
 	return $pic->{comm} if $pic;
+	# A kernel thread is born with its name; no rename tells it (Linux 6.4 and later).
+	return $later->{comm} if $later && $later->{flags} & $KERNEL_THREAD;
 	if ($fork && $depth < 8) {
 		my $parent = $self->at($fork->{parent}, $fork->{ts}, $depth + 1);
 		return $parent->{comm} if $parent->{comm} ne '?';
