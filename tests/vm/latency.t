@@ -199,7 +199,8 @@ sub episodes {
 	my (@latencies, @culprits, $page);
 	for my $dir (split ' ', $vm->run('ls -d /var/lib/tipme/0/2*')) {
 		like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*latency of [\d.]+ ms on CPU \d/s, 'the episode says why');
-		my $d = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("tipme diagnose $dir --json 2>/dev/null")) } or fail('diagnose gives JSON'), next;
+		my $text = $vm->run("tipme diagnose $dir --json 2>/tmp/said");
+		my $d = eval { Cpanel::JSON::XS->new->decode($text) } or fail('diagnose gives JSON'), diag(length $text, " bytes: ", substr($text, 0, 200), ' ... ', substr($text, -200), $vm->run('tr "\r" "\n" < /tmp/said | tail -n 3')), next;
 		my $l = $d->{latency} or diag('not judged as a latency: ' . $vm->run("grep -A5 trigger $dir/manifest.json; rm -f /tmp/text; tipme export $dir --format text -o /tmp/text --from -100 --to 5; grep -E 'latency(_user)? ' /tmp/text")), next;
 		exact_path($d);
 		push @latencies, $l;
