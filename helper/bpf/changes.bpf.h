@@ -38,7 +38,7 @@ int BPF_PROG(tipme_signal_plain, int sig, void *info, struct task_struct *p, int
 	return tipme_signal(sig, p, result, false);
 }
 
-/* --- priority: lent by who waits for a lock (what others set, the switch and waking records show) --- */
+/* --- priority: lent by who waits for a lock --- */
 
 SEC("tp_btf/sched_pi_setprio")
 int BPF_PROG(tipme_priority_lent, struct task_struct *p, struct task_struct *lender)
@@ -62,6 +62,76 @@ int BPF_PROG(tipme_priority_lent, struct task_struct *p, struct task_struct *len
 		r->pad0 = 0;
 	}
 	return tipme_record_end(c, (void *)r, false, gen);
+}
+
+/* --- priority: set by somebody, where functions of the kernel may be hooked: no tracepoint tells it, else the next switch shows it --- */
+
+static __always_inline struct tipme_priority_before *tipme_priority_place(void)
+{
+	__u32 i = tipme_current_tid() % TIPME_PRIORITIES;
+
+	return bpf_map_lookup_elem(&tipme_priorities, &i);
+}
+
+static __always_inline int tipme_priority_begin(struct task_struct *p)
+{
+	struct tipme_priority_before *b = tipme_priority_place();
+
+	if (!b)
+		return 0;
+	b->changer = tipme_current_tid();
+	b->tid = p->pid;
+	b->prio = p->prio;
+	b->policy = p->policy;
+	return 0;
+}
+
+/* What was refused has changed nothing. */
+static __always_inline int tipme_priority_end(struct task_struct *p)
+{
+	struct tipme_priority_before *b = tipme_priority_place();
+	__u32 tid = p->pid, policy = p->policy;
+	int old, new = p->prio;
+
+	if (!b || b->changer != tipme_current_tid() || b->tid != tid)
+		return 0;
+	old = b->prio;
+	if (old == new && b->policy == policy)
+		return 0;
+	TIPME_RECORD(tipme_priority, TIPME_PRIORITY, tid);
+	if (r) {
+		r->changer_tid = tipme_current_tid();
+		r->old_prio = old;
+		r->new_prio = new;
+		r->inherited = 0;
+		r->policy = policy;
+		r->pad0 = 0;
+	}
+	return tipme_record_end(c, (void *)r, false, gen);
+}
+
+SEC("fentry/set_user_nice")
+int BPF_PROG(tipme_priority_nice_begin, struct task_struct *p)
+{
+	return tipme_priority_begin(p);
+}
+
+SEC("fexit/set_user_nice")
+int BPF_PROG(tipme_priority_nice_end, struct task_struct *p)
+{
+	return tipme_priority_end(p);
+}
+
+SEC("fentry/__sched_setscheduler")
+int BPF_PROG(tipme_priority_policy_begin, struct task_struct *p)
+{
+	return tipme_priority_begin(p);
+}
+
+SEC("fexit/__sched_setscheduler")
+int BPF_PROG(tipme_priority_policy_end, struct task_struct *p)
+{
+	return tipme_priority_end(p);
 }
 
 /* --- migrate --- */

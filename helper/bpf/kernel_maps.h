@@ -13,6 +13,7 @@
 #define TIPME_IDLE_STATES 16
 #define TIPME_MEMORY_WAITS 1024
 #define TIPME_DISK_SLEEPS 4096
+#define TIPME_PRIORITIES 256
 
 /* Who raised a softirq: tid, and these. */
 #define TIPME_RAISED_BY_TASK (1ULL << 32)
@@ -101,6 +102,14 @@ struct tipme_disk_sleep {
 	__u32 pad0;
 	__u64 begin_ns;
 	__u64 end_ns;
+};
+
+/* A thread whose priority is about to be changed, found by the tid of who changes it modulo size. */
+struct tipme_priority_before {
+	__u32 changer;
+	__u32 tid;
+	__u32 prio;
+	__u32 policy;
 };
 
 #define TIPME_LIVES_BYTES (2U << 20)

@@ -162,6 +162,7 @@ struct task_struct {
 	int on_rq;
 	int prio;
 	int normal_prio;
+	unsigned int policy;
 	struct sched_entity se;
 	struct task_group *sched_task_group;
 	struct cpumask *cpus_ptr;

@@ -29,6 +29,7 @@ struct tipme_kernel_backend {
 	/* May be NULL. The same for a source beside another, with a small pool: it records none but `classes`, and takes no pictures. */
 	int (*open_beside)(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt, uint32_t classes, char *why, size_t why_len);
 	int wants_beside; /* there are classes that it cannot record, and others can */
+	uint32_t classes_partly; /* of those that it can: a source beside it records what these leave out */
 	void (*close)(struct tipme_kernel_source *src);
 	int (*stats)(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
 	int (*picture)(struct tipme_kernel_source *src, struct tipme_picture *picture, struct tipme_kernel_thread *threads,

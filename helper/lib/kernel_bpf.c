@@ -195,7 +195,7 @@ static int has_hook(const struct btf *btf, const struct bpf_program *prog, const
 	*name = slash ? slash + 1 : section;
 	if (!slash || !strncmp(section, "iter/", 5))
 		return 1;
-	if (!strncmp(section, "fentry/", 7))
+	if (!strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6))
 		return may_hook(btf, *name);
 	snprintf(type, sizeof(type), "btf_trace_%s", *name);
 	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) >= 0;
@@ -207,6 +207,9 @@ static int beside_needs(const struct bpf_program *prog, uint32_t classes)
 	const char *name = bpf_program__name(prog);
 	int which = class_of(prog);
 
+	/* Any other source sees what is lent. */
+	if (!strcmp(name, "tipme_priority_lent"))
+		return 0;
 	if (which >= 0)
 		return !!(classes & 1U << which);
 	return classes & 1U << TIPME_CLASS_SAMPLE && (!strncmp(name, "tipme_softirq_", 14) || !strcmp(name, "tipme_mappings"));

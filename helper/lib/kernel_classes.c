@@ -14,7 +14,7 @@ const struct tipme_class tipme_classes[TIPME_CLASSES] = {
 	[TIPME_CLASS_MEMORY] = { "memory_wait", "reclaim, compaction and page faults that read, in a thread's own time", 1 },
 	[TIPME_CLASS_IRQ] = { "irq", "interrupts and softirqs of 100 us and more", 1 },
 	[TIPME_CLASS_SIGNAL] = { "signal", "signals that stop, continue or end", 1 },
-	[TIPME_CLASS_PRIORITY] = { "priority", "priority lent by who waits for a lock", 1 },
+	[TIPME_CLASS_PRIORITY] = { "priority", "priorities that others set, or that who waits for a lock lends", 1 },
 	[TIPME_CLASS_THROTTLE] = { "cpu_throttle", "cgroups that ran out of their CPU quota", 1 },
 	[TIPME_CLASS_FREQUENCY] = { "cpu_frequency", "changes of a CPU's frequency", 1 },
 	[TIPME_CLASS_IDLE] = { "cpu_idle", "idle states that take 50 us and more to leave", 1 },
@@ -82,6 +82,23 @@ uint32_t tipme_kernel_source_classes(const struct tipme_kernel_source *src, uint
 	return src->classes;
 }
 
+/* Of a class that it records in part, the source and the one beside it record their parts: both, or neither. */
+static int class_set(struct tipme_kernel_source *src, unsigned int which, int on)
+{
+	struct tipme_kernel_source *beside = src->beside && src->beside->classes_able & 1U << which ? src->beside : NULL;
+	int partly = !!(src->backend->classes_partly & 1U << which), err;
+
+	if (!beside)
+		return src->backend->class_set(src, which, on);
+	err = beside->backend->class_set(beside, which, on);
+	if (err || !partly)
+		return err;
+	err = src->backend->class_set(src, which, on);
+	if (err)
+		beside->backend->class_set(beside, which, !on);
+	return err;
+}
+
 int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int which, int on)
 {
 	int err;
@@ -92,10 +109,7 @@ int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int 
 		return on ? -ENOTSUP : 0;
 	if (!(src->classes & 1U << which) == !on)
 		return 0;
-	if (src->beside && src->beside->classes_able & 1U << which)
-		err = src->beside->backend->class_set(src->beside, which, on);
-	else
-		err = src->backend->class_set(src, which, on);
+	err = class_set(src, which, on);
 	if (err)
 		return err;
 	src->classes ^= 1U << which;

@@ -290,6 +290,7 @@ const struct tipme_kernel_backend tipme_kernel_module = {
 	.source = TIPME_SOURCE_KERNEL_MODULE,
 	.name = "kernel_module",
 	.wants_beside = 1,
+	.classes_partly = 1U << TIPME_CLASS_PRIORITY, /* what is lent; what somebody sets has no tracepoint */
 	.open = module_open,
 	.close = module_close,
 	.stats = module_stats,

@@ -88,7 +88,7 @@ static void classes_begin(struct tipme_kernel_source *src, const struct tipme_ke
  */
 static void beside_open(struct tipme_kernel_source *src, const struct tipme_kernel_options *opt, char *why, size_t why_len)
 {
-	uint32_t lacks = ((1U << TIPME_CLASSES) - 1) & ~src->classes_able;
+	uint32_t lacks = ((1U << TIPME_CLASSES) - 1) & ~(src->classes_able & ~src->backend->classes_partly);
 	char reason[400] = "no other source is built in";
 	size_t i = 0;
 

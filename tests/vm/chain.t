@@ -9,7 +9,7 @@ use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop qw(payload start_recorder pid_of now hot_key diagnose no_complaint);
+use Tipme::Desktop qw(payload start_recorder pid_of now hot_key diagnose priorities no_complaint);
 use Tipme::VM;
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: two of them take some minutes'
@@ -38,6 +38,7 @@ sub on_kernel {
 	is(scalar $vm->run("stat -c %u /proc/$server"), "1000\n", 'Xorg runs as the user');
 
 	type_a_line($vm);
+	subtest 'priorities that others set' => sub { priorities($vm) };
 	for my $cause ([ 'stopped', \&stop_terminal ], [ 'ipc-wait', \&slow_helper ]) {
 		my ($kind, $stage) = @$cause;
 		subtest $kind => sub { story($vm, $kind, $stage) };

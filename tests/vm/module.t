@@ -191,6 +191,7 @@ sub recorder {
 	ok($classes->{$_}, "class $_ is recorded, too, by tracing programs beside it") for qw(sample identity cpu_throttle);
 	$vm->press(qw(h i ret));
 	$vm->wait_for('the line is typed', 'grep -qx hi /home/user/typed');
+	subtest 'priorities that others set' => sub { Tipme::Desktop::priorities($vm) };
 	my $xterm = Tipme::Desktop::pid_of($vm, 'xterm');
 	$vm->run("kill -STOP $xterm");
 	$vm->press('x');

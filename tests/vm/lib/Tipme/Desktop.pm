@@ -11,7 +11,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 use Tipme::ExactPath qw(exact_path);
 
-our @EXPORT_OK = qw(payload build_module start_recorder pid_of now hot_key diagnose ok_run show_console no_complaint to_its_end parts);
+our @EXPORT_OK = qw(payload build_module start_recorder pid_of now hot_key diagnose priorities ok_run show_console no_complaint to_its_end parts);
 
 my $EPISODES = '/var/lib/tipme/1000';
 
@@ -55,6 +55,24 @@ sub _conf {
 	open my $h, '<', "$ENV{TIPME_SRCDIR}/xserver-hooks/conf/99-tipme.conf" or BAIL_OUT("99-tipme.conf: $!");
 	local $/;
 	return <$h>;
+}
+
+# Who changes the priority of another is recorded, with what it was and became; what is refused changes nothing.
+sub priorities {
+	my ($vm) = @_;
+	my $pid = pid_of($vm, 'xterm');
+	my @wanted;
+	for my $set ([ 'renice -n 5 -p', '120 to 125, policy 0' ], [ 'chrt -f -p 7', '125 to 92, policy 1' ], [ 'chrt -o -p 0', '92 to 125, policy 0' ], [ 'renice -n 0 -p', '125 to 120, policy 0' ]) {
+		my ($said, $rc) = $vm->run("sh -c 'echo changer \$\$; exec $set->[0] $pid'");
+		is($rc, 0, $set->[0]) or diag $said;
+		push @wanted, join ' ', $said =~ /changer (\d+)/, $set->[1];
+	}
+	my (undef, $rc) = $vm->run("runuser -u user -- renice -n -5 -p $pid");
+	isnt($rc, 0, 'what a user may not');
+	my $episode = hot_key($vm);
+	my $text = $vm->run("tipme export $episode --format text -o /tmp/priorities > /dev/null; grep ' priority .*inherited=0' /tmp/priorities | grep 'tid=$pid '");
+	my @told = map { my %f = /(\w+)=(\S+)/g; "$f{changer_tid} $f{old_prio} to $f{new_prio}, policy $f{policy}" } split /\n/, $text;
+	is_deeply(\@told, \@wanted, 'four changes, by whom') or diag $text;
 }
 
 sub pid_of { my ($vm, $name) = @_; return $vm->wait_for("there is a process $name", "pgrep -n -x $name") =~ /(\d+)/ ? $1 : croak "no $name" }
