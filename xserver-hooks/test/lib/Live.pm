@@ -98,12 +98,12 @@ sub records {
 sub settled {
 	my ($peer, $n) = @_;
 	my @r;
-	for (1 .. 200) {
+	for (1 .. 1000) {
 		@r = records($peer, $n);
 		return @r if @r > 1 && $r[-2]{type} eq 'x_sleep';
 		sleep 0.02;
 	}
-	croak 'the server does not come to rest';
+	croak 'the server does not come to rest: ' . join ' ', 'last came', map { $_->{type} // '?' } @r > 5 ? @r[-5 .. -1] : @r;
 }
 
 # Those of one type with these fields.
