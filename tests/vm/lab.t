@@ -157,7 +157,14 @@ sub on_cause {
 	$r->{worked} = $r->{by_client} + worked($vm, $server) - $by_server;
 	return fail('staged: the kernel has held nobody back for the quota: ' . $vm->run('cat /sys/fs/cgroup/lab/cpu.max')) if ($cause->{own} // '') eq 'quota' && $vm->run('cat /sys/fs/cgroup/lab/cpu.stat') !~ /^nr_throttled [1-9]/m;
 	judge($vm, $r, $pid, $where);
-	$vm->run("pkill -KILL -x '$ME|$OTHER|$THIRD|observer'; sleep 0.3; rmdir /sys/fs/cgroup/lab 2>/dev/null; true");
+	end_all($vm);
+}
+
+# On a slow machine a process takes its time to die; the next client must not be taken for this one.
+sub end_all {
+	my ($vm) = @_;
+	$vm->wait_for('all have ended', "pkill -KILL -x '$ME|$OTHER|$THIRD|observer'; sleep 0.3; ! ps -C $ME,$OTHER,$THIRD,observer -o state= | grep -q '[^Z ]'");
+	$vm->run('rmdir /sys/fs/cgroup/lab 2>/dev/null; true');
 }
 
 # Starts what makes the client wait, some time after AT.
