@@ -94,13 +94,15 @@ sub records {
 	return @records;
 }
 
-# The same, when the server has done all that it was asked: a client has its reply before the request's record is written.
+# The same, when the server has done all that it was asked: a client has its reply before the request's record is written. While it sleeps its last sleep has no
+# end; that need not be the last record, since short sleeps of a busy time share one that stands before what was done between them.
 sub settled {
 	my ($peer, $n) = @_;
 	my @r;
 	for (1 .. 1000) {
 		@r = records($peer, $n);
-		return @r if @r > 1 && $r[-2]{type} eq 'x_sleep';
+		my ($sleep) = grep { $_->{type} =~ /^x_(?:sleep|idle|wakeup)$/ } reverse @r;
+		return @r if $sleep && $sleep->{type} eq 'x_sleep';
 		sleep 0.02;
 	}
 	croak 'the server does not come to rest: ' . join ' ', 'last came', map { $_->{type} // '?' } @r > 5 ? @r[-5 .. -1] : @r;
