@@ -18,6 +18,7 @@ my $MAX_FILES    = 64;
 my $FILE_NAME    = qr/\A[a-z0-9-]{1,60}\.rec\z/;
 my $BYTE_ORDER   = 0x01020304;
 my $SECTION_TYPE = 1;
+my $HEAD         = 16;            # bytes with which every record begins
 my $SECTION_SIZE = $Tipme::Record::Layout::RECORD{$SECTION_TYPE}{size};
 
 # Inside a section times may run back a little: an interrupt records between time stamp and slot of the record below it.
@@ -272,6 +273,9 @@ sub section_bytes {
 	return $self->_read_at($s->{file}, $self->{handle}{ $s->{file} }, $s->{offset}, $s->{body_len});
 }
 
+# record_at(FILE, OFFSET, LENGTH): the bytes of a record that was met there
+sub record_at { my ($self, $name, $off, $len) = @_; return $self->_read_at($name, $self->{handle}{$name}, $off, $len) }
+
 # sections_between(FROM, TO [, SOURCES]): those that may hold records of [FROM, TO)
 sub sections_between {
 	my ($self, $from, $to, $sources) = @_;
@@ -280,6 +284,24 @@ sub sections_between {
 		(!$sources || $want{ $_->{source} })
 			&& (!defined $from || $_->{last_ns} + $SLACK_NS >= $from) && (!defined $to || $_->{first_ns} < $to + $SLACK_NS)
 	} @{ $self->{sections} };
+}
+
+# section_heads(SECTION): of each record, in the order of the file: its number, its length, where it begins in BYTES, and the number behind its head (of most
+# records a process); in one list; and \BYTES. A fourth of the time that section_records() takes. A record that is impossible ends it, aloud.
+sub section_heads {
+	my ($self, $s) = @_;
+	my $buf = $self->section_bytes($s);
+	my ($off, $end, $n, @r) = (0, length $buf, 0);
+	while ($off + $HEAD <= $end) {
+		my ($type, $len, $number) = unpack 'x8CCx6V', substr $buf, $off, $HEAD + 4;
+		$len *= 8;
+		last if $len < $HEAD || $len > $end - $off;
+		push @r, $type, $len, $off, $number // 0;
+		$off += $len;
+		$n++;
+	}
+	$self->_record_damage($s, $n + 1, $off, ($self->{record}->length_at(\$buf, $off))[1]) if $off < $end;
+	return (\@r, \$buf);
 }
 
 # section_records(SECTION): [ ts, offset in BYTES, length ], ordered by time; and \BYTES. A record that is impossible ends it, aloud.

@@ -16,26 +16,51 @@ my %NAMED = (stack => 'stack_id', function => 'function', user_stack => 'stack_i
 my %LOOKED = map { $_ => 1 } qw(cpu_throttle steal latency_user sample);
 my @SEEN  = qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm cgroup cpus_allowed rss_kib uid);
 
-# new(EPISODE): reads the whole of the thread file: pictures come about once a second, and only what changed
+# Of these there is one or more for every process of the last minutes, and a verdict names a few: only where they stand is kept, by process.
+my %BY_NEED = map { $_ => 1 } qw(process exec_args);
+my %UNUSED  = map { $_ => 1 } qw(exec_environment);
+
+# new(EPISODE): reads the whole of the thread file: pictures come about once a second, and only what changed. Who processes were is read when asked for.
 sub new {
 	my ($class, $ep) = @_;
-	my $self = bless { seen => {}, changes => {}, pids => {}, process => {}, args => {}, map { $_ => {} } keys %NAMED }, $class;
+	my $self = bless { ep => $ep, seen => {}, changes => {}, pids => {}, files => [], places => {}, needed => {}, map { $_ => {} } keys %NAMED }, $class;
 	my $code = $ep->record;
-	my %number = map { $_ => $code->number_of($_) } qw(thread stack function picture);
-	my $l = $Tipme::Record::Layout::RECORD{ $number{thread} };
-	for my $s ($ep->sections_between(undef, undef, ['tipmed'])) {
-		my ($list, $buf) = $ep->section_records($s);
-		for (@$list) {
-			my ($ts, $off, $len) = @$_;
-			my $type = vec $$buf, $off + 8, 8;
-			if ($type == $number{thread}) { $self->_add_thread($l, substr $$buf, $off, $len); next }
-			my ($name, $f) = $code->decode($buf, $off);
-			if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off) }
-			else                { $self->_add_named($name, $f) }
-		}
-	}
+	$self->_read_section($ep, $code, $_) for $ep->sections_between(undef, undef, ['tipmed']);
 	$_ = [ sort { $a->{ts_ns} <=> $b->{ts_ns} } @$_ ] for values %{ $self->{seen} };
 	return $self;
+}
+
+sub _read_section {
+	my ($self, $ep, $code, $s) = @_;
+	my %name = map { $code->number_of($_) => $_ } keys %BY_NEED, keys %UNUSED;
+	my $thread = $code->number_of('thread');
+	my $l = $Tipme::Record::Layout::RECORD{$thread};
+	my ($heads, $buf) = $ep->section_heads($s);
+	push @{ $self->{files} }, $s->{file};
+	my $file = $#{ $self->{files} };
+	my $places = $self->{places};
+	for (my $i = 0; $i < @$heads; $i += 4) {
+		my ($type, $len, $off, $pid) = @$heads[ $i .. $i + 3 ];
+		if (my $name = $name{$type}) { $places->{"$name $pid"} .= pack 'Q<V V', $s->{offset} + $off, $len, $file if !$UNUSED{$name}; next }
+		if ($type == $thread) { $self->_add_thread($l, substr $$buf, $off, $len); next }
+		my ($name, $f) = $code->decode($buf, $off);
+		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off) }
+		else                { $self->_add_named($name, $f) }
+	}
+}
+
+# Those records of a process, in order of time.
+sub _by_need {
+	my ($self, $name, $pid) = @_;
+	return $self->{needed}{"$name $pid"} //= do {
+		my @places = unpack '(Q<VV)*', $self->{places}{"$name $pid"} // '';
+		my @found;
+		while (my ($off, $len, $file) = splice @places, 0, 3) {
+			my $bytes = $self->{ep}->record_at($self->{files}[$file], $off, $len);
+			push @found, ($self->{ep}->record->decode(\$bytes, 0))[1] if length $bytes == $len;
+		}
+		[ sort { $a->{ts_ns} <=> $b->{ts_ns} } @found ];
+	};
 }
 
 # An older format's record is shorter: what it lacks is 0, not known.
@@ -54,9 +79,7 @@ sub _add_named {
 	if    ($name eq 'function')  { $self->{function}{ $f->{function} } = $f->{name} }
 	elsif ($name eq 'stack')     { $self->{stack}{ $f->{stack_id} } = $f->{text} }
 	elsif ($key)                 { $self->{$name}{ $f->{$key} } = $f }
-	elsif ($name eq 'process')   { push @{ $self->{process}{ $f->{pid} } }, $f }
-	elsif ($LOOKED{$name}) { push @{ $self->{looked}{$name} }, $f }
-	elsif ($name eq 'exec_args') { push @{ $self->{args}{ $f->{pid} } }, $f }
+	elsif ($LOOKED{$name})       { push @{ $self->{looked}{$name} }, $f }
 }
 
 # add_events(KERNEL EVENTS): forks, renames and execs of a stretch of time; may be called for several
@@ -96,7 +119,7 @@ sub at {
 sub _epoch {
 	my ($self, $tid, $t) = @_;
 	my $known = $self->{known}{$tid} //= [ sort { $a <=> $b } (map { @$_{qw(ts_ns start_ns)} } @{ $self->{seen}{$tid} // [] }), (map { $_->{ts} } @{ $self->_changes($tid) }),
-		map { ($_->{start_ns} - 10_000_000, $_->{exit_ns} ? $_->{exit_ns} + 10_000_001 : ()) } @{ $self->{process}{$tid} // [] } ];
+		map { ($_->{start_ns} - 10_000_000, $_->{exit_ns} ? $_->{exit_ns} + 10_000_001 : ()) } @{ $self->_by_need('process', $tid) } ];
 	my ($lo, $hi) = (0, scalar @$known);
 	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($known->[$m] <= $t) { $lo = $m + 1 } else { $hi = $m } }
 	return $lo;
@@ -130,7 +153,7 @@ sub _parent_of {
 # process records come where a process has ended: the one of that number that lived at a time, or {}
 sub _process_at {
 	my ($self, $pid, $t) = @_;
-	my ($p) = grep { $_->{start_ns} <= $t + 10_000_000 && (!$_->{exit_ns} || $_->{exit_ns} >= $t - 10_000_000) } reverse @{ $self->{process}{$pid} // [] };
+	my ($p) = grep { $_->{start_ns} <= $t + 10_000_000 && (!$_->{exit_ns} || $_->{exit_ns} >= $t - 10_000_000) } reverse @{ $self->_by_need('process', $pid) };
 	return $p // {};
 }
 
@@ -193,7 +216,7 @@ sub ancestors {
 # args(PID, TIME): what the process was called with, in one line; or undef
 sub args {
 	my ($self, $pid, $t) = @_;
-	my ($a) = grep { $_->{start_ns} <= $t + 10_000_000 } reverse @{ $self->{args}{$pid} // [] };
+	my ($a) = grep { $_->{start_ns} <= $t + 10_000_000 } reverse @{ $self->_by_need('exec_args', $pid) };
 	return $a ? $a->{text} =~ s/\n/ /gr : undef;
 }
 
