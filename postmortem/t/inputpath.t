@@ -7,6 +7,7 @@ use Test::More;
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Report::Text;
 use Tipme::Test::Story;
 
 use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
@@ -121,6 +122,47 @@ is($r->{interval}{start_ns}, 999.8 * MS, 'the interval begins with the kernel');
 my ($read) = grep { $_->{name} eq 'read' } @{ $r->{event}{stages} };
 is($read->{ts_ns}, 1150.03 * MS, 'the reading is a stage') or diag explain $r->{event}{stages};
 is(scalar(grep { defined $_->{kernel_ns} } $d->events), 1, 'no other event has it') or diag explain [ map { $_->{kernel_ns} } $d->events ];
+
+# With the kernel module: the input core's own record, of this device and kind, and the interrupt around it, where that was long enough for a record.
+sub with_module {
+	my (@records) = @_;
+	my $s = story();
+	$s->builder->thread(101, 'InputThread', pid => SERVER, ts_ns => 5 * MS)->daemon(6 * MS, 'irq_name', number => 1, name => 'i8042');
+	$s->wake(0, 1000, 101, 0, 'epoll', context => 'hardirq')->run(0, 1000.35, 1000.6, 101, 'sleeping');
+	$s->wake(0, 1000.5, SERVER, 101, 'epoll')->run(0, 1000.6, 1001, SERVER, 'sleeping', prev => 101);
+	my $b = $s->builder;
+	$b->x(999 * MS, 'x_idle', duration_ns => 1.62 * MS)->x(1000.7 * MS, 'x_device', input_seq => 4, kind => 'key_press', device => 6, server_ms => 1000)
+		->x(1000.75 * MS, 'x_deliver', input_seq => 4, kind => 'key_press', pid => CLIENT, client => 4)->x(1000.98 * MS, 'x_idle', duration_ns => 1 * MS);
+	$b->add($input, 'x_hooks', 0, 'x_input', ts_ns => 1000.4 * MS, tid => 101, kernel_ns => 999.9 * MS, kind => 'key_press', device => 2);
+	$b->add('module.rec', 'kernel_module', $_->[0], $_->[1], ts_ns => $_->[2] * MS, @$_[ 3 .. $#$_ ]) for @records;
+	$b->x(1450 * MS, 'x_sleep');
+	$s->wake(0, 1000.8, CLIENT, SERVER, 'poll')->run(1, 1001, 1400, CLIENT, 'sleeping')->draw(1399.9);
+	return opened($s)->run;
+}
+my @core = (0, 'input', 999.8, kind => 'key_press', class => 'keyboard', device => 2);
+my @irq = (0, 'irq', 999.3, tid => 0, kind => 'hardirq', number => 1, duration_ns => 0.85 * MS);
+my @others = ([ 0, 'input', 999.85, kind => 'key_press', device => 3 ], [ 0, 'input', 999.84, kind => 'motion', device => 2 ], [ 0, 'input', 960, kind => 'key_press', device => 2 ], [ 0, 'input', 1000.2, kind => 'key_press', device => 2 ],
+	[ 1, 'irq', 999, tid => 0, kind => 'hardirq', number => 9, duration_ns => MS ], [ 0, 'irq', 998, tid => 0, kind => 'hardirq', number => 1, duration_ns => 0.4 * MS ]);
+sub stage { my ($d) = @_; return map { "$_->{name} " . ($_->{ts_ns} - 999 * MS) / MS . ($_->{certainty} eq 'exact' ? '' : '?') } @{ $d->{event}{stages} }[ 0 .. 2 ] }
+
+my $m = with_module(\@core, \@irq, @others);
+is(join(', ', stage($m)), 'interrupt 0.3, input 0.8, read 1.4', 'a letter from its interrupt on');
+is($m->{interval}{start_ns}, 999.3 * MS, 'the interval begins with the interrupt');
+is($m->{path}[0]{from_ns}, 999.3 * MS, 'so does the path');
+is($m->{path}[0]{to_ns}, 1000 * MS, 'which the interrupt has until it wakes the server') or diag explain $m->{path};
+is_deeply([ @{ $m->{path}[0]{blamed} }{qw(kind comm)} ], [ 'irq-time', 'interrupt 1 (i8042)' ], 'by its name');
+is($m->{path}[0]{evidence}[0]{file}, 'module.rec', 'with its record');
+is($m->{totals}{kinds}{'irq-time'}, 0.85 * MS, 'and all its time in the sum: it has the CPU for a while after that');
+like(Tipme::Report::Text::page($m), qr/\+0\.000\s+ms\s+its interrupt came\n\s*\+0\.500\s+ms\s+it entered\n/, 'the page says it');
+$m = with_module(\@core, @others);
+is(join(', ', stage($m)), 'input 0.8, read 1.4, server 1.62', 'an interrupt too short for a record: from the input core on');
+is($m->{interval}{start_ns}, 999.8 * MS, 'there the interval begins');
+$m = with_module(@others);
+is(join(', ', stage($m)), 'input 0.9, read 1.4, server 1.62', 'nothing of this event: from the time that evdev put on it');
+$m = with_module(\@core, [ @irq[ 0 .. 3 ], 0, kind => 'softirq', number => 6, context => 'hardirq', duration_ns => 0.55 * MS ], @others);
+is(join(', ', stage($m)), 'interrupt 0.3, input 0.8, read 1.4', 'a softirq of a USB controller');
+is($m->{path}[0]{to_ns}, 999.85 * MS, 'until it ends') or diag explain $m->{path};
+is($m->{path}[0]{blamed}{comm}, 'softirq 6 (tasklets)', 'by its name, too');
 
 # A server that hangs in a request: only its input thread has read the key, and the hot-key after it.
 $s = story();

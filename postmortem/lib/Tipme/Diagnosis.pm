@@ -7,6 +7,7 @@ use warnings;
 use Tipme::Advice qw(advise);
 use Tipme::Blame;
 use Tipme::Circumstances;
+use Tipme::Entry;
 use Tipme::InputPath;
 use Tipme::Kernel;
 use Tipme::Latency;
@@ -117,7 +118,7 @@ sub _judge {
 	$end = $to + $JUST_NS if $end < $to + $JUST_NS;
 	my $states = $self->{kernel}->states($from - $BEFORE_NS, $end);
 	my $chain = $self->{problem}->chain($states, $e);
-	my $segments = $self->_segments($i, $states, $chain);
+	my $segments = $self->_from_interrupt($i, $states, $self->_segments($i, $states, $chain));
 	my $threads = $self->{kernel}->threads;
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} // -1,
 		held_input => $e->{held},
@@ -175,12 +176,29 @@ sub _parent {
 sub _segments {
 	my ($self, $i, $states, $chain) = @_;
 	my $e = $i->{event};
-	my ($from, $to, $td) = (@$i{qw(start_ns end_ns)}, $e->{deliver_ns});
+	my ($from, $to, $td) = (_woken_from($i), $i->{end_ns}, $e->{deliver_ns});
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'the kernel was not recorded', exact => 0, evidence => [] } ] }
 	return $chain->walk($e->{server}{tid}, $from, $to) if $e->{pending};
 	return $chain->walk($e->{pid}, $from, $to, deliver_ns => $td) if $i->{open};
 	return $chain->walk($e->{server}{tid}, $from, $to) if ($e->{motion} // '') eq 'cursor';
 	return $chain->walk($e->{server}{tid}, $from, $to, deliver_ns => $td, via => scalar $self->_via($i, $states));
+}
+
+# From when on threads can have to do with an event: since the input core had it. Before that the interrupt had.
+sub _woken_from { my ($i) = @_; return $i->{entered} && $i->{event}{server}{exact} ? $i->{entered}{core_ns} : $i->{start_ns} }
+
+# Up to when the input core had it, and on to the end of it while the server still slept, the interrupt that brought the event had the CPU.
+sub _from_interrupt {
+	my ($self, $i, $states, $segments) = @_;
+	my ($from, $core) = ($i->{start_ns}, _woken_from($i));
+	return $segments if $core <= $from || !@$segments;
+	my ($irq) = Tipme::Entry::brings($states->resources, $i->{entered}{cpu}, $core);
+	my $first = $segments->[0];
+	return [ { %$first, from => $from, to => $core, state => 'unknown', kind => 'unknown', reason => 'the interrupt that brought it is not among these records', exact => 0, evidence => [] }, @$segments ] if !$irq;
+	my $by = { state => $first->{state}, tid => $first->{tid}, exact => 1, cpu => $i->{entered}{cpu}, by => Tipme::Interference->new(resources => $states->resources, threads => $self->{kernel}->threads)->bringing($irq), evidence => [ $irq->{index} ] };
+	return [ { %$by, from => $from, to => $core }, @$segments ] if $first->{state} !~ /sleep/;
+	my $end = $irq->{to} < $first->{to} ? $irq->{to} : $first->{to};
+	return [ { %$by, from => $from, to => $end }, $end < $first->{to} ? { %$first, from => $end } : (), @$segments[ 1 .. $#$segments ] ];
 }
 
 # Where the server was awake already when the client asked, its own waking does not lead to the client: then the walk goes
@@ -208,7 +226,8 @@ sub _stages {
 	my ($self, $i, $states) = @_;
 	my $e = $i->{event};
 	my $exact = $e->{server}{exact} ? 'exact' : 'inferred';
-	my @s = ([ input => $i->{start_ns}, $i->{start_exact} ? 'exact' : 'inferred' ]);
+	my $core = _woken_from($i);
+	my @s = ((map { [ interrupt => $_, 'exact' ] } grep { $_ < $core } $i->{start_ns}), [ input => $core, $i->{start_exact} ? 'exact' : 'inferred' ]);
 	push @s, [ read => $e->{read_ns}, $exact ] if defined $e->{read_ns} && $e->{read_ns} >= $i->{start_ns};
 	push @s, [ server => $e->{wakeup_ns}, $exact ] if defined $e->{wakeup_ns} && $e->{wakeup_ns} >= $i->{start_ns};
 	return _named(@s) if $e->{pending};

@@ -202,6 +202,13 @@ sub _irq_words {
 	return { kind => 'irq-time', what => 'irq', name => $what, tid => $raiser || undef, reason => "interrupted by $what", detail => "$what had the CPU" };
 }
 
+# bringing(IRQ): the words for the time in which an interrupt brought the input event itself
+sub bringing {
+	my ($self, $x) = @_;
+	my $words = $self->_irq_words($x);
+	return { %$words, tid => undef, reason => "brought by $words->{name}", detail => "$words->{name} brought the event" };
+}
+
 # --- the host of a virtual machine: so much of each such stretch, nobody knows when in it ---
 
 sub _by_steal {

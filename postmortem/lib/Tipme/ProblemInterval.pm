@@ -5,6 +5,7 @@ package Tipme::ProblemInterval;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Tipme::Entry;
 use Tipme::Inferred;
 use Tipme::WakeupChain;
 
@@ -26,11 +27,11 @@ my $NS_PER_MS   = 1_000_000;
 # new(episode =>, path => InputPath, kernel => Kernel, reasons =>)
 sub new {
 	my ($class, %o) = @_;
-	return bless { %o, inferred => Tipme::Inferred->new($o{kernel}), resolved => {}, trigger => $o{episode}->trigger_ns }, $class;
+	return bless { %o, inferred => Tipme::Inferred->new($o{kernel}), entry => Tipme::Entry->new($o{episode}), resolved => {}, trigger => $o{episode}->trigger_ns }, $class;
 }
 
 # choose(event => N, at => NS): the problem interval, or undef where there is no input event that could be one:
-# { event, start_ns, end_ns, open, exact, usual_ns, usual_count, excess_ns, damage }
+# { event, start_ns, end_ns, open, exact, usual_ns, usual_count, excess_ns, damage, entered (as Entry has it) }
 sub choose {
 	my ($self, %o) = @_;
 	my @events = $self->{path}->events;
@@ -109,7 +110,7 @@ sub interval {
 	my ($start, $exact) = $self->entry($e);
 	my ($usual, $count, $where) = $self->usual($e);
 	my $duration = $r->{end_ns} - $start;
-	return { event => $e, start_ns => $start, start_exact => $exact, %$r, usual_ns => $usual, usual_count => $count, usual_where => $where, excess_ns => $duration - ($usual // 0) };
+	return { event => $e, start_ns => $start, start_exact => $exact, entered => scalar $self->{entry}->of($e), %$r, usual_ns => $usual, usual_count => $count, usual_where => $where, excess_ns => $duration - ($usual // 0) };
 }
 
 # usual(EVENT): (median of the other responses to the same kind of event of the same client, how many, where: episode or library); where this
@@ -367,6 +368,8 @@ sub request_ns {
 # entry(EVENT): (when the event entered the machine as far as records tell, 1 if that is exact)
 sub entry {
 	my ($self, $e) = @_;
+	my $entered = $e->{server}{exact} ? $self->{entry}->of($e) : undef;
+	return ($entered->{interrupt_ns} // $entered->{core_ns}, 1) if $entered;
 	return ($e->{kernel_ns}, 1) if defined $e->{kernel_ns} && $e->{server}{exact};
 	my ($t, $exact) = $self->_woken_for($e);
 	my $stamp = $self->_server_stamp($e);

@@ -26,7 +26,7 @@ differences add up to the difference of the responses.
 END
 
 my $MAX_CAUSES = 12;
-my %STAGE = (server => 'until the X server ran', device => 'until it had read the event', deliver => 'until it had sent it', client => 'until the client ran',
+my %STAGE = (input => 'until the kernel had taken it in', server => 'until the X server ran', device => 'until it had read the event', deliver => 'until it had sent it', client => 'until the client ran',
 	request => 'until the first request', feedback => 'until the screen had changed', open => 'up to the hot-key: no answer');
 
 sub run {

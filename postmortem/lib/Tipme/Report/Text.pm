@@ -13,7 +13,7 @@ my $WIDTH     = 80;
 my $MAX_WIDTH = 98;    # of lines that cannot be wrapped
 my $MAX_ROWS  = 8;
 
-my %STAGE = (input => 'it entered', read => 'the X server\'s input thread read it', server => 'the X server ran', device => 'the X server began to work on it',
+my %STAGE = (interrupt => 'its interrupt came', input => 'it entered', read => 'the X server\'s input thread read it', server => 'the X server ran', device => 'the X server began to work on it',
 	deliver => 'the X server sent it to the client', client => 'the client ran', request => 'the X server began the first request of the client',
 	feedback => 'the screen had changed');
 my %KIND = ('cpu-contention' => 'waiting for a CPU that others had', 'rt-starvation' => 'waiting for a CPU that a real-time process had', 'app-compute' => 'the application computed',
