@@ -777,6 +777,7 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 		.lost.missed = missed(src),
 	};
 	measure_end(src);
+	stats->measuring = src->measure_fd >= 0;
 	memcpy(stats->cost_ns, src->cost_ns, sizeof(stats->cost_ns));
 	tipme_kernel_tables_count(&tables, stats);
 	return 0;

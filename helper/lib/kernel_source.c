@@ -214,6 +214,7 @@ int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kern
 	stats->pool_bytes += more.pool_bytes;
 	stats->map_bytes += more.map_bytes;
 	stats->programs += more.programs;
+	stats->measuring |= more.measuring;
 	for (int i = 0; i < TIPME_CLASSES; i++)
 		stats->cost_ns[i] = stats->cost_ns[i] ? stats->cost_ns[i] : more.cost_ns[i];
 	return 0;

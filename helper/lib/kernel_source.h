@@ -106,6 +106,7 @@ struct tipme_kernel_stats {
 	 * without a class. 0: not measured (not permitted, or there were too few).
 	 */
 	uint32_t cost_ns[TIPME_CLASSES + 1];
+	int measuring; /* that is still going on, and makes each record dearer; it ends when somebody asks after 2 s */
 };
 
 struct tipme_kernel_seen;

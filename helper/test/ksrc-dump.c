@@ -15,10 +15,11 @@
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: ksrc-dump [-s SECONDS] [-p] [-n] [-q] [-b POOL_BYTES] [-m STACK_MIN_US] [-S bpf|module]\n"
+	fprintf(stderr, "usage: ksrc-dump [-s SECONDS] [-p] [-n] [-q] [-w] [-b POOL_BYTES] [-m STACK_MIN_US] [-S bpf|module]\n"
 			"                 [-c CLASSES] [-i IDLE_MIN_US]\n"
 			"Records until standard input closes, at most SECONDS; prints 'ready' on stderr when it does.\n"
 			"  -p  picture of all threads, taken at the end, -n  names of stacks and functions, -q  no records, only facts\n"
+			"  -w  'ready' only when the source has stopped measuring its own programs, which makes them dearer\n"
 			"  -S  with this kernel source, or not at all, -c  with these record classes (also +NAME,-NAME)\n"
 			"  -i  with idle states that take so long to leave\n"
 			"examples: ksrc-dump -s 3 | grep sched_waking\n"
@@ -117,6 +118,14 @@ static void print_facts(struct tipme_kernel_source *src, const struct tipme_kern
 		       c->coverage[i].first_ns, c->coverage[i].last_ns, c->coverage[i].records);
 }
 
+static void wait_for_measured(struct tipme_kernel_source *src)
+{
+	struct tipme_kernel_stats st;
+
+	while (!tipme_kernel_source_stats(src, &st) && st.measuring)
+		usleep(50000);
+}
+
 static void wait_for_end(int seconds)
 {
 	struct pollfd p = { .fd = 0, .events = POLLIN };
@@ -135,9 +144,9 @@ int main(int argc, char **argv)
 	struct tipme_kernel_source *src;
 	struct tipme_kernel_copy copy;
 	char why[256] = "";
-	int o, seconds = 0, picture = 0, names = 0, quiet = 0;
+	int o, seconds = 0, picture = 0, names = 0, quiet = 0, measured = 0;
 
-	while ((o = getopt(argc, argv, "s:pnqb:m:S:c:i:")) >= 0) {
+	while ((o = getopt(argc, argv, "s:pnqwb:m:S:c:i:")) >= 0) {
 		if (o == 's')
 			seconds = atoi(optarg);
 		else if (o == 'p')
@@ -146,6 +155,8 @@ int main(int argc, char **argv)
 			names = 1;
 		else if (o == 'q')
 			quiet = 1;
+		else if (o == 'w')
+			measured = 1;
 		else if (o == 'S')
 			opt.source = strcmp(optarg, "module") ? TIPME_SOURCE_KERNEL_BPF : TIPME_SOURCE_KERNEL_MODULE;
 		else if (o == 'b')
@@ -170,6 +181,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "ksrc-dump: not enough memory for a copy\n");
 		return 1;
 	}
+	if (measured)
+		wait_for_measured(src);
 	wait_for_end(seconds);
 	tipme_kernel_source_copy(src, &copy);
 	if (picture)

@@ -72,9 +72,9 @@ with() {
 /pingpong 500 > /dev/null
 measure nothing
 with empty /empty-programs
-with tipme /ksrc-dump -q -S bpf
+with tipme /ksrc-dump -qw -S bpf
 if test -e /tipme-\$(uname -r).ko; then
-	insmod /tipme-\$(uname -r).ko && with module /ksrc-dump -q -S module && rmmod tipme
+	insmod /tipme-\$(uname -r).ko && with module /ksrc-dump -qw -S module && rmmod tipme
 fi
 cd /sys/kernel/tracing
 echo 8192 > buffer_size_kb; echo mono > trace_clock
