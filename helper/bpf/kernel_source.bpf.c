@@ -10,6 +10,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 static __always_inline __u8 tipme_state_of_flags(__u32 s)
 {
+	if (s == 0x1) /* most are */
+		return TIPME_TASK_STATE_SLEEPING;
 	if (s & 0xb0) /* TASK_DEAD, EXIT_ZOMBIE, EXIT_DEAD */
 		return TIPME_TASK_STATE_DEAD;
 	if (s & 0x8)
@@ -44,20 +46,31 @@ static __always_inline __u32 tipme_take_ns(__u64 *sum)
 {
 	__u64 ns = *sum;
 
-	if (ns)
-		*sum = 0;
+	*sum = 0;
 	return ns < 0xffffffff ? ns : 0xffffffff;
 }
 
-/* No thread is switched inside an interrupt, nor, but on real-time kernels, inside a softirq: there the rest counts as the task's own. */
-static __always_inline void tipme_irq_settle(struct tipme_kernel_cpu *c)
+/* Most switches come without an interrupt since the last. */
+static __always_inline void tipme_take_irq(struct tipme_kernel_cpu *c, struct tipme_sched_switch *r)
 {
-	if (!c->irq_depth && !c->softirq_depth)
-		return;
+	__u32 irq_ns = 0, softirq_ns = 0;
+
+	if (c->irq_ns | c->softirq_ns) {
+		irq_ns = tipme_take_ns(&c->irq_ns);
+		softirq_ns = tipme_take_ns(&c->softirq_ns);
+	}
+	r->irq_ns = irq_ns;
+	r->softirq_ns = softirq_ns;
+}
+
+/* No thread is switched inside an interrupt, nor, but on real-time kernels, inside a softirq: there the rest counts as the task's own. */
+static __noinline int tipme_irq_settle(struct tipme_kernel_cpu *c)
+{
 	tipme_irq_charge(c);
 	c->irq_depth = 0;
 	c->softirq_depth = 0;
 	c->serving = 0;
+	return 0;
 }
 
 static __always_inline void tipme_sleep_set(struct tipme_sleep *s, __u32 tid, __u8 state, __u64 now)
@@ -76,25 +89,38 @@ static __always_inline void tipme_sleep_note(__u32 tid, __u8 state, __u64 now)
 		tipme_sleep_set(s, tid, state, now);
 }
 
-/* The run queue is locked, so interrupts are off. */
+/*
+ * The run queue is locked, so interrupts are off. All calls come first, the arguments are read after them: what need not be kept across a call
+ * need not be put on the stack either.
+ */
 SEC("tp_btf/sched_switch")
-int BPF_PROG(tipme_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+int tipme_sched_switch(__u64 *ctx)
 {
-	__u32 tid = prev->pid, next_tid = next->pid;
-	__u8 state = tipme_state_after_switch(preempt, prev, prev_state);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct tipme_kernel_cpu *c = tipme_cpu(cpu);
+	__u16 gen = 0;
 
-	TIPME_RECORD_IN(tipme_sched_switch, TIPME_SCHED_SWITCH, tid, true);
-	tipme_irq_settle(c);
+	if (!c)
+		return 0;
+	if (c->irq_depth | c->softirq_depth)
+		tipme_irq_settle(c);
+	__u64 now = bpf_ktime_get_ns();
+	struct tipme_sched_switch *r = tipme_slot_begin(c, cpu, now, true, &gen);
+	bool preempt = ctx[0];
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	__u32 tid = prev->pid, next_tid = next->pid;
+	__u8 state = tipme_state_after_switch(preempt, prev, ctx[3]);
+
 	if (r) {
+		tipme_slot_head((void *)r, now, TIPME_SCHED_SWITCH, tid);
 		r->next_tid = next_tid;
-		r->irq_ns = tipme_take_ns(&c->irq_ns);
-		r->softirq_ns = tipme_take_ns(&c->softirq_ns);
+		tipme_take_irq(c, r);
 		r->prev_state = state;
 		r->prev_prio = prev->prio;
 		r->next_prio = next->prio;
 		r->prev_preempted = preempt;
+		tipme_pool_commit((void *)r, gen);
 	}
-	tipme_record_end(c, (void *)r, true, gen);
 	c->running_tid = next_tid;
 	c->switch_ns = now;
 	tipme_sleep_note(tid, state, now);
@@ -141,29 +167,50 @@ static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct 
 	return since && now > since + tipme_stack_min_ns ? tipme_stack_of(p, now) : 0;
 }
 
-/* The wakee is locked, so interrupts are off; but a thread that wakes itself takes no lock, and may be interrupted. */
-static __always_inline int tipme_waking(struct task_struct *p, bool is_new, bool counted)
+static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, __u32 cpu, __u32 waker, struct task_struct *p, bool is_new,
+					   bool counted, bool irqs_off)
 {
-	__u32 tid = p->pid, waker = tipme_current_tid();
-	bool irqs_off = tid != waker;
-
-	TIPME_RECORD_IN(tipme_sched_waking, TIPME_SCHED_WAKING, tid, irqs_off);
-	__u32 raiser = 0, stack = 0;
-	__u8 context = tipme_context_of(c, waker, &raiser, counted);
+	__u32 tid = p->pid, raiser = 0, stack = 0;
+	__u64 now = bpf_ktime_get_ns();
+	__u16 gen = 0;
 
 	if (is_new)
 		tipme_sleep_note(tid, TIPME_TASK_STATE_RUNNABLE, now);
 	else
 		stack = tipme_sleep_end(c, p, tid, now);
+	struct tipme_sched_waking *r = tipme_slot_begin(c, cpu, now, irqs_off, &gen);
+
 	if (r) {
+		tipme_slot_head((void *)r, now, TIPME_SCHED_WAKING, tid);
 		r->waker_tid = waker;
 		r->stack_id = stack;
+		r->context = tipme_context_of(c, waker, &raiser, counted);
 		r->raiser_tid = raiser;
 		r->wakee_cpu = p->thread_info.cpu;
-		r->context = context;
 		r->prio = p->prio;
 	}
 	return tipme_record_end(c, (void *)r, irqs_off, gen);
+}
+
+/* A thread that wakes itself takes no lock, and may be interrupted. It is no softirq's doing. */
+static __noinline int tipme_waking_self(struct tipme_kernel_cpu *c, __u32 cpu, struct task_struct *p, bool is_new)
+{
+	return tipme_waking_by(c, cpu, p->pid, p, is_new, false, false);
+}
+
+/* The wakee is locked, so interrupts are off. */
+static __always_inline int tipme_waking(struct task_struct *p, bool is_new, bool counted)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct tipme_kernel_cpu *c = tipme_cpu(cpu);
+
+	if (!c)
+		return 0;
+	__u32 waker = tipme_running_tid(c);
+
+	if (p->pid == waker)
+		return tipme_waking_self(c, cpu, p, is_new);
+	return tipme_waking_by(c, cpu, waker, p, is_new, counted, true);
 }
 
 SEC("tp_btf/sched_waking")

@@ -19,12 +19,13 @@ const volatile __u32 tipme_stack_mask = 4095;
 const volatile __u32 tipme_stack_base = 0; /* beside another source: a bit that its ids of stacks never have */
 
 struct tipme_pool_queue tipme_queue;
+/* A global variable: each record looks here, and its address is a constant, where a table's entry has to be looked up. */
+struct tipme_sleep tipme_sleeps[TIPME_SLEEPS];
 __u64 tipme_start_ns; /* when the library had attached everything */
 
 TIPME_MAP(tipme_pool, 65536, 1);
 TIPME_MAP(tipme_cells, sizeof(__u64), 1);
 TIPME_MAP(tipme_cpus, sizeof(struct tipme_kernel_cpu), 1);
-TIPME_MAP(tipme_sleeps, sizeof(struct tipme_sleep), TIPME_SLEEPS);
 TIPME_MAP(tipme_stacks, sizeof(struct tipme_stack_entry), 1);
 TIPME_MAP(tipme_user_stacks, sizeof(struct tipme_user_stack_entry), 1);
 TIPME_MAP(tipme_memory_waits, sizeof(struct tipme_memory_begun), TIPME_MEMORY_WAITS);
@@ -85,9 +86,7 @@ static __always_inline struct tipme_kernel_cpu *tipme_this_cpu(void)
 
 static __always_inline struct tipme_sleep *tipme_sleep_of(__u32 tid)
 {
-	__u32 i = tid % TIPME_SLEEPS;
-
-	return bpf_map_lookup_elem(&tipme_sleeps, &i);
+	return &tipme_sleeps[tid % TIPME_SLEEPS];
 }
 
 static __always_inline __u32 tipme_current_tid(void)
@@ -95,21 +94,38 @@ static __always_inline __u32 tipme_current_tid(void)
 	return bpf_get_current_pid_tgid();
 }
 
+/*
+ * The same without a call: who has this CPU since its last switch, which no program misses, since none is interrupted by a switch. From there
+ * until the registers change nobody is woken.
+ */
+static __always_inline __u32 tipme_running_tid(const struct tipme_kernel_cpu *c)
+{
+	return c->switch_ns ? c->running_tid : tipme_current_tid();
+}
+
 /* --- records --- */
 
-/* Reserves a slot and fills in the head but gen; NULL if the record is lost. tipme_record_end() follows in either case. */
+/* Reserves a slot; NULL if the record is lost. tipme_record_end() follows in either case, but for those with interrupts off. */
+static __always_inline void *tipme_slot_begin(struct tipme_kernel_cpu *c, __u32 cpu, __u64 now, bool irqs_off, __u16 *gen)
+{
+	return irqs_off ? tipme_pool_begin_irqs_off(&c->pool, cpu, now, gen) : tipme_pool_begin(&c->pool, cpu, now, gen);
+}
+
+/* Time, and in one store type, len8, gen 0 and tid. */
+static __always_inline void tipme_slot_head(struct tipme_head *head, __u64 now, __u8 type, __u32 tid)
+{
+	head->ts_ns = now;
+	*(__u64 *)&head->type = (__u64)tid << 32 | (TIPME_POOL_SLOT_BYTES / 8) << 8 | type;
+}
+
+/* The same together. */
 static __always_inline void *tipme_record_begin(struct tipme_kernel_cpu *c, __u32 cpu, __u64 now, __u8 type, __u32 tid,
 						bool irqs_off, __u16 *gen)
 {
-	struct tipme_head *head = irqs_off ? tipme_pool_begin_irqs_off(&c->pool, cpu, now, gen) :
-					     tipme_pool_begin(&c->pool, cpu, now, gen);
+	struct tipme_head *head = tipme_slot_begin(c, cpu, now, irqs_off, gen);
 
-	if (!head)
-		return 0;
-	head->ts_ns = now;
-	head->type = type;
-	head->len8 = TIPME_POOL_SLOT_BYTES / 8;
-	head->tid = tid;
+	if (head)
+		tipme_slot_head(head, now, type, tid);
 	return head;
 }
 
@@ -277,7 +293,7 @@ static __always_inline __u32 tipme_stack_counted(__u32 id)
 	return id;
 }
 
-static __always_inline __u32 tipme_stack_of(struct task_struct *p, __u64 now)
+static __noinline __u32 tipme_stack_of(struct task_struct *p, __u64 now)
 {
 	struct tipme_frames frames = {};
 	long bytes = bpf_get_task_stack(p, &frames, sizeof(frames), 0);

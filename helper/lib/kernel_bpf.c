@@ -40,7 +40,7 @@ struct map_memory {
 struct bpf_source {
 	struct tipme_kernel_source base; /* first: it is what others hold */
 	struct kernel_source_bpf *skel;
-	struct map_memory pool, cells, cpus, sleeps, stacks, user_stacks;
+	struct map_memory pool, cells, cpus, stacks, user_stacks;
 	struct tipme_kernel_options opt; /* complete */
 	uint32_t beside; /* classes that it records beside another source; 0: it stands alone, and records all */
 	unsigned int programs;
@@ -293,7 +293,6 @@ static int map_all(struct bpf_source *src)
 
 	err = err ? err : map_memory(skel->maps.tipme_cells, PROT_READ | PROT_WRITE, &src->cells);
 	err = err ? err : map_memory(skel->maps.tipme_cpus, PROT_READ | PROT_WRITE, &src->cpus);
-	err = err ? err : map_memory(skel->maps.tipme_sleeps, PROT_READ, &src->sleeps);
 	err = err ? err : map_memory(skel->maps.tipme_stacks, PROT_READ, &src->stacks);
 	err = err ? err : map_memory(skel->maps.tipme_user_stacks, PROT_READ, &src->user_stacks);
 	src->base.view.base = src->pool.base;
@@ -623,7 +622,6 @@ static void bpf_close(struct tipme_kernel_source *base)
 	unmap(&src->pool);
 	unmap(&src->cells);
 	unmap(&src->cpus);
-	unmap(&src->sleeps);
 	unmap(&src->stacks);
 	unmap(&src->user_stacks);
 	free(src);
@@ -769,7 +767,7 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 	*stats = (struct tipme_kernel_stats){
 		.start_ns = src->base.view.start_ns,
 		.pool_bytes = src->pool.bytes,
-		.map_bytes = src->pool.bytes + src->cells.bytes + src->cpus.bytes + src->sleeps.bytes + src->stacks.bytes,
+		.map_bytes = src->pool.bytes + src->cells.bytes + src->cpus.bytes + sizeof(*src->skel->bss) + src->stacks.bytes,
 		.cpus = src->base.view.cpus,
 		.subbufs = src->base.view.subs,
 		.subbuf_bytes = src->base.view.subbuf_bytes,

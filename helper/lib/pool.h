@@ -288,20 +288,26 @@ TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64
 	return ~0ULL;
 }
 
-/* The slot that a cursor names, with gen 0, and in *gen what to store there last; NULL if there is none. */
-TIPME_POOL_INLINE void *tipme_pool_slot(__u64 cursor, __u16 *gen)
+/* Slot n, which is one, of the sub-buffer that a cursor names: with gen 0, and in *gen what to store there last; NULL if there is none. */
+TIPME_POOL_INLINE void *tipme_pool_slot_at(__u64 cursor, __u64 n, __u16 *gen)
 {
 	struct tipme_pool_header *h = tipme_pool_sub(tipme_pool_cursor_sub(cursor));
-	__u64 n = cursor & TIPME_POOL_HEAD_MASK;
 	struct tipme_head *slot;
 
-	if (!h || n >= tipme_pool_slots)
+	if (!h)
 		return (void *)0;
 	slot = (void *)((char *)(h + 1) + n * TIPME_POOL_SLOT_BYTES);
 	*gen = h->slot_gen;
 	tipme_pool_store(&slot->gen, 0);
 	tipme_pool_barrier();
 	return slot;
+}
+
+TIPME_POOL_INLINE void *tipme_pool_slot(__u64 cursor, __u16 *gen)
+{
+	__u64 n = cursor & TIPME_POOL_HEAD_MASK;
+
+	return n < tipme_pool_slots ? tipme_pool_slot_at(cursor, n, gen) : (void *)0;
 }
 
 /* Reserves a slot, or finds that there is none: where, in the form of a cursor. */
@@ -363,20 +369,24 @@ TIPME_POOL_SLOW __u64 tipme_pool_pass(struct tipme_pool_cpu *c, __u32 cpu, __u64
 /* The same for a writer that runs with interrupts off until its record is whole. There is no end to call. */
 TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u32 cpu, __u64 now, __u16 *gen)
 {
-	__u64 cursor = tipme_pool_load(&c->cursor);
+	__u64 cursor = tipme_pool_load(&c->cursor), slots = tipme_pool_slots, n = cursor & TIPME_POOL_HEAD_MASK;
 
-	if ((cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots && !tipme_pool_load(&c->pending)) {
+	if (n < slots && !tipme_pool_load(&c->pending)) {
 #ifdef TIPME_POOL_NMI
 		cursor = tipme_pool_step(c);
-		if ((cursor & TIPME_POOL_HEAD_MASK) >= tipme_pool_slots) /* an NMI took the last one */
+		n = cursor & TIPME_POOL_HEAD_MASK;
+		if (n >= slots) { /* an NMI took the last one */
 			cursor = tipme_pool_pass(c, cpu, now);
+			n = cursor & TIPME_POOL_HEAD_MASK;
+		}
 #else
 		tipme_pool_store(&c->cursor, cursor + 1);
 #endif
 	} else {
 		cursor = tipme_pool_pass(c, cpu, now);
+		n = cursor & TIPME_POOL_HEAD_MASK;
 	}
-	return tipme_pool_slot(cursor, gen);
+	return n < slots ? tipme_pool_slot_at(cursor, n, gen) : (void *)0;
 }
 
 #ifdef TIPME_POOL_NMI
