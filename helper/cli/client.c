@@ -21,6 +21,8 @@ int cli_connect(const char *verb)
 
 	if (fd == -ENOENT || fd == -ECONNREFUSED)
 		cli_fail("%s: no recorder runs here: start it with sudo tipme start", verb);
+	else if (fd == -EACCES)
+		cli_fail("%s: the recorder serves root and its owner: ask them to start it with --allow-uid for you", verb);
 	else if (fd < 0)
 		cli_fail("%s: %s/" TIPME_SOCKET_NAME ": %s: see tipme doctor", verb, tipme_rundir(), strerror(-fd));
 	return fd;

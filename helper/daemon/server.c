@@ -86,14 +86,18 @@ static bool uid_allowed(const struct tipmed_options *opt, uid_t uid)
 
 static const char *peer_refusal(const struct tipmed_server *server, const struct tipmed_peer *new)
 {
-	unsigned int others = 0;
+	unsigned int others = 0, same = 0;
 
 	if (server->quitting)
 		return "the recorder is about to stop";
 	if (!new->may_all && !uid_allowed(server->opt, new->cred.uid))
 		return "this recorder serves root and its owner: ask them to start it with --allow-uid for you";
-	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++) {
 		others += server->peer[i].fd >= 0 && server->peer[i].cred.uid;
+		same += server->peer[i].fd >= 0 && server->peer[i].cred.uid == new->cred.uid;
+	}
+	if (!new->may_all && same >= TIPMED_PEERS_FRIEND)
+		return "too many connections of this user: close some";
 	return new->cred.uid && others >= TIPMED_PEERS_OTHERS ? "too many connections: close some" : NULL;
 }
 
@@ -604,6 +608,19 @@ static void *server_run(void *arg)
 	return NULL;
 }
 
+/*
+ * The socket is the owner's alone, so that strangers are kept out by the kernel: what a stranger passes before he is refused would be ours to
+ * close. Users named with --allow-uid cannot be told apart by a mode: then all may knock, and who knocks is looked at.
+ */
+static int socket_give(const struct tipmed_options *opt, const char *path)
+{
+	bool others = opt->allow_count > 0;
+
+	if (chmod(path, others ? 0666 : 0600))
+		return -errno;
+	return others || opt->owner == geteuid() || !chown(path, opt->owner, (gid_t)-1) ? 0 : -errno;
+}
+
 int tipmed_server_listen(struct tipmed_server *server, char *why, size_t why_len)
 {
 	struct sockaddr_un addr;
@@ -615,10 +632,15 @@ int tipmed_server_listen(struct tipmed_server *server, char *why, size_t why_len
 	/* A folder that is locked and has a socket nobody listens on: the one before us crashed. */
 	unlink(addr.sun_path);
 	server->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (server->listen_fd >= 0 && !bind(server->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) &&
-	    !chmod(addr.sun_path, 0666) && !listen(server->listen_fd, 64))
+	if (server->listen_fd < 0 || bind(server->listen_fd, (struct sockaddr *)&addr, sizeof(addr)))
+		err = -errno;
+	/* Nobody can connect before listen(). */
+	if (!err)
+		err = socket_give(server->opt, addr.sun_path);
+	if (!err && listen(server->listen_fd, 64))
+		err = -errno;
+	if (!err)
 		return 0;
-	err = -errno;
 	snprintf(why, why_len, "%s: the socket cannot be made: %s", addr.sun_path, strerror(-err));
 	return err;
 }

@@ -25,6 +25,8 @@
 #define TIPMED_PEERS_MAX 64
 /* Root gets in even when others hold all the places that others may hold. */
 #define TIPMED_PEERS_OTHERS 48
+/* Of those, for one user who is neither root nor the owner: as many X servers as there may be. */
+#define TIPMED_PEERS_FRIEND 16
 
 struct tipmed_peer {
 	int fd; /* -1: free */

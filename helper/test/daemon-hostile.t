@@ -68,6 +68,9 @@ close $_ for @many;
 @many = ();
 is $d->status->{pid}, $pid, 'when they are gone, all is well';
 
+is crowd_as($FRIEND, 20), 16, 'one who may only trigger has sixteen connections at most: others of his kind get in';
+ok wait_until(sub { $d->status->{pid} == $pid }), 'and then, too';
+
 # X servers.
 my ($good, $good_in, $good_out) = x_client('good');
 like $good_out, qr/^0 /, 'an honest X server is taken';
@@ -117,6 +120,25 @@ is $d->status->{pid}, $pid, 'it is still the same recorder';
 ok wait_until(sub { fds() <= $fds + 0 }), 'and has no descriptor more than at first' or diag(fds(), " instead of $fds");
 $d->stop;
 done_testing;
+
+# Returns how many of so many connections at once were not refused.
+sub crowd_as {
+	my ($uid, $n) = @_;
+	pipe my $r, my $w or die;
+	my $child = fork // die;
+	if ($child) {
+		close $w;
+		waitpid $child, 0;
+		return <$r> // 0;
+	}
+	$d->{owner} = 0;
+	POSIX::setgid($uid), POSIX::setuid($uid);
+	my @all = grep { defined } map { $d->connection } 1 .. $n;
+	# A status is refused to him, but not by these words.
+	send $_, Tipme::TestDaemon::message(3, 0, ''), 0 for @all;
+	syswrite $w, scalar grep { ((Tipme::TestDaemon::answer($_))[2] // '') !~ /too many connections of this user/ } @all;
+	POSIX::_exit(0);
+}
 
 # Returns how many were answered.
 sub fuzz_as {

@@ -14,7 +14,7 @@ no warnings 'portable';    # capabilities have more than 32 bits
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 my %CAP = (CAP_IPC_LOCK => 14, CAP_SYS_NICE => 23, CAP_SYSLOG => 34, CAP_PERFMON => 38, CAP_BPF => 39);
 my ($OWNER, $FRIEND, $STRANGER) = (65534, 61001, 61002);
-my $d = Tipme::TestDaemon->new(args => [ '--owner', $OWNER, '--allow-uid', $FRIEND, '--post', 0 ]);
+our $d = Tipme::TestDaemon->new(args => [ '--owner', $OWNER, '--allow-uid', $FRIEND, '--post', 0 ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
 
@@ -59,6 +59,22 @@ is ask_as($OWNER, 2), EAGAIN, 'users are limited in how often';
 my ($root) = $d->snap;
 is $root, 0, 'root is not';
 $d->stop;
+
+# Where nobody else was named, the kernel keeps strangers from the socket.
+{
+	my $own = Tipme::TestDaemon->new(args => [ '--owner', $OWNER, '--post', 0 ]);
+	is +($own->start)[0], 0, 'start without --allow-uid';
+	my ($mode, $uid) = (stat $own->rundir . '/tipmed.sock')[ 2, 4 ];
+	is_deeply [ $mode & 07777, $uid ], [ 0600, $OWNER ], 'its socket is the owner\'s alone';
+	local $d = $own;
+	is ask_as($OWNER, 2), 0, 'he may trigger';
+	is ask_as($_, 2), 200, "$_ cannot even connect" for $FRIEND, $STRANGER;
+	my ($refused, undef, $said) = $own->run('setpriv', '--reuid', $STRANGER, '--clear-groups', tipme(), 'status');
+	is $refused, 1, 'the command of a stranger fails';
+	like $said, qr/\Atipme: status: the recorder serves root and its owner: ask them [^\n]*\n\z/, 'and says whom to ask';
+	$own->stop;
+}
+@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
 
 # Without rights, and with no word but that the tracing programs are wanted: a sentence, for the plain user and for root without the
 # capabilities. (What is recorded without that word, daemon-sampled.t shows.)
