@@ -58,7 +58,9 @@ is($d->{verdict}{door}, 'the disk', 'disk, slow: at whose door to knock');
 # --- held back before the disk, as a cgroup's limit does ---
 $s = story()->io(CLIENT, 90, 1000.9, 1690, 1700);
 $d = judged('disk, held back', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'xterm', 0.97, 1);
-like_sentence($d, qr/it was held back before disk 8:0: no request was ahead in the device\.$/, 'disk, held back');
+like_sentence($d, qr/it was held back before disk 8:0, with no request ahead of its own in the device\.$/, 'disk, held back');
+like($d->{verdict}{door}, qr/^whatever lets requests go to this disk: its I\/O scheduler, or a limit of the control group of xterm/, 'disk, held back: nobody is accused of a limit that may not be');
+like($d->{verdict}{next}, qr{`cat /sys/dev/block/8:0/queue/scheduler`}, 'disk, held back: where to look');
 
 # --- fsync: the journal's thread writes for the client, behind a writer ---
 $s = story();
@@ -193,7 +195,7 @@ sub inversion {
 	return sleeps($s, 'futex', 1700.1, waker => 860, context => 'task');
 }
 $d = judged('priority inversion', inversion(0), 'priority-inversion', 'hog', 0.97, 1);
-like_sentence($d, qr/"hog" \(pid 861\) had the CPU, so that nicely \(pid 860\), of low priority, could not run and kept its lock\.$/, 'priority inversion');
+like_sentence($d, qr/it waited for a lock that nicely \(pid 860\), of low priority, could not give back because "hog" \(pid 861\) had the CPU\.$/, 'priority inversion');
 is_deeply($d->{verdict}{blamed}{holder}, { pid => 860, comm => 'nicely' }, 'priority inversion: who held it');
 # --- the same where the hog and another take turns a thousand times; and daemons of one name that have nothing to do with each other ---
 sub turns {
@@ -220,8 +222,9 @@ $s->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping')->kernel(1, 1100 + 50 
 $s->kernel(1, 1100 + 50 * $_, 'irq', tid => CLIENT, duration_ns => 45 * MS, number => 14, kind => 'hardirq', context => 'hardirq') for 1 .. 11;
 $s->kernel(1, 1790, 'irq', tid => CLIENT, duration_ns => 5 * MS, number => 3, kind => 'softirq', context => 'softirq_task', raiser_tid => CLIENT);
 $d = judged('interrupts', $s->draw(1800.9)->hotkey(3000), 'irq-time', 'interrupt 14 (ata_piix)', 0.67, 0.68);
-like_sentence($d, qr/it had no CPU: interrupt 14 \(ata_piix\) had the CPU\.$/, 'interrupts');
+like_sentence($d, qr/it had no CPU: interrupt 14 \(ata_piix\) had it\.$/, 'interrupts');
 is($d->{totals}{kinds}{'irq-time'}, 540 * MS, 'interrupts: exactly what was theirs');
+is($d->{verdict}{door}, 'the driver of interrupt 14 (ata_piix)', 'interrupts: whose door');
 is($d->{verdict}{blamed}{pid}, undef, 'interrupts: no process is blamed');
 
 # --- many short interrupts, known by their sum only ---
@@ -254,12 +257,16 @@ sub throttled {
 $d = judged('quota', throttled(exact => 1), 'cpu-throttled', 'xterm', 0.76, 0.79);
 like_sentence($d, qr{it was kept from running: the cgroup /user\.slice had used up its CPU quota of 20 ms in each 100 ms\.$}, 'quota');
 cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'quota: sure');
+like($d->{verdict}{sentence}, qr/ms: for \d+ ms/, 'quota: known exactly, and so not "likely"');
+like($d->{verdict}{next}, qr/^Raise the quota \(`systemctl set-property user\.slice CPUQuota=\.\.\.`\)\.$/, 'quota: which one to raise');
 $d = judged('quota, sampled', throttled(sample => 1), 'cpu-throttled', 'xterm', 0.76, 0.79);
 cmp_ok($d->{verdict}{confidence}, '<', 0.3, 'quota, sampled: inferred');
 # --- by what the daemon found by looking, on a machine where no CPU idles: so much, and no more ---
 $s = throttled(busy => 1);
 $s->daemon('cpu_throttle', ts_ns => ns(1100 + 1000 * $_), cgroup => 70, cpu => 65535, phase => 'sample', throttled_us => $_ ? 400_000 : 1000) for 0, 1;
+like($d->{verdict}{sentence}, qr/ms: most likely, for \d+ ms \(\d+ %\) it was kept from running/, 'quota, sampled: likely, and says so');
 $d = judged('quota, looked at', $s, 'cpu-throttled', 'xterm', 0.55, 0.57);
+like($d->{verdict}{sentence}, qr/ms: most likely, for \d+ ms/, 'quota, looked at: likely, and says so');
 is($d->{totals}{kinds}{'cpu-throttled'}, 401 * MS, 'quota, looked at: as much as was counted') or diag(explain($d->{totals}{kinds}));
 cmp_ok($d->{verdict}{confidence}, '<', 0.5, 'quota, looked at: when in it is not known');
 

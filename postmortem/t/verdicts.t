@@ -215,6 +215,8 @@ judged('a release during a grab', $s, 'server-grab', 'screenlock', 0.98, 1);
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1701, CLIENT, 0, undef, context => 'hardirq')->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
 $d = judged('unknown', $s, 'unknown', undef, 0.98, 1);
 cmp_ok($d->{verdict}{confidence}, '<', 0.1, 'unknown: not sure');
+like($d->{verdict}{next}, qr/`tipme doctor`/, 'unknown: how to know more next time');
+unlike($d->{verdict}{sentence}, qr/likely/, 'unknown: nothing is likely');
 
 # --- a blinking cursor answers nobody; a key without an effect is no problem ---
 $s = story()->key(1000, 3);

@@ -142,7 +142,7 @@ sub _on_disk {
 		return _thread($other, $kind, "$OP{ $ahead->{op} } on disk $disk, ahead of it", disk => $disk) if $other->{pid} != $who->{pid} && !($other->{kernel} && $phase eq 'asking');
 	}
 	my $detail = $phase eq 'device' || $phase eq 'done' ? "waiting for disk $disk, which worked on its request ($OP{ $bio->{op} })"
-		: $phase eq 'asking' && $bio->{tid} != $s->{tid} ? "held back before disk $disk by a limit of its control group" : $phase eq 'queue' ? ($ahead ? "waiting for disk $disk behind its own requests" : "held back before disk $disk: no request was ahead in the device") : $s->{reason};
+		: $phase eq 'asking' && $bio->{tid} != $s->{tid} ? "held back before disk $disk by a limit of its control group" : $phase eq 'queue' ? ($ahead ? "waiting for disk $disk behind its own requests" : "held back before disk $disk, with no request ahead of its own in the device") : $s->{reason};
 	return _thread($who, $self->_own($who) || $s->{held} ? $kind : 'ipc-wait', $detail, disk => $disk);
 }
 

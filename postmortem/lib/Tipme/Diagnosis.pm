@@ -80,7 +80,7 @@ sub run_thread {
 sub _whole {
 	my ($self, $part) = @_;
 	my ($ep, $v) = ($self->{episode}, $part->{verdict});
-	%$v = (circumstances => [], %$v, %{ advise($v) });
+	%$v = (circumstances => [], %$v, %{ advise($v, $self->{episode}->id) });
 	return { %{ $self->_facts }, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
 }
 

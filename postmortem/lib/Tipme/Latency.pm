@@ -68,7 +68,7 @@ sub _before {
 		my ($a, $b, $tid, undef, $index) = @$o;
 		my %s = (tid => $self->{tid}, from => $a, to => $b, cpu => $self->{cpu}, state => 'sleeping', evidence => [ $index // () ]);
 		if ($tid) { push @late, { %s, kind => 'irqs-off', exact => 1, reason => 'its timer had expired', blamed_tid => $tid, detail => $self->_words($states, $threads, $tid, $a, $b) }; next }
-		push @late, { %s, kind => 'unknown', exact => 0, reason => defined $tid ? 'its timer came late to an idle CPU: a deep sleep of the CPU, its firmware, or its host' : 'nobody knows who had the CPU' };
+		push @late, { %s, kind => 'unknown', exact => 0, reason => defined $tid ? 'its timer came late to an idle CPU (a deep sleep of the CPU, its firmware, or its host)' : 'nobody knows who had the CPU' };
 	}
 	return @late;
 }

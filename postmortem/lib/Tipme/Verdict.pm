@@ -20,6 +20,7 @@ my %EVENT = (key_press => 'a key press', key_release => 'the release of a key', 
 my $OF_ONE_NAME = 0.6;    # of a kind: then the processes of that name are meant; else what they all come from
 my $OF_ONE_TREE = 0.8;
 my $OLD_NS      = 10_000_000_000;
+my $LIKELY      = 0.5;    # a verdict of which less is exact is likely, and says so
 my $LEAST       = 3;      # processes that make a crowd
 
 # duration_text(NS): "3.1 ms", "934 ms", "1.24 s"
@@ -64,7 +65,7 @@ sub judge {
 	my %v = (confidence => _sure($path, $all), head => $head);
 	if (!_unusual($i, $all)) {
 		return { %v, kind => 'none', share => 0, share_ns => 0, blamed => undef,
-			sentence => 'Nothing unusual: ' . $head . _usually($i) . (_usually($i) ? '' : ', the slowest here') . '.' };
+			sentence => 'Nothing unusual: ' . ($head =~ s/^The /the /r) . _usually($i) . (_usually($i) ? '' : ', the slowest here') . '.' };
 	}
 	return { %v, %{ _largest($t, $path, $all, $head . _usually($i), %o) } };
 }
@@ -74,7 +75,7 @@ sub judge_stall {
 	my ($i, $path, %o) = @_;
 	my $t = $o{totals} // totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
-	my %did = (runnable => 'was woken and did not run for %s, the longest here', disk_sleep => 'slept undisturbed for %s, the longest here', asked => 'needed %s', latency => 'ran %s after its timer had expired');
+	my %did = (runnable => 'was woken and did not run for %s, the longest here', disk_sleep => 'was in uninterruptible sleep for %s, the longest here', asked => 'needed %s', latency => 'ran %s after its timer had expired');
 	my $head = one_line($o{client}{comm}) . " (pid $o{client}{pid}) " . sprintf $did{ $i->{what} }, duration_text($all);
 	my %v = (confidence => _sure($path, $all), head => $head);
 	my $v = { %v, %{ _largest($t, $path, $all, $head, %o) } };
@@ -91,6 +92,7 @@ sub _largest {
 	my $group = _group(\@of, %o);
 	$group->{others} = grep { my $b = $_; defined $b->{pid} && $b->{pid} != $o{client}{pid} && !grep { $_ == $b } @{ $group->{members} } } @of;
 	my $clause = _clause($kind, $ns, $all, $group, _waiter($path, $kind, \%o), \%o);
+	$clause = "most likely, $clause" if $kind ne 'unknown' && _exact_ns($path, $kind) < $LIKELY * $ns;
 	return { kind => $kind, share => $all ? $ns / $all : 0, share_ns => $ns,
 		blamed => $kind eq 'unknown' ? undef : { (map { defined $group->{$_} ? ($_ => $group->{$_}) : () } qw(names by holder disk)), %$group{qw(kind pid comm processes detail ns)}, pids => $group->{pids} },
 		sentence => "$head: $clause." };
@@ -101,6 +103,14 @@ sub _sure {
 	my $sure = 0;
 	$sure += $_->{to_ns} - $_->{from_ns} for grep { $_->{exact} && $_->{blamed}{kind} ne 'unknown' } @$path;
 	return $all ? $sure / $all : 0;
+}
+
+# What of a kind's time rests on exact records.
+sub _exact_ns {
+	my ($path, $kind) = @_;
+	my $ns = 0;
+	$ns += $_->{to_ns} - $_->{from_ns} for grep { $_->{exact} && $_->{blamed}{kind} eq $kind } @$path;
+	return $ns;
 }
 
 sub _unusual {
@@ -217,15 +227,16 @@ sub _clause {
 	my $detail = $g->{detail} // '';
 	return "for $time $waiter waited for a CPU taken by $name$more" if $kind eq 'cpu-contention';
 	return "for $time $waiter waited for a CPU that " . (($g->{processes} // 1) > 1 ? '' : 'the real-time process ') . _name($g, 'real-time') . ' kept' if $kind eq 'rt-starvation';
-	return "for $time $name$more $detail" if $kind eq 'priority-inversion';
+	my ($holder) = grep { $_ } $g->{holder}, map { $_->{holder} } @{ $g->{members} };
+	return "for $time $waiter waited for a lock that " . one_line($holder->{comm}) . " (pid $holder->{pid}), of low priority, could not give back because $name$more had the CPU" if $kind eq 'priority-inversion';
 	return "for $time $waiter was kept from running: $detail" if $kind eq 'cpu-throttled';
 	return "for $time $name$more $detail" if $kind eq 'input-late';
 	return "for $time $name$more $detail" if $kind eq 'irqs-off';
 	return "for $time it computed" if $kind eq 'app-compute';
 	return "for $time the X server (pid $g->{pid}) computed" if $kind eq 'server-compute';
-	return "for $time $name$more had grabbed the X server" if $kind eq 'server-grab';
+	return "for $time $name$more had grabbed the X server, which did nothing for others" if $kind eq 'server-grab';
 	return "for $time the X server worked on requests of $name$more" if $kind eq 'client-queue';
-	return "for $time $waiter had no CPU: " . one_line($detail) if $kind eq 'irq-time' || $kind eq 'host-steal';
+	return "for $time $waiter had no CPU: " . (one_line($detail) =~ s/ had the CPU\z/ had it/r) if $kind eq 'irq-time' || $kind eq 'host-steal';
 	return "for $time it was $detail" if $kind eq 'stopped' && $self;
 	return "for $time it waited for $name, which was $detail" if $kind eq 'stopped' || $kind eq 'ipc-wait' && !$self;
 	return "for $time $waiter waited for a lock that " . ($self ? 'another thread of its own' : $name) . " $detail" if ($kind eq 'lock-wait' || $kind eq 'futex-wait') && $detail =~ s/^holding it/held/;

@@ -328,12 +328,12 @@ sub _occupied {
 			my ($f, $e, $who, $pr, $ix) = @$p;
 			my $busy = $who && $who != $self->{tid};
 			my $kind = !$busy ? 'unknown' : !$rt && ($pr < $RT_BELOW || $pr == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
-			$self->_put($f, $e, %s, kind => $kind, blamed_tid => $busy ? $who : undef, blamed_prio => $pr, idle => $busy ? 0 : 1, reason => $busy ? 'waiting for a CPU' : 'its CPU was idle: slow to wake up',
+			$self->_put($f, $e, %s, kind => $kind, blamed_tid => $busy ? $who : undef, blamed_prio => $pr, idle => $busy ? 0 : 1, reason => $busy ? 'waiting for a CPU' : 'it could run, but its CPU stayed idle',
 				exact => $busy ? $s{exact} : 0, evidence => [ @$evidence, grep { defined } $ix ]);
 		}
 		return;
 	}
-	$self->_put($from, $to, %s, kind => 'unknown', exact => 0, idle => defined $tid && !$tid ? 1 : 0, reason => defined $tid ? 'its CPU was idle: slow to wake up' : 'nobody knows who had its CPU');
+	$self->_put($from, $to, %s, kind => 'unknown', exact => 0, idle => defined $tid && !$tid ? 1 : 0, reason => defined $tid ? 'it could run, but its CPU stayed idle' : 'nobody knows who had its CPU');
 }
 
 sub _blocked {
