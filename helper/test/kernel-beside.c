@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A source that records what another cannot, beside it: samples and the lives of processes come from it, all else from the first. */
+/*
+ * A source that records what another cannot, beside it: samples and the lives of processes come from it, all else from the first; and a class
+ * that each of them records in part.
+ */
 #include "config.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "kernel_backend.h"
 
+#define PARTLY TIPME_CLASS_SIGNAL
 #define WANTED (1U << TIPME_CLASS_SAMPLE | 1U << TIPME_CLASS_IDENTITY)
 
 static int tests, failures;
@@ -156,6 +163,75 @@ static void recording(struct tipme_kernel_source *src, struct tipme_kernel_copy 
 	   "classes of the second end");
 }
 
+static struct tipme_kernel_backend partly;
+
+/* How many descriptors are open, and the highest of them. */
+static int descriptors(int *highest)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	int n = 0;
+
+	*highest = -1;
+	while (dir && (entry = readdir(dir))) {
+		int fd = atoi(entry->d_name);
+
+		if (*entry->d_name == '.' || fd == dirfd(dir))
+			continue;
+		n++;
+		*highest = fd > *highest ? fd : *highest;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static void descriptors_limit(rlim_t most)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = most ? most : limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* No gap is left below the highest, so that a limit above it says how many more there may be. */
+static void gaps_fill(int highest)
+{
+	int fd;
+
+	while ((fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 && fd < highest)
+		continue;
+	if (fd > highest)
+		close(fd);
+}
+
+/* Each program that is attached is a descriptor: with room for those of the second alone, the kernel refuses the first its own. */
+static void in_part(struct tipme_kernel_source *src)
+{
+	const uint32_t bit = 1U << PARTLY;
+	int before, with, second, highest;
+	uint32_t able;
+
+	descriptors(&highest);
+	gaps_fill(highest);
+	before = descriptors(&highest);
+	ok(!tipme_kernel_source_class_set(src->beside, PARTLY, 1), "the second alone begins its part");
+	second = descriptors(&highest) - before;
+	ok(second > 0 && !tipme_kernel_source_class_set(src->beside, PARTLY, 0) && descriptors(&highest) == before, "and ends it");
+	ok(!tipme_kernel_source_class_set(src, PARTLY, 1), "of a class in two parts, both begin");
+	with = descriptors(&highest) - before;
+	ok(with > second, "each with programs of its own");
+	ok(!tipme_kernel_source_class_set(src, PARTLY, 0) && descriptors(&highest) == before, "and both end");
+	descriptors_limit((rlim_t)highest + 1 + (rlim_t)second);
+	ok(tipme_kernel_source_class_set(src, PARTLY, 1) < 0, "where the kernel refuses the first its part, the class does not begin");
+	descriptors_limit(0);
+	ok(descriptors(&highest) == before, "and the part of the second, which had begun, is taken back");
+	ok(!(tipme_kernel_source_classes(src, &able) & bit) && able & bit, "the class is told to be off, and possible");
+	ok(!tipme_kernel_source_class_set(src, PARTLY, 1) && descriptors(&highest) - before == with, "later it begins whole");
+	ok(!tipme_kernel_source_class_set(src, PARTLY, 0), "and ends");
+}
+
 /* What tipme_kernel_source_open() does where there is the module; here the tracing programs stand in for it, with no class but the core. */
 static struct tipme_kernel_source *both_open(char *why, size_t len)
 {
@@ -164,8 +240,11 @@ static struct tipme_kernel_source *both_open(char *why, size_t len)
 
 	if (tipme_kernel_source_open(&src, &opt, why, len))
 		return NULL;
-	src->classes_able = 0;
-	if (tipme_kernel_bpf.open_beside(&src->beside, &opt, WANTED, why, len)) {
+	partly = tipme_kernel_bpf;
+	partly.classes_partly = 1U << PARTLY;
+	src->backend = &partly;
+	src->classes_able = partly.classes_partly;
+	if (tipme_kernel_bpf.open_beside(&src->beside, &opt, WANTED | partly.classes_partly, why, len)) {
 		src->beside = NULL;
 		tipme_kernel_source_close(src);
 		return NULL;
@@ -191,7 +270,8 @@ int main(void)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	ok(src->beside->classes_able == WANTED, "the second can record what it was asked for, and no more");
+	ok(src->beside->classes_able == (WANTED | 1U << PARTLY), "the second can record what it was asked for, and no more");
+	in_part(src);
 	classes(src);
 	ok(!tipme_kernel_copy_alloc(src, &copy) && copy.size == tipme_kernel_source_copy_bytes(src), "memory for copies of both");
 	recording(src, &copy);
