@@ -46,6 +46,15 @@ for my $session ([ 'DISPLAY unset', undef, qr/DISPLAY is not set/ ], [ 'DISPLAY 
 }
 $plain->stop if $plain;
 
+# What comes too late to be felt is no story, and is told once more.
+{
+	my $text = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --late --cause stopped --seed 5 2>&1};
+	is($? >> 8, 0, 'a cause that came too late: a true verdict') or diag($text);
+	like($text, qr/^The answer came after \d+ ms, too soon .*: once more \.\.\.$/m, '... of the story that was told once more');
+	my @typed = $text =~ /^(typing at)/mg;
+	is(scalar @typed, 2, '... and that one was felt') or diag($text);
+}
+
 # Containers: its own processes, no network, no user but one, who is called root there and may do something inside, or nothing at all; or is an
 # ordinary one.
 for my $container ([ 'its root', [qw(-r)] ], [ 'an ordinary user', [qw(--user --map-user=1000 --map-group=1000)], 'powerless' ], [ 'a root without capabilities', [qw(-r)], 'powerless' ]) {
