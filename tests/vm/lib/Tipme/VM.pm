@@ -34,6 +34,8 @@ sub lacks {
 	return <$h> =~ /^VERSION_CODENAME=bookworm$/m ? undef : 'not Debian 12: what was built here would not run in its root';
 }
 
+sub _here { return __FILE__ =~ s{lib/Tipme/VM\.pm$}{}r }
+
 # Tipme::VM->new(kernel => '6.1', payload => DIR of `make install DESTDIR=DIR`): a machine whose desktop is up.
 # With boot => DIR it is a kernel that mkkernel made instead of Debian's own. It is restored from what an earlier boot saved, or booted and saved. close() or the end of the program ends it.
 sub new {
@@ -84,7 +86,7 @@ sub counted {
 
 sub _make_root {
 	my ($self) = @_;
-	my $dir = __FILE__ =~ s{lib/Tipme/VM\.pm$}{}r;
+	my $dir = _here();
 	chomp($self->{root} = qx{"$dir/mkroot"});
 	$? == 0 or croak 'mkroot failed';
 	$self->{dir} = tempdir('tipme-vm-XXXXXX', TMPDIR => 1, CLEANUP => 1);
@@ -94,8 +96,7 @@ sub _make_root {
 # The machine must be the same when it is saved and when it is restored: everything that shapes it is in the name.
 sub _state_file {
 	my ($self) = @_;
-	my ($qemu) = qx{qemu-system-x86_64 --version} =~ /(.*)/;
-	my $key = substr sha256_hex(join "\n", $qemu, map { s/\Q$self->{dir}\E//gr } $self->_machine), 0, 12;
+	my $key = substr sha256_hex(join "\n", emulator()->{version}, map { s/\Q$self->{dir}\E//gr } $self->_machine), 0, 12;
 	return ($self->{boot} // $self->{root}) . "/desktop-$self->{kernel}-$key.zst";
 }
 
@@ -115,17 +116,39 @@ sub _machine {
 		'-append', 'console=ttyS0 panic=-1 quiet nokaslr init=/usr/local/sbin/counted',
 	) if $self->{counts};
 	return (
-		@common, '-accel', 'tcg,thread=' . ($self->{thread} // _thread()), (split ' ', '-smp 2 -vga std'), '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0' . ($self->{append} // ''),
+		@common, '-accel', 'tcg,thread=' . ($self->{thread} // emulator()->{thread}), (split ' ', '-smp 2 -vga std'), '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0' . ($self->{append} // ''),
 		'-serial', "unix:$d/shell.sock,server=on,wait=off",
 		'-monitor', "unix:$d/monitor.sock,server=on,wait=off",
 	);
 }
 
-# Before 8.1 an emulator whose CPUs are threads may translate code that another CPU is changing, and keep the old: the guest then dies of a
-# breakpoint that is no longer there ("Oops: int3"), since tracing programs and modules change code of a kernel that runs.
-sub _thread {
-	my ($major, $minor) = qx{qemu-system-x86_64 --version} =~ /version (\d+)\.(\d+)/;
-	return $major > 8 || $major == 8 && $minor >= 1 ? 'multi' : 'single';
+my $emulator;
+
+# The emulator: the command that runs it, its version, and whether the CPUs of its machines may be several threads. Before 8.1 such an emulator may
+# translate code that another CPU is changing, and keep the old: the guest then dies of a breakpoint that is no longer there ("Oops: int3"),
+# since tracing programs and modules change code of a kernel that runs. All CPUs in one thread is the lesser evil: then one CPU waits
+# up to a tenth of a second for the other, and timers come late. So a newer one is fetched where the system's is old. TIPME_EMULATOR is another, whatever its age.
+sub emulator {
+	return $emulator if $emulator;
+	$emulator = _of_version($ENV{TIPME_EMULATOR} // 'qemu-system-x86_64');
+	return $emulator if $emulator->{thread} eq 'multi' || defined $ENV{TIPME_EMULATOR};
+	my $dir = _here();
+	chomp(my $newer = qx{"$dir/mkqemu"});
+	if ($? != 0) {
+		warn "# tipme: tests/vm: the emulator here is older than 8.1 and no newer one could be had: all CPUs of a machine are one thread, and timers in it late\n";
+		return $emulator;
+	}
+	my $lib = "$newer/usr/lib/x86_64-linux-gnu";
+	return $emulator = _of_version('env', "LD_LIBRARY_PATH=$lib", "QEMU_MODULE_DIR=$lib/qemu", "$newer/usr/bin/qemu-system-x86_64", map { ('-L', "$newer/usr/share/$_") } qw(qemu seabios));
+}
+
+sub _of_version {
+	my (@command) = @_;
+	open my $h, '-|', @command, '--version' or croak "@command: $!";
+	my $line = <$h> // '';
+	my ($major, $minor) = $line =~ /version (\d+)\.(\d+)/ or croak "@command: which version is '$line'?";
+	chomp $line;
+	return { command => \@command, version => $line, thread => $major > 8 || $major == 8 && $minor >= 1 ? 'multi' : 'single' };
 }
 
 sub _start {
@@ -140,7 +163,7 @@ sub _start {
 sub _fork {
 	my ($self, @machine) = @_;
 	# An emulator must not outlive whoever started it, however that ends.
-	my @command = (qw(setpriv --pdeathsig TERM nice -n 10), 'qemu-system-x86_64', @machine, @{ $self->{emulator} // [] });
+	my @command = (qw(setpriv --pdeathsig TERM nice -n 10), @{ emulator()->{command} }, @machine, @{ $self->{emulator} // [] });
 	# A machine that resets or switches off itself waits, so that it can be looked at; and of a CPU that cannot even report its fault
 	# (a triple fault) the guest could say nothing. This does not shape the machine, so it is not part of its name.
 	push @command, qw(-action shutdown=pause -d cpu_reset -D), "$self->{dir}/resets.log" if !$self->{counts};
