@@ -26,15 +26,25 @@ struct wrapped_screen {
 };
 
 /*
- * To tell of damage costs the server more than the damage does: regions made, cut and thrown away with each request. In a
- * flood of one client's all that would go into one record, so for the rest of that record's time the server is not
- * asked, and each request of this client is taken to draw. Roots only: they live as long as the screens.
+ * To tell of damage costs the server more than the damage does: regions made, cut and thrown away with each request. So it is not asked
+ * about requests that name the window they draw on (target.c): the root's damage object rests from the first of them until something
+ * comes whose damage only the server knows. In a flood of one client's not even the window is looked at: for the time of one
+ * record each request of this client is taken to draw. Roots only: they live as long as the screens.
  */
 static struct {
 	struct watch *watch;
 	uint64_t since_ns;
-	uint16_t client;
+	uint16_t client;		/* whose flood it is; 0: nobody's */
 } rest;
+
+/* The window that the request just executed has drawn on, and what can be seen of it. */
+static struct {
+	XID window;			/* 0: none */
+	BoxRec box;
+} drawn;
+
+/* What is joined of one client's: all plain windows, or one redirected window; no window has this number. */
+#define PLAIN_WINDOWS 1
 
 static DevPrivateKeyRec watch_key;
 static struct wrapped_screen wrapped[MAXSCREENS];
@@ -48,15 +58,25 @@ static void box_join(BoxRec *into, const BoxRec *box)
 	into->y2 = into->y2 > box->y2 ? into->y2 : box->y2;
 }
 
-static void rest_begin(struct watch *watch, uint16_t client, uint64_t since_ns)
+static void rest_begin(struct watch *watch)
 {
-	if (rest.watch || watch->window->parent)
-		return;
 	rest.watch = watch;
+	rest.client = 0;
+	DamageUnregister(watch->damage);
+}
+
+/* A flood goes on; one without its own root at rest is of redirected windows, or of another screen. */
+static void flood_begin(uint16_t client, uint64_t since_ns)
+{
 	rest.since_ns = since_ns;
 	rest.client = client;
-	DamageUnregister(watch->damage);
 	tipme_hooks.resting = true;
+}
+
+void tipme_damage_flood_end(void)
+{
+	rest.client = 0;
+	tipme_hooks.resting = false;
 }
 
 /* After so many pieces of one request the server is not asked for a while; they may have cost more than the request. */
@@ -98,7 +118,7 @@ static void on_damage_destroyed(DamagePtr damage, void *closure)
 			*at = watch->next;
 			break;
 		}
-	tipme_hooks.damaged = damaged_list != NULL;
+	tipme_hooks.damaged = damaged_list != NULL || drawn.window;
 	if (watch->window)
 		dixSetPrivate(&watch->window->devPrivates, &watch_key, NULL);
 	free(watch);
@@ -156,8 +176,10 @@ static void on_set_window_pixmap(WindowPtr window, PixmapPtr pixmap)
 void tipme_damage_register(void)
 {
 	damaged_list = NULL;
-	tipme_hooks.damaged = tipme_hooks.resting = false;
+	tipme_hooks.damaged = false;
 	rest.watch = NULL;
+	drawn.window = 0;
+	tipme_damage_flood_end();
 	if (!dixRegisterPrivateKey(&watch_key, PRIVATE_WINDOW, 0))
 		tipme_hooks_disable("no memory for a window's private data");
 }
@@ -179,7 +201,7 @@ static void rest_drop(ScreenPtr screen)
 	if (!watch || watch->screen != screen)
 		return;
 	rest.watch = NULL;
-	tipme_hooks.resting = false;
+	tipme_damage_flood_end();
 	watch->window = NULL;
 	DamageDestroy(watch->damage);
 }
@@ -201,13 +223,60 @@ void tipme_damage_wake(void)
 		return;
 	DamageRegister(&rest.watch->window->drawable, rest.watch->damage);
 	rest.watch = NULL;
-	tipme_hooks.resting = false;
+	tipme_damage_flood_end();
 }
 
-void tipme_damage_look(const struct tipme_x_request *req)
+bool tipme_damage_told(uint16_t client)
 {
-	if (req->client != rest.client || req->ts_ns - rest.since_ns > TIPME_JOIN_NS)
-		tipme_damage_wake();
+	return !rest.watch || rest.client == client;
+}
+
+/* Whether what is drawn on this plain window is for us to see. A picture that was asked for may come at any time, and only the server tells. */
+static bool is_ours(WindowPtr window)
+{
+	struct watch *watch = dixLookupPrivate(&window->drawable.pScreen->root->devPrivates, &watch_key);
+
+	if (!watch || (rest.watch && rest.watch != watch) || tipme_present_asked())
+		return false;
+	if (!rest.watch)
+		rest_begin(watch);
+	return true;
+}
+
+/* A flood that draws elsewhere goes untimed only if the server tells of what it draws on windows. */
+static bool is_flood(const struct tipme_x_request *req)
+{
+	return tipme_join_flood(&tipme_group_of(req->client)->request, req->ts_ns);
+}
+
+WindowPtr tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req)
+{
+	WindowPtr window = NULL;
+
+	if (rest.client) {
+		if (req->client == rest.client && req->ts_ns - rest.since_ns <= TIPME_JOIN_NS)
+			return NULL;
+		tipme_damage_flood_end();
+	}
+	switch (tipme_target_of(client, req, &window)) {
+	case TIPME_TARGET_WINDOW:
+		return is_ours(window) ? window : NULL;
+	case TIPME_TARGET_NONE:
+		if (!rest.watch || !is_flood(req))
+			return NULL;
+		break;
+	case TIPME_TARGET_UNKNOWN:
+		break;
+	}
+	tipme_damage_wake();
+	return NULL;
+}
+
+void tipme_damage_drawn(WindowPtr window)
+{
+	drawn.window = window->drawable.id;
+	drawn.box = *RegionExtents(&window->clipList);
+	tipme_hooks.damaged = true;
 }
 
 void tipme_damage_rested(uint64_t now_ns)
@@ -228,11 +297,9 @@ void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_reque
 	tipme_xring_amend(&tipme_hooks.ring, group->damage.index, rec);
 }
 
-static struct tipme_x_damage damage_of(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *req)
+static struct tipme_x_damage damage_of(XID window, uint64_t now_ns, const struct tipme_x_request *req)
 {
-	struct tipme_x_damage rec = {
-		.ts_ns = now_ns, .type = TIPME_X_DAMAGE, .window = (uint32_t)watch->window->drawable.id,
-	};
+	struct tipme_x_damage rec = { .ts_ns = now_ns, .type = TIPME_X_DAMAGE, .window = (uint32_t)window };
 
 	if (req) {
 		rec.pid = req->pid;
@@ -243,25 +310,44 @@ static struct tipme_x_damage damage_of(struct watch *watch, uint64_t now_ns, con
 	return rec;
 }
 
-static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *whose)
+/* True: it is one of a flood. */
+static bool change_record(XID window, const BoxRec *box, uint64_t key, uint64_t now_ns, const struct tipme_x_request *whose)
 {
 	struct tipme_x_group *group = tipme_group_of(whose ? whose->client : 0);
-	struct tipme_x_damage rec = damage_of(watch, now_ns, whose);
-
+	struct tipme_x_damage rec = damage_of(window, now_ns, whose);
 	bool flood = tipme_join_flood(&group->damage, now_ns);
-	bool many = watch->pieces >= PIECES_MAX;
 
 	/* Joined damage has the extents of all of it. */
-	if (flood && tipme_join_fits(&group->damage, rec.window, now_ns))
-		box_join(&group->box, &watch->box);
+	if (flood && tipme_join_fits(&group->damage, key, now_ns))
+		box_join(&group->box, box);
 	else
-		group->box = watch->box;
+		group->box = *box;
 	rec.width = (uint16_t)(group->box.x2 - group->box.x1);
 	rec.height = (uint16_t)(group->box.y2 - group->box.y1);
-	tipme_join_put(&group->damage, &tipme_hooks.ring, rec.window, &rec);
+	tipme_join_put(&group->damage, &tipme_hooks.ring, key, &rec);
 	group->last_damage = rec;
-	if ((flood || many) && whose)
-		rest_begin(watch, whose->client, flood ? group->damage.since_ns : now_ns);
+	return flood;
+}
+
+static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *whose)
+{
+	WindowPtr window = watch->window;
+	bool many = watch->pieces >= PIECES_MAX;
+	bool flood = change_record(window->drawable.id, &watch->box, window->parent ? window->drawable.id : PLAIN_WINDOWS, now_ns, whose);
+
+	if (!(flood || many) || !whose || rest.watch || window->parent)
+		return;
+	rest_begin(watch);
+	flood_begin(whose->client, flood ? tipme_group_of(whose->client)->damage.since_ns : now_ns);
+}
+
+static void drawn_record(uint64_t now_ns, const struct tipme_x_request *whose)
+{
+	XID window = drawn.window;
+
+	drawn.window = 0;
+	if (change_record(window, &drawn.box, PLAIN_WINDOWS, now_ns, whose))
+		flood_begin(whose->client, tipme_group_of(whose->client)->damage.since_ns);
 }
 
 void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)
@@ -269,6 +355,8 @@ void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)
 	const struct tipme_x_request *whose = req ? req : tipme_present_asked();
 	struct watch *watch;
 
+	if (drawn.window)
+		drawn_record(now_ns, req);
 	while ((watch = damaged_list)) {
 		damaged_list = watch->next;
 		watch->listed = false;

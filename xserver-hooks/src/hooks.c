@@ -66,6 +66,9 @@ static void on_client_state(CallbackListPtr *list, void *data, void *call)
 
 	if (!tipme_hooks.active || client->index <= 0 || client->index >= MAXCLIENTS)
 		return;
+	/* Its windows go next, outside of any request. */
+	if (client->clientState == ClientStateGone)
+		tipme_damage_wake();
 	if (client->clientState == ClientStateRunning)
 		client_record(client, TIPME_X_CLIENT_STATE_CONNECTED);
 	else if ((client->clientState == ClientStateGone || client->clientState == ClientStateRetained) && admitted[client->index])

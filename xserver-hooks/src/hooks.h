@@ -49,8 +49,8 @@ struct tipme_hooks {
 	bool no_pause;			/* the server has not looked for other work since the last request */
 	uint64_t request_ns;		/* beginning of the last request */
 	bool in_request;		/* it is being executed */
-	bool resting;			/* damage is not looked at for a while: see damage.c */
-	bool damaged;			/* some window waits in the list of damage.c */
+	bool resting;			/* a flood is taken to draw: see damage.c */
+	bool damaged;			/* damage.c has something to record */
 	/* What stands above is looked at with each request, and shares its cache lines. */
 	struct tipme_join idle, device[2];
 	struct tipme_hotkey hotkey;
@@ -88,13 +88,33 @@ void tipme_damage_close(ScreenPtr screen);
 /* Records what changed since the last call, after the request that did it; req NULL: the server by itself. */
 void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req);
 
-/* While damage rests: before a request, whether it has to be looked at again; after one, what it may have done. */
-void tipme_damage_look(const struct tipme_x_request *req);
+/* Before a request: the window that it will have drawn on if it succeeds, of which the server is not asked; or NULL. */
+WindowPtr tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req);
+/* It has. */
+void tipme_damage_drawn(WindowPtr window);
+/* Whether any request of this client's is seen to draw without being looked at: the server tells, or it is taken for granted. */
+bool tipme_damage_told(uint16_t client);
+/* In a flood: after a request, what it may have done. */
 void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns);
 /* After a sleep of the server's, which others than requests may follow. */
 void tipme_damage_rested(uint64_t now_ns);
 /* Whatever comes now is of interest. */
+void tipme_damage_flood_end(void);
+/* What comes now only the server knows. */
 void tipme_damage_wake(void);
+
+/* target.c: what a request draws on */
+enum tipme_target {
+	TIPME_TARGET_NONE,		/* nothing that can be seen, or that the root's damage object would tell of */
+	TIPME_TARGET_WINDOW,		/* this window, which can be seen */
+	TIPME_TARGET_UNKNOWN,
+};
+/* All extensions are there. */
+void tipme_target_init(void);
+/* Before it is executed. */
+enum tipme_target tipme_target_of(const ClientRec *client, const struct tipme_x_request *req, WindowPtr *window);
+/* Whether no request of this opcode changes what is seen. */
+bool tipme_target_harmless(uint8_t major);
 
 /* present.c: PresentPixmap shows its picture later, outside of any request */
 void tipme_present_init(void);

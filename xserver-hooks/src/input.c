@@ -27,7 +27,7 @@ static uint8_t passing_chord;
 static DeviceIntPtr layout_device;
 static bool layout_stale;
 static uint64_t layout_ns;
-#define LAYOUT_AGE_NS 10000000000ULL
+#define LAYOUT_AGE_NS 60000000000ULL
 
 /* Device events of late: a client that froze a device gets them when no device event is being processed. */
 #define RECENT 64
@@ -211,7 +211,7 @@ static void deliver_record(struct tipme_x_group *group, const struct tipme_x_del
 	} else {
 		tipme_hooks_record(rec);
 		tipme_group_fresh(group);
-		tipme_damage_wake();
+		tipme_damage_flood_end();
 	}
 }
 

@@ -27,8 +27,9 @@ static struct {
 	unsigned left;
 } last;
 
-/* Opcodes that nothing else here wants to know of. */
-static bool plain[256];
+/* Opcodes that nothing else here wants to know of; those of them that change nothing that is seen; which of the two may go untimed now. */
+static bool plain[256], harmless[256];
+static const bool *untimed_ones = harmless;
 
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_pid) % 8 == 0);
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_client) == offsetof(struct tipme_x_ring_header, cur_pid) + 4);
@@ -83,6 +84,7 @@ static void request_end(struct tipme_x_request *req, uint64_t end_ns, bool quiet
 	last.client = req->client;
 	last.pid = req->pid;
 	last.left = flood && req->duration_ns <= UNTIMED_NS ? UNTIMED_MAX : 0;
+	untimed_ones = tipme_damage_told(req->client) ? plain : harmless;
 }
 
 void tipme_requests_settle(uint64_t now_ns)
@@ -124,6 +126,7 @@ static __attribute__((noinline)) int request_execute(ClientPtr client, request_p
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_request req;
+	WindowPtr window = NULL;
 	uint64_t head;
 	bool at_once, quiet;
 	int ret;
@@ -141,8 +144,8 @@ static __attribute__((noinline)) int request_execute(ClientPtr client, request_p
 		tipme_damage_record(req.ts_ns, NULL);
 	hooks->cur_input_seq = 0;
 	hooks->request_ns = req.ts_ns;
-	if (hooks->resting)
-		tipme_damage_look(&req);
+	if (!harmless[req.major])
+		window = tipme_damage_before(client, &req);
 	if (!plain[req.major]) {
 		tipme_present_begin(client, &req);
 		tipme_input_request(req.major, req.minor);
@@ -154,6 +157,8 @@ static __attribute__((noinline)) int request_execute(ClientPtr client, request_p
 	hooks->in_request = false;
 	__atomic_store_n(&hooks->ring.header->cur_start_ns, 0, __ATOMIC_RELAXED);
 	hooks->cur_input_seq = 0;
+	if (window && ret == Success)
+		tipme_damage_drawn(window);
 	quiet = hooks->ring.head == head && !hooks->damaged;
 	hooks->no_pause = true;
 	untimed.count = 0;
@@ -166,7 +171,7 @@ static inline bool goes_untimed(const ClientRec *client)
 {
 	const struct tipme_hooks *hooks = &tipme_hooks;
 
-	return last.left && comes_at_once(client) && plain[client->majorOp] && hooks->active && !hooks->in_request && !hooks->damaged;
+	return last.left && comes_at_once(client) && untimed_ones[client->majorOp] && hooks->active && !hooks->in_request && !hooks->damaged;
 }
 
 /* It was more than it seemed, and so ends like any other. */
@@ -180,8 +185,8 @@ static void untimed_end(void)
 }
 
 /*
- * What request_execute() does, for such a one, with as little as can be: all of it is paid for each request of a flood. That damage
- * rests for no other client the last timed one has seen to.
+ * What request_execute() does, for such a one, with as little as can be: all of it is paid for each request of a flood. That what it
+ * draws need not be looked at the last timed one has seen to.
  */
 static inline int request_untimed(ClientPtr client, request_proc proc)
 {
@@ -244,8 +249,11 @@ static void unwrap(request_proc *table, request_proc *real, request_proc ours)
 
 void tipme_requests_wrap(void)
 {
-	for (int major = 0; major < 256; major++)
+	tipme_target_init();
+	for (int major = 0; major < 256; major++) {
 		plain[major] = !tipme_input_concerns((uint8_t)major) && !tipme_present_concerns((uint8_t)major);
+		harmless[major] = plain[major] && tipme_target_harmless((uint8_t)major);
+	}
 	wrap(ProcVector, real_procs, on_request);
 	wrap(SwappedProcVector, real_swapped_procs, on_swapped_request);
 }

@@ -29,6 +29,8 @@
 #include <windowstr.h>
 #include <pixmapstr.h>
 #include <privates.h>
+#include <registry.h>
+#include <resource.h>
 #include <damage.h>
 #include <mi.h>
 #include <xace.h>
@@ -68,6 +70,7 @@ struct tipme_flush_done_info {
 #pragma weak FlushDoneCallback
 #pragma weak IsMaster
 #pragma weak LoadExtensionList
+#pragma weak LookupResourceName
 #pragma weak LoaderGetABIVersion
 #pragma weak LogMessage
 #pragma weak LogMessageVerb
@@ -82,8 +85,10 @@ struct tipme_flush_done_info {
 #pragma weak clients
 #pragma weak currentMaxClients
 #pragma weak dixRegisterPrivateKey
+#pragma weak dixLookupResourceByType
 #pragma weak display
 #pragma weak inputInfo
+#pragma weak lastResourceType
 #pragma weak mieqSetHandler
 #pragma weak screenInfo
 #pragma weak serverClient

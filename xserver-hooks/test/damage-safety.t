@@ -18,7 +18,8 @@ my ($OPEN_FONT, $CREATE_GLYPH_CURSOR, $CHANGE_ATTRIBUTES, $POLY_RECTANGLE, $WARP
 subtest 'the cursor is in the way' => sub {
 	my $x = Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => '/nonexistent');
 	my $c = XClient->new($x);
-	my ($w, $gc) = $c->window(width => 1280, height => 800);
+	my ($w) = $c->window(width => 1280, height => 800);
+	my $gc = through($c, $w);
 	my ($font, $cursor) = ($c->id, $c->id);
 	$c->request($OPEN_FONT, 0, $font, \$c->pack('Sxxa*', 6, 'cursor'));
 	$c->request($CREATE_GLYPH_CURSOR, 0, $cursor, $font, $font, \$c->pack('SSSSSSSS', 0, 1, 0, 0, 0, 65535, 65535, 65535));
@@ -54,10 +55,10 @@ subtest 'nothing is kept' => sub {
 		env => { LD_PRELOAD => "$dir/region-size.so", TIPME_TEST_REGION_SIZE => $file });
 	my $c = XClient->new($x);
 	# It has no background: what was painted as one piece would hold all that comes.
-	my ($w, $gc, $COPY_FROM_PARENT, $OVERRIDE_REDIRECT) = ($c->id, $c->id, 0, 1 << 9);
+	my ($w, $COPY_FROM_PARENT, $OVERRIDE_REDIRECT) = ($c->id, 0, 1 << 9);
 	$c->request(XClient::CREATE_WINDOW, 0, $w, $c->root, \$c->pack('ssSSSS', 0, 0, 1200, 700, 0, 1), $COPY_FROM_PARENT, $OVERRIDE_REDIRECT, 1);
-	$c->request(XClient::CREATE_GC, 0, $gc, $w, 0);
 	$c->request(XClient::MAP_WINDOW, 0, $w);
+	my $gc = through($c, $w);
 	my @apart = map { [ 20 * ($_ % 50), 16 * int($_ / 50), 6, 6 ] } 1 .. 60;
 	my ($fixes, $QUERY_VERSION, $CREATE_REGION, $UNION_REGION) = ($c->extension('XFIXES'), 0, 5, 13);
 	$c->request($fixes, $QUERY_VERSION, 5, 0);
@@ -78,6 +79,18 @@ subtest 'nothing is kept' => sub {
 	$x->stop;
 };
 done_testing();
+
+# What is drawn on a window that its own window hides, through that: the server has to tell what it changes.
+sub through {
+	my ($c, $w) = @_;
+	my ($INCLUDE_INFERIORS, $SUBWINDOW_MODE) = (1, 1 << 15);
+	my $child = $c->id;
+	$c->request(XClient::CREATE_WINDOW, 0, $child, $w, \$c->pack('ssSSSS', 0, 0, 1280, 800, 0, 1), 0, 0);
+	$c->request(XClient::MAP_WINDOW, 0, $child);
+	$c->request(XClient::CREATE_GC, 0, my $gc = $c->id, $w, $SUBWINDOW_MODE, $INCLUDE_INFERIORS);
+	$c->sync;
+	return $gc;
+}
 
 sub size_set { my ($file) = @_; open my $out, '+>:raw', $file or die "$file: $!"; print {$out} pack 'L', 0; close $out or die $!; return }
 sub size_of { my ($file) = @_; open my $in, '<:raw', $file or die "$file: $!"; return unpack 'L', do { local $/; <$in> } }

@@ -37,7 +37,7 @@ sub damage_follows_request {
 	my @damage = only(\@r, 'x_damage', major => XClient::POLY_FILL_RECTANGLE);
 	is(scalar @damage, 1, "$what: one damage");
 	is($damage[0]{ts_ns}, $request->{ts_ns} + $request->{duration_ns}, "$what: when the request is done");
-	is_deeply([@{ $damage[0] }{qw(pid width height)}], [$$, 20, 10], "$what: whose, and how large");
+	is_deeply([@{ $damage[0] }{qw(pid width height)}], [$$, @{ $want{size} // [ 600, 400 ] }], "$what: whose, and how large");
 	is($damage[0]{window}, $want{window}, "$what: where");
 	return;
 }
@@ -46,7 +46,7 @@ for my $swapped (0, 1) {
 	my $c = XClient->new($x, swapped => $swapped);
 	my ($w, $gc) = $c->window;
 	during(sub { $c->rectangle($w, $gc, 5, 5, 20, 10); $c->sync });
-	damage_follows_request($swapped ? 'swapped bytes' : 'own bytes', window => $c->root);
+	damage_follows_request($swapped ? 'swapped bytes' : 'own bytes', window => $w);
 	is(sum0(map { $_->{count} } only(\@r, 'x_request', pid => $$)), 2, 'each request is recorded once');
 	$c->close;
 }
@@ -60,7 +60,7 @@ $c->reply;
 $c->request($composite, $REDIRECT_SUBWINDOWS, $c->root, $MANUAL);
 $c->sync;
 during(sub { $c->rectangle($w, $gc, 5, 5, 20, 10); $c->sync });
-damage_follows_request('redirected window', window => $w);
+damage_follows_request('redirected window', window => $w, size => [ 20, 10 ]);
 my ($w2, $gc2) = $c->window;
 my $DESTROY_WINDOW = 4;
 $c->rectangle($w2, $gc2, 5, 5, 20, 10);
@@ -69,7 +69,11 @@ $c->sync;
 $c->request($composite, $UNREDIRECT_SUBWINDOWS, $c->root, $MANUAL);
 $c->sync;
 during(sub { $c->rectangle($w, $gc, 5, 5, 20, 10); $c->sync });
-damage_follows_request('no longer redirected', window => $c->root);
+damage_follows_request('no longer redirected', window => $w);
+
+requests_say_where();
+requests_that_change_nothing();
+the_server_tells();
 
 SKIP: {
 	my $present = $c->extension('Present') or skip 'this server has no Present', 3;
@@ -116,12 +120,10 @@ cmp_ok(@runs + @damage, '<', $rectangles / 4, 'in few records');
 cmp_ok($runs[0]{count}, '==', 1, 'the first one alone');
 is_deeply([grep { my $d = $_; !grep { $_->{ts_ns} <= $d->{ts_ns} && $_->{ts_ns} + $_->{duration_ns} >= $d->{ts_ns} } @runs } @damage], [],
 	'each damage falls into a run');
-my ($largest) = sort { $b->{width} <=> $a->{width} } @damage;
-cmp_ok($largest->{width}, '>', 10, 'joined damage is larger than one of them');
-cmp_ok($largest->{width}, '<=', 99 + 10, 'and not larger than all');
+is_deeply([grep { $_->{window} != $w } @damage], [], 'of that window');
 # The server is not asked for the damage of each: of the last one of all it must be asked again.
 during(sub { $c->rectangle($w, $gc, 5, 5, 20, 10); $c->sync });
-damage_follows_request('after the flood', window => $c->root);
+damage_follows_request('after the flood', window => $w);
 
 # A client that kills itself is freed by its own request.
 my $suicide = XClient->new($x);
@@ -133,6 +135,91 @@ $c->sync;
 ok(scalar only(\@r, 'x_request', major => XClient::KILL_CLIENT, pid => $$), 'which is a request of its own to the last');
 $x->stop;
 done_testing();
+
+# The requests that this client made name what was changed: [MAJOR, WINDOW]...
+sub changes { return [ map { [ @$_{qw(major window)} ] } only(\@r, 'x_damage', pid => $$) ] }
+
+# Whatever kind of request names the window, in its own place.
+sub requests_say_where {
+	my ($CLEAR, $COPY, $PUT, $COMPOSITE, $FILL) = (61, 62, 72, 8, 26);
+	my $pixmap = $c->id;
+	$c->request(XClient::CREATE_PIXMAP, 24, $pixmap, $w, \$c->pack('SS', 50, 50));
+	$c->sync;
+	during(sub { $c->request($CLEAR, 0, $w, \$c->pack('ssSS', 0, 0, 9, 9)); $c->sync });
+	is_deeply(changes(), [ [ $CLEAR, $w ] ], 'ClearArea');
+	during(sub { $c->request($COPY, 0, $pixmap, $w, $gc, \$c->pack('ssssSS', 0, 0, 0, 0, 9, 9)); $c->sync });
+	is_deeply(changes(), [ [ $COPY, $w ] ], 'CopyArea, by where it copies to');
+	during(sub { $c->request($PUT, 2, $w, $gc, \$c->pack('SSssCCxx', 1, 1, 0, 0, 0, 24), 0); $c->sync });
+	is_deeply(changes(), [ [ $PUT, $w ] ], 'PutImage');
+	my $render = $c->extension('RENDER');
+	my ($picture, $format) = ($c->id, window_format($render));
+	$c->request($render, 4, $picture, $w, $format, 0);
+	$c->sync;
+	during(sub { $c->request($render, $FILL, 1, $picture, \$c->pack('SSSS', 0, 0, 65535, 65535), \$c->pack('ssSS', 0, 0, 9, 9)); $c->sync });
+	is_deeply(changes(), [ [ $render, $w ] ], 'a rectangle of RENDER, by its picture');
+	during(sub { $c->request($render, $COMPOSITE, 3, $picture, 0, $picture, \$c->pack('ssssssSS', 0, 0, 0, 0, 20, 20, 9, 9)); $c->sync });
+	is_deeply(changes(), [ [ $render, $w ] ], 'a picture upon a picture');
+	return;
+}
+
+# RENDER's number of the format of the root's visual: 24 bits without transparency.
+sub window_format {
+	my ($render) = @_;
+	$c->request($render, 0, 0, 11);
+	$c->reply;
+	$c->request($render, 1);
+	my $reply = $c->reply;
+	my ($count) = $c->unpack('x8L', $reply);
+	for my $n (0 .. $count - 1) {
+		my ($id, $type, $depth, @bits) = $c->unpack('LCCxxS8', substr $reply, 32 + 28 * $n, 28);
+		return $id if $type == 1 && $depth == 24 && $bits[0] == 16 && $bits[7] == 0;
+	}
+	return 0;
+}
+
+sub requests_that_change_nothing {
+	my ($UNMAP, $GET_PROPERTY) = (10, 20);
+	my ($pixmap, $pixmap_gc) = ($c->id, $c->id);
+	$c->request(XClient::CREATE_PIXMAP, 24, $pixmap, $w, \$c->pack('SS', 50, 50));
+	$c->request(XClient::CREATE_GC, 0, $pixmap_gc, $pixmap, 0);
+	my ($other, $other_gc) = $c->window;
+	$c->request($UNMAP, 0, $other);
+	$c->sync;
+	during(sub { $c->rectangle($pixmap, $pixmap_gc, 0, 0, 9, 9); $c->sync });
+	is_deeply(changes(), [], 'what is drawn on a pixmap is not seen');
+	during(sub { $c->rectangle($other, $other_gc, 0, 0, 9, 9); $c->sync });
+	is_deeply(changes(), [], 'nor what is drawn on a window that is not there');
+	during(sub { $c->rectangle($w, 0x7fffff, 0, 0, 9, 9); eval { $c->sync }; $c->reply });
+	is_deeply(changes(), [], 'nor what was refused');
+	during(sub { $c->rectangle($w, $gc, 0, 0, 9, 9); $c->request($GET_PROPERTY, 0, $w, 39, 0, 0, 9); $c->reply });
+	is_deeply(changes(), [ [ XClient::POLY_FILL_RECTANGLE, $w ] ], 'and who asks has not drawn');
+	return;
+}
+
+# What requests do not say themselves, after one of which the server was not asked.
+sub the_server_tells {
+	my ($UNMAP, $INCLUDE_INFERIORS) = (10, 1);
+	my ($on_top) = $c->window(x => 100);
+	during(sub { $c->rectangle($w, $gc, 0, 0, 9, 9); $c->request($UNMAP, 0, $on_top); $c->sync });
+	is_deeply(changes(), [ [ XClient::POLY_FILL_RECTANGLE, $w ], [ $UNMAP, $c->root ] ], 'a window goes, and what was below it comes');
+	my ($parent, $parent_gc) = $c->window;
+	my ($child) = $c->window(parent => $parent);
+	my $through = $c->id;
+	$c->request(XClient::CREATE_GC, 0, $through, $parent, 1 << 15, $INCLUDE_INFERIORS);
+	$c->sync;
+	during(sub { $c->rectangle($parent, $parent_gc, 0, 0, 9, 9); $c->sync });
+	is_deeply(changes(), [], 'below its own windows a window does not change');
+	during(sub { $c->rectangle($parent, $through, 0, 0, 9, 9); $c->sync });
+	is_deeply(changes(), [ [ XClient::POLY_FILL_RECTANGLE, $c->root ] ], 'but some draw through them');
+	my $other = XClient->new($x);
+	$other->window;
+	during(sub { $c->rectangle($child, $gc, 0, 0, 9, 9); $c->sync; $other->close; sleep 0.1; $c->sync });
+	my ($own) = only(\@r, 'x_damage', pid => 0);
+	is($own && $own->{window}, $c->root, 'a client goes with its window: the server did that');
+	$c->request($UNMAP, 0, $parent);
+	$c->sync;
+	return;
+}
 
 # Reads events up to one of this type; false: the connection ended, or none came.
 sub wait_event {
