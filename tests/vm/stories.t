@@ -1,15 +1,16 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # What only a machine of its own can show, on Debian's 6.12: one typed letter, stage by stage; a real-time process that starves the desktop
-# while the hot-key is pressed on the keyboard; a terminal whose cgroup (version 2) has no CPU time left.
+# while the hot-key is pressed on the keyboard; a terminal whose cgroup (version 2) has no CPU time left; and a letter from its interrupt on, with the kernel module.
 use strict;
 use warnings;
+use File::Copy qw(copy);
 use File::Path qw(make_path);
 use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop qw(payload start_recorder pid_of now hot_key diagnose no_complaint);
+use Tipme::Desktop qw(payload build_module start_recorder pid_of now hot_key diagnose parts);
 use Tipme::VM;
 
 plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: these stories take some minutes'
@@ -17,15 +18,15 @@ plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPM
 my $lacks = Tipme::VM::lacks();
 plan skip_all => $lacks if $lacks;
 
-my $vm = Tipme::VM->new(kernel => '6.12', payload => payload());
+my $payload = payload();
+my ($module, $why) = build_module('6.12');
+$module && make_path("$payload/opt") && copy($module, "$payload/opt/tipme.ko") or BAIL_OUT($why // "tipme.ko: $!");
+my $vm = Tipme::VM->new(kernel => '6.12', payload => $payload);
 diag sprintf 'the saved desktop ran again after %.1f s', $vm->{restored_s};
 my $pictures = "$ENV{TIPME_BUILDDIR}/tests/vm";
 make_path($pictures);
 start_recorder($vm);
-subtest 'one letter' => \&one_letter;
-subtest 'a real-time process takes all CPUs' => \&rt_hog;
-subtest 'a terminal without CPU quota' => \&quota;
-no_complaint($vm);
+parts($vm, [ 'one letter', \&one_letter ], [ 'a real-time process takes all CPUs', \&rt_hog ], [ 'a terminal without CPU quota', \&quota ], [ 'one letter from its interrupt on', \&from_the_interrupt ]);
 $vm->close;
 done_testing;
 
@@ -45,6 +46,37 @@ sub one_letter {
 	is($d->{event}{client}{comm}, 'xterm', 'the terminal was the client');
 	# The input core's own time stamp, as the server's input thread has read it.
 	is($stages[0]{certainty}, 'exact', 'when the kernel had the key is known, not inferred');
+}
+
+# The same with the kernel module, which also sees the interrupt of the keyboard controller and the input core: both come before what evdev tells.
+sub from_the_interrupt {
+	$vm->run('tipme stop');
+	$vm->wait_for('the recorder has ended', '! pgrep -x tipmed');
+	my ($said, $rc) = $vm->run('insmod /opt/tipme.ko');
+	is($rc, 0, 'the module is loaded') or return diag $said;
+	start_recorder($vm);
+	sleep 1;
+	my $at = now($vm);
+	$vm->press('k');
+	sleep 1;
+	my $episode = hot_key($vm);
+	my $d = diagnose($vm, $episode, $at) or return;
+	my @stages = @{ $d->{event}{stages} };
+	diag sprintf '%-9s %9.3f ms  %s', $_->{name}, ($_->{ts_ns} - $stages[0]{ts_ns}) / 1e6, $_->{certainty} for @stages;
+	is(join(' ', map { $_->{name} } @stages), 'interrupt input read server device deliver client request feedback', 'every stage was seen, from the interrupt to the screen');
+	is(join(' ', map { $_->{name} } sort { $a->{ts_ns} <=> $b->{ts_ns} } @stages), join(' ', map { $_->{name} } @stages), 'in this order in time');
+	is(scalar(grep { $_->{certainty} ne 'exact' } @stages), 0, 'each of them exactly');
+	is($d->{interval}{start_ns}, $stages[0]{ts_ns}, 'the interval begins with the interrupt');
+	like($d->{path}[0]{blamed}{comm} // '', qr/^interrupt \d+ \(.*i8042/, 'which is the keyboard controller\'s, and has the first stretch of the path');
+	# The records themselves, by the plainest export.
+	my $text = $vm->run("rm -f /tmp/text; tipme export $episode --format text -o /tmp/text > /dev/null; grep -E ' kernel_module (input|irq) ' /tmp/text");
+	my @records = map { my %f = /(\w+)=(\S+)/g; $f{name} = /kernel_module (\w+)/ ? $1 : ''; \%f } split /\n/, $text;
+	my ($core) = grep { $_->{name} eq 'input' && $_->{ts_ns} == $stages[1]{ts_ns} } @records;
+	is($core->{kind}, 'key_press', 'the input core\'s record is of a key') or diag $text;
+	is($core->{code}, 0, 'which one is not recorded');
+	my ($irq) = grep { $_->{name} eq 'irq' && $_->{ts_ns} == $stages[0]{ts_ns} } @records;
+	cmp_ok(($irq->{ts_ns} // 0) + ($irq->{duration_ns} // 0), '>=', $core->{ts_ns} // 0, 'and lies within the interrupt') or diag $text;
+	print map { "# $_\n" } split /\n/, scalar $vm->run("tipme diagnose $episode --at $at | head -40");
 }
 
 # Two CPUs, two hogs, and as on a machine set up for sound nothing is kept back for ordinary processes: of the twentieth of a second that 6.12's fair
