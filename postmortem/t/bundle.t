@@ -97,6 +97,22 @@ is(scalar(Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/all"))->events), 8, '
 is(verb('Bundle', $dir)->{exit}, 64, 'no file: usage');
 is(verb('Open')->{exit}, 64, 'no file: usage');
 
+# No input event in it, but a stall: a bundle like any other.
+{
+	my $e = Tipme::Test::Episode->new(trigger_ns => 5_000_000_000, first_ns => 1_000_000);
+	$e->thread(10, 'desk', ts_ns => 2_000_000)->thread(11, 'hog', ts_ns => 2_000_000)->switch(1, 3_000_000, 0, 11, 'runnable')->switch(1, 4_000_000, 11, 10, 'runnable')->switch(1, 5_000_000, 10, 11, 'sleeping');
+	$e->wake(0, 2_000_000_000, 10, 0, wakee_cpu => 1)->switch(1, 2_700_000_000, 11, 10, 'runnable', prev_preempted => 1)->switch(1, 2_800_000_000, 10, 0, 'sleeping');
+	mkdir "$tmp/stall" or die "$!\n";
+	$e->write("$tmp/stall");
+	$r = verb('Bundle', "$tmp/stall", '-o', "$tmp/stall.tipme", '--yes');
+	is($r->{exit}, 0, 'an episode without an input event') or diag($r->{died} . $r->{err});
+	like($r->{out}, qr/\Adesk \(pid 10\) was woken and did not run for 700 ms/, 'its verdict');
+	is(verb('Open', "$tmp/stall.tipme", '-o', "$tmp/stalled")->{exit}, 0, 'and opened');
+	is_deeply(\@warnings, [], 'without a warning');
+}
+like(verb('Bundle', $dir, '-o', "$tmp/nowhere/b.tipme", '--yes')->{died}, qr{^\S+/nowhere/b\.tipme: No such file or directory: choose another place with -o$}, 'no place to write');
+like(verb('Open', "$tmp/nothing.tipme")->{died}, qr{^\S+/nothing\.tipme: No such file or directory: name a file that `tipme bundle` wrote$}, 'nothing to open');
+
 # What a stranger may send.
 sub refused {
 	my ($what, $bytes, $why) = @_;

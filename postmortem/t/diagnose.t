@@ -61,6 +61,8 @@ is(run('diagnose', $id, '--at', '-1.0')->{exit}, 0, 'a time before the hot-key')
 is(run('diagnose', $id, '--at', 'noon')->{exit}, 1, 'no time: exit status 1');
 is(run('diagnose', '--nonsense')->{exit}, 64, 'usage: exit status 64');
 is(run('nonsense')->{exit}, 64, 'no such verb');
+like(run('diagnose', '--event', 'x')->{err}, qr/^tipme: diagnose: --event x: number expected: usage: tipme diagnose /, 'what is wrong with which option');
+like(run('diagnose', '--event')->{err}, qr/^tipme: diagnose: --event: its value is missing: usage: /, 'or lacking');
 my $help = run('diagnose', '--help');
 is($help->{exit}, 0, 'help');
 like($help->{out}, qr/tipme diagnose last/, 'with examples');

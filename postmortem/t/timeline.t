@@ -164,7 +164,7 @@ SKIP: {
 	like(verb($dir, '-o', "$tmp/d.png"), qr/^rsvg-convert is not installed: install it .* or name a file that ends in \.svg$/, 'without rsvg-convert: said');
 }
 like(verb($dir, '-o', "$tmp/a.gif"), qr/neither \.svg nor \.png/, 'another kind of file: said');
-like(verb($dir, '-o', "$tmp/none/a.svg"), qr/none\/a\.svg\.tmp: No such file or directory: choose another place/, 'a folder that is not there: said');
+like(verb($dir, '-o', "$tmp/none/a.svg"), qr/none\/a\.svg: No such file or directory: choose another place/, 'a folder that is not there: said');
 like(verb($dir, '-o', "$tmp/x.svg", '--from', 50_000), qr/nothing is recorded between these times/, 'a time that is not there: said');
 symlink "$tmp/precious", "$tmp/t.svg.tmp" or die "$!\n";
 is(verb($dir, '-o', "$tmp/t.svg"), 0, 'a link where the new file is written is replaced');
@@ -226,6 +226,20 @@ is(xml_problem(slurp("$tmp/quiet.svg")), undef, '... has a picture, too');
 	}
 	is_deeply(\@odd, [], "60 damaged episodes: $drawn drawn, $said refused by a sentence");
 	cmp_ok($drawn, '>', 0, '... some of each'), cmp_ok($said, '>', 0, '... some of each');
+}
+
+# A shell that ran for long before the seconds that are drawn, and is another program in them.
+{
+	require Tipme::Test::Story;
+	my $s = Tipme::Test::Story->new(trigger => 2000);
+	my $b = $s->builder->thread(950, 'cc1', ts_ns => 1900 * $MS);
+	$b->switch(0, 870 * $MS, 0, 950, 'runnable')->kernel(0, 960 * $MS, 'rename', tid => 950, comm => 'make')->switch(0, 961 * $MS, 950, 0, 'sleeping');
+	$s->key(1000, 400);
+	$b->wake(0, 1100 * $MS, 950, 0, context => 'hardirq')->switch(0, 1100.1 * $MS, 0, 950, 'runnable')->kernel(0, 1110 * $MS, 'rename', tid => 950, comm => 'cc1')->switch(0, 1150 * $MS, 950, 0, 'sleeping');
+	my $diagnosis = Tipme::Diagnosis->new(Tipme::Episode->open($s->hotkey(1900)->builder->write("$tmp/renamed")));
+	my $c = Tipme::Timeline->collect($diagnosis, $diagnosis->run);
+	is(join(' ', grep { !defined $c->{procs}{$_}{role} } sort keys %{ $c->{procs} }), '', 'each process has a role');
+	is(join(' ', grep { /^950 / } sort keys %{ $c->{procs} }), '950 make', 'and is one that ran in the time that is drawn');
 }
 
 is_deeply(\@warnings, [], 'no warnings');

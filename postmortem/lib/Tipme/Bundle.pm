@@ -45,9 +45,9 @@ sub new {
 sub _name_those_who_matter {
 	my ($self) = @_;
 	my ($d, $t) = @$self{qw(d threads)};
-	my %pid = map { $_ => 1 } grep { defined } (map { ($_->{pid}, $_->{blamed}{pid}) } @{ $d->{path} }), (map { $_->{pid} } @{ $d->{totals}{blamed} }), @{ $d->{verdict}{blamed}{pids} // [] },
-		$d->{verdict}{blamed}{pid}, $d->{event}{client}{pid}, $d->{event}{server}{pid}, (map { $_->{server_pid} } @{ $self->{ep}->manifest->{sources} });
-	$pid{ $_->[0] } = 1 for map { $t->ancestors($_, $self->{ep}->trigger_ns) } $d->{verdict}{blamed}{pid} // ();
+	my %pid = map { $_ => 1 } grep { defined } (map { ($_->{pid}, $_->{blamed}{pid}) } @{ $d->{path} }), (map { $_->{pid} } @{ $d->{totals}{blamed} }), @{ ($d->{verdict}{blamed} // {})->{pids} // [] },
+		($d->{verdict}{blamed} // {})->{pid}, (map { ($_->{client} // {})->{pid}, $_->{server}{pid} } $d->{event} // ()), (map { $_->{server_pid} } @{ $self->{ep}->manifest->{sources} });
+	$pid{ $_->[0] } = 1 for map { $t->ancestors($_, $self->{ep}->trigger_ns) } ($d->{verdict}{blamed} // {})->{pid} // ();
 	$self->{named} = \%pid;
 }
 
@@ -172,9 +172,9 @@ sub write {
 	$tar->write($h) or die "$path: " . $tar->error . "\n";
 	close $h;
 	IO::Compress::Gzip::gzip(\$plain => \my $packed, -Minimal => 1) or die "$path: $GzipError\n";
-	sysopen my $out, $path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600 or die "$path: $!: name a file that does not exist yet\n";
+	sysopen my $out, $path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600 or die "$path: $!: " . ($!{EEXIST} ? 'name a file that does not exist yet' : 'choose another place with -o') . "\n";
 	binmode $out;
-	print {$out} $packed and close $out or die "$path: $!\n";
+	print {$out} $packed and close $out or die "$path: $!: is the disk full?\n";
 	return length $packed;
 }
 
@@ -187,7 +187,7 @@ sub unpack_to {
 	for my $name (sort keys %files) {
 		sysopen my $out, "$folder/$name", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600 or die "$folder/$name: $!\n";
 		binmode $out;
-		print {$out} $files{$name} and close $out or die "$folder/$name: $!\n";
+		print {$out} $files{$name} and close $out or die "$folder/$name: $!: is the disk full?\n";
 	}
 	return $folder;
 }
@@ -218,7 +218,7 @@ sub _read {
 
 sub _gunzip {
 	my ($path) = @_;
-	open my $in, '<:raw', $path or die "$path: $!\n";
+	open my $in, '<:raw', $path or die "$path: $!: name a file that `tipme bundle` wrote\n";
 	die "$path: is no plain file\n" if !-f $in;
 	die "$path: " . (-s _) . " bytes: more than a bundle has\n" if -s _ > $MAX_PACKED;
 	my $z = IO::Uncompress::Gunzip->new($in, MultiStream => 0) or die "$path: $GunzipError: not a bundle of tipme\n";

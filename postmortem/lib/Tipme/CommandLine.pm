@@ -28,8 +28,18 @@ sub options {
 	push @bad, "too many arguments: $args->[$max]\n" if $ok && @$args > $max;
 	return (\%o, undef) if !@bad;
 	my ($usage) = $help =~ /\A([^\n]*)/;
-	print STDERR 'tipme: ', lcfirst(printable($bad[0])) =~ s/\s*\z//r, ": $usage\n";
+	my ($verb) = $usage =~ /\Ausage: tipme (\S+)/;
+	print STDERR 'tipme: ', defined $verb ? "$verb: " : '', _complaint($bad[0]), ": $usage\n";
 	return (undef, $USAGE_ERROR);
+}
+
+# Getopt's words, as all our complaints are: what it is about, and what is wrong with it.
+sub _complaint {
+	my ($text) = printable($_[0]) =~ s/\s*\z//r;
+	return "$1: no such option" if $text =~ /\AUnknown option: ?(.*)\z/s;
+	return "--$2 $1: " . ($3 // 'not understood') if $text =~ /\AValue "(.*)" invalid for option (\S+)(?: \((.*)\))?\z/s;
+	return "--$1: its value is missing" if $text =~ /\AOption (\S+) requires an argument\z/;
+	return lcfirst $text;
 }
 
 # print_json(DATA): sorted, and in ASCII, so that no name can write to the terminal.

@@ -34,9 +34,11 @@ sub collect {
 	my @tids = $self->_choose_threads;
 	my $i = $self->{interval};
 	my @path = $self->_path;
+	my @threads = map { $self->_thread($_) } @tids;
+	$_->{role} //= 'rest' for values %{ $self->{procs} };
 	return { $self->_words, from_ns => $from, to_ns => $to, zero_ns => $i->{start_ns}, start_ns => $i->{start_ns}, end_ns => $i->{end_ns},
 		trigger_ns => $ep->trigger_ns, stages => [ $self->_stages ], path => \@path, stretches => [ $self->_stretches(@path) ], arrows => [ $self->_arrows ],
-		procs => $self->{procs}, cpus => \@cpus, threads => [ map { $self->_thread($_) } @tids ], more => $self->_more(@tids) };
+		procs => $self->{procs}, cpus => \@cpus, threads => \@threads, more => $self->_more(@tids) };
 }
 
 # Without an event to look at: what there was just before the hot-key.
@@ -183,8 +185,10 @@ sub _role_ever {
 sub _key_ever {
 	my ($self, $tid) = @_;
 	return $self->{key_ever}{$tid} //= do {
-		my $running = (sort { $b->{to} - $b->{from} <=> $a->{to} - $a->{from} } grep { $_->{kind} eq 'running' } @{ $self->{states}->intervals($tid) })[0];
-		$self->_proc($tid, $running ? $running->{from} : $self->{to});
+		# States begin before the time that is drawn; a program that ran only then would be one that nobody sees.
+		my @runs = map { [ max($_->{from}, $self->{from}), min($_->{to}, $self->{to}) ] } grep { $_->{kind} eq 'running' } @{ $self->{states}->intervals($tid) };
+		my ($longest) = sort { $b->[1] - $b->[0] <=> $a->[1] - $a->[0] } grep { $_->[1] > $_->[0] } @runs;
+		$self->_proc($tid, $longest ? $longest->[0] : $self->{to});
 	};
 }
 

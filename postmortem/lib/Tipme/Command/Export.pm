@@ -49,7 +49,7 @@ sub _write {
 	binmode $h;
 	my ($n, $left) = (0, 0);
 	my $ok = eval {
-		my $w = $class->new(episode => $episode, threads => Tipme::Kernel->new($episode)->threads, out => sub { print {$h} @_ or die "$file: $!\n" });
+		my $w = $class->new(episode => $episode, threads => Tipme::Kernel->new($episode)->threads, out => sub { print {$h} @_ or die "$file: $!: is the disk full?\n" });
 		$w->begin;
 		# Names of stacks and functions stand at time 0: they are no events.
 		Tipme::Index->open($episode)->each($from // 1, $to, sub {
@@ -59,8 +59,8 @@ sub _write {
 			return 0;
 		});
 		$w->end;
-		close $h or die "$file: $!\n";
-		rename "$file.tmp", $file or die "$file: $!\n";
+		close $h or die "$file: $!: is the disk full?\n";
+		rename "$file.tmp", $file or die "$file: $!: choose another place with -o\n";
 	};
 	if (!$ok) { my $why = $@; unlink "$file.tmp"; die $why }
 	return ($n, $left);

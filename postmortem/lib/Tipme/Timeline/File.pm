@@ -22,7 +22,7 @@ sub write_picture {
 		unlink $svg_file;
 		if (!$ok) { unlink "$file.tmp"; die "$file: rsvg-convert failed: is the disk full? try a file name that ends in .svg\n" }
 	}
-	rename "$file.tmp", $file or die "$file: $!\n";
+	rename "$file.tmp", $file or die "$file: $!: choose another place with -o\n";
 	return $file;
 }
 
@@ -36,7 +36,7 @@ sub _find {
 sub _write_new {
 	my ($file, $bytes) = @_;
 	unlink $file;
-	sysopen my $fh, $file, O_WRONLY | O_CREAT | O_EXCL or die "$file: $!: choose another place with -o\n";
+	sysopen my $fh, $file, O_WRONLY | O_CREAT | O_EXCL or do { my $why = $!; die $file =~ s/\.tmp(?:\.svg)?\z//r . ": $why: choose another place with -o\n" };
 	binmode $fh;
 	return $file if print({$fh} $bytes) && close $fh;
 	my $why = $!;
