@@ -44,12 +44,12 @@ my $c = compare(opened('good'), opened('bad'));
 is("$c->{kind} $c->{a}{event} $c->{b}{event}", 'key_press 2 4', 'the problem, and of the good day the middle one');
 adds_up($c, 'good and bad');
 is($c->{causes}[0]{kind} . ' ' . $c->{causes}[0]{comm}, 'cpu-contention hog', 'the cause that differs most');
-like($c->{sentence}, qr/^A key press was answered after 3\.0 ms in A, and after 802 ms in B: 799 ms more, 799 ms of it \(100 %\) by cpu-contention of "hog"\.$/, 'in words');
+like($c->{sentence}, qr/^A key press was answered after 3\.0 ms in A, and after 802 ms in B: 799 ms more, 799 ms of it \(100 %\) through waiting for a CPU that "hog" had\.$/, 'in words');
 my $back = compare(opened('bad'), opened('good'));
 is($back->{difference_ns}, -$c->{difference_ns}, 'the other way round');
 is("$back->{a}{event} $back->{b}{event}", '4 2', 'the same events');
 adds_up($back, 'bad and good');
-like($back->{sentence}, qr/799 ms less, 799 ms of it \(100 %\) by cpu-contention of "hog"\.$/, 'less, then');
+like($back->{sentence}, qr/799 ms less, 799 ms of it \(100 %\) through waiting for a CPU that "hog" had\.$/, 'less, then');
 
 $c = compare(opened('good'), opened('hung'));
 adds_up($c, 'good and hung');
@@ -82,6 +82,18 @@ like($out, qr/^ *3\.000 +802\.\d+ +\+799\.\d+  all$/m, 'the sums');
 ok(!(grep { length > 100 } split /\n/, $out), 'not wide');
 ($out, $exit) = command("$tmp/good", "$tmp/bad", '--json');
 like($out, qr/"causes" : \[/, 'JSON');
+
+# Each kind that a verdict may have can be said of a difference.
+{
+	my %said = map { $_ => 1 } Tipme::Compare::kinds();
+	my @kinds;
+	open my $h, '<', "$Bin/../lib/Tipme/Report/Text.pm" or die "$!\n";
+	local $/;
+	my ($table) = <$h> =~ /my %KIND = \((.*?)\);/s;
+	@kinds = map { s/'//gr } $table =~ /('?[a-z][a-z-]*'?) => '/g;
+	cmp_ok(scalar @kinds, '>', 20, 'the kinds of the page');
+	is(join(' ', grep { !$said{$_} } @kinds), '', 'each has words');
+}
 
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();
