@@ -227,6 +227,15 @@ is($d->{totals}{kinds}{'irq-time'}, 540 * MS, 'interrupts: exactly what was thei
 is($d->{verdict}{door}, 'the driver of interrupt 14 (ata_piix)', 'interrupts: whose door');
 is($d->{verdict}{blamed}{pid}, undef, 'interrupts: no process is blamed');
 
+# --- interrupts of several kinds: each goes by its own name, whichever came last ---
+$s = story()->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping');
+$s->kernel(1, 1100 + 50 * $_, 'irq', tid => CLIENT, duration_ns => 30 * MS, number => 3, kind => 'softirq', context => 'hardirq', raiser_tid => 0)
+	->kernel(1, 1135 + 50 * $_, 'irq', tid => CLIENT, duration_ns => 15 * MS, number => 236, kind => 'timer', context => 'hardirq') for 0 .. 12;
+$d = judged('interrupts of two kinds', $s->draw(1800.9)->hotkey(3000), 'irq-time', 'softirq 3 (network, receiving)', 0.72, 0.74);
+like_sentence($d, qr/for 585 ms \(73 %\) it had no CPU: softirq 3 \(network, receiving\) had it for 390 ms, other interrupts for the rest\.$/, 'interrupts of two kinds');
+is_deeply({ map { $_->{comm} => $_->{ns} } grep { $_->{kind} eq 'irq-time' } @{ $d->{totals}{blamed} } }, { 'softirq 3 (network, receiving)' => 390 * MS, "the CPU's timer interrupt" => 195 * MS },
+	'interrupts of two kinds: what each had');
+
 # --- many short interrupts, known by their sum only ---
 $s = story()->enter(1000);
 $s->builder->switch(1, ns(1000.25), 0, CLIENT, 'runnable')->switch(1, ns(1801), CLIENT, 0, 'sleeping', irq_ns => 600 * MS);

@@ -18,6 +18,7 @@ my %EVENT = (key_press => 'a key press', key_release => 'the release of a key', 
 	button_release => 'the release of a button', motion => 'a motion of the pointer', touch => 'a touch', other => 'an input event');
 
 my $OF_ONE_NAME = 0.6;    # of a kind: then the processes of that name are meant; else what they all come from
+my $NEARLY_ALL = 0.95;    # of interrupts: then the others are not worth a word
 my $OF_ONE_TREE = 0.8;
 my $OLD_NS      = 10_000_000_000;
 my $LIKELY      = 0.5;    # a verdict of which less is exact is likely, and says so
@@ -43,7 +44,8 @@ sub totals {
 		$kind{ $p->{blamed}{kind} } += $ns;
 		$state{ $p->{state} =~ /^(?:running|runnable|unknown)$/ ? $p->{state} : 'blocked' } += $ns;
 		for my $b ($p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $ns }) {
-			my $w = $who{"$b->{kind} " . ($b->{pid} // '?')} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio}, start_ns => $b->{at} };
+			# What is no process (an interrupt) goes by its name.
+			my $w = $who{"$b->{kind} " . ($b->{pid} // '? ' . ($b->{comm} // ''))} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio}, start_ns => $b->{at} };
 			$w->{ns} += $b->{ns};
 			$w->{to_ns} = $p->{to_ns};
 			$w->{$_} //= $b->{$_} for qw(by holder disk);
@@ -236,6 +238,8 @@ sub _clause {
 	return "for $time the X server (pid $g->{pid}) computed" if $kind eq 'server-compute';
 	return "for $time $name$more had grabbed the X server, which did nothing for others" if $kind eq 'server-grab';
 	return "for $time the X server worked on requests of $name$more" if $kind eq 'client-queue';
+	# Interrupts of several kinds: their whole time is not that of the one that is named.
+	return "for $time $waiter had no CPU: " . (one_line($detail) =~ s/ had the CPU\z//r) . ' had it for ' . duration_text($g->{ns}) . ', other interrupts for the rest' if $kind eq 'irq-time' && !defined $g->{pid} && $g->{ns} < $NEARLY_ALL * $ns;
 	return "for $time $waiter had no CPU: " . (one_line($detail) =~ s/ had the CPU\z/ had it/r) if $kind eq 'irq-time' || $kind eq 'host-steal';
 	return "for $time it was $detail" if $kind eq 'stopped' && $self;
 	return "for $time it waited for $name, which was $detail" if $kind eq 'stopped' || $kind eq 'ipc-wait' && !$self;
