@@ -250,7 +250,7 @@ static int open_grow(struct deed *d)
 	return 0;
 }
 
-/* As many MiB of memory of its own as the number says; each page is touched. */
+/* As many MiB of memory of its own as the number says; each page is touched, with something that is not the same in all of it: else it is not even compressed. */
 static void act_grow(struct deed *d)
 {
 	size_t size = (size_t)d->number << 20;
@@ -259,7 +259,7 @@ static void act_grow(struct deed *d)
 	if (m == MAP_FAILED)
 		return;
 	for (size_t at = 0; at < size; at += 4096)
-		m[at] = (char)at;
+		m[at] = (char)(at >> 12 | 1);
 	munmap(m, size);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The independent observer: an X client that prints when a window, or what is in it, changed on the screen. */
+/* The independent observer: an X client that prints when a window, or what is in it, changed on the screen, and what others had computed by then. */
 #include "config.h"
 
 #include <stdio.h>
@@ -9,14 +9,23 @@
 
 #include "report.h"
 
+/* The kernel's CPU clocks of these processes; 0: it has ended. */
+static void print_clocks(char **pids)
+{
+	clockid_t clock;
+
+	for (; *pids; pids++)
+		printf(" %lld", clock_getcpuclockid(atoi(*pids), &clock) ? 0LL : (long long)clock_ns(clock));
+}
+
 int main(int argc, char **argv)
 {
 	xcb_connection_t *x = xcb_connect(NULL, NULL);
 	const xcb_query_extension_reply_t *ext;
 	xcb_generic_event_t *e;
 
-	if (argc != 2 || xcb_connection_has_error(x)) {
-		fprintf(stderr, "usage: observer WINDOW-ID      (on the X server of DISPLAY; prints: TIME-NS X Y WIDTH HEIGHT)\n");
+	if (argc < 2 || xcb_connection_has_error(x)) {
+		fprintf(stderr, "usage: observer WINDOW-ID [PID...]      (on the X server of DISPLAY; prints: TIME-NS X Y WIDTH HEIGHT [CPU-NS...])\n");
 		return 64;
 	}
 	ext = xcb_get_extension_data(x, &xcb_damage_id);
@@ -33,8 +42,11 @@ int main(int argc, char **argv)
 		int64_t t = now_ns();
 		xcb_damage_notify_event_t *d = (xcb_damage_notify_event_t *)e;
 
-		if ((e->response_type & 0x7f) == ext->first_event + XCB_DAMAGE_NOTIFY)
-			printf("%lld %d %d %u %u\n", (long long)t, d->area.x, d->area.y, d->area.width, d->area.height);
+		if ((e->response_type & 0x7f) == ext->first_event + XCB_DAMAGE_NOTIFY) {
+			printf("%lld %d %d %u %u", (long long)t, d->area.x, d->area.y, d->area.width, d->area.height);
+			print_clocks(argv + 2);
+			printf("\n");
+		}
 		free(e);
 	}
 	return 0;
