@@ -19,13 +19,14 @@ plan skip_all => $why if $why;
 my @EVENTS = qw(block:block_bio_queue block:block_rq_issue block:block_rq_complete signal:signal_generate vmscan:mm_vmscan_memcg_reclaim_begin
 	vmscan:mm_vmscan_memcg_reclaim_end lock:contention_begin lock:contention_end irq:softirq_entry irq:softirq_exit
 	irq_vectors:local_timer_entry irq_vectors:local_timer_exit sched:sched_pi_setprio
-	compaction:mm_compaction_begin compaction:mm_compaction_end sched:sched_process_fork sched:sched_process_exec sched:sched_process_exit);
+	compaction:mm_compaction_begin compaction:mm_compaction_end sched:sched_process_fork sched:sched_process_exec sched:sched_process_exit
+	task:task_rename workqueue:workqueue_queue_work workqueue:workqueue_execute_start workqueue:workqueue_execute_end);
 my $ours = start_ours($dir);
 my $perf = start_perf($dir, 'events', qw(-m 2048), map { (-e => $_) } @EVENTS);
 my $clock = start_perf($dir, 'clock', qw(-m 2048 -e cpu-clock -F 99));
 sleep 1.5;
 my ($from, @disk) = (monotonic(), diskstats());
-my %load = map { $_ => start_load($_) } qw(disk signals burn locks memory compaction priority);
+my %load = map { $_ => start_load($_) } qw(disk signals burn locks memory compaction priority names);
 for (sort keys %load) { waitpid $load{$_}, 0 }
 my @disk_after = diskstats();
 my $to = monotonic();
@@ -33,13 +34,15 @@ sleep 0.3;
 stop_perf($_) for $perf, $clock;
 stop_ours($ours);
 
-my %mine = %{ read_ours($ours->{file}, qw(io signal lock_contention memory_wait irq sample priority fork exec exit)) };
+my %mine = %{ read_ours($ours->{file}, qw(io signal lock_contention memory_wait irq sample priority fork exec exit rename work_queued work_start work_end)) };
 my %theirs = %{ read_perf($dir, 'events') };
 disks();
 signals();
 locks();
 memory();
 lives();
+names();
+workers();
 priorities();
 interrupts();
 samples();
@@ -146,6 +149,31 @@ sub lives {
 	}
 }
 
+sub names {
+	my $pid = $load{names};
+	my @m = map { $_->{comm} } grep { $_->{tid} == $pid } @{ $mine{rename} };
+	my @t = map { $_->{text} =~ / pid=$pid .*newcomm=(\S+)/ ? $1 : () } @{ $theirs{task_rename} };
+	cmp_ok scalar @t, '>=', 20, 'perf saw a thread take other names: ' . @t;
+	is_deeply \@m, \@t, 'the same names, in the same order';
+}
+
+# Who queued work, and who did it.
+sub workers {
+	for ([ work_queued => 'workqueue_queue_work', 'was queued' ], [ work_start => 'workqueue_execute_start', 'was begun' ], [ work_end => 'workqueue_execute_end', 'was finished' ]) {
+		my ($ours, $event, $what) = @$_;
+		my (%m, @missing);
+		push @{ $m{ $_->{tid} } }, $_->{ts_ns} for @{ $mine{$ours} };
+		my @t = grep { within($_->{ns}) } @{ $theirs{$event} };
+		# Both look at one event, one after the other; an interrupt or the host may come between.
+		for my $t (@t) { push @missing, "$t->{tid} at $t->{ns}" if !grep { abs($_ - $t->{ns}) < 1e6 } @{ $m{ $t->{tid} } } }
+		my $mine = grep { within($_->{ts_ns}) } @{ $mine{$ours} };
+		cmp_ok scalar @t, '>', 10, 'perf saw that work of the kernel ' . $what . ': ' . @t;
+		cmp_ok scalar @missing, '<=', $mine{missed}, '... each of them is here' or diag "@missing";
+		# Much is queued by interrupts, also by those that come while perf writes, and it leaves these out.
+		cmp_ok abs($mine - @t), '<=', 2 + @t * 0.02, "... of $mine" if $ours ne 'work_queued';
+	}
+}
+
 # perf is told of the lender's coming; we keep only what changes the priority.
 sub priorities {
 	my %tid = slurp("$dir/lend") =~ /^(holder|lender) (\d+)$/mg;
@@ -221,7 +249,7 @@ sub start_load {
 	open STDIN, '<', '/dev/null';
 	if ($kind eq 'disk') { exec 'dd', 'if=/dev/zero', "of=$dir/file", qw(bs=64k count=50 oflag=direct status=none) or _exit(127) }
 	exec_real_time() if $kind eq 'priority';
-	my %act = (signals => \&act_signals, burn => \&act_burn, locks => \&act_locks, memory => \&act_memory, compaction => sub { put('/proc/sys/vm/compact_memory', 1) });
+	my %act = (signals => \&act_signals, burn => \&act_burn, locks => \&act_locks, memory => \&act_memory, names => \&act_names, compaction => sub { put('/proc/sys/vm/compact_memory', 1) });
 	$act{$kind}->();
 	_exit(0);
 }
@@ -259,6 +287,8 @@ sub act_signals {
 }
 
 # Several that make and remove files in one folder wait for its lock.
+sub act_names { $0 = "tipme-name-$_" for 1 .. 20 }
+
 sub act_locks {
 	for my $n (1 .. 4) {
 		next if fork // 1;

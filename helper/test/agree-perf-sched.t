@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# perf and we record the same seconds of a mixed load: run time, wait for a CPU and switches of each thread agree within 1 %
+# perf and we record the same seconds of a mixed load: run time, wait for a CPU and switches of each thread, and who woke whom, agree within 1 %
 # (waits: and within 10 us for each switch, which is what two recorders cost each other).
 use strict;
 use warnings;
@@ -41,7 +41,25 @@ for my $tid (sort { $a <=> $b } keys %by_tid) {
 		ok(abs($x - $y) <= $most, sprintf "thread %d: %s %.0f here, %.0f there", $tid, $what, $x, $y);
 	}
 }
+my ($theirs_woke, $we_woke) = map { wakers($_, $from, $to) } $theirs, $mine;
+my @pairs = grep { $theirs_woke->{$_} > 100 } sort keys %$theirs_woke;
+cmp_ok(scalar @pairs, '>=', 2, 'who woke whom, often enough to compare');
+for (@pairs) {
+	my ($x, $y) = ($we_woke->{$_} // 0, $theirs_woke->{$_});
+	cmp_ok(abs($x - $y), '<=', 2 + $y * 0.01, "thread $_: $x times here, $y there");
+}
 done_testing();
+
+# Among the threads of the load; by who was on the CPU, which for an interrupt is whom it interrupted.
+sub wakers {
+	my ($e, $from, $to) = @_;
+	my %n;
+	for my $w (@{ $e->{w} }) {
+		my ($t, $tid, $waker) = @$w;
+		$n{"$waker woke $tid"}++ if $t >= $from && $t <= $to && $ours{$tid} && $ours{$waker // 0} && $waker != $tid;
+	}
+	return \%n;
+}
 
 sub record {
 	my $recorder = start_ours($dir);
@@ -99,19 +117,19 @@ sub ping_pong {
 	}
 }
 
-# Both become: CPU => [ [ns, prev tid, prev runnable, next tid], ... ] in order of time; wakings under the key 'w': [ns, tid].
+# Both become: CPU => [ [ns, prev tid, prev runnable, next tid], ... ] in order of time; wakings under the key 'w': [ns, tid, waker].
 sub read_perf {
 	my ($file) = @_;
 	my %e;
-	open my $h, '-|', "perf script -i $file --ns -F cpu,time,event,trace 2>/dev/null" or die "perf script: $!\n";
+	open my $h, '-|', "perf script -i $file --ns -F tid,cpu,time,event,trace 2>/dev/null" or die "perf script: $!\n";
 	while (<$h>) {
-		my ($cpu, $s, $ns, $event, $rest) = /\[(\d+)\]\s+(\d+)\.(\d+):\s+sched:(\w+):\s+(.*)/ or next;
+		my ($tid, $cpu, $s, $ns, $event, $rest) = /^\s*(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d+):\s+sched:(\w+):\s+(.*)/ or next;
 		my $t = $s * 1e9 + $ns;
 		if ($event eq 'sched_switch') {
 			my ($prev, $state, $next) = $rest =~ /prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> .*next_pid=(\d+)/ or next;
 			push @{ $e{$cpu + 0} }, [ $t, $prev, $state =~ /^R/ ? 1 : 0, $next ];
 		} elsif ($rest =~ /pid=(\d+) prio/) {
-			push @{ $e{w} }, [ $t, $1 ];
+			push @{ $e{w} }, [ $t, $1, $tid ];
 		}
 	}
 	return \%e;
@@ -124,8 +142,8 @@ sub read_ours {
 	while (<$h>) {
 		if (/^cpu=(\d+) sched_switch ts_ns=(\d+) tid=(\d+) next_tid=(\d+) .*prev_state=(\w+)/) {
 			push @{ $e{$1} }, [ $2, $3, $5 eq 'runnable' ? 1 : 0, $4 ];
-		} elsif (/^cpu=\d+ sched_waking ts_ns=(\d+) tid=(\d+)/) {
-			push @{ $e{w} }, [ $1, $2 ];
+		} elsif (/^cpu=\d+ sched_waking ts_ns=(\d+) tid=(\d+) waker_tid=(\d+)/) {
+			push @{ $e{w} }, [ $1, $2, $3 ];
 		}
 	}
 	return \%e;
