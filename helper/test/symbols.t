@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Which function a process computed in, also of one that has ended and of one whose file has no symbols: build-ids as readelf has them, addresses as nm has them.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use File::Copy qw(cp);
+use File::Temp qw(tempdir);
+use Test::More;
+use Time::HiRes qw(sleep);
+use Tipme::TestDaemon qw(records_of);
+
+plan skip_all => 'recording needs root (run it with sudo)' if $>;
+for my $program (qw(nm readelf strip)) { plan skip_all => "$program is not installed (Debian: binutils)" if system("command -v $program >/dev/null") }
+my $built = "$ENV{TIPME_BUILDDIR}/helper/test/busy-functions";
+my $dir = tempdir(CLEANUP => 1);
+chmod 0755, $dir;
+for my $name (qw(whole bare gone)) { cp($built, "$dir/$name") or BAIL_OUT("$name: $!"); chmod 0755, "$dir/$name" }
+system('strip', '--strip-all', "$dir/bare") == 0 or BAIL_OUT('strip');
+my %function = map { /^(\w+) (\w+) [tT] (\w+)$/ ? ($3 => [ hex $1, hex $2 ]) : () } qx{nm -S "$built"};
+my ($build_id) = qx{readelf -n "$built"} =~ /Build ID: (\w+)/ or BAIL_OUT('the compiler gives programs no build-id');
+
+my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 10 ]);
+my ($rc, undef, $err) = $d->start;
+is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
+if ($d->status->{source} eq 'proc_sampled') { $d->stop; plan skip_all => 'no tracing programs here' }
+my %pid = map { $_ => run($_) } qw(whole bare gone);
+waitpid $pid{gone}, 0;
+my ($path) = ($d->snap)[1] =~ m{\n(/.*)\n};
+my (undef, @kernel) = records_of("$path/kernel.rec");
+my (undef, @threads) = records_of("$path/threads.rec");
+$d->stop;
+kill KILL => @pid{qw(whole bare)};
+waitpid $_, 0 for @pid{qw(whole bare)};
+
+my %text = map { /^user_stack .*stack_id=(\d+) .*?text=(.*)/ ? ($1 => $2) : () } @threads;
+my %module = map { /^module .*module_id=(\d+) .*build_id=(\w*) path=(.*)/ ? ($1 => { build_id => $2, path => $3 }) : () } @threads;
+for my $name (qw(whole bare gone)) {
+	my @stacks = map { /^sample .*\btid=$pid{$name} .*user_stack_id=([1-9]\d*)/ ? $text{$1} // 'a stack that is not in the episode' : () } @kernel;
+	cmp_ok scalar @stacks, '>', 20, "$name: it was sampled";
+	my @frames = map { [ map { /^(\w*)\+0x([0-9a-f]+)(?: ?\[(\d+)\])?$/ ? { function => $1, offset => hex $2, module => $3 // 0 } : { function => $_, offset => 0, module => 0 } } split /;/ ] } @stacks;
+	my @mine = grep { is_in($_->[0], 'innermost') && is_in($_->[1], 'caller') && is_in($_->[2], 'main') } @frames;
+	cmp_ok scalar @mine, '>=', 0.9 * @stacks, '... in the function that computes, called by its caller, called by main, where nm has them: ' . @mine . ' of ' . @stacks
+		or diag join "\n", @stacks[ 0 .. 2 ];
+	is scalar(grep { $_->[0]{function} eq 'innermost' } @mine), $name eq 'bare' ? 0 : scalar @mine, $name eq 'bare' ? '... by address, for its file has no symbols' : '... by name';
+	my ($id) = map { $_->[0]{module} } @mine;
+	is_deeply $module{ $id // 0 }, { build_id => $build_id, path => "$dir/$name" }, '... of the file that it ran, with the build-id that readelf shows';
+}
+done_testing;
+
+sub run {
+	my ($name) = @_;
+	my $pid = fork // die "fork: $!";
+	return $pid if $pid;
+	open STDOUT, '>', '/dev/null';
+	exec "$dir/$name", $name eq 'gone' ? 1.5 : 20;
+}
+
+# Does this frame lie in the function, as nm has it? A caller's frame is where it goes on.
+sub is_in {
+	my ($frame, $name) = @_;
+	my ($begin, $size) = @{ $function{$name} // [ 0, 0 ] };
+	return 0 if !$frame;
+	return $frame->{function} eq $name && $frame->{offset} <= $size if $frame->{function} ne '';
+	return $frame->{offset} >= $begin && $frame->{offset} <= $begin + $size;
+}
