@@ -9,6 +9,8 @@ use Tipme::Interference;
 my $MAX_EVIDENCE = 6;    # of one stretch
 my $MANY         = 2000;            # stretches of a path that are told one by one
 my $RUN_NS       = 10_000_000;      # with more of them, those who had a CPU in turn are told together, in runs of this length
+my $SHORT_NS     = 1_000_000;       # stretches of a long path that are told by runs are shorter than this
+my $REQUEST_NS   = 100_000;         # requests of others that the server executed for so long are theirs
 my %WAIT = map { $_ => 1 } qw(unknown irq-time stopped rt-starvation cpu-contention);
 my %FOR_CPU = map { $_ => 1 } qw(rt-starvation cpu-contention);
 # What whoever holds a thing that another waits for may do meanwhile, without that it would be anybody else's fault.
@@ -52,10 +54,81 @@ sub _in_runs {
 	return @out;
 }
 
+# shorten(\SEGMENTS): the same time in fewer segments, the latest first: those that are short and ordinary, as of threads that take turns, are told together in
+# runs; `among` has what each sort of them had, by which all sums stay as exact as before. What interrupts, quotas, others' requests or locks have a part in stays as it is.
+sub shorten {
+	my ($self, $segments) = @_;
+	my $ordinary = $self->_ordinary($segments->[-1]{from}, $segments->[0]{to}) or return $segments;
+	my (@out, $run);
+	for my $s (@$segments) {
+		if ($s->{to} - $s->{from} >= $SHORT_NS || !$ordinary->($s)) { push @out, $s; undef $run; next }
+		if (!$run || $run->{to} - $s->{from} > $RUN_NS) { push @out, $run = { to => $s->{to}, state => 'mixed', mixed => 1, among => {}, evidence => [] }; $run->{last} = $s->{evidence}[-1] }
+		my $a = $run->{among}{ join ' ', map { $_ // '' } @$s{qw(tid state kind cpu exact blamed_tid idle reason)} } //= { segment => $s, ns => 0 };
+		$a->{ns} += $s->{to} - $s->{from};
+		@$run{qw(from first)} = ($s->{from}, $s->{evidence}[0]);
+	}
+	$_->{evidence} = [ grep { defined } delete @$_{qw(first last)} ] for grep { $_->{mixed} } @out;
+	return \@out;
+}
+
+# A test for segments of [FROM, TO): does nothing but threads have a hand in it? Undef where that cannot be told quickly.
+sub _ordinary {
+	my ($self, $from, $to) = @_;
+	my $r = $self->{resources};
+	$self->{limited} //= (grep { $_->{quota_us} } $self->{threads}->cgroups) || $r->throttled_cgroups ? 1 : 0;
+	return if $self->{held_input} || $self->{server}->grabs;
+	my (%taken, %memory);
+	my $requests = _times(map { [ @$_{qw(from to)} ] } $self->_requests_of_others($from, $to));
+	return sub {
+		my ($s) = @_;
+		return 0 if $s->{among} || $s->{held} || $s->{disk} || $s->{work} || $s->{blamed_work} || $s->{by} || ($s->{kind} // '') eq 'stopped';
+		my ($tid, $state, $cpu) = @$s{qw(tid state cpu)};
+		return 0 if $state eq 'runnable' && $self->{limited};
+		return 0 if defined $cpu && ($state eq 'running' || $state eq 'runnable') && _reaches($taken{$cpu} //= _times(map { [ @$_{qw(from to)} ] } $r->irqs($cpu, $from, $to), $r->steals($cpu, $from, $to)), $s);
+		return 0 if $state ne 'runnable' && $state ne 'unknown' && ($memory{$tid} //= 1 + (() = $r->memory_waits($tid, $from, $to))) > 1;
+		return $state eq 'running' && $tid == $self->{server}{tid} && _reaches($requests, $s) ? 0 : 1;
+	};
+}
+
+# Times in order, and a look whether one of them reaches into a segment; segments come the latest first.
+sub _times { my @t = sort { $a->[0] <=> $b->[0] } @_; return { list => \@t, at => $#t } }
+
+sub _reaches {
+	my ($times, $s) = @_;
+	my $list = $times->{list};
+	$times->{at}-- while $times->{at} >= 0 && $list->[ $times->{at} ][0] >= $s->{to};
+	# One that began long before may still last: only where times overlap each other, and then this looks no further than at three of them.
+	for (my $k = $times->{at}; $k >= 0 && $k > $times->{at} - 3; $k--) { return 1 if $list->[$k][1] > $s->{from} }
+	return 0;
+}
+
+# Requests of other clients that the server executed for long enough to be told apart, in [FROM, TO).
+sub _requests_of_others {
+	my ($self, $from, $to) = @_;
+	my $x = $self->{server};
+	my $long = $self->{long_requests} //= [ grep { my $r = $x->{x_request}[$_]; $r->{pid} && $r->{pid} != $self->{client_pid} && $r->{duration_ns} >= $REQUEST_NS } 0 .. $#{ $x->{x_request} } ];
+	my @r = map { { from => $x->{x_request}[$_]{ts_ns}, to => _request_end($x, $_) // $to } } @$long;
+	return grep { $_->{from} < $to && $_->{to} > $from } @r;
+}
+
+# What is told together: the largest stands for the rest.
+sub _mixed_entry {
+	my ($self, $s) = @_;
+	my @m = sort { $b->{ns} <=> $a->{ns} || $a->{segment}{tid} <=> $b->{segment}{tid} || ($a->{segment}{state} cmp $b->{segment}{state}) || $b->{segment}{from} <=> $a->{segment}{from} } values %{ $s->{among} };
+	my @among = map {
+		my $m = $_->{segment};
+		my $who = $self->_who($m->{tid}, $m->{to} - 1);
+		+{ %{ $self->_blamed($m, $who) }, ns => $_->{ns}, state => $m->{state}, exact => $m->{exact} ? 1 : 0, waiter => $who->{pid}, of_tid => $m->{tid} };
+	} @m;
+	my $first = $self->_entry({ %{ $m[0]{segment} }, from => $s->{from}, to => $s->{to}, evidence => $s->{evidence} });
+	return $first if @among == 1;
+	return { %$first, among => \@among, exact => (grep { !$_->{exact} } @among) ? 0 : 1, blamed => { %{ $first->{blamed} }, detail => 'in turn with others' } };
+}
+
 # The members of a run, the largest first.
 sub _among {
 	my ($self, $s) = @_;
-	my @m = map { { %{ $self->_blamed($_->{segment}, $self->_who($_->{segment}{tid}, $_->{segment}{to} - 1)) }, ns => $_->{ns} } } values %{ $s->{among} };
+	my @m = map { { %{ $self->_blamed($_->{segment}, $self->_who($_->{segment}{tid}, $_->{segment}{to} - 1)) }, ns => $_->{ns}, state => $s->{state}, exact => $s->{exact} ? 1 : 0 } } values %{ $s->{among} };
 	return [ sort { $b->{ns} <=> $a->{ns} || $a->{tid} <=> $b->{tid} } @m ];
 }
 
@@ -72,6 +145,7 @@ sub _leader { my ($self, $who, $t) = @_; my $l = $self->{threads}->at($who->{pid
 
 sub _entry {
 	my ($self, $s) = @_;
+	return $self->_mixed_entry($s) if $s->{mixed};
 	my $who = $self->_who($s->{tid}, $s->{to} - 1);
 	return {
 		tid => $s->{tid}, pid => $who->{pid}, start_time_ns => $who->{start_ns}, comm => $who->{comm}, from_ns => $s->{from}, to_ns => $s->{to},
@@ -85,7 +159,7 @@ sub _run_blamed {
 	my ($self, $s) = @_;
 	my $among = $self->_among($s);
 	my %most = %{ $among->[0] };
-	delete $most{ns};
+	delete @most{qw(ns state exact)};
 	return (blamed => { %most, detail => 'had the CPU in turn with others' }, among => $among);
 }
 
@@ -258,7 +332,7 @@ sub _split_by_requests {
 	$k-- while $k > 0 && (_request_end($x, $k - 1) // $s->{to}) > $s->{from};
 	for (; $k < @{ $x->{x_request} } && $x->{x_request}[$k]{ts_ns} < $s->{to}; $k++) {
 		my $r = $x->{x_request}[$k];
-		next if $r->{pid} == $self->{client_pid} || !$r->{pid} || $r->{duration_ns} < 100_000;
+		next if $r->{pid} == $self->{client_pid} || !$r->{pid} || $r->{duration_ns} < $REQUEST_NS;
 		my $from = $r->{ts_ns} > $s->{from} ? $r->{ts_ns} : $s->{from};
 		my $to   = _request_end($x, $k) // $s->{to};
 		$to = $s->{to} if $to > $s->{to};

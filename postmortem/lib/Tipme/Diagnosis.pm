@@ -118,12 +118,11 @@ sub _judge {
 	$end = $to + $JUST_NS if $end < $to + $JUST_NS;
 	my $states = $self->{kernel}->states($from - $BEFORE_NS, $end);
 	my $chain = $self->{problem}->chain($states, $e);
-	my $segments = $self->_from_interrupt($i, $states, $self->_segments($i, $states, $chain));
 	my $threads = $self->{kernel}->threads;
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} // -1,
 		held_input => $e->{held},
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
-	my $path = $blame->path($segments);
+	my $path = $blame->path($self->_from_interrupt($i, $states, $self->_segments($i, $states, $chain, $blame)));
 	my $cursor = ($e->{motion} // '') eq 'cursor';
 	my $client = $e->{pending} ? { pid => -1, comm => $e->{server}{name} // 'the X server' } : $cursor || !$e->{pid} ? { pid => -1, comm => 'the pointer' } : $threads->at($e->{pid}, $to);
 	my $totals = totals($path);
@@ -174,14 +173,15 @@ sub _parent {
 
 # Closed: backwards from the server that changed the screen; open: from the client, which still has to.
 sub _segments {
-	my ($self, $i, $states, $chain) = @_;
+	my ($self, $i, $states, $chain, $blame) = @_;
 	my $e = $i->{event};
+	my %how = (shorten => sub { return $blame->shorten(@_) });
 	my ($from, $to, $td) = (_woken_from($i), $i->{end_ns}, $e->{deliver_ns});
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'the kernel was not recorded', exact => 0, evidence => [] } ] }
-	return $chain->walk($e->{server}{tid}, $from, $to) if $e->{pending};
-	return $chain->walk($e->{pid}, $from, $to, deliver_ns => $td) if $i->{open};
-	return $chain->walk($e->{server}{tid}, $from, $to) if ($e->{motion} // '') eq 'cursor';
-	return $chain->walk($e->{server}{tid}, $from, $to, deliver_ns => $td, via => scalar $self->_via($i, $states));
+	return $chain->walk($e->{server}{tid}, $from, $to, %how) if $e->{pending};
+	return $chain->walk($e->{pid}, $from, $to, %how, deliver_ns => $td) if $i->{open};
+	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
+	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => scalar $self->_via($i, $states));
 }
 
 # From when on threads can have to do with an event: since the input core had it. Before that the interrupt had.
@@ -260,11 +260,13 @@ sub _first_run {
 	return $first;
 }
 
+sub _thread_of { my ($self, $tid, $t) = @_; my $w = $self->{kernel}->threads->at($tid, $t - 1); return { tid => $tid, pid => $w->{pid}, start_time_ns => $w->{start_ns}, comm => $w->{comm} } }
+
 # What each thread of the path did in the interval: the parts add up to it, or the sum dies.
 sub _thread_sums {
 	my ($self, $path, $states, $from, $to) = @_;
 	my (%seen, @out);
-	for my $p (@$path) {
+	for my $p (map { my $p = $_; ($p, map { defined $_->{of_tid} && $_->{of_tid} != $p->{tid} ? $self->_thread_of($_->{of_tid}, $p->{to_ns}) : () } @{ $p->{among} // [] }) } @$path) {
 		next if !$p->{tid} || $seen{ $p->{tid} }++;
 		my $s = $states->sums($p->{tid}, $from, $to);
 		push @out, { tid => $p->{tid}, pid => $p->{pid}, start_time_ns => $p->{start_time_ns}, comm => $p->{comm}, running_ns => $s->{running}, runnable_ns => $s->{runnable},

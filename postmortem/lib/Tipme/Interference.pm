@@ -164,7 +164,7 @@ sub _quota_words {
 
 sub _by_memory {
 	my ($self, $s) = @_;
-	return $s if $s->{by} || $s->{state} eq 'runnable' || $s->{state} eq 'unknown' || $s->{disk};
+	return $s if $s->{by} || $s->{state} eq 'runnable' || $s->{state} eq 'unknown' || $s->{disk} || $s->{mixed};
 	my @waits = grep { $s->{state} ne 'running' || $_->{what} !~ /^fault/ } $self->{resources}->memory_waits($s->{tid}, $s->{from}, $s->{to});
 	return $s if !@waits;
 	return _carve($s, $self->_merged([ map { { %$_, exact => 1 } } @waits ]), sub {

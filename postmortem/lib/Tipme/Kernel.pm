@@ -14,7 +14,7 @@ my $FOREVER   = 1 << 62;
 my $KEEP      = 4;              # stretches held at once ...
 my $KEEP_MOST = 500_000;        # ... if they have no more records than this; the newest is held in any case
 my $BEFORE_NS = 150_000_000;    # what is asked for next mostly lies a little before or after
-my $AFTER_NS  = 5_000_000;
+my $AFTER_NS  = 60_000_000;     # that of a verdict goes 50 ms beyond the answer
 
 sub new {
 	my ($class, $ep) = @_;

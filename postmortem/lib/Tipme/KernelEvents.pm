@@ -18,6 +18,7 @@ my @SOURCES = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
 my $ODD_TYPE   = do { my ($a, $b) = map { sprintf '\x%02x', $_ } FIRST, LAST; qr/[^$a-$b]/s };
 our $MANY   = 20_000;       # records, from which on the pass over them is left to C
+my $FEW     = 8;            # records away from where one was found last, the next one mostly is
 my $MAX     = 4_000_000;    # records held at once; beyond this the earliest sections are left out, and that is said
 
 # Columns are strings of numbers of so many bits, for vec(): a tenth of the memory that lists of Perl take. a and d, b and c: of the 16 bytes behind the
@@ -241,11 +242,17 @@ sub first_at {
 	return $lo;
 }
 
-# last_before(INDICES, TIME): position, in what of_tid() or of_cpu() has, of the last one that is before TIME, or -1
+# last_before(INDICES, TIME, NEAR): position, in what of_tid() or of_cpu() has, of the last one that is before TIME, or -1; NEAR: where it may be, so that
+# whoever asks for one time after the other is answered at once
 sub last_before {
-	my ($self, $list, $t) = @_;
+	my ($self, $list, $t, $near) = @_;
 	my $packed = ref $list ne 'ARRAY';
 	my ($lo, $hi) = (0, $packed ? length($$list) / 4 : scalar @$list);
+	if ($packed && defined $near && $near >= 0 && $near < $hi) {
+		my ($from, $to) = ($near > $FEW ? $near - $FEW : 0, $near + $FEW < $hi ? $near + $FEW : $hi - 1);
+		$lo = $from if vec($self->{ts}, vec($$list, $from, 32), 64) < $t;
+		$hi = $to   if vec($self->{ts}, vec($$list, $to, 32), 64) >= $t;
+	}
 	while ($lo < $hi) {
 		my $m = ($lo + $hi) >> 1;
 		if (vec($self->{ts}, $packed ? vec($$list, $m, 32) : $list->[$m], 64) < $t) { $lo = $m + 1 } else { $hi = $m }

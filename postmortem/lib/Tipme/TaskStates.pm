@@ -114,7 +114,7 @@ sub many_on {
 	my ($self, $cpu, $from, $to, $n) = @_;
 	my $list = $self->{ev}->of_cpu($cpu);
 	return 0 if length($$list) / 4 <= $n;
-	my $k = $self->{ev}->last_before($list, $from) + $n;
+	my $k = ($self->{near_on}{$cpu} = $self->{ev}->last_before($list, $from, $self->{near_on}{$cpu})) + $n;
 	return $k < length($$list) / 4 && vec($self->{ev}{ts}, vec($$list, $k, 32), 64) < $to ? 1 : 0;
 }
 
@@ -124,7 +124,7 @@ sub each_occupant {
 	my $ev = $self->{ev};
 	my ($ts, $came, $left, $d) = map { \$ev->{$_} } qw(ts a tid d);
 	my $list = $ev->of_cpu($cpu);
-	my ($k, $n) = ($ev->last_before($list, $from + 1), length($$list) / 4);
+	my ($k, $n) = ($self->{near_on}{$cpu} = $ev->last_before($list, $from + 1, $self->{near_on}{$cpu}), length($$list) / 4);
 	my $i = $k >= 0 ? vec($$list, $k, 32) : undef;
 	my $t = $from;
 	while ($t < $to) {
@@ -300,9 +300,19 @@ sub _switch_after {
 sub _place {
 	my ($self, $i) = @_;
 	my $ev = $self->{ev};
-	my $list = $ev->of_cpu(vec($ev->{cpu}, $i, 16));
-	my $k = $ev->last_before($list, vec($ev->{ts}, $i, 64)) + 1;
-	$k++ while $k < length($$list) / 4 - 1 && vec($$list, $k, 32) != $i;
+	my $cpu = vec $ev->{cpu}, $i, 16;
+	my $list = $ev->of_cpu($cpu);
+	my $n = length($$list) / 4;
+	# A thread's switches are asked for in their order: mostly it is the one after that of last time, or one a little further.
+	my ($k, $steps) = (($self->{placed}{$cpu} // -1) + 1, $STEPS);
+	$k = 0 if $k >= $n || vec($$list, $k, 32) > $i;
+	$k++ while $k < $n - 1 && vec($$list, $k, 32) < $i && $steps--;
+	if (vec($$list, $k, 32) != $i) {
+		my ($lo, $hi) = (0, $n - 1);
+		while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (vec($$list, $m, 32) < $i) { $lo = $m + 1 } else { $hi = $m } }
+		$k = $lo;
+	}
+	$self->{placed}{$cpu} = $k;
 	return ($ev, $list, $k);
 }
 

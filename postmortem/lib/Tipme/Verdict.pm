@@ -35,15 +35,20 @@ sub percent { my ($part, $all) = @_; return $all ? sprintf('%.0f', 100 * $part /
 
 sub event_words { return $EVENT{ $_[0] } // 'an input event' }
 
+# What a stretch is made of: itself, or, where many are told together, what each sort of them had.
+sub _parts {
+	my ($p) = @_;
+	return $p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $p->{to_ns} - $p->{from_ns}, state => $p->{state}, exact => $p->{exact} };
+}
+
 # totals(\PATH): { kinds, states, blamed }: what the stretches of the path add up to, in integer ns
 sub totals {
 	my ($path) = @_;
 	my (%kind, %state, %who);
 	for my $p (@$path) {
-		my $ns = $p->{to_ns} - $p->{from_ns};
-		$kind{ $p->{blamed}{kind} } += $ns;
-		$state{ $p->{state} =~ /^(?:running|runnable|unknown)$/ ? $p->{state} : 'blocked' } += $ns;
-		for my $b ($p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $ns }) {
+		for my $b (_parts($p)) {
+			$kind{ $b->{kind} } += $b->{ns};
+			$state{ $b->{state} =~ /^(?:running|runnable|unknown)$/ ? $b->{state} : 'blocked' } += $b->{ns};
 			# What is no process (an interrupt) goes by its name.
 			my $w = $who{"$b->{kind} " . ($b->{pid} // '? ' . ($b->{comm} // ''))} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio}, start_ns => $b->{at} };
 			$w->{ns} += $b->{ns};
@@ -103,7 +108,7 @@ sub _largest {
 sub _sure {
 	my ($path, $all) = @_;
 	my $sure = 0;
-	$sure += $_->{to_ns} - $_->{from_ns} for grep { $_->{exact} && $_->{blamed}{kind} ne 'unknown' } @$path;
+	$sure += $_->{ns} for grep { $_->{exact} && $_->{kind} ne 'unknown' } map { _parts($_) } @$path;
 	return $all ? $sure / $all : 0;
 }
 
@@ -111,7 +116,7 @@ sub _sure {
 sub _exact_ns {
 	my ($path, $kind) = @_;
 	my $ns = 0;
-	$ns += $_->{to_ns} - $_->{from_ns} for grep { $_->{exact} && $_->{blamed}{kind} eq $kind } @$path;
+	$ns += $_->{ns} for grep { $_->{exact} && $_->{kind} eq $kind } map { _parts($_) } @$path;
 	return $ns;
 }
 
@@ -198,7 +203,7 @@ sub _tree_group {
 sub _waiter {
 	my ($path, $kind, $o) = @_;
 	my %ns;
-	for (grep { $_->{blamed}{kind} eq $kind } @$path) { $ns{ $_->{waiter} // $_->{pid} } += $_->{to_ns} - $_->{from_ns} }
+	for my $p (@$path) { $ns{ $_->{waiter} // $p->{waiter} // $p->{pid} } += $_->{ns} for grep { $_->{kind} eq $kind } _parts($p) }
 	my ($pid) = sort { $ns{$b} <=> $ns{$a} || $a <=> $b } keys %ns;
 	return 'it' if $pid == $o->{client}{pid};
 	return "the X server (pid $pid)" if $pid == $o->{server}{pid};

@@ -20,6 +20,9 @@ my $EXIT_NS   = 10_000_000;    # who wakes another this shortly before its end d
 my $MANY      = 500;           # who had a CPU during one wait: beyond this they are told by runs of time ...
 my $RUNS      = 400;           # ... so many, of this length at least
 my $RUN_NS    = 10_000_000;
+our $LONG         = 5_000;         # segments of a walk, from which on those behind are told by runs where somebody can ...
+our $CHUNK        = 2_000;         # ... so many at once, but for the last ones, which the walk may look at
+our $LAST         = 64;
 my $MAX_NESTED = 8;            # workers that queue work for workers
 my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
 
@@ -30,7 +33,7 @@ sub new {
 }
 
 # walk(TID, FROM, TO, deliver_ns, via): the segments of [FROM, TO) that lead to what TID does at TO, in order of time.
-# Below deliver_ns the walk goes on in the server; via: [ tid, time ]: below that time the walk goes on in that thread.
+# shorten: given a list of segments, the latest first, it gives a shorter one of the same time (Blame does). Below deliver_ns the walk goes on in the server; via: [ tid, time ]: below that time the walk goes on in that thread.
 # A path that does not come to the client at deliver_ns is walked again, returning to every thread that slept.
 sub walk {
 	my ($self, @args) = @_;
@@ -53,7 +56,7 @@ sub walk_once { my ($self, @args) = @_; $self->{returning} = 0; return $self->_w
 
 sub _walk {
 	my ($self, $tid, $from, $to, %o) = @_;
-	@$self{qw(segments waits tid t from deliver_ns below frames steps jumped reached)} = ([], [], $tid, $to, $from, $o{deliver_ns} // $from, 0, [], 0, {}, 0);
+	@$self{qw(segments waits tid t from deliver_ns below frames steps jumped reached short)} = ([], [], $tid, $to, $from, $o{deliver_ns} // $from, 0, [], 0, {}, 0, 0);
 	push @{ $self->{frames} }, [ @{ $o{via} } ] if $o{via};
 	$self->{below} = 1 if !defined $o{deliver_ns};
 	my $exact = $self->{states}->events->exact_from;
@@ -63,12 +66,26 @@ sub _walk {
 		Tipme::Progress::show('following the wake-ups', $to - $self->{t}, $to - $from) if !($self->{steps} % 1024);
 		$self->_cross_bounds;
 		$self->_step;
+		$self->_shorten($o{shorten}) if $o{shorten} && @{ $self->{segments} } - $self->{short} > $CHUNK && ($self->{short} || @{ $self->{segments} } > $LONG);
 	}
 	$self->_note_reached if !defined $o{deliver_ns};
 	my @s = reverse @{ $self->{segments} };
 	$self->{segments} = [];
 	_check(\@s, $from, $to);
 	return \@s;
+}
+
+# A client and its server that take turns for a second make a hundred thousand segments: more than anybody wants to know, or to wait for.
+sub _shorten {
+	my ($self, $shorten) = @_;
+	my $s = $self->{segments};
+	return if @$s <= $self->{short} + $LAST;
+	my @last = splice @$s, -$LAST;
+	my @new = splice @$s, $self->{short};
+	push @$s, @{ $shorten->(\@new) };
+	$self->{short} = @$s;
+	push @$s, @last;
+	return;
 }
 
 sub _check {
