@@ -40,10 +40,10 @@ sub clients { return sort keys %CLIENT }
 # A laboratory is not to be starved by what it does to others; what it starts is not real-time.
 sub prefer_ourselves { system("chrt -f -R -p 55 $$ >/dev/null 2>&1"); return }
 
-# Tipme::Lab->new(library => DIR, seed => N): a stage with somebody who types.
+# Tipme::Lab->new(library => DIR, seed => N, source => NAME): a stage with somebody who types; source: that of the kernel's records (the best there is).
 sub new {
 	my ($class, %opt) = @_;
-	my $stage = Tipme::Stage->new(library => $opt{library}, seed => $opt{seed} // 1, recorder_args => [ '--post', 1, '--window', 30 ]);
+	my $stage = Tipme::Stage->new(library => $opt{library}, seed => $opt{seed} // 1, recorder_args => [ '--post', 1, '--window', 30, defined $opt{source} ? ('--source', $opt{source}) : () ]);
 	my $self = bless { stage => $stage, fresh => 1 }, $class;
 	$self->{memory} = tempdir('tipme-lab-XXXXXX', DIR => '/dev/shm', CLEANUP => 1);
 	chmod 0755, $self->{memory};

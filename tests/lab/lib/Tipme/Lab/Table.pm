@@ -4,7 +4,7 @@ package Tipme::Lab::Table;
 use strict;
 use warnings;
 
-my @COLUMNS = ([ cause => -13 ], [ client => -9 ], [ length => 8 ], [ named => -34 ], [ interval => 10 ], [ share => 7 ], [ verdict => 8 ], [ result => 0 ]);
+my @COLUMNS = ([ cause => -13 ], [ client => -9 ], [ length => 8 ], [ named => -34 ], [ interval => 10 ], [ share => 7 ], [ sure => 5 ], [ verdict => 8 ], [ result => 0 ]);
 
 sub _row {
 	my (@cells) = @_;
@@ -12,16 +12,16 @@ sub _row {
 	return $line =~ s/\s+\z//r . "\n";
 }
 
-sub head { return _row('cause', 'client', 'length', 'said', 'interval', 'share', 'verdict', '') . _row('', '', 'ms', '', 'error ms', 'error', 'after s', '') }
+sub head { return _row('cause', 'client', 'length', 'said', 'interval', 'share', 'sure', 'verdict', '') . _row('', '', 'ms', '', 'error ms', 'error', '%', 'after s', '') }
 
 # line(RESULT): one run
 sub line {
 	my ($r) = @_;
-	return _row($r->{cause}, '', '', '', '', '', '', "skipped: $r->{skipped}") if $r->{skipped};
-	return _row($r->{cause}, $r->{client} // '', '', '', '', '', '', "failed: $r->{failed}") if $r->{failed};
+	return _row($r->{cause}, '', '', '', '', '', '', '', "skipped: $r->{skipped}") if $r->{skipped};
+	return _row($r->{cause}, $r->{client} // '', '', '', '', '', '', '', "failed: $r->{failed}") if $r->{failed};
 	my $i = $r->{truth}{interval};
 	return _row($r->{cause}, "$r->{client} $r->{event}", sprintf('%.0f', ($i->{end_ns} - $i->{start_ns}) / 1e6), $r->{named} // 'nothing',
-		defined $r->{interval_error_ns} ? sprintf('%.1f', $r->{interval_error_ns} / 1e6) : '-', defined $r->{share_error} ? sprintf('%.1f', $r->{share_error}) : '-',
+		defined $r->{interval_error_ns} ? sprintf('%.1f', $r->{interval_error_ns} / 1e6) : '-', defined $r->{share_error} ? sprintf('%.1f', $r->{share_error}) : '-', defined $r->{verdict}{confidence} ? sprintf('%.0f', 100 * $r->{verdict}{confidence}) : '-',
 		sprintf('%.1f', $r->{seconds_to_verdict}), ($r->{right} ? 'right' . ($r->{below_notice} ? ', too short to be noticed' : '') : "MISS, seed $r->{seed}: $r->{why}") . _remarks($r));
 }
 
@@ -46,6 +46,21 @@ sub summary {
 	my $skipped = grep { $_->{skipped} } @r;
 	my $fast = $count->(sub { $_[0]{right} && $_[0]{below_notice} });
 	return sprintf "%d runs: culprit named in %d (%d of them in the sums of a verdict `none`: too short to be noticed), interval within 5 ms in %d, share within 5 points in %d; %d skipped\n", scalar @ran, $right, $fast, $near, $share, $skipped;
+}
+
+# What a verdict says of itself: sure; in part; or likely at most, which its sentence says.
+my @CLASSES = ([ 'sure (90 % and more on exact records)', sub { !$_[1] && $_[0] >= 0.9 } ], [ 'mostly sure', sub { !$_[1] && $_[0] < 0.9 } ], [ '"most likely"', sub { $_[1] } ]);
+
+# calibration(RESULTS): how often each of these was right
+sub calibration {
+	my (@r) = grep { $_->{verdict} && defined $_->{verdict}{confidence} } @_;
+	my $text = '';
+	for my $class (@CLASSES) {
+		my @of = grep { $class->[1]->($_->{verdict}{confidence}, $_->{verdict}{sentence} =~ /: most likely, / ? 1 : 0) } @r;
+		my $right = grep { $_->{right} } @of;
+		$text .= sprintf "%-38s %4d runs, %4d right%s\n", $class->[0], scalar @of, $right, @of ? sprintf(' (%.0f %%)', 100 * $right / @of) : '';
+	}
+	return $text;
 }
 
 1;
