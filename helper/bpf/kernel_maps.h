@@ -136,8 +136,8 @@ struct tipme_life_exec {
 };
 
 struct tipme_mapping {
-	__u64 start, end, offset;
-	char path[232];
+	__u64 start, end, offset, bytes;
+	char path[224];
 };
 #endif
 

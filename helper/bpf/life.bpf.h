@@ -139,6 +139,7 @@ int tipme_mappings(struct bpf_iter__task_vma *ctx)
 	m.start = vma->vm_start;
 	m.end = vma->vm_end;
 	m.offset = vma->vm_pgoff << 12;
+	m.bytes = file->f_inode->i_size;
 	if (bpf_d_path(&file->f_path, m.path, sizeof(m.path)) < 0)
 		m.path[0] = 0;
 	bpf_seq_write(ctx->meta->seq, &m, sizeof(m));

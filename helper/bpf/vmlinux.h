@@ -207,8 +207,13 @@ struct path {
 	struct dentry *dentry;
 };
 
+struct inode {
+	long long i_size;
+};
+
 struct file {
 	struct path f_path;
+	struct inode *f_inode;
 };
 
 struct vm_area_struct {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "code.h"
 #include "elf_symbols.h"
@@ -15,6 +16,10 @@
 #define SPACES_MAX 512U
 #define MODULES_MAX 4096U
 #define MAPPINGS_MAX 512U
+/* Files are dated by the clock of the last tick. */
+#define TICK_NS 20000000
+/* What the kernel appends to the path of a file in whose place there is another, or none. */
+#define DELETED " (deleted)"
 /* More processes than this do not get a look in one second: a storm of short ones is not told by their stacks. */
 #define LOOKS_MAX 32U
 
@@ -28,11 +33,13 @@ struct space {
 	uint32_t pid; /* 0: no entry */
 	uint32_t count;
 	uint64_t looked_ns;
+	int64_t looked_real_ns; /* the same moment, by the clock that files are dated with */
 	struct mapping *mapping;
 };
 
 struct module {
 	char *path;
+	uint64_t bytes; /* of its file, when it was mapped */
 	uint32_t pid; /* somebody who had it mapped */
 };
 
@@ -96,21 +103,24 @@ static struct space *space_oldest(struct tipmed_code *c)
 }
 
 /* 0 when the table is full: those frames stay without a name. */
-static uint32_t module_id(struct tipmed_code *c, const char *path, uint32_t pid)
+static uint32_t module_id(struct tipmed_code *c, const char *path, uint64_t bytes, uint32_t pid)
 {
 	for (uint32_t i = 0; i < c->modules; i++)
-		if (!strcmp(c->module[i].path, path))
+		if (c->module[i].bytes == bytes && !strcmp(c->module[i].path, path))
 			return i + 1;
 	char *copy = c->modules < MODULES_MAX ? strdup(path) : NULL;
 
 	if (!copy)
 		return 0;
-	c->module[c->modules] = (struct module){ copy, pid };
+	c->module[c->modules] = (struct module){ copy, bytes, pid };
 	return ++c->modules;
 }
 
 static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 {
+	struct timespec real;
+
+	clock_gettime(CLOCK_REALTIME, &real); /* before the look: what is changed after it is changed after this */
 	int n = tipme_kernel_source_mappings(c->source, pid, c->found, MAPPINGS_MAX);
 	struct mapping *m = n > 0 ? calloc((size_t)n, sizeof(*m)) : NULL;
 	struct space *s = space_of(c, pid);
@@ -120,12 +130,12 @@ static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 	for (int i = 0; i < n; i++) {
 		c->found[i].path[sizeof(c->found[i].path) - 1] = '\0';
 		m[i] = (struct mapping){ c->found[i].start, c->found[i].end, c->found[i].offset,
-					 c->found[i].path[0] ? module_id(c, c->found[i].path, pid) : 0 };
+					 c->found[i].path[0] ? module_id(c, c->found[i].path, c->found[i].bytes, pid) : 0 };
 	}
 	if (!s)
 		s = space_oldest(c);
 	free(s->mapping);
-	*s = (struct space){ pid, (uint32_t)n, now_ns, m };
+	*s = (struct space){ pid, (uint32_t)n, now_ns, (int64_t)real.tv_sec * 1000000000 + real.tv_nsec, m };
 }
 
 static int want_one(void *arg, const struct tipme_user_frames *f)
@@ -173,18 +183,43 @@ static const struct mapping *mapping_of(const struct space *s, uint64_t addr)
 	return NULL;
 }
 
+static void module_open(struct naming *n, uint32_t module)
+{
+	if (n->seen[module - 1])
+		return;
+	n->seen[module - 1] = true;
+	tipme_elf_open(&n->elf[module - 1], n->code->module[module - 1].path);
+}
+
+/*
+ * The module whose file the process had mapped. After an upgrade or a compilation, or in another mount namespace, another file has that path, whose names
+ * would be wrong ones: it has another size, or was put there after we last saw the process map the path. Then there is none to be read.
+ */
+static uint32_t module_true(struct naming *n, const struct space *s, uint32_t module)
+{
+	char path[sizeof(n->code->found[0].path) + sizeof(DELETED)];
+
+	module_open(n, module);
+	const struct module *m = &n->code->module[module - 1];
+	const struct tipme_elf *elf = n->elf[module - 1];
+
+	if (!elf || (tipme_elf_bytes(elf) == m->bytes && tipme_elf_changed_ns(elf) + TICK_NS < s->looked_real_ns))
+		return module;
+	snprintf(path, sizeof(path), "%s" DELETED, m->path);
+	module = module_id(n->code, path, m->bytes, s->pid);
+	if (module)
+		module_open(n, module);
+	return module;
+}
+
 /* A return address may lie behind its function, if that was left for ever: what called is the byte before. */
 static int frame_name(struct naming *n, const struct space *s, uint64_t addr, bool is_leaf, char *buf, size_t len)
 {
 	const struct mapping *m = mapping_of(s, addr);
-	uint32_t module = m ? m->module : 0;
+	uint32_t module = m && m->module ? module_true(n, s, m->module) : 0;
 
 	if (!module)
 		return snprintf(buf, len, "?");
-	if (!n->seen[module - 1]) {
-		n->seen[module - 1] = true;
-		tipme_elf_open(&n->elf[module - 1], n->code->module[module - 1].path);
-	}
 	char name[256];
 	uint64_t offset = addr - m->start + m->offset - !is_leaf;
 

@@ -35,6 +35,8 @@ struct tipme_elf {
 	size_t names_len, names_room;
 	struct segment segment[SEGMENTS_MAX];
 	unsigned int segments;
+	uint64_t bytes;
+	int64_t changed_ns;
 	char build_id[TIPME_BUILD_ID_CHARS + 1];
 };
 
@@ -188,6 +190,10 @@ int tipme_elf_open(struct tipme_elf **elf, const char *path)
 		err = -ENOEXEC;
 	else
 		err = fd_read(e, fd);
+	if (!err) {
+		e->bytes = (uint64_t)st.st_size;
+		e->changed_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+	}
 	close(fd);
 	if (err)
 		tipme_elf_free(e);
@@ -203,6 +209,16 @@ void tipme_elf_free(struct tipme_elf *e)
 	free(e->symbols);
 	free(e->names);
 	free(e);
+}
+
+uint64_t tipme_elf_bytes(const struct tipme_elf *e)
+{
+	return e->bytes;
+}
+
+int64_t tipme_elf_changed_ns(const struct tipme_elf *e)
+{
+	return e->changed_ns;
 }
 
 const char *tipme_elf_build_id(const struct tipme_elf *e)

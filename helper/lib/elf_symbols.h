@@ -17,6 +17,10 @@ void tipme_elf_free(struct tipme_elf *elf);
 /* In hexadecimal; empty if it has none. */
 const char *tipme_elf_build_id(const struct tipme_elf *elf);
 
+/* Of the file that was opened: its size, and when it was last changed, or came to be there (CLOCK_REALTIME, ns). */
+uint64_t tipme_elf_bytes(const struct tipme_elf *elf);
+int64_t tipme_elf_changed_ns(const struct tipme_elf *elf);
+
 /*
  * Writes "function+0x12", or "+0x1234" (the address as the file numbers it) where no function is known, for what lies at this offset of
  * the file. Returns the length of the text, as snprintf() does.

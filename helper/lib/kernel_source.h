@@ -64,7 +64,8 @@ struct tipme_life_exec {
 /* A piece of a file that a process has mapped as code. */
 struct tipme_mapping {
 	uint64_t start, end, offset;
-	char path[232];
+	uint64_t bytes; /* of the whole file */
+	char path[224]; /* ends in " (deleted)" where another file, or none, has this path now */
 };
 
 /* A user stack: innermost first, addresses of this process. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Which function a process computed in, also of one that has ended and of one whose file has no symbols: build-ids as readelf has them, addresses as nm has them.
+# Which function a process computed in, also of one that has ended, of one whose file has no symbols or has been replaced: build-ids as readelf has them, addresses as nm has them.
 use strict;
 use warnings;
 use FindBin;
@@ -8,14 +8,14 @@ use File::Copy qw(cp);
 use File::Temp qw(tempdir);
 use Test::More;
 use Time::HiRes qw(sleep);
-use Tipme::TestDaemon qw(records_of);
+use Tipme::TestDaemon qw(records_of slurp);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 for my $program (qw(nm readelf strip)) { plan skip_all => "$program is not installed (Debian: binutils)" if system("command -v $program >/dev/null") }
 my $built = "$ENV{TIPME_BUILDDIR}/helper/test/busy-functions";
 my $dir = tempdir(CLEANUP => 1);
 chmod 0755, $dir;
-for my $name (qw(whole bare gone)) { cp($built, "$dir/$name") or BAIL_OUT("$name: $!"); chmod 0755, "$dir/$name" }
+for my $name (qw(whole bare gone upgraded rebuilt)) { cp($built, "$dir/$name") or BAIL_OUT("$name: $!"); chmod 0755, "$dir/$name" }
 system('strip', '--strip-all', "$dir/bare") == 0 or BAIL_OUT('strip');
 my %function = map { /^(\w+) (\w+) [tT] (\w+)$/ ? ($3 => [ hex $1, hex $2 ]) : () } qx{nm -S "$built"};
 my ($build_id) = qx{readelf -n "$built"} =~ /Build ID: (\w+)/ or BAIL_OUT('the compiler gives programs no build-id');
@@ -24,8 +24,11 @@ my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 10 ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
 if ($d->status->{source} eq 'proc_sampled') { $d->stop; plan skip_all => 'no tracing programs here' }
-my %pid = map { $_ => run($_) } qw(whole bare gone);
-waitpid $pid{gone}, 0;
+my %pid = map { $_ => run($_) } qw(whole bare gone upgraded rebuilt);
+waitpid $pid{$_}, 0 for qw(gone upgraded rebuilt);
+# Another file is there now, as after an upgrade or a compilation: of another size; of the same size, with other names.
+replace('upgraded', slurp("$ENV{TIPME_BUILDDIR}/helper/test/process-storm"));
+replace('rebuilt', slurp($built) =~ s/innermost/INNERMOST/gr);
 my ($path) = ($d->snap)[1] =~ m{\n(/.*)\n};
 my (undef, @kernel) = records_of("$path/kernel.rec");
 my (undef, @threads) = records_of("$path/threads.rec");
@@ -35,25 +38,38 @@ waitpid $_, 0 for @pid{qw(whole bare)};
 
 my %text = map { /^user_stack .*stack_id=(\d+) .*?text=(.*)/ ? ($1 => $2) : () } @threads;
 my %module = map { /^module .*module_id=(\d+) .*build_id=(\w*) path=(.*)/ ? ($1 => { build_id => $2, path => $3 }) : () } @threads;
-for my $name (qw(whole bare gone)) {
+for my $name (qw(whole bare gone upgraded rebuilt)) {
+	my $is_there = $name !~ /^(?:upgraded|rebuilt)$/;
 	my @stacks = map { /^sample .*\btid=$pid{$name} .*user_stack_id=([1-9]\d*)/ ? $text{$1} // 'a stack that is not in the episode' : () } @kernel;
 	cmp_ok scalar @stacks, '>', 20, "$name: it was sampled";
 	my @frames = map { [ map { /^(\w*)\+0x([0-9a-f]+)(?: ?\[(\d+)\])?$/ ? { function => $1, offset => hex $2, module => $3 // 0 } : { function => $_, offset => 0, module => 0 } } split /;/ ] } @stacks;
 	my @mine = grep { is_in($_->[0], 'innermost') && is_in($_->[1], 'caller') && is_in($_->[2], 'main') } @frames;
 	cmp_ok scalar @mine, '>=', 0.9 * @stacks, '... in the function that computes, called by its caller, called by main, where nm has them: ' . @mine . ' of ' . @stacks
 		or diag join "\n", @stacks[ 0 .. 2 ];
-	is scalar(grep { $_->[0]{function} eq 'innermost' } @mine), $name eq 'bare' ? 0 : scalar @mine, $name eq 'bare' ? '... by address, for its file has no symbols' : '... by name';
+	is scalar(grep { $_->[0]{function} eq 'innermost' } @mine), $name eq 'bare' || !$is_there ? 0 : scalar @mine,
+		!$is_there ? '... by address, for its file is there no more' : $name eq 'bare' ? '... by address, for its file has no symbols' : '... by name';
 	my ($id) = map { $_->[0]{module} } @mine;
-	is_deeply $module{ $id // 0 }, { build_id => $build_id, path => "$dir/$name" }, '... of the file that it ran, with the build-id that readelf shows';
+	is_deeply $module{ $id // 0 }, { build_id => $is_there ? $build_id : '', path => "$dir/$name" . ($is_there ? '' : ' (deleted)') },
+		$is_there ? '... of the file that it ran, with the build-id that readelf shows' : '... and no build-id is told for the file that it ran';
 }
 done_testing;
+
+# As package managers and linkers do: beside, then in its place.
+sub replace {
+	my ($name, $bytes) = @_;
+	open my $h, '>:raw', "$dir/new" or BAIL_OUT("$dir/new: $!");
+	print {$h} $bytes;
+	close $h or BAIL_OUT("$dir/new: $!");
+	rename "$dir/new", "$dir/$name" or BAIL_OUT("$dir/$name: $!");
+	return;
+}
 
 sub run {
 	my ($name) = @_;
 	my $pid = fork // die "fork: $!";
 	return $pid if $pid;
 	open STDOUT, '>', '/dev/null';
-	exec "$dir/$name", $name eq 'gone' ? 1.5 : 20;
+	exec "$dir/$name", $name =~ /^(?:whole|bare)$/ ? 20 : 2.5;
 }
 
 # Does this frame lie in the function, as nm has it? A caller's frame is where it goes on.
