@@ -61,7 +61,7 @@ $c = compare(opened('good'), opened('bad'), event_a => 4, event_b => 4);
 is("$c->{a}{event} $c->{b}{event}", '4 4', 'events that are asked for');
 is(compare(opened('good'), opened('bad'), event_b => 2)->{b}{event}, 2, 'one of them');
 ok(!eval { compare(opened('good'), opened('bad'), event_a => 99); 1 }, 'no such event');
-like($@, qr/event 99 could not be judged: `tipme events` lists them$/, 'said so');
+like($@, qr/: there is no input event 99: `tipme events` lists them$/, 'said so');
 
 # The same with the words of the command.
 sub command {

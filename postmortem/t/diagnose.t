@@ -57,6 +57,8 @@ like($json->{out}, qr/"pid" : 200\b/, 'in the text, too');
 like(run('list')->{out}, qr/400 ms|xterm|app-compute/, 'the library has been told');
 
 is(run('diagnose', $id, '--event', 999)->{exit}, 2, 'no such event: exit status 2');
+like(run('diagnose', $id, '--event', 999)->{out}, qr/^There is no input event 999: `tipme events` lists them\.$/m, '... said');
+like(run('diagnose', $id, '--event', 5)->{out}, qr/^Event 5 belongs to the hot-key: `tipme events`/, 'one of the hot-key: said');
 is(run('diagnose', $id, '--at', '-1.0')->{exit}, 0, 'a time before the hot-key');
 is(run('diagnose', $id, '--at', 'noon')->{exit}, 1, 'no time: exit status 1');
 is(run('diagnose', '--nonsense')->{exit}, 64, 'usage: exit status 64');

@@ -51,7 +51,7 @@ sub _name { return $_[0]->episode->id }
 sub _of {
 	my ($x, $n) = @_;
 	my $d = $x->run(event => $n);
-	die _name($x) . ": event $n could not be judged: `tipme events` lists them\n" if !$d->{event};
+	die _name($x) . ': ' . lcfirst($x->why_not($n)) . ": `tipme events` lists them\n" if !$d->{event};
 	return $d;
 }
 

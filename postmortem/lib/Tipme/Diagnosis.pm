@@ -15,7 +15,7 @@ use Tipme::ProblemInterval;
 use Tipme::Record::Layout;
 use Tipme::Reasons;
 use Tipme::Stall;
-use Tipme::Verdict qw(judge judge_stall totals no_input);
+use Tipme::Verdict qw(event_words judge judge_stall totals no_input);
 use Tipme::WakeupChain;
 use Tipme::XRecords;
 
@@ -100,10 +100,19 @@ sub _ns {
 	return $minus ? $self->{episode}->trigger_ns - $ns : $ns;
 }
 
+# why_not(N): what hinders that an input event is judged, in words
+sub why_not {
+	my ($self, $n) = @_;
+	my ($e) = grep { $_->{n} == $n } $self->events;
+	return "There is no input event $n" if !$e;
+	return "Event $n belongs to the hot-key" if $e->{chord};
+	return 'No answer is known to event ' . $n . ', ' . event_words($e->{kind}) . (defined $e->{deliver_ns} ? ': nothing on the screen changed by it' : ': it went to no client');
+}
+
 sub _without_interval {
 	my ($self, %o) = @_;
 	my @e = $self->{path}->events;
-	return no_input("There is no input event $o{event} that could be judged: `tipme events` lists them.") if defined $o{event};
+	return no_input($self->why_not($o{event}) . ': `tipme events` lists them.') if defined $o{event};
 	return no_input('No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).') if !$self->{path}->servers;
 	return no_input('No input event is in this episode: press a key before the hot-key.') if !@e;
 	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, confidence => 1,
