@@ -145,6 +145,8 @@ like($svg, qr/class="mark $_"/, "... mark $_") for qw(wake sleep fork exit);
 like($svg, qr/class="on-cpu $_"/, "... on a CPU: $_") for qw(server client blamed);
 like($svg, qr/class="priority"/, '... a priority that changes');
 like($svg, qr/>800 ms</, '... a time axis');
+like($svg, qr/>spin \xc3\x97 \d: /, '... how many of a name had the CPUs');
+unlike($svg, qr/\xef\xbf\xbd/, '... and no character is lost');
 is(verb($dir, '-o', "$tmp/b.svg", '--from', '-2', '--to', '5'), 0, '--from, --to');
 like(slurp("$tmp/b.svg"), qr/>-2 ms<.*>5 ms</s, '... are what it shows');
 is(verb($dir, '-o', "$tmp/c.svg", '--event', 2), 0, '--event');

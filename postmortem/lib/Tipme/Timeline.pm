@@ -342,7 +342,7 @@ sub _segment_label {
 	my $n = keys %{ $seg->{by}{$by}{pids} };
 	my $took = ' ' . ms($seg->{to} - $seg->{from});
 	my ($pid) = keys %{ $seg->{by}{$by}{pids} };
-	my $others = one_line($by) . ($n > 1 ? " \x{d7} $n" : " ($pid)");
+	my $others = one_line($by) . ($n > 1 ? " \N{U+d7} $n" : " ($pid)");
 	return "$who runs$took" if $seg->{state} eq 'running';
 	return "$who waits for a CPU$took: $others" if $seg->{state} eq 'runnable';
 	return "$who is stopped$took" if $seg->{state} eq 'stopped';

@@ -216,7 +216,7 @@ sub _draw_shares {
 	for my $name (sort { ($a eq 'others') <=> ($b eq 'others') || $share{$b} <=> $share{$a} || $a cmp $b } keys %share) {
 		my ($one, @more) = values %{ $count{$name} };
 		my ($short) = split /\n/, $name;
-		my $text = ($name eq 'others' ? $name : @more ? one_line($short) . " \x{d7} " . (1 + @more) : one_line($one)) . ': ' . _percent($share{$name} / $all);
+		my $text = ($name eq 'others' ? $name : @more ? one_line($short) . " \N{U+d7} " . (1 + @more) : one_line($one)) . ': ' . _percent($share{$name} / $all);
 		last if $x + 7 * length($text) + 40 > $WIDTH - $MARGIN;
 		$self->{svg}->rect(x => _n($x), y => $y - 10, width => 12, height => 12, fill => $colour{$name}, class => 'share');
 		$x = $self->_legend_text($x + 17, $y, $text);
