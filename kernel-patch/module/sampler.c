@@ -64,6 +64,8 @@ static void take(struct pt_regs *regs)
 	to->frames = 0;
 	memcpy(to->comm, current->comm, sizeof(to->comm));
 	if (!to->user) {
+		/* The unwinder begins with who called what was interrupted. */
+		to->frame[to->frames++] = regs->ip;
 		for (unwind_start(&state, current, regs, NULL); !unwind_done(&state) && to->frames < TIPME_LATENCY_FRAMES;
 		     unwind_next_frame(&state)) {
 			unsigned long ip = unwind_get_return_address(&state);
@@ -72,9 +74,6 @@ static void take(struct pt_regs *regs)
 				break;
 			to->frame[to->frames++] = ip;
 		}
-		/* In code of the kernel's entry there may be no way out, but there is a place. */
-		if (!to->frames)
-			to->frame[to->frames++] = regs->ip;
 	}
 	/* After the place is filled. Partner: the reader's two looks at head; both are on this CPU, so the compiler is all there is to hold. */
 	barrier();
