@@ -181,7 +181,8 @@ sub priorities {
 		skip 'no real-time thread may be made here', 3 if !$tid{lender};
 		my @m = map { "$_->{old_prio} to $_->{new_prio}" } grep { $_->{tid} == $tid{holder} && $_->{inherited} } @{ $mine{priority} };
 		my @t = map { $_->{text} =~ /oldprio=(\d+) newprio=(\d+)/ && $1 != $2 ? "$1 to $2" : () } grep { $_->{text} =~ / pid=$tid{holder} / } @{ $theirs{sched_pi_setprio} };
-		is scalar(grep { $_ eq '120 to 94' } @t), 10, 'perf saw the priority lent ten times';
+		my $usual = 120 + getpriority 0, 0; # whoever runs the tests may have been nice
+		is scalar(grep { $_ eq "$usual to 94" } @t), 10, 'perf saw the priority lent ten times';
 		is_deeply \@m, \@t, 'the same changes here';
 		is scalar(grep { $_->{tid} == $tid{holder} && $_->{new_prio} == 94 && $_->{changer_tid} == $tid{lender} } @{ $mine{priority} }), 10, 'lent by whom, each time';
 	}
