@@ -48,14 +48,16 @@ sub stop_ours {
 	return;
 }
 
-# start_perf(DIR, NAME, arguments of perf record ...)
+# start_perf(DIR, NAME, arguments of perf record ...); returned when it records: only then does it run what it was given to run. That ends with it.
 sub start_perf {
 	my ($dir, $name, @what) = @_;
+	unlink "$dir/$name.go";
 	my $pid = fork // croak "fork: $!";
 	if (!$pid) {
 		open STDERR, '>', "$dir/$name.err";
-		exec qw(perf record -q -a -k CLOCK_MONOTONIC), @what, '-o', "$dir/$name.data" or _exit(127);
+		exec qw(perf record -q -a -k CLOCK_MONOTONIC), @what, '-o', "$dir/$name.data", '--', 'sh', '-c', "echo > '$dir/$name.go'; exec sleep 600" or _exit(127);
 	}
+	for (1 .. 600) { last if -s "$dir/$name.go" || waitpid($pid, 1) == $pid; sleep 0.05 }
 	return $pid;
 }
 
