@@ -122,13 +122,13 @@ sub _mixed_entry {
 	} @m;
 	my $first = $self->_entry({ %{ $m[0]{segment} }, from => $s->{from}, to => $s->{to}, evidence => $s->{evidence} });
 	return $first if @among == 1;
-	return { %$first, among => \@among, exact => (grep { !$_->{exact} } @among) ? 0 : 1, blamed => { %{ $first->{blamed} }, detail => 'in turn with others' } };
+	return { %$first, mixed => 1, among => \@among, exact => (grep { !$_->{exact} } @among) ? 0 : 1, blamed => { %{ $first->{blamed} }, detail => 'in turn with others' } };
 }
 
 # The members of a run, the largest first.
 sub _among {
 	my ($self, $s) = @_;
-	my @m = map { { %{ $self->_blamed($_->{segment}, $self->_who($_->{segment}{tid}, $_->{segment}{to} - 1)) }, ns => $_->{ns}, state => $s->{state}, exact => $s->{exact} ? 1 : 0 } } values %{ $s->{among} };
+	my @m = map { { %{ $self->_blamed($_->{segment}, $self->_who($_->{segment}{tid}, $_->{segment}{to} - 1)) }, ns => $_->{ns} } } values %{ $s->{among} };
 	return [ sort { $b->{ns} <=> $a->{ns} || $a->{tid} <=> $b->{tid} } @m ];
 }
 
@@ -159,7 +159,7 @@ sub _run_blamed {
 	my ($self, $s) = @_;
 	my $among = $self->_among($s);
 	my %most = %{ $among->[0] };
-	delete @most{qw(ns state exact)};
+	delete $most{ns};
 	return (blamed => { %most, detail => 'had the CPU in turn with others' }, among => $among);
 }
 

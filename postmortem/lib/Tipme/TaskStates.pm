@@ -14,6 +14,7 @@ my %STATE = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %STATE_NUMBER = reverse %STATE;
 my ($RUNNABLE, $DEAD, $RUNNING, $UNKNOWN) = @STATE_NUMBER{qw(runnable dead running unknown)};
 my $SATURATED = 4294967295;
+my $SWITCH_NS = 500;    # no CPU changes threads faster
 my $STEPS = 6;    # from one interval to the next, before the one that is wanted is looked for in all
 
 # An interval: { from, to, kind, ... }
@@ -105,15 +106,30 @@ sub sums {
 sub occupants {
 	my ($self, @where) = @_;
 	my @o;
+	my $one = $self->_one_occupant(@where);
+	return $one if $one;
 	$self->each_occupant(@where, sub { push @o, [@_] });
 	return @o;
+}
+
+# Most waits are for one thread: who came before FROM and left at TO or later. Undef: somebody else came meanwhile, or a switch was lost.
+sub _one_occupant {
+	my ($self, $cpu, $from, $to) = @_;
+	my $ev = $self->{ev};
+	my $list = $ev->of_cpu($cpu);
+	my $k = $self->{near_on}{$cpu} = $ev->last_before($list, $from + 1, $self->{near_on}{$cpu});
+	return if $k < 0 || $k + 1 >= length($$list) / 4 || $to <= $from;
+	my ($i, $next) = (vec($$list, $k, 32), vec($$list, $k + 1, 32));
+	my $tid = vec $ev->{a}, $i, 32;
+	return if vec($ev->{ts}, $next, 64) < $to || vec($ev->{tid}, $next, 32) != $tid;
+	return [ $from, $to, $tid, vec($ev->{d}, $i, 32) >> 16 & 255, $i ];
 }
 
 # many_on(CPU, FROM, TO, N): are there more than N occupants, or about so many?
 sub many_on {
 	my ($self, $cpu, $from, $to, $n) = @_;
 	my $list = $self->{ev}->of_cpu($cpu);
-	return 0 if length($$list) / 4 <= $n;
+	return 0 if length($$list) / 4 <= $n || $to - $from < $n * $SWITCH_NS;
 	my $k = ($self->{near_on}{$cpu} = $self->{ev}->last_before($list, $from, $self->{near_on}{$cpu})) + $n;
 	return $k < length($$list) / 4 && vec($self->{ev}{ts}, vec($$list, $k, 32), 64) < $to ? 1 : 0;
 }

@@ -35,10 +35,10 @@ sub percent { my ($part, $all) = @_; return $all ? sprintf('%.0f', 100 * $part /
 
 sub event_words { return $EVENT{ $_[0] } // 'an input event' }
 
-# What a stretch is made of: itself, or, where many are told together, what each sort of them had.
+# What a stretch is made of: itself, or, where stretches of several kinds are told together, what each sort of them had.
 sub _parts {
 	my ($p) = @_;
-	return $p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $p->{to_ns} - $p->{from_ns}, state => $p->{state}, exact => $p->{exact} };
+	return $p->{mixed} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $p->{to_ns} - $p->{from_ns}, state => $p->{state}, exact => $p->{exact} };
 }
 
 # totals(\PATH): { kinds, states, blamed }: what the stretches of the path add up to, in integer ns
@@ -46,9 +46,10 @@ sub totals {
 	my ($path) = @_;
 	my (%kind, %state, %who);
 	for my $p (@$path) {
-		for my $b (_parts($p)) {
-			$kind{ $b->{kind} } += $b->{ns};
-			$state{ $b->{state} =~ /^(?:running|runnable|unknown)$/ ? $b->{state} : 'blocked' } += $b->{ns};
+		my @parts = _parts($p);
+		$kind{ $_->{kind} } += $_->{ns} for @parts;
+		$state{ $_->{state} =~ /^(?:running|runnable|unknown)$/ ? $_->{state} : 'blocked' } += $_->{ns} for @parts;
+		for my $b ($p->{among} ? @{ $p->{among} } : @parts) {
 			# What is no process (an interrupt) goes by its name.
 			my $w = $who{"$b->{kind} " . ($b->{pid} // '? ' . ($b->{comm} // ''))} //= { kind => $b->{kind}, pid => $b->{pid}, comm => $b->{comm}, ns => 0, details => {}, parent => $b->{parent}, prio => $b->{prio}, start_ns => $b->{at} };
 			$w->{ns} += $b->{ns};

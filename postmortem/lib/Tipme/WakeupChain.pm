@@ -146,9 +146,8 @@ sub _emit {
 sub _put {
 	my ($self, $from, $to, %s) = @_;
 	return if $to <= $from;
-	$s{exact} = 0 if grep { $_->[2] } @{ $self->{frames} };
-	my ($held) = grep { defined } map { $_->[4] } reverse @{ $self->{frames} };
-	$s{held} = $held if $held;
+	# From the innermost frame outwards.
+	for my $f (reverse @{ $self->{frames} }) { $s{exact} = 0 if $f->[2]; $s{held} //= $f->[4] if $f->[4] }
 	push @{ $self->{segments} }, { tid => $self->{tid}, from => $from, to => $to, exact => 1, evidence => [], %s };
 }
 
