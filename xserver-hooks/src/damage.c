@@ -35,22 +35,22 @@ static struct {
 	struct watch *watch;
 	uint64_t since_ns;
 	uint16_t client;		/* whose flood it is; 0: nobody's */
-} rest;
+} rest TIPME_HOT_DATA;
 
 /* The window that the request just executed has drawn on, and what can be seen of it. */
 static struct {
 	XID window;			/* 0: none */
 	BoxRec box;
-} drawn;
+} drawn TIPME_HOT_DATA;
 
 /* What is joined of one client's: all plain windows, or one redirected window; no window has this number. */
 #define PLAIN_WINDOWS 1
 
-static DevPrivateKeyRec watch_key;
+static DevPrivateKeyRec watch_key TIPME_HOT_DATA;
 static struct wrapped_screen wrapped[MAXSCREENS];
-static struct watch *damaged_list;
+static struct watch *damaged_list TIPME_HOT_DATA;
 
-static void box_join(BoxRec *into, const BoxRec *box)
+static TIPME_HOT void box_join(BoxRec *into, const BoxRec *box)
 {
 	into->x1 = into->x1 < box->x1 ? into->x1 : box->x1;
 	into->y1 = into->y1 < box->y1 ? into->y1 : box->y1;
@@ -58,7 +58,7 @@ static void box_join(BoxRec *into, const BoxRec *box)
 	into->y2 = into->y2 > box->y2 ? into->y2 : box->y2;
 }
 
-static void rest_begin(struct watch *watch)
+static TIPME_HOT void rest_begin(struct watch *watch)
 {
 	rest.watch = watch;
 	rest.client = 0;
@@ -66,14 +66,14 @@ static void rest_begin(struct watch *watch)
 }
 
 /* A flood goes on; one without its own root at rest is of redirected windows, or of another screen. */
-static void flood_begin(uint16_t client, uint64_t since_ns)
+static TIPME_HOT void flood_begin(uint16_t client, uint64_t since_ns)
 {
 	rest.since_ns = since_ns;
 	rest.client = client;
 	tipme_hooks.resting = true;
 }
 
-void tipme_damage_flood_end(void)
+TIPME_HOT void tipme_damage_flood_end(void)
 {
 	rest.client = 0;
 	tipme_hooks.resting = false;
@@ -217,7 +217,7 @@ void tipme_damage_close(ScreenPtr screen)
 	rest_drop(screen);
 }
 
-void tipme_damage_wake(void)
+TIPME_HOT void tipme_damage_wake(void)
 {
 	if (!rest.watch)
 		return;
@@ -226,13 +226,13 @@ void tipme_damage_wake(void)
 	tipme_damage_flood_end();
 }
 
-bool tipme_damage_told(uint16_t client)
+TIPME_HOT bool tipme_damage_told(uint16_t client)
 {
 	return !rest.watch || rest.client == client;
 }
 
 /* Whether what is drawn on this plain window is for us to see. A picture that was asked for may come at any time, and only the server tells. */
-static bool is_ours(WindowPtr window)
+static TIPME_HOT bool is_ours(WindowPtr window)
 {
 	struct watch *watch = dixLookupPrivate(&window->drawable.pScreen->root->devPrivates, &watch_key);
 
@@ -244,12 +244,12 @@ static bool is_ours(WindowPtr window)
 }
 
 /* A flood that draws elsewhere goes untimed only if the server tells of what it draws on windows. */
-static bool is_flood(const struct tipme_x_request *req)
+static TIPME_HOT bool is_flood(const struct tipme_x_request *req)
 {
 	return tipme_join_flood(&tipme_group_of(req->client)->request, req->ts_ns);
 }
 
-WindowPtr tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req)
+TIPME_HOT WindowPtr tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req)
 {
 	WindowPtr window = NULL;
 
@@ -272,7 +272,7 @@ WindowPtr tipme_damage_before(const ClientRec *client, const struct tipme_x_requ
 	return NULL;
 }
 
-void tipme_damage_drawn(WindowPtr window)
+TIPME_HOT void tipme_damage_drawn(WindowPtr window)
 {
 	drawn.window = window->drawable.id;
 	drawn.box = *RegionExtents(&window->clipList);
@@ -297,7 +297,7 @@ void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_reque
 	tipme_xring_amend(&tipme_hooks.ring, group->damage.index, rec);
 }
 
-static struct tipme_x_damage damage_of(XID window, uint64_t now_ns, const struct tipme_x_request *req)
+static TIPME_HOT struct tipme_x_damage damage_of(XID window, uint64_t now_ns, const struct tipme_x_request *req)
 {
 	struct tipme_x_damage rec = { .ts_ns = now_ns, .type = TIPME_X_DAMAGE, .window = (uint32_t)window };
 
@@ -311,7 +311,7 @@ static struct tipme_x_damage damage_of(XID window, uint64_t now_ns, const struct
 }
 
 /* True: it is one of a flood. */
-static bool change_record(XID window, const BoxRec *box, uint64_t key, uint64_t now_ns, const struct tipme_x_request *whose)
+static TIPME_HOT bool change_record(XID window, const BoxRec *box, uint64_t key, uint64_t now_ns, const struct tipme_x_request *whose)
 {
 	struct tipme_x_group *group = tipme_group_of(whose ? whose->client : 0);
 	struct tipme_x_damage rec = damage_of(window, now_ns, whose);
@@ -341,7 +341,7 @@ static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipm
 	flood_begin(whose->client, flood ? tipme_group_of(whose->client)->damage.since_ns : now_ns);
 }
 
-static void drawn_record(uint64_t now_ns, const struct tipme_x_request *whose)
+static TIPME_HOT void drawn_record(uint64_t now_ns, const struct tipme_x_request *whose)
 {
 	XID window = drawn.window;
 
@@ -350,7 +350,7 @@ static void drawn_record(uint64_t now_ns, const struct tipme_x_request *whose)
 		flood_begin(whose->client, tipme_group_of(whose->client)->damage.since_ns);
 }
 
-void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)
+TIPME_HOT void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)
 {
 	const struct tipme_x_request *whose = req ? req : tipme_present_asked();
 	struct watch *watch;

@@ -13,14 +13,14 @@
 #include "evdev.h"
 #include "link.h"
 
-struct tipme_hooks tipme_hooks;
+struct tipme_hooks tipme_hooks TIPME_HOT_DATA __attribute__((aligned(64)));
 
 static struct tipme_hooks_options options;
 
 static CloseScreenProcPtr close_screen[MAXSCREENS];
-static unsigned long ready_generation;
+static unsigned long ready_generation TIPME_HOT_DATA;
 /* Since when the server sleeps; 0: it does not. A look without waiting is no sleep. */
-static uint64_t asleep_ns;
+static uint64_t asleep_ns TIPME_HOT_DATA;
 /* Clients that were told of: one that never got in does not leave either. */
 static bool admitted[MAXCLIENTS];
 
@@ -88,7 +88,7 @@ static void clients_present(void)
 static void screen_init(ScreenPtr screen);
 
 /* First time in a generation: all extensions and screens are there, and no client has been served yet. */
-static void generation_init(void)
+static __attribute__((cold)) void generation_init(void)
 {
 	const char *misfit = tipme_abi_misfit();
 
@@ -113,7 +113,7 @@ static void generation_init(void)
  * The sleep is in the ring at once, so that a server that sleeps for ever is seen to; when it wakes, the record is
  * written over by one that says how long it was.
  */
-static void sleep_begin(uint64_t now_ns)
+static TIPME_HOT void sleep_begin(uint64_t now_ns)
 {
 	struct tipme_x_sleep rec = { .ts_ns = now_ns, .type = TIPME_X_SLEEP };
 
@@ -121,7 +121,7 @@ static void sleep_begin(uint64_t now_ns)
 	tipme_join_put(&tipme_hooks.idle, &tipme_hooks.ring, 1, &rec);
 }
 
-static void sleep_end(uint64_t now_ns)
+static TIPME_HOT void sleep_end(uint64_t now_ns)
 {
 	struct tipme_x_idle rec = {
 		.ts_ns = asleep_ns, .type = TIPME_X_IDLE, .duration_ns = now_ns - asleep_ns, .flushed = tipme_hooks.flushed,
@@ -143,7 +143,7 @@ static void tell_saved(void)
 		LogMessageVerb(X_INFO, SAID, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s\n", path);
 }
 
-static void on_block(void *data, void *timeout)
+static TIPME_HOT void on_block(void *data, void *timeout)
 {
 	uint64_t now_ns;
 
@@ -169,7 +169,7 @@ static void on_block(void *data, void *timeout)
 	sleep_begin(tipme_hooks.clock.last_ns);
 }
 
-static void on_wakeup(void *data, int result)
+static TIPME_HOT void on_wakeup(void *data, int result)
 {
 	if (!tipme_hooks.active || !asleep_ns)
 		return;

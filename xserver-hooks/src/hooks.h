@@ -5,6 +5,7 @@
 
 #include "server.h"
 
+#include "hot.h"
 #include "hotkey.h"
 #include "join.h"
 #include "request_run.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "hot.h"
 #include "hotkey.h"
 #include "tipme_records.h"
 
@@ -177,7 +178,7 @@ static bool chord_matches(const struct tipme_hotkey *hk, const struct tipme_chor
 }
 
 /* What the key, pressed now, asks for; 0: nothing. */
-static uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout, uint8_t keycode)
+static TIPME_HOT uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout, uint8_t keycode)
 {
 	for (uint8_t action = 1; action < TIPME_HOTKEY_ACTIONS; action++)
 		if (chord_matches(hk, &hk->chord[action], layout, keycode))
@@ -185,12 +186,12 @@ static uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotke
 	return 0;
 }
 
-bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode)
+TIPME_HOT bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode)
 {
 	return device < TIPME_HOTKEY_DEVICES && bit(hk->down[device], keycode);
 }
 
-enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
+TIPME_HOT enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed)
 {
 	if (bit(hk->swallowed, keycode))
@@ -201,7 +202,7 @@ enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const 
 	return action_of(hk, layout, keycode) ? TIPME_HOTKEY_FIRE : TIPME_HOTKEY_PASS;
 }
 
-enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
+TIPME_HOT enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed)
 {
 	enum tipme_hotkey_answer answer = tipme_hotkey_peek(hk, layout, device, keycode, pressed);

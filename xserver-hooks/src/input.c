@@ -15,18 +15,18 @@ static struct {
 	int source_id;
 	bool repeat;
 	bool swallowed;
-} last_slave;
+} last_slave TIPME_HOT_DATA;
 
 /* Whether the event being processed came through our key handler, which has already followed the key. */
-static bool in_key_handler;
+static bool in_key_handler TIPME_HOT_DATA;
 
 /* The action of a hot-key that is not swallowed, until its device event has its record. */
-static uint8_t passing_chord;
+static uint8_t passing_chord TIPME_HOT_DATA;
 
 /* The keyboard that was typed on last; whether the input thread may know an older layout of it, and since when it knows this one. */
-static DeviceIntPtr layout_device;
-static bool layout_stale;
-static uint64_t layout_ns;
+static DeviceIntPtr layout_device TIPME_HOT_DATA;
+static bool layout_stale TIPME_HOT_DATA;
+static uint64_t layout_ns TIPME_HOT_DATA;
 #define LAYOUT_AGE_NS 60000000000ULL
 
 /* Device events of late: a client that froze a device gets them when no device event is being processed. */
@@ -34,13 +34,19 @@ static uint64_t layout_ns;
 static struct {
 	uint32_t time_ms, input_seq;
 	uint8_t kind;
-} recent[RECENT];
+} recent[RECENT] TIPME_HOT_DATA;
 
 static struct {
 	uint8_t xi_major, xi_event_base, xkb_major;
-} extension;
+} extension TIPME_HOT_DATA;
 
-static uint8_t kind_of_type(int type)
+/* The server has a function for this; a call of it is a line of the caches more. */
+static inline bool is_master_device(const DeviceIntRec *dev)
+{
+	return dev->type == MASTER_POINTER || dev->type == MASTER_KEYBOARD;
+}
+
+static TIPME_HOT uint8_t kind_of_type(int type)
 {
 	static const uint8_t kinds[] = {
 		[TIPME_ET_KEY_PRESS] = TIPME_INPUT_KIND_KEY_PRESS, [TIPME_ET_KEY_RELEASE] = TIPME_INPUT_KIND_KEY_RELEASE,
@@ -54,7 +60,7 @@ static uint8_t kind_of_type(int type)
 }
 
 /* A master's copy of a slave's event is the same event of the person's: it gets the same number. */
-static uint32_t seq_of(const struct tipme_event *ev, bool is_master)
+static TIPME_HOT uint32_t seq_of(const struct tipme_event *ev, bool is_master)
 {
 	if (is_master && ev->type == last_slave.type && ev->time_ms == last_slave.time_ms &&
 	    ev->source_id == last_slave.source_id)
@@ -67,9 +73,9 @@ static uint32_t seq_of(const struct tipme_event *ev, bool is_master)
 
 static void chord_record(uint32_t input_seq, uint8_t action);
 
-static uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, uint8_t kind)
+static TIPME_HOT uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, uint8_t kind)
 {
-	bool is_master = IsMaster(dev);
+	bool is_master = is_master_device(dev);
 	uint32_t seq = seq_of(ev, is_master);
 	struct tipme_x_device rec = {
 		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_DEVICE, .input_seq = seq, .server_ms = ev->time_ms,
@@ -94,7 +100,7 @@ static uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, ui
  * Arguments: the event that the server is about to process or, of a frozen device, has put aside; its device.
  * Side effects: a record; the deliveries that follow name this event.
  */
-void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
 {
 	const DeviceEventInfoRec *info = call;
 	const struct tipme_event *ev = (const void *)info->event;
@@ -112,7 +118,7 @@ void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
 	    (in_key_handler ? last_slave.repeat : tipme_hooks.hotkey.held[ev->detail & 255] != 0))
 		kind = TIPME_INPUT_KIND_KEY_REPEAT;
 	tipme_hooks.cur_input_seq = device_record(ev, info->device, kind);
-	if (passing_chord && !IsMaster(info->device)) {
+	if (passing_chord && !is_master_device(info->device)) {
 		chord_record(tipme_hooks.cur_input_seq, passing_chord);
 		passing_chord = 0;
 	}
@@ -125,7 +131,7 @@ struct delivery {
 	uint32_t window, time_ms;
 };
 
-static uint8_t xi2_kind(int evtype, uint32_t flags)
+static TIPME_HOT uint8_t xi2_kind(int evtype, uint32_t flags)
 {
 	switch (evtype) {
 	case XI_KeyPress:
@@ -146,7 +152,7 @@ static uint8_t xi2_kind(int evtype, uint32_t flags)
 	return TIPME_INPUT_KIND_OTHER;
 }
 
-static struct delivery delivery_generic(const xEvent *event)
+static TIPME_HOT struct delivery delivery_generic(const xEvent *event)
 {
 	const xGenericEvent *generic = (const void *)event;
 	const xXIDeviceEvent *xi2 = (const void *)event;
@@ -160,12 +166,12 @@ static struct delivery delivery_generic(const xEvent *event)
 	return (struct delivery){ .kind = TIPME_INPUT_KIND_OTHER };
 }
 
-static bool is_pointer_like(int type)
+static TIPME_HOT bool is_pointer_like(int type)
 {
 	return (type >= KeyPress && type <= MotionNotify) || type == EnterNotify || type == LeaveNotify;
 }
 
-static struct delivery delivery_of(const xEvent *event)
+static TIPME_HOT struct delivery delivery_of(const xEvent *event)
 {
 	int type = event->u.u.type & 0x7f;
 	int xi1 = type - extension.xi_event_base;
@@ -186,13 +192,13 @@ static struct delivery delivery_of(const xEvent *event)
 	return d;
 }
 
-static bool kinds_match(uint8_t device, uint8_t delivered)
+static TIPME_HOT bool kinds_match(uint8_t device, uint8_t delivered)
 {
 	return device == delivered ||
 	       (device == TIPME_INPUT_KIND_KEY_REPEAT && delivered == TIPME_INPUT_KIND_KEY_PRESS);
 }
 
-static uint32_t recent_seq(const struct delivery *d)
+static TIPME_HOT uint32_t recent_seq(const struct delivery *d)
 {
 	for (uint32_t seq = tipme_hooks.input_seq, i = 0; i < RECENT; i++, seq--)
 		if (recent[seq % RECENT].input_seq == seq && recent[seq % RECENT].time_ms == d->time_ms &&
@@ -202,7 +208,7 @@ static uint32_t recent_seq(const struct delivery *d)
 }
 
 /* The requests that follow a key or a button are what it is about. */
-static void deliver_record(struct tipme_x_group *group, const struct tipme_x_deliver *rec)
+static TIPME_HOT void deliver_record(struct tipme_x_group *group, const struct tipme_x_deliver *rec)
 {
 	if (rec->kind == TIPME_INPUT_KIND_MOTION) {
 		tipme_join_put(&group->motion, &tipme_hooks.ring, 1 + rec->x_type, rec);
@@ -216,7 +222,7 @@ static void deliver_record(struct tipme_x_group *group, const struct tipme_x_del
 }
 
 /* Of no device, and one of a flood of the same: it adds nothing to the record there is. */
-static bool is_another_of_flood(struct tipme_x_group *group, int type)
+static TIPME_HOT bool is_another_of_flood(struct tipme_x_group *group, int type)
 {
 	bool by_device = type <= MotionNotify || type == GenericEvent ||
 		(extension.xi_event_base && type > extension.xi_event_base && type <= extension.xi_event_base + 5);
@@ -229,7 +235,7 @@ static bool is_another_of_flood(struct tipme_x_group *group, int type)
  * Arguments: a client and the events that are about to be written to it.
  * Side effects: one record: where there are several events, the others are the first one's valuators.
  */
-void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
 {
 	const EventInfoRec *info = call;
 	struct tipme_x_group *group;
@@ -268,14 +274,14 @@ void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
 
 /* ---- hot-key ---- */
 
-static uint8_t layout_modifiers(void *arg, uint8_t keycode)
+static TIPME_HOT uint8_t layout_modifiers(void *arg, uint8_t keycode)
 {
 	const XkbDescRec *xkb = arg;
 
 	return xkb->map && xkb->map->modmap ? xkb->map->modmap[keycode] : 0;
 }
 
-static int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
+static TIPME_HOT int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
 {
 	XkbDescPtr xkb = arg;
 	int found = -1;
@@ -289,7 +295,7 @@ static int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
 	return found;
 }
 
-static bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
+static TIPME_HOT bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
 {
 	if (!dev->key || !dev->key->xkbInfo || !dev->key->xkbInfo->desc)
 		return false;
@@ -317,7 +323,7 @@ static void chord_act(uint8_t action, uint32_t time_ms)
 }
 
 /* Follows the key; true: it belongs to the hot-key and goes no further. */
-static bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
+static TIPME_HOT bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
 {
 	uint8_t keycode = ev->detail & 255;
 	bool pressed = ev->type == TIPME_ET_KEY_PRESS;
@@ -349,12 +355,12 @@ static bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
  * Arguments: a key event of a slave, then the same of its master.
  * Side effects: passes it to the server as the server would itself, unless it belongs to the hot-key.
  */
-static void on_key(int screen, InternalEvent *event, DeviceIntPtr dev)
+static TIPME_HOT void on_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 {
 	const struct tipme_event *ev = (const void *)event;
 
 	if (tipme_hooks.active && tipme_event_is_sane(ev)) {
-		if (!IsMaster(dev))
+		if (!is_master_device(dev))
 			last_slave.swallowed = slave_key(ev, dev);
 		if (last_slave.swallowed)
 			return;
@@ -371,7 +377,7 @@ bool tipme_input_concerns(uint8_t major)
 }
 
 /* Arguments: a request that is about to be executed, and may change what keys mean. */
-void tipme_input_request(uint8_t major, uint8_t minor)
+TIPME_HOT void tipme_input_request(uint8_t major, uint8_t minor)
 {
 	if (major == X_ChangeKeyboardMapping || major == X_SetModifierMapping ||
 	    (major == extension.xkb_major && (minor == X_kbSetMap || minor == X_kbGetKbdByName)) ||
@@ -384,7 +390,7 @@ void tipme_input_request(uint8_t major, uint8_t minor)
  * than all else that a key costs, so it is made anew when a request may have changed the layout, when another keyboard is
  * typed on, and once in a while in case that was not all; and when the server has nothing else to do.
  */
-void tipme_input_idle(void)
+TIPME_HOT void tipme_input_idle(void)
 {
 	struct tipme_hotkey_layout layout;
 
@@ -398,14 +404,14 @@ void tipme_input_idle(void)
 }
 
 /* Raw key events go to all who asked for them, and come first: the hot-key is not for them either. */
-static void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
+static TIPME_HOT void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 {
 	static bool swallowed;
 	const struct tipme_event *ev = (const void *)event;
 	struct tipme_hotkey_layout layout;
 
 	if (tipme_hooks.active && tipme_event_is_sane(ev)) {
-		if (!IsMaster(dev))
+		if (!is_master_device(dev))
 			swallowed = tipme_hooks.swallow && has_layout(dev, &layout) &&
 				tipme_hotkey_peek(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255,
 						  ev->type == TIPME_ET_RAW_KEY_PRESS) != TIPME_HOTKEY_PASS;

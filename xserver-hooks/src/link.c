@@ -21,6 +21,8 @@
 #include "dump.h"
 #include "evdev.h"
 #include "link.h"
+
+#include "hot.h"
 #include "tipme_records.h"
 
 #define MESSAGE_MAGIC 0x4d504954U
@@ -334,7 +336,7 @@ void tipme_link_trigger(unsigned action)
 	tipme_link_wake();
 }
 
-bool tipme_link_saved(char path[TIPME_LINK_PATH_LEN])
+TIPME_HOT bool tipme_link_saved(char path[TIPME_LINK_PATH_LEN])
 {
 	if (!saved.is_new)
 		return false;

@@ -11,15 +11,15 @@
 #define FLUSHES_PER_LOOK 16
 #define STUCK_LOOK_NS 10000000
 
-static uint8_t xkb_event_base;
+static uint8_t xkb_event_base TIPME_HOT_DATA;
 /* A client to look at before the server sleeps; 0: none. */
-static int look_at;
+static int look_at TIPME_HOT_DATA;
 /* Clients that take nothing more. */
 static struct {
 	uint8_t is[MAXCLIENTS];
 	unsigned count;
 	uint64_t looked_ns;
-} stuck;
+} stuck TIPME_HOT_DATA;
 
 void tipme_output_init(void)
 {
@@ -34,7 +34,7 @@ static void stuck_set(ClientPtr client, bool is, uint64_t now_ns);
 
 /* ---- replies and errors ---- */
 
-static void reply_record(const ClientRec *client, uint64_t now_ns, uint32_t bytes, uint8_t error)
+static TIPME_HOT void reply_record(const ClientRec *client, uint64_t now_ns, uint32_t bytes, uint8_t error)
 {
 	struct tipme_x_group *group = tipme_group_of(client->index);
 	struct tipme_x_reply rec = {
@@ -53,7 +53,7 @@ static void reply_record(const ClientRec *client, uint64_t now_ns, uint32_t byte
 }
 
 /* Arguments: a reply, or a further piece of one, that is about to be written. */
-void tipme_output_on_reply(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT void tipme_output_on_reply(CallbackListPtr *list, void *data, void *call)
 {
 	const ReplyInfoRec *info = call;
 
@@ -78,7 +78,7 @@ void tipme_output_error(const ClientRec *client, const xEvent *event, uint64_t n
  * The keyboard extension writes its events without telling the callbacks for events. That something was written of which
  * there is no record is how they are seen; which of its events, and of which window, is not known.
  */
-static void unseen_record(const ClientRec *client, struct tipme_x_group *group, uint64_t now_ns)
+static TIPME_HOT void unseen_record(const ClientRec *client, struct tipme_x_group *group, uint64_t now_ns)
 {
 	struct tipme_x_deliver rec = {
 		.ts_ns = now_ns, .type = TIPME_X_DELIVER, .pid = tipme_client_pid(client), .input_seq = tipme_hooks.cur_input_seq,
@@ -89,7 +89,7 @@ static void unseen_record(const ClientRec *client, struct tipme_x_group *group, 
 }
 
 /* Arguments: the client whose output is about to be written. */
-void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call)
 {
 	const ClientRec *client = call;
 	struct tipme_x_flush rec = { .type = TIPME_X_FLUSH };
@@ -181,7 +181,7 @@ static void look(int index, uint64_t now_ns)
 		stuck_set(client, !takes_more(client), now_ns);
 }
 
-void tipme_output_check(uint64_t now_ns)
+TIPME_HOT void tipme_output_check(uint64_t now_ns)
 {
 	if (look_at) {
 		look(look_at, now_ns);

@@ -8,9 +8,9 @@
 
 #include <X11/extensions/presentproto.h>
 
-static uint8_t present_major;
+static uint8_t present_major TIPME_HOT_DATA;
 /* The last PresentPixmap whose picture was not seen yet. */
-static struct tipme_x_request asked;
+static struct tipme_x_request asked TIPME_HOT_DATA;
 
 void tipme_present_init(void)
 {
@@ -31,7 +31,7 @@ static uint32_t value(const ClientRec *client, uint32_t raw)
 }
 
 /* Arguments: the client, the request that is about to be executed. Its length was not checked yet. */
-void tipme_present_begin(const ClientRec *client, const struct tipme_x_request *req)
+TIPME_HOT void tipme_present_begin(const ClientRec *client, const struct tipme_x_request *req)
 {
 	xPresentPixmapReq pixmap;
 	struct tipme_x_present rec = {
@@ -65,12 +65,12 @@ void tipme_present_event(const ClientRec *client, const xEvent *event, uint64_t 
 	tipme_hooks_record(&rec);
 }
 
-const struct tipme_x_request *tipme_present_asked(void)
+TIPME_HOT const struct tipme_x_request *tipme_present_asked(void)
 {
 	return asked.count ? &asked : NULL;
 }
 
-void tipme_present_shown(void)
+TIPME_HOT void tipme_present_shown(void)
 {
 	asked.count = 0;
 }

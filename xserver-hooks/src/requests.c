@@ -16,7 +16,7 @@ static request_proc real_procs[256], real_swapped_procs[256];
  */
 #define UNTIMED_MAX 15
 #define UNTIMED_NS 200000
-static struct tipme_x_request untimed __attribute__((aligned(64)));	/* count 0: none */
+static struct tipme_x_request untimed TIPME_HOT_DATA __attribute__((aligned(64)));	/* count 0: none */
 
 /* Where the last request ended, how many records there were then, and how many may follow untimed. */
 static struct {
@@ -25,11 +25,11 @@ static struct {
 	uint32_t pid;
 	int client;
 	unsigned left;
-} last;
+} last TIPME_HOT_DATA;
 
 /* Opcodes that nothing else here wants to know of; those of them that change nothing that is seen; which of the two may go untimed now. */
-static bool plain[256], harmless[256];
-static const bool *untimed_ones = harmless;
+static bool plain[256] TIPME_HOT_DATA, harmless[256] TIPME_HOT_DATA;
+static const bool *untimed_ones TIPME_HOT_DATA = harmless;
 
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_pid) % 8 == 0);
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_client) == offsetof(struct tipme_x_ring_header, cur_pid) + 4);
@@ -48,7 +48,7 @@ static inline void header_set(uint64_t start_ns, uint32_t pid, uint16_t client, 
 }
 
 /* Quiet: no events, replies, input or damage came up inside it. Others are joined in floods only. */
-static bool request_record(struct tipme_x_group *group, const struct tipme_x_request *req, bool quiet)
+static TIPME_HOT bool request_record(struct tipme_x_group *group, const struct tipme_x_request *req, bool quiet)
 {
 	struct tipme_xring *ring = &tipme_hooks.ring;
 	struct tipme_join *join = &group->request;
@@ -67,7 +67,7 @@ static bool request_record(struct tipme_x_group *group, const struct tipme_x_req
 	return flood;
 }
 
-static void request_end(struct tipme_x_request *req, uint64_t end_ns, bool quiet)
+static TIPME_HOT void request_end(struct tipme_x_request *req, uint64_t end_ns, bool quiet)
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_group *group = tipme_group_of(req->client);
@@ -87,7 +87,7 @@ static void request_end(struct tipme_x_request *req, uint64_t end_ns, bool quiet
 	untimed_ones = tipme_damage_told(req->client) ? plain : harmless;
 }
 
-void tipme_requests_settle(uint64_t now_ns)
+TIPME_HOT void tipme_requests_settle(uint64_t now_ns)
 {
 	struct tipme_x_request req = untimed;
 
@@ -101,12 +101,12 @@ void tipme_requests_settle(uint64_t now_ns)
  * A request that comes at once after another of the same client begins where that one ended: one reading of the clock
  * instead of two. Between them lies nothing but the reading of the request, which is work for this client.
  */
-static bool comes_at_once(const ClientRec *client)
+static TIPME_HOT bool comes_at_once(const ClientRec *client)
 {
 	return tipme_hooks.no_pause && last.client == client->index && last.head == tipme_hooks.ring.head;
 }
 
-static uint64_t begin_ns(bool at_once)
+static TIPME_HOT uint64_t begin_ns(bool at_once)
 {
 	uint64_t now_ns;
 
@@ -122,7 +122,7 @@ static uint64_t begin_ns(bool at_once)
  * Returns: what that returns.
  * Side effects: records. The procedure may free the client (KillClient on itself), so nothing of it is read afterwards.
  */
-static __attribute__((noinline)) int request_execute(ClientPtr client, request_proc proc)
+static TIPME_HOT __attribute__((noinline)) int request_execute(ClientPtr client, request_proc proc)
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_request req;
@@ -175,7 +175,7 @@ static inline bool goes_untimed(const ClientRec *client)
 }
 
 /* It was more than it seemed, and so ends like any other. */
-static void untimed_end(void)
+static TIPME_HOT void untimed_end(void)
 {
 	struct tipme_x_request req = untimed;
 
@@ -220,12 +220,12 @@ static inline int request(ClientPtr client, request_proc proc)
 	return goes_untimed(client) ? request_untimed(client, proc) : request_execute(client, proc);
 }
 
-static int on_request(ClientPtr client)
+static TIPME_HOT int on_request(ClientPtr client)
 {
 	return request(client, real_procs[client->majorOp]);
 }
 
-static int on_swapped_request(ClientPtr client)
+static TIPME_HOT int on_swapped_request(ClientPtr client)
 {
 	return request(client, real_swapped_procs[client->majorOp]);
 }

@@ -68,7 +68,6 @@ struct tipme_flush_done_info {
 #pragma weak EventCallback
 #pragma weak FlushCallback
 #pragma weak FlushDoneCallback
-#pragma weak IsMaster
 #pragma weak LoadExtensionList
 #pragma weak LookupResourceName
 #pragma weak LoaderGetABIVersion
