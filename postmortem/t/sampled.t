@@ -103,5 +103,26 @@ $s = states(sub { my ($b) = @_; sample($b, 7, 500, 'sleeping', 0, 0); sample($b,
 adds($s, 7, 'stopped', 3, 0, 1997, 0);
 is($s->state_at(7, 2000 * MS), 'stopped', 'state: stopped');
 ok(!$s->at(7, 2000 * MS)->{guessed}, '... which is no guess');
+# A client that waits for somebody: samples see that, and not for whom. So the verdict names nobody and is not sure.
+{
+	require Tipme::Test::Story;
+	for my $for ([ unix => 'ipc-wait', qr/it was waiting for another process at a local socket, and samples of \/proc do not tell for whom\.$/ ], [ flock => 'lock-wait', qr/a file lock, and samples of \/proc do not tell who had it\.$/ ],
+		[ disk => 'disk-io', qr/it was waiting for the disk\.$/ ]) {
+		my ($stack, $kind, $says) = @$for;
+		my $story = Tipme::Test::Story->new(trigger => 2500)->key(1000, 600)->hotkey(2400);
+		my $b = $story->builder;
+		delete $b->{rec}{'kernel.rec'};
+		sample($b, 100, $_, 'sleeping', 0.2, 0, stack_id => $story->id('epoll')) for 10, 1010, 1605;
+		sample($b, 200, $_->[0], $stack eq 'disk' && $_->[1] ne 'poll' ? 'disk_sleep' : 'sleeping', $_->[2], 0, stack_id => $story->id($_->[1])) for [ 10, 'poll', 0 ], [ 1020, $stack, 1 ], [ 1300, $stack, 0 ], [ 1580, $stack, 0 ], [ 1620, 'poll', 1 ];
+		my $d = $story->diagnose("$tmp/v" . ++$n);
+		is($d->{verdict}{kind}, $kind, "$stack: verdict $kind") or diag($d->{verdict}{sentence});
+		like($d->{verdict}{sentence}, $says, "$stack: who it was is said to be unknown");
+		if ($stack eq 'disk') { cmp_ok($d->{verdict}{confidence}, '>', 0.8, "$stack: what it waited for was seen"); next }
+		cmp_ok($d->{verdict}{confidence}, '<', 0.2, "$stack: not sure");
+		like($d->{verdict}{door}, qr/^whoever xterm \(pid 200\) waited for/, "$stack: not at its own door");
+		like($d->{verdict}{next}, qr/sudo tipme start/, "$stack: how to know next time");
+	}
+}
+
 is_deeply(\@warnings, [], 'no warnings');
 done_testing();

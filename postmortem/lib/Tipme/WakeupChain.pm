@@ -24,6 +24,7 @@ our $LONG         = 5_000;         # segments of a walk, from which on those beh
 our $CHUNK        = 2_000;         # ... so many at once, but for the last ones, which the walk may look at
 our $LAST         = 64;
 my $MAX_NESTED = 8;            # workers that queue work for workers
+my %OF_ANOTHER = ('ipc-wait' => 'for whom', 'lock-wait' => 'who had it', 'futex-wait' => 'who had it');    # waits that somebody else must end
 my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
 
 # new(states => TaskStates, threads => Threads, reasons => Reasons, server_tid, server_pid, client_pid, event)
@@ -368,7 +369,10 @@ sub _blocked {
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
 	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => 'waiting where it cannot be disturbed: mostly for a disk', exact => 0) }
 	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? $waker->{context} eq 'task' ? 'it slept, and no record tells for what' : 'it slept until an interrupt woke it, and no record tells for what' : $i->{guessed} ? 'its waking was not recorded' : 'nobody has woken it yet', exact => 0) }
-	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words}, class => $r->{class});
+	my $whose = !$waker && $OF_ANOTHER{ $r->{kind} };
+	# That it waited is known, and for whom not: such a verdict accuses nobody, and is not sure.
+	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words} . ($whose ? ', and ' . ($self->{states}->wakers_unknown ? 'samples of /proc do not tell' : 'no record tells') . " $whose" : ''), class => $r->{class},
+		$whose ? (exact => 0) : ());
 }
 
 # A sleep that the completion of a request ended is told by what that request waited for: others ahead of it, the device. Where a thread
