@@ -48,17 +48,22 @@ sub summary {
 	return sprintf "%d runs: culprit named in %d (%d of them in the sums of a verdict `none`: too short to be noticed), interval within 5 ms in %d, share within 5 points in %d; %d skipped\n", scalar @ran, $right, $fast, $near, $share, $skipped;
 }
 
-# What a verdict says of itself: sure; in part; or likely at most, which its sentence says.
-my @CLASSES = ([ 'sure (90 % and more on exact records)', sub { !$_[1] && $_[0] >= 0.9 } ], [ 'mostly sure', sub { !$_[1] && $_[0] < 0.9 } ], [ '"most likely"', sub { $_[1] } ]);
+# What a verdict says of itself: that it does not know; that it is likely; else how much rests on exact records.
+my @CLASSES = ([ unknown => '"not known"' ], [ likely => '"most likely"' ], [ sure => 'sure (90 % and more on exact records)' ], [ mostly => 'mostly sure' ]);
+
+sub _class {
+	my ($v) = @_;
+	return $v->{kind} eq 'unknown' ? 'unknown' : $v->{sentence} =~ /: most likely, / ? 'likely' : $v->{confidence} >= 0.9 ? 'sure' : 'mostly';
+}
 
 # calibration(RESULTS): how often each of these was right
 sub calibration {
 	my (@r) = grep { $_->{verdict} && defined $_->{verdict}{confidence} } @_;
 	my $text = '';
 	for my $class (@CLASSES) {
-		my @of = grep { $class->[1]->($_->{verdict}{confidence}, $_->{verdict}{sentence} =~ /: most likely, / ? 1 : 0) } @r;
+		my @of = grep { _class($_->{verdict}) eq $class->[0] } @r;
 		my $right = grep { $_->{right} } @of;
-		$text .= sprintf "%-38s %4d runs, %4d right%s\n", $class->[0], scalar @of, $right, @of ? sprintf(' (%.0f %%)', 100 * $right / @of) : '';
+		$text .= sprintf "%-38s %4d runs, %4d right%s\n", $class->[1], scalar @of, $right, @of ? sprintf(' (%.0f %%)', 100 * $right / @of) : '';
 	}
 	return $text;
 }
