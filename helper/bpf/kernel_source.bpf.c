@@ -192,10 +192,10 @@ static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, __u32 cpu
 	return tipme_record_end(c, (void *)r, irqs_off, gen);
 }
 
-/* A thread that wakes itself takes no lock, and may be interrupted. It is no softirq's doing. */
-static __noinline int tipme_waking_self(struct tipme_kernel_cpu *c, __u32 cpu, struct task_struct *p, bool is_new)
+/* A thread that wakes itself takes no lock, and may be interrupted; so may one be that an interrupt wakes before it sleeps. */
+static __noinline int tipme_waking_self(struct tipme_kernel_cpu *c, __u32 cpu, struct task_struct *p, bool is_new, bool counted)
 {
-	return tipme_waking_by(c, cpu, p->pid, p, is_new, false, false);
+	return tipme_waking_by(c, cpu, p->pid, p, is_new, counted, false);
 }
 
 /* The wakee is locked, so interrupts are off. */
@@ -209,7 +209,7 @@ static __always_inline int tipme_waking(struct task_struct *p, bool is_new, bool
 	__u32 waker = tipme_running_tid(c);
 
 	if (p->pid == waker)
-		return tipme_waking_self(c, cpu, p, is_new);
+		return tipme_waking_self(c, cpu, p, is_new, counted);
 	return tipme_waking_by(c, cpu, waker, p, is_new, counted, true);
 }
 
