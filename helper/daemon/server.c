@@ -121,7 +121,7 @@ static void peer_refuse(struct tipmed_server *server, struct tipmed_peer *new, u
 	tipmed_closer_close(&server->closer, new->fd, true);
 }
 
-/* Whoever keeps the closer from its work could fill our table of descriptors: then nobody new comes in, and only root is read. */
+/* Whoever keeps the closer from its work could fill our table of descriptors: then nobody new comes in, and only root and the owner are read. */
 static bool must_pause(struct tipmed_server *server, int fd, bool *paused)
 {
 	if (!tipmed_closer_full(&server->closer))
@@ -541,7 +541,7 @@ static void on_peer(struct tipmed_server *server, struct tipmed_peer *peer)
 {
 	struct tipme_incoming in;
 	int fd;
-	if (peer->cred.uid && must_pause(server, peer->fd, &peer->paused))
+	if (!peer->may_all && must_pause(server, peer->fd, &peer->paused))
 		return;
 	ssize_t n = tipme_message_receive_dropping(peer->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT, passed_close, server);
 

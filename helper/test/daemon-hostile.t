@@ -18,7 +18,7 @@ my ($FRIEND, $STRANGER) = (61001, 61002);
 my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--allow-uid', $FRIEND ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
-my $pid = $d->pid;
+our $pid = $d->pid;
 my $fds = fds();
 
 # Rubbish.
@@ -67,6 +67,9 @@ like $full, qr/too many connections/, 'when all places are taken, that is said';
 close $_ for @many;
 @many = ();
 is $d->status->{pid}, $pid, 'when they are gone, all is well';
+
+# The same, of one whom the owner has named: the owner's own connections are read on (his X server's and his agent's hot-keys come over such).
+subtest 'descriptors that hang, beside the owner' => \&hanging_beside_the_owner;
 
 is crowd_as($FRIEND, 20), 16, 'one who may only trigger has sixteen connections at most: others of his kind get in';
 ok wait_until(sub { $d->status->{pid} == $pid }), 'and then, too';
@@ -171,29 +174,66 @@ sub hanging {
 	my $root = $d->connection;
 	my @hung;
 	for ([ $STRANGER, $STATUS, 1 ], [ $FRIEND, $STATUS, 1 ], [ $FRIEND, $HELLO, 1 ], [ $FRIEND, $STATUS, 2 ], [ $STRANGER, $STATUS, 1 ], [ $FRIEND, $STATUS, 1 ]) {
-		push @hung, pass_hanging(@$_);
+		push @hung, pass_hanging($_);
 		my $new = $d->connection;
 		ok answers($new), ($_->[0] == $STRANGER ? 'a stranger' : 'a user who may trigger') . " passes $_->[2] with verb $_->[1]: others are answered" or last;
 	}
-	push @hung, pass_hanging($FRIEND, $STATUS, 253);
-	ok answers($root), 'when it has its fill of them, it still answers root';
+	done(@$_) for splice @hung;
+	my $usual = fds();
+	@hung = pass_hanging((map { [ $FRIEND, $STATUS, 1 ] } 1 .. 4), [ $FRIEND, $STATUS, 253 ]);
+	cmp_ok fds() - $usual, '>', 200, 'when it has its fill of them, nobody closes any more';
+	ok answers($root), '... it still answers root';
 	is +($d->run('sh', '-c', 'kill -0 ' . $d->pid))[0], 0, '... and runs';
 	done(@$_) for @hung;
 	ok wait_until(sub { my $new = $d->connection; $new && answers($new) }, 30), 'when they are gone, all is well';
 }
 
+sub hanging_beside_the_owner {
+	my $OWNER = 61003;
+	my $other = Tipme::TestDaemon->new(args => [ '--owner', $OWNER, '--post', 0, '--allow-uid', $FRIEND ]);
+	is +($other->start)[0], 0, 'start for an owner';
+	pipe my $go_r, my $go_w or die;
+	pipe my $said_r, my $said_w or die;
+	my $owner = fork // die;
+	if (!$owner) {
+		POSIX::setgid($OWNER), POSIX::setuid($OWNER);
+		my $c = $other->connection or POSIX::_exit(1);
+		syswrite $said_w, answers($c) ? 'y' : 'n';
+		sysread $go_r, my $byte, 1;
+		syswrite $said_w, answers($c) ? 'y' : 'n';
+		POSIX::_exit(0);
+	}
+	sysread $said_r, my $before, 1;
+	is $before, 'y', 'the owner is answered';
+	local $pid = $other->pid;
+	my $usual = fds();
+	my @hung = pass_hanging(map { [ $FRIEND, 3, $_ ] } 1, 1, 1, 1, 253);
+	cmp_ok fds() - $usual, '>', 200, 'nobody closes any more';
+	syswrite $go_w, 'x';
+	sysread $said_r, my $after, 1;
+	is $after, 'y', '... also over the connection that he has when somebody whom he has named hangs all that close';
+	waitpid $owner, 0;
+	done(@$_) for @hung;
+	$other->stop;
+	@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
+}
+
 sub answers { my ($c) = @_; send $c, Tipme::TestDaemon::message(3, 0, ''), 0; return ((Tipme::TestDaemon::answer($c, 5))[1] // 1) == 0 }
 
-# While tipmed is stopped, so that the last copy is its own.
+# While tipmed is stopped, so that the last copy is its own. All at once: to be stopped and to go on ends its waiting in close().
 sub pass_hanging {
-	my (@args) = @_;
+	my (@all) = @_;
+	my @hung;
 	kill 'STOP', $pid;
-	my $p = open2(my $out, my $in, "$ENV{TIPME_BUILDDIR}/helper/test/daemon-hanging-fd", @args);
-	my $passed = <$out> // '';
+	for my $args (@all) {
+		my $p = open2(my $out, my $in, "$ENV{TIPME_BUILDDIR}/helper/test/daemon-hanging-fd", @$args);
+		my $passed = <$out> // '';
+		like $passed, qr/^passed/, 'passed';
+		push @hung, [ $p, $in, $out ];
+	}
 	kill 'CONT', $pid;
-	like $passed, qr/^passed/, 'passed';
-	IO::Select->new($out)->can_read(5); # its answer, if it gets one
-	return [ $p, $in ];
+	IO::Select->new($_->[2])->can_read(5) for @hung; # its answer, if it gets one
+	return map { [ @$_[ 0, 1 ] ] } @hung;
 }
 
 sub fds { return scalar(() = glob "/proc/$pid/fd/*") }
