@@ -234,13 +234,17 @@ TIPME_HOT bool tipme_damage_told(uint16_t client)
 /* Whether what is drawn on this plain window is for us to see. A picture that was asked for may come at any time, and only the server tells. */
 static TIPME_HOT bool is_ours(WindowPtr window)
 {
-	struct watch *watch = dixLookupPrivate(&window->drawable.pScreen->root->devPrivates, &watch_key);
+	ScreenPtr screen = window->drawable.pScreen;
+	struct watch *watch;
 
-	if (!watch || (rest.watch && rest.watch != watch) || tipme_present_asked())
+	if (tipme_present_asked())
 		return false;
-	if (!rest.watch)
+	if (rest.watch)
+		return rest.watch->screen == screen;
+	watch = dixLookupPrivate(&screen->root->devPrivates, &watch_key);
+	if (watch)
 		rest_begin(watch);
-	return true;
+	return watch;
 }
 
 /* A flood that draws elsewhere goes untimed only if the server tells of what it draws on windows. */

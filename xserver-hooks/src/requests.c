@@ -67,6 +67,15 @@ static TIPME_HOT bool request_record(struct tipme_x_group *group, const struct t
 	return flood;
 }
 
+/* How many may follow untimed: as many as take UNTIMED_NS if they are like those just recorded. So much too early may one begin that hangs. */
+static inline unsigned untimed_left(const struct tipme_x_request *req)
+{
+	uint32_t each_ns = req->duration_ns / req->count;
+	uint32_t left = each_ns ? UNTIMED_NS / each_ns : UNTIMED_MAX;
+
+	return left < UNTIMED_MAX ? left : UNTIMED_MAX;
+}
+
 static TIPME_HOT void request_end(struct tipme_x_request *req, uint64_t end_ns, bool quiet)
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
@@ -83,7 +92,7 @@ static TIPME_HOT void request_end(struct tipme_x_request *req, uint64_t end_ns, 
 	last.head = hooks->ring.head;
 	last.client = req->client;
 	last.pid = req->pid;
-	last.left = flood && req->duration_ns <= UNTIMED_NS ? UNTIMED_MAX : 0;
+	last.left = flood ? untimed_left(req) : 0;
 	untimed_ones = tipme_damage_told(req->client) ? plain : harmless;
 }
 

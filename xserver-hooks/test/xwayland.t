@@ -45,7 +45,7 @@ my @r = grep { ($_->{ts_ns} // 0) >= $from_ns } settled($peer, 0);
 my ($request) = only(\@r, 'x_request', pid => $$, major => XClient::POLY_FILL_RECTANGLE);
 ok($request, 'a request that draws');
 my @damage = only(\@r, 'x_damage', pid => $$, major => XClient::POLY_FILL_RECTANGLE);
-ok(scalar(grep { $_->{width} == 20 && $_->{height} == 10 } @damage), 'its damage, of its size') or diag explain \@damage;
+ok(scalar(grep { $_->{window} == $w && $_->{width} == 300 && $_->{height} == 200 } @damage), 'its damage: that window, so much of it as can be seen') or diag explain \@damage;
 my ($arrival) = grep { $_->{ts_ns} <= $request->{ts_ns} } only(\@r, 'x_arrival', pid => $$);
 ok($arrival, 'it came before it was executed');
 ok((grep { $_->{duration_ns} > 0 } only(\@r, 'x_flush', pid => $$)), 'writing to the client took a time');
