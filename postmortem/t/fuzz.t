@@ -22,10 +22,18 @@ my $PATIENCE_S = 60;    # for one episode of a few kilobytes
 my $seed = $ENV{TIPME_FUZZ_SEED} // 12345;
 my $rounds = $ENV{TIPME_FUZZ_ROUNDS} // ($ENV{TIPME_TEST_ALL} ? 20_000 : 400);
 my $tmp = tempdir(-w '/dev/shm' ? (DIR => '/dev/shm') : (), CLEANUP => 1);
-my $good = rich()->builder->write("$tmp/good");
-is(Tipme::Diagnosis->new(Tipme::Episode->open($good))->run->{unknown_records}, 0, 'a record of each kind is known');
-my @files = qw(kernel.rec threads.rec x-100.rec manifest.json schema);
-my %bytes = map { my $f = $_; $f => slurp("$good/$f") } @files;
+# The second one without quotas, since with them no path is told by runs.
+my @good = map { rich($_)->builder->write("$tmp/good$_") } 0, 1;
+my $whole = Tipme::Diagnosis->new(Tipme::Episode->open($good[0]))->run;
+is($whole->{unknown_records}, 0, 'a record of each kind is known');
+is($whole->{event}{stages}[0]{name}, 'interrupt', 'the key is followed from its interrupt on');
+{
+	local ($Tipme::WakeupChain::LONG, $Tipme::WakeupChain::CHUNK, $Tipme::WakeupChain::LAST) = (10, 5, 2);
+	ok(scalar(grep { $_->{mixed} } @{ Tipme::Diagnosis->new(Tipme::Episode->open($good[1]))->run->{path} }), 'part of a long path is told by runs');
+}
+my @files = qw(kernel.rec threads.rec x-100.rec module.rec x-100-101.rec manifest.json schema);
+my $record_files = grep { /rec$/ } @files;
+my @bytes = map { my $from = $_; +{ map { $_ => slurp("$from/$_") } @files } } @good;
 
 my $from = time;
 my $parts = $rounds < 10_000 ? 1 : qx{nproc} + 0;
@@ -49,17 +57,25 @@ sub spew { my ($path, $b) = @_; open my $h, '>:raw', $path or die "$path: $!\n";
 
 # A story with a record of each kind, so that each is read when it is damaged.
 sub rich {
+	my ($plain) = @_;
 	my $s = Tipme::Test::Story->new(trigger => 2000)->key(1000, 400)->hotkey(1900);
 	my @any = (tid => 200);
 	$s->io(200, 90, 1010, 1020, 1300)->io(900, 98, 1011, 1015, 1200, op => 'write')->kernel(0, 1250, 'io', phase => 'requeued', sector => 90, dev => 8 << 20, sectors => 8);
 	$s->lasts('lock_contention', 1, 1100, 1150, @any, lock => 4711, owner_tid => 300, kind => 'mutex')->lasts('memory_wait', 1, 1160, 1190, @any, kind => 'direct_reclaim');
 	$s->kernel(1, 1200, 'irq', @any, duration_ns => 5 * 1_000_000, number => 14, kind => 'hardirq')->kernel(1, 1210, 'signal', @any, pid => 200, sender_tid => 300, signal => 19);
-	$s->lasts('cpu_throttle', 1, 1220, 1230, cgroup => 77, cpu => 1)->kernel(1, 1240, 'priority', @any, old_prio => 139, new_prio => 120, inherited => 1)->kernel(1, 1250, 'migrate', @any, to_cpu => 1);
+	$s->lasts('cpu_throttle', 1, 1220, 1230, cgroup => 77, cpu => 1) if !$plain;
+	$s->kernel(1, 1240, 'priority', @any, old_prio => 139, new_prio => 120, inherited => 1)->kernel(1, 1250, 'migrate', @any, to_cpu => 1);
 	$s->kernel(1, 1260, 'cpu_frequency', khz => 800_000)->kernel(1, 1265, 'cpu_idle', idle_ns => 1)->kernel(1, 1270, 'steal', steal_ns => 1_000_000, cpu => 1, since_ns => 1200 * 1_000_000);
 	$s->kernel(1, 1280 + $_, 'sample', @any, user_stack_id => 1, cpu => 1, kind => 'clock') for 0 .. 9;
 	$s->kernel(0, 999, 'input', kind => 'key_press')->kernel(0, 1281, 'latency', irq_ns => 5)->kernel(0, 1282, 'latency_user', user_ns => 5);
-	$s->daemon('module', module_id => 5, path => '/usr/bin/xterm')->daemon('user_stack', stack_id => 1, frames => 1, text => 'reflow+0x1a[5]')->daemon('cgroup_name', cgroup => 77, quota_us => 1, period_us => 2, path => '/x');
+	$s->daemon('module', module_id => 5, path => '/usr/bin/xterm')->daemon('user_stack', stack_id => 1, frames => 1, text => 'reflow+0x1a[5]')->daemon('cgroup_name', cgroup => 77, quota_us => $plain ? 0 : 1, period_us => 2, path => '/x');
 	$s->daemon('irq_name', number => 14, name => 'ata')->daemon('disk_name', dev => 8 << 20, name => 'sda')->daemon('process', pid => 901, ppid => 300, exe => '/bin/x')->daemon('exec_args', pid => 200, text => "a\nb");
+	# What the input thread and the kernel module say of the key; and two that take turns on a CPU, thirty times.
+	my $b = $s->builder;
+	$b->add('x-100-101.rec', 'x_hooks', 0, 'x_input', ts_ns => 1_000_095_000, tid => 101, kernel_ns => 999_900_000, kind => 'key_press', device => 2);
+	$b->x(1_000_101_000, 'x_device', input_seq => 90, kind => 'key_press', device => 6, server_ms => 1000)->x(1_000_195_000, 'x_deliver', input_seq => 90, kind => 'key_press', pid => 200, client => 4);
+	$b->add('module.rec', 'kernel_module', 0, 'input', ts_ns => 999_800_000, kind => 'key_press', class => 'keyboard', device => 2)->add('module.rec', 'kernel_module', 0, 'irq', ts_ns => 999_300_000, kind => 'hardirq', number => 1, duration_ns => 900_000);
+	$b->switch(1, 1_350_000_000 + 50_000 * $_, 200, 900, 'runnable', prev_preempted => 1)->switch(1, 1_350_020_000 + 50_000 * $_, 900, 200, 'runnable', prev_preempted => 1) for 0 .. 29;
 	return $s->picture(200, 'xterm', cgroup => 77, cpus_allowed => 1, rss_kib => 5);
 }
 
@@ -76,27 +92,30 @@ sub worker {
 
 sub rounds_of {
 	my ($part) = @_;
-	my $dir = "$tmp/fuzz-$part";
-	mkdir $dir or die "$dir: $!\n";
-	spew("$dir/$_", $bytes{$_}) for @files;
+	my @dir = map { "$tmp/fuzz-$part-$_" } 0, 1;
+	for my $k (0, 1) { mkdir $dir[$k] or die "$dir[$k]: $!\n"; spew("$dir[$k]/$_", $bytes[$k]{$_}) for @files }
 	my %r = (verdicts => 0, errors => 0, read => 0, refused => 0, bad => {});
 	for (my $round = $part; $round < $rounds; $round += $parts) {
-		my $file = damage($dir, 2 * $round, \&judge, \%r, 'verdicts', 'errors');
-		spew("$dir/$file", $bytes{$file});
-		$file = damage($dir, 2 * $round + 1, \&read_all, \%r, 'read', 'refused');
-		spew("$dir/$file", $bytes{$file});
+		my $k = $round / $parts % 2;
+		my ($dir, $bytes) = ($dir[$k], $bytes[$k]);
+		my $file = damage($dir, $bytes, 2 * $round, \&judge, \%r, 'verdicts', 'errors');
+		spew("$dir/$file", $bytes->{$file});
+		$file = damage($dir, $bytes, 2 * $round + 1, \&read_all, \%r, 'read', 'refused');
+		spew("$dir/$file", $bytes->{$file});
 	}
 	return \%r;
 }
 
 # Damages one file and does DO with the episode; what it should not do is kept with the number that makes it again.
 sub damage {
-	my ($dir, $n, $do, $r, $yes, $no) = @_;
+	my ($dir, $bytes, $n, $do, $r, $yes, $no) = @_;
 	my $state = ($seed + $n * 2654435761) & 0x7fffffff;
 	my $rand = sub { $state = ($state * 1103515245 + 12345) & 0x7fffffff; return ($state >> 8) % $_[0] };
 	$rand->(2) for 1 .. 3;
-	my $file = $files[ $rand->(20) < 17 ? $rand->(3) : 3 + $rand->(2) ];
-	my $b = $bytes{$file};
+	my $file = $files[ $rand->(20) < 17 ? $rand->($record_files) : $record_files + $rand->(@files - $record_files) ];
+	# Every other path is told by runs, as those of a thousand times as many records are.
+	local ($Tipme::WakeupChain::LONG, $Tipme::WakeupChain::CHUNK, $Tipme::WakeupChain::LAST) = (10, 5, 2) if $n & 4;
+	my $b = $bytes->{$file};
 	my $how = $rand->(5);
 	# Another kind of record in the same place: its fields mean something else now.
 	if ($how == 4 && $file =~ /rec$/) { for (0 .. $rand->(6)) { my $at = 64 + 32 * $rand->(int((length($b) - 64) / 32)); substr $b, $at + 8, 1, chr 3 + $rand->(25) } }
@@ -135,7 +154,7 @@ sub wrong {
 	return 'interval' if $all != $i->{end_ns} - $i->{start_ns} || $all <= 0;
 	for my $p (@{ $d->{path} }) {
 		return 'path: gap or overlap' if $p->{from_ns} != $at || $p->{to_ns} <= $at;
-		$kinds{ $p->{blamed}{kind} } += $p->{to_ns} - $at;
+		$kinds{ $_->[0] } += $_->[1] for $p->{mixed} ? map { [ @$_{qw(kind ns)} ] } @{ $p->{among} } : [ $p->{blamed}{kind}, $p->{to_ns} - $at ];
 		$at = $p->{to_ns};
 	}
 	return 'path: end' if $at != $i->{end_ns};
@@ -156,7 +175,8 @@ sub read_all {
 	my $n = 0;
 	$ep->each(sub { $n++ });
 	my $threads = Tipme::Threads->new($ep);
-	$threads->at($_, $ep->trigger_ns) for $threads->tids;
+	$threads->at($_, $ep->trigger_ns) for $threads->tids, 901;
+	$threads->args($_, $ep->trigger_ns) for 200, 901;
 	my $most = 0;
 	$most += $_->{size} for $ep->files;
 	return $n > $most / 16 ? "more records ($n) than the files hold" : '';
