@@ -332,9 +332,9 @@ sub compare {
 	my $kind = $o{below_notice} ? $b->{kind} : $v->{kind};
 	$o{kind_right} = (grep { $_ eq $kind } @{ $main->{kinds} }) ? 1 : 0;
 	$o{who_right} = $b && _is($b, $main->{who}) ? 1 : 0;
-	$o{named} = $kind . ($b ? " $b->{comm}" . (defined $b->{pid} ? " ($b->{pid})" : "") : "");
+	$o{named} = $kind . ($b ? " " . ($b->{comm} // "nobody") . (defined $b->{pid} ? " ($b->{pid})" : "") : "");
 	$o{right} = $o{kind_right} && $o{who_right} ? 1 : 0;
-	$o{why} = join '; ', $o{kind_right} ? () : "kind $kind, not $main->{kinds}[0]", $o{who_right} ? () : 'blamed ' . ($b ? $b->{comm} . (defined $b->{pid} ? " ($b->{pid})" : "") : "nobody") . ", not $main->{who}{comm}";
+	$o{why} = join '; ', $o{kind_right} ? () : "kind $kind, not $main->{kinds}[0]", $o{who_right} ? () : 'blamed ' . ($b ? ($b->{comm} // 'nobody') . (defined $b->{pid} ? " ($b->{pid})" : "") : "nobody") . ", not $main->{who}{comm}";
 	return \%o;
 }
 
