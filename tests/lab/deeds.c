@@ -65,6 +65,8 @@ static void act_sleep(struct deed *d)
 /* So many ms of work, whatever takes the CPU away meanwhile: interrupts count as a thread's CPU time, but do none of its work. It looks at
  * the clock all the time, so that it knows itself for how long it did not work; returns that. */
 #define GAP_NS 1000
+#define GAP_TURNS 12 /* where a turn takes so long that nearly each would be a gap: an emulated CPU */
+static int64_t gap_ns = GAP_NS;
 static volatile unsigned int spun;
 
 static int64_t spin(long long turns)
@@ -76,7 +78,7 @@ static int64_t spin(long long turns)
 			spun++;
 		int64_t t = now_ns();
 
-		if (t - last > GAP_NS)
+		if (t - last > gap_ns)
 			gaps += t - last;
 		last = t;
 	}
@@ -94,6 +96,8 @@ static int open_spin(struct deed *d)
 		if (now_ns() - from < best)
 			best = now_ns() - from;
 	}
+	if (best / 50000 * GAP_TURNS > GAP_NS)
+		gap_ns = best / 50000 * GAP_TURNS;
 	d->number = d->number * NS_PER_MS * 50000 / best;
 	return 0;
 }

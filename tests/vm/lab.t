@@ -126,14 +126,15 @@ sub on_cause {
 	$vm->run("LAB_SERVER=$server setsid $AS_USER $env /opt/lab/lab-client -n $ME -d '$cause->{deeds}' >/dev/null 2>&1 &");
 	my ($pid) = $vm->wait_for('the client runs', "pgrep -n -x $ME") =~ /(\d+)/;
 	my ($window) = $vm->wait_for('it has a window', $vm->as_user('xwininfo -root -tree | grep tipme-stage | grep -v XTerm')) =~ /(0x[0-9a-f]+)/;
-	$vm->run("setsid chrt -f 58 $AS_USER /opt/lab/observer $window $pid $server > /dev/shm/seen 2>/dev/null &");
+	my ($tipmed) = $vm->run('pgrep -o -x tipmed') =~ /(\d+)/;
+	$vm->run("setsid chrt -f 58 $AS_USER /opt/lab/observer $window $pid $server $tipmed > /dev/shm/seen 2>/dev/null &");
 	$vm->wait_for('the observer looks', 'grep -q ready /dev/shm/seen');
 	$vm->run("taskset -a -p -c 0 $pid") if ($cause->{own} // '') eq 'pinned';
 	# The machine's systemd may take the controller away again that none of its units uses.
 	if (($cause->{own} // '') eq 'quota') { $vm->wait_for('the quota is set', "cd /sys/fs/cgroup && echo +cpu > cgroup.subtree_control && mkdir -p lab && echo '20000 100000' > lab/cpu.max && echo $pid > lab/cgroup.procs && cd /") }
 	$vm->run("echo $pid > /sys/fs/cgroup/lab/cgroup.procs") if ($cause->{own} // '') eq 'writes';
 	$vm->wait_for('the limit of memory is set', "cd /sys/fs/cgroup && echo +memory > cgroup.subtree_control && mkdir -p lab && echo 24M > lab/memory.max && echo $pid > lab/cgroup.procs && cd /") if ($cause->{own} // '') eq 'memory';
-	$vm->run("echo $pid $server > /dev/shm/pids");
+	$vm->run("echo $pid $server $tipmed > /dev/shm/pids");
 	$vm->press(qw(d d d));
 	make_cold($vm, $cause->{cold}, $pid) if $cause->{cold};
 	slow_disk($vm, $cause->{bps}) if $cause->{bps};
@@ -141,6 +142,8 @@ sub on_cause {
 	my $at = int(now($vm) * 1e9);
 	my $ahead = $at - int(Time::HiRes::time() * 1e9);
 	if ($cause->{before}) { begin($vm, $cause->{before}, $at); $vm->wait_for('it is ready', 'grep -q ^ready /dev/shm/truth'); sleep 2 }
+	# Of very many interrupts the trace events would be the greater part; there the client sees itself when it does not work.
+	$vm->run('echo ' . ($name eq 'softirq' ? 0 : 1) . ' > /sys/kernel/tracing/instances/lab/tracing_on');
 	my @began = map { begin($vm, $cause->{begin}[$_], $at, $cause->{with} ? $cause->{with}[$_] : undef) } 0 .. $#{ $cause->{begin} // [] };
 	$r->{until} = $at + $LEAD_NS + $LASTS_NS if @began;
 	# By our own clock, which goes as fast: whoever asks the machine now has to wait for its CPUs until the cause is over.
@@ -204,13 +207,13 @@ sub client_ns { return $_[0]{by_client} - $_[0]{irq}{client} }
 # What the server computed for others while the client asked it, as the client saw it on the server's clock.
 sub others_ns { my ($r) = @_; return $r->cpu_ns('others') - $r->{irq}{server} }
 
-sub until_ns { my ($r) = @_; my $to = $r->{until} < $r->{answer_ns} ? $r->{until} : $r->{answer_ns}; return $to > $r->{press_ns} ? $to - $r->{press_ns} - others_irq_ns($r) : 0 }
+sub until_ns { my ($r) = @_; my $to = $r->{until} < $r->{answer_ns} ? $r->{until} : $r->{answer_ns}; return $to > $r->{press_ns} ? $to - $r->{press_ns} - not_theirs_ns($r) : 0 }
 
-# Of two CPUs that others have it is one that the client waits for.
-sub others_irq_ns { my ($r) = @_; return ($r->{irq}{others} + $r->{irq}{helper}) / $CPUS }
+# What interrupts, and the recorder itself, had while others had the CPUs; of two CPUs it is one that the client waits for.
+sub not_theirs_ns { my ($r) = @_; return ($r->{irq}{others} + $r->{irq}{helper} + $r->{recorder}) / $CPUS }
 
-# Neither client nor server worked, nor did interrupts that came while others had the CPUs that they wanted.
-sub no_cpu_ns { my ($r) = @_; my $ns = $r->{answer_ns} - $r->{press_ns} - $r->{worked} - others_irq_ns($r); return $ns > 0 ? $ns : 0 }
+# Neither client nor server worked, nor was it interrupts or the recorder who kept it waiting.
+sub no_cpu_ns { my ($r) = @_; my $ns = $r->{answer_ns} - $r->{press_ns} - $r->{worked} - not_theirs_ns($r); return $ns > 0 ? $ns : 0 }
 
 # Who is held back by a quota waits on no CPU that an interrupt could take.
 sub held_back_ns { my ($r) = @_; my $ns = $r->{answer_ns} - $r->{press_ns} - $r->{worked}; return $ns > 0 ? $ns : 0 }
@@ -228,15 +231,16 @@ sub read_interrupts {
 
 sub judge {
 	my ($vm, $r, $pid, $where) = @_;
-	my ($press, @before) = $vm->run('tail -n 1 /dev/shm/keys') =~ /(\d{6,}) (\d+) (\d+)/;
+	my ($press, @before) = $vm->run('tail -n 1 /dev/shm/keys') =~ /(\d{6,}) (\d+) (\d+) (\d+)/;
 	ok($press, 'the key was read from its device') or return diag scalar $vm->run('cat /dev/shm/keys');
 	return fail('staged: the key came when the cause was over') if $r->{until} && $press > $r->{until};
-	my @seen = grep { $_->[0] > $press } map { [ (split ' ')[ 0, 5, 6 ] ] } grep { /^\d/ } split /\n/, $vm->run('cat /dev/shm/seen');
+	my @seen = grep { $_->[0] > $press } map { [ (split ' ')[ 0, 5, 6, 7 ] ] } grep { /^\d/ } split /\n/, $vm->run('cat /dev/shm/seen');
 	ok(@seen, 'the window changed') or return;
 	my ($answer, @after) = @{ $seen[-1] };
 	@$r{qw(press_ns answer_ns)} = ($press, $answer);
 	$r->{by_client} = $after[0] - $before[0];
 	$r->{worked} = $r->{by_client} + $after[1] - $before[1];
+	$r->{recorder} = $after[2] - $before[2];
 	my $truth = tempdir(CLEANUP => 1) . '/truth';
 	open my $h, '>', $truth or BAIL_OUT("$truth: $!");
 	print {$h} scalar $vm->run('cat /dev/shm/truth');
