@@ -48,6 +48,8 @@ sub on_kernel {
 	no warnings 'portable';
 	is hex $kept, $five, 'it keeps five capabilities: IPC_LOCK, SYS_NICE, SYSLOG, PERFMON, BPF';
 	is scalar $vm->run("cat /proc/$pid/oom_score_adj"), "-1000\n", 'the OOM killer spares it';
+	is scalar $vm->run("nsenter -t $pid -m stat -c %s /etc/shadow"), "0\n", "root's secrets are not there for it";
+	like scalar $vm->run('stat -c %s /etc/shadow'), qr/^[1-9]/, '... and are for others';
 
 	($said, $rc) = $vm->run($vm->as_user('tipme snap -m "as a user"'));
 	is $rc, 0, 'the user at the screen saves' or diag $said;
