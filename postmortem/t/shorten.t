@@ -10,6 +10,7 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
 use Tipme::Test::Story;
+use Tipme::Timeline;
 
 use constant MS => 1_000_000;
 my @warnings;
@@ -44,6 +45,14 @@ sub sums {
 		(sort map { my $x = $_; join ' ', map { "$_ $x->{$_}" } sort keys %$x } @{ $t->{threads} }), map { "$_ $d->{verdict}{$_}" } qw(kind share confidence sentence door next);
 }
 
+# What the timeline draws of the path: how long each thread was in which state.
+sub drawn {
+	my ($dir, $d) = @_;
+	my %ns;
+	$ns{"$_->{tid} $_->{state}"} += $_->{to} - $_->{from} for @{ Tipme::Timeline->collect(Tipme::Diagnosis->new(Tipme::Episode->open($dir)), $d)->{path} };
+	return join ', ', map { "$_ $ns{$_}" } sort keys %ns;
+}
+
 sub alike {
 	my ($what, $more, $times) = @_;
 	my $dir = flood($more)->builder->write("$tmp/" . $what =~ s/\W+/-/gr);
@@ -63,6 +72,8 @@ sub alike {
 	}
 	push @bad, 'end' if $t != $short->{interval}{end_ns};
 	is("@bad", '', "$what: without gap, and each run adds up");
+	my ($one, $other) = map { drawn($dir, $_) } $long, $short;
+	is($other, $one, "$what: the picture draws as much of each thread and state");
 	ok(length Tipme::Report::Text::page($short) && Tipme::Report::JSON::data($short), "$what: page and JSON can be made");
 	return $short;
 }

@@ -130,10 +130,10 @@ sub _covered {
 sub _give_roles {
 	my ($self) = @_;
 	my ($procs, $d) = ($self->{procs}, $self->{diag});
-	$self->_proc($_->{tid}, $_->{from_ns}) for @{ $d->{path} };
+	$self->_proc($_->{tid}, $_->{from_ns}) for $self->_told;
 	my $blamed = $d->{verdict}{blamed} // {};
 	my %blamed = map { $_ => 1 } grep { defined } $blamed->{pid}, @{ $blamed->{pids} // [] };
-	my %path = map { $_->{pid} => 1 } @{ $d->{path} };
+	my %path = map { $_->{pid} => 1 } $self->_told;
 	my %herd = $d->{verdict}{kind} eq 'cpu-contention' ? $self->_herd(\%blamed) : ();
 	my ($server, $client) = map { $_ ? $_->{pid} // -2 : -2 } @{ $d->{event} // {} }{qw(server client)};
 	for my $p (values %$procs) {
@@ -166,7 +166,7 @@ sub _choose_threads {
 	my ($self) = @_;
 	my (@tids, %have);
 	my $add = sub { push @tids, grep { $_ && !$have{$_}++ && @tids < $_[0] } $_[1] };
-	$add->($MAX_LANES - 3, $_->{tid}) for @{ $self->{diag}{path} };
+	$add->($MAX_LANES - 3, $_->{tid}) for $self->_told;
 	my @busy = sort { $self->{tid_ns}{$b} <=> $self->{tid_ns}{$a} || $a <=> $b } grep { $_ } keys %{ $self->{tid_ns} };
 	my @blamed = grep { $self->_role_ever($_) eq 'blamed' } @busy;
 	my @others = grep { my $r = $self->_role_ever($_); $r eq 'top' || $r eq 'path' } @busy;
@@ -281,10 +281,27 @@ sub _waker {
 # --- the path ---
 
 # Neighbours of one thread in one state are one segment: whoever took a CPU in between is named together.
+# The path, where stretches of several kinds are told together each kind after the other, as long as its sum: in which order they came is not known.
+sub _told {
+	my ($self) = @_;
+	return @{ $self->{told} //= [ map { $_->{mixed} ? $self->_apart($_) : $_ } @{ $self->{diag}{path} } ] };
+}
+
+sub _apart {
+	my ($self, $p) = @_;
+	my ($t, @apart) = $p->{from_ns};
+	for my $m (sort { $a->{of_tid} <=> $b->{of_tid} } @{ $p->{among} }) {
+		my $who = $self->_who($m->{of_tid}, $t);
+		push @apart, { %$p, tid => $m->{of_tid}, pid => $who->{pid}, comm => $who->{comm}, state => $m->{state}, reason => $m->{detail}, blamed => $m, from_ns => $t, to_ns => $t + $m->{ns} };
+		$t += $m->{ns};
+	}
+	return @apart;
+}
+
 sub _path {
 	my ($self) = @_;
 	my @out;
-	for my $p (@{ $self->{diag}{path} }) {
+	for my $p ($self->_told) {
 		my $state = $self->_path_state($p);
 		my $last = $out[-1];
 		if ($last && $last->{tid} == $p->{tid} && $last->{state} eq $state && $last->{why} eq ($p->{reason} // '')) { $last->{to} = $p->{to_ns} }
@@ -307,8 +324,9 @@ sub _stretches {
 		my $p = $path[$k];
 		my $last = $out[-1];
 		if ($last && $last->{tid} != $p->{tid}) {
-			my ($back) = grep { $path[$_]{tid} == $last->{tid} } $k + 1 .. $#path;
-			next if defined $back && $path[$back]{from} - $p->{from} < $short;
+			my $back = $k + 1;
+			$back++ while $back <= $#path && $path[$back]{tid} != $last->{tid} && $path[$back]{from} - $p->{from} < $short;
+			next if $back <= $#path && $path[$back]{from} - $p->{from} < $short;
 		}
 		if ($last && $last->{tid} == $p->{tid}) { $last->{to} = $p->{to} }
 		else { push @out, $last = { from => $p->{from}, to => $p->{to}, tid => $p->{tid}, who => $p->{who} } }
@@ -352,8 +370,8 @@ sub _segment_label {
 
 sub _arrows {
 	my ($self) = @_;
-	my @p = @{ $self->{diag}{path} };
-	return map { $p[$_]{tid} != $p[ $_ - 1 ]{tid} ? [ $p[$_]{from_ns}, $p[ $_ - 1 ]{tid}, $p[$_]{tid} ] : () } 1 .. $#p;
+	my @p = $self->_told;
+	return map { $p[$_]{tid} != $p[ $_ - 1 ]{tid} && !$p[$_]{mixed} && !$p[ $_ - 1 ]{mixed} ? [ $p[$_]{from_ns}, $p[ $_ - 1 ]{tid}, $p[$_]{tid} ] : () } 1 .. $#p;
 }
 
 # --- words ---
