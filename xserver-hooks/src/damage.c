@@ -328,7 +328,7 @@ static TIPME_HOT bool change_record(XID window, const BoxRec *box, uint64_t key,
 		group->box = *box;
 	rec.width = (uint16_t)(group->box.x2 - group->box.x1);
 	rec.height = (uint16_t)(group->box.y2 - group->box.y1);
-	tipme_join_put(&group->damage, &tipme_hooks.ring, key, &rec);
+	tipme_hooks_join(&group->damage, key, &rec);
 	group->last_damage = rec;
 	return flood;
 }

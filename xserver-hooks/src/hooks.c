@@ -38,6 +38,23 @@ void tipme_hooks_disable(const char *why)
 	said = true;
 }
 
+/* ---- what all hooks do ---- */
+
+TIPME_HOT __attribute__((noinline)) uint64_t tipme_hooks_now_ns(void)
+{
+	return tipme_xclock_ns(&tipme_hooks.clock);
+}
+
+TIPME_HOT __attribute__((noinline)) void tipme_hooks_record(const void *record)
+{
+	tipme_xring_put(&tipme_hooks.ring, record);
+}
+
+TIPME_HOT __attribute__((noinline)) void tipme_hooks_join(struct tipme_join *join, uint64_t key, const void *record)
+{
+	tipme_join_put(join, &tipme_hooks.ring, key, record);
+}
+
 /* ---- clients ---- */
 
 static void client_record(const ClientRec *client, enum tipme_x_client_state state)
@@ -118,7 +135,7 @@ static TIPME_HOT void sleep_begin(uint64_t now_ns)
 	struct tipme_x_sleep rec = { .ts_ns = now_ns, .type = TIPME_X_SLEEP };
 
 	asleep_ns = now_ns;
-	tipme_join_put(&tipme_hooks.idle, &tipme_hooks.ring, 1, &rec);
+	tipme_hooks_join(&tipme_hooks.idle, 1, &rec);
 }
 
 static TIPME_HOT void sleep_end(uint64_t now_ns)

@@ -149,19 +149,14 @@ void tipme_grabs_on_server(CallbackListPtr *list, void *data, void *call);
 /* abi.c: NULL, or what is not as these hooks were built for */
 const char *tipme_abi_misfit(void);
 
-static inline uint64_t tipme_hooks_now_ns(void)
-{
-	return tipme_xclock_ns(&tipme_hooks.clock);
-}
+/* Once each in the module, not in each place: who wakes up cold reads them once. */
+uint64_t tipme_hooks_now_ns(void);
+void tipme_hooks_record(const void *record);
+void tipme_hooks_join(struct tipme_join *join, uint64_t key, const void *record);
 
 static inline uint32_t tipme_client_pid(const ClientRec *client)
 {
 	return client && client->clientIds && client->clientIds->pid > 0 ? (uint32_t)client->clientIds->pid : 0;
-}
-
-static inline void tipme_hooks_record(const void *record)
-{
-	tipme_xring_put(&tipme_hooks.ring, record);
 }
 
 static inline struct tipme_x_group *tipme_group_of(int client)

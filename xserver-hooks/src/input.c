@@ -83,7 +83,7 @@ static TIPME_HOT uint32_t device_record(const struct tipme_event *ev, DeviceIntP
 	};
 
 	if (kind == TIPME_INPUT_KIND_MOTION)
-		tipme_join_put(&tipme_hooks.device[is_master], &tipme_hooks.ring, 1 + (uint64_t)dev->id, &rec);
+		tipme_hooks_join(&tipme_hooks.device[is_master], 1 + (uint64_t)dev->id, &rec);
 	else
 		tipme_hooks_record(&rec);
 	/* The waking that brought a key or a button keeps its record. */
@@ -211,9 +211,9 @@ static TIPME_HOT uint32_t recent_seq(const struct delivery *d)
 static TIPME_HOT void deliver_record(struct tipme_x_group *group, const struct tipme_x_deliver *rec)
 {
 	if (rec->kind == TIPME_INPUT_KIND_MOTION) {
-		tipme_join_put(&group->motion, &tipme_hooks.ring, 1 + rec->x_type, rec);
+		tipme_hooks_join(&group->motion, 1 + rec->x_type, rec);
 	} else if (rec->kind == TIPME_INPUT_KIND_OTHER && !rec->input_seq) {
-		tipme_join_put(&group->deliver, &tipme_hooks.ring, 1 + rec->x_type, rec);
+		tipme_hooks_join(&group->deliver, 1 + rec->x_type, rec);
 	} else {
 		tipme_hooks_record(rec);
 		tipme_group_fresh(group);

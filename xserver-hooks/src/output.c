@@ -49,7 +49,7 @@ static TIPME_HOT void reply_record(const ClientRec *client, uint64_t now_ns, uin
 		rec.bytes += group->last_reply.bytes;
 	group->last_reply = rec;
 	group->written = true;
-	tipme_join_put(&group->reply, &tipme_hooks.ring, key, &rec);
+	tipme_hooks_join(&group->reply, key, &rec);
 }
 
 /* Arguments: a reply, or a further piece of one, that is about to be written. */
@@ -85,7 +85,7 @@ static TIPME_HOT void unseen_record(const ClientRec *client, struct tipme_x_grou
 		.client = (uint16_t)client->index, .kind = TIPME_INPUT_KIND_OTHER, .x_type = xkb_event_base,
 	};
 
-	tipme_join_put(&group->deliver, &tipme_hooks.ring, 1 + xkb_event_base, &rec);
+	tipme_hooks_join(&group->deliver, 1 + xkb_event_base, &rec);
 }
 
 /* Arguments: the client whose output is about to be written. */
@@ -108,7 +108,7 @@ TIPME_HOT void tipme_output_on_flush(CallbackListPtr *list, void *data, void *ca
 	if (++group->flushes % FLUSHES_PER_LOOK == 0)
 		look_at = client->index;
 	group->flush_ns = rec.ts_ns;
-	tipme_join_put(&group->flush, &tipme_hooks.ring, 1, &rec);
+	tipme_hooks_join(&group->flush, 1, &rec);
 }
 
 /* Arguments: the client, and what its connection did not take. The record of the flush gets its duration. */
@@ -146,7 +146,7 @@ void tipme_output_on_arrival(CallbackListPtr *list, void *data, void *call)
 	rec.ts_ns = tipme_hooks_now_ns();
 	rec.pid = tipme_client_pid(client);
 	rec.client = (uint16_t)client->index;
-	tipme_join_put(&tipme_group_of(client->index)->arrival, &tipme_hooks.ring, 1, &rec);
+	tipme_hooks_join(&tipme_group_of(client->index)->arrival, 1, &rec);
 }
 
 /* ---- connections that take no more ---- */
