@@ -79,6 +79,18 @@ sub alike {
 }
 
 my $d = alike('nothing else');
+{
+	my $dir = flood()->builder->write("$tmp/label");
+	my $c = do { local ($Tipme::WakeupChain::LONG, $Tipme::WakeupChain::CHUNK, $Tipme::WakeupChain::LAST) = (100, 50, 8); my $x = Tipme::Diagnosis->new(Tipme::Episode->open($dir)); Tipme::Timeline->collect($x, $x->run, from_ns => 1000 * MS, to_ns => 1050 * MS) };
+	# Up to when it computes for 300 ms at one go.
+	my ($turns) = sort { $b->{to} - $b->{from} <=> $a->{to} - $a->{from} } grep { $_->{to} < 1_060 * MS } @{ $c->{stretches} };
+	my ($computes) = grep { $_->{to} >= 1_060 * MS } @{ $c->{stretches} };
+	my %ns;
+	for my $p (grep { $_->{from} < 1_045 * MS } @{ $c->{path} }) { $ns{ $p->{tid} } += $p->{to} - $p->{from} }
+	my ($most) = sort { $ns{$b} <=> $ns{$a} } keys %ns;
+	is($most, $client, 'the client had most of the time in which it and the server took turns');
+	like(($turns // $computes)->{label}, qr/^xterm\b/, 'and the stretch goes by it');
+}
 my ($run) = grep { $_->{among} } @{ $d->{path} };
 is_deeply([ sort keys %{ Tipme::Report::JSON::data($d)->{path}[ (grep { $d->{path}[$_] == $run } 0 .. $#{ $d->{path} })[0] ]{among}[0] } ], [ sort qw(kind pid tid comm detail ns state exact) ], 'what JSON tells of a member');
 like($run->{blamed}{detail}, qr/in turn with others/, 'the largest stands for the rest, and says so');

@@ -326,12 +326,11 @@ sub _stretches {
 		if ($last && $last->{tid} != $p->{tid}) {
 			my $back = $k + 1;
 			$back++ while $back <= $#path && $path[$back]{tid} != $last->{tid} && $path[$back]{from} - $p->{from} < $short;
-			next if $back <= $#path && $path[$back]{from} - $p->{from} < $short;
+			if ($back <= $#path && $path[$back]{from} - $p->{from} < $short) { _count($last, $p); next }
 		}
 		if ($last && $last->{tid} == $p->{tid}) { $last->{to} = $p->{to} }
-		else { push @out, $last = { from => $p->{from}, to => $p->{to}, tid => $p->{tid}, who => $p->{who} } }
-		$last->{ns}{ $p->{state} } += $p->{to} - $p->{from};
-		push @{ $last->{parts} }, $p;
+		else { push @out, $last = { from => $p->{from}, to => $p->{to}, tid => $p->{tid}, of => {} } }
+		_count($last, $p);
 	}
 	return map { { %$_{qw(from to)}, label => _stretch_label($_) } } @out;
 }
@@ -339,8 +338,21 @@ sub _stretches {
 my %WORDS = (running => 'runs', runnable => 'waits for a CPU', blocked => 'blocked', disk => 'blocked in the kernel', stopped => 'stopped', unknown => 'unknown');
 
 # Where one part is nearly all of it, that part's own label says more.
+# What of a stretch is whose: others' turns, too, that are too short to end it.
+sub _count {
+	my ($stretch, $p) = @_;
+	my $of = $stretch->{of}{ $p->{tid} } //= { who => $p->{who}, all => 0, ns => {}, parts => [] };
+	$of->{all} += $p->{to} - $p->{from};
+	$of->{ns}{ $p->{state} } += $p->{to} - $p->{from};
+	push @{ $of->{parts} }, $p;
+	return;
+}
+
+# It goes by the thread that had most of it.
 sub _stretch_label {
-	my ($s) = @_;
+	my ($stretch) = @_;
+	my ($tid) = sort { $stretch->{of}{$b}{all} <=> $stretch->{of}{$a}{all} || $a <=> $b } keys %{ $stretch->{of} };
+	my $s = { %$stretch, %{ $stretch->{of}{$tid} } };
 	my ($long) = sort { $b->{to} - $b->{from} <=> $a->{to} - $a->{from} || $a->{from} <=> $b->{from} } @{ $s->{parts} };
 	return $long->{label} if $long->{to} - $long->{from} >= 0.95 * ($s->{to} - $s->{from});
 	my @states = sort { $s->{ns}{$b} <=> $s->{ns}{$a} || $a cmp $b } keys %{ $s->{ns} };
