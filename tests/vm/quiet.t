@@ -33,15 +33,14 @@ sub on_kernel {
 	plan skip_all => $why if !$payload;
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
 	is(($vm->run('insmod /opt/lab/tipme.ko'))[1], 0, 'the module loads');
-	# What was before must not be in the ring: the worst of it would still be the old one.
-	start_recorder($vm, '--window 10');
+	my $server = start_recorder($vm);
 	read_keys($vm, 32, 45);    # d and x
 	like(scalar $vm->run('tipme status --json'), qr/"source" *: *"kernel_module"/, 'with that source');
 	for my $client (@CLIENTS) {
 		open_client($vm, $client);
 		for my $n (1 .. $ROUNDS / @CLIENTS) {
 			my $r;
-			for (0 .. 2) { $r = episode($vm); last if $r->{slowest_ns} <= $QUIET_NS }
+			for (0 .. 2) { $r = episode($vm, $server); last if $r->{slowest_ns} <= $QUIET_NS }
 			judge("$client, episode $n", $r);
 		}
 		close_client($vm, $client);
@@ -74,9 +73,11 @@ sub close_client {
 
 # Somebody types eleven letters and presses the hot-key.
 sub episode {
-	my ($vm) = @_;
-	# What we ourselves did since the last one is over; with the keys of this one, the ring no longer holds those of that one.
-	$vm->run('sleep 4; : > /dev/shm/keys; true');
+	my ($vm, $server) = @_;
+	# What was before must not be in the ring: the worst of it would still be the old one.
+	$vm->wait_for('the recorder begins anew', 'tipme stop; tipme start --owner 1000');
+	$vm->wait_for('the server has offered its ring', "tipme status --json | grep -Eq 'x_servers.*pid\": $server,'");
+	$vm->run('sleep 3; : > /dev/shm/keys; true');
 	$vm->press(qw(d d d x d d d x d d d));
 	sleep 0.5;
 	my $d = diagnose($vm, hot_key($vm), undef);
