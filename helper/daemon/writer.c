@@ -123,7 +123,7 @@ static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w)
 	struct names names = { .file = file };
 	uint64_t at = file->body_len;
 
-	tipme_kallsyms_load(&symbols, NULL);
+	tipme_kallsyms_load(&symbols, NULL, NULL);
 	tipmed_record_file_add(file, &section, sizeof(section));
 	int err = tipme_kernel_source_names(snap->source, symbols, snap->kernel.buf, snap->kernel.len, name_add, &names);
 

@@ -19,9 +19,15 @@ struct symbol {
 	uint32_t is_global;
 };
 
+struct extent {
+	uint64_t from, to;
+};
+
 struct tipme_kallsyms {
 	struct symbol *symbols;
 	size_t count, room;
+	struct extent *modules; /* sorted */
+	size_t modules_count, modules_room;
 	char *names; /* NUL-terminated, one after the other; with the module: "name [module]" */
 	size_t names_len, names_room;
 };
@@ -91,6 +97,32 @@ static int read_all(struct tipme_kallsyms *ks, FILE *f)
 	return ks->count ? 0 : -EACCES; /* all of them 0: hidden */
 }
 
+/* Lines of /proc/modules: name, size, users, by whom, state, address. Without them nothing is known to end: no harm is done. */
+static void read_modules(struct tipme_kallsyms *ks, const char *path)
+{
+	FILE *f = fopen(path ? path : "/proc/modules", "re");
+	uint64_t size, from;
+	char line[8192];
+
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*s %" SCNu64 " %*s %*s %*s %" SCNx64, &size, &from) != 2 || !from)
+			continue;
+		if (grow((void **)&ks->modules, &ks->modules_room, ks->modules_count + 1, sizeof(*ks->modules)))
+			break;
+		ks->modules[ks->modules_count++] = (struct extent){ from, from + size };
+	}
+	fclose(f);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
 static int by_address(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -100,7 +132,7 @@ static int by_address(const void *a, const void *b)
 	return (int)x->is_global - (int)y->is_global; /* of several names the global one is found */
 }
 
-int tipme_kallsyms_load(struct tipme_kallsyms **out, const char *path)
+int tipme_kallsyms_load(struct tipme_kallsyms **out, const char *path, const char *modules)
 {
 	FILE *f = fopen(path ? path : "/proc/kallsyms", "re");
 	struct tipme_kallsyms *ks;
@@ -117,6 +149,9 @@ int tipme_kallsyms_load(struct tipme_kallsyms **out, const char *path)
 		return err;
 	}
 	qsort(ks->symbols, ks->count, sizeof(*ks->symbols), by_address);
+	read_modules(ks, modules);
+	if (ks->modules)
+		qsort(ks->modules, ks->modules_count, sizeof(*ks->modules), by_begin);
 	*out = ks;
 	return 0;
 }
@@ -126,8 +161,25 @@ void tipme_kallsyms_free(struct tipme_kallsyms *ks)
 	if (!ks)
 		return;
 	free(ks->symbols);
+	free(ks->modules);
 	free(ks->names);
 	free(ks);
+}
+
+/* Whether the address lies behind the module that the symbol is in: what was there has gone, or came after the table was read. */
+static int behind_module(const struct tipme_kallsyms *ks, const struct symbol *s, uint64_t addr)
+{
+	size_t lo = 0, hi = ks->modules_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (ks->modules[mid].from <= s->addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && s->addr < ks->modules[lo - 1].to && addr >= ks->modules[lo - 1].to;
 }
 
 /* The last symbol at or before the address. */
@@ -143,7 +195,7 @@ static const struct symbol *find(const struct tipme_kallsyms *ks, uint64_t addr)
 		else
 			hi = mid;
 	}
-	if (!lo || addr - ks->symbols[lo - 1].addr >= LONGEST_FUNCTION)
+	if (!lo || addr - ks->symbols[lo - 1].addr >= LONGEST_FUNCTION || behind_module(ks, &ks->symbols[lo - 1], addr))
 		return NULL;
 	return &ks->symbols[lo - 1];
 }

@@ -9,10 +9,10 @@
 struct tipme_kallsyms;
 
 /*
- * Reads `path`, or /proc/kallsyms if NULL. Returns 0 or -errno: -EACCES when the kernel hides addresses from us (kptr_restrict, or
+ * Reads `path`, or /proc/kallsyms if NULL, and where modules end from `modules`, or /proc/modules if NULL. Returns 0 or -errno: -EACCES when the kernel hides addresses from us (kptr_restrict, or
  * no CAP_SYSLOG), -ENODATA when the file has no function in it. Free with tipme_kallsyms_free(), which takes NULL.
  */
-int tipme_kallsyms_load(struct tipme_kallsyms **ks, const char *path);
+int tipme_kallsyms_load(struct tipme_kallsyms **ks, const char *path, const char *modules);
 void tipme_kallsyms_free(struct tipme_kallsyms *ks);
 
 /* Writes "symbol+0xoff" (or "symbol+0xoff [module]"), "?" where nothing fits or ks is NULL. Returns the length as snprintf does. */

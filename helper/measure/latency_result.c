@@ -236,7 +236,7 @@ static void add_causes(struct json_object *o, const struct tipme_latencies *all)
 	struct tipme_kallsyms *ks = NULL;
 
 	if (all->causes_seen)
-		tipme_kallsyms_load(&ks, NULL); /* without it the names are "?" */
+		tipme_kallsyms_load(&ks, NULL, NULL); /* without it the names are "?" */
 	add_number(o, "causes_seen", all->causes_seen);
 	add_number(o, "samples_seen", all->samples_seen);
 	add_number(o, "samples_user", all->samples_user);

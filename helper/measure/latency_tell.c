@@ -26,7 +26,7 @@ void tipme_teller_open(struct tipme_teller *t)
 	if (t->fd < 0)
 		t->fd = -1;
 	else
-		tipme_kallsyms_load(&t->symbols, NULL);
+		tipme_kallsyms_load(&t->symbols, NULL, NULL);
 }
 
 void tipme_teller_close(struct tipme_teller *t)

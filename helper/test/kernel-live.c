@@ -984,7 +984,7 @@ int main(void)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	ok(!tipme_kallsyms_load(&ks, NULL), "kernel symbols");
+	ok(!tipme_kallsyms_load(&ks, NULL, NULL), "kernel symbols");
 	check_recording(src, ks);
 	tipme_kernel_source_close(src);
 	check_small_pool();

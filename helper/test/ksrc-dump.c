@@ -77,7 +77,7 @@ static int print_name(void *arg, const void *rec, size_t len)
 static void print_names(struct tipme_kernel_source *src, const struct tipme_kernel_copy *c)
 {
 	struct tipme_kallsyms *ks = NULL;
-	int err = tipme_kallsyms_load(&ks, NULL);
+	int err = tipme_kallsyms_load(&ks, NULL, NULL);
 
 	if (err)
 		fprintf(stderr, "ksrc-dump: no kernel symbols: %s\n", strerror(-err));
