@@ -8,10 +8,8 @@ use Test::More;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
 use Tipme::VM;
 
-plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: restoring one takes some seconds'
-	if !$ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL};
-my $lacks = Tipme::VM::lacks();
-plan skip_all => $lacks if $lacks;
+my $left_out = Tipme::VM::left_out();
+plan skip_all => $left_out if $left_out;
 
 gone('a kernel that panics', sub { command('echo c > /proc/sysrq-trigger', @_) }, qr/gone: it has reset/, qr/Kernel panic/);
 gone('a CPU that faults thrice', sub { command('echo triple > /sys/kernel/reboot/type; echo b > /proc/sysrq-trigger', @_) },

@@ -15,10 +15,8 @@ use Tipme::Lab::Table;
 use Tipme::LabMachine qw($AS_USER payload read_keys make_disk make_swap make_files make_cold slow_disk reclaimed watch_interrupts limit_writes);
 use Tipme::VM;
 
-plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: two of them take some minutes'
-	if !$ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL};
-my $lacks = Tipme::VM::lacks();
-plan skip_all => $lacks if $lacks;
+my $left_out = Tipme::VM::left_out();
+plan skip_all => $left_out if $left_out;
 
 my $ME = 'notesd';
 my $OTHER = 'scand';

@@ -13,10 +13,8 @@ use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
 use Tipme::Desktop qw(payload build_module start_recorder pid_of now hot_key diagnose parts);
 use Tipme::VM;
 
-plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: these stories take some minutes'
-	if !$ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL};
-my $lacks = Tipme::VM::lacks();
-plan skip_all => $lacks if $lacks;
+my $left_out = Tipme::VM::left_out();
+plan skip_all => $left_out if $left_out;
 
 my $payload = payload();
 my ($module, $why) = build_module('6.12');
