@@ -6,7 +6,8 @@
 #ifndef TIPME_HOT_H
 #define TIPME_HOT_H
 
-#define TIPME_HOT __attribute__((hot))
+/* Sections of such names have symbols at both ends. */
+#define TIPME_HOT __attribute__((section("tipme_code")))
 #define TIPME_HOT_DATA __attribute__((section("tipme_hot")))
 
 #endif
