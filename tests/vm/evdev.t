@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # The hot-key that tipmed reads from the keyboards themselves, on the keyboard controller of an emulated machine: beside a stock Xorg, while that
-# hangs, on a text console, on a keyboard that is pulled out and plugged in again, and beside an Xorg with hooks, which tells of each press, too.
+# hangs, on a text console, on a keyboard that is pulled out and plugged in again, on a virtio keyboard, and beside an Xorg with hooks, which tells of each press, too.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
@@ -12,10 +12,8 @@ use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
 use Tipme::Desktop qw(payload show_console start_recorder pid_of no_complaint);
 use Tipme::VM;
 
-plan skip_all => 'emulated machines are booted only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1'
-	if !$ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL};
-my $lacks = Tipme::VM::lacks();
-plan skip_all => $lacks if $lacks;
+my $left_out = Tipme::VM::left_out();
+plan skip_all => $left_out if $left_out;
 
 my $vm = Tipme::VM->new(kernel => $ENV{TIPME_VM_KERNEL} // '6.12', payload => payload());
 my $LIBRARY = '/var/lib/tipme/1000';
@@ -27,6 +25,7 @@ subtest 'the X server hangs' => \&hung_server;
 subtest 'a text console' => \&text_console;
 subtest 'other keys' => \&other_keys;
 subtest 'a keyboard that comes later' => \&replugged;
+subtest 'a keyboard of another kind' => \&virtio;
 my ($said, $rc) = $vm->run('tipme stop');
 is($rc, 0, 'the service ends in order') or diag $said;
 # It takes its folder below /run away when all is over: another recorder before that would be left without.
@@ -136,6 +135,29 @@ sub replugged {
 	isnt(scalar $vm->run("ls -d $KEYS/input/input*"), $before, 'the kernel calls it by another name');
 	$vm->wait_for('it is found', 'tipme status --json | grep -Eq "\"keyboards\": 1,"');
 	presses_make_one('its hot-key saves an episode');
+	return;
+}
+
+# How many interrupts the devices have raised whose line in /proc/interrupts matches PATTERN.
+sub interrupts {
+	my ($pattern) = @_;
+	my $n = 0;
+	for (grep { /$pattern/ } split /\n/, $vm->run('cat /proc/interrupts')) { my (undef, @of) = split; $n += $_ for grep { /^\d+$/ } @of[0, 1] }
+	return $n;
+}
+
+# A virtio device is plugged in beside that on the keyboard controller, and the emulator gives it the keys until it is pulled out.
+sub virtio {
+	$vm->monitor('device_add virtio-keyboard-pci,id=another');
+	$vm->wait_for('it is found', 'tipme status --json | grep -Eq "\"keyboards\": 2,"');
+	my @before = (interrupts(qr/virtio\d+-(?:events|virtqueues)/), interrupts(qr/i8042/));
+	presses_make_one('its hot-key saves an episode');
+	my @after = (interrupts(qr/virtio\d+-(?:events|virtqueues)/), interrupts(qr/i8042/));
+	cmp_ok($after[0] - $before[0], '>=', 6, 'and came from it') or diag scalar $vm->run('cat /proc/interrupts');
+	is($after[1], $before[1], 'alone');
+	$vm->monitor('device_del another');
+	$vm->wait_for('it has gone', 'tipme status --json | grep -Eq "\"keyboards\": 1,"');
+	presses_make_one('the first one\'s does again');
 	return;
 }
 
