@@ -27,7 +27,7 @@ plan skip_all => $left_out if $left_out;
 
 my $top = $ENV{TIPME_SRCDIR};
 # Plain and debug ones are built with our series: the first has the timerlat tracer, the second proves locks and checks each access to memory.
-my @kernels = split ' ', $ENV{TIPME_VM_KERNELS} // '6.1 6.12 6.12-rt' . ($ENV{TIPME_TEST_ALL} ? ' 6.1-plain 6.1-debug' : '');
+my @kernels = split ' ', $ENV{TIPME_TEST_KERNELS} // '6.1 6.12 6.12-rt' . ($ENV{TIPME_TEST_ALL} ? ' 6.1-plain 6.1-debug' : '');
 for my $kernel (@kernels) {
 	subtest "kernel $kernel" => sub { on_kernel($kernel) };
 }

@@ -16,7 +16,7 @@ plan skip_all => $left_out if $left_out;
 
 my $payload = payload();
 my $vm;
-for my $kernel (split ' ', $ENV{TIPME_VM_KERNELS} // '6.1 6.12') {
+for my $kernel (split ' ', $ENV{TIPME_TEST_KERNELS} // '6.1 6.12') {
 	subtest "Debian's kernel $kernel" => sub { on_kernel($kernel) };
 }
 done_testing;
