@@ -124,9 +124,9 @@ ok wait_until(sub { fds() <= $fds + 0 }), 'and has no descriptor more than at fi
 $d->stop;
 done_testing;
 
-# Returns how many of so many connections at once were not refused.
-sub crowd_as {
-	my ($uid, $n) = @_;
+# Returns the number that the code comes to as that user, in a process of its own.
+sub as_user {
+	my ($uid, $do) = @_;
 	pipe my $r, my $w or die;
 	my $child = fork // die;
 	if ($child) {
@@ -135,38 +135,38 @@ sub crowd_as {
 		return <$r> // 0;
 	}
 	$d->{owner} = 0;
-	POSIX::setgid($uid), POSIX::setuid($uid);
-	my @all = grep { defined } map { $d->connection } 1 .. $n;
-	# A status is refused to him, but not by these words.
-	send $_, Tipme::TestDaemon::message(3, 0, ''), 0 for @all;
-	syswrite $w, scalar grep { ((Tipme::TestDaemon::answer($_))[2] // '') !~ /too many connections of this user/ } @all;
+	POSIX::setgid($uid), POSIX::setuid($uid) if $uid;
+	syswrite $w, $do->();
 	POSIX::_exit(0);
+}
+
+# Returns how many of so many connections at once were not refused.
+sub crowd_as {
+	my ($uid, $n) = @_;
+	return as_user($uid, sub {
+		my @all = grep { defined } map { $d->connection } 1 .. $n;
+		# A status is refused to him, but not by these words.
+		send $_, Tipme::TestDaemon::message(3, 0, ''), 0 for @all;
+		return scalar grep { ((Tipme::TestDaemon::answer($_))[2] // '') !~ /too many connections of this user/ } @all;
+	});
 }
 
 # Returns how many were answered.
 sub fuzz_as {
 	my ($uid, $n, @verbs) = @_;
-	pipe my $r, my $w or die;
-	my $child = fork // die;
-	if ($child) {
-		close $w;
-		waitpid $child, 0;
-		return <$r> // 0;
-	}
-	$d->{owner} = 0;
-	srand 2000 + $uid;
-	POSIX::setgid($uid), POSIX::setuid($uid) if $uid;
-	my $answered = 0;
-	my @words = ('{"', 'input', '": ', 'true', '}', "\n", '20260101-000000-abcd', '../', "\0", "\e[31m", 'io', '-', 'x' x 3000, "\xff\xfe");
-	for (1 .. $n) {
-		my $c = $d->connection or last;
-		my $text = join '', map { $words[rand @words] } 1 .. rand 6;
-		$text = join '', map { chr int rand 256 } 1 .. rand 400 if rand() < 0.3;
-		send $c, Tipme::TestDaemon::message($verbs[rand @verbs], rand() < 0.5 ? int rand 9 : int rand 2**32, $text), 0;
-		$answered++ if Tipme::TestDaemon::answer($c, 30);
-	}
-	syswrite $w, $answered;
-	POSIX::_exit(0);
+	return as_user($uid, sub {
+		srand 2000 + $uid;
+		my $answered = 0;
+		my @words = ('{"', 'input', '": ', 'true', '}', "\n", '20260101-000000-abcd', '../', "\0", "\e[31m", 'io', '-', 'x' x 3000, "\xff\xfe");
+		for (1 .. $n) {
+			my $c = $d->connection or last;
+			my $text = join '', map { $words[rand @words] } 1 .. rand 6;
+			$text = join '', map { chr int rand 256 } 1 .. rand 400 if rand() < 0.3;
+			send $c, Tipme::TestDaemon::message($verbs[rand @verbs], rand() < 0.5 ? int rand 9 : int rand 2**32, $text), 0;
+			$answered++ if Tipme::TestDaemon::answer($c, 30);
+		}
+		return $answered;
+	});
 }
 
 sub hanging {
