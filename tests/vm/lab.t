@@ -23,6 +23,7 @@ my $OTHER = 'scand';
 my $THIRD = 'syncer';
 my $LEAD_NS = 6_000_000_000;
 my $LASTS_NS = 2_500_000_000;
+my $FELT_NS = 50_000_000;      # no cause is meant to be shorter
 my $CPUS = 2;
 my $BEFORE_KEY_NS = 700_000_000;
 # begin: what runs beside it, from about 0.7 s before the key on for 2.5 s (it is started long before, because an emulated CPU is slow); with: what it is started through; own: the client must be pinned
@@ -94,14 +95,25 @@ sub on_kernel {
 	$vm->run('echo 0 > /proc/sys/kernel/sched_autogroup_enabled');
 	for my $cause ($ENV{TIPME_LAB_CAUSES} ? split /,/, $ENV{TIPME_LAB_CAUSES} : sort keys %CAUSE) {
 		BAIL_OUT("TIPME_LAB_CAUSES: no cause $cause here: one of @{[ sort keys %CAUSE ]}") if !$CAUSE{$cause};
-		to_its_end($cause => sub { on_cause($vm, $server, $cause, "$kernel $source") });
+		to_its_end($cause => sub { staged($vm, $server, $cause, "$kernel $source") });
 		return if !$vm->alive;
 	}
 	no_complaint($vm);
 	$vm->close;
 }
 
-# One cause: client and observer, some ordinary keys, the key that counts, the hot-key, the comparison.
+# A cause that holds nobody up (a fair share of the CPU came just when the key did) has shown nothing, and is staged again.
+sub staged {
+	my ($vm, @what) = @_;
+	for my $try (1 .. 3) {
+		my $weak_ms = on_cause($vm, @what) or return;
+		diag sprintf '%s: answered after %d ms, says the observer: %s', $what[1], $weak_ms, $try < 3 ? 'staged again' : 'given up';
+	}
+	fail('staged: the key is answered late');
+}
+
+# One cause: client and observer, some ordinary keys, the key that counts, the hot-key, the comparison. Returns in how many ms
+# that key was answered if that is as if there had been no cause, else nothing true.
 sub on_cause {
 	my ($vm, $server, $name, $where) = @_;
 	end_all($vm);
@@ -122,7 +134,7 @@ sub on_cause {
 		$vm->wait_for('the helper is ready', "test \$(grep -c ^ready /dev/shm/truth) = $n");
 	}
 	$vm->run("LAB_SERVER=$server setsid $AS_USER $env /opt/lab/lab-client -n $ME -d '$cause->{deeds}' >/dev/null 2>&1 &");
-	my ($pid) = $vm->wait_for('the client runs', "pgrep -n -x $ME") =~ /(\d+)/;
+	my ($pid) = $vm->wait_for('the client runs', "pgrep -n -x -r D,R,S $ME") =~ /(\d+)/;
 	my ($window) = $vm->wait_for('it has a window', $vm->as_user('xwininfo -root -tree | grep tipme-stage | grep -v XTerm')) =~ /(0x[0-9a-f]+)/;
 	my ($tipmed) = $vm->run('pgrep -o -x tipmed') =~ /(\d+)/;
 	$vm->run("setsid chrt -f 58 $AS_USER /opt/lab/observer $window $pid $server $tipmed > /dev/shm/seen 2>/dev/null &");
@@ -162,6 +174,7 @@ sub on_cause {
 	return fail('staged: the kernel has held nobody back for the quota: ' . $vm->run('cat /sys/fs/cgroup/lab/cpu.max')) if ($cause->{own} // '') eq 'quota' && $vm->run('cat /sys/fs/cgroup/lab/cpu.stat') !~ /^nr_throttled [1-9]/m;
 	judge($vm, $r, $pid, $where);
 	end_all($vm);
+	return $r->{weak_ms};
 }
 
 # On a slow machine a process takes its time to die; the next client must not be taken for this one.
@@ -235,6 +248,7 @@ sub judge {
 	my @seen = grep { $_->[0] > $press } map { [ (split ' ')[ 0, 5, 6, 7 ] ] } grep { /^\d/ } split /\n/, $vm->run('cat /dev/shm/seen');
 	ok(@seen, 'the window changed') or return;
 	my ($answer, @after) = @{ $seen[-1] };
+	return $r->{weak_ms} = ($answer - $press) / 1e6 if $answer - $press < $FELT_NS;
 	@$r{qw(press_ns answer_ns)} = ($press, $answer);
 	$r->{by_client} = $after[0] - $before[0];
 	$r->{worked} = $r->{by_client} + $after[1] - $before[1];
@@ -246,7 +260,7 @@ sub judge {
 	$r->{truth_file} = $truth;
 	$r->read_spans;
 	read_interrupts($vm, $r, $pid);
-	my ($helper) = $vm->run("pgrep -o -x $OTHER") =~ /(\d+)/;
+	my ($helper) = $vm->run("pgrep -o -x -r D,R,S,T $OTHER") =~ /(\d+)/;
 	my %helpers = map { $_ => 1 } $helper // map { $_->{pid} } grep { $_->{pid} != $pid } @{ $r->{spans} };
 	my %who = (me => { comm => $ME, pids => { $pid => 1 } }, other => { comm => $OTHER, pids => \%helpers, by_name => $r->{cause}{by_name} },
 		softirq => { comm => 'softirq', pids => { %helpers, $pid => 1 }, by_name => 1 });
