@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "library.h"
+#include "paths.h"
 
 /* Makes the folders above `path`. */
 static int parents_make(const char *path)
@@ -84,7 +85,19 @@ int tipmed_library_open(const char *path, uid_t owner, gid_t group, char *why, s
 	return fd;
 }
 
-int tipmed_rundir_open(const char *path, char *why, size_t why_len)
+#define MODE_OF_GROUP 0775
+
+/*
+ * The folder stays root's, which is what those trust who offer their rings; but whom root becomes can take the socket away at the end. Where that is not to be
+ * had, a socket is left that nobody listens on; clients know what that means. The next start, which has the lock, takes it back.
+ */
+static void folder_of_group(int fd, gid_t group)
+{
+	if (group != (gid_t)-1 && !fchown(fd, (uid_t)-1, group))
+		fchmod(fd, MODE_OF_GROUP);
+}
+
+int tipmed_rundir_open(const char *path, gid_t group, char *why, size_t why_len)
 {
 	bool made;
 	int fd = folder_open(path, 0755, &made);
@@ -93,10 +106,14 @@ int tipmed_rundir_open(const char *path, char *why, size_t why_len)
 		return refuse(fd, fd, why, why_len, path, fd == -EACCES ? "may not be made: run it with sudo" : strerror(-fd));
 	struct stat st;
 
-	/* In a folder of somebody else, or open to all, anybody could put another socket in place of ours. */
-	if (fstat(fd, &st) || (st.st_uid != geteuid() && st.st_uid) || (st.st_mode & 022))
+	/* In a folder of somebody else, or open to all, anybody could put another socket in place of ours; but see folder_of_group(). */
+	if (fstat(fd, &st) || (st.st_uid != geteuid() && st.st_uid) || ((st.st_mode & 022) && (st.st_mode & 07777) != MODE_OF_GROUP))
 		return refuse(fd, -EPERM, why, why_len, path, "the folder of the socket is not ours alone: name another with --rundir");
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return refuse(fd, -EEXIST, why, why_len, "a recorder runs already", "see tipme status, or end it with tipme stop");
+	if ((st.st_mode & 020) && fchmod(fd, 0755))
+		return refuse(fd, -EPERM, why, why_len, path, "a group may write into the folder of the socket: name another with --rundir");
+	if (made || !strcmp(path, TIPME_RUNDIR_DEFAULT) || (st.st_mode & 020))
+		folder_of_group(fd, group);
 	return fd;
 }

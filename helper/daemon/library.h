@@ -9,7 +9,10 @@
 /* Makes the folder and those above it, if need be, and opens it. Returns a descriptor, or -errno and a sentence. */
 int tipmed_library_open(const char *path, uid_t owner, gid_t group, char *why, size_t why_len);
 
-/* The same for the socket's folder, locked: one recorder each. Keep the descriptor as long as you live. */
-int tipmed_rundir_open(const char *path, char *why, size_t why_len);
+/*
+ * The same for the socket's folder, locked: one recorder each. Keep the descriptor as long as you live. A folder that is made here stays root's,
+ * but `group` (-1: none) may take the socket away again.
+ */
+int tipmed_rundir_open(const char *path, gid_t group, char *why, size_t why_len);
 
 #endif

@@ -33,6 +33,7 @@ static struct tipmed_server server;
 static struct tipmed_writer writer;
 static struct tipmed_options opt;
 static struct tipmed_limits limits;
+static struct tipmed_user user;
 static struct tipmed_suspends suspends;
 static struct tipme_kernel_source *kernel;
 static struct tipmed_pictures *pictures;
@@ -69,7 +70,11 @@ static int folders_open(void)
 {
 	char why[4096 + 256];
 
-	rundir_fd = tipmed_rundir_open(opt.rundir, why, sizeof(why));
+	int err = tipmed_user_find(&user, opt.user, &limits, why, sizeof(why));
+
+	if (err)
+		return fail(why, err);
+	rundir_fd = tipmed_rundir_open(opt.rundir, user.set ? user.gid : (gid_t)-1, why, sizeof(why));
 	if (rundir_fd < 0)
 		return fail(why, rundir_fd);
 	writer.owner = opt.owner;
@@ -202,6 +207,7 @@ static int writer_prepare(void)
 {
 	writer.opt = &opt;
 	writer.limits = &limits;
+	writer.user = &user;
 	writer.pictures = pictures;
 	writer.watch = watch;
 	writer.identity = identity;
@@ -238,7 +244,7 @@ static int server_prepare(void)
 
 	if (err)
 		return fail(why, err);
-	err = tipmed_privileges_drop();
+	err = tipmed_privileges_drop(&user, NULL);
 	if (err)
 		return fail_errno("privileges cannot be dropped", err);
 	err = tipmed_identity_start(identity, kernel);

@@ -40,6 +40,8 @@ const char tipmed_usage[] =
 	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen);\n"
 	"                    auto: who sits at the screen, and whoever comes next\n"
 	"  --allow-uid UID   a user whose X server and trigger are taken, too; repeatable\n"
+	"  --user NAME       the system user that it is once all is open (tipmed, where there\n"
+	"                    is such a user; root: stay root, without root's capabilities)\n"
 	"  --library DIR     where episodes go (/var/lib/tipme/UID)\n"
 	"  --rundir DIR      where the socket is (/run/tipme)\n"
 	"  --help, --version\n\n"
@@ -48,7 +50,7 @@ const char tipmed_usage[] =
 	"  sudo tipme start --window 120 --rate 50000\n"
 	"  sudo tipme start --foreground --owner 1000\n";
 
-enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_HOTKEY, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_AUTO, OPT_KEEP, OPT_KEEP_MB, OPT_KEEP_DAYS, OPT_KEEP_WORST, OPT_OWNER, OPT_ALLOW, OPT_LIBRARY,
+enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_HOTKEY, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_AUTO, OPT_KEEP, OPT_KEEP_MB, OPT_KEEP_DAYS, OPT_KEEP_WORST, OPT_OWNER, OPT_ALLOW, OPT_USER, OPT_LIBRARY,
 	OPT_RUNDIR, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
@@ -68,6 +70,7 @@ static const struct option long_options[] = {
 	{ "source", required_argument, NULL, OPT_SOURCE },
 	{ "owner", required_argument, NULL, OPT_OWNER },
 	{ "allow-uid", required_argument, NULL, OPT_ALLOW },
+	{ "user", required_argument, NULL, OPT_USER },
 	{ "library", required_argument, NULL, OPT_LIBRARY },
 	{ "rundir", required_argument, NULL, OPT_RUNDIR },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -113,6 +116,16 @@ static int allow(struct tipmed_options *opt)
 	}
 	opt->allow[opt->allow_count++] = (uid_t)value;
 	return 0;
+}
+
+static int user(struct tipmed_options *opt)
+{
+	if (*optarg && strlen(optarg) < sizeof(opt->user)) {
+		strcpy(opt->user, optarg);
+		return 0;
+	}
+	fprintf(stderr, "tipme: start: --user %s: not the name of a user: see tipme start --help\n", optarg);
+	return -EINVAL;
 }
 
 static int hotkey(struct tipmed_options *opt)
@@ -183,6 +196,7 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_KEEP_DAYS: err = number("keep-days", optarg, 0, 100000, &value); opt->keep.days = (unsigned int)value; return err;
 	case OPT_KEEP_WORST: err = number("keep-worst", optarg, 0, 1000000, &value); opt->keep.worst = (unsigned int)value; return err;
 	case OPT_ALLOW: return allow(opt);
+	case OPT_USER: return user(opt);
 	case OPT_LIBRARY: return folder("library", optarg, opt->library, sizeof(opt->library));
 	case OPT_RUNDIR: return folder("rundir", optarg, opt->rundir, sizeof(opt->rundir));
 	case OPT_WINDOW: err = number("window", optarg, 1, 3600, &value); opt->window_s = (unsigned int)value; return err;

@@ -31,6 +31,7 @@ struct tipmed_options {
 	uid_t owner;
 	uid_t allow[TIPMED_ALLOW_MAX];
 	unsigned int allow_count;
+	char user[33]; /* whom root becomes; "": the system user that is made for it, if there is one */
 	char rundir[PATH_MAX];
 	char library[PATH_MAX];
 };

@@ -5,7 +5,9 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <malloc.h>
+#include <pwd.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +24,9 @@
 #define RT_PRIORITY 90
 
 #define NICE (-15)
+
+/* What sysusers.d makes. */
+#define TIPMED_USER "tipmed"
 
 #define CPU_CONTROLLER "/sys/fs/cgroup/cpu"
 #define RT_CGROUP CPU_CONTROLLER "/tipme"
@@ -41,9 +46,70 @@ static const struct {
 };
 #define KEPT (sizeof(kept) / sizeof(kept[0]))
 
-int tipmed_privileges_drop(void)
+/* To become somebody else; given up with all others when that is done. */
+static const unsigned int becoming[] = { CAP_SETUID, CAP_SETGID };
+#define BECOMING (sizeof(becoming) / sizeof(becoming[0]))
+
+static bool may_become(void)
 {
-	bool had[KEPT];
+	for (size_t i = 0; i < BECOMING; i++)
+		if (capng_have_capability(CAPNG_EFFECTIVE, becoming[i]) != 1)
+			return false;
+	return true;
+}
+
+int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_limits *limits, char *why, size_t why_len)
+{
+	const struct passwd *entry = getpwnam(*name ? name : TIPMED_USER);
+
+	*user = (struct tipmed_user){ .group_count = TIPMED_GROUPS_MAX };
+	if (!entry || geteuid() || !entry->pw_uid) {
+		snprintf(why, why_len, "--user %s: %s", name, entry ? "only root can become another user: leave it out" : "no such user: make it, or leave it out");
+		return !*name || (entry && entry->pw_uid == geteuid()) ? 0 : entry ? -EPERM : -ENOENT;
+	}
+	if (!may_become()) {
+		tipmed_limit_add(limits, "stays user 0 (no CAP_SETUID and CAP_SETGID): it may still do with root's files what root may");
+		return 0;
+	}
+	user->uid = entry->pw_uid;
+	user->gid = entry->pw_gid;
+	/* Of more groups than that, the first. */
+	if (getgrouplist(entry->pw_name, entry->pw_gid, user->groups, &user->group_count) < 0)
+		user->group_count = TIPMED_GROUPS_MAX;
+	user->set = true;
+	return 0;
+}
+
+/*
+ * glibc's set*id would change all threads; these system calls change the calling one, which is what is wanted. The kernel takes what is
+ * effective from who is no longer root, and with PR_SET_KEEPCAPS leaves what is permitted.
+ */
+static int user_become(const struct tipmed_user *user)
+{
+	if (!user->set)
+		return 0;
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || syscall(SYS_setgroups, (size_t)user->group_count, user->groups) ||
+	    syscall(SYS_setresgid, user->gid, user->gid, user->gid) || syscall(SYS_setresuid, user->uid, user->uid, user->uid))
+		return -errno;
+	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
+}
+
+static int files_become(const struct tipmed_file_owner *files)
+{
+	if (!files || files->uid == geteuid())
+		return 0;
+	if (syscall(SYS_setgroups, 0, NULL))
+		return -errno;
+	syscall(SYS_setfsgid, files->gid);
+	syscall(SYS_setfsuid, files->uid);
+	/* They do not fail, they only do nothing: ask for an impossible id to learn the present one. */
+	return (gid_t)syscall(SYS_setfsgid, -1) == files->gid && (uid_t)syscall(SYS_setfsuid, -1) == files->uid ? 0 : -EPERM;
+}
+
+int tipmed_privileges_drop(const struct tipmed_user *user, const struct tipmed_file_owner *files)
+{
+	bool had[KEPT], had_becoming = may_become();
 	bool may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) == 1;
 
 	for (size_t i = 0; i < KEPT; i++)
@@ -52,11 +118,21 @@ int tipmed_privileges_drop(void)
 	for (size_t i = 0; i < KEPT; i++)
 		if (had[i])
 			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[i].capability);
+	for (size_t i = 0; i < BECOMING && had_becoming; i++)
+		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, becoming[i]);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	/* Without CAP_SETPCAP the bounding set stays; with no new privileges nothing can be got from it. */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return capng_apply(may_bound ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) ? -EPERM : 0;
+	if (capng_apply(may_bound ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS))
+		return -EPERM;
+	int err = user_become(user);
+
+	if (!err)
+		err = files_become(files);
+	for (size_t i = 0; i < BECOMING; i++)
+		capng_update(CAPNG_DROP, CAPNG_EFFECTIVE | CAPNG_PERMITTED, becoming[i]);
+	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : err;
 }
 
 void tipmed_privileges_tell(struct tipmed_limits *limits)
@@ -64,19 +140,6 @@ void tipmed_privileges_tell(struct tipmed_limits *limits)
 	for (size_t i = 0; i < KEPT; i++)
 		if (capng_have_capability(CAPNG_EFFECTIVE, kept[i].capability) != 1)
 			tipmed_limit_add(limits, "no %s: %s", kept[i].name, kept[i].cost);
-}
-
-/* glibc's set*id would change all threads; these system calls change the calling one, which is what is wanted. */
-int tipmed_files_become(uid_t owner, gid_t group)
-{
-	if (owner == geteuid())
-		return 0;
-	if (syscall(SYS_setgroups, 0, NULL))
-		return -errno;
-	syscall(SYS_setfsgid, group);
-	syscall(SYS_setfsuid, owner);
-	/* They do not fail, they only do nothing: ask for an impossible id to learn the present one. */
-	return (gid_t)syscall(SYS_setfsgid, -1) == group && (uid_t)syscall(SYS_setfsuid, -1) == owner ? 0 : -EPERM;
 }
 
 /* Without the capability a lock of future memory makes allocations fail at the limit: rather be swapped out than fall. */

@@ -8,17 +8,37 @@
 
 #include "limitations.h"
 
+#define TIPMED_GROUPS_MAX 32
+
+/* Whom we become when all is open. */
+struct tipmed_user {
+	bool set; /* false: nobody else */
+	uid_t uid;
+	gid_t gid;
+	gid_t groups[TIPMED_GROUPS_MAX];
+	int group_count;
+};
+
 /*
- * Keeps the capabilities that recording needs, of those we have, and gives up all others, for this thread and the threads that it makes
- * from now on; new programs get none. Returns 0 or -errno.
+ * Looks up `name`; "": the user that is made for us, if there is one. Nobody else where we are not root, or where that user is root.
+ * Returns 0, or -errno and a sentence.
  */
-int tipmed_privileges_drop(void);
+int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_limits *limits, char *why, size_t why_len);
+
+/* Whose files a thread writes: they belong to him, and it may do with files what he may. */
+struct tipmed_file_owner {
+	uid_t uid;
+	gid_t gid;
+};
+
+/*
+ * Becomes `user`, and as far as files go `files` (NULL: the user, too); keeps the capabilities that recording needs, of those we have, and
+ * gives up all others, for this thread and the threads that it makes from now on; new programs get none. Returns 0 or -errno.
+ */
+int tipmed_privileges_drop(const struct tipmed_user *user, const struct tipmed_file_owner *files);
 
 /* Says which of those capabilities are missing, and what that costs. */
 void tipmed_privileges_tell(struct tipmed_limits *limits);
-
-/* From now on the files of this thread belong to `owner`, and it may do with files what `owner` may, before any capability is dropped. */
-int tipmed_files_become(uid_t owner, gid_t group);
 
 /*
  * Makes the process hard to stop: locked in memory, spared by the OOM killer, ahead of ordinary

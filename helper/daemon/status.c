@@ -155,7 +155,7 @@ static void add_self(struct tipme_text *text, const struct tipmed_server *server
 	getrusage(RUSAGE_SELF, &used);
 	tipme_text_add(text, ", \"cpu\": {\"user_ms\": %.3f, \"system_ms\": %.3f}", (double)timeval_ns(used.ru_utime) / 1e6,
 		       (double)timeval_ns(used.ru_stime) / 1e6);
-	tipme_text_add(text, ", \"trigger_thread\": {\"realtime\": %s, \"why\": ", server->realtime_error ? "false" : "true");
+	tipme_text_add(text, ", \"user\": %u, \"trigger_thread\": {\"realtime\": %s, \"why\": ", (unsigned int)geteuid(), server->realtime_error ? "false" : "true");
 	tipme_text_add_json(text, server->realtime_error ? strerror(-server->realtime_error) : NULL);
 	tipme_text_add(text, "}, \"hotkey\": {\"chord\": ");
 	tipme_text_add_json(text, server->opt->hotkey);

@@ -302,9 +302,7 @@ static void *writer_run(void *arg)
 {
 	struct tipmed_writer *w = arg;
 
-	w->start_error = tipmed_files_become(w->owner, w->group);
-	if (!w->start_error)
-		w->start_error = tipmed_privileges_drop();
+	w->start_error = tipmed_privileges_drop(w->user, &(struct tipmed_file_owner){ w->owner, w->group });
 	if (!w->start_error)
 		tipmed_episodes_sweep(w->library_fd);
 	sem_post(&w->ready);

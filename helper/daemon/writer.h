@@ -20,6 +20,7 @@
 #include "notes.h"
 #include "options.h"
 #include "pictures.h"
+#include "privileges.h"
 #include "snapshot.h"
 #include "suspends.h"
 #include "watch.h"
@@ -29,6 +30,7 @@ enum tipmed_save_state { TIPMED_SAVE_IDLE, TIPMED_SAVE_ASKED, TIPMED_SAVE_DONE }
 struct tipmed_writer {
 	const struct tipmed_options *opt;
 	const struct tipmed_limits *limits;
+	const struct tipmed_user *user;
 	struct tipmed_pictures *pictures;
 	struct tipmed_watch *watch;
 	struct tipmed_identity *identity;

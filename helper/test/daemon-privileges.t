@@ -31,6 +31,15 @@ for my $t (@threads) {
 	is hex $t->{CapInh} | hex $t->{CapAmb}, 0, "$t->{Pid}: inheritable and ambient";
 	is $t->{NoNewPrivs}, 1, "$t->{Pid}: no new privileges";
 }
+# Real, effective, saved, and of files; the groups that it has of old.
+my ($system_uid, $system_gid) = (getpwnam 'daemon')[ 2, 3 ];
+for my $t (@threads) {
+	my $files = $t->{Uid} =~ /\t$OWNER$/ ? $OWNER : undef;
+	is_deeply [ split ' ', $t->{Uid} ], [ ($system_uid) x 3, $files // $system_uid ], "$t->{Pid}: a system user's, not root's";
+	is_deeply [ split ' ', $t->{Gid} ], [ ($system_gid) x 3, $files // $system_gid ], '... and its group\'s';
+	unlike $t->{Groups}, qr/\b0\b/, '... and not in root\'s';
+}
+is $d->status->{user}, $system_uid, 'status says whose';
 is scalar(grep { $_->{Uid} =~ /\t$OWNER$/ && $_->{Gid} =~ /\t$OWNER$/ && $_->{Groups} =~ /^\s*$/ } @threads), 1, 'one thread makes files as the owner, in no other group';
 
 my $locked = (slurp('/proc/' . $d->pid . '/status') =~ /^VmLck:\s+(\d+)/m)[0];
@@ -58,7 +67,19 @@ is ask_as($STRANGER, 2, 3), EACCES, 'nor forbid input';
 is ask_as($OWNER, 2), EAGAIN, 'users are limited in how often';
 my ($root) = $d->snap;
 is $root, 0, 'root is not';
+my @folder = stat $d->rundir;
+is $folder[4], 0, 'the folder of the socket is root\'s: others who trust root go on trusting it';
 $d->stop;
+ok !-e $d->rundir . '/tipmed.sock', 'the socket goes with the recorder, whoever that is by then';
+is +($d->start('--user', 'root'))[0], 0, 'the same place without that user';
+is $d->status->{user}, 0, '... is root\'s';
+is sprintf('%o', (stat $d->rundir)[2] & 07777), 755, '... and its folder nobody else\'s';
+$d->stop;
+{
+	my ($none, undef, $who) = $d->start('--user', 'nobody-of-this-name');
+	is $none, 1, 'a user who is not there: refused';
+	like $who, qr/\Atipme: start: --user nobody-of-this-name: no such user: [^\n]+\n\z/, '... by a sentence';
+}
 
 # Where nobody else was named, the kernel keeps strangers from the socket.
 {

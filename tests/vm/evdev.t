@@ -40,7 +40,8 @@ sub status { my ($text) = $vm->run('tipme status --json'); return eval { Cpanel:
 sub episodes { return split ' ', $vm->run("ls $LIBRARY 2>/dev/null | grep ^2") }
 
 sub start_service {
-	($said, $rc) = $vm->run('systemctl daemon-reload && systemctl start tipmed');
+	# As its own user, whom new keyboards are for because the group input is.
+	($said, $rc) = $vm->run('systemd-sysusers && systemctl daemon-reload && systemctl start tipmed');
 	is($rc, 0, 'the service starts') or diag scalar $vm->run('journalctl -u tipmed -n 30 --no-pager');
 	$vm->wait_for('it records', 'tipme status --json | grep -q kernel_bpf');
 	my $s = status();

@@ -30,7 +30,9 @@ sub on_kernel {
 	my ($kernel) = @_;
 	$vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
 	is property('UnitFileState'), 'disabled', 'installing it enables nothing';
-	my ($said, $rc) = $vm->run('systemctl daemon-reload && systemctl start tipmed');
+	my ($said, $rc) = $vm->run('systemd-sysusers');
+	is $rc, 0, 'its system user is made' or diag $said;
+	($said, $rc) = $vm->run('systemctl daemon-reload && systemctl start tipmed');
 	is $rc, 0, 'it starts' or diag scalar $vm->run('journalctl -u tipmed -n 30 --no-pager');
 	eval { $vm->wait_for('it records', $RECORDS); 1 } or diag($@, scalar $vm->run('systemctl status -n 40 --no-pager tipmed; tipme status; cat /run/systemd/seats/seat0')), BAIL_OUT('it does not record');
 	my $s = status();
@@ -45,6 +47,11 @@ sub on_kernel {
 	# Capabilities have numbers beyond 32 bits.
 	no warnings 'portable';
 	is hex $kept, $five, 'it keeps five capabilities: IPC_LOCK, SYS_NICE, SYSLOG, PERFMON, BPF';
+	my ($uid) = $vm->run('id -u tipmed') =~ /^(\d+)$/;
+	isnt $uid, undef, 'the user tipmed is there';
+	my @threads = split /\n/, $vm->run("cat /proc/$pid/task/*/status | sed -n 's/^Uid:[[:space:]]*//p'");
+	is_deeply [ sort grep { !/^$uid\t$uid\t$uid\t(?:$uid|1000)$/ } @threads ], [], 'none of its threads is root\'s' or diag explain \@threads;
+	is scalar(grep { /\t1000$/ } @threads), 1, '... and one writes as the user at the screen';
 	is scalar $vm->run("cat /proc/$pid/oom_score_adj"), "-1000\n", 'the OOM killer spares it';
 	is scalar $vm->run("nsenter -t $pid -m stat -c %s /etc/shadow"), "0\n", "root's secrets are not there for it";
 	like scalar $vm->run('stat -c %s /etc/shadow'), qr/^[1-9]/, '... and are for others';

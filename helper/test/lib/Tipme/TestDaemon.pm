@@ -67,10 +67,13 @@ sub run_as_nobody_with {
 	return $self->run('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', "--inh-caps=$set", "--ambient-caps=$set", "--bounding-set=$set", "$public/helper/cli/tipme", @args);
 }
 
+# A system user that every system has, in place of the one that an installation makes.
+sub system_user { return $> || !getpwnam 'daemon' ? () : 'daemon' }
+
 # Starts it in the background; returns status, stdout, stderr of `tipme start`.
 sub start {
 	my ($self, @args) = @_;
-	my @result = $self->run(tipme(), 'start', @{ $self->{args} }, @args);
+	my @result = $self->run(tipme(), 'start', (map { ('--user', $_) } system_user()), @{ $self->{args} }, @args);
 	$self->{pid} = $self->status->{pid} if !$result[0];
 	return @result;
 }
