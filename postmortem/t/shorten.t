@@ -60,6 +60,11 @@ sub alike {
 	{ local $Tipme::WakeupChain::LONG = 1e9; $long = Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run }
 	{ local ($Tipme::WakeupChain::LONG, $Tipme::WakeupChain::CHUNK, $Tipme::WakeupChain::LAST) = (100, 50, 8); $short = Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run }
 	is(sums($short), sums($long), "$what: all sums are the same");
+	{
+		local ($Tipme::WakeupChain::LONG, $Tipme::WakeupChain::CHUNK, $Tipme::WakeupChain::LAST) = (100, 50, 8);
+		my ($at_one_go, $by_step) = map { Tipme::Test::Story::told($_) } Tipme::Test::Story::both_ways($dir);
+		ok($at_one_go eq $by_step, "$what: plain steps at one go come to the same, stretch by stretch");
+	}
 	cmp_ok(@{ $short->{path} } * ($times // 5), '<', @{ $long->{path} }, "$what: a path of " . @{ $short->{path} } . ' stretches, not ' . @{ $long->{path} });
 	my ($t, @bad) = $short->{interval}{start_ns};
 	for my $p (@{ $short->{path} }) {

@@ -60,12 +60,14 @@ sub shorten {
 	my ($self, $segments) = @_;
 	my $ordinary = $self->_ordinary($segments->[-1]{from}, $segments->[0]{to}) or return $segments;
 	my (@out, $run);
+	no warnings 'uninitialized';
 	for my $s (@$segments) {
 		if ($s->{to} - $s->{from} >= $SHORT_NS || !$ordinary->($s)) { push @out, $s; undef $run; next }
 		if (!$run || $run->{to} - $s->{from} > $RUN_NS) { push @out, $run = { to => $s->{to}, state => 'mixed', mixed => 1, among => {}, evidence => [] }; $run->{last} = $s->{evidence}[-1] }
-		my $a = $run->{among}{ join ' ', map { $_ // '' } @$s{qw(tid state kind cpu exact blamed_tid idle reason)} } //= { segment => $s, ns => 0 };
+		my $a = $run->{among}{ join ' ', @$s{qw(tid state kind cpu exact blamed_tid idle reason)} } //= { segment => $s, ns => 0 };
 		$a->{ns} += $s->{to} - $s->{from};
-		@$run{qw(from first)} = ($s->{from}, $s->{evidence}[0]);
+		$run->{from} = $s->{from};
+		$run->{first} = $s->{evidence}[0];
 	}
 	$_->{evidence} = [ grep { defined } delete @$_{qw(first last)} ] for grep { $_->{mixed} } @out;
 	return \@out;
@@ -79,13 +81,18 @@ sub _ordinary {
 	return if $self->{held_input} || $self->{server}->grabs;
 	my (%taken, %memory);
 	my $requests = _times(map { [ @$_{qw(from to)} ] } $self->_requests_of_others($from, $to));
+	my $taken = sub { my ($cpu) = @_; return _times(map { [ @$_{qw(from to)} ] } $r->irqs($cpu, $from, $to), $r->steals($cpu, $from, $to)) };
+	my $memory = sub { my ($tid) = @_; return scalar(() = $r->memory_waits($tid, $from, $to)) };
 	return sub {
 		my ($s) = @_;
-		return 0 if $s->{among} || $s->{held} || $s->{disk} || $s->{work} || $s->{blamed_work} || $s->{by} || ($s->{kind} // '') eq 'stopped';
+		return 0 if !$s->{plain} && ($s->{among} || $s->{held} || $s->{disk} || $s->{work} || $s->{blamed_work} || $s->{by} || ($s->{kind} // '') eq 'stopped');
 		my ($tid, $state, $cpu) = @$s{qw(tid state cpu)};
-		return 0 if $state eq 'runnable' && $self->{limited};
-		return 0 if defined $cpu && ($state eq 'running' || $state eq 'runnable') && _reaches($taken{$cpu} //= _times(map { [ @$_{qw(from to)} ] } $r->irqs($cpu, $from, $to), $r->steals($cpu, $from, $to)), $s);
-		return 0 if $state ne 'runnable' && $state ne 'unknown' && ($memory{$tid} //= 1 + (() = $r->memory_waits($tid, $from, $to))) > 1;
+		if ($state eq 'running' || $state eq 'runnable') {
+			return 0 if $state eq 'runnable' && $self->{limited};
+			return 0 if defined $cpu && _reaches($taken{$cpu} //= $taken->($cpu), $s);
+			return 1 if $state eq 'runnable';
+		}
+		return 0 if $state ne 'unknown' && ($memory{$tid} //= $memory->($tid));
 		return $state eq 'running' && $tid == $self->{server}{tid} && _reaches($requests, $s) ? 0 : 1;
 	};
 }
@@ -96,6 +103,7 @@ sub _times { my @t = sort { $a->[0] <=> $b->[0] } @_; return { list => \@t, at =
 sub _reaches {
 	my ($times, $s) = @_;
 	my $list = $times->{list};
+	return 0 if $times->{at} < 0;
 	$times->{at}-- while $times->{at} >= 0 && $list->[ $times->{at} ][0] >= $s->{to};
 	# One that began long before may still last: only where times overlap each other, and then this looks no further than at three of them.
 	for (my $k = $times->{at}; $k >= 0 && $k > $times->{at} - 3; $k--) { return 1 if $list->[$k][1] > $s->{from} }

@@ -272,8 +272,11 @@ sub _at_rest {
 
 sub _in_loop {
 	my ($self, $i) = @_;
-	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
-	return defined $stack && $self->{reasons}->is_loop($stack);
+	# A stack is a long text, and a client that asks its server one thing after another sleeps with the same one all the time.
+	return $self->{loop}{ $i->{stack_id} // 0 } //= do {
+		my $stack = $self->{kernel}->threads->stack($i->{stack_id});
+		defined $stack && $self->{reasons}->is_loop($stack) ? 1 : 0;
+	};
 }
 
 # The last of some bursts that the event has caused: the chain back from it comes to the client handling the event.
@@ -303,7 +306,7 @@ sub _caused {
 	$chain->walk_once($tid, $e->{deliver_ns}, $ran);
 	return 0 if !$chain->reached;
 	for my $w ($chain->waits) {
-		next if !$w->{reason} || $w->{reason}{class} ne 'loop' || $w->{followed};
+		next if !$w->{reason} || $w->{reason}{class} ne 'loop';
 		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';
 		my $pid = $self->_pid($w->{tid}, $w->{to});

@@ -124,6 +124,18 @@ sub decode {
 	return ($l->{name}, _unpack($l, substr $$buf, $off, $len), $len);
 }
 
+# fields_of(NUMBER): (name, what makes the fields of such a record of its bytes); () if nobody knows it. For those that have many to read and know where each stands.
+sub fields_of {
+	my ($self, $type) = @_;
+	my $l = $self->{record}{$type} or return;
+	my ($names, $template, $size) = @$l{qw(names template size)};
+	return ($l->{name}, sub {
+		my %f;
+		@f{@$names} = unpack $template, length $_[0] < $size ? $_[0] . "\0" x ($size - length $_[0]) : $_[0];
+		return \%f;
+	});
+}
+
 # length_at(\BUFFER, OFFSET): length of the record there; or 0 and why not.
 sub length_at {
 	my ($self, $buf, $off) = @_;

@@ -135,6 +135,9 @@ sub migrations {
 	return grep { $_->[0] > $from && $_->[0] < $to } @{ $self->_table('migrate')->{$tid} // [] };
 }
 
+# moved(): { thread => anything }: whose moves there are records of
+sub moved { my ($self) = @_; return $self->_table('migrate') }
+
 sub _make_migrate {
 	my ($self) = @_;
 	my %of;

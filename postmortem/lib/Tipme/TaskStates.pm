@@ -179,7 +179,7 @@ sub _build {
 		# Before that time some CPU's records are not there: what the thread seemed to do may be out of date by now.
 		if ($m->{cur} && $m->{t} < $exact && vec($ev->{ts}, $i, 64) >= $exact && !$self->_agrees($m, $i)) { $self->_restart($m, $exact) }
 		$self->_start($m, $i) if !$m->{cur};
-		my $type = vec($ev->{type}, $i, 8);
+		my $type = vec $ev->{type}, $i, 8;
 		if    ($type == Tipme::KernelEvents::SWITCH) { vec($ev->{tid}, $i, 32) == $tid ? $self->_leaves($m, $i) : $self->_comes($m, $i) }
 		elsif ($type == Tipme::KernelEvents::WAKING) { $self->_woken($m, $i) }
 		else                                         { $self->_forked($m, $i) }
@@ -256,12 +256,14 @@ sub _only_pictures {
 	$m->{cur} = \%cur;
 }
 
+# From T on it does something else: NEW begins there. Called for each record, so it copies nothing.
 sub _turn {
-	my ($self, $m, $t, %new) = @_;
+	my ($m, $t, $new) = @_;
 	my $cur = $m->{cur};
 	$cur->{to} = $t;
 	push @{ $m->{list} }, $cur if $t > $cur->{from};
-	$m->{cur} = { from => $t, %new };
+	$m->{cur} = $new;
+	return;
 }
 
 sub _leaves {
@@ -273,13 +275,15 @@ sub _leaves {
 		# Its coming was lost. It cannot have come before the last switch of this CPU that is known; until then, it did what it did.
 		my $came = $self->_switch_before($i);
 		$came = $cur->{from} if !defined $came || $came < $cur->{from};
-		$self->_turn($m, $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1);
+		_turn($m, $came, { from => $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1 });
 		$cur = $m->{cur};
 	}
-	@$cur{qw(irq_ns softirq_ns saturated)} = ($ev->b($i), $ev->c($i), $ev->b($i) == $SATURATED || $ev->c($i) == $SATURATED ? 1 : 0);
-	if ($preempted || $state == $RUNNABLE) { $self->_turn($m, $t, kind => 'runnable', how => 'preempted', cpu => vec($ev->{cpu}, $i, 16), leave => $i) }
-	elsif ($state == $DEAD)                { $self->_turn($m, $t, kind => 'absent') }
-	else                                   { $self->_turn($m, $t, kind => 'blocked', state => $STATE{$state} // 'unknown', leave => $i) }
+	my ($irq, $softirq) = (vec($ev->{b}, $i, 32), vec($ev->{c}, $i, 32));
+	@$cur{qw(irq_ns softirq_ns)} = ($irq, $softirq);
+	$cur->{saturated} = 1 if $irq == $SATURATED || $softirq == $SATURATED;
+	if ($preempted || $state == $RUNNABLE) { _turn($m, $t, { from => $t, kind => 'runnable', how => 'preempted', cpu => vec($ev->{cpu}, $i, 16), leave => $i }) }
+	elsif ($state == $DEAD)                { _turn($m, $t, { from => $t, kind => 'absent' }) }
+	else                                   { _turn($m, $t, { from => $t, kind => 'blocked', state => $STATE{$state} // 'unknown', leave => $i }) }
 	$m->{pending} = undef if $m->{cur}{kind} ne 'blocked';
 }
 
@@ -294,25 +298,30 @@ sub _comes {
 	}
 	elsif ($cur->{kind} eq 'blocked') { $cur->{guessed} = 1; $self->_picture_of_sleep($m, $cur, $t) }
 	$m->{pending} = undef;
-	$self->_turn($m, $t, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), prio => vec($ev->{d}, $i, 32) >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i);
+	my $cpu = vec $ev->{cpu}, $i, 16;
+	_turn($m, $t, { from => $t, kind => 'running', cpu => $cpu, prio => vec($ev->{d}, $i, 32) >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i });
 	# Its leaving was lost, if somebody else leaves this CPU next. That one is taken to have run ever since, and this one not at all.
-	my $next = $self->_switch_after($i);
-	$self->_turn($m, $t, kind => 'blocked', state => 'unknown', guessed => 1) if defined $next && vec($ev->{tid}, $next, 32) != $m->{tid};
+	my $next = $self->_switch_after($i, $cpu);
+	_turn($m, $t, { from => $t, kind => 'blocked', state => 'unknown', guessed => 1 }) if defined $next && vec($ev->{tid}, $next, 32) != $m->{tid};
 }
 
 # The time of the switch of the same CPU before that of an index, and the index of the one after it; undef: there is none
 sub _switch_before {
 	my ($self, $i) = @_;
-	my ($ev, $list, $k) = $self->_place($i);
-	return $k > 0 ? vec($ev->{ts}, vec($$list, $k - 1, 32), 64) : undef;
+	my ($ev, $k) = ($self->{ev}, $self->_place($i));
+	return $k > 0 ? vec($ev->{ts}, vec(${ $ev->of_cpu(vec $ev->{cpu}, $i, 16) }, $k - 1, 32), 64) : undef;
 }
 
 sub _switch_after {
-	my ($self, $i) = @_;
-	my ($ev, $list, $k) = $self->_place($i);
+	my ($self, $i, $cpu) = @_;
+	my $ev = $self->{ev};
+	my $list = $ev->of_cpu($cpu);
+	my $k = ($self->{placed}{$cpu} // -1) + 1;
+	if (4 * $k < length $$list && vec($$list, $k, 32) == $i) { $self->{placed}{$cpu} = $k } else { $k = $self->_place($i) }
 	return $k + 1 < length($$list) / 4 ? vec($$list, $k + 1, 32) : undef;
 }
 
+# The position of a switch among those of its CPU.
 sub _place {
 	my ($self, $i) = @_;
 	my $ev = $self->{ev};
@@ -328,17 +337,17 @@ sub _place {
 		while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (vec($$list, $m, 32) < $i) { $lo = $m + 1 } else { $hi = $m } }
 		$k = $lo;
 	}
-	$self->{placed}{$cpu} = $k;
-	return ($ev, $list, $k);
+	return $self->{placed}{$cpu} = $k;
 }
 
 sub _woken {
 	my ($self, $m, $i) = @_;
 	my ($ev, $cur) = ($self->{ev}, $m->{cur});
 	if ($cur->{kind} ne 'blocked') { $m->{pending} = $i; return }
-	@$cur{qw(wake stack_id)} = ($i, $ev->b($i));
+	@$cur{qw(wake stack_id)} = ($i, vec($ev->{b}, $i, 32));
 	$m->{pending} = undef;
-	$self->_turn($m, vec($ev->{ts}, $i, 64), kind => 'runnable', how => 'woken', wake => $i, cpu => vec($ev->{d}, $i, 32) & 65535);
+	my $t = vec $ev->{ts}, $i, 64;
+	_turn($m, $t, { from => $t, kind => 'runnable', how => 'woken', wake => $i, cpu => vec($ev->{d}, $i, 32) & 65535 });
 }
 
 sub _forked {
@@ -346,7 +355,8 @@ sub _forked {
 	my $ev = $self->{ev};
 	%{ $m->{cur} } = (from => $m->{cur}{from}, kind => 'absent') if $m->{cur}{guessed};
 	$m->{pending} = undef;
-	$self->_turn($m, vec($ev->{ts}, $i, 64), kind => 'runnable', how => 'forked', parent => vec($ev->{tid}, $i, 32), fork => $i, cpu => vec($ev->{cpu}, $i, 16));
+	my $t = vec $ev->{ts}, $i, 64;
+	_turn($m, $t, { from => $t, kind => 'runnable', how => 'forked', parent => vec($ev->{tid}, $i, 32), fork => $i, cpu => vec($ev->{cpu}, $i, 16) });
 }
 
 # A sleep without a waking (it lasts, or the record was lost): a picture taken meanwhile knows its stack, and may know its state better.
@@ -369,8 +379,7 @@ sub _clip {
 	my ($self, $list) = @_;
 	my @out;
 	for my $i (@$list) {
-		$i->{real_from} = $i->{from};
-		$i->{from} = $self->{from} if $i->{from} < $self->{from};
+		@$i{qw(real_from from)} = ($i->{from}, $self->{from}) if $i->{from} < $self->{from};
 		$i->{to}   = $self->{to}   if $i->{to} > $self->{to};
 		next if $i->{to} <= $i->{from};
 		$i->{irq_ns} //= 0, $i->{softirq_ns} //= 0 if $i->{kind} eq 'running';

@@ -9,6 +9,7 @@ use Carp qw(croak);
 use Tipme::KernelEvents;
 use Tipme::Progress;
 use Tipme::Record::Layout;
+use Tipme::Turns;
 
 my %CONTEXT = %{ $Tipme::Record::Layout::ENUM{context} };
 my $MAX_STEPS = 200_000;
@@ -23,6 +24,7 @@ my $RUN_NS    = 10_000_000;
 our $LONG         = 5_000;         # segments of a walk, from which on those behind are told by runs where somebody can ...
 our $CHUNK        = 2_000;         # ... so many at once, but for the last ones, which the walk may look at
 our $LAST         = 64;
+our $TURNS        = 1;             # plain steps are done at one go; 0: each by itself, to the same result
 my $MAX_NESTED = 8;            # workers that queue work for workers
 my %OF_ANOTHER = ('ipc-wait' => 'for whom', 'lock-wait' => 'who had it', 'futex-wait' => 'who had it');    # waits that somebody else must end
 my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
@@ -61,19 +63,36 @@ sub _walk {
 	push @{ $self->{frames} }, [ @{ $o{via} } ] if $o{via};
 	$self->{below} = 1 if !defined $o{deliver_ns};
 	my $exact = $self->{states}->events->exact_from;
+	# Samples of /proc have no wakers to follow.
+	my $turns = $TURNS && !$self->{states}->wakers_unknown ? Tipme::Turns->new(@$self{qw(states threads reasons)}, $self->_works, $self->{server_tid}) : undef;
 	while ($self->{t} > $from) {
 		if (++$self->{steps} > $MAX_STEPS) { $self->_unknown($from, 'the chain has too many links'); last }
 		if ($self->{t} <= $exact)          { $self->_unknown($from, 'before the records begin'); last }
 		Tipme::Progress::show('following the wake-ups', $to - $self->{t}, $to - $from) if !($self->{steps} % 1024);
 		$self->_cross_bounds;
-		$self->_step;
-		$self->_shorten($o{shorten}) if $o{shorten} && @{ $self->{segments} } - $self->{short} > $CHUNK && ($self->{short} || @{ $self->{segments} } > $LONG);
+		$turns && $self->_turns($turns, $exact, $to, $o{shorten}) or $self->_step;
+		$self->_shorten($o{shorten}) if $o{shorten} && @{ $self->{segments} } > $self->_room;
 	}
 	$self->_note_reached if !defined $o{deliver_ns};
 	my @s = reverse @{ $self->{segments} };
 	$self->{segments} = [];
 	_check(\@s, $from, $to);
 	return \@s;
+}
+
+# Up to how many segments there may be before those behind are told by runs.
+sub _room { my ($self) = @_; my $room = $self->{short} + $CHUNK; return $self->{short} || $room > $LONG ? $room : $LONG }
+
+# As many plain steps as there are from here on; 0: none. Not where whoever is met is met for somebody else, nor up to where the records begin.
+sub _turns {
+	my ($self, $turns, $exact, $to, $shorten) = @_;
+	my $bound = $self->_bound;
+	return 0 if $bound < $exact || $self->{returning} || $self->{steps} + 2000 > $MAX_STEPS || grep { $_->[2] || $_->[3] || $_->[4] } @{ $self->{frames} };
+	my ($tid, $t, $steps) = $turns->steps($self->{segments}, @$self{qw(tid t)}, $bound, $shorten ? $self->_room : 1 << 62, $self->{jumped});
+	@$self{qw(tid t)} = ($tid, $t);
+	$self->{steps} += $steps - 1 if $steps;
+	Tipme::Progress::show('following the wake-ups', $to - $t, $to - $self->{from}) if $steps > 500;
+	return $steps;
 }
 
 # A client and its server that take turns for a second make a hundred thousand segments: more than anybody wants to know, or to wait for.
@@ -423,8 +442,7 @@ sub _follow {
 	}
 	$self->_put($at, $t, %$s, kind => 'irq-time', reason => 'the softirq that wakes it was still to come') if $at < $t;
 	$self->_at($at);
-	push @{ $self->{waits} }, { tid => $tid, from => $lo, to => $at, waker => $waker, followed => 1, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}) };
-	my $wait = $self->{waits}[-1];
+	my $wait = { tid => $tid, from => $lo, to => $at, waker => $waker, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}) };
 	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact}, undef, $self->_held($i, $wait, $who) ] if $self->_comes_back($wait);
 	# Nobody is asked twice at one time, or two that wait for each other would keep us for ever.
 	$self->{jumped}{$tid} = 1;
@@ -440,8 +458,11 @@ sub _comes_back {
 	my ($self, $wait) = @_;
 	return 0 if $wait->{tid} == $self->{server_tid};
 	return 1 if $self->{returning};
-	return $wait->{reason} && !$WAITS_FOR_REQUESTS{ $wait->{reason}{class} } ? 1 : 0;
+	return waits_for_requests($wait->{reason}) ? 0 : 1;
 }
+
+# waits_for_requests(REASON): for the next request, or for nobody knows what
+sub waits_for_requests { my ($r) = @_; return !$r || $WAITS_FOR_REQUESTS{ $r->{class} } ? 1 : 0 }
 
 # Did the waker have what the thread waited for? Not one that the thread had asked to do something (woken, or made, by it), nor one that
 # wakes by ending: these work for it.
@@ -535,7 +556,7 @@ sub _ask_peer {
 	return 1;
 }
 
-# waits(): sleeps that the last walk passed, whether it followed their wakers or not
+# waits(): sleeps that the last walk passed without following whoever ended them
 sub waits { return @{ $_[0]{waits} } }
 
 1;

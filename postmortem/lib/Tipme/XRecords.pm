@@ -44,14 +44,15 @@ sub _load {
 	my %number = map { $_ => $code->number_of($_) } grep { /^x_/ } _kinds();
 	my %flush = ($code->number_of('x_flush') => 1);
 	my %file_order;
-	my $n = 0;
+	my ($n, %known) = (0);
 	$file_order{$_} = ++$n for sort { $a <=> $b } map { $_->[1] } @$list;
 	for (@$list) {
 		my ($ts, $off, $len) = @$_;
 		my $type = vec $$buf, $off + 8, 8;
 		next if $flush{$type};
-		my ($name, $f) = $code->decode($buf, $off);
+		my ($name, $fields) = @{ $known{$type} //= [ $code->fields_of($type) ] };
 		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off); next }
+		my $f = $fields->(substr $$buf, $off, $len);
 		$f->{nr} = $s->{number} + $file_order{$off};
 		# The input thread tells what it read; its hot-key is the server's own, seen before, and perhaps seen nowhere else.
 		if ($s->{file} ne $self->{file}) {

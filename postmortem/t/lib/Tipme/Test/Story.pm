@@ -4,8 +4,11 @@ package Tipme::Test::Story;
 
 use strict;
 use warnings;
+use Carp qw(croak);
+use Cpanel::JSON::XS ();
 use Tipme::Diagnosis;
 use Tipme::Episode;
+use Tipme::Report::JSON;
 use Tipme::Test::Episode;
 
 use constant MS => 1_000_000;
@@ -120,9 +123,20 @@ sub lasts {
 sub picture { my ($self, $tid, $comm, %f) = @_; $self->{b}->thread($tid, $comm, %f); return $self }
 
 # diagnose(DIR, %options): writes the episode there and has it judged
+# diagnose(FOLDER, OPTIONS of run): step by step, and with plain steps at one go; both must say the same, to the last record number
 sub diagnose {
 	my ($self, $dir, %o) = @_;
-	return Tipme::Diagnosis->new(Tipme::Episode->open($self->{b}->write($dir)))->run(%o);
+	my ($d, $other) = both_ways($self->{b}->write($dir), %o);
+	croak "$dir: the walk step by step and the one with plain steps at one go differ" if told($d) ne told($other);
+	return $d;
 }
+
+sub both_ways {
+	my ($dir, %o) = @_;
+	return map { local $Tipme::WakeupChain::TURNS = $_; Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run(%o) } 1, 0;
+}
+
+# told(DIAGNOSIS): all of it, as one text
+sub told { return Cpanel::JSON::XS->new->canonical->encode(Tipme::Report::JSON::data($_[0])) }
 
 1;
