@@ -39,6 +39,7 @@ my %ADVICE = (
 my @BY_DETAIL = (
 	(map { my $kind = $_; map { [ $kind, $_->[0], 'whoever NAME waited for, which is not known', $_->[1] ] } [ qr/samples of \/proc do not tell/, 'Record as root, so that wake-ups are seen, too: `sudo tipme start`; `tipme doctor` says what hinders that.' ],
 		[ qr/no record tells/, 'See whether records were lost, and what more could be recorded: `tipme doctor`.' ] } qw(ipc-wait lock-wait futex-wait)),
+	(map { [ $_, qr/samples of \/proc do not tell/, 'the disk, or whoever else used it, which is not known', 'Record as root, so that requests to disks are seen, too: `sudo tipme start`; `tipme doctor` says what hinders that.' ] } qw(disk-io page-fault-io)),
 	[ 'disk-io', qr/ahead of it\z/, 'whoever runs NAME: it had the disk', 'Make it idle priority (`ionice -c 3 -p PID`), or let it run later.' ],
 	[ 'page-fault-io', qr/ahead of it\z/, 'whoever runs NAME: it had the disk', 'Make it idle priority (`ionice -c 3 -p PID`), or let it run later.' ],
 	[ 'disk-io', qr/^held back before disk \S+, with no/, 'whatever lets requests go to this disk: its I/O scheduler, or a limit of the control group of NAME', 'See `cat DISK/queue/scheduler`, and io.max and io.latency of the cgroup.' ],

@@ -386,13 +386,17 @@ sub _blocked {
 	return if $waker && $self->_follow($i, $lo, $waker, \%s);
 	return if !$waker && ($self->_ask_client || $self->_ask_holder($i, $lo, $r) || $self->_ask_peer($i, $lo));
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
-	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => 'waiting where it cannot be disturbed: mostly for a disk', exact => 0) }
+	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => 'waiting where it cannot be disturbed: mostly for a disk' . $self->_others_of_disk('disk'), exact => 0) }
 	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? $waker->{context} eq 'task' ? 'it slept, and no record tells for what' : 'it slept until an interrupt woke it, and no record tells for what' : $i->{guessed} ? 'its waking was not recorded' : 'nobody has woken it yet', exact => 0) }
 	my $whose = !$waker && $OF_ANOTHER{ $r->{kind} };
 	# That it waited is known, and for whom not: such a verdict accuses nobody, and is not sure.
-	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words} . ($whose ? ', and ' . ($self->{states}->wakers_unknown ? 'samples of /proc do not tell' : 'no record tells') . " $whose" : ''), class => $r->{class},
+	my ($in) = $self->{states}->wakers_unknown && $r->{class} eq 'disk' ? $s{stack} =~ /\A(\w+)/ : ();
+	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words} . (defined $in ? " (in $in)" : '') . $self->_others_of_disk($r->{class}) . ($whose ? ', and ' . ($self->{states}->wakers_unknown ? 'samples of /proc do not tell' : 'no record tells') . " $whose" : ''), class => $r->{class},
 		$whose ? (exact => 0) : ());
 }
+
+# Samples see that somebody waits for a disk, and none of the requests that it works on meanwhile.
+sub _others_of_disk { my ($self, $class) = @_; return $class eq 'disk' && $self->{states}->wakers_unknown ? ', and samples of /proc do not tell who else used it' : '' }
 
 # A sleep that the completion of a request ended is told by what that request waited for: others ahead of it, the device. Where a thread
 # ended it (a loop device's, a journal's), the walk goes on in that thread instead.
