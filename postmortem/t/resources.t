@@ -279,6 +279,17 @@ like($d->{verdict}{sentence}, qr/ms: most likely, for \d+ ms/, 'quota, looked at
 is($d->{totals}{kinds}{'cpu-throttled'}, 401 * MS, 'quota, looked at: as much as was counted') or diag(explain($d->{totals}{kinds}));
 cmp_ok($d->{verdict}{confidence}, '<', 0.5, 'quota, looked at: when in it is not known');
 
+# --- the kernel counts a stretch of throttling when it ends: of one that lasts while the daemon looks, all is in the next count ---
+$s = throttled();
+$s->builder->thread(880, 'tipmed', ts_ns => 900 * MS);
+$s->run(1, 1259.9, 1260.1, 880, 'sleeping');
+$s->daemon('cpu_throttle', ts_ns => ns($_->[0]), cgroup => 70, cpu => 65535, phase => 'sample', throttled_us => $_->[1]) for [ 260, 1000 ], [ 1260, 160_500 ], [ 2260, 401_250 ];
+$d = judged('quota, looked at while it lasts', $s, 'cpu-throttled', 'xterm', 0.76, 0.79);
+cmp_ok($d->{totals}{kinds}{'cpu-throttled'}, '>=', 561_550_000, 'quota, looked at while it lasts: both halves') or diag(explain($d->{totals}{kinds}));
+$s = throttled();
+$s->daemon('cpu_throttle', ts_ns => ns($_->[0]), cgroup => 70, cpu => 65535, phase => 'sample', throttled_us => $_->[1]) for [ 260, 1000 ], [ 1260, 160_500 ], [ 2260, 45_000 ];
+is($s->diagnose("$tmp/lasts")->{totals}{kinds}{'cpu-throttled'}, 526_500_000, 'quota, looked at while it lasts: of that wait no more than was counted');
+
 # --- the same behind a thousand who take turns ---
 $s = story();
 $s->builder->thread(CLIENT, 'xterm', ts_ns => 900 * MS, cgroup => 70, cpu => 1)->thread(910, 'ping', ts_ns => 900 * MS)->thread(911, 'pong', ts_ns => 900 * MS);

@@ -102,6 +102,7 @@ sub _quota {
 		for my $idle (1, 0) {
 			@s = map { my @p = !$_->{by} && ($_->{idle} ? 1 : 0) == $idle && $left > 0 ? $self->_of_sample($_, $x, \$left) : $_; @p } @s;
 		}
+		@s = $self->_begun_before(\@s, $x, \$left) if $from < $x->{from} && $x->{from} < $to && grep { $_->{by} && $_->{to} > $x->{from} } @s;
 		$self->{quota_left}{"$x->{cgroup} $x->{from}"} = $left;
 	}
 	return @s if grep { $_->{by} } @s;
@@ -121,6 +122,21 @@ sub _of_sample {
 	return $s if $to <= $from;
 	$$left -= $to - $from;
 	return grep { defined } _cut($s, $from, $to, exact => 0, by => $self->_quota_words($x->{cgroup}));
+}
+
+# The kernel counts a stretch of throttling when it ends. Of one that lasted when somebody looked, the part before that is in the count of the next look, too: as much
+# of this wait, while its CPU idled, from that moment backwards.
+sub _begun_before {
+	my ($self, $s, $x, $left) = @_;
+	my @out;
+	for my $p (reverse @$s) {
+		my $to = $p->{to} < $x->{from} ? $p->{to} : $x->{from};
+		if ($p->{by} || !$p->{idle} || $to <= $p->{from} || $$left <= 0) { unshift @out, $p; next }
+		my $begin = $to - $p->{from} > $$left ? $to - $$left : $p->{from};
+		$$left -= $to - $begin;
+		unshift @out, grep { defined } _cut($p, $begin, $to, exact => 0, by => $self->_quota_words($x->{cgroup}));
+	}
+	return @out;
 }
 
 # Times that overlap, one after the other.
