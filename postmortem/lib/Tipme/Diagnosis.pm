@@ -115,7 +115,7 @@ sub _without_interval {
 	return no_input($self->why_not($o{event}) . ': `tipme events` lists them.') if defined $o{event};
 	return no_input('No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).') if !$self->{path}->servers;
 	return no_input('No input event is in this episode: press a key before the hot-key.') if !@e;
-	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, confidence => 1,
+	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, exact => 1, confidence => 1,
 		sentence => 'Nothing unusual: none of the ' . scalar(@e) . ' input events here waited for an answer.' };
 }
 

@@ -418,7 +418,7 @@ sub _footer {
 	my ($ep, $d, $i) = @$self{qw(ep diag interval)};
 	my @parts = (with_commas($self->{ev}->count_between(@$i{qw(start_ns end_ns)})) . ' kernel records in the interval', with_commas($ep->lost_count) . ' records lost');
 	push @parts, 'dots: no records' if ($self->_covered)[0] > $self->{from} || ($self->_covered)[1] < $self->{to};
-	push @parts, sprintf('%.0f %% of the interval charged on exact evidence', 100 * $d->{verdict}{confidence}) if !$i->{guessed};
+	push @parts, sprintf('%.0f %% of the interval charged on exact evidence', 100 * $d->{verdict}{exact}) if !$i->{guessed};
 	return join " \x{2022} ", @parts, map { one_line($_) } $ep->damage;
 }
 

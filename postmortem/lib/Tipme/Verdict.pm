@@ -23,6 +23,7 @@ my $OF_ONE_TREE = 0.8;
 my $OLD_NS      = 10_000_000_000;
 my $LIKELY      = 0.5;    # a verdict of which less is exact is likely, and says so
 my $LEAST       = 3;      # processes that make a crowd
+my $OFF         = 0.05;   # of the interval: what a part may be off by, as the laboratory allows it; what one has too much another has too little
 
 # duration_text(NS): "3.1 ms", "934 ms", "1.24 s"
 sub duration_text {
@@ -64,18 +65,18 @@ sub totals {
 	return { kinds => \%kind, states => \%state, blamed => \@blamed };
 }
 
-# judge(INTERVAL, \PATH, totals => those of it, client => thread, server => XRecords, parent => sub, ancestors => sub): { kind, sentence, blamed, share, share_ns, confidence, head }
+# judge(INTERVAL, \PATH, totals => those of it, client => thread, server => XRecords, parent => sub, ancestors => sub): { kind, sentence, blamed, share, share_ns, exact, confidence, second, head }
 sub judge {
 	my ($i, $path, %o) = @_;
 	my $t = $o{totals} // totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
 	my $head = _head($i, $o{client}, $all);
-	my %v = (confidence => _sure($path, $all), head => $head);
+	my $exact = _sure($path, $all);
 	if (!_unusual($i, $all)) {
-		return { %v, kind => 'none', share => 0, share_ns => 0, blamed => undef,
+		return { head => $head, exact => $exact, confidence => $exact, kind => 'none', share => 0, share_ns => 0, blamed => undef,
 			sentence => 'Nothing unusual: ' . ($head =~ s/^The /the /r) . _usually($i) . (_usually($i) ? '' : ', the slowest here') . '.' };
 	}
-	return { %v, %{ _largest($t, $path, $all, $head . _usually($i), %o) } };
+	return { head => $head, exact => $exact, %{ _largest($t, $path, $all, $head . _usually($i), $exact, %o) } };
 }
 
 # judge_stall(STALL, \PATH, why => WHY NO EVENT, ...): the same of a thread that stood still
@@ -85,25 +86,55 @@ sub judge_stall {
 	my $all = $i->{end_ns} - $i->{start_ns};
 	my %did = (runnable => 'was woken and did not run for %s, the longest here', disk_sleep => 'was in uninterruptible sleep for %s, the longest here', asked => 'needed %s', latency => 'ran %s after its timer had expired');
 	my $head = one_line($o{client}{comm}) . " (pid $o{client}{pid}) " . sprintf $did{ $i->{what} }, duration_text($all);
-	my %v = (confidence => _sure($path, $all), head => $head);
-	my $v = { %v, %{ _largest($t, $path, $all, $head, %o) } };
+	my $exact = _sure($path, $all);
+	my $v = { head => $head, exact => $exact, %{ _largest($t, $path, $all, $head, $exact, %o) } };
 	$v->{sentence} = "$v->{sentence} ($o{why})" if defined $o{why};
 	return $v;
 }
 
 # The kind with the largest sum, and who has most of it.
 sub _largest {
-	my ($t, $path, $all, $head, %o) = @_;
-	my ($kind) = sort { $t->{kinds}{$b} <=> $t->{kinds}{$a} || $a cmp $b } keys %{ $t->{kinds} };
+	my ($t, $path, $all, $head, $exact, %o) = @_;
+	my ($kind, @others) = sort { $t->{kinds}{$b} <=> $t->{kinds}{$a} || $a cmp $b } keys %{ $t->{kinds} };
 	my $ns = $t->{kinds}{$kind};
 	my @of = grep { $_->{kind} eq $kind } @{ $t->{blamed} };
 	my $group = _group(\@of, %o);
 	$group->{others} = grep { my $b = $_; defined $b->{pid} && $b->{pid} != $o{client}{pid} && !grep { $_ == $b } @{ $group->{members} } } @of;
 	my $clause = _clause($kind, $ns, $all, $group, _waiter($path, $kind, \%o), \%o);
-	$clause = "most likely, $clause" if $kind ne 'unknown' && _exact_ns($path, $kind) < $LIKELY * $ns;
-	return { kind => $kind, share => $all ? $ns / $all : 0, share_ns => $ns,
+	my $exact_ns = _exact_ns($path, $kind);
+	my ($order, $second) = $kind eq 'unknown' ? (1) : _order($t, $path, $all, $group, \@of, (grep { $_ ne 'unknown' } @others)[0]);
+	$clause = "most likely, $clause" if $kind ne 'unknown' && ($exact_ns < $LIKELY * $ns || $order < 1);
+	$clause .= '; nearly as long' . _second_clause($t, $path, $all, $kind, $second, \%o) if $second;
+	return { kind => $kind, share => $all ? $ns / $all : 0, share_ns => $ns, confidence => $order < $exact ? $order : $exact,
+		$second ? (second => { map { $_ => $second->{$_} } qw(kind pid comm ns) }) : (),
 		blamed => $kind eq 'unknown' ? undef : { (map { defined $group->{$_} ? ($_ => $group->{$_}) : () } qw(names by holder disk)), %$group{qw(kind pid comm processes detail ns)}, pids => $group->{pids} },
 		sentence => "$head: $clause." };
+}
+
+# How sure it is that the first is the first: (1 where nothing that is plausible could change the order, down to 0.5 where it is a guess between two; the second, where it is
+# nearly as large). Each part may be off by $OFF of the interval, so the difference of two by twice that. What of the first is not exact may be the second's: then that has
+# more by it and the first has less; what is not exact of others, or not known, may be the second's, too.
+sub _order {
+	my ($t, $path, $all, $group, $of, $other) = @_;
+	my %mine = map { $_ => 1 } @{ $group->{members} };
+	my @rest = grep { !$mine{$_} } @$of;
+	my ($kind, @pairs) = ($group->{kind});
+	push @pairs, [ $group->{ns}, _group(\@rest) ] if @rest;
+	push @pairs, [ $t->{kinds}{$kind}, { %{ _group([ grep { $_->{kind} eq $other } @{ $t->{blamed} } ]) }, ns => $t->{kinds}{$other} } ] if defined $other;
+	my ($lead, $second) = ($all);
+	for (@pairs) { my ($ns, $g) = @$_; ($lead, $second) = ($ns - $g->{ns}, $g) if $ns - $g->{ns} < $lead }
+	my %not_exact;
+	for my $p (map { _parts($_) } @$path) { $not_exact{ $p->{kind} } += $p->{ns} if !$p->{exact} || $p->{kind} eq 'unknown' }
+	my $doubt = $not_exact{$kind} // 0;
+	$doubt += $not_exact{$_} for grep { !$second || $second->{kind} eq $kind || $_ ne $second->{kind} } keys %not_exact;
+	my ($need, $sure) = (2 * $OFF * $all, $lead - $doubt);
+	return ($sure >= $need ? 1 : $sure <= 0 ? 0.5 : 0.5 + 0.5 * $sure / $need, $lead < $need ? $second : undef);
+}
+
+sub _second_clause {
+	my ($t, $path, $all, $kind, $g, $o) = @_;
+	return ' by ' . _name($g) . ', ' . duration_text($g->{ns}) if $g->{kind} eq $kind;
+	return ', ' . _clause($g->{kind}, $g->{ns}, $all, $g, _waiter($path, $g->{kind}, $o), $o);
 }
 
 sub _sure {
@@ -259,7 +290,7 @@ sub _clause {
 # no_input(WHY): the verdict where no input event can be judged
 sub no_input {
 	my ($why) = @_;
-	return { kind => 'unknown', share => 0, share_ns => 0, blamed => undef, confidence => 0, sentence => $why };
+	return { kind => 'unknown', share => 0, share_ns => 0, blamed => undef, exact => 0, confidence => 0, sentence => $why };
 }
 
 1;

@@ -115,7 +115,7 @@ sub _footer {
 	my ($d) = @_;
 	my @line;
 	push @line, 'sampled each 20 ms: how long threads ran and waited is exact, when is known to 20 ms, who woke them is not known' if $d->{sampled};
-	push @line, sprintf 'confidence %.0f %%: the share of the interval that rests on exact records', 100 * $d->{verdict}{confidence} if $d->{interval};
+	push @line, _confidence($d->{verdict}) if $d->{interval};
 	push @line, _lost($d->{lost});
 	push @line, "$d->{unknown_records} records of kinds that this program does not know were skipped" if $d->{unknown_records};
 	push @line, map { "damage: $_" } @{ $d->{damage} };
@@ -123,6 +123,13 @@ sub _footer {
 	push @line, sprintf 'the recorder itself: %s records in the interval, %s', with_commas($d->{overhead}{records}),
 		defined $d->{overhead}{share} ? sprintf('%.3f %% of it', 100 * $d->{overhead}{share}) : 'their cost was not measured here' if $d->{overhead};
 	return join '', map { one_line($_) . "\n" } @line;
+}
+
+sub _confidence {
+	my ($v) = @_;
+	my $text = sprintf 'confidence %.0f %%', 100 * $v->{confidence};
+	return "$text: the share of the interval that rests on exact records" if $v->{confidence} >= $v->{exact};
+	return $text . ($v->{second} ? ': another part is nearly as large' : ': what is not exact may belong to another') . sprintf '; %.0f %% rests on exact records', 100 * $v->{exact};
 }
 
 sub _lost {
