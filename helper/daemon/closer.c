@@ -45,7 +45,7 @@ static void *closer_run(void *arg)
 	}
 }
 
-int tipmed_closer_start(struct tipmed_closer *closer)
+int tipmed_closer_start(struct tipmed_closer *closer, int threads)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -60,7 +60,7 @@ int tipmed_closer_start(struct tipmed_closer *closer)
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	/* One that hangs is not waited for, either. */
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	for (int i = 0; i < TIPMED_CLOSER_THREADS && !err; i++)
+	for (int i = 0; i < threads && !err; i++)
 		err = -pthread_create(&thread, &attr, closer_run, closer);
 	pthread_attr_destroy(&attr);
 	return err;

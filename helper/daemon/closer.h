@@ -20,7 +20,7 @@ struct tipmed_closer {
 };
 
 /* Returns 0 or -errno. */
-int tipmed_closer_start(struct tipmed_closer *closer);
+int tipmed_closer_start(struct tipmed_closer *closer, int threads);
 
 /* Lets the threads go that do not hang. */
 void tipmed_closer_stop(struct tipmed_closer *closer);

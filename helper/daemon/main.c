@@ -240,7 +240,7 @@ static int server_prepare(void)
 	classes.automatic = &server.automatic;
 	tipme_x_quiet_set(&server.snap.x.quiet, !tipmed_classes_has(&classes, TIPME_CLASS_INPUT), 0);
 	tipmed_server_origin_add(&server, &(struct tipmed_origin){ server.automatic.timer_fd, tipmed_auto_take, &server.automatic });
-	err = tipmed_server_listen(&server, why, sizeof(why));
+	err = tipmed_doors_open(&server.doors, &opt, why, sizeof(why));
 
 	if (err)
 		return fail(why, err);

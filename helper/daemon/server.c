@@ -11,12 +11,10 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "clock.h"
-#include "paths.h"
 #include "privileges.h"
 #include "server.h"
 #include "text.h"
@@ -32,7 +30,13 @@
 #define STACK_BYTES (256 << 10)
 
 /* What epoll events are about: the place of a peer, or one of these. */
-enum { ON_LISTEN = TIPMED_PEERS_MAX, ON_TIMER, ON_QUIT, ON_DONE, ON_CLASSES, ON_ORIGIN };
+enum { ON_TIMER = TIPMED_PEERS_MAX, ON_QUIT, ON_DONE, ON_CLASSES, ON_DOOR, ON_ORIGIN = ON_DOOR + TIPMED_DOORS_MAX };
+
+/* Who brings a descriptor, for whoever drops it. */
+struct bringer {
+	struct tipmed_server *server;
+	bool may_all;
+};
 
 static void answer(struct tipmed_peer *peer, uint32_t error, const char *text)
 {
@@ -47,15 +51,20 @@ static void watch_fd(struct tipmed_server *server, int fd, uint32_t what)
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
+static struct tipmed_closer *closer_of(struct tipmed_server *server, bool may_all)
+{
+	return may_all ? &server->closer_own : &server->closer;
+}
+
 /* Memory of the kind that rings and records come in is closed at once; of all else strangers decide how long it takes. */
 static void passed_close(void *arg, int fd)
 {
-	struct tipmed_server *server = arg;
+	const struct bringer *by = arg;
 
 	if (fcntl(fd, F_GET_SEALS) >= 0)
 		close(fd);
 	else
-		tipmed_closer_close(&server->closer, fd, false);
+		tipmed_closer_close(closer_of(by->server, by->may_all), fd, false);
 }
 
 static void peer_close(struct tipmed_server *server, struct tipmed_peer *peer)
@@ -66,7 +75,7 @@ static void peer_close(struct tipmed_server *server, struct tipmed_peer *peer)
 		tipmed_agents_gone(&server->agents, peer->cred.pid, tipme_clock_ns());
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, peer->fd, NULL);
 	shutdown(peer->fd, SHUT_RDWR);
-	tipmed_closer_close(&server->closer, peer->fd, false);
+	tipmed_closer_close(closer_of(server, peer->may_all), peer->fd, false);
 	*peer = (struct tipmed_peer){ .fd = -1 };
 	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
 		if (server->peer[i].fd >= 0)
@@ -86,7 +95,7 @@ static bool uid_allowed(const struct tipmed_options *opt, uid_t uid)
 
 static const char *peer_refusal(const struct tipmed_server *server, const struct tipmed_peer *new)
 {
-	unsigned int others = 0, same = 0;
+	unsigned int others = 0, friends = 0, same = 0;
 
 	if (server->quitting)
 		return "the recorder is about to stop";
@@ -94,11 +103,12 @@ static const char *peer_refusal(const struct tipmed_server *server, const struct
 		return "this recorder serves root and its owner: ask them to start it with --allow-uid for you";
 	for (int i = 0; i < TIPMED_PEERS_MAX; i++) {
 		others += server->peer[i].fd >= 0 && server->peer[i].cred.uid;
+		friends += server->peer[i].fd >= 0 && !server->peer[i].may_all;
 		same += server->peer[i].fd >= 0 && server->peer[i].cred.uid == new->cred.uid;
 	}
 	if (!new->may_all && same >= TIPMED_PEERS_FRIEND)
 		return "too many connections of this user: close some";
-	return new->cred.uid && others >= TIPMED_PEERS_OTHERS ? "too many connections: close some" : NULL;
+	return (new->cred.uid && others >= TIPMED_PEERS_OTHERS) || (!new->may_all && friends >= TIPMED_PEERS_FRIENDS) ? "too many connections: close some" : NULL;
 }
 
 static struct tipmed_peer *peer_place(struct tipmed_server *server)
@@ -118,42 +128,60 @@ static void peer_refuse(struct tipmed_server *server, struct tipmed_peer *new, u
 	shutdown(new->fd, SHUT_RD);
 	answer(new, error, why);
 	server->refused_peers++;
-	tipmed_closer_close(&server->closer, new->fd, true);
+	tipmed_closer_close(closer_of(server, new->may_all), new->fd, true);
 }
 
-/* Whoever keeps the closer from its work could fill our table of descriptors: then nobody new comes in, and only root and the owner are read. */
-static bool must_pause(struct tipmed_server *server, int fd, bool *paused)
+/*
+ * Whoever keeps the closer from its work could fill our table of descriptors: then nobody new of his kind comes in or is read. Those who are connected and may do all
+ * are read on: what they pass by mistake is little.
+ */
+static bool must_pause(struct tipmed_server *server, bool may_all, int fd, bool *paused)
 {
-	if (!tipmed_closer_full(&server->closer))
+	if (!tipmed_closer_full(closer_of(server, may_all)))
 		return false;
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 	*paused = server->paused = true;
 	return true;
 }
 
-static void resume(struct tipmed_server *server)
+static bool goes_on(struct tipmed_server *server, bool may_all, int fd, bool *paused, uint32_t what)
 {
-	if (!server->paused || tipmed_closer_full(&server->closer))
-		return;
-	server->paused = false;
-	if (server->listen_paused)
-		watch_fd(server, server->listen_fd, ON_LISTEN);
-	server->listen_paused = false;
-	for (uint32_t i = 0; i < TIPMED_PEERS_MAX; i++) {
-		if (server->peer[i].fd >= 0 && server->peer[i].paused)
-			watch_fd(server, server->peer[i].fd, i);
-		server->peer[i].paused = false;
-	}
+	if (fd < 0 || !*paused)
+		return true;
+	if (tipmed_closer_full(closer_of(server, may_all)))
+		return false;
+	*paused = false;
+	watch_fd(server, fd, what);
+	return true;
 }
 
-static void on_listen(struct tipmed_server *server)
+static void resume(struct tipmed_server *server)
+{
+	if (!server->paused)
+		return;
+	bool all = true;
+
+	for (uint32_t i = 0; i < server->doors.count; i++) {
+		struct tipmed_door *door = &server->doors.door[i];
+
+		all &= goes_on(server, door->own, door->fd, &door->paused, ON_DOOR + i);
+	}
+	for (uint32_t i = 0; i < TIPMED_PEERS_MAX; i++) {
+		struct tipmed_peer *peer = &server->peer[i];
+
+		all &= goes_on(server, peer->may_all, peer->fd, &peer->paused, i);
+	}
+	server->paused = !all;
+}
+
+static void on_door(struct tipmed_server *server, struct tipmed_door *door)
 {
 	struct tipmed_peer new = { .number = ++server->peers_seen };
 	socklen_t len = sizeof(new.cred);
 
-	if (must_pause(server, server->listen_fd, &server->listen_paused))
+	if (must_pause(server, door->own, door->fd, &door->paused))
 		return;
-	new.fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	new.fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (new.fd < 0)
 		return;
 	if (getsockopt(new.fd, SOL_SOCKET, SO_PEERCRED, &new.cred, &len))
@@ -540,10 +568,12 @@ static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, c
 static void on_peer(struct tipmed_server *server, struct tipmed_peer *peer)
 {
 	struct tipme_incoming in;
+	struct bringer by = { server, peer->may_all };
 	int fd;
-	if (!peer->may_all && must_pause(server, peer->fd, &peer->paused))
+
+	if (!peer->may_all && must_pause(server, false, peer->fd, &peer->paused))
 		return;
-	ssize_t n = tipme_message_receive_dropping(peer->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT, passed_close, server);
+	ssize_t n = tipme_message_receive_dropping(peer->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT, passed_close, &by);
 
 	if (n == -EAGAIN)
 		return;
@@ -558,7 +588,7 @@ static void on_peer(struct tipmed_server *server, struct tipmed_peer *peer)
 	else
 		on_message(server, peer, &in, fd);
 	if (fd >= 0)
-		passed_close(server, fd);
+		passed_close(&by, fd);
 }
 
 /* Ends the waiting after a trigger, so that what was asked for is saved before we stop. */
@@ -575,7 +605,6 @@ static void on_quit(struct tipmed_server *server)
 static void dispatch(struct tipmed_server *server, uint32_t what)
 {
 	switch (what) {
-	case ON_LISTEN: on_listen(server); return;
 	case ON_TIMER: on_timer(server); return;
 	case ON_QUIT: on_quit(server); return;
 	case ON_DONE: on_done(server); return;
@@ -583,6 +612,10 @@ static void dispatch(struct tipmed_server *server, uint32_t what)
 	}
 	if (what >= ON_ORIGIN) {
 		on_origin(server, &server->origin[what - ON_ORIGIN]);
+		return;
+	}
+	if (what >= ON_DOOR) {
+		on_door(server, &server->doors.door[what - ON_DOOR]);
 		return;
 	}
 	if (server->peer[what].fd >= 0)
@@ -608,43 +641,6 @@ static void *server_run(void *arg)
 	return NULL;
 }
 
-/*
- * The socket is the owner's alone, so that strangers are kept out by the kernel: what a stranger passes before he is refused would be ours to
- * close. Users named with --allow-uid cannot be told apart by a mode: then all may knock, and who knocks is looked at.
- */
-static int socket_give(const struct tipmed_options *opt, const char *path)
-{
-	bool others = opt->allow_count > 0;
-
-	if (chmod(path, others ? 0666 : 0600))
-		return -errno;
-	return others || opt->owner == geteuid() || !chown(path, opt->owner, (gid_t)-1) ? 0 : -errno;
-}
-
-int tipmed_server_listen(struct tipmed_server *server, char *why, size_t why_len)
-{
-	struct sockaddr_un addr;
-	int err = tipme_socket_address(server->opt->rundir, &addr);
-
-	snprintf(why, why_len, "%s: its socket cannot be made there: %s", server->opt->rundir, err ? "the path is too long" : "");
-	if (err)
-		return err;
-	/* A folder that is locked and has a socket nobody listens on: the one before us crashed. */
-	unlink(addr.sun_path);
-	server->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (server->listen_fd < 0 || bind(server->listen_fd, (struct sockaddr *)&addr, sizeof(addr)))
-		err = -errno;
-	/* Nobody can connect before listen(). */
-	if (!err)
-		err = socket_give(server->opt, addr.sun_path);
-	if (!err && listen(server->listen_fd, 64))
-		err = -errno;
-	if (!err)
-		return 0;
-	snprintf(why, why_len, "%s: the socket cannot be made: %s", addr.sun_path, strerror(-err));
-	return err;
-}
-
 int tipmed_server_origin_add(struct tipmed_server *server, const struct tipmed_origin *origin)
 {
 	if (origin->fd < 0)
@@ -666,15 +662,18 @@ int tipmed_server_start(struct tipmed_server *server)
 	server->quit_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->epoll_fd < 0 || server->timer_fd < 0 || server->quit_fd < 0)
 		return -errno;
-	watch_fd(server, server->listen_fd, ON_LISTEN);
+	for (uint32_t i = 0; i < server->doors.count; i++)
+		watch_fd(server, server->doors.door[i].fd, ON_DOOR + i);
 	watch_fd(server, server->timer_fd, ON_TIMER);
 	watch_fd(server, server->quit_fd, ON_QUIT);
 	watch_fd(server, server->writer->done_fd, ON_DONE);
 	watch_fd(server, server->classes->done_fd, ON_CLASSES);
 	for (unsigned int i = 0; i < server->origins; i++)
 		watch_fd(server, server->origin[i].fd, ON_ORIGIN + i);
-	int err = tipmed_closer_start(&server->closer);
+	int err = tipmed_closer_start(&server->closer, TIPMED_CLOSER_THREADS);
 
+	if (!err)
+		err = tipmed_closer_start(&server->closer_own, 1);
 	if (err)
 		return err;
 	pthread_attr_init(&attr);
@@ -687,13 +686,11 @@ int tipmed_server_start(struct tipmed_server *server)
 
 void tipmed_server_stop(struct tipmed_server *server)
 {
-	struct sockaddr_un addr;
-
 	eventfd_write(server->quit_fd, 1);
 	pthread_join(server->thread, NULL);
-	if (!tipme_socket_address(server->opt->rundir, &addr))
-		unlink(addr.sun_path);
+	tipmed_doors_unlink(&server->doors, server->opt);
 	tipmed_closer_stop(&server->closer);
+	tipmed_closer_stop(&server->closer_own);
 	/* The connections last: who asked us to stop knows by their end that we did. */
-	close(server->listen_fd);
+	tipmed_doors_close(&server->doors);
 }

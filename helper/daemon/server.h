@@ -18,14 +18,17 @@
 #include "options.h"
 #include "presses.h"
 #include "closer.h"
+#include "doors.h"
 #include "snapshot.h"
 #include "watch.h"
 #include "writer.h"
 
 #define TIPMED_PEERS_MAX 64
-/* Root gets in even when others hold all the places that others may hold. */
-#define TIPMED_PEERS_OTHERS 48
-/* Of those, for one user who is neither root nor the owner: as many X servers as there may be. */
+/* Root gets in even when others hold all the places that others may hold, */
+#define TIPMED_PEERS_OTHERS 56
+/* and the owner when those hold theirs who are neither; */
+#define TIPMED_PEERS_FRIENDS 40
+/* of those, for one user: as many X servers as there may be. */
 #define TIPMED_PEERS_FRIEND 16
 
 struct tipmed_peer {
@@ -59,14 +62,14 @@ struct tipmed_server {
 	struct tipmed_snapshot snap;
 	bool has_pending;
 	struct tipmed_trigger pending;
-	int epoll_fd, listen_fd, timer_fd, quit_fd;
+	struct tipmed_doors doors;
+	int epoll_fd, timer_fd, quit_fd;
 	uint64_t post_end_ns; /* in the phase POST: when recording is complete */
 	bool quitting;
 	struct tipmed_peer peer[TIPMED_PEERS_MAX];
 	uint64_t peers_seen;
-	struct tipmed_closer closer;
-	bool paused; /* so are some peers, or the listening socket */
-	bool listen_paused;
+	struct tipmed_closer closer, closer_own; /* of friends; of root and the owner, whom no friend keeps out by what he passes */
+	bool paused; /* so are some peers, or doors */
 	struct tipmed_agents agents;
 	struct tipmed_auto automatic;
 	struct tipmed_evdev *evdev; /* the hot-key on the keyboards; NULL: none */
@@ -84,9 +87,6 @@ struct tipmed_server {
 	char in[TIPME_MESSAGE_MAX];
 	char out[TIPME_MESSAGE_TEXT_MAX];
 };
-
-/* Binds the socket. Returns 0, or -errno and a sentence. */
-int tipmed_server_listen(struct tipmed_server *server, char *why, size_t why_len);
 
 /* Before the trigger thread is started. Returns 0, or -ENOSPC. An fd of -1 is passed over. */
 int tipmed_server_origin_add(struct tipmed_server *server, const struct tipmed_origin *origin);

@@ -144,21 +144,30 @@ ssize_t tipme_message_receive(int fd, void *buf, size_t cap, int *passed_fd, int
 	return tipme_message_receive_dropping(fd, buf, cap, passed_fd, flags, drop_by_closing, NULL);
 }
 
-int tipme_message_connect(const char *rundir)
+static int connect_to(const struct sockaddr_un *addr)
 {
-	struct sockaddr_un addr;
-	int err = tipme_socket_address(rundir, &addr);
-
-	if (err)
-		return err;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
-		err = -errno;
+	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr))) {
+		int err = -errno;
+
 		close(fd);
 		return err;
 	}
 	return fd;
+}
+
+/* The socket is root's and the owner's; whom they have named has one of his own beside it. */
+int tipme_message_connect(const char *rundir)
+{
+	struct sockaddr_un addr;
+	int err = tipme_socket_address(rundir, &addr);
+	int fd = err ? err : connect_to(&addr);
+
+	if (fd != -EACCES || tipme_socket_address_of(rundir, geteuid(), &addr))
+		return fd;
+	fd = connect_to(&addr);
+	return fd == -ENOENT ? -EACCES : fd;
 }

@@ -54,6 +54,14 @@ int tipme_library(uid_t uid, char *buf, size_t cap)
 	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
 }
 
+int tipme_socket_address_of(const char *rundir, uid_t uid, struct sockaddr_un *addr)
+{
+	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	int n = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/" TIPME_SOCKET_NAME_OF, rundir, (unsigned int)uid);
+
+	return n < 0 || (size_t)n >= sizeof(addr->sun_path) ? -ENAMETOOLONG : 0;
+}
+
 int tipme_socket_address(const char *rundir, struct sockaddr_un *addr)
 {
 	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };

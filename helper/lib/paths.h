@@ -9,6 +9,7 @@
 
 #define TIPME_RUNDIR_DEFAULT "/run/tipme"
 #define TIPME_SOCKET_NAME "tipmed.sock"
+#define TIPME_SOCKET_NAME_OF "tipmed-%u.sock"
 
 /* The folder of the socket: TIPME_RUNDIR if that is set, else the machine's; else, for an ordinary user where no recorder of the machine runs, an own one. */
 const char *tipme_rundir(void);
@@ -18,5 +19,8 @@ int tipme_library(uid_t uid, char *buf, size_t cap);
 
 /* Fills in the address of the socket in `rundir`. Returns 0, or -ENAMETOOLONG: socket paths hold about 100 bytes. */
 int tipme_socket_address(const char *rundir, struct sockaddr_un *addr);
+
+/* The same for the socket that is for `uid` alone, who is neither root nor the owner. */
+int tipme_socket_address_of(const char *rundir, uid_t uid, struct sockaddr_un *addr);
 
 #endif

@@ -71,6 +71,23 @@ is $d->status->{pid}, $pid, 'when they are gone, all is well';
 # The same, of one whom the owner has named: the owner's own connections are read on (his X server's and his agent's hot-keys come over such).
 subtest 'descriptors that hang, beside the owner' => \&hanging_beside_the_owner;
 
+# One whom the owner has named knocks as often as he can: he has a door of his own.
+subtest 'knocking without end' => sub {
+	my @knocking = map { knocking_as($FRIEND) } 1 .. 6;
+	my ($in, $answered) = (0, 0);
+	for (1 .. 300) {
+		my $c = $d->connection(1) or next;
+		$in++;
+		$answered++ if answers($c);
+	}
+	is $in, 300, 'root gets in at once, each time';
+	is $answered, 300, '... and is answered';
+	kill 'KILL', @knocking;
+	waitpid $_, 0 for @knocking;
+	is $d->status->{pid}, $pid, 'it is still the same';
+	cmp_ok $d->status->{refused_peers}, '>', 100, 'and they did knock';
+};
+
 is crowd_as($FRIEND, 20), 16, 'one who may only trigger has sixteen connections at most: others of his kind get in';
 ok wait_until(sub { $d->status->{pid} == $pid }), 'and then, too';
 
@@ -151,6 +168,17 @@ sub crowd_as {
 	});
 }
 
+# A process of that user that connects and does not wait for an answer, again and again.
+sub knocking_as {
+	my ($uid) = @_;
+	my $child = fork // die;
+	return $child if $child;
+	$d->{owner} = 0;
+	POSIX::setgid($uid), POSIX::setuid($uid);
+	my @held = grep { defined } map { $d->connection } 1 .. 20;
+	while (1) { my $c = $d->connection or sleep 0.001 }
+}
+
 # Returns how many were answered.
 sub fuzz_as {
 	my ($uid, $n, @verbs) = @_;
@@ -173,16 +201,21 @@ sub hanging {
 	my ($HELLO, $STATUS) = (1, 3);
 	my $root = $d->connection;
 	my @hung;
-	for ([ $STRANGER, $STATUS, 1 ], [ $FRIEND, $STATUS, 1 ], [ $FRIEND, $HELLO, 1 ], [ $FRIEND, $STATUS, 2 ], [ $STRANGER, $STATUS, 1 ], [ $FRIEND, $STATUS, 1 ]) {
+	my $stranger = qx{"$ENV{TIPME_BUILDDIR}/helper/test/daemon-hanging-fd" $STRANGER $STATUS 1 < /dev/null};
+	is $stranger, "not passed\n", 'a stranger cannot pass anything';
+	for ([ $FRIEND, $STATUS, 1 ], [ $FRIEND, $HELLO, 1 ], [ $FRIEND, $STATUS, 2 ], [ $FRIEND, $STATUS, 1 ]) {
 		push @hung, pass_hanging($_);
 		my $new = $d->connection;
-		ok answers($new), ($_->[0] == $STRANGER ? 'a stranger' : 'a user who may trigger') . " passes $_->[2] with verb $_->[1]: others are answered" or last;
+		ok answers($new), "a user who may trigger passes $_->[2] with verb $_->[1]: others are answered" or last;
 	}
 	done(@$_) for splice @hung;
 	my $usual = fds();
 	@hung = pass_hanging((map { [ $FRIEND, $STATUS, 1 ] } 1 .. 4), [ $FRIEND, $STATUS, 253 ]);
 	cmp_ok fds() - $usual, '>', 200, 'when it has its fill of them, nobody closes any more';
 	ok answers($root), '... it still answers root';
+	my $new = 0;
+	for (1 .. 100) { my $c = $d->connection(1) or next; $new += answers($c) }
+	is $new, 100, '... also over new connections, however many there were';
 	is +($d->run('sh', '-c', 'kill -0 ' . $d->pid))[0], 0, '... and runs';
 	done(@$_) for @hung;
 	ok wait_until(sub { my $new = $d->connection; $new && answers($new) }, 30), 'when they are gone, all is well';

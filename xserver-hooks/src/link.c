@@ -34,7 +34,7 @@
 #define SYSCTL "/proc/sys/kernel/tipme/trigger"
 
 struct link {
-	char run_dir[sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/tipmed.sock")];
+	char run_dir[sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/tipmed-4294967295.sock")];
 	char server_name[NAME_LEN];
 	char dump_dir[128];
 	uint32_t display;
@@ -98,15 +98,27 @@ static bool peer_is_trusted(const struct link *link, int sock)
 	return peer.uid == 0 || peer.uid == st.st_uid;
 }
 
-static int link_socket(const struct link *link)
+/* The socket is root's and the recorder's owner's; whom they have named has one of his own beside it. */
+static int link_knock(const struct link *link, int sock)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/tipmed.sock", link->run_dir);
+	if (!connect(sock, (struct sockaddr *)&addr, sizeof(addr)))
+		return 0;
+	if (errno != EACCES)
+		return -errno;
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/tipmed-%u.sock", link->run_dir, (unsigned int)geteuid());
+	return connect(sock, (struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0;
+}
+
+static int link_socket(const struct link *link)
+{
 	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (sock < 0)
 		return -errno;
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/tipmed.sock", link->run_dir);
-	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) || !peer_is_trusted(link, sock)) {
+	if (link_knock(link, sock) || !peer_is_trusted(link, sock)) {
 		close(sock);
 		return -ECONNREFUSED;
 	}

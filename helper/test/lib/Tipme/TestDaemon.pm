@@ -125,11 +125,14 @@ sub wait_until {
 	return;
 }
 
-# A bare connection to the socket.
+# A bare connection to the socket, or to the one that is for us alone; at once, or not at all.
 sub connection {
-	my ($self) = @_;
-	socket my $socket, AF_UNIX, SOCK_SEQPACKET, 0 or croak "socket: $!";
-	return connect($socket, pack_sockaddr_un("$self->{rundir}/tipmed.sock")) ? $socket : undef;
+	my ($self, $at_once) = @_;
+	for my $name ('tipmed.sock', "tipmed-$>.sock") {
+		socket my $socket, AF_UNIX, SOCK_SEQPACKET | ($at_once ? 04000 : 0), 0 or croak "socket: $!";
+		return $socket if connect $socket, pack_sockaddr_un("$self->{rundir}/$name");
+	}
+	return;
 }
 
 sub message { my ($verb, $arg, $text) = @_; return pack('L< S< S< L< L<', 0x4d504954, 1, $verb, $arg, length $text) . $text }
