@@ -142,8 +142,8 @@ sub judge {
 	# Now and then step by step, too: that must come to the same.
 	my ($d, $other) = !($n % 14) ? Tipme::Test::Story::both_ways($dir) : Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run;
 	Tipme::Report::Text::page($d);
-	my $text = Tipme::Test::Story::told($d);
-	return 'plain steps at one go' if $other && $text ne Tipme::Test::Story::told($other);
+	Tipme::Report::JSON::data($d);
+	return 'plain steps at one go' if $other && Tipme::Test::Story::told($d) ne Tipme::Test::Story::told($other);
 	return wrong($d);
 }
 
