@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A Tk program: a key or a click makes it do its deeds and then type a letter. */
+/* A Tk program: a key or a click makes it do its deeds and then type a letter; w opens a second window, v writes into that, the third button posts a menu. */
 #include "config.h"
 
 #include <stdio.h>
@@ -16,6 +16,12 @@ static const char script[] =
 	"bind . <Key-d> { answer d }\n"
 	"bind . <Key-x> { deeds; answer x; update idletasks; tell }\n"
 	"bind . <Button-1> { deeds; answer *; update idletasks; tell }\n"
+	"bind . <Key-w> { deeds; toplevel .two; wm geometry .two 300x200+20+20; pack [label .two.l -text ...] -expand 1 -fill both; update; tell }\n"
+	"bind . <Key-v> { deeds; .two.l configure -text here; update idletasks; tell }\n"
+	"menu .m -tearoff 0\n"
+	".m add command -label first\n"
+	".m add command -label second\n"
+	"bind . <Button-3> { deeds; tk_popup .m %X %Y; update; tell }\n"
 	"focus .\n";
 
 static int do_deeds(void *data, Tcl_Interp *tcl, int argc, Tcl_Obj *const argv[])
