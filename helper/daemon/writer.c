@@ -19,10 +19,14 @@
 #include "reserve.h"
 #include "tipme_schema_text.h"
 #include "told.h"
+#include "unseen.h"
 #include "writer.h"
 
 /* Locked memory is populated memory: no 8 MB of stack for a thread that needs a few pages. The record file's buffer is on it. */
 #define STACK_BYTES (512 << 10)
+
+/* More threads than one process has as a rule. */
+#define UNSEEN_MAX 512
 
 static struct tipme_file_header file_header(const struct tipmed_snapshot *snap, uint32_t source)
 {
@@ -78,26 +82,49 @@ static struct tipme_section section_of(uint64_t first_ns, uint64_t last_ns, uint
 	};
 }
 
-/* The ring of changes up to now, then the full look at the trigger. */
+/* Who ran and was in no picture; `len` bytes of those are in the writer's buffer. Returns how many, in *found, which is the caller's to free. */
+static uint32_t look_unseen(const struct tipmed_writer *w, size_t len, struct tipme_thread **found)
+{
+	const struct tipmed_snapshot *snap = w->snap;
+	struct tipmed_unseen *unseen = tipmed_unseen_new();
+	uint32_t n = 0;
+
+	*found = calloc(UNSEEN_MAX, sizeof(**found));
+	if (unseen && *found) {
+		tipmed_unseen_known(unseen, w->pictures_buf, len);
+		for (uint32_t i = 0; i < snap->picture.changed; i++)
+			tipmed_unseen_known(unseen, &snap->threads[i].rec, sizeof(snap->threads[i].rec));
+		tipmed_unseen_known(unseen, snap->kernel.buf, snap->kernel.len);
+		n = tipmed_unseen_look(unseen, snap->kernel.buf, snap->kernel.len, window_begin(snap), *found, UNSEEN_MAX);
+	}
+	tipmed_unseen_free(unseen);
+	return n;
+}
+
+/* The ring of changes up to now, then the full look at the trigger, then those whom both have missed. */
 static void add_pictures(struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m)
 {
 	const struct tipmed_snapshot *snap = w->snap;
 	uint64_t count;
 	size_t len = tipmed_pictures_copy(w->pictures, w->pictures_buf, &count, &m->pictures_first_ns);
 	uint32_t full = snap->picture.changed;
+	struct tipme_thread *found;
+	uint32_t missed = look_unseen(w, len, &found);
 
-	m->pictures_count = count + 1 + full;
+	m->pictures_count = count + 1 + full + missed;
 	m->pictures_last_ns = snap->end_ns;
 	if (!m->pictures_first_ns)
 		m->pictures_first_ns = snap->picture.ts_ns;
 	struct tipme_section section = section_of(m->pictures_first_ns, m->pictures_last_ns, m->pictures_count,
-						  len + sizeof(snap->picture) + full * sizeof(struct tipme_thread));
+						  len + sizeof(snap->picture) + (full + missed) * sizeof(struct tipme_thread));
 
 	tipmed_record_file_add(file, &section, sizeof(section));
 	tipmed_record_file_add(file, w->pictures_buf, len);
 	tipmed_record_file_add(file, &snap->picture, sizeof(snap->picture));
 	for (uint32_t i = 0; i < full; i++)
 		tipmed_record_file_add(file, &snap->threads[i].rec, sizeof(snap->threads[i].rec));
+	tipmed_record_file_add(file, found, missed * sizeof(*found));
+	free(found);
 }
 
 struct names {

@@ -26,6 +26,7 @@
 
 #include "clock.h"
 #include "kernel_backend.h"
+#include "proc_stat.h"
 
 #define PERIOD_NS 20000000L
 /* Each thread is looked at whole, and each process for new threads, once in so many rounds. */
@@ -34,7 +35,6 @@
 #define HASH_SLOTS (2 * THREADS_MAX)
 #define CHANNELS_MAX 2048
 #define CHANNEL_BYTES 64
-#define PF_KTHREAD 0x00200000U
 /* More new threads than these in a round are looked for by listing all. */
 #define PROBES_MAX 16
 /* Left to the rest of the daemon. */
@@ -213,29 +213,6 @@ static void watched_close(struct proc_source *p, struct watched *w)
 	}
 }
 
-static uint8_t state_of(char c)
-{
-	switch (c) {
-	case 'R': return TIPME_TASK_STATE_RUNNABLE;
-	case 'S': return TIPME_TASK_STATE_SLEEPING;
-	case 'D': return TIPME_TASK_STATE_DISK_SLEEP;
-	case 'T': return TIPME_TASK_STATE_STOPPED;
-	case 't': return TIPME_TASK_STATE_TRACED;
-	case 'Z': case 'X': return TIPME_TASK_STATE_DEAD;
-	case 'P': return TIPME_TASK_STATE_PARKED;
-	case 'I': return TIPME_TASK_STATE_IDLE;
-	}
-	return TIPME_TASK_STATE_UNKNOWN;
-}
-
-/* /proc counts from 0 (nice -20 is 0, real-time is negative); records count as the kernel does inside. */
-static uint8_t prio_of(long prio)
-{
-	long p = prio + 100;
-
-	return p < 0 ? 255 : p > 139 ? 139 : (uint8_t)p;
-}
-
 static uint32_t channel_id(struct proc_source *p, const char *name)
 {
 	for (uint32_t i = 0; i < p->channels; i++)
@@ -260,41 +237,13 @@ static uint32_t channel_read(struct proc_source *p, struct watched *w)
 	return channel_id(p, name);
 }
 
-/* Fields of proc(5) behind the name, which may hold blanks and parentheses. */
-struct stat_fields {
-	char state;
-	unsigned int ppid, flags, cpu, rt_priority, policy;
-	long prio;
-	unsigned long long start_ticks;
-};
-
-static bool stat_parse(char *text, struct stat_fields *f, char *comm, size_t comm_len)
-{
-	char *open = strchr(text, '('), *end = strrchr(text, ')');
-
-	if (!open || !end || end < open)
-		return false;
-	*end = '\0';
-	snprintf(comm, comm_len, "%s", open + 1);
-	return sscanf(end + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %ld %*d %*d %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u "
-			       "%*u %*u %*u %*d %u %u %u",
-		      &f->state, &f->ppid, &f->flags, &f->prio, &f->start_ticks, &f->cpu, &f->rt_priority, &f->policy) == 8;
-}
-
 /* Returns whether the thread is another than before: its number was used again. */
-static bool stat_apply(struct proc_source *p, struct watched *w, const struct stat_fields *f)
+static bool stat_apply(struct proc_source *p, struct watched *w, const struct tipme_proc_stat *f)
 {
-	uint64_t start_ns = f->start_ticks * (TIPME_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
-	bool other = false;
+	uint64_t before_ns = w->rec.start_ns;
 
-	start_ns = start_ns > p->boot_offset_ns ? start_ns - p->boot_offset_ns : 0;
-	other = w->known && w->rec.start_ns != start_ns;
-	w->rec.start_ns = start_ns;
-	w->rec.ppid = f->ppid;
-	w->rec.flags = f->flags & PF_KTHREAD ? 1 : 0;
-	w->rec.cpu = (uint16_t)f->cpu;
-	w->rec.prio = prio_of(f->prio);
-	return other;
+	tipme_proc_stat_apply(f, p->boot_offset_ns, &w->rec);
+	return w->known && w->rec.start_ns != before_ns;
 }
 
 static uid_t owner_of(const struct watched *w)
@@ -310,16 +259,16 @@ static uid_t owner_of(const struct watched *w)
 static bool look_whole(struct proc_source *p, struct watched *w, bool ran, uint64_t now_ns)
 {
 	char text[1024], comm[16] = "";
-	struct stat_fields f = { 0 };
+	struct tipme_proc_stat f = { 0 };
 
-	if (watched_read(p, w, FILE_STAT, text, sizeof(text)) <= 0 || !stat_parse(text, &f, comm, sizeof(comm)))
+	if (watched_read(p, w, FILE_STAT, text, sizeof(text)) <= 0 || !tipme_proc_stat_parse(text, &f, comm, sizeof(comm)))
 		return false;
-	uint8_t state = state_of(f.state), before = w->rec.state;
+	uint8_t before = w->rec.state;
 	bool other = stat_apply(p, w, &f);
+	uint8_t state = w->rec.state;
 	bool renamed = strncmp(w->rec.comm, comm, sizeof(comm));
 
 	memcpy(w->rec.comm, comm, sizeof(comm));
-	w->rec.state = state;
 	bool asleep = state != TIPME_TASK_STATE_RUNNABLE && state != TIPME_TASK_STATE_DEAD;
 	uint32_t channel = !asleep ? 0 : ran || before != state || !w->known ? channel_read(p, w) : w->rec.stack_id;
 	bool changed = before != state || channel != w->rec.stack_id || !w->known || other;

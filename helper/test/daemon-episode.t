@@ -69,10 +69,15 @@ cmp_ok scalar(grep { /^sched_switch / } @records), '>', 10, 'kernel.rec: switche
 ok scalar(grep { /^rename .*comm=$name/ } @records), 'kernel.rec: the known rename';
 ok scalar(grep { /^exit .*tid=$child / } @records), 'kernel.rec: the known exit';
 
+my %born = map { /^fork .*child_tid=(\d+)/ ? ($1 => 1) : () } @records;
+my %ran = map { /^sched_switch .*next_tid=([1-9]\d*)/ && !$born{$1} ? ($1 => 1) : () } @records;
+
 my ($thead, @pictures) = records_of("$path/threads.rec");
 is $thead->{episode_id}, $head->{episode_id}, 'threads.rec: of the same episode';
 ok scalar(grep { /^thread .*tid=$child .*state=dead .*comm=$name/ } @pictures), 'threads.rec: the name of a thread that ended';
 ok scalar(grep { /^thread .*tid=$$ / } @pictures), 'threads.rec: ourselves';
+my %seen = map { /^thread .*?\btid=(\d+)/ ? ($1 => 1) : () } @pictures;
+is_deeply [ grep { !$seen{$_} } sort keys %ran ], [], 'threads.rec: everybody who ran and was there before';
 ok scalar(grep { /^stack .*text=\w+\+0x/ } @pictures), 'threads.rec: stacks as symbol+offset';
 is scalar(grep { /^stack .*[0-9a-f]{12}/ } @pictures), 0, 'threads.rec: no kernel address';
 my %stack = map { /^stack .*stack_id=(\d+)/ ? ($1 => 1) : () } @pictures;
