@@ -50,7 +50,7 @@ static DevPrivateKeyRec watch_key TIPME_HOT_DATA;
 static struct wrapped_screen wrapped[MAXSCREENS];
 static struct watch *damaged_list TIPME_HOT_DATA;
 
-static TIPME_HOT void box_join(BoxRec *into, const BoxRec *box)
+static TIPME_HOT_REQUEST void box_join(BoxRec *into, const BoxRec *box)
 {
 	into->x1 = into->x1 < box->x1 ? into->x1 : box->x1;
 	into->y1 = into->y1 < box->y1 ? into->y1 : box->y1;
@@ -58,7 +58,7 @@ static TIPME_HOT void box_join(BoxRec *into, const BoxRec *box)
 	into->y2 = into->y2 > box->y2 ? into->y2 : box->y2;
 }
 
-static TIPME_HOT void rest_begin(struct watch *watch)
+static TIPME_HOT_REQUEST void rest_begin(struct watch *watch)
 {
 	rest.watch = watch;
 	rest.client = 0;
@@ -66,14 +66,14 @@ static TIPME_HOT void rest_begin(struct watch *watch)
 }
 
 /* A flood goes on; one without its own root at rest is of redirected windows, or of another screen. */
-static TIPME_HOT void flood_begin(uint16_t client, uint64_t since_ns)
+static TIPME_HOT_REQUEST void flood_begin(uint16_t client, uint64_t since_ns)
 {
 	rest.since_ns = since_ns;
 	rest.client = client;
 	tipme_hooks.resting = true;
 }
 
-TIPME_HOT void tipme_damage_flood_end(void)
+TIPME_HOT_REQUEST void tipme_damage_flood_end(void)
 {
 	rest.client = 0;
 	tipme_hooks.resting = false;
@@ -217,7 +217,7 @@ void tipme_damage_close(ScreenPtr screen)
 	rest_drop(screen);
 }
 
-TIPME_HOT void tipme_damage_wake(void)
+TIPME_HOT_REQUEST void tipme_damage_wake(void)
 {
 	if (!rest.watch)
 		return;
@@ -226,13 +226,13 @@ TIPME_HOT void tipme_damage_wake(void)
 	tipme_damage_flood_end();
 }
 
-TIPME_HOT bool tipme_damage_told(uint16_t client)
+TIPME_HOT_REQUEST bool tipme_damage_told(uint16_t client)
 {
 	return !rest.watch || rest.client == client;
 }
 
 /* Whether what is drawn on this plain window is for us to see. A picture that was asked for may come at any time, and only the server tells. */
-static TIPME_HOT bool is_ours(WindowPtr window)
+static TIPME_HOT_REQUEST bool is_ours(WindowPtr window)
 {
 	ScreenPtr screen = window->drawable.pScreen;
 	struct watch *watch;
@@ -248,12 +248,12 @@ static TIPME_HOT bool is_ours(WindowPtr window)
 }
 
 /* A flood that draws elsewhere goes untimed only if the server tells of what it draws on windows. */
-static TIPME_HOT bool is_flood(const struct tipme_x_request *req)
+static TIPME_HOT_REQUEST bool is_flood(const struct tipme_x_request *req)
 {
 	return tipme_join_flood(&tipme_group_of(req->client)->request, req->ts_ns);
 }
 
-TIPME_HOT WindowPtr tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req)
+TIPME_HOT_REQUEST WindowPtr tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req)
 {
 	WindowPtr window = NULL;
 
@@ -276,7 +276,7 @@ TIPME_HOT WindowPtr tipme_damage_before(const ClientRec *client, const struct ti
 	return NULL;
 }
 
-TIPME_HOT void tipme_damage_drawn(WindowPtr window)
+TIPME_HOT_REQUEST void tipme_damage_drawn(WindowPtr window)
 {
 	drawn.window = window->drawable.id;
 	drawn.box = *RegionExtents(&window->clipList);
@@ -286,7 +286,7 @@ TIPME_HOT void tipme_damage_drawn(WindowPtr window)
 void tipme_damage_rested(uint64_t now_ns)
 {
 	if (now_ns - rest.since_ns > TIPME_JOIN_NS)
-		tipme_damage_wake();
+		tipme_damage_flood_end();
 }
 
 void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns)
@@ -301,7 +301,7 @@ void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_reque
 	tipme_xring_amend(&tipme_hooks.ring, group->damage.index, rec);
 }
 
-static TIPME_HOT struct tipme_x_damage damage_of(XID window, uint64_t now_ns, const struct tipme_x_request *req)
+static TIPME_HOT_REQUEST struct tipme_x_damage damage_of(XID window, uint64_t now_ns, const struct tipme_x_request *req)
 {
 	struct tipme_x_damage rec = { .ts_ns = now_ns, .type = TIPME_X_DAMAGE, .window = (uint32_t)window };
 
@@ -315,7 +315,7 @@ static TIPME_HOT struct tipme_x_damage damage_of(XID window, uint64_t now_ns, co
 }
 
 /* True: it is one of a flood. */
-static TIPME_HOT bool change_record(XID window, const BoxRec *box, uint64_t key, uint64_t now_ns, const struct tipme_x_request *whose)
+static TIPME_HOT_REQUEST bool change_record(XID window, const BoxRec *box, uint64_t key, uint64_t now_ns, const struct tipme_x_request *whose)
 {
 	struct tipme_x_group *group = tipme_group_of(whose ? whose->client : 0);
 	struct tipme_x_damage rec = damage_of(window, now_ns, whose);
@@ -345,7 +345,7 @@ static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipm
 	flood_begin(whose->client, flood ? tipme_group_of(whose->client)->damage.since_ns : now_ns);
 }
 
-static TIPME_HOT void drawn_record(uint64_t now_ns, const struct tipme_x_request *whose)
+static TIPME_HOT_REQUEST void drawn_record(uint64_t now_ns, const struct tipme_x_request *whose)
 {
 	XID window = drawn.window;
 
@@ -354,7 +354,7 @@ static TIPME_HOT void drawn_record(uint64_t now_ns, const struct tipme_x_request
 		flood_begin(whose->client, tipme_group_of(whose->client)->damage.since_ns);
 }
 
-TIPME_HOT void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)
+TIPME_HOT_REQUEST void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req)
 {
 	const struct tipme_x_request *whose = req ? req : tipme_present_asked();
 	struct watch *watch;

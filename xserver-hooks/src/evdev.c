@@ -286,6 +286,7 @@ int tipme_evdev_init(const struct tipme_hotkey *chords, const char *server_name,
 		return err;
 	thread.ring.header->display = display;
 	memcpy(thread.hotkey.chord, chords->chord, sizeof(thread.hotkey.chord));
+	thread.hotkey.bare = chords->bare;
 	thread.on = true;
 	return thread.ring.fd;
 }

@@ -13,14 +13,11 @@
 #include "evdev.h"
 #include "link.h"
 
-struct tipme_hooks tipme_hooks TIPME_HOT_DATA __attribute__((aligned(64)));
+struct tipme_hooks tipme_hooks __attribute__((aligned(64)));
 
 static struct tipme_hooks_options options;
 
 static CloseScreenProcPtr close_screen[MAXSCREENS];
-static unsigned long ready_generation TIPME_HOT_DATA;
-/* Since when the server sleeps; 0: it does not. A look without waiting is no sleep. */
-static uint64_t asleep_ns TIPME_HOT_DATA;
 /* Clients that were told of: one that never got in does not leave either. */
 static bool admitted[MAXCLIENTS];
 
@@ -134,18 +131,18 @@ static TIPME_HOT void sleep_begin(uint64_t now_ns)
 {
 	struct tipme_x_sleep rec = { .ts_ns = now_ns, .type = TIPME_X_SLEEP };
 
-	asleep_ns = now_ns;
+	tipme_hooks.asleep_ns = now_ns;
 	tipme_hooks_join(&tipme_hooks.idle, 1, &rec);
 }
 
 static TIPME_HOT void sleep_end(uint64_t now_ns)
 {
 	struct tipme_x_idle rec = {
-		.ts_ns = asleep_ns, .type = TIPME_X_IDLE, .duration_ns = now_ns - asleep_ns, .flushed = tipme_hooks.flushed,
+		.ts_ns = tipme_hooks.asleep_ns, .type = TIPME_X_IDLE, .duration_ns = now_ns - tipme_hooks.asleep_ns, .flushed = tipme_hooks.flushed,
 	};
 	struct tipme_x_wakeup wakeup = { .ts_ns = now_ns, .type = TIPME_X_WAKEUP };
 
-	asleep_ns = 0;
+	tipme_hooks.asleep_ns = 0;
 	tipme_hooks.flushed = 0;
 	if (!tipme_xring_amend(&tipme_hooks.ring, tipme_hooks.idle.index, &rec))
 		tipme_hooks_record(&wakeup);
@@ -160,14 +157,20 @@ static void tell_saved(void)
 		LogMessageVerb(X_INFO, SAID, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s\n", path);
 }
 
+static void chores(uint64_t now_ns)
+{
+	tipme_hooks.chores = tipme_output_check(now_ns);
+	tipme_input_idle();
+}
+
 static TIPME_HOT void on_block(void *data, void *timeout)
 {
 	uint64_t now_ns;
 
 	if (!tipme_hooks.active)
 		return;
-	if (ready_generation != serverGeneration) {
-		ready_generation = serverGeneration;
+	if (tipme_hooks.ready_generation != serverGeneration) {
+		tipme_hooks.ready_generation = serverGeneration;
 		generation_init();
 	}
 	if (!tipme_hooks.active)
@@ -180,49 +183,37 @@ static TIPME_HOT void on_block(void *data, void *timeout)
 	tipme_hooks.no_pause = false;
 	if (*(const int *)timeout == 0)
 		return;
-	tipme_output_check(now_ns);
-	tipme_input_idle();
+	if (tipme_hooks.chores)
+		chores(now_ns);
 	tell_saved();
 	sleep_begin(tipme_hooks.clock.last_ns);
 }
 
 /* After such a sleep the caches have forgotten us. */
 #define FORGOTTEN_NS 1000000
-#define CACHE_LINE 64
 
-extern const char code_begin[] __asm__("__start_tipme_code") __attribute__((visibility("hidden")));
-extern const char code_end[] __asm__("__stop_tipme_code") __attribute__((visibility("hidden")));
+TIPME_HOT_SECTION(tipme_hot);
 
-static inline void fetch(const void *from, const void *to)
-{
-	for (const char *at = from; at < (const char *)to; at += CACHE_LINE)
-		__builtin_prefetch(at, 0, 2);
-}
-
-/*
- * Whatever woke the server, what the hooks will execute and touch is fetched at once: many lines together take hardly longer than one, and one by one,
- * each when it is needed, they are most of what the hooks cost of a key.
- */
-static TIPME_HOT void all_fetch(void)
+static TIPME_HOT void data_fetch(void)
 {
 	const struct tipme_xring *ring = &tipme_hooks.ring;
 	const struct tipme_xslot *slot = &ring->slots[ring->head & ((1ULL << ring->log2) - 1)];
 
-	fetch(code_begin, code_end);
-	fetch(&tipme_hooks, &tipme_hooks.group);
+	tipme_hot_fetch(tipme_hot_begin, tipme_hot_end);
 	for (unsigned i = 0; i < 8; i += 2)
 		__builtin_prefetch(slot + i, 1, 2);
+	tipme_hooks.key_forgotten = tipme_hooks.request_forgotten = true;
 }
 
 static TIPME_HOT void on_wakeup(void *data, int result)
 {
 	uint64_t now_ns;
 
-	if (!tipme_hooks.active || !asleep_ns)
+	if (!tipme_hooks.active || !tipme_hooks.asleep_ns)
 		return;
 	now_ns = tipme_hooks_now_ns();
-	if (now_ns - asleep_ns > FORGOTTEN_NS)
-		all_fetch();
+	if (now_ns - tipme_hooks.asleep_ns > FORGOTTEN_NS)
+		data_fetch();
 	sleep_end(now_ns);
 	if (tipme_hooks.resting)
 		tipme_damage_rested(tipme_hooks.clock.last_ns);

@@ -39,21 +39,27 @@ struct tipme_x_group {
 #define TIPME_GROUPS 32
 
 struct tipme_hooks {
+	/* What nearly each hook looks at stands first, in as few lines of the caches as may be. */
+	struct tipme_xring ring;
 	bool active;
 	bool no_input;			/* the user wants no input events recorded */
 	bool swallow;			/* nobody else gets the hot-keys */
-	struct tipme_xclock clock;
-	struct tipme_xring ring;
-	uint32_t input_seq;		/* device events so far */
-	uint32_t cur_input_seq;		/* the one being processed; 0: none */
-	unsigned flushed;		/* since the server last woke */
 	bool no_pause;			/* the server has not looked for other work since the last request */
-	uint64_t request_ns;		/* beginning of the last request */
 	bool in_request;		/* it is being executed */
 	bool resting;			/* a flood is taken to draw: see damage.c */
 	bool damaged;			/* damage.c has something to record */
-	/* What stands above is looked at with each request, and shares its cache lines. */
-	struct tipme_join idle, device[2];
+	bool chores;			/* something is to be done before the server sleeps */
+	uint32_t input_seq;		/* device events so far */
+	uint32_t cur_input_seq;		/* the one being processed; 0: none */
+	unsigned flushed;		/* since the server last woke */
+	/* The server has slept for so long that the caches have forgotten what is for keys, for requests. */
+	bool key_forgotten, request_forgotten;
+	uint64_t asleep_ns;		/* since when the server sleeps; 0: it does not. A look without waiting is no sleep */
+	struct tipme_xclock clock;
+	uint64_t request_ns;		/* beginning of the last request */
+	struct tipme_join idle;
+	unsigned long ready_generation;
+	struct tipme_join device[2];
 	struct tipme_hotkey hotkey;
 	struct tipme_x_group group[TIPME_GROUPS];
 };
@@ -77,7 +83,7 @@ void tipme_input_init(void);
 void tipme_input_request(uint8_t major, uint8_t minor);
 /* Whether that has anything to do with requests of this opcode. */
 bool tipme_input_concerns(uint8_t major);
-/* Before the server sleeps: what the input thread must know of the layout. */
+/* Before the server sleeps, of chores: what the input thread must know of the layout. */
 void tipme_input_idle(void);
 void tipme_input_on_device(CallbackListPtr *list, void *data, void *call);
 void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call);
@@ -136,8 +142,8 @@ void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call);
 void tipme_output_on_flush_done(CallbackListPtr *list, void *data, void *call);
 void tipme_output_on_arrival(CallbackListPtr *list, void *data, void *call);
 void tipme_output_error(const ClientRec *client, const xEvent *event, uint64_t now_ns);
-/* Before the server sleeps. */
-void tipme_output_check(uint64_t now_ns);
+/* Before the server sleeps, of chores: connections that take no more. True: look again next time. */
+bool tipme_output_check(uint64_t now_ns);
 void tipme_output_gone(const ClientRec *client);
 
 /* grabs.c: of all devices */

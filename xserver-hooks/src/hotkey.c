@@ -126,6 +126,7 @@ int tipme_hotkey_parse_action(struct tipme_hotkey *hk, unsigned action, const ch
 		return refuse(why, why_len, "this key types a character: add Ctrl, Alt or Super", text);
 	chord->keysym = keysym;
 	chord->modifiers = modifiers;
+	hk->bare |= !modifiers;
 	return 0;
 }
 
@@ -146,6 +147,14 @@ static void bit_set(uint8_t *bits, uint8_t n, bool on)
 	bits[n / 8] = on ? bits[n / 8] | mask : bits[n / 8] & (uint8_t)~mask;
 }
 
+static TIPME_HOT_KEY void swallowed_set(struct tipme_hotkey *hk, uint8_t keycode, bool is)
+{
+	if (bit(hk->swallowed, keycode) == is)
+		return;
+	bit_set(hk->swallowed, keycode, is);
+	hk->swallowed_count = (uint16_t)(hk->swallowed_count + (is ? 1 : -1));
+}
+
 static uint8_t held_modifiers(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout)
 {
 	uint8_t modifiers = 0;
@@ -159,7 +168,7 @@ static uint8_t held_modifiers(const struct tipme_hotkey *hk, const struct tipme_
 /*
  * Where the layout has the symbol on a shifted level only, Shift is how one types it and so is not part of the chord. Which modifiers
  * are held is only looked for when the key bears the symbol: that goes through all keys. And neither where no key is held at all and one would
- * have to be, as with nearly all that is typed: that spares the layout, which is far from what the server has at hand.
+ * have to be.
  */
 static bool chord_matches(const struct tipme_hotkey *hk, const struct tipme_chord *chord, const struct tipme_hotkey_layout *layout, uint8_t keycode)
 {
@@ -178,7 +187,7 @@ static bool chord_matches(const struct tipme_hotkey *hk, const struct tipme_chor
 }
 
 /* What the key, pressed now, asks for; 0: nothing. */
-static TIPME_HOT uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout, uint8_t keycode)
+static uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout, uint8_t keycode)
 {
 	for (uint8_t action = 1; action < TIPME_HOTKEY_ACTIONS; action++)
 		if (chord_matches(hk, &hk->chord[action], layout, keycode))
@@ -186,12 +195,12 @@ static TIPME_HOT uint8_t action_of(const struct tipme_hotkey *hk, const struct t
 	return 0;
 }
 
-TIPME_HOT bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode)
+TIPME_HOT_KEY bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode)
 {
 	return device < TIPME_HOTKEY_DEVICES && bit(hk->down[device], keycode);
 }
 
-TIPME_HOT enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
+enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed)
 {
 	if (bit(hk->swallowed, keycode))
@@ -202,10 +211,10 @@ TIPME_HOT enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *
 	return action_of(hk, layout, keycode) ? TIPME_HOTKEY_FIRE : TIPME_HOTKEY_PASS;
 }
 
-TIPME_HOT enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
+TIPME_HOT_KEY enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed)
 {
-	enum tipme_hotkey_answer answer = tipme_hotkey_peek(hk, layout, device, keycode, pressed);
+	enum tipme_hotkey_answer answer = tipme_hotkey_passes(hk, pressed) ? TIPME_HOTKEY_PASS : tipme_hotkey_peek(hk, layout, device, keycode, pressed);
 
 	if (device >= TIPME_HOTKEY_DEVICES)
 		return TIPME_HOTKEY_PASS;
@@ -216,9 +225,7 @@ TIPME_HOT enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, co
 		hk->held[keycode] = (uint8_t)(hk->held[keycode] + (pressed ? 1 : -1));
 		hk->held_count = (uint16_t)(hk->held_count + (pressed ? 1 : -1));
 	}
-	if (answer == TIPME_HOTKEY_FIRE)
-		bit_set(hk->swallowed, keycode, true);
-	else if (!pressed)
-		bit_set(hk->swallowed, keycode, false);
+	if (answer == TIPME_HOTKEY_FIRE || !pressed)
+		swallowed_set(hk, keycode, answer == TIPME_HOTKEY_FIRE);
 	return answer;
 }

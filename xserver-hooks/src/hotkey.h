@@ -40,13 +40,24 @@ struct tipme_chord {
 };
 
 struct tipme_hotkey {
-	struct tipme_chord chord[TIPME_HOTKEY_ACTIONS];	/* by chord_action */
 	uint8_t action;			/* of the chord that fired last */
-	uint8_t held[256];		/* number of devices that hold a key down */
+	bool bare;			/* there is a chord without modifiers */
 	uint16_t held_count;		/* of all keys */
+	uint16_t swallowed_count;
+	struct tipme_chord chord[TIPME_HOTKEY_ACTIONS];	/* by chord_action */
+	uint8_t swallowed[32];		/* bit per key */
+	uint8_t held[256];		/* number of devices that hold a key down */
 	uint8_t down[TIPME_HOTKEY_DEVICES][32];	/* bit per key */
-	uint8_t swallowed[32];
 };
+
+/*
+ * Whether the key is no business of the hot-key's whatever the layout says, as with nearly all that is typed: nothing was swallowed, and it is a release, or no key is
+ * held and each chord needs one. That spares the layout, which is far from what the server has at hand.
+ */
+static inline bool tipme_hotkey_passes(const struct tipme_hotkey *hk, bool pressed)
+{
+	return !hk->swallowed_count && (!pressed || (!hk->held_count && !hk->bare));
+}
 
 /*
  * Reads the chord as people write it: "Ctrl+Alt+minus", "ctrl-alt--", "<Control><Alt>F12", "Pause", "none". Returns 0,

@@ -34,7 +34,7 @@ static uint64_t layout_ns TIPME_HOT_DATA;
 static struct {
 	uint32_t time_ms, input_seq;
 	uint8_t kind;
-} recent[RECENT] TIPME_HOT_DATA;
+} recent[RECENT];
 
 static struct {
 	uint8_t xi_major, xi_event_base, xkb_major;
@@ -131,7 +131,7 @@ struct delivery {
 	uint32_t window, time_ms;
 };
 
-static TIPME_HOT uint8_t xi2_kind(int evtype, uint32_t flags)
+static uint8_t xi2_kind(int evtype, uint32_t flags)
 {
 	switch (evtype) {
 	case XI_KeyPress:
@@ -152,7 +152,7 @@ static TIPME_HOT uint8_t xi2_kind(int evtype, uint32_t flags)
 	return TIPME_INPUT_KIND_OTHER;
 }
 
-static TIPME_HOT struct delivery delivery_generic(const xEvent *event)
+static __attribute__((noinline)) struct delivery delivery_generic(const xEvent *event)
 {
 	const xGenericEvent *generic = (const void *)event;
 	const xXIDeviceEvent *xi2 = (const void *)event;
@@ -166,12 +166,12 @@ static TIPME_HOT struct delivery delivery_generic(const xEvent *event)
 	return (struct delivery){ .kind = TIPME_INPUT_KIND_OTHER };
 }
 
-static TIPME_HOT bool is_pointer_like(int type)
+static TIPME_HOT_KEY bool is_pointer_like(int type)
 {
 	return (type >= KeyPress && type <= MotionNotify) || type == EnterNotify || type == LeaveNotify;
 }
 
-static TIPME_HOT struct delivery delivery_of(const xEvent *event)
+static TIPME_HOT_KEY struct delivery delivery_of(const xEvent *event)
 {
 	int type = event->u.u.type & 0x7f;
 	int xi1 = type - extension.xi_event_base;
@@ -192,13 +192,13 @@ static TIPME_HOT struct delivery delivery_of(const xEvent *event)
 	return d;
 }
 
-static TIPME_HOT bool kinds_match(uint8_t device, uint8_t delivered)
+static TIPME_HOT_KEY bool kinds_match(uint8_t device, uint8_t delivered)
 {
 	return device == delivered ||
 	       (device == TIPME_INPUT_KIND_KEY_REPEAT && delivered == TIPME_INPUT_KIND_KEY_PRESS);
 }
 
-static TIPME_HOT uint32_t recent_seq(const struct delivery *d)
+static __attribute__((noinline)) uint32_t recent_seq(const struct delivery *d)
 {
 	for (uint32_t seq = tipme_hooks.input_seq, i = 0; i < RECENT; i++, seq--)
 		if (recent[seq % RECENT].input_seq == seq && recent[seq % RECENT].time_ms == d->time_ms &&
@@ -208,7 +208,7 @@ static TIPME_HOT uint32_t recent_seq(const struct delivery *d)
 }
 
 /* The requests that follow a key or a button are what it is about. */
-static TIPME_HOT void deliver_record(struct tipme_x_group *group, const struct tipme_x_deliver *rec)
+static TIPME_HOT_KEY void deliver_record(struct tipme_x_group *group, const struct tipme_x_deliver *rec)
 {
 	if (rec->kind == TIPME_INPUT_KIND_MOTION) {
 		tipme_hooks_join(&group->motion, 1 + rec->x_type, rec);
@@ -217,7 +217,8 @@ static TIPME_HOT void deliver_record(struct tipme_x_group *group, const struct t
 	} else {
 		tipme_hooks_record(rec);
 		tipme_group_fresh(group);
-		tipme_damage_flood_end();
+		if (tipme_hooks.resting)
+			tipme_damage_flood_end();
 	}
 }
 
@@ -235,7 +236,7 @@ static TIPME_HOT bool is_another_of_flood(struct tipme_x_group *group, int type)
  * Arguments: a client and the events that are about to be written to it.
  * Side effects: one record: where there are several events, the others are the first one's valuators.
  */
-TIPME_HOT void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT_KEY void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
 {
 	const EventInfoRec *info = call;
 	struct tipme_x_group *group;
@@ -274,14 +275,14 @@ TIPME_HOT void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *c
 
 /* ---- hot-key ---- */
 
-static TIPME_HOT uint8_t layout_modifiers(void *arg, uint8_t keycode)
+static uint8_t layout_modifiers(void *arg, uint8_t keycode)
 {
 	const XkbDescRec *xkb = arg;
 
 	return xkb->map && xkb->map->modmap ? xkb->map->modmap[keycode] : 0;
 }
 
-static TIPME_HOT int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
+static int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
 {
 	XkbDescPtr xkb = arg;
 	int found = -1;
@@ -295,7 +296,7 @@ static TIPME_HOT int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
 	return found;
 }
 
-static TIPME_HOT bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
+static TIPME_HOT_KEY bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
 {
 	if (!dev->key || !dev->key->xkbInfo || !dev->key->xkbInfo->desc)
 		return false;
@@ -322,8 +323,14 @@ static void chord_act(uint8_t action, uint32_t time_ms)
 		tipme_link_trigger(action);
 }
 
+static void layout_is_stale(void)
+{
+	layout_stale = true;
+	tipme_hooks.chores = true;
+}
+
 /* Follows the key; true: it belongs to the hot-key and goes no further. */
-static TIPME_HOT bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
+static TIPME_HOT_KEY bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
 {
 	uint8_t keycode = ev->detail & 255;
 	bool pressed = ev->type == TIPME_ET_KEY_PRESS;
@@ -335,7 +342,8 @@ static TIPME_HOT bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
 	if (!has_layout(dev, &layout))
 		return false;
 	answer = tipme_hotkey_feed(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, keycode, pressed);
-	layout_stale |= dev != layout_device || tipme_hooks.clock.last_ns - layout_ns > LAYOUT_AGE_NS;
+	if (dev != layout_device || tipme_hooks.clock.last_ns - layout_ns > LAYOUT_AGE_NS)
+		layout_is_stale();
 	layout_device = dev;
 	if (answer == TIPME_HOTKEY_FIRE)
 		chord_act(tipme_hooks.hotkey.action, ev->time_ms);
@@ -355,7 +363,7 @@ static TIPME_HOT bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
  * Arguments: a key event of a slave, then the same of its master.
  * Side effects: passes it to the server as the server would itself, unless it belongs to the hot-key.
  */
-static TIPME_HOT void on_key(int screen, InternalEvent *event, DeviceIntPtr dev)
+static TIPME_HOT_KEY void on_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 {
 	const struct tipme_event *ev = (const void *)event;
 
@@ -377,12 +385,12 @@ bool tipme_input_concerns(uint8_t major)
 }
 
 /* Arguments: a request that is about to be executed, and may change what keys mean. */
-TIPME_HOT void tipme_input_request(uint8_t major, uint8_t minor)
+void tipme_input_request(uint8_t major, uint8_t minor)
 {
 	if (major == X_ChangeKeyboardMapping || major == X_SetModifierMapping ||
 	    (major == extension.xkb_major && (minor == X_kbSetMap || minor == X_kbGetKbdByName)) ||
 	    (major == extension.xi_major && (minor == X_ChangeDeviceKeyMapping || minor == X_SetDeviceModifierMapping)))
-		layout_stale = true;
+		layout_is_stale();
 }
 
 /*
@@ -390,7 +398,7 @@ TIPME_HOT void tipme_input_request(uint8_t major, uint8_t minor)
  * than all else that a key costs, so it is made anew when a request may have changed the layout, when another keyboard is
  * typed on, and once in a while in case that was not all; and when the server has nothing else to do.
  */
-TIPME_HOT void tipme_input_idle(void)
+void tipme_input_idle(void)
 {
 	struct tipme_hotkey_layout layout;
 
@@ -403,16 +411,29 @@ TIPME_HOT void tipme_input_idle(void)
 			tipme_evdev_publish(&layout);
 }
 
+TIPME_HOT_SECTION(tipme_code);
+TIPME_HOT_SECTION(tipme_code_key);
+
+/* The first since the server has slept: see hot.h. */
+static TIPME_HOT_KEY void key_fetch(void)
+{
+	tipme_hot_fetch(tipme_code_key_begin, tipme_code_key_end);
+	tipme_hot_fetch(tipme_code_begin, tipme_code_end);
+	tipme_hooks.key_forgotten = false;
+}
+
 /* Raw key events go to all who asked for them, and come first: the hot-key is not for them either. */
-static TIPME_HOT void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
+static TIPME_HOT_KEY void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 {
 	static bool swallowed;
 	const struct tipme_event *ev = (const void *)event;
 	struct tipme_hotkey_layout layout;
 
+	if (tipme_hooks.key_forgotten)
+		key_fetch();
 	if (tipme_hooks.active && tipme_event_is_sane(ev)) {
 		if (!is_master_device(dev))
-			swallowed = tipme_hooks.swallow && has_layout(dev, &layout) &&
+			swallowed = tipme_hooks.swallow && !tipme_hotkey_passes(&tipme_hooks.hotkey, ev->type == TIPME_ET_RAW_KEY_PRESS) && has_layout(dev, &layout) &&
 				tipme_hotkey_peek(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255,
 						  ev->type == TIPME_ET_RAW_KEY_PRESS) != TIPME_HOTKEY_PASS;
 		if (swallowed)
@@ -436,5 +457,5 @@ void tipme_input_init(void)
 	mieqSetHandler(TIPME_ET_RAW_KEY_PRESS, on_raw_key);
 	mieqSetHandler(TIPME_ET_RAW_KEY_RELEASE, on_raw_key);
 	layout_device = inputInfo.keyboard;
-	layout_stale = true;
+	layout_is_stale();
 }

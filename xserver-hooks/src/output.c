@@ -13,13 +13,13 @@
 
 static uint8_t xkb_event_base TIPME_HOT_DATA;
 /* A client to look at before the server sleeps; 0: none. */
-static int look_at TIPME_HOT_DATA;
+static int look_at;
 /* Clients that take nothing more. */
 static struct {
-	uint8_t is[MAXCLIENTS];
 	unsigned count;
 	uint64_t looked_ns;
-} stuck TIPME_HOT_DATA;
+	uint8_t is[MAXCLIENTS];
+} stuck;
 
 void tipme_output_init(void)
 {
@@ -34,7 +34,7 @@ static void stuck_set(ClientPtr client, bool is, uint64_t now_ns);
 
 /* ---- replies and errors ---- */
 
-static TIPME_HOT void reply_record(const ClientRec *client, uint64_t now_ns, uint32_t bytes, uint8_t error)
+static TIPME_HOT_REQUEST void reply_record(const ClientRec *client, uint64_t now_ns, uint32_t bytes, uint8_t error)
 {
 	struct tipme_x_group *group = tipme_group_of(client->index);
 	struct tipme_x_reply rec = {
@@ -53,7 +53,7 @@ static TIPME_HOT void reply_record(const ClientRec *client, uint64_t now_ns, uin
 }
 
 /* Arguments: a reply, or a further piece of one, that is about to be written. */
-TIPME_HOT void tipme_output_on_reply(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT_REQUEST void tipme_output_on_reply(CallbackListPtr *list, void *data, void *call)
 {
 	const ReplyInfoRec *info = call;
 
@@ -78,7 +78,7 @@ void tipme_output_error(const ClientRec *client, const xEvent *event, uint64_t n
  * The keyboard extension writes its events without telling the callbacks for events. That something was written of which
  * there is no record is how they are seen; which of its events, and of which window, is not known.
  */
-static TIPME_HOT void unseen_record(const ClientRec *client, struct tipme_x_group *group, uint64_t now_ns)
+static void unseen_record(const ClientRec *client, struct tipme_x_group *group, uint64_t now_ns)
 {
 	struct tipme_x_deliver rec = {
 		.ts_ns = now_ns, .type = TIPME_X_DELIVER, .pid = tipme_client_pid(client), .input_seq = tipme_hooks.cur_input_seq,
@@ -89,7 +89,7 @@ static TIPME_HOT void unseen_record(const ClientRec *client, struct tipme_x_grou
 }
 
 /* Arguments: the client whose output is about to be written. */
-TIPME_HOT void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT_KEY void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call)
 {
 	const ClientRec *client = call;
 	struct tipme_x_flush rec = { .type = TIPME_X_FLUSH };
@@ -101,12 +101,14 @@ TIPME_HOT void tipme_output_on_flush(CallbackListPtr *list, void *data, void *ca
 	rec.ts_ns = tipme_hooks_now_ns();
 	rec.pid = tipme_client_pid(client);
 	rec.client = (uint16_t)client->index;
-	if (!group->written && xkb_event_base && client->clientState == ClientStateRunning && !stuck.is[client->index])
+	if (!group->written && xkb_event_base && client->clientState == ClientStateRunning && !(stuck.count && stuck.is[client->index]))
 		unseen_record(client, group, rec.ts_ns);
 	group->written = false;
 	tipme_hooks.flushed++;
-	if (++group->flushes % FLUSHES_PER_LOOK == 0)
+	if (++group->flushes % FLUSHES_PER_LOOK == 0) {
 		look_at = client->index;
+		tipme_hooks.chores = true;
+	}
 	group->flush_ns = rec.ts_ns;
 	tipme_hooks_join(&group->flush, 1, &rec);
 }
@@ -169,30 +171,38 @@ static void stuck_set(ClientPtr client, bool is, uint64_t now_ns)
 	if (stuck.is[client->index] == is)
 		return;
 	stuck.is[client->index] = is;
+	tipme_hooks.chores = true;
 	stuck.count += is ? 1U : -1U;
 	tipme_hooks_record(&rec);
+}
+
+/* The server keeps a list of those for which it has output; who is not in it has taken all. */
+static bool has_output(const ClientRec *client)
+{
+	return client->output_pending.next != &client->output_pending;
 }
 
 static void look(int index, uint64_t now_ns)
 {
 	ClientPtr client = index < currentMaxClients ? clients[index] : NULL;
 
-	if (client && !client->clientGone && client->clientState == ClientStateRunning)
+	if (client && !client->clientGone && client->clientState == ClientStateRunning && (stuck.is[index] || has_output(client)))
 		stuck_set(client, !takes_more(client), now_ns);
 }
 
-TIPME_HOT void tipme_output_check(uint64_t now_ns)
+bool tipme_output_check(uint64_t now_ns)
 {
 	if (look_at) {
 		look(look_at, now_ns);
 		look_at = 0;
 	}
 	if (!stuck.count || now_ns - stuck.looked_ns < STUCK_LOOK_NS)
-		return;
+		return stuck.count;
 	stuck.looked_ns = now_ns;
 	for (int i = 1; i < currentMaxClients; i++)
 		if (stuck.is[i])
 			look(i, now_ns);
+	return stuck.count;
 }
 
 void tipme_output_gone(const ClientRec *client)

@@ -31,7 +31,7 @@ static uint32_t value(const ClientRec *client, uint32_t raw)
 }
 
 /* Arguments: the client, the request that is about to be executed. Its length was not checked yet. */
-TIPME_HOT void tipme_present_begin(const ClientRec *client, const struct tipme_x_request *req)
+TIPME_HOT_REQUEST void tipme_present_begin(const ClientRec *client, const struct tipme_x_request *req)
 {
 	xPresentPixmapReq pixmap;
 	struct tipme_x_present rec = {
@@ -65,12 +65,12 @@ void tipme_present_event(const ClientRec *client, const xEvent *event, uint64_t 
 	tipme_hooks_record(&rec);
 }
 
-TIPME_HOT const struct tipme_x_request *tipme_present_asked(void)
+TIPME_HOT_REQUEST const struct tipme_x_request *tipme_present_asked(void)
 {
 	return asked.count ? &asked : NULL;
 }
 
-TIPME_HOT void tipme_present_shown(void)
+TIPME_HOT_REQUEST void tipme_present_shown(void)
 {
 	asked.count = 0;
 }

@@ -8,8 +8,6 @@
 
 typedef int (*request_proc)(ClientPtr);
 
-static request_proc real_procs[256], real_swapped_procs[256];
-
 /*
  * In a flood the clock is not read after each request but after some of them: reading it is most of what a record costs.
  * What was executed since the last reading waits here, a few short requests at most, and is recorded with the next.
@@ -27,9 +25,18 @@ static struct {
 	unsigned left;
 } last TIPME_HOT_DATA;
 
-/* Opcodes that nothing else here wants to know of; those of them that change nothing that is seen; which of the two may go untimed now. */
-static bool plain[256] TIPME_HOT_DATA, harmless[256] TIPME_HOT_DATA;
-static const bool *untimed_ones TIPME_HOT_DATA = harmless;
+/*
+ * By opcode: opcodes that nothing else here wants to know of; those of them that change nothing that is seen; which of the two may go untimed now. What a request needs
+ * to know of its opcode is in one line of the caches.
+ */
+#define PLAIN 1
+#define HARMLESS 2
+static struct {
+	request_proc real;
+	uintptr_t traits;
+} procs[256];
+static request_proc real_swapped_procs[256];
+static uintptr_t untimed_ones TIPME_HOT_DATA = HARMLESS;
 
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_pid) % 8 == 0);
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_client) == offsetof(struct tipme_x_ring_header, cur_pid) + 4);
@@ -48,7 +55,7 @@ static inline void header_set(uint64_t start_ns, uint32_t pid, uint16_t client, 
 }
 
 /* Quiet: no events, replies, input or damage came up inside it. Others are joined in floods only. */
-static TIPME_HOT bool request_record(struct tipme_x_group *group, const struct tipme_x_request *req, bool quiet)
+static TIPME_HOT_REQUEST bool request_record(struct tipme_x_group *group, const struct tipme_x_request *req, bool quiet)
 {
 	struct tipme_xring *ring = &tipme_hooks.ring;
 	struct tipme_join *join = &group->request;
@@ -76,7 +83,7 @@ static inline unsigned untimed_left(const struct tipme_x_request *req)
 	return left < UNTIMED_MAX ? left : UNTIMED_MAX;
 }
 
-static TIPME_HOT void request_end(struct tipme_x_request *req, uint64_t end_ns, bool quiet)
+static TIPME_HOT_REQUEST void request_end(struct tipme_x_request *req, uint64_t end_ns, bool quiet)
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_group *group = tipme_group_of(req->client);
@@ -93,29 +100,33 @@ static TIPME_HOT void request_end(struct tipme_x_request *req, uint64_t end_ns, 
 	last.client = req->client;
 	last.pid = req->pid;
 	last.left = flood ? untimed_left(req) : 0;
-	untimed_ones = tipme_damage_told(req->client) ? plain : harmless;
+	untimed_ones = tipme_damage_told(req->client) ? PLAIN : HARMLESS;
+}
+
+static TIPME_HOT_REQUEST __attribute__((noinline)) void settle(uint64_t now_ns)
+{
+	struct tipme_x_request req = untimed;
+
+	untimed.count = 0;
+	request_end(&req, now_ns, true);
 }
 
 TIPME_HOT void tipme_requests_settle(uint64_t now_ns)
 {
-	struct tipme_x_request req = untimed;
-
-	if (!req.count)
-		return;
-	untimed.count = 0;
-	request_end(&req, now_ns, true);
+	if (untimed.count)
+		settle(now_ns);
 }
 
 /*
  * A request that comes at once after another of the same client begins where that one ended: one reading of the clock
  * instead of two. Between them lies nothing but the reading of the request, which is work for this client.
  */
-static TIPME_HOT bool comes_at_once(const ClientRec *client)
+static TIPME_HOT_REQUEST bool comes_at_once(const ClientRec *client)
 {
 	return tipme_hooks.no_pause && last.client == client->index && last.head == tipme_hooks.ring.head;
 }
 
-static TIPME_HOT uint64_t begin_ns(bool at_once)
+static TIPME_HOT_REQUEST uint64_t begin_ns(bool at_once)
 {
 	uint64_t now_ns;
 
@@ -126,12 +137,21 @@ static TIPME_HOT uint64_t begin_ns(bool at_once)
 	return now_ns;
 }
 
+TIPME_HOT_SECTION(tipme_code_request);
+
+/* The first request since the server has slept: see hot.h. */
+static TIPME_HOT_REQUEST void request_fetch(void)
+{
+	tipme_hot_fetch(tipme_code_request_begin, tipme_code_request_end);
+	tipme_hooks.request_forgotten = false;
+}
+
 /*
  * Arguments: the client whose request it is, the server's own procedure.
  * Returns: what that returns.
  * Side effects: records. The procedure may free the client (KillClient on itself), so nothing of it is read afterwards.
  */
-static TIPME_HOT __attribute__((noinline)) int request_execute(ClientPtr client, request_proc proc)
+static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr client, request_proc proc)
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_request req;
@@ -143,6 +163,8 @@ static TIPME_HOT __attribute__((noinline)) int request_execute(ClientPtr client,
 	/* A procedure for swapped requests calls the plain one through the table: that is still the same request. */
 	if (!hooks->active || hooks->in_request)
 		return proc(client);
+	if (hooks->request_forgotten)
+		request_fetch();
 	at_once = comes_at_once(client);
 	req = (struct tipme_x_request){
 		.ts_ns = begin_ns(at_once), .type = TIPME_X_REQUEST, .pid = tipme_client_pid(client),
@@ -153,9 +175,9 @@ static TIPME_HOT __attribute__((noinline)) int request_execute(ClientPtr client,
 		tipme_damage_record(req.ts_ns, NULL);
 	hooks->cur_input_seq = 0;
 	hooks->request_ns = req.ts_ns;
-	if (!harmless[req.major])
+	if (!(procs[req.major].traits & HARMLESS))
 		window = tipme_damage_before(client, &req);
-	if (!plain[req.major]) {
+	if (!(procs[req.major].traits & PLAIN)) {
 		tipme_present_begin(client, &req);
 		tipme_input_request(req.major, req.minor);
 	}
@@ -180,11 +202,11 @@ static inline bool goes_untimed(const ClientRec *client)
 {
 	const struct tipme_hooks *hooks = &tipme_hooks;
 
-	return last.left && comes_at_once(client) && untimed_ones[client->majorOp] && hooks->active && !hooks->in_request && !hooks->damaged;
+	return last.left && comes_at_once(client) && procs[client->majorOp].traits & untimed_ones && hooks->active && !hooks->in_request && !hooks->damaged;
 }
 
 /* It was more than it seemed, and so ends like any other. */
-static TIPME_HOT void untimed_end(void)
+static TIPME_HOT_REQUEST void untimed_end(void)
 {
 	struct tipme_x_request req = untimed;
 
@@ -229,46 +251,47 @@ static inline int request(ClientPtr client, request_proc proc)
 	return goes_untimed(client) ? request_untimed(client, proc) : request_execute(client, proc);
 }
 
-static TIPME_HOT int on_request(ClientPtr client)
+static TIPME_HOT_REQUEST int on_request(ClientPtr client)
 {
-	return request(client, real_procs[client->majorOp]);
+	return request(client, procs[client->majorOp].real);
 }
 
-static TIPME_HOT int on_swapped_request(ClientPtr client)
+static TIPME_HOT_REQUEST int on_swapped_request(ClientPtr client)
 {
 	return request(client, real_swapped_procs[client->majorOp]);
 }
 
-static void wrap(request_proc *table, request_proc *real, request_proc ours)
+static bool is_wrapped(request_proc proc)
 {
-	for (int major = 1; major < 256; major++) {
-		if (table[major] == ours)
-			continue;
-		real[major] = table[major];
-		table[major] = ours;
-	}
-}
-
-static void unwrap(request_proc *table, request_proc *real, request_proc ours)
-{
-	for (int major = 1; major < 256; major++)
-		if (table[major] == ours)
-			table[major] = real[major];
+	return proc == on_request || proc == on_swapped_request;
 }
 
 void tipme_requests_wrap(void)
 {
 	tipme_target_init();
 	for (int major = 0; major < 256; major++) {
-		plain[major] = !tipme_input_concerns((uint8_t)major) && !tipme_present_concerns((uint8_t)major);
-		harmless[major] = plain[major] && tipme_target_harmless((uint8_t)major);
+		bool plain = !tipme_input_concerns((uint8_t)major) && !tipme_present_concerns((uint8_t)major);
+
+		procs[major].traits = !plain ? 0 : tipme_target_harmless((uint8_t)major) ? PLAIN | HARMLESS : PLAIN;
 	}
-	wrap(ProcVector, real_procs, on_request);
-	wrap(SwappedProcVector, real_swapped_procs, on_swapped_request);
+	for (int major = 1; major < 256; major++) {
+		if (!is_wrapped(ProcVector[major])) {
+			procs[major].real = ProcVector[major];
+			ProcVector[major] = on_request;
+		}
+		if (!is_wrapped(SwappedProcVector[major])) {
+			real_swapped_procs[major] = SwappedProcVector[major];
+			SwappedProcVector[major] = on_swapped_request;
+		}
+	}
 }
 
 void tipme_requests_unwrap(void)
 {
-	unwrap(ProcVector, real_procs, on_request);
-	unwrap(SwappedProcVector, real_swapped_procs, on_swapped_request);
+	for (int major = 1; major < 256; major++) {
+		if (ProcVector[major] == on_request)
+			ProcVector[major] = procs[major].real;
+		if (SwappedProcVector[major] == on_swapped_request)
+			SwappedProcVector[major] = real_swapped_procs[major];
+	}
 }

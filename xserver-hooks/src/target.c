@@ -61,7 +61,7 @@ static const char *const harmless_extensions[] = {
 	"BIG-REQUESTS", "Generic Event Extension", "RECORD", "SYNC", "X-Resource", "XC-MISC", "XFIXES", "XInputExtension", "XKEYBOARD",
 };
 
-static uint8_t entry_of_major[256] TIPME_HOT_DATA, entry_of_minor[TABLES][256] TIPME_HOT_DATA, major_of[TABLES] TIPME_HOT_DATA;
+static uint8_t major_of[TABLES] TIPME_HOT_DATA, entry_of_major[256], entry_of_minor[TABLES][256];
 /* The server does not tell modules the number of this type, but what it is called; 0: it does not know it. */
 static RESTYPE picture_type TIPME_HOT_DATA;
 
@@ -108,7 +108,7 @@ bool tipme_target_harmless(uint8_t major)
 	return entry_of_major[major] == HARMLESS;
 }
 
-static TIPME_HOT uint8_t entry_of(const struct tipme_x_request *req)
+static TIPME_HOT_REQUEST uint8_t entry_of(const struct tipme_x_request *req)
 {
 	if (req->major < 128)
 		return entry_of_major[req->major];
@@ -119,14 +119,14 @@ static TIPME_HOT uint8_t entry_of(const struct tipme_x_request *req)
 }
 
 /* Looked up without a client: nobody is asked whether it may, and no error is noted. */
-static TIPME_HOT void *resource(XID id, RESTYPE type)
+static TIPME_HOT_REQUEST void *resource(XID id, RESTYPE type)
 {
 	void *found = NULL;
 
 	return dixLookupResourceByType(&found, id, type, NULL, DixGetAttrAccess) == Success ? found : NULL;
 }
 
-static TIPME_HOT WindowPtr picture_window(XID id)
+static TIPME_HOT_REQUEST WindowPtr picture_window(XID id)
 {
 	/* The drawable stands first in a picture; a picture of a colour has none. */
 	DrawablePtr *picture = resource(id, picture_type);
@@ -134,7 +134,7 @@ static TIPME_HOT WindowPtr picture_window(XID id)
 	return picture && *picture && (*picture)->type == DRAWABLE_WINDOW ? (WindowPtr)*picture : NULL;
 }
 
-static TIPME_HOT enum tipme_target visible(WindowPtr window)
+static TIPME_HOT_REQUEST enum tipme_target visible(WindowPtr window)
 {
 	ScreenPtr screen = window->drawable.pScreen;
 
@@ -147,7 +147,7 @@ static TIPME_HOT enum tipme_target visible(WindowPtr window)
 	return window->firstChild ? TIPME_TARGET_UNKNOWN : TIPME_TARGET_NONE;
 }
 
-TIPME_HOT enum tipme_target tipme_target_of(const ClientRec *client, const struct tipme_x_request *req, WindowPtr *window)
+TIPME_HOT_REQUEST enum tipme_target tipme_target_of(const ClientRec *client, const struct tipme_x_request *req, WindowPtr *window)
 {
 	uint8_t entry = entry_of(req);
 	uint32_t raw;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one clock, CLOCK_MONOTONIC in nanoseconds, at half its price: the time-stamp counter, tied anew to the clock at
- * least each millisecond. Clock slewing (at most 0.05 %) makes less than a microsecond in between; a time never runs back.
+ * The one clock, CLOCK_MONOTONIC in nanoseconds, at half its price: the time-stamp counter, tied anew to the clock when it was not for 16 milliseconds, with the rate
+ * of the last tenth of a second. A time never runs back.
  * Where the kernel itself does not trust the counter, this is clock_gettime(). One thread only.
  */
 #ifndef TIPME_XCLOCK_H
