@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hooks, taken out of the running server and put in again as a bench asks for: so they are measured against the same process, whose memory lies where it lies.
- * TIPME_BENCH_TOGGLE names a file of three bytes: what is wanted (1: in), and what is; and what valgrind's callgrind is to do: z to
- * begin to count, d to write down what it has counted.
+ * TIPME_BENCH_TOGGLE names a file: a byte of what is wanted (1: in, 2: in, and the time measured that passes inside of them), and one of what is; one of what valgrind's
+ * callgrind is to do, which is 0 when it has done so: z to begin to count, c to forget what is in the caches that it simulates, d to write down what it has counted;
+ * from byte 8 on the nanoseconds inside of the hooks since they were put in, by where: see enum inside_part.
  *
  * Taken out, nothing of the server's calls them, and nothing is asked of it on their behalf: tables, callbacks, handlers and
  * grabs are the server's own again, its damage code has no object of theirs. This needs to reach into them, hence the includes.
@@ -10,6 +11,7 @@
 #include "hooks.c"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,19 +20,201 @@
 #else
 #define CALLGRIND_ZERO_STATS do { } while (0)
 #define CALLGRIND_DUMP_STATS do { } while (0)
+#define CALLGRIND_STOP_INSTRUMENTATION do { } while (0)
+#define CALLGRIND_START_INSTRUMENTATION do { } while (0)
+#define RUNNING_ON_VALGRIND 0
 #endif
 
 #include "damage.c"
 #define hooks grab_hooks
 #include "grabs.c"
 #undef hooks
-#include "events.h"
+#include "input.c"
+#include "requests.c"
 
 #pragma weak DeleteCallback
 #pragma weak RemoveBlockAndWakeupHandlers
 
+enum inside_part {
+	PART_WAKEUP, PART_KEY, PART_DEVICE, PART_DELIVER, PART_REQUEST, PART_REPLY, PART_FLUSH, PART_BLOCK, PART_OTHER, PARTS,
+};
+#define TOGGLE_BYTES (8 + 8 * PARTS)
+
 static volatile uint8_t *toggle;
-static bool in = true;
+static uint8_t in = 1;
+
+/*
+ * The time inside: what calls the hooks is called by these, and so is what the hooks call of the server's own. They never stand within each other, since the
+ * server's procedures are called from here, too, with the time not running.
+ */
+static struct {
+	uint64_t since;
+	uint64_t empty;			/* what a stretch of nothing takes */
+	uint64_t ticks[PARTS];
+} inside __attribute__((aligned(64)));
+
+static request_proc timed_real[2][256];
+
+static inline void enter(void)
+{
+	inside.since = __rdtsc();
+}
+
+static inline void leave(enum inside_part part)
+{
+	inside.ticks[part] += __rdtsc() - inside.since - inside.empty;
+}
+
+static void inside_calibrate(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	inside.empty = 0;
+	for (int i = 0; i < 1000; i++) {
+		inside.ticks[0] = 0;
+		enter();
+		leave(0);
+		least = inside.ticks[0] < least ? inside.ticks[0] : least;
+	}
+	inside.empty = least;
+	memset(inside.ticks, 0, sizeof(inside.ticks));
+}
+
+static enum inside_part part_of(CallbackProcPtr callback)
+{
+	return callback == tipme_input_on_device ? PART_DEVICE : callback == tipme_input_on_deliver ? PART_DELIVER :
+	       callback == tipme_output_on_reply ? PART_REPLY : callback == tipme_output_on_flush ? PART_FLUSH : PART_OTHER;
+}
+
+static void timed_callback(CallbackListPtr *list, void *data, void *call)
+{
+	enter();
+	((CallbackProcPtr)data)(list, NULL, call);
+	leave(part_of((CallbackProcPtr)data));
+}
+
+static void timed_block(void *data, void *timeout)
+{
+	enter();
+	on_block(data, timeout);
+	leave(PART_BLOCK);
+	for (int i = 0; i < PARTS; i++)
+		((volatile uint64_t *)toggle)[1 + i] = (uint64_t)((unsigned __int128)inside.ticks[i] * tipme_hooks.clock.mult >> 32);
+}
+
+static void timed_wakeup(void *data, int result)
+{
+	enter();
+	on_wakeup(data, result);
+	leave(PART_WAKEUP);
+}
+
+static int timed_request(ClientPtr client)
+{
+	int ret;
+
+	enter();
+	ret = on_request(client);
+	leave(PART_REQUEST);
+	return ret;
+}
+
+static int timed_swapped_request(ClientPtr client)
+{
+	int ret;
+
+	enter();
+	ret = on_swapped_request(client);
+	leave(PART_REQUEST);
+	return ret;
+}
+
+static int timed_proc(ClientPtr client)
+{
+	request_proc real = timed_real[client->swapped][client->majorOp];
+	int ret;
+
+	leave(PART_REQUEST);
+	ret = real(client);
+	enter();
+	return ret;
+}
+
+static ProcessInputProc timed_real_input;
+
+static void timed_input(InternalEvent *event, DeviceIntPtr dev)
+{
+	/* The keyboard extension takes itself out of this place while it calls the next. */
+	dev->public.processInputProc = timed_real_input;
+	leave(PART_KEY);
+	timed_real_input(event, dev);
+	enter();
+}
+
+static void timed_key_by(mieqHandler handler, int screen, InternalEvent *event, DeviceIntPtr dev)
+{
+	timed_real_input = dev->public.processInputProc;
+	dev->public.processInputProc = timed_input;
+	enter();
+	handler(screen, event, dev);
+	leave(PART_KEY);
+	if (dev->public.processInputProc == timed_input)
+		dev->public.processInputProc = timed_real_input;
+}
+
+static void timed_key(int screen, InternalEvent *event, DeviceIntPtr dev)
+{
+	timed_key_by(on_key, screen, event, dev);
+}
+
+static void timed_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
+{
+	timed_key_by(on_raw_key, screen, event, dev);
+}
+
+static void timed_table_in(request_proc *table, request_proc *real)
+{
+	for (int major = 1; major < 256; major++) {
+		real[major] = table[major];
+		table[major] = timed_proc;
+	}
+}
+
+static void timed_table_over(request_proc *table, request_proc ours, request_proc timed)
+{
+	for (int major = 1; major < 256; major++)
+		if (table[major] == ours)
+			table[major] = timed;
+}
+
+static void timed_table_out(request_proc *table, const request_proc *real)
+{
+	for (int major = 1; major < 256; major++)
+		table[major] = real[major];
+}
+
+static void requests_put_in(void)
+{
+	if (in == 2) {
+		timed_table_in(ProcVector, timed_real[0]);
+		timed_table_in(SwappedProcVector, timed_real[1]);
+	}
+	tipme_requests_wrap();
+	if (in == 2) {
+		timed_table_over(ProcVector, on_request, timed_request);
+		timed_table_over(SwappedProcVector, on_swapped_request, timed_swapped_request);
+	}
+}
+
+static void requests_take_out(void)
+{
+	if (in == 2) {
+		timed_table_out(ProcVector, timed_real[0]);
+		timed_table_out(SwappedProcVector, timed_real[1]);
+	} else {
+		tipme_requests_unwrap();
+	}
+}
 
 static void grabs_take_out(void)
 {
@@ -50,22 +234,36 @@ static void keys_take_out(void)
 		mieqSetHandler(types[i], NULL);
 }
 
+static void keys_time(void)
+{
+	inside_calibrate();
+	mieqSetHandler(TIPME_ET_KEY_PRESS, timed_key);
+	mieqSetHandler(TIPME_ET_KEY_RELEASE, timed_key);
+	mieqSetHandler(TIPME_ET_RAW_KEY_PRESS, timed_raw_key);
+	mieqSetHandler(TIPME_ET_RAW_KEY_RELEASE, timed_raw_key);
+}
+
 static void take_out(void)
 {
 	ScreenPtr screen = screenInfo.screens[0];
 
 	tipme_requests_settle(tipme_hooks_now_ns());
-	tipme_requests_unwrap();
-	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++)
-		if (callbacks[i].list)
+	requests_take_out();
+	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++) {
+		if (!callbacks[i].list)
+			continue;
+		if (in == 2)
+			DeleteCallback(callbacks[i].list, timed_callback, (void *)callbacks[i].call);
+		else
 			DeleteCallback(callbacks[i].list, callbacks[i].call, NULL);
-	RemoveBlockAndWakeupHandlers(on_block, on_wakeup, NULL);
+	}
+	RemoveBlockAndWakeupHandlers(in == 2 ? timed_block : on_block, in == 2 ? timed_wakeup : on_wakeup, NULL);
 	keys_take_out();
 	grabs_take_out();
 	if (!rest.watch)
 		rest_begin(dixLookupPrivate(&screen->root->devPrivates, &watch_key));
 	screen->SetWindowPixmap = wrapped[0].set_window_pixmap;
-	asleep_ns = 0;
+	tipme_hooks.asleep_ns = 0;
 }
 
 static void put_in(void)
@@ -76,46 +274,67 @@ static void put_in(void)
 	tipme_damage_wake();
 	tipme_grabs_init();
 	tipme_input_init();
-	tipme_requests_wrap();
-	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++)
-		if (callbacks[i].list)
+	requests_put_in();
+	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++) {
+		if (!callbacks[i].list)
+			continue;
+		if (in == 2)
+			AddCallback(callbacks[i].list, timed_callback, (void *)callbacks[i].call);
+		else
 			AddCallback(callbacks[i].list, callbacks[i].call, NULL);
-	RegisterBlockAndWakeupHandlers(on_block, on_wakeup, NULL);
+	}
+	RegisterBlockAndWakeupHandlers(in == 2 ? timed_block : on_block, in == 2 ? timed_wakeup : on_wakeup, NULL);
+	if (in == 2)
+		keys_time();
 }
 
 /* Looks, with the hooks in as with them out. */
 static void on_toggle(void *data, void *timeout)
 {
-	bool want = toggle[0];
+	uint8_t want = toggle[0];
 
-	/* What woke the server is not counted. */
-	if (toggle[2] == 'z') {
-		toggle[2] = 0;
-		CALLGRIND_ZERO_STATS;
-	}
-	if (want == in || ready_generation != serverGeneration)
+	if (want == in || tipme_hooks.ready_generation != serverGeneration)
 		return;
+	/* From in to in with the time measured: out first. */
+	if (in)
+		take_out();
 	in = want;
 	if (in)
 		put_in();
-	else
-		take_out();
 	toggle[1] = in;
+}
+
+/* The server sleeps meanwhile, and nothing of what it does is counted with what wakes it. */
+static void *count(void *nothing)
+{
+	for (;; usleep(5000)) {
+		switch (toggle[2]) {
+		case 'z':
+			CALLGRIND_ZERO_STATS;
+			break;
+		case 'c':
+			CALLGRIND_STOP_INSTRUMENTATION;
+			CALLGRIND_START_INSTRUMENTATION;
+			break;
+		case 'd':
+			CALLGRIND_DUMP_STATS;
+			break;
+		}
+		toggle[2] = 0;
+	}
+	return nothing;
 }
 
 static void on_toggle_wakeup(void *data, int result)
 {
-	if (toggle[2] == 'd') {
-		toggle[2] = 0;
-		CALLGRIND_DUMP_STATS;
-	}
 }
 
 static void toggle_init(void)
 {
 	const char *path = getenv("TIPME_BENCH_TOGGLE");
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *mem = fd < 0 ? MAP_FAILED : mmap(NULL, 3, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *mem = fd < 0 ? MAP_FAILED : mmap(NULL, TOGGLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	pthread_t counter;
 
 	if (fd >= 0)
 		close(fd);
@@ -123,6 +342,8 @@ static void toggle_init(void)
 		return tipme_hooks_disable("TIPME_BENCH_TOGGLE names no file");
 	toggle = mem;
 	RegisterBlockAndWakeupHandlers(on_toggle, on_toggle_wakeup, NULL);
+	if (RUNNING_ON_VALGRIND && pthread_create(&counter, NULL, count, NULL))
+		tipme_hooks_disable("no thread for counting");
 }
 
 /* Xorg begins such an extension after those of the modules that it loaded before. */
