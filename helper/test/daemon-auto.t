@@ -70,5 +70,27 @@ SKIP: {
 }
 $s->command('classes', '-auto');
 is status()->{auto_ms}, 0, 'switched off again';
+
+# No press waits for an answer, but who is used does for a CPU: real-time processes have all of them for half a second.
+SKIP: {
+	skip 'no real-time priority can be had here', 4 if system('chrt -f 40 true 2>/dev/null') != 0;
+	$s->restart_recorder;
+	my @old = $s->episodes;
+	$s->command('classes', '+auto');
+	# Both have something to do all the time, so that neither sleeps when the CPUs are taken.
+	# Behind what was typed above.
+	$s->type_lines('enter ; yes');
+	$s->pressed(1);
+	sleep 2;
+	is status()->{episodes}, 0, 'a program that writes all the time is not taken';
+	my @hogs = map { my $cpu = $_; my $pid = fork // die "fork: $!\n"; exec 'chrt', '-f', 40, 'taskset', '-c', $cpu, $^X, '-MTime::HiRes=time', '-e', '$t = time + 0.55; 1 while time < $t' or die if !$pid; $pid } 0 .. Tipme::Stage::cpus() - 1;
+	waitpid $_, 0 for @hogs;
+	ok saved(1), 'a wait for a CPU of the program in use, or of its X server, takes one' or diag(explain status());
+	my %old = map { $_ => 1 } @old;
+	my ($new) = grep { !$old{$_} } $s->episodes;
+	my $waited = $new ? manifest($new)->{trigger} : {};
+	like $waited->{text} // '', qr/^(?:xterm \(pid $client\)|Xorg \(pid \d+\)) waited for a CPU: \d+ ms$/, '... and says so';
+	cmp_ok $waited->{measured_ms} // 0, '>=', 300, '... and how long';
+}
 $s->close;
 done_testing;
