@@ -46,6 +46,18 @@ like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a 
 	is($all->interval_of($release), undef, 'the main thread waits for its notifier: at rest');
 }
 
+# --- the same on a busy machine: the notifier gets a CPU only milliseconds after the main thread has gone to sleep ---
+{
+	my $s = story();
+	my $b = $s->builder->stack(91, 'futex_do_wait+0x10;__futex_wait+0x20;futex_wait+0x6a;do_futex+0x10')->thread(201, 'notifier', pid => CLIENT, ts_ns => 900 * MS, since_ns => 5 * MS, cpu => 0, state => 'sleeping', stack_id => $s->id('poll'));
+	$s->enter(2000, kind => 'button_release', client_stack => 'poll')->run(1, 2000.3, 2000.6, CLIENT, 'sleeping')->wake(1, 2000.55, 201, CLIENT, 'poll', wakee_cpu => 0)->run(0, 2004.5, 2004.6, 201, 'sleeping');
+	$b->thread(CLIENT, 'xterm', ts_ns => 2500 * MS, since_ns => 2000.6 * MS, cpu => 1, state => 'sleeping', stack_id => 91)
+		->thread(201, 'notifier', pid => CLIENT, ts_ns => 2500 * MS, since_ns => 2004.6 * MS, cpu => 0, state => 'sleeping', stack_id => $s->id('poll'));
+	my $all = Tipme::Diagnosis->new(Tipme::Episode->open($s->hotkey(3000)->builder->write("$tmp/late-notifier")));
+	my ($release) = grep { $_->{kind} eq 'button_release' } $all->events;
+	is($all->interval_of($release), undef, 'the notifier that waits for a CPU comes to rest, too, a little later');
+}
+
 # --- the first click on a client is not usual because somebody else's clicks were slower; its own keys say what it usually needs ---
 {
 	my $s = story();

@@ -17,6 +17,7 @@ my $LOOP_NS     = 20_000_000;        # a server that runs at last comes to its i
 my $MAX_INPUT   = 8;                 # threads of a server that are looked at for its input thread
 my $SILENCE_NS  = 100_000_000;
 my $MAX_CHECKS  = 12;                # later bursts of one event that are traced back; with more of them it is a film
+my $MAX_TURNS   = 16;                # of the other threads of a client, until all of them are at rest
 my $MAX_RESOLVE = 24;                # events looked at closely
 my $MOTION_NS   = 25_000_000;        # a pointer that follows sooner is not worth a look
 my $ENOUGH      = 3;                 # responses that make a "usually"
@@ -227,12 +228,13 @@ sub _first_quiet {
 	for my $i (@{ $states->intervals($e->{pid}) }) {
 		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
 		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
-		next if !$self->_in_loop($i) && !$self->_loop_of_another($states, $e->{pid}, $i);
+		my $rest = $self->_in_loop($i) ? $i->{from} : $self->_loop_of_another($states, $e->{pid}, $i);
+		next if !defined $rest;
 		$first++ while $first < @$asleep && $asleep->[$first][1] <= $i->{from};
 		for (my $k = $first; $k < @$asleep && $asleep->[$k][0] < $i->{to}; $k++) {
 			my $a = $asleep->[$k];
-			my $from = $a->[0] > $i->{from} ? $a->[0] : $i->{from};
-			my $to   = $a->[1] < $i->{to}   ? $a->[1] : $i->{to};
+			my $from = $a->[0] > $rest ? $a->[0] : $rest;
+			my $to   = $a->[1] < $i->{to} ? $a->[1] : $i->{to};
 			next if $from >= $to || grep { $_->[0] < $to && (!defined $_->[1] || $_->[1] > $from) } @grabs;
 			my $t = $self->_at_rest($states, $e->{server}{tid}, $from, $to);
 			return $t if defined $t;
@@ -242,21 +244,33 @@ sub _first_quiet {
 }
 
 # Some programs (Tcl's, for one) leave the event loop to a thread of their own: the main thread waits for it by a futex. Then all threads of
-# the process must wait, one of them in an event loop.
+# the process must wait, one of them in an event loop: since when in that sleep they do (on a busy machine some have still to get a CPU first); undef: never.
 sub _loop_of_another {
 	my ($self, $states, $pid, $i) = @_;
 	my $threads = $self->{kernel}->threads;
-	my $of = sub { my ($stack) = @_; my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef; return $r ? $r->{kind} : '' };
-	return 0 if $of->($threads->stack($i->{stack_id})) ne 'futex-wait';
+	return if $self->_reason_kind($i) ne 'futex-wait';
+	my @tids = grep { $_ != $pid } $threads->tids_of($pid);
 	my $t = $i->{from} + $NS_PER_MS < $i->{to} ? $i->{from} + $NS_PER_MS : $i->{from};
-	my $loops = 0;
-	for my $tid (grep { $_ != $pid } $threads->tids_of($pid)) {
-		my $s = $states->at($tid, $t) or next;
-		next if $s->{kind} eq 'absent';
-		return 0 if $s->{kind} ne 'blocked';
-		if ($self->_in_loop($s)) { $loops++ } elsif ($of->($threads->stack($s->{stack_id})) ne 'futex-wait') { return 0 }
+	my ($loops, $busy, $late) = (0);
+	for (1 .. $MAX_TURNS) {
+		($loops, $busy) = (0, undef);
+		for my $tid (@tids) {
+			my $s = $states->at($tid, $t) or next;
+			next if $s->{kind} eq 'absent';
+			if ($s->{kind} eq 'blocked' && $self->_in_loop($s)) { $loops++ }
+			elsif ($s->{kind} ne 'blocked' || $self->_reason_kind($s) ne 'futex-wait') { $busy = $s; last }
+		}
+		last if !$busy || $busy->{to} >= $i->{to} || $busy->{to} <= $t;
+		($t, $late) = ($busy->{to}, 1);
 	}
-	return $loops;
+	return $busy || !$loops ? undef : $late ? $t : $i->{from};
+}
+
+sub _reason_kind {
+	my ($self, $i) = @_;
+	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
+	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
+	return $r ? $r->{kind} : '';
 }
 
 # When in [FROM, TO) a server that says that it sleeps first does so: one that was woken already, or has not come to rest, has work to do.
