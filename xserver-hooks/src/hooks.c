@@ -52,6 +52,11 @@ TIPME_HOT __attribute__((noinline)) void tipme_hooks_join(struct tipme_join *joi
 	tipme_join_put(join, &tipme_hooks.ring, key, record);
 }
 
+TIPME_SELDOM void tipme_group_begin(struct tipme_x_group *group, int client)
+{
+	*group = (struct tipme_x_group){ .client = (uint16_t)client };
+}
+
 /* ---- clients ---- */
 
 static void client_record(const ClientRec *client, enum tipme_x_client_state state)
@@ -149,7 +154,7 @@ static TIPME_HOT void sleep_end(uint64_t now_ns)
 }
 
 /* What the other threads have done meanwhile, said by the one that may write to the log. */
-static void tell_saved(void)
+static TIPME_SELDOM void tell_saved(void)
 {
 	char path[TIPME_LINK_PATH_LEN];
 
@@ -157,7 +162,7 @@ static void tell_saved(void)
 		LogMessageVerb(X_INFO, SAID, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s\n", path);
 }
 
-static void chores(uint64_t now_ns)
+static TIPME_SELDOM void chores(uint64_t now_ns)
 {
 	tipme_hooks.chores = tipme_output_check(now_ns);
 	tipme_input_idle();
@@ -185,7 +190,8 @@ static TIPME_HOT void on_block(void *data, void *timeout)
 		return;
 	if (tipme_hooks.chores)
 		chores(now_ns);
-	tell_saved();
+	if (tipme_link_saved_is_new)
+		tell_saved();
 	sleep_begin(tipme_hooks.clock.last_ns);
 }
 

@@ -165,12 +165,15 @@ static inline uint32_t tipme_client_pid(const ClientRec *client)
 	return client && client->clientIds && client->clientIds->pid > 0 ? (uint32_t)client->clientIds->pid : 0;
 }
 
+/* Another client's group becomes this one's. */
+void tipme_group_begin(struct tipme_x_group *group, int client);
+
 static inline struct tipme_x_group *tipme_group_of(int client)
 {
 	struct tipme_x_group *group = &tipme_hooks.group[client & (TIPME_GROUPS - 1)];
 
 	if (group->client != (uint16_t)client)
-		*group = (struct tipme_x_group){ .client = (uint16_t)client };
+		tipme_group_begin(group, client);
 	return group;
 }
 

@@ -13,6 +13,9 @@
 #define TIPME_HOT_REQUEST __attribute__((section("tipme_code_request")))
 #define TIPME_HOT_DATA __attribute__((section("tipme_hot")))
 
+/* What is seldom called from there, and would lie in between. */
+#define TIPME_SELDOM __attribute__((noinline, cold))
+
 #define TIPME_CACHE_LINE 64
 
 /* The beginning and the end of such a section. */

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "hot.h"
 #include "hotkey.h"
 #include "tipme_records.h"
 
@@ -147,7 +146,7 @@ static void bit_set(uint8_t *bits, uint8_t n, bool on)
 	bits[n / 8] = on ? bits[n / 8] | mask : bits[n / 8] & (uint8_t)~mask;
 }
 
-static TIPME_HOT_KEY void swallowed_set(struct tipme_hotkey *hk, uint8_t keycode, bool is)
+static void swallowed_set(struct tipme_hotkey *hk, uint8_t keycode, bool is)
 {
 	if (bit(hk->swallowed, keycode) == is)
 		return;
@@ -195,11 +194,6 @@ static uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotke
 	return 0;
 }
 
-TIPME_HOT_KEY bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode)
-{
-	return device < TIPME_HOTKEY_DEVICES && bit(hk->down[device], keycode);
-}
-
 enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed)
 {
@@ -211,20 +205,16 @@ enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const 
 	return action_of(hk, layout, keycode) ? TIPME_HOTKEY_FIRE : TIPME_HOTKEY_PASS;
 }
 
-TIPME_HOT_KEY enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
+enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed)
 {
-	enum tipme_hotkey_answer answer = tipme_hotkey_passes(hk, pressed) ? TIPME_HOTKEY_PASS : tipme_hotkey_peek(hk, layout, device, keycode, pressed);
+	enum tipme_hotkey_answer answer = tipme_hotkey_peek(hk, layout, device, keycode, pressed);
 
 	if (device >= TIPME_HOTKEY_DEVICES)
 		return TIPME_HOTKEY_PASS;
 	if (answer == TIPME_HOTKEY_FIRE)
 		hk->action = action_of(hk, layout, keycode);
-	if (bit(hk->down[device], keycode) != pressed) {
-		bit_set(hk->down[device], keycode, pressed);
-		hk->held[keycode] = (uint8_t)(hk->held[keycode] + (pressed ? 1 : -1));
-		hk->held_count = (uint16_t)(hk->held_count + (pressed ? 1 : -1));
-	}
+	tipme_hotkey_follow(hk, device, keycode, pressed);
 	if (answer == TIPME_HOTKEY_FIRE || !pressed)
 		swallowed_set(hk, keycode, answer == TIPME_HOTKEY_FIRE);
 	return answer;

@@ -75,11 +75,29 @@ int tipme_hotkey_parse(struct tipme_hotkey *hk, const char *text, char *why, siz
 enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed);
 
+/* The same for a key that passes: follows it. */
+static inline void tipme_hotkey_follow(struct tipme_hotkey *hk, unsigned device, uint8_t keycode, bool pressed)
+{
+	uint8_t *down, mask = (uint8_t)(1 << (keycode % 8));
+
+	if (device >= TIPME_HOTKEY_DEVICES)
+		return;
+	down = &hk->down[device][keycode / 8];
+	if (!(*down & mask) != pressed)
+		return;
+	*down ^= mask;
+	hk->held[keycode] = (uint8_t)(hk->held[keycode] + (pressed ? 1 : -1));
+	hk->held_count = (uint16_t)(hk->held_count + (pressed ? 1 : -1));
+}
+
 /* What tipme_hotkey_feed() would answer; changes nothing. For raw events, which come before the real ones. */
 enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed);
 
 /* Whether this device holds the key: a further press is a repeat. */
-bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode);
+static inline bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode)
+{
+	return device < TIPME_HOTKEY_DEVICES && hk->down[device][keycode / 8] >> (keycode % 8) & 1;
+}
 
 #endif

@@ -296,7 +296,7 @@ static int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
 	return found;
 }
 
-static TIPME_HOT_KEY bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
+static bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
 {
 	if (!dev->key || !dev->key->xkbInfo || !dev->key->xkbInfo->desc)
 		return false;
@@ -323,28 +323,22 @@ static void chord_act(uint8_t action, uint32_t time_ms)
 		tipme_link_trigger(action);
 }
 
-static void layout_is_stale(void)
+static TIPME_SELDOM void layout_is_stale(void)
 {
 	layout_stale = true;
 	tipme_hooks.chores = true;
 }
 
-/* Follows the key; true: it belongs to the hot-key and goes no further. */
-static TIPME_HOT_KEY bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
+/* Perhaps the hot-key; true: it is, and goes no further. */
+static TIPME_SELDOM bool slave_key_asked(const struct tipme_event *ev, DeviceIntPtr dev, bool pressed)
 {
-	uint8_t keycode = ev->detail & 255;
-	bool pressed = ev->type == TIPME_ET_KEY_PRESS;
 	struct tipme_hotkey_layout layout;
 	enum tipme_hotkey_answer answer;
 	uint32_t seq;
 
-	last_slave.repeat = pressed && tipme_hotkey_is_down(&tipme_hooks.hotkey, (unsigned)dev->id, keycode);
 	if (!has_layout(dev, &layout))
 		return false;
-	answer = tipme_hotkey_feed(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, keycode, pressed);
-	if (dev != layout_device || tipme_hooks.clock.last_ns - layout_ns > LAYOUT_AGE_NS)
-		layout_is_stale();
-	layout_device = dev;
+	answer = tipme_hotkey_feed(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255, pressed);
 	if (answer == TIPME_HOTKEY_FIRE)
 		chord_act(tipme_hooks.hotkey.action, ev->time_ms);
 	if (answer == TIPME_HOTKEY_PASS)
@@ -357,6 +351,23 @@ static TIPME_HOT_KEY bool slave_key(const struct tipme_event *ev, DeviceIntPtr d
 	if (answer == TIPME_HOTKEY_FIRE)
 		chord_record(seq, tipme_hooks.hotkey.action);
 	return true;
+}
+
+/* Follows the key; true: it belongs to the hot-key and goes no further. */
+static TIPME_HOT_KEY bool slave_key(const struct tipme_event *ev, DeviceIntPtr dev)
+{
+	struct tipme_hotkey *hk = &tipme_hooks.hotkey;
+	uint8_t keycode = ev->detail & 255;
+	bool pressed = ev->type == TIPME_ET_KEY_PRESS;
+
+	last_slave.repeat = pressed && tipme_hotkey_is_down(hk, (unsigned)dev->id, keycode);
+	if (dev != layout_device || tipme_hooks.clock.last_ns - layout_ns > LAYOUT_AGE_NS)
+		layout_is_stale();
+	layout_device = dev;
+	if (!tipme_hotkey_passes(hk, pressed))
+		return slave_key_asked(ev, dev, pressed);
+	tipme_hotkey_follow(hk, (unsigned)dev->id, keycode, pressed);
+	return false;
 }
 
 /*
@@ -422,20 +433,26 @@ static TIPME_HOT_KEY void key_fetch(void)
 	tipme_hooks.key_forgotten = false;
 }
 
+static TIPME_SELDOM bool raw_key_asked(const struct tipme_event *ev, DeviceIntPtr dev, bool pressed)
+{
+	struct tipme_hotkey_layout layout;
+
+	return has_layout(dev, &layout) &&
+	       tipme_hotkey_peek(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255, pressed) != TIPME_HOTKEY_PASS;
+}
+
 /* Raw key events go to all who asked for them, and come first: the hot-key is not for them either. */
 static TIPME_HOT_KEY void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 {
-	static bool swallowed;
+	static bool swallowed TIPME_HOT_DATA;
 	const struct tipme_event *ev = (const void *)event;
-	struct tipme_hotkey_layout layout;
+	bool pressed = ev->type == TIPME_ET_RAW_KEY_PRESS;
 
 	if (tipme_hooks.key_forgotten)
 		key_fetch();
 	if (tipme_hooks.active && tipme_event_is_sane(ev)) {
 		if (!is_master_device(dev))
-			swallowed = tipme_hooks.swallow && !tipme_hotkey_passes(&tipme_hooks.hotkey, ev->type == TIPME_ET_RAW_KEY_PRESS) && has_layout(dev, &layout) &&
-				tipme_hotkey_peek(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255,
-						  ev->type == TIPME_ET_RAW_KEY_PRESS) != TIPME_HOTKEY_PASS;
+			swallowed = tipme_hooks.swallow && !tipme_hotkey_passes(&tipme_hooks.hotkey, pressed) && raw_key_asked(ev, dev, pressed);
 		if (swallowed)
 			return;
 	}

@@ -53,7 +53,7 @@ static struct link link_state = { .event_fd = -1, .sock = -1 };
 /* Between the threads: what was asked for (a bit for each chord_action), the file that was saved. */
 static _Atomic unsigned asked;
 static char saved_path[TIPME_LINK_PATH_LEN];
-static _Atomic bool saved_is_new TIPME_HOT_DATA;
+_Atomic bool tipme_link_saved_is_new TIPME_HOT_DATA;
 
 static void link_close(struct link *link)
 {
@@ -231,12 +231,12 @@ static void save_own(struct link *link)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	if (saved_is_new || link->saves == SAVES_MAX || (link->saves && t.tv_sec - link->saved_s < SAVE_GAP_S))
+	if (tipme_link_saved_is_new || link->saves == SAVES_MAX || (link->saves && t.tv_sec - link->saved_s < SAVE_GAP_S))
 		return;
 	link->saved_s = t.tv_sec;
 	link->saves++;
 	if (!tipme_dump_save(link->dump_dir, fds, TIPME_LINK_RINGS, saved_path, sizeof(saved_path)))
-		saved_is_new = true;
+		tipme_link_saved_is_new = true;
 }
 
 static void take_chords(struct link *link)
@@ -346,11 +346,11 @@ void tipme_link_trigger(unsigned action)
 	tipme_link_wake();
 }
 
-TIPME_HOT bool tipme_link_saved(char path[TIPME_LINK_PATH_LEN])
+bool tipme_link_saved(char path[TIPME_LINK_PATH_LEN])
 {
-	if (!saved_is_new)
+	if (!tipme_link_saved_is_new)
 		return false;
 	memcpy(path, saved_path, sizeof(saved_path));
-	saved_is_new = false;
+	tipme_link_saved_is_new = false;
 	return true;
 }

@@ -33,7 +33,8 @@ void tipme_link_trigger(unsigned action);
 /* There may be another ring to offer. Never blocks; any thread. */
 void tipme_link_wake(void);
 
-/* The file that was saved since the last call, if one was. */
+/* The file that was saved since the last call, if one was: whether to ask, and the answer. */
+extern _Atomic bool tipme_link_saved_is_new;
 bool tipme_link_saved(char path[TIPME_LINK_PATH_LEN]);
 
 #endif

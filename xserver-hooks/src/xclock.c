@@ -10,9 +10,11 @@
 #include "hot.h"
 #include "xclock.h"
 
-/* A change of the clock's rate between two ties, 0.05 % at most, makes less than ten microseconds: what is there already is in our own rate. */
-#define TIE_NS 16000000ULL
-#define RATE_NS 100000000ULL
+/* A change of the clock's rate, 0.05 % at most, makes up to 25 microseconds between two ties; what is there already is in our own rate. */
+#define TIE_NS 50000000ULL
+/* The rate is measured over so much, at first over less. */
+#define RATE_NS 1000000000ULL
+#define RATE_FIRST_NS 100000000ULL
 /* A pair of readings further apart than this was interrupted. */
 #define PAIR_TICKS 1000
 #define PAIR_TRIES 4
@@ -66,7 +68,7 @@ static void anchor(struct tipme_xclock *clock, uint64_t tsc, uint64_t ns)
 }
 
 /* Rate since the anchor; after a suspend or a leap of the counter it does not fit the last one and is not taken. */
-static void measure_rate(struct tipme_xclock *clock, uint64_t tsc, uint64_t ns)
+static TIPME_SELDOM void measure_rate(struct tipme_xclock *clock, uint64_t tsc, uint64_t ns)
 {
 	uint64_t ticks = tsc - clock->anchor_tsc;
 	uint64_t mult = ticks ? (uint64_t)(((unsigned __int128)(ns - clock->anchor_ns) << 32) / ticks) : 0;
@@ -81,6 +83,7 @@ static void measure_rate(struct tipme_xclock *clock, uint64_t tsc, uint64_t ns)
 	clock->use_tsc = clock->misfits < MISFITS_MAX;
 	clock->misfits = 0;
 	clock->mult = mult;
+	clock->tie_tsc = (TIE_NS << 32) / mult;
 }
 
 void tipme_xclock_init(struct tipme_xclock *clock)
@@ -101,11 +104,11 @@ TIPME_HOT uint64_t tipme_xclock_tie(struct tipme_xclock *clock)
 		return ns;
 	if (!clock->anchor_ns)
 		anchor(clock, tsc, ns);
-	else if (ns - clock->anchor_ns >= RATE_NS)
+	else if (ns - clock->anchor_ns >= (clock->mult ? RATE_NS : RATE_FIRST_NS))
 		measure_rate(clock, tsc, ns);
 	clock->base_tsc = tsc;
 	clock->base_ns = ns;
-	if (clock->use_tsc && clock->mult)
-		clock->reach_tsc = (TIE_NS << 32) / clock->mult;
+	if (clock->use_tsc)
+		clock->reach_tsc = clock->tie_tsc;
 	return ns;
 }

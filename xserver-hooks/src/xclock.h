@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one clock, CLOCK_MONOTONIC in nanoseconds, at half its price: the time-stamp counter, tied anew to the clock when it was not for 16 milliseconds, with the rate
- * of the last tenth of a second. A time never runs back.
+ * The one clock, CLOCK_MONOTONIC in nanoseconds, at half its price: the time-stamp counter, tied anew to the clock when it was not for 50 milliseconds, with the rate
+ * of the last second. A time never runs back.
  * Where the kernel itself does not trust the counter, this is clock_gettime(). One thread only.
  */
 #ifndef TIPME_XCLOCK_H
@@ -19,6 +19,7 @@ struct tipme_xclock {
 	uint64_t last_ns;
 	uint64_t anchor_tsc;		/* where the rate is measured from */
 	uint64_t anchor_ns;
+	uint64_t tie_tsc;		/* reach_tsc after a tie; 0: the rate is not known yet */
 	unsigned misfits;		/* times that the rate came out different */
 	bool use_tsc;
 };
