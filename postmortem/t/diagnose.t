@@ -61,6 +61,13 @@ like(run('diagnose', $id, '--event', 999)->{out}, qr/^There is no input event 99
 like(run('diagnose', $id, '--event', 5)->{out}, qr/^Event 5 belongs to the hot-key: `tipme events`/, 'one of the hot-key: said');
 is(run('diagnose', $id, '--at', '-1.0')->{exit}, 0, 'a time before the hot-key');
 is(run('diagnose', $id, '--at', 'noon')->{exit}, 1, 'no time: exit status 1');
+# Another than the one that it chooses itself, by number and by time: each of the four presses.
+for my $e (map { $_->{n} } grep { defined $_->{response_ns} } @{ Cpanel::JSON::XS->new->decode(run('events', $id, '--json')->{out})->{events} }) {
+	my $by_number = Cpanel::JSON::XS->new->decode(run('diagnose', $id, '--event', $e, '--json')->{out});
+	my $at = sprintf '%.9f', ($by_number->{interval}{start_ns} + 1_000_000) / 1e9;
+	my $by_time = Cpanel::JSON::XS->new->decode(run('diagnose', $id, '--at', $at, '--json')->{out});
+	is_deeply([ $by_number->{event}{n}, $by_time->{event}{n}, $by_number->{verdict}{kind} ], [ $e, $e, $by_number->{interval}{duration_ns} > 300_000_000 ? 'app-compute' : 'none' ], "event $e, by number and by a time within it");
+}
 is(run('diagnose', '--nonsense')->{exit}, 64, 'usage: exit status 64');
 is(run('nonsense')->{exit}, 64, 'no such verb');
 like(run('diagnose', '--event', 'x')->{err}, qr/^tipme: diagnose: --event x: number expected: usage: tipme diagnose /, 'what is wrong with which option');
