@@ -33,7 +33,7 @@ sub payload {
 	my ($module, $why) = build_module($kernel);
 	return (undef, $why) if !$module;
 	make_path("$dir/opt");
-	system('cp', $module, "$dir/opt/tipme.ko") == 0 && system('cp', "$build/helper/test/ksrc-dump", "$top/helper/test/compare-sources", "$dir/opt") == 0 or BAIL_OUT('payload');
+	system('cp', $module, "$dir/opt/tipme.ko") == 0 && system('cp', "$build/helper/test/ksrc-dump", "$top/helper/test/compare-sources", (grep { -e } '/usr/bin/evtest'), "$dir/opt") == 0 or BAIL_OUT('payload');
 	return $dir;
 }
 
@@ -43,7 +43,7 @@ sub on_kernel {
 	plan skip_all => $why if !$payload;
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
 	# After the first, the second may be left out; those of the recorder go together.
-	parts($vm, [ 'loading', \&loading ], [ 'both at once', \&alike ], [ 'the recorder', \&recorder ], [ 'sysctl', \&sysctl ],
+	parts($vm, [ 'loading', \&loading ], [ 'both at once', \&alike ], [ 'input beside evtest', \&input ], [ 'the recorder', \&recorder ], [ 'sysctl', \&sysctl ],
 		[ 'key on the console', \&console_key ], [ 'the recorder is gone', \&without_recorder ], [ 'unloading', \&unloading ]);
 	$vm->close;
 }
@@ -125,6 +125,50 @@ END
 	my ($n) = $text =~ /^(\d+) sleepers/;
 	cmp_ok($n // 0, '>', 20, 'both pictures have the sleepers') or diag $text;
 	is($text =~ s/^\d+ sleepers\n//r, '', 'and describe them alike, stacks included');
+	return;
+}
+
+# evtest prints the time that the kernel's input core has put on each event, by the clock of the day: the same presses, in the same order, at the same time.
+sub input {
+	my ($vm) = @_;
+	plan skip_all => 'evtest is not installed' if !-e '/usr/bin/evtest';
+	my $presses = 20;
+	ok_run($vm, <<'END', 'both listen');
+cd /tmp
+cat > clocks.pl <<'PERL'
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC CLOCK_REALTIME);
+# The pair whose halves are nearest to each other.
+my ($best, $offset) = 1;
+for (1 .. 200) {
+	my ($a, $r, $b) = (clock_gettime(CLOCK_MONOTONIC), clock_gettime(CLOCK_REALTIME), clock_gettime(CLOCK_MONOTONIC));
+	($best, $offset) = ($b - $a, $r - ($a + $b) / 2) if $b - $a < $best;
+}
+printf "%.6f\n", $offset;
+PERL
+kbd=$(readlink -f /dev/input/by-path/*i8042*-event-kbd)
+basename $kbd > keyboard
+perl clocks.pl > offset
+rm -f keys; mkfifo keys
+setsid sleep 600 > keys & echo $! > holder
+setsid /opt/ksrc-dump -S module -c input < keys > input.txt 2> input.err &
+setsid stdbuf -oL /opt/evtest $kbd > evtest.txt 2>&1 & echo $! > evtest.pid
+for i in $(seq 100); do grep -q ready input.err && grep -q 'interrupt to exit' evtest.txt && break; sleep 0.2; done
+grep -q ready input.err && grep -q 'interrupt to exit' evtest.txt
+END
+	$vm->press(('k') x $presses);
+	$vm->wait_for('the last key is up', "test \$(grep -c 'EV_KEY.*value 0' /tmp/evtest.txt) -ge $presses");
+	$vm->run('cd /tmp; kill $(cat evtest.pid) $(cat holder); for i in $(seq 100); do grep -q ^coverage input.txt && break; sleep 0.2; done; perl clocks.pl >> offset');
+	my ($device, @offset) = map { /(\S+)/g } scalar $vm->run('cat /tmp/keyboard'), scalar $vm->run('cat /tmp/offset');
+	cmp_ok(abs($offset[0] - $offset[1]), '<', 0.001, 'nobody has set the clock') or diag "@offset";
+	my %kind = (0 => 'key_release', 1 => 'key_press', 2 => 'key_repeat');
+	my @theirs = map { /^Event: time (\d+\.\d+), type 1 \(EV_KEY\), code \d+ \(KEY_K\), value (\d)/ ? [ $1 - $offset[0], $kind{$2} ] : () } split /\n/, $vm->run('cat /tmp/evtest.txt');
+	my @ours = map { / input ts_ns=(\d+) .*code=(\d+) device=(\d+) kind=(key_\w+)/ && "event$3" eq $device ? [ $1 / 1e9, $4, $2 ] : () } split /\n/, $vm->run('cat /tmp/input.txt');
+	cmp_ok(scalar(grep { $_->[1] eq 'key_press' } @theirs), '==', $presses, "evtest saw $presses presses");
+	is_deeply([ map { $_->[1] } @ours ], [ map { $_->[1] } @theirs ], 'the module recorded them all, and nothing else of this keyboard, in their order');
+	is_deeply([ grep { $_->[2] } @ours ], [], '... without saying which key');
+	my @apart = sort { abs $a <=> abs $b } map { 1e6 * ($ours[$_][0] - $theirs[$_][0]) } 0 .. (@ours < @theirs ? $#ours : $#theirs);
+	diag sprintf '%d key events: ours are %.0f us from those of the input core (median), at most %.0f', scalar @apart, $apart[ @apart / 2 ], $apart[-1];
+	cmp_ok(abs $apart[-1], '<', 5000, '... at its own times');
 	return;
 }
 
