@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pwd.h>
 #include <sched.h>
@@ -58,6 +59,25 @@ static bool may_become(void)
 	return true;
 }
 
+/* Who is root in a user namespace alone has these capabilities, too, but only ids that are mapped there; and groups may be closed to him. */
+static bool is_there(const struct tipmed_user *user)
+{
+	gid_t groups[NGROUPS_MAX];
+	int n = getgroups(NGROUPS_MAX, groups);
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	if (n < 0 || syscall(SYS_setgroups, (size_t)n, groups))
+		return false;
+	syscall(SYS_setfsgid, user->gid);
+	syscall(SYS_setfsuid, user->uid);
+	bool both = (gid_t)syscall(SYS_setfsgid, -1) == user->gid && (uid_t)syscall(SYS_setfsuid, -1) == user->uid;
+
+	syscall(SYS_setfsuid, uid);
+	syscall(SYS_setfsgid, gid);
+	return both;
+}
+
 int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_limits *limits, char *why, size_t why_len)
 {
 	const struct passwd *entry = getpwnam(*name ? name : TIPMED_USER);
@@ -67,12 +87,13 @@ int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_l
 		snprintf(why, why_len, "--user %s: %s", name, entry ? "only root can become another user: leave it out" : "no such user: make it, or leave it out");
 		return !*name || (entry && entry->pw_uid == geteuid()) ? 0 : entry ? -EPERM : -ENOENT;
 	}
-	if (!may_become()) {
-		tipmed_limit_add(limits, "stays user 0 (no CAP_SETUID and CAP_SETGID): it may still do with root's files what root may");
-		return 0;
-	}
 	user->uid = entry->pw_uid;
 	user->gid = entry->pw_gid;
+	if (!may_become() || !is_there(user)) {
+		tipmed_limit_add(limits, "stays user 0 (%s): it may still do with root's files what root may",
+				 may_become() ? "the user is not in this user namespace" : "no CAP_SETUID and CAP_SETGID");
+		return 0;
+	}
 	/* Of more groups than that, the first. */
 	if (getgrouplist(entry->pw_name, entry->pw_gid, user->groups, &user->group_count) < 0)
 		user->group_count = TIPMED_GROUPS_MAX;

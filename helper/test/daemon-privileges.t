@@ -96,6 +96,20 @@ $d->stop;
 }
 @ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
 
+# Root where nobody else can be become: without those capabilities, and in a user namespace that knows no other user.
+for ([ 'without CAP_SETUID', qr/no CAP_SETUID/, 'setpriv', '--bounding-set=-setuid,-setgid', '--inh-caps=-all' ], [ 'in a user namespace', qr/user namespace/, 'unshare', '-r' ]) {
+	my ($what, $why, @with) = @$_;
+	SKIP: {
+		skip "$what: not permitted here", 3 if system "@with true 2>/dev/null";
+		my $own = Tipme::TestDaemon->new;
+		my ($began, $said, $failed) = $own->run(@with, tipme(), 'start', '--user', 'daemon', '--post', 0, '--source', 'proc_sampled');
+		is $began, 0, "$what: it records" or diag $failed;
+		like $said, qr/^limited: stays user 0 .*$why/m, '... and says that it stays root';
+		is +($own->run(@with, tipme(), 'stop'))[0], 0, '... and ends';
+	}
+}
+@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
+
 # Without rights, and with no word but that the tracing programs are wanted: a sentence, for the plain user and for root without the
 # capabilities. (What is recorded without that word, daemon-sampled.t shows.)
 my ($plain, undef, $why) = do {
