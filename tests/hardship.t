@@ -17,7 +17,7 @@ use Tipme::Stage;
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 
 my $library = tempdir(CLEANUP => 1);
-my $stage = Tipme::Stage->new(library => $library, seed => 11);
+my $stage = Tipme::Stage->new(library => $library, seed => 11, recorder_args => [ map { ('--user', $_) } grep { !$> && getpwnam $_ } 'daemon' ]);
 $stage->start_terminal;
 $stage->start_typist;
 $stage->type_lines('sleep 0.5', 'type abcd');

@@ -9,10 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "doors.h"
 #include "paths.h"
 
 #define BACKLOG 64
+
+#define COST_NS (TIPME_NS_PER_S / TIPMED_DOOR_PER_S)
 
 static int address_of(const struct tipmed_door *door, const char *rundir, struct sockaddr_un *addr)
 {
@@ -78,6 +81,16 @@ int tipmed_doors_open(struct tipmed_doors *doors, const struct tipmed_options *o
 		if (opt->allow[i] && !has_door(doors, opt->allow[i]))
 			err = door_add(doors, opt, false, opt->allow[i], why, why_len);
 	return err;
+}
+
+bool tipmed_door_affords(const struct tipmed_door *door, uint64_t now_ns)
+{
+	return door->own || door->paid_ns < now_ns + (TIPMED_DOOR_BURST - 1) * COST_NS;
+}
+
+void tipmed_door_pay(struct tipmed_door *door, uint64_t now_ns)
+{
+	door->paid_ns = (door->paid_ns > now_ns ? door->paid_ns : now_ns) + COST_NS;
 }
 
 void tipmed_doors_unlink(const struct tipmed_doors *doors, const struct tipmed_options *opt)

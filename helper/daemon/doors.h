@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "options.h"
 
@@ -17,8 +18,13 @@ struct tipmed_door {
 	int fd;
 	bool own; /* root's and the owner's */
 	uid_t uid;
-	bool paused; /* nobody is let in until the closer has done its work */
+	bool paused; /* nobody is let in until the closer has done its work, or what came is paid for */
+	uint64_t paid_ns; /* the time up to which knocks and messages are paid for; not of our own door */
 };
+
+/* What one user who is neither root nor the owner may have done for him: the thread that does it is ahead of all others on the machine. */
+#define TIPMED_DOOR_PER_S 500
+#define TIPMED_DOOR_BURST 1000
 
 struct tipmed_doors {
 	struct tipmed_door door[TIPMED_DOORS_MAX];
@@ -27,6 +33,10 @@ struct tipmed_doors {
 
 /* Returns 0, or -errno and a sentence. */
 int tipmed_doors_open(struct tipmed_doors *doors, const struct tipmed_options *opt, char *why, size_t why_len);
+
+/* Whether one more may be done for who comes by this door; pay() for each. */
+bool tipmed_door_affords(const struct tipmed_door *door, uint64_t now_ns);
+void tipmed_door_pay(struct tipmed_door *door, uint64_t now_ns);
 
 /* Takes the sockets away; who is connected stays so. */
 void tipmed_doors_unlink(const struct tipmed_doors *doors, const struct tipmed_options *opt);

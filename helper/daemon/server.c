@@ -27,6 +27,11 @@
 /* How often the copy goes on after a trigger. */
 #define POST_STEP_NS 200000000
 
+#define EVENTS_AT_ONCE 8
+
+/* How often those who were paused are looked at. */
+#define PAUSE_MS 20
+
 #define STACK_BYTES (256 << 10)
 
 /* What epoll events are about: the place of a peer, or one of these. */
@@ -133,22 +138,32 @@ static void peer_refuse(struct tipmed_server *server, struct tipmed_peer *new, u
 
 /*
  * Whoever keeps the closer from its work could fill our table of descriptors: then nobody new of his kind comes in or is read. Those who are connected and may do all
- * are read on: what they pass by mistake is little.
+ * are read on: what they pass by mistake is little. And whoever asks without end would have this thread, which is real-time, work for him alone.
  */
-static bool must_pause(struct tipmed_server *server, bool may_all, int fd, bool *paused)
+static bool must_wait(struct tipmed_server *server, const struct tipmed_door *door, bool may_all, uint64_t now_ns)
 {
-	if (!tipmed_closer_full(closer_of(server, may_all)))
+	return tipmed_closer_full(closer_of(server, may_all)) || (!may_all && !tipmed_door_affords(door, now_ns));
+}
+
+static bool must_pause(struct tipmed_server *server, struct tipmed_door *door, bool may_all, int fd, bool *paused)
+{
+	uint64_t now_ns = tipme_clock_ns();
+
+	if (!must_wait(server, door, may_all, now_ns)) {
+		if (!may_all)
+			tipmed_door_pay(door, now_ns);
 		return false;
+	}
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 	*paused = server->paused = true;
 	return true;
 }
 
-static bool goes_on(struct tipmed_server *server, bool may_all, int fd, bool *paused, uint32_t what)
+static bool goes_on(struct tipmed_server *server, const struct tipmed_door *door, bool may_all, int fd, bool *paused, uint32_t what)
 {
 	if (fd < 0 || !*paused)
 		return true;
-	if (tipmed_closer_full(closer_of(server, may_all)))
+	if (must_wait(server, door, may_all, tipme_clock_ns()))
 		return false;
 	*paused = false;
 	watch_fd(server, fd, what);
@@ -164,22 +179,22 @@ static void resume(struct tipmed_server *server)
 	for (uint32_t i = 0; i < server->doors.count; i++) {
 		struct tipmed_door *door = &server->doors.door[i];
 
-		all &= goes_on(server, door->own, door->fd, &door->paused, ON_DOOR + i);
+		all &= goes_on(server, door, door->own, door->fd, &door->paused, ON_DOOR + i);
 	}
 	for (uint32_t i = 0; i < TIPMED_PEERS_MAX; i++) {
 		struct tipmed_peer *peer = &server->peer[i];
 
-		all &= goes_on(server, peer->may_all, peer->fd, &peer->paused, i);
+		all &= goes_on(server, &server->doors.door[peer->door], peer->may_all, peer->fd, &peer->paused, i);
 	}
 	server->paused = !all;
 }
 
 static void on_door(struct tipmed_server *server, struct tipmed_door *door)
 {
-	struct tipmed_peer new = { .number = ++server->peers_seen };
+	struct tipmed_peer new = { .number = ++server->peers_seen, .door = (unsigned int)(door - server->doors.door) };
 	socklen_t len = sizeof(new.cred);
 
-	if (must_pause(server, door->own, door->fd, &door->paused))
+	if (must_pause(server, door, door->own, door->fd, &door->paused))
 		return;
 	new.fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (new.fd < 0)
@@ -571,7 +586,7 @@ static void on_peer(struct tipmed_server *server, struct tipmed_peer *peer)
 	struct bringer by = { server, peer->may_all };
 	int fd;
 
-	if (!peer->may_all && must_pause(server, false, peer->fd, &peer->paused))
+	if (!peer->may_all && must_pause(server, &server->doors.door[peer->door], false, peer->fd, &peer->paused))
 		return;
 	ssize_t n = tipme_message_receive_dropping(peer->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT, passed_close, &by);
 
@@ -625,12 +640,12 @@ static void dispatch(struct tipmed_server *server, uint32_t what)
 static void *server_run(void *arg)
 {
 	struct tipmed_server *server = arg;
-	struct epoll_event events[8];
+	struct epoll_event events[EVENTS_AT_ONCE];
 
 	server->realtime_error = tipmed_realtime_enter();
 	while (!server->quitting || server->snap.phase != TIPMED_IDLE) {
 		/* Each 10 seconds at least: rings of servers that are gone are given up. */
-		int n = epoll_wait(server->epoll_fd, events, 8, 10000);
+		int n = epoll_wait(server->epoll_fd, events, EVENTS_AT_ONCE, server->paused ? PAUSE_MS : 10000);
 
 		for (int i = 0; i < n; i++)
 			dispatch(server, events[i].data.u32);

@@ -35,11 +35,12 @@ struct tipmed_peer {
 	int fd; /* -1: free */
 	uint64_t number; /* of the connection; never used again */
 	struct ucred cred;
+	unsigned int door; /* by which it came */
 	bool may_all; /* root and the owner; others only offer rings and trigger */
 	bool watches; /* wants to know of each trigger and episode */
 	uint32_t x_rings; /* a bit for each place of a ring that came over this connection */
 	struct tipmed_press_teller press;
-	bool paused; /* not read until the closer has done its work */
+	bool paused; /* not read until the closer has done its work, or what came is paid for */
 };
 
 /* Who else than a peer may ask for an episode: a key on the console, a threshold in the kernel, a watcher of our own. */

@@ -10,7 +10,7 @@ use JSON::PP ();
 use POSIX ();
 use Socket;
 use Test::More;
-use Time::HiRes qw(sleep);
+use Time::HiRes qw(sleep clock_gettime CLOCK_MONOTONIC);
 use Tipme::TestDaemon qw(slurp tipme records_of wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
@@ -86,6 +86,25 @@ subtest 'knocking without end' => sub {
 	waitpid $_, 0 for @knocking;
 	is $d->status->{pid}, $pid, 'it is still the same';
 	cmp_ok $d->status->{refused_peers}, '>', 100, 'and they did knock';
+};
+
+# The thread that answers is real-time: one who may only trigger shall not have it work for him without end.
+subtest 'asking without end' => sub {
+	my ($per_s, $burst) = (500, 1000);
+	my ($asked, $s) = split ' ', as_user($FRIEND, sub {
+		my $c = $d->connection;
+		my ($n, $begin, $now) = (0, clock_gettime(CLOCK_MONOTONIC));
+		while (($now = clock_gettime(CLOCK_MONOTONIC)) < $begin + 4) {
+			send $c, Tipme::TestDaemon::message(3, 0, ''), 0;
+			defined((Tipme::TestDaemon::answer($c))[1]) or last;
+			$n++;
+		}
+		return "$n " . ($now - $begin);
+	});
+	cmp_ok $asked, '>', $burst, 'many a question is answered';
+	cmp_ok $asked, '<=', $burst + 1 + $per_s * ($s + 0.5), '... and no more than is meant for one user';
+	my $root = $d->connection;
+	is scalar(grep { answers($root) } 1 .. 4000), 4000, 'root may ask as he likes';
 };
 
 is crowd_as($FRIEND, 20), 16, 'one who may only trigger has sixteen connections at most: others of his kind get in';
