@@ -5,6 +5,7 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <pwd.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "paths.h"
 
 /* First line of a small file; empty if it cannot be read. */
 static void read_line(const char *path, char *buf, size_t cap)
@@ -122,6 +124,15 @@ static void look_module(struct doctor_session *session, struct doctor_finding *f
 		doctor_say(f, DOCTOR_OK, "", "tipme.ko is not loaded: tracing programs record instead (no input devices, no hot-keys on text consoles)");
 }
 
+/* The same: all is recorded in either case. */
+static void look_user(struct doctor_session *session, struct doctor_finding *f)
+{
+	if (getpwnam(TIPME_SYSTEM_USER))
+		doctor_say(f, DOCTOR_OK, "", "a recorder that root starts becomes the system user " TIPME_SYSTEM_USER);
+	else
+		doctor_say(f, DOCTOR_OK, "", "no system user " TIPME_SYSTEM_USER " (systemd-sysusers makes it): a recorder that root starts stays user 0, without root's capabilities");
+}
+
 static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
 {
 	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1 };
@@ -194,5 +205,6 @@ const struct doctor_check doctor_machine_checks[] = {
 	{ "CAP_SYS_NICE", false, look_nice },
 	{ "symbols", false, look_symbols },
 	{ "real-time", false, look_realtime },
+	{ "user", false, look_user },
 	{ 0 },
 };

@@ -19,15 +19,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "paths.h"
 #include "privileges.h"
 
 /* Above the threads that hog CPUs, below the kernel's own watchdogs and migration threads. */
 #define RT_PRIORITY 90
 
 #define NICE (-15)
-
-/* What sysusers.d makes. */
-#define TIPMED_USER "tipmed"
 
 #define CPU_CONTROLLER "/sys/fs/cgroup/cpu"
 #define RT_CGROUP CPU_CONTROLLER "/tipme"
@@ -80,7 +78,7 @@ static bool is_there(const struct tipmed_user *user)
 
 int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_limits *limits, char *why, size_t why_len)
 {
-	const struct passwd *entry = getpwnam(*name ? name : TIPMED_USER);
+	const struct passwd *entry = getpwnam(*name ? name : TIPME_SYSTEM_USER);
 
 	*user = (struct tipmed_user){ .group_count = TIPMED_GROUPS_MAX };
 	if (!entry || geteuid() || !entry->pw_uid) {

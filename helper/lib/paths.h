@@ -11,6 +11,9 @@
 #define TIPME_SOCKET_NAME "tipmed.sock"
 #define TIPME_SOCKET_NAME_OF "tipmed-%u.sock"
 
+/* The system user that tipmed becomes; sysusers.d makes it. */
+#define TIPME_SYSTEM_USER "tipmed"
+
 /* The folder of the socket: TIPME_RUNDIR if that is set, else the machine's; else, for an ordinary user where no recorder of the machine runs, an own one. */
 const char *tipme_rundir(void);
 

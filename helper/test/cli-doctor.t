@@ -23,6 +23,7 @@ for my $c (@{ $all->{checks} }) {
 }
 is $all->{recorder_running}, JSON::PP::false(), 'no recorder';
 like $check{display}{meaning}, qr/DISPLAY is not set/, 'DISPLAY unset';
+like $check{user}{meaning}, defined getpwnam 'tipmed' ? qr/becomes the system user tipmed/ : qr/systemd-sysusers/, 'whom a recorder that root starts becomes';
 my $brief = qx{"@{[tipme]}" doctor --brief};
 like $brief, qr/^Sources here: .+; no X server with hooks\.$/m, 'in brief: the sources';
 unlike $brief, qr/^ok/m, '... and nothing of what is well with the machine';
