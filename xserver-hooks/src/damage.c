@@ -34,6 +34,11 @@ struct wrapped_screen {
 static struct {
 	struct watch *watch;
 	uint64_t since_ns;
+	/*
+	 * What was drawn on last, a window that can be seen: as long as the root's object rests it is one, since whatever changes windows is what only the server
+	 * knows the damage of, and so ends the rest. 0: not known.
+	 */
+	XID known;
 	uint16_t client;		/* whose flood it is; 0: nobody's */
 } rest TIPME_HOT_DATA;
 
@@ -61,6 +66,7 @@ static TIPME_HOT_REQUEST void box_join(BoxRec *into, const BoxRec *box)
 static TIPME_HOT_REQUEST void rest_begin(struct watch *watch)
 {
 	rest.watch = watch;
+	rest.known = 0;
 	rest.client = 0;
 	DamageUnregister(watch->damage);
 }
@@ -178,6 +184,7 @@ void tipme_damage_register(void)
 	damaged_list = NULL;
 	tipme_hooks.damaged = false;
 	rest.watch = NULL;
+	rest.known = 0;
 	drawn.window = 0;
 	tipme_damage_flood_end();
 	if (!dixRegisterPrivateKey(&watch_key, PRIVATE_WINDOW, 0))
@@ -201,6 +208,7 @@ static void rest_drop(ScreenPtr screen)
 	if (!watch || watch->screen != screen)
 		return;
 	rest.watch = NULL;
+	rest.known = 0;
 	tipme_damage_flood_end();
 	watch->window = NULL;
 	DamageDestroy(watch->damage);
@@ -223,6 +231,7 @@ TIPME_HOT_REQUEST void tipme_damage_wake(void)
 		return;
 	DamageRegister(&rest.watch->window->drawable, rest.watch->damage);
 	rest.watch = NULL;
+	rest.known = 0;
 	tipme_damage_flood_end();
 }
 
@@ -253,31 +262,47 @@ static TIPME_HOT_REQUEST bool is_flood(const struct tipme_x_request *req)
 	return tipme_join_flood(&tipme_group_of(req->client)->request, req->ts_ns);
 }
 
-TIPME_HOT_REQUEST WindowPtr tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req)
+TIPME_HOT_REQUEST XID tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req)
 {
+	enum tipme_target target;
 	WindowPtr window = NULL;
+	XID id = 0;
 
 	if (rest.client) {
 		if (req->client == rest.client && req->ts_ns - rest.since_ns <= TIPME_JOIN_NS)
-			return NULL;
+			return 0;
 		tipme_damage_flood_end();
 	}
-	switch (tipme_target_of(client, req, &window)) {
+	target = tipme_target_of(client, req, &id);
+	if (target == TIPME_TARGET_WINDOW) {
+		if (id == rest.known && !tipme_present_asked())
+			return id;
+		target = tipme_target_look(req, id, &window);
+	}
+	switch (target) {
 	case TIPME_TARGET_WINDOW:
-		return is_ours(window) ? window : NULL;
+		if (!is_ours(window))
+			return 0;
+		rest.known = id;
+		return id;
 	case TIPME_TARGET_NONE:
 		if (!rest.watch || !is_flood(req))
-			return NULL;
+			return 0;
 		break;
 	case TIPME_TARGET_UNKNOWN:
 		break;
 	}
 	tipme_damage_wake();
-	return NULL;
+	return 0;
 }
 
-TIPME_HOT_REQUEST void tipme_damage_drawn(WindowPtr window)
+/* The server has just looked it up itself, so this is quick; before, it would have been our time that it takes to find it in memory. */
+TIPME_HOT_REQUEST void tipme_damage_drawn(const struct tipme_x_request *req, XID id)
 {
+	WindowPtr window;
+
+	if (tipme_target_look(req, id, &window) != TIPME_TARGET_WINDOW)
+		return;
 	drawn.window = window->drawable.id;
 	drawn.box = *RegionExtents(&window->clipList);
 	tipme_hooks.damaged = true;

@@ -95,10 +95,10 @@ void tipme_damage_close(ScreenPtr screen);
 /* Records what changed since the last call, after the request that did it; req NULL: the server by itself. */
 void tipme_damage_record(uint64_t now_ns, const struct tipme_x_request *req);
 
-/* Before a request: the window that it will have drawn on if it succeeds, of which the server is not asked; or NULL. */
-WindowPtr tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req);
+/* Before a request: the number of what it will have drawn on if it succeeds, of which the server is not asked; 0: nothing. */
+XID tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req);
 /* It has. */
-void tipme_damage_drawn(WindowPtr window);
+void tipme_damage_drawn(const struct tipme_x_request *req, XID id);
 /* Whether any request of this client's is seen to draw without being looked at: the server tells, or it is taken for granted. */
 bool tipme_damage_told(uint16_t client);
 /* In a flood: after a request, what it may have done. */
@@ -118,8 +118,10 @@ enum tipme_target {
 };
 /* All extensions are there. */
 void tipme_target_init(void);
-/* Before it is executed. */
-enum tipme_target tipme_target_of(const ClientRec *client, const struct tipme_x_request *req, WindowPtr *window);
+/* Before it is executed; WINDOW: what has this number, be it a window or not. */
+enum tipme_target tipme_target_of(const ClientRec *client, const struct tipme_x_request *req, XID *id);
+/* What that is. */
+enum tipme_target tipme_target_look(const struct tipme_x_request *req, XID id, WindowPtr *window);
 /* Whether no request of this opcode changes what is seen. */
 bool tipme_target_harmless(uint8_t major);
 

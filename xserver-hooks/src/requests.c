@@ -155,7 +155,7 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_request req;
-	WindowPtr window = NULL;
+	XID drawn_on = 0;
 	uint64_t head;
 	bool at_once, quiet;
 	int ret;
@@ -176,7 +176,7 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 	hooks->cur_input_seq = 0;
 	hooks->request_ns = req.ts_ns;
 	if (!(procs[req.major].traits & HARMLESS))
-		window = tipme_damage_before(client, &req);
+		drawn_on = tipme_damage_before(client, &req);
 	if (!(procs[req.major].traits & PLAIN)) {
 		tipme_present_begin(client, &req);
 		tipme_input_request(req.major, req.minor);
@@ -188,8 +188,8 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 	hooks->in_request = false;
 	__atomic_store_n(&hooks->ring.header->cur_start_ns, 0, __ATOMIC_RELAXED);
 	hooks->cur_input_seq = 0;
-	if (window && ret == Success)
-		tipme_damage_drawn(window);
+	if (drawn_on && ret == Success)
+		tipme_damage_drawn(&req, drawn_on);
 	quiet = hooks->ring.head == head && !hooks->damaged;
 	hooks->no_pause = true;
 	untimed.count = 0;

@@ -147,7 +147,7 @@ static TIPME_HOT_REQUEST enum tipme_target visible(WindowPtr window)
 	return window->firstChild ? TIPME_TARGET_UNKNOWN : TIPME_TARGET_NONE;
 }
 
-TIPME_HOT_REQUEST enum tipme_target tipme_target_of(const ClientRec *client, const struct tipme_x_request *req, WindowPtr *window)
+TIPME_HOT_REQUEST enum tipme_target tipme_target_of(const ClientRec *client, const struct tipme_x_request *req, XID *id)
 {
 	uint8_t entry = entry_of(req);
 	uint32_t raw;
@@ -158,9 +158,13 @@ TIPME_HOT_REQUEST enum tipme_target tipme_target_of(const ClientRec *client, con
 	if (!PLACE(entry) || (entry & IS_PICTURE && !picture_type) || client->req_len <= PLACE(entry) / 4)
 		return TIPME_TARGET_UNKNOWN;
 	memcpy(&raw, (const char *)client->requestBuffer + PLACE(entry), sizeof(raw));
-	if (client->swapped)
-		raw = __builtin_bswap32(raw);
-	*window = entry & IS_PICTURE ? picture_window(raw) : resource(raw, RT_WINDOW);
+	*id = client->swapped ? __builtin_bswap32(raw) : raw;
+	return TIPME_TARGET_WINDOW;
+}
+
+TIPME_HOT_REQUEST enum tipme_target tipme_target_look(const struct tipme_x_request *req, XID id, WindowPtr *window)
+{
+	*window = entry_of(req) & IS_PICTURE ? picture_window(id) : resource(id, RT_WINDOW);
 	if (!*window || (req->major == X_ClearArea && (*window)->backgroundState == None))
 		return TIPME_TARGET_NONE;
 	return visible(*window);
