@@ -225,8 +225,11 @@ sub recorder {
 	my ($vm) = @_;
 	my ($out, $rc) = $vm->run('echo 1 > /proc/sys/kernel/tipme/trigger');
 	like($out, qr/No such device/, 'no trigger while nothing records');
+	ok_run($vm, 'systemd-sysusers', 'the user tipmed is made');
 	Tipme::Desktop::start_recorder($vm);
 	is(status($vm)->{source}, 'kernel_module', 'with the module');
+	is(status($vm)->{user}, 0 + $vm->run('id -u tipmed'), '... as the system user, no longer as root');
+	ok_run($vm, "tipme classes $_", "... who may still switch classes ($_)") for '-irq -identity', '+irq +identity';
 	my $classes = status($vm)->{classes};
 	ok($classes->{$_}, "class $_ is recorded, too, by tracing programs beside it") for qw(sample identity cpu_throttle);
 	$vm->press(qw(h i ret));
