@@ -42,12 +42,12 @@ TIPME_HOT __attribute__((noinline)) uint64_t tipme_hooks_now_ns(void)
 	return tipme_xclock_ns(&tipme_hooks.clock);
 }
 
-TIPME_HOT __attribute__((noinline)) void tipme_hooks_record(const void *record)
+TIPME_HOT_KEY __attribute__((noinline)) void tipme_hooks_record(const void *record)
 {
 	tipme_xring_put(&tipme_hooks.ring, record);
 }
 
-TIPME_HOT __attribute__((noinline)) void tipme_hooks_join(struct tipme_join *join, uint64_t key, const void *record)
+TIPME_HOT_KEY __attribute__((noinline)) void tipme_hooks_join(struct tipme_join *join, uint64_t key, const void *record)
 {
 	tipme_join_put(join, &tipme_hooks.ring, key, record);
 }
@@ -162,6 +162,9 @@ static TIPME_SELDOM void tell_saved(void)
 		LogMessageVerb(X_INFO, SAID, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s\n", path);
 }
 
+/* An older tie of the clock is renewed before a sleep, so that it is not due when the server wakes. */
+#define FRESH_NS 40000000
+
 static TIPME_SELDOM void chores(uint64_t now_ns)
 {
 	tipme_hooks.chores = tipme_output_check(now_ns);
@@ -188,6 +191,9 @@ static TIPME_HOT void on_block(void *data, void *timeout)
 	tipme_hooks.no_pause = false;
 	if (*(const int *)timeout == 0)
 		return;
+	/* Now nobody waits, and the server has just read the clock itself. */
+	if (now_ns - tipme_hooks.clock.base_ns > FRESH_NS)
+		tipme_xclock_tie(&tipme_hooks.clock);
 	if (tipme_hooks.chores)
 		chores(now_ns);
 	if (tipme_link_saved_is_new)

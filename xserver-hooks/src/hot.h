@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is executed whenever the server wakes and for a movement lies together, and so does what a key or a button needs besides, and what is for requests: a server that has
+ * What is executed whenever the server wakes lies together, and so does what is for input, of which a movement needs little, and what is for requests: a server that has
  * slept finds nothing of it in the caches, and each page and line that is not needed is time of the person's. The small data lie together, too; large tables, of
  * which little is touched, lie elsewhere.
  */

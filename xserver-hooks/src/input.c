@@ -46,7 +46,7 @@ static inline bool is_master_device(const DeviceIntRec *dev)
 	return dev->type == MASTER_POINTER || dev->type == MASTER_KEYBOARD;
 }
 
-static TIPME_HOT uint8_t kind_of_type(int type)
+static TIPME_HOT_KEY uint8_t kind_of_type(int type)
 {
 	static const uint8_t kinds[] = {
 		[TIPME_ET_KEY_PRESS] = TIPME_INPUT_KIND_KEY_PRESS, [TIPME_ET_KEY_RELEASE] = TIPME_INPUT_KIND_KEY_RELEASE,
@@ -60,7 +60,7 @@ static TIPME_HOT uint8_t kind_of_type(int type)
 }
 
 /* A master's copy of a slave's event is the same event of the person's: it gets the same number. */
-static TIPME_HOT uint32_t seq_of(const struct tipme_event *ev, bool is_master)
+static TIPME_HOT_KEY uint32_t seq_of(const struct tipme_event *ev, bool is_master)
 {
 	if (is_master && ev->type == last_slave.type && ev->time_ms == last_slave.time_ms &&
 	    ev->source_id == last_slave.source_id)
@@ -73,7 +73,7 @@ static TIPME_HOT uint32_t seq_of(const struct tipme_event *ev, bool is_master)
 
 static void chord_record(uint32_t input_seq, uint8_t action);
 
-static TIPME_HOT uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, uint8_t kind)
+static TIPME_HOT_KEY uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, uint8_t kind)
 {
 	bool is_master = is_master_device(dev);
 	uint32_t seq = seq_of(ev, is_master);
@@ -100,7 +100,7 @@ static TIPME_HOT uint32_t device_record(const struct tipme_event *ev, DeviceIntP
  * Arguments: the event that the server is about to process or, of a frozen device, has put aside; its device.
  * Side effects: a record; the deliveries that follow name this event.
  */
-TIPME_HOT void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT_KEY void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
 {
 	const DeviceEventInfoRec *info = call;
 	const struct tipme_event *ev = (const void *)info->event;
@@ -422,14 +422,12 @@ void tipme_input_idle(void)
 			tipme_evdev_publish(&layout);
 }
 
-TIPME_HOT_SECTION(tipme_code);
 TIPME_HOT_SECTION(tipme_code_key);
 
 /* The first since the server has slept: see hot.h. */
 static TIPME_HOT_KEY void key_fetch(void)
 {
 	tipme_hot_fetch(tipme_code_key_begin, tipme_code_key_end);
-	tipme_hot_fetch(tipme_code_begin, tipme_code_end);
 	tipme_hooks.key_forgotten = false;
 }
 

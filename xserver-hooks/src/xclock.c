@@ -10,8 +10,8 @@
 #include "hot.h"
 #include "xclock.h"
 
-/* A change of the clock's rate, 0.05 % at most, makes up to 25 microseconds between two ties; what is there already is in our own rate. */
-#define TIE_NS 50000000ULL
+/* A change of the clock's rate, 0.05 % at most, makes up to 50 microseconds between two ties; what is there already is in our own rate. */
+#define TIE_NS 100000000ULL
 /* The rate is measured over so much, at first over less. */
 #define RATE_NS 1000000000ULL
 #define RATE_FIRST_NS 100000000ULL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one clock, CLOCK_MONOTONIC in nanoseconds, at half its price: the time-stamp counter, tied anew to the clock when it was not for 50 milliseconds, with the rate
+ * The one clock, CLOCK_MONOTONIC in nanoseconds, at half its price: the time-stamp counter, tied anew to the clock when it was not for 100 milliseconds, with the rate
  * of the last second. A time never runs back.
  * Where the kernel itself does not trust the counter, this is clock_gettime(). One thread only.
  */
