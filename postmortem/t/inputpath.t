@@ -10,7 +10,7 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Report::Text;
 use Tipme::Test::Story;
 
-use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
+use constant { SERVER => 100, CLIENT => 200, KWORKER => 50, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 my $tmp = tempdir(CLEANUP => 1);
@@ -194,6 +194,29 @@ $d = opened($s);
 ($p[0]) = grep { $_->{pending} } $d->events;
 $r = $d->run(event => $p[0]{n});
 is_deeply([ $r->{verdict}{kind}, $r->{verdict}{blamed}{comm} ], [ 'client-queue', 'painter' ], $r->{verdict}{sentence});
+
+# In the middle of that request the server sleeps for a moment, until a worker wakes it that a thread had woken which sleeps for seconds each time: what the server did before is
+# still why nobody answered.
+for my $stack (0, 8, 'long') {
+	my $lasts = $stack eq 'long' ? 9000 : 2500;
+	$s = story(trigger => $lasts + 500);
+	$b = $s->builder;
+	$b->thread(700, 'painter', ts_ns => 5 * MS)->thread(701, 'khugepaged', ts_ns => 5 * MS, since_ns => 2 * MS)->thread(101, 'InputThread', pid => SERVER, ts_ns => 5 * MS);
+	$b->x(990 * MS, 'x_idle', duration_ns => 10 * MS)->wake(0, 1000 * MS, SERVER, 700, stack_id => 2, wakee_cpu => 0);
+	$b->switch(0, 1000.05 * MS, 0, SERVER, 'runnable');
+	$b->x(1000.2 * MS, 'x_request', pid => 700, client => 8, duration_ns => $stack eq 'long' ? 4294967295 : 2100 * MS, count => 0);
+	$b->switch(0, $lasts * MS, SERVER, 0, 'disk_sleep');
+	$b->wake(1, ($lasts + 4) * MS, 701, 0, context => 'hardirq', wakee_cpu => 1);
+	$s->run(1, $lasts + 4.1, $lasts + 4.4, 701, 'sleeping')->wake(1, $lasts + 4.2, KWORKER, 701, undef)->run(1, $lasts + 4.4, $lasts + 5.2, KWORKER, 'idle');
+	$b->wake(1, ($lasts + 5) * MS, SERVER, KWORKER, wakee_cpu => 0, stack_id => $stack eq 'long' ? 0 : $stack);
+	$b->switch(0, ($lasts + 5.1) * MS, 0, SERVER, 'runnable');
+	$b->add($input, 'x_hooks', 0, 'x_input', ts_ns => $_ * MS, tid => 101, kernel_ns => ($_ - 0.1) * MS, kind => 'key_press') for 1100, map { $lasts + $_ } 400, 420, 440;
+	$b->add($input, 'x_hooks', 0, 'x_chord', ts_ns => ($lasts + 440) * MS, tid => 101, action => 2);
+	$d = opened($s);
+	($p[0]) = grep { $_->{pending} } $d->events;
+	$r = $d->run(event => $p[0]{n});
+	is_deeply([ $r->{verdict}{kind}, $r->{verdict}{blamed}{comm}, $r->{verdict}{share} > 0.99 ? 1 : 0 ], [ 'client-queue', 'painter', 1 ], 'a sleep of another kind than for the next request' . { 0 => '', 8 => ', known by its stack', long => ', in a request longer than a record can tell' }->{$stack} . ": $r->{verdict}{sentence}");
+}
 
 # A server that was busy with another client's request: its time stamp, taken by the input thread, tells when the key came.
 $s = story();

@@ -115,7 +115,7 @@ sub _requests_of_others {
 	my ($self, $from, $to) = @_;
 	my $x = $self->{server};
 	my $long = $self->{long_requests} //= [ grep { my $r = $x->{x_request}[$_]; $r->{pid} && $r->{pid} != $self->{client_pid} && $r->{duration_ns} >= $REQUEST_NS } 0 .. $#{ $x->{x_request} } ];
-	my @r = map { { from => $x->{x_request}[$_]{ts_ns}, to => _request_end($x, $_) // $to } } @$long;
+	my @r = map { { from => $x->{x_request}[$_]{ts_ns}, to => $x->request_end($_) // $to } } @$long;
 	return grep { $_->{from} < $to && $_->{to} > $from } @r;
 }
 
@@ -321,15 +321,6 @@ sub _split_by_grabs {
 	return @out;
 }
 
-# When a request ended: undef if it was still being executed. A record can tell 4.3 s; one that lasted longer did so up to the next of its thread.
-sub _request_end {
-	my ($x, $k) = @_;
-	my $r = $x->{x_request}[$k];
-	return if !$r->{count};
-	return $r->{ts_ns} + $r->{duration_ns} if $r->{duration_ns} < 0xffff_ffff;
-	return $k < $#{ $x->{x_request} } ? $x->{x_request}[ $k + 1 ]{ts_ns} : undef;
-}
-
 # What the server did for other clients while ours waited is theirs.
 sub _split_by_requests {
 	my ($self, $s) = @_;
@@ -337,12 +328,12 @@ sub _split_by_requests {
 	return $s if $s->{grab} || $s->{by} || $s->{state} ne 'running' || $s->{tid} != $x->{tid};
 	my @out;
 	my $k = $x->lower('x_request', $s->{from});
-	$k-- while $k > 0 && (_request_end($x, $k - 1) // $s->{to}) > $s->{from};
+	$k-- while $k > 0 && ($x->request_end($k - 1) // $s->{to}) > $s->{from};
 	for (; $k < @{ $x->{x_request} } && $x->{x_request}[$k]{ts_ns} < $s->{to}; $k++) {
 		my $r = $x->{x_request}[$k];
 		next if $r->{pid} == $self->{client_pid} || !$r->{pid} || $r->{duration_ns} < $REQUEST_NS;
 		my $from = $r->{ts_ns} > $s->{from} ? $r->{ts_ns} : $s->{from};
-		my $to   = _request_end($x, $k) // $s->{to};
+		my $to   = $x->request_end($k) // $s->{to};
 		$to = $s->{to} if $to > $s->{to};
 		next if $from >= $to;
 		push @out, { %$s, to => $from } if $from > $s->{from};

@@ -345,7 +345,7 @@ sub _own_timer {
 sub chain {
 	my ($self, $states, $e) = @_;
 	return Tipme::WakeupChain->new(states => $states, threads => $self->{kernel}->threads, reasons => $self->{reasons},
-		server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid}, client_pid => $e->{pid} // -1);
+		server => $e->{server}, server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid}, client_pid => $e->{pid} // -1);
 }
 
 sub _pid { my ($self, $tid, $t) = @_; return $self->{kernel}->threads->at($tid, $t)->{pid} }

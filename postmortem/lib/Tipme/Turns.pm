@@ -12,10 +12,10 @@ my $RT_BELOW = 100;        # as in the walk itself
 my $DEADLINE = 255;
 my ($TASK) = grep { $Tipme::Record::Layout::ENUM{context}{$_} eq 'task' } keys %{ $Tipme::Record::Layout::ENUM{context} };
 
-# new(STATES, THREADS, REASONS, WORKS, server_tid): for one walk, whose times only fall
+# new(STATES, THREADS, REASONS, WORKS, server_tid, XRecords of the server): for one walk, whose times only fall
 sub new {
-	my ($class, $states, $threads, $reasons, $works, $server_tid) = @_;
-	return bless { states => $states, ev => $states->events, threads => $threads, reasons => $reasons, works => $works, moves => $states->resources->moved, server_tid => $server_tid,
+	my ($class, $states, $threads, $reasons, $works, $server_tid, $server) = @_;
+	return bless { states => $states, ev => $states->events, threads => $threads, reasons => $reasons, works => $works, moves => $states->resources->moved, server_tid => $server_tid, server => $server,
 		list => {}, at => {}, of_cpu => {}, on => {}, request => {} }, $class;
 }
 
@@ -54,7 +54,7 @@ sub steps {
 			last if $kind ne 'blocked' || !defined $wake || (vec($$d, $wake, 32) >> 16 & 255) != $TASK || vec($$ts, $wake, 64) < $t || $i->{state} eq 'stopped' || $i->{state} eq 'traced';
 			my $who = vec $$a, $wake, 32;
 			last if !$who || $who == $tid || $jumped->{$who} || $works->{$who};
-			last if $tid != $self->{server_tid} && !($self->{request}{ $i->{stack_id} // 0 } //= $self->_for_a_request($i->{stack_id}));
+			last if $tid == $self->{server_tid} ? $self->{server} && $self->{server}->in_request($lo, $t) : !($self->{request}{ $i->{stack_id} // 0 } //= $self->_for_a_request($i->{stack_id}));
 			@$jumped{$who, $tid} = (1, 1);
 			$tid = $who;
 			$steps++;

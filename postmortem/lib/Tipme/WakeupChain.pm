@@ -29,7 +29,7 @@ my $MAX_NESTED = 8;            # workers that queue work for workers
 my %OF_ANOTHER = ('ipc-wait' => 'for whom', 'lock-wait' => 'who had it', 'futex-wait' => 'who had it');    # waits that somebody else must end
 my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
 
-# new(states => TaskStates, threads => Threads, reasons => Reasons, server_tid, server_pid, client_pid, event)
+# new(states => TaskStates, threads => Threads, reasons => Reasons, server => XRecords, server_tid, server_pid, client_pid)
 sub new {
 	my ($class, %o) = @_;
 	return bless { %o, segments => [], waits => [] }, $class;
@@ -64,7 +64,7 @@ sub _walk {
 	$self->{below} = 1 if !defined $o{deliver_ns};
 	my $exact = $self->{states}->events->exact_from;
 	# Samples of /proc have no wakers to follow.
-	my $turns = $TURNS && !$self->{states}->wakers_unknown ? Tipme::Turns->new(@$self{qw(states threads reasons)}, $self->_works, $self->{server_tid}) : undef;
+	my $turns = $TURNS && !$self->{states}->wakers_unknown ? Tipme::Turns->new(@$self{qw(states threads reasons)}, $self->_works, @$self{qw(server_tid server)}) : undef;
 	while ($self->{t} > $from) {
 		if (++$self->{steps} > $MAX_STEPS) { $self->_unknown($from, 'the chain has too many links'); last }
 		if ($self->{t} <= $exact)          { $self->_unknown($from, 'before the records begin'); last }
@@ -458,9 +458,10 @@ sub _follow {
 
 # What a thread did before it slept belongs to the path if it waited for an answer; where it waited for the next request, as an event
 # loop does, only the waker leads on. A stack tells the one from the other, mostly: `returning` takes all sleeps for the first kind.
+# The server's records tell it: one that executed a request all that time, and slept for a moment (a page, a lock), goes on with it.
 sub _comes_back {
 	my ($self, $wait) = @_;
-	return 0 if $wait->{tid} == $self->{server_tid};
+	return $self->{server} ? $self->{server}->in_request(@$wait{qw(from to)}) : 0 if $wait->{tid} == $self->{server_tid};
 	return 1 if $self->{returning};
 	return waits_for_requests($wait->{reason}) ? 0 : 1;
 }

@@ -121,6 +121,25 @@ sub between {
 # evidence(RECORD): where it stands
 sub evidence { my ($self, $r) = @_; return { file => $r->{file} // $self->{file}, record => $r->{nr}, ts_ns => $r->{ts_ns} } }
 
+# request_end(POSITION): when that request, or run of them, ended: undef if it was still being executed. A record can tell 4.3 s; one that lasted longer did so up to the next of its thread.
+sub request_end {
+	my ($self, $k) = @_;
+	my $all = $self->{x_request};
+	my $r = $all->[$k];
+	return if !$r->{count};
+	return $r->{ts_ns} + $r->{duration_ns} if $r->{duration_ns} < 0xffff_ffff;
+	return $k < $#$all ? $all->[ $k + 1 ]{ts_ns} : undef;
+}
+
+# in_request(FROM, TO): did the server execute one request all that time?
+sub in_request {
+	my ($self, $from, $to) = @_;
+	my $k = $self->lower('x_request', $from + 1) - 1;
+	return 0 if $k < 0 || $self->{x_request}[$k]{count} > 1;
+	my $end = $self->request_end($k);
+	return !defined $end || $end >= $to ? 1 : 0;
+}
+
 # grabs(): [ from, to, pid ] of the whole server; `to` undef where it lasts
 sub grabs {
 	my ($self) = @_;
