@@ -22,14 +22,15 @@ mkdir $ENV{TIPME_LIBRARY}, 0700 or die "$!\n";
 my $MS = 1_000_000;
 my ($XORG, $XTERM) = (100, 812);
 
-# Times below are in milliseconds. Each CPU's story is a list of [ time, thread that comes, state of the one that leaves ].
+# Times below are in milliseconds. Each CPU's story is a list of [ time, thread that comes, state of the one that leaves, priority of
+# the one that comes, priority with which the other leaves ].
 sub play {
 	my ($e, $cpu, @turns) = @_;
 	my ($on, $was) = (0, 120);
 	for (@turns) {
-		my ($t, $next, $state, $prio) = @$_;
+		my ($t, $next, $state, $prio, $left) = @$_;
 		$prio //= 120;
-		$e->switch($cpu, int($t * $MS), $on, $next, $state, prev_preempted => $state eq 'runnable' && $on ? 1 : 0, prev_prio => $was, next_prio => $prio);
+		$e->switch($cpu, int($t * $MS), $on, $next, $state, prev_preempted => $state eq 'runnable' && $on ? 1 : 0, prev_prio => $left // $was, next_prio => $prio);
 		($on, $was) = ($next, $prio);
 	}
 }
@@ -65,9 +66,11 @@ sub story {
 	push @cpu0, [ 8000.02, $XORG, 'runnable' ], [ 8000.2, 901, 'sleeping' ];
 	push @cpu1, [ 7990, 902, 'runnable' ];
 	for (my $t = 8005; $t < 8870; $t += 5) { push @cpu0, [ $t, $t / 5 % 2 ? 901 : 903, 'runnable' ]; push @cpu1, [ $t + 1, $t / 5 % 2 ? 902 : 904, 'runnable', $t > 8400 ? 125 : 120 ] }
+	$cpu1[ -173 ][4] = 95 if $o{chrt};
 	push @cpu1, [ 8870, $XTERM, 'runnable' ], [ 8874.1, $XORG, 'sleeping' ], [ 8874.6, 902, 'sleeping' ];
 	play($e, 0, @cpu0);
 	play($e, 1, @cpu1);
+	$e->kernel(1, 8003 * $MS, 'priority', tid => 902, changer_tid => 902, old_prio => 120, new_prio => 95, policy => 1) if $o{changed};
 	$e->kernel(0, 8300 * $MS, 'fork', tid => 901, child_tid => 905, child_pid => 905, child_start_ns => 8300 * $MS);
 	$e->wake(0, 8300 * $MS, 905, 901);
 	$e->kernel(0, 8866 * $MS, 'exit', tid => 903, pid => 903, start_ns => 1903);
@@ -124,6 +127,15 @@ ok($marks{$_}, "mark: $_") for "$XORG wake", "$XORG sleep", "$XTERM wake", "$XTE
 my ($wake) = grep { $_->[1] eq 'wake' } @{ $lane{$XTERM}{marks} };
 is($wake->[2], "woken by Xorg ($XORG)", 'a waking says by whom');
 cmp_ok(scalar @{ $lane{902}{prio} } + scalar @{ $lane{904} ? $lane{904}{prio} : [] }, '>=', 2, 'a priority that changes');
+# A thread that makes itself real-time and keeps its CPU: no switch tells when.
+sub priorities_of {
+	my ($tid, @more) = @_;
+	my $other = Tipme::Diagnosis->new(Tipme::Episode->open(story(@more)));
+	my ($of) = grep { $_->{tid} == $tid } @{ Tipme::Timeline->collect($other, $other->run)->{threads} };
+	return [ map { [ $_->[0] / $MS, $_->[1] ] } @{ $of->{prio} }[ 0 .. 1 ] ];
+}
+is_deeply(priorities_of(902, chrt => 1, dir => 'chrt'), [ [ 7990, 95 ], [ 8011, 120 ] ], 'a priority that it leaves its CPU with, and did not come with, it has from its coming on');
+is_deeply(priorities_of(902, chrt => 1, dir => 'changed', changed => 1), [ [ 7990, 120 ], [ 8003, 95 ] ], '... or from where a record has the change');
 my $t = $d->{start_ns};
 for (@{ $d->{path} }) { $t = $_->{from} == $t ? $_->{to} : undef; last if !defined $t }
 is($t, $d->{end_ns}, 'the path covers the interval');

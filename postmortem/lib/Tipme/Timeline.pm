@@ -239,19 +239,30 @@ sub _prio_text {
 	return $prio == 255 ? 'deadline' : $prio < 100 ? "real-time " . (99 - $prio) . ", prio $prio" : "prio $prio, nice " . ($prio - 120);
 }
 
-# What the switches say: [ ts, prio ], only where it changes.
+# What the switches and the changes that were recorded say: [ ts, prio ], only where it changes. A thread that leaves its CPU with another priority than it came with, and
+# no record of the change, got it while it ran: from its coming on, since that is the priority that kept it there.
 sub _priorities {
 	my ($self, $tid) = @_;
 	my $ev = $self->{ev};
-	my @p;
-	for my $i (@{ $ev->of_tid($tid) }) {
-		next if vec($ev->{type}, $i, 8) != Tipme::KernelEvents::SWITCH;
-		my $prio = vec($ev->{d}, $i, 32) >> (vec($ev->{tid}, $i, 32) == $tid ? 8 : 16) & 255;
-		push @p, [ vec($ev->{ts}, $i, 64), $prio ] if !@p || $p[-1][1] != $prio;
+	my (@p, $came);
+	my @changes = grep { vec($ev->{tid}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::PRIORITY) };
+	for my $i (sort { $a <=> $b } @changes, grep { vec($ev->{type}, $_, 8) == Tipme::KernelEvents::SWITCH } @{ $ev->of_tid($tid) }) {
+		my ($t, $d) = (vec($ev->{ts}, $i, 64), vec($ev->{d}, $i, 32));
+		if    (vec($ev->{type}, $i, 8) != Tipme::KernelEvents::SWITCH) { _priority_from(\@p, $t, $ev->b($i) >> 8 & 255); $came = undef }
+		elsif (vec($ev->{tid}, $i, 32) == $tid)                        { _priority_from(\@p, $came // $t, $d >> 8 & 255); $came = undef }
+		else                                                          { _priority_from(\@p, $t, $d >> 16 & 255); $came = $t }
 	}
 	# What it has when we begin to look is what it had last before.
 	shift @p while @p > 1 && $p[1][0] <= $self->{from};
 	return @p;
+}
+
+sub _priority_from {
+	my ($p, $t, $prio) = @_;
+	return if @$p && $p->[-1][1] == $prio;
+	pop @$p if @$p && $p->[-1][0] == $t;
+	push @$p, [ $t, $prio ] if !@$p || $p->[-1][1] != $prio;
+	return;
 }
 
 sub _marks {
