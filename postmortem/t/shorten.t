@@ -103,5 +103,7 @@ alike('interrupts', sub { my ($s) = @_; $s->kernel(1, 1010 + 5 * $_, 'irq', kind
 alike('the host', sub { my ($s) = @_; $s->kernel(1, 1020, 'steal', cpu => 1, steal_ns => 3 * MS, since_ns => 1010 * MS) }, 3);
 alike('memory', sub { my ($s) = @_; $s->lasts('memory_wait', 1, 1015, 1017, tid => $client, kind => 'memcg_reclaim') });
 alike('requests of others', sub { my ($s, $b) = @_; $b->thread(700, 'painter', ts_ns => 5 * MS)->x((1012 + 6 * $_) * MS, 'x_request', pid => 700, client => 5, duration_ns => 200_000, major => 70, sequence => 1, count => 1) for 0 .. 3 });
+alike('a grab of the server before it', sub { my ($s, $b) = @_; $b->thread(700, 'painter', ts_ns => 5 * MS)->x($_->[0] * MS, 'x_grab', pid => 700, client => 5, what => 'server', begin => $_->[1]) for [ 700, 1 ], [ 900, 0 ] });
+alike('a grab of the server in it', sub { my ($s, $b) = @_; $b->thread(700, 'painter', ts_ns => 5 * MS)->x($_->[0] * MS, 'x_grab', pid => 700, client => 5, what => 'server', begin => $_->[1]) for [ 1010, 1 ], [ 1014, 0 ] }, 1.2);
 is_deeply(\@warnings, [], 'no warnings');
 done_testing();

@@ -78,14 +78,16 @@ sub _ordinary {
 	my ($self, $from, $to) = @_;
 	my $r = $self->{resources};
 	$self->{limited} //= (grep { $_->{quota_us} } $self->{threads}->cgroups) || $r->throttled_cgroups ? 1 : 0;
-	return if $self->{held_input} || $self->{server}->grabs;
+	return if $self->{held_input};
 	my (%taken, %memory);
+	my $grabs = _times(grep { $_->[0] < $to && $_->[1] > $from } map { [ $_->[0], $_->[1] // $to ] } $self->{server}->grabs);
 	my $requests = _times(map { [ @$_{qw(from to)} ] } $self->_requests_of_others($from, $to));
 	my $taken = sub { my ($cpu) = @_; return _times(map { [ @$_{qw(from to)} ] } $r->irqs($cpu, $from, $to), $r->steals($cpu, $from, $to)) };
 	my $memory = sub { my ($tid) = @_; return scalar(() = $r->memory_waits($tid, $from, $to)) };
 	return sub {
 		my ($s) = @_;
 		return 0 if !$s->{plain} && ($s->{among} || $s->{held} || $s->{disk} || $s->{work} || $s->{blamed_work} || $s->{by} || ($s->{kind} // '') eq 'stopped');
+		return 0 if _reaches($grabs, $s);
 		my ($tid, $state, $cpu) = @$s{qw(tid state cpu)};
 		if ($state eq 'running' || $state eq 'runnable') {
 			return 0 if $state eq 'runnable' && $self->{limited};
