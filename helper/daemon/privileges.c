@@ -27,6 +27,8 @@
 
 #define NICE (-15)
 
+#define OOM_SCORE_ADJ "/proc/self/oom_score_adj"
+
 #define CPU_CONTROLLER "/sys/fs/cgroup/cpu"
 #define RT_CGROUP CPU_CONTROLLER "/tipme"
 
@@ -182,20 +184,35 @@ static int write_text(const char *path, const char *text)
 	return err;
 }
 
-/* Lower than it ever was needs CAP_SYS_RESOURCE; then take the lowest that is permitted. */
+static int oom_score_adj(void)
+{
+	FILE *f = fopen(OOM_SCORE_ADJ, "re");
+	int adj;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &adj) != 1)
+		adj = 0;
+	fclose(f);
+	return adj;
+}
+
+/* Lower than it ever was needs CAP_SYS_RESOURCE; then take the lowest that is permitted, which may be what whoever started us had set. */
 void tipmed_oom_spare(struct tipmed_limits *limits)
 {
+	int before = oom_score_adj(), refusal = 0;
 	char text[16];
-	int adj = -1000, err = 0;
 
-	for (; adj < 0; adj += 100) {
+	for (int adj = -1000; adj < before; adj += 100) {
 		snprintf(text, sizeof(text), "%d", adj);
-		err = write_text("/proc/self/oom_score_adj", text);
+		int err = write_text(OOM_SCORE_ADJ, text);
+
 		if (!err)
 			break;
+		refusal = err;
 	}
-	if (adj > -1000)
-		tipmed_limit_add(limits, "oom_score_adj stays at %d (%s): when memory runs out, the OOM killer may end the recorder", adj, strerror(-err));
+	if (oom_score_adj() > -1000)
+		tipmed_limit_add(limits, "oom_score_adj stays at %d (%s): when memory runs out, the OOM killer may end the recorder", oom_score_adj(), strerror(-refusal));
 }
 
 /*

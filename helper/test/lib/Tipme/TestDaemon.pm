@@ -70,10 +70,10 @@ sub run_as_nobody_with {
 # A system user that every system has, in place of the one that an installation makes.
 sub system_user { return $> || !getpwnam 'daemon' ? () : 'daemon' }
 
-# Starts it in the background; returns status, stdout, stderr of `tipme start`.
+# Starts it in the background, by the command {prefix} if there is one; returns status, stdout, stderr of `tipme start`.
 sub start {
 	my ($self, @args) = @_;
-	my @result = $self->run(tipme(), 'start', (map { ('--user', $_) } system_user()), @{ $self->{args} }, @args);
+	my @result = $self->run(@{ $self->{prefix} // [] }, tipme(), 'start', (map { ('--user', $_) } system_user()), @{ $self->{args} }, @args);
 	$self->{pid} = $self->status->{pid} if !$result[0];
 	return @result;
 }
