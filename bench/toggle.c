@@ -8,6 +8,65 @@
  * Taken out, nothing of the server's calls them, and nothing is asked of it on their behalf: tables, callbacks, handlers and
  * grabs are the server's own again, its damage code has no object of theirs. This needs to reach into them, hence the includes.
  */
+#include "config.h"
+
+#include "hooks.h"
+
+enum inside_part {
+	PART_WAKEUP, PART_KEY, PART_DEVICE, PART_DELIVER, PART_REQUEST, PART_REPLY, PART_FLUSH, PART_BLOCK, PART_OTHER,
+	/* What these have the server's damage code do, and what they have the caches fetch: counted apart. */
+	PART_LISTEN, PART_FETCH, PARTS,
+};
+#define TOGGLE_BYTES (8 + 8 * PARTS)
+
+/*
+ * The time inside: what calls the hooks is called by these, and so is what the hooks call of the server's own. They never stand within each other, since the
+ * server's procedures are called from here, too, with the time not running.
+ */
+static struct {
+	uint64_t since;
+	uint64_t empty;			/* what a stretch of nothing takes */
+	uint64_t ticks[PARTS];
+} inside __attribute__((aligned(64)));
+
+static inline void enter(void)
+{
+	inside.since = __rdtsc();
+}
+
+static inline void leave(enum inside_part part)
+{
+	inside.ticks[part] += __rdtsc() - inside.since - inside.empty;
+}
+
+/* A stretch within another's. */
+#define APART(part, call) do { \
+	uint64_t apart_since = __rdtsc(), apart_ticks; \
+	call; \
+	apart_ticks = __rdtsc() - apart_since; \
+	inside.ticks[part] += apart_ticks - inside.empty; \
+	inside.since += apart_ticks; \
+} while (0)
+
+static void timed_listen(DrawablePtr drawable, DamagePtr damage)
+{
+	APART(PART_LISTEN, DamageRegister(drawable, damage));
+}
+
+static void timed_unlisten(DamagePtr damage)
+{
+	APART(PART_LISTEN, DamageUnregister(damage));
+}
+
+static void timed_fetch(const char *from, const char *to)
+{
+	APART(PART_FETCH, tipme_hot_fetch(from, to));
+}
+
+#define DamageRegister timed_listen
+#define DamageUnregister timed_unlisten
+#define tipme_hot_fetch timed_fetch
+
 #include "hooks.c"
 
 #include <fcntl.h>
@@ -35,35 +94,10 @@
 #pragma weak DeleteCallback
 #pragma weak RemoveBlockAndWakeupHandlers
 
-enum inside_part {
-	PART_WAKEUP, PART_KEY, PART_DEVICE, PART_DELIVER, PART_REQUEST, PART_REPLY, PART_FLUSH, PART_BLOCK, PART_OTHER, PARTS,
-};
-#define TOGGLE_BYTES (8 + 8 * PARTS)
-
 static volatile uint8_t *toggle;
 static uint8_t in = 1;
 
-/*
- * The time inside: what calls the hooks is called by these, and so is what the hooks call of the server's own. They never stand within each other, since the
- * server's procedures are called from here, too, with the time not running.
- */
-static struct {
-	uint64_t since;
-	uint64_t empty;			/* what a stretch of nothing takes */
-	uint64_t ticks[PARTS];
-} inside __attribute__((aligned(64)));
-
 static request_proc timed_real[2][256];
-
-static inline void enter(void)
-{
-	inside.since = __rdtsc();
-}
-
-static inline void leave(enum inside_part part)
-{
-	inside.ticks[part] += __rdtsc() - inside.since - inside.empty;
-}
 
 static void inside_calibrate(void)
 {
@@ -263,6 +297,8 @@ static void take_out(void)
 	if (!rest.watch)
 		rest_begin(dixLookupPrivate(&screen->root->devPrivates, &watch_key));
 	screen->SetWindowPixmap = wrapped[0].set_window_pixmap;
+	screen->PaintWindow = wrapped[0].paint_window;
+	screen->CopyWindow = wrapped[0].copy_window;
 	tipme_hooks.asleep_ns = 0;
 }
 
@@ -271,6 +307,8 @@ static void put_in(void)
 	ScreenPtr screen = screenInfo.screens[0];
 
 	screen->SetWindowPixmap = on_set_window_pixmap;
+	screen->PaintWindow = on_paint_window;
+	screen->CopyWindow = on_copy_window;
 	tipme_damage_wake();
 	tipme_grabs_init();
 	tipme_input_init();

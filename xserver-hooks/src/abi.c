@@ -29,7 +29,7 @@ static const char *screens_misfit(void)
 	for (int i = 0; i < screenInfo.numScreens; i++) {
 		ScreenPtr screen = screenInfo.screens[i];
 
-		if (!is_pointer(screen) || screen->myNum != i || !screen->CloseScreen || !screen->SetWindowPixmap)
+		if (!is_pointer(screen) || screen->myNum != i || !screen->CloseScreen || !screen->SetWindowPixmap || !screen->PaintWindow || !screen->CopyWindow)
 			return "this server's screens are laid out in another way";
 		if (!is_pointer(screen->root) || screen->root->drawable.pScreen != screen || screen->root->parent ||
 		    screen->root->drawable.type != DRAWABLE_WINDOW || screen->root->drawable.width != screen->width)

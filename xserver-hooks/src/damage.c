@@ -23,20 +23,23 @@ struct watch {
 
 struct wrapped_screen {
 	SetWindowPixmapProcPtr set_window_pixmap;
+	PaintWindowProcPtr paint_window;
+	CopyWindowProcPtr copy_window;
 };
 
 /*
  * To tell of damage costs the server more than the damage does: regions made, cut and thrown away with each request. So it is not asked
  * about requests that name the window they draw on (target.c): the root's damage object rests from the first of them until something
- * comes whose damage only the server knows. In a flood of one client's not even the window is looked at: for the time of one
+ * comes whose damage only the server knows. What a window's coming, going and moving changes is not such: the server paints backgrounds and borders and copies
+ * what is there through two procedures of the screen's, which are ours to wrap. In a flood of one client's not even the window is looked at: for the time of one
  * record each request of this client is taken to draw. Roots only: they live as long as the screens.
  */
 static struct {
 	struct watch *watch;
 	uint64_t since_ns;
 	/*
-	 * What was drawn on last, a window that can be seen: as long as the root's object rests it is one, since whatever changes windows is what only the server
-	 * knows the damage of, and so ends the rest. 0: not known.
+	 * What was drawn on last, a window that can be seen, until windows change: then it may be one no longer. 0: not known.
+	 * Whether the box below is what can be seen of it tipme_hooks.box_known says.
 	 */
 	XID known;
 	uint16_t client;		/* whose flood it is; 0: nobody's */
@@ -47,6 +50,12 @@ static struct {
 	XID window;			/* 0: none */
 	BoxRec box;
 } drawn TIPME_HOT_DATA;
+
+/* The same of what is known. */
+static struct {
+	XID window;
+	BoxRec box;
+} known TIPME_HOT_DATA;
 
 /* What is joined of one client's: all plain windows, or one redirected window; no window has this number. */
 #define PLAIN_WINDOWS 1
@@ -63,10 +72,16 @@ static TIPME_HOT_REQUEST void box_join(BoxRec *into, const BoxRec *box)
 	into->y2 = into->y2 > box->y2 ? into->y2 : box->y2;
 }
 
+static TIPME_HOT_REQUEST void forget(void)
+{
+	rest.known = 0;
+	tipme_hooks.box_known = false;
+}
+
 static TIPME_HOT_REQUEST void rest_begin(struct watch *watch)
 {
 	rest.watch = watch;
-	rest.known = 0;
+	forget();
 	rest.client = 0;
 	DamageUnregister(watch->damage);
 }
@@ -74,6 +89,8 @@ static TIPME_HOT_REQUEST void rest_begin(struct watch *watch)
 /* A flood goes on; one without its own root at rest is of redirected windows, or of another screen. */
 static TIPME_HOT_REQUEST void flood_begin(uint16_t client, uint64_t since_ns)
 {
+	/* Its requests are not looked at: they may change windows. */
+	forget();
 	rest.since_ns = since_ns;
 	rest.client = client;
 	tipme_hooks.resting = true;
@@ -83,6 +100,21 @@ TIPME_HOT_REQUEST void tipme_damage_flood_end(void)
 {
 	rest.client = 0;
 	tipme_hooks.resting = false;
+}
+
+static void watch_changed(struct watch *watch, const BoxRec *box)
+{
+	if (watch->listed) {
+		box_join(&watch->box, box);
+		watch->pieces++;
+		return;
+	}
+	watch->pieces = 0;
+	watch->box = *box;
+	watch->listed = true;
+	watch->next = damaged_list;
+	damaged_list = watch;
+	tipme_hooks.damaged = true;
 }
 
 /* After so many pieces of one request the server is not asked for a while; they may have cost more than the request. */
@@ -101,23 +133,12 @@ static void on_damage(DamagePtr damage, RegionPtr region, void *closure)
 
 	if (watch->kept->data)
 		DamageEmpty(damage);
-	if (watch->listed) {
-		box_join(&watch->box, RegionExtents(region));
-		watch->pieces++;
-		return;
-	}
-	watch->pieces = 0;
-	watch->box = *RegionExtents(region);
-	watch->listed = true;
-	watch->next = damaged_list;
-	damaged_list = watch;
-	tipme_hooks.damaged = true;
+	watch_changed(watch, RegionExtents(region));
 }
 
-/* The window goes, or its damage object: the server calls this for both. */
-static void on_damage_destroyed(DamagePtr damage, void *closure)
+static void unlist(const struct watch *watch)
 {
-	struct watch *watch = closure, **at;
+	struct watch **at;
 
 	for (at = &damaged_list; *at; at = &(*at)->next)
 		if (*at == watch) {
@@ -125,6 +146,14 @@ static void on_damage_destroyed(DamagePtr damage, void *closure)
 			break;
 		}
 	tipme_hooks.damaged = damaged_list != NULL || drawn.window;
+}
+
+/* The window goes, or its damage object: the server calls this for both. */
+static void on_damage_destroyed(DamagePtr damage, void *closure)
+{
+	struct watch *watch = closure;
+
+	unlist(watch);
 	if (watch->window)
 		dixSetPrivate(&watch->window->devPrivates, &watch_key, NULL);
 	free(watch);
@@ -178,13 +207,74 @@ static void on_set_window_pixmap(WindowPtr window, PixmapPtr pixmap)
 		DamageDestroy(watch->damage);
 }
 
+/* ---- windows that come, go and move while the root's object rests ---- */
+
+/* A box of the screen where this window lies. */
+static void window_changed(const WindowRec *window, const BoxRec *box)
+{
+	ScreenPtr screen = window->drawable.pScreen;
+
+	forget();
+	if (!rest.watch || rest.watch->screen != screen || box->x1 >= box->x2 || box->y1 >= box->y2)
+		return;
+	/* What is redirected has a damage object of its own. */
+	if (screen->GetWindowPixmap((WindowPtr)window) == screen->GetScreenPixmap(screen))
+		watch_changed(rest.watch, box);
+}
+
+static bool has_background(const WindowRec *window)
+{
+	while (window->backgroundState == ParentRelative && window->parent)
+		window = window->parent;
+	return window->backgroundState != None;
+}
+
+static void on_paint_window(WindowPtr window, RegionPtr region, int what)
+{
+	ScreenPtr screen = window->drawable.pScreen;
+	struct wrapped_screen *was = &wrapped[screen->myNum];
+	BoxRec box = *RegionExtents(region);
+
+	screen->PaintWindow = was->paint_window;
+	screen->PaintWindow(window, region, what);
+	was->paint_window = screen->PaintWindow;
+	screen->PaintWindow = on_paint_window;
+	if (what == PW_BORDER || has_background(window))
+		window_changed(window, &box);
+}
+
+/* The region is where it was; what can be seen of it where it is now has changed. */
+static BoxRec copied_to(const WindowRec *window, DDXPointRec from, RegionPtr region)
+{
+	const BoxRec *seen = RegionExtents((RegionPtr)&window->borderClip), *was = RegionExtents(region);
+	int dx = window->drawable.x - from.x, dy = window->drawable.y - from.y;
+
+	return (BoxRec){
+		.x1 = (short)max(was->x1 + dx, seen->x1), .y1 = (short)max(was->y1 + dy, seen->y1),
+		.x2 = (short)min(was->x2 + dx, seen->x2), .y2 = (short)min(was->y2 + dy, seen->y2),
+	};
+}
+
+static void on_copy_window(WindowPtr window, DDXPointRec from, RegionPtr region)
+{
+	ScreenPtr screen = window->drawable.pScreen;
+	struct wrapped_screen *was = &wrapped[screen->myNum];
+	BoxRec box = copied_to(window, from, region);
+
+	screen->CopyWindow = was->copy_window;
+	screen->CopyWindow(window, from, region);
+	was->copy_window = screen->CopyWindow;
+	screen->CopyWindow = on_copy_window;
+	window_changed(window, &box);
+}
+
 /* Must be called before there are windows. */
 void tipme_damage_register(void)
 {
 	damaged_list = NULL;
 	tipme_hooks.damaged = false;
 	rest.watch = NULL;
-	rest.known = 0;
+	forget();
 	drawn.window = 0;
 	tipme_damage_flood_end();
 	if (!dixRegisterPrivateKey(&watch_key, PRIVATE_WINDOW, 0))
@@ -196,8 +286,10 @@ void tipme_damage_init(ScreenPtr screen)
 	if (!DamageSetup(screen))
 		return;
 	watch_start(screen->root);
-	wrapped[screen->myNum].set_window_pixmap = screen->SetWindowPixmap;
+	wrapped[screen->myNum] = (struct wrapped_screen){ screen->SetWindowPixmap, screen->PaintWindow, screen->CopyWindow };
 	screen->SetWindowPixmap = on_set_window_pixmap;
+	screen->PaintWindow = on_paint_window;
+	screen->CopyWindow = on_copy_window;
 }
 
 /* The root has gone, and while we rested its damage did not go with it. */
@@ -208,7 +300,7 @@ static void rest_drop(ScreenPtr screen)
 	if (!watch || watch->screen != screen)
 		return;
 	rest.watch = NULL;
-	rest.known = 0;
+	forget();
 	tipme_damage_flood_end();
 	watch->window = NULL;
 	DamageDestroy(watch->damage);
@@ -221,6 +313,8 @@ void tipme_damage_close(ScreenPtr screen)
 	if (!was->set_window_pixmap)
 		return;
 	screen->SetWindowPixmap = was->set_window_pixmap;
+	screen->PaintWindow = was->paint_window;
+	screen->CopyWindow = was->copy_window;
 	was->set_window_pixmap = NULL;
 	rest_drop(screen);
 }
@@ -231,7 +325,7 @@ TIPME_HOT_REQUEST void tipme_damage_wake(void)
 		return;
 	DamageRegister(&rest.watch->window->drawable, rest.watch->damage);
 	rest.watch = NULL;
-	rest.known = 0;
+	forget();
 	tipme_damage_flood_end();
 }
 
@@ -274,6 +368,9 @@ TIPME_HOT_REQUEST XID tipme_damage_before(const ClientRec *client, const struct 
 		tipme_damage_flood_end();
 	}
 	target = tipme_target_of(client, req, &id);
+	/* Windows change, or numbers of pictures. */
+	if (target != TIPME_TARGET_WINDOW)
+		forget();
 	if (target == TIPME_TARGET_WINDOW) {
 		if (id == rest.known && !tipme_present_asked())
 			return id;
@@ -283,9 +380,11 @@ TIPME_HOT_REQUEST XID tipme_damage_before(const ClientRec *client, const struct 
 	case TIPME_TARGET_WINDOW:
 		if (!is_ours(window))
 			return 0;
+		forget();
 		rest.known = id;
 		return id;
 	case TIPME_TARGET_NONE:
+	case TIPME_TARGET_WINDOWS:
 		if (!rest.watch || !is_flood(req))
 			return 0;
 		break;
@@ -297,14 +396,30 @@ TIPME_HOT_REQUEST XID tipme_damage_before(const ClientRec *client, const struct 
 }
 
 /* The server has just looked it up itself, so this is quick; before, it would have been our time that it takes to find it in memory. */
-TIPME_HOT_REQUEST void tipme_damage_drawn(const struct tipme_x_request *req, XID id)
+static TIPME_HOT_REQUEST bool look_at_drawn(const struct tipme_x_request *req, XID id)
 {
 	WindowPtr window;
 
 	if (tipme_target_look(req, id, &window) != TIPME_TARGET_WINDOW)
+		return false;
+	known.window = window->drawable.id;
+	known.box = *RegionExtents(&window->clipList);
+	/* Some windows are not cleared, which is for each such request to be seen. */
+	tipme_hooks.box_known = id == rest.known && req->major != X_ClearArea;
+	return true;
+}
+
+TIPME_HOT_REQUEST void tipme_damage_drawn(const struct tipme_x_request *req, XID id)
+{
+	if (!(tipme_hooks.box_known && id == rest.known && req->major != X_ClearArea) && !look_at_drawn(req, id))
 		return;
-	drawn.window = window->drawable.id;
-	drawn.box = *RegionExtents(&window->clipList);
+	/* A background that was painted for it is the same change. */
+	if (rest.watch && rest.watch->listed) {
+		rest.watch->listed = false;
+		unlist(rest.watch);
+	}
+	drawn.window = known.window;
+	drawn.box = known.box;
 	tipme_hooks.damaged = true;
 }
 

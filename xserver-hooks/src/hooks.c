@@ -224,6 +224,8 @@ static TIPME_HOT void on_wakeup(void *data, int result)
 	if (!tipme_hooks.active || !tipme_hooks.asleep_ns)
 		return;
 	now_ns = tipme_hooks_now_ns();
+	/* What the server does by itself may change windows, or take the screen away from them. */
+	tipme_hooks.box_known = false;
 	if (now_ns - tipme_hooks.asleep_ns > FORGOTTEN_NS)
 		data_fetch();
 	sleep_end(now_ns);

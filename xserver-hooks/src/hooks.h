@@ -48,6 +48,7 @@ struct tipme_hooks {
 	bool in_request;		/* it is being executed */
 	bool resting;			/* a flood is taken to draw: see damage.c */
 	bool damaged;			/* damage.c has something to record */
+	bool box_known;			/* what damage.c knows of the window that was drawn on last is still true */
 	bool chores;			/* something is to be done before the server sleeps */
 	uint32_t input_seq;		/* device events so far */
 	uint32_t cur_input_seq;		/* the one being processed; 0: none */
@@ -114,6 +115,7 @@ void tipme_damage_wake(void);
 enum tipme_target {
 	TIPME_TARGET_NONE,		/* nothing that can be seen, or that the root's damage object would tell of */
 	TIPME_TARGET_WINDOW,		/* this window, which can be seen */
+	TIPME_TARGET_WINDOWS,		/* windows come, go or move: what of it is seen is painted or copied by the screen's procedures */
 	TIPME_TARGET_UNKNOWN,
 };
 /* All extensions are there. */

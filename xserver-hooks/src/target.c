@@ -8,21 +8,24 @@
 
 #include <X11/extensions/damagewire.h>
 #include <X11/extensions/renderproto.h>
+#include <X11/extensions/shapeproto.h>
 #include <X11/extensions/shmproto.h>
 
 /* Of an opcode: where in the request the number of the drawable or picture stands, in bytes; or one of these. */
 #define ASK_SERVER 0
 #define HARMLESS 1		/* it changes nothing that can be seen */
 #define IS_PICTURE 2		/* beside the place */
+#define WINDOWS 3		/* windows come, go, move: TIPME_TARGET_WINDOWS */
 #define PLACE(entry) ((entry) & ~3U)
 
 struct span {
 	uint8_t first, last, entry;
 };
 
-/* All others may change windows, or their borders, or draw in another way. */
+/* All others may draw in another way. */
 static const struct span core[] = {
-	{ X_CreateWindow, X_CreateWindow, HARMLESS }, { X_GetWindowAttributes, X_GetWindowAttributes, HARMLESS },
+	{ X_CreateWindow, X_CreateWindow, HARMLESS }, { X_ChangeWindowAttributes, X_ChangeWindowAttributes, WINDOWS },
+	{ X_GetWindowAttributes, X_GetWindowAttributes, HARMLESS }, { X_DestroyWindow, X_CirculateWindow, WINDOWS },
 	{ X_ChangeSaveSet, X_ChangeSaveSet, HARMLESS }, { X_GetGeometry, X_FreeGC, HARMLESS },
 	{ X_ClearArea, X_ClearArea, 4 }, { X_CopyArea, X_CopyPlane, 8 }, { X_PolyPoint, X_PutImage, 4 },
 	{ X_GetImage, X_GetImage, HARMLESS }, { X_PolyText8, X_ImageText16, 4 }, { X_CreateColormap, X_GetScreenSaver, HARMLESS },
@@ -41,6 +44,11 @@ static const struct span shm[] = {
 	{ X_ShmQueryVersion, X_ShmDetach, HARMLESS }, { X_ShmPutImage, X_ShmPutImage, 4 }, { X_ShmGetImage, X_ShmCreatePixmap, HARMLESS },
 };
 
+static const struct span shape[] = {
+	{ X_ShapeQueryVersion, X_ShapeQueryVersion, HARMLESS }, { X_ShapeRectangles, X_ShapeOffset, WINDOWS },
+	{ X_ShapeQueryExtents, X_ShapeGetRectangles, HARMLESS },
+};
+
 #define SPANS(spans) spans, sizeof(spans) / sizeof(*spans)
 
 static const struct span damage[] = {
@@ -52,7 +60,7 @@ static const struct {
 	const struct span *spans;
 	size_t count;
 } by_minor[] = {
-	{ "RENDER", SPANS(render) }, { "MIT-SHM", SPANS(shm) }, { "DAMAGE", SPANS(damage) },
+	{ "RENDER", SPANS(render) }, { "MIT-SHM", SPANS(shm) }, { "DAMAGE", SPANS(damage) }, { "SHAPE", SPANS(shape) },
 };
 #define TABLES (sizeof(by_minor) / sizeof(*by_minor))
 
@@ -154,6 +162,8 @@ TIPME_HOT_REQUEST enum tipme_target tipme_target_of(const ClientRec *client, con
 
 	if (entry == HARMLESS)
 		return TIPME_TARGET_NONE;
+	if (entry == WINDOWS)
+		return TIPME_TARGET_WINDOWS;
 	/* Its length was not checked yet. */
 	if (!PLACE(entry) || (entry & IS_PICTURE && !picture_type) || client->req_len <= PLACE(entry) / 4)
 		return TIPME_TARGET_UNKNOWN;

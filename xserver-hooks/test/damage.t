@@ -74,6 +74,7 @@ damage_follows_request('no longer redirected', window => $w);
 requests_say_where();
 requests_that_change_nothing();
 the_server_tells();
+windows_come_and_go();
 
 SKIP: {
 	my $present = $c->extension('Present') or skip 'this server has no Present', 3;
@@ -218,6 +219,76 @@ sub the_server_tells {
 	is($own && $own->{window}, $c->root, 'a client goes with its window: the server did that');
 	$c->request($UNMAP, 0, $parent);
 	$c->sync;
+	return;
+}
+
+# What they change is known without asking the server, and is the same as if it were asked.
+sub windows_come_and_go {
+	my ($ATTRIBUTES, $DESTROY, $REPARENT, $UNMAP, $CONFIGURE, $CIRCULATE, $SHAPE_RECTANGLES) = (2, 4, 7, 10, 12, 13, 1);
+	my ($BACKGROUND_NONE, $BORDER_PIXEL, $OVERRIDE, $WIN_GRAVITY_X, $RAISE_LOWEST) = (1 << 0, 1 << 3, 1 << 9, 1, 0);
+	my $shape = $c->extension('SHAPE');
+	my $make = sub {
+		my ($parent, $mask, @values) = @_;
+		my $id = $c->id;
+		$c->request(XClient::CREATE_WINDOW, 0, $id, $parent, \$c->pack('ssSSSS', 50, 60, 222, 111, 3, 1), 0, $mask, @values);
+		return $id;
+	};
+	my @plain = ($BORDER_PIXEL | 1 << 1 | $OVERRIDE, 0x336699, 0x993366, 1);
+	my ($menu, $inside, $hidden) = ($make->($c->root, @plain), $make->($w, @plain), $make->($c->root, @plain));
+	my $empty = $c->id;
+	$c->request(XClient::CREATE_WINDOW, 0, $empty, $c->root, \$c->pack('ssSSSS', 10, 10, 90, 80, 0, 1), 0, $BACKGROUND_NONE | $OVERRIDE, 0, 1);
+	my $below_hidden = $make->($hidden, @plain);
+	my $move = sub { my ($id, $mask, @values) = @_; return sub { $c->request($CONFIGURE, 0, $id, \$c->pack('Sxx', $mask), @values) } };
+	my $map = sub { my ($id) = @_; return sub { $c->request(XClient::MAP_WINDOW, 0, $id) } };
+	my $unmap = sub { my ($id) = @_; return sub { $c->request($UNMAP, 0, $id) } };
+	# What is done, what undoes it.
+	my @case = (
+		[ 'a menu comes', $map->($menu), $unmap->($menu), 1 ],
+		[ 'one within another comes', $map->($inside), $unmap->($inside), 1 ],
+		[ 'one comes where nothing is seen', $map->($below_hidden), $unmap->($below_hidden), 0 ],
+		[ 'one comes that has no background', $map->($empty), $unmap->($empty), 0 ],
+		[ 'an attribute that is not seen', sub { $c->request($ATTRIBUTES, 0, $w, 1 << 4, 1) }, sub { }, 0 ],
+		sub { $map->($_)->() for $menu, $inside },
+		[ 'a menu goes', $unmap->($menu), $map->($menu), 1 ],
+		[ 'one moves', $move->($menu, 3, 300, 280), $move->($menu, 3, 50, 60), 1 ],
+		[ 'one moves to where it is half seen', $move->($menu, 1, -100), $move->($menu, 1, 50), 1 ],
+		[ 'one grows', $move->($menu, 12, 260, 300), $move->($menu, 12, 222, 111), 1 ],
+		[ 'one shrinks', $move->($menu, 12, 60, 50), $move->($menu, 12, 222, 111), 1 ],
+		[ 'one goes below others', $move->($menu, 64, 1), $move->($menu, 64, 0), 1 ],
+		[ 'one comes up', $move->($w, 64, 0), $move->($w, 64, 1), 1 ],
+		[ 'its border', sub { $c->request($ATTRIBUTES, 0, $menu, $BORDER_PIXEL, 0xff0000) }, sub { $c->request($ATTRIBUTES, 0, $menu, $BORDER_PIXEL, 0x00ff00) }, 1 ],
+		[ 'they change places', sub { $c->request($CIRCULATE, 0, $c->root) }, sub { $c->request($CIRCULATE, 1, $c->root) }, undef ],
+		[ 'one gets another parent', sub { $c->request($REPARENT, 0, $menu, $w, \$c->pack('ss', 7, 8)) },
+			sub { $c->request($REPARENT, 0, $menu, $c->root, \$c->pack('ss', 50, 60)) }, 1 ],
+		$shape ? [ 'one gets another shape', sub { $c->request($shape, $SHAPE_RECTANGLES, \$c->pack('CCCxLss', 0, 0, 0, $menu, 0, 0), \$c->pack('ssSS', 5, 5, 20, 20)) },
+			sub { $c->request($shape, 2, \$c->pack('CCxxLssL', 0, 0, $menu, 0, 0, 0)) }, 1 ] : (),
+		[ 'one with all in it is destroyed', sub { $c->request($DESTROY, 0, $menu) }, sub { }, 1, 'once' ],
+	);
+	for my $case (@case) {
+		if (ref $case eq 'CODE') { $case->(); $c->sync; next }
+		my ($what, $do, $undo, $seen, $once) = @$case;
+		my %got;
+		for my $asked (0, 1) {
+			if ($once && $asked) {
+				# Another, where it was.
+				$menu = $make->($c->root, @plain);
+				$map->($menu)->();
+				$c->sync;
+			}
+			during(sub {
+				$c->rectangle($w, $gc, 0, 0, 9, 9);
+				# Nobody knows what this may do, so the server is asked from now on.
+				if ($asked) { $c->request($composite, 0, 0, 4); $c->reply }
+				$once ? $c->request($DESTROY, 0, $menu) : $do->();
+				$c->sync;
+			});
+			$got{$asked} = [ map { [ @$_{qw(major minor window width height)} ] } grep { $_->{major} != XClient::POLY_FILL_RECTANGLE } only(\@r, 'x_damage', pid => $$) ];
+			$undo->();
+			$c->sync;
+		}
+		is_deeply($got{0}, $got{1}, "$what: the server would say the same") or diag explain \%got;
+		is(scalar @{ $got{0} }, $seen, "$what: " . ($seen ? 'seen' : 'not seen')) if defined $seen;
+	}
 	return;
 }
 
