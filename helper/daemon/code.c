@@ -20,7 +20,7 @@
 #define TICK_NS 20000000
 /* What the kernel appends to the path of a file in whose place there is another, or none. */
 #define DELETED " (deleted)"
-/* More processes than this do not get a look in one second: a storm of short ones is not told by their stacks. */
+/* More processes than this do not get a look in one second. Of a storm those get it that have waited longest: short ones have gone then, and want none. */
 #define LOOKS_MAX 32U
 
 struct mapping {
@@ -43,6 +43,12 @@ struct module {
 	uint32_t pid; /* somebody who had it mapped */
 };
 
+/* A process with a stack that was used since the last look, and not there when its mappings were last seen. */
+struct wanted {
+	uint32_t pid;
+	uint64_t first_ns; /* its oldest such stack */
+};
+
 struct tipmed_code {
 	pthread_mutex_t lock;
 	struct tipme_kernel_source *source;
@@ -50,7 +56,7 @@ struct tipmed_code {
 	struct module *module; /* id is index + 1 */
 	uint32_t modules;
 	uint64_t looked_ns;
-	uint32_t wanted[LOOKS_MAX];
+	struct wanted wanted[LOOKS_MAX];
 	unsigned int wanted_count;
 	struct tipme_mapping found[MAPPINGS_MAX];
 };
@@ -138,17 +144,44 @@ static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 	*s = (struct space){ pid, (uint32_t)n, now_ns, (int64_t)real.tv_sec * 1000000000 + real.tv_nsec, m };
 }
 
+static struct wanted *wanted_of(struct tipmed_code *c, uint32_t pid)
+{
+	for (unsigned int i = 0; i < c->wanted_count; i++)
+		if (c->wanted[i].pid == pid)
+			return &c->wanted[i];
+	return NULL;
+}
+
+/* A place for one that has waited since first_ns; NULL if all have waited longer. */
+static struct wanted *wanted_place(struct tipmed_code *c, uint64_t first_ns)
+{
+	struct wanted *latest = &c->wanted[0];
+
+	if (c->wanted_count < LOOKS_MAX)
+		return &c->wanted[c->wanted_count++];
+	for (unsigned int i = 1; i < LOOKS_MAX; i++)
+		if (c->wanted[i].first_ns > latest->first_ns)
+			latest = &c->wanted[i];
+	return first_ns < latest->first_ns ? latest : NULL;
+}
+
 static int want_one(void *arg, const struct tipme_user_frames *f)
 {
 	struct tipmed_code *c = arg;
+	const struct space *s;
+	struct wanted *w;
 
-	if (f->first_ns <= c->looked_ns)
+	if (f->used_ns <= c->looked_ns)
 		return 0;
-	for (unsigned int i = 0; i < c->wanted_count; i++)
-		if (c->wanted[i] == f->pid)
-			return 0;
-	c->wanted[c->wanted_count++] = f->pid;
-	return c->wanted_count == LOOKS_MAX;
+	s = space_of(c, f->pid);
+	if (s && s->looked_ns > f->first_ns)
+		return 0;
+	w = wanted_of(c, f->pid);
+	if (w)
+		w->first_ns = f->first_ns < w->first_ns ? f->first_ns : w->first_ns;
+	else if ((w = wanted_place(c, f->first_ns)))
+		*w = (struct wanted){ f->pid, f->first_ns };
+	return 0;
 }
 
 void tipmed_code_look(struct tipmed_code *c, uint64_t now_ns)
@@ -159,7 +192,7 @@ void tipmed_code_look(struct tipmed_code *c, uint64_t now_ns)
 	c->wanted_count = 0;
 	tipme_kernel_source_user_stacks(c->source, want_one, c);
 	for (unsigned int i = 0; i < c->wanted_count; i++)
-		space_look(c, c->wanted[i], now_ns);
+		space_look(c, c->wanted[i].pid, now_ns);
 	c->looked_ns = now_ns;
 	pthread_mutex_unlock(&c->lock);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What code the processes had mapped in which samples hit user space, so that their stacks can be named when the process is gone. Each second
- * those are looked at that showed a new stack.
+ * those are looked at that showed a stack which is newer than what is known of them; when there are too many, who has waited longest comes first.
  */
 #ifndef TIPMED_CODE_H
 #define TIPMED_CODE_H
@@ -17,7 +17,7 @@ struct tipmed_code;
 int tipmed_code_new(struct tipmed_code **code, struct tipme_kernel_source *source);
 void tipmed_code_free(struct tipmed_code *code);
 
-/* Looks at the mappings of processes with stacks that are new since the last look. Any thread. */
+/* Looks at the mappings of processes that used stacks since the last look which are new since their own. Any thread. */
 void tipmed_code_look(struct tipmed_code *code, uint64_t now_ns);
 
 /*

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Which function a process computed in, also of one that has ended, of one whose file has no symbols or has been replaced: build-ids as readelf has them, addresses as nm has them.
+# Which function a process computed in, also of one that has ended, of one whose file has no symbols or has been replaced, in a storm of processes: build-ids as readelf has
+# them, addresses as nm has them.
 use strict;
 use warnings;
 use FindBin;
@@ -20,12 +21,14 @@ system('strip', '--strip-all', "$dir/bare") == 0 or BAIL_OUT('strip');
 my %function = map { /^(\w+) (\w+) [tT] (\w+)$/ ? ($3 => [ hex $1, hex $2 ]) : () } qx{nm -S "$built"};
 my ($build_id) = qx{readelf -n "$built"} =~ /Build ID: (\w+)/ or BAIL_OUT('the compiler gives programs no build-id');
 
-my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 10 ]);
+my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 60 ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
 if ($d->status->{source} eq 'proc_sampled') { $d->stop; plan skip_all => 'no tracing programs here' }
+# More new processes each second than get a look.
+my $storm = run_program("$ENV{TIPME_BUILDDIR}/helper/test/process-storm", 6, 'exec');
 my %pid = map { $_ => run($_) } qw(whole bare gone upgraded rebuilt);
-waitpid $pid{$_}, 0 for qw(gone upgraded rebuilt);
+waitpid $_, 0 for @pid{qw(gone upgraded rebuilt)}, $storm;
 # Another file is there now, as after an upgrade or a compilation: of another size; of the same size, with other names.
 replace('upgraded', slurp("$ENV{TIPME_BUILDDIR}/helper/test/process-storm"));
 replace('rebuilt', slurp($built) =~ s/innermost/INNERMOST/gr);
@@ -66,10 +69,15 @@ sub replace {
 
 sub run {
 	my ($name) = @_;
+	return run_program("$dir/$name", $name =~ /^(?:whole|bare)$/ ? 60 : 2);
+}
+
+sub run_program {
+	my @command = @_;
 	my $pid = fork // die "fork: $!";
 	return $pid if $pid;
 	open STDOUT, '>', '/dev/null';
-	exec "$dir/$name", $name =~ /^(?:whole|bare)$/ ? 20 : 2.5;
+	exec @command;
 }
 
 # Does this frame lie in the function, as nm has it? A caller's frame is where it goes on.
