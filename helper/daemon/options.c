@@ -35,7 +35,7 @@ const char tipmed_usage[] =
 	"  --keep N          episodes to keep at most; pinned ones stay (200; 0: all)\n"
 	"  --keep-mb MB      how large they may be together (4000; 0: no limit)\n"
 	"  --keep-days D     how old they may become (0: no limit)\n"
-	"  --keep-worst N    how many of those that --auto took: the worst (20; 0: all)\n"
+	"  --keep-worst N    how many of those that --auto took: the worst, and the newest (20; 0: all)\n"
 	"  --source NAME     kernel_module, kernel_bpf or proc_sampled (the best that is permitted)\n"
 	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen);\n"
 	"                    auto: who sits at the screen, and whoever comes next\n"

@@ -60,13 +60,13 @@ sleep 1;
 is status()->{episodes}, 1, 'half a minute is left between two';
 SKIP: {
 	skip 'TIPME_TEST_ALL is not set: waits for half a minute', 3 if !$ENV{TIPME_TEST_ALL};
-	# The milder one of two goes.
+	# The mildest goes, but for the newest (helper/test/daemon-retention.t): both are measured when they are taken, so they hardly differ.
 	sleep 30;
 	slow_key(1500);
 	ok saved(2), 'then the next is taken';
 	my @left = $s->episodes;
-	is scalar(@left), 1, 'of those taken without a human the worst stay: one, as asked for';
-	cmp_ok manifest($left[0])->{trigger}{measured_ms}, '>=', $m->{trigger}{measured_ms}, '... the worse one' if @left == 1;
+	is scalar(@left), 1, 'of those taken without a human so many stay as asked for: one';
+	isnt $left[0], $first, '... and the newest always';
 }
 $s->command('classes', '-auto');
 is status()->{auto_ms}, 0, 'switched off again';
