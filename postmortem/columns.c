@@ -28,7 +28,7 @@
 #define SECTIONS_MOST 200000U
 #define RECORDS_MOST (64U << 20) /* 2 GiB of them */
 #define FIRST TIPME_SCHED_SWITCH
-#define LAST TIPME_PROC_STATE
+#define LAST TIPME_AFFINITY
 
 struct section {
 	uint32_t fd;

@@ -447,6 +447,17 @@ static const struct tipme_field_name fields_proc_state[] = {
 	{ "prio", 31, 1, 0, 0 },
 	{ 0, 0, 0, 0, 0 },
 };
+static const struct tipme_field_name fields_affinity[] = {
+	{ "ts_ns", 0, 8, 0, 0 },
+	{ "type", 8, 1, 0, 0 },
+	{ "len8", 9, 1, 0, 0 },
+	{ "gen", 10, 2, 0, 0 },
+	{ "tid", 12, 4, 0, 0 },
+	{ "cpus_allowed", 16, 8, 0, 0 },
+	{ "changer_tid", 24, 4, 0, 0 },
+	{ "within_ns", 28, 4, 0, 0 },
+	{ 0, 0, 0, 0, 0 },
+};
 static const struct tipme_field_name fields_picture[] = {
 	{ "ts_ns", 0, 8, 0, 0 },
 	{ "type", 8, 1, 0, 0 },
@@ -830,6 +841,7 @@ const struct tipme_record_name tipme_record_names[256] = {
 	[25] = { "latency", 32, fields_latency },
 	[26] = { "latency_user", 32, fields_latency_user },
 	[27] = { "proc_state", 32, fields_proc_state },
+	[28] = { "affinity", 32, fields_affinity },
 	[32] = { "picture", 32, fields_picture },
 	[33] = { "thread", 104, fields_thread },
 	[34] = { "stack", 24, fields_stack },

@@ -10,7 +10,7 @@
 #define TIPME_ASSERT(x) _Static_assert(x, #x)
 
 #define TIPME_FORMAT_MAJOR 1
-#define TIPME_FORMAT_MINOR 1
+#define TIPME_FORMAT_MINOR 2
 #define TIPME_BYTE_ORDER 0x01020304U
 #define TIPME_FILE_MAGIC "TIPMEREC"
 #define TIPME_X_RING_MAGIC "TIPMEXRG"
@@ -199,6 +199,7 @@ enum tipme_record {
 	TIPME_LATENCY = 25,
 	TIPME_LATENCY_USER = 26,
 	TIPME_PROC_STATE = 27,
+	TIPME_AFFINITY = 28,
 	TIPME_PICTURE = 32,
 	TIPME_THREAD = 33,
 	TIPME_STACK = 34,
@@ -994,6 +995,27 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, stack_id) == 24);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, cpu) == 28);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, state) == 30);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_proc_state, prio) == 31);
+
+/* the CPUs on which a thread (tid) may run were changed */
+struct tipme_affinity {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 cpus_allowed; /* CPUs 0 to 63 on which it may run from now on, bit by bit */
+	__u32 changer_tid; /* who changed it; 0: not known */
+	__u32 within_ns; /* [ns] 0: now; else at some time in so long before, seen by comparing two pictures of all threads */
+};
+TIPME_ASSERT(sizeof(struct tipme_affinity) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, cpus_allowed) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, changer_tid) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, within_ns) == 28);
 
 /* a full look at all threads begins; thread records follow */
 struct tipme_picture {

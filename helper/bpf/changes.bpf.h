@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Record classes that say what was changed from outside: signals, inherited priority, migrations, CPU quota, frequency, idle states. */
+/* Record classes that say what was changed from outside: signals, priority and affinity, migrations, CPU quota, frequency, idle states. */
 
 /* --- signal --- */
 
@@ -132,6 +132,47 @@ SEC("fexit/__sched_setscheduler")
 int BPF_PROG(tipme_priority_policy_end, struct task_struct *p)
 {
 	return tipme_priority_end(p);
+}
+
+/* --- priority: on which CPUs a thread may run; all ways of changing that end here, with the thread locked --- */
+
+static __always_inline struct tipme_affinity_before *tipme_affinity_place(void)
+{
+	__u32 i = tipme_current_tid() % TIPME_AFFINITIES;
+
+	return bpf_map_lookup_elem(&tipme_affinities, &i);
+}
+
+SEC("fentry/set_cpus_allowed_common")
+int BPF_PROG(tipme_priority_affinity_begin, struct task_struct *p)
+{
+	struct tipme_affinity_before *b = tipme_affinity_place();
+
+	if (!b)
+		return 0;
+	b->changer = tipme_current_tid();
+	b->tid = p->pid;
+	b->cpus = p->cpus_mask.bits[0];
+	return 0;
+}
+
+/* Keeping a thread on its CPU for a moment (migrate_disable()) comes here, too, and changes no mask of its own. */
+SEC("fexit/set_cpus_allowed_common")
+int BPF_PROG(tipme_priority_affinity_end, struct task_struct *p)
+{
+	struct tipme_affinity_before *b = tipme_affinity_place();
+	__u32 tid = p->pid, changer = tipme_current_tid();
+	__u64 cpus = p->cpus_mask.bits[0];
+
+	if (!b || b->changer != changer || b->tid != tid || b->cpus == cpus)
+		return 0;
+	TIPME_RECORD(tipme_affinity, TIPME_AFFINITY, tid);
+	if (r) {
+		r->cpus_allowed = cpus;
+		r->changer_tid = changer;
+		r->within_ns = 0;
+	}
+	return tipme_record_end(c, (void *)r, false, gen);
 }
 
 /* --- migrate --- */

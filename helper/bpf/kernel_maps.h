@@ -14,6 +14,7 @@
 #define TIPME_MEMORY_WAITS 1024
 #define TIPME_DISK_SLEEPS 4096
 #define TIPME_PRIORITIES 256
+#define TIPME_AFFINITIES 256
 
 /* Who raised a softirq: tid, and these. */
 #define TIPME_RAISED_BY_TASK (1ULL << 32)
@@ -110,6 +111,13 @@ struct tipme_priority_before {
 	__u32 tid;
 	__u32 prio;
 	__u32 policy;
+};
+
+/* The same for the CPUs on which it may run. */
+struct tipme_affinity_before {
+	__u32 changer;
+	__u32 tid;
+	__u64 cpus;
 };
 
 #define TIPME_LIVES_BYTES (2U << 20)

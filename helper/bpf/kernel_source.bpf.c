@@ -435,7 +435,7 @@ int tipme_picture(struct bpf_iter__task *ctx)
 	e.rec.cpu = p->thread_info.cpu;
 	e.rec.flags = p->flags & TIPME_PF_KTHREAD ? 1 : 0;
 	e.rec.cgroup = tipme_cgroup_of(p);
-	e.rec.cpus_allowed = p->cpus_ptr->bits[0];
+	e.rec.cpus_allowed = p->cpus_mask.bits[0];
 	e.rec.ns_tid = tipme_ns_tid(p);
 	e.rec.rss_kib = tipme_rss_pages(p->mm) * 4;
 	e.rec.run_ns = p->se.sum_exec_runtime;

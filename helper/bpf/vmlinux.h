@@ -165,7 +165,7 @@ struct task_struct {
 	unsigned int policy;
 	struct sched_entity se;
 	struct task_group *sched_task_group;
-	struct cpumask *cpus_ptr;
+	struct cpumask cpus_mask;
 	struct mm_struct *mm;
 	struct css_set *cgroups;
 	struct pid *thread_pid;

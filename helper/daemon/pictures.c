@@ -17,6 +17,7 @@ union slot {
 	struct tipme_head head;
 	struct tipme_picture picture;
 	struct tipme_thread thread;
+	struct tipme_affinity affinity;
 };
 
 /* A thread as the last picture saw it, and where in the ring that was written down last. */
@@ -36,6 +37,8 @@ struct tipmed_pictures {
 	struct known *known, *next;
 	unsigned int known_count;
 	uint64_t known_ns; /* time of the last picture */
+	bool notes_affinity;
+	uint32_t noted; /* affinity records of this picture */
 	uint32_t *hash; /* index + 1 into known */
 	struct tipme_kernel_thread *looked;
 };
@@ -139,7 +142,7 @@ static bool still_written(const struct tipmed_pictures *p, uint64_t index)
 static bool thread_changed(const struct tipme_kernel_thread *a, const struct tipme_kernel_thread *b)
 {
 	return a->switches != b->switches || a->rec.state != b->rec.state || a->rec.prio != b->rec.prio ||
-	       a->rec.uid != b->rec.uid || memcmp(a->rec.comm, b->rec.comm, sizeof(a->rec.comm));
+	       a->rec.uid != b->rec.uid || a->rec.cpus_allowed != b->rec.cpus_allowed || memcmp(a->rec.comm, b->rec.comm, sizeof(a->rec.comm));
 }
 
 /*
@@ -156,6 +159,21 @@ static void before_add(struct tipmed_pictures *p, const struct known *was)
 	slot_add(p, &rec, sizeof(rec));
 }
 
+/* Behind the record of the thread: who reads in order knows it then. */
+static void affinity_add(struct tipmed_pictures *p, const struct tipme_thread *was, const struct tipme_thread *now)
+{
+	uint64_t within_ns = now->ts_ns - p->known_ns;
+	struct tipme_affinity rec = {
+		.ts_ns = now->ts_ns, .type = TIPME_AFFINITY, .len8 = sizeof(rec) / 8, .tid = now->tid, .cpus_allowed = now->cpus_allowed,
+		.within_ns = within_ns < UINT32_MAX ? (uint32_t)within_ns : UINT32_MAX,
+	};
+
+	if (!p->notes_affinity || !was->cpus_allowed || !now->cpus_allowed || was->cpus_allowed == now->cpus_allowed)
+		return;
+	slot_add(p, &rec, sizeof(rec));
+	p->noted++;
+}
+
 static uint64_t thread_add(struct tipmed_pictures *p, const struct tipme_kernel_thread *now)
 {
 	struct known *was = known_find(p, &now->rec);
@@ -166,7 +184,11 @@ static uint64_t thread_add(struct tipmed_pictures *p, const struct tipme_kernel_
 			return was->written;
 		before_add(p, was);
 	}
-	return slot_add(p, &now->rec, sizeof(now->rec));
+	uint64_t at = slot_add(p, &now->rec, sizeof(now->rec));
+
+	if (was)
+		affinity_add(p, &was->thread.rec, &now->rec);
+	return at;
 }
 
 static void ended_add(struct tipmed_pictures *p, uint64_t ts_ns)
@@ -200,6 +222,7 @@ void tipmed_pictures_add(struct tipmed_pictures *p, const struct tipme_picture *
 	pthread_mutex_lock(&p->lock);
 	uint64_t at = slot_add(p, picture, sizeof(*picture));
 
+	p->noted = 0;
 	for (unsigned int i = 0; i < count; i++) {
 		p->next[i] = (struct known){ .thread = threads[i], .written = NOWHERE };
 		p->next[i].written = thread_add(p, &threads[i]);
@@ -208,14 +231,20 @@ void tipmed_pictures_add(struct tipmed_pictures *p, const struct tipme_picture *
 	if (count < TIPMED_THREADS_MAX)
 		ended_add(p, picture->ts_ns);
 	if (still_written(p, at))
-		p->ring[at % TIPMED_PICTURE_SLOTS].picture.changed = (uint32_t)(p->head - at - 1);
+		p->ring[at % TIPMED_PICTURE_SLOTS].picture.changed = (uint32_t)(p->head - at - 1) - p->noted;
 	pthread_mutex_unlock(&p->lock);
 	known_swap(p, count, picture->ts_ns);
+}
+
+void tipmed_pictures_note_affinity(struct tipmed_pictures *p, bool note)
+{
+	p->notes_affinity = note;
 }
 
 int tipmed_pictures_take(struct tipmed_pictures *p, struct tipme_kernel_source *source)
 {
 	struct tipme_picture picture;
+	tipmed_pictures_note_affinity(p, tipme_kernel_source_tells_affinity(source) == -ENOTSUP);
 	int n = tipme_kernel_source_picture(source, &picture, p->looked, TIPMED_THREADS_MAX);
 
 	if (n > 0)

@@ -7,6 +7,7 @@
 #define TIPMED_PICTURES_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel_source.h"
@@ -25,6 +26,12 @@ void tipmed_pictures_give_back(struct tipmed_pictures *pictures);
 
 /* Takes one. Only the thread that keeps house calls it. Returns the number of threads seen, or -errno. */
 int tipmed_pictures_take(struct tipmed_pictures *pictures, struct tipme_kernel_source *source);
+
+/*
+ * Whether a thread that may run on other CPUs than in the picture before gets an affinity record; take() asks the source, which may have
+ * one of each change itself.
+ */
+void tipmed_pictures_note_affinity(struct tipmed_pictures *pictures, bool note);
 
 /* The same for threads that somebody else looked at; what take() does after looking. */
 void tipmed_pictures_add(struct tipmed_pictures *pictures, const struct tipme_picture *picture,

@@ -14,6 +14,7 @@ struct tipme_kernel_source {
 	struct tipme_kernel_seen *scratch;	    /* set by tipme_kernel_source_open() */
 	uint32_t classes_able;			    /* set by the backend's open: what it can record here */
 	uint32_t classes;			    /* what it records; changed by tipme_kernel_source_class_set() */
+	int tells_affinity;			    /* set by the backend's open: class priority has a record of each change */
 	struct tipme_kernel_source *beside;	    /* set by tipme_kernel_source_open(): records what this one cannot; NULL: nothing does */
 };
 

@@ -429,6 +429,7 @@ static void classes_look(struct bpf_source *src)
 		else
 			src->base.classes_able |= 1U << which;
 	}
+	src->base.tells_affinity = bpf_program__fd(src->skel->progs.tipme_priority_affinity_end) >= 0;
 	if (!idle_latencies(src))
 		src->base.classes_able &= ~(1U << TIPME_CLASS_IDLE);
 }

@@ -173,6 +173,15 @@ static struct tipme_kernel_source *recorder_of(struct tipme_kernel_source *src, 
 	return src->beside && src->beside->classes_able & 1U << which ? src->beside : src;
 }
 
+int tipme_kernel_source_tells_affinity(const struct tipme_kernel_source *src)
+{
+	uint32_t able;
+
+	if (!(tipme_kernel_source_classes(src, &able) & 1U << TIPME_CLASS_PRIORITY))
+		return -EAGAIN;
+	return src->tells_affinity || (src->beside && src->beside->tells_affinity) ? 1 : -ENOTSUP;
+}
+
 enum tipme_source tipme_kernel_source_kind(const struct tipme_kernel_source *src)
 {
 	return src->backend->source;

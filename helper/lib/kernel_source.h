@@ -158,6 +158,12 @@ uint32_t tipme_kernel_source_classes(const struct tipme_kernel_source *src, uint
 /* Not on the trigger thread: it may wait for the kernel. Returns 0 or -errno; -ENOTSUP: this source cannot record it here. */
 int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int which, int on);
 
+/*
+ * Who may run where, in class priority: 1 if each change has its record, -ENOTSUP if pictures have to be compared, which shows
+ * that there was one, and -EAGAIN while nobody asks for that class.
+ */
+int tipme_kernel_source_tells_affinity(const struct tipme_kernel_source *src);
+
 int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
 /* What each CPU has now, without a copy and without counting records. Returns the number of CPUs, -EINVAL if `n` is less. */
 int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_kernel_coverage *cov, unsigned int n);

@@ -72,6 +72,57 @@ static void test_changes(struct tipmed_pictures *p)
 	ok(count == 19 && t && t->start_ns == 100 && t->ts_ns == 5000, "the same tid with another start is another thread: one came, one is dead");
 }
 
+/* Finds the last affinity record; NULL: none. */
+static const struct tipme_affinity *find_affinity(size_t len)
+{
+	const struct tipme_affinity *found = NULL;
+
+	for (size_t at = 0; at < len; at += ((struct tipme_head *)(buf + at))->len8 * 8U)
+		if (((struct tipme_head *)(buf + at))->type == TIPME_AFFINITY)
+			found = (void *)(buf + at);
+	return found;
+}
+
+/* The last picture's own record. */
+static const struct tipme_picture *find_picture(size_t len)
+{
+	const struct tipme_picture *found = NULL;
+
+	for (size_t at = 0; at < len; at += ((struct tipme_head *)(buf + at))->len8 * 8U)
+		if (((struct tipme_head *)(buf + at))->type == TIPME_PICTURE)
+			found = (void *)(buf + at);
+	return found;
+}
+
+static void test_affinity(struct tipmed_pictures *p)
+{
+	uint64_t count, first_ns;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		threads[i] = thread_of(i + 1, 5);
+		threads[i].rec.cpus_allowed = i < 2 ? 3 : 0;
+	}
+	take(p, 6000, 3);
+	threads[0].rec.cpus_allowed = 2;
+	take(p, 7000, 3);
+	size_t len = tipmed_pictures_copy(p, buf, &count, &first_ns);
+	const struct tipme_thread *t = find(len, 1, TIPME_TASK_STATE_SLEEPING);
+
+	ok(t && t->cpus_allowed == 2 && t->ts_ns == 7000, "a thread that sleeps and may run elsewhere now is told anew");
+	ok(!find_affinity(len), "nobody asked to be told of that as a change");
+	tipmed_pictures_note_affinity(p, true);
+	threads[0].rec.cpus_allowed = 1;
+	threads[2].rec.cpus_allowed = 3;
+	take(p, 9000, 3);
+	len = tipmed_pictures_copy(p, buf, &count, &first_ns);
+	const struct tipme_affinity *a = find_affinity(len);
+
+	ok(a && a->tid == 1 && a->cpus_allowed == 1 && !a->changer_tid && a->ts_ns == 9000 && a->within_ns == 2000,
+	   "now somebody does: within the time since the last picture; what was not known before is no change");
+	ok(find_picture(len)->changed == 2, "the picture counts threads, not changes");
+	tipmed_pictures_note_affinity(p, false);
+}
+
 static void test_bounds(struct tipmed_pictures *p)
 {
 	uint64_t count, first_ns, last = 0;
@@ -116,6 +167,7 @@ int main(void)
 	if (!buf)
 		return 99;
 	test_changes(p);
+	test_affinity(p);
 	test_bounds(p);
 	free(buf);
 	tipmed_pictures_free(p);

@@ -38,6 +38,32 @@ is $rc_no, 1, 'an unknown class is refused';
 like $why, qr/^tipme: classes: nonsense: .*tipme status/, 'with what to do';
 is +($d->run(tipme(), 'classes', 'io'))[0], 64, 'neither + nor - is no usage';
 
+# On which CPUs a thread may run: taskset is the witness.
+SKIP: {
+	skip 'one CPU: nobody can be kept to another', 5 if slurp('/proc/stat') !~ /^cpu1 /m;
+	my $pid = fork // die "fork: $!\n";
+	if (!$pid) { sleep 1 while 1 }
+	sleep 1.3;
+	my @was = affinities($pid);
+	my ($changer) = (fork // die "fork: $!\n");
+	if (!$changer) { open STDOUT, '>', '/dev/null'; exec 'taskset', '-p', '2', $pid or POSIX::_exit(127) }
+	waitpid $changer, 0;
+	is $?, 0, 'taskset';
+	sleep 1.3;
+	my @told = affinities($pid);
+	$d->run(tipme(), 'classes', '-priority');
+	system "taskset -p 1 $pid > /dev/null";
+	sleep 1.3;
+	is_deeply [ affinities($pid) ], \@told, 'class priority off: no more';
+	$d->run(tipme(), 'classes', '+priority');
+	kill KILL => $pid;
+	waitpid $pid, 0;
+	is scalar(@was), 0, 'nobody changed it: nothing is told';
+	is_deeply [ map { $_->{cpus_allowed} } @told ], [2], 'it may run on CPU 1 only: told once';
+	my ($by, $within) = @{ $told[0] // {} }{qw(changer_tid within_ns)};
+	ok defined $by && ($within ? !$by && $within < 3e9 : $by == $changer), $within ? 'seen from one second to the next: no function may be hooked here' : 'by whom';
+}
+
 SKIP: {
 	my $group = quota_group() or skip 'no cgroup hierarchy here whose CPU quota may be set', 3;
 	my $pid = burn($group->{procs});
@@ -80,6 +106,11 @@ sub classes { return JSON::PP->new->decode(($d->run(tipme(), 'classes', '--json'
 
 sub episode { return (split /\n/, ($d->snap)[1])[1] }
 sub kernel { my (undef, @r) = records_of(episode() . '/kernel.rec'); return @r }
+sub affinities {
+	my ($pid) = @_;
+	my $path = episode();
+	return map { my (undef, @r) = records_of("$path/$_"); map { /^affinity .*\btid=$pid / ? +{ /(\w+)=(\S+)/g } : () } @r } qw(kernel.rec threads.rec);
+}
 sub threads { my (undef, @r) = records_of(episode() . '/threads.rec'); return @r }
 
 # Stops and continues a child so often; returns its number.

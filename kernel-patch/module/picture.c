@@ -108,7 +108,7 @@ static void entry_fill(struct tipme_picture_entry *e, struct task_struct *p)
 	r->prio = p->prio;
 	r->flags = p->flags & PF_KTHREAD ? 1 : 0;
 	r->cgroup = cgroup_of(p);
-	r->cpus_allowed = cpumask_bits(p->cpus_ptr)[0];
+	r->cpus_allowed = cpumask_bits(&p->cpus_mask)[0];
 	r->ns_tid = ns_tid(p);
 	r->run_ns = READ_ONCE(p->se.sum_exec_runtime);
 	e->switches = READ_ONCE(p->nvcsw) + READ_ONCE(p->nivcsw);

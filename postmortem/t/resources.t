@@ -339,6 +339,16 @@ like($d->{verdict}{next}, qr/taskset -p 200/, 'pinned: what to look at');
 like(judged('not pinned', pinned(3), 'cpu-contention', 'hog', 0.98, 1)->{verdict}{circumstances}[0], qr/may run there: the scheduler left it on CPU 1\.$/, 'not pinned: the scheduler did it');
 like(judged('pinned or not', pinned(0), 'cpu-contention', 'hog', 0.98, 1)->{verdict}{circumstances}[0], qr/while xterm \(tid 200\) waited on CPU 1\.$/, 'not known: no more is said');
 
+my $to_one = sub { my (%f) = @_; my $s = pinned(3); $s->$_(@{ $f{$_} }) for grep { $f{$_} } qw(kernel daemon); return $s };
+is_deeply(judged('pinned since then', $to_one->(kernel => [ 0, 950, 'affinity', tid => CLIENT, cpus_allowed => 2, changer_tid => 870 ]), 'cpu-contention', 'hog', 0.98, 1)->{verdict}{circumstances},
+	["xterm (tid 200) may run only on CPU 1 (set by hog (tid 870) 0.050 s before), while CPU 0 idled for 800 of these 800 ms: that is this machine's configuration."], 'pinned since then: by whom and when');
+is_deeply(judged('pinned by itself', $to_one->(kernel => [ 0, 950, 'affinity', tid => CLIENT, cpus_allowed => 2, changer_tid => CLIENT ]), 'cpu-contention', 'hog', 0.98, 1)->{verdict}{idle_cpus}{changed},
+	{ before_ns => 50.2 * MS, within_ns => 0, by => { tid => CLIENT, comm => 'xterm' } }, 'pinned by itself: so it says');
+like(judged('pinned, seen by pictures', $to_one->(daemon => [ 'affinity', ts_ns => 980 * MS, tid => CLIENT, cpus_allowed => 2, within_ns => 1000 * MS ]), 'cpu-contention', 'hog', 0.98, 1)->{verdict}{circumstances}[0],
+	qr/may run only on CPU 1 \(changed 0\.0 to 1\.0 s before\), while/, 'pinned, seen by pictures: within which time');
+like(judged('pinned too late', $to_one->(kernel => [ 0, 1900, 'affinity', tid => CLIENT, cpus_allowed => 2, changer_tid => 870 ]), 'cpu-contention', 'hog', 0.98, 1)->{verdict}{circumstances}[0],
+	qr/may run there: the scheduler left it on CPU 1\.$/, 'pinned after it: says nothing');
+
 # --- moved from one CPU to another while it waits: each of the two that kept it waiting has its part ---
 $s = story()->enter(1000);
 $s->builder->thread(870, 'first', ts_ns => 900 * MS)->thread(871, 'second', ts_ns => 900 * MS);

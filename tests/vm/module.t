@@ -235,6 +235,7 @@ sub recorder {
 	$vm->press(qw(h i ret));
 	$vm->wait_for('the line is typed', 'grep -qx hi /home/user/typed');
 	subtest 'priorities that others set' => sub { Tipme::Desktop::priorities($vm) };
+	subtest 'where others let a thread run' => sub { Tipme::Desktop::affinities($vm) };
 	my $xterm = Tipme::Desktop::pid_of($vm, 'xterm');
 	$vm->run("kill -STOP $xterm");
 	$vm->press('x');

@@ -65,11 +65,28 @@ sub _idle_cpus {
 	}
 	my ($cpu) = sort { $idle{$b} <=> $idle{$a} || $a <=> $b } keys %idle;
 	return if !defined $cpu || $idle{$cpu} < $MOST * $all;
-	my $mask = $self->{threads}->facts($tid, $look[0]{from_ns})->{cpus_allowed} // 0;
+	my ($mask, $change) = $self->_may_run($tid, $look[0]{from_ns});
 	my ($on) = sort { $here{$b} <=> $here{$a} || $a <=> $b } keys %here;
 	my $who = $self->{threads}->at($tid, $look[0]{to_ns});
 	return { tid => $tid + 0, comm => $who->{comm}, cpu => $on + 0, idle_cpu => $cpu + 0, idle_ns => $idle{$cpu}, of_ns => $all, allowed => $mask ? _cpus($mask) : undef,
-		pinned => $mask && $cpu < 64 && !($mask >> $cpu & 1) ? 1 : 0 };
+		pinned => $mask && $cpu < 64 && !($mask >> $cpu & 1) ? 1 : 0, changed => $change };
+}
+
+# On which CPUs a thread might run at a time (0: not known), and since when, if that was changed: { before_ns, within_ns, by } (by: { tid, comm } or undef)
+sub _may_run {
+	my ($self, $tid, $t) = @_;
+	my $seen = $self->{threads}->facts($tid, $t);
+	my $c = $self->{states}->resources->affinity($tid, $t);
+	# A picture that is newer than the last change, and says something else, has seen a later one.
+	return ($seen->{cpus_allowed} // 0, undef) if !$c || ($seen->{ts_ns} // 0) > $c->{ts} && $seen->{ts_ns} <= $t && ($seen->{cpus_allowed} // 0) != $c->{cpus};
+	return ($c->{cpus}, { before_ns => $t - $c->{ts}, within_ns => $c->{within} + 0, by => $c->{by} ? { tid => $c->{by} + 0, comm => $self->{threads}->at($c->{by}, $c->{ts})->{comm} } : undef });
+}
+
+sub _changed_words {
+	my ($c, $tid) = @_;
+	return '' if !$c;
+	my $who = !$c->{by} ? 'changed' : $c->{by}{tid} == $tid ? 'set by itself' : 'set by ' . one_line($c->{by}{comm}) . " (tid $c->{by}{tid})";
+	return $c->{within_ns} ? sprintf(' (%s %.1f to %.1f s before)', $who, $c->{before_ns} / 1e9, ($c->{before_ns} + $c->{within_ns}) / 1e9) : sprintf(' (%s %.3f s before)', $who, $c->{before_ns} / 1e9);
 }
 
 # "0-3,6" of a bit mask
@@ -85,7 +102,8 @@ sub _idle_words {
 	my ($self, $c) = @_;
 	my $time = sprintf 'CPU %d idled for %.0f of these %.0f ms', $c->{idle_cpu}, $c->{idle_ns} / 1e6, $c->{of_ns} / 1e6;
 	my $who = one_line($c->{comm}) . " (tid $c->{tid})";
-	return "$who may run only on CPU $c->{allowed}, while $time: that is this machine's configuration." if $c->{pinned};
+	my $changed = _changed_words($c->{changed}, $c->{tid});
+	return "$who may run only on CPU $c->{allowed}$changed, while $time: that is this machine's configuration." if $c->{pinned};
 	return "$time, and $who may run there: the scheduler left it on CPU $c->{cpu}." if defined $c->{allowed};
 	return "$time, while $who waited on CPU $c->{cpu}.";
 }

@@ -11,8 +11,8 @@ use Tipme::Progress;
 # Numbers of the records, as in the schema; all are 32 bytes long, later fields would stand behind.
 use constant { SWITCH => 3, WAKING => 4, FORK => 5, EXIT => 6, EXEC => 7, RENAME => 8, WORK_QUEUED => 9, WORK_START => 10, WORK_END => 11,
 	IO => 12, LOCK => 13, MEMORY => 14, IRQ => 15, SIGNAL => 16, THROTTLE => 17, PRIORITY => 18, MIGRATE => 19, CPU_FREQUENCY => 20, CPU_IDLE => 21,
-	STEAL => 22, SAMPLE => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27 };
-use constant { FIRST => SWITCH, LAST => PROC_STATE };
+	STEAL => 22, SAMPLE => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27, AFFINITY => 28 };
+use constant { FIRST => SWITCH, LAST => AFFINITY };
 my $SIZE    = 32;
 my @SOURCES = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };

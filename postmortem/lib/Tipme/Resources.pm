@@ -230,6 +230,28 @@ sub _make_sample {
 	return \%of;
 }
 
+# affinity(TID, TIME): the last change, at or before a time, of the CPUs on which the thread may run: { ts, cpus (bit mask), by (tid, 0: not known), within (ns before
+# ts in which it lay; 0: exactly at ts), index (undef: the daemon found it) }; or undef
+sub affinity {
+	my ($self, $tid, $t) = @_;
+	my ($last) = grep { $_->{ts} <= $t } reverse @{ $self->_table('affinity')->{$tid} // [] };
+	return $last;
+}
+
+sub _make_affinity {
+	my ($self) = @_;
+	my %of;
+	for my $i ($self->_of(Tipme::KernelEvents::AFFINITY)) {
+		my ($ts, $tid, $low, $high, $by, $within) = $self->_columns($i);
+		push @{ $of{$tid} }, { ts => $ts, cpus => $high << 32 | $low, by => $by, within => $within, index => $i };
+	}
+	for my $f ($self->{threads} ? $self->{threads}->looked('affinity') : ()) {
+		push @{ $of{ $f->{tid} } }, { ts => $f->{ts_ns}, cpus => $f->{cpus_allowed}, by => $f->{changer_tid}, within => $f->{within_ns}, index => undef };
+	}
+	for (values %of) { @$_ = sort { $a->{ts} <=> $b->{ts} } @$_ }
+	return \%of;
+}
+
 # inherited(TID, FROM, TO): was a higher priority lent to the thread in that time?
 sub inherited {
 	my ($self, $tid, $from, $to) = @_;

@@ -13,7 +13,7 @@ my $KERNEL_THREAD = 1;    # bit 0 of flags
 
 # What each of these records is kept under, and by which of its fields.
 my %NAMED = (stack => 'stack_id', function => 'function', user_stack => 'stack_id', module => 'module_id', irq_name => 'number', cgroup_name => 'cgroup', disk_name => 'dev');
-my %LOOKED = map { $_ => 1 } qw(cpu_throttle steal latency_user sample);
+my %LOOKED = map { $_ => 1 } qw(cpu_throttle steal latency_user sample affinity);
 my @SEEN  = qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm cgroup cpus_allowed rss_kib uid);
 
 # Of these there is one or more for every process of the last minutes, and a verdict names a few: only where they stand is kept, by process.
@@ -220,7 +220,7 @@ sub args {
 	return $a ? $a->{text} =~ s/\n/ /gr : undef;
 }
 
-# looked(NAME): records that the daemon wrote of what it, or who triggered, saw beside the kernel source (cpu_throttle, steal, latency_user, sample), in order of time
+# looked(NAME): records that the daemon wrote of what it, or who triggered, saw beside the kernel source (cpu_throttle, steal, latency_user, sample, affinity), in order of time
 sub looked { my ($self, $name) = @_; return sort { $a->{ts_ns} <=> $b->{ts_ns} } @{ $self->{looked}{$name} // [] } }
 
 # stack(ID), user_stack(ID): its text, or undef; function(LOW HALF): name of a kernel function, or undef

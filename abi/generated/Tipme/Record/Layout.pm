@@ -6,7 +6,7 @@ use strict;
 use warnings;
 
 our $MAJOR = 1;
-our $MINOR = 1;
+our $MINOR = 2;
 
 our %ENUM = (
 	source => { 1 => 'kernel_bpf', 2 => 'kernel_module', 3 => 'proc_sampled', 4 => 'x_hooks', 5 => 'x_client', 6 => 'tipmed' },
@@ -186,6 +186,11 @@ our %RECORD = (
 		name => 'proc_state', size => 32, template => 'Q<CCvVVVVvCC',
 		names => [qw(ts_ns type len8 gen tid run_ns wait_ns stack_id cpu state prio)],
 		enum => { state => 'task_state' }, zero => {  },
+	},
+	28 => {
+		name => 'affinity', size => 32, template => 'Q<CCvVQ<VV',
+		names => [qw(ts_ns type len8 gen tid cpus_allowed changer_tid within_ns)],
+		enum => {  }, zero => {  },
 	},
 	32 => {
 		name => 'picture', size => 32, template => 'Q<CCvVVVQ<',

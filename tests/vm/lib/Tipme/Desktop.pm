@@ -75,6 +75,30 @@ sub priorities {
 	is_deeply(\@told, \@wanted, 'four changes, by whom') or diag $text;
 }
 
+# Where xterm may run: changed by others and refused, and by whom, as util-linux and the scheduler's own file say it.
+sub affinities {
+	my ($vm) = @_;
+	my $pid = pid_of($vm, 'xterm');
+	my ($all) = $vm->run("taskset -p $pid") =~ /: ([0-9a-f]+)$/m;
+	my @wanted;
+	for my $mask (1, $all) {
+		my ($said, $rc) = $vm->run("sh -c 'echo changer \$\$; exec taskset -p $mask $pid'");
+		is($rc, 0, "taskset -p $mask") or diag $said;
+		push @wanted, join ' ', $said =~ /changer (\d+)/, hex $mask;
+	}
+	my (undef, $rc) = $vm->run("taskset -p 100 $pid");
+	isnt($rc, 0, 'a CPU that is not there');
+	# A group of processes that is given other CPUs.
+	my ($said, $set) = $vm->run("sh -c 'cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir -p tipme-set && echo \$\$ > tipme-set/cgroup.procs && echo 0 > tipme-set/cpuset.cpus && grep Cpus_allowed: /proc/\$\$/status && echo mover \$\$'");
+	push @wanted, join ' ', $1, 1 if $set == 0 && $said =~ /mover (\d+)/;
+	my $mover = $set == 0 ? ($said =~ /mover (\d+)/)[0] : 0;
+	like($said, qr/Cpus_allowed:\s*0*1$/m, 'a group may run on one CPU') if $set == 0;
+	my $episode = hot_key($vm);
+	my $text = $vm->run("tipme export $episode --format text -o /tmp/affinities > /dev/null; grep ' affinity ' /tmp/affinities | grep -E 'tid=($pid|$mover) '");
+	my @told = map { my %f = /(\w+)=(\S+)/g; $f{within_ns} ? 'not exact' : "$f{changer_tid} $f{cpus_allowed}" } split /\n/, $text;
+	is_deeply(\@told, \@wanted, 'each change, by whom') or diag $text;
+}
+
 sub pid_of { my ($vm, $name) = @_; return $vm->wait_for("there is a process $name", "pgrep -n -x $name") =~ /(\d+)/ ? $1 : croak "no $name" }
 
 # CLOCK_MONOTONIC of a machine that never sleeps, in seconds.
