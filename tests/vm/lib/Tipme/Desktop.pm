@@ -11,7 +11,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 use Tipme::ExactPath qw(exact_path);
 
-our @EXPORT_OK = qw(payload build_module start_recorder pid_of now hot_key diagnose priorities ok_run show_console no_complaint to_its_end parts);
+our @EXPORT_OK = qw(payload build_module build_drivers start_recorder pid_of now hot_key diagnose priorities ok_run show_console no_complaint to_its_end parts);
 
 my $EPISODES = '/var/lib/tipme/1000';
 
@@ -34,6 +34,18 @@ sub build_module {
 	$? == 0 or BAIL_OUT("build-module: $log");
 	system('strip', '--strip-debug', '-o', "$dir/stripped.ko", "$dir/tipme.ko") == 0 or BAIL_OUT('strip');
 	return "$dir/stripped.ko";
+}
+
+# Builds what tests/vm/drivers has for one of Debian's kernels. Returns the paths of the modules, or (undef, why not).
+sub build_drivers {
+	my ($kernel) = @_;
+	my ($top, $dir) = ($ENV{TIPME_SRCDIR}, "$ENV{TIPME_BUILDDIR}/tests/vm/drivers-" . $kernel =~ s/\W+/_/gr);
+	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
+	$? == 0 or return (undef, "the headers of $kernel could not be had: $headers");
+	make_path($dir);
+	my $log = qx{cp -p "$top"/tests/vm/drivers/* "$dir" && make -C "$headers" M="$dir" modules 2>&1 && strip --strip-debug "$dir"/*.ko};
+	$? == 0 or BAIL_OUT("tests/vm/drivers: $log");
+	return glob "$dir/*.ko";
 }
 
 # Records, and starts the user's session again: now its X server has the hooks. Returns the server's pid.

@@ -376,6 +376,9 @@ sub press {
 	return;
 }
 
+# What the machine has said on its console until now.
+sub console { my ($self) = @_; return _text("$self->{dir}/console.log") }
+
 # Saves a picture of the screen (PNG).
 sub picture {
 	my ($self, $file) = @_;
