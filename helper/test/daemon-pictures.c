@@ -72,25 +72,14 @@ static void test_changes(struct tipmed_pictures *p)
 	ok(count == 19 && t && t->start_ns == 100 && t->ts_ns == 5000, "the same tid with another start is another thread: one came, one is dead");
 }
 
-/* Finds the last affinity record; NULL: none. */
-static const struct tipme_affinity *find_affinity(size_t len)
+/* The last record of a type; NULL: none. */
+static const void *find_type(size_t len, int type)
 {
-	const struct tipme_affinity *found = NULL;
+	const void *found = NULL;
 
 	for (size_t at = 0; at < len; at += ((struct tipme_head *)(buf + at))->len8 * 8U)
-		if (((struct tipme_head *)(buf + at))->type == TIPME_AFFINITY)
-			found = (void *)(buf + at);
-	return found;
-}
-
-/* The last picture's own record. */
-static const struct tipme_picture *find_picture(size_t len)
-{
-	const struct tipme_picture *found = NULL;
-
-	for (size_t at = 0; at < len; at += ((struct tipme_head *)(buf + at))->len8 * 8U)
-		if (((struct tipme_head *)(buf + at))->type == TIPME_PICTURE)
-			found = (void *)(buf + at);
+		if (((struct tipme_head *)(buf + at))->type == type)
+			found = buf + at;
 	return found;
 }
 
@@ -109,17 +98,17 @@ static void test_affinity(struct tipmed_pictures *p)
 	const struct tipme_thread *t = find(len, 1, TIPME_TASK_STATE_SLEEPING);
 
 	ok(t && t->cpus_allowed == 2 && t->ts_ns == 7000, "a thread that sleeps and may run elsewhere now is told anew");
-	ok(!find_affinity(len), "nobody asked to be told of that as a change");
+	ok(!find_type(len, TIPME_AFFINITY), "nobody asked to be told of that as a change");
 	tipmed_pictures_note_affinity(p, true);
 	threads[0].rec.cpus_allowed = 1;
 	threads[2].rec.cpus_allowed = 3;
 	take(p, 9000, 3);
 	len = tipmed_pictures_copy(p, buf, &count, &first_ns);
-	const struct tipme_affinity *a = find_affinity(len);
+	const struct tipme_affinity *a = find_type(len, TIPME_AFFINITY);
 
 	ok(a && a->tid == 1 && a->cpus_allowed == 1 && !a->changer_tid && a->ts_ns == 9000 && a->within_ns == 2000,
 	   "now somebody does: within the time since the last picture; what was not known before is no change");
-	ok(find_picture(len)->changed == 2, "the picture counts threads, not changes");
+	ok(((const struct tipme_picture *)find_type(len, TIPME_PICTURE))->changed == 2, "the picture counts threads, not changes");
 	tipmed_pictures_note_affinity(p, false);
 }
 
