@@ -87,6 +87,7 @@ struct tipme_user_stack_entry {
 	__u64 first_ns;
 	__u32 pid;
 	__u32 pad0;
+	__u64 space; /* see tipme_space_of() */
 	__u64 frames[TIPME_USER_FRAMES];
 };
 
@@ -144,7 +145,7 @@ struct tipme_life_exec {
 };
 
 struct tipme_mapping {
-	__u64 start, end, offset, bytes;
+	__u64 start, end, offset, bytes, space;
 	char path[224];
 };
 #endif
@@ -153,7 +154,7 @@ struct tipme_mapping {
 #ifndef __KERNEL__
 TIPME_ASSERT(sizeof(struct tipme_life) == 56);
 TIPME_ASSERT(sizeof(struct tipme_life_exec) == 56 + 2048 + 256 + 12288);
-TIPME_ASSERT(sizeof(struct tipme_mapping) == 256);
+TIPME_ASSERT(sizeof(struct tipme_mapping) == 264);
 #endif
 
 /* What the picture's iterator writes for each thread. */

@@ -128,10 +128,11 @@ SEC("iter/task_vma")
 int tipme_mappings(struct bpf_iter__task_vma *ctx)
 {
 	struct vm_area_struct *vma = ctx->vma;
+	struct task_struct *p = ctx->task;
 	struct tipme_mapping m = {};
 	struct file *file;
 
-	if (!ctx->task || !vma || !(vma->vm_flags & TIPME_VM_EXEC))
+	if (!p || !vma || !(vma->vm_flags & TIPME_VM_EXEC))
 		return 0;
 	file = vma->vm_file;
 	if (!file)
@@ -140,6 +141,7 @@ int tipme_mappings(struct bpf_iter__task_vma *ctx)
 	m.end = vma->vm_end;
 	m.offset = vma->vm_pgoff << 12;
 	m.bytes = file->f_inode->i_size;
+	m.space = tipme_space_of(p);
 	if (bpf_d_path(&file->f_path, m.path, sizeof(m.path)) < 0)
 		m.path[0] = 0;
 	bpf_seq_write(ctx->meta->seq, &m, sizeof(m));

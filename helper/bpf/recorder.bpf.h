@@ -245,6 +245,15 @@ static __always_inline __u32 tipme_stack_claim(struct tipme_stack_entry *e, __u3
 	return (e->gen << 16) | (tipme_stack_base + i + 1);
 }
 
+/*
+ * One program's memory in one process, as a number that comes again with neither: pids are used again, so are the kernel's structures, and a process
+ * that calls another program stays the same process.
+ */
+static __always_inline __u64 tipme_space_of(struct task_struct *p)
+{
+	return (__u64)BPF_CORE_READ(p, mm) * 0x9e3779b97f4a7c15ULL ^ BPF_CORE_READ(p, group_leader, start_time);
+}
+
 struct tipme_frames {
 	__u64 frame[TIPME_STACK_FRAMES];
 };

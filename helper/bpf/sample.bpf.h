@@ -20,6 +20,7 @@ static __always_inline __u32 tipme_user_claim(struct tipme_user_stack_entry *e, 
 	e->count = count;
 	e->used_ns = now;
 	e->pid = bpf_get_current_pid_tgid() >> 32;
+	e->space = space;
 	e->first_ns = now;
 	for (k = 0; k < TIPME_USER_FRAMES; k++)
 		e->frames[k] = k < count ? frames[k] : 0;
@@ -71,7 +72,6 @@ static __noinline __u32 tipme_sample_user(struct bpf_perf_event_data *ctx, __u64
 {
 	struct task_struct *p = bpf_get_current_task_btf();
 	struct tipme_user_stack_frames frames = {};
-	__u64 space = (__u64)BPF_CORE_READ(p, mm); /* as a number, which the verifier lets us mix */
 	long bytes;
 
 	if (p->flags & TIPME_PF_KTHREAD)
@@ -79,7 +79,7 @@ static __noinline __u32 tipme_sample_user(struct bpf_perf_event_data *ctx, __u64
 	bytes = bpf_get_stack(ctx, &frames, sizeof(frames), BPF_F_USER_STACK);
 	if (bytes <= 0)
 		return 0;
-	return tipme_stack_counted(tipme_user_put(&frames, bytes / 8, space ^ (bpf_get_current_pid_tgid() >> 32), now));
+	return tipme_stack_counted(tipme_user_put(&frames, bytes / 8, tipme_space_of(p), now));
 }
 
 static __noinline __u32 tipme_sample_kernel(struct bpf_perf_event_data *ctx, __u64 now)

@@ -166,6 +166,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct task_group *sched_task_group;
 	struct cpumask cpus_mask;
+	struct task_struct *group_leader;
 	struct mm_struct *mm;
 	struct css_set *cgroups;
 	struct pid *thread_pid;

@@ -28,8 +28,9 @@ struct mapping {
 	uint32_t module; /* id */
 };
 
-/* The mappings of one process, as last seen. */
+/* The mappings of one program in one process, as last seen. */
 struct space {
+	uint64_t id; /* as the stacks have it */
 	uint32_t pid; /* 0: no entry */
 	uint32_t count;
 	uint64_t looked_ns;
@@ -90,10 +91,10 @@ void tipmed_code_free(struct tipmed_code *c)
 	free(c);
 }
 
-static struct space *space_of(struct tipmed_code *c, uint32_t pid)
+static struct space *space_of(struct tipmed_code *c, uint32_t pid, uint64_t id)
 {
 	for (unsigned int i = 0; i < SPACES_MAX; i++)
-		if (c->space[i].pid == pid)
+		if (c->space[i].pid == pid && c->space[i].id == id)
 			return &c->space[i];
 	return NULL;
 }
@@ -122,6 +123,7 @@ static uint32_t module_id(struct tipmed_code *c, const char *path, uint64_t byte
 	return ++c->modules;
 }
 
+/* What has the pid now: perhaps not what had it when the stack was taken, of which nobody will know more, then. */
 static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 {
 	struct timespec real;
@@ -129,7 +131,7 @@ static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 	clock_gettime(CLOCK_REALTIME, &real); /* before the look: what is changed after it is changed after this */
 	int n = tipme_kernel_source_mappings(c->source, pid, c->found, MAPPINGS_MAX);
 	struct mapping *m = n > 0 ? calloc((size_t)n, sizeof(*m)) : NULL;
-	struct space *s = space_of(c, pid);
+	struct space *s;
 
 	if (!m)
 		return; /* it is gone: what was seen of it before is all there is */
@@ -138,10 +140,11 @@ static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 		m[i] = (struct mapping){ c->found[i].start, c->found[i].end, c->found[i].offset,
 					 c->found[i].path[0] ? module_id(c, c->found[i].path, c->found[i].bytes, pid) : 0 };
 	}
+	s = space_of(c, pid, c->found[0].space);
 	if (!s)
 		s = space_oldest(c);
 	free(s->mapping);
-	*s = (struct space){ pid, (uint32_t)n, now_ns, (int64_t)real.tv_sec * 1000000000 + real.tv_nsec, m };
+	*s = (struct space){ c->found[0].space, pid, (uint32_t)n, now_ns, (int64_t)real.tv_sec * 1000000000 + real.tv_nsec, m };
 }
 
 static struct wanted *wanted_of(struct tipmed_code *c, uint32_t pid)
@@ -173,7 +176,7 @@ static int want_one(void *arg, const struct tipme_user_frames *f)
 
 	if (f->used_ns <= c->looked_ns)
 		return 0;
-	s = space_of(c, f->pid);
+	s = space_of(c, f->pid, f->space);
 	if (s && s->looked_ns > f->first_ns)
 		return 0;
 	w = wanted_of(c, f->pid);
@@ -271,7 +274,7 @@ static int stack_emit(void *arg, const struct tipme_user_frames *f)
 		char bytes[2040];
 	} u = { .rec = { .type = TIPME_USER_STACK, .tid = f->pid, .stack_id = f->stack_id } };
 	size_t fixed = offsetof(struct tipme_user_stack, text), room = sizeof(u) - fixed - 8, len = 0;
-	const struct space *s = space_of(n->code, f->pid);
+	const struct space *s = space_of(n->code, f->pid, f->space);
 
 	if (f->used_ns < n->from_ns)
 		return 0;

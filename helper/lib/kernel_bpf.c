@@ -861,7 +861,7 @@ static int bpf_user_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg
 
 		if (!user_stack_read(&table[i], &e))
 			continue;
-		f = (struct tipme_user_frames){ (e.gen << 16) | (i + 1), e.pid, e.count, e.used_ns, e.first_ns, { 0 } };
+		f = (struct tipme_user_frames){ (e.gen << 16) | (i + 1), e.pid, e.count, e.used_ns, e.first_ns, e.space, { 0 } };
 		memcpy(f.frames, e.frames, sizeof(f.frames));
 		ret = fn(arg, &f);
 		if (ret)

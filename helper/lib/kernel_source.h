@@ -65,6 +65,7 @@ struct tipme_life_exec {
 struct tipme_mapping {
 	uint64_t start, end, offset;
 	uint64_t bytes; /* of the whole file */
+	uint64_t space; /* as in the stacks */
 	char path[224]; /* ends in " (deleted)" where another file, or none, has this path now */
 };
 
@@ -72,6 +73,7 @@ struct tipme_mapping {
 struct tipme_user_frames {
 	uint32_t stack_id, pid, count;
 	uint64_t used_ns, first_ns;
+	uint64_t space; /* one program's memory in one process: another pid, or another program, is another number */
 	uint64_t frames[24];
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Computes for some seconds of CPU time in one function, called by another, called by main: what samples of it must say is known. */
+/* Computes for some seconds of CPU time in one function, called by another, called by main: what samples of it must say is known. Then it calls the program named, if one is. */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Of its own CPU time: on a machine with other work it gets as much as without. */
 static double seconds_now(void)
@@ -35,5 +36,8 @@ __attribute__((noinline)) static unsigned long caller(unsigned long x, double en
 int main(int argc, char **argv)
 {
 	printf("%lu\n", caller((unsigned long)argc, seconds_now() + (argc > 1 ? atof(argv[1]) : 1.0)));
-	return 0;
+	fflush(stdout);
+	if (argc > 2)
+		execv(argv[2], argv + 2);
+	return argc > 2;
 }

@@ -16,7 +16,7 @@ for my $program (qw(nm readelf strip)) { plan skip_all => "$program is not insta
 my $built = "$ENV{TIPME_BUILDDIR}/helper/test/busy-functions";
 my $dir = tempdir(CLEANUP => 1);
 chmod 0755, $dir;
-for my $name (qw(whole bare gone upgraded rebuilt)) { cp($built, "$dir/$name") or BAIL_OUT("$name: $!"); chmod 0755, "$dir/$name" }
+for my $name (qw(whole bare gone upgraded rebuilt called)) { cp($built, "$dir/$name") or BAIL_OUT("$name: $!"); chmod 0755, "$dir/$name" }
 system('strip', '--strip-all', "$dir/bare") == 0 or BAIL_OUT('strip');
 my %function = map { /^(\w+) (\w+) [tT] (\w+)$/ ? ($3 => [ hex $1, hex $2 ]) : () } qx{nm -S "$built"};
 my ($build_id) = qx{readelf -n "$built"} =~ /Build ID: (\w+)/ or BAIL_OUT('the compiler gives programs no build-id');
@@ -25,10 +25,12 @@ my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 60 ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
 if ($d->status->{source} eq 'proc_sampled') { $d->stop; plan skip_all => 'no tracing programs here' }
+cp($built, "$dir/calling") or BAIL_OUT("calling: $!");
+chmod 0755, "$dir/calling";
 # More new processes each second than get a look.
 my $storm = run_program("$ENV{TIPME_BUILDDIR}/helper/test/process-storm", 6, 'exec');
-my %pid = map { $_ => run($_) } qw(whole bare gone upgraded rebuilt);
-waitpid $_, 0 for @pid{qw(gone upgraded rebuilt)}, $storm;
+my %pid = map { $_ => run($_) } qw(whole bare gone upgraded rebuilt called);
+waitpid $_, 0 for @pid{qw(gone upgraded rebuilt called)}, $storm;
 # Another file is there now, as after an upgrade or a compilation: of another size; of the same size, with other names.
 replace('upgraded', slurp("$ENV{TIPME_BUILDDIR}/helper/test/process-storm"));
 replace('rebuilt', slurp($built) =~ s/innermost/INNERMOST/gr);
@@ -43,10 +45,9 @@ my %text = map { /^user_stack .*stack_id=(\d+) .*?text=(.*)/ ? ($1 => $2) : () }
 my %module = map { /^module .*module_id=(\d+) .*build_id=(\w*) path=(.*)/ ? ($1 => { build_id => $2, path => $3 }) : () } @threads;
 for my $name (qw(whole bare gone upgraded rebuilt)) {
 	my $is_there = $name !~ /^(?:upgraded|rebuilt)$/;
-	my @stacks = map { /^sample .*\btid=$pid{$name} .*user_stack_id=([1-9]\d*)/ ? $text{$1} // 'a stack that is not in the episode' : () } @kernel;
+	my @stacks = stacks_of($name);
 	cmp_ok scalar @stacks, '>', 20, "$name: it was sampled";
-	my @frames = map { [ map { /^(\w*)\+0x([0-9a-f]+)(?: ?\[(\d+)\])?$/ ? { function => $1, offset => hex $2, module => $3 // 0 } : { function => $_, offset => 0, module => 0 } } split /;/ ] } @stacks;
-	my @mine = grep { is_in($_->[0], 'innermost') && is_in($_->[1], 'caller') && is_in($_->[2], 'main') } @frames;
+	my @mine = computing(@stacks);
 	cmp_ok scalar @mine, '>=', 0.9 * @stacks, '... in the function that computes, called by its caller, called by main, where nm has them: ' . @mine . ' of ' . @stacks
 		or diag join "\n", @stacks[ 0 .. 2 ];
 	is scalar(grep { $_->[0]{function} eq 'innermost' } @mine), $name eq 'bare' || !$is_there ? 0 : scalar @mine,
@@ -55,7 +56,25 @@ for my $name (qw(whole bare gone upgraded rebuilt)) {
 	is_deeply $module{ $id // 0 }, { build_id => $is_there ? $build_id : '', path => "$dir/$name" . ($is_there ? '' : ' (deleted)') },
 		$is_there ? '... of the file that it ran, with the build-id that readelf shows' : '... and no build-id is told for the file that it ran';
 }
+# One process, two programs, one after the other: each stack is named by what was mapped then.
+my @stacks = stacks_of('called');
+my %ran;
+$ran{ ($module{ $_->[0]{module} } // { path => '?' })->{path} }++ for computing(@stacks);
+cmp_ok $ran{"$dir/$_"} // 0, '>', 20, "$_: computed in its own function so often" for qw(calling called);
+is_deeply [ sort keys %ran ], [ map { "$dir/$_" } qw(called calling) ], 'no stack of one is named as the other\'s, or as nobody\'s';
+cmp_ok $ran{"$dir/calling"} + $ran{"$dir/called"}, '>=', 0.8 * @stacks, '... of ' . @stacks . ', the dynamic linker among them';
 done_testing;
+
+sub stacks_of {
+	my ($name) = @_;
+	return map { /^sample .*\btid=$pid{$name} .*user_stack_id=([1-9]\d*)/ ? $text{$1} // 'a stack that is not in the episode' : () } @kernel;
+}
+
+# Those that are in the function that computes, as their frames.
+sub computing {
+	my @frames = map { [ map { /^(\w*)\+0x([0-9a-f]+)(?: ?\[(\d+)\])?$/ ? { function => $1, offset => hex $2, module => $3 // 0 } : { function => $_, offset => 0, module => 0 } } split /;/ ] } @_;
+	return grep { is_in($_->[0], 'innermost') && is_in($_->[1], 'caller') && is_in($_->[2], 'main') } @frames;
+}
 
 # As package managers and linkers do: beside, then in its place.
 sub replace {
@@ -69,6 +88,7 @@ sub replace {
 
 sub run {
 	my ($name) = @_;
+	return run_program("$dir/calling", 2, "$dir/$name", 2) if $name eq 'called';
 	return run_program("$dir/$name", $name =~ /^(?:whole|bare)$/ ? 60 : 2);
 }
 
