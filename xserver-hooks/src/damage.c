@@ -19,6 +19,7 @@ struct watch {
 	BoxRec box;			/* its extents */
 	unsigned pieces;
 	bool listed;
+	bool redirected;
 };
 
 struct wrapped_screen {
@@ -36,6 +37,7 @@ struct wrapped_screen {
  */
 static struct {
 	struct watch *watch;
+	ScreenPtr screen;		/* its */
 	uint64_t since_ns;
 	/*
 	 * What was drawn on last, a window that can be seen, until windows change: then it may be one no longer. 0: not known.
@@ -81,6 +83,7 @@ static TIPME_HOT_REQUEST void forget(void)
 static TIPME_HOT_REQUEST void rest_begin(struct watch *watch)
 {
 	rest.watch = watch;
+	rest.screen = watch->screen;
 	forget();
 	rest.client = 0;
 	DamageUnregister(watch->damage);
@@ -154,6 +157,8 @@ static void on_damage_destroyed(DamagePtr damage, void *closure)
 	struct watch *watch = closure;
 
 	unlist(watch);
+	if (watch->redirected)
+		tipme_hooks.redirected--;
 	if (watch->window)
 		dixSetPrivate(&watch->window->devPrivates, &watch_key, NULL);
 	free(watch);
@@ -173,6 +178,7 @@ static void watch_start(WindowPtr window)
 		free(watch);
 		return;
 	}
+	watch->redirected = window->parent != NULL;
 	watch->kept = DamageRegion(watch->damage);
 	DamageRegister(&window->drawable, watch->damage);
 	dixSetPrivate(&window->devPrivates, &watch_key, watch);
@@ -201,10 +207,13 @@ static void on_set_window_pixmap(WindowPtr window, PixmapPtr pixmap)
 		return;
 	watch = dixLookupPrivate(&window->devPrivates, &watch_key);
 	want = is_redirected(window, pixmap);
-	if (want && !watch)
+	if (want && !watch) {
+		/* Also where there is no memory for its damage object: then it is not told of, but is not taken for a plain one either. */
+		tipme_hooks.redirected++;
 		watch_start(window);
-	else if (!want && watch)
+	} else if (!want && watch) {
 		DamageDestroy(watch->damage);
+	}
 }
 
 /* ---- windows that come, go and move while the root's object rests ---- */
@@ -215,7 +224,7 @@ static void window_changed(const WindowRec *window, const BoxRec *box)
 	ScreenPtr screen = window->drawable.pScreen;
 
 	forget();
-	if (!rest.watch || rest.watch->screen != screen || box->x1 >= box->x2 || box->y1 >= box->y2)
+	if (!rest.watch || rest.screen != screen || box->x1 >= box->x2 || box->y1 >= box->y2)
 		return;
 	/* What is redirected has a damage object of its own. */
 	if (screen->GetWindowPixmap((WindowPtr)window) == screen->GetScreenPixmap(screen))
@@ -274,6 +283,7 @@ void tipme_damage_register(void)
 	damaged_list = NULL;
 	tipme_hooks.damaged = false;
 	rest.watch = NULL;
+	tipme_hooks.redirected = 0;
 	forget();
 	drawn.window = 0;
 	tipme_damage_flood_end();
@@ -343,7 +353,7 @@ static TIPME_HOT_REQUEST bool is_ours(WindowPtr window)
 	if (tipme_present_asked())
 		return false;
 	if (rest.watch)
-		return rest.watch->screen == screen;
+		return rest.screen == screen;
 	watch = dixLookupPrivate(&screen->root->devPrivates, &watch_key);
 	if (watch)
 		rest_begin(watch);
@@ -354,6 +364,14 @@ static TIPME_HOT_REQUEST bool is_ours(WindowPtr window)
 static TIPME_HOT_REQUEST bool is_flood(const struct tipme_x_request *req)
 {
 	return tipme_join_flood(&tipme_group_of(req->client)->request, req->ts_ns);
+}
+
+static TIPME_HOT_REQUEST void remember(const WindowRec *window, uint8_t major)
+{
+	known.window = window->drawable.id;
+	known.box = *RegionExtents((RegionPtr)&window->clipList);
+	/* Some windows are not cleared, which is for each such request to be seen. */
+	tipme_hooks.box_known = major != X_ClearArea;
 }
 
 TIPME_HOT_REQUEST XID tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req)
@@ -380,8 +398,8 @@ TIPME_HOT_REQUEST XID tipme_damage_before(const ClientRec *client, const struct 
 	case TIPME_TARGET_WINDOW:
 		if (!is_ours(window))
 			return 0;
-		forget();
 		rest.known = id;
+		remember(window, req->major);
 		return id;
 	case TIPME_TARGET_NONE:
 	case TIPME_TARGET_WINDOWS:
@@ -402,10 +420,8 @@ static TIPME_HOT_REQUEST bool look_at_drawn(const struct tipme_x_request *req, X
 
 	if (tipme_target_look(req, id, &window) != TIPME_TARGET_WINDOW)
 		return false;
-	known.window = window->drawable.id;
-	known.box = *RegionExtents(&window->clipList);
-	/* Some windows are not cleared, which is for each such request to be seen. */
-	tipme_hooks.box_known = id == rest.known && req->major != X_ClearArea;
+	remember(window, req->major);
+	tipme_hooks.box_known &= id == rest.known;
 	return true;
 }
 
@@ -414,7 +430,7 @@ TIPME_HOT_REQUEST void tipme_damage_drawn(const struct tipme_x_request *req, XID
 	if (!(tipme_hooks.box_known && id == rest.known && req->major != X_ClearArea) && !look_at_drawn(req, id))
 		return;
 	/* A background that was painted for it is the same change. */
-	if (rest.watch && rest.watch->listed) {
+	if (damaged_list && rest.watch && rest.watch->listed) {
 		rest.watch->listed = false;
 		unlist(rest.watch);
 	}

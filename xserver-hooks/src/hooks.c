@@ -201,8 +201,8 @@ static TIPME_HOT void on_block(void *data, void *timeout)
 	sleep_begin(tipme_hooks.clock.last_ns);
 }
 
-/* After such a sleep the caches have forgotten us. */
-#define FORGOTTEN_NS 1000000
+/* After such a sleep the caches have forgotten us, or part of us. */
+#define FORGOTTEN_NS 100000
 
 TIPME_HOT_SECTION(tipme_hot);
 

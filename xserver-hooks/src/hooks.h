@@ -53,6 +53,7 @@ struct tipme_hooks {
 	uint32_t input_seq;		/* device events so far */
 	uint32_t cur_input_seq;		/* the one being processed; 0: none */
 	unsigned flushed;		/* since the server last woke */
+	unsigned redirected;		/* windows that have a pixmap of their own; 0: none, for certain */
 	/* The server has slept for so long that the caches have forgotten what is for keys, for requests. */
 	bool key_forgotten, request_forgotten;
 	uint64_t asleep_ns;		/* since when the server sleeps; 0: it does not. A look without waiting is no sleep */

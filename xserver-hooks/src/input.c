@@ -396,7 +396,7 @@ bool tipme_input_concerns(uint8_t major)
 }
 
 /* Arguments: a request that is about to be executed, and may change what keys mean. */
-void tipme_input_request(uint8_t major, uint8_t minor)
+TIPME_HOT_REQUEST void tipme_input_request(uint8_t major, uint8_t minor)
 {
 	if (major == X_ChangeKeyboardMapping || major == X_SetModifierMapping ||
 	    (major == extension.xkb_major && (minor == X_kbSetMap || minor == X_kbGetKbdByName)) ||

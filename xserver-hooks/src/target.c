@@ -147,7 +147,7 @@ static TIPME_HOT_REQUEST enum tipme_target visible(WindowPtr window)
 	ScreenPtr screen = window->drawable.pScreen;
 
 	/* What is redirected has a damage object of its own. */
-	if (!window->viewable || screen->GetWindowPixmap(window) != screen->GetScreenPixmap(screen))
+	if (!window->viewable || (tipme_hooks.redirected && screen->GetWindowPixmap(window) != screen->GetScreenPixmap(screen)))
 		return TIPME_TARGET_NONE;
 	if (window->clipList.extents.x1 < window->clipList.extents.x2)
 		return TIPME_TARGET_WINDOW;
