@@ -15,7 +15,7 @@ use Tipme::ProblemInterval;
 use Tipme::Record::Layout;
 use Tipme::Reasons;
 use Tipme::Stall;
-use Tipme::Verdict qw(event_words judge judge_stall totals no_input);
+use Tipme::Verdict qw(duration_text event_words judge judge_stall totals no_input);
 use Tipme::WakeupChain;
 use Tipme::XRecords;
 
@@ -138,6 +138,7 @@ sub _judge {
 	my $verdict = judge($i, $path, totals => $totals, client => $client, server => $e->{server}, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
+	$self->_slept($verdict, $from, $to);
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
 			usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
@@ -163,12 +164,24 @@ sub _judge_stall {
 	my $verdict = judge_stall({ %$stall, open => 0, usual_count => 0 }, $path, totals => $totals, why => $why, client => $who, server => $x, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
+	$self->_slept($verdict, $from, $to);
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => 'exact', usual_ns => undef, usual_count => 0, usual_where => undef, excess_ns => $to - $from },
 		event => undef, path => $path, totals => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
 		evidence => $self->_evidence_of_path($path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
 		$late ? (latency => $late->facts($states, $threads)) : (),
 	};
+}
+
+# The kernel's clock stands still while the machine sleeps, so nobody is charged with it; that it slept must be said, since the times around it are of no ordinary run.
+sub _slept {
+	my ($self, $v, $from, $to) = @_;
+	for my $s ($self->{episode}->suspends($from, $to)) {
+		my $within = $s->{from_ns} >= $from && $s->{to_ns} <= $to;
+		push @{ $v->{circumstances} }, sprintf 'The machine slept for %s at some time between %.3f and %.3f s, %s: that is not counted; what it took to go to sleep and to wake is.',
+			duration_text($s->{slept_ns}), $s->{from_ns} / 1e9, $s->{to_ns} / 1e9, $within ? 'in the midst of it' : 'perhaps in the midst of it';
+	}
+	return;
 }
 
 sub _min { my ($self, $a, $b) = @_; return $a < $b ? $a : $b }

@@ -15,6 +15,7 @@ my $MAX_FILE     = 8 << 30;
 my $MAX_SECTION  = 256 << 20;     # what we hold in memory at once
 my $MAX_SECTIONS = 200_000;
 my $MAX_FILES    = 64;
+my $MAX_SUSPENDS = 64;
 my $FILE_NAME    = qr/\A[a-z0-9-]{1,60}\.rec\z/;
 my $BYTE_ORDER   = 0x01020304;
 my $SECTION_TYPE = 1;
@@ -60,6 +61,8 @@ sub id         { return $_[0]{manifest}{id} }
 # agents: processes that talked with the user for the recorder
 sub agents     { my $a = $_[0]{manifest}{recorder}{agents}; return ref $a eq 'ARRAY' ? grep { defined && !ref && /\A[1-9][0-9]{0,9}\z/ } @$a : () }
 sub trigger_ns { return $_[0]{manifest}{trigger}{ns} }
+# suspends(FROM, TO): when the machine slept, as far as that may lie between these: { from_ns, to_ns (at some time between these), slept_ns }
+sub suspends   { my ($self, $from, $to) = @_; return grep { $_->{from_ns} < $to && $_->{to_ns} > $from } @{ $self->{manifest}{suspends} } }
 sub end_ns     { return $_[0]{manifest}{end_ns} // $_[0]{manifest}{trigger}{ns} }
 
 # coverage(): one entry for each CPU of each source: { source, file, cpu, first_ns, last_ns, records }
@@ -145,6 +148,12 @@ sub _check_manifest {
 	$int->($m->{end_ns}, 'end_ns') if defined $m->{end_ns};
 	ref $m->{sources} eq 'ARRAY' && @{ $m->{sources} } <= $MAX_FILES or $bad->('no list of sources');
 	_check_source($_, $bad, $int) for @{ $m->{sources} };
+	$m->{suspends} //= [];
+	ref $m->{suspends} eq 'ARRAY' && @{ $m->{suspends} } <= $MAX_SUSPENDS or $bad->('suspends is no list');
+	for my $s (@{ $m->{suspends} }) {
+		ref $s eq 'HASH' or $bad->('a suspend that is no object');
+		$int->($s->{$_}, "suspend $_") for qw(from_ns to_ns slept_ns);
+	}
 }
 
 sub _check_source {

@@ -42,15 +42,17 @@ sub choose {
 	my $caught = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'auto' ? $self->_at(\@events, $self->{trigger}) : undef;
 	return $caught if $caught;
 	my @c = sort { $b->{upper} <=> $a->{upper} } grep { !$_->{event}{motion} || $_->{upper} >= $MOTION_NS } map { { event => $_, upper => $self->_upper($_) } } grep { $_->{candidate} } @events;
-	my ($best, $n, $covered) = (undef, 0, $self->{kernel}->covered_from);
+	my ($best, $n, $covered, $slept) = (undef, 0, $self->{kernel}->covered_from);
 	for my $c (@c) {
 		last if $best && $best->{excess_ns} >= $c->{upper};
 		last if ++$n > $MAX_RESOLVE && $best || $self->{kernel}->loaded > $MAX_LOAD;
 		my $i = $self->interval($c->{event}) or next;
 		next if $i->{end_ns} <= $covered || $i->{start_ns} < $self->_recorder_start;    # the X server was there before the recorder
+		# Nobody sat there and waited for an answer in the midst of which the machine slept.
+		if (grep { $_->{from_ns} >= $i->{start_ns} && $_->{to_ns} <= $i->{end_ns} } $self->{episode}->suspends(@$i{qw(start_ns end_ns)})) { $slept //= $i; next }
 		$best = $i if !$best || $i->{excess_ns} > $best->{excess_ns};
 	}
-	return $best;
+	return $best // $slept;
 }
 
 sub _recorder_start {
