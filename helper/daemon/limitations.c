@@ -9,11 +9,13 @@
 
 void tipmed_limit_add(struct tipmed_limits *limits, const char *format, ...)
 {
+	unsigned int n = limits->count;
 	va_list args;
 
-	if (limits->count == TIPMED_LIMITS_MAX)
+	if (n == TIPMED_LIMITS_MAX)
 		return;
 	va_start(args, format);
-	vsnprintf(limits->text[limits->count++], sizeof(limits->text[0]), format, args);
+	vsnprintf(limits->text[n], sizeof(limits->text[0]), format, args);
 	va_end(args);
+	limits->count = n + 1; /* last: who reads meanwhile sees whole sentences */
 }

@@ -6,11 +6,11 @@
 #define TIPMED_LIMITS_MAX 16
 
 struct tipmed_limits {
-	unsigned int count;
+	_Atomic unsigned int count; /* only grows */
 	char text[TIPMED_LIMITS_MAX][240];
 };
 
-/* Only while one thread runs; later the list is only read. */
+/* By the thread that starts all and then keeps house; any thread may read meanwhile. */
 void tipmed_limit_add(struct tipmed_limits *limits, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

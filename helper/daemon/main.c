@@ -260,11 +260,24 @@ static void keep(void *arg, const void *rec, size_t len)
 	tipmed_pictures_keep(pictures, rec, len);
 }
 
+/* Opening a counter needs what the recorder has given up where perf_event_paranoid is above 2, as it is on Debian; said once. */
+static void cpus_look(void)
+{
+	static bool said;
+	int err = tipme_kernel_source_cpus_look(kernel);
+
+	if (err && !said)
+		tipmed_limit_add(&limits, "no samples and page faults any more of a CPU that was switched off, as they are when the machine sleeps (%s): start the recorder again; "
+				 "with sysctl kernel.perf_event_paranoid=2 it may go on", strerror(-err));
+	said |= err != 0;
+}
+
 static void look(void)
 {
 	uint64_t begin_ns = tipme_clock_ns();
 	int n = tipmed_pictures_take(pictures, kernel);
 
+	cpus_look();
 	tipmed_snapshot_expect(&server.snap, n > 0 ? (unsigned int)n : 0);
 	tipmed_code_look(code, begin_ns);
 	tipmed_cgroups_look(cgroups, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_THROTTLE) ? keep : NULL, NULL);

@@ -46,6 +46,8 @@ struct tipme_kernel_backend {
 	int (*named_stacks)(struct tipme_kernel_source *src, int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg);
 	/* May be NULL: it has no classes. Begins or ends to record one that is able and is not so already. Returns 0 or -errno. */
 	int (*class_set)(struct tipme_kernel_source *src, unsigned int which, int on);
+	/* May be NULL: see tipme_kernel_source_cpus_look(). */
+	int (*cpus_look)(struct tipme_kernel_source *src);
 	/* May be NULL: the source triggers nothing by itself. */
 	int (*trigger_fd)(struct tipme_kernel_source *src);
 	int (*trigger_taken)(struct tipme_kernel_source *src, char *text, size_t len);

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +38,14 @@ struct map_memory {
 	size_t bytes;
 };
 
+struct class_link {
+	struct bpf_link *link;
+	unsigned int which; /* class */
+	int cpu;	    /* whose events the program takes; -1: it is attached to no events */
+	int event_fd;	    /* the link's */
+	uint64_t enabled_ns; /* for how long the events were on at the last look */
+};
+
 struct bpf_source {
 	struct tipme_kernel_source base; /* first: it is what others hold */
 	struct kernel_source_bpf *skel;
@@ -44,8 +53,7 @@ struct bpf_source {
 	struct tipme_kernel_options opt; /* complete */
 	uint32_t beside; /* classes that it records beside another source; 0: it stands alone, and records all */
 	unsigned int programs;
-	struct bpf_link *links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
-	unsigned char link_class[TIPME_LINKS_MAX];
+	struct class_link links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
 	unsigned int link_count;
 	int measure_fd; /* -1: the kernel does not measure (any more) */
 	uint32_t cost_ns[TIPME_CLASSES + 1];
@@ -434,7 +442,7 @@ static void classes_look(struct bpf_source *src)
 		src->base.classes_able &= ~(1U << TIPME_CLASS_IDLE);
 }
 
-static int link_add(struct bpf_source *src, struct bpf_link *link, unsigned int which)
+static int link_add(struct bpf_source *src, struct bpf_link *link, unsigned int which, int cpu, int event_fd)
 {
 	if (!link)
 		return -errno;
@@ -442,8 +450,7 @@ static int link_add(struct bpf_source *src, struct bpf_link *link, unsigned int 
 		bpf_link__destroy(link);
 		return -ENOSPC;
 	}
-	src->link_class[src->link_count] = which;
-	src->links[src->link_count++] = link;
+	src->links[src->link_count++] = (struct class_link){ link, which, cpu, event_fd, 0 };
 	return 0;
 }
 
@@ -453,11 +460,10 @@ static void class_detach(struct bpf_source *src, unsigned int which)
 	unsigned int kept = 0;
 
 	for (unsigned int i = 0; i < src->link_count; i++) {
-		if (src->link_class[i] == which) {
-			bpf_link__destroy(src->links[i]);
+		if (src->links[i].which == which) {
+			bpf_link__destroy(src->links[i].link);
 			continue;
 		}
-		src->link_class[kept] = src->link_class[i];
 		src->links[kept++] = src->links[i];
 	}
 	src->link_count = kept;
@@ -473,12 +479,14 @@ static int event_open(unsigned int which, int cpu)
 		.freq = 1,
 		.sample_freq = SAMPLES_PER_S,
 		.exclude_idle = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 	};
 	struct perf_event_attr faults = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(faults),
 		.config = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
 		.sample_period = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 	};
 	int fd = syscall(SYS_perf_event_open, which == TIPME_CLASS_SAMPLE ? &clock : &faults, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -491,7 +499,7 @@ static int event_add(struct bpf_source *src, struct bpf_program *prog, unsigned 
 
 	if (fd < 0)
 		return fd == -ENODEV ? 0 : fd; /* a CPU that is off */
-	err = link_add(src, bpf_program__attach_perf_event(prog, fd), which);
+	err = link_add(src, bpf_program__attach_perf_event(prog, fd), which, cpu, fd);
 	if (err)
 		close(fd); /* else it belongs to the link */
 	return err;
@@ -502,10 +510,83 @@ static int program_attach(struct bpf_source *src, struct bpf_program *prog, unsi
 	int err = 0;
 
 	if (bpf_program__type(prog) != BPF_PROG_TYPE_PERF_EVENT)
-		return link_add(src, bpf_program__attach(prog), which);
+		return link_add(src, bpf_program__attach(prog), which, -1, -1);
 	for (unsigned int cpu = 0; cpu < src->base.view.cpus && !err; cpu++)
 		err = event_add(src, prog, which, cpu);
 	return err;
+}
+
+/*
+ * Perf ends the events of a CPU that goes, for good, and every CPU but the first goes when the machine sleeps. Nobody is told, and it may have come back
+ * before anybody looks; but events that have ended are not on any longer. Those of other CPUs are for as long as they live.
+ */
+static bool events_ended(struct class_link *l)
+{
+	uint64_t told[2]; /* how many, and for how long they were on */
+
+	if (read(l->event_fd, told, sizeof(told)) != sizeof(told))
+		return true;
+	if (told[1] == l->enabled_ns)
+		return true;
+	l->enabled_ns = told[1];
+	return false;
+}
+
+/* The last one takes its place. */
+static void ended_remove(struct bpf_source *src)
+{
+	for (unsigned int i = 0; i < src->link_count;) {
+		if (src->links[i].cpu < 0 || !events_ended(&src->links[i])) {
+			i++;
+			continue;
+		}
+		bpf_link__destroy(src->links[i].link);
+		src->links[i] = src->links[--src->link_count];
+	}
+}
+
+static bool has_events(const struct bpf_source *src, unsigned int which, int cpu)
+{
+	for (unsigned int i = 0; i < src->link_count; i++)
+		if (src->links[i].which == which && src->links[i].cpu == cpu)
+			return true;
+	return false;
+}
+
+static unsigned int event_cpus(const struct bpf_source *src, unsigned int which)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < src->link_count; i++)
+		n += src->links[i].which == which && src->links[i].cpu >= 0;
+	return n;
+}
+
+/* A class whose every CPU had gone would be taken for one that is off; but the last CPU cannot go. */
+static int bpf_cpus_look(struct tipme_kernel_source *base)
+{
+	struct bpf_source *src = bpf_of(base);
+	unsigned int online = (unsigned int)get_nprocs();
+	struct bpf_program *prog;
+	uint32_t on = 0;
+	int err, first = 0;
+
+	for (unsigned int i = 0; i < src->link_count; i++)
+		on |= src->links[i].cpu >= 0 ? 1U << src->links[i].which : 0;
+	if (!on)
+		return 0;
+	ended_remove(src);
+	bpf_object__for_each_program(prog, src->skel->obj) {
+		int which = bpf_program__type(prog) == BPF_PROG_TYPE_PERF_EVENT ? class_of(prog) : -1;
+
+		if (which < 0 || !(on & 1U << which) || event_cpus(src, which) >= online)
+			continue;
+		for (unsigned int cpu = 0; cpu < src->base.view.cpus; cpu++) {
+			err = has_events(src, which, cpu) ? 0 : event_add(src, prog, which, cpu);
+			first = first ? first : err;
+		}
+	}
+	return first;
 }
 
 /* What the programs of interrupts and locks look at, beside being attached. */
@@ -906,6 +987,7 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.picture = bpf_picture,
 	.stacks = bpf_stacks,
 	.class_set = bpf_class_set,
+	.cpus_look = bpf_cpus_look,
 	.user_stacks = bpf_user_stacks,
 	.mappings = bpf_mappings,
 	.lives_fd = bpf_lives_fd,

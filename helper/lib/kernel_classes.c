@@ -115,3 +115,15 @@ int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int 
 	src->classes ^= 1U << which;
 	return 0;
 }
+
+static int cpus_look(struct tipme_kernel_source *src)
+{
+	return src && src->backend->cpus_look ? src->backend->cpus_look(src) : 0;
+}
+
+int tipme_kernel_source_cpus_look(struct tipme_kernel_source *src)
+{
+	int err = cpus_look(src), of_beside = cpus_look(src->beside);
+
+	return err ? err : of_beside;
+}

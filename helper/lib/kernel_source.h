@@ -159,6 +159,11 @@ int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, char *tex
 uint32_t tipme_kernel_source_classes(const struct tipme_kernel_source *src, uint32_t *able);
 /* Not on the trigger thread: it may wait for the kernel. Returns 0 or -errno; -ENOTSUP: this source cannot record it here. */
 int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int which, int on);
+/*
+ * To be called each second or so, by whom switches classes: what is recorded of each CPU for itself (samples, page faults) goes on for CPUs that were
+ * away. Returns 0, or -errno where the kernel refuses that (-EACCES: perf_event_paranoid); it is tried again at the next call.
+ */
+int tipme_kernel_source_cpus_look(struct tipme_kernel_source *src);
 
 /*
  * Who may run where, in class priority: 1 if each change has its record, -ENOTSUP if pictures have to be compared, which shows
