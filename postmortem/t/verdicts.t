@@ -325,6 +325,7 @@ like($d->{verdict}{sentence}, qr/No X server was recorded/, 'and says what to do
 # --- a stretch of time that somebody else measured: what one thread did in it, with no input event at all ---
 {
 	my $s = story()->run(1, 2000.3, 2440, CLIENT, 'sleeping')->hotkey(3000);
+	$s->kernel(0, 2100, 'fork', tid => SHELL, child_tid => 4712, child_pid => 4712, child_start_ns => 2100 * MS)->kernel(0, 2100.5, 'rename', tid => 4712, comm => 'short')->run(0, 2101, 2300, 4712, 'dead');
 	my $all = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/stretch")));
 	my $r = $all->run_thread(CLIENT, '2.01', '2.410000000');
 	is($r->{verdict}{kind}, 'app-compute', "a thread's own time: $r->{verdict}{sentence}");
@@ -333,6 +334,8 @@ like($d->{verdict}{sentence}, qr/No X server was recorded/, 'and says what to do
 	$sum += $_->{to_ns} - $_->{from_ns} for @{ $r->{path} };
 	is($sum, 400 * MS, '... adds up');
 	ok(!defined $r->{event}, '... without an input event');
+	my $short = eval { Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/stretch"))->run_thread(4712, '2.11', '2.29') } // {};
+	is(($short->{verdict}{kind} // $@) . " $short->{verdict}{blamed}{comm}", 'app-compute short', '... also of a thread that came and went between two pictures');
 	for ([ CLIENT, '2.41', '2.01', qr/nothing lies between/ ], [ 4711, '2.01', '2.41', qr/no such thread/ ], [ CLIENT, '99.0', '99.9', qr/the records of this episode go from/ ]) {
 		my ($tid, $from, $to, $says) = @$_;
 		ok(!eval { $all->run_thread($tid, $from, $to); 1 } && $@ =~ $says, "refused: $says") or diag($@);

@@ -73,7 +73,9 @@ sub run_thread {
 	die "--from $times[0] --to $times[1]: nothing lies between: give the earlier one first\n" if $to <= $from;
 	my ($first, $last) = ($self->{kernel}->covered_from, $ep->end_ns);
 	die sprintf("--from %s --to %s: the records of this episode go from %.6f s to %.6f s\n", @times, $first / 1e9, $last / 1e9) if $to <= $first || $from >= $last;
-	die "--thread $tid: no such thread is in the records of this episode\n" if !$self->{kernel}->threads->at($tid, $to)->{known};
+	# Threads that lived for less than a second may be in no picture.
+	my $seen = $self->{kernel}->states($from - $BEFORE_NS, $to + $AFTER_NS)->events->of_tid($tid);
+	die "--thread $tid: no such thread is in the records of this episode\n" if !@$seen && !$self->{kernel}->threads->at($tid, $to)->{known};
 	return $self->_whole($self->_judge_stall({ tid => $tid, start_ns => $from, end_ns => $to, what => 'asked' }));
 }
 
