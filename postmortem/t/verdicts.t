@@ -335,6 +335,8 @@ like($d->{verdict}{sentence}, qr/No X server was recorded/, 'and says what to do
 	is($sum, 400 * MS, '... adds up');
 	ok(!defined $r->{event}, '... without an input event');
 	my $short = eval { Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/stretch"))->run_thread(4712, '2.11', '2.29') } // {};
+	my $gone = eval { Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/stretch"))->run_thread(4712, '2.11', '2.32') } // {};
+	is_deeply([ map { [ $_->{state}, $_->{to_ns} - $_->{from_ns} ] } @{ $gone->{path} } ], [ [ 'running', 190 * MS ], [ 'unknown', 20 * MS ] ], '... and of one that ended before the stretch did: nothing is known of the rest alone') or diag $@;
 	is(($short->{verdict}{kind} // $@) . " $short->{verdict}{blamed}{comm}", 'app-compute short', '... also of a thread that came and went between two pictures');
 	for ([ CLIENT, '2.41', '2.01', qr/nothing lies between/ ], [ 4711, '2.01', '2.41', qr/no such thread/ ], [ CLIENT, '99.0', '99.9', qr/the records of this episode go from/ ]) {
 		my ($tid, $from, $to, $says) = @$_;

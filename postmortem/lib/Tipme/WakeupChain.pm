@@ -149,8 +149,11 @@ sub _step {
 	my $i = $self->{states}->before($tid, $t);
 	my $lo = $self->_bound;
 	return $self->_unknown($lo, 'no thread is known to have caused this') if !$tid;
-	return $self->_unknown($lo, 'no record of this thread') if !$i || $i->{kind} eq 'absent';
-	$lo = $i->{from} if $i->{from} > $lo;
+	return $self->_unknown($lo, 'no record of this thread') if !$i;
+	my $begins_later = $i->{from} > $lo;
+	$lo = $i->{from} if $begins_later;
+	# Asked about a stretch that goes on when the thread has ended; or begins before it was born.
+	return $self->_unknown($lo, $begins_later ? 'this thread had ended' : 'no record of this thread') if $i->{kind} eq 'absent';
 	return $self->_running($i, $lo)  if $i->{kind} eq 'running';
 	return $self->_runnable($i, $lo) if $i->{kind} eq 'runnable';
 	return $self->_blocked($i, $lo);
