@@ -63,6 +63,42 @@ static void add_boot_id(struct json_object *to)
 	add_text(to, "boot_id", text);
 }
 
+/* In kHz; 0: no such CPU, or nothing sets its frequency. */
+static unsigned int frequency_of(unsigned int cpu, const char *what)
+{
+	char path[128];
+	unsigned int khz = 0;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpufreq/%s", cpu, what);
+	FILE *file = fopen(path, "re");
+
+	if (file && fscanf(file, "%u", &khz) != 1)
+		khz = 0;
+	if (file)
+		fclose(file);
+	return khz;
+}
+
+/* What it is now says what it was, for those whose frequency no record of the episode changes. */
+static void add_frequencies(struct json_object *to)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned int cpu = 0; cpu < (unsigned int)sysconf(_SC_NPROCESSORS_CONF); cpu++) {
+		unsigned int now = frequency_of(cpu, "scaling_cur_freq"), most = frequency_of(cpu, "cpuinfo_max_freq");
+
+		if (!now || !most)
+			continue;
+		struct json_object *one = json_object_new_object();
+
+		json_object_array_add(list, one);
+		add_number(one, "cpu", cpu);
+		add_number(one, "khz", now);
+		add_number(one, "max_khz", most);
+	}
+	add(to, "frequencies", list);
+}
+
 static void add_machine(struct json_object *to)
 {
 	struct utsname name;
@@ -74,6 +110,7 @@ static void add_machine(struct json_object *to)
 	add_number(to, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	add_number(to, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
 	add(to, "hz_note", NULL);
+	add_frequencies(to);
 }
 
 const char *const tipmed_trigger_kinds[] = {

@@ -349,6 +349,23 @@ like(judged('pinned, seen by pictures', $to_one->(daemon => [ 'affinity', ts_ns 
 like(judged('pinned too late', $to_one->(kernel => [ 0, 1900, 'affinity', tid => CLIENT, cpus_allowed => 2, changer_tid => 870 ]), 'cpu-contention', 'hog', 0.98, 1)->{verdict}{circumstances}[0],
 	qr/may run there: the scheduler left it on CPU 1\.$/, 'pinned after it: says nothing');
 
+# --- computing on a CPU that is slower than it can be ---
+sub slow {
+	my (%o) = @_;
+	my $s = Tipme::Test::Story->new(manifest => { frequencies => $o{now} ? [ { cpu => 0, khz => 3_000_000, max_khz => 3_000_000 }, { cpu => 1, khz => $o{now}, max_khz => 3_200_000 } ] : [] });
+	$s->kernel(0, $_->[0], 'cpu_frequency', khz => $_->[1], cpu => $_->[2] // 1) for @{ $o{changes} // [] };
+	return judged($o{what}, $s->key(1000, 800)->hotkey(3000), 'app-compute', 'xterm', 0.98, 1)->{verdict};
+}
+my @slow = slow(what => 'slow all the time', now => 800_000);
+is_deeply($slow[0]{circumstances}, ['CPU 1 ran at 0.80 GHz meanwhile, of at most 3.20 (its governor, heat, or too little power).'], 'slow all the time: said');
+is_deeply([ @{ $slow[0]{slow_cpu} }{qw(cpu khz max_khz)} ], [ 1, 800_000, 3_200_000 ], 'slow all the time: as data');
+is(slow(what => 'fast enough', now => 2_600_000)->{slow_cpu}, undef, 'fast enough: nothing');
+is(slow(what => 'frequencies not known')->{slow_cpu}, undef, 'not known: nothing');
+is(slow(what => 'fast when it mattered', now => 800_000, changes => [ [ 900, 3_200_000 ], [ 1900, 800_000 ] ])->{slow_cpu}, undef, 'fast when it mattered: nothing');
+my $slowed = slow(what => 'slowed down', now => 3_200_000, changes => [ [ 100, 3_200_000 ], [ 1201, 400_000 ], [ 1300, 3_000_000, 0 ], [ 1900, 3_200_000 ] ])->{slow_cpu};
+cmp_ok(abs($slowed->{slow_ns} - 600 * MS), '<', 3 * MS, 'slowed down: for how long');
+cmp_ok(abs($slowed->{khz} - 1_100_000), '<', 20_000, 'slowed down: to how much');
+
 # --- moved from one CPU to another while it waits: each of the two that kept it waiting has its part ---
 $s = story()->enter(1000);
 $s->builder->thread(870, 'first', ts_ns => 900 * MS)->thread(871, 'second', ts_ns => 900 * MS);

@@ -4,6 +4,7 @@
 # kernel's own trace of the same changes and its statistics of them.
 use strict;
 use warnings;
+use Cpanel::JSON::XS ();
 use File::Path qw(make_path);
 use FindBin;
 use Test::More;
@@ -43,6 +44,7 @@ sub on_kernel {
 		is($count{$cpu}, CHANGES / 2, "... and counted half of them for CPU $cpu");
 	}
 	compare($vm, $_, @theirs) for qw(bpf module);
+	verdict($vm);
 	ok_run($vm, 'rmmod tipme_test_frequency && rmmod tipme', 'the modules go');
 	no_complaint($vm);
 	$vm->close;
@@ -92,5 +94,24 @@ sub compare {
 	is_deeply(\@strays, [], "$source: each is nearest to its own of the trace");
 	@apart = sort { $a <=> $b } @apart;
 	diag sprintf '%s: %d changes, the times are %.0f us apart (median; at most %.0f)', $source, scalar @apart, $apart[ @apart / 2 ], $apart[-1];
+	return;
+}
+
+# Who computes meanwhile is told to have had a slow CPU, by `tipme diagnose`; and nothing of that once the CPU is fast.
+sub verdict {
+	my ($vm) = @_;
+	my $f = '/sys/devices/system/cpu/cpu1/cpufreq/scaling_max_freq';
+	for my $case ([ 'slow since before recording began', 'true', qr/^CPU 1 ran at 0\.80 GHz meanwhile, of at most 2\.40 / ], [ 'slow since then', "echo 800000 > $f", qr/^CPU 1 ran at 0\.80 GHz meanwhile, of at most 2\.40 / ],
+		[ 'fast since then', "echo 2400000 > $f", undef ]) {
+		my ($what, $change, $says) = @$case;
+		ok_run($vm, 'echo ' . ($what =~ /^fast|before/ ? 800000 : 2400000) . " > $f; tipme start --owner 0 > /dev/null && sleep 2", "$what: a recorder");
+		my ($said) = $vm->run("$change; cut -d' ' -f1 /proc/uptime; taskset -c 1 sh -c 'echo \$\$; i=0; while [ \$i -lt 20000 ]; do i=\$((i + 1)); done'; cut -d' ' -f1 /proc/uptime");
+		my ($from, $tid, $to) = $said =~ /^(\S+)\n(\d+)\n(\S+)/ or BAIL_OUT($said);
+		my ($told) = $vm->run("tipme snap > /dev/null; tipme diagnose last --thread $tid --from $from --to $to --json 2> /dev/null; tipme stop > /dev/null");
+		my $v = eval { Cpanel::JSON::XS->new->decode($told)->{verdict} } or diag $told;
+		my @of = grep { /GHz/ } @{ $v->{circumstances} // [] };
+		$says ? like("@of", $says, "$what: it is said") : is("@of", '', "$what: nothing is said");
+		is($v->{kind}, 'app-compute', '... of who computed') or diag $told;
+	}
 	return;
 }

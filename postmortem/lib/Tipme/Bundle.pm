@@ -27,7 +27,7 @@ my %TEXT = (rename => \&_comm, thread => \&_comm, stack => undef, function => un
 	cgroup_name => sub { my ($self, $f) = @_; $f->{path} = "/cgroup-$f->{cgroup}" if !$f->{quota_us}; return 1 });
 # Fields that tell which key it was: always 0 in a bundle.
 my %ZERO = map { $_ => ['code'] } qw(input x_device x_input);
-my @MANIFEST = qw(format time kernel machine cpus page_size end_ns hz_note);
+my @MANIFEST = qw(format time kernel machine cpus page_size end_ns hz_note frequencies);
 my @RECORDER = qw(version pid agents start_ns window_s post_s record_cost_ns);
 my @SOURCE   = qw(source file coverage lost server_pid server_tid server_name display);
 

@@ -8,6 +8,7 @@ use Tipme::Functions;
 use Tipme::Printable qw(one_line);
 
 my $MOST      = 0.5;
+my $SLOW      = 0.75;   # of a CPU's highest frequency
 my $MAX_LOOK  = 500;    # stretches for which other CPUs are looked at
 my $MAX_ARGS  = 100;    # characters of a command line in a sentence
 my %ABOUT_CPU = map { $_ => 1 } qw(cpu-contention rt-starvation priority-inversion);
@@ -23,6 +24,7 @@ sub of {
 	my @say;
 	if (my $f = $self->_function($v, \@of)) { $v->{function} = $f; push @say, _function_words($f) }
 	if ($ABOUT_CPU{ $v->{kind} } && (my $cpus = $self->_idle_cpus(\@of))) { $v->{idle_cpus} = $cpus; push @say, $self->_idle_words($cpus) }
+	if (my $slow = $self->_slow_cpu(\@of)) { $v->{slow_cpu} = $slow; push @say, _slow_words($slow) }
 	if ($ABOUT_MEMORY{ $v->{kind} } && (my $p = $self->_largest)) { push @say, sprintf 'The largest process was %s (pid %d) with %s in memory.', one_line($p->{comm}), $p->{pid}, _size($p->{rss_kib}) }
 	my $args = defined $v->{blamed}{pid} && $v->{kind} =~ /^(?:cpu-contention|rt-starvation|ipc-wait|disk-io)$/ ? $self->{threads}->args($v->{blamed}{pid}, $self->{to}) : undef;
 	push @say, one_line($v->{blamed}{comm}) . " (pid $v->{blamed}{pid}) was called as: " . (length $args > $MAX_ARGS ? substr(one_line($args), 0, $MAX_ARGS) . ' ...' : one_line($args)) . '.' if defined $args && length $args;
@@ -44,6 +46,36 @@ sub _function_words {
 	my ($f) = @_;
 	my $where = $f->{module} eq 'kernel' ? 'in the kernel' : one_line($f->{module});
 	return sprintf '%d of %d samples lie in %s%s (%s).', $f->{samples}, $f->{of}, one_line($f->{function}), $f->{inside} ? ' or what it called' : '', $where;
+}
+
+# Was the CPU on which most of it was computed slow for most of that time?
+sub _slow_cpu {
+	my ($self, $of) = @_;
+	my %at;
+	for (grep { $_->{state} eq 'running' && defined $_->{cpu} } @$of) { push @{ $at{ $_->{cpu} }{stretches} }, [ @$_{qw(from_ns to_ns)} ]; $at{ $_->{cpu} }{ns} += $_->{to_ns} - $_->{from_ns} }
+	my ($cpu) = sort { $at{$b}{ns} <=> $at{$a}{ns} || $a <=> $b } keys %at;
+	my $f = defined $cpu && $self->{states}->resources->frequency($cpu) or return;
+	my ($slow, $known, $sum) = (0, 0, 0);
+	for my $k (0 .. $#{ $f->{since} }) {
+		my ($from, $khz) = @{ $f->{since}[$k] };
+		my $to = $k < $#{ $f->{since} } ? $f->{since}[ $k + 1 ][0] : undef;
+		for (@{ $at{$cpu}{stretches} }) {
+			my $ns = _smaller($to, $_->[1]) - ($from > $_->[0] ? $from : $_->[0]);
+			next if $ns <= 0;
+			$known += $ns;
+			$sum += $ns * $khz;
+			$slow += $ns if $khz < $SLOW * $f->{max_khz};
+		}
+	}
+	return if $slow <= $MOST * $at{$cpu}{ns};
+	return { cpu => $cpu + 0, khz => int($sum / $known + 0.5), max_khz => $f->{max_khz} + 0, slow_ns => $slow, of_ns => $at{$cpu}{ns} };
+}
+
+sub _smaller { my ($a, $b) = @_; return defined $a && $a < $b ? $a : $b }
+
+sub _slow_words {
+	my ($c) = @_;
+	return sprintf 'CPU %d ran at %.2f GHz meanwhile, of at most %.2f (its governor, heat, or too little power).', $c->{cpu}, $c->{khz} / 1e6, $c->{max_khz} / 1e6;
 }
 
 # While the main waiter waited: how long was which other CPU idle, and might it run there?

@@ -186,6 +186,7 @@ sub cpus       { return sort { $a <=> $b } keys %{ $_[0]{by_cpu} } }
 
 # of_tid(TID), of_kind(TYPE): indices, as a list of Perl; of_cpu(CPU): of the switches there, a reference to a string for vec(), as there are many
 sub of_tid  { return $_[0]{lists}{"t$_[1]"} //= [ unpack 'N*', $_[0]{by_tid}{ $_[1] } // '' ] }
+sub episode { return $_[0]{ep} }
 sub of_kind { return $_[0]{lists}{"k$_[1]"} //= [ unpack 'N*', $_[0]{by_kind}{ $_[1] } // '' ] }
 sub of_cpu  { return \($_[0]{by_cpu}{ $_[1] } // '') }
 

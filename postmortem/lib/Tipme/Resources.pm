@@ -230,6 +230,32 @@ sub _make_sample {
 	return \%of;
 }
 
+# frequency(CPU): what is known of it in the whole episode: { max_khz, since => [ [ ns, kHz ], ... ] in order of time }; or undef
+sub frequency {
+	my ($self, $cpu) = @_;
+	return $self->_table('frequency')->{$cpu};
+}
+
+# Where no record tells of a change, it was what it is when the episode is written.
+sub _make_frequency {
+	my ($self) = @_;
+	my $ep = $self->{ev}->episode;
+	my $told = $ep->manifest->{frequencies};
+	my %of;
+	for my $f (ref $told eq 'ARRAY' ? grep { ref eq 'HASH' } @$told : ()) {
+		my ($cpu, $khz, $most) = @$f{qw(cpu khz max_khz)};
+		$of{$cpu} = { max_khz => $most, now => $khz, since => [] } if 3 == grep { defined && !ref && /\A\d{1,9}\z/ } $cpu, $khz, $most;
+	}
+	return \%of if !%of;
+	my $ev = Tipme::KernelEvents->load_only($ep, Tipme::KernelEvents::CPU_FREQUENCY);
+	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::CPU_FREQUENCY) }) {
+		my ($ts, undef, $khz, $cpu) = $ev->columns($i);
+		push @{ $of{ $cpu & 65535 }{since} }, [ $ts, $khz ] if $of{ $cpu & 65535 };
+	}
+	for my $f (values %of) { $f->{since} = [ [ 0, $f->{now} ] ] if !@{ $f->{since} } }
+	return \%of;
+}
+
 # affinity(TID, TIME): the last change, at or before a time, of the CPUs on which the thread may run: { ts, cpus (bit mask), by (tid, 0: not known), within (ns before
 # ts in which it lay; 0: exactly at ts), index (undef: the daemon found it) }; or undef
 sub affinity {
