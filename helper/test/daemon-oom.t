@@ -27,8 +27,8 @@ mkdir $group or plan skip_all => "no control group may be made below $root: $!";
 END { if ($main == $$) { local $?; kill 'KILL', @hogs, @load; waitpid $_, 0 for @hogs, @load; leave() } }
 plan skip_all => "$group has no limit of memory: its parent does not hand it down" if !-e limit_file();
 
-# Without CAP_SYS_RESOURCE it can take back what others put on it (choom), and no more.
-my @UNSPARED = (qw(choom -n 1000 --), qw(setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource));
+# Without CAP_SYS_RESOURCE it can take back what others without it put on it (choom), and no more.
+my @UNSPARED = (qw(setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource), qw(choom -n 1000 --));
 my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 4 ]);
 
 subtest 'what is said' => \&said;

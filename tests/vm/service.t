@@ -4,6 +4,8 @@
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
+use File::Copy qw(copy);
+use File::Path qw(make_path);
 use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
@@ -15,6 +17,10 @@ my $left_out = Tipme::VM::left_out();
 plan skip_all => $left_out if $left_out;
 
 my $payload = payload();
+# The test of the OOM killer goes with it: where tipmed has the right to be spared, and control groups are those of version 2.
+my $oom = "$payload/opt/oom/helper/test";
+make_path("$oom/lib/Tipme");
+copy("$ENV{TIPME_SRCDIR}/helper/test/$_", "$oom/$_") or BAIL_OUT("$_: $!") for qw(daemon-oom.t lib/Tipme/TestDaemon.pm);
 my $vm;
 for my $kernel (split ' ', $ENV{TIPME_TEST_KERNELS} // '6.1 6.12') {
 	subtest "Debian's kernel $kernel" => sub { on_kernel($kernel) };
@@ -107,8 +113,17 @@ sub on_kernel {
 	is $rc, 0, 'the user can stop it';
 	$vm->run('sleep 3');
 	is property('ActiveState'), 'inactive', '... and then it stays so';
+	out_of_memory();
 	no_complaint($vm);
 	$vm->close;
+}
+
+sub out_of_memory {
+	my $tipmed = '/usr/libexec/tipme/tipmed';
+	my ($said, $rc) = $vm->run("cd /opt/oom && mkdir -p build/helper/daemon && ln -sf /usr/bin/tipme build/tipme && ln -sf $tipmed build/helper/daemon/tipmed && TIPME_SRCDIR=/opt/oom TIPME_BUILDDIR=/opt/oom/build perl helper/test/daemon-oom.t");
+	is $rc, 0, 'the OOM killer: the test of it' or diag $said;
+	like $said, qr/^\s+ok \d+ - it spares itself$/m, '... with the right to be spared';
+	unlike $said, qr/# skip/i, '... and all of it';
 }
 
 # The agent, as a unit of the user's own service manager, joins the recorder; the hot-key saves one episode, whoever hears it.
