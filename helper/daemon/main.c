@@ -260,15 +260,16 @@ static void keep(void *arg, const void *rec, size_t len)
 	tipmed_pictures_keep(pictures, rec, len);
 }
 
-/* Opening a counter needs what the recorder has given up where perf_event_paranoid is above 2, as it is on Debian; said once. */
+/* The module counts page faults by itself. Opening a counter needs what the recorder has given up where perf_event_paranoid is above 2, as it is on Debian; said once. */
 static void cpus_look(void)
 {
 	static bool said;
 	int err = tipme_kernel_source_cpus_look(kernel);
 
 	if (err && !said)
-		tipmed_limit_add(&limits, "no samples and page faults any more of a CPU that was switched off, as they are when the machine sleeps (%s): start the recorder again; "
-				 "with sysctl kernel.perf_event_paranoid=2 it may go on", strerror(-err));
+		tipmed_limit_add(&limits, "no samples%s any more of a CPU that was switched off, as they are when the machine sleeps (%s): start the recorder again; "
+				 "with sysctl kernel.perf_event_paranoid=2 it may go on",
+				 tipme_kernel_source_kind(kernel) == TIPME_SOURCE_KERNEL_MODULE ? "" : " and page faults", strerror(-err));
 	said |= err != 0;
 }
 
