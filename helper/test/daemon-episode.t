@@ -77,7 +77,10 @@ is $thead->{episode_id}, $head->{episode_id}, 'threads.rec: of the same episode'
 ok scalar(grep { /^thread .*tid=$child .*state=dead .*comm=$name/ } @pictures), 'threads.rec: the name of a thread that ended';
 ok scalar(grep { /^thread .*tid=$$ / } @pictures), 'threads.rec: ourselves';
 my %seen = map { /^thread .*?\btid=(\d+)/ ? ($1 => 1) : () } @pictures;
-is_deeply [ grep { !$seen{$_} } sort keys %ran ], [], 'threads.rec: everybody who ran and was there before';
+# Who was there before, and ended before there was a first picture, nobody can have seen.
+my ($first_ns) = map { /^picture .*?\bts_ns=(\d+)/ ? $1 : () } @pictures;
+my %gone = map { /^exit .*?\bts_ns=(\d+) .*?\btid=(\d+)/ && $1 < $first_ns ? ($2 => 1) : () } @records;
+is_deeply [ grep { !$seen{$_} && !$gone{$_} } sort keys %ran ], [], 'threads.rec: everybody who ran and was there before';
 ok scalar(grep { /^stack .*text=\w+\+0x/ } @pictures), 'threads.rec: stacks as symbol+offset';
 is scalar(grep { /^stack .*[0-9a-f]{12}/ } @pictures), 0, 'threads.rec: no kernel address';
 my %stack = map { /^stack .*stack_id=(\d+)/ ? ($1 => 1) : () } @pictures;
