@@ -21,6 +21,7 @@
 #include "identity.h"
 #include "evdev_hotkey.h"
 #include "library.h"
+#include "opener.h"
 #include "options.h"
 #include "pictures.h"
 #include "privileges.h"
@@ -96,7 +97,8 @@ static void namespace_look(void)
 
 static int source_open(void)
 {
-	struct tipme_kernel_options kopt = { .window_s = opt.window_s + opt.post_s, .rate = opt.rate, .source = opt.source, .classes = opt.classes, .classes_given = 1 };
+	struct tipme_kernel_options kopt = { .window_s = opt.window_s + opt.post_s, .rate = opt.rate, .source = opt.source, .classes = opt.classes, .classes_given = 1,
+					     .event_open = tipmed_opener_open };
 	char why[512] = "the kernel source cannot be opened";
 	int err = tipme_kernel_source_open(&kernel, &kopt, why, sizeof(why));
 
@@ -260,7 +262,7 @@ static void keep(void *arg, const void *rec, size_t len)
 	tipmed_pictures_keep(pictures, rec, len);
 }
 
-/* The module counts page faults by itself. Opening a counter needs what the recorder has given up where perf_event_paranoid is above 2, as it is on Debian; said once. */
+/* The module counts page faults by itself. Where perf_event_paranoid was raised since the start there is nobody who may open a counter; said once. */
 static void cpus_look(void)
 {
 	static bool said;
@@ -294,8 +296,12 @@ static int start(void)
 	server.start_ns = tipme_clock_ns();
 	tipmed_suspends_init(&suspends, server.start_ns, tipme_clock_of_ns(CLOCK_BOOTTIME));
 	err = folders_open();
-	if (!err)
-		err = source_open();
+	if (err)
+		return err;
+	err = tipmed_opener_start(&user);
+	if (err)
+		tipmed_limit_add(&limits, "no process that opens events later (%s): classes sample and memory_wait cannot be switched on again", strerror(-err));
+	err = source_open();
 	if (!err)
 		err = memory_prepare();
 	if (err)

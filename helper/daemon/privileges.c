@@ -128,17 +128,18 @@ static int files_become(const struct tipmed_file_owner *files)
 	return (gid_t)syscall(SYS_setfsgid, -1) == files->gid && (uid_t)syscall(SYS_setfsuid, -1) == files->uid ? 0 : -EPERM;
 }
 
-int tipmed_privileges_drop(const struct tipmed_user *user, const struct tipmed_file_owner *files)
+/* Keeps of these capabilities those that we have, and those for becoming somebody, while we do. */
+static int give_up(const struct tipmed_user *user, const struct tipmed_file_owner *files, const unsigned int *keep, size_t count)
 {
 	bool had[KEPT], had_becoming = may_become();
 	bool may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) == 1;
 
-	for (size_t i = 0; i < KEPT; i++)
-		had[i] = capng_have_capability(CAPNG_PERMITTED, kept[i].capability) == 1;
+	for (size_t i = 0; i < count; i++)
+		had[i] = capng_have_capability(CAPNG_PERMITTED, keep[i]) == 1;
 	capng_clear(CAPNG_SELECT_ALL);
-	for (size_t i = 0; i < KEPT; i++)
+	for (size_t i = 0; i < count; i++)
 		if (had[i])
-			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[i].capability);
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, keep[i]);
 	for (size_t i = 0; i < BECOMING && had_becoming; i++)
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, becoming[i]);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
@@ -154,6 +155,20 @@ int tipmed_privileges_drop(const struct tipmed_user *user, const struct tipmed_f
 	for (size_t i = 0; i < BECOMING; i++)
 		capng_update(CAPNG_DROP, CAPNG_EFFECTIVE | CAPNG_PERMITTED, becoming[i]);
 	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : err;
+}
+
+int tipmed_privileges_drop(const struct tipmed_user *user, const struct tipmed_file_owner *files)
+{
+	unsigned int keep[KEPT];
+
+	for (size_t i = 0; i < KEPT; i++)
+		keep[i] = kept[i].capability;
+	return give_up(user, files, keep, KEPT);
+}
+
+int tipmed_privileges_only(const struct tipmed_user *user, unsigned int capability)
+{
+	return give_up(user, NULL, &capability, 1);
 }
 
 void tipmed_privileges_tell(struct tipmed_limits *limits)

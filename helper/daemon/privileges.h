@@ -37,6 +37,9 @@ struct tipmed_file_owner {
  */
 int tipmed_privileges_drop(const struct tipmed_user *user, const struct tipmed_file_owner *files);
 
+/* The same with this capability, if we have it, and no other. */
+int tipmed_privileges_only(const struct tipmed_user *user, unsigned int capability);
+
 /* Says which of those capabilities are missing, and what that costs. */
 void tipmed_privileges_tell(struct tipmed_limits *limits);
 

@@ -470,7 +470,7 @@ static void class_detach(struct bpf_source *src, unsigned int which)
 }
 
 /* Software events of one CPU: its clock, or page faults that had to read, each of them. */
-static int event_open(unsigned int which, int cpu)
+int tipme_kernel_event_open(unsigned int which, int cpu)
 {
 	struct perf_event_attr clock = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -495,8 +495,10 @@ static int event_open(unsigned int which, int cpu)
 
 static int event_add(struct bpf_source *src, struct bpf_program *prog, unsigned int which, int cpu)
 {
-	int fd = event_open(which, cpu), err;
+	int fd = tipme_kernel_event_open(which, cpu), err;
 
+	if (fd == -EACCES && src->opt.event_open)
+		fd = src->opt.event_open(which, cpu);
 	if (fd < 0)
 		return fd == -ENODEV ? 0 : fd; /* a CPU that is off */
 	err = link_add(src, bpf_program__attach_perf_event(prog, fd), which, cpu, fd);

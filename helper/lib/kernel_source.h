@@ -40,6 +40,8 @@ struct tipme_kernel_options {
 	unsigned int source;        /* enum tipme_source: this one or none; 0: the best that there is */
 	unsigned int idle_min_us;   /* idle states that take as long to leave get records: 50 */
 	unsigned int stack_entries; /* distinct stacks kept: 4096; a power of two up to 32768 */
+	/* May be NULL. As tipme_kernel_event_open(), for when that gives -EACCES: the process may have given up what it had when it began. */
+	int (*event_open)(unsigned int which, int cpu);
 };
 
 /* What the source tells of processes, so that they have names when they are gone. Texts are as the process has them: ends are NUL. */
@@ -164,6 +166,8 @@ int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int 
  * away. Returns 0, or -errno where the kernel refuses that (-EACCES: perf_event_paranoid); it is tried again at the next call.
  */
 int tipme_kernel_source_cpus_look(struct tipme_kernel_source *src);
+/* The software event by which a class (TIPME_CLASS_SAMPLE or TIPME_CLASS_MEMORY) records on a CPU: a descriptor, or -errno. */
+int tipme_kernel_event_open(unsigned int which, int cpu);
 
 /*
  * Who may run where, in class priority: 1 if each change has its record, -ENOTSUP if pictures have to be compared, which shows
