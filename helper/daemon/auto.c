@@ -200,9 +200,14 @@ static void task_look(struct tipmed_auto *a, uint32_t pid)
 		t->pid = 0;
 		return;
 	}
-	if (t->known)
-		worse(a, waited_ns - t->waited_ns, pid, "waited for a CPU");
+	if (t->known) {
+		t->waits_ns += waited_ns - t->waited_ns;
+		worse(a, t->waits_ns, pid, "waited for a CPU");
+	}
+	if (ran_ns != t->ran_ns)
+		t->waits_ns = 0;
 	t->known = true;
+	t->ran_ns = ran_ns;
 	t->waited_ns = waited_ns;
 }
 

@@ -32,7 +32,8 @@ struct tipmed_auto_press {
 /* A thread whose waits for a CPU are looked at: those of X servers, and the client in use. */
 struct tipmed_auto_task {
 	uint32_t pid;
-	uint64_t waited_ns;
+	uint64_t ran_ns, waited_ns; /* as the kernel counted at the last look */
+	uint64_t waits_ns;	    /* for so long up to then, without having run: it is counted when a thread runs, and when it is moved while it waits */
 	bool known, wanted;
 };
 
