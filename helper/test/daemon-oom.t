@@ -132,7 +132,8 @@ sub kills { return slurp($v1 ? "$group/memory.oom_control" : "$group/memory.even
 
 sub by_oom_killer {
 	my ($pid, $kills) = @_;
-	is $kills, 1, 'the control group counts one process ended by the OOM killer';
+	# Where that did not give memory back soon enough, the kernel goes on with the next.
+	cmp_ok $kills, '>=', 1, 'the control group counts a process ended by the OOM killer';
 	my @log = qx{dmesg 2>/dev/null};
 	SKIP: {
 		skip 'the kernel log cannot be read here', 1 if !@log;
