@@ -55,13 +55,13 @@ sub _slow_cpu {
 	for (grep { $_->{state} eq 'running' && defined $_->{cpu} } @$of) { push @{ $at{ $_->{cpu} }{stretches} }, [ @$_{qw(from_ns to_ns)} ]; $at{ $_->{cpu} }{ns} += $_->{to_ns} - $_->{from_ns} }
 	my ($cpu) = sort { $at{$b}{ns} <=> $at{$a}{ns} || $a <=> $b } keys %at;
 	my $f = defined $cpu && $self->{states}->resources->frequency($cpu) or return;
-	my ($slow, $known, $sum) = (0, 0, 0);
-	for my $k (0 .. $#{ $f->{since} }) {
-		my ($from, $khz) = @{ $f->{since}[$k] };
-		my $to = $k < $#{ $f->{since} } ? $f->{since}[ $k + 1 ][0] : undef;
-		for (@{ $at{$cpu}{stretches} }) {
-			my $ns = _smaller($to, $_->[1]) - ($from > $_->[0] ? $from : $_->[0]);
-			next if $ns <= 0;
+	my ($since, $k, $slow, $known, $sum) = ($f->{since}, 0, 0, 0, 0);
+	# Both in order of time: a governor may change it a thousand times a second, and a path has thousands of stretches.
+	for my $s (sort { $a->[0] <=> $b->[0] } @{ $at{$cpu}{stretches} }) {
+		$k++ while $k < $#$since && $since->[ $k + 1 ][0] <= $s->[0];
+		for (my $j = $k; $j <= $#$since && $since->[$j][0] < $s->[1]; $j++) {
+			my ($from, $khz) = @{ $since->[$j] };
+			my $ns = _smaller($j < $#$since ? $since->[ $j + 1 ][0] : undef, $s->[1]) - ($from > $s->[0] ? $from : $s->[0]);
 			$known += $ns;
 			$sum += $ns * $khz;
 			$slow += $ns if $khz < $SLOW * $f->{max_khz};
