@@ -60,7 +60,12 @@ is(run('diagnose', $id, '--event', 999)->{exit}, 2, 'no such event: exit status 
 like(run('diagnose', $id, '--event', 999)->{out}, qr/^There is no input event 999: `tipme events` lists them\.$/m, '... said');
 like(run('diagnose', $id, '--event', 5)->{out}, qr/^Event 5 belongs to the hot-key: `tipme events`/, 'one of the hot-key: said');
 is(run('diagnose', $id, '--at', '-1.0')->{exit}, 0, 'a time before the hot-key');
-is(run('diagnose', $id, '--at', 'noon')->{exit}, 1, 'no time: exit status 1');
+for ([ 'diagnose', '--at', '25:99' ], [ 'timeline', '--at', 'noon' ], [ 'diagnose', qw(--thread 1 --from -2), '--to', '1e9' ]) {
+	my ($verb, @rest) = @$_;
+	my $no = run($verb, $id, @rest);
+	is($no->{exit}, 64, "$verb @rest: the command line was not understood");
+	like($no->{err}, qr/^tipme: $verb: \Q$rest[-2] $rest[-1]\E: not a time: give seconds, .*: usage: tipme $verb /, 'what is wrong, and what is meant');
+}
 # Another than the one that it chooses itself, by number and by time: each of the four presses.
 for my $e (map { $_->{n} } grep { defined $_->{response_ns} } @{ Cpanel::JSON::XS->new->decode(run('events', $id, '--json')->{out})->{events} }) {
 	my $by_number = Cpanel::JSON::XS->new->decode(run('diagnose', $id, '--event', $e, '--json')->{out});

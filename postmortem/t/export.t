@@ -74,10 +74,34 @@ SKIP: {
 my $part = exported('text', '--from', -2500, '--to', -2000);
 cmp_ok(length $part, '<', length($text) / 2, 'a part is less');
 my ($status, $out, $err) = verb('export', $id, '--format', 'nonsense', '-o', "$tmp/x");
-is($status, 1, 'a format that is none');
+is($status, 64, 'a format that is none: the command line was not understood');
 like($err, qr/^tipme: export: no format nonsense: say /, '... is told');
 ok(!-e "$tmp/x", '... and nothing is written');
+($status, $out, $err) = verb('export', $id, '--format', 'text');
+is($status, 64, 'no file: nor this');
+like($err, qr/^tipme: export: no file named: say -o FILE$/, '... is told');
 is((verb('export', $id, '--format', 'text', '-o', '/nowhere/x'))[0], 1, 'nor where nothing can be written');
+
+# A device, a pipe or a link is not replaced by a file: root may have said /dev/null.
+require POSIX;
+POSIX::mkfifo("$tmp/pipe", 0600) or die;
+symlink "$tmp/chrome", "$tmp/link" or die;
+for my $place ("$tmp/pipe", "$tmp/link") {
+	my $was = join ' ', (lstat $place)[ 1, 2 ];
+	($status, $out, $err) = verb('export', $id, '--format', 'text', '-o', $place);
+	is($status, 1, "$place is no place for an export");
+	is($err, "tipme: export: $place: a link, or no ordinary file, which would be replaced: name a file\n", '... is told');
+	is(join(' ', (lstat $place)[ 1, 2 ]), $was, '... and it stays what it was');
+}
+SKIP: {
+	my $small = "$tmp/small";
+	mkdir $small;
+	skip 'a tmpfs may not be mounted here', 2 if $> || system 'mount', '-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', $small;
+	($status, $out, $err) = verb('export', $id, '--format', 'text', '-o', "$small/x");
+	like("$status $err", qr{^1 tipme: export: \S+/x: No space left on device: is the disk full\?\n\z}, 'a full disk: one sentence');
+	is(join(' ', glob "$small/*"), '', '... and nothing is left there');
+	system 'umount', $small;
+}
 
 # --- pin, rm ---
 ($status, $out) = verb('pin', $id);

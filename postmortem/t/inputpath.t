@@ -38,6 +38,15 @@ $s->builder->x($_->[1] * MS, 'x_deliver', input_seq => $_->[0], kind => 'key_pre
 $d = opened($s);
 is_deeply([ map { $_->{chord} ? 1 : 0 } $d->events ], [ 0, 0, 0, 0, 0, 1, 1, 1 ], 'what the agent heard is the hot-key');
 is_deeply([ map { $_->{candidate} ? 1 : 0 } $d->events ], [ 1, 1, 1, 1, 0, 0, 0, 0 ], 'what went to the dialog is no candidate');
+# The one of the episode before is no candidate either; where that was asked for by a command, what was typed then is none of it.
+for ([ 'hot-key', [ 0, 0, 0, 1, 1, 1, 1, 1, 1 ], 1502 ], [ 'command', [ (0) x 6, 1, 1, 1 ], 1501 ]) {
+	my ($what, $chords, $before) = @$_;
+	$s = story(manifest => { recorder => { agents => [900] }, trigger => { kind => 'hotkey', ns => 3010 * MS, before_ns => $before * MS } });
+	my $typed = $what eq 'command';
+	$s->enter($_ - 60, no_wake => 1)->enter($_ - 30, no_wake => 1)->enter($_, $typed && $_ < 3000 ? (no_wake => 1) : (chord => 'agent')) for 1500, 3000;
+	$s->builder->x($_->[1] * MS, 'x_deliver', input_seq => $_->[0], kind => 'key_press', pid => 900, client => 9, x_type => 2) for $typed ? () : [ 6, 1500.2 ], [ 9, 3000.2 ];
+	is_deeply([ map { $_->{chord} ? 1 : 0 } opened($s)->events ], $chords, "the $what of the episode before");
+}
 # A client that draws at every press draws at those of the hot-key, too: that answers them, not the key before.
 $s = story()->key(1000, 400)->enter(2940)->run(1, 2940.3, 2941, CLIENT, 'sleeping')->draw(2940.5)->enter(3000, chord => 'last');
 $d = opened($s);
@@ -288,6 +297,17 @@ is($r->{verdict}{kind}, 'none', 'what is always so slow is nothing unusual');
 my ($mine) = Tipme::Diagnosis->new(Tipme::Episode->open(story()->key(1000, 400)->hotkey(3000)->builder->write("$tmp/mine")))->usual_responses(4);
 is_deeply($mine, { kind => 'key_press', comm => 'xterm', events => 3, median_ns => 2_940_000 }, 'what others will call usual');
 
+# Asked twice while the ring holds both: the second answer is about what came since, if that is worth it.
+for ([ 300, 1500, 'what came since, though it was shorter' ], [ 20, 1000, 'where nothing unusual came since, what there was' ]) {
+	my ($late, $from, $what) = @$_;
+	my $again = story(manifest => { trigger => { kind => 'hotkey', ns => 3000 * MS, text => '', before_ns => 1480 * MS } })->key(1000, 400)->key(1500, $late)->hotkey(3000);
+	$again->builder->{trigger_ns} = 3000 * MS;
+	my $v = Tipme::Diagnosis->new(Tipme::Episode->open($again->builder->write("$tmp/again-$late")))->run;
+	is(int($v->{interval}{start_ns} / MS + 0.5), $from, "asked again: $what");
+	my @said = grep { /when the episode before this one was asked for/ } @{ $v->{verdict}{circumstances} };
+	is(scalar(@said), $from == 1000 ? 1 : 0, '... and it is said when it is nothing new');
+}
+
 # No input event at all: what stood still longest; a nice process, a kernel thread, and what came after the trigger do not count.
 my $ring = Tipme::Test::Episode->new(trigger_ns => 3000 * MS, end_ns => 4000 * MS, first_ns => MS);
 $ring->thread(@$_) for [ 10, 'desk' ], [ 11, 'hog' ], [ 12, 'kswapd0', flags => 1 ], [ 13, 'nicely', prio => 139 ], [ 14, 'later' ];
@@ -299,6 +319,18 @@ my $stall = Tipme::Diagnosis->new(Tipme::Episode->open($ring->write("$tmp/stall"
 is("$stall->{verdict}{kind} $stall->{verdict}{blamed}{comm}", 'cpu-contention hog', 'no input event: the worst stall');
 is("$stall->{interval}{start_ns} $stall->{interval}{end_ns}", 1000 * MS . ' ' . 1700 * MS, 'from when to when');
 like($stall->{verdict}{sentence}, qr/^desk \(pid 10\) was woken and did not run for 700 ms, the longest here: for 700 ms \(100 %\) it waited for a CPU taken by "hog" \(pid 11\)\. \(No X server was recorded/, 'in words');
+# Asked for a time, the one that lasted then, or the nearest; it is what servers that nobody records are left with.
+$ring->wake(0, 2000 * MS, 14, 0, context => 'hardirq')->switch(1, 2200 * MS, 11, 14, 'runnable', prev_preempted => 1)->switch(1, 2201 * MS, 14, 11, 'sleeping');
+my $two = Tipme::Episode->open($ring->write("$tmp/two-stalls"));
+for ([ -1.9, 'desk', 700, 'the longest at that time' ], [ -0.9, 'later', 200, 'the longest at that time' ], [ -0.1, 'later', 200, 'the nearest to that time' ]) {
+	my ($at, $comm, $long, $words) = @$_;
+	like(Tipme::Diagnosis->new($two)->run(at => $at)->{verdict}{sentence}, qr/^$comm \(pid \d+\) was woken and did not run for $long ms, $words: /, "at $at s: $comm");
+}
+my $calm = Tipme::Test::Episode->new(trigger_ns => 3000 * MS, end_ns => 4000 * MS, first_ns => MS)->thread(10, 'desk')->switch(0, 2 * MS, 10, 0, 'sleeping');
+for (undef, -1) {
+	my $none = Tipme::Diagnosis->new(Tipme::Episode->open($calm->write("$tmp/calm" . (defined ? 1 : 0))))->run(at => $_)->{verdict};
+	like("$none->{kind} $none->{sentence}", qr/^unknown No X server was recorded.* No thread of a program stood still for 100 ms\.$/, 'nothing stood still: said');
+}
 require Tipme::Timeline;
 ok(length Tipme::Report::Text::page($stall) && Tipme::Report::JSON::data($stall), 'page and JSON can be made');
 

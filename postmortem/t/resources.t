@@ -366,6 +366,19 @@ my $slowed = slow(what => 'slowed down', now => 3_200_000, changes => [ [ 100, 3
 cmp_ok(abs($slowed->{slow_ns} - 600 * MS), '<', 3 * MS, 'slowed down: for how long');
 cmp_ok(abs($slowed->{khz} - 1_100_000), '<', 20_000, 'slowed down: to how much');
 
+# --- woken on a CPU that sleeps deeply: what the kernel says of that stands beside the wait, and no share moves ---
+sub asleep {
+	my ($what, @exits) = @_;
+	my $s = story()->enter(1000);
+	$s->kernel($_->[1], $_->[0], 'cpu_idle', tid => 0, idle_ns => 5 * MS, exit_latency_ns => 890_000, state => 3, cpu => $_->[1]) for @exits;
+	return judged($what, $s->run(1, 1001.3, 1401, CLIENT, 'sleeping')->draw(1400.5)->hotkey(3000), 'app-compute', 'xterm', 0.98, 1);
+}
+my ($plain, $deep) = (asleep('asleep, not told'), asleep('deeply asleep', [ 1001.25, 1 ]));
+my @waits = map { [ map { $_->{reason} } grep { $_->{state} eq 'runnable' && $_->{comm} eq 'xterm' } @{ $_->{path} } ] } $plain, $deep, asleep('another slept', [ 1001.25, 0 ]), asleep('it slept before', [ 990, 1 ]);
+my $idle = 'it could run, but its CPU stayed idle';
+is_deeply(\@waits, [ [$idle], ["$idle, in state 3, which takes 890 us to leave"], [$idle], [$idle] ], 'deeply asleep: said of the wait that it was woken for, of no other');
+is_deeply([ map { [ @$_{qw(kind ns)} ] } @{ $deep->{totals}{blamed} } ], [ map { [ @$_{qw(kind ns)} ] } @{ $plain->{totals}{blamed} } ], 'deeply asleep: each part is as long as without');
+
 # --- moved from one CPU to another while it waits: each of the two that kept it waiting has its part ---
 $s = story()->enter(1000);
 $s->builder->thread(870, 'first', ts_ns => 900 * MS)->thread(871, 'second', ts_ns => 900 * MS);

@@ -36,6 +36,10 @@ is(int($asked->{interval}{duration_ns} / MS + 0.5), 1500, 'asked for: no more th
 my $page = Tipme::Report::Text::page($asked) =~ s/\s+/ /gr;
 like($page, qr/The machine slept for 60\.00 s at some time between 1\.500 and 2\.300 s, in the midst of it: that is not counted; what it took to go to sleep and to wake is\./, 'asked for: the page says it');
 
+# Who saw it asleep knows the moment, which may be one and the same before and after.
+$asked = judged('at a moment', story([ 1500.2, 1500.2, 60_000 ]), 'cpu-contention', 'hog', 0.9, 1, at => 2);
+like("@{ $asked->{verdict}{circumstances} }", qr/slept for 60\.00 s at 1\.500 s, in the midst of it/, 'at a moment: said as one');
+
 # Only at some time in that second: perhaps the key was pressed when it was awake again. Then it is a problem as any.
 $d = judged('perhaps', story([ 500, 1400, 60_000 ]), 'cpu-contention', 'hog', 0.9, 1);
 like("@{ $d->{verdict}{circumstances} }", qr/slept for 60\.00 s at some time between 0\.500 and 1\.400 s, perhaps in the midst/, 'perhaps: said so');

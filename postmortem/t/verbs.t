@@ -164,6 +164,8 @@ is($json->{summary}{think_ns} + $json->{summary}{wait_ns}, 6_005_000_000, '... t
 # --- wrong use ---
 for my $v (qw(List Show Events)) {
 	is(verb($v, '--nonsense')->{exit}, 64, lc($v) . ' --nonsense: 64');
+	like(verb($v, '--nonsense')->{err}, qr/: --nonsense: no such option: /, '... as it was written');
+	like(verb($v, '-x')->{err}, qr/: -x: no such option: /, '... a letter, too');
 	like(verb($v, "--\e[2J")->{err}, qr/^tipme: \l$v: \S*: no such option: usage: tipme \l$v\b/, '... said');
 	clean(verb($v, "--\e[2J"), '... said');
 	is(verb($v, 'a', 'b')->{exit}, 64, 'too many arguments: 64');

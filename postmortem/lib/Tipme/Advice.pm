@@ -67,6 +67,8 @@ sub advise {
 	if (my $c = $v->{idle_cpus}) { return { door => $PINNED{door}, next => $PINNED{next} =~ s/TID/$c->{tid}/r } if $c->{pinned} }
 	my $a = $ADVICE{ $v->{kind} } or return { door => undef, next => undef };
 	my $b = $v->{blamed} // {};
+	# Without a process (other kinds that have none name a device or a group): over a connection that only the other end can be asked of.
+	$a = [ 'whoever runs NAME', 'See who is connected over the network: `ss -tn state established \'( sport >= :6000 and sport <= :6063 )\'`.' ] if defined $b->{comm} && !defined $b->{pid} && $v->{kind} =~ /\A(?:server-grab|client-queue)\z/;
 	my ($better) = grep { $_->[0] eq $v->{kind} && ($b->{detail} // '') =~ $_->[1] } @BY_DETAIL;
 	$a = [ @$better[ 2, 3 ] ] if $better;
 	my $name = defined $b->{comm} ? one_line($b->{comm}) . (defined $b->{pid} ? " (pid $b->{pid})" : '') : 'it';

@@ -5,6 +5,7 @@ package Tipme::Blame;
 use strict;
 use warnings;
 use Tipme::Interference;
+use Tipme::XRecords;
 
 my $MAX_EVIDENCE = 6;    # of one stretch
 my $MANY         = 2000;            # stretches of a path that are told one by one
@@ -17,7 +18,7 @@ my %FOR_CPU = map { $_ => 1 } qw(rt-starvation cpu-contention);
 my %HOLDING = map { $_ => 1 } qw(app-compute server-compute ipc-wait timer-sleep disk-io page-fault-io memory-reclaim futex-wait lock-wait network-wait device-wait gpu-wait);
 my %OP = (read => 'reading', write => 'writing', flush => 'flushing', discard => 'discarding', other => 'working');
 
-# new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid, held_input => { pid, from, to })
+# new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid, client (its number in the server, where no process is known), held_input => { pid, from, to })
 sub new { my ($class, %o) = @_; return bless { %o, interference => Tipme::Interference->new(%o{qw(resources threads)}) }, $class }
 
 # path(\SEGMENTS): [ { tid, pid, start_time_ns, comm, from_ns, to_ns, state, reason, exact, cpu, evidence, blamed { kind, pid, tid, comm, detail } } ... ]
@@ -116,7 +117,7 @@ sub _reaches {
 sub _requests_of_others {
 	my ($self, $from, $to) = @_;
 	my $x = $self->{server};
-	my $long = $self->{long_requests} //= [ grep { my $r = $x->{x_request}[$_]; $r->{pid} && $r->{pid} != $self->{client_pid} && $r->{duration_ns} >= $REQUEST_NS } 0 .. $#{ $x->{x_request} } ];
+	my $long = $self->{long_requests} //= [ grep { my $r = $x->{x_request}[$_]; $self->_of_another($r) && $r->{duration_ns} >= $REQUEST_NS } 0 .. $#{ $x->{x_request} } ];
 	my @r = map { { from => $x->{x_request}[$_]{ts_ns}, to => $x->request_end($_) // $to } } @$long;
 	return grep { $_->{from} < $to && $_->{to} > $from } @r;
 }
@@ -175,8 +176,8 @@ sub _run_blamed {
 
 sub _blamed {
 	my ($self, $s, $who) = @_;
-	return $self->_process($s->{grab}[2], $s->{from}, 'server-grab', 'had grabbed the X server') if $s->{grab};
-	return $self->_process($s->{request}{pid}, $s->{from}, 'client-queue', 'the X server executed its requests') if $s->{request};
+	return $self->_by_record($s->{grab}[3], $s->{from}, 'server-grab', 'had grabbed the X server') if $s->{grab};
+	return $self->_by_record($s->{request}, $s->{from}, 'client-queue', 'the X server executed its requests') if $s->{request};
 	my $b = $s->{by} ? $self->_interfered($s, $who) : $s->{disk} ? $self->_on_disk($s, $who) : $self->_native($s, $who);
 	$b = $self->_through($s, $who, $b) if $s->{held};
 	# What a client did that had the event before ours, until it let it go on.
@@ -294,18 +295,23 @@ sub _thread {
 		map { $_ => $more{$_} } grep { defined $more{$_} } keys %more };
 }
 
-sub _process {
-	my ($self, $pid, $t, $kind, $detail) = @_;
-	return _thread($self->_who($pid, $t), $kind, $detail);
+# The client that a record of the server's is about.
+sub _by_record {
+	my ($self, $r, $t, $kind, $detail) = @_;
+	return { kind => $kind, pid => undef, tid => undef, comm => Tipme::XRecords::unnamed($r->{client}), detail => $detail } if !$r->{pid};
+	return _thread($self->_who($r->{pid}, $t), $kind, $detail);
 }
+
+sub _of_another { my ($self, $r) = @_; return !Tipme::XRecords::is_of($r, $self->{client_pid} > 0 ? $self->{client_pid} : undef, $self->{client}) }
 
 # While another client has the server for itself, waiting for the server is waiting for that client.
 sub _split_by_grabs {
 	my ($self, $s) = @_;
-	my $grabs = $self->{grabs} //= [ sort { $a->[0] <=> $b->[0] } grep { $_->[2] != $self->{client_pid} } $self->{server}->grabs ];
+	my $grabs = $self->{grabs} //= [ sort { $a->[0] <=> $b->[0] } grep { $self->_of_another($_->[3]) } $self->{server}->grabs ];
 	return $s if !@$grabs;
 	my $pid = $self->_who($s->{tid}, $s->{to} - 1)->{pid};
-	return $s if $pid == $self->{client_pid};
+	# The client itself waits for the server if it sleeps where it waits for others, and nobody ends that: likely, not certain.
+	return $s if $pid == $self->{client_pid} && !$s->{unanswered};
 	my @out;
 	for my $g (@$grabs) {
 		# Whoever woke server and client meanwhile and then slept (who types, say) is not why nothing was drawn.
@@ -315,7 +321,7 @@ sub _split_by_grabs {
 		next if $from >= $to;
 		delete $s->{among};
 		push @out, { %$s, to => $from } if $from > $s->{from};
-		push @out, { %$s, from => $from, to => $to, grab => $g, exact => 1 };
+		push @out, { %$s, from => $from, to => $to, grab => $g, exact => $s->{unanswered} ? 0 : 1 };
 		delete $out[-1]{by};
 		$s = { %$s, from => $to };
 	}
@@ -333,7 +339,7 @@ sub _split_by_requests {
 	$k-- while $k > 0 && ($x->request_end($k - 1) // $s->{to}) > $s->{from};
 	for (; $k < @{ $x->{x_request} } && $x->{x_request}[$k]{ts_ns} < $s->{to}; $k++) {
 		my $r = $x->{x_request}[$k];
-		next if $r->{pid} == $self->{client_pid} || !$r->{pid} || $r->{duration_ns} < $REQUEST_NS;
+		next if !$self->_of_another($r) || $r->{duration_ns} < $REQUEST_NS;
 		my $from = $r->{ts_ns} > $s->{from} ? $r->{ts_ns} : $s->{from};
 		my $to   = $x->request_end($k) // $s->{to};
 		$to = $s->{to} if $to > $s->{to};

@@ -10,6 +10,7 @@ use Fcntl qw(O_WRONLY O_CREAT O_EXCL O_NOFOLLOW);
 use IO::Uncompress::Gunzip qw($GunzipError);
 use IO::Compress::Gzip qw($GzipError);
 use Tipme::Latency;
+use Tipme::NewFolder qw(new_folder);
 use Tipme::Printable qw(one_line);
 use Tipme::Record::Layout;
 
@@ -183,13 +184,7 @@ sub unpack_to {
 	my ($class, $path, $folder) = @_;
 	my %files = $class->_read($path);
 	die "$path: no manifest.json in it: not a bundle of tipme\n" if !defined $files{'manifest.json'};
-	mkdir $folder, 0700 or die "$folder: $!: name a folder that does not exist yet\n";
-	for my $name (sort keys %files) {
-		sysopen my $out, "$folder/$name", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600 or die "$folder/$name: $!\n";
-		binmode $out;
-		print {$out} $files{$name} and close $out or die "$folder/$name: $!: is the disk full?\n";
-	}
-	return $folder;
+	return new_folder($folder, \%files);
 }
 
 # The tar is read by hand: nothing but plain members is understood, and nothing is believed that its sums do not bear out.

@@ -12,19 +12,25 @@ use Time::Local qw(timegm);
 use Tipme::Printable qw(put printable);
 use Tipme::Progress;
 
-our @EXPORT_OK = qw(options print_json ms with_commas bytes_text local_time table);
+our @EXPORT_OK = qw(options replaceable print_json ms with_commas bytes_text local_time table);
 
 my $USAGE_ERROR = 64;
 
+# Seconds or nanoseconds of CLOCK_MONOTONIC, or -SECONDS before the trigger; and what is said of all else.
+our $TIME = qr/\A-?[0-9]{1,19}(?:[.][0-9]{1,9})?\z/;
+our $NO_TIME = 'not a time: give seconds, or nanoseconds, of CLOCK_MONOTONIC, or -SECONDS before the trigger';
+
 # options(\@ARGS, HELP, MAX, SPEC ...): (\%options, undef), or (undef, exit status) after the help or a complaint;
-# up to MAX words stay in ARGS.
+# up to MAX words stay in ARGS. Beside Getopt's types there is `at=t`, a time as `diagnose` takes it.
 sub options {
 	my ($args, $help, $max, @spec) = @_;
 	my (%o, @bad);
+	my @times = map { s/=t\z/=s/ ? $_ =~ /\A([\w-]+)/ : () } @spec;
 	local $SIG{__WARN__} = sub { push @bad, $_[0] };
 	my $parser = Getopt::Long::Parser->new(config => [qw(gnu_getopt no_ignore_case no_auto_abbrev)]);
 	my $ok = $parser->getoptionsfromarray($args, \%o, 'help|h', @spec);
 	if ($o{help}) { put($help); return (undef, 0) }
+	push @bad, map { qq{Value "$o{$_}" invalid for option $_ ($NO_TIME)\n} } grep { defined $o{$_} && $o{$_} !~ $TIME } @times;
 	push @bad, "too many arguments: $args->[$max]\n" if $ok && @$args > $max;
 	return (\%o, undef) if !@bad;
 	my ($usage) = $help =~ /\A([^\n]*)/;
@@ -36,10 +42,18 @@ sub options {
 # Getopt's words, as all our complaints are: what it is about, and what is wrong with it.
 sub _complaint {
 	my ($text) = printable($_[0]) =~ s/\s*\z//r;
-	return "$1: no such option" if $text =~ /\AUnknown option: ?(.*)\z/s;
+	return (length $1 == 1 ? '-' : '--') . "$1: no such option" if $text =~ /\AUnknown option: ?(.*)\z/s;
 	return "--$2 $1: " . ($3 // 'not understood') if $text =~ /\AValue "(.*)" invalid for option (\S+)(?: \((.*)\))?\z/s;
 	return "--$1: its value is missing" if $text =~ /\AOption (\S+) requires an argument\z/;
 	return lcfirst $text;
+}
+
+# replaceable(FILE): dies unless it is new or an ordinary file. What is written beside and renamed takes the place of whatever is there, and for root that
+# may be /dev/null.
+sub replaceable {
+	my ($file) = @_;
+	die "$file: a link, or no ordinary file, which would be replaced: name a file\n" if -l $file || -e _ && !-f _;
+	return;
 }
 
 # print_json(DATA): sorted, and in ASCII, so that no name can write to the terminal.

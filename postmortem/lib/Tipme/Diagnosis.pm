@@ -31,10 +31,11 @@ sub new {
 	return $self;
 }
 
-# events(): input events as InputPath has them; interval_of(EVENT): its problem interval or undef; threads(); states(FROM, TO)
+# events(): input events as InputPath has them; interval_of(EVENT): its problem interval or undef; answer_of(EVENT): when it ended, as ProblemInterval has it, or undef; threads(); states(FROM, TO)
 sub episode     { return $_[0]{episode} }
 sub events      { return $_[0]{path}->events }
 sub interval_of { my ($self, $e) = @_; return $self->{problem}->interval($e) }
+sub answer_of   { my ($self, $e) = @_; return $self->{problem}->response($e) }
 # alike(KIND): the candidates of that kind
 sub alike { my ($self, $kind) = @_; return grep { $_->{kind} eq $kind && $_->{candidate} } $self->events }
 
@@ -59,8 +60,8 @@ sub run {
 	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads);
 	return $self->_whole($self->_judge_stall($late->stall, undef, $late)) if $late;
 	my $i = $self->{problem}->choose(%o);
-	# Nothing to judge at all: then whatever stood still longest.
-	my $stall = $i || defined $o{event} || defined $o{at} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads);
+	# Nothing to judge at all: then whatever stood still longest, or stood still at the time that was asked for.
+	my $stall = $i || defined $o{event} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads, $o{at});
 	my $part = $i ? $self->_judge($i) : $stall ? $self->_judge_stall($stall, $self->_without_interval(%o)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
 	return $self->_whole($part);
 }
@@ -115,8 +116,9 @@ sub _without_interval {
 	my ($self, %o) = @_;
 	my @e = $self->{path}->events;
 	return no_input($self->why_not($o{event}) . ': `tipme events` lists them.') if defined $o{event};
-	return no_input('No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).') if !$self->{path}->servers;
-	return no_input('No input event is in this episode: press a key before the hot-key.') if !@e;
+	my $still = $self->{kernel}->sampled ? '' : ' No thread of a program stood still for 100 ms.';
+	return no_input("No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).$still") if !$self->{path}->servers;
+	return no_input("No input event is in this episode: press a key before the hot-key.$still") if !@e;
 	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, exact => 1, confidence => 1,
 		sentence => 'Nothing unusual: none of the ' . scalar(@e) . ' input events here waited for an answer.' };
 }
@@ -130,17 +132,18 @@ sub _judge {
 	my $states = $self->{kernel}->states($from - $BEFORE_NS, $end);
 	my $chain = $self->{problem}->chain($states, $e);
 	my $threads = $self->{kernel}->threads;
-	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} // -1,
+	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} || -1, client => $e->{pending} ? undef : $e->{client},
 		held_input => $e->{held},
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
 	my $path = $blame->path($self->_from_interrupt($i, $states, $self->_segments($i, $states, $chain, $blame)));
 	my $cursor = ($e->{motion} // '') eq 'cursor';
-	my $client = $e->{pending} ? { pid => -1, comm => $e->{server}{name} // 'the X server' } : $cursor || !$e->{pid} ? { pid => -1, comm => 'the pointer' } : $threads->at($e->{pid}, $to);
+	my $client = $e->{pending} ? { pid => -1, comm => $e->{server}{name} // 'the X server' } : $cursor ? { pid => -1, comm => 'the pointer' } : !$e->{pid} ? { pid => -1, comm => Tipme::XRecords::unnamed($e->{client}) } : $threads->at($e->{pid}, $to);
 	my $totals = totals($path);
 	my $verdict = judge($i, $path, totals => $totals, client => $client, server => $e->{server}, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
 	$self->_slept($verdict, $from, $to);
+	$self->_asked_before($verdict, $e) if $verdict->{blamed};
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
 			usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
@@ -175,13 +178,22 @@ sub _judge_stall {
 	};
 }
 
+sub _asked_before {
+	my ($self, $v, $e) = @_;
+	my $t = $self->{episode}->manifest->{trigger};
+	return if !defined $t->{before_ns} || Tipme::ProblemInterval::entered_ns($e) > $t->{before_ns};
+	push @{ $v->{circumstances} }, sprintf 'It was there when the episode before this one was asked for, %s earlier; nothing unusual came since.', duration_text($t->{ns} - $t->{before_ns});
+	return;
+}
+
 # The kernel's clock stands still while the machine sleeps, so nobody is charged with it; that it slept must be said, since the times around it are of no ordinary run.
 sub _slept {
 	my ($self, $v, $from, $to) = @_;
 	for my $s ($self->{episode}->suspends($from, $to)) {
 		my $within = $s->{from_ns} >= $from && $s->{to_ns} <= $to;
-		push @{ $v->{circumstances} }, sprintf 'The machine slept for %s at some time between %.3f and %.3f s, %s: that is not counted; what it took to go to sleep and to wake is.',
-			duration_text($s->{slept_ns}), $s->{from_ns} / 1e9, $s->{to_ns} / 1e9, $within ? 'in the midst of it' : 'perhaps in the midst of it';
+		my ($first, $last) = map { sprintf '%.3f', $s->{$_} / 1e9 } qw(from_ns to_ns);
+		push @{ $v->{circumstances} }, sprintf 'The machine slept for %s at %s s, %s: that is not counted; what it took to go to sleep and to wake is.',
+			duration_text($s->{slept_ns}), $first eq $last ? $first : "some time between $first and $last", $within ? 'in the midst of it' : 'perhaps in the midst of it';
 	}
 	return;
 }

@@ -146,6 +146,7 @@ sub _check_manifest {
 	ref $m->{trigger} eq 'HASH' or $bad->('no trigger');
 	$int->($m->{trigger}{ns}, 'the time of the trigger');
 	$int->($m->{end_ns}, 'end_ns') if defined $m->{end_ns};
+	$int->($m->{trigger}{before_ns}, 'the time of the trigger before') if defined $m->{trigger}{before_ns};
 	ref $m->{sources} eq 'ARRAY' && @{ $m->{sources} } <= $MAX_FILES or $bad->('no list of sources');
 	_check_source($_, $bad, $int) for @{ $m->{sources} };
 	$m->{suspends} //= [];

@@ -170,12 +170,24 @@ sub _mark_chords {
 # the keyboard itself: the last press of all; the server may read that key a moment after tipmed did.
 sub _heard {
 	my ($self, $events, $agent) = @_;
-	my $t = $self->{trigger};
-	return if ($self->{ep}->manifest->{trigger}{kind} // '') ne 'hotkey' || grep { $_->between('x_chord', $t - $CHORD_SPAN_NS, $t + $CHORD_SPAN_NS) } $self->servers;
+	my $trigger = $self->{ep}->manifest->{trigger};
+	return ($self->_heard_before($events, $agent, $trigger->{before_ns}), ($trigger->{kind} // '') eq 'hotkey' ? $self->_heard_at($events, $agent, $self->{trigger}) : ());
+}
+
+sub _heard_at {
+	my ($self, $events, $agent, $t) = @_;
+	return if grep { $_->between('x_chord', $t - $CHORD_SPAN_NS, $t + $CHORD_SPAN_NS) } $self->servers;
 	my @e = grep { $_->{kind} eq 'key_press' && $_->{device_ns} <= $t + $LATE_NS && $_->{device_ns} > $t - $HEARD_NS } @$events;
 	my @agents = grep { $agent->{ $_->{seq} } } @e;
 	my $e = (@agents ? @agents : @e)[-1] or return;
 	return { ts_ns => $e->{device_ns}, input_seq => $e->{seq} };
+}
+
+# The hot-key of the episode before may be in the ring, too. That may have been a command as well, so only a press counts that went to an agent, or to no client at all.
+sub _heard_before {
+	my ($self, $events, $agent, $t) = @_;
+	return if !defined $t;
+	return $self->_heard_at([ grep { $agent->{ $_->{seq} } || !defined $_->{deliver_ns} } @$events ], $agent, $t);
 }
 
 # Did the client change the screen at once?

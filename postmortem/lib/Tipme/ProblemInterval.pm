@@ -7,7 +7,9 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::Entry;
 use Tipme::Inferred;
+use Tipme::Verdict qw(is_unusual);
 use Tipme::WakeupChain;
+use Tipme::XRecords;
 
 my $SURE_NS     = 30_000_000;        # what is answered faster is not looked at more closely
 my $NEAR_NS     = 30_000_000;        # records this far before a wake-up mostly tell who caused it
@@ -18,7 +20,8 @@ my $MAX_INPUT   = 8;                 # threads of a server that are looked at fo
 my $SILENCE_NS  = 100_000_000;
 my $MAX_CHECKS  = 12;                # later bursts of one event that are traced back; with more of them it is a film
 my $MAX_TURNS   = 16;                # of the other threads of a client, until all of them are at rest
-my $MAX_RESOLVE = 24;                # events looked at closely
+my $MAX_RESOLVE = 24;                # events looked at closely that were answered late, or not at all
+my $MAX_LOOKS   = 100;               # events looked at closely, whatever comes of it
 my $MOTION_NS   = 25_000_000;        # a pointer that follows sooner is not worth a look
 my $ENOUGH      = 3;                 # responses that make a "usually"
 my $MAX_LOAD    = 1_500_000;         # kernel records decoded for the choice
@@ -42,17 +45,42 @@ sub choose {
 	my $caught = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'auto' ? $self->_at(\@events, $self->{trigger}) : undef;
 	return $caught if $caught;
 	my @c = sort { $b->{upper} <=> $a->{upper} } grep { !$_->{event}{motion} || $_->{upper} >= $MOTION_NS } map { { event => $_, upper => $self->_upper($_) } } grep { $_->{candidate} } @events;
-	my ($best, $n, $covered, $slept) = (undef, 0, $self->{kernel}->covered_from);
+	# Whoever asks again means what came since he asked before, if there was anything.
+	my $before = $self->{episode}->manifest->{trigger}{before_ns};
+	my $since = defined $before ? $self->_best(grep { entered_ns($_->{event}) > $before } @c) : undef;
+	return $since if $since && is_unusual($since);
+	return $self->_best(@c);
+}
+
+# entered_ns(EVENT): when it came, as far as its source knows
+sub entered_ns { my ($e) = @_; return $e->{device_ns} // $e->{kernel_ns} // $e->{read_ns} }
+
+sub _best {
+	my ($self, @c) = @_;
+	# Keys that draw nothing (modifiers, those of a password) may have waited until the end, for all that the X records know. There may be many of them,
+	# and they must not keep us from what is known to have been answered late.
+	my %best;
+	$self->_look(\%best, grep { $self->_end_of($_->{event}) } @c);
+	$self->_look(\%best, grep { !$self->_end_of($_->{event}) } @c);
+	return $best{unusual} // $best{slept};
+}
+
+# Looks closely at candidates, those that can have lasted longest first, for one that is more unusual than BEST.
+sub _look {
+	my ($self, $best, @c) = @_;
+	my ($n, $looks, $covered) = (0, 0, $self->{kernel}->covered_from);
 	for my $c (@c) {
-		last if $best && $best->{excess_ns} >= $c->{upper};
-		last if ++$n > $MAX_RESOLVE && $best || $self->{kernel}->loaded > $MAX_LOAD;
+		my $so_far = $best->{unusual};
+		last if $so_far && $so_far->{excess_ns} >= $c->{upper};
+		last if ($n >= $MAX_RESOLVE || ++$looks > $MAX_LOOKS) && $so_far || $self->{kernel}->loaded > $MAX_LOAD;
 		my $i = $self->interval($c->{event}) or next;
+		$n++;
 		next if $i->{end_ns} <= $covered || $i->{start_ns} < $self->_recorder_start;    # the X server was there before the recorder
 		# Nobody sat there and waited for an answer in the midst of which the machine slept.
-		if (grep { $_->{from_ns} >= $i->{start_ns} && $_->{to_ns} <= $i->{end_ns} } $self->{episode}->suspends(@$i{qw(start_ns end_ns)})) { $slept //= $i; next }
-		$best = $i if !$best || $i->{excess_ns} > $best->{excess_ns};
+		if (grep { $_->{from_ns} >= $i->{start_ns} && $_->{to_ns} <= $i->{end_ns} } $self->{episode}->suspends(@$i{qw(start_ns end_ns)})) { $best->{slept} //= $i; next }
+		$best->{unusual} = $i if !$so_far || $i->{excess_ns} > $so_far->{excess_ns};
 	}
-	return $best // $slept;
+	return;
 }
 
 sub _recorder_start {
@@ -192,12 +220,15 @@ sub _resolve {
 	my @b = @{ $e->{bursts} };
 	return _end($b[-1]) if @b && $b[-1][1] - $e->{deliver_ns} < $SURE_NS;
 	if (!$self->{kernel}->has_records || !$e->{pid}) { return @b ? _end($b[0], exact => 0) : undef }
-	my $quiet = $self->_quiet($e, @b ? $b[0][0] : $e->{next_ns} // $self->{trigger});
+	my $limit = @b ? $b[0][0] : $e->{next_ns} // $self->{trigger};
+	my $quiet = $self->_quiet($e, $limit);
 	my @sure = defined $quiet ? () : $b[0] // ();
 	my $later = $self->_last_caused($e, @b[ scalar @sure .. $#b ]);
 	return _end($later) if $later;
 	return _end($sure[0]) if @sure;
 	return if defined $quiet;
+	# Where an X server's records reach back further than the kernel's, nobody knows whether the client had come to rest.
+	return if $limit <= $self->{kernel}->covered_from;
 	# The client has not looked at anything else meanwhile: what it shows after the next press answers this one as well.
 	my ($first) = @{ $self->{path}->bursts($e, $e->{next_ns} // $self->{trigger}, $self->{trigger} + 1) };
 	return _end($first) if $first;
@@ -213,7 +244,8 @@ sub _quiet {
 	return if $x->{exact} && !@asleep;
 	for my $to ($td + $PROBE_NS, $limit) {
 		my $end = $to < $limit ? $to : $limit;
-		my $states = $self->{kernel}->states($td - $NS_PER_MS, $end);
+		# The next press ends the sleep that matters, and its waking tells where the client slept.
+		my $states = $self->{kernel}->states($td - $NS_PER_MS, $end + $CLEAR_NS);
 		@asleep = $self->{inferred}->asleep($e, $states, $td, $end) if !$x->{exact};
 		my $t = $self->_first_quiet($e, $states, [ grep { $_->[0] < $end } @asleep ]);
 		return $t if defined $t;
@@ -226,7 +258,7 @@ sub _quiet {
 sub _first_quiet {
 	my ($self, $e, $states, $asleep) = @_;
 	my $first = 0;
-	my @grabs = grep { $_->[2] != $e->{pid} } $e->{server}->grabs;
+	my @grabs = grep { !Tipme::XRecords::is_of($_->[3], @$e{qw(pid client)}) } $e->{server}->grabs;
 	for my $i (@{ $states->intervals($e->{pid}) }) {
 		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
 		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
@@ -319,14 +351,26 @@ sub _caused {
 	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
 	my $chain = $self->chain($states, $e);
-	$chain->walk_once($tid, $e->{deliver_ns}, $ran);
-	return 0 if !$chain->reached;
+	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
+	return 0 if !$chain->reached || !$self->_through_client($e, $segments);
 	for my $w ($chain->waits) {
 		next if !$w->{reason} || $w->{reason}{class} ne 'loop';
 		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';
 		my $pid = $self->_pid($w->{tid}, $w->{to});
 		return 0 if $pid == $e->{pid} || $pid == $e->{server}{pid};
+	}
+	return 1;
+}
+
+# Whoever types (a script, an input method) was there, too, when the server read the key, and may later have the client draw. Only what the client itself
+# has set going answers the key: from the server the chain goes on to the client, and to nobody else first.
+sub _through_client {
+	my ($self, $e, $segments) = @_;
+	for my $s (@$segments) {
+		my $who = $self->{kernel}->threads->at($s->{tid}, $s->{to} - 1);
+		next if $who->{kernel} || $who->{pid} == $e->{server}{pid};
+		return $who->{pid} == $e->{pid};
 	}
 	return 1;
 }

@@ -230,6 +230,25 @@ sub _make_sample {
 	return \%of;
 }
 
+# idle_left(CPU, FROM, TO): the idle state that it left between these, if the kernel says that this takes long: { state, exit_ns }; or undef
+sub idle_left {
+	my ($self, $cpu, $from, $to) = @_;
+	my $list = $self->_table('idle')->{$cpu} or return;
+	my ($lo, $hi) = (0, scalar @$list);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($list->[$m]{ts} < $from) { $lo = $m + 1 } else { $hi = $m } }
+	return $lo < @$list && $list->[$lo]{ts} <= $to ? $list->[$lo] : undef;
+}
+
+sub _make_idle {
+	my ($self) = @_;
+	my %of;
+	for my $i ($self->_of(Tipme::KernelEvents::CPU_IDLE)) {
+		my ($ts, undef, undef, $exit, $c) = $self->_columns($i);
+		push @{ $of{ $c >> 16 } }, { ts => $ts, state => $c & 65535, exit_ns => $exit } if $exit;
+	}
+	return \%of;
+}
+
 # frequency(CPU): what is known of it in the whole episode: { max_khz, since => [ [ ns, kHz ], ... ] in order of time }; or undef
 sub frequency {
 	my ($self, $cpu) = @_;

@@ -13,8 +13,8 @@ my %PRESS = map { $_ => 1 } qw(key_press key_repeat button_press touch);
 
 # responses(DIAGNOSIS): for each input event, in order of time: { n, kind, hotkey, server, client {pid, comm}, entered_ns, server_ns,
 # deliver_ns, first_damage_ns, feedback_ns, response_ns, open }; a stage that did not come is undef. Presses have the
-# interval that `diagnose --event` has. What else there is (releases, motion) has a response if the client changed the screen
-# after it and no press was waiting for just that.
+# interval that `diagnose --event` has. What else there is (releases, motion) has a response if it made the client change the screen
+# and no press was waiting for just that.
 sub responses {
 	my ($diagnosis) = @_;
 	my @events = $diagnosis->events;
@@ -29,7 +29,7 @@ sub responses {
 		$r[$k]{first_damage_ns} = $r[$k]{deliver_ns} if defined $r[$k]{first_damage_ns} && $r[$k]{first_damage_ns} < $r[$k]{deliver_ns};
 	}
 	my @waits = map { [ @{ $r[$_] }{qw(entered_ns response_ns)} ] } grep { defined $r[$_]{response_ns} } @presses;
-	_add_other($r[$_], $events[$_], \@waits) for grep { !$PRESS{ $events[$_]{kind} } && !$events[$_]{chord} } 0 .. $#events;
+	_add_other($r[$_], $events[$_], $diagnosis, \@waits) for grep { !$PRESS{ $events[$_]{kind} } && !$events[$_]{chord} } 0 .. $#events;
 	return @r;
 }
 
@@ -45,9 +45,10 @@ sub _event {
 
 # The change of the screen that a press waited for is not the answer to letting go of the key meanwhile.
 sub _add_other {
-	my ($r, $e, $waits) = @_;
-	my $burst = ref $e->{bursts} eq 'ARRAY' ? $e->{bursts}[0] : undef;
-	my $end = $burst ? $burst->[1] : undef;
+	my ($r, $e, $diagnosis, $waits) = @_;
+	# Without any change there is nothing to look for; with one that comes late, wake-ups tell whether the event has caused it.
+	my $answer = ref $e->{bursts} eq 'ARRAY' && @{ $e->{bursts} } ? $diagnosis->answer_of($e) : undef;
+	my $end = $answer && !$answer->{open} ? $answer->{end_ns} : undef;
 	if (!defined $end || grep { $_->[0] <= $end && $end <= $_->[0] + $_->[1] } @$waits) { $r->{first_damage_ns} = undef; return }
 	@$r{qw(feedback_ns response_ns)} = ($end, $end - $r->{entered_ns});
 }

@@ -16,19 +16,20 @@ my $KEEP     = 64;           # that are looked at more closely
 my $TOGETHER = 40;           # sections held at once
 
 # worst(EPISODE, THREADS): { tid, start_ns, end_ns, what: runnable or disk_sleep } or undef. All switches and wakings are passed once, in order of
-# time, only the few fields that matter decoded; up to the trigger, since what comes later is not what the user means.
+# time, only the few fields that matter decoded; up to the trigger, since what comes later is not what the user means. With a time AT: the one that lasted then,
+# or else the one nearest to it.
 sub worst {
-	my ($class, $ep, $threads) = @_;
+	my ($class, $ep, $threads, $at) = @_;
 	my ($trigger, $ours) = ($ep->trigger_ns, $ep->manifest->{recorder}{pid} // 0);
-	my (%since, %disk, @found, $least);
+	my (%since, %disk, @found);
 	my $note = sub {
 		my ($tid, $from, $to, $what, $prio) = @_;
-		return if $to - $from < $LEAST_NS || $prio > $ORDINARY && $prio < 140 || $from >= $trigger || @found >= $KEEP && $to - $from <= $least;
-		push @found, { tid => $tid, start_ns => $from, end_ns => $to, what => $what };
+		return if $to - $from < $LEAST_NS || $prio > $ORDINARY && $prio < 140 || $from >= $trigger;
+		my $off = !defined $at ? 0 : $at < $from ? $from - $at : $at > $to ? $at - $to : 0;
+		push @found, { tid => $tid, start_ns => $from, end_ns => $to, what => $what, off => $off, defined $at ? (at => $at) : () };
 		return if @found < 2 * $KEEP;
-		@found = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} } @found;
+		@found = _worst_first(@found);
 		$#found = $KEEP - 1;
-		$least = $found[-1]{end_ns} - $found[-1]{start_ns};
 	};
 	_each_switch($ep, sub {
 		my ($ts, $type, $tid, $next, $d) = @_;
@@ -49,11 +50,15 @@ sub worst {
 	for my $p ([ \%since, 'runnable' ], [ \%disk, 'disk_sleep' ]) {
 		for my $tid (keys %{ $p->[0] }) { $note->($tid, $p->[0]{$tid}, $trigger, $p->[1], $threads->at($tid, $trigger)->{prio}) }
 	}
-	for my $f (sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} || $a->{start_ns} <=> $b->{start_ns} } @found) {
+	for my $f (_worst_first(@found)) {
 		my $who = $threads->at($f->{tid}, $f->{start_ns});
 		return $f if $f->{tid} && !$who->{kernel} && $who->{pid} != $ours;
 	}
 	return;
+}
+
+sub _worst_first {
+	return sort { $a->{off} <=> $b->{off} || $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} || $a->{start_ns} <=> $b->{start_ns} } @_;
 }
 
 # CALLBACK->(time, type, tid, next or waker, last word) of all switches and wakings in order of time; sections overlap, so some are taken together.

@@ -97,7 +97,7 @@ sub _waited {
 	}
 	return if defined $i->{cpu} && $i->{cpu} != $cpu;
 	return { tid => $tid, from => $lo, to => $t, exact => 0, evidence => $evidence, plain => 1, state => 'runnable', cpu => $cpu, own_prio => $own, kind => 'unknown', idle => $who ? 0 : 1,
-		reason => 'it could run, but its CPU stayed idle' };
+		reason => Tipme::WakeupChain::idle_words($self->{states}->resources, $cpu, $lo, $t) };
 }
 
 # Does a sleep with that stack wait for the next request, or for nobody knows what? Then what the thread did before has nothing to do with it.

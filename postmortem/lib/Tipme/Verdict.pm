@@ -7,7 +7,7 @@ use warnings;
 use Exporter qw(import);
 use Tipme::Printable qw(one_line);
 
-our @EXPORT_OK = qw(judge judge_stall totals no_input duration_text percent event_words);
+our @EXPORT_OK = qw(is_unusual judge judge_stall totals no_input duration_text percent event_words);
 
 my $NOTICE_NS = 100_000_000;    # an answer to a key or a click that comes sooner seems to come at once
 my $MOTION_NS = 75_000_000;     # the pointer is watched all the time
@@ -84,7 +84,8 @@ sub judge_stall {
 	my ($i, $path, %o) = @_;
 	my $t = $o{totals} // totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
-	my %did = (runnable => 'was woken and did not run for %s, the longest here', disk_sleep => 'was in uninterruptible sleep for %s, the longest here', asked => 'needed %s', latency => 'ran %s after its timer had expired');
+	my $of = !defined $i->{at} ? ', the longest here' : $i->{off} ? ', the nearest to that time' : ', the longest at that time';
+	my %did = (runnable => "was woken and did not run for %s$of", disk_sleep => "was in uninterruptible sleep for %s$of", asked => 'needed %s', latency => 'ran %s after its timer had expired');
 	my $head = one_line($o{client}{comm}) . " (pid $o{client}{pid}) " . sprintf $did{ $i->{what} }, duration_text($all);
 	my $exact = _sure($path, $all);
 	my $v = { head => $head, exact => $exact, %{ _largest($t, $path, $all, $head, $exact, %o) } };
@@ -152,6 +153,9 @@ sub _exact_ns {
 	return $ns;
 }
 
+# is_unusual(INTERVAL): is it worth to be asked about?
+sub is_unusual { my ($i) = @_; return _unusual($i, $i->{end_ns} - $i->{start_ns}) }
+
 sub _unusual {
 	my ($i, $all) = @_;
 	my $notice = $i->{event} && $i->{event}{motion} ? $MOTION_NS : $NOTICE_NS;
@@ -164,7 +168,7 @@ sub _head {
 	my ($i, $client, $all) = @_;
 	return 'The pointer followed its motion after ' . duration_text($all) if ($i->{event}{motion} // '') eq 'cursor';
 	return one_line($client->{comm}) . ' (the X server) has not looked at ' . event_words($i->{event}{kind}) . ' for ' . duration_text($all) if $i->{event}{pending};
-	my $who = one_line($client->{comm}) . " (pid $client->{pid})";
+	my $who = one_line($client->{comm}) . ($client->{pid} > 0 ? " (pid $client->{pid})" : '');
 	my $what = event_words($i->{event}{kind});
 	my $time = duration_text($all);
 	return $i->{open} ? "$who has not answered $what for $time" : "$who answered $what after $time";
@@ -246,7 +250,8 @@ sub _waiter {
 sub _name {
 	my ($g, $adjective) = @_;
 	$adjective = defined $adjective ? "$adjective " : '';
-	return 'nobody' if !defined $g->{pid};
+	# A client of another machine has no process here.
+	return $g->{kind} eq 'server-grab' || $g->{kind} eq 'client-queue' ? one_line($g->{comm}) : 'nobody' if !defined $g->{pid};
 	my $by = $g->{parent} ? ', started by ' . one_line($g->{parent}) : '';
 	my $comm = '"' . one_line($g->{comm} // '?') . '"';
 	if ($g->{names}) {

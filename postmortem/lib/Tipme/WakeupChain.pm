@@ -372,7 +372,15 @@ sub _occupied {
 		}
 		return;
 	}
-	$self->_put($from, $to, %s, kind => 'unknown', exact => 0, idle => defined $tid && !$tid ? 1 : 0, reason => defined $tid ? 'it could run, but its CPU stayed idle' : 'nobody knows who had its CPU');
+	$self->_put($from, $to, %s, kind => 'unknown', exact => 0, idle => defined $tid && !$tid ? 1 : 0,
+		reason => defined $tid ? idle_words($self->{states}->resources, $cpu, $from, $to) : 'nobody knows who had its CPU');
+}
+
+# Of a wait for a CPU that idled: also what the kernel says of the state that it had to leave. How much of the wait that was nobody measured.
+sub idle_words {
+	my ($resources, $cpu, $from, $to) = @_;
+	my $left = $resources->idle_left($cpu, $from, $to);
+	return 'it could run, but its CPU stayed idle' . ($left ? sprintf ', in state %d, which takes %.0f us to leave', $left->{state}, $left->{exit_ns} / 1e3 : '');
 }
 
 sub _blocked {
@@ -395,7 +403,7 @@ sub _blocked {
 	# That it waited is known, and for whom not: such a verdict accuses nobody, and is not sure.
 	my ($in) = $self->{states}->wakers_unknown && $r->{class} eq 'disk' ? $s{stack} =~ /\A(\w+)/ : ();
 	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words} . (defined $in ? " (in $in)" : '') . $self->_others_of_disk($r->{class}) . ($whose ? ', and ' . ($self->{states}->wakers_unknown ? 'samples of /proc do not tell' : 'no record tells') . " $whose" : ''), class => $r->{class},
-		$whose ? (exact => 0) : ());
+		$whose ? (exact => 0) : (), !$waker && ($whose || $r->{class} eq 'loop') ? (unanswered => 1) : ());
 }
 
 # Samples see that somebody waits for a disk, and none of the requests that it works on meanwhile.

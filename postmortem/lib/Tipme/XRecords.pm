@@ -140,7 +140,11 @@ sub in_request {
 	return !defined $end || $end >= $to ? 1 : 0;
 }
 
-# grabs(): [ from, to, pid ] of the whole server; `to` undef where it lasts
+# is_of(RECORD, PID, CLIENT): is it about that client? Where the process is known, about any connection of it. unnamed(CLIENT): what one of an unknown process is called
+sub is_of   { my ($r, $pid, $client) = @_; return $r->{pid} ? $r->{pid} == ($pid // 0) : !$pid && $r->{client} == ($client // -1) }
+sub unnamed { my ($client) = @_; return "client $client (from the network or a container)" }
+
+# grabs(): [ from, to, pid, record ] of the whole server; `to` undef where it lasts
 sub grabs {
 	my ($self) = @_;
 	return @{ $self->{grabs} } if $self->{grabs};

@@ -28,7 +28,7 @@ END
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'event=i', 'at=s', 'thread=i', 'from=s', 'to=s');
+	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'event=i', 'at=t', 'thread=i', 'from=t', 'to=t');
 	return $exit if !$o;
 	my $stretch = grep { defined } @$o{qw(thread from to)};
 	if ($stretch && ($stretch < 3 || defined $o->{event} || defined $o->{at})) {

@@ -5,7 +5,7 @@ package Tipme::Command::Export;
 use strict;
 use warnings;
 use Fcntl qw(O_WRONLY O_CREAT O_EXCL);
-use Tipme::CommandLine qw(options with_commas);
+use Tipme::CommandLine qw(options replaceable with_commas);
 use Tipme::Episode;
 use Tipme::Index;
 use Tipme::Kernel;
@@ -30,8 +30,8 @@ sub run {
 	my ($class, @args) = @_;
 	my ($o, $exit) = options(\@args, $HELP, 1, 'format=s', 'output|o=s', 'from=f', 'to=f');
 	return $exit if !$o;
-	my $writer = $WRITER{ $o->{format} // '' } // die 'no format ' . printable($o->{format} // 'given') . ": say --format perfetto, chrome, ftrace or text\n";
-	my $file = $o->{output} // die "no file named: say -o FILE\n";
+	my $writer = $WRITER{ $o->{format} // '' } // return _misuse('no format ' . printable($o->{format} // 'given') . ': say --format perfetto, chrome, ftrace or text');
+	my $file = $o->{output} // return _misuse('no file named: say -o FILE');
 	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my ($n, $left) = _write($writer, $episode, $file, map { defined $o->{$_} ? $episode->trigger_ns + int($o->{$_} * 1e6) : undef } qw(from to));
 	put(one_line($file), ': ', with_commas($n), " records\n");
@@ -40,10 +40,17 @@ sub run {
 	return 0;
 }
 
+sub _misuse {
+	my ($why) = @_;
+	print STDERR "tipme: export: $why\n";
+	return 64;
+}
+
 # Beside its place, then renamed: no half export. Each writer has begin(), record(NAME, FIELDS, WHERE) (false: left out), end(), giving bytes to `out`.
 sub _write {
 	my ($class, $episode, $file, $from, $to) = @_;
 	require(($class =~ s{::}{/}gr) . '.pm');
+	replaceable($file);
 	unlink "$file.tmp";
 	sysopen my $h, "$file.tmp", O_WRONLY | O_CREAT | O_EXCL or die "$file: $!: choose another place with -o\n";
 	binmode $h;
@@ -62,7 +69,7 @@ sub _write {
 		close $h or die "$file: $!: is the disk full?\n";
 		rename "$file.tmp", $file or die "$file: $!: choose another place with -o\n";
 	};
-	if (!$ok) { my $why = $@; unlink "$file.tmp"; die $why }
+	if (!$ok) { my $why = $@; close $h; unlink "$file.tmp"; die $why }    # by hand, or Perl complains of the full disk once more
 	return ($n, $left);
 }
 

@@ -53,8 +53,8 @@ sub _text {
 	my @facts = (
 		[ 'folder', one_line($e->dir) ],
 		[ 'time', local_time(one_line($m->{time})) . ', by ' . _trigger($m->{trigger}) . '; recorded ' . ms($e->end_ns - $e->trigger_ns) . ' more' ],
-		[ 'machine', join ', ', one_line($m->{kernel}), one_line($m->{machine}), one_line($m->{cpus} // '?') . ' CPUs' ],
-		[ 'recorder', 'tipme ' . one_line($recorder->{version} // '?') ]);
+		[ 'machine', join ', ', (map { one_line($_) } grep { defined } @$m{qw(kernel machine)}), defined $m->{cpus} ? one_line($m->{cpus}) . ' CPUs' : 'not told' ],
+		[ 'recorder', defined $recorder->{version} ? 'tipme ' . one_line($recorder->{version}) : 'none' ]);
 	push @facts, [ 'note', one_line($e->note) ] if length($e->note // '');
 	my $text = "Episode $id\n\n" . table([ map { [ "  $_->[0]", $_->[1] ] } @facts ], 'll');
 	$text .= "\n" . (defined $row && defined $row->{kind} ? one_line($row->{sentence}) : "Not diagnosed yet: tipme diagnose $id") . "\n";

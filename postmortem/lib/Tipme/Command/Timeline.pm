@@ -27,7 +27,7 @@ END
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'output|o=s', 'event=i', 'at=s', 'from=f', 'to=f');
+	my ($o, $exit) = options(\@args, $HELP, 1, 'output|o=s', 'event=i', 'at=t', 'from=f', 'to=f');
 	return $exit if !$o;
 	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my $file = $o->{output} // $episode->id . '.svg';

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Exporter qw(import);
 use Fcntl qw(O_WRONLY O_CREAT O_EXCL);
+use Tipme::CommandLine qw(replaceable);
 
 our @EXPORT_OK = qw(write_picture);
 
@@ -15,6 +16,7 @@ my $ZOOM = 2;    # PNG pixels for one of the picture's: sharp on today's screens
 sub write_picture {
 	my ($file, $svg) = @_;
 	my ($kind) = $file =~ /\.(svg|png)\z/i or die "$file: neither .svg nor .png: name the file so that it says what to write\n";
+	replaceable($file);
 	my $program = lc $kind eq 'png' ? _find('rsvg-convert') : undef;
 	my $svg_file = _write_new(defined $program ? "$file.tmp.svg" : "$file.tmp", $svg);
 	if (defined $program) {
