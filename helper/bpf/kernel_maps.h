@@ -15,15 +15,15 @@
 #define TIPME_DISK_SLEEPS 4096
 #define TIPME_PRIORITIES 256
 #define TIPME_AFFINITIES 256
+#define TIPME_SUSPENDS 16
 
 /* Who raised a softirq: tid, and these. */
 #define TIPME_RAISED_BY_TASK (1ULL << 32)
 #define TIPME_RAISED_BY_IRQ (1ULL << 33)
 #define TIPME_RAISED_BY_SEVERAL (1ULL << 34) /* two tasks: tid is the last one */
 
-/* One for each possible CPU; written on that CPU only. */
+/* One for each possible CPU; written on that CPU only. What each record of the scheduler looks at is in the first 64 bytes, the pool's cursor and list among it. */
 struct tipme_kernel_cpu {
-	struct tipme_pool_cpu pool;
 	/* time in interrupts since the last switch, without what they were themselves interrupted by */
 	__u64 irq_mark_ns; /* up to here it is charged */
 	__u64 irq_ns;
@@ -33,6 +33,7 @@ struct tipme_kernel_cpu {
 	__u64 switch_ns; /* last switch */
 	__u32 running_tid; /* since then */
 	__u32 pad0;
+	struct tipme_pool_cpu pool;
 	__u64 serving; /* who raised the softirq that is being served; 0: none is */
 	__u64 lost_stack;
 	__u64 lost_sleep;
@@ -52,6 +53,12 @@ struct tipme_kernel_cpu {
 	} spin[TIPME_SPINS];
 };
 TIPME_ASSERT(sizeof(struct tipme_kernel_cpu) % 64 == 0);
+
+/* When the machine slept; no more is written while nobody can look. */
+struct tipme_suspended {
+	__u64 from_ns;
+	__u64 to_ns; /* 0: it did not come to that */
+};
 
 /* What a thread did when it left the CPU, or since; found by tid modulo size. */
 struct tipme_sleep {

@@ -8,10 +8,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* --- scheduler --- */
 
-static __always_inline __u8 tipme_state_of_flags(__u32 s)
+static __noinline __u32 tipme_state_of_rare_flags(__u32 s)
 {
-	if (s == 0x1) /* most are */
-		return TIPME_TASK_STATE_SLEEPING;
 	if (s & 0xb0) /* TASK_DEAD, EXIT_ZOMBIE, EXIT_DEAD */
 		return TIPME_TASK_STATE_DEAD;
 	if (s & 0x8)
@@ -31,6 +29,11 @@ static __always_inline __u8 tipme_state_of_flags(__u32 s)
 	return s & 0x1 ? TIPME_TASK_STATE_SLEEPING : TIPME_TASK_STATE_UNKNOWN;
 }
 
+static __always_inline __u8 tipme_state_of_flags(__u32 s)
+{
+	return tipme_likely(s == 0x1) ? TIPME_TASK_STATE_SLEEPING : tipme_state_of_rare_flags(s);
+}
+
 /*
  * The argument is what the scheduler went by, but up to 6.13 it still shows a sleep that a pending signal has just undone; the task then
  * shows 0. The task alone will not do: a waker on another CPU may already have put TASK_WAKING there.
@@ -48,19 +51,6 @@ static __always_inline __u32 tipme_take_ns(__u64 *sum)
 
 	*sum = 0;
 	return ns < 0xffffffff ? ns : 0xffffffff;
-}
-
-/* Most switches come without an interrupt since the last. */
-static __always_inline void tipme_take_irq(struct tipme_kernel_cpu *c, struct tipme_sched_switch *r)
-{
-	__u32 irq_ns = 0, softirq_ns = 0;
-
-	if (c->irq_ns | c->softirq_ns) {
-		irq_ns = tipme_take_ns(&c->irq_ns);
-		softirq_ns = tipme_take_ns(&c->softirq_ns);
-	}
-	r->irq_ns = irq_ns;
-	r->softirq_ns = softirq_ns;
 }
 
 /* No thread is switched inside an interrupt, nor, but on real-time kernels, inside a softirq: there the rest counts as the task's own. */
@@ -89,42 +79,83 @@ static __always_inline void tipme_sleep_note(__u32 tid, __u8 state, __u64 now)
 		tipme_sleep_set(s, tid, state, now);
 }
 
-/*
- * The run queue is locked, so interrupts are off. All calls come first, the arguments are read after them: what need not be kept across a call
- * need not be put on the stack either.
- */
-SEC("tp_btf/sched_switch")
-int tipme_sched_switch(__u64 *ctx)
+static __always_inline int tipme_switched(struct tipme_kernel_cpu *c, __u32 tid, __u32 next_tid, __u8 state, __u64 now)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct tipme_kernel_cpu *c = tipme_cpu(cpu);
-	__u16 gen = 0;
-
-	if (!c)
-		return 0;
-	if (c->irq_depth | c->softirq_depth)
-		tipme_irq_settle(c);
-	__u64 now = bpf_ktime_get_ns();
-	struct tipme_sched_switch *r = tipme_slot_begin(c, cpu, now, true, &gen);
-	bool preempt = ctx[0];
-	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	__u32 tid = prev->pid, next_tid = next->pid;
-	__u8 state = tipme_state_after_switch(preempt, prev, ctx[3]);
-
-	if (r) {
-		tipme_slot_head((void *)r, now, TIPME_SCHED_SWITCH, tid);
-		r->next_tid = next_tid;
-		tipme_take_irq(c, r);
-		r->prev_state = state;
-		r->prev_prio = prev->prio;
-		r->next_prio = next->prio;
-		r->prev_preempted = preempt;
-		tipme_pool_commit((void *)r, gen);
-	}
 	c->running_tid = next_tid;
 	c->switch_ns = now;
 	tipme_sleep_note(tid, state, now);
 	return 0;
+}
+
+/* Any switch. No thread is switched inside an interrupt: one that we believe in is over. */
+static __noinline int tipme_switch_slow(__u64 *ctx, struct tipme_kernel_cpu *c, __u64 now)
+{
+	__u16 gen = 0;
+
+	if (c->irq_depth | c->softirq_depth) {
+		tipme_irq_settle(c);
+		now = bpf_ktime_get_ns();
+	}
+	struct tipme_sched_switch *r = tipme_slot_begin(c, bpf_get_smp_processor_id(), now, true, &gen);
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	__u8 state = tipme_state_after_switch(ctx[0], prev, ctx[3]);
+
+	if (r) {
+		tipme_slot_head((void *)r, now, TIPME_SCHED_SWITCH, prev->pid);
+		r->next_tid = next->pid;
+		r->irq_ns = tipme_take_ns(&c->irq_ns);
+		r->softirq_ns = tipme_take_ns(&c->softirq_ns);
+		r->prev_state = state;
+		r->prev_prio = prev->prio;
+		r->next_prio = next->prio;
+		r->prev_preempted = ctx[0];
+		tipme_pool_commit((void *)r, gen);
+	}
+	return tipme_switched(c, prev->pid, next->pid, state, now);
+}
+
+/*
+ * The run queue is locked, so interrupts are off. Most switches come without an interrupt since the last, from a thread that sleeps or is
+ * preempted, and find room in the pool: they are written here. The clock is read first and is the only call, so nothing has to be kept across one; and what
+ * is on the stack stays under the 64 bytes from which kernels of 6.13 and newer give a program a stack of its own, which every call then saves and restores.
+ */
+SEC("tp_btf/sched_switch")
+int tipme_sched_switch(__u64 *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct tipme_kernel_cpu *c = tipme_this_cpu();
+	__u8 state = TIPME_TASK_STATE_RUNNABLE;
+	struct tipme_sched_switch *r;
+	__u16 gen;
+
+	if (!c)
+		return 0;
+	if (tipme_unlikely(c->irq_depth | c->softirq_depth || c->irq_ns | c->softirq_ns))
+		goto slow;
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+
+	if (!ctx[0] && (__u32)ctx[3] && prev->__state) {
+		if (tipme_unlikely((__u32)ctx[3] != 1))
+			goto slow;
+		state = TIPME_TASK_STATE_SLEEPING;
+	}
+	r = tipme_pool_try_begin_irqs_off(&c->pool, &gen);
+	if (tipme_unlikely(!r))
+		goto slow;
+	__u32 tid = prev->pid, next_tid = next->pid;
+
+	tipme_slot_head((void *)r, now, TIPME_SCHED_SWITCH, tid);
+	r->next_tid = next_tid;
+	r->irq_ns = 0;
+	r->softirq_ns = 0;
+	r->prev_state = state;
+	r->prev_prio = prev->prio;
+	r->next_prio = next->prio;
+	r->prev_preempted = ctx[0];
+	tipme_pool_commit((void *)r, gen);
+	return tipme_switched(c, tid, next_tid, state, now);
+slow:
+	return tipme_switch_slow(ctx, c, now);
 }
 
 static __always_inline bool tipme_is_blocked(__u32 state)
@@ -167,18 +198,16 @@ static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct 
 	return since && now > since + tipme_stack_min_ns ? tipme_stack_of(p, now) : 0;
 }
 
-static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, __u32 cpu, __u32 waker, struct task_struct *p, bool is_new,
-					   bool counted, bool irqs_off)
+static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct task_struct *p, __u64 now, bool is_new, bool counted, bool irqs_off)
 {
-	__u32 tid = p->pid, raiser = 0, stack = 0;
-	__u64 now = bpf_ktime_get_ns();
+	__u32 tid = p->pid, raiser = 0, stack = 0, waker = tipme_running_tid(c);
 	__u16 gen = 0;
 
 	if (is_new)
 		tipme_sleep_note(tid, TIPME_TASK_STATE_RUNNABLE, now);
 	else
 		stack = tipme_sleep_end(c, p, tid, now);
-	struct tipme_sched_waking *r = tipme_slot_begin(c, cpu, now, irqs_off, &gen);
+	struct tipme_sched_waking *r = tipme_slot_begin(c, bpf_get_smp_processor_id(), now, irqs_off, &gen);
 
 	if (r) {
 		tipme_slot_head((void *)r, now, TIPME_SCHED_WAKING, tid);
@@ -193,24 +222,56 @@ static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, __u32 cpu
 }
 
 /* A thread that wakes itself takes no lock, and may be interrupted; so may one be that an interrupt wakes before it sleeps. */
-static __noinline int tipme_waking_self(struct tipme_kernel_cpu *c, __u32 cpu, struct task_struct *p, bool is_new, bool counted)
+static __noinline int tipme_waking_any(struct tipme_kernel_cpu *c, struct task_struct *p, __u64 now, bool is_new, bool counted)
 {
-	return tipme_waking_by(c, cpu, p->pid, p, is_new, counted, false);
+	return tipme_waking_by(c, p, now, is_new, counted, false);
 }
 
-/* The wakee is locked, so interrupts are off. */
+/* By another thread: the wakee is locked, so interrupts are off. */
+static __noinline int tipme_waking_slow(struct tipme_kernel_cpu *c, struct task_struct *p, __u64 now, bool is_new, bool counted)
+{
+	return tipme_waking_by(c, p, now, is_new, counted, true);
+}
+
+/*
+ * Most wakings are done by a task, in no interrupt, and end the short sleep of another: they are written here, as such switches are. What makes a
+ * waking another is looked at before anything is changed.
+ */
 static __always_inline int tipme_waking(struct task_struct *p, bool is_new, bool counted)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct tipme_kernel_cpu *c = tipme_cpu(cpu);
+	__u64 now = bpf_ktime_get_ns();
+	struct tipme_kernel_cpu *c = tipme_this_cpu();
+	struct tipme_sched_waking *r;
+	struct tipme_sleep *s;
+	__u32 tid, waker;
+	__u16 gen;
 
 	if (!c)
 		return 0;
-	__u32 waker = tipme_running_tid(c);
-
-	if (p->pid == waker)
-		return tipme_waking_self(c, cpu, p, is_new, counted);
-	return tipme_waking_by(c, cpu, waker, p, is_new, counted, true);
+	tid = p->pid;
+	waker = c->running_tid;
+	if (tipme_unlikely(tid == waker || !c->switch_ns))
+		return tipme_waking_any(c, p, now, is_new, counted);
+	s = tipme_sleep_of(tid);
+	if (is_new || tipme_unlikely(!waker || p->on_cpu) || tipme_unlikely(tipme_is_served(c, counted)) ||
+	    tipme_unlikely(s->tid != tid || s->state != TIPME_TASK_STATE_SLEEPING || now > s->since_ns + tipme_stack_min_ns))
+		goto slow;
+	r = tipme_pool_try_begin_irqs_off(&c->pool, &gen);
+	if (tipme_unlikely(!r))
+		goto slow;
+	s->state = TIPME_TASK_STATE_RUNNABLE;
+	s->since_ns = now;
+	tipme_slot_head((void *)r, now, TIPME_SCHED_WAKING, tid);
+	r->waker_tid = waker;
+	r->stack_id = 0;
+	r->raiser_tid = 0;
+	r->wakee_cpu = p->thread_info.cpu;
+	r->context = TIPME_CONTEXT_TASK;
+	r->prio = p->prio;
+	tipme_pool_commit((void *)r, gen);
+	return 0;
+slow:
+	return tipme_waking_slow(c, p, now, is_new, counted);
 }
 
 SEC("tp_btf/sched_waking")
@@ -450,4 +511,5 @@ int tipme_picture(struct bpf_iter__task *ctx)
 #include "changes.bpf.h"
 #include "life.bpf.h"
 #include "sample.bpf.h"
+#include "suspend.bpf.h"
 #include "waits.bpf.h"

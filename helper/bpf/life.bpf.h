@@ -20,12 +20,12 @@ static __always_inline void tipme_life_lost(void)
 static __always_inline void tipme_life_head(struct tipme_life *l, struct task_struct *p, __u32 kind)
 {
 	l->ts_ns = bpf_ktime_get_ns();
-	l->start_ns = p->start_time;
+	l->start_ns = p->group_leader->start_time;
 	l->kind = kind;
 	l->pid = p->tgid;
 	l->ppid = p->real_parent->tgid;
 	l->uid = p->real_cred->uid.val;
-	l->exit_code = p->exit_code;
+	l->exit_code = 0;
 	l->args_len = 0;
 	l->args_total = 0;
 	l->env_len = 0;
@@ -39,6 +39,16 @@ static __always_inline __u64 tipme_life_wake(void)
 	return bpf_ringbuf_query(&tipme_lives, BPF_RB_AVAIL_DATA) > TIPME_LIVES_BYTES / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
+#define TIPME_SIGNAL_GROUP_EXIT 4 /* in the flags: one code for all threads */
+
+/* What its parent is told: the code of whoever ended all threads, or else of the first thread, which may have gone long before the others. */
+static __always_inline __u32 tipme_life_code(struct task_struct *p)
+{
+	struct signal_struct *signal = p->signal;
+
+	return signal->flags & TIPME_SIGNAL_GROUP_EXIT ? signal->group_exit_code : p->group_leader->exit_code;
+}
+
 static __always_inline int tipme_life_short(struct task_struct *p, __u32 kind)
 {
 	struct tipme_life *l = bpf_ringbuf_reserve(&tipme_lives, sizeof(*l), 0);
@@ -48,6 +58,8 @@ static __always_inline int tipme_life_short(struct task_struct *p, __u32 kind)
 		return 0;
 	}
 	tipme_life_head(l, p, kind);
+	if (kind == TIPME_LIFE_EXIT)
+		l->exit_code = tipme_life_code(p);
 	bpf_ringbuf_submit(l, tipme_life_wake());
 	return 0;
 }
@@ -115,10 +127,14 @@ int BPF_PROG(tipme_life_fork, struct task_struct *parent, struct task_struct *ch
 	return child->pid == child->tgid ? tipme_life_short(child, TIPME_LIFE_FORK) : 0;
 }
 
+/*
+ * A process ends with its last thread, which need not be its first: that may end alone, and does when another thread calls a program (and leaves
+ * it its number). The kernel has counted the one that ends already. Two that end at once may both be the last here; the reader takes one.
+ */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(tipme_life_exit, struct task_struct *p)
 {
-	return p->pid == p->tgid ? tipme_life_short(p, TIPME_LIFE_EXIT) : 0;
+	return p->signal->live.counter ? 0 : tipme_life_short(p, TIPME_LIFE_EXIT);
 }
 
 #define TIPME_VM_EXEC 4

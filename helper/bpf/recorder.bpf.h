@@ -11,6 +11,9 @@
 #include "kernel_maps.h"
 #include "map.bpf.h"
 
+#define tipme_likely(x) __builtin_expect(!!(x), 1)
+#define tipme_unlikely(x) __builtin_expect(!!(x), 0)
+
 /* Set before loading; the verifier then takes them for constants. */
 const volatile __u32 tipme_pool_slots = 2046;
 const volatile __u64 tipme_stack_min_ns = 1000000;
@@ -184,6 +187,12 @@ static __always_inline __u32 tipme_preempt_count(struct tipme_kernel_cpu *c, boo
 		return *(const int *)bpf_this_cpu_ptr(&__preempt_count);
 #endif
 	return (c->irq_depth ? TIPME_COUNT_HARDIRQ : 0) | (c->softirq_depth ? TIPME_COUNT_SOFTIRQ : 0);
+}
+
+/* Whether this is an interrupt's or a softirq's doing. */
+static __always_inline bool tipme_is_served(struct tipme_kernel_cpu *c, bool counted)
+{
+	return tipme_preempt_count(c, counted) & (TIPME_COUNT_NMI | TIPME_COUNT_HARDIRQ | TIPME_COUNT_SOFTIRQ);
 }
 
 /* Of the softirq that is being served. */

@@ -141,6 +141,16 @@ struct request {
 	__u64 __sector;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+	int group_exit_code;
+	unsigned int flags;
+};
+
 struct sched_entity {
 	__u64 sum_exec_runtime;
 	unsigned char sched_delayed; /* since 6.12: sleeps, but still stands in the run queue */
@@ -167,6 +177,7 @@ struct task_struct {
 	struct task_group *sched_task_group;
 	struct cpumask cpus_mask;
 	struct task_struct *group_leader;
+	struct signal_struct *signal;
 	struct mm_struct *mm;
 	struct css_set *cgroups;
 	struct pid *thread_pid;

@@ -7,6 +7,8 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -53,15 +55,44 @@ int cli_wait(int fd, uint16_t verb, uint32_t *arg, char *to)
 	}
 }
 
+/* The thread that answers is ahead of all others; classes are switched by one that may have to wait. */
+#define ANSWER_S 10
+#define SWITCH_S 60
+
+static void patience(int fd, time_t seconds)
+{
+	const struct timeval limit = { .tv_sec = seconds };
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+static void say_silent(int fd, const char *name, int seconds)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	cli_fail("%s: the recorder (pid %d) has not answered for %d s: it is stopped, or hangs: look at it with ps, or end it with kill -KILL and start another",
+		 name, (int)peer.pid, seconds);
+}
+
 int cli_ask(int fd, const char *name, uint16_t verb, const char *text, char *to)
 {
 	uint32_t refused = 0;
+	int seconds = verb == TIPME_VERB_SET ? SWITCH_S : ANSWER_S;
+
+	patience(fd, seconds);
 	int err = tipme_message_send(fd, verb, 0, text, strlen(text), 0);
 
 	/* A recorder that refuses us says why, then closes: what it said is there to be read. */
 	if (!err || err == -EPIPE)
 		err = cli_wait(fd, TIPME_VERB_REPLY, &refused, to);
-	if (err)
+	/* What follows, an episode that is saved, or the end, takes as long as it takes. */
+	patience(fd, 0);
+	if (err == -EAGAIN)
+		say_silent(fd, name, seconds);
+	else if (err)
 		cli_fail("%s: the recorder did not answer: %s: see tipme status", name, strerror(-err));
 	else if (refused)
 		cli_fail("%s: %s", name, to);
@@ -122,7 +153,11 @@ static void print_coverage(struct json_object *status)
 		least = !i || s < least ? s : least;
 		most = s > most ? s : most;
 	}
-	printf("kept       %.1f to %.1f s on %zu CPUs (asked for: %.0f s)\n", least, most, length_of(list), number_of(status, "window_s"));
+	/* Samples are of all CPUs together. */
+	if (length_of(list) > 1)
+		printf("kept       %.1f to %.1f s on %zu CPUs (asked for: %.0f s)\n", least, most, length_of(list), number_of(status, "window_s"));
+	else
+		printf("kept       %.1f s (asked for: %.0f s)\n", most, number_of(status, "window_s"));
 }
 
 static void print_lost(struct json_object *lost)
@@ -175,15 +210,38 @@ static void print_trigger_thread(struct json_object *thread)
 		printf("trigger    not real-time: %s\n", text_of(thread, "why"));
 }
 
+#define SAMPLES_PER_S 99 /* of each CPU, while it is busy */
+
+/* Most records are the scheduler's; how many of each other kind come in a second nobody counts. Samples and new programs cost many times as much. */
+static void print_other_costs(struct json_object *costs)
+{
+	const char *between = "           others: ", *end = "";
+
+	json_object_object_foreach(costs, name, ns) {
+		if (!strcmp(name, "sched"))
+			continue;
+		printf("%s%s %s", between, name, json_object_get_string(ns));
+		between = ", ";
+		end = " ns each\n";
+	}
+	fputs(end, stdout);
+}
+
 /* What the kernel runs for us shows in no process. */
 static void print_own_share(struct json_object *status)
 {
-	double cost_ns = number_of(part_of(status, "record_cost_ns"), "sched");
+	struct json_object *costs = part_of(status, "record_cost_ns");
+	double cost_ns = number_of(costs, "sched"), samples = number_of(costs, "sample") * SAMPLES_PER_S * (double)length_of(part_of(status, "coverage"));
 
-	if (cost_ns > 0)
-		printf("cost       %.0f ns a record: now %.2f %% of one CPU\n", cost_ns, cost_ns * number_of(status, "rate") / 1e7);
-	else
+	if (cost_ns > 0) {
+		printf("cost       %.0f ns a scheduler record: now about %.2f %% of one CPU", cost_ns, cost_ns * number_of(status, "rate") / 1e7);
+		if (samples > 0 && json_object_get_boolean(part_of(part_of(status, "classes"), "sample")))
+			printf(", and up to %.2f %% for samples", samples / 1e7);
+		puts("");
+		print_other_costs(costs);
+	} else {
 		puts("cost       of a record: not measured (that takes CAP_SYS_ADMIN at the start)");
+	}
 }
 
 static void print_status(struct json_object *status)
@@ -223,7 +281,7 @@ static int status_no_recorder(bool json)
 
 int cli_status(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
-	bool json = argc == 2 && !strcmp(argv[1], "--json");
+	bool json = argc > 1 && !strcmp(argv[1], "--json");
 
 	if (argc > 1 + json)
 		return cli_misuse(verb, argv[1 + json]);
@@ -299,6 +357,10 @@ static int snap_options(const struct tipme_verb_entry *verb, int argc, char **ar
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "m:", options, NULL)) != -1) {
+		if (c == '?' && optopt == 'm') {
+			cli_fail("snap: %s: its text is missing: see tipme snap --help", argv[optind - 1]);
+			return TIPME_EXIT_USAGE;
+		}
 		if (c != 'm')
 			return cli_misuse(verb, argv[optind - 1]);
 		*words = optarg;

@@ -5,6 +5,7 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <pwd.h>
 #include <sched.h>
 #include <stdint.h>
@@ -152,6 +153,43 @@ static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
 			   "bpf(2) is refused: %s", strerror(err));
 }
 
+/* What the recorder that runs has said of it; NULL: nothing. */
+static const char *told_no_counters(const struct doctor_session *session)
+{
+	struct json_object *limits;
+
+	if (!json_object_object_get_ex(session->status, "limits", &limits) || !json_object_is_type(limits, json_type_array))
+		return NULL;
+	for (size_t i = 0; i < json_object_array_length(limits); i++) {
+		const char *text = json_object_get_string(json_object_array_get_idx(limits, i));
+
+		if (text && !strncmp(text, "no counters ", strlen("no counters ")))
+			return text;
+	}
+	return NULL;
+}
+
+/* The same that the recorder opens on each CPU. */
+static void look_counters(struct doctor_session *session, struct doctor_finding *f)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_PAGE_FAULTS_MAJ, .disabled = 1 };
+	const char *told = session->exact_recorder ? told_no_counters(session) : NULL;
+	int fd = told || session->exact_recorder ? -1 : (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	int err = errno;
+
+	if (fd >= 0)
+		close(fd);
+	if (told)
+		doctor_say(f, DOCTOR_LIMITED, "", "the recorder that runs has %s", told);
+	else if (session->exact_recorder)
+		doctor_say(f, DOCTOR_OK, "", "the recorder that runs has them");
+	else if (fd >= 0)
+		doctor_say(f, DOCTOR_OK, "", "samples and page faults can be counted");
+	else
+		doctor_say(f, DOCTOR_LIMITED, geteuid() ? "run it with sudo, or sysctl kernel.perf_event_paranoid=2 beside CAP_PERFMON" : "run it where no filter forbids perf_event_open (containers do)",
+			   "no samples, no page faults that read: counting is refused (%s)", strerror(err));
+}
+
 static void look_symbols(struct doctor_session *session, struct doctor_finding *f)
 {
 	char line[16];
@@ -203,6 +241,7 @@ const struct doctor_check doctor_machine_checks[] = {
 	{ "CAP_SYSLOG", false, look_syslog },
 	{ "CAP_IPC_LOCK", false, look_ipc_lock },
 	{ "CAP_SYS_NICE", false, look_nice },
+	{ "counters", false, look_counters },
 	{ "symbols", false, look_symbols },
 	{ "real-time", false, look_realtime },
 	{ "user", false, look_user },

@@ -39,6 +39,12 @@ static int door_open(struct tipmed_door *door, const char *path, const struct so
 	door->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (door->fd < 0 || bind(door->fd, (const struct sockaddr *)addr, sizeof(*addr)))
 		return -errno;
+	struct stat st;
+
+	if (lstat(path, &st))
+		return -errno;
+	door->dev = st.st_dev;
+	door->ino = st.st_ino;
 	/* Nobody can connect before listen(). */
 	int err = socket_give(path, door->uid);
 
@@ -93,12 +99,29 @@ void tipmed_door_pay(struct tipmed_door *door, uint64_t now_ns)
 	door->paid_ns = (door->paid_ns > now_ns ? door->paid_ns : now_ns) + COST_NS;
 }
 
+/* 1: it is ours, 0: it is not, or is not there, -1: that cannot be told. */
+static int door_ours(const struct tipmed_door *door, const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+	return st.st_dev == door->dev && st.st_ino == door->ino;
+}
+
+bool tipmed_doors_gone(const struct tipmed_doors *doors, const struct tipmed_options *opt)
+{
+	struct sockaddr_un addr;
+
+	return !address_of(&doors->door[0], opt->rundir, &addr) && door_ours(&doors->door[0], addr.sun_path) == 0;
+}
+
 void tipmed_doors_unlink(const struct tipmed_doors *doors, const struct tipmed_options *opt)
 {
 	struct sockaddr_un addr;
 
 	for (unsigned int i = 0; i < doors->count; i++)
-		if (!address_of(&doors->door[i], opt->rundir, &addr))
+		if (!address_of(&doors->door[i], opt->rundir, &addr) && door_ours(&doors->door[i], addr.sun_path) == 1)
 			unlink(addr.sun_path);
 }
 

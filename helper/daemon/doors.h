@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "options.h"
 
@@ -18,6 +19,8 @@ struct tipmed_door {
 	int fd;
 	bool own; /* root's and the owner's */
 	uid_t uid;
+	dev_t dev; /* of the socket's file, and its number there: what has our name may be another's by now */
+	ino_t ino;
 	bool paused; /* nobody is let in until the closer has done its work, or what came is paid for */
 	uint64_t paid_ns; /* the time up to which knocks and messages are paid for; not of our own door */
 };
@@ -37,6 +40,9 @@ int tipmed_doors_open(struct tipmed_doors *doors, const struct tipmed_options *o
 /* Whether one more may be done for who comes by this door; pay() for each. */
 bool tipmed_door_affords(const struct tipmed_door *door, uint64_t now_ns);
 void tipmed_door_pay(struct tipmed_door *door, uint64_t now_ns);
+
+/* Whether nobody can come in any more: somebody has taken our own socket away, or has put another in its place. */
+bool tipmed_doors_gone(const struct tipmed_doors *doors, const struct tipmed_options *opt);
 
 /* Takes the sockets away; who is connected stays so. */
 void tipmed_doors_unlink(const struct tipmed_doors *doors, const struct tipmed_options *opt);

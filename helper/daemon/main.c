@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +25,7 @@
 #include "evdev_hotkey.h"
 #include "library.h"
 #include "opener.h"
+#include "paths.h"
 #include "options.h"
 #include "pictures.h"
 #include "privileges.h"
@@ -55,7 +59,7 @@ static int fail(const char *why, int err)
 
 static int fail_errno(const char *what, int err)
 {
-	fprintf(stderr, "tipme: start: %s: %s\n", what, strerror(-err));
+	fprintf(stderr, "tipme: start: %s: %s%s\n", what, strerror(-err), err == -EMFILE ? ": raise the limit (ulimit -n)" : "");
 	return err;
 }
 
@@ -84,15 +88,26 @@ static int folders_open(void)
 	return writer.library_fd < 0 ? fail(why, writer.library_fd) : 0;
 }
 
-/* The kernel's records name processes as the machine does, /proc and sockets as the namespace that we are in. */
-static void namespace_look(void)
+static bool in_pid_namespace(void)
 {
 	struct stat st;
 
 	/* The number of the first namespace is fixed (include/linux/proc_ns.h). */
-	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != 0xEFFFFFFCU && tipme_kernel_source_kind(kernel) != TIPME_SOURCE_PROC_SAMPLED)
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino != 0xEFFFFFFCU;
+}
+
+/* The kernel's records name processes as the machine does, /proc and sockets as the namespace that we are in. Samples of /proc know only what it shows. */
+static void namespace_look(void)
+{
+	bool sampled = tipme_kernel_source_kind(kernel) == TIPME_SOURCE_PROC_SAMPLED, inside = in_pid_namespace();
+
+	if (inside && !sampled)
 		tipmed_limit_add(&limits, "in a PID namespace: process ids in the kernel's records are those of the machine, so X servers and names cannot be "
 					  "matched: run it on the machine itself, or with --source proc_sampled");
+	else if (inside)
+		tipmed_limit_add(&limits, "in a PID namespace: only the processes in it are seen: who else had a CPU is not known");
+	else if (sampled && access("/proc/1/stat", R_OK))
+		tipmed_limit_add(&limits, "the processes of others are hidden (/proc is mounted with hidepid): who else had a CPU is not known");
 }
 
 static int source_open(void)
@@ -190,7 +205,7 @@ static int memory_prepare(void)
 		err = tipmed_watch_new(&watch, kernel);
 	if (!err)
 		err = tipmed_snapshot_init(&server.snap, kernel);
-	return err ? fail_errno("no memory for the copies", err) : 0;
+	return err ? fail_errno(err == -ENOMEM ? "no memory for the copies" : "what recording needs cannot be had", err) : 0;
 }
 
 static void privileges_prepare(void)
@@ -256,23 +271,53 @@ static int server_prepare(void)
 	return err ? fail_errno("the trigger thread cannot be started", err) : 0;
 }
 
+/* Classes that began without their counters: said as long as it is so. They may begin again with them. */
+static void counters_tell(void)
+{
+	static int said_sample, said_memory, number = -1;
+	int sample = tipme_kernel_source_no_events(kernel, TIPME_CLASS_SAMPLE), memory = tipme_kernel_source_no_events(kernel, TIPME_CLASS_MEMORY);
+	int err = sample ? sample : memory;
+
+	if (sample == said_sample && memory == said_memory)
+		return;
+	said_sample = sample;
+	said_memory = memory;
+	tipmed_limit_end(&limits, number);
+	number = !err ? -1 : tipmed_limit_add(&limits, "no counters (%s): %s%s%s%s", strerror(-err), sample ? "no samples" : "", sample && memory ? ", and " : "",
+			 memory ? "class memory_wait without page faults that read" : "",
+			 err == -EACCES || err == -EPERM ? ": start it as root, or with sysctl kernel.perf_event_paranoid=2 where nothing else forbids them" : "");
+}
+
 static void keep(void *arg, const void *rec, size_t len)
 {
 	(void)arg;
 	tipmed_pictures_keep(pictures, rec, len);
 }
 
-/* The module counts page faults by itself. Where perf_event_paranoid was raised since the start there is nobody who may open a counter; said once. */
+/* The module counts page faults by itself. Where perf_event_paranoid was raised since the start there is nobody who may open a counter, until it is lowered. */
 static void cpus_look(void)
 {
-	static bool said;
+	static int number = -1;
 	int err = tipme_kernel_source_cpus_look(kernel);
 
-	if (err && !said)
-		tipmed_limit_add(&limits, "no samples%s any more of a CPU that was switched off, as they are when the machine sleeps (%s): start the recorder again; "
+	if (!err) {
+		tipmed_limit_end(&limits, number);
+		number = -1;
+	} else if (number < 0) {
+		number = tipmed_limit_add(&limits, "no samples%s any more of a CPU that was switched off, as they are when the machine sleeps (%s): start the recorder again; "
 				 "with sysctl kernel.perf_event_paranoid=2 it may go on",
 				 tipme_kernel_source_kind(kernel) == TIPME_SOURCE_KERNEL_MODULE ? "" : " and page faults", strerror(-err));
-	said |= err != 0;
+	}
+}
+
+/* The clocks first: what sleeps after that is for the next time. Returns whether the machine slept. */
+static bool clocks_look(void)
+{
+	const struct tipmed_clocks now = tipmed_clocks_read();
+	uint64_t from_ns = 0, to_ns = 0;
+
+	tipme_kernel_source_suspended(kernel, suspends.looked_ns, &from_ns, &to_ns);
+	return tipmed_suspends_look(&suspends, &now, from_ns, to_ns);
 }
 
 static void look(void)
@@ -281,20 +326,22 @@ static void look(void)
 	int n = tipmed_pictures_take(pictures, kernel);
 
 	cpus_look();
+	counters_tell();
 	tipmed_snapshot_expect(&server.snap, n > 0 ? (unsigned int)n : 0);
 	tipmed_code_look(code, begin_ns);
 	tipmed_cgroups_look(cgroups, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_THROTTLE) ? keep : NULL, NULL);
 	tipmed_steal_look(&steal, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_STEAL) ? keep : NULL, NULL);
-	tipmed_suspends_look(&suspends, tipme_clock_ns(), tipme_clock_of_ns(CLOCK_BOOTTIME));
+	clocks_look();
 	tipmed_watch_look(watch, n > 0 ? (unsigned int)n : 0, tipme_clock_ns() - begin_ns);
 }
 
 static int start(void)
 {
+	const struct tipmed_clocks now = tipmed_clocks_read();
 	int err;
 
 	server.start_ns = tipme_clock_ns();
-	tipmed_suspends_init(&suspends, server.start_ns, tipme_clock_of_ns(CLOCK_BOOTTIME));
+	tipmed_suspends_init(&suspends, &now);
 	err = folders_open();
 	if (err)
 		return err;
@@ -329,7 +376,8 @@ static void tell(void)
 	       (double)server.snap.kernel.kept / 1e6, (unsigned int)opt.owner, opt.library);
 	printf("X servers with hooks join by themselves; save what just happened with: tipme snap\n");
 	for (unsigned int i = 0; i < limits.count; i++)
-		printf("limited: %s\n", limits.text[i]);
+		if (tipmed_limit_text(&limits, i))
+			printf("limited: %s\n", tipmed_limit_text(&limits, i));
 	fflush(stdout);
 }
 
@@ -339,23 +387,64 @@ static bool seat_changed(void)
 	return opt.owner_auto && tipmed_seat_left(opt.owner);
 }
 
-/* Returns how we end. */
-static int keep_house(const sigset_t *signals)
+/* A recorder that nobody can see, ask or end is not to go on in secret, beside the one that is started next. */
+static bool socket_lost(void)
 {
-	const struct timespec second = { .tv_sec = 1 };
+	if (!tipmed_doors_gone(&server.doors, &opt))
+		return false;
+	fprintf(stderr, "tipme: tipmed: %s/" TIPME_SOCKET_NAME ": was taken away, and nobody can ask for anything any more: start the recorder again\n", opt.rundir);
+	return true;
+}
+
+/* What has come for us: a signal's number, or 0. */
+static int signal_taken(int signal_fd)
+{
+	struct signalfd_siginfo info;
+
+	return read(signal_fd, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo : 0;
+}
+
+/* Returns the signal that came before `due_ns`, or 0: then it is time to look, as it is when the machine has slept: CPUs have lost their events by that. */
+static int wait_until(int signal_fd, int clock_fd, uint64_t due_ns)
+{
+	struct pollfd fds[] = { { .fd = signal_fd, .events = POLLIN }, { .fd = clock_fd, .events = POLLIN } };
+	uint64_t now_ns;
+
+	while ((now_ns = tipme_clock_ns()) < due_ns) {
+		if (poll(fds, 2, (int)((due_ns - now_ns) / 1000000) + 1) <= 0)
+			continue;
+		if (fds[0].revents)
+			return signal_taken(signal_fd);
+		tipmed_suspends_watch_again(clock_fd);
+		if (clocks_look())
+			return 0;
+	}
+	return 0;
+}
+
+/* Returns how we end. */
+static int keep_house(int signal_fd)
+{
+	/* Without it, looks find the same, a second late. */
+	int clock_fd = tipmed_suspends_watch();
+	uint64_t due_ns = tipme_clock_ns() + TIPME_NS_PER_S;
 
 	for (;;) {
-		int sig = sigtimedwait(signals, NULL, &second);
+		int sig = wait_until(signal_fd, clock_fd, due_ns);
 
-		if (sig == SIGUSR1)
-			tipmed_classes_do(&classes);
-		else if (sig > 0)
+		if (sig && sig != SIGUSR1)
 			return 0;
-		else
-			look();
+		if (sig) {
+			tipmed_classes_do(&classes);
+			continue;
+		}
+		look();
+		due_ns = tipme_clock_ns() + TIPME_NS_PER_S;
 		/* What was recorded of one user is not for the next. */
 		if (seat_changed())
 			return TIPMED_EXIT_SEAT;
+		if (socket_lost())
+			return 1;
 	}
 }
 
@@ -453,6 +542,17 @@ static void memory_frugal(void)
 	mallopt(M_ARENA_MAX, 1);
 }
 
+/* Counters of each CPU, the tracing programs and connections: on a large machine more than shells and services are given unasked. */
+static void descriptors_allow(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv)
 {
 	sigset_t signals;
@@ -466,9 +566,14 @@ int main(int argc, char **argv)
 	}
 	umask(022);
 	memory_frugal();
+	descriptors_allow();
 	if (!opt.foreground && (ready_fd = go_background()) < 0)
 		return fail_errno("no process for the background", ready_fd) ? 1 : 0;
 	signals_block(&signals);
+	int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+
+	if (signal_fd < 0)
+		return fail_errno("no descriptor for signals", -errno) ? 1 : 0;
 	if (opt.owner_auto && seat_wait(&signals))
 		return opt.foreground ? 0 : 1;
 	if (start())
@@ -477,7 +582,7 @@ int main(int argc, char **argv)
 	tipmed_service_tell("READY=1\nSTATUS=recording");
 	if (ready_fd >= 0)
 		background_ready(ready_fd);
-	int end = keep_house(&signals);
+	int end = keep_house(signal_fd);
 
 	tipmed_service_tell("STOPPING=1");
 	stop();

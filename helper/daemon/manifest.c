@@ -120,12 +120,14 @@ const char *const tipmed_trigger_kinds[] = {
 	[TIPMED_TRIGGER_KERNEL] = "kernel",
 };
 
-static void add_trigger(struct json_object *to, const struct tipmed_trigger *from)
+static void add_trigger(struct json_object *to, const struct tipmed_trigger *from, uint64_t before_ns)
 {
 	struct json_object *trigger = add_object(to, "trigger");
 
 	add_text(trigger, "kind", tipmed_trigger_kinds[from->kind]);
 	add_number(trigger, "ns", from->ns);
+	if (before_ns)
+		add_number(trigger, "before_ns", before_ns);
 	if (from->measured_ms)
 		add_number(trigger, "measured_ms", from->measured_ms);
 	add_text(trigger, "text", from->seen[0] ? from->seen : from->words);
@@ -145,12 +147,18 @@ static void add_classes(struct json_object *to, const struct tipmed_manifest *m)
 		add_number(cost, "sched", m->cost_ns[TIPME_CLASSES]);
 }
 
+static uint64_t window_begin(const struct tipmed_manifest *m)
+{
+	uint64_t window_ns = (uint64_t)m->opt->window_s * 1000000000;
+
+	return m->snap->trigger.ns > window_ns ? m->snap->trigger.ns - window_ns : 0;
+}
+
 /* Where the machine slept, so that nobody takes the time after it for the time before. */
 static void add_suspends(struct json_object *to, const struct tipmed_manifest *m)
 {
 	struct tipmed_suspend list[TIPMED_SUSPENDS_MAX];
-	uint64_t window_ns = (uint64_t)m->opt->window_s * 1000000000;
-	unsigned int n = tipmed_suspends_since(m->suspends, m->snap->trigger.ns > window_ns ? m->snap->trigger.ns - window_ns : 0, list);
+	unsigned int n = tipmed_suspends_since(m->suspends, window_begin(m), list);
 	struct json_object *all = json_object_new_array();
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -164,6 +172,24 @@ static void add_suspends(struct json_object *to, const struct tipmed_manifest *m
 	add(to, "suspends", all);
 }
 
+/* Where the machine's clock was set: times of day before it are not those of `time`. */
+static void add_clock_steps(struct json_object *to, const struct tipmed_manifest *m)
+{
+	struct tipmed_clock_step list[TIPMED_SUSPENDS_MAX];
+	unsigned int n = tipmed_clock_steps_since(m->suspends, window_begin(m), list);
+	struct json_object *all = json_object_new_array();
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct json_object *one = json_object_new_object();
+
+		add_number(one, "from_ns", list[i].from_ns);
+		add_number(one, "to_ns", list[i].to_ns);
+		add(one, "by_ns", json_object_new_int64(list[i].by_ns));
+		json_object_array_add(all, one);
+	}
+	add(to, "clock_steps", all);
+}
+
 static void add_recorder(struct json_object *to, const struct tipmed_manifest *m)
 {
 	struct json_object *recorder = add_object(to, "recorder"), *limits = json_object_new_array(), *agents = json_object_new_array();
@@ -173,8 +199,12 @@ static void add_recorder(struct json_object *to, const struct tipmed_manifest *m
 	add_number(recorder, "start_ns", m->recorder_start_ns);
 	add_number(recorder, "window_s", m->opt->window_s);
 	add_number(recorder, "post_s", m->opt->post_s);
-	for (unsigned int i = 0; i < m->limits->count; i++)
-		json_object_array_add(limits, json_object_new_string(m->limits->text[i]));
+	for (unsigned int i = 0; i < m->limits->count; i++) {
+		const char *limit = tipmed_limit_text(m->limits, i);
+
+		if (limit)
+			json_object_array_add(limits, json_object_new_string(limit));
+	}
 	add(recorder, "limits", limits);
 	for (unsigned int i = 0; i < m->snap->agent_count; i++)
 		json_object_array_add(agents, json_object_new_int(m->snap->agents[i]));
@@ -324,9 +354,10 @@ char *tipmed_manifest_text(const struct tipmed_manifest *m)
 	add_text(top, "id", m->snap->trigger.id);
 	add_time(top, m->snap->trigger.wall_s);
 	add_machine(top);
-	add_trigger(top, &m->snap->trigger);
+	add_trigger(top, &m->snap->trigger, m->snap->before_ns);
 	add_number(top, "end_ns", m->snap->end_ns);
 	add_suspends(top, m);
+	add_clock_steps(top, m);
 	add_recorder(top, m);
 	add_sources(top, m);
 	const char *text = json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);

@@ -326,6 +326,9 @@ static void on_done(struct tipmed_server *server)
 		server->failures++;
 	else
 		server->episodes++;
+	/* A threshold has caught what somebody may be about to ask for. */
+	if (!server->snap.saved_error && server->snap.trigger.kind != TIPMED_TRIGGER_AUTO)
+		server->snap.before_ns = server->snap.trigger.ns;
 	memcpy(server->last_id, server->snap.trigger.id, sizeof(server->last_id));
 	tell_saved(server);
 	if (!server->has_pending)

@@ -39,6 +39,7 @@ struct tipmed_trigger {
 struct tipmed_snapshot {
 	enum tipmed_phase phase;
 	struct tipmed_trigger trigger;
+	uint64_t before_ns; /* when somebody asked for the last episode before, which was saved; 0: nobody did */
 	uint64_t copied_ns; /* when the first copy was complete */
 	uint64_t end_ns; /* up to when recording is in it */
 	struct tipme_kernel_source *source;

@@ -161,9 +161,16 @@ static void add_self(struct tipme_text *text, const struct tipmed_server *server
 	tipme_text_add_json(text, server->opt->hotkey);
 	tipme_text_add(text, ", \"keyboards\": %u, \"refused\": %u", server->evdev ? tipmed_evdev_count(server->evdev) : 0, server->keyboards_refused);
 	tipme_text_add(text, "}, \"limits\": [");
+	const char *between = "";
+
 	for (unsigned int i = 0; i < server->limits->count; i++) {
-		tipme_text_add(text, "%s", i ? ", " : "");
-		tipme_text_add_json(text, server->limits->text[i]);
+		const char *limit = tipmed_limit_text(server->limits, i);
+
+		if (!limit)
+			continue;
+		tipme_text_add(text, "%s", between);
+		tipme_text_add_json(text, limit);
+		between = ", ";
 	}
 	tipme_text_add(text, "]");
 }

@@ -14,6 +14,7 @@
 #include "devices.h"
 #include "episode.h"
 #include "kallsyms.h"
+#include "library.h"
 #include "manifest.h"
 #include "privileges.h"
 #include "reserve.h"
@@ -288,7 +289,7 @@ static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, s
 	return err ? err : save_manifest(episode, &m);
 }
 
-static void save(struct tipmed_writer *w)
+static int save_episode(struct tipmed_writer *w)
 {
 	struct tipmed_snapshot *snap = w->snap;
 	struct tipmed_record_file file;
@@ -300,15 +301,25 @@ static void save(struct tipmed_writer *w)
 	if (!err)
 		err = tipmed_episode_commit(&episode);
 	tipmed_episode_abandon(&episode);
-	if (snap->trigger.told_fd)
-		close(snap->trigger.told_fd);
-	snap->trigger.told_fd = 0;
-	snap->saved_error = err;
 	if (err)
 		snprintf(snap->saved_text, sizeof(snap->saved_text), "%s: %s: recording goes on; make room or mend it, then ask again",
 			 w->opt->library, strerror(-err));
 	else
 		snprintf(snap->saved_text, sizeof(snap->saved_text), "%s/%s", w->opt->library, snap->trigger.id);
+	return err;
+}
+
+static void save(struct tipmed_writer *w)
+{
+	struct tipmed_snapshot *snap = w->snap;
+	int err = tipmed_library_follow(w->opt->library, w->owner, &w->library_fd, snap->saved_text, sizeof(snap->saved_text));
+
+	if (!err)
+		err = save_episode(w);
+	if (snap->trigger.told_fd)
+		close(snap->trigger.told_fd);
+	snap->trigger.told_fd = 0;
+	snap->saved_error = err;
 }
 
 /* Acquire: pairs with the store in tipmed_writer_save(), after which the snapshot is ours. */

@@ -14,6 +14,7 @@ struct tipme_kernel_source {
 	struct tipme_kernel_seen *scratch;	    /* set by tipme_kernel_source_open() */
 	uint32_t classes_able;			    /* set by the backend's open: what it can record here */
 	uint32_t classes;			    /* what it records; changed by tipme_kernel_source_class_set() */
+	int no_events[TIPME_CLASSES];		    /* set by class_set(): see tipme_kernel_source_no_events() */
 	int tells_affinity;			    /* set by the backend's open: class priority has a record of each change */
 	struct tipme_kernel_source *beside;	    /* set by tipme_kernel_source_open(): records what this one cannot; NULL: nothing does */
 };
@@ -48,6 +49,8 @@ struct tipme_kernel_backend {
 	int (*class_set)(struct tipme_kernel_source *src, unsigned int which, int on);
 	/* May be NULL: see tipme_kernel_source_cpus_look(). */
 	int (*cpus_look)(struct tipme_kernel_source *src);
+	/* May be NULL: see tipme_kernel_source_suspended(). */
+	int (*suspended)(struct tipme_kernel_source *src, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns);
 	/* May be NULL: the source triggers nothing by itself. */
 	int (*trigger_fd)(struct tipme_kernel_source *src);
 	int (*trigger_taken)(struct tipme_kernel_source *src, char *text, size_t len);

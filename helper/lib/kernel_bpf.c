@@ -218,6 +218,8 @@ static int beside_needs(const struct bpf_program *prog, uint32_t classes)
 	/* Any other source sees what is lent. */
 	if (!strcmp(name, "tipme_priority_lent"))
 		return 0;
+	if (!strcmp(name, "tipme_suspend"))
+		return 1;
 	if (which >= 0)
 		return !!(classes & 1U << which);
 	return classes & 1U << TIPME_CLASS_SAMPLE && (!strncmp(name, "tipme_softirq_", 14) || !strcmp(name, "tipme_mappings"));
@@ -454,13 +456,13 @@ static int link_add(struct bpf_source *src, struct bpf_link *link, unsigned int 
 	return 0;
 }
 
-/* The same order for all: the last is the first to go, and takes the place of none. */
-static void class_detach(struct bpf_source *src, unsigned int which)
+/* All of it, or only what is attached to events. The same order for all: the last is the first to go, and takes the place of none. */
+static void class_detach(struct bpf_source *src, unsigned int which, bool only_events)
 {
 	unsigned int kept = 0;
 
 	for (unsigned int i = 0; i < src->link_count; i++) {
-		if (src->links[i].which == which) {
+		if (src->links[i].which == which && (!only_events || src->links[i].cpu >= 0)) {
 			bpf_link__destroy(src->links[i].link);
 			continue;
 		}
@@ -507,14 +509,15 @@ static int event_add(struct bpf_source *src, struct bpf_program *prog, unsigned 
 	return err;
 }
 
-static int program_attach(struct bpf_source *src, struct bpf_program *prog, unsigned int which)
+static int events_attach(struct bpf_source *src, struct bpf_program *prog, unsigned int which)
 {
 	int err = 0;
 
-	if (bpf_program__type(prog) != BPF_PROG_TYPE_PERF_EVENT)
-		return link_add(src, bpf_program__attach(prog), which, -1, -1);
 	for (unsigned int cpu = 0; cpu < src->base.view.cpus && !err; cpu++)
 		err = event_add(src, prog, which, cpu);
+	if (err)
+		class_detach(src, which, true);
+	src->base.no_events[which] = err;
 	return err;
 }
 
@@ -600,18 +603,35 @@ static void threshold_set(struct bpf_source *src, unsigned int which, int on)
 		src->skel->bss->tipme_spin_min_ns = on ? SPIN_MIN_NS : 0;
 }
 
+/* Events take a right of their own: where they are refused, a class that has more goes on with what that is. */
+static int class_attach(struct bpf_source *src, unsigned int which)
+{
+	struct bpf_program *prog;
+	unsigned int others = 0;
+	int err = 0, refused = 0;
+
+	bpf_object__for_each_program(prog, src->skel->obj) {
+		if (err || bpf_program__fd(prog) < 0 || class_of(prog) != (int)which)
+			continue;
+		if (bpf_program__type(prog) == BPF_PROG_TYPE_PERF_EVENT) {
+			refused = events_attach(src, prog, which);
+			continue;
+		}
+		err = link_add(src, bpf_program__attach(prog), which, -1, -1);
+		others++;
+	}
+	return err || others ? err : refused;
+}
+
 static int bpf_class_set(struct tipme_kernel_source *base, unsigned int which, int on)
 {
 	struct bpf_source *src = bpf_of(base);
-	struct bpf_program *prog;
-	int err = 0;
+	int err;
 
 	threshold_set(src, which, on);
-	bpf_object__for_each_program(prog, src->skel->obj)
-		if (on && !err && bpf_program__fd(prog) >= 0 && class_of(prog) == (int)which)
-			err = program_attach(src, prog, which);
+	err = on ? class_attach(src, which) : 0;
 	if (err || !on)
-		class_detach(src, which);
+		class_detach(src, which, false);
 	if (err)
 		threshold_set(src, which, 0);
 	return err;
@@ -698,7 +718,7 @@ static void bpf_close(struct tipme_kernel_source *base)
 	struct bpf_source *src = bpf_of(base);
 
 	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
-		class_detach(src, i);
+		class_detach(src, i, false);
 	if (src->measure_fd >= 0)
 		close(src->measure_fd);
 	ring_buffer__free(src->lives);
@@ -865,6 +885,24 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 	return 0;
 }
 
+/* Whatever lies between two that have begun since then, lies between these, too. Nobody writes: who would be awake to ask? */
+static int bpf_suspended(struct tipme_kernel_source *base, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns)
+{
+	const struct kernel_source_bpf__bss *bss = bpf_of(base)->skel->bss;
+	int err = -ENOENT;
+
+	for (uint32_t n = bss->tipme_suspend_count, i = n > TIPME_SUSPENDS ? n - TIPME_SUSPENDS : 0; i < n; i++) {
+		const struct tipme_suspended *s = (const void *)&bss->tipme_suspends[i % TIPME_SUSPENDS];
+
+		if (!s->to_ns || s->from_ns < since_ns)
+			continue;
+		*from_ns = err ? s->from_ns : *from_ns;
+		*to_ns = s->to_ns;
+		err = 0;
+	}
+	return err;
+}
+
 /* --- pictures --- */
 
 /* Reads whole entries while there is room, then only counts. Returns the number seen or -errno. */
@@ -990,6 +1028,7 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.stacks = bpf_stacks,
 	.class_set = bpf_class_set,
 	.cpus_look = bpf_cpus_look,
+	.suspended = bpf_suspended,
 	.user_stacks = bpf_user_stacks,
 	.mappings = bpf_mappings,
 	.lives_fd = bpf_lives_fd,

@@ -173,6 +173,18 @@ static struct tipme_kernel_source *recorder_of(struct tipme_kernel_source *src, 
 	return src->beside && src->beside->classes_able & 1U << which ? src->beside : src;
 }
 
+int tipme_kernel_source_no_events(struct tipme_kernel_source *src, unsigned int which)
+{
+	return recorder_of(src, which)->no_events[which];
+}
+
+int tipme_kernel_source_suspended(struct tipme_kernel_source *src, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns)
+{
+	if (!src->backend->suspended)
+		src = src->beside;
+	return src && src->backend->suspended ? src->backend->suspended(src, since_ns, from_ns, to_ns) : -ENOTSUP;
+}
+
 int tipme_kernel_source_tells_affinity(const struct tipme_kernel_source *src)
 {
 	uint32_t able;

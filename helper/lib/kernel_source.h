@@ -166,6 +166,11 @@ int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int 
  * away. Returns 0, or -errno where the kernel refuses that (-EACCES: perf_event_paranoid); it is tried again at the next call.
  */
 int tipme_kernel_source_cpus_look(struct tipme_kernel_source *src);
+/*
+ * Why a class goes without the software events that are part of it (page faults of TIPME_CLASS_MEMORY) or all of it (TIPME_CLASS_SAMPLE), since it was last
+ * to be switched on: -errno (-EACCES: perf_event_paranoid, -EPERM: a filter of system calls), or 0.
+ */
+int tipme_kernel_source_no_events(struct tipme_kernel_source *src, unsigned int which);
 /* The software event by which a class (TIPME_CLASS_SAMPLE or TIPME_CLASS_MEMORY) records on a CPU: a descriptor, or -errno. */
 int tipme_kernel_event_open(unsigned int which, int cpu);
 
@@ -174,6 +179,12 @@ int tipme_kernel_event_open(unsigned int which, int cpu);
  * that there was one, and -EAGAIN while nobody asks for that class.
  */
 int tipme_kernel_source_tells_affinity(const struct tipme_kernel_source *src);
+
+/*
+ * Between which moments of CLOCK_MONOTONIC the machine slept, of all sleeps that began at or after `since_ns`: the clock stood still somewhere in there, and
+ * the kernel did nothing else. Returns 0, -ENOENT if it did not sleep, or -ENOTSUP where no source sees that.
+ */
+int tipme_kernel_source_suspended(struct tipme_kernel_source *src, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns);
 
 int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
 /* What each CPU has now, without a copy and without counting records. Returns the number of CPUs, -EINVAL if `n` is less. */

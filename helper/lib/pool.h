@@ -389,6 +389,22 @@ TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u3
 	return n < slots ? tipme_pool_slot_at(cursor, n, gen) : (void *)0;
 }
 
+#ifndef TIPME_POOL_NMI
+/* The same where it takes no more than a step; NULL: there is more to do; then nothing is taken, and tipme_pool_begin_irqs_off() does it. */
+TIPME_POOL_INLINE void *tipme_pool_try_begin_irqs_off(struct tipme_pool_cpu *c, __u16 *gen)
+{
+	__u64 cursor = tipme_pool_load(&c->cursor), n = cursor & TIPME_POOL_HEAD_MASK;
+	void *slot;
+
+	if (n >= tipme_pool_slots || tipme_pool_load(&c->pending))
+		return (void *)0;
+	slot = tipme_pool_slot_at(cursor, n, gen);
+	if (slot)
+		tipme_pool_store(&c->cursor, cursor + 1);
+	return slot;
+}
+#endif
+
 #ifdef TIPME_POOL_NMI
 /*
  * The same where it takes no more than a step: the slot's address, with its second word (type, length, gen 0, tid) stored. NULL: there is

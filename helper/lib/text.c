@@ -94,7 +94,7 @@ size_t tipme_text_clean(char *to, size_t cap, const char *from, size_t len)
 
 		if (out + (bad ? 1 : n) >= cap)
 			break;
-		memcpy(to + out, bad ? "?" : from + at, bad ? 1 : n);
+		memcpy(to + out, from[at] == '\t' ? " " : bad ? "?" : from + at, bad ? 1 : n);
 		out += bad ? 1 : n;
 		at += n ? n : 1;
 	}

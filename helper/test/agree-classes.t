@@ -10,7 +10,7 @@ use Test::More;
 use File::Temp qw(tempdir);
 use POSIX qw(_exit);
 use Time::HiRes qw(sleep time);
-use Tipme::Agree qw(cannot monotonic read_ours read_perf start_ours start_perf stop_ours stop_perf);
+use Tipme::Agree qw(cannot lost_by_perf monotonic read_ours read_perf start_ours start_perf stop_ours stop_perf);
 
 my $dir = tempdir(DIR => '/var/tmp', CLEANUP => 1); # on a disk, which /tmp may not be
 my $why = cannot();
@@ -21,21 +21,14 @@ my @EVENTS = qw(block:block_bio_queue block:block_rq_issue block:block_rq_comple
 	irq_vectors:local_timer_entry irq_vectors:local_timer_exit sched:sched_pi_setprio
 	compaction:mm_compaction_begin compaction:mm_compaction_end sched:sched_process_fork sched:sched_process_exec sched:sched_process_exit
 	task:task_rename workqueue:workqueue_queue_work workqueue:workqueue_execute_start workqueue:workqueue_execute_end);
-my $ours = start_ours($dir);
-my $perf = start_perf($dir, 'events', qw(-m 2048), map { (-e => $_) } @EVENTS);
-my $clock = start_perf($dir, 'clock', qw(-m 2048 -e cpu-clock -F 99));
-sleep 1.5;
-my ($from, @disk) = (monotonic(), diskstats());
-my %load = map { $_ => start_load($_) } qw(disk signals burn locks memory compaction priority names);
-for (sort keys %load) { waitpid $load{$_}, 0 }
-my @disk_after = diskstats();
-my $to = monotonic();
-sleep 0.3;
-stop_perf($_) for $perf, $clock;
-stop_ours($ours);
-
-my %mine = %{ read_ours($ours->{file}, qw(io signal lock_contention memory_wait irq sample priority fork exec exit rename work_queued work_start work_end)) };
-my %theirs = %{ read_perf($dir, 'events') };
+my ($from, $from_to, $to_from, $to, @disk, @disk_after, %load, %mine, %theirs);
+# Where perf did not get a CPU in time to write all down, it is no witness: then once more.
+for my $try (1 .. 6) {
+	record();
+	my $lost = lost_by_perf($dir, 'events') + lost_by_perf($dir, 'clock');
+	last if !$lost;
+	note "try $try: perf has lost something, $lost times";
+}
 disks();
 signals();
 locks();
@@ -47,6 +40,28 @@ priorities();
 interrupts();
 samples();
 done_testing();
+
+sub record {
+	my $ours = start_ours($dir);
+	my $perf = start_perf($dir, 'events', qw(-m 2048), map { (-e => $_) } @EVENTS);
+	my $clock = start_perf($dir, 'clock', qw(-m 2048 -e cpu-clock -F 99));
+	sleep 1.5;
+	$from = monotonic();
+	@disk = diskstats();
+	$from_to = monotonic();
+	%load = map { $_ => start_load($_) } qw(disk signals burn locks memory compaction priority names);
+	for (sort keys %load) { waitpid $load{$_}, 0 }
+	$to_from = monotonic();
+	@disk_after = diskstats();
+	$to = monotonic();
+	sleep 0.3;
+	stop_perf($_) for $perf, $clock;
+	stop_ours($ours);
+	
+	%mine = %{ read_ours($ours->{file}, qw(io signal lock_contention memory_wait irq sample priority fork exec exit rename work_queued work_start work_end)) };
+	%theirs = %{ read_perf($dir, 'events') };
+	return;
+}
 
 # --- what is compared ---
 
@@ -77,10 +92,11 @@ sub disks {
 	my $told = $after - $before;
 	my @done = grep { $_->{dev} == $dev && $_->{phase} eq 'completed' && $_->{op} =~ /^(?:read|write|discard)$/ && $_->{sectors} } @{ $mine{io} };
 	my $inside = grep { $_->{ts_ns} >= $from && $_->{ts_ns} <= $to } @done;
-	my $edge = grep { abs($_->{ts_ns} - $from) < 20e6 || abs($_->{ts_ns} - $to) < 20e6 } @done;
-	# What asks for nothing but a flush is counted there as a write.
-	my $flushes = grep { $_->{dev} == $dev && $_->{phase} eq 'queued' && $_->{op} eq 'flush' && within($_->{ts_ns}) } @{ $mine{io} };
-	cmp_ok abs($inside - $told), '<=', 1 + $edge + $flushes + $mine{missed},
+	# It may take a busy machine a while to read the file.
+	my $edge = grep { my $t = $_->{ts_ns}; $t > $from - 20e6 && $t < $from_to + 20e6 || $t > $to_from - 20e6 && $t < $to + 20e6 } @done;
+	# What asks for nothing but a flush is counted there as a write, when it is done: one that was asked for before, too.
+	my $flushes = grep { $_->{dev} == $dev && $_->{phase} eq 'queued' && $_->{op} eq 'flush' && $_->{ts_ns} > $from - 1e9 && $_->{ts_ns} < $to } @{ $mine{io} };
+	cmp_ok abs($inside - $told), '<=', 1 + $edge + $flushes + $mine{missed} + 0.001 * $told,
 		"/proc/diskstats of $name: $told requests done; here $inside, $edge of them at the edges, and $flushes flushes, $mine{missed} runs missed";
 }
 

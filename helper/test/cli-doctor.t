@@ -7,7 +7,7 @@ use lib "$FindBin::Bin/lib";
 use JSON::PP ();
 use Socket;
 use Test::More;
-use Tipme::TestDaemon qw(slurp tipme tipmed);
+use Tipme::TestDaemon qw(refusing_counters slurp tipme tipmed);
 
 my $d = Tipme::TestDaemon->new;
 delete @ENV{qw(DISPLAY WAYLAND_DISPLAY XDG_SESSION_TYPE)};
@@ -63,18 +63,25 @@ SKIP: {
 }
 
 SKIP: {
-	skip 'needs root (run it with sudo)', 7 if $>;
+	skip 'needs root (run it with sudo)', 11 if $>;
 	my ($code, $out) = $d->run_as_nobody('doctor', '--json');
 	my $plain = JSON::PP->new->utf8->decode($out);
 	is $code, 0, 'an ordinary user can record';
 	is $plain->{sampled_only}, JSON::PP::true(), '... samples';
 	is { by_name($plain) }->{CAP_BPF}{state}, 'missing', 'for want of CAP_BPF';
+	is { by_name($plain) }->{counters}{state}, 'limited', '... and no counters';
+	my ($forbidden, $told) = $d->run(refusing_counters(1), tipme(), 'doctor', '--json');
+	my %there = by_name(JSON::PP->new->utf8->decode($told));
+	is $forbidden, $rc, 'where a filter forbids counters: the same answer';
+	is $there{counters}{state}, 'limited', '... and that it does';
+	like $there{counters}{meaning}, qr/no samples, no page faults.*Operation not permitted/, '... with what that costs';
 	like $plain->{next}, qr/sudo/, 'next: sudo';
 	skip 'tipmed is not built here', 3 if !-x tipmed();
 	my ($started, undef, $why) = $d->start;
 	is $started, 0, 'start' or diag $why;
 	my (undef, $running) = doctor();
 	is $running->{recorder_running}, JSON::PP::true(), 'a recorder is seen';
+	like { by_name($running) }->{counters}{meaning}, qr/^the recorder that runs has them$/, '... which has counters' if { by_name($all) }->{counters}{state} eq 'ok';
 	like $running->{next}, qr/tipme snap/, 'next: snap';
 	$d->stop;
 }

@@ -45,6 +45,7 @@ for my $case ([], ['nonsense'], ['rm'], [ 'status', 'extra' ], [ 'stop', '--now'
 	is $out, '', 'nothing on stdout';
 	like $err, @$case ? qr/\Atipme: [^\n]+\n\z/ : qr/^usage: tipme/, 'a word on stderr';
 }
+like +($d->run(tipme(), 'status', '--json', 'extra'))[2], qr/^tipme: status: extra: not understood/, 'the word that is too much is named';
 for my $verb (qw(stop status snap)) {
 	my ($code, $out, $err) = $d->run(tipme(), $verb);
 	is $code, 1, "$verb without a recorder: 1";

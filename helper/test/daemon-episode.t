@@ -4,7 +4,9 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use Fcntl qw(LOCK_EX O_DIRECTORY O_RDONLY);
 use JSON::PP ();
+use POSIX ();
 use Test::More;
 use Time::HiRes qw(sleep);
 use Tipme::TestDaemon qw(slurp tipme records_of wait_until);
@@ -20,6 +22,19 @@ my ($rc2, undef, $err2) = $d->run(tipme(), 'start');
 is $rc2, 1, 'a second recorder is refused';
 like $err2, qr/^tipme: start: a recorder runs already: .*tipme stop/, 'with what to do';
 
+# The folder of one that was killed is held until its last thread has ended, which nobody can ask any more.
+for my $held (6, 600) {
+	my $own = Tipme::TestDaemon->new(args => [ '--post', 0, '--source', 'proc_sampled' ]);
+	my $holder = hold($own->rundir, $held);
+	my ($began, undef, $why) = $own->start;
+	is $began, $held == 6 ? 0 : 1, $held == 6 ? 'one that is ending is waited for' : 'one that does not end is not' or diag $why;
+	like $why, qr/^tipme: start: a recorder runs already: /, '... and it is said' if $began;
+	$own->stop;
+	kill KILL => $holder;
+	waitpid $holder, 0;
+}
+@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
+
 my $status = $d->status;
 is $status->{source}, 'kernel_bpf', 'status: source';
 is $status->{owner}, $OWNER, 'status: owner';
@@ -28,6 +43,16 @@ is $status->{last_episode}, undef, 'status: no episode yet';
 my (undef, $text) = $d->run(tipme(), 'status');
 like $text, qr/^lost +\d+ \(pool \d+, nested \d+, missed \d+/m, 'status for people: lost by cause';
 is scalar(grep { length > 200 } split /\n/, $text), 0, 'its lines are short';
+
+# What is measured at the start takes a moment. Samples and new programs cost many times what the scheduler's records do: the share says so, too.
+SKIP: {
+	skip 'the kernel does not measure programs here', 2 if !wait_until(sub { ($status = $d->status)->{record_cost_ns}{sched} }, 20);
+	(undef, $text) = $d->run(tipme(), 'status');
+	like $text, qr/^cost +\d+ ns a scheduler record: now about [\d.]+ % of one CPU/m, 'status for people: the share of the records';
+	my ($sample, $cpus) = ($status->{record_cost_ns}{sample} // 0, scalar @{ $status->{coverage} });
+	my $most = sprintf '%.2f', 99 * $cpus * $sample / 1e7;
+	$sample ? like($text, qr/ of one CPU, and up to \Q$most\E % for samples$/m, '... and what samples may take beside it') : unlike($text, qr/for samples/, '... no sample was measured');
+}
 
 # Something that is known to happen: a child of a certain name that sleeps and ends.
 my $name = "known-$$";
@@ -93,3 +118,21 @@ my ($gone_rc, $gone_out, $gone_err) = $d->run(tipme(), 'status');
 is $gone_rc, 1, 'status without a recorder: 1';
 like $gone_err, qr/^tipme: status: no recorder runs here: start it with sudo tipme start$/, 'and what to do';
 done_testing;
+
+# A process that holds the lock of a folder so many seconds, and has it already.
+sub hold {
+	my ($folder, $seconds) = @_;
+	pipe my $ready, my $tell or die "pipe: $!\n";
+	mkdir $folder;
+	my $pid = fork // die "fork: $!\n";
+	if (!$pid) {
+		sysopen my $f, $folder, O_RDONLY | O_DIRECTORY or POSIX::_exit(1);
+		flock $f, LOCK_EX or POSIX::_exit(1);
+		syswrite $tell, 'x';
+		sleep $seconds;
+		POSIX::_exit(0);
+	}
+	close $tell;
+	sysread $ready, my $said, 1 or die "the folder cannot be locked\n";
+	return $pid;
+}

@@ -12,7 +12,9 @@ use Tipme::TestDaemon qw(complete load manifest slurp tipme tipmed records_of wa
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 
 subtest 'two triggers at once' => sub {
-	my $d = Tipme::TestDaemon->new(args => [ '--post', 1 ]);
+	# The first is not over before the third has come, however long the machine is busy with something else.
+	my $POST_S = 4;
+	my $d = Tipme::TestDaemon->new(args => [ '--post', $POST_S ]);
 	is +($d->start)[0], 0, 'start';
 	my @c = map { $d->connection } 1 .. 3;
 	send $_, Tipme::TestDaemon::message(2, 0, ''), 0 for @c;
@@ -27,8 +29,9 @@ subtest 'two triggers at once' => sub {
 		my $m = manifest($saved[$i][2]);
 		is $m->{id}, JSON::PP->new->decode($first[$i][2])->{id}, 'under the id that was told at once';
 	}
+	is_deeply [ map { manifest($_->[2])->{trigger}{before_ns} } @saved ], [ undef, manifest($saved[0][2])->{trigger}{ns} ], 'the second has the time of the one before';
 	my ($a, $b) = map { manifest($_->[2])->{trigger}{ns} } @saved;
-	cmp_ok $b - $a, '<', 1e9, 'the trigger of the second is when it was asked for, not when it was its turn';
+	cmp_ok $b - $a, '<', $POST_S * 1e9, 'the trigger of the second is when it was asked for, not when it was its turn';
 	is $d->status->{refused_triggers}, 1, 'status counts the refused one';
 
 	# Stopped in the seconds after a trigger: saved all the same.
@@ -114,11 +117,146 @@ subtest 'a PID namespace' => sub {
 	is $?, 0, 'it ends in order';
 };
 
+# Samples know of processes that /proc shows; whom it hides has the CPU all the same.
+subtest 'processes that are hidden' => sub {
+	my %hiding = ('mount -t proc -o hidepid=2 proc /proc && exec "$@"' => [ [], qr{the processes of others are hidden \(/proc is mounted with hidepid\)} ],
+		'exec "$@"' => [ [qw(-pf --kill-child --mount-proc)], qr/in a PID namespace: only the processes in it are seen/ ]);
+	for my $how (sort keys %hiding) {
+		my ($args, $words) = @{ $hiding{$how} };
+		my $d = Tipme::TestDaemon->new;
+		mkdir $_, 0700 and chown 65534, 65534, $_ for $d->rundir, $d->library;
+		$d->{prefix} = [ 'unshare', '-m', @$args, 'sh', '-c', $how, 'sh' ];
+		SKIP: {
+			skip 'such namespaces may not be made here', 2 if system @{ $d->{prefix} }, 'true';
+			my ($rc, $out, $err) = $d->run_as_nobody_with([], 'start');
+			is $rc, 0, 'start, as nobody' or diag $err;
+			like $out, qr/^limited: $words: who else had a CPU is not known$/m, 'who cannot be seen is said';
+			$d->run(tipme(), 'stop');
+		}
+	}
+};
+
+# Somebody cleans up /run while two recorders want the same place one after the other.
+subtest 'the folder of the socket is taken away' => sub {
+	my $d = Tipme::TestDaemon->new;
+	my $pid = fork // die;
+	if (!$pid) { open STDERR, '>', $d->dir . '/err' or die; open STDOUT, '>&', \*STDERR or die; exec tipmed(), '--foreground', '--post', 0, '--library', $d->library, '--rundir', $d->rundir or die }
+	wait_until(sub { -S $d->rundir . '/tipmed.sock' }) or diag(slurp($d->dir . '/err'));
+	rename $d->rundir, $d->dir . '/away' or die;
+	# Before it can have noticed: only its end shall show whose socket it removes.
+	is +($d->start)[0], 0, 'another one starts there';
+	waitpid $pid, 0;
+	is $? >> 8, 1, 'the one that nobody can reach ends, as failed: a service manager starts it again';
+	like slurp($d->dir . '/err'), qr/^tipme: tipmed: \S+\/tipmed\.sock: was taken away, [^\n]*: start the recorder again\n\z/m, 'and says why';
+	is $d->status->{pid}, $d->pid, "the other one's socket is still there";
+	is +($d->snap)[0], 0, 'and serves';
+	$d->stop;
+};
+
+subtest 'a recorder that is stopped' => sub {
+	my $d = Tipme::TestDaemon->new(args => [ '--post', 0 ]);
+	is +($d->start)[0], 0, 'start';
+	kill STOP => $d->pid;
+	# All at once: each has to be patient for a while.
+	my %asks;
+	for my $verb (qw(status snap stop)) { $asks{$verb} = fork // die; next if $asks{$verb}; open STDERR, '>', $d->dir . "/$verb.err" or die; exec 'timeout', 60, tipme(), $verb or die }
+	for my $verb (qw(status snap stop)) {
+		waitpid $asks{$verb}, 0;
+		is $? >> 8, 1, "$verb does not wait for ever";
+		like slurp($d->dir . "/$verb.err"), qr/\Atipme: $verb: the recorder \(pid @{[ $d->pid ]}\) has not answered for \d+ s: it is stopped, or hangs: [^\n]+\n\z/, 'and says whom to look at';
+	}
+	kill CONT => $d->pid;
+	wait_until(sub { Tipme::TestDaemon::gone($d->pid) });
+	ok Tipme::TestDaemon::gone($d->pid), 'when it goes on, it does what was asked for: it ends';
+	is_deeply [ map { @{ complete($_) } } glob $d->library . '/2*' ], [], 'an episode, if that came first, is whole';
+};
+
+# What is saved lies where it is said to lie, or it is said that it could not be saved.
+subtest 'the folder of the library goes' => sub {
+	my $d = Tipme::TestDaemon->new(args => [ '--post', 0 ]);
+	is +($d->start)[0], 0, 'start';
+	my $saved = sub { my ($rc, $out) = $d->snap; is $rc, 0, "$_[0]: saved"; my ($path) = $out =~ m{^(/.*)$}m; is_deeply complete($path), [], '... where it is said to be'; return $path };
+	my $library = $d->library;
+	rename $library, "$library.old" or die;
+	$saved->('moved away, and it may be made again');
+	is +(stat $library)[2] & 07777, 0700, '... for its owner alone';
+	SKIP: {
+		skip 'a tmpfs may not be mounted here', 3 if system 'mount', '-t', 'tmpfs', '-o', 'size=80m,mode=0700', 'tmpfs', $library;
+		$saved->('something was mounted there');
+		system 'umount', '-l', $library;
+		$saved->('and is not any more');
+	}
+	rename $library, "$library.older" or die;
+	symlink "$library.older", $library or die;
+	my ($rc, undef, $err) = $d->snap;
+	is $rc, 1, 'a link in its place';
+	like $err, qr{^tipme: snap: \Q$library\E: is a symbolic link, which is not followed: name the folder that it leads to$}, '... is refused, and named';
+	unlink $library;
+	mkdir $library or die;
+	chmod 0755, $library or die;
+	($rc, undef, $err) = $d->snap;
+	like "$rc $err", qr{^1 tipme: snap: \Q$library\E: others may read the library, [^\n]*chmod 700 it$}, 'one that others may read, too';
+	chmod 0700, $library or die;
+	$saved->('mended');
+	$d->stop;
+};
+
+# Counters are refused, here since each of them takes a descriptor; what is missing is said as long as it is missing, and no longer.
+subtest 'counters that are to be had later' => sub {
+	my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--source', 'kernel_bpf', '--classes', 'memory_wait' ]);
+	is +($d->start)[0], 0, 'start';
+	my @who = map { (stat "/proc/@{[ $d->pid ]}")[$_] } 4, 5;
+	my $soft = sub { return $d->run('setpriv', '--reuid', $who[0], '--regid', $who[1], '--clear-groups', 'prlimit', '--pid', $d->pid, "--nofile=$_[0]:") };
+	my $class = sub { return ($d->run(tipme(), 'classes', $_[0] . 'memory_wait'))[0] };
+	my $told = sub { return grep { /counters/ } @{ $d->status->{limits} } };
+	is_deeply [ $told->() ], [], 'nothing is missing at the start';
+	$class->('-');
+	# The limit is one of numbers, and there are free ones among those that are in use.
+	my %used = map { m{(\d+)$} ? ($1 => 1) : () } glob "/proc/@{[ $d->pid ]}/fd/*";
+	my @free = grep { !$used{$_} } 0 .. 300;
+	my @missing;
+	for my $room (reverse 1 .. 6) {
+		is +($soft->($free[$room]))[0], 0, "room for $room more files" or last;
+		my $rc = $class->('+');
+		$soft->(1024);
+		last if $rc && wait_until(sub { @missing = $told->() }, 3);
+		$class->('-');
+	}
+	is_deeply [ map { /^no counters \(Too many open files\): class memory_wait without page faults/ ? 1 : $_ } @missing ], [1], 'without its counters: said';
+	my ($rc, $out) = $d->snap;
+	my ($path) = $out =~ m{^(/.*)$}m;
+	is_deeply [ grep { /counters/ } @{ manifest($path)->{recorder}{limits} } ], \@missing, '... by the manifest, too';
+	is $class->('-') + $class->('+'), 0, 'switched on again when it may have them';
+	ok wait_until(sub { !$told->() }), 'nothing is missing any more, and nothing is said';
+	($rc, $out) = $d->snap;
+	($path) = $out =~ m{^(/.*)$}m;
+	is_deeply [ grep { /counters/ } @{ manifest($path)->{recorder}{limits} } ], [], '... by the manifest neither';
+	$d->stop;
+};
+
+subtest 'few descriptors' => sub {
+	my $d = Tipme::TestDaemon->new(args => [ '--post', 0 ]);
+	$d->{prefix} = [ 'sh', '-c', 'ulimit -S -n 96 && exec "$@"', 'sh' ];
+	is +($d->start)[0], 0, 'a low limit that may be raised is no hindrance';
+	is $d->status->{source}, 'kernel_bpf', '... to the best source';
+	$d->stop;
+	for my $few (48, 96, 128) {
+		my ($rc, $out, $err) = $d->run('sh', '-c', "ulimit -n $few && " . 'exec "$@"', 'sh', tipme(), 'start');
+		like $rc ? $err : $out, $rc ? qr/\Atipme: start: [^\n]*Too many open files: raise the limit \(ulimit -n\)\n\z/ : qr/^limited: a better source was refused: [^\n]*Too many open files/m,
+			"one of $few that may not be raised is named: " . ($rc ? 'no start' : 'samples instead');
+		$d->run(tipme(), 'stop') if !$rc;
+	}
+};
+
 subtest 'places that cannot be' => sub {
 	my $d = Tipme::TestDaemon->new;
 	my ($rc, undef, $err) = $d->run(tipme(), 'start', '--rundir', '/proc/nowhere');
 	is $rc, 1, 'a folder that cannot be made';
 	like $err, qr{\Atipme: start: /proc/nowhere: [^\n]+\n\z}, 'is named';
+	symlink $d->dir, $d->library;
+	($rc, undef, $err) = $d->run(tipme(), 'start');
+	like "$rc $err", qr/^1 tipme: start: \S+: is a symbolic link, which is not followed: name the folder that it leads to$/, 'a library that is a link';
+	unlink $d->library;
 	mkdir $d->library, 0755;
 	($rc, undef, $err) = $d->run(tipme(), 'start');
 	is $rc, 1, 'a library that others may read';

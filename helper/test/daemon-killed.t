@@ -6,23 +6,24 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 use Test::More;
 use Time::HiRes qw(sleep);
-use Tipme::TestDaemon qw(complete load wait_until);
+use Tipme::TestDaemon qw(complete gone load wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 
 my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 4 ]);
 my ($caught, %checked) = 0;
-for my $try (1 .. 12) {
+for my $try (1 .. 40) {
 	is +($d->start)[0], 0, "start $try";
 	is half_written(), 0, 'what the last one left half-written is gone';
 	my @load = map { load() } 1 .. 2;
 	sleep 0.2;
 	my $c = $d->connection;
 	send $c, Tipme::TestDaemon::message(2, 0, ''), 0;
-	my $end = time + 5;
-	1 until half_written() || time > $end;
+	my $old = saved();
+	my $end = time + 60;
+	1 until half_written() || saved() > $old || time > $end;
 	kill 'KILL', $d->pid, @load;
-	wait_until(sub { !kill 0, $d->pid });
+	wait_until(sub { gone($d->pid) });
 	waitpid $_, 0 for @load;
 	delete $d->{pid};
 	$caught++ if half_written();
@@ -35,4 +36,5 @@ is half_written(), 0, 'the half-written ones are gone';
 $d->stop;
 done_testing;
 
+sub saved { my @found = glob $d->library . '/2*'; return scalar @found }
 sub half_written { my @found = glob $d->library . '/.[0-9]*'; return scalar @found }

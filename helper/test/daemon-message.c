@@ -72,6 +72,8 @@ static void test_text(void)
 
 	tipme_text_clean(to, sizeof(to), "a\033[2Jb\nc\xff\xc3\xa4", 11);
 	ok(!strcmp(to, "a?[2Jb\nc?\xc3\xa4"), "escapes and broken UTF-8 become '?', the rest stays");
+	tipme_text_clean(to, sizeof(to), "a\tb", 3);
+	ok(!strcmp(to, "a b"), "a tab is a space");
 	tipme_text_clean(to, 4, "ab\xc3\xa4", 4);
 	ok(!strcmp(to, "ab"), "no character is cut in half");
 	tipme_text_clean(to, sizeof(to), "\xed\xa0\x80\xc0\x80\xc2\x9b", 7);

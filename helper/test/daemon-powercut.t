@@ -100,7 +100,7 @@ sub stops_of {
 		open STDERR, '>', $err or die;
 		exec 'strace', '-p', $tid, '-o', $log, '-e', "trace=" . join(',', @STEPS), '-e', "inject=$steps:signal=STOP", $lies ? ('-e', "inject=$lies:retval=0:signal=STOP") : () or die;
 	}
-	wait_until(sub { -e $err && slurp($err) =~ /attached/ }, 10) or BAIL_OUT('strace does not attach');
+	wait_until(sub { -e $err && slurp($err) =~ /attached/ }) or BAIL_OUT('strace does not attach');
 	my $doer = fork // die;
 	if (!$doer) { open STDOUT, '>', '/dev/null'; $do->(); $d->{owner} = 0; POSIX::_exit(0) }
 	my (@disks, $seen);

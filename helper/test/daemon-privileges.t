@@ -4,10 +4,10 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
-use Errno qw(EACCES EAGAIN);
+use Errno qw(EACCES EAGAIN EPERM);
 use POSIX ();
 use Test::More;
-use Tipme::TestDaemon qw(complete slurp tipme tipmed wait_until);
+use Tipme::TestDaemon qw(complete records_of refusing_counters slurp tipme tipmed wait_until);
 
 no warnings 'portable';    # capabilities have more than 32 bits
 
@@ -138,6 +138,40 @@ like $why, qr/\A[^\n]*\n\z/, 'one line';
 	}
 	@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
 }
+
+# ... also where the kernel lets them open no counters, as Debian's does by default, and containers do: what needs none is recorded, what is missing is said.
+for my $errno (EACCES, EPERM) {
+	my $own = Tipme::TestDaemon->new;
+	mkdir $_, 0700 and chown 65534, 65534, $_ for $own->rundir, $own->library;
+	$own->{prefix} = [ refusing_counters($errno) ];
+	my ($few, $said, $failed) = $own->run_as_nobody_with([qw(bpf perfmon)], 'start', '--source', 'kernel_bpf', '--window', 5, '--post', 0);
+	local $! = $errno;
+	my $why = "$!";
+	is $few, 0, "no counters ($why): it records" or diag $failed;
+	SKIP: {
+		skip 'no recorder', 8 if $few;
+		my $status = $own->status;
+		$own->{pid} = $status->{pid};
+		is $status->{classes}{memory_wait}, JSON::PP::true(), 'class memory_wait is on';
+		is $status->{classes}{sample}, undef, '... sample, which is nothing but counters, is not';
+		my @told = grep { /counters/ } @{ $status->{limits} };
+		is scalar @told, 1, 'what is missing is said' or diag explain $status->{limits};
+		my $told = $told[0] // 'nothing';
+		like $told, qr/\(\Q$why\E\).*no samples.*without page faults.*perf_event_paranoid/, '... that, and why, and what to do';
+		like $said, qr/^limited: \Q$told\E$/m, '... at the start';
+		compact();
+		my ($saved, $path) = $own->run_as_nobody_with([], 'snap');
+		my $episode = (split /\n/, $path)[1];
+		my (undef, @kernel) = records_of("$episode/kernel.rec");
+		cmp_ok scalar(grep { /^memory_wait .*tid=$$ .*kind=compaction/ } @kernel), '>=', 2, 'compaction is recorded';
+		is_deeply [ grep { /counters/ } @{ Tipme::TestDaemon::manifest($episode)->{recorder}{limits} } ], \@told, 'the manifest says what is missing, too';
+		my ($again) = $own->run_as_nobody_with([], 'classes', '-memory_wait');
+		($again) = $own->run_as_nobody_with([], 'classes', '+memory_wait') if !$again;
+		is $again, 0, 'it can be switched off and on';
+		$own->stop;
+	}
+	@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
+}
 my ($bare, undef, $why2) = $d->run('setpriv', '--bounding-set=-bpf,-perfmon,-sys_admin', '--inh-caps=-all', tipme(), 'start', '--source', 'kernel_bpf', '--owner', $OWNER);
 is $bare, 1, 'root without CAP_BPF: refused';
 like $why2, qr/^tipme: start: .*CAP_BPF/, 'by name';
@@ -166,6 +200,14 @@ SKIP: {
 	ok rmdir $cgroup, 'and nothing of it is left in the other';
 }
 done_testing;
+
+# This process compacts the machine's memory.
+sub compact {
+	open my $h, '>', '/proc/sys/vm/compact_memory' or return;
+	print {$h} "1\n";
+	close $h;
+	return;
+}
 
 # The errno of the answer to a verb, asked by this user.
 sub ask_as {

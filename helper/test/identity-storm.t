@@ -24,7 +24,8 @@ for ([ 'fork and exit', 'exit' ], [ 'fork, exec and exit', 'exec' ]) {
 	my $lost = $d->status->{lost}{lives};
 	my $records = $d->status->{records};
 	my ($n, $seconds) = storm($SECONDS, $act);
-	sleep 1.5; # what is in the ring is taken
+	wait_until(sub { $d->status->{records} - $records > 4 * $n }); # what is in the ring is taken
+	sleep 1.5;
 	my $s = $d->status;
 	my $i = $s->{identity};
 	note(sprintf '%s: %.0f a second, %.0f records a second, %d not told, %d processes in %d bytes, all that ended in the last %.1f s; tipmed %.1f MB (%+d kB)', $what,

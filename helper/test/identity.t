@@ -37,6 +37,14 @@ sub recorder {
 	my $roots = program(0, 'sh', '-c', 'exit 3 # root');
 	my $several = program($NOBODY, 'sh', '-c', 'sleep 0.1; exec env sleep 0.2');
 	my $forked = program($NOBODY, 'sh', '-c', '(sleep 0.1; sleep 0.1) & echo $! >&2; wait; : tell');
+	# Processes end when their last thread does, whichever that is; with what their parent is told.
+	my %threaded = (
+		'another thread calls a program' => [ 'threads->create(sub { exec "sh", "-c", "sleep 0.3; exit 5" })->join' ],
+		'the first thread ends, another ends all' => [ 'threads->create(sub { select undef, undef, undef, 0.3; POSIX::_exit(6) }); syscall 60, 9' ],
+		'the first thread ends, another ends last' => [ 'threads->create(sub { select undef, undef, undef, 0.3; syscall 60, 1 }); syscall 60, 9' ],
+	);
+	for my $t (values %threaded) { push @$t, program($NOBODY, 'perl', '-Mthreads', '-MPOSIX', '-e', $t->[0]) }
+	for my $t (values %threaded) { waitpid $t->[1], 0; push @$t, $? }
 	waitpid $_, 0 for $theirs, $roots, $several, $forked;
 
 	my ($path) = ($d->snap)[1] =~ m{\n(/.*)\n};
@@ -47,6 +55,12 @@ sub recorder {
 	my $args = sub { my ($pid) = @_; return map { /^exec_args .*\bpid=$pid .*text=(.*)/ ? $1 : () } @r };
 	like join("\n", $p->($theirs)), qr/ppid=$$ .*uid=$NOBODY exit_code=1792 exe=\S*sh$/, 'who it was: parent, user, end, file';
 	like join("\n", $p->($theirs)), qr/exit_ns=[1-9]/, 'when it ended';
+	for my $case (sort keys %threaded) {
+		my (undef, $pid, $status) = @{ $threaded{$case} };
+		my ($start, $end, $code) = join("\n", $p->($pid)) =~ /start_ns=(\d+) exit_ns=(\d+) uid=\d+ exit_code=(\d+)/;
+		cmp_ok $end - $start, '>=', 300_000_000, "$case: the end is that of the process";
+		cmp_ok $code, '==', $status, "$case: with what its parent is told";
+	}
 	like join("\n", $p->($roots)), qr/ppid=$$ .*uid=0 exit_code=768/, "root's too";
 	like join("\n", $args->($theirs)), qr/^sh\|-c\|exit 7 # tell\?me$/m, 'what it was called with';
 	my @roots = $args->($roots);
@@ -71,7 +85,7 @@ sub recorder {
 sub environments {
 	my %large = (TIPME_TEST_A => 'a' x 1500, TIPME_TEST_B => "b\xc3\xa4" x 1700, LC_TIME => 'C.UTF-8');
 	my %huge = (%large, map { ("TIPME_TEST_$_" => 'y' x 9999) } 1 .. 3);
-	my $long_ago = with_environment(\%huge, 'sleep', 60);
+	my $long_ago = with_environment(\%huge, 'sleep', 1000);
 	sleep 0.3;
 	for my $all (0, 1) {
 		my $d = Tipme::TestDaemon->new(args => [ '--owner', $NOBODY, '--post', 0, '--window', 5, $all ? '--record-environment' : () ]);

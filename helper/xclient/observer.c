@@ -138,13 +138,35 @@ static void xinput_open(struct tipme_observer *o)
 	xcb_input_xi_select_events(o->x, o->root, 1, &want.head);
 }
 
+/*
+ * What is told to us, and to nobody else. A change of the screen bears a time of its own, but where input waits to be processed the server does not look at
+ * its clock for that: it may be older than the key that the change answers. RECORD looks, and tells both in their order.
+ */
+static xcb_void_cookie_t record_own(struct tipme_observer *o)
+{
+	xcb_record_client_spec_t own = o->own_base[0];
+	xcb_record_range_t range[2] = {
+		{ .delivered_events = { XCB_MAP_NOTIFY, XCB_MAP_NOTIFY } },
+		{ .delivered_events = { o->damage_event, o->damage_event } },
+	};
+
+	return xcb_record_register_clients_checked(o->x, o->context, XCB_RECORD_H_TYPE_FROM_SERVER_TIME, 1, 2, &own, range);
+}
+
+static bool record_done(struct tipme_observer *o, xcb_void_cookie_t request)
+{
+	xcb_generic_error_t *err = xcb_request_check(o->x, request);
+
+	free(err);
+	return !err;
+}
+
 /* Events only: all requests would make the server several times slower. */
 static bool record_open(struct tipme_observer *o)
 {
 	xcb_record_client_spec_t all = XCB_RECORD_CS_ALL_CLIENTS;
-	xcb_record_range_t range[3] = {
+	xcb_record_range_t range[2] = {
 		{ .delivered_events = { XCB_KEY_PRESS, XCB_MOTION_NOTIFY }, .device_events = { XCB_KEY_PRESS, XCB_MOTION_NOTIFY }, .client_started = 1, .client_died = 1 },
-		{ .delivered_events = { XCB_MAP_NOTIFY, XCB_MAP_NOTIFY } },
 		{ .delivered_events = { XCB_GE_GENERIC, XCB_GE_GENERIC } },
 	};
 
@@ -152,11 +174,7 @@ static bool record_open(struct tipme_observer *o)
 		return false;
 	free(xcb_record_query_version_reply(o->x, xcb_record_query_version(o->x, 1, 13), NULL));
 	o->context = xcb_generate_id(o->x);
-	xcb_void_cookie_t made = xcb_record_create_context_checked(o->x, o->context, XCB_RECORD_H_TYPE_FROM_SERVER_TIME, 1, 3, &all, range);
-	xcb_generic_error_t *err = xcb_request_check(o->x, made);
-
-	free(err);
-	if (err)
+	if (!record_done(o, xcb_record_create_context_checked(o->x, o->context, XCB_RECORD_H_TYPE_FROM_SERVER_TIME, 1, 2, &all, range)) || !record_done(o, record_own(o)))
 		return false;
 	o->context_sequence = xcb_record_enable_context(o->data, o->context).sequence;
 	xcb_flush(o->data);
@@ -252,19 +270,31 @@ static void put_delivery(struct tipme_observer *o, const struct tipme_x_event *e
 		tipme_xring_put(&o->ring, &rec);
 }
 
-/* base 0: an event of a device; else it was delivered to that client. */
+static void take_change(struct tipme_observer *o, const uint8_t *element)
+{
+	uint32_t server_ms;
+	xcb_damage_notify_event_t e;
+
+	memcpy(&server_ms, element, sizeof(server_ms));
+	memcpy(&e, element + sizeof(server_ms), sizeof(e));
+	observer_damaged(o, &e, tipme_x_time_ns(&o->time, server_ms, tipme_clock_ns()));
+}
+
+/* base 0: an event of a device; else it was delivered to that client. Of windows only what is told to ourselves comes here. */
 static void take_element(struct tipme_observer *o, uint32_t base, const uint8_t *element, size_t len)
 {
 	struct tipme_x_event e;
 
+	if ((element[4] & 0x7f) == o->damage_event) {
+		take_change(o, element);
+		return;
+	}
 	if (!tipme_x_event_read(&e, element, len))
 		return;
 	uint64_t ts_ns = tipme_x_time_ns(&o->time, e.server_ms, tipme_clock_ns());
 
 	if (e.mapped) {
-		/* Each listener is told of it; we are one, so ours is the one that is there for each window. */
-		if ((base & o->client_mask) == o->own_base[0])
-			observer_put_damage(o, e.window, ts_ns, 0, 0);
+		observer_put_damage(o, e.window, ts_ns, 0, 0);
 	} else if (!base) {
 		/* Devices speak the core protocol here, and XI once more. */
 		if (e.x_type < 64)
@@ -295,9 +325,8 @@ static void take_event(struct tipme_observer *o, xcb_generic_event_t *e)
 {
 	uint8_t type = e->response_type & 0x7f;
 
-	if (type == o->damage_event)
-		observer_damaged(o, (xcb_damage_notify_event_t *)e);
-	else if (type == XCB_MAP_NOTIFY)
+	/* Changes of the screen are taken from what RECORD tells of the same events. */
+	if (type == XCB_MAP_NOTIFY)
 		observer_window_appeared(o, ((xcb_map_notify_event_t *)e)->window);
 	else if (type == XCB_REPARENT_NOTIFY)
 		observer_window_appeared(o, ((xcb_reparent_notify_event_t *)e)->window);

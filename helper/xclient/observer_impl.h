@@ -71,7 +71,7 @@ void observer_client_died(struct tipme_observer *o, uint32_t base, uint64_t ts_n
 void observer_windows_open(struct tipme_observer *o);
 void observer_window_appeared(struct tipme_observer *o, xcb_window_t window);
 void observer_window_gone(struct tipme_observer *o, xcb_window_t window);
-void observer_damaged(struct tipme_observer *o, const xcb_damage_notify_event_t *e);
+void observer_damaged(struct tipme_observer *o, const xcb_damage_notify_event_t *e, uint64_t ts_ns);
 /* Returns true if another tick is wanted. */
 bool observer_windows_tick(struct tipme_observer *o);
 void observer_put_damage(struct tipme_observer *o, xcb_window_t window, uint64_t ts_ns, uint16_t width, uint16_t height);

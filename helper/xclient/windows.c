@@ -144,7 +144,7 @@ void observer_put_damage(struct tipme_observer *o, xcb_window_t window, uint64_t
 	tipme_xring_put(&o->ring, &rec);
 }
 
-void observer_damaged(struct tipme_observer *o, const xcb_damage_notify_event_t *e)
+void observer_damaged(struct tipme_observer *o, const xcb_damage_notify_event_t *e, uint64_t ts_ns)
 {
 	struct observed_window *w = window_find(o, e->drawable);
 
@@ -157,7 +157,7 @@ void observer_damaged(struct tipme_observer *o, const xcb_damage_notify_event_t 
 		w->coarse = true;
 		damage_create(o, w);
 	}
-	observer_put_damage(o, w->window, tipme_x_time_ns(&o->time, e->timestamp, tipme_clock_ns()), e->area.width, e->area.height);
+	observer_put_damage(o, w->window, ts_ns, e->area.width, e->area.height);
 }
 
 bool observer_windows_tick(struct tipme_observer *o)

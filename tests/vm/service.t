@@ -10,7 +10,7 @@ use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop qw(payload no_complaint);
+use Tipme::Desktop qw(payload ok_run no_complaint);
 use Tipme::VM;
 
 my $left_out = Tipme::VM::left_out();
@@ -21,6 +21,7 @@ my $payload = payload();
 my $oom = "$payload/opt/oom/helper/test";
 make_path("$oom/lib/Tipme");
 copy("$ENV{TIPME_SRCDIR}/helper/test/$_", "$oom/$_") or BAIL_OUT("$_: $!") for qw(daemon-oom.t lib/Tipme/TestDaemon.pm);
+copy("$ENV{TIPME_BUILDDIR}/helper/test/major-faults", "$payload/opt/major-faults") && chmod 0755, "$payload/opt/major-faults" or BAIL_OUT("major-faults: $!");
 my $vm;
 for my $kernel (split ' ', $ENV{TIPME_TEST_KERNELS} // '6.1 6.12') {
 	subtest "Debian's kernel $kernel" => sub { on_kernel($kernel) };
@@ -80,6 +81,10 @@ sub on_kernel {
 	my $d = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("tipme diagnose $odd --json 2>/dev/null")) };
 	ok $d, '... that can be read';
 	my ($m) = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("cat $odd/manifest.json")) };
+	# Each by itself, though no second lay between them: the kernel tells at once.
+	my @steps = map { $_->{by_ns} / 1e9 } @{ $m->{clock_steps} };
+	ok @steps == 2 && abs($steps[0] + 3 * 3600) < 5 && abs($steps[1] - 5 * 3600) < 5, "... that says that the clock was set, twice: @steps";
+	is_deeply $m->{suspends}, [], '... and not that the machine slept';
 	cmp_ok $m->{end_ns} - $m->{trigger}{ns}, '<', 30e9, '... with durations that no clock can change';
 	SKIP: {
 		skip 'this machine has one CPU', 2 if $cpus < 2;
@@ -90,6 +95,7 @@ sub on_kernel {
 		is $rc, 0, 'the CPU is back: an episode';
 		my ($kernel) = grep { $_->{source} eq 'kernel_bpf' } @{ $m->{sources} };
 		is_deeply [ map { $_->{cpu} } @{ $kernel->{coverage} } ], [ 0 .. $cpus - 1 ], '... that covers it again';
+		counters_again();
 	}
 
 	agent();
@@ -113,15 +119,57 @@ sub on_kernel {
 	is $rc, 0, 'the user can stop it';
 	$vm->run('sleep 3');
 	is property('ActiveState'), 'inactive', '... and then it stays so';
+	no_counters();
 	out_of_memory();
 	no_complaint($vm);
 	$vm->close;
 }
 
+# Of the CPU that was away samples and page faults are counted again, though Debian lets only CAP_SYS_ADMIN open counters, which the recorder has given up:
+# another process has it, in the same unit, under the same filter of system calls.
+sub counters_again {
+	is scalar $vm->run('sysctl -n kernel.perf_event_paranoid'), "3\n", "Debian's limit for counters";
+	my $said = $vm->run('for p in $(pgrep -x tipmed-events); do grep -E "^(CapEff|NoNewPrivs|Seccomp):" /proc/$p/status; cut -d: -f3 /proc/$p/cgroup; done');
+	is $said, "CapEff:\t0000000000200000\nNoNewPrivs:\t1\nSeccomp:\t2\n/system.slice/tipmed.service\n", 'one process opens them: in the unit, filtered, with CAP_SYS_ADMIN alone';
+	# Until they have been missed, and opened.
+	$vm->run('sleep 3');
+	$vm->run(q(taskset -c 1 perl -e '$e = time + 3; 1 while time < $e'));
+	my $file = $vm->run(q(find /usr/lib -xdev -type f -size +4M -printf '%s %p\\n' | sort -n | tail -n 1 | cut -d' ' -f2));
+	chomp $file;
+	my ($pid, $counted) = $vm->run("taskset -c 1 sh -c 'echo \$\$; exec /opt/major-faults file $file'") =~ /^(\d+)\n(\d+)$/m;
+	cmp_ok $counted // 0, '>', 20, 'the kernel counts page faults that read there: ' . ($counted // 'none');
+	my ($path, $rc) = $vm->run('tipme snap');
+	is $rc, 0, '... an episode' or diag $path;
+	my ($episode) = $path =~ m{^(/\S+)}m;
+	$vm->run("tipme export $episode --format text -o /tmp/text > /dev/null");
+	my ($samples) = $vm->run(q(grep -c ' 1 kernel_bpf sample ' /tmp/text)) =~ /(\d+)/;
+	cmp_ok $samples, '>', 50, "samples of that CPU: $samples";
+	my ($faults) = $vm->run("grep ' 1 kernel_bpf memory_wait ' /tmp/text | grep 'tid=$pid ' | grep -c kind=fault_file") =~ /(\d+)/;
+	ok $faults > $counted / 2 && $faults <= $counted, "... and page faults of that process: $faults";
+	is_deeply status()->{limits}, [], '... and nothing is said to be missing' or diag explain status()->{limits};
+}
+
+# CAP_BPF and CAP_PERFMON alone open none there: what needs none is recorded, and what is missing is said.
+sub no_counters {
+	my $set = '-all,+bpf,+perfmon';
+	my $env = 'env TIPME_RUNDIR=/run/two TIPME_LIBRARY=/var/tmp/two';
+	$vm->run('mkdir -p /run/two /var/tmp/two; chown user: /run/two /var/tmp/two; chmod 700 /var/tmp/two');
+	ok_run($vm, "setpriv --reuid=1000 --regid=1000 --clear-groups --inh-caps=$set --ambient-caps=$set --bounding-set=$set $env tipme start --source kernel_bpf --post 0", 'two capabilities alone: it records');
+	my $s = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("$env tipme status --json")) } // {};
+	is_deeply [ map { $s->{classes}{$_} ? 1 : 0 } qw(memory_wait sample) ], [ 1, 0 ], '... class memory_wait, but no samples' or diag explain $s->{classes};
+	is scalar(grep { /^no counters \(Permission denied\): no samples, and class memory_wait without page faults/ } @{ $s->{limits} }), 1, '... and says so' or diag explain $s->{limits};
+	my ($pid) = $vm->run(q(sh -c 'echo $$; echo 1 > /proc/sys/vm/compact_memory')) =~ /^(\d+)$/m;
+	my ($episode) = $vm->run("$env tipme snap") =~ m{^(/\S+)}m;
+	$vm->run("tipme export $episode --format text -o /tmp/text > /dev/null");
+	my ($n) = $vm->run("grep ' kernel_bpf memory_wait ' /tmp/text | grep 'tid=$pid ' | grep -c kind=compaction") =~ /(\d+)/;
+	cmp_ok $n, '>=', 2, '... compaction, among others';
+	ok_run($vm, "$env tipme stop", '... and ends');
+}
+
 sub out_of_memory {
 	my $tipmed = '/usr/libexec/tipme/tipmed';
 	my ($said, $rc) = $vm->run("cd /opt/oom && mkdir -p build/helper/daemon && ln -sf /usr/bin/tipme build/tipme && ln -sf $tipmed build/helper/daemon/tipmed && TIPME_SRCDIR=/opt/oom TIPME_BUILDDIR=/opt/oom/build perl helper/test/daemon-oom.t");
-	is $rc, 0, 'the OOM killer: the test of it' or diag $said;
+	is $rc, 0, 'the OOM killer: the test of it' or diag $said, scalar $vm->run('ps -eLo pid,tid,stat,wchan:30,comm | grep tipmed');
 	like $said, qr/^\s+ok \d+ - it spares itself$/m, '... with the right to be spared';
 	unlike $said, qr/# skip/i, '... and all of it';
 }

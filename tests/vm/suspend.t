@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # A machine that really sleeps, recorded by the tracing programs and by the module: to memory (S3), woken by its real-time clock, and to idle, woken by a
-# key. How long it slept the kernel, its real-time clock and the emulator's host say. The recorder goes on, says it, and no record runs backwards.
+# key. How long it slept the kernel, its real-time clock and the emulator's host say, and when the kernel's own tracer. The recorder goes on, says it, and no
+# record runs backwards. Beside it runs one that has nothing but clocks to know it by.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
@@ -19,9 +20,14 @@ plan skip_all => $left_out if $left_out;
 
 # The time for which it is asked to sleep. What goes to sleep and wakes is asleep a little less.
 use constant SLEEP_S => 6;
+# What lies between two looks at the same thing in a machine that is emulated, and has just woken.
+use constant NEAR_S => 0.1;
+# Looks alone would find a sleep this long after it on average; half a second more is the emulated machine's.
+use constant AWAKE_S => 0.7;
 # A machine that has not woken by then does not.
 use constant PATIENCE_S => 120;
 
+my $CLOCKS = 'env TIPME_RUNDIR=/run/clocks TIPME_LIBRARY=/var/tmp/clocks';
 my $kernel = $ENV{TIPME_VM_KERNEL} // '6.12';
 my $json = Cpanel::JSON::XS->new;
 my ($module, $why) = build_module($kernel);
@@ -75,6 +81,9 @@ sub recorded_by {
 	my $server = start_recorder($vm, '--window 90');
 	$vm->run('sysctl -q kernel.perf_event_paranoid=3');
 	opener($vm, $source);
+	# The witness. And who samples /proc, whom no tracing program tells of the sleep; also to save as root whenever it is asked.
+	ok_run($vm, 'cd /sys/kernel/tracing && echo mono > trace_clock && echo 1 > events/power/suspend_resume/enable && echo 1 > tracing_on; cd /', "the kernel's tracer looks");
+	ok_run($vm, "mkdir -p /run/clocks && $CLOCKS tipme start --source proc_sampled --user root --window 90 --post 0 --hotkey none", 'a recorder of clocks alone');
 	$vm->run('echo enabled > /sys/devices/platform/i8042/serio0/power/wakeup; echo 1 > /sys/power/pm_debug_messages');
 	my $state = { vm => $vm, source => "kernel_$source", server => $server, slept => [] };
 	is(status($vm)->{source}, $state->{source}, 'recording');
@@ -83,6 +92,7 @@ sub recorded_by {
 	to_its_end('to memory', sub { sleeps($state, \&to_memory) });
 	to_its_end('to idle', sub { sleeps($state, \&to_idle) });
 	again($vm, $source);
+	ok_run($vm, "$CLOCKS tipme stop", 'the recorder of clocks alone ends');
 	no_complaint($vm);
 	$vm->close;
 	return;
@@ -183,7 +193,7 @@ sub push_slept {
 	is(scalar @clocks, 2, 'it slept') or diag($text), return {};
 	my @said = $state->{vm}->run('dmesg') =~ /Timekeeping suspended for ([\d.]+) seconds/g;
 	is(scalar @said, 1 + @{ $state->{slept} }, 'the kernel says for how long');
-	my %s = (kernel_s => $said[-1] // 0, from_s => $clocks[0][0], to_s => $clocks[1][0]);
+	my %s = (kernel_s => $said[-1] // 0, from_s => $clocks[0][0], to_s => $clocks[1][0], %{ traced($state) });
 	my ($awake_s, $rtc_s) = ($s{to_s} - $s{from_s}, $clocks[1][2] - $clocks[0][2]);
 	# That clock tells whole seconds.
 	cmp_ok(abs($rtc_s - $awake_s - $s{kernel_s}), '<', 2, sprintf 'the real-time clock went on by %d s, of which %.1f s are the kernel\'s; it says that it slept for %.3f s', $rtc_s, $awake_s, $s{kernel_s});
@@ -192,17 +202,53 @@ sub push_slept {
 	return \%s;
 }
 
+# The last sleep, as the kernel's tracer has it: from just before its clock stopped to just after, and until all processes had been thawed.
+sub traced {
+	my ($state) = @_;
+	my ($awake, %at) = $state->{slept}[-1] ? $state->{slept}[-1]{thawed_s} : 0;
+	for (split /\n/, $state->{vm}->run('grep suspend_resume: /sys/kernel/tracing/trace')) {
+		my ($s, $what, $edge) = /\s(\d+\.\d+): suspend_resume: (\w+)\[\d+\] (begin|end)/ or next;
+		next if $s <= $awake;
+		$at{stopped_s} //= $s if $what =~ /^(?:machine_suspend|timekeeping_freeze)$/;
+		$at{went_on_s} = $s if $what =~ /^(?:machine_suspend|timekeeping_freeze)$/;
+		$at{thawed_s} = $s if "$what $edge" eq 'thaw_processes end';
+	}
+	is(scalar keys %at, 3, 'the tracer has seen it') or diag explain \%at;
+	return \%at;
+}
+
 # --- what we say of it ---
 
 sub manifest {
 	my ($state, $m) = @_;
 	my ($ours, @theirs) = ($m->{suspends}, @{ $state->{slept} });
 	is(scalar @$ours, scalar @theirs, 'the manifest names each sleep');
+	is_deeply($m->{clock_steps}, [], '... and that nobody set the clock, which went on while it slept');
+	by_clocks($state);
 	for my $i (0 .. ($#theirs < $#$ours ? $#theirs : $#$ours)) {
 		my ($o, $t) = ($ours->[$i], $theirs[$i]);
+		cmp_ok(abs($o->{from_ns} / 1e9 - $t->{stopped_s}), '<', NEAR_S, sprintf 'it began when the tracer says (%.6f s, %.6f s)', $o->{from_ns} / 1e9, $t->{stopped_s});
+		cmp_ok(abs($o->{to_ns} / 1e9 - $t->{went_on_s}), '<', NEAR_S, sprintf '... and ended (%.6f s, %.6f s)', $o->{to_ns} / 1e9, $t->{went_on_s});
 		cmp_ok(abs($o->{slept_ns} / 1e9 - $t->{kernel_s}), '<', 0.05, sprintf 'sleep %d: %.3f s, the kernel says %.3f s', $i + 1, $o->{slept_ns} / 1e9, $t->{kernel_s});
-		ok($o->{from_ns} < $o->{to_ns} && $o->{from_ns} < 1e9 * $t->{to_s} && $o->{to_ns} > 1e9 * $t->{from_s}, '... at some time between these');
+		ok($o->{from_ns} <= $o->{to_ns} && $o->{from_ns} < 1e9 * $t->{to_s} && $o->{to_ns} > 1e9 * $t->{from_s}, '... at some time between these');
 	}
+	return;
+}
+
+# Who has clocks alone knows when it was awake again, at once; and that it slept after it had looked last.
+sub by_clocks {
+	my ($state) = @_;
+	my ($vm, $t) = ($state->{vm}, $state->{slept}[-1]);
+	my ($said, $rc) = $vm->run("$CLOCKS tipme snap");
+	is($rc, 0, 'clocks alone: an episode') or diag $said;
+	my ($dir) = $said =~ m{^(/\S+)}m;
+	my $m = eval { $json->decode(scalar $vm->run("cat $dir/manifest.json")) } // {};
+	is(scalar @{ $m->{suspends} // [] }, scalar @{ $state->{slept} }, '... with each sleep') or return;
+	my $o = $m->{suspends}[-1];
+	diag sprintf 'clocks alone: from %.3f s before to %.3f s after, known %.3f s after all were thawed', $t->{stopped_s} - $o->{from_ns} / 1e9, $o->{to_ns} / 1e9 - $t->{went_on_s}, $o->{to_ns} / 1e9 - $t->{thawed_s};
+	cmp_ok(abs($o->{slept_ns} / 1e9 - $t->{kernel_s}), '<', 0.05, '... as long as the kernel says');
+	ok($o->{from_ns} / 1e9 <= $t->{stopped_s} && $o->{to_ns} / 1e9 >= $t->{went_on_s}, '... the clock stood still in there');
+	cmp_ok($o->{to_ns} / 1e9 - $t->{thawed_s}, '<', AWAKE_S, '... and it was told at once that it is awake');
 	return;
 }
 

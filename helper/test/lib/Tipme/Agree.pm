@@ -9,7 +9,7 @@ use IO::Handle;
 use POSIX qw(_exit);
 use Time::HiRes qw(sleep);
 
-our @EXPORT_OK = qw(cannot monotonic start_ours stop_ours start_perf stop_perf read_perf read_ours);
+our @EXPORT_OK = qw(cannot lost_by_perf monotonic start_ours stop_ours start_perf stop_perf read_perf read_ours);
 
 sub dump_program { return ($ENV{TIPME_BUILDDIR} // '.') . '/helper/test/ksrc-dump' }
 
@@ -51,17 +51,26 @@ sub stop_ours {
 # start_perf(DIR, NAME, arguments of perf record ...); returned when it records: only then does it run what it was given to run. That ends with it.
 sub start_perf {
 	my ($dir, $name, @what) = @_;
+	my @realtime = system('chrt -f 1 true 2>/dev/null') ? () : ('-r', 1);
 	unlink "$dir/$name.go";
 	my $pid = fork // croak "fork: $!";
 	if (!$pid) {
 		open STDERR, '>', "$dir/$name.err";
-		exec qw(perf record -q -a -k CLOCK_MONOTONIC), @what, '-o', "$dir/$name.data", '--', 'sh', '-c', "echo > '$dir/$name.go'; exec sleep 600" or _exit(127);
+		# On a busy machine perf comes too late to what it has to write down, unless it goes first.
+		exec qw(perf record -q -a -k CLOCK_MONOTONIC), @realtime, @what, '-o', "$dir/$name.data", '--', 'sh', '-c', "echo > '$dir/$name.go'; exec sleep 600" or _exit(127);
 	}
 	for (1 .. 600) { last if -s "$dir/$name.go" || waitpid($pid, 1) == $pid; sleep 0.05 }
 	return $pid;
 }
 
 sub stop_perf { my ($pid) = @_; kill INT => $pid; waitpid $pid, 0; return }
+
+# How often perf says that it could not write down what it saw, since it did not get a CPU in time: such a recording is no witness.
+sub lost_by_perf {
+	my ($dir, $name) = @_;
+	my ($n) = qx{perf report --stats -i '$dir/$name.data' 2>/dev/null} =~ /^\s*LOST events:\s+(\d+)/m;
+	return $n // 0;
+}
 
 # By event: { tid, cpu, ns, event, text } in order of time.
 sub read_perf {

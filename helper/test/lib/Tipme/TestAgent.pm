@@ -61,7 +61,7 @@ sub start_agent {
 	delete local @ENV{qw(DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR)} if !$x->{bus};
 	local $ENV{HOME} = $x->{dir};
 	my $pid = $x->spawn('sh', '-c', 'exec "$0" "$@" >>"$LOG" 2>&1', "$public/helper/agent/tipme-agent", @options);
-	wait_until(sub { -e $log }, 5);
+	wait_until(sub { -e $log });
 	return ($pid, $log);
 }
 
