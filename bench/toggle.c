@@ -3,7 +3,8 @@
  * The hooks, taken out of the running server and put in again as a bench asks for: so they are measured against the same process, whose memory lies where it lies.
  * TIPME_BENCH_TOGGLE names a file: a byte of what is wanted (1: in, 2: in, and the time measured that passes inside of them), and one of what is; one of what valgrind's
  * callgrind is to do, which is 0 when it has done so: z to begin to count, c to forget what is in the caches that it simulates, d to write down what it has counted;
- * from byte 8 on the nanoseconds inside of the hooks since they were put in, by where: see enum inside_part.
+ * from byte 8 on the nanoseconds inside of the hooks since they were put in, by where: see enum inside_part; then how many stretches of time these were, and the
+ * last of the stretches themselves: see struct stretch.
  *
  * Taken out, nothing of the server's calls them, and nothing is asked of it on their behalf: tables, callbacks, handlers and
  * grabs are the server's own again, its damage code has no object of theirs. This needs to reach into them, hence the includes.
@@ -17,7 +18,22 @@ enum inside_part {
 	/* What these have the server's damage code do, and what they have the caches fetch: counted apart. */
 	PART_LISTEN, PART_FETCH, PARTS,
 };
-#define TOGGLE_BYTES (8 + 8 * PARTS)
+/* On CLOCK_MONOTONIC where it began and ended; and how much of it counts, which is less by what measuring it took. */
+struct stretch {
+	uint64_t begin_ns, end_ns;
+	int64_t inside_ns;		/* of a very short one this may be less than nothing */
+	uint16_t part;
+	uint8_t major;			/* of the last request */
+	uint8_t pad[5];
+};
+#define STRETCHES 4096
+struct told {
+	uint64_t toggle;		/* its bytes */
+	uint64_t inside_ns[PARTS];
+	uint64_t stretches;		/* so far */
+	uint64_t pad[3];
+	struct stretch stretch[STRETCHES];
+};
 
 /*
  * The time inside: what calls the hooks is called by these, and so is what the hooks call of the server's own. They never stand within each other, since the
@@ -27,6 +43,10 @@ static struct {
 	uint64_t since;
 	uint64_t empty;			/* what a stretch of nothing takes */
 	uint64_t ticks[PARTS];
+	uint64_t apart;			/* what of it counts elsewhere */
+	struct told *told;
+	uint64_t stretches;
+	uint8_t major;
 } inside __attribute__((aligned(64)));
 
 /*
@@ -37,11 +57,30 @@ static struct {
 extern const char bench_timed_begin[] __asm__("__start_bench_timed") __attribute__((visibility("hidden")));
 static void timed_end(void);
 
+static inline uint64_t tsc_ns(uint64_t tsc)
+{
+	const struct tipme_xclock *clock = &tipme_hooks.clock;
+	uint64_t ticks = tsc > clock->base_tsc ? tsc - clock->base_tsc : clock->base_tsc - tsc, ns = (uint64_t)((unsigned __int128)ticks * clock->mult >> 32);
+
+	return tsc > clock->base_tsc ? clock->base_ns + ns : clock->base_ns - ns;
+}
+
+/* The time does not run. */
+static inline void stretch_tell(enum inside_part part, uint64_t begin, uint64_t end, int64_t ticks)
+{
+	if (!inside.told)
+		return;
+	inside.told->stretch[inside.stretches++ % STRETCHES] = (struct stretch){
+		.begin_ns = tsc_ns(begin), .end_ns = tsc_ns(end), .inside_ns = (int64_t)((__int128)ticks * (int64_t)tipme_hooks.clock.mult >> 32), .part = part, .major = inside.major,
+	};
+}
+
 static inline void leave(enum inside_part part)
 {
-	uint64_t now = __rdtsc();
+	uint64_t now = __rdtsc(), ticks = now - inside.since - inside.empty - inside.apart;
 
-	inside.ticks[part] += now - inside.since - inside.empty;
+	inside.ticks[part] += ticks;
+	stretch_tell(part, inside.since, now, (int64_t)ticks);
 }
 
 /* What is: 0 out, 1 in, 2 in and the time measured. With the hooks' own, so that to look costs those that are not measured nothing. */
@@ -49,11 +88,12 @@ static uint8_t in TIPME_HOT_DATA = 1;
 
 /* A stretch within another's. */
 #define APART(part, call) do { \
-	uint64_t apart_since = __rdtsc(), apart_ticks; \
+	uint64_t apart_since = __rdtsc(), apart_end; \
 	call; \
-	apart_ticks = __rdtsc() - apart_since; \
-	inside.ticks[part] += apart_ticks - inside.empty; \
-	inside.since += apart_ticks; \
+	apart_end = __rdtsc(); \
+	inside.ticks[part] += apart_end - apart_since - inside.empty; \
+	stretch_tell(part, apart_since, apart_end, (int64_t)(apart_end - apart_since - inside.empty)); \
+	inside.apart += __rdtsc() - apart_since; \
 } while (0)
 
 /* The first of them. */
@@ -63,6 +103,9 @@ static TIMED __attribute__((aligned(4096))) void enter(void)
 		(void)*(const volatile char *)at;
 	for (int i = 0; i < PARTS; i += 4)
 		(void)*(volatile uint64_t *)&inside.ticks[i];
+	if (inside.told)
+		(void)*(volatile uint64_t *)&inside.told->stretch[inside.stretches % STRETCHES].end_ns;
+	inside.apart = 0;
 	/* All of it is there before the time runs. */
 	_mm_lfence();
 	inside.since = __rdtsc();
@@ -124,6 +167,7 @@ APART_FROM_US void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev
 #pragma weak RemoveBlockAndWakeupHandlers
 
 static volatile uint8_t *toggle;
+static struct told *told;
 
 static request_proc timed_real[2][256];
 
@@ -132,6 +176,7 @@ static void inside_calibrate(void)
 	uint64_t least = UINT64_MAX;
 
 	inside.empty = 0;
+	inside.told = NULL;
 	for (int i = 0; i < 1000; i++) {
 		inside.ticks[0] = 0;
 		enter();
@@ -140,6 +185,7 @@ static void inside_calibrate(void)
 	}
 	inside.empty = least;
 	memset(inside.ticks, 0, sizeof(inside.ticks));
+	inside.told = told;
 }
 
 static enum inside_part part_of(CallbackProcPtr callback)
@@ -163,7 +209,8 @@ static TIMED void timed_block(void *data, void *timeout)
 	on_block(data, timeout);
 	leave(PART_BLOCK);
 	for (int i = 0; i < PARTS; i++)
-		((volatile uint64_t *)toggle)[1 + i] = (uint64_t)((unsigned __int128)inside.ticks[i] * tipme_hooks.clock.mult >> 32);
+		told->inside_ns[i] = (uint64_t)((unsigned __int128)inside.ticks[i] * tipme_hooks.clock.mult >> 32);
+	told->stretches = inside.stretches;
 }
 
 static TIMED void timed_wakeup(void *data, int result)
@@ -178,6 +225,7 @@ static TIMED int timed_request(ClientPtr client)
 	int ret;
 
 	(void)*(request_proc volatile *)&timed_real[client->swapped][client->majorOp];
+	inside.major = client->majorOp;
 	enter();
 	ret = on_request(client);
 	leave(PART_REQUEST);
@@ -189,6 +237,7 @@ static TIMED int timed_swapped_request(ClientPtr client)
 	int ret;
 
 	(void)*(request_proc volatile *)&timed_real[client->swapped][client->majorOp];
+	inside.major = client->majorOp;
 	enter();
 	ret = on_swapped_request(client);
 	leave(PART_REQUEST);
@@ -369,7 +418,7 @@ static void on_toggle(void *data, void *timeout)
 {
 	uint8_t want = toggle[0];
 
-	if (want == in || tipme_hooks.ready_generation != serverGeneration)
+	if (want == in || !tipme_hooks.ready)
 		return;
 	/* From in to in with the time measured: out first. */
 	if (in)
@@ -409,7 +458,7 @@ static void toggle_init(void)
 {
 	const char *path = getenv("TIPME_BENCH_TOGGLE");
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *mem = fd < 0 ? MAP_FAILED : mmap(NULL, TOGGLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *mem = fd < 0 || ftruncate(fd, sizeof(struct told)) ? MAP_FAILED : mmap(NULL, sizeof(struct told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	pthread_t counter;
 
 	if (fd >= 0)
@@ -417,6 +466,7 @@ static void toggle_init(void)
 	if (mem == MAP_FAILED)
 		return tipme_hooks_disable("TIPME_BENCH_TOGGLE names no file");
 	toggle = mem;
+	told = mem;
 	RegisterBlockAndWakeupHandlers(on_toggle, on_toggle_wakeup, NULL);
 	if (RUNNING_ON_VALGRIND && pthread_create(&counter, NULL, count, NULL))
 		tipme_hooks_disable("no thread for counting");

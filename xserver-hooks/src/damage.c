@@ -80,7 +80,7 @@ static TIPME_HOT_REQUEST void forget(void)
 	tipme_hooks.box_known = false;
 }
 
-static TIPME_HOT_REQUEST void rest_begin(struct watch *watch)
+static TIPME_HOT __attribute__((noinline)) void rest_begin(struct watch *watch)
 {
 	rest.watch = watch;
 	rest.screen = watch->screen;
@@ -90,7 +90,7 @@ static TIPME_HOT_REQUEST void rest_begin(struct watch *watch)
 }
 
 /* A flood goes on; one without its own root at rest is of redirected windows, or of another screen. */
-static TIPME_HOT_REQUEST void flood_begin(uint16_t client, uint64_t since_ns)
+static TIPME_HOT __attribute__((noinline)) void flood_begin(uint16_t client, uint64_t since_ns)
 {
 	/* Its requests are not looked at: they may change windows. */
 	forget();
@@ -99,7 +99,7 @@ static TIPME_HOT_REQUEST void flood_begin(uint16_t client, uint64_t since_ns)
 	tipme_hooks.resting = true;
 }
 
-TIPME_HOT_REQUEST void tipme_damage_flood_end(void)
+TIPME_HOT void tipme_damage_flood_end(void)
 {
 	rest.client = 0;
 	tipme_hooks.resting = false;
@@ -329,7 +329,7 @@ void tipme_damage_close(ScreenPtr screen)
 	rest_drop(screen);
 }
 
-TIPME_HOT_REQUEST void tipme_damage_wake(void)
+TIPME_HOT void tipme_damage_wake(void)
 {
 	if (!rest.watch)
 		return;
@@ -445,7 +445,7 @@ void tipme_damage_rested(uint64_t now_ns)
 		tipme_damage_flood_end();
 }
 
-void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns)
+TIPME_HOT __attribute__((noinline)) void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns)
 {
 	struct tipme_x_damage *rec = &group->last_damage;
 
@@ -489,7 +489,7 @@ static TIPME_HOT_REQUEST bool change_record(XID window, const BoxRec *box, uint6
 	return flood;
 }
 
-static void watch_record(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *whose)
+static __attribute__((noinline)) void watch_record(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *whose)
 {
 	WindowPtr window = watch->window;
 	bool many = watch->pieces >= PIECES_MAX;

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hot.h"
+
 enum tipme_event_type {
 	TIPME_ET_KEY_PRESS = 2,
 	TIPME_ET_KEY_RELEASE = 3,
@@ -34,7 +36,7 @@ struct tipme_event {
 	uint32_t detail;		/* key code or button */
 };
 
-static inline bool tipme_event_is_sane(const struct tipme_event *ev)
+static TIPME_INLINE bool tipme_event_is_sane(const struct tipme_event *ev)
 {
 	return ev->header == 0xff && ev->type >= TIPME_ET_KEY_PRESS && ev->type <= TIPME_ET_LAST &&
 	       ev->length >= (int)sizeof(*ev) && ev->length <= 65536 && (ev->type > TIPME_ET_TOUCH_END ||

@@ -58,7 +58,7 @@ static void on_ungrab(DeviceIntPtr dev)
 	hook->resource = 0;
 }
 
-TIPME_HOT_KEY void tipme_grabs_hook(DeviceIntPtr dev)
+TIPME_HOT_INPUT void tipme_grabs_hook(DeviceIntPtr dev)
 {
 	struct grab_hook *hook;
 

@@ -13,7 +13,8 @@
 #include "evdev.h"
 #include "link.h"
 
-struct tipme_hooks tipme_hooks __attribute__((aligned(64)));
+struct tipme_hooks tipme_hooks TIPME_HOT_STATE __attribute__((aligned(64)));
+struct tipme_x_group tipme_groups[TIPME_GROUPS] TIPME_HOT_CLIENTS __attribute__((aligned(64)));
 
 static struct tipme_hooks_options options;
 
@@ -37,24 +38,24 @@ void tipme_hooks_disable(const char *why)
 
 /* ---- what all hooks do ---- */
 
-TIPME_HOT __attribute__((noinline)) uint64_t tipme_hooks_now_ns(void)
+TIPME_HOT_WAKE __attribute__((noinline)) uint64_t tipme_hooks_now_ns(void)
 {
 	return tipme_xclock_ns(&tipme_hooks.clock);
 }
 
-TIPME_HOT_KEY __attribute__((noinline)) void tipme_hooks_record(const void *record)
+TIPME_HOT_INPUT __attribute__((noinline)) void tipme_hooks_record(const void *record)
 {
 	tipme_xring_put(&tipme_hooks.ring, record);
 }
 
-TIPME_HOT_KEY __attribute__((noinline)) void tipme_hooks_join(struct tipme_join *join, uint64_t key, const void *record)
+TIPME_HOT_INPUT __attribute__((noinline)) void tipme_hooks_join(struct tipme_join *join, uint64_t key, const void *record)
 {
 	tipme_join_put(join, &tipme_hooks.ring, key, record);
 }
 
 TIPME_SELDOM void tipme_group_begin(struct tipme_x_group *group, int client)
 {
-	*group = (struct tipme_x_group){ .client = (uint16_t)client };
+	*group = (struct tipme_x_group){ .client = (uint16_t)client, .pid = client < currentMaxClients ? tipme_client_pid(clients[client]) : 0 };
 }
 
 /* ---- clients ---- */
@@ -75,7 +76,7 @@ static void client_gone(const ClientRec *client)
 	tipme_output_gone(client);
 	client_record(client, TIPME_X_CLIENT_STATE_GONE);
 	/* The next one with this number is another. */
-	*tipme_group_of(client->index) = (struct tipme_x_group){ .client = (uint16_t)client->index };
+	*tipme_group_of(client->index) = (struct tipme_x_group){ .client = 0 };
 }
 
 /* Arguments: a client whose state has changed. When it has gone, its connection is closed already. */
@@ -88,10 +89,13 @@ static void on_client_state(CallbackListPtr *list, void *data, void *call)
 	/* Its windows go next, outside of any request. */
 	if (client->clientState == ClientStateGone)
 		tipme_damage_wake();
-	if (client->clientState == ClientStateRunning)
+	if (client->clientState == ClientStateRunning) {
+		/* Now it is known whose it is. */
+		tipme_group_begin(&tipme_groups[client->index & (TIPME_GROUPS - 1)], client->index);
 		client_record(client, TIPME_X_CLIENT_STATE_CONNECTED);
-	else if ((client->clientState == ClientStateGone || client->clientState == ClientStateRetained) && admitted[client->index])
+	} else if ((client->clientState == ClientStateGone || client->clientState == ClientStateRetained) && admitted[client->index]) {
 		client_gone(client);
+	}
 }
 
 static void clients_present(void)
@@ -107,7 +111,7 @@ static void clients_present(void)
 static void screen_init(ScreenPtr screen);
 
 /* First time in a generation: all extensions and screens are there, and no client has been served yet. */
-static __attribute__((cold)) void generation_init(void)
+static TIPME_SELDOM void generation_init(void)
 {
 	const char *misfit = tipme_abi_misfit();
 
@@ -132,7 +136,7 @@ static __attribute__((cold)) void generation_init(void)
  * The sleep is in the ring at once, so that a server that sleeps for ever is seen to; when it wakes, the record is
  * written over by one that says how long it was.
  */
-static TIPME_HOT void sleep_begin(uint64_t now_ns)
+static TIPME_HOT_INPUT void sleep_begin(uint64_t now_ns)
 {
 	struct tipme_x_sleep rec = { .ts_ns = now_ns, .type = TIPME_X_SLEEP };
 
@@ -140,7 +144,7 @@ static TIPME_HOT void sleep_begin(uint64_t now_ns)
 	tipme_hooks_join(&tipme_hooks.idle, 1, &rec);
 }
 
-static TIPME_HOT void sleep_end(uint64_t now_ns)
+static TIPME_HOT_WAKE void sleep_end(uint64_t now_ns)
 {
 	struct tipme_x_idle rec = {
 		.ts_ns = tipme_hooks.asleep_ns, .type = TIPME_X_IDLE, .duration_ns = now_ns - tipme_hooks.asleep_ns, .flushed = tipme_hooks.flushed,
@@ -159,7 +163,7 @@ static TIPME_SELDOM void tell_saved(void)
 	char path[TIPME_LINK_PATH_LEN];
 
 	if (tipme_link_saved(path))
-		LogMessageVerb(X_INFO, SAID, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s\n", path);
+		LogMessageVerb(X_INFO, SAID, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s (tipme open)\n", path);
 }
 
 /* An older tie of the clock is renewed before a sleep, so that it is not due when the server wakes. */
@@ -171,14 +175,14 @@ static TIPME_SELDOM void chores(uint64_t now_ns)
 	tipme_input_idle();
 }
 
-static TIPME_HOT void on_block(void *data, void *timeout)
+static TIPME_HOT_INPUT void on_block(void *data, void *timeout)
 {
 	uint64_t now_ns;
 
 	if (!tipme_hooks.active)
 		return;
-	if (tipme_hooks.ready_generation != serverGeneration) {
-		tipme_hooks.ready_generation = serverGeneration;
+	if (!tipme_hooks.ready) {
+		tipme_hooks.ready = true;
 		generation_init();
 	}
 	if (!tipme_hooks.active)
@@ -205,29 +209,40 @@ static TIPME_HOT void on_block(void *data, void *timeout)
 #define FORGOTTEN_NS 100000
 
 TIPME_HOT_SECTION(tipme_hot);
+TIPME_HOT_SECTION(tipme_code_wake);
+TIPME_HOT_SECTION(tipme_clients);
 
-static TIPME_HOT void data_fetch(void)
+/*
+ * All at once, before anything waits for a part of it: half of what a waking costs is looking up where pages are, and several can be looked for at a time. What is for clients is
+ * only looked for: which of it will be needed is not known.
+ */
+static TIPME_INLINE void wake_fetch(void)
 {
-	const struct tipme_xring *ring = &tipme_hooks.ring;
-	const struct tipme_xslot *slot = &ring->slots[ring->head & ((1ULL << ring->log2) - 1)];
+	const struct tipme_hooks *hooks = &tipme_hooks;
 
+	const struct tipme_xslot *slot = &hooks->ring.slots[hooks->ring.head & ((1ULL << hooks->ring.log2) - 1)];
+
+	tipme_hot_fetch((const char *)hooks, (const char *)&hooks->device);
+	tipme_hot_fetch(tipme_code_wake_begin, tipme_code_wake_end);
 	tipme_hot_fetch(tipme_hot_begin, tipme_hot_end);
+	tipme_hot_find(tipme_clients_begin, tipme_clients_end);
+	__builtin_prefetch(hooks->ring.header, 1, 2);
 	for (unsigned i = 0; i < 8; i += 2)
 		__builtin_prefetch(slot + i, 1, 2);
-	tipme_hooks.key_forgotten = tipme_hooks.request_forgotten = true;
 }
 
-static TIPME_HOT void on_wakeup(void *data, int result)
+static TIPME_HOT_WAKE void on_wakeup(void *data, int result)
 {
 	uint64_t now_ns;
 
 	if (!tipme_hooks.active || !tipme_hooks.asleep_ns)
 		return;
+	wake_fetch();
 	now_ns = tipme_hooks_now_ns();
 	/* What the server does by itself may change windows, or take the screen away from them. */
 	tipme_hooks.box_known = false;
 	if (now_ns - tipme_hooks.asleep_ns > FORGOTTEN_NS)
-		data_fetch();
+		tipme_hooks.key_forgotten = tipme_hooks.request_forgotten = true;
 	sleep_end(now_ns);
 	if (tipme_hooks.resting)
 		tipme_damage_rested(tipme_hooks.clock.last_ns);
@@ -334,6 +349,7 @@ static void hooks_init(void)
 	}
 	if (!tipme_hooks.active)
 		return;
+	tipme_hooks.ready = false;
 	tipme_damage_register();
 	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++) {
 		/* The last two are in servers with our patch only; elsewhere they have no address. */

@@ -26,6 +26,7 @@ struct tipme_x_group {
 	uint16_t client;
 	bool written;			/* something was written to it that has a record: the flush that follows is for that */
 	unsigned flushes;
+	uint32_t pid;			/* its process, which lies where nothing else does that is asked for */
 	uint64_t run_head;		/* the ring's head when the run was last written */
 	struct tipme_request_run run;
 	struct tipme_x_reply last_reply;
@@ -60,13 +61,13 @@ struct tipme_hooks {
 	struct tipme_xclock clock;
 	uint64_t request_ns;		/* beginning of the last request */
 	struct tipme_join idle;
-	unsigned long ready_generation;
+	bool ready;			/* in this generation of the server's */
 	struct tipme_join device[2];
 	struct tipme_hotkey hotkey;
-	struct tipme_x_group group[TIPME_GROUPS];
 };
 
 extern struct tipme_hooks tipme_hooks;
+extern struct tipme_x_group tipme_groups[TIPME_GROUPS];
 
 /* Copies the options and has the server call us in each of its generations. Call once. */
 void tipme_hooks_register(const struct tipme_hooks_options *opt);
@@ -125,6 +126,8 @@ void tipme_target_init(void);
 enum tipme_target tipme_target_of(const ClientRec *client, const struct tipme_x_request *req, XID *id);
 /* What that is. */
 enum tipme_target tipme_target_look(const struct tipme_x_request *req, XID id, WindowPtr *window);
+/* Has the caches fetch what is known of the opcode. */
+void tipme_target_fetch(uint8_t major);
 /* Whether no request of this opcode changes what is seen. */
 bool tipme_target_harmless(uint8_t major);
 
@@ -165,7 +168,7 @@ uint64_t tipme_hooks_now_ns(void);
 void tipme_hooks_record(const void *record);
 void tipme_hooks_join(struct tipme_join *join, uint64_t key, const void *record);
 
-static inline uint32_t tipme_client_pid(const ClientRec *client)
+static TIPME_INLINE uint32_t tipme_client_pid(const ClientRec *client)
 {
 	return client && client->clientIds && client->clientIds->pid > 0 ? (uint32_t)client->clientIds->pid : 0;
 }
@@ -173,9 +176,9 @@ static inline uint32_t tipme_client_pid(const ClientRec *client)
 /* Another client's group becomes this one's. */
 void tipme_group_begin(struct tipme_x_group *group, int client);
 
-static inline struct tipme_x_group *tipme_group_of(int client)
+static TIPME_INLINE struct tipme_x_group *tipme_group_of(int client)
 {
-	struct tipme_x_group *group = &tipme_hooks.group[client & (TIPME_GROUPS - 1)];
+	struct tipme_x_group *group = &tipme_groups[client & (TIPME_GROUPS - 1)];
 
 	if (group->client != (uint16_t)client)
 		tipme_group_begin(group, client);

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hot.h"
+
 #define TIPME_HOTKEY_DEFAULT "Ctrl+Alt+minus"
 #define TIPME_HOTKEY_DEVICES 256
 
@@ -54,7 +56,7 @@ struct tipme_hotkey {
  * Whether the key is no business of the hot-key's whatever the layout says, as with nearly all that is typed: nothing was swallowed, and it is a release, or no key is
  * held and each chord needs one. That spares the layout, which is far from what the server has at hand.
  */
-static inline bool tipme_hotkey_passes(const struct tipme_hotkey *hk, bool pressed)
+static TIPME_INLINE bool tipme_hotkey_passes(const struct tipme_hotkey *hk, bool pressed)
 {
 	return !hk->swallowed_count && (!pressed || (!hk->held_count && !hk->bare));
 }
@@ -76,7 +78,7 @@ enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct
 					   unsigned device, uint8_t keycode, bool pressed);
 
 /* The same for a key that passes: follows it. */
-static inline void tipme_hotkey_follow(struct tipme_hotkey *hk, unsigned device, uint8_t keycode, bool pressed)
+static TIPME_INLINE void tipme_hotkey_follow(struct tipme_hotkey *hk, unsigned device, uint8_t keycode, bool pressed)
 {
 	uint8_t *down, mask = (uint8_t)(1 << (keycode % 8));
 
@@ -95,7 +97,7 @@ enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const 
 					   unsigned device, uint8_t keycode, bool pressed);
 
 /* Whether this device holds the key: a further press is a repeat. */
-static inline bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode)
+static TIPME_INLINE bool tipme_hotkey_is_down(const struct tipme_hotkey *hk, unsigned device, uint8_t keycode)
 {
 	return device < TIPME_HOTKEY_DEVICES && hk->down[device][keycode / 8] >> (keycode % 8) & 1;
 }

@@ -34,7 +34,7 @@ static uint64_t layout_ns TIPME_HOT_DATA;
 static struct {
 	uint32_t time_ms, input_seq;
 	uint8_t kind;
-} recent[RECENT];
+} recent[RECENT] TIPME_HOT_TABLE;
 
 static struct {
 	uint8_t xi_major, xi_event_base, xkb_major;
@@ -46,9 +46,10 @@ static inline bool is_master_device(const DeviceIntRec *dev)
 	return dev->type == MASTER_POINTER || dev->type == MASTER_KEYBOARD;
 }
 
-static TIPME_HOT_KEY uint8_t kind_of_type(int type)
+static TIPME_HOT_INPUT uint8_t kind_of_type(int type)
 {
-	static const uint8_t kinds[] = {
+	/* Not with the constants, which are nowhere near. */
+	static uint8_t kinds[] TIPME_HOT_TABLE = {
 		[TIPME_ET_KEY_PRESS] = TIPME_INPUT_KIND_KEY_PRESS, [TIPME_ET_KEY_RELEASE] = TIPME_INPUT_KIND_KEY_RELEASE,
 		[TIPME_ET_BUTTON_PRESS] = TIPME_INPUT_KIND_BUTTON_PRESS,
 		[TIPME_ET_BUTTON_RELEASE] = TIPME_INPUT_KIND_BUTTON_RELEASE, [TIPME_ET_MOTION] = TIPME_INPUT_KIND_MOTION,
@@ -60,7 +61,7 @@ static TIPME_HOT_KEY uint8_t kind_of_type(int type)
 }
 
 /* A master's copy of a slave's event is the same event of the person's: it gets the same number. */
-static TIPME_HOT_KEY uint32_t seq_of(const struct tipme_event *ev, bool is_master)
+static TIPME_HOT_INPUT uint32_t seq_of(const struct tipme_event *ev, bool is_master)
 {
 	if (is_master && ev->type == last_slave.type && ev->time_ms == last_slave.time_ms &&
 	    ev->source_id == last_slave.source_id)
@@ -73,7 +74,7 @@ static TIPME_HOT_KEY uint32_t seq_of(const struct tipme_event *ev, bool is_maste
 
 static void chord_record(uint32_t input_seq, uint8_t action);
 
-static TIPME_HOT_KEY uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, uint8_t kind)
+static TIPME_HOT_INPUT uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, uint8_t kind)
 {
 	bool is_master = is_master_device(dev);
 	uint32_t seq = seq_of(ev, is_master);
@@ -100,7 +101,7 @@ static TIPME_HOT_KEY uint32_t device_record(const struct tipme_event *ev, Device
  * Arguments: the event that the server is about to process or, of a frozen device, has put aside; its device.
  * Side effects: a record; the deliveries that follow name this event.
  */
-TIPME_HOT_KEY void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT_INPUT void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
 {
 	const DeviceEventInfoRec *info = call;
 	const struct tipme_event *ev = (const void *)info->event;
@@ -223,7 +224,7 @@ static TIPME_HOT_KEY void deliver_record(struct tipme_x_group *group, const stru
 }
 
 /* Of no device, and one of a flood of the same: it adds nothing to the record there is. */
-static TIPME_HOT bool is_another_of_flood(struct tipme_x_group *group, int type)
+static TIPME_HOT_KEY bool is_another_of_flood(struct tipme_x_group *group, int type)
 {
 	bool by_device = type <= MotionNotify || type == GenericEvent ||
 		(extension.xi_event_base && type > extension.xi_event_base && type <= extension.xi_event_base + 5);
@@ -264,7 +265,7 @@ TIPME_HOT_KEY void tipme_input_on_deliver(CallbackListPtr *list, void *data, voi
 	    recent[seq % RECENT].kind == TIPME_INPUT_KIND_KEY_REPEAT)
 		d.kind = TIPME_INPUT_KIND_KEY_REPEAT;
 	rec = (struct tipme_x_deliver){
-		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_DELIVER, .pid = tipme_client_pid(info->client),
+		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_DELIVER, .pid = group->pid,
 		.window = d.window, .input_seq = seq, .client = (uint16_t)info->client->index, .kind = d.kind,
 		.x_type = info->events->u.u.type & 0x7f,
 	};
@@ -396,7 +397,7 @@ bool tipme_input_concerns(uint8_t major)
 }
 
 /* Arguments: a request that is about to be executed, and may change what keys mean. */
-TIPME_HOT_REQUEST void tipme_input_request(uint8_t major, uint8_t minor)
+void tipme_input_request(uint8_t major, uint8_t minor)
 {
 	if (major == X_ChangeKeyboardMapping || major == X_SetModifierMapping ||
 	    (major == extension.xkb_major && (minor == X_kbSetMap || minor == X_kbGetKbdByName)) ||
@@ -422,12 +423,13 @@ void tipme_input_idle(void)
 			tipme_evdev_publish(&layout);
 }
 
+TIPME_HOT_SECTION(tipme_code_input);
 TIPME_HOT_SECTION(tipme_code_key);
 
 /* The first since the server has slept: see hot.h. */
 static TIPME_HOT_KEY void key_fetch(void)
 {
-	tipme_hot_fetch(tipme_code_key_begin, tipme_code_key_end);
+	tipme_hot_fetch(tipme_code_input_begin, tipme_code_key_end);
 	tipme_hooks.key_forgotten = false;
 }
 

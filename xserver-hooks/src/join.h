@@ -22,7 +22,7 @@ struct tipme_join {
 };
 
 /* Whether this kind comes so often that it is joined. */
-static inline bool tipme_join_flood(struct tipme_join *join, uint64_t now_ns)
+static TIPME_INLINE bool tipme_join_flood(struct tipme_join *join, uint64_t now_ns)
 {
 	if (now_ns - join->window_ns > TIPME_FLOOD_NS) {
 		join->window_ns = now_ns;
@@ -32,25 +32,25 @@ static inline bool tipme_join_flood(struct tipme_join *join, uint64_t now_ns)
 }
 
 /* Whether the slot is for this key, and young enough. */
-static inline bool tipme_join_fits(const struct tipme_join *join, uint64_t key, uint64_t now_ns)
+static TIPME_INLINE bool tipme_join_fits(const struct tipme_join *join, uint64_t key, uint64_t now_ns)
 {
 	return join->key == key && now_ns - join->since_ns <= TIPME_JOIN_NS;
 }
 
 /* What comes next has a slot of its own. */
-static inline void tipme_join_end(struct tipme_join *join)
+static TIPME_INLINE void tipme_join_end(struct tipme_join *join)
 {
 	join->key = 0;
 }
 
 /* The same, and so have those after it: what follows now is of interest. */
-static inline void tipme_join_fresh(struct tipme_join *join)
+static TIPME_INLINE void tipme_join_fresh(struct tipme_join *join)
 {
 	join->key = 0;
 	join->count = 0;
 }
 
-static inline void tipme_join_begin(struct tipme_join *join, struct tipme_xring *ring, uint64_t key, const void *record)
+static TIPME_INLINE void tipme_join_begin(struct tipme_join *join, struct tipme_xring *ring, uint64_t key, const void *record)
 {
 	join->key = key;
 	join->since_ns = ((const struct tipme_head *)record)->ts_ns;
@@ -59,7 +59,7 @@ static inline void tipme_join_begin(struct tipme_join *join, struct tipme_xring 
 }
 
 /* Writes a record over the one before it if there is a flood of them and the two fit; else into a slot of its own. */
-static inline void tipme_join_put(struct tipme_join *join, struct tipme_xring *ring, uint64_t key, const void *record)
+static TIPME_INLINE void tipme_join_put(struct tipme_join *join, struct tipme_xring *ring, uint64_t key, const void *record)
 {
 	uint64_t ts_ns = ((const struct tipme_head *)record)->ts_ns;
 

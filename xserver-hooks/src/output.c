@@ -38,7 +38,7 @@ static TIPME_HOT_REQUEST void reply_record(const ClientRec *client, uint64_t now
 {
 	struct tipme_x_group *group = tipme_group_of(client->index);
 	struct tipme_x_reply rec = {
-		.ts_ns = now_ns, .type = TIPME_X_REPLY, .pid = tipme_client_pid(client), .bytes = bytes,
+		.ts_ns = now_ns, .type = TIPME_X_REPLY, .pid = group->pid, .bytes = bytes,
 		.client = (uint16_t)client->index, .sequence = (uint16_t)client->sequence, .major = client->majorOp,
 		.minor = (uint8_t)client->minorOp, .error = error,
 	};
@@ -89,7 +89,7 @@ static void unseen_record(const ClientRec *client, struct tipme_x_group *group, 
 }
 
 /* Arguments: the client whose output is about to be written. */
-TIPME_HOT_KEY void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call)
+TIPME_HOT_INPUT void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call)
 {
 	const ClientRec *client = call;
 	struct tipme_x_flush rec = { .type = TIPME_X_FLUSH };
@@ -99,7 +99,7 @@ TIPME_HOT_KEY void tipme_output_on_flush(CallbackListPtr *list, void *data, void
 		return;
 	group = tipme_group_of(client->index);
 	rec.ts_ns = tipme_hooks_now_ns();
-	rec.pid = tipme_client_pid(client);
+	rec.pid = group->pid;
 	rec.client = (uint16_t)client->index;
 	if (!group->written && xkb_event_base && client->clientState == ClientStateRunning && !(stuck.count && stuck.is[client->index]))
 		unseen_record(client, group, rec.ts_ns);

@@ -31,7 +31,7 @@ static uint32_t value(const ClientRec *client, uint32_t raw)
 }
 
 /* Arguments: the client, the request that is about to be executed. Its length was not checked yet. */
-TIPME_HOT_REQUEST void tipme_present_begin(const ClientRec *client, const struct tipme_x_request *req)
+void tipme_present_begin(const ClientRec *client, const struct tipme_x_request *req)
 {
 	xPresentPixmapReq pixmap;
 	struct tipme_x_present rec = {

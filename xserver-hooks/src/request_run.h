@@ -19,7 +19,7 @@ struct tipme_request_run {
 	struct tipme_x_request rec;
 };
 
-static inline bool tipme_request_run_fits(const struct tipme_request_run *run, const struct tipme_x_request *req, bool flood)
+static TIPME_INLINE bool tipme_request_run_fits(const struct tipme_request_run *run, const struct tipme_x_request *req, bool flood)
 {
 	const struct tipme_x_request *rec = &run->rec;
 	uint64_t begun_ns = req->ts_ns - rec->ts_ns;
@@ -35,7 +35,7 @@ static inline bool tipme_request_run_fits(const struct tipme_request_run *run, c
 }
 
 /* True: the request was added to the run, whose record has changed. False: the run is over, and this one begins another. */
-static inline bool tipme_request_run_add(struct tipme_request_run *run, const struct tipme_x_request *req, bool flood)
+static TIPME_INLINE bool tipme_request_run_add(struct tipme_request_run *run, const struct tipme_x_request *req, bool flood)
 {
 	struct tipme_x_request *rec = &run->rec;
 
@@ -57,7 +57,7 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_x_request, minor) == 27 && __builti
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_request, count) == 30);
 
 /* Writes the run over its slot. */
-static inline bool tipme_request_run_amend(const struct tipme_request_run *run, struct tipme_xring *ring, uint64_t index)
+static TIPME_INLINE bool tipme_request_run_amend(const struct tipme_request_run *run, struct tipme_xring *ring, uint64_t index)
 {
 	const struct tipme_x_request *rec = &run->rec;
 
@@ -66,7 +66,7 @@ static inline bool tipme_request_run_amend(const struct tipme_request_run *run, 
 				      (uint64_t)rec->sequence << 32 | (uint64_t)rec->count << 48);
 }
 
-static inline void tipme_request_run_end(struct tipme_request_run *run)
+static TIPME_INLINE void tipme_request_run_end(struct tipme_request_run *run)
 {
 	run->rec.count = 0;
 }

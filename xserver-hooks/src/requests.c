@@ -26,17 +26,14 @@ static struct {
 } last TIPME_HOT_DATA;
 
 /*
- * By opcode: opcodes that nothing else here wants to know of; those of them that change nothing that is seen; which of the two may go untimed now. What a request needs
- * to know of its opcode is in one line of the caches.
+ * By opcode: opcodes that nothing else here wants to know of; those of them that change nothing that is seen; which of the two may go untimed now.
  */
 #define PLAIN 1
 #define HARMLESS 2
-static struct {
-	request_proc real;
-	uintptr_t traits;
-} procs[256];
+static uint8_t traits[256] TIPME_HOT_TABLE;
+static uint8_t untimed_ones TIPME_HOT_DATA = HARMLESS;
+static request_proc real_procs[256] TIPME_HOT_CLIENTS;
 static request_proc real_swapped_procs[256];
-static uintptr_t untimed_ones TIPME_HOT_DATA = HARMLESS;
 
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_pid) % 8 == 0);
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_client) == offsetof(struct tipme_x_ring_header, cur_pid) + 4);
@@ -103,7 +100,7 @@ static TIPME_HOT_REQUEST void request_end(struct tipme_x_request *req, uint64_t 
 	untimed_ones = tipme_damage_told(req->client) ? PLAIN : HARMLESS;
 }
 
-static TIPME_HOT_REQUEST __attribute__((noinline)) void settle(uint64_t now_ns)
+static TIPME_HOT __attribute__((noinline)) void settle(uint64_t now_ns)
 {
 	struct tipme_x_request req = untimed;
 
@@ -111,7 +108,7 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) void settle(uint64_t now_ns)
 	request_end(&req, now_ns, true);
 }
 
-TIPME_HOT void tipme_requests_settle(uint64_t now_ns)
+TIPME_HOT_INPUT void tipme_requests_settle(uint64_t now_ns)
 {
 	if (untimed.count)
 		settle(now_ns);
@@ -121,7 +118,7 @@ TIPME_HOT void tipme_requests_settle(uint64_t now_ns)
  * A request that comes at once after another of the same client begins where that one ended: one reading of the clock
  * instead of two. Between them lies nothing but the reading of the request, which is work for this client.
  */
-static TIPME_HOT_REQUEST bool comes_at_once(const ClientRec *client)
+static TIPME_INLINE bool comes_at_once(const ClientRec *client)
 {
 	return tipme_hooks.no_pause && last.client == client->index && last.head == tipme_hooks.ring.head;
 }
@@ -140,8 +137,13 @@ static TIPME_HOT_REQUEST uint64_t begin_ns(bool at_once)
 TIPME_HOT_SECTION(tipme_code_request);
 
 /* The first request since the server has slept: see hot.h. */
-static TIPME_HOT_REQUEST void request_fetch(void)
+static TIPME_HOT_REQUEST void request_fetch(const ClientRec *client)
 {
+	const struct tipme_x_group *group = &tipme_groups[client->index & (TIPME_GROUPS - 1)];
+
+	tipme_hot_fetch((const char *)group, (const char *)(group + 1));
+	tipme_target_fetch(client->majorOp);
+	(void)*(const volatile uint8_t *)&traits[client->majorOp];
 	tipme_hot_fetch(tipme_code_request_begin, tipme_code_request_end);
 	tipme_hooks.request_forgotten = false;
 }
@@ -164,10 +166,10 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 	if (!hooks->active || hooks->in_request)
 		return proc(client);
 	if (hooks->request_forgotten)
-		request_fetch();
+		request_fetch(client);
 	at_once = comes_at_once(client);
 	req = (struct tipme_x_request){
-		.ts_ns = begin_ns(at_once), .type = TIPME_X_REQUEST, .pid = tipme_client_pid(client),
+		.ts_ns = begin_ns(at_once), .type = TIPME_X_REQUEST, .pid = tipme_group_of(client->index)->pid,
 		.client = (uint16_t)client->index, .major = client->majorOp, .minor = (uint8_t)client->minorOp,
 		.sequence = (uint16_t)client->sequence, .count = (uint16_t)(untimed.count + 1),
 	};
@@ -175,9 +177,9 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 		tipme_damage_record(req.ts_ns, NULL);
 	hooks->cur_input_seq = 0;
 	hooks->request_ns = req.ts_ns;
-	if (!(procs[req.major].traits & HARMLESS))
+	if (!(traits[req.major] & HARMLESS))
 		drawn_on = tipme_damage_before(client, &req);
-	if (!(procs[req.major].traits & PLAIN)) {
+	if (!(traits[req.major] & PLAIN)) {
 		tipme_present_begin(client, &req);
 		tipme_input_request(req.major, req.minor);
 	}
@@ -202,11 +204,11 @@ static inline bool goes_untimed(const ClientRec *client)
 {
 	const struct tipme_hooks *hooks = &tipme_hooks;
 
-	return last.left && comes_at_once(client) && procs[client->majorOp].traits & untimed_ones && hooks->active && !hooks->in_request && !hooks->damaged;
+	return last.left && comes_at_once(client) && traits[client->majorOp] & untimed_ones && hooks->active && !hooks->in_request && !hooks->damaged;
 }
 
 /* It was more than it seemed, and so ends like any other. */
-static TIPME_HOT_REQUEST void untimed_end(void)
+static TIPME_HOT __attribute__((noinline)) void untimed_end(void)
 {
 	struct tipme_x_request req = untimed;
 
@@ -219,7 +221,7 @@ static TIPME_HOT_REQUEST void untimed_end(void)
  * What request_execute() does, for such a one, with as little as can be: all of it is paid for each request of a flood. That what it
  * draws need not be looked at the last timed one has seen to.
  */
-static inline int request_untimed(ClientPtr client, request_proc proc)
+static TIPME_HOT __attribute__((noinline)) int request_untimed(ClientPtr client, request_proc proc)
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_ring_header *header = hooks->ring.header;
@@ -246,14 +248,14 @@ static inline int request_untimed(ClientPtr client, request_proc proc)
 	return ret;
 }
 
-static inline int request(ClientPtr client, request_proc proc)
+static TIPME_HOT_REQUEST int request(ClientPtr client, request_proc proc)
 {
 	return goes_untimed(client) ? request_untimed(client, proc) : request_execute(client, proc);
 }
 
 static TIPME_HOT_REQUEST int on_request(ClientPtr client)
 {
-	return request(client, procs[client->majorOp].real);
+	return request(client, real_procs[client->majorOp]);
 }
 
 static TIPME_HOT_REQUEST int on_swapped_request(ClientPtr client)
@@ -272,11 +274,11 @@ void tipme_requests_wrap(void)
 	for (int major = 0; major < 256; major++) {
 		bool plain = !tipme_input_concerns((uint8_t)major) && !tipme_present_concerns((uint8_t)major);
 
-		procs[major].traits = !plain ? 0 : tipme_target_harmless((uint8_t)major) ? PLAIN | HARMLESS : PLAIN;
+		traits[major] = !plain ? 0 : tipme_target_harmless((uint8_t)major) ? PLAIN | HARMLESS : PLAIN;
 	}
 	for (int major = 1; major < 256; major++) {
 		if (!is_wrapped(ProcVector[major])) {
-			procs[major].real = ProcVector[major];
+			real_procs[major] = ProcVector[major];
 			ProcVector[major] = on_request;
 		}
 		if (!is_wrapped(SwappedProcVector[major])) {
@@ -290,7 +292,7 @@ void tipme_requests_unwrap(void)
 {
 	for (int major = 1; major < 256; major++) {
 		if (ProcVector[major] == on_request)
-			ProcVector[major] = procs[major].real;
+			ProcVector[major] = real_procs[major];
 		if (SwappedProcVector[major] == on_swapped_request)
 			SwappedProcVector[major] = real_swapped_procs[major];
 	}

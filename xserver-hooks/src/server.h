@@ -91,7 +91,6 @@ struct tipme_flush_done_info {
 #pragma weak mieqSetHandler
 #pragma weak screenInfo
 #pragma weak serverClient
-#pragma weak serverGeneration
 #pragma weak xf86FindOptionValue
 
 #endif

@@ -69,9 +69,11 @@ static const char *const harmless_extensions[] = {
 	"BIG-REQUESTS", "Generic Event Extension", "RECORD", "SYNC", "X-Resource", "XC-MISC", "XFIXES", "XInputExtension", "XKEYBOARD",
 };
 
-static uint8_t major_of[TABLES] TIPME_HOT_DATA, entry_of_major[256], entry_of_minor[TABLES][256];
+static uint8_t major_of[TABLES] TIPME_HOT_DATA, entry_of_major[256] TIPME_HOT_TABLE, entry_of_minor[TABLES][256];
 /* The server does not tell modules the number of this type, but what it is called; 0: it does not know it. */
 static RESTYPE picture_type TIPME_HOT_DATA;
+/* The server's function for it, beside what it is called with. */
+static int (*look_up)(void **, XID, RESTYPE, ClientPtr, Mask) TIPME_HOT_DATA;
 
 static void fill(uint8_t *table, const struct span *spans, size_t count)
 {
@@ -109,6 +111,7 @@ void tipme_target_init(void)
 	}
 	entry_of_major[0] = ASK_SERVER;
 	picture_type = type_called("PICTURE");
+	look_up = dixLookupResourceByType;
 }
 
 bool tipme_target_harmless(uint8_t major)
@@ -116,7 +119,12 @@ bool tipme_target_harmless(uint8_t major)
 	return entry_of_major[major] == HARMLESS;
 }
 
-static TIPME_HOT_REQUEST uint8_t entry_of(const struct tipme_x_request *req)
+TIPME_HOT_REQUEST void tipme_target_fetch(uint8_t major)
+{
+	(void)*(const volatile uint8_t *)&entry_of_major[major];
+}
+
+static TIPME_INLINE uint8_t entry_of(const struct tipme_x_request *req)
 {
 	if (req->major < 128)
 		return entry_of_major[req->major];
@@ -131,7 +139,7 @@ static TIPME_HOT_REQUEST void *resource(XID id, RESTYPE type)
 {
 	void *found = NULL;
 
-	return dixLookupResourceByType(&found, id, type, NULL, DixGetAttrAccess) == Success ? found : NULL;
+	return look_up(&found, id, type, NULL, DixGetAttrAccess) == Success ? found : NULL;
 }
 
 static TIPME_HOT_REQUEST WindowPtr picture_window(XID id)

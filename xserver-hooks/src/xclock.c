@@ -20,7 +20,7 @@
 #define PAIR_TRIES 4
 #define MISFITS_MAX 3
 
-static TIPME_HOT uint64_t kernel_ns(void)
+static TIPME_HOT_INPUT uint64_t kernel_ns(void)
 {
 	struct timespec t;
 
@@ -47,7 +47,7 @@ static bool tsc_is_trusted(void)
 }
 
 /* Both clocks at the same moment; false: something came in between each time, *ns is good all the same. */
-static TIPME_HOT bool read_pair(uint64_t *tsc, uint64_t *ns)
+static TIPME_HOT_INPUT bool read_pair(uint64_t *tsc, uint64_t *ns)
 {
 	for (int i = 0; i < PAIR_TRIES; i++) {
 		uint64_t before = __rdtsc(), after;
@@ -93,7 +93,7 @@ void tipme_xclock_init(struct tipme_xclock *clock)
 		anchor(clock, clock->base_tsc, clock->base_ns);
 }
 
-TIPME_HOT uint64_t tipme_xclock_tie(struct tipme_xclock *clock)
+TIPME_HOT_INPUT uint64_t tipme_xclock_tie(struct tipme_xclock *clock)
 {
 	uint64_t tsc, ns;
 

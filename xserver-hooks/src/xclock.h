@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <x86intrin.h>
 
+#include "hot.h"
+
 struct tipme_xclock {
 	uint64_t base_tsc;
 	uint64_t base_ns;
@@ -29,7 +31,7 @@ void tipme_xclock_init(struct tipme_xclock *clock);
 /* The slow way: asks the kernel, and ties the counter to the answer. */
 uint64_t tipme_xclock_tie(struct tipme_xclock *clock);
 
-static inline uint64_t tipme_xclock_ns(struct tipme_xclock *clock)
+static TIPME_INLINE uint64_t tipme_xclock_ns(struct tipme_xclock *clock)
 {
 	uint64_t ticks = __rdtsc() - clock->base_tsc, ns;
 

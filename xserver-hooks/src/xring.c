@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "xring.h"
@@ -29,13 +30,35 @@ static void header_init(struct tipme_x_ring_header *h, unsigned log2, uint32_t t
 	snprintf(h->server_name, sizeof(h->server_name), "%s", server_name);
 }
 
+/* A limit on files holds for this one, too, and who goes beyond it is ended by a signal. */
+static bool is_too_large(size_t bytes)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
+
+/* What cannot be had is refused here, where it is no more than an error: a page that is missing later would end the server. */
+static int allocate(int fd, size_t bytes)
+{
+	int err;
+
+	do
+		err = fallocate(fd, 0, 0, (off_t)bytes) ? errno : 0;
+	while (err == EINTR);
+	return err ? -1 : 0;
+}
+
 static int ring_fd(size_t bytes)
 {
-	int fd = memfd_create("tipme-x-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd;
 
+	if (is_too_large(bytes))
+		return -EFBIG;
+	fd = memfd_create("tipme-x-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, (off_t)bytes) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+	if (allocate(fd, bytes) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
 		int err = -errno;
 
 		close(fd);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hot.h"
 #include "tipme_records.h"
 
 #define TIPME_XRING_LOG2_MIN 10
@@ -48,12 +49,12 @@ void tipme_xring_close(struct tipme_xring *ring);
 /* Smallest allowed log2 that holds so many KiB; the default for 0. */
 unsigned tipme_xring_log2(unsigned long kib);
 
-static inline uint64_t tipme_xring_gen(uint64_t index, unsigned log2)
+static TIPME_INLINE uint64_t tipme_xring_gen(uint64_t index, unsigned log2)
 {
 	return 1 + (index >> log2) % 65535;
 }
 
-static inline uint64_t tipme_xring_tag(const struct tipme_xring *ring, uint64_t index, uint64_t type)
+static TIPME_INLINE uint64_t tipme_xring_tag(const struct tipme_xring *ring, uint64_t index, uint64_t type)
 {
 	return (type & 0xff) | 4 << 8 | tipme_xring_gen(index, ring->log2) << 16 | (uint64_t)ring->tid << 32;
 }
@@ -63,7 +64,7 @@ static inline uint64_t tipme_xring_tag(const struct tipme_xring *ring, uint64_t 
  * The slot is invalid (gen 0) before its body changes and valid after: a reader in another process looks at gen first
  * and last. Compilers must keep that order, hence the fences; x86 stores are in order anyway. Returns the slot's index.
  */
-static inline uint64_t tipme_xring_put(struct tipme_xring *ring, const void *record)
+static TIPME_INLINE uint64_t tipme_xring_put(struct tipme_xring *ring, const void *record)
 {
 	struct tipme_xslot rec;
 	uint64_t index = ring->head++;
@@ -86,7 +87,7 @@ static inline uint64_t tipme_xring_put(struct tipme_xring *ring, const void *rec
  * slot stays valid meanwhile: a reader may take any mixture of old and new words, so every mixture must be true. The
  * type comes last. False: the slot belongs to a younger record by now; put a new one.
  */
-static inline bool tipme_xring_amend(struct tipme_xring *ring, uint64_t index, const void *record)
+static TIPME_INLINE bool tipme_xring_amend(struct tipme_xring *ring, uint64_t index, const void *record)
 {
 	struct tipme_xslot rec;
 	struct tipme_xslot *slot = &ring->slots[index & ((1ULL << ring->log2) - 1)];
@@ -102,7 +103,7 @@ static inline bool tipme_xring_amend(struct tipme_xring *ring, uint64_t index, c
 }
 
 /* The same for the body alone, from registers: a copy of what was just written field by field would wait for it. */
-static inline bool tipme_xring_amend_body(struct tipme_xring *ring, uint64_t index, uint64_t body0, uint64_t body1)
+static TIPME_INLINE bool tipme_xring_amend_body(struct tipme_xring *ring, uint64_t index, uint64_t body0, uint64_t body1)
 {
 	struct tipme_xslot *slot = &ring->slots[index & ((1ULL << ring->log2) - 1)];
 

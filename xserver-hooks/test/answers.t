@@ -99,7 +99,7 @@ sub answer {
 	my $said = 'nothing';
 	my $last = $c->request(XClient::GET_INPUT_FOCUS, 0);
 	while (1) {
-		my $message = $c->_message(20) // return 'end';
+		my $message = $c->_message(XClient::PATIENCE_S) // return 'end';
 		my ($type, $code, $of, $length) = $c->unpack('CCSL', $message);
 		return $said if $type <= 1 && $of == $last;
 		next if $type > 1;

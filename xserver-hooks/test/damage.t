@@ -214,7 +214,7 @@ sub the_server_tells {
 	is_deeply(changes(), [ [ XClient::POLY_FILL_RECTANGLE, $c->root ] ], 'but some draw through them');
 	my $other = XClient->new($x);
 	$other->window;
-	during(sub { $c->rectangle($child, $gc, 0, 0, 9, 9); $c->sync; $other->close; sleep 0.1; $c->sync });
+	during(sub { $c->rectangle($child, $gc, 0, 0, 9, 9); $c->sync; $other->close; $c->sync for 1 .. 3 });
 	my ($own) = only(\@r, 'x_damage', pid => 0);
 	is($own && $own->{window}, $c->root, 'a client goes with its window: the server did that');
 	$c->request($UNMAP, 0, $parent);
@@ -295,7 +295,7 @@ sub windows_come_and_go {
 # Reads events up to one of this type; false: the connection ended, or none came.
 sub wait_event {
 	my ($client, $want) = @_;
-	while (defined(my $event = $client->event(10))) {
+	while (defined(my $event = $client->event)) {
 		return 1 if (ord($event) & 127) == $want;
 	}
 	return 0;

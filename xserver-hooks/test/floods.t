@@ -60,19 +60,30 @@ note sprintf '%d movements: %.0f slots a second', $moves, $rate;
 cmp_ok($rate * $SECONDS, '<', $slots, "a mouse that moves: the ring holds $SECONDS s");
 ok(scalar only(\@r, 'x_device', kind => 'motion'), 'with its movements');
 
-($rate, @r) = rate(sub {
-	for my $n (1 .. 300) {
-		$c->request(XClient::GET_INPUT_FOCUS, 0) for 1 .. 20;
-		$c->reply for 1 .. 20;
-		$mouse->move($n & 1 ? 3 : -3, 0);
-		if ($n == 150) { ($stroke) = $keys->key('a'); $keys->sync }
-	}
-});
-my ($press) = only(\@r, 'x_device', kind => 'key_press', is_master => 0);
+# Where the server has to wait for a CPU between its waking and the key, that is no wake-up of this key: then once more.
+my ($press, $idle);
+for (1 .. 20) {
+	midst();
+	last if $idle || !$press;
+}
 ok($press && $press->{ts_ns} >= $stroke->{press_ns}, 'a key in the midst of both is recorded');
 ok($press && only(\@r, 'x_deliver', kind => 'key_press', input_seq => $press->{input_seq}, pid => $$), 'and its delivery');
-my ($idle) = grep { my $end = $_->{ts_ns} + $_->{duration_ns}; $end <= $press->{ts_ns} && $press->{ts_ns} - $end < 50_000_000 } only(\@r, 'x_idle');
 ok($idle, 'and the waking before it');
 undef $_ for $keys, $mouse;
 $x->stop;
 done_testing();
+
+# A key in the midst of round trips and movements.
+sub midst {
+	($rate, @r) = rate(sub {
+		for my $n (1 .. 300) {
+			$c->request(XClient::GET_INPUT_FOCUS, 0) for 1 .. 20;
+			$c->reply for 1 .. 20;
+			$mouse->move($n & 1 ? 3 : -3, 0);
+			if ($n == 150) { ($stroke) = $keys->key('a'); $keys->sync }
+		}
+	});
+	($press) = only(\@r, 'x_device', kind => 'key_press', is_master => 0) or return;
+	($idle) = grep { my $end = $_->{ts_ns} + $_->{duration_ns}; $end <= $press->{ts_ns} && $press->{ts_ns} - $end < 50_000_000 } only(\@r, 'x_idle');
+	return;
+}

@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use FindBin qw($Bin);
 use lib "$Bin/lib";
+use POSIX ();
 use Test::More;
 use Time::HiRes qw(sleep);
 use Live;
@@ -46,21 +47,49 @@ for (1 .. $many) {
 	$c->close;
 }
 $stay->sync;
-sleep 0.2;
-my @r = settled($peer, 1);
-my %count;
-$count{ $_->{state} }++ for only(\@r, 'x_client', pid => $$);
+# The last one may still be on its way out.
+my (@r, %count);
+await(sub {
+	@r = settled($peer, 1);
+	%count = (connected => 0, gone => 0);
+	$count{ $_->{state} }++ for only(\@r, 'x_client', pid => $$);
+	return $count{gone} >= $many;
+});
 cmp_ok($count{connected}, '>=', $many + 1, "$many clients came");
 cmp_ok($count{gone}, '>=', $many, 'and went');
+
+# Processes that come one after another get the same number from the server.
+my @processes = map { visit() } 1 .. 3;
+@r = settled($peer, 1);
+my %numbers;
+for my $pid (@processes) {
+	my ($came) = only(\@r, 'x_client', pid => $pid, state => 'connected');
+	my ($went) = only(\@r, 'x_client', pid => $pid, state => 'gone');
+	ok($came && $went, 'a process comes and goes') or next;
+	$numbers{ $came->{client} }++;
+	my @its = grep { $_->{ts_ns} >= $came->{ts_ns} && $_->{ts_ns} < $went->{ts_ns} } map { only(\@r, $_, client => $came->{client}) } qw(x_request x_reply x_flush);
+	cmp_ok(scalar @its, '>=', 3, 'it asks, and is answered');
+	is_deeply([ grep { $_->{pid} != $pid } @its ], [], 'as itself, not as who had its number before');
+}
+is(scalar keys %numbers, 1, 'all had the same number');
 $x->stop;
 done_testing();
 
+sub visit {
+	my $pid = fork // die "fork: $!";
+	if (!$pid) {
+		my $c = XClient->new($x);
+		$c->sync;
+		$c->close;
+		POSIX::_exit(0);
+	}
+	waitpid $pid, 0;
+	# It has ended, so the server learns of that at its next look, and has a look between two answers.
+	$stay->sync for 1 .. 3;
+	return $pid;
+}
+
 # The server may be between two generations.
 sub connect_again {
-	for (1 .. 50) {
-		my $c = eval { XClient->new($x) };
-		return $c if $c;
-		sleep 0.1;
-	}
-	return XClient->new($x);
+	return await(sub { eval { XClient->new($x) } }) // XClient->new($x);
 }

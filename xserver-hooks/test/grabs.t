@@ -23,7 +23,7 @@ sub chord_triggers {
 	my ($while) = @_;
 	my $stroke = $keys->chord('Ctrl+Alt+minus');
 	$keys->sync;
-	ok(wait_for($peer, qr/^trigger 0/, 10), "the hot-key triggers while $while");
+	ok(wait_for($peer, qr/^trigger 0/), "the hot-key triggers while $while");
 	my @r = settled($peer, 0);
 	my $header = pop @r;
 	my ($chord) = reverse only(\@r, 'x_chord');

@@ -36,12 +36,11 @@ $c->request(XClient::CREATE_GC, 0, $slow, $w, $LINE_WIDTH | $LINE_STYLE | $DASHE
 $c->sync;
 my $before_ns = Tipme::Typist::now_ns();
 $c->request(XClient::POLY_ARC, 0, $w, $slow, map { \$c->pack('ssSSss', $_, $_, 600, 500, 0, 360 * 64) } 1 .. 25);
-for (1 .. 200) {
+await(sub {
 	@r = records($peer, 0);
 	$header = pop @r;
-	last if $header->{cur_start_ns} > $before_ns;
-	sleep 0.01;
-}
+	return $header->{cur_start_ns} > $before_ns;
+});
 cmp_ok($header->{cur_start_ns}, '>', $before_ns, 'a request that is being executed shows in the header');
 is($header->{cur_pid}, $$, 'with its client');
 is($header->{cur_major}, XClient::POLY_ARC, 'and what it is');

@@ -68,6 +68,8 @@ sub raw_events {
 	wait_for($peer, qr/^trigger/);
 	$keys->key('a');
 	$keys->sync;
+	# What it is told of stands before the answer.
+	$c->sync;
 	my %seen;
 	while (my $event = $c->event(0.5)) {
 		my ($type, undef, undef, undef, $evtype, undef, undef, $code) = $c->unpack('CCSLSSLL', $event);

@@ -33,19 +33,20 @@ for my $n (0, 1) {
 	my $xterm = xterm($x, 'cat');
 	xdotool($x, qw(mousemove 300 200));
 	sleep 0.3;
-	my $from = (records($peer, $n))[-1]{head};
 	xdotool($x, qw(key q));
-	sleep 0.5;
-	my @r = records($peer, $n);
-	my ($press) = reverse only(\@r, 'x_device', kind => 'key_press', is_master => 0);
+	my (@r, $press, $deliver, $damage);
+	await(sub {
+		@r = records($peer, $n);
+		($press) = reverse only(\@r, 'x_device', kind => 'key_press', is_master => 0) or return;
+		($deliver) = only(\@r, 'x_deliver', kind => 'key_press', input_seq => $press->{input_seq}, pid => $xterm) or return;
+		($damage) = grep { $_->{ts_ns} > $deliver->{ts_ns} } only(\@r, 'x_damage', pid => $xterm);
+		return $damage;
+	});
 	ok($press, "$kind: device event") or next;
-	my ($deliver) = only(\@r, 'x_deliver', kind => 'key_press', input_seq => $press->{input_seq}, pid => $xterm);
 	ok($deliver, "$kind: delivered to xterm") or next;
-	my ($damage) = grep { $_->{ts_ns} > $deliver->{ts_ns} } only(\@r, 'x_damage', pid => $xterm);
 	ok($damage, "$kind: xterm's damage") or next;
 	ok((grep { $_->{ts_ns} <= $damage->{ts_ns} && $_->{ts_ns} + $_->{duration_ns} >= $damage->{ts_ns} } only(\@r, 'x_request', pid => $xterm)),
 		"$kind: from its request");
-	my @before = map { scalar only(\@r, 'x_deliver', kind => $_) } qw(key_press key_release);
 	xdotool($x, 'key', $n ? 'alt+F9' : 'ctrl+alt+minus');
 	ok(wait_for($peer, qr/^trigger $n arg=2$/), "$kind: its own hot-key triggers");
 	sleep 0.3;

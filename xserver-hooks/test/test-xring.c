@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,21 @@ static void test_memory(void)
 	ok(tipme_xring_open(&ring, 9, "") == -EINVAL && tipme_xring_open(&ring, 21, "") == -EINVAL, "other sizes are refused");
 	ok(tipme_xring_log2(0) == 17 && tipme_xring_log2(2048) == 16 && tipme_xring_log2(1) == 10 && tipme_xring_log2(2049) == 17 &&
 	   tipme_xring_log2(1UL << 40) == 20, "KiB become slots");
+}
+
+/* Where files may not be as large, the kernel answers the wish for one with a signal that ends whoever has it. */
+static void test_file_limit(void)
+{
+	struct tipme_xring ring = { .fd = -1 };
+	struct rlimit old, low;
+
+	getrlimit(RLIMIT_FSIZE, &old);
+	low = (struct rlimit){ 100000, old.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &low);
+	ok(tipme_xring_open(&ring, 12, "limited") == -EFBIG, "where no file may be as large there is no ring, and the process goes on");
+	ok(!tipme_xring_open(&ring, 10, "small"), "a smaller one is made");
+	tipme_xring_close(&ring);
+	setrlimit(RLIMIT_FSIZE, &old);
 }
 
 static void test_wrap(void)
@@ -239,6 +255,7 @@ int main(int argc, char **argv)
 	const char *records = argc > 1 ? argv[1] : getenv("TIPME_TEST_RECORDS");
 
 	test_memory();
+	test_file_limit();
 	test_wrap();
 	test_run();
 	test_run_sums(false);

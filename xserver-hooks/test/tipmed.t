@@ -26,10 +26,12 @@ my $x = Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => $daemon-
 my $keys = Tipme::Typist->new(socket => $x->keyboard);
 my $xterm = xterm($x, 'cat');
 ok(wait_servers(1), 'tipmed has the server\'s ring');
+my $onlooker = XClient->new($x);
+my $blank = picture($onlooker);
 my ($stroke) = $keys->type('k');
-sleep 0.3;
+ok(await(sub { picture($onlooker) ne $blank }), 'a key shows on the screen');
 my $chord = $keys->chord('Ctrl+Alt+minus');
-my $episode = Tipme::TestDaemon::wait_until(sub { (grep { -e "$_/manifest.json" } glob $daemon->library . '/*')[0] }, 60);
+my $episode = Tipme::TestDaemon::wait_until(sub { (grep { -e "$_/manifest.json" } glob $daemon->library . '/*')[0] });
 ok($episode, 'the hot-key saves an episode') or BAIL_OUT('no episode');
 my $manifest = decode_json(Tipme::TestDaemon::slurp("$episode/manifest.json"));
 is($manifest->{trigger}{kind}, 'hotkey', 'which says so');
@@ -55,8 +57,10 @@ my ($LINE_WIDTH, $LINE_STYLE, $DASHES, $ON_OFF_DASH) = (1 << 4, 1 << 5, 1 << 21,
 my $gc = $c->id;
 $c->request(XClient::CREATE_GC, 0, $gc, $w, $LINE_WIDTH | $LINE_STYLE | $DASHES, 200, $ON_OFF_DASH, 1);
 $c->sync;
+my $idle = ticks($v->pid);
 $c->request(XClient::POLY_ARC, 0, $w, $gc, map { \$c->pack('ssSSss', $_, $_, 600, 500, 0, 360 * 64) } 1 .. 40);
-sleep 0.2;
+# It has been busy for a tenth of a second: with what else?
+ok(await(sub { ticks($v->pid) >= $idle + 10 }), 'the server is at work');
 kill 'STOP', $v->pid;
 ($status, $out, $err) = $daemon->snap('-m', 'the server hangs');
 is($status, 0, 'an episode is saved while the server is stopped') or diag $err;
@@ -67,7 +71,7 @@ is_deeply($open && [@$open{qw(pid major)}], [$$, XClient::POLY_ARC], 'it shows t
 kill 'CONT', $v->pid;
 # The request ends some time: on a machine that has other work, after more seconds than a server has to end in.
 $c->request(XClient::GET_INPUT_FOCUS, 0);
-eval { $c->reply(120); 1 } or diag "the request does not end: $@";
+eval { $c->reply(300); 1 } or diag "the request does not end: $@";
 undef $keys;
 $_->stop for $x, $v;
 is(($daemon->stop)[0], 0, 'the recorder ends');
@@ -76,6 +80,19 @@ done_testing();
 sub wait_servers {
 	my ($count) = @_;
 	return Tipme::TestDaemon::wait_until(sub { @{ $daemon->status->{x_servers} // [] } >= $count });
+}
+
+# What is seen where xterm has its first line.
+sub picture {
+	my ($client) = @_;
+	$client->request(XClient::GET_IMAGE, 2, $client->root, \$client->pack('ssSSL', 0, 0, 400, 40, 0xffffff));
+	return substr $client->reply, 32;
+}
+
+sub ticks {
+	my ($pid) = @_;
+	my @f = split ' ', (Tipme::TestDaemon::slurp("/proc/$pid/stat") =~ /\) (.*)/)[0];
+	return $f[11] + $f[12];
 }
 
 # Records of a file of the episode, as hashes.

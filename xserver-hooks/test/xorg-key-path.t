@@ -21,9 +21,15 @@ my ($stroke) = $keys->type('b');
 my ($echo) = xterm($x, 'cat', '-name', 'second');
 my @strokes = $keys->type('xyz');
 $keys->sync;
-sleep 0.5;
-my @r = records($peer, 0);
-my $header = pop @r;
+# The last of them is on the screen.
+my (@r, $header);
+await(sub {
+	@r = settled($peer, 0);
+	$header = pop @r;
+	my ($press) = grep { $_->{ts_ns} >= $strokes[-1]{press_ns} } only(\@r, 'x_device', kind => 'key_press', is_master => 0) or return;
+	my ($deliver) = only(\@r, 'x_deliver', kind => 'key_press', input_seq => $press->{input_seq}) or return;
+	return grep { $_->{ts_ns} > $deliver->{ts_ns} } only(\@r, 'x_damage', pid => $echo);
+});
 is($header->{server_pid}, $x->pid, 'the ring names its server');
 is($header->{lost}, 0, 'nothing was lost');
 is($header->{cur_start_ns}, 0, 'no request is being executed');

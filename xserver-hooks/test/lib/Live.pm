@@ -16,7 +16,10 @@ use lib "$Bin/../../helper/demo";
 use Tipme::Display;
 use Tipme::Typist;
 
-our @EXPORT = qw(build need hooks peer_start rundir wait_for records input_records settled only xterm finish);
+our @EXPORT = qw(build need hooks peer_start rundir wait_for records input_records settled await only xterm finish);
+
+# What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it.
+use constant PATIENCE_S => 180;
 
 my $BUILD = $ENV{TIPME_BUILDDIR} // "$Bin/../..";
 my @started;
@@ -59,10 +62,10 @@ sub peer_start {
 	return $peer;
 }
 
-# Waits for a line of the peer's, which is returned; lines before it are kept. Returns undef after a while.
+# Waits for a line of the peer's, which is returned; lines before it are kept. With SECONDS it need not come; returns undef if it does not.
 sub wait_for {
 	my ($peer, $what, $seconds) = @_;
-	my $until = time + ($seconds // 20);
+	my $until = time + ($seconds // PATIENCE_S);
 	my $seen = 0;
 	while (1) {
 		for (; $seen < @{ $peer->{lines} }; $seen++) {
@@ -99,13 +102,26 @@ sub records {
 sub settled {
 	my ($peer, $n) = @_;
 	my @r;
-	for (1 .. 1000) {
+	my $end = time + PATIENCE_S;
+	while (time < $end) {
 		@r = records($peer, $n);
 		my ($sleep) = grep { $_->{type} =~ /^x_(?:sleep|idle|wakeup)$/ } reverse @r;
 		return @r if $sleep && $sleep->{type} eq 'x_sleep';
 		sleep 0.02;
 	}
 	croak 'the server does not come to rest: ' . join ' ', 'last came', map { $_->{type} // '?' } @r > 5 ? @r[-5 .. -1] : @r;
+}
+
+# Waits until CODE is true; returns what it returned last.
+sub await {
+	my ($code) = @_;
+	my $end = time + PATIENCE_S;
+	while (1) {
+		my $last = time >= $end;
+		my $value = $code->();
+		return $value if $value || $last;
+		sleep 0.05;
+	}
 }
 
 # Those of one type with these fields.
@@ -123,11 +139,7 @@ sub xterm {
 	my $ready = $display->dir . "/ready-$$-" . scalar @started;
 	my $pid = $display->spawn('xterm', '-geometry', '250x80+0+0', @args, '-e', '/bin/sh', '-c', "touch $ready; $command");
 	push @started, $pid;
-	for (1 .. 400) {
-		last if -e $ready;
-		sleep 0.05;
-	}
-	-e $ready or croak 'xterm does not start: see ' . $display->dir . '/clients.log';
+	await(sub { -e $ready }) or croak 'xterm does not start: see ' . $display->dir . '/clients.log';
 	sleep 0.5;
 	return $pid;
 }

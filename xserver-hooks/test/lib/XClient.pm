@@ -16,6 +16,9 @@ use constant {
 	POLY_ARC => 68, POLY_FILL_RECTANGLE => 70, GET_IMAGE => 73, QUERY_EXTENSION => 98, KILL_CLIENT => 113, NO_OPERATION => 127,
 };
 
+# A server that is busy with something else may need this long for an answer; only a hang is meant to reach it.
+use constant PATIENCE_S => 180;
+
 # XClient->new($display, swapped => 0, tcp => 0): $display is a Tipme::Display
 sub new {
 	my ($class, $display, %opt) = @_;
@@ -58,7 +61,7 @@ sub unpack {
 sub reply {
 	my ($self, $seconds) = @_;
 	while (1) {
-		my $message = $self->_message($seconds // 20) // croak 'no reply';
+		my $message = $self->_message($seconds // PATIENCE_S) // croak 'no reply';
 		my ($type, undef, $sequence, $length) = $self->unpack('CCSL', $message);
 		return $message if $type == 1;
 		croak 'X error ' . (CORE::unpack 'xC', $message) if $type == 0;
@@ -69,10 +72,10 @@ sub reply {
 # All is done when the answer comes.
 sub sync { my ($self) = @_; $self->request(GET_INPUT_FOCUS, 0); $self->reply; return }
 
-# The next event, or undef after a while.
+# The next event. With SECONDS it need not come; undef if it does not.
 sub event {
 	my ($self, $seconds) = @_;
-	return shift(@{ $self->{events} }) // $self->_message($seconds // 20);
+	return shift(@{ $self->{events} }) // $self->_message($seconds // PATIENCE_S);
 }
 
 # A mapped window that hears of keys and buttons, and a graphics context for it.
@@ -115,9 +118,9 @@ sub _setup {
 	my ($self, $cookie, $order) = @_;
 	my $name = 'MIT-MAGIC-COOKIE-1';
 	$self->_write($self->pack('axSSSSxx', $order, 11, 0, length $name, length $cookie) . $name . "\0\0" . $cookie);
-	my $head = $self->_read(8, 20) // croak 'no answer to the connection set-up';
+	my $head = $self->_read(8, PATIENCE_S) // croak 'no answer to the connection set-up';
 	my ($status, $length) = $self->unpack('Cx5S', $head);
-	my $body = $self->_read($length * 4, 20);
+	my $body = $self->_read($length * 4, PATIENCE_S);
 	croak "connection refused: $body" if $status != 1;
 	my ($base, $mask, $vendor, $formats) = $self->unpack('x4LLx4Sx3C', $body);
 	my $screen = 32 + $vendor + (-$vendor % 4) + 8 * $formats;
@@ -129,7 +132,7 @@ sub _message {
 	my ($self, $seconds) = @_;
 	my $message = $self->_read(32, $seconds) // return;
 	my ($type, $length) = $self->unpack('Cx3L', $message);
-	$message .= $self->_read($length * 4, 20) if ($type == 1 || ($type & 127) == 35) && $length;
+	$message .= $self->_read($length * 4, PATIENCE_S) if ($type == 1 || ($type & 127) == 35) && $length;
 	return $message;
 }
 
