@@ -50,6 +50,14 @@ int agent_chord_set(struct agent_chords *chords, const char *name, const char *t
 	return -ENOENT;
 }
 
+bool agent_chords_same(const struct agent_chord *a, const struct agent_chord *b)
+{
+	uint32_t keysym = a->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym;
+
+	return keysym && keysym == b->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym &&
+	       a->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers == b->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers;
+}
+
 struct agent_chord *agent_chords_feed(struct agent_chords *chords, const struct tipme_hotkey_layout *layout, unsigned int device,
 				      uint8_t keycode, bool pressed)
 {

@@ -37,6 +37,9 @@ void agent_chords_init(struct agent_chords *chords);
 /* Sets the chord `name` ("snapshot", ...) to `text`. Returns 0, or -ENOENT for no such name, or -EINVAL; both with a sentence. */
 int agent_chord_set(struct agent_chords *chords, const char *name, const char *text, char *why, size_t why_len);
 
+/* Whether two chords are made by the same keys, however they are written; none and none are not. */
+bool agent_chords_same(const struct agent_chord *a, const struct agent_chord *b);
+
 /*
  * A press or release of a key of a device. Returns the chord that it completes; NULL: none. Where one key bears the symbols of two
  * chords at different levels, the lower level is meant.

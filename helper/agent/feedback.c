@@ -3,7 +3,9 @@
 #include "config.h"
 
 #include <X11/Xutil.h>
+#include <X11/extensions/Xrandr.h>
 #include <gio/gio.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,19 +15,29 @@
 #define NOTIFY_TIMEOUT_MS 700
 
 #define SHOWN_MS 3500
-#define MARGIN 12
+#define MARGIN 12 /* these two times the scale */
 #define PADDING 10
+
+/* A letter has FONT_PIXELS on a monitor of so many dots, or of so many an inch; on others so many times as many, up to SCALE_MAX. */
+#define USUAL_DOTS 1080
+#define USUAL_DPI 96
+#define SCALE_MAX 4
+#define FONT_PIXELS 20
 
 struct agent_feedback {
 	Display *display;
 	Window window; /* None: no display */
 	GC gc;
 	XFontStruct *font;
+	int scale; /* of the font */
+	XRectangle area; /* of the monitor where the line is shown */
+	int rr_event; /* number of RandR's first event; -1: no RandR that knows monitors */
 	guint hide;
 	GDBusConnection *bus; /* NULL: no notifications */
 	guint32 notification; /* the one to take the place of */
 	GCancellable *cancel;
 	char *text;
+	char **lines; /* of the text, as the window shows it */
 };
 
 /* Only where there is a session bus already: none is to be started for us. */
@@ -45,6 +57,82 @@ static GDBusConnection *bus_open(void)
 	return bus;
 }
 
+/* What desktops tell programs of their scale; 0: nothing. */
+static int told_dpi(struct agent_feedback *f)
+{
+	const char *text = XGetDefault(f->display, "Xft", "dpi");
+
+	return text ? atoi(text) : 0;
+}
+
+static int scale_wanted(struct agent_feedback *f)
+{
+	/* The smaller side: monitors are turned, too. */
+	int dots = MIN(f->area.width, f->area.height), by_dots = (dots + USUAL_DOTS / 2) / USUAL_DOTS;
+	int by_dpi = (told_dpi(f) + USUAL_DPI / 2) / USUAL_DPI;
+
+	return CLAMP(MAX(by_dots, by_dpi), 1, SCALE_MAX);
+}
+
+static XFontStruct *font_load(struct agent_feedback *f, int scale)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "-misc-fixed-medium-r-normal--%d-*-*-*-*-*-iso8859-1", scale * FONT_PIXELS);
+	XFontStruct *font = XLoadQueryFont(f->display, scale > 1 ? name : "10x20");
+
+	return font ? font : XLoadQueryFont(f->display, "fixed");
+}
+
+/* Another font, where the monitor is a large one. Waits for the server, as area_read() does. */
+static void font_choose(struct agent_feedback *f)
+{
+	int scale = scale_wanted(f);
+	XFontStruct *font = f->font && scale == f->scale ? NULL : font_load(f, scale);
+
+	if (!font)
+		return;
+	if (f->font)
+		XFreeFont(f->display, f->font);
+	f->font = font;
+	f->scale = scale;
+	if (f->gc)
+		XSetFont(f->display, f->gc, font->fid);
+}
+
+/* The primary monitor; of several beside each other no corner of the whole need be on any. Waits for the server: never while something is to be shown. */
+static void area_read(struct agent_feedback *f)
+{
+	XWindowAttributes root;
+	int n = 0;
+	XRRMonitorInfo *monitors = f->rr_event < 0 ? NULL : XRRGetMonitors(f->display, DefaultRootWindow(f->display), True, &n);
+	const XRRMonitorInfo *best = n > 0 ? &monitors[0] : NULL;
+
+	for (int i = 0; i < n; i++)
+		if (monitors[i].primary)
+			best = &monitors[i];
+	if (best)
+		f->area = (XRectangle){ (short)best->x, (short)best->y, (unsigned short)best->width, (unsigned short)best->height };
+	else if (XGetWindowAttributes(f->display, DefaultRootWindow(f->display), &root))
+		f->area = (XRectangle){ 0, 0, (unsigned short)root.width, (unsigned short)root.height };
+	if (monitors)
+		XRRFreeMonitors(monitors);
+	font_choose(f);
+}
+
+/* Who changes monitors alone tells it as a change of the root window; who moves them, by RandR. */
+static void area_follow(struct agent_feedback *f)
+{
+	int error, major = 0, minor = 0;
+
+	if (!XRRQueryExtension(f->display, &f->rr_event, &error) || !XRRQueryVersion(f->display, &major, &minor) || major < 1 || (major == 1 && minor < 5))
+		f->rr_event = -1;
+	else
+		XRRSelectInput(f->display, DefaultRootWindow(f->display), RRScreenChangeNotifyMask);
+	XSelectInput(f->display, DefaultRootWindow(f->display), StructureNotifyMask);
+	area_read(f);
+}
+
 static void window_make(struct agent_feedback *f)
 {
 	XSetWindowAttributes attributes = {
@@ -52,9 +140,7 @@ static void window_make(struct agent_feedback *f)
 		.border_pixel = WhitePixel(f->display, DefaultScreen(f->display)), .event_mask = ExposureMask,
 	};
 
-	f->font = XLoadQueryFont(f->display, "10x20");
-	if (!f->font)
-		f->font = XLoadQueryFont(f->display, "fixed");
+	area_follow(f);
 	if (!f->font)
 		return;
 	f->window = XCreateWindow(f->display, DefaultRootWindow(f->display), 0, 0, 100, 30, 1, CopyFromParent, InputOutput, CopyFromParent,
@@ -90,6 +176,7 @@ void agent_feedback_free(struct agent_feedback *f)
 	if (f->hide)
 		g_source_remove(f->hide);
 	g_free(f->text);
+	g_strfreev(f->lines);
 	g_free(f);
 }
 
@@ -103,10 +190,43 @@ static gboolean window_hide(gpointer arg)
 	return G_SOURCE_REMOVE;
 }
 
+static int text_width(const struct agent_feedback *f, const char *text)
+{
+	return XTextWidth(f->font, text, (int)strlen(text));
+}
+
+/* Between words. Fonts of the X server know no UTF-8. */
+static char **lines_of(const struct agent_feedback *f, int max_width)
+{
+	char *ascii = g_str_to_ascii(f->text, NULL), **words = g_strsplit_set(ascii, " \n", -1);
+	GPtrArray *lines = g_ptr_array_new();
+	char *line = g_strdup(words[0] ? words[0] : "");
+
+	for (int i = 1; words[0] && words[i]; i++) {
+		char *longer = g_strconcat(line, " ", words[i], NULL);
+
+		if (text_width(f, longer) <= max_width) {
+			g_free(line);
+			line = longer;
+			continue;
+		}
+		g_free(longer);
+		g_ptr_array_add(lines, line);
+		line = g_strdup(words[i]);
+	}
+	g_ptr_array_add(lines, line);
+	g_ptr_array_add(lines, NULL);
+	g_strfreev(words);
+	g_free(ascii);
+	return (char **)g_ptr_array_free(lines, FALSE);
+}
+
 static void window_draw(struct agent_feedback *f)
 {
 	XClearWindow(f->display, f->window);
-	XDrawString(f->display, f->window, f->gc, PADDING, PADDING + f->font->ascent, f->text, (int)strlen(f->text));
+	for (int i = 0; f->lines[i]; i++)
+		XDrawString(f->display, f->window, f->gc, f->scale * PADDING, f->scale * PADDING + i * (f->font->ascent + f->font->descent) + f->font->ascent, f->lines[i],
+			    (int)strlen(f->lines[i]));
 	XFlush(f->display);
 }
 
@@ -115,10 +235,15 @@ static void window_show(struct agent_feedback *f)
 {
 	if (!f->window)
 		return;
-	int width = XTextWidth(f->font, f->text, (int)strlen(f->text)) + 2 * PADDING, height = f->font->ascent + f->font->descent + 2 * PADDING;
+	int width = 0, n;
 
-	XMoveResizeWindow(f->display, f->window, DisplayWidth(f->display, DefaultScreen(f->display)) - width - MARGIN, MARGIN, (unsigned int)width,
-			  (unsigned int)height);
+	g_strfreev(f->lines);
+	f->lines = lines_of(f, f->area.width - 2 * f->scale * (MARGIN + PADDING));
+	for (n = 0; f->lines[n]; n++)
+		width = MAX(width, text_width(f, f->lines[n]));
+	width += 2 * f->scale * PADDING;
+	XMoveResizeWindow(f->display, f->window, f->area.x + MAX(f->area.width - width - f->scale * MARGIN, 0), f->area.y + f->scale * MARGIN, (unsigned int)width,
+			  (unsigned int)(n * (f->font->ascent + f->font->descent) + 2 * f->scale * PADDING));
 	XMapRaised(f->display, f->window);
 	window_draw(f);
 	if (f->hide)
@@ -145,26 +270,41 @@ static void on_notified(GObject *bus, GAsyncResult *result, gpointer arg)
 void agent_feedback_say(struct agent_feedback *f, const char *text)
 {
 	g_free(f->text);
-	f->text = g_strdup(text);
+	f->text = g_utf8_make_valid(text, -1);
 	if (!f->bus) {
 		window_show(f);
 		return;
 	}
 	GVariantBuilder hints;
 
+	/* Its text is read as markup; its title has our name. */
+	char *body = g_markup_escape_text(g_str_has_prefix(f->text, "tipme: ") ? f->text + strlen("tipme: ") : f->text, -1);
+
 	g_variant_builder_init(&hints, G_VARIANT_TYPE("a{sv}"));
 	g_variant_builder_add(&hints, "{sv}", "transient", g_variant_new_boolean(TRUE));
 	g_dbus_connection_call(f->bus, "org.freedesktop.Notifications", "/org/freedesktop/Notifications", "org.freedesktop.Notifications", "Notify",
-			       g_variant_new("(susssasa{sv}i)", "tipme", f->notification, "utilities-system-monitor", "tipme", text, NULL, &hints,
+			       g_variant_new("(susssasa{sv}i)", "tipme", f->notification, "utilities-system-monitor", "tipme", body, NULL, &hints,
 					     (gint32)SHOWN_MS),
 			       G_VARIANT_TYPE("(u)"), G_DBUS_CALL_FLAGS_NONE, NOTIFY_TIMEOUT_MS, f->cancel, on_notified, f);
+	g_free(body);
 }
 
 bool agent_feedback_event(struct agent_feedback *f, XEvent *event)
 {
-	if (!f->window || event->xany.window != f->window)
+	if (!f->window)
 		return false;
-	if (event->type == Expose && !event->xexpose.count && f->text)
+	if (f->rr_event >= 0 && event->type == f->rr_event + RRScreenChangeNotify) {
+		XRRUpdateConfiguration(event);
+		area_read(f);
+		return true;
+	}
+	if (event->type == ConfigureNotify && event->xconfigure.window == DefaultRootWindow(f->display)) {
+		area_read(f);
+		return true;
+	}
+	if (event->xany.window != f->window)
+		return false;
+	if (event->type == Expose && !event->xexpose.count && f->lines)
 		window_draw(f);
 	return true;
 }

@@ -29,6 +29,7 @@ struct agent {
 	struct agent_recorder *recorder;
 	GMainLoop *loop;
 	int status;
+	bool beside; /* another agent runs on this display */
 	GPid observer; /* 0: none */
 	char last_id[32]; /* of the hot-key that was last heard of */
 	/* options */
@@ -234,7 +235,7 @@ static int on_x_gone(Display *display)
 	_exit(0);
 }
 
-/* One agent for each display: the selection tells. */
+/* One agent for each display: the selection tells. Who only tests does not take it. */
 static bool alone(struct agent *a)
 {
 	Atom selection = XInternAtom(a->display, "_TIPME_AGENT", False);
@@ -243,7 +244,7 @@ static bool alone(struct agent *a)
 	XGrabServer(a->display);
 	bool taken = XGetSelectionOwner(a->display, selection) != None;
 
-	if (!taken)
+	if (!taken && !a->test)
 		XSetSelectionOwner(a->display, selection, window, CurrentTime);
 	XUngrabServer(a->display);
 	XSync(a->display, False);
@@ -258,6 +259,9 @@ static void tell_chord(const struct agent *a, const struct agent_chord *c)
 		printf("%-14s none\n", c->name);
 	else if (!count)
 		printf("%-14s %s: no key of this layout bears that symbol: choose another with --%s\n", c->name, c->text, c->name);
+	else if (agent_keys_taken(a->keys, c->action) && a->beside)
+		printf("%-14s %s (%u key%s): %s; taken, as it should be, if it is the agent of this session that has it\n", c->name, c->text, count,
+		       count == 1 ? "" : "s", c->says);
 	else if (agent_keys_taken(a->keys, c->action))
 		printf("%-14s %s: another program has taken it%s: choose another with --%s\n", c->name, c->text,
 		       agent_keys_raw(a->keys) ? " (it is heard all the same, but that program gets it, too)" : "", c->name);
@@ -305,6 +309,22 @@ static int config_read(struct agent *a)
 	return bad;
 }
 
+/* Of two that are the same one would never be heard. */
+static int chords_differ(const struct agent *a)
+{
+	for (int i = 0; i < AGENT_CHORDS; i++)
+		for (int j = 0; j < i; j++) {
+			const struct agent_chord *c = &a->chords.chord[i], *d = &a->chords.chord[j];
+
+			if (!agent_chords_same(c, d))
+				continue;
+			fprintf(stderr, "tipme: agent: %s: is the hot-key for both %s and %s: choose another with --%s or --%s, or none\n", c->text, d->name,
+				c->name, d->name, c->name);
+			return 1;
+		}
+	return 0;
+}
+
 static int chords_set(struct agent *a)
 {
 	char why[128];
@@ -315,7 +335,7 @@ static int chords_set(struct agent *a)
 	for (int i = 0; i < AGENT_CHORDS; i++)
 		if (a->set[i] && agent_chord_set(&a->chords, a->chords.chord[i].name, a->set[i], why, sizeof(why)))
 			return fail("hot-key", why);
-	return 0;
+	return chords_differ(a);
 }
 
 static int options_parse(struct agent *a, int argc, char **argv)
@@ -375,7 +395,8 @@ static int display_prepare(struct agent *a)
 		return a->test ? 1 : 0;
 	}
 	XSetIOErrorHandler(on_x_gone);
-	if (!a->test && !alone(a))
+	a->beside = !alone(a);
+	if (!a->test && a->beside)
 		return fail("an agent runs on this display already", "end that one first");
 	a->keys = agent_keys_new(a->display, &a->chords, on_heard, a, why, sizeof(why));
 	if (!a->keys)

@@ -20,17 +20,22 @@ my $x = Tipme::Display->new(kind => 'Xvfb', rundir => $d->rundir);
 is +($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 my ($agent, $log) = start_agent($x, public($d->dir));
 ok wait_until(sub { @{ $d->status->{x_servers} // [] } }), 'the server without hooks is observed' or diag(slurp($log));
-wait_until(sub { slurp($log) =~ /observing/ });
 sleep 1;
 ok $d->status->{classes}{input}, 'input is recorded';
 
 my @phase = map { phase(@$_) } [ 'before', 7, undef ], [ 'with no-input', 9, $ZERO ], [ 'after default-input', 5, $ONE ];
-my ($snap, $out) = $d->snap;
+my (@records, $snap);
+# The observer may not have come to the last keys yet.
+wait_until(sub {
+	($snap, my $out) = $d->snap;
+	return 1 if $snap;
+	my ($file) = glob +(split /\n/, $out)[1] . '/x-*.rec' or BAIL_OUT('no X records');
+	(undef, @records) = records_of($file);
+	return keys_of($phase[-1]) >= $phase[-1]{keys};
+});
 is $snap, 0, 'snap';
-my ($file) = glob +(split /\n/, $out)[1] . '/x-*.rec' or BAIL_OUT('no X records');
-my (undef, @records) = records_of($file);
 for my $p (@phase) {
-	my $n = grep { /^x_device ts_ns=(\d+) .*kind=key_press\b/ && $1 > $p->{from} && $1 < $p->{to} } @records;
+	my $n = keys_of($p);
 	is $n, $p->{quiet} ? 0 : $p->{keys}, "$p->{name}: $p->{keys} keys typed, $n in the episode";
 	my $kept = grep { /^x_\w+ ts_ns=(\d+)/ && $1 > $p->{from} && $1 < $p->{to} && !/^x_(?:device|input)\b/ } @records;
 	is scalar(grep { /^x_deliver ts_ns=(\d+) .*kind=(?!other)/ && $1 > $p->{from} && $1 < $p->{to} } @records), 0, "$p->{name}: nor what clients were told of them" if $p->{quiet};
@@ -62,5 +67,8 @@ sub phase {
 	sleep 0.2;
 	return { name => $name, keys => $keys, quiet => $quiet, from => $from, to => now() };
 }
+
+# How many keys were pressed in that time, as the records have it.
+sub keys_of { my ($p) = @_; return scalar grep { /^x_device ts_ns=(\d+) .*kind=key_press\b/ && $1 > $p->{from} && $1 < $p->{to} } @records }
 
 sub now { return clock_gettime(CLOCK_MONOTONIC) * 1e9 }

@@ -18,21 +18,22 @@ my ($CTRL, $ALT, $SHIFT, $CAPS, $NUM, $KEYPAD_MINUS) = (37, 64, 50, 66, 77, 82);
 my $x = Tipme::Display->new(kind => 'Xvfb');
 my $public = public($x->dir);
 chmod 0755, $x->dir;
-my $alive;
+my ($alive, $log);
+our $patience_s;
 
-# Waits for the agent's test to have begun; presses; returns what it said.
+# Waits for the agent's test to have begun; presses; returns what it said, which need not be that it heard something if there is a patience.
 sub test_of {
 	my ($keys, @options) = @_;
-	my ($pid, $log) = start_agent($x, $public, '--test-hotkey', @options);
-	$alive = wait_until(sub { slurp($log) =~ /now/ }, 10) or return slurp($log);
+	(my $pid, $log) = start_agent($x, $public, '--test-hotkey', @options);
+	$alive = wait_until(sub { slurp($log) =~ /now/ }) or return slurp($log);
 	$keys->();
-	wait_until(sub { slurp($log) =~ /^heard/m }, 1);
+	wait_until(sub { slurp($log) =~ /^heard/m || kill(0, $pid) == 0 }, $patience_s);
 	kill 'TERM', $pid;
 	waitpid $pid, 0;
 	return slurp($log);
 }
 sub heard { my ($what, $keys, @options) = @_; my $said = test_of($keys, @options); like($said, qr/^heard Ctrl\+Alt\+minus/m, $what) or diag($said); return $said }
-sub silent { my ($what, $keys, @options) = @_; my $said = test_of($keys, @options); ok($alive && $said !~ /^heard/m, "$what: nothing") or diag($said); return }
+sub silent { my ($what, $keys, @options) = @_; local $patience_s = 1; my $said = test_of($keys, @options); ok($alive && $said !~ /^heard/m, "$what: nothing") or diag($said); return }
 sub chord { my @keys = @_; return sub { press($x, $CTRL, $ALT, @keys) } }
 
 # The key with minus on it.
@@ -66,8 +67,12 @@ for my $lock ([ 'Caps Lock', $CAPS ], [ 'Num Lock', $NUM ], [ 'both', $CAPS, $NU
 }
 
 # A layout that is changed while the agent runs.
-my ($GRAB_KEYBOARD, $UNGRAB_KEYBOARD, $GRAB_KEY, $GRAB_POINTER) = (31, 32, 33, 26);
-my $said = heard('after a change of layout', sub { command($x, 'setxkbmap', 'de'); sleep 0.3; press($x, $CTRL, $ALT, 61) });
+my ($GRAB_KEYBOARD, $UNGRAB_KEYBOARD, $GRAB_KEY, $UNGRAB_KEY) = (31, 32, 33, 34);
+my $said = heard('after a change of layout', sub {
+	command($x, 'setxkbmap', 'de');
+	# It has to be told of it.
+	wait_until(sub { press($x, $CTRL, $ALT, 61); slurp($log) =~ /^heard/m });
+});
 command($x, 'setxkbmap', 'us');
 
 # Who gets the key? Nobody, but with a menu open.
@@ -84,11 +89,21 @@ $menu->request($UNGRAB_KEYBOARD, 0, 0);
 $menu->sync;
 
 # Taken by somebody else: said, and heard all the same.
-my ($first) = start_agent($x, $public, '--no-dialog');
-$said = wait_until(sub { my $s = test_of(chord(20)); $s =~ /taken/ && $s }, 5) // '';
+$menu->request($GRAB_KEY, 0, $menu->root, \$menu->pack('SCCC', 0x000c, 20, 1, 1));    # Ctrl+Alt, asynchronous
+$menu->sync;
+$said = test_of(chord(20));
 like $said, qr/^snapshot +Ctrl\+Alt\+minus: another program has taken it .*choose another with --snapshot/m, 'a taken chord is told';
 like $said, qr/^heard Ctrl\+Alt\+minus/m, '... and heard all the same';
-my ($second, $log) = start_agent($x, $public);
+$menu->request($UNGRAB_KEY, 20, $menu->root, \$menu->pack('S', 0x8000));    # with any modifiers
+$menu->sync;
+
+# Who tests while the agent of the session runs is not told to choose another.
+my ($first) = start_agent($x, $public, '--no-dialog');
+$said = wait_until(sub { my $s = test_of(chord(20)); $s =~ /taken/ && $s }) // '';
+like $said, qr/^snapshot +Ctrl\+Alt\+minus \(1 key\): save what just happened; taken, as it should be/m, 'an agent that runs already is told apart';
+unlike $said, qr/choose another/, '... from other programs';
+like $said, qr/^heard Ctrl\+Alt\+minus/m, '... and the test hears the key, too';
+(my $second, $log) = start_agent($x, $public);
 waitpid $second, 0;
 is $? >> 8, 1, 'a second agent on the same display is refused';
 like slurp($log), qr/^tipme: agent: an agent runs on this display already: /, '... by a sentence';
@@ -102,6 +117,13 @@ for my $bad ([ 'minus', qr/types a character/ ], [ 'Ctrl+Alt+nothing', qr/no suc
 	waitpid $pid, 0;
 	is $? >> 8, 1, "--snapshot $bad->[0] is refused";
 	like slurp($file), $bad->[1], '... and why';
+}
+{
+	my ($pid, $file) = start_agent($x, $public, '--snapshot', '<ctrl><alt>0');
+	my $ended = wait_until(sub { waitpid($pid, 1) == $pid });
+	is $ended && $? >> 8, 1, 'one chord for two things is refused';
+	like slurp($file), qr/^tipme: agent: Ctrl\+Alt\+0: is the hot-key for both snapshot and no-input: choose another with --snapshot or --no-input, or none$/m, '... by a sentence';
+	kill 'TERM', $pid if !$ended;
 }
 mkdir $x->dir . "/$_" for qw(.config .config/tipme);
 open my $conf, '>', $x->dir . '/.config/tipme/agent.conf' or die;

@@ -12,7 +12,7 @@ use Tipme::TestDaemon qw(manifest slurp tipmed wait_until);
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 plan skip_all => 'the agent is not built here' if !-x "$ENV{TIPME_BUILDDIR}/helper/agent/tipme-agent" || !-x tipmed();
-for my $program (qw(Xvfb xterm xdotool openbox xwd)) { plan skip_all => "$program is not installed" if !grep { -x "$_/$program" } split /:/, $ENV{PATH} }
+for my $program (qw(Xvfb xterm xdotool openbox xprop xwd)) { plan skip_all => "$program is not installed" if !grep { -x "$_/$program" } split /:/, $ENV{PATH} }
 my $dialog = -x "$ENV{TIPME_BUILDDIR}/helper/agent/tipme-dialog";
 my ($CTRL, $ALT, $MINUS) = (37, 64, 20);
 
@@ -31,29 +31,31 @@ sub windows { my ($name) = @_; return split /\n/, command($x, 'sh', '-c', "xdoto
 sub focus { return command($x, 'xdotool', 'getwindowfocus') =~ s/\n//r }
 
 $x->spawn('openbox');
+# A window that comes while it starts, it shows with the next event, whenever that is.
+ok wait_until(sub { command($x, qw(xprop -root _NET_SUPPORTING_WM_CHECK)) =~ /window id/ }), 'a window manager is there' or BAIL_OUT(slurp($x->dir . '/clients.log'));
 my $typed = $x->dir . '/typed';
 my $xterm = $x->spawn('xterm', '-T', 'writing', '-e', 'sh', '-c', "cat >'$typed'");
-wait_until(sub { windows('writing') }, 10);
+ok wait_until(sub { windows('writing') }), '... and a terminal';
 sleep 0.3;
 command($x, 'xdotool', 'search', '--name', 'writing', 'windowfocus');
 my ($agent, $log) = start_agent($x, $public, '--dialog-timeout', 0);
 
 # No recorder: said so.
-ok wait_until(sub { press($x, $CTRL, $ALT, $MINUS); windows('^tipme$') }, 5), 'without a recorder a press gets an answer on the screen';
+ok wait_until(sub { press($x, $CTRL, $ALT, $MINUS); windows('^tipme$') }), 'without a recorder a press gets an answer on the screen';
 picture('no-recorder');
 
 is +($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 my $watch = $d->connection;
 send $watch, Tipme::TestDaemon::message(5, 0, ''), 0;
 Tipme::TestDaemon::answer($watch);
-sleep 1.5;    # an agent finds a new recorder within a second
+ok wait_until(sub { grep { $_ == $agent } @{ $d->status->{agents} } }), 'the agent finds the recorder';
 my $focus = focus();
 press($x, $CTRL, $ALT, $MINUS);
 my @told = Tipme::TestDaemon::answer($watch);
 is_deeply [ @told[ 0, 1 ] ], [ 18, 0 ], 'a press becomes a trigger';
 like $told[2], qr/^(\d{8}-\d{6}-[0-9a-f]{4})\nhotkey$/, '... by hot-key';
 my $id = (split /\n/, $told[2])[0];
-ok wait_until(sub { windows('^tipme$') }, 5), 'that it was heard is shown';
+ok wait_until(sub { windows('^tipme$') }), 'that it was heard is shown';
 picture('heard');
 is focus(), $focus, '... without taking the focus';
 my @saved = Tipme::TestDaemon::answer($watch);
@@ -62,23 +64,23 @@ unlike slurp($log), qr/^(?!tipme: observing)./m, 'the agent has nothing to compl
 
 SKIP: {
 	skip 'the dialog is not built here', 9 if !$dialog;
-	ok wait_until(sub { windows('what happened') }, 15), 'the user is asked what happened' or diag(slurp($log));
+	ok wait_until(sub { windows('what happened') }), 'the user is asked what happened' or diag(slurp($log));
 	sleep 0.5;
 	is focus(), $focus, '... and the focus stays';
 	command($x, 'xdotool', 'type', '--delay', '30', "on and on\n");
-	ok wait_until(sub { -e $typed && slurp($typed) eq "on and on\n" }, 5), 'what is typed goes on where it went';
+	ok wait_until(sub { -e $typed && slurp($typed) eq "on and on\n" }), 'what is typed goes on where it went';
 	my ($w) = windows('what happened');
 	picture('asked');
 	my ($left, $top) = command($x, 'xdotool', 'getwindowgeometry', '--shell', $w) =~ /X=(-?\d+)\nY=(-?\d+)/;
 	command($x, 'xdotool', 'mousemove', $left + 100, $top + 55, 'click', 1);
-	ok wait_until(sub { focus() ne $focus }, 5), 'a click on it gives it the focus';
+	ok wait_until(sub { focus() ne $focus }), 'a click on it gives it the focus';
 	# The verdict is looked up meanwhile.
 	sleep 3;
 	picture('verdict');
 	command($x, 'xdotool', 'type', '--delay', '30', 'it hung while I typed');
 	picture('answered');
 	command($x, 'xdotool', 'key', 'Return');
-	ok wait_until(sub { !windows('what happened') }, 10), 'Return saves, and it is gone';
+	ok wait_until(sub { !windows('what happened') }), 'Return saves, and it is gone';
 	ok -e "$saved[2]/note.txt", 'the words are in the episode';
 	is -e "$saved[2]/note.txt" ? slurp("$saved[2]/note.txt") : '', 'it hung while I typed', '... as they were typed';
 	is slurp($typed), "on and on\n", '... and nowhere else';
@@ -87,13 +89,13 @@ SKIP: {
 	sleep 5;
 	press($x, $CTRL, $ALT, $MINUS);
 	my @next = map { [ Tipme::TestDaemon::answer($watch) ] } 1 .. 2;
-	ok wait_until(sub { windows('what happened') }, 15), 'asked again';
+	ok wait_until(sub { windows('what happened') }), 'asked again';
 	my @agents = @{ manifest($next[1][2])->{recorder}{agents} };
 	is scalar(grep { $_ == $agent } @agents), 1, 'the agent is in the manifest';
 	is scalar(@agents), 3, '... and so are the dialog of before, and this test';
 	($w) = windows('what happened');
 	command($x, 'xdotool', 'windowclose', $w);
-	ok wait_until(sub { !windows('what happened') }, 5), 'it can be closed';
+	ok wait_until(sub { !windows('what happened') }), 'it can be closed';
 	ok !-e "$next[1][2]/note.txt", '... and then there are no words';
 }
 kill 'TERM', $agent;

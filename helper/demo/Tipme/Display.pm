@@ -15,6 +15,9 @@ use IO::Select;
 use POSIX qw(WNOHANG);
 use Time::HiRes qw(sleep);
 
+# A busy machine may need this long to start a server, or to end it; only a hang is meant to reach it.
+use constant PATIENCE_S => 120;
+
 my @STOCK_MODULES = grep { -d } qw(/usr/lib/xorg/modules /usr/lib64/xorg/modules);
 
 my %COMMAND = (
@@ -292,13 +295,13 @@ sub _die_with_parent {
 # The server writes its display number when clients may come.
 sub _await {
 	my ($self, $told) = @_;
-	my $ready = IO::Select->new($told)->can_read(30) && defined(my $line = <$told>);
+	my $ready = IO::Select->new($told)->can_read(PATIENCE_S) && defined(my $line = <$told>);
 	if ($ready) {
 		chomp $line;
 		$self->{display} = ":$line";
 		return;
 	}
-	my $how = $self->alive ? 'not ready after 30 s' : 'ended at once';
+	my $how = $self->alive ? 'not ready after ' . PATIENCE_S . ' s' : 'ended at once';
 	my $tail = $self->_log_tail;
 	_end(delete $self->{pid});
 	croak "$self->{program}: $how: see $self->{dir}\n$tail";
@@ -321,14 +324,15 @@ sub _end {
 	my ($pid) = @_;
 	kill 'TERM', $pid;
 	kill 'CONT', $pid;
-	for (1 .. 100) {
+	my $last = time + PATIENCE_S;
+	while (time < $last) {
 		my $got = waitpid $pid, WNOHANG;
 		return $got < 0 || !($? & 127) || ($? & 127) == 15 ? '' : 'died of signal ' . ($? & 127) if $got;
 		sleep 0.05;
 	}
 	kill 'KILL', $pid;
 	waitpid $pid, 0;
-	return 'did not end within 5 s and was killed';
+	return 'did not end within ' . PATIENCE_S . ' s and was killed';
 }
 
 1;

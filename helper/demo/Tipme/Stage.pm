@@ -14,6 +14,9 @@ use Scalar::Util qw(refaddr weaken);
 use Time::HiRes qw(sleep time);
 use Tipme::Display;
 
+# A busy machine may need this long for anything; only a hang is meant to reach it.
+use constant PATIENCE_S => 120;
+
 # Objects that live until the end of the program are destroyed in no order at all: by then it is too late to end what they started.
 my %live;
 END { local $?; defined and $_->close for values %live }
@@ -102,13 +105,14 @@ sub _start_observer {
 # Recording of a server begins with its hello; waits for that, so that no story loses its first keys.
 sub await_server {
 	my ($self) = @_;
-	for (1 .. 100) {
+	my $last = time + PATIENCE_S;
+	while (time < $last) {
 		my $status = eval { Cpanel::JSON::XS->new->decode(scalar $self->command('status', '--json')) } // {};
 		$self->{source} = $status->{source} // '';
 		return if grep { $_->{pid} == $self->{display}->pid } @{ $status->{x_servers} // [] };
 		sleep 0.1;
 	}
-	croak 'the X server did not join the recorder within 10 s';
+	croak 'the X server did not join the recorder within ' . PATIENCE_S . ' s';
 }
 
 # Starts a client and waits for its window, which must cover the middle of the screen (there the pointer is, and so the focus).
@@ -120,7 +124,8 @@ sub start_client {
 	$self->at_end(sub { $self->end_client($pid) });
 	my %env = $d->env;
 	local @ENV{ keys %env } = values %env;
-	for (1 .. 200) {
+	my $last = time + PATIENCE_S;
+	while (time < $last) {
 		return $pid if qx{xwininfo -name '$window' -stats 2>/dev/null} =~ /IsViewable/;
 		waitpid($pid, WNOHANG) == 0 or croak "$command[0] ended at once: ", $> || $self->{ids}[0] ? 'is it installed?'
 			: 'it does not run for a root who may not change groups (a container without capabilities): be an ordinary user there';
@@ -128,7 +133,7 @@ sub start_client {
 	}
 	# One that shows itself later would have the focus of the next.
 	$self->end_client($pid);
-	croak "$command[0] showed no window within 20 s";
+	croak "$command[0] showed no window within " . PATIENCE_S . ' s';
 }
 
 sub end_client {
@@ -192,12 +197,13 @@ sub episodes {
 sub new_episode {
 	my ($self, @old) = @_;
 	my %old = map { $_ => 1 } @old;
-	for (1 .. 300) {
+	my $last = time + PATIENCE_S;
+	while (time < $last) {
 		my ($new) = grep { !$old{$_} } $self->episodes;
 		return "$self->{library}/$new" if $new;
 		sleep 0.1;
 	}
-	croak "no episode came within 30 s of the hot-key: see '$self->{tipme} status'";
+	croak 'no episode came within ' . PATIENCE_S . " s of the hot-key: see '$self->{tipme} status'";
 }
 
 # Runs `tipme ARGS`; returns what it prints, in list context with its exit status.

@@ -82,8 +82,8 @@ sub _start_observer {
 
 sub await_server {
 	my ($self) = @_;
-	for (1 .. 100) { return if $self->_joined; sleep 0.1 }
-	die "the X server of $ENV{DISPLAY} did not join the recorder within 10 s: see 'tipme doctor'\n";
+	for (1 .. 600) { return if $self->_joined; sleep 0.1 }
+	die "the X server of $ENV{DISPLAY} did not join the recorder within a minute: see 'tipme doctor'\n";
 }
 
 # Keys go to whoever has the focus, so our terminal is given it, and the typist stops when it loses it.
@@ -102,6 +102,8 @@ sub new_episode {
 		return $self->SUPER::new_episode(@old) if grep { !$old{$_} } $self->episodes;
 		sleep 0.1;
 	}
+	# One that was heard may take a busy machine longer to save.
+	return $self->SUPER::new_episode(@old) if $self->command('status', '--json') !~ /"saving": "idle"/;
 	$self->{no_hotkey} = 1;
 	$self->command('snap', '-m', 'demo');
 	return $self->SUPER::new_episode(@old);
