@@ -12,6 +12,7 @@ use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
 use Tipme::ExactPath qw(exact_path);
 use Tipme::Stage;
+use Tipme::Witness qw(undisturbed);
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 my $observer = "$ENV{TIPME_BUILDDIR}/helper/xclient/tipme-x-observer";
@@ -38,12 +39,14 @@ done_testing;
 sub story {
 	my ($what, $kind, $comm, $press) = @_;
 	subtest $what => sub {
-		my @old = $stage->episodes;
-		my $t0 = clock_gettime(CLOCK_MONOTONIC);
-		$press->();
-		sleep 1.3;
-		$stage->command('snap');
-		my $j = $stage->diagnose($stage->new_episode(@old), '--at', $t0 + ($comm eq 'hog' ? 0.6 : 0.3));
+		my $j = undisturbed(sub {
+			my @old = $stage->episodes;
+			my $t0 = clock_gettime(CLOCK_MONOTONIC);
+			my $at = $press->() // $t0 + 0.3;
+			sleep 1.3;
+			$stage->command('snap');
+			return $stage->diagnose($stage->new_episode(@old), '--at', $at);
+		});
 		is($j->{verdict}{kind}, $kind, "verdict: $j->{verdict}{sentence}");
 		is($j->{verdict}{blamed}{comm}, $comm, "blamed: $comm");
 		cmp_ok($j->{interval}{duration_ns} / 1e6, '>', 400, 'most of the lag is in the interval');
@@ -68,18 +71,21 @@ sub type_keys {
 		system('chrt', '-f', 60, 'xdotool', 'key', $key) == 0 or BAIL_OUT('xdotool');
 		sleep 0.15;
 	}
-	return;
+	return undef;
 }
 
-# Real-time processes on every CPU for 0.8 s; who types and the server stand above them, so that the key gets in, and we far below.
+# Real-time processes on every CPU for 0.9 s; who types and the server stand above them, so that the key gets in, and we far below. All begin at
+# times that are told them, for it may take a busy machine a while to start them. Returns when the key is waiting.
 sub starve {
 	my %env = $d->env;
 	local @ENV{ keys %env } = values %env;
-	my @started = start(qw(chrt -f 60 sh -c), 'sleep 0.4; exec xdotool key d');
-	my $spin = q($0 = 'hog'; use Time::HiRes 'clock_gettime'; my $end = clock_gettime(1) + 0.9; 1 while clock_gettime(1) < $end);
-	push @started, start('taskset', '-c', $_, qw(chrt -f 20), $^X, '-e', $spin) for reverse 0 .. Tipme::Stage::cpus() - 1;
+	my $begin = clock_gettime(CLOCK_MONOTONIC) + 3;
+	my $until = q(use Time::HiRes qw(clock_gettime sleep); sub until_then { my $s = $ARGV[0] - clock_gettime(1); sleep $s if $s > 0 });
+	my @started = start(qw(chrt -f 60), $^X, '-e', "$until; until_then(); exec qw(xdotool key d)", $begin + 0.3);
+	my $spin = q($0 = 'hog'; until_then(); 1 while clock_gettime(1) < $ARGV[0] + 0.9);
+	push @started, start('taskset', '-c', $_, qw(chrt -f 20), $^X, '-e', "$until; $spin", $begin) for reverse 0 .. Tipme::Stage::cpus() - 1;
 	waitpid $_, 0 for @started;
-	return;
+	return $begin + 0.5;
 }
 
 sub start {

@@ -13,6 +13,7 @@ use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
 use Tipme::ExactPath qw(exact_path);
 use Tipme::Stage;
+use Tipme::Witness qw(undisturbed);
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 my $shim = "$ENV{TIPME_BUILDDIR}/xserver-hooks/test/.libs/evdev-device.so";
@@ -77,11 +78,14 @@ sub chord {
 sub chrt { my ($priority, $pid) = @_; return $realtime && system('chrt', '-a', '-f', '-p', $priority, $pid) == 0 }
 
 sub one_key {
-	my @old = $stage->episodes;
-	type(qw(a a a));
-	my $pressed_ns = type('a');
-	chord();
-	my $d = $stage->diagnose($stage->new_episode(@old), '--at', $pressed_ns / 1e9);
+	my $pressed_ns;
+	my $d = undisturbed(sub {
+		my @old = $stage->episodes;
+		type(qw(a a a));
+		$pressed_ns = type('a');
+		chord();
+		return $stage->diagnose($stage->new_episode(@old), '--at', $pressed_ns / 1e9);
+	});
 	my @stages = @{ $d->{event}{stages} };
 	is_deeply([ grep { $_ ne 'server' } map { $_->{name} } @stages ], [qw(input read device deliver client request feedback)], 'all stages are there')
 		or diag explain \@stages;
@@ -98,16 +102,19 @@ sub one_key {
 sub story {
 	my ($what, $kind, $comm, $args, $wait) = @_;
 	subtest $what => sub {
-		my @old = $stage->episodes;
-		my $pid = $stage->{display}->spawn($program, '-n', $comm, @$args);
-		sleep $wait;
-		my $pressed_ns = stroke('d', 1);
-		sleep 0.05;
-		stroke('d', 0);
-		waitpid $pid, 0;
-		sleep 0.3;
-		chord();
-		my $d = $stage->diagnose($stage->new_episode(@old), '--at', $pressed_ns / 1e9);
+		my $pressed_ns;
+		my $d = undisturbed(sub {
+			my @old = $stage->episodes;
+			my $pid = $stage->{display}->spawn($program, '-n', $comm, @$args);
+			sleep $wait;
+			$pressed_ns = stroke('d', 1);
+			sleep 0.05;
+			stroke('d', 0);
+			waitpid $pid, 0;
+			sleep 0.3;
+			chord();
+			return $stage->diagnose($stage->new_episode(@old), '--at', $pressed_ns / 1e9);
+		});
 		like($d->{verdict}{kind}, ref $kind ? $kind : qr/^\Q$kind\E$/, "verdict: $d->{verdict}{sentence}");
 		is($d->{verdict}{blamed}{comm}, $comm, "blamed: $comm");
 		cmp_ok(abs($d->{interval}{start_ns} - $pressed_ns), '<', 2000, 'the wait begins when the kernel had the key');

@@ -41,7 +41,7 @@ sub in_display {
 sub changed {
 	my ($after) = @_;
 	my ($select, $buffer, $last) = (IO::Select->new($observer), '', undef);
-	my $give_up = clock_gettime(CLOCK_MONOTONIC) + 20;
+	my $give_up = clock_gettime(CLOCK_MONOTONIC) + 120;
 	while (clock_gettime(CLOCK_MONOTONIC) < $give_up) {
 		if ($select->can_read(0.5)) {
 			sysread($observer, $buffer, 65536, length $buffer) or die "the observer ended\n";

@@ -91,7 +91,7 @@ END
 sub killed {
 	my ($vm) = @_;
 	ok_run($vm, 'i=0; while [ $i -lt 12 ]; do i=$((i + 1)); timeout --foreground -s KILL 0.$((RANDOM % 9 + 1)) /opt/ring-selftest 16 100000000 > /dev/null 2>&1; done; true', 'a reader is killed twelve times');
-	ok_run($vm, 'timeout 30 /opt/ksrc-dump -q -s 1 -S module < /dev/null > /tmp/after.txt 2>&1; grep -q "^copy records=[1-9].* torn=0" /tmp/after.txt', 'and the next one finds all in order')
+	ok_run($vm, 'timeout 500 /opt/ksrc-dump -q -s 1 -S module < /dev/null > /tmp/after.txt 2>&1; grep -q "^copy records=[1-9].* torn=0" /tmp/after.txt', 'and the next one finds all in order')
 		or diag scalar $vm->run('cat /tmp/after.txt');
 	return;
 }

@@ -14,10 +14,10 @@ use Scalar::Util qw(refaddr weaken);
 use Time::HiRes qw(sleep time);
 
 # An emulated machine on a busy host may need this long for anything; only a hang is meant to reach it.
-use constant PATIENCE_S => 300;
+use constant PATIENCE_S => 600;
 # Then it is asked whether it is still there.
 use constant SILENCE_S => 5;
-use constant COUNT_PATIENCE_S => 600;
+use constant COUNT_PATIENCE_S => 1800;
 # So mkroot ends when it can reach no mirror.
 use constant UNREACHABLE => 75;
 use constant PAYLOAD_BYTES => 64 << 20;

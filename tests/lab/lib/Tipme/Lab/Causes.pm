@@ -345,7 +345,12 @@ sub _take_pages {
 
 sub _grow_mb { my ($r) = @_; return 24 + int($r->{ms} * 0.3) }
 
-sub _needs_swap { return -w '/sys/class/zram-control/hot_add' || -r '/sys/class/zram-control/hot_add' ? '' : 'no compressed memory to swap to (zram)' }
+# To ask for a device is to read, so that one could be had that cannot be given its size, or back, where /sys may not be written.
+sub _needs_swap {
+	return 'no compressed memory to swap to (zram)' if !-r '/sys/class/zram-control/hot_add';
+	open my $h, '>>', '/sys/class/zram-control/hot_remove' or return "no compressed memory to swap to (zram: $!)";
+	return '';
+}
 
 # From now on the kernel counts what new tasks wait for.
 sub _count_delays {
