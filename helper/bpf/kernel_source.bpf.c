@@ -96,7 +96,7 @@ static __noinline int tipme_switch_slow(__u64 *ctx, struct tipme_kernel_cpu *c, 
 		tipme_irq_settle(c);
 		now = bpf_ktime_get_ns();
 	}
-	struct tipme_sched_switch *r = tipme_slot_begin(c, bpf_get_smp_processor_id(), now, true, &gen);
+	struct tipme_sched_switch *r = tipme_slot_begin(c, bpf_get_smp_processor_id(), true, &gen);
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	__u8 state = tipme_state_after_switch(ctx[0], prev, ctx[3]);
 
@@ -207,7 +207,7 @@ static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct ta
 		tipme_sleep_note(tid, TIPME_TASK_STATE_RUNNABLE, now);
 	else
 		stack = tipme_sleep_end(c, p, tid, now);
-	struct tipme_sched_waking *r = tipme_slot_begin(c, bpf_get_smp_processor_id(), now, irqs_off, &gen);
+	struct tipme_sched_waking *r = tipme_slot_begin(c, bpf_get_smp_processor_id(), irqs_off, &gen);
 
 	if (r) {
 		tipme_slot_head((void *)r, now, TIPME_SCHED_WAKING, tid);

@@ -55,6 +55,11 @@ static __always_inline struct tipme_pool_queue *tipme_pool_queue(void)
 	return &tipme_queue;
 }
 
+static __always_inline __u64 tipme_pool_clock(void)
+{
+	return bpf_ktime_get_ns();
+}
+
 /* Global functions are verified once for each program, for any argument; static ones again for each call and each path to it: seconds. */
 #define TIPME_POOL_INLINE static __always_inline
 #define TIPME_POOL_SLOW __noinline
@@ -110,9 +115,9 @@ static __always_inline __u32 tipme_running_tid(const struct tipme_kernel_cpu *c)
 /* --- records --- */
 
 /* Reserves a slot; NULL if the record is lost. tipme_record_end() follows in either case, but for those with interrupts off. */
-static __always_inline void *tipme_slot_begin(struct tipme_kernel_cpu *c, __u32 cpu, __u64 now, bool irqs_off, __u16 *gen)
+static __always_inline void *tipme_slot_begin(struct tipme_kernel_cpu *c, __u32 cpu, bool irqs_off, __u16 *gen)
 {
-	return irqs_off ? tipme_pool_begin_irqs_off(&c->pool, cpu, now, gen) : tipme_pool_begin(&c->pool, cpu, now, gen);
+	return irqs_off ? tipme_pool_begin_irqs_off(&c->pool, cpu, gen) : tipme_pool_begin(&c->pool, cpu, gen);
 }
 
 /* Time, and in one store type, len8, gen 0 and tid. */
@@ -126,7 +131,7 @@ static __always_inline void tipme_slot_head(struct tipme_head *head, __u64 now, 
 static __always_inline void *tipme_record_begin(struct tipme_kernel_cpu *c, __u32 cpu, __u64 now, __u8 type, __u32 tid,
 						bool irqs_off, __u16 *gen)
 {
-	struct tipme_head *head = tipme_slot_begin(c, cpu, now, irqs_off, gen);
+	struct tipme_head *head = tipme_slot_begin(c, cpu, irqs_off, gen);
 
 	if (head)
 		tipme_slot_head(head, now, type, tid);

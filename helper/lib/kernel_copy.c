@@ -34,6 +34,9 @@ struct sub_seen {
 struct cpu_run {
 	uint64_t seq; /* 0: none yet */
 	int whole; /* to its last slot: the next sub-buffer follows without a gap */
+	/* Full ones with a record that was still being written when later ones were copied: they may become whole. */
+	uint64_t from_seq, before_holes_ns; /* where this run and, but for them, its coverage begin */
+	unsigned int holes;
 	uint64_t until_ns; /* not 0: the copy of this CPU ends here, since something later found no room, or was overwritten */
 	uint64_t last_ns; /* newest record copied */
 };
@@ -293,14 +296,29 @@ static int follows(const struct cpu_run *run, const struct sub_state *st)
 	return run->seq && (st->seq == run->seq || (run->whole && st->seq == run->seq + 1));
 }
 
+/* What was begun when the sub-buffers after it were copied has come: the last such one gives back what they were taken for. */
+static void hole_fill(struct cpu_run *run, struct tipme_kernel_coverage *coverage, const struct sub_state *st)
+{
+	if (st->seq >= run->from_seq && run->holes && !--run->holes)
+		coverage->first_ns = run->before_holes_ns;
+}
+
 /* A CPU is covered from its oldest sub-buffer on, after which no record is missing. */
 static void coverage_extend(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
 			    struct tipme_kernel_coverage *coverage, const struct sub_state *st, int whole)
 {
+	struct tipme_kernel_coverage *cov = &coverage[st->cpu];
 	struct cpu_run *run = &s->run[st->cpu];
 
-	if (!follows(run, st))
-		coverage[st->cpu].first_ns = st->seq == 1 ? v->start_ns : st->first_ns;
+	if (run->seq && !run->whole && st->seq == run->seq + 1) {
+		if (!run->holes++)
+			run->before_holes_ns = cov->first_ns;
+		cov->first_ns = st->first_ns;
+	} else if (!follows(run, st)) {
+		run->from_seq = st->seq;
+		run->holes = 0;
+		cov->first_ns = st->seq == 1 ? v->start_ns : st->first_ns;
+	}
 	run->seq = st->seq;
 	run->whole = whole;
 }
@@ -310,7 +328,7 @@ static void gap_cut(const struct tipme_pool_view *v, struct tipme_kernel_copy *c
 {
 	struct cpu_run *run = &c->seen->run[st->cpu];
 
-	if (run->until_ns || !run->seq || follows(run, st))
+	if (run->until_ns || !run->seq || st->seq < run->seq || follows(run, st))
 		return;
 	run->until_ns = run->last_ns;
 	c->cut += (st->seq - run->seq - 1) * slots_of(v);
@@ -322,11 +340,13 @@ static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *
 	const struct sub_state *st = &c->seen->state[sub];
 	struct sub_seen *seen = &c->seen->seen[sub];
 	struct cpu_run *run = &c->seen->run[st->cpu];
+	uint32_t from = seen->gen == st->gen ? seen->slots : 0;
 	struct section_sum sum;
+	int whole;
 
 	if (more)
 		gap_cut(v, c, st);
-	slots_read(v, c, h, st, seen->gen == st->gen ? seen->slots : 0, &sum);
+	slots_read(v, c, h, st, from, &sum);
 	READ_BARRIER(); /* partner: tipme_pool_prepare(), which changes gen before any slot */
 	if (LOAD(&h->gen) != st->gen)
 		return; /* overwritten meanwhile: it was the oldest, or its new content is newer than this copy */
@@ -335,8 +355,11 @@ static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *
 	seen->done = st->closed;
 	c->torn += sum.torn;
 	c->cut += sum.cut;
-	if (!run->until_ns)
-		coverage_extend(v, c->seen, c->coverage, st, sum.end == slots_of(v));
+	whole = sum.end == slots_of(v);
+	if (run->seq > st->seq && whole && from < sum.end)
+		hole_fill(run, &c->coverage[st->cpu], st);
+	else if (run->seq <= st->seq && !run->until_ns)
+		coverage_extend(v, c->seen, c->coverage, st, whole);
 	run->last_ns = sum.last_ns > run->last_ns ? sum.last_ns : run->last_ns;
 	if (sum.cut && !run->until_ns)
 		run->until_ns = run->last_ns ? run->last_ns : st->first_ns;

@@ -93,6 +93,11 @@ static inline struct tipme_pool_queue *tipme_pool_queue(void)
 	return &the->queue;
 }
 
+static inline __u64 tipme_pool_clock(void)
+{
+	return tipme_clock_ns();
+}
+
 #define TIPME_POOL_WRITER
 #include "pool.h"
 
@@ -107,7 +112,7 @@ static void record_put(struct proc_source *p, const void *rec)
 {
 	const struct tipme_head *head = rec;
 	uint16_t gen;
-	struct tipme_head *slot = tipme_pool_begin(&p->cpu, 0, head->ts_ns, &gen);
+	struct tipme_head *slot = tipme_pool_begin(&p->cpu, 0, &gen);
 
 	if (slot) {
 		memcpy((char *)slot + offsetof(struct tipme_head, type), (const char *)rec + offsetof(struct tipme_head, type), 2);

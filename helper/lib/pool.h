@@ -43,8 +43,8 @@
  * All loops are bounded; who runs out of attempts counts the record as lost.
  *
  * The includer defines, before this file: tipme_pool_slots (slots of a sub-buffer), struct tipme_pool_queue *tipme_pool_queue(void),
- * struct tipme_pool_header *tipme_pool_sub(__u32 sub) and __u64 *tipme_pool_cell(__u64 position), each NULL for what is not there; with
- * TIPME_POOL_NMI also tipme_pool_sub_there(), the same for a sub-buffer that is surely there.
+ * struct tipme_pool_header *tipme_pool_sub(__u32 sub) and __u64 *tipme_pool_cell(__u64 position), each NULL for what is not there;
+ * __u64 tipme_pool_clock(void), the records' clock; with TIPME_POOL_NMI also tipme_pool_sub_there(), the same for a sub-buffer that is surely there.
  * The queue has at least as many cells as the pool has sub-buffers, so a cell is free when its turn comes.
  */
 
@@ -252,9 +252,14 @@ TIPME_POOL_INLINE void tipme_pool_retire(struct tipme_pool_cpu *c, __u32 full, _
 	tipme_pool_push(c, h, full);
 }
 
-/* The current sub-buffer is full: `cursor` is what we found there. Returns where our slot is in the form of a cursor, or ~0 if lost. */
-TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64 now, __u64 cursor)
+/*
+ * The current sub-buffer is full: `cursor` is what we found there. Returns where our slot is in the form of a cursor, or ~0 if lost.
+ * The new one begins now, not when our record does: we may have been interrupted since, and what was written then may be overwritten first.
+ * While nobody else turns nothing is written, so whatever has its slot before ours was made before the clock is read.
+ */
+TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64 cursor)
 {
+	__u64 now;
 	int i;
 
 	if (!c)
@@ -271,6 +276,7 @@ TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64
 			__sync_val_compare_and_swap(&c->cursor, cursor + TIPME_POOL_ENTER + 1, cursor + TIPME_POOL_ENTER);
 			return ~0ULL;
 		}
+		now = tipme_pool_clock();
 		tipme_pool_prepare(h, cpu, now, old ? old->seq + 1 : 1);
 		if (!tipme_pool_install(c, full, sub)) {
 			__sync_fetch_and_add(&c->taken, 1);
@@ -311,11 +317,11 @@ TIPME_POOL_INLINE void *tipme_pool_slot(__u64 cursor, __u16 *gen)
 }
 
 /* Reserves a slot, or finds that there is none: where, in the form of a cursor. */
-TIPME_POOL_INLINE __u64 tipme_pool_enter(struct tipme_pool_cpu *c, __u32 cpu, __u64 now)
+TIPME_POOL_INLINE __u64 tipme_pool_enter(struct tipme_pool_cpu *c, __u32 cpu)
 {
 	__u64 cursor = __sync_fetch_and_add(&c->cursor, TIPME_POOL_ENTER + 1);
 
-	return (cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots ? cursor : tipme_pool_turn(c, cpu, now, cursor);
+	return (cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots ? cursor : tipme_pool_turn(c, cpu, cursor);
 }
 
 TIPME_POOL_INLINE void tipme_pool_end(struct tipme_pool_cpu *c)
@@ -329,9 +335,9 @@ TIPME_POOL_INLINE void tipme_pool_end(struct tipme_pool_cpu *c)
  * Enters and reserves a slot: returns it, with gen 0, and in *gen what to store there last; NULL if the record is lost.
  * Call tipme_pool_end() in either case.
  */
-TIPME_POOL_INLINE void *tipme_pool_begin(struct tipme_pool_cpu *c, __u32 cpu, __u64 now, __u16 *gen)
+TIPME_POOL_INLINE void *tipme_pool_begin(struct tipme_pool_cpu *c, __u32 cpu, __u16 *gen)
 {
-	return tipme_pool_slot(tipme_pool_enter(c, cpu, now), gen);
+	return tipme_pool_slot(tipme_pool_enter(c, cpu), gen);
 }
 
 #ifdef TIPME_POOL_NMI
@@ -351,7 +357,7 @@ TIPME_POOL_INLINE __u64 tipme_pool_step(struct tipme_pool_cpu *c)
 #endif
 
 /* What is pending goes first: it is older than what is about to be retired. */
-TIPME_POOL_SLOW __u64 tipme_pool_pass(struct tipme_pool_cpu *c, __u32 cpu, __u64 now)
+TIPME_POOL_SLOW __u64 tipme_pool_pass(struct tipme_pool_cpu *c, __u32 cpu)
 {
 	__u64 cursor;
 
@@ -361,13 +367,13 @@ TIPME_POOL_SLOW __u64 tipme_pool_pass(struct tipme_pool_cpu *c, __u32 cpu, __u64
 	if (tipme_pool_load(&c->pending))
 		tipme_pool_settle(c);
 	if ((cursor & TIPME_POOL_HEAD_MASK) >= tipme_pool_slots)
-		cursor = tipme_pool_turn(c, cpu, now, cursor);
+		cursor = tipme_pool_turn(c, cpu, cursor);
 	tipme_pool_end(c);
 	return cursor;
 }
 
 /* The same for a writer that runs with interrupts off until its record is whole. There is no end to call. */
-TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u32 cpu, __u64 now, __u16 *gen)
+TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u32 cpu, __u16 *gen)
 {
 	__u64 cursor = tipme_pool_load(&c->cursor), slots = tipme_pool_slots, n = cursor & TIPME_POOL_HEAD_MASK;
 
@@ -376,14 +382,14 @@ TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u3
 		cursor = tipme_pool_step(c);
 		n = cursor & TIPME_POOL_HEAD_MASK;
 		if (n >= slots) { /* an NMI took the last one */
-			cursor = tipme_pool_pass(c, cpu, now);
+			cursor = tipme_pool_pass(c, cpu);
 			n = cursor & TIPME_POOL_HEAD_MASK;
 		}
 #else
 		tipme_pool_store(&c->cursor, cursor + 1);
 #endif
 	} else {
-		cursor = tipme_pool_pass(c, cpu, now);
+		cursor = tipme_pool_pass(c, cpu);
 		n = cursor & TIPME_POOL_HEAD_MASK;
 	}
 	return n < slots ? tipme_pool_slot_at(cursor, n, gen) : (void *)0;

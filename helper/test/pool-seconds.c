@@ -39,6 +39,7 @@ static double simulate(uint64_t (*every)(uint32_t cpu, uint64_t now), uint32_t s
 		now = next[cpu];
 		if (now > end_ns)
 			break;
+		test_clock_ns = now;
 		test_write(cpu, now, number[cpu]++);
 		next[cpu] += every(cpu, now);
 		if (now < window_ns * 2 || now - looked < window_ns / 97)

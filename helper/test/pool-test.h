@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernel_copy.h"
 #include "pool.h"
@@ -41,6 +42,23 @@ static inline __u64 *tipme_pool_cell(__u64 pos)
 static inline struct tipme_pool_queue *tipme_pool_queue(void)
 {
 	return &pool.queue;
+}
+
+static uint64_t test_clock_ns; /* 0: the real one */
+
+static inline uint64_t test_now(void)
+{
+	struct timespec ts;
+
+	if (test_clock_ns)
+		return test_clock_ns;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static inline __u64 tipme_pool_clock(void)
+{
+	return test_now();
 }
 
 #define TIPME_POOL_WRITER
@@ -111,7 +129,7 @@ static inline void test_write(uint32_t cpu, uint64_t now, uint64_t number)
 {
 	struct tipme_pool_cpu *c = &pool.cpus[cpu];
 	__u16 gen = 0;
-	struct test_record *r = tipme_pool_begin(c, cpu, now, &gen);
+	struct test_record *r = tipme_pool_begin(c, cpu, &gen);
 
 	test_fill(cpu, now, number, r, gen);
 	tipme_pool_end(c);
@@ -128,7 +146,7 @@ static inline void test_write_irqs_off(uint32_t cpu, uint64_t now, uint64_t numb
 	/* As the tracing programs do: their short way first, and the other by itself where that is not asked. */
 	r = number & 1 ? tipme_pool_try_begin_irqs_off(&pool.cpus[cpu], &gen) : NULL;
 #endif
-	r = r ? r : tipme_pool_begin_irqs_off(&pool.cpus[cpu], cpu, now, &gen);
+	r = r ? r : tipme_pool_begin_irqs_off(&pool.cpus[cpu], cpu, &gen);
 	test_fill(cpu, now, number, r, gen);
 }
 
@@ -137,7 +155,7 @@ static inline void test_write_nmi(uint32_t cpu, uint64_t now, uint64_t number)
 {
 	struct tipme_pool_cpu *c = &pool.cpus[cpu];
 	__u16 gen = 0;
-	struct test_record *r = tipme_pool_begin(c, cpu, now, &gen);
+	struct test_record *r = tipme_pool_begin(c, cpu, &gen);
 
 	test_fill(cpu, now, number, r, gen);
 	tipme_pool_end_nmi(c);

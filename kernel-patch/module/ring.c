@@ -156,7 +156,7 @@ void tipme_record(const void *rec)
 	c = __this_cpu_read(tipme_this_cpu);
 	if (!c)
 		goto out;
-	slot = tipme_pool_begin(&c->pool, smp_processor_id(), from[0], &gen);
+	slot = tipme_pool_begin(&c->pool, smp_processor_id(), &gen);
 	if (slot) {
 		struct tipme_head *head = (void *)slot;
 

@@ -50,6 +50,11 @@ static __always_inline struct tipme_pool_queue *tipme_pool_queue(void)
 	return &tipme_ring.queue;
 }
 
+static __always_inline __u64 tipme_pool_clock(void)
+{
+	return tipme_now();
+}
+
 /* The latency driver's and the sampler's records come by NMI. */
 #define TIPME_POOL_NMI
 #define TIPME_POOL_WRITER
@@ -60,7 +65,7 @@ static __always_inline struct tipme_pool_queue *tipme_pool_queue(void)
 /* With interrupts off, until the record is committed. */
 static __always_inline void *tipme_record_begin_irqs_off(struct tipme_kernel_cpu *c, u64 now, u8 type, u32 tid, u16 *gen)
 {
-	struct tipme_head *head = tipme_pool_begin_irqs_off(&c->pool, smp_processor_id(), now, gen);
+	struct tipme_head *head = tipme_pool_begin_irqs_off(&c->pool, smp_processor_id(), gen);
 
 	if (unlikely(!head))
 		return NULL;
