@@ -214,7 +214,7 @@ void tipme_x_ring_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *cop
 
 	*copy = (struct tipme_x_copy){
 		.buf = copy->buf, .cap = copy->cap, .quiet = copy->quiet, .len = sizeof(struct tipme_section),
-		.lost_before = load64(&ring->head->lost), .server_tid = ring->head->server_tid,
+		.lost_before = load64(&ring->head->lost), .server_tid = ring->head->server_tid, .lapped = from,
 	};
 	/* The youngest slot may still be in the making: leave it to the second copy. */
 	copy->next = head ? head - 1 : 0;
@@ -240,6 +240,20 @@ static void request_add(const struct tipme_x_ring *ring, struct tipme_x_copy *co
 	record_keep(copy, now_ns);
 }
 
+/*
+ * From when on the ring is complete. Records stand in the order in which they were written, a request's when it has ended: what was
+ * overwritten before the oldest may have come while that was being executed.
+ */
+static uint64_t complete_from(const struct tipme_x_copy *copy)
+{
+	struct tipme_x_request oldest;
+
+	if (!copy->lapped || !copy->records)
+		return copy->first_ns;
+	memcpy(&oldest, copy->buf + sizeof(struct tipme_section), sizeof(oldest));
+	return oldest.ts_ns + (oldest.type == TIPME_X_REQUEST ? oldest.duration_ns : 0);
+}
+
 /* A grab that began before the oldest record would not be seen otherwise. */
 static void grab_add(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns)
 {
@@ -249,7 +263,7 @@ static void grab_add(const struct tipme_x_ring *ring, struct tipme_x_copy *copy,
 		.pid = ring->head->grab_pid, .what = TIPME_X_GRAB_WHAT_SERVER, .begin = 1,
 	};
 
-	if (!rec.pid || !since_ns || (copy->records && since_ns >= copy->first_ns))
+	if (!rec.pid || !since_ns || (copy->records && since_ns >= complete_from(copy)))
 		return;
 	memcpy(copy->buf + copy->len, &rec, sizeof(rec));
 	record_keep(copy, now_ns);
@@ -277,7 +291,7 @@ void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy
 		from = head > ring->slot_count ? head - ring->slot_count : 0;
 	}
 	slots_copy(ring, copy, from, head, false, now_ns);
-	uint64_t lost = load64(&ring->head->lost), complete_ns = copy->first_ns;
+	uint64_t lost = load64(&ring->head->lost), complete_ns = complete_from(copy);
 
 	copy->lost_ring += lost > copy->lost_before ? lost - copy->lost_before : 0;
 	grab_add(ring, copy, now_ns);

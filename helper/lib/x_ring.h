@@ -42,7 +42,7 @@ struct tipme_x_copy {
 	unsigned char *buf; /* a section, then records of 32 bytes; the caller's, `cap` bytes */
 	size_t cap, len;
 	uint64_t next; /* the first slot number that was not yet looked at */
-	uint64_t first_ns, last_ns, records;
+	uint64_t first_ns, last_ns, records; /* at the end, first_ns is the time from which on nothing is missing but what is counted here */
 	uint64_t lost_ring; /* the writer was faster than we, or said itself that it lost them */
 	uint64_t torn; /* slots that were not whole */
 	const struct tipme_x_quiet *quiet; /* the caller's; NULL: input is copied, too */
@@ -50,6 +50,7 @@ struct tipme_x_copy {
 	uint64_t impossible; /* whole slots whose contents cannot be */
 	uint64_t lost_before; /* the writer's own count at the first copy */
 	uint32_t server_tid;
+	bool lapped; /* older records were overwritten */
 };
 
 /*

@@ -176,6 +176,44 @@ static void test_quiet(void)
 	   "forty changes more: the first parts have become one, none is forgotten");
 }
 
+/* A request's record is written when it has ended, behind those of what happened meanwhile. */
+static void test_coverage(void)
+{
+	struct writer w = writer_new(BYTES, SEALS);
+	struct tipme_x_request *oldest = (void *)(w.slots + 10 * TIPME_X_SLOT_BYTES);
+	struct tipme_section section;
+	struct tipme_x_grab grab;
+	struct tipme_x_ring ring;
+	const char *why;
+
+	if (tipme_x_ring_open(w.fd, &ring, &why))
+		exit(99);
+	struct tipme_x_copy copy = copy_new(&ring);
+
+	for (unsigned int i = 0; i < SLOTS; i++)
+		put(&w);
+	oldest->ts_ns = 900;
+	oldest->duration_ns = 110;
+	tipme_x_ring_copy(&ring, &copy, UINT32_MAX);
+	tipme_x_ring_copy_more(&ring, &copy, UINT32_MAX);
+	ok(copy.records == SLOTS && copy.first_ns == 900, "a ring that has lost nothing is complete from its first record on");
+	for (int i = 0; i < 10; i++)
+		put(&w);
+	w.head->grab_pid = 88;
+	w.head->grab_start_ns = 1005;
+	tipme_x_ring_copy(&ring, &copy, UINT32_MAX);
+	tipme_x_ring_copy_more(&ring, &copy, UINT32_MAX);
+	memcpy(&section, copy.buf, sizeof(section));
+	memcpy(&grab, copy.buf + copy.len - sizeof(grab), sizeof(grab));
+	ok(copy.records == SLOTS + 1 && copy.first_ns == 1010, "one that has, from the end of the oldest: what was overwritten may lie in it (%llu)",
+	   (unsigned long long)copy.first_ns);
+	ok(grab.type == TIPME_X_GRAB && grab.ts_ns == 1005 && grab.pid == 88, "and the grab of that time is told");
+	ok(section.first_ns == 900, "the section begins with the oldest record all the same");
+	free(copy.buf);
+	tipme_x_ring_close(&ring);
+	writer_free(&w, BYTES);
+}
+
 static void test_present(void)
 {
 	struct writer w = writer_new(BYTES, SEALS);
@@ -364,6 +402,7 @@ int main(void)
 {
 	test_copy();
 	test_quiet();
+	test_coverage();
 	test_present();
 	test_refused();
 	test_hostile();
