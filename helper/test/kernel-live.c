@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -94,6 +96,40 @@ static void switches(struct told *t, int sign)
 	t->forced += sign * u.ru_nivcsw;
 }
 
+/* What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it. */
+#define PATIENCE_MS 180000
+
+static void proc_read(pid_t pid, const char *file, char *text, size_t len)
+{
+	char path[64];
+	FILE *f;
+
+	*text = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	f = fopen(path, "r");
+	if (f && !fgets(text, (int)len, f))
+		*text = '\0';
+	if (f)
+		fclose(f);
+}
+
+/* In that state, and off its CPU: a thread on its way to sleep is shown as asleep, too, but has no place where it waits. */
+static int is_off_cpu(pid_t pid, const char *comm, char state)
+{
+	char want[64], stat[256], place[64];
+
+	snprintf(want, sizeof(want), "%d (%s) %c", pid, comm, state);
+	proc_read(pid, "stat", stat, sizeof(stat));
+	proc_read(pid, "wchan", place, sizeof(place));
+	return !strncmp(stat, want, strlen(want)) && *place && strcmp(place, "0");
+}
+
+static void await_off_cpu(pid_t pid, const char *comm, char state)
+{
+	for (int ms = 0; ms < PATIENCE_MS && !is_off_cpu(pid, comm, state); ms++)
+		nap_ms(1);
+}
+
 /* The names it takes mark the time in which it is counted: between them it does only what `act` does. */
 static void act_burn(void *arg);
 static void act_ping(void *arg);
@@ -121,6 +157,7 @@ static struct child child_make(void (*act)(void *arg), void *arg)
 {
 	struct child c = { 0 };
 	int go[2], back[2];
+	char comm[16];
 
 	if (pipe2(go, O_CLOEXEC) || pipe2(back, O_CLOEXEC))
 		abort();
@@ -135,7 +172,8 @@ static struct child child_make(void (*act)(void *arg), void *arg)
 	close(back[1]);
 	c.go = go[1];
 	c.back = back[0];
-	nap_ms(5);
+	prctl(PR_GET_NAME, comm);
+	await_off_cpu(c.pid, comm, 'S'); /* for the word to go */
 	return c;
 }
 
@@ -189,6 +227,22 @@ static struct told proc_told(pid_t pid)
 	return t;
 }
 
+/* Of one that sleeps, and for whom nothing more comes: the numbers stand still. */
+static struct told proc_told_asleep(pid_t pid, const char *comm)
+{
+	struct told t = { 0 }, was;
+	int still = 0;
+
+	for (int ms = 0; ms < PATIENCE_MS && !still; ms += 5) {
+		await_off_cpu(pid, comm, 'S');
+		was = proc_told(pid);
+		nap_ms(5);
+		t = proc_told(pid);
+		still = t.voluntary == was.voluntary && t.forced == was.forced && is_off_cpu(pid, comm, 'S');
+	}
+	return t;
+}
+
 /* --- what they do --- */
 
 static void act_sleep(void *arg)
@@ -237,14 +291,42 @@ static void act_ping(void *arg)
 			_exit(1);
 }
 
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* How often either of two was made to leave the CPU that they have in common. */
+struct turns {
+	long taken[2];
+};
+
+static long turns_of(const struct turns *t)
+{
+	return __atomic_load_n(&t->taken[0], __ATOMIC_RELAXED) + __atomic_load_n(&t->taken[1], __ATOMIC_RELAXED);
+}
+
+struct burner {
+	struct turns *turns; /* shared */
+	int own;
+};
+
+/* Until they have taken turns; alone, it would go on. */
 static void act_burn(void *arg)
 {
-	struct timespec a, b;
+	struct burner *b = arg;
+	struct told begin = { 0 }, t;
+	uint64_t begin_ns = clock_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	do
-		clock_gettime(CLOCK_MONOTONIC, &b);
-	while ((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < *(int *)arg);
+	switches(&begin, 1);
+	do {
+		t = (struct told){ .voluntary = -begin.voluntary, .forced = -begin.forced };
+		switches(&t, 1);
+		__atomic_store_n(&b->turns->taken[b->own], t.forced, __ATOMIC_RELAXED);
+	} while ((clock_ns() - begin_ns < 150000000 || turns_of(b->turns) < 2) && clock_ns() - begin_ns < PATIENCE_MS * 1000000ULL);
 }
 
 static volatile sig_atomic_t signalled;
@@ -294,17 +376,19 @@ static void act_wait_in_pause(void *arg)
 	pause();
 }
 
+/* Who asks a terminal that has nothing to read whether it has something waits for the worker: until it has begun, it is not queued once more. */
 static void act_pty(void *arg)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	struct pollfd end = { .events = POLLIN };
+	char line[8];
 
 	if (master < 0 || grantpt(master) || unlockpt(master))
 		return;
-	for (int i = 0; i < WRITES; i++) {
-		if (write(master, "x\n", 2) != 2)
+	end.fd = open(ptsname(master), O_RDWR | O_NOCTTY);
+	for (int i = 0; i < WRITES; i++)
+		if (write(master, "x\n", 2) != 2 || read(end.fd, line, sizeof(line)) != 2 || poll(&end, 1, 0))
 			return;
-		nap_ms(20); /* or the worker has not begun with the one before, and it is not queued again */
-	}
 }
 
 /* --- records in order of time --- */
@@ -735,9 +819,14 @@ static void run_ping(struct child *a, struct child *b)
 	child_end(b);
 }
 
+struct tcp {
+	int fds[2];
+	pid_t receiver;
+};
+
 static void act_receive(void *arg)
 {
-	int fd = *(int *)arg;
+	int fd = ((struct tcp *)arg)->fds[1];
 	char byte;
 
 	pin(0);
@@ -748,10 +837,13 @@ static void act_receive(void *arg)
 
 static void act_send(void *arg)
 {
+	struct tcp *t = arg;
+
 	pin(0);
 	for (int i = 0; i < MESSAGES; i++) {
-		nap_ms(3); /* the receiver is asleep again */
-		if (write(*(int *)arg, "x", 1) != 1)
+		nap_ms(3);
+		await_off_cpu(t->receiver, "k1-begin", 'S');
+		if (write(t->fds[0], "x", 1) != 1)
 			_exit(1);
 	}
 }
@@ -775,13 +867,14 @@ static int tcp_pair(int fds[2])
 
 static int run_tcp(struct child *sender, struct child *receiver)
 {
-	static int fds[2];
-	int err = tcp_pair(fds);
+	static struct tcp t;
+	int err = tcp_pair(t.fds);
 
 	if (err)
 		return err;
-	*receiver = child_make(act_receive, &fds[1]);
-	*sender = child_make(act_send, &fds[0]);
+	*receiver = child_make(act_receive, &t);
+	t.receiver = receiver->pid;
+	*sender = child_make(act_send, &t);
 	child_go(receiver);
 	child_go(sender);
 	child_told(sender);
@@ -793,22 +886,25 @@ static int run_tcp(struct child *sender, struct child *receiver)
 
 static void run_burners(struct child *a, struct child *b)
 {
-	static int ms = 150;
+	struct turns *turns = mmap(NULL, sizeof(*turns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct burner first = { turns, 0 }, second = { turns, 1 };
 
-	*a = child_make(act_burn, &ms);
-	*b = child_make(act_burn, &ms);
+	if (turns == MAP_FAILED)
+		abort();
+	*a = child_make(act_burn, &first);
+	*b = child_make(act_burn, &second);
 	child_go(a);
 	child_go(b);
 	child_told(a);
 	child_told(b);
 	child_end(a);
 	child_end(b);
+	munmap(turns, sizeof(*turns));
 }
 
 static struct child run_signals(void)
 {
 	struct sigaction sa = { .sa_handler = on_signal }, old;
-	struct timespec now;
 	struct told after;
 	struct child c;
 	static int end;
@@ -818,16 +914,14 @@ static struct child run_signals(void)
 	c = child_make(act_pause, &end);
 	c.told = proc_told(c.pid);
 	child_go(&c);
-	nap_ms(5);
+	await_off_cpu(c.pid, "k1-begin", 'S');
 	for (int i = 0; i < SIGNALS; i++) {
 		kill(c.pid, SIGUSR1);
 		for (volatile int k = 0; k < i % 701; k++)
 			continue;
 	}
-	nap_ms(50); /* it sleeps in pause() again: the numbers stand still */
-	after = proc_told(c.pid);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	c.told_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
+	after = proc_told_asleep(c.pid, "k1-begin");
+	c.told_ns = clock_ns();
 	c.told.voluntary = after.voluntary - c.told.voluntary;
 	c.told.forced = after.forced - c.told.forced;
 	kill(c.pid, SIGTERM);
@@ -885,7 +979,8 @@ static void check_recording(struct tipme_kernel_source *src, const struct tipme_
 	stopped = child_make(act_stop, NULL);
 	child_go(&paused);
 	child_go(&stopped);
-	nap_ms(20);
+	await_off_cpu(paused.pid, "k1-begin", 'S');
+	await_off_cpu(stopped.pid, "k1-begin", 'T');
 	paused_told = proc_told(paused.pid);
 	n = tipme_kernel_source_picture(src, &pic, threads, 8192);
 	kill(stopped.pid, SIGCONT);
