@@ -80,7 +80,7 @@ static void test_end(const struct tipmed_user *user)
 		kill(getpid(), SIGKILL);
 	}
 	waitpid(recorder, &status, 0);
-	alarm(20);
+	alarm(180);
 	ok(waitpid(-1, &status, 0) > 0, "a recorder was killed: it has ended, too");
 }
 

@@ -107,13 +107,13 @@ static int stack_note(void *arg, uint32_t id, const uint64_t *frames, unsigned i
 	return id == *(const uint32_t *)arg && count ? 1 : 0;
 }
 
-/* A process that is busy for so long that it is sampled. */
+/* A process that is busy for so long that it is sampled, in its own code and in the kernel. */
 static void busy_child(const char *name)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
-		execl("/bin/sh", "/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done", name, (char *)NULL);
+		execl("/bin/sh", "/bin/sh", "-c", "i=0; while [ $i -lt 150000 ]; do i=$((i + 1)); : < /dev/null; done", name, (char *)NULL);
 		_exit(127);
 	}
 	waitpid(pid, NULL, 0);
@@ -153,11 +153,12 @@ static void recording(struct tipme_kernel_source *src, struct tipme_kernel_copy 
 	ok(tipme_kernel_source_stacks(src, stack_note, &t.a_stack) == 1, "a sample's stack is found among those of both");
 	ok(c->beside && c->beside->coverage[0].first_ns && !c->beside->torn, "the second's coverage is told");
 	/* What stands behind a record that somebody is just writing is read when he has done so; on a busy machine he may have lost his CPU. */
-	for (int i = 0; i < 200 && !lives.exited; i++) {
+	for (int i = 0; i < 18000 && !lives.exited; i++) {
 		tipme_kernel_source_lives_take(src, life_note, &lives);
 		usleep(10000);
 	}
 	ok(lives.exec == 1 && lives.exited == 1, "a process is told with its arguments and its end");
+	printf("# %lu samples, %lu of them in the kernel\n", beside->samples, beside->stacks_beside);
 	printf("# told %d times to have begun, %d times to have ended\n", lives.exec, lives.exited);
 	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_SAMPLE, 0) && !tipme_kernel_source_class_set(src, TIPME_CLASS_IDENTITY, 0),
 	   "classes of the second end");

@@ -394,11 +394,11 @@ static void run(const struct part *p)
 		check_copy(&l, &c, p->cpus, (p->two_tasks ? 8 : 4) * p->writers, one_piece(&c));
 	}
 	stop = 1;
+	pthread_join(interrupter, NULL); /* first: it may still be about to interrupt a writer, who must be there */
 	for (unsigned int i = 0; i < p->writers; i++) {
 		pthread_join(writers[i].thread, NULL);
 		free(writers[i].tasks);
 	}
-	pthread_join(interrupter, NULL);
 	conclude(p, &c, &v, &l);
 	for (unsigned int i = 0; i < p->cpus; i++)
 		free(l.seen[i]);
