@@ -108,6 +108,29 @@ is_deeply([ map { $th->at(31, $_)->{start_ns} } 1_200_000, 1_600_000 ], [ 1_100_
 is($th->at(31, 1_600_000)->{ppid}, 30, 'and its parent');
 is(covers($s, 31, 'used again')->{absent}, 600_000, 'the time without it counts as absent');
 
+# --- a thread that is not the first of its process calls a program: from then on it has the first one's number, and its own is gone ---
+for my $slept (0, 1) {
+	$s = states(sub {
+		my ($b) = @_;
+		$b->thread($_, 'launcher', ts_ns => 900_000, pid => 30) for 30, 31;
+		$b->wake(0, 1_100_000, 31, 8)->switch(0, 1_150_000, 0, 31, 'runnable')->switch(0, 1_200_000, 31, 0, 'sleeping');
+		$b->switch(1, 1_250_000, 0, 30, 'runnable')->kernel(1, 1_260_000, 'exit', tid => 30, pid => 30)->wake(1, 1_270_000, 31, 30)->switch(1, 1_280_000, 30, 0, 'dead');
+		$b->switch(0, 1_300_000, 0, 31, 'runnable')->kernel(0, 1_310_000, 'rename', tid => 30, comm => 'program');
+		$b->switch(0, 1_320_000, 30, 0, 'disk_sleep')->wake(0, 1_340_000, 30, 8)->switch(0, 1_350_000, 0, 30, 'runnable') if $slept;
+		$b->kernel(0, 1_400_000, 'exec', tid => 30, pid => 30, old_tid => 31)->switch(0, 1_500_000, 30, 0, 'sleeping');
+	});
+	my $which = $slept ? 'it read the file' : 'at once';
+	is(short($s, 31), 'sleeping@0 runnable@100 running@150 sleeping@200 runnable@270' . ($slept ? ' absent@300' : ' running@300 absent@400'), "exec from another thread, $which: it is gone");
+	is(short($s, 30), 'sleeping@0 running@250 absent@280 running@' . ($slept ? '300 disk_sleep@320 runnable@340 running@350' : '400') . ' sleeping@500', '... and runs as the first');
+	covers($s, $_, "exec from another thread, $which: $_") for 30, 31;
+	my ($began) = grep { $_->{was} } @{ $s->intervals(30) };
+	is(($began // {})->{was}, 31, '... and it is known which it was');
+}
+$s = states(sub { $_[0]->kernel(0, 1_400_000, 'exec', tid => 30, pid => 30, old_tid => 31) });
+is(short($s, $_->[0]), $_->[1], "exec from another thread, nothing else known: $_->[1]") for [ 31, 'running@0 absent@400' ], [ 30, 'absent@0 running@400' ];
+$s = states(sub { $_[0]->kernel(0, 1_400_000, 'exec', tid => 30, pid => 30, old_tid => 30)->switch(0, 1_500_000, 30, 0, 'sleeping') });
+is(short($s, 30), 'running@0 sleeping@500', 'exec from the first thread changes nothing');
+
 # --- kernels from 6.4 on give a kernel thread its name as they make it, and tell of no rename; whoever forks keeps the name for a time ---
 $s = states(sub {
 	my ($b) = @_;

@@ -74,6 +74,19 @@ like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a 
 	cmp_ok($usual, '<', 10 * MS, 'what is usual for a first click is what the keys of that client needed');
 }
 
+# --- who made it wait was called by a thread that was not the first of its process, and computed before that, too ---
+{
+	my $s = story()->enter(1000)->run(1, 1000.25, 1000.45, CLIENT, 'sleeping', next => 301);
+	$s->builder->thread(301, 'launcher', pid => SHELL, ts_ns => 900 * MS, since_ns => 5 * MS, cpu => 1, state => 'sleeping', stack_id => $s->id('futex'));
+	$s->wake(1, 1000.4, 301, CLIENT, 'futex')->kernel(1, 1400, 'exec', tid => SHELL, pid => SHELL, old_tid => 301)->wake(1, 1599.9, CLIENT, SHELL, 'tty');
+	$s->builder->switch(1, ns(1600), SHELL, CLIENT, 'sleeping')->switch(1, ns(1601), CLIENT, 0, 'sleeping');
+	my $slow = $s->draw(1600.9)->hotkey(3000)->diagnose("$tmp/handed");
+	is_deeply([ grep { $_->{state} eq 'unknown' } @{ $slow->{path} } ], [], 'a program called by another thread: the walk goes on with that one');
+	my %ran;
+	for my $p (@{ $slow->{path} }) { $ran{ $p->{tid} } += $p->{to_ns} - $p->{from_ns} if $p->{state} eq 'running' }
+	is_deeply([ map { int $ran{$_} / MS } 301, SHELL ], [ 399, 199 ], '... each is charged with its part');
+}
+
 # --- a CPU storm: three processes take turns before the client ---
 sub storm {
 	my ($s, @prio) = @_;

@@ -18,7 +18,7 @@ my $SWITCH_NS = 500;    # no CPU changes threads faster
 my $STEPS = 6;    # from one interval to the next, before the one that is wanted is looked for in all
 
 # An interval: { from, to, kind, ... }
-#   running:  cpu; irq_ns, softirq_ns (part of it, as the switch that ended it says), saturated
+#   running:  cpu; irq_ns, softirq_ns (part of it, as the switch that ended it says), saturated; was (up to its begin it had that tid)
 #   runnable: how (preempted, woken, raced, forked, unknown), cpu (where it was put, as far as known), wake (index of the waking), parent (forked)
 #   blocked:  state (name), wake (index of the waking that ended it; undef: none seen), stack_id
 #   absent:   the thread did not exist
@@ -172,8 +172,10 @@ sub _never_switched {
 sub _build {
 	my ($self, $tid) = @_;
 	my $ev = $self->{ev};
-	my $m = { list => [], ev => $ev, tid => $tid, cur => undef, t => undef, pending => undef };
+	my $execs = $self->_execs->{$tid} // [];
+	my $m = { list => [], ev => $ev, tid => $tid, cur => undef, t => undef, pending => undef, execs => [@$execs] };
 	my $events = $ev->of_tid($tid);
+	$events = [ sort { $a <=> $b } @$events, @$execs ] if @$execs;
 	my $exact = $ev->exact_from;
 	for my $i (@$events) {
 		# Before that time some CPU's records are not there: what the thread seemed to do may be out of date by now.
@@ -182,6 +184,7 @@ sub _build {
 		my $type = vec $ev->{type}, $i, 8;
 		if    ($type == Tipme::KernelEvents::SWITCH) { vec($ev->{tid}, $i, 32) == $tid ? $self->_leaves($m, $i) : $self->_comes($m, $i) }
 		elsif ($type == Tipme::KernelEvents::WAKING) { $self->_woken($m, $i) }
+		elsif ($type == Tipme::KernelEvents::EXEC)   { $self->_exec($m, $i) }
 		else                                         { $self->_forked($m, $i) }
 		$m->{t} = vec($ev->{ts}, $i, 64);
 	}
@@ -192,11 +195,25 @@ sub _build {
 	return $self->_clip($m->{list});
 }
 
+# Execs by which a thread took the number of the first of its process: the indices, for either number.
+sub _execs {
+	my ($self) = @_;
+	return $self->{execs} if $self->{execs};
+	my ($ev, %of) = ($self->{ev});
+	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::EXEC) }) {
+		my ($tid, $old) = (vec($ev->{tid}, $i, 32), $ev->b($i));
+		next if !$old || $old == $tid;
+		push @{ $of{$_} }, $i for $tid, $old;
+	}
+	return $self->{execs} = \%of;
+}
+
 # Does the event fit to what the thread seemed to do?
 sub _agrees {
 	my ($self, $m, $i) = @_;
 	my ($ev, $kind) = ($self->{ev}, $m->{cur}{kind});
 	return $kind eq 'absent' if vec($ev->{type}, $i, 8) == Tipme::KernelEvents::FORK;
+	return $kind eq 'running' if vec($ev->{type}, $i, 8) == Tipme::KernelEvents::EXEC;
 	if (vec($ev->{type}, $i, 8) == Tipme::KernelEvents::WAKING) {
 		# Who is woken sleeps; or else it is on a CPU, which its switches then tell.
 		return 1 if $kind eq 'blocked';
@@ -223,6 +240,7 @@ sub _start {
 	my $p = $self->{threads}->picture_at($m->{tid}, vec($ev->{ts}, $i, 64));
 	$p = undef if $p && $p->{ts_ns} > vec($ev->{ts}, $i, 64) && $p->{since_ns} > vec($ev->{ts}, $i, 64);
 	if    ($type == Tipme::KernelEvents::FORK)                                   { $cur{kind} = 'absent' }
+	elsif ($type == Tipme::KernelEvents::EXEC)                                   { @cur{qw(kind cpu)} = vec($ev->{tid}, $i, 32) == $m->{tid} ? 'absent' : ('running', vec($ev->{cpu}, $i, 16)) }
 	elsif ($type == Tipme::KernelEvents::WAKING)                                 { @cur{qw(kind state)} = ('blocked', $self->_blocked_in($p)) }
 	elsif (vec($ev->{tid}, $i, 32) == $m->{tid})                                          { @cur{qw(kind cpu)} = ('running', vec($ev->{cpu}, $i, 16)) }
 	elsif ($p && $p->{state} != $RUNNABLE && $p->{state} != $RUNNING && $p->{ts_ns} <= vec($ev->{ts}, $i, 64)) { @cur{qw(kind state)} = ('blocked', $self->_blocked_in($p)) }
@@ -275,7 +293,8 @@ sub _leaves {
 		# Its coming was lost. It cannot have come before the last switch of this CPU that is known; until then, it did what it did.
 		my $came = $self->_switch_before($i);
 		$came = $cur->{from} if !defined $came || $came < $cur->{from};
-		_turn($m, $came, { from => $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1 });
+		my $exec = $m->{execs}[0];
+		_turn($m, $came, { from => $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1, defined $exec ? (was => $ev->b($exec)) : () });
 		$cur = $m->{cur};
 	}
 	my ($irq, $softirq) = (vec($ev->{b}, $i, 32), vec($ev->{c}, $i, 32));
@@ -302,7 +321,8 @@ sub _comes {
 	_turn($m, $t, { from => $t, kind => 'running', cpu => $cpu, prio => vec($ev->{d}, $i, 32) >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i });
 	# Its leaving was lost, if somebody else leaves this CPU next. That one is taken to have run ever since, and this one not at all.
 	my $next = $self->_switch_after($i, $cpu);
-	_turn($m, $t, { from => $t, kind => 'blocked', state => 'unknown', guessed => 1 }) if defined $next && vec($ev->{tid}, $next, 32) != $m->{tid};
+	return if !defined $next || vec($ev->{tid}, $next, 32) == $m->{tid} || @{ $m->{execs} } && $m->{execs}[0] < $next;
+	_turn($m, $t, { from => $t, kind => 'blocked', state => 'unknown', guessed => 1 });
 }
 
 # The time of the switch of the same CPU before that of an index, and the index of the one after it; undef: there is none
@@ -357,6 +377,21 @@ sub _forked {
 	$m->{pending} = undef;
 	my $t = vec $ev->{ts}, $i, 64;
 	_turn($m, $t, { from => $t, kind => 'runnable', how => 'forked', parent => vec($ev->{tid}, $i, 32), fork => $i, cpu => vec($ev->{cpu}, $i, 16) });
+}
+
+# A thread that was not the first of its process calls a program and becomes the first, which has ended. The number changes some time before the record: if
+# it slept meanwhile, it left its CPU as the first, and is taken to have come as that, too.
+sub _exec {
+	my ($self, $m, $i) = @_;
+	my ($ev, $cur) = ($self->{ev}, $m->{cur});
+	my $t = vec $ev->{ts}, $i, 64;
+	shift @{ $m->{execs} };
+	if (vec($ev->{tid}, $i, 32) == $m->{tid}) {
+		_turn($m, $t, { from => $t, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), irq_ns => 0, softirq_ns => 0, was => $ev->b($i) }) if $cur->{kind} ne 'running';
+	}
+	elsif ($cur->{kind} eq 'blocked' && $cur->{guessed}) { %$cur = (from => $cur->{from}, kind => 'absent') }
+	else                                                 { _turn($m, $t, { from => $t, kind => 'absent' }) }
+	$m->{pending} = undef;
 }
 
 # A sleep without a waking (it lasts, or the record was lost): a picture taken meanwhile knows its stack, and may know its state better.

@@ -39,6 +39,7 @@ sub steps {
 		my ($kind, $lo) = @$i{qw(kind from)};
 		$lo = $bound if $lo < $bound;
 		if ($kind eq 'running') {
+			last if $i->{was};
 			my ($irq, $whole) = ($i->{irq_ns}, $i->{to} - $i->{from});
 			push @$segments, { tid => $tid, from => $lo, to => $t, exact => $i->{guessed} ? 0 : 1, evidence => [ $i->{come} // () ], plain => 1, state => 'running', cpu => $i->{cpu}, reason => 'running',
 				irq_ns => !$irq ? 0 : $t - $lo >= $whole ? $irq : int($irq * ($t - $lo) / $whole), irq_exact => $t - $lo == $whole && !$i->{saturated} ? 1 : 0 };

@@ -193,7 +193,11 @@ sub _running {
 	# Up to the beginning of the work it runs to get there: the frame in hand knows for whom.
 	my $top = $self->{frames}[-1];
 	$work = $top->[3] if !$work && $top && $top->[3] && $top->[3]{worker} == $self->{tid};
-	if (!$work) { return $self->_emit($lo, %s, reason => 'running') }
+	if (!$work) {
+		$self->_emit($lo, %s, reason => 'running');
+		$self->{tid} = $i->{was} if $i->{was} && $lo == $i->{from};
+		return;
+	}
 	# A worker runs for whoever queued the work; below the time of queueing the walk is with that one.
 	my $begin = $work->{start_ns} > $lo && $work->{start_ns} < $self->{t} ? $work->{start_ns} : $lo;
 	$s{irq_ns} = 0 if $begin > $lo;
