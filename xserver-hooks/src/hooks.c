@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "hooks.h"
 
@@ -311,6 +313,22 @@ static void chords_init(void)
 	tipme_hooks.swallow = !is_false(options.swallow);
 }
 
+#define OWN_FILES 4    /* two rings, the link and its socket */
+#define SPARE_FILES 32 /* the server's: fonts, devices, the keyboard's compiler, clients */
+
+/* Where few files may be open, the one that the server cannot open any more would be ours. */
+static bool has_files(void)
+{
+	int fd[OWN_FILES + SPARE_FILES];
+	size_t n = 0, wanted = sizeof(fd) / sizeof(*fd);
+
+	while (n < wanted && (fd[n] = eventfd(0, EFD_CLOEXEC)) >= 0)
+		n++;
+	for (size_t i = 0; i < n; i++)
+		close(fd[i]);
+	return n == wanted;
+}
+
 /* Once in the life of the process. */
 static int process_init(void)
 {
@@ -340,9 +358,12 @@ static void hooks_init(void)
 	static bool tried;
 
 	if (!tried) {
-		int err = process_init();
+		int err;
 
 		tried = true;
+		if (!has_files())
+			return tipme_hooks_disable("the server may have too few files open (ulimit -n)");
+		err = process_init();
 		if (err)
 			return tipme_hooks_disable(strerror(-err));
 		tipme_hooks.active = true;

@@ -1,13 +1,14 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # The hooks neither end nor hold up a session, whatever server, clients and folders are like: a server laid out in another way,
-# tables given back, clients killed in the midst of requests, the screen saver, full disks, folders of strangers.
+# tables given back, clients killed in the midst of requests, the screen saver, few open files, full disks, folders of strangers.
 use strict;
 use warnings;
 use FindBin qw($Bin);
 use lib "$Bin/lib";
 use Test::More;
 use File::Copy qw(copy);
+use File::Path qw(remove_tree);
 use Time::HiRes qw(sleep);
 use Live;
 use XClient;
@@ -17,6 +18,7 @@ subtest 'a server that is not as the hooks know it' => \&misfits;
 subtest 'the tables of requests are given back' => \&tables;
 subtest 'clients that end in the midst of a request' => \&half_requests;
 subtest 'screen saver and power saving' => \&screen_saver;
+subtest 'a limit on open files' => \&few_files;
 subtest 'a full disk' => \&full_disk;
 subtest 'a folder of somebody else' => \&foreign_folder;
 done_testing();
@@ -176,6 +178,40 @@ sub screen_saver {
 	serves($x, 'the server serves');
 	is(scalar(() = slurp($x->dir . '/Xorg.log') =~ /tipme: recording stopped/g), 0, 'and the hooks are at work');
 	undef $keys;
+	$x->stop;
+	finish();
+	return;
+}
+
+# A server that may have so many files open; undef if it does not begin.
+sub limited {
+	my ($dir, $files, @hooks) = @_;
+	open my $out, '>', "$dir/limited" or die $!;
+	printf {$out} "#!/bin/sh\nulimit -n %d\nexec %s \"\$@\"\n", $files, Tipme::Display::find_server('Xvfb');
+	close $out;
+	chmod 0755, "$dir/limited";
+	my $x = eval { Tipme::Display->new(kind => 'Xvfb', program => "$dir/limited", rundir => $dir, @hooks) };
+	my $why = $@;
+	remove_tree($1) if !$x && $why =~ m{see (/\S+/tipme-x-\S+)};
+	return wantarray ? ($x, $why) : $x;
+}
+
+# Whatever number is enough for the server alone is enough with hooks, also where they have to leave it all to the server.
+sub few_files {
+	my $peer = peer_start(rundir());
+	my ($least) = grep { my $x = limited($peer->{dir}, $_); my $ok = $x && eval { XClient->new($x) }; $x->stop if $x; $ok } 8 .. 64;
+	ok($least, 'so few are enough for the server alone') or return;
+	for my $more (0 .. 5, 30 .. 38) {
+		# Other servers that begin just then take display numbers away, and looking for another takes files, too.
+		my ($x, $why);
+		for (1 .. 3) { ($x, $why) = limited($peer->{dir}, $least + $more, hooks => hooks()); last if $x }
+		ok($x, "$more more: with hooks it begins") or diag($why), next;
+		serves($x, "$more more: serves");
+		like(slurp($x->dir . '/stderr.log'), qr/tipme: recording stopped: the server may have too few files open \(ulimit -n\): the session/, "$more more: it is said") if $more < 6;
+		$x->stop;
+	}
+	my $x = limited($peer->{dir}, $least + 60, hooks => hooks());
+	ok(wait_for($peer, qr/^hello 0/), 'with enough of them the hooks record');
 	$x->stop;
 	finish();
 	return;
