@@ -8,6 +8,7 @@ use Cpanel::JSON::XS qw(decode_json);
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Command::Compare;
 use Tipme::Command::Events;
 use Tipme::Command::List;
 use Tipme::Command::Show;
@@ -15,6 +16,7 @@ use Tipme::CommandLine qw(ms with_commas bytes_text local_time table);
 use Tipme::Library;
 use Tipme::Responses qw(percentile);
 use Tipme::Test::Episode;
+use Tipme::Test::Story;
 
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
@@ -143,6 +145,19 @@ clean(verb('Show', $newer, '--records', '-7000..-6999'), 'a record with an evil 
 like(verb('Show', $newer, '--records', 'x..y')->{err}, qr/not a range: say/, 'no range');
 
 # --- events ---
+{
+	my $far = Tipme::Test::Story->new;
+	$far->builder->x(1000.06 * 1_000_000, 'x_wakeup')->x(1000.1 * 1_000_000, 'x_device', input_seq => 50, kind => 'key_press', device => 6)->x(1000.2 * 1_000_000, 'x_deliver', input_seq => 50, kind => 'key_press', pid => 0, client => 5, x_type => 2)->x(1000.28 * 1_000_000, 'x_sleep')
+		->x(1100.1 * 1_000_000, 'x_device', input_seq => 51, kind => 'key_press', device => 6);
+	my $folder = $far->hotkey(3000)->builder->write("$lib/../far");
+	my $r = verb('Events', $folder);
+	clean($r, 'events: a client without a process');
+	like($r->{out}, qr/^4  -3\.000  key press  client 5 \(not local\) /m, 'events: a client from the network is shown, by its number');
+	like($r->{out}, qr/^5  -2\.900  key press  -  /m, '... and none for a key that nobody got');
+	$r = verb('Events', $folder, '--json');
+	is_deeply([ map { $_->{client} } @{ Cpanel::JSON::XS->new->utf8->decode($r->{out})->{events} }[ 3, 4 ] ], [ { pid => undef, comm => 'client 5 (from the network or a container)' }, undef ], '... --json: without a process');
+	unlike(verb('Compare', $folder, $folder)->{out}, qr/the pointer/, 'compare: nor is it the pointer');
+}
 $r = verb('Events', $newer);
 clean($r, 'events');
 like($r->{out}, qr/^4  -3\.500  key press  e.*\(812\) +0\.01 ms +0\.02 ms +900 ms +900 ms$/m, 'events: the slow one, with its stages');

@@ -259,6 +259,7 @@ $s->builder->x(1800_070_000, 'x_grab', pid => 0, client => 9, what => 'server', 
 $s->wake(1, 1799.9, SERVER, 0, 'epoll', context => 'softirq_irq')->draw(1800, 0, pid => 0, client => 5)->hotkey(3000);
 $d = judged('a client from the network', $s, 'server-grab', 'client 9 (from the network or a container)', 0.9, 1);
 like($d->{verdict}{sentence}, qr/\Aclient 5 \(from the network or a container\) answered a key press after 80\d ms/, 'a client from the network: it is no pointer');
+is_deeply($d->{event}{client}, { pid => undef, comm => 'client 5 (from the network or a container)' }, '... it is said which, without a process');
 
 # ... and meanwhile the key is released, by a process that types: the client looks at that, too, but nobody waited for the one who typed
 $s = story();

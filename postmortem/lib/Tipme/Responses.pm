@@ -6,13 +6,14 @@ use strict;
 use warnings;
 use Exporter qw(import);
 use Tipme::Printable qw(characters);
+use Tipme::XRecords;
 
 our @EXPORT_OK = qw(responses summary percentile);
 
 my %PRESS = map { $_ => 1 } qw(key_press key_repeat button_press touch);
 
 # responses(DIAGNOSIS): for each input event, in order of time: { n, kind, hotkey, server, client {pid, comm}, entered_ns, server_ns,
-# deliver_ns, first_damage_ns, feedback_ns, response_ns, open }; a stage that did not come is undef. Presses have the
+# deliver_ns, first_damage_ns, feedback_ns, response_ns, open }; a stage that did not come is undef; so is the pid of a client from elsewhere. Presses have the
 # interval that `diagnose --event` has. What else there is (releases, motion) has a response if it made the client change the screen
 # and no press was waiting for just that.
 sub responses {
@@ -36,11 +37,16 @@ sub responses {
 sub _event {
 	my ($e, $threads) = @_;
 	my $burst = ref $e->{bursts} eq 'ARRAY' ? $e->{bursts}[0] : undef;
-	my $client = $e->{pid} ? { pid => $e->{pid}, comm => characters($threads->at($e->{pid}, $e->{deliver_ns})->{comm}) } : undef;
-	return { n => $e->{n}, kind => $e->{kind}, hotkey => $e->{chord} ? 1 : 0, client => $client,
+	return { n => $e->{n}, kind => $e->{kind}, hotkey => $e->{chord} ? 1 : 0, client => _client($e, $threads),
 		server => { pid => $e->{server}{pid}, name => characters($e->{server}{name}), display => $e->{server}{display} },
 		entered_ns => $e->{wakeup_ns} // $e->{device_ns}, server_ns => $e->{device_ns}, deliver_ns => $e->{deliver_ns},
 		first_damage_ns => $burst ? $burst->[0] : undef, feedback_ns => undef, response_ns => undef, open => 0 };
+}
+
+sub _client {
+	my ($e, $threads) = @_;
+	return { pid => $e->{pid}, comm => characters($threads->at($e->{pid}, $e->{deliver_ns})->{comm}) } if $e->{pid};
+	return defined $e->{deliver_ns} ? { pid => undef, comm => Tipme::XRecords::unnamed($e->{client}) } : undef;
 }
 
 # The change of the screen that a press waited for is not the answer to letting go of the key meanwhile.

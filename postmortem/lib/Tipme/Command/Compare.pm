@@ -47,7 +47,7 @@ sub _text {
 	my $text = Text::Wrap::wrap('', '', one_line($c->{sentence})) . "\n\n";
 	for my $side (qw(a b)) {
 		my $s = $c->{$side};
-		my $who = $s->{client} ? one_line($s->{client}{comm}) . " ($s->{client}{pid})" : 'the pointer';
+		my $who = $s->{client} ? one_line($s->{client}{comm}) . (defined $s->{client}{pid} ? " ($s->{client}{pid})" : '') : 'the pointer';
 		$text .= sprintf "%s  %s, %s, event %d of %s%s, confidence %.0f %%\n", uc $side, one_line($s->{id}), local_time(one_line($s->{time} // '')), $s->{event}, $who,
 			$s->{certainty} eq 'exact' ? '' : " ($s->{certainty})", 100 * $s->{confidence};
 	}

@@ -41,12 +41,17 @@ sub _text {
 	return "No input events in this episode: no X server had hooks, or nobody touched a key (see `tipme show`).\n" if !@$events;
 	my @rows = ([ 'N', 'AT, s', 'KIND', 'CLIENT', 'READ', 'SENT', 'DRAWN', 'RESPONSE' ]);
 	for my $e (@$events) {
-		my $client = !$e->{client} ? '-' : shorten(one_line($e->{client}{comm}), 15) . " ($e->{client}{pid})";
-		push @rows, [ $e->{n}, sprintf('%.3f', ($e->{entered_ns} - $episode->trigger_ns) / 1e9), $e->{kind} =~ tr/_/ /r, $client,
+		push @rows, [ $e->{n}, sprintf('%.3f', ($e->{entered_ns} - $episode->trigger_ns) / 1e9), $e->{kind} =~ tr/_/ /r, _client($e->{client}),
 			_took($e->{entered_ns}, $e->{server_ns}), _took($e->{server_ns}, $e->{deliver_ns}), _took($e->{deliver_ns}, $e->{first_damage_ns}),
 			$e->{hotkey} ? 'hot-key' : ms($e->{response_ns}) . ($e->{open} ? ' ...' : '') ];
 	}
 	return table(\@rows, 'rrllrrrr') . "\n" . _sum($summary);
+}
+
+sub _client {
+	my ($c) = @_;
+	return '-' if !$c;
+	return defined $c->{pid} ? shorten(one_line($c->{comm}), 15) . " ($c->{pid})" : one_line($c->{comm}) =~ s/ \(.*/ (not local)/r;
 }
 
 sub _took { my ($from, $to) = @_; return ms(defined $from && defined $to ? $to - $from : undef) }
