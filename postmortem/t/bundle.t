@@ -90,6 +90,9 @@ is_deeply([ @{ $theirs->{verdict} }{qw(kind share_ns confidence)}, $theirs->{ver
 is_deeply([ map { "$_->{from_ns} $_->{to_ns} $_->{comm} $_->{blamed}{kind}" } @{ $theirs->{path} } ], [ map { "$_->{from_ns} $_->{to_ns} $_->{comm} $_->{blamed}{kind}" } @{ $mine->{path} } ], 'the same path');
 is_deeply([ Tipme::Episode->open("$tmp/opened")->damage ], [], 'whole');
 like(verb('Open', "$tmp/b.tipme", '-o', "$tmp/opened")->{died}, qr/name a folder that does not exist yet/, 'not into a folder that is there');
+mkdir "$tmp/again.part" or die "$!\n";
+is(verb('Open', "$tmp/b.tipme", '-o', "$tmp/again")->{died}, "$tmp/again.part: File exists: another tipme open is writing it, or was ended before it had: remove it, or name another folder\n", 'what an open left that was killed');
+ok(-d "$tmp/again.part" && !-e "$tmp/again", '... it is left alone');
 is(verb('Bundle', $dir, '-o', "$tmp/all.tipme", '--yes', '--all', '--with-note')->{died}, '', 'all of it, and the note');
 verb('Open', "$tmp/all.tipme", '-o', "$tmp/all");
 like(slurp("$tmp/all/note.txt"), qr/notesecret/, 'which is there');

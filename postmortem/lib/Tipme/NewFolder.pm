@@ -4,6 +4,7 @@ package Tipme::NewFolder;
 
 use strict;
 use warnings;
+use Errno;
 use Exporter qw(import);
 use Fcntl qw(O_CREAT O_EXCL O_NOFOLLOW O_WRONLY);
 use File::Path qw(remove_tree);
@@ -15,7 +16,7 @@ sub new_folder {
 	my ($folder, $files) = @_;
 	my $part = "$folder.part";
 	-e $folder || -l $folder and die "$folder: File exists: name a folder that does not exist yet\n";
-	mkdir $part, 0700 or die "$part: $!: name a folder in a place where you may write\n";
+	mkdir $part, 0700 or die "$part: $!: " . ($!{EEXIST} ? 'another tipme open is writing it, or was ended before it had: remove it, or name another folder' : 'name a folder in a place where you may write') . "\n";
 	if (!eval { _write("$part/$_", $files->{$_}) for sort keys %$files; rename $part, $folder or die "$folder: $!\n"; 1 }) {
 		my $why = $@;
 		remove_tree($part);
