@@ -88,14 +88,14 @@ static void unseen_record(const ClientRec *client, struct tipme_x_group *group, 
 	tipme_hooks_join(&group->deliver, 1 + xkb_event_base, &rec);
 }
 
-/* Arguments: the client whose output is about to be written. */
+/* Arguments: the client whose output is about to be written; one that is being closed may have none. */
 TIPME_HOT_INPUT void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call)
 {
 	const ClientRec *client = call;
 	struct tipme_x_flush rec = { .type = TIPME_X_FLUSH };
 	struct tipme_x_group *group;
 
-	if (!tipme_hooks.active || !client || client->index <= 0 || client->index >= MAXCLIENTS)
+	if (!tipme_hooks.active || !client || client->index <= 0 || client->index >= MAXCLIENTS || client->clientGone)
 		return;
 	group = tipme_group_of(client->index);
 	rec.ts_ns = tipme_hooks_now_ns();
@@ -120,7 +120,7 @@ void tipme_output_on_flush_done(CallbackListPtr *list, void *data, void *call)
 	ClientPtr client = done->client;
 	struct tipme_x_group *group;
 
-	if (!tipme_hooks.active || client->index <= 0 || client->index >= MAXCLIENTS)
+	if (!tipme_hooks.active || client->index <= 0 || client->index >= MAXCLIENTS || client->clientGone)
 		return;
 	group = tipme_group_of(client->index);
 	if (group->flush.key && group->flush_ns) {

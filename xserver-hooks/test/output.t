@@ -64,6 +64,7 @@ my @read = await(sub {
 	return scalar only([ settled($peer, 0) ], 'x_output_full', phase => 'end', client => $who);
 });
 ok($read[0], 'and that is noticed, too');
+is(scalar(grep { $_->{x_type} >= 64 } only([ records($peer, 0) ], 'x_deliver', client => $who)), 0, 'what waited is no event that nobody sent');
 
 # A window that shows a picture by Present: asked for, and shown.
 SKIP: {
@@ -97,6 +98,25 @@ during(sub {
 });
 my ($event) = map { $_->{x_type} } grep { $_->{x_type} >= 64 } only(\@r, 'x_deliver', pid => $$);
 ok($event, 'an event that the keyboard extension writes by itself is seen') or diag explain [ grep { $_->{type} ne 'x_idle' } @r ];
+
+# Clients that come and go, from here and from the network, and more of them than the hooks tell apart: what is written to them are replies.
+for my $tcp (0, 1) {
+	my @many;
+	during(sub {
+		push @many, XClient->new($x, tcp => $tcp) for 1 .. 40;
+		# All of them at once.
+		$c->request(XClient::GRAB_SERVER, 0);
+		$c->sync;
+		$_->request(XClient::GET_INPUT_FOCUS, 0) for @many;
+		$c->request(XClient::UNGRAB_SERVER, 0);
+		$_->reply for @many;
+		$_->close for @many;
+		await(sub { only([ records($peer, 0) ], 'x_client', state => 'gone') >= 40 * (1 + $tcp) });
+		$c->sync;
+	});
+	cmp_ok(scalar only(\@r, 'x_flush', pid => $tcp ? 0 : $$), '>=', 40, 'many clients' . ($tcp ? ' from the network' : '') . ' get something');
+	is(scalar only(\@r, 'x_deliver', x_type => $event), 0, 'and no event that nobody sent');
+}
 $x->stop;
 done_testing();
 
