@@ -74,6 +74,12 @@ void tipme_output_error(const ClientRec *client, const xEvent *event, uint64_t n
 
 /* ---- writing ---- */
 
+/* The server keeps a list of those for which it has output that waits; who is not in it has taken all. */
+static bool has_output(const ClientRec *client)
+{
+	return client->output_pending.next != &client->output_pending;
+}
+
 /*
  * The keyboard extension writes its events without telling the callbacks for events. That something was written of which
  * there is no record is how they are seen; which of its events, and of which window, is not known.
@@ -101,7 +107,8 @@ TIPME_HOT_INPUT void tipme_output_on_flush(CallbackListPtr *list, void *data, vo
 	rec.ts_ns = tipme_hooks_now_ns();
 	rec.pid = group->pid;
 	rec.client = (uint16_t)client->index;
-	if (!group->written && xkb_event_base && client->clientState == ClientStateRunning && !(stuck.count && stuck.is[client->index]))
+	/* What has waited had its record before. */
+	if (!group->written && xkb_event_base && client->clientState == ClientStateRunning && !has_output(client))
 		unseen_record(client, group, rec.ts_ns);
 	group->written = false;
 	tipme_hooks.flushed++;
@@ -174,12 +181,6 @@ static void stuck_set(ClientPtr client, bool is, uint64_t now_ns)
 	tipme_hooks.chores = true;
 	stuck.count += is ? 1U : -1U;
 	tipme_hooks_record(&rec);
-}
-
-/* The server keeps a list of those for which it has output; who is not in it has taken all. */
-static bool has_output(const ClientRec *client)
-{
-	return client->output_pending.next != &client->output_pending;
 }
 
 static void look(int index, uint64_t now_ns)

@@ -64,7 +64,6 @@ my @read = await(sub {
 	return scalar only([ settled($peer, 0) ], 'x_output_full', phase => 'end', client => $who);
 });
 ok($read[0], 'and that is noticed, too');
-is(scalar(grep { $_->{x_type} >= 64 } only([ records($peer, 0) ], 'x_deliver', client => $who)), 0, 'what waited is no event that nobody sent');
 
 # A window that shows a picture by Present: asked for, and shown.
 SKIP: {
@@ -117,6 +116,18 @@ for my $tcp (0, 1) {
 	cmp_ok(scalar only(\@r, 'x_flush', pid => $tcp ? 0 : $$), '>=', 40, 'many clients' . ($tcp ? ' from the network' : '') . ' get something');
 	is(scalar only(\@r, 'x_deliver', x_type => $event), 0, 'and no event that nobody sent');
 }
+
+# A reply that the connection does not take at once.
+my $slow = XClient->new($x);
+my ($Z_PIXMAP, $ALL_PLANES) = (2, 0xffffffff);
+during(sub {
+	$slow->request(XClient::GET_IMAGE, $Z_PIXMAP, $slow->root, \$slow->pack('ssSSL', 0, 0, 1280, 800, $ALL_PLANES));
+	await(sub { only([ settled($peer, 0) ], 'x_reply', pid => $$, major => XClient::GET_IMAGE) });
+	$slow->reply;
+	$slow->sync;
+});
+cmp_ok(scalar only(\@r, 'x_flush', pid => $$), '>', 2, 'a long reply is written bit by bit');
+is(scalar only(\@r, 'x_deliver', x_type => $event), 0, 'and that is no event either');
 $x->stop;
 done_testing();
 
