@@ -276,7 +276,7 @@ void tipme_requests_wrap(void)
 
 		traits[major] = !plain ? 0 : tipme_target_harmless((uint8_t)major) ? PLAIN | HARMLESS : PLAIN;
 	}
-	for (int major = 1; major < 256; major++) {
+	for (int major = 0; major < 256; major++) {
 		if (!is_wrapped(ProcVector[major])) {
 			real_procs[major] = ProcVector[major];
 			ProcVector[major] = on_request;
@@ -290,7 +290,7 @@ void tipme_requests_wrap(void)
 
 void tipme_requests_unwrap(void)
 {
-	for (int major = 1; major < 256; major++) {
+	for (int major = 0; major < 256; major++) {
 		if (ProcVector[major] == on_request)
 			ProcVector[major] = real_procs[major];
 		if (SwappedProcVector[major] == on_swapped_request)
