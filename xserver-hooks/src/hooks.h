@@ -24,7 +24,7 @@ struct tipme_hooks_options {
 /* What is joined of one client: its requests, what they did, what it is sent. */
 struct tipme_x_group {
 	uint16_t client;
-	bool written;			/* something was written to it that has a record: the flush that follows is for that */
+	uint16_t written;		/* of what is written to it, so much has a record: the flushes that follow are for that */
 	unsigned flushes;
 	uint32_t pid;			/* its process, which lies where nothing else does that is asked for */
 	uint64_t run_head;		/* the ring's head when the run was last written */

@@ -252,7 +252,7 @@ TIPME_HOT_KEY void tipme_input_on_deliver(CallbackListPtr *list, void *data, voi
 		tipme_output_error(info->client, info->events, tipme_hooks_now_ns());
 		return;
 	}
-	group->written = true;
+	group->written = (uint16_t)info->count;
 	if (!seq && is_another_of_flood(group, info->events->u.u.type & 0x7f))
 		return;
 	d = delivery_of(info->events);

@@ -48,7 +48,7 @@ static TIPME_HOT_REQUEST void reply_record(const ClientRec *client, uint64_t now
 	if (tipme_join_flood(&group->reply, now_ns) && tipme_join_fits(&group->reply, key, now_ns))
 		rec.bytes += group->last_reply.bytes;
 	group->last_reply = rec;
-	group->written = true;
+	group->written = 1;
 	tipme_hooks_join(&group->reply, key, &rec);
 }
 
@@ -62,7 +62,7 @@ TIPME_HOT_REQUEST void tipme_output_on_reply(CallbackListPtr *list, void *data, 
 	if (info->startOfReply)
 		reply_record(info->client, tipme_hooks_now_ns(), (uint32_t)(info->dataLenBytes + info->bytesRemaining), 0);
 	else
-		tipme_group_of(info->client->index)->written = true;
+		tipme_group_of(info->client->index)->written = 1;
 }
 
 void tipme_output_error(const ClientRec *client, const xEvent *event, uint64_t now_ns)
@@ -110,7 +110,8 @@ TIPME_HOT_INPUT void tipme_output_on_flush(CallbackListPtr *list, void *data, vo
 	/* What has waited had its record before. */
 	if (!group->written && xkb_event_base && client->clientState == ClientStateRunning && !has_output(client))
 		unseen_record(client, group, rec.ts_ns);
-	group->written = false;
+	/* Of a row of events each is written by itself if its bytes are swapped. */
+	group->written = client->swapped && group->written ? (uint16_t)(group->written - 1) : 0;
 	tipme_hooks.flushed++;
 	if (++group->flushes % FLUSHES_PER_LOOK == 0) {
 		look_at = client->index;
