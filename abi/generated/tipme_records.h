@@ -1367,7 +1367,7 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_x_device, device) == 28);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_device, kind) == 30);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_device, is_master) == 31);
 
-/* the X server sent an event to a client */
+/* the X server sent an event to a client; of a row of one type that is written at once (exposures), the first */
 struct tipme_x_deliver {
 	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
 	__u8 type; /* record number */

@@ -483,7 +483,7 @@ static const char tipme_schema_text[] =
 	"\tu8 kind enum input_kind : \"what happened\"\n"
 	"\tu8 is_master : \"1: seen again as event of the master device\"\n"
 	"\n"
-	"record x_deliver 65 since 1.0 : \"the X server sent an event to a client\"\n"
+	"record x_deliver 65 since 1.0 : \"the X server sent an event to a client; of a row of one type that is written at once (exposures), the first\"\n"
 	"\tu32 pid : \"the client's process; 0: not a local one\"\n"
 	"\tu32 window : \"event window\"\n"
 	"\tu32 input_seq : \"the device event that it comes from; 0: none\"\n"

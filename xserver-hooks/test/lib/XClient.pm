@@ -44,6 +44,14 @@ sub request {
 	return ++$self->{sequence} & 0xffff;
 }
 
+# The same with a length of 32 bits, as BIG-REQUESTS has it.
+sub long_request {
+	my ($self, $major, $data, @body) = @_;
+	my $body = join '', map { ref $_ ? $$_ : $self->pack('L', $_) } @body;
+	$self->_write($self->pack('CCSL', $major, $data, 0, 2 + length($body) / 4) . $body);
+	return ++$self->{sequence} & 0xffff;
+}
+
 # pack with the client's byte order
 sub pack {
 	my ($self, $template, @values) = @_;
@@ -97,12 +105,15 @@ sub rectangle {
 	return $self->request(POLY_FILL_RECTANGLE, 0, $w, $gc, \$self->pack('ssSS', @xywh));
 }
 
-# The extension's major opcode; 0 if the server has none of that name.
-sub extension {
+# The extension's major opcode, the first of its events; 0 if the server has none of that name.
+sub extension { return (_extension(@_))[0] }
+sub event_base { return (_extension(@_))[1] }
+
+sub _extension {
 	my ($self, $name) = @_;
 	$self->request(QUERY_EXTENSION, 0, \$self->pack('Sxxa*', length $name, $name));
-	my ($present, $major) = $self->unpack('x8CC', $self->reply);
-	return $present ? $major : 0;
+	my ($present, $major, $event) = $self->unpack('x8CCC', $self->reply);
+	return $present ? ($major, $event) : (0, 0);
 }
 
 sub close { my ($self) = @_; close $self->{sock}; return }

@@ -488,7 +488,7 @@ record x_device 64 since 1.0 : "the X server processed an event of an input devi
 	u8 kind enum input_kind : "what happened"
 	u8 is_master : "1: seen again as event of the master device"
 
-record x_deliver 65 since 1.0 : "the X server sent an event to a client"
+record x_deliver 65 since 1.0 : "the X server sent an event to a client; of a row of one type that is written at once (exposures), the first"
 	u32 pid : "the client's process; 0: not a local one"
 	u32 window : "event window"
 	u32 input_seq : "the device event that it comes from; 0: none"
