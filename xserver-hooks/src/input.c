@@ -223,14 +223,17 @@ static TIPME_HOT_KEY void deliver_record(struct tipme_x_group *group, const stru
 	}
 }
 
-/* Of no device, and one of a flood of the same: it adds nothing to the record there is. */
+/* Of no device, and one of a flood of the same: it adds nothing to the record there is. Within a request its beginning is near enough. */
 static TIPME_HOT_KEY bool is_another_of_flood(struct tipme_x_group *group, int type)
 {
 	bool by_device = type <= MotionNotify || type == GenericEvent ||
 		(extension.xi_event_base && type > extension.xi_event_base && type <= extension.xi_event_base + 5);
+	uint64_t now_ns;
 
-	return !by_device && tipme_join_flood(&group->deliver, tipme_hooks.request_ns) &&
-	       tipme_join_fits(&group->deliver, 1 + (uint64_t)type, tipme_hooks.request_ns);
+	if (by_device)
+		return false;
+	now_ns = tipme_hooks.in_request ? tipme_hooks.request_ns : tipme_hooks_now_ns();
+	return tipme_join_flood(&group->deliver, now_ns) && tipme_join_fits(&group->deliver, 1 + (uint64_t)type, now_ns);
 }
 
 /*

@@ -69,6 +69,24 @@ for (1 .. 20) {
 ok($press && $press->{ts_ns} >= $stroke->{press_ns}, 'a key in the midst of both is recorded');
 ok($press && only(\@r, 'x_deliver', kind => 'key_press', input_seq => $press->{input_seq}, pid => $$), 'and its delivery');
 ok($idle, 'and the waking before it');
+
+# A flood of events, and later, of no request, more of the same: windows that go with their client.
+my $other = XClient->new($x);
+my ($SUBSTRUCTURE_NOTIFY, $DESTROY_WINDOW, $DESTROY_NOTIFY) = (1 << 19, 4, 17);
+$c->request($CHANGE_ATTRIBUTES, 0, $c->root, 1 << 11, $SUBSTRUCTURE_NOTIFY);
+$c->sync;
+my @windows = map { $other->id } 1 .. 60;
+$other->request(XClient::CREATE_WINDOW, 0, $_, $other->root, \$other->pack('ssSSSS', 0, 0, 10, 10, 0, 1), 0, 0) for @windows;
+$other->request($DESTROY_WINDOW, 0, $_) for splice @windows, 0, 40;
+$other->sync;
+($rate, @r) = rate(sub {
+	$other->close;
+	await(sub { only([ records($peer, 0) ], 'x_client', state => 'gone') });
+	$c->sync;
+});
+my $told = only(\@r, 'x_deliver', x_type => $DESTROY_NOTIFY);
+cmp_ok($told, '>=', 1, 'events after a flood are recorded');
+cmp_ok($told, '<=', @windows, 'and no more than there were');
 undef $_ for $keys, $mouse;
 $x->stop;
 done_testing();
