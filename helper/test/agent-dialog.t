@@ -36,6 +36,7 @@ sub place { my ($w) = @_; return command($x, 'xdotool', 'getwindowgeometry', '--
 sub end { my ($pid) = @_; kill 'TERM', $pid; waitpid $pid, 0; return }
 
 # Without a window manager keys go to the window under the pointer.
+my $told; # how high it is with the verdict
 my %pointer = ('bottom right' => [ 700, 500 ], 'bottom left' => [ 60, 500 ], 'top right' => [ 700, 60 ], 'middle' => [ 400, 320 ]);
 for my $where (sort keys %pointer) {
 	my ($px, $py) = @{ $pointer{$where} };
@@ -45,6 +46,7 @@ for my $where (sort keys %pointer) {
 	# Its place is right when the verdict has come, too, and made it another size.
 	my @first = place($w);
 	wait_until(sub { (place($w))[3] != $first[3] }, 30);
+	$told = (place($w))[3];
 	for my $state ([ 'first', @first ], [ 'with the verdict', place($w) ]) {
 		my ($name, $left, $top, $width, $height) = @$state;
 		ok $left >= 0 && $top >= 0 && $left + $width <= $WIDTH && $top + $height <= $HEIGHT, "pointer $where, $name: all of it is on the screen"
@@ -68,7 +70,7 @@ for my $where (sort keys %pointer) {
 	is_deeply [ sort keys %corner ], [ 'left bottom', 'left top', 'right bottom' ], 'each in a corner of its own, and not that of the pointer';
 	end($_) for @pids;
 	my $pid = ask();
-	my $w = wait_until(\&window, 15);
+	my $w = wait_until(\&window);
 	cmp_ok +(place($w))[0], '>', 300, 'the first corner is free again when they have gone';
 	end($pid);
 }
@@ -76,6 +78,7 @@ for my $where (sort keys %pointer) {
 # The recorder ends and comes again while the question is open: the words are not lost.
 my $pid = ask();
 my $w = wait_until(\&window);
+wait_until(sub { (place($w))[3] == $told }); # from then on it stays where it is
 $d->stop;
 my @place = place($w);
 command($x, 'xdotool', 'mousemove', $place[0] + 100, $place[1] + 55, 'click', 1);

@@ -8,7 +8,6 @@ use Digest::MD5 qw(md5_hex);
 use FindBin qw($Bin);
 use lib "$Bin/lib";
 use Test::More;
-use Time::HiRes qw(sleep);
 use Live;
 use XClient;
 
@@ -60,37 +59,40 @@ sub x11perf {
 	return join('', <$in>) . "$errors errors";
 }
 
-# Widgets, keys that are typed into them, a menu, a picture that changes; nothing that blinks.
+# Widgets, keys that are typed into them, a picture that changes; nothing that blinks. It says when it can be typed into, and when all that was typed is to be seen.
 sub tk_session {
 	my ($x) = @_;
-	my $script = $x->dir . '/session.tcl';
+	my ($script, $ready, $done) = map { $x->dir . "/$_" } qw(session.tcl ready done);
 	open my $out, '>', $script or die "$script: $!";
 	print {$out} <<'TCL';
 wm geometry . 1200x760+0+0
 wm overrideredirect . 1
-entry .e -insertofftime 0 -font fixed
+entry .e -insertofftime 0 -font fixed -textvariable typed
 text .t -insertofftime 0 -font fixed -width 60 -height 20
 canvas .c -width 400 -height 300 -background white
 button .b -text press -command { .t insert end "pressed\n" }
 pack .e .t .c .b
 for {set i 0} {$i < 60} {incr i} { .c create line [expr 6*$i] 0 [expr 390-5*$i] 290 -fill [lindex {red blue green4} [expr $i%3]] -width [expr 1+$i%4] }
 .t insert end [string repeat "some text in many lines\n" 40]
-update
+proc say {path} { update; winfo pointerxy .; close [open $path w] }
+proc finish {} { for {set i 0} {$i < 30} {incr i} { .t yview scroll 1 units; .c move all 1 1; update }; .b invoke; say [lindex $::argv 1] }
+trace add variable typed write { if {$::typed eq "hello world"} { after idle finish } ;# }
+bind .e <FocusIn> { bind .e <FocusIn> {}; after idle { say [lindex $argv 0] } }
+tkwait visibility .
 focus -force .e
-after 600 { for {set i 0} {$i < 30} {incr i} { .t yview scroll 1 units; .c move all 1 1; update }; .b invoke; update }
 TCL
 	close $out;
-	my $pid = $x->spawn('wish', $script);
-	sleep 2.5;
+	my $pid = $x->spawn('wish', $script, '--', $ready, $done);
+	await(sub { -e $ready });
 	$x->{typist} = Tipme::Typist->new(socket => $x->keyboard);
 	$x->{typist}->type('hello world');
 	$x->{typist}->sync;
-	sleep 1;
+	await(sub { -e $done });
 	my $c = XClient->new($x);
 	my ($Z_PIXMAP, $ALL_PLANES) = (2, 0xffffffff);
 	$c->request(XClient::GET_IMAGE, $Z_PIXMAP, $c->root, \$c->pack('ssSSL', 0, 0, 1200, 760, $ALL_PLANES));
 	my $image = substr $c->reply, 32;
 	kill 'TERM', $pid;
 	waitpid $pid, 0;
-	return ($image =~ /\A(.{4})\1*\z/s ? 'empty ' : '') . md5_hex($image);
+	return (!-e $done ? 'empty, for it has not ended ' : $image =~ /\A(.{4})\1*\z/s ? 'empty ' : '') . md5_hex($image);
 }

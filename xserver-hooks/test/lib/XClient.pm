@@ -86,6 +86,22 @@ sub event {
 	return shift(@{ $self->{events} }) // $self->_message($seconds // PATIENCE_S);
 }
 
+# A mark on the screen, which goes when the server begins anew after its last client.
+sub mark {
+	my ($self) = @_;
+	my ($CHANGE_PROPERTY, $CUT_BUFFER0, $STRING) = (18, 9, 31);
+	$self->request($CHANGE_PROPERTY, 0, $self->root, $CUT_BUFFER0, $STRING, \$self->pack('CxxxLA4', 8, 4, 'mark'));
+	$self->sync;
+	return;
+}
+
+sub marked {
+	my ($self) = @_;
+	my ($GET_PROPERTY, $CUT_BUFFER0) = (20, 9);
+	$self->request($GET_PROPERTY, 0, $self->root, $CUT_BUFFER0, 0, 0, 1);
+	return $self->unpack('x8L', $self->reply);
+}
+
 # A mapped window that hears of keys and buttons, and a graphics context for it.
 sub window {
 	my ($self, %opt) = @_;
