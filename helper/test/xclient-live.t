@@ -28,22 +28,19 @@ my $program = $daemon->dir . '/tipme-x-observer';
 copy($built, $program) && chmod 0755, $program or BAIL_OUT("$program: $!");
 
 my $x = Tipme::Display->new(kind => 'Xvfb', rundir => $daemon->rundir);
-my $xterm = $x->spawn(qw(xterm -geometry 80x24+0+0 -e cat));
-ok(wait_until(sub { x($x, 'xdotool search --onlyvisible --class xterm') =~ /\d/ }), 'a client is there before the observer');
+my $xterm = terminal($x, 'first', '80x24+0+0');
+ok(is_shown($x, 'first draws'), 'a client is there before the observer');
 my $observer = $x->spawn($program);
 ok(wait_until(sub { (servers())[0] }), 'tipmed has its ring') or BAIL_OUT('no observer: ' . `cat $x->{dir}/clients.log`);
 is_deeply([ map { @$_{qw(pid source name)} } servers() ], [ $x->pid, 'x_client', 'Xvfb' ], 'as one about the server, by an observer');
 
 my %of;
-wait_until(sub { %of = snap(); grep { $_->{pid} == $xterm } @{ $of{x_client} } });
-sleep 0.3;    # until its windows are looked at, too
+looked_at($x, 'first', $xterm);
 my $before = now_ms();
 x($x, 'xdotool mousemove 100 100 key a');
 wait_until(sub { 0 }, 0.5);
-my $second = $x->spawn(qw(xterm -geometry 40x10+600+400 -e cat));
-wait_until(sub { x($x, 'xdotool search --onlyvisible --class xterm') =~ /\d\n\d/ });
-wait_until(sub { %of = snap(); grep { $_->{pid} == $second } @{ $of{x_client} } });
-sleep 0.5;
+my $second = terminal($x, 'second', '40x10+600+400');
+looked_at($x, 'second', $second);
 x($x, 'xdotool mousemove 650 450 key b');
 # Until the second one's letter, which is the last of all, has come.
 wait_until(sub {
@@ -73,7 +70,7 @@ is(scalar(grep { $_->{pid} == $observer } map { @{ $of{$_} } } qw(x_deliver x_da
 # A flood of changes must neither bury the ring nor the observer.
 my $artist = XClient->new($x);
 my ($canvas, $gc) = $artist->window(width => 300, height => 200);
-sleep 0.3;
+wait_until(sub { $artist->rectangle($canvas, $gc, 5, 5, 20, 20); $artist->sync; %of = snap(); grep { $_->{pid} == $$ } @{ $of{x_damage} } });
 $artist->rectangle($canvas, $gc, $_ % 250, $_ % 150, 20, 20) for 1 .. 20_000;
 $artist->sync;
 sleep 0.3;
@@ -121,11 +118,10 @@ sub typed_quickly {
 	copy($shim, $daemon->dir . '/evdev-device.so') or BAIL_OUT("$shim: $!");
 	open my $keys, '+<:raw', $device or BAIL_OUT("$device: $!");
 	my $xorg = Tipme::Display->new(kind => 'Xorg', rundir => $daemon->rundir, evdev => $device, env => { LD_PRELOAD => $daemon->dir . '/evdev-device.so' });
-	my $cat = $xorg->spawn(qw(xterm -geometry 80x24+0+0 -e cat));
-	wait_until(sub { x($xorg, 'xdotool search --onlyvisible --class xterm') =~ /\d/ });
+	my $cat = terminal($xorg, 'third', '80x24+0+0');
 	my $beside = $xorg->spawn($program);
 	wait_until(sub { grep { $_->{pid} == $xorg->pid } servers() });
-	sleep 0.3;
+	looked_at($xorg, 'third', $cat);
 	x($xorg, 'xdotool mousemove 100 100');
 	for my $n (1 .. 60) {
 		syswrite $keys, stroke(30, 1);
@@ -134,10 +130,14 @@ sub typed_quickly {
 		syswrite $keys, stroke(30, 0);
 		sleep 0.06;
 	}
-	sleep 0.5;
-	my ($last, @back, %n) = (0);
-	my %told = snap();
-	for my $r (grep { ($_->{pid} // $cat) == $cat && $_->{tid} == $xorg->pid } @{ $told{in_order} }) {
+	my ($last, @back, @told, %n) = (0);
+	wait_until(sub {
+		my %all = snap();
+		my ($begin) = map { $_->{ts_ns} } grep { $_->{tid} == $xorg->pid } kind($all{x_device}, 'key_press') or return;
+		@told = grep { ($_->{pid} // $cat) == $cat && $_->{tid} == $xorg->pid && $_->{ts_ns} >= $begin } @{ $all{in_order} };
+		return 60 <= kind(\@told, 'key_release') && 60 <= grep { $_->{type} eq 'x_damage' } @told;
+	});
+	for my $r (@told) {
 		$n{ $r->{type} }++;
 		push @back, "$r->{type} at $r->{ts_ns} after one at $last" if $r->{ts_ns} < $last;
 		$last = $r->{ts_ns};
@@ -158,7 +158,26 @@ sub stroke {
 
 sub now_ms { return int(clock_gettime(CLOCK_MONOTONIC) * 1e3) }
 sub servers { return grep { $_->{connected} } @{ $daemon->status->{x_servers} // [] } }
-sub kind { my ($list, $kind) = @_; return grep { $_->{kind} eq $kind } @$list }
+sub kind { my ($list, $kind) = @_; return grep { ($_->{kind} // '') eq $kind } @$list }
+
+# An xterm that draws until its windows are looked at, and after that what is typed; its title says which.
+sub terminal {
+	my ($display, $name, $geometry) = @_;
+	my $end = $display->dir . "/$name";
+	return $display->spawn('xterm', '-T', 'not yet', '-geometry', $geometry, '-e', 'sh', '-c',
+		qq{printf '\\033]2;$name draws\\007'; while [ ! -e '$end' ]; do printf .; sleep 0.05; done; printf '\\n\\033]2;$name waits\\007'; exec cat});
+}
+
+sub is_shown { my ($display, $title) = @_; return wait_until(sub { x($display, "xdotool search --onlyvisible --name '^$title\$'") =~ /\d/ }) }
+
+# Waits until the observer tells of what that terminal draws; then it draws no more.
+sub looked_at {
+	my ($display, $name, $pid) = @_;
+	wait_until(sub { %of = snap(); grep { $_->{pid} == $pid } @{ $of{x_damage} } });
+	open my $end, '>', $display->dir . "/$name" or BAIL_OUT("$name: $!");
+	is_shown($display, "$name waits");
+	return;
+}
 
 # Runs a command as a client of the display; returns what it prints.
 sub x {
