@@ -20,19 +20,13 @@ my $x = Tipme::Display->new(kind => 'Xvfb', rundir => $d->rundir);
 is +($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 my ($agent, $log) = start_agent($x, public($d->dir));
 ok wait_until(sub { @{ $d->status->{x_servers} // [] } }), 'the server without hooks is observed' or diag(slurp($log));
-sleep 1;
+my (@records, $snap);
+ok wait_until(sub { press($x, $A); look(); grep { /^x_device .*kind=key_press\b/ } @records }), '... with its keys';
 ok $d->status->{classes}{input}, 'input is recorded';
 
 my @phase = map { phase(@$_) } [ 'before', 7, undef ], [ 'with no-input', 9, $ZERO ], [ 'after default-input', 5, $ONE ];
-my (@records, $snap);
 # The observer may not have come to the last keys yet.
-wait_until(sub {
-	($snap, my $out) = $d->snap;
-	return 1 if $snap;
-	my ($file) = glob +(split /\n/, $out)[1] . '/x-*.rec' or BAIL_OUT('no X records');
-	(undef, @records) = records_of($file);
-	return keys_of($phase[-1]) >= $phase[-1]{keys};
-});
+wait_until(sub { look(); return $snap || keys_of($phase[-1]) >= $phase[-1]{keys} });
 is $snap, 0, 'snap';
 for my $p (@phase) {
 	my $n = keys_of($p);
@@ -66,6 +60,15 @@ sub phase {
 	for (1 .. $keys) { press($x, $A); sleep 0.03 }
 	sleep 0.2;
 	return { name => $name, keys => $keys, quiet => $quiet, from => $from, to => now() };
+}
+
+# An episode, and what it has of the X server.
+sub look {
+	($snap, my $out) = $d->snap;
+	return if $snap;
+	my ($file) = glob +(split /\n/, $out)[1] . '/x-*.rec' or BAIL_OUT('no X records');
+	(undef, @records) = records_of($file);
+	return;
 }
 
 # How many keys were pressed in that time, as the records have it.
