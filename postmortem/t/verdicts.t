@@ -7,6 +7,8 @@ use Test::More;
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Report::Text;
+use Tipme::Responses qw(responses);
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
@@ -14,8 +16,10 @@ use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50, MS => 
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 my $tmp = tempdir(CLEANUP => 1);
+my $opened = 0;
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
+sub opened { my ($s) = @_; return Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/opened" . ++$opened))) }
 sub story { return Tipme::Test::Story->new(@_) }
 
 # --- nothing unusual ---
@@ -211,6 +215,17 @@ $d = judged('stopped, open', $s, 'stopped', 'xterm', 0.99, 1);
 is($d->{interval}{certainty}, 'open', 'stopped, open: the interval is open');
 is($d->{interval}{end_ns}, 4000 * MS, 'stopped, open: it ends at the hot-key');
 like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) has not answered a key press for 3\.00 s, usually 2\.9 ms: for .* it was stopped by a signal, and still is\.$/, 'stopped, open: the sentence');
+
+# --- asleep by its own wish, and then it ends ---
+$s = story()->enter(1000)->run(1, 1000.25, 1000.5, CLIENT, 'sleeping')->wake(1, 1300, CLIENT, 0, 'nanosleep', context => 'hardirq')->run(1, 1300.1, 1300.9, CLIENT, 'dead')->hotkey(4000);
+$s->builder->x(1301 * MS, 'x_client', pid => CLIENT, client => 4, state => 'gone');
+$d = judged('gone', $s, 'timer-sleep', 'xterm', 0.98, 1);
+is($d->{interval}{end_ns}, 1301 * MS, 'gone: the interval ends where the client does');
+is($d->{interval}{gone}, 1, 'gone: and says so');
+like($d->{verdict}{sentence}, qr/^Until it closed its connection xterm \(pid 200\) had not answered a key press for 301 ms, usually 2\.9 ms: for /, 'gone: the sentence');
+my ($last) = reverse grep { defined $_->{response_ns} } responses(opened($s));
+is_deeply([ @$last{qw(open gone feedback_ns)} ], [ 1, 1, undef ], 'gone: among the responses, too');
+like(Tipme::Report::Text::page($d), qr/up to the client's end.* the client closed its connection: no answer$/ms, 'gone: the report does not speak of the hot-key');
 
 # --- another client has grabbed the server ---
 $s = story();

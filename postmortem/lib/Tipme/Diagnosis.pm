@@ -146,7 +146,7 @@ sub _judge {
 	$self->_asked_before($verdict, $e) if $verdict->{blamed};
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
-			usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
+			gone => $i->{gone} ? 1 : 0, usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
 		event => { n => $e->{n}, kind => $e->{kind}, input_seq => $e->{seq}, client => $e->{pending} || $cursor ? undef : { pid => $e->{pid} || undef, comm => $client->{comm} },
 			server => { pid => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name}, source => $e->{server}{exact} ? 'x_hooks' : 'x_client' }, stages => $self->_stages($i, $states) },
 		path => $path, totals => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,

@@ -185,7 +185,8 @@ sub usual_responses {
 	return @usual;
 }
 
-# response(EVENT): { end_ns, open, damage, exact }: when it was answered; undef: no visible effect
+# response(EVENT): { end_ns, open, gone, damage, exact }: when it was answered; open: it was not, up to the trigger or (gone) until the client closed its
+# connection; undef: no visible effect
 sub response {
 	my ($self, $e) = @_;
 	return { end_ns => $e->{device_ns}, open => 0, damage => undef, exact => 1 } if ($e->{motion} // '') eq 'cursor';
@@ -232,8 +233,8 @@ sub _resolve {
 	# The client has not looked at anything else meanwhile: what it shows after the next press answers this one as well.
 	my ($first) = @{ $self->{path}->bursts($e, $e->{next_ns} // $self->{trigger}, $self->{trigger} + 1) };
 	return _end($first) if $first;
-	my $end = defined $e->{gone_ns} && $e->{gone_ns} < $self->{trigger} ? $e->{gone_ns} : $self->{trigger};
-	return { end_ns => $end, open => 1, damage => undef, exact => 1 };
+	my $gone = defined $e->{gone_ns} && $e->{gone_ns} < $self->{trigger} ? 1 : 0;
+	return { end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone, damage => undef, exact => 1 };
 }
 
 # When client and server first both had nothing to do: then the event's direct effect is over. undef: not before LIMIT.

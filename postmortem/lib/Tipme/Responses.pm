@@ -13,7 +13,7 @@ our @EXPORT_OK = qw(responses summary percentile);
 my %PRESS = map { $_ => 1 } qw(key_press key_repeat button_press touch);
 
 # responses(DIAGNOSIS): for each input event, in order of time: { n, kind, hotkey, server, client {pid, comm}, entered_ns, server_ns,
-# deliver_ns, first_damage_ns, feedback_ns, response_ns, open }; a stage that did not come is undef; so is the pid of a client from elsewhere. Presses have the
+# deliver_ns, first_damage_ns, feedback_ns, response_ns, open, gone }; a stage that did not come is undef; so is the pid of a client from elsewhere. Presses have the
 # interval that `diagnose --event` has. What else there is (releases, motion) has a response if it made the client change the screen
 # and no press was waiting for just that.
 sub responses {
@@ -23,7 +23,7 @@ sub responses {
 	my @presses = grep { $PRESS{ $events[$_]{kind} } && $events[$_]{candidate} } 0 .. $#events;
 	for my $k (@presses) {
 		my $i = $diagnosis->interval_of($events[$k]) or next;
-		@{ $r[$k] }{qw(entered_ns open response_ns)} = ($i->{start_ns}, $i->{open} ? 1 : 0, $i->{end_ns} - $i->{start_ns});
+		@{ $r[$k] }{qw(entered_ns open gone response_ns)} = ($i->{start_ns}, $i->{open} ? 1 : 0, $i->{gone} ? 1 : 0, $i->{end_ns} - $i->{start_ns});
 		$r[$k]{feedback_ns} = $i->{end_ns} if !$i->{open};
 		# Looking closely, wake-ups may have told more than an observer's milliseconds.
 		@{ $r[$k] }{qw(server_ns deliver_ns)} = @{ $events[$k] }{qw(device_ns deliver_ns)};
@@ -40,7 +40,7 @@ sub _event {
 	return { n => $e->{n}, kind => $e->{kind}, hotkey => $e->{chord} ? 1 : 0, client => _client($e, $threads),
 		server => { pid => $e->{server}{pid}, name => characters($e->{server}{name}), display => $e->{server}{display} },
 		entered_ns => $e->{wakeup_ns} // $e->{device_ns}, server_ns => $e->{device_ns}, deliver_ns => $e->{deliver_ns},
-		first_damage_ns => $burst ? $burst->[0] : undef, feedback_ns => undef, response_ns => undef, open => 0 };
+		first_damage_ns => $burst ? $burst->[0] : undef, feedback_ns => undef, response_ns => undef, open => 0, gone => 0 };
 }
 
 sub _client {
@@ -59,15 +59,15 @@ sub _add_other {
 	@$r{qw(feedback_ns response_ns)} = ($end, $end - $r->{entered_ns});
 }
 
-# summary(RESPONSES): { events, answered, open, median_ns, p95_ns, max_ns, max_n, wait_ns, think_ns }: statistics of what was answered
-# or still waits. The user waits from an event to its feedback, and thinks from a feedback to the next event; both together
+# summary(RESPONSES): { events, answered, open, gone, median_ns, p95_ns, max_ns, max_n, wait_ns, think_ns }: statistics of what was answered
+# or still waits, or (gone, which are among the open) will never be answered. The user waits from an event to its feedback, and thinks from a feedback to the next event; both together
 # reach from the first event to the last.
 sub summary {
 	my (@events) = grep { !$_->{hotkey} } @_;
 	my @answered = sort { $a->{response_ns} <=> $b->{response_ns} } grep { defined $_->{response_ns} } @events;
 	my @ns = map { $_->{response_ns} } @answered;
 	my ($wait, $think) = _wait_and_think(@events);
-	return { events => scalar @events, answered => scalar(grep { !$_->{open} } @answered), open => scalar(grep { $_->{open} } @answered),
+	return { events => scalar @events, answered => scalar(grep { !$_->{open} } @answered), open => scalar(grep { $_->{open} } @answered), gone => scalar(grep { $_->{gone} } @answered),
 		median_ns => percentile(\@ns, 50), p95_ns => percentile(\@ns, 95), max_ns => $ns[-1], max_n => @answered ? $answered[-1]{n} : undef, wait_ns => $wait, think_ns => $think };
 }
 

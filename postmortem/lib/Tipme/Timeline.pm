@@ -421,7 +421,7 @@ sub _words {
 	push @sub, '"' . one_line($ep->note) . '"' if length one_line($ep->note // '');
 	return (title => $d->{verdict}{sentence}, subtitle => join(" \x{2022} ", @sub), footer => $self->_footer,
 		start_label => $i->{guessed} ? 'a second before' : !$d->{event} ? 'it stood still' : one_line($d->{event}{kind}) =~ tr/_/ /r,
-		end_label => $i->{guessed} || !$d->{event} ? '' : ($i->{certainty} // '') eq 'open' ? 'no answer yet' : 'on the screen');
+		end_label => $i->{guessed} || !$d->{event} ? '' : ($i->{certainty} // '') ne 'open' ? 'on the screen' : $i->{gone} ? 'the client has gone' : 'no answer yet');
 }
 
 sub _footer {

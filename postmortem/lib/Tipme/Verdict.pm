@@ -171,6 +171,7 @@ sub _head {
 	my $who = one_line($client->{comm}) . ($client->{pid} > 0 ? " (pid $client->{pid})" : '');
 	my $what = event_words($i->{event}{kind});
 	my $time = duration_text($all);
+	return "Until it closed its connection $who had not answered $what for $time" if $i->{gone};
 	return $i->{open} ? "$who has not answered $what for $time" : "$who answered $what after $time";
 }
 

@@ -27,7 +27,7 @@ END
 
 my $MAX_CAUSES = 12;
 my %STAGE = (input => 'until the kernel had taken it in', server => 'until the X server ran', device => 'until it had read the event', deliver => 'until it had sent it', client => 'until the client ran',
-	request => 'until the first request', feedback => 'until the screen had changed', open => 'up to the hot-key: no answer');
+	request => 'until the first request', feedback => 'until the screen had changed', open => 'up to the trigger, or the client\'s end: no answer');
 
 sub run {
 	my ($class, @args) = @_;

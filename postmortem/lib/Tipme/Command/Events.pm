@@ -15,8 +15,8 @@ my $HELP = <<'END';
 usage: tipme events [EPISODE] [--json]
 
 Every input event with its stages: how long the X server took to read it, to deliver it, the client to change the screen (DRAWN: the
-first change) and to finish its answer (RESPONSE, from the beginning; with ... behind it has not come yet). Times count from the
-trigger. Without EPISODE, the newest.
+first change) and to finish its answer (RESPONSE, from the beginning; with ... behind it has not come yet, with `gone` the client
+closed its connection without one). Times count from the trigger. Without EPISODE, the newest.
 
   tipme events
   tipme events 20261120-150301-3f2a
@@ -43,7 +43,7 @@ sub _text {
 	for my $e (@$events) {
 		push @rows, [ $e->{n}, sprintf('%.3f', ($e->{entered_ns} - $episode->trigger_ns) / 1e9), $e->{kind} =~ tr/_/ /r, _client($e->{client}),
 			_took($e->{entered_ns}, $e->{server_ns}), _took($e->{server_ns}, $e->{deliver_ns}), _took($e->{deliver_ns}, $e->{first_damage_ns}),
-			$e->{hotkey} ? 'hot-key' : ms($e->{response_ns}) . ($e->{open} ? ' ...' : '') ];
+			$e->{hotkey} ? 'hot-key' : ms($e->{response_ns}) . ($e->{gone} ? ' gone' : $e->{open} ? ' ...' : '') ];
 	}
 	return table(\@rows, 'rrllrrrr') . "\n" . _sum($summary);
 }
@@ -58,7 +58,7 @@ sub _took { my ($from, $to) = @_; return ms(defined $from && defined $to ? $to -
 
 sub _sum {
 	my ($s) = @_;
-	my $text = "$s->{events} input events, $s->{answered} answered" . ($s->{open} ? ", $s->{open} not yet" : '');
+	my $text = "$s->{events} input events, $s->{answered} answered" . ($s->{open} > $s->{gone} ? ', ' . ($s->{open} - $s->{gone}) . ' not yet' : '') . ($s->{gone} ? ", $s->{gone} never" : '');
 	$text .= ': median ' . ms($s->{median_ns}) . ', 95th percentile ' . ms($s->{p95_ns}) . ', longest ' . ms($s->{max_ns}) . " (event $s->{max_n})" if defined $s->{median_ns};
 	my $all = $s->{wait_ns} + $s->{think_ns};
 	$text .= sprintf "\nwaiting for answers %s of %s between the first event and the last answer (%.1f %%)", ms($s->{wait_ns}), ms($all), 100 * $s->{wait_ns} / $all if $all;

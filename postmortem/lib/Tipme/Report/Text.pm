@@ -52,7 +52,7 @@ sub _sum {
 	my ($d) = @_;
 	my ($all, $t) = ($d->{interval}{duration_ns}, $d->{totals});
 	my @kinds = sort { $t->{kinds}{$b} <=> $t->{kinds}{$a} || $a cmp $b } keys %{ $t->{kinds} };
-	my @rows = ([ 'ms', 'share', $d->{interval}{certainty} eq 'open' ? 'where the time went, up to the hot-key' : 'where the time went' ]);
+	my @rows = ([ 'ms', 'share', $d->{interval}{certainty} eq 'open' ? 'where the time went, up to ' . (_until($d))[0] : 'where the time went' ]);
 	for my $k (@kinds) { push @rows, [ _ms($t->{kinds}{$k}), _share($t->{kinds}{$k}, $all), $KIND{$k} // $k, _who($t, $k) ] }
 	my $line = join '  ', map { my $ns = $t->{states}{$_} // 0; "$_ " . _ms($ns) . ' ms' } qw(running runnable blocked), $t->{states}{unknown} ? 'unknown' : ();
 	return table([ map { [ @$_[ 0 .. 1 ], shorten(join('  ', grep { defined && length } @$_[ 2 .. 3 ]), 76) ] } @rows ], 'rrl') . "along the path: $line\n";
@@ -88,8 +88,16 @@ sub _stages {
 	return () if !$d->{event};
 	my $zero = $d->{interval}{start_ns};
 	my @rows = map { [ '+' . _ms($_->{ts_ns} - $zero), 'ms', $STAGE{ $_->{name} } . ($_->{certainty} eq 'exact' ? '' : ' (inferred)') ] } @{ $d->{event}{stages} };
-	push @rows, [ '+' . _ms($d->{interval}{end_ns} - $zero), 'ms', 'the hot-key: no answer yet' ] if $d->{interval}{certainty} eq 'open';
+	push @rows, [ '+' . _ms($d->{interval}{end_ns} - $zero), 'ms', join ': ', (_until($d))[ 1, 2 ] ] if $d->{interval}{certainty} eq 'open';
 	return "from finger to screen (event $d->{event}{n}, " . event_words($d->{event}{kind}) . ")\n" . table(\@rows, 'rll');
+}
+
+# Where an open interval ends: the end, what happens there, and what that means for the answer.
+sub _until {
+	my ($d) = @_;
+	return ('the client\'s end', 'the client closed its connection', 'no answer') if $d->{interval}{gone};
+	my $trigger = ($d->{trigger}{kind} // '') eq 'hotkey' ? 'the hot-key' : 'the trigger';
+	return ($trigger, $trigger, 'no answer yet');
 }
 
 # A latency: its stages, and where its CPU was meanwhile.
