@@ -68,8 +68,8 @@ struct tipme_sleep {
 };
 
 /*
- * Table of stacks. An entry is claimed by setting key to BUSY, and used again only when nothing has named it for longer than the pool
- * keeps; its id has the times it was claimed in the upper half, so a name that outlived its stack finds nothing.
+ * Table of stacks. An entry is claimed by setting key to BUSY, and used again only when nothing has named it for as long as the pool reaches
+ * back, or is meant to; its id has the times it was claimed in the upper half, so a name that outlived its stack finds nothing.
  */
 #define TIPME_STACK_BUSY 1ULL
 #define TIPME_STACK_PROBES 8

@@ -25,6 +25,7 @@ struct tipme_pool_queue tipme_queue;
 /* A global variable: each record looks here, and its address is a constant, where a table's entry has to be looked up. */
 struct tipme_sleep tipme_sleeps[TIPME_SLEEPS];
 __u64 tipme_start_ns; /* when the library had attached everything */
+__u64 tipme_stack_old_ns; /* stacks that were named before this only may make room for others: the library says it each second */
 
 TIPME_MAP(tipme_pool, 65536, 1);
 TIPME_MAP(tipme_cells, sizeof(__u64), 1);
@@ -241,6 +242,11 @@ static __always_inline __u64 tipme_stack_hash(const __u64 *frames, __u32 count, 
 	return h > TIPME_STACK_BUSY ? h : h + 2;
 }
 
+static __always_inline bool tipme_stack_is_old(__u64 used_ns, __u64 now)
+{
+	return used_ns < tipme_pool_load(&tipme_stack_old_ns) || now > used_ns + tipme_stack_keep_ns;
+}
+
 /* Claims an entry that shows `key`; the id is the place in the lower half and the number of claims in the upper. */
 static __always_inline __u32 tipme_stack_claim(struct tipme_stack_entry *e, __u32 i, __u64 key, __u64 hash,
 					       const __u64 *frames, __u32 count, __u64 now)
@@ -298,7 +304,7 @@ __noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u6
 			tipme_pool_store(&e->used_ns, now);
 			return (gen << 16) | (tipme_stack_base + i + 1);
 		}
-		if (key != TIPME_STACK_BUSY && (!key || now > tipme_pool_load(&e->used_ns) + tipme_stack_keep_ns)) {
+		if (key != TIPME_STACK_BUSY && (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), now))) {
 			id = tipme_stack_claim(e, i, key, hash, frames, count, now);
 			if (id)
 				return id;

@@ -59,7 +59,7 @@ __noinline __u32 tipme_user_put(const struct tipme_user_stack_frames *f, __u32 c
 			tipme_pool_store(&e->used_ns, now);
 			return (gen << 16) | (i + 1);
 		}
-		if (key != TIPME_STACK_BUSY && (!key || now > tipme_pool_load(&e->used_ns) + tipme_stack_keep_ns)) {
+		if (key != TIPME_STACK_BUSY && (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), now))) {
 			id = tipme_user_claim(e, i, key, hash, frames, count, space, now);
 			if (id)
 				return id;

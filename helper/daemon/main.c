@@ -320,6 +320,15 @@ static bool clocks_look(void)
 	return tipmed_suspends_look(&suspends, &now, from_ns, to_ns);
 }
 
+/* What was copied is given names when it is saved. */
+static void stacks_age(int seen, uint64_t now_ns)
+{
+	uint64_t keep_ns = opt.window_s * TIPME_NS_PER_S;
+
+	if (seen > 0 && server.snap.phase == TIPMED_IDLE)
+		tipme_kernel_source_stacks_age(kernel, now_ns > keep_ns ? now_ns - keep_ns : 0);
+}
+
 static void look(void)
 {
 	uint64_t begin_ns = tipme_clock_ns();
@@ -333,6 +342,7 @@ static void look(void)
 	tipmed_steal_look(&steal, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_STEAL) ? keep : NULL, NULL);
 	clocks_look();
 	tipmed_watch_look(watch, n > 0 ? (unsigned int)n : 0, tipme_clock_ns() - begin_ns);
+	stacks_age(n, begin_ns);
 }
 
 static int start(void)

@@ -37,7 +37,7 @@ struct tipmed_trigger {
 };
 
 struct tipmed_snapshot {
-	enum tipmed_phase phase;
+	_Atomic enum tipmed_phase phase; /* any thread may look */
 	struct tipmed_trigger trigger;
 	uint64_t before_ns; /* when somebody asked for the last episode before, which was saved; 0: nobody did */
 	uint64_t copied_ns; /* when the first copy was complete */

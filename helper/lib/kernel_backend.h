@@ -43,6 +43,8 @@ struct tipme_kernel_backend {
 	int (*mappings)(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max);
 	int (*lives_fd)(struct tipme_kernel_source *src);
 	int (*lives_take)(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg);
+	/* May be NULL: it has no table, or one with room for all. Stacks that nothing has named since then may make room for others. */
+	void (*stacks_old)(struct tipme_kernel_source *src, uint64_t before_ns);
 	/* May be NULL. For stacks of one frame whose name is known, but not its address. */
 	int (*named_stacks)(struct tipme_kernel_source *src, int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg);
 	/* May be NULL: it has no classes. Begins or ends to record one that is able and is not so already. Returns 0 or -errno. */

@@ -29,6 +29,7 @@
 /* Programs of classes, of which two for each CPU. */
 #define TIPME_LINKS_MAX (64 + 2 * 1024)
 #define SAMPLES_PER_S 99
+#define USER_STACKS_MAX 32768 /* ids have 16 bits */
 #define BESIDE_RATE 300 /* records a second of a source that stands beside another, samples apart */
 #define SPIN_MIN_NS 50000
 #define IRQ_MIN_NS 100000
@@ -51,6 +52,7 @@ struct bpf_source {
 	struct kernel_source_bpf *skel;
 	struct map_memory pool, cells, cpus, stacks, user_stacks;
 	struct tipme_kernel_options opt; /* complete */
+	unsigned int user_entries;
 	uint32_t beside; /* classes that it records beside another source; 0: it stands alone, and records all */
 	unsigned int programs;
 	struct class_link links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
@@ -260,6 +262,14 @@ static int resize(struct bpf_map *map, uint32_t value, uint32_t entries)
 	return err ? err : bpf_map__set_max_entries(map, entries);
 }
 
+/* Samples of busy programs seldom show the same stack twice. */
+static unsigned int user_entries(const struct tipme_kernel_options *opt)
+{
+	uint64_t most = power_of_two_from((uint64_t)SAMPLES_PER_S * (unsigned int)get_nprocs() * opt->window_s);
+
+	return most > USER_STACKS_MAX ? USER_STACKS_MAX : most < opt->stack_entries ? opt->stack_entries : (unsigned int)most;
+}
+
 static int set_sizes(struct bpf_source *src)
 {
 	struct kernel_source_bpf *skel = src->skel;
@@ -276,9 +286,9 @@ static int set_sizes(struct bpf_source *src)
 	err = resize(skel->maps.tipme_pool, src->base.view.subbuf_bytes, src->base.view.subs);
 	err = err ? err : resize(skel->maps.tipme_cells, sizeof(uint64_t), cells);
 	err = err ? err : resize(skel->maps.tipme_cpus, sizeof(struct tipme_kernel_cpu), src->base.view.cpus);
-	skel->rodata->tipme_user_stack_mask = src->opt.stack_entries - 1;
+	skel->rodata->tipme_user_stack_mask = src->user_entries - 1;
 	skel->rodata->tipme_sample_period_us = 1000000 / SAMPLES_PER_S;
-	err = err ? err : resize(skel->maps.tipme_user_stacks, sizeof(struct tipme_user_stack_entry), src->opt.stack_entries);
+	err = err ? err : resize(skel->maps.tipme_user_stacks, sizeof(struct tipme_user_stack_entry), src->user_entries);
 	return err ? err : resize(skel->maps.tipme_stacks, sizeof(struct tipme_stack_entry), src->opt.stack_entries);
 }
 
@@ -675,6 +685,7 @@ static int open_for(struct tipme_kernel_source **out, const struct tipme_kernel_
 	src->beside = beside;
 	src->measure_fd = -1;
 	tipme_kernel_sizes(&src->base.view, &src->opt, cpus);
+	src->user_entries = opt->stack_entries ? opt->stack_entries : user_entries(&src->opt);
 	err = load(src, why, why_len);
 	err = err ? err : attach(src, why, why_len);
 	if (!err)
@@ -871,7 +882,8 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 	*stats = (struct tipme_kernel_stats){
 		.start_ns = src->base.view.start_ns,
 		.pool_bytes = src->pool.bytes,
-		.map_bytes = src->pool.bytes + src->cells.bytes + src->cpus.bytes + sizeof(*src->skel->bss) + src->stacks.bytes,
+		.map_bytes = src->pool.bytes + src->cells.bytes + src->cpus.bytes + sizeof(*src->skel->bss) + src->stacks.bytes +
+			     src->user_stacks.bytes,
 		.cpus = src->base.view.cpus,
 		.subbufs = src->base.view.subs,
 		.subbuf_bytes = src->base.view.subbuf_bytes,
@@ -975,7 +987,7 @@ static int bpf_user_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg
 	struct bpf_source *src = bpf_of(base);
 	const struct tipme_user_stack_entry *table = src->user_stacks.base;
 
-	for (uint32_t i = 0; i < src->opt.stack_entries; i++) {
+	for (uint32_t i = 0; i < src->user_entries; i++) {
 		struct tipme_user_stack_entry e;
 		struct tipme_user_frames f;
 		int ret;
@@ -989,6 +1001,11 @@ static int bpf_user_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg
 			return ret;
 	}
 	return 0;
+}
+
+static void bpf_stacks_old(struct tipme_kernel_source *base, uint64_t before_ns)
+{
+	*(volatile __u64 *)&bpf_of(base)->skel->bss->tipme_stack_old_ns = before_ns;
 }
 
 static int bpf_mappings(struct tipme_kernel_source *base, uint32_t pid, struct tipme_mapping *m, unsigned int max)
@@ -1030,6 +1047,7 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.cpus_look = bpf_cpus_look,
 	.suspended = bpf_suspended,
 	.user_stacks = bpf_user_stacks,
+	.stacks_old = bpf_stacks_old,
 	.mappings = bpf_mappings,
 	.lives_fd = bpf_lives_fd,
 	.lives_take = bpf_lives_take,

@@ -408,6 +408,22 @@ void tipme_pool_coverage(const struct tipme_pool_view *v, struct tipme_kernel_se
 	coverage_until(v, s, coverage, now);
 }
 
+uint64_t tipme_pool_reach_ns(const struct tipme_pool_view *v)
+{
+	uint64_t oldest = UINT64_MAX;
+
+	for (uint32_t sub = 0; sub < v->subs; sub++) {
+		const struct tipme_pool_header *h = sub_at(v, sub);
+		uint64_t retired = LOAD(&h->retired_ns);
+
+		if (!LOAD(&h->gen))
+			return v->start_ns; /* never used: nothing was overwritten yet */
+		if (retired && retired < oldest)
+			oldest = retired;
+	}
+	return oldest == UINT64_MAX ? v->start_ns : oldest;
+}
+
 static void copy_reset(const struct tipme_pool_view *v, struct tipme_kernel_copy *c)
 {
 	c->len = 0;

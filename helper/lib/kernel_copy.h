@@ -22,6 +22,8 @@ int tipme_pool_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c
 
 struct tipme_kernel_seen *tipme_pool_seen_alloc(const struct tipme_pool_view *v);
 void tipme_pool_seen_free(struct tipme_kernel_seen *s);
+/* From when on all CPUs that write are covered; of one that has hardly written since there may be older records. */
+uint64_t tipme_pool_reach_ns(const struct tipme_pool_view *v);
 /* Coverage without a copy: records stay 0. `s` is a scratch that no copy uses. */
 void tipme_pool_coverage(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
 			 struct tipme_kernel_coverage *coverage, uint64_t now);

@@ -261,6 +261,20 @@ int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src, int (*fn)(v
 	return src->backend->user_stacks ? src->backend->user_stacks(src, fn, arg) : 0;
 }
 
+/* What a CPU did just before, and the picture before the first record, still belong to what is kept. */
+#define STACKS_STAY_NS 2000000000ULL
+
+void tipme_kernel_source_stacks_age(struct tipme_kernel_source *src, uint64_t keep_ns)
+{
+	for (; src; src = src->beside) {
+		uint64_t reach_ns = src->backend->stacks_old ? tipme_pool_reach_ns(&src->view) : 0;
+		uint64_t old_ns = reach_ns > keep_ns ? reach_ns : keep_ns;
+
+		if (src->backend->stacks_old && old_ns > STACKS_STAY_NS)
+			src->backend->stacks_old(src, old_ns - STACKS_STAY_NS);
+	}
+}
+
 int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max)
 {
 	src = recorder_of(src, TIPME_CLASS_SAMPLE);

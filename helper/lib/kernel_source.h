@@ -39,7 +39,7 @@ struct tipme_kernel_options {
 	int classes_given;
 	unsigned int source;        /* enum tipme_source: this one or none; 0: the best that there is */
 	unsigned int idle_min_us;   /* idle states that take as long to leave get records: 50 */
-	unsigned int stack_entries; /* distinct stacks kept: 4096; a power of two up to 32768 */
+	unsigned int stack_entries; /* distinct stacks kept: 4096, those of programs as many as there may be samples; a power of two up to 32768 */
 	/* May be NULL. As tipme_kernel_event_open(), for when that gives -EACCES: the process may have given up what it had when it began. */
 	int (*event_open)(unsigned int which, int cpu);
 };
@@ -222,6 +222,12 @@ int tipme_kernel_source_stacks(struct tipme_kernel_source *src,
 
 /* Calls fn for each user stack that samples may name. The same return. */
 int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg);
+
+/*
+ * To be called each second or so, after a picture, but not between a copy and the emission of its names: stacks that were named last by overwritten records,
+ * or before `keep_ns`, make room for others where there is none. Without it they stay for twice the seconds to keep, and a minute.
+ */
+void tipme_kernel_source_stacks_age(struct tipme_kernel_source *src, uint64_t keep_ns);
 
 /* What code a process has mapped. Returns the number filled, at most `max`, or -errno. */
 int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max);
