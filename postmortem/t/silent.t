@@ -66,4 +66,11 @@ $script->wake(1, 5000, 800, 0, 'nanosleep', context => 'softirq_irq')->run(1, 50
 $script->builder->x(5000.21 * MS, 'x_wakeup')->x(5000.25 * MS, 'x_request', pid => 800, client => 9, major => 8, count => 1, duration_ns => 50_000)->x(5000.48 * MS, 'x_sleep');
 $script->wake(0, 5000.4, CLIENT, 100, 'poll')->run(1, 5000.45, 5003, CLIENT, 'sleeping')->draw(5002.8)->hotkey(8500);
 judged('a script that goes on', $script, 'none', undef);
+
+# The next key is pressed before the client looks at the one before, and one change answers both.
+my $ahead = Tipme::Test::Story->new(trigger => 9000)->enter(1000)->run(1, 1000.25, 1000.5, CLIENT, 'sleeping')->enter(1200, no_wake => 1)
+	->wake(1, 1300, CLIENT, 0, 'nanosleep', context => 'softirq_irq')->run(1, 1300.1, 1303, CLIENT, 'sleeping')->draw(1302.8)->hotkey(3000);
+my ($first) = grep { $_->{n} == 4 } responses(Tipme::Diagnosis->new(Tipme::Episode->open($ahead->builder->write(tempdir(CLEANUP => 1)))));
+is(int $first->{response_ns} / MS, 303, 'of two keys that are answered at once, the first waited longer') or diag explain $first;
+is(int $first->{first_damage_ns} / MS, 1303, '... and it is said when the screen changed for it');
 done_testing;

@@ -185,7 +185,7 @@ sub usual_responses {
 	return @usual;
 }
 
-# response(EVENT): { end_ns, open, gone, damage, exact }: when it was answered; open: it was not, up to the trigger or (gone) until the client closed its
+# response(EVENT): { first_ns, end_ns, open, gone, damage, exact }: when the screen began to change, and had changed; open: it was not, up to the trigger or (gone) until the client closed its
 # connection; undef: no visible effect
 sub response {
 	my ($self, $e) = @_;
@@ -213,7 +213,7 @@ sub inferred { return $_[0]{inferred} }
 
 sub _end {
 	my ($burst, %o) = @_;
-	return { end_ns => $burst->[1], open => 0, damage => $burst->[2][-1], exact => 1, %o };
+	return { first_ns => $burst->[0], end_ns => $burst->[1], open => 0, damage => $burst->[2][-1], exact => 1, %o };
 }
 
 sub _resolve {

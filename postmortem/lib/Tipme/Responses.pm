@@ -25,6 +25,8 @@ sub responses {
 		my $i = $diagnosis->interval_of($events[$k]) or next;
 		@{ $r[$k] }{qw(entered_ns open gone response_ns)} = ($i->{start_ns}, $i->{open} ? 1 : 0, $i->{gone} ? 1 : 0, $i->{end_ns} - $i->{start_ns});
 		$r[$k]{feedback_ns} = $i->{end_ns} if !$i->{open};
+		# One change may have answered several presses.
+		$r[$k]{first_damage_ns} //= defined $i->{first_ns} && $i->{first_ns} > $i->{end_ns} ? $i->{end_ns} : $i->{first_ns};
 		# Looking closely, wake-ups may have told more than an observer's milliseconds.
 		@{ $r[$k] }{qw(server_ns deliver_ns)} = @{ $events[$k] }{qw(device_ns deliver_ns)};
 		$r[$k]{first_damage_ns} = $r[$k]{deliver_ns} if defined $r[$k]{first_damage_ns} && $r[$k]{first_damage_ns} < $r[$k]{deliver_ns};
