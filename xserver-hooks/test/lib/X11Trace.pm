@@ -4,6 +4,7 @@ package X11Trace;
 use strict;
 use warnings;
 use Carp qw(croak);
+use POSIX qw(WNOHANG);
 use Live;
 
 # Debian has it by its first name, which other programs have, too.
@@ -22,9 +23,19 @@ sub new {
 	my $self = bless { x => $x, number => $number, socket => "/tmp/.X11-unix/X$number", out => $x->dir . "/x11trace-$number" }, $class;
 	unlink $self->{socket};
 	$self->{pid} = $x->spawn(program(), '-n', '-b', '-s', '-m', 1, '-d', $x->display, '-D', ":$number", '-o', $self->{out});
-	await(sub { -S $self->{socket} }) or croak 'x11trace does not listen: see ' . $x->dir . '/clients.log';
+	await(sub { _listens($self->{socket}) }) or croak 'x11trace does not listen: see ' . $x->dir . '/clients.log';
 	return $self;
 }
+
+# The socket is there before it takes connections; and one that is only tried would be a client.
+sub _listens {
+	my ($socket) = @_;
+	my $ACCEPTS = '00010000';
+	open my $in, '<', '/proc/net/unix' or croak "/proc/net/unix: $!";
+	return scalar grep { (split)[3] eq $ACCEPTS && / \Q$socket\E$/ } <$in>;
+}
+
+sub DESTROY { my ($self) = @_; unlink $self->{socket}; return }
 
 # The server's number of the process of all clients is this.
 sub pid { return $_[0]{pid} }
@@ -43,8 +54,7 @@ sub run {
 # index (the server's number), requests, answers (replies and errors), events, strange (lines that are not understood).
 sub clients {
 	my ($self) = @_;
-	waitpid $self->{pid}, 0;
-	unlink $self->{socket};
+	await(sub { waitpid $self->{pid}, WNOHANG }) or kill 'TERM', $self->{pid};
 	my @clients;
 	open my $in, '<', $self->{out} or croak "$self->{out}: $!";
 	while (my $line = <$in>) {
