@@ -102,10 +102,14 @@ is $thead->{episode_id}, $head->{episode_id}, 'threads.rec: of the same episode'
 ok scalar(grep { /^thread .*tid=$child .*state=dead .*comm=$name/ } @pictures), 'threads.rec: the name of a thread that ended';
 ok scalar(grep { /^thread .*tid=$$ / } @pictures), 'threads.rec: ourselves';
 my %seen = map { /^thread .*?\btid=(\d+)/ ? ($1 => 1) : () } @pictures;
-# Who was there before, and ended before there was a first picture, nobody can have seen.
-my ($first_ns) = map { /^picture .*?\bts_ns=(\d+)/ ? $1 : () } @pictures;
-my %gone = map { /^exit .*?\bts_ns=(\d+) .*?\btid=(\d+)/ && $1 < $first_ns ? ($2 => 1) : () } @records;
-is_deeply [ grep { !$seen{$_} && !$gone{$_} } sort keys %ran ], [], 'threads.rec: everybody who ran and was there before';
+# Who was there before, and ended before there was a first picture, nobody can have seen. Its exit may have come before exits were recorded.
+my ($first_ns) = map { /^picture .*?\bend_ns=(\d+)/ ? $1 : () } @pictures;
+my %gone = map { /^(?:exit|sched_switch(?=.* prev_state=dead)) .*?\bts_ns=(\d+) .*?\btid=(\d+)/ && $1 < $first_ns ? ($2 => 1) : () } @records;
+# What init makes is hidden on some machines. Who was born so, and ended between two pictures, has told who it is, or is counted as lost.
+my (undef, @lives) = records_of("$path/identity.rec");
+my %told = map { /^process .*?\bpid=(\d+)/ ? ($1 => 1) : () } @lives;
+my @unknown = grep { !$seen{$_} && !$gone{$_} && !$told{$_} } sort keys %ran;
+cmp_ok scalar @unknown, '<=', $kernel->{lost}{lives}, 'threads.rec, identity.rec: everybody who ran and was there before' or diag "@unknown";
 ok scalar(grep { /^stack .*text=\w+\+0x/ } @pictures), 'threads.rec: stacks as symbol+offset';
 is scalar(grep { /^stack .*[0-9a-f]{12}/ } @pictures), 0, 'threads.rec: no kernel address';
 my %stack = map { /^stack .*stack_id=(\d+)/ ? ($1 => 1) : () } @pictures;
