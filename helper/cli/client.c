@@ -239,6 +239,9 @@ static void print_own_share(struct json_object *status)
 			printf(", and up to %.2f %% for samples", samples / 1e7);
 		puts("");
 		print_other_costs(costs);
+		printf("           measured %.0f s ago: on a busier machine twice that is usual\n", number_of(status, "record_cost_age_s"));
+	} else if (json_object_get_boolean(part_of(status, "record_cost_measuring"))) {
+		puts("cost       of a record: is being measured");
 	} else {
 		puts("cost       of a record: not measured (that takes CAP_SYS_ADMIN at the start)");
 	}

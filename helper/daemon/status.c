@@ -114,7 +114,11 @@ static void add_costs(struct tipme_text *text, struct tipmed_server *server)
 		tipme_text_add(text, "%s\"%s\": %u", between, i < TIPME_CLASSES ? tipme_classes[i].name : "sched", now.stats.cost_ns[i]);
 		between = ", ";
 	}
-	tipme_text_add(text, "}");
+	tipme_text_add(text, "}, \"record_cost_measuring\": %s, \"record_cost_age_s\": ", now.stats.measuring ? "true" : "false");
+	if (now.stats.measured_ns)
+		tipme_text_add(text, "%.3f", (double)(tipme_clock_ns() - now.stats.measured_ns) / 1e9);
+	else
+		tipme_text_add(text, "null");
 }
 
 static void add_x_servers(struct tipme_text *text, const struct tipmed_x_servers *x)

@@ -57,7 +57,12 @@ struct bpf_source {
 	unsigned int programs;
 	struct class_link links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
 	unsigned int link_count;
-	int measure_fd; /* -1: the kernel does not measure (any more) */
+	int measure_fd; /* -1: we do not have the kernel measure (any more) */
+	int measure_busy;
+	uint64_t measure_due_ns, measured_ns; /* next look; when costs were found last */
+	struct {
+		uint64_t ns, runs;
+	} counted[TIPME_CLASSES + 1]; /* up to the costs that are known */
 	uint32_t cost_ns[TIPME_CLASSES + 1];
 	struct ring_buffer *lives;
 	struct life_taker *taker; /* only while lives are taken */
@@ -828,6 +833,7 @@ static void measure_load(void)
 static void measure_begin(struct bpf_source *src)
 {
 	src->measure_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	src->measure_due_ns = now_ns() + MEASURE_NS;
 	if (src->measure_fd >= 0 && !src->beside)
 		measure_load();
 }
@@ -843,10 +849,12 @@ static int writes_record(const struct bpf_program *prog)
 	return 0;
 }
 
-static void measure_take(struct bpf_source *src)
+/* Returns whether there were enough of any class since the last time. */
+static int measure_take(struct bpf_source *src)
 {
 	uint64_t ns[TIPME_CLASSES + 1] = { 0 }, runs[TIPME_CLASSES + 1] = { 0 };
 	struct bpf_program *prog;
+	int any = 0;
 
 	bpf_object__for_each_program(prog, src->skel->obj) {
 		struct bpf_prog_info info = {};
@@ -859,19 +867,33 @@ static void measure_take(struct bpf_source *src)
 		if (which >= 0 || writes_record(prog))
 			runs[which < 0 ? TIPME_CLASSES : which] += info.run_cnt;
 	}
-	for (int i = 0; i <= TIPME_CLASSES; i++)
-		src->cost_ns[i] = runs[i] >= MEASURE_RUNS ? ns[i] / runs[i] : 0;
+	for (int i = 0; i <= TIPME_CLASSES; i++) {
+		uint64_t more = runs[i] - src->counted[i].runs;
+
+		if (more < MEASURE_RUNS)
+			continue;
+		src->cost_ns[i] = (ns[i] - src->counted[i].ns) / more;
+		src->counted[i].ns = ns[i];
+		src->counted[i].runs = runs[i];
+		any = 1;
+	}
+	return any;
 }
 
-/* Whoever comes first takes it: status and the writer ask, too. */
-static void measure_end(struct bpf_source *src)
+/* Somebody else may have the kernel measure, too, at any time. Whoever comes first looks: the writer asks as well as status. */
+static void measure_look(struct bpf_source *src)
 {
-	int fd = src->measure_fd;
+	uint64_t now = now_ns();
 
-	if (fd < 0 || now_ns() < src->base.view.start_ns + MEASURE_NS || !__sync_bool_compare_and_swap(&src->measure_fd, fd, -1))
+	if (now < src->measure_due_ns || __sync_lock_test_and_set(&src->measure_busy, 1))
 		return;
-	measure_take(src);
-	close(fd);
+	src->measure_due_ns = now + MEASURE_NS;
+	if (measure_take(src))
+		src->measured_ns = now;
+	if (src->measure_fd >= 0)
+		close(src->measure_fd);
+	src->measure_fd = -1;
+	__sync_lock_release(&src->measure_busy);
 }
 
 static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats *stats)
@@ -890,7 +912,8 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 		.programs = src->programs + src->link_count,
 		.lost.missed = missed(src),
 	};
-	measure_end(src);
+	measure_look(src);
+	stats->measured_ns = src->measured_ns;
 	stats->measuring = src->measure_fd >= 0;
 	memcpy(stats->cost_ns, src->cost_ns, sizeof(stats->cost_ns));
 	tipme_kernel_tables_count(&tables, stats);

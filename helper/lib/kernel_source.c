@@ -236,6 +236,7 @@ int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kern
 	stats->map_bytes += more.map_bytes;
 	stats->programs += more.programs;
 	stats->measuring |= more.measuring;
+	stats->measured_ns = stats->measured_ns ? stats->measured_ns : more.measured_ns;
 	for (int i = 0; i < TIPME_CLASSES; i++)
 		stats->cost_ns[i] = stats->cost_ns[i] ? stats->cost_ns[i] : more.cost_ns[i];
 	return 0;

@@ -107,10 +107,11 @@ struct tipme_kernel_stats {
 	unsigned int subbuf_bytes;
 	unsigned int programs; /* attached */
 	/*
-	 * What a record of each class costs, as the kernel measured the programs while the recorder began; the last is that of records
-	 * without a class. 0: not measured (not permitted, or there were too few).
+	 * What a record of each class costs, as the kernel measured the programs while the recorder began, or later, if somebody has it measure them
+	 * (kernel.bpf_stats_enabled); the last is that of records without a class. 0: not measured (not permitted, or there were too few).
 	 */
 	uint32_t cost_ns[TIPME_CLASSES + 1];
+	uint64_t measured_ns; /* when that was; 0: never */
 	int measuring; /* that is still going on, and makes each record dearer; it ends when somebody asks after 2 s */
 };
 

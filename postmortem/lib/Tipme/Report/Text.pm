@@ -129,7 +129,7 @@ sub _footer {
 	push @line, map { "damage: $_" } @{ $d->{damage} };
 	push @line, "$d->{left_out} kernel records before the interval's end were left out: more than fit into memory" if $d->{left_out};
 	push @line, sprintf 'the recorder itself: %s records in the interval, %s', with_commas($d->{overhead}{records}),
-		defined $d->{overhead}{share} ? sprintf('%.3f %% of it', 100 * $d->{overhead}{share}) : 'their cost was not measured here' if $d->{overhead};
+		defined $d->{overhead}{share} ? sprintf('about %.3f %% of it', 100 * $d->{overhead}{share}) : 'their cost was not measured here' if $d->{overhead};
 	return join '', map { one_line($_) . "\n" } @line;
 }
 
