@@ -123,13 +123,18 @@ for my $slept (0, 1) {
 	is(short($s, 31), 'sleeping@0 runnable@100 running@150 sleeping@200 runnable@270' . ($slept ? ' absent@300' : ' running@300 absent@400'), "exec from another thread, $which: it is gone");
 	is(short($s, 30), 'sleeping@0 running@250 absent@280 running@' . ($slept ? '300 disk_sleep@320 runnable@340 running@350' : '400') . ' sleeping@500', '... and runs as the first');
 	covers($s, $_, "exec from another thread, $which: $_") for 30, 31;
-	my ($began) = grep { $_->{was} } @{ $s->intervals(30) };
-	is(($began // {})->{was}, 31, '... and it is known which it was');
+	is_deeply([ map { my $tid = $_; map { "$tid was $_->{was}" } grep { $_->{was} } @{ $s->intervals($tid) } } 30, 31 ], ['30 was 31'], '... and it is known which it was');
 }
 $s = states(sub { $_[0]->kernel(0, 1_400_000, 'exec', tid => 30, pid => 30, old_tid => 31) });
 is(short($s, $_->[0]), $_->[1], "exec from another thread, nothing else known: $_->[1]") for [ 31, 'running@0 absent@400' ], [ 30, 'absent@0 running@400' ];
 $s = states(sub { $_[0]->kernel(0, 1_400_000, 'exec', tid => 30, pid => 30, old_tid => 30)->switch(0, 1_500_000, 30, 0, 'sleeping') });
 is(short($s, 30), 'running@0 sleeping@500', 'exec from the first thread changes nothing');
+$s = states(sub {
+	my ($b) = @_;
+	$b->switch(0, 1_100_000, 0, 9, 'runnable')->wake(1, 1_100_500, 31, 8)->wake(1, 1_100_500, 30, 8)->switch(0, 1_200_000, 31, 9, 'sleeping')->switch(0, 1_210_000, 9, 8, 'sleeping')->switch(0, 1_220_000, 30, 31, 'sleeping');
+	$b->kernel(0, 1_400_000, 'exec', tid => 30, pid => 30, old_tid => 31)->switch(0, 1_500_000, 30, 0, 'sleeping');
+});
+is_deeply([ map { my $tid = $_; map { $tid . '@' . ($_->{from} - $FROM) / 1000 } grep { $_->{was} } @{ $s->intervals($tid) } } 30, 31 ], ['30@400'], 'where comings were lost before, that was before');
 
 # --- kernels from 6.4 on give a kernel thread its name as they make it, and tell of no rename; whoever forks keeps the name for a time ---
 $s = states(sub {

@@ -293,7 +293,7 @@ sub _leaves {
 		# Its coming was lost. It cannot have come before the last switch of this CPU that is known; until then, it did what it did.
 		my $came = $self->_switch_before($i);
 		$came = $cur->{from} if !defined $came || $came < $cur->{from};
-		my $exec = $m->{execs}[0];
+		my $exec = $cur->{kind} eq 'absent' ? $self->_next_exec($m, 1) : undef;
 		_turn($m, $came, { from => $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1, defined $exec ? (was => $ev->b($exec)) : () });
 		$cur = $m->{cur};
 	}
@@ -321,7 +321,7 @@ sub _comes {
 	_turn($m, $t, { from => $t, kind => 'running', cpu => $cpu, prio => vec($ev->{d}, $i, 32) >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i });
 	# Its leaving was lost, if somebody else leaves this CPU next. That one is taken to have run ever since, and this one not at all.
 	my $next = $self->_switch_after($i, $cpu);
-	return if !defined $next || vec($ev->{tid}, $next, 32) == $m->{tid} || @{ $m->{execs} } && $m->{execs}[0] < $next;
+	return if !defined $next || vec($ev->{tid}, $next, 32) == $m->{tid} || ($self->_next_exec($m, 0) // $next) < $next;
 	_turn($m, $t, { from => $t, kind => 'blocked', state => 'unknown', guessed => 1 });
 }
 
@@ -377,6 +377,13 @@ sub _forked {
 	$m->{pending} = undef;
 	my $t = vec $ev->{ts}, $i, 64;
 	_turn($m, $t, { from => $t, kind => 'runnable', how => 'forked', parent => vec($ev->{tid}, $i, 32), fork => $i, cpu => vec($ev->{cpu}, $i, 16) });
+}
+
+# Of the execs that are to come the first, if by it the thread becomes the first of its process (1), or its number goes (0).
+sub _next_exec {
+	my ($self, $m, $becomes) = @_;
+	my $exec = $m->{execs}[0];
+	return defined $exec && (vec($self->{ev}{tid}, $exec, 32) == $m->{tid}) == $becomes ? $exec : undef;
 }
 
 # A thread that was not the first of its process calls a program and becomes the first, which has ended. The number changes some time before the record: if
