@@ -324,6 +324,7 @@ int BPF_PROG(tipme_exit, struct task_struct *p)
 	return tipme_record_end(c, (void *)r, false, gen);
 }
 
+/* A thread that was not the first of its process has become that: it has another number than it came onto this CPU with. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(tipme_exec, struct task_struct *p, int old_tid, struct linux_binprm *bprm)
 {
@@ -333,6 +334,7 @@ int BPF_PROG(tipme_exec, struct task_struct *p, int old_tid, struct linux_binprm
 		r->old_tid = old_tid;
 		r->start_ns = p->start_time;
 	}
+	c->running_tid = p->pid;
 	return tipme_record_end(c, (void *)r, false, gen);
 }
 

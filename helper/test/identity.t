@@ -61,6 +61,9 @@ sub recorder {
 		cmp_ok $end - $start, '>=', 300_000_000, "$case: the end is that of the process";
 		cmp_ok $code, '==', $status, "$case: with what its parent is told";
 	}
+	my (undef, @kernel) = records_of("$path/kernel.rec");
+	my ($exec_ns, $old) = map { /^exec ts_ns=(\d+) tid=($threaded{'another thread calls a program'}[1]) .*old_tid=(?!\2 )(\d+)/ ? ($1, $3) : () } @kernel;
+	is_deeply [ grep { /^sched_waking ts_ns=(\d+) .*waker_tid=$old / && $1 > $exec_ns } @kernel ], [], 'who is called by another thread has the number of the first when it wakes others';
 	like join("\n", $p->($roots)), qr/ppid=$$ .*uid=0 exit_code=768/, "root's too";
 	like join("\n", $args->($theirs)), qr/^sh\|-c\|exit 7 # tell\?me$/m, 'what it was called with';
 	my @roots = $args->($roots);
