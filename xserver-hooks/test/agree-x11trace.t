@@ -21,7 +21,7 @@ use Live;
 use X11Trace;
 use XClient;
 
-need(qw(Xvfb xterm xdotool x11perf xclock xset xprop xlsclients xdpyinfo));
+need(qw(Xvfb xterm xdotool x11perf xclock xev xset xprop xlsclients xdpyinfo));
 plan skip_all => 'x11trace is not installed (Debian: xtrace)' if !X11Trace::program();
 # As documented: so many of a kind have slots of their own in so long a time, the others are joined, each for as long as this.
 my ($FLOOD, $FLOOD_NS, $JOIN_NS) = (16, 100_000_000, 4_000_000);
@@ -42,7 +42,8 @@ agree('xclock', \&shown);
 agree("x11perf @$_", perf(@$_)) for [qw(-reps 40 -noop)], [qw(-reps 3000 -noop)], [qw(-reps 300 -prop)],
 	 [qw(-reps 20 -gc -rect10 -ftext -pointer)],
 	[qw(-reps 70000 -noop)], [qw(-reps 6 -copywinwin100 -copyplane10 -scroll10 -getimage500 -shmput500)], [qw(-reps 3 -create -map -unmap -destroy -popup -move -circulate)];
-agree('GTK 3', \&toolkit);
+agree($_, toolkit($_)) for 'GTK 3', $ENV{TIPME_TEST_ALL} ? ('GTK 4', 'Qt') : ();
+agree('xev', \&moved);
 for my $swapped (0, 1) {
 	my $order = $swapped ? 'swapped bytes' : 'own bytes';
 	agree("errors, $order", sub { errors(client($_[0], $swapped)) });
@@ -101,19 +102,42 @@ sub perf {
 	return sub { is($_[0]->run(qw(x11perf -repeat 1 -subs 25), @args), 0, "x11perf @args") };
 }
 
+# undef: it is not installed
 sub toolkit {
-	my ($witness) = @_;
-	plan skip_all => 'GTK 3 for Python is not installed (Debian: python3-gi, gir1.2-gtk-3.0)'
-		if system qq($PYTHON -c 'import gi; gi.require_version("Gtk", "3.0"); from gi.repository import Gtk' 2>/dev/null);
+	my ($name) = @_;
+	my ($gtk) = $name =~ /^GTK (\d)/;
+	my ($program, @args) = $gtk ? ('session-gtk.py', $gtk) : ('session-qt.py');
+	my $needs = $gtk ? qq(import gi; gi.require_version("Gtk", "$gtk.0"); from gi.repository import Gtk) : 'import PyQt5.QtWidgets';
+	return system("$PYTHON -c '$needs' 2>/dev/null") ? undef : sub { session($_[0], $program, @args) };
+}
+
+sub session {
+	my ($witness, $program, @args) = @_;
 	my $dir = rundir();
 	chmod 0777, $dir;
-	copy("$Bin/session-gtk.py", "$dir/session-gtk.py") or die "session-gtk.py: $!";
-	my $pid = $witness->spawn('GDK_BACKEND=x11', 'NO_AT_BRIDGE=1', "HOME=$dir", "XDG_RUNTIME_DIR=$dir", $PYTHON, "$dir/session-gtk.py", 3, $dir);
+	copy("$Bin/$program", "$dir/$program") or die "$program: $!";
+	my $pid = $witness->spawn('GDK_BACKEND=x11', 'GSK_RENDERER=cairo', 'QT_QPA_PLATFORM=xcb', 'NO_AT_BRIDGE=1', 'GTK_A11Y=none', "HOME=$dir", "XDG_RUNTIME_DIR=$dir",
+		$PYTHON, "$dir/$program", @args, $dir);
 	is_there("$dir/ready");
 	xdotool(qw(search --sync --onlyvisible --name tipme-session windowmove 0 0 windowfocus));
 	xdotool(qw(type --delay 20), 'hello world');
 	is_there("$dir/done");
 	settled($peer, 0);
+	kill 'TERM', $pid;
+	waitpid $pid, 0;
+	return;
+}
+
+# The pointer moves a thousand times, and keys and buttons come between.
+sub moved {
+	my ($witness) = @_;
+	my $pid = $witness->spawn(qw(xev -geometry 300x300+0+0));
+	xdotool(qw(search --sync --onlyvisible --name), '^Event Tester$', qw(windowmove 0 0));
+	for my $key (qw(a b c d)) {
+		xdotool(map { ('mousemove', 100 + $_ % 7, 100 + $_ % 5) } 1 .. 250);
+		xdotool('key', $key, 'click', 1, 'click', 4);
+	}
+	cmp_ok(scalar only([ settled($peer, 0) ], 'x_deliver', pid => $witness->pid, kind => 'key_press'), '>=', 4, 'it has the keys');
 	kill 'TERM', $pid;
 	waitpid $pid, 0;
 	return;
@@ -182,6 +206,7 @@ sub long_requests {
 sub agree {
 	my ($name, $program) = @_;
 	subtest $name => sub {
+		plan skip_all => "$name for Python is not installed (Debian: python3-gi, gir1.2-gtk-3.0, gir1.2-gtk-4.0, python3-pyqt5)" if !$program;
 		my $witness = X11Trace->new($x);
 		$program->($witness);
 		my @clients = $witness->clients;
@@ -262,30 +287,36 @@ sub answers_differ {
 	return @differ;
 }
 
-# Input but motion is never joined.
+# Input but motion is never joined. Events that are none are joined with the last of them, over input that comes between; motion in the same way by itself.
 sub events_differ {
 	my ($seen, @records) = @_;
-	floods(grep { $_->{kind} eq 'motion' } @records);
+	my @motion = grep { $_->{kind} eq 'motion' } @records;
+	floods(@motion);
 	floods(grep { $_->{kind} eq 'other' && !$_->{input_seq} } @records);
-	my @we = runs(map { { %$_, type => $_->{x_type} } } grep { $_->{x_type} != $xkb } @records);
-	my @they = runs(grep { !$_->{follow} && $_->{type} != $xkb } @{ $seen->{events} });
-	my @differ = @we != @they ? (scalar(@we) . ' runs of a type, the witness: ' . @they) : ();
-	push @differ, 'events of the keyboard extension that there were not' if @records > map({ @$_ } @we) && !grep { $_->{type} == $xkb } @{ $seen->{events} };
-	for my $k (0 .. ($#we < $#they ? $#we : $#they)) {
-		my ($we, $they) = map { $_->[$k][0]{type} . ' ' . @{ $_->[$k] } . ' times' } \(@we, @they);
-		next if $we eq $they;
-		push @differ, "run $k: $we, the witness: $they"
-			if $we[$k][0]{type} != $they[$k][0]{type} || @{ $we[$k] } > @{ $they[$k] } || !grep { $_->{flood} } @{ $we[$k] };
-	}
+	my @they = grep { !$_->{follow} } @{ $seen->{events} };
+	my $of_keyboard = grep { $_->{type} == $xkb } @they;
+	my $moved = grep { $_->{motion} } @they;
+	my @differ;
+	push @differ, 'events of the keyboard extension that there were not' if !$of_keyboard && only(\@records, 'x_deliver', x_type => $xkb);
+	push @differ, @motion . " motions, the witness: $moved" if @motion > $moved || @motion < $moved && !grep { $_->{flood} } @motion;
+	push @differ, order_differs([ grep { !$_->{motion} && $_->{type} != $xkb } @they ], grep { $_->{kind} ne 'motion' && $_->{x_type} != $xkb } @records);
 	return @differ;
 }
 
-# Those of one type that follow each other.
-sub runs {
-	my @runs;
-	for my $e (@_) {
-		push @runs, [] if !@runs || $runs[-1][0]{type} != $e->{type};
-		push @{ $runs[-1] }, $e;
+# Each that the witness saw is the next that we have, or is joined with the last that is no input, of the same type.
+sub order_differs {
+	my ($they, @we) = @_;
+	my ($joins, $n) = (0, 0);
+	for my $event (@$they) {
+		my $type = $event->{type};
+		$n++;
+		if (@we && $we[0]{x_type} == $type) {
+			my $r = shift @we;
+			# Of a row of records of one type any may be the one that was joined with.
+			$joins = ($joins == $type || $r->{flood}) ? $type : 0 if $r->{kind} eq 'other' && !$r->{input_seq};
+			next;
+		}
+		return "event $n of the witness: $type, we: " . (@we ? $we[0]{x_type} : 'no more') if $joins != $type;
 	}
-	return @runs;
+	return @we ? 'more than the witness: ' . join ' ', map { $_->{x_type} } @we : ();
 }

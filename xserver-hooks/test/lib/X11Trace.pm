@@ -106,7 +106,7 @@ sub _event {
 	my ($client, $said) = @_;
 	my ($type) = $said =~ /^[0-9a-f]+: Event (?:\(generated\) )?(?:unknown code |[^(]*\()(\d+)/ or return;
 	my ($follow) = $said =~ /(?:^|[ :])Event (?:Graphics)?Expos[ue].*? count=0x([0-9a-f]+)/;
-	push @{ $client->{events} }, { type => $type, follow => hex($follow // 0) };
+	push @{ $client->{events} }, { type => $type, follow => hex($follow // 0), motion => $said =~ /[ -](?:Device)?Motion(?:Notify)?\(\d/ ? 1 : 0 };
 	return 1;
 }
 
