@@ -86,7 +86,7 @@ static bool look(uint32_t tid, uint64_t from_ns, struct tipme_thread *rec)
 	*rec = (struct tipme_thread){ .ts_ns = tipme_clock_ns(), .type = TIPME_THREAD, .len8 = sizeof(*rec) / 8, .tid = tid, .uid = owned ? st.st_uid : 0 };
 	if (!tipme_proc_stat_parse(text, &f, rec->comm, sizeof(rec->comm)))
 		return false;
-	tipme_proc_stat_apply(&f, tipme_clock_of_ns(CLOCK_BOOTTIME) - rec->ts_ns, rec);
+	tipme_proc_stat_apply(&f, tipme_clock_slept_ns(), rec);
 	rec->pid = tipme_proc_pid_of(tid);
 	return rec->start_ns < from_ns && rec->pid;
 }

@@ -622,7 +622,7 @@ static int proc_open(struct tipme_kernel_source **out, const struct tipme_kernel
 	descriptors_allow(p);
 	p->start_ns = tipme_clock_ns();
 	p->base.view.start_ns = p->start_ns;
-	p->boot_offset_ns = tipme_clock_of_ns(CLOCK_BOOTTIME) - p->start_ns;
+	p->boot_offset_ns = tipme_clock_slept_ns();
 	int err = pool_make(p);
 
 	if (!err)

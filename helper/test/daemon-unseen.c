@@ -17,6 +17,18 @@ static struct tipme_sched_switch to(uint32_t tid)
 	return (struct tipme_sched_switch){ .type = TIPME_SCHED_SWITCH, .len8 = sizeof(struct tipme_sched_switch) / 8, .next_tid = tid };
 }
 
+/* Somebody else gets the CPU before each look at this clock, so many times. */
+static int kept_away;
+
+int clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	long err = syscall(SYS_clock_gettime, clock, ts);
+
+	if (clock == CLOCK_BOOTTIME && kept_away && kept_away--)
+		ts->tv_sec += 3;
+	return (int)err;
+}
+
 static uint32_t own_tid;
 static pthread_barrier_t there, done;
 
@@ -56,8 +68,16 @@ int main(void)
 	ok(!tipmed_unseen_look(u, recs, sizeof(recs), tipme_clock_ns() + 1, found, 4), "then it is known");
 	tipmed_unseen_free(u);
 
+	struct tipme_thread again[4] = { 0 };
+
 	u = tipmed_unseen_new();
-	ok(!tipmed_unseen_look(u, recs, sizeof(recs), found[0].start_ns, found, 4), "one that began later than the records is another of the same number");
+	kept_away = 3;
+	ok(tipmed_unseen_look(u, recs, sizeof(recs), tipme_clock_ns() + 1, again, 4) == 1 && again[0].start_ns + 1000000 > found[0].start_ns, "its start is the same where we were kept from our CPU meanwhile");
+	tipmed_unseen_free(u);
+	kept_away = 0;
+
+	u = tipmed_unseen_new();
+	ok(!tipmed_unseen_look(u, recs, sizeof(recs), found[0].start_ns - 1000000, found, 4), "one that began later than the records is another of the same number");
 	tipmed_unseen_free(u);
 
 	struct tipme_fork born = { .type = TIPME_FORK, .len8 = sizeof(born) / 8, .child_tid = own_tid };
