@@ -107,16 +107,25 @@ static int stack_note(void *arg, uint32_t id, const uint64_t *frames, unsigned i
 	return id == *(const uint32_t *)arg && count ? 1 : 0;
 }
 
-/* A process that is busy for so long that it is sampled, in its own code and in the kernel. */
-static void busy_child(const char *name)
+/*
+ * A process that is busy for so long that it is sampled, in its own code and in the kernel. What is told of processes is taken meanwhile: a machine
+ * that calls many programs fills what keeps it.
+ */
+static void busy_child(struct tipme_kernel_source *src, const char *name, struct lives *lives)
 {
-	pid_t pid = fork();
+	pid_t pid;
+
+	tipme_kernel_source_lives_take(src, life_note, lives);
+	pid = fork();
 
 	if (!pid) {
 		execl("/bin/sh", "/bin/sh", "-c", "i=0; while [ $i -lt 150000 ]; do i=$((i + 1)); : < /dev/null; done", name, (char *)NULL);
 		_exit(127);
 	}
-	waitpid(pid, NULL, 0);
+	while (!waitpid(pid, NULL, WNOHANG)) {
+		tipme_kernel_source_lives_take(src, life_note, lives);
+		usleep(10000);
+	}
 }
 
 static void classes(struct tipme_kernel_source *src)
@@ -137,10 +146,10 @@ static void recording(struct tipme_kernel_source *src, struct tipme_kernel_copy 
 	struct seen s, t;
 
 	snprintf(lives.name, sizeof(lives.name), "beside-%d", (int)getpid());
-	busy_child(lives.name);
+	busy_child(src, lives.name, &lives);
 	tipme_kernel_source_copy(src, c);
 	s = copy_read(c);
-	busy_child("another");
+	busy_child(src, "another", &lives);
 	tipme_kernel_source_copy_more(src, c);
 	t = copy_read(c);
 	first = &t.by[TIPME_SOURCE_KERNEL_BPF];
