@@ -13,7 +13,8 @@
  *
  * The queue is in order of retirement. So what a taker overwrites was finished before anything that is still queued, and all CPUs
  * keep the same seconds however unlike their loads are; an idle CPU keeps its current sub-buffer as long as it likes. (When a writer that
- * is preempted keeps several pending, they are queued newest first: a CPU's coverage may then begin behind a gap among them.)
+ * is preempted, or interrupted by whole sub-buffers, keeps several pending, they are queued newest first: a CPU's coverage may then begin behind
+ * a gap among them.)
  *
  * One word a CPU, the cursor, holds the number of the current sub-buffer, the number of writers inside, and the next slot:
  * one fetch-and-add enters and reserves a slot, another leaves. Writers of one CPU nest (an interrupt inside a task's record) and on
