@@ -1087,7 +1087,7 @@ static void check_refusal(void)
 int main(void)
 {
 	/* Room for whatever else this machine does meanwhile. */
-	struct tipme_kernel_options opt = { .rate = 100000 };
+	struct tipme_kernel_options opt = { .rate = 100000, .stack_entries = 32768 };
 	struct tipme_kernel_source *src;
 	struct tipme_kallsyms *ks = NULL;
 	char why[256] = "";
