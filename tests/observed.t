@@ -83,7 +83,7 @@ sub starve {
 	my $until = q(use Time::HiRes qw(clock_gettime sleep); sub until_then { my $s = $ARGV[0] - clock_gettime(1); sleep $s if $s > 0 });
 	my @started = start(qw(chrt -f 60), $^X, '-e', "$until; until_then(); exec qw(xdotool key d)", $begin + 0.3);
 	my $spin = q($0 = 'hog'; until_then(); 1 while clock_gettime(1) < $ARGV[0] + 0.9);
-	push @started, start('taskset', '-c', $_, qw(chrt -f 20), $^X, '-e', "$until; $spin", $begin) for reverse 0 .. Tipme::Stage::cpus() - 1;
+	push @started, start('taskset', '-c', $_, qw(chrt -f 20), $^X, '-e', "$until; $spin", $begin) for reverse Tipme::Stage::cpu_numbers();
 	waitpid $_, 0 for @started;
 	return $begin + 0.5;
 }

@@ -133,11 +133,11 @@ SKIP: {
 	my $taken;
 	for my $try (1 .. 5) {
 		my $begin = Time::HiRes::time() + 1.5;
-		my @hogs = map { my $cpu = $_; my $pid = fork // die "fork: $!\n"; exec 'chrt', '-f', 40, 'taskset', '-c', $cpu, $^X, '-MTime::HiRes=time,sleep', '-e', 'sleep($ARGV[0] - time) if $ARGV[0] > time; 1 while time < $ARGV[0] + 0.55', $begin or die if !$pid; $pid } 0 .. Tipme::Stage::cpus() - 1;
+		my @hogs = map { my $cpu = $_; my $pid = fork // die "fork: $!\n"; exec 'chrt', '-f', 40, 'taskset', '-c', $cpu, $^X, '-MTime::HiRes=time,sleep', '-e', 'sleep($ARGV[0] - time) if $ARGV[0] > time; 1 while time < $ARGV[0] + 0.55', $begin or die if !$pid; $pid } Tipme::Stage::cpu_numbers();
 		# They are moved while they wait, as the scheduler does, too: the kernel counts what they have waited at each move.
 		my $mover = fork // die "fork: $!\n";
-		exec 'chrt', '-f', 45, $^X, '-MTime::HiRes=time,sleep', '-e', 'sleep($ARGV[0] - time) if $ARGV[0] > time; for my $n (1 .. 5) { for my $pid (@ARGV[1, 2]) { system(qq(taskset -pc @{[ $n % 2 ]} $pid > /dev/null)) } sleep 0.1 } for my $pid (@ARGV[1, 2]) { system(qq(taskset -pc 0-1 $pid > /dev/null)) }',
-			$begin, $client, $s->{display}->pid or die if !$mover;
+		exec 'chrt', '-f', 45, $^X, '-MTime::HiRes=time,sleep', '-e', 'sleep($ARGV[0] - time) if $ARGV[0] > time; my ($begin, $x, $y, @cpus) = @ARGV; for my $n (1 .. 5) { for my $pid ($x, $y) { system(qq(taskset -pc $cpus[$n % @cpus] $pid > /dev/null)) } sleep 0.1 } my $all = join q(,), @cpus; for my $pid ($x, $y) { system(qq(taskset -pc $all $pid > /dev/null)) }',
+			$begin, $client, $s->{display}->pid, Tipme::Stage::cpu_numbers() or die if !$mover;
 		waitpid $_, 0 for @hogs, $mover;
 		last if $taken = saved(1, 30);
 	}

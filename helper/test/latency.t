@@ -10,7 +10,7 @@ use FindBin;
 use Test::More;
 use lib "$FindBin::Bin/lib";
 use Tipme::Distribution qw(of_stage of_cyclictest total alike);
-use Tipme::TestDaemon qw(manifest slurp wait_until);
+use Tipme::TestDaemon qw(allowed_cpus manifest slurp wait_until);
 
 my $tipme = "$ENV{TIPME_BUILDDIR}/tipme";
 my $dir = tempdir(CLEANUP => 1);
@@ -94,7 +94,8 @@ SKIP: {
 $0 = shift; open my $h, '<', '/dev/urandom' or die; my $end = time + 300;
 while (time < $end) { sysread $h, my $b, 1 << 24; select undef, undef, undef, 0.3 }
 END
-	qx{taskset -p 1 $hog};
+	my ($cpu) = allowed_cpus();
+	qx{taskset -pc $cpu $hog};
 	my ($said, $status) = latency("record --source user --duration 8 --period 2000 --threshold 10000 --output $dir/late.json");
 	kill 'TERM', $hog;
 	waitpid $hog, 0;

@@ -224,4 +224,11 @@ sub diagnose {
 
 sub cpus { my $n = qx{nproc}; return $n =~ /^(\d+)/ ? $1 : 1 }
 
+# The numbers of the CPUs on which we may run.
+sub cpu_numbers {
+	open my $in, '<', '/proc/self/status' or return 0;
+	my ($list) = map { /^Cpus_allowed_list:\s*(\S+)/ ? $1 : () } <$in>;
+	return map { /^(\d+)-(\d+)$/ ? $1 .. $2 : $_ } split /,/, $list // 0;
+}
+
 1;

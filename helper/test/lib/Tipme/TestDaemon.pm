@@ -12,7 +12,7 @@ use JSON::PP ();
 use Socket;
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
-our @EXPORT_OK = qw(complete gone load manifest slurp tipme tipmed records_of refusing_counters wait_until);
+our @EXPORT_OK = qw(allowed_cpus complete gone load manifest slurp tipme tipmed records_of refusing_counters wait_until);
 
 # What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it.
 use constant PATIENCE_S => 180;
@@ -121,6 +121,9 @@ sub DESTROY {
 	system 'umount', '-l', $self->{library} if $self->{mounted};
 	return;
 }
+
+# The numbers of the CPUs on which we may run.
+sub allowed_cpus { return map { /^(\d+)-(\d+)$/ ? $1 .. $2 : $_ } split /,/, slurp('/proc/self/status') =~ /^Cpus_allowed_list:\s*(\S+)/m ? $1 : 0 }
 
 sub slurp {
 	my ($file) = @_;
