@@ -233,9 +233,14 @@ sub interrupts {
 sub samples {
 	my $pid = $load{burn};
 	my $m = grep { $_->{tid} == $pid } @{ $mine{sample} };
-	my $t = grep { $_->{tid} == $pid } map { @$_ } values %{ read_perf($dir, 'clock') };
+	my @all = sort { $a->{ns} <=> $b->{ns} } map { @$_ } values %{ read_perf($dir, 'clock') };
+	my @its = grep { $_->{tid} == $pid } @all;
+	my $t = @its;
 	cmp_ok $t, '>', 50, "perf took $t samples of a busy loop";
-	cmp_ok abs($m - $t), '<=', 5 + $t * 0.1, "here $m";
+	# Where others had its CPUs, too, it is a matter of luck whom each of the two met: four times what is usual.
+	my %on = map { $_->{cpu} => 1 } @its;
+	my $others = grep { $on{ $_->{cpu} } && $_->{tid} && $_->{tid} != $pid && $_->{ns} > $its[0]{ns} && $_->{ns} < $its[-1]{ns} } @all;
+	cmp_ok abs($m - $t), '<=', 5 + $t * 0.1 + 4 * sqrt(2 * $t * $others / ($t + $others)), "here $m, with $others of others between them";
 }
 
 # --- what the kernel counts ---
