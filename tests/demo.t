@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# The whole chain as a stranger sees it: each cause of the demo, staged for real, must be named by kind and process.
+# The whole chain as a stranger sees it: each cause of the demo, staged for real, must be named by kind and process. A miss is staged once more, as in the laboratory: on
+# a machine that others use, too, the delay may really have had another cause. Two in a row are a failure.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
@@ -18,8 +19,12 @@ local $ENV{TIPME_LIBRARY} = tempdir(CLEANUP => 1);
 for my $round (1 .. $repeats) {
 	for my $cause (@causes) {
 		my $seed = $round * 100 + length $cause;
-		my $out = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed $seed --cause $cause --json};
-		my $r = eval { Cpanel::JSON::XS->new->decode($out) } // {};
+		my $r;
+		twice(sub {
+			my $out = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed $seed --cause $cause --json};
+			$r = eval { Cpanel::JSON::XS->new->decode($out) } // {};
+			return $r->{right};
+		});
 		ok($r->{right}, "$cause, seed $seed: the verdict is true")
 			or diag("truth: $r->{truth}{kind} $r->{truth}{text}; verdict: $r->{verdict}{kind}: $r->{verdict}{sentence}");
 		exact_path(Cpanel::JSON::XS->new->decode(scalar qx{"$ENV{TIPME_BUILDDIR}/tipme" diagnose "$r->{episode}" --json})) if $r->{episode};
@@ -36,8 +41,8 @@ for my $session ([ 'DISPLAY unset', undef, qr/DISPLAY is not set/ ], [ 'DISPLAY 
 		skip 'no Xvfb here', 4 if $what =~ /hooks/ && !$plain;
 		local $ENV{DISPLAY} = $display;
 		delete $ENV{DISPLAY} if !defined $display;
-		my $text = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed 3 2>&1};
-		is($? >> 8, 0, "$what: drawn by a seed, a true verdict") or diag($text);
+		my ($rc, $text) = twice(sub { my $said = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed 3 2>&1}; return ($? == 0, $? >> 8, $said) });
+		is($rc, 0, "$what: drawn by a seed, a true verdict") or diag($text);
 		like($text, qr/The verdict is true/, '... and it says so');
 		like($text, $says, '... and what this session has');
 		my ($png) = $text =~ /^timeline\s+(\S+\.png)$/m;
@@ -89,7 +94,7 @@ SKIP: {
 	for my $session ([ 'a server with hooks', hooks => Tipme::Display::find_hooks(), rundir => $ENV{TIPME_RUNDIR} ], ['a server without hooks']) {
 		my ($what, @how) = @$session;
 		my $d = Tipme::Display->new(kind => 'Xvfb', uid => 65534, gid => 65534, @how);
-		my ($rc, $text) = here($tree, $d, '--yes', '--seed', @how ? 5 : 6);
+		my ($rc, $text) = twice(sub { my ($status, $said) = here($tree, $d, '--yes', '--seed', @how ? 5 : 6); return ($status == 0, $status, $said) });
 		is($rc, 0, "demo --here, $what: a true verdict") or diag($text);
 		(@how ? \&unlike : \&like)->($text, qr/Nobody in this session heard the hot-key/, '... and whether the hot-key was heard is told');
 		like($text, @how ? qr/by its hooks/ : qr/as a client sees it/, '... and how the server was seen');
@@ -108,6 +113,16 @@ SKIP: {
 	$xwayland->stop;
 }
 done_testing;
+
+# Runs CODE, and once more if what it returns first is not true; returns the rest of that.
+sub twice {
+	my ($code) = @_;
+	my ($right, @rest) = $code->();
+	return @rest if $right;
+	note(join "\n", 'a miss: once more', grep { defined } @rest);
+	($right, @rest) = $code->();
+	return @rest;
+}
 
 # What an ordinary user needs of the trees, which may be closed to him.
 sub public_tree {
