@@ -11,19 +11,11 @@
 
 #include <bpf/bpf.h>
 
+#include "daemon-tap.h"
 #include "kernel_backend.h"
 
 /* What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it. */
 #define PATIENCE_S 180
-
-static int tests, failures;
-
-static void ok(int good, const char *what)
-{
-	failures += !good;
-	printf("%s %d - %s\n", good ? "ok" : "not ok", ++tests, what);
-	fflush(stdout);
-}
 
 static time_t now_s(void)
 {
@@ -99,6 +91,5 @@ int main(void)
 	}
 	check(src);
 	tipme_kernel_source_close(src);
-	printf("1..%d\n", tests);
-	return failures != 0;
+	return tap_end();
 }

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon-tap.h"
 #include "kernel_backend.h"
 
 #define ENTRIES 512
@@ -19,15 +20,6 @@
 #define BURNERS 2
 /* What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it. */
 #define PATIENCE_S 180
-
-static int tests, failures;
-
-static void ok(int good, const char *what)
-{
-	failures += !good;
-	printf("%s %d - %s\n", good ? "ok" : "not ok", ++tests, what);
-	fflush(stdout);
-}
 
 static uint64_t clock_ns(void)
 {
@@ -248,6 +240,5 @@ int main(void)
 	}
 	check_overwritten();
 	check_named();
-	printf("1..%d\n", tests);
-	return failures != 0;
+	return tap_end();
 }
