@@ -8,7 +8,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#include "kernel_maps.h"
+#include "tables.h"
 #include "map.bpf.h"
 
 #define tipme_likely(x) __builtin_expect(!!(x), 1)
@@ -65,7 +65,7 @@ static __always_inline __u64 tipme_pool_clock(void)
 #define TIPME_POOL_INLINE static __always_inline
 #define TIPME_POOL_SLOW __noinline
 #define TIPME_POOL_WRITER
-#include "../lib/pool.h"
+#include "pool.h"
 
 /*
  * Where the kernel keeps the preemption count of a CPU: a variable of its own, or (6.2 to 6.14) a field of pcpu_hot. One object for each

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "message.h"
-#include "x_ring.h"
+#include "xring_reader.h"
 
 /* Rings: a server has one for each of its threads that writes. */
 #define TIPMED_X_SERVERS_MAX 16

@@ -4,7 +4,7 @@
 #define TIPME_KERNEL_TABLES_H
 
 #include "kernel_source.h" /* before the tables, which it explains */
-#include "kernel_maps.h"
+#include "tables.h"
 
 struct tipme_kernel_tables {
 	const struct tipme_kernel_cpu *cpus;

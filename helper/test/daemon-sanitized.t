@@ -9,8 +9,9 @@ use Tipme::Sanitized qw(fuzzed no_complaint);
 
 my ($src, $build) = @ENV{qw(TIPME_SRCDIR TIPME_BUILDDIR)};
 defined $build or die "TIPME_BUILDDIR is not set: run it by make check\n";
-my @include = map { "-I'$_'" } $build, "$src/abi", "$src/abi/generated", "$src/helper/lib";
-my @library = map { "'$src/helper/lib/$_.c'" } qw(message paths text x_ring);
+my @include = map { "-I'$_'" } $build, "$src/abi", "$src/abi/generated", "$src/abi/kernel", "$src/abi/xring", "$src/helper/lib";
+my @library = map { "'$src/helper/lib/$_.c'" } qw(message paths text);
+push @library, "'$src/abi/xring/xring_reader.c'";
 
 for my $test (qw(daemon-x-ring daemon-message daemon-told)) {
 	my @more = $test eq 'daemon-told' ? ("-I'$src/helper/daemon'", "'$src/helper/daemon/told.c'") : ();

@@ -17,7 +17,7 @@
 #include "clock.h"
 #include "message.h"
 #include "paths.h"
-#include "x_ring.h"
+#include "xring_reader.h"
 
 #define SLOTS 4096U
 #define BYTES (sizeof(struct tipme_x_ring_header) + SLOTS * TIPME_X_SLOT_BYTES)

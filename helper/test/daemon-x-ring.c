@@ -13,7 +13,7 @@
 
 #include "clock.h"
 #include "daemon-tap.h"
-#include "x_ring.h"
+#include "xring_reader.h"
 
 #define SLOTS TIPME_X_SLOTS_MIN
 #define BYTES (sizeof(struct tipme_x_ring_header) + SLOTS * TIPME_X_SLOT_BYTES)

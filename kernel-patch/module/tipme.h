@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 #include "tipme_compat.h"
-#include "kernel_maps.h"
+#include "tables.h"
 #include "class_numbers.h"
 #include "tipme_uapi.h"
 

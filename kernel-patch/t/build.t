@@ -39,7 +39,7 @@ SKIP: {
 	skip 'no checkpatch.pl: no source of a kernel is in the cache (tests/vm/mkkernel fetches one)', 1 if !$script;
 	# Not for us: versions, since we are compiled for several; macros that make rows of a table or whole functions; lines as wide as the house has them.
 	my $ignore = 'LINUX_VERSION_CODE,CONSTANT_COMPARISON,COMPLEX_MACRO,TRAILING_SEMICOLON';
-	my @files = glob "$top/kernel-patch/module/*.[ch]";
+	my @files = map { glob "$top/$_" } qw(kernel-patch/module/*.[ch] abi/kernel/*_uapi.h);
 	my $said = qx{perl "$script" --no-tree --terse --no-summary --max-line-length=150 --ignore $ignore -f @files 2>&1};
 	is($said, '', 'checkpatch has no complaint about ' . @files . ' files');
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "dump.h"
-#include "x_ring.h"
+#include "xring_reader.h"
 
 /* Memory comes from the kernel, not from the heap: a main thread that hangs may hold its lock. */
 static int copy_alloc(struct tipme_x_copy *copy, const struct tipme_x_ring *ring)

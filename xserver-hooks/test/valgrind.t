@@ -43,7 +43,7 @@ my $said = do { open my $in, '<', "$dir/said" or die "$dir/said: $!"; local $/; 
 my @complaints = grep { /\w/ } split /^==\d+== *\n/m, $said;
 # Frames of the hooks have their source's name. They stand below whatever a request does: what counts is who did it and, of what is lost, who asked
 # the server for it.
-my $OURS = join '|', map { m{([^/]+)\.c$} ? $1 : () } glob("$Bin/../src/*.c"), 'x_ring.c';
+my $OURS = join '|', map { m{([^/]+)\.c$} ? $1 : () } map { glob "$Bin/../../$_/*.c" } qw(xserver-hooks/src abi/xring abi/chord);
 my @ours = grep {
 	my @frames = grep { !/ in \S*vgpreload|vg_replace|\b(?:malloc|calloc|realloc|free|strdup|mmap|memcpy|memset) / } /^==\d+==    (?:at|by) (.*)/mg;
 	my $last = /definitely lost/ ? 1 : 0;

@@ -8,7 +8,7 @@
 
 /*
  * The device's memory, mapped read-only from offset 0 as soon as recording has begun, begins with this. What the tables hold is in
- * kernel_maps.h, what the pool holds and how to read it while it is written, in pool.h and docs/formats.md.
+ * tables.h, what the pool holds and how to read it while it is written, in pool.h and docs/formats.md.
  */
 #define TIPME_MAP_MAGIC "TIPMEMAP"
 

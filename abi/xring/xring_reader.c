@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "x_ring.h"
+#include "xring_reader.h"
 
 #define HEADER_BYTES sizeof(struct tipme_x_ring_header)
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
