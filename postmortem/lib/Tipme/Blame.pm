@@ -5,6 +5,7 @@ package Tipme::Blame;
 use strict;
 use warnings;
 use Tipme::Interference;
+use Tipme::Kinds;
 use Tipme::XRecords;
 
 my $MAX_EVIDENCE = 6;    # of one stretch
@@ -12,10 +13,6 @@ my $MANY         = 2000;            # stretches of a path that are told one by o
 my $RUN_NS       = 10_000_000;      # with more of them, those who had a CPU in turn are told together, in runs of this length
 my $SHORT_NS     = 1_000_000;       # stretches of a long path that are told by runs are shorter than this
 my $REQUEST_NS   = 100_000;         # requests of others that the server executed for so long are theirs
-my %WAIT = map { $_ => 1 } qw(unknown irq-time stopped rt-starvation cpu-contention);
-my %FOR_CPU = map { $_ => 1 } qw(rt-starvation cpu-contention);
-# What whoever holds a thing that another waits for may do meanwhile, without that it would be anybody else's fault.
-my %HOLDING = map { $_ => 1 } qw(app-compute server-compute ipc-wait timer-sleep disk-io page-fault-io memory-reclaim futex-wait lock-wait network-wait device-wait gpu-wait);
 my %OP = (read => 'reading', write => 'writing', flush => 'flushing', discard => 'discarding', other => 'working');
 
 # new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid, client (its number in the server, where no process is known), held_input => { pid, from, to })
@@ -182,7 +179,7 @@ sub _blamed {
 	$b = $self->_through($s, $who, $b) if $s->{held};
 	# What a client did that had the event before ours, until it let it go on.
 	my $late = $self->{held_input};
-	return $b if !$late || !$HOLDING{ $b->{kind} } || ($b->{pid} // -1) != $late->{pid} || $s->{from} >= $late->{to} || $s->{to} <= $late->{from};
+	return $b if !$late || !Tipme::Kinds::has($b->{kind}, 'holding') || ($b->{pid} // -1) != $late->{pid} || $s->{from} >= $late->{to} || $s->{to} <= $late->{from};
 	return { %$b, kind => 'input-late', detail => 'held the event back' . ($s->{state} eq 'running' ? ', computing' : ", $b->{detail}") };
 }
 
@@ -197,7 +194,7 @@ sub _native {
 	return _thread($who, $kind, $s->{reason} . $self->_stop($s, $who), by => scalar $self->_stopper($s)) if $kind eq 'stopped';
 	# What a worker waits for is waited for by whoever had queued the work.
 	$who = $self->_asker($s->{work}) if $s->{work};
-	return _thread($who, $kind, $s->{reason}) if $WAIT{$kind} || $self->_own($who);
+	return _thread($who, $kind, $s->{reason}) if Tipme::Kinds::has($kind, 'itself') || $self->_own($who);
 	return _thread($who, 'ipc-wait', $s->{reason});
 }
 
@@ -235,12 +232,12 @@ sub _on_disk {
 sub _through {
 	my ($self, $s, $who, $b) = @_;
 	my $held = $s->{held};
-	if ($FOR_CPU{ $b->{kind} }) {
+	if (Tipme::Kinds::has($b->{kind}, 'cpu')) {
 		return $b if $held->{class} ne 'lock' || !defined $s->{blamed_prio} || $held->{prio} >= $s->{own_prio} || $s->{blamed_prio} >= $s->{own_prio};
 		return $b if $self->{resources}->inherited($s->{tid}, $held->{at} - 10_000_000_000, $s->{to});
 		return { %$b, kind => 'priority-inversion', detail => "had the CPU, so that $who->{process} (pid $who->{pid}), of low priority, could not run and kept its lock", holder => { pid => $who->{pid}, comm => $who->{process} } };
 	}
-	return $b if !$HOLDING{ $b->{kind} } || defined $b->{disk} && $held->{class} ne 'lock' && $b->{pid} != $who->{pid};
+	return $b if !Tipme::Kinds::has($b->{kind}, 'holding') || defined $b->{disk} && $held->{class} ne 'lock' && $b->{pid} != $who->{pid};
 	# A kernel thread that writes a journal does so for whoever waits for it.
 	my $for = $who->{kernel} && !$s->{work} ? $self->_who($held->{tid}, $held->{at} - 1) : $s->{work} ? $self->_asker($s->{work}) : $who;
 	return { %{ _thread($for, $held->{kind}, "$held->{words}, through $who->{comm}") }, disk => $b->{disk} } if $held->{class} ne 'lock';

@@ -5,14 +5,13 @@ package Tipme::Circumstances;
 use strict;
 use warnings;
 use Tipme::Functions;
+use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
 
 my $MOST      = 0.5;
 my $SLOW      = 0.75;   # of a CPU's highest frequency
 my $MAX_LOOK  = 500;    # stretches for which other CPUs are looked at
 my $MAX_ARGS  = 100;    # characters of a command line in a sentence
-my %ABOUT_CPU = map { $_ => 1 } qw(cpu-contention rt-starvation priority-inversion);
-my %ABOUT_MEMORY = map { $_ => 1 } qw(memory-reclaim page-fault-io);
 
 # new(states => TaskStates, threads => Threads, to => NS)
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
@@ -23,10 +22,10 @@ sub of {
 	my @of = grep { $_->{blamed}{kind} eq $v->{kind} } @$path;
 	my @say;
 	if (my $f = $self->_function($v, \@of)) { $v->{function} = $f; push @say, _function_words($f) }
-	if ($ABOUT_CPU{ $v->{kind} } && (my $cpus = $self->_idle_cpus(\@of))) { $v->{idle_cpus} = $cpus; push @say, $self->_idle_words($cpus) }
+	if (Tipme::Kinds::has($v->{kind}, 'cpu') && (my $cpus = $self->_idle_cpus(\@of))) { $v->{idle_cpus} = $cpus; push @say, $self->_idle_words($cpus) }
 	if (my $slow = $self->_slow_cpu(\@of)) { $v->{slow_cpu} = $slow; push @say, _slow_words($slow) }
-	if ($ABOUT_MEMORY{ $v->{kind} } && (my $p = $self->_largest)) { push @say, sprintf 'The largest process was %s (pid %d) with %s in memory.', one_line($p->{comm}), $p->{pid}, _size($p->{rss_kib}) }
-	my $args = defined $v->{blamed}{pid} && $v->{kind} =~ /^(?:cpu-contention|rt-starvation|ipc-wait|disk-io)$/ ? $self->{threads}->args($v->{blamed}{pid}, $self->{to}) : undef;
+	if (Tipme::Kinds::has($v->{kind}, 'memory') && (my $p = $self->_largest)) { push @say, sprintf 'The largest process was %s (pid %d) with %s in memory.', one_line($p->{comm}), $p->{pid}, _size($p->{rss_kib}) }
+	my $args = defined $v->{blamed}{pid} && Tipme::Kinds::has($v->{kind}, 'args') ? $self->{threads}->args($v->{blamed}{pid}, $self->{to}) : undef;
 	push @say, one_line($v->{blamed}{comm}) . " (pid $v->{blamed}{pid}) was called as: " . (length $args > $MAX_ARGS ? substr(one_line($args), 0, $MAX_ARGS) . ' ...' : one_line($args)) . '.' if defined $args && length $args;
 	$v->{circumstances} = \@say;
 	return $v;
@@ -37,7 +36,7 @@ sub _function {
 	my ($self, $v, $of) = @_;
 	my $pid = $v->{blamed}{pid} // return;
 	my @runs = map { [ $_->{tid}, $_->{from_ns}, $_->{to_ns} ] } grep { $_->{state} eq 'running' && ($_->{blamed}{pid} // -1) == $pid } @$of;
-	@runs = map { [ $_->{blamed}{tid}, $_->{from_ns}, $_->{to_ns} ] } grep { $_->{state} eq 'runnable' && ($_->{blamed}{pid} // -1) == $pid && defined $_->{blamed}{tid} } @$of if !@runs && $ABOUT_CPU{ $v->{kind} };
+	@runs = map { [ $_->{blamed}{tid}, $_->{from_ns}, $_->{to_ns} ] } grep { $_->{state} eq 'runnable' && ($_->{blamed}{pid} // -1) == $pid && defined $_->{blamed}{tid} } @$of if !@runs && Tipme::Kinds::has($v->{kind}, 'cpu');
 	return if !@runs;
 	return Tipme::Functions->new(resources => $self->{states}->resources, threads => $self->{threads})->of(\@runs);
 }

@@ -5,22 +5,11 @@ package Tipme::Compare;
 use strict;
 use warnings;
 use Exporter qw(import);
+use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
 use Tipme::Verdict qw(duration_text event_words);
 
 our @EXPORT_OK = qw(compare);
-
-# Each kind of cause, as what a difference came through.
-my %CAUSE = ('cpu-contention' => 'waiting for a CPU that NAME had', 'rt-starvation' => 'waiting for a CPU that NAME kept by its real-time priority', 'priority-inversion' => 'a lock whose holder had no CPU while NAME had it',
-	'cpu-throttled' => 'the CPU quota of NAME, which was used up', 'app-compute' => 'computing in NAME', 'server-compute' => 'computing in the X server', 'server-grab' => 'NAME, which had grabbed the X server',
-	'client-queue' => 'requests of NAME that the X server worked on', 'input-late' => 'NAME, which held the event back', 'ipc-wait' => 'waiting for NAME', 'timer-sleep' => 'sleeping of NAME by its own wish',
-	stopped => 'NAME, which was stopped', 'disk-io' => 'waiting for the disk (NAME)', 'page-fault-io' => 'page faults that waited for the disk (NAME)', 'memory-reclaim' => 'freeing of memory (NAME)',
-	'futex-wait' => 'waiting for a lock of NAME', 'lock-wait' => 'waiting for a lock of NAME', 'network-wait' => 'waiting for the network (NAME)', 'device-wait' => 'waiting for a device (NAME)',
-	'gpu-wait' => 'waiting for the graphics processor (NAME)', 'irq-time' => 'NAME, which had the CPU', 'irqs-off' => 'NAME, which kept interrupts waiting', 'host-steal' => 'the host, which had taken the CPU away',
-	unknown => 'something that is not known');
-
-# kinds(): those that have words
-sub kinds { return sort keys %CAUSE }
 
 my @STAGES = qw(input server device deliver client request feedback open);
 
@@ -116,7 +105,7 @@ sub _sentence {
 	my $part = abs($c->{difference_ns}) < abs($diff) ? abs $c->{difference_ns} : abs $diff;
 	my $name = defined $c->{comm} ? '"' . one_line($c->{comm}) . '"' : 'somebody';
 	return sprintf '%s: %s %s, %s of it (%.0f %%) through %s.', $head, duration_text(abs $diff), $diff > 0 ? 'more' : 'less', duration_text($part), 100 * $part / abs $diff,
-		($CAUSE{ $c->{kind} } // "$c->{kind} of NAME") =~ s/NAME/$name/r;
+		Tipme::Kinds::words($c->{kind}, 'cause', name => $name);
 }
 
 1;

@@ -5,6 +5,7 @@ package Tipme::Command::List;
 use strict;
 use warnings;
 use Tipme::CommandLine qw(options print_json ms local_time table);
+use Tipme::Kinds;
 use Tipme::Library;
 use Tipme::Printable qw(put one_line shorten);
 
@@ -61,7 +62,8 @@ sub _what {
 	return 'damaged: see `tipme show`' if length $e->{problem};
 	return 'not diagnosed yet' if !defined $e->{kind};
 	my $who = one_line($e->{blamed_comm});
-	return $e->{kind} . (length $who ? ": $who" . (defined $e->{blamed_pid} ? " ($e->{blamed_pid})" : '') : '');
+	$who = length $who ? $who . (defined $e->{blamed_pid} ? " ($e->{blamed_pid})" : '') : 'somebody';
+	return Tipme::Kinds::words($e->{kind}, 'list', name => $who);
 }
 
 1;

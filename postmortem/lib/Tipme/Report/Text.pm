@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Text::Wrap ();
 use Tipme::CommandLine qw(table with_commas);
+use Tipme::Kinds;
 use Tipme::Printable qw(one_line shorten);
 use Tipme::Verdict qw(duration_text event_words);
 
@@ -16,13 +17,6 @@ my $MAX_ROWS  = 8;
 my %STAGE = (interrupt => 'its interrupt came', input => 'it entered', read => 'the X server\'s input thread read it', server => 'the X server ran', device => 'the X server began to work on it',
 	deliver => 'the X server sent it to the client', client => 'the client ran', request => 'the X server began the first request of the client',
 	feedback => 'the screen had changed');
-my %KIND = ('cpu-contention' => 'waiting for a CPU that others had', 'rt-starvation' => 'waiting for a CPU that a real-time process had', 'app-compute' => 'the application computed',
-	'server-compute' => 'the X server computed', 'server-grab' => 'the X server was grabbed', 'client-queue' => 'the X server worked for others', 'ipc-wait' => 'waiting for other processes',
-	'timer-sleep' => 'sleeping by its own wish', 'stopped' => 'stopped', 'disk-io' => 'waiting for the disk', 'irq-time' => 'interrupts and softirqs',
-	'priority-inversion' => 'waiting for a lock whose holder had no CPU', 'cpu-throttled' => 'kept from running: the CPU quota was used up', 'futex-wait' => 'waiting for a lock (futex)',
-	'lock-wait' => 'waiting for a lock', 'page-fault-io' => 'page faults that waited for the disk', 'memory-reclaim' => 'freeing memory', 'host-steal' => 'the host took the CPU away',
-	'network-wait' => 'waiting for the network', 'device-wait' => 'waiting for a device', 'gpu-wait' => 'waiting for the graphics processor', 'input-late' => 'the event was held back', 'unknown' => 'not known',
-	'irqs-off' => 'interrupts had to wait');
 
 # page(DIAGNOSIS): the text
 sub page {
@@ -53,7 +47,7 @@ sub _sum {
 	my ($all, $t) = ($d->{interval}{duration_ns}, $d->{totals});
 	my @kinds = sort { $t->{kinds}{$b} <=> $t->{kinds}{$a} || $a cmp $b } keys %{ $t->{kinds} };
 	my @rows = ([ 'ms', 'share', $d->{interval}{certainty} eq 'open' ? 'where the time went, up to ' . (_until($d))[0] : 'where the time went' ]);
-	for my $k (@kinds) { push @rows, [ _ms($t->{kinds}{$k}), _share($t->{kinds}{$k}, $all), $KIND{$k} // $k, _who($t, $k) ] }
+	for my $k (@kinds) { push @rows, [ _ms($t->{kinds}{$k}), _share($t->{kinds}{$k}, $all), Tipme::Kinds::words($k, 'phrase'), _who($t, $k) ] }
 	my $line = join '  ', map { my $ns = $t->{states}{$_} // 0; "$_ " . _ms($ns) . ' ms' } qw(running runnable blocked), $t->{states}{unknown} ? 'unknown' : ();
 	return table([ map { [ @$_[ 0 .. 1 ], shorten(join('  ', grep { defined && length } @$_[ 2 .. 3 ]), 76) ] } @rows ], 'rrl') . "along the path: $line\n";
 }

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The kinds of verdicts, one entry each: all words about a kind, and what other modules need to know
+# of it. A new kind is a new entry here, a line in docs/diagnose-json.md, and a story in a test.
+package Tipme::Kinds;
+
+use strict;
+use warnings;
+use Carp qw(croak);
+use Tipme::Words qw(N__ fill);
+
+# Fields of an entry. Words in braces are filled in: {name} the blamed process.
+#   list    at most 34 columns, for `tipme list`
+#   phrase  what the time went to, nobody named: "where the time went"
+#   cause   what a difference between two episodes came through, for `tipme compare`
+#   ask     whom to ask. {pid} {pids}: numbers of the blamed processes; {send}: how to send them
+#           the episode; {quota} {disk}: the file or command that shows it; {episode}: its id
+#   next    what to do next, with commands
+#   remote  ask and next where the blamed client is on another machine: it has no pid here
+#   story   the test beside us that tells a story of it; undef: no cause of this kind is found yet,
+#           only an episode of a later version can have it
+#   flags   list of:
+#     cpu       time in which a thread could run and had no CPU
+#     memory    the want of memory has a part: the largest process is told
+#     compute   a program's own computing: functions are told, and who wrote them asked
+#     holding   what a thread may do while it holds something that others wait for; that is its
+#               own fault then
+#     itself    stays this kind in whatever thread it is met; other waits of a thread that is
+#               neither client nor server become ipc-wait
+#     args      the command line of the blamed process helps
+#     client    the blamed one may be a client without a process on this machine
+#     victim    the blamed process is the one that suffered
+my $SEND_PERF = N__('{send} `perf record -g -p {pid}` while it happens again shows more.');
+my $NOTHING   = N__('nothing unusual');
+my %KIND = (
+	'none' => {
+		list => $NOTHING, phrase => $NOTHING, cause => $NOTHING, ask => undef, next => undef,
+		story => 'verdicts.t', flags => [],
+	},
+	'cpu-contention' => {
+		list   => N__('{name} had the CPU'),
+		phrase => N__('waiting for a CPU that others had'),
+		cause  => N__('waiting for a CPU that {name} had'),
+		ask    => N__('whoever runs {name}: the load on this machine'),
+		next   => N__('Give it a lower priority (`renice -n 19 -p {pids}`; if it belongs to another '
+			. 'session also `echo 19 > /proc/{pid}/autogroup`), or let it run elsewhere or later.'),
+		story  => 'verdicts.t',
+		flags  => [qw(cpu itself args)],
+	},
+	'rt-starvation' => {
+		list   => N__('{name} kept the CPU (real-time)'),
+		phrase => N__('waiting for a CPU that a real-time process had'),
+		cause  => N__('waiting for a CPU that {name} kept by its real-time priority'),
+		ask    => N__('whoever gave {name} its real-time priority'),
+		next   => N__('Take the real-time priority away (`chrt -o -p 0 {pid}`) and see whether it is '
+			. 'needed at all.'),
+		story  => 'verdicts.t',
+		flags  => [qw(cpu itself args)],
+	},
+	'priority-inversion' => {
+		list   => N__('a lock; {name} kept its holder off'),
+		phrase => N__('waiting for a lock whose holder had no CPU'),
+		cause  => N__('a lock whose holder had no CPU while {name} had it'),
+		ask    => N__('whoever chose the priorities: a thread of low priority held what others '
+			. 'waited for'),
+		next   => N__('Give the holder of the lock the priority of those who wait for it, or {name} a '
+			. 'lower one.'),
+		story  => 'resources.t',
+		flags  => [qw(cpu)],
+	},
+	'cpu-throttled' => {
+		list   => N__('CPU quota of {name} used up'),
+		phrase => N__('kept from running: the CPU quota was used up'),
+		cause  => N__('the CPU quota of {name}, which was used up'),
+		ask    => N__('whoever limits the CPU time of this cgroup'),
+		next   => N__('Raise the quota ({quota}).'),
+		story  => 'resources.t',
+		flags  => [qw(victim)],
+	},
+	'app-compute' => {
+		list   => N__('{name} computed'),
+		phrase => N__('the application computed'),
+		cause  => N__('computing in {name}'),
+		ask    => N__('the makers of {name}'),
+		next   => $SEND_PERF,
+		story  => 'verdicts.t',
+		flags  => [qw(holding compute)],
+	},
+	'server-compute' => {
+		list   => N__('the X server computed'),
+		phrase => N__('the X server computed'),
+		cause  => N__('computing in the X server'),
+		ask    => N__('the makers of the X server, or of its graphics driver'),
+		next   => $SEND_PERF,
+		story  => 'kinds.t',
+		flags  => [qw(holding compute)],
+	},
+	'server-grab' => {
+		list   => N__('{name} had grabbed the X server'),
+		phrase => N__('the X server was grabbed'),
+		cause  => N__('{name}, which had grabbed the X server'),
+		ask    => N__('the makers of {name}'),
+		next   => N__('An application must not keep the X server for itself. {send}'),
+		story  => 'verdicts.t',
+		flags  => [qw(client)],
+	},
+	'client-queue' => {
+		list   => N__('the X server worked for {name}'),
+		phrase => N__('the X server worked for others'),
+		cause  => N__('requests of {name} that the X server worked on'),
+		ask    => N__('the makers of {name}'),
+		next   => N__('It keeps the X server busy; closing it ends the delay. {send}'),
+		story  => 'verdicts.t',
+		flags  => [qw(client)],
+	},
+	'input-late' => {
+		list   => N__('{name} held the input back'),
+		phrase => N__('the event was held back'),
+		cause  => N__('{name}, which held the event back'),
+		ask    => N__('the makers of {name}'),
+		next   => N__('It gets keys or clicks first, and passed this one on late. {send}'),
+		story  => 'resources.t',
+		flags  => [],
+	},
+	'ipc-wait' => {
+		list   => N__('waited for {name}'),
+		phrase => N__('waiting for other processes'),
+		cause  => N__('waiting for {name}'),
+		ask    => N__('the makers of {name}, which was waited for'),
+		next   => N__('See what it did then: `tipme timeline {episode} -o FILE.svg` draws it. {send}'),
+		story  => 'verdicts.t',
+		flags  => [qw(holding args)],
+	},
+	'timer-sleep' => {
+		list   => N__('{name} slept by its own wish'),
+		phrase => N__('sleeping by its own wish'),
+		cause  => N__('sleeping of {name} by its own wish'),
+		ask    => N__('the makers of {name}'),
+		next   => N__('It sleeps by its own wish: `strace -f -p {pid}` shows where.'),
+		story  => 'verdicts.t',
+		flags  => [qw(holding)],
+	},
+	'time-out' => {
+		list   => N__('{name} waited for nobody'),
+		phrase => N__('waiting for an answer that did not come, until a time-out'),
+		cause  => N__('a time-out of {name}'),
+		ask    => N__('the makers of {name}: nobody answered what it had asked'),
+		next   => N__('See what it asked, and whom: `strace -f -p {pid}`. {send}'),
+		story  => undef,
+		flags  => [qw(holding)],
+	},
+	'stopped' => {
+		list   => N__('{name} was paused'),
+		phrase => N__('stopped'),
+		cause  => N__('{name}, which was stopped'),
+		ask    => N__('whoever stopped {name}'),
+		next   => N__('Let it go on: `kill -CONT {pid}`.'),
+		story  => 'resources.t',
+		flags  => [qw(itself victim)],
+	},
+	'disk-io' => {
+		list   => N__('the disk; {name}'),
+		phrase => N__('waiting for the disk'),
+		cause  => N__('waiting for the disk ({name})'),
+		ask    => N__('the disk, or {name}'),
+		next   => N__('If another program loads the disk, make it idle priority (`ionice -c 3 -p {pid}`); '
+			. 'else the disk is slow: `iostat -x 1` shows its service times.'),
+		story  => 'resources.t',
+		flags  => [qw(holding args)],
+	},
+	'page-fault-io' => {
+		list   => N__('memory read from disk; {name}'),
+		phrase => N__('page faults that waited for the disk'),
+		cause  => N__('page faults that waited for the disk ({name})'),
+		ask    => N__('the lack of memory on this machine, or its disk'),
+		next   => N__('See what filled the memory (`ps aux --sort=-rss`), and whether the machine swaps '
+			. '(`vmstat 1`).'),
+		story  => 'resources.t',
+		flags  => [qw(holding memory)],
+	},
+	'memory-reclaim' => {
+		list   => N__('memory was short; {name}'),
+		phrase => N__('freeing memory'),
+		cause  => N__('freeing of memory ({name})'),
+		ask    => N__('whoever has filled the memory, or limits that of the cgroup'),
+		next   => N__('See what filled it (`ps aux --sort=-rss`), or raise memory.high or memory.max of '
+			. 'the cgroup.'),
+		story  => 'resources.t',
+		flags  => [qw(holding memory)],
+	},
+	'futex-wait' => {
+		list   => N__('a lock of {name}'),
+		phrase => N__('waiting for a lock (futex)'),
+		cause  => N__('waiting for a lock of {name}'),
+		ask    => N__('the makers of {name}'),
+		next   => N__('One of its threads kept another waiting. {send}'),
+		story  => 'resources.t',
+		flags  => [qw(holding)],
+	},
+	'lock-wait' => {
+		list   => N__('a lock of {name}'),
+		phrase => N__('waiting for a lock'),
+		cause  => N__('waiting for a lock of {name}'),
+		ask    => N__('the makers of {name}, which held the lock'),
+		next   => N__('See what it did with the lock: `tipme timeline {episode} -o FILE.svg` draws it.'),
+		story  => 'resources.t',
+		flags  => [qw(holding)],
+	},
+	'network-wait' => {
+		list   => N__('{name} waited for the network'),
+		phrase => N__('waiting for the network'),
+		cause  => N__('waiting for the network ({name})'),
+		ask    => N__('the network, or the machine at its other end'),
+		next   => N__('Test the connection (`ss -ti`, `ping`).'),
+		story  => 'kinds.t',
+		flags  => [qw(holding)],
+	},
+	'device-wait' => {
+		list   => N__('{name} waited for a device'),
+		phrase => N__('waiting for a device'),
+		cause  => N__('waiting for a device ({name})'),
+		ask    => N__('the driver of the device'),
+		next   => N__('See what the kernel says of it: `dmesg`.'),
+		story  => 'kinds.t',
+		flags  => [qw(holding)],
+	},
+	'gpu-wait' => {
+		list   => N__('{name} waited for the GPU'),
+		phrase => N__('waiting for the graphics processor'),
+		cause  => N__('waiting for the graphics processor ({name})'),
+		ask    => N__('the graphics driver'),
+		next   => N__('See what the kernel says of it: `dmesg`.'),
+		story  => 'kinds.t',
+		flags  => [qw(holding)],
+	},
+	'frame-wait' => {
+		list   => N__('{name} waited for a frame'),
+		phrase => N__('waiting for the next frame'),
+		cause  => N__('waiting of {name} for the next frame'),
+		ask    => N__('the makers of the compositor, or of the graphics driver'),
+		next   => N__('See how many frames it showed: `tipme timeline {episode} -o FILE.svg`. {send}'),
+		story  => undef,
+		flags  => [qw(holding)],
+	},
+	'irq-time' => {
+		list   => N__('{name}'),
+		phrase => N__('interrupts and softirqs'),
+		cause  => N__('{name}, which had the CPU'),
+		ask    => N__('the driver of the device that interrupts'),
+		next   => N__('See which line counts up: `watch -d cat /proc/interrupts`.'),
+		story  => 'resources.t',
+		flags  => [qw(itself)],
+	},
+	'irqs-off' => {
+		list   => N__('{name} kept interrupts waiting'),
+		phrase => N__('interrupts had to wait'),
+		cause  => N__('{name}, which kept interrupts waiting'),
+		ask    => N__('the makers of that part of the kernel'),
+		next   => N__('No code may keep interrupts waiting for so long. {send}'),
+		story  => 'late.t',
+		flags  => [],
+	},
+	'host-steal' => {
+		list   => N__('the host took the CPU'),
+		phrase => N__('the host took the CPU away'),
+		cause  => N__('the host, which had taken the CPU away'),
+		ask    => N__('whoever runs the host of this virtual machine'),
+		next   => N__('This machine had no CPU: nothing inside it can help.'),
+		story  => 'resources.t',
+		flags  => [],
+	},
+	'unknown' => {
+		list   => N__('cause not known'),
+		phrase => N__('not known'),
+		cause  => N__('something that is not known'),
+		ask    => undef,
+		next   => N__('See whether records were lost, and what more could be recorded: `tipme doctor`.'),
+		story  => 'verdicts.t',
+		flags  => [qw(itself)],
+	},
+);
+# Over a connection only the other end can be asked.
+my %REMOTE = (
+	ask  => N__('whoever runs {name}'),
+	next => N__('See who is connected over the network: '
+		. '`ss -tn state established \'( sport >= :6000 and sport <= :6063 )\'`.'),
+);
+
+# kinds(): all names, sorted
+sub kinds { return sort keys %KIND }
+
+# entry(KIND): the entry, or undef where there is none: { list, phrase, cause, ask, next, story, flags }
+sub entry { return $KIND{ $_[0] } }
+
+# has(KIND, FLAG): 1 or 0
+sub has {
+	my ($kind, $flag) = @_;
+	my $e = $KIND{$kind} or return 0;
+	$e->{set} //= { map { $_ => 1 } @{ $e->{flags} } };
+	return $e->{set}{$flag} ? 1 : 0;
+}
+
+# with(FLAG): names of the kinds that have it
+sub with { my ($flag) = @_; return grep { has($_, $flag) } kinds() }
+
+# words(KIND, FIELD, NAME => VALUE ...): the text, filled in; for a kind without an entry its name
+sub words {
+	my ($kind, $field, %value) = @_;
+	my $e = $KIND{$kind} or return $kind;
+	my $text = $e->{$field} // return;
+	return fill($text, %value);
+}
+
+# remote(FIELD): ask or next of a client on another machine, not filled in
+sub remote { return $REMOTE{ $_[0] } }
+
+1;
