@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # ./runtests --part K/N: all parts together are exactly all tests, each part is the same each time, and none takes much longer than another.
+# So are the groups in which ./runtests runs them.
 use strict;
 use warnings;
 use List::Util qw(max sum0);
@@ -31,6 +32,18 @@ is_deeply [ part('1/1') ], \@tests, 'one part: all, in their order';
 is_deeply [ sort(part('2/3', reverse @tests)) ], [ sort(part('2/3')) ], 'the order of the list changes nothing';
 is scalar(map { part("$_/2", 'a.t', 'b.t', 'c.t') } 1, 2), 3, 'tests without a time have a part, too';
 
+{
+	my %group = map { $_ => [ filter(".ci/group $_") ] } qw(together machines alone);
+	is_deeply [ sort map { @$_ } values %group ], [ sort @tests ], 'groups: all tests, and each once';
+	is_deeply [ grep { !m{^tests/vm/} } @{ $group{machines} } ], [], '... machines are those of tests/vm';
+	for my $pattern (map { /^([^#\s]\S*)/ } lines("$SRC/.ci/together")) {
+		my @source = (glob("$SRC/$pattern"), glob("$SRC/$pattern.c"));
+		ok scalar(grep { -e } @source), "... $pattern names tests that there are";
+	}
+	filter('.ci/group others');
+	is $? >> 8, 64, '... another group is refused';
+}
+
 for my $bad ('', '0/3', '4/3', '3', '/', '1/', '/3', '1/0', 'a/b', '-1/3', '1/3/4', '1/100', ' 1/3') {
 	my $said = qx{"$SRC/.ci/part" "$bad" 2>&1 < /dev/null};
 	is $? >> 8, 64, "'$bad' is no part";
@@ -45,14 +58,19 @@ done_testing;
 
 sub lines { my ($file) = @_; open my $h, '<', $file or die "$file: $!\n"; return <$h> }
 
-sub part {
-	my ($which, @list) = @_;
+sub part { my ($which, @list) = @_; return filter(".ci/part $which", @list) }
+
+# What a script of the source makes of a list of tests (all, where none is given).
+sub filter {
+	my ($script, @list) = @_;
 	@list = @tests if !@list;
 	my $file = "$BUILD/tests/parts-list.$$";
 	open my $h, '>', $file or die "$file: $!\n";
 	print {$h} map { "$_\n" } @list;
 	close $h or die "$file: $!\n";
-	my @part = split /\n/, qx{"$SRC/.ci/part" $which < "$file"};
+	my @out = split /\n/, qx{cd "$SRC" && ./$script < "$file" 2>/dev/null};
+	my $status = $?;
 	unlink $file;
-	return @part;
+	$? = $status;
+	return @out;
 }

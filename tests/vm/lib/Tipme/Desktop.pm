@@ -30,9 +30,14 @@ sub build_module {
 	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
 	$? == 0 or return (undef, "the headers of $kernel could not be had: $headers");
 	make_path("$ENV{TIPME_BUILDDIR}/tests/vm");
-	my $log = qx{"$top/kernel-patch/build-module" "$headers" "$dir" @make 2>&1};
-	$? == 0 or BAIL_OUT("build-module: $log");
-	system('strip', '--strip-debug', '-o', "$dir/stripped.ko", "$dir/tipme.ko") == 0 or BAIL_OUT('strip');
+	Tipme::VM::one_at_a_time($dir, sub {
+		my $log = qx{"$top/kernel-patch/build-module" "$headers" "$dir" @make 2>&1};
+		$? == 0 or BAIL_OUT("build-module: $log");
+		# Another test may be reading the one that is there.
+		my $new = "$dir/stripped.ko.$$";
+		system('strip', '--strip-debug', '-o', $new, "$dir/tipme.ko") == 0 or BAIL_OUT('strip');
+		rename $new, "$dir/stripped.ko" or BAIL_OUT("$dir/stripped.ko: $!");
+	});
 	return "$dir/stripped.ko";
 }
 

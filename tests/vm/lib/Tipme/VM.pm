@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Carp qw(croak);
 use Digest::SHA qw(sha256_hex);
+use Fcntl qw(LOCK_EX);
 use File::Temp qw(tempdir);
 use IO::Select;
 use IO::Socket::UNIX;
@@ -52,6 +53,14 @@ sub left_out {
 	return ($? >> 8) == UNREACHABLE ? 'what the machine boots could not be fetched: ' . substr $said =~ s/\s+/ /gr, -300 : undef;
 }
 
+# one_at_a_time(FILE, CODE): runs CODE while no other test runs something for the same FILE.
+sub one_at_a_time {
+	my ($file, $code) = @_;
+	open my $lock, '>', "$file.lock" or croak "$file.lock: $!";
+	flock $lock, LOCK_EX or croak "$file.lock: $!";
+	return $code->();
+}
+
 sub _here { return __FILE__ =~ s{lib/Tipme/VM\.pm$}{}r }
 
 # Tipme::VM->new(kernel => '6.1', payload => DIR of `make install DESTDIR=DIR`): a machine whose desktop is up.
@@ -63,7 +72,7 @@ sub new {
 	$self->_make_root;
 	$self->_make_payload;
 	my $state = $self->_state_file;
-	$self->_boot_and_save($state) if !-e $state;
+	one_at_a_time($state, sub { $self->_boot_and_save($state) if !-e $state });
 	my $begin = time;
 	$self->_start('-incoming', "exec:zstdcat '$state'");
 	# It was stopped when it was saved, and is when it has been loaded; telling it to go on while it is being loaded has no effect.
