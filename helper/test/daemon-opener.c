@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "daemon-tap.h"
-#include "../daemon/opener.h"
+#include "opener.h"
 #include "kernel_source.h"
 
 /* A line of its status, without the name; "": there is none. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "daemon-tap.h"
-#include "../daemon/pictures.h"
+#include "pictures.h"
 
 static struct tipme_kernel_thread threads[3000];
 static char *buf;
