@@ -130,7 +130,7 @@ sub _judge {
 	my $end = $i->{open} ? $self->_min($to + $AFTER_NS, $self->{episode}->end_ns) : $to + $JUST_NS;
 	$end = $to + $JUST_NS if $end < $to + $JUST_NS;
 	my $states = $self->{kernel}->states($from - $BEFORE_NS, $end);
-	my $chain = $self->{problem}->chain($states, $e);
+	my $chain = $self->{problem}->caused->chain($states, $e);
 	my $threads = $self->{kernel}->threads;
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} || -1, client => $e->{pending} ? undef : $e->{client},
 		held_input => $e->{held},
@@ -242,7 +242,7 @@ sub _from_interrupt {
 sub _via {
 	my ($self, $i, $states) = @_;
 	my $e = $i->{event};
-	my $p = $self->{problem};
+	my $p = $self->{problem}->caused;
 	my $begun = $p->request_ns($e, $i->{damage});
 	my ($tid, $ran) = $p->last_ran($states, $e->{pid}, $begun);
 	return if !defined $tid || $ran <= $e->{deliver_ns};

@@ -5,21 +5,18 @@ package Tipme::ProblemInterval;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Tipme::Answered;
+use Tipme::AtRest;
+use Tipme::Caused;
 use Tipme::Entry;
 use Tipme::Inferred;
 use Tipme::Verdict qw(is_unusual);
-use Tipme::WakeupChain;
 use Tipme::XRecords;
 
-my $SURE_NS     = 30_000_000;        # what is answered faster is not looked at more closely
 my $NEAR_NS     = 30_000_000;        # records this far before a wake-up mostly tell who caused it
-my $PROBE_NS    = 100_000_000;       # a client that has nothing to do is usually found asleep within this
 my $LONG_NS     = 10_000_000_000;    # a server that waits longer for a CPU is beyond help
 my $LOOP_NS     = 20_000_000;        # a server that runs at last comes to its input within this
 my $MAX_INPUT   = 8;                 # threads of a server that are looked at for its input thread
-my $SILENCE_NS  = 100_000_000;
-my $MAX_CHECKS  = 12;                # later bursts of one event that are traced back; with more of them it is a film
-my $MAX_TURNS   = 16;                # of the other threads of a client, until all of them are at rest
 my $MAX_RESOLVE = 24;                # events looked at closely that were answered late, or not at all
 my $MAX_LOOKS   = 100;               # events looked at closely, whatever comes of it
 my $MOTION_NS   = 25_000_000;        # a pointer that follows sooner is not worth a look
@@ -31,8 +28,16 @@ my $NS_PER_MS   = 1_000_000;
 # new(episode =>, path => InputPath, kernel => Kernel, reasons =>)
 sub new {
 	my ($class, %o) = @_;
-	return bless { %o, inferred => Tipme::Inferred->new($o{kernel}), entry => Tipme::Entry->new($o{episode}), resolved => {}, trigger => $o{episode}->trigger_ns }, $class;
+	my %with = (%o, inferred => Tipme::Inferred->new($o{kernel}), trigger => $o{episode}->trigger_ns);
+	$with{rest}   = Tipme::AtRest->new(%with);
+	$with{caused} = Tipme::Caused->new(%with);
+	return bless { %with, answered => Tipme::Answered->new(%with), entry => Tipme::Entry->new($o{episode}) }, $class;
 }
+
+# inferred(): what wake-ups tell of servers without hooks; caused(): what ties changes to events; response(EVENT): as Answered has it
+sub inferred { return $_[0]{inferred} }
+sub caused   { return $_[0]{caused} }
+sub response { my ($self, $e) = @_; return $self->{answered}->response($e) }
 
 # choose(event => N, at => NS): the problem interval, or undef where there is no input event that could be one:
 # { event, start_ns, end_ns, open, exact, usual_ns, usual_count, excess_ns, damage, entered (as Entry has it) }
@@ -185,249 +190,7 @@ sub usual_responses {
 	return @usual;
 }
 
-# response(EVENT): { first_ns, end_ns, open, gone, damage, exact }: when the screen began to change, and had changed; open: it was not, up to the trigger or (gone) until the client closed its
-# connection; undef: no visible effect
-sub response {
-	my ($self, $e) = @_;
-	return { end_ns => $e->{device_ns}, open => 0, damage => undef, exact => 1 } if ($e->{motion} // '') eq 'cursor';
-	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 1 } if $e->{pending};
-	return if !defined $e->{deliver_ns};
-	if (!$self->{resolved}{ $e->{n} }) {
-		$self->{inferred}->refine($e);
-		$self->{resolved}{ $e->{n} } = [ $self->_observed($e, $self->_resolve($e)) ];
-	}
-	return $self->{resolved}{ $e->{n} }[0];
-}
-
-# A change that was only observed from outside happened while the server ran, somewhere in the millisecond that it named.
-sub _observed {
-	my ($self, $e, $r) = @_;
-	return $r if !$r || $e->{server}{exact};
-	my $turn = $r->{damage} && $self->{kernel}->has_records ? $self->{inferred}->turn($e, $r->{damage}) : undef;
-	my $end = $turn ? $turn->{to} : $r->{end_ns};
-	return { %$r, exact => 0, end_ns => !$r->{open} && $end > $self->{trigger} ? $self->{trigger} : $end };
-}
-
-# inferred(): what wake-ups tell of servers without hooks
-sub inferred { return $_[0]{inferred} }
-
-sub _end {
-	my ($burst, %o) = @_;
-	return { first_ns => $burst->[0], end_ns => $burst->[1], open => 0, damage => $burst->[2][-1], exact => 1, %o };
-}
-
-sub _resolve {
-	my ($self, $e) = @_;
-	my @b = @{ $e->{bursts} };
-	return _end($b[-1]) if @b && $b[-1][1] - $e->{deliver_ns} < $SURE_NS;
-	if (!$self->{kernel}->has_records || !$e->{pid}) { return @b ? _end($b[0], exact => 0) : undef }
-	my $limit = @b ? $b[0][0] : $e->{next_ns} // $self->{trigger};
-	my $quiet = $self->_quiet($e, $limit);
-	my @sure = defined $quiet ? () : $b[0] // ();
-	my $later = $self->_last_caused($e, @b[ scalar @sure .. $#b ]);
-	return _end($later) if $later;
-	return _end($sure[0]) if @sure;
-	return if defined $quiet;
-	# Where an X server's records reach back further than the kernel's, nobody knows whether the client had come to rest.
-	return if $limit <= $self->{kernel}->covered_from;
-	# The client has not looked at anything else meanwhile: what it shows after the next press answers this one as well.
-	my ($first) = @{ $self->{path}->bursts($e, $e->{next_ns} // $self->{trigger}, $self->{trigger} + 1) };
-	return _end($first) if $first;
-	my $gone = defined $e->{gone_ns} && $e->{gone_ns} < $self->{trigger} ? 1 : 0;
-	return { end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone, damage => undef, exact => 1 };
-}
-
-# When client and server first both had nothing to do: then the event's direct effect is over. undef: not before LIMIT.
-sub _quiet {
-	my ($self, $e, $limit) = @_;
-	my ($td, $x) = @$e{qw(deliver_ns server)};
-	my @asleep = $x->{exact} ? $x->asleep($td, $limit) : ();
-	return if $x->{exact} && !@asleep;
-	for my $to ($td + $PROBE_NS, $limit) {
-		my $end = $to < $limit ? $to : $limit;
-		# The next press ends the sleep that matters, and its waking tells where the client slept.
-		my $states = $self->{kernel}->states($td - $NS_PER_MS, $end + $CLEAR_NS);
-		@asleep = $self->{inferred}->asleep($e, $states, $td, $end) if !$x->{exact};
-		my $t = $self->_first_quiet($e, $states, [ grep { $_->[0] < $end } @asleep ]);
-		return $t if defined $t;
-		return if $end == $limit;
-	}
-	return;
-}
-
-# Both lists are in order of time and may be long (a client and its server that take turns): none of them is looked at twice.
-sub _first_quiet {
-	my ($self, $e, $states, $asleep) = @_;
-	my $first = 0;
-	my @grabs = grep { !Tipme::XRecords::is_of($_->[3], @$e{qw(pid client)}) } $e->{server}->grabs;
-	for my $i (@{ $states->intervals($e->{pid}) }) {
-		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
-		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
-		my $rest = $self->_in_loop($i) ? $i->{from} : $self->_loop_of_another($states, $e->{pid}, $i);
-		next if !defined $rest;
-		$first++ while $first < @$asleep && $asleep->[$first][1] <= $i->{from};
-		for (my $k = $first; $k < @$asleep && $asleep->[$k][0] < $i->{to}; $k++) {
-			my $a = $asleep->[$k];
-			my $from = $a->[0] > $rest ? $a->[0] : $rest;
-			my $to   = $a->[1] < $i->{to} ? $a->[1] : $i->{to};
-			next if $from >= $to || grep { $_->[0] < $to && (!defined $_->[1] || $_->[1] > $from) } @grabs;
-			my $t = $self->_at_rest($states, $e->{server}{tid}, $from, $to);
-			return $t if defined $t;
-		}
-	}
-	return;
-}
-
-# Some programs (Tcl's, for one) leave the event loop to a thread of their own: the main thread waits for it by a futex. Then all threads of
-# the process must wait, one of them in an event loop: since when in that sleep they do (on a busy machine some have still to get a CPU first); undef: never.
-sub _loop_of_another {
-	my ($self, $states, $pid, $i) = @_;
-	my $threads = $self->{kernel}->threads;
-	return if $self->_reason_kind($i) ne 'futex-wait';
-	my @tids = grep { $_ != $pid } $threads->tids_of($pid);
-	my $t = $i->{from} + $NS_PER_MS < $i->{to} ? $i->{from} + $NS_PER_MS : $i->{from};
-	my ($loops, $busy, $late) = (0);
-	for (1 .. $MAX_TURNS) {
-		($loops, $busy) = (0, undef);
-		for my $tid (@tids) {
-			my $s = $states->at($tid, $t) or next;
-			next if $s->{kind} eq 'absent';
-			if ($s->{kind} eq 'blocked' && $self->_in_loop($s)) { $loops++ }
-			elsif ($s->{kind} ne 'blocked' || $self->_reason_kind($s) ne 'futex-wait') { $busy = $s; last }
-		}
-		last if !$busy || $busy->{to} >= $i->{to} || $busy->{to} <= $t;
-		($t, $late) = ($busy->{to}, 1);
-	}
-	return $busy || !$loops ? undef : $late ? $t : $i->{from};
-}
-
-sub _reason_kind {
-	my ($self, $i) = @_;
-	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
-	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
-	return $r ? $r->{kind} : '';
-}
-
-# When in [FROM, TO) a server that says that it sleeps first does so: one that was woken already, or has not come to rest, has work to do.
-sub _at_rest {
-	my ($self, $states, $tid, $from, $to) = @_;
-	while ($from < $to) {
-		my $i = $states->at($tid, $from) or return $from;
-		return $from if $i->{kind} eq 'blocked' || $i->{kind} eq 'absent';
-		$from = $i->{to};
-	}
-	return;
-}
-
-sub _in_loop {
-	my ($self, $i) = @_;
-	# A stack is a long text, and a client that asks its server one thing after another sleeps with the same one all the time.
-	return $self->{loop}{ $i->{stack_id} // 0 } //= do {
-		my $stack = $self->{kernel}->threads->stack($i->{stack_id});
-		defined $stack && $self->{reasons}->is_loop($stack) ? 1 : 0;
-	};
-}
-
-# The last of some bursts that the event has caused: the chain back from it comes to the client handling the event.
-sub _last_caused {
-	my ($self, $e, @b) = @_;
-	if (@b > $MAX_CHECKS) {
-		my $t = $e->{deliver_ns};
-		my @silent;
-		for (@b) { push @silent, $_ if $_->[0] - $t >= $SILENCE_NS; $t = $_->[1] }
-		@b = @silent > $MAX_CHECKS ? @silent[ 0 .. $MAX_CHECKS - 1 ] : @silent;
-		for (@b) { return $_ if $self->_caused($e, $_) }
-		return;
-	}
-	for (reverse @b) { return $_ if $self->_caused($e, $_) }
-	return;
-}
-
-sub _caused {
-	my ($self, $e, $b) = @_;
-	my $t = $self->request_ns($e, $b->[2][0]);
-	my $near = $self->{kernel}->states($t - 2 * $SURE_NS > $e->{deliver_ns} ? $t - 2 * $SURE_NS : $e->{deliver_ns}, $t);
-	return 0 if $self->_own_timer($e, $near, $t);
-	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
-	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
-	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
-	my $chain = $self->chain($states, $e);
-	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
-	return 0 if !$chain->reached || !$self->_through_client($e, $segments);
-	for my $w ($chain->waits) {
-		next if !$w->{reason} || $w->{reason}{class} ne 'loop';
-		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
-		next if !$w->{waker} || $w->{waker}{context} eq 'task';
-		my $pid = $self->_pid($w->{tid}, $w->{to});
-		return 0 if $pid == $e->{pid} || $pid == $e->{server}{pid};
-	}
-	return 1;
-}
-
-# Whoever types (a script, an input method) was there, too, when the server read the key, and may later have the client draw. Only what the client itself
-# has set going answers the key: from the server the chain goes on to the client, and to nobody else first.
-sub _through_client {
-	my ($self, $e, $segments) = @_;
-	for my $s (@$segments) {
-		my $who = $self->{kernel}->threads->at($s->{tid}, $s->{to} - 1);
-		next if $who->{kernel} || $who->{pid} == $e->{server}{pid};
-		return $who->{pid} == $e->{pid};
-	}
-	return 1;
-}
-
-# A client that its own timer woke in its event loop blinks, or plays: that answers nobody.
-sub _own_timer {
-	my ($self, $e, $states, $t) = @_;
-	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
-	return 0 if !defined $tid;
-	my $i = $states->before($tid, $ran);
-	while ($i && $i->{kind} ne 'blocked') { $i = $states->before($tid, $i->{from}) }
-	return 0 if !$i || !defined $i->{wake} || !$self->_in_loop($i);
-	my $context = vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255;
-	return $context == 2 || $context == 4 ? 1 : 0;    # softirq_irq, hardirq
-}
-
-# chain(STATES, EVENT): a walker for it
-sub chain {
-	my ($self, $states, $e) = @_;
-	return Tipme::WakeupChain->new(states => $states, threads => $self->{kernel}->threads, reasons => $self->{reasons},
-		server => $e->{server}, server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid}, client_pid => $e->{pid} // -1);
-}
-
 sub _pid { my ($self, $tid, $t) = @_; return $self->{kernel}->threads->at($tid, $t)->{pid} }
-
-# last_ran(STATES, PID, TIME): (thread of the process, time) that ran last up to TIME
-sub last_ran {
-	my ($self, $states, $pid, $t) = @_;
-	my ($tid, $at);
-	for my $try ($pid, grep { $_ != $pid } $self->{kernel}->threads->tids_of($pid)) {
-		next if $try != $pid && !@{ $states->events->of_tid($try) };
-		my $end = $t;
-		while (my $i = $states->before($try, $end)) {
-			if ($i->{kind} eq 'running') { ($tid, $at) = ($try, $end) if !defined $at || $end > $at; last }
-			last if $i->{from} >= $end || defined $at && $i->{from} <= $at;
-			$end = $i->{from};
-		}
-	}
-	return ($tid, $at);
-}
-
-# request_ns(EVENT, DAMAGE): when the server began the request that did it
-sub request_ns {
-	my ($self, $e, $d) = @_;
-	my $x = $e->{server};
-	if (!$x->{exact}) {
-		my $turn = $self->{inferred}->turn($e, $d);
-		return $turn->{asked} // $turn->{from};
-	}
-	for (my $k = $x->lower('x_request', $d->{ts_ns} + 1) - 1; $k >= 0; $k--) {
-		my $r = $x->{x_request}[$k];
-		last if $r->{ts_ns} < $d->{ts_ns} - 1_000 * $NS_PER_MS;
-		return $r->{ts_ns} if $r->{client} == $d->{client} && $r->{ts_ns} + $r->{duration_ns} + $NS_PER_MS >= $d->{ts_ns};
-	}
-	return $d->{ts_ns};
-}
 
 # entry(EVENT): (when the event entered the machine as far as records tell, 1 if that is exact)
 sub entry {
