@@ -238,6 +238,12 @@ static int writer_prepare(void)
 	return err ? fail_errno("the thread that saves cannot take the owner's id", err) : 0;
 }
 
+/* Any thread: see classes.h. */
+static void auto_set(void *arg, unsigned int threshold_ms)
+{
+	tipmed_auto_set(arg, threshold_ms);
+}
+
 static int server_prepare(void)
 {
 	char why[512];
@@ -254,7 +260,8 @@ static int server_prepare(void)
 
 	if (err)
 		return fail_errno("no timer for the thresholds", err);
-	classes.automatic = &server.automatic;
+	classes.auto_set = auto_set;
+	classes.auto_arg = &server.automatic;
 	tipme_x_quiet_set(&server.snap.x.quiet, !tipmed_classes_has(&classes, TIPME_CLASS_INPUT), 0);
 	tipmed_server_origin_add(&server, &(struct tipmed_origin){ server.automatic.timer_fd, tipmed_auto_take, &server.automatic });
 	err = tipmed_doors_open(&server.doors, &opt, why, sizeof(why));

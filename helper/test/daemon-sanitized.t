@@ -14,7 +14,7 @@ my @library = map { "'$src/helper/lib/$_.c'" } qw(message paths text);
 push @library, "'$src/abi/xring/xring_reader.c'";
 
 for my $test (qw(daemon-x-ring daemon-message daemon-told)) {
-	my @more = $test eq 'daemon-told' ? ("-I'$src/helper/daemon'", "'$src/helper/daemon/told.c'") : ();
+	my @more = $test eq 'daemon-told' ? ("-I'$src/helper/daemon/snapshot'", "'$src/helper/daemon/snapshot/told.c'") : ();
 	no_complaint($test, @include, "'$src/helper/test/$test.c'", @more, @library);
 }
 fuzzed('fuzz-message', { seed => 1996, runs => 200_000, max_len => 300 }, @include, "'$src/helper/test/fuzz-message.c'", @library);

@@ -9,9 +9,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "retention.h"
-
 #define TIPMED_ALLOW_MAX 16
+
+/* The threshold of triggers without a human, in milliseconds. */
+#define TIPMED_AUTO_MS_DEFAULT 300U
+#define TIPMED_AUTO_MS_LEAST 100U
+#define TIPMED_AUTO_MS_MOST 60000U
+
+/* What the library keeps; 0: without limit. */
+struct tipmed_retention {
+	unsigned int count, days, worst; /* worst: how many of those that a threshold took */
+	uint64_t bytes;
+};
 
 struct tipmed_options {
 	bool foreground;

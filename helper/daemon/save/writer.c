@@ -18,6 +18,7 @@
 #include "manifest.h"
 #include "privileges.h"
 #include "reserve.h"
+#include "retention.h"
 #include "tipme_schema_text.h"
 #include "told.h"
 #include "unseen.h"

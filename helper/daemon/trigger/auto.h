@@ -14,10 +14,6 @@
 #include "snapshot.h"
 #include "x_servers.h"
 
-#define TIPMED_AUTO_MS_DEFAULT 300U
-#define TIPMED_AUTO_MS_LEAST 100U
-#define TIPMED_AUTO_MS_MOST 60000U
-
 #define TIPMED_AUTO_WAITING 64
 #define TIPMED_AUTO_TASKS 16
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "classes.h"
+#include "options.h"
 
 int tipmed_classes_init(struct tipmed_classes *c, struct tipme_kernel_source *source, uint32_t wanted, uint32_t own)
 {
@@ -49,17 +50,17 @@ int tipmed_classes_ask(struct tipmed_classes *c, const char *json, size_t len, u
 }
 
 /* "auto": true, false, or milliseconds. Returns 0 or -EINVAL. */
-static int auto_set(struct tipmed_auto *automatic, struct json_object *value)
+static int auto_set(struct tipmed_classes *c, struct json_object *value)
 {
 	int64_t ms = json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : json_object_get_boolean(value) ? TIPMED_AUTO_MS_DEFAULT : 0;
 
 	if (ms && (ms < TIPMED_AUTO_MS_LEAST || ms > TIPMED_AUTO_MS_MOST))
 		return -EINVAL;
-	tipmed_auto_set(automatic, (unsigned int)ms);
+	c->auto_set(c->auto_arg, (unsigned int)ms);
 	return 0;
 }
 
-static int wish_parse(struct tipmed_auto *automatic, const char *text, uint32_t *on, uint32_t *off, char *why, size_t len)
+static int wish_parse(struct tipmed_classes *c, const char *text, uint32_t *on, uint32_t *off, char *why, size_t len)
 {
 	struct json_object *wish = json_tokener_parse(text);
 	int err = 0;
@@ -73,7 +74,7 @@ static int wish_parse(struct tipmed_auto *automatic, const char *text, uint32_t 
 	json_object_object_foreach(wish, name, value) {
 		int which = tipme_class_find(name, strlen(name));
 
-		if (!strcmp(name, "auto") && !auto_set(automatic, value))
+		if (!strcmp(name, "auto") && !auto_set(c, value))
 			continue;
 
 		if (which < 0 || !json_object_is_type(value, json_type_boolean)) {
@@ -130,7 +131,7 @@ void tipmed_classes_do(struct tipmed_classes *c)
 	pthread_mutex_unlock(&c->lock);
 	if (!asked)
 		return;
-	int err = wish_parse(c->automatic, text, &on, &off, why, sizeof(why));
+	int err = wish_parse(c, text, &on, &off, why, sizeof(why));
 
 	if (!err)
 		err = wish_do(c, on, off, why, sizeof(why));

@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "auto.h"
 #include "kernel_source.h"
 
 #define TIPMED_CLASSES_TEXT_MAX 2048
 
 struct tipmed_classes {
 	struct tipme_kernel_source *source;
-	struct tipmed_auto *automatic; /* its switch is one of the wishes */
+	void (*auto_set)(void *arg, unsigned int threshold_ms); /* the switch of triggers without a human is one of the wishes; any thread may call it */
+	void *auto_arg;
 	int done_fd; /* event: the wish was done, or not */
 	pthread_mutex_t lock; /* guards what follows; held for moments only */
 	uint32_t on, able;

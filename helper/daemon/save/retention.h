@@ -3,13 +3,7 @@
 #ifndef TIPMED_RETENTION_H
 #define TIPMED_RETENTION_H
 
-#include <stdint.h>
-
-/* 0: without limit. */
-struct tipmed_retention {
-	unsigned int count, days, worst; /* worst: how many of those that a threshold took */
-	uint64_t bytes;
-};
+#include "options.h"
 
 /* In the writer, after an episode was saved: `spare` is its id, which stays, as do pinned ones. Returns how many went. */
 unsigned int tipmed_retention_keep(int library_fd, const struct tipmed_retention *keep, const char *spare);

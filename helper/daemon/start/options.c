@@ -11,7 +11,6 @@
 
 #include "hotkey.h"
 #include "kernel_source.h"
-#include "auto.h"
 #include "options.h"
 #include "paths.h"
 #include "seat.h"
