@@ -6,11 +6,12 @@ use strict;
 use warnings;
 use Archive::Tar ();
 use Cpanel::JSON::XS ();
-use Fcntl qw(O_WRONLY O_CREAT O_EXCL O_NOFOLLOW);
+use Fcntl qw(O_RDONLY O_WRONLY O_CREAT O_EXCL O_NOFOLLOW O_NONBLOCK);
 use IO::Uncompress::Gunzip qw($GunzipError);
 use IO::Compress::Gzip qw($GzipError);
 use Tipme::Latency;
-use Tipme::NewFolder qw(new_folder);
+use Tipme::Manifest;
+use Tipme::NewFolder qw(new_folder_by);
 use Tipme::Printable qw(one_line);
 use Tipme::Record::Layout;
 
@@ -18,8 +19,14 @@ my $BEFORE_NS = 1_000_000_000;
 my $AFTER_NS  = 500_000_000;
 my $MAX_FILE  = 256 << 20;         # what a bundle may unpack to, all together
 my $MAX_PACKED = 64 << 20;
+# Records shrink to a tenth when they are packed. What shrinks to less than a fiftieth was made to fill memory, unless it is small.
+my $MAX_RATIO  = 50;
+my $SMALL      = 8 << 20;
 my $NAME      = qr/\A(?:manifest\.json|schema|note\.txt|verdict\.(?:txt|json)|timeline\.svg|[a-z0-9-]{1,60}\.rec)\z/;
 my $MAX_NAMES = 64;
+my $PIECE     = 1 << 20;          # in memory at once
+# What is read as a whole later may be no longer than its reader takes.
+my %MAX_MEMBER = ('manifest.json' => $Tipme::Manifest::MAX_BYTES, schema => 262_144, 'note.txt' => 65_536);
 
 # Of records in which text stands: what remains of it. What is not here and has text is left out.
 my %TEXT = (rename => \&_comm, thread => \&_comm, stack => undef, function => undef, user_stack => undef, irq_name => undef, disk_name => undef, section => undef,
@@ -179,51 +186,74 @@ sub write {
 	return length $packed;
 }
 
-# unpack_to(FILE, FOLDER): makes the folder; only plain files with names of the list, bounded in number and size, none twice
+# unpack_to(FILE, FOLDER): makes the folder; only plain files with names of the list, bounded in number and size, none twice. In memory is a piece at a
+# time, however much the file unpacks to.
 sub unpack_to {
 	my ($class, $path, $folder) = @_;
-	my %files = $class->_read($path);
-	die "$path: no manifest.json in it: not a bundle of tipme\n" if !defined $files{'manifest.json'};
-	return new_folder($folder, \%files);
+	my $read = _reader($path);
+	return new_folder_by($folder, sub { _members($path, $read, $_[0]) });
 }
 
 # The tar is read by hand: nothing but plain members is understood, and nothing is believed that its sums do not bear out.
-sub _read {
-	my ($class, $path) = @_;
-	my $bytes = _gunzip($path);
-	my ($at, %files) = (0);
-	while ($at + 512 <= length $bytes) {
-		my $h = substr $bytes, $at, 512;
-		last if $h !~ /[^\0]/;
-		my ($name, $size, $sum, $type, $magic) = unpack 'Z100 x24 Z12 x12 Z8 a1 x100 a5', $h;
-		my $want = unpack '%32C*', substr($h, 0, 148) . ' ' x 8 . substr $h, 156;
-		die "$path: at byte $at: not a tar file: not a bundle of tipme\n" if $magic ne 'ustar' || $sum !~ /\A\s*([0-7]+)\s*\z/ || oct $1 != $want;
-		die "$path: member '" . one_line($name) . "': a bundle holds plain files only\n" if $type !~ /\A[0\0]\z/;
-		die "$path: member '" . one_line($name) . "': no name that a bundle has\n" if $name !~ $NAME || substr($h, 345, 155) =~ /[^\0]/;
-		die "$path: member $name is there twice\n" if exists $files{$name};
-		die "$path: more than $MAX_NAMES members\n" if keys %files >= $MAX_NAMES;
-		die "$path: member $name: its size is no number\n" if $size !~ /\A\s*([0-7]{1,11})\s*\z/;
-		my $len = oct $1;
-		die "$path: member $name was cut\n" if $at + 512 + $len > length $bytes;
-		$files{$name} = substr $bytes, $at + 512, $len;
-		$at += 512 * (1 + int(($len + 511) / 512));
+sub _members {
+	my ($path, $read, $put) = @_;
+	my ($at, %there) = (0);
+	while (1) {
+		my $h = $read->(512);
+		last if length $h < 512 || $h !~ /[^\0]/;
+		my ($name, $len) = _member($path, $at, $h);
+		die "$path: member $name is there twice\n" if $there{$name}++;
+		die "$path: more than $MAX_NAMES members\n" if keys %there > $MAX_NAMES;
+		my $most = $MAX_MEMBER{$name} // $MAX_FILE;
+		die "$path: $name: $len bytes, more than $most: not a bundle of tipme\n" if $len > $most;
+		$put->($name, '');
+		for (my $left = $len; $left > 0;) {
+			my $piece = $read->($left < $PIECE ? $left : $PIECE);
+			die "$path: member $name was cut\n" if !length $piece;
+			$put->($name, $piece);
+			$left -= length $piece;
+		}
+		my $rest = -$len % 512;
+		$read->($rest) if $rest;
+		$at += 512 + $len + $rest;
 	}
-	return %files;
+	die "$path: no manifest.json in it: not a bundle of tipme\n" if !$there{'manifest.json'};
+	return;
 }
 
-sub _gunzip {
+# (NAME, LENGTH) that a member's header says
+sub _member {
+	my ($path, $at, $h) = @_;
+	my ($name, $size, $sum, $type, $magic) = unpack 'Z100 x24 Z12 x12 Z8 a1 x100 a5', $h;
+	my $want = unpack '%32C*', substr($h, 0, 148) . ' ' x 8 . substr $h, 156;
+	die "$path: at byte $at: not a tar file: not a bundle of tipme\n" if $magic ne 'ustar' || $sum !~ /\A\s*([0-7]+)\s*\z/ || oct $1 != $want;
+	die "$path: member '" . one_line($name) . "': a bundle holds plain files only\n" if $type !~ /\A[0\0]\z/;
+	die "$path: member '" . one_line($name) . "': no name that a bundle has\n" if $name !~ $NAME || substr($h, 345, 155) =~ /[^\0]/;
+	die "$path: member $name: its size is no number\n" if $size !~ /\A\s*([0-7]{1,11})\s*\z/;
+	return ($name, oct $1);
+}
+
+# A sub: read(N) answers with N unpacked bytes, or with fewer at the end of the file. A pipe is refused before it can make us wait.
+sub _reader {
 	my ($path) = @_;
-	open my $in, '<:raw', $path or die "$path: $!: name a file that `tipme bundle` wrote\n";
+	sysopen my $in, $path, O_RDONLY | O_NONBLOCK or die "$path: $!: name a file that `tipme bundle` wrote\n";
 	die "$path: is no plain file\n" if !-f $in;
-	die "$path: " . (-s _) . " bytes: more than a bundle has\n" if -s _ > $MAX_PACKED;
+	my $packed = -s _;
+	die "$path: $packed bytes: more than a bundle has\n" if $packed > $MAX_PACKED;
+	binmode $in;
 	my $z = IO::Uncompress::Gunzip->new($in, MultiStream => 0) or die "$path: $GunzipError: not a bundle of tipme\n";
-	my $bytes = '';
-	while ((my $n = $z->read(my $part, 1 << 20)) > 0) {
-		$bytes .= $part;
-		die "$path: unpacks to more than $MAX_FILE bytes: not a bundle of tipme\n" if length $bytes > $MAX_FILE;
-	}
-	die "$path: $GunzipError: the file is damaged\n" if $z->error;
-	return $bytes;
+	my $all = 0;
+	return sub {
+		my ($n) = @_;
+		my $bytes = '';
+		while (length $bytes < $n && (my $got = $z->read($bytes, $n - length $bytes, length $bytes)) != 0) {
+			die "$path: $GunzipError: the file is damaged\n" if $got < 0;
+		}
+		$all += length $bytes;
+		die "$path: unpacks to more than $MAX_FILE bytes: not a bundle of tipme\n" if $all > $MAX_FILE;
+		die "$path: unpacks to more than $MAX_RATIO times its size: not a bundle of tipme\n" if $all > $SMALL && $all > $MAX_RATIO * $packed;
+		return $bytes;
+	};
 }
 
 1;

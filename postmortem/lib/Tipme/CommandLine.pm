@@ -12,7 +12,7 @@ use Time::Local qw(timegm);
 use Tipme::Printable qw(put printable);
 use Tipme::Progress;
 
-our @EXPORT_OK = qw(options replaceable print_json ms with_commas bytes_text local_time table);
+our @EXPORT_OK = qw(options replaceable print_json terminal_json ms with_commas bytes_text local_time table);
 
 my $USAGE_ERROR = 64;
 
@@ -57,7 +57,10 @@ sub replaceable {
 }
 
 # print_json(DATA): sorted, and in ASCII, so that no name can write to the terminal.
-sub print_json { Tipme::Progress::clear(); print Cpanel::JSON::XS->new->canonical->pretty->indent_length(2)->ascii->encode($_[0]); return }
+sub print_json { Tipme::Progress::clear(); print terminal_json(Cpanel::JSON::XS->new->canonical->pretty->indent_length(2)->ascii->encode($_[0])); return }
+
+# terminal_json(JSON): in ASCII a DEL is left, which a terminal may obey; it can stand inside strings only.
+sub terminal_json { return $_[0] =~ s{\x7f}{\\u007f}gr }
 
 # ms(NS): "0.04 ms", "3.2 ms", "934 ms", "12.4 s"
 sub ms {

@@ -5,18 +5,14 @@ package Tipme::Episode;
 use strict;
 use warnings;
 use Fcntl qw(O_RDONLY O_NOFOLLOW O_NONBLOCK S_ISREG SEEK_SET);
-use Cpanel::JSON::XS ();
+use Tipme::Manifest;
 use Tipme::Record;
 use Tipme::Record::Layout;
 
-my $MAX_MANIFEST = 4 << 20;
 my $MAX_SCHEMA   = 262_144;
 my $MAX_FILE     = 8 << 30;
 my $MAX_SECTION  = 256 << 20;     # what we hold in memory at once
 my $MAX_SECTIONS = 200_000;
-my $MAX_FILES    = 64;
-my $MAX_SUSPENDS = 64;
-my $FILE_NAME    = qr/\A[a-z0-9-]{1,60}\.rec\z/;
 my $BYTE_ORDER   = 0x01020304;
 my $SECTION_TYPE = 1;
 my $HEAD         = 16;            # bytes with which every record begins
@@ -33,11 +29,27 @@ sub open {
 	die "$dir: no such folder: `tipme list` shows the episodes\n" if !-e $dir;
 	die "$dir: not an episode (not a folder): `tipme list` shows the episodes\n" if !-d _;
 	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n" if !-e "$dir/manifest.json";
+	my $read = eval { $self->_read_all; 1 };
+	my $why = $@;
+	$self->_still_there if !$read || @{ $self->{damage} };
+	die $why if !$read;
+	return $self;
+}
+
+sub _read_all {
+	my ($self) = @_;
 	$self->_read_manifest;
 	$self->_read_schema;
 	$self->_open_file($_) for $self->_file_names;
 	$self->_order_sections;
-	return $self;
+	return;
+}
+
+# `tipme rm`, or the recorder that makes room, may remove an episode while we read it; files that are open already stay readable.
+sub _still_there {
+	my ($self) = @_;
+	die "$self->{dir}: was removed meanwhile: `tipme list` shows the episodes\n" if !-e $self->{dir};
+	return;
 }
 
 sub dir      { return $_[0]{dir} }
@@ -59,7 +71,7 @@ sub unknown_count { my $n = 0; $n += $_ for values %{ $_[0]{unknown} }; return $
 
 sub id         { return $_[0]{manifest}{id} }
 # agents: processes that talked with the user for the recorder
-sub agents     { my $a = $_[0]{manifest}{recorder}{agents}; return ref $a eq 'ARRAY' ? grep { defined && !ref && /\A[1-9][0-9]{0,9}\z/ } @$a : () }
+sub agents     { return grep { $_ } @{ ($_[0]{manifest}{recorder} // {})->{agents} // [] } }
 sub trigger_ns { return $_[0]{manifest}{trigger}{ns} }
 # suspends(FROM, TO): when the machine slept, as far as that may lie between these: { from_ns, to_ns (at some time between these), slept_ns }
 sub suspends   { my ($self, $from, $to) = @_; return grep { $_->{from_ns} < $to && $_->{to_ns} > $from } @{ $self->{manifest}{suspends} } }
@@ -116,7 +128,12 @@ sub _handle {
 	my ($self, $name) = @_;
 	my $path = "$self->{dir}/$name";
 	die "$path: is a link: an episode holds plain files only\n" if -l $path;
-	sysopen(my $fh, $path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) or die "$path: $!: is the episode whole?\n";
+	my $fh;
+	if (!sysopen $fh, $path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) {
+		my $why = $!;
+		$self->_still_there;
+		die "$path: $why: is the episode whole?\n";
+	}
 	my $mode = (stat $fh)[2];
 	die "$path: is no plain file: an episode holds plain files only\n" if !S_ISREG($mode);
 	binmode $fh;
@@ -125,54 +142,7 @@ sub _handle {
 
 sub _read_manifest {
 	my ($self) = @_;
-	my $path = "$self->{dir}/manifest.json";
-	my $json = $self->_slurp('manifest.json', $MAX_MANIFEST);
-	my $m = eval { Cpanel::JSON::XS->new->utf8->max_depth(32)->decode($json) };
-	if (!defined $m) { (my $why = $@) =~ s/ at \S+ line \d+\.?\n?\z//; die "$path: not JSON: $why\n" }
-	_check_manifest($m, $path);
-	$self->{manifest} = $m;
-}
-
-sub _check_manifest {
-	my ($m, $path) = @_;
-	my $bad = sub { die "$path: $_[0]: not a manifest of tipme\n" };
-	my $int = sub { my ($v, $what) = @_; $bad->("$what is no whole number") if !defined $v || ref $v || $v !~ /\A\d{1,18}\z/ };
-	ref $m eq 'HASH' && ref $m->{format} eq 'HASH' or $bad->('no format');
-	$int->($m->{format}{$_}, "format $_") for qw(major minor);
-	my $ours = $Tipme::Record::Layout::MAJOR;
-	die "$path: format $m->{format}{major}.$m->{format}{minor}: this program reads format $ours: use the tipme that wrote it, or a later one\n"
-		if $m->{format}{major} != $ours;
-	$bad->('no id') if !defined $m->{id} || ref $m->{id} || $m->{id} !~ /\A[A-Za-z0-9_-]{1,80}\z/;
-	ref $m->{trigger} eq 'HASH' or $bad->('no trigger');
-	$int->($m->{trigger}{ns}, 'the time of the trigger');
-	$int->($m->{end_ns}, 'end_ns') if defined $m->{end_ns};
-	$int->($m->{trigger}{before_ns}, 'the time of the trigger before') if defined $m->{trigger}{before_ns};
-	ref $m->{sources} eq 'ARRAY' && @{ $m->{sources} } <= $MAX_FILES or $bad->('no list of sources');
-	_check_source($_, $bad, $int) for @{ $m->{sources} };
-	$m->{suspends} //= [];
-	ref $m->{suspends} eq 'ARRAY' && @{ $m->{suspends} } <= $MAX_SUSPENDS or $bad->('suspends is no list');
-	for my $s (@{ $m->{suspends} }) {
-		ref $s eq 'HASH' or $bad->('a suspend that is no object');
-		$int->($s->{$_}, "suspend $_") for qw(from_ns to_ns slept_ns);
-	}
-}
-
-sub _check_source {
-	my ($s, $bad, $int) = @_;
-	ref $s eq 'HASH' or $bad->('a source that is no object');
-	defined $s->{source} && !ref $s->{source} && $s->{source} =~ /\A[a-z_]{1,30}\z/ or $bad->('a source without a name');
-	defined $s->{file} && !ref $s->{file} && $s->{file} =~ $FILE_NAME or $bad->('a file name that no recorder writes');
-	$s->{coverage} //= [];
-	ref $s->{coverage} eq 'ARRAY' && @{ $s->{coverage} } <= 65536 or $bad->('coverage is no list');
-	for my $c (@{ $s->{coverage} }) {
-		ref $c eq 'HASH' or $bad->('coverage is no list of objects');
-		$c->{$_} //= 0, $int->($c->{$_}, "coverage $_") for qw(cpu first_ns last_ns records);
-	}
-	$s->{lost} //= {};
-	ref $s->{lost} eq 'HASH' or $bad->('lost is no object');
-	/\A[a-z_0-9]{1,40}\z/ or $bad->('a loss without a name') for keys %{ $s->{lost} };
-	$int->($_, 'a loss') for values %{ $s->{lost} };
-	for (qw(server_pid server_tid display)) { $int->($s->{$_}, $_) if defined $s->{$_} }
+	$self->{manifest} = Tipme::Manifest->read($self->_slurp('manifest.json', $Tipme::Manifest::MAX_BYTES), "$self->{dir}/manifest.json");
 }
 
 # schema_text(): the schema as it stands in the episode

@@ -5,7 +5,7 @@ package Tipme::Library;
 use strict;
 use warnings;
 use Cwd ();
-use Fcntl qw(:flock O_RDWR O_CREAT O_NOFOLLOW);
+use Fcntl qw(:flock O_RDONLY O_RDWR O_CREAT O_NOFOLLOW O_NONBLOCK);
 use File::Basename qw(dirname);
 use Tipme::Episode;
 use Tipme::Printable qw(printable);
@@ -182,8 +182,9 @@ sub glob_in {
 
 sub _note {
 	my ($dir) = @_;
-	CORE::open(my $fh, '<:raw', "$dir/note.txt") or return '';
-	read($fh, my $text, $MAX_NOTE);
+	sysopen my $fh, "$dir/note.txt", O_RDONLY | O_NOFOLLOW | O_NONBLOCK or return q{};
+	return q{} if !-f $fh;
+	sysread($fh, my $text, $MAX_NOTE);
 	return printable($text // '');
 }
 

@@ -5,6 +5,7 @@ package Tipme::ServerRecords;
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
+use Fcntl qw(O_RDONLY O_NONBLOCK);
 use POSIX qw(strftime);
 use Tipme::NewFolder qw(new_folder);
 use Tipme::Record::Layout;
@@ -20,8 +21,9 @@ my $TID_AT   = 12;         # in the head of each record
 # is_one(FILE): does it begin as a record file does?
 sub is_one {
 	my ($class, $path) = @_;
-	return 0 if !-f $path;
-	open my $in, '<:raw', $path or return 0;
+	sysopen my $in, $path, O_RDONLY | O_NONBLOCK or return 0;
+	return 0 if !-f $in;
+	binmode $in;
 	read $in, my $magic, length $MAGIC;
 	return ($magic // '') eq $MAGIC ? 1 : 0;
 }

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use Cpanel::JSON::XS ();
 use Tipme::Command::List;
-use Tipme::CommandLine qw(options print_json ms with_commas bytes_text local_time table);
+use Tipme::CommandLine qw(options print_json terminal_json ms with_commas bytes_text local_time table);
 use Tipme::Episode;
 use Tipme::Library;
 use Tipme::Printable qw(put one_line printable characters);
@@ -139,7 +139,7 @@ sub _json_printer {
 		delete @$f{qw(len8 gen)};
 		/\D/ and $_ = characters($_) for values %$f;
 		my %r = (record => $name, fields => $f, %$w);
-		print $n ? ",\n" : "{\"records\": [\n", $json->encode(\%r);
+		print $n ? ",\n" : "{\"records\": [\n", terminal_json($json->encode(\%r));
 	};
 }
 

@@ -5,7 +5,9 @@ package Tipme::Timeline::File;
 use strict;
 use warnings;
 use Exporter qw(import);
-use Fcntl qw(O_WRONLY O_CREAT O_EXCL);
+use Fcntl qw(O_WRONLY O_CREAT O_EXCL O_NOFOLLOW SEEK_SET);
+use IO::Handle ();
+use POSIX ();
 use Tipme::CommandLine qw(replaceable);
 
 our @EXPORT_OK = qw(write_picture);
@@ -18,12 +20,10 @@ sub write_picture {
 	my ($kind) = $file =~ /\.(svg|png)\z/i or die "$file: neither .svg nor .png: name the file so that it says what to write\n";
 	replaceable($file);
 	my $program = lc $kind eq 'png' ? _find('rsvg-convert') : undef;
-	my $svg_file = _write_new(defined $program ? "$file.tmp.svg" : "$file.tmp", $svg);
-	if (defined $program) {
-		my $ok = _run($program, '--zoom', $ZOOM, '--format', 'png', '--output', "$file.tmp", $svg_file);
-		unlink $svg_file;
-		if (!$ok) { unlink "$file.tmp"; die "$file: rsvg-convert failed: is the disk full? try a file name that ends in .svg\n" }
-	}
+	my $out = _open_new($file);
+	my $why = defined $program ? _convert($program, $svg, $out) : _fill($out, $svg);
+	$why //= "$!: is the disk full?" if !close $out;
+	if (defined $why) { unlink "$file.tmp"; die "$file: $why\n" }
 	rename "$file.tmp", $file or die "$file: $!: choose another place with -o\n";
 	return $file;
 }
@@ -34,18 +34,39 @@ sub _find {
 	die "$name is not installed: install it (Debian: librsvg2-bin), or name a file that ends in .svg\n";
 }
 
-# Whatever lies there under the temporary name is ours from a crash, or a trap: it goes.
-sub _write_new {
-	my ($file, $bytes) = @_;
-	unlink $file;
-	sysopen my $fh, $file, O_WRONLY | O_CREAT | O_EXCL or do { my $why = $!; die $file =~ s/\.tmp(?:\.svg)?\z//r . ": $why: choose another place with -o\n" };
-	binmode $fh;
-	return $file if print({$fh} $bytes) && close $fh;
-	my $why = $!;
-	unlink $file;
-	die "$file: $why: is the disk full?\n";
+# What lies under the temporary name is ours from a crash, or a trap: it is removed. O_EXCL follows no link that is laid after that.
+sub _open_new {
+	my ($file) = @_;
+	unlink "$file.tmp";
+	sysopen my $out, "$file.tmp", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW or die "$file: $!: choose another place with -o\n";
+	binmode $out;
+	return $out;
 }
 
-sub _run { return system({ $_[0] } @_) == 0 }
+# _fill(), _convert(): undef, or why the picture could not be written
+sub _fill {
+	my ($out, $bytes) = @_;
+	return print({$out} $bytes) && $out->flush ? undef : "$!: is the disk full?";
+}
+
+# The program gets two open files and no name: nobody can exchange a file between our look and its own.
+sub _convert {
+	my ($program, $svg, $out) = @_;
+	open my $in, '+>', undef or return "$!: name a folder for temporary files in TMPDIR";
+	binmode $in;
+	my $why = _fill($in, $svg);
+	return $why if defined $why;
+	sysseek $in, 0, SEEK_SET;
+	my $pid = fork // return "$!: try again";
+	if (!$pid) {
+		POSIX::dup2(fileno $in, 0);
+		POSIX::dup2(fileno $out, 1);
+		{ no warnings 'exec'; exec {$program} $program, '--zoom', $ZOOM, '--format', 'png' }
+		POSIX::_exit(127);
+	}
+	local $?;
+	waitpid $pid, 0;
+	return $? ? 'rsvg-convert failed: is the disk full? try a file name that ends in .svg' : undef;
+}
 
 1;
