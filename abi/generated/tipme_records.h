@@ -10,7 +10,7 @@
 #define TIPME_ASSERT(x) _Static_assert(x, #x)
 
 #define TIPME_FORMAT_MAJOR 1
-#define TIPME_FORMAT_MINOR 2
+#define TIPME_FORMAT_MINOR 3
 #define TIPME_BYTE_ORDER 0x01020304U
 #define TIPME_FILE_MAGIC "TIPMEREC"
 #define TIPME_X_RING_MAGIC "TIPMEXRG"
@@ -424,7 +424,7 @@ struct tipme_sched_waking {
 	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
 	__u32 tid; /* the thread that the record is about */
 	__u32 waker_tid; /* thread on this CPU at the time; who it really was, says context */
-	__u32 stack_id; /* kernel stack of the sleep that ends here, where it lasted 1 ms or more; 0: none */
+	__u32 stack_id; /* kernel stack of the sleep that ends here, where it lasted 1 ms or more, as a number of this episode; 0: none */
 	__u32 raiser_tid; /* context softirq_task or softirq_mixed: the thread that raised the softirq; else 0 */
 	__u16 wakee_cpu; /* CPU on which the thread had slept */
 	__u8 context; /* [enum tipme_context] who woke it */
@@ -530,8 +530,8 @@ struct tipme_work_queued {
 	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
 	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
 	__u32 tid; /* the thread that the record is about */
-	__u64 work; /* which work item (an opaque number) */
-	__u32 function; /* its function: low half of the address, named by a function record */
+	__u64 work; /* which work item: in a ring its address, in a file a number of this episode (before 1.3: the address) */
+	__u32 function; /* its function, named by a function record: in a ring the low half of its address, in a file a number of this episode (before 1.3: the low half) */
 	__u16 cpu; /* CPU whose workers it was queued for; 65535: the workers of any */
 	__u8 context; /* [enum tipme_context] who queued it */
 	__u8 pad0; /* 0 */
@@ -622,7 +622,7 @@ struct tipme_lock_contention {
 	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
 	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
 	__u32 tid; /* the thread that the record is about */
-	__u64 lock; /* which lock (an opaque number) */
+	__u64 lock; /* which lock: in a ring its address, in a file a number of this episode (before 1.3: the address) */
 	__u32 owner_tid; /* begin: who held it, where the kind of lock tells; 0: not known */
 	__u16 error; /* end: errno, where it did not get the lock */
 	__u8 kind; /* [enum tipme_lock_kind] kind of lock */
@@ -1113,7 +1113,7 @@ struct tipme_function {
 	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
 	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
 	__u32 tid; /* the thread that the record is about */
-	__u32 function; /* low half of its address, as in work records */
+	__u32 function; /* as work records name it */
 	__u32 pad0; /* 0 */
 	char name[]; /* its name */
 };

@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "kallsyms.h"
+#include "kernel_numbers.h"
 #include "kernel_source.h"
 
 struct namer {
 	const struct tipme_kallsyms *ks;
+	const struct tipme_numbers *numbers; /* NULL: for root's own eyes, as the recorder has them */
+	struct tipme_number_sorter sorter;
 	int (*emit)(void *arg, const void *rec, size_t len);
 	void *arg;
 };
@@ -22,25 +25,40 @@ union named {
 	char bytes[2040]; /* the longest a record can be */
 };
 
-/* Pads the text with NUL to a multiple of 8 and emits the record; `fixed` is its size without the text. */
-static int emit_named(const struct namer *n, union named *u, size_t fixed, size_t text)
+/* Pads the text with NUL to a multiple of 8; `fixed` is its size without the text. Returns its length. */
+static size_t named_end(union named *u, size_t fixed, size_t text)
 {
 	size_t len = (fixed + text + 1 + 7) / 8 * 8;
 
 	u->stack.len8 = len / 8;
-	return n->emit(n->arg, u, len);
+	return len;
+}
+
+/* Emits it, or keeps it for its turn, if a record names it. */
+static int stack_done(struct namer *n, union named *u, size_t fixed, size_t text)
+{
+	size_t len = named_end(u, fixed, text);
+
+	return n->numbers ? tipme_number_sorter_put(&n->sorter, u->stack.stack_id, u) : n->emit(n->arg, u, len);
+}
+
+/* The id under which it is emitted; 0: no record names it. */
+static uint32_t stack_number(const struct namer *n, uint32_t stack_id)
+{
+	return n->numbers ? tipme_numbers_find(n->numbers, TIPME_NUMBERED_STACK, stack_id) : stack_id;
 }
 
 static int emit_stack(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count)
 {
-	union named u = { .stack = { .type = TIPME_STACK, .stack_id = stack_id, .frames = count } };
+	struct namer *namer = arg;
+	union named u = { .stack = { .type = TIPME_STACK, .stack_id = stack_number(namer, stack_id), .frames = count } };
 	size_t fixed = offsetof(struct tipme_stack, text), room = sizeof(u) - fixed - 8, len = 0;
 
-	for (unsigned int i = 0; i < count; i++) {
+	for (unsigned int i = 0; i < count && u.stack.stack_id; i++) {
 		char name[160];
 		size_t n;
 
-		tipme_kallsyms_name(((struct namer *)arg)->ks, frames[i], name, sizeof(name));
+		tipme_kallsyms_name(namer->ks, frames[i], name, sizeof(name));
 		n = strlen(name);
 		if (len + n + 1 > room)
 			break;
@@ -49,89 +67,78 @@ static int emit_stack(void *arg, uint32_t stack_id, const uint64_t *frames, unsi
 		memcpy(u.bytes + fixed + len, name, n);
 		len += n;
 	}
-	return emit_named(arg, &u, fixed, len);
+	return u.stack.stack_id ? stack_done(namer, &u, fixed, len) : 0;
 }
 
 static int emit_channel(void *arg, uint32_t stack_id, const char *name)
 {
-	union named u = { .stack = { .type = TIPME_STACK, .stack_id = stack_id, .frames = 1 } };
+	struct namer *n = arg;
+	union named u = { .stack = { .type = TIPME_STACK, .stack_id = stack_number(n, stack_id), .frames = 1 } };
 	size_t fixed = offsetof(struct tipme_stack, text);
 
-	return emit_named(arg, &u, fixed, (size_t)snprintf(u.bytes + fixed, 160, "%s+0x0", name));
+	if (!u.stack.stack_id)
+		return 0;
+	return stack_done(n, &u, fixed, (size_t)snprintf(u.bytes + fixed, 160, "%s+0x0", name));
 }
 
-static int emit_function(const struct namer *n, uint32_t low)
+static int emit_function(const struct namer *n, uint32_t function, uint32_t low)
 {
-	union named u = { .function = { .type = TIPME_FUNCTION, .function = low } };
+	union named u = { .function = { .type = TIPME_FUNCTION, .function = function } };
 	size_t fixed = offsetof(struct tipme_function, name);
 
 	tipme_kallsyms_function(n->ks, low, u.bytes + fixed, 160);
-	return emit_named(n, &u, fixed, strlen(u.bytes + fixed));
+	return n->emit(n->arg, &u, named_end(&u, fixed, strlen(u.bytes + fixed)));
 }
 
-/* A set of functions: open addressing, 0 is no function. */
-struct functions {
-	uint32_t *slot;
-	uint32_t size, used;
-};
-
-static int functions_grow(struct functions *f);
-
-static int functions_add(struct functions *f, uint32_t low)
+static int emit_stacks(struct tipme_kernel_source *src, struct namer *n)
 {
-	uint32_t i = (low * 2654435761U) & (f->size - 1);
+	int err = n->numbers ? tipme_number_sorter_new(&n->sorter, tipme_numbers_count(n->numbers, TIPME_NUMBERED_STACK)) : 0;
 
-	for (; f->slot[i]; i = (i + 1) & (f->size - 1))
-		if (f->slot[i] == low)
-			return 0;
-	f->slot[i] = low;
-	return ++f->used * 2 > f->size ? functions_grow(f) : 0;
-}
-
-static int functions_grow(struct functions *f)
-{
-	struct functions g = { .slot = calloc((size_t)f->size * 2, sizeof(*g.slot)), .size = f->size * 2 };
-
-	if (!g.slot)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < f->size; i++)
-		if (f->slot[i])
-			functions_add(&g, f->slot[i]);
-	free(f->slot);
-	*f = g;
-	return 0;
-}
-
-static int functions_collect(struct functions *f, const char *p, size_t len)
-{
-	int err = 0;
-
-	for (size_t step; len >= sizeof(struct tipme_head) && !err; p += step, len -= step) {
-		const struct tipme_work_start *w = (const void *)p;
-
-		step = (size_t)w->len8 * 8;
-		if (step < sizeof(struct tipme_head) || step > len)
-			return -EINVAL;
-		if (w->type == TIPME_WORK_QUEUED)
-			err = functions_add(f, ((const struct tipme_work_queued *)w)->function);
-		else if (w->type == TIPME_WORK_START || w->type == TIPME_WORK_END)
-			err = functions_add(f, w->function);
-	}
+	err = err ? err : tipme_kernel_source_stacks(src, emit_stack, n);
+	err = err ? err : tipme_kernel_source_named_stacks(src, emit_channel, n);
+	err = err ? err : tipme_number_sorter_emit(&n->sorter, n->emit, n->arg);
+	tipme_number_sorter_free(&n->sorter);
 	return err;
 }
 
-int tipme_kernel_source_names(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, const void *recs,
-			      size_t len, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+int tipme_kernel_source_names(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, const struct tipme_numbers *numbers,
+			      int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+{
+	struct namer n = { .ks = ks, .numbers = numbers, .emit = emit, .arg = arg };
+	int err = emit_stacks(src, &n);
+
+	for (uint32_t i = 1; !err && i <= tipme_numbers_count(numbers, TIPME_NUMBERED_FUNCTION); i++)
+		err = emit_function(&n, i, (uint32_t)tipme_numbers_what(numbers, TIPME_NUMBERED_FUNCTION, i));
+	return err;
+}
+
+/* Which functions there are, is learned from a copy of the records. */
+static int functions_of(const void *recs, size_t len, struct tipme_numbers *numbers)
+{
+	void *copy = malloc(len ? len : 1);
+	int err = copy ? 0 : -ENOMEM;
+
+	if (!err && len)
+		memcpy(copy, recs, len);
+	err = err ? err : tipme_numbers_apply(numbers, copy, len);
+	free(copy);
+	return err;
+}
+
+int tipme_kernel_source_names_bare(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, const void *recs, size_t len,
+				   int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	struct namer n = { .ks = ks, .emit = emit, .arg = arg };
-	struct functions f = { .slot = calloc(256, sizeof(*f.slot)), .size = 256 };
-	int err = f.slot ? functions_collect(&f, recs, recs ? len : 0) : -ENOMEM;
+	struct tipme_numbers *numbers = NULL;
+	int err = tipme_numbers_new(&numbers);
 
-	err = err ? err : tipme_kernel_source_stacks(src, emit_stack, &n);
-	err = err ? err : tipme_kernel_source_named_stacks(src, emit_channel, &n);
-	for (uint32_t i = 0; !err && i < f.size; i++)
-		if (f.slot[i])
-			err = emit_function(&n, f.slot[i]);
-	free(f.slot);
+	err = err ? err : functions_of(recs, recs ? len : 0, numbers);
+	err = err ? err : emit_stacks(src, &n);
+	for (uint32_t i = 1; !err && i <= tipme_numbers_count(numbers, TIPME_NUMBERED_FUNCTION); i++) {
+		uint32_t low = (uint32_t)tipme_numbers_what(numbers, TIPME_NUMBERED_FUNCTION, i);
+
+		err = emit_function(&n, low, low);
+	}
+	tipme_numbers_free(numbers);
 	return err;
 }

@@ -11,6 +11,7 @@
 
 struct tipme_kernel_source;
 struct tipme_kallsyms; /* see kallsyms.h */
+struct tipme_numbers; /* see kernel_numbers.h */
 
 struct tipme_class {
 	const char *name; /* as the schema names the record, where it is one */
@@ -241,11 +242,16 @@ int tipme_kernel_source_lives_take(struct tipme_kernel_source *src, int (*fn)(vo
 int tipme_kernel_source_named_stacks(struct tipme_kernel_source *src, int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg);
 
 /*
- * Emits what names the numbers in records: a `stack` record for each recorded stack, and a `function` record for each function in
- * the `len` bytes of records at `recs` (usually those of a copy; may be 0). ts_ns of them is 0. A kallsyms of NULL gives "?".
+ * Emits what names the numbers that tipme_numbers_apply() has put into records, in their order: a `stack` record for each stack that is still known, and a
+ * `function` record for each function. ts_ns of them is 0. A kallsyms of NULL gives "?".
  */
-int tipme_kernel_source_names(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks,
-			      const void *recs, size_t len,
+int tipme_kernel_source_names(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, const struct tipme_numbers *numbers,
 			      int (*emit)(void *arg, const void *rec, size_t len), void *arg);
+/*
+ * The same for records as the recorder has them, `len` bytes at `recs` (may be 0), and for all stacks: what is emitted tells where the kernel lies, and is for
+ * root's eyes alone.
+ */
+int tipme_kernel_source_names_bare(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, const void *recs, size_t len,
+				   int (*emit)(void *arg, const void *rec, size_t len), void *arg);
 
 #endif

@@ -506,7 +506,7 @@ static int stack_has(struct tipme_kernel_source *src, const struct tipme_kallsym
 {
 	struct stack_search q = { id, want, 0 };
 
-	tipme_kernel_source_names(src, ks, NULL, 0, search_stack, &q);
+	tipme_kernel_source_names_bare(src, ks, NULL, 0, search_stack, &q);
 	return q.found;
 }
 

@@ -81,7 +81,7 @@ static void print_names(struct tipme_kernel_source *src, const struct tipme_kern
 
 	if (err)
 		fprintf(stderr, "ksrc-dump: no kernel symbols: %s\n", strerror(-err));
-	tipme_kernel_source_names(src, ks, c->buf, c->len, print_name, NULL);
+	tipme_kernel_source_names_bare(src, ks, c->buf, c->len, print_name, NULL);
 	tipme_kallsyms_free(ks);
 }
 

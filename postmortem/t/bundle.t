@@ -56,6 +56,11 @@ $b->x(1502 * MS, 'x_device', input_seq => 99, kind => 'other', device => 6, code
 $s->daemon('exec_args', pid => 870, start_ns => 1870, uid => 1000, text => "hog\nargsecret")->daemon('exec_environment', pid => 870, text => 'HOME=envsecret')->daemon('input_device', name => 'mousesecret');
 $s->daemon('module', module_id => 5, pid => 870, path => '/home/pathsecret/hog')->daemon('process', pid => 870, ppid => 860, exe => '/home/pathsecret/hog', uid => 4242)->daemon('process', pid => 881, exe => '/home/x/exesecret');
 $s->daemon('cgroup_name', cgroup => 5, path => '/user.slice/cgsecret')->daemon('cgroup_name', cgroup => 6, path => '/limited.slice', quota_us => 5, period_us => 10);
+# As before format 1.3: addresses of the kernel.
+my ($item, $half) = (0xffff8881 << 32 | 0x23456780, 0x81234560);
+$s->kernel(0, 1502, 'work_queued', tid => 870, work => $item, function => $half)->kernel(0, 1503, 'work_start', tid => 12, work => $item, function => $half)
+	->kernel(0, 1504, 'work_end', tid => 12, work => $item, function => $half)->kernel(0, 1505, 'lock_contention', tid => 870, lock => $item, kind => 'mutex', phase => 'begin');
+$s->daemon('function', function => $half, name => 'old_work');
 $s->draw(1801.9)->hotkey(3000);
 my $dir = $b->write("$tmp/episode");
 open my $note, '>', "$dir/note.txt" or die "$!\n";
@@ -79,6 +84,7 @@ IO::Uncompress::Gunzip::gunzip("$tmp/b.tipme" => \my $tar) or die;
 unlike($tar, qr/\w*secret/, 'nothing secret is in it') or diag($tar =~ /(\w*secret)/);
 ok(index($tar, pack 'V', 0x5ec12e7) < 0, 'no key code');
 ok(index($tar, pack 'V', 4242) < 0, 'no user');
+ok(index($tar, pack 'Q<', $item) < 0 && index($tar, pack 'V', $half) < 0, 'no address of the kernel, though the episode has some');
 like($tar, qr{/limited\.slice}, 'a cgroup that has a quota keeps its name');
 is(verb('Bundle', $dir, '-o', "$tmp/b.tipme", '--yes')->{died} =~ /is there already/ ? 1 : 0, 1, 'what is there is not written over');
 like(slurp("$tmp/b.tipme"), qr/\A\x1f\x8b/, 'a gzipped file');
@@ -89,6 +95,9 @@ my ($mine, $theirs) = map { Tipme::Diagnosis->new(Tipme::Episode->open($_))->run
 is_deeply([ @{ $theirs->{verdict} }{qw(kind share_ns confidence)}, $theirs->{verdict}{blamed}{pid} ], [ @{ $mine->{verdict} }{qw(kind share_ns confidence)}, $mine->{verdict}{blamed}{pid} ], 'the same verdict');
 is_deeply([ map { "$_->{from_ns} $_->{to_ns} $_->{comm} $_->{blamed}{kind}" } @{ $theirs->{path} } ], [ map { "$_->{from_ns} $_->{to_ns} $_->{comm} $_->{blamed}{kind}" } @{ $mine->{path} } ], 'the same path');
 is_deeply([ Tipme::Episode->open("$tmp/opened")->damage ], [], 'whole');
+my ($queued) = map { my $e = $_; my $s = $e->record; map { my ($list, $buf) = $e->section_records($_); map { my ($n, $f) = $s->decode($buf, $_->[1]); ($n // '') eq 'work_queued' ? $f : () } @$list } $e->sections } Tipme::Episode->open("$tmp/opened");
+cmp_ok($queued->{$_}, '<', 10, "its $_ is a small number") for qw(work function);
+is(Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/opened"))->threads->function($queued->{function}), 'old_work', '... by which the functions are named');
 like(verb('Open', "$tmp/b.tipme", '-o', "$tmp/opened")->{died}, qr/name a folder that does not exist yet/, 'not into a folder that is there');
 mkdir "$tmp/again.part" or die "$!\n";
 is(verb('Open', "$tmp/b.tipme", '-o', "$tmp/again")->{died}, "$tmp/again.part: File exists: another tipme open is writing it, or was ended before it had: remove it, or name another folder\n", 'what an open left that was killed');

@@ -12,6 +12,7 @@
 
 #include "code.h"
 #include "elf_symbols.h"
+#include "kernel_numbers.h"
 
 #define SPACES_MAX 512U
 #define MODULES_MAX 4096U
@@ -205,8 +206,8 @@ void tipmed_code_look(struct tipmed_code *c, uint64_t now_ns)
 struct naming {
 	struct tipmed_code *code;
 	uint64_t from_ns;
-	int (*emit)(void *arg, const void *rec, size_t len);
-	void *arg;
+	const struct tipme_numbers *numbers;
+	struct tipme_number_sorter sorter;
 	struct tipme_elf **elf; /* by module id - 1; NULL: not opened, or not to be opened */
 	bool *seen;
 };
@@ -266,17 +267,18 @@ static int frame_name(struct naming *n, const struct space *s, uint64_t addr, bo
 	return snprintf(buf, len, "%s [%u]", name, module);
 }
 
-static int stack_emit(void *arg, const struct tipme_user_frames *f)
+static int stack_name(void *arg, const struct tipme_user_frames *f)
 {
 	struct naming *n = arg;
 	union {
 		struct tipme_user_stack rec;
 		char bytes[2040];
-	} u = { .rec = { .type = TIPME_USER_STACK, .tid = f->pid, .stack_id = f->stack_id } };
+	} u = { .rec = { .type = TIPME_USER_STACK, .tid = f->pid,
+			 .stack_id = tipme_numbers_find(n->numbers, TIPME_NUMBERED_USER_STACK, f->stack_id) } };
 	size_t fixed = offsetof(struct tipme_user_stack, text), room = sizeof(u) - fixed - 8, len = 0;
 	const struct space *s = space_of(n->code, f->pid, f->space);
 
-	if (f->used_ns < n->from_ns)
+	if (f->used_ns < n->from_ns || !u.rec.stack_id)
 		return 0;
 	for (unsigned int i = 0; i < f->count; i++) {
 		char name[320];
@@ -292,10 +294,10 @@ static int stack_emit(void *arg, const struct tipme_user_frames *f)
 	}
 	len = (fixed + len + 1 + 7) / 8 * 8;
 	u.rec.len8 = (uint8_t)(len / 8);
-	return n->emit(n->arg, &u, len);
+	return tipme_number_sorter_put(&n->sorter, u.rec.stack_id, &u);
 }
 
-static int module_emit(const struct naming *n, uint32_t i)
+static int module_emit(const struct naming *n, uint32_t i, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	union {
 		struct tipme_module rec;
@@ -308,21 +310,24 @@ static int module_emit(const struct naming *n, uint32_t i)
 	if (n->elf[i])
 		memcpy(u.rec.build_id, tipme_elf_build_id(n->elf[i]), strlen(tipme_elf_build_id(n->elf[i])));
 	u.rec.len8 = (uint8_t)(len / 8);
-	return n->emit(n->arg, &u, len);
+	return emit(arg, &u, len);
 }
 
-int tipmed_code_emit(struct tipmed_code *c, uint64_t from_ns, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+int tipmed_code_emit(struct tipmed_code *c, uint64_t from_ns, const struct tipme_numbers *numbers, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
-	struct naming n = { c, from_ns, emit, arg, calloc(MODULES_MAX, sizeof(*n.elf)), calloc(MODULES_MAX, sizeof(*n.seen)) };
-	int ret = n.elf && n.seen ? 0 : -ENOMEM;
+	struct naming n = { .code = c, .from_ns = from_ns, .numbers = numbers, .elf = calloc(MODULES_MAX, sizeof(*n.elf)), .seen = calloc(MODULES_MAX, sizeof(*n.seen)) };
+	int ret = n.elf && n.seen ? tipme_number_sorter_new(&n.sorter, tipme_numbers_count(numbers, TIPME_NUMBERED_USER_STACK)) : -ENOMEM;
 
 	pthread_mutex_lock(&c->lock);
 	if (!ret)
-		ret = tipme_kernel_source_user_stacks(c->source, stack_emit, &n);
+		ret = tipme_kernel_source_user_stacks(c->source, stack_name, &n);
+	if (!ret)
+		ret = tipme_number_sorter_emit(&n.sorter, emit, arg);
 	for (uint32_t i = 0; i < c->modules && !ret; i++)
 		if (n.seen[i])
-			ret = module_emit(&n, i);
+			ret = module_emit(&n, i, emit, arg);
 	pthread_mutex_unlock(&c->lock);
+	tipme_number_sorter_free(&n.sorter);
 	for (uint32_t i = 0; n.elf && i < MODULES_MAX; i++)
 		tipme_elf_free(n.elf[i]);
 	free(n.elf);

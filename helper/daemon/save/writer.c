@@ -14,6 +14,7 @@
 #include "devices.h"
 #include "episode.h"
 #include "kallsyms.h"
+#include "kernel_numbers.h"
 #include "library.h"
 #include "manifest.h"
 #include "privileges.h"
@@ -104,7 +105,7 @@ static uint32_t look_unseen(const struct tipmed_writer *w, size_t len, struct ti
 }
 
 /* The ring of changes up to now, then the full look at the trigger, then those whom both have missed. */
-static void add_pictures(struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m)
+static void add_pictures(struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m, struct tipme_numbers *numbers)
 {
 	const struct tipmed_snapshot *snap = w->snap;
 	uint64_t count;
@@ -112,7 +113,12 @@ static void add_pictures(struct tipmed_record_file *file, struct tipmed_writer *
 	uint32_t full = snap->picture.changed;
 	struct tipme_thread *found;
 	uint32_t missed = look_unseen(w, len, &found);
+	int err = tipme_numbers_apply(numbers, w->pictures_buf, len);
 
+	for (uint32_t i = 0; i < full && !err; i++)
+		err = tipme_numbers_apply(numbers, &snap->threads[i].rec, sizeof(snap->threads[i].rec));
+	if (err && !file->error)
+		file->error = err;
 	m->pictures_count = count + 1 + full + missed;
 	m->pictures_last_ns = snap->end_ns;
 	if (!m->pictures_first_ns)
@@ -144,7 +150,7 @@ static int name_add(void *arg, const void *rec, size_t len)
 }
 
 /* The table of symbols is read for each episode: it is large, and modules come and go. */
-static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w)
+static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w, const struct tipme_numbers *numbers)
 {
 	const struct tipmed_snapshot *snap = w->snap;
 	struct tipme_section section = section_of(0, 0, 0, 0);
@@ -154,11 +160,11 @@ static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w)
 
 	tipme_kallsyms_load(&symbols, NULL, NULL);
 	tipmed_record_file_add(file, &section, sizeof(section));
-	int err = tipme_kernel_source_names(snap->source, symbols, snap->kernel.buf, snap->kernel.len, name_add, &names);
+	int err = tipme_kernel_source_names(snap->source, symbols, numbers, name_add, &names);
 
 	tipmed_code_look(w->code, tipme_clock_ns());
 	if (!err)
-		err = tipmed_code_emit(w->code, window_begin(snap), name_add, &names);
+		err = tipmed_code_emit(w->code, window_begin(snap), numbers, name_add, &names);
 	if (err && !file->error)
 		file->error = err;
 	section.count = names.count;
@@ -183,13 +189,14 @@ static void add_told(struct tipmed_record_file *file, const struct tipmed_snapsh
 	free(records);
 }
 
-static int save_threads(struct tipmed_episode *episode, struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m)
+static int save_threads(struct tipmed_episode *episode, struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m,
+			struct tipme_numbers *numbers)
 {
 	struct tipme_file_header head = file_header(w->snap, TIPME_SOURCE_TIPMED);
 
 	if (!tipmed_record_file_begin(episode, file, "threads.rec", &head)) {
-		add_pictures(file, w, m);
-		add_names(file, w);
+		add_pictures(file, w, m, numbers);
+		add_names(file, w, numbers);
 		add_told(file, w->snap, m);
 	}
 	return tipmed_record_file_end(file);
@@ -269,14 +276,22 @@ static int save_manifest(struct tipmed_episode *episode, struct tipmed_manifest 
 	return err;
 }
 
-static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, struct tipmed_record_file *file)
+/* The copy is the recorder's memory as it was: the addresses in it go before anything is written. */
+static int save_kernel(struct tipmed_episode *episode, struct tipmed_record_file *file, const struct tipmed_snapshot *snap, struct tipme_numbers *numbers)
+{
+	int err = tipme_numbers_apply(numbers, snap->kernel.buf, snap->kernel.len);
+
+	return err ? err : save_buffer(episode, file, "kernel.rec", snap, tipme_kernel_source_kind(snap->source), snap->kernel.buf, snap->kernel.len);
+}
+
+static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, struct tipmed_record_file *file, struct tipme_numbers *numbers)
 {
 	const struct tipmed_snapshot *snap = w->snap;
 	struct tipmed_manifest m = { .opt = w->opt, .limits = w->limits, .snap = snap, .recorder_start_ns = w->start_ns, .suspends = w->suspends };
-	int err = save_buffer(episode, file, "kernel.rec", snap, tipme_kernel_source_kind(snap->source), snap->kernel.buf, snap->kernel.len);
+	int err = save_kernel(episode, file, snap, numbers);
 
 	if (!err)
-		err = save_threads(episode, file, w, &m);
+		err = save_threads(episode, file, w, &m, numbers);
 	if (!err)
 		err = save_identity(episode, file, w, &m);
 	if (!err)
@@ -295,10 +310,14 @@ static int save_episode(struct tipmed_writer *w)
 	struct tipmed_snapshot *snap = w->snap;
 	struct tipmed_record_file file;
 	struct tipmed_episode episode;
+	struct tipme_numbers *numbers = NULL;
 	int err = tipmed_episode_begin(&episode, w->library_fd, snap->trigger.id);
 
 	if (!err)
-		err = save_files(w, &episode, &file);
+		err = tipme_numbers_new(&numbers);
+	if (!err)
+		err = save_files(w, &episode, &file, numbers);
+	tipme_numbers_free(numbers);
 	if (!err)
 		err = tipmed_episode_commit(&episode);
 	tipmed_episode_abandon(&episode);

@@ -35,6 +35,12 @@ my %TEXT = (rename => \&_comm, thread => \&_comm, stack => undef, function => un
 	cgroup_name => sub { my ($self, $f) = @_; $f->{path} = "/cgroup-$f->{cgroup}" if !$f->{quota_us}; return 1 });
 # Fields that tell which key it was: always 0 in a bundle.
 my %ZERO = map { $_ => ['code'] } qw(input x_device x_input);
+# Fields that told where the kernel lies before format 1.3: they become numbers of this bundle, each kind of its own.
+my %ADDRESS = (
+	work_queued => { work => 'work', function => 'function' }, work_start => { work => 'work', function => 'function' }, work_end => { work => 'work', function => 'function' },
+	function => { function => 'function' }, lock_contention => { lock => 'lock' },
+	(map { $_ => { stack_id => 'stack' } } qw(sched_waking thread proc_state stack)), user_stack => { stack_id => 'user' }, sample => { kernel_stack_id => 'stack', user_stack_id => 'user' });
+my $NUMBERED_SINCE = 3;
 my @MANIFEST = qw(format time kernel machine cpus page_size end_ns hz_note frequencies);
 my @RECORDER = qw(version pid agents start_ns window_s post_s record_cost_ns);
 my @SOURCE   = qw(source file coverage lost server_pid server_tid server_name display);
@@ -143,10 +149,19 @@ sub _redacted {
 	my $text = $l->{template} =~ /[Za]/;
 	if ($text && !exists $TEXT{$name}) { $self->{dropped}{ { exec_args => 'command lines', exec_environment => 'environments', input_device => 'names of input devices' }->{$name} // "records '$name'" }++; return }
 	my $change = $TEXT{$name};
-	return $bytes if !$change && !$ZERO{$name};
+	my $address = $self->{ep}->manifest->{format}{minor} < $NUMBERED_SINCE ? $ADDRESS{$name} : undef;
+	return $bytes if !$change && !$ZERO{$name} && !$address;
 	return if $change && !$change->($self, $f);
 	$f->{$_} = 0 for @{ $ZERO{$name} // [] };
+	$f->{$_} = $self->_number($address->{$_}, $f->{$_}) for sort keys %{ $address // {} };
 	return _packed($l, $f);
+}
+
+# 1 for the first of its kind that is met, 2 for the next; nothing (0) stays nothing.
+sub _number {
+	my ($self, $kind, $what) = @_;
+	my $n = $self->{numbers}{$kind} //= {};
+	return $what ? $n->{$what} //= 1 + keys %$n : 0;
 }
 
 sub _packed {

@@ -197,7 +197,7 @@ sub evidence {
 	return { file => $s->{file}, record => $s->{number} + vec($self->{nr}, $i, 32), ts_ns => vec($self->{ts}, $i, 64) };
 }
 
-# work(INDEX): of a work record: the work item as one key, and the low half of its function's address
+# work(INDEX): of a work record: the numbers of the work item and of its function
 sub work { my ($self, $i) = @_; return (vec($self->{a}, $i, 32) | $self->b($i) << 32, $self->c($i)) }
 
 # b(INDEX), c(INDEX): the second and third number of a record's last 16 bytes; columns(INDEX): ts tid a b c d

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 
 our $MAJOR = 1;
-our $MINOR = 2;
+our $MINOR = 3;
 
 our %ENUM = (
 	source => { 1 => 'kernel_bpf', 2 => 'kernel_module', 3 => 'proc_sampled', 4 => 'x_hooks', 5 => 'x_client', 6 => 'tipmed' },

@@ -22,7 +22,7 @@ our $TEXT = <<'END_OF_SCHEMA';
 # Little-endian, natural alignment, no hidden padding: pad by name, with `zero`. Sizes are multiples of 8.
 # Numbers are never used again and fields are only appended, or padding (always zero) gets a meaning; that raises MINOR. Anything else raises MAJOR.
 
-format 1.2
+format 1.3
 
 enum source : "where a record was made"
 	1 kernel_bpf : "tracing programs on a stock kernel"
@@ -229,7 +229,7 @@ record sched_switch 3 since 1.0 : "a CPU left one thread (tid) for another"
 
 record sched_waking 4 since 1.0 : "a thread (tid) was woken"
 	u32 waker_tid : "thread on this CPU at the time; who it really was, says context"
-	u32 stack_id : "kernel stack of the sleep that ends here, where it lasted 1 ms or more; 0: none"
+	u32 stack_id : "kernel stack of the sleep that ends here, where it lasted 1 ms or more, as a number of this episode; 0: none"
 	u32 raiser_tid : "context softirq_task or softirq_mixed: the thread that raised the softirq; else 0"
 	u16 wakee_cpu : "CPU on which the thread had slept"
 	u8 context enum context : "who woke it"
@@ -254,8 +254,8 @@ record rename 8 since 1.0 : "a thread (tid) has another name"
 	char[16] comm : "the new one"
 
 record work_queued 9 since 1.0 : "work was queued for a kernel worker, by this thread (tid) if context says task"
-	u64 work : "which work item (an opaque number)"
-	u32 function : "its function: low half of the address, named by a function record"
+	u64 work : "which work item: in a ring its address, in a file a number of this episode (before 1.3: the address)"
+	u32 function : "its function, named by a function record: in a ring the low half of its address, in a file a number of this episode (before 1.3: the low half)"
 	u16 cpu : "CPU whose workers it was queued for; 65535: the workers of any"
 	u8 context enum context : "who queued it"
 	u8 pad0 zero : "0"
@@ -278,7 +278,7 @@ record io 12 since 1.1 : "a block request on its way; tid is the thread in whose
 	u8 phase enum io_phase : "where it is"
 
 record lock_contention 13 since 1.1 : "a thread (tid) begins or ends to wait for a kernel lock that is taken"
-	u64 lock : "which lock (an opaque number)"
+	u64 lock : "which lock: in a ring its address, in a file a number of this episode (before 1.3: the address)"
 	u32 owner_tid : "begin: who held it, where the kind of lock tells; 0: not known"
 	u16 error : "end: errno, where it did not get the lock"
 	u8 kind enum lock_kind : "kind of lock"
@@ -419,7 +419,7 @@ record stack 34 since 1.0 : "a kernel stack, innermost frame first; the text is 
 	char[] text : "the frames"
 
 record function 35 since 1.0 : "name of a kernel function"
-	u32 function : "low half of its address, as in work records"
+	u32 function : "as work records name it"
 	u32 pad0 zero : "0"
 	char[] name : "its name"
 
