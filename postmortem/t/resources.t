@@ -318,6 +318,7 @@ $s = story();
 $s->builder->thread(720, 'wm', ts_ns => 5 * MS);
 $s->enter(1000, chord => 'none');
 $s->builder->x(ns(1000.15), 'x_deliver', input_seq => 4, kind => 'other', pid => CLIENT, client => 4, x_type => 10)->x(ns(1000.19), 'x_deliver', input_seq => 4, kind => 'key_press', pid => 720, client => 7, x_type => 2);
+$s->wake(0, 1000.18, CLIENT, SERVER, 'poll')->run(1, 1000.19, 1000.24, CLIENT, 'sleeping');
 $s->wake(0, 1000.2, 720, SERVER, 'poll')->run(1, 1000.25, 1000.5, 720, 'sleeping')->wake(1, 1300, 720, 0, 'nanosleep', context => 'hardirq')->run(1, 1300.05, 1300.4, 720, 'sleeping');
 $s->wake(1, 1300.2, SERVER, 720, 'epoll')->run(0, 1300.25, 1300.6, SERVER, 'sleeping');
 $s->builder->x(ns(1300.26), 'x_wakeup')->x(ns(1300.4), 'x_deliver', input_seq => 4, kind => 'key_press', pid => CLIENT, client => 4, x_type => 2)->x(ns(1300.55), 'x_sleep');

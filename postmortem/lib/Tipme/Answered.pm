@@ -5,14 +5,19 @@ package Tipme::Answered;
 use strict;
 use warnings;
 
-my $SURE_NS = 30_000_000;    # what is answered faster is not looked at more closely
+my $SURE_NS = 30_000_000;     # what is answered faster is not looked at more closely
+my $ALL     = 1 << 30;        # bursts
+my $LONG_NS = 200_000_000;    # a client that can take no event for so long hangs, whatever it has drawn
 
 # new(kernel => Kernel, path => InputPath, inferred => Inferred, rest => AtRest, caused => Caused,
 # trigger => ns)
 sub new { my ($class, %o) = @_; return bless { %o, resolved => {} }, $class }
 
-# response(EVENT): { first_ns, end_ns, open, gone, damage, exact }: when the screen began to change, and had changed; open: it was not, up to the trigger or (gone) until the client closed its
-# connection; undef: no visible effect
+# response(EVENT): { first_ns, end_ns, open, gone, damage, exact, busy, tid }: when the screen began to
+# change, and had changed; open: it was not, up to the trigger or (gone) until the client closed its
+# connection; busy: it ends when the client could take another event, or still can take none (open);
+# tid: the thread of the client that takes events, where the end is not a change of the screen.
+# undef: no visible effect
 sub response {
 	my ($self, $e) = @_;
 	return { end_ns => $e->{device_ns}, open => 0, damage => undef, exact => 1 } if ($e->{motion} // '') eq 'cursor';
@@ -20,7 +25,7 @@ sub response {
 	return if !defined $e->{deliver_ns};
 	if (!$self->{resolved}{ $e->{n} }) {
 		$self->{inferred}->refine($e);
-		$self->{resolved}{ $e->{n} } = [ $self->_observed($e, $self->_resolve($e)) ];
+		$self->{resolved}{ $e->{n} } = [ $self->_until_free($e, scalar $self->_observed($e, $self->_drawn($e))) ];
 	}
 	return $self->{resolved}{ $e->{n} }[0];
 }
@@ -39,7 +44,7 @@ sub _end {
 	return { first_ns => $burst->[0], end_ns => $burst->[1], open => 0, damage => $burst->[2][-1], exact => 1, %o };
 }
 
-sub _resolve {
+sub _drawn {
 	my ($self, $e) = @_;
 	my @b = @{ $e->{bursts} };
 	return _end($b[-1]) if @b && $b[-1][1] - $e->{deliver_ns} < $SURE_NS;
@@ -57,7 +62,34 @@ sub _resolve {
 	my ($first) = @{ $self->{path}->bursts($e, $e->{next_ns} // $self->{trigger}, $self->{trigger} + 1) };
 	return _end($first) if $first;
 	my $gone = defined $e->{gone_ns} && $e->{gone_ns} < $self->{trigger} ? 1 : 0;
-	return { end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone, damage => undef, exact => 1 };
+	return { end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone, damage => undef, exact => 1, tid => $self->{rest}->hand($e) };
+}
+
+# hangs_until(EVENT): ns up to which the client could take no other event, if that was long; else undef
+sub hangs_until {
+	my ($self, $e) = @_;
+	return if $e->{motion};
+	my $b = $self->{rest}->free_at($e) or return;
+	my $to = $b->{to} < $self->{trigger} ? $b->{to} : $self->{trigger};
+	return $to - $e->{deliver_ns} >= $LONG_NS ? $to : undef;
+}
+
+# A client that can take no event is slow, whatever it has drawn before; unless it goes on drawing, and
+# so plays a film. RESPONSE: what was drawn.
+sub _until_free {
+	my ($self, $e, $r) = @_;
+	my $to = $r && $r->{open} ? undef : $self->hangs_until($e);
+	return $r if !defined $to || $r && $r->{end_ns} > $to - $LONG_NS;
+	my $t = $e->{deliver_ns};
+	my $hung;
+	for my $b (@{ $self->{path}->bursts($e, $t, $to, $ALL) }) {
+		$hung = $b if $b->[0] - $t >= $LONG_NS;
+		$t = $b->[1];
+	}
+	my @first = $r && defined $r->{first_ns} ? (first_ns => $r->{first_ns}) : ();
+	my $b = $self->{rest}->free_at($e);
+	return { @first, end_ns => $to, open => $b->{to} > $to ? 1 : 0, damage => undef, exact => 1, busy => 1, tid => $b->{tid} } if $to - $t >= $LONG_NS;
+	return $hung ? { %{ _end($hung) }, @first } : $r;
 }
 
 1;

@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # When a client is at rest: it waits for its next event, and nobody works on the one before.
+# A thread that waits in poll() may wait for an event or for an answer: its stack is the same. So a sleep
+# is rest only if no event came that did not end it (docs/method.md, "At rest").
 package Tipme::AtRest;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
+use Tipme::KernelEvents;
+use Tipme::Sleeps;
 use Tipme::XRecords;
 
 my $NS_PER_MS = 1_000_000;
 my $PROBE_NS  = 100_000_000;    # a client that has nothing to do is usually found asleep within this
 my $CLEAR_NS  = 5_000_000;      # records after a stretch that may tell where a sleep in it was
 my $MAX_TURNS = 16;             # of the other threads of a client, until all of them are at rest
+my $HEARD_NS  = 30_000_000;     # after the server has written it, a thread that listens is woken within
+my $HANDED_NS = 50_000_000;     # a thread that reads events hands one on within
+my $MAX_HANDS = 4;              # threads of a client that hand an event on to each other
+my $NAP_NS    = 50_000_000;     # a program that looks for events after naps so short is no slower by it
+my %NO_REST   = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
-# new(kernel => Kernel, reasons => Reasons, inferred => Inferred)
-sub new { my ($class, %o) = @_; return bless {%o}, $class }
+# new(episode =>, kernel => Kernel, reasons => Reasons, inferred => Inferred, trigger => ns)
+sub new {
+	my ($class, %o) = @_;
+	return bless { %o, sleeps => Tipme::Sleeps->new($o{episode}), told => {}, busy => {}, hand => {} }, $class;
+}
 
 # since(EVENT, LIMIT): ns when client and server first both had nothing to do after the delivery:
 # then the event's direct effect is over. undef: not before LIMIT.
@@ -33,16 +46,199 @@ sub since {
 	return;
 }
 
+# free_at(EVENT): { tid, from, to, lasts }: from when to when the thread that takes the client's events
+# was kept from taking another one, by this event or since before it; lasts: up to the end of the
+# records. undef: it was not, or that is not known.
+sub free_at {
+	my ($self, $e) = @_;
+	return if !$self->_knows($e);
+	my ($td, $tid) = ($e->{deliver_ns}, $self->hand($e));
+	my $list = $self->{busy}{"$e->{server}{file} $e->{client} $tid"} //= $self->_busy($e, $tid);
+	my ($lo, $hi) = (0, scalar @$list);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (($list->[$m]{to} // $self->_end) <= $td) { $lo = $m + 1 } else { $hi = $m } }
+	my $b = $list->[$lo];
+	return $b && $b->{from} <= $td + $HEARD_NS ? $b : undef;
+}
+
+sub _knows {
+	my ($self, $e) = @_;
+	my $k = $self->{kernel};
+	return $e->{pid} && defined $e->{deliver_ns} && $k->has_records && !$k->sampled && $e->{deliver_ns} > $k->covered_from;
+}
+
+sub _end { my ($self) = @_; return $self->{end} //= $self->{episode}->end_ns }
+
+# hand(EVENT): the thread of the client that takes events: the first one of the process, unless a
+# delivery wakes others and never that one.
+sub hand {
+	my ($self, $e) = @_;
+	my $pid = $e->{pid};
+	return $pid if !$self->_knows($e);
+	return $self->{hand}{"$e->{server}{file} $e->{client} $pid"} //= $self->_takes_events($e, $pid) ? $pid : $self->_other_hand($e) // $pid;
+}
+
+# Has a delivery ever ended a sleep of the thread, or found it awake?
+sub _takes_events {
+	my ($self, $e, $tid) = @_;
+	my $sleeps = $self->{sleeps}->of($tid) or return 0;
+	my $k = 0;
+	for my $d ($self->_told($e)) {
+		$k++ while $k < @$sleeps && defined $sleeps->[$k]{to} && $sleeps->[$k]{to} < $d->[0];
+		my $s = $sleeps->[$k] or return 1;
+		return 1 if $s->{from} > $d->[0];
+		return 1 if defined $s->{to} && $s->{to} <= $d->[1] && ($s->{waker} == $e->{server}{tid} || $self->_is_own($e, $s->{waker}, $s->{to}));
+	}
+	return 0;
+}
+
+sub _is_own { my ($self, $e, $tid, $t) = @_; return $tid && $self->{kernel}->threads->at($tid, $t)->{pid} == $e->{pid} }
+
+# Whom the server wakes by the delivery, and to whom that one hands it on. A thread that hands nothing
+# on, and asks the server nothing, only reads: the one that it reads for is busy, and not known.
+sub _other_hand {
+	my ($self, $e) = @_;
+	my ($td, $server) = ($e->{deliver_ns}, $e->{server}{tid});
+	my $ev = $self->{kernel}->states($td - $NS_PER_MS, $td + $HANDED_NS)->events;
+	my @hands;
+	for (1 .. $MAX_HANDS) {
+		my ($by, $t) = @hands ? @{ $hands[-1] } : ($server, $td);
+		push @hands, $self->_first_woken($e, $ev, $by, $t, $td + $HANDED_NS) // last;
+	}
+	return if !@hands || @hands == 1 && !$self->_asks($ev, $hands[0][0], $server, $td);
+	return $hands[-1][0];
+}
+
+# [ thread of the client, when ] that BY woke first in [FROM, TO)
+sub _first_woken {
+	my ($self, $e, $ev, $by, $from, $to) = @_;
+	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $to; $k++) {
+		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || vec($ev->{a}, $k, 32) != $by || (vec($ev->{d}, $k, 32) >> 16 & 255);
+		my ($tid, $t) = (vec($ev->{tid}, $k, 32), vec($ev->{ts}, $k, 64));
+		return [ $tid, $t ] if $tid != $by && $self->_is_own($e, $tid, $t);
+	}
+	return;
+}
+
+sub _asks {
+	my ($self, $ev, $tid, $server, $from) = @_;
+	for my $k (@{ $ev->of_tid($server) }) {
+		return 1 if vec($ev->{type}, $k, 8) == Tipme::KernelEvents::WAKING && vec($ev->{tid}, $k, 32) == $server && vec($ev->{a}, $k, 32) == $tid && vec($ev->{ts}, $k, 64) > $from;
+	}
+	return 0;
+}
+
+# Deliveries to the client of an event, in order: [ when, until when a thread that listens has heard ]
+sub _told {
+	my ($self, $e) = @_;
+	my $x = $e->{server};
+	my $of = $self->{told}{ $x->{file} } //= do {
+		my %d;
+		push @{ $d{"$_->{client} $_->{pid}"} }, [ $_->{ts_ns}, $self->_heard_by($x, $_->{ts_ns}) ] for $x->all('x_deliver');
+		\%d;
+	};
+	return @{ $of->{"$e->{client} $e->{pid}"} // [] };
+}
+
+# The server writes what it has for its clients before it sleeps.
+sub _heard_by {
+	my ($self, $x, $t) = @_;
+	return $t + $HEARD_NS + 2 * $NS_PER_MS if !$x->{exact};
+	my $s = $x->{x_sleep}[ $x->lower('x_sleep', $t) ];
+	return $s ? $s->{ts_ns} + $HEARD_NS : $self->_end;
+}
+
+# Stretches in which a thread was awake, or slept without resting, and so could take no event: { tid, from, to, lasts }
+sub _busy {
+	my ($self, $e, $tid) = @_;
+	my $sleeps = $self->{sleeps}->of($tid) or return [];
+	my ($from, @busy) = ($self->{kernel}->covered_from);
+	my $deaf = $self->_deaf($e, $sleeps);
+	for my $k (0 .. $#$sleeps) {
+		my $s = $sleeps->[$k];
+		next if $deaf->{$k} || !$self->_rests($e, $tid, $s);
+		push @busy, { tid => $tid, from => $from, to => $s->{from}, lasts => 0 } if $s->{from} > $from;
+		$from = $s->{to} // return \@busy;
+	}
+	push @busy, { tid => $tid, from => $from, to => $self->_end, lasts => 1 } if $from < $self->_end;
+	return \@busy;
+}
+
+# Which sleeps went on though an event had come: { position => 1 }
+sub _deaf {
+	my ($self, $e, $sleeps) = @_;
+	my ($k, %deaf) = (0);
+	for my $d ($self->_told($e)) {
+		$k++ while $k < @$sleeps && defined $sleeps->[$k]{to} && $sleeps->[$k]{to} <= $d->[0];
+		last if $k >= @$sleeps;
+		my $s = $sleeps->[$k];
+		# What comes while it falls asleep may have been read just before.
+		$deaf{$k} = 1 if $s->{from} + $NS_PER_MS < $d->[0] && ($s->{to} // $self->_end) > $d->[1];
+	}
+	return \%deaf;
+}
+
+# Does a thread wait for events in that sleep, as far as its state and stack tell? Where they tell nothing, it is believed to.
+sub _rests {
+	my ($self, $e, $tid, $s) = @_;
+	return 0 if $NO_REST{ $s->{state} };
+	my $id = $s->{stack_id} || $self->_pictured($tid, $s);
+	my $stack = $self->{kernel}->threads->stack($id);
+	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
+	return 1 if !$r || $r->{class} eq 'loop';
+	my $to = $s->{to} // $self->_end;
+	return 1 if ($r->{class} eq 'nap' || $r->{kind} eq 'futex-wait') && $to - $s->{from} <= $NAP_NS || $self->_found_in($e, $tid, $r->{class});
+	return 0 if $r->{kind} ne 'futex-wait' || $to - $s->{from} < $PROBE_NS;
+	my $states = $self->{kernel}->states($s->{from} - $NS_PER_MS, $s->{from} + $HEARD_NS);
+	return defined $self->_loop_of_another($states, $e->{pid}, $tid, { from => $s->{from}, to => $to, stack_id => $id }) ? 1 : 0;
+}
+
+sub _waits_there {
+	my ($self, $e, $tid, $i) = @_;
+	my $stack = $self->_knows($e) ? $self->{kernel}->threads->stack($i->{stack_id}) : undef;
+	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
+	return $r ? $self->_found_in($e, $tid, $r->{class}) : 0;
+}
+
+# The stack of a sleep that lasts is in the last picture.
+sub _pictured {
+	my ($self, $tid, $s) = @_;
+	return 0 if defined $s->{to};
+	my ($p) = grep { $_->{ts_ns} >= $s->{from} && $_->{stack_id} } reverse $self->{kernel}->threads->pictures($tid);
+	return $p ? $p->{stack_id} : 0;
+}
+
+# Where a delivery found a thread and ended its sleep, by the server or by another of its threads, there it waits for events.
+sub _found_in {
+	my ($self, $e, $tid, $class) = @_;
+	return $self->{found}{"$e->{server}{file} $e->{client} $tid"}{$class} //= $self->_look_where($e, $tid, $class);
+}
+
+sub _look_where {
+	my ($self, $e, $tid, $class) = @_;
+	my ($sleeps, $k) = ($self->{sleeps}->of($tid) // [], 0);
+	for my $d ($self->_told($e)) {
+		$k++ while $k < @$sleeps && defined $sleeps->[$k]{to} && $sleeps->[$k]{to} < $d->[0];
+		my $s = $sleeps->[$k] or last;
+		next if $s->{from} > $d->[0] || !defined $s->{to} || $s->{to} > $d->[1];
+		next if $s->{waker} != $e->{server}{tid} && !$self->_is_own($e, $s->{waker}, $s->{to});
+		my $stack = $self->{kernel}->threads->stack($s->{stack_id}) // next;
+		my $r = $self->{reasons}->of($stack, undef);
+		return 1 if $r && $r->{class} eq $class;
+	}
+	return 0;
+}
+
 # Both lists are in order of time and may be long (a client and its server that take turns): none of them is looked at twice.
 sub _first_quiet {
 	my ($self, $e, $states, $asleep) = @_;
 	my $first = 0;
 	my @grabs = grep { !Tipme::XRecords::is_of($_->[3], @$e{qw(pid client)}) } $e->{server}->grabs;
-	for my $i (@{ $states->intervals($e->{pid}) }) {
+	my $tid = $self->hand($e);
+	for my $i (@{ $states->intervals($tid) }) {
 		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
 		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
-		my $rest = $self->in_loop($i) ? $i->{from} : $self->_loop_of_another($states, $e->{pid}, $i);
-		next if !defined $rest;
+		my $rest = $self->in_loop($i) || $self->_waits_there($e, $tid, $i) ? $i->{from} : $self->_loop_of_another($states, $e->{pid}, $tid, $i);
+		next if !defined $rest || $self->_is_deaf($e, $tid, $i);
 		$first++ while $first < @$asleep && $asleep->[$first][1] <= $i->{from};
 		for (my $k = $first; $k < @$asleep && $asleep->[$k][0] < $i->{to}; $k++) {
 			my $a = $asleep->[$k];
@@ -59,10 +255,10 @@ sub _first_quiet {
 # Some programs (Tcl's, for one) leave the event loop to a thread of their own: the main thread waits for it by a futex. Then all threads of
 # the process must wait, one of them in an event loop: since when in that sleep they do (on a busy machine some have still to get a CPU first); undef: never.
 sub _loop_of_another {
-	my ($self, $states, $pid, $i) = @_;
+	my ($self, $states, $pid, $own, $i) = @_;
 	my $threads = $self->{kernel}->threads;
 	return if $self->_reason_kind($i) ne 'futex-wait';
-	my @tids = grep { $_ != $pid } $threads->tids_of($pid);
+	my @tids = grep { $_ != $own } $threads->tids_of($pid);
 	my $t = $i->{from} + $NS_PER_MS < $i->{to} ? $i->{from} + $NS_PER_MS : $i->{from};
 	my ($loops, $busy, $late) = (0);
 	for (1 .. $MAX_TURNS) {
@@ -106,4 +302,16 @@ sub in_loop {
 		defined $stack && $self->{reasons}->is_loop($stack) ? 1 : 0;
 	};
 }
+
+# Did an event come in that sleep which did not end it? It is looked for in the whole of the sleep.
+sub _is_deaf {
+	my ($self, $e, $tid, $i) = @_;
+	return 0 if !$self->_knows($e);
+	my $sleeps = $self->{sleeps}->of($tid) or return 0;
+	my $deaf = $self->{deaf}{"$e->{server}{file} $e->{client} $tid"} //= $self->_deaf($e, $sleeps);
+	my ($lo, $hi) = (0, scalar @$sleeps);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (defined $sleeps->[$m]{to} && $sleeps->[$m]{to} <= $i->{from}) { $lo = $m + 1 } else { $hi = $m } }
+	return $lo < @$sleeps && $sleeps->[$lo]{from} <= $i->{from} && $deaf->{$lo} ? 1 : 0;
+}
+
 1;

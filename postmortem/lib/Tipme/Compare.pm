@@ -11,7 +11,7 @@ use Tipme::Verdict qw(duration_text event_words);
 
 our @EXPORT_OK = qw(compare);
 
-my @STAGES = qw(input server device deliver client request feedback open);
+my @STAGES = qw(input server device deliver client request feedback free open);
 
 # compare(DIAGNOSIS A, DIAGNOSIS B, event_a => N, event_b => N): { version, kind, a, b, difference_ns, stages, causes, sentence }. Where no event is given:
 # the problem of the episode that has the longer one, and of the other the middle one of the same kind and client.

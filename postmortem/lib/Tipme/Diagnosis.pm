@@ -146,7 +146,7 @@ sub _judge {
 	$self->_asked_before($verdict, $e) if $verdict->{blamed};
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
-			gone => $i->{gone} ? 1 : 0, usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
+			gone => $i->{gone} ? 1 : 0, busy => $i->{busy} ? 1 : 0, usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
 		event => { n => $e->{n}, kind => $e->{kind}, input_seq => $e->{seq}, client => $e->{pending} || $cursor ? undef : { pid => $e->{pid} || undef, comm => $client->{comm} },
 			server => { pid => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name}, source => $e->{server}{exact} ? 'x_hooks' : 'x_client' }, stages => $self->_stages($i, $states) },
 		path => $path, totals => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
@@ -215,7 +215,7 @@ sub _segments {
 	my ($from, $to, $td) = (_woken_from($i), $i->{end_ns}, $e->{deliver_ns});
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'the kernel was not recorded', exact => 0, evidence => [] } ] }
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if $e->{pending};
-	return $chain->walk($e->{pid}, $from, $to, %how, deliver_ns => $td) if $i->{open};
+	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td) if $i->{open} || $i->{busy};
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
 	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => scalar $self->_via($i, $states));
 }
@@ -277,7 +277,7 @@ sub _stages {
 	my ($r) = ((grep { $_->{ts_ns} >= ($run // 0) } @asked), @asked);
 	my $asked = $r ? $r->{ts_ns} : $e->{server}{exact} ? undef : $self->{problem}->inferred->asked($e, $states, $e->{deliver_ns}, $i->{end_ns});
 	push @s, [ request => $asked, $exact ] if defined $asked;
-	push @s, [ feedback => $i->{end_ns}, $exact ] if !$i->{open};
+	push @s, [ $i->{busy} ? 'free' : 'feedback', $i->{end_ns}, $i->{busy} ? 'exact' : $exact ] if !$i->{open};
 	return _named(@s);
 }
 

@@ -118,7 +118,9 @@ sub _upper {
 	$#input = $MAX_INPUT - 1 if @input > $MAX_INPUT;
 	# First the thread that serves clients, then those that may have read the input for it.
 	$start = $self->_kept_since($_, $start) for $x->{tid}, @input;
-	return ($self->_end_of($e) // $self->{trigger}) - $start;
+	my $end = $self->_end_of($e) // $self->{trigger};
+	my $hangs = $self->{answered}->hangs_until($e);
+	return (defined $hangs && $hangs > $end ? $hangs : $end) - $start;
 }
 
 # The last of what the X records have for an answer, or the first with FIRST; undef: nothing

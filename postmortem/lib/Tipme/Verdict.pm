@@ -172,6 +172,10 @@ sub _head {
 	my $what = event_words($i->{event}{kind});
 	my $time = duration_text($all);
 	return "Until it closed its connection $who had not answered $what for $time" if $i->{gone};
+	if ($i->{busy}) {
+		my $drawn = defined $i->{first_ns} ? ', though it drew something after ' . duration_text($i->{first_ns} - $i->{start_ns}) : '';
+		return $i->{open} ? "$who has taken no other event for $time since $what$drawn" : "$who took no other event for $time after $what$drawn";
+	}
 	return $i->{open} ? "$who has not answered $what for $time" : "$who answered $what after $time";
 }
 

@@ -16,7 +16,7 @@ my $MAX_ROWS  = 8;
 
 my %STAGE = (interrupt => 'its interrupt came', input => 'it entered', read => 'the X server\'s input thread read it', server => 'the X server ran', device => 'the X server began to work on it',
 	deliver => 'the X server sent it to the client', client => 'the client ran', request => 'the X server began the first request of the client',
-	feedback => 'the screen had changed');
+	feedback => 'the screen had changed', free => 'the client could take its next event');
 
 # page(DIAGNOSIS): the text
 sub page {

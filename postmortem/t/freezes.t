@@ -1,0 +1,130 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Freezes that a person felt, of which the records show no late change of the screen at first sight; and beside each of them
+# the scene that looks alike and is none.
+use strict;
+use warnings;
+use Test::More;
+use FindBin qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Test::Judge qw(judged);
+use Tipme::Test::Story;
+
+use constant { SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510, WORKER => 201, MS => 1_000_000 };
+my @warnings;
+local $SIG{__WARN__} = sub { push @warnings, @_ };
+
+sub ns { return Tipme::Test::Story::ns($_[0]) }
+
+# A client with a second thread, a service, a bus between them, and a shell from elsewhere that stops and continues others.
+sub story {
+	my $s = Tipme::Test::Story->new(@_);
+	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)->thread(BUS, 'bus', ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(600, 'bash', ts_ns => 5 * MS, since_ns => 2 * MS)->thread(WORKER, 'worker', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS);
+	return $s;
+}
+
+# Letting go of the key: the server tells the client, which is woken, or not.
+sub release {
+	my ($s, $t, %o) = @_;
+	$s->enter($t, kind => 'key_release', %o);
+	return $o{no_wake} ? $s : $s->run(1, $t + 0.25, $t + 0.4, CLIENT, 'sleeping');
+}
+
+# The client at the hot-key: asleep in poll() since then
+sub polls { my ($s, $since, $stack) = @_; return $s->picture(CLIENT, 'xterm', since_ns => ns($since), stack_id => $s->id($stack // 'poll')) }
+
+# --- a synchronous call waits in poll(), as event loops do: that the client does not take the release of the key tells them apart ---
+sub call {
+	my (%o) = @_;
+	my $s = story(trigger => 4000)->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping');
+	release($s, 1080, no_wake => $o{hangs});
+	return polls($s->hotkey(4000), $o{hangs} ? 1001 : 1080.4)->picture(BUS, 'bus', since_ns => ns(1001.1), stack_id => $s->id('epoll'));
+}
+my $d = judged('a call in poll()', call(hangs => 1), 'ipc-wait', 'xterm', 0.99, 1);
+is($d->{interval}{certainty}, 'open', 'a call in poll(): it has not been answered');
+is($d->{interval}{start_ns}, 1000 * MS, 'a call in poll(): since the key');
+cmp_ok($d->{verdict}{confidence}, '<', 0.5, 'a call in poll(): for whom it waits is not known');
+judged('an event loop in poll()', call(hangs => 0), 'none', undef);
+
+# --- Qt: the first thread waits for an answer in a futex, while another one reads what the server sends ---
+sub qt {
+	my (%o) = @_;
+	my $s = story(trigger => 4000);
+	my $told = sub {
+		my ($t, $hands_on, %e) = @_;
+		$s->enter($t, no_wake => 1, %e)->wake(0, $t + 0.2, WORKER, SERVER, 'poll', wakee_cpu => 1)->run(1, $t + 0.22, $t + 0.24, WORKER, 'sleeping');
+		$s->wake(1, $t + 0.23, CLIENT, WORKER, 'poll') if $hands_on;
+	};
+	for my $t (600, 700, 800) { $told->($t, 1); $s->run(1, $t + 0.25, $t + 2, CLIENT, 'sleeping')->draw($t + 1.9) }
+	$told->(1000, 1);
+	$s->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	$told->(1080, !$o{hangs}, kind => 'key_release');
+	$s->run(1, 1080.25, 1080.5, CLIENT, 'sleeping') if !$o{hangs};
+	$s->picture(WORKER, 'worker', pid => CLIENT, since_ns => ns(1080.24), stack_id => $s->id('poll'));
+	return polls($s->hotkey(4000), $o{hangs} ? (1001, 'futex') : (1080.5, 'poll'));
+}
+$d = judged('a futex beside a thread that polls', qt(hangs => 1), 'futex-wait', 'xterm', 0.99, 1);
+is($d->{interval}{certainty}, 'open', 'a futex beside a thread that polls: it has not been answered');
+judged('a thread that polls and hands events on', qt(hangs => 0), 'none', undef);
+
+# --- the thread that takes events is not the first of its process (Java): it rests in a futex, and computes ---
+sub java {
+	my ($computes) = @_;
+	my $s = story(no_usual => 1, trigger => 4000);
+	$s->builder->thread(202, 'events', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS);
+	for my $t (600, 700, 800, 1000) {
+		my $end = $t + ($t == 1000 ? $computes : 2);
+		$s->enter($t, no_wake => 1)->wake(0, $t + 0.2, WORKER, SERVER, 'poll', wakee_cpu => 1)->run(1, $t + 0.22, $t + 0.24, WORKER, 'sleeping')
+			->wake(1, $t + 0.23, 202, WORKER, 'futex')->run(1, $t + 0.25, $end, 202, 'sleeping');
+		$s->draw($end - 0.2, 202) if $t != 1000;
+	}
+	$s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'));
+	return $s->hotkey(3000)->picture(202, 'events', pid => CLIENT, since_ns => ns(1000 + $computes), stack_id => $s->id('futex'));
+}
+$d = judged('events go to another thread', java(600), 'app-compute', 'xterm', 0.99, 1);
+cmp_ok(abs($d->{interval}{duration_ns} - 600 * MS), '<', MS, 'events go to another thread: until that one is free again');
+judged('events go to another thread, which rests', java(1), 'none', undef);
+
+# --- the first pixel is not the answer: a button looks pressed, then the program computes; nothing else is drawn ---
+sub pressed {
+	my ($long, %o) = @_;
+	my $s = story(trigger => 8000)->enter(1000, kind => 'button_press')->run(1, 1000.25, 1000 + $long, CLIENT, 'sleeping')->draw(1000.3);
+	$s->draw($_) for $o{film} ? map { 1000 + 20 * $_ } 1 .. ($long - 10) / 20 : ();
+	return polls($s->hotkey(7000), 1000 + $long);
+}
+$d = judged('a button that looks pressed', pressed(4000), 'app-compute', 'xterm', 0.99, 1);
+cmp_ok(abs($d->{interval}{duration_ns} - 4000 * MS), '<', MS, 'a button that looks pressed: until the client is free');
+like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) took no other event for 4\.00 s after a click, though it drew something after 0\.\d+ ms, usually .*: .* it computed\.$/, '... the sentence');
+is($d->{event}{stages}[-1]{name}, 'free', '... the last stage');
+judged('a client that draws all the time', pressed(4000, film => 1), 'none', undef);
+judged('a client that is busy for a moment', pressed(150), 'none', undef);
+
+# --- ... and still computes when the hot-key is pressed ---
+{
+	my $s = story(trigger => 5000)->enter(1000, kind => 'button_press')->run(1, 1000.25, 5900, CLIENT, 'runnable', preempted => 1)->draw(1000.3)->hotkey(5000);
+	$d = judged('... and still computes', $s, 'app-compute', 'xterm', 0.99, 1);
+	is($d->{interval}{certainty}, 'open', '... open');
+	like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) has taken no other event for 4\.00 s since a click, though it drew/, '... the sentence');
+}
+
+# --- an echo at once, and then the program computes before it draws the answer; the next key is pressed meanwhile ---
+{
+	my $s = story()->enter(1000)->run(1, 1000.25, 1700, CLIENT, 'sleeping')->draw(1002)->enter(1400, no_wake => 1)->draw(1699.8)->hotkey(3000);
+	$d = judged('an echo, then computing', polls($s, 1700), 'app-compute', 'xterm', 0.99, 1);
+	is($d->{interval}{start_ns}, 1000 * MS, 'an echo, then computing: from the key');
+	cmp_ok(abs($d->{interval}{duration_ns} - 700 * MS), '<', MS, '... to the answer');
+}
+
+# --- auto-repeat that stands still: the client is stopped between two repeats ---
+{
+	my $s = story();
+	for my $k (0 .. 20) { my $t = 1000 + 33 * $k; $s->enter($t, kind => 'key_repeat')->run(1, $t + 0.25, $t + 2, CLIENT, 'sleeping')->draw($t + 1.8) }
+	$s->wake(0, 1670, CLIENT, 600, 'poll')->run(1, 1670.1, 1670.2, CLIENT, 'stopped')->run(0, 1669.9, 1670.3, 600, 'sleeping');
+	$s->enter(1693 + 33 * $_, kind => 'key_repeat', no_wake => 1) for 0 .. 18;
+	$s->run(0, 2299.9, 2300.3, 600, 'sleeping')->wake(0, 2300, CLIENT, 600)->run(1, 2300.1, 2304, CLIENT, 'sleeping')->draw(2303.8);
+	$d = judged('a repeat that stands still', polls($s->hotkey(3000), 2304), 'stopped', 'xterm', 0.9, 1);
+	cmp_ok(abs($d->{interval}{start_ns} - 1693 * MS), '<', MS, 'a repeat that stands still: from the first that was not taken');
+}
+is_deeply(\@warnings, [], 'no warning from Perl');
+done_testing();
