@@ -13,7 +13,7 @@ use Tipme::Test::Story;
 
 use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
 my $MAX_LIST = 34;    # columns of `tipme list`, with a short name in it
-my %FLAG = map { $_ => 1 } qw(cpu memory compute holding itself args client victim);
+my %FLAG = map { $_ => 1 } qw(cpu memory compute holding itself args client victim for-whom holder);
 
 sub slurp { my ($f) = @_; open my $h, '<', $f or die "$f: $!\n"; local $/; return scalar <$h> }
 

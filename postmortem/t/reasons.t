@@ -56,6 +56,6 @@ for (@CASES) {
 	$used{$r}++ if $r;
 }
 for (@NONE) { is($reasons->of($_->[2], $_->[1]), undef, "$_->[0]: no reason") }
-is_deeply([ map { "$_->{kind}, $_->{context}: $_->{words}" } grep { !$used{$_} } @{ $reasons->{rows} } ], [], 'each line of the table is reached by a stack');
+is_deeply([ map { "$_->{kind}, $_->{context}: $_->{code}" } grep { !$used{$_} } @{ $reasons->{rows} } ], [], 'each line of the table is reached by a stack');
 ok($reasons->is_loop('do_epoll_wait+0x548;__x64_sys_epoll_wait+0x5a') && !$reasons->is_loop('anon_pipe_read+0x366;vfs_read+0x32c'), 'an event loop is told from a reader');
 done_testing;

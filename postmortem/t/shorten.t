@@ -97,7 +97,7 @@ my $d = alike('nothing else');
 	like(($turns // $computes)->{label}, qr/^xterm\b/, 'and the stretch goes by it');
 }
 my ($run) = grep { $_->{among} } @{ $d->{path} };
-is_deeply([ sort keys %{ Tipme::Report::JSON::data($d)->{path}[ (grep { $d->{path}[$_] == $run } 0 .. $#{ $d->{path} })[0] ]{among}[0] } ], [ sort qw(kind pid tid comm detail ns state exact) ], 'what JSON tells of a member');
+is_deeply([ sort keys %{ Tipme::Report::JSON::data($d)->{path}[ (grep { $d->{path}[$_] == $run } 0 .. $#{ $d->{path} })[0] ]{among}[0] } ], [ sort qw(kind pid tid comm detail detail_code ns state exact) ], 'what JSON tells of a member');
 like($run->{blamed}{detail}, qr/in turn with others/, 'the largest stands for the rest, and says so');
 alike('interrupts', sub { my ($s) = @_; $s->kernel(1, 1010 + 5 * $_, 'irq', kind => 'hardirq', number => 14, duration_ns => 180_000) for 0 .. 4; $s->kernel($_ % 2, 1003 + 4 * $_, 'irq', kind => 'timer', number => 236, duration_ns => 2_000) for 0 .. 8 });
 alike('the host', sub { my ($s) = @_; $s->kernel(1, 1020, 'steal', cpu => 1, steal_ns => 3 * MS, since_ns => 1010 * MS) }, 3);

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Tipme::Interference;
 use Tipme::Kinds;
+use Tipme::Reason qw(reason with_more);
 use Tipme::XRecords;
 
 my $MAX_EVIDENCE = 6;    # of one stretch
@@ -13,7 +14,6 @@ my $MANY         = 2000;            # stretches of a path that are told one by o
 my $RUN_NS       = 10_000_000;      # with more of them, those who had a CPU in turn are told together, in runs of this length
 my $SHORT_NS     = 1_000_000;       # stretches of a long path that are told by runs are shorter than this
 my $REQUEST_NS   = 100_000;         # requests of others that the server executed for so long are theirs
-my %OP = (read => 'reading', write => 'writing', flush => 'flushing', discard => 'discarding', other => 'working');
 
 # new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid, client (its number in the server, where no process is known), held_input => { pid, from, to })
 sub new { my ($class, %o) = @_; return bless { %o, interference => Tipme::Interference->new(%o{qw(resources threads)}) }, $class }
@@ -130,7 +130,7 @@ sub _mixed_entry {
 	} @m;
 	my $first = $self->_entry({ %{ $m[0]{segment} }, from => $s->{from}, to => $s->{to}, evidence => $s->{evidence} });
 	return $first if @among == 1;
-	return { %$first, mixed => 1, among => \@among, exact => (grep { !$_->{exact} } @among) ? 0 : 1, blamed => { %{ $first->{blamed} }, detail => 'in turn with others' } };
+	return { %$first, mixed => 1, among => \@among, exact => (grep { !$_->{exact} } @among) ? 0 : 1, blamed => { %{ $first->{blamed} }, detail => 'in-turn' } };
 }
 
 # The members of a run, the largest first.
@@ -168,30 +168,30 @@ sub _run_blamed {
 	my $among = $self->_among($s);
 	my %most = %{ $among->[0] };
 	delete $most{ns};
-	return (blamed => { %most, detail => 'had the CPU in turn with others' }, among => $among);
+	return (blamed => { %most, detail => 'had-cpu-in-turn' }, among => $among);
 }
 
 sub _blamed {
 	my ($self, $s, $who) = @_;
-	return $self->_by_record($s->{grab}[3], $s->{from}, 'server-grab', 'had grabbed the X server') if $s->{grab};
-	return $self->_by_record($s->{request}, $s->{from}, 'client-queue', 'the X server executed its requests') if $s->{request};
+	return $self->_by_record($s->{grab}[3], $s->{from}, 'server-grab', 'grabbed') if $s->{grab};
+	return $self->_by_record($s->{request}, $s->{from}, 'client-queue', 'requests') if $s->{request};
 	my $b = $s->{by} ? $self->_interfered($s, $who) : $s->{disk} ? $self->_on_disk($s, $who) : $self->_native($s, $who);
 	$b = $self->_through($s, $who, $b) if $s->{held};
 	# What a client did that had the event before ours, until it let it go on.
 	my $late = $self->{held_input};
 	return $b if !$late || !Tipme::Kinds::has($b->{kind}, 'holding') || ($b->{pid} // -1) != $late->{pid} || $s->{from} >= $late->{to} || $s->{to} <= $late->{from};
-	return { %$b, kind => 'input-late', detail => 'held the event back' . ($s->{state} eq 'running' ? ', computing' : ", $b->{detail}") };
+	return { %$b, kind => 'input-late', detail => reason('held-back', doing => $s->{state} eq 'running' ? 'computing' : $b->{detail}) };
 }
 
 # What the stretch is by itself.
 sub _native {
 	my ($self, $s, $who) = @_;
 	my $kind = $s->{kind} // '';
-	if ($s->{blamed_work}) { return _thread($self->_asker($s->{blamed_work}), $kind, 'had the CPU through a kernel worker') }
-	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, $s->{detail} // 'had the CPU') }
+	if ($s->{blamed_work}) { return _thread($self->_asker($s->{blamed_work}), $kind, 'had-cpu-worker') }
+	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, $s->{detail} // 'had-cpu') }
 	return $self->_running($s, $who) if $s->{state} eq 'running';
 	return { kind => 'unknown', pid => undef, tid => undef, comm => undef, detail => $s->{reason} } if $kind eq 'unknown';
-	return _thread($who, $kind, $s->{reason} . $self->_stop($s, $who), by => scalar $self->_stopper($s)) if $kind eq 'stopped';
+	return _thread($who, $kind, with_more($s->{reason}, $self->_stop($s)), by => scalar $self->_stopper($s)) if $kind eq 'stopped';
 	# What a worker waits for is waited for by whoever had queued the work.
 	$who = $self->_asker($s->{work}) if $s->{work};
 	return _thread($who, $kind, $s->{reason}) if Tipme::Kinds::has($kind, 'itself') || $self->_own($who);
@@ -204,7 +204,7 @@ sub _asker { my ($self, $w) = @_; return $self->_who(@$w{ defined $w->{for_tid} 
 sub _interfered {
 	my ($self, $s, $who) = @_;
 	my $by = $s->{by};
-	return _thread($self->_who($by->{tid}, $s->{from}), $by->{kind}, "$by->{detail}, for it") if $by->{tid};
+	return _thread($self->_who($by->{tid}, $s->{from}), $by->{kind}, with_more($by->{detail}, for_it => 1)) if $by->{tid};
 	return _thread($s->{work} ? $self->_asker($s->{work}) : $who, $by->{kind}, $by->{detail}) if $by->{what} eq 'memory' || $by->{what} eq 'quota';
 	return { kind => $by->{kind}, pid => undef, tid => undef, comm => $by->{name}, detail => $by->{detail} };
 }
@@ -221,10 +221,10 @@ sub _on_disk {
 		# A worker that nobody is known to have asked: whoever slept for the request did.
 		my $owner = $other->{kernel} ? $self->{resources}->owner($ahead) : undef;
 		$other = $self->_who($owner, $ahead->{completed} // $s->{to}) if defined $owner;
-		return _thread($other, $kind, "$OP{ $ahead->{op} } on disk $disk, ahead of it", disk => $disk) if $other->{pid} != $who->{pid} && !($other->{kernel} && $phase eq 'asking');
+		return _thread($other, $kind, reason('disk-ahead', op => "op-$ahead->{op}", disk => $disk), disk => $disk) if $other->{pid} != $who->{pid} && !($other->{kernel} && $phase eq 'asking');
 	}
-	my $detail = $phase eq 'device' || $phase eq 'done' ? "waiting for disk $disk, which worked on its request ($OP{ $bio->{op} })"
-		: $phase eq 'asking' && $bio->{tid} != $s->{tid} ? "held back before disk $disk by a limit of its control group" : $phase eq 'queue' ? ($ahead ? "waiting for disk $disk behind its own requests" : "held back before disk $disk, with no request ahead of its own in the device") : $s->{reason};
+	my $detail = $phase eq 'device' || $phase eq 'done' ? reason('disk-busy', disk => $disk, op => "op-$bio->{op}")
+		: $phase eq 'asking' && $bio->{tid} != $s->{tid} ? reason('disk-limit', disk => $disk) : $phase eq 'queue' ? ($ahead ? reason('disk-own', disk => $disk) : reason('disk-held', disk => $disk)) : $s->{reason};
 	return _thread($who, $self->_own($who) || $s->{held} ? $kind : 'ipc-wait', $detail, disk => $disk);
 }
 
@@ -235,13 +235,13 @@ sub _through {
 	if (Tipme::Kinds::has($b->{kind}, 'cpu')) {
 		return $b if $held->{class} ne 'lock' || !defined $s->{blamed_prio} || $held->{prio} >= $s->{own_prio} || $s->{blamed_prio} >= $s->{own_prio};
 		return $b if $self->{resources}->inherited($s->{tid}, $held->{at} - 10_000_000_000, $s->{to});
-		return { %$b, kind => 'priority-inversion', detail => "had the CPU, so that $who->{process} (pid $who->{pid}), of low priority, could not run and kept its lock", holder => { pid => $who->{pid}, comm => $who->{process} } };
+		return { %$b, kind => 'priority-inversion', detail => reason('inverted', comm => $who->{process}, pid => $who->{pid}), holder => { pid => $who->{pid}, comm => $who->{process} } };
 	}
 	return $b if !Tipme::Kinds::has($b->{kind}, 'holding') || defined $b->{disk} && $held->{class} ne 'lock' && $b->{pid} != $who->{pid};
 	# A kernel thread that writes a journal does so for whoever waits for it.
 	my $for = $who->{kernel} && !$s->{work} ? $self->_who($held->{tid}, $held->{at} - 1) : $s->{work} ? $self->_asker($s->{work}) : $who;
-	return { %{ _thread($for, $held->{kind}, "$held->{words}, through $who->{comm}") }, disk => $b->{disk} } if $held->{class} ne 'lock';
-	return _thread($for, $held->{kind}, 'holding it while ' . ($s->{state} eq 'running' ? 'computing' : $b->{detail}));
+	return { %{ _thread($for, $held->{kind}, reason('through', doing => $held->{code}, comm => $who->{comm})) }, disk => $b->{disk} } if $held->{class} ne 'lock';
+	return _thread($for, $held->{kind}, reason('holding', doing => $s->{state} eq 'running' ? 'computing' : $b->{detail}));
 }
 
 sub _own { my ($self, $who) = @_; return $who->{pid} == $self->{client_pid} || $who->{pid} == $self->{server}{pid} }
@@ -250,10 +250,11 @@ sub _running {
 	my ($self, $s, $who) = @_;
 	if ($s->{work} && defined $s->{work}{tid}) {
 		my $for = $self->_asker($s->{work});
-		my $what = $s->{work}{function} ? "$s->{work}{function} in " : '';
-		return _thread($for, $self->_compute($for), "its work ${what}kernel thread $who->{comm}");
+		my $function = $s->{work}{function};
+		return _thread($for, $self->_compute($for), reason($function ? 'work-function' : 'work',
+			function => $function || undef, comm => $who->{comm}));
 	}
-	return _thread($who, $self->_compute($who), $s->{work} && $s->{work}{function} ? "running $s->{work}{function}" : 'computing');
+	return _thread($who, $self->_compute($who), $s->{work} && $s->{work}{function} ? reason('running-work', function => $s->{work}{function}) : 'computing');
 }
 
 sub _compute {
@@ -261,15 +262,15 @@ sub _compute {
 	return $who->{pid} == $self->{client_pid} ? 'app-compute' : $who->{pid} == $self->{server}{pid} ? 'server-compute' : 'ipc-wait';
 }
 
-# Who stopped it, as far as a record tells, and who let it go on.
+# Who stopped it, as far as a record tells, and who let it go on: arguments of the reason.
 sub _stop {
-	my ($self, $s, $who) = @_;
+	my ($self, $s) = @_;
 	my $by = $self->_stopper($s);
-	my $w = $s->{waker} or return ($by ? " from $by->{comm} (pid $by->{pid})" : '') . ($s->{ended} ? '' : ', and still is');
-	my $text = $by ? " from $by->{comm} (pid $by->{pid})" : '';
-	return $text if !$w->{tid};
+	my @from = $by ? (from => "$by->{comm} (pid $by->{pid})") : ();
+	my $w = $s->{waker} or return (@from, still => $s->{ended} ? undef : 1);
+	return @from if !$w->{tid};
 	my $go = $self->_who($w->{tid}, $w->{at});
-	return "$text, until $go->{comm} (pid $go->{pid}) let it go on";
+	return (@from, until => "$go->{comm} (pid $go->{pid})");
 }
 
 sub _stopper {

@@ -178,7 +178,9 @@ sub _packed {
 sub diagnosis {
 	my ($self) = @_;
 	my $d = $self->{d};
-	my %v = (%{ $d->{verdict} }, circumstances => [ grep { !/ was called as: / } @{ $d->{verdict}{circumstances} // [] } ]);
+	my ($texts, $codes) = map { $_ // [] } @{ $d->{verdict} }{qw(circumstances circumstance_codes)};
+	my @keep = grep { ($codes->[$_] // 'called-as') ne 'called-as' } 0 .. $#$texts;
+	my %v = (%{ $d->{verdict} }, circumstances => [ @$texts[@keep] ], circumstance_codes => [ @$codes[@keep] ]);
 	return { %$d, verdict => \%v, trigger => { %{ $d->{trigger} }, text => Tipme::Latency::words($d->{trigger}{text}) } };
 }
 

@@ -7,6 +7,7 @@ use warnings;
 use Tipme::Functions;
 use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
+use Tipme::Reason qw(reason);
 
 my $MOST      = 0.5;
 my $SLOW      = 0.75;   # of a CPU's highest frequency
@@ -16,7 +17,7 @@ my $MAX_ARGS  = 100;    # characters of a command line in a sentence
 # new(states => TaskStates, threads => Threads, to => NS)
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
-# of(VERDICT, \PATH): adds to the verdict what is known: function { ... }, pinned { ... }, circumstances [ sentences ]
+# of(VERDICT, \PATH): adds to the verdict what is known: function { ... }, pinned { ... }, circumstances [ reasons, see Tipme::Reason ]
 sub of {
 	my ($self, $v, $path) = @_;
 	my @of = grep { $_->{blamed}{kind} eq $v->{kind} } @$path;
@@ -24,9 +25,10 @@ sub of {
 	if (my $f = $self->_function($v, \@of)) { $v->{function} = $f; push @say, _function_words($f) }
 	if (Tipme::Kinds::has($v->{kind}, 'cpu') && (my $cpus = $self->_idle_cpus(\@of))) { $v->{idle_cpus} = $cpus; push @say, $self->_idle_words($cpus) }
 	if (my $slow = $self->_slow_cpu(\@of)) { $v->{slow_cpu} = $slow; push @say, _slow_words($slow) }
-	if (Tipme::Kinds::has($v->{kind}, 'memory') && (my $p = $self->_largest)) { push @say, sprintf 'The largest process was %s (pid %d) with %s in memory.', one_line($p->{comm}), $p->{pid}, _size($p->{rss_kib}) }
+	if (Tipme::Kinds::has($v->{kind}, 'memory') && (my $p = $self->_largest)) { push @say, reason('largest', comm => $p->{comm}, pid => $p->{pid}, size => _size($p->{rss_kib})) }
 	my $args = defined $v->{blamed}{pid} && Tipme::Kinds::has($v->{kind}, 'args') ? $self->{threads}->args($v->{blamed}{pid}, $self->{to}) : undef;
-	push @say, one_line($v->{blamed}{comm}) . " (pid $v->{blamed}{pid}) was called as: " . (length $args > $MAX_ARGS ? substr(one_line($args), 0, $MAX_ARGS) . ' ...' : one_line($args)) . '.' if defined $args && length $args;
+	push @say, reason('called-as', comm => $v->{blamed}{comm}, pid => $v->{blamed}{pid},
+		args => length $args > $MAX_ARGS ? substr(one_line($args), 0, $MAX_ARGS) . ' ...' : one_line($args)) if defined $args && length $args;
 	$v->{circumstances} = \@say;
 	return $v;
 }
@@ -43,8 +45,9 @@ sub _function {
 
 sub _function_words {
 	my ($f) = @_;
-	my $where = $f->{module} eq 'kernel' ? 'in the kernel' : one_line($f->{module});
-	return sprintf '%d of %d samples lie in %s%s (%s).', $f->{samples}, $f->{of}, one_line($f->{function}), $f->{inside} ? ' or what it called' : '', $where;
+	my $kernel = $f->{module} eq 'kernel';
+	return reason('in-function' . ($f->{inside} ? '-or-below' : '') . ($kernel ? '-of-kernel' : ''), n => $f->{samples}, of => $f->{of},
+		function => $f->{function}, module => $kernel ? undef : $f->{module});
 }
 
 # Was the CPU on which most of it was computed slow for most of that time?
@@ -74,7 +77,7 @@ sub _smaller { my ($a, $b) = @_; return defined $a && $a < $b ? $a : $b }
 
 sub _slow_words {
 	my ($c) = @_;
-	return sprintf 'CPU %d ran at %.2f GHz meanwhile, of at most %.2f (its governor, heat, or too little power).', $c->{cpu}, $c->{khz} / 1e6, $c->{max_khz} / 1e6;
+	return reason('slow-cpu', cpu => $c->{cpu}, map { $_ => sprintf '%.2f', $c->{$_} / 1e6 } qw(khz max_khz));
 }
 
 # While the main waiter waited: how long was which other CPU idle, and might it run there?
@@ -113,11 +116,14 @@ sub _may_run {
 	return ($c->{cpus}, { before_ns => $t - $c->{ts}, within_ns => $c->{within} + 0, by => $c->{by} ? { tid => $c->{by} + 0, comm => $self->{threads}->at($c->{by}, $c->{ts})->{comm} } : undef });
 }
 
-sub _changed_words {
+# Who set on which CPUs a thread may run, and when: a reason, or undef where it was not changed.
+sub _changed {
 	my ($c, $tid) = @_;
-	return '' if !$c;
-	my $who = !$c->{by} ? 'changed' : $c->{by}{tid} == $tid ? 'set by itself' : 'set by ' . one_line($c->{by}{comm}) . " (tid $c->{by}{tid})";
-	return $c->{within_ns} ? sprintf(' (%s %.1f to %.1f s before)', $who, $c->{before_ns} / 1e9, ($c->{before_ns} + $c->{within_ns}) / 1e9) : sprintf(' (%s %.3f s before)', $who, $c->{before_ns} / 1e9);
+	return if !$c;
+	my ($by, $s) = ($c->{by}, sub { sprintf '%.*f', $c->{within_ns} ? 1 : 3, $_[0] / 1e9 });
+	my %when = (to_s => $s->($c->{before_ns}), last_s => $c->{within_ns} ? $s->($c->{before_ns} + $c->{within_ns}) : undef);
+	my $who = !$by ? 'changed' : $by->{tid} == $tid ? 'changed-itself' : 'changed-by';
+	return reason($who . ($c->{within_ns} ? '-between' : ''), %when, $by ? (comm => $by->{comm}, tid => $by->{tid}) : ());
 }
 
 # "0-3,6" of a bit mask
@@ -131,12 +137,12 @@ sub _cpus {
 
 sub _idle_words {
 	my ($self, $c) = @_;
-	my $time = sprintf 'CPU %d idled for %.0f of these %.0f ms', $c->{idle_cpu}, $c->{idle_ns} / 1e6, $c->{of_ns} / 1e6;
-	my $who = one_line($c->{comm}) . " (tid $c->{tid})";
-	my $changed = _changed_words($c->{changed}, $c->{tid});
-	return "$who may run only on CPU $c->{allowed}$changed, while $time: that is this machine's configuration." if $c->{pinned};
-	return "$time, and $who may run there: the scheduler left it on CPU $c->{cpu}." if defined $c->{allowed};
-	return "$time, while $who waited on CPU $c->{cpu}.";
+	my %of = (comm => $c->{comm}, tid => $c->{tid}, cpu => $c->{cpu}, idle_cpu => $c->{idle_cpu},
+		map { $_ => sprintf '%.0f', $c->{"${_}_ns"} / 1e6 } qw(idle of));
+	return reason('idle-cpu-allowed', %of) if !$c->{pinned} && defined $c->{allowed};
+	return reason('idle-cpu', %of) if !$c->{pinned};
+	my $changed = _changed($c->{changed}, $c->{tid});
+	return reason($changed ? 'pinned-since' : 'pinned', %of, allowed => $c->{allowed}, doing => $changed);
 }
 
 sub _largest {

@@ -13,6 +13,7 @@ use Tipme::Kernel;
 use Tipme::Latency;
 use Tipme::ProblemInterval;
 use Tipme::Record::Layout;
+use Tipme::Reason;
 use Tipme::Reasons;
 use Tipme::Stall;
 use Tipme::Verdict qw(duration_text event_words judge judge_stall totals no_input);
@@ -84,7 +85,18 @@ sub _whole {
 	my ($self, $part) = @_;
 	my ($ep, $v) = ($self->{episode}, $part->{verdict});
 	%$v = (circumstances => [], %$v, %{ advise($v, $self->{episode}->id) });
+	_spell($part->{path}, $v);
 	return { %{ $self->_facts }, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
+}
+
+# Words come last: what was decided by the codes of reasons is decided.
+sub _spell {
+	my ($path, $v) = @_;
+	Tipme::Reason::spell($path, 'reason');
+	Tipme::Reason::spell([ $v->{blamed} // (), map { ($_->{blamed}, @{ $_->{among} // [] }) } @$path ], 'detail');
+	my @facts = @{ $v->{circumstances} };
+	@$v{qw(circumstances circumstance_codes)} = ([ map { Tipme::Reason::words($_) } @facts ], [ map { Tipme::Reason::code_of($_) } @facts ]);
+	return;
 }
 
 sub _facts {
@@ -182,7 +194,7 @@ sub _asked_before {
 	my ($self, $v, $e) = @_;
 	my $t = $self->{episode}->manifest->{trigger};
 	return if !defined $t->{before_ns} || Tipme::ProblemInterval::entered_ns($e) > $t->{before_ns};
-	push @{ $v->{circumstances} }, sprintf 'It was there when the episode before this one was asked for, %s earlier; nothing unusual came since.', duration_text($t->{ns} - $t->{before_ns});
+	push @{ $v->{circumstances} }, Tipme::Reason::reason('asked-before', time => duration_text($t->{ns} - $t->{before_ns}));
 	return;
 }
 
@@ -192,8 +204,8 @@ sub _slept {
 	for my $s ($self->{episode}->suspends($from, $to)) {
 		my $within = $s->{from_ns} >= $from && $s->{to_ns} <= $to;
 		my ($first, $last) = map { sprintf '%.3f', $s->{$_} / 1e9 } qw(from_ns to_ns);
-		push @{ $v->{circumstances} }, sprintf 'The machine slept for %s at %s s, %s: that is not counted; what it took to go to sleep and to wake is.',
-			duration_text($s->{slept_ns}), $first eq $last ? $first : "some time between $first and $last", $within ? 'in the midst of it' : 'perhaps in the midst of it';
+		push @{ $v->{circumstances} }, Tipme::Reason::reason('machine-slept' . ($first eq $last ? '-at' : '') . ($within ? '' : '-perhaps'),
+			slept => duration_text($s->{slept_ns}), first => $first, last => $first eq $last ? undef : $last);
 	}
 	return;
 }
@@ -213,7 +225,7 @@ sub _segments {
 	my $e = $i->{event};
 	my %how = (shorten => sub { return $blame->shorten(@_) });
 	my ($from, $to, $td) = (_woken_from($i), $i->{end_ns}, $e->{deliver_ns});
-	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'the kernel was not recorded', exact => 0, evidence => [] } ] }
+	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'no-kernel', exact => 0, evidence => [] } ] }
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if $e->{pending};
 	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td) if $i->{open} || $i->{busy};
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
@@ -230,7 +242,7 @@ sub _from_interrupt {
 	return $segments if $core <= $from || !@$segments;
 	my ($irq) = Tipme::Entry::brings($states->resources, $i->{entered}{cpu}, $core);
 	my $first = $segments->[0];
-	return [ { %$first, from => $from, to => $core, state => 'unknown', kind => 'unknown', reason => 'the interrupt that brought it is not among these records', exact => 0, evidence => [] }, @$segments ] if !$irq;
+	return [ { %$first, from => $from, to => $core, state => 'unknown', kind => 'unknown', reason => 'no-interrupt', exact => 0, evidence => [] }, @$segments ] if !$irq;
 	my $by = { state => $first->{state}, tid => $first->{tid}, exact => 1, cpu => $i->{entered}{cpu}, by => Tipme::Interference->new(resources => $states->resources, threads => $self->{kernel}->threads)->bringing($irq), evidence => [ $irq->{index} ] };
 	return [ { %$by, from => $from, to => $core }, @$segments ] if $first->{state} !~ /sleep/;
 	my $end = $irq->{to} < $first->{to} ? $irq->{to} : $first->{to};
@@ -329,8 +341,8 @@ sub _evidence_of_path {
 	my %seen;
 	for my $p (grep { defined } @big[ 0 .. 4 ]) {
 		my @r = grep { !$seen{"$_->{file} $_->{record}"}++ } @{ $p->{evidence} };
-		my $what = $p->{state} =~ /^(?:running|runnable)$/ ? "$p->{comm} ($p->{tid}) $p->{state}" : "$p->{comm} ($p->{tid}) $p->{reason}";
-		$what .= ": $p->{blamed}{comm} ($p->{blamed}{tid}) $p->{blamed}{detail}" if $p->{state} eq 'runnable' && defined $p->{blamed}{tid};
+		my $what = $p->{state} =~ /^(?:running|runnable)$/ ? "$p->{comm} ($p->{tid}) $p->{state}" : "$p->{comm} ($p->{tid}) " . Tipme::Reason::words($p->{reason});
+		$what .= ": $p->{blamed}{comm} ($p->{blamed}{tid}) " . Tipme::Reason::words($p->{blamed}{detail}) if $p->{state} eq 'runnable' && defined $p->{blamed}{tid};
 		push @ev, { what => $what, %{ $r[0] } } if @r;
 		push @ev, { what => '... until', %{ $r[-1] } } if @r > 1;
 	}

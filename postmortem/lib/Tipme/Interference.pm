@@ -5,14 +5,12 @@ package Tipme::Interference;
 
 use strict;
 use warnings;
+use Tipme::Reason qw(reason);
 
 my $SHORT_NS   = 1_000_000;    # many short interrupts together, from here on, are told apart from running
 my $SHORT_PART = 0.05;         # ... if they are that part of it
 my $ANY_CPU    = 65535;
 my $IDLE_NS    = 1_000_000;    # a runnable thread whose CPU idles so long is kept from it
-my %WORDS = (direct_reclaim => 'looking for pages to free, because the machine had none left', memcg_reclaim => 'looking for pages to free, because its memory cgroup had none left',
-	compaction => 'moving pages to get a larger piece of memory', fault_file => 'waiting for a page fault that read a mapped file', fault_swap => 'waiting for a page fault that read what had been swapped out',
-	throttled => 'held back until memory had been freed');
 my %SOFTIRQ = map { $_->[0] => $_->[1] } [ 0 => 'high tasklets' ], [ 1 => 'timers' ], [ 2 => 'network, sending' ], [ 3 => 'network, receiving' ], [ 4 => 'disks' ], [ 5 => 'irq_poll' ],
 	[ 6 => 'tasklets' ], [ 7 => 'load balancing' ], [ 8 => 'precise timers' ], [ 9 => 'RCU' ];
 
@@ -172,8 +170,9 @@ sub _quota_words {
 	my ($self, $id) = @_;
 	my $c = $self->{threads}->cgroup($id);
 	my $name = $c ? $c->{path} : "number $id";
-	my $quota = $c && $c->{quota_us} ? sprintf(' of %g ms in each %g ms', $c->{quota_us} / 1000, $c->{period_us} / 1000) : '';
-	return { kind => 'cpu-throttled', what => 'quota', cgroup => $name, reason => "kept from running: its CPU quota was used up", detail => "the cgroup $name had used up its CPU quota$quota" };
+	my $of = $c && $c->{quota_us} ? { quota => $c->{quota_us} / 1000 . '', period => $c->{period_us} / 1000 . '' } : undef;
+	return { kind => 'cpu-throttled', what => 'quota', cgroup => $name, reason => 'quota',
+		detail => $of ? reason('quota-used-of', cgroup => $name, %$of) : reason('quota-used', cgroup => $name) };
 }
 
 # --- memory ---
@@ -186,7 +185,8 @@ sub _by_memory {
 	return _carve($s, $self->_merged([ map { { %$_, exact => 1 } } @waits ]), sub {
 		my ($x) = @_;
 		my $kind = $x->{what} =~ /^fault/ ? 'page-fault-io' : 'memory-reclaim';
-		return { by => { kind => $kind, what => 'memory', reason => $WORDS{ $x->{what} } // 'waiting for memory', detail => $WORDS{ $x->{what} } // 'waiting for memory', own => 1 },
+		my $reason = Tipme::Reason::is_known("memory-$x->{what}") ? "memory-$x->{what}" : 'memory';
+		return { by => { kind => $kind, what => 'memory', reason => $reason, detail => $reason, own => 1 },
 			evidence => [ @{ $s->{evidence} }, $x->{index} ] };
 	});
 }
@@ -214,15 +214,16 @@ sub _irq_words {
 	my $name = $self->{threads}->irq($n);
 	my $what = $x->{what} eq 'hardirq' ? 'interrupt ' . ($name ? "$n ($name)" : $n) : $x->{what} eq 'softirq' ? 'softirq ' . ($SOFTIRQ{$n} ? "$n ($SOFTIRQ{$n})" : $n)
 		: $x->{what} eq 'timer' ? "the CPU's timer interrupt" : $x->{what} eq 'nmi' ? 'a non-maskable interrupt' : $x->{what} eq 'ipi' ? 'an interrupt from another CPU' : "interrupt $n";
+	my $line = $x->{what} eq 'hardirq' ? $name ? 'device' : 'other' : $x->{what} =~ /\A(?:softirq|timer)\z/ ? $x->{what} : 'other';
 	my $raiser = $x->{what} eq 'softirq' && $x->{context} =~ /^softirq_(?:task|mixed)$/ ? $x->{raiser} : 0;
-	return { kind => 'irq-time', what => 'irq', name => $what, tid => $raiser || undef, reason => "interrupted by $what", detail => "$what had the CPU" };
+	return { kind => 'irq-time', what => 'irq', name => $what, tid => $raiser || undef, reason => reason('interrupted', what => $what), detail => reason("irq-$line", what => $what) };
 }
 
 # bringing(IRQ): the words for the time in which an interrupt brought the input event itself
 sub bringing {
 	my ($self, $x) = @_;
 	my $words = $self->_irq_words($x);
-	return { %$words, tid => undef, reason => "brought by $words->{name}", detail => "$words->{name} brought the event" };
+	return { %$words, tid => undef, reason => reason('brought-by', what => $words->{name}), detail => reason('brought', what => $words->{name}) };
 }
 
 # --- the host of a virtual machine: so much of each such stretch, nobody knows when in it ---
@@ -239,8 +240,7 @@ sub _by_steal {
 		$ns = $to - $from if $ns > $to - $from;
 		next if $ns < 1;
 		my $whole = $from == $x->{from} && $to == $x->{to} ? 1 : 0;
-		my ($before, $piece, $behind) = _cut($s, $to - $ns, $to, by => { kind => 'host-steal', what => 'steal', reason => 'the host had taken the CPU away',
-			detail => 'the host of this virtual machine had taken it away' }, exact => $whole && $s->{exact} ? 1 : 0, evidence => [ @{ $s->{evidence} }, grep { defined } $x->{index} ]);
+		my ($before, $piece, $behind) = _cut($s, $to - $ns, $to, by => { kind => 'host-steal', what => 'steal', reason => 'steal', detail => 'stolen' }, exact => $whole && $s->{exact} ? 1 : 0, evidence => [ @{ $s->{evidence} }, grep { defined } $x->{index} ]);
 		push @out, grep { defined } $before, $piece;
 		return @out if !$behind;
 		$s = $behind;
@@ -254,7 +254,8 @@ sub _by_short_irqs {
 	my $ns = $s->{irq_ns} // 0;
 	return $s if $s->{state} ne 'running' || $ns < $SHORT_NS || $ns < $SHORT_PART * ($s->{to} - $s->{from}) || $ns >= $s->{to} - $s->{from};
 	my ($before, $piece) = _cut($s, $s->{to} - $ns, $s->{to}, exact => $s->{irq_exact} ? $s->{exact} : 0,
-		by => { kind => 'irq-time', what => 'irq', name => 'many short interrupts', reason => 'interrupted many times', detail => 'many short interrupts had the CPU' });
+		by => { kind => 'irq-time', what => 'irq', name => 'many short interrupts',
+			reason => 'interrupted-often', detail => reason('irq-other', what => 'many short interrupts') });
 	return ($before, $piece);
 }
 

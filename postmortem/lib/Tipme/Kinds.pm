@@ -5,7 +5,7 @@ package Tipme::Kinds;
 
 use strict;
 use warnings;
-use Carp qw(croak);
+use Tipme::Reason qw(tags_of);
 use Tipme::Words qw(N__ fill);
 
 # Fields of an entry. Words in braces are filled in: {name} the blamed process.
@@ -15,7 +15,13 @@ use Tipme::Words qw(N__ fill);
 #   ask     whom to ask. {pid} {pids}: numbers of the blamed processes; {send}: how to send them
 #           the episode; {quota} {disk}: the file or command that shows it; {episode}: its id
 #   next    what to do next, with commands
-#   remote  ask and next where the blamed client is on another machine: it has no pid here
+#   clause  the second half of the sentence. {time} how long, with its share; {waiter} who waited
+#           ("it": the client); {name}, {who} the blamed, {who} with the number of others; {detail}
+#           the reason in words, and each argument of it by its own name; {pid} {holder} {rt_name}
+#           {part} {part_time}. Without one: "for {time} {waiter} was {detail}".
+#           clause_self where the client itself is blamed, clause_other, clause_others (several),
+#           clause_processes (several of one name), clause_part (less than all of the kind)
+#   by      tag of a reason (Tipme::Reason) => fields that differ with it: clauses, ask, next
 #   story   the test beside us that tells a story of it; undef: no cause of this kind is found yet,
 #           only an episode of a later version can have it
 #   flags   list of:
@@ -27,10 +33,90 @@ use Tipme::Words qw(N__ fill);
 #     itself    stays this kind in whatever thread it is met; other waits of a thread that is
 #               neither client nor server become ipc-wait
 #     args      the command line of the blamed process helps
+#     for-whom  somebody else has to end it, for whom it waits; holder: who has what it waits for
 #     client    the blamed one may be a client without a process on this machine
 #     victim    the blamed process is the one that suffered
 my $SEND_PERF = N__('{send} `perf record -g -p {pid}` while it happens again shows more.');
 my $NOTHING   = N__('nothing unusual');
+my $WAS       = N__('for {time} {waiter} was {detail}');
+
+# What the reason of the largest part changes: tag of Tipme::Reason => the fields that differ.
+my %BY_OTHER = (
+	sampled => {
+		ask  => N__('whoever {name} waited for, which is not known'),
+		next => N__('Record as root, so that wake-ups are seen, too: `sudo tipme start`; '
+			. '`tipme doctor` says what hinders that.'),
+	},
+	untold => {
+		ask  => N__('whoever {name} waited for, which is not known'),
+		next => N__('See whether records were lost, and what more could be recorded: `tipme doctor`.'),
+	},
+);
+my %BY_HOLDING = (
+	holding => {
+		clause      => N__('for {time} {waiter} waited for a lock that {name} held while {doing}'),
+		clause_self => N__('for {time} {waiter} waited for a lock that another thread of its own held '
+			. 'while {doing}'),
+	},
+);
+my %BY_DISK = (
+	sampled => {
+		ask  => N__('the disk, or whoever else used it, which is not known'),
+		next => N__('Record as root, so that requests to disks are seen, too: `sudo tipme start`; '
+			. '`tipme doctor` says what hinders that.'),
+	},
+	'disk-ahead' => {
+		ask           => N__('whoever runs {name}: it had the disk'),
+		next          => N__('Make it idle priority (`ionice -c 3 -p {pid}`), or let it run later.'),
+		clause_other  => N__('for {time} {waiter} waited for the disk{part} because {who} was {detail}'),
+		clause_others => N__('for {time} {waiter} waited for the disk{part} because {who} were {detail}'),
+	},
+	'disk-held' => {
+		ask  => N__('whatever lets requests go to this disk: its I/O scheduler, or a limit of the '
+			. 'control group of {name}'),
+		next => N__('See `cat {disk}/queue/scheduler`, and io.max and io.latency of the cgroup.'),
+	},
+	'disk-limit' => {
+		ask  => N__('whoever limits the disk for the control group of {name}'),
+		next => N__('See its limits (`systemctl show UNIT -p IOReadBandwidthMax '
+			. '-p IOWriteBandwidthMax`, or io.max of the cgroup).'),
+	},
+	(map { $_ => {
+		ask  => N__('the disk'),
+		next => N__('See how long the disk takes for a request: `iostat -x 1`.'),
+	} } qw(disk-busy disk-own)),
+);
+my %BY_FAULT = (
+	(map { $_ => $BY_DISK{$_} } qw(sampled disk-ahead)),
+	(map { $_ => {
+		ask  => N__('whoever limits the disk for the control group of {name}, or has filled the memory'),
+		next => N__('See its limits (`systemctl show UNIT -p IOReadBandwidthMax`, or io.max of the '
+			. 'cgroup), and whether memory is short (`vmstat 1`).'),
+	} } qw(disk-held disk-limit)),
+);
+my %IRQ_CLAUSE = (
+	clause      => N__('for {time} {waiter} had no CPU: {what} had it'),
+	clause_part => N__('for {time} {waiter} had no CPU: {what} had it for {part_time}, other '
+		. 'interrupts for the rest'),
+);
+my %BY_IRQ = (
+	for_it       => { clause => N__('for {time} {waiter} had no CPU: {detail}') },
+	'irq-device' => { %IRQ_CLAUSE,
+		ask  => N__('the driver of {name}'),
+		next => N__('See how often it comes (`watch -d cat /proc/interrupts`) and how long it lasts '
+			. '(`perf trace -e irq:*`).'),
+	},
+	'irq-softirq' => { %IRQ_CLAUSE,
+		ask  => N__('whoever makes so much deferred work: {name}'),
+		next => N__('See which kind counts up: `watch -d cat /proc/softirqs`.'),
+	},
+	'irq-timer' => { %IRQ_CLAUSE,
+		ask  => N__('the kernel, or in a virtual machine its host: a timer interrupt should last '
+			. 'microseconds'),
+		next => N__('See whether another kernel, or a less busy host, does better.'),
+	},
+	'irq-other' => {%IRQ_CLAUSE},
+);
 my %KIND = (
 	'none' => {
 		list => $NOTHING, phrase => $NOTHING, cause => $NOTHING, ask => undef, next => undef,
@@ -43,6 +129,7 @@ my %KIND = (
 		ask    => N__('whoever runs {name}: the load on this machine'),
 		next   => N__('Give it a lower priority (`renice -n 19 -p {pids}`; if it belongs to another '
 			. 'session also `echo 19 > /proc/{pid}/autogroup`), or let it run elsewhere or later.'),
+		clause => N__('for {time} {waiter} waited for a CPU taken by {who}'),
 		story  => 'verdicts.t',
 		flags  => [qw(cpu itself args)],
 	},
@@ -53,6 +140,8 @@ my %KIND = (
 		ask    => N__('whoever gave {name} its real-time priority'),
 		next   => N__('Take the real-time priority away (`chrt -o -p 0 {pid}`) and see whether it is '
 			. 'needed at all.'),
+		clause => N__('for {time} {waiter} waited for a CPU that the real-time process {name} kept'),
+		clause_processes => N__('for {time} {waiter} waited for a CPU that {rt_name} kept'),
 		story  => 'verdicts.t',
 		flags  => [qw(cpu itself args)],
 	},
@@ -64,6 +153,8 @@ my %KIND = (
 			. 'waited for'),
 		next   => N__('Give the holder of the lock the priority of those who wait for it, or {name} a '
 			. 'lower one.'),
+		clause => N__('for {time} {waiter} waited for a lock that {holder}, of low priority, could not '
+			. 'give back because {who} had the CPU'),
 		story  => 'resources.t',
 		flags  => [qw(cpu)],
 	},
@@ -73,6 +164,7 @@ my %KIND = (
 		cause  => N__('the CPU quota of {name}, which was used up'),
 		ask    => N__('whoever limits the CPU time of this cgroup'),
 		next   => N__('Raise the quota ({quota}).'),
+		clause => N__('for {time} {waiter} was kept from running: {detail}'),
 		story  => 'resources.t',
 		flags  => [qw(victim)],
 	},
@@ -82,6 +174,7 @@ my %KIND = (
 		cause  => N__('computing in {name}'),
 		ask    => N__('the makers of {name}'),
 		next   => $SEND_PERF,
+		clause => N__('for {time} it computed'),
 		story  => 'verdicts.t',
 		flags  => [qw(holding compute)],
 	},
@@ -91,6 +184,7 @@ my %KIND = (
 		cause  => N__('computing in the X server'),
 		ask    => N__('the makers of the X server, or of its graphics driver'),
 		next   => $SEND_PERF,
+		clause => N__('for {time} the X server (pid {pid}) computed'),
 		story  => 'kinds.t',
 		flags  => [qw(holding compute)],
 	},
@@ -100,6 +194,7 @@ my %KIND = (
 		cause  => N__('{name}, which had grabbed the X server'),
 		ask    => N__('the makers of {name}'),
 		next   => N__('An application must not keep the X server for itself. {send}'),
+		clause => N__('for {time} {who} had grabbed the X server, which did nothing for others'),
 		story  => 'verdicts.t',
 		flags  => [qw(client)],
 	},
@@ -109,6 +204,7 @@ my %KIND = (
 		cause  => N__('requests of {name} that the X server worked on'),
 		ask    => N__('the makers of {name}'),
 		next   => N__('It keeps the X server busy; closing it ends the delay. {send}'),
+		clause => N__('for {time} the X server worked on requests of {who}'),
 		story  => 'verdicts.t',
 		flags  => [qw(client)],
 	},
@@ -118,6 +214,7 @@ my %KIND = (
 		cause  => N__('{name}, which held the event back'),
 		ask    => N__('the makers of {name}'),
 		next   => N__('It gets keys or clicks first, and passed this one on late. {send}'),
+		clause => N__('for {time} {who} {detail}'),
 		story  => 'resources.t',
 		flags  => [],
 	},
@@ -127,8 +224,11 @@ my %KIND = (
 		cause  => N__('waiting for {name}'),
 		ask    => N__('the makers of {name}, which was waited for'),
 		next   => N__('See what it did then: `tipme timeline {episode} -o FILE.svg` draws it. {send}'),
+		clause => N__('for {time} it waited for {name}, which was {detail}'),
+		clause_self => N__('for {time} {waiter} was {detail}'),
+		by     => \%BY_OTHER,
 		story  => 'verdicts.t',
-		flags  => [qw(holding args)],
+		flags  => [qw(holding args for-whom)],
 	},
 	'timer-sleep' => {
 		list   => N__('{name} slept by its own wish'),
@@ -154,6 +254,12 @@ my %KIND = (
 		cause  => N__('{name}, which was stopped'),
 		ask    => N__('whoever stopped {name}'),
 		next   => N__('Let it go on: `kill -CONT {pid}`.'),
+		clause => N__('for {time} it waited for {name}, which was {detail}'),
+		clause_self => N__('for {time} it was {detail}'),
+		by     => {
+			from  => { ask => N__('whoever sent the signal: {from}') },
+			until => { next => N__('It is running again. Find out why {stopper} paused it.') },
+		},
 		story  => 'resources.t',
 		flags  => [qw(itself victim)],
 	},
@@ -164,6 +270,7 @@ my %KIND = (
 		ask    => N__('the disk, or {name}'),
 		next   => N__('If another program loads the disk, make it idle priority (`ionice -c 3 -p {pid}`); '
 			. 'else the disk is slow: `iostat -x 1` shows its service times.'),
+		by     => \%BY_DISK,
 		story  => 'resources.t',
 		flags  => [qw(holding args)],
 	},
@@ -174,6 +281,7 @@ my %KIND = (
 		ask    => N__('the lack of memory on this machine, or its disk'),
 		next   => N__('See what filled the memory (`ps aux --sort=-rss`), and whether the machine swaps '
 			. '(`vmstat 1`).'),
+		by     => \%BY_FAULT,
 		story  => 'resources.t',
 		flags  => [qw(holding memory)],
 	},
@@ -193,8 +301,9 @@ my %KIND = (
 		cause  => N__('waiting for a lock of {name}'),
 		ask    => N__('the makers of {name}'),
 		next   => N__('One of its threads kept another waiting. {send}'),
+		by     => { %BY_OTHER, %BY_HOLDING },
 		story  => 'resources.t',
-		flags  => [qw(holding)],
+		flags  => [qw(holding holder)],
 	},
 	'lock-wait' => {
 		list   => N__('a lock of {name}'),
@@ -202,8 +311,9 @@ my %KIND = (
 		cause  => N__('waiting for a lock of {name}'),
 		ask    => N__('the makers of {name}, which held the lock'),
 		next   => N__('See what it did with the lock: `tipme timeline {episode} -o FILE.svg` draws it.'),
+		by     => { %BY_OTHER, %BY_HOLDING },
 		story  => 'resources.t',
-		flags  => [qw(holding)],
+		flags  => [qw(holding holder)],
 	},
 	'network-wait' => {
 		list   => N__('{name} waited for the network'),
@@ -247,6 +357,8 @@ my %KIND = (
 		cause  => N__('{name}, which had the CPU'),
 		ask    => N__('the driver of the device that interrupts'),
 		next   => N__('See which line counts up: `watch -d cat /proc/interrupts`.'),
+		clause => N__('for {time} {waiter} had no CPU: {detail}'),
+		by     => \%BY_IRQ,
 		story  => 'resources.t',
 		flags  => [qw(itself)],
 	},
@@ -256,6 +368,7 @@ my %KIND = (
 		cause  => N__('{name}, which kept interrupts waiting'),
 		ask    => N__('the makers of that part of the kernel'),
 		next   => N__('No code may keep interrupts waiting for so long. {send}'),
+		clause => N__('for {time} {who} {detail}'),
 		story  => 'late.t',
 		flags  => [],
 	},
@@ -265,6 +378,7 @@ my %KIND = (
 		cause  => N__('the host, which had taken the CPU away'),
 		ask    => N__('whoever runs the host of this virtual machine'),
 		next   => N__('This machine had no CPU: nothing inside it can help.'),
+		clause => N__('for {time} {waiter} had no CPU: {detail}'),
 		story  => 'resources.t',
 		flags  => [],
 	},
@@ -274,6 +388,13 @@ my %KIND = (
 		cause  => N__('something that is not known'),
 		ask    => undef,
 		next   => N__('See whether records were lost, and what more could be recorded: `tipme doctor`.'),
+		clause => N__('{time} could not be explained: {detail}'),
+		by     => {
+			'before-records' => { next =>
+				N__('Press the hot-key sooner, or keep more seconds: `tipme start --window 120`.') },
+			'no-kernel' => { next =>
+				N__('See what this machine can record, and what that needs: `tipme doctor`.') },
+		},
 		story  => 'verdicts.t',
 		flags  => [qw(itself)],
 	},
@@ -308,6 +429,26 @@ sub words {
 	my $e = $KIND{$kind} or return $kind;
 	my $text = $e->{$field} // return;
 	return fill($text, %value);
+}
+
+# text(KIND, FIELD, REASON): ask or next, not filled in; undef where there is none
+sub text {
+	my ($kind, $field, $reason) = @_;
+	my $e = $KIND{$kind} or return;
+	my @by = map { ($e->{by} // {})->{$_} // () } defined $reason ? tags_of($reason) : ();
+	my ($text) = grep { defined } map { $_->{$field} } @by, $e;
+	return $text;
+}
+
+# clause(KIND, REASON, SITUATION ...): the text of the clause, not filled in; of the situations
+# (self, other, others, processes, part) the first that has one counts
+sub clause {
+	my ($kind, $reason, @situation) = @_;
+	my $e = $KIND{$kind} // {};
+	my @by = map { ($e->{by} // {})->{$_} // () } tags_of($reason);
+	my @field = ((map { "clause_$_" } @situation), 'clause');
+	for my $fields (@by, $e) { for (@field) { return $fields->{$_} if defined $fields->{$_} } }
+	return $WAS;
 }
 
 # remote(FIELD): ask or next of a client on another machine, not filled in

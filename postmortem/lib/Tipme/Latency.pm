@@ -7,6 +7,7 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
+use Tipme::Reason qw(reason);
 
 my $JUST_NS = 10_000_000;    # the trigger comes after the latency; clocks are one, but who reads the trigger may have been quicker than who wrote
 my $ROUND_NS = 1_000;        # the trigger's words tell it in microseconds
@@ -67,18 +68,18 @@ sub _before {
 	for my $o ($states->occupants($self->{cpu}, $from, $to)) {
 		my ($a, $b, $tid, undef, $index) = @$o;
 		my %s = (tid => $self->{tid}, from => $a, to => $b, cpu => $self->{cpu}, state => 'sleeping', evidence => [ $index // () ]);
-		if ($tid) { push @late, { %s, kind => 'irqs-off', exact => 1, reason => 'its timer had expired', blamed_tid => $tid, detail => $self->_words($states, $threads, $tid, $a, $b) }; next }
-		push @late, { %s, kind => 'unknown', exact => 0, reason => defined $tid ? 'its timer came late to an idle CPU (a deep sleep of the CPU, its firmware, or its host)' : 'nobody knows who had the CPU' };
+		if ($tid) { push @late, { %s, kind => 'irqs-off', exact => 1, reason => 'timer-expired', blamed_tid => $tid, detail => $self->_irqs_off($states, $threads, $tid, $a, $b) }; next }
+		push @late, { %s, kind => 'unknown', exact => 0, reason => defined $tid ? 'timer-late' : 'cpu-unknown' };
 	}
 	return @late;
 }
 
-sub _words {
+sub _irqs_off {
 	my ($self, $states, $threads, $tid, $from, $to) = @_;
 	my @s = grep { $_->{tid} == $tid } $states->resources->samples_on($self->{cpu}, $from, $to);
 	# So short a time has few samples, and the page counts them all: a fifth of them is enough to be named, one of many is not.
 	my ($top) = grep { $_->{where} !~ /, its own code\z/ && 5 * $_->{samples} >= @s } @{ _places($threads, @s) };
-	return 'kept the timer\'s interrupt, or what it defers, waiting' . ($top ? ", in $top->{where}" : '');
+	return $top ? reason('irqs-off-in', where => $top->{where}) : 'irqs-off';
 }
 
 # facts(STATES, THREADS): of `latency` in the data of a diagnosis

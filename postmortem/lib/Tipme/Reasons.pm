@@ -19,14 +19,14 @@ sub new {
 		$n++;
 		chomp;
 		next if /^\s*(?:#|$)/;
-		my ($kind, $context, $kind_of, $frames, $words) = split /\t/;
-		die "$file: line $n: five columns are needed\n" if !defined $words;
-		push @rows, { kind => $kind, context => $context, class => $kind_of, frames => qr/$frames/, words => $words };
+		my ($kind, $context, $kind_of, $frames, $code) = split /\t/;
+		die "$file: line $n: five columns are needed\n" if !defined $code;
+		push @rows, { kind => $kind, context => $context, class => $kind_of, frames => qr/$frames/, code => $code };
 	}
 	return bless { rows => \@rows, memo => {} }, $class;
 }
 
-# of(STACK, CONTEXT): { kind, class, words } or undef; CONTEXT is that of the waking, or undef where none came
+# of(STACK, CONTEXT): { kind, class, code }: the code is one of Tipme::Reason or undef; CONTEXT is that of the waking, or undef where none came
 sub of {
 	my ($self, $stack, $context) = @_;
 	return if !defined $stack || $stack eq '';

@@ -94,11 +94,11 @@ sub _waited {
 		return if $self->{works}{$who};
 		my $prio = vec($ev->{d}, $came, 32) >> 16 & 255;
 		return { tid => $tid, from => $lo, to => $t, exact => $i->{guessed} ? 0 : 1, evidence => $evidence, plain => 1, state => 'runnable', cpu => $cpu, own_prio => $own, blamed_tid => $who, blamed_prio => $prio,
-			kind => $own >= $RT_BELOW && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention', reason => 'waiting for a CPU' };
+			kind => $own >= $RT_BELOW && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention', reason => 'wait-cpu' };
 	}
 	return if defined $i->{cpu} && $i->{cpu} != $cpu;
 	return { tid => $tid, from => $lo, to => $t, exact => 0, evidence => $evidence, plain => 1, state => 'runnable', cpu => $cpu, own_prio => $own, kind => 'unknown', idle => $who ? 0 : 1,
-		reason => Tipme::WakeupChain::idle_words($self->{states}->resources, $cpu, $lo, $t) };
+		reason => Tipme::WakeupChain::idle_reason($self->{states}->resources, $cpu, $lo, $t) };
 }
 
 # Does a sleep with that stack wait for the next request, or for nobody knows what? Then what the thread did before has nothing to do with it.

@@ -5,7 +5,10 @@ package Tipme::Verdict;
 use strict;
 use warnings;
 use Exporter qw(import);
+use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
+use Tipme::Reason qw(values_of);
+use Tipme::Words qw(N__ fill);
 
 our @EXPORT_OK = qw(is_unusual judge judge_stall totals no_input duration_text percent event_words);
 
@@ -104,9 +107,10 @@ sub _largest {
 	my $clause = _clause($kind, $ns, $all, $group, _waiter($path, $kind, \%o), \%o);
 	my $exact_ns = _exact_ns($path, $kind);
 	my ($order, $second) = $kind eq 'unknown' ? (1) : _order($t, $path, $all, $group, \@of, (grep { $_ ne 'unknown' } @others)[0]);
-	$clause = "most likely, $clause" if $kind ne 'unknown' && ($exact_ns < $LIKELY * $ns || $order < 1);
+	my $likely = $kind ne 'unknown' && ($exact_ns < $LIKELY * $ns || $order < 1) ? 1 : 0;
+	$clause = fill(N__('most likely, {clause}'), clause => $clause) if $likely;
 	$clause .= '; nearly as long' . _second_clause($t, $path, $all, $kind, $second, \%o) if $second;
-	return { kind => $kind, share => $all ? $ns / $all : 0, share_ns => $ns, confidence => $order < $exact ? $order : $exact,
+	return { kind => $kind, likely => $likely, $kind eq 'unknown' ? (why => $group->{detail}) : (), share => $all ? $ns / $all : 0, share_ns => $ns, confidence => $order < $exact ? $order : $exact,
 		$second ? (second => { map { $_ => $second->{$_} } qw(kind pid comm ns) }) : (),
 		blamed => $kind eq 'unknown' ? undef : { (map { defined $group->{$_} ? ($_ => $group->{$_}) : () } qw(names by holder disk)), %$group{qw(kind pid comm processes detail ns)}, pids => $group->{pids} },
 		sentence => "$head: $clause." };
@@ -237,7 +241,7 @@ sub _tree_group {
 	my @names = map { $_->{comm} } grep { grep { $in{ $_->{pid} // -1 } && $_->{pid} != $tree->{pid} } @{ $_->{members} } } @$by_name;
 	my $young = grep { defined $from && ($_->{start_ns} // 0) > $from - 1_000_000_000 } @m;
 	return { kind => $m[0]{kind}, comm => $tree->{comm}, pid => $tree->{pid}, ns => $tree->{ns}, members => \@m, processes => scalar @m, pids => [ $tree->{pid} ], names => \@names,
-		short => 2 * $young > @m ? 1 : 0, detail => 'had the CPU, it and what it started', others => @$of - @m, prio => $m[0]{prio} };
+		short => 2 * $young > @m ? 1 : 0, detail => 'had-cpu-tree', others => @$of - @m, prio => $m[0]{prio} };
 }
 
 # Whose time it mostly was that went this way.
@@ -267,34 +271,25 @@ sub _name {
 	return $g->{processes} > 1 ? "$g->{processes} ${adjective}processes $comm (first pid $g->{pids}[0]$by)" : "$comm (pid $g->{pid}$by)";
 }
 
+# The second half of the sentence: what took TIME of ALL, and through whom.
 sub _clause {
 	my ($kind, $ns, $all, $g, $waiter, $o) = @_;
-	my $time = duration_text($ns) . ' (' . percent($ns, $all) . ' %)';
-	my $name = _name($g);
-	my $more = $g->{others} ? " and $g->{others} other" . ($g->{others} > 1 ? 's' : '') : '';
-	my $self = defined $g->{pid} && $g->{pid} == $o->{client}{pid};
 	my $detail = $g->{detail} // '';
-	return "for $time $waiter waited for a CPU taken by $name$more" if $kind eq 'cpu-contention';
-	return "for $time $waiter waited for a CPU that " . (($g->{processes} // 1) > 1 ? '' : 'the real-time process ') . _name($g, 'real-time') . ' kept' if $kind eq 'rt-starvation';
+	my ($n, $others) = ($g->{processes} // 1, $g->{others} // 0);
+	my $self = defined $g->{pid} && $g->{pid} == $o->{client}{pid};
+	my @situation = ($self ? 'self' : $others || $n > 1 ? qw(others other) : 'other',
+		$n > 1 ? 'processes' : (), !defined $g->{pid} && $g->{ns} < $NEARLY_ALL * $ns ? 'part' : ());
+	my $name = _name($g);
 	my ($holder) = grep { $_ } $g->{holder}, map { $_->{holder} } @{ $g->{members} };
-	return "for $time $waiter waited for a lock that " . one_line($holder->{comm}) . " (pid $holder->{pid}), of low priority, could not give back because $name$more had the CPU" if $kind eq 'priority-inversion';
-	return "for $time $waiter was kept from running: $detail" if $kind eq 'cpu-throttled';
-	return "for $time $name$more $detail" if $kind eq 'input-late';
-	return "for $time $name$more $detail" if $kind eq 'irqs-off';
-	return "for $time it computed" if $kind eq 'app-compute';
-	return "for $time the X server (pid $g->{pid}) computed" if $kind eq 'server-compute';
-	return "for $time $name$more had grabbed the X server, which did nothing for others" if $kind eq 'server-grab';
-	return "for $time the X server worked on requests of $name$more" if $kind eq 'client-queue';
-	# Interrupts of several kinds: their whole time is not that of the one that is named.
-	return "for $time $waiter had no CPU: " . (one_line($detail) =~ s/ had the CPU\z//r) . ' had it for ' . duration_text($g->{ns}) . ', other interrupts for the rest' if $kind eq 'irq-time' && !defined $g->{pid} && $g->{ns} < $NEARLY_ALL * $ns;
-	return "for $time $waiter had no CPU: " . (one_line($detail) =~ s/ had the CPU\z/ had it/r) if $kind eq 'irq-time' || $kind eq 'host-steal';
-	return "for $time it was $detail" if $kind eq 'stopped' && $self;
-	return "for $time it waited for $name, which was $detail" if $kind eq 'stopped' || $kind eq 'ipc-wait' && !$self;
-	return "for $time $waiter waited for a lock that " . ($self ? 'another thread of its own' : $name) . " $detail" if ($kind eq 'lock-wait' || $kind eq 'futex-wait') && $detail =~ s/^holding it/held/;
-	my $part = $g->{ns} < 0.95 * $ns ? ', ' . duration_text($g->{ns}) . ' of it' : ',';
-	return "for $time $waiter waited for the disk$part because $name$more " . ($g->{others} || ($g->{processes} // 1) > 1 ? "were" : "was") . " $detail" if ($kind eq 'disk-io' || $kind eq 'page-fault-io') && !$self && $detail =~ /ahead of it\z/;
-	return "what happened in $time of this is not known: $detail" if $kind eq 'unknown';
-	return "for $time $waiter was $detail";
+	my $values = values_of($detail);
+	$_ = one_line($_) for values %$values;
+	return fill(Tipme::Kinds::clause($kind, $detail, @situation), %$values,
+		time => duration_text($ns) . ' (' . percent($ns, $all) . ' %)', waiter => $waiter, name => $name,
+		who => $name . ($others == 0 ? '' : $others == 1 ? ' and 1 other' : " and $others others"),
+		rt_name => _name($g, 'real-time'), pid => $g->{pid} // '?', detail => one_line(Tipme::Reason::words($detail)),
+		holder => $holder ? one_line($holder->{comm}) . " (pid $holder->{pid})" : 'its holder',
+		part => $g->{ns} < $NEARLY_ALL * $ns ? ', ' . duration_text($g->{ns}) . ' of it' : ',',
+		part_time => duration_text($g->{ns}));
 }
 
 # no_input(WHY): the verdict where no input event can be judged

@@ -7,7 +7,9 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Carp qw(croak);
 use Tipme::KernelEvents;
+use Tipme::Kinds;
 use Tipme::Progress;
+use Tipme::Reason qw(reason);
 use Tipme::Record::Layout;
 use Tipme::Turns;
 
@@ -26,7 +28,6 @@ our $CHUNK        = 2_000;         # ... so many at once, but for the last ones,
 our $LAST         = 64;
 our $TURNS        = 1;             # plain steps are done at one go; 0: each by itself, to the same result
 my $MAX_NESTED = 8;            # workers that queue work for workers
-my %OF_ANOTHER = ('ipc-wait' => 'for whom', 'lock-wait' => 'who had it', 'futex-wait' => 'who had it');    # waits that somebody else must end
 my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
 
 # new(states => TaskStates, threads => Threads, reasons => Reasons, server => XRecords, server_tid, server_pid, client_pid)
@@ -66,8 +67,8 @@ sub _walk {
 	# Samples of /proc have no wakers to follow.
 	my $turns = $TURNS && !$self->{states}->wakers_unknown ? Tipme::Turns->new(@$self{qw(states threads reasons)}, $self->_works, @$self{qw(server_tid server)}) : undef;
 	while ($self->{t} > $from) {
-		if (++$self->{steps} > $MAX_STEPS) { $self->_unknown($from, 'the chain has too many links'); last }
-		if ($self->{t} <= $exact)          { $self->_unknown($from, 'before the records begin'); last }
+		if (++$self->{steps} > $MAX_STEPS) { $self->_unknown($from, 'too-many-links'); last }
+		if ($self->{t} <= $exact)          { $self->_unknown($from, 'before-records'); last }
 		Tipme::Progress::show('following the wake-ups', $to - $self->{t}, $to - $from) if !($self->{steps} % 1024);
 		$self->_cross_bounds;
 		$turns && $self->_turns($turns, $exact, $to, $o{shorten}) or $self->_step;
@@ -116,7 +117,7 @@ sub _check {
 }
 
 # Frames are threads to which the walk returns at a time: [ tid, time, guessed, work, held ]; a frame is left when the walk has come down to
-# its time. held: the thread waits there for something that those in whom the walk is now have: { kind, class, words, tid, prio, at, lock }.
+# its time. held: the thread waits there for something that those in whom the walk is now have: { kind, class, code, tid, prio, at, lock }.
 sub _cross_bounds {
 	my ($self) = @_;
 	my $f = $self->{frames};
@@ -148,12 +149,12 @@ sub _step {
 	my ($tid, $t) = @$self{qw(tid t)};
 	my $i = $self->{states}->before($tid, $t);
 	my $lo = $self->_bound;
-	return $self->_unknown($lo, 'no thread is known to have caused this') if !$tid;
-	return $self->_unknown($lo, 'no record of this thread') if !$i;
+	return $self->_unknown($lo, 'no-thread') if !$tid;
+	return $self->_unknown($lo, 'no-record') if !$i;
 	my $begins_later = $i->{from} > $lo;
 	$lo = $i->{from} if $begins_later;
 	# Asked about a stretch that goes on when the thread has ended; or begins before it was born.
-	return $self->_unknown($lo, $begins_later ? 'this thread had ended' : 'no record of this thread') if $i->{kind} eq 'absent';
+	return $self->_unknown($lo, $begins_later ? 'thread-ended' : 'no-record') if $i->{kind} eq 'absent';
 	return $self->_running($i, $lo)  if $i->{kind} eq 'running';
 	return $self->_runnable($i, $lo) if $i->{kind} eq 'runnable';
 	return $self->_blocked($i, $lo);
@@ -363,7 +364,7 @@ sub _occupied {
 		own_prio => $own_prio);
 	if ($tid && $tid != $self->{tid}) {
 		my $kind = !$rt && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
-		return $self->_put($from, $to, %s, kind => $kind, blamed_tid => $tid, blamed_prio => $prio, blamed_work => scalar $self->_work_between($tid, $from, $to), reason => 'waiting for a CPU');
+		return $self->_put($from, $to, %s, kind => $kind, blamed_tid => $tid, blamed_prio => $prio, blamed_work => scalar $self->_work_between($tid, $from, $to), reason => 'wait-cpu');
 	}
 	# Its CPU was idle: on the way to another, or slow to wake up. Where it was put first may have been busy.
 	if (defined $i->{cpu} && $i->{cpu} != $cpu) {
@@ -371,20 +372,20 @@ sub _occupied {
 			my ($f, $e, $who, $pr, $ix) = @$p;
 			my $busy = $who && $who != $self->{tid};
 			my $kind = !$busy ? 'unknown' : !$rt && ($pr < $RT_BELOW || $pr == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
-			$self->_put($f, $e, %s, kind => $kind, blamed_tid => $busy ? $who : undef, blamed_prio => $pr, idle => $busy ? 0 : 1, reason => $busy ? 'waiting for a CPU' : 'it could run, but its CPU stayed idle',
+			$self->_put($f, $e, %s, kind => $kind, blamed_tid => $busy ? $who : undef, blamed_prio => $pr, idle => $busy ? 0 : 1, reason => $busy ? 'wait-cpu' : 'cpu-idle',
 				exact => $busy ? $s{exact} : 0, evidence => [ @$evidence, grep { defined } $ix ]);
 		}
 		return;
 	}
 	$self->_put($from, $to, %s, kind => 'unknown', exact => 0, idle => defined $tid && !$tid ? 1 : 0,
-		reason => defined $tid ? idle_words($self->{states}->resources, $cpu, $from, $to) : 'nobody knows who had its CPU');
+		reason => defined $tid ? idle_reason($self->{states}->resources, $cpu, $from, $to) : 'own-cpu-unknown');
 }
 
 # Of a wait for a CPU that idled: also what the kernel says of the state that it had to leave. How much of the wait that was nobody measured.
-sub idle_words {
+sub idle_reason {
 	my ($resources, $cpu, $from, $to) = @_;
 	my $left = $resources->idle_left($cpu, $from, $to);
-	return 'it could run, but its CPU stayed idle' . ($left ? sprintf ', in state %d, which takes %.0f us to leave', $left->{state}, $left->{exit_ns} / 1e3 : '');
+	return $left ? reason('cpu-idle-deep', state => $left->{state}, us => sprintf '%.0f', $left->{exit_ns} / 1e3) : 'cpu-idle';
 }
 
 sub _blocked {
@@ -393,7 +394,7 @@ sub _blocked {
 	my $waker = $self->_waker($i);
 	my %s = (state => $state, evidence => [ grep { defined } $i->{leave}, $i->{wake} ], exact => $i->{guessed} ? 0 : 1,
 		stack => scalar $self->{threads}->stack($i->{stack_id}), waker => $waker);
-	if ($state eq 'stopped' || $state eq 'traced') { return $self->_emit($lo, %s, ended => $i->{to} < $self->{states}->to ? 1 : 0, kind => 'stopped', reason => $state eq 'traced' ? 'stopped by a tracer' : 'stopped by a signal') }
+	if ($state eq 'stopped' || $state eq 'traced') { return $self->_emit($lo, %s, ended => $i->{to} < $self->{states}->to ? 1 : 0, kind => 'stopped', reason => $state) }
 	my $work = $self->_work_at(@$self{qw(tid t)});
 	$s{work} = $work if $work && defined $work->{tid};
 	my $r = $self->{reasons}->of($s{stack}, $waker ? $waker->{context} : undef);
@@ -401,17 +402,17 @@ sub _blocked {
 	return if $waker && $self->_follow($i, $lo, $waker, \%s);
 	return if !$waker && ($self->_ask_client || $self->_ask_holder($i, $lo, $r) || $self->_ask_peer($i, $lo));
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
-	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => 'waiting where it cannot be disturbed: mostly for a disk' . $self->_others_of_disk('disk'), exact => 0) }
-	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? $waker->{context} eq 'task' ? 'it slept, and no record tells for what' : 'it slept until an interrupt woke it, and no record tells for what' : $i->{guessed} ? 'its waking was not recorded' : 'nobody has woken it yet', exact => 0) }
-	my $whose = !$waker && $OF_ANOTHER{ $r->{kind} };
+	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => reason('wait-still', $self->_others_of_disk('disk')), exact => 0) }
+	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? $waker->{context} eq 'task' ? 'slept' : 'slept-interrupt' : $i->{guessed} ? 'waking-lost' : 'not-woken', exact => 0) }
+	my ($whose) = $waker ? () : grep { Tipme::Kinds::has($r->{kind}, $_) } qw(for-whom holder);
 	# That it waited is known, and for whom not: such a verdict accuses nobody, and is not sure.
 	my ($in) = $self->{states}->wakers_unknown && $r->{class} eq 'disk' ? $s{stack} =~ /\A(\w+)/ : ();
-	$self->_emit($lo, %s, kind => $r->{kind}, reason => $r->{words} . (defined $in ? " (in $in)" : '') . $self->_others_of_disk($r->{class}) . ($whose ? ', and ' . ($self->{states}->wakers_unknown ? 'samples of /proc do not tell' : 'no record tells') . " $whose" : ''), class => $r->{class},
+	$self->_emit($lo, %s, kind => $r->{kind}, reason => reason($r->{code}, in => $in, $self->_others_of_disk($r->{class}), $whose ? ($self->{states}->wakers_unknown ? 'sampled' : 'untold', $whose) : ()), class => $r->{class},
 		$whose ? (exact => 0) : (), !$waker && ($whose || $r->{class} eq 'loop') ? (unanswered => 1) : ());
 }
 
 # Samples see that somebody waits for a disk, and none of the requests that it works on meanwhile.
-sub _others_of_disk { my ($self, $class) = @_; return $class eq 'disk' && $self->{states}->wakers_unknown ? ', and samples of /proc do not tell who else used it' : '' }
+sub _others_of_disk { my ($self, $class) = @_; return $class eq 'disk' && $self->{states}->wakers_unknown ? (sampled => 'disk') : () }
 
 # A sleep that the completion of a request ended is told by what that request waited for: others ahead of it, the device. Where a thread
 # ended it (a loop device's, a journal's), the walk goes on in that thread instead.
@@ -424,7 +425,7 @@ sub _on_disk {
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
 	for my $p (reverse $disk->disk_pieces($bio, $lo, $self->{t}, $self->{tid})) {
 		my ($from, $to, $phase, $ahead) = @$p;
-		$self->_put($from, $to, %$s, kind => $r ? $r->{kind} : 'disk-io', class => 'disk', reason => $r ? $r->{words} : 'waiting for the disk',
+		$self->_put($from, $to, %$s, kind => $r ? $r->{kind} : 'disk-io', class => 'disk', reason => $r ? $r->{code} : 'wait-disk',
 			evidence => [ @{ $s->{evidence} }, @{ $bio->{indices} }, $ahead ? $ahead->{index} : () ], disk => { phase => $phase, ahead => $ahead, bio => $bio }, $phase eq 'asking' && $ahead && $ahead->{guessed} ? (exact => 0) : ());
 	}
 	$self->_at($lo);
@@ -459,7 +460,7 @@ sub _follow {
 		return 0 if !defined $run || $run <= $lo;
 		$at = $run;
 	}
-	$self->_put($at, $t, %$s, kind => 'irq-time', reason => 'the softirq that wakes it was still to come') if $at < $t;
+	$self->_put($at, $t, %$s, kind => 'irq-time', reason => 'softirq-to-come') if $at < $t;
 	$self->_at($at);
 	my $wait = { tid => $tid, from => $lo, to => $at, waker => $waker, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}) };
 	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact}, undef, $self->_held($i, $wait, $who) ] if $self->_comes_back($wait);
@@ -492,7 +493,7 @@ sub _held {
 	return if !$r || !$HELD{ $r->{class} };
 	# A futex is also what threads are joined and handed work by; other locks are locks.
 	return if $r->{kind} eq 'futex-wait' && ($self->_asked($who, $wait->{tid}, $i, $wait->{to}) || $self->_ends($who, $wait->{waker}{at}));
-	return { %$r{qw(kind class words)}, tid => $wait->{tid}, at => $wait->{to}, prio => $self->{threads}->at($wait->{tid}, $wait->{to})->{prio} };
+	return { %$r{qw(kind class code)}, tid => $wait->{tid}, at => $wait->{to}, prio => $self->{threads}->at($wait->{tid}, $wait->{to})->{prio} };
 }
 
 # Has TID woken or made the other, from shortly before its sleep on?
@@ -524,7 +525,7 @@ sub _ask_holder {
 	my ($lock) = reverse $self->{states}->resources->lock_waits($self->{tid}, $self->{t} - 1, $self->{t});
 	my $who = $lock ? $lock->{owner} : 0;
 	return 0 if !$who || $who == $self->{tid} || $self->{jumped}{$who}++;
-	my $held = { kind => 'lock-wait', class => 'lock', words => $r ? $r->{words} : 'waiting for a lock of the kernel', tid => $self->{tid}, at => $self->{t},
+	my $held = { kind => 'lock-wait', class => 'lock', code => $r ? $r->{code} : 'wait-kernel-lock', tid => $self->{tid}, at => $self->{t},
 		prio => $self->{threads}->at($self->{tid}, $self->{t})->{prio} };
 	push @{ $self->{frames} }, [ $self->{tid}, $lo > $lock->{from} ? $lo : $lock->{from}, 0, undef, $held ];
 	$self->{jumped}{ $self->{tid} } = 1;

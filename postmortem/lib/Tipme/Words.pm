@@ -9,14 +9,33 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(N__ fill);
 
+# The user's catalog is opened at the first sentence, and only where the locale is not C: that
+# takes 25 ms, a tenth of what a verb has for its first output.
+my $translate;
+
 # N__(TEXT): marks a text of a table for translation, and is the text itself
 sub N__ { return $_[0] }
 
-# fill(TEXT, NAME => VALUE ...): the text in the user's language, {NAME} replaced by its value
+# fill(TEXT, NAME => VALUE ...): the text in the user's language, {NAME} replaced by its value;
+# a name without a value stays as it is
 sub fill {
 	my ($text, %value) = @_;
+	$translate //= _catalog();
+	$text = $translate->($text);
 	$text =~ s/\{(\w+)\}/$value{$1} \/\/ "{$1}"/ge;
 	return $text;
+}
+
+sub _catalog {
+	my ($locale) = grep { defined && length } @ENV{qw(LC_ALL LC_MESSAGES LANG)};
+	return \&N__ if ($locale // 'C') =~ /\A(?:C|POSIX)\z/;
+	require POSIX;
+	POSIX::setlocale(POSIX::LC_MESSAGES(), '');
+	eval { require Locale::TextDomain; require Locale::Messages; 1 } or return \&N__;
+	{ package Tipme::Words::Catalog; Locale::TextDomain->import('tipme') }
+	Locale::Messages::bind_textdomain_codeset(tipme => 'UTF-8');
+	Locale::Messages::bind_textdomain_filter(tipme => \&Locale::Messages::turn_utf_8_on);
+	return sub { return Locale::Messages::dgettext('tipme', $_[0]) };
 }
 
 1;

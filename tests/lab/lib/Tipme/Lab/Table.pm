@@ -53,7 +53,7 @@ my @CLASSES = ([ unknown => '"not known"' ], [ likely => '"most likely"' ], [ su
 
 sub _class {
 	my ($v) = @_;
-	return $v->{kind} eq 'unknown' ? 'unknown' : $v->{sentence} =~ /: most likely, / ? 'likely' : $v->{confidence} >= 0.9 ? 'sure' : 'mostly';
+	return $v->{kind} eq 'unknown' ? 'unknown' : $v->{likely} ? 'likely' : $v->{confidence} >= 0.9 ? 'sure' : 'mostly';
 }
 
 # calibration(RESULTS): how often each of these was right
