@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From a trigger to the saved episode: copy at once, copy on for some seconds, hand over to the writer, tell who asked. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "server_parts.h"
+#include "text.h"
+#include "told.h"
+
+/* Two triggers at once are fine, then one each 5 seconds. */
+#define TRIGGER_COST_NS (5 * TIPME_NS_PER_S)
+#define TRIGGER_BURST 2
+
+/* How often the copy goes on after a trigger. */
+#define POST_STEP_NS 200000000
+
+static void tell_triggered(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s\n%s", trigger->id, tipmed_trigger_kinds[trigger->kind]);
+	tipmed_peers_tell(server, TIPME_VERB_TRIGGERED, 0, text);
+}
+
+void tipmed_taking_finish(struct tipmed_server *server)
+{
+	timerfd_settime(server->timer_fd, 0, &(struct itimerspec){ 0 }, NULL);
+	uint64_t since_ns = tipme_clock_ns() - (uint64_t)server->opt->window_s * TIPME_NS_PER_S;
+
+	tipmed_snapshot_end(&server->snap);
+	server->snap.agent_count = tipmed_agents_list(&server->agents, since_ns, server->snap.agents);
+	tipmed_writer_save(server->writer, &server->snap);
+}
+
+/* The copy goes on while recording does: at once at the end, a flood of records would have overwritten the first of them. */
+static void snapshot_begin(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+{
+	struct itimerspec post = { .it_value.tv_nsec = POST_STEP_NS, .it_interval.tv_nsec = POST_STEP_NS };
+
+	tipmed_snapshot_begin(&server->snap, trigger);
+	server->post_end_ns = tipme_clock_ns() + server->opt->post_s * TIPME_NS_PER_S;
+	if (!server->opt->post_s || server->quitting)
+		tipmed_taking_finish(server);
+	else
+		timerfd_settime(server->timer_fd, 0, &post, NULL);
+}
+
+void tipmed_taking_on_timer(struct tipmed_server *server)
+{
+	uint64_t n;
+
+	if (read(server->timer_fd, &n, sizeof(n)) <= 0 || server->snap.phase != TIPMED_POST)
+		return;
+	if (tipme_clock_ns() >= server->post_end_ns)
+		tipmed_taking_finish(server);
+	else
+		tipmed_snapshot_more(&server->snap);
+}
+
+static void tell_saved(struct tipmed_server *server)
+{
+	const struct tipmed_snapshot *snap = &server->snap;
+	struct tipmed_peer *peer = tipmed_peer_find(server, snap->trigger.requester);
+	uint32_t error = (uint32_t)-snap->saved_error;
+
+	if (peer && !peer->watches)
+		tipme_message_send(peer->fd, TIPME_VERB_SAVED, error, snap->saved_text, strlen(snap->saved_text), MSG_DONTWAIT);
+	tipmed_peers_tell(server, TIPME_VERB_SAVED, error, snap->saved_text);
+}
+
+void tipmed_taking_note_answer(struct tipmed_server *server, const struct tipmed_note *note)
+{
+	struct tipmed_peer *peer = tipmed_peer_find(server, note->requester);
+	char text[128];
+
+	if (!peer)
+		return;
+	if (note->error == -ENOENT)
+		snprintf(text, sizeof(text), "%s: no such episode: see tipme list", note->id);
+	else if (note->error)
+		snprintf(text, sizeof(text), "%s: the words could not be saved: %s", note->id, strerror(-note->error));
+	else
+		snprintf(text, sizeof(text), "{\"id\": \"%s\"}", note->id);
+	tipmed_peer_answer(peer, (uint32_t)-note->error, text);
+}
+
+static void notes_done(struct tipmed_server *server)
+{
+	for (int i = 0; i < TIPMED_NOTES_MAX; i++) {
+		struct tipmed_note *note = &server->writer->notes.note[i];
+
+		if (atomic_load_explicit(&note->state, memory_order_acquire) != TIPMED_NOTE_DONE)
+			continue;
+		tipmed_taking_note_answer(server, note);
+		atomic_store_explicit(&note->state, TIPMED_NOTE_FREE, memory_order_relaxed);
+	}
+}
+
+/* The writer gave something back: notes, the snapshot, or both. */
+void tipmed_taking_on_done(struct tipmed_server *server)
+{
+	eventfd_t n;
+
+	if (eventfd_read(server->writer->done_fd, &n))
+		return;
+	notes_done(server);
+	if (server->snap.phase != TIPMED_SAVING || !tipmed_writer_saved(server->writer))
+		return;
+	server->snap.phase = TIPMED_IDLE;
+	tipme_kernel_copy_spare_release(&server->snap.kernel);
+	if (server->snap.saved_error)
+		server->failures++;
+	else
+		server->episodes++;
+	/* A threshold has caught what somebody may be about to ask for. */
+	if (!server->snap.saved_error && server->snap.trigger.kind != TIPMED_TRIGGER_AUTO)
+		server->snap.before_ns = server->snap.trigger.ns;
+	memcpy(server->last_id, server->snap.trigger.id, sizeof(server->last_id));
+	tell_saved(server);
+	if (!server->has_pending)
+		return;
+	server->has_pending = false;
+	snapshot_begin(server, &server->pending);
+}
+
+static bool rate_allows(struct tipmed_server *server, uint64_t now_ns)
+{
+	if (server->tokens_ns < now_ns)
+		server->tokens_ns = now_ns;
+	if (server->tokens_ns - now_ns > (TRIGGER_BURST - 1) * TRIGGER_COST_NS)
+		return false;
+	server->tokens_ns += TRIGGER_COST_NS;
+	return true;
+}
+
+/* Returns 0, or an errno (and why) if no episode can be taken now. */
+static uint32_t trigger_refusal(struct tipmed_server *server, bool limited, uint64_t now_ns, const char **why)
+{
+	if (server->has_pending) {
+		*why = "one episode is being saved and one more waits: ask again in some seconds";
+		return EBUSY;
+	}
+	if (limited && !rate_allows(server, now_ns)) {
+		*why = "more than one episode in 5 seconds: ask again in some seconds";
+		return EAGAIN;
+	}
+	return 0;
+}
+
+/* A keyboard, or the kernel, has a press; servers and agents may tell of it, too. True: it is known already. */
+static bool press_seen(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+{
+	if (trigger->kind != TIPMED_TRIGGER_HOTKEY)
+		return false;
+	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
+		if (server->peer[i].fd >= 0)
+			tipmed_press_owe(&server->peer[i].press, trigger->ns);
+	return tipmed_press_seen(&server->presses, trigger->ns);
+}
+
+static void trigger_take(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+{
+	if (server->snap.phase == TIPMED_IDLE) {
+		snapshot_begin(server, trigger);
+	} else {
+		server->pending = *trigger;
+		server->has_pending = true;
+	}
+	/* After the copy: who hears of it may change the screen. */
+	tell_triggered(server, trigger);
+}
+
+void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
+{
+	struct tipmed_trigger trigger = {
+		.requester = peer->number,
+		.kind = in->arg == TIPME_CHORD_ACTION_SNAPSHOT ? TIPMED_TRIGGER_HOTKEY : TIPMED_TRIGGER_COMMAND,
+	};
+	const char *why;
+	char text[64];
+
+	tipmed_trigger_stamp(&trigger);
+	if (trigger.kind == TIPMED_TRIGGER_HOTKEY && tipmed_press_told(&server->presses, &peer->press, trigger.ns)) {
+		tipmed_peer_answer(peer, 0, "{\"known\": true}");
+		return;
+	}
+	uint32_t error = trigger_refusal(server, peer->cred.uid, trigger.ns, &why);
+
+	if (error) {
+		server->refused_triggers++;
+		tipmed_peer_answer(peer, error, why);
+		tipmed_peers_tell(server, TIPME_VERB_TRIGGERED, error, why);
+		return;
+	}
+	snprintf(text, sizeof(text), "{\"id\": \"%s\"}", trigger.id);
+	tipmed_peer_answer(peer, 0, text);
+	int told = peer->may_all ? tipmed_told_keep(fd) : -1;
+
+	/* Who brings records says what they are about: that is no user's note. */
+	if (told > 0) {
+		trigger.told_fd = told;
+		tipme_text_clean(trigger.seen, sizeof(trigger.seen), in->text, in->text_len);
+	} else {
+		tipme_text_clean(trigger.words, sizeof(trigger.words), in->text, in->text_len);
+	}
+	trigger_take(server, &trigger);
+}
+
+void tipmed_taking_on_origin(struct tipmed_server *server, const struct tipmed_origin *origin)
+{
+	struct tipmed_trigger trigger = { .kind = TIPMED_TRIGGER_KERNEL };
+	char seen[256] = "";
+	const char *why;
+
+	if (origin->take(origin->arg, &trigger.kind, seen, sizeof(seen)))
+		return;
+	tipmed_trigger_stamp(&trigger);
+	if (press_seen(server, &trigger))
+		return;
+	if (trigger_refusal(server, true, trigger.ns, &why)) {
+		server->refused_triggers++;
+		return;
+	}
+	if (trigger.kind == TIPMED_TRIGGER_AUTO)
+		trigger.measured_ms = server->automatic.measured_ms;
+	tipme_text_clean(trigger.seen, sizeof(trigger.seen), seen, strlen(seen));
+	trigger_take(server, &trigger);
+}
