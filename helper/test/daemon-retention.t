@@ -54,4 +54,26 @@ is left_of([ '--keep', 0, '--keep-mb', 0, '--keep-worst', 0 ], sub { old($_[0], 
 is left_of([ '--keep', 1 ], sub { old($_[0], id(1)); my $l = $_[0]->library; mkdir "$l/precious"; symlink '/etc', "$l/20250101-000002-0002"; mkdir "$l/20250101-00000x-0003" }),
 	'2 20250101-00000x-0003 (1 gone)', 'what is no episode is not touched, and no link is followed';
 ok -e '/etc/passwd', 'really';
+
+# What happens to the library while the recorder runs is seen, although it does not read each episode again.
+{
+	my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--source', 'proc_sampled', '--keep', 0, '--keep-mb', 6 ]);
+	mkdir $d->library, 0700;
+	old($d, id($_), bytes => 500_000) for 1 .. 3;
+	my $left = sub { return join ' ', map { m{/20250101-00000(\d)} ? $1 : () } glob $d->library . '/2*' };
+	my $spew = sub { open my $out, '>', $_[0] or die; print {$out} 'x' x $_[1]; close $out };
+	is +($d->start)[0], 0, 'start';
+	is +($d->snap)[0], 0, 'snap';
+	is $left->(), '1 2 3', 'there is room for all';
+	$spew->($d->library . '/' . id(1) . '/pinned', 0);
+	$spew->($d->library . '/' . id(3) . '/cache/index.new', 4_000_000);
+	rename $d->library . '/' . id(3) . '/cache/index.new', $d->library . '/' . id(3) . '/cache/index.db' or die;
+	is +($d->snap)[0], 0, 'snap';
+	is $left->(), '1 3', 'an index that grew takes room; what was pinned since stays';
+	rename $d->library . '/' . id(3), $d->library . '/' . id(5) or die;
+	old($d, id(4), bytes => 2_000_000);
+	is +($d->snap)[0], 0, 'snap';
+	is $left->(), '1 5', 'a new name is another episode, a new folder is seen';
+	$d->stop;
+}
 done_testing;

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -19,18 +20,19 @@
 
 #define MANIFEST_MAX (4 << 20)
 
-struct kept {
+/* A folder's time changes when a file in it is made, renamed or removed: while these are equal, the episode is as it was. */
+struct look {
+	ino_t inode;
+	struct timespec folder, cache;
+};
+
+struct tipmed_kept {
 	char id[24];
 	bool pinned, automatic;
 	uint64_t bytes;
 	time_t saved;
 	int measured_ms;
-};
-
-struct shelf {
-	struct kept *kept;
-	size_t count, room;
-	uint64_t bytes;
+	struct look look;
 };
 
 /* Blocks, not lengths: what a disk is full of. */
@@ -74,7 +76,7 @@ static char *manifest_read(int fd)
 	return text;
 }
 
-static void trigger_read(int fd, struct kept *k)
+static void trigger_read(int fd, struct tipmed_kept *k)
 {
 	char *text = manifest_read(fd);
 	struct json_object *top = text ? json_tokener_parse(text) : NULL, *trigger, *value;
@@ -88,59 +90,130 @@ static void trigger_read(int fd, struct kept *k)
 	free(text);
 }
 
-static void shelf_add(struct shelf *s, int library_fd, const char *id)
+/* Returns false if there is no such folder, or a link in its place. */
+static bool look_at(int library_fd, const char *id, struct look *look)
 {
-	struct kept k = { 0 };
+	char cache[40];
 	struct stat st;
-	int fd = openat(library_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fstatat(library_fd, id, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
+		return false;
+	*look = (struct look){ .inode = st.st_ino, .folder = st.st_mtim };
+	snprintf(cache, sizeof(cache), "%s/cache", id);
+	if (!fstatat(library_fd, cache, &st, AT_SYMLINK_NOFOLLOW))
+		look->cache = st.st_mtim;
+	return true;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same_look(const struct look *a, const struct look *b)
+{
+	return a->inode == b->inode && same_time(a->folder, b->folder) && same_time(a->cache, b->cache);
+}
+
+/* Returns 0, or -errno if the episode cannot be opened. */
+static int kept_read(struct tipmed_kept *k, int library_fd)
+{
+	struct stat st;
+	int fd = openat(library_fd, k->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
-		return;
-	if (s->count == s->room) {
-		struct kept *more = realloc(s->kept, (s->room + 64) * sizeof(*more));
+		return -errno;
+	k->pinned = !fstatat(fd, "pinned", &st, AT_SYMLINK_NOFOLLOW);
+	k->saved = fstatat(fd, "manifest.json", &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_mtime;
+	k->bytes = folder_bytes(fd, 1);
+	trigger_read(fd, k);
+	close(fd);
+	return 0;
+}
 
-		if (!more) {
-			close(fd);
-			return;
-		}
+static int shelf_push(struct tipmed_shelf *s, const struct tipmed_kept *k)
+{
+	if (s->count == s->room) {
+		struct tipmed_kept *more = realloc(s->kept, (s->room + 64) * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
 		s->kept = more;
 		s->room += 64;
 	}
-	snprintf(k.id, sizeof(k.id), "%s", id);
-	k.pinned = !fstatat(fd, "pinned", &st, AT_SYMLINK_NOFOLLOW);
-	k.saved = fstatat(fd, "manifest.json", &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_mtime;
-	k.bytes = folder_bytes(fd, 1);
-	trigger_read(fd, &k);
-	close(fd);
-	s->bytes += k.bytes;
-	s->kept[s->count++] = k;
+	s->bytes += k->bytes;
+	s->kept[s->count++] = *k;
+	return 0;
 }
 
 /* Ids begin with their time: their order is that of age. A clock that was set back makes an episode seem old; it is spared only as the newest. */
 static int by_id(const void *a, const void *b)
 {
-	return strcmp(((const struct kept *)a)->id, ((const struct kept *)b)->id);
+	return strcmp(((const struct tipmed_kept *)a)->id, ((const struct tipmed_kept *)b)->id);
 }
 
-static void shelf_read(struct shelf *s, int library_fd)
+/* Looked at first, read after it: a change in between is seen the next time. */
+static void shelf_add(struct tipmed_shelf *s, const struct tipmed_shelf *old, int library_fd, const char *id)
 {
+	struct tipmed_kept k = { 0 };
+
+	snprintf(k.id, sizeof(k.id), "%s", id);
+	if (!look_at(library_fd, id, &k.look))
+		return;
+	const struct tipmed_kept *before = old->count ? bsearch(&k, old->kept, old->count, sizeof(k), by_id) : NULL;
+
+	if (before && same_look(&before->look, &k.look))
+		shelf_push(s, before);
+	else if (!kept_read(&k, library_fd))
+		shelf_push(s, &k);
+}
+
+void tipmed_shelf_read(struct tipmed_shelf *s, int library_fd)
+{
+	struct tipmed_shelf old = *s;
 	int fd = openat(library_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
+	*s = (struct tipmed_shelf){ 0 };
 	for (struct dirent *e; dir && (e = readdir(dir));)
 		if (tipmed_episode_is_id(e->d_name, strlen(e->d_name)))
-			shelf_add(s, library_fd, e->d_name);
+			shelf_add(s, &old, library_fd, e->d_name);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
+	tipmed_shelf_free(&old);
 	if (s->count)
 		qsort(s->kept, s->count, sizeof(*s->kept), by_id);
 }
 
-/* Returns whether it went. */
-static bool shelf_remove(struct shelf *s, size_t i, int library_fd)
+void tipmed_shelf_free(struct tipmed_shelf *s)
 {
+	free(s->kept);
+	*s = (struct tipmed_shelf){ 0 };
+}
+
+bool tipmed_retention_limits(const struct tipmed_retention *keep)
+{
+	return keep->count || keep->bytes || keep->days || keep->worst;
+}
+
+/* Whoever pinned it in the very tick of the clock in which we looked has not changed the folder's time. */
+static bool pinned_now(struct tipmed_kept *k, int library_fd)
+{
+	char path[40];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/pinned", k->id);
+	k->pinned = !fstatat(library_fd, path, &st, AT_SYMLINK_NOFOLLOW);
+	return k->pinned;
+}
+
+/* Returns whether it went. */
+static bool shelf_remove(struct tipmed_shelf *s, size_t i, int library_fd)
+{
+	if (pinned_now(&s->kept[i], library_fd))
+		return false;
 	if (tipmed_episode_remove(library_fd, s->kept[i].id))
 		return false;
 	s->bytes -= s->kept[i].bytes;
@@ -149,13 +222,13 @@ static bool shelf_remove(struct shelf *s, size_t i, int library_fd)
 	return true;
 }
 
-static bool may_go(const struct kept *k, const char *spare)
+static bool may_go(const struct tipmed_kept *k, const char *spare)
 {
 	return !k->pinned && strcmp(k->id, spare) != 0;
 }
 
 /* The mildest of those that a threshold took; none: SIZE_MAX. */
-static size_t mildest(const struct shelf *s, const char *spare, unsigned int *automatic)
+static size_t mildest(const struct tipmed_shelf *s, const char *spare, unsigned int *automatic)
 {
 	size_t best = SIZE_MAX;
 
@@ -170,7 +243,7 @@ static size_t mildest(const struct shelf *s, const char *spare, unsigned int *au
 	return best;
 }
 
-static unsigned int worst_keep(struct shelf *s, int library_fd, const struct tipmed_retention *keep, const char *spare)
+static unsigned int worst_keep(struct tipmed_shelf *s, int library_fd, const struct tipmed_retention *keep, const char *spare)
 {
 	unsigned int gone = 0, automatic;
 	size_t i = mildest(s, spare, &automatic);
@@ -182,28 +255,26 @@ static unsigned int worst_keep(struct shelf *s, int library_fd, const struct tip
 	return gone;
 }
 
-static bool too_much(const struct shelf *s, const struct tipmed_retention *keep, const struct kept *oldest, time_t now)
+static bool too_much(const struct tipmed_shelf *s, const struct tipmed_retention *keep, const struct tipmed_kept *oldest, time_t now)
 {
 	return (keep->count && s->count > keep->count) || (keep->bytes && s->bytes > keep->bytes) ||
 	       (keep->days && oldest->saved && now - oldest->saved > (time_t)keep->days * 86400);
 }
 
-unsigned int tipmed_retention_keep(int library_fd, const struct tipmed_retention *keep, const char *spare)
+unsigned int tipmed_retention_keep(struct tipmed_shelf *s, int library_fd, const struct tipmed_retention *keep, const char *spare)
 {
-	struct shelf s = { 0 };
 	time_t now = time(NULL);
 
-	if (!keep->count && !keep->bytes && !keep->days && !keep->worst)
+	if (!tipmed_retention_limits(keep))
 		return 0;
-	shelf_read(&s, library_fd);
-	unsigned int gone = worst_keep(&s, library_fd, keep, spare);
+	tipmed_shelf_read(s, library_fd);
+	unsigned int gone = worst_keep(s, library_fd, keep, spare);
 
-	for (size_t i = 0; i < s.count && too_much(&s, keep, &s.kept[i], now);) {
-		if (may_go(&s.kept[i], spare) && shelf_remove(&s, i, library_fd))
+	for (size_t i = 0; i < s->count && too_much(s, keep, &s->kept[i], now);) {
+		if (may_go(&s->kept[i], spare) && shelf_remove(s, i, library_fd))
 			gone++;
 		else
 			i++;
 	}
-	free(s.kept);
 	return gone;
 }

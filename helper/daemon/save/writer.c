@@ -351,7 +351,7 @@ static bool save_if_asked(struct tipmed_writer *w)
 	malloc_trim(0); /* kernel symbols and names took some, which would stay locked */
 	tipmed_reserve_give_back(w->pictures_buf, tipmed_pictures_bytes());
 	if (!w->snap->saved_error)
-		w->gone += tipmed_retention_keep(w->library_fd, &w->opt->keep, w->snap->trigger.id);
+		w->gone += tipmed_retention_keep(&w->shelf, w->library_fd, &w->opt->keep, w->snap->trigger.id);
 	atomic_store_explicit(&w->save_state, TIPMED_SAVE_DONE, memory_order_release);
 	return true;
 }
@@ -364,6 +364,9 @@ static void *writer_run(void *arg)
 	if (!w->start_error)
 		tipmed_episodes_sweep(w->library_fd);
 	sem_post(&w->ready);
+	/* Ten thousand episodes take seconds the first time, for which nobody shall have to wait. */
+	if (!w->start_error && tipmed_retention_limits(&w->opt->keep))
+		tipmed_shelf_read(&w->shelf, w->library_fd);
 	while (!w->start_error) {
 		while (sem_wait(&w->work) && errno == EINTR)
 			;
@@ -375,6 +378,7 @@ static void *writer_run(void *arg)
 		if (quit)
 			break;
 	}
+	tipmed_shelf_free(&w->shelf);
 	return NULL;
 }
 

@@ -17,6 +17,7 @@
 #include "code.h"
 #include "identity.h"
 #include "limitations.h"
+#include "retention.h"
 #include "notes.h"
 #include "options.h"
 #include "pictures.h"
@@ -41,6 +42,7 @@ struct tipmed_writer {
 	uid_t owner;
 	gid_t group;
 	int library_fd;
+	struct tipmed_shelf shelf; /* the writer's own: the library as of the last save */
 	int done_fd; /* event: the snapshot, or a note, is the trigger thread's again */
 	int start_error;
 	bool quit;

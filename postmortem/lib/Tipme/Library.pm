@@ -5,14 +5,15 @@ package Tipme::Library;
 use strict;
 use warnings;
 use Cwd ();
-use Fcntl qw(:flock O_RDONLY O_RDWR O_CREAT O_NOFOLLOW O_NONBLOCK);
+use Fcntl qw(:flock O_RDONLY O_RDWR O_CREAT O_NOFOLLOW O_NONBLOCK S_ISREG);
 use File::Basename qw(dirname);
-use Tipme::Episode;
+use Tipme::Manifest;
 use Tipme::Printable qw(printable);
 
 our $ID = qr/[0-9]{8}-[0-9]{6}-[0-9a-f]{4}/;
 my $APPLICATION_ID = 0x5449504d;    # TIPM
 my $MAX_NOTE       = 65_536;
+my $AT_A_TIME      = 1000;
 my $USUAL_EPISODES = 50;            # how many are looked at for what is usual
 
 # folder(): where the library of this user lies.
@@ -40,17 +41,17 @@ sub open {
 sub scan {
 	my ($self) = @_;
 	my %have = map { $_->[0] => $_->[1] } @{ $self->{dbh}->selectall_arrayref('SELECT id, stamp FROM episodes') };
-	my ($added, %there) = (0);
+	my (@new, %there);
 	for my $id ($self->_folders) {
 		my $stamp = _stamp("$self->{folder}/$id");
 		$there{$id} = 1;
-		next if defined $have{$id} && $have{$id} eq $stamp;
-		$self->_in_transaction(sub { $self->_add($id, $stamp) });
-		$added++;
+		push @new, [ $id, $stamp ] if !defined $have{$id} || $have{$id} ne $stamp;
 	}
+	# Other programs that look at the library wait while we write: so many rows at a time.
+	while (my @some = splice @new, 0, $AT_A_TIME) { $self->_in_transaction(sub { $self->_add(@$_) for @some }); $there{added} += @some }
 	my @gone = grep { !$there{$_} } sort keys %have;
 	$self->_in_transaction(sub { $self->{dbh}->do('DELETE FROM episodes WHERE id = ?', undef, $_) for @gone }) if @gone;
-	return ($added, scalar @gone);
+	return ($there{added} // 0, scalar @gone);
 }
 
 # episodes(): all rows with their verdicts, newest last.
@@ -137,7 +138,8 @@ sub id_of {
 sub _folders {
 	my ($self) = @_;
 	opendir my $dh, $self->{folder} or return;
-	return sort grep { /^$ID$/ && -d "$self->{folder}/$_" && !-l "$self->{folder}/$_" } readdir $dh;
+	# One look at each: a link is no folder for lstat.
+	return sort grep { /^$ID\z/ && lstat("$self->{folder}/$_") && -d _ } readdir $dh;
 }
 
 # Size, time and number of the manifest and the note: they change when the episode does.
@@ -146,38 +148,45 @@ sub _stamp {
 	return join ' ', map { my @s = lstat "$dir/$_"; @s ? join(',', @s[ 1, 7, 9 ]) : '-' } qw(manifest.json note.txt);
 }
 
+my @COLUMNS = qw(problem time kernel cpus note trigger_kind trigger_text trigger_ns records lost bytes);
+
+# Not REPLACE: that would take the verdict with it.
+my $ADD = 'INSERT INTO episodes (id, stamp, ' . join(', ', @COLUMNS) . ') VALUES (?, ?' . ', ?' x @COLUMNS . ') '
+	. 'ON CONFLICT (id) DO UPDATE SET stamp = excluded.stamp, ' . join(', ', map { "$_ = excluded.$_" } @COLUMNS);
+
 sub _add {
 	my ($self, $id, $stamp) = @_;
 	my $row = eval { _facts("$self->{folder}/$id") } // { problem => _reason($@) };
 	# The time of a damaged episode is still known: it stands in the name.
 	$row->{time} ||= sprintf '%s-%s-%sT%s:%s:%sZ', $id =~ /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/;
-	my @columns = sort keys %$row;
-	# Not REPLACE: that would take the verdict with it.
-	$self->{dbh}->do('INSERT INTO episodes (id, stamp, ' . join(', ', @columns) . ') VALUES (?, ?' . ', ?' x @columns . ') '
-		. 'ON CONFLICT (id) DO UPDATE SET stamp = excluded.stamp, ' . join(', ', map { "$_ = excluded.$_" } @columns),
-		undef, $id, $stamp, @$row{@columns});
+	my %default = (records => 0, lost => 0, bytes => 0, cpus => undef, trigger_ns => undef);
+	$self->{dbh}->prepare_cached($ADD)->execute($id, $stamp, map { $row->{$_} // (exists $default{$_} ? $default{$_} : '') } @COLUMNS);
 }
 
+# What the list shows of an episode: from its manifest alone, since opening its files takes ten times as long. What is wrong inside them is said by whoever
+# reads them; that one is missing is said here.
 sub _facts {
 	my ($dir) = @_;
-	my $m = Tipme::Episode->open($dir)->manifest;
-	my %row = (problem => '', time => _text($m->{time}), kernel => _text($m->{kernel}), cpus => _count($m->{cpus}), note => _note($dir));
-	my $t = ref $m->{trigger} eq 'HASH' ? $m->{trigger} : {};
+	my %size = _sizes($dir);
+	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n" if !exists $size{'manifest.json'};
+	my $m = Tipme::Manifest->facts($dir);
+	my @missing = grep { !exists $size{$_} } 'schema', map { $_->{file} } @{ $m->{sources} };
+	my %row = (problem => @missing ? "$missing[0]: is missing, or no plain file" : '', time => _text($m->{time}), kernel => _text($m->{kernel}), cpus => _count($m->{cpus}), note => exists $size{'note.txt'} ? _note($dir) : '');
+	my $t = $m->{trigger};
 	@row{qw(trigger_kind trigger_text trigger_ns)} = (_text($t->{kind}), _text($t->{text}), _count($t->{ns}));
-	for my $s (grep { ref eq 'HASH' } @{ ref $m->{sources} eq 'ARRAY' ? $m->{sources} : [] }) {
+	for my $s (@{ $m->{sources} }) {
 		$row{records} += _count($_->{records}) for grep { ref eq 'HASH' } @{ ref $s->{coverage} eq 'ARRAY' ? $s->{coverage} : [] };
 		$row{lost} += _count($_) for ref $s->{lost} eq 'HASH' ? values %{ $s->{lost} } : ();
 	}
-	$row{bytes} = 0;
-	$row{bytes} += -s $_ // 0 for glob_in($dir);
+	$row{bytes} += $_ for values %size;
 	return \%row;
 }
 
-# glob_in(DIR): the files right in DIR; no pattern, so that a name with brackets or blanks is only a name.
-sub glob_in {
+# The plain files right in DIR, by name; one look at each.
+sub _sizes {
 	my ($dir) = @_;
 	opendir my $dh, $dir or return;
-	return map { "$dir/$_" } sort grep { -f "$dir/$_" && !-l "$dir/$_" } readdir $dh;
+	return map { my @s = lstat "$dir/$_"; @s && S_ISREG($s[2]) ? ($_ => $s[7]) : () } readdir $dh;
 }
 
 sub _note {
@@ -189,7 +198,7 @@ sub _note {
 }
 
 sub _text  { return ref $_[0] || !defined $_[0] ? '' : printable($_[0]) }
-sub _count { return defined $_[0] && !ref $_[0] && $_[0] =~ /^[0-9]{1,18}$/ ? $_[0] + 0 : 0 }
+sub _count { return defined $_[0] && !ref $_[0] && $_[0] =~ /^[0-9]{1,18}\z/ ? $_[0] + 0 : 0 }
 
 # The user's sentence, without Perl's place.
 sub _reason {

@@ -5,6 +5,7 @@ package Tipme::Manifest;
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
+use Fcntl qw(O_RDONLY O_NOFOLLOW O_NONBLOCK);
 use Tipme::Record::Layout;
 
 # A recorder on 4,096 CPUs writes half of this. A hostile megabyte of JSON becomes 100 MB in memory.
@@ -14,6 +15,7 @@ my $MAX_LIST  = 65_536;
 my $MAX_FILES = 64;
 my $MAX_TEXT  = 65_536;
 my $MAX_COUNT = 999_999_999_999_999_999;
+my $FAST      = Cpanel::JSON::XS->new->utf8->max_depth(32);
 my $FILE_NAME = qr/\A[a-z0-9-]{1,60}\.rec\z/;
 
 # --- types: each takes (value, name, complain) and answers with the value to keep ---
@@ -97,6 +99,20 @@ sub read {
 		for my $c (@{ $s->{coverage} }) { $c->{$_} //= 0 for qw(cpu first_ns last_ns records) }
 	}
 	return $m;
+}
+
+# facts(DIR): the manifest for who only lists it: only what makes it one is looked at, all else as it stands. Dies as read() does.
+sub facts {
+	my ($class, $dir) = @_;
+	my $path = "$dir/manifest.json";
+	sysopen my $in, $path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK or die "$path: $!\n";
+	die "$path: is no plain file: an episode holds plain files only\n" if !-f $in;
+	die "$path: " . (-s _) . " bytes, more than $MAX_BYTES: not an episode of tipme\n" if -s _ > $MAX_BYTES;
+	sysread $in, my $bytes, -s _;
+	my $m = eval { $FAST->decode($bytes) };
+	my $good = ref $m eq 'HASH' && ref $m->{format} eq 'HASH' && ($m->{format}{major} // '') eq $Tipme::Record::Layout::MAJOR && ref $m->{trigger} eq 'HASH' && ref $m->{sources} eq 'ARRAY'
+		&& @{ $m->{sources} } <= $MAX_FILES && !grep { ref ne 'HASH' || !defined $_->{file} || $_->{file} !~ $FILE_NAME } @{ $m->{sources} };
+	return $good ? $m : $class->read($bytes, $path);
 }
 
 # Before all else: a later format may have other types.
