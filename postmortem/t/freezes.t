@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use Test::More;
+use File::Temp ();
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Judge qw(judged);
@@ -34,6 +35,46 @@ sub release {
 # The client at the hot-key: asleep in poll() since then
 sub polls { my ($s, $since, $stack) = @_; return $s->picture(CLIENT, 'xterm', since_ns => ns($since), stack_id => $s->id($stack // 'poll')) }
 
+# --- the client asks, over a bus, a service that was stopped before the key; the bus has done its part, and the service answers when it goes on ---
+sub over_a_bus {
+	my (%o) = @_;
+	my $s = story();
+	if ($o{stopped}) { $s->wake(0, 900, SERVICE, 600, 'poll')->run(1, 900.1, 900.2, SERVICE, 'stopped')->run(0, 899.9, 900.3, 600, 'sleeping') }
+	if ($o{computes}) { $s->wake(0, 900, SERVICE, 0, 'epoll', context => 'hardirq') }
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping');
+	release($s, 1080);
+	if ($o{stopped}) { $s->run(0, 1389.9, 1390.05, 600, 'sleeping')->wake(0, 1390, SERVICE, 600)->run(1, 1390.1, 1391, SERVICE, 'sleeping') }
+	elsif ($o{computes}) { $s->run(1, 1300, 1391, SERVICE, 'sleeping') }
+	else { $s->wake(1, 1390, SERVICE, 0, 'epoll', context => 'hardirq')->run(1, 1390.1, 1391, SERVICE, 'sleeping') }
+	$s->wake(1, 1390.8, BUS, SERVICE, 'epoll')->run(0, 1390.9, 1391.1, BUS, 'sleeping')->wake(0, 1391, CLIENT, BUS, 'poll')->run(1, 1391.2, 1393, CLIENT, 'sleeping')->draw(1392.9);
+	return polls($s->hotkey(3000), 1393);
+}
+my $d = judged('a service that was stopped before the key', over_a_bus(stopped => 1), 'stopped', 'service', 0.95, 1);
+cmp_ok(abs($d->{interval}{duration_ns} - 393 * MS), '<', MS, '... from the key to what the client drew');
+is($d->{interval}{certainty}, 'inferred', '... which is inferred');
+like($d->{verdict}{sentence}, qr/it waited for "service" \(pid 500\b.*\), which was stopped by a signal, until bash \(pid 600\) let it go on\.$/, '... the sentence');
+judged('a service that speaks up by itself', over_a_bus(), 'none', undef);
+
+# --- the same without a bus: who answered the keys before is asked by this one, too; a job that was never asked is not ---
+sub directly {
+	my (%o) = @_;
+	my $s = story();
+	for my $t ($o{asked} ? (600, 700, 800) : ()) {
+		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping')->wake(1, $t + 0.9, SERVICE, CLIENT, 'poll')->run(0, $t + 1, $t + 2, SERVICE, 'sleeping')
+			->wake(0, $t + 1.9, CLIENT, SERVICE, 'poll')->run(1, $t + 2, $t + 4, CLIENT, 'sleeping')->draw($t + 3.8);
+	}
+	# It computes since before the key, and now and then waits for a CPU.
+	$s->wake(1, 950, SERVICE, 0, 'poll', context => 'hardirq')->run(0, 950.1, 980, SERVICE, 'runnable', preempted => 1);
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	release($s, 1080);
+	$s->run(1, 1081, 1390.5, SERVICE, 'sleeping')->wake(1, 1390.4, CLIENT, SERVICE, 'poll')->run(1, 1390.6, 1393, CLIENT, 'sleeping')->draw(1392.9);
+	return polls($s->hotkey(3000), 1393);
+}
+$d = judged('a service that was busy before the key', directly(asked => 1), 'ipc-wait', 'service', 0.78, 0.8);
+cmp_ok(abs($d->{interval}{duration_ns} - 393 * MS), '<', MS, '... from the key to what the client drew');
+$d = directly(asked => 0)->diagnose(File::Temp::tempdir(CLEANUP => 1) . '/job');
+isnt($d->{verdict}{blamed}{comm} // '', 'service', 'a job that ends after a key without effect is not accused') or diag($d->{verdict}{sentence});
+
 # --- a synchronous call waits in poll(), as event loops do: that the client does not take the release of the key tells them apart ---
 sub call {
 	my (%o) = @_;
@@ -41,7 +82,7 @@ sub call {
 	release($s, 1080, no_wake => $o{hangs});
 	return polls($s->hotkey(4000), $o{hangs} ? 1001 : 1080.4)->picture(BUS, 'bus', since_ns => ns(1001.1), stack_id => $s->id('epoll'));
 }
-my $d = judged('a call in poll()', call(hangs => 1), 'ipc-wait', 'xterm', 0.99, 1);
+$d = judged('a call in poll()', call(hangs => 1), 'ipc-wait', 'xterm', 0.99, 1);
 is($d->{interval}{certainty}, 'open', 'a call in poll(): it has not been answered');
 is($d->{interval}{start_ns}, 1000 * MS, 'a call in poll(): since the key');
 cmp_ok($d->{verdict}{confidence}, '<', 0.5, 'a call in poll(): for whom it waits is not known');

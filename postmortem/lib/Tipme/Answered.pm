@@ -13,10 +13,11 @@ my $LONG_NS = 200_000_000;    # a client that can take no event for so long hang
 # trigger => ns)
 sub new { my ($class, %o) = @_; return bless { %o, resolved => {} }, $class }
 
-# response(EVENT): { first_ns, end_ns, open, gone, damage, exact, busy, tid }: when the screen began to
+# response(EVENT): { first_ns, end_ns, open, gone, damage, exact, busy, tid, asked }: when the screen began to
 # change, and had changed; open: it was not, up to the trigger or (gone) until the client closed its
 # connection; busy: it ends when the client could take another event, or still can take none (open);
 # tid: the thread of the client that takes events, where the end is not a change of the screen.
+# asked: [ thread, ns ], where the answer was waited for from then on, of somebody who was not at rest.
 # undef: no visible effect
 sub response {
 	my ($self, $e) = @_;
@@ -52,8 +53,8 @@ sub _drawn {
 	my $limit = @b ? $b[0][0] : $e->{next_ns} // $self->{trigger};
 	my $quiet = $self->{rest}->since($e, $limit);
 	my @sure = defined $quiet ? () : $b[0] // ();
-	my $later = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
-	return _end($later) if $later;
+	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
+	return _end($later, ref $how ? (exact => 0, asked => $how) : ()) if $later;
 	return _end($sure[0]) if @sure;
 	return if defined $quiet;
 	# Where an X server's records reach back further than the kernel's, nobody knows whether the client had come to rest.

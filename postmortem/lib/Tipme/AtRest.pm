@@ -60,6 +60,15 @@ sub free_at {
 	return $b && $b->{from} <= $td + $HEARD_NS ? $b : undef;
 }
 
+# first_sleep(EVENT): ns when the thread that takes the client's events first slept after the delivery; undef: not known
+sub first_sleep {
+	my ($self, $e) = @_;
+	my $sleeps = $self->_knows($e) ? $self->{sleeps}->of($self->hand($e)) : undef;
+	return if !$sleeps;
+	my ($s) = grep { $_->{from} > $e->{deliver_ns} } @$sleeps;
+	return $s ? $s->{from} : undef;
+}
+
 sub _knows {
 	my ($self, $e) = @_;
 	my $k = $self->{kernel};

@@ -5,18 +5,23 @@ package Tipme::Caused;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Tipme::KernelEvents;
 use Tipme::WakeupChain;
 
 my $NS_PER_MS  = 1_000_000;
 my $NEAR_NS    = 60_000_000;     # records this far before a change tell who woke the client for it
 my $SILENCE_NS = 100_000_000;    # in a film, only what comes after so long a silence is looked at
 my $MAX_CHECKS = 12;             # bursts of one event that are traced back; with more it is a film
+my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
+my $MAX_LIKE   = 5;              # of them that are looked at
+my $OFTEN      = 2;              # that must have come through a process
+my %NO_REST    = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
-# new(kernel => Kernel, reasons => Reasons, inferred => Inferred, rest => AtRest)
+# new(kernel => Kernel, reasons => Reasons, inferred => Inferred, rest => AtRest, path => InputPath)
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
-# last_of(EVENT, BURSTS): the last of them that the event has caused: the chain back from it comes to the client
-# handling the event; undef: none
+# last_of(EVENT, BURSTS): the last of them that the event has caused, and how that is known: 'chain'
+# (exact), or [ thread of the client, when it asked ] (inferred: see _waited_for); nothing: none
 sub last_of {
 	my ($self, $e, @b) = @_;
 	if (@b > $MAX_CHECKS) {
@@ -24,10 +29,10 @@ sub last_of {
 		my @silent;
 		for (@b) { push @silent, $_ if $_->[0] - $t >= $SILENCE_NS; $t = $_->[1] }
 		@b = @silent > $MAX_CHECKS ? @silent[ 0 .. $MAX_CHECKS - 1 ] : @silent;
-		for (@b) { return $_ if $self->_caused($e, $_) }
+		for (@b) { my $how = $self->_caused($e, $_); return ($_, $how) if $how }
 		return;
 	}
-	for (reverse @b) { return $_ if $self->_caused($e, $_) }
+	for (reverse @b) { my $how = $self->_caused($e, $_); return ($_, $how) if $how }
 	return;
 }
 
@@ -41,7 +46,8 @@ sub _caused {
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
 	my $chain = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
-	return 0 if !$chain->reached || !$self->_through_client($e, $segments);
+	return $self->_waited_for($e, $states, $segments) if !$chain->reached;
+	return 0 if !$self->_through_client($e, $segments);
 	for my $w ($chain->waits) {
 		next if !$w->{reason} || $w->{reason}{class} ne 'loop';
 		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
@@ -49,7 +55,92 @@ sub _caused {
 		my $pid = $self->_pid($w->{tid}, $w->{to});
 		return 0 if $pid == $e->{pid} || $pid == $e->{server}{pid};
 	}
-	return 1;
+	return 'chain';
+}
+
+# The chain ends in somebody who could not be woken by the client, since it had not been at rest since
+# before the event: it was stopped, or computed, or waited for something. Did the client wait for it?
+# Only if there is a sign that the client had asked it:
+# - the client has woken a third one since the delivery, which did not wake the client again until the
+#   chain comes to it, and there goes on to the one that was not at rest when it was woken; or
+# - the answers to other events of this client came through the same process.
+# Returning to each sleeper instead would come to the client nearly always, and accuse the innocent.
+sub _waited_for {
+	my ($self, $e, $states, $segments) = @_;
+	my ($first, $second) = $self->_hops($e, $segments) or return 0;
+	if (!$self->_rests($states, $first->{tid}, $e->{deliver_ns})) {
+		return 0 if !$self->_usually_through($e, $first->{pid});
+		my $done = $self->{rest}->first_sleep($e);
+		return defined $done ? [ $self->{rest}->hand($e), $done ] : 0;
+	}
+	my $asked = $self->_set_going($e, $states, $first) or return 0;
+	return $second && !$self->_rests($states, $second->{tid}, $asked->[1]) ? $asked : 0;
+}
+
+# The processes that a chain passes, from its end backwards, but client, server and kernel: { pid, tid (the thread last met), from, to }
+sub _hops {
+	my ($self, $e, $segments) = @_;
+	my @hops;
+	for my $s (reverse @$segments) {
+		return if $s->{state} eq 'unknown';
+		my $who = $self->{kernel}->threads->at($s->{tid}, $s->{to} - 1);
+		next if $who->{kernel} || $who->{pid} == $e->{server}{pid} || $who->{pid} == $e->{pid};
+		if (@hops && $hops[-1]{pid} == $who->{pid}) { @{ $hops[-1] }{qw(tid from)} = @$s{qw(tid from)} }
+		else                                        { push @hops, { pid => $who->{pid}, tid => $s->{tid}, from => $s->{from}, to => $s->{to} } }
+	}
+	return @hops;
+}
+
+# Is a thread where others can ask it for something? Where nothing tells, it is taken to be.
+sub _rests {
+	my ($self, $states, $tid, $t) = @_;
+	my $i = $states->at($tid, $t) or return 1;
+	return 0 if $i->{kind} ne 'blocked' || $NO_REST{ $i->{state} };
+	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
+	return Tipme::WakeupChain::waits_for_requests(defined $stack ? $self->{reasons}->of($stack, undef) : undef);
+}
+
+# [ thread, when ]: the client woke a process that has not woken the client again until the chain comes to it; undef: it did not
+sub _set_going {
+	my ($self, $e, $states, $hop) = @_;
+	my ($ev, $asked) = ($states->events);
+	for (my $k = $ev->first_at($e->{deliver_ns}); $k < $ev->count && vec($ev->{ts}, $k, 64) < $hop->{from}; $k++) {
+		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || (vec($ev->{d}, $k, 32) >> 16 & 255);
+		my $t = vec $ev->{ts}, $k, 64;
+		my $tid = vec $ev->{a}, $k, 32;
+		my ($by, $who) = map { $self->_pid($_, $t) } $tid, vec($ev->{tid}, $k, 32);
+		if    ($by == $e->{pid} && $who == $hop->{pid}) { $asked = [ $tid, $t ] }
+		elsif ($by == $hop->{pid} && $who == $e->{pid}) { $asked = undef }
+	}
+	return $asked;
+}
+
+# Did the answers to other events of this client come through that process? The nearest ones that were answered at once tell.
+sub _usually_through {
+	my ($self, $e, $pid) = @_;
+	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
+	return ($of->{$pid} // 0) >= $OFTEN ? 1 : 0;
+}
+
+sub _partners {
+	my ($self, $e) = @_;
+	my @like = sort { abs($a->{deliver_ns} - $e->{deliver_ns}) <=> abs($b->{deliver_ns} - $e->{deliver_ns}) || $a->{n} <=> $b->{n} } grep {
+		$_ != $e && ($_->{pid} // 0) == $e->{pid} && $_->{client} == $e->{client} && $_->{candidate} && @{ $_->{bursts} } && $_->{bursts}[0][0] - $_->{deliver_ns} < $AT_ONCE_NS
+	} $self->{path}->events;
+	splice @like, $MAX_LIKE if @like > $MAX_LIKE;
+	my %n;
+	for my $o (@like) {
+		my $t = $self->request_ns($o, $o->{bursts}[0][2][0]);
+		my $states = $self->{kernel}->states($o->{deliver_ns} - $NS_PER_MS, $t);
+		my ($tid, $ran) = $self->last_ran($states, $o->{pid}, $t);
+		next if !defined $tid || $ran <= $o->{deliver_ns};
+		my $chain = $self->chain($states, $o);
+		my $segments = $chain->walk_once($tid, $o->{deliver_ns}, $ran);
+		next if !$chain->reached;
+		my %seen;
+		$n{ $_->{pid} }++ for grep { !$seen{ $_->{pid} }++ } $self->_hops($o, $segments);
+	}
+	return \%n;
 }
 
 # Whoever types (a script, an input method) was there, too, when the server read the key, and may later have the client draw. Only what the client itself

@@ -229,7 +229,7 @@ sub _segments {
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if $e->{pending};
 	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td) if $i->{open} || $i->{busy};
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
-	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => scalar $self->_via($i, $states));
+	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => [ grep { defined } $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef ]);
 }
 
 # From when on threads can have to do with an event: since the input core had it. Before that the interrupt had.

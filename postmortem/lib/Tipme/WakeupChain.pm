@@ -37,7 +37,7 @@ sub new {
 }
 
 # walk(TID, FROM, TO, deliver_ns, via): the segments of [FROM, TO) that lead to what TID does at TO, in order of time.
-# shorten: given a list of segments, the latest first, it gives a shorter one of the same time (Blame does). Below deliver_ns the walk goes on in the server; via: [ tid, time ]: below that time the walk goes on in that thread.
+# shorten: given a list of segments, the latest first, it gives a shorter one of the same time (Blame does). Below deliver_ns the walk goes on in the server; via: list of [ tid, time ], the latest last: below that time the walk goes on in that thread.
 # A path that does not come to the client at deliver_ns is walked again, returning to every thread that slept.
 sub walk {
 	my ($self, @args) = @_;
@@ -61,7 +61,7 @@ sub walk_once { my ($self, @args) = @_; $self->{returning} = 0; return $self->_w
 sub _walk {
 	my ($self, $tid, $from, $to, %o) = @_;
 	@$self{qw(segments waits tid t from deliver_ns below frames steps jumped reached short)} = ([], [], $tid, $to, $from, $o{deliver_ns} // $from, 0, [], 0, {}, 0, 0);
-	push @{ $self->{frames} }, [ @{ $o{via} } ] if $o{via};
+	push @{ $self->{frames} }, map { [@$_] } @{ $o{via} // [] };
 	$self->{below} = 1 if !defined $o{deliver_ns};
 	my $exact = $self->{states}->events->exact_from;
 	# Samples of /proc have no wakers to follow.
