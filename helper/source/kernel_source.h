@@ -173,6 +173,8 @@ int tipme_kernel_source_cpus_look(struct tipme_kernel_source *src);
  * to be switched on: -errno (-EACCES: perf_event_paranoid, -EPERM: a filter of system calls), or 0.
  */
 int tipme_kernel_source_no_events(struct tipme_kernel_source *src, unsigned int which);
+#define TIPME_SAMPLES_PER_S 99 /* of each CPU, while it is busy */
+
 /* The software event by which a class (TIPME_CLASS_SAMPLE or TIPME_CLASS_MEMORY) records on a CPU: a descriptor, or -errno. */
 int tipme_kernel_event_open(unsigned int which, int cpu);
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of the backend of tracing programs share: its state, and what they offer each other. */
+#ifndef TIPME_KERNEL_BPF_H
+#define TIPME_KERNEL_BPF_H
+
+#include <bpf/libbpf.h>
+
+#include "kernel_backend.h"
+#include "kernel_tables.h"
+#include "kernel_source.skel.h"
+
+/* Programs of classes, of which two for each CPU. */
+#define TIPME_LINKS_MAX (64 + 2 * 1024)
+
+struct map_memory {
+	void *base;
+	size_t bytes;
+};
+
+struct class_link {
+	struct bpf_link *link;
+	unsigned int which; /* class */
+	int cpu;	    /* whose events the program takes; -1: it is attached to no events */
+	int event_fd;	    /* the link's */
+	uint64_t enabled_ns; /* for how long the events were on at the last look */
+};
+
+struct bpf_source {
+	struct tipme_kernel_source base; /* first: it is what others hold */
+	struct kernel_source_bpf *skel;
+	struct map_memory pool, cells, cpus, stacks, user_stacks;
+	struct tipme_kernel_options opt; /* complete */
+	unsigned int user_entries;
+	uint32_t beside; /* classes that it records beside another source; 0: it stands alone, and records all */
+	unsigned int programs;
+	struct class_link links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
+	unsigned int link_count;
+	int measure_fd; /* -1: we do not have the kernel measure (any more) */
+	int measure_busy;
+	uint64_t measure_due_ns, measured_ns; /* next look; when costs were found last */
+	struct {
+		uint64_t ns, runs;
+	} counted[TIPME_CLASSES + 1]; /* up to the costs that are known */
+	uint32_t cost_ns[TIPME_CLASSES + 1];
+	struct ring_buffer *lives;
+	struct life_taker *taker; /* only while lives are taken */
+};
+
+static inline struct bpf_source *bpf_of(struct tipme_kernel_source *base)
+{
+	return (struct bpf_source *)base;
+}
+
+/* --- loading: kernel_bpf_load.c --- */
+
+/* Opens and loads what this kernel can run; nothing is attached. Returns 0, or -errno and a sentence. */
+int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len);
+
+/* Says in words why the kernel refused a step; returns err. */
+int tipme_bpf_refused(int err, const char *step, char *why, size_t why_len);
+
+/* The class that a program belongs to, by its name; -1: it always runs. */
+int tipme_bpf_class_of(const struct bpf_program *prog);
+
+/* How many stacks of user space there is room for, if that is not given. */
+unsigned int tipme_bpf_user_entries(const struct tipme_kernel_options *opt);
+
+/* Memory shared with the programs. Returns 0 or -errno; tipme_bpf_unmap_all() takes what was mapped so far. */
+int tipme_bpf_map_all(struct bpf_source *src);
+void tipme_bpf_unmap_all(struct bpf_source *src);
+
+/* The first content of the pool; from then on we only read. */
+void tipme_bpf_pool_init(struct bpf_source *src);
+
+/* --- record classes: kernel_bpf_classes.c --- */
+
+/* Which there are programs for here. */
+void tipme_bpf_classes_look(struct bpf_source *src);
+
+/* All of a class, or only what is attached to events. */
+void tipme_bpf_class_detach(struct bpf_source *src, unsigned int which, bool only_events);
+int tipme_bpf_class_set(struct tipme_kernel_source *base, unsigned int which, int on);
+int tipme_bpf_cpus_look(struct tipme_kernel_source *base);
+
+/* --- what a record costs: kernel_bpf_cost.c --- */
+
+void tipme_bpf_measure_begin(struct bpf_source *src);
+void tipme_bpf_measure_look(struct bpf_source *src);
+void tipme_bpf_measure_end(struct bpf_source *src);
+
+/* --- what was found: kernel_bpf_read.c --- */
+
+void tipme_bpf_lives_open(struct bpf_source *src);
+int tipme_bpf_lives_fd(struct tipme_kernel_source *base);
+int tipme_bpf_lives_take(struct tipme_kernel_source *base, int (*fn)(void *arg, const struct tipme_life *life), void *arg);
+int tipme_bpf_suspended(struct tipme_kernel_source *base, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns);
+int tipme_bpf_picture(struct tipme_kernel_source *base, struct tipme_picture *picture,
+		       struct tipme_kernel_thread *threads, unsigned int max);
+struct tipme_kernel_tables tipme_bpf_tables_of(const struct bpf_source *src);
+int tipme_bpf_stacks(struct tipme_kernel_source *base,
+		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg);
+int tipme_bpf_user_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg);
+void tipme_bpf_stacks_old(struct tipme_kernel_source *base, uint64_t before_ns);
+int tipme_bpf_mappings(struct tipme_kernel_source *base, uint32_t pid, struct tipme_mapping *m, unsigned int max);
+
+#endif
