@@ -1,0 +1,102 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Debian's packages. Always: they hold exactly what `make install` installs, and name what is built
+# with. With TIPME_TEST_ALL=1 also: in clean roots of Debian 12 and 13 they are built twice with
+# the same hash, lintian has no error or warning, and in fresh roots they are installed, tell a true
+# verdict, are removed, and leave nothing when they are purged.
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+
+my ($SRC, $BUILD) = map { $ENV{$_} // die "$_ is not set: run it by make check\n" } qw(TIPME_SRCDIR TIPME_BUILDDIR);
+my $tmp = tempdir('tipme-packages-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+
+lists();
+needs();
+if ($ENV{TIPME_TEST_ALL}) {
+	SKIP: {
+		skip 'not root: a clean root needs it', 1 if $>;
+		my ($lacks) = grep { system "command -v $_ >/dev/null 2>&1" } qw(mmdebstrap dpkg-source lintian);
+		skip "no $lacks here: install the packages of class all in .ci/packages", 1 if defined $lacks;
+		for my $suite (qw(bookworm trixie)) {
+			subtest "Debian $suite" => sub { clean_root($suite) };
+		}
+	}
+}
+done_testing;
+
+# What the packages list is what is installed: nothing forgotten, nothing that is not there.
+sub lists {
+	my $log = qx{make -C "$BUILD" install DESTDIR="$tmp/installed" 2>&1};
+	is $?, 0, 'make install' or return diag $log;
+	my @installed = split /\n/, qx{cd "$tmp/installed" && find . -type f -o -type l | sed 's|^\\./||' | sort};
+	my %listed;
+	for my $list (glob "$SRC/debian/*.install") {
+		my ($package) = $list =~ m{([^/]+)\.install$};
+		for my $pattern (grep { /\S/ } split /\n/, slurp($list)) {
+			my @found = grep { matches($pattern, $_) } @installed;
+			ok scalar @found, "$package: $pattern is installed";
+			push @{ $listed{$_} }, $package for @found;
+		}
+	}
+	is_deeply [ grep { !$listed{$_} } @installed ], [], 'each installed file is in a package';
+	is_deeply [ grep { @{ $listed{$_} // [] } > 1 } @installed ], [], '... and in one only';
+	return;
+}
+
+# A line of an .install file is a file, a folder or a pattern; dh_install knows no more of them here.
+sub matches {
+	my ($pattern, $file) = @_;
+	my $re = join '[^/]*', map { quotemeta } split /\*/, $pattern, -1;
+	return $file =~ m{^$re(?:/|$)};
+}
+
+# All of .ci/packages that a build takes, but the tools that any Debian build has.
+sub needs {
+	my %wanted = map { $_ => 1 } slurp("$SRC/debian/control") =~ /^Build-Depends:(.*?)^\S/ms ? $1 =~ /([a-z0-9][a-z0-9.+-]+)/g : ();
+	my %given = map { $_ => 1 } qw(autoconf automake libtool make gcc libc6-dev pkg-config perl util-linux procps);
+	my @missing = grep { /-dev$/ && !$wanted{$_} && !$given{$_} } slurp("$SRC/.ci/packages") =~ /^build (\S+)$/mg;
+	is_deeply \@missing, [], 'Build-Depends has each library of .ci/packages';
+	my ($version) = slurp("$SRC/configure.ac") =~ /^AC_INIT\(\[tipme\], \[([\d.]+)\]/m;
+	like slurp("$SRC/debian/changelog"), qr/\Atipme \(\Q$version\E\)/, 'the newest entry of changelog is this version';
+	return;
+}
+
+sub clean_root {
+	my ($suite) = @_;
+	my $source = "$tmp/$suite";
+	mkdir $source or die "$source: $!\n";
+	my $log = qx{cd "$SRC" && git archive --prefix=tipme/ HEAD | tar -x -C "$source" && cd "$source" && dpkg-source -b tipme 2>&1};
+	is $?, 0, 'a source package' or return diag $log;
+	my @sums = map { build($suite, $source, $_) } 1, 2;
+	is $sums[0], $sums[1], 'two builds have the same hashes';
+	isnt $sums[0], '', '... of packages that there are';
+	my $said = qx{cd "$source/1" && lintian --tag-display-limit 0 --fail-on error,warning *.changes 2>&1};
+	is $?, 0, 'lintian has no error or warning' or diag $said;
+	$said = in_root($suite, 'apt', "$SRC/tests/packages-life", "$source/1", $source);
+	is $?, 0, 'installed, demo, removed, purged' or diag $said;
+	like $said, qr/The verdict is true/, '... with a true verdict';
+	return;
+}
+
+# Builds in a new root; returns the hashes of the packages.
+sub build {
+	my ($suite, $source, $n) = @_;
+	mkdir "$source/$n" or die "$source/$n: $!\n";
+	my $said = in_root($suite, 'build', "$SRC/tests/packages-build", $source, "$source/$n");
+	is $?, 0, "build $n in a clean root" or diag substr $said, -4000;
+	return scalar qx{cd "$source/$n" && sha256sum *.deb};
+}
+
+# Runs a script in a new root of that Debian, with two folders copied in as /in and out of /out.
+sub in_root {
+	my ($suite, $variant, $script, $in, $out) = @_;
+	my @hooks = map { "--customize-hook=$_" } "copy-in $script /root", "mkdir -p \"\$1/in\" \"\$1/out\"", "sync-in $in /in",
+		"chroot \"\$1\" sh /root/" . ($script =~ s{.*/}{}r), "sync-out /out $out";
+	my $command = join ' ', map { "'" . s/'/'\\''/gr . "'" } 'mmdebstrap', '--mode=root',
+		"--variant=" . ($variant eq 'build' ? 'buildd' : 'apt'), @hooks, $suite, '/dev/null';
+	return scalar qx{$command 2>&1};
+}
+
+sub slurp { my ($file) = @_; open my $h, '<', $file or die "$file: $!\n"; local $/; return scalar <$h> }
