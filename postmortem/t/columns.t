@@ -78,7 +78,7 @@ is($failed, 0, "the program did what it was asked for, $did times");
 cmp_ok($did, '>', $rounds / 2, '... and was asked often');
 cmp_ok($odd, '>', $rounds / 10, 'many are damaged so that one can see it');
 is(system("$program </dev/null 2>/dev/null") >> 8, 64, 'its usage');
-is(system("$program 5 </dev/null 2>/dev/null") >> 8, 1, 'no input: it says so and ends');
+is(system("$program check </dev/null 2>/dev/null") >> 8, 1, 'no input: it says so and ends');
 done_testing();
 
 # Runs CODE with so many records as are left to the program.
@@ -96,7 +96,8 @@ sub plain {
 	my $ev = Tipme::KernelEvents->load($ep, $from, $to);
 	my @lines = ('count ' . $ev->count, map { "$_ " . unpack 'H*', $ev->{$_} } qw(ts type cpu tid a b c d));
 	push @lines, map { my $e = $ev->evidence($_); "evidence $_ $e->{file} $e->{record} $e->{ts_ns}" } 0 .. $ev->count - 1;
-	for my $list (qw(by_tid by_cpu by_kind)) { push @lines, map { "$list $_ " . unpack 'H*', $ev->{$list}{$_} } sort { $a <=> $b } keys %{ $ev->{$list} } }
+	push @lines, map { "by_tid $_ " . unpack 'H*', $ev->packed_of_tid($_) } $ev->tids;
+	for my $list (qw(by_cpu by_kind)) { push @lines, map { "$list $_ " . unpack 'H*', $ev->{$list}{$_} } sort { $a <=> $b } keys %{ $ev->{$list} } }
 	return join "\n", @lines, (map { "damage $_" } $ep->damage), $ep->unknown_count ? 'unknown ' . $ep->unknown_count : ();
 }
 

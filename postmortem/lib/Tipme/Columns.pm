@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Many records as columns: the program tipme-columns makes them, a hundred times as fast as Perl does and in a tenth of the memory.
+# Many records as columns: the program tipme-columns makes them in a file that is mapped here, so that
+# only what is looked at takes memory.
 package Tipme::Columns;
 
 use strict;
@@ -9,11 +10,14 @@ use FindBin ();
 use POSIX ();
 use Tipme::Progress;
 
-# Those of 32 bits stand in the order of their fields in a record.
-my @COLUMNS = ([ ts => 8 ], [ type => 1 ], [ cpu => 2 ], map { [ $_ => 4 ] } qw(tid a b c d sec nr));
+my $HEADER       = 64;        # bytes, as of each entry behind it (docs/formats.md, "A file of columns")
+my $COLUMNS_MOST = 256;
+my @COLUMNS      = qw(ts type cpu tid a b c d sec nr);
+my $CAN_MAP      = eval { require File::Map; 1 };
 
-# program(): where it is; undef: nowhere, as in a tree that was not built
+# program(): where it is; undef: nowhere, as in a tree that was not built, or where no file can be mapped
 sub program {
+	return if !$CAN_MAP;
 	my ($found) = grep { -x } (length($ENV{TIPME_BUILDDIR} // '') ? "$ENV{TIPME_BUILDDIR}/postmortem/tipme-columns" : ()), "$FindBin::RealBin/tipme-columns";
 	return $found;
 }
@@ -21,64 +25,118 @@ sub program {
 # fill(KERNEL EVENTS, \SECTIONS): columns and lists of all records of these sections up to {to}. 0: it could not; then nothing has changed.
 sub fill {
 	my ($ev, $sections) = @_;
-	my $program = program();
-	return 0 if !defined $program || $ev->{to} < 0;
-	local ($SIG{PIPE}, $?) = ('IGNORE', 0);
-	my ($pid, $in, $out) = _start($program, $ev, $sections) or return 0;
-	my $new = eval { _talk($ev, $sections, $in, $out) };
-	my $why = $@;
-	close $in;
-	close $out;
-	waitpid $pid, 0;
-	# What is wrong with the episode's files is for the caller to say.
-	die $why if !$new && $why !~ /\Ashort\n/;
-	return 0 if !$new || $?;
-	@$ev{ keys %$new } = values %$new;
+	return 0 if !defined program() || $ev->{to} < 0;
+	# Without a name, so that nothing is left behind.
+	open my $file, '+>', undef or return 0;
+	my $odd = _ask($ev->{ep}, $sections, [$file], 'columns', fileno $file, sprintf '%d', $ev->{to});
+	return 0 if !defined $odd;
+	Tipme::Progress::show('reading records', 1, 2);
+	my $columns = _directory($file) or return 0;
+	_map($ev, $columns, $file);
 	$ev->{sections} = [@$sections];
+	_say_what_is_odd($ev, $sections, $odd);
 	return 1;
 }
 
-# It reads the files that are open here: what was looked at is what it gets.
+# check(EPISODE, \SECTIONS): notes of each section whether all of it are records of 32 bytes and of known kinds
+sub check {
+	my ($ep, $sections) = @_;
+	my $odd = defined program() ? _ask($ep, $sections, [], 'check') : undef;
+	return if !defined $odd;
+	for my $k (0 .. $#$sections) { $sections->[$k]{plain} = substr($odd, $k, 1) eq "\0" }
+	return;
+}
+
+# Where something is wrong with records, the reader in Perl says what: it has the words.
+sub _say_what_is_odd {
+	my ($ev, $sections, $odd) = @_;
+	for my $k (0 .. $#$sections) {
+		$sections->[$k]{plain} = substr($odd, $k, 1) eq "\0";
+		$ev->normal($sections->[$k]) if !$sections->[$k]{plain};
+	}
+	return;
+}
+
+# What the program answers to sections, or undef. It reads the files that are open here: what was looked at is what it gets.
+sub _ask {
+	my ($ep, $sections, $handles, @args) = @_;
+	local ($SIG{PIPE}, $?) = ('IGNORE', 0);
+	my ($pid, $in, $out) = _start([ @$handles, map { $ep->handle($_) } keys %{ { map { $_->{file} => 1 } @$sections } } ], @args) or return;
+	my $request = pack('V', scalar @$sections) . join '', map { pack 'V Q< V V', fileno($ep->handle($_->{file})), $_->{offset}, $_->{body_len}, $_->{cpu} } @$sections;
+	my $answer = eval { _put($in, $request); close $in; _get($out, scalar @$sections) };
+	close $in;
+	close $out;
+	waitpid $pid, 0;
+	return $? ? undef : $answer;
+}
+
 sub _start {
-	my ($program, $ev, $sections) = @_;
+	my ($handles, @args) = @_;
 	pipe(my $from_us, my $in) && pipe(my $out, my $to_us) or return;
+	my $program = program();
 	my $pid = fork // return;
 	if (!$pid) {
-		my %files = map { $_->{file} => 1 } @$sections;
-		fcntl $ev->{ep}->handle($_), F_SETFD, 0 for keys %files;
+		fcntl $_, F_SETFD, 0 for @$handles;
 		POSIX::dup2(fileno $from_us, 0);
 		POSIX::dup2(fileno $to_us, 1);
-		{ no warnings 'exec'; exec {$program} $program, sprintf '%d', $ev->{to} }
+		{ no warnings 'exec'; exec {$program} $program, @args }
 		POSIX::_exit(127);
 	}
 	binmode $_ for $in, $out;
 	return ($pid, $in, $out);
 }
 
-sub _talk {
-	my ($ev, $sections, $in, $out) = @_;
-	_put($in, pack('V', scalar @$sections) . join '', map { pack 'V Q< V V', fileno($ev->{ep}->handle($_->{file})), $_->{offset}, $_->{body_len}, $_->{cpu} } @$sections);
-	for my $k (0 .. $#$sections) {
-		next if _get($out, 1) eq "\0";
-		my $plain = $ev->normal($sections->[$k]);
-		_put($in, pack('V', length $plain) . $plain);
+# The columns of a file: { "TABLE NAME" => { width, rows, offset } }; undef: it is none
+sub _directory {
+	my ($file) = @_;
+	my $header = _at($file, 0, $HEADER);
+	my ($magic, $order, $major, undef, undef, $n) = unpack 'a8 V v v V V', $header;
+	return if length $header < $HEADER || $magic ne 'TIPMECOL' || $order != 0x04030201 || $major != 1 || $n > $COLUMNS_MOST;
+	my %columns;
+	for my $entry (unpack "(a$HEADER)$n", _at($file, $HEADER, $HEADER * $n)) {
+		my ($table, $name, $width, undef, $rows, $offset) = unpack 'Z16 Z16 V V Q< Q<', $entry;
+		return if $offset + $rows * $width > -s $file;
+		$columns{"$table $name"} = { width => $width, rows => $rows, offset => $offset };
 	}
-	Tipme::Progress::show('reading records', 1, 2);
-	my $n = unpack 'V', _get($out, 4);
-	my %new = map { $_->[0] => _get($out, $n * $_->[1]) } @COLUMNS;
-	$new{$_} = _groups($out) for qw(by_tid by_cpu by_kind);
-	return \%new;
+	return \%columns;
 }
 
-sub _groups {
-	my ($out) = @_;
-	my $keys = unpack 'N', _get($out, 4);
-	my @n = unpack 'N*', _get($out, 8 * $keys);
-	my ($all, $at, %groups) = (0, 0);
-	$all += $n[ 2 * $_ + 1 ] for 0 .. $keys - 1;
-	my $lists = _get($out, 4 * $all);
-	while (my ($key, $n) = splice @n, 0, 2) { $groups{$key} = substr $lists, $at, 4 * $n; $at += 4 * $n }
-	return \%groups;
+sub _at {
+	my ($file, $offset, $n) = @_;
+	seek $file, $offset, 0 or return '';
+	my $bytes = "";
+	read($file, $bytes, $n);
+	return $bytes;
+}
+
+# A column, mapped, as a reference. Nothing can be mapped where nothing is.
+sub _column {
+	my ($file, $c) = @_;
+	my $mapped = '';
+	File::Map::map_handle($mapped, $file, '<', $c->{offset}, $c->{width} * $c->{rows}) if $c->{rows};
+	return \$mapped;
+}
+
+sub _map {
+	my ($ev, $columns, $file) = @_;
+	for my $name (@COLUMNS) {
+		my $c = $columns->{"events $name"};
+		if   ($c->{rows}) { File::Map::map_handle($ev->{$name}, $file, '<', $c->{offset}, $c->{width} * $c->{rows}) }
+		else              { $ev->{$name} = '' }
+	}
+	for my $table (qw(by_tid by_cpu by_kind)) {
+		my @key   = unpack 'N*', ${ _column($file, $columns->{"$table key"}) };
+		my @first = unpack 'N*', ${ _column($file, $columns->{"$table first"}) };
+		my $index = $columns->{"$table index"};
+		my %lists;
+		# There are many threads: all their lists are one mapping, of which parts are taken when asked for.
+		if ($table eq 'by_tid') { %lists = map { $key[$_] => [ @first[ $_, $_ + 1 ] ] } 0 .. $#key; $ev->{all_by_tid} = _column($file, $index) }
+		else {
+			for my $k (0 .. $#key) { File::Map::map_handle($lists{ $key[$k] }, $file, '<', $index->{offset} + 4 * $first[$k], 4 * ($first[ $k + 1 ] - $first[$k])) }
+		}
+		$ev->{$table} = \%lists;
+	}
+	return;
 }
 
 sub _put {

@@ -19,7 +19,9 @@ my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
 my $ODD_TYPE   = do { my ($a, $b) = map { sprintf '\x%02x', $_ } FIRST, LAST; qr/[^$a-$b]/s };
 our $MANY   = 20_000;       # records, from which on the pass over them is left to C
 my $FEW     = 8;            # records away from where one was found last, the next one mostly is
-my $MAX     = 4_000_000;    # records held at once; beyond this the earliest sections are left out, and that is said
+# Records held at once: in memory, and in a mapped file. Beyond this the earliest sections are left out, and that is said.
+my $MAX        = 4_000_000;
+my $MAX_MAPPED = 16_000_000;
 
 # Columns are strings of numbers of so many bits, for vec(): a tenth of the memory that lists of Perl take. a and d, b and c: of the 16 bytes behind the
 # head the first and last, the second and third number; sec and nr: the section and which record of it, counted from 1.
@@ -47,7 +49,7 @@ sub load_only {
 	my $self = _empty($class, $ep, 0, 1 << 62);
 	$self->{exact_from} = 0;
 	for my $s ($ep->sections_between(undef, undef, \@SOURCES)) {
-		my $buf = $ep->section_bytes($s);
+		my $buf = plain($ep, $s);
 		my $found = '';
 		my $mark = pack 'CC', $type, $SIZE / 8;
 		for (my $at = index $buf, $mark; $at >= 0; $at = index $buf, $mark, $at + 1) { $found .= substr $buf, $at - 8, $SIZE if $at % $SIZE == 8 && $at + $SIZE - 8 <= length $buf }
@@ -74,7 +76,8 @@ sub _choose {
 	my @s = sort { $a->{first_ns} <=> $b->{first_ns} } @in, values %before;
 	my $n = 0;
 	my @keep;
-	for (reverse @s) { $n += $_->{count}; if ($n > $MAX && @keep) { $self->{left_out} += $_->{count} } else { unshift @keep, $_ } }
+	my $max = defined Tipme::Columns::program() ? $MAX_MAPPED : $MAX;
+	for (reverse @s) { $n += $_->{count}; if ($n > $max && @keep) { $self->{left_out} += $_->{count} } else { unshift @keep, $_ } }
 	$self->_exact($from, \@keep);
 	return @keep;
 }
@@ -100,15 +103,23 @@ sub _exact {
 	$self->{exact_from} = $exact;
 }
 
-# normal(SECTION): its records, each of 32 bytes and of a kind that we know
+# plain(EPISODE, SECTION): the bytes of its records, each cut or padded to the 32 that we know. All who
+# look into raw records take them from here: those of a later minor version may be longer.
+sub plain {
+	my ($ep, $s) = @_;
+	Tipme::Columns::check($ep, [ $ep->sections_between(undef, undef, \@SOURCES) ]) if !defined $s->{plain} && !$ep->{plain_checked}++;
+	return $s->{plain} ? $ep->section_bytes($s) : normal({ ep => $ep }, $s);
+}
+
+# normal(SECTION): the same, of kinds that we know only; whatever is wrong with it is noted
 sub normal {
 	my ($self, $s) = @_;
 	my $buf = $self->{ep}->section_bytes($s);
 	# Strings of one byte a record: a regular expression passes them faster than any loop.
 	my $whole = substr $buf, 0, $SIZE * int(length($buf) / $SIZE);
-	$buf = $self->_even($s) if length($buf) % $SIZE || join('', unpack '(x9ax22)*', $whole) =~ $ODD_LENGTH;
+	$buf = _even($self, $s) if length($buf) % $SIZE || join('', unpack '(x9ax22)*', $whole) =~ $ODD_LENGTH;
 	my $types = join '', unpack '(x8ax23)*', $buf;
-	return $types =~ $ODD_TYPE ? $self->_known($s, $buf, [ unpack 'C*', $types ]) : $buf;
+	return $types =~ $ODD_TYPE ? _known($self, $s, $buf, [ unpack 'C*', $types ]) : $buf;
 }
 
 sub _columns {
@@ -131,7 +142,12 @@ sub _columns {
 sub _even {
 	my ($self, $s) = @_;
 	my ($list, $buf) = $self->{ep}->section_records($s);
-	return join '', map { pack "a$SIZE", substr $$buf, $_->[1], $_->[2] < $SIZE ? $_->[2] : $SIZE } sort { $a->[1] <=> $b->[1] } @$list;
+	my @plain;
+	for my $r (sort { $a->[1] <=> $b->[1] } @$list) {
+		push @plain, pack "a$SIZE", substr $$buf, $r->[1], $r->[2] < $SIZE ? $r->[2] : $SIZE;
+		substr $plain[-1], 9, 1, chr $SIZE / 8;    # as long as it is now
+	}
+	return join '', @plain;
 }
 
 sub _known {
@@ -185,10 +201,17 @@ sub tids       { return sort { $a <=> $b } keys %{ $_[0]{by_tid} } }
 sub cpus       { return sort { $a <=> $b } keys %{ $_[0]{by_cpu} } }
 
 # of_tid(TID), of_kind(TYPE): indices, as a list of Perl; of_cpu(CPU): of the switches there, a reference to a string for vec(), as there are many
-sub of_tid  { return $_[0]{lists}{"t$_[1]"} //= [ unpack 'N*', $_[0]{by_tid}{ $_[1] } // '' ] }
+sub of_tid  { return $_[0]{lists}{"t$_[1]"} //= [ unpack 'N*', $_[0]->packed_of_tid($_[1]) ] }
 sub episode { return $_[0]{ep} }
 sub of_kind { return $_[0]{lists}{"k$_[1]"} //= [ unpack 'N*', $_[0]{by_kind}{ $_[1] } // '' ] }
 sub of_cpu  { return \($_[0]{by_cpu}{ $_[1] } // '') }
+
+# packed_of_tid(TID): the same as of_tid(), as a string; of mapped columns it is a part of one list
+sub packed_of_tid {
+	my ($self, $tid) = @_;
+	my $list = $self->{by_tid}{$tid} // return '';
+	return ref $list ? substr ${ $self->{all_by_tid} }, 4 * $list->[0], 4 * ($list->[1] - $list->[0]) : $list;
+}
 
 # evidence(INDEX): where the record stands: { file, record (counted in its file from 1), ts_ns }
 sub evidence {

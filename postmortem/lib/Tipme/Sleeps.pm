@@ -54,7 +54,7 @@ sub _records {
 	my ($self, $tid) = @_;
 	my ($key, @events) = (pack 'V', $tid);
 	for my $s ($self->{ep}->sections_between(undef, undef, [qw(kernel_bpf kernel_module)])) {
-		my $buf = $self->{ep}->section_bytes($s);
+		my $buf = Tipme::KernelEvents::plain($self->{ep}, $s);
 		for (my $at = index $buf, $key; $at >= 0; $at = index $buf, $key, $at + 1) {
 			my $field = $at % $SIZE;
 			next if $field != 12 && $field != 16 || $at - $field + $SIZE > length $buf;

@@ -70,7 +70,7 @@ sub _each_switch {
 	while (@sections) {
 		Tipme::Progress::show('looking for stalls', $all - @sections, $all);
 		for my $s (splice @sections, 0, $TOGETHER) {
-			my $buf = $ep->section_bytes($s);
+			my $buf = Tipme::KernelEvents::plain($ep, $s);
 			my $n = int(length($buf) / 32);
 			push @ts,   unpack "(Q<x24)$n",    $buf;
 			push @type, unpack "(x8Cx23)$n",   $buf;

@@ -117,12 +117,15 @@ sub write {
 			my @cover;
 			for my $cpu (sort { $a <=> $b } keys %{ $self->{rec}{$file}{$source} }) {
 				my @r = sort { $a->[0] <=> $b->[0] || $a->[2] <=> $b->[2] } @{ $self->{rec}{$file}{$source}{$cpu} };
-				push @cover, { cpu => $cpu + 0, first_ns => $self->{first_ns} + 0, last_ns => $self->{end_ns} + 0, records => scalar @r };
-				while (my @part = splice @r, 0, $self->{section_records}) {
+				my $fill = $source =~ /^kernel_/ ? $self->{fill}{$cpu} : undef;
+				my $records = 0;
+				while (my @part = $fill ? _merged(\@r, $fill, $self->{section_records}) : splice @r, 0, $self->{section_records}) {
 					my $b = join '', map { $_->[1] } @part;
 					$body .= $self->bytes('section', ts_ns => $part[0][0], source => $source, cpu => $cpu,
 						first_ns => $part[0][0], last_ns => $part[-1][0], count => scalar @part, body_len => length $b) . $b;
+					$records += @part;
 				}
+				push @cover, { cpu => $cpu + 0, first_ns => $self->{first_ns} + 0, last_ns => $self->{end_ns} + 0, records => $records };
 			}
 			my %s = (source => $source, file => $file, coverage => \@cover, lost => $self->{lost}{$source} // {});
 			if ($file =~ /^x-(\d+)/) { %s = (%s, server_pid => $1 + 0, server_tid => $1 + 0, server_name => 'Xorg', display => 7) }
@@ -136,6 +139,18 @@ sub write {
 		recorder => { version => '0.1.0', pid => 7777, start_ns => 1, window_s => 40, post_s => 2 }, sources => \@sources, %{ $self->{manifest} // {} });
 	$self->_spew("$dir/manifest.json", Cpanel::JSON::XS->new->canonical->pretty->encode(\%m));
 	return $dir;
+}
+
+# Millions of records are not kept: `fill` has, for a CPU, a function that gives one after the other, [ ts, bytes ], in order of time, and then undef.
+sub _merged {
+	my ($list, $fill, $n) = @_;
+	my @part;
+	while (@part < $n) {
+		$fill->{next} //= $fill->{give}->();
+		last if !@$list && !$fill->{next};
+		push @part, !$fill->{next} || @$list && $list->[0][0] <= $fill->{next}[0] ? shift @$list : delete $fill->{next};
+	}
+	return @part;
 }
 
 sub _header {
