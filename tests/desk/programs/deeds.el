@@ -1,0 +1,18 @@
+;; SPDX-License-Identifier: GPL-2.0-only
+;; F5 does the deed in Emacs itself and adds a line.
+(require 'dbus)
+(require 'url)
+(setq inhibit-startup-screen t ring-bell-function 'ignore visible-cursor nil make-backup-files nil auto-save-default nil create-lockfiles nil)
+(blink-cursor-mode 0)
+(defun desk-compute (ms) (let ((end (+ (float-time) (/ (string-to-number ms) 1000.0))) (n 0)) (while (< (float-time) end) (dotimes (i 1000) (setq n (+ n i))))))
+(defun desk-sleep (ms) (call-process "sleep" nil nil nil (number-to-string (/ (string-to-number ms) 1000.0))))
+(defun desk-read (path) (with-temp-buffer (set-buffer-multibyte nil) (insert-file-contents-literally path) (buffer-size)))
+(defun desk-flock (path) (call-process "flock" nil nil nil path "true"))
+(defun desk-sqlite (path) (call-process "sqlite3" nil nil nil "-cmd" ".timeout 20000" path "insert into t values (1)"))
+(defun desk-dbus (name &optional timeout) (condition-case nil (dbus-call-method :session name "/store" name "Ask" :timeout (if timeout (string-to-number timeout) 25000)) (error nil)))
+(defun desk-http (port) (let ((b (url-retrieve-synchronously (format "http://127.0.0.1:%s/" port) t t))) (when b (kill-buffer b))))
+(defun desk-answer () (interactive)
+  (let ((words (split-string (or (getenv "DESK_DEED") ""))))
+    (when words (apply (intern (concat "desk-" (car words))) (cdr words))))
+  (goto-char (point-max)) (insert "the answer\n"))
+(global-set-key (kbd "<f5>") 'desk-answer)
