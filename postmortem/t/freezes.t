@@ -67,11 +67,25 @@ sub directly {
 	$s->wake(1, 950, SERVICE, 0, 'poll', context => 'hardirq')->run(0, 950.1, 980, SERVICE, 'runnable', preempted => 1);
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 	release($s, 1080);
+	return polls($s->run(1, 1081, 3900, SERVICE, 'runnable', preempted => 1)->hotkey(3000), 1080.4)->picture(SERVICE, 'service', state => 'runnable') if $o{still};
 	$s->run(1, 1081, 1390.5, SERVICE, 'sleeping')->wake(1, 1390.4, CLIENT, SERVICE, 'poll')->run(1, 1390.6, 1393, CLIENT, 'sleeping')->draw(1392.9);
 	return polls($s->hotkey(3000), 1393);
 }
 $d = judged('a service that was busy before the key', directly(asked => 1), 'ipc-wait', 'service', 0.78, 0.8);
 cmp_ok(abs($d->{interval}{duration_ns} - 393 * MS), '<', MS, '... from the key to what the client drew');
+$d = judged('a service that is still busy', directly(asked => 1, still => 1), 'ipc-wait', 'service', 0.9, 1);
+is($d->{interval}{certainty}, 'open', '... open');
+judged('a job that is still busy', directly(asked => 0, still => 1), 'none', undef);
+{
+	my $s = story();
+	for my $t (600, 700, 800) {
+		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping')->wake(1, $t + 0.9, SHELL, CLIENT, 'tty')->run(0, $t + 1, $t + 2, SHELL, 'sleeping')
+			->wake(0, $t + 1.9, CLIENT, SHELL, 'poll')->run(1, $t + 2, $t + 4, CLIENT, 'sleeping')->draw($t + 3.8);
+	}
+	$s->wake(1, 900, SHELL, CLIENT, 'tty')->run(0, 900.1, 901, SHELL, 'sleeping')->enter(1000)->run(1, 1000.25, 1000.5, CLIENT, 'sleeping');
+	release($s, 1080);
+	judged('a shell whose command runs', polls($s->hotkey(3000), 1080.4)->picture(SHELL, 'bash', since_ns => ns(901), stack_id => $s->id('wait4')), 'none', undef);
+}
 $d = directly(asked => 0)->diagnose(File::Temp::tempdir(CLEANUP => 1) . '/job');
 isnt($d->{verdict}{blamed}{comm} // '', 'service', 'a job that ends after a key without effect is not accused') or diag($d->{verdict}{sentence});
 

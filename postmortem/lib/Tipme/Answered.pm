@@ -16,7 +16,7 @@ sub new { my ($class, %o) = @_; return bless { %o, resolved => {} }, $class }
 # response(EVENT): { first_ns, end_ns, open, gone, damage, exact, busy, tid, asked }: when the screen began to
 # change, and had changed; open: it was not, up to the trigger or (gone) until the client closed its
 # connection; busy: it ends when the client could take another event, or still can take none (open);
-# tid: the thread of the client that takes events, where the end is not a change of the screen.
+# tid: the thread from which the chain goes back, where the end is not a change of the screen.
 # asked: [ thread, ns ], where the answer was waited for from then on, of somebody who was not at rest.
 # undef: no visible effect
 sub response {
@@ -56,7 +56,7 @@ sub _drawn {
 	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
 	return _end($later, ref $how ? (exact => 0, asked => $how) : ()) if $later;
 	return _end($sure[0]) if @sure;
-	return if defined $quiet;
+	return $self->_still_waits($e) if defined $quiet;
 	# Where an X server's records reach back further than the kernel's, nobody knows whether the client had come to rest.
 	return if $limit <= $self->{kernel}->covered_from;
 	# The client has not looked at anything else meanwhile: what it shows after the next press answers this one as well.
@@ -64,6 +64,14 @@ sub _drawn {
 	return _end($first) if $first;
 	my $gone = defined $e->{gone_ns} && $e->{gone_ns} < $self->{trigger} ? 1 : 0;
 	return { end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone, damage => undef, exact => 1, tid => $self->{rest}->hand($e) };
+}
+
+# The client rests, and has drawn nothing: a key without effect, unless whom it usually asks has not been at rest since.
+sub _still_waits {
+	my ($self, $e) = @_;
+	return if $e->{motion} || @{ $e->{bursts} };
+	my $w = $self->{caused}->still_waits($e, $self->{trigger}) or return;
+	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 0, tid => $w->[0], asked => $w->[1] };
 }
 
 # hangs_until(EVENT): ns up to which the client could take no other event, if that was long; else undef

@@ -8,7 +8,9 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
+use Tipme::Record::Layout;
 use Tipme::Sleeps;
+use Tipme::WakeupChain;
 use Tipme::XRecords;
 
 my $NS_PER_MS = 1_000_000;
@@ -19,6 +21,7 @@ my $HEARD_NS  = 30_000_000;     # after the server has written it, a thread that
 my $HANDED_NS = 50_000_000;     # a thread that reads events hands one on within
 my $MAX_HANDS = 4;              # threads of a client that hand an event on to each other
 my $NAP_NS    = 50_000_000;     # a program that looks for events after naps so short is no slower by it
+my %STATE     = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %NO_REST   = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
 # new(episode =>, kernel => Kernel, reasons => Reasons, inferred => Inferred, trigger => ns)
@@ -67,6 +70,27 @@ sub first_sleep {
 	return if !$sleeps;
 	my ($s) = grep { $_->{from} > $e->{deliver_ns} } @$sleeps;
 	return $s ? $s->{from} : undef;
+}
+
+# rested(TID, FROM, TO): was a thread at some time in [FROM, TO) where others can ask it for something? 1, too, where nothing is known of it.
+sub rested {
+	my ($self, $tid, $from, $to) = @_;
+	my $sleeps = $self->{sleeps}->of($tid);
+	if (!$sleeps) {
+		my $p = $self->{kernel}->threads->picture_at($tid, $to) // return 1;
+		return $self->_can_be_asked($tid, { from => $p->{since_ns}, to => undef, stack_id => $p->{stack_id}, state => $STATE{ $p->{state} } // 'unknown' });
+	}
+	for my $s (grep { $_->{from} < $to && (!defined $_->{to} || $_->{to} > $from) } @$sleeps) { return 1 if $self->_can_be_asked($tid, $s) }
+	return 0;
+}
+
+sub _can_be_asked {
+	my ($self, $tid, $s) = @_;
+	return 0 if $NO_REST{ $s->{state} };
+	my $stack = $self->{kernel}->threads->stack($s->{stack_id} || $self->_pictured($tid, $s));
+	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
+	# A shell whose command runs has left the terminal to that.
+	return $r && $r->{class} eq 'wait' || Tipme::WakeupChain::waits_for_requests($r) ? 1 : 0;
 }
 
 sub _knows {

@@ -122,6 +122,19 @@ sub _usually_through {
 	return ($of->{$pid} // 0) >= $OFTEN ? 1 : 0;
 }
 
+# still_waits(EVENT, UNTIL): [ thread of another process, [ thread of the client, when it asked ] ] that the client waits for, as far as it is usual: the answers
+# to other events came through that process, and it has not been at rest since before the delivery; undef: there is none
+sub still_waits {
+	my ($self, $e, $until) = @_;
+	my $done = $self->{rest}->first_sleep($e) // return;
+	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
+	for my $pid (sort { $of->{$b} <=> $of->{$a} || $a <=> $b } grep { $of->{$_} >= $OFTEN } keys %$of) {
+		next if $self->{rest}->rested($pid, $e->{deliver_ns}, $until);
+		return [ $pid, [ $self->{rest}->hand($e), $done ] ];
+	}
+	return;
+}
+
 sub _partners {
 	my ($self, $e) = @_;
 	my @like = sort { abs($a->{deliver_ns} - $e->{deliver_ns}) <=> abs($b->{deliver_ns} - $e->{deliver_ns}) || $a->{n} <=> $b->{n} } grep {

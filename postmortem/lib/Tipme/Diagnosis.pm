@@ -227,7 +227,7 @@ sub _segments {
 	my ($from, $to, $td) = (_woken_from($i), $i->{end_ns}, $e->{deliver_ns});
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'no-kernel', exact => 0, evidence => [] } ] }
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if $e->{pending};
-	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td) if $i->{open} || $i->{busy};
+	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td, via => [ $i->{asked} ? [ @{ $i->{asked} }, 1 ] : () ]) if $i->{open} || $i->{busy};
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
 	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => [ grep { defined } $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef ]);
 }
