@@ -181,5 +181,24 @@ judged('a client that is busy for a moment', pressed(150), 'none', undef);
 	$d = judged('a repeat that stands still', polls($s->hotkey(3000), 2304), 'stopped', 'xterm', 0.9, 1);
 	cmp_ok(abs($d->{interval}{start_ns} - 1693 * MS), '<', MS, 'a repeat that stands still: from the first that was not taken');
 }
+# --- the blinking cursor of a program that sleeps in a futex while another thread reads for it (Tcl): its own timer ends that sleep, too ---
+{
+	my $s = story(no_usual => 1, trigger => 8000);
+	for my $t (600, 700, 800, 2000) {
+		$s->enter($t, no_wake => 1)->wake(0, $t + 0.2, WORKER, SERVER, 'poll', wakee_cpu => 1)->run(1, $t + 0.22, $t + 0.24, WORKER, 'sleeping')->wake(1, $t + 0.23, CLIENT, WORKER, 'futex');
+		$s->run(1, $t + 0.25, $t + 2, CLIENT, 'sleeping')->draw($t + 1.9);
+	}
+	for my $t (2500, 3100, 3700) { $s->wake(1, $t, CLIENT, 0, 'futex', context => 'hardirq')->run(1, $t + 0.1, $t + 1, CLIENT, 'sleeping')->draw($t + 0.9) }
+	judged('a cursor that blinks beside a thread that reads', polls($s->hotkey(7000), 3701, 'futex'), 'none', undef);
+}
+
+# --- a thread whose leaving no record tells: wakings go on naming it, and who leaves that CPU next is the one ---
+{
+	my $s = story();
+	$s->builder->thread(75, 'ghost', ts_ns => 5 * MS);
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, SERVICE, CLIENT, 'poll');
+	$s->builder->switch(0, ns(1001), 0, 75, 'runnable')->wake(0, ns(1600), CLIENT, 75, stack_id => $s->id('poll'), wakee_cpu => 1)->switch(0, ns(1600.1), SERVICE, 0, 'sleeping');
+	$d = judged('a thread that never leaves', polls($s->run(1, 1600.3, 1602, CLIENT, 'sleeping')->draw(1601.9)->hotkey(3000), 1602), 'ipc-wait', 'service', 0.95, 1);
+}
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

@@ -225,6 +225,16 @@ sub _rests {
 	return defined $self->_loop_of_another($states, $e->{pid}, $tid, { from => $s->{from}, to => $to, stack_id => $id }) ? 1 : 0;
 }
 
+# waits_for_events(EVENT, TID, REASON): does a thread of the client wait for events where it sleeps for that reason (as Reasons has it)?
+sub waits_for_events {
+	my ($self, $e, $tid, $r) = @_;
+	return 0 if !$r;
+	return $r->{class} eq 'loop' || $self->_knows($e) && $self->_found_in($e, $tid, $r->{class}) ? 1 : 0;
+}
+
+# rests_in(EVENT, TID, INTERVAL): the same, for an interval of TaskStates
+sub rests_in { my ($self, $e, $tid, $i) = @_; return $self->in_loop($i) || $self->_waits_there($e, $tid, $i) }
+
 sub _waits_there {
 	my ($self, $e, $tid, $i) = @_;
 	my $stack = $self->_knows($e) ? $self->{kernel}->threads->stack($i->{stack_id}) : undef;

@@ -49,11 +49,11 @@ sub _caused {
 	return $self->_waited_for($e, $states, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments);
 	for my $w ($chain->waits) {
-		next if !$w->{reason} || $w->{reason}{class} ne 'loop';
 		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';
 		my $pid = $self->_pid($w->{tid}, $w->{to});
-		return 0 if $pid == $e->{pid} || $pid == $e->{server}{pid};
+		return 0 if $pid == $e->{pid} && $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason});
+		return 0 if $pid == $e->{server}{pid} && $w->{reason} && $w->{reason}{class} eq 'loop';
 	}
 	return 'chain';
 }
@@ -175,7 +175,7 @@ sub _own_timer {
 	return 0 if !defined $tid;
 	my $i = $states->before($tid, $ran);
 	while ($i && $i->{kind} ne 'blocked') { $i = $states->before($tid, $i->{from}) }
-	return 0 if !$i || !defined $i->{wake} || !$self->{rest}->in_loop($i);
+	return 0 if !$i || !defined $i->{wake} || !$self->{rest}->rests_in($e, $tid, $i);
 	my $context = vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255;
 	return $context == 2 || $context == 4 ? 1 : 0;    # softirq_irq, hardirq
 }

@@ -169,6 +169,26 @@ sub _never_switched {
 	return (undef, 120, undef);
 }
 
+# leaves(TID): is there a record that the thread ever left a CPU? One that only comes is not where wakings say that it is: their thread
+# is the one that leaves that CPU next.
+sub leaves {
+	my ($self, $tid) = @_;
+	return $self->{leaves}{$tid} //= do {
+		my $ev = $self->{ev};
+		my @switches = grep { vec($ev->{type}, $_, 8) == Tipme::KernelEvents::SWITCH } @{ $ev->of_tid($tid) };
+		!@switches || (grep { vec($ev->{tid}, $_, 32) == $tid } @switches) ? 1 : 0;
+	};
+}
+
+# runs_at(CPU, INDEX): the thread that leaves a CPU next after a record, and so was there; undef: none does
+sub runs_at {
+	my ($self, $cpu, $index) = @_;
+	my ($ev, $list) = ($self->{ev}, $self->{ev}->of_cpu($cpu));
+	my ($lo, $hi) = (0, length($$list) / 4);
+	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (vec($$list, $m, 32) <= $index) { $lo = $m + 1 } else { $hi = $m } }
+	return 4 * $lo < length $$list ? vec($ev->{tid}, vec($$list, $lo, 32), 32) : undef;
+}
+
 sub _build {
 	my ($self, $tid) = @_;
 	my $ev = $self->{ev};

@@ -20,6 +20,7 @@ my $ENOUGH    = 3;              # other responses that make a "usually"
 my %EVENT = (key_press => 'a key press', key_release => 'the release of a key', key_repeat => 'a repeated key', button_press => 'a click',
 	button_release => 'the release of a button', motion => 'a motion of the pointer', touch => 'a touch', other => 'an input event');
 
+my %WAIT_FOR_CPU = map { $_ => 1 } qw(cpu-contention rt-starvation);    # what has the CPU may be a crowd of processes
 my $OF_ONE_NAME = 0.6;    # of a kind: then the processes of that name are meant; else what they all come from
 my $NEARLY_ALL = 0.95;    # of interrupts: then the others are not worth a word
 my $OF_ONE_TREE = 0.8;
@@ -204,7 +205,7 @@ sub _group {
 	}
 	my @g = sort { $b->{ns} <=> $a->{ns} || ($a->{members}[0]{pid} // 0) <=> ($b->{members}[0]{pid} // 0) } values %g;
 	my $g = $g[0];
-	if ($g->{ns} < $OF_ONE_NAME * $all && $o{ancestors} && (my $tree = _tree($of, $all, $o{ancestors}))) { return _tree_group($tree, \@g, $of, $o{from}) }
+	if ($g->{ns} < $OF_ONE_NAME * $all && $WAIT_FOR_CPU{ $g->{kind} } && $o{ancestors} && (my $tree = _tree($of, $all, $o{ancestors}))) { return _tree_group($tree, \@g, $of, $o{from}) }
 	my $parent_of = $o{parent};
 	my @members = sort { ($a->{pid} // 0) <=> ($b->{pid} // 0) } @{ $g->{members} };
 	my %details;

@@ -440,11 +440,20 @@ sub _waker {
 	my $w = $i->{wake};
 	my $context = $CONTEXT{ vec($ev->{d}, $w, 32) >> 16 & 255 } // 'unknown';
 	my %w = (context => $context, at => vec($ev->{ts}, $w, 64), index => $w, tid => 0, exact => 1);
-	if    ($context eq 'task')         { $w{tid} = vec($ev->{a}, $w, 32) }
+	if    ($context eq 'task')         { $w{tid} = $self->_who_woke($w) }
 	elsif ($context eq 'softirq_task') { $w{tid} = $ev->c($w) }
 	elsif ($context eq 'softirq_mixed') { @w{qw(tid exact)} = ($ev->c($w), 0) }
 	$w{tid} = 0 if $w{tid} == $self->{tid};
 	return \%w;
+}
+
+# The thread that a waking names; where its leaving was lost (its number was still on that CPU's record), the one that leaves that CPU next.
+sub _who_woke {
+	my ($self, $w) = @_;
+	my ($states, $ev) = ($self->{states}, $self->{states}->events);
+	my $tid = vec $ev->{a}, $w, 32;
+	return $tid if !$tid || $states->leaves($tid);
+	return $states->runs_at(vec($ev->{cpu}, $w, 16), $w) // $tid;
 }
 
 # Goes on with the waker, and comes back to this thread below the beginning of its sleep.
