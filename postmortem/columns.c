@@ -91,6 +91,21 @@ static int run_check(char **args)
 	return err;
 }
 
+#ifdef TIPME_HAS_MANIFEST
+/* perfetto EPISODE OUT-FD FROM-NS TO-NS: a trace; answers how many records it has, and how many have no place there; or the errno of writing */
+static int run_perfetto(char **args)
+{
+	uint64_t written, left;
+	int err = tipme_perfetto(args[0], atoi(args[1]), strtoull(args[2], NULL, 10), strtoull(args[3], NULL, 10), &written, &left);
+
+	if (err)
+		printf("errno %d\n", -err);
+	else
+		printf("%llu %llu\n", (unsigned long long)written, (unsigned long long)left);
+	return fflush(stdout) ? -errno : err;
+}
+#endif
+
 static const struct {
 	const char *name;
 	int args;
@@ -99,6 +114,9 @@ static const struct {
 } MODES[] = {
 	{ "columns", 2, run_columns, "columns OUT-FD UNTIL-NS <SECTIONS" },
 	{ "check", 0, run_check, "check <SECTIONS" },
+#ifdef TIPME_HAS_MANIFEST
+	{ "perfetto", 4, run_perfetto, "perfetto EPISODE OUT-FD FROM-NS TO-NS" },
+#endif
 };
 
 #define MODE_COUNT (sizeof(MODES) / sizeof(MODES[0]))

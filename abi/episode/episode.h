@@ -258,6 +258,10 @@ void tipme_threads_free(struct tipme_threads *th);
 void tipme_threads_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns,
 	struct tipme_who *who);
 
+/* From when to when the answer about a thread at a time stays the same: [*from_ns, *to_ns). */
+void tipme_threads_same(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns, uint64_t *from_ns,
+	uint64_t *to_ns);
+
 /* Pictures of a thread in order of time; *count 0: none. */
 const struct tipme_thread_picture *tipme_threads_pictures(const struct tipme_threads *th, uint32_t tid,
 	size_t *count);

@@ -472,3 +472,35 @@ void tipme_threads_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts_
 {
 	who_at(th, tid, ts_ns, 0, who);
 }
+
+static void narrow(uint64_t at, uint64_t ts, uint64_t *from, uint64_t *to)
+{
+	if (at <= ts && at > *from)
+		*from = at;
+	if (at > ts && at < *to)
+		*to = at;
+}
+
+void tipme_threads_same(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns, uint64_t *from_ns, uint64_t *to_ns)
+{
+	size_t n;
+	const struct tipme_thread_picture *p = tipme_threads_pictures(th, tid, &n);
+
+	*from_ns = 0;
+	*to_ns = UINT64_MAX;
+	for (size_t i = 0; i < n; i++) {
+		narrow(p[i].ts_ns, ts_ns, from_ns, to_ns);
+		narrow(p[i].start_ns, ts_ns, from_ns, to_ns);
+	}
+	const struct change *c = changes_of(th, tid, &n);
+
+	for (size_t i = 0; i < n; i++)
+		narrow(c[i].ts_ns, ts_ns, from_ns, to_ns);
+	const struct process *d = part_of(th->processes, th->process_count, sizeof(*d), offsetof(struct process, pid), tid, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		narrow(d[i].start_ns > TICK_NS ? d[i].start_ns - TICK_NS : 0, ts_ns, from_ns, to_ns);
+		if (d[i].exit_ns)
+			narrow(d[i].exit_ns + TICK_NS + 1, ts_ns, from_ns, to_ns);
+	}
+}

@@ -62,13 +62,29 @@ ok($long, 'chrome: the long run is there, to the microsecond');
 ok((grep { $_->{ph} eq 'M' && $_->{tid} == 200 && $_->{args}{name} eq 'xterm' } @{ $chrome->{traceEvents} }), 'chrome: threads have names');
 
 SKIP: {
-	skip 'protoc is not installed', 3 if !grep { -x "$_/protoc" } split /:/, $ENV{PATH};
-	exported('perfetto');
-	my $raw = qx{protoc --decode_raw <"$tmp/perfetto" 2>&1};
-	is($?, 0, 'perfetto: protoc reads all of it');
-	my $count = () = $raw =~ /^    2 \{$/mg;
-	is($count, $switches + $wakings, 'perfetto: as many events');
-	like($raw, qr/5: "xterm"\n\s+6: 200\n/, 'perfetto: with their names');
+	require Tipme::Columns;
+	skip 'tipme-columns was not built', 8 if !defined Tipme::Columns::program();
+	skip 'protoc is not installed', 8 if !grep { -x "$_/protoc" } split /:/, $ENV{PATH};
+	my %packets;
+	for my $by ('C', 'Perl') {
+		local $ENV{TIPME_BUILDDIR} = $by eq 'C' ? $ENV{TIPME_BUILDDIR} // '' : "$tmp/none";
+		exported('perfetto');
+		my $raw = qx{protoc --decode_raw <"$tmp/perfetto" 2>&1};
+		is($?, 0, "perfetto, by $by: protoc reads all of it");
+		my $count = () = $raw =~ /^    2 \{$/mg;
+		is($count, $switches + $wakings, "perfetto, by $by: as many events");
+		like($raw, qr/5: "xterm"\n\s+6: 200\n/, "perfetto, by $by: with their names");
+		# Packets of two CPUs and of the X server may come in any order, and are cut anywhere.
+		$packets{$by} = join '', sort map { /^  1 \{/m ? events_of($_) : $_ } split /^(?=1 \{)/m, $raw;
+	}
+	is($packets{C}, $packets{Perl}, 'perfetto: the program in C and Perl write the same events');
+}
+
+# The ftrace events of a packet, each with its CPU.
+sub events_of {
+	my ($packet) = @_;
+	my ($cpu) = $packet =~ /^    1: (\d+)$/m;
+	return map { "cpu $cpu $_" } split /^(?=    2 \{)/m, $packet =~ s/\A.*?(?=^    2 \{)//msr =~ s/^  \}\n  10: 1\n\}\n\z//mr;
 }
 
 my $part = exported('text', '--from', -2500, '--to', -2000);

@@ -5,6 +5,7 @@ package Tipme::Columns;
 
 use strict;
 use warnings;
+use Errno ();
 use Fcntl qw(F_SETFD);
 use FindBin ();
 use POSIX ();
@@ -45,6 +46,21 @@ sub check {
 	return if !defined $odd;
 	for my $k (0 .. $#$sections) { $sections->[$k]{plain} = substr($odd, $k, 1) eq "\0" }
 	return;
+}
+
+# perfetto(EPISODE, FILE HANDLE, FROM, TO): writes a trace, as Tipme::Export::Perfetto does: (records written, records without a place there); () where
+# the program cannot; dies with the error of writing.
+sub perfetto {
+	my ($ep, $to_file, $from, $to) = @_;
+	defined program() or return;
+	local ($SIG{PIPE}, $?) = ('IGNORE', 0);
+	my ($pid, $in, $out) = _start([$to_file], 'perfetto', $ep->dir, fileno $to_file, sprintf('%d', $from), defined $to ? sprintf('%d', $to) : '18446744073709551615') or return;
+	close $in;
+	my $answer = do { local $/; <$out> } // '';
+	close $out;
+	waitpid $pid, 0;
+	if ($answer =~ /^errno (\d+)$/) { local $! = $1; die "$!\n" if $!{ENOSPC} || $!{EDQUOT} || $!{EFBIG} || $!{EIO} }
+	return !$? && $answer =~ /^(\d+) (\d+)$/ ? ($1, $2) : ();
 }
 
 # Where something is wrong with records, the reader in Perl says what: it has the words.

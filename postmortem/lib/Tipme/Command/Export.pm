@@ -46,6 +46,32 @@ sub _misuse {
 	return 64;
 }
 
+# A writer may have whole(): all records at once by a program in C; () where that is not there.
+sub _quickly {
+	my ($class, $episode, $h, $file, $from, $to) = @_;
+	my @done = $class->can('whole') ? eval { $class->whole($episode, $h, $from, $to) } : ();
+	die "$file: " . $@ =~ s/\n\z//r . ": is the disk full?\n" if $@;
+	return @done if @done;
+	truncate $h, 0;
+	sysseek $h, 0, 0;
+	return;
+}
+
+sub _one_by_one {
+	my ($class, $episode, $h, $file, $from, $to) = @_;
+	my ($n, $left) = (0, 0);
+	my $w = $class->new(episode => $episode, threads => Tipme::Kernel->new($episode)->threads, out => sub { print {$h} @_ or die "$file: $!: is the disk full?\n" });
+	$w->begin;
+	Tipme::Index->open($episode)->each($from, $to, sub {
+		my ($bytes, $where) = @_;
+		my ($name, $f) = $episode->record->decode(\$bytes, 0);
+		defined $name && $w->record($name, $f, $where, \$bytes) ? $n++ : $left++;
+		return 0;
+	});
+	$w->end;
+	return ($n, $left);
+}
+
 # Beside its place, then renamed: no half export. Each writer has begin(), record(NAME, FIELDS, WHERE) (false: left out), end(), giving bytes to `out`.
 sub _write {
 	my ($class, $episode, $file, $from, $to) = @_;
@@ -56,16 +82,8 @@ sub _write {
 	binmode $h;
 	my ($n, $left) = (0, 0);
 	my $ok = eval {
-		my $w = $class->new(episode => $episode, threads => Tipme::Kernel->new($episode)->threads, out => sub { print {$h} @_ or die "$file: $!: is the disk full?\n" });
-		$w->begin;
 		# Names of stacks and functions stand at time 0: they are no events.
-		Tipme::Index->open($episode)->each($from // 1, $to, sub {
-			my ($bytes, $where) = @_;
-			my ($name, $f) = $episode->record->decode(\$bytes, 0);
-			defined $name && $w->record($name, $f, $where, \$bytes) ? $n++ : $left++;
-			return 0;
-		});
-		$w->end;
+		($n, $left) = _quickly($class, $episode, $h, $file, $from // 1, $to) or ($n, $left) = _one_by_one($class, $episode, $h, $file, $from // 1, $to);
 		close $h or die "$file: $!: is the disk full?\n";
 		rename "$file.tmp", $file or die "$file: $!: choose another place with -o\n";
 	};

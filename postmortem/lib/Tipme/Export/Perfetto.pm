@@ -6,6 +6,7 @@ package Tipme::Export::Perfetto;
 use strict;
 use warnings;
 use Encode ();
+use Tipme::Columns;
 use Tipme::Printable qw(one_line);
 
 # numbers of fields
@@ -18,6 +19,9 @@ use constant {
 my $BUNDLE_EVENTS = 500;
 my %STATE = (runnable => 0, sleeping => 1, disk_sleep => 2, stopped => 4, traced => 8, dead => 16, parked => 64, idle => 2, frozen => 2, lock_wait => 2);
 my %INSTANT_OF = map { $_ => 1 } qw(x_device x_deliver x_damage x_chord x_input x_present);
+
+# whole(EPISODE, FILE HANDLE, FROM, TO): all of it by the program in C, forty times as fast: (records, records without a place here), or ()
+sub whole { my ($class, @what) = @_; return Tipme::Columns::perfetto(@what) }
 
 sub new { my ($class, %o) = @_; return bless { %o, bundle => {}, count => {} }, $class }
 
