@@ -22,6 +22,7 @@
 
 #include "message.h"
 #include "paths.h"
+#include "text.h"
 
 /* A recorder that is started again is joined within the first; one that does not answer is given up after the second. */
 #define AGAIN_MS 1000
@@ -88,7 +89,9 @@ static void on_answer(struct dialog *d, const struct tipme_incoming *in)
 		gtk_main_quit();
 		return;
 	}
-	char *text = g_strndup(in->text, in->text_len);
+	char *text = g_malloc(in->text_len + 1);
+
+	tipme_text_clean(text, in->text_len + 1, in->text, in->text_len);
 
 	say_problem(d, text);
 	g_free(text);

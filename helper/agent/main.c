@@ -45,12 +45,29 @@ static int fail(const char *what, const char *why)
 	return 1;
 }
 
+#define IN_TREE "/helper/agent/tipme-agent"
+
+/* The build tree that we were started from, or NULL: we are installed. */
+static char *own_tree(void)
+{
+	char *self = g_file_read_link("/proc/self/exe", NULL);
+
+	if (self && g_str_has_suffix(self, IN_TREE))
+		self[strlen(self) - strlen(IN_TREE)] = '\0';
+	else
+		g_clear_pointer(&self, g_free);
+	return self;
+}
+
 /* Helpers are programs of their own: they may be slow to start, or break, and the hot-key works on. */
 static char *program_path(const char *folder, const char *name)
 {
-	const char *tree = g_getenv("TIPME_BUILDDIR");
+	const char *named = g_getenv("TIPME_BUILDDIR");
+	char *tree = named && *named ? g_strdup(named) : own_tree();
+	char *path = tree ? g_build_filename(tree, folder, name, NULL) : g_build_filename(TIPME_LIBEXECDIR, name, NULL);
 
-	return tree && *tree ? g_build_filename(tree, folder, name, NULL) : g_build_filename(TIPME_LIBEXECDIR, name, NULL);
+	g_free(tree);
+	return path;
 }
 
 /* It ends with us, however we end. */
@@ -74,6 +91,18 @@ static void observer_start(struct agent *a)
 	if (!a->no_observer && g_file_test(program, G_FILE_TEST_IS_EXECUTABLE) &&
 	    g_spawn_async("/", argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, die_with_agent, NULL, &a->observer, NULL))
 		g_child_watch_add(a->observer, on_observer_end, a);
+	g_free(program);
+}
+
+/* Said at the start, since at the hot-key nobody looks at our standard error. */
+static void dialog_check(const struct agent *a)
+{
+	char *program = program_path("helper/agent", "tipme-dialog");
+	char *why = g_strdup_printf("%s: is not there: nobody is asked what happened: install all of tipme, or say --no-dialog", program);
+
+	if (!a->no_dialog && !g_file_test(program, G_FILE_TEST_IS_EXECUTABLE))
+		fail("dialog", why);
+	g_free(why);
 	g_free(program);
 }
 
@@ -413,6 +442,8 @@ static int run(struct agent *a)
 {
 	struct agent_recorder_calls calls = { on_joined, on_left, on_triggered, on_refused, on_saved, a };
 
+	if (!a->test)
+		dialog_check(a);
 	a->loop = g_main_loop_new(NULL, FALSE);
 	if (display_prepare(a))
 		return 1;

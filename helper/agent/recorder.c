@@ -10,6 +10,7 @@
 
 #include "message.h"
 #include "recorder.h"
+#include "text.h"
 
 /* A recorder that is started is joined within this. */
 #define AGAIN_MS 1000
@@ -69,7 +70,10 @@ static void on_reply(struct agent_recorder *r, uint32_t error, const char *text)
 
 static void on_message(struct agent_recorder *r, const struct tipme_incoming *in)
 {
-	char *text = g_strndup(in->text, in->text_len);
+	char *text = g_malloc(in->text_len + 1);
+
+	/* It goes to a notification, a terminal, or the question. */
+	tipme_text_clean(text, in->text_len + 1, in->text, in->text_len);
 
 	if (in->verb == TIPME_VERB_REPLY)
 		on_reply(r, in->arg, text);

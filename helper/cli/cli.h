@@ -8,6 +8,8 @@
 
 enum { TIPME_EXIT_DONE = 0, TIPME_EXIT_FAILED = 1, TIPME_EXIT_THRESHOLD = 2, TIPME_EXIT_USAGE = 64 };
 
+struct json_object;
+
 struct tipme_verb_entry {
 	const char *name;
 	const char *summary; /* one line of the list of verbs */
@@ -42,7 +44,16 @@ int cli_connect(const char *verb);
  */
 int cli_ask(int fd, const char *name, uint16_t verb, const char *text, char *buf);
 
-/* Waits for a message of this verb; *arg is what it says. Returns 0 or -errno, silently. */
+/* Waits for a message of this verb; *arg is what it says, its text comes in `buf`, cleaned. Returns 0 or -errno, silently. */
 int cli_wait(int fd, uint16_t verb, uint32_t *arg, char *buf);
+
+/* The JSON of an answer, with all of its texts fit for a terminal; NULL if it is none. The caller puts it back. */
+struct json_object *cli_answer_parse(const char *text);
+
+/*
+ * What the running recorder says of itself, cleaned, or NULL: none runs here, it is not to be trusted, or it does not answer within `seconds`. The caller puts
+ * it back.
+ */
+struct json_object *cli_recorder_status(int seconds);
 
 #endif

@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "message.h"
 #include "paths.h"
+#include "text.h"
 
 static char buf[TIPME_MESSAGE_MAX + 1];
 
@@ -25,6 +26,9 @@ int cli_connect(const char *verb)
 		cli_fail("%s: no recorder runs here: start it with sudo tipme start", verb);
 	else if (fd == -EACCES)
 		cli_fail("%s: the recorder serves root and its owner: ask them to start it with --allow-uid for you", verb);
+	else if (fd == -EPERM)
+		cli_fail("%s: %s: it is a link, or others may write there, or who answers there is neither root nor its owner: nothing was sent: end that program, or name "
+			 "the recorder's folder in TIPME_RUNDIR", verb, tipme_rundir());
 	else if (fd < 0)
 		cli_fail("%s: %s/" TIPME_SOCKET_NAME ": %s: see tipme doctor", verb, tipme_rundir(), strerror(-fd));
 	return fd;
@@ -49,8 +53,8 @@ int cli_wait(int fd, uint16_t verb, uint32_t *arg, char *to)
 		if (in.verb != verb)
 			continue;
 		*arg = in.arg;
-		memmove(to, in.text, in.text_len);
-		to[in.text_len] = '\0';
+		/* The text lies in `to`, behind its head. */
+		tipme_text_clean(to, TIPME_MESSAGE_MAX + 1, in.text, in.text_len);
 		return 0;
 	}
 }
@@ -97,6 +101,26 @@ int cli_ask(int fd, const char *name, uint16_t verb, const char *text, char *to)
 	else if (refused)
 		cli_fail("%s: %s", name, to);
 	return err ? err : -(int)refused;
+}
+
+struct json_object *cli_recorder_status(int seconds)
+{
+	uint32_t refused = 0;
+	int fd = tipme_message_connect(tipme_rundir());
+
+	if (fd < 0)
+		return NULL;
+	patience(fd, seconds);
+	bool answered = !tipme_message_send(fd, TIPME_VERB_STATUS, 0, "", 0, MSG_DONTWAIT) &&
+			!cli_wait(fd, TIPME_VERB_REPLY, &refused, buf) && !refused;
+
+	close(fd);
+	struct json_object *status = answered ? cli_answer_parse(buf) : NULL;
+
+	if (json_object_is_type(status, json_type_object))
+		return status;
+	json_object_put(status);
+	return NULL;
 }
 
 int cli_stop(const struct tipme_verb_entry *verb, int argc, char **argv)
@@ -299,7 +323,7 @@ int cli_status(const struct tipme_verb_entry *verb, int argc, char **argv)
 		puts(buf);
 		return TIPME_EXIT_DONE;
 	}
-	struct json_object *status = json_tokener_parse(buf);
+	struct json_object *status = cli_answer_parse(buf);
 
 	if (!json_object_is_type(status, json_type_object))
 		return cli_fail("status: the recorder's answer is no JSON: it may be of another version: restart it");
@@ -346,7 +370,7 @@ int cli_classes(const struct tipme_verb_entry *verb, int argc, char **argv)
 		puts(buf);
 		return TIPME_EXIT_DONE;
 	}
-	struct json_object *answer = json_tokener_parse(buf);
+	struct json_object *answer = cli_answer_parse(buf);
 
 	print_classes(part_of(answer, "classes"));
 	json_object_put(answer);
@@ -387,7 +411,7 @@ int cli_snap(const struct tipme_verb_entry *verb, int argc, char **argv)
 		return misuse ? misuse : TIPME_EXIT_FAILED;
 	if (cli_ask(fd, verb->name, TIPME_VERB_TRIGGER, words, buf))
 		return TIPME_EXIT_FAILED;
-	struct json_object *reply = json_tokener_parse(buf);
+	struct json_object *reply = cli_answer_parse(buf);
 
 	puts(text_of(reply, "id"));
 	fflush(stdout);

@@ -14,6 +14,9 @@
 #include "message.h"
 #include "paths.h"
 
+/* A recorder that hangs must not hang the doctor. */
+#define DOCTOR_PATIENCE_S 3
+
 static const char *const state_names[] = { "ok", "limited", "missing" };
 
 void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *action, const char *format, ...)
@@ -25,29 +28,6 @@ void doctor_say(struct doctor_finding *finding, enum doctor_state state, const c
 	va_start(args, format);
 	vsnprintf(finding->meaning, sizeof(finding->meaning), format, args);
 	va_end(args);
-}
-
-/* A recorder that hangs must not hang the doctor. */
-static struct json_object *recorder_status(void)
-{
-	static char buf[TIPME_MESSAGE_MAX + 1];
-	const struct timeval patience = { .tv_sec = 3 };
-	uint32_t refused = 0;
-	int fd = tipme_message_connect(tipme_rundir());
-
-	if (fd < 0)
-		return NULL;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	bool answered = !tipme_message_send(fd, TIPME_VERB_STATUS, 0, "", 0, MSG_DONTWAIT) &&
-			!cli_wait(fd, TIPME_VERB_REPLY, &refused, buf) && !refused;
-
-	close(fd);
-	struct json_object *status = answered ? json_tokener_parse(buf) : NULL;
-
-	if (json_object_is_type(status, json_type_object))
-		return status;
-	json_object_put(status);
-	return NULL;
 }
 
 static struct json_object *finding_json(const struct doctor_check *check, const struct doctor_finding *f)
@@ -131,7 +111,7 @@ int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 
 	if (argc > 1 + (json || brief))
 		return cli_misuse(verb, argv[1 + (json || brief)]);
-	struct doctor_session session = { .status = recorder_status() };
+	struct doctor_session session = { .status = cli_recorder_status(DOCTOR_PATIENCE_S) };
 
 	session.exact_recorder = recorder_exact(session.status);
 	struct json_object *list = json ? json_object_new_array() : NULL;

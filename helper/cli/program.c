@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +11,19 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "paths.h"
 
 /* The variable is set by ./tipme in the build tree only; below it, where the program is. */
 static const struct {
 	const char *name, *variable, *path, *interpreter;
 	bool takes_verb; /* one program for several verbs */
+	bool reads_library;
 } programs[] = {
-	{ "tipmed", "TIPME_BUILDDIR", "helper/daemon/tipmed", NULL, false },
-	{ "tipme-postmortem", "TIPME_SRCDIR", "postmortem/bin/tipme-postmortem", "perl", true },
-	{ "tipme-bench", "TIPME_BUILDDIR", "helper/measure/tipme-bench", NULL, false },
-	{ "tipme-latency", "TIPME_BUILDDIR", "helper/measure/tipme-latency", NULL, false },
-	{ "tipme-demo", "TIPME_SRCDIR", "helper/demo/tipme-demo", NULL, false },
+	{ "tipmed", "TIPME_BUILDDIR", "helper/daemon/tipmed", NULL, false, false },
+	{ "tipme-postmortem", "TIPME_SRCDIR", "postmortem/bin/tipme-postmortem", "perl", true, true },
+	{ "tipme-bench", "TIPME_BUILDDIR", "helper/measure/tipme-bench", NULL, false, false },
+	{ "tipme-latency", "TIPME_BUILDDIR", "helper/measure/tipme-latency", NULL, false, false },
+	{ "tipme-demo", "TIPME_SRCDIR", "helper/demo/tipme-demo", NULL, false, false },
 };
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
@@ -47,6 +50,25 @@ static int missing(const char *verb, const char *path)
 	return cli_fail("%s: %s: %s: install all of tipme, or look at what configure left out", verb, path, strerror(errno));
 }
 
+/* A recorder that hangs must not keep anybody from what it has saved. */
+#define STATUS_PATIENCE_S 2
+
+/* Where a recorder runs with another library than that of who asks, its episodes are meant, if they may be read. */
+static void library_follow(void)
+{
+	const char *named = getenv("TIPME_LIBRARY");
+
+	if (named && *named)
+		return;
+	struct json_object *status = cli_recorder_status(STATUS_PATIENCE_S), *value;
+	const char *library = json_object_object_get_ex(status, "library", &value) ? json_object_get_string(value) : NULL;
+	char own[PATH_MAX];
+
+	if (library && *library == '/' && (tipme_library(geteuid(), own, sizeof(own)) || strcmp(own, library)) && !access(library, R_OK | X_OK))
+		setenv("TIPME_LIBRARY", library, 1);
+	json_object_put(status);
+}
+
 int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
 	int which = find(verb->program), n = 0;
@@ -56,6 +78,8 @@ int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv)
 	if (which < 0 || !args)
 		return cli_fail("%s: no memory: end some programs", verb->name);
 	locate(which, path, sizeof(path));
+	if (programs[which].reads_library)
+		library_follow();
 	if (programs[which].interpreter && getenv(programs[which].variable))
 		args[n++] = (char *)programs[which].interpreter;
 	args[n++] = path;

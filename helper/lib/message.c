@@ -3,9 +3,11 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "message.h"
@@ -159,8 +161,56 @@ static int connect_to(const struct sockaddr_un *addr)
 	return fd;
 }
 
-/* The socket is root's and the owner's; whom they have named has one of his own beside it. */
-int tipme_message_connect(const char *rundir)
+/* Whether anybody could have made a folder of this name. */
+static bool is_in_open_place(const char *path)
+{
+	char above[PATH_MAX];
+	struct stat st;
+	size_t len = strlen(path);
+
+	if (len >= sizeof(above))
+		return true;
+	memcpy(above, path, len + 1);
+	while (len > 1 && above[len - 1] == '/')
+		above[--len] = '\0';
+	char *slash = strrchr(above, '/');
+
+	if (!slash)
+		return stat(".", &st) || (st.st_mode & S_IWOTH);
+	slash[slash == above] = '\0';
+	return stat(above, &st) || (st.st_mode & S_IWOTH);
+}
+
+/*
+ * Returns 0 and whose the folder is. A link leads wherever its maker likes. Where all may write, anybody can put a socket; where all may make
+ * folders, anybody could have made this one, unless it is root's or our own.
+ */
+static int folder_check(const char *rundir, uid_t *owner)
+{
+	struct stat st;
+
+	if (lstat(rundir, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode) || (st.st_mode & S_IWOTH))
+		return -EPERM;
+	if (st.st_uid && st.st_uid != geteuid() && is_in_open_place(rundir))
+		return -EPERM;
+	*owner = st.st_uid;
+	return 0;
+}
+
+/* The kernel says who listens: root, or whose the folder is. The recorder asks for its socket before it ceases to be root. */
+static int peer_check(int fd, uid_t owner)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		return -errno;
+	return peer.uid && peer.uid != owner ? -EPERM : 0;
+}
+
+static int connect_any(const char *rundir)
 {
 	struct sockaddr_un addr;
 	int err = tipme_socket_address(rundir, &addr);
@@ -170,4 +220,20 @@ int tipme_message_connect(const char *rundir)
 		return fd;
 	fd = connect_to(&addr);
 	return fd == -ENOENT ? -EACCES : fd;
+}
+
+/* The socket is root's and the owner's; whom they have named has one of his own beside it. */
+int tipme_message_connect(const char *rundir)
+{
+	uid_t owner = 0;
+	int err = folder_check(rundir, &owner);
+	int fd = err ? err : connect_any(rundir);
+
+	if (fd < 0)
+		return fd;
+	err = peer_check(fd, owner);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
 }

@@ -41,7 +41,10 @@ ssize_t tipme_message_receive(int fd, void *buf, size_t cap, int *passed_fd, int
  */
 ssize_t tipme_message_receive_dropping(int fd, void *buf, size_t cap, int *passed_fd, int flags, void (*drop)(void *arg, int fd), void *arg);
 
-/* Connects to the daemon whose socket is in `rundir`. Returns the descriptor or -errno. */
+/*
+ * Connects to the daemon whose socket is in `rundir`. Returns the descriptor or -errno; -EPERM, before a byte is sent, if `rundir` is a link or may be
+ * written or replaced by anybody, or if who listens is neither root nor the owner of `rundir`.
+ */
 int tipme_message_connect(const char *rundir);
 
 #endif

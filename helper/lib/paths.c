@@ -19,17 +19,19 @@ static const char *folder_of(const char *variable)
 	return dir && *dir == '/' ? dir : NULL;
 }
 
-/* An ordinary user has a recorder of the machine to talk to, or one of its own. */
+/* An ordinary user has a recorder of the machine to talk to, or one of its own. Never in a folder where others may make files, as /tmp. */
 static void own_rundir(char *buf, size_t cap)
 {
-	const char *runtime = folder_of("XDG_RUNTIME_DIR");
+	const char *runtime = folder_of("XDG_RUNTIME_DIR"), *home = folder_of("HOME");
 
 	if (!geteuid() || !access(TIPME_RUNDIR_DEFAULT "/" TIPME_SOCKET_NAME, F_OK))
 		snprintf(buf, cap, "%s", TIPME_RUNDIR_DEFAULT);
 	else if (runtime)
 		snprintf(buf, cap, "%s/tipme", runtime);
+	else if (home)
+		snprintf(buf, cap, "%s/.local/state/tipme", home);
 	else
-		snprintf(buf, cap, "/tmp/tipme-%u", (unsigned int)geteuid());
+		snprintf(buf, cap, "%s", TIPME_RUNDIR_DEFAULT);
 }
 
 const char *tipme_rundir(void)

@@ -14,7 +14,10 @@
 /* The system user that tipmed becomes; sysusers.d makes it. */
 #define TIPME_SYSTEM_USER "tipmed"
 
-/* The folder of the socket: TIPME_RUNDIR if that is set, else the machine's; else, for an ordinary user where no recorder of the machine runs, an own one. */
+/*
+ * The folder of the socket: TIPME_RUNDIR if that is set, else the machine's. For an ordinary user where no recorder of the machine runs: tipme in
+ * XDG_RUNTIME_DIR, else .local/state/tipme at home. The text is valid until the next call.
+ */
 const char *tipme_rundir(void);
 
 /* The library of `uid`: TIPME_LIBRARY if that is set, else below /var/lib/tipme; else, for an ordinary user who has none there, at home. Returns 0 or -ENAMETOOLONG. */

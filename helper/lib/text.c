@@ -78,9 +78,16 @@ static size_t utf8_len(const unsigned char *s, size_t left)
 	return 0;
 }
 
+/* Marks that turn the direction of a line, and those that end it: U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF. */
+static bool is_mark(const unsigned char *s)
+{
+	return (s[0] == 0xe2 && ((s[1] == 0x80 && ((s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae))) || (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf))) ||
+	       (s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf);
+}
+
 static bool is_control(const unsigned char *s, size_t n)
 {
-	return n == 1 ? (s[0] < 0x20 && s[0] != '\n') || s[0] == 0x7f : n == 2 && s[0] == 0xc2 && s[1] < 0xa0;
+	return n == 1 ? (s[0] < 0x20 && s[0] != '\n') || s[0] == 0x7f : n == 2 ? s[0] == 0xc2 && s[1] < 0xa0 : n == 3 && is_mark(s);
 }
 
 size_t tipme_text_clean(char *to, size_t cap, const char *from, size_t len)
@@ -94,7 +101,7 @@ size_t tipme_text_clean(char *to, size_t cap, const char *from, size_t len)
 
 		if (out + (bad ? 1 : n) >= cap)
 			break;
-		memcpy(to + out, from[at] == '\t' ? " " : bad ? "?" : from + at, bad ? 1 : n);
+		memmove(to + out, from[at] == '\t' ? " " : bad ? "?" : from + at, bad ? 1 : n);
 		out += bad ? 1 : n;
 		at += n ? n : 1;
 	}

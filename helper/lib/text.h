@@ -19,7 +19,8 @@ void tipme_text_add(struct tipme_text *text, const char *format, ...) __attribut
 void tipme_text_add_json(struct tipme_text *text, const char *string);
 
 /*
- * Copies what a stranger wrote into `to`: a tab becomes a space; bytes that are no UTF-8, and control characters other than a line end, become '?'.
+ * Copies what a stranger wrote into `to`: a tab becomes a space; bytes that are no UTF-8, control characters other than a line end, and marks that turn the
+ * direction of a line, become '?'. `to` may be `from`, or lie before it.
  * Cuts at a whole character; the result is NUL-terminated. Returns its length.
  */
 size_t tipme_text_clean(char *to, size_t cap, const char *from, size_t len);

@@ -15,6 +15,7 @@
 #include "explain.h"
 #include "message.h"
 #include "paths.h"
+#include "text.h"
 
 /* tipmed takes one from a user in five seconds. */
 #define PAUSE_NS (5 * TIPME_NS_PER_S)
@@ -55,7 +56,7 @@ static int take_message(struct tipme_explain *ex, int flags)
 	else if (in.verb == TIPME_VERB_REPLY)
 		take_id(ex, in.text);
 	else if (in.verb == TIPME_VERB_SAVED && !in.arg && ex->id[0] && strstr(in.text, ex->id))
-		snprintf(ex->path, sizeof(ex->path), "%.*s", (int)in.text_len, in.text);
+		tipme_text_clean(ex->path, sizeof(ex->path), in.text, in.text_len);
 	return 0;
 }
 

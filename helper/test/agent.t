@@ -38,6 +38,8 @@ my $xterm = $x->spawn('xterm', '-T', 'writing', '-e', 'sh', '-c', "cat >'$typed'
 ok wait_until(sub { windows('writing') }), '... and a terminal';
 sleep 0.3;
 command($x, 'xdotool', 'search', '--name', 'writing', 'windowfocus');
+# As somebody starts it from the build tree by hand: nothing but its own place says where the question is.
+$x->{without_variable} = 1;
 my ($agent, $log) = start_agent($x, $public, '--dialog-timeout', 0);
 
 # No recorder: said so.
@@ -99,6 +101,17 @@ SKIP: {
 	ok !-e "$next[1][2]/note.txt", '... and then there are no words';
 }
 kill 'TERM', $agent;
+{
+	# Elsewhere, without its question: said. It ends at once, since no display answers.
+	mkdir my $alone = $x->dir . '/alone';
+	system('cp', "$public/helper/agent/tipme-agent", $alone) == 0 or die;
+	delete local @ENV{qw(TIPME_BUILDDIR DISPLAY)};
+	local $ENV{DISPLAY} = ':987';
+	my $said = qx{"$alone/tipme-agent" --no-observer 2>&1 & pid=\$!; sleep 1; kill \$pid 2>/dev/null; wait};
+	$said =~ s/^(?!.*dialog).*\n//mg;
+	if (-x '/usr/libexec/tipme/tipme-dialog') { is $said, '', 'an agent that is installed has its question' }
+	else { like $said, qr{^tipme: agent: dialog: /\S+/tipme-dialog: is not there: nobody is asked what happened: install}, 'an agent without its question says so' }
+}
 $d->stop;
 $x->stop;
 done_testing;

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "message.h"
 #include "observer_impl.h"
 #include "paths.h"
+#include "text.h"
 
 #define RETRY_NS TIPME_NS_PER_S
 
@@ -23,20 +23,7 @@ void observer_offer_open(struct tipme_observer *o, const char *rundir)
 	o->sock = -1;
 }
 
-/* The ring tells who types when. It goes to whoever owns the folder, or to root; one in which anybody can put a socket is no address. */
-static bool peer_is_trusted(const char *rundir, int sock)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-	struct stat st;
-
-	if (stat(rundir, &st) || !S_ISDIR(st.st_mode) || (st.st_mode & S_IWOTH))
-		return false;
-	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len))
-		return false;
-	return peer.uid == 0 || peer.uid == st.st_uid;
-}
-
+/* The ring tells who types when: it goes to whom tipme_message_connect() lets us talk to. */
 static void offer(struct tipme_observer *o, uint64_t now_ns)
 {
 	o->retry_ns = now_ns + RETRY_NS;
@@ -44,7 +31,7 @@ static void offer(struct tipme_observer *o, uint64_t now_ns)
 
 	if (sock < 0)
 		return;
-	if (!peer_is_trusted(o->rundir, sock) || fcntl(sock, F_SETFL, O_NONBLOCK) ||
+	if (fcntl(sock, F_SETFL, O_NONBLOCK) ||
 	    tipme_message_send_fd(sock, TIPME_VERB_X_HELLO, o->display, o->server_name, strlen(o->server_name), o->ring.fd, MSG_DONTWAIT)) {
 		close(sock);
 		return;
@@ -59,7 +46,7 @@ static int take_answer(struct tipme_observer *o, const char *buf, size_t len, ch
 
 	if (tipme_message_parse(buf, len, &in) || in.verb != TIPME_VERB_REPLY || (in.arg != EEXIST && in.arg != EACCES))
 		return 0;
-	snprintf(why, why_len, "%.*s", (int)(in.text_len < 200 ? in.text_len : 200), in.text);
+	tipme_text_clean(why, why_len, in.text, in.text_len < 200 ? in.text_len : 200);
 	return -(int)in.arg;
 }
 

@@ -77,6 +77,7 @@ ok(!-e "$tmp/no.tipme", 'and nothing is written');
 like($r->{out}, qr/^names of processes: Xorg, hog, make, xterm$/m, 'but what would have been is shown: whose names') or diag($r->{out});
 like($r->{out}, qr/left out or replaced: 1 command lines; 1 environments; 1 names of input\s+devices; 4 names of processes that have no part in it; 1 the note/, 'and what would not');
 
+like($r->{out} =~ s/\s+/ /gr, qr/tells when keys were pressed.* which programs and libraries ran/, '... and what it tells all the same');
 $r = verb('Bundle', $dir, '-o', "$tmp/b.tipme", '--yes');
 is($r->{exit}, 0, 'agreed') or diag($r->{died} . $r->{err});
 is((stat "$tmp/b.tipme")[2] & 07777, 0600, 'readable by the user only');

@@ -102,7 +102,7 @@ sub _lock {
 
 # A random number of this user: with it we sign the stamps of the indexes that we made, so that none from elsewhere is opened.
 sub _token {
-	my ($dir) = grep { -d && -w _ } Tipme::Library::folder();
+	my ($dir) = grep { -d && -w _ && (stat _)[4] == $> } Tipme::Library::folder();
 	$dir //= _state_folder();
 	my $file = "$dir/index.token";
 	for (1, 2) {

@@ -32,7 +32,8 @@ sub open {
 	eval { require DBI; require DBD::SQLite; 1 }
 		or die "library: the Perl module DBD::SQLite is not installed: install it (Debian: libdbd-sqlite3-perl)\n";
 	my $self = bless { folder => $o{folder} // folder(), warn => $o{warn} // sub { print STDERR printable($_[0]), "\n" } }, $class;
-	$self->{dbh} = -d $self->{folder} && -w _ ? $self->_open_file : $self->_open_table(':memory:');
+	# Root leaves nothing of its own in a user's library.
+	$self->{dbh} = -d $self->{folder} && -w _ && (stat _)[4] == $> ? $self->_open_file : $self->_open_table(':memory:');
 	$self->scan;
 	return $self;
 }

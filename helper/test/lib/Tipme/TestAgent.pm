@@ -57,6 +57,7 @@ sub start_agent {
 	my ($x, $public, @options) = @_;
 	my $log = "$x->{dir}/agent-" . ++$x->{agents};
 	local $ENV{TIPME_BUILDDIR} = $public;
+	delete $ENV{TIPME_BUILDDIR} if $x->{without_variable};
 	local $ENV{LOG} = $log;
 	delete local @ENV{qw(DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR)} if !$x->{bus};
 	local $ENV{HOME} = $x->{dir};

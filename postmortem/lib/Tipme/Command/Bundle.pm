@@ -20,13 +20,15 @@ usage: tipme bundle [EPISODE] -o FILE [--yes] [--with-note] [--all]
 
 One file for whoever shall look into it: the verdict, and the records of the seconds around the problem. In it are the names of the
 processes that have a part in it; all others are numbers. Not in it: command lines, environments, key codes, folders, users,
-the machine's name, your note (unless --with-note). --all takes all seconds of the episode. What goes in is shown, and
+the machine's name, your note (unless --with-note). A bundle does tell when keys were pressed, and which programs and libraries ran. --all takes all seconds of the episode. What goes in is shown, and
 you are asked, before the file is written; --yes says that you have agreed.
 
   tipme bundle -o slow-editor.tipme
   tipme bundle 20261120-150301-3f2a -o report.tipme --yes --with-note
   tipme open report.tipme
 END
+
+my $TELLS = 'The file tells when keys were pressed, from which text can be guessed, and which programs and libraries ran: give it only to people to whom you would tell that.';
 
 sub run {
 	my ($class, @args) = @_;
@@ -57,7 +59,8 @@ sub _shown {
 	$text .= table([ map { [ "  $_->[0]", bytes_text(length $_->[1]) ] } @$files ], 'lr');
 	$text .= Text::Wrap::wrap('names of processes: ', '  ', join ', ', @{ $told->{names} }) . "\n" if @{ $told->{names} };
 	my @out = map { with_commas($told->{dropped}{$_}) . " $_" } sort keys %{ $told->{dropped} };
-	return $text . Text::Wrap::wrap('left out or replaced: ', '  ', @out ? join('; ', @out) : 'nothing was there to be left out') . "\n";
+	$text .= Text::Wrap::wrap('left out or replaced: ', '  ', @out ? join('; ', @out) : 'nothing was there to be left out') . "\n";
+	return $text . "\n" . Text::Wrap::wrap('', '', $TELLS) . "\n";
 }
 
 sub _agreed {
