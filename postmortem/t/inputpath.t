@@ -304,8 +304,19 @@ for ([ 300, 1500, 'what came since, though it was shorter' ], [ 20, 1000, 'where
 	$again->builder->{trigger_ns} = 3000 * MS;
 	my $v = Tipme::Diagnosis->new(Tipme::Episode->open($again->builder->write("$tmp/again-$late")))->run;
 	is(int($v->{interval}{start_ns} / MS + 0.5), $from, "asked again: $what");
-	my @said = grep { /when the episode before this one was asked for/ } @{ $v->{verdict}{circumstances} };
-	is(scalar(@said), $from == 1000 ? 1 : 0, '... and it is said when it is nothing new');
+	my $new = $from == 1000 ? 0 : 1;
+	is($v->{verdict}{kind}, $new ? 'app-compute' : 'none', '... what was reported before is not reported again');
+	my $said = $v->{verdict}{sentence} =~ /^Nothing slow since your last report 1\.52 s ago\. Before that: xterm \(pid 200\) answered a key press after 400 ms/;
+	ok($new ? !$said : $said, '... and it is said when it is nothing new');
+	is(($v->{verdict}{before} // {})->{kind}, $new ? undef : 'app-compute', '... with what it was');
+}
+
+# What lasts since before the last report is no old cause.
+{
+	my $s = story(manifest => { trigger => { kind => 'hotkey', ns => 3000 * MS, text => '', before_ns => 1480 * MS } })->enter(1000)->run(1, 1000.25, 2999, CLIENT, 'sleeping', open => 1)->hotkey(3000);
+	my $v = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/lasts")))->run->{verdict};
+	is($v->{kind}, 'app-compute', 'what lasts since before the last report');
+	is_deeply($v->{circumstance_codes}, ['asked-before'], '... is said to have been there then');
 }
 
 # No input event at all: what stood still longest; a nice process, a kernel thread, and what came after the trigger do not count.

@@ -43,7 +43,7 @@ cmp_ok($v->{exact}, '>', 0.99, 'near: all of it rests on exact records');
 is(sentence($d), 'most likely, for 430 ms (52 %) it waited for a CPU taken by "hog" (pid 901); nearly as long, for 400 ms (48 %) it computed.', 'near: both are named');
 is_deeply([ @{ $v->{second} }{qw(kind pid comm)} ], [ 'app-compute', 200, 'xterm' ], 'near: the second, as data');
 cmp_ok($v->{second}{ns}, '>=', 399 * MS, 'near: and how long');
-like(Tipme::Report::Text::page($d), qr/^confidence 6\d %: another part is nearly as large; 100 % rests on exact records$/m, 'near: what the page says of it');
+like(Tipme::Report::Text::page($d), qr/^confidence 6\d %: another part is nearly as large; 100 % of the delay measured exactly$/m, 'near: what the page says of it');
 
 # --- the nearer, the less sure; and never less than a guess between two ---
 my ($last, @bad) = (2);

@@ -7,30 +7,54 @@ use warnings;
 use Tipme::Advice qw(advise);
 use Tipme::Blame;
 use Tipme::Circumstances;
+use Tipme::Damage qw(damage_of);
 use Tipme::Entry;
 use Tipme::InputPath;
 use Tipme::Kernel;
 use Tipme::Latency;
+use Tipme::Moment qw(moment);
 use Tipme::ProblemInterval;
 use Tipme::Record::Layout;
-use Tipme::Reason;
+use Tipme::Reason qw(reason);
 use Tipme::Reasons;
 use Tipme::Stall;
 use Tipme::Verdict qw(duration_text event_words judge judge_stall totals no_input);
 use Tipme::WakeupChain;
+use Tipme::Words qw(N__ fill);
 use Tipme::XRecords;
 
 my $BEFORE_NS = 100_000_000;      # of the kernel's records before the interval, so that states at its beginning are known
 my $AFTER_NS  = 2_000_000_000;    # after an open interval: what comes later may tell whom it waited for
+my $SLOWEST   = 5;                # told where nothing is unusual
 my $JUST_NS   = 50_000_000;       # after an answer: what was asked for before it may be done only then
 
 # new(EPISODE, baseline => sub): everything that is read once; baseline->(KIND, COMM) answers what is usual elsewhere: (ns, how many events)
 sub new {
 	my ($class, $ep, %o) = @_;
-	my $self = bless { episode => $ep, path => Tipme::InputPath->new($ep), kernel => Tipme::Kernel->new($ep), reasons => Tipme::Reasons->new }, $class;
-	$self->{problem} = Tipme::ProblemInterval->new(episode => $ep, path => $self->{path}, kernel => $self->{kernel}, reasons => $self->{reasons}, baseline => $o{baseline});
+	my $self = bless { episode => $ep, reasons => Tipme::Reasons->new, baseline => $o{baseline} }, $class;
+	$self->_look;
 	return $self;
 }
+
+# What input events are known by; blind: without what the kernel recorded.
+sub _look {
+	my ($self, %o) = @_;
+	my $ep = $self->{episode};
+	@$self{qw(path kernel)} = (Tipme::InputPath->new($ep), Tipme::Kernel->new($ep, %o));
+	$self->{problem} = Tipme::ProblemInterval->new(episode => $ep, baseline => $self->{baseline}, map { $_ => $self->{$_} } qw(path kernel reasons));
+	return;
+}
+
+# The interval that is asked for. Where records of it are damaged, the X server's alone say how long it was.
+sub _choose {
+	my ($self, %o) = @_;
+	my $i = $self->{problem}->choose(%o) // return;
+	return $i if !defined $self->_damage(@$i{qw(start_ns end_ns)});
+	$self->_look(blind => 1);
+	return $self->{problem}->choose(%o);
+}
+
+sub _damage { my ($self, $from, $to) = @_; return scalar damage_of($self->{episode}, $from, $to, $self->_kernel_files) }
 
 # events(): input events as InputPath has them; interval_of(EVENT): its problem interval or undef; answer_of(EVENT): when it ended, as ProblemInterval has it, or undef; threads(); states(FROM, TO)
 sub episode     { return $_[0]{episode} }
@@ -60,10 +84,12 @@ sub run {
 	$o{at} = $self->_ns($o{at}) if defined $o{at};
 	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads);
 	return $self->_whole($self->_judge_stall($late->stall, undef, $late)) if $late;
-	my $i = $self->{problem}->choose(%o);
+	my $i = $self->_choose(%o);
+	$i->{chosen} = 1 if $i && !defined $o{event} && !defined $o{at};
 	# Nothing to judge at all: then whatever stood still longest, or stood still at the time that was asked for.
 	my $stall = $i || defined $o{event} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads, $o{at});
-	my $part = $i ? $self->_judge($i) : $stall ? $self->_judge_stall($stall, $self->_without_interval(%o)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
+	my $part = $i ? $self->_judge($i) : $stall ? $self->_judge_stall($stall, $self->_without_interval(%o, stall => 1)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
+	$part->{slowest} = $self->_slowest if $part->{verdict}{kind} eq 'none' && !defined $o{event} && !defined $o{at};
 	return $self->_whole($part);
 }
 
@@ -86,6 +112,7 @@ sub _whole {
 	my ($ep, $v) = ($self->{episode}, $part->{verdict});
 	%$v = (circumstances => [], %$v, %{ advise($v, $self->{episode}->id) });
 	_spell($part->{path}, $v);
+	$part->{when} = $part->{interval} ? moment($ep, $part->{interval}{start_ns}) : undef;
 	return { %{ $self->_facts }, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
 }
 
@@ -115,24 +142,39 @@ sub _ns {
 	return $minus ? $self->{episode}->trigger_ns - $ns : $ns;
 }
 
+# The presses that were answered latest: { n, kind, comm, duration_ns, time }, the latest answer first. Those that the X records show
+# to be late are looked at closely.
+sub _slowest {
+	my ($self) = @_;
+	my @c = sort { $b->[1] <=> $a->[1] || $a->[0]{n} <=> $b->[0]{n} } map { [ $_, $_->{bursts}[-1][1] - $_->{device_ns} ] }
+		grep { $_->{candidate} && ref $_->{bursts} eq 'ARRAY' && @{ $_->{bursts} } && $_->{kind} =~ /press|repeat|touch/ } $self->events;
+	splice @c, 4 * $SLOWEST if @c > 4 * $SLOWEST;
+	my @i = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} } grep { defined } map { scalar $self->interval_of($_->[0]) } @c;
+	splice @i, $SLOWEST if @i > $SLOWEST;
+	return [ map { my $e = $_->{event}; +{ n => $e->{n}, kind => $e->{kind}, duration_ns => $_->{end_ns} - $_->{start_ns},
+		comm => $e->{pid} ? $self->{kernel}->threads->at($e->{pid}, $_->{end_ns})->{comm} : Tipme::XRecords::unnamed($e->{client}), time => moment($self->{episode}, $_->{start_ns})->{time} } } @i ];
+}
+
 # why_not(N): what hinders that an input event is judged, in words
 sub why_not {
 	my ($self, $n) = @_;
 	my ($e) = grep { $_->{n} == $n } $self->events;
-	return "There is no input event $n" if !$e;
-	return "Event $n belongs to the hot-key" if $e->{chord};
-	return 'No answer is known to event ' . $n . ', ' . event_words($e->{kind}) . (defined $e->{deliver_ns} ? ': nothing on the screen changed by it' : ': it went to no client');
+	return fill(N__('There is no input event {n}'), n => $n) if !$e;
+	return fill(N__('Event {n} belongs to the hot-key'), n => $n) if $e->{chord};
+	return fill(defined $e->{deliver_ns} ? N__('No answer is known to event {n}, {event}: nothing on the screen changed by it')
+		: N__('No answer is known to event {n}, {event}: it went to no client'), n => $n, event => event_words($e->{kind}));
 }
 
 sub _without_interval {
 	my ($self, %o) = @_;
 	my @e = $self->{path}->events;
-	return no_input($self->why_not($o{event}) . ': `tipme events` lists them.') if defined $o{event};
-	my $still = $self->{kernel}->sampled ? '' : ' No thread of a program stood still for 100 ms.';
-	return no_input("No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).$still") if !$self->{path}->servers;
-	return no_input("No input event is in this episode: press a key before the hot-key.$still") if !@e;
+	return no_input(fill(N__('{why}: `tipme events` lists them.'), why => $self->why_not($o{event}))) if defined $o{event};
+	# Samples would not have seen it; and where one did, the sentence has named it already.
+	my $still = $self->{kernel}->sampled || $o{stall} ? '' : fill(N__(' No thread of a program stood still for 100 ms.'));
+	return no_input(fill(N__('No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).{still}'), still => $still)) if !$self->{path}->servers;
+	return no_input(fill(N__('No input event is in this episode: press a key before the hot-key.{still}'), still => $still)) if !@e;
 	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, exact => 1, confidence => 1,
-		sentence => 'Nothing unusual: none of the ' . scalar(@e) . ' input events here waited for an answer.' };
+		sentence => fill(N__('Nothing unusual: none of the {n} input events here waited for an answer.'), n => scalar @e) };
 }
 
 sub _judge {
@@ -155,7 +197,7 @@ sub _judge {
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
 	$self->_slept($verdict, $from, $to);
-	$self->_asked_before($verdict, $e) if $verdict->{blamed};
+	$self->_asked_before($verdict, $e, $to) if $verdict->{blamed} && $i->{chosen};
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
 			gone => $i->{gone} ? 1 : 0, busy => $i->{busy} ? 1 : 0, usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
@@ -191,10 +233,15 @@ sub _judge_stall {
 }
 
 sub _asked_before {
-	my ($self, $v, $e) = @_;
+	my ($self, $v, $e, $to) = @_;
 	my $t = $self->{episode}->manifest->{trigger};
 	return if !defined $t->{before_ns} || Tipme::ProblemInterval::entered_ns($e) > $t->{before_ns};
-	push @{ $v->{circumstances} }, Tipme::Reason::reason('asked-before', time => duration_text($t->{ns} - $t->{before_ns}));
+	my $time = duration_text($t->{ns} - $t->{before_ns});
+	# What lasted on is not over; what was over then has been reported.
+	if ($to > $t->{before_ns}) { push @{ $v->{circumstances} }, reason('asked-before', time => $time); return }
+	$v->{before} = { kind => $v->{kind}, blamed => $v->{blamed}, sentence => $v->{sentence} };
+	@$v{qw(kind blamed share share_ns second likely)} = ('none', undef, 0, 0, undef, 0);
+	$v->{sentence} = fill(N__('Nothing slow since your last report {time} ago. Before that: {sentence}'), time => $time, sentence => $v->{before}{sentence});
 	return;
 }
 
@@ -204,7 +251,7 @@ sub _slept {
 	for my $s ($self->{episode}->suspends($from, $to)) {
 		my $within = $s->{from_ns} >= $from && $s->{to_ns} <= $to;
 		my ($first, $last) = map { sprintf '%.3f', $s->{$_} / 1e9 } qw(from_ns to_ns);
-		push @{ $v->{circumstances} }, Tipme::Reason::reason('machine-slept' . ($first eq $last ? '-at' : '') . ($within ? '' : '-perhaps'),
+		push @{ $v->{circumstances} }, reason('machine-slept' . ($first eq $last ? '-at' : '') . ($within ? '' : '-perhaps'),
 			slept => duration_text($s->{slept_ns}), first => $first, last => $first eq $last ? undef : $last);
 	}
 	return;
@@ -225,11 +272,21 @@ sub _segments {
 	my $e = $i->{event};
 	my %how = (shorten => sub { return $blame->shorten(@_) });
 	my ($from, $to, $td) = (_woken_from($i), $i->{end_ns}, $e->{deliver_ns});
+	if (defined(my $what = $self->_damage($from, $to))) {
+		return [ { tid => $e->{pending} ? $e->{server}{tid} : $e->{pid} // 0, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => reason('damaged', what => $what), exact => 0, evidence => [] } ];
+	}
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'no-kernel', exact => 0, evidence => [] } ] }
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if $e->{pending};
 	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td, via => [ $i->{asked} ? [ @{ $i->{asked} }, 1 ] : () ]) if $i->{open} || $i->{busy};
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
 	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => [ grep { defined } $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef ]);
+}
+
+# Files that say which thread did what, and who it was.
+sub _kernel_files {
+	my ($self) = @_;
+	my %seen;
+	return grep { !$seen{$_}++ } map { $_->{file} } grep { $_->{source} !~ /^x_/ } @{ $self->{episode}->manifest->{sources} };
 }
 
 # From when on threads can have to do with an event: since the input core had it. Before that the interrupt had.

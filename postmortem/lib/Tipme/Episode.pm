@@ -307,6 +307,9 @@ sub _record_damage {
 	push @{ $self->{damage} }, "$s->{file}: record $n of the section at byte $s->{offset}, at byte $at: $why: the rest of the section is not read";
 }
 
+# damaged_section(FILE): 1 if a record in a section of it was impossible, as far as sections have been read
+sub damaged_section { my ($self, $file) = @_; return (grep { index($_, "$file ") == 0 } keys %{ $self->{damaged} }) ? 1 : 0 }
+
 # each_raw(CALLBACK, from_ns, to_ns, sources): all records of [from_ns, to_ns) merged by time:
 # CALLBACK->(ts, bytes of the record, section, offset in the file). Memory: the sections that overlap at one time.
 sub each_raw {

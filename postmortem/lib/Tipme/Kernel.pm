@@ -16,11 +16,12 @@ my $KEEP_MOST = 500_000;        # ... if they have no more records than this; th
 my $BEFORE_NS = 150_000_000;    # what is asked for next mostly lies a little before or after
 my $AFTER_NS  = 60_000_000;     # that of a verdict goes 50 ms beyond the answer
 
+# new(EPISODE, blind => 1): blind: its records are not to be believed, as if there were none
 sub new {
-	my ($class, $ep) = @_;
+	my ($class, $ep, %o) = @_;
 	my @c = grep { $_->{source} =~ $SOURCE } $ep->coverage;
 	my $sampled = @c && !grep { $_->{source} =~ /^kernel_/ } @c;
-	return bless { ep => $ep, threads => Tipme::Threads->new($ep), kept => [], has => scalar @c, sampled => $sampled, loaded => 0 }, $class;
+	return bless { ep => $ep, threads => Tipme::Threads->new($ep), kept => [], has => $o{blind} ? 0 : scalar @c, sampled => $sampled, loaded => 0 }, $class;
 }
 
 sub threads     { return $_[0]{threads} }

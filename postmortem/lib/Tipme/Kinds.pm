@@ -392,6 +392,10 @@ my %KIND = (
 		by     => {
 			'before-records' => { next =>
 				N__('Press the hot-key sooner, or keep more seconds: `tipme start --window 120`.') },
+			'damaged' => {
+				clause => N__('this episode is damaged ({what}). The delay is known; its cause is not'),
+				next   => N__('See what could not be read: `tipme show {episode}`.'),
+			},
 			'no-kernel' => { next =>
 				N__('See what this machine can record, and what that needs: `tipme doctor`.') },
 		},

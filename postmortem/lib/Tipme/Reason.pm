@@ -59,6 +59,7 @@ my %UNKNOWN = (
 	'no-record'        => N__('no record of this thread'),
 	'thread-ended'     => N__('this thread had ended'),
 	'no-kernel'        => N__('the kernel was not recorded'),
+	'damaged'          => N__('this episode is damaged ({what})'),
 	'no-interrupt'     => N__('the interrupt that brought it is not among these records'),
 	'slept'            => N__('it slept, and no record tells for what'),
 	'slept-interrupt'  => N__('it slept until an interrupt woke it, and no record tells for what'),

@@ -17,8 +17,16 @@ my $MOTION_NS = 75_000_000;     # the pointer is watched all the time
 my $SLOW_NS   = 500_000_000;    # one that takes longer is slow, even if it always is
 my $ENOUGH    = 3;              # other responses that make a "usually"
 
-my %EVENT = (key_press => 'a key press', key_release => 'the release of a key', key_repeat => 'a repeated key', button_press => 'a click',
-	button_release => 'the release of a button', motion => 'a motion of the pointer', touch => 'a touch', other => 'an input event');
+my %EVENT = (
+	key_press      => N__('a key press'),
+	key_release    => N__('the release of a key'),
+	key_repeat     => N__('a repeated key'),
+	button_press   => N__('a click'),
+	button_release => N__('the release of a button'),
+	motion         => N__('a motion of the pointer'),
+	touch          => N__('a touch'),
+	other          => N__('an input event'),
+);
 
 my %WAIT_FOR_CPU = map { $_ => 1 } qw(cpu-contention rt-starvation);    # what has the CPU may be a crowd of processes
 my $OF_ONE_NAME = 0.6;    # of a kind: then the processes of that name are meant; else what they all come from
@@ -38,7 +46,7 @@ sub duration_text {
 
 sub percent { my ($part, $all) = @_; return $all ? sprintf('%.0f', 100 * $part / $all) : '0' }
 
-sub event_words { return $EVENT{ $_[0] } // 'an input event' }
+sub event_words { return fill($EVENT{ $_[0] } // $EVENT{other}) }
 
 # What a stretch is made of: itself, or, where stretches of several kinds are told together, what each sort of them had.
 sub _parts {
@@ -78,19 +86,25 @@ sub judge {
 	my $exact = _sure($path, $all);
 	if (!_unusual($i, $all)) {
 		return { head => $head, exact => $exact, confidence => $exact, kind => 'none', share => 0, share_ns => 0, blamed => undef,
-			sentence => 'Nothing unusual: ' . ($head =~ s/^The /the /r) . _usually($i) . (_usually($i) ? '' : ', the slowest here') . '.' };
+			sentence => fill(N__('Nothing unusual: {head}{usually}.'), head => $head =~ s/^The /the /r, usually => _usually($i) || fill(N__(', the slowest here'))) };
 	}
 	return { head => $head, exact => $exact, %{ _largest($t, $path, $all, $head . _usually($i), $exact, %o) } };
 }
+
+my %STOOD = (
+	runnable   => N__('{who} was woken and did not run for {time}{of}'),
+	disk_sleep => N__('{who} was in uninterruptible sleep for {time}{of}'),
+	asked      => N__('{who} needed {time}'),
+	latency    => N__('{who} ran {time} after its timer had expired'),
+);
 
 # judge_stall(STALL, \PATH, why => WHY NO EVENT, ...): the same of a thread that stood still
 sub judge_stall {
 	my ($i, $path, %o) = @_;
 	my $t = $o{totals} // totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
-	my $of = !defined $i->{at} ? ', the longest here' : $i->{off} ? ', the nearest to that time' : ', the longest at that time';
-	my %did = (runnable => "was woken and did not run for %s$of", disk_sleep => "was in uninterruptible sleep for %s$of", asked => 'needed %s', latency => 'ran %s after its timer had expired');
-	my $head = one_line($o{client}{comm}) . " (pid $o{client}{pid}) " . sprintf $did{ $i->{what} }, duration_text($all);
+	my $of = !defined $i->{at} ? N__(', the longest here') : $i->{off} ? N__(', the nearest to that time') : N__(', the longest at that time');
+	my $head = fill($STOOD{ $i->{what} }, who => one_line($o{client}{comm}) . " (pid $o{client}{pid})", time => duration_text($all), of => fill($of));
 	my $exact = _sure($path, $all);
 	my $v = { head => $head, exact => $exact, %{ _largest($t, $path, $all, $head, $exact, %o) } };
 	$v->{sentence} = "$v->{sentence} ($o{why})" if defined $o{why};
@@ -110,11 +124,11 @@ sub _largest {
 	my ($order, $second) = $kind eq 'unknown' ? (1) : _order($t, $path, $all, $group, \@of, (grep { $_ ne 'unknown' } @others)[0]);
 	my $likely = $kind ne 'unknown' && ($exact_ns < $LIKELY * $ns || $order < 1) ? 1 : 0;
 	$clause = fill(N__('most likely, {clause}'), clause => $clause) if $likely;
-	$clause .= '; nearly as long' . _second_clause($t, $path, $all, $kind, $second, \%o) if $second;
+	$clause .= fill(N__('; nearly as long{second}'), second => _second_clause($t, $path, $all, $kind, $second, \%o)) if $second;
 	return { kind => $kind, likely => $likely, $kind eq 'unknown' ? (why => $group->{detail}) : (), share => $all ? $ns / $all : 0, share_ns => $ns, confidence => $order < $exact ? $order : $exact,
 		$second ? (second => { map { $_ => $second->{$_} } qw(kind pid comm ns) }) : (),
 		blamed => $kind eq 'unknown' ? undef : { (map { defined $group->{$_} ? ($_ => $group->{$_}) : () } qw(names by holder disk)), %$group{qw(kind pid comm processes detail ns)}, pids => $group->{pids} },
-		sentence => "$head: $clause." };
+		sentence => fill(N__('{head}: {clause}.'), head => $head, clause => $clause) };
 }
 
 # How sure it is that the first is the first: (1 where nothing that is plausible could change the order, down to 0.5 where it is a guess between two; the second, where it is
@@ -139,8 +153,8 @@ sub _order {
 
 sub _second_clause {
 	my ($t, $path, $all, $kind, $g, $o) = @_;
-	return ' by ' . _name($g) . ', ' . duration_text($g->{ns}) if $g->{kind} eq $kind;
-	return ', ' . _clause($g->{kind}, $g->{ns}, $all, $g, _waiter($path, $g->{kind}, $o), $o);
+	return fill(N__(' by {name}, {time}'), name => _name($g), time => duration_text($g->{ns})) if $g->{kind} eq $kind;
+	return fill(N__(', {clause}'), clause => _clause($g->{kind}, $g->{ns}, $all, $g, _waiter($path, $g->{kind}, $o), $o));
 }
 
 sub _sure {
@@ -171,20 +185,19 @@ sub _unusual {
 
 sub _head {
 	my ($i, $client, $all) = @_;
-	return 'The pointer followed its motion after ' . duration_text($all) if ($i->{event}{motion} // '') eq 'cursor';
-	return one_line($client->{comm}) . ' (the X server) has not looked at ' . event_words($i->{event}{kind}) . ' for ' . duration_text($all) if $i->{event}{pending};
-	my $who = one_line($client->{comm}) . ($client->{pid} > 0 ? " (pid $client->{pid})" : '');
-	my $what = event_words($i->{event}{kind});
-	my $time = duration_text($all);
-	return "Until it closed its connection $who had not answered $what for $time" if $i->{gone};
-	if ($i->{busy}) {
-		my $drawn = defined $i->{first_ns} ? ', though it drew something after ' . duration_text($i->{first_ns} - $i->{start_ns}) : '';
-		return $i->{open} ? "$who has taken no other event for $time since $what$drawn" : "$who took no other event for $time after $what$drawn";
-	}
-	return $i->{open} ? "$who has not answered $what for $time" : "$who answered $what after $time";
+	my ($e, $comm) = ($i->{event}, one_line($client->{comm}));
+	my $drawn = $i->{busy} && defined $i->{first_ns} ? fill(N__(', though it drew something after {time}'), time => duration_text($i->{first_ns} - $i->{start_ns})) : '';
+	my $text = ($e->{motion} // '') eq 'cursor' ? N__('The pointer followed its motion after {time}')
+		: $e->{pending} ? N__('{comm} (the X server) has not looked at {event} for {time}')
+		: $i->{gone} ? N__('Until it closed its connection {who} had not answered {event} for {time}')
+		: $i->{busy} && $i->{open} ? N__('{who} has taken no other event for {time} since {event}{drawn}')
+		: $i->{busy} ? N__('{who} took no other event for {time} after {event}{drawn}')
+		: $i->{open} ? N__('{who} has not answered {event} for {time}') : N__('{who} answered {event} after {time}');
+	return fill($text, comm => $comm, who => $comm . ($client->{pid} > 0 ? " (pid $client->{pid})" : ''),
+		event => event_words($e->{kind}), time => duration_text($all), drawn => $drawn);
 }
 
-sub _usually { my ($i) = @_; return defined $i->{usual_ns} ? ', usually ' . duration_text($i->{usual_ns}) : '' }
+sub _usually { my ($i) = @_; return defined $i->{usual_ns} ? fill(N__(', usually {time}'), time => duration_text($i->{usual_ns})) : '' }
 
 # Processes of one name that live long belong together only if one parent started them: daemons of several people do not.
 sub _kin {
@@ -251,25 +264,28 @@ sub _waiter {
 	my %ns;
 	for my $p (@$path) { $ns{ $_->{waiter} // $p->{waiter} // $p->{pid} } += $_->{ns} for grep { $_->{kind} eq $kind } _parts($p) }
 	my ($pid) = sort { $ns{$b} <=> $ns{$a} || $a <=> $b } keys %ns;
-	return 'it' if $pid == $o->{client}{pid};
-	return "the X server (pid $pid)" if $pid == $o->{server}{pid};
+	return fill(N__('it')) if $pid == $o->{client}{pid};
+	return fill(N__('the X server (pid {pid})'), pid => $pid) if $pid == $o->{server}{pid};
 	my ($p) = grep { $_->{pid} == $pid } @$path;
-	return one_line($p ? $p->{comm} : 'a process') . " (pid $pid), for which it waited,";
+	return fill(N__('{comm} (pid {pid}), for which it waited,'), comm => one_line($p ? $p->{comm} : '?'), pid => $pid);
 }
 
+# Who is blamed. ADJECTIVE, a translated word, stands before "processes".
 sub _name {
 	my ($g, $adjective) = @_;
-	$adjective = defined $adjective ? "$adjective " : '';
+	my $adj = defined $adjective ? "$adjective " : '';
 	# A client of another machine has no process here.
-	return $g->{kind} eq 'server-grab' || $g->{kind} eq 'client-queue' ? one_line($g->{comm}) : 'nobody' if !defined $g->{pid};
-	my $by = $g->{parent} ? ', started by ' . one_line($g->{parent}) : '';
-	my $comm = '"' . one_line($g->{comm} // '?') . '"';
+	return Tipme::Kinds::has($g->{kind}, 'client') ? one_line($g->{comm}) : fill(N__('nobody')) if !defined $g->{pid};
+	my %v = (n => $g->{processes}, adj => $adj, comm => one_line($g->{comm} // '?'), pid => $g->{pid},
+		by => $g->{parent} ? fill(N__(', started by {parent}'), parent => one_line($g->{parent})) : '');
 	if ($g->{names}) {
 		my @n = map { one_line($_) } @{ $g->{names} };
 		splice @n, 3, @n, '...' if @n > 3;
-		return "$g->{processes} $adjective" . ($g->{short} ? 'short-lived ' : '') . 'processes (' . join(', ', @n) . ') below "' . one_line($g->{comm}) . "\" (pid $g->{pid})";
+		return fill($g->{short} ? N__('{n} {adj}short-lived processes ({names}) below "{comm}" (pid {pid})')
+			: N__('{n} {adj}processes ({names}) below "{comm}" (pid {pid})'), %v, names => join ', ', @n);
 	}
-	return $g->{processes} > 1 ? "$g->{processes} ${adjective}processes $comm (first pid $g->{pids}[0]$by)" : "$comm (pid $g->{pid}$by)";
+	return fill(N__('"{comm}" (pid {pid}{by})'), %v) if $g->{processes} <= 1;
+	return fill(N__('{n} {adj}processes "{comm}" (first pid {pid}{by})'), %v, pid => $g->{pids}[0]);
 }
 
 # The second half of the sentence: what took TIME of ALL, and through whom.
@@ -286,10 +302,10 @@ sub _clause {
 	$_ = one_line($_) for values %$values;
 	return fill(Tipme::Kinds::clause($kind, $detail, @situation), %$values,
 		time => duration_text($ns) . ' (' . percent($ns, $all) . ' %)', waiter => $waiter, name => $name,
-		who => $name . ($others == 0 ? '' : $others == 1 ? ' and 1 other' : " and $others others"),
-		rt_name => _name($g, 'real-time'), pid => $g->{pid} // '?', detail => one_line(Tipme::Reason::words($detail)),
-		holder => $holder ? one_line($holder->{comm}) . " (pid $holder->{pid})" : 'its holder',
-		part => $g->{ns} < $NEARLY_ALL * $ns ? ', ' . duration_text($g->{ns}) . ' of it' : ',',
+		who => $others ? fill($others == 1 ? N__('{name} and 1 other') : N__('{name} and {n} others'), name => $name, n => $others) : $name,
+		rt_name => _name($g, fill(N__('real-time'))), pid => $g->{pid} // '?', detail => one_line(Tipme::Reason::words($detail)),
+		holder => $holder ? one_line($holder->{comm}) . " (pid $holder->{pid})" : '?',
+		part => $g->{ns} < $NEARLY_ALL * $ns ? fill(N__(', {time} of it'), time => duration_text($g->{ns})) : ',',
 		part_time => duration_text($g->{ns}));
 }
 

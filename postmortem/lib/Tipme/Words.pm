@@ -32,10 +32,19 @@ sub _catalog {
 	require POSIX;
 	POSIX::setlocale(POSIX::LC_MESSAGES(), '');
 	eval { require Locale::TextDomain; require Locale::Messages; 1 } or return \&N__;
-	{ package Tipme::Words::Catalog; Locale::TextDomain->import('tipme') }
+	{
+		# The library asks whose sentences they are by the package that calls it.
+		package Tipme::Words::Catalog;
+		Locale::TextDomain->import('tipme');
+	}
 	Locale::Messages::bind_textdomain_codeset(tipme => 'UTF-8');
 	Locale::Messages::bind_textdomain_filter(tipme => \&Locale::Messages::turn_utf_8_on);
-	return sub { return Locale::Messages::dgettext('tipme', $_[0]) };
+	return \&Tipme::Words::Catalog::text;
+}
+
+sub Tipme::Words::Catalog::text {
+	package Tipme::Words::Catalog;
+	return &__($_[0]);
 }
 
 1;

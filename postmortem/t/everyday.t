@@ -1,0 +1,104 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The verbs as somebody uses them every day: what is said of a damaged episode, of one in which
+# nothing was slow, of one that was reported already; the list; the names of files.
+use strict;
+use warnings;
+use Test::More;
+use Cpanel::JSON::XS ();
+use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Test::Story;
+
+use constant { CLIENT => 200, MS => 1_000_000 };
+my $tmp = tempdir(CLEANUP => 1);
+@ENV{qw(TIPME_LIBRARY LC_ALL TZ)} = ("$tmp/library", 'C', 'UTC');
+mkdir "$tmp/library", 0700 or die "$!\n";
+my ($n, %at) = (0);
+
+# tipme(VERB ...): { out, err, exit }, run in $tmp
+sub tipme {
+	my (@args) = @_;
+	my $pid = fork // die "fork: $!\n";
+	if (!$pid) {
+		chdir $tmp or die "$!\n";
+		open STDOUT, '>', "$tmp/out" or die "$!\n";
+		open STDERR, '>', "$tmp/err" or die "$!\n";
+		open STDIN, '<', '/dev/null' or die "$!\n";
+		exec $^X, "$Bin/../bin/tipme-postmortem", @args;
+	}
+	waitpid $pid, 0;
+	my %r = (exit => $? >> 8);
+	for my $f (qw(out err)) { open my $h, '<:raw', "$tmp/$f" or die "$!\n"; local $/; $r{$f} = <$h> // '' }
+	return \%r;
+}
+
+# keep(STORY): its id in the library
+sub keep {
+	my ($s) = @_;
+	my $id = sprintf '20261120-%06d-3f2a', 150_000 + $n++;
+	$s->builder->{id} = $id;
+	$s->builder->write("$tmp/library/$id");
+	return $id;
+}
+
+sub flat { return $_[0] =~ s/\s+/ /gr }
+sub slow { return Tipme::Test::Story->new(trigger => 2000, @_)->key(1000, 400)->hotkey(1900) }
+
+# --- a damaged episode blames nobody: the delay is known, its cause is not ---
+for my $how ('is missing', 'was cut') {
+	my $id = keep(slow());
+	my $file = "$tmp/library/$id/kernel.rec";
+	$how eq 'is missing' ? unlink $file : truncate $file, 600;
+	my $r = tipme('diagnose', $id);
+	is($r->{exit}, 2, "kernel.rec $how: exit status 2") or diag($r->{err});
+	like(flat($r->{out}), qr/^xterm \(pid 200\) answered a key press after \d+ ms.*: this episode is damaged \(kernel\.rec: $how.*?\)\. The delay is known; its cause is not\. /,
+		"kernel.rec $how: said");
+	my $d = Cpanel::JSON::XS->new->decode(tipme('diagnose', $id, '--json')->{out});
+	is($d->{verdict}{blamed}, undef, "kernel.rec $how: nobody is blamed");
+	is_deeply([ keys %{ $d->{totals}{kinds} } ], ['unknown'], "kernel.rec $how: nor in the sums");
+	like($r->{out}, qr/`tipme show $id`/, "kernel.rec $how: where to look");
+}
+# What was cut behind the delay changes nothing.
+{
+	my $s = Tipme::Test::Story->new(trigger => 4000)->key(1000, 400)->hotkey(3900);
+	$s->builder->{section_records} = 4;
+	$s->run(1, 3000 + $_, 3000.5 + $_, 999, 'sleeping') for 1 .. 40;
+	my $id = keep($s);
+	my $file = "$tmp/library/$id/kernel.rec";
+	truncate $file, int(0.9 * -s $file) or die "$!\n";
+	my $r = tipme('diagnose', $id);
+	like(flat($r->{out}), qr/for \d+ ms \(100 %\) it computed\. .*Damage: kernel\.rec: was cut/, 'cut behind the delay: the verdict stands, and the damage is said');
+	is($r->{exit}, 0, '... exit status 0');
+}
+
+# --- nothing slow: the slowest are listed, by the clock, and it is asked which one is meant ---
+{
+	my $s = Tipme::Test::Story->new(trigger => 4000);
+	$s->key(700 + 100 * $_, 10 + $_) for 1 .. 7;
+	my $id = keep($s->hotkey(3900));
+	my $r = tipme('diagnose', $id);
+	is($r->{exit}, 0, 'nothing slow: exit status 0');
+	like($r->{out}, qr/\ANothing unusual: xterm \(pid 200\) answered a key press after 17 ms/, 'nothing slow: said');
+	my @rows = $r->{out} =~ /^  (\d+) ms  a key press  xterm  2026-11-20 15:02:5\d  --event \d+$/mg;
+	is("@rows", '17 16 15 14 13', 'nothing slow: the five slowest');
+	like(flat($r->{out}), qr/About when was it\? tipme diagnose $id --at -SECONDS/, 'nothing slow: and the question');
+	my ($event) = $r->{out} =~ /--event (\d+)$/m;
+	my $again = tipme('diagnose', $id, '--event', $event)->{out};
+	like($again, qr/\ANothing unusual: .*after 17 ms/, '... which --event answers');
+	unlike($again, qr/Slowest/, '... without the list');
+}
+
+# --- the same asked again: an old cause is no new one ---
+{
+	my $trigger = { kind => 'hotkey', ns => 2000 * MS, text => '', before_ns => 1700 * MS };
+	my $id = keep(slow(manifest => { trigger => $trigger }));
+	my $r = tipme('diagnose', $id);
+	like(flat($r->{out}), qr/\ANothing slow since your last report 300 ms ago\. Before that: xterm \(pid 200\) answered a key press after 400 ms/,
+		'asked again: nothing new');
+	is($r->{exit}, 0, 'asked again: exit status 0');
+	unlike($r->{out}, qr/^Ask:/m, 'asked again: nobody is to be asked');
+}
+
+done_testing();
