@@ -40,7 +40,7 @@
  * whoever came later took the slot from the new cursor. A writer takes it off the list before it looks whether it is alone,
  * for the other order would let one in between.
  *
- * Readers take no part: they compare the header's gen before and after (see tipme_pool_read() in kernel_source.c).
+ * Readers take no part: they compare the header's gen before and after (see tipme_pool_copy(), helper/source/kernel_copy.c).
  * All loops are bounded; who runs out of attempts counts the record as lost.
  *
  * The includer defines, before this file: tipme_pool_slots (slots of a sub-buffer), struct tipme_pool_queue *tipme_pool_queue(void),

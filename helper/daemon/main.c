@@ -398,7 +398,6 @@ static void tell(void)
 	fflush(stdout);
 }
 
-/* A picture each second and what the trigger thread leaves to us, until somebody ends us. */
 static bool seat_changed(void)
 {
 	return opt.owner_auto && tipmed_seat_left(opt.owner);
@@ -439,7 +438,7 @@ static int wait_until(int signal_fd, int clock_fd, uint64_t due_ns)
 	return 0;
 }
 
-/* Returns how we end. */
+/* A picture each second, and what the trigger thread leaves to us, until somebody ends us. Returns how we end. */
 static int keep_house(int signal_fd)
 {
 	/* Without it, looks find the same, a second late. */
@@ -534,7 +533,10 @@ static void signals_block(sigset_t *signals)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Until somebody sits at the screen. Returns 0, or -EINTR when we are to end, or -ENOENT in the background, where nobody waits. */
+/*
+ * Until somebody sits at the screen. Returns 0, or -EINTR when we are to end, -ENOENT in the background, where nobody waits, or -ENAMETOOLONG: what
+ * failed is said.
+ */
 static int seat_wait(const sigset_t *signals)
 {
 	const struct timespec second = { .tv_sec = 1 };
@@ -591,8 +593,10 @@ int main(int argc, char **argv)
 
 	if (signal_fd < 0)
 		return fail_errno("no descriptor for signals", -errno) ? 1 : 0;
-	if (opt.owner_auto && seat_wait(&signals))
-		return opt.foreground ? 0 : 1;
+	int err = opt.owner_auto ? seat_wait(&signals) : 0;
+
+	if (err)
+		return err == -EINTR ? 0 : 1;
 	if (start())
 		return 1;
 	tell();

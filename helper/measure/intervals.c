@@ -70,15 +70,6 @@ uint64_t tipme_intervals_quantile(const struct tipme_intervals *all, double shar
 	return found;
 }
 
-unsigned int tipme_intervals_over(const struct tipme_intervals *all, uint64_t length_ns)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < all->count; i++)
-		n += length(&all->at[i]) > length_ns;
-	return n;
-}
-
 const struct tipme_interval *tipme_intervals_worst(const struct tipme_intervals *all)
 {
 	const struct tipme_interval *worst = NULL;

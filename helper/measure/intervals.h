@@ -28,7 +28,6 @@ uint64_t tipme_intervals_add(struct tipme_intervals *all, uint64_t from_ns, uint
 
 /* Length that `share` (0 to 1) of the intervals do not exceed: the smallest one of them that does; 0 if there are none. */
 uint64_t tipme_intervals_quantile(const struct tipme_intervals *all, double share);
-unsigned int tipme_intervals_over(const struct tipme_intervals *all, uint64_t length_ns);
 /* The longest; NULL if there are none. */
 const struct tipme_interval *tipme_intervals_worst(const struct tipme_intervals *all);
 

@@ -85,7 +85,7 @@ sub told {
 }
 
 sub start {
-	my (@options) = @_;
+	my ($options, $library) = (@_, '', '');
 	$told = '';
 	delete local $ENV{TIPME_LIBRARY};
 	local $ENV{NOTIFY_SOCKET} = $d->dir . '/notify';
@@ -93,7 +93,8 @@ sub start {
 	return $pid if $pid;
 	open STDOUT, '>', $d->dir . '/out' or die;
 	open STDERR, '>&', \*STDOUT or die;
-	exec 'unshare', '-m', 'sh', '-c', "$mount && mkdir -p '$d->{dir}/var' && mount --bind '$d->{dir}/var' /var/lib && exec '" . tipmed() . "' --foreground --owner auto --post 0 --source proc_sampled @options";
+	$ENV{TIPME_LIBRARY} = $library if $library;
+	exec 'unshare', '-m', 'sh', '-c', "$mount && mkdir -p '$d->{dir}/var' && mount --bind '$d->{dir}/var' /var/lib && exec '" . tipmed() . "' --foreground --owner auto --post 0 --source proc_sampled $options";
 }
 sub ended { my ($pid) = @_; my $done = wait_until(sub { waitpid($pid, WNOHANG) == $pid }); return $done ? $? >> 8 : 'goes on' }
 
@@ -132,6 +133,12 @@ told(qr/STATUS=recording/);
 sits(undef, 4712);
 unlink glob "$sessions/*";
 is ended($pid), 75, 'nor if logind, having removed the last session, has left the file of the seat as it was';
+
+# A library whose name no folder can have.
+sits(4712);
+$pid = start('', '/x' x 3000);
+is ended($pid), 1, 'who sits there can have no library: it ends as what has failed';
+like slurp($d->dir . '/out'), qr/^tipme: start: the library of user 4712: File name too long: name a folder with --library$/m, '... and says why';
 $pid = start();
 told(qr/waiting/);
 kill 'TERM', $pid;

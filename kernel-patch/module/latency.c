@@ -384,14 +384,14 @@ static int measure_begin(struct file *file, struct tipme_latency_start *s)
 	options = *s;
 	period = ns_to_ktime((u64)s->period_us * NSEC_PER_USEC);
 	threshold_ns = (u64)s->threshold_us * NSEC_PER_USEC;
-	owner = file;
 	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "tipme/latency:online", latency_cpu_up, latency_cpu_down);
 	if (state < 0) {
 		tipme_sampler_close();
-		owner = NULL;
 		return state;
 	}
 	hotplug_state = state;
+	/* Last: until then no ioctl of the file comes to the memory, which the caller frees where this failed. Partner: cpu_of(). */
+	smp_store_release(&owner, file);
 	return 0;
 }
 
@@ -437,7 +437,8 @@ static struct cpu_latency *cpu_of(struct file *file, u32 cpu)
 {
 	struct cpu_latency *l;
 
-	if (READ_ONCE(owner) != file)
+	/* Partner: measure_begin(). */
+	if (smp_load_acquire(&owner) != file)
 		return ERR_PTR(-ENODATA);
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return ERR_PTR(-EINVAL);

@@ -335,17 +335,17 @@ static int process_init(void)
 	struct tipme_hooks *hooks = &tipme_hooks;
 	const char *name = program_invocation_short_name;
 	int err = tipme_xring_open(&hooks->ring, tipme_xring_log2(options.ring_kib), name);
-	int evdev_ring;
 
 	if (err)
 		return err;
 	tipme_xclock_init(&hooks->clock);
 	hooks->ring.header->display = display_number();
 	chords_init();
-	evdev_ring = tipme_evdev_init(&hooks->hotkey, name, display_number());
+	/* Where it has no ring, the input thread records nothing. */
+	tipme_evdev_init(&hooks->hotkey, name, display_number());
 	err = tipme_link_start(&(struct tipme_link_options){
 		.run_dir = options.run_dir, .dump_dir = options.dump_dir, .server_name = name, .display = display_number(),
-		.ring_fd = { hooks->ring.fd, evdev_ring },
+		.ring_fd = hooks->ring.fd,
 	});
 	if (err)
 		LogMessageVerb(X_WARNING, SAID, "tipme: RunDir: %s: the hot-key cannot be passed on\n", strerror(-err));

@@ -38,7 +38,7 @@ struct link {
 	char server_name[NAME_LEN];
 	char dump_dir[128];
 	uint32_t display;
-	int ring_fd[TIPME_LINK_RINGS];
+	int ring_fd;
 	bool offered[TIPME_LINK_RINGS];
 	int event_fd;
 	int sock;			/* -1: not connected */
@@ -152,7 +152,7 @@ static int link_send(struct link *link, uint16_t verb, uint32_t arg, const char 
 /* The input thread's ring is nothing before that thread has begun to write. */
 static int ring_to_offer(const struct link *link, unsigned i)
 {
-	return i == 0 ? link->ring_fd[0] : tipme_evdev_ring_fd();
+	return i == 0 ? link->ring_fd : tipme_evdev_ring_fd();
 }
 
 static void offer_rings(struct link *link)
@@ -324,7 +324,7 @@ int tipme_link_start(const struct tipme_link_options *opt)
 	strcpy(link->dump_dir, dump_dir);
 	snprintf(link->server_name, sizeof(link->server_name), "%s", opt->server_name);
 	link->display = opt->display;
-	memcpy(link->ring_fd, opt->ring_fd, sizeof(link->ring_fd));
+	link->ring_fd = opt->ring_fd;
 	link->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (link->event_fd < 0)
 		return -errno;

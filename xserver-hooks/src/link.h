@@ -18,7 +18,7 @@ struct tipme_link_options {
 	const char *dump_dir;		/* for our own file where nobody listens; NULL: the default */
 	const char *server_name;
 	uint32_t display;
-	int ring_fd[TIPME_LINK_RINGS];	/* negative: none */
+	int ring_fd;			/* the main thread's; the input thread's is asked for when it is there */
 };
 
 /*

@@ -158,7 +158,7 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_request req;
 	XID drawn_on = 0;
-	uint64_t head;
+	uint64_t head, start_ns;
 	bool at_once, quiet;
 	int ret;
 
@@ -168,8 +168,10 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 	if (hooks->request_forgotten)
 		request_fetch(client);
 	at_once = comes_at_once(client);
+	/* Before the count: it may end the run of untimed ones. */
+	start_ns = begin_ns(at_once);
 	req = (struct tipme_x_request){
-		.ts_ns = begin_ns(at_once), .type = TIPME_X_REQUEST, .pid = tipme_group_of(client->index)->pid,
+		.ts_ns = start_ns, .type = TIPME_X_REQUEST, .pid = tipme_group_of(client->index)->pid,
 		.client = (uint16_t)client->index, .major = client->majorOp, .minor = (uint8_t)client->minorOp,
 		.sequence = (uint16_t)client->sequence, .count = (uint16_t)(untimed.count + 1),
 	};

@@ -109,7 +109,6 @@ static void add_machine(struct json_object *to)
 	add_text(to, "machine", name.machine);
 	add_number(to, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	add_number(to, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
-	add(to, "hz_note", NULL);
 	add_frequencies(to);
 }
 

@@ -232,7 +232,11 @@ int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt)
 int tipmed_owner_set(struct tipmed_options *opt, uid_t owner)
 {
 	opt->owner = owner;
-	return opt->library[0] ? 0 : tipme_library(owner, opt->library, sizeof(opt->library));
+	int err = opt->library[0] ? 0 : tipme_library(owner, opt->library, sizeof(opt->library));
+
+	if (err)
+		fprintf(stderr, "tipme: start: the library of user %u: %s: name a folder with --library\n", (unsigned int)owner, strerror(-err));
+	return err;
 }
 
 static bool owner_of_sudo(uid_t *owner)

@@ -48,7 +48,7 @@ struct tipmed_options {
 /* Returns 0, or -EINVAL after it has said on stderr what is wrong. */
 int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt);
 
-/* Also the library that is his. Returns 0 or -ENAMETOOLONG. */
+/* Also the library that is his. Returns 0, or -ENAMETOOLONG after it has said so on stderr. */
 int tipmed_owner_set(struct tipmed_options *opt, uid_t owner);
 
 /* The user of sudo, else the active user of the first seat, else ourselves. */

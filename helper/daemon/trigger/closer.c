@@ -71,7 +71,10 @@ void tipmed_closer_stop(struct tipmed_closer *closer)
 	close(closer->pipe[1]);
 }
 
-/* An order is smaller than PIPE_BUF, so it is written whole or not at all; and a pipe holds more of them than there are descriptors. */
+/*
+ * An order is smaller than PIPE_BUF, so it is written whole or not at all. A pipe holds 8,192 of them; who may bring descriptors is not read
+ * while TIPMED_CLOSER_FULL wait, so it is never full. If it were, the descriptor would stay open.
+ */
 void tipmed_closer_close(struct tipmed_closer *closer, int fd, bool unread)
 {
 	struct order order = { fd, unread };

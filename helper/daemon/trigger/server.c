@@ -126,6 +126,6 @@ void tipmed_server_stop(struct tipmed_server *server)
 	tipmed_doors_unlink(&server->doors, server->opt);
 	tipmed_closer_stop(&server->closer);
 	tipmed_closer_stop(&server->closer_own);
-	/* The connections last: who asked us to stop knows by their end that we did. */
+	/* The connections stay until the process ends: who asked us to stop knows by that. */
 	tipmed_doors_close(&server->doors);
 }

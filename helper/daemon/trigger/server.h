@@ -95,7 +95,7 @@ int tipmed_server_origin_add(struct tipmed_server *server, const struct tipmed_o
 /* Starts the trigger thread. */
 int tipmed_server_start(struct tipmed_server *server);
 
-/* Completes and saves what is under way, closes all connections, removes the socket. */
+/* Completes and saves what is under way; removes the sockets. Connections end with the process. */
 void tipmed_server_stop(struct tipmed_server *server);
 
 /* For the answer to `status`: JSON into server->out; returns its length. */
