@@ -280,6 +280,14 @@ static void section_write(const struct tipme_x_ring *ring, struct tipme_x_copy *
 	memcpy(copy->buf, &section, sizeof(section));
 }
 
+/* What the writer counts may be anything; no sum of it is larger than what a manifest can hold. */
+static void lost_add(struct tipme_x_copy *copy, uint64_t lost)
+{
+	uint64_t room = TIPME_X_LOST_MAX - copy->lost_ring;
+
+	copy->lost_ring += lost < room ? lost : room;
+}
+
 void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns)
 {
 	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
@@ -287,13 +295,13 @@ void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy
 
 	/* A head that ran back, or beyond what a ring can hold, still costs no more than one pass over the slots. */
 	if (head - from > ring->slot_count) {
-		copy->lost_ring += head > from ? head - from - ring->slot_count : 0;
+		lost_add(copy, head > from ? head - from - ring->slot_count : 0);
 		from = head > ring->slot_count ? head - ring->slot_count : 0;
 	}
 	slots_copy(ring, copy, from, head, false, now_ns);
 	uint64_t lost = load64(&ring->head->lost), complete_ns = complete_from(copy);
 
-	copy->lost_ring += lost > copy->lost_before ? lost - copy->lost_before : 0;
+	lost_add(copy, lost > copy->lost_before ? lost - copy->lost_before : 0);
 	grab_add(ring, copy, now_ns);
 	request_add(ring, copy, now_ns);
 	section_write(ring, copy);

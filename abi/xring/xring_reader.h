@@ -16,6 +16,9 @@
 #define TIPME_X_SLOTS_MIN (1U << 10)
 #define TIPME_X_SLOTS_MAX (1U << 20)
 
+/* The most that a copy counts as lost: that or more. Readers of manifests take up to 18 digits. */
+#define TIPME_X_LOST_MAX 999999999999999999ULL
+
 struct tipme_x_ring {
 	const struct tipme_x_ring_header *head; /* mapped read-only */
 	const unsigned char *slots;

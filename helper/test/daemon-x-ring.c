@@ -324,19 +324,46 @@ static void scramble(struct writer *w, unsigned int round)
 	}
 }
 
-static void test_hostile(void)
+/* What readers of a manifest take: up to 18 digits. */
+#define NUMBER_MAX 999999999999999999ULL
+
+static void test_counters(void)
 {
 	struct writer w = writer_new(BYTES, SEALS);
 	struct tipme_x_ring ring;
 	const char *why;
-	unsigned int wrong = 0, long_ones = 0;
+
+	if (tipme_x_ring_open(w.fd, &ring, &why))
+		exit(99);
+	struct tipme_x_copy copy = copy_new(&ring);
+
+	for (int i = 0; i < 10; i++)
+		put(&w);
+	tipme_x_ring_copy(&ring, &copy, 5000);
+	w.head->lost = UINT64_MAX;
+	w.head->head = UINT64_MAX - 3;
+	tipme_x_ring_copy_more(&ring, &copy, 5000);
+	ok(copy.lost_ring && copy.lost_ring <= NUMBER_MAX && copy.first_ns <= NUMBER_MAX && copy.last_ns <= NUMBER_MAX,
+	   "a writer that says it lost all that a counter can hold: the number is one that fits into a manifest");
+	free(copy.buf);
+	tipme_x_ring_close(&ring);
+	writer_free(&w, BYTES);
+}
+
+static void test_hostile(void)
+{
+	struct writer w = writer_new(BYTES, SEALS);
+	struct tipme_x_ring ring;
+	const char *why, *rounds_text = getenv("TIPME_RINGS");
+	unsigned int rounds = rounds_text ? (unsigned int)strtoul(rounds_text, NULL, 10) : 100000;
+	unsigned int wrong = 0, long_ones = 0, large = 0;
 	uint64_t kept = 0, dropped = 0;
 
 	if (tipme_x_ring_open(w.fd, &ring, &why))
 		exit(99);
 	struct tipme_x_copy copy = copy_new(&ring);
 
-	for (unsigned int round = 0; round < 100000; round++) {
+	for (unsigned int round = 0; round < rounds; round++) {
 		scramble(&w, round);
 		tipme_x_ring_copy(&ring, &copy, 1ULL << 62);
 		if (round % 4 == 0)
@@ -345,10 +372,12 @@ static void test_hostile(void)
 		long_ones += copy.len > copy.cap;
 		/* Looking at every record of every round would only take longer. */
 		wrong += round % 16 ? 0 : records_impossible(&copy, 1ULL << 62);
+		large += copy.lost_ring > NUMBER_MAX || copy.torn > NUMBER_MAX || copy.impossible > NUMBER_MAX;
 		kept += copy.records;
 		dropped += copy.impossible;
 	}
-	ok(!long_ones && !wrong, "100000 random rings: no copy too long, no impossible record in it");
+	ok(!long_ones && !wrong, "%u random rings: no copy too long, no impossible record in it", rounds);
+	ok(!large, "none makes a number that a manifest cannot hold");
 	ok(kept && dropped, "%llu random records were possible, %llu were not", (unsigned long long)kept, (unsigned long long)dropped);
 	free(copy.buf);
 	tipme_x_ring_close(&ring);
@@ -406,6 +435,7 @@ int main(void)
 	test_coverage();
 	test_present();
 	test_refused();
+	test_counters();
 	test_hostile();
 	test_concurrent();
 	return tap_end();
