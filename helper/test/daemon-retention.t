@@ -5,8 +5,9 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use File::Path qw(make_path);
+use JSON::PP ();
 use Test::More;
-use Tipme::TestDaemon qw(complete tipme);
+use Tipme::TestDaemon qw(complete slurp tipme);
 
 plan skip_all => 'tipmed is not built here' if !-x Tipme::TestDaemon::tipmed();
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
@@ -18,13 +19,19 @@ sub old {
 	make_path("$dir/cache");
 	for my $file (qw(manifest.json kernel.rec cache/index.db)) {
 		open my $out, '>', "$dir/$file" or die;
-		print {$out} $file eq 'manifest.json' ? qq({"trigger": {"kind": "@{[ $o{kind} // 'command' ]}", "ns": 1, "measured_ms": @{[ $o{ms} // 0 ]}}}) : 'x' x ($o{bytes} // 10);
+		my %trigger = (kind => $o{kind} // 'command', ns => $o{ns} // 1, measured_ms => $o{ms} // 0, defined $o{by} ? (by => $o{by}) : ());
+		print {$out} $file eq 'manifest.json' ? JSON::PP->new->encode({ boot_id => $o{boot} // '', trigger => \%trigger }) : 'x' x ($o{bytes} // 10);
 		close $out;
 		utime time - 86400 * ($o{days} // 0), time - 86400 * ($o{days} // 0), "$dir/$file";
 	}
 	if ($o{pinned}) { open my $out, '>', "$dir/pinned" or die }
 	return $id;
 }
+
+# The boots that a library knows: four before this one.
+my $NOW = slurp('/proc/sys/kernel/random/boot_id') =~ s/\s//gr;
+sub boot { my ($n) = @_; return $n > 4 ? $NOW : sprintf '00000000-0000-4000-8000-%012d', $n }
+sub boots { my ($d) = @_; open my $out, '>', $d->library . '/boots' or die; print {$out} map { boot($_) . "\n" } 1 .. 4; close $out; return }
 
 # Starts a recorder on a library, saves one episode; returns which of the old ones are left.
 sub left_of {
@@ -76,4 +83,18 @@ ok -e '/etc/passwd', 'really';
 	is $left->(), '1 5', 'a new name is another episode, a new folder is seen';
 	$d->stop;
 }
+# Ids begin with what a clock said, which may have been wrong: number 1 was taken last.
+is left_of([ '--keep', 3 ], sub { boots($_[0]); old($_[0], id($_), boot => boot(5), ns => 100 - $_) for 1 .. 5 }), '1 2 (3 gone)', 'of one boot: the oldest by its own clock went';
+is left_of([ '--keep', 3 ], sub { boots($_[0]); old($_[0], id($_), boot => boot(6 - $_), ns => $_ * 1000) for 1 .. 5 }), '1 2 (3 gone)', 'of several boots: those of the oldest went';
+is left_of([ '--keep', 3 ], sub { boots($_[0]); old($_[0], id($_), boot => $_ < 4 ? boot(4) : 'nonsense', ns => $_) for 1 .. 5 }), '2 3 (3 gone)', 'of a boot that nobody knows: before all others';
+is left_of([ '--keep', 3 ], sub { open my $out, '>', $_[0]->library . '/boots' or die; print {$out} "x\n" x 10, "\0" x 5000, 'y' x 100_000; old($_[0], id($_)) for 1 .. 5 }), '4 5 (3 gone)', 'a damaged list of boots';
+is left_of([ '--keep', 3 ], sub { symlink '/etc/passwd', $_[0]->library . '/boots'; old($_[0], id($_)) for 1 .. 5 }), '4 5 (3 gone)', 'a link in its place is not followed';
+like slurp('/etc/passwd'), qr/^root:/, '... nor written to';
+is left_of([ '--keep', 0, '--keep-mb', 0, '--keep-days', 7 ], sub { boots($_[0]); old($_[0], id($_), days => 20, boot => boot($_ > 3 ? 5 : 4), ns => 1e6) for 1 .. 5 }),
+	(slurp('/proc/uptime') =~ /^(\d+)/)[0] > 7 * 86400 ? '(5 gone)' : '4 5 (3 gone)', 'by age: none is older than this boot that was taken in it';
+
+# What others ask for does not make the owner's go.
+is left_of([ '--keep', 4 ], sub { old($_[0], id($_), $_ > 3 ? (by => 61001) : ()) for 1 .. 5 }), '1 2 3 5 (1 gone)', 'of four, three the owner asked for, which stay, and a quarter others';
+is left_of([ '--keep', 8 ], sub { old($_[0], id($_), $_ < 5 ? (by => $_ < 2 ? 61002 : 61001) : ()) for 1 .. 5 }), '1 4 5 (2 gone)', 'of two users the one gives way who has more';
+is left_of([ '--keep', 0, '--keep-mb', 8 ], sub { old($_[0], id($_), bytes => 900_000, $_ < 4 ? (by => 61001) : ()) for 1 .. 5 }), '3 4 5 (2 gone)', 'by size, too';
 done_testing;

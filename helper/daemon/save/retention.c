@@ -14,11 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "boots.h"
 #include "clock.h"
 #include "episode.h"
 #include "retention.h"
 
 #define MANIFEST_MAX (4 << 20)
+
+/* Of what the owner keeps, so much of what others ask for. */
+#define FRIENDS_SHARE 4
 
 /* A folder's time changes when a file in it is made, renamed or removed: while these are equal, the episode is as it was. */
 struct look {
@@ -29,9 +33,14 @@ struct look {
 struct tipmed_kept {
 	char id[24];
 	bool pinned, automatic;
+	bool of_friend; /* somebody asked for it who is neither root nor the owner: */
+	uint32_t by;
 	uint64_t bytes;
 	time_t saved;
 	int measured_ms;
+	char boot_id[TIPMED_BOOT_ID_CHARS + 1];
+	unsigned int boot; /* 0: before all that the library knows */
+	uint64_t ns; /* of the trigger, in that boot */
 	struct look look;
 };
 
@@ -85,7 +94,12 @@ static void trigger_read(int fd, struct tipmed_kept *k)
 		k->automatic = json_object_object_get_ex(trigger, "kind", &value) && json_object_is_type(value, json_type_string) &&
 			       !strcmp(json_object_get_string(value), "auto");
 		k->measured_ms = json_object_object_get_ex(trigger, "measured_ms", &value) ? json_object_get_int(value) : 0;
+		k->ns = json_object_object_get_ex(trigger, "ns", &value) ? json_object_get_uint64(value) : 0;
+		k->of_friend = json_object_object_get_ex(trigger, "by", &value);
+		k->by = k->of_friend ? (uint32_t)json_object_get_int64(value) : 0;
 	}
+	if (json_object_object_get_ex(top, "boot_id", &value) && json_object_is_type(value, json_type_string))
+		snprintf(k->boot_id, sizeof(k->boot_id), "%s", json_object_get_string(value));
 	json_object_put(top);
 	free(text);
 }
@@ -131,6 +145,12 @@ static int kept_read(struct tipmed_kept *k, int library_fd)
 	return 0;
 }
 
+static void shelf_count(struct tipmed_shelf *s, const struct tipmed_kept *k, int more)
+{
+	*(k->of_friend ? &s->friends : &s->own) += (unsigned int)more;
+	*(k->of_friend ? &s->friends_bytes : &s->bytes) += more > 0 ? k->bytes : -k->bytes;
+}
+
 static int shelf_push(struct tipmed_shelf *s, const struct tipmed_kept *k)
 {
 	if (s->count == s->room) {
@@ -141,15 +161,35 @@ static int shelf_push(struct tipmed_shelf *s, const struct tipmed_kept *k)
 		s->kept = more;
 		s->room += 64;
 	}
-	s->bytes += k->bytes;
+	shelf_count(s, k, 1);
 	s->kept[s->count++] = *k;
 	return 0;
 }
 
-/* Ids begin with their time: their order is that of age. A clock that was set back makes an episode seem old; it is spared only as the newest. */
 static int by_id(const void *a, const void *b)
 {
 	return strcmp(((const struct tipmed_kept *)a)->id, ((const struct tipmed_kept *)b)->id);
+}
+
+/*
+ * By boot, and in a boot by its own clock: no clock that was wrong makes an episode older than it is. Of boots that the library does not know (episodes of an
+ * older version, or that were copied here) nothing is known but the ids, which begin with the time of day.
+ */
+static int by_age(const void *a, const void *b)
+{
+	const struct tipmed_kept *x = a, *y = b;
+
+	if (x->boot != y->boot)
+		return x->boot < y->boot ? -1 : 1;
+	if (x->boot && x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return by_id(a, b);
+}
+
+static void shelf_sort(struct tipmed_shelf *s, int (*by)(const void *a, const void *b))
+{
+	if (s->count)
+		qsort(s->kept, s->count, sizeof(*s->kept), by);
 }
 
 /* Looked at first, read after it: a change in between is seen the next time. */
@@ -168,6 +208,20 @@ static void shelf_add(struct tipmed_shelf *s, const struct tipmed_shelf *old, in
 		shelf_push(s, &k);
 }
 
+/* The list of boots may have become longer. */
+static void shelf_date(struct tipmed_shelf *s, int library_fd)
+{
+	struct tipmed_boots *boots = malloc(sizeof(*boots));
+
+	if (!boots)
+		return;
+	tipmed_boots_read(boots, library_fd);
+	for (size_t i = 0; i < s->count; i++)
+		s->kept[i].boot = tipmed_boots_find(boots, s->kept[i].boot_id);
+	s->boot = boots->count;
+	free(boots);
+}
+
 void tipmed_shelf_read(struct tipmed_shelf *s, int library_fd)
 {
 	struct tipmed_shelf old = *s;
@@ -175,6 +229,7 @@ void tipmed_shelf_read(struct tipmed_shelf *s, int library_fd)
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	*s = (struct tipmed_shelf){ 0 };
+	shelf_sort(&old, by_id);
 	for (struct dirent *e; dir && (e = readdir(dir));)
 		if (tipmed_episode_is_id(e->d_name, strlen(e->d_name)))
 			shelf_add(s, &old, library_fd, e->d_name);
@@ -183,8 +238,8 @@ void tipmed_shelf_read(struct tipmed_shelf *s, int library_fd)
 	else if (fd >= 0)
 		close(fd);
 	tipmed_shelf_free(&old);
-	if (s->count)
-		qsort(s->kept, s->count, sizeof(*s->kept), by_id);
+	shelf_date(s, library_fd);
+	shelf_sort(s, by_age);
 }
 
 void tipmed_shelf_free(struct tipmed_shelf *s)
@@ -216,7 +271,7 @@ static bool shelf_remove(struct tipmed_shelf *s, size_t i, int library_fd)
 		return false;
 	if (tipmed_episode_remove(library_fd, s->kept[i].id))
 		return false;
-	s->bytes -= s->kept[i].bytes;
+	shelf_count(s, &s->kept[i], -1);
 	s->count--;
 	memmove(&s->kept[i], &s->kept[i + 1], (s->count - i) * sizeof(*s->kept));
 	return true;
@@ -255,23 +310,88 @@ static unsigned int worst_keep(struct tipmed_shelf *s, int library_fd, const str
 	return gone;
 }
 
+/* A quarter of a limit; none stays none, and the least is one. */
+static uint64_t share(uint64_t limit)
+{
+	return limit > FRIENDS_SHARE ? limit / FRIENDS_SHARE : limit > 0;
+}
+
+static bool friends_too_much(const struct tipmed_shelf *s, const struct tipmed_retention *keep)
+{
+	return (keep->count && s->friends > share(keep->count)) || (keep->bytes && s->friends_bytes > share(keep->bytes));
+}
+
+/* How many have been kept for this user. */
+static unsigned int count_by(const struct tipmed_shelf *s, uint32_t by)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		n += s->kept[i].of_friend && s->kept[i].by == by;
+	return n;
+}
+
+/* The oldest that may go of the user who has the most; none: SIZE_MAX. */
+static size_t friends_oldest(const struct tipmed_shelf *s, const char *spare)
+{
+	unsigned int most = 0;
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < s->count; i++) {
+		unsigned int n = s->kept[i].of_friend && may_go(&s->kept[i], spare) ? count_by(s, s->kept[i].by) : 0;
+
+		if (n > most) {
+			most = n;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* What permitted users have asked for lies on a shelf of its own, so that none of it makes anything of the owner's go. */
+static unsigned int friends_keep(struct tipmed_shelf *s, int library_fd, const struct tipmed_retention *keep, const char *spare)
+{
+	unsigned int gone = 0;
+
+	while (friends_too_much(s, keep)) {
+		size_t i = friends_oldest(s, spare);
+
+		if (i == SIZE_MAX || !shelf_remove(s, i, library_fd))
+			break;
+		gone++;
+	}
+	return gone;
+}
+
+/* In seconds. The clock may have been set; in this boot an episode is no older than the time since, with all that the machine slept. */
+static time_t age_of(const struct tipmed_shelf *s, const struct tipmed_kept *k, time_t now)
+{
+	time_t age = k->saved ? now - k->saved : 0;
+	uint64_t since_boot_ns = tipme_clock_of_ns(CLOCK_BOOTTIME);
+	time_t most = since_boot_ns > k->ns ? (time_t)((since_boot_ns - k->ns) / TIPME_NS_PER_S) : 0;
+
+	return k->boot && k->boot == s->boot && age > most ? most : age;
+}
+
 static bool too_much(const struct tipmed_shelf *s, const struct tipmed_retention *keep, const struct tipmed_kept *oldest, time_t now)
 {
-	return (keep->count && s->count > keep->count) || (keep->bytes && s->bytes > keep->bytes) ||
-	       (keep->days && oldest->saved && now - oldest->saved > (time_t)keep->days * 86400);
+	bool own = !oldest->of_friend && ((keep->count && s->own > keep->count) || (keep->bytes && s->bytes > keep->bytes));
+
+	return own || (keep->days && age_of(s, oldest, now) > (time_t)keep->days * 86400);
 }
 
 unsigned int tipmed_retention_keep(struct tipmed_shelf *s, int library_fd, const struct tipmed_retention *keep, const char *spare)
 {
 	time_t now = time(NULL);
 
+	tipmed_boots_note(library_fd);
 	if (!tipmed_retention_limits(keep))
 		return 0;
 	tipmed_shelf_read(s, library_fd);
-	unsigned int gone = worst_keep(s, library_fd, keep, spare);
+	unsigned int gone = worst_keep(s, library_fd, keep, spare) + friends_keep(s, library_fd, keep, spare);
 
-	for (size_t i = 0; i < s->count && too_much(s, keep, &s->kept[i], now);) {
-		if (may_go(&s->kept[i], spare) && shelf_remove(s, i, library_fd))
+	for (size_t i = 0; i < s->count;) {
+		if (too_much(s, keep, &s->kept[i], now) && may_go(&s->kept[i], spare) && shelf_remove(s, i, library_fd))
 			gone++;
 		else
 			i++;

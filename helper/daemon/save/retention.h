@@ -13,7 +13,9 @@
 struct tipmed_shelf {
 	struct tipmed_kept *kept;
 	size_t count, room;
-	uint64_t bytes; /* on disk, all together */
+	unsigned int own, friends; /* how many root and the owner asked for, and how many others did */
+	uint64_t bytes, friends_bytes; /* on disk: of the first, of the others */
+	unsigned int boot; /* the number of the present one among those that the library knows; 0: it knows none */
 };
 
 /* Whether anything is ever removed to make room. */
