@@ -128,14 +128,15 @@ static int source_open(void)
 	return 0;
 }
 
-static int kernel_take(void *arg, enum tipmed_trigger_kind *kind, char *text, size_t len)
+static int kernel_take(void *arg, enum tipmed_trigger_kind *kind, uid_t *by, char *text, size_t len)
 {
 	*kind = TIPMED_TRIGGER_KERNEL;
-	return tipme_kernel_source_trigger_taken(arg, text, len);
+	return tipme_kernel_source_trigger_taken(arg, by, text, len);
 }
 
-static int hotkey_take(void *arg, enum tipmed_trigger_kind *kind, char *text, size_t len)
+static int hotkey_take(void *arg, enum tipmed_trigger_kind *kind, uid_t *by, char *text, size_t len)
 {
+	(void)by;
 	*kind = TIPMED_TRIGGER_HOTKEY;
 	return tipmed_evdev_take(arg) ? 0 : -EAGAIN;
 }

@@ -55,7 +55,7 @@ struct tipme_kernel_backend {
 	int (*suspended)(struct tipme_kernel_source *src, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns);
 	/* May be NULL: the source triggers nothing by itself. */
 	int (*trigger_fd)(struct tipme_kernel_source *src);
-	int (*trigger_taken)(struct tipme_kernel_source *src, char *text, size_t len);
+	int (*trigger_taken)(struct tipme_kernel_source *src, uint32_t *by, char *text, size_t len);
 };
 
 /* Completes `opt` with the defaults, and chooses the pool's form. */

@@ -274,15 +274,18 @@ static int trigger_words(const struct tipme_trigger_event *e, char *text, size_t
 	return 0;
 }
 
-static int module_trigger_taken(struct tipme_kernel_source *base, char *text, size_t len)
+static int module_trigger_taken(struct tipme_kernel_source *base, uint32_t *by, char *text, size_t len)
 {
 	struct tipme_trigger_event e;
 	ssize_t n;
 
 	/* The module keeps what triggered while nobody listened. What was before the records is no episode of theirs. */
 	while ((n = read(module_of(base)->fd, &e, sizeof(e))) == sizeof(e))
-		if (e.ts_ns >= base->view.start_ns && trigger_words(&e, text, len))
+		if (e.ts_ns >= base->view.start_ns && trigger_words(&e, text, len)) {
+			if (e.reason == TIPME_TRIGGER_SYSCTL)
+				*by = e.value;
 			return 0;
+		}
 	return n < 0 ? -errno : -EAGAIN;
 }
 

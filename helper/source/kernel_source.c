@@ -214,9 +214,9 @@ int tipme_kernel_source_trigger_fd(struct tipme_kernel_source *src)
 	return src->backend->trigger_fd ? src->backend->trigger_fd(src) : -1;
 }
 
-int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, char *text, size_t len)
+int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, uint32_t *by, char *text, size_t len)
 {
-	return src->backend->trigger_taken ? src->backend->trigger_taken(src, text, len) : -ENOTSUP;
+	return src->backend->trigger_taken ? src->backend->trigger_taken(src, by, text, len) : -ENOTSUP;
 }
 
 int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats)

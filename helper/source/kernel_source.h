@@ -156,8 +156,8 @@ const char *tipme_kernel_source_beside_name(const struct tipme_kernel_source *sr
 
 /* Readable when the source itself asks for a snapshot (a key on the console, a threshold); -1: this one never does. */
 int tipme_kernel_source_trigger_fd(struct tipme_kernel_source *src);
-/* Then: takes the request, and puts into `text` what it was. Returns 0, or -EAGAIN if there was none. Does not block. */
-int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, char *text, size_t len);
+/* Then: takes the request, puts into `text` what it was, and into *by which user asked, if one did. Returns 0, or -EAGAIN if there was none. Does not block. */
+int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, uint32_t *by, char *text, size_t len);
 
 /* Classes that are on, and in *able those that this source can record here. */
 uint32_t tipme_kernel_source_classes(const struct tipme_kernel_source *src, uint32_t *able);

@@ -150,6 +150,33 @@ my (undef, @dead) = records_of((split /\n/, $dead_out)[1] . "/x-$good.rec");
 is scalar(grep { /^x_request .*pid=4711/ } @dead), 1000, 'but its last records can still be saved';
 done(@$_[ 0, 1 ]) for @liars;
 
+# One whom the owner has named takes nothing that is the owner's.
+subtest 'places for rings, by user' => sub {
+	my $program = $d->dir . '/daemon-x-client';
+	system('cp', "$ENV{TIPME_BUILDDIR}/helper/test/daemon-x-client", $program) == 0 or BAIL_OUT('cp');
+	my @friends = map { [ x_client_as($FRIEND, $program, 'good') ] } 1 .. 10;
+	is scalar(grep { $_->[2] =~ /^0 / } @friends), 4, 'he has four places, as one server may have threads';
+	is scalar(grep { $_->[2] =~ /^\d+ this user/ } @friends), 6, '... and is told so';
+	my @own = map { [ x_client('good') ] } 1 .. 12;
+	is scalar(grep { $_->[2] =~ /^0 / } @own), 12, 'all others are root\'s and the owner\'s';
+	done(@$_[ 0, 1 ]) for @friends, @own;
+};
+subtest 'triggers and episodes, by user' => sub {
+	my $OWNER = 61003;
+	my $other = Tipme::TestDaemon->new(args => [ '--owner', $OWNER, '--post', 0, '--keep', 4, '--allow-uid', $FRIEND ]);
+	is +($other->start)[0], 0, 'start for an owner';
+	my $trigger = sub { my ($uid, $n) = @_; return as_user($uid, sub { my $c = $other->connection; join ' ', map { send $c, Tipme::TestDaemon::message(2, 0, ''), 0; my @a; do { @a = Tipme::TestDaemon::answer($c) } while (@a && $a[0] != 16); $a[1] } 1 .. $n }) };
+	my @his = split ' ', $trigger->($FRIEND, 30);
+	cmp_ok scalar(grep { !$_ } @his), '<=', 3, 'of thirty triggers a permitted user is granted two or three';
+	is $trigger->($OWNER, 1), 0, 'the owner is granted his at once';
+	ok wait_until(sub { my $s = $other->status; !$s->{waiting} && $s->{saving} eq 'idle' && $s->{episodes} >= 2 }), 'they are saved';
+	my @by = map { Tipme::TestDaemon::manifest($_)->{trigger}{by} // 'owner' } glob $other->library . '/2*';
+	is scalar(grep { $_ eq 'owner' } @by), 1, 'the owner has his episode';
+	is scalar(grep { $_ eq $FRIEND } @by), 1, 'of four places a quarter is another\'s';
+	$other->stop;
+	@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
+};
+
 # More servers than places.
 my @crowd = map { [ x_client('good') ] } 1 .. 17;
 is scalar(grep { $_->[2] =~ /^0 / } @crowd), 16, 'sixteen X servers at most (those that are gone make room)';
@@ -290,6 +317,13 @@ sub pass_hanging {
 }
 
 sub fds { return scalar(() = glob "/proc/$pid/fd/*") }
+
+# The same by another user, who may not see the build tree.
+sub x_client_as {
+	my ($uid, $program, $mode) = @_;
+	my $p = open2(my $out, my $in, 'setpriv', "--reuid=$uid", "--regid=$uid", '--clear-groups', $program, $mode);
+	return ($p, $in, scalar(<$out>) // '');
+}
 
 # Starts one; (pid, its input, its answer).
 sub x_client {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kernel.tipme.*: the trigger, which anybody may pull and nothing else, and what root may set. See docs/abi/sysctl-kernel-tipme. */
+/* kernel.tipme.*: the trigger, which one group may pull and do nothing else, and what root may set. See docs/abi/sysctl-kernel-tipme. */
 #include <linux/cred.h>
 #include <linux/mutex.h>
 #include <linux/ratelimit.h>
@@ -14,10 +14,20 @@ int tipme_record_key_codes;
 /* Three at once are fine, then one a second: who wants more gets -EAGAIN, and the recorder does not hear of it. */
 static DEFINE_RATELIMIT_STATE(limit, 3 * HZ, 3);
 
+/* Whose members may trigger, root apart; -1: nobody's. The file itself cannot belong to a group: the kernel gives those of kernel.* to root's. */
+static int trigger_group = -1;
+
+static bool may_trigger(void)
+{
+	kgid_t group = make_kgid(&init_user_ns, trigger_group);
+
+	return uid_eq(current_fsuid(), GLOBAL_ROOT_UID) || (trigger_group >= 0 && gid_valid(group) && in_egroup_p(group));
+}
+
 /* Whatever is written: it may be written by a server without privileges, so it says no more than "now". */
 static int trigger_write(TIPME_CTL *table, int write, void *buffer, size_t *len, loff_t *pos)
 {
-	if (!write)
+	if (!write || !may_trigger())
 		return -EPERM;
 	if (!tipme_ring_live())
 		return -ENODEV;
@@ -50,6 +60,7 @@ static int class_rw(TIPME_CTL *table, int write, void *buffer, size_t *len, loff
 
 static struct ctl_table settings[] = {
 	{ .procname = "trigger", .mode = 0222, .proc_handler = trigger_write },
+	{ .procname = "trigger_group", .mode = 0644, .data = &trigger_group, .maxlen = sizeof(int), .extra1 = SYSCTL_NEG_ONE, .proc_handler = proc_dointvec_minmax },
 	{ .procname = "hotkeys", .mode = 0644, .data = &tipme_hotkeys, .maxlen = sizeof(int), .extra1 = SYSCTL_ZERO, .extra2 = SYSCTL_TWO,
 	  .proc_handler = proc_dointvec_minmax },
 	{ .procname = "record_key_codes", .mode = 0644, .data = &tipme_record_key_codes, .maxlen = sizeof(int), .extra1 = SYSCTL_ZERO,

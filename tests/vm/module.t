@@ -52,7 +52,7 @@ sub loading {
 	my ($vm) = @_;
 	ok_run($vm, 'insmod /opt/tipme.ko', 'it loads');
 	like(scalar $vm->run('ls -l /dev/tipme'), qr/^crw-------/, 'its device is root\'s alone');
-	like(scalar $vm->run('ls -l /proc/sys/kernel/tipme/trigger'), qr/^--w--w--w-/, 'everybody may trigger, nobody may read');
+	like(scalar $vm->run('ls -l /proc/sys/kernel/tipme/trigger'), qr/^--w--w--w-/, 'nobody may read the trigger; who may trigger, trigger_group says');
 	ok_run($vm, 'rmmod tipme', 'it unloads');
 	each_part_fails($vm);
 	# The programs beside it are verified each time, which takes an emulated machine on a busy host a minute: one answer a round.
@@ -173,11 +173,15 @@ END
 	return;
 }
 
-# Anybody may pull the trigger, and it is limited.
+# The members of one group may pull the trigger, and it is limited.
 sub sysctl {
 	my ($vm) = @_;
 	my $had = episodes($vm);
-	ok_run($vm, 'runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"', 'a user without privileges triggers');
+	my $refused = $vm->run('runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger" 2>&1');
+	like($refused, qr/not permitted/, 'nobody but root triggers, as long as no group may');
+	ok_run($vm, 'sysctl -q -w kernel.tipme.trigger_group=$(id -g user) || echo $(id -g user) > /proc/sys/kernel/tipme/trigger_group', 'a group is named');
+	like(scalar $vm->run('runuser -u nobody -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger" 2>&1'), qr/not permitted/, '... others are refused as before');
+	ok_run($vm, 'runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"', 'a member without privileges triggers');
 	my $dir = new_episode($vm, $had);
 	like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*by user 1000/s, 'the episode says who');
 	my $out = $vm->run('runuser -u user -- bash -c "for i in 1 2 3 4 5 6 7 8; do echo 1 > /proc/sys/kernel/tipme/trigger; done" 2>&1 | grep -c "temporarily unavailable"');

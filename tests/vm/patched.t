@@ -72,6 +72,7 @@ sub recorder {
 	is($status->{source}, 'kernel_module', 'and records with the module');
 	$vm->press(qw(h i ret));
 	sleep 2;
+	$vm->run('id -g user > /proc/sys/kernel/tipme/trigger_group');
 	$vm->run('runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"');
 	$vm->wait_for('the episode is saved', 'ls -d /var/lib/tipme/1000/2* 2>/dev/null | grep -q .');
 	my $d = eval { $json->decode(scalar $vm->run('tipme diagnose "$(ls -d /var/lib/tipme/1000/2* | tail -n 1)" --json 2>/dev/null || true')) };

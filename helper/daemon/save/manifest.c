@@ -127,6 +127,8 @@ static void add_trigger(struct json_object *to, const struct tipmed_trigger *fro
 	add_number(trigger, "ns", from->ns);
 	if (before_ns)
 		add_number(trigger, "before_ns", before_ns);
+	if (from->of_friend)
+		add_number(trigger, "by", from->by);
 	if (from->measured_ms)
 		add_number(trigger, "measured_ms", from->measured_ms);
 	add_text(trigger, "text", from->seen[0] ? from->seen : from->words);

@@ -37,12 +37,12 @@ static int find_ring(const struct tipmed_x_servers *servers, const struct tipmed
  * Where a further ring of a process goes: in the place of one that it has given up, or that it has too many of; -1: in a
  * place of its own. The process may be another by now, with the same number.
  */
-static int find_older(const struct tipmed_x_servers *servers, pid_t pid)
+static int find_older(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new)
 {
 	int rings = 0, last = -1;
 
 	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
-		if (!servers->server[i].used || servers->server[i].pid != pid)
+		if (!servers->server[i].used || servers->server[i].pid != new->pid || servers->server[i].uid != new->uid)
 			continue;
 		if (!servers->server[i].connected)
 			return i;
@@ -60,28 +60,49 @@ bool tipmed_x_servers_is_further(const struct tipmed_x_servers *servers, int ind
 	return false;
 }
 
-/* A free place, or that of the server that has been gone for longest. */
-static int find_place(const struct tipmed_x_servers *servers, bool busy)
+/* What the server's user holds who offers it, or all users of his kind. */
+static int friends_rings(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new, bool all)
 {
+	int n = 0;
+
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
+		const struct tipmed_x_server *s = &servers->server[i];
+
+		n += s->used && s->of_friend && (all || s->uid == new->uid);
+	}
+	return n;
+}
+
+/* Whether a ring whose server is gone may make room for a new one: a permitted user's for any, but if he has enough only his own; the owner's for the owner's. */
+static bool may_replace(const struct tipmed_x_server *s, const struct tipmed_x_server *new, bool enough)
+{
+	return !new->of_friend || (s->of_friend && (!enough || s->uid == new->uid));
+}
+
+/* A free place, or that of the server that has been gone for longest. */
+static int find_place(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new, bool busy)
+{
+	bool enough = new->of_friend && friends_rings(servers, new, false) >= TIPMED_X_RINGS_FRIEND;
+	bool full = enough || (new->of_friend && friends_rings(servers, new, true) >= TIPMED_X_RINGS_FRIENDS);
 	int best = -1;
 
 	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
 		const struct tipmed_x_server *s = &servers->server[i];
 
-		if (!s->used)
+		if (!s->used && !full)
 			return i;
-		if (!s->connected && !busy && (best < 0 || s->gone_ns < servers->server[best].gone_ns))
+		if (s->used && !s->connected && !busy && may_replace(s, new, enough) && (best < 0 || s->gone_ns < servers->server[best].gone_ns))
 			best = i;
 	}
 	return best;
 }
 
-static size_t copies_bytes(const struct tipmed_x_servers *servers)
+static size_t copies_bytes(const struct tipmed_x_servers *servers, bool of_friends)
 {
 	size_t sum = 0;
 
 	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++)
-		sum += servers->server[i].copy.cap;
+		sum += !of_friends || servers->server[i].of_friend ? servers->server[i].copy.cap : 0;
 	return sum;
 }
 
@@ -94,7 +115,8 @@ static int server_open(struct tipmed_x_server *s, const struct tipmed_x_servers 
 		return err;
 	s->copy.cap = tipme_x_ring_copy_bytes(&s->ring);
 	*why = "the rings of all X servers together are too large: take a smaller RingKB";
-	if (copies_bytes(servers) + s->copy.cap > TIPMED_X_COPY_BYTES_MAX)
+	if (copies_bytes(servers, false) + s->copy.cap > TIPMED_X_COPY_BYTES_MAX ||
+	    (s->of_friend && copies_bytes(servers, true) + s->copy.cap > TIPMED_X_COPY_BYTES_FRIENDS))
 		return -ENOMEM;
 	*why = "no memory for a copy of the ring";
 	void *buf = mmap(NULL, s->copy.cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -158,14 +180,15 @@ static void server_name(struct tipmed_x_server *s, const struct tipme_incoming *
 	s->display = in->arg;
 }
 
-int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, pid_t pid, int fd, bool busy, const char **why)
+int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, const struct tipmed_x_writer *writer, int fd, bool busy,
+			 const char **why)
 {
-	struct tipmed_x_server new = { .used = true, .connected = true, .pid = pid };
+	struct tipmed_x_server new = { .used = true, .connected = true, .pid = writer->pid, .uid = writer->uid, .of_friend = writer->of_friend };
 	struct stat st;
 	int place;
 
 	*why = "the server's process id is not visible here, or no memory came with the message";
-	if (pid <= 0 || fd < 0)
+	if (new.pid <= 0 || fd < 0)
 		return -EINVAL;
 	/* Asked first: of a file that somebody serves, even its size may take as long as he likes. */
 	*why = "the ring is no memfd";
@@ -180,13 +203,13 @@ int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_in
 		server_name(&servers->server[place], in);
 		return place;
 	}
-	place = find_older(servers, pid);
+	place = find_older(servers, &new);
 	*why = "an episode is being saved that needs the older ring of this process: offer it again in a second";
 	if (place >= 0 && busy)
 		return -EAGAIN;
 	if (place < 0)
-		place = find_place(servers, busy);
-	*why = "16 X servers or threads of them share their rings already";
+		place = find_place(servers, &new, busy);
+	*why = new.of_friend ? "this user, or all who are neither root nor the owner, share as many rings as they may" : "16 X servers or threads of them share their rings already";
 	return place < 0 ? -EMFILE : server_new(servers, new, fd, place, why);
 }
 

@@ -13,13 +13,30 @@
 #define TIPMED_X_SERVERS_MAX 16
 #define TIPMED_X_RINGS_PER_PROCESS 4
 
+/*
+ * What one user may hold of these who is neither root nor the owner: as many as one server has; and all such users together: so that the servers of root and the
+ * owner get in.
+ */
+#define TIPMED_X_RINGS_FRIEND 4
+#define TIPMED_X_RINGS_FRIENDS 8
+
 /* All copies together; a ring that would need more is refused. */
 #define TIPMED_X_COPY_BYTES_MAX (128UL << 20)
+#define TIPMED_X_COPY_BYTES_FRIENDS (64UL << 20)
+
+/* Who writes a ring. */
+struct tipmed_x_writer {
+	pid_t pid; /* as the kernel told it */
+	uid_t uid;
+	bool of_friend; /* neither root nor the owner */
+};
 
 struct tipmed_x_server {
 	bool used;
 	bool connected;
-	pid_t pid; /* of the writer, as the kernel told it, not the server */
+	pid_t pid; /* of the writer, not the server */
+	uid_t uid; /* its user */
+	bool of_friend;
 	unsigned int display;
 	char name[32];
 	dev_t dev;
@@ -50,10 +67,11 @@ struct tipmed_x_servers {
 };
 
 /*
- * Takes the ring that `pid` offers by `fd` (the caller's). Returns the index, or -errno and a reason. A server that connects again
+ * Takes the ring that `writer` offers by `fd` (the caller's). Returns the index, or -errno and a reason. A server that connects again
  * with the same memory goes on where it was. While `busy`, nothing that a snapshot may be using is given up.
  */
-int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, pid_t pid, int fd, bool busy, const char **why);
+int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, const struct tipmed_x_writer *writer, int fd, bool busy,
+			 const char **why);
 
 /* The server that a ring is about: its writer, or the one that an observer names. */
 pid_t tipmed_x_server_pid(const struct tipmed_x_server *s);

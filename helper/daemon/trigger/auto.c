@@ -233,11 +233,12 @@ static void tell(struct tipmed_auto *a, char *text, size_t len)
 	snprintf(text, len, "%s (pid %u) %s: %u ms", comm, a->worst_pid, a->worst_what, a->measured_ms);
 }
 
-int tipmed_auto_take(void *arg, enum tipmed_trigger_kind *kind, char *text, size_t len)
+int tipmed_auto_take(void *arg, enum tipmed_trigger_kind *kind, uid_t *by, char *text, size_t len)
 {
 	struct tipmed_auto *a = arg;
 	uint64_t expired, now_ns = tipme_clock_ns();
 
+	(void)by;
 	if (read(a->timer_fd, &expired, sizeof(expired)) < 0 || !atomic_load(&a->threshold_ms))
 		return -EAGAIN;
 	a->worst_ns = 0;

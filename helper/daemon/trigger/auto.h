@@ -61,6 +61,6 @@ void tipmed_auto_free(struct tipmed_auto *a);
 void tipmed_auto_set(struct tipmed_auto *a, unsigned int threshold_ms);
 
 /* As an origin of triggers: see server.h. */
-int tipmed_auto_take(void *arg, enum tipmed_trigger_kind *kind, char *text, size_t len);
+int tipmed_auto_take(void *arg, enum tipmed_trigger_kind *kind, uid_t *by, char *text, size_t len);
 
 #endif

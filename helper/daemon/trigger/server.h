@@ -17,6 +17,7 @@
 #include "message.h"
 #include "options.h"
 #include "presses.h"
+#include "quota.h"
 #include "closer.h"
 #include "doors.h"
 #include "snapshot.h"
@@ -46,12 +47,17 @@ struct tipmed_peer {
 /* Who else than a peer may ask for an episode: a key on the console, a threshold in the kernel, a watcher of our own. */
 struct tipmed_origin {
 	int fd; /* readable when there is something to take */
-	/* In the trigger thread: takes what is there without blocking. Returns 0 for a snapshot, with its kind and what was seen; else -errno. */
-	int (*take)(void *arg, enum tipmed_trigger_kind *kind, char *text, size_t len);
+	/*
+	 * In the trigger thread: takes what is there without blocking. Returns 0 for a snapshot, with its kind, the user who asked, if one did, and what was seen;
+	 * else -errno.
+	 */
+	int (*take)(void *arg, enum tipmed_trigger_kind *kind, uid_t *by, char *text, size_t len);
 	void *arg;
 };
 
 #define TIPMED_ORIGINS_MAX 8
+
+enum { TIPMED_PENDING_OWN, TIPMED_PENDING_FRIEND, TIPMED_PENDING };
 
 struct tipmed_server {
 	const struct tipmed_options *opt;
@@ -61,8 +67,11 @@ struct tipmed_server {
 	struct tipmed_classes *classes;
 	struct tipmed_identity *identity;
 	struct tipmed_snapshot snap;
-	bool has_pending;
-	struct tipmed_trigger pending;
+	/* One more episode each, while one is being saved: the owner's comes first. */
+	struct tipmed_pending {
+		bool is;
+		struct tipmed_trigger trigger;
+	} pending[TIPMED_PENDING];
 	struct tipmed_doors doors;
 	int epoll_fd, timer_fd, quit_fd;
 	uint64_t post_end_ns; /* in the phase POST: when recording is complete */
@@ -78,7 +87,7 @@ struct tipmed_server {
 	struct tipmed_presses presses;
 	struct tipmed_origin origin[TIPMED_ORIGINS_MAX];
 	unsigned int origins;
-	uint64_t tokens_ns; /* rate limit of those who are not root: the time up to which triggers are paid for */
+	struct tipmed_quota quota; /* of those who are not root */
 	uint64_t refused_triggers, refused_peers;
 	uint64_t start_ns;
 	uint64_t episodes, failures;

@@ -14,10 +14,6 @@
 #include "text.h"
 #include "told.h"
 
-/* Two triggers at once are fine, then one each 5 seconds. */
-#define TRIGGER_COST_NS (5 * TIPME_NS_PER_S)
-#define TRIGGER_BURST 2
-
 /* How often the copy goes on after a trigger. */
 #define POST_STEP_NS 200000000
 
@@ -124,30 +120,27 @@ void tipmed_taking_on_done(struct tipmed_server *server)
 		server->snap.before_ns = server->snap.trigger.ns;
 	memcpy(server->last_id, server->snap.trigger.id, sizeof(server->last_id));
 	tell_saved(server);
-	if (!server->has_pending)
-		return;
-	server->has_pending = false;
-	snapshot_begin(server, &server->pending);
+	for (int i = 0; i < TIPMED_PENDING; i++)
+		if (server->pending[i].is) {
+			server->pending[i].is = false;
+			snapshot_begin(server, &server->pending[i].trigger);
+			return;
+		}
 }
 
-static bool rate_allows(struct tipmed_server *server, uint64_t now_ns)
+static struct tipmed_pending *pending_of(struct tipmed_server *server, const struct tipmed_trigger *trigger)
 {
-	if (server->tokens_ns < now_ns)
-		server->tokens_ns = now_ns;
-	if (server->tokens_ns - now_ns > (TRIGGER_BURST - 1) * TRIGGER_COST_NS)
-		return false;
-	server->tokens_ns += TRIGGER_COST_NS;
-	return true;
+	return &server->pending[trigger->of_friend ? TIPMED_PENDING_FRIEND : TIPMED_PENDING_OWN];
 }
 
-/* Returns 0, or an errno (and why) if no episode can be taken now. */
-static uint32_t trigger_refusal(struct tipmed_server *server, bool limited, uint64_t now_ns, const char **why)
+/* `who` is a user, or what stands for nobody; 0, root, may ask as he likes. Returns 0, or an errno (and why) if no episode can be taken now. */
+static uint32_t trigger_refusal(struct tipmed_server *server, const struct tipmed_trigger *trigger, uint64_t who, const char **why)
 {
-	if (server->has_pending) {
+	if (pending_of(server, trigger)->is) {
 		*why = "one episode is being saved and one more waits: ask again in some seconds";
 		return EBUSY;
 	}
-	if (limited && !rate_allows(server, now_ns)) {
+	if (who && !tipmed_quota_allows(&server->quota, who, trigger->ns)) {
 		*why = "more than one episode in 5 seconds: ask again in some seconds";
 		return EAGAIN;
 	}
@@ -170,8 +163,7 @@ static void trigger_take(struct tipmed_server *server, const struct tipmed_trigg
 	if (server->snap.phase == TIPMED_IDLE) {
 		snapshot_begin(server, trigger);
 	} else {
-		server->pending = *trigger;
-		server->has_pending = true;
+		*pending_of(server, trigger) = (struct tipmed_pending){ true, *trigger };
 	}
 	/* After the copy: who hears of it may change the screen. */
 	tell_triggered(server, trigger);
@@ -180,7 +172,7 @@ static void trigger_take(struct tipmed_server *server, const struct tipmed_trigg
 void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
 {
 	struct tipmed_trigger trigger = {
-		.requester = peer->number,
+		.requester = peer->number, .of_friend = !peer->may_all, .by = peer->cred.uid,
 		.kind = in->arg == TIPME_CHORD_ACTION_SNAPSHOT ? TIPMED_TRIGGER_HOTKEY : TIPMED_TRIGGER_COMMAND,
 	};
 	const char *why;
@@ -191,7 +183,7 @@ void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *
 		tipmed_peer_answer(peer, 0, "{\"known\": true}");
 		return;
 	}
-	uint32_t error = trigger_refusal(server, peer->cred.uid, trigger.ns, &why);
+	uint32_t error = trigger_refusal(server, &trigger, peer->cred.uid, &why);
 
 	if (error) {
 		server->refused_triggers++;
@@ -217,14 +209,19 @@ void tipmed_taking_on_origin(struct tipmed_server *server, const struct tipmed_o
 {
 	struct tipmed_trigger trigger = { .kind = TIPMED_TRIGGER_KERNEL };
 	char seen[256] = "";
+	uid_t by = (uid_t)-1;
 	const char *why;
 
-	if (origin->take(origin->arg, &trigger.kind, seen, sizeof(seen)))
+	if (origin->take(origin->arg, &trigger.kind, &by, seen, sizeof(seen)))
 		return;
+	if (by != (uid_t)-1) {
+		trigger.of_friend = by && by != server->opt->owner;
+		trigger.by = by;
+	}
 	tipmed_trigger_stamp(&trigger);
 	if (press_seen(server, &trigger))
 		return;
-	if (trigger_refusal(server, true, trigger.ns, &why)) {
+	if (trigger_refusal(server, &trigger, by != (uid_t)-1 ? by : TIPMED_QUOTA_KIND(trigger.kind), &why)) {
 		server->refused_triggers++;
 		return;
 	}

@@ -51,7 +51,7 @@ static void on_chord(struct tipmed_server *server, struct tipmed_peer *peer, con
 static void on_hello(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
 {
 	const char *why;
-	int place = tipmed_x_servers_add(&server->snap.x, in, peer->cred.pid, fd, server->snap.phase != TIPMED_IDLE, &why);
+	int place = tipmed_x_servers_add(&server->snap.x, in, &(struct tipmed_x_writer){ peer->cred.pid, peer->cred.uid, !peer->may_all }, fd, server->snap.phase != TIPMED_IDLE, &why);
 
 	if (place < 0) {
 		tipmed_peer_answer(peer, (uint32_t)-place, why);
@@ -76,8 +76,9 @@ static bool note_goes_along(struct tipmed_server *server, const struct tipmed_no
 
 	if (server->snap.phase == TIPMED_POST && !strcmp(server->snap.trigger.id, note->id))
 		trigger = &server->snap.trigger;
-	else if (server->has_pending && !strcmp(server->pending.id, note->id))
-		trigger = &server->pending;
+	for (int i = 0; !trigger && i < TIPMED_PENDING; i++)
+		if (server->pending[i].is && !strcmp(server->pending[i].trigger.id, note->id))
+			trigger = &server->pending[i].trigger;
 	if (trigger)
 		memcpy(trigger->words, note->words, sizeof(trigger->words));
 	return trigger;
