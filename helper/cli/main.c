@@ -42,7 +42,7 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "open", "what somebody else has bundled", cli_program, NULL, "tipme-postmortem" },
 	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem" },
 	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem" },
-	{ "latency", "how late interrupts and real-time threads are, and why", cli_program, NULL, "tipme-latency" },
+	{ "latency", "how late interrupts and real-time threads are, and why", cli_latency, NULL, "tipme-latency" },
 	{ "export", "the records for other programs: perfetto, chrome, ftrace, text", cli_program, NULL, "tipme-postmortem" },
 	{ "bench", "small tasks timed beside a load, and what held up the slowest", cli_program, NULL, "tipme-bench" },
 	{ 0 },

@@ -94,6 +94,18 @@ int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv)
 	return n;
 }
 
+/* What follows from a result that is there is computed by the post-mortem; measuring is a program of its own. */
+int cli_latency(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	static const char *const derived[] = { "mttf", "compare", "schedulability" };
+	struct tipme_verb_entry entry = *verb;
+
+	for (size_t i = 0; argc > 1 && i < sizeof(derived) / sizeof(derived[0]); i++)
+		if (!strcmp(argv[1], derived[i]))
+			entry.program = "tipme-postmortem";
+	return cli_program(&entry, argc, argv);
+}
+
 /* It speaks for itself: it says what it records, or why it cannot, in our name. */
 int cli_start(const struct tipme_verb_entry *verb, int argc, char **argv)
 {

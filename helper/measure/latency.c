@@ -17,6 +17,7 @@
 
 static const char usage[] =
 	"usage: tipme latency record [options] | report FILE [--json]\n"
+	"       tipme latency mttf FILE | compare A B | schedulability FILE TASKS      (--help of each)\n"
 	"Measures, on each CPU, how late a timer's interrupt is, the work that it defers, and real-time threads woken by that.\n\n"
 	"  -d, --duration S       how long (10)\n"
 	"  -t, --threshold US     end with 2 if a thread was later; its causes are kept, and tipmed, if it runs, saves an episode\n"
@@ -30,7 +31,8 @@ static const char usage[] =
 	"Examples:\n"
 	"  sudo tipme latency record --threshold 1000\n"
 	"  sudo tipme latency record --duration 3600 --output night.json\n"
-	"  tipme latency report night.json\n";
+	"  tipme latency report night.json\n"
+	"  tipme latency mttf night.json --client audio-128\n";
 
 struct arguments {
 	struct tipme_latency_options opt;
