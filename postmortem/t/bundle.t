@@ -107,7 +107,6 @@ is(verb('Bundle', $dir, '-o', "$tmp/all.tipme", '--yes', '--all', '--with-note')
 verb('Open', "$tmp/all.tipme", '-o', "$tmp/all");
 like(slurp("$tmp/all/note.txt"), qr/notesecret/, 'which is there');
 is(scalar(Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/all"))->events), 8, 'all events are there');
-is(verb('Bundle', $dir)->{exit}, 64, 'no file: usage');
 is(verb('Open')->{exit}, 64, 'no file: usage');
 
 # No input event in it, but a stall: a bundle like any other.

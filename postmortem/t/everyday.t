@@ -101,4 +101,71 @@ for my $how ('is missing', 'was cut') {
 	unlike($r->{out}, qr/^Ask:/m, 'asked again: nobody is to be asked');
 }
 
+# --- the list: the newest first, 20 of them, causes in plain words ---
+{
+	my @ids = map { keep(slow()) } 1 .. 25;
+	tipme('diagnose', $ids[-1]);
+	my $r = tipme('list');
+	my @shown = $r->{out} =~ /^(\d{8}-\d{6}-3f2a) /mg;
+	is_deeply(\@shown, [ (reverse @ids)[ 0 .. 19 ] ], 'list: the newest 20, the newest first') or diag($r->{out} . $r->{err});
+	like($r->{out}, qr/^$ids[-1] +11-20 15:03:01 +400 ms +xterm \(200\) computed$/m, 'list: the cause in plain words');
+	like($r->{out}, qr/^(\d+) older ones: tipme list --all$/m, 'list: how to see the others');
+	my $all = () = tipme('list', '--all')->{out} =~ /^\d{8}-/mg;
+	is($all, $n, 'list --all: every one');
+	is(scalar(() = tipme('list', '-n', 3)->{out} =~ /^\d{8}-/mg), 3, 'list -n 3: three');
+	my $json = Cpanel::JSON::XS->new->decode(tipme('list', '--json')->{out})->{episodes};
+	is(scalar(@$json) . " $json->[-1]{id}", "$n $ids[-1]", 'list --json: all, the newest last');
+	is(tipme('list', '-n', 0)->{exit}, 64, 'list -n 0: not understood');
+	ok(!(grep { length > 80 } split /\n/, $r->{out}), 'list: 80 columns');
+}
+
+# --- a bundle has a name of its own, and is never written over ---
+{
+	my $id = keep(slow());
+	my $r = tipme('bundle', $id, '--yes');
+	is($r->{exit}, 0, 'bundle without -o') or diag($r->{err});
+	like($r->{out}, qr/^tipme-xterm-20261120-1503\.tipme written, /m, 'bundle: named after program and time');
+	like(tipme('bundle', $id, '--yes')->{out}, qr/^tipme-xterm-20261120-1503-2\.tipme written, /m, 'bundle: the next is another');
+	$r = tipme('bundle', $id);
+	is($r->{exit}, 1, 'bundle: nobody agreed');
+	is($r->{err}, "tipme: bundle: not written: cannot ask without a terminal: review the list, then add --yes\n", 'bundle: why, and what to do');
+}
+
+# --- episodes of one user in two places ---
+{
+	require Tipme::Library;
+	no warnings 'once';
+	local $Tipme::Library::MACHINE = "$tmp/machine";
+	local @ENV{qw(HOME TIPME_LIBRARY XDG_DATA_HOME)} = ("$tmp/home", '', '');
+	my ($here, $there) = ("$tmp/machine/$<", "$tmp/home/.local/share/tipme");
+	system 'mkdir', '-p', $here, $there;
+	for my $where ([ $here, '20261120-150001-0001' ], [ $there, '20261121-150001-0002' ]) {
+		my $s = slow();
+		$s->builder->{id} = $where->[1];
+		$s->builder->write("$where->[0]/$where->[1]");
+	}
+	my $library = Tipme::Library->open;
+	is(join(' ', map { $_->{id} } $library->episodes), '20261120-150001-0001', 'two libraries: ours');
+	is_deeply([ $library->elsewhere ], [ { folder => $there, ids => ['20261121-150001-0002'] } ], 'two libraries: the other is known');
+	is($library->locate('20261121'), "$there/20261121-150001-0002", 'two libraries: an episode of the other is found by its id');
+}
+
+# --- somebody else's episode ---
+SKIP: {
+	skip 'only root can become somebody else', 2 if $> != 0;
+	my $id = keep(slow());
+	my $dir = "$tmp/private";
+	mkdir $dir, 0700 or die "$!\n";
+	rename "$tmp/library/$id", "$dir/$id" or die "$!\n";
+	chmod 0755, $tmp;
+	local $> = 65534;
+	my $why = eval { Tipme::Episode->open("$dir/$id"); 1 } ? 'opened' : $@;
+	like($why, qr{^\S+/$id: you may not read it: it belongs to another user: ask for a file that `tipme bundle` writes$}, "another's episode: said so");
+	$> = 0;
+	chmod 0755, $dir;
+	chmod 0700, "$dir/$id";
+	$> = 65534;
+	like(eval { Tipme::Episode->open("$dir/$id"); 1 } ? 'opened' : $@, qr/you may not read it/, '... also where its folder can be seen');
+}
+
 done_testing();

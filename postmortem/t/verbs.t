@@ -101,9 +101,9 @@ Tipme::Library->open->set_verdict($newer, { kind => 'cpu-contention', sentence =
 my $r = verb('List');
 clean($r, 'list');
 my @lines = split /\n/, $r->{out};
-like($lines[0], qr/^EPISODE +WHEN +RESPONSE +VERDICT$/, 'list: heading');
-like($lines[1], qr/^$older +11-19 08:00:00 +- +not diagnosed yet$/, 'list: oldest first');
-like($lines[3], qr/^$newer +11-20 15:03:01 +934 ms +spine/, 'list: newest last, with its verdict');
+like($lines[0], qr/^EPISODE +WHEN +DELAY +CAUSE$/, 'list: heading');
+like($lines[3], qr/^$older +11-19 08:00:00 +- +not diagnosed yet$/, 'list: oldest last');
+like($lines[1], qr/^$newer +11-20 15:03:01 +934 ms +spine/, 'list: newest first, with its verdict');
 cmp_ok((sort { $b <=> $a } map { length } @lines)[0], '<=', 80, 'list fits 80 columns');
 my $json = decode_json(verb('List', '--json')->{out});
 is_deeply([ map { $_->{id} } @{ $json->{episodes} } ], [ $older, $newer ], 'list --json: newest last');

@@ -19,8 +19,7 @@ my %PINNED = (
 );
 my $OR_KERNEL = N__('{door}, or of the kernel: the time went there');
 my $OR_MODULE = N__('{door}, or of {module}: the time went there');
-my $SEND      = N__('Send them the episode: `tipme bundle {episode} -o FILE` makes one redacted file '
-	. 'of it.');
+my $SEND      = N__('Send them the episode: `tipme bundle {episode}` makes one redacted file of it.');
 
 # advise(VERDICT, ID of the episode): { door, next }, each a text or undef
 sub advise {

@@ -4,6 +4,7 @@ package Tipme::Episode;
 
 use strict;
 use warnings;
+use Errno ();
 use Fcntl qw(O_RDONLY O_NOFOLLOW O_NONBLOCK S_ISREG SEEK_SET);
 use Tipme::Manifest;
 use Tipme::Record;
@@ -26,8 +27,12 @@ sub open {
 	my ($class, $dir) = @_;
 	$dir =~ s{(?<=.)/+\z}{};
 	my $self = bless { dir => $dir, files => [], sections => [], damage => [], unknown => {}, handle => {} }, $class;
-	die "$dir: no such folder: `tipme list` shows the episodes\n" if !-e $dir;
+	if (!-e $dir) {
+		die "$dir: you may not read it: it belongs to another user: ask for a file that `tipme bundle` writes\n" if $!{EACCES};
+		die "$dir: no such folder: `tipme list` shows the episodes\n";
+	}
 	die "$dir: not an episode (not a folder): `tipme list` shows the episodes\n" if !-d _;
+	die "$dir: you may not read it: it belongs to another user: ask for a file that `tipme bundle` writes\n" if !-x _;
 	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n" if !-e "$dir/manifest.json";
 	my $read = eval { $self->_read_all; 1 };
 	my $why = $@;

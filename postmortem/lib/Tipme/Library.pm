@@ -16,13 +16,26 @@ my $MAX_NOTE       = 65_536;
 my $AT_A_TIME      = 1000;
 my $USUAL_EPISODES = 50;            # how many are looked at for what is usual
 
+our $MACHINE = '/var/lib/tipme';    # a recorder that root has started keeps episodes there, by user
+
 # folder(): where the library of this user lies.
-sub folder {
+sub folder { return (_places())[0] }
+
+# Our library, and where else episodes of this user may lie: a recorder without root's rights keeps
+# them at home, one with them in the machine's folder.
+sub _places {
 	return $ENV{TIPME_LIBRARY} if defined $ENV{TIPME_LIBRARY} && length $ENV{TIPME_LIBRARY};
-	my $machine = "/var/lib/tipme/$<";
-	my ($home) = map { /^(\/.*)/s ? $1 : () } defined $ENV{XDG_DATA_HOME} && $ENV{XDG_DATA_HOME} =~ /^\// ? $ENV{XDG_DATA_HOME}
-		: defined $ENV{HOME} ? "$ENV{HOME}/.local/share" : ();
-	return $> && !-e $machine && defined $home ? "$home/tipme" : $machine;
+	my $machine = "$MACHINE/$<";
+	my ($share) = grep { defined && m{\A/} } $ENV{XDG_DATA_HOME}, defined $ENV{HOME} ? "$ENV{HOME}/.local/share" : undef;
+	return $machine if !defined $share;
+	return $> && !-e $machine ? ("$share/tipme", $machine) : ($machine, "$share/tipme");
+}
+
+# elsewhere(): { folder, ids [...] } of other folders in which this user has episodes
+sub elsewhere {
+	my ($self) = @_;
+	my (undef, @others) = $self->{named} ? () : _places();
+	return grep { @{ $_->{ids} } } map { { folder => $_, ids => [ _ids_in($_) ] } } @others;
 }
 
 # open(folder => DIR): the library, with its table up to date. Without the folder, or where it cannot be written, the table lives in
@@ -31,7 +44,7 @@ sub open {
 	my ($class, %o) = @_;
 	eval { require DBI; require DBD::SQLite; 1 }
 		or die "library: the Perl module DBD::SQLite is not installed: install it (Debian: libdbd-sqlite3-perl)\n";
-	my $self = bless { folder => $o{folder} // folder(), warn => $o{warn} // sub { print STDERR printable($_[0]), "\n" } }, $class;
+	my $self = bless { folder => $o{folder} // folder(), named => defined $o{folder}, warn => $o{warn} // sub { print STDERR printable($_[0]), "\n" } }, $class;
 	# Root leaves nothing of its own in a user's library.
 	$self->{dbh} = -d $self->{folder} && -w _ && (stat _)[4] == $> ? $self->_open_file : $self->_open_table(':memory:');
 	$self->scan;
@@ -88,6 +101,8 @@ sub locate {
 	return $what if $what =~ m{/} || -d $what;
 	my @match = grep { index($_, $what) == 0 } @ids;
 	return "$self->{folder}/$match[0]" if length $what && @match == 1;
+	my @there = @match || !length $what ? () : map { my $e = $_; map { "$e->{folder}/$_" } grep { index($_, $what) == 0 } @{ $e->{ids} } } $self->elsewhere;
+	return $there[0] if @there == 1;
 	$what = printable($what);
 	die "$what: stands for " . @match . " episodes: give more of the id (see `tipme list`)\n" if @match;
 	die "$what: no such episode in $self->{folder}: see `tipme list`, or give the path of an episode folder\n";
@@ -136,11 +151,13 @@ sub id_of {
 	return defined $here && defined $there && $there =~ m{^\Q$here\E/($ID)$} ? $1 : undef;
 }
 
-sub _folders {
-	my ($self) = @_;
-	opendir my $dh, $self->{folder} or return;
+sub _folders { my ($self) = @_; return _ids_in($self->{folder}) }
+
+sub _ids_in {
+	my ($folder) = @_;
+	opendir my $dh, $folder or return;
 	# One look at each: a link is no folder for lstat.
-	return sort grep { /^$ID\z/ && lstat("$self->{folder}/$_") && -d _ } readdir $dh;
+	return sort grep { /^$ID\z/ && lstat("$folder/$_") && -d _ } readdir $dh;
 }
 
 # Size, time and number of the manifest and the note: they change when the episode does.

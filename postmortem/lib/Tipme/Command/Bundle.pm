@@ -7,7 +7,7 @@ use warnings;
 use Cpanel::JSON::XS ();
 use Text::Wrap ();
 use Tipme::Bundle;
-use Tipme::CommandLine qw(options bytes_text table with_commas);
+use Tipme::CommandLine qw(options bytes_text local_time table with_commas);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
@@ -16,13 +16,16 @@ use Tipme::Report::JSON;
 use Tipme::Report::Text;
 
 my $HELP = <<'END';
-usage: tipme bundle [EPISODE] -o FILE [--yes] [--with-note] [--all]
+usage: tipme bundle [EPISODE] [-o FILE] [--yes] [--with-note] [--all]
 
 One file for whoever shall look into it: the verdict, and the records of the seconds around the problem. In it are the names of the
 processes that have a part in it; all others are numbers. Not in it: command lines, environments, key codes, folders, users,
-the machine's name, your note (unless --with-note). A bundle does tell when keys were pressed, and which programs and libraries ran. --all takes all seconds of the episode. What goes in is shown, and
-you are asked, before the file is written; --yes says that you have agreed.
+the machine's name, your note (unless --with-note). A bundle does tell when keys were pressed, and which
+programs and libraries ran. --all takes all seconds of the episode. What goes in is shown, and you are
+asked, before the file is written; --yes says that you have agreed. Without -o the file is named after
+the program and the time: tipme-xterm-20261122-1724.tipme.
 
+  tipme bundle
   tipme bundle -o slow-editor.tipme
   tipme bundle 20261120-150301-3f2a -o report.tipme --yes --with-note
   tipme open report.tipme
@@ -34,20 +37,33 @@ sub run {
 	my ($class, @args) = @_;
 	my ($o, $exit) = options(\@args, $HELP, 1, 'output|o=s', 'yes', 'with-note', 'all');
 	return $exit if !$o;
-	if (!defined $o->{output}) { print STDERR "tipme: bundle: no file to write: name one with -o FILE\n"; return 64 }
-	die "$o->{output}: is there already: name another file\n" if -e $o->{output} || -l $o->{output};
+	die "$o->{output}: is there already: name another file\n" if defined $o->{output} && (-e $o->{output} || -l $o->{output});
 	my $ep = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my $diagnosis = Tipme::Diagnosis->new($ep);
 	my $d = $diagnosis->run;
+	$o->{output} //= _name($ep, $d);
 	my $bundle = Tipme::Bundle->new($ep, $d, threads => $diagnosis->threads, note => $o->{'with-note'}, all => $o->{all});
 	my @files = $bundle->files;
 	$d = $bundle->diagnosis;
 	push @files, [ 'verdict.txt', _utf8(Tipme::Report::Text::page($d)) ], [ 'verdict.json', Cpanel::JSON::XS->new->canonical->pretty->ascii->encode(Tipme::Report::JSON::data($d)) ];
 	put(_shown($d, $bundle->told, \@files));
-	if (!$o->{yes} && !_agreed($o->{output})) { print STDERR "tipme: bundle: nothing was written: agree when you are asked, or say --yes\n"; return 1 }
+	if (!$o->{yes} && !_agreed($o->{output})) { print STDERR 'tipme: bundle: not written: ', -t STDIN ? 'you did not agree' : 'cannot ask without a terminal',
+		": review the list, then add --yes\n"; return 1 }
 	my $size = Tipme::Bundle->write($o->{output}, @files);
 	put("\n" . one_line($o->{output}) . ' written, ' . bytes_text($size) . ".\n");
 	return 0;
+}
+
+# A new file here: tipme-PROGRAM-DAY-TIME.tipme, of the program that was slow.
+sub _name {
+	my ($ep, $d) = @_;
+	my $comm = ($d->{event} // {})->{client} ? $d->{event}{client}{comm} : ($d->{verdict}{blamed} // {})->{comm};
+	my $program = ($comm // 'episode') =~ s/[^A-Za-z0-9_-]+/-/gr =~ s/\A-+|-+\z//gr;
+	my ($day, $clock) = local_time(one_line($ep->manifest->{time} // '')) =~ /\A(\d{4}-\d\d-\d\d) (\d\d:\d\d)/;
+	my $name = join '-', 'tipme', length $program ? $program : 'episode', map { s/[-:]//gr } grep { defined } $day, $clock;
+	my ($free) = grep { !-e "$name$_.tipme" && !-l "$name$_.tipme" } '', map { "-$_" } 2 .. 999;
+	die "$name.tipme: is there already, with 998 more: name a file with -o\n" if !defined $free;
+	return "$name$free.tipme";
 }
 
 sub _utf8 { my ($s) = @_; utf8::encode($s); return $s }
