@@ -229,7 +229,7 @@ sub _rests {
 sub waits_for_events {
 	my ($self, $e, $tid, $r) = @_;
 	return 0 if !$r;
-	return $r->{class} eq 'loop' || $self->_knows($e) && $self->_found_in($e, $tid, $r->{class}) ? 1 : 0;
+	return $r->{class} eq 'loop' || $self->_knows($e) && $tid == $self->hand($e) && $self->_found_in($e, $tid, $r->{class}) ? 1 : 0;
 }
 
 # rests_in(EVENT, TID, INTERVAL): the same, for an interval of TaskStates

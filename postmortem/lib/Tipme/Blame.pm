@@ -232,6 +232,7 @@ sub _on_disk {
 sub _through {
 	my ($self, $s, $who, $b) = @_;
 	my $held = $s->{held};
+	return $b if defined $held->{within} && $held->{within} != $who->{pid} && !$s->{work};
 	if (Tipme::Kinds::has($b->{kind}, 'cpu')) {
 		return $b if $held->{class} ne 'lock' || !defined $s->{blamed_prio} || $held->{prio} >= $s->{own_prio} || $s->{blamed_prio} >= $s->{own_prio};
 		return $b if $self->{resources}->inherited($s->{tid}, $held->{at} - 10_000_000_000, $s->{to});

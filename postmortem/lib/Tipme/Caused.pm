@@ -12,6 +12,7 @@ my $NS_PER_MS  = 1_000_000;
 my $NEAR_NS    = 60_000_000;     # records this far before a change tell who woke the client for it
 my $SILENCE_NS = 100_000_000;    # in a film, only what comes after so long a silence is looked at
 my $MAX_CHECKS = 12;             # bursts of one event that are traced back; with more it is a film
+my $FRAME_NS   = 50_000_000;     # between frames there is less
 my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
 my $MAX_LIKE   = 5;              # of them that are looked at
 my $OFTEN      = 2;              # that must have come through a process
@@ -46,13 +47,15 @@ sub _caused {
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
 	my $chain = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
-	return $self->_waited_for($e, $states, $segments) if !$chain->reached;
+	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments);
 	for my $w ($chain->waits) {
 		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';
 		my $pid = $self->_pid($w->{tid}, $w->{to});
 		return 0 if $pid == $e->{pid} && $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason});
+		# A thread that has the timers of others slept until one of them; one that paces frames does so for less.
+		return 0 if $w->{to} - $w->{from} > $FRAME_NS && $chain->is_idle_there($w);
 		return 0 if $pid == $e->{server}{pid} && $w->{reason} && $w->{reason}{class} eq 'loop';
 	}
 	return 'chain';
@@ -66,15 +69,15 @@ sub _caused {
 # - the answers to other events of this client came through the same process.
 # Returning to each sleeper instead would come to the client nearly always, and accuse the innocent.
 sub _waited_for {
-	my ($self, $e, $states, $segments) = @_;
+	my ($self, $e, $states, $chain, $segments) = @_;
 	my ($first, $second) = $self->_hops($e, $segments) or return 0;
-	if (!$self->_rests($states, $first->{tid}, $e->{deliver_ns})) {
+	if (!$self->_rests($chain, $first->{tid}, $e->{deliver_ns})) {
 		return 0 if !$self->_usually_through($e, $first->{pid});
 		my $done = $self->{rest}->first_sleep($e);
 		return defined $done ? [ $self->{rest}->hand($e), $done ] : 0;
 	}
 	my $asked = $self->_set_going($e, $states, $first) or return 0;
-	return $second && !$self->_rests($states, $second->{tid}, $asked->[1]) ? $asked : 0;
+	return $second && !$self->_rests($chain, $second->{tid}, $asked->[1]) ? $asked : 0;
 }
 
 # The processes that a chain passes, from its end backwards, but client, server and kernel: { pid, tid (the thread last met), from, to }
@@ -93,11 +96,12 @@ sub _hops {
 
 # Is a thread where others can ask it for something? Where nothing tells, it is taken to be.
 sub _rests {
-	my ($self, $states, $tid, $t) = @_;
-	my $i = $states->at($tid, $t) or return 1;
+	my ($self, $chain, $tid, $t) = @_;
+	my $i = $chain->states->at($tid, $t) or return 1;
 	return 0 if $i->{kind} ne 'blocked' || $NO_REST{ $i->{state} };
 	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
-	return Tipme::WakeupChain::waits_for_requests(defined $stack ? $self->{reasons}->of($stack, undef) : undef);
+	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
+	return Tipme::WakeupChain::waits_for_requests($r) || $chain->is_idle_there({ tid => $tid, reason => $r });
 }
 
 # [ thread, when ]: the client woke a process that has not woken the client again until the chain comes to it; undef: it did not

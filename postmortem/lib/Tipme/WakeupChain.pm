@@ -19,6 +19,8 @@ my $RT_BELOW  = 100;       # kernel priorities below are real-time
 my $DEADLINE  = 255;
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
 my $PEER_NS   = 20_000_000;    # a thread woken by ours so shortly before ours fell asleep is whom it asked
+my $IDLE_SLEEPS = 2;         # so often, and for so much of its sleep, a thread sleeps where it waits for something to do
+my $IDLE_MOSTLY = 0.8;
 my $EXIT_NS   = 10_000_000;    # who wakes another this shortly before its end does so by ending
 my $MANY      = 500;           # who had a CPU during one wait: beyond this they are told by runs of time ...
 my $RUNS      = 400;           # ... so many, of this length at least
@@ -51,6 +53,9 @@ sub walk {
 	$self->{waits} = \@waits;
 	return $first;
 }
+
+# states(): what it walks on
+sub states { return $_[0]{states} }
 
 # reached(): did the last walk come to the client or the server at the time of delivery?
 sub reached { return $_[0]{reached} }
@@ -471,7 +476,8 @@ sub _follow {
 	}
 	$self->_put($at, $t, %$s, kind => 'irq-time', reason => 'softirq-to-come') if $at < $t;
 	$self->_at($at);
-	my $wait = { tid => $tid, from => $lo, to => $at, waker => $waker, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}) };
+	my $wait = { tid => $tid, from => $lo, to => $at, waker => $waker, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}),
+		before => !$self->{below} && ($i->{real_from} // $i->{from}) < $self->{deliver_ns} ? 1 : 0 };
 	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact}, undef, $self->_held($i, $wait, $who) ] if $self->_comes_back($wait);
 	# Nobody is asked twice at one time, or two that wait for each other would keep us for ever.
 	$self->{jumped}{$tid} = 1;
@@ -488,7 +494,25 @@ sub _comes_back {
 	my ($self, $wait) = @_;
 	return $self->{server} ? $self->{server}->in_request(@$wait{qw(from to)}) : 0 if $wait->{tid} == $self->{server_tid};
 	return 1 if $self->{returning};
-	return waits_for_requests($wait->{reason}) ? 0 : 1;
+	return waits_for_requests($wait->{reason}) || $self->is_idle_there($wait) ? 0 : 1;
+}
+
+# is_idle_there(WAIT, as waits() has it): a thread of a pool, or one that has the timers of others, sleeps in a futex until it gets something to do: it sleeps nowhere else. In one that
+# mostly sleeps elsewhere, or hardly ever, a futex is a lock, or an answer; but not one in which it slept before the event was delivered.
+sub is_idle_there {
+	my ($self, $wait) = @_;
+	my $r = $wait->{reason};
+	return 0 if !$r || $r->{kind} ne 'futex-wait' || $wait->{tid} == $self->{client_pid};
+	return 1 if $wait->{before};
+	return $self->{idle}{ $wait->{tid} } //= do {
+		my ($n, $there, $all) = (0, 0, 0);
+		for my $i (grep { $_->{kind} eq 'blocked' && $_->{stack_id} } @{ $self->{states}->intervals($wait->{tid}) }) {
+			my $of = $self->{reasons}->of(scalar $self->{threads}->stack($i->{stack_id}), 'task');
+			$all += $i->{to} - $i->{from};
+			if ($of && $of->{kind} eq 'futex-wait') { $n++; $there += $i->{to} - $i->{from} }
+		}
+		$n >= $IDLE_SLEEPS && $there >= $IDLE_MOSTLY * $all ? 1 : 0;
+	};
 }
 
 # waits_for_requests(REASON): for the next request, or for nobody knows what
