@@ -91,6 +91,18 @@ static int run_check(char **args)
 	return err;
 }
 
+/* sums COLUMNS-FD: how long who had which CPU */
+static int run_sums(char **args)
+{
+	return tipme_occupancy_sums(atoi(args[0]));
+}
+
+/* runs COLUMNS-FD FROM-NS TO-NS WIDTH: who had it, in so many pixel columns */
+static int run_runs(char **args)
+{
+	return tipme_occupancy_runs(atoi(args[0]), strtoull(args[1], NULL, 10), strtoull(args[2], NULL, 10), (uint32_t)strtoul(args[3], NULL, 10));
+}
+
 #ifdef TIPME_HAS_MANIFEST
 /* perfetto EPISODE OUT-FD FROM-NS TO-NS: a trace; answers how many records it has, and how many have no place there; or the errno of writing */
 static int run_perfetto(char **args)
@@ -114,6 +126,8 @@ static const struct {
 } MODES[] = {
 	{ "columns", 2, run_columns, "columns OUT-FD UNTIL-NS <SECTIONS" },
 	{ "check", 0, run_check, "check <SECTIONS" },
+	{ "sums", 1, run_sums, "sums COLUMNS-FD <ROWS-AND-STRETCHES" },
+	{ "runs", 4, run_runs, "runs COLUMNS-FD FROM-NS TO-NS WIDTH <ROWS-AND-STRETCHES" },
 #ifdef TIPME_HAS_MANIFEST
 	{ "perfetto", 4, run_perfetto, "perfetto EPISODE OUT-FD FROM-NS TO-NS" },
 #endif

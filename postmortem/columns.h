@@ -11,4 +11,13 @@
  */
 int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, uint64_t *written, uint64_t *left);
 
+/*
+ * Both read rows and stretches of time from standard input (postmortem/lib/Tipme/Columns.pm) and who
+ * had the CPUs from a file of columns; the answer goes to standard output.
+ * Sums: of each stretch, of each thread and row: time, the longest piece, and when that began.
+ * Runs: of each stretch, pixel columns [from, to) and the key of who is drawn there.
+ */
+int tipme_occupancy_sums(int fd);
+int tipme_occupancy_runs(int fd, uint64_t from, uint64_t to, uint32_t width);
+
 #endif

@@ -85,7 +85,7 @@ static bool directory_ok(const struct tipme_columns_map *map)
 	const struct tipme_columns_header *h = (const void *)map->at;
 	const struct tipme_columns_entry *e = (const void *)(h + 1);
 
-	if (memcmp(h->magic, TIPME_COLUMNS_MAGIC, sizeof(h->magic)) || h->byte_order != TIPME_BYTE_ORDER ||
+	if (memcmp(h->magic, TIPME_COLUMNS_MAGIC, sizeof(h->magic)) || (h->byte_order != TIPME_BYTE_ORDER && h->byte_order != __builtin_bswap32(TIPME_BYTE_ORDER)) ||
 	    h->major != TIPME_COLUMNS_MAJOR || h->columns > TIPME_COLUMNS_MOST || h->file_len != map->len)
 		return false;
 	if (h->header_len != sizeof(*h) + h->columns * sizeof(*e) || h->header_len > map->len)
@@ -117,6 +117,13 @@ int tipme_columns_open(struct tipme_columns_map *map, int fd)
 		return 0;
 	tipme_columns_free(map);
 	return -EPROTO;
+}
+
+bool tipme_columns_swapped(const struct tipme_columns_map *map)
+{
+	const struct tipme_columns_header *h = (const void *)map->at;
+
+	return h->byte_order != TIPME_BYTE_ORDER;
 }
 
 const void *tipme_columns_find(const struct tipme_columns_map *map, const char *table, const char *name, uint32_t width, uint64_t *rows)

@@ -61,6 +61,9 @@ void tipme_columns_free(struct tipme_columns_map *map);
 /* Maps a file of columns for reading: 0 or -errno; -EPROTO: not one, or damaged. */
 int tipme_columns_open(struct tipme_columns_map *map, int fd);
 
+/* Are the numbers of its columns big-endian? */
+bool tipme_columns_swapped(const struct tipme_columns_map *map);
+
 /* A column of a mapped file: its data, NULL if it is not there or of another width. */
 const void *tipme_columns_find(const struct tipme_columns_map *map, const char *table,
 	const char *name, uint32_t width, uint64_t *rows);

@@ -93,9 +93,11 @@ sub _idle_cpus {
 	for my $p (@look) {
 		$all += $p->{to_ns} - $p->{from_ns};
 		$here{ $p->{cpu} }++;
-		for my $cpu (grep { $_ != $p->{cpu} } $self->{states}->events->cpus) {
-			$idle{$cpu} += $_->[1] - $_->[0] for grep { defined $_->[2] && !$_->[2] } $self->{states}->occupants($cpu, $p->{from_ns}, $p->{to_ns});
-		}
+	}
+	for my $cpu ($self->{states}->events->cpus) {
+		my @elsewhere = map { [ @$_{qw(from_ns to_ns)} ] } grep { $_->{cpu} != $cpu } @look or next;
+		my $ns = $self->{states}->time_of($cpu, 0, @elsewhere);
+		$idle{$cpu} = $ns if $ns;
 	}
 	my ($cpu) = sort { $idle{$b} <=> $idle{$a} || $a <=> $b } keys %idle;
 	return if !defined $cpu || $idle{$cpu} < $MOST * $all;

@@ -35,6 +35,7 @@ sub fill {
 	my $columns = _directory($file) or return 0;
 	_map($ev, $columns, $file);
 	$ev->{sections} = [@$sections];
+	$ev->{columns_file} = $file;
 	_say_what_is_odd($ev, $sections, $odd);
 	return 1;
 }
@@ -71,6 +72,51 @@ sub _say_what_is_odd {
 		$ev->normal($sections->[$k]) if !$sections->[$k]{plain};
 	}
 	return;
+}
+
+# sums(KERNEL EVENTS, \@ROWS, \@STRETCHES): who had the CPUs. ROWS, [ tid, from ], say from when on a thread counts apart; STRETCHES are
+# [ cpu, from, to ]. Of each stretch a list of { tid, ns, longest_ns, longest_from }; undef: the program cannot.
+sub sums {
+	my ($ev, $rows, $stretches) = @_;
+	my $answer = _occupancy($ev, [ map { [ @$_, 0, 0 ] } @$rows ], $stretches, 'sums') // return;
+	my ($at, @sums) = (0);
+	for (@$stretches) {
+		my $n = unpack 'V', substr $answer, $at, 4;
+		my @of = unpack '(V Q< Q< Q<)*', substr $answer, $at + 4, 28 * $n;
+		push @sums, [ map { { tid => $of[ 4 * $_ ], ns => $of[ 4 * $_ + 1 ], longest_ns => $of[ 4 * $_ + 2 ], longest_from => $of[ 4 * $_ + 3 ] } } 0 .. $n - 1 ];
+		$at += 4 + 28 * $n;
+	}
+	return \@sums;
+}
+
+# runs(KERNEL EVENTS, \@ROWS, \@STRETCHES, FROM, TO, WIDTH): what of it a picture of WIDTH pixels shows. ROWS are [ tid, from, rank, number ]; who has
+# no row is not drawn. Of each stretch a list of [ column, column, number ], half-open; undef: the program cannot.
+sub runs {
+	my ($ev, $rows, $stretches, $from, $to, $width) = @_;
+	my $answer = _occupancy($ev, $rows, $stretches, 'runs', map { sprintf '%d', $_ } $from, $to, $width) // return;
+	my ($at, @runs) = (0);
+	for (@$stretches) {
+		my $n = unpack 'V', substr $answer, $at, 4;
+		my @of = unpack 'V*', substr $answer, $at + 4, 12 * $n;
+		push @runs, [ map { [ @of[ 3 * $_ .. 3 * $_ + 2 ] ] } 0 .. $n - 1 ];
+		$at += 4 + 12 * $n;
+	}
+	return \@runs;
+}
+
+sub _occupancy {
+	my ($ev, $rows, $stretches, $mode, @args) = @_;
+	my $file = $ev->{columns_file} // return;
+	defined program() or return;
+	my $request = pack('V', scalar @$rows) . join('', map { pack 'V Q< V V', @$_ } sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } @$rows)
+		. pack('V', scalar @$stretches) . join '', map { pack 'V Q< Q<', @$_ } @$stretches;
+	local ($SIG{PIPE}, $?) = ('IGNORE', 0);
+	my ($pid, $in, $out) = _start([$file], $mode, fileno $file, @args) or return;
+	my $answer = eval { _put($in, $request); close $in; local $/; <$out> };
+	close $in;
+	close $out;
+	waitpid $pid, 0;
+	return $? ? undef : $answer;
 }
 
 # What the program answers to sections, or undef. It reads the files that are open here: what was looked at is what it gets.

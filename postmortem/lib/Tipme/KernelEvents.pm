@@ -234,8 +234,23 @@ sub text { my ($self, $i) = @_; return unpack 'Z16', $self->bytes($i) }
 # bytes(INDEX): a record's last 16 bytes, for those that ask for odd fields
 sub bytes { my ($self, $i) = @_; return pack 'V4', ($self->columns($i))[ 2 .. 5 ] }
 
+# release(): of mapped columns, our memory need not hold what was looked at: the kernel's cache has it
+sub release {
+	my ($self) = @_;
+	return if !$self->{columns_file};
+	for my $c (@COLUMNS) { File::Map::advise($self->{$c}, 'dontneed') if length $self->{$c} }
+	return;
+}
+
 # count_between(FROM, TO): how many records there are in [FROM, TO)
 sub count_between { my ($self, $from, $to) = @_; return $self->first_at($to) - $self->first_at($from) }
+
+# switches_between(CPU, FROM, TO): how many switches a CPU has in [FROM, TO)
+sub switches_between {
+	my ($self, $cpu, $from, $to) = @_;
+	my $list = $self->of_cpu($cpu);
+	return $self->last_before($list, $to) - $self->last_before($list, $from);
+}
 
 # count_types(FROM, TO): { record number => how many there are in [FROM, TO) }; each kind but that of wakings has lists of its own
 sub count_types {

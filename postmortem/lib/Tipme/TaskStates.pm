@@ -6,6 +6,8 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Carp qw(croak);
+use List::Util qw(sum0);
+use Tipme::Columns;
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 use Tipme::Resources;
@@ -15,6 +17,8 @@ my %STATE_NUMBER = reverse %STATE;
 my ($RUNNABLE, $DEAD, $RUNNING, $UNKNOWN) = @STATE_NUMBER{qw(runnable dead running unknown)};
 my $SATURATED = 4294967295;
 my $SWITCH_NS = 500;    # no CPU changes threads faster
+my $MANY_ON = 20_000;    # switches of a CPU from which on the program in C counts: starting it takes as long as some thousand here
+my $RELEASE = 100_000;    # occupants after which memory is given back: some 10 MB of columns
 my $STEPS = 6;    # from one interval to the next, before the one that is wanted is looked for in all
 
 # An interval: { from, to, kind, ... }
@@ -112,6 +116,15 @@ sub occupants {
 	return @o;
 }
 
+# time_of(CPU, TID, [FROM, TO] ...): how long a thread (0: nobody) had a CPU in all of these, in ns
+sub time_of {
+	my ($self, $cpu, $tid, @stretches) = @_;
+	my $switches = sum0(map { $self->{ev}->switches_between($cpu, @$_) } @stretches);
+	my $sums = $switches > $MANY_ON ? Tipme::Columns::sums($self->{ev}, [], [ map { [ $cpu, @$_ ] } @stretches ]) : undef;
+	return sum0(map { $_->{ns} } grep { $_->{tid} == $tid } map { @$_ } @$sums) if $sums;
+	return sum0(map { $_->[1] - $_->[0] } grep { defined $_->[2] && $_->[2] == $tid } map { $self->occupants($cpu, @$_) } @stretches);
+}
+
 # Most waits are for one thread: who came before FROM and left at TO or later. Undef: somebody else came meanwhile, or a switch was lost.
 sub _one_occupant {
 	my ($self, $cpu, $from, $to) = @_;
@@ -142,8 +155,9 @@ sub each_occupant {
 	my $list = $ev->of_cpu($cpu);
 	my ($k, $n) = ($self->{near_on}{$cpu} = $ev->last_before($list, $from + 1, $self->{near_on}{$cpu}), length($$list) / 4);
 	my $i = $k >= 0 ? vec($$list, $k, 32) : undef;
-	my $t = $from;
+	my ($t, $seen) = ($from, $self->{seen} // 0);
 	while ($t < $to) {
+		$ev->release if ++$seen % $RELEASE == 0;
 		my $next = ++$k < $n ? vec($$list, $k, 32) : undef;
 		my $end = defined $next ? vec($$ts, $next, 64) : $to;
 		$end = $to if $end > $to;
@@ -156,6 +170,7 @@ sub each_occupant {
 		}
 		$i = $next;
 	}
+	$self->{seen} = $seen;
 	return;
 }
 
