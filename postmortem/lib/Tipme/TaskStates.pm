@@ -17,7 +17,7 @@ my %STATE_NUMBER = reverse %STATE;
 my ($RUNNABLE, $DEAD, $RUNNING, $UNKNOWN) = @STATE_NUMBER{qw(runnable dead running unknown)};
 my $SATURATED = 4294967295;
 my $SWITCH_NS = 500;    # no CPU changes threads faster
-my $MANY_ON = 20_000;    # switches of a CPU from which on the program in C counts: starting it takes as long as some thousand here
+our $MANY_ON = 20_000;    # switches of a CPU from which on the program in C counts: starting it takes as long as some thousand here
 my $RELEASE = 100_000;    # occupants after which memory is given back: some 10 MB of columns
 my $STEPS = 6;    # from one interval to the next, before the one that is wanted is looked for in all
 

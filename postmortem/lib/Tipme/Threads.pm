@@ -115,11 +115,19 @@ sub at {
 	return $self->{memo}{$key} = $who;
 }
 
+# epochs(TID): the times, in order, at which something is known of a thread: between them the answers of at() stay the same
+sub epochs { my ($self, $tid) = @_; return @{ $self->_known($tid) } }
+
+sub _known {
+	my ($self, $tid) = @_;
+	return $self->{known}{$tid} //= [ sort { $a <=> $b } (map { @$_{qw(ts_ns start_ns)} } @{ $self->{seen}{$tid} // [] }), (map { $_->{ts} } @{ $self->_changes($tid) }),
+		map { ($_->{start_ns} - 10_000_000, $_->{exit_ns} ? $_->{exit_ns} + 10_000_001 : ()) } @{ $self->_by_need('process', $tid) } ];
+}
+
 # How many of the times at which something is known of a thread lie at or before a time.
 sub _epoch {
 	my ($self, $tid, $t) = @_;
-	my $known = $self->{known}{$tid} //= [ sort { $a <=> $b } (map { @$_{qw(ts_ns start_ns)} } @{ $self->{seen}{$tid} // [] }), (map { $_->{ts} } @{ $self->_changes($tid) }),
-		map { ($_->{start_ns} - 10_000_000, $_->{exit_ns} ? $_->{exit_ns} + 10_000_001 : ()) } @{ $self->_by_need('process', $tid) } ];
+	my $known = $self->_known($tid);
 	my ($lo, $hi) = (0, scalar @$known);
 	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($known->[$m] <= $t) { $lo = $m + 1 } else { $hi = $m } }
 	return $lo;

@@ -5,15 +5,19 @@ package Tipme::Timeline;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
-use List::Util qw(max min sum0);
+use List::Util qw(max min sum0 uniq);
 use Tipme::CommandLine qw(ms with_commas local_time);
+use Tipme::Columns;
 use Tipme::KernelEvents;
 use Tipme::Printable qw(one_line);
+use Tipme::Timeline::Picture;
+use Tipme::Timeline::Reduce qw(reduce_spans);
 
 my $MAX_LANES  = 14;
 my $MAX_CPUS   = 64;
 my $MARGIN     = 0.06;          # of the interval, shown before and after it
 my $MIN_MARGIN = 2_000_000;
+our $MANY      = 100_000;       # records, from which on they are not held one by one
 
 # How a state of the records is drawn; what is not here is plain sleep.
 my %DRAWN = (disk_sleep => 'disk', lock_wait => 'disk', stopped => 'stopped', traced => 'stopped', frozen => 'stopped', unknown => 'unknown');
@@ -29,13 +33,14 @@ sub collect {
 	$self->{ev}      = $self->{states}->events;
 	$self->{threads} = $diagnosis->threads;
 	$self->_note_changes;
-	my @cpus = $self->_cpus;
+	my @cpus = $self->_many ? $self->_many_cpus : $self->_cpus;
 	$self->_give_roles;
 	my @tids = $self->_choose_threads;
 	my $i = $self->{interval};
 	my @path = $self->_path;
 	my @threads = map { $self->_thread($_) } @tids;
 	$_->{role} //= 'rest' for values %{ $self->{procs} };
+	$self->_draw_many(\@cpus) if $self->_many;
 	return { $self->_words, from_ns => $from, to_ns => $to, zero_ns => $i->{start_ns}, start_ns => $i->{start_ns}, end_ns => $i->{end_ns},
 		trigger_ns => $ep->trigger_ns, stages => [ $self->_stages ], path => \@path, stretches => [ $self->_stretches(@path) ], arrows => [ $self->_arrows ],
 		procs => $self->{procs}, cpus => \@cpus, threads => \@threads, more => $self->_more(@tids) };
@@ -79,17 +84,96 @@ sub _who {
 sub _proc {
 	my ($self, $tid, $t) = @_;
 	my $w = $self->_who($tid, $t);
-	my $key = "$w->{pid} " . ($self->{changes}{$tid} ? $w->{comm} : '');
+	my $key = $self->_key_of($tid, $t);
 	$self->{procs}{$key} //= { pid => $w->{pid}, comm => $w->{comm}, name => one_line($w->{comm}), label => one_line($w->{comm}) . " ($w->{pid})", kernel => $w->{kernel} };
 	return $key;
 }
 
+sub _key_of {
+	my ($self, $tid, $t) = @_;
+	my $w = $self->_who($tid, $t);
+	return "$w->{pid} " . ($self->{changes}{$tid} ? $w->{comm} : '');
+}
+
 sub _cpus {
+	my ($self) = @_;
+	return map { { %$_, spans => $self->_occupancy($_->{cpu}) } } $self->_known_cpus;
+}
+
+sub _known_cpus {
 	my ($self) = @_;
 	my %known = map { $_ => 1 } $self->{ev}->cpus, map { $_->{cpu} } grep { $_->{source} =~ /^kernel/ } $self->{ep}->coverage;
 	my @cpus = sort { $a <=> $b } keys %known;
 	splice @cpus, $MAX_CPUS if @cpus > $MAX_CPUS;
-	return map { { cpu => $_, spans => $self->_occupancy($_) } } @cpus;
+	return map { { cpu => $_ } } @cpus;
+}
+
+# --- very many switches: sums first, then what of them a picture can show; the program in C passes over them ---
+
+# Are there so many that they cannot be held one by one? Samples of /proc never are.
+sub _many {
+	my ($self) = @_;
+	return $self->{many} //= $self->{ev}{columns_file} && !$self->{states}->wakers_unknown && $self->{ev}->count_between(@$self{qw(from to)}) > $MANY ? 1 : 0;
+}
+
+# As _cpus(); of CPUs with switches `spans` holds only what is not known, the others come when all roles are.
+sub _many_cpus {
+	my ($self) = @_;
+	my @cpus = map { $_->{cpu} } $self->_known_cpus;
+	my %switches = map { $_ => 1 } $self->{ev}->cpus;
+	my (@out, @stretches);
+	for my $cpu (@cpus) {
+		if (!$switches{$cpu}) { push @out, { cpu => $cpu, spans => $self->_occupancy($cpu) }; next }
+		my ($first, $last) = $self->_covered($cpu);
+		my $c = { cpu => $cpu, spans => [], many => [ $cpu, max($self->{from}, $first), min($self->{to}, $last) ] };
+		push @{ $c->{spans} }, $self->_unknown_span($self->{from}, min($first, $self->{to})) if $first > $self->{from};
+		push @{ $c->{spans} }, $self->_unknown_span(max($last, $self->{from}), $self->{to}) if $last < $self->{to};
+		push @stretches, $c->{many};
+		push @out, $c;
+	}
+	my @rows = $self->_rows;
+	my $sums = Tipme::Columns::sums($self->{ev}, \@rows, \@stretches);
+	# Without the program: one by one, as few are.
+	if (!$sums) { $self->{many} = 0; return $self->_cpus }
+	for my $of (grep { $_->{tid} } map { @$_ } @$sums) {
+		my $tid = $of->{tid};
+		my $key = $self->_proc($tid, $of->{longest_from});
+		$self->{cpu_ns}{$key} += $of->{ns};
+		$self->{tid_ns}{$tid} += $of->{ns};
+	}
+	return @out;
+}
+
+# From when on a thread is another to the reader, by its name or process: [ tid, from ], of those that change
+sub _rows {
+	my ($self) = @_;
+	return map { my $tid = $_; map { [ $tid, $_ ] } uniq(map { max(0, $_) } 0, $self->{threads}->epochs($tid)) } sort { $a <=> $b } keys %{ $self->{changes} };
+}
+
+# Now that each process has its role: what one sees of them, and how much of the CPUs each had during the problem interval.
+sub _draw_many {
+	my ($self, $cpus) = @_;
+	my @many = grep { $_->{many} } @$cpus or return;
+	my $scale = Tipme::Timeline::Picture::scale($self->{from}, $self->{to}, $self->{from});
+	my (@keys, %number);
+	my @rows;
+	for my $row ($self->_rows, map { [ $_, 0 ] } grep { $_ && !$self->{changes}{$_} } keys %{ $self->{tid_ns} }) {
+		my ($tid, $from) = @$row;
+		my $key = $self->_key_of($tid, max($from, $self->{from}));
+		my $p = $self->{procs}{$key} or next;    # it did not run then
+		push @keys, $key if !defined $number{$key};
+		$number{$key} //= $#keys;
+		push @rows, [ $tid, $from, Tipme::Timeline::Picture::rank($p->{role}), $number{$key} ];
+	}
+	my $runs = Tipme::Columns::runs($self->{ev}, \@rows, [ map { $_->{many} } @many ], @$self{qw(from to)}, $scale->width) // [];
+	my $i = $self->{interval};
+	my $sums = Tipme::Columns::sums($self->{ev}, [ map { [ @$_[ 0, 1 ] ] } @rows ],
+		[ map { [ $_->{many}[0], max($_->{many}[1], $i->{start_ns}), min($_->{many}[2], $i->{end_ns}) ] } @many ]) // [];
+	for my $k (0 .. $#many) {
+		push @{ $many[$k]{spans} }, map { [ $scale->begin($_->[0]), $scale->begin($_->[1]), $keys[ $_->[2] ] ] } @{ $runs->[$k] };
+		$many[$k]{shares}{ $self->_proc($_->{tid}, $_->{longest_from}) } += $_->{ns} for grep { $_->{tid} } @{ $sums->[$k] };
+	}
+	return;
 }
 
 # Who ran on a CPU. Where nothing was kept of it, or where the next switch says that another thread had run meanwhile, nobody knows.
@@ -184,7 +268,7 @@ sub _role_ever {
 
 sub _key_ever {
 	my ($self, $tid) = @_;
-	return $self->{key_ever}{$tid} //= do {
+	return $self->{key_ever}{$tid} //= !$self->{changes}{$tid} ? $self->_proc($tid, $self->{to}) : do {
 		# States begin before the time that is drawn; a program that ran only then would be one that nobody sees.
 		my @runs = map { [ max($_->{from}, $self->{from}), min($_->{to}, $self->{to}) ] } grep { $_->{kind} eq 'running' } @{ $self->{states}->intervals($tid) };
 		my ($longest) = sort { $b->[1] - $b->[0] <=> $a->[1] - $a->[0] } grep { $_->[1] > $_->[0] } @runs;
@@ -213,7 +297,17 @@ sub _thread {
 	my $prio = @prio ? $prio[-1][1] : $self->_who($tid, $self->{to})->{prio};
 	my $comm = one_line($self->_who($tid, $self->{to})->{comm});
 	return { tid => $tid, key => $key, label => "$comm ($tid)", detail => ($tid != $p->{pid} ? "of process $p->{pid}, " : '') . _prio_text($prio, @prio),
-		states => [ $self->_states($list) ], prio => \@prio, marks => [ $self->_marks($tid, $list) ] };
+		states => $self->_seen([ $self->_states($list) ]), prio => \@prio, marks => [ $self->_marks($tid, $list) ] };
+}
+
+# Of many states those that the picture shows, which draws the same of them.
+sub _seen {
+	my ($self, $states) = @_;
+	return $states if @$states < 4 * Tipme::Timeline::Picture::scale(0, 1, 0)->width;
+	my $scale = Tipme::Timeline::Picture::scale($self->{from}, $self->{to}, $self->{from});
+	my @seen = map { [ $scale->begin($_->[0]), $scale->begin($_->[1]), $_->[2] ] } @{ reduce_spans($scale, $states, \&Tipme::Timeline::Picture::state_rank) };
+	$seen[-1][1] = min($seen[-1][1], $states->[-1][1]);
+	return \@seen;
 }
 
 # Before all CPUs are covered, and after, what a thread did is a guess: not drawn as anything else.
@@ -269,9 +363,12 @@ sub _marks {
 	my ($self, $tid, $list) = @_;
 	my $ev = $self->{ev};
 	my @m;
+	# Only those that the picture has room for are put into words.
+	my $room = Tipme::Timeline::Picture::room_for_marks($self->{from}, $self->{to});
 	for my $i (@$list) {
-		push @m, [ $i->{from}, 'wake', 'woken by ' . $self->_waker($i->{wake}) ] if $i->{kind} eq 'runnable' && ($i->{how} // '') eq 'woken' && defined $i->{wake};
-		push @m, [ $i->{from}, 'sleep', "$i->{state} for " . ms($i->{to} - $i->{from}) ] if $i->{kind} eq 'blocked' && $i->{from} > $self->{from};
+		push @m, [ $i->{from}, 'wake', 'woken by ' . $self->_waker($i->{wake}) ]
+			if $i->{kind} eq 'runnable' && ($i->{how} // '') eq 'woken' && defined $i->{wake} && $room->('wake', $i->{from});
+		push @m, [ $i->{from}, 'sleep', "$i->{state} for " . ms($i->{to} - $i->{from}) ] if $i->{kind} eq 'blocked' && $i->{from} > $self->{from} && $room->('sleep', $i->{from});
 	}
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
 		push @m, [ vec($ev->{ts}, $i, 64), 'fork', 'makes thread ' . vec($ev->{a}, $i, 32) ] if vec($ev->{tid}, $i, 32) == $tid;

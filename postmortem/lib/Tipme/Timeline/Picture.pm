@@ -16,6 +16,26 @@ my $LEFT   = 240;
 my $PLOT   = $WIDTH - $LEFT - $MARGIN;
 my $FONT   = "'DejaVu Sans', 'Liberation Sans', Arial, sans-serif";
 my $C      = \%Tipme::Timeline::Style::COLOUR;
+my $MARK_GAP = 7;    # pixels between two marks of a kind
+my %RANK = (blamed => 6, server => 5, client => 4, path => 3, top => 2, rest => 1);    # of those that share a pixel column of a CPU
+
+# scale(FROM_NS, TO_NS, ZERO_NS), rank(ROLE), state_rank(STATE), room_for_marks(FROM_NS, TO_NS): what the picture reduces by, for those who collect less in
+# the first place. room_for_marks() gives a function: does the picture show a mark of a KIND at a TIME? Asked in order of time.
+sub scale { my ($from, $to, $zero) = @_; return Tipme::Timeline::Scale->new($from, $to, $LEFT, $PLOT, $zero) }
+sub rank  { return $RANK{ $_[0] } // 0 }
+sub state_rank { return $Tipme::Timeline::Style::STATE{ $_[0] }{rank} }
+
+sub room_for_marks {
+	my ($scale, %last) = scale(@_, $_[0]);
+	return sub {
+		my ($kind, $ts) = @_;
+		return 0 if !$scale->holds($ts);
+		my $x = $scale->x($ts);
+		return 0 if defined $last{$kind} && $x - $last{$kind} < $MARK_GAP;
+		$last{$kind} = $x;
+		return 1;
+	};
+}
 
 # svg(DATA): the picture as SVG text (UTF-8). DATA:
 #   title, subtitle, footer       text
@@ -27,14 +47,14 @@ my $C      = \%Tipme::Timeline::Style::COLOUR;
 #   stretches [ { from, to, label } ]                  what is written on the path
 #   arrows    [ [ ts, tid of the waker, tid of the woken ] ]
 #   procs     { KEY => { label, role } }
-#   cpus      [ { cpu, spans => [ [ from, to, KEY ] ] } ]
+#   cpus      [ { cpu, spans => [ [ from, to, KEY ] ], shares => { KEY => ns } } ]      shares where spans are reduced
 #   threads   [ { tid, key, label, detail, states => [ [ from, to, state ] ], prio => [ [ ts, prio ] ], marks => [ [ ts, kind, text ] ] } ]
 #   more      what was left out of the threads, as text
 sub svg {
 	my ($class, $d) = @_;
 	eval { require SVG; SVG->import; 1 } or die "the Perl module SVG is not installed: install it (Debian: libsvg-perl)\n";
 	my $self = bless { d => $d, y => $MARGIN }, $class;
-	$self->{scale} = Tipme::Timeline::Scale->new(@$d{qw(from_ns to_ns)}, $LEFT, $PLOT, $d->{zero_ns});
+	$self->{scale} = scale(@$d{qw(from_ns to_ns zero_ns)});
 	_choose_colours($d->{procs});
 	my $height = $self->_plan;
 	$self->{svg} = SVG->new(width => $WIDTH, height => $height, viewBox => "0 0 $WIDTH $height", -nocredits => 1, -indent => ' ', 'font-family' => $FONT);
@@ -186,12 +206,11 @@ sub _draw_cpus {
 	my ($y, $h, $s, $procs) = ($self->{at}{cpus}, $self->{cpu_height}, $self->{scale}, $self->{d}{procs});
 	$self->_heading($y - 8, 'Who had the CPUs');
 	$self->_draw_shares($y - 8);
-	my %rank = (blamed => 6, server => 5, client => 4, path => 3, top => 2, rest => 1);
 	for my $cpu (@cpus) {
 		my $g = $self->{svg}->group(class => 'cpu', id => "cpu$cpu->{cpu}");
 		$self->_text($LEFT - 10, $y + $h / 2 + 4, "CPU $cpu->{cpu}", size => $h > 12 ? 12.5 : 10, anchor => 'end');
 		$g->rect(x => $LEFT, y => $y, width => $PLOT, height => $h, fill => $C->{paper}, stroke => $C->{line}, 'stroke-width' => 0.8);
-		my $runs = reduce_spans($s, $cpu->{spans}, sub { $rank{ $procs->{ $_[0] }{role} } // 0 });
+		my $runs = reduce_spans($s, $cpu->{spans}, sub { rank($procs->{ $_[0] }{role}) });
 		$self->_draw_cpu_run($g, $_, $y, $h) for @$runs;
 		$y += $h + 4;
 	}
@@ -202,15 +221,13 @@ sub _draw_shares {
 	my ($self, $y) = @_;
 	my ($d, %share, %colour, %count) = ($self->{d});
 	my $all = @{ $d->{cpus} } * ($d->{end_ns} - $d->{start_ns}) or return;
-	for my $s (map { @{ $_->{spans} } } @{ $d->{cpus} }) {
-		my $from = $s->[0] > $d->{start_ns} ? $s->[0] : $d->{start_ns};
-		my $to   = $s->[1] < $d->{end_ns}   ? $s->[1] : $d->{end_ns};
-		next if $to <= $from;
-		my $p = $d->{procs}{ $s->[2] };
+	for my $s (map { _shares_of($d, $_) } @{ $d->{cpus} }) {
+		my ($key, $ns) = @$s;
+		my $p = $d->{procs}{$key};
 		my $name = $p->{role} eq 'rest' ? 'others' : ($p->{name} // $p->{label}) . "\n$p->{role}";
-		$share{$name} += $to - $from;
+		$share{$name} += $ns;
 		$colour{$name} //= $p->{colour};
-		$count{$name}{ $s->[2] } = $p->{label};
+		$count{$name}{$key} = $p->{label};
 	}
 	my $x = $LEFT;
 	for my $name (sort { ($a eq 'others') <=> ($b eq 'others') || $share{$b} <=> $share{$a} || $a cmp $b } keys %share) {
@@ -221,6 +238,19 @@ sub _draw_shares {
 		$self->{svg}->rect(x => _n($x), y => $y - 10, width => 12, height => 12, fill => $colour{$name}, class => 'share');
 		$x = $self->_legend_text($x + 17, $y, $text);
 	}
+}
+
+# How much of a CPU each process had during the problem interval: [ KEY, ns ]. Where there were very many spans, the sums are there;
+# what is not known then is still a span.
+sub _shares_of {
+	my ($d, $cpu) = @_;
+	my @shares = map { [ $_ => $cpu->{shares}{$_} ] } sort keys %{ $cpu->{shares} // {} };
+	for my $s ($cpu->{shares} ? grep { $_->[2] eq 'unknown' } @{ $cpu->{spans} } : @{ $cpu->{spans} }) {
+		my $from = $s->[0] > $d->{start_ns} ? $s->[0] : $d->{start_ns};
+		my $to   = $s->[1] < $d->{end_ns}   ? $s->[1] : $d->{end_ns};
+		push @shares, [ $s->[2], $to - $from ] if $to > $from;
+	}
+	return @shares;
 }
 
 sub _percent { return $_[0] < 0.001 ? '< 0.1 %' : sprintf '%.*f %%', $_[0] < 0.1 ? 1 : 0, 100 * $_[0] }
@@ -262,13 +292,13 @@ sub _draw_thread {
 	$self->_text($MARGIN + 14, $top + 22, shorten(one_line($t->{detail}), 34), size => 10.5, fill => $C->{soft});
 	$g->line(x1 => $LEFT, x2 => $s->right, y1 => $top + $h, y2 => $top + $h, stroke => $C->{line}, 'stroke-width' => 0.8);
 	my $style = \%Tipme::Timeline::Style::STATE;
-	for my $run (@{ reduce_spans($s, $t->{states}, sub { $style->{ $_[0] }{rank} }) }) {
+	for my $run (@{ reduce_spans($s, $t->{states}, \&state_rank) }) {
 		my $height = $h * $style->{ $run->[2] }{height};
 		my $r = $g->rect(x => $LEFT + $run->[0], y => _n($top + $h - $height), width => $run->[1] - $run->[0], height => _n($height),
 			fill => $self->_fill($run->[2], $t->{key}), class => "state $run->[2]");
 		$self->_tip($r, "$t->{label}: $style->{$run->[2]}{words}") if $run->[1] - $run->[0] > 2;
 	}
-	for my $m (@{ reduce_marks($s, $t->{marks}, 7) }) {
+	for my $m (@{ reduce_marks($s, $t->{marks}, $MARK_GAP) }) {
 		my $sign = Tipme::Timeline::Style::mark($g, $m->[1], $s->x($m->[0]), $top - 4.5);
 		$self->_tip($sign, $m->[2]) if length($m->[2] // '');
 	}

@@ -35,6 +35,14 @@ sub column {
 	return ($ts - $self->{from}) * $self->{width} / ($self->{to} - $self->{from});
 }
 
+# begin(COLUMN): the first time that lies in a pixel column; behind the last one, the end.
+sub begin {
+	my ($self, $column) = @_;
+	return $self->{to} if $column >= $self->{width};
+	use integer;
+	return $self->{from} + ($column * ($self->{to} - $self->{from}) + $self->{width} - 1) / $self->{width};
+}
+
 sub holds { my ($self, $ts) = @_; return $ts >= $self->{from} && $ts <= $self->{to} }
 
 # step(SPAN_NS, N): the smallest of 1, 2, 5 times a power of ten that cuts SPAN into at most N.
