@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Judges a story, and checks what holds of every diagnosis: the path covers the interval, all sums are exact, page and JSON can be made.
+# Judges a story, and checks what holds of every diagnosis: the path covers the interval, all sums are exact, each reason has words, page and JSON can be made.
 package Tipme::Test::Judge;
 
 use strict;
@@ -7,6 +7,7 @@ use warnings;
 use Exporter qw(import);
 use File::Temp qw(tempdir);
 use Test::More;
+use Tipme::Reason;
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
 
@@ -25,7 +26,10 @@ sub judged {
 	cmp_ok($v->{share}, '>=', $least, "$what: share $v->{share}") if defined $least;
 	cmp_ok($v->{share}, '<=', $most, "$what: not more than is true") if defined $most;
 	exact($what, $d);
+	my @codes = map { ($_->{reason_code}, map { $_->{detail_code} } $_->{blamed}, @{ $_->{among} // [] }) } @{ $d->{path} };
+	is_deeply([ grep { defined && !Tipme::Reason::is_known($_) } @codes ], [], "$what: each reason has words");
 	my $page = Tipme::Report::Text::page($d);
+	ok(!(grep { length > 100 } split /\n/, Tipme::Report::Text::short($d)), "$what: nor is the short form");
 	ok(!(grep { length > 100 } split /\n/, $page), "$what: the page is not wide");
 	my $json = Tipme::Report::JSON::data($d);
 	ok(!ref $json->{verdict}{sentence}, "$what: there is JSON");
