@@ -53,7 +53,10 @@ my $d = judged('a service that was stopped before the key', over_a_bus(stopped =
 cmp_ok(abs($d->{interval}{duration_ns} - 393 * MS), '<', MS, '... from the key to what the client drew');
 is($d->{interval}{certainty}, 'inferred', '... which is inferred');
 like($d->{verdict}{sentence}, qr/it waited for "service" \(pid 500\b.*\), which was stopped by a signal, until bash \(pid 600\) let it go on\.$/, '... the sentence');
-judged('a service that speaks up by itself', over_a_bus(), 'none', undef);
+$d = judged('a service that speaks up by itself', over_a_bus(), 'unknown', undef);
+like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) may have answered a key press only after 393 ms; the proof is missing because bus \(pid 510\) woke it then, and no record shows that it had been asked/, '... nobody is accused, and it is said');
+is_deeply([ map { "$_->{why} " . int($_->{possible_ns} / MS) } @{ Tipme::Report::JSON::data($d)->{candidates} } ], ['process 393'], '... JSON has it');
+ok((grep { /^Not observed: when a compositor/ } @{ $d->{verdict}{circumstances} }), '... what was not observed is said');
 
 # --- the same without a bus: who answered the keys before is asked by this one, too; a job that was never asked is not ---
 sub directly {
@@ -75,7 +78,8 @@ $d = judged('a service that was busy before the key', directly(asked => 1), 'ipc
 cmp_ok(abs($d->{interval}{duration_ns} - 393 * MS), '<', MS, '... from the key to what the client drew');
 $d = judged('a service that is still busy', directly(asked => 1, still => 1), 'ipc-wait', 'service', 0.9, 1);
 is($d->{interval}{certainty}, 'open', '... open');
-judged('a job that is still busy', directly(asked => 0, still => 1), 'none', undef);
+$d = judged('a job that is still busy', directly(asked => 0, still => 1), 'unknown', undef);
+like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) may not have answered a key press for 3\.00 s; the proof is missing because nothing on the screen changed by it/, '... open at the hot-key, and said');
 {
 	my $s = story();
 	for my $t (600, 700, 800) {
@@ -84,7 +88,7 @@ judged('a job that is still busy', directly(asked => 0, still => 1), 'none', und
 	}
 	$s->wake(1, 900, SHELL, CLIENT, 'tty')->run(0, 900.1, 901, SHELL, 'sleeping')->enter(1000)->run(1, 1000.25, 1000.5, CLIENT, 'sleeping');
 	release($s, 1080);
-	judged('a shell whose command runs', polls($s->hotkey(3000), 1080.4)->picture(SHELL, 'bash', since_ns => ns(901), stack_id => $s->id('wait4')), 'none', undef);
+	judged('a shell whose command runs', polls($s->hotkey(3000), 1080.4)->picture(SHELL, 'bash', since_ns => ns(901), stack_id => $s->id('wait4')), 'unknown', undef);
 }
 $d = directly(asked => 0)->diagnose(File::Temp::tempdir(CLEANUP => 1) . '/job');
 isnt($d->{verdict}{blamed}{comm} // '', 'service', 'a job that ends after a key without effect is not accused') or diag($d->{verdict}{sentence});

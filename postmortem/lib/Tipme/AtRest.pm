@@ -72,6 +72,20 @@ sub first_sleep {
 	return $s ? $s->{from} : undef;
 }
 
+# longest_awake(TID, UNTIL): { from, to }: the longest stretch up to a time in which a thread ran, or waited for a CPU; undef: not known
+sub longest_awake {
+	my ($self, $tid, $until) = @_;
+	my $sleeps = $self->{sleeps}->of($tid) or return;
+	my ($from, $best) = ($self->{kernel}->covered_from);
+	for my $s (@$sleeps) {
+		my $to = $s->{from} < $until ? $s->{from} : $until;
+		$best = { from => $from, to => $to } if $to > $from && (!$best || $to - $from > $best->{to} - $best->{from});
+		last if !defined $s->{to} || $s->{to} >= $until;
+		$from = $s->{to} if $s->{to} > $from;
+	}
+	return $best;
+}
+
 # rested(TID, FROM, TO): was a thread at some time in [FROM, TO) where others can ask it for something? 1, too, where nothing is known of it.
 sub rested {
 	my ($self, $tid, $from, $to) = @_;

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Tipme::Advice qw(advise);
 use Tipme::Blame;
+use Tipme::Candidates;
 use Tipme::Circumstances;
 use Tipme::Damage qw(damage_of);
 use Tipme::Entry;
@@ -89,7 +90,7 @@ sub run {
 	# Nothing to judge at all: then whatever stood still longest, or stood still at the time that was asked for.
 	my $stall = $i || defined $o{event} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads, $o{at});
 	my $part = $i ? $self->_judge($i) : $stall ? $self->_judge_stall($stall, $self->_without_interval(%o, stall => 1)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
-	$part->{slowest} = $self->_slowest if $part->{verdict}{kind} eq 'none' && !defined $o{event} && !defined $o{at};
+	$part = $self->_nothing($part) if $part->{verdict}{kind} eq 'none' && !defined $o{event} && !defined $o{at};
 	return $self->_whole($part);
 }
 
@@ -142,12 +143,33 @@ sub _ns {
 	return $minus ? $self->{episode}->trigger_ns - $ns : $ns;
 }
 
+# Nothing is proven slow. Who has just pressed the hot-key is told what was slowest, what may have been slow and is not proven, what was not observed, and the worst beside the input.
+sub _nothing {
+	my ($self, $part) = @_;
+	my $p = $self->{problem};
+	my $c = Tipme::Candidates->new(episode => $self->{episode}, kernel => $self->{kernel}, path => $self->{path}, caused => $p->caused, rest => $p->rest, problem => $p);
+	my @unproven = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'hotkey' ? $c->unproven : ();
+	# What only a timer of the client's own drew is most likely a cursor that blinks: listed, and no more.
+	my ($first) = grep { $_->{why} ne 'timer' } @unproven;
+	if ($first) {
+		my $i = $p->interval($first->{event}, { first_ns => undef, end_ns => $first->{end_ns}, open => $first->{open}, damage => $first->{damage}, exact => 0 });
+		$part = $self->_judge($i);
+		$part->{verdict} = { %{ $part->{verdict} }, kind => 'unknown', share => 0, share_ns => 0, confidence => 0, exact => 0, blamed => undef, circumstances => [],
+			sentence => Tipme::Candidates::said($first), why => $first->{why} };
+		delete @{ $part->{verdict} }{qw(second function idle_cpus slow_cpu)};
+	}
+	$part->{candidates} = [ map { my $x = $_; +{ map { $_ => $x->{$_} } qw(n kind pid comm start_ns end_ns possible_ns open why words) } } @unproven ];
+	$part->{slowest} = $self->_slowest;
+	push @{ $part->{verdict}{circumstances} }, (map { Tipme::Candidates::said($_) } grep { !$first || $_ != $first } @unproven), $c->unseen, $c->beside // ();
+	return $part;
+}
+
 # The presses that were answered latest: { n, kind, comm, duration_ns, time }, the latest answer first. Those that the X records show
 # to be late are looked at closely.
 sub _slowest {
 	my ($self) = @_;
 	my @c = sort { $b->[1] <=> $a->[1] || $a->[0]{n} <=> $b->[0]{n} } map { [ $_, $_->{bursts}[-1][1] - $_->{device_ns} ] }
-		grep { $_->{candidate} && ref $_->{bursts} eq 'ARRAY' && @{ $_->{bursts} } && $_->{kind} =~ /press|repeat|touch/ } $self->events;
+		grep { $_->{candidate} && $_->{device_ns} > $self->{kernel}->covered_from && ref $_->{bursts} eq 'ARRAY' && @{ $_->{bursts} } && $_->{kind} =~ /press|repeat|touch/ } $self->events;
 	splice @c, 4 * $SLOWEST if @c > 4 * $SLOWEST;
 	my @i = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} } grep { defined } map { scalar $self->interval_of($_->[0]) } @c;
 	splice @i, $SLOWEST if @i > $SLOWEST;

@@ -34,9 +34,10 @@ sub new {
 	return bless { %with, answered => Tipme::Answered->new(%with), entry => Tipme::Entry->new($o{episode}) }, $class;
 }
 
-# inferred(): what wake-ups tell of servers without hooks; caused(): what ties changes to events; response(EVENT): as Answered has it
+# inferred(): what wake-ups tell of servers without hooks; caused(): what ties changes to events; rest(): when clients rest; response(EVENT): as Answered has it
 sub inferred { return $_[0]{inferred} }
 sub caused   { return $_[0]{caused} }
+sub rest     { return $_[0]{rest} }
 sub response { my ($self, $e) = @_; return $self->{answered}->response($e) }
 
 # choose(event => N, at => NS): the problem interval, or undef where there is no input event that could be one:
@@ -141,10 +142,10 @@ sub _kept_since {
 	return $d->[1] >= $t - $LOOP_NS ? $d->[0] : $t;
 }
 
-# interval(EVENT): the same for one event; undef where it had no visible effect
+# interval(EVENT): the same for one event; undef where it had no visible effect; with RESPONSE, as Answered has it, for that answer
 sub interval {
-	my ($self, $e) = @_;
-	my $r = $self->response($e) or return;
+	my ($self, $e, $r) = @_;
+	$r //= $self->response($e) or return;
 	my ($start, $exact) = $self->entry($e);
 	my ($usual, $count, $where) = $self->usual($e);
 	my $duration = $r->{end_ns} - $start;

@@ -36,7 +36,9 @@ my %STAGE = (
 sub short {
 	my ($d) = @_;
 	my $v = $d->{verdict};
-	my @part = (_wrap($v->{sentence}) . _when($d), _slowest($d), _advice($v));
+	my @part = (_wrap($v->{sentence}) . _when($d), _slowest($d));
+	push @part, join '', map { _wrap($_) } @{ $v->{circumstances} // [] } if $d->{slowest};
+	push @part, _advice($v);
 	push @part, _largest_causes($d) if $d->{interval} && $v->{kind} ne 'none';
 	push @part, _damage($d), _more($d);
 	return join "\n", grep { length } @part;
