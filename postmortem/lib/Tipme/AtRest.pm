@@ -72,6 +72,12 @@ sub first_sleep {
 	return $s ? $s->{from} : undef;
 }
 
+# told_again(EVENT, UNTIL): did another event go to the client after that one? If it rests all the same, it took that, and waits for more.
+sub told_again {
+	my ($self, $e, $until) = @_;
+	return scalar grep { $_->[0] > $e->{deliver_ns} + $NS_PER_MS && $_->[0] < $until } $self->_told($e);
+}
+
 # longest_awake(TID, UNTIL): { from, to }: the longest stretch up to a time in which a thread ran, or waited for a CPU; undef: not known
 sub longest_awake {
 	my ($self, $tid, $until) = @_;

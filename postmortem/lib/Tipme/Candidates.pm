@@ -24,7 +24,8 @@ my %WHY = (
 	process => N__('{by} woke it then, and no record shows that it had been asked for anything since the press'),
 	network => N__('the network woke it then, and what was sent there after the press is not recorded'),
 	timer   => N__('its own timer woke it then, as the timer of a cursor does'),
-	nothing => N__('nothing on the screen changed by it up to the hot-key, though each of the {others} other presses there changed something; it waits for events'),
+	nothing => N__('nothing on the screen changed by it up to the hot-key, though each of the {others} other presses there changed something, and no event came that would tell whether it waits for events or for an answer'),
+	rests   => N__('nothing on the screen changed by it up to the hot-key, though each of the {others} other presses there changed something; it took the events that came after it'),
 );
 
 # new(episode =>, kernel => Kernel, path => InputPath, caused => Caused, rest => AtRest, problem => ProblemInterval)
@@ -59,7 +60,7 @@ sub _unproven {
 	my ($b) = @{ $e->{bursts} };
 	return if $b && $b->[0] - $e->{deliver_ns} < $NOTICE_NS;
 	return if defined $e->{next_ns} && !$b;
-	my ($why, $by) = $b ? $self->_woken_by($e, $b) : 'nothing';
+	my ($why, $by) = $b ? $self->_woken_by($e, $b) : $self->{rest}->told_again($e, $self->{trigger}) ? 'rests' : 'nothing';
 	return if !defined $why;
 	my ($start) = $self->{problem}->entry($e);
 	my $end = $b ? $b->[1] : $self->{trigger};
@@ -86,6 +87,9 @@ sub _woken_by {
 	return if $who->{pid} == $e->{server}{pid};
 	return ('process', one_line($who->{comm}) . " (pid $who->{pid})");
 }
+
+# weak(CANDIDATE): is it most likely a cursor that blinks, or a key without effect? Such a one is listed, and no more.
+sub weak { my ($c) = @_; return $c->{why} eq 'timer' || $c->{why} eq 'rests' ? 1 : 0 }
 
 # said(CANDIDATE): the verdict in words
 sub said {

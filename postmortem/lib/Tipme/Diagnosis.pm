@@ -149,8 +149,7 @@ sub _nothing {
 	my $p = $self->{problem};
 	my $c = Tipme::Candidates->new(episode => $self->{episode}, kernel => $self->{kernel}, path => $self->{path}, caused => $p->caused, rest => $p->rest, problem => $p);
 	my @unproven = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'hotkey' ? $c->unproven : ();
-	# What only a timer of the client's own drew is most likely a cursor that blinks: listed, and no more.
-	my ($first) = grep { $_->{why} ne 'timer' } @unproven;
+	my ($first) = grep { !Tipme::Candidates::weak($_) } @unproven;
 	if ($first) {
 		my $i = $p->interval($first->{event}, { first_ns => undef, end_ns => $first->{end_ns}, open => $first->{open}, damage => $first->{damage}, exact => 0 });
 		$part = $self->_judge($i);
