@@ -168,4 +168,47 @@ SKIP: {
 	like(eval { Tipme::Episode->open("$dir/$id"); 1 } ? 'opened' : $@, qr/you may not read it/, '... also where its folder can be seen');
 }
 
+# --- list and question have the same words: the question takes them from the JSON ---
+{
+	my $id = keep(slow());
+	my $d = Cpanel::JSON::XS->new->decode(tipme('diagnose', $id, '--json')->{out});
+	like(tipme('list')->{out}, qr/^$id .* \Q$d->{verdict}{short}\E$/m, "one table of words: $d->{verdict}{short}");
+	is($d->{when}{text}, '1.0 s before you pressed the hot-key', 'when, in words');
+	is($d->{when}{time}, '2026-11-20T15:03:00.000Z', '... and by the clock');
+}
+
+# --- a library of 1,000 episodes: no verb loads or reads what it does not need ---
+{
+	my $from = "$tmp/library/" . keep(slow());
+	my $many = "$tmp/many";
+	mkdir $many or die "$!\n";
+	open my $h, '<', "$from/manifest.json" or die "$!\n";
+	my $manifest = do { local $/; <$h> };
+	for my $k (0 .. 999) {
+		my $dir = sprintf '%s/20261119-%06d-3f2a', $many, $k;
+		my $text = $manifest =~ s/"\d{8}-\d{6}-3f2a"/sprintf '"20261119-%06d-3f2a"', $k/er;
+		mkdir $dir or die "$dir: $!\n";
+		open my $m, '>', "$dir/manifest.json" or die "$!\n";
+		print {$m} $text;
+		close $m or die "$!\n";
+		for my $f (grep { !/manifest\.json\z/ } glob "$from/*.rec $from/schema") { link $f, $dir . ($f =~ m{(/[^/]+)\z} ? $1 : '') or die "$f: $!\n" }
+	}
+	local $ENV{TIPME_LIBRARY} = $many;
+	tipme('list');    # its table is made once
+	for my $verb ([qw(list)], [qw(list --json)], [qw(show)], [qw(diagnose)], [qw(events)], [qw(compare last 20261119-000001)], [qw(bundle --yes)]) {
+		my ($least, $r);
+		# CPU time of the quickest of three: a busy machine makes all of it slower, not that.
+		for (1 .. 3) {
+			my $before = (times)[2] + (times)[3];
+			$r = tipme(@$verb);
+			my $s = (times)[2] + (times)[3] - $before;
+			$least = $s if !defined $least || $s < $least;
+		}
+		is($r->{exit}, 0, "@$verb, of 1,000 episodes: done") or diag($r->{err});
+		note sprintf '%s: %.2f s of CPU time', "@$verb", $least;
+	}
+	my $loaded = qx{$^X -I"$Bin/../lib" -I"$Bin/../../abi/lib" -I"$Bin/../../abi/generated" -e 'require Tipme::Command::List; print join " ", sort keys %INC'};
+	unlike($loaded, qr{Tipme/(?:Diagnosis|KernelEvents|WakeupChain|Bundle|Index)\.pm|Archive|Locale}, 'list loads nothing that reads records');
+}
+
 done_testing();

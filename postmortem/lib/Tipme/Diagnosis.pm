@@ -12,8 +12,9 @@ use Tipme::Damage qw(damage_of);
 use Tipme::Entry;
 use Tipme::InputPath;
 use Tipme::Kernel;
+use Tipme::Kinds;
 use Tipme::Latency;
-use Tipme::Moment qw(moment);
+use Tipme::Moment qw(before_text moment);
 use Tipme::ProblemInterval;
 use Tipme::Record::Layout;
 use Tipme::Reason qw(reason);
@@ -113,7 +114,9 @@ sub _whole {
 	my ($ep, $v) = ($self->{episode}, $part->{verdict});
 	%$v = (circumstances => [], %$v, %{ advise($v, $self->{episode}->id) });
 	_spell($part->{path}, $v);
+	$v->{short} = Tipme::Kinds::short($v->{kind}, @{ $v->{blamed} // {} }{qw(comm pid)});
 	$part->{when} = $part->{interval} ? moment($ep, $part->{interval}{start_ns}) : undef;
+	$part->{when}{text} = before_text($ep->manifest->{trigger}{kind}, $part->{when}{before_trigger_ns}) if $part->{when};
 	return { %{ $self->_facts }, %$part, sampled => $self->{kernel}->sampled ? 1 : 0, damage => [ $ep->damage ], unknown_records => $ep->unknown_count };
 }
 

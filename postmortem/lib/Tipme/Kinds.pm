@@ -5,6 +5,7 @@ package Tipme::Kinds;
 
 use strict;
 use warnings;
+use Tipme::Printable qw(one_line);
 use Tipme::Reason qw(tags_of);
 use Tipme::Words qw(N__ fill);
 
@@ -433,6 +434,15 @@ sub words {
 	my $e = $KIND{$kind} or return $kind;
 	my $text = $e->{$field} // return;
 	return fill($text, %value);
+}
+
+# short(KIND, COMM, PID): the words of a list, with the process: "bash (300) computed"; COMM and PID
+# may be undef
+sub short {
+	my ($kind, $comm, $pid) = @_;
+	my $who = one_line($comm);
+	$who = length $who ? $who . (defined $pid ? " ($pid)" : '') : fill(N__('somebody'));
+	return words($kind, 'list', name => $who);
 }
 
 # text(KIND, FIELD, REASON): ask or next, not filled in; undef where there is none

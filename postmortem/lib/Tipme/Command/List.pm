@@ -77,9 +77,7 @@ sub _what {
 	my ($e) = @_;
 	return fill(N__('damaged: see `tipme show`')) if length $e->{problem};
 	return fill(N__('not diagnosed yet')) if !defined $e->{kind};
-	my $who = one_line($e->{blamed_comm});
-	$who = length $who ? $who . (defined $e->{blamed_pid} ? " ($e->{blamed_pid})" : '') : fill(N__('somebody'));
-	return Tipme::Kinds::words($e->{kind}, 'list', name => $who);
+	return Tipme::Kinds::short(@$e{qw(kind blamed_comm blamed_pid)});
 }
 
 1;

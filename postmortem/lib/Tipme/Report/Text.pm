@@ -8,7 +8,7 @@ use warnings;
 use Text::Wrap ();
 use Tipme::CommandLine qw(table with_commas);
 use Tipme::Kinds;
-use Tipme::Moment qw(before_text clock_text);
+use Tipme::Moment qw(clock_text);
 use Tipme::Printable qw(one_line shorten);
 use Tipme::Verdict qw(duration_text event_words);
 use Tipme::Words qw(N__ fill);
@@ -69,7 +69,7 @@ sub _share { my ($ns, $all) = @_; return $all ? sprintf '%.1f %%', 100 * $ns / $
 sub _when {
 	my ($d) = @_;
 	my $w = $d->{when} or return '';
-	my $before = before_text($d->{trigger}{kind}, $w->{before_trigger_ns});
+	my $before = $w->{text};
 	my $clock = clock_text($w->{time});
 	return _wrap(defined $clock ? fill(N__('That was at {clock}, {before}.'), clock => $clock, before => $before)
 		: fill(N__('That was {before}.'), before => $before));
