@@ -19,7 +19,7 @@ use Tipme::Library;
 use Tipme::Test::Story;
 use Tipme::Timeline::File qw(write_picture);
 
-my $PATIENCE_S = 60;          # a loop that hangs ends the test, however slow the machine is
+my $PATIENCE_S = 600; # a loop that hangs ends the test, however slow the machine is
 my $MEMORY_KB  = 200 << 10;   # what reading a stranger's file may take
 my $program = "$Bin/../bin/tipme-postmortem";
 my $tmp = tempdir(CLEANUP => 1);
