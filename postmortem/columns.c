@@ -116,6 +116,12 @@ static int run_perfetto(char **args)
 		printf("%llu %llu\n", (unsigned long long)written, (unsigned long long)left);
 	return fflush(stdout) ? -errno : err;
 }
+
+/* write EPISODE OUT-FD FROM-NS TO-NS: events, intervals of threads and CPUs, X records as a file of columns, little-endian */
+static int run_write(char **args)
+{
+	return tipme_write_columns(args[0], atoi(args[1]), strtoull(args[2], NULL, 10), strtoull(args[3], NULL, 10));
+}
 #endif
 
 static const struct {
@@ -129,6 +135,7 @@ static const struct {
 	{ "sums", 1, run_sums, "sums COLUMNS-FD <ROWS-AND-STRETCHES" },
 	{ "runs", 4, run_runs, "runs COLUMNS-FD FROM-NS TO-NS WIDTH <ROWS-AND-STRETCHES" },
 #ifdef TIPME_HAS_MANIFEST
+	{ "write", 4, run_write, "write EPISODE OUT-FD FROM-NS TO-NS" },
 	{ "perfetto", 4, run_perfetto, "perfetto EPISODE OUT-FD FROM-NS TO-NS" },
 #endif
 };

@@ -20,4 +20,7 @@ int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, uint64_t
 int tipme_occupancy_sums(int fd);
 int tipme_occupancy_runs(int fd, uint64_t from, uint64_t to, uint32_t width);
 
+/* Writes what the reader makes of [from, to) as a file of columns, little-endian; damage goes to standard error. */
+int tipme_write_columns(const char *dir, int fd, uint64_t from, uint64_t to);
+
 #endif

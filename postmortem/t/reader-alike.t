@@ -67,6 +67,24 @@ for my $round (1 .. 10 * $many) { alike(sampled_episode("sampled-$round", $seed 
 	alike($b->write("$tmp/longer"), 'longer records', 0, 400 * $MS);
 }
 
+# --- the file of columns has the same ---
+{
+	my $columns = "$ENV{TIPME_BUILDDIR}/postmortem/tipme-columns";
+	my $dir = "$tmp/random-1";
+	is(system("'$columns' write '$dir' 5 0 400000000 5<>'$tmp/columns'"), 0, 'a file of columns is written');
+	my $file = slurp("$tmp/columns");
+	my ($magic, $order, $major, undef, undef, $n) = unpack 'a8 V v v V V', $file;
+	is("$magic $order $major", 'TIPMECOL ' . 0x01020304 . ' 1', '... with its header');
+	my %c = map { my ($t, $name, $width, undef, $rows, $at) = unpack 'Z16 Z16 V V Q< Q<', substr $file, 64 + 64 * $_, 64;
+		("$t $name" => [ unpack { 1 => 'C', 2 => 'v', 4 => 'V', 8 => 'Q<' }->{$width} . $rows, substr $file, $at, $width * $rows ]) } 0 .. $n - 1;
+	my @lines = split /\n/, perl_text($dir, 0, 400 * $MS);
+	is(join("\n", map { my $k = $_; join ' ', 'state', map { $c{"states $_"}[$k] } qw(tid from to kind) } 0 .. $#{ $c{'states tid'} }),
+		join("\n", map { /^(state \d+ \d+ \d+ \d)/ ? $1 : () } @lines), '... intervals of threads');
+	is(join("\n", map { my $k = $_; join ' ', 'cpu', map { $c{"cpus $_"}[$k] } qw(cpu from to) } 0 .. $#{ $c{'cpus tid'} }),
+		join("\n", map { /^(cpu \d+ \d+ \d+)/ ? $1 : () } @lines), '... of CPUs');
+	is(join(' ', @{ $c{'stages ts'} }), join(' ', map { /^stage (\d+)/ ? $1 : () } @lines), '... and the stages');
+}
+
 # --- damage ---
 my $dir = random_episode('damaged', $seed);
 my %good = map { $_ => slurp("$dir/$_") } qw(kernel.rec threads.rec);
