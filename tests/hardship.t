@@ -80,6 +80,8 @@ sub memory_group {
 	my ($root, $limit) = -e '/sys/fs/cgroup/memory/memory.limit_in_bytes' ? ('/sys/fs/cgroup/memory', 'memory.limit_in_bytes') : ('/sys/fs/cgroup', 'memory.max');
 	my $dir = "$root/tipme-hardship-$$";
 	mkdir $dir or return;
+	# Where the controller is not mounted, this is an ordinary folder, in which any file could be made.
+	if (!-e "$dir/$limit") { rmdir $dir; return }
 	my $pid = Cpanel::JSON::XS->new->decode(scalar qx{"$stage->{tipme}" status --json})->{pid};
 	my $leave = sub { put("$root/cgroup.procs", $pid); for (1 .. 50) { last if rmdir $dir; sleep 0.1 } };
 	if (!put("$dir/$limit", $bytes) || !put("$dir/cgroup.procs", $pid)) { $leave->(); return }

@@ -99,7 +99,7 @@ ssize_t tipme_read_at(int fd, uint8_t *to, size_t len, uint64_t offset)
 
 int tipme_slurp(struct tipme_episode *ep, const char *name, size_t most, char **text, size_t *len)
 {
-	uint64_t size;
+	uint64_t size = 0;
 	int fd = tipme_open_plain(ep, name, &size);
 
 	if (fd < 0)

@@ -391,7 +391,7 @@ static struct life life_at(const struct tipme_threads *th, uint32_t tid, uint64_
 	l.pic = until ? &p[until - 1] : NULL;
 	if (l.pic && l.fork && l.fork->start_ns != l.pic->start_ns && l.pic->ts_ns < l.fork->ts_ns)
 		l.pic = NULL;
-	for (size_t i = until; i < n && !l.later; i++) {
+	for (size_t i = until; p && i < n && !l.later; i++) {
 		bool same = l.pic ? same_start(p[i].start_ns, l.pic->start_ns) : l.fork ? same_start(p[i].start_ns, l.fork->start_ns) : p[i].start_ns <= ts;
 
 		l.later = same ? &p[i] : NULL;

@@ -250,6 +250,8 @@ static GSourceFuncs x_funcs = { .prepare = x_prepare, .check = x_pending, .dispa
 
 static void x_listen(struct agent *a)
 {
+	if (!a->display)
+		return;
 	GSource *source = g_source_new(&x_funcs, sizeof(struct x_source));
 
 	((struct x_source *)source)->agent = a;

@@ -75,8 +75,10 @@ int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv)
 	char path[PATH_MAX];
 	char **args = calloc((size_t)argc + 4, sizeof(*args));
 
-	if (which < 0 || !args)
+	if (which < 0 || !args) {
+		free(args);
 		return cli_fail("%s: no memory: end some programs", verb->name);
+	}
 	locate(which, path, sizeof(path));
 	if (programs[which].reads_library)
 		library_follow();

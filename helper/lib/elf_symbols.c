@@ -167,7 +167,7 @@ static int fd_read(struct tipme_elf *e, int fd)
 		err = sections_read(e, elf);
 	}
 	elf_end(elf);
-	if (!err)
+	if (!err && e->count)
 		qsort(e->symbols, e->count, sizeof(*e->symbols), by_address);
 	return err;
 }

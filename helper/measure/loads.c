@@ -25,7 +25,7 @@ void tipme_compute(uint64_t ns)
 	/* The clock is asked rarely: what is burned is computing, not asking for the time. */
 	while (tipme_clock_of_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns)
 		for (unsigned int i = 0; i < 5000; i++)
-			sink += i;
+			sink = sink + i;
 }
 
 static void compute_for_ever(void)

@@ -130,7 +130,7 @@ static int ring_look(struct module_source *src)
 {
 	const struct tipme_map_header *h = src->map;
 
-	if (memcmp(h->magic, TIPME_MAP_MAGIC, sizeof(h->magic)) || h->byte_order != TIPME_BYTE_ORDER ||
+	if (!h || memcmp(h->magic, TIPME_MAP_MAGIC, sizeof(h->magic)) || h->byte_order != TIPME_BYTE_ORDER ||
 	    h->major != TIPME_FORMAT_MAJOR || h->cpu_bytes != sizeof(struct tipme_kernel_cpu) ||
 	    h->stack_bytes != sizeof(struct tipme_stack_entry) || h->map_bytes > src->map_bytes)
 		return -EPROTO;

@@ -59,7 +59,8 @@ static void print_records(const struct tipme_kernel_copy *c)
 			lines[n++] = (struct line){ h->ts_ns, cpu, h };
 		p += (size_t)h->len8 * 8;
 	}
-	qsort(lines, n, sizeof(*lines), by_time);
+	if (n)
+		qsort(lines, n, sizeof(*lines), by_time);
 	for (size_t i = 0; i < n; i++) {
 		printf("cpu=%u ", lines[i].cpu);
 		tipme_record_print(stdout, lines[i].rec, (size_t)lines[i].rec->len8 * 8);

@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # Episodes of which bytes were changed at random, or which were cut anywhere: a clear refusal, or what could be read and sums that are right; no
-# warning, no crash, no loop. 400 by default, 20,000 with TIPME_TEST_ALL=1, as many as TIPME_FUZZ_ROUNDS says; of a seed (TIPME_FUZZ_SEED) each is the same.
+# warning, no crash, no loop. 400 by default, 500,000 with TIPME_TEST_ALL=1 (each round has two
+# episodes, and each process its part of all: its memory stays as it is), as many as TIPME_FUZZ_ROUNDS says; of a seed (TIPME_FUZZ_SEED) each is the same.
 use strict;
 use warnings;
 use Test::More;
@@ -21,7 +22,7 @@ use Tipme::Threads;
 
 my $PATIENCE_S = 60;    # for one episode of a few kilobytes
 my $seed = $ENV{TIPME_FUZZ_SEED} // 12345;
-my $rounds = $ENV{TIPME_FUZZ_ROUNDS} // ($ENV{TIPME_TEST_ALL} ? 20_000 : 400);
+my $rounds = $ENV{TIPME_FUZZ_ROUNDS} // ($ENV{TIPME_TEST_ALL} ? 500_000 : 400);
 my $tmp = tempdir(-w '/dev/shm' ? (DIR => '/dev/shm') : (), CLEANUP => 1);
 # The second one without quotas, since with them no path is told by runs.
 my @good = map { each_kind($_)->builder->write("$tmp/good$_") } 0, 1;
@@ -72,7 +73,9 @@ sub rounds_of {
 	my @dir = map { "$tmp/fuzz-$part-$_" } 0, 1;
 	for my $k (0, 1) { mkdir $dir[$k] or die "$dir[$k]: $!\n"; spew("$dir[$k]/$_", $bytes[$k]{$_}) for @files }
 	my %r = (verdicts => 0, errors => 0, read => 0, refused => 0, bad => {});
+	my $warm;
 	for (my $round = $part; $round < $rounds; $round += $parts) {
+		$warm //= resident() if $round > $rounds / 10;
 		my $k = $round / $parts % 2;
 		my ($dir, $bytes) = ($dir[$k], $bytes[$k]);
 		my $file = damage($dir, $bytes, 2 * $round, \&judge, \%r, 'verdicts', 'errors');
@@ -80,8 +83,12 @@ sub rounds_of {
 		$file = damage($dir, $bytes, 2 * $round + 1, \&read_all, \%r, 'read', 'refused');
 		spew("$dir/$file", $bytes->{$file});
 	}
+	my $now = resident();
+	$r{bad}{"memory grew from $warm to $now kB"} = 'leak' if $warm && $now > 1.2 * $warm + 20_000;
 	return \%r;
 }
+
+sub resident { return (slurp('/proc/self/status') =~ /^VmRSS:\s+(\d+)/m)[0] }
 
 # Damages one file and does DO with the episode; what it should not do is kept with the number that makes it again.
 sub damage {

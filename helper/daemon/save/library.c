@@ -96,7 +96,7 @@ static const char *library_unfit(int fd, uid_t owner)
 
 int tipmed_library_open(const char *path, uid_t owner, gid_t group, char *why, size_t why_len)
 {
-	bool made;
+	bool made = false;
 	int fd = folder_open(path, 0700, &made);
 
 	if (fd < 0)
@@ -191,7 +191,7 @@ static int lock_take(int fd, const char *rundir)
 
 int tipmed_rundir_open(const char *path, gid_t group, char *why, size_t why_len)
 {
-	bool made;
+	bool made = false;
 	int fd = folder_open(path, 0755, &made);
 
 	if (fd < 0)

@@ -23,12 +23,23 @@ sub payload {
 	return $dir;
 }
 
+# headers(KERNEL): the folder of its headers, or (undef, why not). Warnings of apt stand on standard error, and are no part of the path.
+sub headers {
+	my ($kernel) = @_;
+	my $errors = File::Temp->new;
+	my ($folder) = reverse split /\n/, scalar qx{"$ENV{TIPME_SRCDIR}/kernel-patch/headers" $kernel 2>"$errors"};
+	my $status = $?;
+	return $folder if !$status && defined $folder && -d $folder;
+	my $said = do { local $/ = undef; <$errors> } // '';
+	return (undef, "the headers of $kernel could not be had: " . ($said =~ s/\s+\z//r || 'no folder was named'));
+}
+
 # Builds the module for one of Debian's kernels (MAKE: what else make is told), stripped. Returns its path, or (undef, why not).
 sub build_module {
 	my ($kernel, @make) = @_;
 	my ($top, $dir) = ($ENV{TIPME_SRCDIR}, join '-', "$ENV{TIPME_BUILDDIR}/tests/vm/module", map { s/\W+/_/gr } $kernel, @make);
-	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
-	$? == 0 or return (undef, "the headers of $kernel could not be had: $headers");
+	my ($headers, $why) = headers($kernel);
+	defined $headers or return (undef, $why);
 	make_path("$ENV{TIPME_BUILDDIR}/tests/vm");
 	Tipme::VM::one_at_a_time($dir, sub {
 		my $log = qx{"$top/kernel-patch/build-module" "$headers" "$dir" @make 2>&1};
@@ -45,8 +56,8 @@ sub build_module {
 sub build_drivers {
 	my ($kernel) = @_;
 	my ($top, $dir) = ($ENV{TIPME_SRCDIR}, "$ENV{TIPME_BUILDDIR}/tests/vm/drivers-" . $kernel =~ s/\W+/_/gr);
-	chomp(my $headers = qx{"$top/kernel-patch/headers" $kernel 2>&1});
-	$? == 0 or return (undef, "the headers of $kernel could not be had: $headers");
+	my ($headers, $why) = headers($kernel);
+	defined $headers or return (undef, $why);
 	make_path($dir);
 	my $log = qx{cp -p "$top"/tests/vm/drivers/* "$dir" && make -C "$headers" M="$dir" modules 2>&1 && strip --strip-debug "$dir"/*.ko};
 	$? == 0 or BAIL_OUT("tests/vm/drivers: $log");
