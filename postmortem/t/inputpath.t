@@ -17,6 +17,7 @@ my $tmp = tempdir(CLEANUP => 1);
 my $n = 0;
 
 sub opened { my ($s) = @_; return Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/i" . ++$n))) }
+sub ns { return Tipme::Test::Story::ns($_[0]) }
 sub story { return Tipme::Test::Story->new(@_) }
 
 my $d = opened(story()->hotkey(3000));
@@ -248,6 +249,27 @@ $s = story()->enter(1000)->run(1, 1000.25, 1401, CLIENT, 'sleeping')->enter(1080
 $r = opened($s)->run;
 is($r->{event}{kind}, 'key_press', 'the press is judged');
 is($r->{interval}{end_ns}, 1401.1 * MS, 'and answered after the release');
+
+# A process injects keys; a real-time process keeps the server, which another client had woken, from its CPU when the last one is written.
+{
+	my $s = story(no_usual => 1);
+	my $b = $s->builder->thread(700, 'typist', ts_ns => 5 * MS)->thread(710, 'asker', ts_ns => 5 * MS)->thread(901, 'hog', ts_ns => 5 * MS);
+	my $writes = sub { my ($t) = @_; return $s->wake(1, $t - 0.1, 700, 0, 'nanosleep', context => 'hardirq')->run(1, $t - 0.05, $t + 0.05, 700, 'sleeping') };
+	for my $k (1 .. 3) {
+		my $t = 500 + 100 * $k;
+		$writes->($t)->wake(1, $t, SERVER, 700, 'epoll')->run(0, $t + 0.1, $t + 0.5, SERVER, 'sleeping')->wake(0, $t + 0.3, CLIENT, SERVER, 'poll')->run(1, $t + 0.6, $t + 2, CLIENT, 'sleeping')->draw($t + 1.8);
+		$b->x(($t - 1) * MS, 'x_sleep')->x(($t + 0.12) * MS, 'x_wakeup')->x(($t + 0.2) * MS, 'x_device', input_seq => 80 + $k, kind => 'key_press', device => 6)
+			->x(($t + 0.25) * MS, 'x_deliver', input_seq => 80 + $k, kind => 'key_press', pid => CLIENT, client => 4)->x(($t + 0.4) * MS, 'x_sleep');
+	}
+	$s->run(0, 990, 1400, 901, 'dead', prio => 79, next => SERVER)->wake(1, 1000, SERVER, 710, 'epoll');
+	$writes->(1100)->wake(1, 1200, 700, 0, 'nanosleep', context => 'hardirq');
+	$b->switch(0, ns(1400.5), SERVER, 0, 'sleeping')->x(ns(1400.1), 'x_wakeup')->x(ns(1400.2), 'x_device', input_seq => 90, kind => 'key_press', device => 6)
+		->x(ns(1400.25), 'x_deliver', input_seq => 90, kind => 'key_press', pid => CLIENT, client => 4)->x(ns(1400.3), 'x_request', pid => 710, client => 9, duration_ns => 20_000, major => 43, count => 1)->x(ns(1400.4), 'x_sleep');
+	$s->wake(0, 1400.26, CLIENT, SERVER, 'poll')->run(1, 1400.6, 1402, CLIENT, 'sleeping')->draw(1401.8)->hotkey(3000);
+	my $late = opened($s)->run;
+	is($late->{interval}{start_ns}, ns(1099.95), 'an injected key: the interval begins when its writer ran') or diag($late->{verdict}{sentence});
+	is("$late->{interval}{certainty} $late->{verdict}{kind} $late->{verdict}{blamed}{comm}", 'inferred rt-starvation hog', '... which is inferred');
+}
 
 # The pointer's motion is answered by the pointer: what kept the server from reading it is judged; of many read in one go only the first.
 sub moves {

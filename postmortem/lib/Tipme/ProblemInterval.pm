@@ -9,7 +9,9 @@ use Tipme::Answered;
 use Tipme::AtRest;
 use Tipme::Caused;
 use Tipme::Entry;
+use Scalar::Util qw(weaken);
 use Tipme::Inferred;
+use Tipme::Injected;
 use Tipme::Verdict qw(is_unusual);
 use Tipme::XRecords;
 
@@ -31,7 +33,10 @@ sub new {
 	my %with = (%o, inferred => Tipme::Inferred->new($o{kernel}), trigger => $o{episode}->trigger_ns);
 	$with{rest}   = Tipme::AtRest->new(%with);
 	$with{caused} = Tipme::Caused->new(%with);
-	return bless { %with, answered => Tipme::Answered->new(%with), entry => Tipme::Entry->new($o{episode}) }, $class;
+	my $self = bless { %with, answered => Tipme::Answered->new(%with), entry => Tipme::Entry->new($o{episode}) }, $class;
+	weaken(my $weak = $self);
+	$self->{injected} = Tipme::Injected->new(%with, woken => sub { return $weak->_woken_for(@_) });
+	return $self;
 }
 
 # inferred(): what wake-ups tell of servers without hooks; caused(): what ties changes to events; rest(): when clients rest; response(EVENT): as Answered has it
@@ -204,10 +209,20 @@ sub entry {
 	my ($t, $exact) = $self->_woken_for($e);
 	my $stamp = $self->_server_stamp($e);
 	return ($stamp, 0) if defined $stamp && $stamp < $t - 2 * $NS_PER_MS;
-	return ($t, $exact);
+	my $written = !$exact && $e->{server}{exact} && defined $e->{wakeup_ns} && $self->{kernel}->has_records && !$self->{kernel}->sampled && $e->{device_ns} - $t < $LONG_NS
+		? $self->{injected}->at($e, $t < $e->{device_ns} - $CLEAR_NS ? $t : $self->_asleep_before($e)) : undef;
+	return defined $written ? ($written, 0) : ($t, $exact);
 }
 
-# The waking that made the server read it; the server's input thread is followed to its own waking.
+# When the server fell asleep before it read an event, or a little before that where it had not slept for long.
+sub _asleep_before {
+	my ($self, $e) = @_;
+	my $s = $e->{server}->last_before('x_sleep', $e->{wakeup_ns});
+	my $from = $s ? $s->{ts_ns} : $e->{wakeup_ns};
+	return $from > $e->{device_ns} - $LONG_NS ? $from : $e->{device_ns} - $LONG_NS;
+}
+
+# The waking that made the server read it, 1 if that is exact, the thread that woke it (0: none); the server's input thread is followed to its own waking.
 sub _woken_for {
 	my ($self, $e) = @_;
 	my $x = $e->{server};
@@ -223,7 +238,7 @@ sub _woken_for {
 		my ($t, $further, $input_thread, $by) = $self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
 		# A thread that has waited since before what is loaded may have been woken by an earlier one.
 		# Its main thread has other things to be woken for than input: if it got no CPU for long after that, the event came at some time until it ran.
-		return ($t, $input_thread || $w - $t <= $CLEAR_NS || $by && !$self->_asked($x, $by, $t, $w) ? 1 : 0) if defined $t && (!$further || $span == $LONG_NS);
+		return ($t, $input_thread || $w - $t <= $CLEAR_NS || $by && !$self->_asked($x, $by, $t, $w) ? 1 : 0, $by && !$self->_asked($x, $by, $t, $w) ? $by : 0) if defined $t && (!$further || $span == $LONG_NS);
 		last if !$further;
 	}
 	return ($w, 0);
