@@ -102,7 +102,7 @@ isnt($here->{sentence}, $there->{sentence}, 'another sentence');
 like($there->{sentence}, qr/\A\x{a7}\d+ /, 'all of it');
 is_deeply([ $here->{circumstance_codes}, $there->{circumstance_codes} ], [ (['idle-cpu', 'called-as']) x 2 ],
 	'the same circumstances');
-delete @{$_}{qw(sentence head door next circumstances)} for $here, $there;
+delete @{$_}{qw(sentence head short door next circumstances)} for $here, $there;
 delete $_->{blamed}{detail} for $here, $there;
 is_deeply($there, $here, 'and the same verdict');
 

@@ -7,24 +7,26 @@ use warnings;
 use Exporter qw(import);
 use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
-use Tipme::Reason qw(values_of);
-use Tipme::Words qw(N__ fill);
+use Tipme::Reason    qw(values_of);
+use Tipme::Words     qw(N__ fill);
 
 our @EXPORT_OK = qw(advise);
 
 my %PINNED = (
 	door => N__('whoever set up this machine: a thread may not run where there is room'),
-	next => N__('See `taskset -p {tid}`, and what set it (systemd CPUAffinity=, cpuset, the program '
-		. 'itself).'),
+	next => N__(
+			  'See `taskset -p {tid}`, and what set it (systemd CPUAffinity=, cpuset, the program '
+			. 'itself).'
+	),
 );
 my $OR_KERNEL = N__('{door}, or of the kernel: the time went there');
 my $OR_MODULE = N__('{door}, or of {module}: the time went there');
-my $SEND      = N__('Send them the episode: `tipme bundle {episode}` makes one redacted file of it.');
+my $SEND = N__('Send them the episode: `tipme bundle {episode}` makes one redacted file of it.');
 
 # advise(VERDICT, ID of the episode): { door, next }, each a text or undef
 sub advise {
-	my ($v, $id) = @_;
-	my ($kind, $b) = ($v->{kind}, $v->{blamed} // {});
+	my ($v,    $id) = @_;
+	my ($kind, $b)  = ($v->{kind}, $v->{blamed} // {});
 	my $none = { door => undef, next => undef };
 	return $none if $kind eq 'unknown' && !$v->{head};
 	if (my $c = $v->{idle_cpus}) {
@@ -37,8 +39,11 @@ sub advise {
 		if Tipme::Kinds::has($kind, 'client') && defined $b->{comm} && !defined $b->{pid};
 	my %value = _values($b, $detail, $id // 'EPISODE');
 	($door, $next) = map { defined ? fill($_, %value) : undef } $door, $next;
-	my $module = Tipme::Kinds::has($kind, 'compute') && $v->{function} ? $v->{function}{module} : undef;
-	$door = fill($module eq 'kernel' ? $OR_KERNEL : $OR_MODULE, door => $door, module => one_line($module))
+	my $module =
+		Tipme::Kinds::has($kind, 'compute') && $v->{function} ? $v->{function}{module} : undef;
+	$door =
+		fill($module eq 'kernel' ? $OR_KERNEL : $OR_MODULE, door => $door,
+		module => one_line($module))
 		if defined $module && $module ne ($b->{comm} // '');
 	return { door => $door, next => $next };
 }
@@ -47,15 +52,19 @@ sub advise {
 sub _values {
 	my ($b, $detail, $id) = @_;
 	my $args = defined $detail ? values_of($detail) : {};
-	my @pids = grep { defined } @{ $b->{pids} // [] };
+	my @pids = grep {defined} @{ $b->{pids} // [] };
 	my $disk = $b->{disk} // '';
 	return (
 		(map { $_ => one_line($args->{$_}) } keys %$args),
-		name    => defined $b->{comm} ? one_line($b->{comm}) . (defined $b->{pid} ? " (pid $b->{pid})" : '') : 'it',
-		pid     => $b->{pid} // 'PID',
+		name => defined $b->{comm}
+		? one_line($b->{comm}) . (defined $b->{pid} ? " (pid $b->{pid})" : '')
+		: 'it',
+		pid     => $b->{pid}                                             // 'PID',
 		pids    => @pids && @pids <= 8 ? join(' -p ', @pids) : $b->{pid} // 'PID',
 		episode => $id,
-		disk    => $disk =~ /\A\d+:\d+\z/ ? "/sys/dev/block/$disk" : '/sys/block/' . one_line($b->{disk} // 'DISK'),
+		disk    => $disk =~ /\A\d+:\d+\z/
+		? "/sys/dev/block/$disk"
+		: '/sys/block/' . one_line($b->{disk} // 'DISK'),
 		quota   => _quota_of($args->{cgroup}),
 		stopper => $b->{by} ? one_line($b->{by}{comm}) : 'somebody',
 		send    => fill($SEND, episode => $id),
@@ -68,7 +77,8 @@ sub _quota_of {
 	return fill(N__('cpu.max of the cgroup')) if !defined $path;
 	my ($unit) = $path =~ m{([^/\s`']+\.(?:slice|scope|service))\z};
 	return '`systemctl set-property ' . one_line($unit) . ' CPUQuota=...`' if defined $unit;
-	return fill(N__('cpu.max of the cgroup {path}, or cpu.cfs_quota_us in version 1'), path => one_line($path));
+	return fill(N__('cpu.max of the cgroup {path}, or cpu.cfs_quota_us in version 1'),
+		path => one_line($path));
 }
 
 1;

@@ -15,7 +15,7 @@ sub damage_of {
 	my ($ep, $from, $to, @files) = @_;
 	for my $file (@files) {
 		my ($what) = grep { index($_, "$file: ") == 0 } $ep->damage or next;
-		return $what if grep { _missing($ep, $file, $_, $to) } _coverage($ep, $file);
+		return $what if grep  { _missing($ep, $file, $_, $to) } _coverage($ep, $file);
 		return $what if !grep { $_->{name} eq $file } $ep->files;
 	}
 	return;
@@ -32,7 +32,10 @@ sub _coverage {
 sub _missing {
 	my ($ep, $file, $c, $to) = @_;
 	my ($records, $last) = (0, 0);
-	for my $s (grep { $_->{file} eq $file && $_->{source} eq $c->{source} && $_->{cpu} == $c->{cpu} } $ep->sections) {
+	for my $s (
+		grep { $_->{file} eq $file && $_->{source} eq $c->{source} && $_->{cpu} == $c->{cpu} }
+		$ep->sections)
+	{
 		# A section that was cut has its first records only.
 		$records += $s->{count} if !$s->{cut};
 		my $until = $s->{ $s->{cut} ? 'first_ns' : 'last_ns' };

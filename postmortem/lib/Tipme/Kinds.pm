@@ -6,8 +6,8 @@ package Tipme::Kinds;
 use strict;
 use warnings;
 use Tipme::Printable qw(one_line);
-use Tipme::Reason qw(tags_of);
-use Tipme::Words qw(N__ fill);
+use Tipme::Reason    qw(tags_of);
+use Tipme::Words     qw(N__ fill);
 
 # Fields of an entry. Words in braces are filled in: {name} the blamed process.
 #   list    at most 34 columns, for `tipme list`
@@ -45,91 +45,129 @@ my $WAS       = N__('for {time} {waiter} was {detail}');
 my %BY_OTHER = (
 	sampled => {
 		ask  => N__('whoever {name} waited for, which is not known'),
-		next => N__('Record as root, so that wake-ups are seen, too: `sudo tipme start`; '
-			. '`tipme doctor` says what hinders that.'),
+		next => N__(
+				  'Record as root, so that wake-ups are seen, too: `sudo tipme start`; '
+				. '`tipme doctor` says what hinders that.'
+		),
 	},
 	untold => {
 		ask  => N__('whoever {name} waited for, which is not known'),
-		next => N__('See whether records were lost, and what more could be recorded: `tipme doctor`.'),
+		next =>
+			N__('See whether records were lost, and what more could be recorded: `tipme doctor`.'),
 	},
 );
 my %BY_HOLDING = (
 	holding => {
 		clause      => N__('for {time} {waiter} waited for a lock that {name} held while {doing}'),
-		clause_self => N__('for {time} {waiter} waited for a lock that another thread of its own held '
-			. 'while {doing}'),
+		clause_self => N__(
+				  'for {time} {waiter} waited for a lock that another thread of its own held '
+				. 'while {doing}'
+		),
 	},
 );
 my %BY_DISK = (
 	sampled => {
 		ask  => N__('the disk, or whoever else used it, which is not known'),
-		next => N__('Record as root, so that requests to disks are seen, too: `sudo tipme start`; '
-			. '`tipme doctor` says what hinders that.'),
+		next => N__(
+				  'Record as root, so that requests to disks are seen, too: `sudo tipme start`; '
+				. '`tipme doctor` says what hinders that.'
+		),
 	},
 	'disk-ahead' => {
-		ask           => N__('whoever runs {name}: it had the disk'),
-		next          => N__('Make it idle priority (`ionice -c 3 -p {pid}`), or let it run later.'),
-		clause_other  => N__('for {time} {waiter} waited for the disk{part} because {who} was {detail}'),
-		clause_others => N__('for {time} {waiter} waited for the disk{part} because {who} were {detail}'),
+		ask          => N__('whoever runs {name}: it had the disk'),
+		next         => N__('Make it idle priority (`ionice -c 3 -p {pid}`), or let it run later.'),
+		clause_other =>
+			N__('for {time} {waiter} waited for the disk{part} because {who} was {detail}'),
+		clause_others =>
+			N__('for {time} {waiter} waited for the disk{part} because {who} were {detail}'),
 	},
 	'disk-held' => {
-		ask  => N__('whatever lets requests go to this disk: its I/O scheduler, or a limit of the '
-			. 'control group of {name}'),
+		ask => N__(
+				  'whatever lets requests go to this disk: its I/O scheduler, or a limit of the '
+				. 'control group of {name}'
+		),
 		next => N__('See `cat {disk}/queue/scheduler`, and io.max and io.latency of the cgroup.'),
 	},
 	'disk-limit' => {
 		ask  => N__('whoever limits the disk for the control group of {name}'),
-		next => N__('See its limits (`systemctl show UNIT -p IOReadBandwidthMax '
-			. '-p IOWriteBandwidthMax`, or io.max of the cgroup).'),
+		next => N__(
+				  'See its limits (`systemctl show UNIT -p IOReadBandwidthMax '
+				. '-p IOWriteBandwidthMax`, or io.max of the cgroup).'
+		),
 	},
-	(map { $_ => {
-		ask  => N__('the disk'),
-		next => N__('See how long the disk takes for a request: `iostat -x 1`.'),
-	} } qw(disk-busy disk-own)),
+	(
+		map {
+			$_ => {
+				ask  => N__('the disk'),
+				next => N__('See how long the disk takes for a request: `iostat -x 1`.'),
+			}
+		} qw(disk-busy disk-own)
+	),
 );
 my %BY_FAULT = (
 	(map { $_ => $BY_DISK{$_} } qw(sampled disk-ahead)),
-	(map { $_ => {
-		ask  => N__('whoever limits the disk for the control group of {name}, or has filled the memory'),
-		next => N__('See its limits (`systemctl show UNIT -p IOReadBandwidthMax`, or io.max of the '
-			. 'cgroup), and whether memory is short (`vmstat 1`).'),
-	} } qw(disk-held disk-limit)),
+	(
+		map {
+			$_ => {
+				ask => N__(
+					'whoever limits the disk for the control group of {name}, or has filled '
+					. 'the memory'
+				),
+				next => N__(
+					'See its limits (`systemctl show UNIT -p IOReadBandwidthMax`, or io.max of the '
+						. 'cgroup), and whether memory is short (`vmstat 1`).'
+				),
+			}
+		} qw(disk-held disk-limit)
+	),
 );
 my %IRQ_CLAUSE = (
 	clause      => N__('for {time} {waiter} had no CPU: {what} had it'),
-	clause_part => N__('for {time} {waiter} had no CPU: {what} had it for {part_time}, other '
-		. 'interrupts for the rest'),
+	clause_part => N__(
+			  'for {time} {waiter} had no CPU: {what} had it for {part_time}, other '
+			. 'interrupts for the rest'
+	),
 );
 my %BY_IRQ = (
 	for_it       => { clause => N__('for {time} {waiter} had no CPU: {detail}') },
-	'irq-device' => { %IRQ_CLAUSE,
+	'irq-device' => {
+		%IRQ_CLAUSE,
 		ask  => N__('the driver of {name}'),
-		next => N__('See how often it comes (`watch -d cat /proc/interrupts`) and how long it lasts '
-			. '(`perf trace -e irq:*`).'),
+		next => N__(
+				  'See how often it comes (`watch -d cat /proc/interrupts`) and how long it lasts '
+				. '(`perf trace -e irq:*`).'
+		),
 	},
-	'irq-softirq' => { %IRQ_CLAUSE,
+	'irq-softirq' => {
+		%IRQ_CLAUSE,
 		ask  => N__('whoever makes so much deferred work: {name}'),
 		next => N__('See which kind counts up: `watch -d cat /proc/softirqs`.'),
 	},
-	'irq-timer' => { %IRQ_CLAUSE,
-		ask  => N__('the kernel, or in a virtual machine its host: a timer interrupt should last '
-			. 'microseconds'),
+	'irq-timer' => {
+		%IRQ_CLAUSE,
+		ask => N__(
+				  'the kernel, or in a virtual machine its host: a timer interrupt should last '
+				. 'microseconds'
+		),
 		next => N__('See whether another kernel, or a less busy host, does better.'),
 	},
 	'irq-other' => {%IRQ_CLAUSE},
 );
 my %KIND = (
 	'none' => {
-		list => $NOTHING, phrase => $NOTHING, cause => $NOTHING, ask => undef, next => undef,
-		story => 'verdicts.t', flags => [],
+		list  => $NOTHING,     phrase => $NOTHING, cause => $NOTHING, ask => undef, next => undef,
+		story => 'verdicts.t', flags  => [],
 	},
 	'cpu-contention' => {
 		list   => N__('{name} had the CPU'),
 		phrase => N__('waiting for a CPU that others had'),
 		cause  => N__('waiting for a CPU that {name} had'),
 		ask    => N__('whoever runs {name}: the load on this machine'),
-		next   => N__('Give it a lower priority (`renice -n 19 -p {pids}`; if it belongs to another '
-			. 'session also `echo 19 > /proc/{pid}/autogroup`), or let it run elsewhere or later.'),
+		next   => N__(
+				  'Give it a lower priority (`renice -n 19 -p {pids}`; if it belongs to another '
+				. 'session also `echo 19 > /proc/{pid}/autogroup`), or let it run '
+				. 'elsewhere or later.'
+		),
 		clause => N__('for {time} {waiter} waited for a CPU taken by {who}'),
 		story  => 'verdicts.t',
 		flags  => [qw(cpu itself args)],
@@ -139,25 +177,34 @@ my %KIND = (
 		phrase => N__('waiting for a CPU that a real-time process had'),
 		cause  => N__('waiting for a CPU that {name} kept by its real-time priority'),
 		ask    => N__('whoever gave {name} its real-time priority'),
-		next   => N__('Take the real-time priority away (`chrt -o -p 0 {pid}`) and see whether it is '
-			. 'needed at all.'),
-		clause => N__('for {time} {waiter} waited for a CPU that the real-time process {name} kept'),
+		next   => N__(
+				  'Take the real-time priority away (`chrt -o -p 0 {pid}`) and see whether it is '
+				. 'needed at all.'
+		),
+		clause =>
+			N__('for {time} {waiter} waited for a CPU that the real-time process {name} kept'),
 		clause_processes => N__('for {time} {waiter} waited for a CPU that {rt_name} kept'),
-		story  => 'verdicts.t',
-		flags  => [qw(cpu itself args)],
+		story            => 'verdicts.t',
+		flags            => [qw(cpu itself args)],
 	},
 	'priority-inversion' => {
 		list   => N__('a lock; {name} kept its holder off'),
 		phrase => N__('waiting for a lock whose holder had no CPU'),
 		cause  => N__('a lock whose holder had no CPU while {name} had it'),
-		ask    => N__('whoever chose the priorities: a thread of low priority held what others '
-			. 'waited for'),
-		next   => N__('Give the holder of the lock the priority of those who wait for it, or {name} a '
-			. 'lower one.'),
-		clause => N__('for {time} {waiter} waited for a lock that {holder}, of low priority, could not '
-			. 'give back because {who} had the CPU'),
-		story  => 'resources.t',
-		flags  => [qw(cpu)],
+		ask    => N__(
+				  'whoever chose the priorities: a thread of low priority held what others '
+				. 'waited for'
+		),
+		next => N__(
+				  'Give the holder of the lock the priority of those who wait for it, or {name} a '
+				. 'lower one.'
+		),
+		clause => N__(
+				  'for {time} {waiter} waited for a lock that {holder}, of low priority, could not '
+				. 'give back because {who} had the CPU'
+		),
+		story => 'resources.t',
+		flags => [qw(cpu)],
 	},
 	'cpu-throttled' => {
 		list   => N__('CPU quota of {name} used up'),
@@ -224,12 +271,13 @@ my %KIND = (
 		phrase => N__('waiting for other processes'),
 		cause  => N__('waiting for {name}'),
 		ask    => N__('the makers of {name}, which was waited for'),
-		next   => N__('See what it did then: `tipme timeline {episode} -o FILE.svg` draws it. {send}'),
-		clause => N__('for {time} it waited for {name}, which was {detail}'),
+		next   =>
+			N__('See what it did then: `tipme timeline {episode} -o FILE.svg` draws it. {send}'),
+		clause      => N__('for {time} it waited for {name}, which was {detail}'),
 		clause_self => N__('for {time} {waiter} was {detail}'),
-		by     => \%BY_OTHER,
-		story  => 'verdicts.t',
-		flags  => [qw(holding args for-whom)],
+		by          => \%BY_OTHER,
+		story       => 'verdicts.t',
+		flags       => [qw(holding args for-whom)],
 	},
 	'timer-sleep' => {
 		list   => N__('{name} slept by its own wish'),
@@ -250,51 +298,57 @@ my %KIND = (
 		flags  => [qw(holding)],
 	},
 	'stopped' => {
-		list   => N__('{name} was paused'),
-		phrase => N__('stopped'),
-		cause  => N__('{name}, which was stopped'),
-		ask    => N__('whoever stopped {name}'),
-		next   => N__('Let it go on: `kill -CONT {pid}`.'),
-		clause => N__('for {time} it waited for {name}, which was {detail}'),
+		list        => N__('{name} was paused'),
+		phrase      => N__('stopped'),
+		cause       => N__('{name}, which was stopped'),
+		ask         => N__('whoever stopped {name}'),
+		next        => N__('Let it go on: `kill -CONT {pid}`.'),
+		clause      => N__('for {time} it waited for {name}, which was {detail}'),
 		clause_self => N__('for {time} it was {detail}'),
-		by     => {
-			from  => { ask => N__('whoever sent the signal: {from}') },
+		by          => {
+			from  => { ask  => N__('whoever sent the signal: {from}') },
 			until => { next => N__('It is running again. Find out why {stopper} paused it.') },
 		},
-		story  => 'resources.t',
-		flags  => [qw(itself victim)],
+		story => 'resources.t',
+		flags => [qw(itself victim)],
 	},
 	'disk-io' => {
 		list   => N__('the disk; {name}'),
 		phrase => N__('waiting for the disk'),
 		cause  => N__('waiting for the disk ({name})'),
 		ask    => N__('the disk, or {name}'),
-		next   => N__('If another program loads the disk, make it idle priority (`ionice -c 3 -p {pid}`); '
-			. 'else the disk is slow: `iostat -x 1` shows its service times.'),
-		by     => \%BY_DISK,
-		story  => 'resources.t',
-		flags  => [qw(holding args)],
+		next   => N__(
+			'If another program loads the disk, make it idle priority (`ionice -c 3 -p {pid}`); '
+				. 'else the disk is slow: `iostat -x 1` shows its service times.'
+		),
+		by    => \%BY_DISK,
+		story => 'resources.t',
+		flags => [qw(holding args)],
 	},
 	'page-fault-io' => {
 		list   => N__('memory read from disk; {name}'),
 		phrase => N__('page faults that waited for the disk'),
 		cause  => N__('page faults that waited for the disk ({name})'),
 		ask    => N__('the lack of memory on this machine, or its disk'),
-		next   => N__('See what filled the memory (`ps aux --sort=-rss`), and whether the machine swaps '
-			. '(`vmstat 1`).'),
-		by     => \%BY_FAULT,
-		story  => 'resources.t',
-		flags  => [qw(holding memory)],
+		next   => N__(
+			'See what filled the memory (`ps aux --sort=-rss`), and whether the machine swaps '
+				. '(`vmstat 1`).'
+		),
+		by    => \%BY_FAULT,
+		story => 'resources.t',
+		flags => [qw(holding memory)],
 	},
 	'memory-reclaim' => {
 		list   => N__('memory was short; {name}'),
 		phrase => N__('freeing memory'),
 		cause  => N__('freeing of memory ({name})'),
 		ask    => N__('whoever has filled the memory, or limits that of the cgroup'),
-		next   => N__('See what filled it (`ps aux --sort=-rss`), or raise memory.high or memory.max of '
-			. 'the cgroup.'),
-		story  => 'resources.t',
-		flags  => [qw(holding memory)],
+		next   => N__(
+			'See what filled it (`ps aux --sort=-rss`), or raise memory.high or memory.max of '
+				. 'the cgroup.'
+		),
+		story => 'resources.t',
+		flags => [qw(holding memory)],
 	},
 	'futex-wait' => {
 		list   => N__('a lock of {name}'),
@@ -311,10 +365,11 @@ my %KIND = (
 		phrase => N__('waiting for a lock'),
 		cause  => N__('waiting for a lock of {name}'),
 		ask    => N__('the makers of {name}, which held the lock'),
-		next   => N__('See what it did with the lock: `tipme timeline {episode} -o FILE.svg` draws it.'),
-		by     => { %BY_OTHER, %BY_HOLDING },
-		story  => 'resources.t',
-		flags  => [qw(holding holder)],
+		next   =>
+			N__('See what it did with the lock: `tipme timeline {episode} -o FILE.svg` draws it.'),
+		by    => { %BY_OTHER, %BY_HOLDING },
+		story => 'resources.t',
+		flags => [qw(holding holder)],
 	},
 	'network-wait' => {
 		list   => N__('{name} waited for the network'),
@@ -348,9 +403,10 @@ my %KIND = (
 		phrase => N__('waiting for the next frame'),
 		cause  => N__('waiting of {name} for the next frame'),
 		ask    => N__('the makers of the compositor, or of the graphics driver'),
-		next   => N__('See how many frames it showed: `tipme timeline {episode} -o FILE.svg`. {send}'),
-		story  => undef,
-		flags  => [qw(holding)],
+		next   =>
+			N__('See how many frames it showed: `tipme timeline {episode} -o FILE.svg`. {send}'),
+		story => undef,
+		flags => [qw(holding)],
 	},
 	'irq-time' => {
 		list   => N__('{name}'),
@@ -388,33 +444,41 @@ my %KIND = (
 		phrase => N__('not known'),
 		cause  => N__('something that is not known'),
 		ask    => undef,
-		next   => N__('See whether records were lost, and what more could be recorded: `tipme doctor`.'),
+		next   =>
+			N__('See whether records were lost, and what more could be recorded: `tipme doctor`.'),
 		clause => N__('{time} could not be explained: {detail}'),
 		by     => {
-			'before-records' => { next =>
-				N__('Press the hot-key sooner, or keep more seconds: `tipme start --window 120`.') },
-			'damaged' => {
-				clause => N__('this episode is damaged ({what}). The delay is known; its cause is not'),
-				next   => N__('See what could not be read: `tipme show {episode}`.'),
+			'before-records' => {
+				next => N__(
+					'Press the hot-key sooner, or keep more seconds: `tipme start --window 120`.')
 			},
-			'no-kernel' => { next =>
-				N__('See what this machine can record, and what that needs: `tipme doctor`.') },
+			'damaged' => {
+				clause =>
+					N__('this episode is damaged ({what}). The delay is known; its cause is not'),
+				next => N__('See what could not be read: `tipme show {episode}`.'),
+			},
+			'no-kernel' => {
+				next =>
+					N__('See what this machine can record, and what that needs: `tipme doctor`.')
+			},
 		},
-		story  => 'verdicts.t',
-		flags  => [qw(itself)],
+		story => 'verdicts.t',
+		flags => [qw(itself)],
 	},
 );
 # Over a connection only the other end can be asked.
 my %REMOTE = (
 	ask  => N__('whoever runs {name}'),
-	next => N__('See who is connected over the network: '
-		. '`ss -tn state established \'( sport >= :6000 and sport <= :6063 )\'`.'),
+	next => N__(
+			  'See who is connected over the network: '
+			. '`ss -tn state established \'( sport >= :6000 and sport <= :6063 )\'`.'
+	),
 );
 
 # kinds(): all names, sorted
 sub kinds { return sort keys %KIND }
 
-# entry(KIND): the entry, or undef where there is none: { list, phrase, cause, ask, next, story, flags }
+# entry(KIND): the entry, or undef where there is none: its fields are described above
 sub entry { return $KIND{ $_[0] } }
 
 # has(KIND, FLAG): 1 or 0
@@ -426,12 +490,15 @@ sub has {
 }
 
 # with(FLAG): names of the kinds that have it
-sub with { my ($flag) = @_; return grep { has($_, $flag) } kinds() }
+sub with {
+	my ($flag) = @_;
+	return grep { has($_, $flag) } kinds();
+}
 
 # words(KIND, FIELD, NAME => VALUE ...): the text, filled in; for a kind without an entry its name
 sub words {
 	my ($kind, $field, %value) = @_;
-	my $e = $KIND{$kind} or return $kind;
+	my $e    = $KIND{$kind} or return $kind;
 	my $text = $e->{$field} // return;
 	return fill($text, %value);
 }
@@ -448,9 +515,9 @@ sub short {
 # text(KIND, FIELD, REASON): ask or next, not filled in; undef where there is none
 sub text {
 	my ($kind, $field, $reason) = @_;
-	my $e = $KIND{$kind} or return;
-	my @by = map { ($e->{by} // {})->{$_} // () } defined $reason ? tags_of($reason) : ();
-	my ($text) = grep { defined } map { $_->{$field} } @by, $e;
+	my $e      = $KIND{$kind} or return;
+	my @by     = map  { ($e->{by} // {})->{$_} // () } defined $reason ? tags_of($reason) : ();
+	my ($text) = grep {defined} map { $_->{$field} } @by, $e;
 	return $text;
 }
 
@@ -458,10 +525,12 @@ sub text {
 # (self, other, others, processes, part) the first that has one counts
 sub clause {
 	my ($kind, $reason, @situation) = @_;
-	my $e = $KIND{$kind} // {};
-	my @by = map { ($e->{by} // {})->{$_} // () } tags_of($reason);
-	my @field = ((map { "clause_$_" } @situation), 'clause');
-	for my $fields (@by, $e) { for (@field) { return $fields->{$_} if defined $fields->{$_} } }
+	my $e     = $KIND{$kind} // {};
+	my @by    = map { ($e->{by} // {})->{$_} // () } tags_of($reason);
+	my @field = ((map {"clause_$_"} @situation), 'clause');
+	for my $fields (@by, $e) {
+		for (@field) { return $fields->{$_} if defined $fields->{$_} }
+	}
 	return $WAS;
 }
 

@@ -5,9 +5,9 @@ package Tipme::Moment;
 
 use strict;
 use warnings;
-use Exporter qw(import);
-use POSIX ();
-use Time::Local qw(timegm);
+use Exporter     qw(import);
+use POSIX        ();
+use Time::Local  qw(timegm);
 use Tipme::Words qw(N__ fill);
 
 our @EXPORT_OK = qw(moment clock_text before_text);
@@ -16,25 +16,27 @@ our @EXPORT_OK = qw(moment clock_text before_text);
 # does not say when it was, before_trigger_ns: negative where it came later }. While the machine
 # sleeps CLOCK_MONOTONIC stands still, and the clock on the wall goes on: that is counted here.
 sub moment {
-	my ($ep, $ns) = @_;
+	my ($ep,      $ns)     = @_;
 	my ($trigger, $before) = ($ep->trigger_ns, $ep->trigger_ns - $ns);
 	my $slept = 0;
 	$slept += $_->{slept_ns} for $before > 0 ? $ep->suspends($ns, $trigger) : ();
-	return { time => scalar _earlier($ep->manifest->{time}, $before + $slept), before_trigger_ns => $before };
+	return { time => scalar _earlier($ep->manifest->{time}, $before + $slept),
+		before_trigger_ns => $before };
 }
 
 sub _earlier {
-	my ($utc, $ns) = @_;
+	my ($utc,   $ns) = @_;
 	my ($epoch, $ms) = _epoch($utc) or return;
 	$ms += 1000 * $epoch - int($ns / 1e6);
-	return POSIX::strftime('%Y-%m-%dT%H:%M:%S', gmtime int($ms / 1000)) . sprintf '.%03dZ', $ms % 1000;
+	return POSIX::strftime('%Y-%m-%dT%H:%M:%S', gmtime int($ms / 1000)) . sprintf '.%03dZ',
+		$ms % 1000;
 }
 
 # ( seconds since 1970, ms ) of "2026-11-20T15:03:01.234Z"
 sub _epoch {
 	my ($utc) = @_;
 	return if !defined $utc || ref $utc;
-	my @t = $utc =~ /\A(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z\z/ or return;
+	my @t     = $utc =~ /\A(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z\z/ or return;
 	my $epoch = eval { timegm(@t[ 5, 4, 3, 2 ], $t[1] - 1, $t[0]) } // return;
 	return ($epoch, defined $t[6] ? int(1000 * "0.$t[6]") : 0);
 }
@@ -42,7 +44,7 @@ sub _epoch {
 # clock_text(UTC): "15:03:01" here, with the day before it unless that is today's; undef where it is
 # no time
 sub clock_text {
-	my ($utc) = @_;
+	my ($utc)   = @_;
 	my ($epoch) = _epoch($utc) or return;
 	my ($day, $today) = map { POSIX::strftime('%Y-%m-%d', localtime $_) } $epoch, time;
 	my $clock = POSIX::strftime('%H:%M:%S', localtime $epoch);
@@ -62,8 +64,9 @@ my %AFTER = (
 sub before_text {
 	my ($kind, $ns) = @_;
 	my $of = $ns >= 0 ? \%BEFORE : \%AFTER;
-	my $s = abs($ns) / 1e9;
-	return fill($of->{ $kind // '' } // $of->{other}, time => sprintf $s < 9.95 ? '%.1f s' : '%.0f s', $s);
+	my $s  = abs($ns) / 1e9;
+	return fill($of->{ $kind // '' } // $of->{other},
+		time => sprintf $s < 9.95 ? '%.1f s' : '%.0f s', $s);
 }
 
 1;

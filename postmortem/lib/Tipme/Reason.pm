@@ -6,9 +6,9 @@ package Tipme::Reason;
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
-use Exporter qw(import);
+use Exporter         qw(import);
 use Tipme::Printable qw(characters);
-use Tipme::Words qw(N__ fill);
+use Tipme::Words     qw(N__ fill);
 
 our @EXPORT_OK = qw(reason with_more code_of args_of values_of tags_of words);
 
@@ -45,65 +45,72 @@ my %DOING = (
 	'traced'           => N__('stopped by a tracer'),
 	'wait-cpu'         => N__('waiting for a CPU'),
 	'cpu-idle'         => N__('it could run, but its CPU stayed idle'),
-	'cpu-idle-deep'    => N__('it could run, but its CPU stayed idle, in state {state}, which takes '
-		. '{us} us to leave'),
-	'softirq-to-come'  => N__('the softirq that wakes it was still to come'),
+	'cpu-idle-deep'    => N__(
+			  'it could run, but its CPU stayed idle, in state {state}, which takes '
+			. '{us} us to leave'
+	),
+	'softirq-to-come' => N__('the softirq that wakes it was still to come'),
 );
 # What is not known.
 my %UNKNOWN = (
-	'own-cpu-unknown'  => N__('nobody knows who had its CPU'),
-	'cpu-unknown'      => N__('nobody knows who had the CPU'),
-	'too-many-links'   => N__('the chain has too many links'),
-	'before-records'   => N__('before the records begin'),
-	'no-thread'        => N__('no thread is known to have caused this'),
-	'no-record'        => N__('no record of this thread'),
-	'thread-ended'     => N__('this thread had ended'),
-	'no-kernel'        => N__('the kernel was not recorded'),
-	'damaged'          => N__('this episode is damaged ({what})'),
-	'no-interrupt'     => N__('the interrupt that brought it is not among these records'),
-	'slept'            => N__('it slept, and no record tells for what'),
-	'slept-interrupt'  => N__('it slept until an interrupt woke it, and no record tells for what'),
-	'waking-lost'      => N__('its waking was not recorded'),
-	'not-woken'        => N__('nobody has woken it yet'),
-	'timer-late'       => N__('its timer came late to an idle CPU (a deep sleep of the CPU, its '
-		. 'firmware, or its host)'),
+	'own-cpu-unknown' => N__('nobody knows who had its CPU'),
+	'cpu-unknown'     => N__('nobody knows who had the CPU'),
+	'too-many-links'  => N__('the chain has too many links'),
+	'before-records'  => N__('before the records begin'),
+	'no-thread'       => N__('no thread is known to have caused this'),
+	'no-record'       => N__('no record of this thread'),
+	'thread-ended'    => N__('this thread had ended'),
+	'no-kernel'       => N__('the kernel was not recorded'),
+	'damaged'         => N__('this episode is damaged ({what})'),
+	'no-interrupt'    => N__('the interrupt that brought it is not among these records'),
+	'slept'           => N__('it slept, and no record tells for what'),
+	'slept-interrupt' => N__('it slept until an interrupt woke it, and no record tells for what'),
+	'waking-lost'     => N__('its waking was not recorded'),
+	'not-woken'       => N__('nobody has woken it yet'),
+	'timer-late'      => N__(
+			  'its timer came late to an idle CPU (a deep sleep of the CPU, its '
+			. 'firmware, or its host)'
+	),
 );
 # What somebody or something did that the thread had to wait for.
 my %DID = (
-	'had-cpu'          => N__('had the CPU'),
-	'had-cpu-worker'   => N__('had the CPU through a kernel worker'),
-	'had-cpu-in-turn'  => N__('had the CPU in turn with others'),
-	'had-cpu-tree'     => N__('had the CPU, it and what it started'),
-	'in-turn'          => N__('in turn with others'),
-	'inverted'         => N__('had the CPU, so that {comm} (pid {pid}), of low priority, could not run '
-		. 'and kept its lock'),
-	'grabbed'          => N__('had grabbed the X server'),
-	'requests'         => N__('the X server executed its requests'),
-	'held-back'        => N__('held the event back, {doing}'),
-	'holding'          => N__('holding it while {doing}'),
-	'through'          => N__('{doing}, through {comm}'),
-	'disk-ahead'       => N__('{op} on disk {disk}, ahead of it'),
-	'disk-busy'        => N__('waiting for disk {disk}, which worked on its request ({op})'),
-	'disk-limit'       => N__('held back before disk {disk} by a limit of its control group'),
-	'disk-own'         => N__('waiting for disk {disk} behind its own requests'),
-	'disk-held'        => N__('held back before disk {disk}, with no request ahead of its own in the '
-		. 'device'),
-	'op-read'          => N__('reading'),
-	'op-write'         => N__('writing'),
-	'op-flush'         => N__('flushing'),
-	'op-discard'       => N__('discarding'),
-	'op-other'         => N__('working'),
-	'quota'            => N__('kept from running: its CPU quota was used up'),
-	'quota-used'       => N__('the cgroup {cgroup} had used up its CPU quota'),
-	'quota-used-of'    => N__('the cgroup {cgroup} had used up its CPU quota of {quota} ms in each '
-		. '{period} ms'),
-	'memory'           => N__('waiting for memory'),
+	'had-cpu'         => N__('had the CPU'),
+	'had-cpu-worker'  => N__('had the CPU through a kernel worker'),
+	'had-cpu-in-turn' => N__('had the CPU in turn with others'),
+	'had-cpu-tree'    => N__('had the CPU, it and what it started'),
+	'in-turn'         => N__('in turn with others'),
+	'inverted'        => N__(
+			  'had the CPU, so that {comm} (pid {pid}), of low priority, could not run '
+			. 'and kept its lock'
+	),
+	'grabbed'    => N__('had grabbed the X server'),
+	'requests'   => N__('the X server executed its requests'),
+	'held-back'  => N__('held the event back, {doing}'),
+	'holding'    => N__('holding it while {doing}'),
+	'through'    => N__('{doing}, through {comm}'),
+	'disk-ahead' => N__('{op} on disk {disk}, ahead of it'),
+	'disk-busy'  => N__('waiting for disk {disk}, which worked on its request ({op})'),
+	'disk-limit' => N__('held back before disk {disk} by a limit of its control group'),
+	'disk-own'   => N__('waiting for disk {disk} behind its own requests'),
+	'disk-held'  =>
+		N__('held back before disk {disk}, with no request ahead of its own in the ' . 'device'),
+	'op-read'       => N__('reading'),
+	'op-write'      => N__('writing'),
+	'op-flush'      => N__('flushing'),
+	'op-discard'    => N__('discarding'),
+	'op-other'      => N__('working'),
+	'quota'         => N__('kept from running: its CPU quota was used up'),
+	'quota-used'    => N__('the cgroup {cgroup} had used up its CPU quota'),
+	'quota-used-of' =>
+		N__('the cgroup {cgroup} had used up its CPU quota of {quota} ms in each ' . '{period} ms'),
+	'memory'                => N__('waiting for memory'),
 	'memory-direct_reclaim' => N__('looking for pages to free, because the machine had none left'),
-	'memory-memcg_reclaim'  => N__('looking for pages to free, because its memory cgroup had none left'),
-	'memory-compaction'     => N__('moving pages to get a larger piece of memory'),
-	'memory-fault_file'     => N__('waiting for a page fault that read a mapped file'),
-	'memory-fault_swap'     => N__('waiting for a page fault that read what had been swapped out'),
-	'memory-throttled'      => N__('held back until memory had been freed'),
+	'memory-memcg_reclaim'  =>
+		N__('looking for pages to free, because its memory cgroup had none left'),
+	'memory-compaction' => N__('moving pages to get a larger piece of memory'),
+	'memory-fault_file' => N__('waiting for a page fault that read a mapped file'),
+	'memory-fault_swap' => N__('waiting for a page fault that read what had been swapped out'),
+	'memory-throttled'  => N__('held back until memory had been freed'),
 	'interrupted'       => N__('interrupted by {what}'),
 	'interrupted-often' => N__('interrupted many times'),
 	'brought-by'        => N__('brought by {what}'),
@@ -116,60 +123,86 @@ my %DID = (
 	'stolen'            => N__('the host of this virtual machine had taken it away'),
 	'timer-expired'     => N__('its timer had expired'),
 	'irqs-off'          => N__('kept the timer\'s interrupt, or what it defers, waiting'),
-	'irqs-off-in'       => N__('kept the timer\'s interrupt, or what it defers, waiting, in {where}'),
+	'irqs-off-in' => N__('kept the timer\'s interrupt, or what it defers, waiting, in {where}'),
 );
 # What is known beside a verdict: whole sentences.
 my %FACT = (
-	'in-function'                    => N__('{n} of {of} samples lie in {function} ({module}).'),
-	'in-function-of-kernel'          => N__('{n} of {of} samples lie in {function} (in the kernel).'),
-	'in-function-or-below'           =>
+	'in-function'           => N__('{n} of {of} samples lie in {function} ({module}).'),
+	'in-function-of-kernel' => N__('{n} of {of} samples lie in {function} (in the kernel).'),
+	'in-function-or-below'  =>
 		N__('{n} of {of} samples lie in {function} or what it called ({module}).'),
 	'in-function-or-below-of-kernel' =>
 		N__('{n} of {of} samples lie in {function} or what it called (in the kernel).'),
-	'slow-cpu'         => N__('CPU {cpu} ran at {khz} GHz meanwhile, of at most {max_khz} (its governor, '
-		. 'heat, or too little power).'),
-	'pinned'           => N__('{comm} (tid {tid}) may run only on CPU {allowed}, while CPU {idle_cpu} '
-		. 'idled for {idle} of these {of} ms: that is this machine\'s configuration.'),
-	'pinned-since'     => N__('{comm} (tid {tid}) may run only on CPU {allowed} ({doing}), while CPU '
-		. '{idle_cpu} idled for {idle} of these {of} ms: that is this machine\'s configuration.'),
-	'changed'          => N__('changed {to_s} s before'),
-	'changed-itself'   => N__('set by itself {to_s} s before'),
-	'changed-by'       => N__('set by {comm} (tid {tid}) {to_s} s before'),
+	'slow-cpu' => N__(
+			  'CPU {cpu} ran at {khz} GHz meanwhile, of at most {max_khz} (its governor, '
+			. 'heat, or too little power).'
+	),
+	'pinned' => N__(
+			  '{comm} (tid {tid}) may run only on CPU {allowed}, while CPU {idle_cpu} '
+			. 'idled for {idle} of these {of} ms: that is this machine\'s configuration.'
+	),
+	'pinned-since' => N__(
+			  '{comm} (tid {tid}) may run only on CPU {allowed} ({doing}), while CPU '
+			. '{idle_cpu} idled for {idle} of these {of} ms: that is this machine\'s configuration.'
+	),
+	'changed'                => N__('changed {to_s} s before'),
+	'changed-itself'         => N__('set by itself {to_s} s before'),
+	'changed-by'             => N__('set by {comm} (tid {tid}) {to_s} s before'),
 	'changed-between'        => N__('changed {to_s} to {last_s} s before'),
 	'changed-itself-between' => N__('set by itself {to_s} to {last_s} s before'),
 	'changed-by-between'     => N__('set by {comm} (tid {tid}) {to_s} to {last_s} s before'),
-	'idle-cpu-allowed' => N__('CPU {idle_cpu} idled for {idle} of these {of} ms, and {comm} (tid {tid}) '
-		. 'may run there: the scheduler left it on CPU {cpu}.'),
-	'idle-cpu'         => N__('CPU {idle_cpu} idled for {idle} of these {of} ms, while {comm} (tid '
-		. '{tid}) waited on CPU {cpu}.'),
-	'largest'          => N__('The largest process was {comm} (pid {pid}) with {size} in memory.'),
-	'called-as'        => N__('{comm} (pid {pid}) was called as: {args}.'),
-	'asked-before'     => N__('It was there when the episode before this one was asked for, {time} '
-		. 'earlier; nothing unusual came since.'),
-	'machine-slept-at' => N__('The machine slept for {slept} at {first} s, in the midst of it: that is '
-		. 'not counted; what it took to go to sleep and to wake is.'),
-	'machine-slept'    => N__('The machine slept for {slept} at some time between {first} and {last} s, '
-		. 'in the midst of it: that is not counted; what it took to go to sleep and to wake is.'),
-	'machine-slept-at-perhaps' => N__('The machine slept for {slept} at {first} s, perhaps in the midst '
-		. 'of it: that is not counted; what it took to go to sleep and to wake is.'),
-	'machine-slept-perhaps'    => N__('The machine slept for {slept} at some time between {first} and '
-		. '{last} s, perhaps in the midst of it: that is not counted; what it took to go to sleep '
-		. 'and to wake is.'),
+	'idle-cpu-allowed'       => N__(
+			  'CPU {idle_cpu} idled for {idle} of these {of} ms, and {comm} (tid {tid}) '
+			. 'may run there: the scheduler left it on CPU {cpu}.'
+	),
+	'idle-cpu' => N__(
+			  'CPU {idle_cpu} idled for {idle} of these {of} ms, while {comm} (tid '
+			. '{tid}) waited on CPU {cpu}.'
+	),
+	'largest'      => N__('The largest process was {comm} (pid {pid}) with {size} in memory.'),
+	'called-as'    => N__('{comm} (pid {pid}) was called as: {args}.'),
+	'asked-before' => N__(
+			  'It was there when the episode before this one was asked for, {time} '
+			. 'earlier; nothing unusual came since.'
+	),
+	'machine-slept-at' => N__(
+			  'The machine slept for {slept} at {first} s, in the midst of it: that is '
+			. 'not counted; what it took to go to sleep and to wake is.'
+	),
+	'machine-slept' => N__(
+			  'The machine slept for {slept} at some time between {first} and {last} s, '
+			. 'in the midst of it: that is not counted; what it took to go to sleep and to wake is.'
+	),
+	'machine-slept-at-perhaps' => N__(
+			  'The machine slept for {slept} at {first} s, perhaps in the midst '
+			. 'of it: that is not counted; what it took to go to sleep and to wake is.'
+	),
+	'machine-slept-perhaps' => N__(
+			  'The machine slept for {slept} at some time between {first} and '
+			. '{last} s, perhaps in the midst of it: that is not counted; what it took to go to '
+			. 'sleep and to wake is.'
+	),
 );
 # What a reason may have beside its code: an argument of that name; in this order.
 my @MORE = (
-	[ in      => N__('{reason} (in {in})') ],
-	[ sampled => {
-		disk       => N__('{reason}, and samples of /proc do not tell who else used it'),
-		'for-whom' => N__('{reason}, and samples of /proc do not tell for whom'),
-		holder     => N__('{reason}, and samples of /proc do not tell who had it') } ],
-	[ untold  => {
-		'for-whom' => N__('{reason}, and no record tells for whom'),
-		holder     => N__('{reason}, and no record tells who had it') } ],
-	[ from    => N__('{reason} from {from}') ],
-	[ until   => N__('{reason}, until {until} let it go on') ],
-	[ still   => N__('{reason}, and still is') ],
-	[ for_it  => N__('{reason}, for it') ],
+	[ in => N__('{reason} (in {in})') ],
+	[
+		sampled => {
+			disk       => N__('{reason}, and samples of /proc do not tell who else used it'),
+			'for-whom' => N__('{reason}, and samples of /proc do not tell for whom'),
+			holder     => N__('{reason}, and samples of /proc do not tell who had it')
+		}
+	],
+	[
+		untold => {
+			'for-whom' => N__('{reason}, and no record tells for whom'),
+			holder     => N__('{reason}, and no record tells who had it')
+		}
+	],
+	[ from   => N__('{reason} from {from}') ],
+	[ until  => N__('{reason}, until {until} let it go on') ],
+	[ still  => N__('{reason}, and still is') ],
+	[ for_it => N__('{reason}, for it') ],
 );
 # Arguments that are reasons themselves.
 my %NESTED = map { $_ => 1 } qw(doing op);
@@ -183,13 +216,13 @@ sub reason {
 	return %args ? $code . $json->encode(\%args) : $code;
 }
 
-# with_more(REASON, NAME => VALUE ...): the same with more arguments; those that are undef are left out
+# with_more(REASON, NAME => VALUE ...): the same with more arguments, without those that are undef
 sub with_more {
 	my ($reason, %more) = @_;
 	return reason(code_of($reason), %{ args_of($reason) }, %more);
 }
 
-sub code_of { return $_[0] =~ /\A([^{]*)/ ? $1 : '' }
+sub code_of { return $_[0] =~ /\A([^{]*)/ ? $1                : '' }
 sub args_of { return $_[0] =~ /(\{.*)\z/s ? $json->decode($1) : {} }
 
 # tags_of(REASON): what tables may look it up by, the most telling first: names of what it has
@@ -227,11 +260,11 @@ sub spell {
 # words(REASON): in the user's language; a code without words is given back as it is
 sub words {
 	my ($reason) = @_;
-	my $value = values_of($reason);
-	my $text = fill($WORDS{ code_of($reason) } // code_of($reason), %$value);
+	my $value    = values_of($reason);
+	my $text     = fill($WORDS{ code_of($reason) } // code_of($reason), %$value);
 	for (grep { defined $value->{ $_->[0] } } @MORE) {
 		my ($name, $more) = @$_;
-		$more = $more->{ $value->{$name} } if ref $more;
+		$more = $more->{ $value->{$name} }            if ref $more;
 		$text = fill($more, %$value, reason => $text) if defined $more;
 	}
 	return $text;

@@ -13,16 +13,16 @@ use Tipme::Report::JSON;
 use Tipme::Report::Text;
 
 my $HELP = <<'END';
-usage: tipme diagnose [EPISODE] [-v] [--json] [--event N | --at TIME | --thread TID --from TIME --to TIME]
+usage: tipme diagnose [EPISODE] [-v] [--json] [--event N | --at TIME | --thread TID --from T --to T]
 
 Finds the input event that was answered unusually late (or not yet), and says who made it so: the
 verdict, when it was, whom to ask, what to do, the largest causes. -v adds the sum, the stages, the
 threads and the evidence.
 
-EPISODE is an id, a folder, or `last`. --event takes the number that `tipme events` shows; --at takes a
-time in seconds, as the records have it, or -SECONDS before the hot-key. --thread with --from and --to
-asks what a thread did in a stretch of time that you measured yourself, whether an input event was
-there or not.
+EPISODE is an id, a folder, or `last`. --event takes the number that `tipme events` shows; --at
+takes a time in seconds, as the records have it, or -SECONDS before the hot-key. --thread with
+--from and --to asks what a thread did in a stretch of time that you measured yourself, whether
+an input event was there or not.
 
 "Usually" is the median of the other answers to such events of that program, in this episode or in
 your earlier ones. An answer is "unusual" if it took 100 ms more than usual (75 ms for the pointer),
@@ -38,39 +38,63 @@ END
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'verbose|v', 'event=i', 'at=t', 'thread=i', 'from=t', 'to=t');
+	my ($o, $exit) =
+		options(\@args, $HELP, 1, 'json', 'verbose|v', 'event=i', 'at=t', 'thread=i', 'from=t',
+		'to=t');
 	return $exit if !$o;
-	my $stretch = grep { defined } @$o{qw(thread from to)};
+	my $stretch = grep {defined} @$o{qw(thread from to)};
 	if ($stretch && ($stretch < 3 || defined $o->{event} || defined $o->{at})) {
-		print STDERR 'tipme: diagnose: --thread, --from and --to go together, and with neither --event nor '
+		print STDERR
+			'tipme: diagnose: --thread, --from and --to go together, and with neither --event nor '
 			. "--at: see tipme diagnose --help\n";
 		return 64;
 	}
-	my $dir = Tipme::Library->folder_of($args[0]);
-	my $library = eval { Tipme::Library->open(warn => sub { }) };
-	my $why = $@;
-	my $id = $library ? $library->id_of($dir) : undef;
-	my $usual = sub { return $library ? eval { $library->usual(@_, $id) } : () };
+	my $dir     = Tipme::Library->folder_of($args[0]);
+	my $library = eval {
+		Tipme::Library->open(warn => sub { });
+	};
+	my $why   = $@;
+	my $id    = $library ? $library->id_of($dir) : undef;
+	my $usual = sub {
+		return $library ? eval { $library->usual(@_, $id) } : ();
+	};
 	my $diagnosis = Tipme::Diagnosis->new(Tipme::Episode->open($dir), baseline => $usual);
-	my $d = defined $o->{thread} ? $diagnosis->run_thread(@$o{qw(thread from to)})
+	my $d =
+		defined $o->{thread}
+		? $diagnosis->run_thread(@$o{qw(thread from to)})
 		: $diagnosis->run(event => $o->{event}, at => $o->{at});
 	my $chosen = !defined $o->{event} && !defined $o->{at} && !$stretch;
-	if (!$library) { print STDERR 'tipme: diagnose: the library was not asked: ' . one_line($why) . "\n" }
+	if (!$library) {
+		print STDERR 'tipme: diagnose: the library was not asked: ' . one_line($why) . "\n";
+	}
 	elsif (defined $id && $chosen) { _remember($library, $id, $d, $diagnosis) }
-	if    ($o->{json})    { print_json(Tipme::Report::JSON::data($d)) }
-	elsif ($o->{verbose}) { put(Tipme::Report::Text::page($d)) }
-	else                  { put(Tipme::Report::Text::short($d)) }
+	if    ($o->{json})             { print_json(Tipme::Report::JSON::data($d)) }
+	elsif ($o->{verbose})          { put(Tipme::Report::Text::page($d)) }
+	else                           { put(Tipme::Report::Text::short($d)) }
 	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
 }
 
-# The library keeps the verdict of the event that we chose ourselves. A verdict never fails because the library does.
+# The library keeps the verdict of the event that we chose ourselves. A verdict never fails because
+# the library does.
 sub _remember {
 	my ($library, $id, $d, $diagnosis) = @_;
 	my $v = $d->{verdict};
 	eval {
-		$library->set_verdict($id, { %$v{qw(kind sentence share confidence)}, blamed_comm => ($v->{blamed} // {})->{comm}, blamed_pid => ($v->{blamed} // {})->{pid},
-			interval_ns => $d->{interval} ? $d->{interval}{duration_ns} : undef });
-		$library->set_usual($id, $diagnosis->usual_responses($v->{kind} eq 'none' || !$d->{event} ? undef : $d->{event}{n}));
+		$library->set_verdict(
+			$id,
+			{
+				%$v{qw(kind sentence share confidence)},
+				blamed_comm => ($v->{blamed} // {})->{comm},
+				blamed_pid  => ($v->{blamed} // {})->{pid},
+				interval_ns => $d->{interval} ? $d->{interval}{duration_ns} : undef
+			}
+		);
+		$library->set_usual(
+			$id,
+			$diagnosis->usual_responses(
+				$v->{kind} eq 'none' || !$d->{event} ? undef : $d->{event}{n}
+			)
+		);
 		1;
 	} or print STDERR 'tipme: diagnose: the library was not told: ' . one_line($@) . "\n";
 }
