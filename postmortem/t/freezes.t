@@ -203,6 +203,44 @@ judged('a client that is busy for a moment', pressed(150), 'none', undef);
 	judged('a cursor that blinks beside a thread that reads', polls($s->hotkey(7000), 3701, 'futex'), 'none', undef);
 }
 
+# --- a moment after the key, by its own timer, the program asks a service that takes long; by the clock it does so at other times, too ---
+sub after_a_moment {
+	my (%o) = @_;
+	my $s = story(trigger => 6000);
+	my $asks = sub {
+		my ($t, $long) = @_;
+		$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $t + 0.1, $t + 1, CLIENT, 'sleeping')->wake(1, $t + 0.9, SERVICE, CLIENT, 'poll')->run(0, $t + 1, $t + $long, SERVICE, 'sleeping')
+			->wake(0, $t + $long - 0.1, CLIENT, SERVICE, 'poll')->run(1, $t + $long + 0.1, $t + $long + 2, CLIENT, 'sleeping')->draw($t + $long + 1.8);
+	};
+	$s->key(2000, 3);
+	$asks->(2150, 600);
+	if ($o{clock}) { $asks->($_, 600) for 4150, 5150 }
+	return polls($s->hotkey(6000), $o{clock} ? 5753 : 2753);
+}
+$d = judged('a search that begins a moment after the key', after_a_moment(), 'ipc-wait', 'service', 0.7, 0.85);
+cmp_ok(abs($d->{interval}{duration_ns} - 752 * MS), '<', MS, '... from the key to what it found');
+is($d->{interval}{certainty}, 'inferred', '... which is inferred');
+judged('a program that looks for mail by the clock', after_a_moment(clock => 1), 'none', undef);
+
+# --- frozen by its control group ---
+{
+	my $s = story();
+	$s->builder->stack(95, '__refrigerator+0xac;get_signal+0x5c0;arch_do_signal_or_restart+0x26');
+	$s->wake(0, 950, CLIENT, 600, 'poll')->run(1, 950.1, 950.2, CLIENT, 'frozen')->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)
+		->run(0, 1999, 2001, 600, 'sleeping')->wake(0, 2000, CLIENT, 600, undef, stack_id => 95)->run(1, 2000.1, 2002, CLIENT, 'sleeping')->draw(2001.9)->hotkey(3000);
+	$d = judged('frozen', $s, 'stopped', 'xterm', 0.98, 1);
+	like($d->{verdict}{sentence}, qr/it was frozen by its control group, until bash \(pid 600\) let it go on\.$/, 'frozen: the sentence');
+}
+
+# --- a program that sleeps in its handler, in pieces, by its own timer: the key that came meanwhile would end each of them ---
+{
+	my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	release($s, 1044, no_wake => 1);
+	$s->wake(1, 1501, CLIENT, 0, 'poll', context => 'hardirq')->run(1, 1501.02, 1501.05, CLIENT, 'sleeping')->wake(1, 1901, CLIENT, 0, 'poll', context => 'hardirq')->run(1, 1901.02, 1903, CLIENT, 'sleeping')->draw(1902.8);
+	$d = judged('a sleep in pieces', polls($s->hotkey(3000), 1903), 'timer-sleep', 'xterm', 0.9, 1);
+	cmp_ok(abs($d->{interval}{duration_ns} - 903 * MS), '<', MS, 'a sleep in pieces: all of it');
+}
+
 # --- a thread whose leaving no record tells: wakings go on naming it, and who leaves that CPU next is the one ---
 {
 	my $s = story();

@@ -54,7 +54,7 @@ sub _drawn {
 	my $quiet = $self->{rest}->since($e, $limit);
 	my @sure = defined $quiet ? () : $b[0] // ();
 	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
-	return _end($later, ref $how ? (exact => 0, asked => $how) : ()) if $later;
+	return _end($later, ref $how ? (exact => 0, @$how ? (asked => $how) : ()) : ()) if $later;
 	return _end($sure[0]) if @sure;
 	return $self->_still_waits($e) if defined $quiet;
 	# Where an X server's records reach back further than the kernel's, nobody knows whether the client had come to rest.

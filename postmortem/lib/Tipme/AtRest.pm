@@ -19,6 +19,7 @@ my $CLEAR_NS  = 5_000_000;      # records after a stretch that may tell where a 
 my $MAX_TURNS = 16;             # of the other threads of a client, until all of them are at rest
 my $HEARD_NS  = 30_000_000;     # after the server has written it, a thread that listens is woken within
 my $HANDED_NS = 50_000_000;     # a thread that reads events hands one on within
+my $GLANCE_NS = 500_000;       # awake so shortly, a thread has taken no event
 my $MAX_HANDS = 4;              # threads of a client that hand an event on to each other
 my $NAP_NS    = 50_000_000;     # a program that looks for events after naps so short is no slower by it
 my %STATE     = %{ $Tipme::Record::Layout::ENUM{task_state} };
@@ -76,6 +77,18 @@ sub first_sleep {
 sub told_again {
 	my ($self, $e, $until) = @_;
 	return scalar grep { $_->[0] > $e->{deliver_ns} + $NS_PER_MS && $_->[0] < $until } $self->_told($e);
+}
+
+# woken_by(TID, PID): when threads of a process ended sleeps of a thread; long_turns(TID, NS): when it woke to be awake for so long
+sub woken_by {
+	my ($self, $tid, $pid) = @_;
+	return map { $_->{to} } grep { $_->{waker} && $self->{kernel}->threads->at($_->{waker}, $_->{to})->{pid} == $pid } @{ $self->{sleeps}->of($tid) // [] };
+}
+
+sub long_turns {
+	my ($self, $tid, $least) = @_;
+	my $sleeps = $self->{sleeps}->of($tid) // [];
+	return map { $sleeps->[$_]{to} } grep { $sleeps->[ $_ + 1 ]{from} - $sleeps->[$_]{to} >= $least } 0 .. $#$sleeps - 1;
 }
 
 # longest_awake(TID, UNTIL): { from, to }: the longest stretch up to a time in which a thread ran, or waited for a CPU; undef: not known
@@ -205,7 +218,7 @@ sub _busy {
 	my ($self, $e, $tid) = @_;
 	my $sleeps = $self->{sleeps}->of($tid) or return [];
 	my ($from, @busy) = ($self->{kernel}->covered_from);
-	my $deaf = $self->_deaf($e, $sleeps);
+	my $deaf = $self->_deaf($e, $sleeps, $tid);
 	for my $k (0 .. $#$sleeps) {
 		my $s = $sleeps->[$k];
 		next if $deaf->{$k} || !$self->_rests($e, $tid, $s);
@@ -218,16 +231,27 @@ sub _busy {
 
 # Which sleeps went on though an event had come: { position => 1 }
 sub _deaf {
-	my ($self, $e, $sleeps) = @_;
+	my ($self, $e, $sleeps, $tid) = @_;
 	my ($k, %deaf) = (0);
+	# A thread that no event has ever woken looks for them now and then.
+	return {} if !$self->_listens($e, $tid);
 	for my $d ($self->_told($e)) {
 		$k++ while $k < @$sleeps && defined $sleeps->[$k]{to} && $sleeps->[$k]{to} <= $d->[0];
 		last if $k >= @$sleeps;
 		my $s = $sleeps->[$k];
 		# What comes while it falls asleep may have been read just before.
-		$deaf{$k} = 1 if $s->{from} + $NS_PER_MS < $d->[0] && ($s->{to} // $self->_end) > $d->[1];
+		next if $s->{from} + $NS_PER_MS >= $d->[0] || ($s->{to} // $self->_end) <= $d->[1];
+		$deaf{$k} = 1;
+		# What it has not taken would end its next sleep at once, if that were for events: as long as it only looks at the clock.
+		for (my $n = $k + 1; $n < @$sleeps && !$deaf{$n} && $sleeps->[ $n - 1 ]{context} eq 'hardirq' && $sleeps->[$n]{from} - $sleeps->[ $n - 1 ]{to} < $GLANCE_NS; $n++) { $deaf{$n} = 1 }
 	}
 	return \%deaf;
+}
+
+# Has an event ever ended a sleep of the thread?
+sub _listens {
+	my ($self, $e, $tid) = @_;
+	return $self->{listens}{"$e->{server}{file} $e->{client} $tid"} //= $self->_look_where($e, $tid, undef);
 }
 
 # Does a thread wait for events in that sleep, as far as its state and stack tell? Where they tell nothing, it is believed to.
@@ -284,6 +308,7 @@ sub _look_where {
 		my $s = $sleeps->[$k] or last;
 		next if $s->{from} > $d->[0] || !defined $s->{to} || $s->{to} > $d->[1];
 		next if $s->{waker} != $e->{server}{tid} && !$self->_is_own($e, $s->{waker}, $s->{to});
+		return 1 if !defined $class;
 		my $stack = $self->{kernel}->threads->stack($s->{stack_id}) // next;
 		my $r = $self->{reasons}->of($stack, undef);
 		return 1 if $r && $r->{class} eq $class;
@@ -371,7 +396,7 @@ sub _is_deaf {
 	my ($self, $e, $tid, $i) = @_;
 	return 0 if !$self->_knows($e);
 	my $sleeps = $self->{sleeps}->of($tid) or return 0;
-	my $deaf = $self->{deaf}{"$e->{server}{file} $e->{client} $tid"} //= $self->_deaf($e, $sleeps);
+	my $deaf = $self->{deaf}{"$e->{server}{file} $e->{client} $tid"} //= $self->_deaf($e, $sleeps, $tid);
 	my ($lo, $hi) = (0, scalar @$sleeps);
 	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (defined $sleeps->[$m]{to} && $sleeps->[$m]{to} <= $i->{from}) { $lo = $m + 1 } else { $hi = $m } }
 	return $lo < @$sleeps && $sleeps->[$lo]{from} <= $i->{from} && $deaf->{$lo} ? 1 : 0;

@@ -13,6 +13,8 @@ my $NEAR_NS    = 60_000_000;     # records this far before a change tell who wok
 my $SILENCE_NS = 100_000_000;    # in a film, only what comes after so long a silence is looked at
 my $MAX_CHECKS = 12;             # bursts of one event that are traced back; with more it is a film
 my $FRAME_NS   = 50_000_000;     # between frames there is less
+my $MOMENT_NS  = 1_000_000_000;  # a client that waits a moment after an event waits no longer
+my $LONG_NS    = 200_000_000;    # what it then does takes long from here on
 my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
 my $MAX_LIKE   = 5;              # of them that are looked at
 my $OFTEN      = 2;              # that must have come through a process
@@ -41,7 +43,9 @@ sub _caused {
 	my ($self, $e, $b) = @_;
 	my $t = $self->request_ns($e, $b->[2][0]);
 	my $near = $self->{kernel}->states($t - $NEAR_NS > $e->{deliver_ns} ? $t - $NEAR_NS : $e->{deliver_ns}, $t);
-	return 0 if $self->_own_timer($e, $near, $t);
+	# A client that its own timer has just woken blinks, or plays.
+	my $timer = $self->_own_timer($e, $near, $t);
+	return 0 if $timer && $timer->{to} - $timer->{from} > $FRAME_NS && $t - $timer->{to} < $LONG_NS;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
 	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
@@ -49,16 +53,41 @@ sub _caused {
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments);
+	my @own;
 	for my $w ($chain->waits) {
 		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';
 		my $pid = $self->_pid($w->{tid}, $w->{to});
-		return 0 if $pid == $e->{pid} && $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason});
+		if ($pid == $e->{pid} && $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason})) { push @own, $w; next }
 		# A thread that has the timers of others slept until one of them; one that paces frames does so for less.
 		return 0 if $w->{to} - $w->{from} > $FRAME_NS && $chain->is_idle_there($w);
 		return 0 if $pid == $e->{server}{pid} && $w->{reason} && $w->{reason}{class} eq 'loop';
 	}
-	return 'chain';
+	return @own ? $self->_after_a_timer($e, $segments, $t, @own) : 'chain';
+}
+
+# The client's own timer has a part in it. One of two things may still be an answer:
+# - it had asked another process, and then looked every few milliseconds whether that was done;
+# - it let a moment go by after the event, as who searches while one types does, and what it then did
+#   took long. That it does so by a clock, and not for the event, is seen by its doing so at other times.
+sub _after_a_timer {
+	my ($self, $e, $segments, $t, @own) = @_;
+	return 0 if @own > 1;
+	my ($w) = @own;
+	my @hops = grep { $_->{to} <= $t } $self->_hops($e, $segments);
+	return 'chain' if $w->{to} - $w->{from} <= $FRAME_NS && grep { $_->{from} < $w->{from} } @hops;
+	return 0 if $t - $w->{to} < $LONG_NS || $w->{to} - $e->{deliver_ns} > $MOMENT_NS;
+	my ($first) = grep { $_->{from} >= $w->{to} } reverse @hops;
+	return $self->_by_the_clock($e, $w->{tid}, $w->{to}, $first) ? 0 : [];
+}
+
+# Does the client do the same at other times than soon after a press: ask that process, or if there is none, compute for long?
+sub _by_the_clock {
+	my ($self, $e, $tid, $t, $hop) = @_;
+	my @presses = map { $_->{deliver_ns} } grep { $_->{candidate} && ($_->{pid} // 0) == $e->{pid} && defined $_->{deliver_ns} } $self->{path}->events;
+	my @times = $hop ? $self->{rest}->woken_by($hop->{tid}, $e->{pid}) : $self->{rest}->long_turns($tid, $LONG_NS);
+	for my $at (@times) { return 1 if !grep { $at >= $_ && $at <= $_ + 2 * $MOMENT_NS } @presses }
+	return 0;
 }
 
 # The chain ends in somebody who could not be woken by the client, since it had not been at rest since
@@ -172,16 +201,16 @@ sub _through_client {
 	return 1;
 }
 
-# A client that its own timer woke in its event loop blinks, or plays: that answers nobody.
+# The sleep of the client before it drew, if its own timer ended it: that answers nobody, as such.
 sub _own_timer {
 	my ($self, $e, $states, $t) = @_;
 	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
-	return 0 if !defined $tid;
+	return if !defined $tid;
 	my $i = $states->before($tid, $ran);
 	while ($i && $i->{kind} ne 'blocked') { $i = $states->before($tid, $i->{from}) }
-	return 0 if !$i || !defined $i->{wake} || !$self->{rest}->rests_in($e, $tid, $i);
+	return if !$i || !defined $i->{wake} || !$self->{rest}->rests_in($e, $tid, $i);
 	my $context = vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255;
-	return $context == 2 || $context == 4 ? 1 : 0;    # softirq_irq, hardirq
+	return $context == 2 || $context == 4 ? $i : undef;    # softirq_irq, hardirq
 }
 
 # chain(STATES, EVENT): a walker for it

@@ -29,6 +29,7 @@ our $LONG         = 5_000;         # segments of a walk, from which on those beh
 our $CHUNK        = 2_000;         # ... so many at once, but for the last ones, which the walk may look at
 our $LAST         = 64;
 our $TURNS        = 1;             # plain steps are done at one go; 0: each by itself, to the same result
+my %STOPPED = map { $_ => 1 } qw(stopped traced frozen);
 my $MAX_NESTED = 8;            # workers that queue work for workers
 my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
 
@@ -399,7 +400,9 @@ sub _blocked {
 	my $waker = $self->_waker($i);
 	my %s = (state => $state, evidence => [ grep { defined } $i->{leave}, $i->{wake} ], exact => $i->{guessed} ? 0 : 1,
 		stack => scalar $self->{threads}->stack($i->{stack_id}), waker => $waker);
-	if ($state eq 'stopped' || $state eq 'traced') { return $self->_emit($lo, %s, ended => $i->{to} < $self->{states}->to ? 1 : 0, kind => 'stopped', reason => $state) }
+	# A frozen thread of version 2 of cgroups sleeps like others, but for its stack.
+	$state = 'frozen' if defined $s{stack} && $s{stack} =~ /\b(?:__refrigerator|do_freezer_trap)\b/;
+	if ($STOPPED{$state}) { return $self->_emit($lo, %s, ended => $i->{to} < $self->{states}->to ? 1 : 0, kind => 'stopped', reason => $state) }
 	my $work = $self->_work_at(@$self{qw(tid t)});
 	$s{work} = $work if $work && defined $work->{tid};
 	my $r = $self->{reasons}->of($s{stack}, $waker ? $waker->{context} : undef);
