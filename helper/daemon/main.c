@@ -337,6 +337,17 @@ static void stacks_age(int seen, uint64_t now_ns)
 		tipme_kernel_source_stacks_age(kernel, now_ns > keep_ns ? now_ns - keep_ns : 0);
 }
 
+/* More files with code are in use than there are numbers for. */
+static void code_tell(void)
+{
+	static bool said;
+
+	if (said || !tipmed_code_refused(code))
+		return;
+	tipmed_limit_add(&limits, "more than 4096 files with code are in use at one time: functions of the others show as ?");
+	said = true;
+}
+
 static void look(void)
 {
 	uint64_t begin_ns = tipme_clock_ns();
@@ -346,6 +357,7 @@ static void look(void)
 	counters_tell();
 	tipmed_snapshot_expect(&server.snap, n > 0 ? (unsigned int)n : 0);
 	tipmed_code_look(code, begin_ns);
+	code_tell();
 	tipmed_cgroups_look(cgroups, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_THROTTLE) ? keep : NULL, NULL);
 	tipmed_steal_look(&steal, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_STEAL) ? keep : NULL, NULL);
 	clocks_look();

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,9 @@
 #include "code.h"
 #include "elf_symbols.h"
 #include "kernel_numbers.h"
+#include "modules.h"
 
 #define SPACES_MAX 512U
-#define MODULES_MAX 4096U
 #define MAPPINGS_MAX 512U
 /* Files are dated by the clock of the last tick. */
 #define TICK_NS 20000000
@@ -39,12 +40,6 @@ struct space {
 	struct mapping *mapping;
 };
 
-struct module {
-	char *path;
-	uint64_t bytes; /* of its file, when it was mapped */
-	uint32_t pid; /* somebody who had it mapped */
-};
-
 /* A process with a stack that was used since the last look, and not there when its mappings were last seen. */
 struct wanted {
 	uint32_t pid;
@@ -55,8 +50,8 @@ struct tipmed_code {
 	pthread_mutex_t lock;
 	struct tipme_kernel_source *source;
 	struct space space[SPACES_MAX];
-	struct module *module; /* id is index + 1 */
-	uint32_t modules;
+	struct tipmed_modules modules;
+	_Atomic uint64_t refused; /* as the table has it, for whoever does not hold the lock */
 	uint64_t looked_ns;
 	struct wanted wanted[LOOKS_MAX];
 	unsigned int wanted_count;
@@ -69,11 +64,6 @@ int tipmed_code_new(struct tipmed_code **code, struct tipme_kernel_source *sourc
 
 	if (!c)
 		return -ENOMEM;
-	c->module = calloc(MODULES_MAX, sizeof(*c->module));
-	if (!c->module) {
-		free(c);
-		return -ENOMEM;
-	}
 	c->source = source;
 	pthread_mutex_init(&c->lock, NULL);
 	*code = c;
@@ -86,9 +76,7 @@ void tipmed_code_free(struct tipmed_code *c)
 		return;
 	for (unsigned int i = 0; i < SPACES_MAX; i++)
 		free(c->space[i].mapping);
-	for (unsigned int i = 0; i < c->modules; i++)
-		free(c->module[i].path);
-	free(c->module);
+	tipmed_modules_clear(&c->modules);
 	free(c);
 }
 
@@ -110,20 +98,6 @@ static struct space *space_oldest(struct tipmed_code *c)
 	return oldest;
 }
 
-/* 0 when the table is full: those frames stay without a name. */
-static uint32_t module_id(struct tipmed_code *c, const char *path, uint64_t bytes, uint32_t pid)
-{
-	for (uint32_t i = 0; i < c->modules; i++)
-		if (c->module[i].bytes == bytes && !strcmp(c->module[i].path, path))
-			return i + 1;
-	char *copy = c->modules < MODULES_MAX ? strdup(path) : NULL;
-
-	if (!copy)
-		return 0;
-	c->module[c->modules] = (struct module){ copy, bytes, pid };
-	return ++c->modules;
-}
-
 /* What has the pid now: perhaps not what had it when the stack was taken, of which nobody will know more, then. */
 static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 {
@@ -139,7 +113,7 @@ static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 	for (int i = 0; i < n; i++) {
 		c->found[i].path[sizeof(c->found[i].path) - 1] = '\0';
 		m[i] = (struct mapping){ c->found[i].start, c->found[i].end, c->found[i].offset,
-					 c->found[i].path[0] ? module_id(c, c->found[i].path, c->found[i].bytes, pid) : 0 };
+					 c->found[i].path[0] ? tipmed_modules_number(&c->modules, c->found[i].path, c->found[i].bytes, pid) : 0 };
 	}
 	s = space_of(c, pid, c->found[0].space);
 	if (!s)
@@ -188,17 +162,37 @@ static int want_one(void *arg, const struct tipme_user_frames *f)
 	return 0;
 }
 
+/* Files that no mapping refers to any more: only here, where nobody holds a number. */
+static void modules_forget(struct tipmed_code *c)
+{
+	bool keep[TIPMED_MODULES_MAX] = { false };
+
+	for (unsigned int i = 0; i < SPACES_MAX; i++)
+		for (uint32_t k = 0; c->space[i].mapping && k < c->space[i].count; k++)
+			if (c->space[i].mapping[k].module)
+				keep[c->space[i].mapping[k].module - 1] = true;
+	tipmed_modules_forget(&c->modules, keep);
+}
+
 void tipmed_code_look(struct tipmed_code *c, uint64_t now_ns)
 {
 	/* The writer may hold it while it reads files: what is missed now is looked at in a second. */
 	if (pthread_mutex_trylock(&c->lock))
 		return;
+	if (tipmed_modules_crowded(&c->modules))
+		modules_forget(c);
 	c->wanted_count = 0;
 	tipme_kernel_source_user_stacks(c->source, want_one, c);
 	for (unsigned int i = 0; i < c->wanted_count; i++)
 		space_look(c, c->wanted[i].pid, now_ns);
 	c->looked_ns = now_ns;
+	c->refused = c->modules.refused;
 	pthread_mutex_unlock(&c->lock);
+}
+
+uint64_t tipmed_code_refused(const struct tipmed_code *c)
+{
+	return c->refused;
 }
 
 /* --- names --- */
@@ -225,7 +219,7 @@ static void module_open(struct naming *n, uint32_t module)
 	if (n->seen[module - 1])
 		return;
 	n->seen[module - 1] = true;
-	tipme_elf_open(&n->elf[module - 1], n->code->module[module - 1].path);
+	tipme_elf_open(&n->elf[module - 1], n->code->modules.at[module - 1].path);
 }
 
 /*
@@ -237,13 +231,13 @@ static uint32_t module_true(struct naming *n, const struct space *s, uint32_t mo
 	char path[sizeof(n->code->found[0].path) + sizeof(DELETED)];
 
 	module_open(n, module);
-	const struct module *m = &n->code->module[module - 1];
+	const struct tipmed_module *m = &n->code->modules.at[module - 1];
 	const struct tipme_elf *elf = n->elf[module - 1];
 
 	if (!elf || (tipme_elf_bytes(elf) == m->bytes && tipme_elf_changed_ns(elf) + TICK_NS < s->looked_real_ns))
 		return module;
 	snprintf(path, sizeof(path), "%s" DELETED, m->path);
-	module = module_id(n->code, path, m->bytes, s->pid);
+	module = tipmed_modules_number(&n->code->modules, path, m->bytes, s->pid);
 	if (module)
 		module_open(n, module);
 	return module;
@@ -302,9 +296,9 @@ static int module_emit(const struct naming *n, uint32_t i, int (*emit)(void *arg
 	union {
 		struct tipme_module rec;
 		char bytes[512];
-	} u = { .rec = { .type = TIPME_MODULE, .module_id = i + 1, .pid = n->code->module[i].pid } };
+	} u = { .rec = { .type = TIPME_MODULE, .module_id = i + 1, .pid = n->code->modules.at[i].pid } };
 	size_t fixed = offsetof(struct tipme_module, path);
-	int w = snprintf(u.bytes + fixed, sizeof(u) - fixed - 8, "%s", n->code->module[i].path);
+	int w = snprintf(u.bytes + fixed, sizeof(u) - fixed - 8, "%s", n->code->modules.at[i].path);
 	size_t len = (fixed + (size_t)w + 1 + 7) / 8 * 8;
 
 	if (n->elf[i])
@@ -315,7 +309,7 @@ static int module_emit(const struct naming *n, uint32_t i, int (*emit)(void *arg
 
 int tipmed_code_emit(struct tipmed_code *c, uint64_t from_ns, const struct tipme_numbers *numbers, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
-	struct naming n = { .code = c, .from_ns = from_ns, .numbers = numbers, .elf = calloc(MODULES_MAX, sizeof(*n.elf)), .seen = calloc(MODULES_MAX, sizeof(*n.seen)) };
+	struct naming n = { .code = c, .from_ns = from_ns, .numbers = numbers, .elf = calloc(TIPMED_MODULES_MAX, sizeof(*n.elf)), .seen = calloc(TIPMED_MODULES_MAX, sizeof(*n.seen)) };
 	int ret = n.elf && n.seen ? tipme_number_sorter_new(&n.sorter, tipme_numbers_count(numbers, TIPME_NUMBERED_USER_STACK)) : -ENOMEM;
 
 	pthread_mutex_lock(&c->lock);
@@ -323,12 +317,12 @@ int tipmed_code_emit(struct tipmed_code *c, uint64_t from_ns, const struct tipme
 		ret = tipme_kernel_source_user_stacks(c->source, stack_name, &n);
 	if (!ret)
 		ret = tipme_number_sorter_emit(&n.sorter, emit, arg);
-	for (uint32_t i = 0; i < c->modules && !ret; i++)
+	for (uint32_t i = 0; i < c->modules.used && !ret; i++)
 		if (n.seen[i])
 			ret = module_emit(&n, i, emit, arg);
 	pthread_mutex_unlock(&c->lock);
 	tipme_number_sorter_free(&n.sorter);
-	for (uint32_t i = 0; n.elf && i < MODULES_MAX; i++)
+	for (uint32_t i = 0; n.elf && i < TIPMED_MODULES_MAX; i++)
 		tipme_elf_free(n.elf[i]);
 	free(n.elf);
 	free(n.seen);

@@ -26,4 +26,7 @@ void tipmed_code_look(struct tipmed_code *code, uint64_t now_ns);
  */
 int tipmed_code_emit(struct tipmed_code *code, uint64_t from_ns, const struct tipme_numbers *numbers, int (*emit)(void *arg, const void *rec, size_t len), void *arg);
 
+/* How many mappings of files found no number since the start: their functions show as "?". Any thread. */
+uint64_t tipmed_code_refused(const struct tipmed_code *code);
+
 #endif
