@@ -73,6 +73,8 @@ struct tipme_picture_request {
 #define TIPME_IOC_START _IOWR('t', 0xe1, struct tipme_start)
 #define TIPME_IOC_CLASSES _IOW('t', 0xe2, __u32)
 #define TIPME_IOC_PICTURE _IOWR('t', 0xe3, struct tipme_picture_request)
+/* Stacks that were last named before this time (CLOCK_MONOTONIC) may make room for others: no record that the pool keeps names them. */
+#define TIPME_IOC_STACKS_OLD _IOW('t', 0xe4, __u64)
 /* 0xe8 to 0xef: the latency driver */
 
 /* What read() gives, one at a time; poll() and SIGIO (or what F_SETSIG chose) tell that there is one. */

@@ -100,22 +100,12 @@ static __always_inline int tipme_softirq_raised(unsigned int vec, bool counted)
 {
 	struct tipme_kernel_cpu *c = tipme_this_cpu();
 	__u32 tid = tipme_current_tid(), raiser = 0;
-	__u64 was, by = TIPME_RAISED_BY_IRQ;
 	__u8 context;
 
 	if (!c)
 		return 0;
 	context = tipme_context_of(c, tid, &raiser, counted);
-	if (context == TIPME_CONTEXT_TASK)
-		by = TIPME_RAISED_BY_TASK | tid;
-	else if (context == TIPME_CONTEXT_SOFTIRQ_TASK || context == TIPME_CONTEXT_SOFTIRQ_MIXED)
-		by = c->serving;
-	was = c->raised[vec % TIPME_SOFTIRQS];
-	if (was & by & TIPME_RAISED_BY_TASK && (__u32)was != (__u32)by)
-		by |= TIPME_RAISED_BY_SEVERAL;
-	if (!(by & TIPME_RAISED_BY_TASK))
-		by |= (__u32)was;
-	c->raised[vec % TIPME_SOFTIRQS] = by | (was >> 32 << 32);
+	c->raised[vec % TIPME_SOFTIRQS] = tipme_rule_raised(c->raised[vec % TIPME_SOFTIRQS], context, tid, c->serving);
 	return 0;
 }
 

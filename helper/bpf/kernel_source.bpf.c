@@ -10,28 +10,12 @@ char LICENSE[] SEC("license") = "GPL";
 
 static __noinline __u32 tipme_state_of_rare_flags(__u32 s)
 {
-	if (s & 0xb0) /* TASK_DEAD, EXIT_ZOMBIE, EXIT_DEAD */
-		return TIPME_TASK_STATE_DEAD;
-	if (s & 0x8)
-		return TIPME_TASK_STATE_TRACED;
-	if (s & 0x4)
-		return TIPME_TASK_STATE_STOPPED;
-	if (s & 0x40)
-		return TIPME_TASK_STATE_PARKED;
-	if (s & 0x8000)
-		return TIPME_TASK_STATE_FROZEN;
-	if (s & 0x1000)
-		return TIPME_TASK_STATE_LOCK_WAIT;
-	if ((s & 0x402) == 0x402)
-		return TIPME_TASK_STATE_IDLE;
-	if (s & 0x2)
-		return TIPME_TASK_STATE_DISK_SLEEP;
-	return s & 0x1 ? TIPME_TASK_STATE_SLEEPING : TIPME_TASK_STATE_UNKNOWN;
+	return tipme_rule_state_of_flags(s);
 }
 
 static __always_inline __u8 tipme_state_of_flags(__u32 s)
 {
-	return tipme_likely(s == 0x1) ? TIPME_TASK_STATE_SLEEPING : tipme_state_of_rare_flags(s);
+	return tipme_likely(s == TIPME_FLAG_INTERRUPTIBLE) ? TIPME_TASK_STATE_SLEEPING : tipme_state_of_rare_flags(s);
 }
 
 /*
@@ -160,7 +144,7 @@ slow:
 
 static __always_inline bool tipme_is_blocked(__u32 state)
 {
-	return state != TIPME_TASK_STATE_RUNNABLE && state != TIPME_TASK_STATE_DEAD && state != TIPME_TASK_STATE_RUNNING;
+	return tipme_rule_is_blocked(state);
 }
 
 /* What page faults look for. */

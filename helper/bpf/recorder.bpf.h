@@ -8,6 +8,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "rules.h"
 #include "tables.h"
 #include "map.bpf.h"
 
@@ -204,10 +205,7 @@ static __always_inline bool tipme_is_served(struct tipme_kernel_cpu *c, bool cou
 /* Of the softirq that is being served. */
 static __always_inline __u8 tipme_softirq_context(const struct tipme_kernel_cpu *c)
 {
-	if (!(c->serving & TIPME_RAISED_BY_TASK))
-		return TIPME_CONTEXT_SOFTIRQ_IRQ;
-	return c->serving & (TIPME_RAISED_BY_IRQ | TIPME_RAISED_BY_SEVERAL) ? TIPME_CONTEXT_SOFTIRQ_MIXED :
-									       TIPME_CONTEXT_SOFTIRQ_TASK;
+	return tipme_rule_softirq_context(c->serving);
 }
 
 /* The idle thread acts for others only: it runs what another CPU's interrupt left for it. */
@@ -228,23 +226,9 @@ static __always_inline __u8 tipme_context_of(struct tipme_kernel_cpu *c, __u32 t
 
 /* --- stacks --- */
 
-/* Kernel stacks have no space; the addresses of user stacks mean something in one address space only. */
-static __always_inline __u64 tipme_stack_hash(const __u64 *frames, __u32 count, int most, __u64 space)
-{
-	__u64 h = space * 0x9e3779b97f4a7c15ULL + count;
-	int i;
-
-	for (i = 0; i < most; i++) {
-		if (i < count)
-			h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 29;
-	}
-	return h > TIPME_STACK_BUSY ? h : h + 2;
-}
-
 static __always_inline bool tipme_stack_is_old(__u64 used_ns, __u64 now)
 {
-	return used_ns < tipme_pool_load(&tipme_stack_old_ns) || now > used_ns + tipme_stack_keep_ns;
+	return tipme_rule_stack_is_old(used_ns, now, tipme_pool_load(&tipme_stack_old_ns), tipme_stack_keep_ns);
 }
 
 /* Claims an entry that shows `key`; the id is the place in the lower half and the number of claims in the upper. */
@@ -262,7 +246,7 @@ static __always_inline __u32 tipme_stack_claim(struct tipme_stack_entry *e, __u3
 		e->frames[k] = k < count ? frames[k] : 0;
 	tipme_pool_barrier();
 	tipme_pool_store(&e->key, hash);
-	return (e->gen << 16) | (tipme_stack_base + i + 1);
+	return tipme_rule_stack_id(e->gen, i, tipme_stack_base);
 }
 
 /*
@@ -288,7 +272,7 @@ __noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u6
 	if (!f)
 		return 0;
 	frames = f->frame;
-	hash = tipme_stack_hash(frames, count, TIPME_STACK_FRAMES, 0);
+	hash = tipme_rule_stack_hash(frames, count, TIPME_STACK_FRAMES, 0);
 
 	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
 		__u32 i = (hash + probe) & tipme_stack_mask;
@@ -302,7 +286,7 @@ __noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u6
 		key = tipme_pool_load(&e->key);
 		if (key == hash) {
 			tipme_pool_store(&e->used_ns, now);
-			return (gen << 16) | (tipme_stack_base + i + 1);
+			return tipme_rule_stack_id(gen, i, tipme_stack_base);
 		}
 		if (key != TIPME_STACK_BUSY && (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), now))) {
 			id = tipme_stack_claim(e, i, key, hash, frames, count, now);

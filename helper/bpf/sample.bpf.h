@@ -43,7 +43,7 @@ __noinline __u32 tipme_user_put(const struct tipme_user_stack_frames *f, __u32 c
 	if (!f)
 		return 0;
 	frames = f->frame;
-	hash = tipme_stack_hash(frames, count, TIPME_USER_FRAMES, space);
+	hash = tipme_rule_stack_hash(frames, count, TIPME_USER_FRAMES, space);
 
 	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
 		__u32 i = (hash + probe) & tipme_user_stack_mask;

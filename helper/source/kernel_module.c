@@ -234,6 +234,12 @@ static int module_stacks(struct tipme_kernel_source *base,
 	return tipme_kernel_tables_stacks(&module_of(base)->tables, fn, arg);
 }
 
+/* A module of an older version does not know it: its stacks are kept by time alone. */
+static void module_stacks_old(struct tipme_kernel_source *base, uint64_t before_ns)
+{
+	ioctl(module_of(base)->fd, TIPME_IOC_STACKS_OLD, &before_ns);
+}
+
 /* What is on the kernel tells: somebody may have used the sysctls. */
 static int module_class_set(struct tipme_kernel_source *base, unsigned int which, int on)
 {
@@ -299,6 +305,7 @@ const struct tipme_kernel_backend tipme_kernel_module = {
 	.stats = module_stats,
 	.picture = module_picture,
 	.stacks = module_stacks,
+	.stacks_old = module_stacks_old,
 	.class_set = module_class_set,
 	.trigger_fd = module_trigger_fd,
 	.trigger_taken = module_trigger_taken,

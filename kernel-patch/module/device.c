@@ -92,6 +92,19 @@ static long picture(struct file *file, void __user *arg)
 	return err ?: copy_to_user(arg, &q, sizeof(q)) ? -EFAULT : 0;
 }
 
+/* As picture(): recording does not end meanwhile. */
+static long stacks_old(struct file *file, void __user *arg)
+{
+	u64 before_ns;
+
+	if (READ_ONCE(recorder) != file)
+		return -ENODATA;
+	if (copy_from_user(&before_ns, arg, sizeof(before_ns)))
+		return -EFAULT;
+	tipme_stacks_old(before_ns);
+	return 0;
+}
+
 static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	void __user *p = (void __user *)arg;
@@ -101,6 +114,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case TIPME_IOC_START: return start(file, p);
 	case TIPME_IOC_CLASSES: return classes(p);
 	case TIPME_IOC_PICTURE: return picture(file, p);
+	case TIPME_IOC_STACKS_OLD: return stacks_old(file, p);
 	}
 	return tipme_parts_ioctl(file, cmd, arg);
 }

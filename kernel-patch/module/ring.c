@@ -94,6 +94,7 @@ int tipme_ring_make(struct tipme_start *s)
 	tipme_ring.slots = (s->subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
 	tipme_ring.cell_mask = cells - 1;
 	tipme_ring.stack_mask = s->stack_entries - 1;
+	tipme_ring.stack_old_ns = 0;
 	tipme_ring.stack_min_ns = (u64)s->stack_min_us * NSEC_PER_USEC;
 	tipme_ring.stack_keep_ns = ((u64)s->window_s * 2 + 60) * NSEC_PER_SEC;
 	tipme_ring.sched_text_start = s->sched_text_start;

@@ -17,6 +17,7 @@ struct tipme_ring {
 	struct tipme_stack_entry *stacks;
 	u32 stack_mask;
 	u64 start_ns, stack_min_ns, stack_keep_ns;
+	u64 stack_old_ns; /* see TIPME_IOC_STACKS_OLD */
 	u64 sched_text_start, sched_text_end;
 	struct tipme_kernel_cpu *cpus;
 	void *area; /* header, cpus, stacks, pool: what is mapped */

@@ -40,14 +40,6 @@ static void irq_charge(struct tipme_kernel_cpu *c)
 		__sync_fetch_and_add(&c->softirq_ns, now - mark);
 }
 
-/* Of the softirq that is being served. */
-static u8 softirq_context(const struct tipme_kernel_cpu *c)
-{
-	if (!(c->serving & TIPME_RAISED_BY_TASK))
-		return TIPME_CONTEXT_SOFTIRQ_IRQ;
-	return c->serving & (TIPME_RAISED_BY_IRQ | TIPME_RAISED_BY_SEVERAL) ? TIPME_CONTEXT_SOFTIRQ_MIXED : TIPME_CONTEXT_SOFTIRQ_TASK;
-}
-
 /* The idle thread acts for others only: it runs what another CPU's interrupt left for it. */
 static __always_inline u8 context_of(const struct tipme_kernel_cpu *c, u32 tid, u32 *raiser)
 {
@@ -59,7 +51,7 @@ static __always_inline u8 context_of(const struct tipme_kernel_cpu *c, u32 tid, 
 		return tid ? TIPME_CONTEXT_TASK : TIPME_CONTEXT_HARDIRQ;
 	if (c->serving & TIPME_RAISED_BY_TASK)
 		*raiser = c->serving;
-	return softirq_context(c);
+	return tipme_rule_softirq_context(c->serving);
 }
 
 u8 tipme_context_here(u32 *raiser)
@@ -167,7 +159,8 @@ static void on_softirq_exit(void *unused, unsigned int vec)
 		return;
 	irq_charge(c);
 	if (irq_is_long(c->softirq_ns - c->softirq_before_ns))
-		irq_put(c, c->softirq_begin_ns, c->softirq_ns - c->softirq_before_ns, vec, TIPME_IRQ_KIND_SOFTIRQ, softirq_context(c));
+		irq_put(c, c->softirq_begin_ns, c->softirq_ns - c->softirq_before_ns, vec, TIPME_IRQ_KIND_SOFTIRQ,
+			tipme_rule_softirq_context(c->serving));
 	c->softirq_depth = 0;
 	c->serving = 0;
 }
@@ -178,46 +171,27 @@ static void on_softirq_raise(void *unused, unsigned int vec)
 	struct tipme_kernel_cpu *c = this_cpu();
 	u64 *raised = &c->raised[vec % TIPME_SOFTIRQS];
 	u32 tid = current->pid, raiser = 0;
-	u64 was = *raised, by = TIPME_RAISED_BY_IRQ;
 	u8 context = context_of(c, tid, &raiser);
 
-	if (context == TIPME_CONTEXT_TASK)
-		by = TIPME_RAISED_BY_TASK | tid;
-	else if (context == TIPME_CONTEXT_SOFTIRQ_TASK || context == TIPME_CONTEXT_SOFTIRQ_MIXED)
-		by = c->serving;
-	if (was & by & TIPME_RAISED_BY_TASK && (u32)was != (u32)by)
-		by |= TIPME_RAISED_BY_SEVERAL;
-	if (!(by & TIPME_RAISED_BY_TASK))
-		by |= (u32)was;
-	*raised = by | (was >> 32 << 32);
+	*raised = tipme_rule_raised(*raised, context, tid, c->serving);
 }
 
 /* --- switches --- */
 
+/* rules.h has them as numbers. */
+static_assert(TIPME_FLAGS_DEAD == (TASK_DEAD | EXIT_ZOMBIE | EXIT_DEAD) && TIPME_FLAG_TRACED == __TASK_TRACED);
+static_assert(TIPME_FLAG_STOPPED == __TASK_STOPPED && TIPME_FLAG_PARKED == TASK_PARKED && TIPME_FLAG_FROZEN == TASK_FROZEN);
+static_assert(TIPME_FLAG_RTLOCK_WAIT == TASK_RTLOCK_WAIT && TIPME_FLAGS_IDLE == TASK_IDLE);
+static_assert(TIPME_FLAG_UNINTERRUPTIBLE == TASK_UNINTERRUPTIBLE && TIPME_FLAG_INTERRUPTIBLE == TASK_INTERRUPTIBLE);
+
 u8 tipme_state_of_flags(u32 s)
 {
-	if (s & (TASK_DEAD | EXIT_ZOMBIE | EXIT_DEAD))
-		return TIPME_TASK_STATE_DEAD;
-	if (s & __TASK_TRACED)
-		return TIPME_TASK_STATE_TRACED;
-	if (s & __TASK_STOPPED)
-		return TIPME_TASK_STATE_STOPPED;
-	if (s & TASK_PARKED)
-		return TIPME_TASK_STATE_PARKED;
-	if (s & TASK_FROZEN)
-		return TIPME_TASK_STATE_FROZEN;
-	if (s & TASK_RTLOCK_WAIT)
-		return TIPME_TASK_STATE_LOCK_WAIT;
-	if ((s & TASK_IDLE) == TASK_IDLE)
-		return TIPME_TASK_STATE_IDLE;
-	if (s & TASK_UNINTERRUPTIBLE)
-		return TIPME_TASK_STATE_DISK_SLEEP;
-	return s & TASK_INTERRUPTIBLE ? TIPME_TASK_STATE_SLEEPING : TIPME_TASK_STATE_UNKNOWN;
+	return tipme_rule_state_of_flags(s);
 }
 
 bool tipme_is_blocked(u8 state)
 {
-	return state != TIPME_TASK_STATE_RUNNABLE && state != TIPME_TASK_STATE_DEAD && state != TIPME_TASK_STATE_RUNNING;
+	return tipme_rule_is_blocked(state);
 }
 
 /*
@@ -500,6 +474,8 @@ static void on_sched_process_exec(void *unused, struct task_struct *p, pid_t old
 	r.old_tid = old_tid;
 	r.start_ns = p->start_time;
 	tipme_record(&r);
+	/* A thread that calls a program for its process takes over the number of the first one. */
+	this_cpu()->running_tid = p->pid;
 }
 
 static void on_task_rename(void *unused, struct task_struct *p, const char *comm)

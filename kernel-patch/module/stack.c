@@ -5,20 +5,6 @@
 
 #include "ring.h"
 
-/* The same hash as the tracing programs use; equal frames have one entry. */
-static u64 stack_hash(const u64 *frames, u32 count)
-{
-	u64 h = count;
-	int i;
-
-	for (i = 0; i < TIPME_STACK_FRAMES; i++) {
-		if (i < count)
-			h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 29;
-	}
-	return h > TIPME_STACK_BUSY ? h : h + 2;
-}
-
 /* Claims an entry that shows `key`. Its id is the place in the lower half and the number of claims in the upper. */
 static u32 stack_claim(struct tipme_stack_entry *e, u32 i, u64 key, u64 hash, const u64 *frames, u32 count, u64 now)
 {
@@ -32,7 +18,12 @@ static u32 stack_claim(struct tipme_stack_entry *e, u32 i, u64 key, u64 hash, co
 	for (k = 0; k < TIPME_STACK_FRAMES; k++)
 		e->frames[k] = k < count ? frames[k] : 0;
 	smp_store_release(&e->key, hash); /* partner: the reader loads key first and compares it again last */
-	return (e->gen << 16) | (i + 1);
+	return tipme_rule_stack_id(e->gen, i, 0);
+}
+
+void tipme_stacks_old(u64 before_ns)
+{
+	WRITE_ONCE(tipme_ring.stack_old_ns, before_ns);
 }
 
 u32 tipme_stack_put(const u64 *frames, u32 count, u64 now)
@@ -45,7 +36,7 @@ u32 tipme_stack_put(const u64 *frames, u32 count, u64 now)
 	c = __this_cpu_read(tipme_this_cpu);
 	if (!c || !count)
 		goto out;
-	hash = stack_hash(frames, count);
+	hash = tipme_rule_stack_hash(frames, count, TIPME_STACK_FRAMES, 0);
 	for (probe = 0; probe < TIPME_STACK_PROBES && !id; probe++) {
 		u32 i = (hash + probe) & tipme_ring.stack_mask;
 		struct tipme_stack_entry *e = &tipme_ring.stacks[i];
@@ -54,8 +45,8 @@ u32 tipme_stack_put(const u64 *frames, u32 count, u64 now)
 
 		if (key == hash) {
 			WRITE_ONCE(e->used_ns, now);
-			id = (gen << 16) | (i + 1);
-		} else if (key != TIPME_STACK_BUSY && (!key || now > READ_ONCE(e->used_ns) + tipme_ring.stack_keep_ns)) {
+			id = tipme_rule_stack_id(gen, i, 0);
+		} else if (key != TIPME_STACK_BUSY && (!key || tipme_rule_stack_is_old(READ_ONCE(e->used_ns), now, READ_ONCE(tipme_ring.stack_old_ns), tipme_ring.stack_keep_ns))) {
 			id = stack_claim(e, i, key, hash, frames, count, now);
 		}
 	}

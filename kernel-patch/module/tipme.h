@@ -10,6 +10,7 @@
 #include <linux/types.h>
 
 #include "tipme_compat.h"
+#include "rules.h"
 #include "tables.h"
 #include "class_numbers.h"
 #include "tipme_uapi.h"
@@ -67,6 +68,8 @@ u8 tipme_context_here(u32 *raiser_tid);
 
 /* In any context. Id of a stack in the table, 0: none, or no room (which is counted). */
 u32 tipme_stack_put(const u64 *frames, u32 count, u64 now);
+/* Stacks that were last named before this may make room for others. */
+void tipme_stacks_old(u64 before_ns);
 /* The stack of a blocked thread: its pi_lock is held (so that it stays blocked), or it is being woken. */
 u32 tipme_stack_of_sleeper(struct task_struct *p, u64 now);
 
