@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mntent.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -47,36 +48,25 @@ struct tipmed_cgroups {
 	uint64_t next_scan_ns;
 };
 
-static bool has_word(const char *words, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *p = words; (p = strstr(p, word)); p += n)
-		if ((p == words || p[-1] == ',') && (!p[n] || p[n] == ','))
-			return true;
-	return false;
-}
-
 /* The hierarchy of the CPU controller (version 1), and the unified one: each thread is in one group of both. */
 static void hierarchies_find(struct tipmed_cgroups *c)
 {
-	FILE *f = fopen("/proc/self/mounts", "re");
-	char line[2 * PATH_MAX], path[PATH_MAX], type[32], words[512];
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	char text[3 * PATH_MAX];
+	struct mntent mount;
 
-	while (f && c->hierarchies < 2 && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%*s %4095s %31s %511s", path, type, words) != 3)
-			continue;
-		bool unified = !strcmp(type, "cgroup2");
+	while (f && c->hierarchies < 2 && getmntent_r(f, &mount, text, sizeof(text))) {
+		bool unified = !strcmp(mount.mnt_type, "cgroup2");
 
-		if (!unified && (strcmp(type, "cgroup") || !has_word(words, "cpu")))
+		if (!unified && (strcmp(mount.mnt_type, "cgroup") || !hasmntopt(&mount, "cpu")))
 			continue;
 		struct hierarchy *h = &c->hierarchy[c->hierarchies++];
 
-		snprintf(h->root, sizeof(h->root), "%s", path);
+		snprintf(h->root, sizeof(h->root), "%s", mount.mnt_dir);
 		h->unified = unified;
 	}
 	if (f)
-		fclose(f);
+		endmntent(f);
 }
 
 int tipmed_cgroups_new(struct tipmed_cgroups **cgroups)
