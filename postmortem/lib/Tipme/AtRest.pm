@@ -91,6 +91,18 @@ sub long_turns {
 	return map { $sleeps->[$_]{to} } grep { $sleeps->[ $_ + 1 ]{from} - $sleeps->[$_]{to} >= $least } 0 .. $#$sleeps - 1;
 }
 
+# timers(TID, FROM, TO): how many sleeps of a thread an interrupt ended in (FROM, TO); turn_of_timer(TID, TIME): did one end the last sleep before TIME?
+sub timers {
+	my ($self, $tid, $from, $to) = @_;
+	return scalar grep { defined $_->{to} && $_->{to} > $from && $_->{to} < $to && $_->{context} eq 'hardirq' } @{ $self->{sleeps}->of($tid) // [] };
+}
+
+sub turn_of_timer {
+	my ($self, $tid, $t) = @_;
+	my ($s) = grep { defined $_->{to} && $_->{to} <= $t } reverse @{ $self->{sleeps}->of($tid) // [] };
+	return $s && $s->{context} eq 'hardirq' ? 1 : 0;
+}
+
 # longest_awake(TID, UNTIL): { from, to }: the longest stretch up to a time in which a thread ran, or waited for a CPU; undef: not known
 sub longest_awake {
 	my ($self, $tid, $until) = @_;

@@ -51,6 +51,8 @@ sub _caused {
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
 	my $chain = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
+	my ($moment) = grep { $_->{tid} == $self->{rest}->hand($e) && $_->{waker} && $_->{waker}{context} eq 'hardirq' && $self->{rest}->waits_for_events($e, $_->{tid}, $_->{reason}) } $chain->waits;
+	return [] if $moment && $self->_after_a_moment($e, $segments, $t, $moment);
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments);
 	my @own;
@@ -66,28 +68,23 @@ sub _caused {
 	return @own ? $self->_after_a_timer($e, $segments, $t, @own) : 'chain';
 }
 
-# The client's own timer has a part in it. One of two things may still be an answer:
-# - it had asked another process, and then looked every few milliseconds whether that was done;
-# - it let a moment go by after the event, as who searches while one types does, and what it then did
-#   took long. That it does so by a clock, and not for the event, is seen by its doing so at other times.
+# The client's own timer has a part in it. Yet it is an answer if it had asked another process, and then looked every few milliseconds whether that was done.
 sub _after_a_timer {
 	my ($self, $e, $segments, $t, @own) = @_;
-	return 0 if @own > 1;
-	my ($w) = @own;
-	my @hops = grep { $_->{to} <= $t } $self->_hops($e, $segments);
-	return 'chain' if $w->{to} - $w->{from} <= $FRAME_NS && grep { $_->{from} < $w->{from} } @hops;
-	return 0 if $t - $w->{to} < $LONG_NS || $w->{to} - $e->{deliver_ns} > $MOMENT_NS;
-	my ($first) = grep { $_->{from} >= $w->{to} } reverse @hops;
-	return $self->_by_the_clock($e, $w->{tid}, $w->{to}, $first) ? 0 : [];
+	return 0 if @own > 1 || $own[0]{to} - $own[0]{from} > $FRAME_NS;
+	return (grep { $_->{from} < $own[0]{from} } $self->_hops($e, $segments)) ? 'chain' : 0;
 }
 
-# Does the client do the same at other times than soon after a press: ask that process, or if there is none, compute for long?
-sub _by_the_clock {
-	my ($self, $e, $tid, $t, $hop) = @_;
+# Or it let a moment go by after the event, as who searches while one types does: its first timer since then, and what it then did took long. That it
+# does so by a clock, and not for the event, is seen by its doing so at other times: ask the same process, or if there is none, compute for long.
+sub _after_a_moment {
+	my ($self, $e, $segments, $t, $w) = @_;
+	return 0 if $t - $w->{to} < $LONG_NS || $w->{to} - $e->{deliver_ns} > $MOMENT_NS || $self->{rest}->timers($w->{tid}, $e->{deliver_ns}, $w->{to});
+	my ($hop) = grep { $_->{from} >= $w->{to} } reverse $self->_hops($e, $segments);
 	my @presses = map { $_->{deliver_ns} } grep { $_->{candidate} && ($_->{pid} // 0) == $e->{pid} && defined $_->{deliver_ns} } $self->{path}->events;
-	my @times = $hop ? $self->{rest}->woken_by($hop->{tid}, $e->{pid}) : $self->{rest}->long_turns($tid, $LONG_NS);
-	for my $at (@times) { return 1 if !grep { $at >= $_ && $at <= $_ + 2 * $MOMENT_NS } @presses }
-	return 0;
+	my @times = $hop ? grep { $self->{rest}->turn_of_timer($w->{tid}, $_) } $self->{rest}->woken_by($hop->{tid}, $e->{pid}) : $self->{rest}->long_turns($w->{tid}, $LONG_NS);
+	for my $at (@times) { return 0 if !grep { $at >= $_ && $at <= $_ + 2 * $MOMENT_NS } @presses }
+	return 1;
 }
 
 # The chain ends in somebody who could not be woken by the client, since it had not been at rest since

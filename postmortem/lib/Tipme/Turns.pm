@@ -52,7 +52,7 @@ sub steps {
 		}
 		else {
 			my $wake = $i->{wake};
-			last if $kind ne 'blocked' || !defined $wake || (vec($$d, $wake, 32) >> 16 & 255) != $TASK || vec($$ts, $wake, 64) < $t || $i->{state} eq 'stopped' || $i->{state} eq 'traced' || $i->{state} eq 'frozen';
+			last if $kind ne 'blocked' || !defined $wake || (vec($$d, $wake, 32) >> 16 & 255) != $TASK || vec($$ts, $wake, 64) < $t || $i->{state} eq 'stopped' || $i->{state} eq 'traced' || $i->{state} eq 'frozen' || $i->{state} eq 'disk_sleep' && $tid != $self->{server_tid};
 			my $who = vec $$a, $wake, 32;
 			last if !$who || $who == $tid || !$self->{states}->leaves($who) || $jumped->{$who} || $works->{$who};
 			last if $tid == $self->{server_tid} ? $self->{server} && $self->{server}->in_request($lo, $t) : !($self->{request}{ $i->{stack_id} // 0 } //= $self->_for_a_request($i->{stack_id}));

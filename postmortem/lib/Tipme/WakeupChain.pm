@@ -479,7 +479,7 @@ sub _follow {
 	}
 	$self->_put($at, $t, %$s, kind => 'irq-time', reason => 'softirq-to-come') if $at < $t;
 	$self->_at($at);
-	my $wait = { tid => $tid, from => $lo, to => $at, waker => $waker, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}),
+	my $wait = { tid => $tid, from => $lo, to => $at, waker => $waker, state => $i->{state}, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}),
 		before => !$self->{below} && ($i->{real_from} // $i->{from}) < $self->{deliver_ns} ? 1 : 0 };
 	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact}, undef, $self->_held($i, $wait, $who) ] if $self->_comes_back($wait);
 	# Nobody is asked twice at one time, or two that wait for each other would keep us for ever.
@@ -496,7 +496,8 @@ sub _follow {
 sub _comes_back {
 	my ($self, $wait) = @_;
 	return $self->{server} ? $self->{server}->in_request(@$wait{qw(from to)}) : 0 if $wait->{tid} == $self->{server_tid};
-	return 1 if $self->{returning};
+	# Nobody waits for the next request where nothing may disturb it, however short the sleep was.
+	return 1 if $self->{returning} || ($wait->{state} // '') eq 'disk_sleep';
 	return waits_for_requests($wait->{reason}) || $self->is_idle_there($wait) ? 0 : 1;
 }
 
