@@ -42,6 +42,14 @@ my @CASES = (
 	[ 'select, until another process', 'task', 'poll_schedule_timeout.constprop.0+0x37;do_select+0x63a;core_sys_select+0x275;do_pselect.constprop.0+0xc5', 'ipc-wait', 'loop' ],
 	[ 'epoll, still', 'none', 'do_epoll_wait+0x548;__x64_sys_epoll_wait+0x5a;do_syscall_64+0x71', 'ipc-wait', 'loop' ],
 	[ 'a timeout of a kernel thread', 'hardirq', 'schedule_timeout+0x77;rcu_gp_fqs_loop+0xf6;rcu_gp_kthread+0xc8', 'timer-sleep', 'nap' ],
+	[ 'a USB transfer, by its driver', 'task', 'schedule_timeout+0x8d;__wait_for_common+0x92;wait_for_completion_timeout+0x1d;usb_start_wait_urb+0x9c;usb_control_msg+0xe8', 'device-wait', 'device' ],
+	[ 'a completion by an interrupt', 'hardirq', 'schedule_timeout+0x8d;__wait_for_common+0x92;wait_for_completion_timeout+0x1d;cmd_send+0x9c', 'device-wait', 'device' ],
+	[ 'nvidia', 'hardirq', 'schedule_timeout+0x8d;os_acquire_semaphore+0x3f;_nv012345rm+0x10;rm_ioctl+0x54;nvidia_ioctl+0x61d', 'gpu-wait', 'gpu' ],
+	[ 'the modes of a monitor', 'hardirq', 'msleep+0x2d;drm_dp_i2c_do_msg+0x1f;drm_dp_i2c_xfer+0x33;drm_do_probe_ddc_edid+0xc8;drm_get_edid+0x70', 'gpu-wait', 'gpu' ],
+	[ 'io_uring', 'task', 'io_cqring_wait+0x2d7;__do_sys_io_uring_enter+0x5a1', 'ipc-wait', 'loop' ],
+	[ 'an inode that another one has locked', 'task', 'rwsem_down_write_slowpath+0x2a1;down_write+0x61;ext4_buffered_write_iter+0x35;ext4_file_write_iter+0x6f', 'lock-wait', 'lock' ],
+	[ 'a read through FUSE', 'task', 'request_wait_answer+0x147;fuse_simple_request+0x1a8;fuse_read_folio+0x6b;filemap_read_folio+0x40;filemap_fault+0x739', 'ipc-wait', 'wait' ],
+	[ 'a file of a server (NFS)', 'softirq_irq', 'rpc_wait_bit_killable+0x11;__wait_on_bit+0x42;__rpc_execute+0x106;nfs4_call_sync_sequence+0x6f', 'network-wait', 'wait' ],
 	[ 'a device that says when it is done', 'hardirq', '__wait_for_common+0x92;wait_for_completion_timeout+0x1d;usb_start_wait_urb+0x9c', 'device-wait', 'device' ],
 );
 # Stacks of sleeps that say nothing of a reason: these must not get one.
