@@ -533,17 +533,19 @@ sub _held {
 	return { %$r{qw(kind class code)}, tid => $wait->{tid}, at => $wait->{to}, prio => $self->{threads}->at($wait->{tid}, $wait->{to})->{prio} };
 }
 
-# Has TID woken or made the other, from shortly before its sleep on?
+# Has TID made the other, or woken it from shortly before its sleep on? No further back is looked: one that is woken again and again has a long history.
 sub _asked {
 	my ($self, $who, $tid, $i, $to) = @_;
 	my $ev = $self->{states}->events;
+	$self->{made} //= { map { (vec($ev->{a}, $_, 32) . ' ' . vec($ev->{tid}, $_, 32)) => vec $ev->{ts}, $_, 64 } @{ $ev->of_kind(Tipme::KernelEvents::FORK) } };
+	my $made = $self->{made}{"$who $tid"};
+	return 1 if defined $made && $made < $to;
 	my $list = $ev->of_tid($who);
 	my $since = ($i->{real_from} // $i->{from}) - $PEER_NS;
 	for (my $k = $ev->last_before($list, $to); $k >= 0; $k--) {
 		my $e = $list->[$k];
-		my $type = vec($ev->{type}, $e, 8);
-		return 1 if $type == Tipme::KernelEvents::FORK && vec($ev->{a}, $e, 32) == $who && vec($ev->{tid}, $e, 32) == $tid;
-		next if vec($ev->{ts}, $e, 64) < $since || $type != Tipme::KernelEvents::WAKING || vec($ev->{tid}, $e, 32) != $who;
+		return 0 if vec($ev->{ts}, $e, 64) < $since;
+		next if vec($ev->{type}, $e, 8) != Tipme::KernelEvents::WAKING || vec($ev->{tid}, $e, 32) != $who;
 		return 1 if vec($ev->{a}, $e, 32) == $tid && (vec($ev->{d}, $e, 32) >> 16 & 255) == 0;
 	}
 	return 0;
