@@ -63,7 +63,7 @@ is ask_as($FRIEND, 2), 0, 'but trigger';
 is ask_as($STRANGER, $_), 200, "a stranger cannot even connect (verb $_)" for 2, 4, 5;
 my @sockets = map { my ($mode, $uid) = (stat $_)[ 2, 4 ]; sprintf '%s %o %d', s{.*/}{}r, $mode & 07777, $uid } sort glob $d->rundir . '/*.sock';
 is_deeply \@sockets, [ "tipmed-$FRIEND.sock 600 $FRIEND", "tipmed.sock 600 $OWNER" ], 'each socket is a user\'s alone';
-is ask_as($OWNER, 2), EAGAIN, 'users are limited in how often';
+ok scalar(grep { $_ == EAGAIN } map { ask_as($OWNER, 2) } 1 .. 8), 'users are limited in how often, each for himself';
 my ($root) = $d->snap;
 is $root, 0, 'root is not';
 my @folder = stat $d->rundir;
