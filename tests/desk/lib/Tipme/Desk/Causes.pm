@@ -9,7 +9,7 @@ use Time::HiRes qw(sleep);
 my $PYTHON = '/usr/bin/python3';
 
 # NAME => {
-#   kinds    kinds of verdict that are right
+#   kinds    kinds of verdict that are right; ipc-wait where a program has a child of its own do it (a shell), and waits for that
 #   says     what was done, in words
 #   who      CODE->(scene): { pid => comm } of those who may be blamed
 #   deed     a program must be able to do it in its handler: the deed's first word; none: any program
@@ -26,7 +26,7 @@ my $helper = sub { my ($s) = @_; return { map { $_ => $s->{helper_comm}{$_} // '
 
 my %CAUSE = (
 	computes => {
-		deed => 'compute', kinds => ['app-compute'], who => $client, answer => 'last', says => 'the program computes for %d ms in its handler',
+		deed => 'compute', kinds => [qw(app-compute ipc-wait)], who => $client, answer => 'last', says => 'the program computes for %d ms in its handler',
 		before => sub { $_[0]{deed} = "compute $_[0]{ms}" },
 	},
 	sleeps => {
@@ -92,7 +92,7 @@ my %CAUSE = (
 		begin => sub { my ($s) = @_; $s->{freezer}->('FROZEN') }, release => sub { my ($s) = @_; $s->{freezer}->('THAWED') },
 	},
 	quota => {
-		kinds => ['cpu-throttled'], who => $client, answer => 'last', least_ms => 300, world => { map { $_ => 1 } 'GTK 4', 'browser', 'Java' }, says => 'the program may use 6 ms of each 100 ms', unsure => 1,
+		kinds => ['cpu-throttled'], who => $client, answer => 'last', least_ms => 300, world => { map { $_ => 1 } 'GTK 4', 'Java' }, says => 'the program may use 6 ms of each 100 ms', unsure => 1,
 		needs => sub { Tipme::Lab::Cgroup::lacks('cpu') },
 		begin => sub { my ($s) = @_; my $c = $s->cgroup->limit(cpu => 6000, 100_000); $c->add($_) for keys %{ $s->{family} } },
 	},

@@ -7,6 +7,7 @@ use List::Util qw(max min);
 
 use constant NOTICED_NS => 100_000_000;      # what is answered sooner seems to come at once
 use constant DISTURBED_NS => 60_000_000;     # the witness, a real-time client of the server, has to wait so long on a machine that is not itself
+use constant OTHERS_SHARE => 0.2;            # of the interval: then a wait for a CPU is a cause of its own
 use constant TOLERANCE_NS => 20_000_000;
 use constant TOLERANCE_SHARE => 0.05;
 
@@ -40,7 +41,7 @@ sub void {
 	return sprintf 'the machine stood still for %.0f ms', $late / 1e6 if $late > DISTURBED_NS;
 	my $wait = $during->($s->{waits});
 	return sprintf 'the server left the witness waiting for %.0f ms', $wait / 1e6 if $wait > DISTURBED_NS && !$s->{how}{server} && !$s->{how}{busy};
-	return sprintf 'the program waited %.0f ms for a CPU that others had', $s->{others_ns} / 1e6 if $s->{others_ns} > max(TOLERANCE_NS, TOLERANCE_SHARE * ($to - $from)) && !$s->{how}{busy} && !$s->{how}{unsure} && !$s->{quiet};
+	return sprintf 'the program waited %.0f ms for a CPU that others had', $s->{others_ns} / 1e6 if $s->{others_ns} > OTHERS_SHARE * ($to - $from) && !$s->{how}{busy} && !$s->{how}{unsure} && !$s->{quiet};
 	return sprintf 'the program needs %.0f ms also without the cause', $s->{usual_ns} / 1e6 if $s->{usual_ns} > NOTICED_NS && !$s->{quiet};
 	my $took = $s->{answer}[0] - $from;
 	return sprintf 'the cause had no effect: answered after %.0f ms', $took / 1e6 if !$s->{quiet} && $took < 1.5 * NOTICED_NS;

@@ -18,6 +18,7 @@ use Tipme::Workload::Programs;
 use constant LEAD_NS => 150_000_000;     # from the beginning of a cause to the press
 use constant SILENCE_NS => 500_000_000;  # nothing is drawn any more: the program has answered
 use constant PATIENCE_NS => 12e9;        # for an answer, beyond the length of the cause
+use constant PRESSES => 2;                # without the cause, before it
 my @NAMES = qw(indexer thumbnailer packd logsift mailsync photod backupd renderd syncer notesd);
 
 sub new {
@@ -116,7 +117,7 @@ sub _control {
 	my $line = $p->{actions}{key} // (values %{ $p->{actions} })[0];
 	my $menu = $line =~ /click 3/;
 	my @took;
-	for (1 .. 3) {
+	for (1 .. PRESSES) {
 		$stage->type_lines('sleep 0.15', $line);
 		my ($press) = $stage->pressed(1);
 		sleep 0.45;
@@ -128,7 +129,7 @@ sub _control {
 	my @answered = sort { $a <=> $b } grep { defined } @took;
 	@answered or croak "$self->{program} draws nothing for $line";
 	$self->{usual_ns} = $answered[ @answered / 2 ];
-	if ($p->{first} && $self->{action} =~ /deed/) { $stage->type_lines(('key backspace') x 3, "type $p->{first}"); $stage->pressed(3 + length $p->{first}) }
+	if ($p->{first} && $self->{action} =~ /deed/) { $stage->type_lines(('key backspace') x PRESSES, "type $p->{first}"); $stage->pressed(PRESSES + length $p->{first}) }
 	sleep 0.6;
 	$self->_listen;
 	my $now = Tipme::Lab::now_ns();
