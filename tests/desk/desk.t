@@ -1,42 +1,52 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Twelve scenes with real programs, drawn from the commit's hash; each is played once. Ten have a cause: at least as many are right as the rate that
-# tests/desk/claim states reaches 999 times in 1,000. In two nothing is done to the program: nobody may be accused. TIPME_TEST_ALL=1: 100 and 100, all programs.
+# Twelve scenes with real programs, drawn from the commit's hash; each is played once. Ten have a
+# cause: at least as many are right as the rate that
+# tests/desk/claim states reaches 999 times in 1,000. In two nothing is done to the program:
+# nobody may be accused. TIPME_TEST_ALL=1: 100 and 100, all programs.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
 use FindBin;
 use Test::More;
 use Time::HiRes qw(time);
-use lib "$FindBin::Bin/lib", map { "$ENV{TIPME_SRCDIR}/$_" } qw(tests/lab/lib tests/lib helper/demo helper/workload);
+use lib "$FindBin::Bin/lib",
+	map {"$ENV{TIPME_SRCDIR}/$_"} qw(tests/lab/lib tests/lib helper/demo helper/workload);
 use Tipme::Desk;
 use Tipme::Desk::Draw;
 use Tipme::Desk::Table;
+use Tipme::Floor qw(least_right);
 use Tipme::Lab;
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 my $all = $ENV{TIPME_TEST_ALL};
 my ($caused, $quiet, $set) = $all ? (100, 100, 'all') : (10, 2, 'ci');
-use constant MOST_VOID => 0.15;
+use constant MOST_VOID  => 0.15;
 use constant CI_SECONDS => 200;    # no scene begins later
 
-my $word = $ENV{TIPME_DESK_SEED} // do { my $h = qx{git -C "$ENV{TIPME_SRCDIR}" rev-parse HEAD 2>/dev/null}; chomp $h; $h || 'tipme' };
+my $word = $ENV{TIPME_DESK_SEED} // do {
+	my $h = qx{git -C "$ENV{TIPME_SRCDIR}" rev-parse HEAD 2>/dev/null};
+	chomp $h;
+	$h || 'tipme';
+};
 note("seed $word (TIPME_DESK_SEED)");
 my $seed = Tipme::Desk::Draw::seed_of($word);
 Tipme::Lab::prefer_ourselves();
-my $desk = Tipme::Desk->new(library => tempdir(CLEANUP => 1), seed => $seed, calm => $ENV{TIPME_DESK_CALM});
+my $desk = Tipme::Desk->new(library => tempdir(CLEANUP => 1), seed => $seed,
+	calm => $ENV{TIPME_DESK_CALM});
 my @caused = play(scenes => $caused);
-my @quiet = play(quiet => $quiet);
+my @quiet  = play(quiet  => $quiet);
 $desk->close;
 note($_) for split /\n/, Tipme::Desk::Table::table(@caused, @quiet);
 
 my $c = Tipme::Desk::Table::counts(@caused, @quiet);
 cmp_ok($c->{judged}, '>=', 0.5 * ($caused + $quiet), 'at least half of the scenes can be judged');
-cmp_ok($c->{void}, '<=', MOST_VOID * $c->{drawn}, "at most 15 % are void") if $all;
+cmp_ok($c->{void},   '<=', MOST_VOID * $c->{drawn},  "at most 15 % are void") if $all;
 my $judged = Tipme::Desk::Table::counts(@caused)->{judged};
-my $least = Tipme::Desk::Table::least_right($judged, claim());
+my $least  = least_right($judged, claim());
 cmp_ok(scalar(grep { $_->{right} } @caused), '>=', $least, "right in at least $least of $judged");
-is_deeply([ map { $_->{why} } grep { !$_->{right} && !$_->{void} && !$_->{skipped} } @quiet ], [], 'nobody is accused where nothing was done');
+is_deeply([ map { $_->{why} } grep { !$_->{right} && !$_->{void} && !$_->{skipped} } @quiet ], [],
+	'nobody is accused where nothing was done');
 done_testing;
 
 # Scenes of a kind: those that are void are drawn anew, but counted.
@@ -53,4 +63,8 @@ sub play {
 	return @results;
 }
 
-sub claim { open my $h, '<', "$FindBin::Bin/claim" or die "claim: $!\n"; my ($rate) = grep { /^[\d.]+$/ } <$h>; return 0 + $rate }
+sub claim {
+	open my $h, '<', "$FindBin::Bin/claim" or die "claim: $!\n";
+	my ($rate) = grep {/^[\d.]+$/} <$h>;
+	return 0 + $rate;
+}

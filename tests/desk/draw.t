@@ -5,32 +5,73 @@ use strict;
 use warnings;
 use FindBin;
 use Test::More;
-use lib "$FindBin::Bin/lib", map { "$ENV{TIPME_SRCDIR}/$_" } qw(tests/lab/lib helper/demo helper/workload);
+use lib "$FindBin::Bin/lib",
+	map {"$ENV{TIPME_SRCDIR}/$_"} qw(tests/lab/lib tests/lib helper/demo helper/workload);
 use Tipme::Desk::Draw;
 use Tipme::Desk::Judge;
 use Tipme::Desk::Table;
+use Tipme::Floor qw(least_right);
 
 my @one = Tipme::Desk::Draw::scenes(7, 60, 'all');
 is_deeply([ Tipme::Desk::Draw::scenes(7, 60, 'all') ], \@one, 'a seed draws the same again');
-isnt(join(' ', map { $_->{program} } Tipme::Desk::Draw::scenes(8, 60, 'all')), join(' ', map { $_->{program} } @one), 'another seed draws another table');
+isnt(join(' ', map { $_->{program} } Tipme::Desk::Draw::scenes(8, 60, 'all')),
+	join(' ', map { $_->{program} } @one), 'another seed draws another table');
 my %causes = map { $_->{cause} => 1 } @one;
 is_deeply([ sort keys %causes ], [ Tipme::Desk::Causes::names() ], 'each cause has its turn');
-is_deeply([ grep { !Tipme::Desk::Causes::fits($_->{cause}, Tipme::Workload::Programs::get($_->{program})) } @one ], [], 'no program has a cause that it cannot have');
-my @all = Tipme::Desk::Programs::names('all');
+is_deeply(
+	[
+		grep {
+			!Tipme::Desk::Causes::fits($_->{cause}, Tipme::Workload::Programs::get($_->{program}))
+		} @one
+	],
+	[],
+	'no program has a cause that it cannot have'
+);
+my @all   = Tipme::Desk::Programs::names('all');
 my @final = grep { Tipme::Desk::Programs::final($_) } @all;
-cmp_ok(abs(@final / @all - 1 / 3), '<', 0.05, 'a third of the programs is of the final table only: ' . @final . ' of ' . @all);
-is_deeply([ grep { Tipme::Desk::Programs::final($_->{program}) } Tipme::Desk::Draw::scenes(7, 200, 'work') ], [], '... and not drawn before');
-is_deeply([ grep { my $p = $_; !grep { $_ eq $p } Tipme::Desk::Programs::names('work') } Tipme::Desk::Programs::names('ci') ], [], 'what the CI plays is none of these');
+cmp_ok(abs(@final / @all - 1 / 3), '<', 0.05,
+	'a third of the programs is of the final table only: ' . @final . ' of ' . @all);
+is_deeply(
+	[
+		grep { Tipme::Desk::Programs::final($_->{program}) }
+			Tipme::Desk::Draw::scenes(7, 200, 'work')
+	],
+	[],
+	'... and not drawn before'
+);
+is_deeply(
+	[
+		grep {
+			my $p = $_;
+			!grep { $_ eq $p } Tipme::Desk::Programs::names('work')
+		} Tipme::Desk::Programs::names('ci')
+	],
+	[],
+	'what the CI plays is none of these'
+);
 
 # Judged: who, kind and interval, each by itself.
-my %truth = (program => 'p', action => 'key', accepted => ['stopped'], who => { 7 => 'service' }, press_ns => 1e9, answer_ns => [ 1.5e9, 1.51e9 ]);
-sub judged { my ($from, $to, $kind, $pid) = @_; my %j = Tipme::Desk::Judge::compare(\%truth, { verdict => { kind => $kind, blamed => { pid => $pid, comm => 'x' } }, interval => { start_ns => $from, end_ns => $to } }); return \%j }
-is(judged(1e9, 1.5e9, 'stopped', 7)->{right}, 1, 'right');
-is(judged(1e9, 1.53e9, 'stopped', 7)->{right}, 1, '25 ms, which are 5 %, beyond what was drawn in one go');
-is(judged(1e9, 1.54e9, 'stopped', 7)->{right}, 0, '30 ms are too many');
-is(judged(1.03e9, 1.5e9, 'stopped', 7)->{right}, 0, '... also at the beginning');
-is(judged(1e9, 1.5e9, 'ipc-wait', 7)->{right}, 0, 'another kind');
-is(judged(1e9, 1.5e9, 'stopped', 8)->{right}, 0, 'another process');
+my %truth = (program => 'p', action => 'key', accepted => ['stopped'], who => { 7 => 'service' },
+	press_ns => 1e9, answer_ns => [ 1.5e9, 1.51e9 ]);
+
+sub judged {
+	my ($from, $to, $kind, $pid) = @_;
+	my %j = Tipme::Desk::Judge::compare(
+		\%truth,
+		{
+			verdict  => { kind     => $kind, blamed => { pid => $pid, comm => 'x' } },
+			interval => { start_ns => $from, end_ns => $to }
+		}
+	);
+	return \%j;
+}
+is(judged(1e9, 1.5e9,  'stopped', 7)->{right}, 1, 'right');
+is(judged(1e9, 1.53e9, 'stopped', 7)->{right}, 1,
+	'25 ms, which are 5 %, beyond what was drawn in one go');
+is(judged(1e9,    1.54e9, 'stopped',  7)->{right}, 0, '30 ms are too many');
+is(judged(1.03e9, 1.5e9,  'stopped',  7)->{right}, 0, '... also at the beginning');
+is(judged(1e9,    1.5e9,  'ipc-wait', 7)->{right}, 0, 'another kind');
+is(judged(1e9,    1.5e9,  'stopped',  8)->{right}, 0, 'another process');
 like(judged(1e9, 1.5e9, 'none', undef)->{why}, qr/not found/, '`none` on a real freeze is a miss');
 my %quiet = Tipme::Desk::Judge::quiet({ verdict => { kind => 'none' } });
 is($quiet{right}, 1, 'nobody accused');
@@ -38,17 +79,23 @@ is($quiet{right}, 1, 'nobody accused');
 is($quiet{right}, 0, 'somebody accused');
 
 # Void: from the witness alone.
-my %scene = (press_ns => 1e9, answer => [ 1.5e9, 1.5e9 ], lates => [], waits => [], usual_ns => 1e6, others_ns => 0, how => {});
+my %scene = (press_ns => 1e9, answer => [ 1.5e9, 1.5e9 ], lates => [], waits => [], usual_ns => 1e6,
+	others_ns => 0, how => {});
 is(Tipme::Desk::Judge::void({%scene}), '', 'a scene that counts');
-like(Tipme::Desk::Judge::void({ %scene, lates => [ { t => 1.3e9, ns => 1e8 } ] }), qr/stood still/, 'the machine stood still meanwhile');
-is(Tipme::Desk::Judge::void({ %scene, lates => [ { t => 2.3e9, ns => 1e8 } ] }), '', '... or later');
-like(Tipme::Desk::Judge::void({ %scene, answer => [ 1.01e9, 1.01e9 ] }), qr/no effect/, 'the cause had no effect');
-like(Tipme::Desk::Judge::void({ %scene, answer => undef }), qr/no answer/, 'no answer');
-like(Tipme::Desk::Judge::void({ %scene, others_ns => 2e8 }), qr/waited 200 ms for a CPU/, 'others had its CPU');
+like(Tipme::Desk::Judge::void({ %scene, lates => [ { t => 1.3e9, ns => 1e8 } ] }), qr/stood still/,
+	'the machine stood still meanwhile');
+is(Tipme::Desk::Judge::void({ %scene, lates => [ { t => 2.3e9, ns => 1e8 } ] }), '',
+	'... or later');
+like(Tipme::Desk::Judge::void({ %scene, answer => [ 1.01e9, 1.01e9 ] }), qr/no effect/,
+	'the cause had no effect');
+like(Tipme::Desk::Judge::void({ %scene, answer    => undef }), qr/no answer/, 'no answer');
+like(Tipme::Desk::Judge::void({ %scene, others_ns => 2e8 }), qr/waited 200 ms for a CPU/,
+	'others had its CPU');
 
 # The floor: 95 % right fails once in 1,000 at most.
-is(Tipme::Desk::Table::least_right(10, 0.95), 6, 'of ten');
-is(Tipme::Desk::Table::least_right(100, 0.95), 87, 'of a hundred');
-my $c = Tipme::Desk::Table::counts({ right => 1 }, { right => 0 }, { void => 'x' }, { skipped => 'y' });
+is(least_right(10,  0.95), 6,  'of ten');
+is(least_right(100, 0.95), 87, 'of a hundred');
+my $c =
+	Tipme::Desk::Table::counts({ right => 1 }, { right => 0 }, { void => 'x' }, { skipped => 'y' });
 is_deeply($c, { drawn => 4, judged => 2, right => 1, void => 1, skipped => 1 }, 'counts');
 done_testing;

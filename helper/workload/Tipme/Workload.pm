@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Somebody's work on a headless X server: a session of its own (bus, window manager, home folder) of an unprivileged user, and programs in it.
+# Somebody's work on a headless X server: a session of its own (bus, window manager, home folder)
+# of an unprivileged user, and programs in it.
 package Tipme::Workload;
 use strict;
 use warnings;
-use Carp qw(croak);
-use File::Path qw(make_path remove_tree);
-use POSIX ();
+use Carp        qw(croak);
+use File::Path  qw(make_path remove_tree);
+use POSIX       ();
 use Time::HiRes qw(sleep time);
 use X11::Auth;
 use X11::Protocol;
@@ -14,7 +15,8 @@ use Tipme::Workload::Programs;
 # A busy machine may need this long for anything; only a hang is meant to reach it.
 use constant PATIENCE_S => 60;
 
-# Tipme::Workload->new(display => Tipme::Display, work => DIR of the user, ids => [uid, gid], wm => 'openbox') starts bus and window manager.
+# Tipme::Workload->new(display => Tipme::Display, work => DIR of the user, ids => [uid, gid], wm
+# => 'openbox') starts bus and window manager.
 # close() ends them, and all programs.
 sub new {
 	my ($class, %o) = @_;
@@ -28,20 +30,27 @@ sub new {
 	return $self;
 }
 
-sub x { return $_[0]{x} }
-sub home { return $_[0]{home} }
+sub x      { return $_[0]{x} }
+sub home   { return $_[0]{home} }
 sub wm_pid { return $_[0]{wm_pid} }
-sub bus { return $_[0]{bus} }
+sub bus    { return $_[0]{bus} }
 
 # The environment of all that runs here. Nothing of the caller's session is in it.
 sub env {
 	my ($self) = @_;
-	return ($self->{display}->env, HOME => $self->{home}, XDG_RUNTIME_DIR => "$self->{home}/run", PATH => '/usr/bin:/bin:/usr/games', LANG => 'C.UTF-8', SHELL => '/bin/bash', USER => 'tipme',
-		GDK_BACKEND => 'x11', GSK_RENDERER => 'cairo', QT_QPA_PLATFORM => 'xcb', NO_AT_BRIDGE => 1, GTK_A11Y => 'none', GSETTINGS_BACKEND => 'memory', LIBGL_ALWAYS_SOFTWARE => 1,
-		HISTFILE => '/dev/null', PS1 => '$ ', $self->{bus} ? (DBUS_SESSION_BUS_ADDRESS => $self->{bus}) : ());
+	return (
+		$self->{display}->env, HOME => $self->{home}, XDG_RUNTIME_DIR => "$self->{home}/run",
+		PATH        => '/usr/bin:/bin:/usr/games', LANG => 'C.UTF-8', SHELL => '/bin/bash',
+		USER        => 'tipme',
+		GDK_BACKEND => 'x11',  GSK_RENDERER => 'cairo', QT_QPA_PLATFORM => 'xcb', NO_AT_BRIDGE => 1,
+		GTK_A11Y    => 'none', GSETTINGS_BACKEND => 'memory', LIBGL_ALWAYS_SOFTWARE => 1,
+		HISTFILE    => '/dev/null', PS1          => '$ ',
+		$self->{bus} ? (DBUS_SESSION_BUS_ADDRESS => $self->{bus}) : ()
+	);
 }
 
-# spawn([COMMAND], env => {...}, nice => N): a process of this session; returns its pid. It ends with the workload.
+# spawn([COMMAND], env => {...}, nice => N): a process of this session; returns its pid. It ends
+# with the workload.
 sub spawn {
 	my ($self, $command, %o) = @_;
 	local %ENV = ($self->env, %{ $o{env} // {} });
@@ -76,7 +85,10 @@ sub file {
 	my @parts = split m{/}, substr $path, length $self->{home};
 	pop @parts;
 	my $dir = $self->{home};
-	for my $p (grep { length } @parts) { $dir .= "/$p"; $self->_folder($dir) }
+	for my $p (grep {length} @parts) {
+		$dir .= "/$p";
+		$self->_folder($dir);
+	}
 	open my $h, '>', $path or croak "$path: $!";
 	print {$h} $text;
 	CORE::close $h or croak "$path: $!";
@@ -86,8 +98,8 @@ sub file {
 
 # X11::Protocol does not know entries of family 'any'.
 sub _connect {
-	my ($self) = @_;
-	my %env = $self->{display}->env;
+	my ($self)  = @_;
+	my %env     = $self->{display}->env;
 	my ($entry) = X11::Auth->new($env{XAUTHORITY})->get_all;
 	$self->{x} = X11::Protocol->new($self->{display}->display, [ @$entry[ 3, 4 ] ]);
 	$self->{x}->{error_handler} = sub { $self->{x_error} = $_[1] };
@@ -96,9 +108,9 @@ sub _connect {
 
 sub _start_bus {
 	my ($self) = @_;
-	my $at = "unix:path=$self->{home}/run/bus";
-	my $pid = $self->spawn([ qw(dbus-daemon --session --nofork --nopidfile --address), $at ]);
-	_wait_for(sub { -S "$self->{home}/run/bus" }, 'dbus-daemon') ;
+	my $at     = "unix:path=$self->{home}/run/bus";
+	my $pid    = $self->spawn([ qw(dbus-daemon --session --nofork --nopidfile --address), $at ]);
+	_wait_for(sub { -S "$self->{home}/run/bus" }, 'dbus-daemon');
 	$self->{bus} = $at;
 	return;
 }
@@ -128,23 +140,37 @@ sub _property {
 }
 
 # windows(): those that the window manager knows, oldest first: ids
-sub windows { my ($self) = @_; return unpack 'L*', $self->_property($self->{x}->root, '_NET_CLIENT_LIST') }
+sub windows {
+	my ($self) = @_;
+	return unpack 'L*', $self->_property($self->{x}->root, '_NET_CLIENT_LIST');
+}
 
-sub window_class { my ($self, $w) = @_; return join ' ', split /\0/, $self->_property($w, 'WM_CLASS') }
-sub window_title { my ($self, $w) = @_; return $self->_property($w, '_NET_WM_NAME') || $self->_property($w, 'WM_NAME') }
+sub window_class {
+	my ($self, $w) = @_;
+	return join ' ', split /\0/, $self->_property($w, 'WM_CLASS');
+}
 
-# start(NAME, file => PATH, page => URL, command => [...], env => {...}, args): the program's window is there, has the focus and the pointer, and nothing is drawn
+sub window_title {
+	my ($self, $w) = @_;
+	return $self->_property($w, '_NET_WM_NAME') || $self->_property($w, 'WM_NAME');
+}
+
+# start(NAME, file => PATH, page => URL, command => [...], env => {...}, args): the program's
+# window is there, has the focus and the pointer, and nothing is drawn
 # any more when it returns: { name, pid, window, width, height }.
 sub start {
 	my ($self, $name, %o) = @_;
-	my $p = Tipme::Workload::Programs::get($name);
+	my $p      = Tipme::Workload::Programs::get($name);
 	my %before = map { $_ => 1 } $self->windows;
 	my %config = %{ $p->{config} // {} };
 	$self->file("$self->{home}/$_", $config{$_}) for sort keys %config;
-	my $file = $o{file} // $self->file("$self->{home}/text.txt", join '', map { "Line $_ of a text that somebody reads.\n" } 1 .. 400);
-	my @command = @{ $o{command} // (ref $p->{command} eq 'CODE' ? $p->{command}->($self->{home}) : $p->{command}) };
+	my $file = $o{file} // $self->file("$self->{home}/text.txt", join '',
+		map {"Line $_ of a text that somebody reads.\n"} 1 .. 400);
+	my @command = @{ $o{command}
+			// (ref $p->{command} eq 'CODE' ? $p->{command}->($self->{home}) : $p->{command}) };
 	my %word = (FILE => $file, PAGE => $o{page} // 'about:blank');
-	my $pid = $self->spawn([ map { exists $word{$_} ? $word{$_} : $_ } @command ], env => { %{ $p->{env} // {} }, %{ $o{env} // {} } });
+	my $pid  = $self->spawn([ map { exists $word{$_} ? $word{$_} : $_ } @command ],
+		env => { %{ $p->{env} // {} }, %{ $o{env} // {} } });
 	my $program = { name => $name, pid => $pid, %$p };
 	push @{ $self->{programs} }, $program;
 	# Some programs show a first window that another one soon replaces.
@@ -161,11 +187,18 @@ sub start {
 sub _await_window {
 	my ($self, $program, $before) = @_;
 	my $class = $program->{class};
-	return _wait_for(sub {
-		waitpid($program->{pid}, POSIX::WNOHANG()) == 0 or croak "$program->{name}: ended at once";
-		my ($w) = reverse grep { !$before->{$_} && (!$class || $self->window_class($_) =~ $class) } $self->windows;
-		return $w;
-	}, "$program->{name}: its window", $program->{patience_s});
+	return _wait_for(
+		sub {
+			waitpid($program->{pid}, POSIX::WNOHANG()) == 0
+				or croak "$program->{name}: ended at once";
+			my ($w) =
+				reverse grep { !$before->{$_} && (!$class || $self->window_class($_) =~ $class) }
+				$self->windows;
+			return $w;
+		},
+		"$program->{name}: its window",
+		$program->{patience_s}
+	);
 }
 
 # place(PROGRAM, [x, y, width, height]): moves and sizes its window through the window manager
@@ -173,7 +206,8 @@ sub place {
 	my ($self, $program, $at) = @_;
 	my $x = $self->{x};
 	my ($left, $top, $width, $height) = @{ $at // [ 60, 60, 1000, 600 ] };
-	$x->ConfigureWindow($program->{window}, x => $left, y => $top, width => $width, height => $height);
+	$x->ConfigureWindow($program->{window}, x => $left, y => $top, width => $width,
+		height => $height);
 	$self->sync;
 	sleep 0.2;
 	my %g = eval { $x->GetGeometry($program->{window}) };
@@ -181,29 +215,41 @@ sub place {
 	return;
 }
 
-# focus(PROGRAM): gives its window the keyboard and the pointer; whether the window manager says that it has the keyboard now
+# focus(PROGRAM): gives its window the keyboard and the pointer; whether the window manager says
+# that it has the keyboard now
 sub focus {
 	my ($self, $program) = @_;
 	my $x = $self->{x};
 	my $w = $program->{window};
-	$x->SendEvent($x->root, 0, $x->pack_event_mask(qw(SubstructureNotify SubstructureRedirect)),
-		$x->pack_event(name => 'ClientMessage', window => $w, type => $x->atom('_NET_ACTIVE_WINDOW'), format => 32, data => pack('L5', 2, 0, 0, 0, 0)));
+	$x->SendEvent(
+		$x->root, 0, $x->pack_event_mask(qw(SubstructureNotify SubstructureRedirect)),
+		$x->pack_event(
+			name   => 'ClientMessage', window => $w, type => $x->atom('_NET_ACTIVE_WINDOW'),
+			format => 32, data => pack('L5', 2, 0, 0, 0, 0)
+		)
+	);
 	$self->point($program, 0.5, 0.5);
 	my $last = time + 5;
-	while (time < $last) { return 1 if unpack('L', $self->_property($x->root, '_NET_ACTIVE_WINDOW') || "\0\0\0\0") == $w; sleep 0.05 }
+	while (time < $last) {
+		return 1
+			if unpack('L', $self->_property($x->root, '_NET_ACTIVE_WINDOW') || "\0\0\0\0") == $w;
+		sleep 0.05;
+	}
 	return 0;
 }
 
 # point(PROGRAM, X, Y): the pointer goes there; fractions of the window's size
 sub point {
 	my ($self, $program, $fx, $fy) = @_;
-	$self->{x}->WarpPointer(0, $program->{window}, 0, 0, 0, 0, int($program->{width} * $fx), int($program->{height} * $fy));
+	$self->{x}->WarpPointer(0, $program->{window}, 0, 0, 0, 0, int($program->{width} * $fx),
+		int($program->{height} * $fy));
 	return $self->sync;
 }
 
 sub sync { my ($self) = @_; $self->{x}->GetInputFocus; return }
 
-# family(PIDS): they and all that descend from them, { pid => comm }. Costs a few reads for each, as it is asked often.
+# family(PIDS): they and all that descend from them, { pid => comm }. Costs a few reads for each,
+# as it is asked often.
 sub family {
 	my (@look) = @_;
 	my %all;
@@ -230,9 +276,11 @@ sub stop {
 	kill $_, @all for qw(CONT KILL);
 	waitpid $program->{pid}, 0;
 	@{ $self->{programs} } = grep { $_ != $program } @{ $self->{programs} };
-	@{ $self->{pids} } = grep { $_ != $program->{pid} } @{ $self->{pids} };
+	@{ $self->{pids} }     = grep { $_ != $program->{pid} } @{ $self->{pids} };
 	my $last = time + 5;
-	while (time < $last && grep { $_ == $program->{window} } $self->windows) { sleep 0.05 }
+	while (time < $last && grep { $_ == $program->{window} } $self->windows) {
+		sleep 0.05;
+	}
 	return;
 }
 

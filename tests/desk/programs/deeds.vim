@@ -1,5 +1,6 @@
 " SPDX-License-Identifier: GPL-2.0-only
 " F5 does the deed in Vim itself and adds a line.
+set nocompatible
 set guicursor+=a:blinkon0 noswapfile nobackup
 function! Compute(ms)
 	let t = reltime()

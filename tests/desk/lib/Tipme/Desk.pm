@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The laboratory of real programs: a scene is a program, a cause, an action and a length; what tipme says is held against what was done.
+# The laboratory of real programs: a scene is a program, a cause, an action and a length; what
+# tipme says is held against what was done.
 package Tipme::Desk;
 use strict;
 use warnings;
-use Carp qw(croak);
-use File::Copy qw(copy);
-use File::Temp qw(tempdir);
+use Carp        qw(croak);
+use File::Copy  qw(copy);
+use File::Temp  qw(tempdir);
 use Time::HiRes qw(sleep time);
 use Tipme::Desk::Causes;
 use Tipme::Desk::Programs;
@@ -16,37 +17,48 @@ use Tipme::Workload;
 
 my @BUILT = qw(tests/lab/cause tests/lab/xcause helper/workload/tipme-witness);
 
-# Tipme::Desk->new(library => DIR, seed => N, calm => BOOLEAN): recorder, X server, session, and somebody who types
+# Tipme::Desk->new(library => DIR, seed => N, calm => BOOLEAN): recorder, X server, session, and
+# somebody who types
 sub new {
 	my ($class, %o) = @_;
-	my $stage = Tipme::Stage->new(library => $o{library}, seed => $o{seed} // 1, recorder_args => [ '--post', 1, '--window', 30 ]);
+	my $stage = Tipme::Stage->new(library => $o{library}, seed => $o{seed} // 1,
+		recorder_args => [ '--post', 1, '--window', 30 ]);
 	my $self = bless { stage => $stage, fresh => 1, count => 0, calm => $o{calm} }, $class;
 	$self->{bin} = "$stage->{work}/bin";
 	mkdir $self->{bin} or croak "$self->{bin}: $!";
-	for my $f ((map { "$ENV{TIPME_BUILDDIR}/$_" } @BUILT), Tipme::Desk::Causes::slow_files(), Tipme::Desk::Programs::files()) {
+	for my $f ((map {"$ENV{TIPME_BUILDDIR}/$_"} @BUILT), Tipme::Desk::Causes::slow_files(),
+		Tipme::Desk::Programs::files())
+	{
 		my $to = "$self->{bin}/" . $f =~ s{.*/}{}r;
 		copy($f, $to) or croak "$f: $!: build with --enable-lab=yes";
 		chmod 0755, $to;
 	}
 	$stage->start_typist;
-	$self->{workload} = Tipme::Workload->new(display => $stage->{display}, work => $stage->{work}, ids => $stage->{ids});
+	$self->{workload} = Tipme::Workload->new(display => $stage->{display}, work => $stage->{work},
+		ids => $stage->{ids});
 	$stage->at_end(sub { $self->{workload}->close });
 	return $self;
 }
 
 sub close { my ($self) = @_; $self->{stage}->close; return }
 
-# run(SCENE): plays a drawn scene ({ program, cause, action, ms, load, seed }); returns the result of it
+# run(SCENE): plays a drawn scene ({ program, cause, action, ms, load, seed }); returns the result
+# of it
 sub run {
 	my ($self, $drawn) = @_;
-	my $lacks = Tipme::Desk::Programs::lacks($drawn->{program}) || ($drawn->{cause} ne 'quiet' && (Tipme::Desk::Causes::get($drawn->{cause})->{needs} // sub { '' })->());
+	my $lacks =
+		Tipme::Desk::Programs::lacks($drawn->{program})
+		|| ($drawn->{cause} ne 'quiet'
+		&& (Tipme::Desk::Causes::get($drawn->{cause})->{needs} // sub {''})->());
 	return { %$drawn, skipped => $lacks } if $lacks;
-	if (delete $self->{fresh}) { sleep 0.3 } else { $self->{stage}->restart_recorder }
-	my $scene = Tipme::Desk::Scene->new($self, $drawn, ++$self->{count});
+	if   (delete $self->{fresh}) { sleep 0.3 }
+	else                         { $self->{stage}->restart_recorder }
+	my $scene  = Tipme::Desk::Scene->new($self, $drawn, ++$self->{count});
 	my $result = eval { $scene->play; Tipme::Desk::Judge::judge($scene) };
-	my $error = $@;
+	my $error  = $@;
 	$scene->clean;
-	return $result // { %$drawn, void => 'the scene could not be played: ' . $error =~ s/ at \S+ line \d+\.?\n.*//sr };
+	return $result // { %$drawn,
+		void => 'the scene could not be played: ' . $error =~ s/ at \S+ line \d+\.?\n.*//sr };
 }
 
 1;

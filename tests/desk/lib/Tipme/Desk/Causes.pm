@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What makes the programs of the desk slow, and what is done beside them that is innocent. The accepted kinds stand here, before any run.
+# What makes the programs of the desk slow, and what is done beside them that is innocent. The
+# accepted kinds stand here, before any run.
 package Tipme::Desk::Causes;
 use strict;
 use warnings;
-use Carp qw(croak);
+use Carp        qw(croak);
 use Time::HiRes qw(sleep);
 
 my $PYTHON = '/usr/bin/python3';
 
 # NAME => {
-#   kinds    kinds of verdict that are right; ipc-wait where a program has a child of its own do it (a shell), and waits for that
+#   kinds    kinds of verdict that are right; ipc-wait where a program has a child of its own do
+#   it (a shell), and waits for that
 #   says     what was done, in words
 #   who      CODE->(scene): { pid => comm } of those who may be blamed
-#   deed     a program must be able to do it in its handler: the deed's first word; none: any program
+#   deed     a program must be able to do it in its handler: the deed's first word; none: any
+#   program
 #   world    the worlds where it can be seen, if not all
 #   before   CODE: before the program starts (services, files; sets deed)
 #   ready    CODE: the program stands
@@ -22,119 +25,231 @@ my $PYTHON = '/usr/bin/python3';
 #   least_ms, most_ms
 # }
 my $client = sub { $_[0]{family} };
-my $helper = sub { my ($s) = @_; return { map { $_ => $s->{helper_comm}{$_} // 'helper' } keys %{ $s->{helpers} } } };
+my $helper = sub {
+	my ($s) = @_;
+	return { map { $_ => $s->{helper_comm}{$_} // 'helper' } keys %{ $s->{helpers} } };
+};
 
 my %CAUSE = (
 	computes => {
-		deed => 'compute', kinds => [qw(app-compute ipc-wait)], who => $client, answer => 'last', says => 'the program computes for %d ms in its handler',
+		deed   => 'compute', kinds => [qw(app-compute ipc-wait)], who => $client, answer => 'last',
+		says   => 'the program computes for %d ms in its handler',
 		before => sub { $_[0]{deed} = "compute $_[0]{ms}" },
 	},
 	sleeps => {
-		deed => 'sleep', kinds => [qw(timer-sleep ipc-wait)], who => $client, answer => 'last', says => 'the program sleeps for %d ms in its handler',
+		deed   => 'sleep', kinds => [qw(timer-sleep ipc-wait)], who => $client, answer => 'last',
+		says   => 'the program sleeps for %d ms in its handler',
 		before => sub { $_[0]{deed} = "sleep $_[0]{ms}" },
 	},
 	'file-lock' => {
-		deed => 'flock', kinds => ['lock-wait'], who => $helper, answer => 'after', says => 'the program waits for a file lock that `flock` holds for %d ms',
-		before => sub { my ($s) = @_; $s->{deed} = 'flock ' . ($s->{lockfile} = $s->file('lock', 10)) },
-		begin => sub { my ($s, undef, $until) = @_; $s->helper('flock', $s->{lockfile}, 'sleep', $s->left_s($until)) },
+		deed   => 'flock', kinds => ['lock-wait'], who => $helper, answer => 'after',
+		says   => 'the program waits for a file lock that `flock` holds for %d ms',
+		before =>
+			sub { my ($s) = @_; $s->{deed} = 'flock ' . ($s->{lockfile} = $s->file('lock', 10)) },
+		begin => sub {
+			my ($s, undef, $until) = @_;
+			$s->helper('flock', $s->{lockfile}, 'sleep', $s->left_s($until));
+		},
 	},
 	'database-lock' => {
-		deed => 'sqlite', kinds => ['lock-wait'], who => $helper, answer => 'after', says => 'the program writes to a database that `sqlite3` keeps locked for %d ms',
+		deed   => 'sqlite', kinds => ['lock-wait'], who => $helper, answer => 'after',
+		says   => 'the program writes to a database that `sqlite3` keeps locked for %d ms',
 		before => sub { my ($s) = @_; $s->{db} = $s->database; $s->{deed} = "sqlite $s->{db}" },
-		begin => sub { my ($s, undef, $until) = @_; $s->helper('sqlite3', $s->{db}, 'begin exclusive', '.shell sleep ' . $s->left_s($until), 'commit') },
+		begin  => sub {
+			my ($s, undef, $until) = @_;
+			$s->helper('sqlite3', $s->{db}, 'begin exclusive',
+				'.shell sleep ' . $s->left_s($until), 'commit');
+		},
 	},
 	'service-stopped' => {
-		deed => 'dbus', kinds => [qw(stopped ipc-wait)], who => $helper, answer => 'after', says => 'the program asks a service of the bus that was stopped before, for %d ms',
-		before => sub { my ($s) = @_; $s->{deed} = 'dbus ' . $s->service('org.example.Store') },
-		begin => sub { my ($s) = @_; $s->stop_pids(keys %{ $s->{helpers} }) }, release => sub { my ($s) = @_; $s->cont_pids(keys %{ $s->{helpers} }) },
+		deed    => 'dbus', kinds => [qw(stopped ipc-wait)], who => $helper, answer => 'after',
+		says    => 'the program asks a service of the bus that was stopped before, for %d ms',
+		before  => sub { my ($s) = @_; $s->{deed} = 'dbus ' . $s->service('org.example.Store') },
+		begin   => sub { my ($s) = @_; $s->stop_pids(keys %{ $s->{helpers} }) },
+		release => sub { my ($s) = @_; $s->cont_pids(keys %{ $s->{helpers} }) },
 	},
 	'service-busy' => {
-		deed => 'dbus', kinds => [qw(ipc-wait app-compute)], who => $helper, answer => 'last', says => 'the program asks a service of the bus that computes for %d ms',
-		before => sub { my ($s) = @_; $s->{deed} = 'dbus ' . $s->service('org.example.Store', "compute $s->{ms}") },
+		deed   => 'dbus', kinds => [qw(ipc-wait app-compute)], who => $helper, answer => 'last',
+		says   => 'the program asks a service of the bus that computes for %d ms',
+		before => sub {
+			my ($s) = @_;
+			$s->{deed} = 'dbus ' . $s->service('org.example.Store', "compute $s->{ms}");
+		},
 	},
 	'service-sleeps' => {
-		deed => 'dbus', kinds => [qw(ipc-wait timer-sleep)], who => $helper, answer => 'last', says => 'the program asks a service of the bus that sleeps for %d ms',
-		before => sub { my ($s) = @_; $s->{deed} = 'dbus ' . $s->service('org.example.Store', "sleep $s->{ms}") },
+		deed   => 'dbus', kinds => [qw(ipc-wait timer-sleep)], who => $helper, answer => 'last',
+		says   => 'the program asks a service of the bus that sleeps for %d ms',
+		before => sub {
+			my ($s) = @_;
+			$s->{deed} = 'dbus ' . $s->service('org.example.Store', "sleep $s->{ms}");
+		},
 	},
 	'service-blocked' => {
-		deed => 'dbus', kinds => ['lock-wait'], answer => 'after', says => 'the program asks a service of the bus that waits for a file lock that `flock` holds for %d ms',
-		before => sub { my ($s) = @_; $s->{deed} = 'dbus ' . $s->service('org.example.Store', 'flock ' . ($s->{lockfile} = $s->file('lock', 10))) },
-		begin => sub { my ($s, undef, $until) = @_; $s->{holder} = $s->helper('flock', $s->{lockfile}, 'sleep', $s->left_s($until)) },
+		deed => 'dbus', kinds => ['lock-wait'], answer => 'after', says =>
+			'the program asks a service of the bus that waits for a file lock that `flock` holds for %d ms',
+		before => sub {
+			my ($s) = @_;
+			$s->{deed} = 'dbus '
+				. $s->service('org.example.Store',
+				'flock ' . ($s->{lockfile} = $s->file('lock', 10)));
+		},
+		begin => sub {
+			my ($s, undef, $until) = @_;
+			$s->{holder} = $s->helper('flock', $s->{lockfile}, 'sleep', $s->left_s($until));
+		},
 		who => sub { $_[0]{below}{ $_[0]{holder} } },
 	},
 	'service-silent' => {
-		deed => 'dbus', kinds => ['time-out'], who => $helper, answer => 'last', needs_timeout => 1, says => 'the program asks a service of the bus that never answers, and gives up after %d ms',
-		before => sub { my ($s) = @_; $s->{deed} = 'dbus ' . $s->service('org.example.Store', 'silent') . " $s->{ms}" },
+		deed          => 'dbus', kinds => ['time-out'], who => $helper, answer => 'last',
+		needs_timeout => 1,      says  =>
+			'the program asks a service of the bus that never answers, and gives up after %d ms',
+		before => sub {
+			my ($s) = @_;
+			$s->{deed} = 'dbus ' . $s->service('org.example.Store', 'silent') . " $s->{ms}";
+		},
 	},
 	'web-server' => {
-		deed => 'http', kinds => [qw(ipc-wait network-wait timer-sleep)], who => $helper, answer => 'last', says => 'the program asks a web server of this machine that sleeps for %d ms',
+		deed   => 'http', kinds => [qw(ipc-wait network-wait timer-sleep)], who => $helper,
+		answer => 'last',
+		says   => 'the program asks a web server of this machine that sleeps for %d ms',
 		before => sub { my ($s) = @_; $s->{deed} = 'http ' . $s->service('0', "sleep $s->{ms}") },
 	},
 	'slow-files' => {
-		deed => 'read', kinds => [qw(ipc-wait timer-sleep device-wait)], who => $helper, answer => 'last', says => 'the program reads a file of a file system in user space that takes %d ms',
-		needs => sub { slow_files() ? -e '/dev/fuse' ? '' : 'no /dev/fuse here' : 'built without FUSE (Debian: libfuse3-dev)' },
+		deed   => 'read', kinds => [qw(ipc-wait timer-sleep device-wait)], who => $helper,
+		answer => 'last',
+		says   => 'the program reads a file of a file system in user space that takes %d ms',
+		needs  => sub {
+			slow_files()
+				? -e '/dev/fuse'
+					? ''
+					: 'no /dev/fuse here'
+				: 'built without FUSE (Debian: libfuse3-dev)';
+		},
 		before => sub { my ($s) = @_; $s->{deed} = 'read ' . $s->slow_files },
 	},
 	disk => {
-		deed => 'read', kinds => ['disk-io'], who => $client, answer => 'last', least_ms => 300, says => 'the program reads a file from a disk that gives it 4 MB/s: %d ms',
-		needs => sub { Tipme::Lab::Cgroup::lacks('read') },
-		before => sub { my ($s) = @_; $s->{big} = $s->file('document', 4000 * $s->{ms}); $s->{deed} = "read $s->{big}" },
-		ready => sub { my ($s) = @_; my $c = $s->cgroup->limit(read => $s->disk, 4_000_000); $c->add($_) for keys %{ $s->{family} } },
+		deed   => 'read', kinds => ['disk-io'], who => $client, answer => 'last', least_ms => 300,
+		says   => 'the program reads a file from a disk that gives it 4 MB/s: %d ms',
+		needs  => sub { Tipme::Lab::Cgroup::lacks('read') },
+		before => sub {
+			my ($s) = @_;
+			$s->{big}  = $s->file('document', 4000 * $s->{ms});
+			$s->{deed} = "read $s->{big}";
+		},
+		ready => sub {
+			my ($s) = @_;
+			my $c = $s->cgroup->limit(read => $s->disk, 4_000_000);
+			$c->add($_) for keys %{ $s->{family} };
+		},
 		begin => sub { my ($s) = @_; $s->evict($s->{big}) },
 	},
 	stopped => {
-		kinds => ['stopped'], who => $client, answer => 'after', says => 'the program is stopped (SIGSTOP) for %d ms',
-		begin => sub { my ($s) = @_; $s->stop_pids($s->{ui_pid}) }, release => sub { my ($s) = @_; $s->cont_pids($s->{ui_pid}) },
+		kinds   => ['stopped'], who => $client, answer => 'after',
+		says    => 'the program is stopped (SIGSTOP) for %d ms',
+		begin   => sub { my ($s) = @_; $s->stop_pids($s->{ui_pid}) },
+		release => sub { my ($s) = @_; $s->cont_pids($s->{ui_pid}) },
 	},
 	frozen => {
-		kinds => ['stopped'], who => $client, answer => 'after', says => 'the program is frozen by a control group for %d ms', needs => sub { -w '/sys/fs/cgroup/freezer/cgroup.procs' ? '' : 'no freezer (control groups version 1)' },
-		ready => sub { my ($s) = @_; $s->{freezer} = $s->freezer; $s->{freezer}->($_) for keys %{ $s->{family} } },
-		begin => sub { my ($s) = @_; $s->{freezer}->('FROZEN') }, release => sub { my ($s) = @_; $s->{freezer}->('THAWED') },
+		kinds  => ['stopped'],
+		who    => $client,
+		answer => 'after',
+		says   => 'the program is frozen by a control group for %d ms',
+		needs  => sub {
+			-w '/sys/fs/cgroup/freezer/cgroup.procs' ? '' : 'no freezer (control groups version 1)';
+		},
+		ready => sub {
+			my ($s) = @_;
+			$s->{freezer} = $s->freezer;
+			$s->{freezer}->($_) for keys %{ $s->{family} };
+		},
+		begin   => sub { my ($s) = @_; $s->{freezer}->('FROZEN') },
+		release => sub { my ($s) = @_; $s->{freezer}->('THAWED') },
 	},
 	quota => {
-		kinds => ['cpu-throttled'], who => $client, answer => 'last', least_ms => 300, world => { map { $_ => 1 } 'GTK 4', 'Java' }, says => 'the program may use 6 ms of each 100 ms', unsure => 1,
+		kinds => ['cpu-throttled'], who => $client, answer => 'last', least_ms => 300,
+		world => { map { $_ => 1 } 'GTK 4', 'Java' },
+		says  => 'the program may use 6 ms of each 100 ms', unsure => 1,
 		needs => sub { Tipme::Lab::Cgroup::lacks('cpu') },
-		begin => sub { my ($s) = @_; my $c = $s->cgroup->limit(cpu => 6000, 100_000); $c->add($_) for keys %{ $s->{family} } },
+		begin => sub {
+			my ($s) = @_;
+			my $c = $s->cgroup->limit(cpu => 6000, 100_000);
+			$c->add($_) for keys %{ $s->{family} };
+		},
 	},
 	hogs => {
-		kinds => ['cpu-contention'], who => $helper, answer => 'last', busy => 1, most_ms => 1200, says => 'processes that compute, nice -20, leave the program hardly a CPU for %d ms',
+		kinds => ['cpu-contention'], who => $helper, answer => 'last', busy => 1, most_ms => 1200,
+		says  => 'processes that compute, nice -20, leave the program hardly a CPU for %d ms',
 		begin => sub { my ($s, $from, $until) = @_; $s->hog($from, $until, 24, nice => -20) },
 	},
 	'rt-hog' => {
-		kinds => ['rt-starvation'], who => $helper, answer => 'last', busy => 1, most_ms => 850, says => 'a real-time process computes on each CPU for %d ms',
-		begin => sub { my ($s, $from, $until) = @_; $s->hog($from + 100_000_000, $until, undef, rt => 20) },
+		kinds => ['rt-starvation'], who => $helper, answer => 'last', busy => 1, most_ms => 850,
+		says  => 'a real-time process computes on each CPU for %d ms',
+		begin => sub {
+			my ($s, $from, $until) = @_;
+			$s->hog($from + 100_000_000, $until, undef, rt => 20);
+		},
 	},
 	grab => {
-		kinds => ['server-grab'], who => $helper, answer => 'after', server => 1, says => 'another X client has grabbed the server for %d ms',
-		begin => sub { my ($s, $from, $until) = @_; $s->helper([ 'BIN/xcause', $s->{names}[0], 'grab', $from + 80_000_000, $until ], x => 1, nice => -15) },
+		kinds => ['server-grab'], who => $helper, answer => 'after', server => 1,
+		says  => 'another X client has grabbed the server for %d ms',
+		begin => sub {
+			my ($s, $from, $until) = @_;
+			$s->helper([ 'BIN/xcause', $s->{names}[0], 'grab', $from + 80_000_000, $until ],
+				x => 1, nice => -15);
+		},
 	},
 );
 
 # Innocent: it must not be blamed, neither in a quiet scene nor beside a cause.
 my %LOAD = (
-	nothing => sub { },
-	'polite hog' => sub { my ($s) = @_; $s->load([ 'BIN/cause', $s->{names}[2], 'hog', 1, map { Tipme::Lab::now_ns() + $_ * 1e9 } 0, 60 ], nice => 19) },
-	'stopped neighbour' => sub { my ($s) = @_; my $pid = $s->load([qw(sleep 60)]); kill 'STOP', $pid },
-	'writer' => sub { my ($s) = @_; $s->load([ 'sh', '-c', 'while :; do head -c 4000000 /dev/zero > written; sync -d written; sleep 0.3; done' ], nice => 10) },
-	'clock' => sub { my ($s) = @_; $s->load([qw(xclock -digital -update 1 -geometry 150x40+1100+20)], x => 1) },
-	'sleeping service' => sub { my ($s) = @_; $s->load([ 'sh', '-c', 'while :; do sleep 0.05; done' ]) },
+	nothing      => sub { },
+	'polite hog' => sub {
+		my ($s) = @_;
+		$s->load(
+			[
+				'BIN/cause', $s->{names}[2], 'hog', 1, map { Tipme::Lab::now_ns() + $_ * 1e9 } 0,
+				60
+			],
+			nice => 19
+		);
+	},
+	'stopped neighbour' =>
+		sub { my ($s) = @_; my $pid = $s->load([qw(sleep 60)]); kill 'STOP', $pid },
+	'writer' => sub {
+		my ($s) = @_;
+		$s->load(
+			[
+				'sh', '-c',
+				'while :; do head -c 4000000 /dev/zero > written; sync -d written; sleep 0.3; done'
+			],
+			nice => 10
+		);
+	},
+	'clock' => sub {
+		my ($s) = @_;
+		$s->load([qw(xclock -digital -update 1 -geometry 150x40+1100+20)], x => 1);
+	},
+	'sleeping service' =>
+		sub { my ($s) = @_; $s->load([ 'sh', '-c', 'while :; do sleep 0.05; done' ]) },
 );
 
 # slow_files(): the file system in user space, where it was built
-sub slow_files { return grep { -x } "$ENV{TIPME_BUILDDIR}/tests/desk/slowfs" }
+sub slow_files {
+	return grep {-x} "$ENV{TIPME_BUILDDIR}/tests/desk/slowfs";
+}
 
 sub names { return sort keys %CAUSE }
 sub get { my ($name) = @_; return $CAUSE{$name} // croak "no cause '$name': one of @{[ names() ]}" }
 sub loads { return sort keys %LOAD }
-sub load { my ($name) = @_; return $LOAD{$name} // croak "no load '$name': one of @{[ loads() ]}" }
+sub load  { my ($name) = @_; return $LOAD{$name} // croak "no load '$name': one of @{[ loads() ]}" }
 
 # fits(CAUSE NAME, PROGRAM): whether that program can have it
 sub fits {
 	my ($name, $p) = @_;
 	my $c = get($name);
-	return 0 if $c->{deed} && !($p->{deeds} // {})->{ $c->{deed} };
+	return 0 if $c->{deed}          && !($p->{deeds} // {})->{ $c->{deed} };
 	return 0 if $c->{needs_timeout} && !$p->{timeouts};
-	return 0 if $c->{world} && !$c->{world}{ $p->{world} };
+	return 0 if $c->{world}         && !$c->{world}{ $p->{world} };
 	return 1;
 }
 

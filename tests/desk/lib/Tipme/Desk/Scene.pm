@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# One scene: the program starts, somebody works a little, one press meets the cause, and the hot-key follows. Nothing here knows what tipme will say.
+# One scene: the program starts, somebody works a little, one press meets the cause, and the hot-
+# key follows. Nothing here knows what tipme will say.
 package Tipme::Desk::Scene;
 use strict;
 use warnings;
 use Carp qw(croak);
 use parent -norequire, 'Tipme::Lab::Run';
-use POSIX ();
+use POSIX       ();
 use Time::HiRes qw(sleep time);
 use Tipme::Desk::Causes;
 use Tipme::Desk::Draw;
@@ -15,22 +16,30 @@ use Tipme::Lab::Cgroup;
 use Tipme::Workload;
 use Tipme::Workload::Programs;
 
-use constant LEAD_NS => 150_000_000;     # from the beginning of a cause to the press
-use constant SILENCE_NS => 500_000_000;  # nothing is drawn any more: the program has answered
-use constant PATIENCE_NS => 12e9;        # for an answer, beyond the length of the cause
-use constant PRESSES => 2;                # without the cause, before it
+use constant LEAD_NS     => 150_000_000;    # from the beginning of a cause to the press
+use constant SILENCE_NS  => 500_000_000;    # nothing is drawn any more: the program has answered
+use constant PATIENCE_NS => 12e9;           # for an answer, beyond the length of the cause
+use constant PRESSES     => 2;              # without the cause, before it
 my @NAMES = qw(indexer thumbnailer packd logsift mailsync photod backupd renderd syncer notesd);
 
 sub new {
 	my ($class, $desk, $drawn, $count) = @_;
 	my $quiet = $drawn->{cause} eq 'quiet';
-	my $self = bless { %$drawn, drawn => $drawn, lab => { bin => $desk->{bin} }, desk => $desk, stage => $desk->{stage}, workload => $desk->{workload}, count => $count, pids => [], cgroups => [], undo => [], env => {},
-		spans => [], helpers => {}, helper_comm => {}, family => {}, deed => '', damage => [], waits => [], lates => [] }, $class;
+	my $self  = bless {
+		%$drawn, drawn => $drawn, lab => { bin => $desk->{bin} }, desk => $desk,
+		stage   => $desk->{stage}, workload => $desk->{workload}, count => $count, pids => [],
+		cgroups => [],             undo     => [], env => {},
+		spans   => [], helpers => {}, helper_comm => {}, family => {}, deed => '', damage => [],
+		waits   => [], lates   => []
+	}, $class;
 	$self->{quiet} = $quiet;
-	$self->{how} = $quiet ? { kinds => [], who => sub { {} }, answer => 'last', says => 'nothing is done' } : Tipme::Desk::Causes::get($drawn->{cause});
+	$self->{how} =
+		$quiet
+		? { kinds => [], who => sub { {} }, answer => 'last', says => 'nothing is done' }
+		: Tipme::Desk::Causes::get($drawn->{cause});
 	$self->{p} = Tipme::Workload::Programs::get($drawn->{program});
 	my $next = Tipme::Desk::Draw::generator($drawn->{seed}, "$drawn->{n}/names");
-	$self->{names} = [ Tipme::Desk::Draw::shuffled($next, @NAMES) ];
+	$self->{names}      = [ Tipme::Desk::Draw::shuffled($next, @NAMES) ];
 	$self->{truth_file} = "$self->{stage}{work}/truth-$count";
 	$self->write_file($self->{truth_file}, '');
 	chmod 0666, $self->{truth_file};
@@ -64,10 +73,11 @@ sub _start {
 	my $bin = $self->{lab}{bin};
 	$self->write_file("$bin/shell", Tipme::Desk::Programs::shell($self->{deed}));
 	my %o = (env => { DESK_DEED => $self->{deed} });
-	$o{command} = [ map { s/^BIN\b/$bin/r } @{ $p->{command} } ] if ref $p->{command} eq 'ARRAY';
-	$o{page} = ($p->{page} =~ s/BIN/$bin/r) . '?' . ($self->{deed} =~ s/ /%20/gr) if $p->{page};
+	$o{command} = [ map {s/^BIN\b/$bin/r} @{ $p->{command} } ] if ref $p->{command} eq 'ARRAY';
+	$o{page}    = ($p->{page} =~ s/BIN/$bin/r) . '?' . ($self->{deed} =~ s/ /%20/gr) if $p->{page};
 	$self->{running} = $w->start($self->{program}, %o);
-	$self->{ui_pid} = unpack('L', $w->_property($self->{running}{window}, '_NET_WM_PID') || '') || $self->{running}{pid};
+	$self->{ui_pid}  = unpack('L', $w->_property($self->{running}{window}, '_NET_WM_PID') || '')
+		|| $self->{running}{pid};
 	$self->_look_around;
 	return;
 }
@@ -76,11 +86,11 @@ sub _start {
 sub _look_around {
 	my ($self) = @_;
 	$self->{family} = { %{ $self->{family} }, %{ Tipme::Workload::family($self->{running}{pid}) } };
-	for my $root (grep { defined } @{ $self->{roots} }) {
+	for my $root (grep {defined} @{ $self->{roots} }) {
 		my $f = Tipme::Workload::family($root);
-		$self->{helpers}{$_} = 1 for keys %$f;
+		$self->{helpers}{$_}  = 1 for keys %$f;
 		$self->{below}{$root} = { %{ $self->{below}{$root} // {} }, %$f };
-		$self->{helper_comm} = { %{ $self->{helper_comm} }, %$f };
+		$self->{helper_comm}  = { %{ $self->{helper_comm} }, %$f };
 	}
 	return;
 }
@@ -89,7 +99,9 @@ sub _start_witness {
 	my ($self) = @_;
 	my %env = $self->{stage}{display}->env;
 	local @ENV{ keys %env } = values %env;
-	my $pid = open $self->{witness}, '-|', 'chrt', '-f', '58', "$self->{lab}{bin}/tipme-witness", 60, 60, 1000, 600 or croak "witness: $!";
+	my $pid = open $self->{witness}, '-|', 'chrt', '-f', '58', "$self->{lab}{bin}/tipme-witness",
+		60, 60, 1000, 600
+		or croak "witness: $!";
 	push @{ $self->{pids} }, $pid;
 	(readline($self->{witness}) // '') eq "ready\n" or croak 'the witness did not start';
 	$self->{witness}->blocking(0);
@@ -103,19 +115,20 @@ sub _listen {
 	while ($self->{heard} =~ s/^([^\n]*)\n//) {
 		my ($what, $t, @w) = split ' ', $1;
 		push @{ $self->{damage} }, { t => $t, same => $w[4] eq 'same' } if $what eq 'damage';
-		push @{ $self->{waits} }, { t => $t, ns => $w[0] } if $what eq 'server';
-		push @{ $self->{lates} }, { t => $t, ns => $w[0] } if $what eq 'late';
+		push @{ $self->{waits} },  { t => $t, ns   => $w[0] }           if $what eq 'server';
+		push @{ $self->{lates} },  { t => $t, ns   => $w[0] }           if $what eq 'late';
 	}
 	return;
 }
 
-# Keys that nothing is done to, so that somebody has worked before; how long the program takes without the cause.
+# Keys that nothing is done to, so that somebody has worked before; how long the program takes
+# without the cause.
 sub _control {
 	my ($self) = @_;
-	my $stage = $self->{stage};
-	my $p = $self->{p};
-	my $line = $p->{actions}{key} // (values %{ $p->{actions} })[0];
-	my $menu = $line =~ /click 3/;
+	my $stage  = $self->{stage};
+	my $p      = $self->{p};
+	my $line   = $p->{actions}{key} // (values %{ $p->{actions} })[0];
+	my $menu   = $line =~ /click 3/;
 	my @took;
 	for (1 .. PRESSES) {
 		$stage->type_lines('sleep 0.15', $line);
@@ -126,10 +139,13 @@ sub _control {
 		push @took, defined $first ? $first - $press : undef;
 		if ($menu) { $stage->type_lines('key Escape'); $stage->pressed(1); sleep 0.2 }
 	}
-	my @answered = sort { $a <=> $b } grep { defined } @took;
+	my @answered = sort { $a <=> $b } grep {defined} @took;
 	@answered or croak "$self->{program} draws nothing for $line";
 	$self->{usual_ns} = $answered[ @answered / 2 ];
-	if ($p->{first} && $self->{action} =~ /deed/) { $stage->type_lines(('key backspace') x PRESSES, "type $p->{first}"); $stage->pressed(PRESSES + length $p->{first}) }
+	if ($p->{first} && $self->{action} =~ /deed/) {
+		$stage->type_lines(('key backspace') x PRESSES, "type $p->{first}");
+		$stage->pressed(PRESSES + length $p->{first});
+	}
 	sleep 0.6;
 	$self->_listen;
 	my $now = Tipme::Lab::now_ns();
@@ -140,7 +156,7 @@ sub _control {
 sub _line {
 	my ($self) = @_;
 	return $self->{p}{press} if $self->{action} eq 'deed';
-	return $self->{p}{echo} if $self->{action} eq 'echo';
+	return $self->{p}{echo}  if $self->{action} eq 'echo';
 	return $self->{p}{actions}{ $self->{action} };
 }
 
@@ -149,7 +165,7 @@ sub _press {
 	my ($how, $stage) = @$self{qw(how stage)};
 	my $from = Tipme::Lab::now_ns() + 250_000_000;
 	$self->{key_ns} = $from + LEAD_NS;
-	$self->{until} = $self->{key_ns} + $self->{ms} * 1_000_000;
+	$self->{until}  = $self->{key_ns} + $self->{ms} * 1_000_000;
 	$stage->type_lines('sleep ' . ($self->{key_ns} - Tipme::Lab::now_ns()) / 1e9, $self->_line);
 	$self->_listen;
 	Tipme::Lab::Causes::_sleep_until($from);
@@ -158,17 +174,29 @@ sub _press {
 	$how->{begin}->($self, $from, $self->{until}) if $how->{begin};
 	($self->{press_ns}) = $stage->pressed(1);
 	$self->{delay_ns} = $delay;
-	while ($how->{release} && Tipme::Lab::now_ns() < $self->{until} - 5_000_000) { sleep 0.02; $self->_look_around if Tipme::Lab::now_ns() < $self->{until} - 60_000_000 }
-	if ($how->{release}) { Tipme::Lab::Causes::_sleep_until($self->{until}); $how->{release}->($self); $self->{released_ns} = Tipme::Lab::now_ns() }
+
+	while ($how->{release} && Tipme::Lab::now_ns() < $self->{until} - 5_000_000) {
+		sleep 0.02;
+		$self->_look_around if Tipme::Lab::now_ns() < $self->{until} - 60_000_000;
+	}
+	if ($how->{release}) {
+		Tipme::Lab::Causes::_sleep_until($self->{until});
+		$how->{release}->($self);
+		$self->{released_ns} = Tipme::Lab::now_ns();
+	}
 	return;
 }
 
-# The answer: what was drawn in one go after the cause was over, or last; as [first, last] in ns. undef: none yet.
+# The answer: what was drawn in one go after the cause was over, or last; as [first, last] in ns.
+# undef: none yet.
 sub _answer {
 	my ($self) = @_;
-	my $press = $self->{press_ns};
-	my @t = map { $_->{t} } grep { $_->{t} > $press && !$_->{same} } @{ $self->{damage} };
-	my $not_before = $self->{quiet} ? $press : $self->{how}{answer} eq 'after' ? $self->{released_ns} // $self->{until} - 20_000_000 : $self->{how}{busy} || $self->{how}{unsure} ? $press : $press + $self->{ms} * 800_000;
+	my $press  = $self->{press_ns};
+	my @t      = map { $_->{t} } grep { $_->{t} > $press && !$_->{same} } @{ $self->{damage} };
+	my $not_before =
+		$self->{quiet} ? $press          : $self->{how}{answer} eq 'after' ? $self->{released_ns}
+		// $self->{until} - 20_000_000   : $self->{how}{busy}
+		|| $self->{how}{unsure} ? $press : $press + $self->{ms} * 800_000;
 	# What others than we release is over some ms sooner or later than planned.
 	$not_before -= 30_000_000 if $self->{how}{answer} eq 'after';
 	my @late = grep { $_ >= $not_before } @t or return;
@@ -182,52 +210,69 @@ sub _answer {
 }
 
 sub _await_answer {
-	my ($self) = @_;
+	my ($self)  = @_;
 	my $give_up = $self->{until} + PATIENCE_NS;
-	my $seen = 0;
+	my $seen    = 0;
 	while (Tipme::Lab::now_ns() < $give_up) {
 		$self->_look_around;
 		$self->_listen;
 		my $a = $self->_answer;
 		$self->{others_ns} = $self->_delay_ns - $self->{delay_ns} if !$a || $a->[1] != $seen;
-		$seen = $a->[1] if $a;
+		$seen              = $a->[1]                              if $a;
 		my $now = Tipme::Lab::now_ns();
-		if ($a && ($now - $a->[1] > SILENCE_NS || $now - $a->[0] > 3 * SILENCE_NS) && ($self->{quiet} || $now > $self->{until})) { $self->{answer} = $a; last }
+		if (   $a
+			&& ($now - $a->[1] > SILENCE_NS || $now - $a->[0] > 3 * SILENCE_NS)
+			&& ($self->{quiet} || $now > $self->{until}))
+		{
+			$self->{answer} = $a;
+			last;
+		}
 		sleep 0.05;
 	}
 	return;
 }
 
-# How long the program's first thread and the server have waited for a CPU by now, as the kernel itself counts it.
+# How long the program's first thread and the server have waited for a CPU by now, as the kernel
+# itself counts it.
 sub _delay_ns {
 	my ($self) = @_;
 	my $sum = 0;
-	$sum += (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0 for $self->{ui_pid}, $self->{stage}{display}->pid;
+	$sum += (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0
+		for $self->{ui_pid}, $self->{stage}{display}->pid;
 	return $sum;
 }
 
-# Where the CPU is not the matter, the other work of a machine that is not ours alone shall not make it so.
+# Where the CPU is not the matter, the other work of a machine that is not ours alone shall not
+# make it so.
 sub _calm {
 	my ($self) = @_;
 	return if $self->{how}{busy};
 	$self->_look_around;
-	Tipme::Lab::_renice($_, -15) for keys %{ $self->{family} }, keys %{ $self->{helpers} }, $self->{stage}{display}->pid, $self->{workload}->wm_pid;
+	Tipme::Lab::_renice($_, -15)
+		for keys %{ $self->{family} }, keys %{ $self->{helpers} }, $self->{stage}{display}->pid,
+		$self->{workload}->wm_pid;
 	$self->undo(sub { Tipme::Lab::_renice($self->{stage}{display}->pid, 0) });
 	return;
 }
 
 # --- what causes ask for ---
 
-sub left_s { my ($self, $until) = @_; my $s = ($until - Tipme::Lab::now_ns()) / 1e9; return sprintf '%.3f', $s > 0.01 ? $s : 0.01 }
+sub left_s {
+	my ($self, $until) = @_;
+	my $s = ($until - Tipme::Lab::now_ns()) / 1e9;
+	return sprintf '%.3f', $s > 0.01 ? $s : 0.01;
+}
 
-# helper(COMMAND...) or helper([COMMAND], OPTIONS of spawn): a process that the program waits for; who descends from it is meant, too
+# helper(COMMAND...) or helper([COMMAND], OPTIONS of spawn): a process that the program waits for;
+# who descends from it is meant, too
 sub helper {
-	my ($self, @command) = @_;
-	my ($command, %o) = ref $command[0] ? @command : [@command];
+	my ($self,    @command) = @_;
+	my ($command, %o)       = ref $command[0] ? @command : [@command];
 	my $pid = $self->spawn($command, nice => -5, %o);
 	push @{ $self->{roots} }, $pid;
 	$self->{helpers}{$pid} = 1;
-	$self->{helper_comm}{$pid} = $command->[0] =~ m{^BIN/} ? $command->[1] : $command->[0] =~ s{.*/}{}r;
+	$self->{helper_comm}{$pid} =
+		$command->[0] =~ m{^BIN/} ? $command->[1] : $command->[0] =~ s{.*/}{}r;
 	return $pid;
 }
 
@@ -236,7 +281,13 @@ sub load { my ($self, $command, %o) = @_; return $self->spawn($command, %o) }
 sub hog {
 	my ($self, $from, $until, $threads, %o) = @_;
 	my @cpus = Tipme::Stage::cpu_numbers();
-	$self->helper([ 'BIN/cause', $self->{names}[0], 'hog', $threads // scalar @cpus, $from, $until, $o{rt} ? 'pin' : () ], %o);
+	$self->helper(
+		[
+			'BIN/cause', $self->{names}[0], 'hog', $threads // scalar @cpus, $from, $until,
+			$o{rt} ? 'pin' : ()
+		],
+		%o
+	);
 	return;
 }
 
@@ -248,7 +299,8 @@ sub service {
 	$self->write_file($log, '');
 	chmod 0666, $log;
 	local $self->{env} = { DBUS_SESSION_BUS_ADDRESS => $env{DBUS_SESSION_BUS_ADDRESS} };
-	$self->helper('sh', '-c', 'exec "$@" >' . $log, 'sh', '/usr/bin/python3', "$self->{lab}{bin}/store.py", $where, map { split ' ' } @deed);
+	$self->helper('sh', '-c', 'exec "$@" >' . $log, 'sh', '/usr/bin/python3',
+		"$self->{lab}{bin}/store.py", $where, map { split ' ' } @deed);
 	for (1 .. 200) { return $1 if Tipme::Lab::Cgroup::slurp($log) =~ /^ready (\S+)/m; sleep 0.05 }
 	croak 'the service was not ready within 10 s';
 }
@@ -257,7 +309,8 @@ sub database {
 	my ($self) = @_;
 	my $db = "$self->{stage}{work}/db-$self->{count}/base";
 	mkdir "$self->{stage}{work}/db-$self->{count}";
-	system('sqlite3', $db, 'create table t (n)') == 0 or croak 'sqlite3: not installed (Debian: sqlite3)';
+	system('sqlite3', $db, 'create table t (n)') == 0
+		or croak 'sqlite3: not installed (Debian: sqlite3)';
 	chown @{ $self->{stage}{ids} }, $db, "$self->{stage}{work}/db-$self->{count}";
 	return $db;
 }
@@ -267,14 +320,20 @@ sub slow_files {
 	my ($self) = @_;
 	my $at = "$self->{stage}{work}/slow-$self->{count}";
 	mkdir $at or croak "$at: $!";
-	local $self->{env} = { SLOWFS_MS => $self->{ms}, $self->{ms} % 2 ? (SLOWFS_COMPUTES => 1) : () };
+	local $self->{env} =
+		{ SLOWFS_MS => $self->{ms}, $self->{ms} % 2 ? (SLOWFS_COMPUTES => 1) : () };
 	$self->helper([ 'BIN/slowfs', '-f', '-o', 'allow_other', $at ], root => 1);
 	$self->undo(sub { system('umount', '-l', $at) });
 	for (1 .. 100) { return "$at/document" if -e "$at/document"; sleep 0.05 }
 	croak 'the file system in user space did not come (Debian: fuse3)';
 }
 
-sub stop_pids { my ($self, @pids) = @_; $self->undo(sub { kill 'CONT', @pids }); kill 'STOP', @pids or croak "SIGSTOP: $!"; return }
+sub stop_pids {
+	my ($self, @pids) = @_;
+	$self->undo(sub { kill 'CONT', @pids });
+	kill 'STOP', @pids or croak "SIGSTOP: $!";
+	return;
+}
 sub cont_pids { my ($self, @pids) = @_; kill 'CONT', @pids; return }
 
 # freezer(): CODE that takes a pid into a group of its own, or 'FROZEN' or 'THAWED'
@@ -282,17 +341,33 @@ sub freezer {
 	my ($self) = @_;
 	my $dir = "/sys/fs/cgroup/freezer/tipme-desk-$$-$self->{count}";
 	mkdir $dir or croak "$dir: $!";
-	my $put = sub { my ($file, $text) = @_; open my $h, '>', "$dir/$file" or return; syswrite $h, $text; close $h; return };
+	my $put = sub {
+		my ($file, $text) = @_;
+		open my $h, '>', "$dir/$file" or return;
+		syswrite $h, $text;
+		close $h;
+		return;
+	};
 	$self->undo(sub { $put->('freezer.state', 'THAWED') });
-	push @{ $self->{last} }, sub { for (1 .. 50) { last if rmdir $dir; sleep 0.05 } };
+	push @{ $self->{last} }, sub {
+		for (1 .. 50) { last if rmdir $dir; sleep 0.05 }
+	};
 	return sub { $put->($_[0] =~ /^\d/ ? 'cgroup.procs' : 'freezer.state', $_[0]) };
 }
 
-sub write_file { my ($self, $path, $text) = @_; open my $h, '>', $path or croak "$path: $!"; print {$h} $text; close $h or croak "$path: $!"; return }
+sub write_file {
+	my ($self, $path, $text) = @_;
+	open my $h, '>', $path or croak "$path: $!";
+	print {$h} $text;
+	close $h or croak "$path: $!";
+	return;
+}
 
 sub clean {
 	my ($self) = @_;
-	for my $undo (reverse @{ $self->{undo} }) { eval { $undo->(); 1 } or warn $@ }
+	for my $undo (reverse @{ $self->{undo} }) {
+		eval { $undo->(); 1 } or warn $@;
+	}
 	my @all = map { keys %{ Tipme::Workload::family($_) } } @{ $self->{pids} };
 	kill $_, @all for qw(CONT KILL);
 	close $self->{witness} if $self->{witness};
