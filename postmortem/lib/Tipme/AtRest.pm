@@ -338,7 +338,7 @@ sub _first_quiet {
 		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
 		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
 		my $rest = $self->in_loop($i) || $self->_waits_there($e, $tid, $i) ? $i->{from} : $self->_loop_of_another($states, $e->{pid}, $tid, $i);
-		next if !defined $rest || $self->_is_deaf($e, $tid, $i);
+		next if !defined $rest;
 		$first++ while $first < @$asleep && $asleep->[$first][1] <= $i->{from};
 		for (my $k = $first; $k < @$asleep && $asleep->[$k][0] < $i->{to}; $k++) {
 			my $a = $asleep->[$k];
@@ -346,7 +346,9 @@ sub _first_quiet {
 			my $to   = $a->[1] < $i->{to} ? $a->[1] : $i->{to};
 			next if $from >= $to || grep { $_->[0] < $to && (!defined $_->[1] || $_->[1] > $from) } @grabs;
 			my $t = $self->_at_rest($states, $e->{server}{tid}, $from, $to);
-			return $t if defined $t;
+			next if !defined $t;
+			last if $self->_is_deaf($e, $tid, $i);
+			return $t;
 		}
 	}
 	return;
