@@ -241,6 +241,16 @@ judged('a program that looks for mail by the clock', after_a_moment(clock => 1),
 	cmp_ok(abs($d->{interval}{duration_ns} - 903 * MS), '<', MS, 'a sleep in pieces: all of it');
 }
 
+# --- a service that is asked over a bus, and never answers: the client gives up by its own timer ---
+{
+	my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping')
+		->wake(0, 1001.05, SERVICE, BUS, 'epoll')->run(0, 1001.2, 1002, SERVICE, 'sleeping');
+	release($s, 1080, no_wake => 1);
+	$s->wake(1, 2501, CLIENT, 0, 'poll', context => 'hardirq')->run(1, 2501.1, 2503, CLIENT, 'sleeping')->draw(2502.8)->hotkey(3500);
+	$d = judged('nobody answers', polls($s, 2503), 'time-out', 'service', 0.95, 1);
+	like($d->{verdict}{sentence}, qr/: most likely, for 1\.50 s \(100 %\) it waited for an answer of "service" \(pid 500\b.*\), and gave up\.$/, '... the sentence');
+}
+
 # --- a thread whose leaving no record tells: wakings go on naming it, and who leaves that CPU next is the one ---
 {
 	my $s = story();

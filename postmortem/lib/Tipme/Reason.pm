@@ -43,6 +43,7 @@ my %DOING = (
 	'wait-file-server' => N__('waiting for a file server'),
 	'loop'             => N__('waiting in its event loop'),
 	'loop-timer'       => N__('waiting in its event loop until a time that it chose'),
+	'no-answer'        => N__('not answering up to a time-out'),
 	'loop-network'     => N__('waiting in its event loop, woken by the network or a timer'),
 	'stopped'          => N__('stopped by a signal'),
 	'traced'           => N__('stopped by a tracer'),

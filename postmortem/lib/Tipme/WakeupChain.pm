@@ -29,6 +29,7 @@ our $LONG         = 5_000;         # segments of a walk, from which on those beh
 our $CHUNK        = 2_000;         # ... so many at once, but for the last ones, which the walk may look at
 our $LAST         = 64;
 our $TURNS        = 1;             # plain steps are done at one go; 0: each by itself, to the same result
+my $TIME_OUT_NS = 100_000_000;    # what somebody lets go by for an answer is not shorter
 my %STOPPED = map { $_ => 1 } qw(stopped traced frozen);
 my $MAX_NESTED = 8;            # workers that queue work for workers
 my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
@@ -410,6 +411,8 @@ sub _blocked {
 	return if $waker && $self->_follow($i, $lo, $waker, \%s);
 	return if !$waker && ($self->_ask_client || $self->_ask_holder($i, $lo, $r) || $self->_ask_peer($i, $lo));
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
+	my $asked = $r && $r->{class} eq 'loop' && $waker && $waker->{context} eq 'hardirq' && $self->{t} - $lo >= $TIME_OUT_NS ? $self->_asked_whom($i) : undef;
+	return $self->_emit($lo, %s, kind => 'time-out', reason => 'no-answer', class => $r->{class}, asked => $asked, exact => 0) if $asked;
 	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => reason('wait-still', $self->_others_of_disk('disk')), exact => 0) }
 	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? $waker->{context} eq 'task' ? 'slept' : 'slept-interrupt' : $i->{guessed} ? 'waking-lost' : 'not-woken', exact => 0) }
 	my ($whose) = $waker ? () : grep { Tipme::Kinds::has($r->{kind}, $_) } qw(for-whom holder);
@@ -592,6 +595,31 @@ sub _last_run {
 		$t = $i->{from};
 	}
 	return;
+}
+
+# [ thread, when ] of another process that ours had asked for something just before it slept: the one it woke, and whom that one woke for it at once (a bus
+# hands on); undef: it had asked nobody. Where the sleep then ended by its own timer, that one has not answered.
+sub _asked_whom {
+	my ($self, $i) = @_;
+	my $begin = $i->{real_from} // $i->{from};
+	my $asked = $self->_woken_by_process($self->{tid}, $begin - $PEER_NS, $begin, 1) or return;
+	return $self->_woken_by_process($asked->[0], $asked->[1], $asked->[1] + $PEER_NS, 0) // $asked;
+}
+
+# The first (or the last) thread of a third process that a thread woke in [FROM, TO)
+sub _woken_by_process {
+	my ($self, $by, $from, $to, $last) = @_;
+	my ($ev, $threads, $found) = ($self->{states}->events, $self->{threads});
+	my %not = map { $_ => 1 } $self->{server_pid}, $threads->at($self->{tid}, $self->{t})->{pid}, $threads->at($by, $from)->{pid};
+	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $to; $k++) {
+		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || vec($ev->{a}, $k, 32) != $by || (vec($ev->{d}, $k, 32) >> 16 & 255);
+		my ($tid, $t) = (vec($ev->{tid}, $k, 32), vec($ev->{ts}, $k, 64));
+		my $who = $threads->at($tid, $t);
+		next if $who->{kernel} || $not{ $who->{pid} };
+		$found = [ $tid, $t ];
+		last if !$last;
+	}
+	return $found;
 }
 
 # Nobody has woken it: it still waits for the one it woke, asked, just before it fell asleep. Inferred, and marked so.
