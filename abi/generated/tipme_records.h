@@ -168,7 +168,7 @@ enum tipme_verb {
 	TIPME_VERB_SET = 7, /* switch record classes; the text is JSON, an object of class names and true or false; answered by a reply that tells all classes */
 	TIPME_VERB_REPLY = 16, /* answer: arg 0 or an errno; the text is JSON, or says what went wrong */
 	TIPME_VERB_SAVED = 17, /* an episode was saved, or not (arg: errno); the text is its path */
-	TIPME_VERB_TRIGGERED = 18, /* a trigger was taken (arg: 0) or refused (arg: errno); the text is the episode's id, a newline and the kind of trigger; or why not */
+	TIPME_VERB_TRIGGERED = 18, /* a trigger was taken (arg: 0) or refused (arg: errno); the text is the episode's id, the kind of trigger and the seconds kept, a newline between them; or why not */
 };
 
 /* numbers of the records */

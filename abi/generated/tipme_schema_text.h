@@ -141,7 +141,7 @@ static const char tipme_schema_text[] =
 	"\t7 set : \"switch record classes; the text is JSON, an object of class names and true or false; answered by a reply that tells all classes\"\n"
 	"\t16 reply : \"answer: arg 0 or an errno; the text is JSON, or says what went wrong\"\n"
 	"\t17 saved : \"an episode was saved, or not (arg: errno); the text is its path\"\n"
-	"\t18 triggered : \"a trigger was taken (arg: 0) or refused (arg: errno); the text is the episode's id, a newline and the kind of trigger; or why not\"\n"
+	"\t18 triggered : \"a trigger was taken (arg: 0) or refused (arg: errno); the text is the episode's id, the kind of trigger and the seconds kept, a newline between them; or why not\"\n"
 	"\n"
 	"struct message 16 : \"how each message on tipmed's socket (SOCK_SEQPACKET) begins; text_len bytes of text follow\"\n"
 	"\tu32 magic : \"0x4d504954 (TIPM)\"\n"

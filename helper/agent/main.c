@@ -129,7 +129,7 @@ static void say(struct agent *a, const char *text)
 		printf("%s\n", text);
 }
 
-static void on_triggered(void *arg, const char *id, const char *kind)
+static void on_triggered(void *arg, const char *id, const char *kind, double seconds)
 {
 	struct agent *a = arg;
 
@@ -142,7 +142,14 @@ static void on_triggered(void *arg, const char *id, const char *kind)
 	if (strcmp(kind, "hotkey"))
 		return;
 	g_strlcpy(a->last_id, id, sizeof(a->last_id));
-	say(a, "tipme: heard. What just happened is being saved.");
+	if (seconds < 1) {
+		say(a, "tipme: heard. What just happened is being saved.");
+		return;
+	}
+	char *text = g_strdup_printf("tipme: heard. The last %.0f s are being saved.", seconds);
+
+	say(a, text);
+	g_free(text);
 }
 
 static void on_refused(void *arg, const char *why)

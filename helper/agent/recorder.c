@@ -53,7 +53,11 @@ static void on_triggered(struct agent_recorder *r, uint32_t error, char *text)
 	}
 	if (kind)
 		*kind++ = '\0';
-	r->calls.triggered(r->calls.arg, text, kind ? kind : "");
+	char *seconds = kind ? strchr(kind, '\n') : NULL;
+
+	if (seconds)
+		*seconds++ = '\0';
+	r->calls.triggered(r->calls.arg, text, kind ? kind : "", seconds ? g_ascii_strtod(seconds, NULL) : 0);
 }
 
 /* The first reply is that to `watch`; later ones to chords matter only when they refuse what is no snapshot. */

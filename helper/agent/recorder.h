@@ -12,7 +12,7 @@ struct agent_recorder;
 struct agent_recorder_calls {
 	void (*joined)(void *arg);
 	void (*left)(void *arg);
-	void (*triggered)(void *arg, const char *id, const char *kind);
+	void (*triggered)(void *arg, const char *id, const char *kind, double seconds);
 	void (*refused)(void *arg, const char *why);
 	void (*saved)(void *arg, int error, const char *text); /* a path, or what went wrong */
 	void *arg;

@@ -402,8 +402,8 @@ static void tell(void)
 	else
 		printf("recording the last %u seconds: scheduling, wake-ups, kernel stacks of sleeps (%u tracing programs), %u threads\n", opt.window_s,
 		       now.stats.programs, now.threads);
-	printf("memory: %.1f MB ring, %.1f MB for copies; episodes of user %u go to %s\n", (double)now.stats.pool_bytes / 1e6,
-	       (double)server.snap.kernel.kept / 1e6, (unsigned int)opt.owner, opt.library);
+	printf("memory: %.1f MB ring, %.1f MB for copies (%.1f while one is saved); episodes of user %u go to %s\n", (double)now.stats.pool_bytes / 1e6,
+	       (double)server.snap.kernel.kept / 1e6, (double)now.stats.pool_bytes / 1e6, (unsigned int)opt.owner, opt.library);
 	printf("X servers with hooks join by themselves; save what just happened with: tipme snap\n");
 	for (unsigned int i = 0; i < limits.count; i++)
 		if (tipmed_limit_text(&limits, i))

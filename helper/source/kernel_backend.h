@@ -58,7 +58,17 @@ struct tipme_kernel_backend {
 	int (*trigger_taken)(struct tipme_kernel_source *src, uint32_t *by, char *text, size_t len);
 };
 
-/* Completes `opt` with the defaults, and chooses the pool's form. */
+/* By default the pool takes at most one part in so many of the machine's memory; 27 MB on any machine. */
+#define TIPME_POOL_RAM_PART 50
+
+struct tipme_kernel_machine {
+	unsigned int possible, online; /* CPUs */
+	uint64_t ram_bytes;
+};
+
+/* Completes `opt` with the defaults, and chooses the pool's form. Where nobody has said a rate, it is reckoned with 10,000 records a second of each CPU. */
+void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_options *opt, const struct tipme_kernel_machine *m);
+/* The same for this machine, of so many possible CPUs. */
 void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt, unsigned int cpus);
 
 extern const struct tipme_kernel_backend tipme_kernel_bpf, tipme_kernel_module;

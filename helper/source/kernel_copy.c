@@ -46,7 +46,12 @@ struct tipme_kernel_seen {
 	struct sub_seen *seen;
 	uint32_t *order;
 	struct cpu_run *run; /* of each CPU */
+	size_t count, next; /* of order: in this pass, and done of it */
+	int more; /* the pass appends to a copy */
 };
+
+/* What a copy needs at once is there from the start; what comes after it is made when it is written. */
+#define READY_BYTES (2U << 20)
 
 static unsigned int slots_of(const struct tipme_pool_view *v)
 {
@@ -120,8 +125,7 @@ int tipme_pool_copy_alloc(const struct tipme_pool_view *v, struct tipme_kernel_c
 	memset(c, 0, sizeof(*c));
 	c->cpus = v->cpus;
 	c->size = tipme_pool_copy_bytes(v);
-	/* An eighth more than the pool is what the seconds after the trigger need where a pool lasts for as long as it should. */
-	c->kept = bytes_of(v, v->subs + v->subs / 8 + v->cpus);
+	c->kept = c->size < READY_BYTES ? c->size : READY_BYTES;
 	c->seen = tipme_pool_seen_alloc(v);
 	c->buf = mapped(c->size, c->kept);
 	c->coverage = touched(v->cpus, sizeof(*c->coverage));
@@ -143,15 +147,36 @@ void tipme_kernel_copy_free(struct tipme_kernel_copy *c)
 	memset(c, 0, sizeof(*c));
 }
 
-void tipme_kernel_copy_spare_release(struct tipme_kernel_copy *c)
+/* The part that is made when it is written, in whole pages; 0: there is none. */
+static size_t spare_of(const struct tipme_kernel_copy *c, void **begin)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)c->buf + c->kept + page - 1) & ~(page - 1);
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)c->buf + c->kept + page - 1) & ~(page - 1);
 	uintptr_t end = (uintptr_t)c->buf + c->size;
 
-	if (!c->buf || begin >= end)
+	*begin = (void *)from;
+	return c->buf && from < end ? end - from : 0;
+}
+
+void tipme_kernel_copy_spare_hide(struct tipme_kernel_copy *c)
+{
+	void *begin;
+	size_t bytes = spare_of(c, &begin);
+
+	if (bytes)
+		mprotect(begin, bytes, PROT_NONE);
+}
+
+void tipme_kernel_copy_spare_release(struct tipme_kernel_copy *c)
+{
+	void *begin;
+	size_t bytes = spare_of(c, &begin);
+
+	if (!bytes)
 		return;
-	munlock((void *)begin, end - begin); /* what is locked is not given back */
-	madvise((void *)begin, end - begin, MADV_DONTNEED);
+	munlock(begin, bytes); /* what is locked is not given back */
+	madvise(begin, bytes, MADV_DONTNEED);
+	madvise(begin, bytes, MADV_HUGEPAGE); /* fewer faults while it is written */
+	mprotect(begin, bytes, PROT_READ | PROT_WRITE);
 }
 
 /* Reads a header. Returns 0 if nothing was ever behind it, or if it is just changing: then its records are newer than this copy. */
@@ -177,8 +202,14 @@ static int sub_look(const struct tipme_pool_view *v, uint32_t sub, struct sub_st
 	return LOAD(&h->gen) == st->gen;
 }
 
+/*
+ * What began first is copied first, for it is overwritten first. That is also the order of each CPU: a sub-buffer begins when the one before it is
+ * full. (Sub-buffers are overwritten in the order in which they were full; where a slow CPU's was begun long before, it is copied earlier than it need be.)
+ */
 static int before(const struct sub_state *a, const struct sub_state *b)
 {
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns;
 	return a->cpu != b->cpu ? a->cpu < b->cpu : a->seq < b->seq;
 }
 
@@ -200,7 +231,7 @@ static void sift(const struct tipme_kernel_seen *s, size_t root, size_t n)
 }
 
 /* Heap sort: the C library's qsort() allocates. */
-static void sort_by_cpu_and_seq(const struct tipme_kernel_seen *s, size_t n)
+static void sort_by_age(const struct tipme_kernel_seen *s, size_t n)
 {
 	for (size_t i = n / 2; i-- > 0;)
 		sift(s, i, n);
@@ -367,7 +398,7 @@ static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *
 		section_write(v, c, st, &sum);
 }
 
-/* Finds the sub-buffers that are not done, in order of CPU and time. Returns how many. */
+/* Finds the sub-buffers that are not done, the oldest first. Returns how many. */
 static size_t survey(const struct tipme_pool_view *v, struct tipme_kernel_seen *s)
 {
 	size_t n = 0;
@@ -378,7 +409,7 @@ static size_t survey(const struct tipme_pool_view *v, struct tipme_kernel_seen *
 		if (!s->seen[sub].done || s->seen[sub].gen != s->state[sub].gen)
 			s->order[n++] = sub;
 	}
-	sort_by_cpu_and_seq(s, n);
+	sort_by_age(s, n);
 	return n;
 }
 
@@ -434,15 +465,30 @@ static void copy_reset(const struct tipme_pool_view *v, struct tipme_kernel_copy
 	coverage_reset(v, c->seen, c->coverage);
 }
 
-int tipme_pool_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now, int more)
+void tipme_pool_copy_begin(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now, int more)
 {
-	size_t n;
-
 	if (!more)
 		copy_reset(v, c);
-	n = survey(v, c->seen);
-	for (size_t i = 0; i < n; i++)
-		sub_copy(v, c, c->seen->order[i], more);
-	coverage_until(v, c->seen, c->coverage, now);
+	c->seen->more = more;
+	c->seen->count = survey(v, c->seen);
+	c->seen->next = 0;
+	c->until_ns = now;
+}
+
+int tipme_pool_copy_part(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, size_t bytes)
+{
+	struct tipme_kernel_seen *s = c->seen;
+	size_t end = bytes < SIZE_MAX - c->len ? c->len + bytes : SIZE_MAX;
+
+	while (s->next < s->count && c->len < end)
+		sub_copy(v, c, s->order[s->next++], s->more);
+	coverage_until(v, s, c->coverage, c->until_ns);
+	return s->next < s->count;
+}
+
+int tipme_pool_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now, int more)
+{
+	tipme_pool_copy_begin(v, c, now, more);
+	tipme_pool_copy_part(v, c, SIZE_MAX);
 	return c->cut ? -ENOSPC : 0;
 }

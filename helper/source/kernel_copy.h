@@ -18,7 +18,12 @@ int tipme_pool_copy_alloc(const struct tipme_pool_view *v, struct tipme_kernel_c
 size_t tipme_pool_copy_bytes(const struct tipme_pool_view *v);
 /* Begins a copy anew (more = 0), or appends what is new since (1). `now` is CLOCK_MONOTONIC before the call. */
 int tipme_pool_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now, int more);
-
+/*
+ * The same in parts. The begin says which sub-buffers belong to it; a part copies some of them, the oldest first, until it has some more than so many
+ * bytes. Returns 1 while there are others. What was overwritten between two parts is a gap: its CPU is covered from behind it.
+ */
+void tipme_pool_copy_begin(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now, int more);
+int tipme_pool_copy_part(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, size_t bytes);
 
 struct tipme_kernel_seen *tipme_pool_seen_alloc(const struct tipme_pool_view *v);
 void tipme_pool_seen_free(struct tipme_kernel_seen *s);

@@ -29,34 +29,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Idle CPUs hold a sub-buffer each: with many CPUs they are cut smaller, so that this takes no more than an eighth. */
-static unsigned int choose_subbuf(uint64_t records_bytes, unsigned int cpus)
-{
-	unsigned int bytes = 65536;
-
-	while (bytes > 4096 && (uint64_t)bytes * cpus > records_bytes / 8)
-		bytes /= 2;
-	return bytes;
-}
-
-void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt, unsigned int cpus)
-{
-	uint64_t bytes, subs;
-
-	opt->window_s = opt->window_s ? opt->window_s : 40;
-	opt->rate = opt->rate ? opt->rate : 20000;
-	opt->stack_entries = opt->stack_entries ? opt->stack_entries : 4096;
-	opt->stack_min_us = opt->stack_min_us ? opt->stack_min_us : 1000;
-	opt->idle_min_us = opt->idle_min_us ? opt->idle_min_us : 50;
-	bytes = opt->pool_bytes ? opt->pool_bytes : (uint64_t)opt->window_s * opt->rate * TIPME_POOL_SLOT_BYTES;
-	view->cpus = cpus;
-	view->subbuf_bytes = opt->subbuf_bytes ? opt->subbuf_bytes : choose_subbuf(bytes, cpus);
-	if (!opt->pool_bytes)
-		bytes += (uint64_t)view->subbuf_bytes * cpus;
-	subs = bytes / view->subbuf_bytes;
-	view->subs = subs > 3 * cpus ? subs : 3 * cpus; /* one to write, one to retire, one to keep */
-}
-
 static int options_check(const struct tipme_kernel_options *opt, char *why, size_t why_len)
 {
 	unsigned int b = opt->subbuf_bytes, s = opt->stack_entries;
@@ -330,25 +302,54 @@ static int beside_alloc(const struct tipme_pool_view *v, struct tipme_kernel_cop
 	return c->beside ? tipme_pool_copy_alloc(v, c->beside) : -ENOMEM;
 }
 
-/* The first one's copy leaves the room that the other's may still need. */
-static int copy_both(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more)
+/* What the other one's copy may still need of the room. */
+static size_t beside_room(const struct tipme_kernel_copy *c, int more)
+{
+	return c->beside ? c->beside->size - (more ? c->beside->len : 0) : 0;
+}
+
+/* Its records follow those of the first. */
+static void beside_copy(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more)
 {
 	struct tipme_kernel_copy *b = c->beside;
-	size_t before = more && b ? b->len : 0, kept = b ? b->size - before : 0;
-	uint64_t records = more && b ? b->records : 0;
-	int err;
+	size_t before = more ? b->len : 0;
+	uint64_t records = more ? b->records : 0;
 
-	c->size -= kept;
-	err = tipme_pool_copy(&src->view, c, now_ns(), more);
-	c->size += kept;
-	if (!b)
-		return err;
-	if (tipme_pool_copy(&src->beside->view, b, now_ns(), more))
-		err = -ENOSPC;
+	tipme_pool_copy(&src->beside->view, b, now_ns(), more);
 	memcpy((char *)c->buf + c->len, (const char *)b->buf + before, b->len - before);
 	c->len += b->len - before;
 	c->records += b->records - records;
-	return err;
+}
+
+/* The first one's copy leaves the room that the other's may still need. */
+static int part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more, size_t bytes)
+{
+	size_t room = beside_room(c, more);
+	int left;
+
+	c->size -= room;
+	left = tipme_pool_copy_part(&src->view, c, bytes);
+	c->size += room;
+	if (!left && c->beside)
+		beside_copy(src, c, more);
+	return left;
+}
+
+static int copy_both(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more)
+{
+	tipme_pool_copy_begin(&src->view, c, now_ns(), more);
+	part(src, c, more, SIZE_MAX);
+	return c->cut || (c->beside && c->beside->cut) ? -ENOSPC : 0;
+}
+
+void tipme_kernel_source_copy_begin(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
+{
+	tipme_pool_copy_begin(&src->view, c, now_ns(), 0);
+}
+
+int tipme_kernel_source_copy_part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, size_t bytes)
+{
+	return part(src, c, 0, bytes);
 }
 
 int tipme_kernel_copy_alloc(const struct tipme_kernel_source *src, struct tipme_kernel_copy *c)

@@ -32,7 +32,7 @@ int tipme_classes_parse(const char *text, uint32_t *mask);
 /* Zero means the default, so a zeroed structure is a good one. */
 struct tipme_kernel_options {
 	unsigned int window_s;      /* seconds to keep: 40 */
-	unsigned int rate;          /* records a second expected of the whole machine: 20000 */
+	unsigned int rate;          /* records a second expected of the whole machine: 10000 of each CPU, as far as 2 % of memory go; at least 20000 */
 	uint64_t pool_bytes;        /* computed: window x rate x 32 and one sub-buffer per possible CPU */
 	unsigned int subbuf_bytes;  /* 65536, less on machines of many CPUs; a power of two from 4096 */
 	unsigned int stack_min_us;  /* sleeps as long as this get their stack recorded: 1000 */
@@ -122,7 +122,8 @@ struct tipme_kernel_seen;
 struct tipme_kernel_copy {
 	void *buf;
 	size_t size;
-	size_t kept; /* of it: what the copy at the trigger takes at most */
+	size_t kept; /* of it: memory that is there at any time; the rest is made when it is written */
+	uint64_t until_ns; /* when the pass that goes on had begun: what came later is for the next */
 	size_t len;
 	uint64_t records;
 	uint64_t torn; /* slots of full sub-buffers that were not whole: always 0 as far as we know */
@@ -199,18 +200,25 @@ size_t tipme_kernel_source_copy_bytes(const struct tipme_kernel_source *src);
 /* Allocates all that copies need, and touches each page; lock them with mlockall(). Returns 0 or -errno. */
 int tipme_kernel_copy_alloc(const struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
 /*
- * The copy at the trigger always has memory. What comes after it may fill a second part, which only a flood needs: that part is given
- * back here, whether it was used or locked, and the kernel makes it again when it is written to.
+ * Most of a copy's memory is made when it is written to, and given back here, whether it was used or locked. Who locks all of its memory hides that
+ * part before, or it would all be made then.
  */
+void tipme_kernel_copy_spare_hide(struct tipme_kernel_copy *c);
 void tipme_kernel_copy_spare_release(struct tipme_kernel_copy *c);
 void tipme_kernel_copy_free(struct tipme_kernel_copy *c);
 /*
- * At the trigger: everything; recording goes on. Begins the copy anew. No allocation and no system call.
+ * At the trigger: everything; recording goes on. Begins the copy anew. No allocation, and no system call but for what making memory takes.
  * Returns 0, or -ENOSPC if something was cut.
  */
 int tipme_kernel_source_copy(struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
 /* Later: appends only what is new since. The same returns. */
 int tipme_kernel_source_copy_more(struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
+/*
+ * tipme_kernel_source_copy() in parts, so that who copies a large pool can do something else in between: what was written up to the begin is copied, the
+ * oldest first, so that nothing is lost as long as copying is faster than recording. A part ends soon after so many bytes; 1: there is more.
+ */
+void tipme_kernel_source_copy_begin(struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
+int tipme_kernel_source_copy_part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, size_t bytes);
 
 /*
  * Looks at all threads: fills at most `max`, and `picture` (time of the begin, number seen, time of the end; changed = seen).

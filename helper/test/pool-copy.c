@@ -190,9 +190,31 @@ static void long_interrupt(void)
 	ok(written - copy.records <= (SUBS + 1) * tipme_pool_slots && began_ns <= test_clock_ns - (SUBS - 2) * tipme_pool_slots, "and after them the whole pool is covered");
 }
 
+/* In parts, while others write: what is covered is there, whatever was overwritten between two of them. */
+static void in_parts(uint64_t between)
+{
+	uint64_t parts = 0, slots, begun_ns;
+
+	begin();
+	slots = tipme_pool_slots;
+	write_records((SUBS + 2) * slots + 7);
+	begun_ns = test_clock_ns;
+	tipme_pool_copy_begin(&view, &copy, test_clock_ns, 0);
+	while (tipme_pool_copy_part(&view, &copy, 1)) {
+		write_records(between);
+		parts++;
+	}
+	ok(parts >= SUBS / 2 - 1 && !missing() && copy.coverage[0].last_ns == begun_ns, "a copy in parts: nothing that is covered is missing");
+	ok(copy.coverage[0].first_ns <= begun_ns - (between > slots ? 1 : SUBS - 2) * slots, "and it covers what was not overwritten before its part came");
+	write_records(10);
+	ok(!tipme_pool_copy(&view, &copy, test_clock_ns, 1) && !missing() && copy.coverage[0].last_ns == test_clock_ns, "when it goes on, the same");
+}
+
 int main(void)
 {
-	printf("1..14\n");
+	printf("1..20\n");
+	in_parts(10);
+	in_parts(tipme_pool_slots + tipme_pool_slots / 2);
 	late_turner();
 	hole();
 	two_holes();

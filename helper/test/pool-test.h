@@ -12,7 +12,9 @@
 #include "pool.h"
 #include "tipme_records.h"
 
+#ifndef TEST_CPUS
 #define TEST_CPUS 16
+#endif
 
 static struct {
 	char *base;

@@ -93,6 +93,17 @@ unsigned int tipmed_watch_get(struct tipmed_watch *w, struct tipmed_watched *now
 	return n;
 }
 
+double tipmed_watch_kept_s(struct tipmed_watch *w, uint64_t now_ns)
+{
+	uint64_t since_ns = 0;
+
+	pthread_mutex_lock(&w->lock);
+	for (unsigned int cpu = 0; cpu < w->cpus; cpu++)
+		since_ns = w->coverage[cpu].first_ns > since_ns ? w->coverage[cpu].first_ns : since_ns;
+	pthread_mutex_unlock(&w->lock);
+	return now_ns > since_ns ? (double)(now_ns - since_ns) / 1e9 : 0;
+}
+
 void tipmed_watch_lost_before(struct tipmed_watch *w, uint64_t ns, struct tipme_kernel_lost *lost)
 {
 	memset(lost, 0, sizeof(*lost));

@@ -15,6 +15,9 @@
 
 #define THREADS_BYTES (TIPMED_THREADS_MAX * sizeof(struct tipme_kernel_thread))
 
+/* So much is copied at one go: some milliseconds. */
+#define PART_BYTES (8U << 20)
+
 /* More come within a second only where somebody makes as many as the machine can. */
 #define THREADS_AT_LEAST 4096U
 
@@ -24,9 +27,15 @@ int tipmed_snapshot_init(struct tipmed_snapshot *snap, struct tipme_kernel_sourc
 	snap->threads = tipmed_reserve_new(THREADS_BYTES);
 	if (!snap->threads)
 		return -ENOMEM;
+	/* Until all memory is locked, which would make all of it. */
+	int err = tipme_kernel_copy_alloc(source, &snap->kernel);
+
+	if (err)
+		return err;
+	tipme_kernel_copy_spare_hide(&snap->kernel);
 	/* The first call of gmtime_r() reads the time zone: not at the first trigger. */
 	tzset();
-	return tipme_kernel_copy_alloc(source, &snap->kernel);
+	return 0;
 }
 
 void tipmed_snapshot_free(struct tipmed_snapshot *snap)
@@ -68,12 +77,22 @@ void tipmed_trigger_stamp(struct tipmed_trigger *trigger)
 	snprintf(trigger->id, sizeof(trigger->id), "%.18s-%04x", time_text, (unsigned int)(trigger->episode_id & 0xffff));
 }
 
+bool tipmed_snapshot_part(struct tipmed_snapshot *snap)
+{
+	if (!snap->copying)
+		return false;
+	snap->copying = tipme_kernel_source_copy_part(snap->source, &snap->kernel, PART_BYTES);
+	snap->copied_ns = tipme_clock_ns();
+	return snap->copying;
+}
+
 void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_trigger *trigger)
 {
 	/* The X rings first: they are smaller, and their servers may be the ones that write fastest. */
 	tipmed_x_servers_copy(&snap->x);
-	tipme_kernel_source_copy(snap->source, &snap->kernel);
-	snap->copied_ns = tipme_clock_ns();
+	tipme_kernel_source_copy_begin(snap->source, &snap->kernel);
+	snap->copying = true;
+	tipmed_snapshot_part(snap);
 	snap->trigger = *trigger;
 	int n = tipme_kernel_source_picture(snap->source, &snap->picture, snap->threads, TIPMED_THREADS_MAX);
 
@@ -88,6 +107,8 @@ void tipmed_snapshot_more(struct tipmed_snapshot *snap)
 
 void tipmed_snapshot_end(struct tipmed_snapshot *snap)
 {
+	while (tipmed_snapshot_part(snap))
+		;
 	tipmed_x_servers_copy_more(&snap->x);
 	tipmed_snapshot_more(snap);
 	snap->end_ns = tipme_clock_ns();

@@ -7,6 +7,7 @@
 #ifndef TIPMED_SNAPSHOT_H
 #define TIPMED_SNAPSHOT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -42,7 +43,8 @@ struct tipmed_snapshot {
 	_Atomic enum tipmed_phase phase; /* any thread may look */
 	struct tipmed_trigger trigger;
 	uint64_t before_ns; /* when somebody asked for the last episode before, which was saved; 0: nobody did */
-	uint64_t copied_ns; /* when the first copy was complete */
+	bool copying; /* the first copy is not complete: tipmed_snapshot_part() goes on with it */
+	uint64_t copied_ns; /* when the first copy was complete, or its last part was */
 	uint64_t end_ns; /* up to when recording is in it */
 	struct tipme_kernel_source *source;
 	struct tipme_kernel_copy kernel;
@@ -68,8 +70,14 @@ void tipmed_snapshot_expect(struct tipmed_snapshot *snap, unsigned int threads);
 /* Makes the id, without allocation. */
 void tipmed_trigger_stamp(struct tipmed_trigger *trigger);
 
-/* The first copy, at the trigger. No allocation; system calls only for the picture of the threads, after all rings are copied. */
+/*
+ * The first copy, at the trigger: X rings, the first part of the kernel's pool, the picture of the threads. The kernel makes memory for what it has
+ * not copied before; it may make it slowly, and recording goes on meanwhile. Returns with snap->copying set while there is more of it to copy.
+ */
 void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_trigger *trigger);
+
+/* Goes on with it, the oldest first. Returns whether there is more. */
+bool tipmed_snapshot_part(struct tipmed_snapshot *snap);
 
 /* Then, now and again: what is new from the kernel source, which writes fastest. */
 void tipmed_snapshot_more(struct tipmed_snapshot *snap);

@@ -20,7 +20,8 @@ const char tipmed_usage[] =
 	"Starts the recorder: it keeps the last seconds of what the machine did.\n\n"
 	"  --foreground      stay in the terminal, until Ctrl+C\n"
 	"  --window S        seconds to keep (40)\n"
-	"  --rate N          records a second to make room for (20000)\n"
+	"  --rate N          records a second to make room for (10000 of each CPU, at\n"
+	"                    least 20000, within 2 % of the memory)\n"
 	"  --post S          seconds to record after the hot-key (2)\n"
 	"  --hotkey CHORD    on the keyboards themselves, also without X; none: off\n"
 	"                    (Ctrl+Alt+minus)\n"
@@ -217,7 +218,7 @@ int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt)
 {
 	int which, err = 0;
 
-	*opt = (struct tipmed_options){ .window_s = 40, .rate = 20000, .post_s = 2, .keep = { .count = 200, .worst = 20, .bytes = 4000000000 }, .classes = tipme_classes_default(),
+	*opt = (struct tipmed_options){ .window_s = 40, .post_s = 2, .keep = { .count = 200, .worst = 20, .bytes = 4000000000 }, .classes = tipme_classes_default(),
 		.hotkey = TIPME_HOTKEY_DEFAULT };
 	snprintf(opt->rundir, sizeof(opt->rundir), "%s", tipme_rundir());
 	while (!err && (which = getopt_long(argc, argv, "", long_options, NULL)) != -1)

@@ -58,6 +58,7 @@ static void add_kernel(struct tipme_text *text, struct tipmed_server *server)
 	tipme_text_add(text, "\"source\": \"%s\", \"records\": %llu, \"rate\": %llu, \"programs\": %u, \"threads\": %u, \"picture_ms\": %.3f",
 		       tipme_kernel_source_name(server->snap.source), (unsigned long long)now.stats.records, (unsigned long long)now.rate, now.stats.programs, now.threads,
 		       (double)now.picture_ns / 1e6);
+	tipme_text_add(text, ", \"kept_s\": %.3f", tipmed_watch_kept_s(server->watch, tipme_clock_ns()));
 	add_coverage(text, cov, n, tipme_clock_ns());
 	tipme_text_add(text, ", \"lost\": {\"pool\": %llu, \"nested\": %llu, \"missed\": %llu, \"stack_table\": %llu, \"sleep_table\": %llu, \"lives\": %llu}",
 		       (unsigned long long)lost->pool, (unsigned long long)lost->nested, (unsigned long long)lost->missed,

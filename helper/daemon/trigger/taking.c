@@ -19,9 +19,9 @@
 
 static void tell_triggered(struct tipmed_server *server, const struct tipmed_trigger *trigger)
 {
-	char text[64];
+	char text[96];
 
-	snprintf(text, sizeof(text), "%s\n%s", trigger->id, tipmed_trigger_kinds[trigger->kind]);
+	snprintf(text, sizeof(text), "%s\n%s\n%.1f", trigger->id, tipmed_trigger_kinds[trigger->kind], tipmed_watch_kept_s(server->watch, trigger->ns));
 	tipmed_peers_tell(server, TIPME_VERB_TRIGGERED, 0, text);
 }
 
@@ -35,17 +35,26 @@ void tipmed_taking_finish(struct tipmed_server *server)
 	tipmed_writer_save(server->writer, &server->snap);
 }
 
-/* The copy goes on while recording does: at once at the end, a flood of records would have overwritten the first of them. */
-static void snapshot_begin(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+/*
+ * The copy goes on while recording does: at once at the end, a flood of records would have overwritten the first of them. A large pool is copied in parts,
+ * one after the other; who asks something, or triggers again, is served in between.
+ */
+static void copy_go_on(struct tipmed_server *server)
 {
+	struct itimerspec part = { .it_value.tv_nsec = 1 };
 	struct itimerspec post = { .it_value.tv_nsec = POST_STEP_NS, .it_interval.tv_nsec = POST_STEP_NS };
 
+	timerfd_settime(server->timer_fd, 0, server->snap.copying ? &part : &post, NULL);
+}
+
+static void snapshot_begin(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+{
 	tipmed_snapshot_begin(&server->snap, trigger);
 	server->post_end_ns = tipme_clock_ns() + server->opt->post_s * TIPME_NS_PER_S;
 	if (!server->opt->post_s || server->quitting)
 		tipmed_taking_finish(server);
 	else
-		timerfd_settime(server->timer_fd, 0, &post, NULL);
+		copy_go_on(server);
 }
 
 void tipmed_taking_on_timer(struct tipmed_server *server)
@@ -54,10 +63,14 @@ void tipmed_taking_on_timer(struct tipmed_server *server)
 
 	if (read(server->timer_fd, &n, sizeof(n)) <= 0 || server->snap.phase != TIPMED_POST)
 		return;
-	if (tipme_clock_ns() >= server->post_end_ns)
+	if (server->snap.copying) {
+		tipmed_snapshot_part(&server->snap);
+		copy_go_on(server);
+	} else if (tipme_clock_ns() >= server->post_end_ns) {
 		tipmed_taking_finish(server);
-	else
+	} else {
 		tipmed_snapshot_more(&server->snap);
+	}
 }
 
 static void tell_saved(struct tipmed_server *server)

@@ -146,7 +146,7 @@ enum verb : "what a message on tipmed's socket asks for or tells"
 	7 set : "switch record classes; the text is JSON, an object of class names and true or false; answered by a reply that tells all classes"
 	16 reply : "answer: arg 0 or an errno; the text is JSON, or says what went wrong"
 	17 saved : "an episode was saved, or not (arg: errno); the text is its path"
-	18 triggered : "a trigger was taken (arg: 0) or refused (arg: errno); the text is the episode's id, a newline and the kind of trigger; or why not"
+	18 triggered : "a trigger was taken (arg: 0) or refused (arg: errno); the text is the episode's id, the kind of trigger and the seconds kept, a newline between them; or why not"
 
 struct message 16 : "how each message on tipmed's socket (SOCK_SEQPACKET) begins; text_len bytes of text follow"
 	u32 magic : "0x4d504954 (TIPM)"
