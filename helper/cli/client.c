@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -184,22 +185,35 @@ static void print_coverage(struct json_object *status)
 		printf("kept       %.1f s (asked for: %.0f s)\n", most, number_of(status, "window_s"));
 }
 
-static void print_lost(struct json_object *lost)
+/* Their records are there: only the stack is not. */
+static bool is_stackless(const char *cause)
 {
+	return !strcmp(cause, "stack_table") || !strcmp(cause, "sleep_table");
+}
+
+static void print_losses(struct json_object *lost, bool stackless, const char *what)
+{
+	const char *between = "";
 	double sum = 0;
 
-	json_object_object_foreach(lost, unused, value) {
-		(void)unused;
-		sum += json_object_get_double(value);
-	}
-	printf("lost       %.0f (", sum);
-	const char *between = "";
-
+	json_object_object_foreach(lost, name, value)
+		sum += is_stackless(name) == stackless ? json_object_get_double(value) : 0;
+	if (stackless && !sum)
+		return;
+	printf("%s%.0f%s (", stackless ? "no stack   " : "lost       ", sum, what);
 	json_object_object_foreach(lost, cause, count) {
+		if (is_stackless(cause) != stackless)
+			continue;
 		printf("%s%s %s", between, cause, json_object_get_string(count));
 		between = ", ";
 	}
 	puts(")");
+}
+
+static void print_lost(struct json_object *lost)
+{
+	print_losses(lost, false, "");
+	print_losses(lost, true, " records, which are there without it");
 }
 
 static void print_x_servers(struct json_object *list)

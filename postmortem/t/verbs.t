@@ -70,7 +70,7 @@ like(verb('Show')->{err}, qr/no episode there: make one with the hot-key/, 'show
 # --- two episodes; in the second, five presses in an xterm and a hot-key ---
 sub story {
 	my ($id, %o) = @_;
-	my $e = Tipme::Test::Episode->new(trigger_ns => 10_000_000_000, end_ns => 12_000_000_000, id => $id, lost => { kernel_bpf => { pool => 1234 } }, %o);
+	my $e = Tipme::Test::Episode->new(trigger_ns => 10_000_000_000, end_ns => 12_000_000_000, id => $id, lost => { kernel_bpf => { pool => 1234, stack_table => 51 } }, %o);
 	my $seq = 0;
 	my $ms = 1_000_000;
 	$e->thread(812, $evil, ts_ns => 1_000_000_000);
@@ -118,6 +118,7 @@ is($r->{exit}, 0, 'show of the newest');
 like($r->{out}, qr/^Episode $newer$/m, '... its id');
 like($r->{out}, qr/^xterm waited e/m, '... its verdict');
 like($r->{out}, qr/^1,234 records lost \(kernel_bpf pool 1,234\)$/m, '... what was lost, by cause');
+like($r->{out}, qr/^51 records are there without their stack \(kernel_bpf stack_table 51\)$/m, '... and that those without a stack are there');
 like($r->{out}, qr/^x_hooks +x-100\.rec +0 /m, '... what covers what');
 like(verb('Show', $older)->{out}, qr/^Not diagnosed yet: tipme diagnose $older$/m, 'show says what to do for a verdict');
 $json = decode_json(verb('Show', $newer, '--json')->{out});

@@ -103,12 +103,28 @@ sub lost {
 	return \%l;
 }
 
-# lost_count(): all losses together
-sub lost_count {
-	my ($self) = @_;
-	my $n = 0;
-	for my $l (values %{ $self->lost }) { $n += $_ for values %$l }
-	return $n;
+# lost_count(): all records that are lost
+sub lost_count { my ($self) = @_; return lost_sums($self->lost)->{records} }
+
+# Causes whose records are there, and have no stack: there was no room for it, or for the sleep that it belongs to.
+my %STACKLESS = map { $_ => 1 } qw(stack_table sleep_table);
+
+# lost_stack(CAUSE): whether what is counted there are records without a stack, and not records
+sub lost_stack { my ($cause) = @_; return $STACKLESS{$cause} }
+
+# lost_sums(lost): { records, stacks, record_causes, stack_causes } of what lost() gives; the causes are lists of [ source, cause, count ], in order
+sub lost_sums {
+	my ($lost) = @_;
+	my %sum = (records => 0, stacks => 0, record_causes => [], stack_causes => []);
+	for my $source (sort keys %$lost) {
+		for my $cause (sort keys %{ $lost->{$source} }) {
+			my $n = $lost->{$source}{$cause} or next;
+			my $what = lost_stack($cause) ? 'stack' : 'record';
+			$sum{"${what}s"} += $n;
+			push @{ $sum{"${what}_causes"} }, [ $source, $cause, $n ];
+		}
+	}
+	return \%sum;
 }
 
 # note(): the user's words, or undef

@@ -7,6 +7,7 @@ use warnings;
 use Cwd ();
 use Fcntl qw(:flock O_RDONLY O_RDWR O_CREAT O_NOFOLLOW O_NONBLOCK S_ISREG);
 use File::Basename qw(dirname);
+use Tipme::Episode ();
 use Tipme::Manifest;
 use Tipme::Printable qw(printable);
 
@@ -194,7 +195,8 @@ sub _facts {
 	@row{qw(trigger_kind trigger_text trigger_ns)} = (_text($t->{kind}), _text($t->{text}), _count($t->{ns}));
 	for my $s (@{ $m->{sources} }) {
 		$row{records} += _count($_->{records}) for grep { ref eq 'HASH' } @{ ref $s->{coverage} eq 'ARRAY' ? $s->{coverage} : [] };
-		$row{lost} += _count($_) for ref $s->{lost} eq 'HASH' ? values %{ $s->{lost} } : ();
+		my $lost = ref $s->{lost} eq 'HASH' ? $s->{lost} : {};
+		$row{lost} += _count($lost->{$_}) for grep { !Tipme::Episode::lost_stack($_) } keys %$lost;
 	}
 	$row{bytes} += $_ for values %size;
 	return \%row;

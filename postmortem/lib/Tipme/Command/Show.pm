@@ -83,9 +83,15 @@ sub _coverage {
 
 sub _losses {
 	my ($e) = @_;
-	my $lost = $e->lost;
-	my @causes = map { my $s = $_; map { "$s $_ " . with_commas($lost->{$s}{$_}) } grep { $lost->{$s}{$_} } sort keys %{ $lost->{$s} } } sort keys %$lost;
-	return with_commas($e->lost_count) . ' records lost' . (@causes ? ' (' . join(', ', @causes) . ')' : '') . "\n";
+	my $sums = Tipme::Episode::lost_sums($e->lost);
+	my $text = with_commas($sums->{records}) . ' records lost' . _causes($sums->{record_causes}) . "\n";
+	$text .= with_commas($sums->{stacks}) . ' records are there without their stack' . _causes($sums->{stack_causes}) . "\n" if $sums->{stacks};
+	return $text;
+}
+
+sub _causes {
+	my ($causes) = @_;
+	return @$causes ? ' (' . join(', ', map { "$_->[0] $_->[1] " . with_commas($_->[2]) } @$causes) . ')' : '';
 }
 
 # --- records ---

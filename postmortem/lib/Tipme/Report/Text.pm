@@ -10,6 +10,7 @@ use Tipme::CommandLine qw(table with_commas);
 use Tipme::Kinds;
 use Tipme::Moment    qw(clock_text);
 use Tipme::Printable qw(one_line shorten);
+use Tipme::Episode   ();
 use Tipme::Verdict   qw(duration_text event_words);
 use Tipme::Words     qw(N__ fill);
 
@@ -386,16 +387,14 @@ sub _confidence {
 
 sub _lost {
 	my ($lost) = @_;
-	my ($n, @causes) = (0);
-	for my $source (sort keys %$lost) {
-		for my $cause (sort keys %{ $lost->{$source} }) {
-			my $c = $lost->{$source}{$cause} or next;
-			$n += $c;
-			push @causes, "$source $cause $c";
-		}
-	}
-	return fill(N__('{n} records lost{causes}'), n => $n,
-		causes => @causes ? ' (' . join(', ', @causes) . ')' : '');
+	my $sums = Tipme::Episode::lost_sums($lost);
+	my $line = fill(N__('{n} records lost{causes}'), n => $sums->{records},
+		causes => _lost_causes($sums->{record_causes}));
+	return $line if !$sums->{stacks};
+	return $line . '; ' . fill(N__('{n} records are there without their stack{causes}'),
+		n => $sums->{stacks}, causes => _lost_causes($sums->{stack_causes}));
 }
+
+sub _lost_causes { my ($causes) = @_; return @$causes ? ' (' . join(', ', map { "@$_" } @$causes) . ')' : '' }
 
 1;
