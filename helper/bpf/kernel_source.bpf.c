@@ -460,6 +460,55 @@ static __always_inline __u32 tipme_ns_tid(struct task_struct *p)
 	return nr;
 }
 
+/*
+ * Who has not been switched out since the last picture, and was blocked then as now, has not run: its stack is the same, and is not unwound again. One
+ * word holds the number of switches and the id, so that two pictures at once (the trigger's, and that of each second) mix nothing.
+ */
+#define TIPME_LOOKED 16384 /* by tid; a power of two */
+
+struct tipme_looked {
+	__u64 thread; /* start and tid; 0: being written, or nobody */
+	__u64 switches_id; /* low half of the number of switches, and the id */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct tipme_looked));
+	__uint(max_entries, TIPME_LOOKED);
+} tipme_looks SEC(".maps");
+
+/* Whether the table still has the stack with this id: touched, so that it stays. Claimed meanwhile: then the id finds nothing, never another stack. */
+static __always_inline bool tipme_stack_touch(__u32 id, __u64 now)
+{
+	__u32 i = ((id & 0xffff) - 1 - tipme_stack_base) & tipme_stack_mask;
+	struct tipme_stack_entry *e = bpf_map_lookup_elem(&tipme_stacks, &i);
+
+	if (!e || (__u16)tipme_pool_load(&e->gen) != (__u16)(id >> 16) || tipme_pool_load(&e->key) <= TIPME_STACK_BUSY)
+		return false;
+	tipme_pool_store(&e->used_ns, now);
+	return true;
+}
+
+static __always_inline __u32 tipme_stack_looked(struct task_struct *p, __u64 switches, __u64 now)
+{
+	__u64 thread = p->start_time ^ (__u64)p->pid << 40, word;
+	__u32 i = (__u32)p->pid % TIPME_LOOKED, id;
+	struct tipme_looked *l = bpf_map_lookup_elem(&tipme_looks, &i);
+
+	if (!l)
+		return 0;
+	word = tipme_pool_load(&l->switches_id);
+	if (tipme_pool_load(&l->thread) == thread && word >> 32 == (__u32)switches && (__u32)word && tipme_stack_touch(word, now))
+		return word;
+	id = tipme_stack_of(p, now);
+	tipme_pool_store(&l->thread, 0);
+	/* What it ran meanwhile, it did after its switches were counted: then the next picture finds another number. */
+	tipme_pool_store(&l->switches_id, switches << 32 | id);
+	tipme_pool_store(&l->thread, thread);
+	return id;
+}
+
 SEC("iter/task")
 int tipme_picture(struct bpf_iter__task *ctx)
 {
@@ -468,6 +517,7 @@ int tipme_picture(struct bpf_iter__task *ctx)
 
 	if (!p)
 		return 0;
+	e.switches = p->nvcsw + p->nivcsw; /* before anything else is looked at */
 	e.rec.ts_ns = bpf_ktime_get_ns();
 	e.rec.type = TIPME_THREAD;
 	e.rec.len8 = sizeof(e.rec) / 8;
@@ -486,10 +536,9 @@ int tipme_picture(struct bpf_iter__task *ctx)
 	e.rec.ns_tid = tipme_ns_tid(p);
 	e.rec.rss_kib = tipme_rss_pages(p->mm) * 4;
 	e.rec.run_ns = p->se.sum_exec_runtime;
-	e.switches = p->nvcsw + p->nivcsw;
 	bpf_probe_read_kernel_str(e.rec.comm, sizeof(e.rec.comm), p->comm);
 	if (tipme_is_blocked(e.rec.state))
-		e.rec.stack_id = tipme_stack_of(p, e.rec.ts_ns);
+		e.rec.stack_id = tipme_stack_looked(p, e.switches, e.rec.ts_ns);
 	bpf_seq_write(ctx->meta->seq, &e, sizeof(e));
 	return 0;
 }

@@ -55,7 +55,7 @@ my $focus = focus();
 press($x, $CTRL, $ALT, $MINUS);
 my @told = Tipme::TestDaemon::answer($watch);
 is_deeply [ @told[ 0, 1 ] ], [ 18, 0 ], 'a press becomes a trigger';
-like $told[2], qr/^(\d{8}-\d{6}-[0-9a-f]{4})\nhotkey$/, '... by hot-key';
+like $told[2], qr/^(\d{8}-\d{6}-[0-9a-f]{4})\nhotkey\n\d+\.\d$/, '... by hot-key';
 my $id = (split /\n/, $told[2])[0];
 ok wait_until(sub { windows('^tipme$') }), 'that it was heard is shown';
 picture('heard');

@@ -785,6 +785,32 @@ static int came_unseen(pid_t tid, uint64_t before)
 	return unseen;
 }
 
+static const struct tipme_kernel_thread *thread_in(const struct tipme_kernel_thread *threads, int n, uint32_t tid, uint64_t start_ns)
+{
+	for (int i = 0; i < n; i++)
+		if (threads[i].rec.tid == tid && (!start_ns || threads[i].rec.start_ns == start_ns))
+			return &threads[i];
+	return NULL;
+}
+
+/* Who has not run between two pictures has the same stack; who has, and sleeps elsewhere, another. */
+static void check_pictures_agree(const struct tipme_kernel_thread *a, int n, const struct tipme_kernel_thread *b, int m, const struct child *moved)
+{
+	const struct tipme_kernel_thread *then = thread_in(a, n, moved->pid, 0), *now = thread_in(b, m, moved->pid, 0);
+	int same = 0, others = 0;
+
+	for (int i = 0; i < n; i++) {
+		const struct tipme_kernel_thread *t = thread_in(b, m, a[i].rec.tid, a[i].rec.start_ns);
+
+		if (!t || !a[i].rec.stack_id || !t->rec.stack_id || t->switches != a[i].switches)
+			continue;
+		same++;
+		others += t->rec.stack_id != a[i].rec.stack_id;
+	}
+	ok(same > 10 && !others, "threads that have not run between two pictures have the same stacks");
+	ok(then && now && then->rec.stack_id && now->rec.stack_id && then->rec.stack_id != now->rec.stack_id, "one that has run has another");
+}
+
 static void check_picture(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks,
 			  const struct tipme_picture *pic, const struct tipme_kernel_thread *threads, int n,
 			  const struct child *paused, const struct child *stopped, uint64_t paused_switches)
@@ -966,13 +992,14 @@ static void check_signals(const struct child *c)
 
 static void check_recording(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks)
 {
-	static struct tipme_kernel_thread threads[8192];
-	struct child sleeper, forker, renamer, ping, pong, burn1, burn2, prio, sender, receiver, pty, signals, paused, stopped;
+	static struct tipme_kernel_thread threads[8192], threads_after[8192];
+	struct child sleeper, forker, renamer, ping, pong, burn1, burn2, prio, sender, receiver, pty, signals, paused, stopped, moved;
 	struct tipme_kernel_stats st;
 	struct tipme_kernel_copy copy;
 	struct tipme_picture pic;
 	struct told paused_told;
-	int tcp, n;
+	struct tipme_picture pic_after;
+	int tcp, n, m;
 
 	if (tipme_kernel_copy_alloc(src, &copy))
 		abort();
@@ -996,6 +1023,9 @@ static void check_recording(struct tipme_kernel_source *src, const struct tipme_
 	n = tipme_kernel_source_picture(src, &pic, threads, 8192);
 	kill(stopped.pid, SIGCONT);
 	child_told(&stopped);
+	await_off_cpu(stopped.pid, "k1-end", 'S');
+	m = tipme_kernel_source_picture(src, &pic_after, threads_after, 8192);
+	moved = stopped;
 	child_end(&stopped);
 	kill(paused.pid, SIGKILL);
 	child_end(&paused);
@@ -1019,6 +1049,7 @@ static void check_recording(struct tipme_kernel_source *src, const struct tipme_
 	check_signals(&signals);
 	is_count(count_of(stopped.pid).stopped, 1, "stopped child: one switch as stopped");
 	check_picture(src, ks, &pic, threads, n, &paused, &stopped, paused_told.voluntary + paused_told.forced);
+	check_pictures_agree(threads, n, threads_after, m, &moved);
 	is_count(broken_chains(copy.cpus, copy.coverage), 0, "switches that do not follow from the one before, over both phases");
 	ok(!copy.torn && !copy.cut && !st.lost.pool && !st.lost.nested && !st.lost.stack_table, "nothing torn, cut or lost");
 	printf("# %" PRIu64 " records, torn %" PRIu64 ", cut %" PRIu64 ", pool %" PRIu64 ", nested %" PRIu64 ", stack_table %" PRIu64 ", missed %" PRIu64
