@@ -251,6 +251,17 @@ judged('a program that looks for mail by the clock', after_a_moment(clock => 1),
 	like($d->{verdict}{sentence}, qr/: most likely, for 1\.50 s \(100 %\) it waited for an answer of "service" \(pid 500\b.*\), and gave up\.$/, '... the sentence');
 }
 
+# --- another client has the server; ours looks at the clock meanwhile ---
+{
+	my $s = story();
+	$s->builder->thread(700, 'screenlock', ts_ns => 5 * MS)->x(900 * MS, 'x_grab', pid => 700, client => 9, what => 'server', begin => 1);
+	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
+	$s->wake(1, $_, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $_ + 0.1, $_ + 0.7, CLIENT, 'sleeping') for 1020, 1060, 1140, 1300, 1560;
+	$s->run(1, 1799, 1800.1, 700, 'sleeping')->wake(1, 1798.9, 700, 0, 'nanosleep', context => 'hardirq');
+	$s->builder->x(ns(1800.07), 'x_grab', pid => 700, client => 9, what => 'server', begin => 0);
+	$d = judged('a grab, and a client that looks at the clock', polls($s->draw(1800, 700)->hotkey(3000), 1561), 'server-grab', 'screenlock', 0.9, 1);
+}
+
 # --- a thread whose leaving no record tells: wakings go on naming it, and who leaves that CPU next is the one ---
 {
 	my $s = story();

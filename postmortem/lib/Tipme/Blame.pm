@@ -13,9 +13,10 @@ my $MAX_EVIDENCE = 6;    # of one stretch
 my $MANY         = 2000;            # stretches of a path that are told one by one
 my $RUN_NS       = 10_000_000;      # with more of them, those who had a CPU in turn are told together, in runs of this length
 my $SHORT_NS     = 1_000_000;       # stretches of a long path that are told by runs are shorter than this
+my $AT_ONCE_NS = 50_000_000;        # after a grab has ended, what had waited for that is drawn
 my $REQUEST_NS   = 100_000;         # requests of others that the server executed for so long are theirs
 
-# new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid, client (its number in the server, where no process is known), held_input => { pid, from, to })
+# new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid, client (its number in the server, where no process is known), held_input => { pid, from, to }, answered_ns => when the screen had changed, undef: it had not)
 sub new { my ($class, %o) = @_; return bless { %o, interference => Tipme::Interference->new(%o{qw(resources threads)}) }, $class }
 
 # path(\SEGMENTS): [ { tid, pid, start_time_ns, comm, from_ns, to_ns, state, reason, exact, cpu, evidence, blamed { kind, pid, tid, comm, detail } } ... ]
@@ -311,17 +312,20 @@ sub _split_by_grabs {
 	return $s if !@$grabs;
 	my $pid = $self->_who($s->{tid}, $s->{to} - 1)->{pid};
 	# The client itself waits for the server if it sleeps where it waits for others, and nobody ends that: likely, not certain.
-	return $s if $pid == $self->{client_pid} && !$s->{unanswered};
+	# So it does if it looks at the clock meanwhile, and what answers the event is drawn as soon as the server is let go.
+	my $timed = $pid == $self->{client_pid} && !$s->{unanswered} ? 1 : 0;
+	return $s if $timed && ($s->{class} // '') ne 'loop';
 	my @out;
 	for my $g (@$grabs) {
 		# Whoever woke server and client meanwhile and then slept (who types, say) is not why nothing was drawn.
 		next if $pid != $self->{server}{pid} && $pid != $g->[2] && $s->{state} =~ /^(?:running|runnable)$/;
+		next if $timed && !(defined $g->[1] && defined $self->{answered_ns} && $g->[1] <= $self->{answered_ns} && $g->[1] > $self->{answered_ns} - $AT_ONCE_NS);
 		my $from = $g->[0] > $s->{from} ? $g->[0] : $s->{from};
 		my $to   = defined $g->[1] && $g->[1] < $s->{to} ? $g->[1] : $s->{to};
 		next if $from >= $to;
 		delete $s->{among};
 		push @out, { %$s, to => $from } if $from > $s->{from};
-		push @out, { %$s, from => $from, to => $to, grab => $g, exact => $s->{unanswered} ? 0 : 1 };
+		push @out, { %$s, from => $from, to => $to, grab => $g, exact => $s->{unanswered} || $timed ? 0 : 1 };
 		delete $out[-1]{by};
 		$s = { %$s, from => $to };
 	}

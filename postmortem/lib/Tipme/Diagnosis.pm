@@ -211,7 +211,7 @@ sub _judge {
 	my $chain = $self->{problem}->caused->chain($states, $e);
 	my $threads = $self->{kernel}->threads;
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} || -1, client => $e->{pending} ? undef : $e->{client},
-		held_input => $e->{held},
+		held_input => $e->{held}, answered_ns => $i->{damage} ? $to : undef,
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
 	my $path = $blame->path($self->_from_interrupt($i, $states, $self->_segments($i, $states, $chain, $blame)));
 	my $cursor = ($e->{motion} // '') eq 'cursor';
