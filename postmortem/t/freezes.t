@@ -262,6 +262,22 @@ judged('a program that looks for mail by the clock', after_a_moment(clock => 1),
 	$d = judged('a grab, and a client that looks at the clock', polls($s->draw(1800, 700)->hotkey(3000), 1561), 'server-grab', 'screenlock', 0.9, 1);
 }
 
+# --- woken by the network: an answer to who is usually answered by it (ssh -X), and news to others ---
+sub network {
+	my (%o) = @_;
+	my $s = story(no_usual => 1);
+	for my $t (600, 700, 800) {
+		if (!$o{usual}) { $s->key($t, 3); next }
+		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping')->wake(1, $t + 6, CLIENT, 0, 'poll', context => 'softirq_irq')->run(1, $t + 6.1, $t + 8, CLIENT, 'sleeping')->draw($t + 7.8);
+	}
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1400, CLIENT, 0, 'poll', context => 'softirq_irq')->run(1, 1400.1, 1402, CLIENT, 'sleeping')->draw(1401.8);
+	return polls($s->hotkey(3000), 1402);
+}
+$d = judged('an answer by the network', network(usual => 1), 'network-wait', 'xterm', 0.95, 1);
+is($d->{interval}{certainty}, 'inferred', '... inferred');
+$d = judged('news by the network', network(), 'unknown', undef);
+is(Tipme::Report::JSON::data($d)->{candidates}[0]{why}, 'network', '... the press is listed, nobody accused');
+
 # --- a thread whose leaving no record tells: wakings go on naming it, and who leaves that CPU next is the one ---
 {
 	my $s = story();

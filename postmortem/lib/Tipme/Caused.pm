@@ -45,7 +45,7 @@ sub _caused {
 	my $near = $self->{kernel}->states($t - $NEAR_NS > $e->{deliver_ns} ? $t - $NEAR_NS : $e->{deliver_ns}, $t);
 	# A client that its own timer has just woken blinks, or plays.
 	my $timer = $self->_own_timer($e, $near, $t);
-	return 0 if $timer && $timer->{to} - $timer->{from} > $FRAME_NS && $t - $timer->{to} < $LONG_NS;
+	return 0 if $timer && !_by_network($near, $timer) && $timer->{to} - $timer->{from} > $FRAME_NS && $t - $timer->{to} < $LONG_NS;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
 	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
@@ -55,17 +55,23 @@ sub _caused {
 	return [] if $moment && $self->_after_a_moment($e, $segments, $t, $moment);
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments);
-	my @own;
+	my ($net, @own) = (0);
 	for my $w ($chain->waits) {
 		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';
 		my $pid = $self->_pid($w->{tid}, $w->{to});
-		if ($pid == $e->{pid} && $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason})) { push @own, $w; next }
+		if ($pid == $e->{pid} && $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason})) {
+			if ($w->{waker}{context} ne 'softirq_irq') { push @own, $w; next }
+			# The network is no timer; it brings answers to who is usually answered by it.
+			return 0 if !$self->_usually_through($e, 'network');
+			$net = 1;
+			next;
+		}
 		# A thread that has the timers of others slept until one of them; one that paces frames does so for less.
 		return 0 if $w->{to} - $w->{from} > $FRAME_NS && $chain->is_idle_there($w);
 		return 0 if $pid == $e->{server}{pid} && $w->{reason} && $w->{reason}{class} eq 'loop';
 	}
-	return @own ? $self->_after_a_timer($e, $segments, $t, @own) : 'chain';
+	return @own ? $self->_after_a_timer($e, $segments, $t, @own) : $net ? [] : 'chain';
 }
 
 # The client's own timer has a part in it. Yet it is an answer if it had asked another process, and then looked every few milliseconds whether that was done.
@@ -158,7 +164,7 @@ sub still_waits {
 	my ($self, $e, $until) = @_;
 	my $done = $self->{rest}->first_sleep($e) // return;
 	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
-	for my $pid (sort { $of->{$b} <=> $of->{$a} || $a <=> $b } grep { $of->{$_} >= $OFTEN } keys %$of) {
+	for my $pid (sort { $of->{$b} <=> $of->{$a} || $a cmp $b } grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of) {
 		next if $self->{rest}->rested($pid, $e->{deliver_ns}, $until);
 		return [ $pid, [ $self->{rest}->hand($e), $done ] ];
 	}
@@ -181,6 +187,7 @@ sub _partners {
 		my $segments = $chain->walk_once($tid, $o->{deliver_ns}, $ran);
 		next if !$chain->reached;
 		my %seen;
+		$n{network}++ if grep { $_->{waker} && $_->{waker}{context} eq 'softirq_irq' && $self->_pid($_->{tid}, $_->{to}) == $o->{pid} && $self->{rest}->waits_for_events($o, $_->{tid}, $_->{reason}) } $chain->waits;
 		$n{ $_->{pid} }++ for grep { !$seen{ $_->{pid} }++ } $self->_hops($o, $segments);
 	}
 	return \%n;
@@ -209,6 +216,8 @@ sub _own_timer {
 	my $context = vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255;
 	return $context == 2 || $context == 4 ? $i : undef;    # softirq_irq, hardirq
 }
+
+sub _by_network { my ($states, $i) = @_; return (vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255) == 2 }    # softirq_irq
 
 # chain(STATES, EVENT): a walker for it
 sub chain {
