@@ -168,11 +168,11 @@ my %CAUSE = (
 	quota => {
 		kinds => ['cpu-throttled'], who => $client, answer => 'last', least_ms => 300,
 		world => { map { $_ => 1 } 'GTK 4', 'Java' },
-		says  => 'the program may use 6 ms of each 100 ms', unsure => 1,
+		says  => 'the program may use 1 ms of each 100 ms', unsure => 1,
 		needs => sub { Tipme::Lab::Cgroup::lacks('cpu') },
 		begin => sub {
 			my ($s) = @_;
-			my $c = $s->cgroup->limit(cpu => 6000, 100_000);
+			my $c = $s->cgroup->limit(cpu => 1000, 100_000);
 			$c->add($_) for keys %{ $s->{family} };
 		},
 	},
