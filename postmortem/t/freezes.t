@@ -278,6 +278,15 @@ is($d->{interval}{certainty}, 'inferred', '... inferred');
 $d = judged('news by the network', network(), 'unknown', undef);
 is(Tipme::Report::JSON::data($d)->{candidates}[0]{why}, 'network', '... the press is listed, nobody accused');
 
+# --- a tracer keeps the client: the tracer is named, not its victim ---
+{
+	my $s = story();
+	$s->builder->thread(650, 'gdb', ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'traced')->run(0, 1600, 1600.3, 650, 'sleeping')->wake(0, 1600.1, CLIENT, 650)->run(1, 1600.3, 1602, CLIENT, 'sleeping')->draw(1601.8);
+	$d = judged('a tracer', polls($s->hotkey(3000), 1602), 'ipc-wait', 'gdb', 0.95, 1);
+	like($d->{verdict}{sentence}, qr/it waited for "gdb" \(pid 650\b.*\), which was tracing it, and kept it stopped\.$/, 'a tracer: the sentence');
+}
+
 # --- a thread whose leaving no record tells: wakings go on naming it, and who leaves that CPU next is the one ---
 {
 	my $s = story();

@@ -193,6 +193,9 @@ sub _native {
 	return _thread($self->_who(@{ $s->{asked} }), 'time-out', $s->{reason}) if $s->{asked};
 	return $self->_running($s, $who) if $s->{state} eq 'running';
 	return { kind => 'unknown', pid => undef, tid => undef, comm => undef, detail => $s->{reason} } if $kind eq 'unknown';
+	# Who lets a traced thread go on has kept it: a debugger, or strace.
+	my $tracer = $kind eq 'stopped' && $s->{state} eq 'traced' && $s->{waker} && $s->{waker}{tid} ? $self->_who($s->{waker}{tid}, $s->{waker}{at}) : undef;
+	return _thread($tracer, 'ipc-wait', 'tracing') if $tracer && $tracer->{pid} != $who->{pid} && !$tracer->{kernel};
 	return _thread($who, $kind, with_more($s->{reason}, $self->_stop($s)), by => scalar $self->_stopper($s)) if $kind eq 'stopped';
 	# What a worker waits for is waited for by whoever had queued the work.
 	$who = $self->_asker($s->{work}) if $s->{work};

@@ -47,6 +47,7 @@ my %DOING = (
 	'loop-network'     => N__('waiting in its event loop, woken by the network or a timer'),
 	'stopped'          => N__('stopped by a signal'),
 	'traced'           => N__('stopped by a tracer'),
+	'tracing'          => N__('tracing it, and kept it stopped'),
 	'frozen'           => N__('frozen by its control group'),
 	'wait-cpu'         => N__('waiting for a CPU'),
 	'cpu-idle'         => N__('it could run, but its CPU stayed idle'),
