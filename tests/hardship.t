@@ -140,8 +140,11 @@ sub whole {
 	ok($x && !grep({ $_ } values %{ $x->{lost} }), 'the X server is in it, and lost nothing');
 	note(sprintf 'copied in %.1f ms; %d records', copied_ms($episode), eval { my $n = 0; $n += $_->{records} for @{ $kernel->{coverage} }; $n });
 	my $d = $stage->diagnose($episode);
-	ok($d->{verdict}{kind}, "verdict: $d->{verdict}{sentence}");
-	exact_path($d) if $d->{interval};
+	note("verdict: $d->{verdict}{sentence}");
+	if (!ok($d->{interval}, 'the key before the hot-key can be judged')) { return }
+	cmp_ok($d->{interval}{start_ns}, '<', $m->{trigger}{ns}, '... from before the hot-key');
+	cmp_ok($d->{interval}{end_ns}, '>', $d->{interval}{start_ns}, '... for some time');
+	exact_path($d);
 }
 
 # From the trigger to the end of the first copy, as the file's head says.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The laboratory: one real delay of known cause in the response of a real client, and what tipme says about it.
+# The laboratory: one real delay of known cause in the response of a real client, and what tipme
+# says about it.
 package Tipme::Lab;
 use strict;
 use warnings;
@@ -23,7 +24,8 @@ my $LEAST_NS    = 20_000_000;
 my $CALM = -15;
 my $LOOK_NS = 3_000_000;         # before the key: to read the kernel's counters takes a while
 
-# A client is started by these words; DEEDS and NAME are filled in. An answer to `x` (and to a click, where clicks are understood) does the deeds.
+# A client is started by these words; DEEDS and NAME are filled in. An answer to `x` (and to a
+# click, where clicks are understood) does the deeds.
 my %CLIENT = (
 	own   => { command => [qw(BIN/lab-client -n NAME -d DEEDS)], events => [qw(key click)] },
 	gtk   => { command => [qw(BIN/client-gtk NAME DEEDS)], events => [qw(key click)] },
@@ -40,7 +42,8 @@ sub clients { return sort keys %CLIENT }
 # A laboratory is not to be starved by what it does to others; what it starts is not real-time.
 sub prefer_ourselves { system("chrt -f -R -p 55 $$ >/dev/null 2>&1"); return }
 
-# Tipme::Lab->new(library => DIR, seed => N, source => NAME): a stage with somebody who types; source: that of the kernel's records (the best there is).
+# Tipme::Lab->new(library => DIR, seed => N, source => NAME): a stage with somebody who types;
+# source: that of the kernel's records (the best there is).
 sub new {
 	my ($class, %opt) = @_;
 	my $stage = Tipme::Stage->new(library => $opt{library}, seed => $opt{seed} // 1, recorder_args => [ '--post', 1, '--window', 30, defined $opt{source} ? ('--source', $opt{source}) : () ]);
@@ -70,7 +73,8 @@ sub _copy_programs {
 
 sub _write { my ($self, $path, $text) = @_; open my $h, '>', $path or croak "$path: $!"; print {$h} $text; CORE::close $h or croak "$path: $!"; return }
 
-# run(NAME, seed => N, client => NAME, event => key|click, ms => N): stages it and asks tipme; returns truth, verdict and their differences.
+# run(NAME, seed => N, client => NAME, event => key|click, ms => N): stages it and asks tipme;
+# returns truth, verdict and their differences.
 sub run {
 	my ($self, $name, %o) = @_;
 	my $r = $self->_draw($name, %o);
@@ -83,19 +87,27 @@ sub run {
 	return $result;
 }
 
-# try_run: the same, up to three times where the cause had no effect; what goes wrong in one run is that run's result
+# try_once: the same; what goes wrong in it is its result (failed), and so is that the cause had
+# no effect, by those who did it and by the observer (void)
+sub try_once {
+	my ($self, $name, %o) = @_;
+	my $r = eval { $self->run($name, %o) } // return { cause => $name, seed => $o{seed}, right => 0, failed => $@ =~ s/ at \S+ line \d+\.?\n.*//sr };
+	return $r if $r->{skipped};
+	my $ns = $r->{truth}{interval}{end_ns} - $r->{truth}{interval}{start_ns};
+	$r->{void} = sprintf 'the cause had %.0f %% of %.0f ms', 100 * $r->{truth}{parts}[0]{share}, $ns / 1e6 if $r->{truth}{parts}[0]{share} <= $LEAST_SHARE || $ns <= $LEAST_NS;
+	return $r;
+}
+
+# try_run: up to three times, where a busy machine kept the cause from having its effect
 sub try_run {
 	my ($self, $name, %o) = @_;
 	my $r;
-	# A cause that a busy machine kept from having its effect has to be staged again.
-	for (1 .. 3) {
-		$r = eval { $self->run($name, %o) } or last;
-		last if $r->{skipped} || $r->{truth}{parts}[0]{share} > $LEAST_SHARE && $r->{truth}{interval}{end_ns} - $r->{truth}{interval}{start_ns} > $LEAST_NS;
-	}
-	return $r // { cause => $name, seed => $o{seed}, right => 0, failed => $@ =~ s/ at \S+ line \d+\.?\n.*//sr };
+	for (1 .. 3) { $r = $self->try_once($name, %o); last if !$r->{void} }
+	return $r;
 }
 
-# quiet(CLIENT, seed => N): somebody works on a client and nothing is done to it: { verdict, slowest_ns, diagnosis, ... }
+# quiet(CLIENT, seed => N): somebody works on a client and nothing is done to it: { verdict,
+# slowest_ns, diagnosis, ... }
 sub quiet {
 	my ($self, $client, %o) = @_;
 	my $r = $self->_draw('quiet', %o, client => $client);
@@ -238,7 +250,8 @@ sub _renice {
 	return;
 }
 
-# The cause begins at `from`, the key comes `lead_ms` later, and the cause lasts for `ms` from then on.
+# The cause begins at `from`, the key comes `lead_ms` later, and the cause lasts for `ms` from
+# then on.
 sub _press {
 	my ($self, $r) = @_;
 	my $stage = $self->{stage};
@@ -264,7 +277,8 @@ sub _run_delay {
 	return $sum;
 }
 
-# What each has computed and waited for a CPU by now: { PID => { cpu, delay } }; of client, server, and who was started to be in their way on their own CPU.
+# What each has computed and waited for a CPU by now: { PID => { cpu, delay } }; of client,
+# server, and who was started to be in their way on their own CPU.
 sub _used {
 	my ($self, $r) = @_;
 	return { $r->{delays} ? (freepages => $r->{delays}->freepages_ns($r->{client_pid})) : (), map { $_ => { cpu => _cpu_clock($_), delay => _run_delay($_), main_delay => (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0 } } $r->{client_pid}, $self->{stage}{display}->pid, grep { defined } @$r{qw(hog ksoftirqd)} };
@@ -324,7 +338,8 @@ sub compare {
 	my @off = map { my $p = $_; 100 * abs(_charged($d, $p) / ($i->{duration_ns} || 1) - $p->{share}) } @{ $truth->{parts} };
 	($o{share_error}) = sort { $b <=> $a } @off;
 	my $b = $v->{blamed};
-	# What is answered as if at once is nothing unusual; who had the largest part of it must be right all the same.
+	# What is answered as if at once is nothing unusual; who had the largest part of it must be
+	# right all the same.
 	if ($v->{kind} eq 'none' && $duration < $NOTICE_NS) {
 		$b = $d->{totals}{blamed}[0];
 		$o{below_notice} = 1 if $b;
@@ -375,7 +390,8 @@ use Time::HiRes qw(sleep);
 
 # What a cause may ask of its run: ms, seed, names, client_pid, from, until; and:
 
-# spawn([COMMAND], nice =>, rt =>, cpus => 'LIST', x => 1, cgroup =>): a process as the unprivileged user, in a session of its own; it ends with the run.
+# spawn([COMMAND], nice =>, rt =>, cpus => 'LIST', x => 1, cgroup =>): a process as the
+# unprivileged user, in a session of its own; it ends with the run.
 sub spawn {
 	my ($r, $command, %o) = @_;
 	my $stage = $r->{stage};
@@ -429,7 +445,8 @@ sub cgroup {
 	return $c;
 }
 
-# A file of its own on the disk of the work folder, of so many bytes; owned by the unprivileged user, not in the page cache.
+# A file of its own on the disk of the work folder, of so many bytes; owned by the unprivileged
+# user, not in the page cache.
 sub file {
 	my ($r, $name, $bytes) = @_;
 	my $path = "$r->{stage}{work}/$name-$r->{seed}";
@@ -507,7 +524,8 @@ sub overlap_ns {
 # cpu_ns(WHAT): what spans of that name have computed
 sub cpu_ns { my ($r, $what) = @_; my $sum = 0; $sum += $_->{cpu_ns} for grep { $_->{what} eq $what } @{ $r->{spans} }; return $sum }
 
-# used_ns(cpu|delay|main_delay, PIDS): CPU time, or time of waiting for a CPU (of the main thread alone), of these processes between the key and the answer, as the kernel itself counts it
+# used_ns(cpu|delay|main_delay, PIDS): CPU time, or time of waiting for a CPU (of the main thread
+# alone), of these processes between the key and the answer, as the kernel itself counts it
 sub used_ns {
 	my ($r, $what, @pids) = @_;
 	my $sum = 0;
@@ -515,10 +533,12 @@ sub used_ns {
 	return $sum;
 }
 
-# freepages_ns(): how long the client looked for pages to free between the key and the answer, as the kernel itself counts it
+# freepages_ns(): how long the client looked for pages to free between the key and the answer, as
+# the kernel itself counts it
 sub freepages_ns { my ($r) = @_; return $r->{used}[1]{freepages} - $r->{used}[0]{freepages} }
 
-# no_cpu_ns(): time in which neither client nor server worked: where nothing else makes them wait, they waited for a CPU. (Their own counters of
+# no_cpu_ns(): time in which neither client nor server worked: where nothing else makes them wait,
+# they waited for a CPU. (Their own counters of
 # that wait count each thread by itself, also those for which nobody waited.)
 sub no_cpu_ns {
 	my ($r) = @_;
