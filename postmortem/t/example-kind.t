@@ -45,7 +45,7 @@ sub outcome {
 
 my $all = outcome();
 is(join('', $all =~ /^(not ok.*\n)/mg), '', 'all steps: the tests pass') or diag($all =~ s/^ok.*\n//mgr);
-like($all, qr/^ok \d+ - frozen: verdict frozen$/m, 'and tell the story');
+like($all, qr/^ok \d+ - served: verdict page-served$/m, 'and tell the story');
 for my $k (0 .. $#steps) { like(outcome($k), qr/^not ok/m, "without step @{[ $k + 1 ]} ($steps[$k][0]) a test fails") }
 
 done_testing();
