@@ -5,10 +5,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { TIPME_EXIT_DONE = 0, TIPME_EXIT_FAILED = 1, TIPME_EXIT_THRESHOLD = 2, TIPME_EXIT_USAGE = 64 };
 
 struct json_object;
+
+/* How `tipme help` lists the verbs. */
+enum tipme_verb_group { TIPME_EVERYDAY, TIPME_INVESTIGATE, TIPME_SHARE, TIPME_MEASURE, TIPME_GROUPS };
 
 struct tipme_verb_entry {
 	const char *name;
@@ -16,6 +20,7 @@ struct tipme_verb_entry {
 	int (*run)(const struct tipme_verb_entry *verb, int argc, char **argv); /* argv[0] is the verb */
 	const char *usage; /* 0: the program that does it knows */
 	const char *program; /* for cli_program(): below libexec, or in the source tree */
+	enum tipme_verb_group group;
 };
 
 int cli_start(const struct tipme_verb_entry *verb, int argc, char **argv);
@@ -29,6 +34,12 @@ int cli_latency(const struct tipme_verb_entry *verb, int argc, char **argv);
 
 /* Says `tipme: what: why: what to do` and returns TIPME_EXIT_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints what tipme is, and the verbs by groups. `verbs` ends with one without a name. */
+void cli_help(FILE *to, const struct tipme_verb_entry *verbs);
+
+/* Says that there is no verb `name`, and which ones it may have been meant for; returns TIPME_EXIT_USAGE. */
+int cli_no_verb(const struct tipme_verb_entry *verbs, const char *name);
 
 /* Says that this is no usage of the verb, and returns TIPME_EXIT_USAGE. */
 int cli_misuse(const struct tipme_verb_entry *verb, const char *arg);

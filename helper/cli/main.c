@@ -14,37 +14,37 @@ static const struct tipme_verb_entry verbs[] = {
 	  "Says what this machine can record, what is missing and what that costs.\n"
 	  "  --brief  only what this session has, and what stops recording\n"
 	  "Ends with 0 if recording is possible, with 1 if not.\n\n"
-	  "Examples:\n  tipme doctor\n  sudo tipme doctor\n  tipme doctor --json\n", NULL },
-	{ "start", "start the recorder", cli_start, NULL, "tipmed" },
+	  "Examples:\n  tipme doctor\n  sudo tipme doctor\n  tipme doctor --json\n", NULL, TIPME_EVERYDAY },
+	{ "start", "start the recorder", cli_start, NULL, "tipmed", TIPME_EVERYDAY },
 	{ "stop", "end it", cli_stop,
 	  "usage: tipme stop\nEnds the recorder, after it has saved what was asked for.\n\n"
-	  "Examples:\n  tipme stop\n  sudo tipme stop\n  TIPME_RUNDIR=/tmp/mine tipme stop\n", NULL },
+	  "Examples:\n  tipme stop\n  sudo tipme stop\n  TIPME_RUNDIR=/tmp/mine tipme stop\n", NULL, TIPME_EVERYDAY },
 	{ "status", "what the recorder does, keeps and costs", cli_status,
 	  "usage: tipme status [--json]\nSource, rates, seconds kept, losses, own CPU time and memory.\n"
 	  "Ends with 1 if no recorder runs.\n\n"
-	  "Examples:\n  tipme status\n  tipme status --json\n  watch tipme status\n", NULL },
+	  "Examples:\n  tipme status\n  tipme status --json\n  watch tipme status\n", NULL, TIPME_EVERYDAY },
 	{ "classes", "what is recorded beside scheduling, and switching it", cli_classes,
 	  "usage: tipme classes [+CLASS | -CLASS]... [--json]\n"
 	  "Lists the record classes, after switching some on (+) or off (-). A class that\nis off costs nothing; the recorder goes on meanwhile.\n\n"
-	  "Examples:\n  tipme classes\n  tipme classes +migrate -io\n  tipme classes --json\n", NULL },
+	  "Examples:\n  tipme classes\n  tipme classes +migrate -io\n  tipme classes --json\n", NULL, TIPME_INVESTIGATE },
 	{ "snap", "save what just happened (what the hot-key does)", cli_snap,
 	  "usage: tipme snap [-m TEXT]\n"
 	  "Prints the id of the episode at once, and its folder when it is on disk.\n\n"
-	  "Examples:\n  tipme snap\n  tipme snap -m 'the editor hung while I typed'\n  tipme show \"$(tipme snap | head -n1)\"\n", NULL },
-	{ "demo", "a real slow key press, and its verdict", cli_program, NULL, "tipme-demo" },
-	{ "list", "the episodes", cli_program, NULL, "tipme-postmortem" },
-	{ "show", "an episode: its facts and its verdict", cli_program, NULL, "tipme-postmortem" },
-	{ "pin", "keep an episode when room is made for newer ones", cli_program, NULL, "tipme-postmortem" },
-	{ "rm", "remove episodes", cli_program, NULL, "tipme-postmortem" },
-	{ "diagnose", "who made it slow, for how long, and the proof", cli_program, NULL, "tipme-postmortem" },
-	{ "compare", "two episodes: stage by stage, cause by cause", cli_program, NULL, "tipme-postmortem" },
-	{ "bundle", "one redacted file for a vendor", cli_program, NULL, "tipme-postmortem" },
-	{ "open", "what somebody else has bundled", cli_program, NULL, "tipme-postmortem" },
-	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem" },
-	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem" },
-	{ "latency", "how late interrupts and real-time threads are, and why", cli_latency, NULL, "tipme-latency" },
-	{ "export", "the records for other programs: perfetto, chrome, ftrace, text", cli_program, NULL, "tipme-postmortem" },
-	{ "bench", "small tasks timed beside a load, and what held up the slowest", cli_program, NULL, "tipme-bench" },
+	  "Examples:\n  tipme snap\n  tipme snap -m 'the editor hung while I typed'\n  tipme show \"$(tipme snap | head -n1)\"\n", NULL, TIPME_EVERYDAY },
+	{ "demo", "a real slow key press, and its verdict", cli_program, NULL, "tipme-demo", TIPME_EVERYDAY },
+	{ "diagnose", "who made it slow, for how long, and the proof", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
+	{ "list", "the episodes", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
+	{ "show", "an episode: its facts and its verdict", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
+	{ "pin", "keep an episode when room is made for newer ones", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
+	{ "rm", "remove episodes", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
+	{ "compare", "two episodes: stage by stage, cause by cause", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
+	{ "bundle", "one redacted file for a vendor", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
+	{ "open", "what somebody else has bundled", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
+	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
+	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
+	{ "latency", "how late interrupts and real-time threads are, and why", cli_latency, NULL, "tipme-latency", TIPME_MEASURE },
+	{ "export", "the records for other programs: perfetto, chrome, ftrace, text", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
+	{ "bench", "small tasks timed beside a load, and what held up the slowest", cli_program, NULL, "tipme-bench", TIPME_MEASURE },
 	{ 0 },
 };
 
@@ -64,14 +64,6 @@ int cli_misuse(const struct tipme_verb_entry *verb, const char *arg)
 {
 	cli_fail("%s: %s: not understood: see tipme %s --help", verb->name, arg, verb->name);
 	return TIPME_EXIT_USAGE;
-}
-
-static void help(FILE *to)
-{
-	fputs("usage: tipme VERB [options]\nA flight recorder for the desktop: who made that key press slow?\n\n", to);
-	for (const struct tipme_verb_entry *v = verbs; v->name; v++)
-		fprintf(to, "  %-9s %s\n", v->name, v->summary);
-	fputs("\nEach verb: --help. Examples:\n  sudo tipme start\n  tipme snap -m 'it hung'\n  tipme diagnose last\n", to);
 }
 
 static bool asks_help(int argc, char **argv)
@@ -95,7 +87,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
-		help(stdout);
+		cli_help(stdout, verbs);
 		return TIPME_EXIT_DONE;
 	}
 	if (!strcmp(name, "--version")) {
@@ -106,8 +98,6 @@ int main(int argc, char **argv)
 		if (!strcmp(v->name, name))
 			return dispatch(v, argc - 1, argv + 1);
 	if (!*name)
-		help(stderr);
-	else
-		cli_fail("%s: no such verb: see tipme --help", name);
-	return TIPME_EXIT_USAGE;
+		cli_help(stderr, verbs);
+	return *name ? cli_no_verb(verbs, name) : TIPME_EXIT_USAGE;
 }

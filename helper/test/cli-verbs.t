@@ -38,6 +38,34 @@ SKIP: {
 	is_deeply [ grep { my $o = s/-/\\-/gr; index($page, $o) < 0 } $out =~ /^  (--[a-z-]+)/mg ], [ '--help' ], 'tipmed.8 has every option that --help has';
 }
 
+# By groups, in the order in which they are needed; each verb once.
+is_deeply [ $help =~ /^([A-Z][a-z]+)$/mg ], [qw(Everyday Investigate Share Measure)], 'verbs by groups';
+my %times;
+$times{$_}++ for @verbs;
+is_deeply [ grep { $times{$_} > 1 } @verbs ], [], '... each once';
+is +($d->run(tipme(), 'help'))[1], $help, 'help is --help';
+
+# Slips of the finger, and verbs of other programs: [what was typed, what is offered].
+for (
+	[ 'statr', q('start' or 'status') ],
+	[ 'tsart', q('start') ],
+	[ 'snpa', q('snap') ],
+	[ 'diag', q('diagnose') ],
+	[ 'dignose', q('diagnose') ],
+	[ 'timelines', q('timeline') ],
+	[ 'lst', q('list') ],
+	[ 'x', undef ],
+	[ 'hello', undef ],
+	[ 'record', undef ],
+	[ 'x' x 300, undef ],
+) {
+	my ($typed, $offered) = @$_;
+	my ($code, $out, $err) = $d->run(tipme(), $typed);
+	is $code, 64, "tipme $typed: usage";
+	my $hint = defined $offered ? "did you mean $offered? See tipme help" : 'see tipme help';
+	is $err, "tipme: no verb '$typed': $hint\n", '... and what was meant';
+}
+
 for my $case ([], ['nonsense'], ['rm'], [ 'status', 'extra' ], [ 'stop', '--now' ], [ 'snap', 'words' ], [ 'snap', '-x' ], [ 'snap', '-m' ], [ 'doctor', '--yaml' ], [ 'snap', '-m', 'x' x 65001 ]) {
 	my ($code, $out, $err) = $d->run(tipme(), @$case);
 	my $name = substr "tipme @$case", 0, 40;
