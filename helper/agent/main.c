@@ -16,7 +16,6 @@
 #include "chords.h"
 #include "feedback.h"
 #include "keys.h"
-#include "paths.h"
 #include "recorder.h"
 
 #define TEST_S 15
@@ -460,7 +459,7 @@ static int run(struct agent *a)
 		observer_start(a);
 	if (!a->test)
 		a->feedback = agent_feedback_new(a->display, !a->no_notifications);
-	a->recorder = agent_recorder_new(tipme_rundir(), &calls);
+	a->recorder = agent_recorder_new(&calls);
 	g_unix_signal_add(SIGTERM, on_end, a->loop);
 	g_unix_signal_add(SIGINT, on_end, a->loop);
 	if (a->test) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "message.h"
+#include "paths.h"
 #include "recorder.h"
 #include "text.h"
 
@@ -16,7 +17,6 @@
 #define AGAIN_MS 1000
 
 struct agent_recorder {
-	char *rundir;
 	struct agent_recorder_calls calls;
 	int fd; /* -1: no recorder */
 	guint source;
@@ -111,7 +111,8 @@ static gboolean join(gpointer arg)
 {
 	struct agent_recorder *r = arg;
 
-	r->fd = tipme_message_connect(r->rundir);
+	/* Where it is changes with who starts it: an ordinary user, or root for the whole machine. */
+	r->fd = tipme_message_connect(tipme_rundir());
 	if (r->fd < 0)
 		return G_SOURCE_CONTINUE;
 	tipme_message_send(r->fd, TIPME_VERB_WATCH, 0, "", 0, MSG_DONTWAIT);
@@ -119,11 +120,10 @@ static gboolean join(gpointer arg)
 	return G_SOURCE_REMOVE;
 }
 
-struct agent_recorder *agent_recorder_new(const char *rundir, const struct agent_recorder_calls *calls)
+struct agent_recorder *agent_recorder_new(const struct agent_recorder_calls *calls)
 {
 	struct agent_recorder *r = g_new0(struct agent_recorder, 1);
 
-	r->rundir = g_strdup(rundir);
 	r->calls = *calls;
 	r->fd = -1;
 	if (join(r) == G_SOURCE_CONTINUE)
@@ -139,7 +139,6 @@ void agent_recorder_free(struct agent_recorder *r)
 		g_source_remove(r->source);
 	if (r->fd >= 0)
 		close(r->fd);
-	g_free(r->rundir);
 	g_free(r);
 }
 

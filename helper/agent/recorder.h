@@ -18,8 +18,11 @@ struct agent_recorder_calls {
 	void *arg;
 };
 
-/* In the main context of GLib. NULL without memory. */
-struct agent_recorder *agent_recorder_new(const char *rundir, const struct agent_recorder_calls *calls);
+/*
+ * In the main context of GLib. NULL without memory. The folder of the recorder is looked up again at each try (see
+ * tipme_rundir()): a recorder that starts later, moves or restarts is joined within a second.
+ */
+struct agent_recorder *agent_recorder_new(const struct agent_recorder_calls *calls);
 void agent_recorder_free(struct agent_recorder *recorder);
 bool agent_recorder_joined(const struct agent_recorder *recorder);
 

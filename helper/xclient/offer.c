@@ -19,7 +19,7 @@
 
 void observer_offer_open(struct tipme_observer *o, const char *rundir)
 {
-	o->rundir = rundir ? rundir : tipme_rundir();
+	o->rundir = rundir;
 	o->sock = -1;
 }
 
@@ -27,7 +27,7 @@ void observer_offer_open(struct tipme_observer *o, const char *rundir)
 static void offer(struct tipme_observer *o, uint64_t now_ns)
 {
 	o->retry_ns = now_ns + RETRY_NS;
-	int sock = tipme_message_connect(o->rundir);
+	int sock = tipme_message_connect(o->rundir ? o->rundir : tipme_rundir());
 
 	if (sock < 0)
 		return;
