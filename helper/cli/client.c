@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verbs that ask the recorder: stop, status, snap. */
+/* Verbs that ask the recorder: stop, status, classes. */
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -388,53 +387,5 @@ int cli_classes(const struct tipme_verb_entry *verb, int argc, char **argv)
 
 	print_classes(part_of(answer, "classes"));
 	json_object_put(answer);
-	return TIPME_EXIT_DONE;
-}
-
-static int snap_options(const struct tipme_verb_entry *verb, int argc, char **argv, const char **words)
-{
-	static const struct option options[] = { { "message", required_argument, NULL, 'm' }, { 0 } };
-	int c;
-
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "m:", options, NULL)) != -1) {
-		if (c == '?' && optopt == 'm') {
-			cli_fail("snap: %s: its text is missing: see tipme snap --help", argv[optind - 1]);
-			return TIPME_EXIT_USAGE;
-		}
-		if (c != 'm')
-			return cli_misuse(verb, argv[optind - 1]);
-		*words = optarg;
-	}
-	if (optind < argc)
-		return cli_misuse(verb, argv[optind]);
-	if (strlen(*words) <= TIPME_MESSAGE_TEXT_MAX)
-		return 0;
-	cli_fail("snap: the text is longer than %d bytes: shorten it", TIPME_MESSAGE_TEXT_MAX);
-	return TIPME_EXIT_USAGE;
-}
-
-int cli_snap(const struct tipme_verb_entry *verb, int argc, char **argv)
-{
-	const char *words = "";
-	uint32_t error;
-	int misuse = snap_options(verb, argc, argv, &words);
-	int fd = misuse ? -1 : cli_connect(verb->name);
-
-	if (misuse || fd < 0)
-		return misuse ? misuse : TIPME_EXIT_FAILED;
-	if (cli_ask(fd, verb->name, TIPME_VERB_TRIGGER, words, buf))
-		return TIPME_EXIT_FAILED;
-	struct json_object *reply = cli_answer_parse(buf);
-
-	puts(text_of(reply, "id"));
-	fflush(stdout);
-	json_object_put(reply);
-	if (cli_wait(fd, TIPME_VERB_SAVED, &error, buf))
-		return cli_fail("snap: the recorder ended before the episode was saved: start it again with sudo tipme start");
-	if (error)
-		return cli_fail("snap: %s", buf);
-	puts(buf);
-	close(fd);
 	return TIPME_EXIT_DONE;
 }

@@ -29,7 +29,9 @@ static const struct tipme_verb_entry verbs[] = {
 	  "Examples:\n  tipme classes\n  tipme classes +migrate -io\n  tipme classes --json\n", NULL, TIPME_INVESTIGATE },
 	{ "snap", "save what just happened (what the hot-key does)", cli_snap,
 	  "usage: tipme snap [-m TEXT]\n"
-	  "Prints the id of the episode at once, and its folder when it is on disk.\n\n"
+	  "Saves the last seconds, and two more. On a terminal it ends with the verdict.\n"
+	  "In a pipe it prints the id of the episode at once, and its folder when saved.\n"
+	  "  -m, --message TEXT  what happened, in your words\n\n"
 	  "Examples:\n  tipme snap\n  tipme snap -m 'the editor hung while I typed'\n  tipme show \"$(tipme snap | head -n1)\"\n", NULL, TIPME_EVERYDAY },
 	{ "demo", "a real slow key press, and its verdict", cli_program, NULL, "tipme-demo", TIPME_EVERYDAY },
 	{ "diagnose", "who made it slow, for how long, and the proof", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
