@@ -395,6 +395,9 @@ sub _lost {
 		n => $sums->{stacks}, causes => _lost_causes($sums->{stack_causes}));
 }
 
-sub _lost_causes { my ($causes) = @_; return @$causes ? ' (' . join(', ', map { "@$_" } @$causes) . ')' : '' }
+sub _lost_causes {
+	my ($causes) = @_;
+	return @$causes ? ' (' . join(', ', map {"@$_"} @$causes) . ')' : '';
+}
 
 1;
