@@ -46,6 +46,7 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
 	{ "latency", "how late interrupts and real-time threads are, and why", cli_latency, NULL, "tipme-latency", TIPME_MEASURE },
 	{ "export", "the records for other programs: perfetto, chrome, ftrace, text", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
+	{ "type", "types, clicks and drags as a person does", cli_program, NULL, "tipme-type", TIPME_MEASURE },
 	{ "bench", "small tasks timed beside a load, and what held up the slowest", cli_program, NULL, "tipme-bench", TIPME_MEASURE },
 	{ 0 },
 };

@@ -24,6 +24,7 @@ static const struct {
 	{ "tipme-bench", "TIPME_BUILDDIR", "helper/measure/tipme-bench", NULL, false, false },
 	{ "tipme-latency", "TIPME_BUILDDIR", "helper/measure/tipme-latency", NULL, false, false },
 	{ "tipme-demo", "TIPME_SRCDIR", "helper/demo/tipme-demo", NULL, false, false },
+	{ "tipme-type", "TIPME_SRCDIR", "helper/demo/tipme-type", NULL, false, false },
 };
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 

@@ -157,13 +157,12 @@ sub start_terminal {
 # A keyboard is not a process that can starve: who types here has real-time priority, or at least the best nice value.
 sub start_typist {
 	my ($self) = @_;
-	return $self->_run_typist('--pointer', $self->{display}->pointer, $self->{display}->keyboard);
+	return $self->_run_typist('--pointer', $self->{display}->pointer, '--socket', $self->{display}->keyboard);
 }
 
 sub _run_typist {
 	my ($self, @where) = @_;
-	my $script = __FILE__ =~ s{Tipme/Stage\.pm$}{typist}r;
-	my @typist = ($^X, '-I', $script =~ s{/typist$}{}r, $script, '--seed', $self->{seed}, @where);
+	my @typist = ($self->{tipme}, 'type', '--quiet', '--seed', $self->{seed}, @where);
 	$self->{typist_is_rt} = system('chrt -f 60 true 2>/dev/null') == 0;
 	my $pid = open3(my $in, my $out, undef, $self->{typist_is_rt} ? qw(chrt -f 60) : $> ? () : qw(nice -n -20), @typist);
 	$in->autoflush(1);
@@ -173,7 +172,7 @@ sub _run_typist {
 	return;
 }
 
-# Gives the typist its next actions (see typist --help); they run on while we do something else.
+# Gives the typist its next actions (see tipme type --help); they run on while we do something else.
 sub type_lines { my ($self, @lines) = @_; print { $self->{typist_in} } map { "$_\n" } @lines; return }
 
 # Waits until so many more keys have been pressed; returns their times in ns.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Types on the keyboard socket of Xorg's inputtest driver as a person would, and tells when each key went down.
+# Types on the keyboard socket of Xorg's inputtest driver as a person would, and tells when each
+# key went down.
 package Tipme::Typist;
 use strict;
 use warnings;
@@ -7,6 +8,7 @@ use Carp qw(croak);
 use IO::Socket::UNIX;
 use Socket qw(SOCK_STREAM);
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
+use Tipme::Typist::Rhythm;
 
 # Events and answers of xf86-input-inputtest-protocol.h; all begin with a length and a type.
 use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, MOTION => 2, BUTTON => 4, KEY => 5, SERVER_VERSION => 0, SYNC_FINISHED => 1 };
@@ -36,14 +38,16 @@ my %named = (
 	insert => 110, delete => 111, kp_subtract => 74, (map { ("f$_" => 58 + $_) } 1 .. 10), f11 => 87, f12 => 88,
 );
 
-# Tipme::Typist->new(socket => PATH, seed => N, wpm => 100, pointer => PATH); the pointer is only needed for clicks
+# Tipme::Typist->new(socket => PATH, seed => N, wpm => 100, pointer => PATH); the pointer is only
+# needed for clicks
 #
-# Keep the object for as long as the server lives: when its peer goes, the inputtest driver never drops the
+# Keep the object for as long as the server lives: when its peer goes, the inputtest driver never
+# drops the
 # descriptor, and Xorg spins.
 sub new {
 	my ($class, %opt) = @_;
 	my $self = $class->_connect($opt{socket} // croak 'Typist: a socket is needed');
-	@$self{qw(state wpm)} = (($opt{seed} // 1) & 0xffffffff, $opt{wpm} || 100);
+	$self->{rhythm} = Tipme::Typist::Rhythm->new(%opt);
 	$self->{pointer} = $class->_connect($opt{pointer}) if defined $opt{pointer};
 	return $self;
 }
@@ -60,10 +64,11 @@ sub _connect {
 	return $self;
 }
 
-# Types the text, a pause before each key. Returns one { key, press_ns, release_ns } for each character.
+# Types the text, a pause before each key. Returns one { key, press_ns, release_ns } for each
+# character.
 sub type {
 	my ($self, $text) = @_;
-	return map { $self->_pause; $self->_character($_) } split //, $text;
+	return map { $self->_pause($_); $self->_character($_) } split //, $text;
 }
 
 # Presses and releases one key: a character, a name ("Return") or an evdev key code.
@@ -72,11 +77,12 @@ sub key {
 	return $self->_stroke($key, $self->_code($key), $opt{hold_ms});
 }
 
-# Presses the keys of "Ctrl+Alt+minus" in turn and releases them backwards; returns the stroke of the last one.
+# Presses the keys of "Ctrl+Alt+minus" in turn and releases them backwards; returns the stroke of
+# the last one.
 sub chord {
 	my ($self, $text, %opt) = @_;
 	my @names = split /(?<=.)\+/, $text;
-	my $last = pop @names;
+	my $last = pop(@names) // croak 'Typist: a chord needs keys, as in Ctrl+Alt+minus';
 	for (@names) {
 		$self->press($_);
 		sleep 0.02;
@@ -95,10 +101,9 @@ sub release { my ($self, $key) = @_; return $self->_key($self->_code($key), 0) }
 # Presses and releases a button where the pointer is.
 sub click {
 	my ($self, $button, %opt) = @_;
-	my $p = $self->{pointer} // croak 'Typist: a click needs the socket of a pointer';
-	my $press_ns = $p->_button($button, 1);
+	my $press_ns = $self->_pointer_button($button, 1);
 	sleep(($opt{hold_ms} // 80) / 1000);
-	return { key => "button $button", press_ns => $press_ns, release_ns => $p->_button($button, 0) };
+	return { key => "button $button", press_ns => $press_ns, release_ns => $self->_pointer_button($button, 0) };
 }
 
 # The event ends with valuators of a motion (2 x 64 doubles), of which a click has none.
@@ -107,6 +112,49 @@ sub _button {
 	my $ns = now_ns();
 	$self->_send(pack 'L< L< l< l< L< x4 L< x1036', 1064, BUTTON, 0, $button, $down, 0);
 	return $ns;
+}
+
+# Turns the wheel by one notch; as a mouse does it, without holding it.
+sub wheel {
+	my ($self, $way) = @_;
+	my $button = { up => 4, down => 5, left => 6, right => 7 }->{$way} // croak "Typist: no wheel '$way': up, down, left or right";
+	return { %{ $self->click($button, hold_ms => 2) }, key => "wheel $way" };
+}
+
+# Presses button 1, moves by (DX, DY) in steps of a hand, and releases it.
+sub drag {
+	my ($self, $dx, $dy) = @_;
+	my $press_ns = $self->_pointer_button(1, 1);
+	$self->_glide($dx, $dy);
+	return { key => "drag $dx $dy", press_ns => $press_ns, release_ns => $self->_pointer_button(1, 0) };
+}
+
+# Moves by (DX, DY): slowly at both ends, as hands do (a movement of least jerk: Flash and Hogan,
+# J. Neuroscience 5, 1985), 60 steps a second.
+sub glide { my ($self, $dx, $dy) = @_; my $ns = now_ns(); $self->_glide($dx, $dy); return { key => "move $dx $dy", press_ns => $ns, release_ns => now_ns() } }
+
+sub _glide {
+	my ($self, $dx, $dy) = @_;
+	my ($steps, @done) = (24, 0, 0);
+	for my $i (1 .. $steps) {
+		my $t = $i / $steps;
+		my $share = 10 * $t**3 - 15 * $t**4 + 6 * $t**5;
+		my @to = map { int($_ * $share + ($_ < 0 ? -0.5 : 0.5)) } $dx, $dy;
+		$self->_pointer_move($to[0] - $done[0], $to[1] - $done[1]) if $to[0] != $done[0] || $to[1] != $done[1];
+		@done = @to;
+		sleep 1 / 60;
+	}
+	return;
+}
+
+sub _pointer_button {
+	my ($self, $button, $down) = @_;
+	return ($self->{pointer} // croak 'Typist: a click needs the socket of a pointer')->_button($button, $down);
+}
+
+sub _pointer_move {
+	my ($self, $dx, $dy) = @_;
+	return ($self->{pointer} // croak 'Typist: a movement needs the socket of a pointer')->move($dx, $dy);
 }
 
 # Moves the pointer by so much; for the object of a pointer itself.
@@ -146,22 +194,20 @@ sub _character {
 	return $stroke;
 }
 
-# A key stays down for about a third of the time from one key to the next.
 sub _stroke {
 	my ($self, $name, $code, $hold_ms) = @_;
-	my $press_ns = $self->_key($code, 1);
-	sleep(defined $hold_ms ? $hold_ms / 1000 : $self->_gap / 3);
+	my $press_ns = $self->{down_ns} = $self->_key($code, 1);
+	sleep(defined $hold_ms ? $hold_ms / 1000 : $self->{rhythm}->hold_s);
 	return { key => $name, press_ns => $press_ns, release_ns => $self->_key($code, 0) };
 }
 
-sub _pause { my ($self) = @_; return sleep($self->_gap * 2 / 3) }
-
-# Seconds from key to key: five keys a word, 40 percent jitter; our own generator, so that a seed means the same everywhere.
-sub _gap {
-	my ($self) = @_;
-	$self->{state} = ($self->{state} * 1664525 + 1013904223) & 0xffffffff;
-	my $jitter = 0.6 + 0.8 * ($self->{state} >> 8) / (1 << 24);
-	return 60 / ($self->{wpm} * 5) * $jitter;
+# Until the rhythm's next press.
+sub _pause {
+	my ($self, $char) = @_;
+	my $gap = $self->{rhythm}->gap_s($char);
+	my $since = (now_ns() - ($self->{down_ns} // 0)) / 1e9;
+	$since = 0 if $since > 1;    # typing begins anew
+	return sleep($gap - $since > 0.01 ? $gap - $since : 0.01);
 }
 
 sub _key {

@@ -9,6 +9,7 @@ use IO::Socket::UNIX;
 use Socket qw(SOL_SOCKET SO_PEERCRED);
 use Time::HiRes qw(sleep);
 use Tipme::Stage;
+use Tipme::Typist::Session;
 
 my $TITLE = 'tipme-stage';
 
@@ -19,7 +20,7 @@ sub check {
 	my $display = $ENV{DISPLAY} // die "DISPLAY is not set: run it inside your session\n";
 	my $pid = _server_pid($display) // die "$display: no X server of this machine answers there: run it inside your session\n";
 	_comm($pid) ne 'Xwayland' or die "$display is Xwayland, where injected keys reach only some programs: run it without --here\n";
-	qx{xdotool version 2>/dev/null} or die "xdotool, which presses the keys, is not here: install Debian's xdotool\n";
+	eval { require X11::Protocol; require X11::Protocol::Ext::XTEST; 1 } or die "X11::Protocol, which presses the keys, is not here: install Debian's libx11-protocol-perl and libx11-protocol-other-perl\n";
 	return;
 }
 
@@ -89,9 +90,24 @@ sub await_server {
 # Keys go to whoever has the focus, so our terminal is given it, and the typist stops when it loses it.
 sub start_typist {
 	my ($self) = @_;
-	my ($window) = qx{xdotool search --onlyvisible --name '^$TITLE\$' 2>/dev/null} =~ /^(\d+)/ or die "the terminal's window was not found\n";
-	system "xdotool windowactivate --sync $window >/dev/null 2>&1 || xdotool windowfocus --sync $window >/dev/null 2>&1";
+	my ($window) = qx{xwininfo -name '$TITLE' 2>/dev/null} =~ /Window id: (0x[0-9a-f]+)/ or die "the terminal's window was not found\n";
+	_give_focus(hex $window);
 	return $self->_run_typist('--window', $window);
+}
+
+# By the window manager, where there is one; else at once.
+sub _give_focus {
+	my ($window) = @_;
+	my $x = Tipme::Typist::Session::connect_to_session();
+	my ($managed) = $x->GetProperty($x->root, $x->atom('_NET_SUPPORTING_WM_CHECK'), 'AnyPropertyType', 0, 1, 0);
+	if (length($managed // '')) {
+		$x->SendEvent($x->root, 0, $x->pack_event_mask(qw(SubstructureNotify SubstructureRedirect)),
+			$x->pack_event(name => 'ClientMessage', window => $window, type => $x->atom('_NET_ACTIVE_WINDOW'), format => 32, data => pack 'L5', 2, 0, 0, 0, 0));
+	} else {
+		$x->SetInputFocus($window, 'PointerRoot', 0);
+	}
+	for (1 .. 50) { my ($has) = $x->GetInputFocus; last if $has eq $window; sleep 0.1 }
+	return;
 }
 
 # Where nobody heard the chord, the same is asked for by command: the story is told all the same, and the lack of a hot-key, too.
