@@ -21,6 +21,8 @@
 #include "classes.h"
 #include "clock.h"
 #include "code.h"
+#include "elf_reader.h"
+#include "filter.h"
 #include "identity.h"
 #include "evdev_hotkey.h"
 #include "library.h"
@@ -276,6 +278,9 @@ static int server_prepare(void)
 	err = tipmed_privileges_drop(&user, NULL);
 	if (err)
 		return fail_errno("privileges cannot be dropped", err);
+	err = tipmed_filter_recorder();
+	if (err)
+		tipmed_limit_add(&limits, "no filter of system calls (%s): it may ask the kernel for more than it needs", err == -ENOTSUP ? "built without libseccomp" : strerror(-err));
 	err = tipmed_identity_start(identity, kernel);
 	if (err)
 		return fail_errno("the thread that learns of processes cannot be started", err);
@@ -399,6 +404,9 @@ static int start(void)
 	err = folders_open();
 	if (err)
 		return err;
+	err = tipmed_elf_reader_start(&(struct tipmed_file_owner){ writer.owner, writer.group });
+	if (err)
+		tipmed_limit_add(&limits, "no process that reads programs (%s): functions of programs have no names", strerror(-err));
 	err = tipmed_opener_start(&user);
 	if (err)
 		tipmed_limit_add(&limits, "no process that opens events later (%s): classes sample and memory_wait cannot be switched on again", strerror(-err));

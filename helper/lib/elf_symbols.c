@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Function names and build-id of a program or library. */
+#define _GNU_SOURCE
 #include "config.h"
 
 #include <errno.h>
@@ -172,9 +173,30 @@ static int fd_read(struct tipme_elf *e, int fd)
 	return err;
 }
 
+/* Looked at before it is opened: to open a device may do something. */
+static int file_open(const char *path)
+{
+	int look = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW), fd = -1;
+	char again[64];
+	struct stat st;
+
+	if (look >= 0 && !fstat(look, &st) && !S_ISREG(st.st_mode))
+		errno = ENOEXEC;
+	else if (look >= 0) {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", look);
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	}
+	int err = errno;
+
+	if (look >= 0)
+		close(look);
+	errno = err;
+	return fd;
+}
+
 int tipme_elf_open(struct tipme_elf **elf, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	int fd = file_open(path);
 	struct tipme_elf *e;
 	struct stat st;
 	int err;

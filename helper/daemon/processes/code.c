@@ -11,8 +11,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "code.h"
-#include "elf_symbols.h"
+#include "elf_reader.h"
 #include "kernel_numbers.h"
 #include "modules.h"
 
@@ -197,13 +198,26 @@ uint64_t tipmed_code_refused(const struct tipmed_code *c)
 
 /* --- names --- */
 
+/* For one file; and for all files of an episode. Whoever waits for that waits for a name, and an address does as well. */
+#define FILE_PATIENCE_NS (5 * TIPME_NS_PER_S)
+#define PATIENCE_NS (10 * TIPME_NS_PER_S)
+
+/* What stacks want to know of one file, and what its reader said. */
+struct asked {
+	uint64_t *offset; /* in order, each once, when it is asked */
+	uint32_t count, room;
+	bool answered;
+	bool seen; /* a stack names it */
+	struct tipmed_elf_answer answer;
+};
+
 struct naming {
 	struct tipmed_code *code;
 	uint64_t from_ns;
 	const struct tipme_numbers *numbers;
-	struct tipme_number_sorter sorter;
-	struct tipme_elf **elf; /* by module id - 1; NULL: not opened, or not to be opened */
-	bool *seen;
+	struct tipme_user_frames *stack; /* those that a record names, by its number */
+	struct asked *asked; /* by module id - 1 */
+	uint64_t deadline_ns;
 };
 
 static const struct mapping *mapping_of(const struct space *s, uint64_t addr)
@@ -214,66 +228,120 @@ static const struct mapping *mapping_of(const struct space *s, uint64_t addr)
 	return NULL;
 }
 
-static void module_open(struct naming *n, uint32_t module)
+/* A return address may lie behind its function, if that was left for ever: what called is the byte before. */
+static uint64_t offset_of(const struct mapping *m, uint64_t addr, bool is_leaf)
 {
-	if (n->seen[module - 1])
+	return addr - m->start + m->offset - !is_leaf;
+}
+
+static int offset_add(struct asked *a, uint64_t offset)
+{
+	if (a->count == a->room) {
+		uint32_t room = a->room ? a->room * 2 : 16;
+		uint64_t *more = realloc(a->offset, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		a->offset = more;
+		a->room = room;
+	}
+	a->offset[a->count++] = offset;
+	return 0;
+}
+
+static int stack_take(void *arg, const struct tipme_user_frames *f)
+{
+	struct naming *n = arg;
+	uint32_t number = tipme_numbers_find(n->numbers, TIPME_NUMBERED_USER_STACK, f->stack_id);
+	const struct space *s = space_of(n->code, f->pid, f->space);
+	int err = 0;
+
+	if (f->used_ns < n->from_ns || !number)
+		return 0;
+	n->stack[number - 1] = *f;
+	for (unsigned int i = 0; i < f->count && !err; i++) {
+		const struct mapping *m = mapping_of(s, f->frames[i]);
+
+		if (m && m->module)
+			err = offset_add(&n->asked[m->module - 1], offset_of(m, f->frames[i], !i));
+	}
+	return err;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void module_ask(const struct naming *n, struct tipmed_module *m, struct asked *a)
+{
+	uint64_t now = tipme_clock_ns(), file_ns = now + FILE_PATIENCE_NS;
+	uint32_t count = 1;
+
+	qsort(a->offset, a->count, sizeof(*a->offset), by_value);
+	for (uint32_t i = 1; i < a->count; i++)
+		if (a->offset[i] != a->offset[i - 1])
+			a->offset[count++] = a->offset[i];
+	a->count = count;
+	if (m->hangs || now >= n->deadline_ns)
 		return;
-	n->seen[module - 1] = true;
-	tipme_elf_open(&n->elf[module - 1], n->code->modules.at[module - 1].path);
+	int err = tipmed_elf_reader_ask(m->path, a->offset, count, file_ns < n->deadline_ns ? file_ns : n->deadline_ns, &a->answer);
+
+	a->answered = !err;
+	m->hangs = err == -ETIMEDOUT;
 }
 
 /*
  * The module whose file the process had mapped. After an upgrade or a compilation, or in another mount namespace, another file has that path, whose names
  * would be wrong ones: it has another size, or was put there after we last saw the process map the path. Then there is none to be read.
  */
-static uint32_t module_true(struct naming *n, const struct space *s, uint32_t module)
+static uint32_t module_true(const struct naming *n, const struct space *s, uint32_t module)
 {
 	char path[sizeof(n->code->found[0].path) + sizeof(DELETED)];
-
-	module_open(n, module);
 	const struct tipmed_module *m = &n->code->modules.at[module - 1];
-	const struct tipme_elf *elf = n->elf[module - 1];
+	const struct asked *a = &n->asked[module - 1];
 
-	if (!elf || (tipme_elf_bytes(elf) == m->bytes && tipme_elf_changed_ns(elf) + TICK_NS < s->looked_real_ns))
+	if (!a->answered || (a->answer.bytes == m->bytes && a->answer.changed_ns + TICK_NS < s->looked_real_ns))
 		return module;
 	snprintf(path, sizeof(path), "%s" DELETED, m->path);
-	module = tipmed_modules_number(&n->code->modules, path, m->bytes, s->pid);
-	if (module)
-		module_open(n, module);
-	return module;
+	return tipmed_modules_number(&n->code->modules, path, m->bytes, s->pid);
 }
 
-/* A return address may lie behind its function, if that was left for ever: what called is the byte before. */
-static int frame_name(struct naming *n, const struct space *s, uint64_t addr, bool is_leaf, char *buf, size_t len)
+static const char *name_of(const struct asked *a, uint64_t offset)
+{
+	const uint64_t *at = a->answered ? bsearch(&offset, a->offset, a->count, sizeof(offset), by_value) : NULL;
+
+	return at ? a->answer.name[at - a->offset] : NULL;
+}
+
+static int frame_name(const struct naming *n, const struct space *s, uint64_t addr, bool is_leaf, char *buf, size_t len)
 {
 	const struct mapping *m = mapping_of(s, addr);
 	uint32_t module = m && m->module ? module_true(n, s, m->module) : 0;
 
 	if (!module)
 		return snprintf(buf, len, "?");
-	char name[256];
-	uint64_t offset = addr - m->start + m->offset - !is_leaf;
+	uint64_t offset = offset_of(m, addr, is_leaf);
+	const char *name = name_of(&n->asked[module - 1], offset);
 
-	if (n->elf[module - 1])
-		tipme_elf_name(n->elf[module - 1], offset, name, sizeof(name));
-	else
-		snprintf(name, sizeof(name), "+0x%llx", (unsigned long long)offset);
-	return snprintf(buf, len, "%s [%u]", name, module);
+	n->asked[module - 1].seen = true;
+	if (name)
+		return snprintf(buf, len, "%s [%u]", name, module);
+	return snprintf(buf, len, "+0x%llx [%u]", (unsigned long long)offset, module);
 }
 
-static int stack_name(void *arg, const struct tipme_user_frames *f)
+static int stack_emit(const struct naming *n, uint32_t number, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
-	struct naming *n = arg;
+	const struct tipme_user_frames *f = &n->stack[number - 1];
 	union {
 		struct tipme_user_stack rec;
 		char bytes[2040];
-	} u = { .rec = { .type = TIPME_USER_STACK, .tid = f->pid,
-			 .stack_id = tipme_numbers_find(n->numbers, TIPME_NUMBERED_USER_STACK, f->stack_id) } };
+	} u = { .rec = { .type = TIPME_USER_STACK, .tid = f->pid, .stack_id = number } };
 	size_t fixed = offsetof(struct tipme_user_stack, text), room = sizeof(u) - fixed - 8, len = 0;
 	const struct space *s = space_of(n->code, f->pid, f->space);
 
-	if (f->used_ns < n->from_ns || !u.rec.stack_id)
-		return 0;
 	for (unsigned int i = 0; i < f->count; i++) {
 		char name[320];
 		size_t w = (size_t)frame_name(n, s, f->frames[i], !i, name, sizeof(name));
@@ -288,7 +356,7 @@ static int stack_name(void *arg, const struct tipme_user_frames *f)
 	}
 	len = (fixed + len + 1 + 7) / 8 * 8;
 	u.rec.len8 = (uint8_t)(len / 8);
-	return tipme_number_sorter_put(&n->sorter, u.rec.stack_id, &u);
+	return emit(arg, &u, len);
 }
 
 static int module_emit(const struct naming *n, uint32_t i, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
@@ -300,31 +368,47 @@ static int module_emit(const struct naming *n, uint32_t i, int (*emit)(void *arg
 	size_t fixed = offsetof(struct tipme_module, path);
 	int w = snprintf(u.bytes + fixed, sizeof(u) - fixed - 8, "%s", n->code->modules.at[i].path);
 	size_t len = (fixed + (size_t)w + 1 + 7) / 8 * 8;
+	const char *build_id = n->asked[i].answer.build_id;
 
-	if (n->elf[i])
-		memcpy(u.rec.build_id, tipme_elf_build_id(n->elf[i]), strlen(tipme_elf_build_id(n->elf[i])));
+	memcpy(u.rec.build_id, build_id, strlen(build_id));
 	u.rec.len8 = (uint8_t)(len / 8);
 	return emit(arg, &u, len);
 }
 
+/* The stacks first, then the files that they lie in, one after the other; only then is anything named. */
+static int all_ask(struct naming *n)
+{
+	int err = tipme_kernel_source_user_stacks(n->code->source, stack_take, n);
+
+	n->deadline_ns = tipme_clock_ns() + PATIENCE_NS;
+	for (uint32_t i = 0; i < n->code->modules.used && !err; i++)
+		if (n->asked[i].count)
+			module_ask(n, &n->code->modules.at[i], &n->asked[i]);
+	tipmed_elf_reader_rest();
+	return err;
+}
+
 int tipmed_code_emit(struct tipmed_code *c, uint64_t from_ns, const struct tipme_numbers *numbers, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
-	struct naming n = { .code = c, .from_ns = from_ns, .numbers = numbers, .elf = calloc(TIPMED_MODULES_MAX, sizeof(*n.elf)), .seen = calloc(TIPMED_MODULES_MAX, sizeof(*n.seen)) };
-	int ret = n.elf && n.seen ? tipme_number_sorter_new(&n.sorter, tipme_numbers_count(numbers, TIPME_NUMBERED_USER_STACK)) : -ENOMEM;
+	uint32_t stacks = tipme_numbers_count(numbers, TIPME_NUMBERED_USER_STACK);
+	struct naming n = { .code = c, .from_ns = from_ns, .numbers = numbers, .stack = calloc(stacks + 1, sizeof(*n.stack)), .asked = calloc(TIPMED_MODULES_MAX, sizeof(*n.asked)) };
+	int ret = n.stack && n.asked ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&c->lock);
 	if (!ret)
-		ret = tipme_kernel_source_user_stacks(c->source, stack_name, &n);
-	if (!ret)
-		ret = tipme_number_sorter_emit(&n.sorter, emit, arg);
+		ret = all_ask(&n);
+	for (uint32_t i = 1; i <= stacks && !ret; i++)
+		if (n.stack[i - 1].count)
+			ret = stack_emit(&n, i, emit, arg);
 	for (uint32_t i = 0; i < c->modules.used && !ret; i++)
-		if (n.seen[i])
+		if (n.asked[i].seen)
 			ret = module_emit(&n, i, emit, arg);
 	pthread_mutex_unlock(&c->lock);
-	tipme_number_sorter_free(&n.sorter);
-	for (uint32_t i = 0; n.elf && i < TIPMED_MODULES_MAX; i++)
-		tipme_elf_free(n.elf[i]);
-	free(n.elf);
-	free(n.seen);
+	for (uint32_t i = 0; n.asked && i < TIPMED_MODULES_MAX; i++) {
+		free(n.asked[i].offset);
+		tipmed_elf_answer_free(&n.asked[i].answer);
+	}
+	free(n.asked);
+	free(n.stack);
 	return ret;
 }

@@ -21,8 +21,8 @@ void tipmed_code_free(struct tipmed_code *code);
 void tipmed_code_look(struct tipmed_code *code, uint64_t now_ns);
 
 /*
- * Emits user_stack and module records for the stacks that have `numbers`, in their order, and were used since from_ns. Reads the files with the rights of the
- * calling thread. Stops at the first value but 0 and returns it.
+ * Emits user_stack and module records for the stacks that have `numbers`, in their order, and were used since from_ns. Waits some seconds at most for who reads the
+ * files (elf_reader.h): what is not known then has its offset. Stops at the first value but 0 and returns it.
  */
 int tipmed_code_emit(struct tipmed_code *code, uint64_t from_ns, const struct tipme_numbers *numbers, int (*emit)(void *arg, const void *rec, size_t len), void *arg);
 

@@ -27,7 +27,7 @@ uint32_t tipmed_modules_number(struct tipmed_modules *m, const char *path, uint6
 		m->refused++;
 		return 0;
 	}
-	m->at[i] = (struct tipmed_module){ copy, bytes, pid };
+	m->at[i] = (struct tipmed_module){ .path = copy, .bytes = bytes, .pid = pid };
 	m->count++;
 	m->used = i < m->used ? m->used : i + 1;
 	return i + 1;

@@ -15,6 +15,7 @@ struct tipmed_module {
 	char *path; /* NULL: the number is free */
 	uint64_t bytes; /* of the file, when it was mapped */
 	uint32_t pid; /* somebody who had it mapped */
+	bool hangs; /* its file was asked for, and nothing came: it is asked for no more */
 };
 
 struct tipmed_modules {

@@ -65,20 +65,27 @@ unsigned int tipmed_boots_find(const struct tipmed_boots *b, const char *id)
 	return 0;
 }
 
+static int boots_print(const struct tipmed_boots *b, FILE *file)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < b->count; i++)
+		err = fprintf(file, "%s\n", b->id[i]) < 0 ? -EIO : 0;
+	if (!err && (fflush(file) || fsync(fileno(file))))
+		err = -errno;
+	return err;
+}
+
 static int boots_write(const struct tipmed_boots *b, int library_fd)
 {
 	int fd = openat(library_fd, NAME_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-	int err = file ? 0 : -errno;
+	int err = file ? boots_print(b, file) : -errno;
 
-	if (!file && fd >= 0)
-		close(fd);
-	for (unsigned int i = 0; !err && i < b->count; i++)
-		err = fprintf(file, "%s\n", b->id[i]) < 0 ? -EIO : 0;
-	if (!err && (fflush(file) || fsync(fd)))
-		err = -errno;
 	if (file && fclose(file) && !err)
 		err = -errno;
+	else if (!file && fd >= 0)
+		close(fd);
 	if (!err && renameat(library_fd, NAME_NEW, library_fd, NAME))
 		err = -errno;
 	if (err)

@@ -171,6 +171,11 @@ int tipmed_privileges_only(const struct tipmed_user *user, unsigned int capabili
 	return give_up(user, NULL, &capability, 1);
 }
 
+int tipmed_privileges_none(const struct tipmed_user *user)
+{
+	return give_up(user, NULL, NULL, 0);
+}
+
 void tipmed_privileges_tell(struct tipmed_limits *limits)
 {
 	for (size_t i = 0; i < KEPT; i++)

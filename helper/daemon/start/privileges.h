@@ -40,6 +40,9 @@ int tipmed_privileges_drop(const struct tipmed_user *user, const struct tipmed_f
 /* The same with this capability, if we have it, and no other. */
 int tipmed_privileges_only(const struct tipmed_user *user, unsigned int capability);
 
+/* The same with none at all. */
+int tipmed_privileges_none(const struct tipmed_user *user);
+
 /* Says which of those capabilities are missing, and what that costs. */
 void tipmed_privileges_tell(struct tipmed_limits *limits);
 
