@@ -177,10 +177,10 @@ END
 sub sysctl {
 	my ($vm) = @_;
 	my $had = episodes($vm);
-	my $refused = $vm->run('runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger" 2>&1');
+	my $refused = $vm->run('runuser -u user -- bash -c "echo 1 > /proc/sys/kernel/tipme/trigger" 2>&1');
 	like($refused, qr/not permitted/, 'nobody but root triggers, as long as no group may');
 	ok_run($vm, 'sysctl -q -w kernel.tipme.trigger_group=$(id -g user) || echo $(id -g user) > /proc/sys/kernel/tipme/trigger_group', 'a group is named');
-	like(scalar $vm->run('runuser -u nobody -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger" 2>&1'), qr/not permitted/, '... others are refused as before');
+	like(scalar $vm->run('runuser -u nobody -- bash -c "echo 1 > /proc/sys/kernel/tipme/trigger" 2>&1'), qr/not permitted/, '... others are refused as before');
 	ok_run($vm, 'runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"', 'a member without privileges triggers');
 	my $dir = new_episode($vm, $had);
 	like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*by user 1000/s, 'the episode says who');
