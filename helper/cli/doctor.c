@@ -49,8 +49,17 @@ static void finding_print(const struct doctor_check *check, const struct doctor_
 		printf("%-8s %-13s -> %s\n", "", "", f->action);
 }
 
-/* Returns whether all that is needed is there. Prints, or appends to the list if there is one, what is as bad as `worst` or worse. */
-static bool look(const struct doctor_check *checks, struct doctor_session *session, struct json_object *list, enum doctor_state worst)
+/* Where the summary says that sudo helps, no finding has to say it again. */
+static bool summed_up(const struct doctor_finding *f)
+{
+	return f->state == DOCTOR_OK || !strncmp(f->action, "run it with sudo", strlen("run it with sudo"));
+}
+
+/*
+ * Returns whether all that is needed is there. Appends all findings to the list if there is one. Else
+ * prints those that are as bad as `worst` or worse; if `brief`, without those that are summed up.
+ */
+static bool look(const struct doctor_check *checks, struct doctor_session *session, struct json_object *list, enum doctor_state worst, bool brief)
 {
 	bool possible = true;
 
@@ -62,7 +71,7 @@ static bool look(const struct doctor_check *checks, struct doctor_session *sessi
 			possible = false;
 		if (list)
 			json_object_array_add(list, finding_json(c, &f));
-		else if (f.state >= worst)
+		else if (f.state >= worst && !(brief && summed_up(&f)))
 			finding_print(c, &f);
 	}
 	return possible;
@@ -105,21 +114,43 @@ static void report_json(struct json_object *list, bool exact, bool possible, con
 	json_object_put(top);
 }
 
+/* The first line of the short form: what is recorded for who asks, and whether root would get more. */
+static void say_summary(const struct doctor_session *session, bool exact, bool possible)
+{
+	if (session->status)
+		printf("Recording now: %s.\n", session->exact_recorder ? "exact" : "samples only");
+	else if (exact)
+		puts("You: exact.");
+	else if (possible)
+		printf("You: samples only.%s\n", geteuid() ? " With sudo: exact, where the kernel permits." : "");
+	else
+		puts("You: nothing can be recorded.");
+}
+
 int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
-	bool json = argc == 2 && !strcmp(argv[1], "--json"), brief = argc == 2 && !strcmp(argv[1], "--brief");
+	const char *option = argc > 1 ? argv[1] : "";
+	bool json = !strcmp(option, "--json"), brief = !strcmp(option, "--brief");
+	bool all = !strcmp(option, "-v") || !strcmp(option, "--verbose");
 
-	if (argc > 1 + (json || brief))
-		return cli_misuse(verb, argv[1 + (json || brief)]);
+	if (argc > 1 + (json || brief || all))
+		return cli_misuse(verb, argv[1 + (json || brief || all)]);
 	struct doctor_session session = { .status = cli_recorder_status(DOCTOR_PATIENCE_S) };
 
 	session.exact_recorder = recorder_exact(session.status);
 	struct json_object *list = json ? json_object_new_array() : NULL;
-	bool exact = look(doctor_machine_checks, &session, list, brief ? DOCTOR_MISSING : DOCTOR_OK);
+	bool sums_up = !json && !brief && !all;
+	enum doctor_state worst = brief ? DOCTOR_MISSING : DOCTOR_OK;
+	/* Before the details, by another look at the machine, which disturbs nothing. */
+	bool exact = look(doctor_machine_checks, &session, list, sums_up ? DOCTOR_NONE : worst, false);
 	/* What anybody may see; without /proc there is nothing at all. */
 	bool possible = exact || !access("/proc/self/schedstat", R_OK);
 
-	look(doctor_session_checks, &session, list, DOCTOR_OK);
+	if (sums_up) {
+		say_summary(&session, exact, possible || session.status);
+		look(doctor_machine_checks, &session, NULL, DOCTOR_LIMITED, geteuid());
+	}
+	look(doctor_session_checks, &session, list, sums_up ? DOCTOR_LIMITED : DOCTOR_OK, sums_up);
 	/* Somebody with more rights than we may have started it. */
 	possible = possible || session.status;
 	if (brief)
@@ -129,6 +160,8 @@ int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 		report_json(list, exact, possible, &session);
 	else
 		printf("%sRecording is %s here. Next: %s\n", brief ? "" : "\n", possible ? "possible" : "not possible", next_step(&session, exact, possible));
+	if (sums_up)
+		puts("Each check: tipme doctor -v");
 	json_object_put(session.status);
 	return possible ? TIPME_EXIT_DONE : TIPME_EXIT_FAILED;
 }

@@ -6,7 +6,8 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 
-enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING };
+/* DOCTOR_NONE is worse than any finding: as a limit it lets none through. */
+enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING, DOCTOR_NONE };
 
 struct doctor_finding {
 	enum doctor_state state;

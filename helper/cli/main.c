@@ -10,8 +10,9 @@
 
 static const struct tipme_verb_entry verbs[] = {
 	{ "doctor", "what can be recorded here, and what to do for more", cli_doctor,
-	  "usage: tipme doctor [--brief | --json]\n"
+	  "usage: tipme doctor [-v | --brief | --json]\n"
 	  "Says what this machine can record, what is missing and what that costs.\n"
+	  "  -v, --verbose  each check, also what is well\n"
 	  "  --brief  only what this session has, and what stops recording\n"
 	  "Ends with 0 if recording is possible, with 1 if not.\n\n"
 	  "Examples:\n  tipme doctor\n  sudo tipme doctor\n  tipme doctor --json\n", NULL, TIPME_EVERYDAY },

@@ -85,7 +85,7 @@ SKIP: {
 	like $running->{next}, qr/tipme snap/, 'next: snap';
 	$d->stop;
 }
-my ($text_rc, $text) = $d->run(tipme(), 'doctor');
+my ($text_rc, $text) = $d->run(tipme(), 'doctor', '-v');
 is $text_rc, $rc, 'for people: the same answer';
 like $text, qr/\n\nRecording is (?:not )?possible here\. Next: \S+/, 'which comes last';
 done_testing;
