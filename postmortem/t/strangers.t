@@ -92,7 +92,7 @@ sub complaint {
 		my $d = $diagnosis->run;
 		Tipme::Report::Text::page($d);
 		$json->encode(Tipme::Report::JSON::data($d));
-		Tipme::Bundle->new($ep, $d, threads => $diagnosis->threads)->files;
+		Tipme::Bundle->new($ep, $d, diagnosis => $diagnosis, threads => $diagnosis->threads)->files;
 		Tipme::Command::Show::_text($ep, undef);
 		$json->encode(Tipme::Report::JSON::clean(Tipme::Command::Show::_data($ep, undef)));
 		Tipme::Timeline->collect($diagnosis, $d);

@@ -411,5 +411,8 @@ like($d->{verdict}{sentence}, qr/No X server was recorded/, 'and says what to do
 	}
 }
 
+my %detail = %Tipme::Test::Judge::DETAIL;
+diag('bundles: ' . join ', ', map { "$detail{$_} $_" } sort keys %detail);
+cmp_ok($detail{path}, '>=', 25, 'most bundles keep no more than the stretches of the path');
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

@@ -9,7 +9,7 @@ my $SURE_NS = 30_000_000;     # what is answered faster is not looked at more cl
 my $ALL     = 1 << 30;        # bursts
 my $LONG_NS = 200_000_000;    # a client that can take no event for so long hangs, whatever it has drawn
 
-# new(kernel => Kernel, path => InputPath, inferred => Inferred, rest => AtRest, caused => Caused,
+# new(episode => Episode, kernel => Kernel, path => InputPath, inferred => Inferred, rest => AtRest, caused => Caused,
 # trigger => ns)
 sub new { my ($class, %o) = @_; return bless { %o, resolved => {} }, $class }
 
@@ -26,9 +26,22 @@ sub response {
 	return if !defined $e->{deliver_ns};
 	if (!$self->{resolved}{ $e->{n} }) {
 		$self->{inferred}->refine($e);
-		$self->{resolved}{ $e->{n} } = [ $self->_until_free($e, scalar $self->_observed($e, $self->_drawn($e))) ];
+		my $told = $self->_told($e);
+		$self->{resolved}{ $e->{n} } = $told ? [$told] : [ $self->_until_free($e, scalar $self->_observed($e, $self->_drawn($e))) ];
 	}
 	return $self->{resolved}{ $e->{n} }[0];
+}
+
+# What a bundle tells of its event: the records by which that was found have stayed where they were made.
+sub _told {
+	my ($self, $e) = @_;
+	my $own = $self->{path}->own;
+	my $a = $own && $e == $own ? $self->{episode}->manifest->{bundle}{event}{answer} : undef;
+	return if !$a;
+	my $damage = defined $a->{damage_ns} ? (grep { $_->{client} == $e->{client} } $e->{server}->between('x_damage', $a->{damage_ns}, $a->{damage_ns} + 1))[0] : undef;
+	return if !$damage && (defined $a->{damage_ns} || !$a->{open} && !$a->{busy});
+	return { (map { defined $a->{$_} ? ($_ => $a->{$_}) : () } qw(first_ns tid busy gone)), end_ns => $a->{end_ns}, open => $a->{open}, exact => $a->{exact}, damage => $damage,
+		defined $a->{asked_ns} ? (asked => [ $a->{asked_tid}, $a->{asked_ns} ]) : () };
 }
 
 # A change that was only observed from outside happened while the server ran, somewhere in the millisecond that it named.

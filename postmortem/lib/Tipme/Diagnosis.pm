@@ -395,11 +395,21 @@ sub _thread_of { my ($self, $tid, $t) = @_; my $w = $self->{kernel}->threads->at
 sub _thread_sums {
 	my ($self, $path, $states, $from, $to) = @_;
 	my (%seen, @out);
+	# A bundle has what a thread did off the path as sums.
+	my %aside = map { $_->{tid} => $_ } @{ ($self->{episode}->manifest->{bundle} // {})->{aside} // [] };
+	require Tipme::Cut if %aside;
+	my $of = %aside ? Tipme::Cut::stretches($path) : {};
 	my %name = map { $_->{tid} => $_->{comm} } @$path;    # a program that was called meanwhile: the last
 	for my $p (map { my $p = $_; ($p, map { defined $_->{of_tid} && $_->{of_tid} != $p->{tid} ? $self->_thread_of($_->{of_tid}, $p->{to_ns}) : () } @{ $p->{among} // [] }) } @$path) {
 		next if !$p->{tid} || $seen{ $p->{tid} }++;
 		my $s = $states->sums($p->{tid}, $from, $to);
-		push @out, { tid => $p->{tid}, pid => $p->{pid}, start_time_ns => $p->{start_time_ns}, comm => $name{ $p->{tid} } // $p->{comm}, running_ns => $s->{running}, runnable_ns => $s->{runnable},
+		my $who = { tid => $p->{tid}, pid => $p->{pid}, start_time_ns => $p->{start_time_ns}, comm => $name{ $p->{tid} } // $p->{comm} };
+		if (my $rest = $aside{ $p->{tid} }) {
+			my $on = Tipme::Cut::on_path($states, $of->{ $p->{tid} }, $p->{tid});
+			push @out, { %$who, map { $_ => $on->{$_} + $rest->{$_} } keys %$on };
+			next;
+		}
+		push @out, { %$who, running_ns => $s->{running}, runnable_ns => $s->{runnable},
 			blocked_ns => $s->{blocked}, absent_ns => $s->{absent}, irq_ns => $s->{irq_ns}, softirq_ns => $s->{softirq_ns}, net_running_ns => $s->{net_running} };
 	}
 	return \@out;

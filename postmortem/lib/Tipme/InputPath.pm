@@ -23,10 +23,26 @@ sub new {
 	$self->{is_agent} = { map { $_ => 1 } $ep->agents };
 	push @{ $self->{events} }, $self->_events_of($_) for @{ $self->{servers} };
 	$self->{events} = [ sort { $a->{device_ns} <=> $b->{device_ns} || $a->{seq} <=> $b->{seq} } @{ $self->{events} } ];
-	my $n = 0;
-	$_->{n} = ++$n for @{ $self->{events} };
+	$self->_number(($ep->manifest->{bundle} // {})->{event});
 	return $self;
 }
+
+# In order of time; the event of a bundle, which has no others, keeps the number that it had where it was recorded.
+sub _number {
+	my ($self, $own) = @_;
+	my ($mine) = $own && $own->{start_ns} <= $own->{ns} && $own->{start_ns} < $own->{answer}{end_ns} ? grep { $_->{device_ns} == $own->{ns} } @{ $self->{events} } : ();
+	my $n = 0;
+	for my $e (@{ $self->{events} }) {
+		if ($mine && $e == $mine) { $e->{n} = $own->{n}; next }
+		$n++ if ++$n == ($mine ? $own->{n} : 0);
+		$e->{n} = $n;
+	}
+	$self->{own} = $mine;
+	return;
+}
+
+# own(): the event that a bundle is about; undef where all were recorded here, or it is not there
+sub own { return $_[0]{own} }
 
 # events(): { n, server, seq, kind, device, kernel_ns, read_ns, device_ns, wakeup_ns, deliver_ns, client, pid, chord, candidate, gone_ns, next_ns, bursts }
 #   gone_ns: when the client closed its connection after that (undef: it did not); next_ns: when the next press went to the same client

@@ -80,6 +80,9 @@ my $TOP = _object('format!' => _object('major!' => \&_integer, 'minor!' => \&_in
 	suspends => _list(_object(map { ("$_!" => \&_integer) } qw(from_ns to_ns slept_ns)), 64),
 	clock_steps => _list(_object('from_ns!' => \&_integer, 'to_ns!' => \&_integer, 'by_ns!' => \&_signed), 64),
 	frequencies => _list(_object(map { $_ => \&_integer } qw(cpu khz max_khz))),
+	bundle => _object(detail => \&_text, event => _object('n!' => \&_integer, 'ns!' => \&_integer, 'start_ns!' => \&_integer, 'start_exact!' => \&_integer, usual_ns => \&_integer, usual_count => \&_integer, usual_where => \&_text,
+			'answer!' => _object('end_ns!' => \&_integer, 'open!' => \&_integer, 'exact!' => \&_integer, map { $_ => \&_integer } qw(first_ns tid busy gone damage_ns asked_tid asked_ns))),
+		aside => _list(_object('tid!' => \&_integer, map { ("${_}_ns!" => \&_signed) } qw(running runnable blocked absent irq softirq net_running)), 4096)),
 	recorder => _object(version => \&_text, limits => _list(\&_text), agents => _list(\&_integer), classes => _each(\&_flag), record_cost_ns => \&_cost,
 		map { $_ => \&_integer } qw(pid start_ns window_s post_s)));
 

@@ -52,6 +52,7 @@ sub choose {
 	my @events = $self->{path}->events;
 	if (defined $o{event}) { my ($e) = grep { $_->{n} == $o{event} } @events; return $e && $self->interval($e) }
 	if (defined $o{at})    { return $self->_at(\@events, $o{at}) }
+	if ($self->{path}->own) { return scalar $self->interval($self->{path}->own) }
 	# What a threshold has caught is what was being waited for just then, whatever else is in the ring.
 	my $caught = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'auto' ? $self->_at(\@events, $self->{trigger}) : undef;
 	return $caught if $caught;
@@ -161,6 +162,8 @@ sub interval {
 # episode has few of them the library is asked, and if that has none, events of any kind of that client, or of that kind of all clients
 sub usual {
 	my ($self, $e) = @_;
+	my $own = $self->{path}->own;
+	if ($own && $e == $own) { my $b = $self->{episode}->manifest->{bundle}{event}; return ($b->{usual_ns}, $b->{usual_count} // 0, $b->{usual_where}) }
 	my @any = grep { $_ != $e && $_->{candidate} && ($_->{motion} // '') eq ($e->{motion} // '') && defined $self->_end_of($_, 1) } $self->{path}->events;
 	my @own = grep { defined $e->{pid} && defined $_->{pid} && $_->{pid} == $e->{pid} } @any;
 	my ($same, $all) = map { [ grep { $_->{kind} eq $e->{kind} } @$_ ] } \@own, \@any;
@@ -203,6 +206,8 @@ sub _pid { my ($self, $tid, $t) = @_; return $self->{kernel}->threads->at($tid, 
 # entry(EVENT): (when the event entered the machine as far as records tell, 1 if that is exact)
 sub entry {
 	my ($self, $e) = @_;
+	my $own = $self->{path}->own;
+	if ($own && $e == $own) { return @{ $self->{episode}->manifest->{bundle}{event} }{qw(start_ns start_exact)} }
 	my $entered = $e->{server}{exact} ? $self->{entry}->of($e) : undef;
 	return ($entered->{interrupt_ns} // $entered->{core_ns}, 1) if $entered;
 	return ($e->{kernel_ns}, 1) if defined $e->{kernel_ns} && $e->{server}{exact};

@@ -18,10 +18,12 @@ use Tipme::Report::Text;
 my $HELP = <<'END';
 usage: tipme bundle [EPISODE] [-o FILE] [--yes] [--with-note] [--all]
 
-One file for whoever shall look into it: the verdict, and the records of the seconds around the problem. In it are the names of the
-processes that have a part in it; all others are numbers. Not in it: command lines, environments, key codes, folders, users,
-the machine's name, your note (unless --with-note). A bundle does tell when keys were pressed, and which
-programs and libraries ran. --all takes all seconds of the episode. What goes in is shown, and you are
+One file for whoever shall look into it: the verdict, and the records of the problem. In it are the names of the
+processes that have a part in it; all others are numbers. Of each thread the records cover only the time when it had a
+part; what it did at other times is there as sums. Of input events only the one that was answered late is there.
+Not in it: command lines, environments, key codes, folders, users, the machine's name, your note (unless --with-note).
+Some verdicts need more of the records: then it is said, before you are asked, that the file tells when keys were
+pressed. --all takes all seconds of the episode, with the time of each key press. What goes in is shown, and you are
 asked, before the file is written; --yes says that you have agreed. Without -o the file is named after
 the program and the time: tipme-xterm-20261122-1724.tipme.
 
@@ -31,7 +33,13 @@ the program and the time: tipme-xterm-20261122-1724.tipme.
   tipme open report.tipme
 END
 
-my $TELLS = 'The file tells when keys were pressed, from which text can be guessed, and which programs and libraries ran: give it only to people to whom you would tell that.';
+my $PROGRAMS = ' It names programs and libraries that have a part in the problem.';
+my %TELLS = (
+	path     => 'Of the keys that you pressed, the file tells when the one was that it is about; not when others were.' . $PROGRAMS,
+	interval => 'This verdict rests on what all threads did, so the file has that, from 0.1 s before the problem to 0.1 s after it. From it, times of other keys can be found, and text can be guessed.' . $PROGRAMS,
+	seconds  => 'This verdict rests on what all threads did, so the file has that, from 1 s before the problem to 0.5 s after it. From it, times of other keys can be found, and text can be guessed.' . $PROGRAMS,
+	whole    => 'The file tells when each key was pressed, from which text can be guessed, and which programs and libraries ran: give it only to people to whom you would tell that.',
+);
 
 sub run {
 	my ($class, @args) = @_;
@@ -42,8 +50,7 @@ sub run {
 	my $diagnosis = Tipme::Diagnosis->new($ep);
 	my $d = $diagnosis->run;
 	$o->{output} //= _name($ep, $d);
-	my $bundle = Tipme::Bundle->new($ep, $d, threads => $diagnosis->threads, note => $o->{'with-note'}, all => $o->{all});
-	my @files = $bundle->files;
+	my ($bundle, @files) = Tipme::Bundle->made($ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all});
 	$d = $bundle->diagnosis;
 	push @files, [ 'verdict.txt', _utf8(Tipme::Report::Text::page($d)) ], [ 'verdict.json', Cpanel::JSON::XS->new->canonical->pretty->ascii->encode(Tipme::Report::JSON::data($d)) ];
 	put(_shown($d, $bundle->told, \@files));
@@ -76,7 +83,7 @@ sub _shown {
 	$text .= Text::Wrap::wrap('names of processes: ', '  ', join ', ', @{ $told->{names} }) . "\n" if @{ $told->{names} };
 	my @out = map { with_commas($told->{dropped}{$_}) . " $_" } sort keys %{ $told->{dropped} };
 	$text .= Text::Wrap::wrap('left out or replaced: ', '  ', @out ? join('; ', @out) : 'nothing was there to be left out') . "\n";
-	return $text . "\n" . Text::Wrap::wrap('', '', $TELLS) . "\n";
+	return $text . "\n" . Text::Wrap::wrap('', '', $TELLS{ $told->{detail} }) . "\n";
 }
 
 sub _agreed {

@@ -7,6 +7,9 @@ use warnings;
 use Exporter qw(import);
 use File::Temp qw(tempdir);
 use Test::More;
+use Tipme::Bundle;
+use Tipme::Diagnosis;
+use Tipme::Episode;
 use Tipme::Reason;
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
@@ -31,9 +34,26 @@ sub judged {
 	my $page = Tipme::Report::Text::page($d);
 	ok(!(grep { length > 100 } split /\n/, Tipme::Report::Text::short($d)), "$what: nor is the short form");
 	ok(!(grep { length > 100 } split /\n/, $page), "$what: the page is not wide");
+	bundled($what, "$tmp/s$n") if !%o;
 	my $json = Tipme::Report::JSON::data($d);
 	ok(!ref $json->{verdict}{sentence}, "$what: there is JSON");
 	return $d;
+}
+
+# bundled(WHAT, FOLDER): whoever opens a bundle of it comes to the same verdict, path and sums
+our %DETAIL;
+
+sub bundled {
+	my ($what, $dir) = @_;
+	my $ep = Tipme::Episode->open($dir);
+	my $diagnosis = Tipme::Diagnosis->new($ep);
+	my $d = $diagnosis->run;
+	my ($bundle, @files) = Tipme::Bundle->made($ep, $diagnosis, $d);
+	Tipme::Bundle->write("$dir.tipme", @files);
+	Tipme::Bundle->unpack_to("$dir.tipme", "$dir.opened");
+	is(Tipme::Bundle::core(Tipme::Diagnosis->new(Tipme::Episode->open("$dir.opened"))->run), Tipme::Bundle::core($d), "$what: a bundle gives the same");
+	$DETAIL{ $bundle->told->{detail} }++;
+	return;
 }
 
 # exact(WHAT, DIAGNOSIS)

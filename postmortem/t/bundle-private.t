@@ -1,0 +1,123 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# What a bundle tells an expert: the attack on the times of keys, before and after, and that verdict and sums are the sender's all the same.
+use strict;
+use warnings;
+use Test::More;
+use Cpanel::JSON::XS ();
+use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Bundle;
+use Tipme::Diagnosis;
+use Tipme::Episode;
+use Tipme::Test::Story;
+
+use constant { SERVER => 100, CLIENT => 200, SHELL => 300, MS => 1_000_000 };
+my @warnings;
+local $SIG{__WARN__} = sub { push @warnings, @_ };
+my $tmp = tempdir(CLEANUP => 1);
+my $n = 0;
+srand 20261122;
+
+# unpacked(STORY, detail => how much, all => 1): (the episode's diagnosis data, that of its bundle, the bundle's folder, the bundle)
+sub unpacked {
+	my ($s, %o) = @_;
+	my $ep = Tipme::Episode->open($s->builder->write("$tmp/e" . ++$n));
+	my $diagnosis = Tipme::Diagnosis->new($ep);
+	my $d = $diagnosis->run;
+	my ($bundle, @files) = Tipme::Bundle->made($ep, $diagnosis, $d, %o);
+	Tipme::Bundle->write("$tmp/b$n.tipme", @files);
+	Tipme::Bundle->unpack_to("$tmp/b$n.tipme", "$tmp/u$n");
+	return ($d, Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/u$n"))->run, "$tmp/u$n", $bundle);
+}
+
+# Somebody types: keys that are answered at once, then one that a stopped terminal answers late, and others while it is stopped; the server reads each of them.
+# Returns the story and the times of the presses, in ns, apart from the one that the report is about.
+sub typed {
+	my ($t, @press) = (700);
+	my $s = Tipme::Test::Story->new(trigger => 9000);
+	for (1 .. 30) { $t += 60 + int rand 90; $s->key($t, 3); push @press, $t }
+	$t += 100;
+	$s->builder->thread(600, 'bash', ts_ns => 5 * MS);
+	$s->run(0, $t - 51, $t - 49.5, 600, 'sleeping')->wake(0, $t - 50, CLIENT, 600, 'poll')->run(1, $t - 49.9, $t - 49.8, CLIENT, 'stopped');
+	my ($slow, $end) = ($t, $t + 2000);
+	$s->enter($slow, no_wake => 1);
+	for (1 .. 15) { $t += 60 + int rand 60; $s->enter($t, no_wake => 1); push @press, $t }
+	$s->run(0, $end - 1, $end + 1, 600, 'sleeping')->wake(0, $end, CLIENT, 600)->run(1, $end + 0.1, $end + 2, CLIENT, 'sleeping')->draw($end + 1.9);
+	for (1 .. 5) { $t = $end + 100 * $_ + int rand 50; $s->key($t, 3); push @press, $t }
+	return ($s->hotkey(8000), [ map { $_ * MS } 100, 300, 500, @press ], $slow * MS);
+}
+
+# The attacks: every press that X records name; and each time at which an interrupt woke the server, which then read something, from scheduling alone.
+sub guesses {
+	my ($dir) = @_;
+	my $ep = Tipme::Episode->open($dir);
+	my (@x, @sched);
+	$ep->each(sub {
+		my ($name, $f) = @_;
+		push @x, $f->{ts_ns} if $name =~ /\A(?:x_device|x_deliver|x_input|input|x_wakeup)\z/;
+		push @sched, $f->{ts_ns} if $name eq 'sched_waking' && $f->{tid} == SERVER || $name eq 'sched_switch' && ($f->{tid} == SERVER || $f->{next_tid} == SERVER);
+		push @sched, $f->{since_ns} if $name eq 'thread' && $f->{since_ns};
+	});
+	return (\@x, \@sched);
+}
+
+# recovered(PRESSES, GUESSES): how many have a guess within 3 ms
+sub recovered {
+	my ($press, $guess) = @_;
+	return scalar grep { my $p = $_; grep { abs($_ - $p) <= 3 * MS } @$guess } @$press;
+}
+
+# by chance: as many guesses, anywhere in the nine seconds
+sub chance { my ($press, $guess) = @_; return recovered($press, [ map { int rand 9000 * MS } @$guess ]) }
+
+my ($s, $press, $slow) = typed();
+my ($d, $theirs, $dir, $bundle) = unpacked($s, all => 1);
+my ($x, $sched) = guesses($dir);
+my $all = @$press;
+is(recovered($press, $x), $all, "before (as with --all): the records of the X server tell all $all presses");
+is(recovered($press, $sched), $all, '... and so does the scheduling alone');
+
+($s, $press, $slow) = typed();
+($d, $theirs, $dir, $bundle) = unpacked($s);
+($x, $sched) = guesses($dir);
+is($bundle->told->{detail}, 'path', 'a bundle keeps the stretches of the path');
+is($d->{verdict}{kind}, 'stopped', 'the story is one of a stopped terminal') or diag($d->{verdict}{sentence});
+my ($by_x, $by_sched, $chance) = (recovered($press, $x), recovered($press, $sched), chance($press, [ @$x, @$sched ]));
+diag(sprintf 'of %d other presses within 3 ms: %d by X records, %d by scheduling; by chance %d', $all, $by_x, $by_sched, $chance);
+cmp_ok($by_x, '<=', $chance + 1, 'after: X records tell no more of them than chance');
+cmp_ok($by_sched, '<=', $chance + 1, '... nor does the scheduling');
+ok((grep { abs($_ - $slow) <= 3 * MS } @$x), 'the press that the report is about is there');
+is(Tipme::Bundle::core($theirs), Tipme::Bundle::core($d), 'verdict, path and sums are the same');
+is($theirs->{event}{n}, $d->{event}{n}, '... and the number of the event');
+is($theirs->{interval}{usual_ns}, $d->{interval}{usual_ns}, '... and the usual time');
+
+# --- canaries: in no bundle ---
+my @where = qw(user host home args env title file mount cgroup device ids note library stack comm rename exe input trigger boot machine irq);
+my $found = 0;
+for my $round (1 .. 50) {
+	my %c = map { $_ => "Canary${_}$round" } @where;
+	my $story = Tipme::Test::Story->new(manifest => { boot_id => $c{boot}, hostname => $c{host}, user => $c{user}, trigger => { kind => 'command', ns => 4000 * MS, text => $c{trigger} },
+		recorder => { limits => [ $c{ids} ], start_ns => 1 }, mounts => [ $c{mount} ] });
+	my $b = $story->enter(1000 + $round)->builder;
+	$b->thread(870, 'hog', ts_ns => 900 * MS)->thread(880, substr($c{comm}, 0, 15), ts_ns => 900 * MS);
+	$b->switch(1, 1000.1 * MS + $round * MS, 0, 870, 'runnable')->switch(1, 1800 * MS, 870, CLIENT, 'runnable', prev_preempted => 1)->switch(1, 1802 * MS, CLIENT, 0, 'sleeping');
+	$story->kernel(0, 1500, 'rename', tid => 880, comm => substr($c{rename}, 0, 15))->kernel(0, 1501, 'sample', tid => 880, user_stack_id => 7, period_us => 1000, kind => 'clock');
+	$story->daemon('exec_args', pid => 870, start_ns => 1870, uid => 1000, text => "hog\n$c{args}")->daemon('exec_environment', pid => 870, text => "HOME=/home/$c{home}\nX=$c{env}")->daemon('input_device', name => $c{device})
+		->daemon('module', module_id => 5, pid => 880, path => "/opt/$c{file}/$c{library}.so")->daemon('user_stack', stack_id => 7, frames => 1, text => "$c{stack}+0x1[5]")
+		->daemon('process', pid => 880, exe => "/home/$c{home}/$c{exe}")->daemon('cgroup_name', cgroup => 6, path => "/$c{cgroup}", quota_us => 5, period_us => 10);
+	my $to = $story->draw(1801.9)->hotkey(3000)->builder->write("$tmp/c$round");
+	open my $note, '>', "$to/note.txt" or die "$!\n";
+	print {$note} "$c{note} $c{title}\n";
+	close $note or die "$!\n";
+	my $ep = Tipme::Episode->open($to);
+	my $diagnosis = Tipme::Diagnosis->new($ep);
+	my ($made, @files) = Tipme::Bundle->made($ep, $diagnosis, $diagnosis->run);
+	my @hits = map { my $f = $_; map { "$f->[0]: $_" } $f->[1] =~ /(Canary\w*)/g } @files;
+	$found += @hits;
+	diag("@hits") if @hits;
+}
+is($found, 0, 'none of ' . @where . ' canaries is in 50 bundles');
+is_deeply(\@warnings, [], 'no warning from Perl');
+done_testing();
