@@ -18,13 +18,14 @@ my @FLOORS = (
 	[qw(abi/chord abi/episode abi/kernel abi/xring)],
 	[qw(helper/bpf helper/lib kernel-patch/module postmortem xserver-hooks/src)],
 	[qw(helper/agent helper/cli helper/measure helper/source helper/workload helper/xclient)],
-	[qw(helper/daemon/start)],
+	[qw(gui/model)],
+	[qw(gui/src helper/daemon/start)],
 	[qw(helper/daemon/house helper/daemon/processes)],
 	[qw(helper/daemon/snapshot)],
 	[qw(helper/daemon/save)],
 	[qw(helper/daemon/trigger)],
 	[qw(helper/daemon)],
-	[qw(abi/episode/t abi/t bench helper/test kernel-patch/t/culprit tests tests/desk tests/lab tests/vm tests/vm/drivers xserver-hooks/test)],
+	[qw(abi/episode/t abi/t bench gui/t helper/test kernel-patch/t/culprit tests tests/desk tests/lab tests/vm tests/vm/drivers xserver-hooks/test)],
 );
 my %floor = map { my $n = $_; map { $_ => $n } @{ $FLOORS[$n] } } 0 .. $#FLOORS;
 # The exceptions, each with its reason.
@@ -32,7 +33,7 @@ my %ALSO = (
 	'tests > tests/lab' => 'one client is compiled twice: with and without what only the laboratory asks of it',
 );
 
-my @sources = sort split /\n/, qx{cd '$top' && find abi helper kernel-patch xserver-hooks postmortem bench tests -name '*.[ch]' -type f};
+my @sources = sort split /\n/, qx{cd '$top' && find abi gui helper kernel-patch xserver-hooks postmortem bench tests -name '*.[ch]' -type f};
 # What the build leaves in the source tree when it is configured there.
 @sources = grep { !m{^abi/generated/|\.skel\.h$|\.mod\.c$|^kernel-patch/built/} } @sources;
 cmp_ok(scalar @sources, '>', 200, @sources . ' C sources') if !@ARGV;
@@ -121,7 +122,7 @@ is(join("\n", @circles), '', 'no headers include each other in a circle');
 my %reason;
 open my $in, '<', "$top/tests/long-files" or die "tests/long-files: $!\n";
 while (<$in>) { $reason{$1} = $2 if /^(\S+)\s+(\S.*)$/ && !/^#/ }
-for my $file (split /\n/, qx{cd '$top' && find abi helper kernel-patch xserver-hooks postmortem bench tests docs -type f \\( -name '*.p[ml]' -o -name '*.t' \\)}) {
+for my $file (split /\n/, qx{cd '$top' && find abi gui helper kernel-patch xserver-hooks postmortem bench tests docs -type f \\( -name '*.p[ml]' -o -name '*.t' \\)}) {
 	next if $file =~ m{^abi/generated/};
 	open my $f, '<', "$top/$file" or die "$file: $!\n";
 	1 while <$f>;

@@ -45,6 +45,7 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "open", "what somebody else has bundled", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
 	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
 	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
+	{ "gui", "episodes, answers and timelines in a window", cli_program, NULL, "tipme-gui", TIPME_EVERYDAY },
 	{ "latency", "how late interrupts and real-time threads are, and why", cli_latency, NULL, "tipme-latency", TIPME_MEASURE },
 	{ "export", "the records for other programs: perfetto, chrome, ftrace, text", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
 	{ "type", "types, clicks and drags as a person does", cli_program, NULL, "tipme-type", TIPME_MEASURE },

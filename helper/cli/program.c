@@ -23,6 +23,7 @@ static const struct {
 	{ "tipme-postmortem", "TIPME_SRCDIR", "postmortem/bin/tipme-postmortem", "perl", true, true },
 	{ "tipme-bench", "TIPME_BUILDDIR", "helper/measure/tipme-bench", NULL, false, false },
 	{ "tipme-latency", "TIPME_BUILDDIR", "helper/measure/tipme-latency", NULL, false, false },
+	{ "tipme-gui", "TIPME_BUILDDIR", "gui/tipme-gui", NULL, false, true },
 	{ "tipme-demo", "TIPME_SRCDIR", "helper/demo/tipme-demo", NULL, false, false },
 	{ "tipme-type", "TIPME_SRCDIR", "helper/demo/tipme-type", NULL, false, false },
 };

@@ -4,6 +4,7 @@ package Tipme::Report::JSON;
 
 use strict;
 use warnings;
+use Tipme::Kinds;
 use Tipme::Printable qw(characters);
 
 my %TEXT = map { $_ => 1 } qw(comm detail reason sentence head what name kind state id time source file text door certainty path next function module circumstances circumstance_codes reason_code detail_code short why disk allowed names thread where words);
@@ -13,7 +14,7 @@ my %OURS = map { $_ => 1 } qw(details threads_of parent prio members at waiter o
 sub data {
 	my ($d) = @_;
 	my %copy = %$d;
-	$copy{totals} = { %{ $d->{totals} }, blamed => [ map { { %$_{qw(kind pid comm ns)} } } @{ $d->{totals}{blamed} } ] };
+	$copy{totals} = { %{ $d->{totals} }, blamed => [ map { { %$_{qw(kind pid comm ns)}, words => Tipme::Kinds::words($_->{kind}, 'phrase') } } @{ $d->{totals}{blamed} } ] };
 	return _clean(\%copy);
 }
 

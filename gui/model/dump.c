@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The models as text. */
+#include "config.h"
+
+#include <string.h>
+
+#include "dump.h"
+
+char *
+tipme_dump_rows (GPtrArray *rows)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const TipmeRow *row = g_ptr_array_index (rows, i);
+      g_autofree char *response = row->response_ns == G_MININT64 ? g_strdup ("-") : g_strdup_printf ("%" G_GINT64_FORMAT, row->response_ns);
+
+      g_string_append_printf (text, "%s\t%s\t%s\t%s\n", row->id, response, row->app, row->verdict);
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+dump_texts (GString *text, const char *name, GPtrArray *list)
+{
+  for (guint i = 0; i < list->len; i++)
+    g_string_append_printf (text, "%s\t%s\n", name, (const char *) g_ptr_array_index (list, i));
+}
+
+static void
+dump_answer (GString *text, const TipmeAnswer *answer)
+{
+  if (answer->problem)
+    g_string_append_printf (text, "problem\t%s\n", answer->problem);
+  if (answer->sentence)
+    g_string_append_printf (text, "sentence\t%s\n", answer->sentence);
+  if (answer->has_interval)
+    g_string_append_printf (text, "interval\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT "\n", answer->from_ns, answer->to_ns);
+  for (guint i = 0; i < answer->parts->len; i++)
+    {
+      const TipmePart *part = g_ptr_array_index (answer->parts, i);
+
+      g_string_append_printf (text, "part\t%s\t%s\t%" G_GINT64_FORMAT "\n", part->kind, part->who, part->ns);
+    }
+  for (guint i = 0; i < answer->stages->len; i++)
+    {
+      const TipmeStage *stage = g_ptr_array_index (answer->stages, i);
+
+      g_string_append_printf (text, "stage\t%s\t%" G_GINT64_FORMAT "\n", stage->name, stage->at_ns);
+    }
+  for (guint i = 0; i < answer->path->len; i++)
+    {
+      const TipmeStretch *stretch = g_ptr_array_index (answer->path, i);
+
+      g_string_append_printf (text, "path\t%s\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT "\n", stretch->thread, stretch->from_ns, stretch->to_ns);
+    }
+  dump_texts (text, "candidate", answer->candidates);
+  dump_texts (text, "known", answer->known);
+}
+
+static void
+dump_lanes (GString *text, const TipmeLanes *lanes, gint64 from_ns, gint64 to_ns)
+{
+  for (guint i = 0; i < lanes->lanes->len; i++)
+    {
+      const TipmeLane *lane = g_ptr_array_index (lanes->lanes, i);
+      gint64 sums[TIPME_LANE_STATES];
+
+      tipme_lane_sums (lane, from_ns, to_ns, sums);
+      g_string_append_printf (text, "sum\t%s\t%u\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT "\n", lane->is_cpu ? "cpu" : "thread",
+                              lane->number, sums[TIPME_LANE_RUNNING], sums[TIPME_LANE_RUNNABLE], sums[TIPME_LANE_BLOCKED]);
+    }
+  dump_texts (text, "said", lanes->said);
+}
+
+char *
+tipme_dump_episode (const TipmeAnswer *answer, const TipmeLanes *lanes)
+{
+  GString *text = g_string_new (NULL);
+  gboolean within = answer && answer->has_interval;
+
+  if (answer)
+    dump_answer (text, answer);
+  if (lanes)
+    dump_lanes (text, lanes, within ? answer->from_ns : lanes->first_ns, within ? answer->to_ns : lanes->last_ns);
+  return g_string_free (text, FALSE);
+}
+
+TipmeRow *
+tipme_rows_find (GPtrArray *rows, const char *episode)
+{
+  if (!strcmp (episode, "last"))
+    return rows->len ? g_ptr_array_index (rows, 0) : NULL;
+  for (guint i = 0; i < rows->len; i++)
+    if (!strcmp (((TipmeRow *) g_ptr_array_index (rows, i))->id, episode))
+      return g_ptr_array_index (rows, i);
+  return NULL;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the window would show, as text: for tests, and for machines without a display. */
+#ifndef TIPME_GUI_DUMP_H
+#define TIPME_GUI_DUMP_H
+
+#include <glib.h>
+
+#include "answer.h"
+#include "episodes.h"
+#include "lanes.h"
+
+/* One line for each row: id, response in ns or "-", application, verdict; parted by tabs. Free it. */
+char *tipme_dump_rows (GPtrArray *rows);
+
+/*
+ * Lines of words parted by tabs: `sentence`, `interval` (from, to), `part` (kind, who, ns), `stage`
+ * (name, ns from the interval's beginning), `path` (thread, from, to), `sum` (lane, then ns running,
+ * runnable, blocked within the interval), `candidate`, `known`, `said`, `problem`. Either may be NULL.
+ */
+char *tipme_dump_episode (const TipmeAnswer *answer, const TipmeLanes *lanes);
+
+/* The row that EPISODE means: an id, or `last`; NULL: none. It belongs to the list. */
+TipmeRow *tipme_rows_find (GPtrArray *rows, const char *episode);
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The palette of Masataka Okabe and Kei Ito, "Color Universal Design", 2008. */
+#include "config.h"
+
+#include "paint.h"
+
+#define HEX(n) { ((n) >> 16 & 255) / 255.f, ((n) >> 8 & 255) / 255.f, ((n) & 255) / 255.f, 1 }
+
+GdkRGBA
+tipme_paint_state (guint8 state, gboolean dark)
+{
+  static const GdkRGBA light[TIPME_LANE_STATES] = { { 0 }, HEX (0xcc79a7), HEX (0xe69f00), HEX (0x0072b2) };
+  static const GdkRGBA night[TIPME_LANE_STATES] = { { 0 }, HEX (0xd991bb), HEX (0xf0b429), HEX (0x4aa8e0) };
+
+  return dark ? night[state] : light[state];
+}
+
+double
+tipme_paint_height (guint8 state)
+{
+  static const double heights[TIPME_LANE_STATES] = { 0, 0.25, 0.6, 1 };
+
+  return heights[state];
+}
+
+const char *
+tipme_paint_name (guint8 state)
+{
+  static const char *const names[TIPME_LANE_STATES] = { "idle", "blocked", "waits for a CPU", "running" };
+
+  return names[state];
+}
+
+GdkRGBA
+tipme_paint_wait (gboolean dark)
+{
+  static const GdkRGBA colours[2] = { HEX (0xd55e00), HEX (0xff8a3d) };
+
+  return colours[dark];
+}
+
+GdkRGBA
+tipme_paint_part (guint place)
+{
+  static const GdkRGBA colours[] = { HEX (0xd55e00), HEX (0xe69f00), HEX (0x0072b2), HEX (0xcc79a7),
+                                     HEX (0x009e73), HEX (0x56b4e9), HEX (0xb8a900), HEX (0x7f7f7f) };
+
+  return colours[place % G_N_ELEMENTS (colours)];
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Pictures of a window, as the user sees it. */
+#ifndef TIPME_GUI_PICTURE_H
+#define TIPME_GUI_PICTURE_H
+
+#include <gtk/gtk.h>
+
+/* Writes a PNG of the window as it stands, beside `file`, then renames it. FALSE: could not. */
+gboolean tipme_picture_save (GtkWidget *window, const char *file);
+
+/* The text of every label below a widget that is to be seen, a line each, as a screen reader meets it. Free it. */
+char *tipme_picture_words (GtkWidget *widget);
+
+#endif

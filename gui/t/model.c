@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The models of the window, without a display: search, zoom, and lanes against a count of their spans. */
+#include "config.h"
+
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "episodes.h"
+#include "lanes.h"
+#include "numbers.h"
+#include "view.h"
+
+static int tests, failed;
+
+static void
+ok (gboolean good, const char *what)
+{
+  tests++;
+  failed += !good;
+  g_print ("%sok %d - %s\n", good ? "" : "not ", tests, what);
+}
+
+static void
+is_text (char *got, const char *wanted)
+{
+  ok (!strcmp (got, wanted), wanted);
+  if (strcmp (got, wanted))
+    g_print ("# got %s\n", got);
+  g_free (got);
+}
+
+static void
+test_text (void)
+{
+  is_text (tipme_text_ms (411784), "0.41 ms");
+  is_text (tipme_text_ms (2123154), "2.1 ms");
+  is_text (tipme_text_ms (408817424), "409 ms");
+  is_text (tipme_text_ms (G_GINT64_CONSTANT (12345678901)), "12.3 s");
+  is_text (tipme_text_ms (G_MININT64), "-");
+  is_text (tipme_text_tick (1500000, 500000), "1.5 ms");
+  is_text (tipme_text_tick (G_GINT64_CONSTANT (3000000000), 1000000000), "3 s");
+}
+
+static void
+test_rows (void)
+{
+  struct json_object *list = json_tokener_parse (
+      "{\"episodes\":[{\"id\":\"one\",\"time\":\"2026-11-20T12:00:00Z\",\"verdict\":{\"kind\":\"disk-io\",\"client\":\"xterm\","
+      "\"sentence\":\"It waited for Disk.\",\"interval_ns\":5}},{\"id\":\"two\",\"problem\":\"cut\",\"verdict\":null},7]}");
+  g_autoptr (GPtrArray) rows = tipme_rows_from_json (list);
+
+  ok (rows->len == 3, "a row for each episode, even for one that is none");
+  TipmeRow *one = g_ptr_array_index (rows, 2), *two = g_ptr_array_index (rows, 1);
+
+  ok (!strcmp (one->id, "one") && one->response_ns == 5, "the newest is first");
+  ok (!strcmp (two->verdict, "Damaged: cut") && two->response_ns == G_MININT64, "a damaged one says so");
+  ok (tipme_row_matches (one, "disk kind:disk app:XTERM"), "all words are found, without regard to case");
+  ok (!tipme_row_matches (one, "disk app:emacs"), "one word that is not there");
+  ok (tipme_row_matches (one, "after:2026-11-20 before:2026-11-22"), "days");
+  ok (!tipme_row_matches (one, "after:2026-11-22"), "a later day");
+  ok (tipme_row_matches (two, ""), "an empty search finds all");
+  json_object_put (list);
+}
+
+static void
+test_view (void)
+{
+  TipmeView view;
+
+  tipme_view_init (&view, 1000000, 2000000);
+  gint64 there = tipme_view_time (&view, 300, 1000);
+
+  tipme_view_zoom (&view, 0.25, 300, 1000);
+  ok (ABS (tipme_view_time (&view, 300, 1000) - there) <= 1, "zoom keeps the time at the pointer");
+  ok (view.to_ns - view.from_ns == 250000, "... and shows a quarter");
+  tipme_view_pan (&view, 1e9, 1000);
+  ok (view.to_ns == 2000000 && view.to_ns - view.from_ns == 250000, "pan ends at the episode's end");
+  tipme_view_zoom (&view, 1e9, 0, 1000);
+  ok (view.from_ns == 1000000 && view.to_ns == 2000000, "zoom out ends at the whole episode");
+  tipme_view_zoom (&view, 1e-9, 500, 1000);
+  ok (view.to_ns - view.from_ns == TIPME_VIEW_LEAST_NS, "zoom in ends at the least stretch");
+  for (gint64 span = 2000; span < G_GINT64_CONSTANT (100000000000); span *= 10)
+    {
+      tipme_view_init (&view, 0, span);
+      gint64 step = tipme_view_tick (&view, 10), top = step;
+
+      while (top % 10 == 0)
+        top /= 10;
+      ok ((top == 1 || top == 2 || top == 5) && span / step <= 10 && span / step >= 3, "a decade's step is 1, 2 or 5");
+    }
+}
+
+/* The same sums, span by span. */
+static void
+count (const TipmeSpan *spans, guint n, gint64 from, gint64 to, gint64 sums[TIPME_LANE_STATES])
+{
+  memset (sums, 0, TIPME_LANE_STATES * sizeof (*sums));
+  sums[TIPME_LANE_NOTHING] = to - from;
+  for (guint i = 0; i < n; i++)
+    {
+      gint64 part = MIN (to, spans[i].to_ns) - MAX (from, spans[i].from_ns);
+
+      if (part <= 0)
+        continue;
+      sums[spans[i].state] += part;
+      sums[TIPME_LANE_NOTHING] -= part;
+    }
+}
+
+static void
+test_lane (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (7);
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (TipmeSpan));
+  g_autoptr (GArray) pixels = g_array_new (FALSE, FALSE, sizeof (TipmePixels));
+  gint64 at = 0;
+  guint wrong = 0;
+
+  for (int i = 0; i < 5000; i++)
+    {
+      gint64 from = at + g_rand_int_range (random, 0, 3) * 1000;
+
+      at = from + g_rand_int_range (random, 1, 90000);
+      TipmeSpan span = { from, at, 0, (guint8) g_rand_int_range (random, TIPME_LANE_BLOCKED, TIPME_LANE_STATES), 0 };
+
+      g_array_append_val (spans, span);
+    }
+  TipmeSpan *all = (TipmeSpan *) (void *) spans->data;
+
+  all[2500].state = TIPME_LANE_RUNNABLE; /* the one long wait */
+  for (guint i = 2500; i < spans->len; i++)
+    {
+      all[i].to_ns += TIPME_LANE_WORST_NS;
+      all[i].from_ns += i > 2500 ? TIPME_LANE_WORST_NS : 0;
+    }
+  at += TIPME_LANE_WORST_NS;
+  TipmeLane *lane = tipme_lane_new (g_strdup ("lane"), all, spans->len);
+
+  for (int i = 0; i < 2000; i++)
+    {
+      gint64 from = g_rand_int_range (random, -1000, (gint32) at), to = from + g_rand_int_range (random, 1, 1 << (i % 26 + 1));
+      gint64 got[TIPME_LANE_STATES], wanted[TIPME_LANE_STATES];
+
+      tipme_lane_sums (lane, from, to, got);
+      count (all, spans->len, from, to, wanted);
+      wrong += memcmp (got, wanted, sizeof (got)) != 0;
+    }
+  ok (!wrong, "sums of 2,000 stretches are those of the spans");
+  for (int width = 1; width <= 4096; width *= 4)
+    {
+      gint64 shown = 0, marked = 0, gaps = 0;
+
+      tipme_lane_pixels (lane, 0, at, width, pixels);
+      for (guint i = 0; i < pixels->len; i++)
+        {
+          const TipmePixels *p = &g_array_index (pixels, TipmePixels, i);
+
+          gaps += p->x != shown;
+          shown += p->width;
+          marked += p->wait;
+        }
+      ok (!gaps && shown == width && pixels->len <= (guint) width, "at most one run for each pixel, and all of them");
+      ok (marked == 1, "the one wait of more than 0.1 ms is marked at this zoom");
+    }
+  tipme_lane_pixels (lane, all[2500].from_ns + 10, all[2500].from_ns + 20, 10, pixels);
+  ok (pixels->len == 1 && g_array_index (pixels, TipmePixels, 0).wait, "... and from within it");
+  tipme_lane_free (lane);
+}
+
+static void
+test_refused (void)
+{
+  g_autoptr (GError) error = NULL;
+  TipmeLanes *lanes = tipme_lanes_load ("/no/such/folder", NULL, 0, NULL, &error);
+
+  ok (!lanes && error && strstr (error->message, "/no/such/folder"), "what does not open is said");
+}
+
+int
+main (void)
+{
+  test_text ();
+  test_rows ();
+  test_view ();
+  test_lane ();
+  test_refused ();
+  g_print ("1..%d\n", tests);
+  return failed != 0;
+}
