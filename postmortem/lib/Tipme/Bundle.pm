@@ -21,7 +21,7 @@ my $MAX_PACKED = 64 << 20;
 # Records shrink to a tenth when they are packed. What shrinks to less than a fiftieth was made to fill memory, unless it is small.
 my $MAX_RATIO  = 50;
 my $SMALL      = 8 << 20;
-my $NAME      = qr/\A(?:manifest\.json|schema|note\.txt|verdict\.(?:txt|json)|timeline\.svg|[a-z0-9-]{1,60}\.rec)\z/;
+my $NAME      = qr/\A(?:manifest\.json|schema|note\.txt|verdict\.(?:txt|json)|timeline\.svg|report\.html|[a-z0-9-]{1,60}\.rec)\z/;
 my $MAX_NAMES = 64;
 my $PIECE     = 1 << 20;          # in memory at once
 # What is read as a whole later may be no longer than its reader takes.
@@ -83,6 +83,28 @@ sub made {
 		return ($b, @files) if $again && core($again) eq $want;
 	}
 	return;
+}
+
+# report(FILES): a page for a browser, made of nothing but what is in these files; a picture of more than 150 KB is left to `tipme timeline`
+my $MAX_PICTURE = 150 << 10;
+
+sub report {
+	my ($self, @files) = @_;
+	require File::Temp;
+	require Tipme::Diagnosis;
+	require Tipme::Episode;
+	require Tipme::Page;
+	require Tipme::Timeline;
+	require Tipme::Timeline::Picture;
+	my $dir = File::Temp->newdir;
+	for my $f (@files) { open my $h, '>:raw', "$dir/$f->[0]" or die "$dir: $!\n"; print {$h} $f->[1] and close $h or die "$dir: $!\n" }
+	my $ep = Tipme::Episode->open("$dir");
+	my $diagnosis = Tipme::Diagnosis->new($ep);
+	my $d = $diagnosis->run;
+	my $svg = Tipme::Timeline::Picture->svg(Tipme::Timeline->collect($diagnosis, $d));
+	utf8::decode($svg);
+	my %out = %{ $self->{dropped} };
+	return Tipme::Page::report($self->diagnosis_of($d), manifest => $ep->manifest, svg => length $svg <= $MAX_PICTURE ? $svg : undef, left_out => [ map { "$out{$_} $_" } sort keys %out ]);
 }
 
 sub _judged {
@@ -256,9 +278,10 @@ sub _packed {
 }
 
 # The diagnosis as it may be told: how a process was called, and the user's words at the trigger, are nobody's business.
-sub diagnosis {
-	my ($self) = @_;
-	my $d = $self->{d};
+sub diagnosis { my ($self) = @_; return $self->diagnosis_of($self->{d}) }
+
+sub diagnosis_of {
+	my ($self, $d) = @_;
 	my ($texts, $codes) = map { $_ // [] } @{ $d->{verdict} }{qw(circumstances circumstance_codes)};
 	my @keep = grep { ($codes->[$_] // 'called-as') ne 'called-as' } 0 .. $#$texts;
 	my %v = (%{ $d->{verdict} }, circumstances => [ @$texts[@keep] ], circumstance_codes => [ @$codes[@keep] ]);
