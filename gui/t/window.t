@@ -151,6 +151,7 @@ sub pages {
 	}
 	my $response = ms($d->{interval}{duration_ns});
 	like $words{episodes}, qr/^\Q$response\E$/m, "the list has the response, $response";
+	like $words{episodes}, qr/^xterm$/m, '... and the application';
 	like $words{timeline}, qr/ms running/, 'the timeline has the sums of a lane';
 	my ($status, $text, $errors) = run('gui', '--page', 'answer', '--picture', "$tmp/out/cut.png", '20261120-150302-bbbb');
 	is "$status$errors", '0', 'a damaged episode comes up without a warning';

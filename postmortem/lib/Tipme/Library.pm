@@ -73,7 +73,7 @@ sub scan {
 sub episodes {
 	my ($self) = @_;
 	return @{ $self->{dbh}->selectall_arrayref(<<'SQL', { Slice => {} }) };
-SELECT e.*, v.kind, v.sentence, v.blamed_comm, v.blamed_pid, v.share, v.confidence, v.interval_ns
+SELECT e.*, v.kind, v.sentence, v.blamed_comm, v.blamed_pid, v.share, v.confidence, v.interval_ns, v.client_comm
 FROM episodes e LEFT JOIN verdicts v ON v.episode_id = e.id ORDER BY e.time, e.id
 SQL
 }
@@ -109,13 +109,13 @@ sub locate {
 	die "$what: no such episode in $self->{folder}: see `tipme list`, or give the path of an episode folder\n";
 }
 
-# set_verdict(ID, { kind, sentence, blamed_comm, blamed_pid, share, confidence, interval_ns }): what diagnose found.
+# set_verdict(ID, { kind, sentence, blamed_comm, client_comm, blamed_pid, share, confidence, interval_ns }): what diagnose found.
 sub set_verdict {
 	my ($self, $id, $v) = @_;
-	my @columns = qw(kind sentence blamed_comm blamed_pid share confidence interval_ns);
+	my @columns = qw(kind sentence blamed_comm client_comm blamed_pid share confidence interval_ns);
 	return 0 if !$self->{dbh}->selectrow_array('SELECT 1 FROM episodes WHERE id = ?', undef, $id);
 	my @values = map { $v->{$_} } @columns;
-	$_ = printable($_ // '') for @values[ 0 .. 2 ];
+	$_ = printable($_ // '') for @values[ 0 .. 3 ];
 	$self->_in_transaction(sub {
 		$self->{dbh}->do('INSERT OR REPLACE INTO verdicts (episode_id, ' . join(', ', @columns) . ') VALUES (?' . ', ?' x @columns . ')',
 			undef, $id, @values);

@@ -85,6 +85,7 @@ sub _remember {
 			{
 				%$v{qw(kind sentence share confidence)},
 				blamed_comm => ($v->{blamed} // {})->{comm},
+				client_comm => (($d->{event} // {})->{client} // {})->{comm},
 				blamed_pid  => ($v->{blamed} // {})->{pid},
 				interval_ns => $d->{interval} ? $d->{interval}{duration_ns} : undef
 			}

@@ -84,6 +84,7 @@ sub verdict_data {
 	my ($row) = @_;
 	return undef if !defined $row->{kind};    # stands in a list: must be one value
 	return { (map { $_ => $row->{$_} } qw(kind sentence share confidence interval_ns)),
+		client => $row->{client_comm},
 		blamed => { comm => $row->{blamed_comm}, pid => $row->{blamed_pid} } };
 }
 
