@@ -30,7 +30,7 @@ struct agent {
 	int status;
 	bool beside; /* another agent runs on this display */
 	GPid observer; /* 0: none */
-	char last_id[32]; /* of the hot-key that was last heard of */
+	GHashTable *asked; /* ids of hot-keys that were heard of and are not saved yet */
 	/* options */
 	gboolean test, no_dialog, no_observer, no_notifications, version;
 	char *set[AGENT_CHORDS];
@@ -140,7 +140,7 @@ static void on_triggered(void *arg, const char *id, const char *kind, double sec
 	}
 	if (strcmp(kind, "hotkey"))
 		return;
-	g_strlcpy(a->last_id, id, sizeof(a->last_id));
+	g_hash_table_add(a->asked, g_strdup(id));
 	if (seconds < 1) {
 		say(a, "tipme: heard. What just happened is being saved.");
 		return;
@@ -171,8 +171,7 @@ static void on_saved(void *arg, int error, const char *text)
 
 		say(a, line);
 		g_free(line);
-	} else if (id && !strcmp(id + 1, a->last_id)) {
-		a->last_id[0] = '\0';
+	} else if (id && g_hash_table_remove(a->asked, id + 1)) {
 		dialog_start(a, text);
 	}
 }
@@ -209,7 +208,7 @@ static void on_heard(void *arg, const struct agent_chord *chord, enum agent_keys
 	int err = agent_recorder_chord(a->recorder, chord->action);
 
 	if (err == -ENOTCONN)
-		say(a, "tipme: heard, but no recorder runs: sudo tipme start");
+		say(a, "tipme: nothing saved: tipme was not recording. Start it: sudo tipme start");
 	else if (err)
 		say(a, "tipme: heard, but the recorder does not listen: see tipme status");
 	else if (chord->action == TIPME_CHORD_ACTION_START)
@@ -453,6 +452,7 @@ static int run(struct agent *a)
 	if (!a->test)
 		dialog_check(a);
 	a->loop = g_main_loop_new(NULL, FALSE);
+	a->asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	if (display_prepare(a))
 		return 1;
 	if (!a->test && a->display)
@@ -472,6 +472,7 @@ static int run(struct agent *a)
 	if (a->observer)
 		kill(a->observer, SIGTERM);
 	agent_recorder_free(a->recorder);
+	g_hash_table_unref(a->asked);
 	agent_feedback_free(a->feedback);
 	agent_keys_free(a->keys);
 	if (a->display)
