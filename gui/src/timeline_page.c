@@ -2,6 +2,8 @@
 /* The timeline: overview, lanes, and beside them the same as a table. */
 #include "config.h"
 
+#include <adwaita.h>
+
 #include "columns.h"
 #include "pages.h"
 #include "paint.h"
@@ -74,6 +76,15 @@ show_sums (Page *page)
   gtk_label_set_text (GTK_LABEL (page->sums), text->str);
 }
 
+/* The rows are a list inside the table, which alone knows how to scroll. */
+static void
+scroll_to (Page *page, guint span)
+{
+  for (GtkWidget *child = gtk_widget_get_first_child (page->view); child; child = gtk_widget_get_next_sibling (child))
+    if (GTK_IS_LIST_VIEW (child))
+      gtk_widget_activate_action (child, "list.scroll-to-item", "u", span);
+}
+
 static void
 on_selection (TipmeSession *session, Page *page)
 {
@@ -85,7 +96,7 @@ on_selection (TipmeSession *session, Page *page)
   page->lane = nr;
   gtk_single_selection_set_selected (page->chosen, span == G_MAXUINT ? GTK_INVALID_LIST_POSITION : span);
   if (span != G_MAXUINT && gtk_widget_get_mapped (page->view))
-    gtk_widget_activate_action (page->view, "list.scroll-to-item", "u", span);
+    scroll_to (page, span);
   page->taking = FALSE;
   show_sums (page);
 }
@@ -152,11 +163,17 @@ page_free (gpointer data)
   g_free (page);
 }
 
+static gboolean
+is_dark (void)
+{
+  return adw_style_manager_get_dark (adw_style_manager_get_default ());
+}
+
 static void
 draw_key (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
   guint8 state = (guint8) GPOINTER_TO_UINT (data);
-  GdkRGBA colour = state ? tipme_paint_state (state, FALSE) : tipme_paint_wait (FALSE);
+  GdkRGBA colour = state ? tipme_paint_state (state, is_dark ()) : tipme_paint_wait (is_dark ());
   double high = state ? height * tipme_paint_height (state) : 4;
 
   gdk_cairo_set_source_rgba (cr, &colour);
