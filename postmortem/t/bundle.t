@@ -99,6 +99,7 @@ is_deeply([ Tipme::Episode->open("$tmp/opened")->damage ], [], 'whole');
 my $html = slurp("$tmp/opened/report.html");
 like($html, qr{<h1>xterm \(pid 200\) answered a key press after 802 ms.*<svg.*</svg>.*Left out of this report}s, 'a page for a browser, with the verdict, the picture, and what was left out');
 unlike($html, qr{<script|\bsrc=|href="http|url\(http|\@import}, '... it runs nothing and loads nothing');
+like(slurp("$tmp/opened/summary.txt"), qr/\Axterm \(pid 200\) answered a key press after 802 ms/, 'a summary for a mail');
 cmp_ok(length $html, '<', 300_000, '... and is small');
 my ($queued) = map { my $e = $_; my $s = $e->record; map { my ($list, $buf) = $e->section_records($_); map { my ($n, $f) = $s->decode($buf, $_->[1]); ($n // '') eq 'work_queued' ? $f : () } @$list } $e->sections } Tipme::Episode->open("$tmp/opened");
 cmp_ok($queued->{$_}, '<', 10, "its $_ is a small number") for qw(work function);

@@ -21,7 +21,7 @@ my $MAX_PACKED = 64 << 20;
 # Records shrink to a tenth when they are packed. What shrinks to less than a fiftieth was made to fill memory, unless it is small.
 my $MAX_RATIO  = 50;
 my $SMALL      = 8 << 20;
-my $NAME      = qr/\A(?:manifest\.json|schema|note\.txt|verdict\.(?:txt|json)|timeline\.svg|report\.html|[a-z0-9-]{1,60}\.rec)\z/;
+my $NAME      = qr/\A(?:manifest\.json|schema|note\.txt|verdict\.(?:txt|json)|timeline\.svg|report\.html|summary\.txt|[a-z0-9-]{1,60}\.rec)\z/;
 my $MAX_NAMES = 64;
 my $PIECE     = 1 << 20;          # in memory at once
 # What is read as a whole later may be no longer than its reader takes.

@@ -53,7 +53,8 @@ sub run {
 	my ($bundle, @files) = Tipme::Bundle->made($ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all});
 	$d = $bundle->diagnosis;
 	push @files, [ 'verdict.txt', _utf8(Tipme::Report::Text::page($d)) ], [ 'verdict.json', Cpanel::JSON::XS->new->canonical->pretty->ascii->encode(Tipme::Report::JSON::data($d)) ];
-	push @files, [ 'report.html', $bundle->report(grep { $_->[0] !~ /\Averdict/ } @files) ];
+	push @files, [ 'summary.txt', _utf8(Tipme::Report::Text::short($d)) ];
+	push @files, [ 'report.html', $bundle->report(grep { $_->[0] !~ /\A(?:verdict|summary)/ } @files) ];
 	put(_shown($d, $bundle->told, \@files));
 	if (!$o->{yes} && !_agreed($o->{output})) { print STDERR 'tipme: bundle: not written: ', -t STDIN ? 'you did not agree' : 'cannot ask without a terminal',
 		": review the list, then add --yes\n"; return 1 }
