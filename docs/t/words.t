@@ -12,7 +12,7 @@ my @PLAIN = qw(README.md);
 my $MAX_WORDS = 25;
 my $MAX_COLUMNS = 100;
 # Names and abbreviations that codespell takes for misspellings.
-my @NAMES = qw(isnt vermillion renderd lates fro ue nknown);
+my @NAMES = qw(isnt vermillion renderd lates fro ue nknown te);
 
 for my $page (@PLAIN) {
 	my $text = slurp("$top/$page");
