@@ -17,6 +17,7 @@ use Tipme::Record::Layout;
 use Tipme::Sampled;
 use Tipme::TaskStates;
 use Tipme::Test::Episode;
+use Tipme::Test::Busy qw(busy);
 use Tipme::Test::Story;
 use Tipme::Threads;
 
@@ -256,24 +257,6 @@ sub sampled_episode {
 		$b->add('kernel.rec', 'proc_sampled', 0, 'exit', ts_ns => $t, tid => 104, pid => 104) if $k == 100;
 	}
 	return $b->write("$tmp/$name");
-}
-
-# Three CPUs with all kinds of records, some of one time, some that stand before an earlier one.
-sub busy {
-	my $s = Tipme::Test::Story->new(trigger => 2000, section_records => 100)->key(1000, 400)->hotkey(1900);
-	for my $cpu (0 .. 2) {
-		for my $n (0 .. 399) {
-			my ($t, $tid) = (600 + 2 * $n + ($n % 7 == 3 ? -0.5 : 0), 1000 + ($n * 7 + $cpu) % 23);
-			my $what = $n % 9;
-			if    ($what < 3) { $s->builder->switch($cpu, int($t * $MS), $n % 5 ? $tid : 0, $n % 4 ? $tid + 1 : 0, 'sleeping') }
-			elsif ($what < 5) { $s->wake($cpu, $t, $tid, $tid + 2, undef) }
-			elsif ($what < 6) { $s->kernel($cpu, $t, 'fork', tid => $tid, child_tid => 5000 + $n, child_pid => $tid) }
-			elsif ($what < 7) { $s->kernel($cpu, $t, 'rename', tid => $tid, comm => "name$n") }
-			elsif ($what < 8) { $s->kernel($cpu, $t, 'sample', tid => $tid, cpu => $cpu, kind => 'clock') }
-			else              { $s->kernel($cpu, $t, 'irq', tid => $tid, number => $n, kind => 'hardirq', duration_ns => 5) }
-		}
-	}
-	return $s;
 }
 
 sub slurp { my ($path) = @_; open my $h, '<:raw', $path or die "$path: $!\n"; local $/; return <$h> }
