@@ -351,6 +351,10 @@ static int export_stages(struct export *x, const struct tipme_stages *st)
 		case TIPME_X_CHORD:
 		case TIPME_X_INPUT:
 		case TIPME_X_PRESENT:
+		case TIPME_X_DRAWN:
+		case TIPME_X_TOLD:
+		case TIPME_X_TAKEN:
+		case TIPME_X_PAINTED:
 			slice(x, st->ts_ns[i], SLICE_INSTANT, name, strlen(name));
 			break;
 		default:

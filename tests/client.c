@@ -19,6 +19,7 @@ struct client {
 	xcb_gcontext_t gc[2];
 	unsigned int drawn;
 	unsigned int ms;
+	int told; /* each answer is told on standard output: from when to when it took, seen from inside */
 };
 
 static struct timespec ms_to_timespec(unsigned int ms)
@@ -69,8 +70,18 @@ static void answer_with_deeds(struct client *c)
 	deeds_tell();
 }
 
+static long long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
 static void answer_key(struct client *c, unsigned int code)
 {
+	long long from = now_ns();
+
 	if (code == KEY_DEEDS)
 		return answer_with_deeds(c);
 	if (code == KEY_NOTHING)
@@ -80,6 +91,10 @@ static void answer_key(struct client *c, unsigned int code)
 	if (code == KEY_SLEEP)
 		sleep_ms(c->ms);
 	draw(c);
+	if (c->told) {
+		printf("%lld %lld\n", from, now_ns());
+		fflush(stdout);
+	}
 }
 
 static void open_window(struct client *c, const char *title)
@@ -177,7 +192,7 @@ int main(int argc, char **argv)
 	struct client c = { .ms = 700 };
 	int after = -1, requests = 0, opt;
 
-	while ((opt = getopt(argc, argv, "d:f:g:m:n:")) != -1) {
+	while ((opt = getopt(argc, argv, "d:f:g:m:n:t")) != -1) {
 		switch (opt) {
 		case 'd':
 			if (*optarg && deeds_open(optarg))
@@ -186,9 +201,10 @@ int main(int argc, char **argv)
 		case 'f': requests = atoi(optarg); break;
 		case 'g': after = atoi(optarg); break;
 		case 'm': c.ms = atoi(optarg); break;
+		case 't': c.told = 1; break;
 		case 'n': prctl(PR_SET_NAME, optarg); break;
 		default:
-			fprintf(stderr, "usage: client [-m MS] [-n NAME] [-g MS-BEFORE-THE-GRAB [-f SLOW-REQUESTS-INSTEAD]] [-d DEEDS]\n");
+			fprintf(stderr, "usage: client [-m MS] [-n NAME] [-t] [-g MS-BEFORE-THE-GRAB [-f SLOW-REQUESTS-INSTEAD]] [-d DEEDS]\n");
 			return 64;
 		}
 	}

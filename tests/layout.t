@@ -17,7 +17,7 @@ my @FLOORS = (
 	[qw(abi)],
 	[qw(abi/chord abi/episode abi/kernel abi/xring)],
 	[qw(helper/bpf helper/lib kernel-patch/module postmortem xserver-hooks/src)],
-	[qw(helper/agent helper/cli helper/measure helper/source helper/workload helper/xclient)],
+	[qw(helper/agent helper/bench helper/cli helper/measure helper/profile helper/source helper/workload helper/xclient)],
 	[qw(gui/model)],
 	[qw(gui/src helper/daemon/start)],
 	[qw(helper/daemon/house helper/daemon/processes)],
@@ -25,11 +25,12 @@ my @FLOORS = (
 	[qw(helper/daemon/save)],
 	[qw(helper/daemon/trigger)],
 	[qw(helper/daemon)],
-	[qw(abi/episode/t abi/t bench gui/t helper/test kernel-patch/t/culprit tests tests/desk tests/lab tests/vm tests/vm/drivers xserver-hooks/test)],
+	[qw(abi/episode/t abi/t bench gui/t helper/test kernel-patch/t/culprit tests tests/causes tests/desk tests/lab tests/vm tests/vm/drivers xserver-hooks/test)],
 );
 my %floor = map { my $n = $_; map { $_ => $n } @{ $FLOORS[$n] } } 0 .. $#FLOORS;
 # The exceptions, each with its reason.
 my %ALSO = (
+	'tests/causes > tests/lab' => 'both report what they did in the same words',
 	'tests > tests/lab' => 'one client is compiled twice: with and without what only the laboratory asks of it',
 );
 

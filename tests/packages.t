@@ -13,18 +13,31 @@ my ($SRC, $BUILD) = map { $ENV{$_} // die "$_ is not set: run it by make check\n
 my $tmp = tempdir('tipme-packages-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 
 lists();
+modules();
 needs();
+spec();
 if ($ENV{TIPME_TEST_ALL}) {
 	SKIP: {
 		skip 'not root: a clean root needs it', 1 if $>;
 		my ($lacks) = grep { system "command -v $_ >/dev/null 2>&1" } qw(mmdebstrap dpkg-source lintian);
 		skip "no $lacks here: install the packages of class all in .ci/packages", 1 if defined $lacks;
-		for my $suite (qw(bookworm trixie)) {
+		for my $suite (split ' ', $ENV{TIPME_TEST_SUITES} // 'bookworm trixie') {
 			subtest "Debian $suite" => sub { clean_root($suite) };
 		}
 	}
 }
 done_testing;
+
+# Each module of the sources is installed: a verb that misses one fails on every machine but ours.
+sub modules {
+	my %there = map { m{/(Tipme/.*)} ? ($1 => 1) : () } qx{cd "$tmp/installed" && find . -name '*.pm'} =~ /(\S+)/g;
+	my @missing;
+	for my $dir (qw(abi/lib postmortem/lib fleet/lib helper/bench)) {
+		push @missing, map { "$dir/$_" } grep { !$there{$_} } qx{cd "$SRC/$dir" && find Tipme -name '*.pm'} =~ /(\S+)/g;
+	}
+	is_deeply \@missing, [], 'each module of the sources is installed';
+	return;
+}
 
 # What the packages list is what is installed: nothing forgotten, nothing that is not there.
 sub lists {
@@ -63,6 +76,31 @@ sub needs {
 	return;
 }
 
+# The RPM spec packs the same files, under the names that its macros have there, and rpm reads it.
+sub spec {
+	my $text = slurp("$SRC/packaging/tipme.spec");
+	my %macro = (_bindir => 'usr/bin', _libexecdir => 'usr/libexec', _datadir => 'usr/share', _mandir => 'usr/share/man',
+		_unitdir => 'usr/lib/systemd/system', _userunitdir => 'usr/lib/systemd/user', _sysusersdir => 'usr/lib/sysusers.d',
+		_sysconfdir => 'etc', _libdir => 'usr/lib', _usrsrc => 'usr/src');
+	for my $list (glob "$SRC/debian/*.install") {
+		my ($package) = $list =~ m{/tipme-?(\w*)\.install$};
+		my $head = '%files' . (length $package ? " $package" : '');
+		my ($files) = $text =~ /^\Q$head\E\n(.*?)^\n/ms;
+		my @packed = map { s/%\{(\w+)\}/$macro{$1} \/\/ "?$1"/er =~ s/^\///r } grep { /^%\{/ } split /\n/, $files // '';
+		s{(/man/.*)\*$}{$1} for @packed;
+		is_deeply [ sort @packed ], [ sort grep { /\S/ } split /\n/, slurp($list) ], "the spec's $head has what the Debian package has";
+	}
+	my ($version) = slurp("$SRC/configure.ac") =~ /^AC_INIT\(\[tipme\], \[([\d.]+)\]/m;
+	like $text, qr/^Version: +\Q$version\E$/m, '... this version';
+	like slurp("$SRC/NEWS"), qr/\A\Q$version\E\b/, '... of which NEWS tells';
+	SKIP: {
+		skip 'no rpmspec here: install rpm', 1 if system 'command -v rpmspec > /dev/null';
+		my $said = qx{rpmspec --parse "$SRC/packaging/tipme.spec" 2>&1 >/dev/null};
+		is "$? $said", '0 ', 'rpm reads it';
+	}
+	return;
+}
+
 sub clean_root {
 	my ($suite) = @_;
 	my $source = "$tmp/$suite";
@@ -77,6 +115,12 @@ sub clean_root {
 	$said = in_root($suite, 'apt', "$SRC/tests/packages-life", "$source/1", $source);
 	is $?, 0, 'installed, demo, removed, purged' or diag $said;
 	like $said, qr/The verdict is true/, '... with a true verdict';
+	like $said, qr/^upgraded: the episode is there, and its verdict is the same$/m, '... an upgrade keeps the library';
+	SKIP: {
+		skip 'no piuparts here: install the packages of class all in .ci/packages', 1 if system 'command -v piuparts > /dev/null';
+		$said = qx{cd "$source/1" && piuparts --scriptsdir /etc/piuparts/scripts --warn-on-debsums-errors -d $suite --no-eatmydata --do-not-verify-signatures *.changes 2>&1};
+		is $?, 0, 'piuparts finds nothing' or diag substr $said, -20_000;
+	}
 	return;
 }
 

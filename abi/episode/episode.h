@@ -27,6 +27,9 @@
 #define TIPME_EVENT_SIZE 32U /* bytes of a kernel record that this minor version knows */
 #define TIPME_EVENT_FIRST TIPME_SCHED_SWITCH
 #define TIPME_EVENT_LAST TIPME_AFFINITY
+/* Beside them, also in kernel sections: of Wayland compositors. */
+#define TIPME_EVENT_WAYLAND_FIRST TIPME_WL_DELIVER
+#define TIPME_EVENT_WAYLAND_LAST TIPME_WL_DONE
 
 struct tipme_rec {
 	const uint8_t *bytes; /* all of it, little-endian */
@@ -197,7 +200,7 @@ struct tipme_groups {
 struct tipme_events {
 	uint32_t count;
 	const uint64_t *ts_ns;
-	const uint8_t *type; /* TIPME_EVENT_FIRST to TIPME_EVENT_LAST */
+	const uint8_t *type; /* TIPME_EVENT_FIRST to TIPME_EVENT_LAST, TIPME_EVENT_WAYLAND_FIRST to TIPME_EVENT_WAYLAND_LAST */
 	const uint16_t *cpu;
 	const uint32_t *tid, *a, *b, *c, *d;
 	const uint32_t *section; /* which of the sections that were loaded; sections[] maps it */
@@ -349,7 +352,7 @@ struct tipme_stages {
 	uint32_t count;
 	const uint64_t *ts_ns;
 	const uint64_t *duration_ns; /* x_request, x_flush, x_idle */
-	const uint8_t *type; /* TIPME_INPUT, TIPME_X_DEVICE to TIPME_X_ARRIVAL */
+	const uint8_t *type; /* TIPME_INPUT, TIPME_X_DEVICE to TIPME_X_PAINTED */
 	const uint8_t *kind; /* enum tipme_input_kind; x_client, x_grab, x_output_full, x_present: theirs */
 	const uint32_t *tid; /* the server's thread */
 	const uint32_t *server; /* number of the file, by which servers are told apart */

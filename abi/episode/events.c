@@ -155,7 +155,7 @@ static void settle_keys(struct build *b, struct lists *l)
 
 static bool is_event(const struct tipme_rec *r)
 {
-	return r->type >= TIPME_EVENT_FIRST && r->type <= TIPME_EVENT_LAST;
+	return (r->type >= TIPME_EVENT_FIRST && r->type <= TIPME_EVENT_LAST) || (r->type >= TIPME_EVENT_WAYLAND_FIRST && r->type <= TIPME_EVENT_WAYLAND_LAST);
 }
 
 static int read_piece(struct build *b, const struct tipme_piece *p, struct tipme_walk *w)

@@ -81,6 +81,21 @@ static void fill_stage(struct stage *s, const struct tipme_rec *r)
 	case TIPME_X_ARRIVAL:
 		CLIENT(x_arrival);
 		break;
+	case TIPME_X_DRAWN:
+		TAKE(client, x_drawn, client), REQUEST(x_drawn), TAKE(window, x_drawn, window);
+		break;
+	case TIPME_X_TOLD:
+		CLIENT(x_told);
+		break;
+	case TIPME_X_TAKEN:
+		CLIENT(x_taken);
+		break;
+	case TIPME_X_REDIRECT:
+		TAKE(window, x_redirect, window);
+		break;
+	case TIPME_X_PAINTED:
+		CLIENT(x_painted), REQUEST(x_painted);
+		break;
 	}
 #undef TAKE
 #undef CLIENT
@@ -89,7 +104,7 @@ static void fill_stage(struct stage *s, const struct tipme_rec *r)
 
 static bool is_stage(const struct tipme_rec *r)
 {
-	return r->type == TIPME_INPUT || (r->type >= TIPME_X_DEVICE && r->type <= TIPME_X_ARRIVAL);
+	return r->type == TIPME_INPUT || (r->type >= TIPME_X_DEVICE && r->type <= TIPME_X_PAINTED);
 }
 
 static int add_stage(void *arg, const struct tipme_rec *r)

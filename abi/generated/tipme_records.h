@@ -10,7 +10,7 @@
 #define TIPME_ASSERT(x) _Static_assert(x, #x)
 
 #define TIPME_FORMAT_MAJOR 1
-#define TIPME_FORMAT_MINOR 3
+#define TIPME_FORMAT_MINOR 4
 #define TIPME_BYTE_ORDER 0x01020304U
 #define TIPME_FILE_MAGIC "TIPMEREC"
 #define TIPME_X_RING_MAGIC "TIPMEXRG"
@@ -61,6 +61,7 @@ enum tipme_input_kind {
 	TIPME_INPUT_KIND_TOUCH = 6, /* a touch began, moved or ended */
 	TIPME_INPUT_KIND_KEY_REPEAT = 7, /* a key that is held down repeats */
 	TIPME_INPUT_KIND_OTHER = 8, /* any other device event */
+	TIPME_INPUT_KIND_WHEEL = 9, /* a wheel turned, or fingers scrolled */
 };
 
 /* what a hot-key asks for */
@@ -83,6 +84,24 @@ enum tipme_x_grab_what {
 	TIPME_X_GRAB_WHAT_SERVER = 1, /* the whole server: no other client is served */
 	TIPME_X_GRAB_WHAT_POINTER = 2, /* the pointer */
 	TIPME_X_GRAB_WHAT_KEYBOARD = 3, /* the keyboard */
+};
+
+/* what object of a Wayland client an input event was sent to */
+enum tipme_wl_input {
+	TIPME_WL_INPUT_KEYBOARD = 1, /* wl_keyboard */
+	TIPME_WL_INPUT_POINTER = 2, /* wl_pointer */
+	TIPME_WL_INPUT_TOUCH = 3, /* wl_touch */
+	TIPME_WL_INPUT_TABLET = 4, /* zwp_tablet_tool */
+	TIPME_WL_INPUT_TEXT = 5, /* zwp_text_input: text that an input method made of keys */
+	TIPME_WL_INPUT_INPUT_METHOD = 6, /* the keyboard that an input method has grabbed */
+	TIPME_WL_INPUT_DRAG = 7, /* wl_data_device: the pointer, while something is dragged */
+};
+
+/* what a Wayland compositor tells a client of its picture */
+enum tipme_wl_told {
+	TIPME_WL_TOLD_DONE = 1, /* wl_callback.done: draw the next one */
+	TIPME_WL_TOLD_PRESENTED = 2, /* it was shown */
+	TIPME_WL_TOLD_DISCARDED = 3, /* it was never shown */
 };
 
 /* of something that lasts */
@@ -112,7 +131,7 @@ enum tipme_io_op {
 	TIPME_IO_OP_OTHER = 4, /* none of these */
 };
 
-/* kernel lock that is contended */
+/* lock that is contended */
 enum tipme_lock_kind {
 	TIPME_LOCK_KIND_UNKNOWN = 0, /* the kernel does not say */
 	TIPME_LOCK_KIND_SPIN = 1, /* spinning lock, also of a queue of readers and writers */
@@ -120,6 +139,7 @@ enum tipme_lock_kind {
 	TIPME_LOCK_KIND_RWSEM_READ = 3, /* semaphore for readers and writers, or a per-CPU one: asked for reading */
 	TIPME_LOCK_KIND_RWSEM_WRITE = 4, /* the same, asked for writing */
 	TIPME_LOCK_KIND_RT_MUTEX = 5, /* lock of a real-time kernel, or with priority inheritance */
+	TIPME_LOCK_KIND_FILE = 6, /* lock of a file (fcntl, flock): owner_tid is the process that has it; no end: up to the thread's next waking */
 };
 
 /* what a thread does for memory, in its own time */
@@ -149,6 +169,36 @@ enum tipme_sample_kind {
 	TIPME_SAMPLE_KIND_TIMER_IRQ = 4, /* the latency driver's own timer interrupt: sees nothing of stretches with interrupts off */
 };
 
+/* what the kernel reported, of the lines that tipmed's own table knows */
+enum tipme_kernel_message_kind {
+	TIPME_KERNEL_MESSAGE_KIND_GPU_RESET = 1, /* the graphics processor hung, or was reset */
+	TIPME_KERNEL_MESSAGE_KIND_GPU_FAULT = 2, /* the graphics driver reported an error of the processor or its firmware */
+	TIPME_KERNEL_MESSAGE_KIND_FLIP_LATE = 3, /* a screen did not show a picture in time */
+	TIPME_KERNEL_MESSAGE_KIND_DISK_TIMEOUT = 4, /* a disk did not answer a request in time, or its controller was reset */
+	TIPME_KERNEL_MESSAGE_KIND_DISK_ERROR = 5, /* a disk could not read or write, or its link was reset */
+	TIPME_KERNEL_MESSAGE_KIND_SPLIT_LOCK = 6, /* a process locked memory across two cache lines */
+	TIPME_KERNEL_MESSAGE_KIND_CLOCK_UNSTABLE = 7, /* the clock of the CPUs was given up for a slower one */
+	TIPME_KERNEL_MESSAGE_KIND_THERMAL = 8, /* a CPU was too hot and was slowed down */
+	TIPME_KERNEL_MESSAGE_KIND_USB_RESET = 9, /* a USB device was reset */
+	TIPME_KERNEL_MESSAGE_KIND_USB_GONE = 10, /* a USB device went */
+	TIPME_KERNEL_MESSAGE_KIND_BUS_TIMEOUT = 11, /* a device at an I2C bus did not answer in time */
+	TIPME_KERNEL_MESSAGE_KIND_HUNG_TASK = 12, /* a process could not be disturbed for minutes */
+	TIPME_KERNEL_MESSAGE_KIND_OOM_KILL = 13, /* a process was ended for want of memory */
+	TIPME_KERNEL_MESSAGE_KIND_FS_ERROR = 14, /* a file system reported an error */
+	TIPME_KERNEL_MESSAGE_KIND_SERVER_GONE = 15, /* a file server does not answer */
+	TIPME_KERNEL_MESSAGE_KIND_SERVER_BACK = 16, /* a file server answers again */
+	TIPME_KERNEL_MESSAGE_KIND_CPU_STUCK = 17, /* a CPU did not come out of the kernel for seconds */
+	TIPME_KERNEL_MESSAGE_KIND_FIRMWARE_ERROR = 18, /* the firmware of the machine (ACPI) failed or timed out */
+	TIPME_KERNEL_MESSAGE_KIND_NETWORK_RESET = 19, /* a network card did not send what it was given */
+	TIPME_KERNEL_MESSAGE_KIND_ALLOC_FAILED = 20, /* the kernel had no memory for a request of its own */
+};
+
+/* where the machine has its power from */
+enum tipme_power_source {
+	TIPME_POWER_SOURCE_MAINS = 1, /* the mains */
+	TIPME_POWER_SOURCE_BATTERY = 2, /* its battery */
+};
+
 /* kind of input device */
 enum tipme_device_class {
 	TIPME_DEVICE_CLASS_OTHER = 0, /* none of these */
@@ -166,6 +216,7 @@ enum tipme_verb {
 	TIPME_VERB_WATCH = 5, /* from now on tell this connection of each trigger and each episode saved (triggered, saved) */
 	TIPME_VERB_NOTE = 6, /* put the user's words into a saved episode; the text is its id, a newline, and the words */
 	TIPME_VERB_SET = 7, /* switch record classes; the text is JSON, an object of class names and true or false; answered by a reply that tells all classes */
+	TIPME_VERB_RINGS = 8, /* tell of the rings of display sources, and pass one to be read; arg is its place, or 4294967295 for the list; answered by a reply whose text is JSON, with the memory's file descriptor, open for reading, where one was asked for */
 	TIPME_VERB_REPLY = 16, /* answer: arg 0 or an errno; the text is JSON, or says what went wrong */
 	TIPME_VERB_SAVED = 17, /* an episode was saved, or not (arg: errno); the text is its path */
 	TIPME_VERB_TRIGGERED = 18, /* a trigger was taken (arg: 0) or refused (arg: errno); the text is the episode's id, the kind of trigger and the seconds kept, a newline between them; or why not */
@@ -213,6 +264,9 @@ enum tipme_record {
 	TIPME_DISK_NAME = 42,
 	TIPME_PROCESS = 43,
 	TIPME_INPUT_DEVICE = 44,
+	TIPME_MEMORY_STATE = 45,
+	TIPME_CPU_SPEED = 46,
+	TIPME_KERNEL_MESSAGE = 47,
 	TIPME_X_DEVICE = 64,
 	TIPME_X_DELIVER = 65,
 	TIPME_X_REQUEST = 66,
@@ -229,6 +283,14 @@ enum tipme_record {
 	TIPME_X_PRESENT = 77,
 	TIPME_X_IDLE = 78,
 	TIPME_X_ARRIVAL = 79,
+	TIPME_X_DRAWN = 80,
+	TIPME_X_TOLD = 81,
+	TIPME_X_TAKEN = 82,
+	TIPME_X_REDIRECT = 83,
+	TIPME_X_PAINTED = 84,
+	TIPME_WL_DELIVER = 96,
+	TIPME_WL_COMMIT = 97,
+	TIPME_WL_DONE = 98,
 };
 
 /* how each message on tipmed's socket (SOCK_SEQPACKET) begins; text_len bytes of text follow */
@@ -1340,6 +1402,107 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, pad0) == 19);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, pad1) == 20);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_input_device, name) == 24);
 
+/* the machine's memory, as /proc tells it, about once a second; tid is 0 */
+struct tipme_memory_state {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 since_ns; /* [ns] when it was looked at before; 0: never */
+	__u32 total_kib; /* [KiB] all memory; 4294967295 here and below: that or more */
+	__u32 available_kib; /* [KiB] what programs could still have without swapping */
+	__u32 swap_total_kib; /* [KiB] all swap space */
+	__u32 swap_free_kib; /* [KiB] free swap space */
+	__u32 dirty_kib; /* [KiB] written by programs, and not yet on its way to a disk */
+	__u32 writeback_kib; /* [KiB] on its way to a disk */
+	__u32 some_us; /* [us] since then some thread waited for memory (PSI); 4294967295: not known */
+	__u32 full_us; /* [us] since then all threads waited for memory (PSI); 4294967295: not known */
+	__u32 io_full_us; /* [us] since then all threads waited for disks (PSI); 4294967295: not known */
+	__u32 swapped_in; /* pages read back since then */
+	__u32 swapped_out; /* pages swapped out since then */
+	__u32 major_faults; /* page faults since then that had to read */
+	__u32 compactions; /* since then threads moved pages to get a larger piece */
+	__u32 oom_kills; /* processes that were ended since then for want of memory */
+};
+TIPME_ASSERT(sizeof(struct tipme_memory_state) == 80);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, since_ns) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, total_kib) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, available_kib) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, swap_total_kib) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, swap_free_kib) == 36);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, dirty_kib) == 40);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, writeback_kib) == 44);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, some_us) == 48);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, full_us) == 52);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, io_full_us) == 56);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, swapped_in) == 60);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, swapped_out) == 64);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, major_faults) == 68);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, compactions) == 72);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_memory_state, oom_kills) == 76);
+
+/* how fast a CPU may run and did, looked at each second, told where it changed; tid is 0 */
+struct tipme_cpu_speed {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 khz; /* [kHz] what it runs at; 0: not known */
+	__u32 limit_khz; /* [kHz] what it may run at now; 0: not known */
+	__u32 max_khz; /* [kHz] what it could run at; 0: not known */
+	__u16 throttled; /* how often heat or power slowed it down since the record before; 65535: that or more */
+	__u16 cpu; /* CPU */
+	__u8 power; /* [enum tipme_power_source] where the machine has its power from; 0: not known */
+	__u8 pad0; /* 0 */
+	__u16 pad1; /* 0 */
+	__u32 pad2; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_cpu_speed) == 40);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, khz) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, limit_khz) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, max_khz) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, throttled) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, cpu) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, power) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, pad0) == 33);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, pad1) == 34);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cpu_speed, pad2) == 36);
+
+/* the kernel reported something that tipmed's table knows; its text is not kept; tid is 0 */
+struct tipme_kernel_message {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 number; /* the number that the message has: a process, an error; 0: none */
+	__u16 kind; /* [enum tipme_kernel_message_kind] what */
+	__u16 severity; /* 0 emergency to 7 debug, as syslog(3) counts */
+	char device[24]; /* the device as the kernel calls it, without what is not a letter, digit or . : - _ */
+};
+TIPME_ASSERT(sizeof(struct tipme_kernel_message) == 48);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, number) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, kind) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, severity) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, device) == 24);
+
 /* the X server processed an event of an input device */
 struct tipme_x_device {
 	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
@@ -1737,5 +1900,225 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, bytes) == 20);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, client) == 24);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, pad0) == 26);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_x_arrival, pad1) == 28);
+
+/* a client drew into a window whose picture a compositor has to bring to the screen; instead of x_damage; its process is that of the client */
+struct tipme_x_drawn {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 window; /* the window with a pixmap of its own: often the frame round the client's window */
+	__u16 client; /* the server's number of the client; 0: the server by itself */
+	__u8 major; /* opcode of the request */
+	__u8 minor; /* its minor opcode */
+	__u16 x; /* [pixels] extents of what changed, on the screen and within it */
+	__u16 y; /* [pixels] extents */
+	__u16 width; /* [pixels] extents; 0: nothing of it lies on the screen */
+	__u16 height; /* [pixels] extents */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_drawn) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, window) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, client) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, major) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, minor) == 23);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, x) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, y) == 26);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, width) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_drawn, height) == 30);
+
+/* the X server told a client that a drawable was damaged (DamageNotify); instead of x_deliver */
+struct tipme_x_told {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* the client that was told; 0: not a local one */
+	__u32 drawable; /* window or pixmap */
+	__u32 damage; /* the client's damage object */
+	__u16 client; /* the server's number of the client */
+	__u16 by_client; /* the server's number of the client whose request did it; 0: none */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_told) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, drawable) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, damage) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, client) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_told, by_client) == 30);
+
+/* a client took over what was damaged (DamageSubtract); written before the request is executed */
+struct tipme_x_taken {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* its process */
+	__u32 damage; /* its damage object */
+	__u16 client; /* the server's number of the client */
+	__u16 pad0; /* 0 */
+	__u32 pad1; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_taken) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, damage) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, client) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, pad0) == 26);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_taken, pad1) == 28);
+
+/* a window draws into a pixmap of its own from now on, or with the others again */
+struct tipme_x_redirect {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 window; /* window */
+	__u16 x; /* [pixels] where it lies, on the screen and within it */
+	__u16 y; /* [pixels] extents */
+	__u16 width; /* [pixels] extents; 0: outside of the screen */
+	__u16 height; /* [pixels] extents */
+	__u8 begin; /* 1: of its own; 0: with the others */
+	__u8 pad0; /* 0 */
+	__u16 pad1; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_redirect) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, window) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, x) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, y) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, width) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, height) == 26);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, begin) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, pad0) == 29);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_redirect, pad1) == 30);
+
+/* the screen's own picture changed while windows have pixmaps of their own; instead of x_damage of the root window */
+struct tipme_x_painted {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* client whose request did it; 0: the server by itself */
+	__u16 client; /* the server's number of the client */
+	__u8 major; /* opcode of the request */
+	__u8 minor; /* its minor opcode */
+	__u16 x; /* [pixels] extents of what changed */
+	__u16 y; /* [pixels] extents */
+	__u16 width; /* [pixels] extents */
+	__u16 height; /* [pixels] extents */
+};
+TIPME_ASSERT(sizeof(struct tipme_x_painted) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, client) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, major) == 22);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, minor) == 23);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, x) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, y) == 26);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, width) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_x_painted, height) == 30);
+
+/* a Wayland compositor (tid is its thread) sent a client an input event; never which key */
+struct tipme_wl_deliver {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* process that connected the client, as the kernel told the compositor; the compositor's own where that made the connection */
+	__u32 client; /* stands for the client, as long as it is connected: a hash of its address in the compositor */
+	__u32 object; /* the client's number of its keyboard, pointer ... */
+	__u8 kind; /* [enum tipme_input_kind] what happened */
+	__u8 what; /* [enum tipme_wl_input] what it was sent to */
+	__u16 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_wl_deliver) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, client) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, object) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, kind) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, what) == 29);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, pad0) == 30);
+
+/* a Wayland compositor (tid is its thread) took a new picture of a surface from a client */
+struct tipme_wl_commit {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* as in wl_deliver */
+	__u32 client; /* as in wl_deliver */
+	__u32 surface; /* the client's number of the surface */
+	__u32 callback; /* the client's number of the callback that it asked for with this picture; 0: none */
+};
+TIPME_ASSERT(sizeof(struct tipme_wl_commit) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_commit, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_commit, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_commit, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_commit, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_commit, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_commit, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_commit, client) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_commit, surface) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_commit, callback) == 28);
+
+/* a Wayland compositor (tid is its thread) told a client what became of its picture */
+struct tipme_wl_done {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* as in wl_deliver */
+	__u32 client; /* as in wl_deliver */
+	__u32 callback; /* the client's number of the callback or feedback object */
+	__u8 what; /* [enum tipme_wl_told] what it told */
+	__u8 pad0; /* 0 */
+	__u16 pad1; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_wl_done) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, client) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, callback) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, what) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, pad0) == 29);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, pad1) == 30);
 
 #endif

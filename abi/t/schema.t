@@ -11,7 +11,7 @@ use Tipme::Record;
 
 my $ours = do { open my $h, '<:raw', "$Bin/../records.def" or die "$!\n"; local $/; <$h> };
 my $s = parse_schema($ours, 'records.def');
-is("$s->{major}.$s->{minor}", '1.3', 'our schema is read');
+is("$s->{major}.$s->{minor}", '1.4', 'our schema is read');
 my %size = map { $_->{name} => $_->{size} } @{ $s->{records} }, @{ $s->{structs} };
 is_deeply([ @size{qw(head file_header section sched_switch thread x_damage)} ], [ 16, 64, 56, 32, 104, 32 ], 'sizes are computed');
 

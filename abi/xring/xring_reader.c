@@ -128,7 +128,7 @@ static bool slot_copy(const struct tipme_x_ring *ring, uint64_t index, unsigned 
 
 static bool record_possible(const struct tipme_head *rec, uint64_t now_ns)
 {
-	return rec->type >= TIPME_X_DEVICE && rec->type <= TIPME_X_ARRIVAL && rec->len8 == TIPME_X_SLOT_BYTES / 8 &&
+	return rec->type >= TIPME_X_DEVICE && rec->type <= TIPME_X_PAINTED && rec->len8 == TIPME_X_SLOT_BYTES / 8 &&
 	       rec->ts_ns && rec->ts_ns <= now_ns + FUTURE_NS;
 }
 
@@ -140,9 +140,14 @@ static bool is_quiet(const struct tipme_x_quiet *quiet, uint64_t ts_ns)
 	return false;
 }
 
+bool tipme_x_quiet_now(const struct tipme_x_quiet *quiet)
+{
+	return quiet->count && quiet->part[quiet->count - 1].to == UINT64_MAX;
+}
+
 void tipme_x_quiet_set(struct tipme_x_quiet *quiet, bool on, uint64_t now_ns)
 {
-	bool was = quiet->count && quiet->part[quiet->count - 1].to == UINT64_MAX;
+	bool was = tipme_x_quiet_now(quiet);
 
 	if (on == was)
 		return;

@@ -41,6 +41,9 @@ struct tipme_x_quiet {
 /* Begins or ends to be quiet; nothing if it is so already. When there is no more room, two parts become one: rather too much is left out. */
 void tipme_x_quiet_set(struct tipme_x_quiet *quiet, bool on, uint64_t now_ns);
 
+/* Whether it is quiet from now on. */
+bool tipme_x_quiet_now(const struct tipme_x_quiet *quiet);
+
 struct tipme_x_copy {
 	unsigned char *buf; /* a section, then records of 32 bytes; the caller's, `cap` bytes */
 	size_t cap, len;

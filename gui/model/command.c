@@ -4,6 +4,8 @@
 
 #include "command.h"
 
+#include <string.h>
+
 /* The program of the build tree when the window was started from there, else the installed one. */
 static char *
 command_path (void)
@@ -15,17 +17,23 @@ command_path (void)
   return g_strdup (TIPME_BINDIR "/tipme");
 }
 
+char **
+tipme_command_argv (const char *const *args)
+{
+  g_autoptr (GStrvBuilder) argv = g_strv_builder_new ();
+  g_autofree char *path = command_path ();
+
+  g_strv_builder_add (argv, path);
+  g_strv_builder_addv (argv, (const char **) args);
+  return g_strv_builder_end (argv);
+}
+
 static GSubprocess *
 start (const char *const *args, GError **error)
 {
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-  g_autofree char *path = command_path ();
+  g_auto (GStrv) argv = tipme_command_argv (args);
 
-  g_ptr_array_add (argv, path);
-  for (; *args; args++)
-    g_ptr_array_add (argv, (gpointer) *args);
-  g_ptr_array_add (argv, NULL);
-  return g_subprocess_newv ((const char *const *) argv->pdata,
+  return g_subprocess_newv ((const char *const *) argv,
                             G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error);
 }
 
@@ -49,6 +57,15 @@ parse (GBytes *out, GBytes *err, GError **error)
                    *words ? words : "tipme: no answer came: run the same in a terminal");
     }
   return object;
+}
+
+struct json_object *
+tipme_command_parse (const char *out, const char *said, GError **error)
+{
+  g_autoptr (GBytes) bytes = g_bytes_new_static (out, strlen (out));
+  g_autoptr (GBytes) why = g_bytes_new_static (said, strlen (said));
+
+  return parse (bytes, why, error);
 }
 
 struct json_object *

@@ -13,4 +13,10 @@
  */
 struct json_object *tipme_command_json (const char *const *args, GCancellable *cancellable, GError **error);
 
+/* The words of `tipme ARGS...`, the program's path first. For g_strfreev(). */
+char **tipme_command_argv (const char *const *args);
+
+/* The same parsing, of what a verb has printed on standard output and error. */
+struct json_object *tipme_command_parse (const char *out, const char *said, GError **error);
+
 #endif

@@ -88,12 +88,30 @@ tipme_dump_episode (const TipmeAnswer *answer, const TipmeLanes *lanes)
 }
 
 TipmeRow *
-tipme_rows_find (GPtrArray *rows, const char *episode)
+tipme_rows_find (GPtrArray *rows, const char *episode, guint *found)
 {
+  TipmeRow *begins = NULL;
+
+  *found = rows->len != 0;
   if (!strcmp (episode, "last"))
     return rows->len ? g_ptr_array_index (rows, 0) : NULL;
-  for (guint i = 0; i < rows->len; i++)
-    if (!strcmp (((TipmeRow *) g_ptr_array_index (rows, i))->id, episode))
-      return g_ptr_array_index (rows, i);
-  return NULL;
+  *found = 0;
+  for (guint i = 0; i < rows->len && *episode; i++)
+    {
+      TipmeRow *row = g_ptr_array_index (rows, i);
+
+      if (!g_str_has_prefix (row->id, episode))
+        continue;
+      (*found)++;
+      begins = row;
+    }
+  return *found == 1 ? begins : NULL;
+}
+
+char *
+tipme_rows_why_not (const char *episode, guint found)
+{
+  if (found > 1)
+    return g_strdup_printf ("%s: stands for %u episodes: give more of the id", episode, found);
+  return g_strdup_printf ("%s: there is no such episode: see tipme list", episode);
 }

@@ -19,7 +19,13 @@ char *tipme_dump_rows (GPtrArray *rows);
  */
 char *tipme_dump_episode (const TipmeAnswer *answer, const TipmeLanes *lanes);
 
-/* The row that EPISODE means: an id, or `last`; NULL: none. It belongs to the list. */
-TipmeRow *tipme_rows_find (GPtrArray *rows, const char *episode);
+/*
+ * The row that EPISODE means: an id, the beginning of just one, or `last`. It belongs to the list.
+ * NULL: none or several; `found`: how many.
+ */
+TipmeRow *tipme_rows_find (GPtrArray *rows, const char *episode, guint *found);
+
+/* Why it is no row, in words. Free it. */
+char *tipme_rows_why_not (const char *episode, guint found);
 
 #endif

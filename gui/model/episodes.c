@@ -59,6 +59,7 @@ row_from_json (struct json_object *object)
   row->problem = g_strdup (tipme_json_text (object, "problem"));
   row->app = g_strdup (tipme_json_text (verdict, "client"));
   row->kind = g_strdup (tipme_json_text (verdict, "kind"));
+  row->pinned = json_object_get_boolean (tipme_json_get (object, "pinned"));
   row->response_ns = tipme_json_number (verdict, "interval_ns", G_MININT64);
   row->verdict = verdict_words (row, tipme_json_text (verdict, "sentence"));
   return row;
@@ -73,6 +74,12 @@ tipme_rows_from_json (struct json_object *list)
   for (guint i = tipme_json_length (episodes); i-- > 0;)
     g_ptr_array_add (rows, row_from_json (json_object_array_get_idx (episodes, i)));
   return rows;
+}
+
+const char *
+tipme_rows_folder (struct json_object *list)
+{
+  return tipme_json_text (list, "folder");
 }
 
 static gboolean
@@ -102,6 +109,8 @@ word_matches (TipmeRow *row, const char *word)
 {
   g_autofree char *time = tipme_text_local_time (row->time);
 
+  if (!strcmp (word, "is:pinned"))
+    return row->pinned;
   if (g_str_has_prefix (word, "app:"))
     return contains (row->app, word + 4);
   if (g_str_has_prefix (word, "kind:"))

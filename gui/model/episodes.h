@@ -19,15 +19,20 @@ struct _TipmeRow
   char *verdict; /* in plain words, never empty */
   char *note; /* the user's words, or "" */
   char *problem; /* why it cannot be read, or "" */
+  gboolean pinned; /* never removed to make room */
   gint64 response_ns; /* G_MININT64: not known */
 };
 
 /* Rows of such an object, the newest first; never NULL. Elements are TipmeRow. */
 GPtrArray *tipme_rows_from_json (struct json_object *list);
 
+/* The folder of the library that `tipme list --json` names, or "". It belongs to the object. */
+const char *tipme_rows_folder (struct json_object *list);
+
 /*
  * Does a row have all words of a search? A word is looked for in the id, time, application, verdict
- * and note, without regard to case; `app:NAME` in the application, `kind:KIND` in the kind,
+ * and note, without regard to case; `is:pinned` wants a
+ * pinned one; `app:NAME` in the application, `kind:KIND` in the kind,
  * `after:DATE` and `before:DATE` compare days (YYYY-MM-DD, today, yesterday; local time).
  */
 gboolean tipme_row_matches (TipmeRow *row, const char *search);

@@ -2,7 +2,9 @@
 /* The list of episodes, with search. */
 #include "config.h"
 
+#include "actions.h"
 #include "columns.h"
+#include "first_page.h"
 #include "pages.h"
 #include "numbers.h"
 
@@ -13,7 +15,8 @@ typedef struct
 {
   GListStore *rows;
   GtkFilter *filter;
-  GtkWidget *stack, *status, *search;
+  GtkSelectionModel *chosen;
+  GtkWidget *stack, *first, *search, *table;
   void (*opened) (TipmeRow *row, gpointer data);
   gpointer data;
 } Page;
@@ -40,6 +43,12 @@ static char *
 verdict_text (gpointer item, gpointer data)
 {
   return g_strdup (TIPME_ROW (item)->verdict);
+}
+
+static char *
+pinned_text (gpointer item, gpointer data)
+{
+  return g_strdup (TIPME_ROW (item)->pinned ? "pinned" : "");
 }
 
 static char *
@@ -98,10 +107,29 @@ on_search (GtkEditable *search, Page *page)
 static void
 on_activate (GtkColumnView *view, guint position, Page *page)
 {
-  g_autoptr (TipmeRow) row = g_list_model_get_item (G_LIST_MODEL (gtk_column_view_get_model (view)), position);
+  g_autoptr (TipmeRow) row = g_list_model_get_item (G_LIST_MODEL (page->chosen), position);
 
   if (row)
     page->opened (row, page->data);
+}
+
+/* Keys that are letters or edit text elsewhere: they act while the table has the focus. */
+static void
+add_keys (GtkWidget *view)
+{
+  GtkEventController *controller = gtk_shortcut_controller_new ();
+
+  for (const TipmeAction *action = tipme_actions; action->name; action++)
+    {
+      g_autofree char *name = g_strconcat ("win.", action->name, NULL);
+
+      if (action->in_list)
+        gtk_shortcut_controller_add_shortcut (
+            GTK_SHORTCUT_CONTROLLER (controller),
+            gtk_shortcut_new (gtk_shortcut_trigger_parse_string (action->keys),
+                              gtk_named_action_new (name)));
+    }
+  gtk_widget_add_controller (view, controller);
 }
 
 static GtkWidget *
@@ -113,14 +141,15 @@ table_new (Page *page)
   page->filter = GTK_FILTER (gtk_custom_filter_new (is_wanted, page, NULL));
   GtkFilterListModel *wanted = gtk_filter_list_model_new (G_LIST_MODEL (g_object_ref (page->rows)), g_object_ref (page->filter));
   GtkSortListModel *sorted = gtk_sort_list_model_new (G_LIST_MODEL (wanted), g_object_ref (gtk_column_view_get_sorter (columns)));
-  GtkSingleSelection *selection = gtk_single_selection_new (G_LIST_MODEL (sorted));
 
-  gtk_column_view_set_model (columns, GTK_SELECTION_MODEL (selection));
-  g_object_unref (selection);
+  page->chosen = GTK_SELECTION_MODEL (gtk_multi_selection_new (G_LIST_MODEL (sorted)));
+  gtk_column_view_set_model (columns, page->chosen);
+  add_keys (view);
   add_column (columns, "Time", FALSE, FALSE, time_text, by_time);
   add_column (columns, "Application", FALSE, FALSE, app_text, by_app);
   add_column (columns, "Response", FALSE, TRUE, response_text, by_response);
   add_column (columns, "Verdict", TRUE, FALSE, verdict_text, NULL);
+  add_column (columns, "Kept", FALSE, FALSE, pinned_text, NULL);
   add_column (columns, "Note", FALSE, FALSE, note_text, NULL);
   gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL, "Episodes", -1);
   g_signal_connect (view, "activate", G_CALLBACK (on_activate), page);
@@ -134,44 +163,124 @@ page_free (gpointer data)
 
   g_object_unref (page->rows);
   g_object_unref (page->filter);
+  g_object_unref (page->chosen);
   g_free (page);
+}
+
+static GtkWidget *
+bar_new (Page *page)
+{
+  static const char *const names[] = { "diagnose", "pin", "unpin", "delete", "compare",
+                                       "report", "snap", "refresh" };
+  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  gtk_widget_set_hexpand (page->search, TRUE);
+  gtk_box_append (GTK_BOX (bar), page->search);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    gtk_box_append (GTK_BOX (bar), tipme_action_button (names[i]));
+  g_object_set (bar, "margin-start", 12, "margin-end", 12, "margin-top", 8, "margin-bottom", 8,
+                NULL);
+  return bar;
 }
 
 GtkWidget *
 tipme_episodes_page_new (void (*opened) (TipmeRow *row, gpointer data), gpointer data)
 {
   Page *page = g_new0 (Page, 1);
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *scrolled = gtk_scrolled_window_new ();
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
 
   page->opened = opened;
   page->data = data;
   page->rows = g_list_store_new (TIPME_TYPE_ROW);
   page->search = gtk_search_entry_new ();
-  page->status = adw_status_page_new ();
+  page->first = tipme_first_page_new ();
   page->stack = gtk_stack_new ();
-  g_object_set (page->search, "placeholder-text", "Search: words, app:xterm, kind:disk-io, after:yesterday",
-                "margin-start", 12, "margin-end", 12, "margin-top", 8, "margin-bottom", 8, NULL);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), table_new (page));
-  gtk_stack_add_named (GTK_STACK (page->stack), page->status, "status");
+  page->table = table_new (page);
+  g_object_set (page->search, "placeholder-text",
+                "Search: words, app:xterm, kind:disk-io, after:yesterday, is:pinned", NULL);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), page->table);
+  gtk_stack_add_named (GTK_STACK (page->stack), page->first, "first");
   gtk_stack_add_named (GTK_STACK (page->stack), scrolled, "table");
   gtk_widget_set_vexpand (page->stack, TRUE);
-  gtk_box_append (GTK_BOX (box), page->search);
+  gtk_box_append (GTK_BOX (box), bar_new (page));
   gtk_box_append (GTK_BOX (box), page->stack);
-  adw_status_page_set_title (ADW_STATUS_PAGE (page->status), "Reading the episodes");
   g_signal_connect (page->search, "search-changed", G_CALLBACK (on_search), page);
   g_object_set_data_full (G_OBJECT (box), "page", page, page_free);
   return box;
 }
 
+GPtrArray *
+tipme_episodes_page_chosen (GtkWidget *widget)
+{
+  Page *page = g_object_get_data (G_OBJECT (widget), "page");
+  GPtrArray *rows = g_ptr_array_new_with_free_func (g_object_unref);
+  guint count = g_list_model_get_n_items (G_LIST_MODEL (page->chosen));
+
+  for (guint i = 0; i < count; i++)
+    if (gtk_selection_model_is_selected (page->chosen, i))
+      g_ptr_array_add (rows, g_list_model_get_item (G_LIST_MODEL (page->chosen), i));
+  return rows;
+}
+
+static gboolean
+has_id (GPtrArray *rows, const char *id)
+{
+  for (guint i = 0; i < rows->len; i++)
+    if (!strcmp (((TipmeRow *) g_ptr_array_index (rows, i))->id, id))
+      return TRUE;
+  return FALSE;
+}
+
+/* What was chosen stays chosen, as far as it is still there; at first the newest is. */
+static void
+choose (Page *page, GPtrArray *before)
+{
+  guint count = g_list_model_get_n_items (G_LIST_MODEL (page->chosen));
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < count; i++)
+    {
+      g_autoptr (TipmeRow) row = g_list_model_get_item (G_LIST_MODEL (page->chosen), i);
+
+      if (has_id (before, row->id))
+        any = gtk_selection_model_select_item (page->chosen, i, FALSE);
+    }
+  if (!any && count)
+    gtk_selection_model_select_item (page->chosen, 0, TRUE);
+}
+
+void
+tipme_episodes_page_focus (GtkWidget *widget, gboolean search)
+{
+  Page *page = g_object_get_data (G_OBJECT (widget), "page");
+
+  gtk_widget_grab_focus (search ? page->search : page->table);
+}
+
+static gboolean
+table_has_focus (Page *page)
+{
+  GtkRoot *root = gtk_widget_get_root (page->table);
+  GtkWidget *focus = root ? gtk_root_get_focus (root) : NULL;
+
+  return focus && (focus == page->table || gtk_widget_is_ancestor (focus, page->table));
+}
+
+/* Rows that are exchanged lose the focus, which keys need: the table takes it back. */
 void
 tipme_episodes_page_set (GtkWidget *widget, GPtrArray *rows, const char *problem)
 {
   Page *page = g_object_get_data (G_OBJECT (widget), "page");
+  g_autoptr (GPtrArray) before = tipme_episodes_page_chosen (widget);
+  gboolean any = rows && rows->len, focused = table_has_focus (page);
 
   g_list_store_splice (page->rows, 0, g_list_model_get_n_items (G_LIST_MODEL (page->rows)),
                        rows ? rows->pdata : NULL, rows ? rows->len : 0);
-  adw_status_page_set_title (ADW_STATUS_PAGE (page->status), problem ? "The episodes cannot be listed" : "No episodes yet");
-  adw_status_page_set_description (ADW_STATUS_PAGE (page->status),
-                                   problem ? problem : "Press the hot-key, or type tipme snap, when something was slow.");
-  gtk_stack_set_visible_child_name (GTK_STACK (page->stack), rows && rows->len ? "table" : "status");
+  choose (page, before);
+  if (!any)
+    tipme_first_page_set (page->first, problem);
+  gtk_stack_set_visible_child_name (GTK_STACK (page->stack), any ? "table" : "first");
+  if (any && focused)
+    gtk_widget_grab_focus (page->table);
 }

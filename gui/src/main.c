@@ -4,19 +4,22 @@
 
 #include <locale.h>
 
+#include "actions.h"
 #include "command.h"
 #include "dump.h"
+#include "unpack.h"
 #include "window.h"
 
 static TipmeWish wish;
-static gboolean dump;
+static gboolean dump, actions;
 static char **rest;
 
 static const GOptionEntry options[] = {
-  { "page", 0, 0, G_OPTION_ARG_STRING, &wish.page, "Show this page first: episodes, answer or timeline", "PAGE" },
+  { "page", 0, 0, G_OPTION_ARG_STRING, &wish.page, "Show this page first: episodes, answer, timeline, compare, report or live", "PAGE" },
   { "picture", 0, 0, G_OPTION_ARG_FILENAME, &wish.picture, "Write a picture of the page and its words, then end", "FILE.png" },
   { "dump", 0, 0, G_OPTION_ARG_NONE, &dump, "Print what would be shown; needs no display", NULL },
-  { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &rest, NULL, "[EPISODE]" },
+  { "actions", 0, 0, G_OPTION_ARG_NONE, &actions, "Print what the window can do: name, verb, keys", NULL },
+  { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &rest, NULL, "[EPISODE [OTHER]]" },
   { 0 },
 };
 
@@ -47,6 +50,26 @@ dump_episode (const char *folder)
   return 0;
 }
 
+/* The content of a file that `tipme bundle` wrote; -1: it is none. */
+static int
+dump_file (const char *file)
+{
+  g_autofree char *folder = tipme_unpack_folder (file);
+  const char *args[] = { "open", file, "-o", folder, NULL };
+  g_auto (GStrv) argv = folder ? tipme_command_argv (args) : NULL;
+  g_autofree char *said = NULL;
+
+  if (!folder)
+    return -1;
+  if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
+    g_spawn_sync (NULL, argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said, NULL,
+                  NULL);
+  if (g_file_test (folder, G_FILE_TEST_IS_DIR))
+    return dump_episode (folder);
+  g_printerr ("%s", said ? said : "");
+  return 1;
+}
+
 static int
 run_dump (void)
 {
@@ -57,16 +80,23 @@ run_dump (void)
   if (!object)
     return fail (error->message);
   g_autoptr (GPtrArray) rows = tipme_rows_from_json (object);
-  TipmeRow *row = wish.episode ? tipme_rows_find (rows, wish.episode) : NULL;
+  guint found = 0;
+  TipmeRow *row = wish.episode ? tipme_rows_find (rows, wish.episode, &found) : NULL;
 
   json_object_put (object);
   if (row)
     return dump_episode (row->path);
   if (wish.episode && g_file_test (wish.episode, G_FILE_TEST_IS_DIR))
     return dump_episode (wish.episode);
+  int status = wish.episode ? dump_file (wish.episode) : -1;
+
+  if (status >= 0)
+    return status;
   if (wish.episode)
     {
-      g_printerr ("tipme: gui: %s: there is no such episode: see tipme list\n", wish.episode);
+      g_autofree char *why = tipme_rows_why_not (wish.episode, found);
+
+      g_printerr ("tipme: gui: %s\n", why);
       return 1;
     }
   g_autofree char *text = tipme_dump_rows (rows);
@@ -98,9 +128,16 @@ run_window (void)
 static gboolean
 page_is_known (void)
 {
-  static const char *const pages[] = { "episodes", "answer", "timeline", NULL };
+  return !wish.page || g_strv_contains (tipme_window_pages, wish.page);
+}
 
-  return !wish.page || g_strv_contains (pages, wish.page);
+/* Two for a comparison, else one at most. */
+static gboolean
+count_is_right (void)
+{
+  guint count = rest ? g_strv_length (rest) : 0;
+
+  return !g_strcmp0 (wish.page, "compare") ? count == 2 : count <= 1;
 }
 
 int
@@ -113,11 +150,19 @@ main (int argc, char **argv)
   g_option_context_set_summary (context, "Shows the episodes, who made a key press slow, and the timeline that proves it.");
   g_option_context_set_description (context, "Examples:\n  tipme gui\n  tipme gui last\n  tipme gui --page timeline last\n");
   g_option_context_add_main_entries (context, options, NULL);
-  if (!g_option_context_parse (context, &argc, &argv, &error) || (rest && rest[1]) || !page_is_known ())
+  if (!g_option_context_parse (context, &argc, &argv, &error) || !count_is_right () || !page_is_known ())
     {
       g_printerr ("tipme: gui: %s: see tipme gui --help\n", error ? error->message : "one EPISODE, and a page that there is");
       return 64;
     }
+  if (actions)
+    {
+      g_autofree char *text = tipme_actions_dump ();
+
+      g_print ("%s", text);
+      return 0;
+    }
   wish.episode = rest ? rest[0] : NULL;
+  wish.other = wish.episode ? rest[1] : NULL;
   return dump ? run_dump () : run_window ();
 }

@@ -14,8 +14,32 @@ GtkWidget *tipme_episodes_page_new (void (*opened) (TipmeRow *row, gpointer data
 /* Shows rows (TipmeRow), or why there are none. */
 void tipme_episodes_page_set (GtkWidget *page, GPtrArray *rows, const char *problem);
 
+/* The rows that are selected. Free it. */
+GPtrArray *tipme_episodes_page_chosen (GtkWidget *page);
+
+/* Gives the focus to the search, or else to the table. */
+void tipme_episodes_page_focus (GtkWidget *page, gboolean search);
+
+/* A button for an action of actions.h; its tooltip names the verb and the keys. */
+GtkWidget *tipme_action_button (const char *name);
+
 GtkWidget *tipme_answer_page_new (TipmeSession *session);
 GtkWidget *tipme_timeline_page_new (TipmeSession *session);
+
+/* Two episodes, stage by stage and cause by cause; rows: the two. */
+GtkWidget *tipme_compare_page_new (void);
+void tipme_compare_page_set (GtkWidget *page, GPtrArray *rows);
+
+/* What `tipme report` says of the first row, and what `tipme bundle` would let leave. */
+GtkWidget *tipme_report_page_new (void);
+void tipme_report_page_set (GtkWidget *page, GPtrArray *rows);
+
+/* The recorder; read() asks it anew. */
+GtkWidget *tipme_live_page_new (void);
+void tipme_live_page_read (GtkWidget *page);
+
+/* Does one of these three still wait for its verb? */
+gboolean tipme_facts_page_is_busy (GtkWidget *page);
 
 /* A label for running text: wraps, can be selected; css: a class, or NULL. */
 GtkWidget *tipme_label_new (const char *text, const char *css);

@@ -6,17 +6,31 @@
 
 #include <glib/gstdio.h>
 
+static GskRenderNode *
+drawn (GtkWidget *window)
+{
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (window);
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+
+  gdk_paintable_snapshot (paintable, snapshot, gtk_widget_get_width (window), gtk_widget_get_height (window));
+  return gtk_snapshot_free_to_node (snapshot);
+}
+
+gboolean
+tipme_picture_is_drawn (GtkWidget *window)
+{
+  g_autoptr (GskRenderNode) node = drawn (window);
+
+  return node != NULL;
+}
+
 gboolean
 tipme_picture_save (GtkWidget *window, const char *file)
 {
-  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (window);
   GskRenderer *renderer = gtk_native_get_renderer (GTK_NATIVE (window));
   int width = gtk_widget_get_width (window), height = gtk_widget_get_height (window);
-  GtkSnapshot *snapshot = gtk_snapshot_new ();
   g_autofree char *beside = g_strconcat (file, ".part", NULL);
-
-  gdk_paintable_snapshot (paintable, snapshot, width, height);
-  GskRenderNode *node = gtk_snapshot_free_to_node (snapshot);
+  GskRenderNode *node = drawn (window);
 
   if (!node)
     return FALSE;

@@ -5,6 +5,9 @@
 
 #include <gtk/gtk.h>
 
+/* Whether the window has been drawn: before that there is nothing to write. */
+gboolean tipme_picture_is_drawn (GtkWidget *window);
+
 /* Writes a PNG of the window as it stands, beside `file`, then renames it. FALSE: could not. */
 gboolean tipme_picture_save (GtkWidget *window, const char *file);
 

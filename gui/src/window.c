@@ -1,26 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The list is read in a thread of GTask; the session loads an episode in another. The window takes
- * both results in the main thread.
+ * The list is read by a child process; the session loads an episode in a thread of GTask. The
+ * window takes both results in the main thread. A monitor of the library's folder, and each
+ * diagnosis, let it read the list again.
  */
 #include "config.h"
 
 #include "window.h"
 
 #include "command.h"
+#include "deeds.h"
 #include "dump.h"
 #include "pages.h"
 #include "picture.h"
+#include "run.h"
+#include "unpack.h"
+
+#include <string.h>
 
 #define SETTLED_MS 600 /* after which a page has been laid out and drawn */
+#define PICTURE_TRIES 50
+#define ASK_S 2 /* the recorder, that often */
+#define CHANGES_MS 300 /* changes of the folder within that are one */
+
+const char *const tipme_window_pages[] = { "episodes", "answer", "timeline", "compare",
+                                           "report", "live", NULL };
 
 typedef struct
 {
-  GtkWidget *window, *stack, *episodes, *title;
+  GtkWidget *window, *stack, *episodes, *compare, *report, *live, *title;
+  guint asking; /* source that asks the recorder while the live page is seen, or 0 */
   AdwToastOverlay *toasts;
   TipmeSession *session;
   TipmeWish *wish;
+  TipmeDeeds deeds;
+  char *unpacked; /* where the content of the file that was opened is, or NULL */
+  GFileMonitor *monitor; /* of the library's folder; NULL: not known yet */
+  guint changes; /* source that reads the list again, or 0 */
+  unsigned int tries; /* for a picture */
+  gboolean listing, again, listed; /* it is being read; then once more; it was read once */
 } Window;
+
+static void list (Window *self);
 
 static void
 show_page (Window *self, const char *name)
@@ -32,6 +53,12 @@ static gboolean
 take_picture (gpointer data)
 {
   Window *self = data;
+
+  if (tipme_facts_page_is_busy (adw_view_stack_get_visible_child (ADW_VIEW_STACK (self->stack))))
+    return G_SOURCE_CONTINUE;
+  /* A page that has just come may not be drawn yet: then there is no picture of it. */
+  if (++self->tries < PICTURE_TRIES && !tipme_picture_is_drawn (self->window))
+    return G_SOURCE_CONTINUE;
   g_autofree char *words = tipme_picture_words (self->window);
 
   self->wish->status = tipme_picture_save (self->window, self->wish->picture) ? 0 : 1;
@@ -79,7 +106,65 @@ on_loaded (TipmeSession *session, Window *self)
 
   adw_window_title_set_subtitle (ADW_WINDOW_TITLE (self->title), answer->id ? answer->id : "");
   show_page (self, self->wish->page ? self->wish->page : "answer");
+  self->wish->page = NULL; /* it is for the first episode only */
+  list (self); /* the verdict is in the library now */
   settled (self);
+}
+
+/* A page that shows what a verb says of rows, and no episode that is opened. */
+static gboolean
+open_facts (Window *self, GPtrArray *rows, TipmeRow *row)
+{
+  const char *page = self->wish->page;
+  guint found = 0;
+  TipmeRow *other = rows && self->wish->other ? tipme_rows_find (rows, self->wish->other, &found)
+                                              : NULL;
+  g_autoptr (GPtrArray) chosen = g_ptr_array_new_with_free_func (g_object_unref);
+
+  if (row)
+    g_ptr_array_add (chosen, g_object_ref (row));
+  if (other)
+    g_ptr_array_add (chosen, g_object_ref (other));
+  if (!g_strcmp0 (page, "compare") && chosen->len == 2)
+    tipme_compare_page_set (self->compare, chosen);
+  else if (!g_strcmp0 (page, "report") && row)
+    tipme_report_page_set (self->report, chosen);
+  else if (g_strcmp0 (page, "live"))
+    return FALSE;
+  show_page (self, page);
+  return TRUE;
+}
+
+static void
+on_unpacked (const TipmeResult *result, gpointer data)
+{
+  Window *self = data;
+  g_auto (GStrv) lines = g_strsplit (result->said, "\n", 2);
+
+  if (g_file_test (self->unpacked, G_FILE_TEST_IS_DIR))
+    {
+      open_episode (self, self->unpacked, self->unpacked);
+      return;
+    }
+  say (self, lines[0] ? lines[0] : "The file cannot be opened: run tipme open in a terminal");
+  settled (self);
+}
+
+/* A file that somebody has sent. FALSE: it is none. */
+static gboolean
+open_file (Window *self, const char *file)
+{
+  const char *args[] = { "open", file, "-o", NULL, NULL };
+
+  g_free (self->unpacked);
+  args[3] = self->unpacked = tipme_unpack_folder (file);
+  if (!self->unpacked)
+    return FALSE;
+  if (g_file_test (self->unpacked, G_FILE_TEST_IS_DIR))
+    open_episode (self, self->unpacked, self->unpacked);
+  else
+    tipme_run_verb (self->window, args, on_unpacked, self);
+  return TRUE;
 }
 
 /* The episode that was asked for, once the list is known. */
@@ -87,15 +172,20 @@ static void
 open_wished (Window *self, GPtrArray *rows)
 {
   const char *episode = self->wish->episode;
-  TipmeRow *row = episode && rows ? tipme_rows_find (rows, episode) : NULL;
+  guint found = 0;
+  TipmeRow *row = episode && rows ? tipme_rows_find (rows, episode, &found) : NULL;
 
-  if (row)
+  if (open_facts (self, rows, row))
+    settled (self);
+  else if (row)
     open_episode (self, row->path, row->path);
   else if (episode && g_file_test (episode, G_FILE_TEST_IS_DIR))
     open_episode (self, episode, episode);
+  else if (episode && open_file (self, episode))
+    return;
   else if (episode)
     {
-      g_autofree char *text = g_strdup_printf ("%s: there is no such episode", episode);
+      g_autofree char *text = tipme_rows_why_not (episode, found);
 
       say (self, text);
       settled (self);
@@ -104,31 +194,117 @@ open_wished (Window *self, GPtrArray *rows)
     settled (self);
 }
 
-static void
-list (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+static gboolean
+on_settled_changes (gpointer data)
 {
-  const char *args[] = { "list", "--json", NULL };
-  GError *error = NULL;
-  struct json_object *object = tipme_command_json (args, cancellable, &error);
+  Window *self = data;
 
-  if (object)
-    g_task_return_pointer (task, tipme_rows_from_json (object), (GDestroyNotify) g_ptr_array_unref);
-  else
-    g_task_return_error (task, error);
-  json_object_put (object);
+  self->changes = 0;
+  list (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* Folders of episodes begin with the year; our own index is none of them. */
+static void
+on_folder (GFileMonitor *monitor, GFile *file, GFile *other, GFileMonitorEvent event, Window *self)
+{
+  g_autofree char *name = g_file_get_basename (file);
+  g_autofree char *new_name = other ? g_file_get_basename (other) : g_strdup ("");
+
+  if (!g_ascii_isdigit (*name) && !g_ascii_isdigit (*new_name))
+    return;
+  if (!self->changes)
+    self->changes = g_timeout_add (CHANGES_MS, on_settled_changes, self);
 }
 
 static void
-list_done (GObject *source, GAsyncResult *result, gpointer data)
+watch (Window *self, const char *folder)
 {
-  Window *self = g_object_get_data (source, "window");
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) rows = g_task_propagate_pointer (G_TASK (result), &error);
-
-  if (!self)
+  if (self->monitor || !*folder)
     return;
-  tipme_episodes_page_set (self->episodes, rows, error ? error->message : NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (folder);
+
+  self->monitor = g_file_monitor_directory (file, G_FILE_MONITOR_WATCH_MOVES, NULL, NULL);
+  if (self->monitor)
+    g_signal_connect (self->monitor, "changed", G_CALLBACK (on_folder), self);
+}
+
+static void
+show_rows (Window *self, GPtrArray *rows, const char *problem)
+{
+  tipme_episodes_page_set (self->episodes, rows, problem);
+  if (self->listed)
+    return;
+  self->listed = TRUE;
+  tipme_episodes_page_focus (self->episodes, FALSE);
   open_wished (self, rows);
+}
+
+static void
+on_listed (const TipmeResult *result, gpointer data)
+{
+  Window *self = data;
+  g_autoptr (GError) error = NULL;
+  struct json_object *object = tipme_command_parse (result->out, result->said, &error);
+  g_autoptr (GPtrArray) rows = object ? tipme_rows_from_json (object) : NULL;
+
+  self->listing = FALSE;
+  if (object)
+    watch (self, tipme_rows_folder (object));
+  json_object_put (object);
+  show_rows (self, rows, error ? error->message : NULL);
+  if (self->again)
+    list (self);
+}
+
+static void
+list (Window *self)
+{
+  static const char *const args[] = { "list", "--json", NULL };
+
+  self->again = self->listing;
+  if (self->listing)
+    return;
+  self->listing = TRUE;
+  tipme_run_verb (self->window, args, on_listed, self);
+}
+
+/* --- what deeds.h asks of the window --- */
+
+static void
+on_say (const char *text, gpointer data)
+{
+  say (data, text);
+}
+
+static void
+on_changed (gpointer data)
+{
+  list (data);
+}
+
+static void
+on_show (const char *name, GPtrArray *rows, gpointer data)
+{
+  Window *self = data;
+  TipmeRow *row = rows ? g_ptr_array_index (rows, 0) : NULL;
+
+  if (!strcmp (name, "compare"))
+    tipme_compare_page_set (self->compare, rows);
+  else if (!strcmp (name, "report"))
+    tipme_report_page_set (self->report, rows);
+  else if (row)
+    open_episode (self, row->path, row->path);
+  if (row && strcmp (name, "diagnose"))
+    show_page (self, name);
+  else if (row)
+    return;
+  else if (!strcmp (name, "find"))
+    show_page (self, "episodes");
+  else
+    show_page (self, name + strlen ("page-"));
+  if (!strcmp (name, "find") || !strcmp (name, "page-episodes"))
+    tipme_episodes_page_focus (self->episodes, *name == 'f');
 }
 
 static GtkWidget *
@@ -154,12 +330,56 @@ add_page (Window *self, GtkWidget *page, const char *name, const char *title, co
   adw_view_stack_page_set_icon_name (made, icon);
 }
 
+static gboolean
+ask (gpointer data)
+{
+  Window *self = data;
+
+  tipme_live_page_read (self->live);
+  return G_SOURCE_CONTINUE;
+}
+
+/* The recorder is asked while its page is seen, and not otherwise. */
+static void
+ask_while_seen (Window *self, gboolean seen)
+{
+  if (seen && !self->asking)
+    {
+      ask (self);
+      self->asking = g_timeout_add_seconds (ASK_S, ask, self);
+    }
+  else if (!seen && self->asking)
+    {
+      g_source_remove (self->asking);
+      self->asking = 0;
+    }
+}
+
+/* The page in the title: task bars and screen readers tell it. */
+static void
+on_page (AdwViewStack *stack, GParamSpec *property, Window *self)
+{
+  GtkWidget *page = adw_view_stack_get_visible_child (stack);
+  AdwViewStackPage *of = page ? adw_view_stack_get_page (stack, page) : NULL;
+  g_autofree char *title = g_strdup_printf ("%s - tipme",
+                                            of ? adw_view_stack_page_get_title (of) : "Window");
+
+  gtk_window_set_title (GTK_WINDOW (self->window), title);
+  ask_while_seen (self, page && page == self->live);
+}
+
 static void
 window_free (gpointer data)
 {
   Window *self = data;
 
   g_signal_handlers_disconnect_by_data (self->session, self);
+  if (self->changes)
+    g_source_remove (self->changes);
+  if (self->asking)
+    g_source_remove (self->asking);
+  g_clear_object (&self->monitor);
+  g_free (self->unpacked);
   g_object_unref (self->session);
   g_free (self);
 }
@@ -174,6 +394,14 @@ fill_window (Window *self)
   add_page (self, self->episodes, "episodes", "Episodes", "view-list-symbolic");
   add_page (self, tipme_answer_page_new (self->session), "answer", "Answer", "dialog-information-symbolic");
   add_page (self, tipme_timeline_page_new (self->session), "timeline", "Timeline", "media-playlist-consecutive-symbolic");
+  self->compare = tipme_compare_page_new ();
+  self->report = tipme_report_page_new ();
+  self->live = tipme_live_page_new ();
+  add_page (self, self->compare, "compare", "Compare", "view-dual-symbolic");
+  add_page (self, self->report, "report", "Report", "mail-send-symbolic");
+  add_page (self, self->live, "live", "Live", "media-record-symbolic");
+  g_signal_connect (self->stack, "notify::visible-child", G_CALLBACK (on_page), self);
+  on_page (ADW_VIEW_STACK (self->stack), NULL, self);
   gtk_widget_set_vexpand (self->stack, TRUE);
   gtk_box_append (GTK_BOX (box), header_new (self));
   gtk_box_append (GTK_BOX (box), self->stack);
@@ -190,13 +418,12 @@ tipme_window_new (AdwApplication *application, TipmeWish *wish)
   self->wish = wish;
   self->session = tipme_session_new ();
   self->window = adw_application_window_new (GTK_APPLICATION (application));
-  gtk_window_set_title (GTK_WINDOW (self->window), "tipme");
   gtk_window_set_default_size (GTK_WINDOW (self->window), 1280, 800);
   fill_window (self);
   g_object_set_data_full (G_OBJECT (self->window), "window", self, window_free);
   g_signal_connect (self->session, "loaded", G_CALLBACK (on_loaded), self);
-  g_autoptr (GTask) task = g_task_new (self->window, NULL, list_done, NULL);
-
-  g_task_run_in_thread (task, list);
+  self->deeds = (TipmeDeeds){ self->window, self->episodes, on_say, on_changed, on_show, self };
+  tipme_deeds_install (GTK_APPLICATION (application), &self->deeds);
+  list (self);
   return self->window;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The window: episodes, answer, timeline. */
+/* The window and its pages. */
 #ifndef TIPME_GUI_WINDOW_H
 #define TIPME_GUI_WINDOW_H
 
@@ -9,10 +9,14 @@
 typedef struct
 {
   char *episode; /* id, folder or `last`; NULL: the list */
-  char *page; /* episodes, answer or timeline; NULL: answer with an episode, else episodes */
+  char *other; /* with the page compare: the second */
+  char *page; /* one of tipme_window_pages; NULL: answer with an episode, else episodes */
   char *picture; /* a file for a picture of the page, after which the program ends; or NULL */
   int status; /* exit status: 0, or 1 where the picture failed */
 } TipmeWish;
+
+/* Names of the pages; NULL behind the last. */
+extern const char *const tipme_window_pages[];
 
 /* `wish` must live as long as the program. */
 GtkWidget *tipme_window_new (AdwApplication *application, TipmeWish *wish);

@@ -6,7 +6,9 @@
 
 #include <json-c/json.h>
 
+#include "dump.h"
 #include "episodes.h"
+#include "facts.h"
 #include "lanes.h"
 #include "numbers.h"
 #include "view.h"
@@ -30,6 +32,16 @@ is_text (char *got, const char *wanted)
   g_free (got);
 }
 
+/* The same for text of several lines, which cannot be the name of a test. */
+static void
+is_lines (char *got, const char *wanted, const char *what)
+{
+  ok (!strcmp (got, wanted), what);
+  if (strcmp (got, wanted))
+    g_printerr ("got:\n%s", got);
+  g_free (got);
+}
+
 static void
 test_text (void)
 {
@@ -46,7 +58,7 @@ static void
 test_rows (void)
 {
   struct json_object *list = json_tokener_parse (
-      "{\"episodes\":[{\"id\":\"one\",\"time\":\"2026-11-20T12:00:00Z\",\"verdict\":{\"kind\":\"disk-io\",\"client\":\"xterm\","
+      "{\"episodes\":[{\"id\":\"one\",\"pinned\":true,\"time\":\"2026-11-20T12:00:00Z\",\"verdict\":{\"kind\":\"disk-io\",\"client\":\"xterm\","
       "\"sentence\":\"It waited for Disk.\",\"interval_ns\":5}},{\"id\":\"two\",\"problem\":\"cut\",\"verdict\":null},7]}");
   g_autoptr (GPtrArray) rows = tipme_rows_from_json (list);
 
@@ -60,6 +72,14 @@ test_rows (void)
   ok (tipme_row_matches (one, "after:2026-11-20 before:2026-11-22"), "days");
   ok (!tipme_row_matches (one, "after:2026-11-22"), "a later day");
   ok (tipme_row_matches (two, ""), "an empty search finds all");
+  ok (tipme_row_matches (one, "is:pinned") && !tipme_row_matches (two, "is:pinned"),
+      "pinned ones");
+  guint found = 9;
+
+  ok (tipme_rows_find (rows, "on", &found) == one && found == 1, "the beginning of one id");
+  ok (!tipme_rows_find (rows, "", &found) && !found, "nothing is the beginning of none");
+  ok (!tipme_rows_find (rows, "three", &found) && !found, "no such id");
+  ok (tipme_rows_find (rows, "last", &found) == g_ptr_array_index (rows, 0), "the newest");
   json_object_put (list);
 }
 
@@ -169,6 +189,40 @@ test_lane (void)
 }
 
 static void
+test_facts (void)
+{
+  struct json_object *comparison = json_tokener_parse (
+      "{\"sentence\":\"Said.\",\"difference_ns\":-1500000,"
+      "\"a\":{\"id\":\"one\",\"duration_ns\":2000000,\"client\":{\"comm\":\"xterm\"}},"
+      "\"b\":{\"id\":\"two\",\"duration_ns\":500000},"
+      "\"stages\":[{\"name\":\"client\",\"a_ns\":1,\"b_ns\":2000,\"difference_ns\":1999}],"
+      "\"causes\":[{\"kind\":\"disk-io\",\"comm\":\"dd\",\"a_ns\":7000}],\"machine\":[]}");
+  g_autoptr (GPtrArray) tables = tipme_facts_of_comparison (comparison);
+  g_autoptr (GPtrArray) none = tipme_facts_of_status (NULL);
+
+  is_lines (tipme_facts_dump (tables),
+           "Said.\nA\tone\t\txterm\nB\ttwo\t\t\n"
+           "\nA, ms\tB, ms\tB - A\tstage\n0.000\t0.002\t+0.002\tclient\n"
+           "2.000\t0.500\t-1.500\tall\n"
+           "\nA, ms\tB, ms\tB - A\tcause\n0.007\t0.000\t+0.000\tdisk-io  dd\n"
+           "2.000\t0.500\t-1.500\tall\n", "a comparison, with the sums of the verb");
+  is_lines (tipme_facts_dump (none), "tipme is not recording\n", "no recorder");
+  json_object_put (comparison);
+  struct json_object *status = json_tokener_parse (
+      "{\"source\":\"bpf\",\"uptime_s\":10,\"cpu\":{\"user_ms\":20,\"system_ms\":30},"
+      "\"coverage\":[{\"cpu\":0,\"seconds\":38.25},{\"cpu\":1,\"seconds\":3}],\"window_s\":40,"
+      "\"lost\":{\"ring\":3},\"classes\":{\"sched\":true,\"io\":false,\"x\":null}}");
+  g_autoptr (GPtrArray) live = tipme_facts_of_status (status);
+  g_autofree char *text = tipme_facts_dump (live);
+
+  ok (strstr (text, "\nCPU time of its own\t0.50 % of one CPU\n") != NULL, "the recorder's cost");
+  ok (strstr (text, "\nCPU 0\t38.2 s\nCPU 1\t3.0 s\nasked for\t40 s\n") != NULL, "seconds kept");
+  ok (strstr (text, "\nring\t3\n") != NULL, "what was lost");
+  ok (strstr (text, "\nsched\ton\nio\toff\nx\tcannot be recorded here\n") != NULL, "classes");
+  json_object_put (status);
+}
+
+static void
 test_refused (void)
 {
   g_autoptr (GError) error = NULL;
@@ -184,6 +238,7 @@ main (void)
   test_rows ();
   test_view ();
   test_lane ();
+  test_facts ();
   test_refused ();
   g_print ("1..%d\n", tests);
   return failed != 0;

@@ -106,6 +106,22 @@ like $damaged, qr/^(?:known|said|problem)\t.*kernel\.rec/m, 'a cut episode says 
 my ($none, undef, $why) = run('gui', '--dump', 'nothing');
 is $none, 1, 'no such episode: it fails';
 like $why, qr/^tipme: gui: nothing: there is no such episode: /, '... and says so';
+my ($several, undef, $which) = run('gui', '--dump', '20261120-15030');
+is $several, 1, 'a beginning of several ids: it fails';
+like $which, qr/^tipme: gui: 20261120-15030: stands for 3 episodes: /, '... and says so';
+my (undef, $short) = run('gui', '--dump', '20261120-150301');
+is_deeply [ rows('sentence', $short) ], [ [ $first->{verdict}{sentence} ] ],
+	'the beginning of one id opens it';
+verbs();
+run('bundle', '20261120-150301', '--yes', '-o', "$tmp/sent.tipme");
+for my $time (qw(once again)) {
+	my ($status, $sent, $errors) = run('gui', '--dump', "$tmp/sent.tipme");
+	is "$status$errors", '0', "a bundle opens, $time";
+	is_deeply [ rows('sentence', $sent) ], [ [ $first->{verdict}{sentence} ] ], '... and says the same';
+}
+my ($broken, undef, $said) = run('gui', '--dump', "$SRC/README.md");
+is $broken, 1, 'a file that is no bundle: it fails';
+like $said, qr/^tipme: open: /, '... in the words of tipme open';
 my ($usage) = run('gui', '--page', 'nowhere');
 is $usage, 64, 'no such page: usage';
 
@@ -153,10 +169,151 @@ sub pages {
 	like $words{episodes}, qr/^\Q$response\E$/m, "the list has the response, $response";
 	like $words{episodes}, qr/^xterm$/m, '... and the application';
 	like $words{timeline}, qr/ms running/, 'the timeline has the sums of a lane';
+	facts();
 	my ($status, $text, $errors) = run('gui', '--page', 'answer', '--picture', "$tmp/out/cut.png", '20261120-150302-bbbb');
 	is "$status$errors", '0', 'a damaged episode comes up without a warning';
 	like $text, qr/kernel\.rec/, '... and the page says what is damaged';
+	SKIP: {
+		skip 'no xdotool here: install the packages of class test in .ci/packages', 1
+			if system 'command -v xdotool >/dev/null 2>&1';
+		by_keyboard();
+		without_episodes();
+	}
 	kill 'TERM', $server;
 	waitpid $server, 0;
+	return;
+}
+
+# Pages that show what a verb says: its words, its sums.
+sub facts {
+	my ($one, $two) = qw(20261120-150301-aaaa 20261120-150302-bbbb);
+	my (undef, $json) = run('compare', $one, $one, '--json');
+	my $c = decode_json($json);
+	my ($status, $text, $errors) =
+		run('gui', '--page', 'compare', '--picture', "$tmp/out/compare.png", $one, $one);
+	is "$status$errors", '0', 'compare: comes up without a warning';
+	like $text, qr/^\Q$c->{sentence}\E$/m, '... with the sentence of compare';
+	for my $cause (@{ $c->{causes} }) {
+		my $ms = sprintf '%.3f', $cause->{a_ns} / 1e6;
+		like $text, qr/^\Q$ms\E$/m, "... and $ms ms of $cause->{kind}";
+	}
+	($status, $text, $errors) =
+		run('gui', '--page', 'report', '--picture', "$tmp/out/report.png", $one);
+	is "$status$errors", '0', 'report: comes up without a warning';
+	my (undef, $report) = run('report', $one);
+	ok index($text, $report =~ s/\s+\z//r) >= 0, '... with the words of report' or diag $text;
+	like $text, qr/^What goes into the file:$/m, '... with what would leave';
+	local $ENV{TIPME_RUNDIR} = "$tmp/run";
+	($status, $text, $errors) =
+		run('gui', '--page', 'live', '--picture', "$tmp/out/live.png");
+	is "$status$errors", '0', 'live: comes up without a warning';
+	like $text, qr/^tipme is not recording$/m, '... and says that nothing is recorded';
+	return;
+}
+
+# Each action has a verb of the command line, with options that it knows, and stands in the manual.
+sub verbs {
+	my (undef, $help)    = run('--help');
+	my (undef, $actions) = run('gui', '--actions');
+	my $manual = slurp("$SRC/helper/man/tipme-gui.1") =~ s/\\-/-/gr;
+	my @lines  = map { [ split /\t/ ] } split /\n/, $actions;
+	cmp_ok scalar @lines, '>', 9, 'the window says what it can do';
+	my %seen;
+	for (@lines) {
+		my ($name, $words, $keys) = @$_;
+		my ($verb, @options) = split / /, $words;
+		like $help, qr/^  \Q$verb\E /m, "$name: tipme $verb is a verb";
+		my (undef, $usage) = run($verb, '--help');
+		like $usage, qr/\Q$_\E\b/, "... that has $_" for @options;
+		like $manual, qr/^\Q$keys\E\|.*\btipme \Q$words\E/m, '... and the manual has its keys';
+		ok !$seen{$keys}++, '... which are of nothing else' if $keys ne '-';
+	}
+	return;
+}
+
+# until_true(CODE): whether the condition came, within a minute
+sub until_true {
+	my ($code) = @_;
+	for (1 .. 600) {
+		return 1 if $code->();
+		select undef, undef, undef, 0.1;
+	}
+	return 0;
+}
+
+# focus(TITLE): the X window of that title has the keyboard
+sub focus {
+	my ($title) = @_;
+	my $id;
+	ok until_true(
+		sub { ($id) = qx{xdotool search --onlyvisible --name '$title' 2>/dev/null} =~ /^(\d+)/m }
+		),
+		"the window shows: $title"
+		or return;
+	system 'xdotool', 'windowfocus', '--sync', $id;
+	return $id;
+}
+
+sub press { system 'xdotool', 'key', '--clearmodifiers', @_; return }
+
+sub opened {
+	my (@words) = @_;
+	my $pid = fork // die "fork: $!\n";
+	return $pid if $pid;
+	open STDERR, '>', "$tmp/keys-stderr" or die "$!\n";
+	exec @AS, 'env', "HOME=$tmp/home", "$BUILD/tipme", 'gui', @words or die "$!\n";
+}
+
+sub ended {
+	my ($pid) = @_;
+	kill 'TERM', $pid;
+	waitpid $pid, 0;
+	is slurp("$tmp/keys-stderr"), '', 'no warning';
+	return;
+}
+
+# The program by keyboard: what it did is seen in the library, the page in the window's title.
+sub by_keyboard {
+	my $pid = opened();
+	my $id  = '20261120-150303-cccc';
+	focus('^Episodes - tipme');
+	ok until_true(sub { press('ctrl+p'); -e "$library/$id/pinned" }), 'Ctrl+P pins the newest';
+	ok until_true(sub { press('ctrl+shift+p'); !-e "$library/$id/pinned" }), '... and lets it go';
+	my $new = '20261120-150304-dddd';
+	story($new);
+	system 'chown', '-R', '65534:65534', "$library/$new" if @AS;
+	ok until_true(sub { press('Up', 'ctrl+p'); -e "$library/$new/pinned" }),
+		'a new episode appears by itself';
+	press('Delete');
+	focus('^Delete the episode');
+	press('alt+k');
+	ok -d "$library/$new", 'Keep keeps it';
+	focus('^Episodes - tipme');
+	press('Delete');
+	focus('^Delete the episode');
+	press('alt+d');
+	ok until_true(sub { !-e "$library/$new" }), 'Delete removes it, pinned as it is';
+	my @pages = qw(Compare 4 Report 5 Live 6 Timeline 3 Answer 2 Episodes 1);
+	for my $page (map { [ "alt+$pages[2 * $_ + 1]", $pages[ 2 * $_ ] ] } 0 .. 5) {
+		focus(' - tipme');
+		press($page->[0]);
+		focus("^$page->[1] - tipme");
+	}
+	press('ctrl+d');
+	focus('^Answer - tipme');
+	ended($pid);
+	return;
+}
+
+# Without a recorder and an episode: what it records, and what the button runs.
+sub without_episodes {
+	local $ENV{TIPME_LIBRARY} = "$tmp/none";
+	local $ENV{TIPME_RUNDIR}  = "$tmp/run";
+	my ($status, $text, $errors) =
+		run('gui', '--page', 'episodes', '--picture', "$tmp/out/first.png");
+	is "$status$errors", '0', 'without episodes: no warning';
+	like $text, qr/^tipme is not recording$/m, '... it says that nothing is recorded';
+	like $text, qr/^This runs: .*tipme start$/m, '... what would start it';
+	like $text, qr/never which key/,             '... and what is recorded';
 	return;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tells the user in a line that the press was heard. */
+/* Tells the user in a line that the press was heard, and offers what can be done. */
 #include "config.h"
 
 #include <X11/Xutil.h>
@@ -14,7 +14,11 @@
 /* A notification that is not there by then is given up: the user is to know at once, also while the desktop is slow. */
 #define NOTIFY_TIMEOUT_MS 700
 
+#define NOTIFICATIONS "org.freedesktop.Notifications"
+#define NOTIFICATIONS_PATH "/org/freedesktop/Notifications"
+
 #define SHOWN_MS 3500
+#define OFFERED_S 30
 #define MARGIN 12 /* these two times the scale */
 #define PADDING 10
 
@@ -35,6 +39,8 @@ struct agent_feedback {
 	guint hide;
 	GDBusConnection *bus; /* NULL: no notifications */
 	guint32 notification; /* the one to take the place of */
+	GHashTable *offers; /* struct offer by the number of its notification */
+	guint signals[2]; /* what the desktop tells of them */
 	GCancellable *cancel;
 	char *text;
 	char **lines; /* of the text, as the window shows it */
@@ -152,34 +158,6 @@ static void window_make(struct agent_feedback *f)
 	XSetFont(f->display, f->gc, f->font->fid);
 }
 
-struct agent_feedback *agent_feedback_new(Display *display, bool use_notifications)
-{
-	struct agent_feedback *f = g_new0(struct agent_feedback, 1);
-
-	f->display = display;
-	f->cancel = g_cancellable_new();
-	if (use_notifications)
-		f->bus = bus_open();
-	if (display)
-		window_make(f);
-	return f;
-}
-
-void agent_feedback_free(struct agent_feedback *f)
-{
-	if (!f)
-		return;
-	g_cancellable_cancel(f->cancel);
-	g_object_unref(f->cancel);
-	if (f->bus)
-		g_object_unref(f->bus);
-	if (f->hide)
-		g_source_remove(f->hide);
-	g_free(f->text);
-	g_strfreev(f->lines);
-	g_free(f);
-}
-
 static gboolean window_hide(gpointer arg)
 {
 	struct agent_feedback *f = arg;
@@ -198,7 +176,8 @@ static int text_width(const struct agent_feedback *f, const char *text)
 /* Between words. Fonts of the X server know no UTF-8. */
 static char **lines_of(const struct agent_feedback *f, int max_width)
 {
-	char *ascii = g_str_to_ascii(f->text, NULL), **words = g_strsplit_set(ascii, " \n", -1);
+	/* Nothing else there says who speaks. */
+	char *ascii = g_str_to_ascii(f->text, NULL), *said = g_strconcat("tipme: ", ascii, NULL), **words = g_strsplit_set(said, " \n", -1);
 	GPtrArray *lines = g_ptr_array_new();
 	char *line = g_strdup(words[0] ? words[0] : "");
 
@@ -217,6 +196,7 @@ static char **lines_of(const struct agent_feedback *f, int max_width)
 	g_ptr_array_add(lines, line);
 	g_ptr_array_add(lines, NULL);
 	g_strfreev(words);
+	g_free(said);
 	g_free(ascii);
 	return (char **)g_ptr_array_free(lines, FALSE);
 }
@@ -278,11 +258,11 @@ void agent_feedback_say(struct agent_feedback *f, const char *text)
 	GVariantBuilder hints;
 
 	/* Its text is read as markup; its title has our name. */
-	char *body = g_markup_escape_text(g_str_has_prefix(f->text, "tipme: ") ? f->text + strlen("tipme: ") : f->text, -1);
+	char *body = g_markup_escape_text(f->text, -1);
 
 	g_variant_builder_init(&hints, G_VARIANT_TYPE("a{sv}"));
 	g_variant_builder_add(&hints, "{sv}", "transient", g_variant_new_boolean(TRUE));
-	g_dbus_connection_call(f->bus, "org.freedesktop.Notifications", "/org/freedesktop/Notifications", "org.freedesktop.Notifications", "Notify",
+	g_dbus_connection_call(f->bus, NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, "Notify",
 			       g_variant_new("(susssasa{sv}i)", "tipme", f->notification, "utilities-system-monitor", "tipme", body, NULL, &hints,
 					     (gint32)SHOWN_MS),
 			       G_VARIANT_TYPE("(u)"), G_DBUS_CALL_FLAGS_NONE, NOTIFY_TIMEOUT_MS, f->cancel, on_notified, f);
@@ -307,4 +287,161 @@ bool agent_feedback_event(struct agent_feedback *f, XEvent *event)
 	if (event->type == Expose && !event->xexpose.count && f->lines)
 		window_draw(f);
 	return true;
+}
+
+/* --- offers: notifications with a button --- */
+
+struct offer {
+	struct agent_feedback *feedback;
+	struct agent_offer what; /* its texts are ours */
+};
+
+static void offer_free(gpointer arg)
+{
+	struct offer *o = arg;
+
+	if (o->what.free_arg)
+		o->what.free_arg(o->what.arg);
+	g_free((char *)o->what.text);
+	g_free((char *)o->what.button);
+	g_free((char *)o->what.program);
+	g_free(o);
+}
+
+static void on_notice_end(GPid pid, gint status, gpointer arg)
+{
+	struct offer *o = arg;
+
+	g_spawn_close_pid(pid);
+	if (g_spawn_check_wait_status(status, NULL))
+		o->what.chosen(o->what.arg);
+	offer_free(o);
+}
+
+/* A window of a program of its own. It ends by itself, or is closed. */
+static void notice_show(struct offer *o)
+{
+	char *seconds = g_strdup_printf("%d", OFFERED_S);
+	char *argv[] = { (char *)o->what.program, (char *)"--timeout", seconds, (char *)"--notice", (char *)o->what.text,
+			 (char *)"--button", (char *)o->what.button, NULL };
+	GPid pid;
+
+	bool shown = o->what.program && g_spawn_async("/", argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &pid, NULL);
+
+	if (o->what.at_once || !shown)
+		agent_feedback_say(o->feedback, o->what.text);
+	if (shown)
+		g_child_watch_add(pid, on_notice_end, o);
+	else
+		offer_free(o);
+	g_free(seconds);
+}
+
+static void on_offered(GObject *bus, GAsyncResult *result, gpointer arg)
+{
+	GError *error = NULL;
+	GVariant *answer = g_dbus_connection_call_finish(G_DBUS_CONNECTION(bus), result, &error);
+	struct offer *o = arg;
+	guint32 number;
+
+	if (answer) {
+		g_variant_get(answer, "(u)", &number);
+		g_variant_unref(answer);
+		g_hash_table_insert(o->feedback->offers, GUINT_TO_POINTER(number), o);
+		return;
+	}
+	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+		offer_free(o);
+	else
+		notice_show(o);
+	g_error_free(error);
+}
+
+static void on_action(GDBusConnection *bus, const char *sender, const char *path, const char *interface, const char *name, GVariant *values, gpointer arg)
+{
+	struct agent_feedback *f = arg;
+	guint32 number;
+
+	g_variant_get_child(values, 0, "u", &number);
+	struct offer *o = g_hash_table_lookup(f->offers, GUINT_TO_POINTER(number));
+
+	if (o)
+		o->what.chosen(o->what.arg);
+	g_hash_table_remove(f->offers, GUINT_TO_POINTER(number));
+}
+
+static void on_notification_closed(GDBusConnection *bus, const char *sender, const char *path, const char *interface, const char *name, GVariant *values, gpointer arg)
+{
+	struct agent_feedback *f = arg;
+	guint32 number;
+
+	g_variant_get_child(values, 0, "u", &number);
+	g_hash_table_remove(f->offers, GUINT_TO_POINTER(number));
+}
+
+static void signals_follow(struct agent_feedback *f)
+{
+	f->signals[0] = g_dbus_connection_signal_subscribe(f->bus, NOTIFICATIONS, NOTIFICATIONS, "ActionInvoked", NOTIFICATIONS_PATH, NULL,
+							   G_DBUS_SIGNAL_FLAGS_NONE, on_action, f, NULL);
+	f->signals[1] = g_dbus_connection_signal_subscribe(f->bus, NOTIFICATIONS, NOTIFICATIONS, "NotificationClosed", NOTIFICATIONS_PATH, NULL,
+							   G_DBUS_SIGNAL_FLAGS_NONE, on_notification_closed, f, NULL);
+}
+
+void agent_feedback_offer(struct agent_feedback *f, const struct agent_offer *offer)
+{
+	struct offer *o = g_new0(struct offer, 1);
+	const char *actions[] = { "default", offer->button, "chosen", offer->button, NULL };
+
+	o->feedback = f;
+	o->what = *offer;
+	o->what.text = g_utf8_make_valid(offer->text, -1);
+	o->what.button = g_strdup(offer->button);
+	o->what.program = g_strdup(offer->program);
+	if (!f->bus) {
+		notice_show(o);
+		return;
+	}
+	char *body = g_markup_escape_text(o->what.text, -1);
+
+	g_dbus_connection_call(f->bus, NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, "Notify",
+			       g_variant_new("(susss@asa{sv}i)", "tipme", 0, "utilities-system-monitor", "tipme", body, g_variant_new_strv(actions, -1), NULL,
+					     (gint32)(OFFERED_S * 1000)),
+			       G_VARIANT_TYPE("(u)"), G_DBUS_CALL_FLAGS_NONE, NOTIFY_TIMEOUT_MS, f->cancel, on_offered, o);
+	g_free(body);
+}
+
+/* --- from the beginning to the end --- */
+
+struct agent_feedback *agent_feedback_new(Display *display, bool use_notifications)
+{
+	struct agent_feedback *f = g_new0(struct agent_feedback, 1);
+
+	f->display = display;
+	f->cancel = g_cancellable_new();
+	f->offers = g_hash_table_new_full(NULL, NULL, NULL, offer_free);
+	if (use_notifications)
+		f->bus = bus_open();
+	if (f->bus)
+		signals_follow(f);
+	if (display)
+		window_make(f);
+	return f;
+}
+
+void agent_feedback_free(struct agent_feedback *f)
+{
+	if (!f)
+		return;
+	g_cancellable_cancel(f->cancel);
+	g_object_unref(f->cancel);
+	for (size_t i = 0; f->bus && i < G_N_ELEMENTS(f->signals); i++)
+		g_dbus_connection_signal_unsubscribe(f->bus, f->signals[i]);
+	g_hash_table_unref(f->offers);
+	if (f->bus)
+		g_object_unref(f->bus);
+	if (f->hide)
+		g_source_remove(f->hide);
+	g_free(f->text);
+	g_strfreev(f->lines);
+	g_free(f);
 }

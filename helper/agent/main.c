@@ -16,7 +16,10 @@
 #include "chords.h"
 #include "feedback.h"
 #include "keys.h"
+#include "offers.h"
 #include "recorder.h"
+#include "verb.h"
+#include "words.h"
 
 #define TEST_S 15
 
@@ -30,7 +33,8 @@ struct agent {
 	int status;
 	bool beside; /* another agent runs on this display */
 	GPid observer; /* 0: none */
-	GHashTable *asked; /* ids of hot-keys that were heard of and are not saved yet */
+	GHashTable *asked, *automatic; /* ids of hot-keys, and of what no human asked for, that are not saved yet */
+	char *dialog; /* program of the question; NULL: none */
 	/* options */
 	gboolean test, no_dialog, no_observer, no_notifications, version;
 	char *set[AGENT_CHORDS];
@@ -42,31 +46,6 @@ static int fail(const char *what, const char *why)
 {
 	fprintf(stderr, "tipme: agent: %s: %s\n", what, why);
 	return 1;
-}
-
-#define IN_TREE "/helper/agent/tipme-agent"
-
-/* The build tree that we were started from, or NULL: we are installed. */
-static char *own_tree(void)
-{
-	char *self = g_file_read_link("/proc/self/exe", NULL);
-
-	if (self && g_str_has_suffix(self, IN_TREE))
-		self[strlen(self) - strlen(IN_TREE)] = '\0';
-	else
-		g_clear_pointer(&self, g_free);
-	return self;
-}
-
-/* Helpers are programs of their own: they may be slow to start, or break, and the hot-key works on. */
-static char *program_path(const char *folder, const char *name)
-{
-	const char *named = g_getenv("TIPME_BUILDDIR");
-	char *tree = named && *named ? g_strdup(named) : own_tree();
-	char *path = tree ? g_build_filename(tree, folder, name, NULL) : g_build_filename(TIPME_LIBEXECDIR, name, NULL);
-
-	g_free(tree);
-	return path;
 }
 
 /* It ends with us, however we end. */
@@ -84,7 +63,7 @@ static void on_observer_end(GPid pid, gint status, gpointer arg)
 /* Tells the recorder what a client can see of a server without hooks; on one with hooks it ends at once. */
 static void observer_start(struct agent *a)
 {
-	char *program = program_path("helper/xclient", "tipme-x-observer");
+	char *program = agent_program_path("helper/xclient", "tipme-x-observer", TIPME_LIBEXECDIR);
 	char *argv[] = { program, NULL };
 
 	if (!a->no_observer && g_file_test(program, G_FILE_TEST_IS_EXECUTABLE) &&
@@ -93,31 +72,19 @@ static void observer_start(struct agent *a)
 	g_free(program);
 }
 
-/* Said at the start, since at the hot-key nobody looks at our standard error. */
-static void dialog_check(const struct agent *a)
+/* Helpers are programs of their own: they may be slow to start, or break, and the hot-key works on. Said at the start, since at the hot-key nobody looks at our standard error. */
+static void dialog_find(struct agent *a)
 {
-	char *program = program_path("helper/agent", "tipme-dialog");
-	char *why = g_strdup_printf("%s: is not there: nobody is asked what happened: install all of tipme, or say --no-dialog", program);
+	if (a->no_dialog)
+		return;
+	a->dialog = agent_program_path("helper/agent", "tipme-dialog", TIPME_LIBEXECDIR);
+	if (g_file_test(a->dialog, G_FILE_TEST_IS_EXECUTABLE))
+		return;
+	char *why = g_strdup_printf("%s: is not there: nobody is asked what happened: install all of tipme, or say --no-dialog", a->dialog);
 
-	if (!a->no_dialog && !g_file_test(program, G_FILE_TEST_IS_EXECUTABLE))
-		fail("dialog", why);
+	fail("dialog", why);
 	g_free(why);
-	g_free(program);
-}
-
-static void dialog_start(struct agent *a, const char *path)
-{
-	char *program = program_path("helper/agent", "tipme-dialog"), *seconds = g_strdup_printf("%d", a->dialog_s);
-	char *argv[] = { program, (char *)"--timeout", seconds, (char *)path, NULL };
-	GError *error = NULL;
-
-	if (!a->no_dialog && g_file_test(program, G_FILE_TEST_IS_EXECUTABLE) &&
-	    !g_spawn_async("/", argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, &error)) {
-		fail("dialog", error->message);
-		g_error_free(error);
-	}
-	g_free(program);
-	g_free(seconds);
+	g_clear_pointer(&a->dialog, g_free);
 }
 
 static void say(struct agent *a, const char *text)
@@ -138,41 +105,44 @@ static void on_triggered(void *arg, const char *id, const char *kind, double sec
 		g_main_loop_quit(a->loop);
 		return;
 	}
+	if (!strcmp(kind, "auto"))
+		g_hash_table_add(a->automatic, g_strdup(id));
 	if (strcmp(kind, "hotkey"))
 		return;
 	g_hash_table_add(a->asked, g_strdup(id));
-	if (seconds < 1) {
-		say(a, "tipme: heard. What just happened is being saved.");
-		return;
-	}
-	char *text = g_strdup_printf("tipme: heard. The last %.0f s are being saved.", seconds);
+	char *number = g_strdup_printf("%.0f", seconds);
+	char *text = seconds < 1 ? g_strdup(TIPME_WORDS_SAVING) : g_strdup_printf(TIPME_WORDS_SAVING_LAST, number);
 
 	say(a, text);
 	g_free(text);
+	g_free(number);
 }
 
 static void on_refused(void *arg, const char *why)
 {
 	struct agent *a = arg;
-	char *text = g_strdup_printf("tipme: heard, but not done: %s", why);
+	char *text = g_strdup_printf(TIPME_WORDS_NOT_DONE, why);
 
 	say(a, text);
 	g_free(text);
 }
 
-/* Who asked by the hot-key is asked back; who typed `tipme snap -m` has said it all. */
+/* Who asked by the hot-key is asked back; who typed `tipme snap -m` has said it all. What nobody asked for is told, once. */
 static void on_saved(void *arg, int error, const char *text)
 {
 	struct agent *a = arg;
 	const char *id = strrchr(text, '/');
 
 	if (error) {
-		char *line = g_strdup_printf("tipme: not saved: %s", text);
+		char *line = g_strdup_printf(TIPME_WORDS_NOT_SAVED, text);
 
 		say(a, line);
 		g_free(line);
 	} else if (id && g_hash_table_remove(a->asked, id + 1)) {
-		dialog_start(a, text);
+		if (a->dialog)
+			agent_question_start(a->dialog, text, a->dialog_s);
+	} else if (id && g_hash_table_remove(a->automatic, id + 1)) {
+		agent_offer_details(a->feedback, a->dialog, text);
 	}
 }
 
@@ -186,7 +156,7 @@ static void on_joined(void *arg)
 
 static void on_left(void *arg)
 {
-	say(arg, "tipme: the recorder has ended: no hot-key until it is started again");
+	say(arg, TIPME_WORDS_ENDED);
 }
 
 static void heard_in_test(struct agent *a, const struct agent_chord *chord, enum agent_keys_way way)
@@ -208,15 +178,15 @@ static void on_heard(void *arg, const struct agent_chord *chord, enum agent_keys
 	int err = agent_recorder_chord(a->recorder, chord->action);
 
 	if (err == -ENOTCONN)
-		say(a, "tipme: nothing saved: tipme was not recording. Start it: sudo tipme start");
+		agent_offer_start(a->feedback, a->dialog);
 	else if (err)
-		say(a, "tipme: heard, but the recorder does not listen: see tipme status");
+		say(a, TIPME_WORDS_DEAF);
 	else if (chord->action == TIPME_CHORD_ACTION_START)
-		say(a, "tipme: recording");
+		say(a, TIPME_WORDS_RECORDING);
 	else if (chord->action == TIPME_CHORD_ACTION_NO_INPUT)
-		say(a, "tipme: from now on no input is recorded");
+		say(a, TIPME_WORDS_NO_INPUT);
 	else if (chord->action == TIPME_CHORD_ACTION_DEFAULT_INPUT)
-		say(a, "tipme: input is recorded, never which key");
+		say(a, TIPME_WORDS_DEFAULT_INPUT);
 }
 
 /* The X connection as a source of GLib: what Xlib has read already is as good as what the socket has. */
@@ -400,7 +370,7 @@ static int options_parse(struct agent *a, int argc, char **argv)
 
 	g_option_context_free(context);
 	if (!good || argc > 1) {
-		fprintf(stderr, "tipme: agent: %s: see tipme-agent --help\n", good ? argv[1] : error->message);
+		fprintf(stderr, "tipme: agent: %s: %s: see tipme-agent --help\n", good ? argv[1] : "options", good ? "not understood" : error->message);
 		return 64;
 	}
 	return 0;
@@ -410,7 +380,7 @@ static gboolean on_test_over(gpointer arg)
 {
 	struct agent *a = arg;
 
-	printf("nothing was heard: is the key of another program, or the session no X session? See tipme doctor\n");
+	puts(TIPME_WORDS_HOTKEY_SILENT);
 	g_main_loop_quit(a->loop);
 	return G_SOURCE_REMOVE;
 }
@@ -450,9 +420,10 @@ static int run(struct agent *a)
 	struct agent_recorder_calls calls = { on_joined, on_left, on_triggered, on_refused, on_saved, a };
 
 	if (!a->test)
-		dialog_check(a);
+		dialog_find(a);
 	a->loop = g_main_loop_new(NULL, FALSE);
 	a->asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	a->automatic = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	if (display_prepare(a))
 		return 1;
 	if (!a->test && a->display)
@@ -473,6 +444,8 @@ static int run(struct agent *a)
 		kill(a->observer, SIGTERM);
 	agent_recorder_free(a->recorder);
 	g_hash_table_unref(a->asked);
+	g_hash_table_unref(a->automatic);
+	g_free(a->dialog);
 	agent_feedback_free(a->feedback);
 	agent_keys_free(a->keys);
 	if (a->display)

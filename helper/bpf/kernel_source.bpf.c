@@ -548,3 +548,4 @@ int tipme_picture(struct bpf_iter__task *ctx)
 #include "sample.bpf.h"
 #include "suspend.bpf.h"
 #include "waits.bpf.h"
+#include "wayland.bpf.h"

@@ -27,6 +27,11 @@ enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 #define BPF_F_MMAPABLE (1U << 10)
 #define BPF_F_USER_STACK (1ULL << 8)
 
+/* As a probe in a program of user space finds them on x86_64: not a kernel's private matter. */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct thread_info {
@@ -108,6 +113,35 @@ struct rw_semaphore {
 
 struct rt_mutex_base {
 	struct task_struct *owner;
+};
+
+struct list_head {
+	struct list_head *next;
+};
+
+/* Locks of files, since 6.9 and (___old) before */
+struct file_lock_core {
+	struct list_head flc_list;
+	void *flc_owner;
+	unsigned char flc_type;
+	int flc_pid;
+};
+
+struct file_lock {
+	struct file_lock_core c;
+	long long fl_start, fl_end;
+};
+
+struct file_lock___old {
+	struct list_head fl_list;
+	void *fl_owner;
+	unsigned char fl_type;
+	unsigned int fl_pid;
+	long long fl_start, fl_end;
+};
+
+struct file_lock_context {
+	struct list_head flc_flock, flc_posix;
 };
 
 struct gendisk {
@@ -221,6 +255,7 @@ struct path {
 
 struct inode {
 	long long i_size;
+	struct file_lock_context *i_flctx;
 };
 
 struct file {

@@ -213,6 +213,93 @@ int BPF_PROG(tipme_lock_end, void *lock, int ret)
 	return tipme_lock_put(0, (__u64)lock, 0, TIPME_LOCK_KIND_UNKNOWN << 8 | TIPME_PHASE_END, ret < 0 ? -ret : 0);
 }
 
+/* --- lock_contention: locks of files, that one asked for and another process has --- */
+
+#define TIPME_FILE_LOCKS 32 /* of one file that are looked at */
+#define TIPME_LOCK_DEFERRED 1 /* what the kernel returns where the thread will sleep until the lock is free */
+#define TIPME_EAGAIN 11
+#define TIPME_WRLCK 1
+
+struct tipme_file_lock {
+	__u64 owner;
+	__s64 start, end;
+	__u32 pid;
+	__u32 type;
+};
+
+/* Both ways to say "the lock that this list entry is in": the members have other names since 6.9. */
+static __always_inline void tipme_file_lock_read(const void *lock, struct tipme_file_lock *l)
+{
+	if (bpf_core_type_exists(struct file_lock_core)) {
+		const struct file_lock *f = lock;
+
+		l->owner = (__u64)BPF_CORE_READ(f, c.flc_owner);
+		l->pid = BPF_CORE_READ(f, c.flc_pid);
+		l->type = BPF_CORE_READ(f, c.flc_type);
+		l->start = BPF_CORE_READ(f, fl_start);
+		l->end = BPF_CORE_READ(f, fl_end);
+	} else {
+		const struct file_lock___old *f = lock;
+
+		l->owner = (__u64)BPF_CORE_READ(f, fl_owner);
+		l->pid = BPF_CORE_READ(f, fl_pid);
+		l->type = BPF_CORE_READ(f, fl_type);
+		l->start = BPF_CORE_READ(f, fl_start);
+		l->end = BPF_CORE_READ(f, fl_end);
+	}
+}
+
+static __always_inline __u64 tipme_file_lock_list_at(void)
+{
+	return bpf_core_type_exists(struct file_lock_core) ? bpf_core_field_offset(struct file_lock_core, flc_list) :
+							     bpf_core_field_offset(struct file_lock___old, fl_list);
+}
+
+/* The process that has a lock of that list which stands in the way of the one that is wanted; 0: none is seen (one of an open file has no process). */
+static __noinline __u32 tipme_file_lock_holder(__u64 head, __u64 wanted)
+{
+	__u64 at = tipme_file_lock_list_at(), entry = (__u64)BPF_CORE_READ((struct list_head *)head, next);
+	struct tipme_file_lock want = {}, has = {};
+
+	tipme_file_lock_read((void *)wanted, &want);
+	for (int i = 0; i < TIPME_FILE_LOCKS && entry && entry != head; i++) {
+		tipme_file_lock_read((void *)(entry - at), &has);
+		if (has.owner != want.owner && (has.type == TIPME_WRLCK || want.type == TIPME_WRLCK) && has.end >= want.start && has.start <= want.end)
+			return (__s32)has.pid > 0 ? has.pid : 0;
+		entry = (__u64)BPF_CORE_READ((struct list_head *)entry, next);
+	}
+	return 0;
+}
+
+/* The kernel tells of a lock when it has tried. Nothing keeps the list still meanwhile: it is read as memory that may be gone. */
+static __always_inline int tipme_file_lock_tried(struct inode *inode, struct file_lock *wanted, int ret, bool posix)
+{
+	const struct file_lock_context *ctx;
+	__u32 pid;
+
+	/* Some kernels say that the lock may be missing, and want that looked at. */
+	if (!inode || !wanted || (ret != -TIPME_EAGAIN && ret != TIPME_LOCK_DEFERRED))
+		return 0;
+	ctx = BPF_CORE_READ(inode, i_flctx);
+	if (!ctx)
+		return 0;
+	pid = tipme_file_lock_holder(posix ? (__u64)&ctx->flc_posix : (__u64)&ctx->flc_flock, (__u64)wanted);
+	tipme_lock_put(0, (__u64)inode, pid, TIPME_LOCK_KIND_FILE << 8 | TIPME_PHASE_BEGIN, 0);
+	return ret == TIPME_LOCK_DEFERRED ? 0 : tipme_lock_put(0, (__u64)inode, 0, TIPME_LOCK_KIND_FILE << 8 | TIPME_PHASE_END, TIPME_EAGAIN);
+}
+
+SEC("tp_btf/posix_lock_inode")
+int BPF_PROG(tipme_lock_posix, struct inode *inode, struct file_lock *wanted, int ret)
+{
+	return tipme_file_lock_tried(inode, wanted, ret, true);
+}
+
+SEC("tp_btf/flock_lock_inode")
+int BPF_PROG(tipme_lock_flock, struct inode *inode, struct file_lock *wanted, int ret)
+{
+	return tipme_file_lock_tried(inode, wanted, ret, false);
+}
+
 /* --- memory_wait: reclaim and compaction in a thread's own time --- */
 
 static __noinline int tipme_memory_put(__u64 amount, __u32 duration_ns, __u32 kind, __u32 phase)

@@ -30,7 +30,9 @@ int cli_classes(const struct tipme_verb_entry *verb, int argc, char **argv);
 int cli_snap(const struct tipme_verb_entry *verb, int argc, char **argv);
 int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv);
 int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv);
+int cli_bench(const struct tipme_verb_entry *verb, int argc, char **argv);
 int cli_latency(const struct tipme_verb_entry *verb, int argc, char **argv);
+int cli_profile(const struct tipme_verb_entry *verb, int argc, char **argv);
 
 /* Says `tipme: what: why: what to do` and returns TIPME_EXIT_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -11,6 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "always.h"
 #include "cli.h"
 #include "message.h"
 #include "paths.h"
@@ -126,9 +127,12 @@ struct json_object *cli_recorder_status(int seconds)
 int cli_stop(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
 	uint32_t arg;
+	bool for_good = argc > 1 && !strcmp(argv[1], "--for-good");
 
-	if (argc > 1)
-		return cli_misuse(verb, argv[1]);
+	if (argc > 1 + for_good)
+		return cli_misuse(verb, argv[1 + for_good]);
+	if (for_good)
+		return cli_stop_for_good();
 	int fd = cli_connect(verb->name);
 
 	if (fd < 0 || cli_ask(fd, verb->name, TIPME_VERB_STOP, "", buf))
@@ -264,6 +268,14 @@ static void print_other_costs(struct json_object *costs)
 	fputs(end, stdout);
 }
 
+/* Half of the rounds of measuring lie between. */
+static void print_quartiles(struct json_object *quartiles)
+{
+	if (json_object_is_type(quartiles, json_type_array) && json_object_array_length(quartiles) == 2)
+		printf(" (%s to %s)", json_object_get_string(json_object_array_get_idx(quartiles, 0)),
+		       json_object_get_string(json_object_array_get_idx(quartiles, 1)));
+}
+
 /* What the kernel runs for us shows in no process. */
 static void print_own_share(struct json_object *status)
 {
@@ -271,7 +283,9 @@ static void print_own_share(struct json_object *status)
 	double cost_ns = number_of(costs, "sched"), samples = number_of(costs, "sample") * SAMPLES_PER_S * (double)length_of(part_of(status, "coverage"));
 
 	if (cost_ns > 0) {
-		printf("cost       %.0f ns a scheduler record: now about %.2f %% of one CPU", cost_ns, cost_ns * number_of(status, "rate") / 1e7);
+		printf("cost       %.0f ns a scheduler record", cost_ns);
+		print_quartiles(part_of(part_of(status, "record_cost_spread_ns"), "sched"));
+		printf(": now about %.2f %% of one CPU", cost_ns * number_of(status, "rate") / 1e7);
 		if (samples > 0 && json_object_get_boolean(part_of(part_of(status, "classes"), "sample")))
 			printf(", and up to %.2f %% for samples", samples / 1e7);
 		puts("");
@@ -356,7 +370,7 @@ static struct json_object *classes_wish(const struct tipme_verb_entry *verb, int
 			continue;
 		}
 		if ((argv[i][0] != '+' && argv[i][0] != '-') || !argv[i][1] || argv[i][1] == '-') {
-			cli_misuse(verb, argv[i]);
+			cli_fail("classes: %s: begin the name of a class with + or -: tipme classes lists them", argv[i]);
 			json_object_put(wish);
 			return NULL;
 		}

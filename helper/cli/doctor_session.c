@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "words.h"
 
 /* The number of a display of this machine; -1 for one of another machine, -2 for nonsense. */
 static long display_number(const char *display)
@@ -98,9 +100,9 @@ static void look_server(struct doctor_session *session, struct doctor_finding *f
 	session->observed = source && !session->hooks;
 	if (session->observed)
 		doctor_say(f, DOCTOR_LIMITED, "for exact times: Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks",
-			   "%.32s: X server %d has no hooks; tipme-x-observer tells of it, as a client can see it: times in ms, stages inferred", display, (int)pid);
+			   "%.32s: X server %d has no hooks; tipme-x-observer tells of it, as a client can see it: times in ms, stages inferred, a compositor's frames unseen", display, (int)pid);
 	else if (joined)
-		doctor_say(f, DOCTOR_OK, "", "%.32s: X server %d shares its records with the recorder", display, (int)pid);
+		doctor_say(f, DOCTOR_OK, "", "%.32s: X server %d shares its records with the recorder: presses, answers and a compositor's frames are exact", display, (int)pid);
 	else if (session->hooks)
 		doctor_say(f, DOCTOR_OK, session->status ? "" : "sudo tipme start", "%.32s: X server %d has hooks, and joins a recorder that serves it within a second", display, (int)pid);
 	else
@@ -136,12 +138,27 @@ static void look_display(struct doctor_session *session, struct doctor_finding *
 	close(fd);
 }
 
+/* What a compositor sends and takes is recorded by probes in its library, where the kernel has such. */
+static void look_wayland(struct doctor_finding *f)
+{
+	glob_t found;
+	bool library = !glob("/usr/lib*/libwayland-server.so.0", 0, NULL, &found) || !glob("/usr/lib/*/libwayland-server.so.0", GLOB_APPEND, NULL, &found);
+
+	globfree(&found);
+	if (access("/sys/bus/event_source/devices/uprobe", F_OK))
+		doctor_say(f, DOCTOR_LIMITED, "a kernel with CONFIG_UPROBE_EVENTS, as Debian's are", "Wayland: scheduling is recorded; this kernel has no probes, so not which press was slow");
+	else if (!library)
+		doctor_say(f, DOCTOR_LIMITED, "tipme start --wayland-library FILE, where it is another file", "Wayland: scheduling is recorded; no libwayland-server is known here, so not which press was slow");
+	else
+		doctor_say(f, DOCTOR_OK, "", "Wayland: exact from the compositor's delivery to the picture that it used; inferred: when the key came; not seen: the panel");
+}
+
 static void look_type(struct doctor_session *session, struct doctor_finding *f)
 {
 	const char *type = getenv("XDG_SESSION_TYPE"), *wayland = getenv("WAYLAND_DISPLAY"), *display = getenv("DISPLAY");
 
 	if ((wayland && *wayland) || (type && !strcmp(type, "wayland")))
-		doctor_say(f, DOCTOR_LIMITED, "an X session shows more", "Wayland: scheduling is recorded; the stages of an input event only for servers with hooks");
+		look_wayland(f);
 	else if (display && *display)
 		doctor_say(f, DOCTOR_OK, "", "X");
 	else
@@ -205,9 +222,9 @@ static void look_hotkey(struct doctor_session *session, struct doctor_finding *f
 		doctor_say(f, DOCTOR_OK, "", "%.63s, read by the recorder from %d keyboard%s: on the console, under Wayland, and while the screen hangs",
 			   json_object_get_string(chord), keyboards, keyboards == 1 ? "" : "s");
 	else if (told && status_number(hotkey, "refused"))
-		doctor_say(f, DOCTOR_LIMITED, shortcut_how(), "the recorder may not read the keyboards: without hooks or the agent none of ours works in this session");
+		doctor_say(f, DOCTOR_LIMITED, shortcut_how(), "%s The recorder may not read the keyboards, and neither hooks nor an agent are in this session", TIPME_WORDS_HOTKEY_NONE);
 	else
-		doctor_say(f, DOCTOR_LIMITED, shortcut_how(), "none of ours works in this session");
+		doctor_say(f, DOCTOR_LIMITED, shortcut_how(), "%s", TIPME_WORDS_HOTKEY_NONE);
 }
 
 const struct doctor_check doctor_session_checks[] = {

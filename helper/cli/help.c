@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "words.h"
 
 static const char *const groups[TIPME_GROUPS] = {
 	[TIPME_EVERYDAY] = "Everyday",
@@ -24,8 +25,7 @@ void cli_help(FILE *to, const struct tipme_verb_entry *verbs)
 			if (v->group == group)
 				fprintf(to, "  %-9s %s\n", v->name, v->summary);
 	}
-	fputs("\n\"Usually\" is the median of other answers of the same program to such events.\n"
-	      "\"Unusual\" is an answer 100 ms later than that, or one after 500 ms.\n"
+	fputs("\n" TIPME_WORDS_USUALLY "\n" TIPME_WORDS_UNUSUAL "\n"
 	      "\nEach verb: --help. Examples:\n"
 	      "  sudo tipme start\n  tipme snap -m 'it hung'\n  tipme diagnose last\n", to);
 }

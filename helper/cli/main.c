@@ -18,8 +18,9 @@ static const struct tipme_verb_entry verbs[] = {
 	  "Examples:\n  tipme doctor\n  sudo tipme doctor\n  tipme doctor --json\n", NULL, TIPME_EVERYDAY },
 	{ "start", "start the recorder", cli_start, NULL, "tipmed", TIPME_EVERYDAY },
 	{ "stop", "end it", cli_stop,
-	  "usage: tipme stop\nEnds the recorder, after it has saved what was asked for.\n\n"
-	  "Examples:\n  tipme stop\n  sudo tipme stop\n  TIPME_RUNDIR=/tmp/mine tipme stop\n", NULL, TIPME_EVERYDAY },
+	  "usage: tipme stop [--for-good]\nEnds the recorder, after it has saved what was asked for.\n"
+	  "  --for-good  and the agent, and neither comes back at login (see tipme start --always)\n\n"
+	  "Examples:\n  tipme stop\n  sudo tipme stop\n  tipme stop --for-good\n", NULL, TIPME_EVERYDAY },
 	{ "status", "what the recorder does, keeps and costs", cli_status,
 	  "usage: tipme status [--json]\nSource, rates, seconds kept, losses, own CPU time and memory.\n"
 	  "Ends with 1 if no recorder runs.\n\n"
@@ -41,15 +42,19 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "pin", "keep an episode when room is made for newer ones", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
 	{ "rm", "remove episodes", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
 	{ "compare", "two episodes: stage by stage, cause by cause", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
+	{ "check", "did the cure help: the same presses, before and after", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
+	{ "report", "whom to tell of the cause, and the text for them", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
 	{ "bundle", "one redacted file for a vendor", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
 	{ "open", "what somebody else has bundled", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
+	{ "fleet", "many machines: who takes part, and what they say together", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
 	{ "events", "every input event with its response time", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
 	{ "timeline", "the seconds around the key press as a picture", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
 	{ "gui", "episodes, answers and timelines in a window", cli_program, NULL, "tipme-gui", TIPME_EVERYDAY },
 	{ "latency", "how late interrupts and real-time threads are, and why", cli_latency, NULL, "tipme-latency", TIPME_MEASURE },
+	{ "profile", "how programs feel over hours, and this version against the last", cli_profile, NULL, "tipme-profile", TIPME_MEASURE },
 	{ "export", "the records for other programs: perfetto, chrome, ftrace, text", cli_program, NULL, "tipme-postmortem", TIPME_SHARE },
 	{ "type", "types, clicks and drags as a person does", cli_program, NULL, "tipme-type", TIPME_MEASURE },
-	{ "bench", "small tasks timed beside a load, and what held up the slowest", cli_program, NULL, "tipme-bench", TIPME_MEASURE },
+	{ "bench", "tasks timed, compared, and where their time went", cli_bench, NULL, "tipme-bench", TIPME_MEASURE },
 	{ 0 },
 };
 

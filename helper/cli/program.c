@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "always.h"
 #include "cli.h"
 #include "paths.h"
 
@@ -22,7 +23,10 @@ static const struct {
 	{ "tipmed", "TIPME_BUILDDIR", "helper/daemon/tipmed", NULL, false, false },
 	{ "tipme-postmortem", "TIPME_SRCDIR", "postmortem/bin/tipme-postmortem", "perl", true, true },
 	{ "tipme-bench", "TIPME_BUILDDIR", "helper/measure/tipme-bench", NULL, false, false },
+	{ "tipme-benchmarks", "TIPME_SRCDIR", "helper/bench/tipme-benchmarks", NULL, false, false },
 	{ "tipme-latency", "TIPME_BUILDDIR", "helper/measure/tipme-latency", NULL, false, false },
+	{ "tipme-idle-loop", "TIPME_BUILDDIR", "helper/profile/tipme-idle-loop", NULL, false, false },
+	{ "tipme-profile", "TIPME_BUILDDIR", "helper/profile/tipme-profile", NULL, false, false },
 	{ "tipme-gui", "TIPME_BUILDDIR", "gui/tipme-gui", NULL, false, true },
 	{ "tipme-demo", "TIPME_SRCDIR", "helper/demo/tipme-demo", NULL, false, false },
 	{ "tipme-type", "TIPME_SRCDIR", "helper/demo/tipme-type", NULL, false, false },
@@ -91,6 +95,7 @@ int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv)
 		args[n++] = (char *)verb->name;
 	for (int i = 1; i < argc; i++)
 		args[n++] = argv[i];
+	setenv("TIPME_VERSION", PACKAGE_VERSION, 1);
 	if (!access(path, F_OK))
 		execvp(args[0], args);
 	n = missing(verb->name, path);
@@ -98,20 +103,68 @@ int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv)
 	return n;
 }
 
-/* What follows from a result that is there is computed by the post-mortem; measuring is a program of its own. */
-int cli_latency(const struct tipme_verb_entry *verb, int argc, char **argv)
+/* Runs another program of this verb where its first word is one of `words`, which end with NULL. */
+static int program_by_word(const struct tipme_verb_entry *verb, int argc, char **argv, const char *const words[], const char *program)
 {
-	static const char *const derived[] = { "mttf", "compare", "schedulability" };
 	struct tipme_verb_entry entry = *verb;
 
-	for (size_t i = 0; argc > 1 && i < sizeof(derived) / sizeof(derived[0]); i++)
-		if (!strcmp(argv[1], derived[i]))
-			entry.program = "tipme-postmortem";
+	for (size_t i = 0; argc > 1 && words[i]; i++)
+		if (!strcmp(argv[1], words[i]))
+			entry.program = program;
 	return cli_program(&entry, argc, argv);
 }
 
-/* It speaks for itself: it says what it records, or why it cannot, in our name. */
+/* What follows from a result that is there is computed by the post-mortem; measuring is a program of its own. */
+int cli_latency(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	static const char *const derived[] = { "report",	     "mttf",   "compare",
+					       "schedulability", "import", "export", "model", "campaign", NULL };
+
+	return program_by_word(verb, argc, argv, derived, "tipme-postmortem");
+}
+
+/* Tasks that are timed beside a load are a program of their own. */
+int cli_bench(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	static const char *const tasks[] = { "run", "compare", "report", "merge", NULL };
+
+	return program_by_word(verb, argc, argv, tasks, "tipme-benchmarks");
+}
+
+int cli_profile(const struct tipme_verb_entry *verb, int argc, char **argv)
+{
+	static const char *const derived[] = { "report", "compare", "cpu", NULL };
+
+	if (argc > 1 && !strcmp(argv[1], "idle")) {
+		struct tipme_verb_entry entry = *verb;
+
+		entry.program = "tipme-idle-loop";
+		return cli_program(&entry, argc, argv);
+	}
+	return program_by_word(verb, argc, argv, derived, "tipme-postmortem");
+}
+
+/* What the command line does itself; the recorder's own options go with none of it. */
+static const struct {
+	const char *option;
+	int (*run)(void);
+} starts[] = {
+	{ "--always", cli_start_always },
+	{ "--now-and-at-login", cli_start_always },
+	{ "--ask", cli_start_ask },
+};
+
+/* Else the recorder speaks for itself: it says what it records, or why it cannot, in our name. */
 int cli_start(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
+	for (int i = 1; i < argc; i++)
+		for (size_t j = 0; j < sizeof(starts) / sizeof(starts[0]); j++) {
+			if (strcmp(argv[i], starts[j].option))
+				continue;
+			if (argc == 2)
+				return starts[j].run();
+			cli_fail("start: %s: takes no further options: for --always those of the recorder are TIPMED_OPTIONS in /etc/default/tipme", argv[i]);
+			return TIPME_EXIT_USAGE;
+		}
 	return cli_program(verb, argc, argv);
 }

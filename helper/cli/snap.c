@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "message.h"
+#include "words.h"
 
 #define STATUS_PATIENCE_S 2
 
@@ -31,8 +32,10 @@ static int snap_options(const struct tipme_verb_entry *verb, int argc, char **ar
 			return cli_misuse(verb, argv[optind - 1]);
 		*words = optarg;
 	}
-	if (optind < argc)
-		return cli_misuse(verb, argv[optind]);
+	if (optind < argc) {
+		cli_fail("snap: %s: what happened goes behind -m: tipme snap -m '%s'", argv[optind], argv[optind]);
+		return TIPME_EXIT_USAGE;
+	}
 	if (strlen(*words) <= TIPME_MESSAGE_TEXT_MAX)
 		return 0;
 	cli_fail("snap: the text is longer than %d bytes: shorten it", TIPME_MESSAGE_TEXT_MAX);
@@ -66,7 +69,7 @@ static void tell_verdict(char *path)
 		_exit(cli_program(&diagnose, 2, argv));
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
-	puts("\nStages, threads and evidence: tipme diagnose -v. A report for others: tipme bundle");
+	puts("\n" TIPME_WORDS_FURTHER);
 }
 
 /* A script reads the id first, then the folder: two lines, as long as there is no terminal. */

@@ -21,11 +21,14 @@
 #include "classes.h"
 #include "clock.h"
 #include "code.h"
+#include "cpu_speed.h"
 #include "elf_reader.h"
 #include "filter.h"
 #include "identity.h"
 #include "evdev_hotkey.h"
 #include "library.h"
+#include "memory_state.h"
+#include "messages.h"
 #include "opener.h"
 #include "paths.h"
 #include "options.h"
@@ -49,6 +52,9 @@ static struct tipmed_evdev *evdev;
 static struct tipmed_classes classes;
 static struct tipmed_cgroups *cgroups;
 static struct tipmed_steal steal;
+static struct tipmed_memory memory;
+static struct tipmed_speed speed;
+static struct tipmed_messages messages = { .fd = -1 };
 static struct tipmed_identity *identity;
 static struct tipmed_code *code;
 static struct pictured {
@@ -116,11 +122,21 @@ static void namespace_look(void)
 		tipmed_limit_add(&limits, "the processes of others are hidden (/proc is mounted with hidepid): who else had a CPU is not known");
 }
 
+/* A file that is refused is named as long as we run. */
+static void wayland_say(const char *path, int err, const char *why)
+{
+	if (err)
+		tipmed_limit_add(&limits, "Wayland compositors that use %s are not recorded: %s: which of their keys was slow is not known", path, why);
+}
+
 static int source_open(void)
 {
 	struct tipme_kernel_options kopt = { .window_s = opt.window_s + opt.post_s, .rate = opt.rate, .source = opt.source, .classes = opt.classes, .classes_given = 1,
-					     .event_open = tipmed_opener_open };
+					     .event_open = tipmed_opener_open, .wayland_open = tipmed_opener_wayland, .wayland_say = wayland_say,
+					     .wayland_library = opt.wayland_library[0] ? opt.wayland_library : NULL, .wayland_uids = { opt.owner }, .wayland_users = 1 + opt.allow_count };
 	char why[512] = "the kernel source cannot be opened";
+	for (unsigned int i = 0; i < opt.allow_count; i++)
+		kopt.wayland_uids[1 + i] = opt.allow[i];
 	int err = tipme_kernel_source_open(&kernel, &kopt, why, sizeof(why));
 
 	if (err)
@@ -171,7 +187,8 @@ static void hotkey_prepare(void)
 static uint32_t classes_own(void)
 {
 	return (tipmed_cgroups_any(cgroups) ? 1U << TIPME_CLASS_THROTTLE : 0) | (tipmed_steal_any() ? 1U << TIPME_CLASS_STEAL : 0) |
-	       1U << TIPME_CLASS_INPUT; /* of X servers: left out of what is saved */
+	       (tipmed_speed_any() ? 1U << TIPME_CLASS_SPEED : 0) | (messages.fd >= 0 ? 1U << TIPME_CLASS_MESSAGE : 0) |
+	       1U << TIPME_CLASS_MEMORY_STATE | 1U << TIPME_CLASS_INPUT; /* input: of X servers: left out of what is saved */
 }
 
 /* Their arguments are read from /proc while we still may read it. */
@@ -200,6 +217,7 @@ static int memory_prepare(void)
 {
 	int err = tipmed_cgroups_new(&cgroups);
 
+	tipmed_messages_open(&messages); /* refused: the class is not able, and status shows it */
 	if (!err)
 		err = tipmed_classes_init(&classes, kernel, opt.classes, classes_own());
 	if (!err)
@@ -280,7 +298,10 @@ static int server_prepare(void)
 		return fail_errno("privileges cannot be dropped", err);
 	err = tipmed_filter_recorder();
 	if (err)
-		tipmed_limit_add(&limits, "no filter of system calls (%s): it may ask the kernel for more than it needs", err == -ENOTSUP ? "built without libseccomp" : strerror(-err));
+		tipmed_limit_add(&limits, "no filter of system calls (%s): it may ask the kernel for more than it needs",
+				 err == -ENOSYS	    ? "built without libseccomp" :
+				 err == -EOPNOTSUPP ? "seccomp(2) is refused, by the kernel or by who started it" :
+						      strerror(-err));
 	err = tipmed_identity_start(identity, kernel);
 	if (err)
 		return fail_errno("the thread that learns of processes cannot be started", err);
@@ -377,18 +398,41 @@ static int picture_look(void)
 	return n;
 }
 
+static void machine_look(uint64_t now_ns)
+{
+	struct tipme_memory_state rec;
+
+	if (tipmed_classes_has(&classes, TIPME_CLASS_MEMORY_STATE) && !tipmed_memory_look(&memory, now_ns, &rec))
+		keep(NULL, &rec, sizeof(rec));
+	if (tipmed_classes_has(&classes, TIPME_CLASS_SPEED))
+		tipmed_speed_look(&speed, now_ns, keep, NULL);
+	tipmed_messages_look(&messages, now_ns, tipmed_classes_has(&classes, TIPME_CLASS_MESSAGE) ? keep : NULL, NULL);
+}
+
+#define WAYLAND_LOOKS 5 /* a new library is not in use in the second in which it is installed */
+
+static void wayland_look(void)
+{
+	static unsigned int n;
+
+	if (!(++n % WAYLAND_LOOKS))
+		tipme_kernel_source_wayland_look(kernel);
+}
+
 static void look(void)
 {
 	uint64_t begin_ns = tipme_clock_ns();
 	int n = picture_look();
 
 	cpus_look();
+	wayland_look();
 	counters_tell();
 	tipmed_snapshot_expect(&server.snap, pictured.threads);
 	tipmed_code_look(code, begin_ns);
 	code_tell();
 	tipmed_cgroups_look(cgroups, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_THROTTLE) ? keep : NULL, NULL);
 	tipmed_steal_look(&steal, begin_ns, tipmed_classes_has(&classes, TIPME_CLASS_STEAL) ? keep : NULL, NULL);
+	machine_look(begin_ns);
 	clocks_look();
 	tipmed_watch_look(watch, pictured.threads, pictured.took_ns);
 	stacks_age(n, begin_ns);
@@ -522,6 +566,7 @@ static void stop(void)
 	tipmed_watch_free(watch);
 	tipmed_pictures_free(pictures);
 	tipmed_cgroups_free(cgroups);
+	tipmed_messages_close(&messages);
 	tipme_kernel_source_close(kernel);
 	close(writer.library_fd);
 	close(rundir_fd);

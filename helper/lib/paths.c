@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -19,30 +20,72 @@ static const char *folder_of(const char *variable)
 	return dir && *dir == '/' ? dir : NULL;
 }
 
-/* An ordinary user has a recorder of the machine to talk to, or one of its own. Never in a folder where others may make files, as /tmp. */
-static void own_rundir(char *buf, size_t cap)
+/*
+ * Whether somebody listens in `dir` for us: 0, or -errno: -ECONNREFUSED: a recorder was killed
+ * there and left its socket, -EACCES: one of others, of which nobody can tell whether it runs.
+ * Never waits: a recorder that takes no more connections is one.
+ */
+static int probe_address(const struct sockaddr_un *addr)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int err = fd < 0 || connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err == -EAGAIN ? 0 : err;
+}
+
+static int probe(const char *dir)
+{
+	struct sockaddr_un addr;
+	int err = tipme_socket_address(dir, &addr);
+
+	err = err ? err : probe_address(&addr);
+	if (err != -EACCES || tipme_socket_address_of(dir, geteuid(), &addr))
+		return err;
+	return probe_address(&addr) ? -EACCES : 0;
+}
+
+/* Of an ordinary user's own recorder. Never in a folder where others may make files, as /tmp. */
+static int own_rundir(char *buf, size_t cap)
 {
 	const char *runtime = folder_of("XDG_RUNTIME_DIR"), *home = folder_of("HOME");
 
-	if (!geteuid() || !access(TIPME_RUNDIR_DEFAULT "/" TIPME_SOCKET_NAME, F_OK))
-		snprintf(buf, cap, "%s", TIPME_RUNDIR_DEFAULT);
-	else if (runtime)
+	if (runtime)
 		snprintf(buf, cap, "%s/tipme", runtime);
 	else if (home)
 		snprintf(buf, cap, "%s/.local/state/tipme", home);
 	else
-		snprintf(buf, cap, "%s", TIPME_RUNDIR_DEFAULT);
+		return -ENOENT;
+	return 0;
 }
 
-const char *tipme_rundir(void)
+/*
+ * The recorder of the machine comes first, if it listens for us; where it is of others, their own
+ * if that runs or `starting`.
+ */
+static const char *rundir(bool starting)
 {
 	static char own[PATH_MAX];
 	const char *dir = getenv("TIPME_RUNDIR");
 
 	if (dir && *dir)
 		return dir;
-	own_rundir(own, sizeof(own));
-	return own;
+	int machine = geteuid() ? probe(TIPME_RUNDIR_DEFAULT) : 0;
+
+	if (!machine || own_rundir(own, sizeof(own)))
+		return TIPME_RUNDIR_DEFAULT;
+	return machine == -EACCES && !starting && probe(own) ? TIPME_RUNDIR_DEFAULT : own;
+}
+
+const char *tipme_rundir(void)
+{
+	return rundir(false);
+}
+
+const char *tipme_rundir_to_start(void)
+{
+	return rundir(true);
 }
 
 int tipme_library(uid_t uid, char *buf, size_t cap)

@@ -15,15 +15,30 @@
 #define TIPME_SYSTEM_USER "tipmed"
 
 /*
- * The folder of the socket: TIPME_RUNDIR if that is set, else the machine's. For an ordinary user where no recorder of the machine runs: tipme in
- * XDG_RUNTIME_DIR, else .local/state/tipme at home. The text is valid until the next call.
+ * The folder of the socket to connect to: TIPME_RUNDIR if that is set, else the machine's. For an
+ * ordinary user whom no recorder of the machine listens to: tipme in XDG_RUNTIME_DIR, else
+ * .local/state/tipme at home. A socket that a killed recorder left behind counts as none; the
+ * machine's recorder of another user counts where the user has none of their own. It tries to
+ * connect, and never waits. The text is valid until the next call.
  */
 const char *tipme_rundir(void);
 
-/* The library of `uid`: TIPME_LIBRARY if that is set, else below /var/lib/tipme; else, for an ordinary user who has none there, at home. Returns 0 or -ENAMETOOLONG. */
+/*
+ * The folder for a recorder to be started: the same, but beside another user's recorder of the
+ * machine it is the own one.
+ */
+const char *tipme_rundir_to_start(void);
+
+/*
+ * The library of `uid`: TIPME_LIBRARY if that is set, else below /var/lib/tipme; else, for an
+ * ordinary user who has none there, at home. Returns 0 or -ENAMETOOLONG.
+ */
 int tipme_library(uid_t uid, char *buf, size_t cap);
 
-/* Fills in the address of the socket in `rundir`. Returns 0, or -ENAMETOOLONG: socket paths hold about 100 bytes. */
+/*
+ * Fills in the address of the socket in `rundir`. Returns 0, or -ENAMETOOLONG: socket paths hold
+ * about 100 bytes.
+ */
 int tipme_socket_address(const char *rundir, struct sockaddr_un *addr);
 
 /* The same for the socket that is for `uid` alone, who is neither root nor the owner. */

@@ -30,8 +30,10 @@
 #define EXIT_USAGE 64
 
 static const char usage[] =
-	"usage: tipme bench memory|sched [options]\n"
-	"Times a small task, again and again, beside a load, and shows how long the intervals were.\n\n"
+	"usage: tipme bench run|compare|report|merge|memory|sched [options]\n"
+	"run times small tasks and applications, and says where the time went; compare, report\n"
+	"and merge read its results: see tipme bench run --help, tipme-bench(1).\n"
+	"memory and sched time one task, again and again, beside a load, and show the intervals.\n\n"
 	"  memory  sleeps 100 ms, then reads one word of 4 MB; beside it children write to more memory than there is\n"
 	"  sched   computes 10 ms, then sleeps 50 ms; beside it one hog, or a new hog every two seconds\n\n"
 	"  --intervals N     how many (200)\n"
@@ -44,10 +46,12 @@ static const char usage[] =
 	"  --cpu N           sched: all of it on this CPU (0); -1: on any\n"
 	"  --threshold-ms N  end with 2 if an interval was longer\n"
 	"  --explain         have the running recorder save the worst interval, and say what it was\n"
-	"  --json            results as JSON\n\n"
+	"  --json            results as JSON\n"
+	"  run, compare, report, merge: --output --name --budget --rounds --folder --here\n"
+	"  --no-recorder --keep-episodes --list --margin --picture --html --pictures --png\n\n"
 	"Examples:\n"
 	"  sudo tipme bench memory --intervals 10000\n"
-	"  tipme bench sched --load hog\n"
+	"  tipme bench run -o before.json\n"
 	"  sudo tipme start && sudo tipme bench memory --explain\n";
 
 struct options {
@@ -407,10 +411,15 @@ int main(int argc, char **argv)
 	struct options opt = { .intervals = 200, .limit_mib = 64, .factor = 1.5, .load = "forks", .load_opt.children = 4 };
 	int c, index = 0;
 
+	opterr = 0;
 	while ((c = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
 		if (c == OPT_HELP || c == 'h') {
 			fputs(usage, stdout);
 			return 0;
+		}
+		if (c == '?') {
+			fprintf(stderr, "tipme: bench: %s: no such option, or its value is missing: see tipme bench --help\n", argv[optind - 1]);
+			return EXIT_USAGE;
 		}
 		if (take_option(&opt, c, long_options[index].name))
 			return EXIT_USAGE;

@@ -4,20 +4,25 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "latency.h"
+#include "latency_hours.h"
+#include "latency_model.h"
 
 #define EXIT_OVER 2
 #define EXIT_USAGE 64
 
 static const char usage[] =
-	"usage: tipme latency record [options] | report FILE [--json]\n"
-	"       tipme latency mttf FILE | compare A B | schedulability FILE TASKS      (--help of each)\n"
+	"usage: tipme latency record [options]\n"
+	"       tipme latency report FILE... | mttf FILE | compare A B | schedulability FILE TASKS\n"
+	"       tipme latency import FILE | export FILE                               (--help of each)\n"
 	"Measures, on each CPU, how late a timer's interrupt is, the work that it defers, and real-time threads woken by that.\n\n"
 	"  -d, --duration S       how long (10)\n"
 	"  -t, --threshold US     end with 2 if a thread was later; its causes are kept, and tipmed, if it runs, saves an episode\n"
@@ -26,7 +31,8 @@ static const char usage[] =
 	"      --source KIND      module, user or auto (auto: the module if it is loaded). user measures the whole way to a thread in user\n"
 	"                         space only; where the CPU has no cycle counter it does not see into stretches with interrupts off\n"
 	"      --priorities H,M,U of the two kernel threads and the one in user space (90,40,80)\n"
-	"  -o, --output FILE      keep the result there\n"
+	"  -o, --output FILE      keep the result there; it is saved as each block ends, so a crash loses one\n"
+	"      --every S          length of a block (60); the longest latency of each is kept\n"
 	"      --json             results as JSON\n\n"
 	"Examples:\n"
 	"  sudo tipme latency record --threshold 1000\n"
@@ -36,11 +42,12 @@ static const char usage[] =
 
 struct arguments {
 	struct tipme_latency_options opt;
+	struct tipme_model model;
 	const char *source, *output;
 	bool json;
 };
 
-volatile sig_atomic_t tipme_latency_ended;
+volatile sig_atomic_t tipme_latency_ended, tipme_latency_interrupted;
 
 static int fail(const char *why)
 {
@@ -57,6 +64,7 @@ static int misuse(const char *what)
 static void on_signal(int sig)
 {
 	(void)sig;
+	tipme_latency_interrupted = 1;
 	tipme_latency_ended = 1;
 }
 
@@ -90,6 +98,11 @@ static int option(struct arguments *a, int c)
 	case 'p': return number(optarg, 100, 1000000, &a->opt.period_us);
 	case 's': return strcmp(optarg, "0") ? number(optarg, 50, 100000, &a->opt.sample_us) : number(optarg, 0, 0, &a->opt.sample_us);
 	case 'P': return priorities(optarg, &a->opt);
+	case 'b': return number(optarg, 2, 1000, &a->model.buffers);
+	case 'y': return number(optarg, 100, 1000000, &a->model.cycle_us);
+	case 'c': return number(optarg, 0, 1000000, &a->model.compute_us);
+	case 'r': return number(optarg, 0, 98, &a->model.priority);
+	case 'e': return number(optarg, 1, 3600, &a->opt.every_s);
 	case 'o': a->output = optarg; return 0;
 	case 'j': a->json = true; return 0;
 	case 'S':
@@ -138,17 +151,79 @@ static int show(struct json_object *o, bool json)
 	return tipme_latency_print(o, why, sizeof(why)) ? fail(why) : 0;
 }
 
+struct recording {
+	const struct arguments *a;
+	struct tipme_latency_hours *hours;
+	struct json_object *facts;
+};
+
+static struct json_object *result(const struct tipme_latencies *all, const struct recording *r)
+{
+	struct json_object *o = tipme_latencies_json(all, &r->a->opt);
+
+	if (!o)
+		return NULL;
+	json_object_object_add(o, "blocks", tipme_hours_json(r->hours));
+	json_object_object_add(o, "facts", json_object_get(r->facts));
+	return o;
+}
+
+/* So far the longest, and who ran then, on a line of its own. */
+static void progress(const struct tipme_latencies *all, const struct recording *r)
+{
+	unsigned int minutes = (unsigned int)((tipme_clock_ns() - all->begun_ns) / 60000000000ULL);
+	const struct tipme_cause *worst = NULL;
+	uint64_t max_ns = 0, over = tipme_latencies_over(all);
+
+	for (unsigned int i = 0; i < all->cpus; i++)
+		for (unsigned int s = TIPME_STAGE_TOTAL_HIGH; s < TIPME_STAGES; s++)
+			max_ns = all->stage[i][s].max_ns > max_ns ? all->stage[i][s].max_ns : max_ns;
+	for (unsigned int i = 0; i < all->causes; i++)
+		if (!worst || all->cause[i].about.thread_ns > worst->about.thread_ns)
+			worst = &all->cause[i];
+	fprintf(stderr, "%u of %u min: the latest %.3f ms", minutes, (r->a->opt.duration_s + 59) / 60, (double)max_ns / 1e6);
+	if (over)
+		fprintf(stderr, ", %" PRIu64 " over the threshold", over);
+	if (worst && worst->about.count)
+		fprintf(stderr, ", the longest of them while %.16s ran", worst->sample[0].comm);
+	fputs("\n", stderr);
+}
+
+/* A crash after ten hours loses one minute. */
+static void on_minute(struct tipme_latencies *all, int ended)
+{
+	struct recording *r = all->minute_arg;
+	uint64_t now_ns = tipme_clock_ns();
+	struct json_object *o;
+
+	tipme_hours_take(r->hours, all, now_ns, ended);
+	if (ended || now_ns < all->begun_ns + 1000000000)
+		return;
+	if (isatty(STDERR_FILENO))
+		progress(all, r);
+	if (!r->a->output)
+		return;
+	o = result(all, r);
+	if (o)
+		keep(r->a->output, o);
+	json_object_put(o);
+}
+
 static int record(const struct arguments *a)
 {
-	struct tipme_latencies all = { 0 };
+	struct recording r = { .a = a, .facts = tipme_latency_facts() };
+	struct tipme_latencies all = { .minute = on_minute, .minute_arg = &r };
 	struct sigaction action = { .sa_handler = on_signal };
 	struct json_object *o;
 	int rc;
 
+	if (tipme_hours_make(&r.hours, a->opt.every_s))
+		return fail("no memory");
+
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	rc = measure(a, &all);
-	o = rc ? NULL : tipme_latencies_json(&all, &a->opt);
+	o = rc ? NULL : result(&all, &r);
 	if (!rc && !o)
 		rc = fail("no memory");
 	if (!rc && a->output)
@@ -158,8 +233,39 @@ static int record(const struct arguments *a)
 	if (!rc && tipme_latencies_over(&all))
 		rc = EXIT_OVER;
 	json_object_put(o);
+	json_object_put(r.facts);
+	tipme_hours_free(r.hours);
 	tipme_latencies_free(&all);
 	return rc;
+}
+
+/* For the post-mortem's `tipme latency model`, which says what follows: a result as JSON. */
+static int model(const struct arguments *a)
+{
+	struct tipme_latencies all = { 0 };
+	struct tipme_model m = a->model;
+	struct sigaction action = { .sa_handler = on_signal };
+	struct tipme_latency_options opt = a->opt;
+	struct json_object *o = NULL;
+	char why[300] = "no memory";
+	int err;
+
+	if (m.buffers < 2 || !m.cycle_us || m.compute_us > m.cycle_us)
+		return misuse("model: --buffers, --cycle and --compute are missing or wrong");
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	opt.period_us = m.cycle_us;
+	err = tipme_latencies_make(&all);
+	err = err ? err : tipme_latency_model(&all, &m, opt.duration_s, why, sizeof(why));
+	if (!err)
+		o = tipme_latencies_json(&all, &opt);
+	if (o) {
+		json_object_object_add(o, "model", tipme_model_json(&m));
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED));
+	}
+	json_object_put(o);
+	tipme_latencies_free(&all);
+	return err || !o ? fail(why) : 0;
 }
 
 static int report(const char *path, bool json)
@@ -168,7 +274,7 @@ static int report(const char *path, bool json)
 	int rc;
 
 	if (!o) {
-		fprintf(stderr, "tipme: latency: %s: not a result of tipme latency record\n", path);
+		fprintf(stderr, "tipme: latency: %s: not a result of tipme latency record: name the file that its --output wrote\n", path);
 		return EXIT_FAILURE;
 	}
 	rc = show(o, json);
@@ -182,29 +288,40 @@ int main(int argc, char **argv)
 		{ "duration", required_argument, NULL, 'd' }, { "threshold", required_argument, NULL, 't' },
 		{ "period", required_argument, NULL, 'p' },   { "sample", required_argument, NULL, 's' },
 		{ "source", required_argument, NULL, 'S' },   { "priorities", required_argument, NULL, 'P' },
-		{ "output", required_argument, NULL, 'o' },   { "json", no_argument, NULL, 'j' },
+		{ "output", required_argument, NULL, 'o' },   { "every", required_argument, NULL, 'e' },
+		{ "buffers", required_argument, NULL, 'b' },  { "cycle", required_argument, NULL, 'y' },
+		{ "compute", required_argument, NULL, 'c' },  { "priority", required_argument, NULL, 'r' },
+		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },	      { 0 },
 	};
 	struct arguments a = {
-		.opt = { .duration_s = 10, .period_us = 1000, .sample_us = 100, .high_priority = 90, .medium_priority = 40, .user_priority = 80 },
+		.opt = { .duration_s = 10, .period_us = 1000, .sample_us = 100, .every_s = 60, .high_priority = 90, .medium_priority = 40, .user_priority = 80 },
 		.source = "auto",
 	};
 	int c;
 
+	opterr = 0;
 	while ((c = getopt_long(argc, argv, "d:t:p:s:o:h", longs, NULL)) != -1) {
 		if (c == 'h') {
 			fputs(usage, stdout);
 			return 0;
 		}
-		if (c == '?')
+		if (c == '?') {
+			fprintf(stderr, "tipme: latency: %s: no such option, or its value is missing: see tipme latency --help\n", argv[optind - 1]);
 			return EXIT_USAGE;
+		}
 		if (option(&a, c))
 			return misuse("an option's value is out of its range");
 	}
 	if (argc - optind == 1 && !strcmp(argv[optind], "record"))
 		return record(&a);
+	if (argc - optind == 1 && !strcmp(argv[optind], "model-run"))
+		return model(&a);
 	if (argc - optind == 2 && !strcmp(argv[optind], "report"))
 		return report(argv[optind + 1], a.json);
-	fputs(usage, stderr);
+	if (optind < argc)
+		fprintf(stderr, "tipme: latency: %s: not understood: say record, report FILE, mttf, compare or schedulability: see tipme latency --help\n", argv[optind]);
+	else
+		fputs(usage, stderr);
 	return EXIT_USAGE;
 }

@@ -16,6 +16,7 @@
 
 struct tipme_latency_options {
 	unsigned int duration_s, period_us, threshold_us, sample_us;
+	unsigned int every_s; /* so often a block ends, and the result is saved */
 	unsigned int high_priority, medium_priority, user_priority;
 };
 
@@ -41,6 +42,10 @@ struct tipme_place {
 };
 
 struct tipme_latencies {
+	/* In the main thread, as each block ends and once at the end; NULL: nobody wants to know. */
+	void (*minute)(struct tipme_latencies *all, int ended);
+	void *minute_arg;
+	uint64_t begun_ns, ended_ns; /* of measuring; 0: not yet */
 	const char *source; /* module, user */
 	uint8_t sample_kind;
 	unsigned int cpus;
@@ -55,6 +60,8 @@ struct tipme_latencies {
 
 /* Set by signals: measuring ends early, and what there is counts. */
 extern volatile sig_atomic_t tipme_latency_ended;
+/* ... by a signal, before its time. */
+extern volatile sig_atomic_t tipme_latency_interrupted;
 
 const char *tipme_latency_stage_name(unsigned int stage);
 int tipme_latency_stage_of(const char *name); /* -1: none */
@@ -71,8 +78,13 @@ uint64_t tipme_latencies_over(const struct tipme_latencies *all);
 int tipme_latency_module(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
 int tipme_latency_user(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
 
-/* The form in which results are kept (docs/formats.md). Symbols are looked up now. NULL: no memory. */
+/*
+ * The form in which results are kept (docs/formats.md). Symbols are looked up now. The distributions
+ * may go on being written: what a stage's buckets hold is what it says that it counted. NULL: no memory.
+ */
 struct json_object *tipme_latencies_json(const struct tipme_latencies *all, const struct tipme_latency_options *opt);
+/* Of the machine: governor, idle states, interrupt affinity, preemption, kernel options without names. */
+struct json_object *tipme_latency_facts(void);
 /* Table, histogram and causes of such an object, on standard output. Returns 0, or -EINVAL and what is wrong in `why`. */
 int tipme_latency_print(struct json_object *o, char *why, size_t why_len);
 

@@ -103,7 +103,7 @@ int tipme_latency_module(struct tipme_latencies *all, const struct tipme_latency
 	err = ioctl(fd, TIPME_IOC_LATENCY_START, &start) ? -errno : 0;
 	all->sample_kind = start.sample_kind;
 	if (!err)
-		err = tipme_latency_threads(all, opt, fd, run, causes_take);
+		err = tipme_latency_threads(all, opt, fd, &(struct tipme_latency_work){ run, causes_take, all_read });
 	if (!err)
 		err = all_read(all, fd);
 	if (err)

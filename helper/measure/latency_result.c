@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "clock.h"
 #include "kallsyms.h"
 #include "latency.h"
 
@@ -117,9 +118,29 @@ static struct json_object *buckets_json(const struct tipme_distribution *d)
 	return list;
 }
 
-static struct json_object *stage_json(const struct tipme_distribution *d, unsigned int cpu, unsigned int stage)
+/* As it is now, while its thread may go on counting. */
+static void distribution_copy(const struct tipme_distribution *from, struct tipme_distribution *to)
 {
+	to->count = 0;
+	for (unsigned int i = 0; i < TIPME_LATENCY_BUCKETS; i++) {
+		to->bucket[i] = __atomic_load_n(&from->bucket[i], __ATOMIC_RELAXED);
+		to->count += to->bucket[i];
+	}
+	to->sum_ns = from->sum_ns;
+	to->min_ns = from->min_ns;
+	to->max_ns = from->max_ns;
+	to->max_expiry_ns = from->max_expiry_ns;
+	to->over = from->over;
+	to->skipped = from->skipped;
+}
+
+static struct json_object *stage_json(const struct tipme_distribution *live, unsigned int cpu, unsigned int stage)
+{
+	static struct tipme_distribution copy; /* too large for a stack; results are made by one thread */
+	struct tipme_distribution *d = &copy;
 	struct json_object *o = json_object_new_object();
+
+	distribution_copy(live, d);
 
 	json_object_object_add(o, "stage", json_object_new_string(tipme_latency_stage_name(stage)));
 	add_number(o, "cpu", cpu);
@@ -246,6 +267,15 @@ static void add_causes(struct json_object *o, const struct tipme_latencies *all)
 	tipme_kallsyms_free(ks);
 }
 
+/* Whole seconds, at least one: up to now where measuring goes on. */
+static uint64_t measured_s(const struct tipme_latencies *all, const struct tipme_latency_options *opt)
+{
+	uint64_t end_ns = all->ended_ns ? all->ended_ns : tipme_clock_ns();
+	uint64_t s = all->begun_ns ? (end_ns - all->begun_ns + 500000000) / 1000000000 : opt->duration_s;
+
+	return s ? s : 1;
+}
+
 struct json_object *tipme_latencies_json(const struct tipme_latencies *all, const struct tipme_latency_options *opt)
 {
 	struct json_object *o = json_object_new_object(), *stages = json_object_new_array();
@@ -259,7 +289,8 @@ struct json_object *tipme_latencies_json(const struct tipme_latencies *all, cons
 	json_object_object_add(o, "kernel", json_object_new_string(uts.release));
 	json_object_object_add(o, "source", json_object_new_string(all->source));
 	add_number(o, "ended_s", (uint64_t)time(NULL));
-	add_number(o, "duration_s", opt->duration_s);
+	add_number(o, "duration_s", measured_s(all, opt));
+	json_object_object_add(o, "complete", json_object_new_boolean(all->ended_ns && !tipme_latency_interrupted));
 	add_number(o, "period_us", opt->period_us);
 	add_number(o, "threshold_us", opt->threshold_us);
 	add_number(o, "sample_us", opt->sample_us);

@@ -38,35 +38,52 @@ static int thread_start(struct tipme_latency_thread *t, unsigned int priority, v
 	return -err;
 }
 
-int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt, int fd, void *(*run)(void *),
-			  void (*meanwhile)(struct tipme_latencies *all, int fd))
+/* What was measured up to now becomes a minute. An error of reading shows at the end, as ever. */
+static void minute(struct tipme_latencies *all, int fd, const struct tipme_latency_work *work, int ended)
 {
-	uint64_t end = tipme_clock_ns() + opt->duration_s * 1000000000ULL;
+	if (!all->minute || (work->refresh && work->refresh(all, fd)))
+		return;
+	all->minute(all, ended);
+}
+
+int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt, int fd,
+			  const struct tipme_latency_work *work)
+{
+	uint64_t begun = tipme_clock_ns(), end = begun + opt->duration_s * 1000000000ULL;
+	uint64_t every = opt->every_s * 1000000000ULL, next = begun + every;
 	struct tipme_latency_thread *thread = calloc(all->cpus, sizeof(*thread));
 	unsigned int started = 0;
 	int err = thread ? 0 : -ENOMEM;
 
 	/* A page fault would be a latency of our own; where memory may not be locked, it is one. */
 	mlockall(MCL_CURRENT | MCL_FUTURE);
+	all->begun_ns = begun;
+	minute(all, fd, work, 0);
 	while (!err && started < all->cpus) {
 		thread[started] = (struct tipme_latency_thread){
 			.all = all, .index = started, .fd = fd, .period_ns = opt->period_us * 1000ULL, .threshold_ns = opt->threshold_us * 1000ULL,
 		};
-		err = thread_start(&thread[started], opt->user_priority, run);
+		err = thread_start(&thread[started], opt->user_priority, work->run);
 		started += !err;
 	}
 	while (!err && !tipme_latency_ended && tipme_clock_ns() < end) {
 		nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
-		if (meanwhile)
-			meanwhile(all, fd);
+		if (work->meanwhile)
+			work->meanwhile(all, fd);
+		if (tipme_clock_ns() >= next) {
+			minute(all, fd, work, 0);
+			next += every;
+		}
 	}
 	tipme_latency_ended = 1;
 	for (unsigned int i = 0; i < started; i++) {
 		pthread_join(thread[i].thread, NULL);
 		err = err ? err : thread[i].err;
 	}
-	if (meanwhile)
-		meanwhile(all, fd);
+	all->ended_ns = tipme_clock_ns();
+	if (work->meanwhile)
+		work->meanwhile(all, fd);
+	minute(all, fd, work, 1);
 	free(thread);
 	return err;
 }

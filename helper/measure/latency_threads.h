@@ -17,11 +17,17 @@ struct tipme_latency_thread {
 	pthread_t thread;
 };
 
+struct tipme_latency_work {
+	void *(*run)(void *thread);				     /* on each CPU */
+	void (*meanwhile)(struct tipme_latencies *all, int fd);      /* may be NULL; twenty times a second */
+	int (*refresh)(struct tipme_latencies *all, int fd);	     /* may be NULL; before a minute is taken */
+};
+
 /*
- * Runs `run` on each CPU at this priority until the time is over or a signal came; `meanwhile` (may be NULL) is called twenty times a
- * second in the caller's thread. Returns 0 or -errno; the first error of a thread is one.
+ * Runs `run` on each CPU at this priority until the time is over or a signal came. The rest is
+ * called in the caller's thread. Returns 0 or -errno; the first error of a thread is one.
  */
-int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt, int fd, void *(*run)(void *),
-			  void (*meanwhile)(struct tipme_latencies *all, int fd));
+int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt, int fd,
+			  const struct tipme_latency_work *work);
 
 #endif

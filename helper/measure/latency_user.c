@@ -126,7 +126,7 @@ int tipme_latency_user(struct tipme_latencies *all, const struct tipme_latency_o
 		sample_us = opt->sample_us;
 		sample_kind = all->sample_kind;
 	}
-	err = tipme_latency_threads(all, opt, -1, run, late ? late_take : NULL);
+	err = tipme_latency_threads(all, opt, -1, &(struct tipme_latency_work){ .run = run, .meanwhile = late ? late_take : NULL });
 	if (err)
 		snprintf(why, why_len, "a timer in user space: %s", strerror(-err));
 	tipme_teller_close(&teller);

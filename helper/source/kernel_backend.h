@@ -51,6 +51,8 @@ struct tipme_kernel_backend {
 	int (*class_set)(struct tipme_kernel_source *src, unsigned int which, int on);
 	/* May be NULL: see tipme_kernel_source_cpus_look(). */
 	int (*cpus_look)(struct tipme_kernel_source *src);
+	/* May be NULL: see tipme_kernel_source_wayland_look(). */
+	void (*wayland_look)(struct tipme_kernel_source *src);
 	/* May be NULL: see tipme_kernel_source_suspended(). */
 	int (*suspended)(struct tipme_kernel_source *src, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns);
 	/* May be NULL: the source triggers nothing by itself. */

@@ -136,7 +136,7 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 	tipme_bpf_measure_look(src);
 	stats->measured_ns = src->measured_ns;
 	stats->measuring = src->measure_fd >= 0;
-	memcpy(stats->cost_ns, src->cost_ns, sizeof(stats->cost_ns));
+	memcpy(stats->cost, src->cost, sizeof(stats->cost));
 	tipme_kernel_tables_count(&tables, stats);
 	return 0;
 }
@@ -152,6 +152,7 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.stacks = tipme_bpf_stacks,
 	.class_set = tipme_bpf_class_set,
 	.cpus_look = tipme_bpf_cpus_look,
+	.wayland_look = tipme_bpf_wayland_look,
 	.suspended = tipme_bpf_suspended,
 	.user_stacks = tipme_bpf_user_stacks,
 	.stacks_old = tipme_bpf_stacks_old,

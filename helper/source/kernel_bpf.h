@@ -25,6 +25,24 @@ struct class_link {
 	uint64_t enabled_ns; /* for how long the events were on at the last look */
 };
 
+#define TIPME_COST_ROUNDS 17
+
+/* What the kernel measured of one class, round by round. */
+struct tipme_bpf_rounds {
+	uint64_t ns, runs;			/* in all, up to the newest round */
+	uint32_t mean_ns[TIPME_COST_ROUNDS];	/* of each round; the oldest is replaced */
+	unsigned int count;			/* rounds so far */
+};
+
+/* A file whose functions are probed, or that was refused. */
+#define TIPME_WAYLAND_FILES 16
+
+struct wayland_file {
+	uint64_t dev, ino; /* ino 0: no entry */
+	uint64_t seen; /* the look that found it last */
+	struct bpf_link *link[TIPME_WAYLAND_PROBES];
+};
+
 struct bpf_source {
 	struct tipme_kernel_source base; /* first: it is what others hold */
 	struct kernel_source_bpf *skel;
@@ -38,10 +56,10 @@ struct bpf_source {
 	int measure_fd; /* -1: we do not have the kernel measure (any more) */
 	int measure_busy;
 	uint64_t measure_due_ns, measured_ns; /* next look; when costs were found last */
-	struct {
-		uint64_t ns, runs;
-	} counted[TIPME_CLASSES + 1]; /* up to the costs that are known */
-	uint32_t cost_ns[TIPME_CLASSES + 1];
+	struct tipme_bpf_rounds rounds[TIPME_CLASSES + 1];
+	struct tipme_record_cost cost[TIPME_CLASSES + 1];
+	struct wayland_file wayland[TIPME_WAYLAND_FILES];
+	uint64_t wayland_looks;
 	struct ring_buffer *lives;
 	struct life_taker *taker; /* only while lives are taken */
 };
@@ -81,6 +99,13 @@ void tipme_bpf_classes_look(struct bpf_source *src);
 void tipme_bpf_class_detach(struct bpf_source *src, unsigned int which, bool only_events);
 int tipme_bpf_class_set(struct tipme_kernel_source *base, unsigned int which, int on);
 int tipme_bpf_cpus_look(struct tipme_kernel_source *base);
+
+/* --- probes in Wayland compositors: kernel_bpf_wayland.c --- */
+
+/* Looks for libraries; -errno where the kernel lets us probe none. */
+int tipme_bpf_wayland_attach(struct bpf_source *src);
+void tipme_bpf_wayland_detach(struct bpf_source *src);
+void tipme_bpf_wayland_look(struct tipme_kernel_source *base);
 
 /* --- what a record costs: kernel_bpf_cost.c --- */
 

@@ -74,6 +74,8 @@ void tipme_bpf_class_detach(struct bpf_source *src, unsigned int which, bool onl
 {
 	unsigned int kept = 0;
 
+	if (which == TIPME_CLASS_WAYLAND)
+		tipme_bpf_wayland_detach(src);
 	for (unsigned int i = 0; i < src->link_count; i++) {
 		if (src->links[i].which == which && (!only_events || src->links[i].cpu >= 0)) {
 			bpf_link__destroy(src->links[i].link);
@@ -199,6 +201,8 @@ static int class_attach(struct bpf_source *src, unsigned int which)
 	unsigned int others = 0;
 	int err = 0, refused = 0;
 
+	if (which == TIPME_CLASS_WAYLAND)
+		return tipme_bpf_wayland_attach(src);
 	bpf_object__for_each_program(prog, src->skel->obj) {
 		if (err || bpf_program__fd(prog) < 0 || tipme_bpf_class_of(prog) != (int)which)
 			continue;

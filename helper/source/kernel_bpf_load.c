@@ -100,6 +100,7 @@ int tipme_bpf_class_of(const struct bpf_program *prog)
 		[TIPME_CLASS_SAMPLE] = "tipme_sample_",
 		[TIPME_CLASS_IDENTITY] = "tipme_life_",
 		[TIPME_CLASS_MIGRATE] = "tipme_migrate_",
+		[TIPME_CLASS_WAYLAND] = "tipme_wayland_",
 	};
 
 	for (int i = 0; i < TIPME_CLASSES; i++)
@@ -209,6 +210,8 @@ static int set_sizes(struct bpf_source *src)
 	skel->rodata->tipme_pool_slots =
 		(src->base.view.subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
 	skel->rodata->tipme_cell_mask = cells - 1;
+	for (size_t i = 0; i < sizeof(skel->rodata->tipme_wayland_uids) / sizeof(skel->rodata->tipme_wayland_uids[0]); i++)
+		skel->rodata->tipme_wayland_uids[i] = src->opt.wayland_uids[i < src->opt.wayland_users ? i : 0];
 	skel->rodata->tipme_stack_mask = src->opt.stack_entries - 1;
 	skel->rodata->tipme_stack_base = src->beside ? TIPME_STACKS_BESIDE : 0;
 	skel->rodata->tipme_stack_min_ns = (uint64_t)src->opt.stack_min_us * 1000;
@@ -279,6 +282,33 @@ int tipme_bpf_refused(int err, const char *step, char *why, size_t why_len)
 	return err;
 }
 
+/* Programs of a class that a kernel may refuse for itself: without them all others are recorded, and the class is not able. */
+static void leave_out(struct bpf_source *src, unsigned int which)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, src->skel->obj)
+		if (tipme_bpf_class_of(prog) == (int)which)
+			bpf_program__set_autoload(prog, false);
+}
+
+static int load_once(struct bpf_source *src, const struct btf *btf, enum count_place place, bool wayland, char *why, size_t why_len)
+{
+	int err;
+
+	src->skel = skeleton_open(place);
+	if (!src->skel)
+		return tipme_bpf_refused(-errno, "open", why, why_len);
+	err = choose_programs(src, btf, place, why, why_len);
+	if (err)
+		return err;
+	if (!wayland)
+		leave_out(src, TIPME_CLASS_WAYLAND);
+	err = set_sizes(src);
+	err = err ? err : kernel_source_bpf__load(src->skel);
+	return err ? tipme_bpf_refused(err, "load", why, why_len) : 0;
+}
+
 int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -291,18 +321,14 @@ int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len)
 		return -ENOTSUP;
 	}
 	place = count_place_of(btf);
-	src->skel = skeleton_open(place);
-	if (!src->skel) {
-		btf__free(btf);
-		return tipme_bpf_refused(-errno, "open", why, why_len);
+	err = load_once(src, btf, place, true, why, why_len);
+	/* What is refused for a right, or for memory, would be so again. */
+	if (err && err != -EPERM && err != -ENOMEM && err != -ENOTSUP) {
+		kernel_source_bpf__destroy(src->skel);
+		err = load_once(src, btf, place, false, why, why_len);
 	}
-	err = choose_programs(src, btf, place, why, why_len);
 	btf__free(btf);
-	if (err)
-		return err;
-	err = set_sizes(src);
-	err = err ? err : kernel_source_bpf__load(src->skel);
-	return err ? tipme_bpf_refused(err, "load", why, why_len) : 0;
+	return err;
 }
 
 static void unmap(struct map_memory *m)

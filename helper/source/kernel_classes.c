@@ -23,6 +23,10 @@ const struct tipme_class tipme_classes[TIPME_CLASSES] = {
 	[TIPME_CLASS_IDENTITY] = { "identity", "programs, arguments and ends of processes", 1 },
 	[TIPME_CLASS_MIGRATE] = { "migrate", "threads that are moved to another CPU", 0 },
 	[TIPME_CLASS_INPUT] = { "input", "when an input device told the kernel of an event; never which key", 1 },
+	[TIPME_CLASS_MEMORY_STATE] = { "memory_state", "each second: free memory, swap, how long threads waited for memory", 1 },
+	[TIPME_CLASS_SPEED] = { "cpu_speed", "each second: how fast CPUs may run and do, and whether on battery", 1 },
+	[TIPME_CLASS_MESSAGE] = { "kernel_message", "that the kernel reported a reset, an error, heat: kind and device, never the text", 1 },
+	[TIPME_CLASS_WAYLAND] = { "wayland", "what Wayland compositors of the owner send their clients, and when those draw; never which key", 1 },
 };
 
 int tipme_class_find(const char *name, size_t len)
@@ -126,4 +130,16 @@ int tipme_kernel_source_cpus_look(struct tipme_kernel_source *src)
 	int err = cpus_look(src), of_beside = cpus_look(src->beside);
 
 	return err ? err : of_beside;
+}
+
+static void wayland_look(struct tipme_kernel_source *src)
+{
+	if (src && src->backend->wayland_look)
+		src->backend->wayland_look(src);
+}
+
+void tipme_kernel_source_wayland_look(struct tipme_kernel_source *src)
+{
+	wayland_look(src);
+	wayland_look(src->beside);
 }

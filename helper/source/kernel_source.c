@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -210,7 +211,7 @@ int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kern
 	stats->measuring |= more.measuring;
 	stats->measured_ns = stats->measured_ns ? stats->measured_ns : more.measured_ns;
 	for (int i = 0; i < TIPME_CLASSES; i++)
-		stats->cost_ns[i] = stats->cost_ns[i] ? stats->cost_ns[i] : more.cost_ns[i];
+		stats->cost[i] = stats->cost[i].ns ? stats->cost[i] : more.cost[i];
 	return 0;
 }
 
@@ -372,4 +373,10 @@ int tipme_kernel_source_copy(struct tipme_kernel_source *src, struct tipme_kerne
 int tipme_kernel_source_copy_more(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
 {
 	return copy_both(src, c, 1);
+}
+
+void tipme_wayland_library_close(struct tipme_wayland_library *lib)
+{
+	while (lib->count)
+		close(lib->probe[--lib->count].fd);
 }

@@ -29,6 +29,33 @@ uint32_t tipme_classes_default(void);
  */
 int tipme_classes_parse(const char *text, uint32_t *mask);
 
+#define TIPME_WAYLAND_PROBES 3
+
+/* An event of the kernel at a function of a library. */
+struct tipme_wayland_probe {
+	int fd;
+	int is_event; /* what the function is called for: events to clients; else their requests */
+	uint64_t cookie; /* where it finds what is read: TIPME_WAYLAND_COOKIE() */
+};
+
+/* A libwayland-server that can be watched. */
+struct tipme_wayland_library {
+	uint64_t dev, ino; /* the file */
+	uint32_t count, emulated; /* probes; those that take one trap alone */
+	struct tipme_wayland_probe probe[TIPME_WAYLAND_PROBES];
+	char why[256]; /* where it is refused */
+};
+
+/*
+ * Offsets of the client in a resource, of its process in a client, of the message's arguments; then which arguments of the function are resource,
+ * opcode, and what leads to the message's arguments. helper/bpf/wayland.bpf.h takes it apart.
+ */
+#define TIPME_WAYLAND_COOKIE(client_at, pid_at, args_at, object, opcode, args) \
+	((uint64_t)(client_at) | (uint64_t)(pid_at) << 12 | (uint64_t)(args_at) << 24 | (uint64_t)(object) << 36 | (uint64_t)(opcode) << 40 | (uint64_t)(args) << 44)
+
+/* Closes its probes. */
+void tipme_wayland_library_close(struct tipme_wayland_library *lib);
+
 /* Zero means the default, so a zeroed structure is a good one. */
 struct tipme_kernel_options {
 	unsigned int window_s;      /* seconds to keep: 40 */
@@ -43,6 +70,13 @@ struct tipme_kernel_options {
 	unsigned int stack_entries; /* distinct stacks kept: 4096, those of programs as many as there may be samples; a power of two up to 32768 */
 	/* May be NULL. As tipme_kernel_event_open(), for when that gives -EACCES: the process may have given up what it had when it began. */
 	int (*event_open)(unsigned int which, int cpu);
+	/* May be NULL: no Wayland compositors. Opens, trusts, calibrates and probes a file. Returns 0, or -errno and a sentence in lib->why. */
+	int (*wayland_open)(const char *path, struct tipme_wayland_library *lib);
+	/* May be NULL. Told once of each file that is watched from now on (err 0), or cannot be (-errno). On the thread that switches classes or looks. */
+	void (*wayland_say)(const char *path, int err, const char *why);
+	const char *wayland_library; /* one beside those of the system; NULL: none */
+	uint32_t wayland_uids[17]; /* whose compositors */
+	unsigned int wayland_users; /* how many of these */
 };
 
 /* What the source tells of processes, so that they have names when they are gone. Texts are as the process has them: ends are NUL. */
@@ -87,6 +121,16 @@ struct tipme_kernel_coverage {
 	uint64_t records;
 };
 
+/*
+ * What one record costs, in ns of a CPU. The kernel measures the programs in rounds while the
+ * recorder starts, and later if somebody has it measure them (kernel.bpf_stats_enabled).
+ * The newest rounds count. A round that was disturbed does not move the median.
+ */
+struct tipme_record_cost {
+	uint32_t ns; /* median of the rounds' means; 0: not measured (not permitted, or too few) */
+	uint32_t low_ns, high_ns; /* their quartiles */
+};
+
 /* Since recording began; take the difference of two for a window. `torn` belongs to a copy and is counted there. */
 struct tipme_kernel_lost {
 	uint64_t pool;        /* no sub-buffer was free */
@@ -107,11 +151,8 @@ struct tipme_kernel_stats {
 	unsigned int subbufs;
 	unsigned int subbuf_bytes;
 	unsigned int programs; /* attached */
-	/*
-	 * What a record of each class costs, as the kernel measured the programs while the recorder began, or later, if somebody has it measure them
-	 * (kernel.bpf_stats_enabled); the last is that of records without a class. 0: not measured (not permitted, or there were too few).
-	 */
-	uint32_t cost_ns[TIPME_CLASSES + 1];
+	/* The last is that of records without a class. */
+	struct tipme_record_cost cost[TIPME_CLASSES + 1];
 	uint64_t measured_ns; /* when that was; 0: never */
 	int measuring; /* that is still going on, and makes each record dearer; it ends when somebody asks after 2 s */
 };
@@ -178,6 +219,9 @@ int tipme_kernel_source_no_events(struct tipme_kernel_source *src, unsigned int 
 
 /* The software event by which a class (TIPME_CLASS_SAMPLE or TIPME_CLASS_MEMORY) records on a CPU: a descriptor, or -errno. */
 int tipme_kernel_event_open(unsigned int which, int cpu);
+
+/* Looks whether there are libraries that class wayland does not watch yet, for one may have been replaced; some seconds apart. Not on the trigger thread. */
+void tipme_kernel_source_wayland_look(struct tipme_kernel_source *src);
 
 /*
  * Who may run where, in class priority: 1 if each change has its record, -ENOTSUP if pictures have to be compared, which shows

@@ -43,9 +43,11 @@ for my $where (sort keys %pointer) {
 	command($x, 'xdotool', 'mousemove', $px, $py);
 	my $pid = ask();
 	my $w = wait_until(\&window) or BAIL_OUT('no question: ' . slurp($x->dir . '/clients.log'));
-	# Its place is right when the verdict has come, too, and made it another size.
+	# Its place is right when the verdict has come, too.
 	my @first = place($w);
-	wait_until(sub { (place($w))[3] != $first[3] }, 30);
+	sleep 0.5;
+	wait_until(sub { system("pgrep -P $pid >/dev/null") != 0 });
+	sleep 0.3;
 	$told = (place($w))[3];
 	for my $state ([ 'first', @first ], [ 'with the verdict', place($w) ]) {
 		my ($name, $left, $top, $width, $height) = @$state;

@@ -7,18 +7,12 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 use Test::More;
 use Tipme::TestAgent qw(public);
-use Tipme::TestDaemon qw(slurp tipme tipmed wait_until);
+use Tipme::TestDaemon qw(own_run slurp tipme tipmed wait_until);
 
 plan skip_all => 'the agent is not built here'
 	if !-x "$ENV{TIPME_BUILDDIR}/helper/agent/tipme-agent" || !-x tipmed();
 plan skip_all => 'not root: the folder of the machine\'s recorder needs it' if $>;
-if (!$ENV{TIPME_TEST_OWN_RUN}) {
-	# The machine's own folder, /run/tipme, is not the test's: it gets another /run.
-	my $run = 'mount --make-rprivate / && mount -t tmpfs tmpfs /run';
-	plan skip_all => 'no mount namespaces here' if system 'unshare', '-m', 'sh', '-c', $run;
-	local $ENV{TIPME_TEST_OWN_RUN} = 1;
-	exec 'unshare', '-m', 'sh', '-c', "$run && exec \"\$@\"", 'sh', $^X, $0;
-}
+own_run() or plan skip_all => 'no mount namespaces here';
 
 my ($nobody, $group) = (getpwnam 'nobody')[ 2, 3 ];
 my $d = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 0 ]);

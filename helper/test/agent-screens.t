@@ -18,7 +18,7 @@ my $x = Tipme::Display->new(kind => 'Xvfb', args => [qw(-screen 0 1280x800x24)])
 my $public = public($x->dir);
 chmod 0755, $x->dir;
 local $ENV{TIPME_RUNDIR} = $x->dir . '/no-recorder';
-my ($agent, $log) = start_agent($x, $public);
+my ($agent, $log) = start_agent($x, $public, '--no-dialog');
 
 # Presses until a line is shown; returns where: left, top, width, height
 sub shown {
@@ -66,7 +66,7 @@ for my $case ([ '3840x2160', undef ], [ '1920x1080', 192 ]) {
 	chmod 0755, $x->dir;
 	command($x, 'sh', '-c', "printf 'Xft.dpi: $dpi\\n' | xrdb -merge") if $dpi;
 	local $ENV{TIPME_RUNDIR} = $x->dir . '/no-recorder';
-	($agent, $log) = start_agent($x, $public);
+	($agent, $log) = start_agent($x, $public, '--no-dialog');
 	my @at = within($size, 0, 0, split /x/, $size);
 	cmp_ok $at[3] // 0, '>=', 1.5 * $height, '... and larger' . ($dpi ? ", as Xft.dpi says" : '');
 	kill 'TERM', $agent;

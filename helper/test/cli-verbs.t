@@ -56,7 +56,7 @@ for (
 	[ 'lst', q('list') ],
 	[ 'x', undef ],
 	[ 'hello', undef ],
-	[ 'record', undef ],
+	[ 'record', q('report') ],
 	[ 'x' x 300, undef ],
 ) {
 	my ($typed, $offered) = @$_;

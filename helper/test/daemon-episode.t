@@ -48,7 +48,7 @@ is scalar(grep { length > 200 } split /\n/, $text), 0, 'its lines are short';
 SKIP: {
 	skip 'the kernel does not measure programs here', 3 if !wait_until(sub { ($status = $d->status)->{record_cost_ns}{sched} }, 20);
 	(undef, $text) = $d->run(tipme(), 'status');
-	like $text, qr/^cost +\d+ ns a scheduler record: now about [\d.]+ % of one CPU/m, 'status for people: the share of the records';
+	like $text, qr/^cost +\d+ ns a scheduler record \(\d+ to \d+\): now about [\d.]+ % of one CPU/m, 'status for people: the share of the records';
 	like $text, qr/^ +measured \d+ s ago: on a busier machine twice that is usual$/m, '... which is as old as that';
 	my ($sample, $cpus) = ($status->{record_cost_ns}{sample} // 0, scalar @{ $status->{coverage} });
 	my $most = sprintf '%.2f', 99 * $cpus * $sample / 1e7;

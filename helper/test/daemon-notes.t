@@ -39,6 +39,8 @@ is_deeply $said, [ $REPLY, 0, qq({"id": "$id"}) ], 'other words, later' or diag 
 is slurp("$path/note.txt"), "it hung ?[2Jlate ?\nand twice", 'they stand there instead, cleaned';
 is sprintf('%o', (stat "$path/note.txt")[2] & 07777), '600', 'for the owner alone';
 is_deeply [ glob "$path/.note*" ], [], 'nothing half-written is left';
+is ask($asker, $NOTE, 0, "$id\n")->[1], 0, 'words are taken back' for 1, 2;
+ok !-e "$path/note.txt", '... and then there are none';
 
 for my $odd ([ "../$id\nx", 22, 'a path' ], [ "20261120-150301-3f2a", 2, 'an episode that is not there' ], [ '', 22, 'nothing' ],
 	[ "$id-\nx", 22, 'more than an id' ])

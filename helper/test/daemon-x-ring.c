@@ -298,7 +298,7 @@ static unsigned int records_impossible(const struct tipme_x_copy *copy, uint64_t
 		struct tipme_head head;
 
 		memcpy(&head, copy->buf + at, sizeof(head));
-		wrong += head.type < TIPME_X_DEVICE || head.type > TIPME_X_ARRIVAL || head.len8 != 4 || head.gen || !head.ts_ns || head.ts_ns > now_ns + 1000000;
+		wrong += head.type < TIPME_X_DEVICE || head.type > TIPME_X_PAINTED || head.len8 != 4 || head.gen || !head.ts_ns || head.ts_ns > now_ns + 1000000;
 	}
 	return wrong;
 }

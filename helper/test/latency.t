@@ -21,7 +21,7 @@ sub put { my ($name, $text) = @_; open my $h, '>', "$dir/$name" or die; print $h
 for my $wrong ('', 'record extra', 'report', 'record --period 1', 'record --threshold -5', 'record --priorities 3,9,1', 'record --source magic') {
 	my ($out, $rc) = latency($wrong);
 	is($rc, 64, "usage error: '$wrong'");
-	like($out, qr/usage: tipme latency|tipme: latency: .*: see tipme latency --help/, 'it says what is wrong');
+	like($out, qr/usage: tipme latency|tipme: latency: .*: see tipme latency --help|tipme: latency report: name a result/, 'it says what is wrong');
 }
 my ($help, $rc) = latency('--help');
 ok($rc == 0 && $help =~ /Examples:/, '--help has examples');
@@ -47,13 +47,44 @@ for my $s (@{ $r->{stages} }) {
 	cmp_ok($s->{buckets}[-1][0] * 1000, '<=', $s->{max_ns}, 'and the maximum is in the last bucket');
 }
 
+# Blocks: the longest of each, and a result that is there before the end.
+is_deeply([ @{ $r->{blocks} }{qw(seconds last_s)}, scalar @{ $r->{blocks}{max_us}{total_user} } ], [ 60, 2, 1 ], 'one block, which the end has cut');
+is($r->{blocks}{max_us}{total_user}[0], (sort { $b <=> $a } map { $_->{buckets}[-1][0] } @{ $r->{stages} })[0], '... with the longest of both CPUs');
+ok($r->{complete}, 'it is complete');
+like($r->{facts}{interrupt_affinity}, qr/^[0-9a-f,]+$/, 'facts of the machine');
+unlike(join(' ', @{ $r->{facts}{kernel_options} }), qr{[/@]|UUID=\S}, '... without names of disks');
+my $pid = fork // die;
+if (!$pid) { open STDOUT, '>', '/dev/null'; exec "$ENV{TIPME_BUILDDIR}/helper/measure/tipme-latency", 'record', '--source', 'user', '--duration', '600', '--every', '1', '--output', "$dir/crash.json" or die }
+ok(wait_until(sub { my $o = -e "$dir/crash.json" && eval { Cpanel::JSON::XS->new->decode(slurp("$dir/crash.json")) }; $o && @{ $o->{blocks}{max_us}{total_user} } >= 2 }), 'two blocks are saved');
+kill 'KILL', $pid;
+waitpid $pid, 0;
+my $crashed = Cpanel::JSON::XS->new->decode(slurp("$dir/crash.json"));
+ok(!$crashed->{complete} && $crashed->{duration_s} >= 2, 'killed: what was saved is there, and says that it is not complete');
+is(total($_->{buckets}), $_->{count}, '... its buckets add up') for @{ $crashed->{stages} };
+is((latency("report $dir/crash.json"))[1], 0, '... and it is shown');
+
 (my $again, $rc) = latency("report $dir/r.json --json");
-is_deeply(Cpanel::JSON::XS->new->decode($again), $r, 'what was kept is read again, the same');
+my ($stage) = @{ Cpanel::JSON::XS->new->decode($again)->{results}[0]{stages} };
+is($stage->{count}, sum(map { $_->{count} } @{ $r->{stages} }), 'what was kept is read again, the same');
 ($out, $rc) = latency("report $dir/r.json");
 is($rc, 0, 'it can be shown');
 like($out, qr/^whole, user +\d+ /m, 'with a table');
 like($out, qr/not measured without tipme\.ko: interrupt/, 'that says what is missing');
 unlike($out, qr/^.{100}/m, 'in less than 100 columns');
+
+# A client that runs for real: each cycle is counted once, and what is predicted follows from the latencies.
+($out, $rc) = latency("model --client 2x10:1 --duration 2 --output $dir/model.json");
+ok($rc == 0 || $rc == 2, 'a client runs') or diag $out;
+like($out, qr/^missed +\d+ +\(.*^predicted +\d+ +\(/ms, '... with what it missed, and what was predicted');
+my $m = Cpanel::JSON::XS->new->decode(slurp("$dir/model.json"));
+my ($cycles) = grep { $_->{count} } @{ $m->{stages} };
+is($cycles->{count}, $m->{model}{cycles}, '... each cycle is a latency');
+my $late = 0;
+$late += $_->[0] >= 9000 ? $_->[1] : 0 for @{ $cycles->{buckets} };
+cmp_ok(abs($late - $m->{model}{late}), '<=', (grep { $_->[0] >= 8900 && $_->[0] <= 9100 } @{ $cycles->{buckets} }) + 0, '... those above the slack are predicted');
+cmp_ok($m->{model}{missed}, '>=', $m->{model}{late}, '... and none of these comes in time');
+is((latency("report $dir/model.json"))[1], 0, '... and its latencies are a result');
+is((latency('model --priority 99'))[1], 64, 'no such priority');
 
 ($out, $rc) = latency('record --source user --duration 1 --threshold 1');
 is($rc, 2, 'over a threshold: exit status 2');
@@ -144,7 +175,7 @@ for my $what (sort keys %bad) {
 	ok($status == 1 && $said =~ /^tipme: latency: /, "refused: $what") or diag "$status: $said";
 }
 # The longest that there is, and longer, all have a bucket.
-my ($huge, $status) = latency('report ' . put('huge.json', '{"format":"tipme latency","version":1,"stages":[{"stage":"irq","buckets":[[0,1],[4095,1],[4096,1],[9000000000000,1]],"max_ns":9000000000000000}]}'));
+my ($huge, $status) = latency('report ' . put('huge.json', '{"format":"tipme latency","version":1,"duration_s":1,"period_us":1000,"stages":[{"stage":"irq","buckets":[[0,1],[4095,1],[4096,1],[9000000000000,1]],"count":4,"sum_ns":9000000000000000,"max_ns":9000000000000000}]}'));
 is($status, 0, 'a tail of months is counted');
 like($huge, qr/^interrupt +4 /m, 'all of it');
 done_testing;

@@ -5,6 +5,8 @@ use strict;
 use warnings;
 use Test::More;
 use Archive::Tar ();
+use Cpanel::JSON::XS ();
+use Digest::SHA qw(sha256_hex);
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use IO::Compress::Gzip ();
@@ -75,7 +77,7 @@ my $r = verb('Bundle', $dir, '-o', "$tmp/no.tipme");
 is($r->{exit}, 1, 'nobody agreed: exit status 1');
 ok(!-e "$tmp/no.tipme", 'and nothing is written');
 like($r->{out}, qr/^names of processes: Xorg, hog, make, xterm$/m, 'but what would have been is shown: whose names') or diag($r->{out});
-like($r->{out}, qr/left out or replaced: 1 command lines; 1 environments; .* 11 input events that\s+are not the one of\s+the verdict; 1 names of input devices; .* 1 the note; 7 threads without\s+a\s+part/s, 'and what would not');
+like($r->{out}, qr/left out or replaced: 1 command lines; 1 environments; .* 18 input events that\s+are not the one of\s+the verdict; 1 names of input devices; .* 1 the note; \d+ threads without\s+a\s+part/s, 'and what would not');
 
 like($r->{out} =~ s/\s+/ /gr, qr/tells when the one was that it is about; not when others were\. It names programs and libraries/, '... and what it tells all the same');
 $r = verb('Bundle', $dir, '-o', "$tmp/b.tipme", '--yes');
@@ -100,7 +102,36 @@ my $html = slurp("$tmp/opened/report.html");
 like($html, qr{<h1>xterm \(pid 200\) answered a key press after 802 ms.*<svg.*</svg>.*Left out of this report}s, 'a page for a browser, with the verdict, the picture, and what was left out');
 unlike($html, qr{<script|\bsrc=|href="http|url\(http|\@import}, '... it runs nothing and loads nothing');
 like(slurp("$tmp/opened/summary.txt"), qr/\Axterm \(pid 200\) answered a key press after 802 ms/, 'a summary for a mail');
-cmp_ok(length $html, '<', 300_000, '... and is small');
+cmp_ok(-s "$tmp/b.tipme", '<', 300_000, '... and is small');
+
+# A plain archive, each part with its sum, for whoever has no tipme.
+is_deeply([ sort map { s{.*/}{}r } glob "$tmp/opened/*" ], [ sort map { chomp; $_ } qx(tar tf "$tmp/b.tipme") ], 'tar lists the same parts');
+my $m = Cpanel::JSON::XS->new->decode(slurp("$tmp/opened/manifest.json"));
+is_deeply({ map { $_->{name} => $_->{sha256} } @{ $m->{bundle}{parts} } }, { map { my $f = s{.*/}{}r; $f eq 'manifest.json' ? () : ($f => sha256_hex(slurp($_))) } glob "$tmp/opened/*" }, 'the manifest has the sum of each part');
+my $system = Cpanel::JSON::XS->new->decode(slurp("$tmp/opened/system.json"));
+ok((grep { $_->[0] eq 'distribution' && length $_->[1] } @{ $system->{facts} }), 'versions: the distribution');
+like($html, qr{<h2>Versions</h2>.*distribution}s, '... in the page, too');
+like($r->{out}, qr/^distribution /m, '... and the receiver reads them first');
+like($r->{out}, qr/^You were sent this\. hog is what this verdict is about\./m, '... and words for the receiver');
+unlike($r->{out}, qr/^(?:Ask|Next):/m, '... not the advice for the sender');
+SKIP: {
+	skip 'protoc is not installed', 4 if !grep { -x "$_/protoc" } split /:/, $ENV{PATH};
+	my $trace = qx{protoc --decode_raw < "$tmp/opened/trace.pftrace" 2>&1};
+	is($?, 0, 'trace.pftrace: protoc reads all of it');
+	like($trace, qr/2: "tipme verdict"/, '... a track of the verdict');
+	like($trace, qr/23: "xterm: waiting for a CPU that others had: hog"/, '... who was waited for');
+	like($trace, qr/^  2 \{(?:\n    .*)*\n      3: "hog"/m, '... and the processes by name');
+}
+verb('Bundle', $dir, '-o', "$tmp/steps.tipme", '--yes', '--did', 'I typed <b>', '--often', 'daily');
+my $opened = verb('Open', "$tmp/steps.tipme", '-o', "$tmp/steps")->{out};
+like($opened, qr/^done +I typed <b>$/m, 'steps are told');
+like(slurp("$tmp/steps/report.html"), qr/<td>I typed &lt;b&gt;</, '... in the page, too');
+{
+	my $t = Archive::Tar->new("$tmp/b.tipme");
+	$t->replace_content('verdict.txt', 'somebody else was it');
+	$t->write("$tmp/changed.tipme", 1);
+	like(verb('Open', "$tmp/changed.tipme", '-o', "$tmp/changed")->{died}, qr/^verdict\.txt: is not what was sent/, 'a part that was changed is told');
+}
 my ($queued) = map { my $e = $_; my $s = $e->record; map { my ($list, $buf) = $e->section_records($_); map { my ($n, $f) = $s->decode($buf, $_->[1]); ($n // '') eq 'work_queued' ? $f : () } @$list } $e->sections } Tipme::Episode->open("$tmp/opened");
 cmp_ok($queued->{$_}, '<', 10, "its $_ is a small number") for qw(work function);
 is(Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/opened"))->threads->function($queued->{function}), 'old_work', '... by which the functions are named');

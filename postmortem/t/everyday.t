@@ -88,6 +88,13 @@ for my $how ('is missing', 'was cut') {
 	my $again = tipme('diagnose', $id, '--event', $event)->{out};
 	like($again, qr/\ANothing unusual: .*after 17 ms/, '... which --event answers');
 	unlike($again, qr/Slowest/, '... without the list');
+	my @list = split /\n/, tipme('events', $id, '--slowest')->{out};
+	is(scalar(@list), 5, 'events --slowest: five');
+	like($list[0], qr/\A2026-11-20 15:02:5\d: a key press in xterm, 17 ms  --event $event\z/, '... the latest answer first, by the clock');
+	my $json = Cpanel::JSON::XS->new->decode(tipme('events', $id, '--slowest', '--json')->{out});
+	is($json->{slowest}[0]{words} . "  --event $json->{slowest}[0]{n}", $list[0], '... in JSON, too');
+	like(tipme('diagnose', $id, '--at', -9999)->{err}, qr/\Atipme: diagnose: --at -9999: nothing was recorded then: choose one from /,
+		'a time at which nothing was recorded');
 }
 
 # --- the same asked again: an old cause is no new one ---
@@ -99,6 +106,17 @@ for my $how ('is missing', 'was cut') {
 		'asked again: nothing new');
 	is($r->{exit}, 0, 'asked again: exit status 0');
 	unlike($r->{out}, qr/^Ask:/m, 'asked again: nobody is to be asked');
+}
+
+# --- saved by a threshold: how long it lasted in the end is known, and told ---
+{
+	my $trigger = { kind => 'auto', ns => 1300 * MS, text => 'xterm (pid 200) has not answered a press: 300 ms', measured_ms => 300 };
+	my $r = tipme('diagnose', keep(Tipme::Test::Story->new(trigger => 1300, manifest => { trigger => $trigger })->key(1000, 600)));
+	like(flat($r->{out}), qr/\Axterm \(pid 200\) answered a key press after 600 ms, .* for 600 ms \(100 %\) it computed\./,
+		'saved by a threshold: the whole delay, though it was saved after half of it');
+	like($r->{out}, qr/0\.3 s before it was saved/, '... and when');
+	$r = tipme('diagnose', keep(Tipme::Test::Story->new(trigger => 1300, manifest => { trigger => $trigger })->key(1000, 5000)));
+	like(flat($r->{out}), qr/\Axterm \(pid 200\) has not answered a key press for 1\.\d+ s/, '... up to the end of the records where it lasts longer');
 }
 
 # --- the list: the newest first, 20 of them, causes in plain words ---

@@ -114,7 +114,7 @@ SKIP: {
 	mkdir $small;
 	skip 'a tmpfs may not be mounted here', 2 if $> || system 'mount', '-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', $small;
 	($status, $out, $err) = verb('export', $id, '--format', 'text', '-o', "$small/x");
-	like("$status $err", qr{^1 tipme: export: \S+/x: No space left on device: is the disk full\?\n\z}, 'a full disk: one sentence');
+	like("$status $err", qr{^1 tipme: export: \S+/x: No space left on device: make room there, or choose another place with -o\n\z}, 'a full disk: one sentence');
 	is(join(' ', glob "$small/*"), '', '... and nothing is left there');
 	system 'umount', $small;
 }

@@ -76,8 +76,10 @@ sub directly {
 }
 $d = judged('a service that was busy before the key', directly(asked => 1), 'ipc-wait', 'service', 0.78, 0.8);
 cmp_ok(abs($d->{interval}{duration_ns} - 393 * MS), '<', MS, '... from the key to what the client drew');
-$d = judged('a service that is still busy', directly(asked => 1, still => 1), 'ipc-wait', 'service', 0.9, 1);
-is($d->{interval}{certainty}, 'open', '... open');
+# That this key asked it for anything is in no record: it may have no effect. Nobody is accused, and it is said.
+$d = judged('a service that is still busy', directly(asked => 1, still => 1), 'unknown', undef);
+is(Tipme::Report::JSON::data($d)->{candidates}[0]{why}, 'busy', '... a candidate');
+like($d->{verdict}{sentence}, qr/may not have answered a key press for 3\.00 s; the proof is missing because .* service \(pid 500\), through which the answers to others came, has been busy/, '... which is said');
 $d = judged('a job that is still busy', directly(asked => 0, still => 1), 'none', undef);
 is(Tipme::Report::JSON::data($d)->{candidates}[0]{why}, 'rests', '... but the key is listed');
 $d = judged('... and no event came since', directly(asked => 0, still => 1, no_release => 1), 'unknown', undef);
@@ -131,13 +133,19 @@ judged('a thread that polls and hands events on', qt(hangs => 0), 'none', undef)
 
 # --- the thread that takes events is not the first of its process (Java): it rests in a futex, and computes ---
 sub java {
-	my ($computes) = @_;
+	my ($computes, %o) = @_;
 	my $s = story(no_usual => 1, trigger => 4000);
-	$s->builder->thread(202, 'events', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS);
+	# The reader has a compiler look, too, and before the one who takes the event.
+	my $compiler = sub {
+		my ($t) = @_;
+		$s->wake(1, $t + 0.225, 203, WORKER, 'futex', wakee_cpu => 0)->run(0, $t + 0.3, $t + 0.9, 203, 'sleeping') if $o{compiler};
+	};
+	$s->builder->thread(203, 'compiler', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)->thread(202, 'events', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS);
 	for my $t (600, 700, 800, 1000) {
 		my $end = $t + ($t == 1000 ? $computes : 2);
 		$s->enter($t, no_wake => 1)->wake(0, $t + 0.2, WORKER, SERVER, 'poll', wakee_cpu => 1)->run(1, $t + 0.22, $t + 0.24, WORKER, 'sleeping')
 			->wake(1, $t + 0.23, 202, WORKER, 'futex')->run(1, $t + 0.25, $end, 202, 'sleeping');
+		$compiler->($t);
 		$s->draw($end - 0.2, 202) if $t != 1000;
 	}
 	$s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'));
@@ -151,6 +159,7 @@ sub java {
 $d = judged('events go to another thread', java(600), 'app-compute', 'xterm', 0.99, 1);
 cmp_ok(abs($d->{interval}{duration_ns} - 600 * MS), '<', MS, 'events go to another thread: until that one is free again');
 judged('events go to another thread, which rests', java(1), 'none', undef);
+judged('events go to another thread, and a compiler is woken first', java(600, compiler => 1), 'app-compute', 'xterm', 0.99, 1);
 
 # --- the first pixel is not the answer: a button looks pressed, then the program computes; nothing else is drawn ---
 sub pressed {
@@ -294,6 +303,172 @@ is(Tipme::Report::JSON::data($d)->{candidates}[0]{why}, 'network', '... the pres
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, SERVICE, CLIENT, 'poll');
 	$s->builder->switch(0, ns(1001), 0, 75, 'runnable')->wake(0, ns(1600), CLIENT, 75, stack_id => $s->id('poll'), wakee_cpu => 1)->switch(0, ns(1600.1), SERVICE, 0, 'sleeping');
 	$d = judged('a thread that never leaves', polls($s->run(1, 1600.3, 1602, CLIENT, 'sleeping')->draw(1601.9)->hotkey(3000), 1602), 'ipc-wait', 'service', 0.95, 1);
+}
+# --- a lock of a file that another process has: the client tries, naps, and tries again (SQLite); the kernel tells who has it ---
+sub naps_for_a_lock {
+	my (%o) = @_;
+	my $s = story()->enter(1000);
+	$s->builder->thread(800, 'sqlite3', ts_ns => 5 * MS, since_ns => 2 * MS)->thread(810, 'sleep', ppid => 800, ts_ns => 5 * MS, since_ns => 2 * MS);
+	my $try = sub {
+		my ($t) = @_;
+		$s->lasts('lock_contention', 1, $t, $t + 0.01, tid => CLIENT, lock => 77, owner_tid => 800, kind => 'file', error => 11) if !$o{untold};
+	};
+	$try->(1000.9);
+	$s->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	for my $t (1050, 1150, 1250, 1350, 1450) {
+		$s->wake(1, $t, CLIENT, 0, 'nanosleep', context => 'hardirq')->run(1, $t + 0.1, $t + ($t == 1450 ? 3 : 1), CLIENT, 'sleeping');
+		$try->($t + 0.5) if $t < 1450;
+	}
+	# It lets go of it at 1400, in the midst of a nap, and ends.
+	$s->wake(0, 1399, 810, 0, 'nanosleep', context => 'hardirq')->run(0, 1399.1, 1399.4, 810, 'dead')->wake(0, 1399.3, 800, 810, 'wait4')->run(0, 1399.5, 1400, 800, 'dead');
+	return polls($s->draw(1452.8)->hotkey(3000), 1453);
+}
+$d = judged('a lock that is napped for', naps_for_a_lock(), 'lock-wait', 'sleep', 0.8, 0.95);
+like($d->{verdict}{sentence}, qr/it waited for a lock that "sleep" \(pid 810\b.*\) held while sleeping for a time that it chose \(nanosleep\)\.$/, '... the sentence');
+judged('naps of its own', naps_for_a_lock(untold => 1), 'timer-sleep', 'xterm', 0.9, 1);
+
+# --- ... one that it still sleeps for, at the hot-key ---
+{
+	my $s = story()->enter(1000);
+	$s->builder->thread(800, 'backup', ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->run(1, 1000.25, 1001, CLIENT, 'sleeping')->kernel(1, 1000.95, 'lock_contention', tid => CLIENT, lock => 77, owner_tid => 800, kind => 'file', phase => 'begin');
+	release($s, 1080, no_wake => 1);
+	judged('a lock of a file, still held', polls($s->hotkey(3000), 1001, 'flock')->picture(800, 'backup', since_ns => ns(900), stack_id => $s->id('nanosleep')), 'lock-wait', 'backup', 0.9, 1);
+}
+# --- a service is asked over a bus and never answers, and the client looks by the clock for its answer until it gives up (Emacs) ---
+sub looks_by_the_clock {
+	my (%o) = @_;
+	my $s = story(no_usual => 1);
+	my $naps = sub {
+		my ($from, $to, $last) = @_;
+		my ($t, $nap) = ($from, 5);
+		while ($t + $nap < $to) { $t += $nap; $s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $t + 0.1, $t + 0.3, CLIENT, 'sleeping'); $t += 0.3; $nap *= 1.05 }
+		return $t;
+	};
+	$s->key($_, 3) for 600, 700;
+	$naps->(705, 990) if $o{always};
+	my $asks = $o{asks} // 1;
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	$s->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping')->wake(0, 1001.05, SERVICE, BUS, 'epoll')->run(0, 1001.2, 1002, SERVICE, $o{done} ? 'runnable' : 'sleeping') if $asks;
+	my $t = $naps->(1001, 1500) + 20;
+	# Or the service has done it, and the next look finds that.
+	$s->run(0, 1002, $t - 3, SERVICE, 'sleeping') if $o{done};
+	$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $t + 0.1, $t + 3, CLIENT, 'sleeping')->draw($t + 2.8)->hotkey(3500);
+	return polls($s, $t + 3);
+}
+$d = judged('nobody answers one who looks by the clock', looks_by_the_clock(), 'time-out', 'service', 0.9, 1);
+is($d->{interval}{certainty}, 'inferred', '... inferred');
+judged('one who looks by the clock finds the answer', looks_by_the_clock(done => 1), 'ipc-wait', 'service', 0.9, 1);
+judged('one who looks by the clock all the time', looks_by_the_clock(always => 1), 'none', undef);
+judged('one who looks by the clock, and asked nobody', looks_by_the_clock(asks => 0), 'none', undef);
+# --- another client asks the server for something each 10 ms, by its clock, and has just woken it when ours asks: it is not why ours waits ---
+sub looker {
+	my (%o) = @_;
+	my $s = story();
+	$s->builder->thread(900, 'looker', ts_ns => 5 * MS, since_ns => 2 * MS);
+	my $look = sub {
+		my ($t, $serves) = @_;
+		$s->wake(1, $t - 0.3, 900, 0, 'poll', context => 'hardirq', wakee_cpu => 0)->run(0, $t - 0.2, $t + 0.01, 900, 'sleeping')->wake(0, $t, SERVER, 900, 'epoll')
+			->run(0, $t + 0.05, $t + ($serves ? 0.9 : 0.2), SERVER, 'sleeping');
+		my $b = $s->builder->x(ns($t + 0.06), 'x_wakeup')->x(ns($t + 0.07), 'x_request', pid => 900, client => 12, duration_ns => 10_000, major => 43, sequence => 1, count => 1);
+		if ($serves) {
+			$b->x(ns($t + 0.5), 'x_request', pid => CLIENT, client => 4, duration_ns => 100_000, major => 43, sequence => 1, count => 1) if !$o{untold};
+			$s->wake(0, $t + 0.8, CLIENT, SERVER, 'poll');
+		}
+		$b->x(ns($t + ($serves ? 0.89 : 0.19)), 'x_sleep');
+	};
+	$s->enter(1000)->run(1, 1000.25, 1260.3, CLIENT, 'sleeping');
+	$look->(1000 + 10 * $_ + 0.1, $_ == 26) for 1 .. 26;
+	return polls($s->run(1, 1261, 1263, CLIENT, 'sleeping')->draw(1262.8)->hotkey(3000), 1263);
+}
+$d = judged('another client that looks', looker(), 'app-compute', 'xterm', 0.95, 1);
+# ... and the key, too, was read while it looked: so the chain that goes on in it comes to the server at the delivery
+{
+	my $s = looker();
+	$s->wake(0, 1000.24, 900, SERVER, 'poll', wakee_cpu => 0)->run(0, 1000.31, 1000.33, 900, 'sleeping');
+	judged('another client that looks, at the delivery, too', $s, 'app-compute', 'xterm', 0.95, 1);
+}
+# --- frames of an animation, paced by a thread of the client's: the first of them is the answer, whatever comes after ---
+sub frames {
+	my (%o) = @_;
+	my $s = story();
+	my $frame = sub {
+		my ($t) = @_;
+		$s->wake(0, $t, WORKER, 0, 'futex', context => 'hardirq')->run(0, $t + 0.1, $t + 0.3, WORKER, 'sleeping')->wake(0, $t + 0.2, CLIENT, WORKER, 'poll')->run(1, $t + 0.3, $t + 2, CLIENT, 'sleeping');
+		$s->draw($t + 1.8);
+	};
+	$s->enter(1000)->run(1, 1000.25, $o{computes} ? 1400 : 1005, CLIENT, 'sleeping')->wake(1, 1000.9, WORKER, CLIENT, 'futex')->run(0, 1000.95, 1001.2, WORKER, 'sleeping');
+	$s->draw($o{computes} ? 1399.8 : 1004.8);
+	$frame->(($o{computes} ? 1400 : 1005) + 17 * $_) for 1 .. 10;
+	return polls($s->hotkey(3000), 1600)->picture(WORKER, 'pacer', pid => CLIENT, since_ns => ns(1600), stack_id => $s->id('futex'));
+}
+judged('frames of an animation', frames(), 'none', undef);
+$d = judged('frames that come after the freeze', frames(computes => 1), 'app-compute', 'xterm', 0.95, 1);
+cmp_ok(abs($d->{interval}{duration_ns} - 400 * MS), '<', 2 * MS, '... up to the first of them');
+
+# --- the makers of `sleep` cannot help: who had it run is said, and at whose door to knock ---
+{
+	my $s = story(no_usual => 1);
+	$s->builder->thread(SHELL, 'bash', ppid => CLIENT, ts_ns => 6 * MS, since_ns => 2 * MS, start_ns => 300)->thread(820, 'sleep', ppid => SHELL, ts_ns => 2600 * MS, since_ns => ns(2001), start_ns => 1_990 * MS);
+	$s->enter(2000)->run(1, 2000.25, 2001, CLIENT, 'sleeping')->wake(1, 2000.9, 820, CLIENT, 'poll')->run(0, 2000.95, 2001.5, 820, 'sleeping');
+	release($s, 2080, no_wake => 1);
+	$s->wake(0, 2700, 820, 0, 'nanosleep', context => 'hardirq')->run(0, 2700.1, 2700.5, 820, 'sleeping')->wake(0, 2700.4, CLIENT, 820, 'poll')->run(1, 2700.6, 2702, CLIENT, 'sleeping')->draw(2701.8);
+	$d = judged('a helper that is young', polls($s->hotkey(3000), 2702), 'ipc-wait', 'sleep', 0.9, 1);
+	is_deeply($d->{verdict}{blamed}{starter}, { pid => SHELL, comm => 'bash' }, '... who had it run');
+	is($d->{verdict}{door}, 'the makers of sleep (pid 820), which was waited for, or whoever wrote what bash (pid 300) runs', '... is asked, too');
+	ok((grep { $_ eq 'bash (pid 300) had it run.' } @{ $d->{verdict}{circumstances} }), '... and it is said');
+	$d = judged('a service that is old', over_a_bus(stopped => 1), 'stopped', 'service', 0.95, 1);
+	is($d->{verdict}{blamed}{starter}, undef, '... is asked itself');
+}
+# --- a key without effect; later the window manager gives the client the focus, and the client redraws its frame. The window manager's
+# request finds the server awake (another client looks at it), or wakes it: it is no answer either way ---
+for my $awake (0, 1) {
+	my $s = story()->enter(1000)->run(1, 1000.25, 1000.6, CLIENT, 'sleeping');
+	$s->builder->thread(710, 'wm', ts_ns => 5 * MS, since_ns => 2 * MS)->thread(900, 'looker', ts_ns => 5 * MS, since_ns => 2 * MS);
+	release($s, 1080);
+	my ($t, $by) = (1400, $awake ? 900 : 710);
+	$s->wake(1, $t - 0.3, $by, 0, 'poll', context => 'hardirq', wakee_cpu => 1)->run(1, $t - 0.2, $t + 0.01, $by, 'sleeping')->wake(1, $t, SERVER, $by, 'epoll')->run(0, $t + 0.05, $t + 2, SERVER, 'sleeping');
+	$s->wake(1, $t + 0.2, 710, 0, 'poll', context => 'hardirq', wakee_cpu => 1)->run(1, $t + 0.3, $t + 0.8, 710, 'sleeping') if $awake;
+	$s->builder->x(ns($t + 0.06), 'x_wakeup')->x(ns($t + 1), 'x_request', pid => 710, client => 8, duration_ns => 50_000, major => 42, sequence => 1, count => 1)->x(ns($t + 1.99), 'x_sleep');
+	$s->wake(0, $t + 1.2, CLIENT, SERVER, 'poll')->run(1, $t + 1.3, $t + 3, CLIENT, 'sleeping')->draw($t + 2.8);
+	judged($awake ? 'a focus that an awake server gives' : 'a focus that the window manager gives', polls($s->hotkey(3000), $t + 3), 'none', undef);
+}
+# --- a child of the client takes another name by exec, and then waits for a lock: it goes by that one ---
+{
+	my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	$s->builder->thread(850, 'xterm', ppid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)->thread(860, 'holder', ts_ns => 5 * MS, since_ns => 2 * MS)->thread(850, 'flock', ppid => CLIENT, ts_ns => 1003 * MS);
+	$s->wake(1, 1000.9, 850, CLIENT, 'wait4')->run(0, 1000.95, 1003, 850, 'sleeping')->kernel(0, 1001.5, 'exec', tid => 850, old_tid => 850)
+		->wake(1, 1599, 860, 0, 'nanosleep', context => 'hardirq')->run(1, 1599.1, 1600.2, 860, 'sleeping')->wake(1, 1600, 850, 860, 'flock')
+		->run(0, 1600.1, 1601, 850, 'dead')->wake(0, 1600.9, CLIENT, 850, 'wait4')->run(1, 1601.1, 1603, CLIENT, 'sleeping');
+	$d = judged('a lock that a child waits for', polls($s->draw(1602.8)->hotkey(3000), 1603), 'lock-wait', 'holder', 0.9, 1);
+	like($d->{verdict}{sentence}, qr/flock \(pid 850\), for which it waited, waited for a lock that "holder"/, '... under its new name');
+}
+# --- a terminal: its shell makes a process for the line that was typed, and that one asks, over a bus, a service that was stopped before ---
+sub command {
+	my (%o) = @_;
+	my $s = story();
+	$s->wake(0, 900, SERVICE, 600, 'poll')->run(1, 900.1, 900.2, SERVICE, 'stopped')->run(0, 899.9, 900.3, 600, 'sleeping');
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	# The shell is woken by the terminal; or it is in a loop, and a timer of its own woke it.
+	my $t = $o{loop} ? 1100 : 1000.9;
+	$o{loop} ? $s->wake(0, $t, SHELL, 0, 'nanosleep', context => 'hardirq') : $s->wake(1, $t, SHELL, CLIENT, 'tty');
+	$s->run(0, $t + 0.1, $t + 2, SHELL, 'sleeping')->kernel(0, $t + 1, 'fork', tid => SHELL, child_tid => 870, child_pid => 870);
+	$s->builder->thread(870, 'gdbus', ppid => SHELL, ts_ns => ns($t + 1));
+	$s->run(1, $t + 1.2, $t + 3, 870, 'sleeping')->wake(1, $t + 2.8, BUS, 870, 'epoll')->run(0, $t + 2.9, $t + 3.1, BUS, 'sleeping');
+	$s->run(0, 1389.9, 1390.05, 600, 'sleeping')->wake(0, 1390, SERVICE, 600)->run(1, 1390.1, 1391, SERVICE, 'sleeping')->wake(1, 1390.8, BUS, SERVICE, 'epoll')
+		->run(0, 1390.9, 1391.1, BUS, 'sleeping')->wake(0, 1391, 870, BUS, 'poll')->run(1, 1391.2, 1392, 870, 'dead')->wake(1, 1391.8, CLIENT, 870, 'poll')->run(1, 1392.1, 1394, CLIENT, 'sleeping');
+	return polls($s->draw(1393.8)->hotkey(3000), 1394);
+}
+$d = judged('a command that asks a stopped service', command(), 'stopped', 'service', 0.95, 1);
+cmp_ok(abs($d->{interval}{duration_ns} - 394 * MS), '<', MS, '... from the key to what the client drew');
+$d = judged('a command of a loop that was there before', command(loop => 1), 'unknown', undef);
+# --- frozen while it slept in a futex: who thaws the process wakes all its threads where they slept; one of two processes that share a futex wakes one ---
+for my $thaws (1, 0) {
+	my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(0, 1599.7, 600, 0, 'nanosleep', context => 'hardirq')->wake(0, 1600, CLIENT, 600, 'futex')->run(0, 1599.8, 1600.3, 600, 'sleeping');
+	$s->wake(0, 1600.1, WORKER, 600, 'poll', wakee_cpu => 0)->run(0, 1600.4, 1600.6, WORKER, 'sleeping') if $thaws;
+	$s->run(1, 1600.5, 1602, CLIENT, 'sleeping')->draw(1601.8);
+	$d = judged($thaws ? 'frozen in a futex' : 'a futex that two processes share', polls($s->hotkey(3000), 1602), $thaws ? ('stopped', 'xterm', 0.9, 1) : ('futex-wait', 'bash', 0.9, 1));
+	like($d->{verdict}{sentence}, qr/it was frozen by its control group, until bash \(pid 600\) let it go on/, '... the sentence') if $thaws;
 }
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

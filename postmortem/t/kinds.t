@@ -70,4 +70,29 @@ $s->builder->x(1600.5 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74,
 	height => 13)->x(1600.9 * MS, 'x_sleep');
 judged('the server computes', $s->hotkey(3000), 'server-compute', 'Xorg', 0.98, 1);
 
+# Held back by a limit of the kernel's, until its own timer.
+$s = sleeps(94, 'balance_dirty_pages+0x3bc;balance_dirty_pages_ratelimited_flags+0x2a0;generic_perform_write+0x15a',
+	'hardirq');
+judged('writeback', $s, 'writeback', 'xterm', 0.98, 1);
+$s = sleeps(95, 'msleep_interruptible;split_lock_warn;handle_user_split_lock;exc_alignment_check',
+	'hardirq');
+judged('a split lock', $s, 'cpu-penalty', 'xterm', 0.98, 1);
+
+# A file server: who takes its answer is a thread of the kernel's, and not to be blamed.
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+$s->builder->stack(96, 'wait_for_response+0x9e;compound_send_recv+0x472;SMB2_negotiate+0x73a');
+$s->builder->thread(60, 'cifsd', flags => 1);
+$s->run(0, 1699, 1700.05, 60, 'sleeping');
+$s->wake(0, 1700, CLIENT, 60, undef, stack_id => 96);
+$s->run(1, 1700.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+my $d = judged('a file server', $s, 'network-wait', 'xterm', 0.98, 1);
+like($d->{verdict}{sentence}, qr/waiting for a file server \(SMB\)/, 'it says which kind');
+
+# Where nothing may disturb it, and nothing says why: not known, not "mostly a disk".
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep');
+$s->builder->stack(97, 'some_driver_waits+0x12;some_driver_ioctl+0x99');
+$s->wake(0, 1700, CLIENT, 0, undef, context => 'hardirq', stack_id => 97);
+$s->run(1, 1700.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+$d = judged('a driver that no row knows', $s, 'unknown', undef, 0.98, 1);
+unlike($d->{verdict}{sentence}, qr/disk/, 'nobody is told of a disk');
 done_testing();

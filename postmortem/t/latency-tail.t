@@ -28,6 +28,9 @@ subtest 'intervals agree with published tables' => sub {
 	# Rare events of many are Poisson; where both ways of computing meet they must agree.
 	my @poisson = map { $_ / 1e6 } poisson_interval(3);
 	near([ proportion_interval(3, 1_000_000) ], \@poisson, 2e-2, '3 of a million is Poisson');
+	# Far more on one side: the library's F is no number there.
+	near([ proportion_interval(150, 60_000) ], [ map { $_ / 60_000 } poisson_interval(150) ], 1e-2, '150 of 60,000 is nearly Poisson');
+	near([ proportion_interval(450, 10_450) ], [ 0.03925, 0.04713 ], 1e-3, '450 of 10,450');
 	near([ proportion_interval(499, 998) ], [ proportion_interval(501, 1002) ], 5e-3, 'no step where the approximation begins');
 	my @r = rate_ratio(30, 10, 10, 20);
 	is $r[0], 6, 'a rate of 3 is six times one of 0.5';

@@ -139,7 +139,7 @@ $s = story()->lasts('memory_wait', 1, 1000.95, 1700.2, tid => CLIENT, kind => 'f
 $s->builder->thread(840, 'browser', rss_kib => 3 << 20)->thread(841, 'panel', rss_kib => 1 << 10);
 $d = judged('swap, by records', sleeps($s, undef, 1700, state => 'disk_sleep'), 'page-fault-io', 'xterm', 0.97, 1);
 like_sentence($d, qr/it was waiting for a page fault that read what had been swapped out\.$/, 'swap');
-is_deeply($d->{verdict}{circumstances}, ['The largest process was browser (pid 840) with 3.0 GiB in memory.'], 'swap: who has the memory');
+is_deeply($d->{verdict}{circumstances}, ['Most memory had: browser 3.0 GiB, panel 1 MiB.'], 'swap: who has the memory');
 
 # --- memory: the client itself looks for pages ---
 $s = story()->enter(1000)->lasts('memory_wait', 1, 1000.5, 1800.5, tid => CLIENT, kind => 'memcg_reclaim', amount => 32);
@@ -440,11 +440,24 @@ like_sentence($d, qr/it waited for a CPU taken by 80 short-lived processes \(as,
 ok((grep { $_ eq 'make (pid 890) was called as: make -j8.' } @{ $d->{verdict}{circumstances} }), 'compile storm: how it was called');
 
 # --- the recorder's own share: one cost for all, or one for each class ---
-for my $c ([ 100, 5 * 100 ], [ { sched => 100, sample => 1000 }, 4 * 100 + 1000 ], [ { sample => 1000 }, undef ], [ undef, undef ]) {
-	$s = Tipme::Test::Story->new(manifest => { recorder => { record_cost_ns => $c->[0] } })->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping')->draw(1800.9)->hotkey(3000);
+for my $c ([ 100, 5 * 100, 100 ], [ { sched => 100, sample => 1000 }, 4 * 100 + 1000, 1000 ],
+	[ { sample => 1000 }, undef, undef ], [ undef, undef, undef ]) {
+	$s = Tipme::Test::Story->new(manifest => {
+		cpus     => 4,
+		recorder => { record_cost_ns => $c->[0], record_cost_spread_ns => { sched => [ 50, 300 ] } } });
+	$s->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping')->draw(1800.9)->hotkey(3000);
 	$s->kernel(1, 1100, 'sample', tid => CLIENT, cpu => 1, kind => 'clock');
-	my $o = $s->diagnose("$tmp/cost" . ++$n)->{overhead};
+	$d = $s->diagnose("$tmp/cost" . ++$n);
+	my $o = $d->{overhead};
 	is($o->{total_ns}, defined $c->[1] ? $c->[1] + 100 * ($o->{records} - 5) : undef, 'the cost of the records');
+	is($o->{samples_ns}, $c->[2], '... that of samples apart');
+	is($o->{samples}, 1, '... which are counted');
+	next if !defined $c->[1];
+	my $time = 4 * $d->{interval}{duration_ns};
+	cmp_ok(abs($o->{share} * $time - $o->{total_ns}), '<', 1, '... shared by the time of all CPUs');
+	my $others = $o->{records} - (ref $c->[0] ? 1 : 0);
+	cmp_ok(abs($o->{share_low} * $time - 50 * $others - (ref $c->[0] ? 1000 : 0)), '<', 1, '... at its lower quartile');
+	cmp_ok(abs($o->{share_high} * $time - 300 * $others - (ref $c->[0] ? 1000 : 0)), '<', 1, '... and its upper one');
 }
 
 is_deeply(\@warnings, [], 'no warning from Perl');

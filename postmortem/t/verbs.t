@@ -64,7 +64,7 @@ is(percentile([], 50), undef, 'of none');
 # --- an empty library ---
 is(verb('List')->{exit}, 0, 'list of an empty library');
 like(verb('List')->{out}, qr/^No episodes in \Q$lib\E yet: press the hot-key/, '... says so, and what to do');
-is_deeply(decode_json(verb('List', '--json')->{out}), { episodes => [] }, '... in JSON');
+is_deeply(decode_json(verb('List', '--json')->{out}), { episodes => [], folder => $lib }, '... in JSON');
 like(verb('Show')->{err}, qr/no episode there: make one with the hot-key/, 'show has nothing to show');
 
 # --- two episodes; in the second, five presses in an xterm and a hot-key ---

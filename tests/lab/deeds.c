@@ -191,6 +191,18 @@ static void act_read(struct deed *d)
 		at += n;
 }
 
+/* As one opens a document: it is looked for, opened and read only now. */
+static void act_open(struct deed *d)
+{
+	char page[4096];
+	int fd = open(d->arg, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && read(fd, page, sizeof(page)) < 0)
+		perror(d->arg);
+	if (fd >= 0)
+		close(fd);
+}
+
 static void act_fsync(struct deed *d)
 {
 	static char page[4096];
@@ -348,6 +360,7 @@ static const struct deed_kind kinds[] = {
 	{ "sleep", NULL, act_sleep },
 	{ "flock", open_path, act_flock },
 	{ "fcntl", open_path, act_fcntl },
+	{ "open", NULL, act_open },
 	{ "read", open_path, act_read },
 	{ "fsync", open_path, act_fsync },
 	{ "fault", open_fault, act_fault },

@@ -153,6 +153,30 @@ static int run_hold(struct xcause *c)
 	return 0;
 }
 
+/* Has the server look for fonts in a folder, whose file system may take its time; FROM is when. */
+static int run_fonts(struct xcause *c)
+{
+	const char *folder = getenv("LAB_FONTS");
+	struct {
+		uint8_t length;
+		char name[255];
+	} font = { 0 };
+	xcb_generic_error_t *e;
+
+	if (!folder || strlen(folder) >= sizeof(font.name))
+		return -1;
+	font.length = (uint8_t)strlen(folder);
+	memcpy(font.name, folder, font.length);
+	report("ready %d\n", (int)getpid());
+	sleep_until_ns(c->arg[0]);
+	int64_t from = now_ns();
+
+	e = xcb_request_check(c->x, xcb_set_font_path_checked(c->x, 1, (xcb_str_t *)&font));
+	report_span("fonts", (int)getpid(), from, now_ns(), 0);
+	free(e);
+	return 0;
+}
+
 static const struct {
 	const char *verb, *usage;
 	int (*run)(struct xcause *c);
@@ -161,6 +185,7 @@ static const struct {
 	{ "long", "FROM MS", run_long },
 	{ "flood", "FROM UNTIL", run_flood },
 	{ "hold", "FROM MS", run_hold },
+	{ "fonts", "FROM MS", run_fonts },
 };
 
 int main(int argc, char **argv)
@@ -184,6 +209,6 @@ int main(int argc, char **argv)
 		xcb_disconnect(c.x);
 		return rc ? 1 : 0;
 	}
-	fprintf(stderr, "usage: xcause NAME VERB FROM UNTIL|MS; times are CLOCK_MONOTONIC ns; verbs: grab, long, flood, hold\n");
+	fprintf(stderr, "usage: xcause NAME VERB FROM UNTIL|MS; times are CLOCK_MONOTONIC ns; verbs: grab, long, flood, hold, fonts\n");
 	return 64;
 }

@@ -63,7 +63,7 @@ sub on_kernel {
 	is scalar $vm->run("nsenter -t $pid -m stat -c %s /etc/shadow"), "0\n", "root's secrets are not there for it";
 	like scalar $vm->run('stat -c %s /etc/shadow'), qr/^[1-9]/, '... and are for others';
 
-	($said, $rc) = $vm->run($vm->as_user('tipme snap -m "as a user"'));
+	($said, $rc) = $vm->run_piped($vm->as_user('tipme snap -m "as a user"'));
 	is $rc, 0, 'the user at the screen saves' or diag $said;
 	my ($id) = $said =~ /^(\S+)/;
 	is scalar $vm->run("stat -c '%a %u' /var/lib/tipme/1000/$id"), "700 1000\n", 'into a library that is theirs alone';
@@ -75,7 +75,7 @@ sub on_kernel {
 	$vm->run('date -s "-3 hours"; date -s "+5 hours"');
 	my ($cpus) = $vm->run('nproc') =~ /(\d+)/;
 	$vm->run('echo 0 > /sys/devices/system/cpu/cpu1/online; sleep 1') if $cpus > 1;
-	($said, $rc) = $vm->run('tipme snap');
+	($said, $rc) = $vm->run_piped('tipme snap');
 	is $rc, 0, 'after the clock was set, and a CPU taken away: an episode' or diag $said;
 	my ($odd) = $said =~ m{^(/\S+)}m;
 	my $d = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("tipme diagnose $odd --json 2>/dev/null")) };
@@ -89,7 +89,7 @@ sub on_kernel {
 	SKIP: {
 		skip 'this machine has one CPU', 2 if $cpus < 2;
 		$vm->run('echo 1 > /sys/devices/system/cpu/cpu1/online; sleep 2');
-		($said, $rc) = $vm->run('tipme snap');
+		($said, $rc) = $vm->run_piped('tipme snap');
 		my ($back) = $said =~ m{^(/\S+)}m;
 		($m) = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("cat $back/manifest.json")) };
 		is $rc, 0, 'the CPU is back: an episode';
@@ -119,6 +119,7 @@ sub on_kernel {
 	is $rc, 0, 'the user can stop it';
 	$vm->run('sleep 3');
 	is property('ActiveState'), 'inactive', '... and then it stays so';
+	always();
 	no_counters();
 	out_of_memory();
 	no_complaint($vm);
@@ -138,7 +139,7 @@ sub counters_again {
 	chomp $file;
 	my ($pid, $counted) = $vm->run("taskset -c 1 sh -c 'echo \$\$; exec /opt/major-faults file $file'") =~ /^(\d+)\n(\d+)$/m;
 	cmp_ok $counted // 0, '>', 20, 'the kernel counts page faults that read there: ' . ($counted // 'none');
-	my ($path, $rc) = $vm->run('tipme snap');
+	my ($path, $rc) = $vm->run_piped('tipme snap');
 	is $rc, 0, '... an episode' or diag $path;
 	my ($episode) = $path =~ m{^(/\S+)}m;
 	$vm->run("tipme export $episode --format text -o /tmp/text > /dev/null");
@@ -159,11 +160,32 @@ sub no_counters {
 	is_deeply [ map { $s->{classes}{$_} ? 1 : 0 } qw(memory_wait sample) ], [ 1, 0 ], '... class memory_wait, but no samples' or diag explain $s->{classes};
 	is scalar(grep { /^no counters \(Permission denied\): no samples, and class memory_wait without page faults/ } @{ $s->{limits} }), 1, '... and says so' or diag explain $s->{limits};
 	my ($pid) = $vm->run(q(sh -c 'echo $$; echo 1 > /proc/sys/vm/compact_memory')) =~ /^(\d+)$/m;
-	my ($episode) = $vm->run("$env tipme snap") =~ m{^(/\S+)}m;
+	my ($episode) = $vm->run_piped("$env tipme snap") =~ m{^(/\S+)}m;
 	$vm->run("tipme export $episode --format text -o /tmp/text > /dev/null");
 	my ($n) = $vm->run("grep ' kernel_bpf memory_wait ' /tmp/text | grep 'tid=$pid ' | grep -c kind=compaction") =~ /(\d+)/;
 	cmp_ok $n, '>=', 2, '... compaction, among others';
 	ok_run($vm, "$env tipme stop", '... and ends');
+}
+
+# One command enables it and the agent for a person, and one undoes that. systemd asks polkit, which nobody answers here: the user alone may not.
+sub always {
+	my $veto = '/home/user/.config/autostart/tipme-agent.desktop';
+	my ($said, $rc) = $vm->run($vm->as_user('tipme start --always 2>&1'));
+	is $rc, 1, 'the user alone may not enable the service';
+	like $said, qr/^tipme: start: tipmed\.service: systemctl enable failed \(\d+\): do it with sudo, /m, '... and what to do';
+	for my $time ('first', 'second') {
+		($said, $rc) = $vm->run('SUDO_UID=1000 tipme start --always 2>&1');
+		is $rc, 0, "sudo tipme start --always, the $time time" or diag $said;
+		like $said, qr{\ARecording now, and from each login on: the last 40 seconds, in memory only\.\n.+\n.* in /var/lib/tipme/1000\.\n.*: tipme stop --for-good\n\z}, '... in four lines';
+		is property('UnitFileState'), 'enabled', '... at the next start of the machine';
+		$vm->wait_for('it records now', $RECORDS);
+		is scalar $vm->run("ls $veto 2>/dev/null"), '', '... and nothing keeps the desktop from starting the agent';
+		($said, $rc) = $vm->run('SUDO_UID=1000 tipme stop --for-good 2>&1');
+		is $rc, 0, 'sudo tipme stop --for-good' or diag $said;
+		is property('UnitFileState') . ' ' . property('ActiveState'), 'disabled inactive', '... neither now nor later';
+		like scalar $vm->run("cat $veto"), qr/^Hidden=true$/m, '... nor the agent';
+		is scalar $vm->run("stat -c %u $veto"), "1000\n", '... by a file of the user';
+	}
 }
 
 sub out_of_memory {

@@ -247,7 +247,7 @@ sub remembered {
 sub by_clocks {
 	my ($state) = @_;
 	my ($vm, $t) = ($state->{vm}, $state->{slept}[-1]);
-	my ($said, $rc) = $vm->run("$CLOCKS tipme snap");
+	my ($said, $rc) = $vm->run_piped("$CLOCKS tipme snap");
 	is($rc, 0, 'clocks alone: an episode') or diag $said;
 	my ($dir) = $said =~ m{^(/\S+)}m;
 	my $m = eval { $json->decode(scalar $vm->run("cat $dir/manifest.json")) } // {};

@@ -210,9 +210,13 @@ static void on_set_window_pixmap(WindowPtr window, PixmapPtr pixmap)
 	if (want && !watch) {
 		/* Also where there is no memory for its damage object: then it is not told of, but is not taken for a plain one either. */
 		tipme_hooks.redirected++;
+		/* From now on the root's damage object tells where the screen changes. */
+		tipme_damage_wake();
 		watch_start(window);
+		tipme_frames_redirect(window, true);
 	} else if (!want && watch) {
 		DamageDestroy(watch->damage);
+		tipme_frames_redirect(window, false);
 	}
 }
 
@@ -350,7 +354,8 @@ static TIPME_HOT_REQUEST bool is_ours(WindowPtr window)
 	ScreenPtr screen = window->drawable.pScreen;
 	struct watch *watch;
 
-	if (tipme_present_asked())
+	/* Where a compositor paints, its window's visible part is all of the screen: where in it, only the server tells. */
+	if (tipme_present_asked() || tipme_hooks.redirected)
 		return false;
 	if (rest.watch)
 		return rest.screen == screen;
@@ -489,13 +494,44 @@ static TIPME_HOT_REQUEST bool change_record(XID window, const BoxRec *box, uint6
 	return flood;
 }
 
+/* A redirected window's: what a compositor has to bring to the screen. */
+static void watch_drawn(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *whose)
+{
+	struct tipme_x_group *group = tipme_group_of(whose ? whose->client : 0);
+	uint64_t key = watch->window->drawable.id;
+	struct tipme_x_drawn rec;
+
+	if (tipme_join_flood(&group->damage, now_ns) && tipme_join_fits(&group->damage, key, now_ns))
+		box_join(&group->box, &watch->box);
+	else
+		group->box = watch->box;
+	rec = tipme_frames_drawn(watch->window, &group->box);
+	rec.ts_ns = now_ns;
+	if (whose) {
+		rec.client = whose->client;
+		rec.major = whose->major;
+		rec.minor = whose->minor;
+	}
+	tipme_hooks_join(&group->damage, key, &rec);
+}
+
 static __attribute__((noinline)) void watch_record(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *whose)
 {
 	WindowPtr window = watch->window;
 	bool many = watch->pieces >= PIECES_MAX;
-	bool flood = change_record(window->drawable.id, &watch->box, window->parent ? window->drawable.id : PLAIN_WINDOWS, now_ns, whose);
+	bool flood;
 
-	if (!(flood || many) || !whose || rest.watch || window->parent)
+	if (window->parent) {
+		watch_drawn(watch, now_ns, whose);
+		return;
+	}
+	if (tipme_hooks.redirected) {
+		tipme_frames_painted(watch->screen, &watch->box, now_ns, whose);
+		return;
+	}
+	flood = change_record(window->drawable.id, &watch->box, PLAIN_WINDOWS, now_ns, whose);
+
+	if (!(flood || many) || !whose || rest.watch)
 		return;
 	rest_begin(watch);
 	flood_begin(whose->client, flood ? tipme_group_of(whose->client)->damage.since_ns : now_ns);

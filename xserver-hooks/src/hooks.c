@@ -122,6 +122,7 @@ static TIPME_SELDOM void generation_init(void)
 		return;
 	}
 	tipme_present_init();
+	tipme_frames_init();
 	tipme_output_init();
 	for (int i = 0; i < screenInfo.numScreens; i++)
 		screen_init(screenInfo.screens[i]);

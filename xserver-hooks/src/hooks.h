@@ -31,7 +31,7 @@ struct tipme_x_group {
 	struct tipme_request_run run;
 	struct tipme_x_reply last_reply;
 	struct tipme_x_damage last_damage;
-	BoxRec box;			/* of the joined damage */
+	BoxRec box;			/* of the joined damage, or drawing */
 	struct tipme_join request, reply, damage, deliver, motion, flush, arrival;
 	uint64_t flush_ns;		/* beginning of the last flush */
 };
@@ -55,6 +55,7 @@ struct tipme_hooks {
 	uint32_t cur_input_seq;		/* the one being processed; 0: none */
 	unsigned flushed;		/* since the server last woke */
 	unsigned redirected;		/* windows that have a pixmap of their own; 0: none, for certain */
+	uint8_t damage_event;		/* type of DamageNotify; 0: there is none */
 	/* The server has slept for so long that the caches have forgotten what is for keys, for requests. */
 	bool key_forgotten, request_forgotten;
 	uint64_t asleep_ns;		/* since when the server sleeps; 0: it does not. A look without waiting is no sleep */
@@ -141,6 +142,18 @@ void tipme_present_event(const ClientRec *client, const xEvent *event, uint64_t 
 /* Who asked for the picture that was drawn outside of any request; NULL: nobody. */
 const struct tipme_x_request *tipme_present_asked(void);
 void tipme_present_shown(void);
+
+/* frames.c: what a compositor is told and takes over, and what the screen shows of it */
+void tipme_frames_init(void);
+void tipme_frames_request(const ClientRec *client, const struct tipme_x_request *req);
+bool tipme_frames_concerns(uint8_t major);
+void tipme_frames_told(const struct tipme_x_group *group, const xEvent *event);
+/* A window has a pixmap of its own from now on, or has none any more. */
+void tipme_frames_redirect(WindowPtr window, bool begin);
+/* A box of a redirected window was drawn; time and client are not in the record yet. */
+struct tipme_x_drawn tipme_frames_drawn(WindowPtr window, const BoxRec *box);
+/* A box of the screen's own picture changed. */
+void tipme_frames_painted(const ScreenRec *screen, const BoxRec *changed, uint64_t now_ns, const struct tipme_x_request *whose);
 
 /* output.c: replies, errors, writing, connections that take no more */
 void tipme_output_init(void);

@@ -256,6 +256,10 @@ TIPME_HOT_KEY void tipme_input_on_deliver(CallbackListPtr *list, void *data, voi
 		return;
 	}
 	group->written = (uint16_t)info->count;
+	if (__builtin_expect((info->events->u.u.type & 0x7f) == tipme_hooks.damage_event, 0)) {
+		tipme_frames_told(group, info->events);
+		return;
+	}
 	if (!seq && is_another_of_flood(group, info->events->u.u.type & 0x7f))
 		return;
 	d = delivery_of(info->events);

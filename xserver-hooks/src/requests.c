@@ -183,6 +183,7 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 		drawn_on = tipme_damage_before(client, &req);
 	if (!(traits[req.major] & PLAIN)) {
 		tipme_present_begin(client, &req);
+		tipme_frames_request(client, &req);
 		tipme_input_request(req.major, req.minor);
 	}
 	head = hooks->ring.head;
@@ -274,7 +275,8 @@ void tipme_requests_wrap(void)
 {
 	tipme_target_init();
 	for (int major = 0; major < 256; major++) {
-		bool plain = !tipme_input_concerns((uint8_t)major) && !tipme_present_concerns((uint8_t)major);
+		bool plain = !tipme_input_concerns((uint8_t)major) && !tipme_present_concerns((uint8_t)major) &&
+			     !tipme_frames_concerns((uint8_t)major);
 
 		traits[major] = !plain ? 0 : tipme_target_harmless((uint8_t)major) ? PLAIN | HARMLESS : PLAIN;
 	}

@@ -109,9 +109,12 @@ int tipmed_episode_note(int library_fd, const char *id, const char *words)
 		return -errno;
 	/* Left by a crash, if it is there. */
 	unlinkat(episode.dir_fd, NOTE_TMP, 0);
-	int err = tipmed_episode_text(&episode, NOTE_TMP, words, strlen(words));
+	int err = *words ? tipmed_episode_text(&episode, NOTE_TMP, words, strlen(words)) : 0;
 
-	if (!err && renameat(episode.dir_fd, NOTE_TMP, episode.dir_fd, "note.txt"))
+	/* Words that are taken back leave nothing. */
+	if (!*words && unlinkat(episode.dir_fd, "note.txt", 0) && errno != ENOENT)
+		err = -errno;
+	if (*words && !err && renameat(episode.dir_fd, NOTE_TMP, episode.dir_fd, "note.txt"))
 		err = -errno;
 	if (!err && fsync(episode.dir_fd))
 		err = -errno;

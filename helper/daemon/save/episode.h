@@ -37,8 +37,8 @@ void tipmed_record_file_patch(struct tipmed_record_file *file, uint64_t at, cons
 int tipmed_record_file_end(struct tipmed_record_file *file);
 
 /*
- * Puts the user's words into a saved episode, in place of those that are there: beside, synced, renamed. -ENOENT: there is no such
- * episode. The id must have been checked.
+ * Puts the user's words into a saved episode, in place of those that are there: beside, synced, renamed. No words: those that are
+ * there are removed. -ENOENT: there is no such episode. The id must have been checked.
  */
 int tipmed_episode_note(int library_fd, const char *id, const char *words);
 

@@ -78,6 +78,8 @@ static int refuse_folder(int err, char *why, size_t why_len, const char *path)
 		return refuse(-1, err, why, why_len, path, "is a symbolic link, which is not followed: name the folder that it leads to");
 	if (err == -ENOTDIR)
 		return refuse(-1, err, why, why_len, path, "is no folder, or lies below a file: name another");
+	if (err == -EACCES || err == -EPERM || err == -EROFS)
+		return refuse(-1, err, why, why_len, path, "may not be written: name another folder, or run it with sudo");
 	return refuse(-1, err, why, why_len, path, strerror(-err));
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "manifest.h"
+#include "state.h"
 
 static void add(struct json_object *to, const char *key, struct json_object *value)
 {
@@ -110,6 +111,7 @@ static void add_machine(struct json_object *to)
 	add_number(to, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	add_number(to, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
 	add_frequencies(to);
+	add(to, "state", tipmed_state());
 }
 
 const char *const tipmed_trigger_kinds[] = {
@@ -137,15 +139,31 @@ static void add_trigger(struct json_object *to, const struct tipmed_trigger *fro
 /* What was on when the episode was written: the absence of a record means something only then. */
 static void add_classes(struct json_object *to, const struct tipmed_manifest *m)
 {
-	struct json_object *classes = add_object(to, "classes"), *cost = add_object(to, "record_cost_ns");
+	struct json_object *classes = add_object(to, "classes");
 
-	for (unsigned int i = 0; i < TIPME_CLASSES; i++) {
-		add(classes, tipme_classes[i].name, m->classes_able & 1U << i ? json_object_new_boolean(m->classes >> i & 1) : NULL);
-		if (m->cost_ns[i])
-			add_number(cost, tipme_classes[i].name, m->cost_ns[i]);
+	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
+		add(classes, tipme_classes[i].name,
+		    m->classes_able & 1U << i ? json_object_new_boolean(m->classes >> i & 1) : NULL);
+}
+
+/* What a record costs: the median of each class, and its quartiles apart. */
+static void add_costs(struct json_object *to, const struct tipmed_manifest *m)
+{
+	struct json_object *cost = add_object(to, "record_cost_ns");
+	struct json_object *spread = add_object(to, "record_cost_spread_ns");
+
+	for (unsigned int i = 0; i <= TIPME_CLASSES; i++) {
+		const char *name = i < TIPME_CLASSES ? tipme_classes[i].name : "sched";
+		struct json_object *quartiles;
+
+		if (!m->cost[i].ns)
+			continue;
+		add_number(cost, name, m->cost[i].ns);
+		quartiles = json_object_new_array();
+		json_object_array_add(quartiles, json_object_new_int64(m->cost[i].low_ns));
+		json_object_array_add(quartiles, json_object_new_int64(m->cost[i].high_ns));
+		add(spread, name, quartiles);
 	}
-	if (m->cost_ns[TIPME_CLASSES])
-		add_number(cost, "sched", m->cost_ns[TIPME_CLASSES]);
 }
 
 static uint64_t window_begin(const struct tipmed_manifest *m)
@@ -211,6 +229,7 @@ static void add_recorder(struct json_object *to, const struct tipmed_manifest *m
 		json_object_array_add(agents, json_object_new_int(m->snap->agents[i]));
 	add(recorder, "agents", agents);
 	add_classes(recorder, m);
+	add_costs(recorder, m);
 }
 
 static void add_coverage(struct json_object *list, unsigned int cpu, uint64_t first_ns, uint64_t last_ns, uint64_t records)

@@ -16,7 +16,7 @@ struct tipmed_manifest {
 	uint64_t recorder_start_ns;
 	struct tipmed_suspends *suspends;
 	struct tipme_kernel_lost lost; /* in the window of the episode */
-	uint32_t cost_ns[TIPME_CLASSES + 1]; /* 0: not measured */
+	struct tipme_record_cost cost[TIPME_CLASSES + 1];
 	uint32_t classes, classes_able;
 	struct tipmed_identity_facts identity;
 	uint64_t identity_count;

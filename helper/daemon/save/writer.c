@@ -259,7 +259,7 @@ static void lost_in_window(const struct tipmed_writer *w, struct tipmed_manifest
 	tipmed_watch_lost_before(w->watch, first_ns ? first_ns : UINT64_MAX, &before);
 	if (tipme_kernel_source_stats(w->snap->source, &stats))
 		return;
-	memcpy(m->cost_ns, stats.cost_ns, sizeof(m->cost_ns));
+	memcpy(m->cost, stats.cost, sizeof(m->cost));
 	m->lost = (struct tipme_kernel_lost){
 		.pool = stats.lost.pool - before.pool, .nested = stats.lost.nested - before.nested,
 		.missed = stats.lost.missed - before.missed, .stack_table = stats.lost.stack_table - before.stack_table,

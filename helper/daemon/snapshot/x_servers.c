@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "text.h"
@@ -17,6 +18,8 @@ static void server_free(struct tipmed_x_server *s)
 {
 	if (s->copy.buf)
 		munmap(s->copy.buf, s->copy.cap);
+	if (s->used && s->reader_fd >= 0)
+		close(s->reader_fd);
 	tipme_x_ring_close(&s->ring);
 	*s = (struct tipmed_x_server){ 0 };
 }
@@ -106,6 +109,15 @@ static size_t copies_bytes(const struct tipmed_x_servers *servers, bool of_frien
 	return sum;
 }
 
+/* Whoever gets it can read the ring and nothing else. */
+static int open_for_reading(int fd)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 /* The buffer of the copy is made now, so that the trigger needs no memory. */
 static int server_open(struct tipmed_x_server *s, const struct tipmed_x_servers *servers, int fd, const char **why)
 {
@@ -125,6 +137,7 @@ static int server_open(struct tipmed_x_server *s, const struct tipmed_x_servers 
 		return -errno;
 	s->copy.buf = buf;
 	s->copy.quiet = &servers->quiet;
+	s->reader_fd = open_for_reading(fd);
 	return 0;
 }
 
@@ -183,7 +196,7 @@ static void server_name(struct tipmed_x_server *s, const struct tipme_incoming *
 int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, const struct tipmed_x_writer *writer, int fd, bool busy,
 			 const char **why)
 {
-	struct tipmed_x_server new = { .used = true, .connected = true, .pid = writer->pid, .uid = writer->uid, .of_friend = writer->of_friend };
+	struct tipmed_x_server new = { .used = true, .connected = true, .reader_fd = -1, .pid = writer->pid, .uid = writer->uid, .of_friend = writer->of_friend };
 	struct stat st;
 	int place;
 

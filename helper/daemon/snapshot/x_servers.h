@@ -42,6 +42,7 @@ struct tipmed_x_server {
 	dev_t dev;
 	ino_t ino;
 	uint64_t gone_ns;
+	int reader_fd; /* the ring's memory, open for reading alone, for others; -1: its writer lets nobody open it */
 	struct tipme_x_ring ring;
 	struct tipme_x_copy copy;
 };

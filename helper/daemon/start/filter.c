@@ -78,6 +78,21 @@ static int allow_reading(scmp_filter_ctx ctx)
 	return err ? err : allow_data(ctx);
 }
 
+/* A library is loaded and used: its code, and what a compositor with one client asks of the kernel. No socket but a pair of its own. */
+static int allow_calibrating(scmp_filter_ctx ctx)
+{
+	static const char *const calls[] = {
+		"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "eventfd2", "getegid", "geteuid", "getgid", "getsockopt", "getuid", "mprotect", "pipe2",
+		"pwrite64", "timerfd_create", "timerfd_settime", "signalfd4",
+	};
+	int err = allow(ctx, calls, sizeof(calls) / sizeof(calls[0]));
+
+	err = err ? err : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY));
+	err = err ? err : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_WRITE | PROT_EXEC, PROT_EXEC));
+	err = err ? err : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	return err ? err : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
+}
+
 static int allow_recording(scmp_filter_ctx ctx)
 {
 	int err = allow(ctx, recorder, sizeof(recorder) / sizeof(recorder[0]));
@@ -112,16 +127,26 @@ int tipmed_filter_reader(void)
 	return load(allow_reading);
 }
 
+int tipmed_filter_calibrator(void)
+{
+	return load(allow_calibrating);
+}
+
 #else
 
-int tipmed_filter_recorder(void)
+int tipmed_filter_calibrator(void)
 {
 	return -ENOTSUP;
 }
 
+int tipmed_filter_recorder(void)
+{
+	return -ENOSYS;
+}
+
 int tipmed_filter_reader(void)
 {
-	return -ENOTSUP;
+	return -ENOSYS;
 }
 
 #endif

@@ -4,8 +4,10 @@
 #define TIPMED_FILTER_H
 
 /*
- * For this process, all its threads, and what it forks, for ever. Takes PR_SET_NO_NEW_PRIVS, which it sets. Returns 0; -ENOTSUP: built without libseccomp; or
- * another -errno. What is not on the list fails with ENOSYS: a C library of a later version then takes the older call.
+ * For this process, all its threads, and what it forks, for ever. Takes PR_SET_NO_NEW_PRIVS, which
+ * it sets. What is not on the list fails with ENOSYS: a C library of a later version then takes the
+ * older call. Returns 0; -ENOSYS: built without libseccomp; -EOPNOTSUPP: the kernel cannot, or the
+ * filter of whoever started us forbids seccomp(2); or another -errno.
  */
 
 /* When all is open and the privileges are dropped: no program is called, no module loaded, nothing mounted, traced, or sent over a network. */
@@ -13,5 +15,8 @@ int tipmed_filter_recorder(void);
 
 /* For who parses strangers' files: reads what it opens, writes to what it has, takes memory that is not executed. */
 int tipmed_filter_reader(void);
+
+/* For who loads a library and looks how it calls itself: as above, but code of files may be mapped. A pair of sockets is the only connection. */
+int tipmed_filter_calibrator(void);
 
 #endif

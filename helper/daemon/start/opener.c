@@ -18,16 +18,24 @@
 
 #include "kernel_source.h"
 #include "opener.h"
+#include "wayland_library.h"
 
-/* Above that the kernels that know it ask for CAP_SYS_ADMIN. */
-#define PARANOID_MOST 2
-#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 /* An opener that does not answer is one that is not there. */
 #define ANSWER_S 2
 
+#define LIBRARY_PATH_MAX 256
+
+/* A library where the path is not empty, else an event of a CPU. */
 struct request {
 	uint32_t which;
 	int32_t cpu;
+	char library[LIBRARY_PATH_MAX];
+};
+
+/* Beside it come the descriptors of the event, or of the library's probes in their order. */
+struct answer {
+	int32_t err;
+	struct tipme_wayland_library lib;
 };
 
 static int opener_fd = -1;
@@ -35,43 +43,59 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 union passed {
 	struct cmsghdr head; /* for its alignment */
-	char bytes[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(sizeof(int) * TIPME_WAYLAND_PROBES)];
 };
 
 static bool is_needed(void)
 {
-	FILE *f = fopen(PARANOID, "re");
-	int level = 0;
-
-	if (f && fscanf(f, "%d", &level) != 1)
-		level = 0;
-	if (f)
-		fclose(f);
-	return level > PARANOID_MOST && capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN) == 1;
+	return capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN) == 1;
 }
 
 /* --- there --- */
 
-/* fd < 0: only why not. */
-static void answer(int to, int fd)
+/* Without descriptors: only why not. */
+static void answer_send(int to, struct answer *a, const int *fd, unsigned int count)
 {
-	int32_t err = fd < 0 ? fd : 0;
-	struct iovec text = { &err, sizeof(err) };
+	struct iovec text = { a, sizeof(*a) };
 	union passed passed = { .bytes = { 0 } };
 	struct msghdr msg = { .msg_iov = &text, .msg_iovlen = 1 };
 
-	if (fd >= 0) {
+	if (count) {
 		msg.msg_control = passed.bytes;
-		msg.msg_controllen = sizeof(passed.bytes);
+		msg.msg_controllen = CMSG_SPACE(sizeof(int) * count);
 		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+		c->cmsg_len = CMSG_LEN(sizeof(int) * count);
+		memcpy(CMSG_DATA(c), fd, sizeof(int) * count);
 	}
 	while (sendmsg(to, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
+}
+
+static void serve_event(int to, const struct request *req)
+{
+	bool known = (req->which == TIPME_CLASS_SAMPLE || req->which == TIPME_CLASS_MEMORY) && req->cpu >= 0;
+	int fd = known ? tipme_kernel_event_open(req->which, req->cpu) : -EINVAL;
+	struct answer a = { .err = fd < 0 ? fd : 0 };
+
+	answer_send(to, &a, &fd, fd >= 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void serve_library(int to, struct request *req)
+{
+	struct answer a = { 0 };
+	int fd[TIPME_WAYLAND_PROBES];
+
+	req->library[LIBRARY_PATH_MAX - 1] = '\0';
+	a.err = tipmed_wayland_library_open(req->library, &a.lib);
+	for (unsigned int i = 0; i < a.lib.count; i++)
+		fd[i] = a.lib.probe[i].fd;
+	answer_send(to, &a, fd, a.lib.count);
+	tipme_wayland_library_close(&a.lib);
 }
 
 static void serve(int from)
@@ -83,14 +107,12 @@ static void serve(int from)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (n != sizeof(req))
 			return;
-		bool known = n == sizeof(req) && (req.which == TIPME_CLASS_SAMPLE || req.which == TIPME_CLASS_MEMORY) && req.cpu >= 0;
-		int fd = known ? tipme_kernel_event_open(req.which, req.cpu) : -EINVAL;
-
-		answer(from, fd);
-		if (fd >= 0)
-			close(fd);
+		if (req.library[0])
+			serve_library(from, &req);
+		else
+			serve_event(from, &req);
 	}
 }
 
@@ -142,44 +164,71 @@ int tipmed_opener_start(const struct tipmed_user *user)
 	return pid < 0 ? pid : 0;
 }
 
-/* What it answers; -EACCES if it is not there any more. */
-static int ask(const struct request *req)
+/* What it answers, with *count descriptors; -EACCES if it is not there any more. */
+static int ask(const struct request *req, struct answer *a, int *fd, unsigned int *count)
 {
-	int32_t err = 0;
-	struct iovec text = { &err, sizeof(err) };
+	struct iovec text = { a, sizeof(*a) };
 	union passed passed;
 	struct msghdr msg = { .msg_iov = &text, .msg_iovlen = 1, .msg_control = passed.bytes, .msg_controllen = sizeof(passed.bytes) };
-	int fd = -1;
 	ssize_t n;
 
-	if (send(opener_fd, req, sizeof(*req), MSG_NOSIGNAL) != sizeof(*req))
+	*count = 0;
+	if (opener_fd < 0 || send(opener_fd, req, sizeof(*req), MSG_NOSIGNAL) != sizeof(*req))
 		return -EACCES;
 	do
 		n = recvmsg(opener_fd, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
-	struct cmsghdr *c = n == sizeof(err) ? CMSG_FIRSTHDR(&msg) : NULL;
+	struct cmsghdr *c = n == sizeof(*a) ? CMSG_FIRSTHDR(&msg) : NULL;
 
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	if (n != sizeof(err) || (fd < 0 && err >= 0))
-		return -EACCES;
-	return fd >= 0 ? fd : err;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+		*count = (unsigned int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(fd, CMSG_DATA(c), sizeof(int) * *count);
+	}
+	return n != sizeof(*a) || a->err > 0 || (!a->err && !*count) ? -EACCES : a->err;
+}
+
+static int ask_alone(const struct request *req, struct answer *a, int *fd, unsigned int *count)
+{
+	pthread_mutex_lock(&lock);
+	int err = ask(req, a, fd, count);
+
+	/* A late answer would be taken for that to the next question. One that was refused itself says why. */
+	if (err == -EACCES && opener_fd >= 0 && !*a->lib.why) {
+		close(opener_fd);
+		opener_fd = -1;
+	}
+	pthread_mutex_unlock(&lock);
+	return err;
 }
 
 int tipmed_opener_open(unsigned int which, int cpu)
 {
-	struct request req = { which, cpu };
-	int fd = -EACCES;
+	struct request req = { .which = which, .cpu = cpu };
+	int fd[TIPME_WAYLAND_PROBES] = { -1 };
+	struct answer a = { 0 };
+	unsigned int count;
+	int err = ask_alone(&req, &a, fd, &count);
 
-	pthread_mutex_lock(&lock);
-	if (opener_fd >= 0) {
-		fd = ask(&req);
-		/* A late answer would be taken for that to the next question. */
-		if (fd == -EACCES) {
-			close(opener_fd);
-			opener_fd = -1;
-		}
-	}
-	pthread_mutex_unlock(&lock);
-	return fd;
+	return err ? err : fd[0];
+}
+
+int tipmed_opener_wayland(const char *path, struct tipme_wayland_library *lib)
+{
+	struct request req = { .cpu = -1 };
+	int fd[TIPME_WAYLAND_PROBES], err;
+	struct answer a = { 0 };
+	unsigned int count;
+
+	if (opener_fd < 0)
+		return tipmed_wayland_library_open(path, lib);
+	snprintf(req.library, sizeof(req.library), "%s", path);
+	err = ask_alone(&req, &a, fd, &count);
+	*lib = a.lib;
+	lib->why[sizeof(lib->why) - 1] = '\0';
+	lib->count = err ? 0 : count;
+	for (unsigned int i = 0; i < lib->count; i++)
+		lib->probe[i].fd = fd[i];
+	if (err && !lib->why[0])
+		snprintf(lib->why, sizeof(lib->why), "the process that sets probes has not answered");
+	return err;
 }

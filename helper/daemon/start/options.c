@@ -17,7 +17,12 @@
 
 const char tipmed_usage[] =
 	"usage: tipme start [options]        (or: tipmed [options])\n"
+	"       tipme start --always | --ask\n"
 	"Starts the recorder: it keeps the last seconds of what the machine did.\n\n"
+	"  --always          now, and at each login, and the agent with its hot-key, too\n"
+	"                    (the service tipmed; where no systemd runs, samples only);\n"
+	"                    --now-and-at-login is the same; tipme stop --for-good ends it\n"
+	"  --ask             ask for the right in a window (polkit), as buttons do\n"
 	"  --foreground      stay in the terminal, until Ctrl+C\n"
 	"  --window S        seconds to keep (40)\n"
 	"  --rate N          records a second to make room for (10000 of each CPU, at\n"
@@ -27,6 +32,8 @@ const char tipmed_usage[] =
 	"                    (Ctrl+Alt+minus)\n"
 	"  --classes LIST    record classes, as io,signal or +migrate,-sample or all or none\n"
 	"                    (tipme status lists them)\n"
+	"  --wayland-library FILE  a libwayland-server beside those of the system, whose\n"
+	"                    compositors are recorded, too\n"
 	"  --history MB      memory for who processes were (16)\n"
 	"  --record-environment  keep all of each program's environment: it may hold\n"
 	"                    passwords and tokens; without it, a short list of names\n"
@@ -39,7 +46,8 @@ const char tipmed_usage[] =
 	"  --source NAME     kernel_module, kernel_bpf or proc_sampled (the best that is permitted)\n"
 	"  --owner UID       whose episodes these are (sudo's user, or who sits at the screen);\n"
 	"                    auto: who sits at the screen, and whoever comes next\n"
-	"  --allow-uid UID   a user whose X server and trigger are taken, too; repeatable\n"
+	"  --allow-uid UID   a user whose X server, compositor and trigger are taken, too;\n"
+	"                    repeatable\n"
 	"  --user NAME       the system user that it is once all is open (tipmed, where there\n"
 	"                    is such a user; root: stay root, without root's capabilities)\n"
 	"  --library DIR     where episodes go (/var/lib/tipme/UID)\n"
@@ -47,10 +55,10 @@ const char tipmed_usage[] =
 	"  --help, --version\n\n"
 	"Examples:\n"
 	"  sudo tipme start\n"
-	"  sudo tipme start --window 120 --rate 50000\n"
-	"  sudo tipme start --foreground --owner 1000\n";
+	"  sudo tipme start --always\n"
+	"  sudo tipme start --window 120 --rate 50000\n";
 
-enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_HOTKEY, OPT_CLASSES, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_AUTO, OPT_KEEP, OPT_KEEP_MB, OPT_KEEP_DAYS, OPT_KEEP_WORST, OPT_OWNER, OPT_ALLOW, OPT_USER, OPT_LIBRARY,
+enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_HOTKEY, OPT_CLASSES, OPT_WAYLAND_LIBRARY, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_AUTO, OPT_KEEP, OPT_KEEP_MB, OPT_KEEP_DAYS, OPT_KEEP_WORST, OPT_OWNER, OPT_ALLOW, OPT_USER, OPT_LIBRARY,
 	OPT_RUNDIR, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
@@ -60,6 +68,7 @@ static const struct option long_options[] = {
 	{ "post", required_argument, NULL, OPT_POST },
 	{ "hotkey", required_argument, NULL, OPT_HOTKEY },
 	{ "classes", required_argument, NULL, OPT_CLASSES },
+	{ "wayland-library", required_argument, NULL, OPT_WAYLAND_LIBRARY },
 	{ "history", required_argument, NULL, OPT_HISTORY },
 	{ "record-environment", no_argument, NULL, OPT_ENVIRONMENT },
 	{ "auto", optional_argument, NULL, OPT_AUTO },
@@ -90,7 +99,7 @@ static int number(const char *name, const char *text, unsigned long least, unsig
 	return -EINVAL;
 }
 
-static int folder(const char *name, const char *text, char *to, size_t cap)
+static int full_path(const char *name, const char *text, char *to, size_t cap)
 {
 	if (text[0] == '/' && strlen(text) < cap) {
 		strcpy(to, text);
@@ -168,7 +177,7 @@ static int source(struct tipmed_options *opt)
 			opt->source = sources[i].source;
 			return 0;
 		}
-	fprintf(stderr, "tipme: start: --source %s: no such source: kernel_module, kernel_bpf or proc_sampled\n", optarg);
+	fprintf(stderr, "tipme: start: --source %s: no such source: say kernel_module, kernel_bpf or proc_sampled\n", optarg);
 	return -EINVAL;
 }
 
@@ -185,6 +194,7 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_HISTORY: err = number("history", optarg, 1, 1024, &value); opt->identity_bytes = value << 20; return err;
 	case OPT_HOTKEY: return hotkey(opt);
 	case OPT_CLASSES: return classes(opt);
+	case OPT_WAYLAND_LIBRARY: return full_path("wayland-library", optarg, opt->wayland_library, sizeof(opt->wayland_library));
 	case OPT_SOURCE: return source(opt);
 	case OPT_AUTO:
 		opt->auto_ms = TIPMED_AUTO_MS_DEFAULT;
@@ -197,8 +207,8 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_KEEP_WORST: err = number("keep-worst", optarg, 0, 1000000, &value); opt->keep.worst = (unsigned int)value; return err;
 	case OPT_ALLOW: return allow(opt);
 	case OPT_USER: return user(opt);
-	case OPT_LIBRARY: return folder("library", optarg, opt->library, sizeof(opt->library));
-	case OPT_RUNDIR: return folder("rundir", optarg, opt->rundir, sizeof(opt->rundir));
+	case OPT_LIBRARY: return full_path("library", optarg, opt->library, sizeof(opt->library));
+	case OPT_RUNDIR: return full_path("rundir", optarg, opt->rundir, sizeof(opt->rundir));
 	case OPT_WINDOW: err = number("window", optarg, 1, 3600, &value); opt->window_s = (unsigned int)value; return err;
 	case OPT_RATE: err = number("rate", optarg, 100, 10000000, &value); opt->rate = (unsigned int)value; return err;
 	case OPT_POST: err = number("post", optarg, 0, 60, &value); opt->post_s = (unsigned int)value; return err;
@@ -214,15 +224,26 @@ static int apply(struct tipmed_options *opt, int which)
 	return -EINVAL;
 }
 
+/* An option that there is none of, one with a value that it cannot have, or without the one that it needs. */
+static int option_wrong(const char *arg, int which)
+{
+	if (which == ':')
+		fprintf(stderr, "tipme: start: %s: its value is missing: see tipme start --help\n", arg);
+	else
+		fprintf(stderr, "tipme: start: %s: no such option: see tipme start --help\n", arg);
+	return -EINVAL;
+}
+
 int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt)
 {
 	int which, err = 0;
 
 	*opt = (struct tipmed_options){ .window_s = 40, .post_s = 2, .keep = { .count = 200, .worst = 20, .bytes = 4000000000 }, .classes = tipme_classes_default(),
 		.hotkey = TIPME_HOTKEY_DEFAULT };
-	snprintf(opt->rundir, sizeof(opt->rundir), "%s", tipme_rundir());
-	while (!err && (which = getopt_long(argc, argv, "", long_options, NULL)) != -1)
-		err = apply(opt, which);
+	snprintf(opt->rundir, sizeof(opt->rundir), "%s", tipme_rundir_to_start());
+	opterr = 0;
+	while (!err && (which = getopt_long(argc, argv, ":", long_options, NULL)) != -1)
+		err = which == '?' || which == ':' ? option_wrong(argv[optind - 1], which) : apply(opt, which);
 	if (!err && optind < argc) {
 		fprintf(stderr, "tipme: start: %s: not an option: see tipme start --help\n", argv[optind]);
 		err = -EINVAL;

@@ -35,6 +35,7 @@ struct tipmed_options {
 	bool record_environment; /* all of it */
 	char hotkey[64]; /* read from the keyboards; "none": not */
 	uint32_t classes; /* wanted, bits by number */
+	char wayland_library[256]; /* one beside those of the system; "": none */
 	bool owner_given;
 	bool owner_auto; /* whoever sits at the screen: not known before somebody does */
 	uid_t owner;

@@ -79,7 +79,7 @@ static void on_deliver(struct tipmed_auto *a, const struct tipme_x_deliver *r)
 	a->in_use = r->pid;
 	/* An earlier press that is not answered yet is the one that has waited longest. */
 	if (!p && (p = press_of(a, 0)))
-		*p = (struct tipmed_auto_press){ .pid = r->pid, .ns = r->ts_ns };
+		*p = (struct tipmed_auto_press){ .pid = r->pid, .client = r->client, .ns = r->ts_ns };
 }
 
 static void on_damage(struct tipmed_auto *a, const struct tipme_x_damage *r)
@@ -94,12 +94,22 @@ static void on_damage(struct tipmed_auto *a, const struct tipme_x_damage *r)
 	p->pid = 0;
 }
 
+/* Under a compositor the client has answered as soon; what that one makes of it is not followed here. */
+static void on_drawn(struct tipmed_auto *a, const struct tipme_x_drawn *r)
+{
+	for (int i = 0; r->client && i < TIPMED_AUTO_WAITING; i++)
+		if (a->press[i].pid && a->press[i].client == r->client)
+			on_damage(a, &(struct tipme_x_damage){ .ts_ns = r->ts_ns, .pid = a->press[i].pid });
+}
+
 static void on_record(void *arg, const struct tipme_head *rec)
 {
 	if (rec->type == TIPME_X_DELIVER)
 		on_deliver(arg, (const void *)rec);
 	else if (rec->type == TIPME_X_DAMAGE)
 		on_damage(arg, (const void *)rec);
+	else if (rec->type == TIPME_X_DRAWN)
+		on_drawn(arg, (const void *)rec);
 }
 
 static void follow(struct tipmed_auto *a, uint64_t now_ns)

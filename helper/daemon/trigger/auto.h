@@ -20,6 +20,7 @@
 /* A client that was given a press, and has not changed the screen since. */
 struct tipmed_auto_press {
 	uint32_t pid; /* 0: free */
+	uint16_t client; /* its number in the server */
 	uint64_t ns;
 	uint64_t ran_ns; /* its count at the last look */
 	bool looked, idle;

@@ -113,4 +113,7 @@ size_t tipmed_status_write(struct tipmed_server *server);
 /* For the answer to `set`: all classes. */
 size_t tipmed_status_classes(struct tipmed_server *server);
 
+/* JSON of the rings that a reader may ask for; the same buffer. */
+size_t tipmed_status_rings(struct tipmed_server *server);
+
 #endif

@@ -101,6 +101,11 @@ static void add_identity(struct tipme_text *text, struct tipmed_server *server)
 		       (unsigned long long)f.lost, (double)(tipme_clock_ns() - f.complete_since_ns) / 1e9);
 }
 
+static const char *cost_name(unsigned int which)
+{
+	return which < TIPME_CLASSES ? tipme_classes[which].name : "sched";
+}
+
 static void add_costs(struct tipme_text *text, struct tipmed_server *server)
 {
 	struct tipmed_watched now;
@@ -110,9 +115,18 @@ static void add_costs(struct tipme_text *text, struct tipmed_server *server)
 	tipmed_watch_get(server->watch, &now, &none, 0);
 	tipme_text_add(text, ", \"record_cost_ns\": {");
 	for (unsigned int i = 0; i <= TIPME_CLASSES; i++) {
-		if (!now.stats.cost_ns[i])
+		if (!now.stats.cost[i].ns)
 			continue;
-		tipme_text_add(text, "%s\"%s\": %u", between, i < TIPME_CLASSES ? tipme_classes[i].name : "sched", now.stats.cost_ns[i]);
+		tipme_text_add(text, "%s\"%s\": %u", between, cost_name(i), now.stats.cost[i].ns);
+		between = ", ";
+	}
+	between = "";
+	tipme_text_add(text, "}, \"record_cost_spread_ns\": {");
+	for (unsigned int i = 0; i <= TIPME_CLASSES; i++) {
+		if (!now.stats.cost[i].ns)
+			continue;
+		tipme_text_add(text, "%s\"%s\": [%u, %u]", between, cost_name(i),
+			       now.stats.cost[i].low_ns, now.stats.cost[i].high_ns);
 		between = ", ";
 	}
 	tipme_text_add(text, "}, \"record_cost_measuring\": %s, \"record_cost_age_s\": ", now.stats.measuring ? "true" : "false");
@@ -195,6 +209,29 @@ static void add_episodes(struct tipme_text *text, const struct tipmed_server *se
 	/* While the writer saves, the text is its own. */
 	tipme_text_add(text, ", \"last_result\": ");
 	tipme_text_add_json(text, any && server->snap.phase != TIPMED_SAVING ? server->snap.saved_text : NULL);
+}
+
+/* What who reads rings himself has to know: which there are, whose keys are ours, whether the user wants no input recorded. */
+size_t tipmed_status_rings(struct tipmed_server *server)
+{
+	struct tipme_text text;
+	const char *between = "";
+
+	tipme_text_init(&text, server->out, sizeof(server->out));
+	tipme_text_add(&text, "{\"quiet\": %s", tipme_x_quiet_now(&server->snap.x.quiet) ? "true" : "false");
+	add_agents(&text, &server->agents);
+	tipme_text_add(&text, ", \"rings\": [");
+	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
+		const struct tipmed_x_server *s = &server->snap.x.server[i];
+
+		if (!s->used || !s->connected || s->reader_fd < 0)
+			continue;
+		tipme_text_add(&text, "%s{\"place\": %d, \"memory\": %llu, \"pid\": %d, \"source\": \"%s\"}", between, i, (unsigned long long)s->ino, (int)tipmed_x_server_pid(s),
+			       s->ring.source == TIPME_SOURCE_X_CLIENT ? "x_client" : "x_hooks");
+		between = ", ";
+	}
+	tipme_text_add(&text, "]}");
+	return text.len;
 }
 
 size_t tipmed_status_write(struct tipmed_server *server)

@@ -107,6 +107,21 @@ static void on_note(struct tipmed_server *server, struct tipmed_peer *peer, cons
 	tipmed_writer_notes(server->writer);
 }
 
+/* The list, or one ring. Only root and the owner get here: a snapshot gives them the same. */
+static void on_rings(struct tipmed_server *server, struct tipmed_peer *peer, uint32_t place)
+{
+	const struct tipmed_x_server *s = place < TIPMED_X_SERVERS_MAX ? &server->snap.x.server[place] : NULL;
+
+	if (!s && place != UINT32_MAX)
+		tipmed_peer_answer(peer, EINVAL, "there is no such place");
+	else if (!s)
+		tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out, tipmed_status_rings(server), MSG_DONTWAIT);
+	else if (!s->used || s->reader_fd < 0)
+		tipmed_peer_answer(peer, ENOENT, "no ring is there, or its writer lets nobody read it");
+	else
+		tipme_message_send_fd(peer->fd, TIPME_VERB_REPLY, 0, "{\"ring\": true}", strlen("{\"ring\": true}"), s->reader_fd, MSG_DONTWAIT);
+}
+
 static void on_stop(struct tipmed_server *server, struct tipmed_peer *peer)
 {
 	tipmed_peer_answer(peer, 0, "{\"stopping\": true}");
@@ -143,6 +158,8 @@ static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, c
 		tipmed_peer_answer(peer, EACCES, "only root and the owner of the recorder may do that");
 	else if (in->verb == TIPME_VERB_STATUS)
 		tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out, tipmed_status_write(server), MSG_DONTWAIT);
+	else if (in->verb == TIPME_VERB_RINGS)
+		on_rings(server, peer, in->arg);
 	else if (in->verb == TIPME_VERB_STOP)
 		on_stop(server, peer);
 	else if (in->verb == TIPME_VERB_WATCH)

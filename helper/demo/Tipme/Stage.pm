@@ -154,6 +154,9 @@ sub start_terminal {
 	return $self->start_client('tipme-stage', 'xterm', '-T', 'tipme-stage', '-geometry', '200x55+0+0', '-e', 'bash', '--noprofile', '--rcfile', $file, '-i');
 }
 
+# terminal(): what the terminal's process is called
+sub terminal { return 'xterm' }
+
 # A keyboard is not a process that can starve: who types here has real-time priority, or at least the best nice value.
 sub start_typist {
 	my ($self) = @_;

@@ -16,7 +16,7 @@ use Tipme::Workload::Programs;
 use constant PATIENCE_S => 60;
 
 # Tipme::Workload->new(display => Tipme::Display, work => DIR of the user, ids => [uid, gid], wm
-# => 'openbox') starts bus and window manager.
+# => 'openbox', compositor => [COMMAND]) starts bus, window manager and, where one is given, compositor.
 # close() ends them, and all programs.
 sub new {
 	my ($class, %o) = @_;
@@ -27,12 +27,14 @@ sub new {
 	$self->_connect;
 	$self->_start_bus;
 	$self->_start_wm;
+	$self->_start_compositor;
 	return $self;
 }
 
 sub x      { return $_[0]{x} }
 sub home   { return $_[0]{home} }
 sub wm_pid { return $_[0]{wm_pid} }
+sub compositor_pid { return $_[0]{compositor_pid} }
 sub bus    { return $_[0]{bus} }
 
 # The environment of all that runs here. Nothing of the caller's session is in it.
@@ -121,6 +123,16 @@ sub _start_wm {
 	my %config = (openbox => [ 'openbox', '--sm-disable' ]);
 	$self->{wm_pid} = $self->spawn($config{ $self->{wm} } // [ $self->{wm} ]);
 	_wait_for(sub { $self->_property($self->{x}->root, '_NET_SUPPORTING_WM_CHECK') }, $self->{wm});
+	return;
+}
+
+# A compositor that is ready has the selection of its screen.
+sub _start_compositor {
+	my ($self) = @_;
+	my $command = $self->{compositor} // return;
+	my $x = $self->{x};
+	$self->{compositor_pid} = $self->spawn($command);
+	_wait_for(sub { my ($owner) = $x->GetSelectionOwner($x->atom('_NET_WM_CM_S0')); $owner && $owner ne 'None' }, $command->[0]);
 	return;
 }
 

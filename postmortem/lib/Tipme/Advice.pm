@@ -19,8 +19,9 @@ my %PINNED = (
 			. 'itself).'
 	),
 );
-my $OR_KERNEL = N__('{door}, or of the kernel: the time went there');
-my $OR_MODULE = N__('{door}, or of {module}: the time went there');
+my $OR_KERNEL  = N__('{door}, or of the kernel: the time went there');
+my $OR_MODULE  = N__('{door}, or of {module}: the time went there');
+my $OR_STARTER = N__('{door}, or whoever wrote what {name} runs');
 my $SEND = N__('Send them the episode: `tipme bundle {episode}` makes one redacted file of it.');
 
 # advise(VERDICT, ID of the episode): { door, next }, each a text or undef
@@ -41,10 +42,15 @@ sub advise {
 	($door, $next) = map { defined ? fill($_, %value) : undef } $door, $next;
 	my $module =
 		Tipme::Kinds::has($kind, 'compute') && $v->{function} ? $v->{function}{module} : undef;
+	$door = fill(
+		$module eq 'kernel' ? $OR_KERNEL : $OR_MODULE, door => $door,
+		module => one_line($module)
+	) if defined $module && $module ne ($b->{comm} // '');
+	my $starter = $b->{starter};
 	$door =
-		fill($module eq 'kernel' ? $OR_KERNEL : $OR_MODULE, door => $door,
-		module => one_line($module))
-		if defined $module && $module ne ($b->{comm} // '');
+		fill($OR_STARTER, door => $door,
+		name => one_line($starter->{comm}) . " (pid $starter->{pid})")
+		if $starter && defined $door;
 	return { door => $door, next => $next };
 }
 
@@ -77,8 +83,10 @@ sub _quota_of {
 	return fill(N__('cpu.max of the cgroup')) if !defined $path;
 	my ($unit) = $path =~ m{([^/\s`']+\.(?:slice|scope|service))\z};
 	return '`systemctl set-property ' . one_line($unit) . ' CPUQuota=...`' if defined $unit;
-	return fill(N__('cpu.max of the cgroup {path}, or cpu.cfs_quota_us in version 1'),
-		path => one_line($path));
+	return fill(
+		N__('cpu.max of the cgroup {path}, or cpu.cfs_quota_us in version 1'),
+		path => one_line($path)
+	);
 }
 
 1;

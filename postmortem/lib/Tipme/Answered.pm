@@ -9,7 +9,7 @@ my $SURE_NS = 30_000_000;     # what is answered faster is not looked at more cl
 my $ALL     = 1 << 30;        # bursts
 my $LONG_NS = 200_000_000;    # a client that can take no event for so long hangs, whatever it has drawn
 
-# new(episode => Episode, kernel => Kernel, path => InputPath, inferred => Inferred, rest => AtRest, caused => Caused,
+# new(episode => Episode, kernel => Kernel, path => InputPath, rest => AtRest, caused => Caused,
 # trigger => ns)
 sub new { my ($class, %o) = @_; return bless { %o, resolved => {} }, $class }
 
@@ -18,6 +18,8 @@ sub new { my ($class, %o) = @_; return bless { %o, resolved => {} }, $class }
 # connection; busy: it ends when the client could take another event, or still can take none (open);
 # tid: the thread from which the chain goes back, where the end is not a change of the screen.
 # asked: [ thread, ns ], where the answer was waited for from then on, of somebody who was not at rest.
+# drawn_ns, frame: where a compositor had to bring it to the screen: when the client had drawn, and what
+# DisplaySource's shown() knows of it; open then is what the compositor owes.
 # undef: no visible effect
 sub response {
 	my ($self, $e) = @_;
@@ -25,9 +27,9 @@ sub response {
 	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 1 } if $e->{pending};
 	return if !defined $e->{deliver_ns};
 	if (!$self->{resolved}{ $e->{n} }) {
-		$self->{inferred}->refine($e);
+		$e->{server}->refine($e);
 		my $told = $self->_told($e);
-		$self->{resolved}{ $e->{n} } = $told ? [$told] : [ $self->_until_free($e, scalar $self->_observed($e, $self->_drawn($e))) ];
+		$self->{resolved}{ $e->{n} } = $told ? [$told] : [ $self->_shown($e, scalar $self->_until_free($e, scalar $self->_observed($e, $self->_drawn($e)))) ];
 	}
 	return $self->{resolved}{ $e->{n} }[0];
 }
@@ -38,9 +40,9 @@ sub _told {
 	my $own = $self->{path}->own;
 	my $a = $own && $e == $own ? $self->{episode}->manifest->{bundle}{event}{answer} : undef;
 	return if !$a;
-	my $damage = defined $a->{damage_ns} ? (grep { $_->{client} == $e->{client} } $e->{server}->between('x_damage', $a->{damage_ns}, $a->{damage_ns} + 1))[0] : undef;
+	my $damage = defined $a->{damage_ns} ? (grep { $_->{client} == $e->{client} } $e->{server}->between('draw', $a->{damage_ns}, $a->{damage_ns} + 1))[0] : undef;
 	return if !$damage && (defined $a->{damage_ns} || !$a->{open} && !$a->{busy});
-	return { (map { defined $a->{$_} ? ($_ => $a->{$_}) : () } qw(first_ns tid busy gone)), end_ns => $a->{end_ns}, open => $a->{open}, exact => $a->{exact}, damage => $damage,
+	return { (map { defined $a->{$_} ? ($_ => $a->{$_}) : () } qw(first_ns tid busy gone drawn_ns frame)), end_ns => $a->{end_ns}, open => $a->{open}, exact => $a->{exact}, damage => $damage,
 		defined $a->{asked_ns} ? (asked => [ $a->{asked_tid}, $a->{asked_ns} ]) : () };
 }
 
@@ -48,14 +50,24 @@ sub _told {
 sub _observed {
 	my ($self, $e, $r) = @_;
 	return $r if !$r || $e->{server}{exact};
-	my $turn = $r->{damage} && $self->{kernel}->has_records ? $self->{inferred}->turn($e, $r->{damage}) : undef;
-	my $end = $turn ? $turn->{to} : $r->{end_ns};
+	my $end = $r->{damage} ? $e->{server}->drawn_ns($e, $r->{damage}) : $r->{end_ns};
 	return { %$r, exact => 0, end_ns => !$r->{open} && $end > $self->{trigger} ? $self->{trigger} : $end };
+}
+
+# What was drawn is seen when a compositor has brought it to the screen.
+sub _shown {
+	my ($self, $e, $r) = @_;
+	my $s = $r && $r->{draws} && !$r->{open} && !$r->{busy} ? $e->{server}->shown($e, $r->{draws}, $self->{trigger}) : undef;
+	return $r if !$s;
+	return { %$r, exact => 0 } if !defined $s->{pid};
+	my %drawn = (drawn_ns => $r->{end_ns}, frame => $s);
+	return { %$r, %drawn, end_ns => $self->{trigger}, open => 1 } if !defined $s->{ns};
+	return { %$r, %drawn, end_ns => $s->{ns}, exact => $r->{exact} && $s->{exact} ? 1 : 0 };
 }
 
 sub _end {
 	my ($burst, %o) = @_;
-	return { first_ns => $burst->[0], end_ns => $burst->[1], open => 0, damage => $burst->[2][-1], exact => 1, %o };
+	return { first_ns => $burst->[0], end_ns => $burst->[1], open => 0, damage => $burst->[2][-1], draws => $burst->[2], exact => 1, %o };
 }
 
 sub _drawn {
@@ -69,7 +81,8 @@ sub _drawn {
 	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
 	return _end($later, ref $how ? (exact => 0, @$how ? (asked => $how) : ()) : ()) if $later;
 	return _end($sure[0]) if @sure;
-	return $self->_still_waits($e) if defined $quiet;
+	# The client rests, and has drawn nothing: a key without effect.
+	return if defined $quiet;
 	# Where an X server's records reach back further than the kernel's, nobody knows whether the client had come to rest.
 	return if $limit <= $self->{kernel}->covered_from;
 	# The client has not looked at anything else meanwhile: what it shows after the next press answers this one as well.
@@ -77,14 +90,6 @@ sub _drawn {
 	return _end($first) if $first;
 	my $gone = defined $e->{gone_ns} && $e->{gone_ns} < $self->{trigger} ? 1 : 0;
 	return { end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone, damage => undef, exact => 1, tid => $self->{rest}->hand($e) };
-}
-
-# The client rests, and has drawn nothing: a key without effect, unless whom it usually asks has not been at rest since.
-sub _still_waits {
-	my ($self, $e) = @_;
-	return if $e->{motion} || @{ $e->{bursts} };
-	my $w = $self->{caused}->still_waits($e, $self->{trigger}) or return;
-	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 0, tid => $w->[0], asked => $w->[1] };
 }
 
 # hangs_until(EVENT): ns up to which the client could take no other event, if that was long; else undef

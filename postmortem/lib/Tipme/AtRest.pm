@@ -11,7 +11,7 @@ use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 use Tipme::Sleeps;
 use Tipme::WakeupChain;
-use Tipme::XRecords;
+use Tipme::DisplaySource;
 
 my $NS_PER_MS = 1_000_000;
 my $PROBE_NS  = 100_000_000;    # a client that has nothing to do is usually found asleep within this
@@ -20,12 +20,13 @@ my $MAX_TURNS = 16;             # of the other threads of a client, until all of
 my $HEARD_NS  = 30_000_000;     # after the server has written it, a thread that listens is woken within
 my $HANDED_NS = 50_000_000;     # a thread that reads events hands one on within
 my $GLANCE_NS = 500_000;       # awake so shortly, a thread has taken no event
+my $MAX_TOLD  = 8;              # deliveries that tell who takes a client's events
 my $MAX_HANDS = 4;              # threads of a client that hand an event on to each other
 my $NAP_NS    = 50_000_000;     # a program that looks for events after naps so short is no slower by it
 my %STATE     = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %NO_REST   = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
-# new(episode =>, kernel => Kernel, reasons => Reasons, inferred => Inferred, trigger => ns)
+# new(episode =>, kernel => Kernel, reasons => Reasons, trigger => ns)
 sub new {
 	my ($class, %o) = @_;
 	return bless { %o, sleeps => Tipme::Sleeps->new($o{episode}), told => {}, busy => {}, hand => {} }, $class;
@@ -36,14 +37,12 @@ sub new {
 sub since {
 	my ($self, $e, $limit) = @_;
 	my ($td, $x) = @$e{qw(deliver_ns server)};
-	my @asleep = $x->{exact} ? $x->asleep($td, $limit) : ();
-	return if $x->{exact} && !@asleep;
+	return if $x->tells_sleep && !$x->asleep($td, $limit);
 	for my $to ($td + $PROBE_NS, $limit) {
 		my $end = $to < $limit ? $to : $limit;
 		# The next press ends the sleep that matters, and its waking tells where the client slept.
 		my $states = $self->{kernel}->states($td - $NS_PER_MS, $end + $CLEAR_NS);
-		@asleep = $self->{inferred}->asleep($e, $states, $td, $end) if !$x->{exact};
-		my $t = $self->_first_quiet($e, $states, [ grep { $_->[0] < $end } @asleep ]);
+		my $t = $self->_first_quiet($e, $states, [ $x->idle($e, $states, $td, $end) ]);
 		return $t if defined $t;
 		return if $end == $limit;
 	}
@@ -171,11 +170,43 @@ sub _takes_events {
 
 sub _is_own { my ($self, $e, $tid, $t) = @_; return $tid && $self->{kernel}->threads->at($tid, $t)->{pid} == $e->{pid} }
 
-# Whom the server wakes by the delivery, and to whom that one hands it on. A thread that hands nothing
-# on, and asks the server nothing, only reads: the one that it reads for is busy, and not known.
+# Whom the server wakes by deliveries, and to whom that one hands them on. A thread that hands nothing
+# on, and asks the server nothing, only reads: the one that it reads for is busy, and not known. The reader
+# may wake others, too (a compiler, a collector): who then asks the server for something is believed first,
+# and what most of some deliveries say.
 sub _other_hand {
 	my ($self, $e) = @_;
-	my ($td, $server) = ($e->{deliver_ns}, $e->{server}{tid});
+	my @near = sort { abs($a - $e->{deliver_ns}) <=> abs($b - $e->{deliver_ns}) } grep { $_ > $self->{kernel}->covered_from } map { $_->[0] } $self->_told($e);
+	splice @near, $MAX_TOLD if @near > $MAX_TOLD;
+	for my $how (qw(_who_asks_at _hand_at)) {
+		my %n;
+		$n{$_}++ for map { $self->$how($e, $_) // () } @near;
+		my ($most) = sort { $n{$b} <=> $n{$a} || $a <=> $b } keys %n;
+		return $most if defined $most;
+	}
+	return;
+}
+
+# The first thread to ask the server for something of those to whom a delivery was handed on; undef: none did
+sub _who_asks_at {
+	my ($self, $e, $td) = @_;
+	my ($server, %told, $reader) = ($e->{server}{tid});
+	my $ev = $self->{kernel}->states($td - $NS_PER_MS, $td + $HANDED_NS)->events;
+	for (my $k = $ev->first_at($td); $k < $ev->count && vec($ev->{ts}, $k, 64) < $td + $HANDED_NS; $k++) {
+		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || (vec($ev->{d}, $k, 32) >> 16 & 255);
+		my ($by, $tid, $t) = (vec($ev->{a}, $k, 32), vec($ev->{tid}, $k, 32), vec($ev->{ts}, $k, 64));
+		return $by if $tid == $server && $told{$by} && $by != $reader;
+		next if $by != $server && !$told{$by} || !$self->_is_own($e, $tid, $t);
+		$reader //= $tid;
+		$told{$tid} = 1;
+	}
+	return;
+}
+
+# The last one to whom a delivery at that time was handed on
+sub _hand_at {
+	my ($self, $e, $td) = @_;
+	my $server = $e->{server}{tid};
 	my $ev = $self->{kernel}->states($td - $NS_PER_MS, $td + $HANDED_NS)->events;
 	my @hands;
 	for (1 .. $MAX_HANDS) {
@@ -211,18 +242,16 @@ sub _told {
 	my $x = $e->{server};
 	my $of = $self->{told}{ $x->{file} } //= do {
 		my %d;
-		push @{ $d{"$_->{client} $_->{pid}"} }, [ $_->{ts_ns}, $self->_heard_by($x, $_->{ts_ns}) ] for $x->all('x_deliver');
+		push @{ $d{"$_->{client} $_->{pid}"} }, [ $_->{ts_ns}, $self->_heard_by($x, $_->{ts_ns}) ] for $x->all('deliver');
 		\%d;
 	};
 	return @{ $of->{"$e->{client} $e->{pid}"} // [] };
 }
 
-# The server writes what it has for its clients before it sleeps.
 sub _heard_by {
 	my ($self, $x, $t) = @_;
-	return $t + $HEARD_NS + 2 * $NS_PER_MS if !$x->{exact};
-	my $s = $x->{x_sleep}[ $x->lower('x_sleep', $t) ];
-	return $s ? $s->{ts_ns} + $HEARD_NS : $self->_end;
+	my $written = $x->written_by($t);
+	return defined $written ? $written + $HEARD_NS : $self->_end;
 }
 
 # Stretches in which a thread was awake, or slept without resting, and so could take no event: { tid, from, to, lasts }
@@ -332,7 +361,7 @@ sub _look_where {
 sub _first_quiet {
 	my ($self, $e, $states, $asleep) = @_;
 	my $first = 0;
-	my @grabs = grep { !Tipme::XRecords::is_of($_->[3], @$e{qw(pid client)}) } $e->{server}->grabs;
+	my @grabs = grep { !Tipme::DisplaySource::is_of($_->[3], @$e{qw(pid client)}) } $e->{server}->grabs;
 	my $tid = $self->hand($e);
 	for my $i (@{ $states->intervals($tid) }) {
 		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.

@@ -7,7 +7,7 @@ use warnings;
 use Tipme::Interference;
 use Tipme::Kinds;
 use Tipme::Reason qw(reason with_more);
-use Tipme::XRecords;
+use Tipme::DisplaySource;
 
 my $MAX_EVIDENCE = 6;    # of one stretch
 my $MANY         = 2000;            # stretches of a path that are told one by one
@@ -16,7 +16,7 @@ my $SHORT_NS     = 1_000_000;       # stretches of a long path that are told by 
 my $AT_ONCE_NS = 50_000_000;        # after a grab has ended, what had waited for that is drawn
 my $REQUEST_NS   = 100_000;         # requests of others that the server executed for so long are theirs
 
-# new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => XRecords, client_pid, client (its number in the server, where no process is known), held_input => { pid, from, to }, answered_ns => when the screen had changed, undef: it had not)
+# new(threads => Threads, events => KernelEvents, resources => Resources, chain => WakeupChain, server => DisplaySource, client_pid, client (its number in the server, where no process is known), held_input => { pid, from, to }, answered_ns => when the screen had changed, undef: it had not)
 sub new { my ($class, %o) = @_; return bless { %o, interference => Tipme::Interference->new(%o{qw(resources threads)}) }, $class }
 
 # path(\SEGMENTS): [ { tid, pid, start_time_ns, comm, from_ns, to_ns, state, reason, exact, cpu, evidence, blamed { kind, pid, tid, comm, detail } } ... ]
@@ -115,8 +115,8 @@ sub _reaches {
 sub _requests_of_others {
 	my ($self, $from, $to) = @_;
 	my $x = $self->{server};
-	my $long = $self->{long_requests} //= [ grep { my $r = $x->{x_request}[$_]; $self->_of_another($r) && $r->{duration_ns} >= $REQUEST_NS } 0 .. $#{ $x->{x_request} } ];
-	my @r = map { { from => $x->{x_request}[$_]{ts_ns}, to => $x->request_end($_) // $to } } @$long;
+	my $long = $self->{long_requests} //= [ grep { my $r = $x->{request}[$_]; $self->_of_another($r) && $r->{duration_ns} >= $REQUEST_NS } 0 .. $#{ $x->{request} } ];
+	my @r = map { { from => $x->{request}[$_]{ts_ns}, to => $x->request_end($_) // $to } } @$long;
 	return grep { $_->{from} < $to && $_->{to} > $from } @r;
 }
 
@@ -175,7 +175,7 @@ sub _run_blamed {
 sub _blamed {
 	my ($self, $s, $who) = @_;
 	return $self->_by_record($s->{grab}[3], $s->{from}, 'server-grab', 'grabbed') if $s->{grab};
-	return $self->_by_record($s->{request}, $s->{from}, 'client-queue', 'requests') if $s->{request};
+	return $self->_by_record($s->{request}, $s->{from}, 'client-queue', _in_request($s)) if $s->{request};
 	my $b = $s->{by} ? $self->_interfered($s, $who) : $s->{disk} ? $self->_on_disk($s, $who) : $self->_native($s, $who);
 	$b = $self->_through($s, $who, $b) if $s->{held};
 	# What a client did that had the event before ours, until it let it go on.
@@ -199,8 +199,39 @@ sub _native {
 	return _thread($who, $kind, with_more($s->{reason}, $self->_stop($s)), by => scalar $self->_stopper($s)) if $kind eq 'stopped';
 	# What a worker waits for is waited for by whoever had queued the work.
 	$who = $self->_asker($s->{work}) if $s->{work};
+	my $writer = $kind eq 'writeback' ? $self->_writer($who) : undef;
+	return _thread($writer, $kind, reason('wrote-most', doing => $s->{reason})) if $writer;
 	return _thread($who, $kind, $s->{reason}) if Tipme::Kinds::has($kind, 'itself') || $self->_own($who);
 	return _thread($who, 'ipc-wait', $s->{reason});
+}
+
+# Who made the backlog before which a writer is held back. The kernel holds a writer back once for so
+# many pages that it has written: who was held back most often has written most. undef: the waiter, or nobody clearly.
+my $HELD_BACK = qr/\bbalance_dirty_pages/;
+my $CLEARLY   = 2;
+
+sub _writer {
+	my ($self, $who) = @_;
+	my $of = $self->{held_back} //= $self->_held_back;
+	my ($most) = sort { $of->{$b}{times} <=> $of->{$a}{times} || $a <=> $b } keys %$of;
+	return if !defined $most || $most == $who->{pid};
+	return $of->{$most}{times} >= $CLEARLY * ($of->{ $who->{pid} } // { times => 1 })->{times} ? $of->{$most}{who} : undef;
+}
+
+# { process => { times, who } }: how often the threads of each process were held back.
+sub _held_back {
+	my ($self) = @_;
+	my ($threads, $chain) = @$self{qw(threads chain)};
+	my %of;
+	for my $tid ($chain->{states}->tids_with_stack($HELD_BACK)) {
+		for my $i (@{ $chain->{states}->intervals($tid) }) {
+			next if $i->{kind} ne 'blocked' || ($threads->stack($i->{stack_id}) // '') !~ $HELD_BACK;
+			my $by = $self->_who($tid, $i->{to} - 1);
+			my $sum = $of{ $by->{pid} } //= { times => 0, who => $by };
+			$sum->{times}++;
+		}
+	}
+	return \%of;
 }
 
 # Who had queued a piece of work: through other workers, if need be.
@@ -265,7 +296,7 @@ sub _running {
 
 sub _compute {
 	my ($self, $who) = @_;
-	return $who->{pid} == $self->{client_pid} ? 'app-compute' : $who->{pid} == $self->{server}{pid} ? 'server-compute' : 'ipc-wait';
+	return $who->{pid} == $self->{client_pid} ? 'app-compute' : $who->{pid} == $self->{server}{pid} ? $self->{server}->computing : 'ipc-wait';
 }
 
 # Who stopped it, as far as a record tells, and who let it go on: arguments of the reason.
@@ -302,11 +333,11 @@ sub _thread {
 # The client that a record of the server's is about.
 sub _by_record {
 	my ($self, $r, $t, $kind, $detail) = @_;
-	return { kind => $kind, pid => undef, tid => undef, comm => Tipme::XRecords::unnamed($r->{client}), detail => $detail } if !$r->{pid};
+	return { kind => $kind, pid => undef, tid => undef, comm => Tipme::DisplaySource::unnamed($r->{client}), detail => $detail } if !$r->{pid};
 	return _thread($self->_who($r->{pid}, $t), $kind, $detail);
 }
 
-sub _of_another { my ($self, $r) = @_; return !Tipme::XRecords::is_of($r, $self->{client_pid} > 0 ? $self->{client_pid} : undef, $self->{client}) }
+sub _of_another { my ($self, $r) = @_; return !Tipme::DisplaySource::is_of($r, $self->{client_pid} > 0 ? $self->{client_pid} : undef, $self->{client}) }
 
 # While another client has the server for itself, waiting for the server is waiting for that client.
 sub _split_by_grabs {
@@ -336,16 +367,24 @@ sub _split_by_grabs {
 	return @out;
 }
 
-# What the server did for other clients while ours waited is theirs.
+# What the server did for the client that asked: computing, or waiting for a monitor, a disk, a lock.
+sub _in_request {
+	my ($s) = @_;
+	return $s->{state} eq 'running' ? 'requests' : reason('requests-waiting', doing => $s->{reason});
+}
+
+# What the server did for other clients while ours waited is theirs, also where it slept in it.
 sub _split_by_requests {
 	my ($self, $s) = @_;
 	my $x = $self->{server};
-	return $s if $s->{grab} || $s->{by} || $s->{state} ne 'running' || $s->{tid} != $x->{tid};
+	return $s if $s->{grab} || $s->{by} || $s->{state} =~ /^(?:runnable|unknown)$/ || ($s->{tid} // -1) != ($x->{tid} // -2);
+	# Where it sleeps it may have nothing to do; one request that covers all of the sleep says that it has.
+	return $s if $s->{state} ne 'running' && (($s->{class} // '') eq 'loop' || !$x->in_request($s->{from}, $s->{to}));
 	my @out;
-	my $k = $x->lower('x_request', $s->{from});
+	my $k = $x->lower('request', $s->{from});
 	$k-- while $k > 0 && ($x->request_end($k - 1) // $s->{to}) > $s->{from};
-	for (; $k < @{ $x->{x_request} } && $x->{x_request}[$k]{ts_ns} < $s->{to}; $k++) {
-		my $r = $x->{x_request}[$k];
+	for (; $k < @{ $x->{request} } && $x->{request}[$k]{ts_ns} < $s->{to}; $k++) {
+		my $r = $x->{request}[$k];
 		next if !$self->_of_another($r) || $r->{duration_ns} < $REQUEST_NS;
 		my $from = $r->{ts_ns} > $s->{from} ? $r->{ts_ns} : $s->{from};
 		my $to   = $x->request_end($k) // $s->{to};

@@ -4,52 +4,46 @@ package Tipme::Bundle;
 
 use strict;
 use warnings;
-use Archive::Tar ();
 use Cpanel::JSON::XS ();
-use Fcntl qw(O_RDONLY O_WRONLY O_CREAT O_EXCL O_NOFOLLOW O_NONBLOCK);
-use IO::Uncompress::Gunzip qw($GunzipError);
-use IO::Compress::Gzip qw($GzipError);
+use Digest::SHA qw(sha256_hex);
+use List::Util qw(max min);
+use Tipme::Archive;
 use Tipme::Cut;
 use Tipme::Latency;
-use Tipme::Manifest;
-use Tipme::NewFolder qw(new_folder_by);
 use Tipme::Printable qw(one_line);
+use Tipme::Progress;
+use Tipme::Reasons;
 use Tipme::Record::Layout;
 
-my $MAX_FILE  = 256 << 20;         # what a bundle may unpack to, all together
-my $MAX_PACKED = 64 << 20;
-# Records shrink to a tenth when they are packed. What shrinks to less than a fiftieth was made to fill memory, unless it is small.
-my $MAX_RATIO  = 50;
-my $SMALL      = 8 << 20;
-my $NAME      = qr/\A(?:manifest\.json|schema|note\.txt|verdict\.(?:txt|json)|timeline\.svg|report\.html|summary\.txt|[a-z0-9-]{1,60}\.rec)\z/;
-my $MAX_NAMES = 64;
-my $PIECE     = 1 << 20;          # in memory at once
-# What is read as a whole later may be no longer than its reader takes.
-my %MAX_MEMBER = ('manifest.json' => $Tipme::Manifest::MAX_BYTES, schema => 262_144, 'note.txt' => 65_536);
 
 # Of records in which text stands: what remains of it. What is not here and has text is left out.
-my %TEXT = (rename => \&_comm, thread => \&_comm, stack => undef, function => undef, user_stack => undef, irq_name => undef, disk_name => undef, section => undef,
+my %TEXT = (rename => \&_comm, thread => \&_comm, stack => undef, function => undef, user_stack => undef, irq_name => undef, disk_name => undef, section => undef, kernel_message => undef,
 	module => sub { my ($self, $f) = @_; $f->{path} = _basename($f->{path}); return 1 },
 	process => sub { my ($self, $f) = @_; $f->{exe} = $self->{named}{ $f->{pid} } ? _basename($f->{exe}) : ''; $f->{uid} = 0; return 1 },
 	cgroup_name => sub { my ($self, $f) = @_; $f->{path} = $self->_said($f->{path}) . "/cgroup-$f->{cgroup}" if $self->_said($f->{path}) ne $f->{path}; return 1 });
+# What is never told, as whoever is asked reads it.
+my %LEFT = (exec_args => 'command lines', exec_environment => 'environments', input_device => 'names of input devices');
+# Circumstances that say how somebody called a program.
+our %CALLED = map { $_ => 1 } qw(called-as had-it-run);
 # Fields that tell which key it was: always 0 in a bundle.
-my %ZERO = map { $_ => ['code'] } qw(input x_device x_input);
+# Where windows lie on the screen is nobody's business.
+my %ZERO = ((map { $_ => ['code'] } qw(input x_device x_input)), map { $_ => [qw(x y)] } qw(x_drawn x_painted x_redirect));
 # Fields that told where the kernel lies before format 1.3: they become numbers of this bundle, each kind of its own.
 my %ADDRESS = (
 	work_queued => { work => 'work', function => 'function' }, work_start => { work => 'work', function => 'function' }, work_end => { work => 'work', function => 'function' },
 	function => { function => 'function' }, lock_contention => { lock => 'lock' },
 	(map { $_ => { stack_id => 'stack' } } qw(sched_waking thread proc_state stack)), user_stack => { stack_id => 'user' }, sample => { kernel_stack_id => 'stack', user_stack_id => 'user' });
 my $NUMBERED_SINCE = 3;
-my @MANIFEST = qw(format time kernel machine cpus page_size end_ns hz_note frequencies);
-my @RECORDER = qw(version pid agents start_ns window_s post_s record_cost_ns);
+my @MANIFEST = qw(format time kernel machine cpus page_size end_ns hz_note frequencies state);
+my @RECORDER = qw(version pid agents start_ns window_s post_s record_cost_ns record_cost_spread_ns);
 my @SOURCE   = qw(source file coverage lost server_pid server_tid server_name display);
 
 # new(EPISODE, DIAGNOSIS DATA, diagnosis => Diagnosis, threads => Threads, note => 1 to take the user's words along, detail => how much is kept, as Cut has it,
-# all => 1: not only the seconds of the problem)
+# all => 1: not only the seconds of the problem, fleet => { name, machine }: for whom it is, and the number by which this machine is known there)
 sub new {
 	my ($class, $ep, $d, %o) = @_;
 	my $self = bless { ep => $ep, d => $d, %o, named => {}, dropped => {}, names => {} }, $class;
-	$self->{cut} = Tipme::Cut->new($o{diagnosis}, $d, detail => $o{all} ? 'whole' : $o{detail});
+	$self->{cut} = Tipme::Cut->new($o{diagnosis}, $d, detail => $o{all} ? 'whole' : $o{detail}, wider => $o{wider});
 	@$self{qw(from to)} = ($self->{cut}->from, $self->{cut}->to);
 	$self->_name_those_who_matter;
 	return $self;
@@ -67,65 +61,158 @@ sub _name_those_who_matter {
 	$self->{said} = join "\n", grep { defined } $d->{verdict}{sentence}, map { ($_->{reason}, map { $_->{detail} } $_->{blamed}, @{ $_->{among} // [] }) } @{ $d->{path} };
 	$pid{$_} = 1 for $self->{said} =~ /\(pid (\d+)\)/g;
 	$pid{ $_->[0] } = 1 for map { $t->ancestors($_, $self->{ep}->trigger_ns) } ($d->{verdict}{blamed} // {})->{pid} // ();
+	my $r = $self->{ep}->manifest->{recorder};
+	$pid{$_} = 1 for ref $r eq 'HASH' ? grep { defined && !ref } $r->{pid}, @{ ref $r->{agents} eq 'ARRAY' ? $r->{agents} : [] } : ();
 	$self->{named} = \%pid;
 }
 
-# made(EPISODE, DIAGNOSIS, DATA, OPTIONS of new): (the bundle that tells least and from which verdict and sums come out as they are here, its files)
+# made(EPISODE, DIAGNOSIS, DATA, OPTIONS of new): (the bundle that tells least and from which verdict
+# and sums come out as they are here, its files). What the path rests on is found by asking: where the
+# path of what was kept differs from ours, all threads are kept, and it is asked again.
+my @REACH_NS   = (2_000_000, 25_000_000);    # on both sides of where they differ
+my $WIDE_SHARE = 0.05;                       # so much of the interval may be kept so, or ...
+my $WIDE_NS    = 60_000_000;                 # ... so much
+
 sub made {
 	my ($class, $ep, $diagnosis, $d, %o) = @_;
-	my $want = core($d);
+	my $want  = core($d);
+	my $of    = $d->{path} // [];
+	my $wider = [];
+	my @reach = @REACH_NS;
 	# What is not proven rests on what is not there, too.
-	for my $detail ($o{all} || !$d->{interval} || defined $d->{verdict}{why} && @{ $d->{candidates} // [] } ? 'whole' : @Tipme::Cut::DETAIL) {
-		my $b = $class->new($ep, $d, %o, diagnosis => $diagnosis, threads => $diagnosis->threads, detail => $detail);
+	my @detail =
+		$o{all} || !$d->{interval} || defined $d->{verdict}{why} && @{ $d->{candidates} // [] }
+		? 'whole'
+		: @Tipme::Cut::DETAIL;
+	while (my $detail = shift @detail) {
+		my $b = $class->new($ep, $d, %o, diagnosis => $diagnosis, threads => $diagnosis->threads,
+			detail => $detail, wider => $wider);
 		my @files = $b->files;
 		return ($b, @files) if $detail eq 'whole';
 		my $again = eval { _judged(@files) };
 		return ($b, @files) if $again && core($again) eq $want;
+		next if $detail ne 'path' || !$again;
+		$wider = @reach ? _wider($d, $again, $wider, shift @reach) : undef;
+		unshift @detail, 'path' if $wider;
 	}
 	return;
 }
 
-# report(FILES): a page for a browser, made of nothing but what is in these files; a picture of more than 150 KB is left to `tipme timeline`
-my $MAX_PICTURE = 150 << 10;
+# Where two paths differ, with REACH around both ends; undef: nowhere, or too much.
+sub _wider {
+	my ($ours, $theirs, $had, $reach) = @_;
+	my %seen;
+	my @key = map {
+		[ map { Cpanel::JSON::XS->new->canonical->allow_blessed->encode(_of_path($_)) } @{ $_->{path} } ]
+	} $ours, $theirs;
+	for my $side (0, 1) { $seen{$_} |= 1 << $side for @{ $key[$side] } }
+	my @new;
+	for my $side (0, 1) {
+		my $path = ($ours, $theirs)[$side]{path};
+		for my $k (grep { $seen{ $key[$side][$_] } != 3 } 0 .. $#$path) {
+			push @new, map { [ $_ - $reach, $_ + $reach ] } @{ $path->[$k] }{qw(from_ns to_ns)};
+		}
+	}
+	return if !@new;
+	my $wider = Tipme::Cut::joined(@$had, @new);
+	my ($all, $i) = (0, $ours->{interval});
+	$all += min($_->[1], $i->{end_ns}) - max($_->[0], $i->{start_ns}) for @$wider;
+	return $all <= max($WIDE_NS, $WIDE_SHARE * $i->{duration_ns}) ? $wider : undef;
+}
 
-sub report {
-	my ($self, @files) = @_;
-	require File::Temp;
-	require Tipme::Diagnosis;
-	require Tipme::Episode;
+# parts(FILES, system => { facts => [ [ what, value ] ], steps => { did, expected, often }, package => words, function => [ lines ] }): what is made of nothing but
+# these files, for whoever has no tipme: report.html, verdict.txt, verdict.json, summary.txt, trace.pftrace. A picture of more than 150 KB is left to
+# `tipme timeline`, a trace of more than 4 MB to `tipme export`.
+my $MAX_PICTURE = 150 << 10;
+my $MAX_TRACE   = 4 << 20;
+my $MAX_PATH    = 500;
+
+sub parts {
+	my ($self, $system, @files) = @_;
+	require Tipme::Export::Problem;
 	require Tipme::Page;
+	require Tipme::Report::JSON;
+	require Tipme::Report::Text;
 	require Tipme::Timeline;
 	require Tipme::Timeline::Picture;
-	my $dir = File::Temp->newdir;
-	for my $f (@files) { open my $h, '>:raw', "$dir/$f->[0]" or die "$dir: $!\n"; print {$h} $f->[1] and close $h or die "$dir: $!\n" }
-	my $ep = Tipme::Episode->open("$dir");
-	my $diagnosis = Tipme::Diagnosis->new($ep);
-	my $d = $diagnosis->run;
+	my ($diagnosis, $d) = _opened(@files);
 	my $svg = Tipme::Timeline::Picture->svg(Tipme::Timeline->collect($diagnosis, $d));
 	utf8::decode($svg);
 	my %out = %{ $self->{dropped} };
-	return Tipme::Page::report($self->diagnosis_of($d), manifest => $ep->manifest, svg => length $svg <= $MAX_PICTURE ? $svg : undef, left_out => [ map { "$out{$_} $_" } sort keys %out ]);
+	my $told = $self->diagnosis_of($d);
+	my $trace = Tipme::Export::Problem->trace($diagnosis, $told);
+	my $json = Cpanel::JSON::XS->new->canonical->pretty->ascii;
+	my $data = Tipme::Report::JSON::data($told);
+	# A path of thousands of turns is for programs, which make it anew.
+	delete $data->{path} if @{ $data->{path} // [] } > $MAX_PATH;
+	return ([ 'verdict.txt', _utf8(Tipme::Report::Text::page($told)) ], [ 'verdict.json', $json->encode($data) ], [ 'summary.txt', _utf8(Tipme::Report::Text::short($told)) ],
+		[ 'system.json', $json->encode($system) ],
+		[ 'report.html', Tipme::Page::report($told, manifest => $diagnosis->episode->manifest, svg => length $svg <= $MAX_PICTURE ? $svg : undef, left_out => [ map { "$out{$_} $_" } sort keys %out ], system => $system) ],
+		length $trace <= $MAX_TRACE ? [ 'trace.pftrace', $trace ] : ());
 }
 
-sub _judged {
+sub _utf8 { my ($s) = @_; utf8::encode($s); return $s }
+
+# sealed(FILES): the same, with a manifest that says of each other part how long it is, and its sum (SHA-256)
+sub sealed {
+	my ($class, @files) = @_;
+	my ($manifest) = grep { $_->[0] eq 'manifest.json' } @files;
+	my $json = Cpanel::JSON::XS->new->canonical->pretty;
+	my $m = $json->decode($manifest->[1]);
+	$m->{bundle}{parts} = [ map { { name => $_->[0], bytes => length $_->[1], sha256 => sha256_hex($_->[1]) } } grep { $_ != $manifest } @files ];
+	return ([ 'manifest.json', $json->encode($m) ], grep { $_ != $manifest } @files);
+}
+
+# verify(FOLDER): dies where a part is not what the manifest of the bundle says; older bundles have no sums
+sub verify {
+	my ($class, $dir) = @_;
+	require Tipme::Episode;
+	my $parts = (Tipme::Episode->open($dir)->manifest->{bundle} // {})->{parts} // return;
+	for my $part (@$parts) {
+		next if !Tipme::Archive->takes($part->{name});
+		my $sum = Digest::SHA->new(256);
+		my $same = eval { $sum->addfile("$dir/$part->{name}", 'b'); $sum->hexdigest eq $part->{sha256} };
+		die "$part->{name}: is not what was sent (its sum differs): ask for the file again\n" if !$same;
+	}
+	return;
+}
+
+sub _judged { return (_opened(@_))[1] }
+
+# (diagnosis, its data) of files, as whoever opens them has it
+sub _opened {
 	my (@files) = @_;
 	require File::Temp;
 	require Tipme::Diagnosis;
 	require Tipme::Episode;
 	my $dir = File::Temp->newdir;
 	for my $f (@files) { open my $h, '>:raw', "$dir/$f->[0]" or die "$dir: $!\n"; print {$h} $f->[1] and close $h or die "$dir: $!\n" }
-	return Tipme::Diagnosis->new(Tipme::Episode->open("$dir"))->run;
+	my $diagnosis = Tipme::Diagnosis->new(Tipme::Episode->open("$dir"));
+	$diagnosis->{folder} = $dir;    # which goes when it does
+	return ($diagnosis, $diagnosis->run);
 }
 
 # core(DATA): what must be the same for whoever opens a bundle, as one text: event, interval, stages, path, sums and verdict
 sub core {
 	my ($d) = @_;
-	my $who = sub { my ($w) = @_; return $w && { map { $_ => $w->{$_} } qw(kind pid tid comm ns state detail) } };
 	my $v = $d->{verdict};
-	return Cpanel::JSON::XS->new->canonical->allow_blessed->encode([ { map { $_ => $v->{$_} } qw(kind sentence share_ns share confidence exact) }, $who->($v->{blamed}), $d->{interval},
-		$d->{event} && [ $d->{event}{n}, map { [ @$_{qw(name ts_ns certainty)} ] } @{ $d->{event}{stages} } ],
-		[ map { my $p = $_; [ (map { $p->{$_} } qw(from_ns to_ns tid pid comm state exact reason)), $who->($p->{blamed}), map { $who->($_) } @{ $p->{among} // [] } ] } @{ $d->{path} } ],
-		@{ $d->{totals} }{qw(kinds states threads)}, [ map { $who->($_) } @{ $d->{totals}{blamed} } ] ]);
+	return Cpanel::JSON::XS->new->canonical->allow_blessed->encode([ { map { $_ => $v->{$_} } qw(kind sentence share_ns share confidence exact) }, _of_who($v->{blamed}), $d->{interval},
+		$d->{event} && [ $d->{event}{n}, map { [ @$_{qw(name ts_ns certainty)} ] } @{ $d->{event}{stages} } ], [ map { _of_path($_) } @{ $d->{path} } ],
+		$v->{kind} eq 'none' ? () : [ map { s/-untold\z//r } grep { !/\A(?:called-as|largest)\z/ } @{ $v->{circumstance_codes} // [] } ], @{ $d->{totals} }{qw(kinds states threads)}, [ map { _of_who($_) } @{ $d->{totals}{blamed} } ] ]);
+}
+
+# How a process was called is not told. Who took the memory has no name where it has no part.
+sub _circumstances {
+	my ($d) = @_;
+	my ($texts, $codes) = map { $_ // [] } @{ $d->{verdict} }{qw(circumstances circumstance_codes)};
+	return [ map { $texts->[$_] } grep { !$CALLED{ $codes->[$_] // '' } } 0 .. $#$texts ];
+}
+
+sub _of_who { my ($w) = @_; return $w && { map { $_ => $w->{$_} } qw(kind pid tid comm ns state detail) } }
+
+sub _of_path {
+	my ($p) = @_;
+	return [ (map { $p->{$_} } qw(from_ns to_ns tid pid comm state exact reason)), map { _of_who($_) } $p->{blamed}, @{ $p->{among} // [] } ];
 }
 
 sub _comm {
@@ -156,6 +243,7 @@ sub files {
 	# What the daemon wrote comes last: only then it is known who is spoken of.
 	my %done = map { $_->{name} => [ $_->{name}, $self->_records($_) ] } sort { ($a->{source} eq 'tipmed') <=> ($b->{source} eq 'tipmed') } $ep->files;
 	push @f, map { $done{ $_->{name} } } $ep->files;
+	$self->{dropped}{ Tipme::Cut::left_out($_) } += $self->{passed}{$_} for keys %{ $self->{passed} };
 	my $schema = $ep->schema_text;
 	unshift @f, [ 'manifest.json', $self->_manifest ], [ 'schema', $schema ];
 	if ($self->{note} && defined $ep->note) { push @f, [ 'note.txt', $ep->note ] }
@@ -166,15 +254,19 @@ sub files {
 sub _manifest {
 	my ($self) = @_;
 	my $m = $self->{ep}->manifest;
-	my %out = map { $_ => $m->{$_} } grep { defined $m->{$_} && (!ref $m->{$_} || $_ eq 'format') } @MANIFEST;
+	my %out = map { $_ => $m->{$_} } grep { defined $m->{$_} && (!ref $m->{$_} || /\A(?:format|frequencies|state)\z/) } @MANIFEST;
 	$out{id} = $m->{id};
 	$out{trigger} = { ns => $m->{trigger}{ns} + 0, kind => $m->{trigger}{kind}, text => Tipme::Latency::words($m->{trigger}{text}) };
 	my $r = ref $m->{recorder} eq 'HASH' ? $m->{recorder} : {};
 	$out{recorder} = { map { $_ => $r->{$_} } grep { defined $r->{$_} } @RECORDER };
 	$out{sources} = [ map { my $s = $_; +{ map { $_ => $s->{$_} } grep { defined $s->{$_} } @SOURCE } } @{ $m->{sources} } ];
+	# That the machine slept meanwhile is said of the verdict.
+	my $i = $self->{d}{interval};
+	$out{suspends} = [ $self->{ep}->suspends(@$i{qw(start_ns end_ns)}) ] if $i;
+	$out{fleet} = $self->{fleet} if $self->{fleet};
 	$out{bundle} = { version => 2, detail => $self->{cut}->detail, from_ns => $self->{from}, to_ns => $self->{to} < 1 << 62 ? $self->{to} : undef, $self->_pinned };
 	# What was cut away is not covered any more.
-	for my $c (map { @{ $_->{coverage} } } grep { $_->{source} ne 'tipmed' } @{ $out{sources} }) { $c->{first_ns} = $self->{from} if $c->{first_ns} < $self->{from} }
+	for my $c (map { @{ $_->{coverage} } } grep { $_->{source} ne 'tipmed' } @{ $out{sources} }) { $c->{first_ns} = max($c->{first_ns}, $self->{cut}->begins) }
 	return Cpanel::JSON::XS->new->canonical->pretty->encode(\%out);
 }
 
@@ -186,32 +278,38 @@ sub _pinned {
 	my ($e) = grep { $_->{n} == $own->{n} } $self->{diagnosis}->events;
 	my $r = $self->{diagnosis}->answer_of($e) // {};
 	my $exact = ($self->{diagnosis}->interval_of($e) // {})->{start_exact} ? 1 : 0;
-	my %answer = (end_ns => $i->{end_ns}, (map { ($_ => $r->{$_} ? 1 : 0) } qw(open exact busy gone)), map { defined $r->{$_} ? ($_ => $r->{$_}) : () } qw(first_ns tid));
+	my %answer = (end_ns => $i->{end_ns}, (map { ($_ => $r->{$_} ? 1 : 0) } qw(open exact busy gone)), map { defined $r->{$_} ? ($_ => $r->{$_}) : () } qw(first_ns tid drawn_ns));
 	$answer{damage_ns} = $r->{damage}{ts_ns} if $r->{damage};
+	$answer{frame} = { map { defined $r->{frame}{$_} ? ($_ => $r->{frame}{$_}) : () } qw(ns exact pid told_ns asked_ns) } if $r->{frame};
 	@answer{qw(asked_tid asked_ns)} = @{ $r->{asked} } if $r->{asked};
-	return (event => { %$own, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside($self->{diagnosis}->states(@$i{qw(start_ns end_ns)})));
+	return (event => { %$own, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle(Tipme::Reasons->new), asked => $self->{cut}->asked, map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus);
 }
 
 # A file's sections anew, with the records of the seconds in question and without what must not be told.
 sub _records {
 	my ($self, $file) = @_;
-	my $ep = $self->{ep};
+	my ($ep, $cut) = @$self{qw(ep cut)};
 	my $code = $ep->record;
 	my ($body, %by) = ('');
-	for my $s (grep { $_->{file} eq $file->{name} } $ep->sections) {
+	my @sections = grep { $_->{file} eq $file->{name} } $ep->sections;
+	for my $k (0 .. $#sections) {
+		my $s = $sections[$k];
+		Tipme::Progress::show('choosing records', $k, scalar @sections);
 		my $named = $s->{source} eq 'tipmed';
-		next if !$named && $s->{first_ns} > $self->{to};
-		my $kept = $named ? sub { return $self->{cut}->names(@_, $self->{named}) } : sub { return $self->{cut}->keeps(@_) };
+		next if !$named && $s->{first_ns} > $cut->ends;
+		my $kept = $named ? sub { return $cut->names(@_, $self->{named}) } : sub { return $cut->keeps(@_, $s->{cpu}) };
 		my ($list, $buf) = $ep->section_records($s);
 		my $of = $by{ $s->{cpu} } //= { section => $s, kept => [], carried => {} };
+		$self->_add_names($code, $of) if $s->{source} =~ /\A(?:kernel_|proc_)/ && !$self->{names_added}++;
 		# Names of functions and libraries are kept if a stack is that has them, so they are looked at last.
 		for ($named ? _stacks_last($code, $list, $buf) : @$list) {
 			my ($ts, $off, $len) = @$_;
-			next if !$named && $ts > $self->{to};
-			my ($bytes, $carry) = $self->_redacted($code, substr($$buf, $off, $len), $kept, $named);
+			next if !$named && $self->_passed($code, $ts, unpack 'x8Cx3V', substr $$buf, $off, 16);
+			my ($bytes, $carry) = $self->_redacted($code, substr($$buf, $off, $len), $kept, $named, $of);
 			next if !defined $bytes;
-			if (defined $carry) { $of->{carried}{$carry} = $bytes }
-			else                { push @{ $of->{kept} }, [ unpack('Q<', $bytes), $bytes ] }
+			if    (!length $bytes) { delete $of->{carried}{$carry} }
+			elsif (defined $carry) { $of->{carried}{$carry} = $bytes }
+			else                   { push @{ $of->{kept} }, [ unpack('Q<', $bytes), $bytes ] }
 		}
 	}
 	for my $of (map { $by{$_} } sort { $a <=> $b } keys %by) {
@@ -223,6 +321,33 @@ sub _records {
 	my $l = $Tipme::Record::Layout::STRUCT{file_header};
 	my %h = (%{ $file->{header} }, header_len => $l->{size}, body_len => length $body);
 	return pack($l->{template} =~ s/Z(\d+)/a$1/gr, map { $h{$_} } @{ $l->{names} }) . $body;
+}
+
+# Most records lie outside of what is kept: these are told by their heads, and only counted.
+sub _passed {
+	my ($self, $code, $ts, $type, $tid) = @_;
+	my $name = $self->{type_name}{$type} //= ($Tipme::Record::Layout::RECORD{$type} // {})->{name} // '';
+	return 0 if !length $name || !$self->{cut}->passes($name, $ts, $tid);
+	$self->{passed}{$name}++;
+	return 1;
+}
+
+# How the threads of the path were called when they had their part: where the name came from may be left out.
+sub _add_names {
+	my ($self, $code, $of) = @_;
+	return if $self->{cut}->detail ne 'path';
+	my ($l, %last) = ($code->layout('rename'));
+	# Whoever is blamed is called as its process is; that is the name of its first thread.
+	my %own = map { $_->{tid} => 1 } grep { $_->{tid} } @{ $self->{d}{path} };
+	my $blamed = sub { my ($p) = @_; return grep { $_->{tid} && !$own{ $_->{tid} } && $_->{tid} == ($_->{pid} // 0) } $p->{blamed} // (), @{ $p->{among} // [] } };
+	for my $p (map { my $p = $_; map { [ $p->{from_ns}, @$_{qw(tid comm)} ] } $p, $blamed->($p) } @{ $self->{d}{path} }) {
+		my ($ts, $tid, $comm) = @$p;
+		next if !$tid || !defined $comm || $comm eq '?' || ($last{$tid} // '') eq $comm;
+		$last{$tid} = $comm;
+		my %f = (ts_ns => $ts, type => $code->number_of('rename'), len8 => $l->{size} / 8, gen => 0, tid => $tid, comm => $comm);
+		push @{ $of->{kept} }, [ $ts, pack $l->{template}, map { $f{$_} } @{ $l->{names} } ];
+	}
+	return;
 }
 
 sub _stacks_last {
@@ -242,15 +367,23 @@ sub _section {
 
 # The bytes of a record as they may be told, or undef: kinds that this program does not know, and texts that are on no list, stay here.
 sub _redacted {
-	my ($self, $code, $bytes, $kept, $named) = @_;
+	my ($self, $code, $bytes, $kept, $named, $of) = @_;
 	my ($name, $f) = $code->decode(\$bytes, 0);
 	if (!defined $name) { $self->{dropped}{'records of kinds that this program does not know'}++; return }
+	if (!Tipme::Cut->knows($name)) { $self->{dropped}{ $LEFT{$name} // "records '$name'" }++; return }
 	my ($since, $ts) = ($f->{since_ns}, $f->{ts_ns});
 	my $carry = $named ? undef : $self->{cut}->carries($name, $f);
-	if (!defined $carry && !$kept->($name, $f)) { $self->{dropped}{ Tipme::Cut::left_out($name) }++; return }
+	if (!defined $carry && !$kept->($name, $f)) {
+		# Told at another time, for whom it matters only.
+		my @copies = $named ? () : $self->{cut}->copies($name, $f);
+		push @{ $of->{kept} }, map { [ $_->{ts_ns}, _packed($code->layout($name), { %$f, %$_ }) ] } @copies;
+		$self->{dropped}{ Tipme::Cut::left_out($name) }++;
+		return;
+	}
+	return ('', $carry) if $f->{gone};
 	my $l = $code->layout($name);
 	my $text = $l->{template} =~ /[Za]/;
-	if ($text && !exists $TEXT{$name}) { $self->{dropped}{ { exec_args => 'command lines', exec_environment => 'environments', input_device => 'names of input devices' }->{$name} // "records '$name'" }++; return }
+	if ($text && !exists $TEXT{$name}) { $self->{dropped}{"records '$name'"}++; return }
 	my $change = $TEXT{$name};
 	my $address = $self->{ep}->manifest->{format}{minor} < $NUMBERED_SINCE ? $ADDRESS{$name} : undef;
 	return $bytes if !$change && !$ZERO{$name} && !$address && $ts == $f->{ts_ns} && ($since // 0) == ($f->{since_ns} // 0);
@@ -282,99 +415,16 @@ sub diagnosis { my ($self) = @_; return $self->diagnosis_of($self->{d}) }
 
 sub diagnosis_of {
 	my ($self, $d) = @_;
-	my ($texts, $codes) = map { $_ // [] } @{ $d->{verdict} }{qw(circumstances circumstance_codes)};
-	my @keep = grep { ($codes->[$_] // 'called-as') ne 'called-as' } 0 .. $#$texts;
-	my %v = (%{ $d->{verdict} }, circumstances => [ @$texts[@keep] ], circumstance_codes => [ @$codes[@keep] ]);
+	my %v = (%{ $d->{verdict} }, circumstances => _circumstances($d), circumstance_codes => [ grep { !$CALLED{$_} } @{ $d->{verdict}{circumstance_codes} // [] } ]);
 	return { %$d, verdict => \%v, trigger => { %{ $d->{trigger} }, text => Tipme::Latency::words($d->{trigger}{text}) } };
 }
 
-# told(): what a bundle holds and what was left out: { names [...], dropped { what => how many }, detail: as Cut has it }
-sub told { my ($self) = @_; return { names => [ sort keys %{ $self->{names} } ], dropped => $self->{dropped}, detail => $self->{cut}->detail } }
+# told(): what a bundle holds and what was left out: { names [...], dropped { what => how many }, detail: as Cut has it, wide_ns: for how long all threads are kept with detail path }
+sub told { my ($self) = @_; return { names => [ sort keys %{ $self->{names} } ], dropped => $self->{dropped}, detail => $self->{cut}->detail, wide_ns => $self->{cut}->wide_ns } }
 
-# write(FILE, FILES ...): a gzipped tar that did not exist before
-sub write {
-	my ($class, $path, @files) = @_;
-	my $tar = Archive::Tar->new;
-	for my $f (@files) { $tar->add_data(@$f, { mode => 0644, uid => 0, gid => 0, uname => '', gname => '', mtime => 0 }) or die "$path: $f->[0]: " . $tar->error . "\n" }
-	my $plain = '';
-	open my $h, '>', \$plain or die "$!\n";
-	$tar->write($h) or die "$path: " . $tar->error . "\n";
-	close $h;
-	IO::Compress::Gzip::gzip(\$plain => \my $packed, -Minimal => 1) or die "$path: $GzipError\n";
-	sysopen my $out, $path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600 or die "$path: $!: " . ($!{EEXIST} ? 'name a file that does not exist yet' : 'choose another place with -o') . "\n";
-	binmode $out;
-	print {$out} $packed and close $out or die "$path: $!: is the disk full?\n";
-	return length $packed;
-}
-
-# unpack_to(FILE, FOLDER): makes the folder; only plain files with names of the list, bounded in number and size, none twice. In memory is a piece at a
-# time, however much the file unpacks to.
-sub unpack_to {
-	my ($class, $path, $folder) = @_;
-	my $read = _reader($path);
-	return new_folder_by($folder, sub { _members($path, $read, $_[0]) });
-}
-
-# The tar is read by hand: nothing but plain members is understood, and nothing is believed that its sums do not bear out.
-sub _members {
-	my ($path, $read, $put) = @_;
-	my ($at, %there) = (0);
-	while (1) {
-		my $h = $read->(512);
-		last if length $h < 512 || $h !~ /[^\0]/;
-		my ($name, $len) = _member($path, $at, $h);
-		die "$path: member $name is there twice\n" if $there{$name}++;
-		die "$path: more than $MAX_NAMES members\n" if keys %there > $MAX_NAMES;
-		my $most = $MAX_MEMBER{$name} // $MAX_FILE;
-		die "$path: $name: $len bytes, more than $most: not a bundle of tipme\n" if $len > $most;
-		$put->($name, '');
-		for (my $left = $len; $left > 0;) {
-			my $piece = $read->($left < $PIECE ? $left : $PIECE);
-			die "$path: member $name was cut\n" if !length $piece;
-			$put->($name, $piece);
-			$left -= length $piece;
-		}
-		my $rest = -$len % 512;
-		$read->($rest) if $rest;
-		$at += 512 + $len + $rest;
-	}
-	die "$path: no manifest.json in it: not a bundle of tipme\n" if !$there{'manifest.json'};
-	return;
-}
-
-# (NAME, LENGTH) that a member's header says
-sub _member {
-	my ($path, $at, $h) = @_;
-	my ($name, $size, $sum, $type, $magic) = unpack 'Z100 x24 Z12 x12 Z8 a1 x100 a5', $h;
-	my $want = unpack '%32C*', substr($h, 0, 148) . ' ' x 8 . substr $h, 156;
-	die "$path: at byte $at: not a tar file: not a bundle of tipme\n" if $magic ne 'ustar' || $sum !~ /\A\s*([0-7]+)\s*\z/ || oct $1 != $want;
-	die "$path: member '" . one_line($name) . "': a bundle holds plain files only\n" if $type !~ /\A[0\0]\z/;
-	die "$path: member '" . one_line($name) . "': no name that a bundle has\n" if $name !~ $NAME || substr($h, 345, 155) =~ /[^\0]/;
-	die "$path: member $name: its size is no number\n" if $size !~ /\A\s*([0-7]{1,11})\s*\z/;
-	return ($name, oct $1);
-}
-
-# A sub: read(N) answers with N unpacked bytes, or with fewer at the end of the file. A pipe is refused before it can make us wait.
-sub _reader {
-	my ($path) = @_;
-	sysopen my $in, $path, O_RDONLY | O_NONBLOCK or die "$path: $!: name a file that `tipme bundle` wrote\n";
-	die "$path: is no plain file\n" if !-f $in;
-	my $packed = -s _;
-	die "$path: $packed bytes: more than a bundle has\n" if $packed > $MAX_PACKED;
-	binmode $in;
-	my $z = IO::Uncompress::Gunzip->new($in, MultiStream => 0) or die "$path: $GunzipError: not a bundle of tipme\n";
-	my $all = 0;
-	return sub {
-		my ($n) = @_;
-		my $bytes = '';
-		while (length $bytes < $n && (my $got = $z->read($bytes, $n - length $bytes, length $bytes)) != 0) {
-			die "$path: $GunzipError: the file is damaged\n" if $got < 0;
-		}
-		$all += length $bytes;
-		die "$path: unpacks to more than $MAX_FILE bytes: not a bundle of tipme\n" if $all > $MAX_FILE;
-		die "$path: unpacks to more than $MAX_RATIO times its size: not a bundle of tipme\n" if $all > $SMALL && $all > $MAX_RATIO * $packed;
-		return $bytes;
-	};
-}
+# write(FILE, FILES ...), unpack_to(FILE, FOLDER), texts_of(FILE ...): as Tipme::Archive has them
+sub write     { my (undef, @what) = @_; return Tipme::Archive->write(@what) }
+sub unpack_to { my (undef, @what) = @_; return Tipme::Archive->unpack_to(@what) }
+sub texts_of  { my (undef, @what) = @_; return Tipme::Archive->texts_of(@what) }
 
 1;

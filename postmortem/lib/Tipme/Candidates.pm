@@ -25,6 +25,7 @@ my %WHY = (
 	network => N__('the network woke it then, and what was sent there after the press is not recorded'),
 	timer   => N__('its own timer woke it then, as the timer of a cursor does'),
 	nothing => N__('nothing on the screen changed by it up to the hot-key, though each of the {others} other presses there changed something, and no event came that would tell whether it waits for events or for an answer'),
+	busy    => N__('nothing on the screen changed by it up to the hot-key; {by}, through which the answers to others came, has been busy since before, and that this press asked it for something is in no record'),
 	rests   => N__('nothing on the screen changed by it up to the hot-key, though each of the {others} other presses there changed something; it took the events that came after it'),
 );
 
@@ -60,13 +61,21 @@ sub _unproven {
 	my ($b) = @{ $e->{bursts} };
 	return if $b && $b->[0] - $e->{deliver_ns} < $NOTICE_NS;
 	return if defined $e->{next_ns} && !$b;
-	my ($why, $by) = $b ? $self->_woken_by($e, $b) : $self->{rest}->told_again($e, $self->{trigger}) ? 'rests' : 'nothing';
+	my ($why, $by) = $b ? $self->_woken_by($e, $b) : $self->_undrawn($e);
 	return if !defined $why;
 	my ($start) = $self->{problem}->entry($e);
 	my $end = $b ? $b->[1] : $self->{trigger};
 	my $comm = $self->{kernel}->threads->at($e->{pid}, $e->{deliver_ns})->{comm};
 	return { event => $e, n => $e->{n}, kind => $e->{kind}, pid => $e->{pid}, comm => $comm, start_ns => $start, end_ns => $end, possible_ns => $end - $start, open => $b ? 0 : 1,
 		damage => $b ? $b->[2][-1] : undef, why => $why, words => fill($WHY{$why}, by => $by, others => $others) };
+}
+
+# Why nothing may have been drawn up to the hot-key.
+sub _undrawn {
+	my ($self, $e) = @_;
+	my $pid = $self->{caused}->still_busy($e, $self->{trigger});
+	return ('busy', one_line($self->{kernel}->threads->at($pid, $self->{trigger})->{comm}) . " (pid $pid)") if defined $pid;
+	return $self->{rest}->told_again($e, $self->{trigger}) ? 'rests' : 'nothing';
 }
 
 # What ended the sleep of the client before it drew; nothing: the server, with another event
@@ -108,7 +117,9 @@ sub unseen {
 		: $k->sampled ? fill(N__('Not observed: who woke whom, since only samples of /proc were recorded.')) : ();
 	my @servers = $self->{path}->servers;
 	push @say, fill(N__('Not observed: requests of clients, since the X server has no hooks; changes of the screen are known to the millisecond.')) if grep { !$_->{exact} } @servers;
-	push @say, fill(N__('Not observed: when a compositor, the graphics processor and the display showed what was drawn.'));
+	my $frames = grep { my $e = $_; grep { $_->[2][-1]{hidden} } @{ $e->{bursts} } } $self->{path}->events;
+	push @say, $frames ? fill(N__('Not observed: when the graphics processor and the display showed what was painted.'))
+		: fill(N__('Not observed: when a compositor, the graphics processor and the display showed what was drawn.'));
 	my $from = $k->covered_from;
 	push @say, fill(N__('Not observed: what came more than {time} before the hot-key.'), time => duration_text($self->{trigger} - $from)) if $k->has_records && $from && $from < $self->{trigger};
 	my $silent = grep { $_->{candidate} && defined $_->{deliver_ns} && !@{ $_->{bursts} } && $_->{kind} =~ /\A(?:key_press|button_press|touch)\z/ } $self->{path}->events;
@@ -121,7 +132,7 @@ sub beside {
 	my ($self) = @_;
 	return if !$self->{kernel}->has_records || $self->{kernel}->sampled;
 	my (%n, $worst);
-	$n{ $_->{pid} }++ for grep { $_->{pid} && $_->{pid} > 0 } $self->{path}->events, map { $_->all('x_client') } $self->{path}->servers;
+	$n{ $_->{pid} }++ for grep { $_->{pid} && $_->{pid} > 0 } $self->{path}->events, map { $_->all('client') } $self->{path}->servers;
 	my @pids = sort { $n{$b} <=> $n{$a} || $a <=> $b } keys %n;
 	splice @pids, $CLIENTS if @pids > $CLIENTS;
 	for my $pid (@pids) {

@@ -18,24 +18,32 @@ my $LONG_NS    = 200_000_000;    # what it then does takes long from here on
 my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
 my $MAX_LIKE   = 5;              # of them that are looked at
 my $OFTEN      = 2;              # that must have come through a process
+my $NAPS       = 5;              # in a row: it looks by the clock whether something has come
 my %NO_REST    = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
-# new(kernel => Kernel, reasons => Reasons, inferred => Inferred, rest => AtRest, path => InputPath)
+# new(kernel => Kernel, reasons => Reasons, rest => AtRest, path => InputPath)
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
-# last_of(EVENT, BURSTS): the last of them that the event has caused, and how that is known: 'chain'
-# (exact), or [ thread of the client, when it asked ] (inferred: see _waited_for); nothing: none
+# last_of(EVENT, BURSTS): the last of them that the event has caused, and how that is known: 'chain' or
+# 'paced' (exact; the second by a thread of the client's that paces frames), or [ thread of the client, when it asked ] (inferred: see _waited_for); nothing: none
 sub last_of {
 	my ($self, $e, @b) = @_;
-	if (@b > $MAX_CHECKS) {
-		my $t = $e->{deliver_ns};
-		my @silent;
-		for (@b) { push @silent, $_ if $_->[0] - $t >= $SILENCE_NS; $t = $_->[1] }
-		@b = @silent > $MAX_CHECKS ? @silent[ 0 .. $MAX_CHECKS - 1 ] : @silent;
-		for (@b) { my $how = $self->_caused($e, $_); return ($_, $how) if $how }
-		return;
+	return $self->_in_film($e, @b) if @b > $MAX_CHECKS;
+	for (reverse @b) {
+		my $how = $self->_caused($e, $_) or next;
+		return $how eq 'paced' ? $self->_in_film($e, @b) : ($_, $how);
 	}
-	for (reverse @b) { my $how = $self->_caused($e, $_); return ($_, $how) if $how }
+	return;
+}
+
+# Of a film, or of frames that a clock of the client's paces, only what comes after silence may be an answer, and the first of it is.
+sub _in_film {
+	my ($self, $e, @b) = @_;
+	my ($t, %silent) = ($e->{deliver_ns});
+	for (@{ $e->{bursts} }) { $silent{ $_->[0] } = 1 if $_->[0] - $t >= $SILENCE_NS; $t = $_->[1] }
+	@b = grep { $silent{ $_->[0] } } @b;
+	splice @b, $MAX_CHECKS if @b > $MAX_CHECKS;
+	for (@b) { my $how = $self->_caused($e, $_); return ($_, $how) if $how }
 	return;
 }
 
@@ -45,6 +53,7 @@ sub _caused {
 	my $near = $self->{kernel}->states($t - $NEAR_NS > $e->{deliver_ns} ? $t - $NEAR_NS : $e->{deliver_ns}, $t);
 	# A client that its own timer has just woken blinks, or plays.
 	my $timer = $self->_own_timer($e, $near, $t);
+	return [] if $timer && $self->_after_asking($e, $t);
 	return 0 if $timer && !_by_network($near, $timer) && $timer->{to} - $timer->{from} > $FRAME_NS && $t - $timer->{to} < $LONG_NS;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
 	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
@@ -55,7 +64,7 @@ sub _caused {
 	return [] if $moment && $self->_after_a_moment($e, $segments, $t, $moment);
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments);
-	my ($net, @own) = (0);
+	my ($net, $paced, @own) = (0, 0);
 	for my $w ($chain->waits) {
 		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';
@@ -69,9 +78,23 @@ sub _caused {
 		}
 		# A thread that has the timers of others slept until one of them; one that paces frames does so for less.
 		return 0 if $w->{to} - $w->{from} > $FRAME_NS && $chain->is_idle_there($w);
+		$paced = 1 if $pid == $e->{pid} && $w->{waker}{context} eq 'hardirq' && $chain->is_idle_there($w);
 		return 0 if $pid == $e->{server}{pid} && $w->{reason} && $w->{reason}{class} eq 'loop';
 	}
-	return @own ? $self->_after_a_timer($e, $segments, $t, @own) : $net ? [] : 'chain';
+	return @own ? $self->_after_a_timer($e, $segments, $t, @own) : $net ? [] : $paced ? 'paced' : 'chain';
+}
+
+# Nothing but its own timer woke the client, again and again: it had asked another process, and looked by the clock whether
+# the answer had come. It is no clock of its own if it did not do so before the event, and drew nothing meanwhile.
+sub _after_asking {
+	my ($self, $e, $t) = @_;
+	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
+	my $timer  = $self->_own_timer($e, $states, $t) or return 0;
+	my $tid    = $self->{rest}->hand($e);
+	my $run    = $self->chain($states, $e)->naps->run($tid, $timer);
+	return 0 if !$run || $run->{naps} < $NAPS || $run->{asked}[1] <= $e->{deliver_ns} || $t - $timer->{to} >= $LONG_NS;
+	my $before = $e->{deliver_ns} - $MOMENT_NS;
+	return !$self->{rest}->timers($tid, $e->{deliver_ns}, $run->{asked}[1]) && $self->{rest}->timers($tid, $before, $e->{deliver_ns}) < $NAPS ? 1 : 0;
 }
 
 # The client's own timer has a part in it. Yet it is an answer if it had asked another process, and then looked every few milliseconds whether that was done.
@@ -102,26 +125,56 @@ sub _after_a_moment {
 # Returning to each sleeper instead would come to the client nearly always, and accuse the innocent.
 sub _waited_for {
 	my ($self, $e, $states, $chain, $segments) = @_;
-	my ($first, $second) = $self->_hops($e, $segments) or return 0;
-	if (!$self->_rests($chain, $first->{tid}, $e->{deliver_ns})) {
+	my ($first, @further) = $self->_hops($e, $segments) or return 0;
+	return 0 if $first->{looks};
+	my $then = $chain->states->at($first->{tid}, $e->{deliver_ns});
+	if (!($then && $then->{kind} eq 'absent') && !$self->_rests($chain, $first->{tid}, $e->{deliver_ns})) {
 		return 0 if !$self->_usually_through($e, $first->{pid});
 		my $done = $self->{rest}->first_sleep($e);
 		return defined $done ? [ $self->{rest}->hand($e), $done ] : 0;
 	}
-	my $asked = $self->_set_going($e, $states, $first) or return 0;
-	return $second && !$self->_rests($chain, $second->{tid}, $asked->[1]) ? $asked : 0;
+	my $asked = $self->_set_going($states, $e->{pid}, $e->{deliver_ns}, $first) // $self->_born_for($e, $states, $first) or return 0;
+	my ($by, $t) = ($first, $asked->[1]);
+	for my $hop (@further) {
+		return $asked if !$self->_rests($chain, $hop->{tid}, $t);
+		# One that was at rest has been asked by the one before it, or was not.
+		my $next = $self->_set_going($states, $by->{pid}, $t - $NS_PER_MS, $hop) or return 0;
+		($by, $t) = ($hop, $next->[1]);
+	}
+	return 0;
 }
 
-# The processes that a chain passes, from its end backwards, but client, server and kernel: { pid, tid (the thread last met), from, to }
+# The process was made after the delivery, and for it (by a shell, for a terminal): the chain back from its birth comes to the client.
+# [ thread of it, when it began the wait that the chain met ]; undef: it was not
+sub _born_for {
+	my ($self, $e, $states, $hop) = @_;
+	my ($birth) = map { $_->{to} } grep { $_->{kind} eq 'absent' && $_->{from} <= $e->{deliver_ns} } @{ $states->intervals($hop->{tid}) };
+	return if !defined $birth || $birth <= $e->{deliver_ns} || $birth >= $hop->{from};
+	my $chain = $self->chain($states, $e);
+	my $segments = $chain->walk_once($hop->{tid}, $e->{deliver_ns}, $birth + 1);
+	return if !$chain->reached || !$self->_through_client($e, $segments);
+	# A timer of somebody's that had a part in it: then it was made by the clock.
+	return if grep { $_->{waker} && $_->{waker}{context} eq 'hardirq' && !($_->{reason} && $_->{reason}{class} eq 'disk') } $chain->waits;
+	my $slept = $states->before($hop->{tid}, $hop->{from});
+	$slept = $states->before($hop->{tid}, $slept->{from}) while $slept && $slept->{kind} ne 'blocked' && $slept->{from} > $birth;
+	return $slept && $slept->{kind} eq 'blocked' ? [ $hop->{tid}, $slept->{from} ] : undef;
+}
+
+# The processes that a chain passes, from its end backwards, but client, server and kernel: { pid, tid (the thread last met), from, to,
+# looks: it woke the server, and not the client (or another that did): a client that looks at the screen is none that ours waits for }
 sub _hops {
 	my ($self, $e, $segments) = @_;
-	my @hops;
+	my ($then, @hops) = (0);
 	for my $s (reverse @$segments) {
 		return if $s->{state} eq 'unknown';
 		my $who = $self->{kernel}->threads->at($s->{tid}, $s->{to} - 1);
-		next if $who->{kernel} || $who->{pid} == $e->{server}{pid} || $who->{pid} == $e->{pid};
-		if (@hops && $hops[-1]{pid} == $who->{pid}) { @{ $hops[-1] }{qw(tid from)} = @$s{qw(tid from)} }
-		else                                        { push @hops, { pid => $who->{pid}, tid => $s->{tid}, from => $s->{from}, to => $s->{to} } }
+		next if $who->{kernel};
+		my $looks = $then == $e->{server}{pid} || $then != $e->{pid} && @hops && $hops[-1]{looks} ? 1 : 0;
+		my $same = $then == $who->{pid};
+		$then = $who->{pid};
+		next if $then == $e->{server}{pid} || $then == $e->{pid};
+		if ($same) { @{ $hops[-1] }{qw(tid from)} = @$s{qw(tid from)} }
+		else       { push @hops, { pid => $then, tid => $s->{tid}, from => $s->{from}, to => $s->{to}, looks => $looks } }
 	}
 	return @hops;
 }
@@ -136,17 +189,17 @@ sub _rests {
 	return Tipme::WakeupChain::waits_for_requests($r) || $chain->is_idle_there({ tid => $tid, reason => $r });
 }
 
-# [ thread, when ]: the client woke a process that has not woken the client again until the chain comes to it; undef: it did not
+# [ thread, when ]: a process (PID) woke the process of a hop since a time, which has not woken it again until the chain comes to that hop; undef: it did not
 sub _set_going {
-	my ($self, $e, $states, $hop) = @_;
+	my ($self, $states, $pid, $since, $hop) = @_;
 	my ($ev, $asked) = ($states->events);
-	for (my $k = $ev->first_at($e->{deliver_ns}); $k < $ev->count && vec($ev->{ts}, $k, 64) < $hop->{from}; $k++) {
+	for (my $k = $ev->first_at($since); $k < $ev->count && vec($ev->{ts}, $k, 64) < $hop->{from}; $k++) {
 		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || (vec($ev->{d}, $k, 32) >> 16 & 255);
 		my $t = vec $ev->{ts}, $k, 64;
 		my $tid = vec $ev->{a}, $k, 32;
 		my ($by, $who) = map { $self->_pid($_, $t) } $tid, vec($ev->{tid}, $k, 32);
-		if    ($by == $e->{pid} && $who == $hop->{pid}) { $asked = [ $tid, $t ] }
-		elsif ($by == $hop->{pid} && $who == $e->{pid}) { $asked = undef }
+		if    ($by == $pid && $who == $hop->{pid}) { $asked = [ $tid, $t ] }
+		elsif ($by == $hop->{pid} && $who == $pid) { $asked = undef }
 	}
 	return $asked;
 }
@@ -158,17 +211,13 @@ sub _usually_through {
 	return ($of->{$pid} // 0) >= $OFTEN ? 1 : 0;
 }
 
-# still_waits(EVENT, UNTIL): [ thread of another process, [ thread of the client, when it asked ] ] that the client waits for, as far as it is usual: the answers
-# to other events came through that process, and it has not been at rest since before the delivery; undef: there is none
-sub still_waits {
+# still_busy(EVENT, UNTIL): the process through which the answers to other events of this client came, if it has not been at rest since the
+# delivery, so that it could not have been woken; undef: there is none. That this event asked it for anything is not known.
+sub still_busy {
 	my ($self, $e, $until) = @_;
-	my $done = $self->{rest}->first_sleep($e) // return;
 	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
-	for my $pid (sort { $of->{$b} <=> $of->{$a} || $a cmp $b } grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of) {
-		next if $self->{rest}->rested($pid, $e->{deliver_ns}, $until);
-		return [ $pid, [ $self->{rest}->hand($e), $done ] ];
-	}
-	return;
+	my @by = sort { $of->{$b} <=> $of->{$a} || $a <=> $b } grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of;
+	return (grep { !$self->{rest}->rested($_, $e->{deliver_ns}, $until) } @by)[0];
 }
 
 sub _partners {
@@ -188,7 +237,7 @@ sub _partners {
 		next if !$chain->reached;
 		my %seen;
 		$n{network}++ if grep { $_->{waker} && $_->{waker}{context} eq 'softirq_irq' && $self->_pid($_->{tid}, $_->{to}) == $o->{pid} && $self->{rest}->waits_for_events($o, $_->{tid}, $_->{reason}) } $chain->waits;
-		$n{ $_->{pid} }++ for grep { !$seen{ $_->{pid} }++ } $self->_hops($o, $segments);
+		$n{ $_->{pid} }++ for grep { !$_->{looks} && !$seen{ $_->{pid} }++ } $self->_hops($o, $segments);
 	}
 	return \%n;
 }
@@ -247,16 +296,7 @@ sub last_ran {
 # request_ns(EVENT, DAMAGE): when the server began the request that did it
 sub request_ns {
 	my ($self, $e, $d) = @_;
-	my $x = $e->{server};
-	if (!$x->{exact}) {
-		my $turn = $self->{inferred}->turn($e, $d);
-		return $turn->{asked} // $turn->{from};
-	}
-	for (my $k = $x->lower('x_request', $d->{ts_ns} + 1) - 1; $k >= 0; $k--) {
-		my $r = $x->{x_request}[$k];
-		last if $r->{ts_ns} < $d->{ts_ns} - 1_000 * $NS_PER_MS;
-		return $r->{ts_ns} if $r->{client} == $d->{client} && $r->{ts_ns} + $r->{duration_ns} + $NS_PER_MS >= $d->{ts_ns};
-	}
-	return $d->{ts_ns};
+	return $e->{server}->asked_ns($e, $d);
 }
+
 1;

@@ -6,15 +6,21 @@ use strict;
 use warnings;
 use Tipme::Functions;
 use Tipme::Kinds;
+use Tipme::Machine;
 use Tipme::Printable qw(one_line);
 use Tipme::Reason qw(reason);
+use Tipme::Words qw(N__ fill);
 
 my $MOST      = 0.5;
 my $SLOW      = 0.75;   # of a CPU's highest frequency
 my $MAX_LOOK  = 500;    # stretches for which other CPUs are looked at
+my $NOTICE_NS = 100_000_000;    # what comes sooner seems to come at once, as Tipme::Verdict has it
 my $MAX_ARGS  = 100;    # characters of a command line in a sentence
+my $YOUNG_NS = 5_000_000_000;     # a process that is younger is named with who had it run ...
+my $OLDER_NS = 1_000_000_000;     # ... if that is older than it by so much
 
-# new(states => TaskStates, threads => Threads, to => NS)
+# new(states => TaskStates, threads => Threads, to => NS, episode => Episode (or undef),
+# usual_ns => of such an event, or undef)
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
 # of(VERDICT, \PATH): adds to the verdict what is known: function { ... }, pinned { ... }, circumstances [ reasons, see Tipme::Reason ]
@@ -23,14 +29,71 @@ sub of {
 	my @of = grep { $_->{blamed}{kind} eq $v->{kind} } @$path;
 	my @say;
 	if (my $f = $self->_function($v, \@of)) { $v->{function} = $f; push @say, _function_words($f) }
-	if (Tipme::Kinds::has($v->{kind}, 'cpu') && (my $cpus = $self->_idle_cpus(\@of))) { $v->{idle_cpus} = $cpus; push @say, $self->_idle_words($cpus) }
-	if (my $slow = $self->_slow_cpu(\@of)) { $v->{slow_cpu} = $slow; push @say, _slow_words($slow) }
-	if (Tipme::Kinds::has($v->{kind}, 'memory') && (my $p = $self->_largest)) { push @say, reason('largest', comm => $p->{comm}, pid => $p->{pid}, size => _size($p->{rss_kib})) }
-	my $args = defined $v->{blamed}{pid} && Tipme::Kinds::has($v->{kind}, 'args') ? $self->{threads}->args($v->{blamed}{pid}, $self->{to}) : undef;
-	push @say, reason('called-as', comm => $v->{blamed}{comm}, pid => $v->{blamed}{pid},
-		args => length $args > $MAX_ARGS ? substr(one_line($args), 0, $MAX_ARGS) . ' ...' : one_line($args)) if defined $args && length $args;
+	if (Tipme::Kinds::has($v->{kind}, 'cpu') && (my $cpus = $self->_idle_cpus($v->{kind}, \@of))) { $v->{idle_cpus} = $cpus; push @say, $self->_idle_words($cpus) }
+	my $machine = Tipme::Machine->new(threads => $self->{threads}, episode => $self->{episode});
+	my $from = @$path ? $path->[0]{from_ns} : $self->{to};
+	if (my $slow = $self->_slow_cpu(\@of)) {
+		$v->{slow_cpu} = $slow;
+		push @say, _slow_words($slow), $machine->speed_facts($slow, $from, $self->{to});
+		$self->_blame_speed($v, $slow, $self->{to} - $from);
+	}
+	push @say, $machine->message_facts($v, $from, $self->{to});
+	$self->_turn($v);
+	push @say, $machine->memory_facts($v, $from, $self->{to});
+	push @say, $machine->setting_facts($v);
+	my $args = defined $v->{blamed}{pid} && Tipme::Kinds::has($v->{kind}, 'args') ? $self->_short_args($v->{blamed}{pid}) : '';
+	push @say, reason('called-as', comm => $v->{blamed}{comm}, pid => $v->{blamed}{pid}, args => $args) if length $args;
+	if (my $s = $self->_starter($v->{blamed}{pid})) { $v->{blamed}{starter} = $s; push @say, $self->_starter_words($s) }
 	$v->{circumstances} = \@say;
 	return $v;
+}
+
+sub _short_args {
+	my ($self, $pid) = @_;
+	my $args = one_line($self->{threads}->args($pid, $self->{to}) // '');
+	return length $args > $MAX_ARGS ? substr($args, 0, $MAX_ARGS) . ' ...' : $args;
+}
+
+sub _starter_words {
+	my ($self, $s) = @_;
+	my $args = $self->_short_args($s->{pid});
+	return reason(length $args ? 'had-it-run' : 'had-it-run-untold', %$s, length $args ? (args => $args) : ());
+}
+
+# Who made a process that is young: the makers of `sleep` or `cc1` cannot help. The nearest ancestor that is older than it by a second:
+# { pid, comm }; undef: the process is no younger than what started it, or that is not known.
+sub _starter {
+	my ($self, $pid) = @_;
+	my $t = $self->{threads};
+	my $born = defined $pid ? $t->at($pid, $self->{to})->{start_ns} : undef;
+	return if !$born || $born < $self->{to} - $YOUNG_NS;
+	for my $up ($t->ancestors($pid, $self->{to})) {
+		my $start = $t->at($up->[0], $self->{to})->{start_ns} or return;
+		return { pid => $up->[0], comm => $up->[1] } if $start < $born - $OLDER_NS && $up->[1] ne '?';
+	}
+	return;
+}
+
+# The CPU is to be blamed where the same work at its full speed would have been nothing unusual.
+sub _blame_speed {
+	my ($self, $v, $slow, $all) = @_;
+	return if !Tipme::Kinds::has($v->{kind}, 'compute') || !defined $v->{head} || $v->{share_ns} <= $all / 2;
+	my $saved = int($v->{share_ns} * (1 - $slow->{khz} / $slow->{max_khz}));
+	return if $all - $saved > ($self->{usual_ns} // 0) + $NOTICE_NS;
+	@$v{qw(kind was_kind)} = ('cpu-slow', $v->{kind});
+	$v->{sentence} = fill(N__('{head}: {clause}.'), head => $v->{head}, clause => fill(Tipme::Kinds::clause('cpu-slow', ''),
+		time => Tipme::Verdict::duration_text($v->{share_ns}) . ' (' . Tipme::Verdict::percent($v->{share_ns}, $all) . ' %)',
+		waiter => one_line($v->{blamed}{comm} // '?'), map { $_ => sprintf '%.2f', $slow->{$_} / 1e6 } qw(khz max_khz)));
+	return;
+}
+
+# What the kernel reported of the very thing that was waited for belongs into the sentence.
+sub _turn {
+	my ($self, $v) = @_;
+	my $r = $v->{reported} or return;
+	my $told = fill(N__('; the kernel reported: {what}.'), what => one_line(Tipme::Reason::words($r->{told})));
+	$v->{sentence} =~ s/\.(?=\z| \()/$told/ if defined $v->{sentence};
+	return;
 }
 
 # Samples are looked at where the blamed process ran on behalf of the path.
@@ -80,25 +143,42 @@ sub _slow_words {
 	return reason('slow-cpu', cpu => $c->{cpu}, map { $_ => sprintf '%.2f', $c->{$_} / 1e6 } qw(khz max_khz));
 }
 
-# While the main waiter waited: how long was which other CPU idle, and might it run there?
-sub _idle_cpus {
-	my ($self, $of) = @_;
+# The stretches in which the main waiter waited for a CPU.
+sub _main_waits {
+	my ($of) = @_;
 	my (%waited, %at);
 	for (grep { $_->{state} eq 'runnable' && defined $_->{cpu} } @$of) { $waited{ $_->{tid} } += $_->{to_ns} - $_->{from_ns}; push @{ $at{ $_->{tid} } }, $_ }
 	my ($tid) = sort { $waited{$b} <=> $waited{$a} || $a <=> $b } keys %waited;
-	return if !defined $tid;
-	my @look = @{ $at{$tid} };
+	my @look = defined $tid ? @{ $at{$tid} } : ();
 	$#look = $MAX_LOOK - 1 if @look > $MAX_LOOK;
-	my ($all, %idle, %here) = (0);
+	return @look;
+}
+
+# idle_sums(STATES, KIND of a verdict, \PATH): while the main waiter waited, how long was which other CPU idle: [ { cpu, idle_ns } ]
+sub idle_sums {
+	my ($states, $kind, $path) = @_;
+	my $told = ($states->events->episode->manifest->{bundle} // {})->{idle_cpus};
+	return $told if $told;
+	my @look = _main_waits([ grep { $_->{blamed}{kind} eq $kind } @$path ]) or return [];
+	my @idle;
+	for my $cpu ($states->events->cpus) {
+		my @elsewhere = map { [ @$_{qw(from_ns to_ns)} ] } grep { $_->{cpu} != $cpu } @look or next;
+		my $ns = $states->time_of($cpu, 0, @elsewhere);
+		push @idle, { cpu => $cpu + 0, idle_ns => $ns } if $ns;
+	}
+	return \@idle;
+}
+
+# While the main waiter waited: how long was which other CPU idle, and might it run there?
+sub _idle_cpus {
+	my ($self, $kind, $of) = @_;
+	my @look = _main_waits($of) or return;
+	my ($tid, $all, %here) = ($look[0]{tid}, 0);
 	for my $p (@look) {
 		$all += $p->{to_ns} - $p->{from_ns};
 		$here{ $p->{cpu} }++;
 	}
-	for my $cpu ($self->{states}->events->cpus) {
-		my @elsewhere = map { [ @$_{qw(from_ns to_ns)} ] } grep { $_->{cpu} != $cpu } @look or next;
-		my $ns = $self->{states}->time_of($cpu, 0, @elsewhere);
-		$idle{$cpu} = $ns if $ns;
-	}
+	my %idle = map { $_->{cpu} => $_->{idle_ns} } @{ idle_sums($self->{states}, $kind, $of) };
 	my ($cpu) = sort { $idle{$b} <=> $idle{$a} || $a <=> $b } keys %idle;
 	return if !defined $cpu || $idle{$cpu} < $MOST * $all;
 	my ($mask, $change) = $self->_may_run($tid, $look[0]{from_ns});
@@ -146,17 +226,5 @@ sub _idle_words {
 	my $changed = _changed($c->{changed}, $c->{tid});
 	return reason($changed ? 'pinned-since' : 'pinned', %of, allowed => $c->{allowed}, doing => $changed);
 }
-
-sub _largest {
-	my ($self) = @_;
-	my $best;
-	for my $tid ($self->{threads}->tids) {
-		my $p = $self->{threads}->picture_at($tid, $self->{to}) or next;
-		$best = $p if $p->{rss_kib} && $p->{pid} == $tid && (!$best || $p->{rss_kib} > $best->{rss_kib});
-	}
-	return $best;
-}
-
-sub _size { my ($kib) = @_; return $kib < 1024 ? "$kib KiB" : $kib < 1024 * 1024 ? sprintf('%.0f MiB', $kib / 1024) : sprintf('%.1f GiB', $kib / 1024 / 1024) }
 
 1;

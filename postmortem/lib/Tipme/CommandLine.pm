@@ -12,7 +12,7 @@ use Time::Local qw(timegm);
 use Tipme::Printable qw(put printable);
 use Tipme::Progress;
 
-our @EXPORT_OK = qw(options replaceable print_json terminal_json ms with_commas bytes_text local_time table);
+our @EXPORT_OK = qw(options replaceable print_json terminal_json ms seconds with_commas bytes_text local_time table);
 
 my $USAGE_ERROR = 64;
 
@@ -62,6 +62,17 @@ sub print_json { Tipme::Progress::clear(); print terminal_json(Cpanel::JSON::XS-
 # terminal_json(JSON): in ASCII a DEL is left, which a terminal may obey; it can stand inside strings only.
 sub terminal_json { return $_[0] =~ s{\x7f}{\\u007f}gr }
 
+# seconds(S): "12 us", "3.2 ms", "90 s", "44 min", "12 h", "7 days"; three digits
+sub seconds {
+	my ($s) = @_;
+	return sprintf '%.3g us', $s * 1e6 if $s < 1e-3;
+	return sprintf '%.4g ms', $s * 1e3 if $s < 1;
+	return sprintf '%.3g s', $s if $s < 120;
+	return sprintf '%.3g min', $s / 60 if $s < 7200;
+	return sprintf '%.3g h', $s / 3600 if $s < 172_800;
+	return sprintf '%.3g days', $s / 86400;
+}
+
 # ms(NS): "0.04 ms", "3.2 ms", "934 ms", "12.4 s"
 sub ms {
 	my ($ns) = @_;
@@ -99,7 +110,7 @@ sub table {
 	my @align = split //, $align;
 	return join '', map {
 		my $r = $_;
-		my $line = join '  ', map { my $w = $width[$_] * ($align[$_] eq 'r' ? 1 : -1); sprintf "%${w}s", $r->[$_] } 0 .. $#$r;
+		my $line = join '  ', map { my $w = ($width[$_] // 0) * ($align[$_] eq 'r' ? 1 : -1); sprintf "%${w}s", $r->[$_] } 0 .. $#$r;
 		$line =~ s/\s+\z//;
 		"$line\n";
 	} @$rows;

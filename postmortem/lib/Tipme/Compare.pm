@@ -6,14 +6,15 @@ use strict;
 use warnings;
 use Exporter qw(import);
 use Tipme::Kinds;
+use Tipme::Machine;
 use Tipme::Printable qw(one_line);
 use Tipme::Verdict qw(duration_text event_words);
 
 our @EXPORT_OK = qw(compare);
 
-my @STAGES = qw(input server device deliver client request feedback free open);
+my @STAGES = qw(input server device deliver client request drawn feedback free open);
 
-# compare(DIAGNOSIS A, DIAGNOSIS B, event_a => N, event_b => N): { version, kind, a, b, difference_ns, stages, causes, sentence }. Where no event is given:
+# compare(DIAGNOSIS A, DIAGNOSIS B, event_a => N, event_b => N): { version, kind, a, b, difference_ns, stages, causes, machine, sentence }. Where no event is given:
 # the problem of the episode that has the longer one, and of the other the middle one of the same kind and client.
 sub compare {
 	my ($a, $b, %o) = @_;
@@ -21,7 +22,8 @@ sub compare {
 	my $diff = $db->{interval}{duration_ns} - $da->{interval}{duration_ns};
 	my @stages = _differences(\@STAGES, map { _stages($_) } $da, $db);
 	my @causes = _causes($da, $db);
-	return { version => 1, kind => $db->{event}{kind}, a => _side($da), b => _side($db), difference_ns => $diff, stages => \@stages, causes => \@causes, sentence => _sentence($da, $db, $diff, \@causes) };
+	return { version => 1, kind => $db->{event}{kind}, a => _side($da), b => _side($db), difference_ns => $diff, stages => \@stages, causes => \@causes, sentence => _sentence($da, $db, $diff, \@causes),
+		machine => [ Tipme::Machine::differences(map { _machine($_) } $a, $b) ] };
 }
 
 sub _pair {
@@ -33,6 +35,13 @@ sub _pair {
 	my ($na, $nb) = map { $_->{event} ? $_->{interval}{duration_ns} : -1 } $da, $db;
 	die _name($_) . ": no input event that could be compared: `tipme events` lists them\n" for $na < 0 && $nb < 0 ? $a : ();
 	return $na > $nb ? ($da, _like($b, $da)) : (_like($a, $db), $db);
+}
+
+# What an episode tells of its machine.
+sub _machine {
+	my ($x) = @_;
+	my $m = $x->episode->manifest;
+	return { kernel => $m->{kernel}, %{ $m->{state} // {} } };
 }
 
 sub _name { return $_[0]->episode->id }

@@ -9,22 +9,27 @@ use Tipme::Blame;
 use Tipme::Candidates;
 use Tipme::Circumstances;
 use Tipme::Damage qw(damage_of);
+use Tipme::DisplaySource;
 use Tipme::Entry;
 use Tipme::InputPath;
 use Tipme::Kernel;
 use Tipme::Kinds;
+use Tipme::LateInput;
 use Tipme::Latency;
-use Tipme::Moment qw(before_text moment);
+use Tipme::Moment qw(before_text moment ns_of within);
+use Tipme::OwnCost qw(own_cost);
 use Tipme::ProblemInterval;
 use Tipme::Record::Layout;
 use Tipme::Reason qw(reason);
 use Tipme::Reasons;
 use Tipme::Stall;
+use Tipme::Stutter;
+use Tipme::Steps qw(steps);
 use Tipme::Verdict qw(duration_text event_words judge judge_stall totals no_input);
 use Tipme::WakeupChain;
 use Tipme::Words qw(N__ fill);
-use Tipme::XRecords;
 
+my $OFTEN_PER_S = 500;            # reports of an input device: an ordinary mouse sends 125
 my $BEFORE_NS = 100_000_000;      # of the kernel's records before the interval, so that states at its beginning are known
 my $AFTER_NS  = 2_000_000_000;    # after an open interval: what comes later may tell whom it waited for
 my $SLOWEST   = 5;                # told where nothing is unusual
@@ -70,6 +75,9 @@ sub usual_responses { my ($self, $not) = @_; return $self->{problem}->usual_resp
 sub threads     { return $_[0]{kernel}->threads }
 sub states      { my ($self, $from, $to) = @_; return $self->{kernel}->states($from, $to) }
 
+# judged_on(): the states that the last run() went by, as TaskStates; undef: it judged no event
+sub judged_on { return $_[0]{judged_on} }
+
 # of(EPISODE, event => N, at => NS): a diagnosis of an event; dies where there is none to be judged
 sub of {
 	my ($class, $ep, %o) = @_;
@@ -83,7 +91,7 @@ sub of {
 sub run {
 	my ($self, %o) = @_;
 	my $ep = $self->{episode};
-	$o{at} = $self->_ns($o{at}) if defined $o{at};
+	$o{at} = within($ep, $o{at}) if defined $o{at};
 	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads);
 	return $self->_whole($self->_judge_stall($late->stall, undef, $late)) if $late;
 	my $i = $self->_choose(%o);
@@ -99,13 +107,13 @@ sub run {
 sub run_thread {
 	my ($self, $tid, @times) = @_;
 	my $ep = $self->{episode};
-	my ($from, $to) = map { $self->_ns($_) } @times;
+	my ($from, $to) = map { ns_of($ep, $_) } @times;
 	die "--from $times[0] --to $times[1]: nothing lies between: give the earlier one first\n" if $to <= $from;
 	my ($first, $last) = ($self->{kernel}->covered_from, $ep->end_ns);
 	die sprintf("--from %s --to %s: the records of this episode go from %.6f s to %.6f s\n", @times, $first / 1e9, $last / 1e9) if $to <= $first || $from >= $last;
 	# Threads that lived for less than a second may be in no picture.
 	my $seen = $self->{kernel}->states($from - $BEFORE_NS, $to + $AFTER_NS)->events->of_tid($tid);
-	die "--thread $tid: no such thread is in the records of this episode\n" if !@$seen && !$self->{kernel}->threads->at($tid, $to)->{known};
+	die "--thread $tid: no such thread is in the records of this episode: `tipme diagnose -v` lists those of the verdict\n" if !@$seen && !$self->{kernel}->threads->at($tid, $to)->{known};
 	return $self->_whole($self->_judge_stall({ tid => $tid, start_ns => $from, end_ns => $to, what => 'asked' }));
 }
 
@@ -113,6 +121,7 @@ sub _whole {
 	my ($self, $part) = @_;
 	my ($ep, $v) = ($self->{episode}, $part->{verdict});
 	%$v = (circumstances => [], %$v, %{ advise($v, $self->{episode}->id) });
+	$v->{steps} = steps($v, $ep->manifest->{state} // {});
 	_spell($part->{path}, $v);
 	$v->{short} = Tipme::Kinds::short($v->{kind}, @{ $v->{blamed} // {} }{qw(comm pid)});
 	$part->{when} = $part->{interval} ? moment($ep, $part->{interval}{start_ns}) : undef;
@@ -136,21 +145,13 @@ sub _facts {
 	return { version => 1, id => $ep->id, time => $ep->manifest->{time}, trigger => $ep->manifest->{trigger}, coverage => [ $ep->coverage ], lost => $ep->lost };
 }
 
-sub _ns {
-	my ($self, $at) = @_;
-	die "--at $at: not a time: give seconds, or nanoseconds, of CLOCK_MONOTONIC, or -SECONDS before the trigger\n" if $at !~ /\A-?\d{1,19}(?:\.\d{1,9})?\z/;
-	# Digit by digit: a product of floating point numbers is off by a nanosecond now and then.
-	my ($minus, $s, $fraction) = $at =~ /\A(-?)(\d+)(?:\.(\d+))?\z/;
-	return $s + 0 if !$minus && !defined $fraction && $s >= 100_000_000_000;
-	my $ns = $s * 1_000_000_000 + substr(($fraction // '') . '0' x 9, 0, 9);
-	return $minus ? $self->{episode}->trigger_ns - $ns : $ns;
-}
-
 # Nothing is proven slow. Who has just pressed the hot-key is told what was slowest, what may have been slow and is not proven, what was not observed, and the worst beside the input.
 sub _nothing {
 	my ($self, $part) = @_;
 	my $p = $self->{problem};
 	my $c = Tipme::Candidates->new(episode => $self->{episode}, kernel => $self->{kernel}, path => $self->{path}, caused => $p->caused, rest => $p->rest, problem => $p);
+	my $stutter = $self->_stutter;
+	return { %$stutter, slowest => $self->slowest } if $stutter && $stutter->{verdict}{stutter}{sure};
 	my @unproven = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'hotkey' ? $c->unproven : ();
 	my ($first) = grep { !Tipme::Candidates::weak($_) } @unproven;
 	if ($first) {
@@ -161,14 +162,34 @@ sub _nothing {
 		delete @{ $part->{verdict} }{qw(second function idle_cpus slow_cpu)};
 	}
 	$part->{candidates} = [ map { my $x = $_; +{ map { $_ => $x->{$_} } qw(n kind pid comm start_ns end_ns possible_ns open why words) } } @unproven ];
-	$part->{slowest} = $self->_slowest;
-	push @{ $part->{verdict}{circumstances} }, (map { Tipme::Candidates::said($_) } grep { !$first || $_ != $first } @unproven), $c->unseen, $c->beside // ();
+	$part->{slowest} = $self->slowest;
+	if (my $late = Tipme::LateInput::longest(map { @{ $_->{input} // [] } } $self->{path}->servers)) {
+		push @{ $part->{verdict}{circumstances} }, reason('input-silent', device => "event$late->{device}", n => $late->{reports},
+			at => sprintf('%.3f', $late->{from_ns} / 1e9), (map { $_->[0] => sprintf '%.0f', $_->[1] / 1e6 } [ ms => $late->{to_ns} - $late->{from_ns} ], [ burst_ms => $late->{burst_ns} ]));
+	}
+	push @{ $part->{verdict}{circumstances} }, (map { Tipme::Candidates::said($_) } grep { !$first || $_ != $first } @unproven), $stutter ? $stutter->{verdict}{sentence} : (), $c->unseen, $c->beside // ();
 	return $part;
 }
 
-# The presses that were answered latest: { n, kind, comm, duration_ns, time }, the latest answer first. Those that the X records show
+# A picture that moved and then stood still: judged from the thread that drew the next frame, back to when that was due. sure: not by its own wish, as far as is known.
+sub _stutter {
+	my ($self) = @_;
+	my $g = Tipme::Stutter->worst($self->{episode}->trigger_ns, $self->{path}->servers) or return;
+	return if !$self->{kernel}->has_records || $self->{kernel}->sampled || $g->{from_ns} < $self->{kernel}->covered_from;
+	my $asked = $g->{source}->asked_ns(undef, $g->{draw});
+	my ($tid, $ran) = $self->{problem}->caused->last_ran($self->{kernel}->states($g->{last_ns}, $asked), $g->{pid}, $asked);
+	return if !defined $tid || $ran <= $g->{from_ns};
+	my $part = $self->_judge_stall({ tid => $tid, start_ns => $g->{from_ns}, end_ns => $ran, what => 'stutter', source => $g->{source}, missed => $g->{missed} });
+	my $v = $part->{verdict};
+	my $own = $v->{kind} =~ /\A(?:timer-sleep|time-out|unknown|none)\z/ 
+		|| $v->{kind} =~ /\A(?:ipc|futex)-wait\z/ && ($v->{blamed}{pid} // 0) == $g->{pid};
+	$v->{stutter} = { pid => $g->{pid}, missed => $g->{missed}, period_ns => int $g->{period_ns}, last_ns => $g->{last_ns}, next_ns => $g->{to_ns}, compositor => $g->{paints} ? 1 : 0, sure => $own ? 0 : 1 };
+	return $part;
+}
+
+# slowest(): the presses that were answered latest, up to five: { n, kind, comm, duration_ns, time }, the latest answer first. Those that the X records show
 # to be late are looked at closely.
-sub _slowest {
+sub slowest {
 	my ($self) = @_;
 	my @c = sort { $b->[1] <=> $a->[1] || $a->[0]{n} <=> $b->[0]{n} } map { [ $_, $_->{bursts}[-1][1] - $_->{device_ns} ] }
 		grep { $_->{candidate} && $_->{device_ns} > $self->{kernel}->covered_from && ref $_->{bursts} eq 'ARRAY' && @{ $_->{bursts} } && $_->{kind} =~ /press|repeat|touch/ } $self->events;
@@ -176,7 +197,7 @@ sub _slowest {
 	my @i = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} } grep { defined } map { scalar $self->interval_of($_->[0]) } @c;
 	splice @i, $SLOWEST if @i > $SLOWEST;
 	return [ map { my $e = $_->{event}; +{ n => $e->{n}, kind => $e->{kind}, duration_ns => $_->{end_ns} - $_->{start_ns},
-		comm => $e->{pid} ? $self->{kernel}->threads->at($e->{pid}, $_->{end_ns})->{comm} : Tipme::XRecords::unnamed($e->{client}), time => moment($self->{episode}, $_->{start_ns})->{time} } } @i ];
+		comm => $e->{pid} ? $self->{kernel}->threads->at($e->{pid}, $_->{end_ns})->{comm} : Tipme::DisplaySource::unnamed($e->{client}), time => moment($self->{episode}, $_->{start_ns})->{time} } } @i ];
 }
 
 # why_not(N): what hinders that an input event is judged, in words
@@ -208,6 +229,7 @@ sub _judge {
 	my $end = $i->{open} ? $self->_min($to + $AFTER_NS, $self->{episode}->end_ns) : $to + $JUST_NS;
 	$end = $to + $JUST_NS if $end < $to + $JUST_NS;
 	my $states = $self->{kernel}->states($from - $BEFORE_NS, $end);
+	$self->{judged_on} = $states;
 	my $chain = $self->{problem}->caused->chain($states, $e);
 	my $threads = $self->{kernel}->threads;
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} || -1, client => $e->{pending} ? undef : $e->{client},
@@ -215,20 +237,22 @@ sub _judge {
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
 	my $path = $blame->path($self->_from_interrupt($i, $states, $self->_segments($i, $states, $chain, $blame)));
 	my $cursor = ($e->{motion} // '') eq 'cursor';
-	my $client = $e->{pending} ? { pid => -1, comm => $e->{server}{name} // 'the X server' } : $cursor ? { pid => -1, comm => 'the pointer' } : !$e->{pid} ? { pid => -1, comm => Tipme::XRecords::unnamed($e->{client}) } : $threads->at($e->{pid}, $to);
+	my $client = $e->{pending} ? { pid => -1, comm => $e->{server}{name} // 'the X server' } : $cursor ? { pid => -1, comm => 'the pointer' } : !$e->{pid} ? { pid => -1, comm => Tipme::DisplaySource::unnamed($e->{client}) } : $threads->at($e->{pid}, $to);
 	my $totals = totals($path);
 	my $verdict = judge($i, $path, totals => $totals, client => $client, server => $e->{server}, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
-	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
+	Tipme::Circumstances->new(
+		states => $states, threads => $threads, to => $to, episode => $self->{episode}, usual_ns => $i->{usual_ns})->of($verdict, $path) if $verdict->{blamed};
+	$self->_often($verdict, $e->{server}, $from, $to);
 	$self->_slept($verdict, $from, $to);
 	$self->_asked_before($verdict, $e, $to) if $verdict->{blamed} && $i->{chosen};
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => $i->{open} ? 'open' : $i->{start_exact} && $i->{exact} ? 'exact' : 'inferred',
 			gone => $i->{gone} ? 1 : 0, busy => $i->{busy} ? 1 : 0, usual_ns => $i->{usual_ns}, usual_count => $i->{usual_count}, usual_where => $i->{usual_where}, excess_ns => $i->{excess_ns} },
 		event => { n => $e->{n}, kind => $e->{kind}, input_seq => $e->{seq}, client => $e->{pending} || $cursor ? undef : { pid => $e->{pid} || undef, comm => $client->{comm} },
-			server => { pid => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name}, source => $e->{server}{exact} ? 'x_hooks' : 'x_client' }, stages => $self->_stages($i, $states) },
+			server => { pid => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name}, source => $e->{server}{source} }, stages => $self->_stages($i, $states) },
 		path => $path, totals => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
-		evidence => $self->_evidence($i, $path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
+		evidence => $self->_evidence($i, $path, $verdict), overhead => own_cost($self->{episode}->manifest, $states->events, $from, $to), left_out => $states->events->left_out,
 	};
 }
 
@@ -236,9 +260,9 @@ sub _judge {
 sub _judge_stall {
 	my ($self, $stall, $why, $late) = @_;
 	my ($from, $to) = @$stall{qw(start_ns end_ns)};
-	my ($states, $threads, $x) = ($self->{kernel}->states($from - $BEFORE_NS, $to + $AFTER_NS), $self->{kernel}->threads, Tipme::XRecords->none);
+	my ($states, $threads, $x) = ($self->{kernel}->states($from - $BEFORE_NS, $to + $AFTER_NS), $self->{kernel}->threads, $stall->{source} // Tipme::DisplaySource->none);
 	my $who = $threads->at($stall->{tid}, $to);
-	my $chain = Tipme::WakeupChain->new(states => $states, threads => $threads, reasons => $self->{reasons}, server_tid => -1, server_pid => -1, client_pid => $who->{pid});
+	my $chain = Tipme::WakeupChain->new(states => $states, threads => $threads, reasons => $self->{reasons}, server_tid => $x->{tid}, server_pid => $x->{pid}, $stall->{source} ? (server => $x) : (), client_pid => $who->{pid});
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $x, client_pid => $who->{pid},
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
 	my $walk = sub { return $chain->walk($stall->{tid}, $_[0], $to) };
@@ -246,12 +270,13 @@ sub _judge_stall {
 	my $totals = totals($path);
 	my $verdict = judge_stall({ %$stall, open => 0, usual_count => 0 }, $path, totals => $totals, why => $why, client => $who, server => $x, from => $from, parent => sub { $self->_parent($_[0], $to) },
 		ancestors => sub { $threads->ancestors(@_) });
-	Tipme::Circumstances->new(states => $states, threads => $threads, to => $to)->of($verdict, $path) if $verdict->{blamed};
+	Tipme::Circumstances->new(
+		states => $states, threads => $threads, to => $to, episode => $self->{episode})->of($verdict, $path) if $verdict->{blamed};
 	$self->_slept($verdict, $from, $to);
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => 'exact', usual_ns => undef, usual_count => 0, usual_where => undef, excess_ns => $to - $from },
 		event => undef, path => $path, totals => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
-		evidence => $self->_evidence_of_path($path, $verdict), overhead => $self->_overhead($states, $from, $to), left_out => $states->events->left_out,
+		evidence => $self->_evidence_of_path($path, $verdict), overhead => own_cost($self->{episode}->manifest, $states->events, $from, $to), left_out => $states->events->left_out,
 		$late ? (latency => $late->facts($states, $threads)) : (),
 	};
 }
@@ -266,6 +291,15 @@ sub _asked_before {
 	$v->{before} = { kind => $v->{kind}, blamed => $v->{blamed}, sentence => $v->{sentence} };
 	@$v{qw(kind blamed share share_ns second likely)} = ('none', undef, 0, 0, undef, 0);
 	$v->{sentence} = fill(N__('Nothing slow since your last report {time} ago. Before that: {sentence}'), time => $time, sentence => $v->{before}{sentence});
+	return;
+}
+
+# A server that computes may do so because a device sends very many reports.
+sub _often {
+	my ($self, $v, $server, $from, $to) = @_;
+	return if $v->{kind} ne 'server-compute';
+	my $b = Tipme::LateInput::busiest($from, $to, @{ $server->{input} // [] }) or return;
+	push @{ $v->{circumstances} }, reason('input-often', device => "event$b->{device}", n => $b->{per_s}) if $b->{per_s} >= $OFTEN_PER_S;
 	return;
 }
 
@@ -301,9 +335,24 @@ sub _segments {
 	}
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'no-kernel', exact => 0, evidence => [] } ] }
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if $e->{pending};
+	return $self->_segments_of_frame($i, $states, $chain, %how) if $i->{frame};
 	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td, via => [ $i->{asked} ? [ @{ $i->{asked} }, 1 ] : () ]) if $i->{open} || $i->{busy};
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
 	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => [ grep { defined } $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef ]);
+}
+
+# Backwards from the screen: the server that painted, the compositor that had asked it to, from where the client had drawn on as without a compositor.
+# Where nothing has been painted yet, from the compositor.
+sub _segments_of_frame {
+	my ($self, $i, $states, $chain, %how) = @_;
+	my ($e, $f) = @$i{qw(event frame)};
+	my $p = $self->{problem}->caused;
+	my ($tid, $ran) = $p->last_ran($states, $f->{pid}, $f->{asked_ns} // $i->{end_ns});
+	my @via = grep { defined } $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef;
+	push @via, [ $e->{server}{tid}, $i->{drawn_ns}, 0 ];
+	push @via, [ $tid, $ran, 0 ] if defined $tid && defined $f->{ns} && $ran > $i->{drawn_ns};
+	return $chain->walk(defined $f->{ns} ? $e->{server}{tid} : $tid // $f->{pid}, _woken_from($i), $i->{end_ns}, %how, deliver_ns => $e->{deliver_ns}, via => \@via,
+		frame => { pid => $f->{pid}, from => $i->{drawn_ns} });
 }
 
 # Files that say which thread did what, and who it was.
@@ -365,11 +414,15 @@ sub _stages {
 	push @s, [ deliver => $e->{deliver_ns}, $exact ];
 	my $run = $self->_first_run($e, $states, $i->{end_ns});
 	push @s, [ client => $run, 'exact' ] if defined $run;
-	my @asked = grep { $_->{client} == $e->{client} } $e->{server}->between('x_request', $e->{deliver_ns}, $i->{end_ns});
+	my @asked = grep { $_->{client} == $e->{client} } $e->{server}->between('request', $e->{deliver_ns}, $i->{end_ns});
 	# What the server begins before the client has run, that had asked for earlier. (Where the record of its running is lost there may be none later.)
 	my ($r) = ((grep { $_->{ts_ns} >= ($run // 0) } @asked), @asked);
-	my $asked = $r ? $r->{ts_ns} : $e->{server}{exact} ? undef : $self->{problem}->inferred->asked($e, $states, $e->{deliver_ns}, $i->{end_ns});
+	my $asked = $r ? $r->{ts_ns} : $e->{server}->first_asked($e, $states, $e->{deliver_ns}, $i->{end_ns});
 	push @s, [ request => $asked, $exact ] if defined $asked;
+	push @s, map { [ drawn => $_, $exact ] } grep { defined } $i->{drawn_ns};
+	push @s, map { [ told => $_, $exact ] } grep { defined && $_ >= $i->{start_ns} } ($i->{frame} // {})->{told_ns};
+	push @s, map { [ painting => $_, $exact ] } grep { defined } ($i->{frame} // {})->{asked_ns};
+	@s = sort { $a->[1] <=> $b->[1] } @s if $i->{frame};
 	push @s, [ $i->{busy} ? 'free' : 'feedback', $i->{end_ns}, $i->{busy} ? 'exact' : $exact ] if !$i->{open};
 	return _named(@s);
 }
@@ -438,24 +491,6 @@ sub _evidence_of_path {
 		push @ev, { what => '... until', %{ $r[-1] } } if @r > 1;
 	}
 	return \@ev;
-}
-
-# The recorder's own share: records in the interval times what one costs, where that was measured: one number for all, or one for each class
-# (`sched` is that of all records without a class of their own).
-sub _overhead {
-	my ($self, $states, $from, $to) = @_;
-	my $ev = $states->events;
-	my $r = $self->{episode}->manifest->{recorder};
-	my $cost = ref $r eq 'HASH' ? $r->{record_cost_ns} : undef;
-	my %cost = ref $cost eq 'HASH' ? %$cost : (sched => $cost);
-	for (values %cost) { undef $_ if defined && (ref || !/\A\d{1,6}(?:\.\d{1,9})?\z/) }
-	my ($n, $total, $of) = (0, 0, $ev->count_types($from, $to));
-	for my $type (keys %$of) {
-		my $each = $cost{ $Tipme::Record::Layout::RECORD{$type}{name} } // $cost{sched};
-		$n += $of->{$type};
-		$total = defined $each && defined $total ? $total + $of->{$type} * $each : undef;
-	}
-	return { records => $n, cost_ns => defined $total && $n ? $total / $n : undef, total_ns => defined $total && $n ? int $total : undef, share => defined $total && $n && $to > $from ? $total / ($to - $from) : undef };
 }
 
 1;

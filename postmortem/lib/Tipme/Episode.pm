@@ -77,6 +77,10 @@ sub unknown_count { my $n = 0; $n += $_ for values %{ $_[0]{unknown} }; return $
 sub id         { return $_[0]{manifest}{id} }
 # agents: processes that talked with the user for the recorder
 sub agents     { return grep { $_ } @{ ($_[0]{manifest}{recorder} // {})->{agents} // [] } }
+# watched_until(): up to then answers count. Whoever pressed the hot-key means what came before; a threshold fires in the midst of a
+# delay, and what was recorded after it says how long that lasted.
+sub watched_until { my ($self) = @_; return ($self->{manifest}{trigger}{kind} // '') eq 'auto' ? $self->end_ns : $self->trigger_ns }
+
 sub trigger_ns { return $_[0]{manifest}{trigger}{ns} }
 # suspends(FROM, TO): when the machine slept, as far as that may lie between these: { from_ns, to_ns (at some time between these), slept_ns }
 sub suspends   { my ($self, $from, $to) = @_; return grep { $_->{from_ns} < $to && $_->{to_ns} > $from } @{ $self->{manifest}{suspends} } }
@@ -215,7 +219,7 @@ sub _file_header {
 	die "$path: not a record file of tipme\n" if substr($bytes, 0, 8) ne 'TIPMEREC';
 	die sprintf("%s: byte order 0x%08x: written on a machine of another byte order, which this program does not read\n", $path, $h{byte_order})
 		if $h{byte_order} != $BYTE_ORDER;
-	die "$path: format $h{major}.$h{minor}: this program reads format $Tipme::Record::Layout::MAJOR\n" if $h{major} != $Tipme::Record::Layout::MAJOR;
+	die "$path: format $h{major}.$h{minor}: this program reads format $Tipme::Record::Layout::MAJOR: use the tipme that wrote it, or a later one\n" if $h{major} != $Tipme::Record::Layout::MAJOR;
 	die "$path: header of $h{header_len} bytes: the file is damaged\n" if $h{header_len} < $l->{size} || $h{header_len} > 4096 || $h{header_len} % 8;
 	if ($size < $h{header_len}) { push @{ $self->{damage} }, "$name: was cut: $size bytes, not even its header of $h{header_len}"; return }
 	$h{source_name} = $self->{record}->name_of('source', $h{source});

@@ -28,8 +28,8 @@ sub at {
 sub _writer {
 	my ($self, $e) = @_;
 	my $x = $e->{server};
-	my $k = $x->lower('x_request', $e->{device_ns} + 1) - 1;
-	my $r = $k >= 0 ? $x->{x_request}[$k] : undef;
+	my $k = $x->lower('request', $e->{device_ns} + 1) - 1;
+	my $r = $k >= 0 ? $x->{request}[$k] : undef;
 	return $r->{pid} if $r && $r->{pid} && $r->{pid} != $x->{pid} && ($x->request_end($k) // $e->{device_ns}) >= $e->{device_ns};
 	return $self->{writer}{ $e->{n} } //= $self->_usual_writer($e, 1) || $self->_usual_writer($e, 0);
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Every input event and its way: when the server read it, to whom it went, what changed on the screen after that; from the X records alone.
+# Every input event and its way: when the server read it, to whom it went, what changed on the screen after that; from the display sources alone.
 package Tipme::InputPath;
 
 use strict;
 use warnings;
-use Tipme::XRecords;
+use Tipme::DisplaySource;
 
 my $BURST_GAP_NS   = 10_000_000;       # damages closer than this are one burst
 my $CHORD_SPAN_NS  = 2_000_000_000;    # presses that lead up to a hot-key are at most that old
@@ -16,10 +16,10 @@ my $MAX_BURSTS     = 60;               # of one event; what goes on longer is a 
 my %PRESS = map { $_ => 1 } qw(key_press button_press key_repeat);
 my %CANDIDATE = map { $_ => 1 } qw(key_press key_repeat button_press button_release touch);
 
-# new(EPISODE): all input events of all X servers
+# new(EPISODE): all input events of all display sources
 sub new {
 	my ($class, $ep) = @_;
-	my $self = bless { ep => $ep, trigger => $ep->trigger_ns, servers => [ Tipme::XRecords->load_all($ep) ], events => [] }, $class;
+	my $self = bless { ep => $ep, trigger => $ep->watched_until, servers => [ Tipme::DisplaySource->load_all($ep) ], events => [] }, $class;
 	$self->{is_agent} = { map { $_ => 1 } $ep->agents };
 	push @{ $self->{events} }, $self->_events_of($_) for @{ $self->{servers} };
 	$self->{events} = [ sort { $a->{device_ns} <=> $b->{device_ns} || $a->{seq} <=> $b->{seq} } @{ $self->{events} } ];
@@ -57,23 +57,23 @@ sub _events_of {
 	my $code = $self->{ep}->record;
 	my %deliver;
 	my %agent;    # what went to our own agent or its dialog: the hot-key, and the user's answer
-	for my $d (grep { $_->{input_seq} } $x->all('x_deliver')) {
+	for my $d (grep { $_->{input_seq} } $x->all('deliver')) {
 		if ($self->{is_agent}{ $d->{pid} }) { $agent{ $d->{input_seq} } = $d }
 		else                                { push @{ $deliver{ $d->{input_seq} } }, $d }
 	}
 	my (@events, %seen);
-	for my $d ($x->all('x_device')) {
+	for my $d ($x->all('device')) {
 		next if $d->{is_master} || $seen{ $d->{input_seq} }++;
 		my %e = (server => $x, seq => $d->{input_seq}, kind => $code->name_of('input_kind', $d->{kind}), device => $d->{device}, device_ns => $d->{ts_ns},
 			server_ms => $d->{server_ms}, device_record => $d, bursts => []);
-		my $w = $x->last_before('x_wakeup', $d->{ts_ns} + 1);
-		my $s = $x->last_before('x_sleep', $d->{ts_ns} + 1);
+		my $w = $x->last_before('wakeup', $d->{ts_ns} + 1);
+		my $s = $x->last_before('sleep', $d->{ts_ns} + 1);
 		$e{wakeup_ns} = $w->{ts_ns}, $e{wakeup_record} = $w if $w && (!$s || $s->{ts_ns} <= $w->{ts_ns});
 		$self->_delivery(\%e, $x, [ grep { $_->{ts_ns} >= $d->{ts_ns} } @{ $deliver{ $d->{input_seq} } // [] } ]);
 		push @events, \%e;
 	}
 	my @unseen = _add_kernel_times($x, \@events, $code);
-	$self->_mark_chords($x, \@events, $self->_heard(\@events, \%agent), $x->all('x_chord'));
+	$self->_mark_chords($x, \@events, $self->_heard(\@events, \%agent), $x->all('chord'));
 	_mark_motion(\@events);
 	$self->_add_bursts($x, \@events);
 	return (@events, $self->_pending($x, \@events, @unseen));
@@ -87,7 +87,7 @@ sub _pending {
 	my @late = grep { !$_->{chord} && $CANDIDATE{ $_->{kind} } && defined $_->{read_ns} && $_->{read_ns} < $t && $_->{device_ns} > $t } @$events;
 	$_->{pending} = $_->{candidate} = 1 for @late;
 	# Since then it has not been idle once, or it would have taken them.
-	my $awake = $x->last_before('x_sleep', $t);
+	my $awake = $x->last_before('sleep', $t);
 	my $from = $awake ? $awake->{ts_ns} : 0;
 	my @p = sort { $a->{read_ns} <=> $b->{read_ns} } grep { $_->{read_ns} > $from && $_->{read_ns} < $t && $CANDIDATE{ $_->{kind} } } @unseen;
 	$_->{server} = $x, $_->{pending} = 1 for @p;
@@ -105,7 +105,7 @@ sub _pending {
 sub _add_kernel_times {
 	my ($x, $events, $code) = @_;
 	my (%read, %at, %taken);
-	push @{ $read{ $code->name_of('input_kind', $_->{kind}) } }, $_ for $x->all('x_input');
+	push @{ $read{ $code->name_of('input_kind', $_->{kind}) } }, $_ for $x->all('input');
 	for my $e (sort { $b->{server_ms} <=> $a->{server_ms} || $b->{seq} <=> $a->{seq} } grep { $_->{server_ms} } @$events) {
 		my $l = $read{ $e->{kind} } or next;
 		my $stamp = _stamp_ns($e);
@@ -154,8 +154,8 @@ sub _delivery {
 
 sub _first_damage {
 	my ($x, $d) = @_;
-	my $l = $x->{x_damage};
-	for (my $k = $x->lower('x_damage', $d->{ts_ns}); $k < @$l && $l->[$k]{ts_ns} < $d->{ts_ns} + $CHORD_SPAN_NS; $k++) {
+	my $l = $x->{draw};
+	for (my $k = $x->lower('draw', $d->{ts_ns}); $k < @$l && $l->[$k]{ts_ns} < $d->{ts_ns} + $CHORD_SPAN_NS; $k++) {
 		return $l->[$k]{ts_ns} if $l->[$k]{pid} == $d->{pid} && $l->[$k]{client} == $d->{client};
 	}
 	return;
@@ -192,7 +192,7 @@ sub _heard {
 
 sub _heard_at {
 	my ($self, $events, $agent, $t) = @_;
-	return if grep { $_->between('x_chord', $t - $CHORD_SPAN_NS, $t + $CHORD_SPAN_NS) } $self->servers;
+	return if grep { $_->between('chord', $t - $CHORD_SPAN_NS, $t + $CHORD_SPAN_NS) } $self->servers;
 	my @e = grep { $_->{kind} eq 'key_press' && $_->{device_ns} <= $t + $LATE_NS && $_->{device_ns} > $t - $HEARD_NS } @$events;
 	my @agents = grep { $agent->{ $_->{seq} } } @e;
 	my $e = (@agents ? @agents : @e)[-1] or return;
@@ -210,9 +210,9 @@ sub _heard_before {
 sub _answered {
 	my ($self, $x, $e, $until) = @_;
 	return 0 if !defined $e->{deliver_ns};
-	my ($next) = grep { $_->{ts_ns} > $e->{deliver_ns} } $x->between('x_deliver', $e->{deliver_ns} + 1, $until);
+	my ($next) = grep { $_->{ts_ns} > $e->{deliver_ns} } $x->between('deliver', $e->{deliver_ns} + 1, $until);
 	my $end = $next ? $next->{ts_ns} : $until;
-	return scalar grep { $_->{pid} == $e->{pid} } $x->between('x_damage', $e->{deliver_ns}, $end);
+	return scalar grep { $_->{pid} == $e->{pid} } $x->between('draw', $e->{deliver_ns}, $end);
 }
 
 # What the pointer's motion is answered by, and which of many motions may have waited.
@@ -234,9 +234,9 @@ sub _add_bursts {
 	my ($self, $x, $events) = @_;
 	my (%next, %damage);
 	# The server gives the number of a client that has gone to the next: number and process are the client.
-	push @{ $damage{ _who($_) } }, $_ for grep { $_->{ts_ns} <= $self->{trigger} } $x->all('x_damage');
-	my ($code, %gone) = ($self->{ep}->record);
-	push @{ $gone{ _who($_) } }, $_->{ts_ns} for grep { $code->name_of('x_client_state', $_->{state}) eq 'gone' } $x->all('x_client');
+	push @{ $damage{ _who($_) } }, $_ for grep { $_->{ts_ns} <= $self->{trigger} } $x->all('draw');
+	my %gone;
+	push @{ $gone{ _who($_) } }, $_->{ts_ns} for grep { $_->{gone} } $x->all('client');
 	for my $e (reverse @$events) {
 		$e->{candidate} = 1 if $e->{first_of_go} && $e->{motion} eq 'cursor' && $e->{device_ns} < $self->{trigger};
 		next if !defined $e->{deliver_ns} || ($e->{motion} // '') eq 'cursor';

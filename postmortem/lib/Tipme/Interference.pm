@@ -5,10 +5,14 @@ package Tipme::Interference;
 
 use strict;
 use warnings;
+no warnings 'portable';    # numbers of 64 bits
+use Tipme::KernelEvents;
 use Tipme::Reason qw(reason);
 
 my $SHORT_NS   = 1_000_000;    # many short interrupts together, from here on, are told apart from running
 my $SHORT_PART = 0.05;         # ... if they are that part of it
+my $STALL_NS   = 50_000_000;   # five samples that did not come
+my $NEAR_NS    = 30_000_000;   # before and after which some came
 my $ANY_CPU    = 65535;
 my $IDLE_NS    = 1_000_000;    # a runnable thread whose CPU idles so long is kept from it
 my %SOFTIRQ = map { $_->[0] => $_->[1] } [ 0 => 'high tasklets' ], [ 1 => 'timers' ], [ 2 => 'network, sending' ], [ 3 => 'network, receiving' ], [ 4 => 'disks' ], [ 5 => 'irq_poll' ],
@@ -24,7 +28,43 @@ sub apply {
 	@s = map { $self->_by_memory($_) } @s;
 	@s = map { $_->{by} ? $_ : $self->_by_irqs($_) } @s;
 	@s = map { $_->{by} ? $_ : $self->_by_steal($_) } @s;
+	@s = map { $_->{by} ? $_ : $self->_by_stall($_) } @s;
 	return map { $_->{by} ? $_ : $self->_by_short_irqs($_) } @s;
+}
+
+# --- the machine stood still: firmware, a host that does not count what it takes, interrupts kept off ---
+
+# Somebody had a CPU, so that each 10 ms a sample was due, and no CPU has recorded anything.
+sub _by_stall {
+	my ($self, $s) = @_;
+	return $s if $s->{to} - $s->{from} < $STALL_NS || $s->{state} !~ /^(?:running|runnable)$/ || $s->{idle};
+	my @still = $self->_silences(@$s{qw(from to cpu)}) or return $s;
+	return _carve($s, \@still, sub { return { exact => 0, by => { kind => 'machine-stall', what => 'stall', name => undef, detail => 'stood-still' } } });
+}
+
+# { from, to } of at least 50 ms without any record, before and after which that CPU was sampled.
+sub _silences {
+	my ($self, $from, $to, $cpu) = @_;
+	my $ev = $self->{resources}->events;
+	return if !defined $cpu || !@{ $ev->of_kind(Tipme::KernelEvents::SAMPLE) };
+	my ($at, @found) = ($from);
+	for (my $k = $ev->first_at($from); $k < $ev->count; $k++) {
+		my $ts = vec $ev->{ts}, $k, 64;
+		push @found, { from => $at, to => $ts < $to ? $ts : $to }
+			if $ts - $at >= $STALL_NS && $self->_sampled($cpu, $at - $NEAR_NS, $at + 1) && $self->_sampled($cpu, $ts, $ts + $NEAR_NS);
+		last if $ts >= $to;
+		$at = $ts;
+	}
+	return grep { $_->{to} - $_->{from} >= $STALL_NS } @found;
+}
+
+sub _sampled {
+	my ($self, $cpu, $from, $to) = @_;
+	my $ev = $self->{resources}->events;
+	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $to; $k++) {
+		return 1 if vec($ev->{type}, $k, 8) == Tipme::KernelEvents::SAMPLE && vec($ev->{cpu}, $k, 16) == $cpu;
+	}
+	return 0;
 }
 
 # Cuts a segment at [FROM, TO): (what is before, the piece, what is behind), of which the outer ones may be missing.
@@ -180,10 +220,14 @@ sub _quota_words {
 sub _by_memory {
 	my ($self, $s) = @_;
 	return $s if $s->{by} || $s->{state} eq 'runnable' || $s->{state} eq 'unknown' || $s->{disk} || $s->{mixed};
-	my @waits = grep { $s->{state} ne 'running' || $_->{what} !~ /^fault/ } $self->{resources}->memory_waits($s->{tid}, $s->{from}, $s->{to});
+	my @waits = grep { $s->{state} ne 'running' || $_->{what} ne 'fault_file' } $self->{resources}->memory_waits($s->{tid}, $s->{from}, $s->{to});
 	return $s if !@waits;
 	return _carve($s, $self->_merged([ map { { %$_, exact => 1 } } @waits ]), sub {
 		my ($x) = @_;
+		# What is read back by computing lies compressed in memory: no disk has a part in it.
+		my $unpacks = $x->{what} eq 'fault_swap' && $s->{state} eq 'running';
+		return { by => { kind => 'memory-reclaim', what => 'memory', (map { $_ => 'memory-unpacked' } qw(reason detail)), own => 1 },
+			evidence => [ @{ $s->{evidence} }, $x->{index} ] } if $unpacks;
 		my $kind = $x->{what} =~ /^fault/ ? 'page-fault-io' : 'memory-reclaim';
 		my $reason = Tipme::Reason::is_known("memory-$x->{what}") ? "memory-$x->{what}" : 'memory';
 		return { by => { kind => $kind, what => 'memory', reason => $reason, detail => $reason, own => 1 },

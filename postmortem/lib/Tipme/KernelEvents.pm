@@ -13,10 +13,12 @@ use constant { SWITCH => 3, WAKING => 4, FORK => 5, EXIT => 6, EXEC => 7, RENAME
 	IO => 12, LOCK => 13, MEMORY => 14, IRQ => 15, SIGNAL => 16, THROTTLE => 17, PRIORITY => 18, MIGRATE => 19, CPU_FREQUENCY => 20, CPU_IDLE => 21,
 	STEAL => 22, SAMPLE => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27, AFFINITY => 28 };
 use constant { FIRST => SWITCH, LAST => AFFINITY };
+# Of Wayland compositors, in the same sections; DisplaySource::Wayland reads them.
+use constant { WL_DELIVER => 96, WL_COMMIT => 97, WL_DONE => 98 };
 my $SIZE    = 32;
 my @SOURCES = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
-my $ODD_TYPE   = do { my ($a, $b) = map { sprintf '\x%02x', $_ } FIRST, LAST; qr/[^$a-$b]/s };
+my $ODD_TYPE   = do { my ($a, $b, $c, $d) = map { sprintf '\x%02x', $_ } FIRST, LAST, WL_DELIVER, WL_DONE; qr/[^$a-$b$c-$d]/s };
 our $MANY   = 20_000;       # records, from which on the pass over them is left to C
 my $FEW     = 8;            # records away from where one was found last, the next one mostly is
 # Records held at once: in memory, and in a mapped file. Beyond this the earliest sections are left out, and that is said.
@@ -43,17 +45,23 @@ sub load {
 	return $self;
 }
 
-# load_only(EPISODE, TYPE): the records of one kind, of the whole episode; others are not even decoded
+# load_only(EPISODE, TYPE, ...): the records of some kinds, of the whole episode; others are not even decoded
 sub load_only {
-	my ($class, $ep, $type) = @_;
+	my ($class, $ep, @types) = @_;
 	my $self = _empty($class, $ep, 0, 1 << 62);
 	$self->{exact_from} = 0;
 	for my $s ($ep->sections_between(undef, undef, \@SOURCES)) {
 		my $buf = plain($ep, $s);
-		my $found = '';
-		my $mark = pack 'CC', $type, $SIZE / 8;
-		for (my $at = index $buf, $mark; $at >= 0; $at = index $buf, $mark, $at + 1) { $found .= substr $buf, $at - 8, $SIZE if $at % $SIZE == 8 && $at + $SIZE - 8 <= length $buf }
+		my ($found, @nr) = ('');
+		for my $mark (map { pack 'CC', $_, $SIZE / 8 } @types) {
+			for (my $at = index $buf, $mark; $at >= 0; $at = index $buf, $mark, $at + 1) {
+				next if $at % $SIZE != 8 || $at + $SIZE - 8 > length $buf;
+				$found .= substr $buf, $at - 8, $SIZE;
+				push @nr, 1 + ($at - 8) / $SIZE;
+			}
+		}
 		$self->_columns($s, $found);
+		substr $self->{nr}, -4 * @nr, 4 * @nr, pack 'N*', @nr if @nr;
 	}
 	$self->_order;
 	$self->_index;
@@ -154,7 +162,7 @@ sub _known {
 	my ($self, $s, $buf, $type) = @_;
 	my $out = '';
 	for my $i (0 .. $#$type) {
-		if ($type->[$i] >= FIRST && $type->[$i] <= LAST) { $out .= substr $buf, $SIZE * $i, $SIZE }
+		if ($type->[$i] >= FIRST && $type->[$i] <= LAST || $type->[$i] >= WL_DELIVER && $type->[$i] <= WL_DONE) { $out .= substr $buf, $SIZE * $i, $SIZE }
 		else                                                  { $self->{ep}->unknown_seen($type->[$i], $s->{file}, $s->{offset} + $SIZE * $i) }
 	}
 	return $out;

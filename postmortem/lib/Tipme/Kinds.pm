@@ -110,8 +110,8 @@ my %BY_FAULT = (
 		map {
 			$_ => {
 				ask => N__(
-					'whoever limits the disk for the control group of {name}, or has filled '
-					. 'the memory'
+						  'whoever limits the disk for the control group of {name}, or has filled '
+						. 'the memory'
 				),
 				next => N__(
 					'See its limits (`systemctl show UNIT -p IOReadBandwidthMax`, or io.max of the '
@@ -120,6 +120,40 @@ my %BY_FAULT = (
 			}
 		} qw(disk-held disk-limit)
 	),
+);
+my %BY_SERVER = (
+	map {
+		$_->[0] => {
+			ask  => N__('whoever runs the file server, or mounted it so that programs wait for it'),
+			next => $_->[1],
+		}
+	} [
+		'wait-nfs' =>
+			N__('See which it is: `findmnt -t nfs,nfs4`; `umount -l` lets go of one that is gone.')
+	],
+	[
+		'wait-smb' =>
+			N__('See which it is: `findmnt -t cifs`; `umount -l` lets go of one that is gone.')
+	]
+);
+my %BY_DEVICE = (
+	'wait-power' => {
+		ask  => N__('the driver of the device that slept, and who lets it sleep'),
+		next => N__(
+				  'See which devices sleep: `grep . /sys/bus/*/devices/*/power/runtime_status`. '
+				. '`on` in power/control of a device keeps it awake.'
+		),
+	},
+	'wait-firmware' => {
+		ask  => N__('the makers of the machine: its firmware'),
+		next => N__('See whether there is newer firmware (`fwupdmgr get-updates`).'),
+	},
+);
+my %BY_GPU = (
+	'wait-monitor' => {
+		ask  => N__('the monitor, its cable or its dock, and whoever asks it'),
+		next => N__('Try another cable or port. In scripts, `xrandr --current` asks no monitor.'),
+	},
 );
 my %IRQ_CLAUSE = (
 	clause      => N__('for {time} {waiter} had no CPU: {what} had it'),
@@ -224,7 +258,20 @@ my %KIND = (
 		next   => $SEND_PERF,
 		clause => N__('for {time} it computed'),
 		story  => 'verdicts.t',
-		flags  => [qw(holding compute)],
+		flags  => [qw(args holding compute)],
+	},
+	'cpu-slow' => {
+		list   => N__('a slow CPU; {name} computed'),
+		phrase => N__('computing on a CPU that was slower than it can be'),
+		cause  => N__('the slow CPU on which {name} computed'),
+		ask    => N__('power and heat of this machine, and what limits the speed of its CPUs'),
+		next   => N__(
+			'See what limits them: `grep . /sys/devices/system/cpu/cpufreq/policy0/scaling_*`; '
+				. 'the charger, the fans, `powerprofilesctl`.'
+		),
+		clause => N__('for {time} {waiter} computed, on a CPU that ran at {khz} GHz of {max_khz}'),
+		story  => 'machine.t',
+		flags  => [qw(compute victim)],
 	},
 	'server-compute' => {
 		list   => N__('the X server computed'),
@@ -234,6 +281,16 @@ my %KIND = (
 		next   => $SEND_PERF,
 		clause => N__('for {time} the X server (pid {pid}) computed'),
 		story  => 'kinds.t',
+		flags  => [qw(holding compute)],
+	},
+	'compositor-compute' => {
+		list   => N__('the compositor computed'),
+		phrase => N__('the compositor computed'),
+		cause  => N__('computing in the compositor'),
+		ask    => N__('the makers of the compositor, or of the graphics driver'),
+		next   => $SEND_PERF,
+		clause => N__('for {time} the compositor (pid {pid}) computed'),
+		story  => 'wayland.t',
 		flags  => [qw(holding compute)],
 	},
 	'server-grab' => {
@@ -253,8 +310,15 @@ my %KIND = (
 		ask    => N__('the makers of {name}'),
 		next   => N__('It keeps the X server busy; closing it ends the delay. {send}'),
 		clause => N__('for {time} the X server worked on requests of {who}'),
-		story  => 'verdicts.t',
-		flags  => [qw(client)],
+		by     => {
+			'requests-waiting' => {
+				clause => N__('for {time} the X server was in a request of {who}, {doing}'),
+				next   => N__(
+					'It asks the X server for what takes long; asking less often helps. {send}'),
+			},
+		},
+		story => 'verdicts.t',
+		flags => [qw(client)],
 	},
 	'input-late' => {
 		list   => N__('{name} held the input back'),
@@ -286,7 +350,23 @@ my %KIND = (
 		ask    => N__('the makers of {name}'),
 		next   => N__('It sleeps by its own wish: `strace -f -p {pid}` shows where.'),
 		story  => 'verdicts.t',
-		flags  => [qw(holding)],
+		flags  => [qw(args holding)],
+	},
+	'frame-wait' => {
+		list   => N__('{name} waited for its next frame'),
+		phrase => N__('waiting for the next frame of the screen'),
+		cause  => N__('waiting of {name} for its next frame'),
+		ask    => N__('the makers of {name}: it decides when the screen is painted'),
+		next   => N__(
+				  'See how long {name} waits when nothing else is drawn, and with its '
+				. 'synchronisation with the screen (vsync) switched off.'
+		),
+		clause => N__(
+			'for {time} {name} had been told of what was drawn, and waited for its next ' . 'frame'
+		),
+		clause_self => N__('for {time} it waited for its next frame'),
+		story       => 'composited.t',
+		flags       => [qw(itself)],
 	},
 	'time-out' => {
 		list   => N__('{name} did not answer'),
@@ -297,7 +377,19 @@ my %KIND = (
 		clause => N__('for {time} {waiter} waited for an answer of {name}, and gave up'),
 		story  => 'freezes.t',
 		flags  => [qw(args)],
-},
+	},
+	'cpu-penalty' => {
+		list   => N__('{name} was held back'),
+		phrase => N__('held back by the kernel as a penalty'),
+		cause  => N__('{name}, which the kernel held back'),
+		ask    => N__('the makers of {name}: it locks memory across two cache lines'),
+		next   => N__(
+				  'Until that is mended, the penalty can be switched off: `sysctl '
+				. 'kernel.split_lock_mitigate=0`.'
+		),
+		story => 'kinds.t',
+		flags => [qw(itself victim)],
+	},
 	'stopped' => {
 		list        => N__('{name} was paused'),
 		phrase      => N__('stopped'),
@@ -326,6 +418,32 @@ my %KIND = (
 		story => 'resources.t',
 		flags => [qw(holding args)],
 	},
+	'writeback' => {
+		list   => N__('{name} had to wait for the disk'),
+		phrase => N__('held back until written data is on the disk'),
+		cause  => N__('holding {name} back until written data is on the disk'),
+		ask    => N__('whoever writes so much, and the slow disk that it goes to'),
+		next   => N__(
+				  'See how much waits to be written: `grep -E "Dirty|Writeback:" /proc/meminfo`. A '
+				. 'lower limit helps: `sysctl vm.dirty_bytes=268435456 '
+				. 'vm.dirty_background_bytes=67108864`.'
+		),
+		by => {
+			'wrote-most' => {
+				clause => N__(
+					'for {time} {waiter} was held back, because too much written data is not on '
+						. 'the disk yet: {who} had written most of it'
+				),
+				clause_self => N__(
+					'for {time} {waiter} was held back, because too much that it had written is '
+						. 'not on the disk yet'
+				),
+				ask => N__('whoever runs {name}, and the slow disk that it writes to'),
+			},
+		},
+		story => 'kinds.t',
+		flags => [qw(holding)],
+	},
 	'page-fault-io' => {
 		list   => N__('memory read from disk; {name}'),
 		phrase => N__('page faults that waited for the disk'),
@@ -348,6 +466,19 @@ my %KIND = (
 			'See what filled it (`ps aux --sort=-rss`), or raise memory.high or memory.max of '
 				. 'the cgroup.'
 		),
+		by => {
+			'memory-compaction' => {
+				ask  => N__('whoever asks for huge pages, or has left memory in small pieces'),
+				next => N__(
+					'Let only those have huge pages at once that ask for them: `echo madvise > '
+						. '/sys/kernel/mm/transparent_hugepage/defrag`.'
+				),
+			},
+			'memory-unpacked' => {
+				next => N__(
+					'Close what fills the memory (`ps aux --sort=-rss`), or swap to a disk, too.'),
+			},
+		},
 		story => 'resources.t',
 		flags => [qw(holding memory)],
 	},
@@ -370,7 +501,7 @@ my %KIND = (
 			N__('See what it did with the lock: `tipme timeline {episode} -o FILE.svg` draws it.'),
 		by    => { %BY_OTHER, %BY_HOLDING },
 		story => 'resources.t',
-		flags => [qw(holding holder)],
+		flags => [qw(args holding holder)],
 	},
 	'network-wait' => {
 		list   => N__('{name} waited for the network'),
@@ -378,6 +509,7 @@ my %KIND = (
 		cause  => N__('waiting for the network ({name})'),
 		ask    => N__('the network, or the machine at its other end'),
 		next   => N__('Test the connection (`ss -ti`, `ping`).'),
+		by     => \%BY_SERVER,
 		story  => 'kinds.t',
 		flags  => [qw(holding)],
 	},
@@ -387,6 +519,7 @@ my %KIND = (
 		cause  => N__('waiting for a device ({name})'),
 		ask    => N__('the driver of the device'),
 		next   => N__('See what the kernel says of it: `dmesg`.'),
+		by     => \%BY_DEVICE,
 		story  => 'kinds.t',
 		flags  => [qw(holding)],
 	},
@@ -396,18 +529,9 @@ my %KIND = (
 		cause  => N__('waiting for the graphics processor ({name})'),
 		ask    => N__('the graphics driver'),
 		next   => N__('See what the kernel says of it: `dmesg`.'),
+		by     => \%BY_GPU,
 		story  => 'kinds.t',
 		flags  => [qw(holding)],
-	},
-	'frame-wait' => {
-		list   => N__('{name} waited for a frame'),
-		phrase => N__('waiting for the next frame'),
-		cause  => N__('waiting of {name} for the next frame'),
-		ask    => N__('the makers of the compositor, or of the graphics driver'),
-		next   =>
-			N__('See how many frames it showed: `tipme timeline {episode} -o FILE.svg`. {send}'),
-		story => undef,
-		flags => [qw(holding)],
 	},
 	'irq-time' => {
 		list   => N__('{name}'),
@@ -439,6 +563,19 @@ my %KIND = (
 		clause => N__('for {time} {waiter} had no CPU: {detail}'),
 		story  => 'resources.t',
 		flags  => [],
+	},
+	'machine-stall' => {
+		list   => N__('the machine stood still'),
+		phrase => N__('the whole machine stood still'),
+		cause  => N__('something that stopped the whole machine'),
+		ask    => N__('the makers of the machine (its firmware), or whoever runs its host'),
+		next   => N__(
+			'See whether there is newer firmware (`fwupdmgr get-updates`), and stop programs that '
+				. 'poll sensors or the GPU.'
+		),
+		clause => N__('for {time} {detail}'),
+		story  => 'machine.t',
+		flags  => [qw(itself)],
 	},
 	'unknown' => {
 		list   => N__('cause not known'),

@@ -100,6 +100,7 @@ sub locate {
 		die "$self->{folder}: no episode there: make one with the hot-key or `tipme snap`\n";
 	}
 	return $what if $what =~ m{/} || -d $what;
+	die "'': no episode has an empty name: name one, or say last (see `tipme list`)\n" if !length $what;
 	my @match = grep { index($_, $what) == 0 } @ids;
 	return "$self->{folder}/$match[0]" if length $what && @match == 1;
 	my @there = @match || !length $what ? () : map { my $e = $_; map { "$e->{folder}/$_" } grep { index($_, $what) == 0 } @{ $e->{ids} } } $self->elsewhere;

@@ -69,6 +69,24 @@ sub _each {
 	};
 }
 
+# What tells of the machine: names with texts, numbers, lists and objects of these, no deeper.
+sub _facts {
+	my ($depth) = @_;
+	my $inner = $depth ? _facts($depth - 1) : undef;
+	my $list  = $inner && _list($inner, 256);
+	return sub {
+		my ($v, $what, $bad) = @_;
+		return $list->(@_) if $list && ref $v eq 'ARRAY';
+		return defined $v && !ref $v && length $v <= 256 ? $v : $bad->("$what is no text") if !$inner || ref $v ne 'HASH';
+		keys %$v <= 256 or $bad->("$what has too many entries");
+		for (sort keys %$v) {
+			/\A[a-z_0-9.]{1,64}\z/ or $bad->("$what has a name that no recorder writes");
+			$v->{$_} = $inner->($v->{$_}, "$_ of $what", $bad);
+		}
+		return $v;
+	};
+}
+
 sub _cost { my ($v) = @_; return ref $v eq 'HASH' ? _each(\&_number)->(@_) : _number(@_) }
 
 my $SOURCE = _object('source!' => _like(qr/\A[a-z_]{1,30}\z/, 'a source without a name'), 'file!' => _like($FILE_NAME, 'a file name that no recorder writes'),
@@ -79,11 +97,15 @@ my $TOP = _object('format!' => _object('major!' => \&_integer, 'minor!' => \&_in
 	'sources!' => _list($SOURCE, $MAX_FILES), (map { $_ => \&_text } qw(time kernel machine boot_id hz_note)), (map { $_ => \&_integer } qw(cpus page_size end_ns)),
 	suspends => _list(_object(map { ("$_!" => \&_integer) } qw(from_ns to_ns slept_ns)), 64),
 	clock_steps => _list(_object('from_ns!' => \&_integer, 'to_ns!' => \&_integer, 'by_ns!' => \&_signed), 64),
-	frequencies => _list(_object(map { $_ => \&_integer } qw(cpu khz max_khz))),
+	state => _facts(3), frequencies => _list(_object(map { $_ => \&_integer } qw(cpu khz max_khz))),
 	bundle => _object(detail => \&_text, event => _object('n!' => \&_integer, 'ns!' => \&_integer, 'start_ns!' => \&_integer, 'start_exact!' => \&_integer, usual_ns => \&_integer, usual_count => \&_integer, usual_where => \&_text,
-			'answer!' => _object('end_ns!' => \&_integer, 'open!' => \&_integer, 'exact!' => \&_integer, map { $_ => \&_integer } qw(first_ns tid busy gone damage_ns asked_tid asked_ns))),
-		aside => _list(_object('tid!' => \&_integer, map { ("${_}_ns!" => \&_signed) } qw(running runnable blocked absent irq softirq net_running)), 4096)),
-	recorder => _object(version => \&_text, limits => _list(\&_text), agents => _list(\&_integer), classes => _each(\&_flag), record_cost_ns => \&_cost,
+			'answer!' => _object('end_ns!' => \&_integer, 'open!' => \&_integer, 'exact!' => \&_integer, (map { $_ => \&_integer } qw(first_ns tid busy gone damage_ns asked_tid asked_ns drawn_ns)),
+				frame => _object(map { $_ => \&_integer } qw(ns exact pid told_ns asked_ns)))),
+		aside => _list(_object('tid!' => \&_integer, map { ("${_}_ns!" => \&_signed) } qw(running runnable blocked absent irq softirq net_running)), 4096),
+		idle => _list(_object('tid!' => \&_integer, 'idle!' => \&_integer), 4096), asked => _list(_object('tid!' => \&_integer, 'who!' => \&_integer), 4096),
+		parts => _list(_object('name!' => \&_text, 'bytes!' => \&_integer, 'sha256!' => _like(qr/\A[0-9a-f]{64}\z/, 'a sum that is none')), 64),
+		idle_cpus => _list(_object('cpu!' => \&_integer, 'idle_ns!' => \&_integer), 65536)),
+	recorder => _object(version => \&_text, limits => _list(\&_text), agents => _list(\&_integer), classes => _each(\&_flag), record_cost_ns => \&_cost, record_cost_spread_ns => _each(_list(\&_number, 2)),
 		map { $_ => \&_integer } qw(pid start_ns window_s post_s)));
 
 # read(BYTES, PATH): the manifest as data; dies with one sentence. Fields that this program does not know stay as they are.

@@ -10,7 +10,10 @@ use POSIX        ();
 use Time::Local  qw(timegm);
 use Tipme::Words qw(N__ fill);
 
-our @EXPORT_OK = qw(moment clock_text before_text);
+my $NS_PER_S = 1_000_000_000;
+my $LEAST_NS = 100_000_000_000;    # less are seconds
+
+our @EXPORT_OK = qw(moment clock_text before_text ns_of within);
 
 # moment(EPISODE, NS): { time: UTC as in the manifest, to a millisecond, or undef where the episode
 # does not say when it was, before_trigger_ns: negative where it came later }. While the machine
@@ -67,6 +70,31 @@ sub before_text {
 	my $s  = abs($ns) / 1e9;
 	return fill($of->{ $kind // '' } // $of->{other},
 		time => sprintf $s < 9.95 ? '%.1f s' : '%.0f s', $s);
+}
+
+# ns_of(EPISODE, TIME): a time as users give it: seconds of CLOCK_MONOTONIC if it has a decimal
+# point or is small, else ns; a negative one counts from the trigger. Dies where it is no time.
+sub ns_of {
+	my ($ep, $at) = @_;
+	my ($minus, $s, $fraction) = $at =~ /\A(-?)(\d{1,19})(?:[.](\d{1,9}))?\z/
+		or die "--at $at: not a time: give seconds, or nanoseconds, of CLOCK_MONOTONIC, "
+		. "or -SECONDS before the trigger\n";
+	return $s + 0 if !$minus && !defined $fraction && $s >= $LEAST_NS;
+
+	# Digit by digit: a product of floating point numbers is off by a nanosecond now and then.
+	my $ns = $s * $NS_PER_S + substr(($fraction // '') . '0' x 9, 0, 9);
+	return $minus ? $ep->trigger_ns - $ns : $ns;
+}
+
+# within(EPISODE, TIME): the same; dies where nothing was recorded then
+sub within {
+	my ($ep, $at) = @_;
+	my ($ns, $last) = (ns_of($ep, $at), $ep->end_ns);
+	my ($first) = sort { $a <=> $b } grep {defined} map { $_->{first_ns} } $ep->coverage;
+	return $ns if !$first || $ns >= $first && $ns <= $last;
+	die sprintf "--at %s: nothing was recorded then: choose one from %.3f to %.3f s, "
+		. "or up to -%.3f s before the hot-key\n",
+		$at, map { $_ / $NS_PER_S } $first, $last, $ep->trigger_ns - $first;
 }
 
 1;

@@ -4,12 +4,14 @@ package Tipme::Page;
 
 use strict;
 use warnings;
+use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
+use Tipme::Report::Text ();
 use Tipme::Verdict qw(duration_text);
 use Tipme::Words qw(N__ fill);
 
 my $STYLE = 'body{font:16px/1.5 sans-serif;max-width:75rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}table{border-collapse:collapse}td,th{padding:.15rem .8rem .15rem 0;text-align:left;'
-	. 'border-bottom:1px solid #ddd}td.n{text-align:right}.scroll{overflow-x:auto}svg{max-width:100%;height:auto}h1{font-size:1.4rem}h2{font-size:1.1rem;margin:1.5rem 0 .3rem}';
+	. 'border-bottom:1px solid #ddd}td.n{text-align:right;white-space:nowrap}.scroll{overflow-x:auto}svg{max-width:100%;height:auto}.wide svg{min-width:56rem}h1{font-size:1.4rem}h2{font-size:1.1rem;margin:1.5rem 0 .3rem}';
 
 # text(WORDS): as it may stand in HTML
 sub text {
@@ -26,6 +28,14 @@ sub table {
 	return "$html</table></div>\n";
 }
 
+# picture(SVG): a picture of Tipme::Chart or Tipme::Timeline::Picture, as UTF-8 bytes, within a page;
+# what is too wide for the screen is scrolled
+sub picture {
+	my $svg = $_[0] =~ s/\A.*?(?=<svg)//sr;
+	utf8::decode($svg);
+	return "<div class=\"scroll\">$svg</div>\n";
+}
+
 # page(TITLE, [ HEADING, HTML ] ...): UTF-8 bytes; a browser that obeys loads nothing and runs nothing
 sub page {
 	my ($title, @parts) = @_;
@@ -37,20 +47,96 @@ sub page {
 	return $html;
 }
 
-# report(DATA of a diagnosis, manifest => of the episode, svg => picture as text, or undef, left_out => [ texts ]): the page for who shall look into it
+# report(DATA of a diagnosis, manifest => of the episode, svg => picture as text, or undef, left_out => [ texts ],
+# system => as Tipme::Bundle::parts has it): the page for who shall look into it
 sub report {
 	my ($d, %o) = @_;
-	my ($v, $m, $i) = ($d->{verdict}, $o{manifest}, $d->{interval});
-	my $ms = sub { return duration_text($_[0]) };
-	my @parts = ([ '', '<h1>' . text($v->{sentence}) . '</h1>' . join '', map { '<p>' . text($_) . '</p>' } @{ $v->{circumstances} // [] } ]);
-	push @parts, [ fill(N__('Machine')), table([], map { defined $_->[1] && length $_->[1] ? $_ : () } [ 'Linux', $m->{kernel} ], [ fill(N__('architecture')), $m->{machine} ], [ fill(N__('CPUs')), $m->{cpus} ],
-		[ 'tipme', ($m->{recorder} // {})->{version} ], [ fill(N__('episode')), $m->{id} ], [ fill(N__('event')), ($d->{event} // {})->{n} ]) ];
-	if ($d->{event}) { push @parts, [ fill(N__('From the press to the screen')), table([], map { [ $ms->($_->{ts_ns} - $i->{start_ns}), $_->{name}, $_->{certainty} ] } @{ $d->{event}{stages} }) ] }
-	push @parts, [ fill(N__('Timeline')), '<div class="scroll">' . ($o{svg} =~ s/\A.*?(?=<svg)//sr) . '</div>' ] if defined $o{svg};
-	push @parts, [ fill(N__('Where the time went')), table([], map { [ $ms->($_->{ns}), $_->{kind}, ($_->{comm} // '') . (defined $_->{pid} ? " ($_->{pid})" : '') ] } @{ $d->{totals}{blamed} }) ];
-	push @parts, [ fill(N__('Threads')), table([ fill(N__('thread')), '', fill(N__('ran')), fill(N__('waited for a CPU')), fill(N__('slept')) ], map { [ $_->{comm} // '?', $_->{tid}, map { $ms->($_) } @$_{qw(running_ns runnable_ns blocked_ns)} ] } @{ $d->{totals}{threads} }) ];
-	push @parts, [ fill(N__('Left out of this report')), '<ul>' . join('', map { '<li>' . text($_) . '</li>' } @{ $o{left_out} // [] }) . '</ul>' ];
-	return page($v->{sentence}, @parts);
+	my $v = $d->{verdict};
+	my @parts = (
+		[
+			'', '<h1>' . text($v->{sentence}) . '</h1>' . join '',
+			map { '<p>' . text($_) . '</p>' } @{ $v->{circumstances} // [] }
+		],
+		_steps($o{system})
+	);
+	push @parts,
+		[ fill(N__('Timeline')),
+		'<div class="scroll wide">' . ($o{svg} =~ s/\A.*?(?=<svg)//sr) . '</div>' ]
+		if defined $o{svg};
+	push @parts, _sums($d), _function($o{system}), _stages($d), _threads($d);
+	push @parts, _versions($d, @o{qw(system manifest)});
+	my $out = join '', map { '<li>' . text($_) . '</li>' } @{ $o{left_out} // [] };
+	return page($v->{sentence}, @parts, [ fill(N__('Left out of this report')), "<ul>$out</ul>" ]);
+}
+
+sub _steps {
+	my ($system) = @_;
+	my $steps = ($system // {})->{steps} // {};
+	my @rows = map { defined $steps->{ $_->[0] } ? [ fill($_->[1]), $steps->{ $_->[0] } ] : () }
+		[ did => N__('What was done') ],
+		[ expected => N__('What was expected') ], [ often => N__('How often') ];
+	return @rows ? [ fill(N__('Steps')), table([], @rows) ] : ();
+}
+
+sub _function {
+	my ($system) = @_;
+	my @lines = @{ ($system // {})->{function} // [] } or return;
+	return [ fill(N__('Function')), join '', map { '<p>' . text($_) . '</p>' } @lines ];
+}
+
+sub _sums {
+	my ($d) = @_;
+	my @rows = map {
+		[
+			duration_text($_->{ns}),
+			Tipme::Kinds::words($_->{kind}, 'phrase'),
+			($_->{comm} // '') . (defined $_->{pid} ? " ($_->{pid})" : '')
+		]
+	} @{ $d->{totals}{blamed} };
+	return @rows ? [ fill(N__('Where the time went')), table([], @rows) ] : ();
+}
+
+sub _stages {
+	my ($d) = @_;
+	return if !$d->{event};
+	my @rows = map {
+		[
+			duration_text($_->{ts_ns} - $d->{interval}{start_ns}),
+			Tipme::Report::Text::stage_words($_->{name}),
+			$_->{certainty}
+		]
+	} @{ $d->{event}{stages} };
+	return [ fill(N__('From the press to the screen')), table([], @rows) ];
+}
+
+sub _threads {
+	my ($d) = @_;
+	my @head = (
+		fill(N__('thread')),
+		'', map { fill($_) } N__('ran'), N__('waited for a CPU'), N__('slept')
+	);
+	my @rows = map {
+		[
+			$_->{comm} // '?',
+			$_->{tid}, map { duration_text($_) } @$_{qw(running_ns runnable_ns blocked_ns)}
+		]
+	} @{ $d->{totals}{threads} };
+	return @rows ? [ fill(N__('Threads')), table(\@head, @rows) ] : ();
+}
+
+# What the sender has told of the system, or else what the recorder wrote down.
+sub _versions {
+	my ($d, $system, $m) = @_;
+	my @facts = @{ ($system // {})->{facts} // [] };
+	@facts = (
+		[ 'Linux', $m->{kernel} ],
+		[ fill(N__('architecture')), $m->{machine} ],
+		[ fill(N__('CPUs')),         $m->{cpus} ],
+		[ 'tipme', ($m->{recorder} // {})->{version} ]
+	) if !@facts;
+	push @facts, [ fill(N__('episode')), $m->{id} ],
+		[ fill(N__('event')), ($d->{event} // {})->{n} ];
+	return [ fill(N__('Versions')), table([], grep { defined $_->[1] && length $_->[1] } @facts) ];
 }
 
 1;

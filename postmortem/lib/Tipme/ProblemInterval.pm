@@ -10,10 +10,8 @@ use Tipme::AtRest;
 use Tipme::Caused;
 use Tipme::Entry;
 use Scalar::Util qw(weaken);
-use Tipme::Inferred;
 use Tipme::Injected;
 use Tipme::Verdict qw(is_unusual);
-use Tipme::XRecords;
 
 my $NEAR_NS     = 30_000_000;        # records this far before a wake-up mostly tell who caused it
 my $LONG_NS     = 10_000_000_000;    # a server that waits longer for a CPU is beyond help
@@ -30,17 +28,17 @@ my $NS_PER_MS   = 1_000_000;
 # new(episode =>, path => InputPath, kernel => Kernel, reasons =>)
 sub new {
 	my ($class, %o) = @_;
-	my %with = (%o, inferred => Tipme::Inferred->new($o{kernel}), trigger => $o{episode}->trigger_ns);
+	my %with = (%o, trigger => $o{episode}->watched_until);
 	$with{rest}   = Tipme::AtRest->new(%with);
 	$with{caused} = Tipme::Caused->new(%with);
+	$_->use_kernel($o{kernel}) for $o{path}->servers;
 	my $self = bless { %with, answered => Tipme::Answered->new(%with), entry => Tipme::Entry->new($o{episode}) }, $class;
 	weaken(my $weak = $self);
 	$self->{injected} = Tipme::Injected->new(%with, woken => sub { return $weak->_woken_for(@_) });
 	return $self;
 }
 
-# inferred(): what wake-ups tell of servers without hooks; caused(): what ties changes to events; rest(): when clients rest; response(EVENT): as Answered has it
-sub inferred { return $_[0]{inferred} }
+# caused(): what ties changes to events; rest(): when clients rest; response(EVENT): as Answered has it
 sub caused   { return $_[0]{caused} }
 sub rest     { return $_[0]{rest} }
 sub response { my ($self, $e) = @_; return $self->{answered}->response($e) }
@@ -54,7 +52,7 @@ sub choose {
 	if (defined $o{at})    { return $self->_at(\@events, $o{at}) }
 	if ($self->{path}->own) { return scalar $self->interval($self->{path}->own) }
 	# What a threshold has caught is what was being waited for just then, whatever else is in the ring.
-	my $caught = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'auto' ? $self->_at(\@events, $self->{trigger}) : undef;
+	my $caught = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'auto' ? $self->_at(\@events, $self->{episode}->trigger_ns) : undef;
 	return $caught if $caught;
 	my @c = sort { $b->{upper} <=> $a->{upper} } grep { !$_->{event}{motion} || $_->{upper} >= $MOTION_NS } map { { event => $_, upper => $self->_upper($_) } } grep { $_->{candidate} } @events;
 	# Whoever asks again means what came since he asked before, if there was anything.
@@ -81,6 +79,9 @@ sub _best {
 sub _look {
 	my ($self, $best, @c) = @_;
 	my ($n, $looks, $covered) = (0, 0, $self->{kernel}->covered_from);
+	# An X server's records may reach back much further than the kernel's, and what lies there must not use up what is looked at.
+	my $since = $self->_recorder_start;
+	@c = grep { my $t = entered_ns($_->{event}); $t >= $since && $t + $_->{upper} > $covered } @c;
 	for my $c (@c) {
 		my $so_far = $best->{unusual};
 		last if $so_far && $so_far->{excess_ns} >= $c->{upper};
@@ -125,6 +126,7 @@ sub _upper {
 	$#input = $MAX_INPUT - 1 if @input > $MAX_INPUT;
 	# First the thread that serves clients, then those that may have read the input for it.
 	$start = $self->_kept_since($_, $start) for $x->{tid}, @input;
+	$start = $x->waited_since($e, $start);
 	my $end = $self->_end_of($e) // $self->{trigger};
 	my $hangs = $self->{answered}->hangs_until($e);
 	return (defined $hangs && $hangs > $end ? $hangs : $end) - $start;
@@ -134,8 +136,10 @@ sub _upper {
 sub _end_of {
 	my ($self, $e, $first) = @_;
 	return $e->{device_ns} if ($e->{motion} // '') eq 'cursor';
-	my $b = $e->{bursts}[ $first ? 0 : -1 ];
-	return $b ? $b->[1] : undef;
+	my $b = $e->{bursts}[ $first ? 0 : -1 ] or return;
+	# A compositor brings it to the screen; one that has not done so owes it.
+	my $shown = $e->{server}->shown($e, $b->[2], $self->{trigger}, 1) or return $b->[1];
+	return $shown->{ns} // $self->{trigger};
 }
 
 # Since when a thread that ran shortly before TIME had waited for a CPU; TIME if it had not.
@@ -211,6 +215,7 @@ sub entry {
 	my $entered = $e->{server}{exact} ? $self->{entry}->of($e) : undef;
 	return ($entered->{interrupt_ns} // $entered->{core_ns}, 1) if $entered;
 	return ($e->{kernel_ns}, 1) if defined $e->{kernel_ns} && $e->{server}{exact};
+	return ($e->{came_ns}, 0) if defined $e->{came_ns};
 	my ($t, $exact) = $self->_woken_for($e);
 	my $stamp = $self->_server_stamp($e);
 	return ($stamp, 0) if defined $stamp && $stamp < $t - 2 * $NS_PER_MS;
@@ -222,7 +227,7 @@ sub entry {
 # When the server fell asleep before it read an event, or a little before that where it had not slept for long.
 sub _asleep_before {
 	my ($self, $e) = @_;
-	my $s = $e->{server}->last_before('x_sleep', $e->{wakeup_ns});
+	my $s = $e->{server}->last_before('sleep', $e->{wakeup_ns});
 	my $from = $s ? $s->{ts_ns} : $e->{wakeup_ns};
 	return $from > $e->{device_ns} - $LONG_NS ? $from : $e->{device_ns} - $LONG_NS;
 }
@@ -233,9 +238,9 @@ sub _woken_for {
 	my $x = $e->{server};
 	my $w = $e->{wakeup_ns};
 	return ($e->{device_ns}, 0) if !defined $w;
-	return ($e->{device_ns}, 0) if $x->lower('x_request', $w) < $x->lower('x_request', $e->{device_ns});
+	return ($e->{device_ns}, 0) if $x->lower('request', $w) < $x->lower('request', $e->{device_ns});
 	return ($w, 0) if !$self->{kernel}->has_records;
-	my $s = $x->last_before('x_sleep', $w);
+	my $s = $x->last_before('sleep', $w);
 	my $asleep = $e->{asleep_ns} // ($s ? $s->{ts_ns} : $w - $NS_PER_MS);
 	for my $span ($NEAR_NS, $LONG_NS) {
 		my $from = $asleep > $w - $span ? $asleep : $w - $span;
@@ -253,10 +258,10 @@ sub _woken_for {
 sub _asked {
 	my ($self, $x, $tid, $t, $w) = @_;
 	my $pid = $self->_pid($tid, $t);
-	my $sleep = $x->{x_sleep}[ $x->lower('x_sleep', $w) ];
+	my $sleep = $x->{sleep}[ $x->lower('sleep', $w) ];
 	my $end = $sleep ? $sleep->{ts_ns} + 1 : $self->{trigger};
 	return 1 if !$pid || $pid == $x->{pid};
-	return scalar grep { $_->{pid} == $pid } map { $x->between($_, $w, $end) } qw(x_request x_client);
+	return scalar grep { $_->{pid} == $pid } map { $x->between($_, $w, $end) } qw(request client);
 }
 
 # (when the server was woken whose wait ended at T, 1 if earlier records may tell, 1 if that was another thread of it, the thread that woke it or 0: an interrupt);

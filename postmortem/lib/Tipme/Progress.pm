@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A bar on the terminal for what takes longer than a second; nothing where nobody looks.
+# A bar on the terminal for what takes longer than a second, or TIPME_PROGRESS_S seconds; nothing
+# where nobody looks.
 package Tipme::Progress;
 
 use strict;
 use warnings;
 use Time::HiRes qw(time);
 
-my $AFTER_S = 1;
+my ($AFTER_S) = map { defined && /\A\d+(?:\.\d+)?\z/ ? $_ : 1 } $ENV{TIPME_PROGRESS_S};
 my $EVERY_S = 0.1;
 my $WIDTH   = 30;
 my ($to, $began, $last, $shown) = (-t STDERR ? \*STDERR : undef, time, 0, 0);

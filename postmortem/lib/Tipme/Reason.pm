@@ -26,7 +26,7 @@ my %DOING = (
 	'wait-fault'       => N__('waiting for a page fault that reads from a disk'),
 	'wait-memory'      => N__('waiting for memory to be freed'),
 	'wait-disk'        => N__('waiting for the disk'),
-	'wait-still'       => N__('waiting where it cannot be disturbed: mostly for a disk'),
+	'wait-still'       => N__('waiting where nothing may disturb it, and no record tells for what'),
 	'wait-file-lock'   => N__('waiting for a file lock'),
 	'wait-semaphore'   => N__('waiting for a semaphore'),
 	'wait-futex'       => N__('waiting for another thread (futex)'),
@@ -40,18 +40,31 @@ my %DOING = (
 	'wait-device'      => N__('waiting for a device'),
 	'wait-monitor'     => N__('waiting for a monitor to answer (EDID, DDC)'),
 	'wait-fuse'        => N__('waiting for a file system that a process serves (FUSE)'),
-	'wait-file-server' => N__('waiting for a file server'),
-	'loop'             => N__('waiting in its event loop'),
-	'loop-timer'       => N__('waiting in its event loop until a time that it chose'),
-	'no-answer'        => N__('not answering up to a time-out'),
-	'loop-network'     => N__('waiting in its event loop, woken by the network or a timer'),
-	'stopped'          => N__('stopped by a signal'),
-	'traced'           => N__('stopped by a tracer'),
-	'tracing'          => N__('tracing it, and kept it stopped'),
-	'frozen'           => N__('frozen by its control group'),
-	'wait-cpu'         => N__('waiting for a CPU'),
-	'cpu-idle'         => N__('it could run, but its CPU stayed idle'),
-	'cpu-idle-deep'    => N__(
+	'wait-nfs'         => N__('waiting for a file server (NFS)'),
+	'wait-smb'         => N__('waiting for a file server (SMB)'),
+	'wait-permission'  =>
+		N__('waiting for the permission of another process (a virus scanner, a sandbox)'),
+	'wait-automount' => N__('waiting for a folder to be mounted (autofs)'),
+	'wait-audit'     => N__('waiting for the audit daemon to read what it is told'),
+	'wait-kernel'    => N__('waiting until each CPU has passed through the kernel (RCU)'),
+	'wait-writeback' => N__('held back, because too much written data is not on the disk yet'),
+	'split-lock'     => N__('held back by the kernel for a split lock'),
+	'wait-power'     => N__('waiting for a device that slept to wake (power saving)'),
+	'wait-firmware'  => N__('waiting for the firmware of the machine (ACPI)'),
+	'wait-tpm'       => N__('waiting for the security chip (TPM)'),
+	'wait-sound'     => N__('waiting for the sound card'),
+	'loop'           => N__('waiting in its event loop'),
+	'loop-timer'     => N__('waiting in its event loop until a time that it chose'),
+	'frame-wait'     => N__('waiting for its next frame'),
+	'no-answer'      => N__('not answering up to a time-out'),
+	'loop-network'   => N__('waiting in its event loop, woken by the network or a timer'),
+	'stopped'        => N__('stopped by a signal'),
+	'traced'         => N__('stopped by a tracer'),
+	'tracing'        => N__('tracing it, and kept it stopped'),
+	'frozen'         => N__('frozen by its control group'),
+	'wait-cpu'       => N__('waiting for a CPU'),
+	'cpu-idle'       => N__('it could run, but its CPU stayed idle'),
+	'cpu-idle-deep'  => N__(
 			  'it could run, but its CPU stayed idle, in state {state}, which takes '
 			. '{us} us to leave'
 	),
@@ -89,16 +102,18 @@ my %DID = (
 			  'had the CPU, so that {comm} (pid {pid}), of low priority, could not run '
 			. 'and kept its lock'
 	),
-	'grabbed'    => N__('had grabbed the X server'),
-	'requests'   => N__('the X server executed its requests'),
-	'held-back'  => N__('held the event back, {doing}'),
-	'holding'    => N__('holding it while {doing}'),
-	'through'    => N__('{doing}, through {comm}'),
-	'disk-ahead' => N__('{op} on disk {disk}, ahead of it'),
-	'disk-busy'  => N__('waiting for disk {disk}, which worked on its request ({op})'),
-	'disk-limit' => N__('held back before disk {disk} by a limit of its control group'),
-	'disk-own'   => N__('waiting for disk {disk} behind its own requests'),
-	'disk-held'  =>
+	'grabbed'          => N__('had grabbed the X server'),
+	'requests'         => N__('the X server executed its requests'),
+	'requests-waiting' => N__('the X server executed its request, {doing}'),
+	'wrote-most'       => N__('had written most of what was not on the disk yet'),
+	'held-back'        => N__('held the event back, {doing}'),
+	'holding'          => N__('holding it while {doing}'),
+	'through'          => N__('{doing}, through {comm}'),
+	'disk-ahead'       => N__('{op} on disk {disk}, ahead of it'),
+	'disk-busy'        => N__('waiting for disk {disk}, which worked on its request ({op})'),
+	'disk-limit'       => N__('held back before disk {disk} by a limit of its control group'),
+	'disk-own'         => N__('waiting for disk {disk} behind its own requests'),
+	'disk-held'        =>
 		N__('held back before disk {disk}, with no request ahead of its own in the ' . 'device'),
 	'op-read'       => N__('reading'),
 	'op-write'      => N__('writing'),
@@ -116,8 +131,9 @@ my %DID = (
 	'memory-compaction' => N__('moving pages to get a larger piece of memory'),
 	'memory-fault_file' => N__('waiting for a page fault that read a mapped file'),
 	'memory-fault_swap' => N__('waiting for a page fault that read what had been swapped out'),
-	'memory-throttled'  => N__('held back until memory had been freed'),
-	'interrupted'       => N__('interrupted by {what}'),
+	'memory-unpacked'  => N__('reading back what had been swapped out, with the CPU (zram, zswap)'),
+	'memory-throttled' => N__('held back until memory had been freed'),
+	'interrupted'      => N__('interrupted by {what}'),
 	'interrupted-often' => N__('interrupted many times'),
 	'brought-by'        => N__('brought by {what}'),
 	'brought'           => N__('{what} brought the event'),
@@ -127,9 +143,13 @@ my %DID = (
 	'irq-other'         => N__('{what} had the CPU'),
 	'steal'             => N__('the host had taken the CPU away'),
 	'stolen'            => N__('the host of this virtual machine had taken it away'),
-	'timer-expired'     => N__('its timer had expired'),
-	'irqs-off'          => N__('kept the timer\'s interrupt, or what it defers, waiting'),
-	'irqs-off-in' => N__('kept the timer\'s interrupt, or what it defers, waiting, in {where}'),
+	'stood-still'       => N__(
+			  'no CPU did anything that could be recorded (firmware, the host, or a driver that '
+			. 'kept interrupts off)'
+	),
+	'timer-expired' => N__('its timer had expired'),
+	'irqs-off'      => N__('kept the timer\'s interrupt, or what it defers, waiting'),
+	'irqs-off-in'   => N__('kept the timer\'s interrupt, or what it defers, waiting, in {where}'),
 );
 # What is known beside a verdict: whole sentences.
 my %FACT = (
@@ -165,7 +185,43 @@ my %FACT = (
 			  'CPU {idle_cpu} idled for {idle} of these {of} ms, while {comm} (tid '
 			. '{tid}) waited on CPU {cpu}.'
 	),
-	'largest'      => N__('The largest process was {comm} (pid {pid}) with {size} in memory.'),
+	'had-it-run'          => N__('{comm} (pid {pid}) had it run; it was started as: {args}'),
+	'had-it-run-untold'   => N__('{comm} (pid {pid}) had it run.'),
+	'memory-used'         => N__('Memory was full to {used} % (of {total}); there is no swap.'),
+	'memory-used-swap'    => N__('Memory was full to {used} % (of {total}), swap to {swap} %.'),
+	'memory-pressed-full' => N__(
+			  'All threads at once waited for memory for {ms} of these {of} ms, as the '
+			. 'kernel counts it.'
+	),
+	'memory-pressed-some' => N__(
+		'Some thread waited for memory for {ms} of these {of} ms, as the kernel ' . 'counts it.'
+	),
+	'memory-of' => N__('Most memory had: {list}.'),
+	'swap-zram' => N__(
+			  'What is swapped out lies compressed in memory (zram): reading it back takes '
+			. 'CPU time, no disk.'
+	),
+	'swap-zswap'  => N__('What is swapped out is compressed in memory first (zswap).'),
+	'oom-kills'   => N__('The kernel ended {n} processes for want of memory.'),
+	'reported'    => N__('The kernel reported at {at} s: {doing}.'),
+	'cpu-limited' => N__('It may run at {khz} GHz at most: a limit is set from outside.'),
+	'cpu-too-hot' => N__('Heat or power slowed it down {n} times meanwhile.'),
+	'on-battery'  => N__('The machine ran on its battery.'),
+	'governor'    => N__('Its governor is {name}.'),
+	'clock-slow'  => N__(
+			  'The clock source of this machine is {name}: each look at the clock is slow, and all '
+			. 'CPUs wait for each other in it.'
+	),
+	'disk-encrypted' =>
+		N__('Disk {disk} is encrypted (dm-crypt): its requests pass through work queues.'),
+	'disk-rotates'   => N__('Disk {disk} rotates: it may have had to spin up.'),
+	'disk-removable' => N__('Disk {disk} can be removed (a stick or card).'),
+	'input-often'    => N__('Input device {device} sent {n} reports a second.'),
+	'input-silent'   => N__(
+		'Input device {device} was silent for {ms} ms from {at} s on, in the midst of a movement, '
+			. 'then sent {n} reports within {burst_ms} ms: the device, '
+			. 'its radio or its power saving was late.'
+	),
 	'called-as'    => N__('{comm} (pid {pid}) was called as: {args}.'),
 	'asked-before' => N__(
 			  'It was there when the episode before this one was asked for, {time} '
@@ -188,6 +244,29 @@ my %FACT = (
 			. '{last} s, perhaps in the midst of it: that is not counted; what it took to go to '
 			. 'sleep and to wake is.'
 	),
+);
+# What the kernel reported, by the kinds of abi/records.def.
+my %MESSAGE = (
+	'message-gpu_reset'      => N__('the graphics processor hung, or was reset{of}'),
+	'message-gpu_fault'      => N__('an error of the graphics processor{of}'),
+	'message-flip_late'      => N__('a screen did not show a picture in time{of}'),
+	'message-disk_timeout'   => N__('a disk did not answer in time{of}'),
+	'message-disk_error'     => N__('a disk could not read or write, or was reset{of}'),
+	'message-split_lock'     => N__('a process locked memory across two cache lines'),
+	'message-clock_unstable' => N__('the clock of the CPUs was given up for a slower one'),
+	'message-thermal'        => N__('a CPU was too hot and was slowed down'),
+	'message-usb_reset'      => N__('a USB device was reset{of}'),
+	'message-usb_gone'       => N__('a USB device went{of}'),
+	'message-bus_timeout'    => N__('a device at an I2C bus did not answer{of}'),
+	'message-hung_task'      => N__('a process could not be disturbed for minutes'),
+	'message-oom_kill'       => N__('a process was ended for want of memory'),
+	'message-fs_error'       => N__('a file system has an error{of}'),
+	'message-server_gone'    => N__('a file server does not answer{of}'),
+	'message-server_back'    => N__('a file server answers again{of}'),
+	'message-cpu_stuck'      => N__('a CPU did not come out of the kernel for seconds'),
+	'message-firmware_error' => N__('the firmware of the machine failed or timed out{of}'),
+	'message-network_reset'  => N__('a network card did not send what it was given'),
+	'message-alloc_failed'   => N__('the kernel had no memory for a request of its own'),
 );
 # What a reason may have beside its code: an argument of that name; in this order.
 my @MORE = (
@@ -212,7 +291,7 @@ my @MORE = (
 );
 # Arguments that are reasons themselves.
 my %NESTED = map { $_ => 1 } qw(doing op);
-my %WORDS  = (%DOING, %UNKNOWN, %DID, %FACT);
+my %WORDS  = (%DOING, %UNKNOWN, %DID, %FACT, %MESSAGE);
 my $json   = Cpanel::JSON::XS->new->canonical;
 
 # reason(CODE, NAME => VALUE ...): one text that stands for both, equal where both are equal
@@ -266,8 +345,9 @@ sub spell {
 # words(REASON): in the user's language; a code without words is given back as it is
 sub words {
 	my ($reason) = @_;
-	my $value    = values_of($reason);
-	my $text     = fill($WORDS{ code_of($reason) } // code_of($reason), %$value);
+	my $value = values_of($reason);
+	$value->{of} //= defined $value->{device} ? " ($value->{device})" : '';
+	my $text = fill($WORDS{ code_of($reason) } // code_of($reason), %$value);
 	for (grep { defined $value->{ $_->[0] } } @MORE) {
 		my ($name, $more) = @$_;
 		$more = $more->{ $value->{$name} }            if ref $more;

@@ -28,6 +28,9 @@ sub new {
 	return bless { ev => $ev, threads => $threads }, $class;
 }
 
+# events(): the records that all this is from
+sub events { return $_[0]{ev} }
+
 # Each table is made when somebody first asks for it.
 sub _table {
 	my ($self, $name) = @_;
@@ -86,10 +89,19 @@ sub _make_locks {
 	for my $i ($self->_of(Tipme::KernelEvents::LOCK)) {
 		my ($ts, $tid, $a, $b, $c, $d) = $self->_columns($i);
 		my ($lock, $what, $phase) = ($a | $b << 32, $ENUM{lock_kind}{ $d >> 16 & 255 } // 'unknown', $ENUM{phase}{ $d >> 24 } // '');
-		if ($phase eq 'begin') { push @{ $of{$tid} }, $open{"$tid $lock"} = { from => $ts, to => $FOREVER, lock => $lock, owner => $c, what => $what, index => $i } }
+		if ($phase eq 'begin') { push @{ $of{$tid} }, $open{"$tid $lock"} = { from => $ts, to => $FOREVER, lock => $lock, owner => $c, what => $what, index => $i, tid => $tid } }
 		elsif (my $w = delete $open{"$tid $lock"}) { $w->{to} = $ts }
 	}
+	# Who waits for a lock of a file sleeps until it has it.
+	for my $w (grep { $_->{what} eq 'file' } values %open) { $w->{to} = $self->_next_waking($w->{tid}, $w->{from}) // $FOREVER }
 	return \%of;
+}
+
+sub _next_waking {
+	my ($self, $tid, $t) = @_;
+	my $ev = $self->{ev};
+	for my $i (@{ $ev->of_tid($tid) }) { return vec $ev->{ts}, $i, 64 if vec($ev->{ts}, $i, 64) > $t && vec($ev->{type}, $i, 8) == Tipme::KernelEvents::WAKING && vec($ev->{tid}, $i, 32) == $tid }
+	return;
 }
 
 # --- what happens on a CPU ---
@@ -270,6 +282,14 @@ sub _make_frequency {
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::CPU_FREQUENCY) }) {
 		my ($ts, undef, $khz, $cpu) = $ev->columns($i);
 		push @{ $of{ $cpu & 65535 }{since} }, [ $ts, $khz ] if $of{ $cpu & 65535 };
+	}
+	# Where the driver tells no change, somebody looked each second.
+	my @looks = $self->{threads} ? $self->{threads}->looked('cpu_speed') : ();
+	for my $l (grep { $_->{khz} && $of{ $_->{cpu} } && !$of{ $_->{cpu} }{told} } @looks) {
+		my $f = $of{ $l->{cpu} };
+		$f->{told} = 1, next if @{ $f->{since} } && !$f->{looked};
+		$f->{looked} = 1;
+		push @{ $f->{since} }, [ $l->{ts_ns}, $l->{khz} ];
 	}
 	for my $f (values %of) { $f->{since} = [ [ 0, $f->{now} ] ] if !@{ $f->{since} } }
 	return \%of;

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use Exporter qw(import);
 use Tipme::Printable qw(characters);
-use Tipme::XRecords;
+use Tipme::DisplaySource;
 
 our @EXPORT_OK = qw(responses summary percentile);
 
@@ -48,7 +48,7 @@ sub _event {
 sub _client {
 	my ($e, $threads) = @_;
 	return { pid => $e->{pid}, comm => characters($threads->at($e->{pid}, $e->{deliver_ns})->{comm}) } if $e->{pid};
-	return defined $e->{deliver_ns} ? { pid => undef, comm => Tipme::XRecords::unnamed($e->{client}) } : undef;
+	return defined $e->{deliver_ns} ? { pid => undef, comm => Tipme::DisplaySource::unnamed($e->{client}) } : undef;
 }
 
 # The change of the screen that a press waited for is not the answer to letting go of the key meanwhile.

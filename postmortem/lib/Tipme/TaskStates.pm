@@ -184,6 +184,22 @@ sub _never_switched {
 	return (undef, 120, undef);
 }
 
+# tids_with_stack(PATTERN): threads that a waking, or a picture, found asleep with such a stack
+sub tids_with_stack {
+	my ($self, $pattern) = @_;
+	my ($ev, $threads) = @$self{qw(ev threads)};
+	my (%is, %tid);
+	for my $i (0 .. $ev->count - 1) {
+		next if vec($ev->{type}, $i, 8) != Tipme::KernelEvents::WAKING;
+		my $id = $ev->b($i) or next;
+		$tid{ vec $ev->{tid}, $i, 32 } = 1 if $is{$id} //= ($threads->stack($id) // '') =~ $pattern ? 1 : 0;
+	}
+	for my $tid ($threads->tids) {
+		$tid{$tid} = 1 if grep { ($threads->stack($_->{stack_id}) // '') =~ $pattern } $threads->pictures($tid);
+	}
+	return sort { $a <=> $b } keys %tid;
+}
+
 # leaves(TID): is there a record that the thread ever left a CPU? One that only comes is not where wakings say that it is: their thread
 # is the one that leaves that CPU next.
 sub leaves {

@@ -13,7 +13,9 @@ my $KERNEL_THREAD = 1;    # bit 0 of flags
 
 # What each of these records is kept under, and by which of its fields.
 my %NAMED = (stack => 'stack_id', function => 'function', user_stack => 'stack_id', module => 'module_id', irq_name => 'number', cgroup_name => 'cgroup', disk_name => 'dev');
-my %LOOKED = map { $_ => 1 } qw(cpu_throttle steal latency_user sample affinity);
+my %LOOKED = map { $_ => 1 } qw(
+	cpu_throttle steal latency_user sample affinity memory_state cpu_speed kernel_message
+);
 my @SEEN  = qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm cgroup cpus_allowed rss_kib uid);
 
 # Of these there is one or more for every process of the last minutes, and a verdict names a few: only where they stand is kept, by process.
@@ -223,12 +225,21 @@ sub ancestors {
 
 # args(PID, TIME): what the process was called with, in one line; or undef
 sub args {
-	my ($self, $pid, $t) = @_;
-	my ($a) = grep { $_->{start_ns} <= $t + 10_000_000 } reverse @{ $self->_by_need('exec_args', $pid) };
-	return $a ? $a->{text} =~ s/\n/ /gr : undef;
+	my $text = called(@_);
+	return defined $text ? $text =~ s/\n/ /gr : undef;
 }
 
-# looked(NAME): records that the daemon wrote of what it, or who triggered, saw beside the kernel source (cpu_throttle, steal, latency_user, sample, affinity), in order of time
+# called(PID, TIME): the same, a word a line; exe(PID, TIME): the file that it ran; modules(): of each file in which code ran, its record
+sub called {
+	my ($self, $pid, $t) = @_;
+	my ($a) = grep { $_->{start_ns} <= $t + 10_000_000 } reverse @{ $self->_by_need('exec_args', $pid) };
+	return $a ? $a->{text} : undef;
+}
+
+sub exe     { my ($self, $pid, $t) = @_; return $self->_process_at($pid, $t)->{exe} }
+sub modules { my ($self) = @_; return map { $self->{module}{$_} } sort { $a <=> $b } keys %{ $self->{module} } }
+
+# looked(NAME): records that the daemon wrote of what it, or who triggered, saw beside the kernel source (%LOOKED), in order of time
 sub looked { my ($self, $name) = @_; return sort { $a->{ts_ns} <=> $b->{ts_ns} } @{ $self->{looked}{$name} // [] } }
 
 # stack(ID), user_stack(ID): its text, or undef; function(LOW HALF): name of a kernel function, or undef

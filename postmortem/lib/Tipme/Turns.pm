@@ -12,10 +12,10 @@ my $RT_BELOW = 100;        # as in the walk itself
 my $DEADLINE = 255;
 my ($TASK) = grep { $Tipme::Record::Layout::ENUM{context}{$_} eq 'task' } keys %{ $Tipme::Record::Layout::ENUM{context} };
 
-# new(STATES, THREADS, REASONS, WORKS, server_tid, XRecords of the server): for one walk, whose times only fall
+# new(STATES, THREADS, REASONS, WORKS, server_tid, DisplaySource, Naps, asks_awake_server of WakeupChain): for one walk, whose times only fall
 sub new {
-	my ($class, $states, $threads, $reasons, $works, $server_tid, $server) = @_;
-	return bless { states => $states, ev => $states->events, threads => $threads, reasons => $reasons, works => $works, moves => $states->resources->moved, server_tid => $server_tid, server => $server,
+	my ($class, $states, $threads, $reasons, $works, $server_tid, $server, $naps, $asks) = @_;
+	return bless { states => $states, ev => $states->events, threads => $threads, reasons => $reasons, works => $works, moves => $states->resources->moved, server_tid => $server_tid, server => $server, naps => $naps, asks => $asks,
 		list => {}, at => {}, of_cpu => {}, on => {}, request => {} }, $class;
 }
 
@@ -55,6 +55,7 @@ sub steps {
 			last if $kind ne 'blocked' || !defined $wake || (vec($$d, $wake, 32) >> 16 & 255) != $TASK || vec($$ts, $wake, 64) < $t || $i->{state} eq 'stopped' || $i->{state} eq 'traced' || $i->{state} eq 'frozen' || $i->{state} eq 'disk_sleep' && $tid != $self->{server_tid};
 			my $who = vec $$a, $wake, 32;
 			last if !$who || $who == $tid || !$self->{states}->leaves($who) || $jumped->{$who} || $works->{$who};
+			last if $who == $self->{server_tid} && ($self->{naps}->within($tid, $i) || $self->{asks}->($tid, $lo, $t));
 			last if $tid == $self->{server_tid} ? $self->{server} && $self->{server}->in_request($lo, $t) : !($self->{request}{ $i->{stack_id} // 0 } //= $self->_for_a_request($i->{stack_id}));
 			@$jumped{$who, $tid} = (1, 1);
 			$tid = $who;

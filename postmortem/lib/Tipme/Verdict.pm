@@ -77,7 +77,7 @@ sub totals {
 	return { kinds => \%kind, states => \%state, blamed => \@blamed };
 }
 
-# judge(INTERVAL, \PATH, totals => those of it, client => thread, server => XRecords, parent => sub, ancestors => sub): { kind, sentence, blamed, share, share_ns, exact, confidence, second, head }
+# judge(INTERVAL, \PATH, totals => those of it, client => thread, server => DisplaySource, parent => sub, ancestors => sub): { kind, sentence, blamed, share, share_ns, exact, confidence, second, head }
 sub judge {
 	my ($i, $path, %o) = @_;
 	my $t = $o{totals} // totals($path);
@@ -96,6 +96,7 @@ my %STOOD = (
 	disk_sleep => N__('{who} was in uninterruptible sleep for {time}{of}'),
 	asked      => N__('{who} needed {time}'),
 	latency    => N__('{who} ran {time} after its timer had expired'),
+	stutter    => N__('The moving picture of {who} stood still for {time}, {missed} frames'),
 );
 
 # judge_stall(STALL, \PATH, why => WHY NO EVENT, ...): the same of a thread that stood still
@@ -104,7 +105,7 @@ sub judge_stall {
 	my $t = $o{totals} // totals($path);
 	my $all = $i->{end_ns} - $i->{start_ns};
 	my $of = !defined $i->{at} ? N__(', the longest here') : $i->{off} ? N__(', the nearest to that time') : N__(', the longest at that time');
-	my $head = fill($STOOD{ $i->{what} }, who => one_line($o{client}{comm}) . " (pid $o{client}{pid})", time => duration_text($all), of => fill($of));
+	my $head = fill($STOOD{ $i->{what} }, who => one_line($o{client}{comm}) . " (pid $o{client}{pid})", time => duration_text($all), of => fill($of), missed => $i->{missed});
 	my $exact = _sure($path, $all);
 	my $v = { head => $head, exact => $exact, %{ _largest($t, $path, $all, $head, $exact, %o) } };
 	$v->{sentence} = "$v->{sentence} ($o{why})" if defined $o{why};
@@ -190,6 +191,7 @@ sub _head {
 	my $text = ($e->{motion} // '') eq 'cursor' ? N__('The pointer followed its motion after {time}')
 		: $e->{pending} ? N__('{comm} (the X server) has not looked at {event} for {time}')
 		: $i->{gone} ? N__('Until it closed its connection {who} had not answered {event} for {time}')
+		: $i->{open} && $i->{frame} ? N__('What {who} drew after {event} has not been on the screen for {time}')
 		: $i->{busy} && $i->{open} ? N__('{who} has taken no other event for {time} since {event}{drawn}')
 		: $i->{busy} ? N__('{who} took no other event for {time} after {event}{drawn}')
 		: $i->{open} ? N__('{who} has not answered {event} for {time}') : N__('{who} answered {event} after {time}');
@@ -265,8 +267,9 @@ sub _waiter {
 	for my $p (@$path) { $ns{ $_->{waiter} // $p->{waiter} // $p->{pid} } += $_->{ns} for grep { $_->{kind} eq $kind } _parts($p) }
 	my ($pid) = sort { $ns{$b} <=> $ns{$a} || $a <=> $b } keys %ns;
 	return fill(N__('it')) if $pid == $o->{client}{pid};
-	return fill(N__('the X server (pid {pid})'), pid => $pid) if $pid == $o->{server}{pid};
-	my ($p) = grep { $_->{pid} == $pid } @$path;
+	return fill($o->{server}->title eq 'the compositor' ? N__('the compositor (pid {pid})') : N__('the X server (pid {pid})'), pid => $pid) if $pid == $o->{server}{pid};
+	# A process that took another name meanwhile (it was forked, and then ran another program) goes by the last one.
+	my ($p) = reverse grep { $_->{pid} == $pid } @$path;
 	return fill(N__('{comm} (pid {pid}), for which it waited,'), comm => one_line($p ? $p->{comm} : '?'), pid => $pid);
 }
 

@@ -8,6 +8,7 @@ no warnings 'portable';    # numbers of 64 bits
 use Carp qw(croak);
 use Tipme::KernelEvents;
 use Tipme::Kinds;
+use Tipme::Naps;
 use Tipme::Progress;
 use Tipme::Reason qw(reason);
 use Tipme::Record::Layout;
@@ -18,6 +19,10 @@ my $MAX_STEPS = 200_000;
 my $RT_BELOW  = 100;       # kernel priorities below are real-time
 my $DEADLINE  = 255;
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
+my $MAX_AWAKE = 64;            # stretches of running and waiting for a CPU that are looked at for the server's last sleep
+my $FOUND_NS  = 50_000_000;    # who looks by the clock finds what was done within
+my $THAW_NS   = 2_000_000;     # all threads of a frozen process are woken within
+my $ASKS_NS   = 1_000_000;     # a request may be served before who asked has fallen asleep
 my $PEER_NS   = 20_000_000;    # a thread woken by ours so shortly before ours fell asleep is whom it asked
 my $IDLE_SLEEPS = 2;         # so often, and for so much of its sleep, a thread sleeps where it waits for something to do
 my $IDLE_MOSTLY = 0.8;
@@ -29,12 +34,11 @@ our $LONG         = 5_000;         # segments of a walk, from which on those beh
 our $CHUNK        = 2_000;         # ... so many at once, but for the last ones, which the walk may look at
 our $LAST         = 64;
 our $TURNS        = 1;             # plain steps are done at one go; 0: each by itself, to the same result
-my $TIME_OUT_NS = 100_000_000;    # what somebody lets go by for an answer is not shorter
 my %STOPPED = map { $_ => 1 } qw(stopped traced frozen);
 my $MAX_NESTED = 8;            # workers that queue work for workers
 my %HELD = map { $_ => 1 } qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
 
-# new(states => TaskStates, threads => Threads, reasons => Reasons, server => XRecords, server_tid, server_pid, client_pid)
+# new(states => TaskStates, threads => Threads, reasons => Reasons, server => DisplaySource, server_tid, server_pid, client_pid)
 sub new {
 	my ($class, %o) = @_;
 	return bless { %o, segments => [], waits => [] }, $class;
@@ -42,6 +46,7 @@ sub new {
 
 # walk(TID, FROM, TO, deliver_ns, via): the segments of [FROM, TO) that lead to what TID does at TO, in order of time.
 # shorten: given a list of segments, the latest first, it gives a shorter one of the same time (Blame does). Below deliver_ns the walk goes on in the server; via: list of [ tid, time ], the latest last: below that time the walk goes on in that thread.
+# frame: { pid, from }: down to FROM the walk is in a compositor's frame: what its process, or the server meanwhile, sleeps in an event loop is its wait for the frame.
 # A path that does not come to the client at deliver_ns is walked again, returning to every thread that slept.
 sub walk {
 	my ($self, @args) = @_;
@@ -70,9 +75,10 @@ sub _walk {
 	@$self{qw(segments waits tid t from deliver_ns below frames steps jumped reached short)} = ([], [], $tid, $to, $from, $o{deliver_ns} // $from, 0, [], 0, {}, 0, 0);
 	push @{ $self->{frames} }, map { [@$_] } @{ $o{via} // [] };
 	$self->{below} = 1 if !defined $o{deliver_ns};
+	$self->{frame} = $o{frame};
 	my $exact = $self->{states}->events->exact_from;
 	# Samples of /proc have no wakers to follow.
-	my $turns = $TURNS && !$self->{states}->wakers_unknown ? Tipme::Turns->new(@$self{qw(states threads reasons)}, $self->_works, @$self{qw(server_tid server)}) : undef;
+	my $turns = $TURNS && !$self->{states}->wakers_unknown ? Tipme::Turns->new(@$self{qw(states threads reasons)}, $self->_works, @$self{qw(server_tid server)}, $self->naps, sub { return $self->asks_awake_server(@_) }) : undef;
 	while ($self->{t} > $from) {
 		if (++$self->{steps} > $MAX_STEPS) { $self->_unknown($from, 'too-many-links'); last }
 		if ($self->{t} <= $exact)          { $self->_unknown($from, 'before-records'); last }
@@ -95,7 +101,7 @@ sub _room { my ($self) = @_; my $room = $self->{short} + $CHUNK; return $self->{
 sub _turns {
 	my ($self, $turns, $exact, $to, $shorten) = @_;
 	my $bound = $self->_bound;
-	return 0 if $bound < $exact || $self->{returning} || $self->{steps} + 2000 > $MAX_STEPS || grep { $_->[2] || $_->[3] || $_->[4] } @{ $self->{frames} };
+	return 0 if $self->_in_frame || $bound < $exact || $self->{returning} || $self->{steps} + 2000 > $MAX_STEPS || grep { $_->[2] || $_->[3] || $_->[4] } @{ $self->{frames} };
 	my ($tid, $t, $steps) = $turns->steps($self->{segments}, @$self{qw(tid t)}, $bound, $shorten ? $self->_room : 1 << 62, $self->{jumped});
 	@$self{qw(tid t)} = ($tid, $t);
 	$self->{steps} += $steps - 1 if $steps;
@@ -234,6 +240,9 @@ sub _work_at {
 	my $w = $works->[ $lo - 1 ];
 	return !defined $w->{end_ns} || $w->{end_ns} >= $t ? $w : undef;
 }
+
+# works(): { worker => [ what it did, in order of time ] }
+sub works { return $_[0]->_works }
 
 sub _works {
 	my ($self) = @_;
@@ -401,25 +410,67 @@ sub _blocked {
 	my $waker = $self->_waker($i);
 	my %s = (state => $state, evidence => [ grep { defined } $i->{leave}, $i->{wake} ], exact => $i->{guessed} ? 0 : 1,
 		stack => scalar $self->{threads}->stack($i->{stack_id}), waker => $waker);
-	# A frozen thread of version 2 of cgroups sleeps like others, but for its stack.
-	$state = 'frozen' if defined $s{stack} && $s{stack} =~ /\b(?:__refrigerator|do_freezer_trap)\b/;
+	# A frozen thread of version 2 of cgroups sleeps like others, but for its stack; the function that
+	# it sleeps in is part of get_signal() in Debian's kernels.
+	$state = 'frozen' if defined $s{stack} && $s{stack} =~ /\b(?:__refrigerator|do_freezer_trap)\b|\Aget_signal\b/;
 	if ($STOPPED{$state}) { return $self->_emit($lo, %s, ended => $i->{to} < $self->{states}->to ? 1 : 0, kind => 'stopped', reason => $state) }
 	my $work = $self->_work_at(@$self{qw(tid t)});
 	$s{work} = $work if $work && defined $work->{tid};
 	my $r = $self->{reasons}->of($s{stack}, $waker ? $waker->{context} : undef);
+	return if $self->_in_frame && $self->_paced($i, $lo, $waker, $r, \%s);
 	return if $self->_on_disk($i, $lo, $waker, $r, \%s);
+	if ($waker && $r && $r->{kind} eq 'futex-wait' && $self->_thawed($waker)) { return $self->_emit($lo, %s, ended => 1, kind => 'stopped', reason => 'frozen', exact => 0) }
+	return if $waker && $self->_naps_for_answer($i, $lo, $waker, \%s);
 	return if $waker && $self->_follow($i, $lo, $waker, \%s);
+	return if $waker && $self->_naps_for_lock($i, $lo, $r, \%s);
 	return if !$waker && ($self->_ask_client || $self->_ask_holder($i, $lo, $r) || $self->_ask_peer($i, $lo));
 	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
-	my $asked = $r && $r->{class} eq 'loop' && $waker && $waker->{context} eq 'hardirq' && $self->{t} - $lo >= $TIME_OUT_NS ? $self->_asked_whom($i) : undef;
-	return $self->_emit($lo, %s, kind => 'time-out', reason => 'no-answer', class => $r->{class}, asked => $asked, exact => 0) if $asked;
-	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'disk-io', reason => reason('wait-still', $self->_others_of_disk('disk')), exact => 0) }
+	if (!$r && $state eq 'disk_sleep') { return $self->_emit($lo, %s, kind => 'unknown', reason => 'wait-still', exact => 0) }
 	if (!$r) { return $self->_emit($lo, %s, kind => 'unknown', reason => $waker ? $waker->{context} eq 'task' ? 'slept' : 'slept-interrupt' : $i->{guessed} ? 'waking-lost' : 'not-woken', exact => 0) }
 	my ($whose) = $waker ? () : grep { Tipme::Kinds::has($r->{kind}, $_) } qw(for-whom holder);
 	# That it waited is known, and for whom not: such a verdict accuses nobody, and is not sure.
 	my ($in) = $self->{states}->wakers_unknown && $r->{class} eq 'disk' ? $s{stack} =~ /\A(\w+)/ : ();
 	$self->_emit($lo, %s, kind => $r->{kind}, reason => reason($r->{code}, in => $in, $self->_others_of_disk($r->{class}), $whose ? ($self->{states}->wakers_unknown ? 'sampled' : 'untold', $whose) : ()), class => $r->{class},
 		$whose ? (exact => 0) : (), !$waker && ($whose || $r->{class} eq 'loop') ? (unanswered => 1) : ());
+}
+
+# Is the walk in the frame of a compositor?
+sub _in_frame { my ($self) = @_; my $f = $self->{frame}; return $f && $self->{t} > $f->{from} ? 1 : 0 }
+
+# A compositor that knows of what was drawn and sleeps in its event loop, or for a time that it chose, waits for the next frame, whoever wakes it: its waker may be
+# another client that draws. As long as the server was busy before it woke the compositor, it may have been waited for: the walk is with the server then.
+# The server sleeps in a frame where it was asked for a picture and waits for the screen.
+sub _paced {
+	my ($self, $i, $lo, $waker, $r, $s) = @_;
+	my ($tid, $f) = ($self->{tid}, $self->{frame});
+	return 0 if $r && $r->{class} ne 'loop' && $r->{class} ne 'nap';
+	if ($tid == $self->{server_tid}) {
+		return 0 if $waker && $waker->{tid} && $self->{threads}->at($waker->{tid}, $waker->{at})->{pid} == $f->{pid};
+	}
+	elsif ($self->{threads}->at($tid, $self->{t})->{pid} != $f->{pid}) { return 0 }
+	elsif ($waker && $waker->{tid} == $self->{server_tid} && $waker->{at} <= $self->{t} && !$self->{jumped}{ $self->{server_tid} }) {
+		my $busy = $self->_awake_since($self->{server_tid}, $waker->{at});
+		if ($busy < $waker->{at}) {
+			$self->_at($waker->{at}) if $waker->{at} < $self->{t};
+			push @{ $self->{frames} }, [ $tid, $busy > $lo ? $busy : $lo, 0 ];
+			@{ $self->{jumped} }{ $tid, $self->{server_tid} } = (1, 1);
+			$self->{tid} = $self->{server_tid};
+			return 1;
+		}
+	}
+	$self->_emit($lo, %$s, kind => 'frame-wait', reason => 'frame-wait', class => 'loop', detail => 'frame-wait', blamed_tid => $f->{pid});
+	return 1;
+}
+
+# Since when a thread has not slept before a time.
+sub _awake_since {
+	my ($self, $tid, $t) = @_;
+	for (1 .. 1000) {
+		my $i = $self->{states}->before($tid, $t) or return $t;
+		return $t if $i->{kind} eq 'blocked' || $i->{kind} eq 'absent' || $i->{from} >= $t;
+		$t = $i->{from};
+	}
+	return $t;
 }
 
 # Samples see that somebody waits for a disk, and none of the requests that it works on meanwhile.
@@ -472,6 +523,9 @@ sub _follow {
 	my ($self, $i, $lo, $waker, $s) = @_;
 	my ($t, $tid) = ($self->{t}, $self->{tid});
 	my $who = $waker->{tid} or return 0;
+	my $reason = $self->{reasons}->of($s->{stack}, $waker->{context});
+	# The kernel's own thread takes the answer of a file server, and has not made anybody wait.
+	return 0 if $reason && $reason->{class} eq 'server' && $self->{threads}->at($who, $waker->{at})->{kernel};
 	return 0 if $self->{jumped}{$who}++;
 	my $at = $waker->{at} < $t ? $waker->{at} : $t;
 	if ($waker->{context} ne 'task') {
@@ -482,7 +536,7 @@ sub _follow {
 	}
 	$self->_put($at, $t, %$s, kind => 'irq-time', reason => 'softirq-to-come') if $at < $t;
 	$self->_at($at);
-	my $wait = { tid => $tid, from => $lo, to => $at, waker => $waker, state => $i->{state}, reason => scalar $self->{reasons}->of($s->{stack}, $waker->{context}),
+	my $wait = { tid => $tid, from => $lo, to => $at, waker => $waker, state => $i->{state}, reason => $reason,
 		before => !$self->{below} && ($i->{real_from} // $i->{from}) < $self->{deliver_ns} ? 1 : 0 };
 	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact}, undef, $self->_held($i, $wait, $who) ] if $self->_comes_back($wait);
 	# Nobody is asked twice at one time, or two that wait for each other would keep us for ever.
@@ -499,9 +553,25 @@ sub _follow {
 sub _comes_back {
 	my ($self, $wait) = @_;
 	return $self->{server} ? $self->{server}->in_request(@$wait{qw(from to)}) : 0 if $wait->{tid} == $self->{server_tid};
+	return 1 if $wait->{waker}{tid} == $self->{server_tid} && $self->asks_awake_server(@$wait{qw(tid from to)});
 	# Nobody waits for the next request where nothing may disturb it, however short the sleep was.
 	return 1 if $self->{returning} || ($wait->{state} // '') eq 'disk_sleep';
 	return waits_for_requests($wait->{reason}) || $self->is_idle_there($wait) ? 0 : 1;
+}
+
+# asks_awake_server(TID, FROM, TO): was the server awake for somebody else already when the thread asked it for something and slept, in [FROM, TO)?
+# Then who woke the server is not why the thread waited: it came to the server by its own request.
+sub asks_awake_server {
+	my ($self, $tid, $from, $to) = @_;
+	my $states = $self->{states};
+	my $i = $states->before($self->{server_tid}, $to);
+	for (1 .. $MAX_AWAKE) { last if !$i || $i->{kind} eq 'blocked'; $i = $states->before($self->{server_tid}, $i->{from}) }
+	# Asleep in between: it was woken for what it then told the thread.
+	return 0 if !$i || $i->{kind} ne 'blocked' || !defined $i->{wake} || $i->{to} > $from;
+	my $by = vec $states->events->{a}, $i->{wake}, 32;
+	my $pid = $self->{threads}->at($tid, $from)->{pid};
+	return 0 if $by == $tid || $by && $self->{threads}->at($by, $i->{to})->{pid} == $pid;
+	return (grep { ($_->{pid} // 0) == $pid } $self->{server} ? $self->{server}->between('request', $from - $ASKS_NS, $to) : ()) ? 1 : 0;
 }
 
 # is_idle_there(WAIT, as waits() has it): a thread of a pool, or one that has the timers of others, sleeps in a futex until it gets something to do: it sleeps nowhere else. In one that
@@ -511,16 +581,29 @@ sub is_idle_there {
 	my $r = $wait->{reason};
 	return 0 if !$r || $r->{kind} ne 'futex-wait' || $wait->{tid} == $self->{client_pid};
 	return 1 if $wait->{before};
-	return $self->{idle}{ $wait->{tid} } //= do {
-		my ($n, $there, $all) = (0, 0, 0);
-		for my $i (grep { $_->{kind} eq 'blocked' && $_->{stack_id} } @{ $self->{states}->intervals($wait->{tid}) }) {
-			my $of = $self->{reasons}->of(scalar $self->{threads}->stack($i->{stack_id}), 'task');
-			$all += $i->{to} - $i->{from};
-			if ($of && $of->{kind} eq 'futex-wait') { $n++; $there += $i->{to} - $i->{from} }
-		}
-		$n >= $IDLE_SLEEPS && $there >= $IDLE_MOSTLY * $all ? 1 : 0;
-	};
+	return $self->{idle}{ $wait->{tid} } //= $self->_told_idle($wait->{tid}) // is_idle_in(@$self{qw(states threads reasons)}, $wait->{tid});
 }
+
+# is_idle_in(STATES, THREADS, REASONS, TID): does a thread sleep in a futex, and nowhere else, mostly?
+sub is_idle_in {
+	my ($states, $threads, $reasons, $tid) = @_;
+	my ($n, $there, $all) = (0, 0, 0);
+	for my $i (grep { $_->{kind} eq 'blocked' && $_->{stack_id} } @{ $states->intervals($tid) }) {
+		my $of = $reasons->of(scalar $threads->stack($i->{stack_id}), 'task');
+		$all += $i->{to} - $i->{from};
+		if ($of && $of->{kind} eq 'futex-wait') { $n++; $there += $i->{to} - $i->{from} }
+	}
+	return $n >= $IDLE_SLEEPS && $there >= $IDLE_MOSTLY * $all ? 1 : 0;
+}
+
+# A bundle has few sleeps of a thread, and says what they were where all of them were known.
+sub _told_idle {
+	my ($self, $tid) = @_;
+	my ($of) = grep { $_->{tid} == $tid } @{ $self->_told->{idle} // [] };
+	return $of ? $of->{idle} : undef;
+}
+
+sub _told { return $_[0]{states}->events->episode->manifest->{bundle} // {} }
 
 # waits_for_requests(REASON): for the next request, or for nobody knows what
 sub waits_for_requests { my ($r) = @_; return !$r || $WAITS_FOR_REQUESTS{ $r->{class} } ? 1 : 0 }
@@ -532,17 +615,17 @@ sub _held {
 	my $r = $wait->{reason};
 	return if !$r || !$HELD{ $r->{class} };
 	# A futex is also what threads are joined and handed work by; other locks are locks.
-	return if $r->{kind} eq 'futex-wait' && ($self->_asked($who, $wait->{tid}, $i, $wait->{to}) || $self->_ends($who, $wait->{waker}{at}));
+	return if $r->{kind} eq 'futex-wait' && ($self->asked($who, $wait->{tid}, $i, $wait->{to}) || $self->_ends($who, $wait->{waker}{at}));
 	return { %$r{qw(kind class code)}, tid => $wait->{tid}, at => $wait->{to}, prio => $self->{threads}->at($wait->{tid}, $wait->{to})->{prio} };
 }
 
-# Has TID made the other, or woken it from shortly before its sleep on? No further back is looked: one that is woken again and again has a long history.
-sub _asked {
+# asked(WHO, TID, SLEEP, TO): has TID made the other, or woken it from shortly before its sleep on? No further back is looked: one that is woken again and again has a long history.
+sub asked {
 	my ($self, $who, $tid, $i, $to) = @_;
 	my $ev = $self->{states}->events;
 	$self->{made} //= { map { (vec($ev->{a}, $_, 32) . ' ' . vec($ev->{tid}, $_, 32)) => vec $ev->{ts}, $_, 64 } @{ $ev->of_kind(Tipme::KernelEvents::FORK) } };
 	my $made = $self->{made}{"$who $tid"};
-	return 1 if defined $made && $made < $to;
+	return 1 if defined $made && $made < $to || grep { $_->{tid} == $tid && $_->{who} == $who } @{ $self->_told->{asked} // [] };
 	my $list = $ev->of_tid($who);
 	my $since = ($i->{real_from} // $i->{from}) - $PEER_NS;
 	for (my $k = $ev->last_before($list, $to); $k >= 0; $k--) {
@@ -575,6 +658,73 @@ sub _ask_holder {
 	return 1;
 }
 
+# It tried to lock a file just before it slept, another process had that lock, and its own timer ended the sleep: it looks again and again
+# whether the lock is free. The walk goes on in the process that had it, as long as that was there.
+sub _naps_for_lock {
+	my ($self, $i, $lo, $r, $s) = @_;
+	return 0 if $s->{waker}{context} ne 'hardirq' || $r && $r->{class} ne 'nap' && $r->{class} ne 'loop';
+	my $lock = $self->_lock_tried($i) or return 0;
+	my $who = $lock->{owner};
+	my $gone = $self->{states}->before($who, $self->{t});
+	if ($gone && $gone->{kind} eq 'absent') {
+		return 0 if $gone->{from} <= $lo;
+		$self->_emit($gone->{from}, %$s, kind => 'timer-sleep', reason => $r ? $r->{code} : 'sleep-chosen');
+		return 1;
+	}
+	return 0 if $self->{jumped}{$who}++;
+	push @{ $s->{evidence} }, $lock->{index};
+	push @{ $self->{frames} }, [ $self->{tid}, $lo, 0, undef, { kind => 'lock-wait', class => 'lock', code => 'wait-file-lock', tid => $self->{tid}, at => $self->{t},
+		prio => $self->{threads}->at($self->{tid}, $self->{t})->{prio} } ];
+	$self->{jumped}{ $self->{tid} } = 1;
+	$self->{tid} = $who;
+	return 1;
+}
+
+# The last lock of a file that a thread tried in vain between its sleep before an interval and that interval; undef: none, or who had it is not known
+sub _lock_tried {
+	my ($self, $i) = @_;
+	my $begin = my $since = $i->{real_from} // $i->{from};
+	while ($since > $begin - $PEER_NS) {
+		my $b = $self->{states}->before($self->{tid}, $since) or last;
+		last if $b->{kind} ne 'running' && $b->{kind} ne 'runnable';
+		$since = $b->{from};
+	}
+	my ($lock) = grep { $_->{what} eq 'file' && $_->{owner} && $_->{from} >= $since } reverse $self->{states}->resources->lock_waits($self->{tid}, $since, $begin);
+	return $lock && $self->{threads}->at($self->{tid}, $begin)->{pid} != $lock->{owner} ? $lock : undef;
+}
+
+# A frozen thread may sleep on where it slept, and who thaws its process wakes it there. No other process ends a wait for a futex of one's own:
+# one that does, and wakes another thread of the process at the same time, has thawed it.
+sub _thawed {
+	my ($self, $waker) = @_;
+	return 0 if !$waker->{tid} || $waker->{context} ne 'task';
+	my ($ev, $threads) = ($self->{states}->events, $self->{threads});
+	my $pid = $threads->at($self->{tid}, $waker->{at})->{pid};
+	return 0 if $threads->at($waker->{tid}, $waker->{at})->{pid} == $pid;
+	for (my $k = $ev->first_at($waker->{at} - $THAW_NS); $k < $ev->count && vec($ev->{ts}, $k, 64) < $waker->{at} + $THAW_NS; $k++) {
+		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || vec($ev->{a}, $k, 32) != $waker->{tid};
+		my $tid = vec $ev->{tid}, $k, 32;
+		return 1 if $tid != $self->{tid} && $threads->at($tid, $waker->{at})->{pid} == $pid;
+	}
+	return 0;
+}
+
+# Whom it had asked did something, or ended, a few naps before the end, and it found that when it looked: the walk goes on in that one.
+sub _found_by_the_clock {
+	my ($self, $run, $i, $lo, $s) = @_;
+	my ($tid, $asked) = @{ $run->{asked} };
+	$run->{done} //= $self->_last_run($tid, $run->{to}) // 0;
+	my $done = $run->{done};
+	return 0 if $done - $asked < $PEER_NS || $run->{to} - $done > $FOUND_NS || $run->{from} < $self->_bound || $self->{t} <= $done || $self->{jumped}{$tid};
+	my $from = $done > $lo ? $done : $lo;
+	$self->_emit($from, %$s, kind => 'timer-sleep', reason => 'loop-timer', class => 'loop', exact => 0);
+	return 1 if $done < $lo;
+	push @{ $self->{frames} }, [ $self->{tid}, $run->{from}, 1 ];
+	$self->{jumped}{$_} = 1 for $tid, $self->{tid};
+	$self->{tid} = $tid;
+	return 1;
+}
+
 # Samples tell no waker. A server that sleeps between the delivery and the change of the screen waits for its client all the same.
 sub _ask_client {
 	my ($self) = @_;
@@ -597,29 +747,18 @@ sub _last_run {
 	return;
 }
 
-# [ thread, when ] of another process that ours had asked for something just before it slept: the one it woke, and whom that one woke for it at once (a bus
-# hands on); undef: it had asked nobody. Where the sleep then ended by its own timer, that one has not answered.
-sub _asked_whom {
-	my ($self, $i) = @_;
-	my $begin = $i->{real_from} // $i->{from};
-	my $asked = $self->_woken_by_process($self->{tid}, $begin - $PEER_NS, $begin, 1) or return;
-	return $self->_woken_by_process($asked->[0], $asked->[1], $asked->[1] + $PEER_NS, 0) // $asked;
-}
+# naps(): the runs of naps on these states
+sub naps { my ($self) = @_; return $self->{naps} //= Tipme::Naps->new(%$self{qw(states threads reasons server server_tid server_pid)}) }
 
-# The first (or the last) thread of a third process that a thread woke in [FROM, TO)
-sub _woken_by_process {
-	my ($self, $by, $from, $to, $last) = @_;
-	my ($ev, $threads, $found) = ($self->{states}->events, $self->{threads});
-	my %not = map { $_ => 1 } $self->{server_pid}, $threads->at($self->{tid}, $self->{t})->{pid}, $threads->at($by, $from)->{pid};
-	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $to; $k++) {
-		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || vec($ev->{a}, $k, 32) != $by || (vec($ev->{d}, $k, 32) >> 16 & 255);
-		my ($tid, $t) = (vec($ev->{tid}, $k, 32), vec($ev->{ts}, $k, 64));
-		my $who = $threads->at($tid, $t);
-		next if $who->{kernel} || $not{ $who->{pid} };
-		$found = [ $tid, $t ];
-		last if !$last;
-	}
-	return $found;
+# It had asked somebody, and looks by the clock whether the answer has come: a wait for that one, who has not answered.
+sub _naps_for_answer {
+	my ($self, $i, $lo, $waker, $s) = @_;
+	return 0 if $self->{below} || $self->{tid} == $self->{server_tid} || $waker->{context} ne 'hardirq' && $waker->{tid} != $self->{server_tid};
+	my $run = $self->naps->run($self->{tid}, $i) or return 0;
+	return 1 if $self->_found_by_the_clock($run, $i, $lo, $s);
+	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => scalar $self->{reasons}->of($s->{stack}, undef), waker => $waker, run => $run };
+	$self->_emit($lo, %$s, kind => 'time-out', reason => 'no-answer', class => 'loop', asked => $run->{asked}, exact => 0);
+	return 1;
 }
 
 # Nobody has woken it: it still waits for the one it woke, asked, just before it fell asleep. Inferred, and marked so.

@@ -11,6 +11,12 @@ def compute(ms):
     return n
 
 
+def work(ms):
+    end = time.process_time() + int(ms) / 1000
+    while time.process_time() < end:
+        sum(range(1000))
+
+
 def sleep(ms):
     time.sleep(int(ms) / 1000)
 

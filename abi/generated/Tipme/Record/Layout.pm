@@ -6,25 +6,29 @@ use strict;
 use warnings;
 
 our $MAJOR = 1;
-our $MINOR = 3;
+our $MINOR = 4;
 
 our %ENUM = (
 	source => { 1 => 'kernel_bpf', 2 => 'kernel_module', 3 => 'proc_sampled', 4 => 'x_hooks', 5 => 'x_client', 6 => 'tipmed' },
 	task_state => { 0 => 'runnable', 1 => 'sleeping', 2 => 'disk_sleep', 3 => 'stopped', 4 => 'traced', 5 => 'dead', 6 => 'parked', 7 => 'idle', 8 => 'frozen', 9 => 'lock_wait', 10 => 'running', 11 => 'unknown' },
 	context => { 0 => 'task', 1 => 'softirq_task', 2 => 'softirq_irq', 3 => 'softirq_mixed', 4 => 'hardirq', 5 => 'nmi' },
-	input_kind => { 1 => 'key_press', 2 => 'key_release', 3 => 'button_press', 4 => 'button_release', 5 => 'motion', 6 => 'touch', 7 => 'key_repeat', 8 => 'other' },
+	input_kind => { 1 => 'key_press', 2 => 'key_release', 3 => 'button_press', 4 => 'button_release', 5 => 'motion', 6 => 'touch', 7 => 'key_repeat', 8 => 'other', 9 => 'wheel' },
 	chord_action => { 1 => 'start', 2 => 'snapshot', 3 => 'no_input', 4 => 'default_input' },
 	x_client_state => { 1 => 'connected', 2 => 'gone', 3 => 'present' },
 	x_grab_what => { 1 => 'server', 2 => 'pointer', 3 => 'keyboard' },
+	wl_input => { 1 => 'keyboard', 2 => 'pointer', 3 => 'touch', 4 => 'tablet', 5 => 'text', 6 => 'input_method', 7 => 'drag' },
+	wl_told => { 1 => 'done', 2 => 'presented', 3 => 'discarded' },
 	phase => { 1 => 'begin', 2 => 'end', 3 => 'sample' },
 	io_phase => { 1 => 'queued', 2 => 'merged', 3 => 'inserted', 4 => 'issued', 5 => 'completed', 6 => 'failed', 7 => 'requeued' },
 	io_op => { 0 => 'read', 1 => 'write', 2 => 'flush', 3 => 'discard', 4 => 'other' },
-	lock_kind => { 0 => 'unknown', 1 => 'spin', 2 => 'mutex', 3 => 'rwsem_read', 4 => 'rwsem_write', 5 => 'rt_mutex' },
+	lock_kind => { 0 => 'unknown', 1 => 'spin', 2 => 'mutex', 3 => 'rwsem_read', 4 => 'rwsem_write', 5 => 'rt_mutex', 6 => 'file' },
 	memory_wait_kind => { 1 => 'direct_reclaim', 2 => 'memcg_reclaim', 3 => 'compaction', 4 => 'fault_file', 5 => 'fault_swap', 6 => 'throttled' },
 	irq_kind => { 1 => 'hardirq', 2 => 'softirq', 3 => 'timer', 4 => 'nmi', 5 => 'ipi' },
 	sample_kind => { 1 => 'clock', 2 => 'cycles', 3 => 'nmi_ipi', 4 => 'timer_irq' },
+	kernel_message_kind => { 1 => 'gpu_reset', 2 => 'gpu_fault', 3 => 'flip_late', 4 => 'disk_timeout', 5 => 'disk_error', 6 => 'split_lock', 7 => 'clock_unstable', 8 => 'thermal', 9 => 'usb_reset', 10 => 'usb_gone', 11 => 'bus_timeout', 12 => 'hung_task', 13 => 'oom_kill', 14 => 'fs_error', 15 => 'server_gone', 16 => 'server_back', 17 => 'cpu_stuck', 18 => 'firmware_error', 19 => 'network_reset', 20 => 'alloc_failed' },
+	power_source => { 1 => 'mains', 2 => 'battery' },
 	device_class => { 0 => 'other', 1 => 'keyboard', 2 => 'pointer', 3 => 'touch' },
-	verb => { 1 => 'x_hello', 2 => 'trigger', 3 => 'status', 4 => 'stop', 5 => 'watch', 6 => 'note', 7 => 'set', 16 => 'reply', 17 => 'saved', 18 => 'triggered' },
+	verb => { 1 => 'x_hello', 2 => 'trigger', 3 => 'status', 4 => 'stop', 5 => 'watch', 6 => 'note', 7 => 'set', 8 => 'rings', 16 => 'reply', 17 => 'saved', 18 => 'triggered' },
 );
 
 # name, size of the fixed part, template, names of the fields, enum of a field, fields that are always 0
@@ -257,6 +261,21 @@ our %RECORD = (
 		names => [qw(ts_ns type len8 gen tid device class pad0 pad1 name)],
 		enum => { class => 'device_class' }, zero => { pad0 => 1, pad1 => 1 },
 	},
+	45 => {
+		name => 'memory_state', size => 80, template => 'Q<CCvVQ<VVVVVVVVVVVVVV',
+		names => [qw(ts_ns type len8 gen tid since_ns total_kib available_kib swap_total_kib swap_free_kib dirty_kib writeback_kib some_us full_us io_full_us swapped_in swapped_out major_faults compactions oom_kills)],
+		enum => {  }, zero => {  },
+	},
+	46 => {
+		name => 'cpu_speed', size => 40, template => 'Q<CCvVVVVvvCCvV',
+		names => [qw(ts_ns type len8 gen tid khz limit_khz max_khz throttled cpu power pad0 pad1 pad2)],
+		enum => { power => 'power_source' }, zero => { pad0 => 1, pad1 => 1, pad2 => 1 },
+	},
+	47 => {
+		name => 'kernel_message', size => 48, template => 'Q<CCvVVvvZ24',
+		names => [qw(ts_ns type len8 gen tid number kind severity device)],
+		enum => { kind => 'kernel_message_kind' }, zero => {  },
+	},
 	64 => {
 		name => 'x_device', size => 32, template => 'Q<CCvVVVVvCC',
 		names => [qw(ts_ns type len8 gen tid input_seq server_ms code device kind is_master)],
@@ -336,6 +355,46 @@ our %RECORD = (
 		name => 'x_arrival', size => 32, template => 'Q<CCvVVVvvV',
 		names => [qw(ts_ns type len8 gen tid pid bytes client pad0 pad1)],
 		enum => {  }, zero => { pad0 => 1, pad1 => 1 },
+	},
+	80 => {
+		name => 'x_drawn', size => 32, template => 'Q<CCvVVvCCvvvv',
+		names => [qw(ts_ns type len8 gen tid window client major minor x y width height)],
+		enum => {  }, zero => {  },
+	},
+	81 => {
+		name => 'x_told', size => 32, template => 'Q<CCvVVVVvv',
+		names => [qw(ts_ns type len8 gen tid pid drawable damage client by_client)],
+		enum => {  }, zero => {  },
+	},
+	82 => {
+		name => 'x_taken', size => 32, template => 'Q<CCvVVVvvV',
+		names => [qw(ts_ns type len8 gen tid pid damage client pad0 pad1)],
+		enum => {  }, zero => { pad0 => 1, pad1 => 1 },
+	},
+	83 => {
+		name => 'x_redirect', size => 32, template => 'Q<CCvVVvvvvCCv',
+		names => [qw(ts_ns type len8 gen tid window x y width height begin pad0 pad1)],
+		enum => {  }, zero => { pad0 => 1, pad1 => 1 },
+	},
+	84 => {
+		name => 'x_painted', size => 32, template => 'Q<CCvVVvCCvvvv',
+		names => [qw(ts_ns type len8 gen tid pid client major minor x y width height)],
+		enum => {  }, zero => {  },
+	},
+	96 => {
+		name => 'wl_deliver', size => 32, template => 'Q<CCvVVVVCCv',
+		names => [qw(ts_ns type len8 gen tid pid client object kind what pad0)],
+		enum => { kind => 'input_kind', what => 'wl_input' }, zero => { pad0 => 1 },
+	},
+	97 => {
+		name => 'wl_commit', size => 32, template => 'Q<CCvVVVVV',
+		names => [qw(ts_ns type len8 gen tid pid client surface callback)],
+		enum => {  }, zero => {  },
+	},
+	98 => {
+		name => 'wl_done', size => 32, template => 'Q<CCvVVVVCCv',
+		names => [qw(ts_ns type len8 gen tid pid client callback what pad0 pad1)],
+		enum => { what => 'wl_told' }, zero => { pad0 => 1, pad1 => 1 },
 	},
 );
 

@@ -12,7 +12,7 @@ use JSON::PP ();
 use Socket;
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
-our @EXPORT_OK = qw(allowed_cpus complete gone load manifest slurp tipme tipmed records_of refusing_counters wait_until);
+our @EXPORT_OK = qw(allowed_cpus complete gone load manifest own_run slurp tipme tipmed records_of refusing_counters wait_until);
 
 # What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it.
 use constant PATIENCE_S => 180;
@@ -174,6 +174,15 @@ sub answer {
 	return if !defined recv($socket, $bytes, 70000, 0) || !length $bytes;
 	my (undef, undef, $verb, $arg, $len) = unpack 'L< S< S< L< L<', $bytes;
 	return ($verb, $arg, substr $bytes, 16, $len);
+}
+
+# The machine's own folder, /run/tipme, is not the test's: the test is run once more with another /run. Returns whether that is done; needs root.
+sub own_run {
+	return 1 if $ENV{TIPME_TEST_OWN_RUN};
+	my $run = 'mount --make-rprivate / && mount -t tmpfs tmpfs /run';
+	return 0 if system 'unshare', '-m', 'sh', '-c', $run;
+	local $ENV{TIPME_TEST_OWN_RUN} = 1;
+	exec 'unshare', '-m', 'sh', '-c', "$run && exec \"\$@\"", 'sh', $^X, $0 or croak "$0: $!";
 }
 
 # Dies if a record file is not whole. Returns its header and its records in pieces.

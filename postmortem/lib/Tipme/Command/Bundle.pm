@@ -4,19 +4,21 @@ package Tipme::Command::Bundle;
 
 use strict;
 use warnings;
-use Cpanel::JSON::XS ();
 use Text::Wrap ();
 use Tipme::Bundle;
 use Tipme::CommandLine qw(options bytes_text local_time table with_commas);
+use Tipme::Culprit;
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
-use Tipme::Printable qw(put one_line);
-use Tipme::Report::JSON;
-use Tipme::Report::Text;
+use Tipme::Package;
+use Tipme::Printable qw(characters put one_line);
+use Tipme::Report::Bug;
+use Tipme::Versions;
 
 my $HELP = <<'END';
-usage: tipme bundle [EPISODE] [-o FILE] [--yes] [--with-note] [--all]
+usage: tipme bundle [EPISODE] [-o FILE] [--yes] [--with-note] [--all] [--fleet NAME]
+                    [--did TEXT] [--expected TEXT] [--often TEXT]
 
 One file for whoever shall look into it: the verdict, and the records of the problem. In it are the names of the
 processes that have a part in it; all others are numbers. Of each thread the records cover only the time when it had a
@@ -25,7 +27,12 @@ Not in it: command lines, environments, key codes, folders, users, the machine's
 Some verdicts need more of the records: then it is said, before you are asked, that the file tells when keys were
 pressed. --all takes all seconds of the episode, with the time of each key press. What goes in is shown, and you are
 asked, before the file is written; --yes says that you have agreed. Without -o the file is named after
-the program and the time: tipme-xterm-20261122-1724.tipme.
+the program and the time: tipme-xterm-20261122-1724.tipme. With --fleet it carries the number by
+which that fleet knows this machine (`tipme fleet join NAME` first); no other bundle carries it.
+
+It is a plain archive: `tar xf FILE` opens it, report.html needs no tipme, trace.pftrace is for
+ui.perfetto.dev, manifest.json has the sum of each part. --did, --expected and --often say what you
+did, what you expected, and how often it comes.
 
   tipme bundle
   tipme bundle -o slow-editor.tipme
@@ -34,58 +41,128 @@ the program and the time: tipme-xterm-20261122-1724.tipme.
 END
 
 my $PROGRAMS = ' It names programs and libraries that have a part in the problem.';
-my %TELLS = (
-	path     => 'Of the keys that you pressed, the file tells when the one was that it is about; not when others were.' . $PROGRAMS,
-	interval => 'This verdict rests on what all threads did, so the file has that, from 0.1 s before the problem to 0.1 s after it. From it, times of other keys can be found, and text can be guessed.' . $PROGRAMS,
-	seconds  => 'This verdict rests on what all threads did, so the file has that, from 1 s before the problem to 0.5 s after it. From it, times of other keys can be found, and text can be guessed.' . $PROGRAMS,
-	whole    => 'The file tells when each key was pressed, from which text can be guessed, and which programs and libraries ran: give it only to people to whom you would tell that.',
+my %TELLS    = (
+	path =>
+		'Of the keys that you pressed, the file tells when the one was that it is about; not when others were.'
+		. $PROGRAMS,
+	interval =>
+		'This verdict rests on what all threads did, so the file has that, from 0.1 s before the problem to 0.1 s after it. From it, times of other keys can be found, and text can be guessed.'
+		. $PROGRAMS,
+	seconds =>
+		'This verdict rests on what all threads did, so the file has that, from 1 s before the problem to 0.5 s after it. From it, times of other keys can be found, and text can be guessed.'
+		. $PROGRAMS,
+	whole =>
+		'The file tells when each key was pressed, from which text can be guessed, and which programs and libraries ran: give it only to people to whom you would tell that.',
 );
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'output|o=s', 'yes', 'with-note', 'all');
+	my ($o,     $exit) = options(
+		\@args, $HELP, 1, 'output|o=s', 'yes', 'with-note', 'all', 'fleet=s', 'did=s', 'expected=s',
+		'often=s'
+	);
 	return $exit if !$o;
-	die "$o->{output}: is there already: name another file\n" if defined $o->{output} && (-e $o->{output} || -l $o->{output});
-	my $ep = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
+	die "$o->{output}: is there already: name another file\n"
+		if defined $o->{output} && (-e $o->{output} || -l $o->{output});
+	my $ep        = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my $diagnosis = Tipme::Diagnosis->new($ep);
-	my $d = $diagnosis->run;
+	my $d         = $diagnosis->run;
 	$o->{output} //= _name($ep, $d);
-	my ($bundle, @files) = Tipme::Bundle->made($ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all});
+	my ($bundle, @files) =
+		Tipme::Bundle->made($ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all},
+		fleet => scalar _enrolled($o->{fleet}));
 	$d = $bundle->diagnosis;
-	push @files, [ 'verdict.txt', _utf8(Tipme::Report::Text::page($d)) ], [ 'verdict.json', Cpanel::JSON::XS->new->canonical->pretty->ascii->encode(Tipme::Report::JSON::data($d)) ];
-	push @files, [ 'summary.txt', _utf8(Tipme::Report::Text::short($d)) ];
-	push @files, [ 'report.html', $bundle->report(grep { $_->[0] !~ /\A(?:verdict|summary)/ } @files) ];
-	put(_shown($d, $bundle->told, \@files));
-	if (!$o->{yes} && !_agreed($o->{output})) { print STDERR 'tipme: bundle: not written: ', -t STDIN ? 'you did not agree' : 'cannot ask without a terminal',
-		": review the list, then add --yes\n"; return 1 }
+	my $system = _system($ep, $diagnosis, $d, $o);
+	push @files, $bundle->parts($system, @files);
+	@files = Tipme::Bundle->sealed(@files);
+	put(_shown($d, $bundle->told, \@files, $system));
+
+	if (!$o->{yes} && !_agreed($o->{output})) {
+		print STDERR 'tipme: bundle: not written: ',
+			-t STDIN ? 'you did not agree' : 'cannot ask without a terminal',
+			": review the list, then add --yes\n";
+		return 1;
+	}
 	my $size = Tipme::Bundle->write($o->{output}, @files);
 	put("\n" . one_line($o->{output}) . ' written, ' . bytes_text($size) . ".\n");
 	return 0;
 }
 
+# For which fleet, and who we are there; nothing without its name.
+sub _enrolled {
+	my ($fleet) = @_;
+	return if !defined $fleet;
+	require Tipme::Enrolment;
+	my $id = Tipme::Enrolment::id($fleet);
+	die "$fleet: this machine takes no part in it: run `tipme fleet join $fleet` first\n"
+		if !defined $id;
+	return { name => $fleet, machine => $id };
+}
+
+# What the receiver has to know of the system, of the function, and of what was done.
+sub _system {
+	my ($ep, $diagnosis, $d, $o) = @_;
+	my $packages = Tipme::Package->new(root => $ENV{TIPME_ROOT});
+	my $culprit  = Tipme::Culprit->of($d, $diagnosis, package => $packages);
+	my %steps = map { defined $o->{$_} ? ($_ => characters($o->{$_})) : () } qw(did expected often);
+	# How a script is called is its author's and user's business.
+	delete $culprit->{script};
+	return {
+		facts => $ep->manifest->{bundle} ? [] : Tipme::Report::Bug::versions(
+			$culprit, Tipme::Versions->facts($packages, $ep->manifest)
+		),
+		function => [ Tipme::Report::Bug::function_lines($d, $culprit) ],
+		steps    => \%steps
+	};
+}
+
 # A new file here: tipme-PROGRAM-DAY-TIME.tipme, of the program that was slow.
 sub _name {
 	my ($ep, $d) = @_;
-	my $comm = ($d->{event} // {})->{client} ? $d->{event}{client}{comm} : ($d->{verdict}{blamed} // {})->{comm};
+	my $comm =
+		($d->{event} // {})->{client}
+		? $d->{event}{client}{comm}
+		: ($d->{verdict}{blamed} // {})->{comm};
 	my $program = ($comm // 'episode') =~ s/[^A-Za-z0-9_-]+/-/gr =~ s/\A-+|-+\z//gr;
-	my ($day, $clock) = local_time(one_line($ep->manifest->{time} // '')) =~ /\A(\d{4}-\d\d-\d\d) (\d\d:\d\d)/;
-	my $name = join '-', 'tipme', length $program ? $program : 'episode', map { s/[-:]//gr } grep { defined } $day, $clock;
-	my ($free) = grep { !-e "$name$_.tipme" && !-l "$name$_.tipme" } '', map { "-$_" } 2 .. 999;
+	my ($day, $clock) =
+		local_time(one_line($ep->manifest->{time} // '')) =~ /\A(\d{4}-\d\d-\d\d) (\d\d:\d\d)/;
+	my $name = join '-', 'tipme', length $program ? $program : 'episode',
+		map {s/[-:]//gr} grep {defined} $day, $clock;
+	my ($free) = grep { !-e "$name$_.tipme" && !-l "$name$_.tipme" } '', map {"-$_"} 2 .. 999;
 	die "$name.tipme: is there already, with 998 more: name a file with -o\n" if !defined $free;
 	return "$name$free.tipme";
 }
 
-sub _utf8 { my ($s) = @_; utf8::encode($s); return $s }
-
 sub _shown {
-	my ($d, $told, $files) = @_;
+	my ($d, $told, $files, $system) = @_;
 	local $Text::Wrap::columns = 80;
-	my $text = Text::Wrap::wrap('', '', one_line($d->{verdict}{sentence})) . "\n\nWhat goes into the file:\n";
+	my $text = Text::Wrap::wrap('', '', one_line($d->{verdict}{sentence}))
+		. "\n\nWhat goes into the file:\n";
 	$text .= table([ map { [ "  $_->[0]", bytes_text(length $_->[1]) ] } @$files ], 'lr');
-	$text .= Text::Wrap::wrap('names of processes: ', '  ', join ', ', @{ $told->{names} }) . "\n" if @{ $told->{names} };
+	$text .= Text::Wrap::wrap('names of processes: ', '  ', join ', ', @{ $told->{names} }) . "\n"
+		if @{ $told->{names} };
 	my @out = map { with_commas($told->{dropped}{$_}) . " $_" } sort keys %{ $told->{dropped} };
-	$text .= Text::Wrap::wrap('left out or replaced: ', '  ', @out ? join('; ', @out) : 'nothing was there to be left out') . "\n";
-	return $text . "\n" . Text::Wrap::wrap('', '', $TELLS{ $told->{detail} }) . "\n";
+	$text .=
+		Text::Wrap::wrap('left out or replaced: ', '  ',
+		@out ? join('; ', @out) : 'nothing was there to be left out')
+		. "\n";
+	$text .=
+		Text::Wrap::wrap('versions: ', '  ', join '; ',
+		map {"$_->[0] $_->[1]"} @{ $system->{facts} })
+		. "\n"
+		if @{ $system->{facts} };
+	return
+		$text . "\n"
+		. Text::Wrap::wrap('', '', $TELLS{ $told->{detail} } . _wide($told->{wide_ns})) . "\n";
+}
+
+sub _wide {
+	my ($ns) = @_;
+	return '' if !$ns;
+	return
+		sprintf
+		' For %.0f ms in all this verdict rests on what all threads did, so the file has that: '
+		. 'times of keys pressed just then can be found.', $ns / 1e6;
 }
 
 sub _agreed {

@@ -18,7 +18,8 @@ usage: tipme compare A B [--event-a N] [--event-b N] [--json]
 
 Two episodes: the same kind of event, stage by stage and cause by cause. Of the episode with the longer delay it is the event that was the
 problem, of the other the middle one of the same kind and client; or those that you name by the numbers of `tipme events`. All
-differences add up to the difference of the responses.
+differences add up to the difference of the responses. Below that stands what
+changed with the machine: kernel, drivers, settings, what is mounted and runs.
 
   tipme compare 20261119-080000-0a0b last
   tipme compare good/ bad/ --event-a 12 --event-b 40
@@ -26,8 +27,9 @@ differences add up to the difference of the responses.
 END
 
 my $MAX_CAUSES = 12;
+my $MAX_CHANGES = 20;
 my %STAGE = (input => 'until the kernel had taken it in', server => 'until the X server ran', device => 'until it had read the event', deliver => 'until it had sent it', client => 'until the client ran',
-	request => 'until the first request', feedback => 'until the screen had changed', open => 'up to the trigger, or the client\'s end: no answer');
+	request => 'until the first request', drawn => 'until the client had drawn', feedback => 'until the screen had changed', open => 'up to the trigger, or the client\'s end: no answer');
 
 sub run {
 	my ($class, @args) = @_;
@@ -58,7 +60,17 @@ sub _text {
 	my @rows = map { _row($_, $_->{kind} . (defined $_->{comm} ? '  ' . one_line($_->{comm}) : '')) } @causes;
 	push @rows, _row(\%rest, scalar(@rest) . ' others') if @rest;
 	return $text . "\n" . table([ [ 'A, ms', 'B, ms', 'B - A', 'stage' ], (map { _row($_, $STAGE{ $_->{name} }) } @{ $c->{stages} }), _sum($c) ], 'rrrl')
-		. "\n" . table([ [ 'A, ms', 'B, ms', 'B - A', 'cause' ], @rows, _sum($c) ], 'rrrl');
+		. "\n" . table([ [ 'A, ms', 'B, ms', 'B - A', 'cause' ], @rows, _sum($c) ], 'rrrl') . _machine($c);
+}
+
+# What is another with the machine itself: a driver, a setting, what runs.
+sub _machine {
+	my ($c) = @_;
+	my @d = @{ $c->{machine} } or return '';
+	my @more = splice @d, $MAX_CHANGES < @d ? $MAX_CHANGES : scalar @d;
+	my @rows = map { my $d = $_; [ $d->{what}, map { shorten($d->{$_} // '', 30) } qw(a b) ] } @d;
+	push @rows, [ scalar(@more) . ' others', '', '' ] if @more;
+	return "\n" . table([ [ 'the machine', 'A', 'B' ], @rows ], 'lll');
 }
 
 sub _row { my ($d, $name) = @_; return [ _ms($d->{a_ns}), _ms($d->{b_ns}), sprintf('%+.3f', $d->{difference_ns} / 1e6), shorten($name, 48) ] }

@@ -8,11 +8,12 @@ use Tipme::CommandLine qw(options print_json);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
+use Tipme::Phrases qw(phrase);
 use Tipme::Printable qw(put one_line);
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
 
-my $HELP = <<'END';
+my $HELP = <<"END";
 usage: tipme diagnose [EPISODE] [-v] [--json] [--event N | --at TIME | --thread TID --from T --to T]
 
 Finds the input event that was answered unusually late (or not yet), and says who made it so: the
@@ -24,9 +25,8 @@ takes a time in seconds, as the records have it, or -SECONDS before the hot-key.
 --from and --to asks what a thread did in a stretch of time that you measured yourself, whether
 an input event was there or not.
 
-"Usually" is the median of the other answers to such events of that program, in this episode or in
-your earlier ones. An answer is "unusual" if it took 100 ms more than usual (75 ms for the pointer),
-or 500 ms in all.
+@{[ phrase('usually') ]}
+@{[ phrase('unusual') ]}
 
 Exit status: 0; 2 where the verdict is "unknown"; 1 where it failed; 64 usage.
 

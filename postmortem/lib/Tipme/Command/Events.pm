@@ -8,31 +8,50 @@ use Tipme::CommandLine qw(options print_json ms table);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
+use Tipme::Moment qw(clock_text);
+use Tipme::Phrases qw(phrase);
 use Tipme::Printable qw(put one_line shorten);
 use Tipme::Responses qw(responses summary);
+use Tipme::Verdict qw(duration_text event_words);
 
 my $HELP = <<'END';
-usage: tipme events [EPISODE] [--json]
+usage: tipme events [EPISODE] [--slowest] [--json]
 
 Every input event with its stages: how long the X server took to read it, to deliver it, the client to change the screen (DRAWN: the
 first change) and to finish its answer (RESPONSE, from the beginning; with ... behind it has not come yet, with `gone` the client
-closed its connection without one). Times count from the trigger. Without EPISODE, the newest.
+closed its connection without one). Times count from the trigger. Without EPISODE, the newest. --slowest lists only the five presses
+that were answered latest, by the clock on the wall; `tipme diagnose EPISODE --event N` judges one.
 
   tipme events
   tipme events 20261120-150301-3f2a
+  tipme events last --slowest
   tipme events last --json | jq '.summary'
 END
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'json');
+	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'slowest');
 	return $exit if !$o;
 	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
-	my @events = responses(Tipme::Diagnosis->new($episode));
+	my $diagnosis = Tipme::Diagnosis->new($episode);
+	return _slowest($o, $episode, $diagnosis->slowest) if $o->{slowest};
+	my @events = responses($diagnosis);
 	my $summary = summary(@events);
 	if ($o->{json}) { print_json({ version => 1, id => $episode->id, trigger_ns => $episode->trigger_ns, events => \@events, summary => $summary }) }
 	else            { put(_text($episode, \@events, $summary)) }
 	print STDERR 'tipme: events: ', one_line($_), "\n" for $episode->damage;
+	return 0;
+}
+
+# The words of each moment are those of the list that `tipme diagnose` prints where nothing was unusual.
+sub _slowest {
+	my ($o, $episode, $slowest) = @_;
+	$_->{words} = phrase('moment', clock => clock_text($_->{time}) // '-', event => event_words($_->{kind}),
+		program => one_line($_->{comm}), time => duration_text($_->{duration_ns})) for @$slowest;
+	if ($o->{json}) { print_json({ version => 1, id => $episode->id, slowest => $slowest }) }
+	else {
+		put(join('', map { "$_->{words}  --event $_->{n}\n" } @$slowest) || phrase('no_moments') . "\n");
+	}
 	return 0;
 }
 

@@ -35,7 +35,7 @@ sub run {
 	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my ($n, $left) = _write($writer, $episode, $file, map { defined $o->{$_} ? $episode->trigger_ns + int($o->{$_} * 1e6) : undef } qw(from to));
 	put(one_line($file), ': ', with_commas($n), " records\n");
-	print STDERR 'tipme: export: ', with_commas($left), " records have no place in this format: text has them all\n" if $left;
+	print STDERR 'tipme: export: ', with_commas($left), ' of ', with_commas($n + $left), " records omitted: they have no place in this format: --format text keeps all\n" if $left;
 	print STDERR 'tipme: export: ', one_line($_), "\n" for $episode->damage;
 	return 0;
 }
@@ -50,7 +50,7 @@ sub _misuse {
 sub _quickly {
 	my ($class, $episode, $h, $file, $from, $to) = @_;
 	my @done = $class->can('whole') ? eval { $class->whole($episode, $h, $from, $to) } : ();
-	die "$file: " . $@ =~ s/\n\z//r . ": is the disk full?\n" if $@;
+	die "$file: " . $@ =~ s/\n\z//r . ": make room there, or choose another place with -o\n" if $@;
 	return @done if @done;
 	truncate $h, 0;
 	sysseek $h, 0, 0;
@@ -60,10 +60,13 @@ sub _quickly {
 sub _one_by_one {
 	my ($class, $episode, $h, $file, $from, $to) = @_;
 	my ($n, $left) = (0, 0);
-	my $w = $class->new(episode => $episode, threads => Tipme::Kernel->new($episode)->threads, out => sub { print {$h} @_ or die "$file: $!: is the disk full?\n" });
+	my $w = $class->new(episode => $episode, threads => Tipme::Kernel->new($episode)->threads, out => sub { print {$h} @_ or die "$file: $!: make room there, or choose another place with -o\n" });
 	$w->begin;
+	my $all = 0;
+	$all += $_->{count} for $episode->sections;
 	Tipme::Index->open($episode)->each($from, $to, sub {
 		my ($bytes, $where) = @_;
+		Tipme::Progress::show('writing records', $n + $left, $all) if !(($n + $left) % 1024);
 		my ($name, $f) = $episode->record->decode(\$bytes, 0);
 		defined $name && $w->record($name, $f, $where, \$bytes) ? $n++ : $left++;
 		return 0;
@@ -84,7 +87,7 @@ sub _write {
 	my $ok = eval {
 		# Names of stacks and functions stand at time 0: they are no events.
 		($n, $left) = _quickly($class, $episode, $h, $file, $from // 1, $to) or ($n, $left) = _one_by_one($class, $episode, $h, $file, $from // 1, $to);
-		close $h or die "$file: $!: is the disk full?\n";
+		close $h or die "$file: $!: make room there, or choose another place with -o\n";
 		rename "$file.tmp", $file or die "$file: $!: choose another place with -o\n";
 	};
 	if (!$ok) { my $why = $@; close $h; unlink "$file.tmp"; die $why }    # by hand, or Perl complains of the full disk once more

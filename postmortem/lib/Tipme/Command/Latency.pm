@@ -4,14 +4,72 @@ package Tipme::Command::Latency;
 
 use strict;
 use warnings;
-use Tipme::CommandLine qw(options print_json table);
+use Cpanel::JSON::XS ();
+use Tipme::CommandLine qw(options print_json replaceable seconds table);
 use Tipme::Latency::Result;
 use Tipme::Latency::Schedule qw(read_tasks schedulability);
 use Tipme::Latency::Tails qw(tails worst_level);
 use Tipme::Latency::Underrun qw(clients client mttf);
+use Tipme::Latency::Worst;
 use Tipme::Printable qw(put one_line);
 
 my %HELP = (
+	report => <<'END',
+usage: tipme latency report FILE... [--use NAME|FACTOR,HOURS,DAYS] [--json]
+                                    [-o FILE.html|FILE.svg|FILE.png]
+
+What `tipme latency record -o FILE` found: percentiles with 95 % intervals, the latency that is
+exceeded once in an hour, a day, a week of use, a histogram, and where the CPU was meanwhile. An
+hour of a driven load may stand for FACTOR hours of use; a day of use has HOURS, a week DAYS days.
+What so little was measured for is refused, with the time that it takes. With -o: a page (several
+results on one scale), or a picture of the first stage.
+
+  tipme latency report night.json
+  tipme latency report night.json --use office
+  tipme latency report idle.json load.json -o latency.html
+END
+	campaign => <<'END',
+usage: tipme latency campaign FOLDER [--each TIME] [--load NAME=COMMAND]... [--use NAME]
+
+The whole job: latencies of this machine at rest, beside a compiler, and beside copies of files,
+then a page with all of them on one scale (FOLDER/report.html), and what each load makes worse.
+--each: time of each (10min; also 30s, 1h). --load adds one of yours; it runs until its time is
+over. Interrupted, the same command goes on with what is missing. As root threads are real-time.
+
+  sudo tipme latency campaign monday
+  sudo tipme latency campaign monday --each 1h --load video='mpv --loop film.mkv' --use office
+END
+	model => <<'END',
+usage: tipme latency model [--client NAME|BUFFERSxCYCLE[:COMPUTE]] [--priority P] [--duration S]
+                           [--json] [-o FILE]
+
+A client that is fed in cycles runs for real, and its missed deadlines are counted. Beside them
+stands what the latencies of the same cycles predict: those above the slack (N-1)T - C. Both agree
+where nobody takes the CPU while it computes. --priority: of SCHED_FIFO, 1 to 98 (root); 0, the
+usual, is an ordinary thread. -o keeps the latencies as a result that the other verbs read.
+
+  tipme latency model --client audio-128
+  sudo tipme latency model --client 3x6:1.5 --priority 80 --duration 60 -o model.json
+END
+	import => <<'END',
+usage: tipme latency import FILE -o RESULT [--period US]
+
+A histogram of cyclictest (--histfile) or of rtla (timerlat hist, osnoise hist) as a result that all
+verbs of `tipme latency` read. --period: of the timer, as it was given to that program (1000).
+
+  cyclictest -m -p 80 -i 1000 -D 1h -q -h 4000 --histfile night.hist
+  tipme latency import night.hist -o night.json
+  tipme latency report night.json
+END
+	export => <<'END',
+usage: tipme latency export FILE --format cyclictest|rtla|openmetrics [-o OUT]
+
+A result of `tipme latency record -o FILE` in the form of another program, on standard output if no
+OUT is named.
+
+  tipme latency export night.json --format cyclictest -o night.hist
+  tipme latency export night.json --format openmetrics
+END
 	mttf => <<'END',
 usage: tipme latency mttf FILE [--client NAME|BUFFERSxCYCLE[:COMPUTE]]... [--stage NAME] [--json]
        tipme latency mttf --clients
@@ -54,8 +112,123 @@ my %SECONDS = (s => 1, min => 60, h => 3600, d => 86400);
 sub run {
 	my ($class, $what, @args) = @_;
 	my $do = $class->can('_' . ($what // ''));
-	if (!$do || !$HELP{$what}) { print STDERR "tipme: latency: mttf, compare or schedulability is meant: see tipme latency --help\n"; return $USAGE_ERROR }
+	if (!$do || !$HELP{$what}) { print STDERR "tipme: latency: report, mttf, compare, schedulability, model, campaign, import or export is meant: see tipme latency --help\n"; return $USAGE_ERROR }
 	return $do->(@args);
+}
+
+sub _report {
+	my (@args) = @_;
+	my ($o, $exit) = options(\@args, $HELP{report}, 64, 'use=s', 'json', 'output|o=s');
+	return $exit if !$o;
+	if (!@args) { print STDERR "tipme: latency report: name a result of `tipme latency record -o FILE`\n"; return $USAGE_ERROR }
+	require Tipme::Latency::Report;
+	my $use = Tipme::Latency::Worst::use_of($o->{use} // 'measured');
+	my @results = map { Tipme::Latency::Result->read($_) } @args;
+	if (defined $o->{output}) { _draw($o->{output}, $use, @results); put(one_line($o->{output}), " written\n"); return 0 }
+	if ($o->{json}) { print_json({ results => [ map { Tipme::Latency::Report::data($_, $use) } @results ] }); return 0 }
+	put(join "\n", map { Tipme::Latency::Report::text(Tipme::Latency::Report::data($_, $use), $_) } @results);
+	return 0;
+}
+
+sub _model {
+	my (@args) = @_;
+	my ($o, $exit) = options(\@args, $HELP{model}, 0, 'client=s', 'priority=i', 'duration=i', 'json', 'output|o=s');
+	return $exit if !$o;
+	my $c = client($o->{client} // 'audio-256');
+	my %in = (priority => [ 0, 98, 0 ], duration => [ 1, 86_400, 10 ]);
+	for my $name (sort keys %in) {
+		my ($least, $most, $usual) = @{ $in{$name} };
+		$o->{$name} //= $usual;
+		next if $o->{$name} >= $least && $o->{$name} <= $most;
+		print STDERR "tipme: latency model: --$name $o->{$name}: $least to $most is meant\n";
+		return $USAGE_ERROR;
+	}
+	require Tipme::Latency::Model;
+	my ($m, $json) = Tipme::Latency::Model::run($c, $o->{priority}, $o->{duration});
+	_write($o->{output}, $json) if defined $o->{output};
+	if ($o->{json}) { print_json($m) }
+	else            { put(Tipme::Latency::Model::text($m)) }
+	return $m->{agree} ? 0 : $OVER;
+}
+
+sub _campaign {
+	my (@args) = @_;
+	my ($o, $exit) = options(\@args, $HELP{campaign}, 1, 'each=s', 'load=s@', 'use=s');
+	return $exit if !$o;
+	if (!@args) { print STDERR "tipme: latency campaign: name a folder\n"; return $USAGE_ERROR }
+	my ($n, $unit) = ($o->{each} // '10min') =~ /\A([1-9][0-9]{0,5})(s|min|h|d)\z/;
+	if (!$n) { print STDERR "tipme: latency campaign: --each $o->{each}: a time is meant, as in 30s, 10min, 1h\n"; return $USAGE_ERROR }
+	my $use = Tipme::Latency::Worst::use_of($o->{use} // 'measured');
+	require Tipme::Latency::Campaign;
+	require Tipme::Latency::Model;
+	require Tipme::Latency::Report;
+	my %load;
+	for my $text (@{ $o->{load} // [] }) {
+		my ($name, $command) = $text =~ /\A([a-z][a-z0-9-]{0,30})=(.+)\z/s;
+		if (!defined $name || $load{$name} || grep { $_ eq $name } Tipme::Latency::Campaign::loads()) { print STDERR 'tipme: latency campaign: --load ', one_line($text), ": NAME=COMMAND is meant, each NAME once\n"; return $USAGE_ERROR }
+		$load{$name} = $command;
+	}
+	my @results = Tipme::Latency::Campaign::run($args[0], seconds => $n * $SECONDS{$unit}, load => \%load, program => Tipme::Latency::Model::program(), say => sub { put("$_[0]\n") });
+	_draw("$args[0]/report.html", $use, @results);
+	my ($idle, @loaded) = @results;
+	my $stage = $idle->default_stage;
+	put("\n");
+	for my $r (@loaded) {
+		my ($name) = $r->{file} =~ m{([^/]*)\.json\z};
+		put(one_line("$name: " . _sentence(scalar worst_level(tails($idle, $r, $stage)), 'this load')) . "\n");
+	}
+	put(one_line("$args[0]/report.html"), " has the rest\n");
+	return 0;
+}
+
+sub _import {
+	my (@args) = @_;
+	my ($o, $exit) = options(\@args, $HELP{import}, 1, 'output|o=s', 'period=i');
+	return $exit if !$o;
+	if (!@args || !defined $o->{output}) { print STDERR "tipme: latency import: name a histogram, and the result with -o\n"; return $USAGE_ERROR }
+	if (defined $o->{period} && ($o->{period} < 100 || $o->{period} > 1_000_000)) { print STDERR "tipme: latency import: --period $o->{period}: 100 to 1000000 us are meant\n"; return $USAGE_ERROR }
+	require Tipme::Latency::Foreign;
+	my $result = Tipme::Latency::Foreign::import_text($args[0], period_us => $o->{period});
+	_write($o->{output}, Cpanel::JSON::XS->new->canonical->ascii->encode($result) . "\n");
+	put(one_line($o->{output}), " written\n");
+	return 0;
+}
+
+sub _export {
+	my (@args) = @_;
+	my ($o, $exit) = options(\@args, $HELP{export}, 1, 'output|o=s', 'format=s');
+	return $exit if !$o;
+	if (!@args || !defined $o->{format}) { print STDERR "tipme: latency export: name a result, and --format\n"; return $USAGE_ERROR }
+	require Tipme::Latency::Foreign;
+	Tipme::Latency::Result->read($args[0]);
+	open my $in, '<:raw', $args[0] or die "$args[0]: $!\n";
+	my $text = Tipme::Latency::Foreign::export_text(Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> }), $o->{format});
+	if (defined $o->{output}) { _write($o->{output}, $text); put(one_line($o->{output}), " written\n") }
+	else                      { put($text) }
+	return 0;
+}
+
+# A page, or a picture of the stage that is meant where none is named.
+sub _draw {
+	my ($file, $use, @results) = @_;
+	replaceable($file);
+	if ($file =~ /\.(?:svg|png)\z/) {
+		require Tipme::Timeline::File;
+		return Tipme::Timeline::File::write_picture($file, Tipme::Latency::Report::histogram($results[0]->default_stage, @results));
+	}
+	die "$file: .html, .svg or .png is meant\n" if $file !~ /\.html\z/;
+	return _write($file, Tipme::Latency::Report::page($use, @results));
+}
+
+# Beside it first, and then in its place.
+sub _write {
+	my ($file, $bytes) = @_;
+	replaceable($file);
+	my $new = "$file.$$";
+	open my $out, '>:raw', $new or die "$new: $!: choose another place with -o\n";
+	print {$out} $bytes and close $out and rename $new, $file
+		or do { my $why = $!; unlink $new; die "$file: $why: is the disk full?\n" };
+	return;
 }
 
 sub _mttf {
@@ -81,13 +254,13 @@ sub _result {
 
 sub _about {
 	my ($r, $stage) = @_;
-	return sprintf "%s: %s, %d latencies in %s; mean %.1f us, longest %.1f us\n", one_line($r->{file}), $stage, $r->count($stage), _time($r->{duration_s}), $r->mean_us($stage), $r->max_us($stage);
+	return sprintf "%s: %s, %d latencies in %s; mean %.1f us, longest %.1f us\n", one_line($r->{file}), $stage, $r->count($stage), seconds($r->{duration_s}), $r->mean_us($stage), $r->max_us($stage);
 }
 
 sub _mttf_row {
 	my ($m) = @_;
-	my $once = defined $m->{mttf_s} ? _time($m->{mttf_s}) : 'not seen';
-	my $range = (defined $m->{most_s} ? _time($m->{least_s}) . ' to ' . _time($m->{most_s}) : 'more than ' . _time($m->{least_s}));
+	my $once = defined $m->{mttf_s} ? seconds($m->{mttf_s}) : 'not seen';
+	my $range = (defined $m->{most_s} ? seconds($m->{least_s}) . ' to ' . seconds($m->{most_s}) : 'more than ' . seconds($m->{least_s}));
 	my $day = defined $m->{mttf_s} ? sprintf '%.3g', $m->{per_day} : sprintf 'under %.3g', $m->{most_per_day};
 	return [ $m->{client}{name}, sprintf('%.2f', $m->{slack_ms}), $m->{late}, $once, $range, $day ];
 }
@@ -104,7 +277,7 @@ sub _compare {
 	my ($a, $b) = map { Tipme::Latency::Result->read($_) } @args;
 	my $stage = $b->stage($a->stage($o->{stage}));
 	my @rows = tails($a, $b, $stage);
-	my $says = _sentence(worst_level(@rows));
+	my $says = _sentence(scalar worst_level(@rows));
 	if ($o->{json}) { print_json({ a => $a->{file}, b => $b->{file}, stage => $stage, levels => \@rows, sentence => $says }) }
 	else {
 		put("$says\n\nA " . _about($a, $stage) . 'B ' . _about($b, $stage) . "\n"
@@ -114,11 +287,11 @@ sub _compare {
 }
 
 sub _sentence {
-	my ($r) = @_;
+	my ($r, $b) = (@_, 'B');
 	return 'No level tells the two apart.' if !$r;
-	my $level = _time($r->{level_us} / 1e6);
-	return sprintf 'Latencies above %s are %s times more frequent in B (%s).', $level, _times($r->{ratio}), _range(@$r{qw(least most)}) if $r->{least} > 1;
-	return sprintf 'Latencies above %s are %s times less frequent in B (%s).', $level, _times($r->{ratio} ? 1 / $r->{ratio} : undef), _range(1 / $r->{most}, $r->{least} ? 1 / $r->{least} : undef);
+	my $level = seconds($r->{level_us} / 1e6);
+	return sprintf 'Latencies above %s are %s times more frequent in %s (%s).', $level, _times($r->{ratio}), $b, _range(@$r{qw(least most)}) if $r->{least} > 1;
+	return sprintf 'Latencies above %s are %s times less frequent in %s (%s).', $level, _times($r->{ratio} ? 1 / $r->{ratio} : undef), $b, _range(1 / $r->{most}, $r->{least} ? 1 / $r->{least} : undef);
 }
 
 sub _times { my ($n) = @_; return defined $n ? _plain($n) : 'many' }
@@ -129,7 +302,7 @@ sub _plain { my ($n) = @_; return $n >= 1000 ? sprintf '%.0f', $n : sprintf '%.3
 
 sub _tail_row {
 	my ($r) = @_;
-	return [ _time($r->{level_us} / 1e6), (map { _plain($_) } @$r{qw(a_per_h b_per_h)}), _times($r->{ratio}), _range(@$r{qw(least most)}) ];
+	return [ seconds($r->{level_us} / 1e6), (map { _plain($_) } @$r{qw(a_per_h b_per_h)}), _times($r->{ratio}), _range(@$r{qw(least most)}) ];
 }
 
 sub _schedulability {
@@ -143,11 +316,11 @@ sub _schedulability {
 	my $stage = $r->stage($o->{stage});
 	my $seconds = $n * $SECONDS{$unit};
 	my $worst = $r->level($stage, 1 / $seconds)
-		// die sprintf "%s: it watched for %s; what happens once in %s takes at least that long: record for longer, or say --once-in\n", $r->{file}, _time($r->watched_s($stage)), _time($seconds);
+		// die sprintf "%s: it watched for %s; what happens once in %s takes at least that long: record for longer, or say --once-in\n", $r->{file}, seconds($r->watched_s($stage)), seconds($seconds);
 	my $s = schedulability($worst, $r->mean_us($stage), read_tasks($args[1]));
 	if ($o->{json}) { print_json({ %$s, stage => $stage, worst_us => $worst, once_in_s => $seconds }) }
 	else {
-		put(_about($r, $stage) . sprintf "exceeded once in %s: %s\n", _time($seconds), _time($worst / 1e6));
+		put(_about($r, $stage) . sprintf "exceeded once in %s: %s\n", seconds($seconds), seconds($worst / 1e6));
 		put(sprintf "load %.1f %% of a CPU; without latencies: Liu and Layland %.1f %%, hyperbolic %.3f (2 is the bound)\n\n", 100 * $s->{load}, 100 * $s->{liu_layland}, $s->{hyperbolic});
 		put(table([ [ 'task', 'pseudo worst case', 'response', 'deadline', '' ], map { _task_row($_) } @{ $s->{tasks} } ], 'lrrrl'));
 	}
@@ -156,18 +329,7 @@ sub _schedulability {
 
 sub _task_row {
 	my ($t) = @_;
-	return [ one_line($t->{name}), (map { defined $_ ? _time($_ / 1e6) : '-' } @$t{qw(blocking_us response_us deadline_us)}), $t->{meets} ? 'meets it' : 'misses it' ];
-}
-
-# Seconds as a person reads them.
-sub _time {
-	my ($s) = @_;
-	return sprintf '%.3g us', $s * 1e6 if $s < 1e-3;
-	return sprintf '%.4g ms', $s * 1e3 if $s < 1;
-	return sprintf '%.3g s', $s if $s < 120;
-	return sprintf '%.3g min', $s / 60 if $s < 7200;
-	return sprintf '%.3g h', $s / 3600 if $s < 172_800;
-	return sprintf '%.3g days', $s / 86400;
+	return [ one_line($t->{name}), (map { defined $_ ? seconds($_ / 1e6) : '-' } @$t{qw(blocking_us response_us deadline_us)}), $t->{meets} ? 'meets it' : 'misses it' ];
 }
 
 1;

@@ -5,20 +5,29 @@ package Tipme::Command::List;
 use strict;
 use warnings;
 use Tipme::CommandLine qw(options print_json ms local_time table);
+use Cpanel::JSON::XS ();
+use POSIX              qw(strftime);
+use Tipme::History;
 use Tipme::Kinds;
 use Tipme::Library;
 use Tipme::Printable qw(put one_line shorten);
-use Tipme::Words     qw(N__ fill);
+use Tipme::Report::JSON;
+use Tipme::Words qw(N__ fill);
 
 my $NEWEST = 20;
+my $WEEK_S = 7 * 86_400;
 my $HELP   = <<'END';
-usage: tipme list [-n COUNT | --all] [--json]
+usage: tipme list [-n COUNT | --all | --week] [--json]
 
 The newest 20 episodes of your library, the newest first: how long the answer took, and through
 what. -n prints so many of them, --all every one. --json has all, the newest last, unless -n says
 otherwise.
 
+--week tells your last seven days: how often it was slow, for how long, through whom, and what
+became of it: reported, or checked after a cure.
+
   tipme list
+  tipme list --week
   tipme list -n 3
   tipme list --json | jq -r '.episodes[-1].id'
   TIPME_LIBRARY=/media/stick/episodes tipme list
@@ -26,7 +35,7 @@ END
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o,     $exit) = options(\@args, $HELP, 0, 'json', 'all', 'n=i');
+	my ($o,     $exit) = options(\@args, $HELP, 0, 'json', 'all', 'week', 'n=i');
 	return $exit if !$o;
 	if (defined $o->{n} && ($o->{n} < 1 || $o->{all})) {
 		print STDERR 'tipme: list: ',
@@ -34,13 +43,19 @@ sub run {
 			": see tipme list --help\n";
 		return 64;
 	}
-	my $library  = Tipme::Library->open;
+	my $library = Tipme::Library->open;
+	return _week($library, $o->{json}) if $o->{week};
 	my @episodes = $library->episodes;
 	my $most     = $o->{n} // ($o->{all} || $o->{json} ? scalar @episodes : $NEWEST);
 	my $older    = @episodes > $most ? @episodes - $most : 0;
 	splice @episodes, 0, $older;
 	if ($o->{json}) {
-		print_json({ episodes => [ map { as_data($library, $_) } @episodes ] });
+		print_json(
+			{
+				folder   => $library->{folder},
+				episodes => [ map { as_data($library, $_) } @episodes ]
+			}
+		);
 		return 0;
 	}
 	put(
@@ -48,7 +63,7 @@ sub run {
 		? _text($older, reverse @episodes)
 		: fill(
 			N__(
-				'No episodes in {folder} yet: press the hot-key, or type `tipme snap`, '
+					  'No episodes in {folder} yet: press the hot-key, or type `tipme snap`, '
 					. 'when something was slow.'
 			),
 			folder => one_line($library->{folder})
@@ -68,11 +83,87 @@ sub run {
 	return 0;
 }
 
+# The last seven days: through whom it was slow, how often, for how long; what was
+# reported and checked.
+sub _week {
+	my ($library, $as_json) = @_;
+	my $since   = strftime('%Y-%m-%dT%H:%M:%SZ', gmtime(time - $WEEK_S));
+	my @all     = grep { $_->{time} ge $since } $library->episodes;
+	my @slow    = grep { defined $_->{kind} && $_->{kind} ne 'none' && $_->{interval_ns} } @all;
+	my $history = Tipme::History->open($library->{folder});
+	my (%by, %became);
+	$became{ $_->{episode} // '' }{reported} = 1            for $history->all('report');
+	$became{ $_->{episode} // '' }{checked}  = $_->{result} for $history->all('check');
+
+	for my $e (@slow) {
+		my $of = $by{ join "\0", $e->{client_comm}, $e->{kind}, $e->{blamed_comm} // '' } //=
+			{ program => $e->{client_comm}, cause => _what($e), times => 0, sum_ns => 0,
+			longest_ns => 0 };
+		$of->{times}++;
+		$of->{sum_ns} += $e->{interval_ns};
+		$of->{longest_ns} = $e->{interval_ns} if $e->{interval_ns} > $of->{longest_ns};
+		my $became = $became{ $e->{id} } // {};
+		$of->{reported} = 1                  if $became->{reported};
+		$of->{checked}  = $became->{checked} if defined $became->{checked};
+	}
+	my @rows = sort { $b->{sum_ns} <=> $a->{sum_ns} || $a->{program} cmp $b->{program} } values %by;
+	my $asked = grep { !defined $_->{kind} && !length $_->{problem} } @all;
+	if ($as_json) {
+		print_json(
+			Tipme::Report::JSON::clean(
+				{
+					since  => $since, episodes => scalar @all, not_diagnosed => $asked,
+					causes => \@rows
+				}
+			)
+		);
+		return 0;
+	}
+	my $sum = 0;
+	$sum += $_->{sum_ns} for @rows;
+	put(
+		fill(
+			N__('Your last seven days: {n} slow answers in {episodes} episodes, {sum} in all.'),
+			n => scalar @slow, episodes => scalar @all, sum => ms($sum)
+			)
+			. "\n"
+	);
+	put(
+		table(
+			[
+				[
+					map { fill($_) } N__('PROGRAM'), N__('TIMES'), N__('IN ALL'), N__('LONGEST'),
+					N__('CAUSE')
+				],
+				map { _week_rows($_) } @rows
+			],
+			'lrrrl'
+		)
+	) if @rows;
+	put(fill(N__('{n} more were not diagnosed yet: tipme diagnose ID'), n => $asked) . "\n")
+		if $asked;
+	return 0;
+}
+
+sub _week_rows {
+	my ($of) = @_;
+	my @row = (one_line($of->{program}), $of->{times}, ms($of->{sum_ns}), ms($of->{longest_ns}));
+	return ([ @row, shorten($of->{cause}, 40) ], _became($of));
+}
+
+sub _became {
+	my ($of) = @_;
+	my @words = ($of->{reported} ? fill(N__('reported')) : (),
+		defined $of->{checked} ? fill(N__('checked: {result}'), result => $of->{checked}) : ());
+	return @words ? [ ('') x 4, join '; ', @words ] : ();
+}
+
 # as_data(LIBRARY, ROW): an episode of the library, as list --json and show --json print it.
 sub as_data {
 	my ($library, $row) = @_;
 	my %e = map { $_ => $row->{$_} } qw(id time note kernel cpus records lost bytes);
 	$e{path} = "$library->{folder}/$row->{id}";
+	$e{pinned} = -e "$e{path}/pinned" ? Cpanel::JSON::XS::true() : Cpanel::JSON::XS::false();
 	$e{trigger} =
 		{ kind => $row->{trigger_kind}, ns => $row->{trigger_ns}, text => $row->{trigger_text} };
 	$e{problem} = length $row->{problem} ? $row->{problem} : undef;
@@ -83,9 +174,11 @@ sub as_data {
 sub verdict_data {
 	my ($row) = @_;
 	return undef if !defined $row->{kind};    # stands in a list: must be one value
-	return { (map { $_ => $row->{$_} } qw(kind sentence share confidence interval_ns)),
+	return {
+		(map { $_ => $row->{$_} } qw(kind sentence share confidence interval_ns)),
 		client => $row->{client_comm},
-		blamed => { comm => $row->{blamed_comm}, pid => $row->{blamed_pid} } };
+		blamed => { comm => $row->{blamed_comm}, pid => $row->{blamed_pid} }
+	};
 }
 
 sub _text {
@@ -93,8 +186,10 @@ sub _text {
 	my @rows = ([ map { fill($_) } N__('EPISODE'), N__('WHEN'), N__('DELAY'), N__('CAUSE') ]);
 	for my $e (@episodes) {
 		push @rows,
-			[ $e->{id}, substr(local_time($e->{time}), 5), ms($e->{interval_ns}),
-			shorten(_what($e), 34) ];
+			[
+			$e->{id}, substr(local_time($e->{time}), 5), ms($e->{interval_ns}),
+			shorten(_what($e), 34)
+			];
 		push @rows, [ '', '', '', shorten('"' . one_line($e->{note}) . '"', 34) ]
 			if length $e->{note};
 	}

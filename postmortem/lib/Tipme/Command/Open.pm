@@ -5,12 +5,15 @@ package Tipme::Command::Open;
 use strict;
 use warnings;
 use Tipme::Bundle;
-use Tipme::CommandLine qw(options);
+use Cpanel::JSON::XS   ();
+use Tipme::CommandLine qw(options table);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Printable qw(put one_line);
 use Tipme::Report::Text;
 use Tipme::ServerRecords;
+
+my $MOST_ROWS = 40;    # of what the sender says of the system
 
 my $HELP = <<'END';
 usage: tipme open FILE [-o FOLDER]
@@ -28,15 +31,78 @@ END
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'output|o=s');
+	my ($o,     $exit) = options(\@args, $HELP, 1, 'output|o=s');
 	return $exit if !$o;
-	if (!@args) { print STDERR "tipme: open: no file: name one that `tipme bundle` wrote\n"; return 64 }
+	if (!@args) {
+		print STDERR "tipme: open: no file: name one that `tipme bundle` wrote\n";
+		return 64;
+	}
 	my $folder = $o->{output} // $args[0] =~ s/\.[A-Za-z0-9]+\z//r;
 	$folder .= '.episode' if $folder eq $args[0];
-	(Tipme::ServerRecords->is_one($args[0]) ? 'Tipme::ServerRecords' : 'Tipme::Bundle')->unpack_to($args[0], $folder);
-	my $d = Tipme::Diagnosis->new(Tipme::Episode->open($folder))->run;
-	put(Tipme::Report::Text::page($d), "\nunpacked into ", one_line($folder), "\n");
+	my $reader = Tipme::ServerRecords->is_one($args[0]) ? 'Tipme::ServerRecords' : 'Tipme::Bundle';
+	eval { $reader->unpack_to($args[0], $folder); 1 } or die _with_advice($@);
+	my $ep   = Tipme::Episode->open($folder);
+	my $sent = defined $ep->manifest->{bundle};
+	Tipme::Bundle->verify($folder) if $sent;
+	my $d = Tipme::Diagnosis->new($ep)->run;
+
+	if ($sent) {
+		put(_from_sender($ep, $folder));
+		@{ $d->{verdict} }{qw(door next)} = (undef, undef);
+	}
+	put(Tipme::Report::Text::page($d), $sent ? "\n" . _for_receiver($d, $folder) : '',
+		"\nunpacked into ", one_line($folder), "\n");
 	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
+}
+
+# Whoever opens it first reads what the sender wrote and has.
+sub _from_sender {
+	my ($ep, $folder) = @_;
+	my $text = '';
+	if (open my $in, '<:raw', "$folder/system.json") {
+		my $s     = eval { local $/; Cpanel::JSON::XS->new->utf8->max_depth(8)->decode(<$in>) };
+		my $facts = ref $s eq 'HASH' && ref $s->{facts} eq 'ARRAY' ? $s->{facts} : [];
+		my @rows  = map {
+			[ map {"$_"} @$_[ 0, 1 ] ]
+		} grep {
+			ref eq 'ARRAY' && @$_ == 2 && !grep { !defined || ref } @$_
+		} @$facts;
+		my $steps = ref $s eq 'HASH' && ref $s->{steps} eq 'HASH' ? $s->{steps} : {};
+		push @rows,
+			map  { [ $_->[1], $steps->{ $_->[0] } ] }
+			grep { defined $steps->{ $_->[0] } && !ref $steps->{ $_->[0] } } [ did => 'done' ],
+			[ expected => 'expected' ], [ often => 'how often' ];
+		splice @rows, $MOST_ROWS if @rows > $MOST_ROWS;
+		$text .= table(
+			[
+				map {
+					[ map { one_line($_) } @$_ ]
+				} @rows
+			],
+			'll'
+		) if @rows;
+	}
+	$text .= 'The sender says: ' . one_line($ep->note) . "\n" if defined $ep->note;
+	return length $text ? "$text\n" : '';
+}
+
+# Not the sender's advice: the receiver is the one who can mend it.
+sub _for_receiver {
+	my ($d, $folder) = @_;
+	my $b   = $d->{verdict}{blamed} // {};
+	my $dir = one_line($folder);
+	my $who = defined $b->{comm} ? one_line($b->{comm}) . ' is what this verdict is about. ' : '';
+	return
+		"You were sent this. ${who}Numbers of events and processes, and the usual time, are the sender's.\n"
+		. "Look further: tipme timeline $dir -o FILE.svg; ui.perfetto.dev opens $dir/trace.pftrace.\n";
+}
+
+# What is wrong with the file itself leads to one thing to do.
+sub _with_advice {
+	my ($why) = @_;
+	$why =~ s/\s*\z//;
+	my $itself = qr/not a bundle of tipme|is no plain file|was cut|damaged|than a bundle has|plain files only|name that a bundle has|is no number|there twice|members/;
+	return $why . ($why =~ /$itself\z/ ? ': ask its sender for the file that `tipme bundle` wrote' : '') . "\n";
 }
 
 1;

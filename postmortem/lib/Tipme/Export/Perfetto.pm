@@ -18,7 +18,7 @@ use constant {
 };
 my $BUNDLE_EVENTS = 500;
 my %STATE = (runnable => 0, sleeping => 1, disk_sleep => 2, stopped => 4, traced => 8, dead => 16, parked => 64, idle => 2, frozen => 2, lock_wait => 2);
-my %INSTANT_OF = map { $_ => 1 } qw(x_device x_deliver x_damage x_chord x_input x_present);
+my %INSTANT_OF = map { $_ => 1 } qw(x_device x_deliver x_damage x_chord x_input x_present x_drawn x_told x_taken x_painted);
 
 # whole(EPISODE, FILE HANDLE, FROM, TO): all of it by the program in C, forty times as fast: (records, records without a place here), or ()
 sub whole { my ($class, @what) = @_; return Tipme::Columns::perfetto(@what) }
@@ -28,6 +28,10 @@ sub new { my ($class, %o) = @_; return bless { %o, bundle => {}, count => {} }, 
 sub _varint { my ($n) = @_; my $b = ''; while ($n > 127) { $b .= chr($n & 127 | 128); $n >>= 7 } return $b . chr $n }
 sub _number { my ($field, $n) = @_; return _varint($field << 3) . _varint($n) }
 sub _bytes { my ($field, $b) = @_; return _varint($field << 3 | 2) . _varint(length $b) . $b }
+
+# number_field(FIELD, N), bytes_field(FIELD, BYTES): for whoever adds packets
+sub number_field { return _number(@_) }
+sub bytes_field  { return _bytes(@_) }
 
 sub _packet { my ($self, $b) = @_; $self->{out}->(_bytes(TRACE_PACKET, $b . _number(PACKET_SEQUENCE, SEQUENCE))) }
 

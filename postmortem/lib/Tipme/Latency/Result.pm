@@ -10,6 +10,8 @@ use List::Util qw(max sum0);
 
 # Unit: bytes. A result of 1,024 CPUs with all buckets in use has some 100 MB; what is larger is none.
 my $MAX_BYTES = 256 << 20;
+# Blocks that `tipme latency record` keeps (helper/measure/latency_hours.h), and the rest.
+my $MAX_BLOCKS = 4097;
 # Unit: microseconds; the ranges that `tipme latency record` takes (helper/measure/latency.c).
 my ($MIN_PERIOD_US, $MAX_PERIOD_US) = (100, 1_000_000);
 
@@ -29,6 +31,8 @@ sub read {
 	$self->{duration_s} = $self->_number($o, 'duration_s', 1, 366 * 86400);
 	$self->{period_us} = $self->_number($o, 'period_us', $MIN_PERIOD_US, $MAX_PERIOD_US);
 	$self->_take_stages($o->{stages});
+	$self->_take_blocks($o->{blocks});
+	$self->_take_beside($o);
 	return $self;
 }
 
@@ -72,6 +76,90 @@ sub _take_stages {
 		$self->{cpus}{$name} = $cpus{$name};
 	}
 	return;
+}
+
+# The longest of each block, since format 1 has them; a result without them is one block.
+sub _take_blocks {
+	my ($self, $b) = @_;
+	return if !defined $b;
+	die "$self->{file}: its blocks are none of `tipme latency record`\n" if ref $b ne 'HASH' || ref $b->{max_us} ne 'HASH';
+	$self->{block_s} = $self->_number($b, 'seconds', 1, 366 * 86400);
+	my $last_s = $self->_number($b, 'last_s', 0, 366 * 86400);
+	for my $name (keys %{ $b->{max_us} }) {
+		my $list = $b->{max_us}{$name};
+		die "$self->{file}: blocks of $name: no list of numbers\n"
+			if ref $list ne 'ARRAY' || @$list > $MAX_BLOCKS || grep { !defined || ref || !/\A[0-9]{1,12}\z/ } @$list;
+		my @full = @$list;
+		# A short rest is no block of its own: its longest belongs to the last that is full.
+		if ($last_s && @full > 1 && $last_s < $self->{block_s} / 2) { my $rest = pop @full; $full[-1] = max($full[-1], $rest) }
+		$self->{blocks}{$name} = \@full;
+	}
+	return;
+}
+
+# Causes, places and facts, for who shows them: of a type that can be shown, or not at all.
+sub _take_beside {
+	my ($self, $o) = @_;
+	$self->{facts} = { map { $_ => ref $o->{facts}{$_} eq 'ARRAY' ? join(' ', map { _text($_) } @{ $o->{facts}{$_} }) : _text($o->{facts}{$_}) }
+			grep { /\A[a-z_]{1,40}\z/ } keys %{ ref $o->{facts} eq 'HASH' ? $o->{facts} : {} } };
+	$self->{complete} = !exists $o->{complete} || $o->{complete} ? 1 : 0;
+	$self->{sampler} = _text($o->{sampler});
+	for my $name (qw(threshold_us causes_seen samples_seen samples_user)) {
+		my $v = $o->{$name};
+		$self->{$name} = defined $v && !ref $v && $v =~ /\A[0-9]{1,18}\z/ ? $v + 0 : 0;
+	}
+	my $places = ref $o->{places} eq 'HASH' ? $o->{places} : {};
+	for my $where (keys %$places) {
+		my ($n, $off) = map { my $v = ref $places->{$where} eq 'HASH' ? $places->{$where}{$_} : undef; defined $v && !ref $v && $v =~ /\A[0-9]{1,18}\z/ ? $v + 0 : 0 } qw(samples irqs_off);
+		push @{ $self->{places} }, { where => _text($where), samples => $n, irqs_off => $off };
+	}
+	$self->{causes} = [ grep { ref eq 'HASH' } @{ ref $o->{causes} eq 'ARRAY' ? $o->{causes} : [] } ];
+	return;
+}
+
+# places(): [ { where, samples, irqs_off } ], those with most samples first
+sub places { my ($self) = @_; return sort { $b->{samples} <=> $a->{samples} || $a->{where} cmp $b->{where} } @{ $self->{places} // [] } }
+
+# stacks(): of each sample of the latencies over the threshold, outermost function first, without
+# offsets; what was no code of the kernel is its program.
+sub stacks {
+	my ($self) = @_;
+	my @stacks;
+	for my $s (map { @{ ref $_->{samples} eq 'ARRAY' ? $_->{samples} : [] } } @{ $self->{causes} }) {
+		next if ref $s ne 'HASH';
+		my @frames = map { _text($_) =~ s{\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?}{}r } reverse @{ ref $s->{stack} eq 'ARRAY' ? $s->{stack} : [] };
+		push @stacks, [ _text($s->{comm}), @frames ? @frames : 'its own code' ];
+	}
+	return @stacks;
+}
+
+# block_s(): length of a block in seconds; block_maxima(STAGE): the longest of each, in us
+sub block_s { my ($self) = @_; return $self->{block_s} // $self->{duration_s} }
+
+sub block_maxima {
+	my ($self, $stage) = @_;
+	return @{ $self->{blocks}{$stage} // [ $self->max_us($stage) ] };
+}
+
+# doublings(STAGE, PARTS): [ [ from us, count ], ... ] of all latencies, by doublings of a microsecond,
+# each in PARTS (1) of equal ratio; 0 us is apart. Buckets that lie across a border count where they begin.
+sub doublings {
+	my ($self, $stage, $parts) = @_;
+	$parts //= 1;
+	my $s = $self->{stage}{$stage} or return;
+	my %row;
+	for my $i (0 .. $#{ $s->{from_us} }) {
+		my $from = $s->{from_us}[$i];
+		my $step = $from ? int($parts * log($from + 1e-9 * $from) / log(2) + 1e-9) : undef;
+		$row{ $from ? 2**($step / $parts) : 0 } += $s->{count}[$i];
+	}
+	return map { [ $_, $row{$_} ] } sort { $a <=> $b } keys %row;
+}
+
+# stages(): names of those that were measured, in the order of a latency's way
+sub stages {
+	my ($self) = @_;
+	return grep { $self->has($_) } qw(irq deferred irq_deferred high medium user total_high total_medium total_user);
 }
 
 # The stage that is meant where none is named: the whole way to the thread in user space, else what there is.

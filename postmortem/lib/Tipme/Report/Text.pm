@@ -8,6 +8,7 @@ use warnings;
 use Text::Wrap         ();
 use Tipme::CommandLine qw(table with_commas);
 use Tipme::Kinds;
+use Tipme::Steps;
 use Tipme::Moment    qw(clock_text);
 use Tipme::Printable qw(one_line shorten);
 use Tipme::Episode   ();
@@ -29,9 +30,26 @@ my %STAGE = (
 	deliver   => N__('the X server sent it to the client'),
 	client    => N__('the client ran'),
 	request   => N__('the X server began the first request of the client'),
+	drawn     => N__('the client had drawn'),
+	told      => N__('the compositor was told'),
+	painting  => N__('the compositor began to paint'),
 	feedback  => N__('the screen had changed'),
 	free      => N__('the client could take its next event'),
 );
+
+# The same where a Wayland compositor takes the events.
+my %WAYLAND_STAGE = (
+	%STAGE,
+	server   => N__('the compositor ran'),
+	device   => N__('the compositor began to work on it'),
+	deliver  => N__('the compositor sent it to the client'),
+	request  => N__('the compositor took the picture of the client'),
+	drawn    => N__('the compositor had the picture of the client'),
+	feedback => N__('the compositor told the client that the picture was used'),
+);
+
+# stage_words(NAME): what happened then
+sub stage_words { my ($name) = @_; return defined $STAGE{$name} ? fill($STAGE{$name}) : $name }
 
 # short(DIAGNOSIS): the first things that its reader wants to know
 sub short {
@@ -95,7 +113,7 @@ sub _slowest {
 	return fill(N__('Slowest:')) . "\n" . table(\@rows, 'lllll') . _wrap(
 		fill(
 			N__(
-				'About when was it? tipme diagnose {id} --at -SECONDS (before the hot-key), '
+					  'About when was it? tipme diagnose {id} --at -SECONDS (before the hot-key), '
 					. 'or --event N.'
 			),
 			id => one_line($d->{id})
@@ -109,7 +127,19 @@ sub _advice {
 		defined $v->{door} ? fill(N__('Ask: {ask}.'),  ask  => $v->{door}) : (),
 		defined $v->{next} ? fill(N__('Next: {next}'), next => $v->{next}) : ()
 	);
-	return join '', map { _wrap($_) } @line;
+	return join('', map { _wrap($_) } @line) . _steps($v);
+}
+
+# Commands, each on a line of its own, so that it can be copied.
+sub _steps {
+	my ($v) = @_;
+	my $text = '';
+	for my $s (@{ $v->{steps} // [] }) {
+		$text .= '  ' . Tipme::Steps::mark_words($s->{mark}) . ": $s->{command}\n";
+		$text .= '    ' . fill(N__('undo: {command}'), command => $s->{undo}) . "\n"
+			if defined $s->{undo};
+	}
+	return $text;
 }
 
 # The kinds with most of the time, one a line; what is left, if it can be seen.
@@ -134,8 +164,10 @@ sub _by_time {
 
 sub _cause {
 	my ($t, $kind) = @_;
-	return shorten(join('  ', grep {length} Tipme::Kinds::words($kind, 'phrase'), _who($t, $kind)),
-		60);
+	return shorten(
+		join('  ', grep {length} Tipme::Kinds::words($kind, 'phrase'), _who($t, $kind)),
+		60
+	);
 }
 
 sub _damage {
@@ -163,8 +195,10 @@ sub _sum {
 		]
 	);
 	push @rows,
-		[ _ms($t->{kinds}{$_}), _share($t->{kinds}{$_}, $all), Tipme::Kinds::words($_, 'phrase'),
-		_who($t, $_) ]
+		[
+		_ms($t->{kinds}{$_}), _share($t->{kinds}{$_}, $all), Tipme::Kinds::words($_, 'phrase'),
+		_who($t, $_)
+		]
 		for _by_time($t);
 	my $line = join '  ',
 		map { my $ns = $t->{states}{$_} // 0; "$_ " . _ms($ns) . ' ms' }
@@ -237,16 +271,21 @@ sub _threads {
 sub _stages {
 	my ($d) = @_;
 	return () if !$d->{event};
-	my $zero = $d->{interval}{start_ns};
-	my @rows = map {
-		[ '+' . _ms($_->{ts_ns} - $zero), 'ms',
-			fill($STAGE{ $_->{name} })
-				. ($_->{certainty} eq 'exact' ? '' : fill(N__(' (inferred)'))) ]
+	my $zero  = $d->{interval}{start_ns};
+	my $stage = ($d->{event}{server}{source} // '') eq 'wayland' ? \%WAYLAND_STAGE : \%STAGE;
+	my @rows  = map {
+		[
+			'+' . _ms($_->{ts_ns} - $zero), 'ms',
+			fill($stage->{ $_->{name} } // $_->{name})
+				. ($_->{certainty} eq 'exact' ? '' : fill(N__(' (inferred)')))
+		]
 	} @{ $d->{event}{stages} };
 	push @rows, [ '+' . _ms($d->{interval}{end_ns} - $zero), 'ms', join ': ', (_until($d))[ 1, 2 ] ]
 		if $d->{interval}{certainty} eq 'open';
-	return fill(N__('from finger to screen (event {n}, {event})'), n => $d->{event}{n},
-		event => event_words($d->{event}{kind}))
+	return fill(
+		N__('from finger to screen (event {n}, {event})'), n => $d->{event}{n},
+		event => event_words($d->{event}{kind})
+		)
 		. "\n"
 		. table(\@rows, 'rll');
 }
@@ -270,7 +309,7 @@ sub _places {
 	my $stages = fill(
 		defined $l->{irq_ns}
 		? N__(
-			'stages of the latency: interrupt {irq} ms, deferred work {deferred} ms, '
+				  'stages of the latency: interrupt {irq} ms, deferred work {deferred} ms, '
 				. 'thread {thread} ms'
 			)
 		: N__('stages of the latency: thread {thread} ms'),
@@ -308,8 +347,10 @@ sub _narrow {
 sub _evidence {
 	my ($d) = @_;
 	my @rows = map {
-		[ one_line($_->{file}), fill(N__('record')), $_->{record},
-			fill(N__('at {s}'), s => sprintf '%.6f', $_->{ts_ns} / 1e9), one_line($_->{what}) ]
+		[
+			one_line($_->{file}), fill(N__('record')), $_->{record},
+			fill(N__('at {s}'), s => sprintf '%.6f', $_->{ts_ns} / 1e9), one_line($_->{what})
+		]
 	} @{ $d->{evidence} };
 	return fill(N__('evidence')) . "\n" . _narrow(table(\@rows, 'llrll'));
 }
@@ -320,7 +361,7 @@ sub _footer {
 	push @line,
 		fill(
 		N__(
-			'sampled each 20 ms: how long threads ran and waited is exact, '
+				  'sampled each 20 ms: how long threads ran and waited is exact, '
 				. 'when is known to 20 ms, who woke them is not known'
 		)
 		) if $d->{sampled};
@@ -328,9 +369,10 @@ sub _footer {
 	push @line, _usual($d->{interval})     if $d->{interval};
 	push @line, _lost($d->{lost});
 	push @line,
-		fill(N__('{n} records of kinds that this program does not know were skipped'),
-		n => $d->{unknown_records})
-		if $d->{unknown_records};
+		fill(
+		N__('{n} records of kinds that this program does not know were skipped'),
+		n => $d->{unknown_records}
+		) if $d->{unknown_records};
 	push @line, map { fill(N__('damage: {what}'), what => $_) } @{ $d->{damage} };
 	push @line,
 		fill(
@@ -348,10 +390,21 @@ sub _own_cost {
 	my $n = with_commas($o->{records});
 	return fill(
 		N__('the recorder itself: {n} records in the interval, their cost was not measured here'),
-		n => $n)
-		if !defined $o->{share};
-	return fill(N__('the recorder itself: {n} records in the interval, about {share} % of it'),
-		n => $n, share => sprintf '%.3f', 100 * $o->{share});
+		n => $n
+	) if !defined $o->{share};
+	my %value = (
+		n => $n, cpus => $o->{cpus},
+		map { $_ => sprintf '%.3f', 100 * $o->{$_} } qw(share share_low share_high)
+	);
+	my $said = fill(
+		N__('the recorder itself: {n} records in the interval, about {share} % of {cpus} CPUs'),
+		%value
+	) . fill(N__(' ({share_low} to {share_high})'), %value);
+	return $said if !$o->{samples};
+	return $said . fill(
+		N__('; of that, {samples} % for samples'),
+		samples => sprintf '%.3f', 100 * $o->{share} * $o->{samples_ns} / ($o->{total_ns} || 1)
+	);
 }
 
 # What "usually" meant here.
@@ -377,7 +430,7 @@ sub _confidence {
 			'confidence {c} %: another part is nearly as large; {n} % of the delay measured exactly'
 			)
 		: N__(
-			'confidence {c} %: what is not exact may belong to another; '
+				  'confidence {c} %: what is not exact may belong to another; '
 				. '{n} % of the delay measured exactly'
 		),
 		c => sprintf('%.0f', 100 * $v->{confidence}),
@@ -387,12 +440,16 @@ sub _confidence {
 
 sub _lost {
 	my ($lost) = @_;
-	my $sums = Tipme::Episode::lost_sums($lost);
-	my $line = fill(N__('{n} records lost{causes}'), n => $sums->{records},
-		causes => _lost_causes($sums->{record_causes}));
+	my $sums   = Tipme::Episode::lost_sums($lost);
+	my $line   = fill(
+		N__('{n} records lost{causes}'), n => $sums->{records},
+		causes => _lost_causes($sums->{record_causes})
+	);
 	return $line if !$sums->{stacks};
-	return $line . '; ' . fill(N__('{n} records are there without their stack{causes}'),
-		n => $sums->{stacks}, causes => _lost_causes($sums->{stack_causes}));
+	return $line . '; ' . fill(
+		N__('{n} records are there without their stack{causes}'),
+		n => $sums->{stacks}, causes => _lost_causes($sums->{stack_causes})
+	);
 }
 
 sub _lost_causes {

@@ -10,7 +10,7 @@ use IO::Handle ();
 use POSIX ();
 use Tipme::CommandLine qw(replaceable);
 
-our @EXPORT_OK = qw(write_picture);
+our @EXPORT_OK = qw(write_picture write_bytes);
 
 my $ZOOM = 2;    # PNG pixels for one of the picture's: sharp on today's screens
 
@@ -20,8 +20,20 @@ sub write_picture {
 	my ($kind) = $file =~ /\.(svg|png)\z/i or die "$file: neither .svg nor .png: name the file so that it says what to write\n";
 	replaceable($file);
 	my $program = lc $kind eq 'png' ? _find('rsvg-convert') : undef;
+	return _write($file, sub { defined $program ? _convert($program, $svg, $_[0]) : _fill($_[0], $svg) });
+}
+
+# write_bytes(FILE, BYTES): any other file, in the same way
+sub write_bytes {
+	my ($file, $bytes) = @_;
+	replaceable($file);
+	return _write($file, sub { _fill($_[0], $bytes) });
+}
+
+sub _write {
+	my ($file, $how) = @_;
 	my $out = _open_new($file);
-	my $why = defined $program ? _convert($program, $svg, $out) : _fill($out, $svg);
+	my $why = $how->($out);
 	$why //= "$!: is the disk full?" if !close $out;
 	if (defined $why) { unlink "$file.tmp"; die "$file: $why\n" }
 	rename "$file.tmp", $file or die "$file: $!: choose another place with -o\n";

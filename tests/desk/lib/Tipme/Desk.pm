@@ -17,8 +17,13 @@ use Tipme::Workload;
 
 my @BUILT = qw(tests/lab/cause tests/lab/xcause helper/workload/tipme-witness);
 
-# Tipme::Desk->new(library => DIR, seed => N, calm => BOOLEAN): recorder, X server, session, and
-# somebody who types
+# What brings the programs' pictures to the screen, by the name of the world.
+my %COMPOSITOR = (bare => undef, composited => [qw(picom --config /dev/null --backend xrender)]);
+
+sub worlds { return sort keys %COMPOSITOR }
+
+# Tipme::Desk->new(library => DIR, seed => N, calm => BOOLEAN, world => one of worlds()): recorder, X
+# server, session, and somebody who types
 sub new {
 	my ($class, %o) = @_;
 	my $stage = Tipme::Stage->new(library => $o{library}, seed => $o{seed} // 1,
@@ -35,7 +40,7 @@ sub new {
 	}
 	$stage->start_typist;
 	$self->{workload} = Tipme::Workload->new(display => $stage->{display}, work => $stage->{work},
-		ids => $stage->{ids});
+		ids => $stage->{ids}, compositor => $COMPOSITOR{ $o{world} // 'bare' });
 	$stage->at_end(sub { $self->{workload}->close });
 	return $self;
 }

@@ -5,6 +5,7 @@ package Tipme::Lab;
 use strict;
 use warnings;
 use Carp qw(croak);
+use File::Basename qw(basename);
 use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use IO::Select;
@@ -43,11 +44,11 @@ sub clients { return sort keys %CLIENT }
 sub prefer_ourselves { system("chrt -f -R -p 55 $$ >/dev/null 2>&1"); return }
 
 # Tipme::Lab->new(library => DIR, seed => N, source => NAME): a stage with somebody who types;
-# source: that of the kernel's records (the best there is).
+# source: that of the kernel's records (the best there is); programs: more than the laboratory's own.
 sub new {
 	my ($class, %opt) = @_;
 	my $stage = Tipme::Stage->new(library => $opt{library}, seed => $opt{seed} // 1, recorder_args => [ '--post', 1, '--window', 30, defined $opt{source} ? ('--source', $opt{source}) : () ]);
-	my $self = bless { stage => $stage, fresh => 1 }, $class;
+	my $self = bless { stage => $stage, fresh => 1, programs => $opt{programs} }, $class;
 	$self->{memory} = tempdir('tipme-lab-XXXXXX', DIR => '/dev/shm', CLEANUP => 1);
 	chmod 0755, $self->{memory};
 	$self->_copy_programs;
@@ -64,9 +65,9 @@ sub _copy_programs {
 	my ($self) = @_;
 	my $bin = $self->{bin} = "$self->{stage}{work}/bin";
 	mkdir $bin or croak "$bin: $!";
-	for my $p (@PROGRAMS) {
-		copy("$ENV{TIPME_BUILDDIR}/tests/lab/$p", "$bin/$p") or croak "tests/lab/$p: $!: build with --enable-lab=yes";
-		chmod 0755, "$bin/$p";
+	for my $p (@PROGRAMS, @{ $self->{programs} // [] }) {
+		copy("$ENV{TIPME_BUILDDIR}/tests/" . ($p =~ m{/} ? $p : "lab/$p"), "$bin/" . basename($p)) or croak "tests/lab/$p: $!: build with --enable-lab=yes";
+		chmod 0755, "$bin/" . basename($p);
 	}
 	return;
 }

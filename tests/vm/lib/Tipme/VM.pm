@@ -317,6 +317,12 @@ sub run {
 	return wantarray ? ($out, $rc) : $out;
 }
 
+# The same without a terminal: as scripts read what COMMAND prints.
+sub run_piped {
+	my ($self, $command) = @_;
+	return $self->run("( $command\n) > /tmp/said 2>&1; rc=\$?; cat /tmp/said; ( exit \$rc )");
+}
+
 # Waits until a shell COMMAND in the machine succeeds.
 sub wait_for {
 	my ($self, $what, $command) = @_;

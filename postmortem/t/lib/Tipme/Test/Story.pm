@@ -27,11 +27,11 @@ my %ID = map { $_ => ++$n } qw(poll epoll nanosleep tty wait4 disk futex mutex f
 # new(trigger => MS, ...): all are asleep; three ordinary keys have been answered in 3 ms each, at 100, 300 and 500 ms
 sub new {
 	my ($class, %o) = @_;
-	my $trigger = delete($o{trigger}) // 4000;
+	my ($trigger, $server) = (delete($o{trigger}) // 4000, delete($o{server_comm}) // 'Xorg');
 	my $b = Tipme::Test::Episode->new(trigger_ns => $trigger * MS, end_ns => ($trigger + 1000) * MS, server_pid => SERVER, first_ns => MS, %o);
 	my $self = bless { b => $b, seq => 0, done => {} }, $class;
 	$b->switch($_, 2 * MS + $_, 999, 0, 'sleeping') for 0, 1;
-	$b->thread(SERVER, 'Xorg', ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 0)->thread(CLIENT, 'xterm', ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1)
+	$b->thread(SERVER, $server, ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 0)->thread(CLIENT, 'xterm', ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1)
 		->thread(SHELL, 'bash', ppid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1)->thread(KWORKER, 'kworker/1:2', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
 		->thread(999, 'init', ts_ns => 5 * MS);
 	$b->stack($ID{$_}, $STACK{$_}) for sort keys %ID;

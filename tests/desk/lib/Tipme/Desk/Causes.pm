@@ -128,7 +128,8 @@ my %CAUSE = (
 		before => sub { my ($s) = @_; $s->{deed} = 'read ' . $s->slow_files },
 	},
 	disk => {
-		deed   => 'read', kinds => ['disk-io'], who => $client, answer => 'last', least_ms => 300,
+		deed   => 'read', kinds => [qw(disk-io ipc-wait)], who => $client, answer => 'last',
+		least_ms => 300,
 		says   => 'the program reads a file from a disk that gives it 4 MB/s: %d ms',
 		needs  => sub { Tipme::Lab::Cgroup::lacks('read') },
 		before => sub {
@@ -166,18 +167,20 @@ my %CAUSE = (
 		release => sub { my ($s) = @_; $s->{freezer}->('THAWED') },
 	},
 	quota => {
-		kinds => ['cpu-throttled'], who => $client, answer => 'last', least_ms => 300,
-		world => { map { $_ => 1 } 'GTK 4', 'Java' },
-		says  => 'the program may use 1 ms of each 100 ms', unsure => 1,
-		needs => sub { Tipme::Lab::Cgroup::lacks('cpu') },
-		begin => sub {
+		deed   => 'work', kinds => [qw(cpu-throttled)], who => $client, answer => 'last',
+		says   => 'the program computes, and may use 10 ms of each 100 ms: %d ms', unsure => 1,
+		least_ms => 400,
+		needs  => sub { Tipme::Lab::Cgroup::lacks('cpu') },
+		before => sub { $_[0]{deed} = 'work ' . int($_[0]{ms} / 10) },
+		begin  => sub {
 			my ($s) = @_;
-			my $c = $s->cgroup->limit(cpu => 1000, 100_000);
+			my $c = $s->cgroup->limit(cpu => 10_000, 100_000);
 			$c->add($_) for keys %{ $s->{family} };
 		},
 	},
 	hogs => {
-		kinds => ['cpu-contention'], who => $helper, answer => 'last', busy => 1, most_ms => 1200,
+		kinds => ['cpu-contention'], who => $helper, answer => 'last', busy => 1, least_ms => 500,
+		most_ms => 1200, world => { map { $_ => 1 } 'GTK 3', 'GTK 4', 'Qt', 'Java', 'browser', 'office' },
 		says  => 'processes that compute, nice -20, leave the program hardly a CPU for %d ms',
 		begin => sub { my ($s, $from, $until) = @_; $s->hog($from, $until, 24, nice => -20) },
 	},

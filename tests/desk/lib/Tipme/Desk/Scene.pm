@@ -201,8 +201,9 @@ sub _answer {
 	$not_before -= 30_000_000 if $self->{how}{answer} eq 'after';
 	my @late = grep { $_ >= $not_before } @t or return;
 	my ($first, $last) = ($late[0], $late[0]);
-	my $gap = $self->{how}{busy} || $self->{how}{unsure} ? 400_000_000 : 150_000_000;
-	for (@late) { last if $_ - $last > $gap; $last = $_ }
+	# While others have the CPU, what is drawn in one go is torn apart; when they are gone, no more.
+	my $torn = $self->{how}{busy} || $self->{how}{unsure};
+	for (@late) { last if $_ - $last > ($torn && $last < $self->{until} ? 400_000_000 : 150_000_000); $last = $_ }
 	# Where others have the CPU, what is drawn in one go is torn apart, and its end is the answer.
 	$first = $last if $self->{how}{busy} || $self->{how}{unsure};
 	$self->{echoes} = grep { $_ < $not_before } @t;

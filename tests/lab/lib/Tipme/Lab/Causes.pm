@@ -302,6 +302,9 @@ my %CAUSE = (
 	},
 );
 
+# add(NAME => ENTRY ...): more causes, for a test that has some of its own
+sub add { my (%more) = @_; %CAUSE = (%CAUSE, %more); return }
+
 sub names { return sort keys %CAUSE }
 sub cause { my ($name) = @_; return $CAUSE{$name} }
 

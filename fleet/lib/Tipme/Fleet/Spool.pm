@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The spool folder: whatever transport a fleet has puts bundles there; here they become rows.
+#
+# A file is taken by locking it, so many workers may run, and one that dies leaves nothing behind:
+# its rows are there as a whole or not at all, and the file is taken again. A row that is there
+# already stays one. What cannot be a bundle goes to `refused/`, with the reason beside it.
+package Tipme::Fleet::Spool;
+
+use strict;
+use warnings;
+use Fcntl qw(:flock O_RDONLY O_NOFOLLOW O_NONBLOCK);
+use POSIX ();
+use Tipme::Fleet::Database;
+use Tipme::Fleet::Lag qw(of_bundle of_presence);
+use Tipme::Printable qw(one_line);
+
+# Unit: files. One transaction, and so many locked files at once.
+my $BATCH = 64;
+# Unit: seconds. A file that ends too early and is younger than this may still be written.
+my $YOUNG_S = 600;
+my $BUNDLE   = qr/\A[^.].*\.tipme\z/s;
+my $PRESENCE = qr/\A[^.].*\.tipme-presence\z/s;
+
+# new(FOLDER, database => NAME, jobs => N, fleet => NAME, keep => 1: taken files go to `taken/`, not
+# away, now => SECONDS since 1970). Dies where FOLDER is none.
+sub new {
+	my ($class, $folder, %o) = @_;
+	die "$folder: is no folder: name the spool that your transport fills\n" if !-d $folder;
+	return bless { folder => $folder, jobs => 1, %o }, $class;
+}
+
+# take(): all that lies there now. Returns { new, known, refused, young }: rows that were added, that
+# were there, files that were refused, that may not be whole yet. Dies where the database does not do
+# its part; what was not taken then stays.
+sub take {
+	my ($self) = @_;
+	my $jobs = $self->{jobs};
+	return $self->_work(0) if $jobs <= 1;
+	my @pipes = map { $self->_start($_) } 0 .. $jobs - 1;
+	my (%sum, $failed);
+	for my $pipe (@pipes) {
+		while (my $line = readline $pipe) {
+			if ($line =~ /\A(\w+) (\d+)$/) { $sum{$1} += $2 }
+			elsif ($line =~ /\Adied (.*)/) { $failed //= $1 }
+		}
+		close $pipe or $failed //= 'a worker was ended';
+	}
+	die "$failed\n" if defined $failed;
+	return { map { $_ => $sum{$_} // 0 } qw(new known refused young) };
+}
+
+# A worker as a process of its own, which says what it did through a pipe.
+sub _start {
+	my ($self, $n) = @_;
+	my $pid = open my $pipe, '-|';
+	die "no process for a worker: $!\n" if !defined $pid;
+	return $pipe if $pid;
+	my $did = eval { $self->_work($n) };
+	if ($did) { print map { "$_ $did->{$_}\n" } sort keys %$did }
+	else      { print 'died ' . one_line($@ =~ s/\s+\z//r) . "\n" }
+	close STDOUT;
+	POSIX::_exit(0);
+}
+
+sub _work {
+	my ($self, $n) = @_;
+	$self->{db} = Tipme::Fleet::Database->open($self->{database}, write => 1);
+	my %did = (new => 0, known => 0, refused => 0, young => 0);
+	my @names = $self->_names;
+	# Workers begin at different places, so that they seldom want the same file.
+	push @names, splice @names, 0, int(@names * $n / $self->{jobs});
+	while (my @some = splice @names, 0, $BATCH) { $self->_take_batch(\%did, @some) }
+	return \%did;
+}
+
+sub _names {
+	my ($self) = @_;
+	opendir my $d, $self->{folder} or die "$self->{folder}: $!\n";
+	return sort grep { $_ =~ $BUNDLE || $_ =~ $PRESENCE } readdir $d;
+}
+
+sub _take_batch {
+	my ($self, $did, @names) = @_;
+	my (%rows, @taken, @locks);
+	for my $name (@names) {
+		my $lock = $self->_lock($name) or next;
+		my $table = $name =~ $PRESENCE ? 'presence' : 'lags';
+		my $row = eval { $self->_row($table, "$self->{folder}/$name") };
+		if (!$row) { $did->{ $self->_refuse($name, $@) }++; next }
+		push @locks, $lock;
+		push @taken, $name;
+		push @{ $rows{$table} }, $row;
+	}
+	for my $table (sort keys %rows) {
+		my $new = $self->{db}->add($table, @{ $rows{$table} });
+		$did->{new} += $new;
+		$did->{known} += @{ $rows{$table} } - $new;
+	}
+	$self->_done($_) for @taken;
+	return;
+}
+
+# The open file, or nothing where another worker has it or had it.
+sub _lock {
+	my ($self, $name) = @_;
+	my $file = "$self->{folder}/$name";
+	sysopen my $in, $file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK or return;
+	return if !flock $in, LOCK_EX | LOCK_NB;
+	# Taken by another between our look and our lock: the name is gone, or is another file's.
+	my @of = ((stat $in)[ 0, 1 ], (lstat $file)[ 0, 1 ]);
+	return if @of < 4 || $of[0] != $of[2] || $of[1] != $of[3];
+	return $in;
+}
+
+sub _row {
+	my ($self, $table, $file) = @_;
+	return ($table eq 'lags' ? \&of_bundle : \&of_presence)->($file, fleet => $self->{fleet});
+}
+
+sub _done {
+	my ($self, $name) = @_;
+	if ($self->{keep}) { $self->_move($name, 'taken') }
+	else { unlink "$self->{folder}/$name" or die "$self->{folder}/$name: cannot be removed: $!\n" }
+	return;
+}
+
+# Aside, with the reason; what may still be written stays. Returns what to count it as.
+sub _refuse {
+	my ($self, $name, $why) = @_;
+	my $age = ($self->{now} // time) - ((lstat "$self->{folder}/$name")[9] // 0);
+	return 'young' if $age < $YOUNG_S && $why =~ /was cut|is damaged|not a bundle|no manifest/;
+	$why =~ s/\A\Q$self->{folder}\E\///;
+	$self->_move($name, 'refused');
+	open my $out, '>', "$self->{folder}/refused/$name.why" or die "$self->{folder}/refused: $!\n";
+	print {$out} one_line($why =~ s/\s+\z//r) . "\n" and close $out
+		or die "$self->{folder}/refused: $!: is the disk full?\n";
+	return 'refused';
+}
+
+sub _move {
+	my ($self, $name, $to) = @_;
+	my $folder = "$self->{folder}/$to";
+	mkdir $folder, 0700 or $!{EEXIST} or die "$folder: $!\n";
+	rename "$self->{folder}/$name", "$folder/$name" or die "$self->{folder}/$name: $!\n";
+	return;
+}
+
+1;

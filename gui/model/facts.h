@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tables of words that verbs print as JSON: a comparison, the recorder's state. */
+#ifndef TIPME_GUI_FACTS_H
+#define TIPME_GUI_FACTS_H
+
+#include <glib.h>
+#include <json-c/json.h>
+
+typedef struct
+{
+  char *heading; /* or "" */
+  gboolean has_titles; /* the first row names the columns; all but the last are numbers */
+  GPtrArray *rows; /* char **: cells, at most four, NULL behind the last */
+} TipmeFacts;
+
+/* Tables of `tipme compare A B --json`; elements are TipmeFacts. Never NULL. */
+GPtrArray *tipme_facts_of_comparison (struct json_object *comparison);
+
+/* Tables of `tipme status --json`; one that says so where no recorder runs. Never NULL. */
+GPtrArray *tipme_facts_of_status (struct json_object *status);
+
+/* As lines, cells parted by tabs, each table's heading before it. Free it. */
+char *tipme_facts_dump (GPtrArray *tables);
+
+#endif

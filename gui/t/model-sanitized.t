@@ -1,0 +1,19 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The models of the window, built with the address and undefined-behaviour sanitizers.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../../helper/test/lib";
+use Test::More;
+use Tipme::Sanitized qw(no_complaint);
+
+my ($src, $build) = @ENV{qw(TIPME_SRCDIR TIPME_BUILDDIR)};
+defined $build or die "TIPME_BUILDDIR is not set: run it by make check\n";
+my @include = map { "-I'$_'" } $build, "$src/abi", "$src/abi/generated", "$src/gui/model";
+my @files   = map { "'$_'" } "$src/gui/t/model.c", glob("$src/gui/model/*.c"),
+	glob("$src/abi/episode/*.c");
+my $packages = 'gio-2.0 json-c';
+no_complaint('model', @include, q(-DTIPME_BINDIR='"/usr/bin"'), @files,
+	"\$(pkg-config --cflags --libs $packages)", '-lm');
+done_testing;

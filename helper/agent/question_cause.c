@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What tipme has to say in the question: the cause, the slowest moments, why, and what goes into
+ * a report.
+ */
+#include "config.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+#include "notice.h"
+#include "question_parts.h"
+#include "verb.h"
+#include "words.h"
+
+/* --- the verdict, when it is ready --- */
+
+static struct json_object *part(struct json_object *from, const char *key)
+{
+	struct json_object *value = NULL;
+
+	json_object_object_get_ex(from, key, &value);
+	return value;
+}
+
+static const char *text_of(struct json_object *from, const char *key)
+{
+	struct json_object *value = part(from, key);
+
+	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+}
+
+/* A cause, which the user may take over, or just what is known. */
+static void verdict_show(struct question *q, struct json_object *top)
+{
+	struct json_object *verdict = part(top, "verdict");
+	const char *sentence = text_of(verdict, "sentence"), *kind = text_of(verdict, "kind"), *when = text_of(part(top, "when"), "text");
+	bool sure = kind && strcmp(kind, "unknown") && strcmp(kind, "none");
+
+	g_free(q->sentence);
+	q->sentence = g_strdup(sentence);
+	if (!sentence) {
+		char *text = g_strdup_printf(TIPME_WORDS_CAUSE_UNKNOWN, q->id);
+
+		gtk_label_set_text(GTK_LABEL(q->verdict), text);
+		g_free(text);
+		return;
+	}
+	char *cause = sure ? g_strdup_printf(TIPME_WORDS_PROBABLE_CAUSE, sentence) : g_strdup(sentence);
+	char *moment = when ? g_strdup_printf("\n" TIPME_WORDS_WHEN, when) : g_strdup("");
+	char *text = g_strconcat(cause, moment, NULL);
+
+	gtk_label_set_text(GTK_LABEL(q->verdict), text);
+	gtk_widget_set_sensitive(q->yes, sure);
+	g_free(text);
+	g_free(moment);
+	g_free(cause);
+}
+
+static void on_diagnosed(void *arg, int status, const char *out, const char *err)
+{
+	struct question *q = arg;
+	struct json_object *top = json_tokener_parse(out);
+
+	verdict_show(q, top);
+	gtk_widget_set_sensitive(q->no, TRUE);
+	json_object_put(top);
+}
+
+/*
+ * `tipme verb EPISODE`, about the event that the user has meant if there is one, and with the
+ * option `more` unless NULL.
+ */
+static void ask_tipme(struct question *q, const char *verb, const char *more, agent_verb_done done)
+{
+	const char *args[6] = { verb, q->path };
+	int n = 2;
+
+	if (q->event) {
+		args[n++] = "--event";
+		args[n++] = q->event;
+	}
+	args[n] = more;
+	agent_verb_run(args, NULL, q->cancel, done, q);
+}
+
+void question_diagnose(struct question *q)
+{
+	gtk_label_set_text(GTK_LABEL(q->verdict), TIPME_WORDS_LOOKING);
+	gtk_widget_set_sensitive(q->yes, FALSE);
+	ask_tipme(q, "diagnose", "--json", on_diagnosed);
+}
+
+/* --- another moment --- */
+
+static void on_moment(GtkWidget *widget, gpointer arg)
+{
+	struct question *q = arg;
+	char *note = g_strdup_printf(TIPME_WORDS_MOMENT_NOTE, (const char *)g_object_get_data(G_OBJECT(widget), "words"));
+
+	g_free(q->event);
+	q->event = g_strdup(g_object_get_data(G_OBJECT(widget), "event"));
+	gtk_widget_hide(q->moments);
+	question_answer(q, &q->now.choice, note);
+	question_diagnose(q);
+	g_free(note);
+}
+
+static void on_none(GtkWidget *widget, gpointer arg)
+{
+	struct question *q = arg;
+
+	gtk_widget_hide(q->moments);
+	question_answer(q, &q->now.choice, TIPME_WORDS_NOT_THAT);
+}
+
+static GtkWidget *choice_add(struct question *q, const char *text, GCallback call)
+{
+	GtkWidget *choice = gtk_button_new_with_mnemonic(text);
+
+	gtk_widget_set_halign(gtk_bin_get_child(GTK_BIN(choice)), GTK_ALIGN_START);
+	g_signal_connect(choice, "clicked", call, q);
+	gtk_container_add(GTK_CONTAINER(q->moments), choice);
+	return choice;
+}
+
+/* The mnemonic is its number in the list; in the names of programs an underline is one. */
+static void moment_add(struct question *q, size_t number, struct json_object *moment)
+{
+	const char *words = text_of(moment, "words"), *event = json_object_get_string(part(moment, "n"));
+	char **parts = g_strsplit(words ? words : "-", "_", -1), *escaped = g_strjoinv("__", parts);
+	char *text = g_strdup_printf("_%zu. %s", number, escaped);
+	GtkWidget *choice = choice_add(q, text, G_CALLBACK(on_moment));
+
+	g_object_set_data_full(G_OBJECT(choice), "words", g_strdup(words ? words : "-"), g_free);
+	g_object_set_data_full(G_OBJECT(choice), "event", g_strdup(event), g_free);
+	g_free(text);
+	g_free(escaped);
+	g_strfreev(parts);
+}
+
+static void destroy(GtkWidget *widget, gpointer arg)
+{
+	gtk_widget_destroy(widget);
+}
+
+static void on_moments(void *arg, int status, const char *out, const char *err)
+{
+	struct question *q = arg;
+	struct json_object *top = json_tokener_parse(out), *list = part(top, "slowest");
+	size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+
+	gtk_container_foreach(GTK_CONTAINER(q->moments), destroy, NULL);
+	gtk_container_add(GTK_CONTAINER(q->moments), notice_label(n ? TIPME_WORDS_WHICH : TIPME_WORDS_NO_MOMENTS));
+	for (size_t i = 0; i < n; i++)
+		moment_add(q, i + 1, json_object_array_get_idx(list, i));
+	choice_add(q, TIPME_WORDS_NONE_OF_THESE, G_CALLBACK(on_none));
+	json_object_put(top);
+	gtk_widget_set_no_show_all(q->moments, FALSE);
+	gtk_widget_show_all(q->moments);
+}
+
+void question_on_no(GtkWidget *widget, gpointer arg)
+{
+	struct question *q = arg;
+	const char *args[] = { "events", q->path, "--slowest", "--json", NULL };
+
+	question_timeout_stop(q);
+	agent_verb_run(args, NULL, q->cancel, on_moments, q);
+}
+
+/* --- why, and a report --- */
+
+static void panel_text(struct question *q, const char *text)
+{
+	gtk_text_buffer_set_text(gtk_text_view_get_buffer(GTK_TEXT_VIEW(q->text)), text, -1);
+}
+
+/*
+ * Shows what `what` (TIPME_WORDS_WHY, _REPORT) has to say, or hides it. Returns whether it is
+ * shown.
+ */
+static bool panel_toggle(struct question *q, const char *what, const char *text)
+{
+	question_timeout_stop(q);
+	q->shown = q->shown == what ? NULL : what;
+	panel_text(q, text);
+	gtk_widget_hide(q->report_save);
+	gtk_widget_set_visible(q->panel, q->shown != NULL);
+	return q->shown;
+}
+
+static const char why[] = TIPME_WORDS_WHY, report[] = TIPME_WORDS_REPORT;
+
+static void on_explained(void *arg, int status, const char *out, const char *err)
+{
+	struct question *q = arg;
+
+	if (q->shown == why)
+		panel_text(q, *out ? out : err);
+}
+
+void question_on_why(GtkWidget *widget, gpointer arg)
+{
+	if (panel_toggle(arg, why, TIPME_WORDS_LOOKING))
+		ask_tipme(arg, "diagnose", NULL, on_explained);
+}
+
+/*
+ * Without a terminal `tipme bundle` shows what goes into the file, and writes none: that is what
+ * the user is asked to agree to.
+ */
+static void on_previewed(void *arg, int status, const char *out, const char *err)
+{
+	struct question *q = arg;
+
+	if (q->shown != report)
+		return;
+	panel_text(q, *out ? out : err);
+	gtk_widget_set_visible(q->report_save, *out);
+}
+
+void question_on_report(GtkWidget *widget, gpointer arg)
+{
+	struct question *q = arg;
+	const char *args[] = { "bundle", q->path, NULL };
+
+	if (panel_toggle(q, report, TIPME_WORDS_REPORT_MAKING))
+		agent_verb_run(args, NULL, q->cancel, on_previewed, q);
+}
+
+static const char *reports_folder(void)
+{
+	const char *folder = g_get_user_special_dir(G_USER_DIRECTORY_DOWNLOAD);
+
+	return folder && g_file_test(folder, G_FILE_TEST_IS_DIR) ? folder : g_get_home_dir();
+}
+
+/* Its last but one line begins with the file's name. */
+static void on_report_written(void *arg, int status, const char *out, const char *err)
+{
+	struct question *q = arg;
+	const char *end = strstr(out, " written");
+	const char *begin = end;
+
+	while (begin && begin > out && begin[-1] != '\n')
+		begin--;
+	char *file = begin ? g_strdup_printf("%s/%.*s", reports_folder(), (int)(end - begin), begin) : NULL;
+	char *text = file ? g_strdup_printf(TIPME_WORDS_REPORT_SAVED, file) : g_strdup_printf(TIPME_WORDS_REPORT_FAILED, err);
+
+	gtk_widget_set_visible(q->report_save, !file);
+	panel_text(q, text);
+	g_free(text);
+	g_free(file);
+}
+
+void question_on_report_save(GtkWidget *widget, gpointer arg)
+{
+	struct question *q = arg;
+	const char *args[] = { "bundle", q->path, "--yes", NULL };
+
+	gtk_widget_hide(q->report_save);
+	agent_verb_run(args, reports_folder(), q->cancel, on_report_written, q);
+}

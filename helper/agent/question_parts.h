@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The parts of the question: its state, and what its files do for each other. */
+#ifndef TIPME_AGENT_QUESTION_PARTS_H
+#define TIPME_AGENT_QUESTION_PARTS_H
+
+#include <gtk/gtk.h>
+#include <stdbool.h>
+
+#include "scribe.h"
+
+/* What the user has answered; each NULL or a text. */
+struct answer {
+	char *choice; /* what it was */
+	char *doing;
+	char *own; /* words */
+};
+
+struct question {
+	char *path, *id;
+	int timeout_s;
+	guint timeout, typed; /* sources, or 0 */
+	struct scribe_calls calls;
+	struct scribe *scribe;
+	GCancellable *cancel;
+	struct answer now, before; /* before: what Undo brings back */
+	char *sentence; /* of the verdict; NULL: not known */
+	char *event; /* the one that the user has meant; NULL: the verdict's own */
+	bool undoing, closing;
+	GtkWidget *window, *verdict, *yes, *no, *moments, *entry, *status, *undo, *start, *panel, *text, *report_save;
+	const char *shown; /* by what button the panel is shown; NULL: it is not */
+};
+
+/* --- question.c: what the user says --- */
+
+/* `field` of the answer becomes `text`, and is saved. */
+void question_answer(struct question *q, char **field, const char *text);
+void question_timeout_stop(struct question *q);
+void question_on_yes(GtkWidget *widget, gpointer question);
+void question_on_doing(GtkWidget *button, gpointer question); /* its data "note" is the answer */
+void question_on_changed(GtkEditable *entry, gpointer question);
+void question_on_undo(GtkWidget *widget, gpointer question);
+void question_on_start(GtkWidget *widget, gpointer question);
+void question_on_close(GtkWidget *widget, gpointer question);
+
+/* --- question_cause.c: what tipme says --- */
+
+/* Looks for the cause, of the event that the user has meant if there is one, and shows it. */
+void question_diagnose(struct question *q);
+void question_on_no(GtkWidget *widget, gpointer question);
+void question_on_why(GtkWidget *widget, gpointer question);
+void question_on_report(GtkWidget *widget, gpointer question);
+void question_on_report_save(GtkWidget *widget, gpointer question);
+
+/* --- question_window.c: what is seen --- */
+
+/* Makes the window, and shows it in a corner. */
+void question_window_make(struct question *q);
+
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The question's window. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "notice.h"
+#include "place.h"
+#include "question_parts.h"
+#include "words.h"
+
+#define WIDTH 380 /* or more; less than half of a small screen: there is always a corner beside the pointer */
+#define VERDICT_HEIGHT 84 /* kept free for it: what is below stays where it is when it comes */
+#define PANEL_WIDTH 660 /* 80 columns */
+#define PANEL_HEIGHT 260
+#define WORDS_MAX 500
+
+static const struct {
+	const char *name, *note;
+	char key;
+} doings[] = {
+	{ TIPME_WORDS_TYPING, TIPME_WORDS_TYPING_NOTE, 'T' },
+	{ TIPME_WORDS_CLICKING, TIPME_WORDS_CLICKING_NOTE, 'k' },
+	{ TIPME_WORDS_SCROLLING, TIPME_WORDS_SCROLLING_NOTE, 'l' },
+	{ TIPME_WORDS_TESTING, TIPME_WORDS_TESTING_NOTE, 'J' },
+};
+
+static GtkWidget *row(GtkButtonBoxStyle style)
+{
+	GtkWidget *box = gtk_button_box_new(GTK_ORIENTATION_HORIZONTAL);
+
+	gtk_button_box_set_layout(GTK_BUTTON_BOX(box), style);
+	gtk_box_set_spacing(GTK_BOX(box), 8);
+	return box;
+}
+
+static GtkWidget *button(struct question *q, GtkWidget *box, const char *text, char key, GCallback call)
+{
+	GtkWidget *b = notice_button(text, key);
+
+	g_signal_connect(b, "clicked", call, q);
+	gtk_container_add(GTK_CONTAINER(box), b);
+	return b;
+}
+
+/*
+ * Which press it is about, by the clock on the wall: two questions may be open, and some are
+ * answered late. The id has the time in UTC.
+ */
+static char *headline(const char *id)
+{
+	int year, month, day, hour, minute, second;
+	GDateTime *utc = sscanf(id, "%4d%2d%2d-%2d%2d%2d", &year, &month, &day, &hour, &minute, &second) == 6 ?
+				 g_date_time_new_utc(year, month, day, hour, minute, second) : NULL;
+	GDateTime *local = utc ? g_date_time_to_local(utc) : NULL;
+	char *time = local ? g_date_time_format(local, "%X") : NULL;
+	char *words = time ? g_strdup_printf(TIPME_WORDS_SAVED_AT, time) : g_strdup(TIPME_WORDS_SAVED_TITLE);
+	char *text = g_markup_printf_escaped("<b>%s</b>", words);
+
+	g_free(words);
+	g_free(time);
+	if (local)
+		g_date_time_unref(local);
+	if (utc)
+		g_date_time_unref(utc);
+	return text;
+}
+
+static void add_verdict(struct question *q, GtkWidget *box)
+{
+	char *head = headline(q->id);
+	GtkWidget *title = notice_label(""), *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+
+	gtk_label_set_markup(GTK_LABEL(title), head);
+	g_free(head);
+	q->verdict = notice_label("");
+	gtk_label_set_yalign(GTK_LABEL(q->verdict), 0);
+	gtk_widget_set_size_request(q->verdict, -1, VERDICT_HEIGHT);
+	gtk_container_add(GTK_CONTAINER(box), title);
+	gtk_container_add(GTK_CONTAINER(box), q->verdict);
+	q->yes = button(q, buttons, TIPME_WORDS_YES, 'Y', G_CALLBACK(question_on_yes));
+	q->no = button(q, buttons, TIPME_WORDS_NO, 'N', G_CALLBACK(question_on_no));
+	gtk_widget_set_sensitive(q->no, FALSE);
+	gtk_container_add(GTK_CONTAINER(box), buttons);
+	q->moments = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
+	gtk_widget_set_no_show_all(q->moments, TRUE);
+	gtk_container_add(GTK_CONTAINER(box), q->moments);
+}
+
+static void add_doing(struct question *q, GtkWidget *box)
+{
+	GtkWidget *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
+
+	q->entry = gtk_entry_new();
+	gtk_entry_set_max_length(GTK_ENTRY(q->entry), WORDS_MAX);
+	gtk_entry_set_placeholder_text(GTK_ENTRY(q->entry), TIPME_WORDS_OWN_WORDS);
+	g_signal_connect(q->entry, "changed", G_CALLBACK(question_on_changed), q);
+	g_signal_connect(q->entry, "activate", G_CALLBACK(question_on_close), q);
+	for (size_t i = 0; i < G_N_ELEMENTS(doings); i++) {
+		GtkWidget *b = button(q, buttons, doings[i].name, doings[i].key, G_CALLBACK(question_on_doing));
+
+		gtk_widget_set_hexpand(b, TRUE);
+		g_object_set_data(G_OBJECT(b), "note", (void *)doings[i].note);
+	}
+	gtk_container_add(GTK_CONTAINER(box), notice_label(TIPME_WORDS_DOING));
+	gtk_container_add(GTK_CONTAINER(box), buttons);
+	gtk_container_add(GTK_CONTAINER(box), q->entry);
+}
+
+static void add_status(struct question *q, GtkWidget *box)
+{
+	GtkWidget *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+
+	q->status = notice_label("");
+	gtk_widget_set_hexpand(q->status, TRUE);
+	gtk_container_add(GTK_CONTAINER(line), q->status);
+	q->undo = button(q, line, TIPME_WORDS_UNDO, 'U', G_CALLBACK(question_on_undo));
+	q->start = button(q, line, TIPME_WORDS_START_RECORDING, 'S', G_CALLBACK(question_on_start));
+	gtk_widget_set_no_show_all(q->undo, TRUE);
+	gtk_widget_set_no_show_all(q->start, TRUE);
+	/* As high as with a button, so that nothing moves when one comes. */
+	int height;
+
+	gtk_widget_show(q->undo);
+	gtk_widget_get_preferred_height(q->undo, NULL, &height);
+	gtk_widget_hide(q->undo);
+	gtk_widget_set_size_request(line, -1, height);
+	gtk_container_add(GTK_CONTAINER(box), line);
+}
+
+static void add_panel(struct question *q, GtkWidget *box)
+{
+	GtkWidget *scroll = gtk_scrolled_window_new(NULL, NULL);
+
+	q->panel = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
+	q->text = gtk_text_view_new();
+	gtk_text_view_set_editable(GTK_TEXT_VIEW(q->text), FALSE);
+	gtk_text_view_set_cursor_visible(GTK_TEXT_VIEW(q->text), FALSE);
+	gtk_text_view_set_monospace(GTK_TEXT_VIEW(q->text), TRUE);
+	gtk_text_view_set_wrap_mode(GTK_TEXT_VIEW(q->text), GTK_WRAP_WORD_CHAR);
+	gtk_widget_set_size_request(scroll, PANEL_WIDTH, PANEL_HEIGHT);
+	gtk_scrolled_window_set_shadow_type(GTK_SCROLLED_WINDOW(scroll), GTK_SHADOW_IN);
+	gtk_container_add(GTK_CONTAINER(scroll), q->text);
+	gtk_container_add(GTK_CONTAINER(q->panel), scroll);
+	q->report_save = button(q, q->panel, TIPME_WORDS_REPORT_SAVE, 'v', G_CALLBACK(question_on_report_save));
+	gtk_widget_show_all(scroll);
+	gtk_widget_hide(q->report_save);
+	gtk_widget_set_no_show_all(q->panel, TRUE);
+	gtk_container_add(GTK_CONTAINER(box), q->panel);
+}
+
+static GtkWidget *contents(struct question *q)
+{
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8), *end = row(GTK_BUTTONBOX_END);
+
+	gtk_container_set_border_width(GTK_CONTAINER(box), 12);
+	add_verdict(q, box);
+	add_doing(q, box);
+	add_status(q, box);
+	add_panel(q, box);
+	button(q, end, TIPME_WORDS_WHY, 'W', G_CALLBACK(question_on_why));
+	button(q, end, TIPME_WORDS_REPORT, 'R', G_CALLBACK(question_on_report));
+	button(q, end, TIPME_WORDS_CLOSE, 'C', G_CALLBACK(question_on_close));
+	gtk_container_add(GTK_CONTAINER(box), end);
+	return box;
+}
+
+static gboolean on_delete(GtkWidget *widget, GdkEvent *event, gpointer arg)
+{
+	question_on_close(widget, arg);
+	return TRUE;
+}
+
+static gboolean on_key(GtkWidget *widget, GdkEventKey *key, gpointer arg)
+{
+	if (key->keyval != GDK_KEY_Escape)
+		return FALSE;
+	question_on_close(widget, arg);
+	return TRUE;
+}
+
+void question_window_make(struct question *q)
+{
+	q->window = agent_window_new("tipme: what happened?", WIDTH);
+	g_signal_connect(q->window, "destroy", gtk_main_quit, NULL);
+	g_signal_connect(q->window, "delete-event", G_CALLBACK(on_delete), q);
+	g_signal_connect(q->window, "key-press-event", G_CALLBACK(on_key), q);
+	gtk_container_add(GTK_CONTAINER(q->window), contents(q));
+	gtk_widget_show_all(gtk_bin_get_child(GTK_BIN(q->window)));
+	gtk_widget_grab_focus(q->entry);
+	agent_window_place(q->window, WIDTH);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What Wayland compositors send their clients and execute for them: probes at two functions of libwayland-server, in whatever
+ * process has mapped that file. Of a key only is read whether it went down.
+ *
+ * Programs of such probes may be preempted. So they write as any nested writer does (see pool.h), never with interrupts off.
+ */
+
+/* Whose compositors are recorded; set before loading, the first one again where there are fewer. */
+#define TIPME_WAYLAND_USERS 17
+const volatile __u32 tipme_wayland_uids[TIPME_WAYLAND_USERS] = {};
+
+/* Where a build of the library keeps what we read, and in which arguments: TIPME_WAYLAND_COOKIE() has it packed so. */
+#define TIPME_WAYLAND_CLIENT_AT(cookie) ((cookie) & 0xfff)
+#define TIPME_WAYLAND_PID_AT(cookie) ((cookie) >> 12 & 0xfff)
+#define TIPME_WAYLAND_ARGS_AT(cookie) ((cookie) >> 24 & 0xfff)
+#define TIPME_WAYLAND_OBJECT(cookie) ((cookie) >> 36 & 15)
+#define TIPME_WAYLAND_OPCODE(cookie) ((cookie) >> 40 & 15)
+#define TIPME_WAYLAND_ARGS(cookie) ((cookie) >> 44 & 15)
+
+/* The head of a wl_object, as wayland-util.h has it for all builds. */
+struct tipme_wayland_object {
+	__u64 interface, implementation;
+	__u32 id, pad;
+};
+
+#define TIPME_WAYLAND_NAME 24
+
+/* One call of a probed function. */
+struct tipme_wayland_call {
+	__u64 object; /* its address: what the library calls a resource */
+	__u64 args;
+	__u64 cookie;
+	__u32 opcode;
+	__u32 id; /* of the object */
+	char name[TIPME_WAYLAND_NAME]; /* of its interface */
+};
+
+/* What a surface was asked since its last picture. Surfaces that meet in one place lose that: a picture without callback. */
+struct tipme_wayland_surface {
+	__u64 key;
+	__u32 callback;
+	__u32 attached;
+};
+
+#define TIPME_WAYLAND_SURFACES 1024 /* a power of two */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct tipme_wayland_surface));
+	__uint(max_entries, TIPME_WAYLAND_SURFACES);
+} tipme_wayland_surfaces SEC(".maps");
+
+/* Compares words, not bytes: names are short, and the verifier sees one path. */
+static __always_inline bool tipme_wayland_is(const struct tipme_wayland_call *w, const char *name, int len)
+{
+	bool same = true;
+
+	for (int i = 0; i < len; i++)
+		same &= w->name[i] == name[i];
+	return same;
+}
+
+/* With its NUL, or only what a name begins with. */
+#define TIPME_WAYLAND_IS(w, name) tipme_wayland_is(w, name, sizeof(name))
+#define TIPME_WAYLAND_BEGINS(w, name) tipme_wayland_is(w, name, sizeof(name) - 1)
+
+/* A register, read here: the verifier wants each at an offset that it knows, and compilers like to join such reads. */
+#define TIPME_WAYLAND_READ(value)                                                                                      \
+	({                                                                                                             \
+		__u64 v_ = (value);                                                                                    \
+		__asm__ volatile("" : "+r"(v_));                                                                       \
+		v_;                                                                                                    \
+	})
+
+/* An argument of the probed function; six are in registers. */
+static __always_inline __u64 tipme_wayland_argument(struct pt_regs *ctx, __u64 n)
+{
+	__u64 r0 = TIPME_WAYLAND_READ(ctx->di), r1 = TIPME_WAYLAND_READ(ctx->si), r2 = TIPME_WAYLAND_READ(ctx->dx);
+	__u64 r3 = TIPME_WAYLAND_READ(ctx->cx), r4 = TIPME_WAYLAND_READ(ctx->r8), r5 = TIPME_WAYLAND_READ(ctx->r9);
+
+	return n == 0 ? r0 : n == 1 ? r1 : n == 2 ? r2 : n == 3 ? r3 : n == 4 ? r4 : r5;
+}
+
+static __always_inline bool tipme_wayland_is_owners(void)
+{
+	__u32 uid = bpf_get_current_uid_gid();
+	bool is = false;
+
+	for (int i = 0; i < TIPME_WAYLAND_USERS; i++)
+		is |= tipme_wayland_uids[i] == uid;
+	return is;
+}
+
+/* Compositors of others are none of the owner's business. Returns whether the call is to be looked at. */
+static __always_inline bool tipme_wayland_begin(struct tipme_wayland_call *w, struct pt_regs *ctx)
+{
+	struct tipme_wayland_object o;
+	__u64 name;
+
+	if (!tipme_wayland_is_owners())
+		return false;
+	w->cookie = bpf_get_attach_cookie(ctx);
+	w->object = tipme_wayland_argument(ctx, TIPME_WAYLAND_OBJECT(w->cookie));
+	w->args = tipme_wayland_argument(ctx, TIPME_WAYLAND_ARGS(w->cookie)) + TIPME_WAYLAND_ARGS_AT(w->cookie);
+	w->opcode = tipme_wayland_argument(ctx, TIPME_WAYLAND_OPCODE(w->cookie));
+	if (bpf_probe_read_user(&o, sizeof(o), (void *)w->object) || bpf_probe_read_user(&name, sizeof(name), (void *)o.interface))
+		return false;
+	w->id = o.id;
+	return bpf_probe_read_user_str(w->name, sizeof(w->name), (void *)name) > 0;
+}
+
+static __always_inline __u32 tipme_wayland_arg(const struct tipme_wayland_call *w, int n)
+{
+	__u32 value = 0;
+
+	bpf_probe_read_user(&value, sizeof(value), (void *)(w->args + n * 8));
+	return value;
+}
+
+static __always_inline __u64 tipme_wayland_client(const struct tipme_wayland_call *w)
+{
+	__u64 client = 0;
+
+	bpf_probe_read_user(&client, sizeof(client), (void *)(w->object + TIPME_WAYLAND_CLIENT_AT(w->cookie)));
+	return client;
+}
+
+static __always_inline __u32 tipme_wayland_pid(const struct tipme_wayland_call *w, __u64 client)
+{
+	__u32 pid = 0;
+
+	bpf_probe_read_user(&pid, sizeof(pid), (void *)(client + TIPME_WAYLAND_PID_AT(w->cookie)));
+	return pid;
+}
+
+/* The same client the same number; no address is to be read from it. */
+static __always_inline __u32 tipme_wayland_hash(__u64 address)
+{
+	__u64 h = (address ^ bpf_get_current_pid_tgid() >> 32) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 29) * 0xbf58476d1ce4e5b9ULL >> 32;
+}
+
+/* --- events --- */
+
+/* wl_keyboard.key: serial, time, key, state. Of it the state alone is read, here and below. */
+static __always_inline __u8 tipme_wayland_key(const struct tipme_wayland_call *w)
+{
+	return tipme_wayland_arg(w, 3) == 1 ? TIPME_INPUT_KIND_KEY_PRESS : TIPME_INPUT_KIND_KEY_RELEASE;
+}
+
+static __always_inline __u8 tipme_wayland_pointer(const struct tipme_wayland_call *w)
+{
+	switch (w->opcode) {
+	case 2:
+		return TIPME_INPUT_KIND_MOTION;
+	case 3: /* button: serial, time, button, state */
+		return tipme_wayland_arg(w, 3) == 1 ? TIPME_INPUT_KIND_BUTTON_PRESS : TIPME_INPUT_KIND_BUTTON_RELEASE;
+	case 4: /* axis */
+		return TIPME_INPUT_KIND_WHEEL;
+	}
+	return 0;
+}
+
+static __always_inline __u8 tipme_wayland_tablet(const struct tipme_wayland_call *w)
+{
+	switch (w->opcode) {
+	case 8:
+		return TIPME_INPUT_KIND_BUTTON_PRESS;
+	case 9:
+		return TIPME_INPUT_KIND_BUTTON_RELEASE;
+	case 10:
+		return TIPME_INPUT_KIND_MOTION;
+	case 17: /* button: serial, button, state */
+		return tipme_wayland_arg(w, 2) == 1 ? TIPME_INPUT_KIND_BUTTON_PRESS : TIPME_INPUT_KIND_BUTTON_RELEASE;
+	}
+	return 0;
+}
+
+/* Kind of input (0: none), and what it was sent to. */
+static __always_inline __u8 tipme_wayland_input(const struct tipme_wayland_call *w, __u8 *what)
+{
+	if (TIPME_WAYLAND_IS(w, "wl_keyboard")) {
+		*what = TIPME_WL_INPUT_KEYBOARD;
+		return w->opcode == 3 ? tipme_wayland_key(w) : 0;
+	}
+	if (TIPME_WAYLAND_IS(w, "wl_pointer")) {
+		*what = TIPME_WL_INPUT_POINTER;
+		return tipme_wayland_pointer(w);
+	}
+	if (TIPME_WAYLAND_IS(w, "wl_touch")) {
+		*what = TIPME_WL_INPUT_TOUCH;
+		return w->opcode <= 2 ? TIPME_INPUT_KIND_TOUCH : 0;
+	}
+	if (TIPME_WAYLAND_IS(w, "wl_data_device")) {
+		*what = TIPME_WL_INPUT_DRAG;
+		return w->opcode == 3 ? TIPME_INPUT_KIND_MOTION : w->opcode == 4 ? TIPME_INPUT_KIND_BUTTON_RELEASE : 0;
+	}
+	if (TIPME_WAYLAND_BEGINS(w, "zwp_text_input_v3")) {
+		*what = TIPME_WL_INPUT_TEXT;
+		return w->opcode == 3 ? TIPME_INPUT_KIND_KEY_PRESS : 0;
+	}
+	if (TIPME_WAYLAND_BEGINS(w, "zwp_input_method_keybo")) {
+		*what = TIPME_WL_INPUT_INPUT_METHOD;
+		return w->opcode == 1 ? tipme_wayland_key(w) : 0;
+	}
+	if (TIPME_WAYLAND_BEGINS(w, "zwp_tablet_tool_v")) {
+		*what = TIPME_WL_INPUT_TABLET;
+		return tipme_wayland_tablet(w);
+	}
+	return 0;
+}
+
+static __always_inline __u8 tipme_wayland_told(const struct tipme_wayland_call *w)
+{
+	if (TIPME_WAYLAND_IS(w, "wl_callback"))
+		return TIPME_WL_TOLD_DONE;
+	if (TIPME_WAYLAND_BEGINS(w, "wp_presentation_feedbac"))
+		return w->opcode == 1 ? TIPME_WL_TOLD_PRESENTED : w->opcode == 2 ? TIPME_WL_TOLD_DISCARDED : 0;
+	return 0;
+}
+
+static __always_inline int tipme_wayland_deliver(const struct tipme_wayland_call *w, __u8 kind, __u8 what)
+{
+	__u64 client = tipme_wayland_client(w);
+	__u32 pid = tipme_wayland_pid(w, client);
+
+	TIPME_RECORD(tipme_wl_deliver, TIPME_WL_DELIVER, tipme_current_tid());
+	if (r) {
+		r->pid = pid;
+		r->client = tipme_wayland_hash(client);
+		r->object = w->id;
+		r->kind = kind;
+		r->what = what;
+		r->pad0 = 0;
+	}
+	return tipme_record_end(c, (void *)r, false, gen);
+}
+
+static __always_inline int tipme_wayland_done(const struct tipme_wayland_call *w, __u8 what)
+{
+	__u64 client = tipme_wayland_client(w);
+	__u32 pid = tipme_wayland_pid(w, client);
+
+	TIPME_RECORD(tipme_wl_done, TIPME_WL_DONE, tipme_current_tid());
+	if (r) {
+		r->pid = pid;
+		r->client = tipme_wayland_hash(client);
+		r->callback = w->id;
+		r->what = what;
+		r->pad0 = 0;
+		r->pad1 = 0;
+	}
+	return tipme_record_end(c, (void *)r, false, gen);
+}
+
+/* A function through which all events go. */
+SEC("uprobe")
+int tipme_wayland_event(struct pt_regs *ctx)
+{
+	struct tipme_wayland_call w = {};
+	__u8 kind, told, what = 0;
+
+	if (!tipme_wayland_begin(&w, ctx))
+		return 0;
+	told = tipme_wayland_told(&w);
+	if (told)
+		return tipme_wayland_done(&w, told);
+	kind = tipme_wayland_input(&w, &what);
+	return kind ? tipme_wayland_deliver(&w, kind, what) : 0;
+}
+
+/* --- requests --- */
+
+static __always_inline int tipme_wayland_commit(const struct tipme_wayland_call *w, __u64 client, __u32 callback)
+{
+	__u32 pid = tipme_wayland_pid(w, client);
+
+	TIPME_RECORD(tipme_wl_commit, TIPME_WL_COMMIT, tipme_current_tid());
+	if (r) {
+		r->pid = pid;
+		r->client = tipme_wayland_hash(client);
+		r->surface = w->id;
+		r->callback = callback;
+	}
+	return tipme_record_end(c, (void *)r, false, gen);
+}
+
+/* wl_surface: attach 1, frame 3, commit 6. A commit without a new buffer shows nothing new. */
+static __always_inline int tipme_wayland_surface(const struct tipme_wayland_call *w)
+{
+	__u64 client = tipme_wayland_client(w), key = (__u64)tipme_wayland_hash(client) << 32 | w->id;
+	__u32 place = (w->id + (key >> 32)) & (TIPME_WAYLAND_SURFACES - 1), callback;
+	struct tipme_wayland_surface *s = bpf_map_lookup_elem(&tipme_wayland_surfaces, &place);
+
+	if (!s)
+		return 0;
+	if (s->key != key) {
+		s->key = key;
+		s->callback = 0;
+		s->attached = 0;
+	}
+	if (w->opcode == 1)
+		s->attached = 1;
+	if (w->opcode == 3)
+		s->callback = tipme_wayland_arg(w, 0);
+	if (w->opcode != 6 || !s->attached)
+		return 0;
+	callback = s->callback;
+	s->callback = 0;
+	s->attached = 0;
+	return tipme_wayland_commit(w, client, callback);
+}
+
+/* A function through which requests go. */
+SEC("uprobe")
+int tipme_wayland_invoke(struct pt_regs *ctx)
+{
+	struct tipme_wayland_call w = {};
+
+	if (!tipme_wayland_begin(&w, ctx) || !TIPME_WAYLAND_IS(&w, "wl_surface"))
+		return 0;
+	return w.opcode == 1 || w.opcode == 3 || w.opcode == 6 ? tipme_wayland_surface(&w) : 0;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What anybody may know of a process: its name, its CPU time, what its main thread does. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "profile.h"
+#include "text.h"
+
+static ssize_t file_read(uint32_t pid, const char *name, char *buf, size_t cap)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, cap - 1);
+
+	if (fd >= 0)
+		close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+void tipme_process_name(uint32_t pid, char *name, size_t cap)
+{
+	char comm[32];
+	ssize_t n = pid ? file_read(pid, "comm", comm, sizeof(comm)) : 0;
+
+	if (!pid)
+		snprintf(name, cap, "(not local)");
+	else if (n <= 0)
+		snprintf(name, cap, "(gone)");
+	else
+		tipme_text_clean(name, cap, comm, strcspn(comm, "\n"));
+}
+
+uint64_t tipme_process_ran_ns(uint32_t pid)
+{
+	clockid_t clock;
+	struct timespec ts;
+
+	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * TIPME_NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* State and parent stand behind the name, which may hold anything. */
+static const char *behind_name(const char *stat)
+{
+	const char *end = strrchr(stat, ')');
+
+	return end && end[1] == ' ' ? end + 2 : NULL;
+}
+
+bool tipme_process_rests(uint32_t pid)
+{
+	char text[512];
+	const char *at = file_read(pid, "stat", text, sizeof(text)) > 0 ? behind_name(text) : NULL;
+
+	if (!at || *at == 'Z' || *at == 'X')
+		return true;
+	if (*at != 'S')
+		return false;
+	/* Who may not be told has "0" there, or nothing. */
+	if (file_read(pid, "wchan", text, sizeof(text)) <= 0 || !strcmp(text, "0"))
+		return true;
+	return strstr(text, "poll") || strstr(text, "select");
+}
+
+/* Unit: processes. A chain of parents longer than that is none. */
+#define GENERATIONS 64
+
+bool tipme_process_is_below(uint32_t pid, uint32_t ancestor)
+{
+	for (int i = 0; i < GENERATIONS && pid > 1; i++) {
+		char text[512];
+
+		if (pid == ancestor)
+			return true;
+		const char *at = file_read(pid, "stat", text, sizeof(text)) > 0
+			? behind_name(text) : NULL;
+
+		pid = at ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
+	}
+	return false;
+}

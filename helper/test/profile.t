@@ -1,0 +1,167 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# tipme profile record, live: an ordinary user collects what his recorder's display sources tell.
+# What it counts is compared with what `tipme events` makes of the same seconds.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../demo", "$FindBin::Bin/../../tests/lib";
+use Cpanel::JSON::XS ();
+use File::Temp       qw(tempdir);
+use List::Util       qw(sum0);
+use POSIX            ();
+use Test::More;
+use Time::HiRes qw(sleep);
+use Tipme::Stage;
+use Tipme::TestDaemon qw(wait_until);
+
+plan skip_all => 'not root: recording the whole machine needs it' if $>;
+plan skip_all => 'xterm is not installed'                         if !-x '/usr/bin/xterm';
+my $library = tempdir(CLEANUP => 1);
+my @ids     = Tipme::Display::ordinary();
+chown @ids[ 0, 1 ], $library;
+plan skip_all => 'no ordinary user here' if !$ids[0];
+my $s = eval {
+	Tipme::Stage->new(library => $library, recorder_args => [ '--post', 0, '--owner', $ids[0] ]);
+}
+	or plan skip_all => "no stage here: $@";
+my $client = $s->start_terminal;
+$s->start_typist;
+my $file = "$s->{work}/p.json";
+
+# Runs the collector as the ordinary user; returns its process.
+sub collect {
+	my (@args) = @_;
+	my $pid = fork // die "fork: $!\n";
+	return $pid if $pid;
+	POSIX::setgid($ids[1] // $ids[0]);
+	POSIX::setuid($ids[0]);
+	chdir $s->{work} or die "$s->{work}: $!\n";
+	open STDERR, '>', "$s->{work}/said" or die;
+	exec $s->{tipme}, 'profile', 'record', @args or die;
+}
+
+sub slurp {
+	my ($name) = @_;
+	open my $h, '<', $name or return '';
+	local $/;
+	return scalar <$h> // '';
+}
+sub profile { return Cpanel::JSON::XS->new->decode(slurp($_[0] // $file)) }
+
+# Of the keys of one application.
+sub keys_of {
+	my ($p, $name) = @_;
+	my ($pair) = grep { $_->{app} eq $name && $_->{kind} eq 'key' } @{ $p->{pairs} };
+	return $pair // {};
+}
+
+my $pid = collect('-o', $file);
+wait_until(sub { slurp("$s->{work}/said") =~ /recording to/ }, 60)
+	or BAIL_OUT('it does not begin: ' . slurp("$s->{work}/said"));
+sleep 0.3;
+$s->type_lines('type hello world', 'key backspace', 'sleep 0.2');
+$s->pressed(12);
+sleep 0.5;
+$s->command('snap');
+wait_until(sub { $s->episodes }, 60);
+kill 'INT', $pid;
+waitpid $pid, 0;
+is $?, 0, 'an ordinary user collects' or diag slurp("$s->{work}/said");
+my $p = profile();
+is sprintf('%o', (stat $file)[2] & 0777), '600',            'the file is his alone';
+is $p->{format} . $p->{version},          'tipme profile1', 'its format';
+ok $p->{exact}, 'a server with hooks tells exact times';
+my $k = keys_of($p, 'xterm');
+is $k->{events},   12, 'twelve keys went to the terminal';
+is $k->{answered}, 12, '... and were answered';
+my %stage = map { $_->{stage} => $_ } @{ $k->{stages} };
+is sum0(map { $stage{$_}{sum_ns} } qw(read sent drawn finished)), $stage{response}{sum_ns},
+	'its stages add up';
+is sum0(map { $_->[1] } @{ $stage{response}{buckets} }), 12, 'its buckets, too';
+is sum0(map { $_->{waiting_ns} + $_->{thinking_ns} + $_->{background_ns} } @{ $p->{apps} }),
+	$p->{duration_ns}, 'each moment is waiting, thinking or background';
+
+my $events = Cpanel::JSON::XS->new->decode(scalar $s->command('events', 'last', '--json'));
+my @engine = grep {
+		   $_->{kind} eq 'key_press'
+		&& !$_->{hotkey}
+		&& defined $_->{response_ns}
+		&& ($_->{client} // {})->{comm} eq 'xterm'
+} @{ $events->{events} };
+is scalar(@engine), 12, 'the engine has the same keys';
+# Who read the kernel's records knows when the server was woken; it knows itself when it ran.
+my $sum = sum0(map { $_->{feedback_ns} - $_->{server_ns} } @engine);
+is $stage{response}{sum_ns} -$stage{read}{sum_ns}, $sum,
+	'... and the same times from the server on, by two ways that share no code';
+my $woken = sum0(map { $_->{server_ns} - $_->{entered_ns} } @engine);
+cmp_ok $stage{read}{sum_ns}, '<=', $woken, '... before that, what the server itself could see';
+
+my ($rec) = glob "$library/*/x-*.rec";
+system $s->{tipme}, 'profile', 'record', '-q', '--replay', $rec, '-o', "$s->{work}/r.json";
+is $?, 0, 'the records of an episode are taken, too';
+my $r = keys_of(profile("$s->{work}/r.json"), "pid $client");
+is $r->{answered}, 12, '... the same twelve keys';
+my ($resp) = grep { $_->{stage} eq 'response' } @{ $r->{stages} };
+is $resp->{sum_ns}, $stage{response}{sum_ns}, '... and to the nanosecond what was seen live';
+
+# Only what PROGRAM's windows answer; nothing else is written beside the file.
+$pid = collect('-q', '-d', '1s', '-o', "$s->{work}/none.json", '--', 'sleep', '1');
+$s->type_lines('type abc');
+$s->pressed(3);
+waitpid $pid, 0;
+is $?, 0, 'it ends with the program';
+is_deeply profile("$s->{work}/none.json")->{pairs}, [], '... and counts no keys of others';
+
+$pid = collect('--record-key-times', '-o', "$s->{work}/t.json");
+waitpid $pid, 0;
+is $? >> 8, 1, 'times of keys are refused without a terminal';
+like slurp("$s->{work}/said"), qr/^tipme: profile: --record-key-times: only in the foreground/,
+	'... by a sentence';
+ok !-e "$s->{work}/t.json.times", '... and none are written';
+# Somebody computes beside, at nice 19: that is no waiting. Then an answer that comes late, whose
+# episode is judged.
+my @hogs = map {
+	my $hog = fork // die "fork: $!\n";
+	if (!$hog) { POSIX::nice(19); 1 while 1 }
+	$hog
+} 1 .. 2;
+$pid = collect('-o', "$s->{work}/late.json", '--episodes-over', 150, '--keep', 2);
+wait_until(sub { slurp("$s->{work}/said") =~ /recording to/ }, 60);
+sleep 0.3;
+$s->type_lines('type xyz', 'sleep 0.1');
+$s->pressed(3);
+sleep 1;
+kill 'KILL', @hogs;
+waitpid $_, 0 for @hogs;
+my %old = map { $_ => 1 } $s->episodes;
+kill 'STOP', $client;
+$s->type_lines('type q');
+$s->pressed(1);
+sleep 0.4;
+kill 'CONT', $client;
+my ($new) = wait_until(
+	sub {
+		grep { !$old{$_} } $s->episodes;
+	},
+	60
+) ? grep { !$old{$_} } $s->episodes : ();
+ok $new, 'a late answer has an episode';
+kill 'INT', $pid;
+waitpid $pid, 0;
+$p = profile("$s->{work}/late.json");
+my ($slow) = @{ $p->{worst} };
+is $slow->{episode}, $new, '... which is kept' or diag explain $p->{worst};
+cmp_ok $slow->{response_ns}, '>', 300_000_000, '... with how long it took';
+like $slow->{verdict}, qr/stopped/, '... and what the engine says of it';
+$k = keys_of($p, 'xterm');
+($resp) = grep { $_->{stage} eq 'response' } @{ $k->{stages} };
+is $k->{answered}, 4, 'four keys';
+my ($app) = grep { $_->{app} eq 'xterm' } @{ $p->{apps} };
+is $app->{waiting_ns}, $resp->{sum_ns},
+	'a person waited for them, and not for who computed at nice 19';
+is sum0(map { $_->{app} eq 'xterm' ? 0 : $_->{waiting_ns} } @{ $p->{apps} }), 0,
+	'... nor for anybody else';
+my $share = $p->{own_cpu_ns} / $p->{duration_ns};
+note sprintf 'the collector used %.3f %% of a CPU', 100 * $share;
+done_testing;

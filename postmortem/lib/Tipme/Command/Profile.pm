@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# tipme profile report|compare: what follows from a profile that was recorded.
+package Tipme::Command::Profile;
+
+use strict;
+use warnings;
+use Tipme::Chart;
+use Tipme::CommandLine qw(options print_json ms table);
+use Tipme::Page;
+use Tipme::Printable       qw(put one_line);
+use Tipme::Profile::Charts qw(charts);
+use Tipme::Profile::File;
+use Tipme::Profile::Report qw(report_text report_json report_page);
+use Tipme::Timeline::File  qw(write_picture write_bytes);
+
+my %HELP = (
+	report => <<'END',
+usage: tipme profile report FILE [--html FILE] [--pictures FOLDER [--png]] [--times FILE] [--json]
+
+What a session felt like: how long answers took by application and kind of input; how long a
+person waited and thought, and how much went on in the background; times between long answers; what
+the machine does while nobody touches it. The views are those of Endo et al., OSDI 1996.
+
+  --html FILE        one page with all pictures, which needs nothing but itself
+  --pictures FOLDER  the pictures as SVG, with --png as PNG
+  --times FILE       what --record-key-times wrote: each event in pictures, exact times between
+  --kind KIND        of key, button, motion, wheel, touch only this one in pictures
+
+  tipme profile report monday.json
+  tipme profile report monday.json --html monday.html
+  tipme profile report monday.json --pictures out --png --kind key
+END
+	compare => <<'END',
+usage: tipme profile compare A B [--over MS] [--kind KIND] [--app NAME] [--junit FILE] [--json]
+
+How much longer answers of B take than those of A: the difference of each percentile, with an
+interval that leaves out 0 in at most one of twenty comparisons of the same thing. Names the stage,
+and through whom. Exit status 2: by the whole interval some difference is above MS (usually 0).
+
+  tipme profile compare monday.json tuesday.json
+  tipme profile compare before.json after.json --app gedit --over 5
+  tipme profile compare before.json after.json --junit profile.xml
+END
+);
+
+$HELP{cpu} = <<'END';
+usage: tipme profile cpu [EPISODE] [-o FILE.svg|FILE.png] [--event N] [--from MS] [--to MS] [--json]
+
+How busy the CPUs were around an event, in windows of 1, 10 and 100 ms, and what interrupts took.
+From the records of the kernel in an episode. --from and --to count in milliseconds from the event.
+
+  tipme profile cpu last -o cpu.svg
+  tipme profile cpu 20261120-150301-3f2a --event 12
+  tipme profile cpu last --from -500 --to 2000 --json
+END
+
+my $USAGE_ERROR = 64;
+my $OVER        = 2;
+my @KINDS       = qw(key button motion wheel touch);
+
+sub run {
+	my ($class, $what, @args) = @_;
+	my $do = $class->can('_' . ($what // ''));
+	if (!$do || !$HELP{$what}) {
+		print STDERR "tipme: profile: record, report, compare, cpu or idle is meant: "
+			. "see tipme profile --help\n";
+		return $USAGE_ERROR;
+	}
+	return $do->(@args);
+}
+
+sub _misuse { my ($why) = @_; print STDERR "tipme: profile $why\n"; return $USAGE_ERROR }
+
+sub _bad_kind {
+	my ($o) = @_;
+	return defined $o->{kind} && !grep { $_ eq $o->{kind} } @KINDS;
+}
+
+sub _report {
+	my (@args) = @_;
+	my ($o, $exit) =
+		options(\@args, $HELP{report}, 1, 'html=s', 'pictures=s', 'png', 'kind=s', 'times=s',
+		'json');
+	return $exit                                                        if !$o;
+	return _misuse("report: --kind $o->{kind}: one of @KINDS is meant") if _bad_kind($o);
+	return _misuse('report: name a file of `tipme profile record`')     if !@args;
+	my $p      = Tipme::Profile::File->read($args[0]);
+	my @charts = $o->{html} || $o->{pictures} ? map { charts($p, $_) } $o->{kind} // @KINDS : ();
+	if (defined $o->{times}) {
+		require Tipme::Profile::Times;
+		$p->{times} = Tipme::Profile::Times->read($o->{times});
+		push @charts, map { $p->{times}->charts($_) } $o->{kind} // @KINDS
+			if $o->{html} || $o->{pictures};
+	}
+	_write_pictures($o, @charts) if defined $o->{pictures};
+
+	if (defined $o->{html}) {
+		write_bytes($o->{html}, report_page($p, @charts));
+		put(one_line($o->{html}), "\n");
+	}
+	if    ($o->{json})                                     { print_json(report_json($p)) }
+	elsif (!defined $o->{html} && !defined $o->{pictures}) { put(report_text($p)) }
+	return 0;
+}
+
+sub _write_pictures {
+	my ($o, @charts) = @_;
+	my $folder = $o->{pictures};
+	mkdir $folder;
+	die "$folder: not a folder: name one for the pictures\n" if !-d $folder;
+	for my $c (@charts) {
+		my $file = "$folder/$c->[0]." . ($o->{png} ? 'png' : 'svg');
+		write_picture($file, Tipme::Chart->svg($c->[1]));
+		put(one_line($file), "\n");
+	}
+	return;
+}
+
+# What is shown around the event, in ns, unless the user says so.
+my ($BEFORE_NS, $AFTER_NS) = (100_000_000, 300_000_000);
+
+sub _cpu {
+	my (@args) = @_;
+	my ($o, $exit) =
+		options(\@args, $HELP{cpu}, 1, 'output|o=s', 'event=i', 'from=f', 'to=f', 'json');
+	return $exit if !$o;
+	require Tipme::Diagnosis;
+	require Tipme::Episode;
+	require Tipme::Library;
+	require Tipme::Profile::Cpu;
+	my $episode   = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
+	my $diagnosis = Tipme::Diagnosis->new($episode);
+	my $result    = $diagnosis->run(event => $o->{event});
+	my ($start, $end) =
+		$result->{interval}
+		? @{ $result->{interval} }{qw(start_ns end_ns)}
+		: ($episode->trigger_ns) x 2;
+	my $from = defined $o->{from} ? $start + int($o->{from} * 1e6) : $start - $BEFORE_NS;
+	my $to   = defined $o->{to}   ? $start + int($o->{to} * 1e6)   : $end + $AFTER_NS;
+	$to = $episode->end_ns if $to > $episode->end_ns;
+	die "--from and --to: nothing lies between: give the earlier one first\n" if $to - $from < 1e6;
+	my $states = $diagnosis->states($from, $to);
+	my $use    = Tipme::Profile::Cpu::cpu_use($states, $from, $to);
+	my $irqs   = Tipme::Profile::Cpu::interrupts($states, $use->{from_ns}, $use->{to_ns});
+
+	if (defined $o->{output}) {
+		my $title = 'CPU use: ' . one_line($result->{verdict}{sentence});
+		write_picture(
+			$o->{output},
+			Tipme::Chart->svg(Tipme::Profile::Cpu::cpu_chart($use, $title))
+		);
+	}
+	if ($o->{json}) {
+		print_json(
+			{ version => 1, id => $episode->id, event_ns => $start, %$use, interrupts => $irqs });
+	} else {
+		put(_cpu_text($use, $irqs));
+	}
+	return 0;
+}
+
+sub _cpu_text {
+	my ($use, $irqs) = @_;
+	my $all  = $use->{cpus} * ($use->{to_ns} - $use->{from_ns});
+	my @rows = map {
+		my $w     = $use->{windows}{$_};
+		my $whole = $use->{cpus} * $_ * 1e6;
+		[ "$_ ms", scalar(@$w), scalar(grep { $_ >= 0.99 * $whole } @$w), scalar(grep { !$_ } @$w) ]
+	} sort { $a <=> $b } keys %{ $use->{windows} };
+	my @took = map { [ $_->{class}, $_->{count}, ms($_->{ns}) ] } @{ $irqs->{long} };
+	return sprintf(
+		"%s of %d CPUs: busy %.2f %%%s; interrupts %s, softirqs %s\n\n",
+		ms($use->{to_ns} - $use->{from_ns}), $use->{cpus}, 100 * $use->{busy_ns} / $all,
+		$use->{unknown_ns} ? sprintf(', not known %.2f %%', 100 * $use->{unknown_ns} / $all) : '',
+		map { ms($_) } @{ $irqs->{sums} }{qw(hardirq softirq)}
+		)
+		. table([ [ 'windows of', 'all', 'all CPUs busy', 'all idle' ], @rows ], 'rrrr')
+		. (@took ? "\n" . table([ [ 'long interrupts', 'count', 'together' ], @took ], 'lrr') : '');
+}
+
+sub _compare {
+	my (@args) = @_;
+	my ($o, $exit) =
+		options(\@args, $HELP{compare}, 2, 'over=f', 'kind=s', 'app=s', 'junit=s', 'json');
+	return $exit                                                         if !$o;
+	return _misuse("compare: --kind $o->{kind}: one of @KINDS is meant") if _bad_kind($o);
+	return _misuse("compare: --over $o->{over}: milliseconds from 0 are meant")
+		if defined $o->{over} && $o->{over} < 0;
+	return _misuse('compare: name two files of `tipme profile record`') if @args < 2;
+	require Tipme::Profile::Compare;
+	my ($a, $b) = map { Tipme::Profile::File->read($_) } @args;
+	my $c = Tipme::Profile::Compare::compare(
+		$a, $b, kind => $o->{kind}, app => $o->{app},
+		over_ms => $o->{over} // 0
+	);
+	if   (defined $o->{junit}) { write_bytes($o->{junit}, Tipme::Profile::Compare::junit($c)) }
+	if   ($o->{json})          { print_json($c) }
+	else                       { put(Tipme::Profile::Compare::text($c)) }
+	return $c->{slower} ? $OVER : 0;
+}
+
+1;

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Input that came late from its device: silent in the midst of a movement, then many reports at
+# once, by the times that the kernel put on them. The kernel had none of them earlier, so the device
+# held them back, or its radio or its power saving did.
+package Tipme::LateInput;
+
+use strict;
+use warnings;
+use Tipme::Record::Layout;
+
+my $SILENT_NS = 200_000_000;
+my $PAUSE_NS  = 3_000_000_000;    # whoever moves nothing for longer has stopped
+my $BEFORE_NS = 300_000_000;      # in which it moved
+my $MOVES     = 5;                # so many reports at least
+my $BURST_NS  = 20_000_000;
+my $BURST     = 8;
+my $DENSER    = 4;                # than it moved before
+my ($MOTION)  = grep { $Tipme::Record::Layout::ENUM{input_kind}{$_} eq 'motion' }
+	keys %{ $Tipme::Record::Layout::ENUM{input_kind} };
+
+# longest(FACTS): of records of the X server's input thread { kernel_ns, device, kind } the longest
+# such silence: { device, from_ns, to_ns, reports, burst_ns }; or undef
+sub longest {
+	my (@facts) = @_;
+	my (%of, $best);
+	push @{ $of{ $_->{device} } }, $_->{kernel_ns}
+		for grep { $_->{kernel_ns} && ($_->{kind} eq 'motion' || $_->{kind} eq $MOTION) } @facts;
+	for my $device (sort { $a <=> $b } keys %of) {
+		my @t = sort { $a <=> $b } @{ $of{$device} };
+		for my $k ($MOVES .. $#t) {
+			my $silent = $t[$k] - $t[ $k - 1 ];
+			next
+				if $silent < $SILENT_NS
+				|| $silent > $PAUSE_NS
+				|| $best && $silent <= $best->{to_ns} - $best->{from_ns};
+			my $moved = grep { $_ >= $t[ $k - 1 ] - $BEFORE_NS } @t[ 0 .. $k - 1 ];
+			my @burst = grep { $_ < $t[$k] + $BURST_NS } @t[ $k .. $#t ];
+			next
+				if $moved < $MOVES
+				|| @burst < $BURST
+				|| @burst < $DENSER * $moved * $BURST_NS / $BEFORE_NS;
+			$best = { device => $device, from_ns => $t[ $k - 1 ], to_ns => $t[$k],
+				reports => scalar @burst, burst_ns => $burst[-1] - $burst[0] };
+		}
+	}
+	return $best;
+}
+
+# busiest(FROM, TO, FACTS): the device with most reports a second in a stretch: { device, per_s }; or undef
+sub busiest {
+	my ($from, $to, @facts) = @_;
+	my %n;
+	$n{ $_->{device} }++ for grep { $_->{kernel_ns} >= $from && $_->{kernel_ns} < $to } @facts;
+	my ($device) = sort { $n{$b} <=> $n{$a} || $a <=> $b } keys %n;
+	return if !defined $device || $to <= $from;
+	return { device => $device, per_s => int(1e9 * $n{$device} / ($to - $from)) };
+}
+
+1;

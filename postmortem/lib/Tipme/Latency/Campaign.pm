@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A campaign: latencies of the machine at rest and under loads, one recording each, and a page.
+#
+# Everything lies in one folder: campaign.json says which loads there are; NAME.json is the recording
+# under that load. Begun again it goes on with what is not complete.
+package Tipme::Latency::Campaign;
+
+use strict;
+use warnings;
+use Cpanel::JSON::XS ();
+use Exporter qw(import);
+use File::Path qw(remove_tree);
+use POSIX      ();
+use Time::HiRes qw(sleep);
+use Tipme::Latency::Result;
+
+our @EXPORT_OK = qw(loads run);
+
+# Loads that need nothing but a shell and, for `compile`, a C compiler; each is repeated until its
+# time is over, in a folder of its own that is removed.
+my @LOADS = (
+	[ 'idle', undef ],
+	[ 'compile', <<'END' ],
+i=0
+while [ $i -lt 1500 ]; do
+	echo "int f$i(int x) { int s = x; for (int i = 0; i < x; i++) s = s * 31 + i % (x + $i); return s; }"
+	i=$((i + 1))
+done > many.c
+while :; do cc -O2 -c many.c -o many.o; cp many.o copy.o; done
+END
+	[ 'files', <<'END' ],
+while :; do
+	mkdir -p tree
+	for i in 1 2 3 4 5 6 7 8; do head -c 8388608 /dev/zero > "tree/$i"; done
+	cp -r tree copy
+	sync -f . 2>/dev/null || sync
+	rm -rf tree copy
+done
+END
+);
+
+# loads(): names of those that need no command
+sub loads { return map { $_->[0] } @LOADS }
+
+# run(FOLDER, seconds => S, load => { NAME => COMMAND }, record => [ options ], say => SUB): the
+# results in order, idle first. Dies by a sentence; what is complete stays.
+sub run {
+	my ($folder, %o) = @_;
+	my @steps = _steps($folder, %o);
+	_save($folder, { format => 'tipme campaign', version => 1, seconds => $o{seconds},
+		loads => [ map { { name => $_->[0], command => $_->[1] } } @steps ] });
+	my @files;
+	for my $step (@steps) {
+		my ($name, $command) = @$step;
+		my $file = "$folder/$name.json";
+		push @files, $file;
+		if (_is_complete($file, $o{seconds})) { $o{say}->("$name: is there already"); next }
+		$o{say}->("$name: $o{seconds} s");
+		_record($folder, $name, $command, $file, %o);
+	}
+	return map { Tipme::Latency::Result->read($_) } @files;
+}
+
+# A campaign that was begun keeps its loads; another set is another campaign.
+sub _steps {
+	my ($folder, %o) = @_;
+	my @steps = (@LOADS, map { [ $_, $o{load}{$_} ] } sort keys %{ $o{load} });
+	@steps = grep { $_->[0] ne 'compile' || grep { -x "$_/cc" } split /:/, $ENV{PATH} // '' } @steps;
+	mkdir $folder or $!{EEXIST} && -d $folder or die "$folder: $!\n";
+	open my $in, '<:raw', "$folder/campaign.json" or return @steps;
+	my $was = eval { Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> }) };
+	die "$folder/campaign.json: is none of tipme: name another folder\n" if ref $was ne 'HASH' || ($was->{format} // '') ne 'tipme campaign';
+	my $same = sub { return join "\n", map { $_->[0] . '=' . ($_->[1] // '') } @_ };
+	my @had  = map { [ @$_{qw(name command)} ] } @{ $was->{loads} };
+	die "$folder: holds a campaign of other loads or another time: name another folder\n"
+		if $was->{seconds} != $o{seconds} || $same->(@had) ne $same->(@steps);
+	return @steps;
+}
+
+sub _save {
+	my ($folder, $data) = @_;
+	my $new = "$folder/campaign.json.$$";
+	open my $out, '>:raw', $new or die "$new: $!\n";
+	print {$out} Cpanel::JSON::XS->new->canonical->pretty->ascii->encode($data)
+		and close $out and rename $new, "$folder/campaign.json" or die "$folder/campaign.json: $!: is the disk full?\n";
+	return;
+}
+
+sub _is_complete {
+	my ($file, $seconds) = @_;
+	return 0 if !-e $file;
+	my $r = eval { Tipme::Latency::Result->read($file) };
+	return $r && $r->{complete} && $r->{duration_s} >= $seconds - 1 ? 1 : 0;
+}
+
+# The load runs in a process group of its own, so that all of it ends with us.
+sub _record {
+	my ($folder, $name, $command, $file, %o) = @_;
+	my $work = "$folder/work-$name";
+	my $load = defined $command ? _start($work, $command) : undef;
+	my $ended;
+	local @SIG{qw(INT TERM)} = (sub { $ended = 1 }) x 2;
+	my $rc = _wait($o{program}, [ 'record', '--duration', $o{seconds}, '--output', $file, @{ $o{record} // [] } ], $load, \$ended);
+	_end($load) if $load;
+	remove_tree($work) if defined $command;
+	die "$name: ended before its time; run the same again to go on\n" if $ended;
+	die "$name: the load has ended by itself: is its command right?\n" if $rc == -1;
+	# 2: something was over the threshold, which is what is asked.
+	die "$name: it could not be recorded\n" if $rc != 0 && $rc != 2;
+	return;
+}
+
+sub _start {
+	my ($work, $command) = @_;
+	remove_tree($work);
+	mkdir $work or die "$work: $!\n";
+	my $pid = fork // die "no process for the load: $!\n";
+	return $pid if $pid;
+	POSIX::setpgid(0, 0);
+	open STDOUT, '>', '/dev/null';
+	open STDERR, '>', '/dev/null';
+	open STDIN,  '<', '/dev/null';
+	chdir $work or POSIX::_exit(1);
+	{ no warnings 'exec'; exec '/bin/sh', '-c', $command }
+	POSIX::_exit(127);
+}
+
+sub _end {
+	my ($pid) = @_;
+	kill 'TERM', -$pid, $pid;
+	for (1 .. 50) { last if waitpid($pid, POSIX::WNOHANG()) != 0; sleep 0.05 }
+	kill 'KILL', -$pid, $pid;
+	waitpid $pid, 0;
+	return;
+}
+
+# Exit status of the recording; -1 where the load ended before it.
+sub _wait {
+	my ($program, $args, $load, $ended) = @_;
+	my $pid = fork // die "no process for the recording: $!\n";
+	if (!$pid) {
+		open STDOUT, '>', '/dev/null';
+		{ no warnings 'exec'; exec $program, @$args }
+		POSIX::_exit(127);
+	}
+	while (waitpid($pid, POSIX::WNOHANG()) == 0) {
+		my $gone = defined $load && !kill 0, $load;
+		$gone ||= defined $load && waitpid($load, POSIX::WNOHANG()) != 0;
+		if ($$ended || $gone) {
+			kill 'INT', $pid;
+			waitpid $pid, 0;
+			return $gone ? -1 : 1;
+		}
+		sleep 0.1;
+	}
+	return $? >> 8;
+}
+
+1;

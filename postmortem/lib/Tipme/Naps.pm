@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A thread that asked another process for something, and then looks again and again, by the clock,
+# whether the answer has come: its own timer ends each of its naps, and yet it waits for somebody.
+package Tipme::Naps;
+
+use strict;
+use warnings;
+no warnings 'portable';    # numbers of 64 bits
+use Tipme::KernelEvents;
+
+my $WORKS_NS = 30_000_000;     # who runs for longer between two naps does something else
+my $LEAST_NS = 100_000_000;    # what somebody lets go by for an answer is not shorter
+my $ASKED_NS = 20_000_000;     # before the first nap
+my $NAP_NS   = 50_000_000;     # who looks for something looks so often at least, ...
+my $PART   = 0.1; # ... or, if it does so less and less often, each tenth of the time since it asked
+my $EVENTS = 2;   # that may come one after the other between two naps
+my ($TASK, $HARDIRQ) = (0, 4);
+
+# new(states => TaskStates, threads => Threads, reasons => Reasons, server => DisplaySource or
+# undef, server_tid, server_pid)
+sub new { my ($class, %o) = @_; return bless { %o, runs => {} }, $class }
+
+# run(TID, INTERVAL): the run of naps that a sleep of the thread, as TaskStates has it, belongs to,
+# as far as that sleep: { from (the first nap's begin, ns), to, asked => [ thread of another
+# process, when ], naps (how many) }; undef: it is none. An event that comes meanwhile does not end
+# the run; what the client draws does.
+sub run {
+	my ($self, $tid, $i) = @_;
+	my $known = $self->{runs}{$tid} //= {};
+	return $self->within($tid, $i) if !$self->_by_timer($i);
+	my $run =
+		exists $known->{ $i->{from} } ? $known->{ $i->{from} } : $self->_find($tid, $i, $known);
+	return $run && $run->{to} - $run->{from} >= $LEAST_NS ? $run : undef;
+}
+
+# within(TID, INTERVAL): the same, where a later nap is known to be of that run
+sub within {
+	my ($self, $tid, $i) = @_;
+	my $run = $self->{runs}{$tid} ? $self->{runs}{$tid}{ $i->{from} } : undef;
+	return $run && $run->{to} - $run->{from} >= $LEAST_NS ? $run : undef;
+}
+
+sub _by_timer {
+	my ($self, $i) = @_;
+	return
+		defined $i->{wake}
+		&& (vec($self->{states}->events->{d}, $i->{wake}, 32) >> 16 & 255) == $HARDIRQ;
+}
+
+sub _find {
+	my ($self, $tid, $i, $known) = @_;
+	my ($states, $last, $first, $events, $asked, @of) = ($self->{states}, $i, undef, 0);
+	while ($i && $self->_is_nap($i)) {
+		$events = $self->_by_timer($i) ? 0 : $events + 1;
+		last if $events > $EVENTS;
+		($first, my $t) = ($i, $i->{from});
+		push @of, $i;
+		$asked = $self->asked($tid, $first->{real_from} // $t) and last;
+		my $ran = 0;
+		undef $i;
+		while (my $b = $states->before($tid, $t)) {
+			if ($b->{kind} eq 'blocked') { $i = $b; last }
+			$ran += $t - $b->{from} if $b->{kind} eq 'running';
+			last if $b->{kind} eq 'absent' || $ran > $WORKS_NS || $b->{from} >= $t;
+			$t = $b->{from};
+		}
+		last if $i && $self->_draws($tid, $i->{to}, $first->{from});
+	}
+	undef $asked if @of > 1 && grep {
+		my $ns = $_->{to} - $_->{from};
+		$ns > $NAP_NS && $ns > $PART * ($_->{to} - $first->{from})
+	} @of;
+	my $run =
+		$asked
+		? { from => $first->{from}, to => $last->{to}, asked => $asked, naps => scalar @of }
+		: undef;
+	$known->{ $_->{from} } = $run for @of;
+	return $run;
+}
+
+# Ended by a timer, or by the server, in an event loop; of a short one the stack is not known, and
+# a waking may be lost.
+sub _is_nap {
+	my ($self, $i) = @_;
+	return 0 if $i->{kind} ne 'blocked' || $i->{state} ne 'sleeping';
+	return 1 if !defined $i->{wake};
+	my $ev      = $self->{states}->events;
+	my $context = vec($ev->{d}, $i->{wake}, 32) >> 16 & 255;
+	return 0
+		if $context != $HARDIRQ
+		&& !($context == $TASK && vec($ev->{a}, $i->{wake}, 32) == $self->{server_tid});
+	my $stack = $self->{threads}->stack($i->{stack_id});
+	my $r     = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
+	return !$r || $r->{class} eq 'loop' ? 1 : 0;
+}
+
+sub _draws {
+	my ($self, $tid, $from, $to) = @_;
+	my $x   = $self->{server} or return 0;
+	my $pid = $self->{threads}->at($tid, $from)->{pid};
+	return scalar grep { ($_->{pid} // 0) == $pid } $x->between('draw', $from, $to);
+}
+
+# asked(TID, TIME): [ thread of another process, when ] that a thread asked for something just
+# before it slept at TIME: the one it woke last, or had another thread of its process wake; and
+# whom that one woke for it at once (a bus hands on). undef: nobody
+sub asked {
+	my ($self, $tid, $t) = @_;
+	my $own     = $self->{threads}->at($tid, $t)->{pid};
+	my @woken   = $self->_woken_by($tid, $t - $ASKED_NS, $t);
+	my ($first) = reverse grep { $_->[2] != $own } @woken,
+		map { $self->_woken_by($_->[0], $_->[1], $_->[1] + $ASKED_NS) }
+		grep { $_->[2] == $own } @woken;
+	return if !$first;
+	# A child of its own is waited for itself, whomever that one makes or asks.
+	return [ @$first[ 0, 1 ] ] if ($self->{threads}->at(@$first[ 0, 1 ])->{ppid} // 0) == $own;
+	my ($then) = grep { $_->[2] != $own && $_->[2] != $first->[2] }
+		$self->_woken_by($first->[0], $first->[1], $first->[1] + $ASKED_NS);
+	return [ @{ $then // $first }[ 0, 1 ] ];
+}
+
+# [ thread, when, process ]: whom a thread woke in [FROM, TO), but the server and the kernel's own
+sub _woken_by {
+	my ($self, $by, $from, $to) = @_;
+	my ($ev, @woken) = ($self->{states}->events);
+	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $to; $k++) {
+		next
+			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
+			|| vec($ev->{a},    $k, 32) != $by
+			|| (vec($ev->{d}, $k, 32) >> 16 & 255);
+		my ($tid, $t) = (vec($ev->{tid}, $k, 32), vec($ev->{ts}, $k, 64));
+		my $who = $self->{threads}->at($tid, $t);
+		push @woken, [ $tid, $t, $who->{pid} ]
+			if !$who->{kernel} && $who->{pid} != $self->{server_pid} && $tid != $by;
+	}
+	return @woken;
+}
+
+1;

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Two profiles: which answers take longer in the second, by how much, in which stage, through whom.
+#
+# The interval of a difference of quantiles is made of the intervals of both (Zou and Donner,
+# "Construction of confidence intervals about effect measures", Statistics in Medicine 2008), which
+# are those of order statistics. With M differences asked at once each has a confidence of 1 - 0.05
+# / M (Bonferroni), so that all hold at once in 19 of 20 comparisons.
+package Tipme::Profile::Compare;
+
+use strict;
+use warnings;
+use List::Util         qw(max);
+use Tipme::CommandLine qw(ms table);
+use Tipme::Printable   qw(one_line shorten xml_text);
+use Tipme::Statistics  qw(difference_interval);
+
+my @QUANTILES = (0.5, 0.9, 0.99);
+my @STAGES    = qw(read sent drawn finished);
+my %STAGE     = (
+	read     => 'before the display server worked on it', sent => 'in the display server',
+	drawn    => 'in the program, until the screen began to change',
+	finished => 'in the program, until the screen had changed'
+);
+
+# compare(A, B, kind =>, app =>, over_ms =>): { sentence, slower, faster (0, 1), differences => [ {
+# app, kind, quantile, a_ns, b_ns, difference_ns, least_ns, most_ns, slower, faster, stage, by }
+# ... ], left_out => [ texts ] }. Slower: the whole interval is above OVER_MS; faster: below
+# -OVER_MS.
+sub compare {
+	my ($a, $b, %o) = @_;
+	my (@common, @left_out);
+	for my $pair ($a->pairs_of($o{kind}, $o{app})) {
+		my ($other) = $b->pairs_of($pair->{kind}, $pair->{app});
+		if ($other) { push @common, [ $pair, $other ] }
+		else        { push @left_out, "$pair->{app}, $pair->{kind}: only in A" }
+	}
+	for my $pair ($b->pairs_of($o{kind}, $o{app})) {
+		push @left_out, "$pair->{app}, $pair->{kind}: only in B"
+			if !$a->pairs_of($pair->{kind}, $pair->{app});
+	}
+	my @asked;
+	for my $c (@common) {
+		my @q = grep { _bounded($_, @$c) } @QUANTILES;
+		push @left_out, "$c->[0]{app}, $c->[0]{kind}: too few answers" if !@q;
+		push @asked,    map { [ @$c, $_ ] } @q;
+	}
+	local $Tipme::Statistics::CONFIDENCE = 1 - 0.05 / max(1, scalar @asked);
+	my @d = map { _difference($b, $_, $o{over_ms} // 0) } @asked;
+	my %c =
+		(slower => (grep { $_->{slower} } @d) ? 1 : 0,
+		faster  => (grep { $_->{faster} } @d) ? 1 : 0, differences => \@d, left_out => \@left_out,
+		over_ms => $o{over_ms} // 0);
+	$c{sentence} = _sentence(@d);
+	return \%c;
+}
+
+# With the widest interval that may be asked for, or the number of questions would depend on itself.
+sub _bounded {
+	my ($q, $a, $b) = @_;
+	local $Tipme::Statistics::CONFIDENCE = 1 - 1e-4;
+	return !grep { !$_->{stage}{response}->quantile_interval($q) } $a, $b;
+}
+
+sub _difference {
+	my ($profile, $asked, $over_ms) = @_;
+	my ($a,       $b,     $q)       = @$asked;
+	my @of =
+		map { my $c = $_->{stage}{response}; [ $c->quantile($q), $c->quantile_interval($q) ] } $a,
+		$b;
+	my ($difference, $least, $most) = difference_interval(@{ $of[0] }, @{ $of[1] });
+	my %d = (app => $a->{app}, kind => $a->{kind}, quantile => $q, a_ns => $of[0][0],
+		b_ns => $of[1][0], difference_ns => $difference, least_ns => $least, most_ns => $most);
+	$d{slower}             = $least > $over_ms * 1e6 ? 1 : 0;
+	$d{faster}             = $most < -$over_ms * 1e6 ? 1 : 0;
+	@d{qw(stage stage_ns)} = _stage($a, $b, $q, $d{slower} ? 1 : -1) if $d{slower} || $d{faster};
+	$d{by}                 = _by($profile, \%d)                      if $d{slower};
+	return \%d;
+}
+
+# The stage whose own quantile has changed most in that direction.
+sub _stage {
+	my ($one, $other, $q, $sign) = @_;
+	my %change =
+		map { $_ => $sign * ($other->{stage}{$_}->quantile($q) - $one->{stage}{$_}->quantile($q)) }
+		@STAGES;
+	my ($most) = sort { $change{$b} <=> $change{$a} } @STAGES;
+	return ($most, $sign * $change{$most});
+}
+
+# Who was blamed for the worst answers of that kind, most often; undef: none was judged.
+sub _by {
+	my ($profile, $d) = @_;
+	my %n;
+	for my $w (@{ $profile->{worst} }) {
+		$n{ $w->{by} }++ if length $w->{by} && $w->{app} eq $d->{app} && $w->{kind} eq $d->{kind};
+	}
+	my ($by) = sort { $n{$b} <=> $n{$a} || $a cmp $b } keys %n;
+	return $by;
+}
+
+sub _sentence {
+	my (@d)     = @_;
+	my @changed = sort { abs $b->{difference_ns} <=> abs $a->{difference_ns} }
+		grep { $_->{slower} || $_->{faster} } @d;
+	return @d
+		? 'Nothing tells the two apart.'
+		: 'Nothing can be compared: no application and kind of input has enough answers in both.'
+		if !@changed;
+	my ($worst) = grep { $_->{slower} } @changed;
+	my $d = $worst // $changed[0];
+	return sprintf '%s answers %s %s %s (%s of them; %s to %s), %s%s.', one_line($d->{app}),
+		_plural($d->{kind}), ms(abs $d->{difference_ns}), $d->{slower} ? 'later' : 'sooner',
+		_part($d->{quantile}),
+		(map { ms(abs $_) } $d->{slower} ? @$d{qw(least_ns most_ns)} : @$d{qw(most_ns least_ns)}),
+		$STAGE{ $d->{stage} }, defined $d->{by} ? ', through ' . one_line($d->{by}) : '';
+}
+
+sub _plural {
+	my ($kind) = @_;
+	return { key => 'keys', button => 'clicks', motion => 'motion', wheel => 'turns of the wheel',
+		touch => 'touches' }->{$kind};
+}
+sub _part { my ($q) = @_; return $q == 0.5 ? 'the median' : sprintf '%g %%', 100 * $q }
+
+# text(COMPARISON), junit(COMPARISON): for people, and for those who gate on it (UTF-8 bytes).
+sub text {
+	my ($c) = @_;
+	my @rows = map {
+		my $d = $_;
+		[ shorten(one_line($d->{app}), 24), $d->{kind}, _part($d->{quantile}),
+			(map { ms($_) } @$d{qw(a_ns b_ns difference_ns)}),
+			ms($d->{least_ns}) . ' to ' . ms($d->{most_ns}), _says($d) ]
+	} @{ $c->{differences} };
+	return "$c->{sentence}\n"
+		. (
+		@rows
+		? "\n"
+			. table(
+			[ [ 'application', 'input', 'of them', 'A', 'B', 'B - A', 'interval', '' ], @rows ],
+			'lllrrrll'
+			)
+		: ''
+		) . join '', map { 'left out: ' . one_line($_) . "\n" } @{ $c->{left_out} };
+}
+
+sub _says {
+	my ($d) = @_;
+	return '' if !$d->{slower} && !$d->{faster};
+	return
+		  ($d->{slower} ? 'slower' : 'faster')
+		. ": $d->{stage}"
+		. (defined $d->{by} ? ', ' . one_line($d->{by}) : '');
+}
+
+sub junit {
+	my ($c)    = @_;
+	my @d      = @{ $c->{differences} };
+	my $failed = grep { $_->{slower} } @d;
+	my $xml =
+		sprintf
+		qq(<?xml version="1.0" encoding="UTF-8"?>\n<testsuite name="tipme profile" )
+		. qq(tests="%d" failures="%d" skipped="%d">\n),
+		scalar(@d) + @{ $c->{left_out} }, $failed, scalar @{ $c->{left_out} };
+	for my $d (@d) {
+		my $name = xml_text("$d->{app}: $d->{kind}: " . _part($d->{quantile}));
+		my $says = xml_text(sprintf '%s instead of %s: %s (%s to %s) later', ms($d->{b_ns}),
+			ms($d->{a_ns}), map { ms($_) } @$d{qw(difference_ns least_ns most_ns)});
+		$xml .=
+			qq(  <testcase classname="tipme.profile" name="$name")
+			. ($d->{slower}
+			? qq(>\n    <failure message="$says">)
+				. xml_text(_says($d))
+				. "</failure>\n  </testcase>\n"
+			: "/>\n");
+	}
+	$xml .=
+		sprintf
+		qq(  <testcase classname="tipme.profile" name="%s">\n    <skipped/>\n  </testcase>\n),
+		xml_text($_)
+		for @{ $c->{left_out} };
+	$xml .= "</testsuite>\n";
+	utf8::encode($xml);
+	return $xml;
+}
+
+1;

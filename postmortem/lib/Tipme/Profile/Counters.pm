@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Counters of each event: what client and server threads counted between the entry of an event and
+# its answer. The counters are read where a thread leaves a CPU (perf_event_open(2): a group
+# sampled at each context switch), so that what it counted in one run is one chunk.
+package Tipme::Profile::Counters;
+
+use strict;
+use warnings;
+use Exporter   qw(import);
+use List::Util qw(max min sum0);
+
+our @EXPORT_OK = qw(read_trace of_events available);
+
+# Unit: samples. An hour of a thread that switches 1,000 times a second.
+my $MAX = 4_000_000;
+# A name, tid, time, count, event with its modifiers.
+my $SAMPLE = qr{\A.*?\s(\d{1,9})\s+(\d{1,9})\.(\d{9}):\s+
+	(\d{1,18})\s+([\w/=,.-]+):(?:[a-zA-Z]*:)?\s*\z}x;
+
+# read_trace(HANDLE): { TID => [ { to_ns, ran_ns, counts => { NAME => N } } ... ] } in order of
+# time, from what `perf script -F comm,tid,time,event,period --ns` prints. The clock has to be
+# CLOCK_MONOTONIC (perf record -k), and task-clock one of the group: it says how long the run was.
+sub read_trace {
+	my ($h) = @_;
+	my (%of, $n);
+	while (my $line = <$h>) {
+		next if $line =~ /\A\s*(?:#.*)?\z/;
+		my ($tid, $s, $ns, $count, $event) = $line =~ $SAMPLE
+			or die "line $.: not a sample of perf script -F comm,tid,time,event,period --ns\n";
+		die "more than $MAX samples\n" if ++$n > $MAX;
+		my $to   = "$s$ns" + 0;
+		my $last = $of{$tid} && $of{$tid}[-1];
+		push @{ $of{$tid} }, $last = { to_ns => $to, counts => {} }
+			if !$last || $last->{to_ns} != $to;
+		$last->{counts}{$event} = ($last->{counts}{$event} // 0) + $count;
+	}
+	for my $chunks (values %of) {
+		@$chunks = sort { $a->{to_ns} <=> $b->{to_ns} } @$chunks;
+		$_->{ran_ns} = $_->{counts}{'task-clock'} // 0 for @$chunks;
+	}
+	return \%of;
+}
+
+# of_events(CHUNKS of one thread, NAMES, EVENTS): for each event [ from_ns, to_ns ] a hash NAME =>
+# count. A run that reaches beyond the event counts by the part of it that lies within. A counter
+# that no chunk names has counted nothing; one that is not available must not be among NAMES.
+sub of_events {
+	my ($chunks, $names, @events) = @_;
+	return map { _of_event($chunks, $names, @$_) } @events;
+}
+
+sub _of_event {
+	my ($chunks, $names, $from, $to) = @_;
+	my %sum = map { $_ => 0 } @$names;
+	for my $c (@$chunks) {
+		my $began = $c->{to_ns} - $c->{ran_ns};
+		next if $c->{to_ns} <= $from || $began >= $to;
+		my $share = $c->{ran_ns} ? (min($c->{to_ns}, $to) - max($began, $from)) / $c->{ran_ns} : 1;
+		$sum{$_} += $share * ($c->{counts}{$_} // 0) for @$names;
+	}
+	return \%sum;
+}
+
+# available(HANDLE): { NAME => '' or why not } from what `perf stat -x, -e NAMES true` prints.
+sub available {
+	my ($h) = @_;
+	my %why;
+	while (my $line = <$h>) {
+		my ($count, undef, $event) = split /,/, $line;
+		next if !defined $event || $event !~ /\A[\w-]+/;
+		$why{ $event =~ s/:[a-zA-Z]*\z//r } = $count =~ /\A[0-9.]+\z/ ? '' : $count =~ tr/<>//dr;
+	}
+	return \%why;
+}
+
+1;

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# How busy the CPUs were in windows of 1, 10 and 100 ms: figure 4 of Endo et al., OSDI 1996, there
+# from an idle loop, here from the switches that an episode has. And what interrupts took, by
+# class.
+package Tipme::Profile::Cpu;
+
+use strict;
+use warnings;
+use Exporter   qw(import);
+use List::Util qw(min sum0);
+use Tipme::KernelEvents;
+
+our @EXPORT_OK = qw(cpu_use interrupts cpu_chart);
+
+# Unit: ns.
+my $MS = 1_000_000;
+# The windows of figure 4, in ms; each is made of whole ones of the one before.
+my @WINDOWS_MS = (1, 10, 100);
+# Softirqs by their vector, as the kernel numbers them.
+my @SOFTIRQS = qw(HI TIMER NET_TX NET_RX BLOCK IRQ_POLL TASKLET SCHED HRTIMER RCU);
+
+# cpu_use(STATES, FROM, TO): { cpus, from_ns, to_ns, busy_ns, unknown_ns, windows => { MS => [
+# busy_ns of each window, of all CPUs together ] } }. FROM is an ns; TO is moved back to whole
+# milliseconds. A window at the end may be shorter. Unknown: who had the CPU is not known; it
+# counts as idle.
+sub cpu_use {
+	my ($states, $from, $to) = @_;
+	my $ms      = int(($to - $from) / $MS);
+	my @busy    = (0) x $ms;
+	my @cpus    = $states->events->cpus;
+	my $unknown = 0;
+	$to = $from + $ms * $MS;
+	for my $cpu (@cpus) {
+		$states->each_occupant(
+			$cpu, $from, $to,
+			sub {
+				my ($a, $b, $tid) = @_;
+				if    (!defined $tid) { $unknown += $b - $a }
+				elsif ($tid)          { _add(\@busy, $a - $from, $b - $from) }
+			}
+		);
+	}
+	my %windows = map { $_ => _together(\@busy, $_) } @WINDOWS_MS;
+	return {
+		cpus       => scalar @cpus, from_ns => $from, to_ns => $to, busy_ns => sum0(@busy),
+		unknown_ns => $unknown,
+		windows    => \%windows
+	};
+}
+
+# Shares [FROM, TO) out over milliseconds.
+sub _add {
+	my ($busy, $from, $to) = @_;
+	use integer;
+	while ($from < $to) {
+		my $n   = $from / $MS;
+		my $end = min($to, ($n + 1) * $MS);
+		$busy->[$n] += $end - $from;
+		$from = $end;
+	}
+	return;
+}
+
+sub _together {
+	my ($ms, $width) = @_;
+	return [ map { sum0(@$ms[ $_ * $width .. min($#$ms, ($_ + 1) * $width - 1) ]) }
+			0 .. int(($#$ms) / $width) ];
+}
+
+# interrupts(STATES, FROM, TO): { sums => { hardirq, softirq } in ns, which the switches in [FROM,
+# TO) tell since the one before each; long => [ { class, count, ns } ... ]: those over the
+# recorder's threshold, by line or vector, most time first }.
+sub interrupts {
+	my ($states, $from, $to) = @_;
+	my $ev = $states->events;
+	my (%sum, %long);
+	@sum{qw(hardirq softirq)} = (0, 0);
+	for my $cpu ($ev->cpus) {
+		for my $i (unpack 'N*', ${ $ev->of_cpu($cpu) }) {
+			my ($ts, undef, undef, $hard, $soft) = $ev->columns($i);
+			next if $ts < $from || $ts >= $to;
+			$sum{hardirq} += $hard;
+			$sum{softirq} += $soft;
+		}
+		for my $irq ($states->resources->irqs($cpu, $from, $to)) {
+			next if $irq->{from} < $from || $irq->{from} >= $to;
+			my $class =
+				$irq->{what} eq 'softirq'
+				? 'softirq ' . ($SOFTIRQS[ $irq->{number} ] // $irq->{number})
+				: $irq->{what} eq 'hardirq' ? "line $irq->{number}"
+				:                             $irq->{what};
+			$long{$class}{count}++;
+			$long{$class}{ns} += $irq->{to} - $irq->{from};
+		}
+	}
+	my @long = map { { class => $_, %{ $long{$_} } } }
+		sort { $long{$b}{ns} <=> $long{$a}{ns} || $a cmp $b } keys %long;
+	return { sums => \%sum, long => \@long };
+}
+
+# cpu_chart(CPU_USE, TITLE): a chart of all windows, for Tipme::Chart.
+sub cpu_chart {
+	my ($use, $title) = @_;
+	my @series;
+	for my $width (@WINDOWS_MS) {
+		my $w = $use->{windows}{$width};
+		my @points;
+		for my $n (0 .. $#$w) {
+			my $end = min(($use->{to_ns} - $use->{from_ns}) / $MS, ($n + 1) * $width);
+			push @points,
+				[ $n * $width, 100 * $w->[$n] / ($end - $n * $width) / $MS / $use->{cpus} ];
+			push @points, [ $end, $points[-1][1] ] if $n == $#$w;
+		}
+		push @series, { name => "$width ms", kind => 'step', points => \@points };
+	}
+	return {
+		title    => $title,
+		subtitle => "share of all $use->{cpus} CPUs that was busy, in windows of 1, 10 and 100 ms",
+		x        => { label => 'time', unit => 'ms', from => 0 },
+		y        => { label => 'busy', unit => '%',  from => 0, to => 100 },
+		series   => \@series
+	};
+}
+
+1;

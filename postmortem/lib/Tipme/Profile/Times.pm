@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The times of events that `tipme profile record --record-key-times` wrote beside a profile: figure
+# 5 as the paper has it, each event a line, whole and magnified; table 2 exactly.
+package Tipme::Profile::Times;
+
+use strict;
+use warnings;
+use List::Util            qw(max min sum0);
+use Tipme::Profile::Views qw(between_times limits);
+
+# Unit: events. A month of a quick typist has fewer.
+my $MAX = 10_000_000;
+# Unit: s. What the magnified picture shows, as figure 5b.
+my $CLOSE_S = 2;
+my $HEAD    = join "\t", qw(entered_ns app kind outcome read_ns sent_ns drawn_ns finished_ns);
+
+# read(FILE): { events => [ { entered_ns, app, kind, response_ns } ... ] } of answered ones, in
+# order; dies by a sentence about what is wrong with it.
+sub read {    ## no critic (ProhibitBuiltinHomonyms)
+	my ($class, $file) = @_;
+	open my $h, '<:raw', $file or die "$file: $!\n";
+	my $head = <$h> // '';
+	chomp $head;
+	die "$file: no times of events: name FILE.times of `tipme profile record`\n" if $head ne $HEAD;
+	my @events;
+	while (my $line = <$h>) {
+		my ($entered, $app, $kind, $outcome, @stages) =
+			$line =~ /\A(\d{1,18})\t([^\t\n]*)\t([a-z]+)\t(\d)((?:\t\d{1,18}){4})\n\z/
+			or die "$file: line $.: not an event: the file is cut short or was changed\n";
+		push @events,
+			{ entered_ns => $entered, app => $app, kind => $kind,
+			response_ns => sum0(split /\t/, $stages[0] =~ s/\A\t//r) }
+			if !$outcome;
+		die "$file: more than $MAX events\n" if @events > $MAX;
+	}
+	close $h or die "$file: $!\n";
+	return
+		bless { file => $file,
+		events => [ sort { $a->{entered_ns} <=> $b->{entered_ns} } @events ] }, $class;
+}
+
+# between(THRESHOLDS_MS, KIND): table 2, with the events' own times; rows as those of
+# Tipme::Profile::Views.
+sub between {
+	my ($self, $thresholds, $kind) = @_;
+	return between_times($thresholds,
+		map { [ @$_{qw(entered_ns response_ns)} ] } $self->_of($kind));
+}
+
+sub _of {
+	my ($self, $kind) = @_;
+	return grep { !defined $kind || $_->{kind} eq $kind } @{ $self->{events} };
+}
+
+# charts(KIND): figure 5: each event as a line from when it began; the whole, and 2 s around the
+# longest.
+sub charts {
+	my ($self, $kind) = @_;
+	my @events    = $self->_of($kind) or return ();
+	my $zero      = $events[0]{entered_ns};
+	my ($longest) = sort { $b->{response_ns} <=> $a->{response_ns} } @events;
+	my $middle    = ($longest->{entered_ns} - $zero) / 1e9;
+	my $end       = max($CLOSE_S, ($events[-1]{entered_ns} - $zero) / 1e9);
+	my $from      = max(0, min($end - $CLOSE_S, $middle - $CLOSE_S / 2));
+	return (
+		_chart("$kind-events-over-time", "Each event: $kind", $kind, 0, $end, $zero, @events),
+		_chart(
+			"$kind-longest", "Two seconds around the longest: $kind", $kind, $from,
+			$from + $CLOSE_S, $zero, @events
+		)
+	);
+}
+
+sub _chart {
+	my ($name, $title, $kind, $from, $to, $zero, @events) = @_;
+	my ($low, $high, $what) = limits($kind);
+	my @points = map { [ ($_->{entered_ns} - $zero) / 1e9, $_->{response_ns} / 1e6 ] } @events;
+	@points = grep { $_->[0] >= $from && $_->[0] <= $to } @points;
+	return [
+		$name,
+		{
+			title => $title,
+			x => { label => 'since the first event', scale => 'time', from => $from, to => $to },
+			y => { label => 'latency', unit => 'ms' },
+			series => [ { name => 'an event', kind => 'spikes', points => \@points } ],
+			ranges => [
+				{
+					axis  => 'y', from => $low, to => $high,
+					label => "where $what begin to irritate, $low to $high ms (TIPME, 2000)"
+				}
+			]
+		}
+	];
+}
+
+1;

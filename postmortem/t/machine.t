@@ -1,0 +1,295 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The machine as a whole, beside the threads of a path: memory and who has it, what the kernel
+# reported, how fast its CPUs might run, and what changed with it between two episodes.
+use strict;
+use warnings;
+use Test::More;
+use File::Temp ();
+use FindBin    qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Compare qw(compare);
+use Tipme::Diagnosis;
+use Tipme::Episode;
+use Tipme::Machine;
+use Tipme::Steps;
+use Tipme::Test::Judge qw(judged);
+use Tipme::Test::Story;
+
+use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
+
+# slept(STATE, ID, STACK, CONTEXT): the client sleeps there from 1,001 to 1,700 ms
+sub slept {
+	my ($state, $id, $stack, $context) = @_;
+	my $s = Tipme::Test::Story->new(manifest => { state => $state });
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	$s->builder->stack($id, $stack);
+	$s->wake(0, 1700, CLIENT, 0, undef, context => $context, stack_id => $id);
+	return $s->run(1, 1700.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+}
+
+sub said { my ($d) = @_; return join "\n", @{ $d->{verdict}{circumstances} } }
+
+# --- memory: how full, how long waited for, by name and by group, where it is swapped to ---
+my $s = Tipme::Test::Story->new(
+	manifest => { state => { swap => [ { kind => 'zram', kib => 4 << 20 } ] } });
+$s->lasts('memory_wait', 1, 1000.95, 1700.2, tid => CLIENT, kind => 'fault_swap');
+my %second = (
+	total_kib     => 8 << 20, available_kib => 400 << 10, swap_total_kib => 4 << 20,
+	swap_free_kib => 1 << 20, full_us       => 600_000,   some_us        => 900_000, io_full_us => 0
+);
+$s->daemon('memory_state', ts_ns => $_ * 1000 * MS, since_ns => ($_ - 1) * 1000 * MS, %second)
+	for 1 .. 3;
+$s->daemon('cgroup_name', cgroup => 77, path => '/user.slice/app-chrome.scope');
+$s->builder->thread(800 + $_, 'chrome', rss_kib => 100 << 10, cgroup => 77) for 1 .. 43;
+$s->builder->thread(900, 'code', rss_kib => 3 << 20);
+$s->run(1, 1000.25, 1001, CLIENT, 'disk_sleep')->enter(1000);
+$s->wake(0, 1700, CLIENT, 0, undef, context => 'hardirq');
+my $d = judged(
+	'memory',        $s->run(1, 1700.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000),
+	'page-fault-io', 'xterm'
+);
+like(said($d), qr/^Memory was full to 95 % \(of 8\.0 GiB\), swap to 75 %\.$/m, 'how full it was');
+like(said($d), qr/^All threads at once waited for memory for 600 of these 1000 ms,/m, 'PSI');
+like(
+	said($d), qr/^Most memory had: chrome \(43 processes\) 4\.2 GiB, code 3\.0 GiB\b/m,
+	'many processes of one name are one'
+);
+like(said($d), qr/\(zram\)/, 'where it is swapped to');
+is($d->{verdict}{memory}{groups}[0]{name}, 'app-chrome.scope', 'the group that has most');
+
+# What is swapped to compressed memory is read back by computing: memory's time, not the program's.
+$s = Tipme::Test::Story->new->enter(1000);
+$s->lasts('memory_wait', 1, 1000.5, 1600.5, tid => CLIENT, kind => 'fault_swap');
+$d = judged('zram', $s->run(1, 1000.25, 1602, CLIENT, 'sleeping')->draw(1601.9)->hotkey(3000),
+	'memory-reclaim', 'xterm', 0.98, 1);
+like($d->{verdict}{sentence}, qr/reading back what had been swapped out, with the CPU/,
+	'what it did');
+
+# --- what the kernel reported: of the thing that was waited for, of something else, of long ago ---
+my $FENCE = 'dma_fence_default_wait+0x149;dma_fence_wait_timeout+0x108;dma_resv_wait_timeout+0x80';
+$s = slept({}, 90, $FENCE, 'hardirq');
+$s->daemon('kernel_message', ts_ns => 1400 * MS, kind => 'gpu_reset', device => 'amdgpu',
+	severity => 3);
+$s->daemon('kernel_message', ts_ns => 1500 * MS, kind => 'usb_reset', device => '1-3', number => 4);
+$d = judged('a reset', $s, 'gpu-wait', 'xterm');
+like(
+	$d->{verdict}{sentence},
+	qr/; the kernel reported: the graphics processor hung, or was reset \(amdgpu\)\.$/,
+	'it stands in the sentence'
+);
+like(
+	said($d), qr/^The kernel reported at 1\.500 s: a USB device was reset \(1-3\)\.$/m,
+	'what it is not of stands beside'
+);
+$s = slept({}, 90, $FENCE, 'hardirq');
+$s->daemon('kernel_message', ts_ns => 3900 * MS, kind => 'gpu_reset', device => 'amdgpu');
+$d = judged('a reset later', $s, 'gpu-wait', 'xterm');
+unlike($d->{verdict}{sentence} . said($d), qr/kernel reported/,
+	'what came long after is not meant');
+
+# --- how fast the CPU ran: looked at each second; the same work at full speed would be usual ---
+sub computed {
+	my ($ms, @speeds) = @_;
+	my $s = Tipme::Test::Story->new(
+		manifest => {
+			state       => { governor => 'powersave' },
+			frequencies => [ map { +{ cpu => $_, khz => 4_700_000, max_khz => 4_700_000 } } 0, 1 ]
+		}
+	);
+	$s->daemon(
+		'cpu_speed', ts_ns => $_->[0] * MS, cpu => 1, khz => $_->[1], limit_khz => $_->[2],
+		max_khz => 4_700_000, throttled => $_->[3], power => 2
+	) for @speeds;
+	$s->enter(1000)->run(1, 1000.25, 1000 + $ms, CLIENT, 'sleeping')->draw(1000 + $ms - 0.1);
+	return $s->hotkey(3000);
+}
+$d = judged(
+	'slow',     computed(700, [ 900, 400_000, 800_000, 0 ], [ 1500, 400_000, 800_000, 3 ]),
+	'cpu-slow', 'xterm'
+);
+like($d->{verdict}{sentence}, qr/computed, on a CPU that ran at 0\.40 GHz of 4\.70\.$/, 'how slow');
+like(said($d), qr/It may run at 0\.80 GHz at most/,              'a limit from outside');
+like(said($d), qr/Heat or power slowed it down 3 times/,         'heat');
+like(said($d), qr/ran on its battery\..*governor is powersave/s, 'power and governor');
+$d = judged(
+	'slow, and long all the same', computed(1900, [ 900, 2_000_000, 4_700_000, 0 ]),
+	'app-compute',                 'xterm'
+);
+like(said($d), qr/^CPU 1 ran at 2\.00 GHz/m, 'said, and not blamed');
+judged('fast', computed(700, [ 900, 4_600_000, 4_700_000, 0 ]), 'app-compute', 'xterm');
+
+# --- the X server sleeps in another client's request: that one asked for it ---
+sub asked_for {
+	my ($client) = @_;
+	my $s = Tipme::Test::Story->new->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	$s->builder->thread(500, 'wine');
+	$s->builder->stack(98,
+		'msleep+0x2b;intel_pps_vdd_on_unlocked+0x306;intel_dp_aux_xfer+0x11e;drm_dp_dpcd_access+0xbf'
+	);
+	$s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1001.4, SERVER, 'disk_sleep');
+	$s->wake(0, 1600, SERVER, 0, undef, context => 'hardirq', stack_id => 98)
+		->run(0, 1600.1, 1601, SERVER, 'sleeping');
+	$s->builder->x(1001.1 * MS, 'x_wakeup')->x(
+		1001.2 * MS, 'x_request', pid => $client, client => 9, duration_ns => 599 * MS,
+		major => 140, minor => 20, sequence => 7, count => 1
+	);
+	$s->builder->x(1600.4 * MS, 'x_request', pid => CLIENT, client => 4, duration_ns => MS / 10,
+		major => 74, sequence => 1, count => 1);
+	$s->builder->x(1600.5 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6,
+		height => 13)->x(1600.9 * MS, 'x_sleep');
+	return $s->hotkey(3000);
+}
+$d = judged('modes of a monitor', asked_for(500), 'client-queue', 'wine', 0.9);
+like(
+	$d->{verdict}{sentence},
+	qr/the X server was in a request of "wine" \(pid 500\), waiting for a monitor to answer/,
+	'who asked, and for what the server waited'
+);
+
+# --- a writer is held back: who wrote most is to be blamed ---
+my $HELD =
+	'balance_dirty_pages+0x3bc;balance_dirty_pages_ratelimited_flags+0x2a0;generic_perform_write+0x15a';
+$s = slept({}, 94, $HELD, 'hardirq');
+judged('its own backlog', $s, 'writeback', 'xterm', 0.98, 1);
+$s = slept({}, 94, $HELD, 'hardirq');
+$s->builder->thread(600, 'cp', ts_ns => 5 * MS);
+for my $k (0 .. 9) {
+	$s->wake(0, 980 + 100 * $k, 600, 0, undef, context => 'hardirq', stack_id => 94);
+	$s->run(0, 980.1 + 100 * $k, 981 + 100 * $k, 600, 'sleeping');
+}
+$d = judged('somebody else\'s', $s, 'writeback', 'cp', 0.9);
+like($d->{verdict}{sentence},
+	qr/it was held back, because .*: "cp" \(pid 600\) had written most of it\.$/, 'who it was');
+
+# --- the machine stands still: nobody records anything, though somebody has a CPU ---
+sub still {
+	my ($samples) = @_;
+	my $s = Tipme::Test::Story->new->enter(1000);
+	$s->kernel(1, 1005 + 10 * $_, 'sample', tid => CLIENT, cpu => 1, period_us => 10_101)
+		for 0 .. ($samples ? 58 : 3), 54 .. 58;
+	return $s->run(1, 1000.25, 1600, CLIENT, 'sleeping')->draw(1599.9)->hotkey(3000);
+}
+$d = judged('still', still(0), 'machine-stall', undef, 0.8);
+like($d->{verdict}{sentence}, qr/no CPU did anything that could be recorded/, 'what it was');
+judged('busy', still(1), 'app-compute', 'xterm', 0.9);
+
+# --- commands: those that are here, with what undoes them by what the machine had ---
+{
+	my %v       = (kind => 'writeback', blamed => { pid => 600, detail => 'wait-writeback' });
+	my %machine = (dirty_ratio => 30,   dirty_background_ratio => 5);
+	my $all     = sub { return 1 };
+	my $steps   = Tipme::Steps::steps(\%v, \%machine, find => $all);
+	is($steps->[1]{mark}, 'try', 'a setting is a try');
+	is($steps->[1]{undo}, 'sysctl vm.dirty_ratio=30 vm.dirty_background_ratio=5',
+		'undone by what was there');
+	is_deeply(
+		Tipme::Steps::steps(\%v, \%machine, find => sub { $_[0] ne 'sysctl' && $_[0] ne 'grep' }),
+		[],
+		'a command that is not here is not told'
+	);
+	is(scalar @{ Tipme::Steps::steps(\%v, {}, find => $all) }, 1,
+		'nor one that could not be undone');
+	my %disk = (kind => 'disk-io', blamed => { pid => 7, detail => 'disk-busy', disk => 'sda' });
+	is(
+		Tipme::Steps::steps(\%disk, { encrypted => ['dm-0'] }, find => $all)->[0]{undo},
+		'cryptsetup refresh dm-0',
+		'an encrypted disk'
+	);
+	ok(
+		!(
+			grep {/cryptsetup|btrfs/}
+			map  { $_->{command} } @{ Tipme::Steps::steps(\%disk, {}, find => $all) }
+		),
+		'and none of what this machine has not'
+	);
+	is(
+		Tipme::Steps::steps({ kind => 'stopped', blamed => { pid => 8 } }, {}, find => $all)
+			->[0]{mark}, 'cure',
+		'what ends it is a cure'
+	);
+}
+
+# --- input that came late from its device: silent in a movement, then many reports at once ---
+sub moved {
+	my ($after_ms) = @_;
+	my $s          = Tipme::Test::Story->new->key(1000, 3);
+	my @t          = map { 1200 + 8 * $_ } 0 .. 30;
+	push @t, map { 1800 + $after_ms * $_ } 0 .. 23;
+	$s->builder->x(($_ + 1) * MS, 'x_input', kernel_ns => $_ * MS, device => 5, kind => 'motion',
+		tid => 101)
+		for @t;
+	return said($s->hotkey(3000)->diagnose(File::Temp::tempdir(CLEANUP => 1) . '/m'));
+}
+like(
+	moved(0.25),
+	qr/^Input device event5 was silent for 360 ms from 1\.440 s on, .*then sent 24 reports within 6 ms/m,
+	'silent, then a burst'
+);
+unlike(moved(8), qr/was silent/, 'one that stopped and moves again as before is not late');
+
+# --- what the machine is: its clock, its disk; a mouse that sends very often ---
+$s = Tipme::Test::Story->new(manifest => { state => { clock_source => 'hpet' } });
+$d =
+	judged('hpet',
+	$s->enter(1000)->run(1, 1000.25, 1700, CLIENT, 'sleeping')->draw(1699.9)->hotkey(3000),
+	'app-compute', 'xterm');
+like(said($d), qr/^The clock source of this machine is hpet/m, 'its clock is slow');
+$s = Tipme::Test::Story->new(
+	manifest => {
+		state => {
+			encrypted => ['8:0'], disks => [ { name => '8:0', rotational => 1, removable => 1 } ]
+		}
+	}
+);
+$s->io(CLIENT, 90, 1000.9, 1001.5, 1700)->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep');
+$s->daemon('kernel_message', ts_ns => 1600 * MS, kind => 'disk_error', device => 'ata1',
+	severity => 3);
+$s->wake(0, 1700, CLIENT, 0, 'disk', context => 'hardirq')
+	->run(1, 1700.1, 1702, CLIENT, 'sleeping');
+$d = judged('a failing disk', $s->draw(1701.9)->hotkey(3000), 'disk-io', 'xterm');
+like($d->{verdict}{sentence},
+	qr/; the kernel reported: a disk could not read or write, or was reset \(ata1\)\.$/,
+	'its report is in the sentence');
+like(said($d), qr/is encrypted.*rotates.*can be removed/s, 'what kind of disk it is');
+$s = Tipme::Test::Story->new->enter(1000);
+$s->lasts('memory_wait', 1, 1000.5, 1600.5, tid => CLIENT, kind => 'compaction');
+$d = judged('compaction', $s->run(1, 1000.25, 1602, CLIENT, 'sleeping')->draw(1601.9)->hotkey(3000),
+	'memory-reclaim', 'xterm', 0.98, 1);
+like($d->{verdict}{next}, qr/transparent_hugepage/,
+	'huge pages, and not a full memory, are to be looked at');
+
+$s = Tipme::Test::Story->new->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+$s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1601, SERVER, 'sleeping');
+$s->builder->x(1001.1 * MS, 'x_wakeup')
+	->x(1001.2 * MS, 'x_request', pid => CLIENT, client => 4, duration_ns => 599 * MS, major => 74,
+	sequence => 1, count => 1);
+$s->builder->x((1100 + $_ / 2) * MS, 'x_input', kernel_ns => (1099 + $_ / 2) * MS, device => 7,
+	kind => 'motion', tid => 101)
+	for 0 .. 900;
+$s->builder->x(1600.5 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6,
+	height => 13)->x(1600.9 * MS, 'x_sleep');
+$d = judged('a fast mouse', $s->hotkey(3000), 'server-compute', 'Xorg');
+like(said($d), qr/^Input device event7 sent 1[45]\d\d reports a second\.$/m, 'it is told');
+
+# --- two episodes: what changed with the machine ---
+sub opened {
+	my ($name, $state) = @_;
+	my $dir = File::Temp::tempdir(CLEANUP => 1) . "/$name";
+	my $s   = slept($state, 90, $FENCE, 'hardirq');
+	$s->builder->write($dir);
+	return Tipme::Diagnosis->new(Tipme::Episode->open($dir));
+}
+my %machine = (clock_source => 'tsc', gpus => [ { driver => 'i915', device => '0x9a49' } ],
+	mounts => { ext4 => 2 });
+my $c = compare(opened('a', \%machine),
+	opened('b', { %machine, clock_source => 'hpet', mounts => { ext4 => 2, nfs4 => 1 } }));
+is_deeply(
+	$c->{machine},
+	[
+		{ what => 'clock_source', a => 'tsc', b => 'hpet' },
+		{ what => 'mounts.nfs4',  a => undef, b => '1' }
+	],
+	'what is another, and nothing else'
+);
+done_testing;

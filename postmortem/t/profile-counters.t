@@ -1,0 +1,49 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Counters of each event, from a recorded trace: the arithmetic by hand; what is not available is
+# said.
+use strict;
+use warnings;
+use FindBin;
+use Test::More;
+use lib "$FindBin::Bin/../lib";
+use Tipme::Profile::Counters qw(read_trace of_events available);
+
+# As perf 6.1 prints them: one sample a line, those of one switch with one time.
+my $trace = <<'END';
+            Xorg   100  1.000000000:          1 context-switches:
+            Xorg   100  1.000000000:    1000000       task-clock:
+            Xorg   100  1.000000000:       3000           cycles:u:
+ a b: c 7 8   200  2.004000000:          1 context-switches:
+ a b: c 7 8   200  2.004000000:    2000000       task-clock:
+ a b: c 7 8   200  2.004000000:         40      page-faults:
+ a b: c 7 8   200  2.010000000:          1 context-switches:
+ a b: c 7 8   200  2.010000000:    4000000       task-clock:
+ a b: c 7 8   200  2.010000000:         10      page-faults:
+END
+my $t = trace($trace);
+is_deeply [ sort keys %$t ], [ 100, 200 ], 'two threads, one with an odd name';
+is scalar(@{ $t->{200} }),       2,    'a run for each switch';
+is $t->{100}[0]{counts}{cycles}, 3000, 'a counter of user mode';
+my @names = qw(page-faults context-switches);
+my $ms    = 1_000_000;
+# The first run was from 2.002 to 2.004, the second from 2.006 to 2.010.
+my @e = of_events($t->{200}, \@names, [ 2001 * $ms, 2005 * $ms ], [ 2001 * $ms, 2008 * $ms ],
+	[ 2004.5 * $ms, 2005 * $ms ], [ 2000 * $ms, 2011 * $ms ]);
+is_deeply $e[0], { 'page-faults' => 40, 'context-switches' => 1 },   'one run, whole';
+is_deeply $e[1], { 'page-faults' => 45, 'context-switches' => 1.5 }, '... and half of another';
+is_deeply $e[2], { 'page-faults' => 0,  'context-switches' => 0 },   'nothing between two runs';
+is_deeply $e[3], { 'page-faults' => 50, 'context-switches' => 2 },   'all';
+for my $bad ("nonsense\n", "x 1 2.5: 3 cycles:\n", "x 1 2.000000000: -3 cycles:\n") {
+	ok !eval { trace($bad); 1 }, 'what is no sample is refused';
+	like $@, qr/^line 1: not a sample/, '... by its line';
+}
+my $stat = "1,,context-switches,100,100.00,,\n<not supported>,,cycles,0,100.00,,\n"
+	. "<not counted>,,page-faults,0,0,,\n";
+open my $h, '<', \$stat or die;
+is_deeply available($h),
+	{ 'context-switches' => '', cycles => 'not supported', 'page-faults' => 'not counted' },
+	'what is not available says why';
+done_testing;
+
+sub trace { my ($text) = @_; open my $in, '<', \$text or die; return read_trace($in) }
