@@ -40,6 +40,8 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "list", "the episodes", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
 	{ "show", "an episode: its facts and its verdict", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
 	{ "pin", "keep an episode when room is made for newer ones", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
+	{ "note", "your words about an episode", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
+	{ "tag", "words by which you find episodes again", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
 	{ "rm", "remove episodes", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },
 	{ "compare", "two episodes: stage by stage, cause by cause", cli_program, NULL, "tipme-postmortem", TIPME_INVESTIGATE },
 	{ "check", "did the cure help: the same presses, before and after", cli_program, NULL, "tipme-postmortem", TIPME_EVERYDAY },

@@ -91,6 +91,9 @@ row("tipme: snap: slow: what happened goes behind -m: tipme snap -m 'slow'", 64,
 row('tipme: snap: -m: its text is missing: see tipme snap --help', 64, [ 'snap', '-m' ]);
 row('tipme: classes: io: begin the name of a class with + or -: tipme classes lists them', 64, [ 'classes', 'io' ]);
 row('tipme: pin: no episode named: say which, or last (see `tipme list`)', 64, ['pin']);
+row('tipme: note: no episode named: say which, or last (see `tipme list`)', 64, ['note']);
+row('tipme: note: TEXT, --clear and --undo: say one of them', 64, [ 'note', 'last', 'x', '--undo' ]);
+row('tipme: tag: no episode named: say which, or last (see `tipme list`)', 64, ['tag']);
 row('tipme: rm: no episode named: say which (see `tipme list`)', 64, ['rm']);
 row('tipme: compare: two episodes are needed: `tipme list` shows them', 64, [ 'compare', 'last' ]);
 row('tipme: open: no file: name one that `tipme bundle` wrote', 64, ['open']);

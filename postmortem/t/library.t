@@ -49,7 +49,7 @@ my $row = library()->episode($newer);
 is($row->{$_->[0]}, $_->[1], "$_->[0]") for [ records => 3 ], [ lost => 7 ], [ kernel => '6.1.0-56-amd64' ], [ trigger_kind => 'hotkey' ],
 	[ trigger_ns => 5_000_000_000 ], [ problem => '' ], [ cpus => 2 ], [ kind => undef ];
 is(pragma('application_id'), 0x5449504d, 'the file says whose it is');
-is(pragma('user_version'), 3, 'and which schema it has');
+is(pragma('user_version'), 4, 'and which schema it has');
 is(pragma('journal_mode'), 'wal', 'readers and a writer at once');
 is((stat $table)[2] & 07777, 0600, 'nobody else may read it');
 

@@ -18,12 +18,12 @@ my $MAX_PACKED = 64 << 20;
 # Records shrink to a tenth when they are packed. What shrinks to less than a fiftieth was made to fill memory, unless it is small.
 my $MAX_RATIO  = 50;
 my $SMALL      = 8 << 20;
-my $NAME      = qr/\A(?:manifest\.json|schema|note\.txt|verdict\.(?:txt|json)|timeline\.svg|report\.html|summary\.txt|system\.json|trace\.pftrace|[a-z0-9-]{1,60}\.rec)\z/;
+my $NAME      = qr/\A(?:manifest\.json|schema|(?:note|tags)\.txt|verdict\.(?:txt|json)|timeline\.svg|report\.html|summary\.txt|system\.json|trace\.pftrace|[a-z0-9-]{1,60}\.rec)\z/;
 my $MAX_NAMES = 64;
 my $MAX_TEXT  = 8 << 20;           # of a member that is taken as one text
 my $PIECE     = 1 << 20;          # in memory at once
 # What is read as a whole later may be no longer than its reader takes.
-my %MAX_MEMBER = ('system.json' => 65_536, 'manifest.json' => $Tipme::Manifest::MAX_BYTES, schema => 262_144, 'note.txt' => 65_536);
+my %MAX_MEMBER = ('system.json' => 65_536, 'manifest.json' => $Tipme::Manifest::MAX_BYTES, schema => 262_144, 'note.txt' => 65_536, 'tags.txt' => 65_536);
 
 # takes(NAME): 1: a part may be called so
 sub takes { my ($class, $name) = @_; return $name =~ $NAME ? 1 : 0 }

@@ -9,7 +9,9 @@ use Digest::SHA qw(sha256_hex);
 use List::Util qw(max min);
 use Tipme::Archive;
 use Tipme::Cut;
+use Encode qw(encode_utf8);
 use Tipme::Latency;
+use Tipme::Notes qw(tags_of);
 use Tipme::Printable qw(one_line);
 use Tipme::Progress;
 use Tipme::Reasons;
@@ -38,7 +40,7 @@ my @MANIFEST = qw(format time kernel machine cpus page_size end_ns hz_note frequ
 my @RECORDER = qw(version pid agents start_ns window_s post_s record_cost_ns record_cost_spread_ns);
 my @SOURCE   = qw(source file coverage lost server_pid server_tid server_name display);
 
-# new(EPISODE, DIAGNOSIS DATA, diagnosis => Diagnosis, threads => Threads, note => 1 to take the user's words along, detail => how much is kept, as Cut has it,
+# new(EPISODE, DIAGNOSIS DATA, diagnosis => Diagnosis, threads => Threads, note => 1 to take the user's words and tags along, detail => how much is kept, as Cut has it,
 # all => 1: not only the seconds of the problem, fleet => { name, machine }: for whom it is, and the number by which this machine is known there)
 sub new {
 	my ($class, $ep, $d, %o) = @_;
@@ -248,6 +250,9 @@ sub files {
 	unshift @f, [ 'manifest.json', $self->_manifest ], [ 'schema', $schema ];
 	if ($self->{note} && defined $ep->note) { push @f, [ 'note.txt', $ep->note ] }
 	elsif (defined $ep->note)               { $self->{dropped}{'the note'}++ }
+	my @tags = tags_of($ep->dir);
+	if ($self->{note} && @tags) { push @f, [ 'tags.txt', encode_utf8(join '', map {"$_\n"} @tags) ] }
+	elsif (@tags)               { $self->{dropped}{'the tags'}++ }
 	return @f;
 }
 

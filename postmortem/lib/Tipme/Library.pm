@@ -9,11 +9,11 @@ use Fcntl qw(:flock O_RDONLY O_RDWR O_CREAT O_NOFOLLOW O_NONBLOCK S_ISREG);
 use File::Basename qw(dirname);
 use Tipme::Episode ();
 use Tipme::Manifest;
+use Tipme::Notes qw(note_of tags_of);
 use Tipme::Printable qw(printable);
 
 our $ID = qr/[0-9]{8}-[0-9]{6}-[0-9a-f]{4}/;
 my $APPLICATION_ID = 0x5449504d;    # TIPM
-my $MAX_NOTE       = 65_536;
 my $AT_A_TIME      = 1000;
 my $USUAL_EPISODES = 50;            # how many are looked at for what is usual
 
@@ -162,13 +162,13 @@ sub _ids_in {
 	return sort grep { /^$ID\z/ && lstat("$folder/$_") && -d _ } readdir $dh;
 }
 
-# Size, time and number of the manifest and the note: they change when the episode does.
+# Size, time and number of the manifest, the note and the tags: they change when the episode does.
 sub _stamp {
 	my ($dir) = @_;
-	return join ' ', map { my @s = lstat "$dir/$_"; @s ? join(',', @s[ 1, 7, 9 ]) : '-' } qw(manifest.json note.txt);
+	return join ' ', map { my @s = lstat "$dir/$_"; @s ? join(',', @s[ 1, 7, 9 ]) : '-' } qw(manifest.json note.txt tags.txt);
 }
 
-my @COLUMNS = qw(problem time kernel cpus note trigger_kind trigger_text trigger_ns records lost bytes);
+my @COLUMNS = qw(problem time kernel cpus note tags trigger_kind trigger_text trigger_ns records lost bytes);
 
 # Not REPLACE: that would take the verdict with it.
 my $ADD = 'INSERT INTO episodes (id, stamp, ' . join(', ', @COLUMNS) . ') VALUES (?, ?' . ', ?' x @COLUMNS . ') '
@@ -191,7 +191,8 @@ sub _facts {
 	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n" if !exists $size{'manifest.json'};
 	my $m = Tipme::Manifest->facts($dir);
 	my @missing = grep { !exists $size{$_} } 'schema', map { $_->{file} } @{ $m->{sources} };
-	my %row = (problem => @missing ? "$missing[0]: is missing, or no plain file" : '', time => _text($m->{time}), kernel => _text($m->{kernel}), cpus => _count($m->{cpus}), note => exists $size{'note.txt'} ? _note($dir) : '');
+	my %row = (problem => @missing ? "$missing[0]: is missing, or no plain file" : '', time => _text($m->{time}), kernel => _text($m->{kernel}), cpus => _count($m->{cpus}), note => exists $size{'note.txt'} ? note_of($dir) : '',
+		tags => exists $size{'tags.txt'} ? join(' ', tags_of($dir)) : '');
 	my $t = $m->{trigger};
 	@row{qw(trigger_kind trigger_text trigger_ns)} = (_text($t->{kind}), _text($t->{text}), _count($t->{ns}));
 	for my $s (@{ $m->{sources} }) {
@@ -208,14 +209,6 @@ sub _sizes {
 	my ($dir) = @_;
 	opendir my $dh, $dir or return;
 	return map { my @s = lstat "$dir/$_"; @s && S_ISREG($s[2]) ? ($_ => $s[7]) : () } readdir $dh;
-}
-
-sub _note {
-	my ($dir) = @_;
-	sysopen my $fh, "$dir/note.txt", O_RDONLY | O_NOFOLLOW | O_NONBLOCK or return q{};
-	return q{} if !-f $fh;
-	sysread($fh, my $text, $MAX_NOTE);
-	return printable($text // '');
 }
 
 sub _text  { return ref $_[0] || !defined $_[0] ? '' : printable($_[0]) }

@@ -23,7 +23,7 @@ usage: tipme bundle [EPISODE] [-o FILE] [--yes] [--with-note] [--all] [--fleet N
 One file for whoever shall look into it: the verdict, and the records of the problem. In it are the names of the
 processes that have a part in it; all others are numbers. Of each thread the records cover only the time when it had a
 part; what it did at other times is there as sums. Of input events only the one that was answered late is there.
-Not in it: command lines, environments, key codes, folders, users, the machine's name, your note (unless --with-note).
+Not in it: command lines, environments, key codes, folders, users, the machine's name, your note and tags (unless --with-note).
 Some verdicts need more of the records: then it is said, before you are asked, that the file tells when keys were
 pressed. --all takes all seconds of the episode, with the time of each key press. What goes in is shown, and you are
 asked, before the file is written; --yes says that you have agreed. Without -o the file is named after

@@ -162,6 +162,7 @@ sub _became {
 sub as_data {
 	my ($library, $row) = @_;
 	my %e = map { $_ => $row->{$_} } qw(id time note kernel cpus records lost bytes);
+	$e{tags} = [ split / /, $row->{tags} ];
 	$e{path} = "$library->{folder}/$row->{id}";
 	$e{pinned} = -e "$e{path}/pinned" ? Cpanel::JSON::XS::true() : Cpanel::JSON::XS::false();
 	$e{trigger} =
@@ -192,6 +193,7 @@ sub _text {
 			];
 		push @rows, [ '', '', '', shorten('"' . one_line($e->{note}) . '"', 34) ]
 			if length $e->{note};
+		push @rows, [ '', '', '', shorten("[$e->{tags}]", 34) ] if length $e->{tags};
 	}
 	return table(\@rows, 'llrl')
 		. ($older ? fill(N__('{n} older ones: tipme list --all'), n => $older) . "\n" : '');

@@ -9,6 +9,7 @@ use Cpanel::JSON::XS   ();
 use Tipme::CommandLine qw(options table);
 use Tipme::Diagnosis;
 use Tipme::Episode;
+use Tipme::Notes     qw(tags_of);
 use Tipme::Printable qw(put one_line);
 use Tipme::Report::Text;
 use Tipme::ServerRecords;
@@ -83,6 +84,8 @@ sub _from_sender {
 		) if @rows;
 	}
 	$text .= 'The sender says: ' . one_line($ep->note) . "\n" if defined $ep->note;
+	my $tags = join ' ', tags_of($folder);
+	$text .= "The sender's tags: $tags\n" if length $tags;
 	return length $text ? "$text\n" : '';
 }
 

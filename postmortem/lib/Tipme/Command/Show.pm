@@ -9,6 +9,7 @@ use Tipme::Command::List;
 use Tipme::CommandLine qw(options print_json terminal_json ms with_commas bytes_text local_time table);
 use Tipme::Episode;
 use Tipme::Library;
+use Tipme::Notes qw(tags_of);
 use Tipme::Printable qw(put one_line printable characters);
 
 my $HELP = <<'END';
@@ -42,7 +43,7 @@ sub run {
 sub _data {
 	my ($e, $row) = @_;
 	my %d = map { $_ => $e->manifest->{$_} } qw(id time kernel machine cpus trigger end_ns recorder sources format);
-	return { %d, path => $e->dir, note => characters($e->note), lost => $e->lost, damage => [ $e->damage ], verdict => $row ? Tipme::Command::List::verdict_data($row) : undef };
+	return { %d, path => $e->dir, note => characters($e->note), tags => [ tags_of($e->dir) ], lost => $e->lost, damage => [ $e->damage ], verdict => $row ? Tipme::Command::List::verdict_data($row) : undef };
 }
 
 sub _text {
@@ -56,6 +57,7 @@ sub _text {
 		[ 'machine', join ', ', (map { one_line($_) } grep { defined } @$m{qw(kernel machine)}), defined $m->{cpus} ? one_line($m->{cpus}) . ' CPUs' : 'not told' ],
 		[ 'recorder', defined $recorder->{version} ? 'tipme ' . one_line($recorder->{version}) : 'none' ]);
 	push @facts, [ 'note', one_line($e->note) ] if length($e->note // '');
+	push @facts, [ 'tags', join ' ', tags_of($e->dir) ] if tags_of($e->dir);
 	my $text = "Episode $id\n\n" . table([ map { [ "  $_->[0]", $_->[1] ] } @facts ], 'll');
 	$text .= "\n" . (defined $row && defined $row->{kind} ? one_line($row->{sentence}) : "Not diagnosed yet: tipme diagnose $id") . "\n";
 	return $text . "\n" . _coverage($e) . _losses($e) . join '', map { one_line($_) . "\n" } $e->damage;
