@@ -54,6 +54,11 @@ static uint64_t end_mode(struct tipme_profile_mode *m)
 void tipme_profile_end(struct tipme_profile *p)
 {
 	p->had = p->user.ring != MAP_FAILED && p->kernel.ring != MAP_FAILED;
-	p->user_samples = end_mode(&p->user);
-	p->kernel_samples = end_mode(&p->kernel);
+	p->user_samples += end_mode(&p->user);
+	p->kernel_samples += end_mode(&p->kernel);
+}
+
+uint64_t tipme_profile_samples(const struct tipme_profile *p)
+{
+	return p->user_samples + p->kernel_samples;
 }

@@ -15,8 +15,13 @@ struct tipme_profile {
 	uint64_t user_samples, kernel_samples;
 };
 
-/* Samples from here on; what is timed must not lie in between. */
+/*
+ * Samples from here on; what is timed must not lie in between. Begun and ended more than once, it
+ * adds up; it begins as zeros.
+ */
 void tipme_profile_begin(struct tipme_profile *p);
 void tipme_profile_end(struct tipme_profile *p);
+/* Samples of both modes until now. */
+uint64_t tipme_profile_samples(const struct tipme_profile *p);
 
 #endif

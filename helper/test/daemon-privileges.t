@@ -197,7 +197,10 @@ SKIP: {
 	is $d->status->{trigger_thread}{realtime}, JSON::PP::true(), 'the trigger thread is real-time all the same';
 	$d->stop;
 	unlike slurp('/sys/fs/cgroup/cpu/tipme/cgroup.procs'), qr/^$d->{was}$/m, 'its own cgroup is left';
-	ok rmdir $cgroup, 'and nothing of it is left in the other';
+	# The recorder's reading children end when they see that it has ended: shortly after it.
+	my $gone = wait_until(sub { rmdir $cgroup }, 20);
+	ok $gone, 'and nothing of it is left in the other'
+		or diag map { "$_: " . (slurp("/proc/$_/cmdline") // 'gone') . "\n" } split ' ', slurp("$cgroup/cgroup.procs");
 }
 done_testing;
 

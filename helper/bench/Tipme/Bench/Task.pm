@@ -96,16 +96,21 @@ sub _accounted {
 
 sub _least { my ($a, $b) = @_; return $a < $b ? $a : $b }
 
-# The share of user mode in the running of these repeats: that of the sampled repeat of their process;
-# where none could be sampled, that of the kernel's accounting of all of them.
+# The share of user mode in the running of these repeats: that of the sampled repeats of their process;
+# where none could be sampled, that of the kernel's accounting of all of them. It is kept how many
+# samples told it: none, where it was the accounting.
 sub _split {
 	my ($profile, @repeats) = @_;
 	my ($user, $kernel) = @{ $profile // {} }{qw(user_samples kernel_samples)};
-	if (!($user || $kernel)) {
+	my $samples = ($user // 0) + ($kernel // 0);
+	if (!$samples) {
 		($user, $kernel) = map { my $k = $_; sum0(map { $_->{$k} } @repeats) } qw(user_ns kernel_ns);
 	}
 	my $share = $user || $kernel ? $user / ($user + $kernel) : 1;
-	$_->{user_share} = sprintf('%.4f', $share) + 0 for @repeats;
+	for my $r (@repeats) {
+		$r->{user_share} = sprintf('%.4f', $share) + 0;
+		$r->{user_share_samples} = $samples;
+	}
 	return;
 }
 
