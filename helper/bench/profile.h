@@ -13,6 +13,7 @@ struct tipme_profile {
 	} user, kernel;
 	bool had; /* both modes could be sampled; else the numbers say nothing */
 	uint64_t user_samples, kernel_samples;
+	uint64_t begun_ns; /* the first time */
 };
 
 /*
@@ -21,7 +22,7 @@ struct tipme_profile {
  */
 void tipme_profile_begin(struct tipme_profile *p);
 void tipme_profile_end(struct tipme_profile *p);
-/* Samples of both modes until now. */
-uint64_t tipme_profile_samples(const struct tipme_profile *p);
+/* Whether the samples until now are too few to tell a share, and more are to be had soon. */
+bool tipme_profile_wants_more(const struct tipme_profile *p);
 
 #endif

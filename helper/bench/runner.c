@@ -244,9 +244,6 @@ static int repeat(struct tipme_task_run *r, int timed)
 	return 0;
 }
 
-#define SAMPLES_ENOUGH 50 /* a standard error of the share of at most 0.07 */
-#define SAMPLED_NS_MAX 200000000 /* no repeat more is begun after this */
-
 /*
  * Repeats more, which are sampled and not timed, until a share can be told: one may be shorter than
  * a few samples. Where preparing takes long, there is one.
@@ -255,8 +252,7 @@ static int profile(struct tipme_task_run *r)
 {
 	struct json_object *o = json_object_new_object();
 	struct tipme_profile p = { 0 };
-	uint64_t until = tipme_clock_ns() + SAMPLED_NS_MAX;
-	int err, more;
+	int err;
 
 	do {
 		err = r->task->before ? r->task->before(r) : 0;
@@ -267,8 +263,7 @@ static int profile(struct tipme_task_run *r)
 		tipme_profile_end(&p);
 		err = !err && r->task->after ? r->task->after(r) : err;
 		err = tipme_task_interrupted ? -EINTR : err;
-		more = p.had && !r->task->once && tipme_profile_samples(&p) < SAMPLES_ENOUGH;
-	} while (!err && more && tipme_clock_ns() < until);
+	} while (!err && !r->task->once && tipme_profile_wants_more(&p));
 	if (!err && p.had) {
 		add_number(o, "user_samples", p.user_samples);
 		add_number(o, "kernel_samples", p.kernel_samples);
