@@ -9,7 +9,8 @@ use warnings;
 use File::Temp qw(tempdir);
 use Test::More;
 
-my ($SRC, $BUILD) = map { $ENV{$_} // die "$_ is not set: run it by make check\n" } qw(TIPME_SRCDIR TIPME_BUILDDIR);
+my ($SRC, $BUILD) =
+	map { $ENV{$_} // die "$_ is not set: run it by make check\n" } qw(TIPME_SRCDIR TIPME_BUILDDIR);
 my $tmp = tempdir('tipme-packages-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 
 lists();
@@ -17,10 +18,12 @@ modules();
 needs();
 spec();
 if ($ENV{TIPME_TEST_ALL}) {
-	SKIP: {
+SKIP: {
 		skip 'not root: a clean root needs it', 1 if $>;
-		my ($lacks) = grep { system "command -v $_ >/dev/null 2>&1" } qw(mmdebstrap dpkg-source lintian);
-		skip "no $lacks here: install the packages of class all in .ci/packages", 1 if defined $lacks;
+		my ($lacks) =
+			grep { system "command -v $_ >/dev/null 2>&1" } qw(mmdebstrap dpkg-source lintian);
+		skip "no $lacks here: install the packages of class all in .ci/packages", 1
+			if defined $lacks;
 		for my $suite (split ' ', $ENV{TIPME_TEST_SUITES} // 'bookworm trixie') {
 			subtest "Debian $suite" => sub { clean_root($suite) };
 		}
@@ -30,10 +33,13 @@ done_testing;
 
 # Each module of the sources is installed: a verb that misses one fails on every machine but ours.
 sub modules {
-	my %there = map { m{/(Tipme/.*)} ? ($1 => 1) : () } qx{cd "$tmp/installed" && find . -name '*.pm'} =~ /(\S+)/g;
+	my %there = map { m{/(Tipme/.*)} ? ($1 => 1) : () }
+		qx{cd "$tmp/installed" && find . -name '*.pm'} =~ /(\S+)/g;
 	my @missing;
 	for my $dir (qw(abi/lib postmortem/lib fleet/lib helper/bench)) {
-		push @missing, map { "$dir/$_" } grep { !$there{$_} } qx{cd "$SRC/$dir" && find Tipme -name '*.pm'} =~ /(\S+)/g;
+		push @missing,
+			map {"$dir/$_"}
+			grep { !$there{$_} } qx{cd "$SRC/$dir" && find Tipme -name '*.pm'} =~ /(\S+)/g;
 	}
 	is_deeply \@missing, [], 'each module of the sources is installed';
 	return;
@@ -43,11 +49,12 @@ sub modules {
 sub lists {
 	my $log = qx{make -C "$BUILD" install DESTDIR="$tmp/installed" 2>&1};
 	is $?, 0, 'make install' or return diag $log;
-	my @installed = split /\n/, qx{cd "$tmp/installed" && find . -type f -o -type l | sed 's|^\\./||' | sort};
+	my @installed = split /\n/,
+		qx{cd "$tmp/installed" && find . -type f -o -type l | sed 's|^\\./||' | sort};
 	my %listed;
 	for my $list (glob "$SRC/debian/*.install") {
 		my ($package) = $list =~ m{([^/]+)\.install$};
-		for my $pattern (grep { /\S/ } split /\n/, slurp($list)) {
+		for my $pattern (grep {/\S/} split /\n/, slurp($list)) {
 			my @found = grep { matches($pattern, $_) } @installed;
 			ok scalar @found, "$package: $pattern is installed";
 			push @{ $listed{$_} }, $package for @found;
@@ -58,42 +65,57 @@ sub lists {
 	return;
 }
 
-# A line of an .install file is a file, a folder or a pattern; dh_install knows no more of them here.
+# A line of an .install file is a file, a folder or a pattern; dh_install knows no more of them
+# here.
 sub matches {
 	my ($pattern, $file) = @_;
-	my $re = join '[^/]*', map { quotemeta } split /\*/, $pattern, -1;
+	my $re = join '[^/]*', map {quotemeta} split /\*/, $pattern, -1;
 	return $file =~ m{^$re(?:/|$)};
 }
 
 # All of .ci/packages that a build takes, but the tools that any Debian build has.
 sub needs {
-	my %wanted = map { $_ => 1 } slurp("$SRC/debian/control") =~ /^Build-Depends:(.*?)^\S/ms ? $1 =~ /([a-z0-9][a-z0-9.+-]+)/g : ();
-	my %given = map { $_ => 1 } qw(autoconf automake libtool make gcc libc6-dev pkg-config perl util-linux procps);
-	my @missing = grep { /-dev$/ && !$wanted{$_} && !$given{$_} } slurp("$SRC/.ci/packages") =~ /^build (\S+)$/mg;
+	my %wanted =
+		map { $_ => 1 }
+		slurp("$SRC/debian/control") =~ /^Build-Depends:(.*?)^\S/ms
+		? $1 =~ /([a-z0-9][a-z0-9.+-]+)/g
+		: ();
+	my %given = map { $_ => 1 }
+		qw(autoconf automake libtool make gcc libc6-dev pkg-config perl util-linux procps);
+	my @missing = grep { /-dev$/ && !$wanted{$_} && !$given{$_} }
+		slurp("$SRC/.ci/packages") =~ /^build (\S+)$/mg;
 	is_deeply \@missing, [], 'Build-Depends has each library of .ci/packages';
 	my ($version) = slurp("$SRC/configure.ac") =~ /^AC_INIT\(\[tipme\], \[([\d.]+)\]/m;
-	like slurp("$SRC/debian/changelog"), qr/\Atipme \(\Q$version\E\)/, 'the newest entry of changelog is this version';
+	like slurp("$SRC/debian/changelog"), qr/\Atipme \(\Q$version\E\)/,
+		'the newest entry of changelog is this version';
 	return;
 }
 
 # The RPM spec packs the same files, under the names that its macros have there, and rpm reads it.
 sub spec {
-	my $text = slurp("$SRC/packaging/tipme.spec");
-	my %macro = (_bindir => 'usr/bin', _libexecdir => 'usr/libexec', _datadir => 'usr/share', _mandir => 'usr/share/man',
-		_unitdir => 'usr/lib/systemd/system', _userunitdir => 'usr/lib/systemd/user', _sysusersdir => 'usr/lib/sysusers.d',
-		_sysconfdir => 'etc', _libdir => 'usr/lib', _usrsrc => 'usr/src');
+	my $text  = slurp("$SRC/packaging/tipme.spec");
+	my %macro = (
+		_bindir      => 'usr/bin', _libexecdir => 'usr/libexec', _datadir => 'usr/share',
+		_mandir      => 'usr/share/man',
+		_unitdir     => 'usr/lib/systemd/system', _userunitdir => 'usr/lib/systemd/user',
+		_sysusersdir => 'usr/lib/sysusers.d',
+		_sysconfdir  => 'etc', _libdir => 'usr/lib', _usrsrc => 'usr/src'
+	);
 	for my $list (glob "$SRC/debian/*.install") {
 		my ($package) = $list =~ m{/tipme-?(\w*)\.install$};
-		my $head = '%files' . (length $package ? " $package" : '');
-		my ($files) = $text =~ /^\Q$head\E\n(.*?)^\n/ms;
-		my @packed = map { s/%\{(\w+)\}/$macro{$1} \/\/ "?$1"/er =~ s/^\///r } grep { /^%\{/ } split /\n/, $files // '';
+		my $head      = '%files' . (length $package ? " $package" : '');
+		my ($files)   = $text =~ /^\Q$head\E\n(.*?)^\n/ms;
+		my @packed =
+			map { s/%\{(\w+)\}/$macro{$1} \/\/ "?$1"/er =~ s/^\///r } grep {/^%\{/} split /\n/,
+			$files // '';
 		s{(/man/.*)\*$}{$1} for @packed;
-		is_deeply [ sort @packed ], [ sort grep { /\S/ } split /\n/, slurp($list) ], "the spec's $head has what the Debian package has";
+		is_deeply [ sort @packed ], [ sort grep {/\S/} split /\n/, slurp($list) ],
+			"the spec's $head has what the Debian package has";
 	}
 	my ($version) = slurp("$SRC/configure.ac") =~ /^AC_INIT\(\[tipme\], \[([\d.]+)\]/m;
-	like $text, qr/^Version: +\Q$version\E$/m, '... this version';
-	like slurp("$SRC/NEWS"), qr/\A\Q$version\E\b/, '... of which NEWS tells';
-	SKIP: {
+	like $text,              qr/^Version: +\Q$version\E$/m, '... this version';
+	like slurp("$SRC/NEWS"), qr/\A\Q$version\E\b/,          '... of which NEWS tells';
+SKIP: {
 		skip 'no rpmspec here: install rpm', 1 if system 'command -v rpmspec > /dev/null';
 		my $said = qx{rpmspec --parse "$SRC/packaging/tipme.spec" 2>&1 >/dev/null};
 		is "$? $said", '0 ', 'rpm reads it';
@@ -105,20 +127,25 @@ sub clean_root {
 	my ($suite) = @_;
 	my $source = "$tmp/$suite";
 	mkdir $source or die "$source: $!\n";
-	my $log = qx{cd "$SRC" && git archive --prefix=tipme/ HEAD | tar -x -C "$source" && cd "$source" && dpkg-source -b tipme 2>&1};
+	my $log =
+		qx{cd "$SRC" && git archive --prefix=tipme/ HEAD | tar -x -C "$source" && cd "$source" && dpkg-source -b tipme 2>&1};
 	is $?, 0, 'a source package' or return diag $log;
 	my @sums = map { build($suite, $source, $_) } 1, 2;
-	is $sums[0], $sums[1], 'two builds have the same hashes';
-	isnt $sums[0], '', '... of packages that there are';
-	my $said = qx{cd "$source/1" && lintian --tag-display-limit 0 --fail-on error,warning *.changes 2>&1};
+	is $sums[0],   $sums[1], 'two builds have the same hashes';
+	isnt $sums[0], '',       '... of packages that there are';
+	my $said =
+		qx{cd "$source/1" && lintian --tag-display-limit 0 --fail-on error,warning *.changes 2>&1};
 	is $?, 0, 'lintian has no error or warning' or diag $said;
 	$said = in_root($suite, 'apt', "$SRC/tests/packages-life", "$source/1", $source);
 	is $?, 0, 'installed, demo, removed, purged' or diag $said;
 	like $said, qr/The verdict is true/, '... with a true verdict';
-	like $said, qr/^upgraded: the episode is there, and its verdict is the same$/m, '... an upgrade keeps the library';
-	SKIP: {
-		skip 'no piuparts here: install the packages of class all in .ci/packages', 1 if system 'command -v piuparts > /dev/null';
-		$said = qx{cd "$source/1" && piuparts --scriptsdir /etc/piuparts/scripts --warn-on-debsums-errors -d $suite --no-eatmydata --do-not-verify-signatures *.changes 2>&1};
+	like $said, qr/^upgraded: the episode is there, and its verdict is the same$/m,
+		'... an upgrade keeps the library';
+SKIP: {
+		skip 'no piuparts here: install the packages of class all in .ci/packages', 1
+			if system 'command -v piuparts > /dev/null';
+		$said =
+			qx{cd "$source/1" && piuparts --scriptsdir /etc/piuparts/scripts --warn-on-debsums-errors -d $suite --no-eatmydata --do-not-verify-signatures *.changes 2>&1};
 		is $?, 0, 'piuparts finds nothing' or diag substr $said, -20_000;
 	}
 	return;
@@ -136,13 +163,19 @@ sub build {
 # Runs a script in a new root of that Debian, with two folders copied in as /in and out of /out.
 sub in_root {
 	my ($suite, $variant, $script, $in, $out) = @_;
-	my @hooks = map { "--customize-hook=$_" } "copy-in $script /root", "mkdir -p \"\$1/in\" \"\$1/out\"", "sync-in $in /in",
+	my @hooks = map {"--customize-hook=$_"} "copy-in $script /root",
+		"mkdir -p \"\$1/in\" \"\$1/out\"", "sync-in $in /in",
 		"chroot \"\$1\" sh /root/" . ($script =~ s{.*/}{}r), "sync-out /out $out";
 	my $command = join ' ', map { "'" . s/'/'\\''/gr . "'" } 'mmdebstrap', '--mode=root',
 		"--variant=" . ($variant eq 'build' ? 'buildd' : 'apt'), @hooks, $suite, '/dev/null';
 	# What is tested there is not what was built here.
-	delete local @ENV{ grep { /^TIPME_/ } keys %ENV };
+	delete local @ENV{ grep {/^TIPME_/} keys %ENV };
 	return scalar qx{$command 2>&1};
 }
 
-sub slurp { my ($file) = @_; open my $h, '<', $file or die "$file: $!\n"; local $/; return scalar <$h> }
+sub slurp {
+	my ($file) = @_;
+	open my $h, '<', $file or die "$file: $!\n";
+	local $/;
+	return scalar <$h>;
+}

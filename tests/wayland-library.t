@@ -1,16 +1,18 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Which compositors are recorded: those of the owner alone, whose library nobody but root can change. A library that is
-# replaced is watched, too; what a killed recorder leaves behind is nothing.
+# Which compositors are recorded: those of the owner alone, whose library nobody but root can
+# change. A library that is replaced is watched, too; what a killed recorder leaves behind is
+# nothing.
 use strict;
 use warnings;
 no warnings 'portable';    # addresses
-use Fcntl qw(SEEK_SET);
+use Fcntl      qw(SEEK_SET);
 use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use Test::More;
 use Time::HiRes qw(sleep);
-use lib "$ENV{TIPME_SRCDIR}/helper/test/lib", "$ENV{TIPME_SRCDIR}/tests/lib", map { "$ENV{TIPME_SRCDIR}/$_" } qw(postmortem/lib abi/generated abi/lib);
+use lib "$ENV{TIPME_SRCDIR}/helper/test/lib", "$ENV{TIPME_SRCDIR}/tests/lib",
+	map {"$ENV{TIPME_SRCDIR}/$_"} qw(postmortem/lib abi/generated abi/lib);
 use Tipme::Episode;
 use Tipme::KernelEvents;
 use Tipme::TestDaemon qw(gone);
@@ -32,14 +34,16 @@ chown OTHER, OTHER, "$library{untrusted}/libwayland-server.so.0";
 my $d = Tipme::TestDaemon->new(args => [ '--owner', Tipme::WaylandStage::NOBODY, '--post', 0 ]);
 my ($rc, $out) = $d->start('--wayland-library', "$library{untrusted}/libwayland-server.so.0");
 is($rc, 0, 'the recorder starts');
-like($out, qr{limited: Wayland compositors that use \Q$library{untrusted}\E\S* are not recorded: others than root can change it}, 'a library that others can change is refused aloud');
+like($out,
+	qr{limited: Wayland compositors that use \Q$library{untrusted}\E\S* are not recorded: others than root can change it},
+	'a library that others can change is refused aloud');
 $d->stop;
 
 ($rc, $out) = $d->start('--wayland-library', "$library{trusted}/libwayland-server.so.0");
 unlike($out, qr/Wayland compositors/, 'one that only root can change is not');
 my %stage = (
 	own       => Tipme::WaylandStage->new,
-	another   => Tipme::WaylandStage->new(uid => OTHER),                          # a second seat
+	another   => Tipme::WaylandStage->new(uid     => OTHER),                 # a second seat
 	untrusted => Tipme::WaylandStage->new(library => $library{untrusted}),
 	old       => Tipme::WaylandStage->new(library => $library{trusted}),
 );
@@ -49,19 +53,21 @@ library_put($library{trusted});
 sleep 6;    # the recorder looks each five seconds
 $stage{new} = Tipme::WaylandStage->new(library => $library{trusted});
 $stage{$_}->terminal('/bin/sh') for sort keys %stage;
-$stage{$_}->type('ab') for sort keys %stage;
+$stage{$_}->type('ab')          for sort keys %stage;
 my %pressed = pressed();
-my %of = map { $_ => $pressed{ $stage{$_}->compositor } // 0 } keys %stage;
-is($of{own}, 2, 'keys of the owner are recorded');
-is($of{another}, 0, 'those of another user, on another seat, are not');
+my %of      = map { $_ => $pressed{ $stage{$_}->compositor } // 0 } keys %stage;
+is($of{own},       2, 'keys of the owner are recorded');
+is($of{another},   0, 'those of another user, on another seat, are not');
 is($of{untrusted}, 0, 'nor what passes through a library that somebody else can change');
-is($of{old}, 2, 'the library was replaced: who runs with the old one is recorded as before');
-is($of{new}, 2, '... and so is who was started since');
+is($of{old},       2, 'the library was replaced: who runs with the old one is recorded as before');
+is($of{new},       2, '... and so is who was started since');
 
 is($byte, 0xcc, 'a function of the compositor is probed') if defined $byte;
 kill 'KILL', $d->pid;
 Tipme::TestDaemon::wait_until(sub { gone($d->pid) });
-$stage{old}->wait_for(sub { (byte_at($stage{old}->compositor, $at) // 0) != 0xcc }, 'the end of the probe') if defined $at;
+$stage{old}
+	->wait_for(sub { (byte_at($stage{old}->compositor, $at) // 0) != 0xcc }, 'the end of the probe')
+	if defined $at;
 isnt(byte_at($stage{old}->compositor, $at), 0xcc, 'the recorder was killed: no probe is left');
 $stage{old}->type('a');
 ok(kill(0, $stage{old}->compositor), '... and the compositor goes on');
@@ -106,7 +112,8 @@ sub probed_byte {
 	# Where the mapping differs from the file.
 	my $begin = index $file, substr $code, 0, 64;
 	for my $k (0 .. length($code) - 1) {
-		return ($from + $k, 0xcc) if ord(substr $code, $k, 1) == 0xcc && ord(substr $file, $begin + $k, 1) != 0xcc;
+		return ($from + $k, 0xcc)
+			if ord(substr $code, $k, 1) == 0xcc && ord(substr $file, $begin + $k, 1) != 0xcc;
 	}
 	return ($from, ord substr $code, 0, 1);
 }

@@ -6,29 +6,38 @@ use warnings;
 use Test::More;
 use File::Find qw(find);
 use File::Temp qw(tempdir);
-use FindBin qw($Bin);
+use FindBin    qw($Bin);
 
 my $abi = "$Bin/..";
 my $new = tempdir(CLEANUP => 1);
-is(system($^X, "$abi/gen-records", '--out', $new), 0, 'the generator runs') or BAIL_OUT('no generator, nothing to compare');
+is(system($^X, "$abi/gen-records", '--out', $new), 0, 'the generator runs')
+	or BAIL_OUT('no generator, nothing to compare');
 
 my %made = files($new);
 my %kept = files("$abi/generated");
-is_deeply([ sort keys %kept ], [ sort keys %made ], 'generated/ holds the files that the generator makes, and no others');
+is_deeply([ sort keys %kept ], [ sort keys %made ],
+	'generated/ holds the files that the generator makes, and no others');
 for my $f (sort keys %made) {
-	ok(defined $kept{$f} && $kept{$f} eq $made{$f}, "$f is fresh (else run abi/gen-records and commit)");
+	ok(defined $kept{$f} && $kept{$f} eq $made{$f},
+		"$f is fresh (else run abi/gen-records and commit)");
 }
 done_testing();
 
 sub files {
 	my ($dir) = @_;
 	my %f;
-	find({ no_chdir => 1, wanted => sub {
-		return if !-f;
-		my $path = $_;
-		open my $h, '<:raw', $path or die "$path: $!\n";
-		local $/;
-		$f{ substr $path, 1 + length $dir } = <$h>;
-	} }, $dir);
+	find(
+		{
+			no_chdir => 1,
+			wanted   => sub {
+				return if !-f;
+				my $path = $_;
+				open my $h, '<:raw', $path or die "$path: $!\n";
+				local $/;
+				$f{ substr $path, 1 + length $dir } = <$h>;
+			}
+		},
+		$dir
+	);
 	return %f;
 }

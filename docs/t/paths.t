@@ -5,15 +5,18 @@ use strict;
 use warnings;
 use Test::More;
 
-my $top = $ENV{TIPME_SRCDIR} // '..';
-my @pages = grep { -f } glob("$top/*.md $top/docs/*.md $top/bench/*.md $top/*/README.md");
-my $tops = join '|', map { quotemeta s{.*/}{}r } grep { -d } glob("$top/*"), "$top/.ci";
+my $top   = $ENV{TIPME_SRCDIR} // '..';
+my @pages = grep {-f} glob("$top/*.md $top/docs/*.md $top/bench/*.md $top/*/README.md");
+my $tops  = join '|', map { quotemeta s{.*/}{}r } grep {-d} glob("$top/*"), "$top/.ci";
 my $named = 0;
 for my $page (@pages) {
 	open my $h, '<', $page or die "$page: $!";
 	my ($text, @missing) = do { local $/; <$h> };
 	my $dir = $page =~ s{/[^/]*$}{}r;
-	while ($text =~ /\]\(([^)#:\s]+)(?:#[^)]*)?\)/g) { $named++; push @missing, $1 if !-e "$dir/$1" }
+	while ($text =~ /\]\(([^)#:\s]+)(?:#[^)]*)?\)/g) {
+		$named++;
+		push @missing, $1 if !-e "$dir/$1";
+	}
 	while ($text =~ m{`((?:\./)?(?:$tops)/[\w./*{},-]*)`}g) {
 		my $path = $1 =~ s{^\./}{}r;
 		next if $path =~ m{^build/};    # made by the build

@@ -4,11 +4,11 @@
 use strict;
 use warnings;
 use Test::More;
-use File::Temp qw(tempdir);
-use FindBin qw($Bin);
+use File::Temp         qw(tempdir);
+use FindBin            qw($Bin);
 use IO::Compress::Gzip ();
-use POSIX qw(mkfifo);
-use Time::HiRes qw(sleep);
+use POSIX              qw(mkfifo);
+use Time::HiRes        qw(sleep);
 my ($src, $tmp);
 BEGIN { $src = "$Bin/../.."; $tmp = tempdir(CLEANUP => 1) }
 use lib "$src/fleet/lib", "$Bin/lib", "$src/postmortem/lib", "$src/abi/lib", "$src/abi/generated";
@@ -22,15 +22,29 @@ my $n = 0;
 # A new spool with a database beside it.
 sub fresh {
 	my $dir = "$tmp/" . ++$n;
-	mkdir $dir or die "$!\n";
+	mkdir $dir         or die "$!\n";
 	mkdir "$dir/spool" or die "$!\n";
 	Tipme::Fleet::Database->open("$dir/db", write => 1)->setup;
 	return ("$dir/spool", "$dir/db");
 }
 
-sub take { my ($spool, $db, %o) = @_; return Tipme::Fleet::Spool->new($spool, database => $db, %o)->take }
-sub in_db { my ($db) = @_; return Tipme::Fleet::Database->open($db)->dbh->selectall_arrayref('SELECT * FROM lags ORDER BY machine, time, episode', { Slice => {} }) }
-sub names { my ($dir) = @_; opendir my $d, $dir or return; return sort grep { !/^\./ } readdir $d }
+sub take {
+	my ($spool, $db, %o) = @_;
+	return Tipme::Fleet::Spool->new($spool, database => $db, %o)->take;
+}
+
+sub in_db {
+	my ($db) = @_;
+	return Tipme::Fleet::Database->open($db)
+		->dbh->selectall_arrayref('SELECT * FROM lags ORDER BY machine, time, episode',
+		{ Slice => {} });
+}
+
+sub names {
+	my ($dir) = @_;
+	opendir my $d, $dir or return;
+	return sort grep { !/^\./ } readdir $d;
+}
 
 my @rows = rows(60, machines => 7);
 subtest 'a bundle is a row' => sub {
@@ -38,16 +52,44 @@ subtest 'a bundle is a row' => sub {
 	bundle("$spool/$_.tipme", $rows[$_]) for 0 .. $#rows;
 	presence_file("$spool/$_->{week}.tipme-presence", $_) for presences(machines => 1, weeks => 3);
 	open my $other, '>', "$spool/README" or die "$!\n";
-	is_deeply take($spool, $db), { new => 63, known => 0, refused => 0, young => 0 }, 'all are taken';
-	is_deeply [ names($spool) ], ['README'], '... and gone from the spool; what is no bundle is left alone';
+	is_deeply take($spool, $db), { new => 63, known => 0, refused => 0, young => 0 },
+		'all are taken';
+	is_deeply [ names($spool) ], ['README'],
+		'... and gone from the spool; what is no bundle is left alone';
 	my $have = in_db($db);
-	my @want = sort { $a->{machine} cmp $b->{machine} || $a->{time} <=> $b->{time} || $a->{episode} cmp $b->{episode} } @rows;
-	is_deeply [ map { my $r = $_; [ @$r{qw(machine episode time week application culprit kind kernel waited_ns usual_ns confidence sentence)} ] } @$have ],
-		[ map { my $r = $_; [ @$r{qw(machine episode time week application culprit kind kernel waited_ns usual_ns confidence sentence)} ] } @want ], 'with what they say';
-	is $have->[0]{stage}, 'answer', 'the stage that took longest';
+	my @want = sort {
+			   $a->{machine} cmp $b->{machine}
+			|| $a->{time} <=> $b->{time}
+			|| $a->{episode} cmp $b->{episode}
+	} @rows;
+	is_deeply [
+		map {
+			my $r = $_;
+			[
+				@$r{
+					qw(machine episode time week application culprit kind kernel waited_ns usual_ns
+						confidence sentence)
+				}
+			]
+		} @$have
+		],
+		[
+		map {
+			my $r = $_;
+			[
+				@$r{
+					qw(machine episode time week application culprit kind kernel waited_ns usual_ns
+						confidence sentence)
+				}
+			]
+		} @want
+		],
+		'with what they say';
+	is $have->[0]{stage},    'answer',         'the stage that took longest';
 	is $have->[0]{hardware}, 'x86_64, 4 CPUs', 'the machine in short';
 	bundle("$spool/again.tipme", $rows[3]);
-	is_deeply take($spool, $db, keep => 1), { new => 0, known => 1, refused => 0, young => 0 }, 'the same once more is known';
+	is_deeply take($spool, $db, keep => 1), { new => 0, known => 1, refused => 0, young => 0 },
+		'the same once more is known';
 	is_deeply [ names("$spool/taken") ], ['again.tipme'], '... and kept, where that is wanted';
 };
 
@@ -56,17 +98,27 @@ subtest 'a hostile file harms only itself' => sub {
 	my ($spool, $db) = fresh();
 	my $row = $rows[0];
 	my %bad = (
-		machine => { manifest => { fleet => { name => 'office', machine => "x' OR 1" } } }, 'no-fleet' => { manifest => { fleet => undef } },
-		list => { manifest => { fleet => [1] } }, 'list-id' => { manifest => { id => ['x'] } }, time => { manifest => { time => '9999-01-01T00:00:00Z' } },
-		'no-time' => { manifest => { time => { a => 1 } } }, 'no-such-day' => { manifest => { time => '2026-02-31T00:00:00Z' } }, 'no-kind' => { verdict => { verdict => { kind => {} } } },
-		'no-interval' => { verdict => { interval => undef } }, negative => { verdict => { interval => { duration_ns => -5 } } },
-		huge => { verdict => { interval => { duration_ns => '9' x 300 } } }, text => { verdict => { interval => { duration_ns => 'NaN' } } }, day => { verdict => { interval => { duration_ns => 1e14 } } },
-		verdict => { verdict => { verdict => 'none' } },
+		machine    => { manifest => { fleet => { name => 'office', machine => "x' OR 1" } } },
+		'no-fleet' => { manifest => { fleet => undef } },
+		list => { manifest => { fleet => [1] } }, 'list-id' => { manifest => { id => ['x'] } },
+		time          => { manifest => { time     => '9999-01-01T00:00:00Z' } },
+		'no-time'     => { manifest => { time     => { a => 1 } } },
+		'no-such-day' => { manifest => { time     => '2026-02-31T00:00:00Z' } },
+		'no-kind'     => { verdict  => { verdict  => { kind => {} } } },
+		'no-interval' => { verdict  => { interval => undef } },
+		negative      => { verdict  => { interval => { duration_ns => -5 } } },
+		huge          => { verdict  => { interval => { duration_ns => '9' x 300 } } },
+		text          => { verdict  => { interval => { duration_ns => 'NaN' } } },
+		day           => { verdict  => { interval => { duration_ns => 1e14 } } },
+		verdict       => { verdict  => { verdict => 'none' } },
 	);
 	bundle("$spool/bad-$_.tipme", $row, %{ $bad{$_} }) for keys %bad;
-	bundle("$spool/other.tipme", $row, manifest => { fleet => { name => 'lab', machine => $row->{machine} } });
-	Tipme::Bundle->write("$spool/deep.tipme", [ 'manifest.json', '[' x 5000 ], [ 'verdict.json', '{}' ]);
-	Tipme::Bundle->write("$spool/lone.tipme", [ 'manifest.json', '{"fleet":{"name":"office","machine":"' . machine(1) . '"}}' ]);
+	bundle("$spool/other.tipme", $row,
+		manifest => { fleet => { name => 'lab', machine => $row->{machine} } });
+	Tipme::Bundle->write("$spool/deep.tipme", [ 'manifest.json', '[' x 5000 ],
+		[ 'verdict.json', '{}' ]);
+	Tipme::Bundle->write("$spool/lone.tipme",
+		[ 'manifest.json', '{"fleet":{"name":"office","machine":"' . machine(1) . '"}}' ]);
 	IO::Compress::Gzip::gzip(\("\0" x (300 << 20)) => "$spool/bomb.tipme", -Level => 9);
 	open my $junk, '>', "$spool/junk.tipme" or die "$!\n";
 	print {$junk} 'x' x 1000;
@@ -74,27 +126,40 @@ subtest 'a hostile file harms only itself' => sub {
 	bundle("$spool/whole", $rows[1]);
 	open my $in, '<:raw', "$spool/whole" or die "$!\n";
 	read $in, my $half, 300;
-	for my $name (qw(cut late)) { open my $out, '>:raw', "$spool/$name.tipme" or die "$!\n"; print {$out} $half; close $out }
+
+	for my $name (qw(cut late)) {
+		open my $out, '>:raw', "$spool/$name.tipme" or die "$!\n";
+		print {$out} $half;
+		close $out;
+	}
 	unlink "$spool/whole";
 	utime time - 3600, time - 3600, "$spool/$_.tipme" for qw(cut junk bomb deep);
 	mkfifo("$spool/fifo.tipme", 0600) or die "$!\n";
 	symlink '/etc/passwd', "$spool/link.tipme" or die "$!\n";
 	mkdir "$spool/folder.tipme" or die "$!\n";
-	my %odd = (%$row, sentence => "a\e[2Jb\x{202e}c" . 'd' x 1000, culprit => "x\n'; DROP TABLE lags; --", episode => 'odd');
-	bundle("$spool/odd.tipme", \%odd);
+	my %odd = (%$row, sentence => "a\e[2Jb\x{202e}c" . 'd' x 1000,
+		culprit => "x\n'; DROP TABLE lags; --", episode => 'odd');
+	bundle("$spool/odd.tipme",  \%odd);
 	bundle("$spool/good.tipme", $rows[2]);
 	my $before = () = in_db($db);
-	my $did = take($spool, $db, fleet => 'office');
-	is $did->{new}, 2, 'the good ones among them are rows' or diag explain [ names("$spool/refused") ];
+	my $did    = take($spool, $db, fleet => 'office');
+	is $did->{new}, 2, 'the good ones among them are rows'
+		or diag explain [ names("$spool/refused") ];
 	is $did->{young}, 1, 'one that may still be written waits';
-	is_deeply [ grep { !/\.why$/ } names("$spool/refused") ], [ sort((map { "bad-$_.tipme" } keys %bad), map { "$_.tipme" } qw(other deep lone bomb junk cut fifo folder)) ], 'the others are aside';
+	is_deeply [ grep { !/\.why$/ } names("$spool/refused") ],
+		[
+		sort((map {"bad-$_.tipme"} keys %bad),
+			map {"$_.tipme"} qw(other deep lone bomb junk cut fifo folder)) ],
+		'the others are aside';
+
 	for my $file (grep { !/\.why$/ } names("$spool/refused")) {
 		open my $why, '<', "$spool/refused/$file.why" or do { fail "$file: a reason"; next };
 		like scalar <$why>, qr/\A\Q$file\E: [ -~]+\n\z/, "$file: why, in one line";
 	}
 	ok -l "$spool/link.tipme", 'a link is not followed, and stays';
 	my ($o) = grep { $_->{episode} eq 'odd' } @{ in_db($db) };
-	unlike "$o->{sentence}$o->{culprit}", qr/[\x00-\x1f\x7f\x{202e}]/, 'nothing in a row can write to a terminal';
+	unlike "$o->{sentence}$o->{culprit}", qr/[\x00-\x1f\x7f\x{202e}]/,
+		'nothing in a row can write to a terminal';
 	is length $o->{sentence}, 500, '... nor be longer than it may';
 };
 
@@ -107,7 +172,11 @@ subtest 'many at once, each once' => sub {
 	is scalar @{ in_db($db) }, 400, '... no row twice';
 	# Two verbs at a time, too.
 	bundle("$spool/$_.tipme", $many[$_]) for 0 .. $#many;
-	my @pids = map { my $p = fork; if (!$p) { my $d = take($spool, $db, jobs => 2); POSIX::_exit($d->{new}) } $p } 1, 2;
+	my @pids = map {
+		my $p = fork;
+		if (!$p) { my $d = take($spool, $db, jobs => 2); POSIX::_exit($d->{new}) }
+		$p
+	} 1, 2;
 	waitpid($_, 0) && is $? >> 8, 0, '... known' for @pids;
 	is_deeply [ names($spool) ], [], '... and gone';
 };

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The question on a small screen without a window manager, where nobody else puts it right; and its words when the recorder ends, or hangs, meanwhile.
+# The question on a small screen without a window manager, where nobody else puts it right; and its
+# words when the recorder ends, or hangs, meanwhile.
 use strict;
 use warnings;
 use FindBin;
@@ -7,42 +8,63 @@ use lib "$FindBin::Bin/lib", "$FindBin::Bin/../demo";
 use Test::More;
 use Time::HiRes qw(sleep);
 use Tipme::Display;
-use Tipme::TestAgent qw(command public);
+use Tipme::TestAgent  qw(command public);
 use Tipme::TestDaemon qw(slurp tipmed wait_until);
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
-plan skip_all => 'the dialog is not built here' if !-x "$ENV{TIPME_BUILDDIR}/helper/agent/tipme-dialog" || !-x tipmed();
-for my $program (qw(Xvfb xdotool)) { plan skip_all => "$program is not installed" if !grep { -x "$_/$program" } split /:/, $ENV{PATH} }
+plan skip_all => 'the dialog is not built here'
+	if !-x "$ENV{TIPME_BUILDDIR}/helper/agent/tipme-dialog" || !-x tipmed();
+for my $program (qw(Xvfb xdotool)) {
+	plan skip_all => "$program is not installed"
+		if !grep { -x "$_/$program" } split /:/, $ENV{PATH};
+}
 my ($WIDTH, $HEIGHT) = (800, 600);
 
 my $nobody = (getpwnam 'nobody')[2] // 65534;
-my $d = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 0 ]);
-my $x = Tipme::Display->new(kind => 'Xvfb', rundir => $d->rundir, args => [ '-screen', 0, "${WIDTH}x${HEIGHT}x24" ]);
+my $d      = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 0 ]);
+my $x      = Tipme::Display->new(kind => 'Xvfb', rundir => $d->rundir,
+	args => [ '-screen', 0, "${WIDTH}x${HEIGHT}x24" ]);
 my $public = public($d->dir);
-is +($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
+is + ($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 my ($rc, $out) = $d->snap;
 my $path = (split /\n/, $out)[1];
 ok -d $path, 'an episode to ask about' or BAIL_OUT($out);
 
 sub ask {
 	local $ENV{TIPME_BUILDDIR} = $public;
-	local $ENV{HOME} = $x->dir;
+	local $ENV{HOME}           = $x->dir;
 	delete local @ENV{qw(DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR)};
 	return $x->spawn("$public/helper/agent/tipme-dialog", '--timeout', 0, $path);
 }
-sub windows { return split /\n/, command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null}) }
-sub window { return (split /\n/, command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null}))[0] }
-sub place { my ($w) = @_; return command($x, 'xdotool', 'getwindowgeometry', '--shell', $w) =~ /X=(-?\d+)\nY=(-?\d+)\nWIDTH=(\d+)\nHEIGHT=(\d+)/ }
+
+sub windows {
+	return split /\n/,
+		command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null});
+}
+
+sub window {
+	return (split /\n/,
+		command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null}))
+		[0];
+}
+
+sub place {
+	my ($w) = @_;
+	return command($x, 'xdotool', 'getwindowgeometry', '--shell', $w) =~
+		/X=(-?\d+)\nY=(-?\d+)\nWIDTH=(\d+)\nHEIGHT=(\d+)/;
+}
 sub end { my ($pid) = @_; kill 'TERM', $pid; waitpid $pid, 0; return }
 
 # Without a window manager keys go to the window under the pointer.
-my $told; # how high it is with the verdict
-my %pointer = ('bottom right' => [ 700, 500 ], 'bottom left' => [ 60, 500 ], 'top right' => [ 700, 60 ], 'middle' => [ 400, 320 ]);
+my $told;    # how high it is with the verdict
+my %pointer =
+	('bottom right' => [ 700, 500 ], 'bottom left' => [ 60, 500 ], 'top right' => [ 700, 60 ],
+	'middle' => [ 400, 320 ]);
 for my $where (sort keys %pointer) {
 	my ($px, $py) = @{ $pointer{$where} };
 	command($x, 'xdotool', 'mousemove', $px, $py);
 	my $pid = ask();
-	my $w = wait_until(\&window) or BAIL_OUT('no question: ' . slurp($x->dir . '/clients.log'));
+	my $w   = wait_until(\&window) or BAIL_OUT('no question: ' . slurp($x->dir . '/clients.log'));
 	# Its place is right when the verdict has come, too.
 	my @first = place($w);
 	sleep 0.5;
@@ -51,9 +73,12 @@ for my $where (sort keys %pointer) {
 	$told = (place($w))[3];
 	for my $state ([ 'first', @first ], [ 'with the verdict', place($w) ]) {
 		my ($name, $left, $top, $width, $height) = @$state;
-		ok $left >= 0 && $top >= 0 && $left + $width <= $WIDTH && $top + $height <= $HEIGHT, "pointer $where, $name: all of it is on the screen"
+		ok $left >= 0 && $top >= 0 && $left + $width <= $WIDTH && $top + $height <= $HEIGHT,
+			"pointer $where, $name: all of it is on the screen"
 			or diag("${width}x$height at $left,$top");
-		ok $px < $left || $px >= $left + $width || $py < $top || $py >= $top + $height, '... and not under the pointer' or diag("${width}x$height at $left,$top");
+		ok $px < $left || $px >= $left + $width || $py < $top || $py >= $top + $height,
+			'... and not under the pointer'
+			or diag("${width}x$height at $left,$top");
 	}
 	end($pid);
 }
@@ -64,23 +89,28 @@ for my $where (sort keys %pointer) {
 	my @pids;
 	for my $n (1 .. 3) {
 		push @pids, ask();
-		wait_until(sub { @{[ windows() ]} == $n }) or diag(slurp($x->dir . '/clients.log'));
+		wait_until(sub { @{ [ windows() ] } == $n }) or diag(slurp($x->dir . '/clients.log'));
 	}
 	my @w = windows();
 	is scalar(@w), 3, 'three questions at once';
-	my %corner = map { my ($left, $top, $width, $height) = place($_); (join ' ', $left + $width / 2 < $WIDTH / 2 ? 'left' : 'right', $top + $height / 2 < $HEIGHT / 2 ? 'top' : 'bottom') => 1 } @w;
-	is_deeply [ sort keys %corner ], [ 'left bottom', 'left top', 'right bottom' ], 'each in a corner of its own, and not that of the pointer';
+	my %corner = map {
+		my ($left, $top, $width, $height) = place($_);
+		(join ' ', $left + $width / 2 < $WIDTH / 2 ? 'left' : 'right',
+			$top + $height / 2 < $HEIGHT / 2 ? 'top' : 'bottom') => 1
+	} @w;
+	is_deeply [ sort keys %corner ], [ 'left bottom', 'left top', 'right bottom' ],
+		'each in a corner of its own, and not that of the pointer';
 	end($_) for @pids;
 	my $pid = ask();
-	my $w = wait_until(\&window);
-	cmp_ok +(place($w))[0], '>', 300, 'the first corner is free again when they have gone';
+	my $w   = wait_until(\&window);
+	cmp_ok + (place($w))[0], '>', 300, 'the first corner is free again when they have gone';
 	end($pid);
 }
 
 # The recorder ends and comes again while the question is open: the words are not lost.
 my $pid = ask();
-my $w = wait_until(\&window);
-wait_until(sub { (place($w))[3] == $told }); # from then on it stays where it is
+my $w   = wait_until(\&window);
+wait_until(sub { (place($w))[3] == $told });    # from then on it stays where it is
 $d->stop;
 my @place = place($w);
 command($x, 'xdotool', 'mousemove', $place[0] + 100, $place[1] + 55, 'click', 1);
@@ -89,10 +119,11 @@ command($x, 'xdotool', 'type', '--delay', '30', 'the recorder was away');
 command($x, 'xdotool', 'key', 'Return');
 sleep 0.5;
 ok window(), 'Save without a recorder: the question stays';
-is +($d->start)[0], 0, 'the recorder starts again';
+is + ($d->start)[0], 0, 'the recorder starts again';
 command($x, 'xdotool', 'key', 'Return');
 ok wait_until(sub { -e "$path/note.txt" }), 'Save once more: saved';
-is -e "$path/note.txt" ? slurp("$path/note.txt") : '', 'the recorder was away', '... as they were typed';
+is -e "$path/note.txt" ? slurp("$path/note.txt") : '', 'the recorder was away',
+	'... as they were typed';
 ok wait_until(sub { !window() }), '... and the question is gone';
 end($pid);
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The agent's hot-keys on a server without hooks: layouts, locks, the keypad, menus that hold the keyboard, keys that others have taken.
+# The agent's hot-keys on a server without hooks: layouts, locks, the keypad, menus that hold the
+# keyboard, keys that others have taken.
 use strict;
 use warnings;
 use FindBin;
@@ -7,21 +8,26 @@ use lib "$FindBin::Bin/lib", "$FindBin::Bin/../demo", "$FindBin::Bin/../../xserv
 use Test::More;
 use Time::HiRes qw(sleep);
 use Tipme::Display;
-use Tipme::TestAgent qw(command press public start_agent);
+use Tipme::TestAgent  qw(command press public start_agent);
 use Tipme::TestDaemon qw(slurp wait_until);
 use XClient;
 
-plan skip_all => 'the agent is not built here' if !-x "$ENV{TIPME_BUILDDIR}/helper/agent/tipme-agent";
-for my $program (qw(Xvfb setxkbmap xdotool)) { plan skip_all => "$program is not installed" if !grep { -x "$_/$program" } split /:/, $ENV{PATH} }
+plan skip_all => 'the agent is not built here'
+	if !-x "$ENV{TIPME_BUILDDIR}/helper/agent/tipme-agent";
+for my $program (qw(Xvfb setxkbmap xdotool)) {
+	plan skip_all => "$program is not installed"
+		if !grep { -x "$_/$program" } split /:/, $ENV{PATH};
+}
 my ($CTRL, $ALT, $SHIFT, $CAPS, $NUM, $KEYPAD_MINUS) = (37, 64, 50, 66, 77, 82);
 
-my $x = Tipme::Display->new(kind => 'Xvfb');
+my $x      = Tipme::Display->new(kind => 'Xvfb');
 my $public = public($x->dir);
 chmod 0755, $x->dir;
 my ($alive, $log);
 our $patience_s;
 
-# Waits for the agent's test to have begun; presses; returns what it said, which need not be that it heard something if there is a patience.
+# Waits for the agent's test to have begun; presses; returns what it said, which need not be that it
+# heard something if there is a patience.
 sub test_of {
 	my ($keys, @options) = @_;
 	(my $pid, $log) = start_agent($x, $public, '--test-hotkey', @options);
@@ -32,29 +38,49 @@ sub test_of {
 	waitpid $pid, 0;
 	return slurp($log);
 }
-sub heard { my ($what, $keys, @options) = @_; my $said = test_of($keys, @options); like($said, qr/^heard Ctrl\+Alt\+minus/m, $what) or diag($said); return $said }
-sub silent { my ($what, $keys, @options) = @_; local $patience_s = 1; my $said = test_of($keys, @options); ok($alive && $said !~ /^heard/m, "$what: nothing") or diag($said); return }
-sub chord { my @keys = @_; return sub { press($x, $CTRL, $ALT, @keys) } }
+
+sub heard {
+	my ($what, $keys, @options) = @_;
+	my $said = test_of($keys, @options);
+	like($said, qr/^heard Ctrl\+Alt\+minus/m, $what) or diag($said);
+	return $said;
+}
+
+sub silent {
+	my ($what, $keys, @options) = @_;
+	local $patience_s = 1;
+	my $said = test_of($keys, @options);
+	ok($alive && $said !~ /^heard/m, "$what: nothing") or diag($said);
+	return;
+}
+
+sub chord {
+	my @keys = @_;
+	return sub { press($x, $CTRL, $ALT, @keys) }
+}
 
 # The key with minus on it.
-for (['us', 20], ['de', 61], ['fr', 15], ['us', 48, 'dvorak'], ['us,ru', 20]) {
+for ([ 'us', 20 ], [ 'de', 61 ], [ 'fr', 15 ], [ 'us', 48, 'dvorak' ], [ 'us,ru', 20 ]) {
 	my ($layout, $code, $variant) = @$_;
 	command($x, 'setxkbmap', '-layout', $layout, '-variant', $variant // '', '-option', '');
 	my $name = $layout . ($variant ? "($variant)" : '');
 	my $said = heard("$name: key $code", chord($code));
 	like $said, qr/^snapshot +Ctrl\+Alt\+minus \(1 key\)/m, '... which it names as the only one';
-	silent("$name: not the keypad", chord($KEYPAD_MINUS));
-	silent("$name: not with Shift", chord($SHIFT, $code)) if $layout ne 'us,ru';
-	silent("$name: not where us has it", chord(20)) if $code != 20;
+	silent("$name: not the keypad",      chord($KEYPAD_MINUS));
+	silent("$name: not with Shift",      chord($SHIFT, $code)) if $layout ne 'us,ru';
+	silent("$name: not where us has it", chord(20))            if $code != 20;
 }
 command($x, 'setxkbmap', '-layout', 'us,ru', '-option', 'grp:caps_toggle');
 press($x, $CAPS);    # to the second group
 heard('us,ru in the Russian group', chord(20));
 command($x, 'setxkbmap', '-layout', 'us', '-option', '');
 
-like test_of(chord($KEYPAD_MINUS), '--snapshot', 'ctrl-alt-kp_subtract'), qr/^heard ctrl-alt-kp_subtract/m, 'the keypad, if it is asked for';
-like test_of(chord(21), ()), qr/^heard Ctrl\+Alt\+plus \(start recording\)/m, 'another chord; its symbol stands on the shifted level, and Shift is not needed';
-like test_of(sub { press($x, $CTRL, $ALT, $SHIFT, 21) }), qr/^heard Ctrl\+Alt\+plus/m, '... but does no harm';
+like test_of(chord($KEYPAD_MINUS), '--snapshot', 'ctrl-alt-kp_subtract'),
+	qr/^heard ctrl-alt-kp_subtract/m, 'the keypad, if it is asked for';
+like test_of(chord(21), ()), qr/^heard Ctrl\+Alt\+plus \(start recording\)/m,
+	'another chord; its symbol stands on the shifted level, and Shift is not needed';
+like test_of(sub { press($x, $CTRL, $ALT, $SHIFT, 21) }), qr/^heard Ctrl\+Alt\+plus/m,
+	'... but does no harm';
 like test_of(chord(19)), qr/^heard Ctrl\+Alt\+0 \(record no input at all\)/m, 'a third';
 silent('the key alone', sub { press($x, 20) });
 silent('Ctrl alone with it', sub { press($x, $CTRL, 20) });
@@ -68,11 +94,14 @@ for my $lock ([ 'Caps Lock', $CAPS ], [ 'Num Lock', $NUM ], [ 'both', $CAPS, $NU
 
 # A layout that is changed while the agent runs.
 my ($GRAB_KEYBOARD, $UNGRAB_KEYBOARD, $GRAB_KEY, $UNGRAB_KEY) = (31, 32, 33, 34);
-my $said = heard('after a change of layout', sub {
-	command($x, 'setxkbmap', 'de');
-	# It has to be told of it.
-	wait_until(sub { press($x, $CTRL, $ALT, 61); slurp($log) =~ /^heard/m });
-});
+my $said = heard(
+	'after a change of layout',
+	sub {
+		command($x, 'setxkbmap', 'de');
+		# It has to be told of it.
+		wait_until(sub { press($x, $CTRL, $ALT, 61); slurp($log) =~ /^heard/m });
+	}
+);
 command($x, 'setxkbmap', 'us');
 
 # Who gets the key? Nobody, but with a menu open.
@@ -89,10 +118,13 @@ $menu->request($UNGRAB_KEYBOARD, 0, 0);
 $menu->sync;
 
 # Taken by somebody else: said, and heard all the same.
-$menu->request($GRAB_KEY, 0, $menu->root, \$menu->pack('SCCC', 0x000c, 20, 1, 1));    # Ctrl+Alt, asynchronous
+$menu->request($GRAB_KEY, 0, $menu->root, \$menu->pack('SCCC', 0x000c, 20, 1, 1))
+	;                                                     # Ctrl+Alt, asynchronous
 $menu->sync;
 $said = test_of(chord(20));
-like $said, qr/^snapshot +Ctrl\+Alt\+minus: another program has taken it .*choose another with --snapshot/m, 'a taken chord is told';
+like $said,
+	qr/^snapshot +Ctrl\+Alt\+minus: another program has taken it .*choose another with --snapshot/m,
+	'a taken chord is told';
 like $said, qr/^heard Ctrl\+Alt\+minus/m, '... and heard all the same';
 $menu->request($UNGRAB_KEY, 20, $menu->root, \$menu->pack('S', 0x8000));    # with any modifiers
 $menu->sync;
@@ -100,9 +132,11 @@ $menu->sync;
 # Who tests while the agent of the session runs is not told to choose another.
 my ($first) = start_agent($x, $public, '--no-dialog');
 $said = wait_until(sub { my $s = test_of(chord(20)); $s =~ /taken/ && $s }) // '';
-like $said, qr/^snapshot +Ctrl\+Alt\+minus \(1 key\): save what just happened; taken, as it should be/m, 'an agent that runs already is told apart';
-unlike $said, qr/choose another/, '... from other programs';
-like $said, qr/^heard Ctrl\+Alt\+minus/m, '... and the test hears the key, too';
+like $said,
+	qr/^snapshot +Ctrl\+Alt\+minus \(1 key\): save what just happened; taken, as it should be/m,
+	'an agent that runs already is told apart';
+unlike $said, qr/choose another/,           '... from other programs';
+like $said,   qr/^heard Ctrl\+Alt\+minus/m, '... and the test hears the key, too';
 (my $second, $log) = start_agent($x, $public);
 waitpid $second, 0;
 is $? >> 8, 1, 'a second agent on the same display is refused';
@@ -122,7 +156,9 @@ for my $bad ([ 'minus', qr/types a character/ ], [ 'Ctrl+Alt+nothing', qr/no suc
 	my ($pid, $file) = start_agent($x, $public, '--snapshot', '<ctrl><alt>0');
 	my $ended = wait_until(sub { waitpid($pid, 1) == $pid });
 	is $ended && $? >> 8, 1, 'one chord for two things is refused';
-	like slurp($file), qr/^tipme: agent: Ctrl\+Alt\+0: is the hot-key for both snapshot and no-input: choose another with --snapshot or --no-input, or none$/m, '... by a sentence';
+	like slurp($file),
+		qr/^tipme: agent: Ctrl\+Alt\+0: is the hot-key for both snapshot and no-input: choose another with --snapshot or --no-input, or none$/m,
+		'... by a sentence';
 	kill 'TERM', $pid if !$ended;
 }
 mkdir $x->dir . "/$_" for qw(.config .config/tipme);
@@ -132,6 +168,6 @@ close $conf;
 system 'chmod', '-R', 'a+rX', $x->dir . '/.config';
 $said = test_of(sub { press($x, $CTRL, $ALT, 75) });
 like $said, qr/^heard <Control><Alt>F9/m, 'from the configuration file';
-like $said, qr/^start +none/m, '... none is none';
+like $said, qr/^start +none/m,            '... none is none';
 $x->stop;
 done_testing;

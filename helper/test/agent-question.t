@@ -1,52 +1,86 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The question's answers: each is saved at once and can be taken back; why, a report, another moment, and a recorder to be started.
+# The question's answers: each is saved at once and can be taken back; why, a report, another
+# moment, and a recorder to be started.
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../demo";
-use lib map { "$FindBin::Bin/../../$_" } qw(postmortem/lib postmortem/t/lib abi/lib abi/generated);
+use lib map {"$FindBin::Bin/../../$_"} qw(postmortem/lib postmortem/t/lib abi/lib abi/generated);
 use Cpanel::JSON::XS ();
 use Test::More;
 use Time::HiRes qw(sleep);
 use Tipme::Display;
 use Tipme::Test::Story;
-use Tipme::TestAgent qw(command public);
+use Tipme::TestAgent  qw(command public);
 use Tipme::TestDaemon qw(slurp tipme tipmed wait_until);
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
-plan skip_all => 'the dialog is not built here' if !-x "$ENV{TIPME_BUILDDIR}/helper/agent/tipme-dialog" || !-x tipmed();
-for my $program (qw(Xvfb xdotool openbox xprop xwd)) { plan skip_all => "$program is not installed" if !grep { -x "$_/$program" } split /:/, $ENV{PATH} }
+plan skip_all => 'the dialog is not built here'
+	if !-x "$ENV{TIPME_BUILDDIR}/helper/agent/tipme-dialog" || !-x tipmed();
+for my $program (qw(Xvfb xdotool openbox xprop xwd)) {
+	plan skip_all => "$program is not installed"
+		if !grep { -x "$_/$program" } split /:/, $ENV{PATH};
+}
 
 my ($nobody, $group) = (getpwnam 'nobody')[ 2, 3 ];
-my $d = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 0 ]);
-my $x = Tipme::Display->new(kind => 'Xvfb', rundir => $d->rundir);
-my $public = public($d->dir);
+my $d        = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 0 ]);
+my $x        = Tipme::Display->new(kind => 'Xvfb', rundir => $d->rundir);
+my $public   = public($d->dir);
 my $pictures = $ENV{TIPME_TEST_PICTURES};
 # Programs of the session, as far as they are needed: no pkexec among them.
 mkdir "$public/bin";
-for my $program (qw(perl sh)) { my ($path) = grep { -x } map { "$_/$program" } split /:/, $ENV{PATH}; symlink $path, "$public/bin/$program" or die "$program: $!" }
+for my $program (qw(perl sh)) {
+	my ($path) = grep {-x} map {"$_/$program"} split /:/, $ENV{PATH};
+	symlink $path, "$public/bin/$program" or die "$program: $!";
+}
 mkdir "$public/helper/daemon";
 system('cp', tipmed(), "$public/helper/daemon/tipmed") == 0 or die "tipmed: no copy\n";
-is +($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
+is + ($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 
 # Two slow keys: the second is the worst.
-my $id = '20261120-150301-3f2a';
+my $id   = '20261120-150301-3f2a';
 my $path = $d->library . "/$id";
-my $b = Tipme::Test::Story->new(trigger => 4000)->key(1500, 250)->key(2500, 600)->hotkey(3900)->builder;
+my $b =
+	Tipme::Test::Story->new(trigger => 4000)->key(1500, 250)->key(2500, 600)->hotkey(3900)->builder;
 $b->{id} = $id;
 $b->write($path);
 system('chown', '-R', "$nobody:$group", $d->library) == 0 or die "chown\n";
-my @sentence = map { Cpanel::JSON::XS->new->decode(($d->run(tipme(), 'diagnose', $path, '--json', @$_))[1])->{verdict}{sentence} } [], [ '--event', 4 ];
+my @sentence = map {
+	Cpanel::JSON::XS->new->decode(($d->run(tipme(), 'diagnose', $path, '--json', @$_))[1])
+		->{verdict}{sentence}
+} [], [ '--event', 4 ];
 like $sentence[0], qr/after 600 ms/, 'the worst is explained';
 like $sentence[1], qr/after 250 ms/, '... or another';
 
 sub words { return -e "$path/note.txt" ? slurp("$path/note.txt") : '' }
-sub window { return (split /\n/, command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null}))[0] }
-sub height { return (command($x, 'xdotool', 'getwindowgeometry', '--shell', window()) =~ /HEIGHT=(\d+)/)[0] }
-sub picture { my ($name) = @_; command($x, 'sh', '-c', "xwd -root -silent >'$pictures/$name.xwd'") if $pictures; return }
+
+sub window {
+	return (split /\n/,
+		command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null}))
+		[0];
+}
+
+sub height {
+	return (command($x, 'xdotool', 'getwindowgeometry', '--shell', window()) =~ /HEIGHT=(\d+)/)[0];
+}
+
+sub picture {
+	my ($name) = @_;
+	command($x, 'sh', '-c', "xwd -root -silent >'$pictures/$name.xwd'") if $pictures;
+	return;
+}
 # Until it has an effect: what is looked up comes later.
-sub key_until { my ($key, $done) = @_; return wait_until(sub { command($x, 'xdotool', 'key', $key); return wait_until($done, 1) }) }
-sub noted { my ($key, $words, $what) = @_; ok key_until($key, sub { words() eq $words }), $what or diag(words(), "\n", slurp($x->dir . '/clients.log')); return }
+sub key_until {
+	my ($key, $done) = @_;
+	return wait_until(sub { command($x, 'xdotool', 'key', $key); return wait_until($done, 1) });
+}
+
+sub noted {
+	my ($key, $words, $what) = @_;
+	ok key_until($key, sub { words() eq $words }), $what
+		or diag(words(), "\n", slurp($x->dir . '/clients.log'));
+	return;
+}
 
 $x->spawn('openbox');
 wait_until(sub { command($x, qw(xprop -root _NET_SUPPORTING_WM_CHECK)) =~ /window id/ });
@@ -58,31 +92,35 @@ my $dialog;
 }
 my $w = wait_until(\&window) or BAIL_OUT('no question: ' . slurp($x->dir . '/clients.log'));
 picture('question-first');
-my ($left, $top) = command($x, 'xdotool', 'getwindowgeometry', '--shell', $w) =~ /X=(-?\d+)\nY=(-?\d+)/;
+my ($left, $top) =
+	command($x, 'xdotool', 'getwindowgeometry', '--shell', $w) =~ /X=(-?\d+)\nY=(-?\d+)/;
 # Its first line: a click there chooses nothing.
 command($x, 'xdotool', 'mousemove', $left + 200, $top + 20, 'click', 1);
 wait_until(sub { command($x, 'xdotool', 'getwindowfocus') == $w });
 noted('alt+t', 'Typing was slow', 'a choice is saved at once');
 ok window(), '... and the question stays';
 picture('question-saved');
-noted('alt+u', '', '... and can be taken back');
+noted('alt+u', '',           '... and can be taken back');
 noted('alt+y', $sentence[0], 'the cause is taken over by a click');
 picture('question-yes');
 my $plain = height();
 ok key_until('alt+n', sub { height() > $plain }), 'another moment: a list';
 picture('question-moments');
 like words(), qr/after 600 ms/, '... changes nothing yet';
-my ($moment) = map { $_->{words} } grep { $_->{n} == 4 } @{ Cpanel::JSON::XS->new->decode(($d->run('env', 'TZ=UTC', tipme(), 'events', $path, '--slowest', '--json'))[1])->{slowest} };
+my ($moment) = map { $_->{words} } grep { $_->{n} == 4 } @{ Cpanel::JSON::XS->new->decode(
+		($d->run('env', 'TZ=UTC', tipme(), 'events', $path, '--slowest', '--json'))[1]
+	)->{slowest}
+};
 like $moment, qr/\d\d:\d\d:\d\d: a key press in xterm, 250 ms$/, '... by the clock';
 noted('alt+2', "It was $moment", 'one of them is chosen: the note says which');
-noted('alt+y', $sentence[1], '... and it is that one that is explained now');
+noted('alt+y', $sentence[1],     '... and it is that one that is explained now');
 
 ok key_until('alt+w', sub { height() > $plain }), 'why: in place';
 picture('question-why');
 ok key_until('alt+w', sub { height() == $plain }), '... and away again';
 my $home = $x->dir;
 ok key_until('alt+r', sub { height() > $plain }), 'a report: what goes into it';
-ok !(glob "$home/*.tipme"), '... and nothing is written yet';
+ok !(glob "$home/*.tipme"),                       '... and nothing is written yet';
 sleep 2;
 picture('question-report');
 ok key_until('alt+v', sub { glob "$home/tipme-xterm-*.tipme" }), '... until that is wished for';
@@ -96,11 +134,13 @@ command($x, 'xdotool', 'key', 'alt+k');
 sleep 1;
 picture('question-alone');
 is words(), $sentence[1], 'without a recorder nothing is saved';
-ok key_until('alt+s', sub { words() eq "Nothing happened when I clicked; $sentence[1]" }), 'a recorder is started: saved' or diag(words());
+ok key_until('alt+s', sub { words() eq "Nothing happened when I clicked; $sentence[1]" }),
+	'a recorder is started: saved'
+	or diag(words());
 picture('question-started');
-is +($d->run(tipme(), 'stop'))[0], 0, '... which runs';
+is + ($d->run(tipme(), 'stop'))[0], 0, '... which runs';
 system('chown', '-R', '0', $d->rundir) == 0 or die "chown\n";
-is +($d->start)[0], 0, 'another one takes its place' or BAIL_OUT('no recorder');
+is + ($d->start)[0], 0, 'another one takes its place' or BAIL_OUT('no recorder');
 # Words are saved while they are typed, and what is not saved yet by Return.
 command($x, 'xdotool', 'mousemove', $left + 200, $top + 20, 'click', 1);
 sub entry { my ($words) = @_; command($x, 'xdotool', 'type', '--delay', 20, $words); return }

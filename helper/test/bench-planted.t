@@ -5,25 +5,27 @@
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
-use File::Temp qw(tempdir);
+use File::Temp       qw(tempdir);
 use Test::More;
 use Time::HiRes qw(sleep);
 
 my $tipme = "$ENV{TIPME_BUILDDIR}/tipme";
-my $dir = tempdir(CLEANUP => 1);
+my $dir   = tempdir(CLEANUP => 1);
 $ENV{TIPME_RUNDIR} = tempdir(CLEANUP => 1);
 my $n = 0;
 
 sub run {
 	my ($tasks, %o) = @_;
-	my $file = "$dir/" . ++$n . '.json';
+	my $file   = "$dir/" . ++$n . '.json';
 	my $folder = $o{folder} // $dir;
-	my @command = (@{ $o{by} // [] }, $tipme, qw(bench run), split(' ', $tasks), '--rounds', 8, '--budget', 5, '--folder', $folder, '-o', $file);
+	my @command =
+		(@{ $o{by} // [] }, $tipme, qw(bench run), split(' ', $tasks), '--rounds', 8, '--budget',
+		5, '--folder', $folder, '-o', $file);
 	my $pid = fork // die $!;
 	if (!$pid) {
 		$o{child}->() if $o{child};
-		open STDOUT, '>', "$dir/said" or die $!;
-		open STDERR, '>&', \*STDOUT or die $!;
+		open STDOUT, '>',  "$dir/said" or die $!;
+		open STDERR, '>&', \*STDOUT    or die $!;
 		exec @command or die $!;
 	}
 	waitpid $pid, 0;
@@ -51,7 +53,10 @@ sub kinds {
 }
 
 # The kind that grew most.
-sub grown { my ($k) = @_; return (sort { $k->{$b} <=> $k->{$a} } keys %$k)[0] }
+sub grown {
+	my ($k) = @_;
+	return (sort { $k->{$b} <=> $k->{$a} } keys %$k)[0];
+}
 
 my $base = run('syscall/getppid fs-read memory-chase/4M');
 ok($base, 'a run') or BAIL_OUT('no run, no comparison');
@@ -62,21 +67,24 @@ SKIP: {
 	my $b = run('syscall/getppid', by => [ $filter, 4 ]);
 	my ($row, $facts) = compared($base, $b, 'syscall/getppid');
 	is($row->{differs}, 1, 'a seccomp filter: system calls take longer');
-	cmp_ok(kinds($row)->{kernel}, '>', $row->{a_ns}, 'the kernel alone takes longer than all of it before');
+	cmp_ok(kinds($row)->{kernel}, '>', $row->{a_ns},
+		'the kernel alone takes longer than all of it before');
 	my $f = $facts->{'seccomp filters'} // [ 0, 0 ];
 	is($f->[1] - $f->[0], 4, 'the fact that differs is named: four filters more');
-	like($row->{sentence}, qr/\Asyscall\/getppid takes [\d.]+ times as long in B \(.*\): .* more is /, 'in one sentence');
+	like($row->{sentence},
+		qr/\Asyscall\/getppid takes [\d.]+ times as long in B \(.*\): .* more is /,
+		'in one sentence');
 }
 
 SKIP: {
 	my $group = "/sys/fs/cgroup/cpu/tipme-test-$$";
 	skip 'not root, or no cgroup of CPU time', 3 if $> || !-d '/sys/fs/cgroup/cpu' || !mkdir $group;
 	set("$group/cpu.cfs_period_us", 20_000);
-	set("$group/cpu.cfs_quota_us", 4_000);
+	set("$group/cpu.cfs_quota_us",  4_000);
 	# A repeat of some ten milliseconds is longer than a portion.
 	my $b = run('memory-chase/4M', child => sub { set("$group/cgroup.procs", $$) });
 	my ($row, $facts) = compared($base, $b, 'memory-chase/4M');
-	is($row->{differs}, 1, 'a quota: memory takes longer');
+	is($row->{differs},    1,          'a quota: memory takes longer');
 	is(grown(kinds($row)), 'runnable', 'the thread waits for a CPU') or diag explain $row->{parts};
 	is($facts->{'CPU quota'}[1], '0.20 CPUs', 'the fact that differs is named');
 	rmdir $group;
@@ -88,16 +96,16 @@ SKIP: {
 	my $hog = fork // die $!;
 	if (!$hog) { exec 'taskset', '-c', $cpu, 'perl', '-e', '1 while 1' or die $! }
 	my @pinned = (by => [ 'taskset', '-c', $cpu ]);
-	my $with = run('memory-chase/4M', @pinned);
+	my $with   = run('memory-chase/4M', @pinned);
 	kill 'KILL', $hog;
 	waitpid $hog, 0;
 	my ($row) = compared(run('memory-chase/4M', @pinned), $with, 'memory-chase/4M');
-	is($row->{differs}, 1, 'a hog: memory takes longer');
+	is($row->{differs},    1,          'a hog: memory takes longer');
 	is(grown(kinds($row)), 'runnable', 'the thread waits for a CPU') or diag explain $row->{parts};
 }
 
 SKIP: {
-	my ($bindfs) = grep { -x } map { "$_/bindfs" } split /:/, $ENV{PATH};
+	my ($bindfs) = grep {-x} map {"$_/bindfs"} split /:/, $ENV{PATH};
 	skip 'no FUSE here, or no bindfs', 3 if !$bindfs || !-w '/dev/fuse';
 	my ($under, $at) = ("$dir/under", "$dir/at");
 	mkdir $_ or die $! for $under, $at;
@@ -106,7 +114,9 @@ SKIP: {
 	system 'fusermount3', '-u', $at;
 	my ($row, $facts) = compared($base, $b, 'fs-read');
 	is($row->{differs}, 1, 'a file system of a process: reading takes longer');
-	cmp_ok(kinds($row)->{blocked}, '>', $row->{a_ns}, 'it sleeps for longer than all of it took before') or diag explain $row->{parts};
+	cmp_ok(kinds($row)->{blocked}, '>', $row->{a_ns},
+		'it sleeps for longer than all of it took before')
+		or diag explain $row->{parts};
 	like($facts->{'file system'}[1] // '', qr/fuse/, 'the fact that differs is named');
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# doctor in good and in odd places: it always ends, says one thing about each check, and agrees with itself.
+# doctor in good and in odd places: it always ends, says one thing about each check, and agrees with
+# itself.
 use strict;
 use warnings;
 use FindBin;
@@ -18,19 +19,24 @@ my %check = by_name($all);
 cmp_ok scalar keys %check, '>=', 14, 'each check is there';
 for my $c (@{ $all->{checks} }) {
 	like $c->{state}, qr/^(?:ok|limited|missing)$/, "$c->{name}: $c->{state}";
-	ok length $c->{meaning}, 'it says what that means';
+	ok length $c->{meaning},                     'it says what that means';
 	ok $c->{action} || $c->{state} ne 'missing', 'and what to do where something is missing';
 }
 is $all->{recorder_running}, JSON::PP::false(), 'no recorder';
 like $check{display}{meaning}, qr/DISPLAY is not set/, 'DISPLAY unset';
-like $check{user}{meaning}, defined getpwnam 'tipmed' ? qr/becomes the system user tipmed/ : qr/systemd-sysusers/, 'whom a recorder that root starts becomes';
+like $check{user}{meaning},
+	defined getpwnam 'tipmed' ? qr/becomes the system user tipmed/ : qr/systemd-sysusers/,
+	'whom a recorder that root starts becomes';
 my $brief = qx{"@{[tipme]}" doctor --brief};
-like $brief, qr/^Sources here: .+; no X server with hooks\.$/m, 'in brief: the sources';
+like $brief,   qr/^Sources here: .+; no X server with hooks\.$/m, 'in brief: the sources';
 unlike $brief, qr/^ok/m, '... and nothing of what is well with the machine';
 
 my %odd = (
-	':9999' => qr/no server answers/, 'nonsense' => qr/not the name of a display/, 'far.example:0' => qr/another machine/,
-	':' => qr/not the name/, ':-1' => qr/not the name/, ':99999999999999999999' => qr/not the name/, '%s%n:0' => qr/another machine/, 'x' x 100_000 => qr/not the name/,
+	':9999'                 => qr/no server answers/, 'nonsense' => qr/not the name of a display/,
+	'far.example:0'         => qr/another machine/,
+	':'                     => qr/not the name/, ':-1'    => qr/not the name/,
+	':99999999999999999999' => qr/not the name/, '%s%n:0' => qr/another machine/,
+	'x' x 100_000           => qr/not the name/,
 );
 for my $display (sort keys %odd) {
 	local $ENV{DISPLAY} = $display;
@@ -49,39 +55,45 @@ SKIP: {
 	listen $s, 0;
 	local $ENV{DISPLAY} = ":$n.0";
 	my (undef, $mute) = doctor();
-	like { by_name($mute) }->{display}{meaning}, qr/no hooks seen in X server $$/, 'a server that never speaks is found, with its pid';
+	like { by_name($mute) }->{display}{meaning}, qr/no hooks seen in X server $$/,
+		'a server that never speaks is found, with its pid';
 	# That connection waits to be accepted, for ever: there is no room for another.
 	my (undef, $full) = doctor();
-	like { by_name($full) }->{display}{meaning}, qr/no more connections/, 'one that hangs is told as such';
+	like { by_name($full) }->{display}{meaning}, qr/no more connections/,
+		'one that hangs is told as such';
 	unlink "/tmp/.X11-unix/X$n";
 }
 {
 	local $ENV{WAYLAND_DISPLAY} = 'wayland-0';
 	my (undef, $w) = doctor();
 	like { by_name($w) }->{session}{meaning}, qr/^Wayland/, 'a Wayland session';
-	like { by_name($w) }->{'hot-key'}{action}, qr/tipme snap/, 'has a hot-key after all: the desktop\'s own';
+	like { by_name($w) }->{'hot-key'}{action}, qr/tipme snap/,
+		'has a hot-key after all: the desktop\'s own';
 }
 
 SKIP: {
 	skip 'needs root (run it with sudo)', 11 if $>;
 	my ($code, $out) = $d->run_as_nobody('doctor', '--json');
 	my $plain = JSON::PP->new->utf8->decode($out);
-	is $code, 0, 'an ordinary user can record';
+	is $code,                  0,                'an ordinary user can record';
 	is $plain->{sampled_only}, JSON::PP::true(), '... samples';
-	is { by_name($plain) }->{CAP_BPF}{state}, 'missing', 'for want of CAP_BPF';
+	is { by_name($plain) }->{CAP_BPF}{state},  'missing', 'for want of CAP_BPF';
 	is { by_name($plain) }->{counters}{state}, 'limited', '... and no counters';
 	my ($forbidden, $told) = $d->run(refusing_counters(1), tipme(), 'doctor', '--json');
 	my %there = by_name(JSON::PP->new->utf8->decode($told));
-	is $forbidden, $rc, 'where a filter forbids counters: the same answer';
+	is $forbidden,              $rc,       'where a filter forbids counters: the same answer';
 	is $there{counters}{state}, 'limited', '... and that it does';
-	like $there{counters}{meaning}, qr/no samples, no page faults.*Operation not permitted/, '... with what that costs';
+	like $there{counters}{meaning}, qr/no samples, no page faults.*Operation not permitted/,
+		'... with what that costs';
 	like $plain->{next}, qr/sudo/, 'next: sudo';
 	skip 'tipmed is not built here', 3 if !-x tipmed();
 	my ($started, undef, $why) = $d->start;
 	is $started, 0, 'start' or diag $why;
 	my (undef, $running) = doctor();
 	is $running->{recorder_running}, JSON::PP::true(), 'a recorder is seen';
-	like { by_name($running) }->{counters}{meaning}, qr/^the recorder that runs has them$/, '... which has counters' if { by_name($all) }->{counters}{state} eq 'ok';
+	like { by_name($running) }->{counters}{meaning}, qr/^the recorder that runs has them$/,
+		'... which has counters'
+		if { by_name($all) }->{counters}{state} eq 'ok';
 	like $running->{next}, qr/tipme snap/, 'next: snap';
 	$d->stop;
 }
@@ -96,4 +108,6 @@ sub doctor {
 	return ($code, JSON::PP->new->utf8->decode($out));
 }
 
-sub by_name { return map { ($_->{name} => $_) } @{ $_[0]{checks} } }
+sub by_name {
+	return map { ($_->{name} => $_) } @{ $_[0]{checks} };
+}

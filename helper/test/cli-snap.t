@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# `tipme snap` on a terminal and in a pipe: what it says while one waits, and that it ends with the verdict.
+# `tipme snap` on a terminal and in a pipe: what it says while one waits, and that it ends with the
+# verdict.
 use strict;
 use warnings;
 use FindBin;
@@ -10,7 +11,7 @@ use Tipme::TestDaemon qw(tipme tipmed);
 plan skip_all => 'tipmed is not built here' if !-x tipmed();
 plan skip_all => 'script is not installed' if !grep { -x "$_/script" } split /:/, $ENV{PATH};
 my $d = Tipme::TestDaemon->new(args => [ '--post', 1 ]);
-is +($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
+is + ($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 
 my ($rc, $out) = $d->snap;
 is $rc, 0, 'in a pipe';
@@ -29,7 +30,8 @@ ok -e $d->library . "/$id/manifest.json", '... which is there';
 my (undef, $verdict) = $d->run(tipme(), 'diagnose', $id);
 my ($sentence) = $verdict =~ /\A(.+)\n/;
 ok index($out, $sentence) > 0, '... then the verdict of that episode' or diag "$verdict\n---\n$out";
-like $out, qr/\n\nStages, threads and evidence: tipme diagnose -v\. [^\n]+\n\z/, '... and what to do next';
+like $out, qr/\n\nStages, threads and evidence: tipme diagnose -v\. [^\n]+\n\z/,
+	'... and what to do next';
 $d->stop;
 
 ($rc, $out) = $d->run('script', '-qec', tipme() . ' snap', '/dev/null');

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Clients say nothing to a socket that somebody else has put in the recorder's place, and print nothing raw of what any recorder answers.
+# Clients say nothing to a socket that somebody else has put in the recorder's place, and print
+# nothing raw of what any recorder answers.
 use strict;
 use warnings;
 use FindBin;
@@ -9,11 +10,11 @@ use Socket;
 use Test::More;
 use Tipme::TestDaemon qw(tipme);
 
-plan skip_all => 'tipme is not built here' if !-x tipme();
+plan skip_all => 'tipme is not built here'                  if !-x tipme();
 plan skip_all => 'other users need root (run it with sudo)' if $>;
 
 my ($VICTIM, $STRANGER) = (65534, 1);
-my $HEAD = 'VvvVV';    # magic, version, verb, argument, length of the text
+my $HEAD = 'VvvVV';                  # magic, version, verb, argument, length of the text
 my ($MAGIC, %VERB) = (0x4d504954, reply => 2);
 my $d = Tipme::TestDaemon->new;
 $d->{prefix} = [ 'timeout', 30 ];    # a client that waits for ever ends the test, too
@@ -22,10 +23,11 @@ my @servers;
 # What stands in records.def is what the recorder says.
 {
 	my $h = Tipme::TestDaemon::slurp("$ENV{TIPME_SRCDIR}/abi/generated/tipme_records.h");
-	$VERB{lc $1} = $2 while $h =~ /\bTIPME_VERB_(\w+) = (\d+)/g;
+	$VERB{ lc $1 } = $2 while $h =~ /\bTIPME_VERB_(\w+) = (\d+)/g;
 }
 
-# fake(FOLDER, UID, ANSWER): one that listens in FOLDER as UID and writes what it hears into FOLDER/heard; ANSWER: [verb, argument, text] ...
+# fake(FOLDER, UID, ANSWER): one that listens in FOLDER as UID and writes what it hears into
+# FOLDER/heard; ANSWER: [verb, argument, text] ...
 sub fake {
 	my ($folder, $uid, @answers) = @_;
 	my $heard = "$folder/heard";
@@ -43,10 +45,13 @@ sub fake {
 		$out->autoflush;
 		print {$say} "\n";
 		close $say;
+
 		while (accept my $c, $l) {
 			while (sysread $c, my $bytes, 65_536) {
 				print {$out} 'heard ', length $bytes, "\n";
-				syswrite $c, pack($HEAD, $MAGIC, 1, $VERB{ $_->[0] }, $_->[1], length $_->[2]) . $_->[2] for @answers;
+				syswrite $c,
+					pack($HEAD, $MAGIC, 1, $VERB{ $_->[0] }, $_->[1], length $_->[2]) . $_->[2]
+					for @answers;
 			}
 		}
 		exit 0;
@@ -59,6 +64,7 @@ sub fake {
 END { my $rc = $?; kill 'KILL', @servers if @servers; waitpid $_, 0 for @servers; $? = $rc }
 
 my $n = 0;
+
 sub folder {
 	my ($mode, $uid, $below) = @_;
 	my $path = ($below // $d->dir) . '/run' . ++$n;
@@ -70,7 +76,7 @@ sub folder {
 
 sub refused {
 	my ($what, $heard, @command) = @_;
-	my ($rc, $out, $err) = $d->run_as_nobody(@command);
+	my ($rc,   $out,   $err)     = $d->run_as_nobody(@command);
 	is $rc, 1, "$what: @command: refused" or diag $out;
 	like $err, qr/^tipme: \w+: [^:]+: .*: .+\n\z/, '... in a sentence';
 	is $heard->(), '', '... and nothing was sent';
@@ -85,8 +91,8 @@ delete $ENV{XDG_RUNTIME_DIR};
 {
 	# As in a session without XDG_RUNTIME_DIR, where no recorder of the machine runs.
 	my $squat = "/tmp/tipme-$VICTIM";
-	SKIP: {
-		skip "$squat is there already", 1 if -e $squat;
+SKIP: {
+		skip "$squat is there already",             1 if -e $squat;
 		skip 'a recorder of the machine runs here', 1 if -e '/run/tipme/tipmed.sock';
 		mkdir $squat, 0755 and chown $STRANGER, -1, $squat or die "$squat: $!\n";
 		my $heard = fake($squat, $STRANGER, [ reply => 0, '{"id": "x"}' ]);
@@ -97,15 +103,21 @@ delete $ENV{XDG_RUNTIME_DIR};
 		remove_tree($squat);
 	}
 }
-for my $case ([ 'a folder that a stranger made where all may write', 0755, $STRANGER, $STRANGER, $open ], [ 'a folder in which all may write', 0777, 0, 0 ],
-	[ "the victim's own folder, with a stranger's socket in it", 0755, $VICTIM, $STRANGER ], [ "root's folder, with a stranger's socket in it", 0755, 0, $STRANGER ]) {
+for my $case (
+	[ 'a folder that a stranger made where all may write', 0755, $STRANGER,     $STRANGER, $open ],
+	[ 'a folder in which all may write',                         0777, 0,       0 ],
+	[ "the victim's own folder, with a stranger's socket in it", 0755, $VICTIM, $STRANGER ],
+	[ "root's folder, with a stranger's socket in it",           0755, 0,       $STRANGER ]
+	)
+{
 	my ($what, $mode, $owner, $server, $below) = @$case;
-	my $run = folder(0777, 0, $below);
+	my $run   = folder(0777, 0, $below);
 	my $heard = fake($run, $server, [ reply => 0, '{"id": "x"}' ]);
 	chown $owner, -1, $run;
 	chmod $mode, $run;
 	local $ENV{TIPME_RUNDIR} = $run;
-	refused($what, $heard, @$_) for [ 'snap', '-m', 'secret' ], ['status'], ['stop'], [ 'classes', '+io' ];
+	refused($what, $heard, @$_)
+		for [ 'snap', '-m', 'secret' ], ['status'], ['stop'], [ 'classes', '+io' ];
 	$d->run_as_nobody('doctor');
 	is $heard->(), '', '... nor by doctor';
 	$d->run_as_nobody('list');
@@ -122,23 +134,29 @@ for my $case ([ 'a folder that a stranger made where all may write', 0755, $STRA
 # --- what a recorder answers is shown, and obeyed by no terminal ---
 sub cleaned {
 	my ($what, $answers, $expect, @command) = @_;
-	my $run = folder(0755, 0);
+	my $run   = folder(0755, 0);
 	my $heard = fake($run, 0, @$answers);
 	local $ENV{TIPME_RUNDIR} = $run;
 	my ($rc, $out, $err) = $d->run_as_nobody(@command);
 	like $out . $err, $expect, "$what: shown" or diag "$rc: $err";
-	unlike $out . $err, qr/[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]/, '... clean';
+	unlike $out . $err, qr/[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]/,
+		'... clean';
 	isnt $heard->(), '', '... to who was asked';
 }
-my $evil = "\e]0;x\a\x7f\xc2\x9b2J\xe2\x80\xae";
+my $evil    = "\e]0;x\a\x7f\xc2\x9b2J\xe2\x80\xae";
 my $escaped = '\u001b]0;x\u0007\u007f\u009b2J\u202e';
 cleaned('a refusal', [ [ reply => 13, "no $evil" ] ], qr/^tipme: snap: no \?/m, 'snap');
-cleaned('an episode', [ [ reply => 0, qq({"id": "20260101-$escaped"}) ], [ saved => 0, "/lib/$evil" ] ], qr{^20260101-\?.*^/lib/\?}ms, 'snap');
-cleaned('a failure', [ [ reply => 0, '{"id": "1"}' ], [ saved => 5, "disk $evil" ] ], qr/^tipme: snap: disk \?/m, 'snap');
-my $status = qq({"source": "s$escaped", "pid": 1, "lost": {"l$escaped": 1}, "classes": {"c$escaped": true}, "limits": ["m$escaped"], "library": "/l$escaped", "x_servers": [{"name": "n$escaped"}]});
-cleaned('status', [ [ reply => 0, $status ] ], qr/^recording  s\?/m, 'status');
+cleaned('an episode',
+	[ [ reply => 0, qq({"id": "20260101-$escaped"}) ], [ saved => 0, "/lib/$evil" ] ],
+	qr{^20260101-\?.*^/lib/\?}ms, 'snap');
+cleaned('a failure', [ [ reply => 0, '{"id": "1"}' ], [ saved => 5, "disk $evil" ] ],
+	qr/^tipme: snap: disk \?/m, 'snap');
+my $status =
+	qq({"source": "s$escaped", "pid": 1, "lost": {"l$escaped": 1}, "classes": {"c$escaped": true}, "limits": ["m$escaped"], "library": "/l$escaped", "x_servers": [{"name": "n$escaped"}]});
+cleaned('status',  [ [ reply => 0, $status ] ], qr/^recording  s\?/m, 'status');
 cleaned('classes', [ [ reply => 0, $status ] ], qr/^classes    c\?/m, 'classes');
-cleaned('status --json', [ [ reply => 0, $status =~ s/"s/"s$evil/r ] ], qr/"s\?/, 'status', '--json');
+cleaned('status --json', [ [ reply => 0, $status =~ s/"s/"s$evil/r ] ], qr/"s\?/, 'status',
+	'--json');
 cleaned('doctor', [ [ reply => 0, $status ] ], qr/./, 'doctor');
 
 # --- verbs that read episodes look where the recorder that runs here puts them ---
@@ -150,14 +168,15 @@ sub listed { my (@with) = @_; return $d->run(@with, tipme(), 'list', '--json') }
 	my $heard = fake($run, 0, [ reply => 0, qq({"library": "$library"}) ]);
 	local $ENV{TIPME_RUNDIR} = $run;
 	delete local $ENV{TIPME_LIBRARY};
-	like +(listed())[1], qr{"path" : "\Q$library\E/20260101-000000-0001"}, 'list follows the library of the recorder that runs';
+	like + (listed())[1], qr{"path" : "\Q$library\E/20260101-000000-0001"},
+		'list follows the library of the recorder that runs';
 	ok -e "$library/library.sqlite", '... and keeps its table there';
 	unlink glob "$library/library.*";
 	chown $STRANGER, -1, $library;
-	like +(listed())[1], qr{20260101-000000-0001}, "... also root, into another user's";
+	like + (listed())[1], qr{20260101-000000-0001}, "... also root, into another user's";
 	is_deeply [ glob "$library/library.*" ], [], '... where it leaves nothing';
 	local $ENV{TIPME_LIBRARY} = $d->dir . '/none';
-	unlike +(listed())[1], qr{20260101-000000-0001}, 'but a library that is named is meant';
+	unlike + (listed())[1], qr{20260101-000000-0001}, 'but a library that is named is meant';
 }
 
 done_testing;

@@ -5,7 +5,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Test::More;
-use Time::HiRes qw(sleep);
+use Time::HiRes       qw(sleep);
 use Tipme::TestDaemon qw(complete gone load wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
@@ -13,8 +13,8 @@ plan skip_all => 'recording needs root (run it with sudo)' if $>;
 my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 4 ]);
 my ($caught, %checked) = 0;
 for my $try (1 .. 40) {
-	is +($d->start)[0], 0, "start $try";
-	is half_written(), 0, 'what the last one left half-written is gone';
+	is + ($d->start)[0], 0, "start $try";
+	is half_written(),   0, 'what the last one left half-written is gone';
 	my @load = map { load() } 1 .. 2;
 	sleep 0.2;
 	my $c = $d->connection;
@@ -27,14 +27,15 @@ for my $try (1 .. 40) {
 	waitpid $_, 0 for @load;
 	delete $d->{pid};
 	$caught++ if half_written();
-	is_deeply [ map { @{ complete($_) } } grep { !$checked{$_}++ } glob $d->library . '/*' ], [], 'every episode that has its name is complete';
+	is_deeply [ map { @{ complete($_) } } grep { !$checked{$_}++ } glob $d->library . '/*' ], [],
+		'every episode that has its name is complete';
 	last if $caught == 2;
 }
 cmp_ok $caught, '>=', 1, "it was caught in the midst of writing ($caught times)";
-is +($d->start)[0], 0, 'start after that';
-is half_written(), 0, 'the half-written ones are gone';
+is + ($d->start)[0], 0, 'start after that';
+is half_written(),   0, 'the half-written ones are gone';
 $d->stop;
 done_testing;
 
-sub saved { my @found = glob $d->library . '/2*'; return scalar @found }
+sub saved        { my @found = glob $d->library . '/2*';      return scalar @found }
 sub half_written { my @found = glob $d->library . '/.[0-9]*'; return scalar @found }

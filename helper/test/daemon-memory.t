@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Memory: 40 seconds at 20,000 records a second lie in at most 32 MB, locked, from the start; nothing of it grows under load or by saving.
+# Memory: 40 seconds at 20,000 records a second lie in at most 32 MB, locked, from the start;
+# nothing of it grows under load or by saving.
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use POSIX ();
 use Test::More;
-use Time::HiRes qw(sleep time);
+use Time::HiRes       qw(sleep time);
 use Tipme::TestDaemon qw(complete manifest slurp wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
@@ -15,12 +16,19 @@ my $d = Tipme::TestDaemon->new(args => [ '--post', 0 ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
 my $first = $d->status;
-plan skip_all => "there is no ring: the source is $first->{source}" if $first->{source} ne 'kernel_bpf' && $first->{source} ne 'kernel_module';
+plan skip_all => "there is no ring: the source is $first->{source}"
+	if $first->{source} ne 'kernel_bpf' && $first->{source} ne 'kernel_module';
 my $CPUS = @{ $first->{coverage} };
 is $first->{window_s}, $SECONDS, "the default is $SECONDS s";
-cmp_ok $first->{memory}{pool_bytes}, '<=', $RING, sprintf 'the ring: %.1f MB', $first->{memory}{pool_bytes} / 1e6;
-cmp_ok besides($first), '<=', 26e6, sprintf 'beside ring and copies: %.1f MB', besides($first) / 1e6;
-if ($first->{source} eq 'kernel_bpf') { cmp_ok mapped_rss('bpf-map'), '>=', $first->{memory}{pool_bytes}, 'the ring is there, not only promised' }
+cmp_ok $first->{memory}{pool_bytes}, '<=', $RING, sprintf 'the ring: %.1f MB',
+	$first->{memory}{pool_bytes} / 1e6;
+cmp_ok besides($first), '<=', 26e6, sprintf 'beside ring and copies: %.1f MB',
+	besides($first) / 1e6;
+
+if ($first->{source} eq 'kernel_bpf') {
+	cmp_ok mapped_rss('bpf-map'), '>=', $first->{memory}{pool_bytes},
+		'the ring is there, not only promised';
+}
 
 flood(1.5 * $SECONDS * $RATE);
 my ($path) = ($d->snap)[1] =~ m{\n(/.*)\n};
@@ -34,23 +42,29 @@ is $kernel->{lost}{pool}, 0, 'none of them found no room';
 my $after = $d->status;
 is $after->{memory}{pool_bytes}, $first->{memory}{pool_bytes}, 'the ring has not grown';
 cmp_ok $after->{memory}{resident_bytes} - $first->{memory}{resident_bytes}, '<', 6e6,
-	sprintf 'by flood and saving tipmed grew by %.1f MB, of %.1f', ($after->{memory}{resident_bytes} - $first->{memory}{resident_bytes}) / 1e6, $after->{memory}{resident_bytes} / 1e6;
+	sprintf 'by flood and saving tipmed grew by %.1f MB, of %.1f',
+	($after->{memory}{resident_bytes} - $first->{memory}{resident_bytes}) / 1e6,
+	$after->{memory}{resident_bytes} / 1e6;
 
 SKIP: {
-	skip "$SECONDS s at $RATE a second take longer than CI may (TIPME_TEST_ALL=1)", 1 if !$ENV{TIPME_TEST_ALL};
+	skip "$SECONDS s at $RATE a second take longer than CI may (TIPME_TEST_ALL=1)", 1
+		if !$ENV{TIPME_TEST_ALL};
 	subtest 'in real time' => \&in_real_time;
 }
 $d->stop;
 done_testing;
 
-sub besides { my ($s) = @_; return $s->{memory}{resident_bytes} - $s->{memory}{pool_bytes} - $s->{memory}{copy_bytes} }
+sub besides {
+	my ($s) = @_;
+	return $s->{memory}{resident_bytes} - $s->{memory}{pool_bytes} - $s->{memory}{copy_bytes};
+}
 
 # Of what tipmed has mapped under a name like this.
 sub mapped_rss {
 	my ($name) = @_;
 	my ($bytes, $of) = (0, 0);
 	for (split /\n/, slurp('/proc/' . $d->pid . '/smaps')) {
-		$of = /\Q$name\E/ if /^[0-9a-f]+-[0-9a-f]+ /;
+		$of = /\Q$name\E/   if /^[0-9a-f]+-[0-9a-f]+ /;
 		$bytes += $1 * 1024 if $of && /^Rss:\s+(\d+)/;
 	}
 	return $bytes;
@@ -59,33 +73,45 @@ sub mapped_rss {
 # A pipe's two ends in turn, on each CPU, until so many records have been written.
 sub flood {
 	my ($records) = @_;
-	my @pids = map { ping_pong(0) } 1 .. $CPUS;
-	my $from = $d->status->{records};
-	my $begin = time;
-	ok wait_until(sub { $d->status->{records} - $from >= $records }, 600), "a flood of $records records";
+	my @pids      = map { ping_pong(0) } 1 .. $CPUS;
+	my $from      = $d->status->{records};
+	my $begin     = time;
+	ok wait_until(sub { $d->status->{records} - $from >= $records }, 600),
+		"a flood of $records records";
 	my $status = $d->status;
-	note sprintf 'a flood of %.0f records a second; tipmed took %.0f ms of CPU time since its start', ($status->{records} - $from) / (time - $begin), $status->{cpu}{user_ms} + $status->{cpu}{system_ms};
+	note sprintf
+		'a flood of %.0f records a second; tipmed took %.0f ms of CPU time since its start',
+		($status->{records} - $from) / (time - $begin),
+		$status->{cpu}{user_ms} + $status->{cpu}{system_ms};
 	stop(@pids);
-	is_deeply { map { $_ => $status->{lost}{$_} } grep { $status->{lost}{$_} } qw(pool nested missed) }, {}, 'and none was lost';
+	is_deeply {
+		map { $_ => $status->{lost}{$_} } grep { $status->{lost}{$_} } qw(pool nested missed)
+	}, {}, 'and none was lost';
 }
 
-# With records of other programs it is as many as they write more than 20,000: then the ring reaches back so much less.
+# With records of other programs it is as many as they write more than 20,000: then the ring reaches
+# back so much less.
 sub in_real_time {
-	my $from = $d->status->{records};
+	my $from  = $d->status->{records};
 	my $begin = time;
-	my @pids = map { ping_pong($RATE / $CPUS) } 1 .. $CPUS;
+	my @pids  = map { ping_pong($RATE / $CPUS) } 1 .. $CPUS;
 	sleep $SECONDS + 8;
-	my $rate = ($d->status->{records} - $from) / (time - $begin);
+	my $rate   = ($d->status->{records} - $from) / (time - $begin);
 	my ($path) = ($d->snap)[1] =~ m{\n(/.*)\n};
 	my $status = $d->status;
 	stop(@pids);
 	my $m = manifest($path);
 	my ($k) = grep { $_->{file} eq 'kernel.rec' } @{ $m->{sources} };
-	my ($reach) = sort { $a <=> $b } map { ($m->{trigger}{ns} - $_->{first_ns}) / 1e9 } @{ $k->{coverage} };
+	my ($reach) =
+		sort { $a <=> $b } map { ($m->{trigger}{ns} - $_->{first_ns}) / 1e9 } @{ $k->{coverage} };
 	cmp_ok $rate, '>', 0.8 * $RATE, sprintf 'there were %.0f records a second', $rate;
 	my $want = $rate > $RATE ? $SECONDS * $RATE / $rate : $SECONDS;
-	cmp_ok $reach, '>=', 0.98 * $want, sprintf 'all CPUs are covered for %.1f s before the trigger (%.1f are promised at that rate)', $reach, $want;
-	cmp_ok $status->{memory}{pool_bytes}, '<=', $RING, sprintf 'in %.1f MB; tipmed in all %.1f MB', $status->{memory}{pool_bytes} / 1e6, $status->{memory}{resident_bytes} / 1e6;
+	cmp_ok $reach, '>=', 0.98 * $want,
+		sprintf
+		'all CPUs are covered for %.1f s before the trigger (%.1f are promised at that rate)',
+		$reach, $want;
+	cmp_ok $status->{memory}{pool_bytes}, '<=', $RING, sprintf 'in %.1f MB; tipmed in all %.1f MB',
+		$status->{memory}{pool_bytes} / 1e6, $status->{memory}{resident_bytes} / 1e6;
 	is $k->{lost}{$_} // 0, 0, "lost: $_" for qw(pool torn cut);
 }
 
@@ -98,7 +124,12 @@ sub ping_pong {
 	pipe my $r1, my $w1 or die;
 	pipe my $r2, my $w2 or die;
 	my $other = fork // die;
-	if (!$other) { close $w1; close $r2; while (sysread $r1, my $b, 1) { syswrite $w2, 'x' } POSIX::_exit(0) }
+	if (!$other) {
+		close $w1;
+		close $r2;
+		while (sysread $r1, my $b, 1) { syswrite $w2, 'x' }
+		POSIX::_exit(0);
+	}
 	my ($begin, $trips) = (time, 0);
 	for (;;) {
 		syswrite $w1, 'x';
@@ -109,4 +140,8 @@ sub ping_pong {
 	}
 }
 
-sub stop { my @pids = @_; kill 'KILL', map { -$_ } @pids; waitpid $_, 0 for @pids }
+sub stop {
+	my @pids = @_;
+	kill 'KILL', map { -$_ } @pids;
+	waitpid $_, 0 for @pids;
+}

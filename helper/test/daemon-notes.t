@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Who watches learns of triggers and episodes, and is told apart from the user's programs; the user's words come into the episode.
+# Who watches learns of triggers and episodes, and is told apart from the user's programs; the
+# user's words come into the episode.
 use strict;
 use warnings;
 use FindBin;
@@ -11,7 +12,7 @@ use Tipme::TestDaemon qw(complete manifest slurp wait_until);
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 my ($WATCH, $NOTE, $TRIGGER, $REPLY, $SAVED, $TRIGGERED) = (5, 6, 2, 16, 17, 18);
 my $d = Tipme::TestDaemon->new(args => [ '--post', 1 ]);
-is +($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
+is + ($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 
 sub ask {
 	my ($socket, $verb, $arg, $text) = @_;
@@ -22,17 +23,20 @@ sub ask {
 my $watcher = $d->connection;
 is ask($watcher, $WATCH, 0, '')->[1], 0, 'somebody watches';
 my $asker = $d->connection;
-my $id = JSON::PP->new->decode(ask($asker, $TRIGGER, 2, '')->[2])->{id};
-my @told = Tipme::TestDaemon::answer($watcher);
+my $id    = JSON::PP->new->decode(ask($asker, $TRIGGER, 2, '')->[2])->{id};
+my @told  = Tipme::TestDaemon::answer($watcher);
 is_deeply [ @told[ 0, 1 ] ], [ $TRIGGERED, 0 ], 'the watcher is told of the trigger';
 like $told[2], qr/\A\Q$id\E\nhotkey\n\d+\.\d\z/, 'of its kind, and of how many seconds are kept';
-is ask($asker, $NOTE, 0, "$id\nit hung early")->[1], 0, 'words while recording goes on after the trigger';
+is ask($asker, $NOTE, 0, "$id\nit hung early")->[1], 0,
+	'words while recording goes on after the trigger';
 my @saved = Tipme::TestDaemon::answer($watcher);
-is_deeply \@saved, [ $SAVED, 0, $d->library . "/$id" ], 'the watcher is told where the episode lies';
+is_deeply \@saved, [ $SAVED, 0, $d->library . "/$id" ],
+	'the watcher is told where the episode lies';
 is((Tipme::TestDaemon::answer($asker))[0], $SAVED, '... and who asked for it is told, too');
 my $path = $saved[2];
 is slurp("$path/note.txt"), 'it hung early', 'the words are in it';
-is_deeply manifest($path)->{recorder}{agents}, [$$], 'the watching process is named in the manifest';
+is_deeply manifest($path)->{recorder}{agents}, [$$],
+	'the watching process is named in the manifest';
 
 my $said = ask($asker, $NOTE, 0, "$id\nit hung \x1b[2Jlate \xff\nand twice");
 is_deeply $said, [ $REPLY, 0, qq({"id": "$id"}) ], 'other words, later' or diag explain $said;
@@ -42,8 +46,11 @@ is_deeply [ glob "$path/.note*" ], [], 'nothing half-written is left';
 is ask($asker, $NOTE, 0, "$id\n")->[1], 0, 'words are taken back' for 1, 2;
 ok !-e "$path/note.txt", '... and then there are none';
 
-for my $odd ([ "../$id\nx", 22, 'a path' ], [ "20261120-150301-3f2a", 2, 'an episode that is not there' ], [ '', 22, 'nothing' ],
-	[ "$id-\nx", 22, 'more than an id' ])
+for my $odd (
+	[ "../$id\nx", 22, 'a path' ], [ "20261120-150301-3f2a", 2, 'an episode that is not there' ],
+	[ '',          22, 'nothing' ],
+	[ "$id-\nx",   22, 'more than an id' ]
+	)
 {
 	my $r = ask($asker, $NOTE, 0, $odd->[0]);
 	is $r->[1], $odd->[1], "$odd->[2] is refused";
@@ -60,6 +67,7 @@ my $other = $d->connection;
 ask($other, $TRIGGER, 0, '');
 my ($verb, $error, $second) = Tipme::TestDaemon::answer($other);
 is "$verb $error", "$SAVED 0", 'another episode';
-is_deeply manifest($second)->{recorder}{agents}, [$$], 'who watched in these seconds is named still';
+is_deeply manifest($second)->{recorder}{agents}, [$$],
+	'who watched in these seconds is named still';
 $d->stop;
 done_testing;

@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Whole snapshots while X servers that lie write into their rings: each episode is read, its counts are counts, the recorder stays as it is.
-# 20 of them; 10,000 with TIPME_TEST_ALL=1; as many as TIPME_TEST_SNAPSHOTS says.
+# Whole snapshots while X servers that lie write into their rings: each episode is read, its counts
+# are counts, the recorder stays as it is. 20 of them; 10,000 with TIPME_TEST_ALL=1; as many as
+# TIPME_TEST_SNAPSHOTS says.
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/lib", map { "$FindBin::Bin/../../$_" } qw(postmortem/lib abi/lib abi/generated);
+use lib "$FindBin::Bin/lib",
+	map {"$FindBin::Bin/../../$_"} qw(postmortem/lib abi/lib abi/generated);
 use File::Path qw(remove_tree);
 use IPC::Open2 qw(open2);
 use Test::More;
 use Tipme::TestDaemon qw(slurp);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
-plan skip_all => 'the modules that read episodes are not installed' if !eval { require Tipme::Episode; 1 };
+plan skip_all => 'the modules that read episodes are not installed'
+	if !eval { require Tipme::Episode; 1 };
 my $snapshots = $ENV{TIPME_TEST_SNAPSHOTS} // ($ENV{TIPME_TEST_ALL} ? 10_000 : 20);
-my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 5, '--rate', 1000, '--source', 'proc_sampled', '--keep', 3 ]);
-is +($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
+my $d         = Tipme::TestDaemon->new(
+	args => [ '--post', 0, '--window', 5, '--rate', 1000, '--source', 'proc_sampled', '--keep', 3 ]
+);
+is + ($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 my $pid = $d->pid;
 my (@liars, %bad, $records, $warm);
 $records = 0;
+
 for my $n (1 .. $snapshots) {
 	# Rings of other content each time.
-	if ($n % 50 == 1) { gone($_) for splice @liars; @liars = map { x_client($_) } qw(random hugehead scribble good) }
+	if ($n % 50 == 1) {
+		gone($_) for splice @liars;
+		@liars = map { x_client($_) } qw(random hugehead scribble good);
+	}
 	my ($rc, $out, $err) = $d->snap;
 	my $path = (split /\n/, $out)[1];
 	if ($rc || !defined $path) { $bad{"snap $n: $err"}++; next }
@@ -32,18 +41,23 @@ for my $n (1 .. $snapshots) {
 is_deeply \%bad, {}, "$snapshots snapshots of hostile rings: each is read, $records records in all";
 cmp_ok $records, '>', 100 * $snapshots, 'the honest one among them is always there';
 is $d->status->{pid}, $pid, 'it is still the same recorder';
-cmp_ok resident(), '<', $warm + (8 << 10), 'and has no more memory than after a fourth of them (kB)';
+cmp_ok resident(), '<', $warm + (8 << 10),
+	'and has no more memory than after a fourth of them (kB)';
 gone($_) for @liars;
 $d->stop;
 done_testing;
 
-# How many records an episode has; dies by what is wrong with it. Damage of records in a liar's ring may be told, never a refusal.
+# How many records an episode has; dies by what is wrong with it. Damage of records in a liar's ring
+# may be told, never a refusal.
 sub whole {
 	my ($path) = @_;
-	my $ep = Tipme::Episode->open($path);
-	my $n = 0;
+	my $ep     = Tipme::Episode->open($path);
+	my $n      = 0;
 	for my $s ($ep->sections) { my ($heads) = $ep->section_heads($s); $n += @$heads / 4 }
-	for my $c ($ep->coverage) { $c->{first_ns} <= $c->{last_ns} or die "$c->{file}: covered from $c->{first_ns} to $c->{last_ns}\n" }
+	for my $c ($ep->coverage) {
+		$c->{first_ns} <= $c->{last_ns}
+			or die "$c->{file}: covered from $c->{first_ns} to $c->{last_ns}\n";
+	}
 	my ($long) = slurp("$path/manifest.json") =~ /(\d{19,})/;
 	die "a count of $long in the manifest\n" if defined $long;
 	return $n;

@@ -4,38 +4,61 @@
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
-use File::Temp qw(tempdir);
+use File::Temp       qw(tempdir);
 use FindBin;
 use Test::More;
 use lib "$FindBin::Bin/lib";
 use Tipme::TestDaemon qw(slurp wait_until);
 
 my $tipme = "$ENV{TIPME_BUILDDIR}/tipme";
-my $dir = tempdir(CLEANUP => 1);
-sub campaign { my ($args) = @_; my $out = qx{"$tipme" latency campaign $args 2>&1}; return ($out, $? >> 8) }
+my $dir   = tempdir(CLEANUP => 1);
+
+sub campaign {
+	my ($args) = @_;
+	my $out = qx{"$tipme" latency campaign $args 2>&1};
+	return ($out, $? >> 8);
+}
 
 # A load that can be found again: it holds a file open.
-my $load = "--load mark='exec sleep 1000 < /dev/null 3> $dir/held'";
+my $load    = "--load mark='exec sleep 1000 < /dev/null 3> $dir/held'";
 my $command = "\"$tipme\" latency campaign $dir/c --each 2s $load";
-my $pid = fork // die;
+my $pid     = fork // die;
 if (!$pid) { open STDOUT, '>', '/dev/null'; open STDERR, '>', '/dev/null'; exec $command or die }
-ok(wait_until(sub { -e "$dir/c/idle.json" && eval { Cpanel::JSON::XS->new->decode(slurp("$dir/c/idle.json"))->{complete} } }), 'the first recording is there');
+ok(
+	wait_until(
+		sub {
+			-e "$dir/c/idle.json"
+				&& eval { Cpanel::JSON::XS->new->decode(slurp("$dir/c/idle.json"))->{complete} }
+		}
+	),
+	'the first recording is there'
+);
 kill 'TERM', $pid;
 waitpid $pid, 0;
 isnt($?, 0, 'interrupted: it says so');
 my $first = slurp("$dir/c/idle.json");
 my ($out, $rc) = campaign("$dir/c --each 2s $load");
-is($rc, 0, 'it goes on') or diag $out;
+is($rc,                       0,      'it goes on') or diag $out;
 is(slurp("$dir/c/idle.json"), $first, '... and keeps what is complete');
 like($out, qr/^idle: is there already$/m, '... as it says');
-like($out, qr/^mark: .*(?:more|less) frequent in this load|^mark: No level tells the two apart\.$/m, 'each load is compared to idle');
+like($out, qr/^mark: .*(?:more|less) frequent in this load|^mark: No level tells the two apart\.$/m,
+	'each load is compared to idle');
 my $page = slurp("$dir/c/report.html");
 like($page, qr/<svg.*idle.*mark/s, 'a page with all of them');
-is(join(' ', map { s{.*/}{}r } grep { -d } glob "$dir/c/*"), '', 'no folder of a load is left');
-is(scalar(grep { (readlink($_) // '') eq "$dir/held" } glob '/proc/[0-9]*/fd/3'), 0, '... and no process of one');
+is(join(' ', map {s{.*/}{}r} grep {-d} glob "$dir/c/*"), '', 'no folder of a load is left');
+is(scalar(grep { (readlink($_) // '') eq "$dir/held" } glob '/proc/[0-9]*/fd/3'), 0,
+	'... and no process of one');
 ($out, $rc) = campaign("$dir/c --each 3s $load");
-ok($rc == 1 && $out =~ /^tipme: latency: .*: holds a campaign of other loads or another time: name another folder$/m, 'another campaign is another folder');
+ok($rc == 1
+		&& $out =~
+		/^tipme: latency: .*: holds a campaign of other loads or another time: name another folder$/m,
+	'another campaign is another folder');
 ($out, $rc) = campaign("$dir/d --each 2s --load bad=false");
-ok($rc == 1 && $out =~ /^tipme: latency: bad: the load has ended by itself: is its command right\?$/m, 'a load that ends by itself is told');
-for my $wrong ('', "$dir/e --each 5", "$dir/e --load x", "$dir/e --load idle=true") { is((campaign($wrong))[1], 64, "usage: '$wrong'") }
+ok($rc == 1
+		&& $out =~ /^tipme: latency: bad: the load has ended by itself: is its command right\?$/m,
+	'a load that ends by itself is told');
+
+for my $wrong ('', "$dir/e --each 5", "$dir/e --load x", "$dir/e --load idle=true") {
+	is((campaign($wrong))[1], 64, "usage: '$wrong'");
+}
 done_testing;

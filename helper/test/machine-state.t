@@ -62,8 +62,10 @@ SKIP: {
 }
 
 # --- what the table does not know, or others have written, goes nowhere ---
-for my $line ("<4>$SECRET was here",
-	"<4>usb 1-3: reset high-speed USB device number 4 using $SECRET")
+for my $line (
+	"<4>$SECRET was here",
+	"<4>usb 1-3: reset high-speed USB device number 4 using $SECRET"
+	)
 {
 	open my $h, '>', '/dev/kmsg' or last;
 	print {$h} "$line\n";
@@ -84,8 +86,10 @@ my ($clock) = slurp('/sys/devices/system/clocksource/clocksource0/current_clocks
 is $state->{clock_source}, $clock,                                'its clock';
 is $state->{dirty_ratio},  0 + slurp('/proc/sys/vm/dirty_ratio'), 'a limit of unwritten data';
 my @mounts = map { (split ' ')[2] } split /\n/, slurp('/proc/self/mounts');
-for my $kind (grep {/^(?:ext4|xfs|btrfs|overlay|nfs4?|cifs|fuse.*)$/}
-	keys %{ { map { $_ => 1 } @mounts } })
+for my $kind (
+	grep {/^(?:ext4|xfs|btrfs|overlay|nfs4?|cifs|fuse.*)$/}
+	keys %{ { map { $_ => 1 } @mounts } }
+	)
 {
 	is $state->{mounts}{$kind}, scalar(grep { $_ eq $kind } @mounts), "$kind is mounted so often";
 }
@@ -96,7 +100,7 @@ unlike(
 );
 
 # --- switched off ---
-is +($d->run(tipme(), 'classes', '-memory_state'))[0], 0, 'the class is switched off';
+is + ($d->run(tipme(), 'classes', '-memory_state'))[0], 0, 'the class is switched off';
 my $off_ns = int(clock_gettime(CLOCK_MONOTONIC) * 1e9);
 wait_until(
 	sub { sleep 1; my @p = records('threads.rec', 'picture'); @p && $p[-1]{ts_ns} > $off_ns + 2e9 }

@@ -130,6 +130,7 @@ subtest 'each view by another route' => sub {
 	is $r->{answers}[0]{stages}{drawn}, $awk->('s += $7 } END { printf "%.0f", s'),
 		'the sum of a stage';
 	my @sorted = sort { $a <=> $b } split /\n/, $awk->('print t');
+
 	for my $q (50, 95, 99) {
 		my $exact = $sorted[ int($q / 100 * @sorted + 0.999999) - 1 ];
 		cmp_ok abs($r->{answers}[0]{"p$q"} - $exact) / $exact, '<', 0.01,

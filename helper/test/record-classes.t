@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Record classes: listed, switched while recording, and silent when off; throttling of a cgroup with a quota is found by looking.
+# Record classes: listed, switched while recording, and silent when off; throttling of a cgroup with
+# a quota is found by looking.
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use JSON::PP ();
-use POSIX ();
+use POSIX    ();
 use Test::More;
-use Time::HiRes qw(sleep);
+use Time::HiRes       qw(sleep);
 use Tipme::TestDaemon qw(allowed_cpus slurp tipme records_of wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
@@ -17,26 +18,31 @@ my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start with a change of the default' or BAIL_OUT("no recorder: $err");
 
 my $stolen_first = stolen();
-my $was = classes();
-is_deeply [ map { $was->{$_} } qw(io signal migrate) ], [ map { JSON::PP->can($_)->() } qw(true false false) ], 'on, switched off, off by default';
+my $was          = classes();
+is_deeply [ map { $was->{$_} } qw(io signal migrate) ],
+	[ map { JSON::PP->can($_)->() } qw(true false false) ], 'on, switched off, off by default';
 is_deeply [ classes() ], [ $d->status->{classes} ], 'status has the same';
 
 my $programs = $d->status->{programs};
 signals(11);
-is scalar(grep { /^signal / } kernel()), 0, 'a class that is off records nothing';
+is scalar(grep {/^signal /} kernel()), 0, 'a class that is off records nothing';
 my ($rc_on, $out) = $d->run(tipme(), 'classes', '+signal');
 is $rc_on, 0, 'switched on';
 like $out, qr/^classes .* signal /, 'and shown as on';
 ok wait_until(sub { $d->status->{programs} > $programs }), 'more programs are attached';
 my $child = signals(11);
-is scalar(grep { /^signal .*tid=$child .*signal=19 / } kernel()), 11, 'it records each of 11 stops';
+is scalar(grep {/^signal .*tid=$child .*signal=19 /} kernel()), 11, 'it records each of 11 stops';
 $d->run(tipme(), 'classes', '-signal');
-ok wait_until(sub { $d->status->{programs} == $programs }), 'switched off: its programs are detached';
+ok wait_until(sub { $d->status->{programs} == $programs }),
+	'switched off: its programs are detached';
 
 # Who keeps house also looks each second: at pictures, losses, CPUs.
 my $records = $d->status->{records};
-my $asks = fork // die "fork: $!\n";
-if (!$asks) { $d->{owner} = 0; while (1) { system tipme() . ' classes +signal > /dev/null' } }
+my $asks    = fork // die "fork: $!\n";
+if (!$asks) {
+	$d->{owner} = 0;
+	while (1) { system tipme() . ' classes +signal > /dev/null' }
+}
 sleep 1;
 my $looks = wait_until(sub { $d->status->{records} > $records });
 kill KILL => $asks;
@@ -47,7 +53,7 @@ $d->run(tipme(), 'classes', '-signal');
 my ($rc_no, undef, $why) = $d->run(tipme(), 'classes', '+nonsense');
 is $rc_no, 1, 'an unknown class is refused';
 like $why, qr/^tipme: classes: nonsense: .*tipme status/, 'with what to do';
-is +($d->run(tipme(), 'classes', 'io'))[0], 64, 'neither + nor - is no usage';
+is + ($d->run(tipme(), 'classes', 'io'))[0], 64, 'neither + nor - is no usage';
 
 # On which CPUs a thread may run: taskset is the witness.
 SKIP: {
@@ -59,7 +65,11 @@ SKIP: {
 	sleep 1.3;
 	my @was = affinities($pid);
 	my ($changer) = (fork // die "fork: $!\n");
-	if (!$changer) { open STDOUT, '>', '/dev/null'; exec 'taskset', '-pc', $other, $pid or POSIX::_exit(127) }
+
+	if (!$changer) {
+		open STDOUT, '>', '/dev/null';
+		exec 'taskset', '-pc', $other, $pid or POSIX::_exit(127);
+	}
 	waitpid $changer, 0;
 	is $?, 0, 'taskset';
 	my @told;
@@ -73,63 +83,84 @@ SKIP: {
 	kill KILL => $pid;
 	waitpid $pid, 0;
 	is scalar(@was), 0, 'nobody changed it: nothing is told';
-	is_deeply [ map { $_->{cpus_allowed} } @told ], [ 1 << $other ], "it may run on CPU $other only: told once";
+	is_deeply [ map { $_->{cpus_allowed} } @told ], [ 1 << $other ],
+		"it may run on CPU $other only: told once";
 	my ($by, $within) = @{ $told[0] // {} }{qw(changer_tid within_ns)};
-	ok defined $by && ($within ? !$by && $within < $lasted_ns : $by == $changer), $within ? 'seen from one second to the next: no function may be hooked here' : 'by whom';
+	ok defined $by && ($within ? !$by && $within < $lasted_ns : $by == $changer),
+		$within ? 'seen from one second to the next: no function may be hooked here' : 'by whom';
 }
 
 SKIP: {
 	my $group = quota_group() or skip 'no cgroup hierarchy here whose CPU quota may be set', 3;
-	my $pid = burn($group->{procs});
-	my $found = sub { return map { /cgroup=$group->{id} throttled_us=(\d+) cpu=65535 phase=sample/ ? $1 : () } threads() };
+	my $pid   = burn($group->{procs});
+	my $found = sub {
+		return
+			map { /cgroup=$group->{id} throttled_us=(\d+) cpu=65535 phase=sample/ ? $1 : () }
+			threads();
+	};
 	wait_until(sub { sleep 1.1; my @seen = $found->(); @seen >= 2 });
 	kill KILL => $pid;
 	waitpid $pid, 0;
-	my @t = $found->();
+	my @t    = $found->();
 	my $told = $group->{throttled}->();
-	my $sum = 0;
+	my $sum  = 0;
 	$sum += $_ for @t;
-	cmp_ok scalar @t, '>=', 2, 'throttling was found in several seconds';
-	cmp_ok $sum, '>', 0, "it lasted: $sum us";
-	cmp_ok $sum, '<=', $told, "and no longer than cpu.stat says: $told us";
+	cmp_ok scalar @t, '>=', 2,     'throttling was found in several seconds';
+	cmp_ok $sum,      '>',  0,     "it lasted: $sum us";
+	cmp_ok $sum,      '<=', $told, "and no longer than cpu.stat says: $told us";
 	rmdir $group->{dir};
 }
 
 # What the host took is looked for each second, in ticks of the kernel's own count.
 SKIP: {
 	skip 'no virtual machine, or one whose host does not tell', 2 if !$d->status->{classes}{steal};
-	my ($busy) = map { my $pid = fork // die; if (!$pid) { alarm 4; 1 while 1 } $pid } 1;
+	my ($busy) = map {
+		my $pid = fork // die;
+		if (!$pid) { alarm 4; 1 while 1 }
+		$pid
+	} 1;
 	waitpid $busy, 0;
-	my $inner = stolen() - $stolen_first;
-	my $cpus = () = slurp('/proc/stat') =~ /^cpu\d/mg;
+	my $inner   = stolen() - $stolen_first;
+	my $cpus    = () = slurp('/proc/stat') =~ /^cpu\d/mg;
 	my $tick_ns = 1e9 / POSIX::sysconf(POSIX::_SC_CLK_TCK());
 	my $sum;
 	# The next look, which may be late.
-	wait_until(sub {
-		sleep 1.3;
-		$sum = 0;
-		$sum += $_ / $tick_ns for map { /^steal .*steal_ns=(\d+)/ ? $1 : () } threads();
-		return $sum >= $inner - $cpus;
-	});
+	wait_until(
+		sub {
+			sleep 1.3;
+			$sum = 0;
+			$sum += $_ / $tick_ns for map { /^steal .*steal_ns=(\d+)/ ? $1 : () } threads();
+			return $sum >= $inner - $cpus;
+		}
+	);
 	my $outer = stolen() - $stolen_before;
 	skip 'the host took nothing in these seconds', 2 if !$outer;
-	cmp_ok $sum, '<=', $outer + $cpus, "the host took $sum ticks; /proc/stat says $outer from before the start to now";
+	cmp_ok $sum, '<=', $outer + $cpus,
+		"the host took $sum ticks; /proc/stat says $outer from before the start to now";
 	cmp_ok $sum, '>=', $inner - $cpus, "... and $inner of them surely while it was recorded";
 }
 $d->stop;
 done_testing();
 
 # Of all CPUs, each of which may run back by a tick.
-sub stolen { my $sum = 0; $sum += $_ for slurp('/proc/stat') =~ /^cpu\d+(?: \d+){7} (\d+)/mg; return $sum }
+sub stolen {
+	my $sum = 0;
+	$sum += $_ for slurp('/proc/stat') =~ /^cpu\d+(?: \d+){7} (\d+)/mg;
+	return $sum;
+}
 
 sub classes { return JSON::PP->new->decode(($d->run(tipme(), 'classes', '--json'))[1])->{classes} }
 
 sub episode { return (split /\n/, ($d->snap)[1])[1] }
-sub kernel { my (undef, @r) = records_of(episode() . '/kernel.rec'); return @r }
+sub kernel  { my (undef, @r) = records_of(episode() . '/kernel.rec'); return @r }
+
 sub affinities {
 	my ($pid) = @_;
 	my $path = episode();
-	return map { my (undef, @r) = records_of("$path/$_"); map { /^affinity .*\btid=$pid / ? +{ /(\w+)=(\S+)/g } : () } @r } qw(kernel.rec threads.rec);
+	return map {
+		my (undef, @r) = records_of("$path/$_");
+		map { /^affinity .*\btid=$pid / ? +{/(\w+)=(\S+)/g} : () } @r
+	} qw(kernel.rec threads.rec);
 }
 sub threads { my (undef, @r) = records_of(episode() . '/threads.rec'); return @r }
 
@@ -146,19 +177,32 @@ sub signals {
 
 # A new group that may use a fifth of a CPU.
 sub quota_group {
-	my ($v1) = grep { -w "$_/cpu.cfs_quota_us" || -e "$_/cpu.rt_runtime_us" } qw(/sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct);
-	my ($v2) = grep { -e "$_/cgroup.controllers" && slurp("$_/cgroup.subtree_control") =~ /\bcpu\b/ } '/sys/fs/cgroup';
+	my ($v1) = grep { -w "$_/cpu.cfs_quota_us" || -e "$_/cpu.rt_runtime_us" }
+		qw(/sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct);
+	my ($v2) =
+		grep { -e "$_/cgroup.controllers" && slurp("$_/cgroup.subtree_control") =~ /\bcpu\b/ }
+		'/sys/fs/cgroup';
 	my $root = $v1 // $v2 or return;
-	my $dir = "$root/tipme-test-$$";
+	my $dir  = "$root/tipme-test-$$";
 	mkdir $dir or return;
-	my $ok = $v1 ? put("$dir/cpu.cfs_period_us", 50000) && put("$dir/cpu.cfs_quota_us", 10000) : put("$dir/cpu.max", '10000 50000');
+	my $ok =
+		$v1
+		? put("$dir/cpu.cfs_period_us", 50000) && put("$dir/cpu.cfs_quota_us", 10000)
+		: put("$dir/cpu.max",           '10000 50000');
 	if (!$ok) { rmdir $dir; return }
 	my $scale = $v1 ? 1000 : 1;
-	return { dir => $dir, procs => "$dir/cgroup.procs", id => (stat $dir)[1],
-		throttled => sub { slurp("$dir/cpu.stat") =~ /throttled_(?:time|usec) (\d+)/ ? $1 / $scale : 0 } };
+	return {
+		dir       => $dir, procs => "$dir/cgroup.procs", id => (stat $dir)[1],
+		throttled =>
+			sub { slurp("$dir/cpu.stat") =~ /throttled_(?:time|usec) (\d+)/ ? $1 / $scale : 0 }
+	};
 }
 
-sub put { my ($path, $text) = @_; open my $f, '>', $path or return; return print({$f} $text) && close $f }
+sub put {
+	my ($path, $text) = @_;
+	open my $f, '>', $path or return;
+	return print({$f} $text) && close $f;
+}
 
 sub burn {
 	my ($procs) = @_;

@@ -12,11 +12,15 @@ use Tipme::Typist::Rhythm;
 my $text = 'the quick brown fox jumps over the lazy dog and runs on ' x 40;
 my @gaps = gaps(3, 60);
 my $mean = sum(@gaps) / @gaps;
-cmp_ok(abs($mean / 0.2 - 1), '<', 0.12, sprintf '60 words a minute are 200 ms a key: %.0f ms',
-	1000 * $mean);
+cmp_ok(
+	abs($mean / 0.2 - 1), '<', 0.12, sprintf '60 words a minute are 200 ms a key: %.0f ms',
+	1000 * $mean
+);
 my $sd = sqrt(sum(map { ($_ - $mean)**2 } @gaps) / @gaps);
-cmp_ok($sd / $mean, '>', 0.35, sprintf 'their standard deviation is about half of that: %.0f %%',
-	100 * $sd / $mean);
+cmp_ok(
+	$sd / $mean, '>', 0.35, sprintf 'their standard deviation is about half of that: %.0f %%',
+	100 * $sd / $mean
+);
 cmp_ok($sd / $mean, '<', 0.6, '... and not more');
 my @sorted = sort { $a <=> $b } @gaps;
 cmp_ok($sorted[ @sorted / 2 ], '<',  $mean, 'skewed to the right: the median lies below the mean');
@@ -30,8 +34,10 @@ my $r    = Tipme::Typist::Rhythm->new(seed => 1, wpm => 40);
 my @hold = map { $r->hold_s } 1 .. 500;
 cmp_ok(abs(sum(@hold) / @hold - 0.116), '<', 0.01, 'a key stays down for about 116 ms');
 my $quick = Tipme::Typist::Rhythm->new(seed => 1, wpm => 300);
-is(scalar(grep { $quick->hold_s > 0.04 } 1 .. 500), 0,
-	'... and is up again before the next one, however fast');
+is(
+	scalar(grep { $quick->hold_s > 0.04 } 1 .. 500), 0,
+	'... and is up again before the next one, however fast'
+);
 done_testing;
 
 sub gaps {

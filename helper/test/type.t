@@ -25,10 +25,14 @@ my $dir = tempdir(CLEANUP => 1);
 chmod 0777, $dir;
 
 # Where keys go: the pointer is in the middle of a window that covers the screen, and so the focus.
-my $shell = $x->spawn('xterm', '-T', 'typed', '-geometry', '200x55+0+0', '-e', 'sh', '-c',
-	"cat > $dir/typed");
-there(sub { qx{xwininfo -name typed -stats 2>/dev/null} =~ /IsViewable/ && -e "$dir/typed" },
-	'a terminal');
+my $shell = $x->spawn(
+	'xterm', '-T', 'typed', '-geometry', '200x55+0+0', '-e', 'sh', '-c',
+	"cat > $dir/typed"
+);
+there(
+	sub { qx{xwininfo -name typed -stats 2>/dev/null} =~ /IsViewable/ && -e "$dir/typed" },
+	'a terminal'
+);
 my $line = "Hello, World: 100% [ok]? {a|b} ~\$#@!";
 my ($status, $out, $err) = type([ '--wpm', 300, "$line\\n" ]);
 is($status, 0, 'typed') or diag($err);
@@ -37,12 +41,16 @@ is(slurp("$dir/typed"), "$line\n", 'what is typed arrives, small and large lette
 my @ns = $out =~ /^(\d+) /mg;
 is(scalar @ns, length($line) + 1, 'each press has its time');
 is_deeply([ sort { $a <=> $b } @ns ], \@ns, '... one after another');
-like($err, qr/XTEST begin in the X server: the interrupt, the kernel's input device/,
-	'and what is left out is told');
+like(
+	$err, qr/XTEST begin in the X server: the interrupt, the kernel's input device/,
+	'and what is left out is told'
+);
 ($status, undef, $err) = type([ 'a snowman: \x{2603}' =~ s/\\x\{2603\}/\xe2\x98\x83/r ]);
 is($status, 1, 'what the layout has no key for is refused');
-like($err, qr/^tipme: type: the layout of this session has no key for U\+2603/m,
-	'... by its number');
+like(
+	$err, qr/^tipme: type: the layout of this session has no key for U\+2603/m,
+	'... by its number'
+);
 
 # Another window takes the focus while we type.
 $x->spawn('sh', '-c', "xev -geometry 1200x700+0+0 > $dir/xev");
@@ -53,31 +61,41 @@ is($status, 1, 'nothing is typed into a window that was not meant');
 like($err, qr/the window has lost the focus: nothing more is typed/, '... and why');
 unlike(slurp("$dir/xev"), qr/KeyPress/, '... not one key');
 
-($status, $out, $err) = type(['--quiet'],
-	"click 3\nwheel up\nwheel down\nmove 30 -20\ndrag 40 10\nkey F5\nsleep 0.1\n");
+($status, $out, $err) = type(
+	['--quiet'],
+	"click 3\nwheel up\nwheel down\nmove 30 -20\ndrag 40 10\nkey F5\nsleep 0.1\n"
+);
 is($status, 0,  'a mouse, too') or diag($err);
 is($err,    '', '--quiet');
 there(sub { slurp("$dir/xev") =~ /F5/ }, 'the last key');
 my $seen = slurp("$dir/xev");
-is_deeply([ map { 0 + $_ } $seen =~ /^ButtonPress event.*?button (\d+)/msg ], [ 3, 4, 5, 1 ],
-	'click, wheel and drag');
+is_deeply(
+	[ map { 0 + $_ } $seen =~ /^ButtonPress event.*?button (\d+)/msg ], [ 3, 4, 5, 1 ],
+	'click, wheel and drag'
+);
 my @at = map { [ split /,/ ] } $seen =~ /^Motion.*?root:\((\d+,\d+)\)/msg;
 cmp_ok(scalar @at, '>', 20, 'a hand moves in many steps');
-is_deeply([ map { $at[-1][$_] - (pressed_at($seen))[$_] } 0, 1 ], [ 70, -10 ],
-	'... and goes where it should');
+is_deeply(
+	[ map { $at[-1][$_] - (pressed_at($seen))[$_] } 0, 1 ], [ 70, -10 ],
+	'... and goes where it should'
+);
 
-for my $wrong ([ [ '--wpm', 0, 'a' ], qr/--wpm: 0: not between/ ],
-	[ [ '--uinput',  '--window', 1, 'a' ], qr/--uinput: not with/ ],
-	[ [ '--pointer', 'x', 'a' ], qr/--pointer: only with --socket/ ])
+for my $wrong (
+	[ [ '--wpm', 0, 'a' ],                qr/--wpm: 0: not between/ ],
+	[ [ '--uinput', '--window', 1, 'a' ], qr/--uinput: not with/ ],
+	[ [ '--pointer', 'x', 'a' ],          qr/--pointer: only with --socket/ ]
+	)
 {
 	($status, undef, $err) = type($wrong->[0]);
 	is($status, 64, "@{ $wrong->[0] }: usage");
 	like($err, $wrong->[1], '... and what is wrong');
 }
-for my $wrong ([ "dance\n", qr/no action 'dance'/ ],
+for my $wrong (
+	[ "dance\n",       qr/no action 'dance'/ ],
 	[ "drag 1\n",      qr/drag: '1': 2 whole numbers wanted/ ],
 	[ "wheel round\n", qr/no wheel 'round'/ ], [ "sleep long\n", qr/no seconds/ ],
-	[ "key nokey\n",   qr/no key 'nokey'/ ])
+	[ "key nokey\n",   qr/no key 'nokey'/ ]
+	)
 {
 	($status, undef, $err) = type([], $wrong->[0]);
 	is($status, 1, "'" . $wrong->[0] =~ s/\n//r . "' is refused");
@@ -85,8 +103,10 @@ for my $wrong ([ "dance\n", qr/no action 'dance'/ ],
 }
 SKIP: {
 	skip 'there is a /dev/uinput here: keys would reach this machine', 1 if -e '/dev/uinput';
-	like((type([ '--uinput', 'a' ]))[2], qr{/dev/uinput: .*: load the module uinput},
-		'no uinput: what to do');
+	like(
+		(type([ '--uinput', 'a' ]))[2], qr{/dev/uinput: .*: load the module uinput},
+		'no uinput: what to do'
+	);
 }
 kill 'TERM', $shell;
 $x->stop;
@@ -114,7 +134,8 @@ sub type {
 	print {$in} $lines // '';
 	close $in;
 	my $status = system(
-		"'$tipme' type @{[ map { s/'/'\\''/gr =~ s/^|$/'/gr } @$args ]} < $dir/in > $dir/out 2> $dir/err"
+		"'$tipme' type @{[ map { s/'/'\\''/gr =~ s/^|$/'/gr } @$args ]} < $dir/in > $dir/out 2> "
+			. "$dir/err"
 	) >> 8;
 	return ($status, slurp("$dir/out"), slurp("$dir/err"));
 }

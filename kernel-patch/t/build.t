@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# The module compiles without a warning (W=1) against Debian's kernels, and a probe with a wrong prototype does not compile.
+# The module compiles without a warning (W=1) against Debian's kernels, and a probe with a wrong
+# prototype does not compile.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -8,39 +9,47 @@ use Test::More;
 
 my $top = $ENV{TIPME_SRCDIR} // '.';
 plan skip_all => 'not root: the headers are fetched into root\'s cache only' if $>;
-plan skip_all => 'no apt-get here: the headers of Debian\'s kernels cannot be had' if system 'command -v apt-get >/dev/null';
+plan skip_all => 'no apt-get here: the headers of Debian\'s kernels cannot be had'
+	if system 'command -v apt-get >/dev/null';
 
 my @kernels = $ENV{TIPME_TEST_ALL} ? qw(6.1 6.12 6.12-rt) : qw(6.1);
-my $dir = tempdir('tipme-module-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my $dir     = tempdir('tipme-module-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 my $headers;
 for my $kernel (@kernels) {
 	chomp(my $got = qx{"$top/kernel-patch/headers" $kernel 2>$dir/why});
-	SKIP: {
+SKIP: {
 		skip "the headers of $kernel could not be had: " . said("$dir/why"), 2 if $?;
 		$headers //= $got;
 		my $log = qx{"$top/kernel-patch/build-module" "$got" "$dir/$kernel" W=1 2>&1};
 		ok($? == 0 && -s "$dir/$kernel/tipme.ko", "it compiles for $kernel") or diag $log;
-		my @complaints = grep { /warning|WARNING|error/ } split /\n/, $log;
+		my @complaints = grep {/warning|WARNING|error/} split /\n/, $log;
 		is("@complaints", '', 'without a complaint');
 	}
 }
 # What no compiler sees: address spaces, locks held at one end only, the kernel's style.
 SKIP: {
 	skip 'no headers', 1 if !$headers;
-	skip 'no sparse here: install the packages of class test in .ci/packages', 1 if system 'command -v sparse >/dev/null';
-	my $log = qx{"$top/kernel-patch/build-module" "$headers" "$dir/sparse" C=2 2>&1};
-	my @complaints = grep { /(?:warning|error):/ } split /\n/, $log;
+	skip 'no sparse here: install the packages of class test in .ci/packages', 1
+		if system 'command -v sparse >/dev/null';
+	my $log        = qx{"$top/kernel-patch/build-module" "$headers" "$dir/sparse" C=2 2>&1};
+	my @complaints = grep {/(?:warning|error):/} split /\n/, $log;
 	is("@complaints", '', 'sparse has no complaint') or diag $log;
 	like($log, qr/^\s*CHECK\s.*scheduler\.c$/m, 'though it looked');
 }
 SKIP: {
-	# The headers have no checkpatch.pl; a kernel's source lies in the cache once mkkernel has built one.
-	my ($script) = glob(($ENV{XDG_CACHE_HOME} // "$ENV{HOME}/.cache") . '/tipme/source-*/scripts/checkpatch.pl');
-	skip 'no checkpatch.pl: no source of a kernel is in the cache (tests/vm/mkkernel fetches one)', 1 if !$script;
-	# Not for us: versions, since we are compiled for several; macros that make rows of a table or whole functions; lines as wide as the house has them.
+# The headers have no checkpatch.pl; a kernel's source lies in the cache once mkkernel has built
+# one.
+	my ($script) = glob(
+		($ENV{XDG_CACHE_HOME} // "$ENV{HOME}/.cache") . '/tipme/source-*/scripts/checkpatch.pl');
+	skip 'no checkpatch.pl: no source of a kernel is in the cache (tests/vm/mkkernel fetches one)',
+		1
+		if !$script;
+# Not for us: versions, since we are compiled for several; macros that make rows of a table or whole
+# functions; lines as wide as the house has them.
 	my $ignore = 'LINUX_VERSION_CODE,CONSTANT_COMPARISON,COMPLEX_MACRO,TRAILING_SEMICOLON';
-	my @files = map { glob "$top/$_" } qw(kernel-patch/module/*.[ch] abi/kernel/*_uapi.h);
-	my $said = qx{perl "$script" --no-tree --terse --no-summary --max-line-length=150 --ignore $ignore -f @files 2>&1};
+	my @files  = map { glob "$top/$_" } qw(kernel-patch/module/*.[ch] abi/kernel/*_uapi.h);
+	my $said =
+		qx{perl "$script" --no-tree --terse --no-summary --max-line-length=150 --ignore $ignore -f @files 2>&1};
 	is($said, '', 'checkpatch has no complaint about ' . @files . ' files');
 }
 SKIP: {
@@ -54,4 +63,9 @@ SKIP: {
 }
 done_testing;
 
-sub said { my ($file) = @_; open my $h, '<', $file or return ''; local $/; return (<$h> // '') =~ s/\s+/ /gr }
+sub said {
+	my ($file) = @_;
+	open my $h, '<', $file or return '';
+	local $/;
+	return (<$h> // '') =~ s/\s+/ /gr;
+}

@@ -32,8 +32,10 @@ my $word = $ENV{TIPME_DESK_SEED} // do {
 note("seed $word (TIPME_DESK_SEED)");
 my $seed = Tipme::Desk::Draw::seed_of($word);
 Tipme::Lab::prefer_ourselves();
-my $desk = Tipme::Desk->new(library => tempdir(CLEANUP => 1), seed => $seed,
-	calm => $ENV{TIPME_DESK_CALM});
+my $desk = Tipme::Desk->new(
+	library => tempdir(CLEANUP => 1), seed => $seed,
+	calm    => $ENV{TIPME_DESK_CALM}
+);
 my @caused = play(scenes => $caused);
 my @quiet  = play(quiet  => $quiet);
 $desk->close;
@@ -45,8 +47,10 @@ cmp_ok($c->{void},   '<=', MOST_VOID * $c->{drawn},  "at most 15 % are void") if
 my $judged = Tipme::Desk::Table::counts(@caused)->{judged};
 my $least  = least_right($judged, claim());
 cmp_ok(scalar(grep { $_->{right} } @caused), '>=', $least, "right in at least $least of $judged");
-is_deeply([ map { $_->{why} } grep { !$_->{right} && !$_->{void} && !$_->{skipped} } @quiet ], [],
-	'nobody is accused where nothing was done');
+is_deeply(
+	[ map { $_->{why} } grep { !$_->{right} && !$_->{void} && !$_->{skipped} } @quiet ], [],
+	'nobody is accused where nothing was done'
+);
 done_testing;
 
 # Scenes of a kind: those that are void are drawn anew, but counted.

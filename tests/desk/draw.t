@@ -14,8 +14,10 @@ use Tipme::Floor qw(least_right);
 
 my @one = Tipme::Desk::Draw::scenes(7, 60, 'all');
 is_deeply([ Tipme::Desk::Draw::scenes(7, 60, 'all') ], \@one, 'a seed draws the same again');
-isnt(join(' ', map { $_->{program} } Tipme::Desk::Draw::scenes(8, 60, 'all')),
-	join(' ', map { $_->{program} } @one), 'another seed draws another table');
+isnt(
+	join(' ', map { $_->{program} } Tipme::Desk::Draw::scenes(8, 60, 'all')),
+	join(' ', map { $_->{program} } @one), 'another seed draws another table'
+);
 my %causes = map { $_->{cause} => 1 } @one;
 is_deeply([ sort keys %causes ], [ Tipme::Desk::Causes::names() ], 'each cause has its turn');
 is_deeply(
@@ -29,8 +31,10 @@ is_deeply(
 );
 my @all   = Tipme::Desk::Programs::names('all');
 my @final = grep { Tipme::Desk::Programs::final($_) } @all;
-cmp_ok(abs(@final / @all - 1 / 3), '<', 0.05,
-	'a third of the programs is of the final table only: ' . @final . ' of ' . @all);
+cmp_ok(
+	abs(@final / @all - 1 / 3), '<', 0.05,
+	'a third of the programs is of the final table only: ' . @final . ' of ' . @all
+);
 is_deeply(
 	[
 		grep { Tipme::Desk::Programs::final($_->{program}) }
@@ -51,8 +55,10 @@ is_deeply(
 );
 
 # Judged: who, kind and interval, each by itself.
-my %truth = (program => 'p', action => 'key', accepted => ['stopped'], who => { 7 => 'service' },
-	press_ns => 1e9, answer_ns => [ 1.5e9, 1.51e9 ]);
+my %truth = (
+	program  => 'p', action    => 'key', accepted => ['stopped'], who => { 7 => 'service' },
+	press_ns => 1e9, answer_ns => [ 1.5e9, 1.51e9 ]
+);
 
 sub judged {
 	my ($from, $to, $kind, $pid) = @_;
@@ -65,9 +71,11 @@ sub judged {
 	);
 	return \%j;
 }
-is(judged(1e9, 1.5e9,  'stopped', 7)->{right}, 1, 'right');
-is(judged(1e9, 1.53e9, 'stopped', 7)->{right}, 1,
-	'25 ms, which are 5 %, beyond what was drawn in one go');
+is(judged(1e9, 1.5e9, 'stopped', 7)->{right}, 1, 'right');
+is(
+	judged(1e9, 1.53e9, 'stopped', 7)->{right}, 1,
+	'25 ms, which are 5 %, beyond what was drawn in one go'
+);
 is(judged(1e9,    1.54e9, 'stopped',  7)->{right}, 0, '30 ms are too many');
 is(judged(1.03e9, 1.5e9,  'stopped',  7)->{right}, 0, '... also at the beginning');
 is(judged(1e9,    1.5e9,  'ipc-wait', 7)->{right}, 0, 'another kind');
@@ -79,18 +87,28 @@ is($quiet{right}, 1, 'nobody accused');
 is($quiet{right}, 0, 'somebody accused');
 
 # Void: from the witness alone.
-my %scene = (press_ns => 1e9, answer => [ 1.5e9, 1.5e9 ], lates => [], waits => [], usual_ns => 1e6,
-	others_ns => 0, how => {});
+my %scene = (
+	press_ns  => 1e9, answer => [ 1.5e9, 1.5e9 ], lates => [], waits => [], usual_ns => 1e6,
+	others_ns => 0,   how    => {}
+);
 is(Tipme::Desk::Judge::void({%scene}), '', 'a scene that counts');
-like(Tipme::Desk::Judge::void({ %scene, lates => [ { t => 1.3e9, ns => 1e8 } ] }), qr/stood still/,
-	'the machine stood still meanwhile');
-is(Tipme::Desk::Judge::void({ %scene, lates => [ { t => 2.3e9, ns => 1e8 } ] }), '',
-	'... or later');
-like(Tipme::Desk::Judge::void({ %scene, answer => [ 1.01e9, 1.01e9 ] }), qr/no effect/,
-	'the cause had no effect');
-like(Tipme::Desk::Judge::void({ %scene, answer    => undef }), qr/no answer/, 'no answer');
-like(Tipme::Desk::Judge::void({ %scene, others_ns => 2e8 }), qr/waited 200 ms for a CPU/,
-	'others had its CPU');
+like(
+	Tipme::Desk::Judge::void({ %scene, lates => [ { t => 1.3e9, ns => 1e8 } ] }), qr/stood still/,
+	'the machine stood still meanwhile'
+);
+is(
+	Tipme::Desk::Judge::void({ %scene, lates => [ { t => 2.3e9, ns => 1e8 } ] }), '',
+	'... or later'
+);
+like(
+	Tipme::Desk::Judge::void({ %scene, answer => [ 1.01e9, 1.01e9 ] }), qr/no effect/,
+	'the cause had no effect'
+);
+like(Tipme::Desk::Judge::void({ %scene, answer => undef }), qr/no answer/, 'no answer');
+like(
+	Tipme::Desk::Judge::void({ %scene, others_ns => 2e8 }), qr/waited 200 ms for a CPU/,
+	'others had its CPU'
+);
 
 # The floor: 95 % right fails once in 1,000 at most.
 is(least_right(10,  0.95), 6,  'of ten');

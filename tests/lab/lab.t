@@ -11,9 +11,9 @@ use warnings;
 use File::Temp qw(tempdir);
 use FindBin;
 use Test::More;
-use lib "$FindBin::Bin/lib", map { "$ENV{TIPME_SRCDIR}/$_" } qw(helper/demo tests/lib);
+use lib "$FindBin::Bin/lib", map {"$ENV{TIPME_SRCDIR}/$_"} qw(helper/demo tests/lib);
 use Tipme::ExactPath qw(exact_path);
-use Tipme::Floor qw(least_right);
+use Tipme::Floor     qw(least_right);
 use Tipme::Lab;
 use Tipme::Lab::Table;
 
@@ -23,31 +23,41 @@ my $seed = $ENV{TIPME_LAB_SEED} // ($ENV{TIPME_TEST_ALL} ? int rand 1_000_000 : 
 note("seeds from $seed (TIPME_LAB_SEED)");
 Tipme::Lab::prefer_ourselves();
 my $lab = Tipme::Lab->new(library => tempdir(CLEANUP => 1), seed => $seed);
-use constant RATE => 0.95;
+use constant RATE      => 0.95;
 use constant MOST_VOID => 0.15;
-use constant STAGED => 3;
-use constant INTERVAL_NS => 5_000_000;    # beyond the observer's own lateness; twenty times what a quiet machine shows
+use constant STAGED    => 3;
+use constant INTERVAL_NS =>
+	5_000_000;    # beyond the observer's own lateness; twenty times what a quiet machine shows
 use constant SHARE_POINTS => 5;
 my (@all, $void);
+
 for my $run (0 .. $runs - 1) {
 	for my $cause (Tipme::Lab::causes()) {
 		my $seed = $seed + $run;
-		my $r = first($cause, $seed);
+		my $r    = first($cause, $seed);
 		push @all, $r;
-		SKIP: {
+	SKIP: {
 			skip "$cause: $r->{skipped}", 1 if $r->{skipped};
 			subtest "$cause, seed $seed" => sub { adds_up($r) };
 		}
 	}
 }
 $lab->close;
-diag($_) for split /\n/, Tipme::Lab::Table::head() . join('', map { Tipme::Lab::Table::line($_) } @all) . Tipme::Lab::Table::summary(@all);
+diag($_)
+	for split /\n/,
+	Tipme::Lab::Table::head()
+	. join('', map { Tipme::Lab::Table::line($_) } @all)
+	. Tipme::Lab::Table::summary(@all);
 
 my @ran = grep { !$_->{skipped} } @all;
-cmp_ok($void // 0, '<=', MOST_VOID * (@ran + ($void // 0)) + 1, 'at most 15 % of the runs are void');
+cmp_ok($void // 0, '<=', MOST_VOID * (@ran + ($void // 0)) + 1,
+	'at most 15 % of the runs are void');
 enough('named by kind and process', sub { $_[0]{right} });
-enough('found from the press to the answer', sub { defined $_[0]{interval_error_ns} && $_[0]{interval_error_ns} <= INTERVAL_NS });
-enough('charged with their part', sub { defined $_[0]{share_error} && $_[0]{share_error} <= SHARE_POINTS });
+enough('found from the press to the answer',
+	sub { defined $_[0]{interval_error_ns} && $_[0]{interval_error_ns} <= INTERVAL_NS });
+enough('charged with their part',
+	sub { defined $_[0]{share_error} && $_[0]{share_error} <= SHARE_POINTS });
+
 if ($runs > 1) {
 	my %right;
 	$right{ $_->{cause} } += $_->{right} ? 1 : 0 for @ran;
@@ -71,7 +81,8 @@ sub first {
 sub enough {
 	my ($what, $is) = @_;
 	my $least = least_right(scalar @ran, RATE);
-	cmp_ok(scalar(grep { $is->($_) } @ran), '>=', $least, "at least $least of " . @ran . " are $what");
+	cmp_ok(scalar(grep { $is->($_) } @ran), '>=', $least,
+		"at least $least of " . @ran . " are $what");
 	return;
 }
 
@@ -79,7 +90,8 @@ sub enough {
 sub adds_up {
 	my ($r) = @_;
 	ok(!$r->{failed}, 'staged') or return diag($r->{failed});
-	note("$r->{verdict}{sentence} (truth: $r->{truth}{says})" . ($r->{right} ? '' : ": MISS: $r->{why}"));
+	note("$r->{verdict}{sentence} (truth: $r->{truth}{says})"
+			. ($r->{right} ? '' : ": MISS: $r->{why}"));
 	exact_path($r->{diagnosis}) if $r->{interval};
 	return;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# The whole chain on Debian's own kernels, in an emulated machine: keyboard controller, kernel input, a rootless Xorg under
-# systemd, xterm; a cause; the hot-key on that keyboard; the verdict must name the cause by kind and process.
+# The whole chain on Debian's own kernels, in an emulated machine: keyboard controller, kernel
+# input, a rootless Xorg under systemd, xterm; a cause; the hot-key on that keyboard; the verdict
+# must name the cause by kind and process.
 use strict;
 use warnings;
 use File::Path qw(make_path);
@@ -15,7 +16,7 @@ use Tipme::VM;
 my $left_out = Tipme::VM::left_out('in part');
 plan skip_all => $left_out if $left_out;
 
-my $payload = payload();
+my $payload   = payload();
 my $artifacts = "$ENV{TIPME_BUILDDIR}/tests/vm";
 make_path($artifacts);
 
@@ -61,11 +62,14 @@ sub story {
 	my ($vm, $kind, $stage) = @_;
 	my ($at, %culprit) = $stage->($vm);
 	my $episode = hot_key($vm);
-	my $d = diagnose($vm, $episode, $at) or return;
+	my $d       = diagnose($vm, $episode, $at) or return;
 	is($d->{verdict}{kind}, $kind, "verdict: $d->{verdict}{sentence}");
-	ok($culprit{ $d->{verdict}{blamed}{pid} // '' }, 'the culprit is named by pid') or diag "blamed $d->{verdict}{blamed}{pid}, not one of @{[ sort keys %culprit ]}";
-	diag scalar $vm->run("tipme diagnose $episode --at $at") if !$culprit{ $d->{verdict}{blamed}{pid} // '' } || $d->{verdict}{kind} ne $kind;
-	is(scalar $vm->run("stat -c '%u %a' $episode"), "1000 700\n", 'the episode is its owner\'s alone');
+	ok($culprit{ $d->{verdict}{blamed}{pid} // '' }, 'the culprit is named by pid')
+		or diag "blamed $d->{verdict}{blamed}{pid}, not one of @{[ sort keys %culprit ]}";
+	diag scalar $vm->run("tipme diagnose $episode --at $at")
+		if !$culprit{ $d->{verdict}{blamed}{pid} // '' } || $d->{verdict}{kind} ne $kind;
+	is(scalar $vm->run("stat -c '%u %a' $episode"), "1000 700\n",
+		'the episode is its owner\'s alone');
 }
 
 sub stop_terminal {
@@ -100,7 +104,8 @@ END
 	$vm->wait_for('it listens', "test \$(ps -o state= -p $pid) = S");
 	$vm->press(qw(a s k ret));
 	# It is asked when it computes, however long the keys take to get there.
-	my $at = $vm->wait_for('the question is there', "test \$(ps -o state= -p $pid) = R && cut -d' ' -f1 /proc/uptime") =~ /([\d.]+)/ ? $1 : 0;
+	my $at = $vm->wait_for('the question is there',
+		"test \$(ps -o state= -p $pid) = R && cut -d' ' -f1 /proc/uptime") =~ /([\d.]+)/ ? $1 : 0;
 	$vm->wait_for('the question was answered', 'test $(ps -o state= -p ' . $pid . ') = S');
 	return ($at, $pid => 1);
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# What a scheduler record costs in instructions of an emulated machine, on Debian's own kernels: nothing, empty BPF programs, ours, the
-# kernel module's, ftrace.
-# Unlike times, instructions hardly vary, so this test may say how many there may be. A second boot must count the same, but for what
-# depends on when the host answers the disk.
+# What a scheduler record costs in instructions of an emulated machine, on Debian's own kernels:
+# nothing, empty BPF programs, ours, the kernel module's, ftrace.
+# Unlike times, instructions hardly vary, so this test may say how many there may be. A second boot
+# must count the same, but for what depends on when the host answers the disk.
 use strict;
 use warnings;
 use File::Copy qw(cp);
@@ -14,10 +14,11 @@ use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
 use Tipme::Desktop ();
 use Tipme::VM;
 
-# Gates against getting dearer. The module's are what was aimed at: 150, and a fifth of ftrace's. The tracing programs' is what was
-# aimed at for times: 0.4 of ftrace (counted on 2026-11-21: 319 instructions a record of 840 on 6.1).
-use constant OF_FTRACE => 0.40;
-use constant MODULE => 150;
+# Gates against getting dearer. The module's are what was aimed at: 150, and a fifth of ftrace's.
+# The tracing programs' is what was aimed at for times: 0.4 of ftrace (counted on 2026-11-21: 319
+# instructions a record of 840 on 6.1).
+use constant OF_FTRACE        => 0.40;
+use constant MODULE           => 150;
 use constant MODULE_OF_FTRACE => 0.20;
 # Two boots of the same may differ by this part of a round trip.
 use constant ALIKE => 0.005;
@@ -34,20 +35,21 @@ for my $program (qw(tests/vm/pingpong bench/empty-programs helper/test/ksrc-dump
 	chmod 0755, "$payload/" . ($program =~ s{.*/}{}r);
 }
 
-my @kernels = split ' ', $ENV{TIPME_TEST_KERNELS} // (Tipme::VM::thin() ? '6.12' : '6.1 6.12');
+my @kernels    = split ' ', $ENV{TIPME_TEST_KERNELS} // (Tipme::VM::thin() ? '6.12' : '6.1 6.12');
 my %has_module = map { $_ => module($_) } @kernels;
 for my $kernel (@kernels) {
 	Tipme::Desktop::to_its_end("Debian's kernel $kernel", sub { on_kernel($kernel) });
 }
 done_testing;
 
-# Puts the module for a kernel into the payload, by the release that it is for. Returns whether the headers could be had.
+# Puts the module for a kernel into the payload, by the release that it is for. Returns whether the
+# headers could be had.
 sub module {
 	my ($kernel) = @_;
 	my ($ko, $why) = Tipme::Desktop::build_module($kernel);
 	if (!$ko) { diag($why); return 0 }
 	my ($release) = qx{modinfo -F vermagic "$ko"} =~ /^(\S+)/ or BAIL_OUT('modinfo');
-	system('cp', $ko, "$payload/tipme-$release.ko") == 0 or BAIL_OUT('cp');
+	system('cp', $ko, "$payload/tipme-$release.ko") == 0      or BAIL_OUT('cp');
 	return 1;
 }
 
@@ -87,37 +89,51 @@ END
 sub on_kernel {
 	my ($kernel) = @_;
 	my ($trip, $said) = count($kernel);
-	my @all = ('empty', 'ftrace', ($has_module{$kernel} ? 'module' : ()), qw(nothing nothing-again tipme));
+	my @all = ('empty', 'ftrace', ($has_module{$kernel} ? 'module' : ()),
+		qw(nothing nothing-again tipme));
 	is(join(' ', sort keys %$trip), "@all", 'all were measured') or return diag $said;
 	my %record = map { $_ => ($trip->{$_} - $trip->{nothing}) / RECORDS } grep { !/nothing/ } @all;
-	diag sprintf "%s: nothing %.0f instructions a round trip; a record: empty BPF programs %.0f, tipme %.0f, ftrace %.0f", $kernel, $trip->{nothing},
+	diag sprintf
+		"%s: nothing %.0f instructions a round trip; a record: empty BPF programs %.0f, tipme "
+			. "%.0f, ftrace %.0f",
+		$kernel, $trip->{nothing},
 		@record{qw(empty tipme ftrace)};
 	my ($records) = $said =~ /^coverage .*cpu=0 .*records=(\d+)/m;
-	cmp_ok($records // 0, '>=', 2 * TRIPS * RECORDS, 'ours recorded each switch and each waking') or diag $said;
+	cmp_ok($records // 0, '>=', 2 * TRIPS * RECORDS, 'ours recorded each switch and each waking')
+		or diag $said;
 	cmp_ok($said =~ /^entries: (\d+)/m ? $1 : 0, '>=', 2 * TRIPS * RECORDS, 'ftrace did, too');
-	cmp_ok($record{tipme}, '<=', OF_FTRACE * $record{ftrace}, 'a record of ours costs at most ' . OF_FTRACE . " of one of ftrace's");
-	SKIP: {
+	cmp_ok($record{tipme}, '<=', OF_FTRACE * $record{ftrace},
+		'a record of ours costs at most ' . OF_FTRACE . " of one of ftrace's");
+SKIP: {
 		skip "no headers of $kernel: the module is not measured", 2 if !$has_module{$kernel};
 		diag sprintf "%s: the module's %.0f", $kernel, $record{module};
 		cmp_ok($record{module}, '<=', MODULE, 'a record of the module costs at most ' . MODULE);
-		cmp_ok($record{module}, '<=', MODULE_OF_FTRACE * $record{ftrace}, 'and at most ' . MODULE_OF_FTRACE . " of one of ftrace's");
+		cmp_ok($record{module}, '<=', MODULE_OF_FTRACE * $record{ftrace},
+			'and at most ' . MODULE_OF_FTRACE . " of one of ftrace's");
 	}
 	twice($kernel, $trip);
 }
 
 sub twice {
 	my ($kernel, $trip) = @_;
-	SKIP: {
-		skip 'the second boot, which must count the same, only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1', 1 if Tipme::VM::thin();
+SKIP: {
+		skip
+			'the second boot, which must count the same, only with TIPME_TEST_VM=1 or '
+				. 'TIPME_TEST_ALL=1',
+			1
+			if Tipme::VM::thin();
 		my ($again) = count($kernel);
 		for (sort keys %$trip) {
-			cmp_ok(abs($again->{$_} - $trip->{$_}), '<=', ALIKE * $trip->{nothing}, "a second boot counts the same: $_") or diag "$trip->{$_}, then $again->{$_}";
+			cmp_ok(abs($again->{$_} - $trip->{$_}), '<=', ALIKE * $trip->{nothing},
+				"a second boot counts the same: $_")
+				or diag "$trip->{$_}, then $again->{$_}";
 		}
 	}
 	return;
 }
 
-# Instructions a round trip, by what was recording; the second measure, since the pages of the first were new.
+# Instructions a round trip, by what was recording; the second measure, since the pages of the first
+# were new.
 sub count {
 	my ($kernel) = @_;
 	my $said = Tipme::VM->counted(kernel => $kernel, payload => $payload, script => script());

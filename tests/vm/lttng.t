@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# What a scheduler record of LTTng's kernel modules costs in instructions, beside ftrace's, on Debian's own kernels: in overwrite mode, as a
-# flight recorder has it, so that nothing is written meanwhile. tests/vm/count.t counts ours in the same unit.
+# What a scheduler record of LTTng's kernel modules costs in instructions, beside ftrace's, on
+# Debian's own kernels: in overwrite mode, as a flight recorder has it, so that nothing is written
+# meanwhile. tests/vm/count.t counts ours in the same unit.
 use strict;
 use warnings;
 use File::Copy qw(cp);
@@ -17,7 +18,9 @@ use constant RECORDS => 4;
 # Of a compact event: its number and time in 4 bytes, then 24 and more of what it tells.
 use constant RECORD_BYTES => 24;
 
-plan skip_all => q(LTTng's modules are compiled, and emulated machines booted, only with TIPME_TEST_ALL=1: the first time it takes some minutes) if !$ENV{TIPME_TEST_ALL};
+plan skip_all =>
+	q(LTTng's modules are compiled, and emulated machines booted, only with TIPME_TEST_ALL=1: the first time it takes some minutes)
+	if !$ENV{TIPME_TEST_ALL};
 my $lacks = Tipme::VM::lacks();
 plan skip_all => $lacks if $lacks;
 
@@ -33,7 +36,7 @@ sub payload {
 	$? == 0 or return;
 	my $dir = tempdir('tipme-payload-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 	system('cp', '-r', "$root/.", $dir) == 0 or BAIL_OUT('payload');
-	cp("$build/tests/vm/pingpong", $dir) or BAIL_OUT("pingpong: $!");
+	cp("$build/tests/vm/pingpong", $dir)     or BAIL_OUT("pingpong: $!");
 	chmod 0755, "$dir/pingpong";
 	return $dir;
 }
@@ -70,16 +73,22 @@ END
 
 sub on_kernel {
 	my ($kernel) = @_;
-	my $payload = payload($kernel) or return plan skip_all => q(LTTng's modules could not be had: see above);
+	my $payload = payload($kernel)
+		or return plan skip_all => q(LTTng's modules could not be had: see above);
 	my $said = Tipme::VM->counted(kernel => $kernel, payload => $payload, script => script());
 	my %trip = $said =~ /^([\w-]+): [\d.]+ ([\d.]+)$/mg;
-	is(join(' ', sort keys %trip), 'ftrace lttng nothing nothing-again', 'all were measured') or return diag $said;
+	is(join(' ', sort keys %trip), 'ftrace lttng nothing nothing-again', 'all were measured')
+		or return diag $said;
 	unlike($said, qr/^failed:/m, 'LTTng did all that it was told') or diag $said;
 	my %record = map { $_ => ($trip{$_} - $trip{nothing}) / RECORDS } qw(lttng ftrace);
-	diag sprintf '%s: nothing %.0f instructions a round trip; a record of LTTng %.0f, of ftrace %.0f', $kernel, $trip{nothing}, @record{qw(lttng ftrace)};
+	diag sprintf
+		'%s: nothing %.0f instructions a round trip; a record of LTTng %.0f, of ftrace %.0f',
+		$kernel, $trip{nothing}, @record{qw(lttng ftrace)};
 	my ($bytes) = $said =~ /^bytes: (\d+)$/m;
-	cmp_ok($bytes // 0, '>=', 2 * TRIPS * RECORDS * RECORD_BYTES, 'LTTng has recorded each switch and each waking of both rounds') or diag $said;
+	cmp_ok($bytes // 0, '>=', 2 * TRIPS * RECORDS * RECORD_BYTES,
+		'LTTng has recorded each switch and each waking of both rounds')
+		or diag $said;
 	# Three hundred more were an idle daemon's ticks, not a record.
-	cmp_ok($record{lttng}, '>', 300, 'and that costs something');
+	cmp_ok($record{lttng}, '>', 300,                 'and that costs something');
 	cmp_ok($record{lttng}, '<', 2 * $record{ftrace}, 'of the order of what ftrace does');
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# No false accusation, with keys of a keyboard: ordinary typing in an emulated machine, undisturbed, ends in the verdict `none`; the kernel module is the source.
+# No false accusation, with keys of a keyboard: ordinary typing in an emulated machine, undisturbed,
+# ends in the verdict `none`; the kernel module is the source.
 use strict;
 use warnings;
 use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib";
-use Tipme::Desktop qw(start_recorder hot_key diagnose no_complaint to_its_end);
+use Tipme::Desktop    qw(start_recorder hot_key diagnose no_complaint to_its_end);
 use Tipme::LabMachine qw($AS_USER payload read_keys);
 use Tipme::VM;
 
@@ -15,7 +16,8 @@ my $left_out = Tipme::VM::left_out();
 plan skip_all => $left_out if $left_out;
 
 my $ROUNDS = $ENV{TIPME_QUIET_ROUNDS} // 20;
-# What is answered later may be said; then it is staged again, and left out, aloud, if the host lets the machine be no quicker.
+# What is answered later may be said; then it is staged again, and left out, aloud, if the host lets
+# the machine be no quicker.
 my $QUIET_NS = 90_000_000;
 # A client of our own that draws, or the terminal with the shell that the user has logged in to.
 my @CLIENTS = qw(notesd xterm);
@@ -33,7 +35,9 @@ sub on_kernel {
 	is(($vm->run('insmod /opt/lab/tipme.ko'))[1], 0, 'the module loads');
 	my $server = start_recorder($vm);
 	read_keys($vm, 32, 45);    # d and x
-	like(scalar $vm->run('tipme status --json'), qr/"source" *: *"kernel_module"/, 'with that source');
+	like(scalar $vm->run('tipme status --json'), qr/"source" *: *"kernel_module"/,
+		'with that source');
+
 	for my $client (@CLIENTS) {
 		open_client($vm, $client);
 		for my $n (1 .. $ROUNDS / @CLIENTS) {
@@ -55,7 +59,10 @@ sub open_client {
 		$vm->wait_for('the client runs', "pgrep -x $client");
 	}
 	my $not = $client eq 'xterm' ? '' : '-v';
-	my ($window) = $vm->wait_for('it has a window', $vm->as_user("xwininfo -root -tree | grep tipme-stage | grep $not XTerm")) =~ /(0x[0-9a-f]+)/;
+	my ($window) =
+		$vm->wait_for('it has a window',
+		$vm->as_user("xwininfo -root -tree | grep tipme-stage | grep $not XTerm")) =~
+		/(0x[0-9a-f]+)/;
 	$vm->run("setsid chrt -f 58 $AS_USER /opt/lab/observer $window > /dev/shm/seen 2>/dev/null &");
 	$vm->wait_for('the observer looks', 'grep -q ready /dev/shm/seen');
 	# What comes up for the first time is slow.
@@ -65,7 +72,9 @@ sub open_client {
 
 sub close_client {
 	my ($vm, $client) = @_;
-	$vm->wait_for('they have ended', join ' ', 'pkill -KILL -x observer;', $client eq 'xterm' ? () : "pkill -KILL -x $client;", 'sleep 0.3; ! pgrep -x', $client eq 'xterm' ? 'observer' : "'$client|observer'");
+	$vm->wait_for('they have ended', join ' ', 'pkill -KILL -x observer;',
+		$client eq 'xterm' ? () : "pkill -KILL -x $client;", 'sleep 0.3; ! pgrep -x',
+		$client eq 'xterm' ? 'observer' : "'$client|observer'");
 	return;
 }
 
@@ -74,7 +83,8 @@ sub episode {
 	my ($vm, $server) = @_;
 	# What was before must not be in the ring: the worst of it would still be the old one.
 	$vm->wait_for('the recorder begins anew', 'tipme stop; tipme start --owner 1000');
-	$vm->wait_for('the server has offered its ring', "tipme status --json | grep -Eq 'x_servers.*pid\": $server,'");
+	$vm->wait_for('the server has offered its ring',
+		"tipme status --json | grep -Eq 'x_servers.*pid\": $server,'");
 	$vm->run('sleep 3; : > /dev/shm/keys; true');
 	$vm->press(qw(d d d x d d d x d d d));
 	sleep 0.5;
@@ -82,11 +92,12 @@ sub episode {
 	return { diagnosis => $d, slowest_ns => slowest($vm) };
 }
 
-# The longest time from a key, as its device tells it, to the next change of the window, as another X client sees it; nothing of our records.
+# The longest time from a key, as its device tells it, to the next change of the window, as another
+# X client sees it; nothing of our records.
 sub slowest {
-	my ($vm) = @_;
+	my ($vm)  = @_;
 	my @press = $vm->run('cat /dev/shm/keys') =~ /^(\d+)/mg;
-	my @seen = $vm->run('cat /dev/shm/seen') =~ /^(\d+) /mg;
+	my @seen  = $vm->run('cat /dev/shm/seen') =~ /^(\d+) /mg;
 	is(scalar @press, 11, 'the keys were read from their device');
 	my $slowest = 0;
 	for my $p (@press) {
@@ -100,10 +111,13 @@ sub slowest {
 sub judge {
 	my ($name, $r) = @_;
 	my $ms = sprintf '%.0f', $r->{slowest_ns} / 1e6;
-	SKIP: {
-		skip "$name: the machine was not quiet, three times: an answer took $ms ms", 1 if $r->{slowest_ns} > $QUIET_NS;
+SKIP: {
+		skip "$name: the machine was not quiet, three times: an answer took $ms ms", 1
+			if $r->{slowest_ns} > $QUIET_NS;
 		my $d = $r->{diagnosis};
-		is($d && $d->{verdict}{kind}, 'none', "$name, at most $ms ms: " . ($d ? $d->{verdict}{sentence} : '')) or diag(explain($d->{totals}));
+		is($d && $d->{verdict}{kind}, 'none',
+			"$name, at most $ms ms: " . ($d ? $d->{verdict}{sentence} : ''))
+			or diag(explain($d->{totals}));
 	}
 	return;
 }

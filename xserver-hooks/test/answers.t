@@ -1,7 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Each request that there is, of the core and of each extension, is answered the same with and without the hooks, to a client of either byte order: by a
-# reply of the same length, by the same error, or not at all. The requests are empty, or name the client's own window wherever something can be named.
+# Each request that there is, of the core and of each extension, is answered the same with and
+# without the hooks, to a client of either byte order: by a reply of the same length, by the same
+# error, or not at all. The requests are empty, or name the client's own window wherever something
+# can be named.
 use strict;
 use warnings;
 use FindBin qw($Bin);
@@ -12,9 +14,14 @@ use XClient;
 
 need(qw(Xvfb));
 my ($LIST_EXTENSIONS, $KILL_CLIENT, $MINORS, $WORDS) = (99, 113, 48, 9);
-my %server = map { $_ => Tipme::Display->new(kind => 'Xvfb', $_ eq 'on' ? (hooks => hooks(), rundir => '/nonexistent') : ()) } qw(off on);
+my %server = map {
+	$_ => Tipme::Display->new(kind => 'Xvfb',
+		$_ eq 'on' ? (hooks => hooks(), rundir => '/nonexistent') : ())
+} qw(off on);
 my $asked = 'nothing';
-for my $swapped (0, 1) { SKIP: { compare($swapped ? 'swapped bytes' : 'own bytes', $swapped) } }
+for my $swapped (0, 1) {
+SKIP: { compare($swapped ? 'swapped bytes' : 'own bytes', $swapped) }
+}
 ok($server{on}->alive, 'the server with the hooks lives');
 $server{on}->stop;
 eval { $server{off}->stop; 1 } or note $@;
@@ -25,12 +32,17 @@ sub compare {
 	my %said = (off => scalar eval { answers($server{off}, $swapped) });
 	skip "$order: the stock server itself ends at $asked", 5 if !$said{off} && !$server{off}->alive;
 	$said{on} = answers($server{on}, $swapped);
-	my @differ = grep { ($said{on}{$_} // '') ne ($said{off}{$_} // '') } sort keys %{ { %{ $said{off} }, %{ $said{on} } } };
-	is_deeply(\@differ, [], "$order: each is answered the same") or diag map { "$_: off $said{off}{$_}, on $said{on}{$_}\n" } @differ[ 0 .. ($#differ > 9 ? 9 : $#differ) ];
+	my @differ = grep { ($said{on}{$_} // '') ne ($said{off}{$_} // '') }
+		sort keys %{ { %{ $said{off} }, %{ $said{on} } } };
+	is_deeply(\@differ, [], "$order: each is answered the same")
+		or diag map {"$_: off $said{off}{$_}, on $said{on}{$_}\n"}
+		@differ[ 0 .. ($#differ > 9 ? 9 : $#differ) ];
 	my %kinds;
 	$kinds{ (split ' ', $_)[0] }++ for values %{ $said{on} };
-	cmp_ok($kinds{$_} // 0, '>', 100, "$order: " . ($kinds{$_} // 0) . " times: $_") for qw(nothing error reply);
-	# A good one, which the server misunderstands (it does not swap the event's name), so that it looks like a fault of the hooks.
+	cmp_ok($kinds{$_} // 0, '>', 100, "$order: " . ($kinds{$_} // 0) . " times: $_")
+		for qw(nothing error reply);
+# A good one, which the server misunderstands (it does not swap the event's name), so that it looks
+# like a fault of the hooks.
 	my %select = map { $_ => select_input($server{$_}, $swapped) } qw(off on);
 	is($select{on}, $select{off}, "$order: Present's SelectInput, as it should be: $select{off}");
 	return;
@@ -66,7 +78,7 @@ sub answers {
 
 sub select_input {
 	my ($x, $swapped) = @_;
-	my $c = client($x, $swapped);
+	my $c       = client($x, $swapped);
 	my $present = $c->extension('Present') or return 'no Present';
 	my ($SELECT_INPUT, $COMPLETE) = (3, 2);
 	my $said = answer($c, $c->request($present, $SELECT_INPUT, $c->id, $c->{window}, $COMPLETE));
@@ -83,7 +95,7 @@ sub client {
 
 # Names and opcodes of all requests of the core, and of all extensions.
 sub majors {
-	my ($c) = @_;
+	my ($c)    = @_;
 	my %majors = map { ("core $_" => $_) } 1 .. 119, 127;
 	$c->request($LIST_EXTENSIONS, 0);
 	my $reply = $c->reply;
@@ -102,9 +114,12 @@ sub answer {
 		my $message = $c->_message(XClient::PATIENCE_S) // return 'end';
 		my ($type, $code, $of, $length) = $c->unpack('CCSL', $message);
 		return $said if $type <= 1 && $of == $last;
-		next if $type > 1;
+		next         if $type > 1;
 		# The value that is wrong stands where a reply has its length.
 		my ($minor, $major) = $c->unpack('x8SC', $message);
-		$said = $type ? "reply $length" : "error $code $major $minor " . ($length == $c->{window} ? 'window' : $length);
+		$said =
+			$type
+			? "reply $length"
+			: "error $code $major $minor " . ($length == $c->{window} ? 'window' : $length);
 	}
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# A browser under the hooks for some time (TIPME_TEST_SECONDS, default 120): it scrolls, draws, makes and removes elements, and is typed into; the picture at the end is
-# the same as without hooks, the server's memory grows no more, and the ring says that nothing was lost.
+# A browser under the hooks for some time (TIPME_TEST_SECONDS, default 120): it scrolls, draws,
+# makes and removes elements, and is typed into; the picture at the end is the same as without
+# hooks, the server's memory grows no more, and the ring says that nothing was lost.
 use strict;
 use warnings;
 use Digest::MD5 qw(md5_hex);
-use FindBin qw($Bin);
+use FindBin     qw($Bin);
 use lib "$Bin/lib";
 use Test::More;
 use Time::HiRes qw(sleep time);
@@ -16,8 +17,8 @@ plan skip_all => 'takes minutes: set TIPME_TEST_ALL=1' if !$ENV{TIPME_TEST_ALL};
 need(qw(Xorg firefox-esr));
 my $SECONDS = $ENV{TIPME_TEST_SECONDS} // 120;
 my $RING_KB = 6 * 1024;
-my $peer = peer_start(rundir());
-my %side = map { $_ => browse($_) } qw(off on);
+my $peer    = peer_start(rundir());
+my %side    = map { $_ => browse($_) } qw(off on);
 # Both at once, so that whatever else this machine does is the same for both.
 my $half = time + $SECONDS / 2;
 drive() while time < $half;
@@ -33,18 +34,25 @@ unlike($picture{on}, qr/^empty/, 'the page has been drawn');
 is($picture{on}, $picture{off}, 'and ends with the same picture');
 for my $which (qw(off on)) {
 	my $s = $side{$which};
-	ok($s->{x}->alive && waitpid($s->{pid}, POSIX::WNOHANG()) == 0, "$which: the server and the browser live");
+	ok($s->{x}->alive && waitpid($s->{pid}, POSIX::WNOHANG()) == 0,
+		"$which: the server and the browser live");
 	$s->{grown_kb} = $s->{end_kb} - $s->{half_kb};
 	note "$which: server $s->{half_kb} KB at half time, $s->{end_kb} KB at the end";
 }
-cmp_ok($side{on}{grown_kb}, '<', $side{off}{grown_kb} + 1024, 'the server with hooks grows no more in the second half than the other');
-cmp_ok($side{on}{end_kb}, '<', $side{off}{end_kb} + $RING_KB + 4096, 'and is larger by its rings only');
-my @r = records($peer, 0);
+cmp_ok($side{on}{grown_kb}, '<', $side{off}{grown_kb} + 1024,
+	'the server with hooks grows no more in the second half than the other');
+cmp_ok($side{on}{end_kb}, '<', $side{off}{end_kb} + $RING_KB + 4096,
+	'and is larger by its rings only');
+my @r      = records($peer, 0);
 my $header = pop @r;
 is($header->{lost}, 0, "nothing was lost of $header->{head} records");
 cmp_ok($header->{head}, '>', 1000, 'and there was much to record');
-my $errors = () = slurp($side{on}{x}->dir . '/clients.log') =~ /X Error|BadWindow|BadDrawable|BadMatch|BadValue/g;
-is($errors, () = slurp($side{off}{x}->dir . '/clients.log') =~ /X Error|BadWindow|BadDrawable|BadMatch|BadValue/g, "as many X errors: $errors");
+my $errors = () =
+	slurp($side{on}{x}->dir . '/clients.log') =~ /X Error|BadWindow|BadDrawable|BadMatch|BadValue/g;
+is($errors,
+	() = slurp($side{off}{x}->dir . '/clients.log') =~
+		/X Error|BadWindow|BadDrawable|BadMatch|BadValue/g, "as many X errors: $errors");
+
 for my $s (values %side) {
 	kill 'TERM', -$s->{pid}, $s->{pid};
 	waitpid $s->{pid}, 0;
@@ -53,18 +61,31 @@ for my $s (values %side) {
 }
 done_testing();
 
-sub slurp { my ($path) = @_; open my $in, '<', $path or return ''; local $/; return scalar <$in> // '' }
-sub rss_kb { my ($pid) = @_; return slurp("/proc/$pid/status") =~ /^VmRSS:\s*(\d+)/m ? $1 : die "no memory of $pid" }
+sub slurp {
+	my ($path) = @_;
+	open my $in, '<', $path or return '';
+	local $/;
+	return scalar <$in> // '';
+}
+
+sub rss_kb {
+	my ($pid) = @_;
+	return slurp("/proc/$pid/status") =~ /^VmRSS:\s*(\d+)/m ? $1 : die "no memory of $pid";
+}
 
 sub browse {
 	my ($which) = @_;
-	my $x = Tipme::Display->new(kind => 'Xorg', $which eq 'on' ? (hooks => hooks(), rundir => $peer->{dir}) : ());
+	my $x = Tipme::Display->new(kind => 'Xorg',
+		$which eq 'on' ? (hooks => hooks(), rundir => $peer->{dir}) : ());
 	my $dir = rundir();
 	mkdir "$dir/profile";
 	page("$dir/page.html");
 	prefs("$dir/profile/user.js");
 	chown((getpwnam 'nobody')[ 2, 3 ], $dir, "$dir/profile") if $> == 0;
-	my $pid = $x->spawn('env', "HOME=$dir", "XDG_RUNTIME_DIR=$dir", 'MOZ_ENABLE_WAYLAND=0', 'LIBGL_ALWAYS_SOFTWARE=1', 'nice', '-n', 10, 'firefox-esr', '--profile', "$dir/profile", '--kiosk', "file://$dir/page.html");
+	my $pid =
+		$x->spawn('env', "HOME=$dir", "XDG_RUNTIME_DIR=$dir", 'MOZ_ENABLE_WAYLAND=0',
+		'LIBGL_ALWAYS_SOFTWARE=1', 'nice', '-n', 10, 'firefox-esr', '--profile', "$dir/profile",
+		'--kiosk', "file://$dir/page.html");
 	sleep 12;
 	return { x => $x, pid => $pid, keys => Tipme::Typist->new(socket => $x->keyboard) };
 }
@@ -88,11 +109,17 @@ sub picture {
 # Nothing is asked of the network, nothing pops up.
 sub prefs {
 	my ($path) = @_;
-	my %pref = ('browser.shell.checkDefaultBrowser' => 'false', 'datareporting.policy.dataSubmissionEnabled' => 'false', 'app.update.enabled' => 'false',
-		'browser.aboutwelcome.enabled' => 'false', 'network.captive-portal-service.enabled' => 'false', 'ui.caretBlinkTime' => 0, 'network.dns.disabled' => 'true',
-		'browser.tabs.firefox-view' => 'false', 'toolkit.cosmeticAnimations.enabled' => 'false', 'full-screen-api.warning.timeout' => 0);
+	my %pref = (
+		'browser.shell.checkDefaultBrowser'          => 'false',
+		'datareporting.policy.dataSubmissionEnabled' => 'false', 'app.update.enabled' => 'false',
+		'browser.aboutwelcome.enabled'               => 'false',
+		'network.captive-portal-service.enabled'     => 'false', 'ui.caretBlinkTime' => 0,
+		'network.dns.disabled'                       => 'true',
+		'browser.tabs.firefox-view' => 'false', 'toolkit.cosmeticAnimations.enabled' => 'false',
+		'full-screen-api.warning.timeout' => 0
+	);
 	open my $out, '>', $path or die "$path: $!";
-	print {$out} map { "user_pref(\"$_\", $pref{$_});\n" } sort keys %pref;
+	print {$out} map {"user_pref(\"$_\", $pref{$_});\n"} sort keys %pref;
 	close $out;
 	return;
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Nothing that a client draws differs under the hooks: the windows of x11perf's tests, and of a scripted session of a toolkit, have the
-# same pictures, and the server answers with as many errors, with and without them. A sample, or all tests with TIPME_TEST_ALL=1.
+# Nothing that a client draws differs under the hooks: the windows of x11perf's tests, and of a
+# scripted session of a toolkit, have the same pictures, and the server answers with as many errors,
+# with and without them. A sample, or all tests with TIPME_TEST_ALL=1.
 use strict;
 use warnings;
 use Digest::MD5 qw(md5_hex);
-use FindBin qw($Bin);
+use FindBin     qw($Bin);
 use lib "$Bin/lib";
 use Test::More;
 use Live;
@@ -14,21 +15,28 @@ use XClient;
 need(qw(Xorg x11perf));
 my $shim = build('test/.libs/window-hash.so');
 plan skip_all => 'the hash of windows was not built' if !-r $shim;
-my @sample = qw(noop rect10 seg100 circle10 ftext aa10text copywinwin10 copypixwin100 putimage10 scroll100 gc popup);
-my @tests = $ENV{TIPME_TEST_ALL} ? grep { !/^(?:create|ucreate|map|unmap|destroy)$/ } all_tests() : @sample;
+my @sample =
+	qw(noop rect10 seg100 circle10 ftext aa10text copywinwin10 copypixwin100 putimage10 scroll100 gc
+		popup);
+my @tests =
+	$ENV{TIPME_TEST_ALL} ? grep { !/^(?:create|ucreate|map|unmap|destroy)$/ } all_tests() : @sample;
 note scalar(@tests), ' tests of x11perf';
 
 my %picture_of;
-my %server = (off => Tipme::Display->new(kind => 'Xorg'), on => Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => '/nonexistent'));
+my %server = (off => Tipme::Display->new(kind => 'Xorg'),
+	on => Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => '/nonexistent'));
 for my $test (@tests) {
 	my %seen = map { $_ => x11perf($server{$_}, $test) } qw(off on);
 	$picture_of{$test} = $seen{off};
 	my $again = $seen{off} eq $seen{on} ? '' : x11perf($server{off}, $test);
-	SKIP: {
-		skip "$test: not the same twice even without hooks", 1 if $again ne '' && $again ne $seen{off};
+SKIP: {
+		skip "$test: not the same twice even without hooks", 1
+			if $again ne '' && $again ne $seen{off};
 		is($seen{on}, $seen{off}, "$test: the same picture") or next;
-		skip "$test: x11perf itself does not run it on this screen", 1 if $seen{off} =~ /^no window/;
-		like($seen{on}, qr/^(?:\d+x\d+ [0-9a-f]{16}\n)+0 errors$/, "$test: of windows that were seen, and no error");
+		skip "$test: x11perf itself does not run it on this screen", 1
+			if $seen{off} =~ /^no window/;
+		like($seen{on}, qr/^(?:\d+x\d+ [0-9a-f]{16}\n)+0 errors$/,
+			"$test: of windows that were seen, and no error");
 	}
 }
 my %different = map { $_ => 1 } values %picture_of;
@@ -42,10 +50,13 @@ SKIP: {
 	unlike($picture{on}, qr/^empty/, 'which is not empty');
 }
 undef $_->{typist} for values %server;
-$server{$_}->stop for keys %server;
+$server{$_}->stop  for keys %server;
 done_testing();
 
-sub all_tests { return map { /^\s+-([a-z0-9]+)\s{2,}/ ? $1 : () } split /\n/, ((qx(x11perf -help 2>&1) =~ /(-dot\s.*)/s)[0] // '') }
+sub all_tests {
+	return map { /^\s+-([a-z0-9]+)\s{2,}/ ? $1 : () } split /\n/,
+		((qx(x11perf -help 2>&1) =~ /(-dot\s.*)/s)[0] // '');
+}
 
 # What the windows showed when they went, and how many errors there were.
 sub x11perf {
@@ -53,13 +64,14 @@ sub x11perf {
 	my $hashes = $x->dir . '/hashes';
 	unlink $hashes;
 	local %ENV = (%ENV, $x->env, LD_PRELOAD => $shim, TIPME_TEST_HASHES => $hashes);
-	my $out = qx(x11perf -repeat 1 -reps 2 -subs 25 -$test 2>&1);
+	my $out    = qx(x11perf -repeat 1 -reps 2 -subs 25 -$test 2>&1);
 	my $errors = () = $out =~ /X Error/g;
 	open my $in, '<', $hashes or return "no window\n$errors errors";
 	return join('', <$in>) . "$errors errors";
 }
 
-# Widgets, keys that are typed into them, a picture that changes; nothing that blinks. It says when it can be typed into, and when all that was typed is to be seen.
+# Widgets, keys that are typed into them, a picture that changes; nothing that blinks. It says when
+# it can be typed into, and when all that was typed is to be seen.
 sub tk_session {
 	my ($x) = @_;
 	my ($script, $ready, $done) = map { $x->dir . "/$_" } qw(session.tcl ready done);
@@ -90,9 +102,11 @@ TCL
 	await(sub { -e $done });
 	my $c = XClient->new($x);
 	my ($Z_PIXMAP, $ALL_PLANES) = (2, 0xffffffff);
-	$c->request(XClient::GET_IMAGE, $Z_PIXMAP, $c->root, \$c->pack('ssSSL', 0, 0, 1200, 760, $ALL_PLANES));
+	$c->request(XClient::GET_IMAGE, $Z_PIXMAP, $c->root,
+		\$c->pack('ssSSL', 0, 0, 1200, 760, $ALL_PLANES));
 	my $image = substr $c->reply, 32;
 	kill 'TERM', $pid;
 	waitpid $pid, 0;
-	return (!-e $done ? 'empty, for it has not ended ' : $image =~ /\A(.{4})\1*\z/s ? 'empty ' : '') . md5_hex($image);
+	return (!-e $done ? 'empty, for it has not ended ' : $image =~ /\A(.{4})\1*\z/s ? 'empty ' : '')
+		. md5_hex($image);
 }

@@ -6,16 +6,18 @@ use strict;
 use warnings;
 use Carp qw(croak);
 use IO::Socket::UNIX;
-use Socket qw(SOCK_STREAM);
+use Socket      qw(SOCK_STREAM);
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 use Tipme::Typist::Rhythm;
 
 # Events and answers of xf86-input-inputtest-protocol.h; all begin with a length and a type.
-use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, MOTION => 2, BUTTON => 4, KEY => 5, SERVER_VERSION => 0, SYNC_FINISHED => 1 };
+use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, MOTION => 2, BUTTON => 4, KEY => 5,
+	SERVER_VERSION => 0, SYNC_FINISHED => 1 };
 use constant { EVDEV_TO_X => 8, SHIFT => 42 };
 
 # evdev key codes of the us layout, row by row: the character, and the one with Shift
 my (%code, %shifted);
+
 sub _row {
 	my ($first, $plain, $with_shift) = @_;
 	for my $i (0 .. length($plain) - 1) {
@@ -23,19 +25,23 @@ sub _row {
 		$shifted{ substr $with_shift, $i, 1 } = $first + $i;
 	}
 }
-_row(2, '1234567890-=', '!@#$%^&*()_+');
-_row(16, 'qwertyuiop[]', 'QWERTYUIOP{}');
+_row(2,  '1234567890-=',  '!@#$%^&*()_+');
+_row(16, 'qwertyuiop[]',  'QWERTYUIOP{}');
 _row(30, q{asdfghjkl;'`}, 'ASDFGHJKL:"~');
-_row(43, '\\zxcvbnm,./', '|ZXCVBNM<>?');
-$code{' '} = 57;
+_row(43, '\\zxcvbnm,./',  '|ZXCVBNM<>?');
+$code{' '}  = 57;
 $code{"\n"} = 28;
 $code{"\t"} = 15;
 
 my %named = (
-	escape => 1, backspace => 14, tab => 15, return => 28, enter => 28, space => 57, minus => 12, equal => 13,
-	ctrl => 29, control => 29, shift => SHIFT, alt => 56, altgr => 100, super => 125, capslock => 58, numlock => 69,
-	home => 102, up => 103, page_up => 104, left => 105, right => 106, end => 107, down => 108, page_down => 109,
-	insert => 110, delete => 111, kp_subtract => 74, (map { ("f$_" => 58 + $_) } 1 .. 10), f11 => 87, f12 => 88,
+	escape    => 1, backspace => 14, tab => 15, return => 28, enter => 28, space => 57, minus => 12,
+	equal     => 13,
+	ctrl      => 29,  control => 29, shift => SHIFT, alt => 56, altgr => 100, super => 125,
+	capslock  => 58,  numlock => 69,
+	home      => 102, up => 103, page_up => 104, left => 105, right => 106, end => 107, down => 108,
+	page_down => 109,
+	insert    => 110, delete => 111, kp_subtract => 74, (map { ("f$_" => 58 + $_) } 1 .. 10),
+	f11       => 87,  f12    => 88,
 );
 
 # Tipme::Typist->new(socket => PATH, seed => N, wpm => 100, pointer => PATH); the pointer is only
@@ -47,7 +53,7 @@ my %named = (
 sub new {
 	my ($class, %opt) = @_;
 	my $self = $class->_connect($opt{socket} // croak 'Typist: a socket is needed');
-	$self->{rhythm} = Tipme::Typist::Rhythm->new(%opt);
+	$self->{rhythm}  = Tipme::Typist::Rhythm->new(%opt);
 	$self->{pointer} = $class->_connect($opt{pointer}) if defined $opt{pointer};
 	return $self;
 }
@@ -82,7 +88,7 @@ sub key {
 sub chord {
 	my ($self, $text, %opt) = @_;
 	my @names = split /(?<=.)\+/, $text;
-	my $last = pop(@names) // croak 'Typist: a chord needs keys, as in Ctrl+Alt+minus';
+	my $last  = pop(@names) // croak 'Typist: a chord needs keys, as in Ctrl+Alt+minus';
 	for (@names) {
 		$self->press($_);
 		sleep 0.02;
@@ -95,7 +101,7 @@ sub chord {
 	return { %$stroke, key => $text };
 }
 
-sub press { my ($self, $key) = @_; return $self->_key($self->_code($key), 1) }
+sub press   { my ($self, $key) = @_; return $self->_key($self->_code($key), 1) }
 sub release { my ($self, $key) = @_; return $self->_key($self->_code($key), 0) }
 
 # Presses and releases a button where the pointer is.
@@ -103,7 +109,8 @@ sub click {
 	my ($self, $button, %opt) = @_;
 	my $press_ns = $self->_pointer_button($button, 1);
 	sleep(($opt{hold_ms} // 80) / 1000);
-	return { key => "button $button", press_ns => $press_ns, release_ns => $self->_pointer_button($button, 0) };
+	return { key => "button $button", press_ns => $press_ns,
+		release_ns => $self->_pointer_button($button, 0) };
 }
 
 # The event ends with valuators of a motion (2 x 64 doubles), of which a click has none.
@@ -117,7 +124,8 @@ sub _button {
 # Turns the wheel by one notch; as a mouse does it, without holding it.
 sub wheel {
 	my ($self, $way) = @_;
-	my $button = { up => 4, down => 5, left => 6, right => 7 }->{$way} // croak "Typist: no wheel '$way': up, down, left or right";
+	my $button = { up => 4, down => 5, left => 6, right => 7 }->{$way}
+		// croak "Typist: no wheel '$way': up, down, left or right";
 	return { %{ $self->click($button, hold_ms => 2) }, key => "wheel $way" };
 }
 
@@ -126,21 +134,28 @@ sub drag {
 	my ($self, $dx, $dy) = @_;
 	my $press_ns = $self->_pointer_button(1, 1);
 	$self->_glide($dx, $dy);
-	return { key => "drag $dx $dy", press_ns => $press_ns, release_ns => $self->_pointer_button(1, 0) };
+	return { key => "drag $dx $dy", press_ns => $press_ns,
+		release_ns => $self->_pointer_button(1, 0) };
 }
 
 # Moves by (DX, DY): slowly at both ends, as hands do (a movement of least jerk: Flash and Hogan,
 # J. Neuroscience 5, 1985), 60 steps a second.
-sub glide { my ($self, $dx, $dy) = @_; my $ns = now_ns(); $self->_glide($dx, $dy); return { key => "move $dx $dy", press_ns => $ns, release_ns => now_ns() } }
+sub glide {
+	my ($self, $dx, $dy) = @_;
+	my $ns = now_ns();
+	$self->_glide($dx, $dy);
+	return { key => "move $dx $dy", press_ns => $ns, release_ns => now_ns() };
+}
 
 sub _glide {
 	my ($self, $dx, $dy) = @_;
 	my ($steps, @done) = (24, 0, 0);
 	for my $i (1 .. $steps) {
-		my $t = $i / $steps;
+		my $t     = $i / $steps;
 		my $share = 10 * $t**3 - 15 * $t**4 + 6 * $t**5;
-		my @to = map { int($_ * $share + ($_ < 0 ? -0.5 : 0.5)) } $dx, $dy;
-		$self->_pointer_move($to[0] - $done[0], $to[1] - $done[1]) if $to[0] != $done[0] || $to[1] != $done[1];
+		my @to    = map { int($_ * $share + ($_ < 0 ? -0.5 : 0.5)) } $dx, $dy;
+		$self->_pointer_move($to[0] - $done[0], $to[1] - $done[1])
+			if $to[0] != $done[0] || $to[1] != $done[1];
 		@done = @to;
 		sleep 1 / 60;
 	}
@@ -149,12 +164,14 @@ sub _glide {
 
 sub _pointer_button {
 	my ($self, $button, $down) = @_;
-	return ($self->{pointer} // croak 'Typist: a click needs the socket of a pointer')->_button($button, $down);
+	return ($self->{pointer} // croak 'Typist: a click needs the socket of a pointer')
+		->_button($button, $down);
 }
 
 sub _pointer_move {
 	my ($self, $dx, $dy) = @_;
-	return ($self->{pointer} // croak 'Typist: a movement needs the socket of a pointer')->move($dx, $dy);
+	return ($self->{pointer} // croak 'Typist: a movement needs the socket of a pointer')
+		->move($dx, $dy);
 }
 
 # Moves the pointer by so much; for the object of a pointer itself.
@@ -180,13 +197,14 @@ sub now_ns { return int(clock_gettime(CLOCK_MONOTONIC) * 1e9) }
 sub _code {
 	my ($self, $key) = @_;
 	return $1 if $key =~ /^(\d\d+)\z/;
-	return $named{lc $key} // $code{$key} // croak "Typist: no key '$key' in the us layout";
+	return $named{ lc $key } // $code{$key} // croak "Typist: no key '$key' in the us layout";
 }
 
 sub _character {
 	my ($self, $char) = @_;
 	return $self->_stroke($char, $code{$char}) if exists $code{$char};
-	my $code = $shifted{$char} // croak sprintf 'Typist: no key for character U+%04X in the us layout', ord $char;
+	my $code = $shifted{$char}
+		// croak sprintf 'Typist: no key for character U+%04X in the us layout', ord $char;
 	$self->_key(SHIFT, 1);
 	sleep 0.01;
 	my $stroke = $self->_stroke($char, $code);
@@ -204,7 +222,7 @@ sub _stroke {
 # Until the rhythm's next press.
 sub _pause {
 	my ($self, $char) = @_;
-	my $gap = $self->{rhythm}->gap_s($char);
+	my $gap   = $self->{rhythm}->gap_s($char);
 	my $since = (now_ns() - ($self->{down_ns} // 0)) / 1e9;
 	$since = 0 if $since > 1;    # typing begins anew
 	return sleep($gap - $since > 0.01 ? $gap - $since : 0.01);
@@ -221,7 +239,8 @@ sub _send {
 	my ($self, $bytes) = @_;
 	local $SIG{PIPE} = 'IGNORE';
 	my $sent = syswrite $self->{sock}, $bytes;
-	defined $sent && $sent == length $bytes or croak "$self->{path}: write: $!: the server is gone?";
+	defined $sent && $sent == length $bytes
+		or croak "$self->{path}: write: $!: the server is gone?";
 	return;
 }
 
@@ -229,7 +248,8 @@ sub _answer {
 	my ($self) = @_;
 	my $head = $self->_read(8);
 	my ($length, $type) = unpack 'L< L<', $head;
-	$length >= 8 && $length <= 64 or croak "$self->{path}: answer of $length bytes: not the inputtest driver";
+	$length >= 8 && $length <= 64
+		or croak "$self->{path}: answer of $length bytes: not the inputtest driver";
 	return ($type, $self->_read($length - 8));
 }
 

@@ -15,9 +15,9 @@ use Tipme::Workload::Programs;
 # A busy machine may need this long for anything; only a hang is meant to reach it.
 use constant PATIENCE_S => 60;
 
-# Tipme::Workload->new(display => Tipme::Display, work => DIR of the user, ids => [uid, gid], wm
-# => 'openbox', compositor => [COMMAND]) starts bus, window manager and, where one is given, compositor.
-# close() ends them, and all programs.
+# Tipme::Workload->new(display => Tipme::Display, work => DIR of the user, ids => [uid, gid], wm =>
+# 'openbox', compositor => [COMMAND]) starts bus, window manager and, where one is given,
+# compositor. close() ends them, and all programs.
 sub new {
 	my ($class, %o) = @_;
 	my $self = bless { wm => 'openbox', %o, owner => $$, programs => [] }, $class;
@@ -31,11 +31,11 @@ sub new {
 	return $self;
 }
 
-sub x      { return $_[0]{x} }
-sub home   { return $_[0]{home} }
-sub wm_pid { return $_[0]{wm_pid} }
+sub x              { return $_[0]{x} }
+sub home           { return $_[0]{home} }
+sub wm_pid         { return $_[0]{wm_pid} }
 sub compositor_pid { return $_[0]{compositor_pid} }
-sub bus    { return $_[0]{bus} }
+sub bus            { return $_[0]{bus} }
 
 # The environment of all that runs here. Nothing of the caller's session is in it.
 sub env {
@@ -128,11 +128,17 @@ sub _start_wm {
 
 # A compositor that is ready has the selection of its screen.
 sub _start_compositor {
-	my ($self) = @_;
+	my ($self)  = @_;
 	my $command = $self->{compositor} // return;
-	my $x = $self->{x};
+	my $x       = $self->{x};
 	$self->{compositor_pid} = $self->spawn($command);
-	_wait_for(sub { my ($owner) = $x->GetSelectionOwner($x->atom('_NET_WM_CM_S0')); $owner && $owner ne 'None' }, $command->[0]);
+	_wait_for(
+		sub {
+			my ($owner) = $x->GetSelectionOwner($x->atom('_NET_WM_CM_S0'));
+			$owner && $owner ne 'None';
+		},
+		$command->[0]
+	);
 	return;
 }
 
@@ -176,13 +182,17 @@ sub start {
 	my %before = map { $_ => 1 } $self->windows;
 	my %config = %{ $p->{config} // {} };
 	$self->file("$self->{home}/$_", $config{$_}) for sort keys %config;
-	my $file = $o{file} // $self->file("$self->{home}/text.txt", join '',
-		map {"Line $_ of a text that somebody reads.\n"} 1 .. 400);
+	my $file = $o{file} // $self->file(
+		"$self->{home}/text.txt", join '',
+		map {"Line $_ of a text that somebody reads.\n"} 1 .. 400
+	);
 	my @command = @{ $o{command}
 			// (ref $p->{command} eq 'CODE' ? $p->{command}->($self->{home}) : $p->{command}) };
 	my %word = (FILE => $file, PAGE => $o{page} // 'about:blank');
-	my $pid  = $self->spawn([ map { exists $word{$_} ? $word{$_} : $_ } @command ],
-		env => { %{ $p->{env} // {} }, %{ $o{env} // {} } });
+	my $pid  = $self->spawn(
+		[ map { exists $word{$_} ? $word{$_} : $_ } @command ],
+		env => { %{ $p->{env} // {} }, %{ $o{env} // {} } }
+	);
 	my $program = { name => $name, pid => $pid, %$p };
 	push @{ $self->{programs} }, $program;
 	# Some programs show a first window that another one soon replaces.
@@ -218,8 +228,10 @@ sub place {
 	my ($self, $program, $at) = @_;
 	my $x = $self->{x};
 	my ($left, $top, $width, $height) = @{ $at // [ 60, 60, 1000, 600 ] };
-	$x->ConfigureWindow($program->{window}, x => $left, y => $top, width => $width,
-		height => $height);
+	$x->ConfigureWindow(
+		$program->{window}, x => $left, y => $top, width => $width,
+		height => $height
+	);
 	$self->sync;
 	sleep 0.2;
 	my %g = eval { $x->GetGeometry($program->{window}) };
@@ -253,8 +265,10 @@ sub focus {
 # point(PROGRAM, X, Y): the pointer goes there; fractions of the window's size
 sub point {
 	my ($self, $program, $fx, $fy) = @_;
-	$self->{x}->WarpPointer(0, $program->{window}, 0, 0, 0, 0, int($program->{width} * $fx),
-		int($program->{height} * $fy));
+	$self->{x}->WarpPointer(
+		0, $program->{window}, 0, 0, 0, 0, int($program->{width} * $fx),
+		int($program->{height} * $fy)
+	);
 	return $self->sync;
 }
 

@@ -8,7 +8,8 @@ use Test::More;
 
 our @EXPORT_OK = qw(exact_path);
 
-# exact_path(DIAGNOSIS, as --json gives it): three checks: the path covers the interval, without gap or overlap, to the nanosecond.
+# exact_path(DIAGNOSIS, as --json gives it): three checks: the path covers the interval, without gap
+# or overlap, to the nanosecond.
 sub exact_path {
 	my ($d) = @_;
 	my ($at, $sum, $bad) = ($d->{interval}{start_ns}, 0, 0);
@@ -17,8 +18,8 @@ sub exact_path {
 		$at = $p->{to_ns};
 		$sum += $p->{to_ns} - $p->{from_ns};
 	}
-	is($bad, 0, 'the path has neither gap nor overlap');
-	is($at, $d->{interval}{end_ns}, 'and ends where the interval ends');
+	is($bad, 0,                           'the path has neither gap nor overlap');
+	is($at,  $d->{interval}{end_ns},      'and ends where the interval ends');
 	is($sum, $d->{interval}{duration_ns}, 'and adds up to the nanosecond');
 	return;
 }

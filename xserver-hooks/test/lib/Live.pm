@@ -3,11 +3,11 @@
 package Live;
 use strict;
 use warnings;
-use Carp qw(croak);
-use Exporter qw(import);
+use Carp       qw(croak);
+use Exporter   qw(import);
 use File::Copy qw(copy);
 use File::Temp qw(tempdir);
-use FindBin qw($Bin);
+use FindBin    qw($Bin);
 use IPC::Open2;
 use IO::Select;
 use Test::More;
@@ -16,9 +16,12 @@ use lib "$Bin/../../helper/demo";
 use Tipme::Display;
 use Tipme::Typist;
 
-our @EXPORT = qw(build need hooks peer_start rundir wait_for records input_records settled await only xterm finish);
+our @EXPORT =
+	qw(build need hooks peer_start rundir wait_for records input_records settled await only xterm
+		finish);
 
-# What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it.
+# What will come is waited for as long as a machine may take that others keep busy; only a hang is
+# meant to reach it.
 use constant PATIENCE_S => 180;
 
 my $BUILD = $ENV{TIPME_BUILDDIR} // "$Bin/../..";
@@ -29,7 +32,9 @@ sub build { return "$BUILD/xserver-hooks/$_[0]" }
 # Skips the whole test, aloud, if a program is missing.
 sub need {
 	for my $program (@_) {
-		next if $program =~ /^X/ ? Tipme::Display::find_server($program) : grep { -x "$_/$program" } split /:/, $ENV{PATH};
+		next
+			if $program =~ /^X/ ? Tipme::Display::find_server($program) : grep { -x "$_/$program" }
+			split /:/, $ENV{PATH};
 		plan skip_all => "$program is not installed";
 	}
 	return;
@@ -51,22 +56,30 @@ sub rundir {
 # Starts the peer, as another user if one is given (as => UID); returns { pid, in, out, dir }.
 sub peer_start {
 	my ($dir, %opt) = @_;
-	my @as = defined $opt{as} ? ('setpriv', "--reuid=$opt{as}", "--regid=$opt{as}", '--clear-groups', '--') : ();
+	my @as =
+		defined $opt{as}
+		? ('setpriv', "--reuid=$opt{as}", "--regid=$opt{as}", '--clear-groups', '--')
+		: ();
 	my $program = build('test/ring-peer');
 	# The build tree may be closed to others.
-	if (@as) { copy($program, my $own = rundir() . '/ring-peer') or croak "$program: copy: $!"; chmod 0755, $own; $program = $own }
-	my $pid = open2(my $out, my $in, @as, $program, $dir);
+	if (@as) {
+		copy($program, my $own = rundir() . '/ring-peer') or croak "$program: copy: $!";
+		chmod 0755, $own;
+		$program = $own;
+	}
+	my $pid  = open2(my $out, my $in, @as, $program, $dir);
 	my $peer = { pid => $pid, in => $in, out => $out, dir => $dir, lines => [], partial => '' };
 	push @started, $pid;
 	wait_for($peer, qr/^listening$/) or croak 'ring-peer does not listen';
 	return $peer;
 }
 
-# Waits for a line of the peer's, which is returned; lines before it are kept. With SECONDS it need not come; returns undef if it does not.
+# Waits for a line of the peer's, which is returned; lines before it are kept. With SECONDS it need
+# not come; returns undef if it does not.
 sub wait_for {
 	my ($peer, $what, $seconds) = @_;
 	my $until = time + ($seconds // PATIENCE_S);
-	my $seen = 0;
+	my $seen  = 0;
 	while (1) {
 		for (; $seen < @{ $peer->{lines} }; $seen++) {
 			return splice @{ $peer->{lines} }, $seen, 1 if $peer->{lines}[$seen] =~ $what;
@@ -84,21 +97,25 @@ sub input_records { my ($peer, $n) = @_; return records($peer, "$n 1") }
 # All records of server n, in order of time, as hashes with a type; the last one is the header.
 sub records {
 	my ($peer, $n) = @_;
-	@{ $peer->{lines} } = grep { /^(trigger|hello|another|gone|bad|other)/ } @{ $peer->{lines} };
+	@{ $peer->{lines} } = grep {/^(trigger|hello|another|gone|bad|other)/} @{ $peer->{lines} };
 	syswrite $peer->{in}, "dump $n\n";
 	my @kept;
 	wait_for($peer, qr/^\.$/) or croak 'ring-peer does not answer';
 	for my $line (@{ $peer->{lines} }) {
 		push @kept, $line if $line =~ /^(trigger|hello|another|gone|bad|other)/;
 	}
-	my @records = map { my ($type, @f) = split ' '; +{ type => $type, map { split /=/, $_, 2 } @f } }
-		grep { /^(x_|header)/ } @{ $peer->{lines} };
+	my @records = map {
+		my ($type, @f) = split ' ';
+		+{ type => $type, map { split /=/, $_, 2 } @f }
+		}
+		grep {/^(x_|header)/} @{ $peer->{lines} };
 	$peer->{lines} = \@kept;
 	return @records;
 }
 
-# The same, when the server has done all that it was asked: a client has its reply before the request's record is written. While it sleeps its last sleep has no
-# end; that need not be the last record, since short sleeps of a busy time share one that stands before what was done between them.
+# The same, when the server has done all that it was asked: a client has its reply before the
+# request's record is written. While it sleeps its last sleep has no end; that need not be the last
+# record, since short sleeps of a busy time share one that stands before what was done between them.
 sub settled {
 	my ($peer, $n) = @_;
 	my @r;
@@ -109,7 +126,8 @@ sub settled {
 		return @r if $sleep && $sleep->{type} eq 'x_sleep';
 		sleep 0.02;
 	}
-	croak 'the server does not come to rest: ' . join ' ', 'last came', map { $_->{type} // '?' } @r > 5 ? @r[-5 .. -1] : @r;
+	croak 'the server does not come to rest: ' . join ' ', 'last came',
+		map { $_->{type} // '?' } @r > 5 ? @r[ -5 .. -1 ] : @r;
 }
 
 # Waits until CODE is true; returns what it returned last.
@@ -117,7 +135,7 @@ sub await {
 	my ($code) = @_;
 	my $end = time + PATIENCE_S;
 	while (1) {
-		my $last = time >= $end;
+		my $last  = time >= $end;
 		my $value = $code->();
 		return $value if $value || $last;
 		sleep 0.05;
@@ -133,11 +151,13 @@ sub only {
 	} @$records;
 }
 
-# An xterm that fills the screen (so that it has the focus) and runs a shell command; returns its pid when its window is there.
+# An xterm that fills the screen (so that it has the focus) and runs a shell command; returns its
+# pid when its window is there.
 sub xterm {
 	my ($display, $command, @args) = @_;
 	my $ready = $display->dir . "/ready-$$-" . scalar @started;
-	my $pid = $display->spawn('xterm', '-geometry', '250x80+0+0', @args, '-e', '/bin/sh', '-c', "touch $ready; $command");
+	my $pid   = $display->spawn('xterm', '-geometry', '250x80+0+0', @args, '-e', '/bin/sh', '-c',
+		"touch $ready; $command");
 	push @started, $pid;
 	await(sub { -e $ready }) or croak 'xterm does not start: see ' . $display->dir . '/clients.log';
 	sleep 0.5;

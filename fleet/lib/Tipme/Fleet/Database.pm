@@ -52,9 +52,13 @@ sub _connect_pg {
 		or die "the Perl module DBD::Pg is not installed: install it (Debian: libdbd-pg-perl)\n";
 	my ($dsn) = $self->{name} =~ /\Apg:(.*)\z/s;
 	my $dbh = eval {
-		DBI->connect("dbi:Pg:$dsn", '', '',
-			{ RaiseError => 1, PrintError => 0, AutoCommit => 1, pg_enable_utf8 => 1 });
-	} or die 'no connection to PostgreSQL: ' . _said($DBI::errstr)
+		DBI->connect(
+			"dbi:Pg:$dsn", '', '',
+			{ RaiseError => 1, PrintError => 0, AutoCommit => 1, pg_enable_utf8 => 1 }
+		);
+	}
+		or die 'no connection to PostgreSQL: '
+		. _said($DBI::errstr)
 		. ": is it running, and may this user connect?\n";
 	$dbh->do('SET client_min_messages = warning');
 	# Compiling a query over so many partitions takes longer than the query.
@@ -71,12 +75,17 @@ sub _connect_lite {
 		or die "the Perl module DBD::SQLite is not installed: install it (Debian: "
 		. "libdbd-sqlite3-perl)\n";
 	my $file = $self->{name};
-	if ($o{write}) { make_path(dirname($file), { mode => 0700 }) }
+	if    ($o{write}) { make_path(dirname($file), { mode => 0700 }) }
 	elsif (!-e $file) { die "$file: is not there: run `tipme fleet setup` first\n" }
 	my $dbh = eval {
-		DBI->connect("dbi:SQLite:dbname=$file", '', '', {
-			RaiseError => 1, PrintError => 0, AutoCommit => 1, sqlite_unicode => 1,
-			sqlite_use_immediate_transaction => 1 });
+		DBI->connect(
+			"dbi:SQLite:dbname=$file",
+			'', '',
+			{
+				RaiseError => 1, PrintError => 0, AutoCommit => 1, sqlite_unicode => 1,
+				sqlite_use_immediate_transaction => 1
+			}
+		);
 	} or die "$file: " . _said($DBI::errstr) . ": is it a database of tipme fleet?\n";
 	$dbh->sqlite_busy_timeout($PATIENCE_S * 1000);
 	return $dbh;
@@ -94,11 +103,14 @@ sub setup {
 	return ($self->_setup_shares(@{ $o{shares} }), $self->maintain(%o)) if $o{shares};
 	if (!$self->_has('lags')) {
 		$self->_write_ahead if !$self->{pg};
-		$self->_in_one(sub {
-			$self->{dbh}->do($_) for $self->_statements;
-			$self->_add_share($_, "PARTITION OF lags FOR VALUES WITH (MODULUS $SHARES, REMAINDER $_)")
-				for $self->{pg} ? 0 .. $SHARES - 1 : ();
-		});
+		$self->_in_one(
+			sub {
+				$self->{dbh}->do($_) for $self->_statements;
+				$self->_add_share($_,
+					"PARTITION OF lags FOR VALUES WITH (MODULUS $SHARES, REMAINDER $_)")
+					for $self->{pg} ? 0 .. $SHARES - 1 : ();
+			}
+		);
 		push @done, 'tables made';
 	}
 	push @done, $self->maintain(%o);
@@ -117,7 +129,8 @@ sub _has {
 	my ($there) = $self->{dbh}->selectrow_array(
 		$self->{pg}
 		? 'SELECT to_regclass(?)::text'
-		: q(SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?), undef, $table);
+		: q(SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?), undef, $table
+	);
 	return defined $there;
 }
 
@@ -130,19 +143,19 @@ sub ready {
 
 sub _statements {
 	my ($self) = @_;
-	my $text  = _schema();
-	my %other = (pg => 'lite', lite => 'pg');
-	my $other = $other{ $self->{pg} ? 'pg' : 'lite' };
+	my $text   = _schema();
+	my %other  = (pg => 'lite', lite => 'pg');
+	my $other  = $other{ $self->{pg} ? 'pg' : 'lite' };
 	$text =~ s/^$other:.*\n//mg;
 	$text =~ s/^(?:pg|lite): //mg;
 	$text =~ s/--.*$//mg;
 	my $partition = $self->{pg} ? 'PARTITION BY HASH (machine)' : '';
 	$text =~ s{/\* partition \*/}{$partition};
-	return grep { /\S/ } split /;/, $text;
+	return grep {/\S/} split /;/, $text;
 }
 
 sub _schema {
-	my ($file) = grep { -f } map { ("$_/schema/0001-lags.sql", "$_/../schema/0001-lags.sql") } @INC;
+	my ($file) = grep {-f} map { ("$_/schema/0001-lags.sql", "$_/../schema/0001-lags.sql") } @INC;
 	CORE::open my $in, '<', $file // ''
 		or die "the fleet's schema is not installed: install all of tipme-fleet\n";
 	local $/ = undef;
@@ -205,8 +218,11 @@ sub _setup_shares {
 # The shares whose months are here; those on other servers are looked after there.
 sub _shares {
 	my ($self) = @_;
-	return @{ $self->{dbh}->selectcol_arrayref(
-		q(SELECT relname FROM pg_class WHERE relname ~ '^lags_[0-9]+$' AND relkind = 'p' ORDER BY 1)) };
+	return @{
+		$self->{dbh}->selectcol_arrayref(
+			q(SELECT relname FROM pg_class WHERE relname ~ '^lags_[0-9]+$' AND relkind = 'p' ORDER BY 1)
+		)
+	};
 }
 
 # add_month(SHARE, TIME): the partition of the month of TIME, if it is not there. What came for it
@@ -219,7 +235,7 @@ sub add_month {
 	my $dbh = $self->{dbh};
 	$dbh->do("CREATE TABLE $name (LIKE $share INCLUDING DEFAULTS)");
 	$dbh->do("CREATE UNIQUE INDEX ON $name (machine, time, episode)");
-	$dbh->do("WITH gone AS (DELETE FROM ${share}_other WHERE time >= $from AND time < $to "
+	$dbh->do( "WITH gone AS (DELETE FROM ${share}_other WHERE time >= $from AND time < $to "
 			. "RETURNING *) INSERT INTO $name SELECT * FROM gone");
 	$dbh->do("ALTER TABLE $share ATTACH PARTITION $name FOR VALUES FROM ($from) TO ($to)");
 	return $name;
@@ -228,18 +244,20 @@ sub add_month {
 sub _add_partitions {
 	my ($self, $since) = @_;
 	my @made;
-	$self->_in_one(sub {
-		for my $share ($self->_shares) {
-			# Two who maintain at a time: the second finds all made.
-			$self->{dbh}->do("LOCK TABLE $share IN ACCESS EXCLUSIVE MODE");
-			my ($last)  = _month(time, $AHEAD);
-			my ($month) = _month($since // time, 0);
-			while ($month <= $last) {
-				push @made, $self->add_month($share, $month);
-				(undef, $month) = _month($month, 0);
+	$self->_in_one(
+		sub {
+			for my $share ($self->_shares) {
+				# Two who maintain at a time: the second finds all made.
+				$self->{dbh}->do("LOCK TABLE $share IN ACCESS EXCLUSIVE MODE");
+				my ($last)  = _month(time,           $AHEAD);
+				my ($month) = _month($since // time, 0);
+				while ($month <= $last) {
+					push @made, $self->add_month($share, $month);
+					(undef, $month) = _month($month, 0);
+				}
 			}
 		}
-	});
+	);
 	return @made ? 'partitions made: ' . @made : ();
 }
 
@@ -247,29 +265,36 @@ sub _forget {
 	my ($self, $months) = @_;
 	my ($before) = _month(time, -$months);
 	my @gone;
-	$self->_in_one(sub {
-		for my $share ($self->{pg} ? $self->_shares : ()) {
-			for my $name ($self->_months($share)) {
-				my ($y, $m) = $name =~ /_(\d{4})_(\d\d)\z/;
-				next if timegm(0, 0, 0, 1, $m - 1, $y) >= $before;
-				$self->{dbh}->do("DROP TABLE $name");
-				push @gone, $name;
+	$self->_in_one(
+		sub {
+			for my $share ($self->{pg} ? $self->_shares : ()) {
+				for my $name ($self->_months($share)) {
+					my ($y, $m) = $name =~ /_(\d{4})_(\d\d)\z/;
+					next if timegm(0, 0, 0, 1, $m - 1, $y) >= $before;
+					$self->{dbh}->do("DROP TABLE $name");
+					push @gone, $name;
+				}
 			}
+			my $n = 0;
+			for my $table ($self->{pg} ? map {"${_}_other"} $self->_shares : 'lags') {
+				$n += $self->{dbh}->do("DELETE FROM $table WHERE time < ?", undef, $before);
+			}
+			$self->{dbh}->do('DELETE FROM presence WHERE week < ?', undef, week_of($before))
+				if $self->_has('presence');
+			push @gone, "$n rows" if $n > 0;
 		}
-		my $n = 0;
-		for my $table ($self->{pg} ? map { "${_}_other" } $self->_shares : 'lags') {
-			$n += $self->{dbh}->do("DELETE FROM $table WHERE time < ?", undef, $before);
-		}
-		$self->{dbh}->do('DELETE FROM presence WHERE week < ?', undef, week_of($before)) if $self->_has('presence');
-		push @gone, "$n rows" if $n > 0;
-	});
+	);
 	return @gone ? 'removed: ' . join ', ', @gone : 'nothing is that old';
 }
 
 sub _months {
 	my ($self, $share) = @_;
-	return @{ $self->{dbh}->selectcol_arrayref(
-		q(SELECT relname FROM pg_class WHERE relname ~ ('^' || ? || '_[0-9]{4}_[0-9]{2}$') ORDER BY 1), undef, $share) };
+	return @{
+		$self->{dbh}->selectcol_arrayref(
+			q(SELECT relname FROM pg_class WHERE relname ~ ('^' || ? || '_[0-9]{4}_[0-9]{2}$') ORDER BY 1),
+			undef, $share
+		)
+	};
 }
 
 # week_of(TIME): weeks since Monday, 1970-01-05 (UTC)
@@ -292,15 +317,21 @@ sub week_text {
 sub add {
 	my ($self, $table, @rows) = @_;
 	my @columns = $table eq 'lags' ? @COLUMNS : @PRESENCE;
-	my $new = 0;
-	$self->_in_one(sub {
-		while (my @some = splice @rows, 0, min(200, scalar @rows)) {
-			my $each = '(' . join(', ', ('?') x @columns) . ')';
-			my $sth = $self->{dbh}->prepare_cached("INSERT INTO $table (" . join(', ', @columns)
-					. ') VALUES ' . join(', ', ($each) x @some) . ' ON CONFLICT DO NOTHING');
-			$new += $sth->execute(map { @$_{@columns} } @some);
+	my $new     = 0;
+	$self->_in_one(
+		sub {
+			while (my @some = splice @rows, 0, min(200, scalar @rows)) {
+				my $each = '(' . join(', ', ('?') x @columns) . ')';
+				my $sth =
+					$self->{dbh}->prepare_cached("INSERT INTO $table ("
+						. join(', ', @columns)
+						. ') VALUES '
+						. join(', ', ($each) x @some)
+						. ' ON CONFLICT DO NOTHING');
+				$new += $sth->execute(map { @$_{@columns} } @some);
+			}
 		}
-	});
+	);
 	return $new;
 }
 
@@ -312,19 +343,23 @@ sub roles {
 	my ($self) = @_;
 	die "SQLite has no roles: file permissions say who may read\n" if !$self->{pg};
 	my $dbh = $self->{dbh};
-	$self->_in_one(sub {
-		for my $role (qw(tipme_fleet_writer tipme_fleet_reader tipme_fleet_machines)) {
-			my ($there) = $dbh->selectrow_array('SELECT 1 FROM pg_roles WHERE rolname = ?',
-				undef, $role);
-			$dbh->do("CREATE ROLE $role NOLOGIN") if !$there;
+	$self->_in_one(
+		sub {
+			for my $role (qw(tipme_fleet_writer tipme_fleet_reader tipme_fleet_machines)) {
+				my ($there) = $dbh->selectrow_array(
+					'SELECT 1 FROM pg_roles WHERE rolname = ?',
+					undef, $role
+				);
+				$dbh->do("CREATE ROLE $role NOLOGIN") if !$there;
+			}
+			$dbh->do('GRANT INSERT ON lags, presence TO tipme_fleet_writer');
+			my $lags     = join ', ', grep { $_ ne 'machine' && $_ ne 'episode' } @COLUMNS;
+			my $presence = join ', ', grep { $_ ne 'machine' } @PRESENCE;
+			$dbh->do("GRANT SELECT ($lags) ON lags TO tipme_fleet_reader");
+			$dbh->do("GRANT SELECT ($presence) ON presence TO tipme_fleet_reader");
+			$dbh->do('GRANT SELECT ON lags, presence TO tipme_fleet_machines');
 		}
-		$dbh->do('GRANT INSERT ON lags, presence TO tipme_fleet_writer');
-		my $lags = join ', ', grep { $_ ne 'machine' && $_ ne 'episode' } @COLUMNS;
-		my $presence = join ', ', grep { $_ ne 'machine' } @PRESENCE;
-		$dbh->do("GRANT SELECT ($lags) ON lags TO tipme_fleet_reader");
-		$dbh->do("GRANT SELECT ($presence) ON presence TO tipme_fleet_reader");
-		$dbh->do('GRANT SELECT ON lags, presence TO tipme_fleet_machines');
-	});
+	);
 	return 'roles: tipme_fleet_writer, tipme_fleet_reader, tipme_fleet_machines';
 }
 
@@ -332,8 +367,8 @@ sub roles {
 sub sees_machines {
 	my ($self) = @_;
 	return 1 if !$self->{pg};
-	my ($may) = $self->{dbh}->selectrow_array(
-		q(SELECT has_column_privilege('lags', 'machine', 'SELECT')));
+	my ($may) =
+		$self->{dbh}->selectrow_array(q(SELECT has_column_privilege('lags', 'machine', 'SELECT')));
 	return $may ? 1 : 0;
 }
 

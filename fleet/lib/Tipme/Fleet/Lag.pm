@@ -6,10 +6,10 @@ package Tipme::Fleet::Lag;
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
-use Digest::SHA qw(sha256_hex);
-use Encode ();
-use Exporter qw(import);
-use Time::Local qw(timegm_modern);
+use Digest::SHA      qw(sha256_hex);
+use Encode           ();
+use Exporter         qw(import);
+use Time::Local      qw(timegm_modern);
 use Tipme::Bundle;
 use Tipme::Enrolment;
 use Tipme::Fleet::Database;
@@ -35,7 +35,7 @@ sub of_bundle {
 	my ($file, %o) = @_;
 	my $parts    = Tipme::Bundle->texts_of($file, 'manifest.json', 'verdict.json');
 	my $manifest = _decoded($file, 'manifest.json', $parts->{'manifest.json'});
-	my $d        = _decoded($file, 'verdict.json', $parts->{'verdict.json'});
+	my $d        = _decoded($file, 'verdict.json',  $parts->{'verdict.json'});
 	my $enrolled = $manifest->{fleet};
 	die "$file: carries no enrolment: it was not made for a fleet\n" if ref $enrolled ne 'HASH';
 	my ($fleet, $machine) = @$enrolled{qw(name machine)};
@@ -75,9 +75,9 @@ sub _row {
 		confidence  => _share($v->{confidence}),
 		sentence    => _name($v->{sentence}, $MAX_SENTENCE),
 	);
-	die "$file: its verdict has no kind\n" if !length $row{kind};
+	die "$file: its verdict has no kind\n"        if !length $row{kind};
 	die "$file: says of no lag how long it was\n" if !defined $row{waited_ns};
-	die "$file: its episode has no name\n" if !length $row{episode};
+	die "$file: its episode has no name\n"        if !length $row{episode};
 	$row{signature} = signature(@row{qw(kind culprit function stage)});
 	return \%row;
 }
@@ -105,9 +105,9 @@ sub _share {
 # The manifest's time, UTC: seconds since 1970.
 sub _time {
 	my ($file, $text) = @_;
-	my @t = ref $text ? () : ($text // '') =~ /\A(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)/;
-	my $time = @t ? eval { timegm_modern(@t[ 5, 4, 3, 2 ], $t[1] - 1, $t[0]) } : undef;
-	die "$file: says no time when it was\n" if !defined $time;
+	my @t    = ref $text ? () : ($text // '') =~ /\A(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)/;
+	my $time = @t        ? eval { timegm_modern(@t[ 5, 4, 3, 2 ], $t[1] - 1, $t[0]) } : undef;
+	die "$file: says no time when it was\n"    if !defined $time;
 	die "$file: is of a time that cannot be\n" if $time < $FIRST || $time > time + $AHEAD_S;
 	return $time;
 }
@@ -119,7 +119,8 @@ sub _longest_stage {
 	my ($longest, $name, $before) = (-1, '', _whole($i->{start_ns}, 1e18));
 	for my $s (@stages) {
 		my $at = _whole($s->{ts_ns}, 1e18) // next;
-		($longest, $name) = ($at - $before, _name($s->{name})) if defined $before && $at - $before > $longest;
+		($longest, $name) = ($at - $before, _name($s->{name}))
+			if defined $before && $at - $before > $longest;
 		$before = $at;
 	}
 	my $end = _whole($i->{end_ns}, 1e18);
@@ -129,14 +130,15 @@ sub _longest_stage {
 sub _hardware {
 	my ($m) = @_;
 	my $cpus = _whole($m->{cpus}, 65_536);
-	return join ', ', grep { length } _name($m->{machine}), $cpus ? "$cpus CPUs" : '';
+	return join ', ', grep {length} _name($m->{machine}), $cpus ? "$cpus CPUs" : '';
 }
 
 # The version of the culprit's package where the bundle has it.
 sub _version {
 	my ($m, $v) = @_;
 	my $package = _part(_part($v->{blamed})->{package});
-	return join ' ', grep { length } map { _name($_) } @$package{qw(name version)} if length _name($package->{version});
+	return join ' ', grep {length} map { _name($_) } @$package{qw(name version)}
+		if length _name($package->{version});
 	my $own = _part($m->{recorder})->{version};
 	return length _name($own) ? 'tipme ' . _name($own) : '';
 }
@@ -153,18 +155,23 @@ sub of_presence {
 	my ($file, %o) = @_;
 	open my $in, '<:raw', $file or die "$file: $!\n";
 	my $got = read $in, my $text, $MAX_PRESENCE + 1;
-	die "$file: $!\n" if !defined $got;
+	die "$file: $!\n"                              if !defined $got;
 	die "$file: longer than $MAX_PRESENCE bytes\n" if $got > $MAX_PRESENCE;
 	my $p = _decoded($file, 'it', $text);
 	die "$file: its enrolment is none of tipme\n"
 		if ref $p->{machine} || ($p->{machine} // '') !~ $Tipme::Enrolment::ID;
 	die "$file: is for another fleet\n" if defined $o{fleet} && _name($p->{fleet}) ne $o{fleet};
-	my $week  = _whole($p->{week}, 100_000);
-	my $hours = defined $p->{hours} && !ref $p->{hours} && $p->{hours} =~ /\A\d{1,3}(?:\.\d+)?\z/
+	my $week = _whole($p->{week}, 100_000);
+	my $hours =
+		   defined $p->{hours}
+		&& !ref $p->{hours}
+		&& $p->{hours} =~ /\A\d{1,3}(?:\.\d+)?\z/
 		&& $p->{hours} <= 168 ? $p->{hours} + 0 : undef;
 	die "$file: says of no week for how many hours\n" if !defined $week || !defined $hours;
-	return { machine => $p->{machine}, week => $week, hours => $hours,
-		kernel => _name($p->{kernel}), version => _name($p->{version}) };
+	return {
+		machine => $p->{machine},       week    => $week, hours => $hours,
+		kernel  => _name($p->{kernel}), version => _name($p->{version})
+	};
 }
 
 1;

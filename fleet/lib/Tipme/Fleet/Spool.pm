@@ -12,12 +12,12 @@ use Fcntl qw(:flock O_RDONLY O_NOFOLLOW O_NONBLOCK);
 use POSIX ();
 use Tipme::Fleet::Database;
 use Tipme::Fleet::Lag qw(of_bundle of_presence);
-use Tipme::Printable qw(one_line);
+use Tipme::Printable  qw(one_line);
 
 # Unit: files. One transaction, and so many locked files at once.
 my $BATCH = 64;
 # Unit: seconds. A file that ends too early and is younger than this may still be written.
-my $YOUNG_S = 600;
+my $YOUNG_S  = 600;
 my $BUNDLE   = qr/\A[^.].*\.tipme\z/s;
 my $PRESENCE = qr/\A[^.].*\.tipme-presence\z/s;
 
@@ -29,9 +29,9 @@ sub new {
 	return bless { folder => $folder, jobs => 1, %o }, $class;
 }
 
-# take(): all that lies there now. Returns { new, known, refused, young }: rows that were added, that
-# were there, files that were refused, that may not be whole yet. Dies where the database does not do
-# its part; what was not taken then stays.
+# take(): all that lies there now. Returns { new, known, refused, young }: rows that were added,
+# that were there, files that were refused, that may not be whole yet. Dies where the database does
+# not do its part; what was not taken then stays.
 sub take {
 	my ($self) = @_;
 	my $jobs = $self->{jobs};
@@ -40,8 +40,8 @@ sub take {
 	my (%sum, $failed);
 	for my $pipe (@pipes) {
 		while (my $line = readline $pipe) {
-			if ($line =~ /\A(\w+) (\d+)$/) { $sum{$1} += $2 }
-			elsif ($line =~ /\Adied (.*)/) { $failed //= $1 }
+			if    ($line =~ /\A(\w+) (\d+)$/) { $sum{$1} += $2 }
+			elsif ($line =~ /\Adied (.*)/)    { $failed //= $1 }
 		}
 		close $pipe or $failed //= 'a worker was ended';
 	}
@@ -54,10 +54,12 @@ sub _start {
 	my ($self, $n) = @_;
 	my $pid = open my $pipe, '-|';
 	die "no process for a worker: $!\n" if !defined $pid;
-	return $pipe if $pid;
+	return $pipe                        if $pid;
 	my $did = eval { $self->_work($n) };
-	if ($did) { print map { "$_ $did->{$_}\n" } sort keys %$did }
-	else      { print 'died ' . one_line($@ =~ s/\s+\z//r) . "\n" }
+	if ($did) {
+		print map {"$_ $did->{$_}\n"} sort keys %$did;
+	}
+	else { print 'died ' . one_line($@ =~ s/\s+\z//r) . "\n" }
 	close STDOUT;
 	POSIX::_exit(0);
 }
@@ -65,7 +67,7 @@ sub _start {
 sub _work {
 	my ($self, $n) = @_;
 	$self->{db} = Tipme::Fleet::Database->open($self->{database}, write => 1);
-	my %did = (new => 0, known => 0, refused => 0, young => 0);
+	my %did   = (new => 0, known => 0, refused => 0, young => 0);
 	my @names = $self->_names;
 	# Workers begin at different places, so that they seldom want the same file.
 	push @names, splice @names, 0, int(@names * $n / $self->{jobs});
@@ -83,17 +85,17 @@ sub _take_batch {
 	my ($self, $did, @names) = @_;
 	my (%rows, @taken, @locks);
 	for my $name (@names) {
-		my $lock = $self->_lock($name) or next;
+		my $lock  = $self->_lock($name) or next;
 		my $table = $name =~ $PRESENCE ? 'presence' : 'lags';
-		my $row = eval { $self->_row($table, "$self->{folder}/$name") };
+		my $row   = eval { $self->_row($table, "$self->{folder}/$name") };
 		if (!$row) { $did->{ $self->_refuse($name, $@) }++; next }
-		push @locks, $lock;
-		push @taken, $name;
+		push @locks,             $lock;
+		push @taken,             $name;
 		push @{ $rows{$table} }, $row;
 	}
 	for my $table (sort keys %rows) {
 		my $new = $self->{db}->add($table, @{ $rows{$table} });
-		$did->{new} += $new;
+		$did->{new}   += $new;
 		$did->{known} += @{ $rows{$table} } - $new;
 	}
 	$self->_done($_) for @taken;

@@ -9,25 +9,28 @@ use POSIX ();
 
 # facts(folder => where files are made, display => what X server there is): { NAME => TEXT }
 sub facts {
-	my (%o) = @_;
+	my (%o)   = @_;
 	my @uname = POSIX::uname();
-	my %f = (
-		kernel => "$uname[0] $uname[2]", 'kernel build' => $uname[3], architecture => $uname[4],
+	my %f     = (
+		kernel    => "$uname[0] $uname[2]", 'kernel build' => $uname[3], architecture => $uname[4],
 		processor => _match('/proc/cpuinfo', qr/^(?:model name|Model|cpu model)\s*:\s*(.*)/m),
-		'CPUs of the machine' => POSIX::sysconf(84) // '',    # _SC_NPROCESSORS_ONLN
+		'CPUs of the machine'  => POSIX::sysconf(84) // '',    # _SC_NPROCESSORS_ONLN
 		'CPUs of this process' => _match('/proc/self/status', qr/^Cpus_allowed_list:\s*(.*)/m),
-		memory => _memory(),
+		memory                 => _memory(),
 		'virtual machine' => _text('/proc/cpuinfo') =~ /^flags\s*:.*\bhypervisor\b/m ? 'yes' : 'no',
 		'frequency governor' => _first('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor'),
-		'clock source' => _first('/sys/devices/system/clocksource/clocksource0/current_clocksource'),
-		'huge pages' => _text('/sys/kernel/mm/transparent_hugepage/enabled') =~ /\[(\w+)\]/ ? $1 : '',
-		mitigations => _mitigations(),
-		distribution => _match('/etc/os-release', qr/^PRETTY_NAME="?(.*?)"?$/m),
-		'file system' => _file_system($o{folder}),
+		'clock source'       =>
+			_first('/sys/devices/system/clocksource/clocksource0/current_clocksource'),
+		'huge pages' => _text('/sys/kernel/mm/transparent_hugepage/enabled') =~ /\[(\w+)\]/
+		? $1
+		: '',
+		mitigations       => _mitigations(),
+		distribution      => _match('/etc/os-release', qr/^PRETTY_NAME="?(.*?)"?$/m),
+		'file system'     => _file_system($o{folder}),
 		'seccomp filters' => _seccomp(),
-		'CPU quota' => _quota(),
-		niceness => getpriority(0, 0) . '',
-		'X server' => $o{display} // '',
+		'CPU quota'       => _quota(),
+		niceness          => getpriority(0, 0) . '',
+		'X server'        => $o{display} // '',
 	);
 	return { map { $_ => $f{$_} } grep { defined $f{$_} && length $f{$_} } keys %f };
 }
@@ -53,22 +56,27 @@ sub _text {
 	return readline($in) // '';
 }
 
-sub _first { return _text($_[0]) =~ /\A\s*(\S[^\n]*)/ ? $1 : '' }
-sub _match { my ($path, $what) = @_; return _text($path) =~ $what ? $1 : '' }
+sub _first { return _text($_[0])                         =~ /\A\s*(\S[^\n]*)/ ? $1 : '' }
+sub _match { my ($path, $what) = @_; return _text($path) =~ $what             ? $1 : '' }
 
-sub _memory { return _text('/proc/meminfo') =~ /^MemTotal:\s*(\d+) kB/m ? sprintf '%.1f GB', $1 / 2**20 : '' }
+sub _memory {
+	return _text('/proc/meminfo') =~ /^MemTotal:\s*(\d+) kB/m ? sprintf '%.1f GB', $1 / 2**20 : '';
+}
 
 # Without the many words of each: what is mitigated is in the kernel's build, what is not differs.
 sub _mitigations {
 	my $on = grep { _first($_) =~ /\AMitigation/ } glob '/sys/devices/system/cpu/vulnerabilities/*';
-	my $off = grep { _first($_) =~ /\AVulnerable/ } glob '/sys/devices/system/cpu/vulnerabilities/*';
+	my $off =
+		grep { _first($_) =~ /\AVulnerable/ } glob '/sys/devices/system/cpu/vulnerabilities/*';
 	return "$on on, $off off";
 }
 
 sub _file_system {
 	my ($folder) = @_;
 	my ($best, $kind) = ('', '');
-	my $real = defined $folder ? readlink("/proc/self/fd/" . _open_fd($folder)) // $folder : return '';
+	my $real = defined $folder
+		? readlink("/proc/self/fd/" . _open_fd($folder)) // $folder
+		: return '';
 	for (split /\n/, _text('/proc/self/mountinfo')) {
 		my ($at, $type) = /\A\S+ \S+ \S+ \S+ (\S+) .*? - (\S+)/ or next;
 		my $below = $at eq '/' ? '/' : "$at/";
@@ -93,13 +101,15 @@ sub _quota {
 	for (split /\n/, _text('/proc/self/cgroup')) {
 		my ($controllers, $path) = /\A\d+:([^:]*):(.*)/ or next;
 		next if length $controllers && $controllers !~ /\bcpu\b/;
-		my @roots = length $controllers ? glob '/sys/fs/cgroup/{cpu,cpu\,cpuacct}' : '/sys/fs/cgroup';
+		my @roots =
+			length $controllers ? glob '/sys/fs/cgroup/{cpu,cpu\,cpuacct}' : '/sys/fs/cgroup';
 		for (my $at = $path; length $at; $at =~ s{/[^/]*\z}{}) {
 			for my $root (@roots) {
-				my ($quota, $period) = length $controllers
+				my ($quota, $period) =
+					length $controllers
 					? (_first("$root$at/cpu.cfs_quota_us"), _first("$root$at/cpu.cfs_period_us"))
 					: split ' ', _first("$root$at/cpu.max");
-				next if ($quota // '') !~ /\A\d+\z/ || !$period;
+				next                      if ($quota // '') !~ /\A\d+\z/ || !$period;
 				$least = $quota / $period if !defined $least || $quota / $period < $least;
 			}
 		}

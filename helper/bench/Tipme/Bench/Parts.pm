@@ -7,7 +7,7 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Cpanel::JSON::XS ();
-use List::Util qw(max min sum0);
+use List::Util       qw(max min sum0);
 use Tipme::Bench::Task;
 use Tipme::Diagnosis;
 use Tipme::Episode;
@@ -37,8 +37,11 @@ sub tell {
 	my ($self, %of) = @_;
 	my $folder = $self->_snap // return (0, 'the recorder saved nothing');
 	my ($told, $why) = (0);
-	if (!eval { $told = $self->_tell($folder, %of); 1 }) { $why = $@ =~ s/\s+\z//r }
-	system 'sh', '-c', 'exec "$0" rm "$1" >/dev/null', $self->{tipme}, $folder =~ s{.*/}{}r if !$self->{keep};
+	if (!eval { $told = $self->_tell($folder, %of); 1 }) {
+		$why = $@ =~ s/\s+\z//r;
+	}
+	system 'sh', '-c', 'exec "$0" rm "$1" >/dev/null', $self->{tipme}, $folder =~ s{.*/}{}r
+		if !$self->{keep};
 	return ($told, $why);
 }
 
@@ -46,29 +49,37 @@ sub _snap {
 	my ($self) = @_;
 	my @lines;
 	for my $try (1 .. 3) {
-		open my $in, '-|', 'sh', '-c', 'exec "$0" snap -m "tipme bench run" 2>/dev/null', $self->{tipme} or return;
-		@lines = map { s/\s+\z//r } readline $in;
+		open my $in, '-|', 'sh', '-c', 'exec "$0" snap -m "tipme bench run" 2>/dev/null',
+			$self->{tipme}
+			or return;
+		@lines = map {s/\s+\z//r} readline $in;
 		close $in;
-		last if grep { m{^/} } @lines;
+		last if grep {m{^/}} @lines;
 		sleep 3;    # one episode in five seconds
 	}
-	return (grep { m{^/} } @lines)[0];
+	return (grep {m{^/}} @lines)[0];
 }
 
 sub _tell {
 	my ($self, $folder, %of) = @_;
-	my $ep = Tipme::Episode->open($folder);
+	my $ep     = Tipme::Episode->open($folder);
 	my $kernel = Tipme::Kernel->new($ep);
 	die "it takes samples only\n" if $kernel->sampled;
 	my $first = $kernel->covered_from;
-	my $told = 0;
-	my @all = grep { $_->[1]{from_ns} >= $first && $_->[1]{to_ns} <= $ep->trigger_ns }
-		map { my $name = $_; map { [ $name, $_ ] } @{ $of{$name} } } sort keys %of;
+	my $told  = 0;
+	my @all   = grep { $_->[1]{from_ns} >= $first && $_->[1]{to_ns} <= $ep->trigger_ns }
+		map {
+		my $name = $_;
+		map { [ $name, $_ ] } @{ $of{$name} }
+		} sort keys %of;
 	return 0 if !@all;
-	my $states = $kernel->states(min(map { $_->[1]{from_ns} } @all), max(map { $_->[1]{to_ns} } @all));
+	my $states =
+		$kernel->states(min(map { $_->[1]{from_ns} } @all), max(map { $_->[1]{to_ns} } @all));
 	for my $r (map { $_->[1] } @all) {
-		next if !@{ $states->events->of_tid($r->{tid}) } && !$kernel->threads->at($r->{tid}, $r->{to_ns})->{known};
-		$r->{parts} = $self->_parts($states, $kernel->threads, $r);
+		next
+			if !@{ $states->events->of_tid($r->{tid}) }
+			&& !$kernel->threads->at($r->{tid}, $r->{to_ns})->{known};
+		$r->{parts}      = $self->_parts($states, $kernel->threads, $r);
 		$r->{parts_from} = 'recorder';
 		$told++;
 	}
@@ -83,7 +94,7 @@ sub _worst {
 	push @{ $of{ $_->[0] } }, $_ for grep { $_->[1]{parts_from} eq 'recorder' } @all;
 	my @worst;
 	for my $name (sort keys %of) {
-		my @by = sort { _length($a->[1]) <=> _length($b->[1]) } @{ $of{$name} };
+		my @by    = sort { _length($a->[1]) <=> _length($b->[1]) } @{ $of{$name} };
 		my $worst = $by[-1];
 		next if _length($worst->[1]) < 1.5 * _length($by[ $#by / 2 ][1]);
 		next if _length($worst->[1]) <= ($self->{longest}{$name} // 0);
@@ -98,7 +109,8 @@ sub _length { my ($r) = @_; return $r->{to_ns} - $r->{from_ns} }
 sub _judge {
 	my ($self, $ep, $r) = @_;
 	$self->{diagnosis}{ $ep->id } //= Tipme::Diagnosis->new($ep);
-	my $d = eval { $self->{diagnosis}{ $ep->id }->run_thread($r->{tid}, @$r{qw(from_ns to_ns)}) } or return;
+	my $d = eval { $self->{diagnosis}{ $ep->id }->run_thread($r->{tid}, @$r{qw(from_ns to_ns)}) }
+		or return;
 	$r->{verdict} = $d->{verdict}{sentence};
 	my @blamed = @{ $d->{totals}{blamed} // [] };
 	splice @blamed, 5 if @blamed > 5;
@@ -116,19 +128,27 @@ sub _parts {
 		my ($from, $to) = (max($i->{from}, $r->{from_ns}), min($i->{to}, $r->{to_ns}));
 		next if $to <= $from;
 		if ($i->{kind} eq 'running') {
-			my $irq = min($to - $from, _share(sum0(@$i{qw(irq_ns softirq_ns)}), $to - $from, $i->{to} - $i->{from}));
+			my $irq = min($to - $from,
+				_share(sum0(@$i{qw(irq_ns softirq_ns)}), $to - $from, $i->{to} - $i->{from}));
 			$ns{interrupt} += $irq;
 			$ran += $to - $from - $irq;
+		} elsif ($i->{kind} eq 'runnable') {
+			$self->_others(\%ns, $states, $threads, $i, $from, $to);
+		} elsif ($i->{kind} eq 'blocked') {
+			$ns{ 'blocked: ' . $self->_on($states, $threads, $i) } += $to - $from;
+		} else {
+			$ns{ $i->{kind} } += $to - $from;
 		}
-		elsif ($i->{kind} eq 'runnable') { $self->_others(\%ns, $states, $threads, $i, $from, $to) }
-		elsif ($i->{kind} eq 'blocked')  { $ns{ 'blocked: ' . $self->_on($states, $threads, $i) } += $to - $from }
-		else                             { $ns{ $i->{kind} } += $to - $from }
 	}
 	@ns{qw(user kernel)} = Tipme::Bench::Task::user_and_kernel($r, $ran // 0);
-	my @parts = map { my ($kind, $what) = split /: /, $_, 2; { kind => $kind, defined $what ? (what => $what) : (), ns => $ns{$_} } }
+	my @parts = map {
+		my ($kind, $what) = split /: /, $_, 2;
+		{ kind => $kind, defined $what ? (what => $what) : (), ns => $ns{$_} }
+		}
 		sort { $ns{$b} <=> $ns{$a} || $a cmp $b } grep { $ns{$_} } keys %ns;
 	my $sum = sum0(map { $_->{ns} } @parts);
-	die "bug: parts of $sum ns in an interval of " . ($r->{to_ns} - $r->{from_ns}) . " ns\n" if $sum != $r->{to_ns} - $r->{from_ns};
+	die "bug: parts of $sum ns in an interval of " . ($r->{to_ns} - $r->{from_ns}) . " ns\n"
+		if $sum != $r->{to_ns} - $r->{from_ns};
 	return \@parts;
 }
 
@@ -140,7 +160,10 @@ sub _others {
 	my $left = $to - $from;
 	for my $o (defined $i->{cpu} ? $states->occupants($i->{cpu}, $from, $to) : ()) {
 		my ($a, $b, $tid) = @$o;
-		my $who = !defined $tid ? 'nobody knows who' : !$tid ? 'the CPU was idle' : $threads->at($tid, $a)->{comm} . ' had the CPU';
+		my $who =
+			  !defined $tid ? 'nobody knows who'
+			: !$tid         ? 'the CPU was idle'
+			:                 $threads->at($tid, $a)->{comm} . ' had the CPU';
 		$ns->{"runnable: $who"} += $b - $a;
 		$left -= $b - $a;
 	}
@@ -155,10 +178,13 @@ sub _on {
 	my ($context, $tid);
 	if (defined $i->{wake}) {
 		$context = $CONTEXT{ vec($ev->{d}, $i->{wake}, 32) >> 16 & 255 } // 'unknown';
-		$tid = vec $ev->{a}, $i->{wake}, 32 if $context eq 'task';
+		$tid     = vec $ev->{a}, $i->{wake}, 32 if $context eq 'task';
 	}
 	my $reason = $self->{reasons}->of(scalar $threads->stack($i->{stack_id}), $context);
-	my $what = $reason ? Tipme::Reason::words($reason->{code}) : $i->{state} eq 'disk_sleep' ? 'a sleep that no signal ends' : 'a sleep';
+	my $what =
+		  $reason                     ? Tipme::Reason::words($reason->{code})
+		: $i->{state} eq 'disk_sleep' ? 'a sleep that no signal ends'
+		:                               'a sleep';
 	return $tid ? "$what, until " . $threads->at($tid, $i->{to})->{comm} . ' woke it' : $what;
 }
 

@@ -8,8 +8,8 @@ package Tipme::Bench::Run;
 
 use strict;
 use warnings;
-use List::Util qw(max min sum0);
-use POSIX ();
+use List::Util  qw(max min sum0);
+use POSIX       ();
 use Time::HiRes qw(time);
 use Tipme::Bench::Machine;
 use Tipme::Bench::Parts;
@@ -33,8 +33,9 @@ our $LONGEST_S = 480;
 # Tipme::Bench::Parts or undef, env => {...}, rounds => at most)
 sub new {
 	my ($class, %o) = @_;
-	my $self = bless { most => $MOST_ROUNDS, budget => 120, %o, pending => {}, fresh_s => 0 }, $class;
-	$self->{most} = $o{rounds} if $o{rounds};
+	my $self = bless { most => $MOST_ROUNDS, budget => 120, %o, pending => {}, fresh_s => 0 },
+		$class;
+	$self->{most}  = $o{rounds} if $o{rounds};
 	$self->{least} = min($LEAST_ROUNDS, $self->{most});
 	return $self;
 }
@@ -74,7 +75,7 @@ sub told {
 # The share that is done: rounds, each as much as the least number wants.
 sub _progress {
 	my ($self, $name) = @_;
-	my $all = $self->{least} * @{ $self->{tasks} };
+	my $all  = $self->{least} * @{ $self->{tasks} };
 	my $done = sum0(map { min($self->{least}, $_->{rounds} // 0) } @{ $self->{all} // [] });
 	my $left = min($self->{budget}, time - $self->{began}) / $self->{budget};
 	Tipme::Progress::show($name, max($done / $all, min($left, 0.99)) * 1000, 1000);
@@ -93,15 +94,16 @@ sub _done {
 
 sub _round {
 	my ($self, $d) = @_;
-	my $row = $d->{row};
+	my $row  = $d->{row};
 	my $from = time;
 	push @{ $self->{all} }, $d if !$d->{task};
 	my ($about, $end, @repeats) = $self->{task}->once($row->{task}, env => $self->{env});
-	$d->{spent} += time - $from;
+	$d->{spent}      += time - $from;
 	$self->{fresh_s} += time - $from;
 	my $t = $d->{task} //= {
 		name => $row->{task}, (map { $_ => $row->{$_} } qw(what unit references)), rounds => [],
-		map { $_ => $about->{$_} } grep { defined $about->{$_} } qw(empty_ns empty not_available user_mode_only)
+		map      { $_ => $about->{$_} }
+			grep { defined $about->{$_} } qw(empty_ns empty not_available user_mode_only)
 	};
 	$_->{tid} = $about->{tid} for @repeats;
 	my $size = $row->{once} ? $OF_ONCE : @repeats || 1;
@@ -119,10 +121,10 @@ sub _round {
 # The repeats that the recorder has not been asked about.
 sub _keep {
 	my ($self, $d) = @_;
-	my $t = $d->{task};
+	my $t   = $d->{task};
 	my @new = repeats($t);
 	splice @new, 0, $d->{kept} // 0;
-	$d->{kept} += @new;
+	$d->{kept}        += @new;
 	$self->{repeated} += @new;
 	push @{ $self->{pending}{ $t->{name} } }, @new if $self->{parts};
 	return;
@@ -152,13 +154,13 @@ sub _explain_worst {
 	my %more;
 	$more{ _name($_) } += $_->{ns} for @{ $worst->{parts} };
 	$more{ _name($_) } -= $_->{ns} for @{ $usual->{parts} };
-	my @by = sort { $more{$b} <=> $more{$a} || $a cmp $b } keys %more;
+	my @by     = sort { $more{$b} <=> $more{$a} || $a cmp $b } keys %more;
 	my $length = $worst->{to_ns} - $worst->{from_ns};
 	my $excess = $length - ($usual->{to_ns} - $usual->{from_ns});
 	$t->{worst} = {
-		from_ns => $worst->{from_ns}, to_ns => $worst->{to_ns}, excess_ns => $excess,
+		from_ns    => $worst->{from_ns}, to_ns => $worst->{to_ns}, excess_ns => $excess,
 		parts_from => $worst->{parts_from},
-		more => [ map { { part => $_, ns => $more{$_} } } grep { $more{$_} } @by ],
+		more       => [ map { { part => $_, ns => $more{$_} } } grep { $more{$_} } @by ],
 		map { $_ => $worst->{$_} } grep { defined $worst->{$_} } qw(verdict path)
 	};
 	return;

@@ -15,21 +15,26 @@ use constant SPREAD =>
 	0.44;    # of the logarithm of an interval: a standard deviation of 0.46 of the mean
 use constant HOLD_S      => 0.116;
 use constant HOLD_SPREAD => 0.2;
-use constant { ALTERNATED => 0.88, REPEATED => 0.80, SAME_HAND => 1.08, WORD_BEGINS => 1.25,
-	OTHER_SIGN => 1.35 };
+use constant {
+	ALTERNATED => 0.88, REPEATED => 0.80, SAME_HAND => 1.08, WORD_BEGINS => 1.25,
+	OTHER_SIGN => 1.35
+};
 use constant LONGEST        => 4;    # times the mean: a person who stops to think is `sleep`
 use constant LETTERS_A_WORD => 5;
 
-my %HAND = ((map { $_ => 'left' } split //, 'qwertasdfgzxcvb'),
-	(map { $_ => 'right' } split //, 'yuiophjklnm'));
+my %HAND = (
+	(map { $_ => 'left' } split //, 'qwertasdfgzxcvb'),
+	(map { $_ => 'right' } split //, 'yuiophjklnm')
+);
 
 # Tipme::Typist::Rhythm->new(seed => N, wpm => 100): words of five keys a minute, pauses for
 # thought left out
 sub new {
 	my ($class, %o) = @_;
-	return
-		bless { state => ($o{seed} // 1) & 0xffffffff,
-		mean_s => 60 / (LETTERS_A_WORD * ($o{wpm} || 100)) }, $class;
+	return bless {
+		state  => ($o{seed} // 1) & 0xffffffff,
+		mean_s => 60 / (LETTERS_A_WORD * ($o{wpm} || 100))
+	}, $class;
 }
 
 # gap_s(CHARACTER): seconds from the press before to the press of this one

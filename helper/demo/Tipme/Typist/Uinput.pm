@@ -12,16 +12,23 @@ use Tipme::Typist;
 use Tipme::Typist::Rhythm;
 
 use constant SKIPS =>
-	'keys by uinput begin in the kernel\'s input device: the interrupt of a real keyboard is left out';
+	'keys by uinput begin in the kernel\'s input device: the interrupt of a real keyboard is left '
+		. 'out';
 # linux/uinput.h and linux/input-event-codes.h; the numbers of ioctls are those of x86-64
-use constant { SET_EVBIT => 0x40045564, SET_KEYBIT => 0x40045565, SET_RELBIT => 0x40045566,
-	DEV_CREATE => 0x5501, DEV_DESTROY => 0x5502 };
-use constant { EV_SYN => 0, EV_KEY => 1, EV_REL => 2, REL_X => 0, REL_Y => 1, REL_HWHEEL => 6,
-	REL_WHEEL => 8, BUS_VIRTUAL => 6, KEYS => 128, LONGEST_NAME => 80, AXES => 64 };
+use constant {
+	SET_EVBIT  => 0x40045564, SET_KEYBIT  => 0x40045565, SET_RELBIT => 0x40045566,
+	DEV_CREATE => 0x5501,     DEV_DESTROY => 0x5502
+};
+use constant {
+	EV_SYN    => 0, EV_KEY      => 1, EV_REL => 2,   REL_X        => 0, REL_Y => 1, REL_HWHEEL => 6,
+	REL_WHEEL => 8, BUS_VIRTUAL => 6, KEYS   => 128, LONGEST_NAME => 80, AXES => 64
+};
 use constant SETTLE_S => 1;    # until servers and compositors have taken the new device
 my %BUTTON = (1 => 0x110, 2 => 0x112, 3 => 0x111);
-my %WHEEL  = (4 => [ REL_WHEEL, 1 ], 5 => [ REL_WHEEL, -1 ], 6 => [ REL_HWHEEL, -1 ],
-	7 => [ REL_HWHEEL, 1 ]);
+my %WHEEL  = (
+	4 => [ REL_WHEEL,  1 ], 5 => [ REL_WHEEL, -1 ], 6 => [ REL_HWHEEL, -1 ],
+	7 => [ REL_HWHEEL, 1 ]
+);
 
 # Tipme::Typist::Uinput->new(seed => N, wpm => 100, path => '/dev/uinput'): the device is there
 # when this returns, and goes with the object
@@ -36,8 +43,10 @@ sub new {
 	$self->_ioctl(SET_EVBIT,  $_) for EV_KEY, EV_REL;
 	$self->_ioctl(SET_KEYBIT, $_) for 1 .. KEYS - 1, values %BUTTON;
 	$self->_ioctl(SET_RELBIT, $_) for REL_X, REL_Y, REL_WHEEL, REL_HWHEEL;
-	$self->_write(pack 'a' . LONGEST_NAME . ' S4 L l' . 4 * AXES, 'tipme typist', BUS_VIRTUAL,
-		0x1209, 0x7469, 1, 0, (0) x (4 * AXES));
+	$self->_write(
+		pack 'a' . LONGEST_NAME . ' S4 L l' . 4 * AXES, 'tipme typist', BUS_VIRTUAL,
+		0x1209, 0x7469, 1, 0, (0) x (4 * AXES)
+	);
 	$self->_ioctl(DEV_CREATE, 0);
 	$self->{created} = 1;
 	sleep SETTLE_S;

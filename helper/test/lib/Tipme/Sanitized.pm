@@ -1,37 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds test programs with the address and undefined-behaviour sanitizers, or as fuzzers, and runs them.
+# Builds test programs with the address and undefined-behaviour sanitizers, or as fuzzers, and runs
+# them.
 package Tipme::Sanitized;
 use strict;
 use warnings;
-use Exporter qw(import);
+use Exporter   qw(import);
 use File::Temp qw(tempdir);
 use Test::More;
 
 our @EXPORT_OK = qw(no_complaint fuzzed);
 
 my $FLAGS = '-g -O1 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=all';
-my $ENTRY = "#include <stdint.h>\n#include <stddef.h>\nint LLVMFuzzerTestOneInput(const uint8_t *d, size_t n) { return 0; }";
-my $dir   = tempdir(CLEANUP => 1);
+my $ENTRY =
+	"#include <stdint.h>\n#include <stddef.h>\n"
+		. "int LLVMFuzzerTestOneInput(const uint8_t *d, size_t n) { return 0; }";
+my $dir = tempdir(CLEANUP => 1);
 
-# no_complaint(NAME, compiler's words ...): the test program, which speaks TAP, passes under the sanitizers.
+# no_complaint(NAME, compiler's words ...): the test program, which speaks TAP, passes under the
+# sanitizers.
 sub no_complaint {
 	my ($name, @words) = @_;
-	SKIP: {
-		skip 'the compiler has no address sanitizer (Debian: libasan8)', 2 if !_works('cc', '', 'int main(void) { return 0; }');
+SKIP: {
+		skip 'the compiler has no address sanitizer (Debian: libasan8)', 2
+			if !_works('cc', '', 'int main(void) { return 0; }');
 		is(system("cc $FLAGS @words -o '$dir/$name' -lpthread"), 0, "$name: builds");
 		my $out = qx{'$dir/$name' 2>&1};
-		ok(!$? && $out !~ /^not ok|ERROR|runtime error/m && $out =~ /^ok /m, "$name: no complaint") or diag $out;
+		ok(!$? && $out !~ /^not ok|ERROR|runtime error/m && $out =~ /^ok /m, "$name: no complaint")
+			or diag $out;
 	}
 	return;
 }
 
-# fuzzed(NAME, { runs, seed, max_len }, compiler's words ...): so many inputs of libFuzzer find nothing.
+# fuzzed(NAME, { runs, seed, max_len }, compiler's words ...): so many inputs of libFuzzer find
+# nothing.
 sub fuzzed {
 	my ($name, $o, @words) = @_;
-	SKIP: {
-		skip 'no clang with libFuzzer (Debian: clang libclang-rt-14-dev)', 2 if !_works('clang', '-fsanitize=fuzzer', $ENTRY);
+SKIP: {
+		skip 'no clang with libFuzzer (Debian: clang libclang-rt-14-dev)', 2
+			if !_works('clang', '-fsanitize=fuzzer', $ENTRY);
 		is(system("clang $FLAGS -fsanitize=fuzzer @words -o '$dir/$name'"), 0, "$name: builds");
-		my $out = qx{cd '$dir' && './$name' -seed=$o->{seed} -runs=$o->{runs} -max_len=$o->{max_len} 2>&1};
+		my $out =
+			qx{cd '$dir' && './$name' -seed=$o->{seed} -runs=$o->{runs} -max_len=$o->{max_len} 2>&1};
 		ok(!$? && $out =~ /Done $o->{runs} runs/, "$name: $o->{runs} inputs") or diag $out;
 	}
 	return;

@@ -1,30 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# An agent on an X server of the test's own, as an ordinary user to whom the build tree may be closed; keys pressed by XTEST, by number.
+# An agent on an X server of the test's own, as an ordinary user to whom the build tree may be
+# closed; keys pressed by XTEST, by number.
 package Tipme::TestAgent;
 use strict;
 use warnings;
-use Carp qw(croak);
-use Exporter qw(import);
+use Carp       qw(croak);
+use Exporter   qw(import);
 use File::Copy qw(copy);
 use File::Path qw(make_path);
 use FindBin;
-use Time::HiRes qw(sleep);
+use Time::HiRes       qw(sleep);
 use Tipme::TestDaemon qw(slurp wait_until);
 
 our @EXPORT_OK = qw(command press public start_agent);
 
-my ($SRC, $BUILD) = map { $ENV{$_} // croak "$_ is not set: run it by make check" } qw(TIPME_SRCDIR TIPME_BUILDDIR);
+my ($SRC, $BUILD) =
+	map { $ENV{$_} // croak "$_ is not set: run it by make check" } qw(TIPME_SRCDIR TIPME_BUILDDIR);
 
-# public(DIR): a tree below DIR with the programs of the session and of the post-mortem, for everybody to run; returns its path
+# public(DIR): a tree below DIR with the programs of the session and of the post-mortem, for
+# everybody to run; returns its path
 sub public {
 	my ($dir) = @_;
 	my $public = "$dir/public";
-	for my $program (qw(helper/agent/tipme-agent helper/agent/tipme-dialog helper/xclient/tipme-x-observer helper/cli/tipme)) {
+	for my $program (
+		qw(helper/agent/tipme-agent helper/agent/tipme-dialog helper/xclient/tipme-x-observer
+			helper/cli/tipme)
+		)
+	{
 		next if !-e "$BUILD/$program";
 		make_path("$public/$program" =~ s{/[^/]*$}{}r);
-		copy("$BUILD/$program", "$public/$program") && chmod 0755, "$public/$program" or croak "$public/$program: $!";
+		copy("$BUILD/$program", "$public/$program") && chmod 0755, "$public/$program"
+			or croak "$public/$program: $!";
 	}
-	system('cp', '-rL', "$SRC/postmortem", "$SRC/abi", $public) == 0 && system('chmod', '-R', 'a+rX', $public) == 0 or croak "$public: not copied";
+	system('cp', '-rL', "$SRC/postmortem", "$SRC/abi", $public) == 0
+		&& system('chmod', '-R', 'a+rX', $public) == 0
+		or croak "$public: not copied";
 	my $in_tree = slurp("$BUILD/tipme");
 	$in_tree =~ s/^TIPME_(SRC|BUILD)DIR=.*/TIPME_$1DIR='$public'/gm;
 	open my $out, '>', "$public/tipme" or croak "$public/tipme: $!";
@@ -48,7 +58,8 @@ sub command {
 # press(DISPLAY, KEYCODE ...): goes down in this order, up in the other
 sub press {
 	my ($x, @codes) = @_;
-	command($x, 'xdotool', (map { ('keydown', $_) } @codes), (map { ('keyup', $_) } reverse @codes));
+	command($x, 'xdotool', (map { ('keydown', $_) } @codes),
+		(map { ('keyup', $_) } reverse @codes));
 	return;
 }
 
@@ -61,7 +72,9 @@ sub start_agent {
 	local $ENV{LOG} = $log;
 	delete local @ENV{qw(DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR)} if !$x->{bus};
 	local $ENV{HOME} = $x->{dir};
-	my $pid = $x->spawn('sh', '-c', 'exec "$0" "$@" >>"$LOG" 2>&1', "$public/helper/agent/tipme-agent", @options);
+	my $pid =
+		$x->spawn('sh', '-c', 'exec "$0" "$@" >>"$LOG" 2>&1', "$public/helper/agent/tipme-agent",
+		@options);
 	wait_until(sub { -e $log });
 	return ($pid, $log);
 }

@@ -8,8 +8,10 @@ use warnings;
 
 use constant MS     => 1_000_000;
 use constant MINUTE => 60_000_000_000;
-my %TYPE = (x_device => 64, x_deliver => 65, x_damage => 67, x_sleep => 69, x_wakeup => 70,
-	x_client => 72);
+my %TYPE = (
+	x_device => 64, x_deliver => 65, x_damage => 67, x_sleep => 69, x_wakeup => 70,
+	x_client => 72
+);
 my %KIND = (key_press => 1, key_release => 2, button_press => 3, button_release => 4, motion => 5);
 
 # new(FILE, from_ns =>): a file of records that begins then
@@ -36,8 +38,10 @@ sub press {
 	my $seq = ++$self->{seq};
 	$self->record($ns, 'x_wakeup', pack 'Q<Q<', 0, 0);
 	$self->device($ns + $read, $seq, $kind);
-	$self->record($ns + $read + $sent, 'x_deliver', pack 'VVVvCC', $pid, 1, $seq, $pid,
-		$KIND{$kind}, 2);
+	$self->record(
+		$ns + $read + $sent, 'x_deliver', pack 'VVVvCC', $pid, 1, $seq, $pid,
+		$KIND{$kind},        2
+	);
 	$self->record($ns + $read + $sent + 1, 'x_sleep', pack 'Q<Q<', 0, 0);
 	return $self if !defined $drawn;
 	$self->damage($ns + $read + $sent + $drawn,             $pid);
@@ -47,8 +51,10 @@ sub press {
 
 sub device {
 	my ($self, $ns, $seq, $kind, $ms) = @_;
-	return $self->record($ns, 'x_device', pack 'VVVvCC', $seq, $ms // int($ns / MS), 0, 7,
-		$KIND{$kind}, 0);
+	return $self->record(
+		$ns, 'x_device', pack 'VVVvCC', $seq, $ms // int($ns / MS), 0, 7,
+		$KIND{$kind}, 0
+	);
 }
 
 sub damage {

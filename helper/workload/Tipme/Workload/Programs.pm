@@ -19,8 +19,10 @@ use Carp qw(croak);
 # }
 my $TYPED        = { key => 'key x', wheel => 'wheel down' };
 my $GTK_SETTINGS = "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n";
-my %GTK          = ('.config/gtk-3.0/settings.ini' => $GTK_SETTINGS,
-	'.config/gtk-4.0/settings.ini' => $GTK_SETTINGS);
+my %GTK          = (
+	'.config/gtk-3.0/settings.ini' => $GTK_SETTINGS,
+	'.config/gtk-4.0/settings.ini' => $GTK_SETTINGS
+);
 my @SHELL = qw(bash --noprofile --norc -i);
 
 my %PROGRAM = (

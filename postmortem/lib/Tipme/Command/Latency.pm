@@ -4,11 +4,11 @@ package Tipme::Command::Latency;
 
 use strict;
 use warnings;
-use Cpanel::JSON::XS ();
+use Cpanel::JSON::XS   ();
 use Tipme::CommandLine qw(options print_json replaceable seconds table);
 use Tipme::Latency::Result;
 use Tipme::Latency::Schedule qw(read_tasks schedulability);
-use Tipme::Latency::Tails qw(tails worst_level);
+use Tipme::Latency::Tails    qw(tails worst_level);
 use Tipme::Latency::Underrun qw(clients client mttf);
 use Tipme::Latency::Worst;
 use Tipme::Printable qw(put one_line);
@@ -106,13 +106,18 @@ END
 );
 
 my $USAGE_ERROR = 64;
-my $OVER = 2;
-my %SECONDS = (s => 1, min => 60, h => 3600, d => 86400);
+my $OVER        = 2;
+my %SECONDS     = (s => 1, min => 60, h => 3600, d => 86400);
 
 sub run {
 	my ($class, $what, @args) = @_;
 	my $do = $class->can('_' . ($what // ''));
-	if (!$do || !$HELP{$what}) { print STDERR "tipme: latency: report, mttf, compare, schedulability, model, campaign, import or export is meant: see tipme latency --help\n"; return $USAGE_ERROR }
+	if (!$do || !$HELP{$what}) {
+		print STDERR
+			"tipme: latency: report, mttf, compare, schedulability, model, campaign, import or "
+				. "export is meant: see tipme latency --help\n";
+		return $USAGE_ERROR;
+	}
 	return $do->(@args);
 }
 
@@ -120,21 +125,34 @@ sub _report {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{report}, 64, 'use=s', 'json', 'output|o=s');
 	return $exit if !$o;
-	if (!@args) { print STDERR "tipme: latency report: name a result of `tipme latency record -o FILE`\n"; return $USAGE_ERROR }
+	if (!@args) {
+		print STDERR "tipme: latency report: name a result of `tipme latency record -o FILE`\n";
+		return $USAGE_ERROR;
+	}
 	require Tipme::Latency::Report;
-	my $use = Tipme::Latency::Worst::use_of($o->{use} // 'measured');
+	my $use     = Tipme::Latency::Worst::use_of($o->{use} // 'measured');
 	my @results = map { Tipme::Latency::Result->read($_) } @args;
-	if (defined $o->{output}) { _draw($o->{output}, $use, @results); put(one_line($o->{output}), " written\n"); return 0 }
-	if ($o->{json}) { print_json({ results => [ map { Tipme::Latency::Report::data($_, $use) } @results ] }); return 0 }
-	put(join "\n", map { Tipme::Latency::Report::text(Tipme::Latency::Report::data($_, $use), $_) } @results);
+	if (defined $o->{output}) {
+		_draw($o->{output}, $use, @results);
+		put(one_line($o->{output}), " written\n");
+		return 0;
+	}
+	if ($o->{json}) {
+		print_json({ results => [ map { Tipme::Latency::Report::data($_, $use) } @results ] });
+		return 0;
+	}
+	put(join "\n",
+		map { Tipme::Latency::Report::text(Tipme::Latency::Report::data($_, $use), $_) } @results);
 	return 0;
 }
 
 sub _model {
 	my (@args) = @_;
-	my ($o, $exit) = options(\@args, $HELP{model}, 0, 'client=s', 'priority=i', 'duration=i', 'json', 'output|o=s');
+	my ($o, $exit) =
+		options(\@args, $HELP{model}, 0, 'client=s', 'priority=i', 'duration=i', 'json',
+		'output|o=s');
 	return $exit if !$o;
-	my $c = client($o->{client} // 'audio-256');
+	my $c  = client($o->{client} // 'audio-256');
 	my %in = (priority => [ 0, 98, 0 ], duration => [ 1, 86_400, 10 ]);
 	for my $name (sort keys %in) {
 		my ($least, $most, $usual) = @{ $in{$name} };
@@ -146,8 +164,8 @@ sub _model {
 	require Tipme::Latency::Model;
 	my ($m, $json) = Tipme::Latency::Model::run($c, $o->{priority}, $o->{duration});
 	_write($o->{output}, $json) if defined $o->{output};
-	if ($o->{json}) { print_json($m) }
-	else            { put(Tipme::Latency::Model::text($m)) }
+	if   ($o->{json}) { print_json($m) }
+	else              { put(Tipme::Latency::Model::text($m)) }
 	return $m->{agree} ? 0 : $OVER;
 }
 
@@ -157,7 +175,11 @@ sub _campaign {
 	return $exit if !$o;
 	if (!@args) { print STDERR "tipme: latency campaign: name a folder\n"; return $USAGE_ERROR }
 	my ($n, $unit) = ($o->{each} // '10min') =~ /\A([1-9][0-9]{0,5})(s|min|h|d)\z/;
-	if (!$n) { print STDERR "tipme: latency campaign: --each $o->{each}: a time is meant, as in 30s, 10min, 1h\n"; return $USAGE_ERROR }
+	if (!$n) {
+		print STDERR
+			"tipme: latency campaign: --each $o->{each}: a time is meant, as in 30s, 10min, 1h\n";
+		return $USAGE_ERROR;
+	}
 	my $use = Tipme::Latency::Worst::use_of($o->{use} // 'measured');
 	require Tipme::Latency::Campaign;
 	require Tipme::Latency::Model;
@@ -165,17 +187,31 @@ sub _campaign {
 	my %load;
 	for my $text (@{ $o->{load} // [] }) {
 		my ($name, $command) = $text =~ /\A([a-z][a-z0-9-]{0,30})=(.+)\z/s;
-		if (!defined $name || $load{$name} || grep { $_ eq $name } Tipme::Latency::Campaign::loads()) { print STDERR 'tipme: latency campaign: --load ', one_line($text), ": NAME=COMMAND is meant, each NAME once\n"; return $USAGE_ERROR }
+		if (   !defined $name
+			|| $load{$name}
+			|| grep { $_ eq $name } Tipme::Latency::Campaign::loads())
+		{
+			print STDERR 'tipme: latency campaign: --load ', one_line($text),
+				": NAME=COMMAND is meant, each NAME once\n";
+			return $USAGE_ERROR;
+		}
 		$load{$name} = $command;
 	}
-	my @results = Tipme::Latency::Campaign::run($args[0], seconds => $n * $SECONDS{$unit}, load => \%load, program => Tipme::Latency::Model::program(), say => sub { put("$_[0]\n") });
+	my @results =
+		Tipme::Latency::Campaign::run($args[0], seconds => $n * $SECONDS{$unit}, load => \%load,
+		program => Tipme::Latency::Model::program(), say => sub { put("$_[0]\n") });
 	_draw("$args[0]/report.html", $use, @results);
 	my ($idle, @loaded) = @results;
 	my $stage = $idle->default_stage;
 	put("\n");
 	for my $r (@loaded) {
 		my ($name) = $r->{file} =~ m{([^/]*)\.json\z};
-		put(one_line("$name: " . _sentence(scalar worst_level(tails($idle, $r, $stage)), 'this load')) . "\n");
+		put(
+			one_line(
+				"$name: " . _sentence(scalar worst_level(tails($idle, $r, $stage)), 'this load')
+				)
+				. "\n"
+		);
 	}
 	put(one_line("$args[0]/report.html"), " has the rest\n");
 	return 0;
@@ -185,8 +221,14 @@ sub _import {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{import}, 1, 'output|o=s', 'period=i');
 	return $exit if !$o;
-	if (!@args || !defined $o->{output}) { print STDERR "tipme: latency import: name a histogram, and the result with -o\n"; return $USAGE_ERROR }
-	if (defined $o->{period} && ($o->{period} < 100 || $o->{period} > 1_000_000)) { print STDERR "tipme: latency import: --period $o->{period}: 100 to 1000000 us are meant\n"; return $USAGE_ERROR }
+	if (!@args || !defined $o->{output}) {
+		print STDERR "tipme: latency import: name a histogram, and the result with -o\n";
+		return $USAGE_ERROR;
+	}
+	if (defined $o->{period} && ($o->{period} < 100 || $o->{period} > 1_000_000)) {
+		print STDERR "tipme: latency import: --period $o->{period}: 100 to 1000000 us are meant\n";
+		return $USAGE_ERROR;
+	}
 	require Tipme::Latency::Foreign;
 	my $result = Tipme::Latency::Foreign::import_text($args[0], period_us => $o->{period});
 	_write($o->{output}, Cpanel::JSON::XS->new->canonical->ascii->encode($result) . "\n");
@@ -198,13 +240,20 @@ sub _export {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{export}, 1, 'output|o=s', 'format=s');
 	return $exit if !$o;
-	if (!@args || !defined $o->{format}) { print STDERR "tipme: latency export: name a result, and --format\n"; return $USAGE_ERROR }
+	if (!@args || !defined $o->{format}) {
+		print STDERR "tipme: latency export: name a result, and --format\n";
+		return $USAGE_ERROR;
+	}
 	require Tipme::Latency::Foreign;
 	Tipme::Latency::Result->read($args[0]);
 	open my $in, '<:raw', $args[0] or die "$args[0]: $!\n";
-	my $text = Tipme::Latency::Foreign::export_text(Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> }), $o->{format});
-	if (defined $o->{output}) { _write($o->{output}, $text); put(one_line($o->{output}), " written\n") }
-	else                      { put($text) }
+	my $text = Tipme::Latency::Foreign::export_text(
+		Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> }), $o->{format});
+	if (defined $o->{output}) {
+		_write($o->{output}, $text);
+		put(one_line($o->{output}), " written\n");
+	}
+	else { put($text) }
 	return 0;
 }
 
@@ -214,7 +263,8 @@ sub _draw {
 	replaceable($file);
 	if ($file =~ /\.(?:svg|png)\z/) {
 		require Tipme::Timeline::File;
-		return Tipme::Timeline::File::write_picture($file, Tipme::Latency::Report::histogram($results[0]->default_stage, @results));
+		return Tipme::Timeline::File::write_picture($file,
+			Tipme::Latency::Report::histogram($results[0]->default_stage, @results));
 	}
 	die "$file: .html, .svg or .png is meant\n" if $file !~ /\.html\z/;
 	return _write($file, Tipme::Latency::Report::page($use, @results));
@@ -235,12 +285,40 @@ sub _mttf {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{mttf}, 1, 'client=s@', 'clients', 'stage=s', 'json');
 	return $exit if !$o;
-	if ($o->{clients}) { put(table([ [ 'name', 'slack, ms', 'what it is' ], map { [ $_->{name}, sprintf('%.2f', Tipme::Latency::Underrun::slack_ms($_)), $_->{what} ] } clients() ], 'lrl')); return 0 }
-	my $r = _result('mttf', @args) // return $USAGE_ERROR;
+	if ($o->{clients}) {
+		put(
+			table(
+				[
+					[ 'name', 'slack, ms', 'what it is' ],
+					map {
+						[ $_->{name}, sprintf('%.2f', Tipme::Latency::Underrun::slack_ms($_)),
+							$_->{what} ]
+					} clients()
+				],
+				'lrl'
+			)
+		);
+		return 0;
+	}
+	my $r     = _result('mttf', @args) // return $USAGE_ERROR;
 	my $stage = $r->stage($o->{stage});
-	my @rows = map { mttf($r, $stage, $_) } $o->{client} ? map { client($_) } @{ $o->{client} } : clients();
-	if ($o->{json}) { print_json({ file => $r->{file}, stage => $stage, clients => [ map { _mttf_json($_) } @rows ] }); return 0 }
-	put(_about($r, $stage) . "\n" . table([ [ 'client', 'slack, ms', 'late', 'underrun once in', '95 % interval', 'a day' ], map { _mttf_row($_) } @rows ], 'lrrrll'));
+	my @rows  = map { mttf($r, $stage, $_) }
+		$o->{client} ? map { client($_) } @{ $o->{client} } : clients();
+	if ($o->{json}) {
+		print_json(
+			{ file => $r->{file}, stage => $stage, clients => [ map { _mttf_json($_) } @rows ] });
+		return 0;
+	}
+	put(
+		_about($r, $stage) . "\n"
+			. table(
+			[
+				[ 'client', 'slack, ms', 'late', 'underrun once in', '95 % interval', 'a day' ],
+				map { _mttf_row($_) } @rows
+			],
+			'lrrrll'
+			)
+	);
 	put("\nThe interval holds where latencies are independent; those of one long stall are not.\n");
 	return 0;
 }
@@ -254,14 +332,20 @@ sub _result {
 
 sub _about {
 	my ($r, $stage) = @_;
-	return sprintf "%s: %s, %d latencies in %s; mean %.1f us, longest %.1f us\n", one_line($r->{file}), $stage, $r->count($stage), seconds($r->{duration_s}), $r->mean_us($stage), $r->max_us($stage);
+	return sprintf "%s: %s, %d latencies in %s; mean %.1f us, longest %.1f us\n",
+		one_line($r->{file}), $stage, $r->count($stage), seconds($r->{duration_s}),
+		$r->mean_us($stage), $r->max_us($stage);
 }
 
 sub _mttf_row {
-	my ($m) = @_;
-	my $once = defined $m->{mttf_s} ? seconds($m->{mttf_s}) : 'not seen';
-	my $range = (defined $m->{most_s} ? seconds($m->{least_s}) . ' to ' . seconds($m->{most_s}) : 'more than ' . seconds($m->{least_s}));
-	my $day = defined $m->{mttf_s} ? sprintf '%.3g', $m->{per_day} : sprintf 'under %.3g', $m->{most_per_day};
+	my ($m)   = @_;
+	my $once  = defined $m->{mttf_s} ? seconds($m->{mttf_s}) : 'not seen';
+	my $range = (
+		defined $m->{most_s}
+		? seconds($m->{least_s}) . ' to ' . seconds($m->{most_s})
+		: 'more than ' . seconds($m->{least_s}));
+	my $day = defined $m->{mttf_s} ? sprintf '%.3g', $m->{per_day} : sprintf 'under %.3g',
+		$m->{most_per_day};
 	return [ $m->{client}{name}, sprintf('%.2f', $m->{slack_ms}), $m->{late}, $once, $range, $day ];
 }
 
@@ -272,16 +356,39 @@ sub _compare {
 	my ($o, $exit) = options(\@args, $HELP{compare}, 2, 'stage=s', 'over=s', 'json');
 	return $exit if !$o;
 	my $over = $o->{over};
-	if (defined $over && $over !~ /\A[0-9]{1,9}(?:\.[0-9]{1,9})?\z/) { print STDERR "tipme: latency compare: --over $over: a ratio is meant, as in 2\n"; return $USAGE_ERROR }
-	if (@args < 2) { print STDERR "tipme: latency compare: name two results of `tipme latency record -o FILE`\n"; return $USAGE_ERROR }
+	if (defined $over && $over !~ /\A[0-9]{1,9}(?:\.[0-9]{1,9})?\z/) {
+		print STDERR "tipme: latency compare: --over $over: a ratio is meant, as in 2\n";
+		return $USAGE_ERROR;
+	}
+	if (@args < 2) {
+		print STDERR "tipme: latency compare: name two results of `tipme latency record -o FILE`\n";
+		return $USAGE_ERROR;
+	}
 	my ($a, $b) = map { Tipme::Latency::Result->read($_) } @args;
 	my $stage = $b->stage($a->stage($o->{stage}));
-	my @rows = tails($a, $b, $stage);
-	my $says = _sentence(scalar worst_level(@rows));
-	if ($o->{json}) { print_json({ a => $a->{file}, b => $b->{file}, stage => $stage, levels => \@rows, sentence => $says }) }
+	my @rows  = tails($a, $b, $stage);
+	my $says  = _sentence(scalar worst_level(@rows));
+	if ($o->{json}) {
+		print_json(
+			{
+				a        => $a->{file}, b => $b->{file}, stage => $stage, levels => \@rows,
+				sentence => $says
+			}
+		);
+	}
 	else {
-		put("$says\n\nA " . _about($a, $stage) . 'B ' . _about($b, $stage) . "\n"
-				. table([ [ 'above', 'A an hour', 'B an hour', 'B to A', '95 % interval' ], map { _tail_row($_) } @rows ], 'rrrrl'));
+		put(
+				  "$says\n\nA "
+				. _about($a, $stage) . 'B '
+				. _about($b, $stage) . "\n"
+				. table(
+				[
+					[ 'above', 'A an hour', 'B an hour', 'B to A', '95 % interval' ],
+					map { _tail_row($_) } @rows
+				],
+				'rrrrl'
+				)
+		);
 	}
 	return defined $over && (grep { $_->{least} > $over } @rows) ? $OVER : 0;
 }
@@ -290,19 +397,28 @@ sub _sentence {
 	my ($r, $b) = (@_, 'B');
 	return 'No level tells the two apart.' if !$r;
 	my $level = seconds($r->{level_us} / 1e6);
-	return sprintf 'Latencies above %s are %s times more frequent in %s (%s).', $level, _times($r->{ratio}), $b, _range(@$r{qw(least most)}) if $r->{least} > 1;
-	return sprintf 'Latencies above %s are %s times less frequent in %s (%s).', $level, _times($r->{ratio} ? 1 / $r->{ratio} : undef), $b, _range(1 / $r->{most}, $r->{least} ? 1 / $r->{least} : undef);
+	return sprintf 'Latencies above %s are %s times more frequent in %s (%s).', $level,
+		_times($r->{ratio}), $b, _range(@$r{qw(least most)})
+		if $r->{least} > 1;
+	return sprintf 'Latencies above %s are %s times less frequent in %s (%s).', $level,
+		_times($r->{ratio} ? 1 / $r->{ratio} : undef), $b,
+		_range(1 / $r->{most}, $r->{least} ? 1 / $r->{least} : undef);
 }
 
 sub _times { my ($n) = @_; return defined $n ? _plain($n) : 'many' }
-sub _range { my ($least, $most) = @_; return _plain($least) . (defined $most ? ' to ' . _plain($most) : ' or more') }
+
+sub _range {
+	my ($least, $most) = @_;
+	return _plain($least) . (defined $most ? ' to ' . _plain($most) : ' or more');
+}
 
 # Three digits, without an exponent.
 sub _plain { my ($n) = @_; return $n >= 1000 ? sprintf '%.0f', $n : sprintf '%.3g', $n }
 
 sub _tail_row {
 	my ($r) = @_;
-	return [ seconds($r->{level_us} / 1e6), (map { _plain($_) } @$r{qw(a_per_h b_per_h)}), _times($r->{ratio}), _range(@$r{qw(least most)}) ];
+	return [ seconds($r->{level_us} / 1e6), (map { _plain($_) } @$r{qw(a_per_h b_per_h)}),
+		_times($r->{ratio}), _range(@$r{qw(least most)}) ];
 }
 
 sub _schedulability {
@@ -310,26 +426,56 @@ sub _schedulability {
 	my ($o, $exit) = options(\@args, $HELP{schedulability}, 2, 'once-in=s', 'stage=s', 'json');
 	return $exit if !$o;
 	my ($n, $unit) = ($o->{'once-in'} // '1h') =~ /\A([0-9]{1,6})(s|min|h|d)\z/;
-	if (!$n) { print STDERR "tipme: latency schedulability: --once-in $o->{'once-in'}: a time is meant, as in 10min, 1h, 1d\n"; return $USAGE_ERROR }
-	if (@args < 2) { print STDERR "tipme: latency schedulability: name a result of `tipme latency record -o FILE` and a file of tasks\n"; return $USAGE_ERROR }
-	my $r = Tipme::Latency::Result->read($args[0]);
-	my $stage = $r->stage($o->{stage});
+	if (!$n) {
+		print STDERR
+			"tipme: latency schedulability: --once-in $o->{'once-in'}: a time is meant, as in "
+				. "10min, 1h, 1d\n";
+		return $USAGE_ERROR;
+	}
+	if (@args < 2) {
+		print STDERR
+			"tipme: latency schedulability: name a result of `tipme latency record -o FILE` and a "
+				. "file of tasks\n";
+		return $USAGE_ERROR;
+	}
+	my $r       = Tipme::Latency::Result->read($args[0]);
+	my $stage   = $r->stage($o->{stage});
 	my $seconds = $n * $SECONDS{$unit};
-	my $worst = $r->level($stage, 1 / $seconds)
-		// die sprintf "%s: it watched for %s; what happens once in %s takes at least that long: record for longer, or say --once-in\n", $r->{file}, seconds($r->watched_s($stage)), seconds($seconds);
+	my $worst   = $r->level($stage, 1 / $seconds)
+		// die sprintf
+		"%s: it watched for %s; what happens once in %s takes at least that long: record for "
+			. "longer, or say --once-in\n",
+		$r->{file}, seconds($r->watched_s($stage)), seconds($seconds);
 	my $s = schedulability($worst, $r->mean_us($stage), read_tasks($args[1]));
-	if ($o->{json}) { print_json({ %$s, stage => $stage, worst_us => $worst, once_in_s => $seconds }) }
+	if ($o->{json}) {
+		print_json({ %$s, stage => $stage, worst_us => $worst, once_in_s => $seconds });
+	}
 	else {
-		put(_about($r, $stage) . sprintf "exceeded once in %s: %s\n", seconds($seconds), seconds($worst / 1e6));
-		put(sprintf "load %.1f %% of a CPU; without latencies: Liu and Layland %.1f %%, hyperbolic %.3f (2 is the bound)\n\n", 100 * $s->{load}, 100 * $s->{liu_layland}, $s->{hyperbolic});
-		put(table([ [ 'task', 'pseudo worst case', 'response', 'deadline', '' ], map { _task_row($_) } @{ $s->{tasks} } ], 'lrrrl'));
+		put(_about($r, $stage) . sprintf "exceeded once in %s: %s\n", seconds($seconds),
+			seconds($worst / 1e6));
+		put(
+			sprintf
+				"load %.1f %% of a CPU; without latencies: Liu and Layland %.1f %%, hyperbolic "
+					. "%.3f (2 is the bound)\n\n",
+			100 * $s->{load}, 100 * $s->{liu_layland}, $s->{hyperbolic});
+		put(
+			table(
+				[
+					[ 'task', 'pseudo worst case', 'response', 'deadline', '' ],
+					map { _task_row($_) } @{ $s->{tasks} }
+				],
+				'lrrrl'
+			)
+		);
 	}
 	return $s->{meets} ? 0 : $OVER;
 }
 
 sub _task_row {
 	my ($t) = @_;
-	return [ one_line($t->{name}), (map { defined $_ ? seconds($_ / 1e6) : '-' } @$t{qw(blocking_us response_us deadline_us)}), $t->{meets} ? 'meets it' : 'misses it' ];
+	return [ one_line($t->{name}),
+		(map { defined $_ ? seconds($_ / 1e6) : '-' } @$t{qw(blocking_us response_us deadline_us)}),
+		$t->{meets} ? 'meets it' : 'misses it' ];
 }
 
 1;

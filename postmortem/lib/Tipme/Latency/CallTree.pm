@@ -5,7 +5,7 @@ package Tipme::Latency::CallTree;
 
 use strict;
 use warnings;
-use Exporter qw(import);
+use Exporter           qw(import);
 use Tipme::Chart::Text qw(fit_text);
 use Tipme::Printable   qw(one_line xml_text);
 
@@ -32,7 +32,9 @@ sub tree {
 
 sub _below {
 	my ($node) = @_;
-	return sort { $b->{samples} <=> $a->{samples} || $a->{name} cmp $b->{name} } values %{ $node->{below} };
+	return
+		sort { $b->{samples} <=> $a->{samples} || $a->{name} cmp $b->{name} }
+		values %{ $node->{below} };
 }
 
 # lines(TREE, LEAST): text, a function a line, with its share; those below LEAST (0 to 1) are left
@@ -51,7 +53,8 @@ sub lines {
 			push @names, $node->{name};
 			@below = grep { $_->{samples} >= $least * $all } _below($node);
 		}
-		push @lines, sprintf '%5.1f %%  %s%s', 100 * $node->{samples} / $all, '  ' x $depth, one_line(join ' > ', @names);
+		push @lines, sprintf '%5.1f %%  %s%s', 100 * $node->{samples} / $all, '  ' x $depth,
+			one_line(join ' > ', @names);
 		$walk->($_, $depth + 1) for @below;
 	};
 	$walk->($_, 0) for grep { $_->{samples} >= $least * $all } _below($tree);
@@ -64,12 +67,16 @@ sub flame {
 	require SVG;
 	my $deep   = _depth($tree);
 	my $height = $TOP + $ROW * $deep + $MARGIN;
-	my $svg = SVG->new(width => $WIDTH, height => $height, viewBox => "0 0 $WIDTH $height", -nocredits => 1,
-		'font-family' => 'sans-serif', role => 'img');
+	my $svg    = SVG->new(
+		width => $WIDTH, height => $height, viewBox => "0 0 $WIDTH $height", -nocredits => 1,
+		'font-family' => 'sans-serif', role => 'img'
+	);
 	$svg->title->cdata_noxmlesc(xml_text($o{title} // ''));
 	$svg->rect(x => 0, y => 0, width => $WIDTH, height => $height, fill => '#ffffff');
-	$svg->text(x => $MARGIN, y => 24, 'font-size' => 15, fill => '#1a1a1a')->cdata_noxmlesc(xml_text($o{title} // ''));
-	_frames($svg, $tree, $MARGIN, ($WIDTH - 2 * $MARGIN) / ($tree->{samples} || 1), $height - $MARGIN, $tree->{samples});
+	$svg->text(x => $MARGIN, y => 24, 'font-size' => 15, fill => '#1a1a1a')
+		->cdata_noxmlesc(xml_text($o{title} // ''));
+	_frames($svg, $tree, $MARGIN, ($WIDTH - 2 * $MARGIN) / ($tree->{samples} || 1),
+		$height - $MARGIN, $tree->{samples});
 	my $text = $svg->xmlify;
 	utf8::encode($text) if utf8::is_utf8($text);
 	return $text;
@@ -89,9 +96,17 @@ sub _frames {
 		my $width = $f->{samples} * $scale;
 		last if $width < $LEAST;
 		my $g = $svg->group;
-		$g->title->cdata_noxmlesc(xml_text(sprintf '%s: %d samples, %.1f %%', $f->{name}, $f->{samples}, 100 * $f->{samples} / ($all || 1)));
-		$g->rect(x => sprintf('%.2f', $x), y => $y - $ROW + 1, width => sprintf('%.2f', $width > 1 ? $width - 0.5 : $width), height => $ROW - 1, fill => _colour($f->{name}));
-		$g->text(x => sprintf('%.2f', $x + 3), y => $y - 5, 'font-size' => $SIZE, fill => '#1a1a1a')->cdata_noxmlesc(xml_text(fit_text($f->{name}, $SIZE, $width - 6)))
+		$g->title->cdata_noxmlesc(
+			xml_text(
+				sprintf '%s: %d samples, %.1f %%', $f->{name}, $f->{samples},
+				100 * $f->{samples} / ($all || 1)
+			)
+		);
+		$g->rect(x => sprintf('%.2f', $x), y => $y - $ROW + 1,
+			width => sprintf('%.2f', $width > 1 ? $width - 0.5 : $width), height => $ROW - 1,
+			fill  => _colour($f->{name}));
+		$g->text(x => sprintf('%.2f', $x + 3), y => $y - 5, 'font-size' => $SIZE, fill => '#1a1a1a')
+			->cdata_noxmlesc(xml_text(fit_text($f->{name}, $SIZE, $width - 6)))
 			if $width >= $LEAST_WORD;
 		_frames($svg, $f, $x, $scale, $y - $ROW, $all);
 		$x += $width;
@@ -99,7 +114,8 @@ sub _frames {
 	return;
 }
 
-# One colour for a name, whatever is drawn beside it: warm and light, so that dark words can be read.
+# One colour for a name, whatever is drawn beside it: warm and light, so that dark words can be
+# read.
 sub _colour {
 	my ($name) = @_;
 	my $h = 0;

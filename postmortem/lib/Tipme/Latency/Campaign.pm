@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A campaign: latencies of the machine at rest and under loads, one recording each, and a page.
 #
-# Everything lies in one folder: campaign.json says which loads there are; NAME.json is the recording
-# under that load. Begun again it goes on with what is not complete.
+# Everything lies in one folder: campaign.json says which loads there are; NAME.json is the
+# recording under that load. Begun again it goes on with what is not complete.
 package Tipme::Latency::Campaign;
 
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
-use Exporter qw(import);
-use File::Path qw(remove_tree);
-use POSIX      ();
-use Time::HiRes qw(sleep);
+use Exporter         qw(import);
+use File::Path       qw(remove_tree);
+use POSIX            ();
+use Time::HiRes      qw(sleep);
 use Tipme::Latency::Result;
 
 our @EXPORT_OK = qw(loads run);
@@ -19,7 +19,7 @@ our @EXPORT_OK = qw(loads run);
 # Loads that need nothing but a shell and, for `compile`, a C compiler; each is repeated until its
 # time is over, in a folder of its own that is removed.
 my @LOADS = (
-	[ 'idle', undef ],
+	[ 'idle',    undef ],
 	[ 'compile', <<'END' ],
 i=0
 while [ $i -lt 1500 ]; do
@@ -40,15 +40,22 @@ END
 );
 
 # loads(): names of those that need no command
-sub loads { return map { $_->[0] } @LOADS }
+sub loads {
+	return map { $_->[0] } @LOADS;
+}
 
 # run(FOLDER, seconds => S, load => { NAME => COMMAND }, record => [ options ], say => SUB): the
 # results in order, idle first. Dies by a sentence; what is complete stays.
 sub run {
 	my ($folder, %o) = @_;
 	my @steps = _steps($folder, %o);
-	_save($folder, { format => 'tipme campaign', version => 1, seconds => $o{seconds},
-		loads => [ map { { name => $_->[0], command => $_->[1] } } @steps ] });
+	_save(
+		$folder,
+		{
+			format => 'tipme campaign', version => 1, seconds => $o{seconds},
+			loads  => [ map { { name => $_->[0], command => $_->[1] } } @steps ]
+		}
+	);
 	my @files;
 	for my $step (@steps) {
 		my ($name, $command) = @$step;
@@ -65,13 +72,20 @@ sub run {
 sub _steps {
 	my ($folder, %o) = @_;
 	my @steps = (@LOADS, map { [ $_, $o{load}{$_} ] } sort keys %{ $o{load} });
-	@steps = grep { $_->[0] ne 'compile' || grep { -x "$_/cc" } split /:/, $ENV{PATH} // '' } @steps;
+	@steps = grep {
+		$_->[0] ne 'compile' || grep { -x "$_/cc" } split /:/, $ENV{PATH} // ''
+	} @steps;
 	mkdir $folder or $!{EEXIST} && -d $folder or die "$folder: $!\n";
 	open my $in, '<:raw', "$folder/campaign.json" or return @steps;
-	my $was = eval { Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> }) };
-	die "$folder/campaign.json: is none of tipme: name another folder\n" if ref $was ne 'HASH' || ($was->{format} // '') ne 'tipme campaign';
-	my $same = sub { return join "\n", map { $_->[0] . '=' . ($_->[1] // '') } @_ };
-	my @had  = map { [ @$_{qw(name command)} ] } @{ $was->{loads} };
+	my $was = eval {
+		Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> });
+	};
+	die "$folder/campaign.json: is none of tipme: name another folder\n"
+		if ref $was ne 'HASH' || ($was->{format} // '') ne 'tipme campaign';
+	my $same = sub {
+		return join "\n", map { $_->[0] . '=' . ($_->[1] // '') } @_;
+	};
+	my @had = map { [ @$_{qw(name command)} ] } @{ $was->{loads} };
 	die "$folder: holds a campaign of other loads or another time: name another folder\n"
 		if $was->{seconds} != $o{seconds} || $same->(@had) ne $same->(@steps);
 	return @steps;
@@ -82,7 +96,9 @@ sub _save {
 	my $new = "$folder/campaign.json.$$";
 	open my $out, '>:raw', $new or die "$new: $!\n";
 	print {$out} Cpanel::JSON::XS->new->canonical->pretty->ascii->encode($data)
-		and close $out and rename $new, "$folder/campaign.json" or die "$folder/campaign.json: $!: is the disk full?\n";
+		and close $out
+		and rename $new, "$folder/campaign.json"
+		or die "$folder/campaign.json: $!: is the disk full?\n";
 	return;
 }
 
@@ -100,10 +116,13 @@ sub _record {
 	my $load = defined $command ? _start($work, $command) : undef;
 	my $ended;
 	local @SIG{qw(INT TERM)} = (sub { $ended = 1 }) x 2;
-	my $rc = _wait($o{program}, [ 'record', '--duration', $o{seconds}, '--output', $file, @{ $o{record} // [] } ], $load, \$ended);
-	_end($load) if $load;
-	remove_tree($work) if defined $command;
-	die "$name: ended before its time; run the same again to go on\n" if $ended;
+	my $rc =
+		_wait($o{program},
+		[ 'record', '--duration', $o{seconds}, '--output', $file, @{ $o{record} // [] } ], $load,
+		\$ended);
+	_end($load)                                                        if $load;
+	remove_tree($work)                                                 if defined $command;
+	die "$name: ended before its time; run the same again to go on\n"  if $ended;
 	die "$name: the load has ended by itself: is its command right?\n" if $rc == -1;
 	# 2: something was over the threshold, which is what is asked.
 	die "$name: it could not be recorded\n" if $rc != 0 && $rc != 2;

@@ -5,16 +5,17 @@ package Tipme::Latency::Model;
 
 use strict;
 use warnings;
-use Cpanel::JSON::XS ();
+use Cpanel::JSON::XS         ();
 use Tipme::Latency::Underrun qw(slack_ms);
-use Tipme::Printable qw(one_line);
-use Tipme::Statistics qw(poisson_interval);
+use Tipme::Printable         qw(one_line);
+use Tipme::Statistics        qw(poisson_interval);
 
 our $LIBEXEC = '/usr/libexec/tipme';
 
 # program(): where tipme-latency lies: in the build tree when run from there, else installed
 sub program {
-	return "$ENV{TIPME_BUILDDIR}/helper/measure/tipme-latency" if length($ENV{TIPME_BUILDDIR} // '');
+	return "$ENV{TIPME_BUILDDIR}/helper/measure/tipme-latency"
+		if length($ENV{TIPME_BUILDDIR} // '');
 	return ($ENV{TIPME_LIBEXECDIR} // $LIBEXEC) . '/tipme-latency';
 }
 
@@ -22,34 +23,50 @@ sub program {
 sub run {
 	my ($c, $priority, $seconds) = @_;
 	my $program = program();
-	my @us = map { int(1000 * $_ + 0.5) } @$c{qw(cycle_ms compute_ms)};
-	die "client $c->{name}: a cycle of 0.1 ms to 1 s is meant\n" if $us[0] < 100 || $us[0] > 1_000_000;
-	my $pid = open my $out, '-|', $program, 'model-run', '--buffers', $c->{buffers}, '--cycle', $us[0], '--compute', $us[1], '--priority', $priority, '--duration', $seconds
+	my @us      = map { int(1000 * $_ + 0.5) } @$c{qw(cycle_ms compute_ms)};
+	die "client $c->{name}: a cycle of 0.1 ms to 1 s is meant\n"
+		if $us[0] < 100 || $us[0] > 1_000_000;
+	my $pid = open my $out, '-|', $program, 'model-run', '--buffers', $c->{buffers}, '--cycle',
+		$us[0], '--compute', $us[1], '--priority', $priority, '--duration', $seconds
 		or die "$program: $!: install all of tipme\n";
 	my $json = do { local $/ = undef; <$out> };
 	close $out or die "model: it did not end well\n";
 	my $o = eval { Cpanel::JSON::XS->new->utf8->decode($json) };
-	die "model: it said nothing that can be read\n" if ref $o ne 'HASH' || ref $o->{model} ne 'HASH';
+	die "model: it said nothing that can be read\n"
+		if ref $o ne 'HASH' || ref $o->{model} ne 'HASH';
 	return (judged($c, $o->{model}), $json);
 }
 
-# judged(CLIENT, FOUND): { client, slack_ms, cycles, missed, predicted, both with 95 % intervals of the
-# mean (Garwood), agree: whether these overlap }
+# judged(CLIENT, FOUND): { client, slack_ms, cycles, missed, predicted, both with 95 % intervals of
+# the mean (Garwood), agree: whether these overlap }
 sub judged {
 	my ($c, $m) = @_;
 	my @missed = poisson_interval($m->{missed});
 	my @late   = poisson_interval($m->{late});
-	return { client => $c->{name}, what => $c->{what}, slack_ms => slack_ms($c), priority => $m->{priority}, cycles => $m->{cycles}, missed => $m->{missed}, missed_least => $missed[0], missed_most => $missed[1],
-		predicted => $m->{late}, predicted_least => $late[0], predicted_most => $late[1], longest_ms => $m->{longest_us} / 1000, agree => $missed[0] <= $late[1] && $late[0] <= $missed[1] ? 1 : 0 };
+	return {
+		client       => $c->{name},     what            => $c->{what},   slack_ms => slack_ms($c),
+		priority     => $m->{priority}, cycles          => $m->{cycles}, missed   => $m->{missed},
+		missed_least => $missed[0],     missed_most     => $missed[1],
+		predicted    => $m->{late},     predicted_least => $late[0], predicted_most => $late[1],
+		longest_ms   => $m->{longest_us} / 1000,
+		agree        => $missed[0] <= $late[1] && $late[0] <= $missed[1] ? 1 : 0
+	};
 }
 
 sub text {
-	my ($m) = @_;
-	my $who = $m->{priority} ? "SCHED_FIFO $m->{priority}" : 'an ordinary thread';
-	my $said = sprintf "%s, as %s: slack %.2f ms, %d cycles; the longest took %.2f ms\n", one_line($m->{what}), $who, @$m{qw(slack_ms cycles longest_ms)};
-	$said .= sprintf "missed     %d  (a mean of %.3g to %.3g)\n", @$m{qw(missed missed_least missed_most)};
-	$said .= sprintf "predicted  %d  (%.3g to %.3g), by the latencies of the same cycles\n", @$m{qw(predicted predicted_least predicted_most)};
-	return $said . ($m->{agree} ? "They agree.\n" : $m->{missed} > $m->{predicted} ? "More are missed: somebody takes the CPU while it computes.\n" : "Fewer are missed.\n");
+	my ($m)  = @_;
+	my $who  = $m->{priority} ? "SCHED_FIFO $m->{priority}" : 'an ordinary thread';
+	my $said = sprintf "%s, as %s: slack %.2f ms, %d cycles; the longest took %.2f ms\n",
+		one_line($m->{what}), $who, @$m{qw(slack_ms cycles longest_ms)};
+	$said .= sprintf "missed     %d  (a mean of %.3g to %.3g)\n",
+		@$m{qw(missed missed_least missed_most)};
+	$said .= sprintf "predicted  %d  (%.3g to %.3g), by the latencies of the same cycles\n",
+		@$m{qw(predicted predicted_least predicted_most)};
+	return $said
+		. ($m->{agree} ? "They agree.\n"
+		: $m->{missed} > $m->{predicted}
+		? "More are missed: somebody takes the CPU while it computes.\n"
+		: "Fewer are missed.\n");
 }
 
 1;

@@ -7,10 +7,10 @@ use strict;
 use warnings;
 use Exporter qw(import);
 use Tipme::Chart;
-use Tipme::CommandLine         qw(seconds table with_commas);
-use Tipme::Latency::CallTree   qw(tree lines flame);
-use Tipme::Latency::Underrun   qw(clients mttf);
-use Tipme::Latency::Worst      qw(worst together);
+use Tipme::CommandLine       qw(seconds table with_commas);
+use Tipme::Latency::CallTree qw(tree lines flame);
+use Tipme::Latency::Underrun qw(clients mttf);
+use Tipme::Latency::Worst    qw(worst together);
 use Tipme::Page;
 use Tipme::Printable  qw(one_line);
 use Tipme::Statistics qw(quantile_ranks);
@@ -18,31 +18,46 @@ use Tipme::Statistics qw(quantile_ranks);
 our @EXPORT_OK = qw(data text page histogram);
 
 my @PERCENTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999);
-my %TITLE = (irq => 'interrupt', deferred => 'deferred work', irq_deferred => 'both', high => 'high thread',
-	medium => 'medium thread', user => 'user thread', total_high => 'whole, high',
-	total_medium => 'whole, medium', total_user => 'whole, user');
+my %TITLE       = (
+	irq => 'interrupt', deferred => 'deferred work', irq_deferred => 'both', high => 'high thread',
+	medium       => 'medium thread', user       => 'user thread', total_high => 'whole, high',
+	total_medium => 'whole, medium', total_user => 'whole, user'
+);
 # Places and lines of the call tree that are shown.
 my ($PLACES, $LEAST_SHARE) = (12, 0.02);
 
 sub _us { my ($us) = @_; return defined $us ? seconds($us / 1e6) : '-' }
 
-# data(RESULT, USE): all of it as plain data: { file, kernel, source, facts, stages => [ { stage, count, mean_us,
-# max_us, percentiles => [ { p, us, least_us, most_us } ], worst => [ rows of Worst ], together } ], places }
+# data(RESULT, USE): all of it as plain data: { file, kernel, source, facts, stages => [ { stage,
+# count, mean_us, max_us, percentiles => [ { p, us, least_us, most_us } ], worst => [ rows of Worst
+# ], together } ], places }
 sub data {
 	my ($r, $use) = @_;
 	my @stages = map { _stage($r, $_, $use) } $r->stages;
-	return { file => $r->{file}, kernel => $r->{kernel}, source => $r->{source}, facts => $r->{facts}, complete => $r->{complete},
-		duration_s => $r->{duration_s}, period_us => $r->{period_us}, use => $use, stages => \@stages, places => [ $r->places ],
-		causes_seen => $r->{causes_seen}, samples_seen => $r->{samples_seen} };
+	return {
+		file => $r->{file}, kernel => $r->{kernel}, source => $r->{source}, facts => $r->{facts},
+		complete    => $r->{complete},
+		duration_s  => $r->{duration_s},  period_us    => $r->{period_us}, use => $use,
+		stages      => \@stages,          places       => [ $r->places ],
+		causes_seen => $r->{causes_seen}, samples_seen => $r->{samples_seen}
+	};
 }
 
 sub _stage {
 	my ($r, $stage, $use) = @_;
 	my $n = $r->count($stage);
-	my @p = map { my $p = $_; my ($low, $high) = quantile_ranks($n, $p);
-		{ p => $p, us => $n * (1 - $p) >= 1 ? $r->quantile($stage, $p) : undef, map { $_->[0] => defined $_->[1] ? $r->rank($stage, $_->[1]) : undef } [ least_us => $low ], [ most_us => $high ] } } @PERCENTILES;
-	return { stage => $stage, title => $TITLE{$stage} // $stage, count => $n, mean_us => $r->mean_us($stage), max_us => $r->max_us($stage), percentiles => \@p,
-		worst => [ worst($r, $stage, $use) ], together => together($r, $stage) };
+	my @p = map {
+		my $p = $_;
+		my ($low, $high) = quantile_ranks($n, $p);
+		{ p => $p, us => $n * (1 - $p) >= 1 ? $r->quantile($stage, $p) : undef,
+			map { $_->[0] => defined $_->[1] ? $r->rank($stage, $_->[1]) : undef }
+				[ least_us => $low ], [ most_us => $high ] }
+	} @PERCENTILES;
+	return {
+		stage   => $stage,              title  => $TITLE{$stage} // $stage, count       => $n,
+		mean_us => $r->mean_us($stage), max_us => $r->max_us($stage),       percentiles => \@p,
+		worst   => [ worst($r, $stage, $use) ], together => together($r, $stage)
+	};
 }
 
 # --- text ---
@@ -51,49 +66,89 @@ sub _stage {
 sub text {
 	my ($d, $r) = @_;
 	my @out = (_head($d), '', _table_of_stages($d), '');
-	push @out, "not measured without tipme.ko: interrupt, deferred work, kernel threads\n" if !grep { $_->{stage} eq 'irq' } @{ $d->{stages} };
-	push @out, '95 % intervals of the percentiles', '', _percentiles($d), '', _worst_words($d), '', _worst_table($d), '', _stars($r);
+	push @out, "not measured without tipme.ko: interrupt, deferred work, kernel threads\n"
+		if !grep { $_->{stage} eq 'irq' } @{ $d->{stages} };
+	push @out, '95 % intervals of the percentiles', '', _percentiles($d), '', _worst_words($d), '',
+		_worst_table($d), '', _stars($r);
 	push @out, _causes($d, $r) if $d->{causes_seen};
 	return join '', map { /\n\z/ ? $_ : "$_\n" } @out;
 }
 
 sub _head {
-	my ($d) = @_;
-	my $said = sprintf 'kernel %s, source %s, timer every %d us, %s', $d->{kernel}, $d->{source}, $d->{period_us}, seconds($d->{duration_s});
+	my ($d)  = @_;
+	my $said = sprintf 'kernel %s, source %s, timer every %d us, %s', $d->{kernel}, $d->{source},
+		$d->{period_us}, seconds($d->{duration_s});
 	$said .= '; it was not complete' if !$d->{complete};
 	return one_line($said);
 }
 
 sub _table_of_stages {
 	my ($d) = @_;
-	return table([ [ 'us', 'count', 'mean', '99 %', '99.9 %', 'max' ], map { my $s = $_;
-		[ $s->{title}, $s->{count}, sprintf('%.1f', $s->{mean_us}), (map { defined $_->{us} ? $_->{us} : '-' } @{ $s->{percentiles} }[ 2, 3 ]), sprintf '%.1f', $s->{max_us} ] } @{ $d->{stages} } ], 'lrrrrr');
+	return table(
+		[
+			[ 'us', 'count', 'mean', '99 %', '99.9 %', 'max' ],
+			map {
+				my $s = $_;
+				[ $s->{title}, $s->{count}, sprintf('%.1f', $s->{mean_us}),
+					(map { defined $_->{us} ? $_->{us} : '-' } @{ $s->{percentiles} }[ 2, 3 ]),
+					sprintf '%.1f', $s->{max_us} ]
+			} @{ $d->{stages} }
+		],
+		'lrrrrr'
+	);
 }
 
 sub _percentile_name { my ($p) = @_; return 100 * $p . ' %' }
 
 sub _percentiles {
 	my ($d) = @_;
-	return table([ [ 'us', map { _percentile_name($_) } @PERCENTILES ], map { my $s = $_;
-		[ $s->{title}, map { !defined $_->{us} ? '-' : defined $_->{least_us} && defined $_->{most_us} ? "$_->{least_us} to $_->{most_us}" : "$_->{us}" } @{ $s->{percentiles} } ] } @{ $d->{stages} } ], 'l' . 'r' x @PERCENTILES);
+	return table(
+		[
+			[ 'us', map { _percentile_name($_) } @PERCENTILES ],
+			map {
+				my $s = $_;
+				[
+					$s->{title},
+					map {
+							 !defined $_->{us} ? '-'
+							: defined $_->{least_us} && defined $_->{most_us}
+							? "$_->{least_us} to $_->{most_us}"
+							: "$_->{us}"
+					} @{ $s->{percentiles} }
+				]
+			} @{ $d->{stages} }
+		],
+		'l' . 'r' x @PERCENTILES
+	);
 }
 
 sub _worst_words {
 	my ($d) = @_;
 	my $u = $d->{use};
-	return sprintf "exceeded once in an hour, a day of %g h, a week of %g days: %s", @$u{qw(hours days what)};
+	return sprintf "exceeded once in an hour, a day of %g h, a week of %g days: %s",
+		@$u{qw(hours days what)};
 }
 
 sub _worst_table {
 	my ($d) = @_;
-	return table([ [ '', 'an hour', '95 %', 'a day', '95 %', 'a week', '95 %' ], map { my $s = $_; [ $s->{title}, map { _worst_cells($_) } @{ $s->{worst} } ] } @{ $d->{stages} } ], 'lrlrlrl');
+	return table(
+		[
+			[ '', 'an hour', '95 %', 'a day', '95 %', 'a week', '95 %' ],
+			map {
+				my $s = $_;
+				[ $s->{title}, map { _worst_cells($_) } @{ $s->{worst} } ]
+			} @{ $d->{stages} }
+		],
+		'lrlrlrl'
+	);
 }
 
 sub _worst_cells {
 	my ($w) = @_;
 	return ('-', 'takes ' . seconds($w->{needs_s})) if !defined $w->{us};
 	my $least = defined $w->{least_us} ? _us($w->{least_us}) : '0';
-	return (_us($w->{us}), defined $w->{most_us} ? "$least to " . _us($w->{most_us}) : "$least or more");
+	return (_us($w->{us}),
+		defined $w->{most_us} ? "$least to " . _us($w->{most_us}) : "$least or more");
 }
 
 # One star for each power of ten, from the first doubling that has any to the last.
@@ -101,18 +156,31 @@ sub _stars {
 	my ($r) = @_;
 	my @shown = grep { $r->has($_) } qw(irq deferred high medium total_user);
 	my (%row, @rows);
-	for my $stage (@shown) { $row{$_->[0]}{$stage} = $_->[1] for $r->doublings($stage) }
+	for my $stage (@shown) { $row{ $_->[0] }{$stage} = $_->[1] for $r->doublings($stage) }
 	my @from = sort { $a <=> $b } keys %row;
 	return '' if !@from;
-	for my $us (grep { $_ >= $from[0] && $_ <= $from[-1] } 0, map { 2**$_ } 0 .. 32) { push @rows, [ $us, map { '*' x length($row{$us}{$_} || '') } @shown ] }
-	return table([ [ 'from us', map { $TITLE{$_} } @shown ], @rows ], 'r' . 'l' x @shown) . "each * a power of ten\n";
+	for my $us (grep { $_ >= $from[0] && $_ <= $from[-1] } 0, map { 2**$_ } 0 .. 32) {
+		push @rows, [ $us, map { '*' x length($row{$us}{$_} || '') } @shown ];
+	}
+	return table([ [ 'from us', map { $TITLE{$_} } @shown ], @rows ], 'r' . 'l' x @shown)
+		. "each * a power of ten\n";
 }
 
 sub _causes {
 	my ($d, $r) = @_;
 	my @places = @{ $d->{places} };
-	my @out = ('', sprintf 'where the CPU was until they came: %d samples of %d latencies over the threshold (by %s)', $d->{samples_seen}, $d->{causes_seen}, $r->{sampler});
-	push @out, map { sprintf '    %5d  %s%s', $_->{samples}, one_line($_->{where}), $_->{irqs_off} * 2 > $_->{samples} ? ' (interrupts off)' : '' } @places[ 0 .. (@places > $PLACES ? $PLACES : @places) - 1 ];
+	my @out =
+		('',
+		sprintf
+			'where the CPU was until they came: %d samples of %d latencies over the threshold '
+				. '(by %s)',
+		$d->{samples_seen}, $d->{causes_seen}, $r->{sampler});
+	push @out, map {
+		sprintf '    %5d  %s%s', $_->{samples}, one_line($_->{where}),
+			$_->{irqs_off} * 2 > $_->{samples}
+			? ' (interrupts off)'
+			: ''
+	} @places[ 0 .. (@places > $PLACES ? $PLACES : @places) - 1 ];
 	push @out, sprintf '    %5d  code of processes', $r->{samples_user} if $r->{samples_user};
 	my @lines = lines(tree($r->stacks), $LEAST_SHARE);
 	push @out, '', 'calls, of the longest', @lines if @lines;
@@ -124,42 +192,120 @@ sub _causes {
 # histogram(RESULTS, STAGE): one curve for each result, on two logarithmic axes, as figure 4 of 1999
 sub histogram {
 	my ($stage, @results) = @_;
-	my @series = map { my $r = $_; { name => @results > 1 ? $r->{file} =~ s{.*/}{}r : $TITLE{$stage} // $stage, kind => 'step',
-			points => [ map { [ $_->[0] || 0.5, $_->[1] ] } grep { $_->[1] } $r->doublings($stage, 4) ] } } grep { $_->has($stage) } @results;
-	return Tipme::Chart->svg({ title => 'How many latencies were how long: ' . ($TITLE{$stage} // $stage), x => { label => 'latency', unit => 'us', scale => 'log' },
-		y => { label => 'latencies', scale => 'log' }, series => \@series, limits => [ { axis => 'x', at => 1000, label => '1 ms' } ] });
+	my @series = map {
+		my $r = $_;
+		{
+			name   => @results > 1 ? $r->{file} =~ s{.*/}{}r : $TITLE{$stage} // $stage,
+			kind   => 'step',
+			points =>
+				[ map { [ $_->[0] || 0.5, $_->[1] ] } grep { $_->[1] } $r->doublings($stage, 4) ]
+		}
+	} grep { $_->has($stage) } @results;
+	return Tipme::Chart->svg(
+		{
+			title  => 'How many latencies were how long: ' . ($TITLE{$stage} // $stage),
+			x      => { label => 'latency',   unit  => 'us', scale => 'log' },
+			y      => { label => 'latencies', scale => 'log' }, series => \@series,
+			limits => [ { axis => 'x', at => 1000, label => '1 ms' } ]
+		}
+	);
 }
 
 # Rate of latencies above each level, as a stair from the first to the last.
 sub _tail {
 	my ($stage, @results) = @_;
-	my @series = map { my $r = $_; { name => $r->{file} =~ s{.*/}{}r, kind => 'step', points => [ grep { $_->[1] } map { my $l = $_; [ $l, ($r->above($stage, $l))[0] / $r->watched_s($stage) * 3600 ] } map { 2**($_ / 4) } 0 .. 96 ] } } grep { $_->has($stage) } @results;
-	return Tipme::Chart->svg({ title => 'How often a latency was longer: ' . ($TITLE{$stage} // $stage), x => { label => 'longer than', unit => 'us', scale => 'log' }, y => { label => 'an hour, on one CPU', scale => 'log' }, series => \@series });
+	my @series = map {
+		my $r = $_;
+		{
+			name   => $r->{file} =~ s{.*/}{}r,
+			kind   => 'step',
+			points => [
+				grep { $_->[1] } map {
+					my $l = $_;
+					[ $l, ($r->above($stage, $l))[0] / $r->watched_s($stage) * 3600 ]
+				} map { 2**($_ / 4) } 0 .. 96
+			]
+		}
+	} grep { $_->has($stage) } @results;
+	return Tipme::Chart->svg(
+		{
+			title => 'How often a latency was longer: ' . ($TITLE{$stage} // $stage),
+			x     => { label => 'longer than', unit => 'us', scale => 'log' },
+			y     => { label => 'an hour, on one CPU', scale => 'log' }, series => \@series
+		}
+	);
 }
 
 # page(USE, RESULTS): HTML as bytes; the first result's figures, the curves of all
 sub page {
 	my ($use, @results) = @_;
 	my $stage = $results[0]->default_stage;
-	my @parts = ([ '', '<h1>' . Tipme::Page::text('How late: ' . join ', ', map { s{.*/}{}r } map { $_->{file} } @results) . '</h1>' ]);
-	push @parts, [ 'How long', Tipme::Page::picture(histogram($stage, @results)) ], [ 'How often', Tipme::Page::picture(_tail($stage, @results)) ];
+	my @parts = (
+		[
+			'',
+			'<h1>'
+				. Tipme::Page::text(
+				'How late: ' . join ', ', map {s{.*/}{}r} map { $_->{file} } @results
+				)
+				. '</h1>'
+		]
+	);
+	push @parts, [ 'How long', Tipme::Page::picture(histogram($stage, @results)) ],
+		[ 'How often', Tipme::Page::picture(_tail($stage, @results)) ];
 	push @parts, map { _part_of($_, $use) } @results;
 	return Tipme::Page::page('tipme latency', @parts);
 }
 
 sub _part_of {
 	my ($r, $use) = @_;
-	my $d    = data($r, $use);
-	my $name = $r->{file} =~ s{.*/}{}r;
-	my @parts = ([ $name, '<p>' . Tipme::Page::text(_head($d)) . '</p>' . Tipme::Page::table([ 'stage', 'count', 'mean', map { _percentile_name($_) } @PERCENTILES ],
-		map { my $s = $_; [ $s->{title}, with_commas($s->{count}), _us($s->{mean_us}), map { _us($_->{us}) } @{ $s->{percentiles} } ] } @{ $d->{stages} }) ]);
-	push @parts, [ "$name: the worst", '<p>' . Tipme::Page::text(_worst_words($d)) . '</p>' . Tipme::Page::table([ 'stage', 'an hour', '95 %', 'a day', '95 %', 'a week', '95 %' ],
-		map { my $s = $_; [ $s->{title}, map { _worst_cells($_) } @{ $s->{worst} } ] } @{ $d->{stages} }) ];
+	my $d     = data($r, $use);
+	my $name  = $r->{file} =~ s{.*/}{}r;
+	my @parts = (
+		[
+			$name,
+			'<p>' . Tipme::Page::text(_head($d)) . '</p>' . Tipme::Page::table(
+				[ 'stage', 'count', 'mean', map { _percentile_name($_) } @PERCENTILES ],
+				map {
+					my $s = $_;
+					[ $s->{title}, with_commas($s->{count}), _us($s->{mean_us}),
+						map { _us($_->{us}) } @{ $s->{percentiles} } ]
+				} @{ $d->{stages} }
+			)
+		]
+	);
+	push @parts, [
+		"$name: the worst",
+		'<p>' . Tipme::Page::text(_worst_words($d)) . '</p>' . Tipme::Page::table(
+			[ 'stage', 'an hour', '95 %', 'a day', '95 %', 'a week', '95 %' ],
+			map {
+				my $s = $_;
+				[ $s->{title}, map { _worst_cells($_) } @{ $s->{worst} } ]
+			} @{ $d->{stages} }
+		)
+	];
 	push @parts, [ "$name: who would run dry", _clients($r) ];
 	my $tree = tree($r->stacks);
-	push @parts, [ "$name: where the CPU was", Tipme::Page::picture(flame($tree, title => 'Samples of the longest latencies, by calls'))
-			. Tipme::Page::table([ 'samples', 'function < its callers' ], map { [ $_->{samples}, $_->{where} . ($_->{irqs_off} * 2 > $_->{samples} ? ' (interrupts off)' : '') ] } @{ $d->{places} }[ 0 .. (@{ $d->{places} } > $PLACES ? $PLACES : @{ $d->{places} }) - 1 ]) ] if $tree->{samples};
-	push @parts, [ "$name: the machine", Tipme::Page::table([], map { [ $_ =~ tr/_/ /r, $d->{facts}{$_} ] } sort keys %{ $d->{facts} }) ] if %{ $d->{facts} };
+	push @parts, [
+		"$name: where the CPU was",
+		Tipme::Page::picture(flame($tree, title => 'Samples of the longest latencies, by calls'))
+			. Tipme::Page::table(
+			[ 'samples', 'function < its callers' ],
+			map {
+				[ $_->{samples},
+					$_->{where} . ($_->{irqs_off} * 2 > $_->{samples} ? ' (interrupts off)' : '') ]
+			} @{ $d->{places} }
+				[ 0 .. (@{ $d->{places} } > $PLACES ? $PLACES : @{ $d->{places} }) - 1 ]
+			)
+		]
+		if $tree->{samples};
+	push @parts,
+		[
+		"$name: the machine",
+		Tipme::Page::table(
+			[], map { [ $_ =~ tr/_/ /r, $d->{facts}{$_} ] } sort keys %{ $d->{facts} }
+		)
+		]
+		if %{ $d->{facts} };
 	return @parts;
 }
 
@@ -168,8 +314,17 @@ sub _a_day { my ($n) = @_; return $n >= 1000 ? with_commas(int $n) : sprintf '%.
 sub _clients {
 	my ($r) = @_;
 	my $stage = $r->default_stage;
-	return Tipme::Page::table([ 'client', 'slack', 'once in', 'a day' ], map { my $m = mttf($r, $stage, $_);
-		[ $_->{what}, seconds($m->{slack_ms} / 1000), defined $m->{mttf_s} ? seconds($m->{mttf_s}) : 'more than ' . seconds($m->{least_s}), defined $m->{mttf_s} ? _a_day($m->{per_day}) : 'under ' . _a_day($m->{most_per_day}) ] } clients());
+	return Tipme::Page::table(
+		[ 'client', 'slack', 'once in', 'a day' ],
+		map {
+			my $m = mttf($r, $stage, $_);
+			[ $_->{what}, seconds($m->{slack_ms} / 1000),
+				defined $m->{mttf_s} ? seconds($m->{mttf_s})
+				: 'more than ' . seconds($m->{least_s}),
+				defined $m->{mttf_s} ? _a_day($m->{per_day})
+				: 'under ' . _a_day($m->{most_per_day}) ]
+		} clients()
+	);
 }
 
 1;

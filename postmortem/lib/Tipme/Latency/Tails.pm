@@ -5,8 +5,8 @@ package Tipme::Latency::Tails;
 
 use strict;
 use warnings;
-use Exporter qw(import);
-use List::Util qw(max);
+use Exporter          qw(import);
+use List::Util        qw(max);
 use Tipme::Statistics qw(rate_ratio);
 
 our @EXPORT_OK = qw(tails worst_level);
@@ -16,7 +16,8 @@ our @EXPORT_OK = qw(tails worst_level);
 my @LEVELS_US = map { 2**$_ } 3 .. 24;
 
 # tails(A, B, STAGE): rows { level_us, a, b, a_per_h, b_per_h, ratio, least, most } of B to A, from
-# the first level that not all are above, to the last that any is above. Counts are those surely above.
+# the first level that not all are above, to the last that any is above. Counts are those surely
+# above.
 sub tails {
 	my ($a, $b, $stage) = @_;
 	my @rows;
@@ -26,7 +27,9 @@ sub tails {
 		next if $na == $a->count($stage) && $nb == $b->count($stage) || !($na + $nb);
 		my ($ta, $tb) = map { $_->watched_s($stage) } $a, $b;
 		my ($ratio, $least, $most) = rate_ratio($nb, $tb, $na, $ta);
-		push @rows, { level_us => $level, a => $na, b => $nb, a_per_h => $na / $ta * 3600, b_per_h => $nb / $tb * 3600, ratio => $ratio, least => $least, most => $most };
+		push @rows,
+			{ level_us => $level, a => $na, b => $nb, a_per_h => $na / $ta * 3600,
+			b_per_h => $nb / $tb * 3600, ratio => $ratio, least => $least, most => $most };
 	}
 	return @rows;
 }
@@ -40,7 +43,10 @@ sub worst_level {
 	my (@rows) = @_;
 	my ($best, $far) = (undef, log $MARGIN);
 	for my $r (@rows) {
-		my $d = $r->{least} > 1 ? log $r->{least} : defined $r->{most} && $r->{most} < 1 && $r->{most} > 0 ? -log $r->{most} : 0;
+		my $d =
+			   $r->{least} > 1 ? log $r->{least} : defined $r->{most}
+			&& $r->{most} < 1
+			&& $r->{most} > 0 ? -log $r->{most} : 0;
 		($best, $far) = ($r, $d) if $d > $far;
 	}
 	return $best;

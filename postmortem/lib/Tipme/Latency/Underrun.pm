@@ -3,47 +3,61 @@
 #
 # Cota-Robles and Held, "A Comparison of Windows Driver Model Latency Performance on Windows NT and
 # Windows 98", OSDI 1999, sections 1 and 5.1: with N buffers of T and C of computing per cycle, the
-# buffers last (N-1)T; whoever starts later than the slack (N-1)T - C underruns. Each cycle draws one
-# latency, so underruns come once in T / P(latency > slack).
+# buffers last (N-1)T; whoever starts later than the slack (N-1)T - C underruns. Each cycle draws
+# one latency, so underruns come once in T / P(latency > slack).
 package Tipme::Latency::Underrun;
 
 use strict;
 use warnings;
-use Exporter qw(import);
+use Exporter          qw(import);
 use Tipme::Statistics qw(poisson_interval);
 
 our @EXPORT_OK = qw(clients client slack_ms mttf);
 
-# name: buffers, cycle in ms, share of the cycle that is computing, what it is.
-# The paper's are those of its table 1 and section 5.1 (the datapump computes for 25 % of its cycle);
-# their buffers and cycles are both ends of its ranges. Today's: frames / 48,000 a second.
+# name: buffers, cycle in ms, share of the cycle that is computing, what it is. The paper's are
+# those of its table 1 and section 5.1 (the datapump computes for 25 % of its cycle); their buffers
+# and cycles are both ends of its ranges. Today's: frames / 48,000 a second.
 my @CLIENTS = (
-	[ 'adsl',        2, 4,            0.25, 'ADSL, 2 buffers of 4 ms (1999)' ],
-	[ 'modem-4',     4, 4,            0.25, 'soft modem, 4 buffers of 4 ms (1999)' ],
-	[ 'modem-6',     3, 6,            0.25, 'soft modem, 3 buffers of 6 ms (1999)' ],
-	[ 'modem-16',    2, 16,           0.25, 'soft modem, 2 buffers of 16 ms (1999)' ],
-	[ 'rt-audio',    4, 8,            0.25, 'real-time audio, 4 buffers of 8 ms (1999)' ],
-	[ 'rt-video',    3, 33,           0.25, 'real-time video, 3 buffers of 33 ms (1999)' ],
-	(map { [ "audio-$_", 2, $_ / 48, 0.25, "audio at 48 kHz, 2 buffers of $_ frames" ] } 64, 128, 256, 512, 1024),
-	[ 'pipewire',    2, 1024 / 48,    0.1,  'PipeWire\'s usual quantum, 1024 frames' ],
-	[ 'video-60',    2, 1000 / 60,    0.5,  'video at 60 Hz, double buffered' ],
-	[ 'video-120',   2, 1000 / 120,   0.5,  'video at 120 Hz, double buffered' ],
+	[ 'adsl',     2, 4,  0.25, 'ADSL, 2 buffers of 4 ms (1999)' ],
+	[ 'modem-4',  4, 4,  0.25, 'soft modem, 4 buffers of 4 ms (1999)' ],
+	[ 'modem-6',  3, 6,  0.25, 'soft modem, 3 buffers of 6 ms (1999)' ],
+	[ 'modem-16', 2, 16, 0.25, 'soft modem, 2 buffers of 16 ms (1999)' ],
+	[ 'rt-audio', 4, 8,  0.25, 'real-time audio, 4 buffers of 8 ms (1999)' ],
+	[ 'rt-video', 3, 33, 0.25, 'real-time video, 3 buffers of 33 ms (1999)' ],
+	(
+		map { [ "audio-$_", 2, $_ / 48, 0.25, "audio at 48 kHz, 2 buffers of $_ frames" ] } 64,
+		128, 256, 512, 1024
+	),
+	[ 'pipewire',  2, 1024 / 48,  0.1, 'PipeWire\'s usual quantum, 1024 frames' ],
+	[ 'video-60',  2, 1000 / 60,  0.5, 'video at 60 Hz, double buffered' ],
+	[ 'video-120', 2, 1000 / 120, 0.5, 'video at 120 Hz, double buffered' ],
 );
 
-sub clients { return map { { name => $_->[0], buffers => $_->[1], cycle_ms => $_->[2], compute_ms => $_->[2] * $_->[3], what => $_->[4] } } @CLIENTS }
+sub clients {
+	return map {
+		{ name => $_->[0], buffers => $_->[1], cycle_ms => $_->[2],
+			compute_ms => $_->[2] * $_->[3], what => $_->[4] }
+	} @CLIENTS;
+}
 
-# client(TEXT): one by name, or N x T with C of computing, in ms: "3x6", "3x6:1.5". Dies by a sentence.
+# client(TEXT): one by name, or N x T with C of computing, in ms: "3x6", "3x6:1.5". Dies by a
+# sentence.
 sub client {
-	my ($text) = @_;
+	my ($text)  = @_;
 	my ($known) = grep { $_->{name} eq $text } clients();
 	return $known if $known;
-	my ($n, $t, $c) = $text =~ /\A([0-9]{1,3})x([0-9]{1,5}(?:\.[0-9]{1,6})?)(?::([0-9]{1,5}(?:\.[0-9]{1,6})?))?\z/
-		or die "client $text: not known, and not BUFFERSxCYCLE[:COMPUTE] in ms, as in 3x6:1.5: `tipme latency mttf --clients` lists names\n";
+	my ($n, $t, $c) =
+		$text =~ /\A([0-9]{1,3})x([0-9]{1,5}(?:\.[0-9]{1,6})?)(?::([0-9]{1,5}(?:\.[0-9]{1,6})?))?\z/
+		or die
+		"client $text: not known, and not BUFFERSxCYCLE[:COMPUTE] in ms, as in 3x6:1.5: `tipme "
+			. "latency mttf --clients` lists names\n";
 	$c //= $t / 4;
 	die "client $text: at least 2 buffers: one is being played while another is filled\n" if $n < 2;
 	die "client $text: a cycle of 0 ms\n" if $t <= 0;
-	die sprintf "client %s: it computes for %g of each %g ms: above the whole CPU\n", $text, $c, $t if $c > $t;
-	return { name => $text, buffers => $n + 0, cycle_ms => $t + 0, compute_ms => $c + 0, what => "$n buffers of $t ms, $c ms of computing" };
+	die sprintf "client %s: it computes for %g of each %g ms: above the whole CPU\n", $text, $c, $t
+		if $c > $t;
+	return { name => $text, buffers => $n + 0, cycle_ms => $t + 0, compute_ms => $c + 0,
+		what => "$n buffers of $t ms, $c ms of computing" };
 }
 
 sub slack_ms { my ($c) = @_; return ($c->{buffers} - 1) * $c->{cycle_ms} - $c->{compute_ms} }
@@ -54,16 +68,19 @@ sub slack_ms { my ($c) = @_; return ($c->{buffers} - 1) * $c->{cycle_ms} - $c->{
 sub mttf {
 	my ($result, $stage, $c) = @_;
 	my $slack = slack_ms($c);
-	my ($sure, $possible) = $slack > 0 ? $result->above($stage, $slack * 1000) : ($result->count($stage)) x 2;
+	my ($sure, $possible) =
+		$slack > 0 ? $result->above($stage, $slack * 1000) : ($result->count($stage)) x 2;
 	my $n = $result->count($stage);
 	my ($least) = poisson_interval($sure);
 	my (undef, $most) = poisson_interval($possible);
 	$most = $n if $most > $n;
 	my $cycle_s = $c->{cycle_ms} / 1000;
-	my $rate = $possible / $n / $cycle_s;
+	my $rate    = $possible / $n / $cycle_s;
 	return {
-		client => $c, slack_ms => $slack, late => $possible, of => $n, mttf_s => $possible ? 1 / $rate : undef,
-		least_s => $cycle_s * $n / $most, most_s => $least ? $cycle_s * $n / $least : undef, per_day => 86400 * $rate,
+		client       => $c, slack_ms => $slack, late => $possible, of => $n,
+		mttf_s       => $possible ? 1 / $rate : undef,
+		least_s      => $cycle_s * $n / $most, most_s => $least ? $cycle_s * $n / $least : undef,
+		per_day      => 86400 * $rate,
 		most_per_day => 86400 * $most / $n / $cycle_s,
 	};
 }

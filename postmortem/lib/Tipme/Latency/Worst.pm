@@ -8,13 +8,13 @@
 # Latencies of one long stall come together, so the longest of each block (a minute, usually) counts
 # once. How many blocks exceed a level follows Poisson, if a stall is shorter than a block: from the
 # number M that is expected in all that was measured, the interval of the level is that between the
-# order statistics at both ends of Poisson(M) (Coles, "Statistical Modeling of Extreme Values", 2001,
-# chapter 3). What lies beyond the measured time is fitted by none; it is refused.
+# order statistics at both ends of Poisson(M) (Coles, "Statistical Modeling of Extreme Values",
+# 2001, chapter 3). What lies beyond the measured time is fitted by none; it is refused.
 package Tipme::Latency::Worst;
 
 use strict;
 use warnings;
-use Exporter qw(import);
+use Exporter   qw(import);
 use List::Util qw(max sum0);
 use Tipme::Statistics;
 
@@ -37,7 +37,7 @@ sub uses {
 
 # use_of(TEXT): one by name, or FACTOR,HOURS,DAYS. Dies by a sentence.
 sub use_of {
-	my ($text) = @_;
+	my ($text)  = @_;
 	my ($known) = grep { $_->{name} eq $text } uses();
 	return $known if $known;
 	my $number = qr/[0-9]{1,6}(?:\.[0-9]{1,6})?/;
@@ -47,7 +47,8 @@ sub use_of {
 	die "use $text: a factor of 0\n" if $factor <= 0;
 	die "use $text: a day has up to 24 hours, and a week up to 7 days\n"
 		if $hours <= 0 || $hours > 24 || $days <= 0 || $days > 7;
-	return { name => $text, factor => $factor + 0, hours => $hours + 0, days => $days + 0, what => 'your own' };
+	return { name => $text, factor => $factor + 0, hours => $hours + 0, days => $days + 0,
+		what => 'your own' };
 }
 
 # worst(RESULT, STAGE, USE): rows for 'hour', 'day', 'week': { per, use_s (seconds of use in it),
@@ -66,10 +67,12 @@ sub worst {
 sub _row {
 	my ($per, $use_s, $used_s, $factor, @blocks) = @_;
 	my $m   = $used_s / $use_s;
-	my %row = (per => $per, use_s => $use_s, us => undef, least_us => undef, most_us => undef, needs_s => undef);
+	my %row = (per => $per, use_s => $use_s, us => undef, least_us => undef, most_us => undef,
+		needs_s => undef);
 	if ($m < 1) { $row{needs_s} = $use_s / $factor; return \%row }
 	my ($few, $many) = _poisson_range($m);
-	my $at = sub { my ($k) = @_; return $k < 1 ? undef : $blocks[ $k > @blocks ? $#blocks : $k - 1 ] };
+	my $at =
+		sub { my ($k) = @_; return $k < 1 ? undef : $blocks[ $k > @blocks ? $#blocks : $k - 1 ] };
 	$row{us}       = $at->(int($m + 0.5));
 	$row{least_us} = $at->($many + 1);
 	$row{most_us}  = $at->($few);
@@ -87,7 +90,7 @@ sub _poisson_range {
 	my ($p, $sum, $k, $few) = (exp -$m, 0, 0, undef);
 	while (1) {
 		$sum += $p;
-		$few //= $k if $sum > $tail;
+		$few //= $k       if $sum > $tail;
 		return ($few, $k) if $sum >= 1 - $tail;
 		$p *= $m / ++$k;
 	}
@@ -98,10 +101,10 @@ sub _poisson_range {
 # percentile share a block, on average; 1 where they are independent and rare.
 sub together {
 	my ($result, $stage) = @_;
-	my @blocks = $result->block_maxima($stage);
-	my $level  = $result->quantile($stage, 0.999);
+	my @blocks  = $result->block_maxima($stage);
+	my $level   = $result->quantile($stage, 0.999);
 	my ($above) = $result->above($stage, $level);
-	my $blocks = grep { $_ >= $level } @blocks;
+	my $blocks  = grep { $_ >= $level } @blocks;
 	return $blocks ? $above / $blocks : undef;
 }
 

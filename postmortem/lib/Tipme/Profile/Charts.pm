@@ -20,15 +20,19 @@ sub charts {
 		@pairs <= 6
 		? map { [ $_->{app}, $_->{stage}{response} ] } @pairs
 		: [ 'all applications', $p->counts('response', $kind) ];
-	return (_time($p, $kind), _histogram($kind, @named), _cumulative($kind, @named),
-		_by_events($kind, @named), _stages($kind, @pairs));
+	return (
+		_time($p, $kind),          _histogram($kind, @named), _cumulative($kind, @named),
+		_by_events($kind, @named), _stages($kind, @pairs)
+	);
 }
 
 sub _range {
 	my ($axis, $kind) = @_;
 	my ($from, $to, $what) = limits($kind);
-	return { axis => $axis, from => $from, to => $to,
-		label => "where $what begin to irritate, $from to $to ms (TIPME, 2000)" };
+	return {
+		axis  => $axis, from => $from, to => $to,
+		label => "where $what begin to irritate, $from to $to ms (TIPME, 2000)"
+	};
 }
 
 # Without the times of keys a bar is a minute: its longest answer, and the mean.
@@ -66,8 +70,8 @@ sub _histogram {
 		"$kind-histogram",
 		{
 			title  => "How many answers took how long: $kind",
-			x      => { label => 'latency', unit  => 'ms', scale => 'log' },
-			y      => { label => 'events',  scale => 'log', from => 0.7 },
+			x      => { label => 'latency', unit  => 'ms',  scale => 'log' },
+			y      => { label => 'events',  scale => 'log', from  => 0.7 },
 			series => [
 				map { { name => $_->[0], kind => 'bars', points => [ histogram($_->[1]) ] } }
 					@named
@@ -122,8 +126,10 @@ sub _by_events {
 
 sub _stages {
 	my ($kind, @pairs) = @_;
-	my @stages = ([ read => 'until the server worked on it' ], [ sent => 'until it was sent' ],
-		[ drawn => 'until the screen began to change' ], [ finished => 'until it had changed' ]);
+	my @stages = (
+		[ read  => 'until the server worked on it' ],    [ sent     => 'until it was sent' ],
+		[ drawn => 'until the screen began to change' ], [ finished => 'until it had changed' ]
+	);
 	return [
 		"$kind-stages",
 		{
@@ -139,10 +145,11 @@ sub _stages {
 						kind   => 'bars',
 						points => [
 							map {
-								[ $_,
-										  $pairs[$_]{stage}{ $s->[0] }->sum_ns
-										/ $pairs[$_]{answered}
-										/ 1e6 ]
+								[
+									$_,
+									$pairs[$_]{stage}{ $s->[0] }->sum_ns
+										/ $pairs[$_]{answered} / 1e6
+								]
 							} 0 .. $#pairs
 						]
 					}

@@ -46,10 +46,11 @@ sub compare {
 	}
 	local $Tipme::Statistics::CONFIDENCE = 1 - 0.05 / max(1, scalar @asked);
 	my @d = map { _difference($b, $_, $o{over_ms} // 0) } @asked;
-	my %c =
-		(slower => (grep { $_->{slower} } @d) ? 1 : 0,
+	my %c = (
+		slower  => (grep { $_->{slower} } @d) ? 1 : 0,
 		faster  => (grep { $_->{faster} } @d) ? 1 : 0, differences => \@d, left_out => \@left_out,
-		over_ms => $o{over_ms} // 0);
+		over_ms => $o{over_ms} // 0
+	);
 	$c{sentence} = _sentence(@d);
 	return \%c;
 }
@@ -68,8 +69,10 @@ sub _difference {
 		map { my $c = $_->{stage}{response}; [ $c->quantile($q), $c->quantile_interval($q) ] } $a,
 		$b;
 	my ($difference, $least, $most) = difference_interval(@{ $of[0] }, @{ $of[1] });
-	my %d = (app => $a->{app}, kind => $a->{kind}, quantile => $q, a_ns => $of[0][0],
-		b_ns => $of[1][0], difference_ns => $difference, least_ns => $least, most_ns => $most);
+	my %d = (
+		app  => $a->{app}, kind          => $a->{kind},  quantile => $q,     a_ns    => $of[0][0],
+		b_ns => $of[1][0], difference_ns => $difference, least_ns => $least, most_ns => $most
+	);
 	$d{slower}             = $least > $over_ms * 1e6 ? 1 : 0;
 	$d{faster}             = $most < -$over_ms * 1e6 ? 1 : 0;
 	@d{qw(stage stage_ns)} = _stage($a, $b, $q, $d{slower} ? 1 : -1) if $d{slower} || $d{faster};
@@ -117,8 +120,10 @@ sub _sentence {
 
 sub _plural {
 	my ($kind) = @_;
-	return { key => 'keys', button => 'clicks', motion => 'motion', wheel => 'turns of the wheel',
-		touch => 'touches' }->{$kind};
+	return {
+		key   => 'keys', button => 'clicks', motion => 'motion', wheel => 'turns of the wheel',
+		touch => 'touches'
+	}->{$kind};
 }
 sub _part { my ($q) = @_; return $q == 0.5 ? 'the median' : sprintf '%g %%', 100 * $q }
 
@@ -127,20 +132,20 @@ sub text {
 	my ($c) = @_;
 	my @rows = map {
 		my $d = $_;
-		[ shorten(one_line($d->{app}), 24), $d->{kind}, _part($d->{quantile}),
+		[
+			shorten(one_line($d->{app}), 24), $d->{kind}, _part($d->{quantile}),
 			(map { ms($_) } @$d{qw(a_ns b_ns difference_ns)}),
-			ms($d->{least_ns}) . ' to ' . ms($d->{most_ns}), _says($d) ]
+			ms($d->{least_ns}) . ' to ' . ms($d->{most_ns}), _says($d)
+		]
 	} @{ $c->{differences} };
-	return "$c->{sentence}\n"
-		. (
+	return "$c->{sentence}\n" . (
 		@rows
-		? "\n"
-			. table(
+		? "\n" . table(
 			[ [ 'application', 'input', 'of them', 'A', 'B', 'B - A', 'interval', '' ], @rows ],
 			'lllrrrll'
 			)
 		: ''
-		) . join '', map { 'left out: ' . one_line($_) . "\n" } @{ $c->{left_out} };
+	) . join '', map { 'left out: ' . one_line($_) . "\n" } @{ $c->{left_out} };
 }
 
 sub _says {
@@ -157,27 +162,28 @@ sub junit {
 	my @d      = @{ $c->{differences} };
 	my $failed = grep { $_->{slower} } @d;
 	my $xml =
-		sprintf
-		qq(<?xml version="1.0" encoding="UTF-8"?>\n<testsuite name="tipme profile" )
+		sprintf qq(<?xml version="1.0" encoding="UTF-8"?>\n<testsuite name="tipme profile" )
 		. qq(tests="%d" failures="%d" skipped="%d">\n),
 		scalar(@d) + @{ $c->{left_out} }, $failed, scalar @{ $c->{left_out} };
 	for my $d (@d) {
 		my $name = xml_text("$d->{app}: $d->{kind}: " . _part($d->{quantile}));
-		my $says = xml_text(sprintf '%s instead of %s: %s (%s to %s) later', ms($d->{b_ns}),
-			ms($d->{a_ns}), map { ms($_) } @$d{qw(difference_ns least_ns most_ns)});
-		$xml .=
-			qq(  <testcase classname="tipme.profile" name="$name")
-			. ($d->{slower}
+		my $says = xml_text(
+			sprintf '%s instead of %s: %s (%s to %s) later', ms($d->{b_ns}),
+			ms($d->{a_ns}), map { ms($_) } @$d{qw(difference_ns least_ns most_ns)}
+		);
+		$xml .= qq(  <testcase classname="tipme.profile" name="$name")
+			. (
+			$d->{slower}
 			? qq(>\n    <failure message="$says">)
 				. xml_text(_says($d))
 				. "</failure>\n  </testcase>\n"
-			: "/>\n");
+			: "/>\n"
+			);
 	}
 	$xml .=
 		sprintf
 		qq(  <testcase classname="tipme.profile" name="%s">\n    <skipped/>\n  </testcase>\n),
-		xml_text($_)
-		for @{ $c->{left_out} };
+		xml_text($_) for @{ $c->{left_out} };
 	$xml .= "</testsuite>\n";
 	utf8::encode($xml);
 	return $xml;

@@ -31,8 +31,7 @@ sub read {
 		if _shown($o->{version}) ne '1';
 	$self->{$_} = $self->_text($o, $_) for qw(recorder began kernel machine source);
 	$self->{$_} = $self->_number($o, $_)
-		for
-		qw(duration_ns minutes_of_row minutes_of_machine_row cpus),
+		for qw(duration_ns minutes_of_row minutes_of_machine_row cpus),
 		qw(lost_records lost_answers own_cpu_ns);
 	$self->{$_}            = $o->{$_} ? 1 : 0 for qw(exact key_times);
 	$self->{thresholds_ms} = [ $self->_numbers($o, 'thresholds_ms') ];
@@ -95,8 +94,10 @@ sub _numbers {
 
 sub _app {
 	my ($self, $o) = @_;
-	return { app => $self->_text($o, 'app'),
-		map { $_ => $self->_number($o, $_) } qw(waiting_ns thinking_ns background_ns) };
+	return {
+		app => $self->_text($o, 'app'),
+		map { $_ => $self->_number($o, $_) } qw(waiting_ns thinking_ns background_ns)
+	};
 }
 
 sub _kind {

@@ -28,23 +28,28 @@ sub read {    ## no critic (ProhibitBuiltinHomonyms)
 			$line =~ /\A(\d{1,18})\t([^\t\n]*)\t([a-z]+)\t(\d)((?:\t\d{1,18}){4})\n\z/
 			or die "$file: line $.: not an event: the file is cut short or was changed\n";
 		push @events,
-			{ entered_ns => $entered, app => $app, kind => $kind,
-			response_ns => sum0(split /\t/, $stages[0] =~ s/\A\t//r) }
+			{
+			entered_ns  => $entered, app => $app, kind => $kind,
+			response_ns => sum0(split /\t/, $stages[0] =~ s/\A\t//r)
+			}
 			if !$outcome;
 		die "$file: more than $MAX events\n" if @events > $MAX;
 	}
 	close $h or die "$file: $!\n";
-	return
-		bless { file => $file,
-		events => [ sort { $a->{entered_ns} <=> $b->{entered_ns} } @events ] }, $class;
+	return bless {
+		file   => $file,
+		events => [ sort { $a->{entered_ns} <=> $b->{entered_ns} } @events ]
+	}, $class;
 }
 
 # between(THRESHOLDS_MS, KIND): table 2, with the events' own times; rows as those of
 # Tipme::Profile::Views.
 sub between {
 	my ($self, $thresholds, $kind) = @_;
-	return between_times($thresholds,
-		map { [ @$_{qw(entered_ns response_ns)} ] } $self->_of($kind));
+	return between_times(
+		$thresholds,
+		map { [ @$_{qw(entered_ns response_ns)} ] } $self->_of($kind)
+	);
 }
 
 sub _of {

@@ -19,48 +19,69 @@ sub _folder {
 	return $dir;
 }
 
-sub _stage { my ($r, @how) = @_; return $r->await_ready($r->spawn([ 'BIN/stage', $r->{names}[0], @how ], root => 1, nice => -15)) }
+sub _stage {
+	my ($r, @how) = @_;
+	my $pid = $r->spawn([ 'BIN/stage', $r->{names}[0], @how ], root => 1, nice => -15);
+	return $r->await_ready($pid);
+}
 
 my %CAUSE = (
 	'fuse' => {
-		says  => sub { "the client opens a file of a file system that $_[0]{names}[0] serves (FUSE), which takes $_[0]{ms} ms" },
-		kinds => ['ipc-wait'], @DEEDS,
+		says => sub {
+			"the client opens a file of a file system that $_[0]{names}[0] serves (FUSE), which "
+				. "takes $_[0]{ms} ms";
+		},
+		kinds => ['ipc-wait'],
+		@DEEDS,
 		prepare => sub {
 			my ($r) = @_;
 			my $dir = _folder($r, 'share');
-			$r->{p} = _stage($r, 'fuse', $dir, $r->{ms});
+			$r->{p}     = _stage($r, 'fuse', $dir, $r->{ms});
 			$r->{deeds} = "open $dir/document";
 		},
-		charged => sub { $_[0]->spans_ns('serve') }, who => \&_who,
+		charged => sub { $_[0]->spans_ns('serve') },
+		who     => \&_who,
 	},
 	'scanner' => {
-		says  => sub { "the client opens a file, and $_[0]{names}[0] is asked first (fanotify), which takes $_[0]{ms} ms" },
-		kinds => ['ipc-wait'], @DEEDS,
+		says => sub {
+			"the client opens a file, and $_[0]{names}[0] is asked first (fanotify), which takes "
+				. "$_[0]{ms} ms";
+		},
+		kinds => ['ipc-wait'],
+		@DEEDS,
 		prepare => sub {
 			my ($r) = @_;
 			my $file = $r->file('letter', 4096);
-			$r->{p} = _stage($r, 'fanotify', $file, $r->{ms});
+			$r->{p}     = _stage($r, 'fanotify', $file, $r->{ms});
 			$r->{deeds} = "open $file";
 		},
-		charged => sub { $_[0]->spans_ns('serve') }, who => \&_who,
+		charged => sub { $_[0]->spans_ns('serve') },
+		who     => \&_who,
 	},
 	'automount' => {
-		says  => sub { "the client looks into a folder that $_[0]{names}[0] has to mount (autofs), which takes $_[0]{ms} ms" },
-		kinds => ['ipc-wait'], @DEEDS,
+		says => sub {
+			"the client looks into a folder that $_[0]{names}[0] has to mount (autofs), which "
+				. "takes $_[0]{ms} ms";
+		},
+		kinds => ['ipc-wait'],
+		@DEEDS,
 		prepare => sub {
 			my ($r) = @_;
 			my $dir = _folder($r, 'net');
-			$r->{p} = _stage($r, 'autofs', $dir, $r->{ms});
+			$r->{p}     = _stage($r, 'autofs', $dir, $r->{ms});
 			$r->{deeds} = "open $dir/server/letter";
 		},
-		charged => sub { $_[0]->spans_ns('serve') }, who => \&_who,
+		charged => sub { $_[0]->spans_ns('serve') },
+		who     => \&_who,
 	},
 );
 
 # Rows of the survey (docs/causes.md) that are staged natively: number => cause
 our %ROW = (
-	2 => 'memcg', 5 => 'hog', 6 => 'disk-read', 8 => 'storm', 11 => 'computes', 13 => 'service', 14 => 'dbus', 16 => 'storm',
-	26 => 'chain', 30 => 'fuse', 36 => 'fsync', 49 => 'memcg', 50 => 'scanner', 57 => 'automount', 59 => 'grab', 61 => 'rt-hog',
+	2  => 'memcg', 5  => 'hog', 6 => 'disk-read', 8 => 'storm', 11 => 'computes', 13 => 'service',
+	14 => 'dbus',  16 => 'storm',
+	26 => 'chain', 30 => 'fuse', 36 => 'fsync', 49 => 'memcg', 50 => 'scanner', 57 => 'automount',
+	59 => 'grab',  61 => 'rt-hog',
 );
 
 Tipme::Lab::Causes::add(%CAUSE);

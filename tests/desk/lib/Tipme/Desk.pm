@@ -22,25 +22,31 @@ my %COMPOSITOR = (bare => undef, composited => [qw(picom --config /dev/null --ba
 
 sub worlds { return sort keys %COMPOSITOR }
 
-# Tipme::Desk->new(library => DIR, seed => N, calm => BOOLEAN, world => one of worlds()): recorder, X
-# server, session, and somebody who types
+# Tipme::Desk->new(library => DIR, seed => N, calm => BOOLEAN, world => one of worlds()): recorder,
+# X server, session, and somebody who types
 sub new {
 	my ($class, %o) = @_;
-	my $stage = Tipme::Stage->new(library => $o{library}, seed => $o{seed} // 1,
-		recorder_args => [ '--post', 1, '--window', 30 ]);
+	my $stage = Tipme::Stage->new(
+		library       => $o{library}, seed => $o{seed} // 1,
+		recorder_args => [ '--post', 1, '--window', 30 ]
+	);
 	my $self = bless { stage => $stage, fresh => 1, count => 0, calm => $o{calm} }, $class;
 	$self->{bin} = "$stage->{work}/bin";
 	mkdir $self->{bin} or croak "$self->{bin}: $!";
-	for my $f ((map {"$ENV{TIPME_BUILDDIR}/$_"} @BUILT), Tipme::Desk::Causes::slow_files(),
-		Tipme::Desk::Programs::files())
+	for my $f (
+		(map {"$ENV{TIPME_BUILDDIR}/$_"} @BUILT), Tipme::Desk::Causes::slow_files(),
+		Tipme::Desk::Programs::files()
+		)
 	{
 		my $to = "$self->{bin}/" . $f =~ s{.*/}{}r;
 		copy($f, $to) or croak "$f: $!: build with --enable-lab=yes";
 		chmod 0755, $to;
 	}
 	$stage->start_typist;
-	$self->{workload} = Tipme::Workload->new(display => $stage->{display}, work => $stage->{work},
-		ids => $stage->{ids}, compositor => $COMPOSITOR{ $o{world} // 'bare' });
+	$self->{workload} = Tipme::Workload->new(
+		display => $stage->{display}, work       => $stage->{work},
+		ids     => $stage->{ids},     compositor => $COMPOSITOR{ $o{world} // 'bare' }
+	);
 	$stage->at_end(sub { $self->{workload}->close });
 	return $self;
 }
@@ -51,8 +57,7 @@ sub close { my ($self) = @_; $self->{stage}->close; return }
 # of it
 sub run {
 	my ($self, $drawn) = @_;
-	my $lacks =
-		Tipme::Desk::Programs::lacks($drawn->{program})
+	my $lacks = Tipme::Desk::Programs::lacks($drawn->{program})
 		|| ($drawn->{cause} ne 'quiet'
 		&& (Tipme::Desk::Causes::get($drawn->{cause})->{needs} // sub {''})->());
 	return { %$drawn, skipped => $lacks } if $lacks;
@@ -62,8 +67,10 @@ sub run {
 	my $result = eval { $scene->play; Tipme::Desk::Judge::judge($scene) };
 	my $error  = $@;
 	$scene->clean;
-	return $result // { %$drawn,
-		void => 'the scene could not be played: ' . $error =~ s/ at \S+ line \d+\.?\n.*//sr };
+	return $result // {
+		%$drawn,
+		void => 'the scene could not be played: ' . $error =~ s/ at \S+ line \d+\.?\n.*//sr
+	};
 }
 
 1;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What is done to the kernel module in an emulated machine to see whether it breaks: on Debian's kernels and on those that prove locks and check memory.
-# It lies in the machine as /opt/tipme.ko, beside /opt/ksrc-dump and /opt/ring-selftest, and is loaded.
+# What is done to the kernel module in an emulated machine to see whether it breaks: on Debian's
+# kernels and on those that prove locks and check memory. It lies in the machine as /opt/tipme.ko,
+# beside /opt/ksrc-dump and /opt/ring-selftest, and is loaded.
 package Tipme::Hardship;
 use strict;
 use warnings;
@@ -18,7 +19,13 @@ sub each_part_fails {
 	for my $part (0 .. PARTS - 1) {
 		my ($out, $rc) = $vm->run("insmod /opt/tipme.ko fail_at=$part");
 		isnt($rc, 0, "part $part fails: it is not loaded");
-		is(scalar $vm->run('ls -d /dev/tipme /proc/sys/kernel/tipme 2>/dev/null; grep -c ^tipme /proc/modules'), "0\n", 'and leaves nothing behind');
+		is(
+			scalar $vm->run(
+				'ls -d /dev/tipme /proc/sys/kernel/tipme 2>/dev/null; grep -c ^tipme /proc/modules'
+			),
+			"0\n",
+			'and leaves nothing behind'
+		);
 	}
 	return;
 }
@@ -43,10 +50,14 @@ END
 	cmp_ok($records // 0, '>', 100, 'and the one that went has records');
 	like(scalar $vm->run('grep ^stats /tmp/hot.txt'), qr/ pool=0 nested=0 /, 'none is lost');
 	my ($back) = $vm->run('cat /tmp/back.txt') =~ /([\d.]+)/;
-	my @faults = grep { $_ >= $back * 1e9 } $vm->run('grep "^cpu=1 " /tmp/hot.txt | grep " memory_wait .*kind=fault_file"') =~ /ts_ns=(\d+)/g;
+	my @faults =
+		grep { $_ >= $back * 1e9 }
+		$vm->run('grep "^cpu=1 " /tmp/hot.txt | grep " memory_wait .*kind=fault_file"') =~
+		/ts_ns=(\d+)/g;
 	cmp_ok(scalar @faults, '>', 0, 'page faults that it had after it came back, too');
 	# What ran there after it came back is at the end of its records.
-	my ($last) = $vm->run('grep "^cpu=1 " /tmp/hot.txt | grep sched_switch | tail -n 1') =~ /ts_ns=(\d+)/;
+	my ($last) =
+		$vm->run('grep "^cpu=1 " /tmp/hot.txt | grep sched_switch | tail -n 1') =~ /ts_ns=(\d+)/;
 	my ($end) = $vm->run('grep "^coverage cpu=1 " /tmp/hot.txt') =~ /last_ns=(\d+)/;
 	cmp_ok(($end // 0) - ($last // 0), '<', 2e9, 'up to the end') if defined $last;
 	return;
@@ -77,12 +88,16 @@ rm -f /tmp/signalled.ready; perl /tmp/signalled.pl > /tmp/signalled.txt 2>&1 & s
 for i in 1 2; do sh -c 'for j in $(seq 3000); do echo 1 > /proc/sys/kernel/tipme/trigger; done 2>/dev/null' & done
 END
 	$vm->press('ctrl-alt-minus') for 1 .. 5;
-	ok_run($vm, 'wait $signalled; grep -x "signals: some" /tmp/signalled.txt || { cat /tmp/signalled.txt; false; }', 'a program that asked for SIGUSR1 is signalled');
+	ok_run($vm,
+		'wait $signalled; grep -x "signals: some" /tmp/signalled.txt || '
+			. '{ cat /tmp/signalled.txt; false; }',
+		'a program that asked for SIGUSR1 is signalled');
 	$vm->run('wait');
 	my ($taken) = $vm->run('tipme status --json') =~ /kernel_module/ ? 1 : 0;
 	ok($taken, 'the recorder goes on after a storm of triggers');
 	$vm->wait_for('an episode is saved', 'ls -d /var/lib/tipme/1000/2* 2>/dev/null | grep -q .');
-	cmp_ok($vm->run('ls -d /var/lib/tipme/1000/2* | wc -l') + 0, '<', 12, 'and has not saved an episode for each');
+	cmp_ok($vm->run('ls -d /var/lib/tipme/1000/2* | wc -l') + 0, '<', 12,
+		'and has not saved an episode for each');
 	ok_run($vm, 'tipme stop', 'the recorder ends in order');
 	return;
 }
@@ -90,8 +105,14 @@ END
 # A reader that is killed in the midst of a copy leaves the ring as it was.
 sub killed {
 	my ($vm) = @_;
-	ok_run($vm, 'i=0; while [ $i -lt 12 ]; do i=$((i + 1)); timeout --foreground -s KILL 0.$((RANDOM % 9 + 1)) /opt/ring-selftest 16 100000000 > /dev/null 2>&1; done; true', 'a reader is killed twelve times');
-	ok_run($vm, 'timeout 500 /opt/ksrc-dump -q -s 1 -S module < /dev/null > /tmp/after.txt 2>&1; grep -q "^copy records=[1-9].* torn=0" /tmp/after.txt', 'and the next one finds all in order')
+	ok_run($vm,
+		'i=0; while [ $i -lt 12 ]; do i=$((i + 1)); timeout --foreground -s KILL '
+			. '0.$((RANDOM % 9 + 1)) /opt/ring-selftest 16 100000000 > /dev/null 2>&1; done; true',
+		'a reader is killed twelve times');
+	ok_run($vm,
+		'timeout 500 /opt/ksrc-dump -q -s 1 -S module < /dev/null > /tmp/after.txt 2>&1; grep -q '
+			. '"^copy records=[1-9].* torn=0" /tmp/after.txt',
+		'and the next one finds all in order')
 		or diag scalar $vm->run('cat /tmp/after.txt');
 	return;
 }
@@ -99,10 +120,17 @@ sub killed {
 # Loaded and unloaded TIMES under load, with a reader that is killed each time; then it is unloaded.
 sub loading {
 	my ($vm, $times) = @_;
-	$vm->run(q(for k in 1 2 3; do sh -c 'while :; do sh -c "ls / > /dev/null"; done' & echo $! >> /tmp/load.pids; done));
-	# One by one: under load each takes seconds, and the machine is given up on when it says nothing for long.
-	ok_run($vm, "rmmod tipme && insmod /opt/tipme.ko && { timeout --foreground -s KILL 2.$_ /opt/ksrc-dump -q -s 1 -S module < /dev/null > /dev/null 2>&1; true; }",
-		"it goes, comes and records under load: $_") for 1 .. $times // 10;
+	$vm->run(
+		q(for k in 1 2 3; do sh -c 'while :; do sh -c "ls / > /dev/null"; done' & echo $! >> /tmp/load.pids; done)
+	);
+# One by one: under load each takes seconds, and the machine is given up on when it says nothing for
+# long.
+	ok_run(
+		$vm,
+		"rmmod tipme && insmod /opt/tipme.ko && "
+			. "{ timeout --foreground -s KILL 2.$_ /opt/ksrc-dump -q -s 1 -S module < /dev/null > /dev/null 2>&1; true; }",
+		"it goes, comes and records under load: $_"
+	) for 1 .. $times // 10;
 	$vm->run('kill $(cat /tmp/load.pids)');
 	ok_run($vm, 'rmmod tipme', 'then it goes');
 	return;

@@ -57,8 +57,10 @@ my %CAUSE = (
 		before => sub { my ($s) = @_; $s->{db} = $s->database; $s->{deed} = "sqlite $s->{db}" },
 		begin  => sub {
 			my ($s, undef, $until) = @_;
-			$s->helper('sqlite3', $s->{db}, 'begin exclusive',
-				'.shell sleep ' . $s->left_s($until), 'commit');
+			$s->helper(
+				'sqlite3', $s->{db}, 'begin exclusive',
+				'.shell sleep ' . $s->left_s($until), 'commit'
+			);
 		},
 	},
 	'service-stopped' => {
@@ -86,12 +88,14 @@ my %CAUSE = (
 	},
 	'service-blocked' => {
 		deed => 'dbus', kinds => ['lock-wait'], answer => 'after', says =>
-			'the program asks a service of the bus that waits for a file lock that `flock` holds for %d ms',
+			'the program asks a service of the bus that waits for a file lock that `flock` holds '
+				. 'for %d ms',
 		before => sub {
 			my ($s) = @_;
-			$s->{deed} = 'dbus '
-				. $s->service('org.example.Store',
-				'flock ' . ($s->{lockfile} = $s->file('lock', 10)));
+			$s->{deed} = 'dbus ' . $s->service(
+				'org.example.Store',
+				'flock ' . ($s->{lockfile} = $s->file('lock', 10))
+			);
 		},
 		begin => sub {
 			my ($s, undef, $until) = @_;
@@ -128,11 +132,11 @@ my %CAUSE = (
 		before => sub { my ($s) = @_; $s->{deed} = 'read ' . $s->slow_files },
 	},
 	disk => {
-		deed   => 'read', kinds => [qw(disk-io ipc-wait)], who => $client, answer => 'last',
+		deed     => 'read', kinds => [qw(disk-io ipc-wait)], who => $client, answer => 'last',
 		least_ms => 300,
-		says   => 'the program reads a file from a disk that gives it 4 MB/s: %d ms',
-		needs  => sub { Tipme::Lab::Cgroup::lacks('read') },
-		before => sub {
+		says     => 'the program reads a file from a disk that gives it 4 MB/s: %d ms',
+		needs    => sub { Tipme::Lab::Cgroup::lacks('read') },
+		before   => sub {
 			my ($s) = @_;
 			$s->{big}  = $s->file('document', 4000 * $s->{ms});
 			$s->{deed} = "read $s->{big}";
@@ -167,22 +171,23 @@ my %CAUSE = (
 		release => sub { my ($s) = @_; $s->{freezer}->('THAWED') },
 	},
 	quota => {
-		deed   => 'work', kinds => [qw(cpu-throttled)], who => $client, answer => 'last',
-		says   => 'the program computes, and may use 10 ms of each 100 ms: %d ms', unsure => 1,
+		deed     => 'work', kinds => [qw(cpu-throttled)], who => $client, answer => 'last',
+		says     => 'the program computes, and may use 10 ms of each 100 ms: %d ms', unsure => 1,
 		least_ms => 400,
-		needs  => sub { Tipme::Lab::Cgroup::lacks('cpu') },
-		before => sub { $_[0]{deed} = 'work ' . int($_[0]{ms} / 10) },
-		begin  => sub {
+		needs    => sub { Tipme::Lab::Cgroup::lacks('cpu') },
+		before   => sub { $_[0]{deed} = 'work ' . int($_[0]{ms} / 10) },
+		begin    => sub {
 			my ($s) = @_;
 			my $c = $s->cgroup->limit(cpu => 10_000, 100_000);
 			$c->add($_) for keys %{ $s->{family} };
 		},
 	},
 	hogs => {
-		kinds => ['cpu-contention'], who => $helper, answer => 'last', busy => 1, least_ms => 500,
-		most_ms => 1200, world => { map { $_ => 1 } 'GTK 3', 'GTK 4', 'Qt', 'Java', 'browser', 'office' },
-		says  => 'processes that compute, nice -20, leave the program hardly a CPU for %d ms',
-		begin => sub { my ($s, $from, $until) = @_; $s->hog($from, $until, 24, nice => -20) },
+		kinds   => ['cpu-contention'], who => $helper, answer => 'last', busy => 1, least_ms => 500,
+		most_ms => 1200,
+		world   => { map { $_ => 1 } 'GTK 3', 'GTK 4', 'Qt', 'Java', 'browser', 'office' },
+		says    => 'processes that compute, nice -20, leave the program hardly a CPU for %d ms',
+		begin   => sub { my ($s, $from, $until) = @_; $s->hog($from, $until, 24, nice => -20) },
 	},
 	'rt-hog' => {
 		kinds => ['rt-starvation'], who => $helper, answer => 'last', busy => 1, most_ms => 850,
@@ -197,8 +202,10 @@ my %CAUSE = (
 		says  => 'another X client has grabbed the server for %d ms',
 		begin => sub {
 			my ($s, $from, $until) = @_;
-			$s->helper([ 'BIN/xcause', $s->{names}[0], 'grab', $from + 80_000_000, $until ],
-				x => 1, nice => -15);
+			$s->helper(
+				[ 'BIN/xcause', $s->{names}[0], 'grab', $from + 80_000_000, $until ],
+				x => 1, nice => -15
+			);
 		},
 	},
 );

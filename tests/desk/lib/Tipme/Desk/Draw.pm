@@ -67,8 +67,10 @@ sub scene {
 		: $actions[ $next->(scalar @actions) ];
 	my @loads = Tipme::Desk::Causes::loads();
 	my $load  = $cause eq 'quiet' || $next->(3) == 0 ? $loads[ $next->(scalar @loads) ] : 'nothing';
-	return { seed => $seed, n => $n, program => $program, world => $p->{world}, cause => $cause,
-		action => $action, ms => $ms, load => $c->{busy} ? 'nothing' : $load };
+	return {
+		seed   => $seed,   n  => $n,  program => $program, world => $p->{world}, cause => $cause,
+		action => $action, ms => $ms, load    => $c->{busy} ? 'nothing' : $load
+	};
 }
 
 sub shuffled {

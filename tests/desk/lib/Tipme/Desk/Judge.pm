@@ -8,9 +8,11 @@ use List::Util qw(max min);
 
 use constant NOTICED_NS => 100_000_000;    # what is answered sooner seems to come at once
 use constant DISTURBED_NS => 60_000_000
-	; # the witness, a real-time client of the server, has to wait so long on a machine that is not itself
+	# The witness, a real-time client of the server, has to wait so long on a machine that is not
+	# itself
+	;
 use constant OTHERS_SHARE    => 0.2;  # of the interval: then a wait for a CPU is a cause of its own
-use constant ECHO_NS => 150_000_000;  # the programs of our own wait so long after an echo
+use constant ECHO_NS         => 150_000_000;    # the programs of our own wait so long after an echo
 use constant TOLERANCE_NS    => 20_000_000;
 use constant TOLERANCE_SHARE => 0.05;
 
@@ -76,8 +78,10 @@ sub quiet {
 	my ($d)     = @_;
 	my $v       = $d->{verdict};
 	my $accused = $v->{kind} ne 'none' && $v->{blamed} ? 1 : 0;
-	return (right => $v->{kind} ne 'failed' && !$accused ? 1 : 0, named => named($v),
-		why => $accused ? 'accused: ' . ($v->{sentence} // '') : '');
+	return (
+		right => $v->{kind} ne 'failed' && !$accused ? 1 : 0, named => named($v),
+		why => $accused ? 'accused: ' . ($v->{sentence} // '') : ''
+	);
 }
 
 sub named {
@@ -105,29 +109,32 @@ sub compare {
 	my $start_slack =
 		$r->{action} eq 'echo' ? 170_000_000 : $r->{action} =~ /click|wheel/ ? 100_000_000 : 0;
 	if ($i) {
-		@o{qw(start_error_ns end_error_ns)} =
-			(outside($i->{start_ns}, $r->{press_ns}, $r->{press_ns} + $start_slack),
-			outside($i->{end_ns}, $first, $last));
+		@o{qw(start_error_ns end_error_ns)} = (
+			outside($i->{start_ns}, $r->{press_ns}, $r->{press_ns} + $start_slack),
+			outside($i->{end_ns},   $first,         $last)
+		);
 		$o{interval_right} = max(@o{qw(start_error_ns end_error_ns)}) <= $tolerance ? 1 : 0;
 	} else {
 		$o{interval_right} = 0;
 	}
 	$o{right} = $o{kind_right} && $o{who_right} && $o{interval_right} ? 1 : 0;
 	$o{why}   = join '; ',
-		grep {length}
-		$v->{kind} eq 'none' ? 'not found'
-		: $o{kind_right}     ? ''
+		grep {length} $v->{kind} eq 'none' ? 'not found'
+		: $o{kind_right}                   ? ''
 		: "kind $v->{kind}, not " . join('|', @{ $r->{accepted} }),
 		$o{who_right} || $v->{kind} eq 'none'
 		? ''
-		: 'not by '
-		. join(', ',
+		: 'not by ' . join(
+		', ',
 		map {"$r->{who}{$_} ($_)"}
-			(sort { $a <=> $b } keys %{ $r->{who} })[ 0 .. min(2, keys(%{ $r->{who} }) - 1) ]),
+			(sort { $a <=> $b } keys %{ $r->{who} })[ 0 .. min(2, keys(%{ $r->{who} }) - 1) ]
+		),
 		$o{interval_right} || !$i
 		? ''
-		: sprintf('interval off by %.0f and %.0f ms', $o{start_error_ns} / 1e6,
-		$o{end_error_ns} / 1e6);
+		: sprintf(
+		'interval off by %.0f and %.0f ms', $o{start_error_ns} / 1e6,
+		$o{end_error_ns} / 1e6
+		);
 	return %o;
 }
 

@@ -16,18 +16,18 @@ my $GTK_SETTINGS = "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n";
 # Those that do deeds, and the line that makes them: F5 in most; the shell has a function.
 my %ADD = (
 	'gtk3-notes' => {
-		world => 'GTK 3',  package => 'python3-gi', command  => [qw(/usr/bin/python3 BIN/gtk.py 3)],
-		press => 'key f5', echo    => 'key f6',     timeouts => 1, deeds => \%WORKS,
+		world  => 'GTK 3',  package => 'python3-gi', command => [qw(/usr/bin/python3 BIN/gtk.py 3)],
+		press  => 'key f5', echo    => 'key f6',     timeouts => 1, deeds => \%WORKS,
 		python => 'import gi; gi.require_version("Gtk", "3.0"); from gi.repository import Gtk'
 	},
 	'gtk4-notes' => {
-		world => 'GTK 4',  package => 'python3-gi', command  => [qw(/usr/bin/python3 BIN/gtk.py 4)],
-		press => 'key f5', echo    => 'key f6',     timeouts => 1, deeds => \%WORKS,
+		world  => 'GTK 4',  package => 'python3-gi', command => [qw(/usr/bin/python3 BIN/gtk.py 4)],
+		press  => 'key f5', echo    => 'key f6',     timeouts => 1, deeds => \%WORKS,
 		python => 'import gi; gi.require_version("Gtk", "4.0"); from gi.repository import Gtk'
 	},
 	'qt-notes' => {
-		world => 'Qt',     package => 'python3-pyqt5', command  => [qw(/usr/bin/python3 BIN/qt.py)],
-		press => 'key f5', echo    => 'key f6',        timeouts => 1, deeds => \%WORKS,
+		world  => 'Qt',     package => 'python3-pyqt5', command => [qw(/usr/bin/python3 BIN/qt.py)],
+		press  => 'key f5', echo    => 'key f6', timeouts => 1, deeds => \%WORKS,
 		python => 'import PyQt5.QtWidgets, PyQt5.QtDBus'
 	},
 	'tk-notes' => {
@@ -90,8 +90,7 @@ sub lacks {
 	my ($name) = @_;
 	my $p      = Tipme::Workload::Programs::get($name);
 	my $python = $p->{python} // return Tipme::Workload::Programs::lacks($name);
-	return
-		system('/usr/bin/python3', '-c', $python) == 0
+	return system('/usr/bin/python3', '-c', $python) == 0
 		? ''
 		: "$name: its modules are missing (Debian: $p->{package})"
 		if -x '/usr/bin/python3';
@@ -109,7 +108,8 @@ sub shell {
 	my %do = (
 		compute => sub { 'head -c ' . int($_[0] * 400_000) . ' /dev/zero | sha256sum' },
 		sleep   => sub { 'sleep ' . $_[0] / 1000 }, flock => sub {"flock $_[0] true"},
-		read   => sub {"wc -l $_[0]"}, work => sub { 'head -c ' . int($_[0] * 400_000) . ' /dev/zero | sha256sum' },
+		read   => sub {"wc -l $_[0]"},
+		work   => sub { 'head -c ' . int($_[0] * 400_000) . ' /dev/zero | sha256sum' },
 		sqlite => sub {qq{sqlite3 -cmd ".timeout 20000" $_[0] "insert into t values (1)"}},
 		dbus   => sub {"gdbus call --session --dest $_[0] --object-path /store --method $_[0].Ask"},
 		http   => sub {

@@ -203,7 +203,10 @@ sub _answer {
 	my ($first, $last) = ($late[0], $late[0]);
 	# While others have the CPU, what is drawn in one go is torn apart; when they are gone, no more.
 	my $torn = $self->{how}{busy} || $self->{how}{unsure};
-	for (@late) { last if $_ - $last > ($torn && $last < $self->{until} ? 400_000_000 : 150_000_000); $last = $_ }
+	for (@late) {
+		last if $_ - $last > ($torn && $last < $self->{until} ? 400_000_000 : 150_000_000);
+		$last = $_;
+	}
 	# Where others have the CPU, what is drawn in one go is torn apart, and its end is the answer.
 	$first = $last if $self->{how}{busy} || $self->{how}{unsure};
 	$self->{echoes} = grep { $_ < $not_before } @t;
@@ -300,8 +303,10 @@ sub service {
 	$self->write_file($log, '');
 	chmod 0666, $log;
 	local $self->{env} = { DBUS_SESSION_BUS_ADDRESS => $env{DBUS_SESSION_BUS_ADDRESS} };
-	$self->helper('sh', '-c', 'exec "$@" >' . $log, 'sh', '/usr/bin/python3',
-		"$self->{lab}{bin}/store.py", $where, map { split ' ' } @deed);
+	$self->helper(
+		'sh', '-c', 'exec "$@" >' . $log, 'sh', '/usr/bin/python3',
+		"$self->{lab}{bin}/store.py", $where, map { split ' ' } @deed
+	);
 	for (1 .. 200) { return $1 if Tipme::Lab::Cgroup::slurp($log) =~ /^ready (\S+)/m; sleep 0.05 }
 	croak 'the service was not ready within 10 s';
 }

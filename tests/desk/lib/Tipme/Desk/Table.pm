@@ -18,8 +18,10 @@ sub line {
 # counts(RESULTS): { drawn, skipped, void, judged, right }
 sub counts {
 	my (@r) = @_;
-	my %c = (drawn => scalar @r, skipped => scalar(grep { $_->{skipped} } @r),
-		void => scalar(grep { $_->{void} } @r), right => scalar(grep { $_->{right} } @r));
+	my %c = (
+		drawn => scalar @r,                      skipped => scalar(grep { $_->{skipped} } @r),
+		void  => scalar(grep { $_->{void} } @r), right   => scalar(grep { $_->{right} } @r)
+	);
 	$c{judged} = $c{drawn} - $c{skipped} - $c{void};
 	return \%c;
 }
@@ -46,12 +48,13 @@ sub misses {
 		grep { !$_->{right} && !$_->{void} && !$_->{skipped} } @r;
 	my %why;
 	$why{ $_->{void} =~ s/\d+/N/gr }++ for grep { $_->{void} } @r;
-	return ($text && "misses\n$text")
-		. (%why
+	return ($text && "misses\n$text") . (
+		%why
 		? "voids\n" . join '',
 		map      { sprintf "%3d  %s\n", $why{$_}, $_ }
 			sort { $why{$b} <=> $why{$a} || $a cmp $b } keys %why
-		: '');
+		: ''
+	);
 }
 
 # table(RESULTS): by world and by cause, and the sums
@@ -72,7 +75,8 @@ sub table {
 			. "right by cause\n"
 			. _group(cause => @caused);
 		$text .=
-			"$c->{drawn} scenes: $c->{right} of $c->{judged} right ($parts), $c->{void} void, $c->{skipped} skipped\n";
+			"$c->{drawn} scenes: $c->{right} of $c->{judged} right ($parts), $c->{void} void, "
+				. "$c->{skipped} skipped\n";
 	}
 	if (@quiet) {
 		my $c = counts(@quiet);
