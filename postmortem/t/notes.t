@@ -7,9 +7,9 @@ use warnings;
 use utf8;
 use Test::More;
 use Cpanel::JSON::XS qw(decode_json);
-use Encode     qw(encode_utf8);
-use File::Temp qw(tempdir);
-use FindBin    qw($Bin);
+use Encode           qw(encode_utf8);
+use File::Temp       qw(tempdir);
+use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Notes qw(note_of set_note set_tags tags_of undo_note);
 use Tipme::Test::Story;
@@ -34,7 +34,12 @@ sub tipme {
 	return ($? >> 8, map { slurp("$tmp/$_") } qw(out err));
 }
 
-sub slurp { my ($f) = @_; open my $h, '<:encoding(UTF-8)', $f or return; local $/; return <$h> // '' }
+sub slurp {
+	my ($f) = @_;
+	open my $h, '<:encoding(UTF-8)', $f or return;
+	local $/;
+	return <$h> // '';
+}
 
 sub spew {
 	my ($f, $bytes) = @_;
@@ -43,29 +48,40 @@ sub spew {
 	close $h or die "$f: $!\n";
 	return;
 }
-sub row { my ($id) = @_; return grep { $_->{id} eq $id } @{ decode_json((tipme('list', '--json'))[1])->{episodes} } }
+
+sub row {
+	my ($id) = @_;
+	return grep { $_->{id} eq $id } @{ decode_json((tipme('list', '--json'))[1])->{episodes} };
+}
 
 my $dir = "$lib/$id[0]";
 is_deeply([ tipme('note', $id[0]) ], [ 0, "no note\n", '' ], 'no note yet');
-is_deeply([ (tipme('note', $id[0], '--undo'))[ 0, 2 ] ],
-	[ 1, "tipme: note: nothing to undo: the note was not changed yet\n" ], '... and nothing to undo');
-is_deeply([ tipme('note', $id[0], "  it hung \e[2J\x07 während ich tippte\n") ],
-	[ 0, "it hung ? während ich tippte\n", '' ], 'a note, harmless for a terminal');
-is(slurp("$dir/note.txt"), 'it hung ? während ich tippte', '... is beside the episode');
+is_deeply(
+	[ (tipme('note', $id[0], '--undo'))[ 0, 2 ] ],
+	[ 1, "tipme: note: nothing to undo: the note was not changed yet\n" ], '... and nothing to undo'
+);
+is_deeply(
+	[ tipme('note', $id[0], "  it hung \e[2J\x07 während ich tippte\n") ],
+	[ 0, "it hung ? während ich tippte\n", '' ], 'a note, harmless for a terminal'
+);
+is(slurp("$dir/note.txt"), 'it hung ? während ich tippte',  '... is beside the episode');
 is(sprintf('%o', (stat "$dir/note.txt")[2] & 07777), '600', '... for its owner alone');
-is((row($id[0]))[0]{note}, 'it hung ? während ich tippte', '... and in the list');
+is((row($id[0]))[0]{note}, 'it hung ? während ich tippte',  '... and in the list');
 tipme('note', $id[0], 'no, it was the menu');
 is((tipme('note', $id[0], '--undo'))[1], "it hung ? während ich tippte\n", 'undo: as it was');
-is((tipme('note', $id[0], '--undo'))[1], "no, it was the menu\n",          '... and once more: changed again');
+is((tipme('note', $id[0], '--undo'))[1], "no, it was the menu\n",
+	'... and once more: changed again');
 is((tipme('note', $id[0], '--clear'))[1], "no note\n", 'cleared');
 ok(!-e "$dir/note.txt", '... without a file');
 is((tipme('note', $id[0], '--undo'))[1], "no, it was the menu\n", '... which can be undone');
 
-is_deeply([ tipme('tag', @id, '--add', 'Éditeur', '--add', 'reported') ],
-	[ 0, join('', map {"$_: reported éditeur\n"} @id), '' ], 'tags of two episodes');
+is_deeply(
+	[ tipme('tag', @id, '--add', 'Éditeur', '--add', 'reported') ],
+	[ 0, join('', map {"$_: reported éditeur\n"} @id), '' ], 'tags of two episodes'
+);
 is_deeply((row($id[1]))[0]{tags}, [qw(reported éditeur)], '... in the list');
-like((tipme('list'))[1],              qr/\[reported éditeur\]/,    '... for people, too');
-like((tipme('show', $id[0]))[1],      qr/^  tags +reported éditeur/m, '... and in show');
+like((tipme('list'))[1],         qr/\[reported éditeur\]/,       '... for people, too');
+like((tipme('show', $id[0]))[1], qr/^  tags +reported éditeur/m, '... and in show');
 is((tipme('tag', $id[0], '--remove', 'reported'))[1], "$id[0]: éditeur\n", 'one is removed');
 is((tipme('tag', $id[0], '--undo'))[1], "$id[0]: reported éditeur\n", '... and back');
 for my $bad ('two words', '', '-x', 'x' x 41, "a\nb", '../x', 'a,b') {
@@ -73,13 +89,13 @@ for my $bad ('two words', '', '-x', 'x' x 41, "a\nb", '../x', 'a,b') {
 	is($exit, 1, 'no tag: ' . ($bad =~ s/\n/\\n/r));
 	like($why, qr/\Atipme: tag: '.*': not a tag: one word of at most 40 /s, '... said');
 }
-is((tipme('tag', $id[0], 'nothing', '--add', 'x'))[0], 1, 'one of two is not there: it fails');
+is((tipme('tag', $id[0], 'nothing', '--add', 'x'))[0], 1,   'one of two is not there: it fails');
 is((tipme('tag', $id[0]))[1], "$id[0]: reported éditeur\n", '... and the other is as it was');
 is((tipme('note', $id[0], 'x' x 65_537))[0], 1, 'a note of more than 64 KiB is refused');
 
 # What a crash, or a stranger, may have left there.
 spew("$dir/.note.txt.tmp", 'half');
-ok(set_note($dir, 'whole'), 'a half-written file of a crash is in nobody\'s way');
+ok(set_note($dir, 'whole'),  'a half-written file of a crash is in nobody\'s way');
 ok(!-e "$dir/.note.txt.tmp", '... and gone');
 unlink "$dir/tags.txt";
 symlink '/etc/passwd', "$dir/tags.txt" or die "$!\n";
@@ -103,7 +119,8 @@ for my $n (1 .. 40) {
 	waitpid $pid, 0;
 	$seen{ note_of($dir) }++;
 }
-is_deeply([ grep { !/\A(?:old|new)\z/ } keys %seen ], [], 'killed at any moment: the old note or the new one');
+is_deeply([ grep { !/\A(?:old|new)\z/ } keys %seen ], [],
+	'killed at any moment: the old note or the new one');
 
 SKIP: {
 	skip 'needs root', 1 if $>;

@@ -5,7 +5,7 @@ package Tipme::Notes;
 
 use strict;
 use warnings;
-use Encode ();
+use Encode   ();
 use Exporter qw(import);
 use Fcntl    qw(:flock O_CREAT O_EXCL O_NOFOLLOW O_NONBLOCK O_RDONLY O_WRONLY);
 use IO::Handle;
@@ -26,7 +26,8 @@ sub note_of { my ($dir) = @_; return printable(_read($dir, $NOTE)) }
 sub tags_of {
 	my ($dir) = @_;
 	my %seen;
-	my @tags = grep { /\A$WORD\z/ && !$seen{$_}++ } map { lc } split /\n/, printable(_read($dir, $TAGS));
+	my @tags = grep { /\A$WORD\z/ && !$seen{$_}++ } map {lc} split /\n/,
+		printable(_read($dir, $TAGS));
 	splice @tags, $MAX_TAGS if @tags > $MAX_TAGS;
 	@tags = sort @tags;
 	return @tags;
@@ -73,7 +74,7 @@ sub _set {
 	my $was  = _read($dir, $name);
 	return 0 if $was eq $bytes;
 	_write($dir, $lock, _before($name), $was, 1);
-	_write($dir, $lock, $name,          $bytes);
+	_write($dir, $lock, $name, $bytes);
 	return 1;
 }
 
@@ -83,7 +84,7 @@ sub _undo {
 	return 0 if !-e "$dir/" . _before($name);
 	my ($was, $before) = map { _read($dir, $_) } $name, _before($name);
 	_write($dir, $lock, _before($name), $was, 1);
-	_write($dir, $lock, $name,          $before);
+	_write($dir, $lock, $name, $before);
 	return 1;
 }
 
