@@ -64,13 +64,17 @@ static unsigned int distance(const char *a, const char *b)
 	return d[n][m];
 }
 
-/* A verb's beginning is as good as a verb with one slip; of a short word most letters must be right. */
+static bool begins(const char *typed, const char *verb)
+{
+	size_t len = strlen(typed);
+
+	return len >= 3 && !strncmp(typed, verb, len);
+}
+
+/* Of a short word most letters must be right. */
 static bool is_close(const char *meant, const char *verb)
 {
 	size_t len = strlen(meant);
-
-	if (len >= 3 && !strncmp(meant, verb, len))
-		return true;
 	unsigned int slips = distance(meant, verb);
 
 	return slips <= CLOSE && slips * 2 <= len;
@@ -80,9 +84,14 @@ int cli_no_verb(const struct tipme_verb_entry *verbs, const char *name)
 {
 	char meant[128] = "";
 	size_t used = 0;
+	bool (*fits)(const char *typed, const char *verb) = is_close;
 
+	/* Where it is the beginning of verbs, no slip was made: only these are offered. */
+	for (const struct tipme_verb_entry *v = verbs; v->name; v++)
+		if (begins(name, v->name))
+			fits = begins;
 	for (const struct tipme_verb_entry *v = verbs; v->name && used < sizeof(meant); v++)
-		if (is_close(name, v->name))
+		if (fits(name, v->name))
 			used += (size_t)snprintf(meant + used, sizeof(meant) - used, "%s'%s'",
 						 used ? " or " : "", v->name);
 	if (used)
