@@ -18,18 +18,7 @@
 
 #include "doctor.h"
 #include "paths.h"
-
-/* First line of a small file; empty if it cannot be read. */
-static void read_line(const char *path, char *buf, size_t cap)
-{
-	FILE *file = fopen(path, "re");
-
-	buf[0] = '\0';
-	if (file && fgets(buf, (int)cap, file))
-		buf[strcspn(buf, "\n")] = '\0';
-	if (file)
-		fclose(file);
-}
+#include "small_file.h"
 
 static void look_recorder(struct doctor_session *session, struct doctor_finding *f)
 {
@@ -107,7 +96,7 @@ static void look_lockdown(struct doctor_session *session, struct doctor_finding 
 {
 	char line[128];
 
-	read_line("/sys/kernel/security/lockdown", line, sizeof(line));
+	tipme_file_line("/sys/kernel/security/lockdown", line, sizeof(line));
 	if (strstr(line, "[confidentiality]"))
 		doctor_say(f, DOCTOR_MISSING, "boot with lockdown=integrity", "confidentiality: no program may read kernel memory, ours included");
 	else if (strstr(line, "[integrity]"))
@@ -194,7 +183,7 @@ static void look_symbols(struct doctor_session *session, struct doctor_finding *
 {
 	char line[16];
 
-	read_line("/proc/sys/kernel/kptr_restrict", line, sizeof(line));
+	tipme_file_line("/proc/sys/kernel/kptr_restrict", line, sizeof(line));
 	if (line[0] == '2')
 		doctor_say(f, DOCTOR_LIMITED, "sysctl kernel.kptr_restrict=1", "kptr_restrict is 2: kernel functions have no names, even for root");
 	else if (line[0] == '1' && !have(CAP_SYSLOG))

@@ -156,6 +156,30 @@ int tipme_kallsyms_load(struct tipme_kallsyms **out, const char *path, const cha
 	return 0;
 }
 
+void tipme_kallsyms_find(const char *const *names, unsigned int count, bool *found, uint64_t *addrs)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[1024], name[512];
+	unsigned int left = count;
+	uint64_t addr;
+
+	memset(found, 0, count * sizeof(*found));
+	while (f && left && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%" SCNx64 " %*c %511s", &addr, name) != 2)
+			continue;
+		for (unsigned int i = 0; i < count; i++) {
+			if (found[i] || strcmp(name, names[i]))
+				continue;
+			found[i] = true;
+			left--;
+			if (addrs)
+				addrs[i] = addr;
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
 void tipme_kallsyms_free(struct tipme_kallsyms *ks)
 {
 	if (!ks)

@@ -3,6 +3,7 @@
 #ifndef TIPME_KALLSYMS_H
 #define TIPME_KALLSYMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,5 +20,9 @@ void tipme_kallsyms_free(struct tipme_kallsyms *ks);
 int tipme_kallsyms_name(const struct tipme_kallsyms *ks, uint64_t addr, char *buf, size_t len);
 /* The function whose address has this low half, without an offset. */
 int tipme_kallsyms_function(const struct tipme_kallsyms *ks, uint32_t low, char *buf, size_t len);
+
+/* Looks symbols up in /proc/kallsyms by name: found[i] is true if names[i] is listed, and addrs[i] its
+ * address, 0 where it is hidden. `addrs` may be NULL. */
+void tipme_kallsyms_find(const char *const *names, unsigned int count, bool *found, uint64_t *addrs);
 
 #endif

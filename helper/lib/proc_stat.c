@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "proc_stat.h"
+#include "small_file.h"
 
 #define PF_KTHREAD 0x00200000
 
@@ -62,15 +63,12 @@ void tipme_proc_stat_apply(const struct tipme_proc_stat *f, uint64_t boot_offset
 
 uint32_t tipme_proc_pid_of(uint32_t tid)
 {
-	char path[64], line[256];
+	char path[64], text[512];
+	const char *line;
 	unsigned int pid = 0;
 
 	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	FILE *file = fopen(path, "re");
-
-	while (file && fgets(line, sizeof(line), file) && sscanf(line, "Tgid: %u", &pid) != 1)
-		continue;
-	if (file)
-		fclose(file);
+	if (tipme_file_read(path, text, sizeof(text)) > 0 && (line = strstr(text, "\nTgid:")))
+		sscanf(line, "\nTgid: %u", &pid);
 	return pid;
 }

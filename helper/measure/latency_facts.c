@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "latency.h"
+#include "small_file.h"
 
 #define LINE 4096
 
@@ -30,15 +31,7 @@ static const struct {
 /* Returns whether there was a line that says anything. */
 static int line_of(const char *path, char *line, size_t len)
 {
-	FILE *f = fopen(path, "re");
-	int there = f && fgets(line, (int)len, f);
-
-	if (f)
-		fclose(f);
-	if (!there)
-		return 0;
-	line[strcspn(line, "\n")] = '\0';
-	return line[0] != '\0' && strcmp(line, "(null)") != 0;
+	return tipme_file_line(path, line, len) && line[0] != '\0' && strcmp(line, "(null)") != 0;
 }
 
 /* The options of the kernel, without what names disks, hosts or addresses. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "memory_group.h"
+#include "small_file.h"
 
 /* What differs between the versions. */
 struct hierarchy {
@@ -36,16 +37,11 @@ static int write_file(const char *folder, const char *name, const char *text)
 static uint64_t read_number(const char *folder, const char *name)
 {
 	char path[800];
-	uint64_t n = 0;
-	FILE *f;
+	int64_t n;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%" SCNu64, &n) != 1)
-		n = 0;
-	if (f)
-		fclose(f);
-	return n;
+	tipme_file_number(path, &n);
+	return (uint64_t)n;
 }
 
 static int has_word(const char *list, const char *word, const char *separators)
@@ -61,16 +57,11 @@ static int has_word(const char *list, const char *word, const char *separators)
 
 static int v2_has_memory(const char *mount)
 {
-	char path[300], line[1024] = "";
-	FILE *f;
+	char path[300], line[1024];
 
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
-	f = fopen(path, "re");
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = 0;
-	if (f)
-		fclose(f);
-	return has_word(line, "memory", " \n");
+	tipme_file_line(path, line, sizeof(line));
+	return has_word(line, "memory", " ");
 }
 
 /* Fields of mountinfo: ... mount point is the fifth; after the lone dash come type, source and options. */

@@ -2,14 +2,13 @@
 /* What anybody may know of a process: its name, its CPU time, what its main thread does. */
 #include "config.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "profile.h"
+#include "small_file.h"
 #include "text.h"
 
 static ssize_t file_read(uint32_t pid, const char *name, char *buf, size_t cap)
@@ -17,13 +16,7 @@ static ssize_t file_read(uint32_t pid, const char *name, char *buf, size_t cap)
 	char path[48];
 
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, cap - 1);
-
-	if (fd >= 0)
-		close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	return n;
+	return tipme_file_read(path, buf, cap);
 }
 
 void tipme_process_name(uint32_t pid, char *name, size_t cap)

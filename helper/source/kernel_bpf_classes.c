@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "kernel_bpf.h"
+#include "small_file.h"
 
 #define SPIN_MIN_NS 50000
 #define IRQ_MIN_NS 100000
@@ -21,16 +22,12 @@ static int idle_latencies(struct bpf_source *src)
 
 	for (int i = 0; i < TIPME_IDLE_STATES; i++) {
 		char path[128];
-		unsigned int us = 0;
-		FILE *f;
+		int64_t us;
 
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cpuidle/state%d/latency", i);
-		f = fopen(path, "re");
-		if (!f || fscanf(f, "%u", &us) != 1)
-			us = 0;
-		if (f)
-			fclose(f);
-		src->skel->bss->tipme_idle_latency_ns[i] = us >= src->opt.idle_min_us && us < 4000000 ? us * 1000 : 0;
+		tipme_file_number(path, &us);
+		src->skel->bss->tipme_idle_latency_ns[i] =
+			us >= src->opt.idle_min_us && us < 4000000 ? (uint32_t)us * 1000 : 0;
 		any |= src->skel->bss->tipme_idle_latency_ns[i] != 0;
 	}
 	return any;

@@ -14,6 +14,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "kallsyms.h"
 #include "kernel_bpf.h"
 #include "kernel_source_hot.skel.h"
 #include "kernel_source_variable.skel.h"
@@ -47,16 +48,11 @@ enum count_place { COUNT_NOWHERE, COUNT_IN_VARIABLE, COUNT_IN_HOT };
 static enum count_place count_place_of(const struct btf *btf)
 {
 	static const char *const symbol[] = { [COUNT_IN_VARIABLE] = "__preempt_count", [COUNT_IN_HOT] = "pcpu_hot" };
-	FILE *f = fopen("/proc/kallsyms", "re");
-	enum count_place found = COUNT_NOWHERE;
-	char line[1024], name[512];
+	bool listed[2];
 
-	while (f && !found && fgets(line, sizeof(line), f))
-		for (int i = COUNT_IN_VARIABLE; i <= COUNT_IN_HOT && !found; i++)
-			if (sscanf(line, "%*s %*c %511s", name) == 1 && !strcmp(name, symbol[i]))
-				found = i;
-	if (f)
-		fclose(f);
+	tipme_kallsyms_find(symbol + COUNT_IN_VARIABLE, 2, listed, NULL);
+	enum count_place found = listed[0] ? COUNT_IN_VARIABLE : listed[1] ? COUNT_IN_HOT : COUNT_NOWHERE;
+
 	return found && btf__find_by_name_kind(btf, symbol[found], BTF_KIND_VAR) > 0 ? found : COUNT_NOWHERE;
 }
 

@@ -13,8 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kallsyms.h"
 #include "kernel_backend.h"
 #include "kernel_tables.h"
+#include "small_file.h"
 #include "tipme_uapi.h"
 
 #define DEVICE "/dev/tipme"
@@ -56,37 +58,27 @@ static int device_open(char *why, size_t why_len)
 /* Where the scheduler's functions lie, which the module cannot learn: without it they only lengthen the stacks. */
 static void sched_text(struct tipme_start *start)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
-	char line[1024], name[512];
-	unsigned long long addr;
+	static const char *const names[] = { "__sched_text_start", "__sched_text_end" };
+	uint64_t addrs[2] = { 0 };
+	bool found[2];
 
-	while (f && fgets(line, sizeof(line), f) && (!start->sched_text_start || !start->sched_text_end)) {
-		if (sscanf(line, "%llx %*c %511s", &addr, name) != 2)
-			continue;
-		if (!strcmp(name, "__sched_text_start"))
-			start->sched_text_start = addr;
-		if (!strcmp(name, "__sched_text_end"))
-			start->sched_text_end = addr;
-	}
-	if (f)
-		fclose(f);
+	tipme_kallsyms_find(names, 2, found, addrs);
+	start->sched_text_start = addrs[0];
+	start->sched_text_end = addrs[1];
 }
 
 static unsigned int possible_cpus(void)
 {
-	FILE *f = fopen("/sys/devices/system/cpu/possible", "re");
 	unsigned int last = 0, first;
-	char list[256] = "";
+	char list[256];
 
-	if (f && fgets(list, sizeof(list), f)) {
+	if (tipme_file_line("/sys/devices/system/cpu/possible", list, sizeof(list))) {
 		const char *p = strrchr(list, ',');
 
 		p = p ? p + 1 : list;
 		if (sscanf(p, "%u-%u", &first, &last) == 1)
 			last = first;
 	}
-	if (f)
-		fclose(f);
 	return last + 1;
 }
 

@@ -100,6 +100,7 @@ static inline __u64 tipme_pool_clock(void)
 
 #define TIPME_POOL_WRITER
 #include "pool.h"
+#include "small_file.h"
 
 static struct proc_source *proc_of(struct tipme_kernel_source *base)
 {
@@ -168,17 +169,6 @@ static void put_death(struct proc_source *p, const struct watched *w, uint64_t n
 }
 
 /* --- what /proc says --- */
-
-static ssize_t file_read(const char *path, char *buf, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -errno : read(fd, buf, cap - 1);
-
-	if (fd >= 0)
-		close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	return n;
-}
 
 /* One of the files of a thread; it stays open while there is room. Returns the length, or -errno (as text: empty). */
 static ssize_t watched_read(struct proc_source *p, struct watched *w, int which, char *buf, size_t cap)
@@ -415,7 +405,7 @@ static void probe(struct proc_source *p, uint32_t tid)
 	unsigned int pid;
 
 	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	if (file_read(path, text, sizeof(text)) <= 0)
+	if (tipme_file_read(path, text, sizeof(text)) <= 0)
 		return;
 	char *tgid = strstr(text, "\nTgid:");
 
@@ -605,7 +595,7 @@ static int proc_open(struct tipme_kernel_source **out, const struct tipme_kernel
 {
 	char text[96];
 
-	if (file_read("/proc/self/schedstat", text, sizeof(text)) <= 0) {
+	if (tipme_file_read("/proc/self/schedstat", text, sizeof(text)) <= 0) {
 		snprintf(why, why_len, "/proc/self/schedstat cannot be read: is /proc mounted, and the kernel built with CONFIG_SCHED_INFO?");
 		return -ENOTSUP;
 	}

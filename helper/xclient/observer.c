@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "observer_impl.h"
+#include "small_file.h"
 
 #define TICK_NS 100000000ULL
 #define RING_KIB 2048
@@ -43,13 +44,8 @@ static int server_identify(struct tipme_observer *o, const char *display)
 	free(host);
 	o->server_pid = peer.pid;
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)peer.pid);
-	FILE *comm = fopen(path, "re");
-
-	if (!comm || !fgets(o->server_name, sizeof(o->server_name), comm))
+	if (!tipme_file_line(path, o->server_name, sizeof(o->server_name)))
 		strcpy(o->server_name, "X");
-	o->server_name[strcspn(o->server_name, "\n")] = '\0';
-	if (comm)
-		fclose(comm);
 	return 0;
 }
 

@@ -9,32 +9,21 @@
 #include <unistd.h>
 
 #include "cpu_speed.h"
+#include "small_file.h"
 #include "tipme_records.h"
 
 #define CPUS "/sys/devices/system/cpu/cpu%u/"
 #define AT_ONCE 16
 #define CHANGE_PARTS 8 /* an eighth more or less is told; a governor does less all the time */
 
-static int number_read(const char *path, uint64_t *number)
-{
-	FILE *f = fopen(path, "re");
-	unsigned long long n;
-	int found = f && fscanf(f, "%llu", &n) == 1;
-
-	if (f)
-		fclose(f);
-	*number = found ? n : 0;
-	return found;
-}
-
 static uint64_t of_cpu(unsigned int cpu, const char *what)
 {
 	char path[128];
-	uint64_t n;
+	int64_t n;
 
 	snprintf(path, sizeof(path), CPUS "%s", cpu, what);
-	number_read(path, &n);
-	return n;
+	tipme_file_number(path, &n);
+	return (uint64_t)n;
 }
 
 int tipmed_speed_any(void)
@@ -51,20 +40,15 @@ static uint8_t power_look(void)
 	uint8_t power = 0;
 
 	while (d && (e = readdir(d))) {
-		char path[300], type[32] = "";
-		uint64_t online;
+		char path[300], type[32];
+		int64_t online;
 
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "/sys/class/power_supply/%.200s/type", e->d_name);
-		FILE *f = fopen(path, "re");
-
-		if (f && !fgets(type, sizeof(type), f))
-			type[0] = '\0';
-		if (f)
-			fclose(f);
+		tipme_file_line(path, type, sizeof(type));
 		snprintf(path, sizeof(path), "/sys/class/power_supply/%.200s/online", e->d_name);
-		if (strncmp(type, "Battery", 7) && number_read(path, &online) && online) {
+		if (strncmp(type, "Battery", 7) && tipme_file_number(path, &online) && online) {
 			power = TIPME_POWER_SOURCE_MAINS;
 			break;
 		}

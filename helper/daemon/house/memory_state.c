@@ -2,33 +2,16 @@
 /* The memory of the whole machine, as /proc tells it: one record at each look. */
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "memory_state.h"
+#include "small_file.h"
 #include "tipme_records.h"
 
 #define TEXT_MAX 16384 /* /proc/vmstat has 6 kB */
-
-static ssize_t file_read(const char *path, char *text)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = 0, all = 0;
-
-	while (fd >= 0 && all < TEXT_MAX - 1 &&
-	       (n = read(fd, text + all, (size_t)(TEXT_MAX - 1 - all))) > 0)
-		all += n;
-	int err = fd < 0 || n < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	text[all] = '\0';
-	return err ? err : all;
-}
 
 /* The number behind a name that begins a line; 0 where there is none. */
 static uint64_t number_of(const char *text, const char *name)
@@ -59,17 +42,17 @@ static uint64_t pressure_of(const char *text, const char *which)
 static void pressures_look(struct tipmed_memory_counts *c, char *text)
 {
 	c->some_us = c->full_us = c->io_full_us = UINT64_MAX;
-	if (file_read("/proc/pressure/memory", text) > 0) {
+	if (tipme_file_read("/proc/pressure/memory", text, TEXT_MAX) > 0) {
 		c->some_us = pressure_of(text, "some ");
 		c->full_us = pressure_of(text, "full ");
 	}
-	if (file_read("/proc/pressure/io", text) > 0)
+	if (tipme_file_read("/proc/pressure/io", text, TEXT_MAX) > 0)
 		c->io_full_us = pressure_of(text, "full ");
 }
 
 static void counts_look(struct tipmed_memory_counts *c, char *text)
 {
-	if (file_read("/proc/vmstat", text) < 0)
+	if (tipme_file_read("/proc/vmstat", text, TEXT_MAX) < 0)
 		text[0] = '\0';
 	c->swapped_in = number_of(text, "pswpin ");
 	c->swapped_out = number_of(text, "pswpout ");
@@ -93,7 +76,7 @@ int tipmed_memory_look(struct tipmed_memory *m, uint64_t now_ns, struct tipme_me
 {
 	static char text[TEXT_MAX]; /* one thread keeps house */
 	struct tipmed_memory_counts now;
-	ssize_t n = file_read("/proc/meminfo", text);
+	ssize_t n = tipme_file_read("/proc/meminfo", text, TEXT_MAX);
 
 	if (n < 0)
 		return (int)n;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "boots.h"
+#include "small_file.h"
 
 #define NAME "boots"
 #define NAME_NEW ".boots.tmp"
@@ -23,12 +24,9 @@ static bool is_boot_id(const char *id)
 
 void tipmed_boot_id(char id[TIPMED_BOOT_ID_CHARS + 1])
 {
-	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	if (!file || !fgets(id, TIPMED_BOOT_ID_CHARS + 1, file) || !is_boot_id(id))
+	tipme_file_line("/proc/sys/kernel/random/boot_id", id, TIPMED_BOOT_ID_CHARS + 1);
+	if (!is_boot_id(id))
 		id[0] = '\0';
-	if (file)
-		fclose(file);
 }
 
 static void boots_add(struct tipmed_boots *b, const char *id)

@@ -17,6 +17,7 @@
 #include "library.h"
 #include "message.h"
 #include "paths.h"
+#include "small_file.h"
 
 /* How long the folder's lock is waited for where nobody answers, and how often it is looked at. */
 #define ENDING_MS 15000
@@ -162,7 +163,7 @@ static bool is_served(const char *rundir)
 {
 	struct ucred peer = { 0 };
 	socklen_t len = sizeof(peer);
-	char path[64], state = 'X';
+	char path[64], stat[512], state = 'X';
 	int fd = tipme_message_connect(rundir);
 
 	if (fd < 0)
@@ -171,12 +172,8 @@ static bool is_served(const char *rundir)
 		peer.pid = 0;
 	close(fd);
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)peer.pid);
-	FILE *f = fopen(path, "re");
-
-	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+	if (tipme_file_line(path, stat, sizeof(stat)) && sscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
 		state = '?';
-	if (f)
-		fclose(f);
 	return state != 'Z' && state != 'X';
 }
 

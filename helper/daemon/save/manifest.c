@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "manifest.h"
+#include "small_file.h"
 #include "state.h"
 
 static void add(struct json_object *to, const char *key, struct json_object *value)
@@ -54,13 +55,9 @@ static void add_time(struct json_object *to, time_t wall_s)
 
 static void add_boot_id(struct json_object *to)
 {
-	char text[64] = "";
-	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char text[64];
 
-	if (file && fgets(text, sizeof(text), file))
-		text[strcspn(text, "\n")] = '\0';
-	if (file)
-		fclose(file);
+	tipme_file_line("/proc/sys/kernel/random/boot_id", text, sizeof(text));
 	add_text(to, "boot_id", text);
 }
 
@@ -68,16 +65,11 @@ static void add_boot_id(struct json_object *to)
 static unsigned int frequency_of(unsigned int cpu, const char *what)
 {
 	char path[128];
-	unsigned int khz = 0;
+	int64_t khz;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpufreq/%s", cpu, what);
-	FILE *file = fopen(path, "re");
-
-	if (file && fscanf(file, "%u", &khz) != 1)
-		khz = 0;
-	if (file)
-		fclose(file);
-	return khz;
+	tipme_file_number(path, &khz);
+	return (unsigned int)khz;
 }
 
 /* What it is now says what it was, for those whose frequency no record of the episode changes. */

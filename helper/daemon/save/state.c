@@ -11,25 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "small_file.h"
 #include "state.h"
+#include "steal.h"
 
 #define WORD 128
 
 static void add(struct json_object *to, const char *key, struct json_object *value)
 {
 	json_object_object_add(to, key, value);
-}
-
-/* The first line of a file; 0 where there is none. */
-static int line_read(const char *path, char *line, size_t size)
-{
-	FILE *f = fopen(path, "re");
-	int found = f && fgets(line, (int)size, f);
-
-	if (f)
-		fclose(f);
-	line[found ? strcspn(line, "\n") : 0] = '\0';
-	return found;
 }
 
 /* What makers wrote may hold anything: printable ASCII is kept. */
@@ -46,7 +36,7 @@ static void add_file(struct json_object *to, const char *key, const char *path)
 {
 	char line[WORD];
 
-	if (line_read(path, line, sizeof(line)))
+	if (tipme_file_line(path, line, sizeof(line)))
 		add_text(to, key, line);
 }
 
@@ -55,7 +45,7 @@ static void add_chosen(struct json_object *to, const char *key, const char *path
 {
 	char line[WORD], *from;
 
-	if (!line_read(path, line, sizeof(line)) || !(from = strchr(line, '[')))
+	if (!tipme_file_line(path, line, sizeof(line)) || !(from = strchr(line, '[')))
 		return;
 	from[strcspn(from, "]")] = '\0';
 	add_text(to, key, from + 1);
@@ -65,7 +55,7 @@ static void add_number_of(struct json_object *to, const char *key, const char *p
 {
 	char line[WORD];
 
-	if (line_read(path, line, sizeof(line)) && isdigit((unsigned char)line[0]))
+	if (tipme_file_line(path, line, sizeof(line)) && isdigit((unsigned char)line[0]))
 		add(to, key, json_object_new_int64(strtoll(line, NULL, 10)));
 }
 
@@ -130,7 +120,7 @@ static void screen_entry(struct json_object *list, const char *folder, const cha
 	const char *kind = strchr(name, '-');
 
 	snprintf(path, sizeof(path), "%s/%.64s/status", folder, name);
-	if (kind && line_read(path, word, sizeof(word)) && !strcmp(word, "connected"))
+	if (kind && tipme_file_line(path, word, sizeof(word)) && !strcmp(word, "connected"))
 		json_object_array_add(list, json_object_new_string(kind + 1));
 }
 
@@ -157,7 +147,7 @@ static void crypt_entry(struct json_object *list, const char *folder, const char
 	char path[512], word[WORD];
 
 	snprintf(path, sizeof(path), "%s/%.64s/dm/uuid", folder, name);
-	if (line_read(path, word, sizeof(word)) && !strncmp(word, "CRYPT-", 6))
+	if (tipme_file_line(path, word, sizeof(word)) && !strncmp(word, "CRYPT-", 6))
 		json_object_array_add(list, json_object_new_string(name));
 }
 
@@ -254,7 +244,7 @@ static struct json_object *kernel_options(void)
 	struct json_object *list = json_object_new_array();
 	char line[4096], *at = line, *word;
 
-	if (!line_read("/proc/cmdline", line, sizeof(line)))
+	if (!tipme_file_line("/proc/cmdline", line, sizeof(line)))
 		return list;
 	while ((word = strsep(&at, " ")))
 		if (option_known(word) && strlen(word) < WORD)
@@ -288,7 +278,7 @@ static void program_entry(struct json_object *set, const char *folder, const cha
 	if (!isdigit((unsigned char)name[0]))
 		return;
 	snprintf(path, sizeof(path), "%s/%.32s/comm", folder, name);
-	if (line_read(path, comm, sizeof(comm)) && program_known(comm))
+	if (tipme_file_line(path, comm, sizeof(comm)) && program_known(comm))
 		add(set, comm, json_object_new_int(1));
 }
 
@@ -303,19 +293,6 @@ static struct json_object *programs(void)
 	}
 	json_object_put(set);
 	return list;
-}
-
-static int is_virtual(void)
-{
-	FILE *f = fopen("/proc/cpuinfo", "re");
-	char line[8192];
-	int found = 0;
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = !strncmp(line, "flags", 5) && strstr(line, " hypervisor") != NULL;
-	if (f)
-		fclose(f);
-	return found;
 }
 
 #define VM "/proc/sys/vm/"
@@ -346,7 +323,7 @@ static void add_cpus(struct json_object *state)
 
 static void add_machine(struct json_object *state)
 {
-	add(state, "virtual", json_object_new_int(is_virtual()));
+	add(state, "virtual", json_object_new_int(tipmed_steal_any()));
 	add_file(state, "maker", "/sys/class/dmi/id/sys_vendor");
 	add_file(state, "model", "/sys/class/dmi/id/product_name");
 	add_file(state, "firmware", "/sys/class/dmi/id/bios_version");

@@ -21,6 +21,7 @@
 
 #include "paths.h"
 #include "privileges.h"
+#include "small_file.h"
 
 /* Above the threads that hog CPUs, below the kernel's own watchdogs and migration threads. */
 #define RT_PRIORITY 90
@@ -206,15 +207,10 @@ static int write_text(const char *path, const char *text)
 
 static int oom_score_adj(void)
 {
-	FILE *f = fopen(OOM_SCORE_ADJ, "re");
-	int adj;
+	int64_t adj;
 
-	if (!f)
-		return 0;
-	if (fscanf(f, "%d", &adj) != 1)
-		adj = 0;
-	fclose(f);
-	return adj;
+	tipme_file_number(OOM_SCORE_ADJ, &adj);
+	return (int)adj;
 }
 
 /* Lower than it ever was needs CAP_SYS_RESOURCE; then take the lowest that is permitted, which may be what whoever started us had set. */

@@ -24,6 +24,7 @@
 #include "calibrate.h"
 #include "filter.h"
 #include "privileges.h"
+#include "small_file.h"
 #include "wayland_library.h"
 
 /* A few milliseconds, unless nobody gives it a CPU. */
@@ -177,14 +178,9 @@ static int calibrate(int fd, struct tipmed_wayland_place *place, struct tipme_wa
 
 static int uprobe_type(void)
 {
-	FILE *f = fopen(UPROBE_TYPE, "re");
-	int type = -ENOENT;
+	int64_t type;
 
-	if (f && fscanf(f, "%d", &type) != 1)
-		type = -ENOENT;
-	if (f)
-		fclose(f);
-	return type;
+	return tipme_file_number(UPROBE_TYPE, &type) ? (int)type : -ENOENT;
 }
 
 /* Of any process; the CPU is only where the event has its home. */

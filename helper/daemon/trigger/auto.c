@@ -11,6 +11,7 @@
 
 #include "auto.h"
 #include "clock.h"
+#include "small_file.h"
 
 #define LOOK_NS 100000000L
 #define MS_NS 1000000ULL
@@ -129,17 +130,6 @@ static void follow(struct tipmed_auto *a, uint64_t now_ns)
 
 /* --- what the kernel counts --- */
 
-static ssize_t file_read(const char *path, char *buf, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -errno : read(fd, buf, cap - 1);
-
-	if (fd >= 0)
-		close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	return n;
-}
-
 /* Of the main thread. Returns false if the process is gone. */
 static bool counts_read(uint32_t pid, uint64_t *ran_ns, uint64_t *waited_ns)
 {
@@ -147,7 +137,7 @@ static bool counts_read(uint32_t pid, uint64_t *ran_ns, uint64_t *waited_ns)
 	unsigned long long ran, waited;
 
 	snprintf(path, sizeof(path), "/proc/%u/schedstat", pid);
-	if (file_read(path, text, sizeof(text)) <= 0 || sscanf(text, "%llu %llu", &ran, &waited) != 2)
+	if (tipme_file_read(path, text, sizeof(text)) <= 0 || sscanf(text, "%llu %llu", &ran, &waited) != 2)
 		return false;
 	*ran_ns = ran;
 	*waited_ns = waited;
@@ -159,7 +149,7 @@ static char state_read(uint32_t pid)
 	char path[48], text[512], *end;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	end = file_read(path, text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
+	end = tipme_file_read(path, text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
 	return end && end[1] == ' ' ? end[2] : '?';
 }
 
@@ -236,7 +226,7 @@ static void tell(struct tipmed_auto *a, char *text, size_t len)
 	char path[48], comm[32];
 
 	snprintf(path, sizeof(path), "/proc/%u/comm", a->worst_pid);
-	if (file_read(path, comm, sizeof(comm)) <= 0)
+	if (tipme_file_read(path, comm, sizeof(comm)) <= 0)
 		strcpy(comm, "?");
 	comm[strcspn(comm, "\n")] = '\0';
 	a->measured_ms = (unsigned int)(a->worst_ns / MS_NS);

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "server.h"
+#include "small_file.h"
 #include "text.h"
 
 /* More would not fit one message; the totals stand for all. */
@@ -28,13 +29,11 @@ static uint64_t timeval_ns(struct timeval t)
 
 static uint64_t resident_bytes(void)
 {
-	unsigned long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long pages;
+	char text[128];
 
-	if (!file || fscanf(file, "%*u %lu", &pages) != 1)
-		pages = 0;
-	if (file)
-		fclose(file);
+	if (tipme_file_read("/proc/self/statm", text, sizeof(text)) <= 0 || sscanf(text, "%*u %lu", &pages) != 1)
+		return 0;
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
