@@ -26,12 +26,25 @@ sub response {
 	return { end_ns => $e->{device_ns}, open => 0, damage => undef, exact => 1 } if ($e->{motion} // '') eq 'cursor';
 	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 1 } if $e->{pending};
 	return if !defined $e->{deliver_ns};
+	return $self->_first_window($e) if $e->{start};
 	if (!$self->{resolved}{ $e->{n} }) {
 		$e->{server}->refine($e);
 		my $told = $self->_told($e);
 		$self->{resolved}{ $e->{n} } = $told ? [$told] : [ $self->_shown($e, scalar $self->_until_free($e, scalar $self->_observed($e, $self->_drawn($e)))) ];
 	}
 	return $self->{resolved}{ $e->{n} }[0];
+}
+
+# A program has started when its first window is on the screen.
+sub _first_window {
+	my ($self, $e) = @_;
+	my $told = $self->_told($e);
+	return $told if $told;
+	my ($b) = @{ $e->{bursts} };
+	return $self->_shown($e, scalar $self->_observed($e, _end($b))) if $b;
+	# One that rests, and has drawn nothing, is none that shows windows.
+	return if $self->{rest}->rested($e->{pid}, $e->{start}{from_ns}, $self->{trigger});
+	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 1, tid => $e->{pid} };
 }
 
 # What a bundle tells of its event: the records by which that was found have stayed where they were made.
@@ -95,7 +108,7 @@ sub _drawn {
 # hangs_until(EVENT): ns up to which the client could take no other event, if that was long; else undef
 sub hangs_until {
 	my ($self, $e) = @_;
-	return if $e->{motion};
+	return if $e->{motion} || $e->{start};
 	my $b = $self->{rest}->free_at($e) or return;
 	my $to = $b->{to} < $self->{trigger} ? $b->{to} : $self->{trigger};
 	return $to - $e->{deliver_ns} >= $LONG_NS ? $to : undef;

@@ -282,12 +282,13 @@ sub _pinned {
 	my $i = $self->{d}{interval};
 	my ($e) = grep { $_->{n} == $own->{n} } $self->{diagnosis}->events;
 	my $r = $self->{diagnosis}->answer_of($e) // {};
+	my @start = $e->{start} ? (start => { map { $_ => $e->{start}{$_} } qw(pid client parent born_ns from_ns by by_pid by_client) }) : ();
 	my $exact = ($self->{diagnosis}->interval_of($e) // {})->{start_exact} ? 1 : 0;
 	my %answer = (end_ns => $i->{end_ns}, (map { ($_ => $r->{$_} ? 1 : 0) } qw(open exact busy gone)), map { defined $r->{$_} ? ($_ => $r->{$_}) : () } qw(first_ns tid drawn_ns));
 	$answer{damage_ns} = $r->{damage}{ts_ns} if $r->{damage};
 	$answer{frame} = { map { defined $r->{frame}{$_} ? ($_ => $r->{frame}{$_}) : () } qw(ns exact pid told_ns asked_ns) } if $r->{frame};
 	@answer{qw(asked_tid asked_ns)} = @{ $r->{asked} } if $r->{asked};
-	return (event => { %$own, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle(Tipme::Reasons->new), asked => $self->{cut}->asked, map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus);
+	return (event => { %$own, @start, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle(Tipme::Reasons->new), asked => $self->{cut}->asked, map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus);
 }
 
 # A file's sections anew, with the records of the seconds in question and without what must not be told.

@@ -144,17 +144,30 @@ sub _waited_for {
 	return 0;
 }
 
+# had_made(EVENT, PID, BIRTH): was a process made because of an event? The chain back from its birth comes to the client
+# at the time of delivery, by nobody's timer.
+sub had_made {
+	my ($self, $e, $pid, $birth) = @_;
+	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $birth + $NS_PER_MS);
+	return $self->_born_of($e, $states, $pid, $birth);
+}
+
+sub _born_of {
+	my ($self, $e, $states, $tid, $birth) = @_;
+	my $chain = $self->chain($states, $e);
+	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $birth + 1);
+	return 0 if !$chain->reached || !$self->_through_client($e, $segments);
+	# A timer of somebody's that had a part in it: then it was made by the clock.
+	return (grep { $_->{waker} && $_->{waker}{context} eq 'hardirq' && !($_->{reason} && $_->{reason}{class} eq 'disk') } $chain->waits) ? 0 : 1;
+}
+
 # The process was made after the delivery, and for it (by a shell, for a terminal): the chain back from its birth comes to the client.
 # [ thread of it, when it began the wait that the chain met ]; undef: it was not
 sub _born_for {
 	my ($self, $e, $states, $hop) = @_;
 	my ($birth) = map { $_->{to} } grep { $_->{kind} eq 'absent' && $_->{from} <= $e->{deliver_ns} } @{ $states->intervals($hop->{tid}) };
 	return if !defined $birth || $birth <= $e->{deliver_ns} || $birth >= $hop->{from};
-	my $chain = $self->chain($states, $e);
-	my $segments = $chain->walk_once($hop->{tid}, $e->{deliver_ns}, $birth + 1);
-	return if !$chain->reached || !$self->_through_client($e, $segments);
-	# A timer of somebody's that had a part in it: then it was made by the clock.
-	return if grep { $_->{waker} && $_->{waker}{context} eq 'hardirq' && !($_->{reason} && $_->{reason}{class} eq 'disk') } $chain->waits;
+	return if !$self->_born_of($e, $states, $hop->{tid}, $birth);
 	my $slept = $states->before($hop->{tid}, $hop->{from});
 	$slept = $states->before($hop->{tid}, $slept->{from}) while $slept && $slept->{kind} ne 'blocked' && $slept->{from} > $birth;
 	return $slept && $slept->{kind} eq 'blocked' ? [ $hop->{tid}, $slept->{from} ] : undef;
@@ -272,7 +285,7 @@ sub _by_network { my ($states, $i) = @_; return (vec($states->events->{d}, $i->{
 sub chain {
 	my ($self, $states, $e) = @_;
 	return Tipme::WakeupChain->new(states => $states, threads => $self->{kernel}->threads, reasons => $self->{reasons},
-		server => $e->{server}, server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid}, client_pid => $e->{pid} // -1);
+		server => $e->{server}, server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid}, client_pid => ($e->{start} ? $e->{start}{by_pid} : $e->{pid}) // -1);
 }
 
 sub _pid { my ($self, $tid, $t) = @_; return $self->{kernel}->threads->at($tid, $t)->{pid} }

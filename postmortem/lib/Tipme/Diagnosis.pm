@@ -192,7 +192,7 @@ sub _stutter {
 sub slowest {
 	my ($self) = @_;
 	my @c = sort { $b->[1] <=> $a->[1] || $a->[0]{n} <=> $b->[0]{n} } map { [ $_, $_->{bursts}[-1][1] - $_->{device_ns} ] }
-		grep { $_->{candidate} && $_->{device_ns} > $self->{kernel}->covered_from && ref $_->{bursts} eq 'ARRAY' && @{ $_->{bursts} } && $_->{kind} =~ /press|repeat|touch/ } $self->events;
+		grep { $_->{candidate} && $_->{device_ns} > $self->{kernel}->covered_from && ref $_->{bursts} eq 'ARRAY' && @{ $_->{bursts} } && $_->{kind} =~ /press|repeat|touch|start/ } $self->events;
 	splice @c, 4 * $SLOWEST if @c > 4 * $SLOWEST;
 	my @i = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} } grep { defined } map { scalar $self->interval_of($_->[0]) } @c;
 	splice @i, $SLOWEST if @i > $SLOWEST;
@@ -336,10 +336,13 @@ sub _segments {
 	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'no-kernel', exact => 0, evidence => [] } ] }
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if $e->{pending};
 	return $self->_segments_of_frame($i, $states, $chain, %how) if $i->{frame};
-	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td, via => [ $i->{asked} ? [ @{ $i->{asked} }, 1 ] : () ]) if $i->{open} || $i->{busy};
+	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td, via => [ _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : () ]) if $i->{open} || $i->{busy};
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
-	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => [ grep { defined } $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef ]);
+	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => [ grep { defined } _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef ]);
 }
+
+# Before a program was there, whoever made it had the time.
+sub _parent_at_birth { my ($e) = @_; return $e->{start} ? [ @{ $e->{start} }{qw(parent born_ns)}, 0 ] : () }
 
 # Backwards from the screen: the server that painted, the compositor that had asked it to, from where the client had drawn on as without a compositor.
 # Where nothing has been painted yet, from the compositor.
@@ -348,7 +351,7 @@ sub _segments_of_frame {
 	my ($e, $f) = @$i{qw(event frame)};
 	my $p = $self->{problem}->caused;
 	my ($tid, $ran) = $p->last_ran($states, $f->{pid}, $f->{asked_ns} // $i->{end_ns});
-	my @via = grep { defined } $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef;
+	my @via = grep { defined } _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef;
 	push @via, [ $e->{server}{tid}, $i->{drawn_ns}, 0 ];
 	push @via, [ $tid, $ran, 0 ] if defined $tid && defined $f->{ns} && $ran > $i->{drawn_ns};
 	return $chain->walk(defined $f->{ns} ? $e->{server}{tid} : $tid // $f->{pid}, _woken_from($i), $i->{end_ns}, %how, deliver_ns => $e->{deliver_ns}, via => \@via,
@@ -412,6 +415,7 @@ sub _stages {
 	push @s, [ device => $e->{device_ns}, $exact ];
 	return _named(@s, [ feedback => $i->{end_ns}, $exact ]) if ($e->{motion} // '') eq 'cursor';
 	push @s, [ deliver => $e->{deliver_ns}, $exact ];
+	push @s, [ born => $e->{start}{born_ns}, 'exact' ] if $e->{start};
 	my $run = $self->_first_run($e, $states, $i->{end_ns});
 	push @s, [ client => $run, 'exact' ] if defined $run;
 	my @asked = grep { $_->{client} == $e->{client} } $e->{server}->between('request', $e->{deliver_ns}, $i->{end_ns});

@@ -5,6 +5,7 @@ package Tipme::InputPath;
 use strict;
 use warnings;
 use Tipme::DisplaySource;
+use Tipme::Starts;
 
 my $BURST_GAP_NS   = 10_000_000;       # damages closer than this are one burst
 my $CHORD_SPAN_NS  = 2_000_000_000;    # presses that lead up to a hot-key are at most that old
@@ -33,11 +34,34 @@ sub _number {
 	my ($mine) = $own && $own->{start_ns} <= $own->{ns} && $own->{start_ns} < $own->{answer}{end_ns} ? grep { $_->{device_ns} == $own->{ns} } @{ $self->{events} } : ();
 	my $n = 0;
 	for my $e (@{ $self->{events} }) {
-		if ($mine && $e == $mine) { $e->{n} = $own->{n}; next }
+		if ($mine && !$own->{start} && $e == $mine) { $e->{n} = $own->{n}; next }
 		$n++ if ++$n == ($mine ? $own->{n} : 0);
 		$e->{n} = $n;
 	}
+	$mine = $self->_start_of($mine, $own) if $mine && $own->{start};
 	$self->{own} = $mine;
+	return;
+}
+
+# The start of a program that a bundle is about: who had it made is not looked for again.
+sub _start_of {
+	my ($self, $press, $own) = @_;
+	my %start = %{ $own->{start} };
+	my $x = $press->{server};
+	my @drawn = grep { $_->{client} == $start{client} } $x->between('draw', $start{from_ns}, $self->{trigger} + 1);
+	my $e = Tipme::Starts::made_of($press, $self, \@drawn, \%start);
+	@$e{qw(n)} = $own->{n};
+	$e->{start}{kind} = $press->{kind};
+	push @{ $self->{events} }, $e;
+	return $e;
+}
+
+# add(EVENTS): others, which come behind: the numbers of those that are there stay
+sub add {
+	my ($self, @more) = @_;
+	my ($n) = sort { $b <=> $a } 0, map { $_->{n} } @{ $self->{events} };
+	$_->{n} = ++$n for @more;
+	push @{ $self->{events} }, @more;
 	return;
 }
 

@@ -99,6 +99,7 @@ my $TOP = _object('format!' => _object('major!' => \&_integer, 'minor!' => \&_in
 	clock_steps => _list(_object('from_ns!' => \&_integer, 'to_ns!' => \&_integer, 'by_ns!' => \&_signed), 64),
 	state => _facts(3), frequencies => _list(_object(map { $_ => \&_integer } qw(cpu khz max_khz))),
 	bundle => _object(detail => \&_text, event => _object('n!' => \&_integer, 'ns!' => \&_integer, 'start_ns!' => \&_integer, 'start_exact!' => \&_integer, usual_ns => \&_integer, usual_count => \&_integer, usual_where => \&_text,
+			start => _object(map { ("$_!" => \&_integer) } qw(pid client parent born_ns from_ns by by_pid by_client)),
 			'answer!' => _object('end_ns!' => \&_integer, 'open!' => \&_integer, 'exact!' => \&_integer, (map { $_ => \&_integer } qw(first_ns tid busy gone damage_ns asked_tid asked_ns drawn_ns)),
 				frame => _object(map { $_ => \&_integer } qw(ns exact pid told_ns asked_ns)))),
 		aside => _list(_object('tid!' => \&_integer, map { ("${_}_ns!" => \&_signed) } qw(running runnable blocked absent irq softirq net_running)), 4096),

@@ -11,6 +11,7 @@ use Tipme::Caused;
 use Tipme::Entry;
 use Scalar::Util qw(weaken);
 use Tipme::Injected;
+use Tipme::Starts;
 use Tipme::Verdict qw(is_unusual);
 
 my $NEAR_NS     = 30_000_000;        # records this far before a wake-up mostly tell who caused it
@@ -35,6 +36,7 @@ sub new {
 	my $self = bless { %with, answered => Tipme::Answered->new(%with), entry => Tipme::Entry->new($o{episode}) }, $class;
 	weaken(my $weak = $self);
 	$self->{injected} = Tipme::Injected->new(%with, woken => sub { return $weak->_woken_for(@_) });
+	$self->{path}->add(Tipme::Starts->new(%with)->events) if !$self->{path}->own;
 	return $self;
 }
 
@@ -70,9 +72,18 @@ sub _best {
 	# Keys that draw nothing (modifiers, those of a password) may have waited until the end, for all that the X records know. There may be many of them,
 	# and they must not keep us from what is known to have been answered late.
 	my %best;
+	# Of a start of which it is not known how long it takes it is not known either whether it was long.
+	my @unsure = grep { $_->{event}{start} && ($self->usual($_->{event}))[1] < $ENOUGH } @c;
+	my %unsure = map { $_->{event}{n} => 1 } @unsure;
+	@c = grep { !$unsure{ $_->{event}{n} } } @c;
 	$self->_look(\%best, grep { $self->_end_of($_->{event}) } @c);
 	$self->_look(\%best, grep { !$self->_end_of($_->{event}) } @c);
-	return $best{unusual} // $best{slept};
+	my $sure = $best{unusual};
+	return $sure if $sure && is_unusual($sure);
+	my %start;
+	$self->_look(\%start, @unsure);
+	return $start{unusual} if $start{unusual} && is_unusual($start{unusual});
+	return $sure // $best{slept} // $start{unusual};
 }
 
 # Looks closely at candidates, those that can have lasted longest first, for one that is more unusual than BEST.
@@ -106,9 +117,11 @@ sub _recorder_start {
 # The event that was being handled at a time, else the one nearest to it.
 sub _at {
 	my ($self, $events, $t) = @_;
-	my @c = grep { $_->{candidate} && ($_->{motion} // '') ne 'cursor' } @$events;
+	# A start goes on while other things are done: those first.
+	my @c = grep { $_->{candidate} && ($_->{motion} // '') ne 'cursor' && !$_->{start} } @$events;
+	my @starts = grep { $_->{start} } @$events;
 	my @near = sort { abs($a->{device_ns} - $t) <=> abs($b->{device_ns} - $t) || $a->{n} <=> $b->{n} } @c;
-	my @before = grep { ($_->{wakeup_ns} // $_->{device_ns}) <= $t } reverse @c;
+	my @before = grep { ($_->{wakeup_ns} // $_->{device_ns}) <= $t } (reverse @c), reverse @starts;
 	for my $e (@before) { my $i = $self->interval($e); return $i if $i && $i->{start_ns} <= $t && $i->{end_ns} >= $t }
 	for my $e (@near) { my $i = $self->interval($e); return $i if $i }
 	return;
@@ -168,7 +181,8 @@ sub usual {
 	my ($self, $e) = @_;
 	my $own = $self->{path}->own;
 	if ($own && $e == $own) { my $b = $self->{episode}->manifest->{bundle}{event}; return ($b->{usual_ns}, $b->{usual_count} // 0, $b->{usual_where}) }
-	my @any = grep { $_ != $e && $_->{candidate} && ($_->{motion} // '') eq ($e->{motion} // '') && defined $self->_end_of($_, 1) } $self->{path}->events;
+	return $self->_usual_start($e) if $e->{start};
+	my @any = grep { !$_->{start} && $_ != $e && $_->{candidate} && ($_->{motion} // '') eq ($e->{motion} // '') && defined $self->_end_of($_, 1) } $self->{path}->events;
 	my @own = grep { defined $e->{pid} && defined $_->{pid} && $_->{pid} == $e->{pid} } @any;
 	my ($same, $all) = map { [ grep { $_->{kind} eq $e->{kind} } @$_ ] } \@own, \@any;
 	if (@$same < $ENOUGH && $self->{baseline} && $e->{pid}) {
@@ -179,6 +193,20 @@ sub usual {
 	return (undef, 0, undef) if !@of;
 	my @ns = sort { $a <=> $b } map { $self->_quick($_) } @of;
 	return ($ns[ $#ns / 2 ], scalar @ns, 'episode');
+}
+
+# How long others of that program took to start: the library knows, if anybody does.
+sub _usual_start {
+	my ($self, $e) = @_;
+	my ($ns, $n) = $self->{baseline} ? $self->{baseline}->('start', $self->_comm_of($e)) : ();
+	return $n && $n >= $ENOUGH ? ($ns, $n, 'library') : (undef, 0, undef);
+}
+
+# A program is called so only when it has begun.
+sub _comm_of {
+	my ($self, $e) = @_;
+	my $t = $e->{start} ? $e->{start}{from_ns} : $e->{deliver_ns};
+	return $self->{kernel}->threads->at($e->{pid}, $t)->{comm};
 }
 
 # What a response seems to be from the X records alone; a server that is observed from outside counts in ms, so none is shorter than one.
@@ -193,7 +221,7 @@ sub usual_responses {
 	my ($self, $not) = @_;
 	my %ns;
 	for my $e (grep { $_->{candidate} && !$_->{motion} && $_->{pid} && @{ $_->{bursts} } && $_->{n} != ($not // 0) } $self->{path}->events) {
-		push @{ $ns{ $e->{kind} }{ $self->{kernel}->threads->at($e->{pid}, $e->{deliver_ns})->{comm} } }, $self->_quick($e);
+		push @{ $ns{ $e->{kind} }{ $self->_comm_of($e) } }, $self->_quick($e);
 	}
 	my @usual;
 	for my $kind (sort keys %ns) {

@@ -10,7 +10,7 @@ use Tipme::DisplaySource;
 
 our @EXPORT_OK = qw(responses summary percentile);
 
-my %PRESS = map { $_ => 1 } qw(key_press key_repeat button_press touch);
+my %PRESS = map { $_ => 1 } qw(key_press key_repeat button_press touch start);
 
 # responses(DIAGNOSIS): for each input event, in order of time: { n, kind, hotkey, server, client {pid, comm}, entered_ns, server_ns,
 # deliver_ns, first_damage_ns, feedback_ns, response_ns, open, gone }; a stage that did not come is undef; so is the pid of a client from elsewhere. Presses have the
@@ -47,7 +47,8 @@ sub _event {
 
 sub _client {
 	my ($e, $threads) = @_;
-	return { pid => $e->{pid}, comm => characters($threads->at($e->{pid}, $e->{deliver_ns})->{comm}) } if $e->{pid};
+	my $t = $e->{start} ? $e->{start}{from_ns} : $e->{deliver_ns};
+	return { pid => $e->{pid}, comm => characters($threads->at($e->{pid}, $t)->{comm}) } if $e->{pid};
 	return defined $e->{deliver_ns} ? { pid => undef, comm => Tipme::DisplaySource::unnamed($e->{client}) } : undef;
 }
 
@@ -65,7 +66,7 @@ sub _add_other {
 # or still waits, or (gone, which are among the open) will never be answered. The user waits from an event to its feedback, and thinks from a feedback to the next event; both together
 # reach from the first event to the last.
 sub summary {
-	my (@events) = grep { !$_->{hotkey} } @_;
+	my (@events) = grep { !$_->{hotkey} && $_->{kind} ne 'start' } @_;
 	my @answered = sort { $a->{response_ns} <=> $b->{response_ns} } grep { defined $_->{response_ns} } @events;
 	my @ns = map { $_->{response_ns} } @answered;
 	my ($wait, $think) = _wait_and_think(@events);

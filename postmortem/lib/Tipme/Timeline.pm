@@ -496,8 +496,8 @@ sub _arrows {
 
 # --- words ---
 
-my %STAGE_WORDS = (interrupt => 'interrupt', input => '%k arrives', read => '%s reads it', server => '%s wakes up', device => '%s works on it', deliver => 'sent to %c', client => '%c runs', request => '%c draws', drawn => '%c has drawn', painting => 'the compositor paints', feedback => 'on the screen', free => '%c is free again');
-my @STAGE_ORDER = qw(interrupt input server device deliver client request drawn painting feedback free);
+my %STAGE_WORDS = (interrupt => 'interrupt', input => '%k arrives', read => '%s reads it', server => '%s wakes up', device => '%s works on it', deliver => 'sent to %c', client => '%c runs', request => '%c draws', drawn => '%c has drawn', painting => 'the compositor paints', born => '%c is made', feedback => 'on the screen', free => '%c is free again');
+my @STAGE_ORDER = qw(interrupt input server device deliver born client request drawn painting feedback free);
 
 sub _stages {
 	my ($self) = @_;

@@ -15,6 +15,8 @@ our @EXPORT_OK = qw(is_unusual judge judge_stall totals no_input duration_text p
 my $NOTICE_NS = 100_000_000;    # an answer to a key or a click that comes sooner seems to come at once
 my $MOTION_NS = 75_000_000;     # the pointer is watched all the time
 my $SLOW_NS   = 500_000_000;    # one that takes longer is slow, even if it always is
+my $START_NS  = 2_000_000_000;  # a start that takes longer is slow, where it is not known how long it usually takes
+my $START_MORE = 0.5;           # of its usual time: a start that takes so much longer is slow, ...
 my $ENOUGH    = 3;              # other responses that make a "usually"
 
 my %EVENT = (
@@ -25,6 +27,7 @@ my %EVENT = (
 	button_release => N__('the release of a button'),
 	motion         => N__('a motion of the pointer'),
 	touch          => N__('a touch'),
+	start          => N__('the start of a program'),
 	other          => N__('an input event'),
 );
 
@@ -178,10 +181,18 @@ sub is_unusual { my ($i) = @_; return _unusual($i, $i->{end_ns} - $i->{start_ns}
 
 sub _unusual {
 	my ($i, $all) = @_;
+	return _slow_start($i, $all) if $i->{event} && $i->{event}{start};
 	my $notice = $i->{event} && $i->{event}{motion} ? $MOTION_NS : $NOTICE_NS;
 	return 0 if $all < $notice;
 	return 1 if $all >= $SLOW_NS || $i->{usual_count} < $ENOUGH;
 	return $i->{excess_ns} >= $notice ? 1 : 0;
+}
+
+# ... if that is half a second or more.
+sub _slow_start {
+	my ($i, $all) = @_;
+	return $all >= $START_NS ? 1 : 0 if $i->{usual_count} < $ENOUGH;
+	return $i->{excess_ns} >= $SLOW_NS && $i->{excess_ns} >= $START_MORE * $i->{usual_ns} ? 1 : 0;
 }
 
 sub _head {
@@ -189,6 +200,8 @@ sub _head {
 	my ($e, $comm) = ($i->{event}, one_line($client->{comm}));
 	my $drawn = $i->{busy} && defined $i->{first_ns} ? fill(N__(', though it drew something after {time}'), time => duration_text($i->{first_ns} - $i->{start_ns})) : '';
 	my $text = ($e->{motion} // '') eq 'cursor' ? N__('The pointer followed its motion after {time}')
+		: $e->{start} && $i->{open} ? N__('{who} has shown no window for {time} since {event}')
+		: $e->{start} ? N__('{who} showed its first window {time} after {event}')
 		: $e->{pending} ? N__('{comm} (the X server) has not looked at {event} for {time}')
 		: $i->{gone} ? N__('Until it closed its connection {who} had not answered {event} for {time}')
 		: $i->{open} && $i->{frame} ? N__('What {who} drew after {event} has not been on the screen for {time}')
@@ -196,7 +209,7 @@ sub _head {
 		: $i->{busy} ? N__('{who} took no other event for {time} after {event}{drawn}')
 		: $i->{open} ? N__('{who} has not answered {event} for {time}') : N__('{who} answered {event} after {time}');
 	return fill($text, comm => $comm, who => $comm . ($client->{pid} > 0 ? " (pid $client->{pid})" : ''),
-		event => event_words($e->{kind}), time => duration_text($all), drawn => $drawn);
+		event => event_words($e->{start} ? $e->{start}{kind} : $e->{kind}), time => duration_text($all), drawn => $drawn);
 }
 
 sub _usually { my ($i) = @_; return defined $i->{usual_ns} ? fill(N__(', usually {time}'), time => duration_text($i->{usual_ns})) : '' }

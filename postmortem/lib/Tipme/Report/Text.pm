@@ -33,6 +33,7 @@ my %STAGE = (
 	drawn     => N__('the client had drawn'),
 	told      => N__('the compositor was told'),
 	painting  => N__('the compositor began to paint'),
+	born      => N__('the process was made'),
 	feedback  => N__('the screen had changed'),
 	free      => N__('the client could take its next event'),
 );
