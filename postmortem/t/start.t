@@ -5,9 +5,9 @@ use strict;
 use warnings;
 use Test::More;
 use File::Temp ();
-use FindBin qw($Bin);
+use FindBin    qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
-use Tipme::Responses qw(responses summary);
+use Tipme::Responses   qw(responses summary);
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
@@ -17,25 +17,30 @@ use constant { SERVER => 100, CLIENT => 200, SHELL => 300, NEW => 400, MS => 1_0
 # first window at `shown` ms.
 sub story {
 	my (%o) = @_;
-	my $s = Tipme::Test::Story->new(trigger => $o{trigger} // 9000);
-	my $t = 1000;
+	my $s   = Tipme::Test::Story->new(trigger => $o{trigger} // 9000);
+	my $t   = 1000;
 	if ($o{clock}) {
 		# Nobody pressed anything that had it made: the client's own timer did.
 		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping')->draw($t + 0.8);
-		$s->wake(1, $t + 99, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $t + 99.1, $t + 101, CLIENT, 'sleeping');
-		$s->kernel(1, $t + 100, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW, child_start_ns => ($t + 100) * MS);
+		$s->wake(1, $t + 99, CLIENT, 0, 'poll', context => 'hardirq')
+			->run(1, $t + 99.1, $t + 101, CLIENT, 'sleeping');
+		$s->kernel(1, $t + 100, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW,
+			child_start_ns => ($t + 100) * MS);
 		$t += 98;
-	}
-	elsif ($o{shell}) {
-		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping')->wake(1, $t + 0.9, SHELL, CLIENT, 'tty')->draw($t + 0.8);
-		$s->run(1, $t + 1.1, $t + 3, SHELL, 'sleeping')->kernel(1, $t + 2, 'fork', tid => SHELL, child_tid => NEW, child_pid => NEW, child_start_ns => ($t + 2) * MS);
-	}
-	else {
+	} elsif ($o{shell}) {
+		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping')
+			->wake(1, $t + 0.9, SHELL, CLIENT, 'tty')->draw($t + 0.8);
+		$s->run(1, $t + 1.1, $t + 3, SHELL, 'sleeping')
+			->kernel(1, $t + 2, 'fork', tid => SHELL, child_tid => NEW, child_pid => NEW,
+			child_start_ns => ($t + 2) * MS);
+	} else {
 		$s->enter($t)->run(1, $t + 0.25, $t + 3, CLIENT, 'sleeping')->draw($t + 0.8);
-		$s->kernel(1, $t + 2, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW, child_start_ns => ($t + 2) * MS);
+		$s->kernel(1, $t + 2, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW,
+			child_start_ns => ($t + 2) * MS);
 	}
 	my $b = $s->builder;
-	$b->thread(NEW, 'editor', ppid => $o{shell} ? SHELL : CLIENT, start_ns => ($t + 2) * MS, ts_ns => ($t + 900) * MS, since_ns => ($t + 20) * MS);
+	$b->thread(NEW, 'editor', ppid => $o{shell} ? SHELL : CLIENT, start_ns => ($t + 2) * MS,
+		ts_ns => ($t + 900) * MS, since_ns => ($t + 20) * MS);
 	$s->kernel(1, $t + 5, 'rename', tid => NEW, comm => 'editor');
 	my ($from, $end) = ($t + 4, $o{shown});
 	$b->x(($o{came} // $end - 5) * MS, 'x_client', pid => NEW, client => 7, state => 'connected');
@@ -46,21 +51,31 @@ sub story {
 
 my $d = judged('a program that needs long', story(shown => 4000), 'app-compute', 'editor', 0.98, 1);
 is($d->{event}{kind}, 'start', '... is a start');
-cmp_ok(abs($d->{interval}{duration_ns} - 3000 * MS), '<', MS, '... from the key to the first window');
+cmp_ok(abs($d->{interval}{duration_ns} - 3000 * MS), '<', MS,
+	'... from the key to the first window');
 is($d->{interval}{start_ns}, 1000 * MS, '... the key');
-like($d->{verdict}{sentence}, qr/^editor \(pid 400\) showed its first window 3\.00 s after a key press: for 3\.00 s \(\d+ %\) it computed\.$/, '... the sentence');
+like($d->{verdict}{sentence},
+	qr/^editor \(pid 400\) showed its first window 3\.00 s after a key press: for 3\.00 s .* computed\.$/,
+	'... the sentence');
 is_deeply($d->{event}{client}, { pid => NEW, comm => 'editor' }, '... whose window it is');
 ok((grep { $_->{name} eq 'born' } @{ $d->{event}{stages} }), '... when the process was made');
 
 $d = judged('... by a shell', story(shown => 4000, shell => 1), 'app-compute', 'editor', 0.98, 1);
 is($d->{event}{kind}, 'start', '... which is a start, too');
 
-judged('a start that takes a second, where nothing is known of others', story(shown => 2000), 'none', undef);
+judged('a start that takes a second, where nothing is known of others', story(shown => 2000),
+	'none', undef);
 judged('one that the clock has made', story(shown => 4000, clock => 1), 'none', undef);
 
-$d = judged('a program that has no window yet', story(shown => 5900, no_window => 1, trigger => 5000, hotkey => 5000, came => 3000), 'app-compute', 'editor', 0.98, 1);
-like($d->{verdict}{sentence}, qr/^editor \(pid 400\) has shown no window for 4\.00 s since a key press: /, '... which is said');
-judged('a program that never shows one, and rests', story(shown => 1100, no_window => 1), 'none', undef);
+$d =
+	judged('a program that has no window yet',
+	story(shown => 5900, no_window => 1, trigger => 5000, hotkey => 5000, came => 3000),
+	'app-compute', 'editor', 0.98, 1);
+like($d->{verdict}{sentence},
+	qr/^editor \(pid 400\) has shown no window for 4\.00 s since a key press: /,
+	'... which is said');
+judged('a program that never shows one, and rests', story(shown => 1100, no_window => 1), 'none',
+	undef);
 
 # What is usual for that program, as the library knows it, decides.
 {
@@ -68,28 +83,40 @@ judged('a program that never shows one, and rests', story(shown => 1100, no_wind
 		my ($shown, $usual, $n) = @_;
 		my $dir = File::Temp::tempdir(CLEANUP => 1) . '/e';
 		my $ep  = Tipme::Episode->open(story(shown => $shown)->builder->write($dir));
-		my $di  = Tipme::Diagnosis->new($ep, baseline => sub { my ($kind, $comm) = @_; return $kind eq 'start' && $comm eq 'editor' ? ($usual * MS, $n) : () });
+		my $di  = Tipme::Diagnosis->new(
+			$ep,
+			baseline => sub {
+				my ($kind, $comm) = @_;
+				return $kind eq 'start' && $comm eq 'editor' ? ($usual * MS, $n) : ();
+			}
+		);
 		return $di->run;
 	};
 	my $r = $judge->(2400, 300, 5);
 	is($r->{verdict}{kind}, 'app-compute', 'longer than usual');
-	like($r->{verdict}{sentence}, qr/1\.40 s after a key press, usually 300 ms:/, '... which is said');
+	like($r->{verdict}{sentence}, qr/1\.40 s after a key press, usually 300 ms:/,
+		'... which is said');
 	is($judge->(2400, 1200, 5)->{verdict}{kind}, 'none', 'about as long as usual');
 	is($judge->(4000, 2900, 5)->{verdict}{kind}, 'none', '... also where that is long');
-	is($judge->(2400, 300, 2)->{verdict}{kind}, 'none', 'two starts are no usage');
+	is($judge->(2400, 300,  2)->{verdict}{kind}, 'none', 'two starts are no usage');
 }
 
-# The press that had it made keeps its own answer, and its number; what the library remembers is by program.
+# The press that had it made keeps its own answer, and its number; the library remembers by program.
 {
 	my $dir = File::Temp::tempdir(CLEANUP => 1) . '/e';
-	my $di  = Tipme::Diagnosis->new(Tipme::Episode->open(story(shown => 4000)->builder->write($dir)));
-	my @r   = responses($di);
-	my ($press, $start) = ((grep { $_->{kind} eq 'key_press' && $_->{entered_ns} == 1000 * MS } @r), grep { $_->{kind} eq 'start' } @r);
+	my $di =
+		Tipme::Diagnosis->new(Tipme::Episode->open(story(shown => 4000)->builder->write($dir)));
+	my @r = responses($di);
+	my ($press, $start) = ((grep { $_->{kind} eq 'key_press' && $_->{entered_ns} == 1000 * MS } @r),
+		grep { $_->{kind} eq 'start' } @r);
 	cmp_ok($press->{response_ns}, '<', 5 * MS, 'the press itself was answered at once');
 	cmp_ok(abs($start->{response_ns} - 3000 * MS), '<', MS, '... and the start is listed');
-	is($start->{n}, 1 + (sort { $b <=> $a } map { $_->{n} } grep { $_->{kind} ne 'start' } @r)[0], '... behind all presses, whose numbers stay');
-	cmp_ok(summary(@r)->{max_ns}, '<', 10 * MS, '... and is none of the answers that are summed up');
-	is_deeply([ map { "$_->{kind} $_->{comm}" } grep { $_->{kind} eq 'start' } $di->usual_responses ], ['start editor'], 'the library is told');
+	is($start->{n}, 1 + (sort { $b <=> $a } map { $_->{n} } grep { $_->{kind} ne 'start' } @r)[0],
+		'... behind all presses, whose numbers stay');
+	cmp_ok(summary(@r)->{max_ns}, '<', 10 * MS,
+		'... and is none of the answers that are summed up');
+	is_deeply([ map {"$_->{kind} $_->{comm}"} grep { $_->{kind} eq 'start' } $di->usual_responses ],
+		['start editor'], 'the library is told');
 	is($di->run(event => $start->{n})->{event}{kind}, 'start', 'a start can be asked for');
 }
 
@@ -105,16 +132,22 @@ judged('a program that never shows one, and rests', story(shown => 1100, no_wind
 {
 	my $s = Tipme::Test::Story->new(trigger => 9000);
 	my $b = $s->builder;
-	$s->enter(1000)->run(1, 1000.25, 2600, CLIENT, 'sleeping')->draw(1000.8)->kernel(1, 2500, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW, child_start_ns => 2500 * MS);
-	$b->thread(NEW, 'editor', ppid => CLIENT, start_ns => 2500 * MS, ts_ns => 3500 * MS, since_ns => 3500 * MS);
-	$s->kernel(1, 2601, 'rename', tid => NEW, comm => 'editor')->run(1, 2600.5, 3400, NEW, 'sleeping')->draw(3399.7, NEW, pid => NEW, client => 7);
+	$s->enter(1000)->run(1, 1000.25, 2600, CLIENT, 'sleeping')->draw(1000.8)
+		->kernel(1, 2500, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW,
+		child_start_ns => 2500 * MS);
+	$b->thread(NEW, 'editor', ppid => CLIENT, start_ns => 2500 * MS, ts_ns => 3500 * MS,
+		since_ns => 3500 * MS);
+	$s->kernel(1, 2601, 'rename', tid => NEW, comm => 'editor')
+		->run(1, 2600.5, 3400, NEW, 'sleeping')->draw(3399.7, NEW, pid => NEW, client => 7);
 	$b->x(3390 * MS, 'x_client', pid => NEW, client => 7, state => 'connected');
-	$d = judged('a launcher that takes its time', $s->hotkey(8000), 'app-compute', 'xterm', 0.99, 1);
+	$d =
+		judged('a launcher that takes its time', $s->hotkey(8000), 'app-compute', 'xterm', 0.99, 1);
 	is($d->{event}{kind}, 'key_press', '... is itself slow');
-	my $dir = File::Temp::tempdir(CLEANUP => 1) . '/e';
-	my $di = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write($dir)));
+	my $dir     = File::Temp::tempdir(CLEANUP => 1) . '/e';
+	my $di      = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write($dir)));
 	my ($start) = grep { $_->{kind} eq 'start' } $di->events;
-	my $r = $di->run(event => $start->{n});
-	is("$r->{verdict}{kind} $r->{verdict}{blamed}{comm}", 'ipc-wait xterm', '... and what the start waited for');
+	my $r       = $di->run(event => $start->{n});
+	is("$r->{verdict}{kind} $r->{verdict}{blamed}{comm}", 'ipc-wait xterm',
+		'... and what the start waited for');
 }
 done_testing;

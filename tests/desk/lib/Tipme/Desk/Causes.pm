@@ -16,6 +16,7 @@ my $PYTHON = '/usr/bin/python3';
 #   who      CODE->(scene): { pid => comm } of those who may be blamed
 #   deed     a program must be able to do it in its handler: the deed's first word; none: any
 #   program
+#   action   the one that it needs; none: any
 #   world    the worlds where it can be seen, if not all
 #   before   CODE: before the program starts (services, files; sets deed)
 #   ready    CODE: the program stands
@@ -89,7 +90,7 @@ my %CAUSE = (
 	'service-blocked' => {
 		deed => 'dbus', kinds => ['lock-wait'], answer => 'after', says =>
 			'the program asks a service of the bus that waits for a file lock that `flock` holds '
-				. 'for %d ms',
+			. 'for %d ms',
 		before => sub {
 			my ($s) = @_;
 			$s->{deed} = 'dbus ' . $s->service(
@@ -147,6 +148,25 @@ my %CAUSE = (
 			$c->add($_) for keys %{ $s->{family} };
 		},
 		begin => sub { my ($s) = @_; $s->evict($s->{big}) },
+	},
+	# How long a start usually takes is not known here, so it must be long to be told.
+	start => {
+		deed => 'start',  kinds => [qw(app-compute timer-sleep)], who => $client, answer => 'last',
+		least_ms => 2200, most_ms => 4000,
+		says     =>
+			'a program that the shell starts computes or sleeps for %d ms before its first window',
+		before => sub {
+			my ($s) = @_;
+			$s->{deed} = 'start ' . ($s->{ms} % 2 ? 'compute' : 'sleep') . " $s->{ms}";
+		},
+	},
+	# It gets each click first, and lets it go on to the program.
+	'window-manager' => {
+		kinds   => [qw(input-late stopped)], answer => 'after', action => 'click',
+		who     => sub { return { $_[0]{workload}->wm_pid => 'openbox' } },
+		says    => 'the window manager, which gets each click first, is stopped for %d ms',
+		begin   => sub { my ($s) = @_; $s->stop_pids($s->{workload}->wm_pid) },
+		release => sub { my ($s) = @_; $s->cont_pids($s->{workload}->wm_pid) },
 	},
 	stopped => {
 		kinds   => ['stopped'], who => $client, answer => 'after',
@@ -258,6 +278,7 @@ sub fits {
 	my ($name, $p) = @_;
 	my $c = get($name);
 	return 0 if $c->{deed}          && !($p->{deeds} // {})->{ $c->{deed} };
+	return 0 if $c->{action}        && !$p->{actions}{ $c->{action} };
 	return 0 if $c->{needs_timeout} && !$p->{timeouts};
 	return 0 if $c->{world}         && !$c->{world}{ $p->{world} };
 	return 1;

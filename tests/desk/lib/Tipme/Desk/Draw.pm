@@ -64,7 +64,7 @@ sub scene {
 	my $action =
 		$c->{deed}
 		? ($p->{echo} && $next->(4) == 0 ? 'echo' : 'deed')
-		: $actions[ $next->(scalar @actions) ];
+		: $c->{action} // $actions[ $next->(scalar @actions) ];
 	my @loads = Tipme::Desk::Causes::loads();
 	my $load  = $cause eq 'quiet' || $next->(3) == 0 ? $loads[ $next->(scalar @loads) ] : 'nothing';
 	return {

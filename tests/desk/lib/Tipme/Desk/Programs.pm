@@ -10,7 +10,8 @@ use Tipme::Workload::Programs;
 my $DIR          = dirname(__FILE__) . '/../../../programs';
 my @FILES        = qw(deeds.py gtk.py qt.py notes.tcl deeds.el deeds.vim page.html store.py);
 my %ALL          = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read);
-my %WORKS        = (%ALL, work => 1);    # those that can count the CPU's time that they use
+my %SHELL        = (%ALL, start => 1);    # those that start others
+my %WORKS        = (%ALL, work  => 1);    # those that can count the CPU's time that they use
 my $GTK_SETTINGS = "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n";
 
 # Those that do deeds, and the line that makes them: F5 in most; the shell has a function.
@@ -50,12 +51,12 @@ my %ADD = (
 	'xterm-shell' => {
 		world   => 'terminal', like => 'xterm',
 		command => [qw(xterm -geometry 100x30 -e bash --noprofile --rcfile BIN/shell -i)],
-		press   => 'key Return', first => 'x'
+		press   => 'key Return', first => 'x', deeds => \%SHELL
 	},
 	'urxvt-shell' => {
 		world   => 'terminal', like => 'rxvt',
 		command => [qw(urxvt -geometry 100x30 -e bash --noprofile --rcfile BIN/shell -i)],
-		press   => 'key Return', first => 'x'
+		press   => 'key Return', first => 'x', deeds => \%SHELL
 	},
 );
 # A third of the programs, from each world that has several: they run in the final table only,
@@ -101,7 +102,8 @@ sub files {
 	return map {"$DIR/$_"} @FILES;
 }
 
-# The shell's function `x`, which does the deed by the programs that shells have.
+# The shell's function `x`, which does the deed by the programs that shells have; BIN is where ours
+# lie.
 sub shell {
 	my ($deed) = @_;
 	my ($what, @w) = split ' ', $deed // '';
@@ -112,6 +114,7 @@ sub shell {
 		work   => sub { 'head -c ' . int($_[0] * 400_000) . ' /dev/zero | sha256sum' },
 		sqlite => sub {qq{sqlite3 -cmd ".timeout 20000" $_[0] "insert into t values (1)"}},
 		dbus   => sub {"gdbus call --session --dest $_[0] --object-path /store --method $_[0].Ask"},
+		start  => sub {qq{DESK_START=1 DESK_DEED="@_" wish BIN/notes.tcl &}},
 		http   => sub {
 			"exec 3<>/dev/tcp/127.0.0.1/$_[0]; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3";
 		},

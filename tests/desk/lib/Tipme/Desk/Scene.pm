@@ -71,7 +71,8 @@ sub _start {
 	my ($self) = @_;
 	my ($w, $p) = @$self{qw(workload p)};
 	my $bin = $self->{lab}{bin};
-	$self->write_file("$bin/shell", Tipme::Desk::Programs::shell($self->{deed}));
+	$self->write_file("$bin/shell",
+		Tipme::Desk::Programs::shell($self->{deed}) =~ s/\bBIN\b/$bin/gr);
 	my %o = (env => { DESK_DEED => $self->{deed} });
 	$o{command} = [ map {s/^BIN\b/$bin/r} @{ $p->{command} } ] if ref $p->{command} eq 'ARRAY';
 	$o{page}    = ($p->{page} =~ s/BIN/$bin/r) . '?' . ($self->{deed} =~ s/ /%20/gr) if $p->{page};
@@ -221,8 +222,8 @@ sub _await_answer {
 		$self->_look_around;
 		$self->_listen;
 		my $a = $self->_answer;
-		$self->{others_ns} = $self->_delay_ns - $self->{delay_ns} if !$a || $a->[1] != $seen;
-		$seen              = $a->[1]                              if $a;
+		$self->{others_ns} = $self->_others_ns if !$a || $a->[1] != $seen;
+		$seen              = $a->[1]           if $a;
 		my $now = Tipme::Lab::now_ns();
 		if (   $a
 			&& ($now - $a->[1] > SILENCE_NS || $now - $a->[0] > 3 * SILENCE_NS)
@@ -236,13 +237,29 @@ sub _await_answer {
 	return;
 }
 
-# How long the program's first thread and the server have waited for a CPU by now, as the kernel
-# itself counts it.
+# How long the program's first thread, the server, and those whom the program waits for have waited
+# for a CPU by now, as the kernel itself counts it: { pid => ns }
 sub _delay_ns {
 	my ($self) = @_;
+	my %ns;
+	for my $pid (
+		$self->{ui_pid}, $self->{stage}{display}->pid, keys %{ $self->{helpers} },
+		keys %{ $self->{family} }
+		)
+	{
+		my ($wait) = (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$pid/schedstat"))[1] // next;
+		$ns{$pid} = $wait;
+	}
+	return \%ns;
+}
+
+# What of that came since; of one that is gone by now what it had when it was looked at last.
+sub _others_ns {
+	my ($self) = @_;
+	my $now = $self->_delay_ns;
+	$self->{waited}{$_} = $now->{$_} - ($self->{delay_ns}{$_} // 0) for keys %$now;
 	my $sum = 0;
-	$sum += (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0
-		for $self->{ui_pid}, $self->{stage}{display}->pid;
+	$sum += $_ for values %{ $self->{waited} };
 	return $sum;
 }
 

@@ -75,8 +75,8 @@ sub table {
 			. "right by cause\n"
 			. _group(cause => @caused);
 		$text .=
-			"$c->{drawn} scenes: $c->{right} of $c->{judged} right ($parts), $c->{void} void, "
-				. "$c->{skipped} skipped\n";
+			  "$c->{drawn} scenes: $c->{right} of $c->{judged} right ($parts), $c->{void} void, "
+			. "$c->{skipped} skipped\n";
 	}
 	if (@quiet) {
 		my $c = counts(@quiet);
