@@ -53,7 +53,7 @@ sub _told {
 	my $own = $self->{path}->own;
 	my $a = $own && $e == $own ? $self->{episode}->manifest->{bundle}{event}{answer} : undef;
 	return if !$a;
-	my $damage = defined $a->{damage_ns} ? (grep { $_->{client} == $e->{client} } $e->{server}->between('draw', $a->{damage_ns}, $a->{damage_ns} + 1))[0] : undef;
+	my $damage = defined $a->{damage_ns} ? (sort { ($b->{client} == $e->{client}) <=> ($a->{client} == $e->{client}) } $e->{server}->between('draw', $a->{damage_ns}, $a->{damage_ns} + 1))[0] : undef;
 	return if !$damage && (defined $a->{damage_ns} || !$a->{open} && !$a->{busy});
 	return { (map { defined $a->{$_} ? ($_ => $a->{$_}) : () } qw(first_ns tid busy gone drawn_ns frame)), end_ns => $a->{end_ns}, open => $a->{open}, exact => $a->{exact}, damage => $damage,
 		defined $a->{asked_ns} ? (asked => [ $a->{asked_tid}, $a->{asked_ns} ]) : () };

@@ -50,13 +50,14 @@ sub _in_film {
 sub _caused {
 	my ($self, $e, $b) = @_;
 	my $t = $self->request_ns($e, $b->[2][0]);
+	my $drawer = drawer($e, $b->[2][0]);
 	my $near = $self->{kernel}->states($t - $NEAR_NS > $e->{deliver_ns} ? $t - $NEAR_NS : $e->{deliver_ns}, $t);
 	# A client that its own timer has just woken blinks, or plays.
-	my $timer = $self->_own_timer($e, $near, $t);
-	return [] if $timer && $self->_after_asking($e, $t);
+	my $timer = $self->_own_timer($e, $near, $t, $drawer);
+	return [] if $timer && $drawer == $e->{pid} && $self->_after_asking($e, $t);
 	return 0 if $timer && !_by_network($near, $timer) && $timer->{to} - $timer->{from} > $FRAME_NS && $t - $timer->{to} < $LONG_NS;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
-	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
+	my ($tid, $ran) = $self->last_ran($states, $drawer, $t);
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
 	my $chain = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
@@ -79,7 +80,7 @@ sub _caused {
 		# A thread that has the timers of others slept until one of them; one that paces frames does so for less.
 		return 0 if $w->{to} - $w->{from} > $FRAME_NS && $chain->is_idle_there($w);
 		$paced = 1 if $pid == $e->{pid} && $w->{waker}{context} eq 'hardirq' && $chain->is_idle_there($w);
-		return 0 if $pid == $e->{server}{pid} && $w->{reason} && $w->{reason}{class} eq 'loop';
+		return 0 if ($pid == $e->{server}{pid} || $pid == $drawer && $pid != $e->{pid}) && $w->{reason} && $w->{reason}{class} eq 'loop';
 	}
 	return @own ? $self->_after_a_timer($e, $segments, $t, @own) : $net ? [] : $paced ? 'paced' : 'chain';
 }
@@ -243,7 +244,7 @@ sub _partners {
 	for my $o (@like) {
 		my $t = $self->request_ns($o, $o->{bursts}[0][2][0]);
 		my $states = $self->{kernel}->states($o->{deliver_ns} - $NS_PER_MS, $t);
-		my ($tid, $ran) = $self->last_ran($states, $o->{pid}, $t);
+		my ($tid, $ran) = $self->last_ran($states, drawer($o, $o->{bursts}[0][2][0]), $t);
 		next if !defined $tid || $ran <= $o->{deliver_ns};
 		my $chain = $self->chain($states, $o);
 		my $segments = $chain->walk_once($tid, $o->{deliver_ns}, $ran);
@@ -269,8 +270,8 @@ sub _through_client {
 
 # The sleep of the client before it drew, if its own timer ended it: that answers nobody, as such.
 sub _own_timer {
-	my ($self, $e, $states, $t) = @_;
-	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
+	my ($self, $e, $states, $t, $drawer) = @_;
+	my ($tid, $ran) = $self->last_ran($states, $drawer // $e->{pid}, $t);
 	return if !defined $tid;
 	my $i = $states->before($tid, $ran);
 	while ($i && $i->{kind} ne 'blocked') { $i = $states->before($tid, $i->{from}) }
@@ -280,6 +281,9 @@ sub _own_timer {
 }
 
 sub _by_network { my ($states, $i) = @_; return (vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255) == 2 }    # softirq_irq
+
+# drawer(EVENT, DAMAGE): the process that drew: the client, or one that draws in the client's window
+sub drawer { my ($e, $d) = @_; return $d && defined $d->{client} && $d->{client} != $e->{client} && $d->{pid} ? $d->{pid} : $e->{pid} }
 
 # chain(STATES, EVENT): a walker for it
 sub chain {

@@ -12,6 +12,8 @@ use Tipme::Reason qw(reason);
 use Tipme::Words qw(N__ fill);
 
 my $MOST      = 0.5;
+my $LIGHTER   = 5;      # nice levels: a third of the other's weight
+my $ORDINARY  = 120;    # kernel priority of nice 0; 100 of nice -20
 my $SLOW      = 0.75;   # of a CPU's highest frequency
 my $MAX_LOOK  = 500;    # stretches for which other CPUs are looked at
 my $NOTICE_NS = 100_000_000;    # what comes sooner seems to come at once, as Tipme::Verdict has it
@@ -37,6 +39,7 @@ sub of {
 		push @say, _slow_words($slow), $machine->speed_facts($slow, $from, $self->{to});
 		$self->_blame_speed($v, $slow, $self->{to} - $from);
 	}
+	$self->_blame_weight($v, \@of, $self->{to} - $from);
 	push @say, $machine->message_facts($v, $from, $self->{to});
 	$self->_turn($v);
 	push @say, $machine->memory_facts($v, $from, $self->{to});
@@ -84,6 +87,33 @@ sub _blame_speed {
 	$v->{sentence} = fill(N__('{head}: {clause}.'), head => $v->{head}, clause => fill(Tipme::Kinds::clause('cpu-slow', ''),
 		time => Tipme::Verdict::duration_text($v->{share_ns}) . ' (' . Tipme::Verdict::percent($v->{share_ns}, $all) . ' %)',
 		waiter => one_line($v->{blamed}{comm} // '?'), map { $_ => sprintf '%.2f', $slow->{$_} / 1e6 } qw(khz max_khz)));
+	return;
+}
+
+# Who is nicer than those who have the CPU is meant to get little of it: its own weight is to be blamed, where they outweigh it
+# three to one for most of that time.
+sub _blame_weight {
+	my ($self, $v, $of, $all) = @_;
+	return if $v->{kind} ne 'cpu-contention' || !defined $v->{head};
+	my (%ns, %prio);
+	for my $p (grep { $_->{state} eq 'runnable' } @$of) {
+		my $own = $self->{threads}->at($p->{tid}, $p->{to_ns} - 1)->{prio};
+		next if $own <= $ORDINARY || $own >= $ORDINARY + 20;
+		for my $b ($p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $p->{to_ns} - $p->{from_ns} }) {
+			next if $b->{kind} ne 'cpu-contention' || !defined $b->{prio} || $b->{prio} < $ORDINARY - 20 || $own - $b->{prio} < $LIGHTER;
+			$ns{ $p->{pid} } += $b->{ns};
+			$prio{ $p->{pid} } = $own;
+		}
+	}
+	my ($pid) = sort { $ns{$b} <=> $ns{$a} || $a <=> $b } keys %ns;
+	return if !defined $pid || $ns{$pid} <= $MOST * $v->{share_ns};
+	my $who = $self->{threads}->at($pid, $self->{to});
+	my $others = one_line($v->{blamed}{comm} // '?') . (defined $v->{blamed}{pid} ? " (pid $v->{blamed}{pid})" : '') . ($v->{blamed}{processes} > 1 ? ' and others' : '');
+	@$v{qw(kind was_kind)} = ('cpu-weight', $v->{kind});
+	$v->{blamed} = { kind => 'cpu-weight', pid => $pid, comm => $who->{comm}, processes => 1, pids => [$pid], ns => $ns{$pid}, detail => 'wait-cpu' };
+	$v->{sentence} = fill(N__('{head}: {clause}.'), head => $v->{head}, clause => fill(Tipme::Kinds::clause('cpu-weight', ''),
+		time => Tipme::Verdict::duration_text($v->{share_ns}) . ' (' . Tipme::Verdict::percent($v->{share_ns}, $all) . ' %)',
+		waiter => one_line($who->{comm}) . " (pid $pid)", nice => $prio{$pid} - $ORDINARY, others => $others));
 	return;
 }
 

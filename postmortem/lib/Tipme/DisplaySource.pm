@@ -140,6 +140,9 @@ sub first_asked {
 # that one was told), asked_ns (when it asked the source for it) }. With QUICK it looks at no records of the kernel.
 sub shown { return }
 
+# maker_of(WINDOW): the number of the client that made it; undef: not known, or the source does not tell
+sub maker_of { return }
+
 # painted_between(FROM, TO): changes of the screen by those who bring the pictures of others there: for each such process
 # a list of facts with ts_ns and pid, in order of time
 sub painted_between { return () }

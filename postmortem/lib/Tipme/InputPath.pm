@@ -259,6 +259,12 @@ sub _add_bursts {
 	my (%next, %damage);
 	# The server gives the number of a client that has gone to the next: number and process are the client.
 	push @{ $damage{ _who($_) } }, $_ for grep { $_->{ts_ns} <= $self->{trigger} } $x->all('draw');
+	# Who has his windows drawn by another, over a connection of that one's own, has drawn them.
+	my %for;
+	for my $d (grep { $_->{pid} && $_->{window} && $_->{ts_ns} <= $self->{trigger} } $x->all('draw')) {
+		my $maker = $x->maker_of($d->{window});
+		push @{ $for{$maker} }, $d if $maker && $maker != $d->{client};
+	}
 	my %gone;
 	push @{ $gone{ _who($_) } }, $_->{ts_ns} for grep { $_->{gone} } $x->all('client');
 	for my $e (reverse @$events) {
@@ -269,7 +275,9 @@ sub _add_bursts {
 		$e->{candidate} = 1 if ($CANDIDATE{ $e->{kind} } || $e->{first_of_go}) && $e->{deliver_ns} < $self->{trigger};
 		$e->{next_ns} = $next{ _who($e) };
 		($e->{gone_ns}) = grep { $_ > $e->{deliver_ns} } @{ $gone{ _who($e) } // [] };
-		$e->{damages} = $damage{ _who($e) } // [];
+		my $who = _who($e);
+		$damage{$who} = [ sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @{ $damage{$who} // [] }, @{ delete $for{ $e->{client} } } ] if $for{ $e->{client} };
+		$e->{damages} = $damage{$who} // [];
 		$e->{bursts} = $self->bursts($e, $e->{deliver_ns}, $e->{next_ns} // $self->{trigger} + 1, $e->{motion} ? 1 : $MAX_BURSTS);
 		$next{ _who($e) } = $e->{deliver_ns} if $PRESS{ $e->{kind} };
 	}

@@ -273,6 +273,17 @@ my %KIND = (
 		story  => 'machine.t',
 		flags  => [qw(compute victim)],
 	},
+	'cpu-weight' => {
+		list   => N__('{name} has a low weight (nice)'),
+		phrase => N__('getting little of a CPU by its own low weight'),
+		cause  => N__('the low weight that {name} has at the CPUs'),
+		ask    => N__('whoever gave {name} its nice value: others rightly came first'),
+		next   => N__('Give it an ordinary weight (`renice -n 0 -p {pid}`), and see what set it.'),
+		clause => N__('for {time} {waiter} got little of a CPU, since nice {nice} gives it '
+				. 'a low weight; {others} had it'),
+		story => 'weight.t',
+		flags => [qw(victim)],
+	},
 	'server-compute' => {
 		list   => N__('the X server computed'),
 		phrase => N__('the X server computed'),

@@ -138,6 +138,28 @@ sub shown {
 	return $draws->[-1]{hidden} ? $self->{frames}->shown($draws, $until, $quick) : undef;
 }
 
+# maker_of(WINDOW): the upper bits of a window's number are the client that made it. How many they are is
+# the server's setting: that number by which most events went to windows of whom they went to.
+my @MAKER_BITS = 18 .. 24;
+my $MOSTLY     = 0.8;
+
+sub maker_of {
+	my ($self, $window) = @_;
+	my $bits = $self->{maker_bits} //= $self->_maker_bits;
+	return $bits && $window ? $window >> $bits : undef;
+}
+
+sub _maker_bits {
+	my ($self) = @_;
+	my ($all, %n) = (0);
+	for my $d (grep { $_->{window} && $_->{client} && $_->{input_seq} } @{ $self->{deliver} }) {
+		$all++;
+		$n{$_} += $d->{window} >> $_ == $d->{client} for @MAKER_BITS;
+	}
+	my ($best) = sort { $n{$b} <=> $n{$a} || $a <=> $b } keys %n;
+	return $all && $n{$best} >= $MOSTLY * $all ? $best : 0;
+}
+
 # request_end(POSITION): when that request, or run of them, ended: undef if it was still being executed. A record can tell 4.3 s; one that lasted longer did so up to the next of its thread.
 sub request_end {
 	my ($self, $k) = @_;

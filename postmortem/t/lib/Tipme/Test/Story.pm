@@ -66,7 +66,7 @@ sub enter {
 	$b->x(ns($t + 0.06), 'x_wakeup');
 	$b->x(ns($t + 0.1), 'x_device', input_seq => $seq, kind => $o{kind} // 'key_press', device => 6);
 	$b->x(ns($t + 0.11), 'x_device', input_seq => $seq, kind => $o{kind} // 'key_press', device => 3, is_master => 1);
-	$b->x(ns($t + 0.19), 'x_deliver', input_seq => $seq, kind => $o{kind} // 'key_press', pid => CLIENT, client => 4, x_type => 2) if !$o{chord};
+	$b->x(ns($t + 0.19), 'x_deliver', input_seq => $seq, kind => $o{kind} // 'key_press', pid => CLIENT, client => 4, x_type => 2, window => $o{window} // 0) if !$o{chord};
 	$self->wake(0, $t + 0.2, CLIENT, SERVER, $o{client_stack} // 'poll') if !$o{no_wake} && !$o{chord};
 	$b->x(ns($t + 0.21), 'x_chord', input_seq => $seq, action => 'snapshot') if $o{chord} && $o{chord} eq 'last';
 	$b->x(ns($t + 0.28), 'x_sleep');
@@ -82,7 +82,7 @@ sub draw {
 	$self->run(0, $run, $run + 0.25, SERVER, 'sleeping');
 	$b->x(ns($run + 0.01), 'x_wakeup');
 	$b->x(ns($run + 0.05), 'x_request', pid => $o{pid} // CLIENT, client => $o{client} // 4, duration_ns => 100_000, major => 74, sequence => 1, count => 1);
-	$b->x(ns($run + 0.15), 'x_damage', pid => $o{pid} // CLIENT, client => $o{client} // 4, major => 74, width => 6, height => 13);
+	$b->x(ns($run + 0.15), 'x_damage', pid => $o{pid} // CLIENT, client => $o{client} // 4, major => 74, width => 6, height => 13, window => $o{window} // 0);
 	$b->x(ns($run + 0.24), 'x_sleep');
 	return $self;
 }

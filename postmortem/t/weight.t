@@ -1,0 +1,37 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Who waits for a CPU because of a low weight of its own: that is named, not those who rightly came
+# first.
+use strict;
+use warnings;
+use Test::More;
+use FindBin qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Test::Judge qw(judged);
+use Tipme::Test::Story;
+
+use constant { CLIENT => 200, BUILD => 600, MS => 1_000_000 };
+
+# The client, of one nice value, waits 800 ms for a CPU that another one, of its own, has.
+sub behind {
+	my ($own, $its) = @_;
+	my $s = Tipme::Test::Story->new;
+	my $b = $s->builder;
+	$b->thread(BUILD,  'cc1',   ts_ns => 5 * MS,   since_ns => 2 * MS, prio => 120 + $its);
+	$b->thread(CLIENT, 'xterm', ts_ns => 900 * MS, since_ns => 503 * MS, prio => 120 + $own);
+	my %p = (prio => 120 + $its);
+	$s->run(1, 900, 1800, BUILD, 'runnable', %p, preempted => 1, next => CLIENT)->enter(1000);
+	$b->switch(1, 1803 * MS, CLIENT, 0, 'sleeping', prev_prio => 120 + $own);
+	return $s->draw(1802.8)->hotkey(3000);
+}
+
+my $d = judged('nice 10 behind nice 0', behind(10, 0), 'cpu-weight', 'xterm', 0.98, 1);
+like(
+	$d->{verdict}{sentence},
+	qr/ms \(100 %\) xterm \(pid 200\) got little of a CPU, since nice 10 gives it a low weight; cc1 \(pid 600\) had it\.$/,
+	'... and why'
+);
+judged('nice 0 behind nice -20', behind(0,  -20), 'cpu-contention', 'cc1', 0.98, 1);
+judged('nice 10 behind nice 10', behind(10, 10),  'cpu-contention', 'cc1', 0.98, 1);
+judged('nice 2 behind nice 0',   behind(2,  0),   'cpu-contention', 'cc1', 0.98, 1);
+done_testing();
