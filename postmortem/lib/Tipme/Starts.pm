@@ -21,8 +21,9 @@ my %PRESS = map { $_ => 1 } qw(key_press key_repeat key_release button_press but
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
 # events(): input events of kind `start`, as InputPath has events; beside it start => { by (the
-# number of the press), kind (of that), by_pid and by_client (who got that), pid, client, parent (the
-# thread that made the process), born_ns, from_ns (when it connected) }. The press stays what it is.
+# number of the press), kind (of that), by_pid and by_client (who got that), pid, client, parent
+# (the thread that made the process), born_ns, from_ns (when it connected) }. The press stays as it
+# is.
 sub events {
 	my ($self) = @_;
 	my $k = $self->{kernel};
