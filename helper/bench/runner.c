@@ -252,6 +252,7 @@ static int profile(struct tipme_task_run *r)
 {
 	struct json_object *o = json_object_new_object();
 	struct tipme_profile p = { 0 };
+	unsigned int sampled = 0;
 	int err;
 
 	do {
@@ -261,6 +262,7 @@ static int profile(struct tipme_task_run *r)
 		tipme_profile_begin(&p);
 		err = r->task->run(r);
 		tipme_profile_end(&p);
+		sampled++;
 		err = !err && r->task->after ? r->task->after(r) : err;
 		err = tipme_task_interrupted ? -EINTR : err;
 	} while (!err && !r->task->once && tipme_profile_wants_more(&p));
@@ -268,6 +270,7 @@ static int profile(struct tipme_task_run *r)
 		add_number(o, "user_samples", p.user_samples);
 		add_number(o, "kernel_samples", p.kernel_samples);
 	}
+	add_number(o, "sampled_repeats", sampled);
 	put(o);
 	return err;
 }
