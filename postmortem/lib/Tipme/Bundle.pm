@@ -91,7 +91,8 @@ sub made {
 			detail => $detail, wider => $wider);
 		my @files = $b->files;
 		return ($b, @files) if $detail eq 'whole';
-		my $again = eval { _judged(@files) };
+		my ($theirs, $again) = eval { _opened(@files) };
+		$b->{opened} = [ $theirs, $again ];
 		return ($b, @files) if $again && core($again) eq $want;
 		next if $detail ne 'path' || !$again;
 		$wider = @reach ? _wider($d, $again, $wider, shift @reach) : undef;
@@ -137,7 +138,7 @@ sub parts {
 	require Tipme::Report::Text;
 	require Tipme::Timeline;
 	require Tipme::Timeline::Picture;
-	my ($diagnosis, $d) = _opened(@files);
+	my ($diagnosis, $d) = @{ $self->{opened} // [ _opened(@files) ] };
 	my $svg = Tipme::Timeline::Picture->svg(Tipme::Timeline->collect($diagnosis, $d));
 	utf8::decode($svg);
 	my %out = %{ $self->{dropped} };
@@ -178,8 +179,6 @@ sub verify {
 	}
 	return;
 }
-
-sub _judged { return (_opened(@_))[1] }
 
 # (diagnosis, its data) of files, as whoever opens them has it
 sub _opened {
@@ -304,13 +303,12 @@ sub _records {
 		my $named = $s->{source} eq 'tipmed';
 		next if !$named && $s->{first_ns} > $cut->ends;
 		my $kept = $named ? sub { return $cut->names(@_, $self->{named}) } : sub { return $cut->keeps(@_, $s->{cpu}) };
-		my ($list, $buf) = $ep->section_records($s);
+		my ($list, $buf) = $named ? $ep->section_records($s) : $self->_near($s);
 		my $of = $by{ $s->{cpu} } //= { section => $s, kept => [], carried => {} };
 		$self->_add_names($code, $of) if $s->{source} =~ /\A(?:kernel_|proc_)/ && !$self->{names_added}++;
 		# Names of functions and libraries are kept if a stack is that has them, so they are looked at last.
 		for ($named ? _stacks_last($code, $list, $buf) : @$list) {
 			my ($ts, $off, $len) = @$_;
-			next if !$named && $self->_passed($code, $ts, unpack 'x8Cx3V', substr $$buf, $off, 16);
 			my ($bytes, $carry) = $self->_redacted($code, substr($$buf, $off, $len), $kept, $named, $of);
 			next if !defined $bytes;
 			if    (!length $bytes) { delete $of->{carried}{$carry} }
@@ -329,13 +327,39 @@ sub _records {
 	return pack($l->{template} =~ s/Z(\d+)/a$1/gr, map { $h{$_} } @{ $l->{names} }) . $body;
 }
 
-# Most records lie outside of what is kept: these are told by their heads, and only counted.
-sub _passed {
-	my ($self, $code, $ts, $type, $tid) = @_;
-	my $name = $self->{type_name}{$type} //= ($Tipme::Record::Layout::RECORD{$type} // {})->{name} // '';
-	return 0 if !length $name || !$self->{cut}->passes($name, $ts, $tid);
-	$self->{passed}{$name}++;
-	return 1;
+# Most records lie outside of what is kept: these are told by their heads, and only counted. As
+# section_records() of the episode, without them.
+sub _near {
+	my ($self, $s) = @_;
+	my ($cut, $passed) = @$self{qw(cut passed)};
+	return $self->{ep}->section_records($s) if $cut->detail eq 'whole';
+	$self->{passed} = $passed //= {};
+	my $name = $self->{name_of} //= { map { $_ => $Tipme::Record::Layout::RECORD{$_}{name} } keys %Tipme::Record::Layout::RECORD };
+	my ($buf, $size) = ($self->{ep}->section_bytes($s), 32);
+	# Records of one length: columns of times and kinds are passed over faster than records.
+	if (length($buf) % $size || join('', unpack '(x9ax22)*', $buf) =~ /[^\x04]/) {
+		(my $list, $buf) = $self->{ep}->section_records($s);
+		my @near;
+		for my $r (@$list) {
+			my ($type, $tid) = unpack 'x8Cx3V', substr $$buf, $r->[1], 16;
+			my $is = $name->{$type};
+			if (defined $is && $cut->passes($is, $r->[0], $tid)) { $passed->{$is}++ }
+			else                                                 { push @near, $r }
+		}
+		return (\@near, $buf);
+	}
+	my ($k, $types, @near, %n) = (-1, join '', unpack '(x8ax23)*', $buf);
+	my ($from, $to, $first, $last) = ($cut->from, $cut->to, $cut->reach);
+	my %early = map { $_ => 1 } grep { Tipme::Cut->carried($name->{$_}) } keys %$name;
+	for my $ts (unpack '(Q<x24)*', $buf) {
+		$k++;
+		my $type = vec $types, $k, 8;
+		if (($ts < $from || $ts > $to) && $name->{$type}
+			&& ($ts < $first ? !$early{$type} : $ts > $last || $cut->passes($name->{$type}, $ts, unpack 'V', substr $buf, $k * $size + 12, 4))) { $n{$type}++ }
+		else { push @near, [ $ts, $k * $size, $size ] }
+	}
+	$passed->{ $name->{$_} } += $n{$_} for keys %n;
+	return ([ sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } @near ], \$buf);
 }
 
 # How the threads of the path were called when they had their part: where the name came from may be left out.

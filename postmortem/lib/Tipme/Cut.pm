@@ -250,12 +250,22 @@ sub ends {
 	return max($self->{to}, ($self->{ground} ? $self->{ground}->last : undef) // 0);
 }
 
+# reach(): (FROM, TO): no record of the kernel beyond is looked at, but for the kinds of carried()
+sub reach {
+	my ($self) = @_;
+	my ($first, $last) = $self->{ground} ? $self->{ground}->reach : ();
+	return (min($self->{from}, $first // $self->{from}), max($self->{to}, $last // 0));
+}
+
 # knows(NAME): 1: records of that kind may be kept
 sub knows { my ($class, $name) = @_; return $KNOWN{$name} // 0 }
 
-# passes(NAME, TIME, TID): 1: that record is left out, as is seen before it is read
+# passes(NAME, TIME, TID): 1: that record is left out, as is seen before it is read. carried(NAME): 1:
+# one of that kind may be kept though it is of an earlier time
 my %CARRIED = map { $_ => 1 }
 	qw(signal rename fork exec x_sleep x_wakeup x_grab x_request x_idle cpu_frequency);
+
+sub carried { my ($class, $name) = @_; return $CARRIED{$name} // 0 }
 
 sub passes {
 	my ($self, $name, $ts, $tid) = @_;

@@ -55,6 +55,13 @@ sub last {
 	return max(map {/(\d+)\z/} keys %{ $self->{records} }, keys %{ $self->{copies} });
 }
 
+# reach(): the first and the last time of a record of the ground set, or of one that is told at another time
+sub reach {
+	my ($self) = @_;
+	my @t = map {/(\d+)\z/} keys %{ $self->{records} }, keys %{ $self->{copies} };
+	return (min(@t), max(@t));
+}
+
 # within(LIST, TIME, NEAR): does it lie in one of these stretches, which are apart and in order?
 sub within {
 	my ($list, $t, $near) = @_;

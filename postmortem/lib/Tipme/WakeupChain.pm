@@ -564,14 +564,37 @@ sub _comes_back {
 sub asks_awake_server {
 	my ($self, $tid, $from, $to) = @_;
 	my $states = $self->{states};
-	my $i = $states->before($self->{server_tid}, $to);
-	for (1 .. $MAX_AWAKE) { last if !$i || $i->{kind} eq 'blocked'; $i = $states->before($self->{server_tid}, $i->{from}) }
+	my $i = $self->_server_slept($to);
 	# Asleep in between: it was woken for what it then told the thread.
-	return 0 if !$i || $i->{kind} ne 'blocked' || !defined $i->{wake} || $i->{to} > $from;
+	return 0 if !$i || !defined $i->{wake} || $i->{to} > $from;
 	my $by = vec $states->events->{a}, $i->{wake}, 32;
 	my $pid = $self->{threads}->at($tid, $from)->{pid};
 	return 0 if $by == $tid || $by && $self->{threads}->at($by, $i->{to})->{pid} == $pid;
 	return (grep { ($_->{pid} // 0) == $pid } $self->{server} ? $self->{server}->between('request', $from - $ASKS_NS, $to) : ()) ? 1 : 0;
+}
+
+# The last sleep of the server before TIME; undef: it was awake for long, or it is not known. A walk asks
+# for thousands of times in one stretch without a sleep, so this is found once for all.
+sub _server_slept {
+	my ($self, $t) = @_;
+	my ($states, $tid) = ($self->{states}, $self->{server_tid});
+	my $i = $states->before($tid, $t) or return;
+	$self->{slept} //= _sleeps_before($states->intervals($tid));
+	my ($sleep, $steps) = @{ $self->{slept}{ $i->{from} } };
+	return $sleep && $steps <= $MAX_AWAKE ? $sleep : undef;
+}
+
+# { when an interval begins => [ the last sleep up to it, without a gap; so many intervals before ] }
+sub _sleeps_before {
+	my ($intervals) = @_;
+	my ($sleep, $steps, $end, %of);
+	for my $i (@$intervals) {
+		$sleep = undef if defined $end && $i->{from} != $end;
+		($sleep, $steps) = ($i, -1) if $i->{kind} eq 'blocked';
+		$of{ $i->{from} } = [ $sleep, ++$steps ];
+		$end = $i->{to};
+	}
+	return \%of;
 }
 
 # is_idle_there(WAIT, as waits() has it): a thread of a pool, or one that has the timers of others, sleeps in a futex until it gets something to do: it sleeps nowhere else. In one that

@@ -16,6 +16,7 @@ use constant { PACKET => 1, TREE => 2, CLOCKS => 6, TIMESTAMP => 8, SEQUENCE => 
 use constant { SLICE_BEGIN => 1,    SLICE_END => 2,    INSTANT   => 3, OUR_SEQUENCE => 2 };
 use constant { VERDICT     => 7471, PATH      => 7472, MONOTONIC => 3, BOOTTIME     => 6 };
 my $AROUND_NS = 100_000_000;
+my $LONG      = 1 << 20;        # bytes of records: of tens of thousands, who woke whom is left out
 
 # trace(DIAGNOSIS, DATA): its bytes
 sub trace {
@@ -32,22 +33,43 @@ sub trace {
 			CLOCKS, join '', map { _bytes(1, _number(1, $_) . _number(2, $t)) } MONOTONIC, BOOTTIME
 		)
 	);
+	my $records = $self->_records($ep, $from, $to);
+	$records = $self->_in_perl($ep, $from, $to, 'sched_waking') if length $records > $LONG;
+	$out .= $records;
+	$self->_tree($i ? $i->{end_ns} : $t, $self->{threads}->tids);
+	$self->_verdict if $i;
+	return $out;
+}
+
+# By the program in C, where there is one.
+sub _records {
+	my ($self, $ep, $from, $to) = @_;
+	open my $file, '+>', undef or die "$!\n";
+	if (Tipme::Export::Perfetto->whole($ep, $file, $from // 0, $to)) {
+		seek $file, 0, 0;
+		binmode $file;
+		local $/ = undef;
+		return <$file> // '';
+	}
+	return $self->_in_perl($ep, $from, $to, '');
+}
+
+# Without the records of a kind.
+sub _in_perl {
+	my ($self, $ep, $from, $to, $without) = @_;
+	my $out     = '';
 	my $records = Tipme::Export::Perfetto->new(episode => $ep, threads => $self->{threads},
 		out => sub { $out .= $_[0] });
-	my %seen;
 	$records->begin;
 	$ep->each(
 		sub {
 			my ($name, $f, $where) = @_;
-			$seen{$_} = 1 for grep {$_} map { $f->{$_} } qw(tid next_tid waker_tid);
-			$records->record($name, $f, { %$where, ts => $f->{ts_ns} });
+			$records->record($name, $f, { %$where, ts => $f->{ts_ns} }) if $name ne $without;
 		},
 		from_ns => $from,
 		to_ns   => $to
 	);
 	$records->end;
-	$self->_tree($i ? $i->{end_ns} : $t, sort { $a <=> $b } keys %seen);
-	$self->_verdict if $i;
 	return $out;
 }
 
