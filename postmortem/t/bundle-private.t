@@ -87,6 +87,13 @@ sub recovered {
 	return scalar grep { my $p = $_; grep { abs($_ - $p) <= 3 * MS } @$guess } @$press;
 }
 
+# median(PRESSES, GUESSES): ms from a press to the nearest guess, of half of them at most
+sub median {
+	my ($press, $guess) = @_;
+	my @off = sort { $a <=> $b } map { my $p = $_; (sort { $a <=> $b } map { abs($_ - $p) } @$guess)[0] // 9000 * MS } @$press;
+	return $off[ $#off / 2 ] / MS;
+}
+
 # by chance: as many guesses, anywhere in the nine seconds
 sub chance { my ($press, $guess) = @_; return recovered($press, [ map { int rand 9000 * MS } @$guess ]) }
 
@@ -96,6 +103,7 @@ my ($x, $sched) = guesses($dir);
 my $all = @$press;
 is(recovered($press, $x), $all, "before (as with --all): the records of the X server tell all $all presses");
 is(recovered($press, $sched), $all, '... and so does the scheduling alone');
+diag(sprintf 'before: %d of %d within 3 ms, half of them within %.3f ms by X records and %.3f ms by scheduling', $all, $all, median($press, $x), median($press, $sched));
 
 ($s, $press, $slow) = typed();
 ($d, $theirs, $dir, $bundle) = unpacked($s);
@@ -103,11 +111,11 @@ is(recovered($press, $sched), $all, '... and so does the scheduling alone');
 is($bundle->told->{detail}, 'path', 'a bundle keeps the stretches of the path');
 is($d->{verdict}{kind}, 'stopped', 'the story is one of a stopped terminal') or diag($d->{verdict}{sentence});
 my ($by_x, $by_sched, $chance) = (recovered($press, $x), recovered($press, $sched), chance($press, [ @$x, @$sched ]));
-diag(sprintf 'of %d other presses within 3 ms: %d by X records, %d by scheduling; by chance %d', $all, $by_x, $by_sched, $chance);
+diag(sprintf 'after: of %d other presses within 3 ms: %d by X records, %d by scheduling; by chance %d; half of them not within %.0f ms', $all, $by_x, $by_sched, $chance, median($press, [ @$x, @$sched ]));
 cmp_ok($by_x, '<=', $chance + 1, 'after: X records tell no more of them than chance');
 cmp_ok($by_sched, '<=', $chance + 1, '... nor does the scheduling');
 ok((grep { abs($_ - $slow) <= 3 * MS } @$x), 'the press that the report is about is there');
-is(Tipme::Bundle::core($theirs), Tipme::Bundle::core($d), 'verdict, path and sums are the same');
+is($bundle->core_of($theirs), $bundle->core_of($d), 'verdict, path and sums are the same');
 is($theirs->{event}{n}, $d->{event}{n}, '... and the number of the event');
 is($theirs->{interval}{usual_ns}, $d->{interval}{usual_ns}, '... and the usual time');
 
@@ -117,9 +125,84 @@ is($theirs->{interval}{usual_ns}, $d->{interval}{usual_ns}, '... and the usual t
 is($d->{verdict}{kind}, 'rt-starvation', 'a client that waits for a CPU') or diag($d->{verdict}{sentence});
 is($bundle->told->{detail}, 'path', '... is told by its path');
 ($by_x, $by_sched, $chance) = (recovered($press, $x), recovered($press, $sched), chance($press, [ @$x, @$sched ]));
-diag(sprintf 'of %d other presses within 3 ms: %d by X records, %d by scheduling; by chance %d', scalar @$press, $by_x, $by_sched, $chance);
+diag(sprintf 'after, waiting for a CPU: of %d other presses within 3 ms: %d by X records, %d by scheduling; by chance %d; half of them not within %.0f ms', scalar @$press, $by_x, $by_sched, $chance, median($press, [ @$x, @$sched ]));
 cmp_ok($by_x,     '<=', $chance + 1, '... X records tell no more than chance');
 cmp_ok($by_sched, '<=', $chance + 1, '... nor do the turns of the server on the other CPU');
+
+# Somebody types while the client computes; the server has the other CPU, or takes that of the client
+# for each key.
+sub computing {
+	my ($same, $t, @press) = ($_[0], 700);
+	my $s = Tipme::Test::Story->new(trigger => 9000);
+	for (1 .. 20) { $t += 60 + int rand 90; $s->key($t, 3); push @press, $t }
+	my ($slow, $end) = ($t += 150, $t + 2150);
+	$s->enter($slow)->builder->switch(1, Tipme::Test::Story::ns($slow + 0.25), 0, CLIENT, 'runnable');
+	for (1 .. 15) {
+		$t += 60 + int rand 60;
+		push @press, $t;
+		if (!$same) { $s->enter($t, no_wake => 1); next }
+		my @ns = map { Tipme::Test::Story::ns($t + $_) } 0.1, 0.3;
+		$s->builder->switch(1, $ns[0], CLIENT, SERVER, 'runnable', prev_preempted => 1)->switch(1, $ns[1], SERVER, CLIENT, 'sleeping');
+	}
+	$s->builder->switch(1, Tipme::Test::Story::ns($end + 2), CLIENT, 0, 'sleeping');
+	$s->draw($end + 1.9);
+	return ($s->hotkey(8000), [ map { $_ * MS } 100, 300, 500, @press ], $slow * MS);
+}
+
+($s, $press, $slow) = computing(1);
+($d, $theirs, $dir, $bundle) = unpacked($s);
+is($bundle->told->{turns}, 15, 'a server that takes the CPU of the path for each key: that is told');
+is($bundle->core_of($theirs), $bundle->core_of($d), '... and verdict and sums are the same');
+
+($s, $press, $slow) = computing();
+($d, $theirs, $dir, $bundle) = unpacked($s);
+($x, $sched) = guesses($dir);
+is("$d->{verdict}{kind} " . $bundle->told->{detail}, 'app-compute path', 'a client that computes');
+cmp_ok(recovered($press, [ @$x, @$sched ]), '<=', chance($press, [ @$x, @$sched ]) + 1, '... tells no times either');
+
+# What is not proven is cut like the rest: the press in question, and who may have kept it.
+sub unproven {
+	my $s = Tipme::Test::Story->new(trigger => 9000);
+	my ($t, @press) = (700);
+	for (1 .. 12) { $t += 60 + int rand 90; $s->key($t, 3); push @press, $t }
+	$s->builder->thread(510, 'bus', ts_ns => 5 * MS);
+	my $slow = $t += 150;
+	$s->enter($slow)->run(1, $slow + 0.25, $slow + 1, CLIENT, 'sleeping')->enter($slow + 80, kind => 'key_release')->run(1, $slow + 80.25, $slow + 80.4, CLIENT, 'sleeping');
+	$s->wake(1, $slow + 389, 510, 0, 'epoll', context => 'hardirq')->run(0, $slow + 389.1, $slow + 391.1, 510, 'sleeping')
+		->wake(0, $slow + 391, CLIENT, 510, 'poll')->run(1, $slow + 391.2, $slow + 393, CLIENT, 'sleeping')->draw($slow + 392.9);
+	return ($s->hotkey(8000), [ map { $_ * MS } 100, 300, 500, @press ], $slow * MS);
+}
+
+($s, $press, $slow) = unproven();
+($d, $theirs, $dir, $bundle) = unpacked($s);
+($x, $sched) = guesses($dir);
+is("$d->{verdict}{kind} " . ($d->{verdict}{why} // '') . ' ' . $bundle->told->{detail}, 'unknown process path', 'an answer that is not proven to be late') or diag($d->{verdict}{sentence});
+is($bundle->core_of($theirs), $bundle->core_of($d), '... is told as it was');
+is($theirs->{candidates}[0]{why}, 'process', '... with the reason');
+cmp_ok(recovered($press, [ @$x, @$sched ]), '<=', chance($press, [ @$x, @$sched ]) + 1, '... and no other press');
+
+# Nothing was slow: there is nothing to cut it to.
+{
+	my $to = Tipme::Test::Story->new(no_usual => 1)->hotkey(3000)->builder->write("$tmp/quiet");
+	is(eval { Tipme::Command::Bundle->run($to, '-o', "$tmp/quiet.tipme", '--yes'); 1 }, undef, 'nothing slow: no bundle ...');
+	like($@, qr/^nothing in it was slow, .*--all/, '... but of all');
+}
+
+# Who had a small share has no name; nor has who had most memory, without another part.
+{
+	my $s = Tipme::Test::Story->new;
+	$s->daemon('memory_state', ts_ns => $_ * 1000 * MS, since_ns => ($_ - 1) * 1000 * MS, total_kib => 8 << 20, available_kib => 100 << 10, swap_total_kib => 0, swap_free_kib => 0, full_us => 600_000, some_us => 900_000, io_full_us => 0) for 1 .. 4;
+	$s->builder->thread(900, 'secretlarge', rss_kib => 3 << 20)->thread(870, 'hog', ts_ns => 5 * MS)->thread(880, 'secretsmall', ts_ns => 5 * MS);
+	$s->enter(1000)->builder->switch(1, int(1000.1 * MS), 0, 870, 'runnable')->switch(1, 1600 * MS, 870, 880, 'runnable', prev_preempted => 1)
+		->switch(1, 1603 * MS, 880, CLIENT, 'runnable', prev_preempted => 1)->switch(1, 1605 * MS, CLIENT, 0, 'sleeping');
+	my ($d, $theirs, $dir, $bundle) = unpacked($s->draw(1604.9)->hotkey(3000));
+	is($bundle->told->{detail}, 'path', 'a CPU and no memory');
+	ok((grep { ($_->{comm} // '') eq 'secretsmall' } @{ $d->{totals}{blamed} }), '... one had it for 3 ms');
+	like("@{ $d->{verdict}{circumstances} }", qr/Most memory had: secretlarge/, '... one had most memory');
+	like("@{ $theirs->{verdict}{circumstances} }", qr/Most memory had: another program 3\.0 GiB/, '... which stays, without its name');
+	is($bundle->core_of($theirs), $bundle->core_of($d), '... and so do sums and verdict');
+	is(scalar(grep { open my $h, '<:raw', $_ or die "$!\n"; local $/; <$h> =~ /secret/ } glob "$dir/*"), 0, '... neither name is in any file');
+}
 
 # What was added to the format later says nothing here until somebody has thought about it.
 ok(!Tipme::Cut->knows('a_kind_of_tomorrow'), 'a kind of record that Cut does not know');

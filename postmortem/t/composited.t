@@ -163,4 +163,5 @@ sub presented {
 	return $s->x($t + $ms + 0.2, 'x_present', pid => COMP, client => 5, window => 0x3f, phase => 'end', serial => int $t)->x($t + $ms + 0.25, 'x_painted', pid => 0, client => 0, x => 0, y => 0, width => 1024, height => 768)->x($t + $ms + 0.39, 'x_sleep');
 }
 
+Tipme::Test::Judge::cut_to_the_path();
 done_testing();

@@ -292,4 +292,5 @@ is_deeply(
 	],
 	'what is another, and nothing else'
 );
-done_testing;
+Tipme::Test::Judge::cut_to_the_path();
+done_testing();

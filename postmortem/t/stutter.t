@@ -74,4 +74,5 @@ $s->enter(4000)->run(0, 4000.5, 4000.6, 200, 'sleeping')->wake(1, 4000.7, 200, 0
 $d = $s->diagnose("$dir/" . ++$n);
 isnt($d->{event}, undef, 'a slow answer comes first');
 
+Tipme::Test::Judge::cut_to_the_path();
 done_testing();

@@ -94,4 +94,5 @@ is($x->shown({}, \@draws, 1010 * MS, 1)->{ns}, undef, '... and not before');
 ($x) = sources(story(no_usual => 1)->enter(1000)->draw(1005, undef, no_done => 1, with => { callback => 0 }));
 is($x->shown({}, [ $x->all('draw') ], 4000 * MS, 1), undef, 'one without a callback, when it was taken');
 
+Tipme::Test::Judge::cut_to_the_path();
 done_testing();

@@ -8,6 +8,7 @@ use Cpanel::JSON::XS ();
 use Digest::SHA qw(sha256_hex);
 use List::Util qw(max min);
 use Tipme::Archive;
+use Tipme::Brought;
 use Tipme::Cut;
 use Encode qw(encode_utf8);
 use Tipme::Latency;
@@ -51,17 +52,27 @@ sub new {
 	return $self;
 }
 
-# The processes that the verdict is about keep their names; all others are numbers.
+# The processes that the verdict is about keep their names; all others are numbers, and so is who had no
+# more than a small share of the interval.
+my $SMALL = 0.02;
+
 sub _name_those_who_matter {
 	my ($self) = @_;
 	my ($d, $t) = @$self{qw(d threads)};
-	my %pid = map { $_ => 1 } grep { defined } (map { ($_->{pid}, $_->{blamed}{pid}) } @{ $d->{path} }), (map { $_->{pid} } @{ $d->{totals}{blamed} }), @{ ($d->{verdict}{blamed} // {})->{pids} // [] },
-		($d->{verdict}{blamed} // {})->{pid}, (map { ($_->{client} // {})->{pid}, $_->{server}{pid} } $d->{event} // ()), (map { $_->{server_pid} } @{ $self->{ep}->manifest->{sources} });
+	my $blamed = $d->{verdict}{blamed} // {};
+	my %ns;
+	$ns{ $_->{pid} } += $_->{ns} for grep { $_->{pid} } @{ $d->{totals}{blamed} };
+	$ns{ $_->[0] } += $_->[1] for map { my $p = $_; map { [ $_, $p->{to_ns} - $p->{from_ns} ] } grep { $_ } $p->{pid}, $p->{blamed}{pid} } @{ $d->{path} };
+	my $least = $d->{interval} ? $SMALL * $d->{interval}{duration_ns} : 0;
+	my @large = grep { $ns{$_} >= $least } keys %ns;
+	my %pid = map { $_ => 1 } grep { defined } @large, @{ $blamed->{pids} // [] }, $blamed->{pid}, (map { ($_->{client} // {})->{pid}, $_->{server}{pid} } $d->{event} // ()),
+		map { $_->{server_pid} } @{ $self->{ep}->manifest->{sources} };
 	# Who started those who are blamed, and who let them go on, is named in the verdict, too.
 	my $end = ($d->{interval} // {})->{end_ns} // $self->{ep}->trigger_ns;
-	for my $pid (grep { $_ } map { $_->{pid} } @{ $d->{totals}{blamed} }) { my ($up) = $t->ancestors($pid, $end); $pid{ $up->[0] } = 1 if $up }
-	$self->{said} = join "\n", grep { defined } $d->{verdict}{sentence}, map { ($_->{reason}, map { $_->{detail} } $_->{blamed}, @{ $_->{among} // [] }) } @{ $d->{path} };
-	$pid{$_} = 1 for $self->{said} =~ /\(pid (\d+)\)/g;
+	for my $pid (@large) { my ($up) = $t->ancestors($pid, $end); $pid{ $up->[0] } = 1 if $up }
+	my @said = map { [ $_->{to_ns} - $_->{from_ns}, grep { defined } $_->{reason}, map { $_->{detail} } $_->{blamed}, @{ $_->{among} // [] } ] } @{ $d->{path} };
+	$self->{said} = join "\n", grep { defined } $d->{verdict}{sentence}, map { @$_[ 1 .. $#$_ ] } @said;
+	$pid{$_} = 1 for map { /\(pid (\d+)\)/g } $d->{verdict}{sentence} // '', map { @$_[ 1 .. $#$_ ] } grep { $_->[0] >= $least } @said;
 	$pid{ $_->[0] } = 1 for map { $t->ancestors($_, $self->{ep}->trigger_ns) } ($d->{verdict}{blamed} // {})->{pid} // ();
 	my $r = $self->{ep}->manifest->{recorder};
 	$pid{$_} = 1 for ref $r eq 'HASH' ? grep { defined && !ref } $r->{pid}, @{ ref $r->{agents} eq 'ARRAY' ? $r->{agents} : [] } : ();
@@ -77,13 +88,11 @@ my $WIDE_NS    = 60_000_000;                 # ... so much
 
 sub made {
 	my ($class, $ep, $diagnosis, $d, %o) = @_;
-	my $want  = core($d);
 	my $of    = $d->{path} // [];
 	my $wider = [];
 	my @reach = @REACH_NS;
-	# What is not proven rests on what is not there, too.
 	my @detail =
-		$o{all} || !$d->{interval} || defined $d->{verdict}{why} && @{ $d->{candidates} // [] }
+		$o{all} || !$d->{interval}
 		? 'whole'
 		: @Tipme::Cut::DETAIL;
 	while (my $detail = shift @detail) {
@@ -93,9 +102,9 @@ sub made {
 		return ($b, @files) if $detail eq 'whole';
 		my ($theirs, $again) = eval { _opened(@files) };
 		$b->{opened} = [ $theirs, $again ];
-		return ($b, @files) if $again && core($again) eq $want;
+		return ($b, @files) if $again && $b->core_of($again) eq $b->core_of($d);
 		next if $detail ne 'path' || !$again;
-		$wider = @reach ? _wider($d, $again, $wider, shift @reach) : undef;
+		$wider = @reach ? $b->_wider($d, $again, $wider, shift @reach) : undef;
 		unshift @detail, 'path' if $wider;
 	}
 	return;
@@ -103,10 +112,10 @@ sub made {
 
 # Where two paths differ, with REACH around both ends; undef: nowhere, or too much.
 sub _wider {
-	my ($ours, $theirs, $had, $reach) = @_;
+	my ($self, $ours, $theirs, $had, $reach) = @_;
 	my %seen;
 	my @key = map {
-		[ map { Cpanel::JSON::XS->new->canonical->allow_blessed->encode(_of_path($_)) } @{ $_->{path} } ]
+		[ map { Cpanel::JSON::XS->new->canonical->allow_blessed->encode(_of_path($_, $self->{named})) } @{ $_->{path} } ]
 	} $ours, $theirs;
 	for my $side (0, 1) { $seen{$_} |= 1 << $side for @{ $key[$side] } }
 	my @new;
@@ -193,14 +202,20 @@ sub _opened {
 	return ($diagnosis, $diagnosis->run);
 }
 
-# core(DATA): what must be the same for whoever opens a bundle, as one text: event, interval, stages, path, sums and verdict
+# core_of(DATA): what must be the same for whoever opens a bundle, as one text: event, interval, stages, path, sums and verdict, with the names that it keeps.
+# core(DATA): the same, with all names
+sub core_of { my ($self, $d) = @_; return core($d, $self->{named}) }
+
 sub core {
-	my ($d) = @_;
+	my ($d, $named) = @_;
 	my $v = $d->{verdict};
 	return Cpanel::JSON::XS->new->canonical->allow_blessed->encode([ { map { $_ => $v->{$_} } qw(kind sentence share_ns share confidence exact) }, _of_who($v->{blamed}), $d->{interval},
-		$d->{event} && [ $d->{event}{n}, map { [ @$_{qw(name ts_ns certainty)} ] } @{ $d->{event}{stages} } ], [ map { _of_path($_) } @{ $d->{path} } ],
-		$v->{kind} eq 'none' ? () : [ map { s/-untold\z//r } grep { !/\A(?:called-as|largest)\z/ } @{ $v->{circumstance_codes} // [] } ], @{ $d->{totals} }{qw(kinds states threads)}, [ map { _of_who($_) } @{ $d->{totals}{blamed} } ] ]);
+		$d->{event} && [ $d->{event}{n}, map { [ @$_{qw(name ts_ns certainty)} ] } @{ $d->{event}{stages} } ], [ map { _of_path($_, $named) } @{ $d->{path} } ],
+		$v->{kind} eq 'none' || defined $v->{why} ? () : [ map { s/-untold\z//r } grep { !/\A(?:called-as|largest)\z/ } @{ $v->{circumstance_codes} // [] } ],
+		@{ $d->{totals} }{qw(kinds states)}, [ map { +{ %$_, comm => _name($_, $named) } } @{ $d->{totals}{threads} } ], [ map { _of_who($_, $named) } @{ $d->{totals}{blamed} } ] ]);
 }
+
+sub _name { my ($w, $named) = @_; return $named && $w->{pid} && !$named->{ $w->{pid} } ? 'process' : $w->{comm} }
 
 # How a process was called is not told. Who took the memory has no name where it has no part.
 sub _circumstances {
@@ -209,11 +224,11 @@ sub _circumstances {
 	return [ map { $texts->[$_] } grep { !$CALLED{ $codes->[$_] // '' } } 0 .. $#$texts ];
 }
 
-sub _of_who { my ($w) = @_; return $w && { map { $_ => $w->{$_} } qw(kind pid tid comm ns state detail) } }
+sub _of_who { my ($w, $named) = @_; return $w && { (map { $_ => $w->{$_} } qw(kind pid tid ns state detail)), comm => _name($w, $named) } }
 
 sub _of_path {
-	my ($p) = @_;
-	return [ (map { $p->{$_} } qw(from_ns to_ns tid pid comm state exact reason)), map { _of_who($_) } $p->{blamed}, @{ $p->{among} // [] } ];
+	my ($p, $named) = @_;
+	return [ (map { $p->{$_} } qw(from_ns to_ns tid pid state exact reason)), _name($p, $named), map { _of_who($_, $named) } $p->{blamed}, @{ $p->{among} // [] } ];
 }
 
 sub _comm {
@@ -277,17 +292,20 @@ sub _manifest {
 # The event of the verdict, by its number here, with what was usual here, and what the bundle has as sums only.
 sub _pinned {
 	my ($self) = @_;
-	my $own = $self->{cut}->own or return;
+	my %named = map { $self->{threads}->at($_, $self->{ep}->trigger_ns)->{comm} => 1 } keys %{ $self->{named} };
+	my %brought = $self->{cut}->detail eq 'whole' ? () : Tipme::Brought::sent($self->{d}, sub { return $named{ $_[0] } });
+	my $own = $self->{cut}->own or return %brought;
 	my $i = $self->{d}{interval};
 	my ($e) = grep { $_->{n} == $own->{n} } $self->{diagnosis}->events;
 	my $r = $self->{diagnosis}->answer_of($e) // {};
 	my @start = $e->{start} ? (start => { map { $_ => $e->{start}{$_} } qw(pid client parent born_ns from_ns by by_pid by_client) }) : ();
 	my $exact = ($self->{diagnosis}->interval_of($e) // {})->{start_exact} ? 1 : 0;
+	if ($brought{press}) { $r = Tipme::Cut::unproven_answer($self->{d}, $e); $exact = $self->{d}{event}{stages}[0]{certainty} eq 'exact' ? 1 : 0 }
 	my %answer = (end_ns => $i->{end_ns}, (map { ($_ => $r->{$_} ? 1 : 0) } qw(open exact busy gone)), map { defined $r->{$_} ? ($_ => $r->{$_}) : () } qw(first_ns tid drawn_ns));
 	$answer{damage_ns} = $r->{damage}{ts_ns} if $r->{damage};
 	$answer{frame} = { map { defined $r->{frame}{$_} ? ($_ => $r->{frame}{$_}) : () } qw(ns exact pid told_ns asked_ns) } if $r->{frame};
 	@answer{qw(asked_tid asked_ns)} = @{ $r->{asked} } if $r->{asked};
-	return (event => { %$own, @start, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle(Tipme::Reasons->new), asked => $self->{cut}->asked, map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus);
+	return (%brought, event => { %$own, @start, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle(Tipme::Reasons->new), asked => $self->{cut}->asked, map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus);
 }
 
 # A file's sections anew, with the records of the seconds in question and without what must not be told.
@@ -370,7 +388,7 @@ sub _add_names {
 	# Whoever is blamed is called as its process is; that is the name of its first thread.
 	my %own = map { $_->{tid} => 1 } grep { $_->{tid} } @{ $self->{d}{path} };
 	my $blamed = sub { my ($p) = @_; return grep { $_->{tid} && !$own{ $_->{tid} } && $_->{tid} == ($_->{pid} // 0) } $p->{blamed} // (), @{ $p->{among} // [] } };
-	for my $p (map { my $p = $_; map { [ $p->{from_ns}, @$_{qw(tid comm)} ] } $p, $blamed->($p) } @{ $self->{d}{path} }) {
+	for my $p (map { my $p = $_; map { [ $p->{from_ns}, @$_{qw(tid comm)} ] } grep { !$_->{pid} || $self->{named}{ $_->{pid} } } $p, $blamed->($p) } @{ $self->{d}{path} }) {
 		my ($ts, $tid, $comm) = @$p;
 		next if !$tid || !defined $comm || $comm eq '?' || ($last{$tid} // '') eq $comm;
 		$last{$tid} = $comm;
@@ -449,8 +467,17 @@ sub diagnosis_of {
 	return { %$d, verdict => \%v, trigger => { %{ $d->{trigger} }, text => Tipme::Latency::words($d->{trigger}{text}) } };
 }
 
-# told(): what a bundle holds and what was left out: { names [...], dropped { what => how many }, detail: as Cut has it, wide_ns: for how long all threads are kept with detail path }
-sub told { my ($self) = @_; return { names => [ sort keys %{ $self->{names} } ], dropped => $self->{dropped}, detail => $self->{cut}->detail, wide_ns => $self->{cut}->wide_ns } }
+# told(): what a bundle holds and what was left out: { names [...], dropped { what => how many }, detail: as Cut has it, wide_ns: for how long all threads are kept with detail path,
+# turns: how often the server took a CPU from the path for a moment, as it does for a key }
+sub told { my ($self) = @_; return { names => [ sort keys %{ $self->{names} } ], dropped => $self->{dropped}, detail => $self->{cut}->detail, wide_ns => $self->{cut}->wide_ns, turns => $self->_turns } }
+
+my $MOMENT_NS = 5_000_000;
+
+sub _turns {
+	my ($self) = @_;
+	my $pid = (($self->{d}{event} // {})->{server} // {})->{pid} // return 0;
+	return scalar grep { $_->{state} eq 'runnable' && ($_->{blamed}{pid} // 0) == $pid && ($_->{pid} // 0) != $pid && $_->{to_ns} - $_->{from_ns} < $MOMENT_NS } @{ $self->{d}{path} };
+}
 
 # write(FILE, FILES ...), unpack_to(FILE, FOLDER), texts_of(FILE ...): as Tipme::Archive has them
 sub write     { my (undef, @what) = @_; return Tipme::Archive->write(@what) }

@@ -67,8 +67,11 @@ sub _unproven {
 	my $end = $b ? $b->[1] : $self->{trigger};
 	my $comm = $self->{kernel}->threads->at($e->{pid}, $e->{deliver_ns})->{comm};
 	return { event => $e, n => $e->{n}, kind => $e->{kind}, pid => $e->{pid}, comm => $comm, start_ns => $start, end_ns => $end, possible_ns => $end - $start, open => $b ? 0 : 1,
-		damage => $b ? $b->[2][-1] : undef, why => $why, words => fill($WHY{$why}, by => $by, others => $others) };
+		damage => $b ? $b->[2][-1] : undef, why => $why, by => $by, others => $others, words => why_words($why, $by, $others) };
 }
+
+# why_words(CODE, BY, OTHERS)
+sub why_words { my ($why, $by, $others) = @_; return fill($WHY{$why}, by => $by, others => $others) }
 
 # Why nothing may have been drawn up to the hot-key.
 sub _undrawn {
@@ -106,6 +109,15 @@ sub said {
 	return fill($c->{open} ? N__('{who} may not have answered {event} for {time}; the proof is missing because {why}.')
 		: N__('{who} may have answered {event} only after {time}; the proof is missing because {why}.'),
 		who => one_line($c->{comm}) . " (pid $c->{pid})", event => event_words($c->{kind}), time => duration_text($c->{possible_ns}), why => $c->{words});
+}
+
+# told(PART of a diagnosis, CANDIDATE): its verdict is that candidate
+sub told {
+	my ($part, $c) = @_;
+	$part->{verdict} = { %{ $part->{verdict} }, kind => 'unknown', share => 0, share_ns => 0, confidence => 0, exact => 0, blamed => undef, circumstances => [],
+		sentence => said($c), why => $c->{why} };
+	delete @{ $part->{verdict} }{qw(second function idle_cpus slow_cpu)};
+	return $part;
 }
 
 # unseen(): what this session could not observe, in sentences

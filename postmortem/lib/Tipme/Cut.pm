@@ -66,6 +66,10 @@ sub new {
 	}
 	my ($e) = $d->{event} ? grep { $_->{n} == $d->{event}{n} } $diagnosis->events : ();
 	my $r = $e ? $diagnosis->answer_of($e) // {} : {};
+	$r = unproven_answer($d, $e) if $e && defined $d->{verdict}{why};
+	my %last = map { $_->{cpu} => $_->{ts_ns} }
+		grep { $_->{ts_ns} < $self->{from} } $diagnosis->threads->looked('cpu_speed');
+	$self->{speeds} = { map { ("$_ $last{$_}" => 1) } keys %last };
 	$self->{stage} =
 		{ map { $_ => 1 }
 			grep {defined} (map { $_->{ts_ns} } @{ ($d->{event} // {})->{stages} // [] }),
@@ -75,6 +79,14 @@ sub new {
 		&& { seq => $e->{seq}, tid => $e->{server}{tid}, ns => $e->{device_ns},
 		read_ns => $e->{read_ns} // 0 };
 	return $self;
+}
+
+# unproven_answer(DATA, EVENT): the answer, as Answered has it, of a press of which it is not proven
+sub unproven_answer {
+	my ($d, $e) = @_;
+	my $open = $d->{interval}{certainty} eq 'open';
+	my ($draw) = $open ? () : map { $_->{ts_ns} } grep { $_->{name} eq 'feedback' } @{ $d->{event}{stages} };
+	return { open => $open ? 1 : 0, exact => 0, end_ns => $d->{interval}{end_ns}, defined $draw ? (damage => { ts_ns => $draw }) : () };
 }
 
 # from(), to(): what is kept lies between these
@@ -263,7 +275,7 @@ sub knows { my ($class, $name) = @_; return $KNOWN{$name} // 0 }
 # passes(NAME, TIME, TID): 1: that record is left out, as is seen before it is read. carried(NAME): 1:
 # one of that kind may be kept though it is of an earlier time
 my %CARRIED = map { $_ => 1 }
-	qw(signal rename fork exec x_sleep x_wakeup x_grab x_request x_idle cpu_frequency);
+	qw(signal rename fork exec affinity x_sleep x_wakeup x_grab x_request x_idle cpu_frequency);
 
 sub carried { my ($class, $name) = @_; return $CARRIED{$name} // 0 }
 
@@ -305,6 +317,8 @@ sub carries {
 		&& $self->{states}
 		&& $self->{states}->events->count
 		&& $f->{ts_ns} < vec $self->{states}->events->{ts}, 0, 64;
+	return "$name $f->{tid}"
+		if $name eq 'affinity' && $self->{of}{ $f->{tid} } && $self->_mention($name, $f);
 	return "$name $f->{ts_ns} $f->{tid}"
 		if $name =~ /\A(?:rename|fork|exec)\z/
 		&& grep { $_ && ($self->{pid}{$_} || $self->{of}{$_}) } @$f{qw(tid pid child_tid)};
@@ -335,11 +349,6 @@ sub keeps {
 	my $ts     = $f->{ts_ns};
 	my $stands = $self->{ground} && $name !~ /\Ax_/ && $self->{ground}->keeps($f->{tid}, $ts);
 	return $self->_mention($name, $f) if $stands;
-	# What is told of the machine each second, and what the kernel reported, is of no thread and no key.
-	return 1
-		if $MACHINE{$name}
-		&& $ts >= $self->{from} - $AROUND_NS
-		&& $ts <= $self->{to} + $AROUND_NS;
 	return 0                          if $ts < $self->{from} || $ts > $self->{to};
 	return 0                          if $INPUT{$name} && !$self->_own_input($name, $f);
 	return $self->_mention($name, $f)
@@ -420,10 +429,19 @@ sub names {
 			if $f->{since_ns} && !_within($self->{of}{ $f->{tid} }, $f->{since_ns}, $NEAR_NS);
 		$self->{stacks}{stack}{ $f->{stack_id} } = 1 if $f->{stack_id};
 	}
+	return $self->_of_machine($f) if $MACHINE{$name};
 	return $self->{lines}{ $f->{number} } ? 1 : 0 if $name eq 'irq_name';
 	return $self->{disks}{ $f->{dev} }    ? 1 : 0 if $name eq 'disk_name';
 	return 0 if $name eq 'process' && !$named->{ $f->{pid} } && !$self->{mentioned}{ $f->{pid} };
 	return 1;
+}
+
+# What is told of the machine each second, and what the kernel reported, is of no thread and no key. A
+# speed is told where it changed: the last one before counts, too.
+sub _of_machine {
+	my ($self, $f) = @_;
+	return 1 if $f->{ts_ns} >= $self->{from} - $AROUND_NS && $f->{ts_ns} <= $self->{to} + $AROUND_NS;
+	return defined $f->{cpu} && $self->{speeds}{"$f->{cpu} $f->{ts_ns}"} ? 1 : 0;
 }
 
 sub _named_code {

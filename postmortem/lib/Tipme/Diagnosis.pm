@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Tipme::Advice qw(advise);
 use Tipme::Blame;
+use Tipme::Brought;
 use Tipme::Candidates;
 use Tipme::Circumstances;
 use Tipme::Damage qw(damage_of);
@@ -73,6 +74,7 @@ sub alike { my ($self, $kind) = @_; return grep { $_->{kind} eq $kind && $_->{ca
 
 sub usual_responses { my ($self, $not) = @_; return $self->{problem}->usual_responses($not) }
 sub threads     { return $_[0]{kernel}->threads }
+sub servers     { return $_[0]{path}->servers }
 sub states      { my ($self, $from, $to) = @_; return $self->{kernel}->states($from, $to) }
 
 # judged_on(): the states that the last run() went by, as TaskStates; undef: it judged no event
@@ -93,12 +95,13 @@ sub run {
 	my $ep = $self->{episode};
 	$o{at} = within($ep, $o{at}) if defined $o{at};
 	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads);
-	return $self->_whole($self->_judge_stall($late->stall, undef, $late)) if $late;
+	return $self->_whole($self->part_of_stall($late->stall, undef, $late)) if $late;
 	my $i = $self->_choose(%o);
+	if (my $brought = defined $o{event} || defined $o{at} ? undef : Tipme::Brought::part($self, $i)) { return $self->_whole($brought) }
 	$i->{chosen} = 1 if $i && !defined $o{event} && !defined $o{at};
 	# Nothing to judge at all: then whatever stood still longest, or stood still at the time that was asked for.
 	my $stall = $i || defined $o{event} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads, $o{at});
-	my $part = $i ? $self->_judge($i) : $stall ? $self->_judge_stall($stall, $self->_without_interval(%o, stall => 1)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
+	my $part = $i ? $self->part_of($i) : $stall ? $self->part_of_stall($stall, $self->_without_interval(%o, stall => 1)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
 	$part = $self->_nothing($part) if $part->{verdict}{kind} eq 'none' && !defined $o{event} && !defined $o{at};
 	return $self->_whole($part);
 }
@@ -114,12 +117,13 @@ sub run_thread {
 	# Threads that lived for less than a second may be in no picture.
 	my $seen = $self->{kernel}->states($from - $BEFORE_NS, $to + $AFTER_NS)->events->of_tid($tid);
 	die "--thread $tid: no such thread is in the records of this episode: `tipme diagnose -v` lists those of the verdict\n" if !@$seen && !$self->{kernel}->threads->at($tid, $to)->{known};
-	return $self->_whole($self->_judge_stall({ tid => $tid, start_ns => $from, end_ns => $to, what => 'asked' }));
+	return $self->_whole($self->part_of_stall({ tid => $tid, start_ns => $from, end_ns => $to, what => 'asked' }));
 }
 
 sub _whole {
 	my ($self, $part) = @_;
 	my ($ep, $v) = ($self->{episode}, $part->{verdict});
+	Tipme::Brought::facts($v, $ep) if $v->{circumstances};
 	%$v = (circumstances => [], %$v, %{ advise($v, $self->{episode}->id) });
 	$v->{steps} = steps($v, $ep->manifest->{state} // {});
 	_spell($part->{path}, $v);
@@ -135,6 +139,7 @@ sub _spell {
 	Tipme::Reason::spell($path, 'reason');
 	Tipme::Reason::spell([ $v->{blamed} // (), map { ($_->{blamed}, @{ $_->{among} // [] }) } @$path ], 'detail');
 	my @facts = @{ $v->{circumstances} };
+	$v->{circumstance_facts} = [@facts];
 	@$v{qw(circumstances circumstance_codes)} = ([ map { Tipme::Reason::words($_) } @facts ], [ map { Tipme::Reason::code_of($_) } @facts ]);
 	return;
 }
@@ -156,12 +161,10 @@ sub _nothing {
 	my ($first) = grep { !Tipme::Candidates::weak($_) } @unproven;
 	if ($first) {
 		my $i = $p->interval($first->{event}, { first_ns => undef, end_ns => $first->{end_ns}, open => $first->{open}, damage => $first->{damage}, exact => 0 });
-		$part = $self->_judge($i);
-		$part->{verdict} = { %{ $part->{verdict} }, kind => 'unknown', share => 0, share_ns => 0, confidence => 0, exact => 0, blamed => undef, circumstances => [],
-			sentence => Tipme::Candidates::said($first), why => $first->{why} };
-		delete @{ $part->{verdict} }{qw(second function idle_cpus slow_cpu)};
+		$part = $self->part_of($i);
+		Tipme::Candidates::told($part, $first);
 	}
-	$part->{candidates} = [ map { my $x = $_; +{ map { $_ => $x->{$_} } qw(n kind pid comm start_ns end_ns possible_ns open why words) } } @unproven ];
+	$part->{candidates} = [ map { my $x = $_; +{ map { $_ => $x->{$_} } qw(n kind pid comm start_ns end_ns possible_ns open why words by others) } } @unproven ];
 	$part->{slowest} = $self->slowest;
 	if (my $late = Tipme::LateInput::longest(map { @{ $_->{input} // [] } } $self->{path}->servers)) {
 		push @{ $part->{verdict}{circumstances} }, reason('input-silent', device => "event$late->{device}", n => $late->{reports},
@@ -179,11 +182,11 @@ sub _stutter {
 	my $asked = $g->{source}->asked_ns(undef, $g->{draw});
 	my ($tid, $ran) = $self->{problem}->caused->last_ran($self->{kernel}->states($g->{last_ns}, $asked), $g->{pid}, $asked);
 	return if !defined $tid || $ran <= $g->{from_ns};
-	my $part = $self->_judge_stall({ tid => $tid, start_ns => $g->{from_ns}, end_ns => $ran, what => 'stutter', source => $g->{source}, missed => $g->{missed} });
+	my $part = $self->part_of_stall({ tid => $tid, start_ns => $g->{from_ns}, end_ns => $ran, what => 'stutter', source => $g->{source}, missed => $g->{missed} });
 	my $v = $part->{verdict};
 	my $own = $v->{kind} =~ /\A(?:timer-sleep|time-out|unknown|none)\z/ 
 		|| $v->{kind} =~ /\A(?:ipc|futex)-wait\z/ && ($v->{blamed}{pid} // 0) == $g->{pid};
-	$v->{stutter} = { pid => $g->{pid}, missed => $g->{missed}, period_ns => int $g->{period_ns}, last_ns => $g->{last_ns}, next_ns => $g->{to_ns}, compositor => $g->{paints} ? 1 : 0, sure => $own ? 0 : 1 };
+	$v->{stutter} = { pid => $g->{pid}, missed => $g->{missed}, period_ns => int $g->{period_ns}, last_ns => $g->{last_ns}, next_ns => $g->{to_ns}, compositor => $g->{paints} ? 1 : 0, sure => $own ? 0 : 1, stood => { tid => $tid, source_pid => $g->{source}{pid} // 0, from_ns => $g->{from_ns}, to_ns => $ran } };
 	return $part;
 }
 
@@ -222,7 +225,8 @@ sub _without_interval {
 		sentence => fill(N__('Nothing unusual: none of the {n} input events here waited for an answer.'), n => scalar @e) };
 }
 
-sub _judge {
+# part_of(INTERVAL): the part of a diagnosis that is about it; part_of_stall(): the same of a thread that stood still
+sub part_of {
 	my ($self, $i) = @_;
 	my $e = $i->{event};
 	my ($from, $to) = @$i{qw(start_ns end_ns)};
@@ -257,7 +261,7 @@ sub _judge {
 }
 
 # No input event: the path of what a thread waited for, and nothing of an X server. WHY there is none. LATE: a latency of the driver's.
-sub _judge_stall {
+sub part_of_stall {
 	my ($self, $stall, $why, $late) = @_;
 	my ($from, $to) = @$stall{qw(start_ns end_ns)};
 	my ($states, $threads, $x) = ($self->{kernel}->states($from - $BEFORE_NS, $to + $AFTER_NS), $self->{kernel}->threads, $stall->{source} // Tipme::DisplaySource->none);

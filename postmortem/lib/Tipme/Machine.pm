@@ -124,7 +124,7 @@ sub memory_facts {
 	my @say = $m ? _memory_words($m) : ();
 	my @top = $self->holders($to, 'comm');
 	splice @top, $MOST_NAMES if @top > $MOST_NAMES;
-	push @say, reason('memory-of', list => join ', ', map { _holder_words($_) } @top) if @top;
+	push @say, reason('memory-of', list => join ', ', map { holder_words($_) } @top) if @top;
 	push @say, reason('swap-' . $_) for $m && $m->{swap_total_kib} ? $self->_swap_kind : ();
 	push @say, reason('oom-kills', n => $m->{oom_kills}) if $m && $m->{oom_kills};
 	$v->{memory} = {
@@ -163,7 +163,8 @@ sub _memory_words {
 	return @say;
 }
 
-sub _holder_words {
+# holder_words({ name, kib, processes }): as it is told
+sub holder_words {
 	my ($h) = @_;
 	my $name = one_line($h->{name});
 	return "$name " . size($h->{kib}) if $h->{processes} == 1;

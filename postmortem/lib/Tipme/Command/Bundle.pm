@@ -25,8 +25,8 @@ processes that have a part in it; all others are numbers. Of each thread the rec
 part; what it did at other times is there as sums. Of input events only the one that was answered late is there.
 Not in it: command lines, environments, key codes, folders, users, the machine's name, your note and tags (unless --with-note).
 Some verdicts need more of the records: then it is said, before you are asked, that the file tells when keys were
-pressed. --all takes all seconds of the episode, with the time of each key press. What goes in is shown, and you are
-asked, before the file is written; --yes says that you have agreed. Without -o the file is named after
+pressed. --all takes all seconds of the episode, with the time of each key press: that is asked twice. What goes in is
+shown, and you are asked, before the file is written; --yes says that you have agreed. Without -o the file is named after
 the program and the time: tipme-xterm-20261122-1724.tipme. With --fleet it carries the number by
 which that fleet knows this machine (`tipme fleet join NAME` first); no other bundle carries it.
 
@@ -67,6 +67,9 @@ sub run {
 	my $ep        = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my $diagnosis = Tipme::Diagnosis->new($ep);
 	my $d         = $diagnosis->run;
+	die 'nothing in it was slow, so there is no part that a bundle could be cut to: '
+		. "`tipme bundle --all` takes all of it, with the time of each key press\n"
+		if !$d->{interval} && !$o->{all};
 	$o->{output} //= _name($ep, $d);
 	my ($bundle, @files) =
 		Tipme::Bundle->made($ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all},
@@ -77,7 +80,7 @@ sub run {
 	@files = Tipme::Bundle->sealed(@files);
 	put(_shown($d, $bundle->told, \@files, $system));
 
-	if (!$o->{yes} && !_agreed($o->{output})) {
+	if (!$o->{yes} && !_agreed($o->{output}, $bundle->told->{detail})) {
 		print STDERR 'tipme: bundle: not written: ',
 			-t STDIN ? 'you did not agree' : 'cannot ask without a terminal',
 			": review the list, then add --yes\n";
@@ -153,7 +156,7 @@ sub _shown {
 		if @{ $system->{facts} };
 	return
 		$text . "\n"
-		. Text::Wrap::wrap('', '', $TELLS{ $told->{detail} } . _wide($told->{wide_ns})) . "\n";
+		. Text::Wrap::wrap('', '', $TELLS{ $told->{detail} } . _wide($told->{wide_ns}) . _turns($told)) . "\n";
 }
 
 sub _wide {
@@ -165,10 +168,25 @@ sub _wide {
 		. 'times of keys pressed just then can be found.', $ns / 1e6;
 }
 
+sub _turns {
+	my ($told) = @_;
+	return '' if !$told->{turns} || $told->{detail} ne 'path';
+	return " $told->{turns} times in it the display server took a CPU from whoever is on the path, "
+		. 'which it does when a key is pressed, too: those moments are in the file.';
+}
+
+# What tells of all keys is asked for twice.
 sub _agreed {
-	my ($file) = @_;
+	my ($file, $detail) = @_;
 	return 0 if !-t STDIN;
-	put("\nWrite " . one_line($file) . '? [y/N] ');
+	return 0 if !_said_yes('Write ' . one_line($file) . '?');
+	return $detail ne 'whole'
+		|| _said_yes('It tells when each key was pressed in these seconds. Write it all the same?');
+}
+
+sub _said_yes {
+	my ($question) = @_;
+	put("\n$question [y/N] ");
 	STDOUT->flush;
 	my $answer = <STDIN>;
 	return defined $answer && $answer =~ /\A\s*y(?:es)?\s*\z/i ? 1 : 0;

@@ -14,7 +14,7 @@ use Tipme::Reason;
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
 
-our @EXPORT_OK = qw(judged exact);
+our @EXPORT_OK = qw(judged exact cut_to_the_path);
 
 my $tmp = tempdir(CLEANUP => 1);
 my $n = 0;
@@ -51,8 +51,14 @@ sub bundled {
 	my ($bundle, @files) = Tipme::Bundle->made($ep, $diagnosis, $d);
 	Tipme::Bundle->write("$dir.tipme", @files);
 	Tipme::Bundle->unpack_to("$dir.tipme", "$dir.opened");
-	is(Tipme::Bundle::core(Tipme::Diagnosis->new(Tipme::Episode->open("$dir.opened"))->run), Tipme::Bundle::core($d), "$what: a bundle gives the same");
+	is($bundle->core_of(Tipme::Diagnosis->new(Tipme::Episode->open("$dir.opened"))->run), $bundle->core_of($d), "$what: a bundle gives the same");
 	$DETAIL{ $bundle->told->{detail} }++;
+	return;
+}
+
+# cut_to_the_path(): none of the bundles so far tells more than the path
+sub cut_to_the_path {
+	is(join(' ', sort keys %DETAIL), 'path', 'each of these bundles keeps the path alone');
 	return;
 }
 
