@@ -6,24 +6,25 @@ package Tipme::Brought;
 
 use strict;
 use warnings;
-use List::Util       qw(min);
+use List::Util        qw(min);
 use Tipme::Candidates ();
-use Tipme::Machine   ();
-use Tipme::Printable qw(one_line);
-use Tipme::Reason    qw(args_of code_of reason);
+use Tipme::Machine    ();
+use Tipme::Printable  qw(one_line);
+use Tipme::Reason     qw(args_of code_of reason);
 
 # Circumstances that rest on records of all devices, or of all processes.
 my %FACT    = map { $_ => 1 } qw(input-often memory-of);
-my $LONGEST = 300;                                                            # characters of a value
+my $LONGEST = 300;                                                           # characters of a value
 my @STUTTER = qw(pid missed period_ns last_ns next_ns compositor sure);
 my @STOOD   = qw(tid source_pid from_ns to_ns);
 my @PRESS   = qw(n pid start_ns end_ns possible_ns open);
 my %WHY     = map { $_ => 1 } qw(process network timer nothing busy rests);
 
-# sent(DATA of a diagnosis, NAME => sub: 1 if a program of that name has a part): what goes into the manifest
+# sent(DATA of a diagnosis, HAS_PART->(NAME): 1 if a program of that name has one): what goes into the
+# manifest
 sub sent {
 	my ($d, $has_part) = @_;
-	my ($v, %brought) = ($d->{verdict});
+	my ($v, %brought)  = ($d->{verdict});
 	my $raw = $v->{circumstance_facts} // [];
 	my @fact =
 		map { [ $_, _fact($raw->[$_], $v, $has_part) ] }
@@ -34,8 +35,10 @@ sub sent {
 			{ (map { $_ => $s->{$_} + 0 } @STUTTER), map { $_ => $s->{stood}{$_} + 0 } @STOOD };
 	}
 	if (defined $v->{why} && (my $c = ($d->{candidates} // [])->[0])) {
-		$brought{press} = { (map { $_ => $c->{$_} + 0 } @PRESS),
-			map { $_ => $c->{$_} } grep { defined $c->{$_} } qw(why by others) };
+		$brought{press} = {
+			(map { $_ => $c->{$_} + 0 } @PRESS),
+			map { $_ => $c->{$_} } grep { defined $c->{$_} } qw(why by others)
+		};
 	}
 	return %brought;
 }
@@ -69,15 +72,17 @@ sub facts {
 		my %args = ref $t->[1] eq 'HASH' ? %{ $t->[1] } : ();
 		my $code = delete $args{code};
 		next if !defined $code || ref $code || !$FACT{$code} || grep {ref} values %args;
-		splice @own, min($t->[0], scalar @own), 0, reason($code,
-			map { $_ => substr one_line($args{$_} // ''), 0, $LONGEST } keys %args);
+		splice @own, min($t->[0], scalar @own), 0, reason(
+			$code,
+			map { $_ => substr one_line($args{$_} // ''), 0, $LONGEST } keys %args
+		);
 	}
 	$v->{circumstances} = \@own;
 	return;
 }
 
-# part(DIAGNOSIS, INTERVAL): what a bundle is about, judged, where the records that led to it stayed with
-# the sender; undef: they did not
+# part(DIAGNOSIS, INTERVAL): what a bundle is about, judged, where the records that led to it stayed
+# with the sender; undef: they did not
 sub part {
 	my ($diagnosis, $i) = @_;
 	my $ep    = $diagnosis->episode;
@@ -86,7 +91,8 @@ sub part {
 	my $s = _of($ep)->{stutter};
 	return if $i || !_numbers($s, @STUTTER, @STOOD) || $s->{from_ns} >= $s->{to_ns};
 	my ($source) = grep { ($_->{pid} // -1) == $s->{source_pid} } $diagnosis->servers;
-	my %stall = (tid => $s->{tid}, start_ns => $s->{from_ns}, end_ns => $s->{to_ns}, missed => $s->{missed});
+	my %stall = (tid => $s->{tid}, start_ns => $s->{from_ns}, end_ns => $s->{to_ns},
+		missed => $s->{missed});
 	my $part = $diagnosis->part_of_stall({ %stall, what => 'stutter', source => $source });
 	$part->{verdict}{stutter} = { (map { $_ => $s->{$_} } @STUTTER), stood => $s };
 	return { %$part, slowest => [] };
@@ -96,7 +102,8 @@ sub _unproven {
 	my ($diagnosis, $i, $press) = @_;
 	my $t = $i->{event}{deliver_ns} // $press->{start_ns};
 	my %c = (
-		%$press, kind => $i->{event}{kind}, comm => $diagnosis->threads->at($press->{pid}, $t)->{comm},
+		%$press, kind => $i->{event}{kind},
+		comm  => $diagnosis->threads->at($press->{pid}, $t)->{comm},
 		words => Tipme::Candidates::why_words(@$press{qw(why by others)})
 	);
 	my $part = Tipme::Candidates::told($diagnosis->part_of($i), \%c);
@@ -108,8 +115,10 @@ sub _press {
 	my ($ep) = @_;
 	my $p = _of($ep)->{press};
 	return if !_numbers($p, @PRESS) || ref $p->{why} || !$WHY{ $p->{why} // '' };
-	return { %$p, map { $_ => substr one_line($p->{$_}), 0, $LONGEST }
-			grep { defined $p->{$_} && !ref $p->{$_} } qw(by others) };
+	return {
+		%$p, map { $_ => substr one_line($p->{$_}), 0, $LONGEST }
+			grep { defined $p->{$_} && !ref $p->{$_} } qw(by others)
+	};
 }
 
 1;

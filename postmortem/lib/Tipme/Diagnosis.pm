@@ -30,7 +30,6 @@ use Tipme::Verdict qw(duration_text event_words judge judge_stall totals no_inpu
 use Tipme::WakeupChain;
 use Tipme::Words qw(N__ fill);
 
-my $OFTEN_PER_S = 500;            # reports of an input device: an ordinary mouse sends 125
 my $BEFORE_NS = 100_000_000;      # of the kernel's records before the interval, so that states at its beginning are known
 my $AFTER_NS  = 2_000_000_000;    # after an open interval: what comes later may tell whom it waited for
 my $SLOWEST   = 5;                # told where nothing is unusual
@@ -247,7 +246,7 @@ sub part_of {
 		ancestors => sub { $threads->ancestors(@_) });
 	Tipme::Circumstances->new(
 		states => $states, threads => $threads, to => $to, episode => $self->{episode}, usual_ns => $i->{usual_ns})->of($verdict, $path) if $verdict->{blamed};
-	$self->_often($verdict, $e->{server}, $from, $to);
+	Tipme::LateInput::often($verdict, $from, $to, @{ $e->{server}{input} // [] });
 	$self->_slept($verdict, $from, $to);
 	$self->_asked_before($verdict, $e, $to) if $verdict->{blamed} && $i->{chosen};
 	return {
@@ -295,15 +294,6 @@ sub _asked_before {
 	$v->{before} = { kind => $v->{kind}, blamed => $v->{blamed}, sentence => $v->{sentence} };
 	@$v{qw(kind blamed share share_ns second likely)} = ('none', undef, 0, 0, undef, 0);
 	$v->{sentence} = fill(N__('Nothing slow since your last report {time} ago. Before that: {sentence}'), time => $time, sentence => $v->{before}{sentence});
-	return;
-}
-
-# A server that computes may do so because a device sends very many reports.
-sub _often {
-	my ($self, $v, $server, $from, $to) = @_;
-	return if $v->{kind} ne 'server-compute';
-	my $b = Tipme::LateInput::busiest($from, $to, @{ $server->{input} // [] }) or return;
-	push @{ $v->{circumstances} }, reason('input-often', device => "event$b->{device}", n => $b->{per_s}) if $b->{per_s} >= $OFTEN_PER_S;
 	return;
 }
 

@@ -55,10 +55,11 @@ sub last {
 	return max(map {/(\d+)\z/} keys %{ $self->{records} }, keys %{ $self->{copies} });
 }
 
-# reach(): the first and the last time of a record of the ground set, or of one that is told at another time
+# reach(): the first and the last time of a record of the ground set, or of one that is told at another
+# time
 sub reach {
 	my ($self) = @_;
-	my @t = map {/(\d+)\z/} keys %{ $self->{records} }, keys %{ $self->{copies} };
+	my @t      = map {/(\d+)\z/} keys %{ $self->{records} }, keys %{ $self->{copies} };
 	return (min(@t), max(@t));
 }
 
@@ -103,8 +104,9 @@ sub _begun {
 		my $begin = $i->{come} // $i->{leave} // $i->{fork};
 		if ($i->{kind} ne 'blocked') {
 			$self->_keep($_) for grep {defined} $begin, $i->{wake};
+		} elsif (defined $begin) {
+			$self->_slept($i, $begin, $s->[0]);
 		}
-		elsif (defined $begin) { $self->_slept($i, $begin, $s->[0]) }
 		$self->_left($tid, $s->[1]);
 	}
 	return $self->_guessed($tid);
@@ -172,8 +174,10 @@ sub _edge {
 	my $mine = $self->{stretches}{$tid};
 	my ($lo, $hi) = $ts < $at ? ($ts, $at) : ($at, $ts);
 	return $self->_keep($i) if $mine && _overlap($mine, $lo, $hi, 0);
-	return $self->_copy($i, $side, $at,
-		$side eq 'ends' ? (next_tid => 0) : (tid => 0, prev_state => 0));
+	return $self->_copy(
+		$i, $side, $at,
+		$side eq 'ends' ? (next_tid => 0) : (tid => 0, prev_state => 0)
+	);
 }
 
 # A worker that had the CPU, or had a part, worked for somebody, who may have been a worker, too.

@@ -6,16 +6,18 @@ package Tipme::LateInput;
 
 use strict;
 use warnings;
+use Tipme::Reason qw(reason);
 use Tipme::Record::Layout;
 
-my $SILENT_NS = 200_000_000;
-my $PAUSE_NS  = 3_000_000_000;    # whoever moves nothing for longer has stopped
-my $BEFORE_NS = 300_000_000;      # in which it moved
-my $MOVES     = 5;                # so many reports at least
-my $BURST_NS  = 20_000_000;
-my $BURST     = 8;
-my $DENSER    = 4;                # than it moved before
-my ($MOTION)  = grep { $Tipme::Record::Layout::ENUM{input_kind}{$_} eq 'motion' }
+my $OFTEN_PER_S = 500;              # reports of an input device: an ordinary mouse sends 125
+my $SILENT_NS   = 200_000_000;
+my $PAUSE_NS    = 3_000_000_000;    # whoever moves nothing for longer has stopped
+my $BEFORE_NS   = 300_000_000;      # in which it moved
+my $MOVES       = 5;                # so many reports at least
+my $BURST_NS    = 20_000_000;
+my $BURST       = 8;
+my $DENSER      = 4;                # than it moved before
+my ($MOTION)    = grep { $Tipme::Record::Layout::ENUM{input_kind}{$_} eq 'motion' }
 	keys %{ $Tipme::Record::Layout::ENUM{input_kind} };
 
 # longest(FACTS): of records of the X server's input thread { kernel_ns, device, kind } the longest
@@ -39,8 +41,10 @@ sub longest {
 				if $moved < $MOVES
 				|| @burst < $BURST
 				|| @burst < $DENSER * $moved * $BURST_NS / $BEFORE_NS;
-			$best = { device => $device, from_ns => $t[ $k - 1 ], to_ns => $t[$k],
-				reports => scalar @burst, burst_ns => $burst[-1] - $burst[0] };
+			$best = {
+				device  => $device,       from_ns  => $t[ $k - 1 ], to_ns => $t[$k],
+				reports => scalar @burst, burst_ns => $burst[-1] - $burst[0]
+			};
 		}
 	}
 	return $best;
@@ -54,6 +58,17 @@ sub busiest {
 	my ($device) = sort { $n{$b} <=> $n{$a} || $a <=> $b } keys %n;
 	return if !defined $device || $to <= $from;
 	return { device => $device, per_s => int(1e9 * $n{$device} / ($to - $from)) };
+}
+
+# often(VERDICT, FROM, TO, facts `input`): a server that computes may do so because a device sends very many reports
+sub often {
+	my ($v, $from, $to, @input) = @_;
+	return if $v->{kind} ne 'server-compute';
+	my $b = busiest($from, $to, @input) or return;
+	push @{ $v->{circumstances} },
+		reason('input-often', device => "event$b->{device}", n => $b->{per_s})
+		if $b->{per_s} >= $OFTEN_PER_S;
+	return;
 }
 
 1;

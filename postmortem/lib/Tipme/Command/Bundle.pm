@@ -71,9 +71,10 @@ sub run {
 		. "`tipme bundle --all` takes all of it, with the time of each key press\n"
 		if !$d->{interval} && !$o->{all};
 	$o->{output} //= _name($ep, $d);
-	my ($bundle, @files) =
-		Tipme::Bundle->made($ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all},
-		fleet => scalar _enrolled($o->{fleet}));
+	my ($bundle, @files) = Tipme::Bundle->made(
+		$ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all},
+		fleet => scalar _enrolled($o->{fleet})
+	);
 	$d = $bundle->diagnosis;
 	my $system = _system($ep, $diagnosis, $d, $o);
 	push @files, $bundle->parts($system, @files);
@@ -145,18 +146,21 @@ sub _shown {
 	$text .= Text::Wrap::wrap('names of processes: ', '  ', join ', ', @{ $told->{names} }) . "\n"
 		if @{ $told->{names} };
 	my @out = map { with_commas($told->{dropped}{$_}) . " $_" } sort keys %{ $told->{dropped} };
-	$text .=
-		Text::Wrap::wrap('left out or replaced: ', '  ',
-		@out ? join('; ', @out) : 'nothing was there to be left out')
-		. "\n";
-	$text .=
-		Text::Wrap::wrap('versions: ', '  ', join '; ',
-		map {"$_->[0] $_->[1]"} @{ $system->{facts} })
+	$text .= Text::Wrap::wrap(
+		'left out or replaced: ', '  ',
+		@out ? join('; ', @out) : 'nothing was there to be left out'
+	) . "\n";
+	$text .= Text::Wrap::wrap(
+		'versions: ', '  ', join '; ',
+		map {"$_->[0] $_->[1]"} @{ $system->{facts} }
+		)
 		. "\n"
 		if @{ $system->{facts} };
 	return
 		$text . "\n"
-		. Text::Wrap::wrap('', '', $TELLS{ $told->{detail} } . _wide($told->{wide_ns}) . _turns($told)) . "\n";
+		. Text::Wrap::wrap('', '',
+		$TELLS{ $told->{detail} } . _wide($told->{wide_ns}) . _turns($told))
+		. "\n";
 }
 
 sub _wide {
@@ -171,7 +175,8 @@ sub _wide {
 sub _turns {
 	my ($told) = @_;
 	return '' if !$told->{turns} || $told->{detail} ne 'path';
-	return " $told->{turns} times in it the display server took a CPU from whoever is on the path, "
+	return
+		  " $told->{turns} times in it the display server took a CPU from whoever is on the path, "
 		. 'which it does when a key is pressed, too: those moments are in the file.';
 }
 

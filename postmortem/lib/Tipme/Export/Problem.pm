@@ -11,12 +11,14 @@ use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
 
 # Numbers of fields, as in Perfetto's trace_packet.proto, process_tree.proto, clock_snapshot.proto.
-use constant { PACKET => 1, TREE => 2, CLOCKS => 6, TIMESTAMP => 8, SEQUENCE => 10, EVENT => 11,
-	DESCRIPTOR => 60 };
+use constant {
+	PACKET     => 1, TREE => 2, CLOCKS => 6, TIMESTAMP => 8, SEQUENCE => 10, EVENT => 11,
+	DESCRIPTOR => 60
+};
 use constant { SLICE_BEGIN => 1,    SLICE_END => 2,    INSTANT   => 3, OUR_SEQUENCE => 2 };
 use constant { VERDICT     => 7471, PATH      => 7472, MONOTONIC => 3, BOOTTIME     => 6 };
 my $AROUND_NS = 100_000_000;
-my $LONG      = 1 << 20;        # bytes of records: of tens of thousands, who woke whom is left out
+my $LONG      = 1 << 20;       # bytes of records: of tens of thousands, who woke whom is left out
 
 # trace(DIAGNOSIS, DATA): its bytes
 sub trace {
@@ -58,8 +60,10 @@ sub _records {
 sub _in_perl {
 	my ($self, $ep, $from, $to, $without) = @_;
 	my $out     = '';
-	my $records = Tipme::Export::Perfetto->new(episode => $ep, threads => $self->{threads},
-		out => sub { $out .= $_[0] });
+	my $records = Tipme::Export::Perfetto->new(
+		episode => $ep, threads => $self->{threads},
+		out     => sub { $out .= $_[0] }
+	);
 	$records->begin;
 	$ep->each(
 		sub {
@@ -89,8 +93,10 @@ sub _tree {
 	my ($tree, %process) = ('');
 	for my $who (map { $self->{threads}->at($_, $t) } @tids) {
 		$process{ $who->{pid} } //= $who->{ppid};
-		$tree .= _bytes(2,
-			_number(1, $who->{tid}) . _bytes(2, _text($who->{comm})) . _number(3, $who->{pid}));
+		$tree .= _bytes(
+			2,
+			_number(1, $who->{tid}) . _bytes(2, _text($who->{comm})) . _number(3, $who->{pid})
+		);
 	}
 	for my $pid (sort { $a <=> $b } keys %process) {
 		my $comm = $self->{threads}->at($pid, $t)->{comm};
