@@ -20,8 +20,8 @@ my @STOOD   = qw(tid source_pid from_ns to_ns);
 my @PRESS   = qw(n pid start_ns end_ns possible_ns open);
 my %WHY     = map { $_ => 1 } qw(process network timer nothing busy rests);
 
-# sent(DATA of a diagnosis, HAS_PART->(NAME): 1 if a program of that name has one): what goes into the
-# manifest
+# sent(DATA of a diagnosis, HAS_PART->(NAME): 1 if a program of that name has one): what goes into
+# the manifest
 sub sent {
 	my ($d, $has_part) = @_;
 	my ($v, %brought)  = ($d->{verdict});

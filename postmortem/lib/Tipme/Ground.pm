@@ -55,8 +55,8 @@ sub last {
 	return max(map {/(\d+)\z/} keys %{ $self->{records} }, keys %{ $self->{copies} });
 }
 
-# reach(): the first and the last time of a record of the ground set, or of one that is told at another
-# time
+# reach(): the first and the last time of a record of the ground set, or of one that is told at
+# another time
 sub reach {
 	my ($self) = @_;
 	my @t      = map {/(\d+)\z/} keys %{ $self->{records} }, keys %{ $self->{copies} };

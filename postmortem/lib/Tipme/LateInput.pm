@@ -60,7 +60,8 @@ sub busiest {
 	return { device => $device, per_s => int(1e9 * $n{$device} / ($to - $from)) };
 }
 
-# often(VERDICT, FROM, TO, facts `input`): a server that computes may do so because a device sends very many reports
+# often(VERDICT, FROM, TO, facts `input`): a server that computes may do so because a device sends
+# very many reports
 sub often {
 	my ($v, $from, $to, @input) = @_;
 	return if $v->{kind} ne 'server-compute';
