@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A worked example of CONTRIBUTING.md, done word for word in a copy of the tree.
+package Tipme::Test::Example;
+
+use strict;
+use warnings;
+use Exporter   qw(import);
+use File::Path qw(make_path);
+
+our @EXPORT_OK = qw(steps tree slurp spew);
+
+sub slurp { my ($f) = @_; open my $h, '<', $f or die "$f: $!\n"; local $/; return scalar <$h> }
+
+sub spew {
+	my ($file, $text) = @_;
+	open my $out, '>', $file or die "$file: $!\n";
+	print {$out} $text;
+	close $out or die "$file: $!\n";
+	return;
+}
+
+# steps(ROOT, TITLE): of the example with this title, [ file, what the line has before which the
+# lines go (undef: the file is new), the lines ]
+sub steps {
+	my ($root, $title) = @_;
+	my ($example) = slurp("$root/CONTRIBUTING.md") =~
+		/^## Worked example: \Q$title\E\n(.*?)(?=^## |\z)/ms
+		or die "CONTRIBUTING.md: no example of $title\n";
+	my @steps;
+	my $where = qr/(?:before the line with `([^`]+)`|new):/;
+	push @steps, [ $1, $2, $3 ]
+		while $example =~ /^\d+\. `([^`]+)`, $where.*?^```\n(.*?)^```$/msg;
+	return @steps;
+}
+
+# tree(FOLDER, ROOT, PARTS, STEPS): makes a copy of these parts of the tree, and does the steps
+# there
+sub tree {
+	my ($copy, $root, $parts, @steps) = @_;
+	make_path($copy);
+	for my $part (@$parts) {
+		my @cp = ('sh', '-c', 'cd "$1" && cp --parents -rL "$2" "$3"', 'sh', $root, $part, $copy);
+		system(@cp) == 0 or die "$part: not copied\n";
+	}
+	system 'chmod', '-R', 'u+w', $copy;
+	for my $step (@steps) {
+		my ($file, $before, $new) = @$step;
+		if (!defined $before) { spew("$copy/$file", $new); next }
+		my $text = slurp("$copy/$file");
+		$text =~ s/^(?=[^\n]*\Q$before\E)/$new/m
+			or die "CONTRIBUTING.md: $file: no line with $before\n";
+		spew("$copy/$file", $text);
+	}
+	return;
+}
+
+1;
