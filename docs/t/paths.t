@@ -17,9 +17,9 @@ for my $page (@pages) {
 		$named++;
 		push @missing, $1 if !-e "$dir/$1";
 	}
-	while ($text =~ m{`((?:\./)?(?:$tops)/[\w./*{},-]*)`}g) {
-		my $path = $1 =~ s{^\./}{}r;
-		next if $path =~ m{^build/};    # made by the build
+	while ($text =~ m{`((?:\./)?(?:$tops)/[\w./*{},-]*)`(, new:)?}g) {
+		my ($path, $is_new) = ($1 =~ s{^\./}{}r, $2);
+		next if $is_new || $path =~ m{^build/};    # made by a reader, or by the build
 		$named++;
 		my @found = glob "$top/$path";
 		push @missing, $path if !@found || grep { !-e } @found;
