@@ -68,7 +68,8 @@ sub run {
 			Tipme::Report::JSON::clean(
 				{
 					id             => $id, problem => $problem, %$r,
-					after_episodes => [ map {s{.*/}{}sr} @after ]
+					after_episodes => [ map {s{.*/}{}sr} @after ],
+					said           => [ _lines($id, $d, $problem, $r, scalar @after) ]
 				}
 			)
 		);
@@ -109,7 +110,9 @@ sub _wrap {
 	return Text::Wrap::wrap('', '', one_line($text)) . "\n";
 }
 
-sub _said {
+sub _said { return join '', map { _wrap($_) } _lines(@_) }
+
+sub _lines {
 	my ($id, $d, $problem, $r, $episodes) = @_;
 	my %of = (event => event_words($problem->{kind}), comm => $problem->{comm},
 		limit => duration_text($problem->{slow_ns}));
@@ -135,7 +138,7 @@ sub _said {
 			n  => $episodes,
 			id => $id
 			);
-		return join '', map { _wrap($_) } @line;
+		return @line;
 	}
 	push @line,
 		_side(N__('After: {slow} of {n} times; the median was {median}.'), $r->{after}, %of);
@@ -144,8 +147,7 @@ sub _said {
 		fill(N__('A press takes {least} to {most} times as long as before (at 95 %).'),
 		least => _number($least), most => _number($most))
 		if defined $least && defined $most;
-	push @line, _result($r);
-	return join '', map { _wrap($_) } @line;
+	return (@line, _result($r));
 }
 
 sub _number { my ($x) = @_; return sprintf $x >= 10 ? '%.0f' : '%.2g', $x }

@@ -108,26 +108,24 @@ sub _week {
 	}
 	my @rows = sort { $b->{sum_ns} <=> $a->{sum_ns} || $a->{program} cmp $b->{program} } values %by;
 	my $asked = grep { !defined $_->{kind} && !length $_->{problem} } @all;
+	my $sum   = 0;
+	$sum += $_->{sum_ns} for @rows;
+	my $sentence = fill(
+		N__('Your last seven days: {n} slow answers in {episodes} episodes, {sum} in all.'),
+		n => scalar @slow, episodes => scalar @all, sum => ms($sum)
+	);
 	if ($as_json) {
 		print_json(
 			Tipme::Report::JSON::clean(
 				{
 					since  => $since, episodes => scalar @all, not_diagnosed => $asked,
-					causes => \@rows
+					causes => \@rows, sentence => $sentence
 				}
 			)
 		);
 		return 0;
 	}
-	my $sum = 0;
-	$sum += $_->{sum_ns} for @rows;
-	put(
-		fill(
-			N__('Your last seven days: {n} slow answers in {episodes} episodes, {sum} in all.'),
-			n => scalar @slow, episodes => scalar @all, sum => ms($sum)
-			)
-			. "\n"
-	);
+	put("$sentence\n");
 	put(
 		table(
 			[

@@ -30,7 +30,8 @@ sub _us { my ($us) = @_; return defined $us ? seconds($us / 1e6) : '-' }
 
 # data(RESULT, USE): all of it as plain data: { file, kernel, source, facts, stages => [ { stage,
 # count, mean_us, max_us, percentiles => [ { p, us, least_us, most_us } ], worst => [ rows of Worst
-# ], together } ], places }
+# ], together, histogram => [ [ from us, count ] ], above => [ [ us, an hour ] ], blocks => [
+# longest us ] } ], block_s, places }
 sub data {
 	my ($r, $use) = @_;
 	my @stages = map { _stage($r, $_, $use) } $r->stages;
@@ -39,7 +40,8 @@ sub data {
 		complete    => $r->{complete},
 		duration_s  => $r->{duration_s},  period_us    => $r->{period_us}, use => $use,
 		stages      => \@stages,          places       => [ $r->places ],
-		causes_seen => $r->{causes_seen}, samples_seen => $r->{samples_seen}
+		causes_seen => $r->{causes_seen}, samples_seen => $r->{samples_seen},
+		block_s     => $r->block_s
 	};
 }
 
@@ -56,7 +58,9 @@ sub _stage {
 	return {
 		stage   => $stage,              title  => $TITLE{$stage} // $stage, count       => $n,
 		mean_us => $r->mean_us($stage), max_us => $r->max_us($stage),       percentiles => \@p,
-		worst   => [ worst($r, $stage, $use) ], together => together($r, $stage)
+		worst   => [ worst($r, $stage, $use) ], together => together($r, $stage),
+		histogram => [ _bins($r, $stage) ], above => [ _above($r, $stage) ],
+		blocks    => [ $r->block_maxima($stage) ]
 	};
 }
 
@@ -211,7 +215,24 @@ sub histogram {
 	);
 }
 
-# Rate of latencies above each level, as a stair from the first to the last.
+# Counts by quarters of a doubling, from the first that has any to the last; not those below 1 us.
+sub _bins {
+	my ($r, $stage) = @_;
+	my %count = map { $_->[0] ? (sprintf('%.0f', 4 * log($_->[0]) / log 2) => $_->[1]) : () }
+		$r->doublings($stage, 4);
+	my @at = sort { $a <=> $b } keys %count;
+	return map { [ 2**($_ / 4), $count{$_} // 0 ] } @at ? $at[0] .. $at[-1] : ();
+}
+
+# Rate of latencies above each level, an hour.
+sub _above {
+	my ($r, $stage) = @_;
+	my $hours = $r->watched_s($stage) / 3600;
+	return grep { $_->[1] }
+		map { [ $_, ($r->above($stage, $_))[0] / $hours ] } map { 2**($_ / 4) } 0 .. 96;
+}
+
+# Such rates, as a stair from the first to the last.
 sub _tail {
 	my ($stage, @results) = @_;
 	my @series = map {
@@ -219,12 +240,7 @@ sub _tail {
 		{
 			name   => $r->{file} =~ s{.*/}{}r,
 			kind   => 'step',
-			points => [
-				grep { $_->[1] } map {
-					my $l = $_;
-					[ $l, ($r->above($stage, $l))[0] / $r->watched_s($stage) * 3600 ]
-				} map { 2**($_ / 4) } 0 .. 96
-			]
+			points => [ _above($r, $stage) ]
 		}
 	} grep { $_->has($stage) } @results;
 	return Tipme::Chart->svg(
