@@ -5,6 +5,7 @@
 #include "answer.h"
 #include "json.h"
 #include "numbers.h"
+#include "language.h"
 
 static void
 part_free (gpointer data)
@@ -231,6 +232,6 @@ tipme_answer_from_json (struct json_object *diagnosis)
   read_candidates (answer, tipme_json_get (diagnosis, "candidates"));
   read_texts (answer->known, tipme_json_get (diagnosis, "damage"));
   if (answer->sampled)
-    g_ptr_array_add (answer->known, g_strdup ("The kernel's side comes from samples of /proc, 20 ms apart."));
+    g_ptr_array_add (answer->known, g_strdup (_ ("The kernel's side comes from samples of /proc, 20 ms apart.")));
   return answer;
 }

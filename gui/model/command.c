@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "command.h"
+#include "language.h"
 
 #include <string.h>
 
@@ -54,7 +55,7 @@ parse (GBytes *out, GBytes *err, GError **error)
       g_autofree char *words = g_strstrip (g_strndup (why ? why : "", said));
 
       g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s",
-                   *words ? words : "tipme: no answer came: run the same in a terminal");
+                   *words ? words : _ ("tipme: no answer came: run the same in a terminal"));
     }
   return object;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dump.h"
+#include "language.h"
 
 char *
 tipme_dump_rows (GPtrArray *rows)
@@ -112,6 +113,6 @@ char *
 tipme_rows_why_not (const char *episode, guint found)
 {
   if (found > 1)
-    return g_strdup_printf ("%s: stands for %u episodes: give more of the id", episode, found);
-  return g_strdup_printf ("%s: there is no such episode: see tipme list", episode);
+    return g_strdup_printf (_ ("%s: stands for %u episodes: give more of the id"), episode, found);
+  return g_strdup_printf (_ ("%s: there is no such episode: see tipme list"), episode);
 }

@@ -7,6 +7,7 @@
 #include "episodes.h"
 #include "json.h"
 #include "numbers.h"
+#include "language.h"
 
 G_DEFINE_FINAL_TYPE (TipmeRow, tipme_row, G_TYPE_OBJECT)
 
@@ -22,6 +23,7 @@ tipme_row_finalize (GObject *object)
   g_free (self->kind);
   g_free (self->verdict);
   g_free (self->note);
+  g_free (self->tags);
   g_free (self->problem);
   G_OBJECT_CLASS (tipme_row_parent_class)->finalize (object);
 }
@@ -39,11 +41,27 @@ tipme_row_init (TipmeRow *self)
 }
 
 static char *
+joined (struct json_object *list)
+{
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+
+  for (guint i = 0; i < tipme_json_length (list); i++)
+    {
+      const char *word = json_object_get_string (json_object_array_get_idx (list, i));
+
+      g_strv_builder_add (words, word ? word : "");
+    }
+  g_auto (GStrv) all = g_strv_builder_end (words);
+
+  return g_strjoinv (" ", all);
+}
+
+static char *
 verdict_words (TipmeRow *row, const char *sentence)
 {
   if (*row->problem)
-    return g_strdup_printf ("Damaged: %s", row->problem);
-  return g_strdup (*sentence ? sentence : "Not diagnosed yet: open it");
+    return g_strdup_printf (_ ("Damaged: %s"), row->problem);
+  return g_strdup (*sentence ? sentence : _ ("Not diagnosed yet: open it"));
 }
 
 static TipmeRow *
@@ -56,6 +74,7 @@ row_from_json (struct json_object *object)
   row->path = g_strdup (tipme_json_text (object, "path"));
   row->time = g_strdup (tipme_json_text (object, "time"));
   row->note = g_strdup (tipme_json_text (object, "note"));
+  row->tags = joined (tipme_json_get (object, "tags"));
   row->problem = g_strdup (tipme_json_text (object, "problem"));
   row->app = g_strdup (tipme_json_text (verdict, "client"));
   row->kind = g_strdup (tipme_json_text (verdict, "kind"));
@@ -113,6 +132,8 @@ word_matches (TipmeRow *row, const char *word)
     return row->pinned;
   if (g_str_has_prefix (word, "app:"))
     return contains (row->app, word + 4);
+  if (g_str_has_prefix (word, "tag:"))
+    return contains (row->tags, word + 4);
   if (g_str_has_prefix (word, "kind:"))
     return contains (row->kind, word + 5);
   if (g_str_has_prefix (word, "after:") || g_str_has_prefix (word, "before:"))
@@ -123,7 +144,7 @@ word_matches (TipmeRow *row, const char *word)
       return *word == 'a' ? order >= 0 : order < 0;
     }
   return contains (row->id, word) || contains (time, word) || contains (row->app, word) ||
-         contains (row->verdict, word) || contains (row->note, word);
+         contains (row->verdict, word) || contains (row->note, word) || contains (row->tags, word);
 }
 
 gboolean

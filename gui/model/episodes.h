@@ -18,6 +18,7 @@ struct _TipmeRow
   char *kind; /* of the verdict; "" without one */
   char *verdict; /* in plain words, never empty */
   char *note; /* the user's words, or "" */
+  char *tags; /* a blank between two, or "" */
   char *problem; /* why it cannot be read, or "" */
   gboolean pinned; /* never removed to make room */
   gint64 response_ns; /* G_MININT64: not known */
@@ -31,8 +32,8 @@ const char *tipme_rows_folder (struct json_object *list);
 
 /*
  * Does a row have all words of a search? A word is looked for in the id, time, application, verdict
- * and note, without regard to case; `is:pinned` wants a
- * pinned one; `app:NAME` in the application, `kind:KIND` in the kind,
+ * note and tags, without regard to case; `is:pinned` wants a
+ * pinned one; `app:NAME` in the application, `kind:KIND` in the kind, `tag:WORD` in the tags,
  * `after:DATE` and `before:DATE` compare days (YYYY-MM-DD, today, yesterday; local time).
  */
 gboolean tipme_row_matches (TipmeRow *row, const char *search);

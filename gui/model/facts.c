@@ -8,6 +8,7 @@
 #include "facts.h"
 #include "json.h"
 #include "numbers.h"
+#include "language.h"
 
 static void
 facts_free (gpointer data)
@@ -69,7 +70,7 @@ add_differences (GPtrArray *tables, struct json_object *comparison, const char *
   struct json_object *list = tipme_json_get (comparison, field);
   TipmeFacts *facts = table (tables, "", TRUE);
 
-  row (facts, "A, ms", "B, ms", "B - A", title, NULL);
+  row (facts, _ ("A, ms"), _ ("B, ms"), _ ("B - A"), title, NULL);
   for (guint i = 0; i < tipme_json_length (list); i++)
     {
       struct json_object *one = json_object_array_get_idx (list, i);
@@ -83,7 +84,7 @@ add_differences (GPtrArray *tables, struct json_object *comparison, const char *
     }
   add_times (facts, tipme_json_number (tipme_json_get (comparison, "a"), "duration_ns", 0),
              tipme_json_number (tipme_json_get (comparison, "b"), "duration_ns", 0),
-             tipme_json_number (comparison, "difference_ns", 0), "all");
+             tipme_json_number (comparison, "difference_ns", 0), _ ("all"));
 }
 
 static void
@@ -93,7 +94,7 @@ add_machine (GPtrArray *tables, struct json_object *comparison)
 
   if (!tipme_json_length (list))
     return;
-  TipmeFacts *facts = table (tables, "What is another with the machine", FALSE);
+  TipmeFacts *facts = table (tables, _ ("What is another with the machine"), FALSE);
 
   for (guint i = 0; i < tipme_json_length (list); i++)
     {
@@ -119,8 +120,8 @@ tipme_facts_of_comparison (struct json_object *comparison)
       row (sides, name, tipme_json_text (of, "id"), time,
            tipme_json_text (tipme_json_get (of, "client"), "comm"), NULL);
     }
-  add_differences (tables, comparison, "stages", "stage");
-  add_differences (tables, comparison, "causes", "cause");
+  add_differences (tables, comparison, "stages", _ ("stage"));
+  add_differences (tables, comparison, "causes", _ ("cause"));
   add_machine (tables, comparison);
   return tables;
 }
@@ -146,7 +147,7 @@ static void
 add_kept (GPtrArray *tables, struct json_object *status)
 {
   struct json_object *list = tipme_json_get (status, "coverage");
-  TipmeFacts *facts = table (tables, "Seconds kept", FALSE);
+  TipmeFacts *facts = table (tables, _ ("Seconds kept"), FALSE);
 
   for (guint i = 0; i < tipme_json_length (list); i++)
     {
@@ -154,10 +155,10 @@ add_kept (GPtrArray *tables, struct json_object *status)
       g_autofree char *name = g_strdup_printf ("CPU %" G_GINT64_FORMAT,
                                                tipme_json_number (one, "cpu", i));
 
-      add_number (facts, tipme_json_length (list) > 1 ? name : "all CPUs", 1,
+      add_number (facts, tipme_json_length (list) > 1 ? name : _ ("all CPUs"), 1,
                   number_of (one, "seconds"), " s");
     }
-  add_number (facts, "asked for", 0, number_of (status, "window_s"), " s");
+  add_number (facts, _ ("asked for"), 0, number_of (status, "window_s"), " s");
 }
 
 static void
@@ -170,30 +171,30 @@ add_each (GPtrArray *tables, const char *heading, struct json_object *object)
   json_object_object_foreach (object, name, value)
     {
       if (json_object_is_type (value, json_type_boolean))
-        row (facts, name, json_object_get_boolean (value) ? "on" : "off", NULL);
+        row (facts, name, json_object_get_boolean (value) ? _ ("on") : _ ("off"), NULL);
       else
-        row (facts, name, value ? json_object_get_string (value) : "cannot be recorded here", NULL);
+        row (facts, name, value ? json_object_get_string (value) : _ ("cannot be recorded here"), NULL);
     }
 }
 
 static void
 add_state (GPtrArray *tables, struct json_object *status)
 {
-  TipmeFacts *facts = table (tables, "tipme records", FALSE);
+  TipmeFacts *facts = table (tables, _ ("tipme records"), FALSE);
   struct json_object *cpu = tipme_json_get (status, "cpu");
   double up_s = number_of (status, "uptime_s");
   double cpu_ms = number_of (cpu, "user_ms") + number_of (cpu, "system_ms");
   struct json_object *memory = tipme_json_get (status, "memory");
 
-  row (facts, "source", tipme_json_text (status, "source"), NULL);
-  add_number (facts, "for", 0, up_s, " s");
-  add_number (facts, "records a second", 0, number_of (status, "rate"), "");
-  add_number (facts, "memory", 1, number_of (memory, "resident_bytes") / 1e6, " MB");
+  row (facts, _ ("source"), tipme_json_text (status, "source"), NULL);
+  add_number (facts, _ ("for"), 0, up_s, " s");
+  add_number (facts, _ ("records a second"), 0, number_of (status, "rate"), "");
+  add_number (facts, _ ("memory"), 1, number_of (memory, "resident_bytes") / 1e6, " MB");
   if (up_s > 0)
-    add_number (facts, "CPU time of its own", 2, cpu_ms / up_s / 10, " % of one CPU");
-  add_number (facts, "episodes saved", 0, number_of (status, "episodes"), "");
-  add_number (facts, "that failed", 0, number_of (status, "failures"), "");
-  row (facts, "library", tipme_json_text (status, "library"), NULL);
+    add_number (facts, _ ("CPU time of its own"), 2, cpu_ms / up_s / 10, " % of one CPU");
+  add_number (facts, _ ("episodes saved"), 0, number_of (status, "episodes"), "");
+  add_number (facts, _ ("that failed"), 0, number_of (status, "failures"), "");
+  row (facts, _ ("library"), tipme_json_text (status, "library"), NULL);
 }
 
 static void
@@ -201,7 +202,7 @@ add_limits (GPtrArray *tables, struct json_object *limits)
 {
   if (!tipme_json_length (limits))
     return;
-  TipmeFacts *facts = table (tables, "What is limited here", FALSE);
+  TipmeFacts *facts = table (tables, _ ("What is limited here"), FALSE);
 
   for (guint i = 0; i < tipme_json_length (limits); i++)
     row (facts, json_object_get_string (json_object_array_get_idx (limits, i)), NULL);
@@ -214,15 +215,184 @@ tipme_facts_of_status (struct json_object *status)
 
   if (!*tipme_json_text (status, "source"))
     {
-      table (tables, "tipme is not recording", FALSE);
+      table (tables, _ ("tipme is not recording"), FALSE);
       return tables;
     }
   add_state (tables, status);
   add_kept (tables, status);
-  add_each (tables, "Records lost, by cause", tipme_json_get (status, "lost"));
-  add_each (tables, "Cost of a record, in ns", tipme_json_get (status, "record_cost_ns"));
-  add_each (tables, "Classes", tipme_json_get (status, "classes"));
+  add_each (tables, _ ("Records lost, by cause"), tipme_json_get (status, "lost"));
+  add_each (tables, _ ("Cost of a record, in ns"), tipme_json_get (status, "record_cost_ns"));
+  add_each (tables, _ ("Classes"), tipme_json_get (status, "classes"));
   add_limits (tables, tipme_json_get (status, "limits"));
+  return tables;
+}
+
+/* --- a cure, a week, a measurement --- */
+
+/* Durations, then their name; durations G_MININT64: not known. */
+static void
+add_durations (TipmeFacts *facts, gint64 a, gint64 b, gint64 c, const char *name)
+{
+  g_autofree char *first = tipme_text_ms (a);
+  g_autofree char *second = tipme_text_ms (b);
+  g_autofree char *third = tipme_text_ms (c);
+
+  row (facts, first, second, third, name, NULL);
+}
+
+/* A duration in microseconds, as ns. */
+static gint64
+us_of (struct json_object *object, const char *name)
+{
+  struct json_object *value = tipme_json_get (object, name);
+
+  return value ? (gint64) (json_object_get_double (value) * 1000) : G_MININT64;
+}
+
+static void
+add_side (TipmeFacts *facts, struct json_object *side, const char *name)
+{
+  g_autofree char *presses = g_strdup_printf ("%" G_GINT64_FORMAT,
+                                              tipme_json_number (side, "presses", 0));
+  g_autofree char *slow = g_strdup_printf ("%" G_GINT64_FORMAT,
+                                           tipme_json_number (side, "slow", 0));
+  g_autofree char *median = tipme_text_ms (tipme_json_number (side, "median_ns", G_MININT64));
+
+  row (facts, presses, slow, median, name, NULL);
+}
+
+GPtrArray *
+tipme_facts_of_check (struct json_object *check)
+{
+  GPtrArray *tables = tables_new ();
+  struct json_object *lines = tipme_json_get (check, "said");
+  guint count = tipme_json_length (lines);
+  const char *result =
+      count ? json_object_get_string (json_object_array_get_idx (lines, count - 1)) : "";
+  TipmeFacts *said = table (tables, result ? result : "", FALSE);
+
+  for (guint i = 0; i + 1 < count; i++)
+    row (said, json_object_get_string (json_object_array_get_idx (lines, i)), NULL);
+  TipmeFacts *facts = table (tables, _ ("Before and after"), TRUE);
+
+  row (facts, _ ("presses"), _ ("slow"), _ ("median"), "", NULL);
+  add_side (facts, tipme_json_get (check, "before"), _ ("before"));
+  add_side (facts, tipme_json_get (check, "after"), _ ("after"));
+  return tables;
+}
+
+/* "xterm: a disk was slow (reported; checked: better)" */
+static char *
+week_name (struct json_object *cause)
+{
+  const char *checked = tipme_json_text (cause, "checked");
+  gboolean reported = tipme_json_number (cause, "reported", 0) != 0;
+
+  return g_strdup_printf ("%s: %s%s%s%s", tipme_json_text (cause, "program"),
+                          tipme_json_text (cause, "cause"), reported ? _ (" (reported)") : "",
+                          *checked ? _ (" checked: ") : "", checked);
+}
+
+GPtrArray *
+tipme_facts_of_week (struct json_object *week)
+{
+  GPtrArray *tables = tables_new ();
+  struct json_object *causes = tipme_json_get (week, "causes");
+  TipmeFacts *facts = table (tables, tipme_json_text (week, "sentence"), TRUE);
+
+  if (tipme_json_length (causes))
+    row (facts, _ ("times"), _ ("in all"), _ ("longest"), _ ("through whom"), NULL);
+  for (guint i = 0; i < tipme_json_length (causes); i++)
+    {
+      struct json_object *cause = json_object_array_get_idx (causes, i);
+      g_autofree char *times = g_strdup_printf ("%" G_GINT64_FORMAT,
+                                                tipme_json_number (cause, "times", 0));
+      g_autofree char *sum = tipme_text_ms (tipme_json_number (cause, "sum_ns", G_MININT64));
+      g_autofree char *most = tipme_text_ms (tipme_json_number (cause, "longest_ns", G_MININT64));
+      g_autofree char *name = week_name (cause);
+
+      row (facts, times, sum, most, name, NULL);
+    }
+  return tables;
+}
+
+static void
+add_latencies (GPtrArray *tables, struct json_object *stages)
+{
+  TipmeFacts *facts = table (tables, _ ("How late"), TRUE);
+  TipmeFacts *worst = table (tables, _ ("Exceeded once in"), TRUE);
+
+  row (facts, _ ("99 %"), _ ("99.9 %"), _ ("longest"), _ ("stage"), NULL);
+  row (worst, _ ("an hour"), _ ("a day"), _ ("a week"), _ ("stage"), NULL);
+  for (guint i = 0; i < tipme_json_length (stages); i++)
+    {
+      struct json_object *stage = json_object_array_get_idx (stages, i), *of[2], *in[3];
+      struct json_object *percentiles = tipme_json_get (stage, "percentiles");
+      struct json_object *times = tipme_json_get (stage, "worst");
+      const char *title = tipme_json_text (stage, "title");
+
+      for (guint j = 0; j < 2; j++)
+        of[j] = j + 2 < tipme_json_length (percentiles)
+                    ? json_object_array_get_idx (percentiles, j + 2) : NULL;
+      for (guint j = 0; j < 3; j++)
+        in[j] = j < tipme_json_length (times) ? json_object_array_get_idx (times, j) : NULL;
+      add_durations (facts, us_of (of[0], "us"), us_of (of[1], "us"), us_of (stage, "max_us"),
+                     title);
+      add_durations (worst, us_of (in[0], "us"), us_of (in[1], "us"), us_of (in[2], "us"), title);
+    }
+}
+
+static void
+add_answers (GPtrArray *tables, struct json_object *answers)
+{
+  TipmeFacts *facts = table (tables, _ ("How long answers took"), TRUE);
+
+  row (facts, _ ("median"), _ ("99 %"), _ ("longest"), _ ("application and input"), NULL);
+  for (guint i = 0; i < tipme_json_length (answers); i++)
+    {
+      struct json_object *one = json_object_array_get_idx (answers, i);
+      g_autofree char *name = g_strdup_printf ("%s, %s", tipme_json_text (one, "app"),
+                                               tipme_json_text (one, "kind"));
+
+      add_durations (facts, tipme_json_number (one, "p50", G_MININT64),
+                     tipme_json_number (one, "p99", G_MININT64),
+                     tipme_json_number (one, "max_ns", G_MININT64), name);
+    }
+}
+
+static void
+add_moments (GPtrArray *tables, struct json_object *moments)
+{
+  TipmeFacts *facts = table (tables, _ ("Where the time went"), TRUE);
+
+  row (facts, _ ("waiting"), _ ("thinking"), _ ("background"), _ ("application in use"), NULL);
+  for (guint i = 0; i < tipme_json_length (moments); i++)
+    {
+      struct json_object *one = json_object_array_get_idx (moments, i);
+      const char *app = tipme_json_text (one, "app");
+
+      add_durations (facts, tipme_json_number (one, "waiting_ns", G_MININT64),
+                     tipme_json_number (one, "thinking_ns", G_MININT64),
+                     tipme_json_number (one, "background_ns", G_MININT64), *app ? app : _ ("all"));
+    }
+}
+
+GPtrArray *
+tipme_facts_of_measurement (struct json_object *object)
+{
+  GPtrArray *tables = tables_new ();
+  struct json_object *measurement = tipme_json_measurement (object);
+  struct json_object *stages = tipme_json_get (measurement, "stages");
+  struct json_object *answers = tipme_json_get (measurement, "answers");
+
+  if (tipme_json_length (stages))
+    add_latencies (tables, stages);
+  if (tipme_json_length (answers))
+    add_answers (tables, answers);
+  if (tipme_json_length (tipme_json_get (measurement, "moments")))
+    add_moments (tables, tipme_json_get (measurement, "moments"));
+  if (!tables->len)
+    table (tables, _ ("There is nothing in this file"), FALSE);
   return tables;
 }
 

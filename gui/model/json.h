@@ -45,4 +45,13 @@ tipme_json_length (struct json_object *list)
   return json_object_is_type (list, json_type_array) ? (guint) json_object_array_length (list) : 0;
 }
 
+/* `tipme latency report --json` has a list of results, of which we show the first; others are one. */
+static inline struct json_object *
+tipme_json_measurement (struct json_object *object)
+{
+  struct json_object *results = tipme_json_get (object, "results");
+
+  return tipme_json_length (results) ? json_object_array_get_idx (results, 0) : object;
+}
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "episode/episode.h"
 #include "lanes.h"
+#include "language.h"
 
 /* All that is open while lanes are made. */
 typedef struct
@@ -158,11 +159,11 @@ take_damage (TipmeLanes *lanes, Reading *r)
   for (size_t i = 0; i < tipme_episode_damage_count (r->ep); i++)
     g_ptr_array_add (lanes->said, g_utf8_make_valid (tipme_episode_damage (r->ep, i), -1));
   if (r->ev.sampled)
-    g_ptr_array_add (lanes->said, g_strdup ("Only samples of /proc: what lies between two samples is not known."));
+    g_ptr_array_add (lanes->said, g_strdup (_ ("Only samples of /proc: what lies between two samples is not known.")));
   if (facts->has_bundle)
-    g_ptr_array_add (lanes->said, g_strdup ("A bundle: it holds only the records around the problem."));
+    g_ptr_array_add (lanes->said, g_strdup (_ ("A bundle: it holds only the records around the problem.")));
   if (!lanes->lanes->len)
-    g_ptr_array_add (lanes->said, g_strdup ("It has no records of the kernel: there are no lanes to draw."));
+    g_ptr_array_add (lanes->said, g_strdup (_ ("It has no records of the kernel: there are no lanes to draw.")));
 }
 
 TipmeLanes *
@@ -215,13 +216,13 @@ sleep_words (guint8 state)
   switch (state)
     {
     case TIPME_TASK_STATE_DISK_SLEEP:
-      return "blocked, not to be interrupted";
+      return _ ("blocked, not to be interrupted");
     case TIPME_TASK_STATE_STOPPED:
-      return "stopped";
+      return _ ("stopped");
     case TIPME_TASK_STATE_TRACED:
-      return "stopped by a debugger";
+      return _ ("stopped by a debugger");
     default:
-      return "blocked";
+      return _ ("blocked");
     }
 }
 
@@ -229,10 +230,10 @@ char *
 tipme_lanes_words (const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span)
 {
   if (lane->is_cpu)
-    return g_strdup_printf ("runs %s", name_of (lanes, span->who));
+    return g_strdup_printf (_ ("runs %s"), name_of (lanes, span->who));
   if (span->state == TIPME_LANE_BLOCKED)
     return g_strdup (sleep_words (span->task_state));
   if (span->who == TIPME_NONE)
-    return g_strdup (span->state == TIPME_LANE_RUNNING ? "running" : "waits for a CPU");
-  return g_strdup_printf (span->state == TIPME_LANE_RUNNING ? "running on CPU %u" : "waits for CPU %u", span->who);
+    return g_strdup (span->state == TIPME_LANE_RUNNING ? _ ("running") : _ ("waits for a CPU"));
+  return g_strdup_printf (span->state == TIPME_LANE_RUNNING ? _ ("running on CPU %u") : _ ("waits for CPU %u"), span->who);
 }

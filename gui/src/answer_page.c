@@ -5,6 +5,7 @@
 #include "pages.h"
 #include "paint.h"
 #include "numbers.h"
+#include "language.h"
 
 #include <adwaita.h>
 
@@ -115,8 +116,8 @@ legend_new (const TipmeAnswer *answer)
         add_legend_row (GTK_GRID (grid), (int) i, i, part->ns, all, words);
     }
   if (i > MOST_PARTS)
-    add_legend_row (GTK_GRID (grid), MOST_PARTS, MOST_PARTS, rest, all, "all else");
-  add_legend_row (GTK_GRID (grid), MOST_PARTS + 1, NO_SWATCH, all, all, "in all");
+    add_legend_row (GTK_GRID (grid), MOST_PARTS, MOST_PARTS, rest, all, _ ("all else"));
+  add_legend_row (GTK_GRID (grid), MOST_PARTS + 1, NO_SWATCH, all, all, _ ("in all"));
   return grid;
 }
 
@@ -129,8 +130,8 @@ add_sum (GtkWidget *box, TipmeSession *session, const TipmeAnswer *answer)
     return;
   gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (bar), 28);
   gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (bar), draw_bar, session, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (bar), GTK_ACCESSIBLE_PROPERTY_LABEL, "Where the time went; the list below has the numbers", -1);
-  add (box, "Where the time went", "heading");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (bar), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Where the time went; the list below has the numbers"), -1);
+  add (box, _ ("Where the time went"), "heading");
   gtk_box_append (GTK_BOX (box), bar);
   gtk_box_append (GTK_BOX (box), legend_new (answer));
 }
@@ -149,11 +150,11 @@ add_stages (GtkWidget *box, const TipmeAnswer *answer)
       const TipmeStage *stage = g_ptr_array_index (answer->stages, i);
       g_autofree char *at = tipme_text_ms (stage->at_ns);
       g_autofree char *text = g_strdup_printf ("%s%s\n%s%s", i ? "\342\206\222 " : "", stage->name, at,
-                                               g_strcmp0 (stage->certainty, "exact") ? " (inferred)" : "");
+                                               g_strcmp0 (stage->certainty, "exact") ? _ (" (inferred)") : "");
 
       gtk_flow_box_insert (GTK_FLOW_BOX (flow), gtk_label_new (text), -1);
     }
-  add (box, "From the finger to the screen", "heading");
+  add (box, _ ("From the finger to the screen"), "heading");
   gtk_box_append (GTK_BOX (box), flow);
 }
 
@@ -169,7 +170,7 @@ add_list (GtkWidget *box, const char *heading, GPtrArray *texts)
 static void
 add_certainty (GtkWidget *box, const TipmeAnswer *answer)
 {
-  g_autofree char *text = g_strdup_printf ("%.0f %% of the delay measured exactly", 100 * answer->exact);
+  g_autofree char *text = g_strdup_printf (_ ("%.0f %% of the delay measured exactly"), 100 * answer->exact);
 
   if (answer->has_interval)
     add (box, text, "dim-label");
@@ -183,7 +184,7 @@ fill_page (GtkWidget *box, TipmeSession *session)
 
   if (answer->problem)
     {
-      add (box, "There is no verdict on this episode", "title-2");
+      add (box, _ ("There is no verdict on this episode"), "title-2");
       add (box, answer->problem, NULL);
     }
   else
@@ -191,15 +192,15 @@ fill_page (GtkWidget *box, TipmeSession *session)
       add (box, answer->sentence, "title-2");
       add (box, answer->when, "dim-label");
     }
-  add_headed (box, "Whom to ask", answer->ask);
-  add_headed (box, "What to do", answer->next);
-  add_list (box, "What it may have been", answer->candidates);
+  add_headed (box, _ ("Whom to ask"), answer->ask);
+  add_headed (box, _ ("What to do"), answer->next);
+  add_list (box, _ ("What it may have been"), answer->candidates);
   add_sum (box, session, answer);
   add_stages (box, answer);
-  add_list (box, "What else is known", answer->known);
+  add_list (box, _ ("What else is known"), answer->known);
   if (lanes)
-    add_list (box, "About the records", lanes->said);
-  add_headed (box, "The records cannot be read", tipme_session_problem (session));
+    add_list (box, _ ("About the records"), lanes->said);
+  add_headed (box, _ ("The records cannot be read"), tipme_session_problem (session));
   add_certainty (box, answer);
 }
 

@@ -5,10 +5,14 @@
 
 #include <adwaita.h>
 
+#include "undo.h"
+
 typedef struct
 {
   GtkWidget *window, *episodes; /* episodes: the page whose selection is meant */
-  void (*say) (const char *text, gpointer data); /* a line for the user */
+  TipmeUndo *undo; /* made by tipme_deeds_install() */
+  void (*say) (const char *text, gboolean undo, gpointer data); /* a line; undo: with that button */
+  void (*measured) (const char *file, gpointer data); /* shows a measurement */
   void (*changed) (gpointer data); /* the library, or the recorder, may be another */
   void (*show) (const char *name, GPtrArray *rows, gpointer data); /* rows NULL: as it is */
   gpointer data;
@@ -16,5 +20,8 @@ typedef struct
 
 /* Adds a GAction for each, with its keys. `deeds` must live as long as the window. */
 void tipme_deeds_install (GtkApplication *application, TipmeDeeds *deeds);
+
+/* Does what still waits. */
+void tipme_deeds_end (TipmeDeeds *deeds);
 
 #endif

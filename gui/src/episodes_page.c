@@ -7,6 +7,7 @@
 #include "first_page.h"
 #include "pages.h"
 #include "numbers.h"
+#include "language.h"
 
 #include <adwaita.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct
   GtkFilter *filter;
   GtkSelectionModel *chosen;
   GtkWidget *stack, *first, *search, *table;
+  GHashTable *hidden; /* ids that are about to be removed */
   void (*opened) (TipmeRow *row, gpointer data);
   gpointer data;
 } Page;
@@ -48,7 +50,13 @@ verdict_text (gpointer item, gpointer data)
 static char *
 pinned_text (gpointer item, gpointer data)
 {
-  return g_strdup (TIPME_ROW (item)->pinned ? "pinned" : "");
+  return g_strdup (TIPME_ROW (item)->pinned ? _ ("pinned") : "");
+}
+
+static char *
+tags_text (gpointer item, gpointer data)
+{
+  return g_strdup (TIPME_ROW (item)->tags);
 }
 
 static char *
@@ -95,6 +103,8 @@ is_wanted (gpointer item, gpointer data)
 {
   Page *page = data;
 
+  if (g_hash_table_contains (page->hidden, TIPME_ROW (item)->id))
+    return FALSE;
   return tipme_row_matches (TIPME_ROW (item), gtk_editable_get_text (GTK_EDITABLE (page->search)));
 }
 
@@ -145,13 +155,14 @@ table_new (Page *page)
   page->chosen = GTK_SELECTION_MODEL (gtk_multi_selection_new (G_LIST_MODEL (sorted)));
   gtk_column_view_set_model (columns, page->chosen);
   add_keys (view);
-  add_column (columns, "Time", FALSE, FALSE, time_text, by_time);
-  add_column (columns, "Application", FALSE, FALSE, app_text, by_app);
-  add_column (columns, "Response", FALSE, TRUE, response_text, by_response);
-  add_column (columns, "Verdict", TRUE, FALSE, verdict_text, NULL);
-  add_column (columns, "Kept", FALSE, FALSE, pinned_text, NULL);
-  add_column (columns, "Note", FALSE, FALSE, note_text, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL, "Episodes", -1);
+  add_column (columns, _ ("Time"), FALSE, FALSE, time_text, by_time);
+  add_column (columns, _ ("Application"), FALSE, FALSE, app_text, by_app);
+  add_column (columns, _ ("Response"), FALSE, TRUE, response_text, by_response);
+  add_column (columns, _ ("Verdict"), TRUE, FALSE, verdict_text, NULL);
+  add_column (columns, _ ("Kept"), FALSE, FALSE, pinned_text, NULL);
+  add_column (columns, _ ("Tags"), FALSE, FALSE, tags_text, NULL);
+  add_column (columns, _ ("Note"), FALSE, FALSE, note_text, NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Episodes"), -1);
   g_signal_connect (view, "activate", G_CALLBACK (on_activate), page);
   return view;
 }
@@ -161,6 +172,7 @@ page_free (gpointer data)
 {
   Page *page = data;
 
+  g_hash_table_unref (page->hidden);
   g_object_unref (page->rows);
   g_object_unref (page->filter);
   g_object_unref (page->chosen);
@@ -170,12 +182,10 @@ page_free (gpointer data)
 static GtkWidget *
 bar_new (Page *page)
 {
-  static const char *const names[] = { "diagnose", "pin", "unpin", "delete", "compare",
-                                       "report", "snap", "refresh" };
+  static const char *const names[] = { "diagnose", "note", "tag", "pin", "unpin", "delete", "undo",
+                                       "compare", "check", "report", "snap", "refresh" };
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
-  gtk_widget_set_hexpand (page->search, TRUE);
-  gtk_box_append (GTK_BOX (bar), page->search);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     gtk_box_append (GTK_BOX (bar), tipme_action_button (names[i]));
   g_object_set (bar, "margin-start", 12, "margin-end", 12, "margin-top", 8, "margin-bottom", 8,
@@ -192,17 +202,22 @@ tipme_episodes_page_new (void (*opened) (TipmeRow *row, gpointer data), gpointer
 
   page->opened = opened;
   page->data = data;
+  page->hidden = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   page->rows = g_list_store_new (TIPME_TYPE_ROW);
   page->search = gtk_search_entry_new ();
   page->first = tipme_first_page_new ();
   page->stack = gtk_stack_new ();
   page->table = table_new (page);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (page->search), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Search in the episodes"), -1);
   g_object_set (page->search, "placeholder-text",
-                "Search: words, app:xterm, kind:disk-io, after:yesterday, is:pinned", NULL);
+                _ ("Search: words, app:xterm, kind:disk-io, after:yesterday, is:pinned"), NULL);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), page->table);
   gtk_stack_add_named (GTK_STACK (page->stack), page->first, "first");
   gtk_stack_add_named (GTK_STACK (page->stack), scrolled, "table");
   gtk_widget_set_vexpand (page->stack, TRUE);
+  g_object_set (page->search, "margin-start", 12, "margin-end", 12, "margin-top", 8, NULL);
+  gtk_box_append (GTK_BOX (box), page->search);
   gtk_box_append (GTK_BOX (box), bar_new (page));
   gtk_box_append (GTK_BOX (box), page->stack);
   g_signal_connect (page->search, "search-changed", G_CALLBACK (on_search), page);
@@ -265,6 +280,26 @@ table_has_focus (Page *page)
   GtkWidget *focus = root ? gtk_root_get_focus (root) : NULL;
 
   return focus && (focus == page->table || gtk_widget_is_ancestor (focus, page->table));
+}
+
+void
+tipme_episodes_page_hide (GtkWidget *widget, const char *const *ids, gboolean hide)
+{
+  Page *page = g_object_get_data (G_OBJECT (widget), "page");
+  gboolean focused = table_has_focus (page);
+
+  for (; *ids; ids++)
+    if (hide)
+      g_hash_table_add (page->hidden, g_strdup (*ids));
+    else
+      g_hash_table_remove (page->hidden, *ids);
+  gtk_filter_changed (page->filter, GTK_FILTER_CHANGE_DIFFERENT);
+  g_autoptr (GPtrArray) left = tipme_episodes_page_chosen (widget);
+
+  if (!left->len)
+    gtk_selection_model_select_item (page->chosen, 0, TRUE);
+  if (focused)
+    gtk_widget_grab_focus (page->table);
 }
 
 /* Rows that are exchanged lose the focus, which keys need: the table takes it back. */

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pages that show what a verb says: a comparison, a report, the recorder. */
+/* Pages that show what a verb says: a comparison, a report, a cure, a week, a measurement, the recorder. */
 #include "config.h"
 
 #include "actions.h"
+#include "chart.h"
+#include "curves.h"
 #include "facts.h"
 #include "json.h"
 #include "pages.h"
 #include "run.h"
+#include "language.h"
 
 #include <adwaita.h>
 
@@ -155,7 +158,7 @@ tipme_compare_page_new (void)
   GtkWidget *page = page_new ();
 
   add (g_object_get_data (G_OBJECT (page), "box"),
-       "Select two episodes in the list, with Control or Shift, then press Ctrl+K.", NULL);
+       _ ("Select two episodes in the list, with Control or Shift, then press Ctrl+K."), NULL);
   return page;
 }
 
@@ -174,9 +177,135 @@ tipme_compare_page_set (GtkWidget *page, GPtrArray *rows)
                          ((TipmeRow *) g_ptr_array_index (rows, 1))->id, "--json", NULL };
 
   keep_rows (page, rows);
-  add (cleared (page), "Comparing two episodes", NULL);
+  add (cleared (page), _ ("Comparing two episodes"), NULL);
   set_busy (page, TRUE);
   tipme_run_verb (page, args, on_compared, page);
+}
+
+/* --- a cure --- */
+
+GtkWidget *
+tipme_check_page_new (void)
+{
+  GtkWidget *page = page_new ();
+
+  add (g_object_get_data (G_OBJECT (page), "box"),
+       _ ("Did the cure help? Select the episode with the problem in the list, then press Ctrl+H. "
+          "It is compared with what came after it."), NULL);
+  return page;
+}
+
+static void
+on_checked (const TipmeResult *result, gpointer page)
+{
+  set_busy (page, FALSE);
+  show (page, result, tipme_facts_of_check, "check", g_object_get_data (G_OBJECT (page), "rows"));
+}
+
+void
+tipme_check_page_set (GtkWidget *page, GPtrArray *rows)
+{
+  const char *args[] = { "check", ((TipmeRow *) g_ptr_array_index (rows, 0))->id, "--json", NULL };
+
+  keep_rows (page, rows);
+  add (cleared (page), _ ("Comparing with what came after it"), NULL);
+  set_busy (page, TRUE);
+  tipme_run_verb (page, args, on_checked, page);
+}
+
+/* --- a week --- */
+
+GtkWidget *
+tipme_week_page_new (void)
+{
+  return page_new ();
+}
+
+static void
+on_week (const TipmeResult *result, gpointer page)
+{
+  set_busy (page, FALSE);
+  show (page, result, tipme_facts_of_week, "list --week", NULL);
+}
+
+void
+tipme_week_page_read (GtkWidget *page)
+{
+  static const char *const args[] = { "list", "--week", "--json", NULL };
+
+  set_busy (page, TRUE);
+  tipme_run_verb (page, args, on_week, page);
+}
+
+/* --- a measurement --- */
+
+GtkWidget *
+tipme_measured_page_new (void)
+{
+  GtkWidget *page = page_new ();
+  GtkWidget *box = g_object_get_data (G_OBJECT (page), "box");
+
+  add (box, _ ("Open a file that tipme latency record or tipme profile record wrote."), NULL);
+  gtk_box_append (GTK_BOX (box), tipme_action_button ("measured"));
+  return page;
+}
+
+static void
+add_charts (GtkWidget *box, struct json_object *measurement)
+{
+  g_autoptr (GPtrArray) charts = tipme_charts_of_measurement (measurement);
+
+  for (guint i = 0; i < charts->len; i++)
+    {
+      add (box, ((TipmeChart *) g_ptr_array_index (charts, i))->title, "heading");
+      gtk_box_append (GTK_BOX (box), tipme_chart_new (charts, i));
+    }
+}
+
+static void
+show_measurement (GtkWidget *page, const TipmeResult *result, const char *verb)
+{
+  struct json_object *measurement = tipme_command_parse (result->out, result->said, NULL);
+  const char *file = g_object_get_data (G_OBJECT (page), "file");
+  g_autofree char *command = g_strdup_printf ("%s report %s", verb, file);
+  GtkWidget *box;
+
+  set_busy (page, FALSE);
+  show (page, result, tipme_facts_of_measurement, command, NULL);
+  box = g_object_get_data (G_OBJECT (page), "box");
+  add_charts (box, measurement);
+  gtk_box_append (GTK_BOX (box), tipme_action_button ("measured"));
+  json_object_put (measurement);
+}
+
+static void
+on_profile (const TipmeResult *result, gpointer page)
+{
+  show_measurement (page, result, "profile");
+}
+
+/* What is no result of the one is taken by the other, or refused in its words. */
+static void
+on_latency (const TipmeResult *result, gpointer page)
+{
+  const char *file = g_object_get_data (G_OBJECT (page), "file");
+  const char *args[] = { "profile", "report", file, "--json", NULL };
+
+  if (result->status)
+    tipme_run_verb (page, args, on_profile, page);
+  else
+    show_measurement (page, result, "latency");
+}
+
+void
+tipme_measured_page_set (GtkWidget *page, const char *file)
+{
+  const char *args[] = { "latency", "report", file, "--json", NULL };
+
+  g_object_set_data_full (G_OBJECT (page), "file", g_strdup (file), g_free);
+  add (cleared (page), _ ("Reading the measurement"), NULL);
+  set_busy (page, TRUE);
+  tipme_run_verb (page, args, on_latency, page);
 }
 
 /* --- live --- */
@@ -211,7 +340,7 @@ tipme_report_page_new (void)
   GtkWidget *page = page_new ();
 
   add (g_object_get_data (G_OBJECT (page), "box"),
-       "Select an episode in the list, then press Ctrl+R.", NULL);
+       _ ("Select an episode in the list, then press Ctrl+R."), NULL);
   return page;
 }
 
@@ -229,7 +358,7 @@ static void
 on_bundle (const TipmeResult *result, gpointer page)
 {
   set_busy (page, FALSE);
-  add_said (page, "What would leave in a file, and what would not", "bundle", result);
+  add_said (page, _ ("What would leave in a file, and what would not"), "bundle", result);
   gtk_box_append (GTK_BOX (g_object_get_data (G_OBJECT (page), "box")),
                   tipme_action_button ("bundle"));
 }
@@ -242,7 +371,7 @@ on_report (const TipmeResult *result, gpointer page)
   const char *args[] = { "bundle", ((TipmeRow *) g_ptr_array_index (rows, 0))->id, NULL };
 
   cleared (page);
-  add_said (page, "Whom to tell, and the text for them", "report", result);
+  add_said (page, _ ("Whom to tell, and the text for them"), "report", result);
   tipme_run_verb (page, args, on_bundle, page);
 }
 
@@ -252,7 +381,7 @@ tipme_report_page_set (GtkWidget *page, GPtrArray *rows)
   const char *args[] = { "report", ((TipmeRow *) g_ptr_array_index (rows, 0))->id, NULL };
 
   keep_rows (page, rows);
-  add (cleared (page), "Looking for whom to tell", NULL);
+  add (cleared (page), _ ("Looking for whom to tell"), NULL);
   set_busy (page, TRUE);
   tipme_run_verb (page, args, on_report, page);
 }

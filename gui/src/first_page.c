@@ -8,6 +8,7 @@
 #include "json.h"
 #include "pages.h"
 #include "run.h"
+#include "language.h"
 
 #include <adwaita.h>
 
@@ -18,10 +19,10 @@ typedef struct
 } First;
 
 static const char *const recorded[] = {
-  "The last 40 seconds of every thread: whether it ran, waited for a CPU, or slept, and on what.",
-  "When a key was pressed and which program got it; never which key, never text.",
-  "When programs asked the screen to change; never what it shows.",
-  "All of it stays in memory on this machine, and is written only when you ask or agreed to.",
+  N_ ("The last 40 seconds of every thread: whether it ran, waited for a CPU, or slept, and on what."),
+  N_ ("When a key was pressed and which program got it; never which key, never text."),
+  N_ ("When programs asked the screen to change; never what it shows."),
+  N_ ("All of it stays in memory on this machine, and is written only when you ask or agreed to."),
 };
 
 char **
@@ -51,8 +52,8 @@ on_status (const TipmeResult *result, gpointer data)
   struct json_object *status = json_tokener_parse (result->out);
   const char *source = tipme_json_text (status, "source");
   gboolean runs = !result->status && *source;
-  g_autofree char *title = runs ? g_strdup_printf ("tipme records (%s): no episodes yet", source)
-                                : g_strdup ("tipme is not recording");
+  g_autofree char *title = runs ? g_strdup_printf (_ ("tipme records (%s): no episodes yet"), source)
+                                : g_strdup (_ ("tipme is not recording"));
 
   if (!self->has_problem)
     adw_status_page_set_title (ADW_STATUS_PAGE (self->status), title);
@@ -71,7 +72,7 @@ tipme_first_page_set (GtkWidget *page, const char *problem)
 
   self->has_problem = problem != NULL;
   if (problem)
-    adw_status_page_set_title (ADW_STATUS_PAGE (self->status), "The episodes cannot be listed");
+    adw_status_page_set_title (ADW_STATUS_PAGE (self->status), _ ("The episodes cannot be listed"));
   adw_status_page_set_description (ADW_STATUS_PAGE (self->status), problem);
   tipme_run_verb (page, args, on_status, self);
 }
@@ -79,7 +80,7 @@ tipme_first_page_set (GtkWidget *page, const char *problem)
 static GtkWidget *
 button_new (const char *name, const char *css)
 {
-  GtkWidget *button = gtk_button_new_with_label (tipme_action_find (name)->words);
+  GtkWidget *button = gtk_button_new_with_label (_ (tipme_action_find (name)->words));
   g_autofree char *action = g_strconcat ("win.", name, NULL);
 
   gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
@@ -106,15 +107,15 @@ content_new (First *self)
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 10);
   g_auto (GStrv) argv = tipme_first_page_command ();
   g_autofree char *words = g_strjoinv (" ", argv);
-  g_autofree char *command = g_strdup_printf ("This runs: %s", words);
+  g_autofree char *command = g_strdup_printf (_ ("This runs: %s"), words);
 
-  gtk_box_append (GTK_BOX (box), tipme_label_new ("What tipme records:", "heading"));
+  gtk_box_append (GTK_BOX (box), tipme_label_new (_ ("What tipme records:"), "heading"));
   for (guint i = 0; i < G_N_ELEMENTS (recorded); i++)
-    gtk_box_append (GTK_BOX (box), tipme_label_new (recorded[i], NULL));
+    gtk_box_append (GTK_BOX (box), tipme_label_new (_ (recorded[i]), NULL));
   self->start = button_new ("start", "suggested-action");
   self->command = centred (command, "dim-label");
-  self->press = centred ("When something was slow, press Ctrl+Alt+minus, the agent's hot-key "
-                         "unless you changed it. The button below does what tipme snap does.",
+  self->press = centred (_ ("When something was slow, press Ctrl+Alt+minus, the agent's hot-key "
+                            "unless you changed it. The button below does what tipme snap does."),
                          NULL);
   self->snap = button_new ("snap", "suggested-action");
   gtk_box_append (GTK_BOX (box), self->start);
@@ -132,7 +133,7 @@ tipme_first_page_new (void)
   First *self = g_new0 (First, 1);
 
   self->status = adw_status_page_new ();
-  adw_status_page_set_title (ADW_STATUS_PAGE (self->status), "Reading the episodes");
+  adw_status_page_set_title (ADW_STATUS_PAGE (self->status), _ ("Reading the episodes"));
   GtkWidget *clamp = adw_clamp_new ();
 
   adw_clamp_set_child (ADW_CLAMP (clamp), content_new (self));

@@ -9,16 +9,18 @@
 #include "dump.h"
 #include "unpack.h"
 #include "window.h"
+#include "language.h"
 
 static TipmeWish wish;
-static gboolean dump, actions;
+static gboolean dump, actions, service;
 static char **rest;
 
 static const GOptionEntry options[] = {
-  { "page", 0, 0, G_OPTION_ARG_STRING, &wish.page, "Show this page first: episodes, answer, timeline, compare, report or live", "PAGE" },
-  { "picture", 0, 0, G_OPTION_ARG_FILENAME, &wish.picture, "Write a picture of the page and its words, then end", "FILE.png" },
-  { "dump", 0, 0, G_OPTION_ARG_NONE, &dump, "Print what would be shown; needs no display", NULL },
-  { "actions", 0, 0, G_OPTION_ARG_NONE, &actions, "Print what the window can do: name, verb, keys", NULL },
+  { "page", 0, 0, G_OPTION_ARG_STRING, &wish.page, N_ ("Show this page first: episodes, answer, timeline, compare, report, check, week, measured or live"), "PAGE" },
+  { "picture", 0, 0, G_OPTION_ARG_FILENAME, &wish.picture, N_ ("Write a picture of the page and its words, then end"), "FILE.png" },
+  { "dump", 0, 0, G_OPTION_ARG_NONE, &dump, N_ ("Print what would be shown; needs no display"), NULL },
+  { "actions", 0, 0, G_OPTION_ARG_NONE, &actions, N_ ("Print what the window can do: name, verb, keys"), NULL },
+  { "gapplication-service", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &service, NULL, NULL },
   { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &rest, NULL, "[EPISODE [OTHER]]" },
   { 0 },
 };
@@ -105,21 +107,97 @@ run_dump (void)
   return 0;
 }
 
+/* One window for each program; what is asked for later is shown in it. */
 static void
-on_activate (AdwApplication *application, gpointer data)
+show_wish (GtkApplication *application)
 {
-  gtk_window_set_default_icon_name (TIPME_APP_ID);
-  gtk_window_present (GTK_WINDOW (tipme_window_new (application, &wish)));
+  GList *windows = gtk_application_get_windows (application);
+
+  if (!windows)
+    {
+      gtk_window_set_default_icon_name (TIPME_APP_ID);
+      gtk_window_present (GTK_WINDOW (tipme_window_new (ADW_APPLICATION (application), &wish)));
+      return;
+    }
+  while (gtk_window_get_transient_for (windows->data) && windows->next)
+    windows = windows->next;
+  tipme_window_open (windows->data);
+}
+
+static void
+on_activate (GtkApplication *application, gpointer data)
+{
+  GtkWindow *window = gtk_application_get_active_window (application);
+
+  if (window)
+    gtk_window_present (window);
+  else
+    show_wish (application);
+}
+
+/* hint: the page, the episode and the other, a line each; empty where a desktop opens a file. */
+static void
+on_open (GtkApplication *application, GFile **files, int count, const char *hint, gpointer data)
+{
+  g_auto (GStrv) words = g_strsplit (hint, "\n", 3);
+  gboolean told = g_strv_length (words) == 3;
+
+  g_free (wish.page);
+  g_free (wish.episode);
+  g_free (wish.other);
+  wish.page = told && *words[0] ? g_strdup (words[0]) : NULL;
+  wish.episode = told ? g_strdup (words[1]) : g_file_get_path (files[0]);
+  wish.other = told && *words[2] ? g_strdup (words[2]) : NULL;
+  if (wish.episode && !*wish.episode)
+    g_clear_pointer (&wish.episode, g_free);
+  show_wish (application);
+}
+
+/* What is a path here may be none where the window runs. */
+static char *
+absolute (const char *episode)
+{
+  g_autoptr (GFile) file = g_file_new_for_path (episode);
+
+  return g_file_test (episode, G_FILE_TEST_EXISTS) ? g_file_get_path (file) : g_strdup (episode);
+}
+
+/* By D-Bus, where a window runs already, else here. */
+static void
+open_there (GApplication *application)
+{
+  g_autoptr (GFile) file = g_file_new_for_path (wish.episode ? wish.episode : ".");
+  g_autofree char *episode = absolute (wish.episode ? wish.episode : "");
+  g_autofree char *other = absolute (wish.other ? wish.other : "");
+  g_autofree char *hint = g_strjoin ("\n", wish.page ? wish.page : "", episode, other, NULL);
+  GDBusConnection *bus = g_application_get_dbus_connection (application);
+
+  g_application_open (application, &file, 1, hint);
+  if (bus)
+    g_dbus_connection_flush_sync (bus, NULL, NULL);
 }
 
 static int
 run_window (void)
 {
   if (!gtk_init_check ())
-    return fail ("tipme: gui: there is no display: run it in a session, or use tipme diagnose");
-  g_autoptr (AdwApplication) application = adw_application_new (TIPME_APP_ID, G_APPLICATION_NON_UNIQUE);
+    return fail (_ ("tipme: gui: there is no display: run it in a session, or use tipme diagnose"));
+  GApplicationFlags flags = wish.picture ? G_APPLICATION_NON_UNIQUE : G_APPLICATION_HANDLES_OPEN;
+  g_autoptr (AdwApplication) application =
+      adw_application_new (TIPME_APP_ID, flags | (service ? G_APPLICATION_IS_SERVICE : 0));
 
   g_signal_connect (application, "activate", G_CALLBACK (on_activate), NULL);
+  g_signal_connect (application, "open", G_CALLBACK (on_open), NULL);
+  if (!wish.picture && (wish.episode || wish.page))
+    {
+      g_autoptr (GError) error = NULL;
+
+      if (!g_application_register (G_APPLICATION (application), NULL, &error))
+        return fail (error->message);
+      open_there (G_APPLICATION (application));
+      if (g_application_get_is_remote (G_APPLICATION (application)))
+        return 0;
+    }
   int status = g_application_run (G_APPLICATION (application), 0, NULL);
 
   return status ? status : wish.status;
@@ -140,6 +218,16 @@ count_is_right (void)
   return !g_strcmp0 (wish.page, "compare") ? count == 2 : count <= 1;
 }
 
+/* The catalog of the installation; tests name another folder. */
+static void
+find_words (void)
+{
+  const char *named = g_getenv ("TIPME_LOCALEDIR");
+
+  bindtextdomain (GETTEXT_PACKAGE, named && *named ? named : TIPME_LOCALEDIR);
+  bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -147,7 +235,9 @@ main (int argc, char **argv)
   g_autoptr (GError) error = NULL;
 
   setlocale (LC_ALL, "");
-  g_option_context_set_summary (context, "Shows the episodes, who made a key press slow, and the timeline that proves it.");
+  find_words ();
+  g_option_context_set_translation_domain (context, GETTEXT_PACKAGE);
+  g_option_context_set_summary (context, N_ ("Shows the episodes, who made a key press slow, and the timeline that proves it."));
   g_option_context_set_description (context, "Examples:\n  tipme gui\n  tipme gui last\n  tipme gui --page timeline last\n");
   g_option_context_add_main_entries (context, options, NULL);
   if (!g_option_context_parse (context, &argc, &argv, &error) || !count_is_right () || !page_is_known ())
@@ -162,7 +252,7 @@ main (int argc, char **argv)
       g_print ("%s", text);
       return 0;
     }
-  wish.episode = rest ? rest[0] : NULL;
-  wish.other = wish.episode ? rest[1] : NULL;
+  wish.episode = rest ? g_strdup (rest[0]) : NULL;
+  wish.other = wish.episode ? g_strdup (rest[1]) : NULL;
   return dump ? run_dump () : run_window ();
 }

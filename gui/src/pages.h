@@ -17,6 +17,9 @@ void tipme_episodes_page_set (GtkWidget *page, GPtrArray *rows, const char *prob
 /* The rows that are selected. Free it. */
 GPtrArray *tipme_episodes_page_chosen (GtkWidget *page);
 
+/* Rows that are not shown, or shown again; ids end with NULL. */
+void tipme_episodes_page_hide (GtkWidget *page, const char *const *ids, gboolean hide);
+
 /* Gives the focus to the search, or else to the table. */
 void tipme_episodes_page_focus (GtkWidget *page, gboolean search);
 
@@ -34,11 +37,23 @@ void tipme_compare_page_set (GtkWidget *page, GPtrArray *rows);
 GtkWidget *tipme_report_page_new (void);
 void tipme_report_page_set (GtkWidget *page, GPtrArray *rows);
 
+/* Whether a cure helped: the first row, and what came after it. */
+GtkWidget *tipme_check_page_new (void);
+void tipme_check_page_set (GtkWidget *page, GPtrArray *rows);
+
+/* The last seven days; read() asks anew. */
+GtkWidget *tipme_week_page_new (void);
+void tipme_week_page_read (GtkWidget *page);
+
+/* What `tipme latency` or `tipme profile` has measured, with its distributions. */
+GtkWidget *tipme_measured_page_new (void);
+void tipme_measured_page_set (GtkWidget *page, const char *file);
+
 /* The recorder; read() asks it anew. */
 GtkWidget *tipme_live_page_new (void);
 void tipme_live_page_read (GtkWidget *page);
 
-/* Does one of these three still wait for its verb? */
+/* Does one of these still wait for its verb? */
 gboolean tipme_facts_page_is_busy (GtkWidget *page);
 
 /* A label for running text: wraps, can be selected; css: a class, or NULL. */

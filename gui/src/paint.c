@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "paint.h"
+#include "language.h"
 
 #define HEX(n) { ((n) >> 16 & 255) / 255.f, ((n) >> 8 & 255) / 255.f, ((n) & 255) / 255.f, 1 }
 
@@ -26,9 +27,9 @@ tipme_paint_height (guint8 state)
 const char *
 tipme_paint_name (guint8 state)
 {
-  static const char *const names[TIPME_LANE_STATES] = { "idle", "blocked", "waits for a CPU", "running" };
+  static const char *const names[TIPME_LANE_STATES] = { N_ ("idle"), N_ ("blocked"), N_ ("waits for a CPU"), N_ ("running") };
 
-  return names[state];
+  return _ (names[state]);
 }
 
 GdkRGBA

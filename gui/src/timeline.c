@@ -12,6 +12,7 @@
 
 #include "paint.h"
 #include "numbers.h"
+#include "language.h"
 
 #define NAMES 170 /* pixels for the names of lanes */
 #define AXIS 24
@@ -135,7 +136,7 @@ draw_names (TipmeTimeline *self, Frame *f)
   chosen.alpha = 0.12f;
   if (self->overview)
     {
-      write_text (self, f, "Whole episode", 8, MAX (0, (f->height - 18) / 2), NAMES - 16);
+      write_text (self, f, _ ("Whole episode"), 8, MAX (0, (f->height - 18) / 2), NAMES - 16);
       return;
     }
   for (guint i = 0; i < f->lanes->lanes->len; i++, y += f->lane + f->gap)
@@ -473,7 +474,7 @@ tipme_timeline_new (TipmeSession *session, gboolean overview)
   gtk_widget_set_focusable (GTK_WIDGET (self), !overview);
   gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  overview ? "Whole episode" : "Timeline", -1);
+                                  overview ? _ ("Whole episode") : _ ("Timeline"), -1);
   add_controllers (self);
   g_signal_connect_swapped (session, "loaded", G_CALLBACK (gtk_widget_queue_resize), self);
   g_signal_connect_swapped (session, "view-changed", G_CALLBACK (gtk_widget_queue_draw), self);

@@ -10,6 +10,7 @@
 #include "span_list.h"
 #include "numbers.h"
 #include "timeline.h"
+#include "language.h"
 
 typedef struct
 {
@@ -141,11 +142,11 @@ table_new (Page *page)
   gtk_single_selection_set_autoselect (page->chosen, FALSE);
   gtk_single_selection_set_can_unselect (page->chosen, TRUE);
   gtk_column_view_set_model (columns, GTK_SELECTION_MODEL (page->chosen));
-  tipme_columns_add (columns, "From", FALSE, TRUE, from_text, page);
-  tipme_columns_add (columns, "For", FALSE, TRUE, length_text, page);
-  tipme_columns_add (columns, "What", TRUE, FALSE, words_text, page);
+  tipme_columns_add (columns, _ ("From"), FALSE, TRUE, from_text, page);
+  tipme_columns_add (columns, _ ("For"), FALSE, TRUE, length_text, page);
+  tipme_columns_add (columns, _ ("What"), TRUE, FALSE, words_text, page);
   gtk_widget_add_css_class (view, "data-table");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL, "What the selected lane did", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("What the selected lane did"), -1);
   g_signal_connect (page->chosen, "notify::selected", G_CALLBACK (on_row), page);
   return view;
 }
@@ -196,9 +197,9 @@ legend_new (void)
       gtk_widget_set_valign (key, GTK_ALIGN_CENTER);
       gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (key), draw_key, GUINT_TO_POINTER (state), NULL);
       gtk_box_append (GTK_BOX (box), key);
-      gtk_box_append (GTK_BOX (box), gtk_label_new (state ? tipme_paint_name ((guint8) state) : "a wait of 0.1 ms or more"));
+      gtk_box_append (GTK_BOX (box), gtk_label_new (state ? tipme_paint_name ((guint8) state) : _ ("a wait of 0.1 ms or more")));
     }
-  GtkWidget *keys = gtk_label_new ("W S zoom   A D move   F fit   , . step   Home all");
+  GtkWidget *keys = gtk_label_new (_ ("W S zoom   A D move   F fit   , . step   Home all"));
 
   gtk_widget_add_css_class (keys, "dim-label");
   gtk_widget_set_hexpand (keys, TRUE);

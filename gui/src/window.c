@@ -15,6 +15,7 @@
 #include "picture.h"
 #include "run.h"
 #include "unpack.h"
+#include "language.h"
 
 #include <string.h>
 
@@ -24,11 +25,11 @@
 #define CHANGES_MS 300 /* changes of the folder within that are one */
 
 const char *const tipme_window_pages[] = { "episodes", "answer", "timeline", "compare",
-                                           "report", "live", NULL };
+                                           "report", "check", "week", "measured", "live", NULL };
 
 typedef struct
 {
-  GtkWidget *window, *stack, *episodes, *compare, *report, *live, *title;
+  GtkWidget *window, *stack, *episodes, *compare, *report, *check, *week, *measured, *live, *title;
   guint asking; /* source that asks the recorder while the live page is seen, or 0 */
   AdwToastOverlay *toasts;
   TipmeSession *session;
@@ -77,19 +78,30 @@ settled (Window *self)
 }
 
 static void
-say (Window *self, const char *text)
+say_with (Window *self, const char *text, gboolean undo)
 {
   AdwToast *toast = adw_toast_new (text);
 
-  adw_toast_set_timeout (toast, 3);
+  adw_toast_set_timeout (toast, undo ? 8 : 3);
+  if (undo)
+    {
+      adw_toast_set_button_label (toast, _ ("Undo"));
+      adw_toast_set_action_name (toast, "win.undo");
+    }
   adw_toast_overlay_add_toast (self->toasts, toast);
+}
+
+static void
+say (Window *self, const char *text)
+{
+  say_with (self, text, FALSE);
 }
 
 static void
 open_episode (Window *self, const char *episode, const char *folder)
 {
   if (!self->wish->picture)
-    say (self, "Reading the episode");
+    say (self, _ ("Reading the episode"));
   tipme_session_open (self->session, episode, folder);
 }
 
@@ -129,7 +141,11 @@ open_facts (Window *self, GPtrArray *rows, TipmeRow *row)
     tipme_compare_page_set (self->compare, chosen);
   else if (!g_strcmp0 (page, "report") && row)
     tipme_report_page_set (self->report, chosen);
-  else if (g_strcmp0 (page, "live"))
+  else if (!g_strcmp0 (page, "check") && row)
+    tipme_check_page_set (self->check, chosen);
+  else if (!g_strcmp0 (page, "measured") && self->wish->episode)
+    tipme_measured_page_set (self->measured, self->wish->episode);
+  else if (g_strcmp0 (page, "live") && g_strcmp0 (page, "week") && g_strcmp0 (page, "measured"))
     return FALSE;
   show_page (self, page);
   return TRUE;
@@ -146,7 +162,7 @@ on_unpacked (const TipmeResult *result, gpointer data)
       open_episode (self, self->unpacked, self->unpacked);
       return;
     }
-  say (self, lines[0] ? lines[0] : "The file cannot be opened: run tipme open in a terminal");
+  say (self, lines[0] ? lines[0] : _ ("The file cannot be opened: run tipme open in a terminal"));
   settled (self);
 }
 
@@ -272,9 +288,18 @@ list (Window *self)
 /* --- what deeds.h asks of the window --- */
 
 static void
-on_say (const char *text, gpointer data)
+on_say (const char *text, gboolean undo, gpointer data)
 {
-  say (data, text);
+  say_with (data, text, undo);
+}
+
+static void
+on_measured (const char *file, gpointer data)
+{
+  Window *self = data;
+
+  tipme_measured_page_set (self->measured, file);
+  show_page (self, "measured");
 }
 
 static void
@@ -293,6 +318,8 @@ on_show (const char *name, GPtrArray *rows, gpointer data)
     tipme_compare_page_set (self->compare, rows);
   else if (!strcmp (name, "report"))
     tipme_report_page_set (self->report, rows);
+  else if (!strcmp (name, "check"))
+    tipme_check_page_set (self->check, rows);
   else if (row)
     open_episode (self, row->path, row->path);
   if (row && strcmp (name, "diagnose"))
@@ -314,7 +341,7 @@ header_new (Window *self)
   GtkWidget *menu = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
 
   adw_view_switcher_set_stack (ADW_VIEW_SWITCHER (switcher), ADW_VIEW_STACK (self->stack));
-  adw_view_switcher_set_policy (ADW_VIEW_SWITCHER (switcher), ADW_VIEW_SWITCHER_POLICY_WIDE);
+  adw_view_switcher_set_policy (ADW_VIEW_SWITCHER (switcher), ADW_VIEW_SWITCHER_POLICY_NARROW);
   self->title = adw_window_title_new ("tipme", "");
   gtk_box_append (GTK_BOX (menu), self->title);
   adw_header_bar_set_title_widget (ADW_HEADER_BAR (header), switcher);
@@ -361,11 +388,13 @@ on_page (AdwViewStack *stack, GParamSpec *property, Window *self)
 {
   GtkWidget *page = adw_view_stack_get_visible_child (stack);
   AdwViewStackPage *of = page ? adw_view_stack_get_page (stack, page) : NULL;
-  g_autofree char *title = g_strdup_printf ("%s - tipme",
-                                            of ? adw_view_stack_page_get_title (of) : "Window");
+  g_autofree char *title = g_strdup_printf (_ ("%s - tipme"),
+                                            of ? adw_view_stack_page_get_title (of) : _ ("Window"));
 
   gtk_window_set_title (GTK_WINDOW (self->window), title);
   ask_while_seen (self, page && page == self->live);
+  if (page && page == self->week)
+    tipme_week_page_read (page);
 }
 
 static void
@@ -378,6 +407,7 @@ window_free (gpointer data)
     g_source_remove (self->changes);
   if (self->asking)
     g_source_remove (self->asking);
+  tipme_deeds_end (&self->deeds);
   g_clear_object (&self->monitor);
   g_free (self->unpacked);
   g_object_unref (self->session);
@@ -391,15 +421,21 @@ fill_window (Window *self)
 
   self->stack = adw_view_stack_new ();
   self->episodes = tipme_episodes_page_new (on_opened, self);
-  add_page (self, self->episodes, "episodes", "Episodes", "view-list-symbolic");
-  add_page (self, tipme_answer_page_new (self->session), "answer", "Answer", "dialog-information-symbolic");
-  add_page (self, tipme_timeline_page_new (self->session), "timeline", "Timeline", "media-playlist-consecutive-symbolic");
+  add_page (self, self->episodes, "episodes", _ ("Episodes"), "view-list-symbolic");
+  add_page (self, tipme_answer_page_new (self->session), "answer", _ ("Answer"), "dialog-information-symbolic");
+  add_page (self, tipme_timeline_page_new (self->session), "timeline", _ ("Timeline"), "media-playlist-consecutive-symbolic");
   self->compare = tipme_compare_page_new ();
   self->report = tipme_report_page_new ();
+  self->check = tipme_check_page_new ();
+  self->week = tipme_week_page_new ();
+  self->measured = tipme_measured_page_new ();
   self->live = tipme_live_page_new ();
-  add_page (self, self->compare, "compare", "Compare", "view-dual-symbolic");
-  add_page (self, self->report, "report", "Report", "mail-send-symbolic");
-  add_page (self, self->live, "live", "Live", "media-record-symbolic");
+  add_page (self, self->compare, "compare", _ ("Compare"), "view-dual-symbolic");
+  add_page (self, self->report, "report", _ ("Report"), "mail-send-symbolic");
+  add_page (self, self->check, "check", _ ("Check"), "emblem-ok-symbolic");
+  add_page (self, self->week, "week", _ ("Week"), "x-office-calendar-symbolic");
+  add_page (self, self->measured, "measured", _ ("Measured"), "power-profile-performance-symbolic");
+  add_page (self, self->live, "live", _ ("Live"), "media-record-symbolic");
   g_signal_connect (self->stack, "notify::visible-child", G_CALLBACK (on_page), self);
   on_page (ADW_VIEW_STACK (self->stack), NULL, self);
   gtk_widget_set_vexpand (self->stack, TRUE);
@@ -422,8 +458,18 @@ tipme_window_new (AdwApplication *application, TipmeWish *wish)
   fill_window (self);
   g_object_set_data_full (G_OBJECT (self->window), "window", self, window_free);
   g_signal_connect (self->session, "loaded", G_CALLBACK (on_loaded), self);
-  self->deeds = (TipmeDeeds){ self->window, self->episodes, on_say, on_changed, on_show, self };
+  self->deeds = (TipmeDeeds){ self->window, self->episodes, NULL, on_say, on_measured, on_changed, on_show, self };
   tipme_deeds_install (GTK_APPLICATION (application), &self->deeds);
   list (self);
   return self->window;
+}
+
+void
+tipme_window_open (GtkWidget *window)
+{
+  Window *self = g_object_get_data (G_OBJECT (window), "window");
+
+  self->listed = FALSE;
+  list (self);
+  gtk_window_present (GTK_WINDOW (window));
 }

@@ -2,15 +2,18 @@
 /* The models of the window, without a display: search, zoom, and lanes against a count of their spans. */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <json-c/json.h>
 
+#include "curves.h"
 #include "dump.h"
 #include "episodes.h"
 #include "facts.h"
 #include "lanes.h"
 #include "numbers.h"
+#include "undo.h"
 #include "view.h"
 
 static int tests, failed;
@@ -223,6 +226,126 @@ test_facts (void)
 }
 
 static void
+test_more_facts (void)
+{
+  struct json_object *check = json_tokener_parse (
+      "{\"said\":[\"Problem: x\",\"Better.\"],\"before\":{\"presses\":9,\"slow\":2,\"median_ns\":3000000},"
+      "\"after\":{\"presses\":20,\"slow\":0}}");
+  struct json_object *week = json_tokener_parse (
+      "{\"sentence\":\"Your week\",\"causes\":[{\"program\":\"xterm\",\"cause\":\"disk\",\"times\":2,"
+      "\"sum_ns\":500000000,\"longest_ns\":400000000,\"reported\":1,\"checked\":\"better\"}]}");
+  g_autoptr (GPtrArray) cure = tipme_facts_of_check (check);
+  g_autoptr (GPtrArray) days = tipme_facts_of_week (week);
+
+  is_lines (tipme_facts_dump (cure),
+            "Better.\nProblem: x\nBefore and after\npresses\tslow\tmedian\t\n9\t2\t3.0 ms\tbefore\n"
+            "20\t0\t-\tafter\n", "a cure: its outcome first");
+  is_lines (tipme_facts_dump (days),
+            "Your week\ntimes\tin all\tlongest\tthrough whom\n"
+            "2\t500 ms\t400 ms\txterm: disk (reported) checked: better\n", "a week");
+  json_object_put (check);
+  json_object_put (week);
+}
+
+static void
+test_charts (void)
+{
+  struct json_object *latency = json_tokener_parse (
+      "{\"results\":[{\"block_s\":60,\"stages\":[{\"title\":\"whole\",\"max_us\":1000,"
+      "\"percentiles\":[{},{},{\"us\":100},{\"us\":null}],\"worst\":[{\"us\":900},{\"us\":null}],"
+      "\"histogram\":[[1,40],[10,0],[100,2]],\"above\":[[1,42],[100,2]],\"blocks\":[5,1000]}]}]}");
+  struct json_object *profile = json_tokener_parse (
+      "{\"kinds\":{\"key\":{\"limit_ms\":[50,150],\"histogram\":[{\"from_ms\":2,\"events\":7}],"
+      "\"cumulative\":[{\"us\":2000,\"ns\":14000000}],\"over_time\":[{\"minute\":0,\"max_ns\":3000000},"
+      "{\"minute\":1,\"max_ns\":null}]}}}");
+  g_autoptr (GPtrArray) charts = tipme_charts_of_measurement (latency);
+  g_autoptr (GPtrArray) answers = tipme_charts_of_measurement (profile);
+  g_autoptr (GPtrArray) facts = tipme_facts_of_measurement (latency);
+  const TipmeChart *first = charts->len ? g_ptr_array_index (charts, 0) : NULL;
+  const TipmeChart *key = answers->len ? g_ptr_array_index (answers, 0) : NULL;
+
+  ok (charts->len == 3 && first->x.from == 1 && first->x.to == 100, "three charts of latencies");
+  ok (first->y.from == 1 && first->y.to == 100, "what there was none of widens no axis");
+  ok (tipme_axis_place (&first->x, 10) == 0.5 && tipme_axis_place (&first->y, 0) == 0,
+      "ten is half way from one to a hundred; nothing stands at the foot");
+  ok (answers->len == 3 && key->limits[0] == 50 && key->x.to == 1000, "thresholds are in sight");
+  is_text (tipme_chart_words (first), "latencies, from 1 to 100, over latency, us, from 1 to 100; curves: whole");
+  is_lines (tipme_facts_dump (facts),
+            "How late\n99 %\t99.9 %\tlongest\tstage\n0.10 ms\t-\t1.0 ms\twhole\n"
+            "Exceeded once in\nan hour\ta day\ta week\tstage\n0.90 ms\t-\t-\twhole\n", "its sums");
+  json_object_put (latency);
+  json_object_put (profile);
+}
+
+/* Each decade of a length: at most so many, and each 1, 2 or 5 times a power of ten from the next. */
+static void
+test_ticks (void)
+{
+  gboolean good = TRUE;
+
+  for (double to = 1e-6; to < 1e9; to *= 1.7)
+    {
+      const TipmeAxis axis = { .from = 0, .to = to };
+      g_autoptr (GArray) ticks = tipme_axis_ticks (&axis, 8);
+      double step = ticks->len > 1 ? g_array_index (ticks, double, 1) : 0;
+      double digit = step / pow (10, floor (log10 (step) + 1e-9));
+
+      good &= ticks->len >= 2 && ticks->len <= 8;
+      good &= fabs (digit - 1) < 1e-6 || fabs (digit - 2) < 1e-6 || fabs (digit - 5) < 1e-6;
+    }
+  ok (good, "ticks of an axis in each decade");
+}
+
+static GString *undone;
+
+static void
+on_run (const char *const *args, gpointer data)
+{
+  g_string_append_printf (undone, "%s%s ", (const char *) data, args[0]);
+}
+
+static void
+on_last (const char *const *args, gpointer data)
+{
+  g_string_append_printf (undone, "last-%s ", args[0]);
+}
+
+static void
+on_hide (const char *const *ids, gboolean hide, gpointer data)
+{
+  g_string_append_printf (undone, "%s%s ", hide ? "-" : "+", ids[0]);
+}
+
+static void
+test_undo (void)
+{
+  const TipmeUndoDoes does = { on_run, on_last, on_hide, 1, (gpointer) "" };
+  const TipmeUndoDoes slow = { on_run, on_last, on_hide, G_MAXUINT, (gpointer) "" };
+  static const char *const pin[] = { "pin", NULL }, *const rm[] = { "rm", NULL };
+  static const char *const ids[] = { "a", NULL };
+  TipmeUndo *undo = tipme_undo_new (&does);
+
+  undone = g_string_new (NULL);
+  ok (!tipme_undo_last (undo), "nothing to undo");
+  tipme_undo_push (undo, pin);
+  tipme_undo_later (undo, rm, ids);
+  while (!strstr (undone->str, "rm"))
+    g_main_context_iteration (NULL, TRUE);
+  tipme_undo_last (undo);
+  ok (!tipme_undo_last (undo), "what was removed is not undone");
+  tipme_undo_free (undo);
+  is_text (g_strdup (undone->str), "-a rm +a pin ");
+  g_string_truncate (undone, 0);
+  undo = tipme_undo_new (&slow);
+  tipme_undo_later (undo, rm, ids);
+  tipme_undo_last (undo);
+  tipme_undo_later (undo, rm, ids);
+  tipme_undo_free (undo);
+  is_text (g_strdup (undone->str), "-a +a -a last-rm ");
+  g_string_free (undone, TRUE);
+}
+
+static void
 test_refused (void)
 {
   g_autoptr (GError) error = NULL;
@@ -239,6 +362,10 @@ main (void)
   test_view ();
   test_lane ();
   test_facts ();
+  test_more_facts ();
+  test_charts ();
+  test_ticks ();
+  test_undo ();
   test_refused ();
   g_print ("1..%d\n", tests);
   return failed != 0;

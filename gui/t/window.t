@@ -4,7 +4,7 @@
 # the command line prints; under Xvfb each page comes up without a warning, and shows those numbers.
 use strict;
 use warnings;
-use Cpanel::JSON::XS qw(decode_json);
+use Cpanel::JSON::XS qw(decode_json encode_json);
 use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use FindBin    qw($Bin);
@@ -22,6 +22,7 @@ my ($XORG, $XTERM, $SPIN) = (100, 812, 901);
 local $ENV{TIPME_LIBRARY} = $library;
 local $ENV{XDG_RUNTIME_DIR} = "$tmp/run";
 local $ENV{HOME} = "$tmp/home";
+local $ENV{DBUS_SESSION_BUS_ADDRESS} = 'disabled:';
 mkdir $_, 0700 or die "$_: $!\n" for $library, "$tmp/run", "$tmp/home", "$tmp/out";
 
 # answered(EPISODE, N, AT, DONE): a press at AT ms, of which the screen shows something at DONE ms;
@@ -203,11 +204,56 @@ sub facts {
 	my (undef, $report) = run('report', $one);
 	ok index($text, $report =~ s/\s+\z//r) >= 0, '... with the words of report' or diag $text;
 	like $text, qr/^What goes into the file:$/m, '... with what would leave';
+	outcomes($one);
 	local $ENV{TIPME_RUNDIR} = "$tmp/run";
 	($status, $text, $errors) =
 		run('gui', '--page', 'live', '--picture', "$tmp/out/live.png");
 	is "$status$errors", '0', 'live: comes up without a warning';
 	like $text, qr/^tipme is not recording$/m, '... and says that nothing is recorded';
+	return;
+}
+
+# shown(PAGE, WORDS): what the page shows, without a warning
+sub shown {
+	my ($page, @words) = @_;
+	my ($status, $text, $errors) =
+		run('gui', '--page', $page, '--picture', "$tmp/out/$page.png", @words);
+	is "$status$errors", '0', "$page: comes up without a warning";
+	return $text;
+}
+
+# A cure, a week, a measurement: the figures of their verbs.
+sub outcomes {
+	my ($one) = @_;
+	my $check = decode_json((run('check', $one, $one, '--json'))[1]);
+	like shown('check', $one), qr/^\Q$check->{said}[1]\E$/m, '... with the words of check';
+	my $week = decode_json((run('list', '--week', '--json'))[1]);
+	like shown('week'), qr/^\Q$week->{sentence}\E$/m, '... with the sentence of list --week';
+	spew(
+		"$tmp/night.json",
+		{
+			format => 'tipme latency', version => 1, kernel => 'k', source => 'user',
+			duration_s => 60, period_us => 1000,
+			stages => [
+				{
+					stage => 'total_user', count => 60_000, sum_ns => 600_012_000, max_ns => 1_490_000,
+					buckets => [ [ 10, 59_990 ], [ 1490, 10 ] ]
+				}
+			]
+		}
+	);
+	my $measured = shown('measured', "$tmp/night.json");
+	like $measured, qr/^1\.5 ms$/m, '... with the longest latency';
+	like $measured, qr/^How many latencies were how long$/m, '... and its distribution';
+	like shown('measured', "$SRC/README.md"), qr/^tipme: profile: /m, '... or why there is none';
+	return;
+}
+
+sub spew {
+	my ($file, $data) = @_;
+	open my $h, '>', $file or die "$file: $!\n";
+	print {$h} encode_json($data);
+	close $h or die "$file: $!\n";
 	return;
 }
 
@@ -241,6 +287,16 @@ sub until_true {
 	return 0;
 }
 
+# until_some(CODE): the same, within a second
+sub until_some {
+	my ($code) = @_;
+	for (1 .. 10) {
+		return 1 if $code->();
+		select undef, undef, undef, 0.1;
+	}
+	return 0;
+}
+
 # focus(TITLE): the X window of that title has the keyboard
 sub focus {
 	my ($title) = @_;
@@ -252,6 +308,14 @@ sub focus {
 		or return;
 	system 'xdotool', 'windowfocus', '--sync', $id;
 	return $id;
+}
+
+sub seen { my ($title) = @_; return qx{xdotool search --onlyvisible --name '$title' 2>/dev/null} =~ /^(\d+)/m ? $1 : 0 }
+
+# gone(TITLE): there is no such window any more
+sub gone {
+	my ($title) = @_;
+	return until_true(sub { !seen($title) });
 }
 
 sub press { system 'xdotool', 'key', '--clearmodifiers', @_; return }
@@ -282,19 +346,22 @@ sub by_keyboard {
 	my $new = '20261120-150304-dddd';
 	story($new);
 	system 'chown', '-R', '65534:65534', "$library/$new" if @AS;
-	ok until_true(sub { press('Up', 'ctrl+p'); -e "$library/$new/pinned" }),
+	ok until_true(sub { press('Home', 'ctrl+p'); -e "$library/$new/pinned" }),
 		'a new episode appears by itself';
 	press('Delete');
 	focus('^Delete the episode');
 	press('alt+k');
+	gone('^Delete the episode');
 	ok -d "$library/$new", 'Keep keeps it';
 	focus('^Episodes - tipme');
 	press('Delete');
 	focus('^Delete the episode');
 	press('alt+d');
+	gone('^Delete the episode');
 	ok until_true(sub { !-e "$library/$new" }), 'Delete removes it, pinned as it is';
-	my @pages = qw(Compare 4 Report 5 Live 6 Timeline 3 Answer 2 Episodes 1);
-	for my $page (map { [ "alt+$pages[2 * $_ + 1]", $pages[ 2 * $_ ] ] } 0 .. 5) {
+	changed_by_keyboard();
+	my @pages = qw(Compare 4 Report 5 Live 6 Check 7 Week 8 Measured 9 Timeline 3 Answer 2 Episodes 1);
+	for my $page (map { [ "alt+$pages[2 * $_ + 1]", $pages[ 2 * $_ ] ] } 0 .. 8) {
 		focus(' - tipme');
 		press($page->[0]);
 		focus("^$page->[1] - tipme");
@@ -302,6 +369,33 @@ sub by_keyboard {
 	press('ctrl+d');
 	focus('^Answer - tipme');
 	ended($pid);
+	return;
+}
+
+# Notes, tags and deletions, each taken back.
+sub changed_by_keyboard {
+	my $file = sub { my ($name) = @_; return join '', map { slurp($_) } glob "$library/*/$name" };
+	my $back = sub {
+		my ($name, $text) = @_;
+		focus('^Episodes - tipme');
+		return until_true(sub { press('ctrl+z'); until_some(sub { $file->($name) eq $text }) });
+	};
+	focus('^Episodes - tipme');
+	until_true(sub { press('ctrl+e'); until_some(sub { seen('^Note$') }) });
+	focus('^Note$');
+	system 'xdotool', 'type', 'it hung';
+	press('Return');
+	gone('^Note$');
+	ok until_true(sub { $file->('note.txt') eq 'it hung' }), 'Ctrl+E writes a note';
+	focus('^Episodes - tipme');
+	until_true(sub { press('ctrl+t'); until_some(sub { seen('^Tags$') }) });
+	focus('^Tags$');
+	system 'xdotool', 'type', 'menu twice';
+	press('Return');
+	gone('^Tags$');
+	ok until_true(sub { $file->('tags.txt') eq "menu\ntwice\n" }), 'Ctrl+T writes tags';
+	ok $back->('tags.txt', ''), 'Ctrl+Z takes the tags back';
+	ok $back->('note.txt', ''), '... and the note';
 	return;
 }
 
