@@ -138,25 +138,32 @@ sub clean_root {
 	is $?, 0, 'lintian has no error or warning' or diag $said;
 	$said = in_root($suite, 'apt', "$SRC/tests/packages-life", "$source/1", $source);
 	is $?, 0, 'installed, demo, removed, purged' or diag $said;
-	like $said, qr/The verdict is true/, '... with a true verdict';
+	like $said, qr/The verdict is true/,                          '... with a true verdict';
 	like $said, qr/^fleet: SQLite and PostgreSQL say the same$/m, '... a fleet of it';
-	like $said, qr/^upgraded: the episode is there, and its verdict is the same$/m, '... an upgrade keeps the library';
-	SKIP: {
-		skip 'no piuparts here: install the packages of class all in .ci/packages', 1 if system 'command -v piuparts > /dev/null';
-		# systemd, which sysusers bring, leaves folders of its own: it is there before, as on a machine.
+	like $said, qr/^upgraded: the episode is there, and its verdict is the same$/m,
+		'... an upgrade keeps the library';
+SKIP: {
+		skip 'no piuparts here: install the packages of class all in .ci/packages', 1
+			if system 'command -v piuparts > /dev/null';
+		# systemd, which sysusers bring, leaves folders of its own: it is there before.
 		my $base = "$source/base.tar.gz";
-		$said = qx{mmdebstrap --mode=root --variant=apt --include=passwd,systemd $suite $base 2>&1 && cd "$source/1" && piuparts --scriptsdir /etc/piuparts/scripts --warn-on-debsums-errors -d $suite -b $base --no-eatmydata --do-not-verify-signatures *.changes 2>&1};
+		my $make = "mmdebstrap --mode=root --variant=apt --include=passwd,systemd $suite $base";
+		my $options = "-d $suite -b $base --scriptsdir /etc/piuparts/scripts --no-eatmydata"
+			. ' --warn-on-debsums-errors --do-not-verify-signatures';
+		$said = qx{$make 2>&1 && cd "$source/1" && piuparts $options *.changes 2>&1};
 		is $?, 0, 'piuparts finds nothing' or diag substr $said, -20_000;
 	}
 	return;
 }
 
-# Builds in a new root, in a folder of its own; the first time with the tests of a build. Returns the
-# hashes of the packages.
+# Builds in a new root, in a folder of its own; the first time with the tests of a build.
+# Returns the hashes of the packages.
 sub build {
 	my ($suite, $source, $n) = @_;
 	mkdir "$source/$n" or die "$source/$n: $!\n";
-	my $said = in_root($suite, 'build', "$SRC/tests/packages-build", $source, "$source/$n", "build-$n", $n > 1 ? 'nocheck' : ());
+	my $said =
+		in_root($suite, 'build', "$SRC/tests/packages-build", $source, "$source/$n", "build-$n",
+		$n > 1 ? 'nocheck' : ());
 	is $?, 0, "build $n in a clean root" or diag substr $said, -30_000;
 	return scalar qx{cd "$source/$n" && sha256sum *.deb};
 }
@@ -164,7 +171,8 @@ sub build {
 # Runs a script in a new root of that Debian, with two folders copied in as /in and out of /out.
 sub in_root {
 	my ($suite, $variant, $script, $in, $out, @args) = @_;
-	my @hooks = map { "--customize-hook=$_" } "copy-in $script /root", "mkdir -p \"\$1/in\" \"\$1/out\"", "sync-in $in /in",
+	my @hooks = map {"--customize-hook=$_"} "copy-in $script /root",
+		"mkdir -p \"\$1/in\" \"\$1/out\"", "sync-in $in /in",
 		"chroot \"\$1\" sh /root/" . join(' ', $script =~ s{.*/}{}r, @args), "sync-out /out $out";
 	my $command = join ' ', map { "'" . s/'/'\\''/gr . "'" } 'mmdebstrap', '--mode=root',
 		"--variant=" . ($variant eq 'build' ? 'buildd' : 'apt'), @hooks, $suite, '/dev/null';

@@ -188,9 +188,12 @@ subtest 'two servers' => sub {
 	is $db->add('lags', @new), 200, 'what is new goes where it belongs';
 	is $db->add('lags', @new), 0,   '... once';
 	$db->dbh->do(q(DELETE FROM lags WHERE episode LIKE 'new-%'));
+
 	for my $question (qw(top trend)) {
 		my $both = cpu($question);
-		diag sprintf 'CPU of %s, us a row: one server %.3f, two %.3f, ratio %.2f', $question, $alone{$question} / $COUNT, $both / $COUNT, $alone{$question} ? $both / $alone{$question} : 0;
+		diag sprintf 'CPU of %s, us a row: one server %.3f, two %.3f, ratio %.2f', $question,
+			$alone{$question} / $COUNT, $both / $COUNT,
+			$alone{$question} ? $both / $alone{$question} : 0;
 	}
 };
 
@@ -212,7 +215,7 @@ sub ticks {
 	for my $stat (glob '/proc/[0-9]*/stat') {
 		open my $in, '<', $stat or next;
 		my $line = <$in> // next;
-		my @f = $line =~ /\(postgres\) (.*)/s ? split ' ', $1 : next;
+		my @f    = $line =~ /\(postgres\) (.*)/s ? split ' ', $1 : next;
 		$sum += $_ for @f[ 11 .. 14 ];
 	}
 	return $sum;

@@ -133,8 +133,9 @@ sub await_server {
 # pointer is, and so the focus).
 sub start_client {
 	my ($self, $window, @command) = @_;
-	grep { -x "$_/xwininfo" } split /:/, $ENV{PATH} // '' or croak "xwininfo is not here: install Debian's x11-utils";
-	my $d = $self->{display};
+	grep { -x "$_/xwininfo" } split /:/, $ENV{PATH} // ''
+		or croak "xwininfo is not here: install Debian's x11-utils";
+	my $d   = $self->{display};
 	my $pid = $d->spawn(@command);
 	$self->{clients}{$pid} = 1;
 	$self->at_end(sub { $self->end_client($pid) });
