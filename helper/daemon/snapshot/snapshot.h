@@ -34,6 +34,7 @@ struct tipmed_trigger {
 	char words[TIPMED_WORDS_BYTES]; /* the user's, cleaned */
 	char seen[256]; /* what it was that triggered, if nobody's words did */
 	int told_fd; /* records that came with it: ours to close when they are saved; 0: none */
+	bool unasked; /* a threshold's, not a person's */
 	bool of_friend; /* neither root nor the owner asked for it: */
 	uid_t by; /* but he */
 	uint64_t requester; /* connection that waits for `saved`; 0: nobody does */

@@ -57,7 +57,13 @@ struct tipmed_origin {
 
 #define TIPMED_ORIGINS_MAX 8
 
-enum { TIPMED_PENDING_OWN, TIPMED_PENDING_FRIEND, TIPMED_PENDING };
+/* One more episode each, while one is being saved; in this order they are taken. */
+enum {
+	TIPMED_PENDING_OWN,
+	TIPMED_PENDING_FRIEND,
+	TIPMED_PENDING_UNASKED, /* of a threshold: never in the way of somebody who presses */
+	TIPMED_PENDING
+};
 
 struct tipmed_server {
 	const struct tipmed_options *opt;
@@ -67,7 +73,6 @@ struct tipmed_server {
 	struct tipmed_classes *classes;
 	struct tipmed_identity *identity;
 	struct tipmed_snapshot snap;
-	/* One more episode each, while one is being saved: the owner's comes first. */
 	struct tipmed_pending {
 		bool is;
 		struct tipmed_trigger trigger;

@@ -193,6 +193,15 @@ static void add_self(struct tipme_text *text, const struct tipmed_server *server
 	tipme_text_add(text, "]");
 }
 
+static int waiting(const struct tipmed_server *server)
+{
+	int n = 0;
+
+	for (int i = 0; i < TIPMED_PENDING; i++)
+		n += server->pending[i].is;
+	return n;
+}
+
 static void add_episodes(struct tipme_text *text, const struct tipmed_server *server)
 {
 	bool any = server->episodes + server->failures;
@@ -201,7 +210,7 @@ static void add_episodes(struct tipme_text *text, const struct tipmed_server *se
 	tipme_text_add_json(text, phase_name(server->snap.phase));
 	tipme_text_add(text, ", \"auto_ms\": %u, \"gone\": %u", atomic_load(&server->automatic.threshold_ms), atomic_load(&server->writer->gone));
 	tipme_text_add(text, ", \"waiting\": %d, \"episodes\": %llu, \"failures\": %llu, \"refused_triggers\": %llu, \"refused_peers\": %llu",
-		       server->pending[TIPMED_PENDING_OWN].is + server->pending[TIPMED_PENDING_FRIEND].is, (unsigned long long)server->episodes, (unsigned long long)server->failures,
+		       waiting(server), (unsigned long long)server->episodes, (unsigned long long)server->failures,
 		       (unsigned long long)server->refused_triggers, (unsigned long long)server->refused_peers);
 	tipme_text_add(text, ", \"last_episode\": ");
 	tipme_text_add_json(text, any ? server->last_id : NULL);

@@ -143,7 +143,9 @@ void tipmed_taking_on_done(struct tipmed_server *server)
 
 static struct tipmed_pending *pending_of(struct tipmed_server *server, const struct tipmed_trigger *trigger)
 {
-	return &server->pending[trigger->of_friend ? TIPMED_PENDING_FRIEND : TIPMED_PENDING_OWN];
+	int which = trigger->of_friend ? TIPMED_PENDING_FRIEND : TIPMED_PENDING_OWN;
+
+	return &server->pending[trigger->unasked ? TIPMED_PENDING_UNASKED : which];
 }
 
 /* `who` is a user, or what stands for nobody; 0, root, may ask as he likes. Returns 0, or an errno (and why) if no episode can be taken now. */
@@ -186,6 +188,8 @@ void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *
 {
 	struct tipmed_trigger trigger = {
 		.requester = peer->number, .of_friend = !peer->may_all, .by = peer->cred.uid,
+		/* Only who measures brings records. */
+		.unasked = peer->may_all && fd >= 0,
 		.kind = in->arg == TIPME_CHORD_ACTION_SNAPSHOT ? TIPMED_TRIGGER_HOTKEY : TIPMED_TRIGGER_COMMAND,
 	};
 	const char *why;
@@ -231,6 +235,7 @@ void tipmed_taking_on_origin(struct tipmed_server *server, const struct tipmed_o
 		trigger.of_friend = by && by != server->opt->owner;
 		trigger.by = by;
 	}
+	trigger.unasked = trigger.kind == TIPMED_TRIGGER_AUTO || trigger.kind == TIPMED_TRIGGER_KERNEL;
 	tipmed_trigger_stamp(&trigger);
 	if (press_seen(server, &trigger))
 		return;
