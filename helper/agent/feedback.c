@@ -18,7 +18,8 @@
 #define NOTIFICATIONS_PATH "/org/freedesktop/Notifications"
 
 #define SHOWN_MS 3500
-#define OFFERED_S 30
+#define OFFERED_S 10 /* where the desktop does not say how long */
+#define AS_OTHERS -1 /* for the desktop: as long as it shows others */
 #define MARGIN 12 /* these two times the scale */
 #define PADDING 10
 
@@ -41,6 +42,7 @@ struct agent_feedback {
 	guint32 notification; /* the one to take the place of */
 	GHashTable *offers; /* struct offer by the number of its notification */
 	guint signals[2]; /* what the desktop tells of them */
+	int asks_s; /* as in agent_feedback_new() */
 	GCancellable *cancel;
 	char *text;
 	char **lines; /* of the text, as the window shows it */
@@ -321,7 +323,7 @@ static void on_notice_end(GPid pid, gint status, gpointer arg)
 /* A window of a program of its own. It ends by itself, or is closed. */
 static void notice_show(struct offer *o)
 {
-	char *seconds = g_strdup_printf("%d", OFFERED_S);
+	char *seconds = g_strdup_printf("%d", MIN(OFFERED_S, o->feedback->asks_s));
 	char *argv[] = { (char *)o->what.program, (char *)"--timeout", seconds, (char *)"--notice", (char *)o->what.text,
 			 (char *)"--button", (char *)o->what.button, NULL };
 	GPid pid;
@@ -405,18 +407,19 @@ void agent_feedback_offer(struct agent_feedback *f, const struct agent_offer *of
 
 	g_dbus_connection_call(f->bus, NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, "Notify",
 			       g_variant_new("(susss@asa{sv}i)", "tipme", 0, "utilities-system-monitor", "tipme", body, g_variant_new_strv(actions, -1), NULL,
-					     (gint32)(OFFERED_S * 1000)),
+					     AS_OTHERS),
 			       G_VARIANT_TYPE("(u)"), G_DBUS_CALL_FLAGS_NONE, NOTIFY_TIMEOUT_MS, f->cancel, on_offered, o);
 	g_free(body);
 }
 
 /* --- from the beginning to the end --- */
 
-struct agent_feedback *agent_feedback_new(Display *display, bool use_notifications)
+struct agent_feedback *agent_feedback_new(Display *display, bool use_notifications, int asks_s)
 {
 	struct agent_feedback *f = g_new0(struct agent_feedback, 1);
 
 	f->display = display;
+	f->asks_s = asks_s;
 	f->cancel = g_cancellable_new();
 	f->offers = g_hash_table_new_full(NULL, NULL, NULL, offer_free);
 	if (use_notifications)

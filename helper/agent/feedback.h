@@ -11,16 +11,19 @@
 
 struct agent_feedback;
 
-/* Without a display only notifications are left. */
-struct agent_feedback *agent_feedback_new(Display *display, bool use_notifications);
+/*
+ * Without a display only notifications are left. `asks_s`: how long what asks may stay, 0: for
+ * ever.
+ */
+struct agent_feedback *agent_feedback_new(Display *display, bool use_notifications, int asks_s);
 void agent_feedback_free(struct agent_feedback *feedback);
 
 /* A later text one takes the place of the one before. Does not wait. */
 void agent_feedback_say(struct agent_feedback *feedback, const char *text);
 
 /*
- * The text with a button: a notification that stays until it is answered, and takes the place of
- * no other. Calls `chosen` once, if and when the button is chosen. `free_arg` is called when the
+ * The text with a button: a notification that stays as long as the desktop's do, and takes the
+ * place of no other. Calls `chosen` once, if and when the button is chosen. `free_arg` is called when the
  * offer is over. Where the desktop shows no notifications, `program` (tipme-dialog) shows a
  * notice; NULL: the line alone. `at_once`: the line comes besides, since a program takes its
  * time.

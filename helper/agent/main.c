@@ -429,7 +429,7 @@ static int run(struct agent *a)
 	if (!a->test && a->display)
 		observer_start(a);
 	if (!a->test)
-		a->feedback = agent_feedback_new(a->display, !a->no_notifications);
+		a->feedback = agent_feedback_new(a->display, !a->no_notifications, a->dialog_s);
 	a->recorder = agent_recorder_new(&calls);
 	g_unix_signal_add(SIGTERM, on_end, a->loop);
 	g_unix_signal_add(SIGINT, on_end, a->loop);

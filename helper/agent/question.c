@@ -11,11 +11,12 @@
 
 static void answer_set(struct answer *to, const struct answer *from)
 {
-	struct answer copy = { g_strdup(from->choice), g_strdup(from->doing), g_strdup(from->own) };
+	struct answer copy = { g_strdup(from->choice), g_strdup(from->doing), g_strdup(from->own), g_strdup(from->event) };
 
 	g_free(to->choice);
 	g_free(to->doing);
 	g_free(to->own);
+	g_free(to->event);
 	*to = copy;
 }
 
@@ -117,6 +118,20 @@ void question_answer(struct question *q, char **field, const char *text)
 	write_now(q);
 }
 
+void question_answer_moment(struct question *q, const char *event, const char *text)
+{
+	if (!g_strcmp0(q->now.event, event)) {
+		question_answer(q, &q->now.choice, text);
+		return;
+	}
+	struct answer next = { (char *)text, q->now.doing, q->now.own, (char *)event };
+
+	answer_set(&q->before, &q->now);
+	answer_set(&q->now, &next);
+	write_now(q);
+	question_diagnose(q);
+}
+
 /* What stands in the entry, if it is new. Returns whether something is on its way now. */
 static bool own_words_take(struct question *q)
 {
@@ -152,6 +167,7 @@ void question_on_changed(GtkEditable *entry, gpointer arg)
 void question_on_undo(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
+	bool other = g_strcmp0(q->now.event, q->before.event);
 
 	answer_set(&q->now, &q->before);
 	g_signal_handlers_block_by_func(q->entry, question_on_changed, q);
@@ -159,6 +175,8 @@ void question_on_undo(GtkWidget *widget, gpointer arg)
 	g_signal_handlers_unblock_by_func(q->entry, question_on_changed, q);
 	q->undoing = true;
 	write_now(q);
+	if (other)
+		question_diagnose(q);
 }
 
 /* What was typed is saved first; the window goes when it is. */
@@ -221,7 +239,6 @@ void question_ask(const char *path, int timeout_s)
 	answer_set(&q.now, &none);
 	answer_set(&q.before, &none);
 	g_free(q.sentence);
-	g_free(q.event);
 	g_free(q.path);
 	g_free(q.id);
 }

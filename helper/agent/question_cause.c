@@ -57,30 +57,47 @@ static void verdict_show(struct question *q, struct json_object *top)
 	g_free(cause);
 }
 
+static void report_preview(struct question *q);
+
 static void on_diagnosed(void *arg, int status, const char *out, const char *err)
 {
 	struct question *q = arg;
+
+	q->diagnosing = false;
+	if (q->again) {
+		q->again = false;
+		question_diagnose(q);
+		return;
+	}
 	struct json_object *top = json_tokener_parse(out);
 
 	verdict_show(q, top);
 	gtk_widget_set_sensitive(q->no, TRUE);
 	json_object_put(top);
+	if (q->report_waits)
+		report_preview(q);
 }
 
 /*
- * `tipme verb EPISODE`, about the event that the user has meant if there is one, and with the
- * option `more` unless NULL.
+ * `tipme diagnose EPISODE`, about the event that the user has meant if there is one, with the
+ * option `more` unless NULL; with it the episode comes to know which is meant.
  */
-static void ask_tipme(struct question *q, const char *verb, const char *more, agent_verb_done done)
+static void ask_tipme(struct question *q, const char *more, agent_verb_done done)
 {
-	const char *args[6] = { verb, q->path };
+	const char *args[7] = { "diagnose", q->path };
 	int n = 2;
 
-	if (q->event) {
+	if (q->now.event) {
 		args[n++] = "--event";
-		args[n++] = q->event;
+		args[n++] = q->now.event;
 	}
-	args[n] = more;
+	args[n++] = more;
+	/* Both only where the answer has changed. */
+	if (more && q->now.event)
+		args[n] = "--keep";
+	else if (more && q->kept)
+		args[n] = "--forget";
+	q->kept = q->now.event;
 	agent_verb_run(args, NULL, q->cancel, done, q);
 }
 
@@ -88,7 +105,12 @@ void question_diagnose(struct question *q)
 {
 	gtk_label_set_text(GTK_LABEL(q->verdict), TIPME_WORDS_LOOKING);
 	gtk_widget_set_sensitive(q->yes, FALSE);
-	ask_tipme(q, "diagnose", "--json", on_diagnosed);
+	/* One at a time: the last answer is to be the last that the episode comes to know. */
+	q->again = q->diagnosing;
+	if (q->diagnosing)
+		return;
+	q->diagnosing = true;
+	ask_tipme(q, "--json", on_diagnosed);
 }
 
 /* --- another moment --- */
@@ -98,11 +120,8 @@ static void on_moment(GtkWidget *widget, gpointer arg)
 	struct question *q = arg;
 	char *note = g_strdup_printf(TIPME_WORDS_MOMENT_NOTE, (const char *)g_object_get_data(G_OBJECT(widget), "words"));
 
-	g_free(q->event);
-	q->event = g_strdup(g_object_get_data(G_OBJECT(widget), "event"));
 	gtk_widget_hide(q->moments);
-	question_answer(q, &q->now.choice, note);
-	question_diagnose(q);
+	question_answer_moment(q, g_object_get_data(G_OBJECT(widget), "event"), note);
 	g_free(note);
 }
 
@@ -111,7 +130,7 @@ static void on_none(GtkWidget *widget, gpointer arg)
 	struct question *q = arg;
 
 	gtk_widget_hide(q->moments);
-	question_answer(q, &q->now.choice, TIPME_WORDS_NOT_THAT);
+	question_answer_moment(q, NULL, TIPME_WORDS_NOT_THAT);
 }
 
 static GtkWidget *choice_add(struct question *q, const char *text, GCallback call)
@@ -203,7 +222,7 @@ static void on_explained(void *arg, int status, const char *out, const char *err
 void question_on_why(GtkWidget *widget, gpointer arg)
 {
 	if (panel_toggle(arg, why, TIPME_WORDS_LOOKING))
-		ask_tipme(arg, "diagnose", NULL, on_explained);
+		ask_tipme(arg, NULL, on_explained);
 }
 
 /*
@@ -220,13 +239,21 @@ static void on_previewed(void *arg, int status, const char *out, const char *err
 	gtk_widget_set_visible(q->report_save, *out);
 }
 
+/* About the moment that was meant, so not before the episode knows that. */
+static void report_preview(struct question *q)
+{
+	const char *args[] = { "bundle", q->path, NULL };
+
+	q->report_waits = q->diagnosing;
+	if (!q->diagnosing)
+		agent_verb_run(args, NULL, q->cancel, on_previewed, q);
+}
+
 void question_on_report(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
-	const char *args[] = { "bundle", q->path, NULL };
-
 	if (panel_toggle(q, report, TIPME_WORDS_REPORT_MAKING))
-		agent_verb_run(args, NULL, q->cancel, on_previewed, q);
+		report_preview(q);
 }
 
 static const char *reports_folder(void)

@@ -13,6 +13,7 @@ struct answer {
 	char *choice; /* what it was */
 	char *doing;
 	char *own; /* words */
+	char *event; /* which was meant; NULL: the verdict's own */
 };
 
 struct question {
@@ -24,7 +25,8 @@ struct question {
 	GCancellable *cancel;
 	struct answer now, before; /* before: what Undo brings back */
 	char *sentence; /* of the verdict; NULL: not known */
-	char *event; /* the one that the user has meant; NULL: the verdict's own */
+	bool kept; /* the episode is about an event that was meant */
+	bool diagnosing, again, report_waits; /* what is to be done when it is diagnosed */
 	bool undoing, closing;
 	GtkWidget *window, *verdict, *yes, *no, *moments, *entry, *status, *undo, *start, *panel, *text, *report_save;
 	const char *shown; /* by what button the panel is shown; NULL: it is not */
@@ -34,6 +36,8 @@ struct question {
 
 /* `field` of the answer becomes `text`, and is saved. */
 void question_answer(struct question *q, char **field, const char *text);
+/* What it was becomes `text`; about an event, by its number, or NULL. */
+void question_answer_moment(struct question *q, const char *event, const char *text);
 void question_timeout_stop(struct question *q);
 void question_on_yes(GtkWidget *widget, gpointer question);
 void question_on_doing(GtkWidget *button, gpointer question); /* its data "note" is the answer */
@@ -44,7 +48,10 @@ void question_on_close(GtkWidget *widget, gpointer question);
 
 /* --- question_cause.c: what tipme says --- */
 
-/* Looks for the cause, of the event that the user has meant if there is one, and shows it. */
+/*
+ * Looks for the cause, of the event that the user has meant if there is one, and shows it. The
+ * episode is about that event from then on: a report, the list, a picture.
+ */
 void question_diagnose(struct question *q);
 void question_on_no(GtkWidget *widget, gpointer question);
 void question_on_why(GtkWidget *widget, gpointer question);

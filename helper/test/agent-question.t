@@ -112,7 +112,17 @@ my ($moment) = map { $_->{words} } grep { $_->{n} == 4 } @{ Cpanel::JSON::XS->ne
 	)->{slowest}
 };
 like $moment, qr/\d\d:\d\d:\d\d: a key press in xterm, 250 ms$/, '... by the clock';
+
+sub meant {
+	my ($rc, $out) = $d->run(tipme(), 'diagnose', $path, '--json');
+	return Cpanel::JSON::XS->new->decode($out)->{verdict}{sentence};
+}
 noted('alt+2', "It was $moment", 'one of them is chosen: the note says which');
+ok wait_until(sub { meant() eq $sentence[1] }), '... and all verbs go by it from now on';
+noted('alt+u', $sentence[0], '... until that is taken back');
+ok wait_until(sub { meant() eq $sentence[0] }), '... by all verbs, too';
+ok key_until('alt+n', sub { height() > $plain }), '... and asked for again';
+noted('alt+2', "It was $moment", '... chosen again');
 noted('alt+y', $sentence[1],     '... and it is that one that is explained now');
 
 ok key_until('alt+w', sub { height() > $plain }), 'why: in place';
@@ -124,6 +134,9 @@ ok !(glob "$home/*.tipme"),                       '... and nothing is written ye
 sleep 2;
 picture('question-report');
 ok key_until('alt+v', sub { glob "$home/tipme-xterm-*.tipme" }), '... until that is wished for';
+my ($report) = glob "$home/tipme-xterm-*.tipme";
+like + ($d->run(tipme(), 'open', $report, '-o', $d->dir . '/opened'))[1], qr/after\s+250 ms/,
+	'... about the moment that was meant';
 command($x, 'xdotool', 'key', 'alt+r');
 wait_until(sub { height() == $plain });
 

@@ -12,6 +12,7 @@ use Tipme::Brought;
 use Tipme::Cut;
 use Encode qw(encode_utf8);
 use Tipme::Latency;
+use Tipme::Meant;
 use Tipme::Notes qw(tags_of);
 use Tipme::Printable qw(one_line);
 use Tipme::Progress;
@@ -294,7 +295,7 @@ sub _pinned {
 	my ($self) = @_;
 	my %named = map { $self->{threads}->at($_, $self->{ep}->trigger_ns)->{comm} => 1 } keys %{ $self->{named} };
 	my %brought = $self->{cut}->detail eq 'whole' ? () : Tipme::Brought::sent($self->{d}, sub { return $named{ $_[0] } });
-	my $own = $self->{cut}->own or return %brought;
+	my $own = $self->{cut}->own or return (%brought, $self->_meant);
 	my $i = $self->{d}{interval};
 	my ($e) = grep { $_->{n} == $own->{n} } $self->{diagnosis}->events;
 	my $r = $self->{diagnosis}->answer_of($e) // {};
@@ -306,6 +307,13 @@ sub _pinned {
 	$answer{frame} = { map { defined $r->{frame}{$_} ? ($_ => $r->{frame}{$_}) : () } qw(ns exact pid told_ns asked_ns) } if $r->{frame};
 	@answer{qw(asked_tid asked_ns)} = @{ $r->{asked} } if $r->{asked};
 	return (%brought, event => { %$own, @start, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle(Tipme::Reasons->new), asked => $self->{cut}->asked, map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus);
+}
+
+# Where all events are there: which of them the sender has meant.
+sub _meant {
+	my ($self) = @_;
+	my $ns = $self->{d}{meant} ? Tipme::Meant::meant_ns($self->{ep}) : undef;
+	return defined $ns ? (meant_ns => $ns) : ();
 }
 
 # A file's sections anew, with the records of the seconds in question and without what must not be told.

@@ -17,6 +17,7 @@ use Tipme::Kernel;
 use Tipme::Kinds;
 use Tipme::LateInput;
 use Tipme::Latency;
+use Tipme::Meant qw(meant_event);
 use Tipme::Moment qw(before_text moment ns_of within);
 use Tipme::OwnCost qw(own_cost);
 use Tipme::ProblemInterval;
@@ -93,6 +94,8 @@ sub run {
 	my ($self, %o) = @_;
 	my $ep = $self->{episode};
 	$o{at} = within($ep, $o{at}) if defined $o{at};
+	my $meant = defined $o{event} || defined $o{at} ? undef : meant_event($self);
+	$o{event} = $meant if defined $meant;
 	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads);
 	return $self->_whole($self->part_of_stall($late->stall, undef, $late)) if $late;
 	my $i = $self->_choose(%o);
@@ -102,6 +105,7 @@ sub run {
 	my $stall = $i || defined $o{event} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads, $o{at});
 	my $part = $i ? $self->part_of($i) : $stall ? $self->part_of_stall($stall, $self->_without_interval(%o, stall => 1)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
 	$part = $self->_nothing($part) if $part->{verdict}{kind} eq 'none' && !defined $o{event} && !defined $o{at};
+	$part->{meant} = 1 if defined $meant;
 	return $self->_whole($part);
 }
 

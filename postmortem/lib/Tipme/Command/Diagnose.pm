@@ -8,6 +8,7 @@ use Tipme::CommandLine qw(options print_json);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
+use Tipme::Meant;
 use Tipme::Phrases qw(phrase);
 use Tipme::Printable qw(put one_line);
 use Tipme::Report::JSON;
@@ -15,6 +16,7 @@ use Tipme::Report::Text;
 
 my $HELP = <<"END";
 usage: tipme diagnose [EPISODE] [-v] [--json] [--event N | --at TIME | --thread TID --from T --to T]
+                      [--keep | --forget]
 
 Finds the input event that was answered unusually late (or not yet), and says who made it so: the
 verdict, when it was, whom to ask, what to do, the largest causes. -v adds the sum, the stages, the
@@ -23,7 +25,8 @@ threads and the evidence.
 EPISODE is an id, a folder, or `last`. --event takes the number that `tipme events` shows; --at
 takes a time in seconds, as the records have it, or -SECONDS before the hot-key. --thread with
 --from and --to asks what a thread did in a stretch of time that you measured yourself, whether
-an input event was there or not.
+an input event was there or not. --keep, with --event or --at: this is the moment that was meant;
+the list, a report, a bundle, a picture are about it from now on, until --forget.
 
 @{[ phrase('usually') ]}
 @{[ phrase('unusual') ]}
@@ -33,6 +36,7 @@ Exit status: 0; 2 where the verdict is "unknown"; 1 where it failed; 64 usage.
   tipme diagnose
   tipme diagnose 20261120-150301-3f2a --json | jq .verdict
   tipme diagnose last -v --at -3.5
+  tipme diagnose last --event 12 --keep
   tipme diagnose last --thread 4711 --from -2.5 --to -2.0
 END
 
@@ -40,13 +44,20 @@ sub run {
 	my ($class, @args) = @_;
 	my ($o, $exit) =
 		options(\@args, $HELP, 1, 'json', 'verbose|v', 'event=i', 'at=t', 'thread=i', 'from=t',
-		'to=t');
+		'to=t', 'keep', 'forget');
 	return $exit if !$o;
 	my $stretch = grep {defined} @$o{qw(thread from to)};
 	if ($stretch && ($stretch < 3 || defined $o->{event} || defined $o->{at})) {
 		print STDERR
 			'tipme: diagnose: --thread, --from and --to go together, and with neither --event nor '
 			. "--at: see tipme diagnose --help\n";
+		return 64;
+	}
+	my $asked = grep {defined} @$o{qw(event at)};
+	if ($o->{keep} && (!$asked || $o->{forget}) || $o->{forget} && ($asked || $stretch)) {
+		print STDERR
+			'tipme: diagnose: --keep goes with --event or --at, and --forget with neither: '
+			. "see tipme diagnose --help\n";
 		return 64;
 	}
 	my $dir     = Tipme::Library->folder_of($args[0]);
@@ -59,11 +70,13 @@ sub run {
 		return $library ? eval { $library->usual(@_, $id) } : ();
 	};
 	my $diagnosis = Tipme::Diagnosis->new(Tipme::Episode->open($dir), baseline => $usual);
+	Tipme::Meant::forget($diagnosis->episode) if $o->{forget};
 	my $d =
 		defined $o->{thread}
 		? $diagnosis->run_thread(@$o{qw(thread from to)})
 		: $diagnosis->run(event => $o->{event}, at => $o->{at});
-	my $chosen = !defined $o->{event} && !defined $o->{at} && !$stretch;
+	_keep($diagnosis, $d) if $o->{keep};
+	my $chosen = !$asked && !$stretch || $o->{keep};
 	if (!$library) {
 		print STDERR 'tipme: diagnose: the library was not asked: ' . one_line($why) . "\n";
 	}
@@ -72,6 +85,15 @@ sub run {
 	elsif ($o->{verbose})          { put(Tipme::Report::Text::page($d)) }
 	else                           { put(Tipme::Report::Text::short($d)) }
 	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
+}
+
+# Whatever can be judged can be meant.
+sub _keep {
+	my ($diagnosis, $d) = @_;
+	die 'nothing to keep: ' . lcfirst $d->{verdict}{sentence} if !$d->{event};
+	Tipme::Meant::keep($diagnosis, $d->{event}{n});
+	$d->{meant} = 1;
+	return;
 }
 
 # The library keeps the verdict of the event that we chose ourselves. A verdict never fails because

@@ -94,10 +94,11 @@ sub _when {
 	my $w      = $d->{when} or return '';
 	my $before = $w->{text};
 	my $clock  = clock_text($w->{time});
+	my $chosen = $d->{meant} ? ' ' . fill(N__('You chose this moment.')) : '';
 	return _wrap(
 		defined $clock
-		? fill(N__('That was at {clock}, {before}.'), clock => $clock, before => $before)
-		: fill(N__('That was {before}.'), before => $before)
+		? fill(N__('That was at {clock}, {before}.'), clock => $clock, before => $before) . $chosen
+		: fill(N__('That was {before}.'), before => $before) . $chosen
 	);
 }
 
