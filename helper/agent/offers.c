@@ -129,5 +129,5 @@ void agent_offer_details(struct agent_feedback *feedback, const char *dialog, co
 {
 	const char *args[] = { "diagnose", path, "--json", NULL };
 
-	agent_verb_run(args, NULL, NULL, on_diagnosed, offered_new(feedback, dialog, path));
+	agent_verb_run_aside(args, on_diagnosed, offered_new(feedback, dialog, path));
 }

@@ -43,6 +43,7 @@ static gboolean on_timeout(gpointer arg)
 /* Who has begun to answer has all the time there is. */
 void question_timeout_stop(struct question *q)
 {
+	q->begun = true;
 	if (q->timeout)
 		g_source_remove(q->timeout);
 	q->timeout = 0;
@@ -50,9 +51,19 @@ void question_timeout_stop(struct question *q)
 
 static void timeout_start(struct question *q)
 {
-	question_timeout_stop(q);
+	if (q->timeout)
+		g_source_remove(q->timeout);
+	q->timeout = 0;
 	if (q->timeout_s > 0)
 		q->timeout = g_timeout_add_seconds((guint)q->timeout_s, on_timeout, q);
+}
+
+/* Not before the first cause is there to be read: a busy machine takes its time. */
+void question_told(struct question *q)
+{
+	if (!q->told && !q->begun)
+		timeout_start(q);
+	q->told = true;
 }
 
 /* --- the words on their way --- */
@@ -232,7 +243,6 @@ void question_ask(const char *path, int timeout_s)
 	q.scribe = scribe_new(q.id, &q.calls);
 	question_window_make(&q);
 	question_diagnose(&q);
-	timeout_start(&q);
 	gtk_main();
 	g_cancellable_cancel(q.cancel);
 	scribe_free(q.scribe);

@@ -73,6 +73,7 @@ static void on_diagnosed(void *arg, int status, const char *out, const char *err
 
 	verdict_show(q, top);
 	gtk_widget_set_sensitive(q->no, TRUE);
+	question_told(q);
 	json_object_put(top);
 	if (q->report_waits)
 		report_preview(q);

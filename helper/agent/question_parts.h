@@ -20,6 +20,7 @@ struct question {
 	char *path, *id;
 	int timeout_s;
 	guint timeout, typed; /* sources, or 0 */
+	bool told, begun; /* the cause was shown; the user has begun to answer */
 	struct scribe_calls calls;
 	struct scribe *scribe;
 	GCancellable *cancel;
@@ -39,6 +40,7 @@ void question_answer(struct question *q, char **field, const char *text);
 /* What it was becomes `text`; about an event, by its number, or NULL. */
 void question_answer_moment(struct question *q, const char *event, const char *text);
 void question_timeout_stop(struct question *q);
+void question_told(struct question *q); /* the cause is shown */
 void question_on_yes(GtkWidget *widget, gpointer question);
 void question_on_doing(GtkWidget *button, gpointer question); /* its data "note" is the answer */
 void question_on_changed(GtkEditable *entry, gpointer question);

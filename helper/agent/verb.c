@@ -37,7 +37,7 @@ char *agent_program_path(const char *folder, const char *name, const char *insta
 	return path;
 }
 
-/* With what is left over of the CPUs: whoever waits for this machine comes first. */
+/* With what is left over of the CPUs. Beside ten busy programs an answer may take a minute. */
 static void become_nice(gpointer arg)
 {
 	if (nice(10) < 0)
@@ -62,7 +62,7 @@ static void on_end(GObject *object, GAsyncResult *result, gpointer arg)
 	g_free(run);
 }
 
-void agent_verb_run(const char *const *args, const char *cwd, GCancellable *cancel, agent_verb_done done, void *arg)
+static void verb_run(const char *const *args, const char *cwd, GSpawnChildSetupFunc setup, GCancellable *cancel, agent_verb_done done, void *arg)
 {
 	char *program = agent_program_path(".", "tipme", TIPME_BINDIR);
 	GSubprocessLauncher *launcher = g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
@@ -75,7 +75,7 @@ void agent_verb_run(const char *const *args, const char *cwd, GCancellable *canc
 	g_ptr_array_add(argv, NULL);
 	if (cwd)
 		g_subprocess_launcher_set_cwd(launcher, cwd);
-	g_subprocess_launcher_set_child_setup(launcher, become_nice, NULL, NULL);
+	g_subprocess_launcher_set_child_setup(launcher, setup, NULL, NULL);
 	GSubprocess *process = g_subprocess_launcher_spawnv(launcher, (const char *const *)argv->pdata, &error);
 
 	if (process) {
@@ -91,4 +91,14 @@ void agent_verb_run(const char *const *args, const char *cwd, GCancellable *canc
 	g_ptr_array_free(argv, TRUE);
 	g_object_unref(launcher);
 	g_free(program);
+}
+
+void agent_verb_run(const char *const *args, const char *cwd, GCancellable *cancel, agent_verb_done done, void *arg)
+{
+	verb_run(args, cwd, NULL, cancel, done, arg);
+}
+
+void agent_verb_run_aside(const char *const *args, agent_verb_done done, void *arg)
+{
+	verb_run(args, NULL, become_nice, NULL, done, arg);
 }

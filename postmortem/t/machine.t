@@ -208,6 +208,15 @@ judged('busy', still(1), 'app-compute', 'xterm', 0.9);
 			->[0]{mark}, 'cure',
 		'what ends it is a cure'
 	);
+	my $over = Tipme::Reason::reason('stopped', until => 'sh (pid 9)');
+	is(
+		scalar @{
+			Tipme::Steps::steps({ kind => 'stopped', blamed => { pid => 8, detail => $over } },
+				{}, find => $all)
+		},
+		0,
+		'... and what has ended needs none'
+	);
 }
 
 # --- input that came late from its device: silent in a movement, then many reports at once ---

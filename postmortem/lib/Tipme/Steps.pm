@@ -7,7 +7,7 @@ use strict;
 use warnings;
 use Exporter         qw(import);
 use Tipme::Printable qw(one_line);
-use Tipme::Reason    qw(code_of);
+use Tipme::Reason    qw(code_of tags_of);
 use Tipme::Words     qw(N__ fill);
 
 our @EXPORT_OK = qw(steps);
@@ -38,7 +38,7 @@ my @STEPS = (
 		'powerprofilesctl set balanced'
 	],
 	[ 'cpu-slow',       undef,        'sensors',               'look' ],
-	[ 'stopped',        undef,        'kill -CONT {pid}',      'cure', 'kill -STOP {pid}' ],
+	[ 'stopped',        \&_is_still, 'kill -CONT {pid}',      'cure', 'kill -STOP {pid}' ],
 	[ 'cpu-contention', undef,        'renice -n 19 -p {pid}', 'try',  'renice -n 0 -p {pid}' ],
 	[ 'rt-starvation',  undef,        'chrt -o -p 0 {pid}',    'try',  'chrt -f -p 1 {pid}' ],
 	[ 'disk-io',        'disk-ahead', 'ionice -c 3 -p {pid}',  'try', 'ionice -c 2 -n 4 -p {pid}' ],
@@ -67,6 +67,9 @@ my @STEPS = (
 	[ 'lock-wait',     'wait-file-lock', 'lslocks',                                        'look' ],
 );
 my %MARK = (look => N__('look'), try => N__('try'), cure => N__('cure'));
+
+# Who runs again needs no cure.
+sub _is_still { return !grep { $_ eq 'until' } tags_of(($_[0]{blamed} // {})->{detail} // '') }
 
 sub _some { return ref $_[0] eq 'ARRAY' && @{ $_[0] } ? 1 : 0 }
 
