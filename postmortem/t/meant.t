@@ -5,8 +5,8 @@ use strict;
 use warnings;
 use Test::More;
 use Cpanel::JSON::XS ();
-use File::Temp qw(tempdir);
-use FindBin qw($Bin);
+use File::Temp       qw(tempdir);
+use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Story;
 
@@ -14,9 +14,10 @@ my $tmp = tempdir(CLEANUP => 1);
 @ENV{qw(TIPME_LIBRARY TIPME_HISTORY LC_ALL TZ)} = ("$tmp/library", "$tmp/history", 'C', 'UTC');
 $ENV{HOME} = $tmp;
 mkdir "$tmp/library", 0700 or die "$!\n";
-my $id = '20261120-150301-3f2a';
+my $id  = '20261120-150301-3f2a';
 my $dir = "$tmp/library/$id";
-my $b = Tipme::Test::Story->new(trigger => 4000)->key(1500, 250)->key(2500, 600)->hotkey(3900)->builder;
+my $b =
+	Tipme::Test::Story->new(trigger => 4000)->key(1500, 250)->key(2500, 600)->hotkey(3900)->builder;
 $b->{id} = $id;
 $b->write($dir);
 
@@ -26,8 +27,8 @@ sub tipme {
 	my $pid = open(my $pipe, '-|') // die "fork: $!\n";
 	if (!$pid) {
 		chdir $tmp or die "$!\n";
-		open STDERR, '>&', \*STDOUT or die "$!\n";
-		open STDIN, '<', '/dev/null' or die "$!\n";
+		open STDERR, '>&', \*STDOUT    or die "$!\n";
+		open STDIN,  '<',  '/dev/null' or die "$!\n";
 		exec $^X, "$Bin/../bin/tipme-postmortem", @args;
 	}
 	my $out = do { local $/; <$pipe> };
@@ -40,14 +41,17 @@ like(said('diagnose', $id), qr/after 600 ms/, 'without a word: the worst');
 my ($out, $exit) = tipme('diagnose', $id, '--event', 4, '--keep');
 is($exit, 0, 'another moment is kept') or diag($out);
 like($out, qr/after 250 ms.* You chose this moment\./, '... said so');
-like(said('diagnose', $id), qr/after 250 ms.* You chose this moment\./, '... and the verdict is about it from then on');
+like(said('diagnose', $id), qr/after 250 ms.* You chose this moment\./,
+	'... and the verdict is about it from then on');
 my $json = Cpanel::JSON::XS->new->decode(said('diagnose', $id, '--json'));
 is("$json->{meant} $json->{event}{n}", '1 4', '... in JSON, too');
 like(said('diagnose', $id, '--at', '-1.4'), qr/after 600 ms/, '... but where another is asked for');
-like(said('list'), qr/ 250 ms xterm/, '... the list');
-like(said('timeline', $id, '-o', "$tmp/x.svg"), qr/x\.svg/, '... the picture');
-like(do { open my $h, '<', "$tmp/x.svg" or die "$!\n"; local $/; <$h> }, qr/250 ms/, '... of that moment');
+like(said('list'),                              qr/ 250 ms xterm/, '... the list');
+like(said('timeline', $id, '-o', "$tmp/x.svg"), qr/x\.svg/,        '... the picture');
+like(do { open my $h, '<', "$tmp/x.svg" or die "$!\n"; local $/; <$h> }, qr/250 ms/,
+	'... of that moment');
 like(said('report', $id), qr/after 250 ms/, '... a report');
+
 for my $how ([], ['--all']) {
 	my $file = "$tmp/b" . @$how . '.tipme';
 	like(said('bundle', $id, '--yes', '-o', $file, @$how), qr/after 250 ms/, "... a bundle @$how");
@@ -64,7 +68,8 @@ for my $wrong ([qw(--keep)], [qw(--forget --event 4)], [qw(--keep --forget --eve
 	like($out, qr/\Atipme: diagnose: --keep goes with --event or --at/, '... and why');
 }
 ($out, $exit) = tipme('diagnose', $id, '--event', 99, '--keep');
-like("$exit $out", qr/\A1 tipme: diagnose: nothing to keep: there is no input event 99/, 'what is not there cannot be meant');
+like("$exit $out", qr/\A1 tipme: diagnose: nothing to keep: there is no input event 99/,
+	'what is not there cannot be meant');
 
 # What is no number, or a link to one, is passed over.
 for my $text ("-1\n", "word\n", '1' x 40, '') {

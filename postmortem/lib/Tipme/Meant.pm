@@ -25,8 +25,8 @@ sub meant_ns {
 # meant_event(DIAGNOSIS): the number of that event; undef: nobody said, or it is not there
 sub meant_event {
 	my ($diagnosis) = @_;
-	my $ns  = meant_ns($diagnosis->episode) // return;
-	my ($e) = grep { Tipme::ProblemInterval::entered_ns($_) == $ns } $diagnosis->events;
+	my $ns          = meant_ns($diagnosis->episode) // return;
+	my ($e)         = grep { Tipme::ProblemInterval::entered_ns($_) == $ns } $diagnosis->events;
 	return $e ? $e->{n} : undef;
 }
 
