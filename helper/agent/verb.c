@@ -37,7 +37,7 @@ char *agent_program_path(const char *folder, const char *name, const char *insta
 	return path;
 }
 
-/* With what is left over of the CPUs. Beside ten busy programs an answer may take a minute. */
+/* With what is left over of the CPUs: beside busy programs that is little. */
 static void become_nice(gpointer arg)
 {
 	if (nice(10) < 0)
