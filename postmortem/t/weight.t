@@ -19,8 +19,10 @@ sub behind {
 	my $b = $s->builder;
 	$b->thread(BUILD,  'cc1',   ts_ns => 5 * MS,   since_ns => 2 * MS, prio => 120 + $its);
 	$b->thread(CLIENT, 'xterm', ts_ns => 900 * MS, since_ns => 503 * MS, prio => 120 + $own);
-	my %p = (prio => 120 + $its);
-	$s->run(1, 900, 1800, BUILD, 'runnable', %p, preempted => 1, next => CLIENT)->enter(1000);
+	$b->switch(1, 900 * MS, 0, BUILD, 'runnable', next_prio => 120 + $its);
+	$s->enter(1000);
+	$b->switch(1, 1800 * MS, BUILD, CLIENT, 'runnable', prev_prio => 120 + $its,
+		next_prio => 120 + $own, prev_preempted => 1);
 	$b->switch(1, 1803 * MS, CLIENT, 0, 'sleeping', prev_prio => 120 + $own);
 	return $s->draw(1802.8)->hotkey(3000);
 }

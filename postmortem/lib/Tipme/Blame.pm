@@ -189,7 +189,7 @@ sub _native {
 	my ($self, $s, $who) = @_;
 	my $kind = $s->{kind} // '';
 	if ($s->{blamed_work}) { return _thread($self->_asker($s->{blamed_work}), $kind, 'had-cpu-worker') }
-	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, $s->{detail} // 'had-cpu') }
+	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, $s->{detail} // 'had-cpu', own_prio => $s->{own_prio}, had_prio => $s->{blamed_prio}) }
 	return _thread($self->_who(@{ $s->{asked} }), 'time-out', $s->{reason}) if $s->{asked};
 	return $self->_running($s, $who) if $s->{state} eq 'running';
 	return { kind => 'unknown', pid => undef, tid => undef, comm => undef, detail => $s->{reason} } if $kind eq 'unknown';

@@ -40,6 +40,7 @@ sub of {
 		$self->_blame_speed($v, $slow, $self->{to} - $from);
 	}
 	$self->_blame_weight($v, \@of, $self->{to} - $from);
+	push @say, _thread_words($v, \@of);
 	push @say, $machine->message_facts($v, $from, $self->{to});
 	$self->_turn($v);
 	push @say, $machine->memory_facts($v, $from, $self->{to});
@@ -96,11 +97,11 @@ sub _blame_weight {
 	my ($self, $v, $of, $all) = @_;
 	return if $v->{kind} ne 'cpu-contention' || !defined $v->{head};
 	my (%ns, %prio);
-	for my $p (grep { $_->{state} eq 'runnable' } @$of) {
-		my $own = $self->{threads}->at($p->{tid}, $p->{to_ns} - 1)->{prio};
-		next if $own <= $ORDINARY || $own >= $ORDINARY + 20;
+	# Of one that has a lock, whose weight it is is another question (priority-inversion).
+	for my $p (grep { $_->{state} eq 'runnable' && ($_->{waiter} // $_->{pid}) == $_->{pid} } @$of) {
 		for my $b ($p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $p->{to_ns} - $p->{from_ns} }) {
-			next if $b->{kind} ne 'cpu-contention' || !defined $b->{prio} || $b->{prio} < $ORDINARY - 20 || $own - $b->{prio} < $LIGHTER;
+			my ($own, $had) = @$b{qw(own_prio had_prio)};
+			next if !defined $own || !defined $had || $own <= $ORDINARY || $own >= $ORDINARY + 20 || $had < $ORDINARY - 20 || $own - $had < $LIGHTER;
 			$ns{ $p->{pid} } += $b->{ns};
 			$prio{ $p->{pid} } = $own;
 		}
@@ -115,6 +116,21 @@ sub _blame_weight {
 		time => Tipme::Verdict::duration_text($v->{share_ns}) . ' (' . Tipme::Verdict::percent($v->{share_ns}, $all) . ' %)',
 		waiter => one_line($who->{comm}) . " (pid $pid)", nice => $prio{$pid} - $ORDINARY, others => $others));
 	return;
+}
+
+# Which thread of a program computed, where it is not the one that the process is named after.
+sub _thread_words {
+	my ($v, $of) = @_;
+	return if !Tipme::Kinds::has($v->{kind}, 'compute') || !defined $v->{blamed}{pid};
+	my (%ns, %name);
+	for my $b (map { my $p = $_; $p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $p->{to_ns} - $p->{from_ns} } } @$of) {
+		next if !defined $b->{thread} || ($b->{pid} // -1) != $v->{blamed}{pid};
+		$ns{ $b->{tid} } += $b->{ns};
+		$name{ $b->{tid} } = $b->{thread};
+	}
+	my ($tid) = sort { $ns{$b} <=> $ns{$a} || $a <=> $b } keys %ns;
+	return if !defined $tid || $ns{$tid} <= $MOST * $v->{share_ns};
+	return reason('in-thread', thread => $name{$tid}, tid => $tid);
 }
 
 # What the kernel reported of the very thing that was waited for belongs into the sentence.

@@ -222,6 +222,7 @@ my %FACT = (
 			. 'then sent {n} reports within {burst_ms} ms: the device, '
 			. 'its radio or its power saving was late.'
 	),
+	'in-thread'    => N__('Most of that was its thread "{thread}" ({tid}).'),
 	'called-as'    => N__('{comm} (pid {pid}) was called as: {args}.'),
 	'asked-before' => N__(
 			  'It was there when the episode before this one was asked for, {time} '

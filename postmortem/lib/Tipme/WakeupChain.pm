@@ -22,6 +22,7 @@ my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
 my $MAX_AWAKE = 64;            # stretches of running and waiting for a CPU that are looked at for the server's last sleep
 my $FOUND_NS  = 50_000_000;    # who looks by the clock finds what was done within
 my $THAW_NS   = 2_000_000;     # all threads of a frozen process are woken within
+my $OTHERS    = 2;             # threads that are let go on together with ours
 my $ASKS_NS   = 1_000_000;     # a request may be served before who asked has fallen asleep
 my $PEER_NS   = 20_000_000;    # a thread woken by ours so shortly before ours fell asleep is whom it asked
 my $IDLE_SLEEPS = 2;         # so often, and for so much of its sleep, a thread sleeps where it waits for something to do
@@ -638,8 +639,24 @@ sub _held {
 	my $r = $wait->{reason};
 	return if !$r || !$HELD{ $r->{class} };
 	# A futex is also what threads are joined and handed work by; other locks are locks.
-	return if $r->{kind} eq 'futex-wait' && ($self->asked($who, $wait->{tid}, $i, $wait->{to}) || $self->_ends($who, $wait->{waker}{at}));
+	return if $r->{kind} eq 'futex-wait' && ($self->_all_go_on($wait, $who) || $self->asked($who, $wait->{tid}, $i, $wait->{to}) || $self->_ends($who, $wait->{waker}{at}));
 	return { %$r{qw(kind class code)}, tid => $wait->{tid}, at => $wait->{to}, prio => $self->{threads}->at($wait->{tid}, $wait->{to})->{prio} };
+}
+
+# Did the waker, a thread of the same process, let several of its threads go on at once? Then it kept no lock, of which there is one holder, and
+# which goes to one waiter: all of them stood still for something that the process does (it collects garbage).
+sub _all_go_on {
+	my ($self, $wait, $who) = @_;
+	my ($ev, $threads, $at) = ($self->{states}->events, $self->{threads}, $wait->{waker}{at});
+	my $pid = $threads->at($wait->{tid}, $at)->{pid};
+	return 0 if $threads->at($who, $at)->{pid} != $pid;
+	my %woken;
+	for (my $k = $ev->first_at($at - $THAW_NS); $k < $ev->count && vec($ev->{ts}, $k, 64) < $at + $THAW_NS; $k++) {
+		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || vec($ev->{a}, $k, 32) != $who || (vec($ev->{d}, $k, 32) >> 16 & 255);
+		my $tid = vec $ev->{tid}, $k, 32;
+		$woken{$tid} = 1 if $tid != $wait->{tid} && $threads->at($tid, $at)->{pid} == $pid;
+	}
+	return keys %woken >= $OTHERS ? 1 : 0;
 }
 
 # asked(WHO, TID, SLEEP, TO): has TID made the other, or woken it from shortly before its sleep on? No further back is looked: one that is woken again and again has a long history.
