@@ -101,6 +101,8 @@ is_deeply([ Tipme::Episode->open("$tmp/opened")->damage ], [], 'whole');
 my $html = slurp("$tmp/opened/report.html");
 like($html, qr{<h1>xterm \(pid 200\) answered a key press after 802 ms.*<svg.*</svg>.*Left out of this report}s, 'a page for a browser, with the verdict, the picture, and what was left out');
 unlike($html, qr{<script|\bsrc=|href="http|url\(http|\@import}, '... it runs nothing and loads nothing');
+like($html, qr{<h2>Where the time went</h2>.*<h2>Threads</h2>}s, '... and tables');
+like($html, qr/prefers-color-scheme:dark.*\@media print/s, '... for dark screens, and paper');
 like(slurp("$tmp/opened/summary.txt"), qr/\Axterm \(pid 200\) answered a key press after 802 ms/, 'a summary for a mail');
 cmp_ok(-s "$tmp/b.tipme", '<', 300_000, '... and is small');
 

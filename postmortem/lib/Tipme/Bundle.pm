@@ -134,9 +134,9 @@ sub _wider {
 }
 
 # parts(FILES, system => { facts => [ [ what, value ] ], steps => { did, expected, often }, package => words, function => [ lines ] }): what is made of nothing but
-# these files, for whoever has no tipme: report.html, verdict.txt, verdict.json, summary.txt, trace.pftrace. A picture of more than 150 KB is left to
+# these files, for whoever has no tipme: report.html, verdict.txt, verdict.json, summary.txt, trace.pftrace. A picture of more than 600 KB is left to
 # `tipme timeline`, a trace of more than 4 MB to `tipme export`.
-my $MAX_PICTURE = 150 << 10;
+my $MAX_PICTURE = 600 << 10;
 my $MAX_TRACE   = 4 << 20;
 my $MAX_PATH    = 500;
 
@@ -146,6 +146,7 @@ sub parts {
 	require Tipme::Page;
 	require Tipme::Report::JSON;
 	require Tipme::Report::Text;
+	require Tipme::Stacks;
 	require Tipme::Timeline;
 	require Tipme::Timeline::Picture;
 	my ($diagnosis, $d) = @{ $self->{opened} // [ _opened(@files) ] };
@@ -160,7 +161,7 @@ sub parts {
 	delete $data->{path} if @{ $data->{path} // [] } > $MAX_PATH;
 	return ([ 'verdict.txt', _utf8(Tipme::Report::Text::page($told)) ], [ 'verdict.json', $json->encode($data) ], [ 'summary.txt', _utf8(Tipme::Report::Text::short($told)) ],
 		[ 'system.json', $json->encode($system) ],
-		[ 'report.html', Tipme::Page::report($told, manifest => $diagnosis->episode->manifest, svg => length $svg <= $MAX_PICTURE ? $svg : undef, left_out => [ map { "$out{$_} $_" } sort keys %out ], system => $system) ],
+		[ 'report.html', Tipme::Page::report($told, manifest => $diagnosis->episode->manifest, svg => length $svg <= $MAX_PICTURE ? $svg : undef, left_out => [ map { "$out{$_} $_" } sort keys %out ], system => $system, stacks => [ Tipme::Stacks::of($diagnosis, $d) ]) ],
 		length $trace <= $MAX_TRACE ? [ 'trace.pftrace', $trace ] : ());
 }
 

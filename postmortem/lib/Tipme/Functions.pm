@@ -23,7 +23,7 @@ sub of {
 	my (%leaf, %any, $n);
 	for my $s (@$stretches) {
 		for my $sample ($self->{resources}->samples(@$s)) {
-			my @f = $self->_frames($sample) or next;
+			my @f = $self->frames($sample) or next;
 			$n++;
 			$leaf{ $f[0] }++;
 			my (%seen, $depth);
@@ -52,8 +52,8 @@ sub _sure {
 
 sub _split { my ($function, $module) = split /\t/, $_[0]; return (function => $function, module => $module) }
 
-# Innermost first, each "function TAB module".
-sub _frames {
+# frames(SAMPLE): of its stack, innermost first, each "function TAB module"
+sub frames {
 	my ($self, $sample) = @_;
 	my $threads = $self->{threads};
 	my ($k, $u) = ($threads->stack($sample->{kernel_stack}), $threads->user_stack($sample->{user_stack}));

@@ -30,6 +30,11 @@ sub of {
 	return $self;
 }
 
+# As whole numbers: what List::Util makes of texts is written with a decimal point.
+sub _times {
+	return map { /(\d+)\z/ ? $1 + 0 : () } @_;
+}
+
 # knows(TID, TIME): is that record, or a copy of it, of the ground set? keeps(TID, TIME): as it is?
 sub knows {
 	my ($self, $tid, $ts) = @_;
@@ -47,19 +52,19 @@ sub copies {
 # first(), last(): between these lie the records that are kept as they are, and those of the copies
 sub first {
 	my ($self) = @_;
-	return min(map {/(\d+)\z/} keys %{ $self->{records} });
+	return min(_times(keys %{ $self->{records} }));
 }
 
 sub last {
 	my ($self) = @_;
-	return max(map {/(\d+)\z/} keys %{ $self->{records} }, keys %{ $self->{copies} });
+	return max(_times(keys %{ $self->{records} }, keys %{ $self->{copies} }));
 }
 
 # reach(): the first and the last time of a record of the ground set, or of one that is told at
 # another time
 sub reach {
 	my ($self) = @_;
-	my @t      = map {/(\d+)\z/} keys %{ $self->{records} }, keys %{ $self->{copies} };
+	my @t      = _times(keys %{ $self->{records} }, keys %{ $self->{copies} });
 	return (min(@t), max(@t));
 }
 

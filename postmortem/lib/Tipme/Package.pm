@@ -150,11 +150,21 @@ sub _dpkg {
 	};
 }
 
-sub _rpm_root { my ($self) = @_; return length $self->{root} ? ('--root', $self->{root}) : () }
+# Debian's rpm looks for a database elsewhere.
+my @RPM_DATABASES = qw(/var/lib/rpm /usr/lib/sysimage/rpm);
+
+sub _rpm_root {
+	my ($self)     = @_;
+	my ($database) = grep { $self->_has($_) } @RPM_DATABASES;
+	return (
+		defined $database    ? ('--dbpath', $database)     : (),
+		length $self->{root} ? ('--root',   $self->{root}) : ()
+	);
+}
 
 sub _rpm {
 	my ($self, $file) = @_;
-	return if !grep { $self->_has($_) } qw(/var/lib/rpm /usr/lib/sysimage/rpm);
+	return if !grep { $self->_has($_) } @RPM_DATABASES;
 	my $line = _ask(
 		'rpm', $self->_rpm_root, '-qf', '--qf',
 		join('\t', map {"%{$_}"} qw(NAME VERSION RELEASE SOURCERPM BUGURL URL)) . '\n', $file

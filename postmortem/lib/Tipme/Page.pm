@@ -11,7 +11,15 @@ use Tipme::Verdict qw(duration_text);
 use Tipme::Words qw(N__ fill);
 
 my $STYLE = 'body{font:16px/1.5 sans-serif;max-width:75rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}table{border-collapse:collapse}td,th{padding:.15rem .8rem .15rem 0;text-align:left;'
-	. 'border-bottom:1px solid #ddd}td.n{text-align:right;white-space:nowrap}.scroll{overflow-x:auto}svg{max-width:100%;height:auto}.wide svg{min-width:56rem}h1{font-size:1.4rem}h2{font-size:1.1rem;margin:1.5rem 0 .3rem}';
+	. 'border-bottom:1px solid #ddd;vertical-align:top}pre{margin:.2rem 0 .8rem;font-size:.85rem;overflow-x:auto}td.n{text-align:right;white-space:nowrap}.scroll{overflow-x:auto}svg{max-width:100%;height:auto}.wide svg{min-width:56rem}h1{font-size:1.4rem}h2{font-size:1.1rem;margin:1.5rem 0 .3rem}'
+	. '#z2:checked~.wide svg{width:200%;max-width:none}#z4:checked~.wide svg{width:400%;max-width:none}label{padding-right:1rem}'
+	. '@media(prefers-color-scheme:dark){body{color:#e4e6ea;background:#16181d}td,th{border-color:#3b4048}svg{background:#fff}}'
+	. '@media print{body{max-width:none;color:#000;background:#fff}.scroll,pre{overflow:visible}.wide svg{min-width:0;width:100%!important}input,label{display:none}h2{break-after:avoid}tr,svg,pre{break-inside:avoid}}';
+# Without a script: a browser shows the picture as wide as is asked for.
+my $ZOOM = join '', map { "<input type=\"radio\" name=\"z\" id=\"z$_\"" . ($_ == 1 ? ' checked' : '') . "><label for=\"z$_\">$_&#215;</label>" } 1, 2, 4;
+
+my $SMALL = 0.005;    # of the interval: behind the first $ROWS, so little is summed up
+my $ROWS  = 8;
 
 # text(WORDS): as it may stand in HTML
 sub text {
@@ -48,7 +56,8 @@ sub page {
 }
 
 # report(DATA of a diagnosis, manifest => of the episode, svg => picture as text, or undef, left_out => [ texts ],
-# system => as Tipme::Bundle::parts has it): the page for who shall look into it
+# system => as Tipme::Bundle::parts has it,
+# stacks => [ of Tipme::Stacks ]): the page for who shall look into it
 sub report {
 	my ($d, %o) = @_;
 	my $v = $d->{verdict};
@@ -61,9 +70,9 @@ sub report {
 	);
 	push @parts,
 		[ fill(N__('Timeline')),
-		'<div class="scroll wide">' . ($o{svg} =~ s/\A.*?(?=<svg)//sr) . '</div>' ]
+		"<div>$ZOOM" . '<div class="scroll wide">' . ($o{svg} =~ s/\A.*?(?=<svg)//sr) . '</div></div>' ]
 		if defined $o{svg};
-	push @parts, _sums($d), _function($o{system}), _stages($d), _threads($d);
+	push @parts, _sums($d), _function($o{system}), _stacks($o{stacks}), _stages($d), _threads($d);
 	push @parts, _versions($d, @o{qw(system manifest)});
 	my $out = join '', map { '<li>' . text($_) . '</li>' } @{ $o{left_out} // [] };
 	return page($v->{sentence}, @parts, [ fill(N__('Left out of this report')), "<ul>$out</ul>" ]);
@@ -86,14 +95,28 @@ sub _function {
 
 sub _sums {
 	my ($d) = @_;
+	my @all   = @{ $d->{totals}{blamed} };
+	my $least = $SMALL * (($d->{interval} // {})->{duration_ns} // 0);
+	my @small = grep { $all[$_]{ns} < $least && $_ >= $ROWS } 0 .. $#all;
+	my @few   = @small > 1 ? splice @all, $small[0] : ();
 	my @rows = map {
 		[
 			duration_text($_->{ns}),
 			Tipme::Kinds::words($_->{kind}, 'phrase'),
 			($_->{comm} // '') . (defined $_->{pid} ? " ($_->{pid})" : '')
 		]
-	} @{ $d->{totals}{blamed} };
+	} @all;
+	my $rest = 0;
+	$rest += $_->{ns} for @few;
+	push @rows, [ duration_text($rest), fill(N__('{n} others'), n => scalar @few), '' ] if @few;
 	return @rows ? [ fill(N__('Where the time went')), table([], @rows) ] : ();
+}
+
+sub _stacks {
+	my ($stacks) = @_;
+	return if !@{ $stacks // [] };
+	return [ fill(N__('Stacks')), join '',
+		map { '<p>' . text("$_->{who} $_->{what}") . '</p><pre>' . join("\n", map { text($_) } @{ $_->{frames} }) . '</pre>' } @$stacks ];
 }
 
 sub _stages {

@@ -52,6 +52,8 @@ sub bundled {
 	Tipme::Bundle->write("$dir.tipme", @files);
 	Tipme::Bundle->unpack_to("$dir.tipme", "$dir.opened");
 	is($bundle->core_of(Tipme::Diagnosis->new(Tipme::Episode->open("$dir.opened"))->run), $bundle->core_of($d), "$what: a bundle gives the same");
+	my ($manifest) = map { $_->[1] } grep { $_->[0] eq 'manifest.json' } @files;
+	unlike($manifest, qr/_ns" : -?\d+\./, "$what: all times are whole numbers, for readers in C");
 	$DETAIL{ $bundle->told->{detail} }++;
 	return;
 }
