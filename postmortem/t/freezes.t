@@ -121,15 +121,19 @@ sub qt {
 	};
 	for my $t (600, 700, 800) { $told->($t, 1); $s->run(1, $t + 0.25, $t + 2, CLIENT, 'sleeping')->draw($t + 1.9) }
 	$told->(1000, 1);
-	$s->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	# The handler asks twice; the first answer comes soon.
+	if ($o{asks_twice}) { $s->run(1, 1000.25, 1000.5, CLIENT, 'sleeping')->wake(1, 1005, CLIENT, WORKER, 'futex')->run(1, 1005.1, 1006, CLIENT, 'sleeping') }
+	else                { $s->run(1, 1000.25, 1001, CLIENT, 'sleeping') }
 	$told->(1080, !$o{hangs}, kind => 'key_release');
 	$s->run(1, 1080.25, 1080.5, CLIENT, 'sleeping') if !$o{hangs};
 	$s->picture(WORKER, 'worker', pid => CLIENT, since_ns => ns(1080.24), stack_id => $s->id('poll'));
-	return polls($s->hotkey(4000), $o{hangs} ? (1001, 'futex') : (1080.5, 'poll'));
+	return polls($s->hotkey(4000), $o{hangs} ? ($o{asks_twice} ? 1006 : 1001, 'futex') : (1080.5, 'poll'));
 }
 $d = judged('a futex beside a thread that polls', qt(hangs => 1), 'futex-wait', 'xterm', 0.99, 1);
 is($d->{interval}{certainty}, 'open', 'a futex beside a thread that polls: it has not been answered');
 judged('a thread that polls and hands events on', qt(hangs => 0), 'none', undef);
+$d = judged('a handler that waits twice, the second time for long', qt(hangs => 1, asks_twice => 1), 'futex-wait', 'xterm', 0.99, 1);
+is($d->{interval}{start_ns}, 1000 * MS, '... since the key');
 
 # --- the thread that takes events is not the first of its process (Java): it rests in a futex, and computes ---
 sub java {

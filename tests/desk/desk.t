@@ -3,7 +3,8 @@
 # Twelve scenes with real programs, drawn from the commit's hash; each is played once. Ten have a
 # cause: at least as many are right as the rate that
 # tests/desk/claim states reaches 999 times in 1,000. In two nothing is done to the program:
-# nobody may be accused. TIPME_TEST_ALL=1: 100 and 100, all programs.
+# who is accused there is told, and counts by the same rule. TIPME_TEST_ALL=1: 100 and 100, all
+# programs.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -21,6 +22,7 @@ use Tipme::Lab;
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 my $all = $ENV{TIPME_TEST_ALL};
 my ($caused, $quiet, $set) = $all ? (100, 100, 'all') : (10, 2, 'ci');
+use constant ACCUSED    => 0.1;    # of quiet scenes: what docs/accuracy.md leaves possible
 use constant MOST_VOID  => 0.15;
 use constant CI_SECONDS => 200;    # no scene begins later
 
@@ -47,9 +49,13 @@ cmp_ok($c->{void},   '<=', MOST_VOID * $c->{drawn},  "at most 15 % are void") if
 my $judged = Tipme::Desk::Table::counts(@caused)->{judged};
 my $least  = least_right($judged, claim());
 cmp_ok(scalar(grep { $_->{right} } @caused), '>=', $least, "right in at least $least of $judged");
-is_deeply(
-	[ map { $_->{why} } grep { !$_->{right} && !$_->{void} && !$_->{skipped} } @quiet ], [],
-	'nobody is accused where nothing was done'
+my @judged_quiet = grep { !$_->{void} && !$_->{skipped} } @quiet;
+my @accused      = grep { !$_->{right} } @judged_quiet;
+note("accused: $_->{why}") for @accused;
+my $most = @judged_quiet - least_right(scalar @judged_quiet, 1 - ACCUSED);
+cmp_ok(
+	scalar @accused, '<=', $most,
+	"where nothing was done, at most $most of " . @judged_quiet . ' accuse somebody'
 );
 done_testing;
 

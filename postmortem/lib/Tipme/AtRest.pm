@@ -59,8 +59,14 @@ sub free_at {
 	my $list = $self->{busy}{"$e->{server}{file} $e->{client} $tid"} //= $self->_busy($e, $tid);
 	my ($lo, $hi) = (0, scalar @$list);
 	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (($list->[$m]{to} // $self->_end) <= $td) { $lo = $m + 1 } else { $hi = $m } }
-	my $b = $list->[$lo];
-	return $b && $b->{from} <= $td + $HEARD_NS ? $b : undef;
+	# A handler may sleep for a moment, but not in its event loop (a first, quick answer), before what takes long: of such stretches the longest is meant.
+	my ($longest, $ns) = (undef, 0);
+	for (; $lo < @$list && $list->[$lo]{from} <= $td + $HEARD_NS; $lo++) {
+		my $length = ($list->[$lo]{to} // $self->_end) - $list->[$lo]{from};
+		($longest, $ns) = ($list->[$lo], $length) if $length > $ns;
+		last if !$list->[$lo]{moment};
+	}
+	return $longest;
 }
 
 # first_sleep(EVENT): ns when the thread that takes the client's events first slept after the delivery; undef: not known
@@ -263,11 +269,20 @@ sub _busy {
 	for my $k (0 .. $#$sleeps) {
 		my $s = $sleeps->[$k];
 		next if $deaf->{$k} || !$self->_rests($e, $tid, $s);
-		push @busy, { tid => $tid, from => $from, to => $s->{from}, lasts => 0 } if $s->{from} > $from;
+		push @busy, { tid => $tid, from => $from, to => $s->{from}, lasts => 0, moment => $self->_moment($tid, $s) } if $s->{from} > $from;
 		$from = $s->{to} // return \@busy;
 	}
 	push @busy, { tid => $tid, from => $from, to => $self->_end, lasts => 1 } if $from < $self->_end;
 	return \@busy;
+}
+
+# Is a sleep as short as those between which programs look for events, and none in an event loop?
+sub _moment {
+	my ($self, $tid, $s) = @_;
+	return 0 if !defined $s->{to} || $s->{to} - $s->{from} > $NAP_NS;
+	my $stack = $self->{kernel}->threads->stack($s->{stack_id});
+	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
+	return $r && ($r->{class} eq 'nap' || $r->{kind} eq 'futex-wait') ? 1 : 0;
 }
 
 # Which sleeps went on though an event had come: { position => 1 }

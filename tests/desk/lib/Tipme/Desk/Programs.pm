@@ -114,7 +114,7 @@ sub shell {
 		work   => sub { 'head -c ' . int($_[0] * 400_000) . ' /dev/zero | sha256sum' },
 		sqlite => sub {qq{sqlite3 -cmd ".timeout 20000" $_[0] "insert into t values (1)"}},
 		dbus   => sub {"gdbus call --session --dest $_[0] --object-path /store --method $_[0].Ask"},
-		start  => sub {qq{DESK_START=1 DESK_DEED="@_" wish BIN/notes.tcl &}},
+		start  => sub {qq({ DESK_START=1 DESK_DEED="@_" wish BIN/notes.tcl & })},
 		http   => sub {
 			"exec 3<>/dev/tcp/127.0.0.1/$_[0]; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3";
 		},

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Carp qw(croak);
 use parent -norequire, 'Tipme::Lab::Run';
+use List::Util  qw(max);
 use POSIX       ();
 use Time::HiRes qw(sleep time);
 use Tipme::Desk::Causes;
@@ -71,8 +72,10 @@ sub _start {
 	my ($self) = @_;
 	my ($w, $p) = @$self{qw(workload p)};
 	my $bin = $self->{lab}{bin};
-	$self->write_file("$bin/shell",
-		Tipme::Desk::Programs::shell($self->{deed}) =~ s/\bBIN\b/$bin/gr);
+	$self->write_file(
+		"$bin/shell",
+		Tipme::Desk::Programs::shell($self->{deed}) =~ s/\bBIN\b/$bin/gr
+	);
 	my %o = (env => { DESK_DEED => $self->{deed} });
 	$o{command} = [ map {s/^BIN\b/$bin/r} @{ $p->{command} } ] if ref $p->{command} eq 'ARRAY';
 	$o{page}    = ($p->{page} =~ s/BIN/$bin/r) . '?' . ($self->{deed} =~ s/ /%20/gr) if $p->{page};
@@ -247,8 +250,11 @@ sub _delay_ns {
 		keys %{ $self->{family} }
 		)
 	{
-		my ($wait) = (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$pid/schedstat"))[1] // next;
-		$ns{$pid} = $wait;
+		# Of a helper each thread may be the one that answers.
+		my @of =
+			$self->{helpers}{$pid} ? glob "/proc/$pid/task/*/schedstat" : "/proc/$pid/schedstat";
+		my @wait = map { (split ' ', Tipme::Lab::Cgroup::slurp($_))[1] // () } @of;
+		$ns{$pid} = max(@wait) if @wait;
 	}
 	return \%ns;
 }
