@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A headless Wayland session of an ordinary user, in which a test types: sway, and keys of a virtual
-# keyboard (wtype).
+# keyboard (wtype); or another
+# compositor in the window of a headless X server, and keys of that.
 package Tipme::WaylandStage;
 use strict;
 use warnings;
 use Carp        qw(croak);
+use File::Copy  qw(copy);
 use File::Temp  qw(tempdir);
 use POSIX       ();
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
@@ -13,18 +15,53 @@ my $PRESS = qr/-> wl_keyboard\@\d+\.key\(.*, 1\)$/;
 
 use constant { NOBODY => 65534, PATIENCE_S => 60 };
 
-# lacks(): the first program that is missing here; undef: none
+# Those that run in a window of an X server, as @SOCKET and @DISPLAY say. copied: its file has a
+# capability, which a container may not have; a copy has none.
+my %NESTED = (
+	weston => {
+		command => [
+			qw(weston --backend=x11-backend.so --no-config --idle-time=0 --width=900 --height=600),
+			'--socket=@SOCKET'
+		]
+	},
+	cage => {
+		command => [qw(cage -- sleep 1000000)],
+		env     => { WLR_BACKENDS => 'x11', WLR_RENDERER => 'pixman' }
+	},
+	kwin_wayland => {
+		command => [
+			qw(kwin_wayland --x11-display @DISPLAY --width 900 --height 600 --no-lockscreen),
+			qw(--socket @SOCKET)
+		],
+		env    => { KWIN_COMPOSE => 'Q' },
+		copied => 1
+	},
+	mutter => {
+		command => [qw(mutter --nested --wayland --no-x11 --wayland-display=@SOCKET)],
+		env     => { MUTTER_DEBUG_DUMMY_MODE_SPECS => '900x600' }
+	},
+);
+
+sub nested { return sort keys %NESTED }
+
+# lacks(COMPOSITOR): the first program that is missing here; undef: none
 sub lacks {
+	my ($class, $compositor) = @_;
+	my @wanted =
+		(qw(foot setpriv),
+		$compositor && $NESTED{$compositor}
+		? ($compositor, qw(Xvfb xdotool dbus-run-session))
+		: qw(sway wtype));
 	return (
 		grep {
 			my $p = $_;
 			!grep { -x "$_/$p" } split /:/, $ENV{PATH}
-		} qw(sway foot wtype setpriv)
+		} @wanted
 	)[0];
 }
 
-# new(library => DIR with another libwayland-server): starts the compositor; it says what it sends
-# in debug_log()
+# new(library => DIR with another libwayland-server, compositor => NAME): starts the compositor; it
+# says what it sends in debug_log()
 sub new {
 	my ($class, %o) = @_;
 	my $dir = tempdir('tipme-wayland-XXXXXX', TMPDIR => 1, CLEANUP => 1);
@@ -33,6 +70,7 @@ sub new {
 	chown NOBODY, NOBODY, "$dir/session";
 	my $self = bless { dir => $dir, owner => $$, pids => [], uid => $o{uid} // NOBODY }, $class;
 	chown $self->{uid}, $self->{uid}, "$dir/session" if $o{uid};
+	return $self->_nest($o{compositor}) if $o{compositor} && $NESTED{ $o{compositor} };
 	$self->{compositor} = $self->spawn(
 		{
 			WLR_BACKENDS  => 'headless', WLR_RENDERER => 'pixman', WLR_LIBINPUT_NO_DEVICES => 1,
@@ -51,8 +89,43 @@ sub new {
 	return $self;
 }
 
+# An X server, a compositor in its only window, and the pointer above that.
+sub _nest {
+	my ($self, $name) = @_;
+	require Tipme::Display;
+	my $x = $self->{x} =
+		Tipme::Display->new(kind => 'Xvfb', uid => $self->{uid}, gid => $self->{uid});
+	my %x       = $x->env;
+	my %is      = (SOCKET => 'tipme-0', DISPLAY => $x{DISPLAY});
+	my @command = map {s/\@(SOCKET|DISPLAY)/$is{$1}/r} @{ $NESTED{$name}{command} };
+	if ($NESTED{$name}{copied}) {
+		my ($program) = grep {-x} map {"$_/$name"} split /:/, $ENV{PATH};
+		copy($program, "$self->{dir}/$name") && chmod 0755, "$self->{dir}/$name"
+			or croak "$name: $!";
+		$command[0] = "$self->{dir}/$name";
+	}
+	my $log = $self->spawn({ %x, WAYLAND_DEBUG => 'server', %{ $NESTED{$name}{env} // {} } },
+		qw(dbus-run-session -- sh -c), 'echo $$ > "$HOME/compositor"; exec "$@"', 'sh', @command);
+	$self->{log}     = "$self->{dir}/$log.err";
+	$self->{display} = $self->wait_for(
+		sub {
+			(grep {-S} glob "$self->{dir}/session/{wayland,tipme}-?")[0];
+		},
+		'the compositor'
+	) =~ s{.*/}{}r;
+	open my $h, '<', "$self->{dir}/session/compositor" or croak "compositor: $!";
+	chomp($self->{compositor} = <$h>);
+	$self->{bus} = $log;
+	local @ENV{ keys %x } = values %x;
+	$self->wait_for(
+		sub { qx{xwininfo -root -tree 2>/dev/null} =~ /^ +0x\w+ .* (?:\d\d|[2-9])\d\dx/m },
+		'its window');
+	system qw(xdotool mousemove 400 300);
+	return $self;
+}
+
 sub compositor { return $_[0]{compositor} }
-sub debug_log  { my ($self) = @_; return "$self->{dir}/$self->{compositor}.err" }
+sub debug_log  { my ($self) = @_; return $self->{log} // "$self->{dir}/$self->{compositor}.err" }
 
 # spawn({ENVIRONMENT}, COMMAND): starts it as the session's user; its pid
 sub spawn {
@@ -78,10 +151,37 @@ sub spawn {
 # terminal(COMMAND): foot, in which COMMAND runs; when it has drawn its window its pid comes back
 sub terminal {
 	my ($self, @command) = @_;
+	return $self->client('foot', '--config=/dev/null', @command);
+}
+
+# client(COMMAND): the same with any client
+sub client {
+	my ($self, @command) = @_;
 	my $before = $self->said(qr/wl_surface\@\d+\.commit/);
-	my $pid    = $self->spawn({}, 'foot', '--config=/dev/null', @command);
-	$self->wait_for(sub { $self->said(qr/wl_surface\@\d+\.commit/) > $before + 1 }, 'the terminal');
+	my $pid    = $self->spawn({}, @command);
+	$self->wait_for(sub { $self->said(qr/wl_surface\@\d+\.commit/) > $before + 1 }, 'the client');
+	return $pid if !$self->{x};
+	# Where the pointer is, windows get the focus by a click.
+	my %x = $self->{x}->env;
+	local @ENV{ keys %x } = values %x;
+	$self->wait_for(
+		sub {
+			system qw(xdotool mousemove 400 300 click 1);
+			sleep 0.5;
+			$self->said(qr/-> wl_keyboard\@\d+\.enter/);
+		},
+		'the focus'
+	);
 	return $pid;
+}
+
+# press(): one key, given to the X server in whose window the compositor is
+sub press {
+	my ($self, $key) = @_;
+	my %x = $self->{x}->env;
+	local @ENV{ keys %x } = values %x;
+	system('xdotool', 'key', $key // 'a') == 0 or croak 'xdotool failed';
+	return;
 }
 
 # said(PATTERN): how many lines of what the compositor says match
@@ -94,6 +194,15 @@ sub said {
 # type(KEYS [, apart => SECONDS]): waits until the compositor was told of all
 sub type {
 	my ($self, $keys, %o) = @_;
+	if ($self->{x}) {
+		for my $k (split //, $keys) {
+			my $n = $self->said($PRESS);
+			$self->press($k);
+			$self->wait_for(sub { $self->said($PRESS) > $n }, 'the key');
+			sleep($o{apart} // 0.15);
+		}
+		return;
+	}
 	my $ms  = int(1000 * ($o{apart} // 0.15));
 	my $pid = $self->spawn({}, 'wtype', map { ('-s', $ms, $_) } split //, $keys);
 	waitpid $pid, 0;
@@ -103,7 +212,8 @@ sub type {
 }
 
 # begin_typing([ KEY, ms before it ] ...): the same by one keyboard, while the test goes on;
-# pressed(N): waits until the compositor has sent N presses since then; typed(): until all is done
+# pressed(N): waits until the compositor has
+# sent N presses since then; typed(): until all is done
 sub begin_typing {
 	my ($self, @keys) = @_;
 	$self->{sent}   = $self->said($PRESS);
@@ -137,8 +247,19 @@ sub wait_for {
 
 sub close {
 	my ($self) = @_;
-	kill 'CONT', @{ $self->{pids} };
-	kill 'TERM', $_ for reverse @{ $self->{pids} };
+	$self->_end('TERM');
+	$self->{x}->stop if $self->{x};
+	delete $self->{x};
+	return;
+}
+
+# A session bus ends with whom it was started for, and not the other way round.
+sub _end {
+	my ($self, $signal) = @_;
+	my $bus = delete $self->{bus};
+	kill $_,      $bus ? $self->{compositor} : () for 'CONT', $signal;
+	kill 'CONT',  @{ $self->{pids} };
+	kill $signal, $_ for grep { !$bus || $_ != $bus } reverse @{ $self->{pids} };
 	waitpid $_, 0 for splice @{ $self->{pids} };
 	return;
 }
@@ -147,9 +268,7 @@ sub DESTROY {
 	my ($self) = @_;
 	local ($?, $@);
 	return if $self->{owner} != $$;
-	kill 'CONT', @{ $self->{pids} };
-	kill 'KILL', @{ $self->{pids} };
-	waitpid $_, 0 for splice @{ $self->{pids} };
+	$self->_end('KILL');
 	return;
 }
 
