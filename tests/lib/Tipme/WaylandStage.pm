@@ -47,11 +47,12 @@ sub nested { return sort keys %NESTED }
 # lacks(COMPOSITOR): the first program that is missing here; undef: none
 sub lacks {
 	my ($class, $compositor) = @_;
-	my @wanted =
-		(qw(foot setpriv),
+	my @wanted = (
+		qw(foot setpriv),
 		$compositor && $NESTED{$compositor}
 		? ($compositor, qw(Xvfb xdotool dbus-run-session))
-		: qw(sway wtype));
+		: qw(sway wtype)
+	);
 	return (
 		grep {
 			my $p = $_;
@@ -104,8 +105,10 @@ sub _nest {
 			or croak "$name: $!";
 		$command[0] = "$self->{dir}/$name";
 	}
-	my $log = $self->spawn({ %x, WAYLAND_DEBUG => 'server', %{ $NESTED{$name}{env} // {} } },
-		qw(dbus-run-session -- sh -c), 'echo $$ > "$HOME/compositor"; exec "$@"', 'sh', @command);
+	my $log = $self->spawn(
+		{ %x, WAYLAND_DEBUG => 'server', %{ $NESTED{$name}{env} // {} } },
+		qw(dbus-run-session -- sh -c), 'echo $$ > "$HOME/compositor"; exec "$@"', 'sh', @command
+	);
 	$self->{log}     = "$self->{dir}/$log.err";
 	$self->{display} = $self->wait_for(
 		sub {
@@ -119,13 +122,24 @@ sub _nest {
 	local @ENV{ keys %x } = values %x;
 	$self->wait_for(
 		sub { qx{xwininfo -root -tree 2>/dev/null} =~ /^ +0x\w+ .* (?:\d\d|[2-9])\d\dx/m },
-		'its window');
+		'its window'
+	);
 	system qw(xdotool mousemove 400 300);
 	return $self;
 }
 
 sub compositor { return $_[0]{compositor} }
-sub debug_log  { my ($self) = @_; return $self->{log} // "$self->{dir}/$self->{compositor}.err" }
+
+# x_display(): the X display that the compositor has for X clients; undef: none
+sub x_display {
+	my ($self) = @_;
+	my $fds    = "/proc/$self->{compositor}/fd";
+	my %own    = map { (readlink // '') =~ /^socket:\[(\d+)\]$/ ? ($1 => 1) : () } glob "$fds/*";
+	open my $h, '<', '/proc/net/unix' or return;
+	my ($n) = map { m{ (\d+) /tmp/\.X11-unix/X(\d+)$} && $own{$1} ? $2 : () } <$h>;
+	return defined $n ? ":$n" : undef;
+}
+sub debug_log { my ($self) = @_; return $self->{log} // "$self->{dir}/$self->{compositor}.err" }
 
 # spawn({ENVIRONMENT}, COMMAND): starts it as the session's user; its pid
 sub spawn {
