@@ -110,11 +110,22 @@ static void look_server(struct doctor_session *session, struct doctor_finding *f
 			   "%.32s: no hooks seen in X server %d: scheduling is recorded, but not which key press led to which picture", display, (int)pid);
 }
 
+static bool is_wayland(void)
+{
+	const char *type = getenv("XDG_SESSION_TYPE"), *wayland = getenv("WAYLAND_DISPLAY");
+
+	return (wayland && *wayland) || (type && !strcmp(type, "wayland"));
+}
+
 static void look_display(struct doctor_session *session, struct doctor_finding *f)
 {
 	const char *display = getenv("DISPLAY");
 	long number = display ? display_number(display) : -2;
 
+	if ((!display || !*display) && is_wayland()) {
+		doctor_say(f, DOCTOR_OK, "", "no X server in this Wayland session");
+		return;
+	}
 	if (!display || !*display) {
 		doctor_say(f, DOCTOR_LIMITED, "run it inside the session", "DISPLAY is not set: no X server to look at");
 		return;
@@ -138,13 +149,29 @@ static void look_display(struct doctor_session *session, struct doctor_finding *
 	close(fd);
 }
 
+/* A name may be a link to what is gone. */
+static bool has_library(void)
+{
+	static const char *const pattern[] = { "/usr/lib*/libwayland-server.so.0", "/usr/lib/*/libwayland-server.so.0" };
+	bool has = false;
+
+	for (size_t i = 0; i < sizeof(pattern) / sizeof(*pattern); i++) {
+		glob_t found;
+
+		if (glob(pattern[i], 0, NULL, &found))
+			continue;
+		for (size_t k = 0; k < found.gl_pathc; k++)
+			has |= !access(found.gl_pathv[k], R_OK);
+		globfree(&found);
+	}
+	return has;
+}
+
 /* What a compositor sends and takes is recorded by probes in its library, where the kernel has such. */
 static void look_wayland(struct doctor_finding *f)
 {
-	glob_t found;
-	bool library = !glob("/usr/lib*/libwayland-server.so.0", 0, NULL, &found) || !glob("/usr/lib/*/libwayland-server.so.0", GLOB_APPEND, NULL, &found);
+	bool library = has_library();
 
-	globfree(&found);
 	if (access("/sys/bus/event_source/devices/uprobe", F_OK))
 		doctor_say(f, DOCTOR_LIMITED, "a kernel with CONFIG_UPROBE_EVENTS, as Debian's are", "Wayland: scheduling is recorded; this kernel has no probes, so not which press was slow");
 	else if (!library)
@@ -155,9 +182,9 @@ static void look_wayland(struct doctor_finding *f)
 
 static void look_type(struct doctor_session *session, struct doctor_finding *f)
 {
-	const char *type = getenv("XDG_SESSION_TYPE"), *wayland = getenv("WAYLAND_DISPLAY"), *display = getenv("DISPLAY");
+	const char *display = getenv("DISPLAY");
 
-	if ((wayland && *wayland) || (type && !strcmp(type, "wayland")))
+	if (is_wayland())
 		look_wayland(f);
 	else if (display && *display)
 		doctor_say(f, DOCTOR_OK, "", "X");

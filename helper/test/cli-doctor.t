@@ -67,6 +67,8 @@ SKIP: {
 	local $ENV{WAYLAND_DISPLAY} = 'wayland-0';
 	my (undef, $w) = doctor();
 	like { by_name($w) }->{session}{meaning}, qr/^Wayland/, 'a Wayland session';
+	like { by_name($w) }->{display}{meaning}, qr/^no X server in this Wayland session/,
+		'... in which no X server is missed';
 	like { by_name($w) }->{'hot-key'}{action}, qr/tipme snap/,
 		'has a hot-key after all: the desktop\'s own';
 }

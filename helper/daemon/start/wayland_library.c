@@ -27,8 +27,8 @@
 #include "small_file.h"
 #include "wayland_library.h"
 
-/* A few milliseconds, unless nobody gives it a CPU. */
-#define PATIENCE_MS 1500
+/* A few milliseconds; in an emulated machine, or where nobody gives it a CPU, seconds. */
+#define PATIENCE_MS 5000
 #define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
 
 struct found {
@@ -122,7 +122,7 @@ static void calibrator_run(int fd, int tell, pid_t parent)
 		dup2(null, i);
 	only_keep((const int[]){ copy < 0 ? fd : copy, tell, memory }, 3, 3);
 	prctl(PR_SET_NAME, "tipmed-wayland");
-	limit(RLIMIT_CPU, 1);
+	limit(RLIMIT_CPU, PATIENCE_MS / 1000);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_FSIZE, 0);
 	limit(RLIMIT_NPROC, 0);

@@ -134,7 +134,7 @@ sub compositor { return $_[0]{compositor} }
 sub x_display {
 	my ($self) = @_;
 	my $fds    = "/proc/$self->{compositor}/fd";
-	my %own    = map { (readlink // '') =~ /^socket:\[(\d+)\]$/ ? ($1 => 1) : () } glob "$fds/*";
+	my %own = map { (readlink($_) // '') =~ /^socket:\[(\d+)\]$/ ? ($1 => 1) : () } glob "$fds/*";
 	open my $h, '<', '/proc/net/unix' or return;
 	my ($n) = map { m{ (\d+) /tmp/\.X11-unix/X(\d+)$} && $own{$1} ? $2 : () } <$h>;
 	return defined $n ? ":$n" : undef;
