@@ -26,7 +26,7 @@
 #define TIPME_RECORD_HEAD 16U /* bytes with which every record begins */
 #define TIPME_EVENT_SIZE 32U /* bytes of a kernel record that this minor version knows */
 #define TIPME_EVENT_FIRST TIPME_SCHED_SWITCH
-#define TIPME_EVENT_LAST TIPME_AFFINITY
+#define TIPME_EVENT_LAST TIPME_NETWORK
 /* Beside them, also in kernel sections: of Wayland compositors. */
 #define TIPME_EVENT_WAYLAND_FIRST TIPME_WL_DELIVER
 #define TIPME_EVENT_WAYLAND_LAST TIPME_WL_DONE

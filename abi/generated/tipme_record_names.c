@@ -169,6 +169,38 @@ static const struct tipme_enum_name enum_power_source[] = {
 	{ 2, "battery" },
 	{ 0, 0 },
 };
+static const struct tipme_enum_name enum_net_service[] = {
+	{ 0, "other" },
+	{ 1, "dns" },
+	{ 2, "local_names" },
+	{ 3, "web" },
+	{ 4, "mail" },
+	{ 5, "files" },
+	{ 6, "directory" },
+	{ 7, "print" },
+	{ 8, "ssh" },
+	{ 9, "x11" },
+	{ 10, "desktop" },
+	{ 11, "database" },
+	{ 0, 0 },
+};
+static const struct tipme_enum_name enum_net_protocol[] = {
+	{ 1, "tcp" },
+	{ 2, "udp" },
+	{ 0, 0 },
+};
+static const struct tipme_enum_name enum_net_act[] = {
+	{ 1, "asked" },
+	{ 2, "again" },
+	{ 0, 0 },
+};
+static const struct tipme_enum_name enum_net_place[] = {
+	{ 0, "unknown" },
+	{ 1, "machine" },
+	{ 2, "local" },
+	{ 3, "beyond" },
+	{ 0, 0 },
+};
 static const struct tipme_enum_name enum_device_class[] = {
 	{ 0, "other" },
 	{ 1, "keyboard" },
@@ -502,6 +534,20 @@ static const struct tipme_field_name fields_affinity[] = {
 	{ "cpus_allowed", 16, 8, 0, 0 },
 	{ "changer_tid", 24, 4, 0, 0 },
 	{ "within_ns", 28, 4, 0, 0 },
+	{ 0, 0, 0, 0, 0 },
+};
+static const struct tipme_field_name fields_network[] = {
+	{ "ts_ns", 0, 8, 0, 0 },
+	{ "type", 8, 1, 0, 0 },
+	{ "len8", 9, 1, 0, 0 },
+	{ "gen", 10, 2, 0, 0 },
+	{ "tid", 12, 4, 0, 0 },
+	{ "socket", 16, 8, 0, 0 },
+	{ "bytes", 24, 4, 0, 0 },
+	{ "service", 28, 1, 0, enum_net_service },
+	{ "protocol", 29, 1, 0, enum_net_protocol },
+	{ "act", 30, 1, 0, enum_net_act },
+	{ "place", 31, 1, 0, enum_net_place },
 	{ 0, 0, 0, 0, 0 },
 };
 static const struct tipme_field_name fields_picture[] = {
@@ -1044,6 +1090,7 @@ const struct tipme_record_name tipme_record_names[256] = {
 	[26] = { "latency_user", 32, fields_latency_user },
 	[27] = { "proc_state", 32, fields_proc_state },
 	[28] = { "affinity", 32, fields_affinity },
+	[29] = { "network", 32, fields_network },
 	[32] = { "picture", 32, fields_picture },
 	[33] = { "thread", 104, fields_thread },
 	[34] = { "stack", 24, fields_stack },

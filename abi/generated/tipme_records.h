@@ -199,6 +199,42 @@ enum tipme_power_source {
 	TIPME_POWER_SOURCE_BATTERY = 2, /* its battery */
 };
 
+/* service that a port of the other end stands for; the port itself is not kept */
+enum tipme_net_service {
+	TIPME_NET_SERVICE_OTHER = 0, /* none of these */
+	TIPME_NET_SERVICE_DNS = 1, /* names: DNS */
+	TIPME_NET_SERVICE_LOCAL_NAMES = 2, /* names of the local network: mDNS, LLMNR */
+	TIPME_NET_SERVICE_WEB = 3, /* HTTP, HTTPS, and what they go through */
+	TIPME_NET_SERVICE_MAIL = 4, /* SMTP, IMAP, POP */
+	TIPME_NET_SERVICE_FILES = 5, /* file server: NFS, SMB, AFP, iSCSI, rsync */
+	TIPME_NET_SERVICE_DIRECTORY = 6, /* directory of users: LDAP, Kerberos */
+	TIPME_NET_SERVICE_PRINT = 7, /* printer or print server: IPP, LPD */
+	TIPME_NET_SERVICE_SSH = 8, /* SSH */
+	TIPME_NET_SERVICE_X11 = 9, /* X server of another machine, or one that SSH brings */
+	TIPME_NET_SERVICE_DESKTOP = 10, /* screen of another machine: RDP, VNC */
+	TIPME_NET_SERVICE_DATABASE = 11, /* database */
+};
+
+/* how something was sent */
+enum tipme_net_protocol {
+	TIPME_NET_PROTOCOL_TCP = 1, /* TCP */
+	TIPME_NET_PROTOCOL_UDP = 2, /* UDP */
+};
+
+/* what was done at a connection */
+enum tipme_net_act {
+	TIPME_NET_ACT_ASKED = 1, /* a thread sent something */
+	TIPME_NET_ACT_AGAIN = 2, /* no answer came: the kernel sends the same once more */
+};
+
+/* how far away the other end is */
+enum tipme_net_place {
+	TIPME_NET_PLACE_UNKNOWN = 0, /* not known */
+	TIPME_NET_PLACE_MACHINE = 1, /* this machine */
+	TIPME_NET_PLACE_LOCAL = 2, /* an address of a local network */
+	TIPME_NET_PLACE_BEYOND = 3, /* any other */
+};
+
 /* kind of input device */
 enum tipme_device_class {
 	TIPME_DEVICE_CLASS_OTHER = 0, /* none of these */
@@ -251,6 +287,7 @@ enum tipme_record {
 	TIPME_LATENCY_USER = 26,
 	TIPME_PROC_STATE = 27,
 	TIPME_AFFINITY = 28,
+	TIPME_NETWORK = 29,
 	TIPME_PICTURE = 32,
 	TIPME_THREAD = 33,
 	TIPME_STACK = 34,
@@ -1078,6 +1115,33 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, tid) == 12);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, cpus_allowed) == 16);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, changer_tid) == 24);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_affinity, within_ns) == 28);
+
+/* a thread (tid) sent something over the network to a service; of one that sends often one each 10 ms; no address, no port */
+struct tipme_network {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 socket; /* which connection: in a ring its address, in a file a number of this episode */
+	__u32 bytes; /* [bytes] length of that packet, or what was given to it; 0: a connection begins */
+	__u8 service; /* [enum tipme_net_service] to what */
+	__u8 protocol; /* [enum tipme_net_protocol] how */
+	__u8 act; /* [enum tipme_net_act] again: tid is the thread that had sent there last, 0: not known */
+	__u8 place; /* [enum tipme_net_place] how far away */
+};
+TIPME_ASSERT(sizeof(struct tipme_network) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, socket) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, bytes) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, service) == 28);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, protocol) == 29);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, act) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_network, place) == 31);
 
 /* a full look at all threads begins; thread records follow */
 struct tipme_picture {

@@ -16,6 +16,7 @@
 #define TIPME_PRIORITIES 256
 #define TIPME_AFFINITIES 256
 #define TIPME_SUSPENDS 16
+#define TIPME_ASKED 2048 /* connections; a power of two */
 
 /* Who raised a softirq: tid, and these. */
 #define TIPME_RAISED_BY_TASK (1ULL << 32)
@@ -103,6 +104,15 @@ struct tipme_memory_begun {
 	__u32 tid;
 	__u32 kind;
 	__u64 begin_ns;
+};
+
+/* A connection over which something was sent, found by its address. One that another takes the place of is told more often, no more. */
+struct tipme_asked {
+	__u64 socket;
+	__u64 asked_ns; /* the record that was made last, and of sending again */
+	__u64 again_ns;
+	__u32 tid;
+	__u32 pad0;
 };
 
 /* The last sleep of a thread in state disk_sleep, found by tid modulo size. */

@@ -545,6 +545,7 @@ int tipme_picture(struct bpf_iter__task *ctx)
 
 #include "changes.bpf.h"
 #include "life.bpf.h"
+#include "network.bpf.h"
 #include "sample.bpf.h"
 #include "suspend.bpf.h"
 #include "waits.bpf.h"

@@ -37,6 +37,7 @@ TIPME_MAP(tipme_memory_waits, sizeof(struct tipme_memory_begun), TIPME_MEMORY_WA
 TIPME_MAP(tipme_priorities, sizeof(struct tipme_priority_before), TIPME_PRIORITIES);
 TIPME_MAP(tipme_affinities, sizeof(struct tipme_affinity_before), TIPME_AFFINITIES);
 TIPME_MAP(tipme_disk_sleeps, sizeof(struct tipme_disk_sleep), TIPME_DISK_SLEEPS);
+TIPME_MAP(tipme_askeds, sizeof(struct tipme_asked), TIPME_ASKED);
 
 const volatile __u32 tipme_cell_mask = 0;
 

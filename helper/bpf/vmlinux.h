@@ -285,6 +285,41 @@ struct bpf_iter__task_vma {
 	struct vm_area_struct *vma;
 };
 
+struct in6_addr {
+	union {
+		__u32 u6_addr32[4];
+	} in6_u;
+};
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	unsigned char skc_state;
+	struct in6_addr skc_v6_daddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_protocol;
+};
+
+struct net_device {
+	unsigned int flags;
+};
+
+struct sk_buff {
+	struct sock *sk;
+	struct net_device *dev;
+	unsigned int len;
+	unsigned int truesize;
+	__be16 protocol;
+	__u16 transport_header;
+	__u16 network_header;
+	unsigned char *head;
+};
+
 /* Opaque arguments of tracepoints. */
 struct irqaction;
 

@@ -97,6 +97,7 @@ int tipme_bpf_class_of(const struct bpf_program *prog)
 		[TIPME_CLASS_IDENTITY] = "tipme_life_",
 		[TIPME_CLASS_MIGRATE] = "tipme_migrate_",
 		[TIPME_CLASS_WAYLAND] = "tipme_wayland_",
+		[TIPME_CLASS_NETWORK] = "tipme_network_",
 	};
 
 	for (int i = 0; i < TIPME_CLASSES; i++)
@@ -138,7 +139,7 @@ static int has_hook(const struct btf *btf, const struct bpf_program *prog, const
 	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) >= 0;
 }
 
-/* Whether a source that stands beside another needs the program; samples tell which softirq they came into, and these whose it is. */
+/* Whether a source that stands beside another needs the program; samples tell which softirq they came into, and these whose it is; what a softirq sends, no thread asked. */
 static int beside_needs(const struct bpf_program *prog, uint32_t classes)
 {
 	const char *name = bpf_program__name(prog);
@@ -151,6 +152,8 @@ static int beside_needs(const struct bpf_program *prog, uint32_t classes)
 		return 1;
 	if (which >= 0)
 		return !!(classes & 1U << which);
+	if (classes & 1U << TIPME_CLASS_NETWORK && !strncmp(name, "tipme_softirq_", 14))
+		return 1;
 	return classes & 1U << TIPME_CLASS_SAMPLE && (!strncmp(name, "tipme_softirq_", 14) || !strcmp(name, "tipme_mappings"));
 }
 

@@ -27,6 +27,7 @@ const struct tipme_class tipme_classes[TIPME_CLASSES] = {
 	[TIPME_CLASS_SPEED] = { "cpu_speed", "each second: how fast CPUs may run and do, and whether on battery", 1 },
 	[TIPME_CLASS_MESSAGE] = { "kernel_message", "that the kernel reported a reset, an error, heat: kind and device, never the text", 1 },
 	[TIPME_CLASS_WAYLAND] = { "wayland", "what Wayland compositors of the owner send their clients, and when those draw; never which key", 1 },
+	[TIPME_CLASS_NETWORK] = { "network", "what kind of service a thread asked over the network, and what had to be sent again; no address, no port", 1 },
 };
 
 int tipme_class_find(const char *name, size_t len)

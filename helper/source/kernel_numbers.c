@@ -147,6 +147,8 @@ static int record_apply(struct tipme_numbers *n, void *rec)
 		return err ? err : replace32(n, TIPME_NUMBERED_FUNCTION, &work->function);
 	case TIPME_LOCK_CONTENTION:
 		return replace64(n, TIPME_NUMBERED_LOCK, &((struct tipme_lock_contention *)rec)->lock);
+	case TIPME_NETWORK:
+		return replace64(n, TIPME_NUMBERED_SOCKET, &((struct tipme_network *)rec)->socket);
 	}
 	return 0;
 }

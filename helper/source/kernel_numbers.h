@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Numbers in place of kernel addresses. The recorder's own memory, which only root may read, names functions, work items and locks by their addresses, and
+ * Numbers in place of kernel addresses. The recorder's own memory, which only root may read, names functions, work items, locks and sockets by their addresses, and
  * stacks by places that are a hash of addresses. Before anything of it is saved, each becomes a number of this one episode: 1 for the first that is met in
  * the records, 2 for the next. So a number tells when a thing was first met, which the records tell anyway, and nothing of where it lies.
  */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum tipme_numbered { TIPME_NUMBERED_FUNCTION, TIPME_NUMBERED_WORK, TIPME_NUMBERED_LOCK, TIPME_NUMBERED_STACK, TIPME_NUMBERED_USER_STACK, TIPME_NUMBERED_KINDS };
+enum tipme_numbered { TIPME_NUMBERED_FUNCTION, TIPME_NUMBERED_WORK, TIPME_NUMBERED_LOCK, TIPME_NUMBERED_STACK, TIPME_NUMBERED_USER_STACK, TIPME_NUMBERED_SOCKET, TIPME_NUMBERED_KINDS };
 
 struct tipme_numbers;
 

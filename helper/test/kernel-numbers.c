@@ -51,19 +51,21 @@ static void test_all_fields(void)
 		struct tipme_sample sample;
 		struct tipme_work_start start;
 		struct tipme_thread thread;
+		struct tipme_network network;
 	} r = {
 		.waking = { .type = TIPME_SCHED_WAKING, .len8 = sizeof(r.waking) / 8, .stack_id = 0x30f01 },
 		.lock = { .type = TIPME_LOCK_CONTENTION, .len8 = sizeof(r.lock) / 8, .lock = ITEM },
 		.sample = { .type = TIPME_SAMPLE, .len8 = sizeof(r.sample) / 8, .kernel_stack_id = 0x30f02, .user_stack_id = 0x30f01 },
 		.start = { .type = TIPME_WORK_START, .len8 = sizeof(r.start) / 8, .work = ITEM, .function = (uint32_t)FUNCTION },
 		.thread = { .type = TIPME_THREAD, .len8 = sizeof(r.thread) / 8, .stack_id = 0x30f01 },
+		.network = { .type = TIPME_NETWORK, .len8 = sizeof(r.network) / 8, .socket = ITEM },
 	};
 	struct tipme_numbers *n = NULL;
 
 	ok(!tipme_numbers_new(&n) && !tipme_numbers_apply(n, &r, sizeof(r)), "records of all kinds that have addresses, or places that are a hash of them");
 	ok(r.waking.stack_id == 1 && r.sample.kernel_stack_id == 2 && r.thread.stack_id == 1, "stacks");
 	ok(r.sample.user_stack_id == 1, "user stacks");
-	ok(r.lock.lock == 1 && r.start.work == 1 && r.start.function == 1, "locks, work items, functions");
+	ok(r.lock.lock == 1 && r.start.work == 1 && r.start.function == 1 && r.network.socket == 1, "locks, work items, functions, sockets");
 	r.thread.len8 = 0;
 	ok(tipme_numbers_apply(n, &r.thread, sizeof(r.thread)) == -EINVAL, "a record without a length is refused");
 	tipme_numbers_free(n);

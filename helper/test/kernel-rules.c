@@ -8,6 +8,7 @@
 #include "daemon-tap.h"
 #include "kernel_tables.h"
 #include "rules.h"
+#include "services.h"
 
 static void states(void)
 {
@@ -29,6 +30,24 @@ static void states(void)
 	for (uint32_t s = 0; s < 256; s++)
 		blocked += !tipme_rule_is_blocked((uint8_t)s);
 	ok(blocked == 3, "three states are not blocked: running, runnable, dead");
+}
+
+static void services(void)
+{
+	static const uint16_t ports[][2] = {
+		{ 53, TIPME_NET_SERVICE_DNS }, { 443, TIPME_NET_SERVICE_WEB }, { 993, TIPME_NET_SERVICE_MAIL },
+		{ 2049, TIPME_NET_SERVICE_FILES }, { 389, TIPME_NET_SERVICE_DIRECTORY }, { 631, TIPME_NET_SERVICE_PRINT },
+		{ 22, TIPME_NET_SERVICE_SSH }, { 6063, TIPME_NET_SERVICE_X11 }, { 6064, TIPME_NET_SERVICE_OTHER },
+		{ 5901, TIPME_NET_SERVICE_DESKTOP }, { 5432, TIPME_NET_SERVICE_DATABASE }, { 5353, TIPME_NET_SERVICE_LOCAL_NAMES },
+	};
+	unsigned int right = 0, n = sizeof(ports) / sizeof(*ports);
+
+	for (unsigned int i = 0; i < n; i++)
+		right += tipme_service_of_port(ports[i][0]) == ports[i][1];
+	ok(right == n, "%u services by their ports", right);
+	ok(!tipme_service_is_own(40000, 53) && tipme_service_is_own(53, 40000), "who has port 53 answers, who has asked for it asks");
+	ok(!tipme_service_is_own(0, 40000) && !tipme_service_is_own(40001, 40000), "no port yet, or one of its own choice: asks");
+	ok(tipme_service_is_own(8000, 40000) && !tipme_service_is_own(53, 53), "a port that was asked for: answers; the same at both ends: asks");
 }
 
 static void raisers(void)
@@ -66,6 +85,7 @@ int main(void)
 {
 	states();
 	raisers();
+	services();
 	stacks();
 	return tap_end();
 }

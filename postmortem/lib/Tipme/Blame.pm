@@ -201,7 +201,7 @@ sub _native {
 	$who = $self->_asker($s->{work}) if $s->{work};
 	my $writer = $kind eq 'writeback' ? $self->_writer($who) : undef;
 	return _thread($writer, $kind, reason('wrote-most', doing => $s->{reason})) if $writer;
-	return _thread($who, $kind, $s->{reason}) if Tipme::Kinds::has($kind, 'itself') || $self->_own($who);
+	return _thread($who, $kind, $s->{reason}) if $s->{service} || Tipme::Kinds::has($kind, 'itself') || $self->_own($who);
 	return _thread($who, 'ipc-wait', $s->{reason});
 }
 

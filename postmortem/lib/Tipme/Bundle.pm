@@ -35,7 +35,7 @@ my %ZERO = ((map { $_ => ['code'] } qw(input x_device x_input)), map { $_ => [qw
 # Fields that told where the kernel lies before format 1.3: they become numbers of this bundle, each kind of its own.
 my %ADDRESS = (
 	work_queued => { work => 'work', function => 'function' }, work_start => { work => 'work', function => 'function' }, work_end => { work => 'work', function => 'function' },
-	function => { function => 'function' }, lock_contention => { lock => 'lock' },
+	function => { function => 'function' }, lock_contention => { lock => 'lock' }, network => { socket => 'socket' },
 	(map { $_ => { stack_id => 'stack' } } qw(sched_waking thread proc_state stack)), user_stack => { stack_id => 'user' }, sample => { kernel_stack_id => 'stack', user_stack_id => 'user' });
 my $NUMBERED_SINCE = 3;
 my @MANIFEST = qw(format time kernel machine cpus page_size end_ns hz_note frequencies state);

@@ -11,8 +11,8 @@ use Tipme::Progress;
 # Numbers of the records, as in the schema; all are 32 bytes long, later fields would stand behind.
 use constant { SWITCH => 3, WAKING => 4, FORK => 5, EXIT => 6, EXEC => 7, RENAME => 8, WORK_QUEUED => 9, WORK_START => 10, WORK_END => 11,
 	IO => 12, LOCK => 13, MEMORY => 14, IRQ => 15, SIGNAL => 16, THROTTLE => 17, PRIORITY => 18, MIGRATE => 19, CPU_FREQUENCY => 20, CPU_IDLE => 21,
-	STEAL => 22, SAMPLE => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27, AFFINITY => 28 };
-use constant { FIRST => SWITCH, LAST => AFFINITY };
+	STEAL => 22, SAMPLE => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27, AFFINITY => 28, NETWORK => 29 };
+use constant { FIRST => SWITCH, LAST => NETWORK };
 # Of Wayland compositors, in the same sections; DisplaySource::Wayland reads them.
 use constant { WL_DELIVER => 96, WL_COMMIT => 97, WL_DONE => 98 };
 my $SIZE    = 32;

@@ -136,6 +136,36 @@ my %BY_SERVER = (
 			N__('See which it is: `findmnt -t cifs`; `umount -l` lets go of one that is gone.')
 	]
 );
+# What was asked over the network.
+my %AT_SERVICE = (
+	dns => [
+		N__('whoever runs the name service, or set up on this machine which one is asked'),
+		N__('See which one is asked, and whether it answers: `resolvectl status`, `/etc/resolv.conf`.')
+	],
+	'local-names' => [
+		N__('whoever asks for names of the local network'),
+		N__('See whether they are to be asked for at all: `grep hosts /etc/nsswitch.conf`.')
+	],
+	files => [
+		N__('whoever runs the file server, or mounted it so that programs wait for it'),
+		N__('See which it is: `findmnt -t nfs,nfs4,cifs,fuse.sshfs`.')
+	],
+	directory => [
+		N__('whoever runs the directory of users, or set up that it is asked'),
+		N__('See whether it answers (`time id`), and what asks it: `grep -v files /etc/nsswitch.conf`.')
+	],
+	print => [
+		N__('the printer or print server that is gone, and whoever waits for it'),
+		N__('See which queues there are, and remove those that are dead: `lpstat -v`.')
+	],
+	ssh => [
+		N__('the network between here and the other machine (also power saving of Wi-Fi)'),
+		N__('See how long a packet takes: `ping`; power saving of Wi-Fi: `iw dev`, `iw dev DEVICE get power_save`.')
+	],
+);
+my %BY_SERVICE = map {
+	("wait-service-$_" => { ask => $AT_SERVICE{$_}[0], next => $AT_SERVICE{$_}[1] })
+} keys %AT_SERVICE;
 my %BY_DEVICE = (
 	'wait-power' => {
 		ask  => N__('the driver of the device that slept, and who lets it sleep'),
@@ -520,7 +550,7 @@ my %KIND = (
 		cause  => N__('waiting for the network ({name})'),
 		ask    => N__('the network, or the machine at its other end'),
 		next   => N__('Test the connection (`ss -ti`, `ping`).'),
-		by     => \%BY_SERVER,
+		by     => { %BY_SERVER, %BY_SERVICE },
 		story  => 'kinds.t',
 		flags  => [qw(holding)],
 	},

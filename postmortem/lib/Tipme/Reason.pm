@@ -36,6 +36,18 @@ my %DOING = (
 	'wait-terminal'    => N__('waiting at a terminal'),
 	'wait-socket'      => N__('waiting for another process at a local socket'),
 	'wait-network'     => N__('waiting for the network'),
+	'wait-service-other' => N__('waiting for an answer of something at the other end of a connection'),
+	'wait-service-dns' => N__('waiting for an answer of the name service (DNS)'),
+	'wait-service-local-names' => N__('waiting for an answer of the names of the local network (mDNS)'),
+	'wait-service-web' => N__('waiting for an answer of a web server'),
+	'wait-service-mail' => N__('waiting for an answer of a mail server'),
+	'wait-service-files' => N__('waiting for an answer of a file server'),
+	'wait-service-directory' => N__('waiting for an answer of the directory of users (LDAP, Kerberos)'),
+	'wait-service-print' => N__('waiting for an answer of a printer, or its server'),
+	'wait-service-ssh' => N__('waiting for an answer of a machine behind SSH'),
+	'wait-service-x11' => N__('waiting for an answer of an X server behind the network'),
+	'wait-service-desktop' => N__('waiting for an answer of the screen of another machine (RDP, VNC)'),
+	'wait-service-database' => N__('waiting for an answer of a database'),
 	'wait-gpu'         => N__('waiting for the graphics processor'),
 	'wait-device'      => N__('waiting for a device'),
 	'wait-monitor'     => N__('waiting for a monitor to answer (EDID, DDC)'),
@@ -285,6 +297,15 @@ my @MORE = (
 			holder     => N__('{reason}, and no record tells who had it')
 		}
 	],
+	[
+		place => {
+			machine => N__('{reason} on this machine'),
+			local   => N__('{reason} in the local network'),
+			beyond  => N__('{reason} beyond the local network')
+		}
+	],
+	[ mute   => N__('{reason}, which did not come: it gave up') ],
+	[ again  => N__('{reason}; it had to be asked again, {again} times') ],
 	[ from   => N__('{reason} from {from}') ],
 	[ until  => N__('{reason}, until {until} let it go on') ],
 	[ still  => N__('{reason}, and still is') ],

@@ -10,7 +10,7 @@ use Tipme::Reasons;
 use Tipme::Record::Layout;
 
 my $FEW = 32;    # of a list, which are looked at one by one
-my %ENUM = map { $_ => $Tipme::Record::Layout::ENUM{$_} } qw(io_phase io_op lock_kind memory_wait_kind irq_kind context phase);
+my %ENUM = map { $_ => $Tipme::Record::Layout::ENUM{$_} } qw(io_phase io_op lock_kind memory_wait_kind irq_kind context phase net_service net_act net_place);
 my $MAX_BEFORE = 64;                # requests one after another on the disk that are looked at for an owner
 my $FOREVER   = 1 << 62;
 my $SATURATED = 4294967295;
@@ -102,6 +102,32 @@ sub _next_waking {
 	my $ev = $self->{ev};
 	for my $i (@{ $ev->of_tid($tid) }) { return vec $ev->{ts}, $i, 64 if vec($ev->{ts}, $i, 64) > $t && vec($ev->{type}, $i, 8) == Tipme::KernelEvents::WAKING && vec($ev->{tid}, $i, 32) == $tid }
 	return;
+}
+
+# --- what is asked over the network ---
+
+# asked(TID, FROM, TO): what a thread sent in [FROM, TO], in order: { ts, service, place, socket, index }
+sub asked {
+	my ($self, $tid, $from, $to) = @_;
+	return grep { $_->{ts} >= $from && $_->{ts} <= $to } @{ $self->_table('network')->{asked}{$tid} // [] };
+}
+
+# sent_again(SOCKET, FROM, TO): how often the kernel sent there once more
+sub sent_again {
+	my ($self, $socket, $from, $to) = @_;
+	return scalar grep { $_ >= $from && $_ <= $to } @{ $self->_table('network')->{again}{$socket} // [] };
+}
+
+sub _make_network {
+	my ($self) = @_;
+	my %of = (asked => {}, again => {});
+	for my $i ($self->_of(Tipme::KernelEvents::NETWORK)) {
+		my ($ts, $tid, $a, $b, undef, $d) = $self->_columns($i);
+		my $socket = $a | $b << 32;
+		if (($ENUM{net_act}{ $d >> 16 & 255 } // '') eq 'again') { push @{ $of{again}{$socket} }, $ts; next }
+		push @{ $of{asked}{$tid} }, { ts => $ts, service => $ENUM{net_service}{ $d & 255 } // 'other', place => $ENUM{net_place}{ $d >> 24 } // 'unknown', socket => $socket, index => $i };
+	}
+	return \%of;
 }
 
 # --- what happens on a CPU ---

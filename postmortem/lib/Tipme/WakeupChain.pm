@@ -24,6 +24,8 @@ my $FOUND_NS  = 50_000_000;    # who looks by the clock finds what was done with
 my $THAW_NS   = 2_000_000;     # all threads of a frozen process are woken within
 my $OTHERS    = 2;             # threads that are let go on together with ours
 my $ASKS_NS   = 1_000_000;     # a request may be served before who asked has fallen asleep
+my $SERVED_NS = 20_000_000;    # what a thread asked over the network so shortly before it slept, it waits for
+my $GAVE_UP_NS = 100_000_000;  # nobody gives up an answer sooner
 my $PEER_NS   = 20_000_000;    # a thread woken by ours so shortly before ours fell asleep is whom it asked
 my $IDLE_SLEEPS = 2;         # so often, and for so much of its sleep, a thread sleeps where it waits for something to do
 my $IDLE_MOSTLY = 0.8;
@@ -421,6 +423,7 @@ sub _blocked {
 	return if $self->_in_frame && $self->_paced($i, $lo, $waker, $r, \%s);
 	return if $self->_on_disk($i, $lo, $waker, $r, \%s);
 	if ($waker && $r && $r->{kind} eq 'futex-wait' && $self->_thawed($waker)) { return $self->_emit($lo, %s, ended => 1, kind => 'stopped', reason => 'frozen', exact => 0) }
+	return if $self->_waits_for_service($i, $lo, $waker, $r, \%s);
 	return if $waker && $self->_naps_for_answer($i, $lo, $waker, \%s);
 	return if $waker && $self->_follow($i, $lo, $waker, \%s);
 	return if $waker && $self->_naps_for_lock($i, $lo, $r, \%s);
@@ -433,6 +436,25 @@ sub _blocked {
 	my ($in) = $self->{states}->wakers_unknown && $r->{class} eq 'disk' ? $s{stack} =~ /\A(\w+)/ : ();
 	$self->_emit($lo, %s, kind => $r->{kind}, reason => reason($r->{code}, in => $in, $self->_others_of_disk($r->{class}), $whose ? ($self->{states}->wakers_unknown ? 'sampled' : 'untold', $whose) : ()), class => $r->{class},
 		$whose ? (exact => 0) : (), !$waker && ($whose || $r->{class} eq 'loop') ? (unanswered => 1) : ());
+}
+
+# It had asked a service over the network just before it slept, and slept until the network, its own timer or nobody woke it.
+# Where a thread of this machine answered, the walk goes on in that one instead.
+sub _waits_for_service {
+	my ($self, $i, $lo, $waker, $r, $s) = @_;
+	return 0 if !$r || $r->{class} ne 'net' && $r->{class} ne 'loop' || $self->{tid} == $self->{server_tid} || $waker && $waker->{tid};
+	my $begin = $i->{real_from} // $i->{from};
+	my ($asked) = reverse $self->{states}->resources->asked($self->{tid}, $begin - $SERVED_NS, $begin);
+	return 0 if !$asked;
+	my $mute = $waker && $waker->{context} eq 'hardirq' ? 1 : 0;
+	return 0 if $mute && $i->{to} - $begin < $GAVE_UP_NS;
+	my $again = $self->{states}->resources->sent_again($asked->{socket}, $begin - $SERVED_NS, $self->{t});
+	push @{ $self->{waits} }, { tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
+	push @{ $s->{evidence} }, $asked->{index};
+	my $code = 'wait-service-' . $asked->{service} =~ tr/_/-/r;
+	$self->_emit($lo, %$s, kind => 'network-wait', class => $r->{class}, service => 1, $mute ? (exact => 0) : (),
+		reason => reason($code, place => $asked->{place} eq 'unknown' ? undef : $asked->{place}, again => $again || undef, mute => $mute || undef, still => $waker ? undef : 1));
+	return 1;
 }
 
 # Is the walk in the frame of a compositor?

@@ -27,6 +27,10 @@ our %ENUM = (
 	sample_kind => { 1 => 'clock', 2 => 'cycles', 3 => 'nmi_ipi', 4 => 'timer_irq' },
 	kernel_message_kind => { 1 => 'gpu_reset', 2 => 'gpu_fault', 3 => 'flip_late', 4 => 'disk_timeout', 5 => 'disk_error', 6 => 'split_lock', 7 => 'clock_unstable', 8 => 'thermal', 9 => 'usb_reset', 10 => 'usb_gone', 11 => 'bus_timeout', 12 => 'hung_task', 13 => 'oom_kill', 14 => 'fs_error', 15 => 'server_gone', 16 => 'server_back', 17 => 'cpu_stuck', 18 => 'firmware_error', 19 => 'network_reset', 20 => 'alloc_failed' },
 	power_source => { 1 => 'mains', 2 => 'battery' },
+	net_service => { 0 => 'other', 1 => 'dns', 2 => 'local_names', 3 => 'web', 4 => 'mail', 5 => 'files', 6 => 'directory', 7 => 'print', 8 => 'ssh', 9 => 'x11', 10 => 'desktop', 11 => 'database' },
+	net_protocol => { 1 => 'tcp', 2 => 'udp' },
+	net_act => { 1 => 'asked', 2 => 'again' },
+	net_place => { 0 => 'unknown', 1 => 'machine', 2 => 'local', 3 => 'beyond' },
 	device_class => { 0 => 'other', 1 => 'keyboard', 2 => 'pointer', 3 => 'touch' },
 	verb => { 1 => 'x_hello', 2 => 'trigger', 3 => 'status', 4 => 'stop', 5 => 'watch', 6 => 'note', 7 => 'set', 8 => 'rings', 16 => 'reply', 17 => 'saved', 18 => 'triggered' },
 );
@@ -195,6 +199,11 @@ our %RECORD = (
 		name => 'affinity', size => 32, template => 'Q<CCvVQ<VV',
 		names => [qw(ts_ns type len8 gen tid cpus_allowed changer_tid within_ns)],
 		enum => {  }, zero => {  },
+	},
+	29 => {
+		name => 'network', size => 32, template => 'Q<CCvVQ<VCCCC',
+		names => [qw(ts_ns type len8 gen tid socket bytes service protocol act place)],
+		enum => { service => 'net_service', protocol => 'net_protocol', act => 'net_act', place => 'net_place' }, zero => {  },
 	},
 	32 => {
 		name => 'picture', size => 32, template => 'Q<CCvVVVQ<',
