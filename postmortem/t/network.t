@@ -12,8 +12,8 @@ use Tipme::Test::Story;
 
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, OTHER => 500, MS => 1_000_000 };
 
-# As 6.1 and 6.12 have them: recv() of a connected TCP socket, and a terminal.
-my $RECV = 'wait_woken+0x51;sk_wait_data+0x124;tcp_recvmsg_locked+0x1a5;tcp_recvmsg+0x6f';
+# recv() of a TCP socket, as 6.18 prints it (reasons.t)
+my $RECV = 'wait_woken+0x89;sk_wait_data+0x172;tcp_recvmsg_locked+0x21d;tcp_recvmsg+0x6e';
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
@@ -60,9 +60,12 @@ sentence(
 	'... the sentence'
 );
 like($d->{verdict}{door}, qr/\Awhoever runs the name service/, '... whom to ask');
-$d = judged('... beyond it, with a late answer',
-	names(context => 'softirq_irq', place => 'beyond'), 'network-wait', 'xterm', 0.98, 1);
-sentence($d, qr/an answer of the name service \(DNS\) beyond the local network\.$/, '... the sentence');
+$d = judged(
+	'... beyond it, with a late answer',
+	names(context => 'softirq_irq', place => 'beyond'), 'network-wait', 'xterm', 0.98, 1
+);
+sentence($d, qr/an answer of the name service \(DNS\) beyond the local network\.$/,
+	'... the sentence');
 $d = judged('asked long before it slept', names(asked => 700), 'timer-sleep', 'xterm', 0.9, 1);
 
 # A web server that answers after 2 s; what had to be sent again is counted.
@@ -70,14 +73,15 @@ sub web {
 	my (%o) = @_;
 	my $s = story(trigger => 4000)->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 	asks($s, 1000.9, CLIENT, 'web', place => 'unknown');
-	asks($s, $_, CLIENT, 'web', act => 'again') for @{ $o{again} // [] };
-	asks($s, 1500, CLIENT, 'web', act => 'again', socket => 6);
+	asks($s, $_,     CLIENT, 'web', act   => 'again') for @{ $o{again} // [] };
+	asks($s, 1500,   CLIENT, 'web', act   => 'again', socket => 6);
 	$s->wake(0, 3001, CLIENT, 0, undef, context => 'softirq_irq', stack_id => 90);
 	return $s->run(1, 3001.1, 3003, CLIENT, 'sleeping')->draw(3002.9)->hotkey(3500);
 }
 $d = judged('a web server', web(), 'network-wait', 'xterm', 0.98, 1);
 sentence($d, qr/ it was waiting for an answer of a web server\.$/, '... the sentence');
-$d = judged('... asked again', web(again => [ 1200, 1600, 2400 ]), 'network-wait', 'xterm', 0.98, 1);
+$d =
+	judged('... asked again', web(again => [ 1200, 1600, 2400 ]), 'network-wait', 'xterm', 0.98, 1);
 sentence($d, qr/a web server; it had to be asked again, 3 times\.$/, '... the sentence');
 
 # The directory of users does not answer, and still is waited for.
@@ -86,8 +90,10 @@ sentence($d, qr/a web server; it had to be asked again, 3 times\.$/, '... the se
 	asks($s, 1000.95, CLIENT, 'directory')->hotkey(3900);
 	$s->picture(CLIENT, 'xterm', since_ns => ns(1001), stack_id => 90);
 	$d = judged('a directory', $s, 'network-wait', 'xterm', 0.98, 1);
-	sentence($d, qr/the directory of users \(LDAP, Kerberos\) in the local network, and still is\.$/,
-		'... the sentence');
+	sentence(
+		$d, qr/the directory of users \(LDAP, Kerberos\) in the local network, and still is\.$/,
+		'... the sentence'
+	);
 }
 
 # The terminal hands the key to another program, which asks a machine far away and waits for that.
@@ -111,7 +117,8 @@ $d = judged('a printer', through('print'), 'network-wait', 'ssh', 0.97, 1);
 sentence($d, qr/ was waiting for an answer of a printer, or its server beyond/, '... the sentence');
 $d = judged('users', through('directory'), 'network-wait', 'ssh', 0.97, 1);
 like($d->{verdict}{next}, qr{/etc/nsswitch\.conf}, '... what to look at');
-judged('... of which nobody tells what it asked', through('ssh', untold => 1), 'ipc-wait', 'ssh', 0.97, 1);
+judged('... of which nobody tells what it asked', through('ssh', untold => 1), 'ipc-wait', 'ssh',
+	0.97, 1);
 
 # The X client itself brings what a program of another machine draws (ssh -X).
 {
@@ -119,12 +126,15 @@ judged('... of which nobody tells what it asked', through('ssh', untold => 1), '
 	for my $t (600, 700, 800, 1000) {
 		my $answer = $t == 1000 ? 400 : 6;
 		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping');
-		asks($s, $t + 0.9, CLIENT, 'ssh')->wake(1, $t + $answer, CLIENT, 0, 'poll', context => 'softirq_irq');
-		$s->run(1, $t + $answer + 0.1, $t + $answer + 2, CLIENT, 'sleeping')->draw($t + $answer + 1.8);
+		asks($s, $t + 0.9, CLIENT, 'ssh')
+			->wake(1, $t + $answer, CLIENT, 0, 'poll', context => 'softirq_irq');
+		$s->run(1, $t + $answer + 0.1, $t + $answer + 2, CLIENT, 'sleeping')
+			->draw($t + $answer + 1.8);
 	}
 	$s->hotkey(3000)->picture(CLIENT, 'xterm', since_ns => ns(1402), stack_id => $s->id('poll'));
 	$d = judged('ssh -X', $s, 'network-wait', 'xterm', 0.95, 1);
-	sentence($d, qr/ an answer of a machine behind SSH in the local network\.$/, '... the sentence');
+	sentence($d, qr/ an answer of a machine behind SSH in the local network\.$/,
+		'... the sentence');
 }
 
 # A server of this machine that answers is followed, whatever its port stands for.
@@ -133,7 +143,8 @@ judged('... of which nobody tells what it asked', through('ssh', untold => 1), '
 	asks($s, 1000.9, CLIENT, 'print', place => 'machine');
 	$s->wake(1, 1000.92, OTHER, CLIENT, 'epoll', context => 'softirq_task', raiser_tid => CLIENT);
 	$s->run(0, 1001, 1700, OTHER, 'sleeping');
-	$s->wake(0, 1699.9, CLIENT, OTHER, undef, context => 'softirq_task', raiser_tid => OTHER, stack_id => 90);
+	$s->wake(0, 1699.9, CLIENT, OTHER, undef, context => 'softirq_task', raiser_tid => OTHER,
+		stack_id => 90);
 	$s->run(1, 1700, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
 	judged('a server of this machine', $s, 'ipc-wait', 'ssh', 0.97, 1);
 }

@@ -189,7 +189,7 @@ sub _native {
 	my ($self, $s, $who) = @_;
 	my $kind = $s->{kind} // '';
 	if ($s->{blamed_work}) { return _thread($self->_asker($s->{blamed_work}), $kind, 'had-cpu-worker') }
-	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, $s->{detail} // 'had-cpu', own_prio => $s->{own_prio}, had_prio => $s->{blamed_prio}) }
+	if (defined $s->{blamed_tid}) { return _thread($self->_who($s->{blamed_tid}, $s->{to} - 1), $kind, $s->{detail} // $self->_work_of_nobody($s) // 'had-cpu', own_prio => $s->{own_prio}, had_prio => $s->{blamed_prio}) }
 	return _thread($self->_who(@{ $s->{asked} }), 'time-out', $s->{reason}) if $s->{asked};
 	return $self->_running($s, $who) if $s->{state} eq 'running';
 	return { kind => 'unknown', pid => undef, tid => undef, comm => undef, detail => $s->{reason} } if $kind eq 'unknown';
@@ -203,6 +203,22 @@ sub _native {
 	return _thread($writer, $kind, reason('wrote-most', doing => $s->{reason})) if $writer;
 	return _thread($who, $kind, $s->{reason}) if $s->{service} || Tipme::Kinds::has($kind, 'itself') || $self->_own($who);
 	return _thread($who, 'ipc-wait', $s->{reason});
+}
+
+# What a kernel worker did with a CPU where no thread, but an interrupt, had asked for it, for most of that time: a reason; or undef.
+my $FIRMWARE = qr/^acpi_/;
+
+sub _work_of_nobody {
+	my ($self, $s) = @_;
+	my %ns;
+	for my $w (@{ $self->{chain}->works->{ $s->{blamed_tid} } // [] }) {
+		my $from = $w->{start_ns} > $s->{from} ? $w->{start_ns} : $s->{from};
+		my $to   = defined $w->{end_ns} && $w->{end_ns} < $s->{to} ? $w->{end_ns} : $s->{to};
+		$ns{ $w->{function} } += $to - $from if !defined $w->{tid} && defined $w->{queued_ns} && defined $w->{function} && $from < $to;
+	}
+	my ($function) = sort { $ns{$b} <=> $ns{$a} || $a cmp $b } keys %ns;
+	return if !defined $function || 2 * $ns{$function} < $s->{to} - $s->{from};
+	return reason($function =~ $FIRMWARE ? 'had-cpu-firmware' : 'had-cpu-work', function => $function);
 }
 
 # Who made the backlog before which a writer is held back. The kernel holds a writer back once for so

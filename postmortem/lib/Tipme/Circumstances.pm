@@ -4,6 +4,7 @@ package Tipme::Circumstances;
 
 use strict;
 use warnings;
+use Tipme::DiskPause;
 use Tipme::Functions;
 use Tipme::Kinds;
 use Tipme::Machine;
@@ -44,12 +45,22 @@ sub of {
 	push @say, $machine->message_facts($v, $from, $self->{to});
 	$self->_turn($v);
 	push @say, $machine->memory_facts($v, $from, $self->{to});
-	push @say, $machine->setting_facts($v);
+	push @say, $machine->setting_facts($v), $self->_disk_that_slept($v, \@of);
 	my $args = defined $v->{blamed}{pid} && Tipme::Kinds::has($v->{kind}, 'args') ? $self->_short_args($v->{blamed}{pid}) : '';
 	push @say, reason('called-as', comm => $v->{blamed}{comm}, pid => $v->{blamed}{pid}, args => $args) if length $args;
 	if (my $s = $self->_starter($v->{blamed}{pid})) { $v->{blamed}{starter} = $s; push @say, $self->_starter_words($s) }
 	$v->{circumstances} = \@say;
 	return $v;
+}
+
+# A disk that had had nothing to do for long, and then took long for the first thing that it was asked.
+sub _disk_that_slept {
+	my ($self, $v, $of) = @_;
+	my $disk = ($v->{blamed} // {})->{disk};
+	return if !defined $disk || $v->{kind} !~ /^(?:disk-io|page-fault-io)$/;
+	my $p = Tipme::DiskPause::of($of, $self->{states}->resources, $disk) or return;
+	$v->{disk_pause_ns} = $p->{pause_ns};
+	return reason('disk-slept', disk => one_line($disk), map { $_ => sprintf '%.1f', $p->{"${_}_ns"} / 1e9 } qw(pause took));
 }
 
 sub _short_args {

@@ -140,7 +140,7 @@ my %BY_SERVER = (
 my %AT_SERVICE = (
 	dns => [
 		N__('whoever runs the name service, or set up on this machine which one is asked'),
-		N__('See which one is asked, and whether it answers: `resolvectl status`, `/etc/resolv.conf`.')
+		N__('See which one is asked, and whether it answers: `resolvectl status`.')
 	],
 	'local-names' => [
 		N__('whoever asks for names of the local network'),
@@ -152,7 +152,7 @@ my %AT_SERVICE = (
 	],
 	directory => [
 		N__('whoever runs the directory of users, or set up that it is asked'),
-		N__('See whether it answers (`time id`), and what asks it: `grep -v files /etc/nsswitch.conf`.')
+		N__('See whether it answers (`id`), and what asks it: `cat /etc/nsswitch.conf`.')
 	],
 	print => [
 		N__('the printer or print server that is gone, and whoever waits for it'),
@@ -160,12 +160,12 @@ my %AT_SERVICE = (
 	],
 	ssh => [
 		N__('the network between here and the other machine (also power saving of Wi-Fi)'),
-		N__('See how long a packet takes: `ping`; power saving of Wi-Fi: `iw dev`, `iw dev DEVICE get power_save`.')
+		N__('See how long a packet takes: `ping`; of Wi-Fi: `iw dev DEVICE get power_save`.')
 	],
 );
-my %BY_SERVICE = map {
-	("wait-service-$_" => { ask => $AT_SERVICE{$_}[0], next => $AT_SERVICE{$_}[1] })
-} keys %AT_SERVICE;
+my %BY_SERVICE =
+	map { ("wait-service-$_" => { ask => $AT_SERVICE{$_}[0], next => $AT_SERVICE{$_}[1] }) }
+	keys %AT_SERVICE;
 my %BY_DEVICE = (
 	'wait-power' => {
 		ask  => N__('the driver of the device that slept, and who lets it sleep'),
@@ -233,8 +233,29 @@ my %KIND = (
 				. 'elsewhere or later.'
 		),
 		clause => N__('for {time} {waiter} waited for a CPU taken by {who}'),
-		story  => 'verdicts.t',
-		flags  => [qw(cpu itself args)],
+		by     => {
+			'had-cpu-work' => {
+				clause => N__(
+					'for {time} {waiter} waited for a CPU taken by {who}, which did {function}: '
+						. 'interrupts had asked for it'
+				),
+				ask  => N__('the driver of the device that interrupts'),
+				next => N__('See which line counts up: `watch -d cat /proc/interrupts`.'),
+			},
+			'had-cpu-firmware' => {
+				clause => N__(
+					'for {time} {waiter} waited for a CPU taken by {who}, which handled events of '
+						. 'the firmware (ACPI)'
+				),
+				ask  => N__('the makers of the machine: its firmware reports events without end'),
+				next => N__(
+					'See which one counts up: `grep . /sys/firmware/acpi/interrupts/gpe*`; `echo '
+						. 'mask` into that file silences it.'
+				),
+			},
+		},
+		story => 'verdicts.t',
+		flags => [qw(cpu itself args)],
 	},
 	'rt-starvation' => {
 		list   => N__('{name} kept the CPU (real-time)'),

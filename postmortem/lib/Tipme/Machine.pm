@@ -260,6 +260,8 @@ sub setting_facts {
 	my $clock = $state->{clock_source} // '';
 	push @say, reason('clock-slow', name => one_line($clock))
 		if $SLOW_CLOCK{$clock} && Tipme::Kinds::has($v->{kind}, 'compute');
+	push @say, reason('btrfs-quotas')
+		if @{ $state->{btrfs_quotas} // [] } && ($v->{blamed}{detail} // '') =~ /\bwait-btrfs\b/;
 	my $disk = ($v->{blamed} // {})->{disk};
 	if (defined $disk && $v->{kind} =~ /^(?:disk-io|page-fault-io|writeback)$/) {
 		push @say, reason('disk-encrypted', disk => one_line($disk))

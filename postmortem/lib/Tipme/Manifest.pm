@@ -98,7 +98,7 @@ my $TOP = _object('format!' => _object('major!' => \&_integer, 'minor!' => \&_in
 	suspends => _list(_object(map { ("$_!" => \&_integer) } qw(from_ns to_ns slept_ns)), 64),
 	clock_steps => _list(_object('from_ns!' => \&_integer, 'to_ns!' => \&_integer, 'by_ns!' => \&_signed), 64),
 	state => _facts(3), frequencies => _list(_object(map { $_ => \&_integer } qw(cpu khz max_khz))),
-	bundle => _object(detail => \&_text, meant_ns => \&_integer, event => _object('n!' => \&_integer, 'ns!' => \&_integer, 'start_ns!' => \&_integer, 'start_exact!' => \&_integer, usual_ns => \&_integer, usual_count => \&_integer, usual_where => \&_text,
+	bundle => _object(detail => \&_text, disk_pause_ns => \&_integer, meant_ns => \&_integer, event => _object('n!' => \&_integer, 'ns!' => \&_integer, 'start_ns!' => \&_integer, 'start_exact!' => \&_integer, usual_ns => \&_integer, usual_count => \&_integer, usual_where => \&_text,
 			start => _object(map { ("$_!" => \&_integer) } qw(pid client parent born_ns from_ns by by_pid by_client)),
 			'answer!' => _object('end_ns!' => \&_integer, 'open!' => \&_integer, 'exact!' => \&_integer, (map { $_ => \&_integer } qw(first_ns tid busy gone damage_ns asked_tid asked_ns drawn_ns)),
 				frame => _object(map { $_ => \&_integer } qw(ns exact pid told_ns asked_ns)))),

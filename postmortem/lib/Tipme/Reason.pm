@@ -26,6 +26,7 @@ my %DOING = (
 	'wait-fault'       => N__('waiting for a page fault that reads from a disk'),
 	'wait-memory'      => N__('waiting for memory to be freed'),
 	'wait-disk'        => N__('waiting for the disk'),
+	'wait-btrfs'       => N__('waiting until btrfs has written what was changed (a commit)'),
 	'wait-still'       => N__('waiting where nothing may disturb it, and no record tells for what'),
 	'wait-file-lock'   => N__('waiting for a file lock'),
 	'wait-semaphore'   => N__('waiting for a semaphore'),
@@ -36,25 +37,29 @@ my %DOING = (
 	'wait-terminal'    => N__('waiting at a terminal'),
 	'wait-socket'      => N__('waiting for another process at a local socket'),
 	'wait-network'     => N__('waiting for the network'),
-	'wait-service-other' => N__('waiting for an answer of something at the other end of a connection'),
-	'wait-service-dns' => N__('waiting for an answer of the name service (DNS)'),
-	'wait-service-local-names' => N__('waiting for an answer of the names of the local network (mDNS)'),
-	'wait-service-web' => N__('waiting for an answer of a web server'),
-	'wait-service-mail' => N__('waiting for an answer of a mail server'),
-	'wait-service-files' => N__('waiting for an answer of a file server'),
-	'wait-service-directory' => N__('waiting for an answer of the directory of users (LDAP, Kerberos)'),
-	'wait-service-print' => N__('waiting for an answer of a printer, or its server'),
-	'wait-service-ssh' => N__('waiting for an answer of a machine behind SSH'),
-	'wait-service-x11' => N__('waiting for an answer of an X server behind the network'),
-	'wait-service-desktop' => N__('waiting for an answer of the screen of another machine (RDP, VNC)'),
+	'wait-service-other' =>
+		N__('waiting for an answer of something at the other end of a connection'),
+	'wait-service-dns'         => N__('waiting for an answer of the name service (DNS)'),
+	'wait-service-local-names' =>
+		N__('waiting for an answer of the names of the local network (mDNS)'),
+	'wait-service-web'       => N__('waiting for an answer of a web server'),
+	'wait-service-mail'      => N__('waiting for an answer of a mail server'),
+	'wait-service-files'     => N__('waiting for an answer of a file server'),
+	'wait-service-directory' =>
+		N__('waiting for an answer of the directory of users (LDAP, Kerberos)'),
+	'wait-service-print'   => N__('waiting for an answer of a printer, or its server'),
+	'wait-service-ssh'     => N__('waiting for an answer of a machine behind SSH'),
+	'wait-service-x11'     => N__('waiting for an answer of an X server behind the network'),
+	'wait-service-desktop' =>
+		N__('waiting for an answer of the screen of another machine (RDP, VNC)'),
 	'wait-service-database' => N__('waiting for an answer of a database'),
-	'wait-gpu'         => N__('waiting for the graphics processor'),
-	'wait-device'      => N__('waiting for a device'),
-	'wait-monitor'     => N__('waiting for a monitor to answer (EDID, DDC)'),
-	'wait-fuse'        => N__('waiting for a file system that a process serves (FUSE)'),
-	'wait-nfs'         => N__('waiting for a file server (NFS)'),
-	'wait-smb'         => N__('waiting for a file server (SMB)'),
-	'wait-permission'  =>
+	'wait-gpu'              => N__('waiting for the graphics processor'),
+	'wait-device'           => N__('waiting for a device'),
+	'wait-monitor'          => N__('waiting for a monitor to answer (EDID, DDC)'),
+	'wait-fuse'             => N__('waiting for a file system that a process serves (FUSE)'),
+	'wait-nfs'              => N__('waiting for a file server (NFS)'),
+	'wait-smb'              => N__('waiting for a file server (SMB)'),
+	'wait-permission'       =>
 		N__('waiting for the permission of another process (a virus scanner, a sandbox)'),
 	'wait-automount' => N__('waiting for a folder to be mounted (autofs)'),
 	'wait-audit'     => N__('waiting for the audit daemon to read what it is told'),
@@ -105,12 +110,14 @@ my %UNKNOWN = (
 );
 # What somebody or something did that the thread had to wait for.
 my %DID = (
-	'had-cpu'         => N__('had the CPU'),
-	'had-cpu-worker'  => N__('had the CPU through a kernel worker'),
-	'had-cpu-in-turn' => N__('had the CPU in turn with others'),
-	'had-cpu-tree'    => N__('had the CPU, it and what it started'),
-	'in-turn'         => N__('in turn with others'),
-	'inverted'        => N__(
+	'had-cpu'          => N__('had the CPU'),
+	'had-cpu-work'     => N__('had the CPU for {function}, which interrupts had asked for'),
+	'had-cpu-firmware' => N__('had the CPU for events of the firmware ({function})'),
+	'had-cpu-worker'   => N__('had the CPU through a kernel worker'),
+	'had-cpu-in-turn'  => N__('had the CPU in turn with others'),
+	'had-cpu-tree'     => N__('had the CPU, it and what it started'),
+	'in-turn'          => N__('in turn with others'),
+	'inverted'         => N__(
 			  'had the CPU, so that {comm} (pid {pid}), of low priority, could not run '
 			. 'and kept its lock'
 	),
@@ -226,6 +233,14 @@ my %FACT = (
 	),
 	'disk-encrypted' =>
 		N__('Disk {disk} is encrypted (dm-crypt): its requests pass through work queues.'),
+	'disk-slept' => N__(
+		'Disk {disk} had had nothing to do for {pause} s, and took {took} s for the first request: '
+			. 'it had to wake from saving power (to spin up, if it rotates).'
+	),
+	'btrfs-quotas' => N__(
+		'This machine has a file system btrfs with quotas: when a snapshot is deleted, all who '
+			. 'write wait for the sums.'
+	),
 	'disk-rotates'   => N__('Disk {disk} rotates: it may have had to spin up.'),
 	'disk-removable' => N__('Disk {disk} can be removed (a stick or card).'),
 	'input-often'    => N__('Input device {device} sent {n} reports a second.'),

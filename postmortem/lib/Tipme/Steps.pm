@@ -39,7 +39,12 @@ my @STEPS = (
 	],
 	[ 'cpu-slow',       undef,        'sensors',               'look' ],
 	[ 'stopped',        \&_is_still, 'kill -CONT {pid}',      'cure', 'kill -STOP {pid}' ],
-	[ 'cpu-contention', undef,        'renice -n 19 -p {pid}', 'try',  'renice -n 0 -p {pid}' ],
+	[ 'cpu-contention', 'had-cpu-firmware', 'grep . /sys/firmware/acpi/interrupts/gpe*', 'look' ],
+	[ 'cpu-contention', 'had-cpu-work',     'cat /proc/interrupts',                      'look' ],
+	[
+		'cpu-contention', sub { $_[2] !~ /^had-cpu-(?:firmware|work)\z/ },
+		'renice -n 19 -p {pid}', 'try', 'renice -n 0 -p {pid}'
+	],
 	[ 'rt-starvation',  undef,        'chrt -o -p 0 {pid}',    'try',  'chrt -f -p 1 {pid}' ],
 	[ 'disk-io',        'disk-ahead', 'ionice -c 3 -p {pid}',  'try', 'ionice -c 2 -n 4 -p {pid}' ],
 	[
@@ -51,6 +56,11 @@ my @STEPS = (
 		'disk-io', sub { _some($_[1]{btrfs_quotas}) },
 		'btrfs quota disable /', 'try', 'btrfs quota enable /'
 	],
+	[
+		'disk-io', sub { $_[0]{disk_pause_ns} && ($_[0]{blamed}{disk} // '') =~ /^nvme/ },
+		'cat /sys/module/nvme_core/parameters/default_ps_max_latency_us', 'look'
+	],
+	[ 'disk-io',        sub { $_[0]{disk_pause_ns} }, 'hdparm -C -B /dev/{disk}',              'look' ],
 	[ 'disk-io',        sub { $_[0]{reported} }, 'smartctl -a /dev/{disk}',                'look' ],
 	[ 'disk-io',        undef,                   'iostat -x 1',                            'look' ],
 	[ 'memory-reclaim', undef,                   'ps aux --sort=-rss',                     'look' ],

@@ -1,0 +1,109 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Causes whose name only several records together tell: a disk that slept, a commit of a file system,
+# work that firmware asked for, who reads what is audited, who asks a monitor, who has the clipboard.
+use strict;
+use warnings;
+use Test::More;
+use FindBin qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Test::Judge qw(judged);
+use Tipme::Test::Story;
+
+use constant { SERVER => 100, CLIENT => 200, KWORKER => 50, OTHER => 500, MS => 1_000_000 };
+
+sub said { my ($d) = @_; return join "\n", @{ $d->{verdict}{circumstances} } }
+
+sub sentence {
+	my ($d, $like) = @_;
+	return like($d->{verdict}{sentence}, $like, '... the sentence');
+}
+
+# --- the first request after a pause takes long: the disk slept ---
+sub first_request {
+	my ($before) = @_;
+	my $s = Tipme::Test::Story->new(trigger => 40_000);
+	$s->io(900,    7,  $before,  $before + 1, $before + 3);
+	$s->io(CLIENT, 90, 30_000.9, 30_001.5,    33_000)->enter(30_000);
+	$s->run(1, 30_000.25, 30_001, CLIENT, 'disk_sleep');
+	$s->wake(0, 33_000, CLIENT, 0, 'disk', context => 'hardirq');
+	$s->run(1, 33_000.1, 33_002, CLIENT, 'sleeping');
+	return judged('a disk', $s->draw(33_001.9)->hotkey(35_000), 'disk-io', 'xterm', 0.98, 1);
+}
+my $d = first_request(2000);
+like(
+	said($d),
+	qr/^Disk 8:0 had had nothing to do for 28\.0 s, and took 3\.0 s for the first request: it had to wake/m,
+	'it slept'
+);
+unlike(said(first_request(29_000)), qr/had had nothing to do/, 'one that is awake is only slow');
+
+# --- a commit of btrfs; the stack was published with a report (reasons.t) ---
+{
+	my $s = Tipme::Test::Story->new(manifest => { state => { btrfs_quotas => [1] } });
+	$s->builder->stack(
+		90,
+		'wait_current_trans.isra.21+0xa1;start_transaction+0x2aa;btrfs_attach_transaction+0x17'
+	)->thread(OTHER, 'btrfs-transacti', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep')
+		->run(0, 1000.9, 1900, OTHER, 'sleeping');
+	$s->wake(0, 1899.9, CLIENT, OTHER, undef, stack_id => 90);
+	$s->run(1, 1900, 1902, CLIENT, 'sleeping');
+	$d = judged('btrfs', $s->draw(1901.9)->hotkey(3000), 'disk-io', 'xterm', 0.98, 1);
+	sentence($d,
+		qr/waiting until btrfs has written what was changed \(a commit\), through btrfs-transacti\.$/
+	);
+	like(said($d), qr/btrfs with quotas: when a snapshot is deleted/, '... its quotas');
+}
+
+# --- a worker of the kernel has the CPU, and nobody but interrupts has asked for its work ---
+sub storm {
+	my ($function) = @_;
+	my $s = Tipme::Test::Story->new->enter(1000);
+	$s->daemon('function', function => 0x77, name => $function);
+	$s->kernel(1, 999, 'work_queued', tid => 0, work => 3, function => 0x77, context => 'hardirq');
+	$s->kernel(1, 999.2, 'work_start', tid => KWORKER, work => 3, function => 0x77);
+	$s->run(1, 999.1, 1700, KWORKER, 'idle', next => CLIENT);
+	$s->kernel(1, 1699.9, 'work_end', tid => KWORKER, work => 3, function => 0x77);
+	$s->builder->switch(1, 1702 * MS, CLIENT, 0, 'sleeping');
+	return $s->draw(1701.9)->hotkey(3000);
+}
+$d =
+	judged('firmware', storm('acpi_os_execute_deferred'), 'cpu-contention', 'kworker/1:2', 0.98, 1);
+sentence($d, qr/taken by "kworker\/1:2" .*, which handled events of the firmware \(ACPI\)\.$/);
+like($d->{verdict}{next}, qr{/sys/firmware/acpi/interrupts}, '... what to look at');
+$d = judged('a driver', storm('cardbus_poll'), 'cpu-contention', 'kworker/1:2', 0.98, 1);
+sentence($d, qr/which did cardbus_poll: interrupts had asked for it\.$/);
+
+# --- the backlog of what is audited is full (stack: reasons.t): the kernel's thread waits for the daemon that reads it ---
+{
+	my $s = Tipme::Test::Story->new;
+	$s->builder->stack(90,
+		'schedule_timeout;audit_log_start;audit_log_name.constprop.0;audit_log_exit')
+		->thread(60, 'kauditd', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(OTHER, 'auditd', ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->run(0, 990, 991, 60, 'sleeping');
+	$s->run(0, 995,  1800, OTHER,  'sleeping')->wake(0, 1799.9, 60,     OTHER);
+	$s->run(0, 1800, 1801, 60,     'sleeping')->wake(0, 1800.9, CLIENT, 60, undef, stack_id => 90);
+	$s->run(1, 1801, 1803, CLIENT, 'sleeping');
+	$d = judged('audit', $s->draw(1802.9)->hotkey(3000), 'ipc-wait', 'auditd', 0.97, 1);
+}
+
+# --- a monitor is asked by one process (DDC), which has the display's lock meanwhile ---
+{
+	my $s = Tipme::Test::Story->new;
+	$s->builder->stack(
+		90,
+		'dal_aux_engine_acquire+0x37;dm_dp_aux_transfer+0xac;drm_dp_i2c_xfer+0xc0;i2c_transfer+0x5e;i2cdev_read+0x77'
+	)->thread(OTHER, 'powerdevil', ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->lasts('lock_contention', 1, 1000.95, 1800, tid => CLIENT, lock => 77, owner_tid => OTHER,
+		kind => 'mutex');
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep')
+		->run(0, 990, 991, OTHER, 'disk_sleep');
+	$s->wake(0, 1799, OTHER, 0, undef, context => 'hardirq', stack_id => 90);
+	$s->run(0, 1799.1, 1801, OTHER,  'sleeping')->wake(0, 1800, CLIENT, OTHER, 'mutex');
+	$s->run(1, 1800.1, 1802, CLIENT, 'sleeping');
+	$d = judged('DDC', $s->draw(1801.9)->hotkey(3000), 'lock-wait', 'powerdevil', 0.97, 1);
+	sentence($d, qr/"powerdevil" .* held while waiting for a monitor to answer \(EDID, DDC\)\.$/);
+}
+done_testing();
