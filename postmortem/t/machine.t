@@ -221,8 +221,9 @@ judged('busy', still(1), 'app-compute', 'xterm', 0.9);
 
 # --- input that came late from its device: silent in a movement, then many reports at once ---
 sub moved {
-	my ($after_ms) = @_;
-	my $s          = Tipme::Test::Story->new->key(1000, 3);
+	my ($after_ms, $input) = @_;
+	my $s = Tipme::Test::Story->new($input ? (manifest => { state => { inputs => [$input] } }) : ());
+	$s->key(1000, 3);
 	my @t          = map { 1200 + 8 * $_ } 0 .. 30;
 	push @t, map { 1800 + $after_ms * $_ } 0 .. 23;
 	$s->builder->x(($_ + 1) * MS, 'x_input', kernel_ns => $_ * MS, device => 5, kind => 'motion',
@@ -236,6 +237,28 @@ like(
 	'silent, then a burst'
 );
 unlike(moved(8), qr/was silent/, 'one that stopped and moves again as before is not late');
+like(
+	moved(0.25, { device => 'event5', bus => 'bluetooth' }),
+	qr/^Input device event5 \(Bluetooth\) was silent for 360 ms/m,
+	'... at which bus'
+);
+
+# --- a keyboard that sleeps: nothing is slow that anybody records ---
+sub slept_before {
+	my (%is) = @_;
+	my $s    = Tipme::Test::Story->new(
+		manifest => { state => { inputs => [ { device => 'event2', bus => 'usb', %is } ] } });
+	$s->enter(3200)->run(1, 3200.25, 3203, CLIENT, 'sleeping')->draw(3202.8);
+	$s->builder->x(($_ + 0.05) * MS, 'x_input', kernel_ns => int(($_ - 0.1) * MS), device => 2,
+		kind => 'key_press', tid => 101)
+		for 500, 3200;
+	return $s->hotkey(3600)->diagnose(File::Temp::tempdir(CLEANUP => 1) . '/k');
+}
+$d = slept_before(power => 'auto', sleeps_after_ms => 2000);
+is($d->{verdict}{kind}, 'none', 'a keyboard that slept: nothing slow');
+like(said($d), qr/^Input device event2 \(USB\) may sleep after 2\.0 s .* nothing for 2\.7 s:/m, '... is said');
+unlike(said(slept_before(power => 'on', sleeps_after_ms => 2000)), qr/may sleep/, 'one that is kept awake');
+unlike(said(slept_before(power => 'auto', sleeps_after_ms => 9000)), qr/may sleep/, 'or was awake');
 
 # --- what the machine is: its clock, its disk; a mouse that sends very often ---
 $s = Tipme::Test::Story->new(manifest => { state => { clock_source => 'hpet' } });

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <json-c/json.h>
+#include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +150,58 @@ static void crypt_entry(struct json_object *list, const char *folder, const char
 	snprintf(path, sizeof(path), "%s/%.64s/dm/uuid", folder, name);
 	if (tipme_file_line(path, word, sizeof(word)) && !strncmp(word, "CRYPT-", 6))
 		json_object_array_add(list, json_object_new_string(name));
+}
+
+/* Numbers of the kernel's API (BUS_USB ...): those that may be late by themselves. */
+static const char *bus_name(unsigned int bus)
+{
+	switch (bus) {
+	case 0x03:
+		return "usb";
+	case 0x05:
+		return "bluetooth";
+	case 0x06:
+		return "virtual";
+	case 0x11:
+		return "ps2";
+	case 0x18:
+		return "i2c";
+	}
+	return "other";
+}
+
+/* The device of the bus that an input device is a part of: the nearest above that says how it saves power. */
+static void add_power(struct json_object *input, char *path)
+{
+	char file[PATH_MAX + 64], word[WORD], *slash;
+
+	while ((slash = strrchr(path, '/')) && strncmp(path, "/sys/devices/", 13) == 0) {
+		snprintf(file, sizeof(file), "%s/power/autosuspend_delay_ms", path);
+		if (line_read(file, word, sizeof(word))) {
+			add_number_of(input, "sleeps_after_ms", file);
+			snprintf(file, sizeof(file), "%s/power/control", path);
+			add_file(input, "power", file);
+			return;
+		}
+		*slash = '\0';
+	}
+}
+
+static void input_entry(struct json_object *list, const char *folder, const char *name)
+{
+	char path[512], word[WORD], real[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%.64s/device/id/bustype", folder, name);
+	if (!line_read(path, word, sizeof(word)))
+		return;
+	struct json_object *input = json_object_new_object();
+
+	add(input, "device", json_object_new_string(name));
+	add(input, "bus", json_object_new_string(bus_name((unsigned int)strtoul(word, NULL, 16))));
+	snprintf(path, sizeof(path), "%s/%.64s/device", folder, name);
+	if (realpath(path, real))
+		add_power(input, real);
+	json_object_array_add(list, input);
 }
 
 static void quota_entry(struct json_object *list, const char *folder, const char *name)
@@ -343,6 +396,7 @@ struct json_object *tipmed_state(void)
 	add(state, "screens", list_of("/sys/class/drm", "card", screen_entry));
 	add(state, "disks", list_of("/sys/block", "", disk_entry));
 	add(state, "encrypted", list_of("/sys/block", "dm-", crypt_entry));
+	add(state, "inputs", list_of("/sys/class/input", "event", input_entry));
 	add(state, "btrfs_quotas", list_of("/sys/fs/btrfs", "", quota_entry));
 	add(state, "mounts", mounts());
 	add(state, "programs", programs());

@@ -50,6 +50,32 @@ sub longest {
 	return $best;
 }
 
+# after_sleep(TIME, INPUTS of the machine's state, FACTS): whether the device of the last report up to
+# a time saves power, and had been silent for so long that it slept: { device, bus, silent_ns,
+# after_ms }; undef: it does not, or nobody knows
+sub after_sleep {
+	my ($t, $inputs, @facts) = @_;
+	my @before = sort { $a->{kernel_ns} <=> $b->{kernel_ns} }
+		grep { $_->{kernel_ns} && $_->{kernel_ns} <= $t } @facts;
+	my $last    = pop @before or return;
+	my ($other) = grep { $_->{device} == $last->{device} } reverse @before;
+	my $is      = input_of($inputs, $last->{device});
+	return
+		if !$other || !$is || ($is->{power} // '') ne 'auto' || ($is->{sleeps_after_ms} // 0) <= 0;
+	my $silent = $last->{kernel_ns} - $other->{kernel_ns};
+	return if $silent < 1e6 * $is->{sleeps_after_ms};
+	return { device => $last->{device}, bus => $is->{bus}, silent_ns => $silent,
+		after_ms => $is->{sleeps_after_ms} };
+}
+
+# input_of(INPUTS of the machine's state, NUMBER): what that says of an input device; or undef
+sub input_of {
+	my ($inputs, $device) = @_;
+	my ($is) = grep { ref eq 'HASH' && ($_->{device} // '') eq "event$device" }
+		ref $inputs eq 'ARRAY' ? @$inputs : ();
+	return $is;
+}
+
 # busiest(FROM, TO, FACTS): the device with most reports a second in a stretch: { device, per_s }; or undef
 sub busiest {
 	my ($from, $to, @facts) = @_;

@@ -241,10 +241,25 @@ my %FACT = (
 		'This machine has a file system btrfs with quotas: when a snapshot is deleted, all who '
 			. 'write wait for the sums.'
 	),
-	'disk-rotates'   => N__('Disk {disk} rotates: it may have had to spin up.'),
-	'disk-removable' => N__('Disk {disk} can be removed (a stick or card).'),
-	'input-often'    => N__('Input device {device} sent {n} reports a second.'),
-	'input-silent'   => N__(
+	'disk-rotates'    => N__('Disk {disk} rotates: it may have had to spin up.'),
+	'disk-removable'  => N__('Disk {disk} can be removed (a stick or card).'),
+	'input-often'     => N__('Input device {device} sent {n} reports a second.'),
+	'input-silent-on' => N__(
+		'Input device {device} ({bus}) was silent for {ms} ms from {at} s on, in the midst of a '
+			. 'movement, then sent {n} reports within {burst_ms} ms: the device, '
+			. 'its radio or its power saving was late.'
+	),
+	'input-slept' => N__(
+			  'Input device {device} ({bus}) may sleep after {after} s to save power, and had sent '
+			. 'nothing for {silent} s: what it took to wake, and what it lost, nobody records.'
+	),
+	'bus-usb'       => N__('USB'),
+	'bus-bluetooth' => N__('Bluetooth'),
+	'bus-virtual'   => N__('made by a program'),
+	'bus-ps2'       => N__('PS/2'),
+	'bus-i2c'       => N__('I2C'),
+	'bus-other'     => N__('another bus'),
+	'input-silent'  => N__(
 		'Input device {device} was silent for {ms} ms from {at} s on, in the midst of a movement, '
 			. 'then sent {n} reports within {burst_ms} ms: the device, '
 			. 'its radio or its power saving was late.'
@@ -327,7 +342,7 @@ my @MORE = (
 	[ for_it => N__('{reason}, for it') ],
 );
 # Arguments that are reasons themselves.
-my %NESTED = map { $_ => 1 } qw(doing op);
+my %NESTED = map { $_ => 1 } qw(doing op bus);
 my %WORDS  = (%DOING, %UNKNOWN, %DID, %FACT, %MESSAGE);
 my $json   = Cpanel::JSON::XS->new->canonical;
 
