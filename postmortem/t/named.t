@@ -50,7 +50,8 @@ unlike(said(first_request(29_000)), qr/had had nothing to do/, 'one that is awak
 	$s->wake(0, 1899.9, CLIENT, OTHER, undef, stack_id => 90);
 	$s->run(1, 1900, 1902, CLIENT, 'sleeping');
 	$d = judged('btrfs', $s->draw(1901.9)->hotkey(3000), 'disk-io', 'xterm', 0.98, 1);
-	sentence($d,
+	sentence(
+		$d,
 		qr/waiting until btrfs has written what was changed \(a commit\), through btrfs-transacti\.$/
 	);
 	like(said($d), qr/btrfs with quotas: when a snapshot is deleted/, '... its quotas');
@@ -78,9 +79,10 @@ sentence($d, qr/which did cardbus_poll: interrupts had asked for it\.$/);
 # --- the backlog of what is audited is full (stack: reasons.t): the kernel's thread waits for the daemon that reads it ---
 {
 	my $s = Tipme::Test::Story->new;
-	$s->builder->stack(90,
-		'schedule_timeout;audit_log_start;audit_log_name.constprop.0;audit_log_exit')
-		->thread(60, 'kauditd', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
+	$s->builder->stack(
+		90,
+		'schedule_timeout;audit_log_start;audit_log_name.constprop.0;audit_log_exit'
+	)->thread(60, 'kauditd', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
 		->thread(OTHER, 'auditd', ts_ns => 5 * MS, since_ns => 2 * MS);
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->run(0, 990, 991, 60, 'sleeping');
 	$s->run(0, 995,  1800, OTHER,  'sleeping')->wake(0, 1799.9, 60,     OTHER);
@@ -96,8 +98,10 @@ sentence($d, qr/which did cardbus_poll: interrupts had asked for it\.$/);
 		90,
 		'dal_aux_engine_acquire+0x37;dm_dp_aux_transfer+0xac;drm_dp_i2c_xfer+0xc0;i2c_transfer+0x5e;i2cdev_read+0x77'
 	)->thread(OTHER, 'powerdevil', ts_ns => 5 * MS, since_ns => 2 * MS);
-	$s->lasts('lock_contention', 1, 1000.95, 1800, tid => CLIENT, lock => 77, owner_tid => OTHER,
-		kind => 'mutex');
+	$s->lasts(
+		'lock_contention', 1, 1000.95, 1800, tid => CLIENT, lock => 77, owner_tid => OTHER,
+		kind => 'mutex'
+	);
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep')
 		->run(0, 990, 991, OTHER, 'disk_sleep');
 	$s->wake(0, 1799, OTHER, 0, undef, context => 'hardirq', stack_id => 90);
@@ -106,4 +110,39 @@ sentence($d, qr/which did cardbus_poll: interrupts had asked for it\.$/);
 	$d = judged('DDC', $s->draw(1801.9)->hotkey(3000), 'lock-wait', 'powerdevil', 0.97, 1);
 	sentence($d, qr/"powerdevil" .* held while waiting for a monitor to answer \(EDID, DDC\)\.$/);
 }
+# --- a client that has the clipboard does not answer who wants it; ours gives up by its own timer, or waits ---
+sub wants {
+	my (%o) = @_;
+	my $s = Tipme::Test::Story->new(trigger => 4000);
+	$s->builder->thread(OTHER, 'editor', ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
+		->wake(1, 1000.9, SERVER, CLIENT, 'epoll');
+	$s->run(0, 1001, 1001.3, SERVER, 'sleeping');
+	my $b = $s->builder;
+	$b->x(1001.01 * MS, 'x_wakeup');
+	$b->x(1001.1 * MS, 'x_deliver', kind => 'other', pid => OTHER, client => 9, x_type => 30)
+		if !$o{untold};
+	$b->x(
+		1001.05 * MS, 'x_request', pid => CLIENT, client => 4, duration_ns => MS / 10,
+		major => 24, sequence => 9, count => 1
+	);
+	$b->x(1001.29 * MS, 'x_sleep');
+	$s->wake(0, 1001.2, OTHER, SERVER, 'poll')
+		->run(1, 1001.4, $o{waits} ? 3990 : 1400, OTHER, $o{waits} ? "runnable" : "sleeping",
+		preempted => $o{waits} ? 1 : 0);
+	$s->enter(1080, kind => 'key_release', no_wake => 1);
+
+	if (!$o{waits}) {
+		$s->wake(1, 2501, CLIENT, 0, 'poll', context => 'hardirq')
+			->run(1, 2501.1, 2503, CLIENT, 'sleeping')->draw(2502.8);
+	}
+	return $s->hotkey(3500)->picture(
+		CLIENT, 'xterm', since_ns => Tipme::Test::Story::ns($o{waits} ? 1001 : 2503),
+		stack_id => $s->id('poll')
+	);
+}
+$d = judged('the clipboard', wants(), 'time-out', 'editor', 0.95, 1);
+sentence($d, qr/it waited for an answer of "editor" \(pid 500\), and gave up\.$/);
+judged('... that is still waited for', wants(waits  => 1), 'ipc-wait',    'editor', 0.8, 1);
+judged('... of whom nobody tells',     wants(untold => 1), 'timer-sleep', 'xterm',  0.9, 1);
 done_testing();

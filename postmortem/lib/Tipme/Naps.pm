@@ -8,12 +8,14 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 
-my $WORKS_NS = 30_000_000;     # who runs for longer between two naps does something else
-my $LEAST_NS = 100_000_000;    # what somebody lets go by for an answer is not shorter
-my $ASKED_NS = 20_000_000;     # before the first nap
-my $NAP_NS   = 50_000_000;     # who looks for something looks so often at least, ...
-my $PART   = 0.1; # ... or, if it does so less and less often, each tenth of the time since it asked
-my $EVENTS = 2;   # that may come one after the other between two naps
+my $WORKS_NS = 30_000_000;            # who runs for longer between two naps does something else
+my $LEAST_NS = 100_000_000;           # what somebody lets go by for an answer is not shorter
+my $ASKED_NS = 20_000_000;            # before the first nap
+my $NAP_NS   = 50_000_000;            # who looks for something looks so often at least, ...
+my $PART = 0.1;   # ... or, if it does so less and less often, each tenth of the time since it asked
+my $SELECTION_REQUEST = 30;           # of the X protocol
+my $SERVES_NS         = 1_000_000;    # the server tells the owner while it executes what was asked
+my $EVENTS            = 2;            # that may come one after the other between two naps
 my ($TASK, $HARDIRQ) = (0, 4);
 
 # new(states => TaskStates, threads => Threads, reasons => Reasons, server => DisplaySource or
@@ -42,8 +44,7 @@ sub within {
 
 sub _by_timer {
 	my ($self, $i) = @_;
-	return
-		defined $i->{wake}
+	return defined $i->{wake}
 		&& (vec($self->{states}->events->{d}, $i->{wake}, 32) >> 16 & 255) == $HARDIRQ;
 }
 
@@ -111,12 +112,28 @@ sub asked {
 	my ($first) = reverse grep { $_->[2] != $own } @woken,
 		map { $self->_woken_by($_->[0], $_->[1], $_->[1] + $ASKED_NS) }
 		grep { $_->[2] == $own } @woken;
-	return if !$first;
+	return $self->owner_asked($tid, $t) if !$first;
 	# A child of its own is waited for itself, whomever that one makes or asks.
 	return [ @$first[ 0, 1 ] ] if ($self->{threads}->at(@$first[ 0, 1 ])->{ppid} // 0) == $own;
 	my ($then) = grep { $_->[2] != $own && $_->[2] != $first->[2] }
 		$self->_woken_by($first->[0], $first->[1], $first->[1] + $ASKED_NS);
 	return [ @{ $then // $first }[ 0, 1 ] ];
+}
+
+# owner_asked(TID, TIME): [ first thread of another client, when ] that the server told, for a request
+# of this thread's process about the time at which it slept, that somebody wants its selection (the
+# clipboard, too); undef: nobody
+sub owner_asked {
+	my ($self, $tid, $t) = @_;
+	my $x   = $self->{server} or return;
+	my $own = $self->{threads}->at($tid, $t)->{pid};
+	for my $d ($x->between('deliver', $t - $ASKED_NS, $t + $ASKED_NS)) {
+		next if ($d->{x_type} // 0) != $SELECTION_REQUEST || !$d->{pid} || $d->{pid} == $own;
+		my @for = grep { ($_->{pid} // 0) == $own }
+			$x->between('request', $d->{ts_ns} - $SERVES_NS, $d->{ts_ns} + $SERVES_NS);
+		return [ @$d{qw(pid ts_ns)} ] if @for;
+	}
+	return;
 }
 
 # [ thread, when, process ]: whom a thread woke in [FROM, TO), but the server and the kernel's own

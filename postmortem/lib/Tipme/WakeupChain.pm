@@ -838,10 +838,12 @@ sub _ask_peer {
 		next if !$at || $at->{kind} eq 'blocked' && !defined $at->{wake} && $at->{state} eq 'sleeping' && $self->{reasons}->is_loop($self->{threads}->stack($at->{stack_id}));
 		$peer = $k, last;
 	}
-	return 0 if !defined $peer || $self->{jumped}{ vec($ev->{tid}, $peer, 32) }++;
+	my $owner = defined $peer || $self->{below} ? undef : $self->naps->owner_asked($self->{tid}, $begin);
+	my $who = defined $peer ? vec($ev->{tid}, $peer, 32) : $owner ? $owner->[0] : undef;
+	return 0 if !defined $who || $self->{jumped}{$who}++;
 	push @{ $self->{frames} }, [ $self->{tid}, $lo, 1 ];
 	$self->{jumped}{ $self->{tid} } = 1;
-	$self->{tid} = vec($ev->{tid}, $peer, 32);
+	$self->{tid} = $who;
 	return 1;
 }
 
