@@ -291,7 +291,7 @@ static void leave_out(struct bpf_source *src, unsigned int which)
 			bpf_program__set_autoload(prog, false);
 }
 
-static int load_once(struct bpf_source *src, const struct btf *btf, enum count_place place, bool wayland, char *why, size_t why_len)
+static int load_once(struct bpf_source *src, const struct btf *btf, enum count_place place, uint32_t without, char *why, size_t why_len)
 {
 	int err;
 
@@ -301,8 +301,9 @@ static int load_once(struct bpf_source *src, const struct btf *btf, enum count_p
 	err = choose_programs(src, btf, place, why, why_len);
 	if (err)
 		return err;
-	if (!wayland)
-		leave_out(src, TIPME_CLASS_WAYLAND);
+	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
+		if (without & 1U << i)
+			leave_out(src, i);
 	err = set_sizes(src);
 	err = err ? err : kernel_source_bpf__load(src->skel);
 	return err ? tipme_bpf_refused(err, "load", why, why_len) : 0;
@@ -310,6 +311,9 @@ static int load_once(struct bpf_source *src, const struct btf *btf, enum count_p
 
 int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len)
 {
+	/* What verifiers of other kernels may refuse, one after the other and then both. */
+	static const uint32_t without[] = { 0, 1U << TIPME_CLASS_WAYLAND, 1U << TIPME_CLASS_NETWORK,
+					    1U << TIPME_CLASS_WAYLAND | 1U << TIPME_CLASS_NETWORK };
 	struct btf *btf = btf__load_vmlinux_btf();
 	enum count_place place;
 	int err;
@@ -320,11 +324,13 @@ int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len)
 		return -ENOTSUP;
 	}
 	place = count_place_of(btf);
-	err = load_once(src, btf, place, true, why, why_len);
-	/* What is refused for a right, or for memory, would be so again. */
-	if (err && err != -EPERM && err != -ENOMEM && err != -ENOTSUP) {
-		kernel_source_bpf__destroy(src->skel);
-		err = load_once(src, btf, place, false, why, why_len);
+	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++) {
+		if (i)
+			kernel_source_bpf__destroy(src->skel);
+		err = load_once(src, btf, place, without[i], why, why_len);
+		/* What is refused for a right, or for memory, would be so again. */
+		if (!err || err == -EPERM || err == -ENOMEM || err == -ENOTSUP)
+			break;
 	}
 	btf__free(btf);
 	return err;
