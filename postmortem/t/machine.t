@@ -222,7 +222,8 @@ judged('busy', still(1), 'app-compute', 'xterm', 0.9);
 # --- input that came late from its device: silent in a movement, then many reports at once ---
 sub moved {
 	my ($after_ms, $input) = @_;
-	my $s = Tipme::Test::Story->new($input ? (manifest => { state => { inputs => [$input] } }) : ());
+	my @state = $input ? (manifest => { state => { inputs => [$input] } }) : ();
+	my $s     = Tipme::Test::Story->new(@state);
 	$s->key(1000, 3);
 	my @t          = map { 1200 + 8 * $_ } 0 .. 30;
 	push @t, map { 1800 + $after_ms * $_ } 0 .. 23;
@@ -256,8 +257,13 @@ sub slept_before {
 }
 $d = slept_before(power => 'auto', sleeps_after_ms => 2000);
 is($d->{verdict}{kind}, 'none', 'a keyboard that slept: nothing slow');
-like(said($d), qr/^Input device event2 \(USB\) may sleep after 2\.0 s .* nothing for 2\.7 s:/m, '... is said');
-unlike(said(slept_before(power => 'on', sleeps_after_ms => 2000)), qr/may sleep/, 'one that is kept awake');
+like(
+	said($d),
+	qr/^Input device event2 \(USB\) may sleep after 2\.0 s .* nothing for 2\.7 s:/m,
+	'... is said'
+);
+unlike(said(slept_before(power => 'on', sleeps_after_ms => 2000)),
+	qr/may sleep/, 'one that is kept awake');
 unlike(said(slept_before(power => 'auto', sleeps_after_ms => 9000)), qr/may sleep/, 'or was awake');
 
 # --- what the machine is: its clock, its disk; a mouse that sends very often ---

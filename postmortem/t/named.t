@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Causes whose name only several records together tell: a disk that slept, a commit of a file system,
-# work that firmware asked for, who reads what is audited, who asks a monitor, who has the clipboard.
+# Causes whose name only several records together tell: a disk that slept, a commit of a file
+# system, work that firmware asked for, who reads what is audited, who asks a monitor, who has the
+# clipboard.
 use strict;
 use warnings;
 use Test::More;
@@ -76,7 +77,8 @@ like($d->{verdict}{next}, qr{/sys/firmware/acpi/interrupts}, '... what to look a
 $d = judged('a driver', storm('cardbus_poll'), 'cpu-contention', 'kworker/1:2', 0.98, 1);
 sentence($d, qr/which did cardbus_poll: interrupts had asked for it\.$/);
 
-# --- the backlog of what is audited is full (stack: reasons.t): the kernel's thread waits for the daemon that reads it ---
+# --- the backlog of what is audited is full (stack: reasons.t): the kernel's thread waits for the
+# daemon that reads it ---
 {
 	my $s = Tipme::Test::Story->new;
 	$s->builder->stack(
@@ -110,7 +112,7 @@ sentence($d, qr/which did cardbus_poll: interrupts had asked for it\.$/);
 	$d = judged('DDC', $s->draw(1801.9)->hotkey(3000), 'lock-wait', 'powerdevil', 0.97, 1);
 	sentence($d, qr/"powerdevil" .* held while waiting for a monitor to answer \(EDID, DDC\)\.$/);
 }
-# --- a client that has the clipboard does not answer who wants it; ours gives up by its own timer, or waits ---
+# --- a client that has the clipboard does not answer who wants it; ours gives up, or waits ---
 sub wants {
 	my (%o) = @_;
 	my $s = Tipme::Test::Story->new(trigger => 4000);

@@ -177,7 +177,7 @@ static void add_power(struct json_object *input, char *path)
 
 	while ((slash = strrchr(path, '/')) && strncmp(path, "/sys/devices/", 13) == 0) {
 		snprintf(file, sizeof(file), "%s/power/autosuspend_delay_ms", path);
-		if (line_read(file, word, sizeof(word))) {
+		if (tipme_file_line(file, word, sizeof(word))) {
 			add_number_of(input, "sleeps_after_ms", file);
 			snprintf(file, sizeof(file), "%s/power/control", path);
 			add_file(input, "power", file);
@@ -192,7 +192,7 @@ static void input_entry(struct json_object *list, const char *folder, const char
 	char path[512], word[WORD], real[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%.64s/device/id/bustype", folder, name);
-	if (!line_read(path, word, sizeof(word)))
+	if (!tipme_file_line(path, word, sizeof(word)))
 		return;
 	struct json_object *input = json_object_new_object();
 

@@ -120,17 +120,17 @@ sub asked {
 	return [ @{ $then // $first }[ 0, 1 ] ];
 }
 
-# owner_asked(TID, TIME): [ first thread of another client, when ] that the server told, for a request
-# of this thread's process about the time at which it slept, that somebody wants its selection (the
-# clipboard, too); undef: nobody
+# owner_asked(TID, TIME): [ first thread of another client, when ] that the server told that its
+# selection is wanted (the clipboard, too), for a request of this thread's process about the time at
+# which it slept; undef: nobody
 sub owner_asked {
 	my ($self, $tid, $t) = @_;
 	my $x   = $self->{server} or return;
 	my $own = $self->{threads}->at($tid, $t)->{pid};
 	for my $d ($x->between('deliver', $t - $ASKED_NS, $t + $ASKED_NS)) {
 		next if ($d->{x_type} // 0) != $SELECTION_REQUEST || !$d->{pid} || $d->{pid} == $own;
-		my @for = grep { ($_->{pid} // 0) == $own }
-			$x->between('request', $d->{ts_ns} - $SERVES_NS, $d->{ts_ns} + $SERVES_NS);
+		my ($from, $to) = map { $d->{ts_ns} + $_ } -$SERVES_NS, $SERVES_NS;
+		my @for = grep { ($_->{pid} // 0) == $own } $x->between('request', $from, $to);
 		return [ @$d{qw(pid ts_ns)} ] if @for;
 	}
 	return;
