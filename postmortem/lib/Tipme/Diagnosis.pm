@@ -169,26 +169,9 @@ sub _nothing {
 	}
 	$part->{candidates} = [ map { my $x = $_; +{ map { $_ => $x->{$_} } qw(n kind pid comm start_ns end_ns possible_ns open why words by others) } } @unproven ];
 	$part->{slowest} = $self->slowest;
-	if (my $late = Tipme::LateInput::longest(map { @{ $_->{input} // [] } } $self->{path}->servers)) {
-		my $is = Tipme::LateInput::input_of($self->_inputs, $late->{device});
-		push @{ $part->{verdict}{circumstances} }, reason($is ? ('input-silent-on', bus => "bus-$is->{bus}") : 'input-silent', device => "event$late->{device}", n => $late->{reports},
-			at => sprintf('%.3f', $late->{from_ns} / 1e9), (map { $_->[0] => sprintf '%.0f', $_->[1] / 1e6 } [ ms => $late->{to_ns} - $late->{from_ns} ], [ burst_ms => $late->{burst_ns} ]));
-	}
-	push @{ $part->{verdict}{circumstances} }, $part->{verdict}{kind} eq 'none' ? $self->_device_slept : ();
+	push @{ $part->{verdict}{circumstances} }, Tipme::LateInput::facts($part->{verdict}, $self->{episode}, [ $self->events ], $self->{path}->servers);
 	push @{ $part->{verdict}{circumstances} }, (map { Tipme::Candidates::said($_) } grep { !$first || $_ != $first } @unproven), $stutter ? $stutter->{verdict}{sentence} : (), $c->unseen, $c->beside // ();
 	return $part;
-}
-
-# What the machine's state says of its input devices.
-sub _inputs { my ($self) = @_; my $state = $self->{episode}->manifest->{state}; return ref $state eq 'HASH' ? $state->{inputs} : undef }
-
-# A device that sleeps to save power loses time, and what came first, before the kernel hears of it: said of the last press, where nothing else is found.
-sub _device_slept {
-	my ($self) = @_;
-	my ($e) = grep { $_->{candidate} && defined $_->{device_ns} } reverse $self->events;
-	return if !$e;
-	my $s = Tipme::LateInput::after_sleep($e->{device_ns}, $self->_inputs, map { @{ $_->{input} // [] } } $self->{path}->servers) or return;
-	return reason('input-slept', device => "event$s->{device}", bus => "bus-$s->{bus}", silent => sprintf('%.1f', $s->{silent_ns} / 1e9), after => sprintf '%.1f', $s->{after_ms} / 1e3);
 }
 
 # A picture that moved and then stood still: judged from the thread that drew the next frame, back to when that was due. sure: not by its own wish, as far as is known.

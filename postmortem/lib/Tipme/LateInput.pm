@@ -7,6 +7,7 @@ package Tipme::LateInput;
 use strict;
 use warnings;
 use Tipme::Reason qw(reason);
+use Tipme::Reason qw(reason);
 use Tipme::Record::Layout;
 
 my $OFTEN_PER_S = 500;              # reports of an input device: an ordinary mouse sends 125
@@ -19,6 +20,46 @@ my $BURST       = 8;
 my $DENSER      = 4;                # than it moved before
 my ($MOTION)    = grep { $Tipme::Record::Layout::ENUM{input_kind}{$_} eq 'motion' }
 	keys %{ $Tipme::Record::Layout::ENUM{input_kind} };
+
+# facts(VERDICT, EPISODE, EVENTS, DISPLAY SOURCES): reasons: a device that was late in a movement; and
+# where nothing else is found, that the device of the last press may have slept
+sub facts {
+	my ($v, $ep, $events, @servers) = @_;
+	my $state  = $ep->manifest->{state};
+	my $inputs = ref $state eq 'HASH' ? $state->{inputs} : undef;
+	my @facts  = map { @{ $_->{input} // [] } } @servers;
+	my ($last) = grep { $_->{candidate} && defined $_->{device_ns} } reverse @$events;
+	my $slept =
+		$v->{kind} eq 'none' && $last ? after_sleep($last->{device_ns}, $inputs, @facts) : undef;
+	return (_late_words($inputs, longest(@facts)), _slept_words($slept));
+}
+
+sub _late_words {
+	my ($inputs, $late) = @_;
+	return if !$late;
+	my $is = input_of($inputs, $late->{device});
+	return reason(
+		$is ? ('input-silent-on', bus => "bus-$is->{bus}") : 'input-silent',
+		device   => "event$late->{device}",
+		n        => $late->{reports},
+		at       => sprintf('%.3f', $late->{from_ns} / 1e9),
+		ms       => sprintf('%.0f', ($late->{to_ns} - $late->{from_ns}) / 1e6),
+		burst_ms => sprintf '%.0f',
+		$late->{burst_ns} / 1e6
+	);
+}
+
+sub _slept_words {
+	my ($s) = @_;
+	return if !$s;
+	return reason(
+		'input-slept',
+		device => "event$s->{device}",
+		bus    => "bus-$s->{bus}",
+		silent => sprintf('%.1f', $s->{silent_ns} / 1e9),
+		after  => sprintf '%.1f', $s->{after_ms} / 1e3
+	);
+}
 
 # longest(FACTS): of records of the X server's input thread { kernel_ns, device, kind } the longest
 # such silence: { device, from_ns, to_ns, reports, burst_ns }; or undef
@@ -64,8 +105,10 @@ sub after_sleep {
 		if !$other || !$is || ($is->{power} // '') ne 'auto' || ($is->{sleeps_after_ms} // 0) <= 0;
 	my $silent = $last->{kernel_ns} - $other->{kernel_ns};
 	return if $silent < 1e6 * $is->{sleeps_after_ms};
-	return { device => $last->{device}, bus => $is->{bus}, silent_ns => $silent,
-		after_ms => $is->{sleeps_after_ms} };
+	return {
+		device   => $last->{device}, bus => $is->{bus}, silent_ns => $silent,
+		after_ms => $is->{sleeps_after_ms}
+	};
 }
 
 # input_of(INPUTS of the machine's state, NUMBER): what that says of an input device; or undef
