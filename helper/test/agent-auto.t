@@ -85,7 +85,7 @@ ok wait_until(sub { $d->status->{episodes} == 3 }), '... all are saved';
 my %kind;
 $kind{ manifest($_)->{trigger}{kind} }++ for episodes();
 is_deeply \%kind, { auto => 1, hotkey => 2 }, 'three episodes in all' or diag explain \%kind;
-ok wait_until(sub { windows('tipme: notice') == 1 && windows('what happened') == 2 }, 60),
+ok wait_until(sub { windows('tipme: notice') == 1 && windows('what happened') == 2 }),
 	'... one notice and two questions'
 	or diag(
 		  scalar(windows('tipme: notice')) . ' and '
