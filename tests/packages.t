@@ -147,7 +147,8 @@ SKIP: {
 			if system 'command -v piuparts > /dev/null';
 		# systemd, which sysusers bring, leaves folders of its own: it is there before.
 		my $base = "$source/base.tar.gz";
-		my $make = "mmdebstrap --mode=root --variant=apt --include=passwd,systemd $suite $base";
+		my $there = 'passwd,systemd-sysv,libpam-systemd';
+		my $make  = "mmdebstrap --mode=root --variant=apt --include=$there $suite $base";
 		my $options = "-d $suite -b $base --scriptsdir /etc/piuparts/scripts --no-eatmydata"
 			. ' --warn-on-debsums-errors --do-not-verify-signatures';
 		$said = qx{$make 2>&1 && cd "$source/1" && piuparts $options *.changes 2>&1};
