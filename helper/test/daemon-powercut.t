@@ -51,15 +51,16 @@ mkdir $look;
 open my $other, '>>', $d->library . '/.other' or die;
 
 is + ($d->start)[0],      0, 'start' or BAIL_OUT('no recorder');
-is + (snap_quietly())[0], 0, 'an episode' for 1 .. 2;
-my @before = visible($d->library);
+# In the order in which they were saved: their names tell no more than the second.
+my @before;
+for (1 .. 2) {
+	is + (snap_quietly())[0], 0, 'an episode';
+	push @before, added(@before);
+}
 my %want   = map { ($_ => files($d->library . "/$_")) } @before;
 my @disks  = stops_of('saving a third, which removes the first',
 	sub { exec Tipme::TestDaemon::tipme(), 'snap' }, '');
-my ($new) = grep {
-	my $id = $_;
-	!grep { $_ eq $id } @before
-} visible($d->library);
+my ($new) = added(@before);
 ok $new, 'it is saved';
 $want{$new} = files($d->library . "/$new");
 push @disks, disk_now('after the answer');
@@ -84,13 +85,10 @@ is scalar(grep { !/\A(?:first|second)\z/ } @words), 0, 'on each disk the old wor
 is $words[-1], 'second', 'and what was said to be saved, is';
 
 # Control.
-@before   = visible($d->library);
+@before   = ($before[1], $new);
 $want{$_} = files($d->library . "/$_") for @before;    # the words are in it now
 @disks = stops_of('fsync() does nothing', sub { exec Tipme::TestDaemon::tipme(), 'snap' }, 'fsync');
-($new) = grep {
-	my $id = $_;
-	!grep { $_ eq $id } @before
-} visible($d->library);
+($new) = added(@before);
 $want{$new} = files($d->library . "/$new");
 my $torn = grep { my (undef, @wrong) = look_at($_, $before[0]); @wrong } @disks;
 cmp_ok $torn, '>', 0,
@@ -105,6 +103,14 @@ sub visible {
 	my ($dir) = @_;
 	return sort map {s{.*/}{}r} glob "$dir/2*";
 }
+
+# What is in the library and was not before.
+sub added {
+	my (@were) = @_;
+	my %were = map { $_ => 1 } @were;
+	return grep { !$were{$_} } visible($d->library);
+}
+
 sub snap_quietly { return $d->run(Tipme::TestDaemon::tipme(), 'snap') }
 
 sub files {
