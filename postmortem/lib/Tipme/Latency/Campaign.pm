@@ -56,14 +56,16 @@ sub run {
 			loads  => [ map { { name => $_->[0], command => $_->[1] } } @steps ]
 		}
 	);
-	my @files;
+	my (@files, $ended);
+	# For all of it: a signal that came between two recordings would be lost, or leave a load behind.
+	local @SIG{qw(INT TERM)} = (sub { $ended = 1 }) x 2;
 	for my $step (@steps) {
 		my ($name, $command) = @$step;
 		my $file = "$folder/$name.json";
 		push @files, $file;
 		if (_is_complete($file, $o{seconds})) { $o{say}->("$name: is there already"); next }
 		$o{say}->("$name: $o{seconds} s");
-		_record($folder, $name, $command, $file, %o);
+		_record($folder, $name, $command, $file, \$ended, %o);
 	}
 	return map { Tipme::Latency::Result->read($_) } @files;
 }
@@ -111,18 +113,16 @@ sub _is_complete {
 
 # The load runs in a process group of its own, so that all of it ends with us.
 sub _record {
-	my ($folder, $name, $command, $file, %o) = @_;
+	my ($folder, $name, $command, $file, $ended, %o) = @_;
 	my $work = "$folder/work-$name";
 	my $load = defined $command ? _start($work, $command) : undef;
-	my $ended;
-	local @SIG{qw(INT TERM)} = (sub { $ended = 1 }) x 2;
 	my $rc =
 		_wait($o{program},
 		[ 'record', '--duration', $o{seconds}, '--output', $file, @{ $o{record} // [] } ], $load,
-		\$ended);
+		$ended);
 	_end($load)                                                        if $load;
-	remove_tree($work)                                                 if defined $command;
-	die "$name: ended before its time; run the same again to go on\n"  if $ended;
+	_remove($work)                                                     if defined $command;
+	die "$name: ended before its time; run the same again to go on\n"  if $$ended;
 	die "$name: the load has ended by itself: is its command right?\n" if $rc == -1;
 	# 2: something was over the threshold, which is what is asked.
 	die "$name: it could not be recorded\n" if $rc != 0 && $rc != 2;
@@ -131,11 +131,12 @@ sub _record {
 
 sub _start {
 	my ($work, $command) = @_;
-	remove_tree($work);
+	_remove($work);
 	mkdir $work or die "$work: $!\n";
 	my $pid = fork // die "no process for the load: $!\n";
 	return $pid if $pid;
 	POSIX::setpgid(0, 0);
+	@SIG{qw(INT TERM)} = ('DEFAULT') x 2;
 	open STDOUT, '>', '/dev/null';
 	open STDERR, '>', '/dev/null';
 	open STDIN,  '<', '/dev/null';
@@ -148,9 +149,21 @@ sub _end {
 	my ($pid) = @_;
 	kill 'TERM', -$pid, $pid;
 	for (1 .. 50) { last if waitpid($pid, POSIX::WNOHANG()) != 0; sleep 0.05 }
-	kill 'KILL', -$pid, $pid;
+	# All of its group: what is killed may still be writing for a moment.
+	for (1 .. 200) { last if !kill 'KILL', -$pid; waitpid $pid, POSIX::WNOHANG(); sleep 0.05 }
 	waitpid $pid, 0;
 	return;
+}
+
+# The folder of a load, in which a process that ends may still have written.
+sub _remove {
+	my ($work) = @_;
+	for (1 .. 40) {
+		remove_tree($work, { error => \my $errors });
+		return if !-e $work;
+		sleep 0.25;
+	}
+	die "$work: cannot be removed: a process of an earlier load may still write there: end it\n";
 }
 
 # Exit status of the recording; -1 where the load ended before it.
