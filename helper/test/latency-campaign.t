@@ -21,7 +21,8 @@ sub campaign {
 
 # A load that can be found again: it holds a file open.
 my $load    = "--load mark='exec sleep 1000 < /dev/null 3> $dir/held'";
-my $command = "\"$tipme\" latency campaign $dir/c --each 2s $load";
+# The signal is meant for it, not for the shell.
+my $command = "exec \"$tipme\" latency campaign $dir/c --each 2s $load";
 my $pid     = fork // die;
 if (!$pid) { open STDOUT, '>', '/dev/null'; open STDERR, '>', '/dev/null'; exec $command or die }
 ok(
