@@ -45,6 +45,19 @@ like($d->{verdict}{sentence}, qr/The moving picture of mpv \(pid 500\) stood sti
 sub computes { my ($s) = @_; $s->wake(1, 1599.5, FILM, 0, 'nanosleep', context => 'hardirq')->run(1, 1599.6, 2000.05, FILM, 'sleeping'); return }
 $d = judged('it computed', film(gap => [ 1600, 2000 ], between => \&computes), 'app-compute', 'mpv', 0.95);
 
+# A key went in just before the picture goes on: it moves because of keys, and was not due.
+sub pressed {
+	my ($t) = @_;
+	my $s = film(gap => [ 1600, 2000 ], between => \&computes)->enter($t);
+	$s->run(0, $t + 0.4, $t + 1, Tipme::Test::Story::CLIENT, 'sleeping')->draw($t + 0.9);
+	return $s->diagnose("$dir/" . ++$n);
+}
+$d = pressed(1980);
+isnt($d->{verdict}{blamed}{comm} // '', 'mpv', 'a key sets it going: nobody is blamed for the gap');
+ok((grep { /The moving picture of mpv/ } @{ $d->{verdict}{circumstances} }), '... but it is told');
+$d = pressed(1700);
+is($d->{verdict}{blamed}{comm}, 'mpv', 'a key 300 ms before set nothing going');
+
 # Its user has paused it, for all that is known: it slept by its own wish.
 $d = film(gap => [ 1600, 2000 ])->diagnose("$dir/" . ++$n);
 is($d->{verdict}{kind}, 'none', 'it slept by its own wish: no verdict');

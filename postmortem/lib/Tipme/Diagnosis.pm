@@ -184,7 +184,8 @@ sub _stutter {
 	return if !defined $tid || $ran <= $g->{from_ns};
 	my $part = $self->part_of_stall({ tid => $tid, start_ns => $g->{from_ns}, end_ns => $ran, what => 'stutter', source => $g->{source}, missed => $g->{missed} });
 	my $v = $part->{verdict};
-	my $own = $v->{kind} =~ /\A(?:timer-sleep|time-out|unknown|none)\z/ 
+	my $own = Tipme::Stutter->by_input($g, $self->events)
+		|| $v->{kind} =~ /\A(?:timer-sleep|time-out|unknown|none)\z/
 		|| $v->{kind} =~ /\A(?:ipc|futex)-wait\z/ && ($v->{blamed}{pid} // 0) == $g->{pid};
 	$v->{stutter} = { pid => $g->{pid}, missed => $g->{missed}, period_ns => int $g->{period_ns}, last_ns => $g->{last_ns}, next_ns => $g->{to_ns}, compositor => $g->{paints} ? 1 : 0, sure => $own ? 0 : 1, stood => { tid => $tid, source_pid => $g->{source}{pid} // 0, from_ns => $g->{from_ns}, to_ns => $ran } };
 	return $part;

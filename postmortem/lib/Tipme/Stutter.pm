@@ -14,6 +14,7 @@ my $EVEN      = 0.8;               # of them that come in time
 my $AFTER     = 5;                 # frames by which it goes on
 my $RESUME_NS = 5_000_000_000;     # one that goes on later had been stopped, not held up
 my $LEAST_NS  = 100_000_000;       # a shorter gap is hardly seen
+my $ANSWER_NS = 100_000_000;       # a picture that goes on so soon after an input event goes on by it
 my $MISSED    = 4;                 # frames, at least
 
 # worst(SOURCES, TRIGGER): the longest gap: { source, pid, from_ns (when the next frame was due), to_ns (when it came), last_ns (the last one
@@ -33,6 +34,16 @@ sub worst {
 		}
 	}
 	return $worst;
+}
+
+# by_input(GAP, EVENTS): does the picture go on as the answer to an input event? It came in the gap, just before the next frame. Then the picture moves
+# because of the user (a page that each key sets going), and was not due before. Of motion only what went to its process counts.
+sub by_input {
+	my ($class, $g, @events) = @_;
+	return scalar grep {
+		!$_->{chord} && $_->{device_ns} > $g->{from_ns} && $_->{device_ns} <= $g->{to_ns} && $g->{to_ns} - $_->{device_ns} < $ANSWER_NS
+			&& ($_->{kind} ne 'motion' || ($_->{pid} // 0) == $g->{pid})
+	} @events;
 }
 
 # The gaps of one series of drawings.
