@@ -57,7 +57,7 @@ sub run {
 		}
 	);
 	my (@files, $ended);
-	# For all of it: a signal that came between two recordings would be lost, or leave a load behind.
+	# For all of it: a signal between two recordings would be lost, or leave a load behind.
 	local @SIG{qw(INT TERM)} = (sub { $ended = 1 }) x 2;
 	for my $step (@steps) {
 		my ($name, $command) = @$step;
