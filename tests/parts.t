@@ -44,11 +44,11 @@ is scalar(map { part("$_/2", 'a.t', 'b.t', 'c.t') } 1, 2), 3,
 	'tests without a time have a part, too';
 
 {
-	my %group = map { $_ => [ filter(".ci/group $_") ] } qw(together machines alone);
+	my %group = map { $_ => [ filter(".ci/group $_") ] } qw(together machines beside alone);
 	is_deeply [ sort map {@$_} values %group ], [ sort @tests ], 'groups: all tests, and each once';
 	is_deeply [ grep { !m{^tests/vm/} } @{ $group{machines} } ], [],
 		'... machines are those of tests/vm';
-	for my $pattern (map {/^([^#\s]\S*)/} lines("$SRC/.ci/together")) {
+	for my $pattern (map {/^([^#\s]\S*)/} map { lines("$SRC/.ci/$_") } qw(together alone)) {
 		my @source = (glob("$SRC/$pattern"), glob("$SRC/$pattern.c"));
 		ok scalar(grep {-e} @source), "... $pattern names tests that there are";
 	}

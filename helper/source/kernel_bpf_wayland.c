@@ -96,7 +96,7 @@ static int file_add(struct bpf_source *src, const char *path, const struct stat 
 	f->ino = st->st_ino;
 	f->seen = src->wayland_looks;
 	if (src->opt.wayland_say)
-		src->opt.wayland_say(path, err, lib.why);
+		src->opt.wayland_say(src->opt.wayland_say_arg, path, err, lib.why);
 	return err;
 }
 

@@ -73,7 +73,8 @@ struct tipme_kernel_options {
 	/* May be NULL: no Wayland compositors. Opens, trusts, calibrates and probes a file. Returns 0, or -errno and a sentence in lib->why. */
 	int (*wayland_open)(const char *path, struct tipme_wayland_library *lib);
 	/* May be NULL. Told once of each file that is watched from now on (err 0), or cannot be (-errno). On the thread that switches classes or looks. */
-	void (*wayland_say)(const char *path, int err, const char *why);
+	void (*wayland_say)(void *arg, const char *path, int err, const char *why);
+	void *wayland_say_arg;
 	const char *wayland_library; /* one beside those of the system; NULL: none */
 	uint32_t wayland_uids[17]; /* whose compositors */
 	unsigned int wayland_users; /* how many of these */
