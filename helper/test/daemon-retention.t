@@ -98,12 +98,12 @@ is left_of(
 ok -e '/etc/passwd', 'really';
 
 # What happens to the library while the recorder runs is seen, although it does not read each
-# episode again.
+# episode again. What it saves itself is small beside these, however many threads there are.
 {
 	my $d = Tipme::TestDaemon->new(
-		args => [ '--post', 0, '--source', 'proc_sampled', '--keep', 0, '--keep-mb', 6 ]);
+		args => [ '--post', 0, '--source', 'proc_sampled', '--keep', 0, '--keep-mb', 60 ]);
 	mkdir $d->library, 0700;
-	old($d, id($_), bytes => 500_000) for 1 .. 3;
+	old($d, id($_), bytes => 5_000_000) for 1 .. 3;
 	my $left = sub {
 		return join ' ', map { m{/20250101-00000(\d)} ? $1 : () } glob $d->library . '/2*';
 	};
@@ -112,14 +112,14 @@ ok -e '/etc/passwd', 'really';
 	is + ($d->snap)[0],  0, 'snap';
 	is $left->(), '1 2 3', 'there is room for all';
 	$spew->($d->library . '/' . id(1) . '/pinned',          0);
-	$spew->($d->library . '/' . id(3) . '/cache/index.new', 4_000_000);
+	$spew->($d->library . '/' . id(3) . '/cache/index.new', 40_000_000);
 	rename $d->library . '/' . id(3) . '/cache/index.new',
 		$d->library . '/' . id(3) . '/cache/index.db'
 		or die;
 	is + ($d->snap)[0], 0,     'snap';
 	is $left->(),       '1 3', 'an index that grew takes room; what was pinned since stays';
 	rename $d->library . '/' . id(3), $d->library . '/' . id(5) or die;
-	old($d, id(4), bytes => 2_000_000);
+	old($d, id(4), bytes => 20_000_000);
 	is + ($d->snap)[0], 0,     'snap';
 	is $left->(),       '1 5', 'a new name is another episode, a new folder is seen';
 	$d->stop;
