@@ -8,9 +8,13 @@ no warnings 'portable';    # numbers of 64 bits
 use FindBin;
 use lib "$FindBin::Bin/../helper/test/lib";
 use Archive::Tar ();
+use POSIX        ();
 use Test::More;
 use Time::HiRes       qw(sleep);
 use Tipme::TestDaemon qw(records_of slurp tipme wait_until);
+
+# Of x86-64, as all of tipme.
+my ($CLONE, $CLONE_VFORK, $SIGCHLD) = (56, 0x4000, 17);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 
@@ -87,7 +91,7 @@ for my $all ([], ['--all']) {
 	my $file = $d->dir . '/' . @$all . '.tipme';
 	($rc, undef, $err) = $d->run(tipme(), 'bundle', '--yes', @$all, $path, '-o', $file);
 	is $rc, 0, "bundle @$all" or diag $err;
-	my $tar = Archive::Tar->new($file) or BAIL_OUT("$file: no archive");
+	my $tar = Archive::Tar->new($file) or BAIL_OUT("$file: no archive: $err");
 	for my $name ($tar->list_files) {
 		my $bytes = $tar->get_content($name) // '';
 		my $rec   = $d->dir . '/bundled.rec';
@@ -130,10 +134,15 @@ sub episode {
 			"dd if=/dev/zero of=$folder/data bs=64k count=64 conv=fsync 2>/dev/null; sync; sleep "
 				. "0.1";
 	}
+	# A thread that stands still for longer than all others: what a bundle is cut to.
+	syscall($CLONE, $CLONE_VFORK | $SIGCHLD, 0, 0, 0, 0) == 0 and still(0.5);
 	waitpid $_, 0 for @busy, $writer;
 	sleep 0.2;
 	return ($d->snap('-m', 'addresses'))[1] =~ m{\n(/.*)\n} ? $1 : BAIL_OUT('no episode');
 }
+
+# A child for which its parent waits in the kernel, as vfork() has it.
+sub still { my ($seconds) = @_; sleep $seconds; POSIX::_exit(0) }
 
 # All in one folder: its lock is contended.
 sub rename_much {
@@ -143,7 +152,6 @@ sub rename_much {
 	for (my $i = 0; Time::HiRes::time() < $end; $i++) {
 		rename $file . ($i ? $i - 1 : ''), "$file$i";
 	}
-	require POSIX;
 	POSIX::_exit(0);
 }
 

@@ -18,6 +18,7 @@ my $LONGEST = 300;                                                           # c
 my @STUTTER = qw(pid missed period_ns last_ns next_ns compositor sure);
 my @STOOD   = qw(tid source_pid from_ns to_ns);
 my @PRESS   = qw(n pid start_ns end_ns possible_ns open);
+my @QUIET   = qw(events servers still);
 my %WHY     = map { $_ => 1 } qw(process network timer nothing busy rests);
 
 # sent(DATA of a diagnosis, HAS_PART->(NAME): 1 if a program of that name has one): what goes into
@@ -53,6 +54,16 @@ sub _fact {
 	} @{ ($v->{memory} // {})->{programs} // [] }
 		if code_of($raw) eq 'memory-of';
 	return { code => code_of($raw), %$args };
+}
+
+# quiet(DIAGNOSIS, SAMPLED): of an episode in which nothing was slow: { events, servers: how many,
+# still: 1: no thread of a program stood still for long }
+sub quiet {
+	my ($diagnosis, $sampled) = @_;
+	my $told = _of($diagnosis->episode)->{quiet};
+	return { map { $_ => $told->{$_} + 0 } @QUIET } if _numbers($told, @QUIET);
+	my ($events, $servers) = map { scalar @$_ } [ $diagnosis->events ], [ $diagnosis->servers ];
+	return { events => $events, servers => $servers, still => $sampled ? 0 : 1 };
 }
 
 sub _of { my ($ep) = @_; my $b = $ep->manifest->{bundle}; return ref $b eq 'HASH' ? $b : {} }

@@ -92,15 +92,12 @@ sub made {
 	my $of    = $d->{path} // [];
 	my $wider = [];
 	my @reach = @REACH_NS;
-	my @detail =
-		$o{all} || !$d->{interval}
-		? 'whole'
-		: @Tipme::Cut::DETAIL;
+	my @detail = $o{all} ? 'whole' : $d->{interval} ? @Tipme::Cut::DETAIL : 'none';
 	while (my $detail = shift @detail) {
 		my $b = $class->new($ep, $d, %o, diagnosis => $diagnosis, threads => $diagnosis->threads,
 			detail => $detail, wider => $wider);
 		my @files = $b->files;
-		return ($b, @files) if $detail eq 'whole';
+		return ($b, @files) if $detail eq 'whole' || $detail eq 'none';
 		my ($theirs, $again) = eval { _opened(@files) };
 		$b->{opened} = [ $theirs, $again ];
 		return ($b, @files) if $again && $b->core_of($again) eq $b->core_of($d);
@@ -150,19 +147,20 @@ sub parts {
 	require Tipme::Timeline;
 	require Tipme::Timeline::Picture;
 	my ($diagnosis, $d) = @{ $self->{opened} // [ _opened(@files) ] };
-	my $svg = Tipme::Timeline::Picture->svg(Tipme::Timeline->collect($diagnosis, $d));
-	utf8::decode($svg);
+	my $quiet = $self->{cut}->detail eq 'none';    # nothing is there that a picture could show
+	my $svg = $quiet ? undef : Tipme::Timeline::Picture->svg(Tipme::Timeline->collect($diagnosis, $d));
+	utf8::decode($svg) if defined $svg;
 	my %out = %{ $self->{dropped} };
 	my $told = $self->diagnosis_of($d);
-	my $trace = Tipme::Export::Problem->trace($diagnosis, $told);
+	my $trace = $quiet ? undef : Tipme::Export::Problem->trace($diagnosis, $told);
 	my $json = Cpanel::JSON::XS->new->canonical->pretty->ascii;
 	my $data = Tipme::Report::JSON::data($told);
 	# A path of thousands of turns is for programs, which make it anew.
 	delete $data->{path} if @{ $data->{path} // [] } > $MAX_PATH;
 	return ([ 'verdict.txt', _utf8(Tipme::Report::Text::page($told)) ], [ 'verdict.json', $json->encode($data) ], [ 'summary.txt', _utf8(Tipme::Report::Text::short($told)) ],
 		[ 'system.json', $json->encode($system) ],
-		[ 'report.html', Tipme::Page::report($told, manifest => $diagnosis->episode->manifest, svg => length $svg <= $MAX_PICTURE ? $svg : undef, left_out => [ map { "$out{$_} $_" } sort keys %out ], system => $system, stacks => [ Tipme::Stacks::of($diagnosis, $d) ]) ],
-		length $trace <= $MAX_TRACE ? [ 'trace.pftrace', $trace ] : ());
+		[ 'report.html', Tipme::Page::report($told, manifest => $diagnosis->episode->manifest, svg => length($svg // '') <= $MAX_PICTURE ? $svg : undef, left_out => [ map { "$out{$_} $_" } sort keys %out ], system => $system, stacks => [ Tipme::Stacks::of($diagnosis, $d) ]) ],
+		defined $trace && length $trace <= $MAX_TRACE ? [ 'trace.pftrace', $trace ] : ());
 }
 
 sub _utf8 { my ($s) = @_; utf8::encode($s); return $s }
@@ -296,6 +294,7 @@ sub _pinned {
 	my ($self) = @_;
 	my %named = map { $self->{threads}->at($_, $self->{ep}->trigger_ns)->{comm} => 1 } keys %{ $self->{named} };
 	my %brought = $self->{cut}->detail eq 'whole' ? () : Tipme::Brought::sent($self->{d}, sub { return $named{ $_[0] } });
+	$brought{quiet} = Tipme::Brought::quiet($self->{diagnosis}, $self->{d}{sampled}) if $self->{cut}->detail eq 'none';
 	my $own = $self->{cut}->own or return (%brought, $self->_meant);
 	my $i = $self->{d}{interval};
 	my ($e) = grep { $_->{n} == $own->{n} } $self->{diagnosis}->events;

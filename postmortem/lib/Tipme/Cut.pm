@@ -36,18 +36,18 @@ my %MACHINE   = map { $_ => 1 } qw(memory_state cpu_speed kernel_message);
 my $AROUND_NS = 2_000_000_000;    # around the cut: as Tipme::Machine looks
 
 # How much is kept, the least first: path: of each thread, the stretches of the path; interval: all threads, the interval and 0.1 s on both sides; seconds: the
-# same, from 1 s before to 0.5 s after. Input events other than the episode's own are in none of these. whole: all, with all input events.
+# same, from 1 s before to 0.5 s after. Input events other than the episode's own are in none of these. whole: all, with all input events. none: nothing was slow, no record.
 our @DETAIL = qw(path interval seconds whole);
 
 # new(DIAGNOSIS, DATA of its run, detail => one of @DETAIL, wider => [ [from, to] ... ]: with detail path, where all threads are kept)
 sub new {
 	my ($class, $diagnosis, $d, %o) = @_;
-	my $self =
-		bless { d => $d, detail => $o{detail} // 'path', of => {}, pid => {}, mentioned => {},
-		stacks => {}, aside => {} }, $class;
+	my %none = map { $_ => {} } qw(of pid mentioned stacks aside);
+	my $self = bless { %none, d => $d, detail => $o{detail} // 'path' }, $class;
 	my $i = $d->{interval};
 	if (!$i || $self->{detail} eq 'whole') {
-		@$self{qw(detail from to)} = ('whole', 0, 1 << 62);
+		my @none = ('none', ($diagnosis->episode->trigger_ns) x 2);
+		@$self{qw(detail from to)} = $self->{detail} eq 'none' ? @none : ('whole', 0, 1 << 62);
 		return $self;
 	}
 	my ($before, $after) =
@@ -349,7 +349,7 @@ sub keeps {
 	my $ts     = $f->{ts_ns};
 	my $stands = $self->{ground} && $name !~ /\Ax_/ && $self->{ground}->keeps($f->{tid}, $ts);
 	return $self->_mention($name, $f) if $stands;
-	return 0                          if $ts < $self->{from} || $ts > $self->{to};
+	return 0 if $ts < $self->{from} || $ts > $self->{to} || $self->{detail} eq 'none';
 	return 0                          if $INPUT{$name} && !$self->_own_input($name, $f);
 	return $self->_mention($name, $f)
 		if $INPUT{$name} || $self->{detail} ne 'path' || $self->_on_path($name, $f, $cpu);

@@ -216,14 +216,14 @@ sub why_not {
 
 sub _without_interval {
 	my ($self, %o) = @_;
-	my @e = $self->{path}->events;
+	my $q = Tipme::Brought::quiet($self, $self->{kernel}->sampled);
 	return no_input(fill(N__('{why}: `tipme events` lists them.'), why => $self->why_not($o{event}))) if defined $o{event};
 	# Samples would not have seen it; and where one did, the sentence has named it already.
-	my $still = $self->{kernel}->sampled || $o{stall} ? '' : fill(N__(' No thread of a program stood still for 100 ms.'));
-	return no_input(fill(N__('No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).{still}'), still => $still)) if !$self->{path}->servers;
-	return no_input(fill(N__('No input event is in this episode: press a key before the hot-key.{still}'), still => $still)) if !@e;
+	my $still = !$q->{still} || $o{stall} ? '' : fill(N__(' No thread of a program stood still for 100 ms.'));
+	return no_input(fill(N__('No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).{still}'), still => $still)) if !$q->{servers};
+	return no_input(fill(N__('No input event is in this episode: press a key before the hot-key.{still}'), still => $still)) if !$q->{events};
 	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, exact => 1, confidence => 1,
-		sentence => fill(N__('Nothing unusual: none of the {n} input events here waited for an answer.'), n => scalar @e) };
+		sentence => fill(N__('Nothing unusual: none of the {n} input events here waited for an answer.'), n => $q->{events}) };
 }
 
 # part_of(INTERVAL): the part of a diagnosis that is about it; part_of_stall(): the same of a thread that stood still

@@ -24,11 +24,12 @@ One file for whoever shall look into it: the verdict, and the records of the pro
 processes that have a part in it; all others are numbers. Of each thread the records cover only the time when it had a
 part; what it did at other times is there as sums. Of input events only the one that was answered late is there.
 Not in it: command lines, environments, key codes, folders, users, the machine's name, your note and tags (unless --with-note).
-Some verdicts need more of the records: then it is said, before you are asked, that the file tells when keys were
-pressed. --all takes all seconds of the episode, with the time of each key press: that is asked twice. What goes in is
-shown, and you are asked, before the file is written; --yes says that you have agreed. Without -o the file is named after
-the program and the time: tipme-xterm-20261122-1724.tipme. With --fleet it carries the number by
-which that fleet knows this machine (`tipme fleet join NAME` first); no other bundle carries it.
+Where nothing was slow it has no such records at all. Some verdicts need more of them: then it is
+said, before you are asked, that the file tells when keys were pressed. --all takes all seconds of
+the episode, with the time of each key press: that is asked twice. What goes in is shown, and you
+are asked, before the file is written; --yes says that you have agreed. Without -o the file is named
+after the program and the time: tipme-xterm-20261122-1724.tipme. With --fleet it carries the number
+by which that fleet knows this machine (`tipme fleet join NAME` first); no other bundle carries it.
 
 It is a plain archive: `tar xf FILE` opens it, report.html needs no tipme, trace.pftrace is for
 ui.perfetto.dev, manifest.json has the sum of each part. --did, --expected and --often say what you
@@ -51,6 +52,8 @@ my %TELLS    = (
 	seconds =>
 		'This verdict rests on what all threads did, so the file has that, from 1 s before the problem to 0.5 s after it. From it, times of other keys can be found, and text can be guessed.'
 		. $PROGRAMS,
+	none =>
+		'Nothing was slow, so the file has no record of what programs did, and of no key. --all takes all of it, with the time of each key press.',
 	whole =>
 		'The file tells when each key was pressed, from which text can be guessed, and which programs and libraries ran: give it only to people to whom you would tell that.',
 );
@@ -67,9 +70,8 @@ sub run {
 	my $ep        = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my $diagnosis = Tipme::Diagnosis->new($ep);
 	my $d         = $diagnosis->run;
-	die 'nothing in it was slow, so there is no part that a bundle could be cut to: '
-		. "`tipme bundle --all` takes all of it, with the time of each key press\n"
-		if !$d->{interval} && !$o->{all};
+	die "nothing in it was slow, and a fleet is told of what was: write it without --fleet\n"
+		if !$d->{interval} && defined $o->{fleet};
 	$o->{output} //= _name($ep, $d);
 	my ($bundle, @files) = Tipme::Bundle->made(
 		$ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all},
