@@ -11,7 +11,7 @@
 #include "lab/deeds.h"
 
 /* Key codes of the letters on an evdev keyboard; each is an order. */
-enum { KEY_COMPUTE = 54 /* c */, KEY_SLEEP = 39 /* s */, KEY_NOTHING = 57 /* n */, KEY_DEEDS = 53 /* x */ };
+enum { KEY_COMPUTE = 54 /* c */, KEY_SLEEP = 39 /* s */, KEY_NOTHING = 57 /* n */, KEY_DEEDS = 53 /* x */, KEY_VAIN = 55 /* v */, KEY_LATER = 56 /* b */ };
 
 struct client {
 	xcb_connection_t *x;
@@ -86,15 +86,19 @@ static void answer_key(struct client *c, unsigned int code)
 		return answer_with_deeds(c);
 	if (code == KEY_NOTHING)
 		return;
-	if (code == KEY_COMPUTE)
+	if (code == KEY_COMPUTE || code == KEY_VAIN)
 		compute_ms(c->ms);
 	if (code == KEY_SLEEP)
 		sleep_ms(c->ms);
-	draw(c);
+	if (code != KEY_VAIN)
+		draw(c);
 	if (c->told) {
 		printf("%lld %lld\n", from, now_ns());
 		fflush(stdout);
 	}
+	/* Nobody waits for that any more. */
+	if (code == KEY_LATER)
+		compute_ms(c->ms);
 }
 
 static void open_window(struct client *c, const char *title)

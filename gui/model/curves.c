@@ -191,6 +191,24 @@ add_cumulative (GPtrArray *charts, struct json_object *view, const char *kind)
   finish (charts, chart);
 }
 
+/* Shortest first: a straight line is even, a bend at the end is a few long ones. */
+static void
+add_by_events (GPtrArray *charts, struct json_object *view, const char *kind)
+{
+  TipmeChart *chart = chart_new (g_strdup_printf (_ ("Waiting by number of answers: %s"), kind),
+                                 _ ("answers, shortest first"), FALSE, _ ("waited, s"), FALSE);
+  TipmeCurve *curve = curve_new (chart, kind);
+  struct json_object *list = tipme_json_get (view, "cumulative");
+
+  for (guint i = 0; i < tipme_json_length (list); i++)
+    {
+      struct json_object *point = json_object_array_get_idx (list, i);
+
+      add_point (chart, curve, number (point, "events"), number (point, "ns") / 1e9);
+    }
+  finish (charts, chart);
+}
+
 static void
 add_over_time (GPtrArray *charts, struct json_object *view, const char *kind)
 {
@@ -269,6 +287,7 @@ tipme_charts_of_measurement (struct json_object *object)
         {
           add_histogram (charts, view, kind);
           add_cumulative (charts, view, kind);
+          add_by_events (charts, view, kind);
           add_over_time (charts, view, kind);
         }
     }

@@ -249,13 +249,18 @@ us_of (struct json_object *object, const char *name)
   return value ? (gint64) (json_object_get_double (value) * 1000) : G_MININT64;
 }
 
+/* A whole number, 0 if it is missing. Free it. */
+static char *
+text_of_count (struct json_object *object, const char *name)
+{
+  return g_strdup_printf ("%" G_GINT64_FORMAT, tipme_json_number (object, name, 0));
+}
+
 static void
 add_side (TipmeFacts *facts, struct json_object *side, const char *name)
 {
-  g_autofree char *presses = g_strdup_printf ("%" G_GINT64_FORMAT,
-                                              tipme_json_number (side, "presses", 0));
-  g_autofree char *slow = g_strdup_printf ("%" G_GINT64_FORMAT,
-                                           tipme_json_number (side, "slow", 0));
+  g_autofree char *presses = text_of_count (side, "presses");
+  g_autofree char *slow = text_of_count (side, "slow");
   g_autofree char *median = tipme_text_ms (tipme_json_number (side, "median_ns", G_MININT64));
 
   row (facts, presses, slow, median, name, NULL);
@@ -305,8 +310,7 @@ tipme_facts_of_week (struct json_object *week)
   for (guint i = 0; i < tipme_json_length (causes); i++)
     {
       struct json_object *cause = json_object_array_get_idx (causes, i);
-      g_autofree char *times = g_strdup_printf ("%" G_GINT64_FORMAT,
-                                                tipme_json_number (cause, "times", 0));
+      g_autofree char *times = text_of_count (cause, "times");
       g_autofree char *sum = tipme_text_ms (tipme_json_number (cause, "sum_ns", G_MININT64));
       g_autofree char *most = tipme_text_ms (tipme_json_number (cause, "longest_ns", G_MININT64));
       g_autofree char *name = week_name (cause);
@@ -377,6 +381,79 @@ add_moments (GPtrArray *tables, struct json_object *moments)
     }
 }
 
+/* A field of a JSON number with one digit, or "-". Free it. */
+static char *
+text_of_number (struct json_object *object, const char *name)
+{
+  struct json_object *value = tipme_json_get (object, name);
+
+  return value ? g_strdup_printf ("%.1f", json_object_get_double (value)) : g_strdup ("-");
+}
+
+static void
+add_between (GPtrArray *tables, struct json_object *between)
+{
+  TipmeFacts *facts = table (tables, _ ("Times between long answers"), TRUE);
+
+  row (facts, _ ("answers"), _ ("mean, s"), _ ("deviation, s"), _ ("longer than, ms"), NULL);
+  for (guint i = 0; i < tipme_json_length (between); i++)
+    {
+      struct json_object *one = json_object_array_get_idx (between, i);
+      g_autofree char *count = text_of_count (one, "events");
+      g_autofree char *mean = text_of_number (one, "mean_s");
+      g_autofree char *deviation = text_of_number (one, "deviation_s");
+      g_autofree char *ms = text_of_count (one, "ms");
+
+      row (facts, count, mean, deviation, ms, NULL);
+    }
+}
+
+/* Those that were judged, with their verdicts. */
+static void
+add_long_events (GPtrArray *tables, struct json_object *events)
+{
+  TipmeFacts *facts = table (tables, _ ("The longest answers"), TRUE);
+
+  row (facts, _ ("answer"), _ ("minute"), _ ("application, input and verdict"), NULL);
+  for (guint i = 0; i < tipme_json_length (events); i++)
+    {
+      struct json_object *one = json_object_array_get_idx (events, i);
+      g_autofree char *took = tipme_text_ms (tipme_json_number (one, "response_ns", G_MININT64));
+      g_autofree char *minute = text_of_count (one, "minute");
+      g_autofree char *what = g_strdup_printf ("%s, %s: %s", tipme_json_text (one, "app"),
+                                               tipme_json_text (one, "kind"),
+                                               tipme_json_text (one, "verdict"));
+
+      row (facts, took, minute, what, NULL);
+    }
+}
+
+/* What the machine does in minutes without input, and in others. */
+static void
+add_activity (GPtrArray *tables, struct json_object *machine)
+{
+  static const char *const which[] = { "idle", "used" };
+  const char *const name[] = { _ ("nobody touched it"), _ ("in use") };
+  TipmeFacts *facts = table (tables, _ ("What the machine did"), TRUE);
+
+  row (facts, _ ("busy, %"), _ ("device interrupts a second"), _ ("timer interrupts a second"),
+       _ ("minutes in which"), NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (which); i++)
+    {
+      struct json_object *part = tipme_json_get (machine, which[i]);
+      struct json_object *busy = tipme_json_get (part, "busy");
+      struct json_object *interrupts = tipme_json_get (part, "interrupts");
+
+      if (!busy)
+        continue;
+      g_autofree char *share = g_strdup_printf ("%.2f", 100 * json_object_get_double (busy));
+      g_autofree char *device = text_of_number (interrupts, "device");
+      g_autofree char *timer = text_of_number (interrupts, "timer");
+
+      row (facts, share, device, timer, name[i], NULL);
+    }
+}
+
 GPtrArray *
 tipme_facts_of_measurement (struct json_object *object)
 {
@@ -391,6 +468,12 @@ tipme_facts_of_measurement (struct json_object *object)
     add_answers (tables, answers);
   if (tipme_json_length (tipme_json_get (measurement, "moments")))
     add_moments (tables, tipme_json_get (measurement, "moments"));
+  if (tipme_json_length (tipme_json_get (measurement, "between")))
+    add_between (tables, tipme_json_get (measurement, "between"));
+  if (tipme_json_length (tipme_json_get (measurement, "long_events")))
+    add_long_events (tables, tipme_json_get (measurement, "long_events"));
+  if (tipme_json_get (measurement, "machine"))
+    add_activity (tables, tipme_json_get (measurement, "machine"));
   if (!tables->len)
     table (tables, _ ("There is nothing in this file"), FALSE);
   return tables;

@@ -256,11 +256,16 @@ test_charts (void)
       "\"histogram\":[[1,40],[10,0],[100,2]],\"above\":[[1,42],[100,2]],\"blocks\":[5,1000]}]}]}");
   struct json_object *profile = json_tokener_parse (
       "{\"kinds\":{\"key\":{\"limit_ms\":[50,150],\"histogram\":[{\"from_ms\":2,\"events\":7}],"
-      "\"cumulative\":[{\"us\":2000,\"ns\":14000000}],\"over_time\":[{\"minute\":0,\"max_ns\":3000000},"
-      "{\"minute\":1,\"max_ns\":null}]}}}");
+      "\"cumulative\":[{\"us\":2000,\"events\":7,\"ns\":14000000}],\"over_time\":[{\"minute\":0,\"max_ns\":3000000},"
+      "{\"minute\":1,\"max_ns\":null}]}},"
+      "\"between\":[{\"ms\":50,\"events\":2,\"mean_s\":3.24,\"deviation_s\":null}],"
+      "\"long_events\":[{\"response_ns\":200000000,\"minute\":3,\"app\":\"a\",\"kind\":\"key\","
+      "\"verdict\":\"v\"}],\"machine\":{\"idle\":{\"busy\":0.025,\"interrupts\":"
+      "{\"device\":10,\"timer\":100.5}},\"used\":null}}");
   g_autoptr (GPtrArray) charts = tipme_charts_of_measurement (latency);
   g_autoptr (GPtrArray) answers = tipme_charts_of_measurement (profile);
   g_autoptr (GPtrArray) facts = tipme_facts_of_measurement (latency);
+  g_autoptr (GPtrArray) views = tipme_facts_of_measurement (profile);
   const TipmeChart *first = charts->len ? g_ptr_array_index (charts, 0) : NULL;
   const TipmeChart *key = answers->len ? g_ptr_array_index (answers, 0) : NULL;
 
@@ -268,11 +273,17 @@ test_charts (void)
   ok (first->y.from == 1 && first->y.to == 100, "what there was none of widens no axis");
   ok (tipme_axis_place (&first->x, 10) == 0.5 && tipme_axis_place (&first->y, 0) == 0,
       "ten is half way from one to a hundred; nothing stands at the foot");
-  ok (answers->len == 3 && key->limits[0] == 50 && key->x.to == 1000, "thresholds are in sight");
+  ok (answers->len == 4 && key->limits[0] == 50 && key->x.to == 1000, "thresholds are in sight");
   is_text (tipme_chart_words (first), "latencies, from 1 to 100, over latency, us, from 1 to 100; curves: whole");
   is_lines (tipme_facts_dump (facts),
             "How late\n99 %\t99.9 %\tlongest\tstage\n0.10 ms\t-\t1.0 ms\twhole\n"
             "Exceeded once in\nan hour\ta day\ta week\tstage\n0.90 ms\t-\t-\twhole\n", "its sums");
+  is_lines (tipme_facts_dump (views),
+            "Times between long answers\nanswers\tmean, s\tdeviation, s\tlonger than, ms\n"
+            "2\t3.2\t-\t50\nThe longest answers\nanswer\tminute\tapplication, input and verdict\n"
+            "200 ms\t3\ta, key: v\nWhat the machine did\nbusy, %\tdevice interrupts a second\t"
+            "timer interrupts a second\tminutes in which\n2.50\t10.0\t100.5\tnobody touched it\n",
+            "a profile: its tables, without what it has not");
   json_object_put (latency);
   json_object_put (profile);
 }

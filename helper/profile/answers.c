@@ -21,6 +21,8 @@
 #define READ_NS (100 * TIPME_MS_NS)
 /* A client whom an event is sent later than this after another had it first: that one let it go. */
 #define HELD_NS TIPME_MS_NS
+/* Less CPU time than this between two looks is waking up and going to sleep again. */
+#define BUSY_NS 200000
 /* A button that is held for less is a wheel: the quickest clicks of people last some 30 ms. */
 #define WHEEL_MS 10
 
@@ -411,25 +413,27 @@ void tipme_answers_until(struct tipme_answers *s, uint64_t now_ns)
 	hand_on(s);
 }
 
-void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool busy, uint64_t ran_ns,
+void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint64_t ran_ns,
 	uint64_t now_ns)
 {
+	bool busy = !rests || ran_ns > BUSY_NS;
+
 	for (unsigned int i = 0; i < s->count; i++) {
 		struct tipme_pending *p = nth(s, i);
 
 		if (p->closed || p->a.first_ns || p->a.pid != pid)
 			continue;
-		p->seen_busy |= busy;
+		uint64_t since = now_ns > p->a.deliver_ns ? now_ns - p->a.deliver_ns : 0;
+		uint64_t worked = p->worked_ns + ran_ns;
 		/* Whether it is a wheel is not known yet. */
 		bool young = p->a.kind == TIPME_KIND_BUTTON && !p->release &&
-			     now_ns - p->a.deliver_ns < WHEEL_MS * TIPME_MS_NS;
+			     since < WHEEL_MS * TIPME_MS_NS;
 
-		if (busy || young)
-			continue;
+		p->seen_busy |= busy;
 		/* It computed for so long; when, within the look, is not known. */
-		uint64_t end = p->a.deliver_ns + ran_ns;
-
-		without_effect(s, p, end < now_ns ? end : now_ns);
+		p->worked_ns = rests && worked < since ? worked : since;
+		if (!busy && !young)
+			without_effect(s, p, p->a.deliver_ns + p->worked_ns);
 	}
 	hand_on(s);
 }

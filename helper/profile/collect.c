@@ -35,8 +35,6 @@
  * Without anybody to look at clients, as in records: what has not answered by then has no effect.
  */
 #define REPLAY_PATIENCE_NS (10 * TIPME_NS_PER_S)
-/* Less CPU time than this between two looks is waking up and going to sleep again. */
-#define BUSY_NS 200000
 /* Processes whose names and CPU times are known. */
 #define PROCESSES 256
 
@@ -119,6 +117,14 @@ static bool on_wanted(void *arg, uint32_t pid)
 	return p->wanted;
 }
 
+/* Without an answer: how long the program worked. */
+static uint64_t drawn_ns(const struct tipme_answer *a)
+{
+	uint64_t end = a->first_ns ? a->first_ns : a->end_ns;
+
+	return end > a->deliver_ns ? end - a->deliver_ns : 0;
+}
+
 static void put_time(struct collect *c, unsigned int app, const struct tipme_answer *a)
 {
 	fprintf(c->times, "%llu\t%s\t%s\t%u\t%llu\t%llu\t%llu\t%llu\n",
@@ -126,7 +132,7 @@ static void put_time(struct collect *c, unsigned int app, const struct tipme_ans
 		tipme_profile_kinds[a->kind], a->outcome,
 		(unsigned long long)(a->device_ns - a->entered_ns),
 		(unsigned long long)(a->deliver_ns - a->device_ns),
-		(unsigned long long)(a->first_ns > a->deliver_ns ? a->first_ns - a->deliver_ns : 0),
+		(unsigned long long)drawn_ns(a),
 		(unsigned long long)(a->first_ns ? a->end_ns - a->first_ns : 0));
 }
 
@@ -163,19 +169,14 @@ struct look {
 	struct tipme_answers *s;
 };
 
-/*
- * Busy: it has computed, does not get to compute, is stopped, or waits for anything but its next
- * event.
- */
 static void look_at(void *arg, uint32_t pid)
 {
 	struct look *l = arg;
 	struct process *p = process_of(l->c, pid);
 	uint64_t ran = tipme_process_ran_ns(pid), used = ran > p->ran_ns ? ran - p->ran_ns : 0;
-	bool rests = used <= BUSY_NS && tipme_process_rests(pid);
 
 	p->ran_ns = ran;
-	tipme_answers_seen(l->s, pid, !rests, used, l->c->now_ns);
+	tipme_answers_seen(l->s, pid, tipme_process_rests(pid), used, l->c->now_ns);
 }
 
 static bool look_at_waiting(struct collect *c)
@@ -213,7 +214,8 @@ static void look_at_moments(struct collect *c, bool last)
 
 		if (now > p->window_ran_ns)
 			ran[p->app] += now - p->window_ran_ns;
-		p->window_ran_ns = now;
+		/* What it computes before its next event is not for that one. */
+		p->window_ran_ns = p->ran_ns = now;
 	}
 	tipme_moments_look(&c->p.moments, &c->p.table, ns, ran, last);
 }

@@ -64,6 +64,7 @@ struct tipme_pending {
 	uint16_t device;
 	bool used, closed, dropped, release, overtaken, seen_busy, shared;
 	uint64_t number; /* order of delivery, over all sources */
+	uint64_t worked_ns; /* that the client has worked since, as far as it was seen */
 	uint32_t server_ms;
 };
 
@@ -104,10 +105,10 @@ void tipme_answers_record(struct tipme_answers *s, const struct tipme_head *rec)
 void tipme_answers_until(struct tipme_answers *s, uint64_t now_ns);
 
 /*
- * The client was seen at `now_ns`, busy or at rest: at rest, what it has not answered has no
- * effect. `ran_ns`: its CPU time since it was last seen.
+ * The client was seen at `now_ns`: whether it rests in its event loop, and its CPU time since it
+ * was last seen. Who rests, and has not computed either, does not answer any more.
  */
-void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool busy, uint64_t ran_ns,
+void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint64_t ran_ns,
 	uint64_t now_ns);
 
 /* Whether anybody has not answered; calls fn for each such process, once. */

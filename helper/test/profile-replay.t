@@ -174,6 +174,24 @@ subtest 'each view by another route' => sub {
 		'no two waits at once: waiting is the sum';
 };
 
+subtest 'operations of a script' => sub {
+	my @at = split /\n/, qx{awk -F'\t' 'NR > 1 { print \$1, \$5 + \$6 + \$7 + \$8 }' $file.times};
+	open my $h, '>', "$dir/operations" or die;
+	# From the first key on; another from the 1,000th on.
+	print {$h} map { sprintf "= %s %s\n", (split ' ', $at[ $_->[0] ])[0], $_->[1] } [ 0, 'first' ],
+		[ 1000, 'second' ];
+	close $h or die;
+	my @args = ($file, '--times', "$file.times", '--operations', "$dir/operations");
+	my $r    = Cpanel::JSON::XS->new->utf8->decode((said('report', @args, '--json'))[0]);
+	is_deeply [ map {"$_->{operation} $_->{events}"} @{ $r->{operations} } ],
+		[ 'first 1000', 'second 800' ], 'each event has its operation';
+	my ($longest) = sort { $b->[1] <=> $a->[1] } map { [ split ' ' ] } @at;
+	is $r->{long_operations}[0]{response_ns}, $longest->[1], 'table 1 begins with the longest';
+	like + (said('report', @args))[0], qr/^first +editor +key +1000 /m, '... in the text, too';
+	is + (said('report', $file, '--operations', "$dir/operations"))[1], 64,
+		'without times of events that is no usage';
+};
+
 subtest 'report' => sub {
 	my ($text, $status) = said('report', $file);
 	is $status, 0, 'text';

@@ -90,7 +90,21 @@ for my $wrong (
 	is($status, 64, "@{ $wrong->[0] }: usage");
 	like($err, $wrong->[1], '... and what is wrong');
 }
+# Trials: as many as were asked for, and what they are called.
+($status, $out, $err) = type(['--quiet'], "operation a b\ntrial key 3\ntrial click 2\n");
+is($status, 0, 'trials') or diag($err);
+is_deeply(
+	[ map { (split ' ', $_, $_ =~ /^=/ ? 3 : 2)[-1] =~ s/^\d+\s*\z//r } split /\n/, $out ],
+	[
+		'a b', 'unbound key', ('unbound') x 3, '', 'click on the background', ('button 1') x 2, ''
+	],
+	'... told with what they are'
+);
+there(sub { 6 <= (() = slurp("$dir/xev") =~ /^ButtonPress event/mg) }, 'the last click');
+my @unbound = slurp("$dir/xev") =~ /^KeyPress event.*?keysym 0x0, NoSymbol/msg;
+is(scalar @unbound, 3, '... without a meaning');
 for my $wrong (
+	[ "trial door\n",  qr/trial: 'door': key or click/ ],
 	[ "dance\n",       qr/no action 'dance'/ ],
 	[ "drag 1\n",      qr/drag: '1': 2 whole numbers wanted/ ],
 	[ "wheel round\n", qr/no wheel 'round'/ ], [ "sleep long\n", qr/no seconds/ ],

@@ -23,7 +23,8 @@ use constant PATIENCE_S => 120;
 my %live;
 END { local $?; defined and $_->close for values %live }
 
-# Tipme::Stage->new(library => DIR, seed => N, display => {options of Tipme::Display}) starts a
+# Tipme::Stage->new(library => DIR, seed => N, wpm => of the typist, display => {options of
+# Tipme::Display}) starts a
 # recorder and the X server; with observer => PROGRAM that server has no hooks and is observed
 # instead.
 # It has tipme (the command), source (of the kernel's records), dir (closed to nobody), work (a
@@ -189,7 +190,8 @@ sub start_typist {
 
 sub _run_typist {
 	my ($self, @where) = @_;
-	my @typist = ($self->{tipme}, 'type', '--quiet', '--seed', $self->{seed}, @where);
+	my @pace   = $self->{wpm} ? ('--wpm', $self->{wpm}) : ();
+	my @typist = ($self->{tipme}, 'type', '--quiet', '--seed', $self->{seed}, @pace, @where);
 	$self->{typist_is_rt} = system('chrt -f 60 true 2>/dev/null') == 0;
 	my $pid = open3(my $in, my $out, undef,
 		$self->{typist_is_rt} ? qw(chrt -f 60) : $> ? () : qw(nice -n -20), @typist);

@@ -13,7 +13,8 @@ use Tipme::Typist::Rhythm;
 # Events and answers of xf86-input-inputtest-protocol.h; all begin with a length and a type.
 use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, MOTION => 2, BUTTON => 4, KEY => 5,
 	SERVER_VERSION => 0, SYNC_FINISHED => 1 };
-use constant { EVDEV_TO_X => 8, SHIFT => 42 };
+# A key of keyboards of Japan and Brazil, which has no meaning in the us layout.
+use constant { EVDEV_TO_X => 8, SHIFT => 42, UNBOUND => 89 };
 
 # evdev key codes of the us layout, row by row: the character, and the one with Shift
 my (%code, %shifted);
@@ -103,6 +104,9 @@ sub chord {
 
 sub press   { my ($self, $key) = @_; return $self->_key($self->_code($key), 1) }
 sub release { my ($self, $key) = @_; return $self->_key($self->_code($key), 0) }
+
+# Presses and releases a key that means nothing to anybody.
+sub unbound { my ($self) = @_; return $self->_stroke('unbound', UNBOUND) }
 
 # Presses and releases a button where the pointer is.
 sub click {

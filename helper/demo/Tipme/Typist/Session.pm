@@ -67,6 +67,7 @@ sub _read_layout {
 	my @map = $x->GetKeyboardMapping($first, $last - $first + 1);
 	for my $i (0 .. $#map) {
 		my @column = @{ $map[$i] };
+		$self->{unbound} //= [ $first + $i, 0 ] if !grep {$_} @column;
 		for my $level (0 .. 3) {
 			my $sym = $column[ (0, 1, 4, 5)[$level] ] || next;
 			my $had = $self->{code}{$sym};
@@ -74,6 +75,12 @@ sub _read_layout {
 		}
 	}
 	return;
+}
+
+sub unbound {
+	my ($self) = @_;
+	return $self->_stroke('unbound', $self->{unbound}
+			// croak 'the layout of this session has no key without a meaning');
 }
 
 sub _focus { my ($self) = @_; my ($window) = $self->{x}->GetInputFocus; return $window }

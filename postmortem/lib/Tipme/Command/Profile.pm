@@ -15,7 +15,8 @@ use Tipme::Timeline::File  qw(write_picture write_bytes);
 
 my %HELP = (
 	report => <<'END',
-usage: tipme profile report FILE [--html FILE] [--pictures FOLDER [--png]] [--times FILE] [--json]
+usage: tipme profile report FILE [--html FILE] [--pictures FOLDER [--png]] [--json]
+                            [--times FILE [--operations FILE]]
 
 What a session felt like: how long answers took by application and kind of input; how long a
 person waited and thought, and how much went on in the background; times between long answers; what
@@ -24,11 +25,13 @@ the machine does while nobody touches it. The views are those of Endo et al., OS
   --html FILE        one page with all pictures, which needs nothing but itself
   --pictures FOLDER  the pictures as SVG, with --png as PNG
   --times FILE       what --record-key-times wrote: each event in pictures, exact times between
+  --operations FILE  what `tipme type` printed: the times of each operation by its name
   --kind KIND        of key, button, motion, wheel, touch only this one in pictures
 
   tipme profile report monday.json
   tipme profile report monday.json --html monday.html
   tipme profile report monday.json --pictures out --png --kind key
+  tipme profile report p.json --times p.json.times --operations script.out
 END
 	compare => <<'END',
 usage: tipme profile compare A B [--over MS] [--kind KIND] [--app NAME] [--junit FILE] [--json]
@@ -78,12 +81,15 @@ sub _bad_kind {
 
 sub _report {
 	my (@args) = @_;
-	my ($o, $exit) =
-		options(\@args, $HELP{report}, 1, 'html=s', 'pictures=s', 'png', 'kind=s', 'times=s',
-		'json');
+	my ($o, $exit) = options(
+		\@args,         $HELP{report}, 1, 'html=s', 'pictures=s', 'png', 'kind=s', 'times=s',
+		'operations=s', 'json'
+	);
 	return $exit                                                        if !$o;
 	return _misuse("report: --kind $o->{kind}: one of @KINDS is meant") if _bad_kind($o);
 	return _misuse('report: name a file of `tipme profile record`')     if !@args;
+	return _misuse('report: --operations: wants --times: a profile has no times of its own')
+		if defined $o->{operations} && !defined $o->{times};
 	my $p      = Tipme::Profile::File->read($args[0]);
 	my @charts = $o->{html} || $o->{pictures} ? map { charts($p, $_) } $o->{kind} // @KINDS : ();
 	if (defined $o->{times}) {
@@ -91,6 +97,10 @@ sub _report {
 		$p->{times} = Tipme::Profile::Times->read($o->{times});
 		push @charts, map { $p->{times}->charts($_) } $o->{kind} // @KINDS
 			if $o->{html} || $o->{pictures};
+	}
+	if (defined $o->{operations}) {
+		require Tipme::Profile::Operations;
+		$p->{operations} = Tipme::Profile::Operations->read($o->{operations});
 	}
 	_write_pictures($o, @charts) if defined $o->{pictures};
 

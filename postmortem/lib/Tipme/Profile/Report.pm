@@ -18,7 +18,10 @@ our @EXPORT_OK = qw(report_text report_json report_page);
 # Sections: [ HEADING, ALIGN, ROWS, NOTE ]; the first row of each is the heads of its columns.
 sub _sections {
 	my ($p) = @_;
-	return (_answers($p), _stages($p), _waiting($p), _between($p), _long($p), _idle($p));
+	return (
+		_answers($p), _stages($p),     _waiting($p), _between($p),
+		_long($p),    _operations($p), _idle($p)
+	);
 }
 
 sub _short { return shorten(one_line($_[0]), 24) }
@@ -150,6 +153,48 @@ sub _long {
 		: ();
 }
 
+# Table 1, and what each operation took, where a script has named them.
+sub _operations {
+	my ($p)  = @_;
+	my $o    = $p->{operations} or return;
+	my @all  = @{ $p->{times}{all} };
+	my @long = map {
+		[
+			ms($_->{response_ns}), length $_->{operation} ? one_line($_->{operation}) : '-',
+			_short($_->{app}),     $_->{kind}, sprintf '%.1f s', $_->{at_s}
+		]
+	} $o->longest(@all);
+	my @each = map {
+		my $t = $_;
+		[
+			one_line($t->{operation}), _short($t->{app}), $t->{kind}, @$t{qw(events cold)},
+			(
+				map { defined $t->{$_} ? ms($t->{$_}) : '-' }
+					qw(mean_ns deviation_ns median_ns max_ns)
+			),
+			$t->{until} eq 'screen' ? 'the screen had changed' : 'the program rested'
+		]
+	} $o->trials(@all);
+	return (
+		[
+			'Long answers by operation',
+			'rlllr', [ [ 'answer', 'operation', 'application', 'input', 'at' ], @long ], ''
+		],
+		[
+			'Operations',
+			'lllrrrrrrl',
+			[
+				[
+					'operation', 'application', 'input', 'events', 'cold', 'mean', 'deviation',
+					'median',    'longest',     'until'
+				],
+				@each
+			],
+			'cold: first ones that took longer than usual for those after them; they are set aside'
+		]
+	);
+}
+
 sub _idle {
 	my ($p) = @_;
 	my $idle = idle($p);
@@ -227,8 +272,14 @@ sub report_json {
 		version => 1, file => $p->{file}, began => $p->{began}, duration_ns => $p->{duration_ns},
 		exact   => $p->{exact},           answers => [ summary($p) ], moments => [ moments($p) ],
 		between => [ _between_rows($p) ], long_events => [ long_events($p) ], machine => idle($p),
-		kinds   => \%views
+		kinds   => \%views,               $p->{operations} ? _operations_json($p) : ()
 	};
+}
+
+sub _operations_json {
+	my ($p) = @_;
+	my ($o, @all) = ($p->{operations}, @{ $p->{times}{all} });
+	return (operations => [ $o->trials(@all) ], long_operations => [ $o->longest(@all) ]);
 }
 
 sub report_page {

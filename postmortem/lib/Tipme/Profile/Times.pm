@@ -14,8 +14,8 @@ my $MAX = 10_000_000;
 my $CLOSE_S = 2;
 my $HEAD    = join "\t", qw(entered_ns app kind outcome read_ns sent_ns drawn_ns finished_ns);
 
-# read(FILE): { events => [ { entered_ns, app, kind, response_ns } ... ] } of answered ones, in
-# order; dies by a sentence about what is wrong with it.
+# read(FILE): { events => [ { entered_ns, app, kind, outcome, response_ns } ... ] } of answered
+# ones, all => [ ... ] of all, in order; dies by a sentence about what is wrong with it.
 sub read {    ## no critic (ProhibitBuiltinHomonyms)
 	my ($class, $file) = @_;
 	open my $h, '<:raw', $file or die "$file: $!\n";
@@ -30,15 +30,16 @@ sub read {    ## no critic (ProhibitBuiltinHomonyms)
 		push @events,
 			{
 			entered_ns  => $entered, app => $app, kind => $kind,
+			outcome     => $outcome,
 			response_ns => sum0(split /\t/, $stages[0] =~ s/\A\t//r)
-			}
-			if !$outcome;
+			};
 		die "$file: more than $MAX events\n" if @events > $MAX;
 	}
 	close $h or die "$file: $!\n";
+	@events = sort { $a->{entered_ns} <=> $b->{entered_ns} } @events;
 	return bless {
-		file   => $file,
-		events => [ sort { $a->{entered_ns} <=> $b->{entered_ns} } @events ]
+		file   => $file, all => \@events,
+		events => [ grep { !$_->{outcome} } @events ]
 	}, $class;
 }
 
