@@ -28,8 +28,10 @@ is $t->{100}[0]{counts}{cycles}, 3000, 'a counter of user mode';
 my @names = qw(page-faults context-switches);
 my $ms    = 1_000_000;
 # The first run was from 2.002 to 2.004, the second from 2.006 to 2.010.
-my @e = of_events($t->{200}, \@names, [ 2001 * $ms, 2005 * $ms ], [ 2001 * $ms, 2008 * $ms ],
-	[ 2004.5 * $ms, 2005 * $ms ], [ 2000 * $ms, 2011 * $ms ]);
+my @e = of_events(
+	$t->{200}, \@names, [ 2001 * $ms, 2005 * $ms ], [ 2001 * $ms, 2008 * $ms ],
+	[ 2004.5 * $ms, 2005 * $ms ], [ 2000 * $ms, 2011 * $ms ]
+);
 is_deeply $e[0], { 'page-faults' => 40, 'context-switches' => 1 },   'one run, whole';
 is_deeply $e[1], { 'page-faults' => 45, 'context-switches' => 1.5 }, '... and half of another';
 is_deeply $e[2], { 'page-faults' => 0,  'context-switches' => 0 },   'nothing between two runs';
@@ -44,6 +46,33 @@ open my $h, '<', \$stat or die;
 is_deeply available($h),
 	{ 'context-switches' => '', cycles => 'not supported', 'page-faults' => 'not counted' },
 	'what is not available says why';
+
+# A trace that was recorded: two threads, and the events of a whole group at each switch. The sums by
+# another route.
+my $recorded = "$FindBin::Bin/counters/perf-6.1";
+open my $real, '<', $recorded or die "$recorded: $!";
+$t = read_trace($real);
+my %sum;
+for my $line (split /\n/,
+	qx{awk '{ n[\$2 " " \$5] += \$4 } END { for (k in n) print k, n[k] }' $recorded})
+{
+	my ($tid, $event, $n) = split ' ', $line;
+	$sum{$tid}{ $event =~ s/:\z//r } = $n;
+}
+is scalar(keys %$t), 2, 'a recorded trace: two threads';
+is_deeply [ sort keys %$t ], [ sort keys %sum ], '... those that are in it';
+for my $tid (sort keys %sum) {
+	my $chunks  = $t->{$tid};
+	my @all     = sort keys %{ $sum{$tid} };
+	my $first   = $chunks->[0]{to_ns} - $chunks->[0]{ran_ns};
+	my $last    = $chunks->[-1]{to_ns};
+	my ($whole) = of_events($chunks, \@all, [ $first, $last ]);
+	is_deeply $whole, $sum{$tid}, "thread $tid: all that it counted";
+	my $middle = int(($first + $last) / 2);
+	my ($a, $b) = of_events($chunks, \@all, [ $first, $middle ], [ $middle, $last ]);
+	is sprintf('%.6f', $a->{$_} + $b->{$_}), sprintf('%.6f', $sum{$tid}{$_}),
+		"... two halves are the whole: $_" for @all;
+}
 done_testing;
 
 sub trace { my ($text) = @_; open my $in, '<', \$text or die; return read_trace($in) }
