@@ -167,6 +167,8 @@ sub _collect {
 	my ($self, $file) = @_;
 	my $pids = "$file.pid";
 	my $said = "$file.said";
+	# What an earlier session left would be taken for ours.
+	unlink $pids, $said;
 	my $pid  = fork // croak "fork: $!";
 	if (!$pid) {
 		open STDIN,  '<', '/dev/null';
