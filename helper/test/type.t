@@ -83,7 +83,8 @@ is_deeply(
 for my $wrong (
 	[ [ '--wpm', 0, 'a' ],                qr/--wpm: 0: not between/ ],
 	[ [ '--uinput', '--window', 1, 'a' ], qr/--uinput: not with/ ],
-	[ [ '--pointer', 'x', 'a' ],          qr/--pointer: only with --socket/ ]
+	[ [ '--pointer', 'x', 'a' ],          qr/--pointer: only with --socket/ ],
+	[ [ '--virtual', '--uinput', 'a' ],   qr/--virtual: not with/ ]
 	)
 {
 	($status, undef, $err) = type($wrong->[0]);
@@ -124,6 +125,30 @@ SKIP: {
 }
 kill 'TERM', $shell;
 $x->stop;
+{
+	local $ENV{WAYLAND_DISPLAY};
+	delete $ENV{WAYLAND_DISPLAY};
+	like((type([ '--virtual', 'a' ]))[2], qr/WAYLAND_DISPLAY is not set/, 'no Wayland session');
+}
+# A wtype that only says what it was told: what it does with that is the matter of wayland.t.
+{
+	open my $h, '>', "$dir/wtype" or die;
+	print {$h} qq(#!/bin/sh\necho "\$@" >> $dir/told\n);
+	close $h;
+	chmod 0755, "$dir/wtype";
+	local @ENV{qw(PATH WAYLAND_DISPLAY)} = ("$dir:$ENV{PATH}", 'wayland-x');
+	($status, $out, $err) =
+		type([ '--virtual', '--wpm', 600 ], "type a\nkey page_down\nchord Ctrl+b\ntrial key 1\n");
+	is($status, 0, 'a virtual keyboard') or diag($err);
+	like($err, qr/by a virtual keyboard begin in the compositor/, '... what it leaves out');
+	like(
+		slurp("$dir/told"),
+		qr/\A-- a\n-P Page_Down -s \d+ -p Page_Down\n-M ctrl -k b -m ctrl\n-P VoidSymbol /,
+		'... each key as wtype wants it'
+	);
+	is(scalar(() = $out =~ /^\d+ /mg), 4, '... each press has its time');
+	like((type(['--virtual'], "click 1\n"))[2], qr/has no pointer/, '... and no pointer');
+}
 done_testing;
 
 # Where the pointer was at the first click.
