@@ -47,15 +47,14 @@ is_deeply available($h),
 	{ 'context-switches' => '', cycles => 'not supported', 'page-faults' => 'not counted' },
 	'what is not available says why';
 
-# A trace that was recorded: two threads, and the events of a whole group at each switch. The sums by
-# another route.
+# A trace that was recorded: two threads, and the events of a whole group at each switch. The sums
+# by another route.
 my $recorded = "$FindBin::Bin/counters/perf-6.1";
 open my $real, '<', $recorded or die "$recorded: $!";
 $t = read_trace($real);
 my %sum;
-for my $line (split /\n/,
-	qx{awk '{ n[\$2 " " \$5] += \$4 } END { for (k in n) print k, n[k] }' $recorded})
-{
+my $awk = q({ n[$2 " " $5] += $4 } END { for (k in n) print k, n[k] });
+for my $line (split /\n/, qx{awk '$awk' $recorded}) {
 	my ($tid, $event, $n) = split ' ', $line;
 	$sum{$tid}{ $event =~ s/:\z//r } = $n;
 }
