@@ -162,6 +162,24 @@ is $app->{waiting_ns}, $resp->{sum_ns},
 	'a person waited for them, and not for who computed at nice 19';
 is sum0(map { $_->{app} eq 'xterm' ? 0 : $_->{waiting_ns} } @{ $p->{apps} }), 0,
 	'... nor for anybody else';
+# What has no effect is waited for as long as the program works in vain: here 300 ms of CPU time.
+$s->end_client($client);
+$s->start_client('tipme-stage', "$ENV{TIPME_BUILDDIR}/tests/client", '-m', 300, '-n', 'vain');
+$pid = collect('-o', "$s->{work}/vain.json");
+wait_until(sub { slurp("$s->{work}/said") =~ /recording to/ }, 60);
+sleep 0.3;
+# After a first key the program is known.
+$s->type_lines('key n', 'sleep 1.5', 'key v');
+$s->pressed(2);
+sleep 1.5;
+kill 'INT', $pid;
+waitpid $pid, 0;
+$p = profile("$s->{work}/vain.json");
+is keys_of($p, 'vain')->{answered}, 0, 'two keys without effect';
+is keys_of($p, 'vain')->{events},   2, '... are two events';
+($app) = grep { $_->{app} eq 'vain' } @{ $p->{apps} };
+cmp_ok $app->{waiting_ns}, '>=', 295e6, '... one of which kept somebody waiting';
+
 my $share = $p->{own_cpu_ns} / $p->{duration_ns};
 note sprintf 'the collector used %.3f %% of a CPU', 100 * $share;
 done_testing;
