@@ -199,25 +199,35 @@ static bool is_anything_open(const struct collect *c)
 	return false;
 }
 
+/* What applications have computed since they were last compared: that in use, or all others. */
+static uint64_t compare_times(struct collect *c, bool in_use)
+{
+	uint64_t ran = 0;
+
+	for (unsigned int i = 0; i < PROCESSES && !c->replaying; i++) {
+		struct process *p = &c->process[i];
+
+		if (!p->used_ns || !p->pid || (p->app == c->p.moments.in_use) != in_use)
+			continue;
+		uint64_t now = tipme_process_ran_ns(p->pid);
+
+		ran += now > p->window_ran_ns ? now - p->window_ran_ns : 0;
+		/* What it computes before its next event is not for that one. */
+		p->window_ran_ns = p->ran_ns = now;
+	}
+	return ran;
+}
+
 /* While somebody waits, it is not known yet what the moments since then are. */
 static void look_at_moments(struct collect *c, bool last)
 {
-	uint64_t ran[TIPME_APPS] = { 0 };
 	/* By whole seconds, whenever keys come. */
 	uint64_t ns = last ? c->now_ns : c->now_ns - (c->now_ns - c->p.table.begin_ns) % SECOND_NS;
 
 	if (!last && (is_anything_open(c) || ns < c->p.moments.until_ns))
 		return;
-	for (unsigned int i = 0; i < PROCESSES && !c->replaying; i++) {
-		struct process *p = &c->process[i];
-		uint64_t now = p->used_ns && p->pid ? tipme_process_ran_ns(p->pid) : 0;
-
-		if (now > p->window_ran_ns)
-			ran[p->app] += now - p->window_ran_ns;
-		/* What it computes before its next event is not for that one. */
-		p->window_ran_ns = p->ran_ns = now;
-	}
-	tipme_moments_look(&c->p.moments, &c->p.table, ns, ran, last);
+	compare_times(c, false);
+	tipme_moments_look(&c->p.moments, &c->p.table, ns, last);
 }
 
 /* --- the loop --- */
@@ -327,6 +337,8 @@ static int run(struct collect *c)
 		c->now_ns = tipme_clock_ns();
 		follow(c);
 		look_at_waiting(c);
+		if (!is_anything_open(c))
+			tipme_moments_ran(&c->p.moments, compare_times(c, true), c->now_ns);
 		if (c->now_ns >= c->next_second_ns)
 			each_second(c);
 		if (c->now_ns >= c->next_minute_ns)

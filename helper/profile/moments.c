@@ -16,7 +16,7 @@
 void tipme_moments_init(struct tipme_moments *m, uint64_t begin_ns, unsigned int app)
 {
 	memset(m, 0, sizeof(*m));
-	m->begin_ns = m->until_ns = m->window_ns = begin_ns;
+	m->begin_ns = m->until_ns = m->window_ns = m->ran_ns = begin_ns;
 	m->in_use = m->minutes_app = app;
 }
 
@@ -37,6 +37,7 @@ void tipme_moments_wait(struct tipme_moments *m, unsigned int app, uint64_t from
 	if (to_ns <= m->until_ns)
 		return;
 	m->waited[app] += to_ns - m->until_ns;
+	m->waited_ns += to_ns - m->until_ns;
 	m->until_ns = to_ns;
 }
 
@@ -55,16 +56,25 @@ static void minute_end(struct tipme_moments *m, struct tipme_table *t)
 	memset(m->events, 0, sizeof(m->events));
 }
 
-void tipme_moments_look(struct tipme_moments *m, struct tipme_table *t, uint64_t now_ns,
-	const uint64_t *ran_ns, bool last)
+void tipme_moments_ran(struct tipme_moments *m, uint64_t ran_ns, uint64_t now_ns)
+{
+	uint64_t since = now_ns > m->ran_ns ? now_ns - m->ran_ns : 0;
+	/* What it computed while somebody waited was for him, as far as it fits. */
+	uint64_t beside = ran_ns > m->waited_ns ? ran_ns - m->waited_ns : 0;
+
+	m->beside[m->in_use] += beside < since ? beside : since;
+	m->waited_ns = 0;
+	m->ran_ns = now_ns;
+}
+
+void tipme_moments_look(struct tipme_moments *m, struct tipme_table *t, uint64_t now_ns, bool last)
 {
 	nobody_waits(m, now_ns);
 	for (unsigned int i = 0; i < t->apps; i++) {
-		uint64_t ran = ran_ns ? ran_ns[i] : 0;
-		/* What it computed while somebody waited was for him, as far as it fits. */
-		uint64_t beside = ran > m->waited[i] ? ran - m->waited[i] : 0;
+		/* Some of it may belong to the next window. */
+		uint64_t beside = m->beside[i] < m->gap[i] ? m->beside[i] : m->gap[i];
 
-		beside = beside < m->gap[i] ? beside : m->gap[i];
+		m->beside[i] -= beside;
 		t->app[i].waiting_ns += m->waited[i];
 		m->background_ns += beside;
 		m->thinking_ns += m->gap[i] - beside;

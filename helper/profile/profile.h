@@ -191,7 +191,9 @@ void tipme_table_add(struct tipme_table *t, unsigned int app, const struct tipme
  */
 struct tipme_moments {
 	uint64_t begin_ns, until_ns; /* all before is classified */
-	uint64_t window_ns; /* since when CPU times are compared */
+	uint64_t window_ns; /* all before is in the table, or in the sums of the minute */
+	uint64_t ran_ns, waited_ns; /* when CPU times were compared last; waiting since then */
+	uint64_t beside[TIPME_APPS]; /* CPU time while nobody waited, not in the table yet */
 	unsigned int in_use, minutes_app; /* now; of the last whole minute */
 	uint64_t minute; /* of the sums below */
 	uint32_t events[TIPME_APPS];
@@ -205,13 +207,15 @@ void tipme_moments_init(struct tipme_moments *m, uint64_t begin_ns, unsigned int
 void tipme_moments_wait(struct tipme_moments *m, unsigned int app, uint64_t from_ns,
 	uint64_t to_ns);
 
+/* Nobody waits at `now_ns`: what the application in use has computed since the last call. */
+void tipme_moments_ran(struct tipme_moments *m, uint64_t ran_ns, uint64_t now_ns);
+
 /*
- * Ends the window at `now_ns`; ran_ns[app] is the CPU time that each has used in it. Adds to the
- * table
- * what it was. `last`: so does what is left of the minute.
+ * Ends the window at `now_ns`, and adds to the table what it was. `last`: so does what is left of
+ * the minute.
  */
 void tipme_moments_look(struct tipme_moments *m, struct tipme_table *t, uint64_t now_ns,
-	const uint64_t *ran_ns, bool last);
+	bool last);
 
 /* --- what the machine does --- */
 
