@@ -9,6 +9,7 @@ use Exporter qw(import);
 use Tipme::Chart;
 use Tipme::CommandLine       qw(seconds table with_commas);
 use Tipme::Latency::CallTree qw(tree lines flame);
+use Tipme::Latency::Extremes qw(fit level);
 use Tipme::Latency::Underrun qw(clients mttf);
 use Tipme::Latency::Worst    qw(worst together);
 use Tipme::Page;
@@ -19,6 +20,7 @@ our @EXPORT_OK = qw(data text page histogram);
 
 my @PERCENTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999);
 my %TITLE       = (
+	entry => 'entry',   waking   => 'waking', switch => 'switch to it', return => 'to user space',
 	irq => 'interrupt', deferred => 'deferred work', irq_deferred => 'both', high => 'high thread',
 	medium       => 'medium thread', user       => 'user thread', total_high => 'whole, high',
 	total_medium => 'whole, medium', total_user => 'whole, user'
@@ -35,6 +37,8 @@ sub _us { my ($us) = @_; return defined $us ? seconds($us / 1e6) : '-' }
 sub data {
 	my ($r, $use) = @_;
 	my @stages = map { _stage($r, $_, $use) } $r->stages;
+	my ($whole) = grep { $_->{stage} eq $r->default_stage } @stages;
+	$whole->{fit} = _beyond($r, $whole);
 	return {
 		file => $r->{file}, kernel => $r->{kernel}, source => $r->{source}, facts => $r->{facts},
 		complete    => $r->{complete},
@@ -51,16 +55,36 @@ sub _stage {
 	my @p = map {
 		my $p = $_;
 		my ($low, $high) = quantile_ranks($n, $p);
-		{ p => $p, us => $n * (1 - $p) >= 1 ? $r->quantile($stage, $p) : undef,
+		{
+			p => $p, us => $n * (1 - $p) >= 1 ? $r->quantile($stage, $p) : undef,
 			map { $_->[0] => defined $_->[1] ? $r->rank($stage, $_->[1]) : undef }
-				[ least_us => $low ], [ most_us => $high ] }
+				[ least_us => $low ], [ most_us => $high ]
+		}
 	} @PERCENTILES;
 	return {
-		stage   => $stage,              title  => $TITLE{$stage} // $stage, count       => $n,
-		mean_us => $r->mean_us($stage), max_us => $r->max_us($stage),       percentiles => \@p,
-		worst   => [ worst($r, $stage, $use) ], together => together($r, $stage),
-		histogram => [ _bins($r, $stage) ], above => [ _above($r, $stage) ],
+		stage     => $stage,              title  => $TITLE{$stage} // $stage, count       => $n,
+		mean_us   => $r->mean_us($stage), max_us => $r->max_us($stage),       percentiles => \@p,
+		worst     => [ worst($r, $stage, $use) ], together => together($r, $stage),
+		histogram => [ _bins($r, $stage) ],       above    => [ _above($r, $stage) ],
 		blocks    => [ $r->block_maxima($stage) ]
+	};
+}
+
+# What lies beyond the measured time, by a fit to the longest of the blocks; each row of `worst` that
+# is refused gets `fitted`. Unit of the fit: us, blocks.
+sub _beyond {
+	my ($r, $s) = @_;
+	my $f = fit(@{ $s->{blocks} });
+	for my $w (grep { !defined $_->{us} } @{ $s->{worst} }) {
+		last if $f->{refused};
+		my $l = level($f, $w->{needs_s} / $r->block_s);
+		if   ($l->{refused}) { $w->{fit_needs_s} = $l->{needs} * $r->block_s }
+		else                 { $w->{fitted}      = $l }
+	}
+	return {
+		$f->{needs} ? (needs_s => $f->{needs} * $r->block_s) : (),
+		map { defined $f->{$_} ? ($_ => $f->{$_}) : () }
+			qw(refused blocks joined place scale shape)
 	};
 }
 
@@ -70,12 +94,20 @@ sub _stage {
 sub text {
 	my ($d, $r) = @_;
 	my @out = (_head($d), '', _table_of_stages($d), '');
-	push @out, "not measured without tipme.ko: interrupt, deferred work, kernel threads\n"
-		if !grep { $_->{stage} eq 'irq' } @{ $d->{stages} };
+	push @out, _not_measured($d);
 	push @out, '95 % intervals of the percentiles', '', _percentiles($d), '', _worst_words($d), '',
-		_worst_table($d), '', _stars($r);
+		_worst_table($d), _fit_words($d), '', _stars($r);
 	push @out, _causes($d, $r) if $d->{causes_seen};
 	return join '', map { /\n\z/ ? $_ : "$_\n" } @out;
+}
+
+sub _not_measured {
+	my ($d) = @_;
+	my %has = map { $_->{stage} => 1 } @{ $d->{stages} };
+	return () if $has{high} || $d->{source} !~ /\A(?:user|tracing)\z/;
+	return "not measured without tipme.ko: kernel threads\n" if $has{irq};
+	return "not measured without tipme.ko: interrupt, deferred work, kernel threads; as root the "
+		. "first two\nare by tracing programs (--source tracing)\n";
 }
 
 sub _head {
@@ -93,9 +125,11 @@ sub _table_of_stages {
 			[ 'us', 'count', 'mean', '99 %', '99.9 %', 'max' ],
 			map {
 				my $s = $_;
-				[ $s->{title}, $s->{count}, sprintf('%.1f', $s->{mean_us}),
+				[
+					$s->{title}, $s->{count}, sprintf('%.1f', $s->{mean_us}),
 					(map { defined $_->{us} ? $_->{us} : '-' } @{ $s->{percentiles} }[ 2, 3 ]),
-					sprintf '%.1f', $s->{max_us} ]
+					sprintf '%.1f', $s->{max_us}
+				]
 			} @{ $d->{stages} }
 		],
 		'lrrrrr'
@@ -115,8 +149,8 @@ sub _percentiles {
 					$s->{title},
 					map {
 							 !defined $_->{us} ? '-'
-							: defined $_->{least_us} && defined $_->{most_us}
-							? "$_->{least_us} to $_->{most_us}"
+							: defined $_->{least_us}
+							&& defined $_->{most_us} ? "$_->{least_us} to $_->{most_us}"
 							: "$_->{us}"
 					} @{ $s->{percentiles} }
 				]
@@ -147,12 +181,34 @@ sub _worst_table {
 	);
 }
 
+# Under the table: what ~ means, or why nothing is told beyond the measured time.
+sub _fit_words {
+	my ($d) = @_;
+	my ($s) = grep { $_->{fit} } @{ $d->{stages} } or return ();
+	my $f   = $s->{fit};
+	return () if !grep { !defined $_->{us} } @{ $s->{worst} };
+	return "$s->{title}, beyond what was measured: no fit, $f->{refused}"
+		. ($f->{needs_s} ? ': it takes ' . seconds($f->{needs_s}) : '')
+		if $f->{refused};
+	my ($far) = grep {$_} map { $_->{fit_needs_s} } @{ $s->{worst} };
+	return sprintf(
+		'~: beyond what was measured, by a fit: generalized extreme values of %d times %s, shape %.2f',
+		$f->{blocks}, seconds($f->{joined} * $d->{block_s}), $f->{shape}
+	) . ($far ? ";\nmore than ten times as long is not told: that takes " . seconds($far) : '');
+}
+
 sub _worst_cells {
 	my ($w) = @_;
+	return ('~' . _us($w->{fitted}{us}),
+		_us($w->{fitted}{least_us})
+			. (defined $w->{fitted}{most_us} ? ' to ' . _us($w->{fitted}{most_us}) : ' or more'))
+		if $w->{fitted};
 	return ('-', 'takes ' . seconds($w->{needs_s})) if !defined $w->{us};
 	my $least = defined $w->{least_us} ? _us($w->{least_us}) : '0';
-	return (_us($w->{us}),
-		defined $w->{most_us} ? "$least to " . _us($w->{most_us}) : "$least or more");
+	return (
+		_us($w->{us}),
+		defined $w->{most_us} ? "$least to " . _us($w->{most_us}) : "$least or more"
+	);
 }
 
 # One star for each power of ten, from the first doubling that has any to the last.
@@ -173,12 +229,12 @@ sub _stars {
 sub _causes {
 	my ($d, $r) = @_;
 	my @places = @{ $d->{places} };
-	my @out =
-		('',
-		sprintf
-			'where the CPU was until they came: %d samples of %d latencies over the threshold '
-				. '(by %s)',
-		$d->{samples_seen}, $d->{causes_seen}, $r->{sampler});
+	my @out    = (
+		'',
+		sprintf 'where the CPU was until they came: %d samples of %d latencies over the threshold '
+			. '(by %s)',
+		$d->{samples_seen}, $d->{causes_seen}, $r->{sampler}
+	);
 	push @out, map {
 		sprintf '    %5d  %s%s', $_->{samples}, one_line($_->{where}),
 			$_->{irqs_off} * 2 > $_->{samples}
@@ -283,8 +339,10 @@ sub _part_of {
 				[ 'stage', 'count', 'mean', map { _percentile_name($_) } @PERCENTILES ],
 				map {
 					my $s = $_;
-					[ $s->{title}, with_commas($s->{count}), _us($s->{mean_us}),
-						map { _us($_->{us}) } @{ $s->{percentiles} } ]
+					[
+						$s->{title}, with_commas($s->{count}), _us($s->{mean_us}),
+						map { _us($_->{us}) } @{ $s->{percentiles} }
+					]
 				} @{ $d->{stages} }
 			)
 		]
@@ -297,7 +355,9 @@ sub _part_of {
 				my $s = $_;
 				[ $s->{title}, map { _worst_cells($_) } @{ $s->{worst} } ]
 			} @{ $d->{stages} }
-		)
+			)
+			. join '',
+		map { '<p>' . Tipme::Page::text($_) . '</p>' } _fit_words($d)
 	];
 	push @parts, [ "$name: who would run dry", _clients($r) ];
 	my $tree = tree($r->stacks);
@@ -307,8 +367,10 @@ sub _part_of {
 			. Tipme::Page::table(
 			[ 'samples', 'function < its callers' ],
 			map {
-				[ $_->{samples},
-					$_->{where} . ($_->{irqs_off} * 2 > $_->{samples} ? ' (interrupts off)' : '') ]
+				[
+					$_->{samples},
+					$_->{where} . ($_->{irqs_off} * 2 > $_->{samples} ? ' (interrupts off)' : '')
+				]
 			} @{ $d->{places} }
 				[ 0 .. (@{ $d->{places} } > $PLACES ? $PLACES : @{ $d->{places} }) - 1 ]
 			)
@@ -334,11 +396,15 @@ sub _clients {
 		[ 'client', 'slack', 'once in', 'a day' ],
 		map {
 			my $m = mttf($r, $stage, $_);
-			[ $_->{what}, seconds($m->{slack_ms} / 1000),
-				defined $m->{mttf_s} ? seconds($m->{mttf_s})
+			[
+				$_->{what}, seconds($m->{slack_ms} / 1000),
+				defined $m->{mttf_s}
+				? seconds($m->{mttf_s})
 				: 'more than ' . seconds($m->{least_s}),
-				defined $m->{mttf_s} ? _a_day($m->{per_day})
-				: 'under ' . _a_day($m->{most_per_day}) ]
+				defined $m->{mttf_s}
+				? _a_day($m->{per_day})
+				: 'under ' . _a_day($m->{most_per_day})
+			]
 		} clients()
 	);
 }
