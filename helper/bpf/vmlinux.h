@@ -227,6 +227,11 @@ struct task_struct {
 	char comm[16];
 };
 
+struct hrtimer {
+	long long _softexpires;
+	unsigned char is_soft;
+};
+
 struct work_struct {
 	void *func;
 };

@@ -28,8 +28,9 @@ static const char usage[] =
 	"  -t, --threshold US     end with 2 if a thread was later; its causes are kept, and tipmed, if it runs, saves an episode\n"
 	"  -p, --period US        of the timer (1000)\n"
 	"  -s, --sample US        period of the cause sampler (100); 0: none\n"
-	"      --source KIND      module, user or auto (auto: the module if it is loaded). user measures the whole way to a thread in user\n"
-	"                         space only; where the CPU has no cycle counter it does not see into stretches with interrupts off\n"
+	"      --source KIND      module; tracing: interrupt, deferred work and a thread in user space, by tracing programs; timerlat: by the\n"
+	"                         kernel's own tracer, where it has it; user: the whole way to the thread only; auto: the first of\n"
+	"                         module, tracing and user that works here\n"
 	"      --priorities H,M,U of the two kernel threads and the one in user space (90,40,80)\n"
 	"  -o, --output FILE      keep the result there; it is saved as each block ends, so a crash loses one\n"
 	"      --every S          length of a block (60); the longest latency of each is kept\n"
@@ -90,6 +91,16 @@ static int priorities(const char *text, struct tipme_latency_options *o)
 	return o->user_priority && o->user_priority <= 98 ? 0 : -EINVAL;
 }
 
+static bool is_source(const char *name)
+{
+	static const char *const all[] = { "module", "tracing", "timerlat", "user", "auto" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!strcmp(name, all[i]))
+			return true;
+	return false;
+}
+
 static int option(struct arguments *a, int c)
 {
 	switch (c) {
@@ -107,9 +118,29 @@ static int option(struct arguments *a, int c)
 	case 'j': a->json = true; return 0;
 	case 'S':
 		a->source = optarg;
-		return !strcmp(optarg, "module") || !strcmp(optarg, "user") || !strcmp(optarg, "auto") ? 0 : -EINVAL;
+		return is_source(optarg) ? 0 : -EINVAL;
 	}
 	return -EINVAL;
+}
+
+/* auto: what is not there, or not permitted, is passed over. */
+static int measure_by(const struct arguments *a, struct tipme_latencies *all, char *why, size_t len)
+{
+	bool any = !strcmp(a->source, "auto");
+	int err = -ENOENT;
+
+	if (!strcmp(a->source, "timerlat"))
+		return tipme_latency_timerlat(all, &a->opt, why, len);
+	if (!strcmp(a->source, "user"))
+		return tipme_latency_user(all, &a->opt, why, len);
+	if (any || !strcmp(a->source, "module"))
+		err = tipme_latency_module(all, &a->opt, why, len);
+	if (err != -ENOENT || !strcmp(a->source, "module"))
+		return err;
+	err = tipme_latency_tracing(all, &a->opt, why, len);
+	if (any && err && !all->begun_ns)
+		err = tipme_latency_user(all, &a->opt, why, len);
+	return err;
 }
 
 static int measure(const struct arguments *a, struct tipme_latencies *all)
@@ -119,11 +150,7 @@ static int measure(const struct arguments *a, struct tipme_latencies *all)
 
 	if (err)
 		return fail(why);
-	err = -ENOENT;
-	if (strcmp(a->source, "user"))
-		err = tipme_latency_module(all, &a->opt, why, sizeof(why));
-	if (err == -ENOENT && strcmp(a->source, "module"))
-		err = tipme_latency_user(all, &a->opt, why, sizeof(why));
+	err = measure_by(a, all, why, sizeof(why));
 	return err ? fail(why) : 0;
 }
 

@@ -14,6 +14,15 @@
 #define TIPME_LATENCY_SAMPLES 4096 /* of one latency, at most */
 #define TIPME_LATENCY_WORST 20 /* latencies whose causes are kept: the longest */
 
+/* Stages that tracing programs tell apart, behind those of the module. */
+enum tipme_traced_stage {
+	TIPME_STAGE_ENTRY = TIPME_STAGES, /* expiry to the timer interrupt's entry */
+	TIPME_STAGE_WAKING, /* from the timer's handler to the waking of the thread */
+	TIPME_STAGE_SWITCH, /* from the waking until the CPU goes to the thread */
+	TIPME_STAGE_RETURN, /* from there to its first look at the clock in user space */
+	TIPME_ALL_STAGES
+};
+
 struct tipme_latency_options {
 	unsigned int duration_s, period_us, threshold_us, sample_us;
 	unsigned int every_s; /* so often a block ends, and the result is saved */
@@ -46,11 +55,11 @@ struct tipme_latencies {
 	void (*minute)(struct tipme_latencies *all, int ended);
 	void *minute_arg;
 	uint64_t begun_ns, ended_ns; /* of measuring; 0: not yet */
-	const char *source; /* module, user */
+	const char *source; /* module, tracing, timerlat, user */
 	uint8_t sample_kind;
 	unsigned int cpus;
 	unsigned int cpu_number[TIPME_LATENCY_MAX_CPUS];
-	struct tipme_distribution *stage[TIPME_LATENCY_MAX_CPUS]; /* TIPME_STAGES of them */
+	struct tipme_distribution *stage[TIPME_LATENCY_MAX_CPUS]; /* TIPME_ALL_STAGES of them */
 	struct tipme_cause cause[TIPME_LATENCY_WORST];
 	unsigned int causes;
 	uint64_t causes_seen;
@@ -77,6 +86,10 @@ uint64_t tipme_latencies_over(const struct tipme_latencies *all);
 /* Sources. Both return 0, or -errno and a sentence in `why`; -ENOENT from the module's: it is not there. */
 int tipme_latency_module(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
 int tipme_latency_user(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
+/* As the user's, with the stages before the thread, by tracing programs. */
+int tipme_latency_tracing(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
+/* By the kernel's own tracer; -ENOENT: it has none. */
+int tipme_latency_timerlat(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
 
 /*
  * The form in which results are kept (docs/formats.md). Symbols are looked up now. The distributions

@@ -15,9 +15,9 @@ struct tipme_latency_hours {
 	unsigned int calls;   /* of the block that is being filled */
 	uint64_t begun_ns;    /* 0: the first call only looks */
 	uint32_t last_s;      /* of a block that the end has cut; 0: none */
-	uint32_t max_us[TIPME_LATENCY_BLOCKS + 1][TIPME_STAGES];
-	uint64_t seen[TIPME_STAGES][TIPME_LATENCY_BUCKETS]; /* of all CPUs, up to the last call */
-	uint8_t measured[TIPME_STAGES];
+	uint32_t max_us[TIPME_LATENCY_BLOCKS + 1][TIPME_ALL_STAGES];
+	uint64_t seen[TIPME_ALL_STAGES][TIPME_LATENCY_BUCKETS]; /* of all CPUs, up to the last call */
+	uint8_t measured[TIPME_ALL_STAGES];
 };
 
 int tipme_hours_make(struct tipme_latency_hours **to, unsigned int block_s)
@@ -58,7 +58,7 @@ static uint32_t longest_new(struct tipme_latency_hours *h, const struct tipme_la
 static void fold(struct tipme_latency_hours *h)
 {
 	for (unsigned int i = 0; i < h->count / 2; i++)
-		for (unsigned int s = 0; s < TIPME_STAGES; s++) {
+		for (unsigned int s = 0; s < TIPME_ALL_STAGES; s++) {
 			uint32_t a = h->max_us[2 * i][s], b = h->max_us[2 * i + 1][s];
 
 			h->max_us[i][s] = a > b ? a : b;
@@ -73,7 +73,7 @@ void tipme_hours_take(struct tipme_latency_hours *h, const struct tipme_latencie
 	uint32_t *row = h->max_us[h->count];
 	uint64_t begun_ns = h->begun_ns;
 
-	for (unsigned int s = 0; s < TIPME_STAGES; s++) {
+	for (unsigned int s = 0; s < TIPME_ALL_STAGES; s++) {
 		uint32_t us;
 
 		for (unsigned int i = 0; i < all->cpus; i++)
@@ -105,7 +105,7 @@ struct json_object *tipme_hours_json(const struct tipme_latency_hours *h)
 
 	json_object_object_add(o, "seconds", json_object_new_int((int32_t)h->block_s));
 	json_object_object_add(o, "last_s", json_object_new_int((int32_t)h->last_s));
-	for (unsigned int s = 0; s < TIPME_STAGES; s++) {
+	for (unsigned int s = 0; s < TIPME_ALL_STAGES; s++) {
 		struct json_object *list;
 
 		if (!h->measured[s])

@@ -17,8 +17,15 @@
 #define PLACES 12   /* shown of all */
 #define SHOWN 5	    /* causes */
 
-static const char *const titles[TIPME_STAGES] = {
+static const char *const titles[TIPME_ALL_STAGES] = {
 	"interrupt", "deferred work", "both", "high thread", "medium thread", "user thread", "whole, high", "whole, medium", "whole, user",
+	"entry", "waking", "switch to it", "to user space",
+};
+
+/* As they follow each other. */
+static const int order[TIPME_ALL_STAGES] = {
+	TIPME_STAGE_ENTRY, TIPME_STAGE_IRQ, TIPME_STAGE_DEFERRED, TIPME_STAGE_IRQ_DEFERRED, TIPME_STAGE_WAKING, TIPME_STAGE_SWITCH,
+	TIPME_STAGE_RETURN, TIPME_STAGE_HIGH, TIPME_STAGE_MEDIUM, TIPME_STAGE_USER, TIPME_STAGE_TOTAL_HIGH, TIPME_STAGE_TOTAL_MEDIUM, TIPME_STAGE_TOTAL_USER,
 };
 
 static uint64_t get(struct json_object *o, const char *name)
@@ -92,7 +99,8 @@ static double quantile_us(const struct tipme_distribution *d, double share)
 static void print_table(const struct tipme_distribution *all)
 {
 	printf("us             count      min      mean     99 %%   99.9 %%       max    over  skipped\n");
-	for (int s = 0; s < TIPME_STAGES; s++) {
+	for (int i = 0; i < TIPME_ALL_STAGES; i++) {
+		int s = order[i];
 		const struct tipme_distribution *d = &all[s];
 
 		if (!d->measured)
@@ -288,7 +296,7 @@ int tipme_latency_print(struct json_object *o, char *why, size_t why_len)
 		snprintf(why, why_len, "not a result of tipme latency record, or of a newer one");
 		return -EINVAL;
 	}
-	all = calloc(TIPME_STAGES, sizeof(*all));
+	all = calloc(TIPME_ALL_STAGES, sizeof(*all));
 	for (size_t i = 0; all && i < json_object_array_length(stages) && !err; i++) {
 		err = stage_add(all, json_object_array_get_idx(stages, i));
 		if (err)
@@ -298,7 +306,7 @@ int tipme_latency_print(struct json_object *o, char *why, size_t why_len)
 		printf("kernel %s, source %s, timer every %" PRIu64 " us\n\n", get_text(o, "kernel"), get_text(o, "source"), get(o, "period_us"));
 		print_table(all);
 		if (!all[TIPME_STAGE_IRQ].measured)
-			printf("not measured without tipme.ko: interrupt, deferred work, kernel threads\n");
+			printf("not measured without tipme.ko: interrupt, deferred work, kernel threads; as root the first two are by tracing programs\n");
 		print_histogram(all);
 		print_causes(o, all[TIPME_STAGE_IRQ].measured);
 	}

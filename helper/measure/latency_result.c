@@ -15,8 +15,9 @@
 #include "latency.h"
 
 /* In order of enum tipme_latency_stage. */
-static const char *const stage_names[TIPME_STAGES] = {
+static const char *const stage_names[TIPME_ALL_STAGES] = {
 	"irq", "deferred", "irq_deferred", "high", "medium", "user", "total_high", "total_medium", "total_user",
+	"entry", "waking", "switch", "return",
 };
 
 /* As the schema names them. */
@@ -30,12 +31,12 @@ static const char *name_of(const char *const *names, unsigned int count, unsigne
 
 const char *tipme_latency_stage_name(unsigned int stage)
 {
-	return stage < TIPME_STAGES ? stage_names[stage] : "?";
+	return stage < TIPME_ALL_STAGES ? stage_names[stage] : "?";
 }
 
 int tipme_latency_stage_of(const char *name)
 {
-	for (int i = 0; i < TIPME_STAGES; i++)
+	for (int i = 0; i < TIPME_ALL_STAGES; i++)
 		if (!strcmp(name, stage_names[i]))
 			return i;
 	return -1;
@@ -54,7 +55,7 @@ int tipme_latencies_make(struct tipme_latencies *all)
 		if (!CPU_ISSET(cpu, &set))
 			continue;
 		all->cpu_number[all->cpus] = cpu;
-		all->stage[all->cpus] = calloc(TIPME_STAGES, sizeof(*all->stage[0]));
+		all->stage[all->cpus] = calloc(TIPME_ALL_STAGES, sizeof(*all->stage[0]));
 		if (!all->stage[all->cpus])
 			return -ENOMEM;
 		all->cpus++;
@@ -299,7 +300,7 @@ struct json_object *tipme_latencies_json(const struct tipme_latencies *all, cons
 	add_number(o, "medium_priority", opt->medium_priority);
 	add_number(o, "user_priority", opt->user_priority);
 	for (unsigned int i = 0; i < all->cpus; i++)
-		for (unsigned int s = 0; s < TIPME_STAGES; s++)
+		for (unsigned int s = 0; s < TIPME_ALL_STAGES; s++)
 			if (all->stage[i][s].measured)
 				json_object_array_add(stages, stage_json(&all->stage[i][s], all->cpu_number[i], s));
 	json_object_object_add(o, "stages", stages);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Latencies without the kernel module: only the whole way is known, from the expiry of a timer to a thread in user space; its causes by a tracing program. */
+/* Latencies without the kernel module: from the expiry of a timer to a thread in user space, and its causes by a tracing program; with more of them, its stages, too. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "latency_sampler.h"
+#include "latency_stages.h"
 #include "latency_tell.h"
 #include "latency_threads.h"
 
@@ -27,6 +28,7 @@ struct late {
 };
 
 static struct tipme_sampler *sampler; /* NULL: none */
+static struct tipme_stages *stages; /* NULL: the whole way only */
 static struct late *late; /* of each CPU; NULL: no threshold */
 static struct tipme_teller teller = { .fd = -1 };
 static unsigned int sample_us;
@@ -38,7 +40,7 @@ static struct timespec timespec_of(uint64_t ns)
 }
 
 /* In the late thread, so that the samples of its CPU stand still but for the newest. */
-static void keep(struct tipme_latency_thread *t, uint64_t expiry_ns, uint64_t seen_ns)
+static void keep(struct tipme_latency_thread *t, uint64_t expiry_ns, uint64_t seen_ns, uint64_t irq_ns)
 {
 	struct late *l = &late[t->index];
 	unsigned int cpu = t->all->cpu_number[t->index];
@@ -48,7 +50,9 @@ static void keep(struct tipme_latency_thread *t, uint64_t expiry_ns, uint64_t se
 	if (atomic_load_explicit(&l->full, memory_order_acquire))
 		return;
 	l->cause.sample = l->sample;
-	l->cause.about = (struct tipme_latency_causes){ .cpu = cpu, .expiry_ns = expiry_ns, .thread_ns = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns, .stage = TIPME_STAGE_USER };
+	l->cause.about = (struct tipme_latency_causes){ .cpu = cpu, .expiry_ns = expiry_ns, .stage = TIPME_STAGE_USER };
+	l->cause.about.irq_ns = irq_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)irq_ns;
+	l->cause.about.thread_ns = ns - irq_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)(ns - irq_ns);
 	if (sampler)
 		l->cause.about.count = tipme_sampler_copy(sampler, cpu, expiry_ns, seen_ns, l->sample, TIPME_LATENCY_SAMPLES, &lost);
 	l->cause.about.lost = lost;
@@ -62,12 +66,15 @@ static void keep(struct tipme_latency_thread *t, uint64_t expiry_ns, uint64_t se
 static void *run(void *arg)
 {
 	struct tipme_latency_thread *t = arg;
-	struct tipme_distribution *d = &t->all->stage[t->index][TIPME_STAGE_TOTAL_USER];
+	struct tipme_distribution *all = t->all->stage[t->index], *d = &all[TIPME_STAGE_TOTAL_USER];
+	unsigned int cpu = t->all->cpu_number[t->index];
 	uint64_t expiry = tipme_clock_ns() + t->period_ns;
+	struct tipme_stages_way way = { 0 };
 
 	d->measured = true;
 	while (!tipme_latency_ended) {
-		struct timespec until = timespec_of(expiry);
+		uint64_t due = stages ? tipme_stages_begin(stages, cpu, &way, all, expiry) : expiry, irq_ns = 0;
+		struct timespec until = timespec_of(due);
 		int err = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		uint64_t now = tipme_clock_ns(), passed;
 
@@ -77,9 +84,11 @@ static void *run(void *arg)
 			t->err = -err;
 			break;
 		}
-		tipme_distribution_count(d, now - expiry, expiry, t->threshold_ns);
-		if (late && now - expiry > t->threshold_ns)
-			keep(t, expiry, now);
+		tipme_distribution_count(d, now - due, due, t->threshold_ns);
+		if (stages)
+			irq_ns = tipme_stages_end(stages, cpu, &way, all, due, now);
+		if (late && now - due > t->threshold_ns)
+			keep(t, due, now, irq_ns);
 		passed = (now - expiry) / t->period_ns;
 		d->skipped += passed;
 		expiry += (passed + 1) * t->period_ns;
@@ -95,6 +104,9 @@ static void late_take(struct tipme_latencies *all, int fd)
 		if (!atomic_load_explicit(&l->full, memory_order_acquire))
 			continue;
 		tipme_cause_take(all, &l->cause);
+		/* What is told of it has one length. */
+		l->cause.about.thread_ns += l->cause.about.irq_ns;
+		l->cause.about.irq_ns = 0;
 		tipme_teller_tell(&teller, &(struct tipme_late){ &l->cause, l->seen_ns, l->tid, l->priority, sample_us, sample_kind });
 		atomic_store_explicit(&l->full, false, memory_order_release);
 	}
@@ -110,11 +122,22 @@ static void sampler_begin(struct tipme_latencies *all, const struct tipme_latenc
 	fprintf(stderr, "tipme: latency: causes are not sampled: %s\n", why);
 }
 
+int tipme_latency_tracing(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len)
+{
+	int err = tipme_stages_open(&stages, why, why_len);
+
+	if (!err)
+		err = tipme_latency_user(all, opt, why, why_len);
+	tipme_stages_close(stages);
+	stages = NULL;
+	return err;
+}
+
 int tipme_latency_user(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len)
 {
 	int err;
 
-	all->source = "user";
+	all->source = stages ? "tracing" : "user";
 	if (opt->threshold_us) {
 		late = calloc(all->cpus, sizeof(*late));
 		if (!late) {

@@ -97,7 +97,7 @@ int main(void)
 {
 	all.cpus = 2;
 	for (unsigned int i = 0; i < all.cpus; i++)
-		all.stage[i] = calloc(TIPME_STAGES, sizeof(*all.stage[0]));
+		all.stage[i] = calloc(TIPME_ALL_STAGES, sizeof(*all.stage[0]));
 	some_minutes();
 	two_weeks();
 	for (unsigned int i = 0; i < all.cpus; i++)

@@ -27,7 +27,7 @@ sub put {
 }
 
 for my $wrong ('', 'record extra', 'report', 'record --period 1', 'record --threshold -5',
-	'record --priorities 3,9,1', 'record --source magic')
+	'record --priorities 3,9,1', 'record --source magic', 'record --source irq')
 {
 	my ($out, $rc) = latency($wrong);
 	is($rc, 64, "usage error: '$wrong'");
@@ -222,6 +222,40 @@ END
 		or diag explain $told->{latency};
 	$d->stop;
 }
+
+# The stages, by tracing programs: those of each latency add up to it.
+SKIP: {
+	skip 'not root: tracing programs need it', 2 if $>;
+	($out, $rc) = latency("record --source tracing --duration 2 --period 5000 --json 2>$dir/said");
+	my $t = eval { Cpanel::JSON::XS->new->decode($out) };
+	skip 'no tracing programs: ' . slurp("$dir/said"), 2 if !$t;
+	is($t->{source}, 'tracing', 'it says what measured');
+	for my $cpu (sort { $a <=> $b } keys %{ { map { $_->{cpu} => 1 } @{ $t->{stages} } } }) {
+		my %s = map { $_->{stage} => $_ } grep { $_->{cpu} == $cpu } @{ $t->{stages} };
+		my ($irq, $whole) = @s{qw(irq total_user)};
+		next if !ok($irq && $whole, "CPU $cpu: its stages");
+		is($irq->{count} + $irq->{skipped},
+			$whole->{count}, '... each latency has its stages, or is counted as without');
+		is(join(' ', map { $s{$_}{count} } qw(waking switch return user)),
+			join(' ', ($irq->{count}) x 4), '... all of them');
+		# Two clocks of one kind may differ by some ns.
+		my $sum = sum(map { $s{$_}{sum_ns} } qw(irq waking switch return));
+		cmp_ok($sum, '<=', $whole->{sum_ns} + 1000 * $irq->{count}, '... none is counted twice');
+		cmp_ok($sum, '>=', $whole->{sum_ns} - 1000 * $irq->{count}, '... nor left out')
+			if !$irq->{skipped};
+		is($s{user}{sum_ns}, $s{switch}{sum_ns} + $s{return}{sum_ns},
+			'... and the thread\'s two are its whole');
+		cmp_ok($s{entry}{sum_ns}, '<=', $irq->{sum_ns},
+			'... the interrupt is entered before its handler is called')
+			if $s{entry} && $s{entry}{count} == $irq->{count};
+		is(total($_->{buckets}), $_->{count}, "... $_->{stage}: the buckets add up") for values %s;
+	}
+}
+
+# Where the kernel has no such tracer, it is said.
+($out, $rc) = latency('record --source timerlat --duration 1');
+like($out, qr/this kernel has no timerlat tracer|: run as root|^total_high|whole, high/m,
+	'the kernel\'s own tracer, or that there is none');
 
 # Results come from others, too.
 my $good = Cpanel::JSON::XS->new->encode($r);
