@@ -26,6 +26,8 @@ my $LEAST_VALUES = 10;
 our $BEYOND = 10;
 # Half of the 95 % quantile of chi square with one degree: how much less likely a level may be.
 my $DROP = 3.841459 / 2;
+# Unit: blocks. So few of them have longer intervals than that: by simulation (t/latency-extremes.t).
+my $SMALL = 15;
 # Shapes that are looked at: below, a fit has no likelihood; above, not even a mean.
 my ($LEAST_SHAPE, $MOST_SHAPE) = (-0.5, 1);
 # The Anderson-Darling statistic that one fit in twenty exceeds where the distribution is right (by
@@ -102,7 +104,7 @@ sub _growth {
 # The level on this side at which the likelihood has dropped; undef: it has not, up to FAR.
 sub _bound {
 	my ($f, $t, $us, $far, $side) = @_;
-	my $allowed = $f->{unlikely} + $DROP;
+	my $allowed = $f->{unlikely} + $DROP * (1 + $SMALL / $f->{blocks});
 	my $start   = [ log $f->{scale}, $f->{shape} ];
 	my $worse   = sub {
 		my ($z) = @_;
