@@ -34,6 +34,13 @@ ok(
 	),
 	'the first recording is there'
 );
+# It cannot end before the second one has been refused.
+kill 'STOP', $pid;
+my ($second, $refused) = campaign("$dir/c --each 2s $load");
+is($second, "tipme: latency: $dir/c: a campaign runs there: wait for it, or name another folder\n",
+	'a second one in the same folder is refused');
+is($refused, 1, '... and fails');
+kill 'CONT', $pid;
 kill 'TERM', $pid;
 waitpid $pid, 0;
 isnt($?, 0, 'interrupted: it says so');

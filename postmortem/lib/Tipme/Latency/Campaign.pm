@@ -9,6 +9,7 @@ use strict;
 use warnings;
 use Cpanel::JSON::XS ();
 use Exporter         qw(import);
+use Fcntl            qw(LOCK_EX LOCK_NB);
 use File::Path       qw(remove_tree);
 use POSIX            ();
 use Time::HiRes      qw(sleep);
@@ -48,6 +49,8 @@ sub loads {
 # results in order, idle first. Dies by a sentence; what is complete stays.
 sub run {
 	my ($folder, %o) = @_;
+	mkdir $folder or $!{EEXIST} && -d $folder or die "$folder: $!\n";
+	my $lock  = _lock($folder);
 	my @steps = _steps($folder, %o);
 	_save(
 		$folder,
@@ -70,6 +73,16 @@ sub run {
 	return map { Tipme::Latency::Result->read($_) } @files;
 }
 
+# Two in one folder would write the same files, and one's load would be the other's idle. The lock
+# ends with the process, however that ends.
+sub _lock {
+	my ($folder) = @_;
+	open my $lock, '>>', "$folder/campaign.lock" or die "$folder/campaign.lock: $!\n";
+	flock $lock, LOCK_EX | LOCK_NB
+		or die "$folder: a campaign runs there: wait for it, or name another folder\n";
+	return $lock;
+}
+
 # A campaign that was begun keeps its loads; another set is another campaign.
 sub _steps {
 	my ($folder, %o) = @_;
@@ -77,7 +90,6 @@ sub _steps {
 	@steps = grep {
 		$_->[0] ne 'compile' || grep { -x "$_/cc" } split /:/, $ENV{PATH} // ''
 	} @steps;
-	mkdir $folder or $!{EEXIST} && -d $folder or die "$folder: $!\n";
 	open my $in, '<:raw', "$folder/campaign.json" or return @steps;
 	my $was = eval {
 		Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> });
@@ -116,10 +128,11 @@ sub _record {
 	my ($folder, $name, $command, $file, $ended, %o) = @_;
 	my $work = "$folder/work-$name";
 	my $load = defined $command ? _start($work, $command) : undef;
-	my $rc =
-		_wait($o{program},
+	my $rc   = _wait(
+		$o{program},
 		[ 'record', '--duration', $o{seconds}, '--output', $file, @{ $o{record} // [] } ], $load,
-		$ended);
+		$ended
+	);
 	_end($load)                                                        if $load;
 	_remove($work)                                                     if defined $command;
 	die "$name: ended before its time; run the same again to go on\n"  if $$ended;
