@@ -64,8 +64,10 @@ for my $s (@{ $r->{stages} }) {
 }
 
 # Blocks: the longest of each, and a result that is there before the end.
-is_deeply([ @{ $r->{blocks} }{qw(seconds last_s)}, scalar @{ $r->{blocks}{max_us}{total_user} } ],
-	[ 60, 2, 1 ], 'one block, which the end has cut');
+is_deeply([ $r->{blocks}{seconds}, scalar @{ $r->{blocks}{max_us}{total_user} } ],
+	[ 60, 1 ], 'one block');
+# A busy machine ends it later.
+cmp_ok($r->{blocks}{last_s}, '>=', 2, '... which the end has cut');
 is($r->{blocks}{max_us}{total_user}[0],
 	(sort { $b <=> $a } map { $_->{buckets}[-1][0] } @{ $r->{stages} })[0],
 	'... with the longest of both CPUs');
@@ -118,9 +120,12 @@ my ($cycles) = grep { $_->{count} } @{ $m->{stages} };
 is($cycles->{count}, $m->{model}{cycles}, '... each cycle is a latency');
 my $late = 0;
 $late += $_->[0] >= 9000 ? $_->[1] : 0 for @{ $cycles->{buckets} };
-cmp_ok(abs($late - $m->{model}{late}), '<=',
-	(grep { $_->[0] >= 8900 && $_->[0] <= 9100 } @{ $cycles->{buckets} }) + 0,
-	'... those above the slack are predicted');
+cmp_ok(
+	abs($late - $m->{model}{late}),
+	'<=',
+	sum(0, map { $_->[0] >= 8900 && $_->[0] <= 9100 ? $_->[1] : 0 } @{ $cycles->{buckets} }),
+	'... those above the slack are predicted'
+);
 cmp_ok($m->{model}{missed}, '>=', $m->{model}{late}, '... and none of these comes in time');
 is((latency("report $dir/model.json"))[1], 0,  '... and its latencies are a result');
 is((latency('model --priority 99'))[1],    64, 'no such priority');
