@@ -15,6 +15,7 @@
 #include "latency.h"
 #include "latency_hours.h"
 #include "latency_model.h"
+#include "latency_xruns.h"
 
 #define EXIT_OVER 2
 #define EXIT_USAGE 64
@@ -23,7 +24,9 @@ static const char usage[] =
 	"usage: tipme latency record [options]\n"
 	"       tipme latency report FILE... | mttf FILE | compare A B | schedulability FILE TASKS\n"
 	"       tipme latency import FILE | export FILE                               (--help of each)\n"
-	"Measures, on each CPU, how late a timer's interrupt is, the work that it defers, and real-time threads woken by that.\n\n"
+	"       tipme latency xruns [--duration S]\n"
+	"Measures, on each CPU, how late a timer's interrupt is, the work that it defers, and real-time threads woken by that.\n"
+	"xruns watches sound cards: a stream that runs dry is told, and tipmed, if it runs, saves an episode.\n\n"
 	"  -d, --duration S       how long (10)\n"
 	"  -t, --threshold US     end with 2 if a thread was later; its causes are kept, and tipmed, if it runs, saves an episode\n"
 	"  -p, --period US        of the timer (1000)\n"
@@ -38,6 +41,7 @@ static const char usage[] =
 	"Examples:\n"
 	"  sudo tipme latency record --threshold 1000\n"
 	"  sudo tipme latency record --duration 3600 --output night.json\n"
+	"  tipme latency xruns --duration 3600\n"
 	"  tipme latency report night.json\n"
 	"  tipme latency mttf night.json --client audio-128\n";
 
@@ -295,6 +299,18 @@ static int model(const struct arguments *a)
 	return err || !o ? fail(why) : 0;
 }
 
+static int xruns(const struct arguments *a)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	uint64_t seen = 0;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (tipme_latency_xruns(a->opt.duration_s, &seen))
+		return EXIT_FAILURE;
+	return seen ? EXIT_OVER : 0;
+}
+
 static int report(const char *path, bool json)
 {
 	struct json_object *o = json_object_from_file(path);
@@ -342,6 +358,8 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind == 1 && !strcmp(argv[optind], "record"))
 		return record(&a);
+	if (argc - optind == 1 && !strcmp(argv[optind], "xruns"))
+		return xruns(&a);
 	if (argc - optind == 1 && !strcmp(argv[optind], "model-run"))
 		return model(&a);
 	if (argc - optind == 2 && !strcmp(argv[optind], "report"))

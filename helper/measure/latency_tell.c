@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,20 +143,41 @@ static void answers_drop(const struct tipme_teller *t)
 		;
 }
 
-void tipme_teller_tell(struct tipme_teller *t, const struct tipme_late *late)
+static bool is_time(const struct tipme_teller *t, uint64_t now_ns)
 {
-	uint64_t now_ns = tipme_clock_ns();
-	char words[96];
-	int fd;
+	return t->fd >= 0 && (!t->told_ns || now_ns - t->told_ns >= PAUSE_NS);
+}
 
-	if (t->fd < 0 || (t->told_ns && now_ns - t->told_ns < PAUSE_NS))
-		return;
+/* Takes the file of records. tipmed knows these words: see docs/formats.md. */
+static void send_words(struct tipme_teller *t, const char *words, int fd, uint64_t now_ns)
+{
 	answers_drop(t);
-	fd = records(t, late);
-	/* tipmed knows these words: see docs/formats.md. */
-	snprintf(words, sizeof(words), "latency of %.3f ms on CPU %u", (double)(late->seen_ns - late->cause->about.expiry_ns) / 1e6, late->cause->about.cpu);
 	if (!tipme_message_send_fd(t->fd, TIPME_VERB_TRIGGER, 0, words, strlen(words), fd < 0 ? -1 : fd, MSG_DONTWAIT))
 		t->told_ns = now_ns;
 	if (fd >= 0)
 		close(fd);
+}
+
+void tipme_teller_tell(struct tipme_teller *t, const struct tipme_late *late)
+{
+	uint64_t now_ns = tipme_clock_ns();
+	char words[96];
+
+	if (!is_time(t, now_ns))
+		return;
+	snprintf(words, sizeof(words), "latency of %.3f ms on CPU %u", (double)(late->seen_ns - late->cause->about.expiry_ns) / 1e6, late->cause->about.cpu);
+	send_words(t, words, records(t, late), now_ns);
+}
+
+/* A file without records says that the words are no note of the user. */
+void tipme_teller_tell_xrun(struct tipme_teller *t, const struct tipme_xrun *x)
+{
+	uint64_t now_ns = tipme_clock_ns();
+	char words[160];
+
+	if (!is_time(t, now_ns))
+		return;
+	snprintf(words, sizeof(words), "underrun of %s at %llu.%06llu s, buffer %.3f ms, thread %u", x->stream,
+		 (unsigned long long)(x->at_ns / TIPME_NS_PER_S), (unsigned long long)(x->at_ns % TIPME_NS_PER_S / 1000), (double)x->buffer_ns / 1e6, x->tid);
+	send_words(t, words, memfd_create("tipme-xrun", MFD_CLOEXEC | MFD_ALLOW_SEALING), now_ns);
 }

@@ -22,11 +22,19 @@ struct tipme_late {
 	uint8_t sample_kind;
 };
 
+/* A stream of sound that ran dry, or over. */
+struct tipme_xrun {
+	const char *stream; /* pcmC0D0p */
+	uint64_t at_ns, buffer_ns;
+	uint32_t pid, tid; /* of its owner; of the thread that feeds it */
+};
+
 /* Without a recorder there is nobody to tell, and nothing fails. Closing one that was never opened is fine if fd is -1. */
 void tipme_teller_open(struct tipme_teller *teller);
 void tipme_teller_close(struct tipme_teller *teller);
 
 /* Has an episode saved, one in five seconds at most. Never waits. */
 void tipme_teller_tell(struct tipme_teller *teller, const struct tipme_late *late);
+void tipme_teller_tell_xrun(struct tipme_teller *teller, const struct tipme_xrun *x);
 
 #endif

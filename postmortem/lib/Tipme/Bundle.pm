@@ -12,6 +12,7 @@ use Tipme::Brought;
 use Tipme::Cut;
 use Encode qw(encode_utf8);
 use Tipme::Latency;
+use Tipme::RanDry;
 use Tipme::Meant;
 use Tipme::Notes qw(tags_of);
 use Tipme::Printable qw(one_line);
@@ -275,7 +276,7 @@ sub _manifest {
 	my $m = $self->{ep}->manifest;
 	my %out = map { $_ => $m->{$_} } grep { defined $m->{$_} && (!ref $m->{$_} || /\A(?:format|frequencies|state)\z/) } @MANIFEST;
 	$out{id} = $m->{id};
-	$out{trigger} = { ns => $m->{trigger}{ns} + 0, kind => $m->{trigger}{kind}, text => Tipme::Latency::words($m->{trigger}{text}) };
+	$out{trigger} = { ns => $m->{trigger}{ns} + 0, kind => $m->{trigger}{kind}, text => (Tipme::Latency::words($m->{trigger}{text}) || Tipme::RanDry::words($m->{trigger}{text})) };
 	my $r = ref $m->{recorder} eq 'HASH' ? $m->{recorder} : {};
 	$out{recorder} = { map { $_ => $r->{$_} } grep { defined $r->{$_} } @RECORDER };
 	$out{sources} = [ map { my $s = $_; +{ map { $_ => $s->{$_} } grep { defined $s->{$_} } @SOURCE } } @{ $m->{sources} } ];
@@ -472,7 +473,7 @@ sub diagnosis { my ($self) = @_; return $self->diagnosis_of($self->{d}) }
 sub diagnosis_of {
 	my ($self, $d) = @_;
 	my %v = (%{ $d->{verdict} }, circumstances => _circumstances($d), circumstance_codes => [ grep { !$CALLED{$_} } @{ $d->{verdict}{circumstance_codes} // [] } ]);
-	return { %$d, verdict => \%v, trigger => { %{ $d->{trigger} }, text => Tipme::Latency::words($d->{trigger}{text}) } };
+	return { %$d, verdict => \%v, trigger => { %{ $d->{trigger} }, text => (Tipme::Latency::words($d->{trigger}{text}) || Tipme::RanDry::words($d->{trigger}{text})) } };
 }
 
 # told(): what a bundle holds and what was left out: { names [...], dropped { what => how many }, detail: as Cut has it, wide_ns: for how long all threads are kept with detail path,

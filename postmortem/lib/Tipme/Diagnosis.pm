@@ -17,6 +17,7 @@ use Tipme::Kernel;
 use Tipme::Kinds;
 use Tipme::LateInput;
 use Tipme::Latency;
+use Tipme::RanDry;
 use Tipme::Meant qw(meant_event);
 use Tipme::Moment qw(before_text moment ns_of within);
 use Tipme::OwnCost qw(own_cost);
@@ -96,7 +97,7 @@ sub run {
 	$o{at} = within($ep, $o{at}) if defined $o{at};
 	my $meant = defined $o{event} || defined $o{at} ? undef : meant_event($self);
 	$o{event} = $meant if defined $meant;
-	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads);
+	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads) // Tipme::RanDry->of($ep, $self->{kernel}->covered_from);
 	return $self->_whole($self->part_of_stall($late->stall, undef, $late)) if $late;
 	my $i = $self->_choose(%o);
 	if (my $brought = defined $o{event} || defined $o{at} ? undef : Tipme::Brought::part($self, $i)) { return $self->_whole($brought) }
@@ -261,7 +262,7 @@ sub part_of {
 	};
 }
 
-# No input event: the path of what a thread waited for, and nothing of an X server. WHY there is none. LATE: a latency of the driver's.
+# No input event: the path of what a thread waited for, and nothing of an X server. WHY there is none. LATE: a latency of the driver's, or a stream of sound that ran dry.
 sub part_of_stall {
 	my ($self, $stall, $why, $late) = @_;
 	my ($from, $to) = @$stall{qw(start_ns end_ns)};
@@ -282,7 +283,7 @@ sub part_of_stall {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => 'exact', usual_ns => undef, usual_count => 0, usual_where => undef, excess_ns => $to - $from },
 		event => undef, path => $path, totals => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
 		evidence => $self->_evidence_of_path($path, $verdict), overhead => own_cost($self->{episode}->manifest, $states->events, $from, $to), left_out => $states->events->left_out,
-		$late ? (latency => $late->facts($states, $threads)) : (),
+		$late ? ($stall->{what} => $late->facts($states, $threads)) : (),
 	};
 }
 

@@ -99,6 +99,7 @@ my %STOOD = (
 	disk_sleep => N__('{who} was in uninterruptible sleep for {time}{of}'),
 	asked      => N__('{who} needed {time}'),
 	latency    => N__('{who} ran {time} after its timer had expired'),
+	underrun   => N__('{who} did not serve its sound buffer of {time} in time'),
 	stutter    => N__('The moving picture of {who} stood still for {time}, {missed} frames'),
 );
 
