@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Latencies that are rarer than what was measured for: the fit, its intervals by simulation, and what
-# it refuses. With TIPME_TEST_ALL=1 ten times as many simulations. Seeded: the same each time.
+# Latencies that are rarer than what was measured for: the fit, its intervals by simulation, and
+# what it refuses. With TIPME_TEST_ALL=1 ten times as many simulations. Seeded: the same each time.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();

@@ -16,8 +16,8 @@ use List::Util qw(max min sum0);
 
 our @EXPORT_OK = qw(fit level);
 
-# Unit: blocks. With fewer, a fit of three parameters says nothing; more cost time and add little, so
-# longer blocks are made of them, which follow the distribution better.
+# Unit: blocks. With fewer, a fit of three parameters says nothing; more cost time and add little,
+# so longer blocks are made of them, which follow the distribution better.
 my ($LEAST, $MOST) = (30, 120);
 # Unit: distinct values. Times in whole microseconds that hardly differ are no distribution.
 my $LEAST_VALUES = 10;
@@ -26,7 +26,7 @@ my $LEAST_VALUES = 10;
 our $BEYOND = 10;
 # Half of the 95 % quantile of chi square with one degree: how much less likely a level may be.
 my $DROP = 3.841459 / 2;
-# Unit: blocks. So few of them have longer intervals than that: by simulation (t/latency-extremes.t).
+# Unit: blocks. So few of them have longer intervals than that, by simulation.
 my $SMALL = 15;
 # Shapes that are looked at: below, a fit has no likelihood; above, not even a mean.
 my ($LEAST_SHAPE, $MOST_SHAPE) = (-0.5, 1);

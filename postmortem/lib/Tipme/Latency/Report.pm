@@ -70,8 +70,8 @@ sub _stage {
 	};
 }
 
-# What lies beyond the measured time, by a fit to the longest of the blocks; each row of `worst` that
-# is refused gets `fitted`. Unit of the fit: us, blocks.
+# What lies beyond the measured time, by a fit to the longest of the blocks; each row of `worst`
+# that is refused gets `fitted`. Unit of the fit: us, blocks.
 sub _beyond {
 	my ($r, $s) = @_;
 	my $f = fit(@{ $s->{blocks} });

@@ -200,8 +200,8 @@ sub stages {
 	my ($self) = @_;
 	return
 		grep { $self->has($_) }
-		qw(entry irq deferred irq_deferred waking switch return high medium user total_high total_medium
-		total_user);
+		qw(entry irq deferred irq_deferred waking switch return high medium user
+		total_high total_medium total_user);
 }
 
 # The stage that is meant where none is named: the whole way to the thread in user space, else what
