@@ -135,6 +135,7 @@ subtest 'text, data, pages' => sub {
 	unlike $html, qr/<script|\bsrc=|href="http|url\(http|\@import/, 'a page that loads nothing';
 	is xml_problem($_), undef, '... with a picture' for $html =~ m{(<svg.*?</svg>)}sg;
 	like $html, qr/governor.*performance/s, '... and the machine';
+	like $html, qr/The worst, by load.*whole, user/s, '... and services by loads, as the paper\'s table 3';
 	my $flame = flame(tree($r->stacks), title => 'a & b');
 	is xml_problem($flame), undef, 'a flame graph';
 	my @width = map { $_ + 0 } $flame =~ /<rect[^>]*fill="#(?!ffffff)[^"]*"[^>]*width="([\d.]+)"/g;

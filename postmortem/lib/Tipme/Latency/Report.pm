@@ -199,10 +199,11 @@ sub _fit_words {
 
 sub _worst_cells {
 	my ($w) = @_;
-	return ('~' . _us($w->{fitted}{us}),
+	return (
+		'~' . _us($w->{fitted}{us}),
 		_us($w->{fitted}{least_us})
-			. (defined $w->{fitted}{most_us} ? ' to ' . _us($w->{fitted}{most_us}) : ' or more'))
-		if $w->{fitted};
+			. (defined $w->{fitted}{most_us} ? ' to ' . _us($w->{fitted}{most_us}) : ' or more')
+	) if $w->{fitted};
 	return ('-', 'takes ' . seconds($w->{needs_s})) if !defined $w->{us};
 	my $least = defined $w->{least_us} ? _us($w->{least_us}) : '0';
 	return (
@@ -324,13 +325,45 @@ sub page {
 	);
 	push @parts, [ 'How long', Tipme::Page::picture(histogram($stage, @results)) ],
 		[ 'How often', Tipme::Page::picture(_tail($stage, @results)) ];
-	push @parts, map { _part_of($_, $use) } @results;
+	my @data = map { data($_, $use) } @results;
+	push @parts, [ 'The worst, by load', _by_load(@data) ] if @data > 1;
+	push @parts, map { _part_of($results[$_], $data[$_]) } 0 .. $#results;
 	return Tipme::Page::page('tipme latency', @parts);
 }
 
+# A table as the paper's third: services by loads.
+sub _by_load {
+	my (@data) = @_;
+	my @stages = grep {
+		my $stage = $_;
+		grep {
+			grep { $_->{stage} eq $stage }
+				@{ $_->{stages} }
+		} @data
+	} qw(irq irq_deferred total_high total_medium total_user);
+	my @head = map {
+		my $name = $_->{file} =~ s{.*/|\.json\z}{}gr;
+		map {"$name, $_"} 'an hour', 'a day', 'a week'
+	} @data;
+	my @rows = map {
+		my $stage = $_;
+		[
+			$TITLE{$stage},
+			map {
+				my ($s) = grep { $_->{stage} eq $stage } @{ $_->{stages} };
+				$s ? map { (_worst_cells($_))[0] } @{ $s->{worst} } : ('') x 3
+			} @data
+		]
+	} @stages;
+	return
+		  '<p>'
+		. Tipme::Page::text(_worst_words($data[0]) . '; ~: by a fit; -: longer than was measured')
+		. '</p>'
+		. Tipme::Page::table([ 'stage', @head ], @rows);
+}
+
 sub _part_of {
-	my ($r, $use) = @_;
-	my $d     = data($r, $use);
+	my ($r, $d) = @_;
 	my $name  = $r->{file} =~ s{.*/}{}r;
 	my @parts = (
 		[
