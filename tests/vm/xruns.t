@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Sound that runs dry on Debian's kernel, with a sound card that is none: `tipme latency xruns` tells
-# it, an episode is saved, and its verdict names what kept the player. With TIPME_TEST_ALL=1.
+# Sound that runs dry on Debian's kernel, with a sound card that is none: `tipme latency xruns`
+# tells it, an episode is saved, and its verdict names what kept the player. With TIPME_TEST_ALL=1.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
