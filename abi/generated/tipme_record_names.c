@@ -763,6 +763,16 @@ static const struct tipme_field_name fields_kernel_message[] = {
 	{ "device", 24, 24, 1, 0 },
 	{ 0, 0, 0, 0, 0 },
 };
+static const struct tipme_field_name fields_cgroup_weight[] = {
+	{ "ts_ns", 0, 8, 0, 0 },
+	{ "type", 8, 1, 0, 0 },
+	{ "len8", 9, 1, 0, 0 },
+	{ "gen", 10, 2, 0, 0 },
+	{ "tid", 12, 4, 0, 0 },
+	{ "cgroup", 16, 8, 0, 0 },
+	{ "weight", 24, 4, 0, 0 },
+	{ 0, 0, 0, 0, 0 },
+};
 static const struct tipme_field_name fields_x_device[] = {
 	{ "ts_ns", 0, 8, 0, 0 },
 	{ "type", 8, 1, 0, 0 },
@@ -1107,6 +1117,7 @@ const struct tipme_record_name tipme_record_names[256] = {
 	[45] = { "memory_state", 80, fields_memory_state },
 	[46] = { "cpu_speed", 40, fields_cpu_speed },
 	[47] = { "kernel_message", 48, fields_kernel_message },
+	[48] = { "cgroup_weight", 32, fields_cgroup_weight },
 	[64] = { "x_device", 32, fields_x_device },
 	[65] = { "x_deliver", 32, fields_x_deliver },
 	[66] = { "x_request", 32, fields_x_request },

@@ -304,6 +304,7 @@ enum tipme_record {
 	TIPME_MEMORY_STATE = 45,
 	TIPME_CPU_SPEED = 46,
 	TIPME_KERNEL_MESSAGE = 47,
+	TIPME_CGROUP_WEIGHT = 48,
 	TIPME_X_DEVICE = 64,
 	TIPME_X_DELIVER = 65,
 	TIPME_X_REQUEST = 66,
@@ -1566,6 +1567,27 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, number) == 16);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, kind) == 20);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, severity) == 22);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_kernel_message, device) == 24);
+
+/* how much of the CPUs a cgroup gets beside others of the same parent, where that is not what all get at first; of a root always */
+struct tipme_cgroup_weight {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u64 cgroup; /* its id; a cgroup_name record names it */
+	__u32 weight; /* cpu.weight or cpu.shares; 1000 is what all get at first; 0: none, its threads stand beside those of the group above */
+	__u32 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_cgroup_weight) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_weight, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_weight, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_weight, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_weight, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_weight, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_weight, cgroup) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_weight, weight) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_cgroup_weight, pad0) == 28);
 
 /* the X server processed an event of an input device */
 struct tipme_x_device {

@@ -23,11 +23,13 @@
 #define DEPTH_MAX 16
 /* A look at all folders may take this part of the time. */
 #define SCAN_SHARE 200
+#define WEIGHT_USUAL 1000U
 
 struct cgroup {
 	uint64_t id;
 	char *path; /* below the root of its hierarchy */
 	uint32_t quota_us, period_us; /* quota 0: none */
+	uint32_t weight; /* WEIGHT_USUAL: what all have at first */
 	uint64_t throttled_us; /* up to the last look */
 	unsigned int hierarchy;
 	unsigned int scan; /* when it was last there */
@@ -132,6 +134,21 @@ static void quota_read(int dir, bool unified, uint32_t *quota_us, uint32_t *peri
 	*period_us = *quota_us ? (uint32_t)period : 0;
 }
 
+/* At first 100 (unified) or 1024; 0: it has none, so its threads stand beside those of the group above. */
+static uint32_t weight_read(int dir, bool unified)
+{
+	unsigned long first = unified ? 100 : 1024;
+	char text[64];
+	ssize_t n = file_read(dir, unified ? "cpu.weight" : "cpu.shares", text, sizeof(text));
+	unsigned long value = strtoul(text, NULL, 10);
+
+	if (n <= 0 || !value || value > 262144)
+		return 0;
+	uint32_t weight = (uint32_t)(value * WEIGHT_USUAL / first);
+
+	return weight ? weight : 1;
+}
+
 /* In microseconds (unified) or nanoseconds. */
 static int throttled_read(int dir, bool unified, uint64_t *us)
 {
@@ -173,7 +190,7 @@ static struct cgroup *cgroup_find(struct tipmed_cgroups *c, uint64_t id, unsigne
 static void cgroup_note(struct tipmed_cgroups *c, unsigned int hierarchy, uint64_t id, const char *path, int dir)
 {
 	struct cgroup *g = cgroup_find(c, id, hierarchy);
-	uint32_t quota_us, period_us;
+	uint32_t quota_us, period_us, weight = weight_read(dir, c->hierarchy[hierarchy].unified);
 
 	quota_read(dir, c->hierarchy[hierarchy].unified, &quota_us, &period_us);
 	pthread_mutex_lock(&c->lock);
@@ -186,6 +203,7 @@ static void cgroup_note(struct tipmed_cgroups *c, unsigned int hierarchy, uint64
 		g->scan = c->scans;
 		g->quota_us = quota_us;
 		g->period_us = period_us;
+		g->weight = weight;
 	}
 	pthread_mutex_unlock(&c->lock);
 }
@@ -286,6 +304,20 @@ static int name_emit(const struct cgroup *g, int (*emit)(void *arg, const void *
 	return emit(arg, &u, len);
 }
 
+static int weight_emit(const struct cgroup *g, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+{
+	struct tipme_cgroup_weight rec = {
+		.type = TIPME_CGROUP_WEIGHT, .len8 = sizeof(rec) / 8, .cgroup = g->id, .weight = g->weight,
+	};
+
+	/* The root's says that all others have what is usual. */
+	if (!strcmp(g->path, "/"))
+		rec.weight = WEIGHT_USUAL;
+	else if (g->weight == WEIGHT_USUAL)
+		return 0;
+	return emit(arg, &rec, sizeof(rec));
+}
+
 int tipmed_cgroups_names(struct tipmed_cgroups *c, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	int ret = 0;
@@ -294,6 +326,9 @@ int tipmed_cgroups_names(struct tipmed_cgroups *c, int (*emit)(void *arg, const 
 	for (unsigned int i = 0; i < c->count && !ret; i++)
 		if (c->table[i].path)
 			ret = name_emit(&c->table[i], emit, arg);
+	for (unsigned int i = 0; i < c->count && !ret; i++)
+		if (c->table[i].path)
+			ret = weight_emit(&c->table[i], emit, arg);
 	pthread_mutex_unlock(&c->lock);
 	return ret;
 }

@@ -24,7 +24,7 @@ int tipmed_cgroups_any(const struct tipmed_cgroups *cgroups);
  */
 void tipmed_cgroups_look(struct tipmed_cgroups *cgroups, uint64_t now_ns, void (*emit)(void *arg, const void *rec, size_t len), void *arg);
 
-/* Emits a cgroup_name record for each; stops at the first value but 0 and returns it. Any thread. */
+/* Emits a cgroup_name record for each, and a cgroup_weight record where needed; stops at the first value but 0 and returns it. Any thread. */
 int tipmed_cgroups_names(struct tipmed_cgroups *cgroups, int (*emit)(void *arg, const void *rec, size_t len), void *arg);
 
 #endif

@@ -246,7 +246,7 @@ sub _comm {
 # The longest beginning of a path that the verdict says: what lies below it has to be known as such.
 sub _said {
 	my ($self, $path) = @_;
-	$path =~ s{/[^/]*\z}{} while length $path && $self->{said} !~ m{(?<![^\s"])\Q$path\E(?![^\s",.;:])};
+	$path =~ s{/[^/]*\z}{} while length $path && $self->{said} !~ m{(?<![^\s"])\Q$path\E(?![^\s",.;:/])};
 	return $path;
 }
 

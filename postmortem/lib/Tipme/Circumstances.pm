@@ -4,6 +4,7 @@ package Tipme::Circumstances;
 
 use strict;
 use warnings;
+use Tipme::CpuWeight;
 use Tipme::DiskPause;
 use Tipme::Functions;
 use Tipme::Kinds;
@@ -13,8 +14,7 @@ use Tipme::Reason qw(reason);
 use Tipme::Words qw(N__ fill);
 
 my $MOST      = 0.5;
-my $LIGHTER   = 5;      # nice levels: a third of the other's weight
-my $ORDINARY  = 120;    # kernel priority of nice 0; 100 of nice -20
+my $LIGHTER   = 3;      # times; five nice levels
 my $SLOW      = 0.75;   # of a CPU's highest frequency
 my $MAX_LOOK  = 500;    # stretches for which other CPUs are looked at
 my $NOTICE_NS = 100_000_000;    # what comes sooner seems to come at once, as Tipme::Verdict has it
@@ -102,31 +102,58 @@ sub _blame_speed {
 	return;
 }
 
-# Who is nicer than those who have the CPU is meant to get little of it: its own weight is to be blamed, where they outweigh it
-# three to one for most of that time.
+# Who has less right to a CPU than those who have it is meant to get little: its own weight is to be
+# blamed, where they outweigh it three to one for most of that time.
 sub _blame_weight {
 	my ($self, $v, $of, $all) = @_;
 	return if $v->{kind} ne 'cpu-contention' || !defined $v->{head};
-	my (%ns, %prio);
+	my (%ns, %because);
 	# Of one that has a lock, whose weight it is is another question (priority-inversion).
 	for my $p (grep { $_->{state} eq 'runnable' && ($_->{waiter} // $_->{pid}) == $_->{pid} } @$of) {
-		for my $b ($p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $p->{to_ns} - $p->{from_ns} }) {
-			my ($own, $had) = @$b{qw(own_prio had_prio)};
-			next if !defined $own || !defined $had || $own <= $ORDINARY || $own >= $ORDINARY + 20 || $had < $ORDINARY - 20 || $own - $had < $LIGHTER;
+		my $length = $p->{to_ns} - $p->{from_ns};
+		for my $b ($p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $length }) {
+			my ($ratio, $why) = $self->_lighter($p, $b);
+			next if $ratio < $LIGHTER;
 			$ns{ $p->{pid} } += $b->{ns};
-			$prio{ $p->{pid} } = $own;
+			$because{ $p->{pid} } = $why;
 		}
 	}
 	my ($pid) = sort { $ns{$b} <=> $ns{$a} || $a <=> $b } keys %ns;
 	return if !defined $pid || $ns{$pid} <= $MOST * $v->{share_ns};
-	my $who = $self->{threads}->at($pid, $self->{to});
-	my $others = one_line($v->{blamed}{comm} // '?') . (defined $v->{blamed}{pid} ? " (pid $v->{blamed}{pid})" : '') . ($v->{blamed}{processes} > 1 ? ' and others' : '');
+	my $who    = $self->{threads}->at($pid, $self->{to});
+	my $others = one_line($v->{blamed}{comm} // '?');
+	$others .= " (pid $v->{blamed}{pid})" if defined $v->{blamed}{pid};
+	$others .= ' and others'              if $v->{blamed}{processes} > 1;
 	@$v{qw(kind was_kind)} = ('cpu-weight', $v->{kind});
-	$v->{blamed} = { kind => 'cpu-weight', pid => $pid, comm => $who->{comm}, processes => 1, pids => [$pid], ns => $ns{$pid}, detail => 'wait-cpu' };
-	$v->{sentence} = fill(N__('{head}: {clause}.'), head => $v->{head}, clause => fill(Tipme::Kinds::clause('cpu-weight', ''),
-		time => Tipme::Verdict::duration_text($v->{share_ns}) . ' (' . Tipme::Verdict::percent($v->{share_ns}, $all) . ' %)',
-		waiter => one_line($who->{comm}) . " (pid $pid)", nice => $prio{$pid} - $ORDINARY, others => $others));
+	my %why = %{ $because{$pid} };
+	$why{percent} = sprintf '%.3g', $why{weight} / 10 if defined $why{weight};
+	my $by =
+		defined $why{nice}
+		? 'wait-cpu'
+		: reason('light-group', cgroup => $why{cgroup}, percent => $why{percent});
+	$v->{blamed} = {
+		kind => 'cpu-weight', pid => $pid, comm => $who->{comm}, processes => 1, pids => [$pid],
+		ns   => $ns{$pid},    detail => $by
+	};
+	my $percent = Tipme::Verdict::percent($v->{share_ns}, $all);
+	$v->{sentence} = fill(
+		N__('{head}: {clause}.'),
+		head   => $v->{head},
+		clause => fill(
+			Tipme::Kinds::clause('cpu-weight', $by), %why, others => $others,
+			time => Tipme::Verdict::duration_text($v->{share_ns}) . " ($percent %)",
+			waiter => one_line($who->{comm}) . " (pid $pid)"
+		)
+	);
 	return;
+}
+
+# How many times lighter who waited is than who had the CPU, and why, as Tipme::CpuWeight has it.
+sub _lighter {
+	my ($self, $p, $b) = @_;
+	return 0 if !defined $b->{tid};
+	my @two = ([ $p->{tid}, $b->{own_prio} ], [ $b->{tid}, $b->{had_prio} ]);
+	return Tipme::CpuWeight->lighter($self->{threads}, @two, $p->{to_ns});
 }
 
 # Which thread of a program computed, where it is not the one that the process is named after.

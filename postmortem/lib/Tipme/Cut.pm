@@ -22,7 +22,7 @@ my %WIDE = map { $_ => 1 }
 # The kinds of records of which somebody has thought what they tell. Any other stays where it was recorded, whatever else is asked for.
 my %KNOWN = map { $_ => 1 }
 	qw(sched_switch sched_waking fork exit exec rename work_queued work_start work_end io lock_contention memory_wait irq signal cpu_throttle priority migrate
-	cpu_frequency cpu_idle steal sample input latency latency_user proc_state affinity network picture thread stack function user_stack module irq_name cgroup_name disk_name process
+	cpu_frequency cpu_idle steal sample input latency latency_user proc_state affinity network picture thread stack function user_stack module irq_name cgroup_name cgroup_weight disk_name process
 	x_device x_deliver x_request x_damage x_flush x_sleep x_wakeup x_chord x_client x_grab x_input x_reply x_output_full x_present x_idle x_arrival
 	x_drawn x_told x_taken x_redirect x_painted
 	memory_state cpu_speed kernel_message

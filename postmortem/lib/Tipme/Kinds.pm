@@ -325,13 +325,26 @@ my %KIND = (
 		flags  => [qw(compute victim)],
 	},
 	'cpu-weight' => {
-		list   => N__('{name} has a low weight (nice)'),
+		list   => N__('{name} has a low weight at the CPUs'),
 		phrase => N__('getting little of a CPU by its own low weight'),
 		cause  => N__('the low weight that {name} has at the CPUs'),
 		ask    => N__('whoever gave {name} its nice value: others rightly came first'),
 		next   => N__('Give it an ordinary weight (`renice -n 0 -p {pid}`), and see what set it.'),
 		clause => N__('for {time} {waiter} got little of a CPU, since nice {nice} gives it '
 				. 'a low weight; {others} had it'),
+		by => {
+			'light-group' => {
+				ask  => N__('whoever gave {cgroup} its weight: others rightly came first'),
+				next => N__(
+						  'Give it an ordinary weight: cpu.weight of that cgroup, or cpu.shares in '
+						. 'version 1 (systemd: CPUWeight).'
+				),
+				clause => N__(
+						  'for {time} {waiter} got little of a CPU, since its control group '
+						. '{cgroup} has {percent} % of the usual weight; {others} had it'
+				),
+			},
+		},
 		story => 'weight.t',
 		flags => [qw(victim)],
 	},

@@ -80,6 +80,7 @@ my %DOING = (
 	'tracing'        => N__('tracing it, and kept it stopped'),
 	'frozen'         => N__('frozen by its control group'),
 	'wait-cpu'       => N__('waiting for a CPU'),
+	'light-group'    => N__('waiting for a CPU, in a control group of low weight'),
 	'cpu-idle'       => N__('it could run, but its CPU stayed idle'),
 	'cpu-idle-deep'  => N__(
 			  'it could run, but its CPU stayed idle, in state {state}, which takes '

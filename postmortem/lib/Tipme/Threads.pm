@@ -12,7 +12,8 @@ use Tipme::Record::Layout;
 my $KERNEL_THREAD = 1;    # bit 0 of flags
 
 # What each of these records is kept under, and by which of its fields.
-my %NAMED = (stack => 'stack_id', function => 'function', user_stack => 'stack_id', module => 'module_id', irq_name => 'number', cgroup_name => 'cgroup', disk_name => 'dev');
+my %NAMED = (stack => 'stack_id', function => 'function', user_stack => 'stack_id', module => 'module_id', irq_name => 'number', cgroup_name => 'cgroup', disk_name => 'dev',
+	cgroup_weight => 'cgroup');
 my %LOOKED = map { $_ => 1 } qw(
 	cpu_throttle steal latency_user sample affinity memory_state cpu_speed kernel_message
 );
@@ -253,6 +254,15 @@ sub module { my ($self, $id) = @_; return $self->{module}{$id} ? $self->{module}
 # cgroups(), cgroup(ID), disk(DEV), irq(LINE): { path, quota_us, period_us }; a name
 sub cgroups { my ($self) = @_; return values %{ $self->{cgroup_name} } }
 sub cgroup { my ($self, $id) = @_; return $id ? $self->{cgroup_name}{$id} : undef }
+# weight_of(PATH): what part of the CPUs a cgroup gets: { weight (0: none of its own), cgroup } where
+# there is a record; knows_weights(): does the episode have them?
+sub weight_of {
+	my ($self, $path) = @_;
+	my $of = $self->{weight_of} //=
+		{ map { ($_->{path} => $self->{cgroup_weight}{ $_->{cgroup} }) } $self->cgroups };
+	return $of->{$path};
+}
+sub knows_weights { my ($self) = @_; return scalar keys %{ $self->{cgroup_weight} } }
 sub disk   { my ($self, $dev) = @_; return $self->{disk_name}{$dev} ? $self->{disk_name}{$dev}{name} : sprintf '%d:%d', $dev >> 20, $dev & 0xfffff }
 sub irq    { my ($self, $n) = @_; return $self->{irq_name}{$n} ? $self->{irq_name}{$n}{name} : undef }
 

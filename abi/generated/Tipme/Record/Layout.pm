@@ -285,6 +285,11 @@ our %RECORD = (
 		names => [qw(ts_ns type len8 gen tid number kind severity device)],
 		enum => { kind => 'kernel_message_kind' }, zero => {  },
 	},
+	48 => {
+		name => 'cgroup_weight', size => 32, template => 'Q<CCvVQ<VV',
+		names => [qw(ts_ns type len8 gen tid cgroup weight pad0)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
 	64 => {
 		name => 'x_device', size => 32, template => 'Q<CCvVVVVvCC',
 		names => [qw(ts_ns type len8 gen tid input_seq server_ms code device kind is_master)],

@@ -593,6 +593,11 @@ record kernel_message 47 since 1.3 : "the kernel reported something that tipmed'
 	u16 severity : "0 emergency to 7 debug, as syslog(3) counts"
 	char[24] device : "the device as the kernel calls it, without what is not a letter, digit or . : - _"
 
+record cgroup_weight 48 since 1.4 : "how much of the CPUs a cgroup gets beside others of the same parent, where that is not what all get at first; of a root always"
+	u64 cgroup : "its id; a cgroup_name record names it"
+	u32 weight : "cpu.weight or cpu.shares; 1000 is what all get at first; 0: none, its threads stand beside those of the group above"
+	u32 pad0 zero : "0"
+
 record x_device 64 since 1.0 : "the X server processed an event of an input device"
 	u32 input_seq : "counts device events; a delivered event names it"
 	u32 server_ms unit ms : "time that the server put on it"

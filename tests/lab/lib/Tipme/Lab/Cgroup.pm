@@ -20,6 +20,11 @@ my %LIMIT = (
 			return ([ cpu => 'cpu.max', "$us $period" ], [ cpu => 'cpu.weight', 10_000 ]);
 		},
 	},
+	# 1000: what is usual.
+	weight => {
+		v1 => sub { return [ cpu => 'cpu.shares', int($_[0] * 1.024) || 2 ] },
+		v2 => sub { return [ cpu => 'cpu.weight', int($_[0] / 10)    || 1 ] },
+	},
 	memory => {
 		v1 => sub { return [ memory => 'memory.limit_in_bytes', $_[0] ] },
 		v2 => sub { return [ memory => 'memory.max',            $_[0] ] },
