@@ -46,6 +46,9 @@ sub story {
 	$b->x(($o{came} // $end - 5) * MS, 'x_client', pid => NEW, client => 7, state => 'connected');
 	$s->run(1, $from, $end, NEW, 'sleeping');
 	$s->draw($end - 0.3, NEW, pid => NEW, client => 7) if !$o{no_window};
+	# The new window has the keyboard now, and the one that was pressed in draws its cursor anew.
+	$s->wake(0, $end - 0.05, CLIENT, SERVER, 'poll')->run(1, $end, $end + 2, CLIENT, 'sleeping')
+		->draw($end + 1.8) if $o{redraws};
 	return $s->hotkey($o{hotkey} // 8000);
 }
 
@@ -62,6 +65,10 @@ ok((grep { $_->{name} eq 'born' } @{ $d->{event}{stages} }), '... when the proce
 
 $d = judged('... by a shell', story(shown => 4000, shell => 1), 'app-compute', 'editor', 0.98, 1);
 is($d->{event}{kind}, 'start', '... which is a start, too');
+
+my $again = story(shown => 4000, shell => 1, redraws => 1);
+$d = judged('... whose terminal draws again', $again, 'app-compute', 'editor', 0.98, 1);
+is($d->{event}{kind}, 'start', '... because of the new window: no answer to the key');
 
 judged('a start that takes a second, where nothing is known of others', story(shown => 2000),
 	'none', undef);

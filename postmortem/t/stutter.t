@@ -58,6 +58,14 @@ ok((grep { /The moving picture of mpv/ } @{ $d->{verdict}{circumstances} }), '..
 $d = pressed(1700);
 is($d->{verdict}{blamed}{comm}, 'mpv', 'a key 300 ms before set nothing going');
 
+# A program that has just been started is busy with that.
+for my $born (1000, 0) {
+	my $s = film(gap => [ 1600, 2000 ], between => \&computes);
+	$s->builder->thread(FILM, 'mpv', ts_ns => 6 * MS, since_ns => 2 * MS, start_ns => $born * MS);
+	my $kind = $s->diagnose("$dir/" . ++$n)->{verdict}{kind};
+	is($kind, $born ? 'none' : 'app-compute', "a program made $born ms after the records begin");
+}
+
 # Its user has paused it, for all that is known: it slept by its own wish.
 $d = film(gap => [ 1600, 2000 ])->diagnose("$dir/" . ++$n);
 is($d->{verdict}{kind}, 'none', 'it slept by its own wish: no verdict');
@@ -76,6 +84,23 @@ sub idles {
 $d = film(gap => [ 1600, 2000 ], between => \&idles)->diagnose("$dir/" . ++$n);
 is($d->{verdict}{kind}, 'none', 'it waited for a thread of its own that had nothing to do: no verdict');
 ok((grep { /The moving picture of mpv/ } @{ $d->{verdict}{circumstances} }), '... but told');
+
+# ... or for a process of which a thread waited until a time that it chose, by a futex; or for a disk.
+for my $how ([ 'futex', 'none' ], [ 'disk', 'ipc-wait' ]) {
+	my ($stack, $kind) = @$how;
+	my $other = sub {
+		my ($s) = @_;
+		$s->builder->thread(510, 'content', ts_ns => 5 * MS, since_ns => 2 * MS);
+		$s->wake(1, 1599.5, FILM, 0, 'nanosleep', context => 'hardirq')
+			->run(1, 1599.6, 1599.7, FILM, 'sleeping');
+		$s->wake(0, 1620, 510, 0, $stack, context => 'hardirq')->run(0, 1620.1, 1620.2, 510, 'sleeping');
+		$s->wake(0, 1999.2, 510, 0, $stack, context => 'hardirq')->run(0, 1999.3, 1999.5, 510, 'sleeping');
+		$s->wake(0, 1999.4, FILM, 510, 'poll', wakee_cpu => 1)->run(1, 1999.6, 2000.05, FILM, 'sleeping');
+		return;
+	};
+	$d = film(gap => [ 1600, 2000 ], between => $other)->diagnose("$dir/" . ++$n);
+	is($d->{verdict}{kind}, $kind, "it waited for another process, which waited: $stack");
+}
 
 # Stood still for good: it has ended.
 $d = film(gap => [ 2600, 9000 ])->diagnose("$dir/" . ++$n);

@@ -55,8 +55,8 @@ sub since {
 sub free_at {
 	my ($self, $e) = @_;
 	return if !$self->_knows($e);
-	my ($td, $tid) = ($e->{deliver_ns}, $self->hand($e));
-	my $list = $self->{busy}{"$e->{server}{file} $e->{client} $tid"} //= $self->_busy($e, $tid);
+	my $td   = $e->{deliver_ns};
+	my $list = $self->_busy_of($e);
 	my ($lo, $hi) = (0, scalar @$list);
 	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (($list->[$m]{to} // $self->_end) <= $td) { $lo = $m + 1 } else { $hi = $m } }
 	# A handler may sleep for a moment, but not in its event loop (a first, quick answer), before what takes long: of such stretches the longest is meant.
@@ -84,28 +84,35 @@ sub told_again {
 	return scalar grep { $_->[0] > $e->{deliver_ns} + $NS_PER_MS && $_->[0] < $until } $self->_told($e);
 }
 
-# woken_by(TID, PID): when threads of a process ended sleeps of a thread; long_turns(TID, NS): when it woke to be awake for so long
+# woken(TID): when sleeps of a thread ended; woken_by(TID, PID): those that threads of a process ended
+sub woken { my ($self, $tid) = @_; return map { $_->{to} // () } @{ $self->{sleeps}->of($tid) // [] } }
+
 sub woken_by {
 	my ($self, $tid, $pid) = @_;
 	return map { $_->{to} } grep { $_->{waker} && $self->{kernel}->threads->at($_->{waker}, $_->{to})->{pid} == $pid } @{ $self->{sleeps}->of($tid) // [] };
 }
 
-sub long_turns {
-	my ($self, $tid, $least) = @_;
-	my $sleeps = $self->{sleeps}->of($tid) // [];
-	return map { $sleeps->[$_]{to} } grep { $sleeps->[ $_ + 1 ]{from} - $sleeps->[$_]{to} >= $least } 0 .. $#$sleeps - 1;
+# long_turns_by_timer(EVENT, NS): when the thread that takes the client's events could take none for
+# so long, from a timer of its own on
+sub long_turns_by_timer {
+	my ($self, $e, $least) = @_;
+	return if !$self->_knows($e);
+	return map { $_->{from} } grep { $_->{timer} && ($_->{to} // $self->_end) - $_->{from} >= $least }
+		@{ $self->_busy_of($e) };
 }
 
-# timers(TID, FROM, TO): how many sleeps of a thread an interrupt ended in (FROM, TO); turn_of_timer(TID, TIME): did one end the last sleep before TIME?
+# timers(TID, FROM, TO): how long the sleeps of a thread were that an interrupt ended in (FROM, TO), ns; turn_of_timer(TID, TIME[, NS]): did one end the last sleep before TIME, at most so long before?
 sub timers {
 	my ($self, $tid, $from, $to) = @_;
-	return scalar grep { defined $_->{to} && $_->{to} > $from && $_->{to} < $to && $_->{context} eq 'hardirq' } @{ $self->{sleeps}->of($tid) // [] };
+	return map { $_->{to} - $_->{from} }
+		grep { defined $_->{to} && $_->{to} > $from && $_->{to} < $to && $_->{context} eq 'hardirq' }
+		@{ $self->{sleeps}->of($tid) // [] };
 }
 
 sub turn_of_timer {
-	my ($self, $tid, $t) = @_;
+	my ($self, $tid, $t, $most) = @_;
 	my ($s) = grep { defined $_->{to} && $_->{to} <= $t } reverse @{ $self->{sleeps}->of($tid) // [] };
-	return $s && $s->{context} eq 'hardirq' ? 1 : 0;
+	return $s && $s->{context} eq 'hardirq' && (!$most || $t - $s->{to} <= $most) ? 1 : 0;
 }
 
 # longest_awake(TID, UNTIL): { from, to }: the longest stretch up to a time in which a thread ran, or waited for a CPU; undef: not known
@@ -260,19 +267,26 @@ sub _heard_by {
 	return defined $written ? $written + $HEARD_NS : $self->_end;
 }
 
-# Stretches in which a thread was awake, or slept without resting, and so could take no event: { tid, from, to, lasts }
+sub _busy_of {
+	my ($self, $e) = @_;
+	my $tid = $self->hand($e);
+	return $self->{busy}{"$e->{server}{file} $e->{client} $tid"} //= $self->_busy($e, $tid);
+}
+
+# Stretches in which a thread was awake, or slept without resting, and so could take no event: { tid, from, to, lasts, timer (1: its own began it) }
 sub _busy {
 	my ($self, $e, $tid) = @_;
 	my $sleeps = $self->{sleeps}->of($tid) or return [];
-	my ($from, @busy) = ($self->{kernel}->covered_from);
+	my ($from, $timer, @busy) = ($self->{kernel}->covered_from, 0);
 	my $deaf = $self->_deaf($e, $sleeps, $tid);
 	for my $k (0 .. $#$sleeps) {
 		my $s = $sleeps->[$k];
 		next if $deaf->{$k} || !$self->_rests($e, $tid, $s);
-		push @busy, { tid => $tid, from => $from, to => $s->{from}, lasts => 0, moment => $self->_moment($tid, $s) } if $s->{from} > $from;
-		$from = $s->{to} // return \@busy;
+		push @busy, { tid => $tid, from => $from, to => $s->{from}, lasts => 0, timer => $timer, moment => $self->_moment($tid, $s) } if $s->{from} > $from;
+		$from  = $s->{to} // return \@busy;
+		$timer = $s->{context} eq 'hardirq' ? 1 : 0;
 	}
-	push @busy, { tid => $tid, from => $from, to => $self->_end, lasts => 1 } if $from < $self->_end;
+	push @busy, { tid => $tid, from => $from, to => $self->_end, lasts => 1, timer => $timer } if $from < $self->_end;
 	return \@busy;
 }
 

@@ -18,6 +18,7 @@ my $LONG_NS    = 200_000_000;    # what it then does takes long from here on
 my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
 my $MAX_LIKE   = 5;              # of them that are looked at
 my $OFTEN      = 2;              # that must have come through a process
+my $CHANCE     = 0.2;            # that its clock comes so soon after presses by itself
 my $NAPS       = 5;              # in a row: it looks by the clock whether something has come
 my %NO_REST    = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
@@ -55,16 +56,19 @@ sub _caused {
 	# A client that its own timer has just woken blinks, or plays.
 	my $timer = $self->_own_timer($e, $near, $t, $drawer);
 	return [] if $timer && $drawer == $e->{pid} && $self->_after_asking($e, $t);
-	return 0 if $timer && !_by_network($near, $timer) && $timer->{to} - $timer->{from} > $FRAME_NS && $t - $timer->{to} < $LONG_NS;
+	my $late = $timer && !_by_network($near, $timer) && $timer->{to} - $timer->{from} > $FRAME_NS && $t - $timer->{to} < $LONG_NS;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
+	return 0 if $late && !$self->_waited_in_vain($e, $states, $t);
 	my ($tid, $ran) = $self->last_ran($states, $drawer, $t);
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
 	my $chain = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
-	my ($moment) = grep { $_->{tid} == $self->{rest}->hand($e) && $_->{waker} && $_->{waker}{context} eq 'hardirq' && $self->{rest}->waits_for_events($e, $_->{tid}, $_->{reason}) } $chain->waits;
-	return [] if $moment && $self->_after_a_moment($e, $segments, $t, $moment);
+	my @clock = grep { $self->_is_own_clock($e, $_) } $chain->waits;
+	$_->{run} = _one_wait($chain, $_->{tid}, $states->before(@$_{qw(tid to)})) for @clock;
+	return [] if grep { $self->_after_a_moment($e, $segments, $t, $_, @clock) } @clock;
+	return 0 if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
-	return 0 if !$self->_through_client($e, $segments);
+	return 0 if !$self->_through_client($e, $segments) || $self->_of_a_new_client($e, $segments);
 	my ($net, $paced, @own) = (0, 0);
 	for my $w ($chain->waits) {
 		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
@@ -95,7 +99,9 @@ sub _after_asking {
 	my $run    = $self->chain($states, $e)->naps->run($tid, $timer);
 	return 0 if !$run || $run->{naps} < $NAPS || $run->{asked}[1] <= $e->{deliver_ns} || $t - $timer->{to} >= $LONG_NS;
 	my $before = $e->{deliver_ns} - $MOMENT_NS;
-	return !$self->{rest}->timers($tid, $e->{deliver_ns}, $run->{asked}[1]) && $self->{rest}->timers($tid, $before, $e->{deliver_ns}) < $NAPS ? 1 : 0;
+	return 0 if $self->{rest}->timers($tid, $e->{deliver_ns}, $run->{asked}[1]);
+	my @naps = $self->{rest}->timers($tid, $before, $e->{deliver_ns});
+	return @naps < $NAPS ? 1 : 0;
 }
 
 # The client's own timer has a part in it. Yet it is an answer if it had asked another process, and then looked every few milliseconds whether that was done.
@@ -105,16 +111,76 @@ sub _after_a_timer {
 	return (grep { $_->{from} < $own[0]{from} } $self->_hops($e, $segments)) ? 'chain' : 0;
 }
 
-# Or it let a moment go by after the event, as who searches while one types does: its first timer since then, and what it then did took long. That it
-# does so by a clock, and not for the event, is seen by its doing so at other times: ask the same process, or if there is none, compute for long.
+# Was the client's last sleep before it drew one in which it waited for somebody whom it had asked?
+sub _waited_in_vain {
+	my ($self, $e, $states, $t) = @_;
+	my $timer = $self->_own_timer($e, $states, $t) or return 0;
+	return _one_wait($self->chain($states, $e), $self->{rest}->hand($e), $timer) ? 1 : 0;
+}
+
+# The wait for somebody asked that a sleep is, as Naps has it; none that is one of many looks.
+sub _one_wait {
+	my ($chain, $tid, $i) = @_;
+	my $run = $chain->naps->run($tid, $i);
+	return $run && $run->{naps} == 1 ? $run : undef;
+}
+
+# Did the thread that takes the client's events sleep there until a timer of its own?
+sub _is_own_clock {
+	my ($self, $e, $w) = @_;
+	return $w->{tid} == $self->{rest}->hand($e)
+		&& $w->{waker}
+		&& $w->{waker}{context} eq 'hardirq'
+		&& $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason});
+}
+
+# Or it let a moment go by after the event, as who searches while one types does, and what it then
+# did took long. Before and after that its timers at most paced frames (CLOCK: all of them on the
+# chain). That it does so for the event, and not by a clock, is seen by its doing so at no other
+# times: ask the same process, or be busy for long.
 sub _after_a_moment {
-	my ($self, $e, $segments, $t, $w) = @_;
-	return 0 if $t - $w->{to} < $LONG_NS || $w->{to} - $e->{deliver_ns} > $MOMENT_NS || $self->{rest}->timers($w->{tid}, $e->{deliver_ns}, $w->{to});
-	my ($hop) = grep { $_->{from} >= $w->{to} } reverse $self->_hops($e, $segments);
-	my @presses = map { $_->{deliver_ns} } grep { $_->{candidate} && ($_->{pid} // 0) == $e->{pid} && defined $_->{deliver_ns} } $self->{path}->events;
-	my @times = $hop ? grep { $self->{rest}->turn_of_timer($w->{tid}, $_) } $self->{rest}->woken_by($hop->{tid}, $e->{pid}) : $self->{rest}->long_turns($w->{tid}, $LONG_NS);
-	for my $at (@times) { return 0 if !grep { $at >= $_ && $at <= $_ + 2 * $MOMENT_NS } @presses }
-	return 1;
+	my ($self, $e, $segments, $t, $w, @clock) = @_;
+	my $moment = $w->{to} - $e->{deliver_ns};
+	# A sleep in which it waited for somebody whom it had asked is a part of its work.
+	my @later = grep { $_->{from} >= $w->{to} && !$_->{run} } @clock;
+	my ($end)  = sort { $a <=> $b } $t, map { $_->{from} } @later;
+	return 0
+		if $moment > $MOMENT_NS
+		|| $end - $w->{to} < $LONG_NS
+		|| grep { $_->{to} - $_->{from} > $FRAME_NS } @later;
+	my @before = $self->{rest}->timers($w->{tid}, $e->{deliver_ns}, $w->{to});
+	return 0 if grep { $_ > $FRAME_NS } @before;
+	my ($hop)  = grep { $_->{from} >= $w->{to} } reverse $self->_hops($e, $segments);
+	my ($mute) = map { $_->{run}{asked}[0] } grep { $_->{from} >= $w->{to} && $_->{run} } @clock;
+	my $rest   = $self->{rest};
+	my @times =
+		$hop ? grep { $rest->turn_of_timer($w->{tid}, $_) } $rest->woken_by($hop->{tid}, $e->{pid})
+		: defined $mute ? grep { $rest->turn_of_timer($w->{tid}, $_, $AT_ONCE_NS) } $rest->woken($mute)
+		:                 $rest->long_turns_by_timer($e, $LONG_NS);
+	return $self->_only_after_presses($e, $moment, @times);
+}
+
+# Each of these times comes within two seconds after a press, and so soon after one (MOMENT, ns) that
+# it would seldom happen to come so: by what of the client's life lies so shortly after presses.
+sub _only_after_presses {
+	my ($self, $e, $moment, @times) = @_;
+	my @presses = sort { $a <=> $b } map { $_->{deliver_ns} }
+		grep { $_->{candidate} && ($_->{pid} // 0) == $e->{pid} && defined $_->{deliver_ns} }
+		$self->{path}->events;
+	for my $at (@times) {
+		return 0 if !grep { $at >= $_ && $at <= $_ + 2 * $MOMENT_NS } @presses;
+	}
+	my $k     = $self->{kernel};
+	my $born  = $k->threads->at($e->{pid}, $e->{deliver_ns})->{start_ns} || 0;
+	my $since = $born > $k->covered_from ? $born : $k->covered_from;
+	my ($near, $to) = (0, $since);
+	for my $press (grep { $_ >= $since } @presses) {
+		my $from = $press > $to ? $press : $to;
+		$to = $press + $moment;
+		$near += $to - $from if $to > $from;
+	}
+	my $life = $self->{trigger} - $since;
+	return $life > 0 && ($near / $life)**(@times || 1) <= $CHANCE ? 1 : 0;
 }
 
 # The chain ends in somebody who could not be woken by the client, since it had not been at rest since
@@ -266,6 +332,16 @@ sub _through_client {
 		return $who->{pid} == $e->{pid};
 	}
 	return 1;
+}
+
+# What another program showed that the press had started (its first window has the keyboard now), and
+# ours draws because of that, belongs to that program's start.
+sub _of_a_new_client {
+	my ($self, $e, $segments) = @_;
+	my @looks = map { $_->{pid} } grep { $_->{looks} } $self->_hops($e, $segments) or return 0;
+	my %since = map { $_->{pid} => 1 }
+		grep { $_->{state} && $_->{pid} && $_->{ts_ns} > $e->{deliver_ns} } $e->{server}->all('client');
+	return scalar grep { $since{$_} } @looks;
 }
 
 # The sleep of the client before it drew, if its own timer ended it: that answers nobody, as such.

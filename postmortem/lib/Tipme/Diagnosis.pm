@@ -184,10 +184,12 @@ sub _stutter {
 	my ($tid, $ran) = $self->{problem}->caused->last_ran($self->{kernel}->states($g->{last_ns}, $asked), $g->{pid}, $asked);
 	return if !defined $tid || $ran <= $g->{from_ns};
 	my $part = $self->part_of_stall({ tid => $tid, start_ns => $g->{from_ns}, end_ns => $ran, what => 'stutter', source => $g->{source}, missed => $g->{missed} });
-	my $v = $part->{verdict};
+	my ($v, $clock) = ($part->{verdict}, delete $part->{by_clock_ns});
 	my $own = Tipme::Stutter->by_input($g, $self->events)
+		|| Tipme::Stutter->at_start($g, $self->{kernel}->threads, $self->{kernel}->covered_from)
 		|| $v->{kind} =~ /\A(?:timer-sleep|time-out|unknown|none)\z/
-		|| $v->{kind} =~ /\A(?:ipc|futex)-wait\z/ && ($v->{blamed}{pid} // 0) == $g->{pid};
+		|| $v->{kind} =~ /\A(?:ipc|futex)-wait\z/ && ($v->{blamed}{pid} // 0) == $g->{pid}
+		|| 2 * $clock > $part->{interval}{duration_ns};
 	$v->{stutter} = { pid => $g->{pid}, missed => $g->{missed}, period_ns => int $g->{period_ns}, last_ns => $g->{last_ns}, next_ns => $g->{to_ns}, compositor => $g->{paints} ? 1 : 0, sure => $own ? 0 : 1, stood => { tid => $tid, source_pid => $g->{source}{pid} // 0, from_ns => $g->{from_ns}, to_ns => $ran } };
 	return $part;
 }
@@ -281,6 +283,7 @@ sub part_of_stall {
 	$self->_slept($verdict, $from, $to);
 	return {
 		interval => { start_ns => $from, end_ns => $to, duration_ns => $to - $from, certainty => 'exact', usual_ns => undef, usual_count => 0, usual_where => undef, excess_ns => $to - $from },
+		$stall->{what} eq 'stutter' ? (by_clock_ns => Tipme::Stutter->by_clock($chain)) : (),
 		event => undef, path => $path, totals => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) }, verdict => $verdict,
 		evidence => $self->_evidence_of_path($path, $verdict), overhead => own_cost($self->{episode}->manifest, $states->events, $from, $to), left_out => $states->events->left_out,
 		$late ? ($stall->{what} => $late->facts($states, $threads)) : (),

@@ -67,16 +67,24 @@ sub _find {
 		}
 		last if $i && $self->_draws($tid, $i->{to}, $first->{from});
 	}
-	undef $asked if @of > 1 && grep {
-		my $ns = $_->{to} - $_->{from};
-		$ns > $NAP_NS && $ns > $PART * ($_->{to} - $first->{from})
-	} @of;
+	# One that is too long is not of the run that goes on behind it; by itself it may be a wait.
+	my ($long) = @of > 1 ? grep { _too_long($of[$_], $first) } 0 .. $#of : ();
+	if ($asked && defined $long) {
+		$known->{ $_->{from} } = undef for @of[ 0 .. ($long || 1) - 1 ];
+		return;
+	}
 	my $run =
 		$asked
 		? { from => $first->{from}, to => $last->{to}, asked => $asked, naps => scalar @of }
 		: undef;
 	$known->{ $_->{from} } = $run for @of;
 	return $run;
+}
+
+sub _too_long {
+	my ($nap, $first) = @_;
+	my $ns = $nap->{to} - $nap->{from};
+	return $ns > $NAP_NS && $ns > $PART * ($nap->{to} - $first->{from});
 }
 
 # Ended by a timer, or by the server, in an event loop; of a short one the stack is not known, and

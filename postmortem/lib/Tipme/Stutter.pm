@@ -16,6 +16,7 @@ my $RESUME_NS = 5_000_000_000;     # one that goes on later had been stopped, no
 my $LEAST_NS  = 100_000_000;       # a shorter gap is hardly seen
 my $ANSWER_NS = 100_000_000;       # a picture that goes on so soon after an input event goes on by it
 my $MISSED    = 4;                 # frames, at least
+my $START_NS  = 10_000_000_000;    # a program has started by then
 
 # worst(SOURCES, TRIGGER): the longest gap: { source, pid, from_ns (when the next frame was due), to_ns (when it came), last_ns (the last one
 # before), period_ns, missed (frames), draw (the fact that ended it), paints (1: a compositor's) }; undef: there is none
@@ -44,6 +45,27 @@ sub by_input {
 		!$_->{chord} && $_->{device_ns} > $g->{from_ns} && $_->{device_ns} <= $g->{to_ns} && $g->{to_ns} - $_->{device_ns} < $ANSWER_NS
 			&& ($_->{kind} ne 'motion' || ($_->{pid} // 0) == $g->{pid})
 	} @events;
+}
+
+# at_start(GAP, THREADS, SINCE): was its program made just before, as the records since then tell? A
+# program that starts has much to do, and its start is told as such.
+sub at_start {
+	my ($class, $g, $threads, $since) = @_;
+	my $born = $threads->at(@$g{qw(pid from_ns)})->{start_ns} || 0;
+	return $born > $since && $g->{from_ns} - $born < $START_NS ? 1 : 0;
+}
+
+# by_clock(CHAIN): what of its walk threads slept, whichever they were, until a timer of their own, in
+# ns: none of that is a wait for somebody. A lock or an answer that ends a futex is given by a thread.
+sub by_clock {
+	my ($class, $chain) = @_;
+	my $ns = 0;
+	for my $w ($chain->waits) {
+		my $r = $w->{reason};
+		next if !$r || !$w->{waker} || $w->{waker}{context} ne 'hardirq';
+		$ns += $w->{to} - $w->{from} if $r->{class} =~ /\A(?:loop|nap)\z/ || $r->{kind} eq 'futex-wait';
+	}
+	return $ns;
 }
 
 # The gaps of one series of drawings.
