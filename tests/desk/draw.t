@@ -109,6 +109,29 @@ like(
 	Tipme::Desk::Judge::void({ %scene, others_ns => 2e8 }), qr/waited 200 ms for a CPU/,
 	'others had its CPU'
 );
+my %other = (
+	%scene,
+	presses => [ 0.2e9, 0.6e9 ],
+	damage  => [ map { { t => $_ } } 0.203e9, 0.75e9 ]
+);
+is(Tipme::Desk::Judge::void({%other}), '', 'a press that was answered after 150 ms beside 500 ms');
+like(
+	Tipme::Desk::Judge::void({ %other, damage => [ map { { t => $_ } } 0.203e9, 0.9e9 ] }),
+	qr/another press was answered after 300 ms/, '... and one after 300 ms'
+);
+my %still = (%other, quiet => 1, answer => [ 1.002e9, 1.002e9 ]);
+like(
+	Tipme::Desk::Judge::void({%still}), qr/another press was answered after 150 ms/,
+	'where nothing was done, 150 ms are too long'
+);
+is(
+	Tipme::Desk::Judge::void({ %still, damage => [ { t => 0.603e9 } ] }), '',
+	'... and a press that shows nothing is none'
+);
+like(
+	Tipme::Desk::Judge::void({ %still, damage => [], lates => [ { t => 0.5e9, ns => 1e8 } ] }),
+	qr/stood still/, '... nor may the machine have stood still before'
+);
 
 # The floor: 95 % right fails once in 1,000 at most.
 is(least_right(10,  0.95), 6,  'of ten');

@@ -202,6 +202,21 @@ my %CAUSE = (
 			$c->add($_) for keys %{ $s->{family} };
 		},
 	},
+	'light-group' => {
+		deed     => 'work', kinds => ['cpu-weight'], who => $client, answer => 'last', busy => 1,
+		says     =>
+			'the program computes, and its control group has 2 % of the usual weight: %d ms',
+		least_ms => 500, most_ms => 1500,
+		needs    => sub { Tipme::Lab::Cgroup::lacks('weight') },
+		before   => sub { $_[0]{deed} = 'work ' . int($_[0]{ms} / 10) },
+		begin    => sub {
+			my ($s, $from, $until) = @_;
+			my $c = $s->cgroup->limit(weight => 20);
+			$c->add($_) for keys %{ $s->{family} };
+			my @cpus = Tipme::Stage::cpu_numbers();
+			$s->load([ 'BIN/cause', $s->{names}[0], 'hog', scalar @cpus, $from, $until ]);
+		},
+	},
 	hogs => {
 		kinds   => ['cpu-contention'], who => $helper, answer => 'last', busy => 1, least_ms => 500,
 		most_ms => 1200,

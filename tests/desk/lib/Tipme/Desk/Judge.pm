@@ -13,6 +13,7 @@ use constant DISTURBED_NS => 60_000_000
 	;
 use constant OTHERS_SHARE    => 0.2;  # of the interval: then a wait for a CPU is a cause of its own
 use constant ECHO_NS         => 150_000_000;    # the programs of our own wait so long after an echo
+use constant OTHER_SHARE     => 0.5;  # of the lag that is meant: another press that lags counts
 use constant TOLERANCE_NS    => 20_000_000;
 use constant TOLERANCE_SHARE => 0.05;
 
@@ -48,6 +49,9 @@ sub void {
 	my ($s) = @_;
 	return 'the program gave no answer' if !$s->{answer};
 	my ($from, $to) = ($s->{press_ns}, $s->{answer}[1]);
+	my @other = @{ $s->{presses} // [] };
+	# Quiet is a scene only if it was quiet from its first press on.
+	$from = min($from, @other) if $s->{quiet};
 	my $during = sub {
 		max(0, map { $_->{ns} } grep { $_->{t} > $from && $_->{t} - $_->{ns} < $to } @{ $_[0] });
 	};
@@ -63,7 +67,10 @@ sub void {
 		&& !$s->{quiet};
 	return sprintf 'the program needs %.0f ms also without the cause', $s->{usual_ns} / 1e6
 		if $s->{usual_ns} > NOTICED_NS && !$s->{quiet};
-	my $took = $s->{answer}[0] - $from;
+	my $took = $s->{answer}[0] - $s->{press_ns};
+	my $late_by = max(0, map { _answered_after($s, $_) } @other);
+	return sprintf 'another press was answered after %.0f ms', $late_by / 1e6
+		if $late_by > ($s->{quiet} ? NOTICED_NS : max(NOTICED_NS, OTHER_SHARE * $took));
 	# Who echoes at once, and lets a moment go by before the work, is late by what comes after that.
 	my $own = ($s->{action} // '') eq 'echo' ? ECHO_NS : 0;
 	return sprintf 'the cause had no effect: answered after %.0f ms', $took / 1e6
@@ -71,6 +78,15 @@ sub void {
 	return sprintf 'not quiet: answered after %.0f ms', $took / 1e6
 		if $s->{quiet} && $took > NOTICED_NS;
 	return '';
+}
+
+# How late the witness saw something change after a press, before the next one; 0: nothing did.
+sub _answered_after {
+	my ($s, $press) = @_;
+	my $next = min($s->{press_ns}, grep { $_ > $press } @{ $s->{presses} });
+	my @seen = map { $_->{t} } grep { !$_->{same} } @{ $s->{damage} };
+	my ($t)  = grep { $_ > $press && $_ < $next } @seen;
+	return defined $t ? $t - $press : 0;
 }
 
 # Nobody may be accused.

@@ -20,6 +20,7 @@ use Tipme::Workload::Programs;
 use constant LEAD_NS     => 150_000_000;    # from the beginning of a cause to the press
 use constant SILENCE_NS  => 500_000_000;    # nothing is drawn any more: the program has answered
 use constant PATIENCE_NS => 12e9;           # for an answer, beyond the length of the cause
+use constant ECHO_NS     => 100_000_000;
 use constant PRESSES     => 2;              # without the cause, before it
 my @NAMES = qw(indexer thumbnailer packd logsift mailsync photod backupd renderd syncer notesd);
 
@@ -31,7 +32,7 @@ sub new {
 		stage   => $desk->{stage}, workload => $desk->{workload}, count => $count, pids => [],
 		cgroups => [],             undo     => [], env => {},
 		spans   => [], helpers => {}, helper_comm => {}, family => {}, deed => '', damage => [],
-		waits   => [], lates   => []
+		waits   => [], lates   => [], presses => []
 	}, $class;
 	$self->{quiet} = $quiet;
 	$self->{how} =
@@ -140,15 +141,20 @@ sub _control {
 		sleep 0.45;
 		$self->_listen;
 		my ($first) = grep { $_ > $press } map { $_->{t} } @{ $self->{damage} };
-		push @took, defined $first ? $first - $press : undef;
-		if ($menu) { $stage->type_lines('key Escape'); $stage->pressed(1); sleep 0.2 }
+		push @took,                 defined $first ? $first - $press : undef;
+		push @{ $self->{presses} }, $press;
+		if ($menu) {
+			$stage->type_lines('key Escape');
+			push @{ $self->{presses} }, $stage->pressed(1);
+			sleep 0.2;
+		}
 	}
 	my @answered = sort { $a <=> $b } grep {defined} @took;
 	@answered or croak "$self->{program} draws nothing for $line";
 	$self->{usual_ns} = $answered[ @answered / 2 ];
 	if ($p->{first} && $self->{action} =~ /deed/) {
 		$stage->type_lines(('key backspace') x PRESSES, "type $p->{first}");
-		$stage->pressed(PRESSES + length $p->{first});
+		push @{ $self->{presses} }, $stage->pressed(PRESSES + length $p->{first});
 	}
 	sleep 0.6;
 	$self->_listen;
@@ -201,6 +207,8 @@ sub _answer {
 		$self->{quiet} ? $press          : $self->{how}{answer} eq 'after' ? $self->{released_ns}
 		// $self->{until} - 20_000_000   : $self->{how}{busy}
 		|| $self->{how}{unsure} ? $press : $press + $self->{ms} * 800_000;
+	# The echo comes at once; the work begins 150 ms after it.
+	$not_before += ECHO_NS if $not_before == $press && $self->{action} eq 'echo';
 	# What others than we release is over some ms sooner or later than planned.
 	$not_before -= 30_000_000 if $self->{how}{answer} eq 'after';
 	my @late = grep { $_ >= $not_before } @t or return;
