@@ -5,10 +5,8 @@ package Tipme::Archive;
 
 use strict;
 use warnings;
-use Archive::Tar ();
 use Fcntl qw(O_RDONLY O_WRONLY O_CREAT O_EXCL O_NOFOLLOW O_NONBLOCK);
 use IO::Uncompress::Gunzip qw($GunzipError);
-use IO::Compress::Gzip qw($GzipError);
 use Tipme::Manifest;
 use Tipme::NewFolder qw(new_folder_by);
 use Tipme::Printable qw(one_line);
@@ -31,13 +29,16 @@ sub takes { my ($class, $name) = @_; return $name =~ $NAME ? 1 : 0 }
 # write(FILE, FILES ...): a gzipped tar that did not exist before
 sub write {
 	my ($class, $path, @files) = @_;
+	# Readers need neither.
+	require Archive::Tar;
+	require IO::Compress::Gzip;
 	my $tar = Archive::Tar->new;
 	for my $f (@files) { $tar->add_data(@$f, { mode => 0644, uid => 0, gid => 0, uname => '', gname => '', mtime => 0 }) or die "$path: $f->[0]: " . $tar->error . "\n" }
 	my $plain = '';
 	open my $h, '>', \$plain or die "$!\n";
 	$tar->write($h) or die "$path: " . $tar->error . "\n";
 	close $h;
-	IO::Compress::Gzip::gzip(\$plain => \my $packed, -Minimal => 1) or die "$path: $GzipError\n";
+	IO::Compress::Gzip::gzip(\$plain => \my $packed, -Minimal => 1) or die "$path: $IO::Compress::Gzip::GzipError\n";
 	sysopen my $out, $path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600 or die "$path: $!: " . ($!{EEXIST} ? 'name a file that does not exist yet' : 'choose another place with -o') . "\n";
 	binmode $out;
 	return length $packed if print {$out} $packed and close $out;

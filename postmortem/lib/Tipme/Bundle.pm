@@ -7,7 +7,6 @@ use warnings;
 use Cpanel::JSON::XS ();
 use Digest::SHA qw(sha256_hex);
 use List::Util qw(max min);
-use Tipme::Archive;
 use Tipme::Brought;
 use Tipme::Cut;
 use Encode qw(encode_utf8);
@@ -179,6 +178,7 @@ sub sealed {
 # verify(FOLDER): dies where a part is not what the manifest of the bundle says; older bundles have no sums
 sub verify {
 	my ($class, $dir) = @_;
+	require Tipme::Archive;
 	require Tipme::Episode;
 	my $parts = (Tipme::Episode->open($dir)->manifest->{bundle} // {})->{parts} // return;
 	for my $part (@$parts) {
@@ -488,9 +488,11 @@ sub _turns {
 	return scalar grep { $_->{state} eq 'runnable' && ($_->{blamed}{pid} // 0) == $pid && ($_->{pid} // 0) != $pid && $_->{to_ns} - $_->{from_ns} < $MOMENT_NS } @{ $self->{d}{path} };
 }
 
-# write(FILE, FILES ...), unpack_to(FILE, FOLDER), texts_of(FILE ...): as Tipme::Archive has them
-sub write     { my (undef, @what) = @_; return Tipme::Archive->write(@what) }
-sub unpack_to { my (undef, @what) = @_; return Tipme::Archive->unpack_to(@what) }
-sub texts_of  { my (undef, @what) = @_; return Tipme::Archive->texts_of(@what) }
+# write(FILE, FILES ...), unpack_to(FILE, FOLDER), texts_of(FILE ...): as Tipme::Archive has them,
+# which takes as long to load as half of the engine
+sub _archive  { require Tipme::Archive; return 'Tipme::Archive' }
+sub write     { my (undef, @what) = @_; return _archive()->write(@what) }
+sub unpack_to { my (undef, @what) = @_; return _archive()->unpack_to(@what) }
+sub texts_of  { my (undef, @what) = @_; return _archive()->texts_of(@what) }
 
 1;

@@ -69,32 +69,47 @@ sub scan {
 	return ($there{added} // 0, scalar @gone);
 }
 
+my $ROWS = <<'SQL';
+SELECT e.*, v.kind, v.sentence, v.blamed_comm, v.blamed_pid, v.share, v.confidence, v.interval_ns, v.client_comm
+FROM episodes e LEFT JOIN verdicts v ON v.episode_id = e.id
+SQL
+
 # episodes(): all rows with their verdicts, newest last.
 sub episodes {
 	my ($self) = @_;
-	return @{ $self->{dbh}->selectall_arrayref(<<'SQL', { Slice => {} }) };
-SELECT e.*, v.kind, v.sentence, v.blamed_comm, v.blamed_pid, v.share, v.confidence, v.interval_ns, v.client_comm
-FROM episodes e LEFT JOIN verdicts v ON v.episode_id = e.id ORDER BY e.time, e.id
-SQL
+	return @{ $self->{dbh}->selectall_arrayref("$ROWS ORDER BY e.time, e.id", { Slice => {} }) };
 }
 
 # episode(ID): one row, or nothing.
 sub episode {
 	my ($self, $id) = @_;
-	my ($row) = grep { $_->{id} eq $id } $self->episodes;
-	return $row;
+	return $self->{dbh}->selectrow_hashref("$ROWS WHERE e.id = ?", undef, $id);
 }
 
-# folder_of(WHAT): the same as locate, without a look at the library where WHAT is a path.
-sub folder_of {
-	my ($class, $what) = @_;
-	return defined $what && ($what =~ m{/} || -d $what) ? $what : $class->open->locate($what);
+# newest(N): the newest N rows, the newest last; count(): of all
+sub newest {
+	my ($self, $n) = @_;
+	return reverse @{ $self->{dbh}->selectall_arrayref("$ROWS ORDER BY e.time DESC, e.id DESC LIMIT ?", { Slice => {} }, $n) };
 }
+sub count { my ($self) = @_; return scalar $self->{dbh}->selectrow_array('SELECT count(*) FROM episodes') }
+
+sub _ids { my ($self) = @_; return @{ $self->{dbh}->selectcol_arrayref('SELECT id FROM episodes ORDER BY time, id') } }
+
+# folder_of(WHAT): the same as locate, without a look at the library where WHAT is a path; folders_of(WHAT ...): of several
+sub folder_of { my ($class, $what) = @_; return ($class->folders_of($what))[0] }
+
+sub folders_of {
+	my ($class, @what) = @_;
+	my $library;
+	return map { is_path($_) ? $_ : ($library //= $class->open)->locate($_) } @what;
+}
+
+sub is_path { my ($what) = @_; return defined $what && ($what =~ m{/} || -d $what) }
 
 # locate(WHAT): the folder of an episode: a path, an id, the beginning of just one id; nothing or `last` is the newest.
 sub locate {
 	my ($self, $what) = @_;
-	my @ids = map { $_->{id} } $self->episodes;
+	my @ids = $self->_ids;
 	if (!defined $what || $what eq 'last') {
 		return "$self->{folder}/$ids[-1]" if @ids;
 		die "$self->{folder}: no episode there: make one with the hot-key or `tipme snap`\n";

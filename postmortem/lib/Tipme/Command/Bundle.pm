@@ -73,15 +73,19 @@ sub run {
 	die "nothing in it was slow, and a fleet is told of what was: write it without --fleet\n"
 		if !$d->{interval} && defined $o->{fleet};
 	$o->{output} //= _name($ep, $d);
+	my $fleet = _enrolled($o->{fleet});
+	# What is known already; what goes into the file takes some time to find out.
+	put(_sentence($d));
+	STDOUT->flush;
 	my ($bundle, @files) = Tipme::Bundle->made(
 		$ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all},
-		fleet => scalar _enrolled($o->{fleet})
+		fleet => $fleet
 	);
 	$d = $bundle->diagnosis;
 	my $system = _system($ep, $diagnosis, $d, $o);
 	push @files, $bundle->parts($system, @files);
 	@files = Tipme::Bundle->sealed(@files);
-	put(_shown($d, $bundle->told, \@files, $system));
+	put(_shown($bundle->told, \@files, $system));
 
 	if (!$o->{yes} && !_agreed($o->{output}, $bundle->told->{detail})) {
 		print STDERR 'tipme: bundle: not written: ',
@@ -139,11 +143,16 @@ sub _name {
 	return "$name$free.tipme";
 }
 
-sub _shown {
-	my ($d, $told, $files, $system) = @_;
+sub _sentence {
+	my ($d) = @_;
 	local $Text::Wrap::columns = 80;
-	my $text = Text::Wrap::wrap('', '', one_line($d->{verdict}{sentence}))
-		. "\n\nWhat goes into the file:\n";
+	return Text::Wrap::wrap('', '', one_line($d->{verdict}{sentence})) . "\n\n";
+}
+
+sub _shown {
+	my ($told, $files, $system) = @_;
+	local $Text::Wrap::columns = 80;
+	my $text = "What goes into the file:\n";
 	$text .= table([ map { [ "  $_->[0]", bytes_text(length $_->[1]) ] } @$files ], 'lr');
 	$text .= Text::Wrap::wrap('names of processes: ', '  ', join ', ', @{ $told->{names} }) . "\n"
 		if @{ $told->{names} };

@@ -44,7 +44,7 @@ sub run {
 		print STDERR "tipme: check: no episode: name the one with the problem: see tipme list\n";
 		return 64;
 	}
-	my ($dir, @after) = map { Tipme::Library->folder_of($_) } @args;
+	my ($dir, @after) = Tipme::Library->folders_of(@args);
 	my $ep      = Tipme::Episode->open($dir);
 	my $id      = $ep->id;
 	my $library = Tipme::Library->open;

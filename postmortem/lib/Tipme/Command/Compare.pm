@@ -36,7 +36,7 @@ sub run {
 	my ($o, $exit) = options(\@args, $HELP, 2, 'json', 'event-a=i', 'event-b=i');
 	return $exit if !$o;
 	if (@args < 2) { print STDERR "tipme: compare: two episodes are needed: `tipme list` shows them\n"; return 64 }
-	my @d = map { Tipme::Diagnosis->new(Tipme::Episode->open(Tipme::Library->folder_of($_))) } @args;
+	my @d = map { Tipme::Diagnosis->new(Tipme::Episode->open($_)) } Tipme::Library->folders_of(@args);
 	my $c = compare(@d, event_a => $o->{'event-a'}, event_b => $o->{'event-b'});
 	if ($o->{json}) { print_json(Tipme::Report::JSON::clean($c)) }
 	else            { put(_text($c)) }

@@ -60,11 +60,10 @@ sub run {
 			. "see tipme diagnose --help\n";
 		return 64;
 	}
-	my $dir     = Tipme::Library->folder_of($args[0]);
-	my $library = eval {
-		Tipme::Library->open(warn => sub { });
-	};
-	my $why   = $@;
+	my @quiet   = Tipme::Library::is_path($args[0]) ? (warn => sub { }) : ();
+	my $library = eval { Tipme::Library->open(@quiet) };
+	my $why     = $@;
+	my $dir     = $library ? $library->locate($args[0]) : Tipme::Library->folder_of($args[0]);
 	my $id    = $library ? $library->id_of($dir) : undef;
 	my $usual = sub {
 		return $library ? eval { $library->usual(@_, $id) } : ();

@@ -45,10 +45,9 @@ sub run {
 	}
 	my $library = Tipme::Library->open;
 	return _week($library, $o->{json}) if $o->{week};
-	my @episodes = $library->episodes;
-	my $most     = $o->{n} // ($o->{all} || $o->{json} ? scalar @episodes : $NEWEST);
-	my $older    = @episodes > $most ? @episodes - $most : 0;
-	splice @episodes, 0, $older;
+	my $most     = $o->{n} // ($o->{all} || $o->{json} ? undef : $NEWEST);
+	my @episodes = defined $most ? $library->newest($most) : $library->episodes;
+	my $older    = defined $most ? $library->count - @episodes : 0;
 	if ($o->{json}) {
 		print_json(
 			{

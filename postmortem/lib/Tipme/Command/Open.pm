@@ -45,10 +45,12 @@ sub run {
 	my $ep   = Tipme::Episode->open($folder);
 	my $sent = defined $ep->manifest->{bundle};
 	Tipme::Bundle->verify($folder) if $sent;
+	# What is known already; judging takes some time.
+	put(_from_sender($ep, $folder)) if $sent;
+	STDOUT->flush;
 	my $d = Tipme::Diagnosis->new($ep)->run;
 
 	if ($sent) {
-		put(_from_sender($ep, $folder));
 		@{ $d->{verdict} }{qw(door next)} = (undef, undef);
 	}
 	put(Tipme::Report::Text::page($d), $sent ? "\n" . _for_receiver($d, $folder) : '',

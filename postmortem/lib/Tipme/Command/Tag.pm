@@ -37,7 +37,7 @@ sub run {
 	my ($add, $remove) = map {
 		[ map { tag_word($_) } @{ $o->{$_} // [] } ]
 	} qw(add remove);
-	my @folders = map { Tipme::Library->folder_of($_) } @args;
+	my @folders = Tipme::Library->folders_of(@args);
 	-e "$_/manifest.json" or die "$_: not an episode: `tipme list` shows them\n" for @folders;
 	for my $folder (@folders) {
 		if ($o->{undo}) { undo_tags($folder) or die "nothing to undo: no tag was changed yet\n" }
