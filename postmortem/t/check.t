@@ -125,6 +125,11 @@ my ($of) = grep { $_->{times} == 2 } @{ $week->{causes} };
 is("$of->{reported} $of->{checked}", '1 better', '... and the cure, with --json');
 ok(-s "$tmp/library/history.jsonl", '... kept in the library');
 
+# --- nothing since then to compare with ---
+$r = tipme('check', keep(typed(1, 3)));
+is($r->{err}, '', 'nothing after it: no complaint of Perl');
+like(flat($r->{out}), qr/^Problem: .* Before: 1 of 4 times /, '... what was before is told');
+
 # --- what is wrong ---
 is(tipme('check')->{exit}, 64, 'no episode: usage');
 my $quiet = keep(typed(0, 5));
