@@ -50,6 +50,49 @@ subtest 'two triggers at once' => sub {
 	is_deeply complete($path), [], 'it is complete';
 };
 
+# Who presses again and again is not told to wait: the episode that waits has the later presses.
+subtest 'presses one after the other' => sub {
+	my $SNAPSHOT = 2;
+	my $d        = Tipme::TestDaemon->new(args => [ '--post', 60 ]);
+	is + ($d->start)[0], 0, 'start';
+	my @c     = map { $d->connection } 1 .. 4;
+	my $press = sub {
+		sleep 0.6;    # two within half a second are one
+		send $c[ $_[0] ], Tipme::TestDaemon::message(2, $SNAPSHOT, ''), 0;
+		my (undef, $error, $text) = Tipme::TestDaemon::answer($c[ $_[0] ]);
+		return $error ? "$error $text" : JSON::PP->new->decode($text)->{id};
+	};
+	my @id = map { $press->($_) } 0 .. 2;
+	isnt $id[1], $id[0], 'the second waits for its turn';
+	is $id[2],   $id[1], 'the third joins it';
+	send $c[3], Tipme::TestDaemon::message(2, 0, ''), 0;
+	is + (Tipme::TestDaemon::answer($c[3]))[1], 16, '... a command is refused then';
+	$d->stop;
+	is scalar(() = glob $d->library . '/[0-9]*'), 2, 'two episodes';
+	my @m = map { manifest($d->library . "/$_") } @id[ 0, 1 ];
+	is_deeply [ map { $_->{trigger}{kind} } @m ], [ 'hotkey', 'hotkey' ], '... of a press each';
+	is $m[1]{trigger}{before_ns}, $m[0]{trigger}{ns}, '... the second since the first';
+	cmp_ok $m[1]{trigger}{ns} - $m[0]{trigger}{ns}, '>=', 1_200_000_000,
+		'... up to the third press';
+};
+
+# An ordinary user has one episode in five seconds, and two at once: a press more waits its time.
+subtest 'presses of an ordinary user' => sub {
+	my $nobody = getpwnam 'nobody';
+	my $d      = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 0 ]);
+	is + ($d->start)[0], 0, 'start';
+	my $c = do { local $> = $nobody; $d->connection };
+	my @saved;
+	for my $n (1 .. 3) {
+		sleep 0.6;
+		send $c, Tipme::TestDaemon::message(2, 2, ''), 0;
+		is + (Tipme::TestDaemon::answer($c))[1], 0, "press $n is taken";
+		if ($n == 3) { $d->stop }
+		push @saved, join ' ', (Tipme::TestDaemon::answer($c))[ 0, 1 ];
+	}
+	is_deeply \@saved, [ ('17 0') x 3 ], '... and saved';
+};
+
 subtest 'under load' => sub {
 	my $d = Tipme::TestDaemon->new(args => [ '--post', 0 ]);
 	is + ($d->start)[0], 0, 'start';

@@ -22,18 +22,36 @@ static int place_of(const struct tipmed_quota *q, uint64_t who, uint64_t now_ns)
 	return free;
 }
 
-bool tipmed_quota_allows(struct tipmed_quota *q, uint64_t who, uint64_t now_ns)
+/* His place, where he owes nothing for what is past; -1: there is none. */
+static int place_take(struct tipmed_quota *q, uint64_t who, uint64_t now_ns)
 {
 	int i = place_of(q, who, now_ns);
 
-	if (i < 0)
-		return false;
-	if (q->place[i].paid_ns <= now_ns) {
+	if (i >= 0 && q->place[i].paid_ns <= now_ns) {
 		q->place[i].who = who;
 		q->place[i].paid_ns = now_ns;
 	}
-	if (q->place[i].paid_ns - now_ns > (TRIGGER_BURST - 1) * TRIGGER_COST_NS)
+	return i;
+}
+
+bool tipmed_quota_allows(struct tipmed_quota *q, uint64_t who, uint64_t now_ns)
+{
+	int i = place_take(q, who, now_ns);
+
+	if (i < 0 || q->place[i].paid_ns - now_ns > (TRIGGER_BURST - 1) * TRIGGER_COST_NS)
 		return false;
 	q->place[i].paid_ns += TRIGGER_COST_NS;
 	return true;
+}
+
+uint64_t tipmed_quota_when(struct tipmed_quota *q, uint64_t who, uint64_t now_ns)
+{
+	int i = place_take(q, who, now_ns);
+
+	if (i < 0)
+		return UINT64_MAX;
+	uint64_t paid_ns = q->place[i].paid_ns, ahead_ns = (TRIGGER_BURST - 1) * TRIGGER_COST_NS;
+
+	q->place[i].paid_ns += TRIGGER_COST_NS;
+	return paid_ns - now_ns > ahead_ns ? paid_ns - ahead_ns : now_ns;
 }

@@ -22,4 +22,7 @@ struct tipmed_quota {
 /* Two at once are fine, then one each 5 seconds. Whether this one is; then it is paid for. */
 bool tipmed_quota_allows(struct tipmed_quota *quota, uint64_t who, uint64_t now_ns);
 
+/* For what can wait: from when on it may be; it is paid for. UINT64_MAX: too many users ask at once. */
+uint64_t tipmed_quota_when(struct tipmed_quota *quota, uint64_t who, uint64_t now_ns);
+
 #endif

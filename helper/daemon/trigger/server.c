@@ -35,6 +35,8 @@ static void on_quit(struct tipmed_server *server)
 	server->quitting = true;
 	if (server->snap.phase == TIPMED_POST)
 		tipmed_taking_finish(server);
+	else if (server->snap.phase == TIPMED_IDLE)
+		tipmed_taking_go_on(server);
 }
 
 static void dispatch(struct tipmed_server *server, uint32_t what)

@@ -57,7 +57,10 @@ struct tipmed_origin {
 
 #define TIPMED_ORIGINS_MAX 8
 
-/* One more episode each, while one is being saved; in this order they are taken. */
+/*
+ * One more episode each, while one is being saved, or its time has not come; in this order they are
+ * taken.
+ */
 enum {
 	TIPMED_PENDING_OWN,
 	TIPMED_PENDING_FRIEND,
@@ -75,6 +78,7 @@ struct tipmed_server {
 	struct tipmed_snapshot snap;
 	struct tipmed_pending {
 		bool is;
+		uint64_t from_ns; /* it is not begun before */
 		struct tipmed_trigger trigger;
 	} pending[TIPMED_PENDING];
 	struct tipmed_doors doors;

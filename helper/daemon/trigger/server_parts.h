@@ -52,7 +52,10 @@ void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *
 /* Something else does. */
 void tipmed_taking_on_origin(struct tipmed_server *server, const struct tipmed_origin *origin);
 
-/* Some of what came after the trigger is copied. */
+/* What waits is begun as soon as it may, if nothing is being taken; its time comes by the timer. */
+void tipmed_taking_go_on(struct tipmed_server *server);
+
+/* The timer: what waits, or some of what came after the trigger is copied. */
 void tipmed_taking_on_timer(struct tipmed_server *server);
 
 /* Ends the waiting after a trigger: the copy is complete, and the writer's. */

@@ -57,11 +57,42 @@ static void snapshot_begin(struct tipmed_server *server, const struct tipmed_tri
 		copy_go_on(server);
 }
 
+void tipmed_taking_go_on(struct tipmed_server *server)
+{
+	uint64_t now_ns = tipme_clock_ns(), next_ns = UINT64_MAX;
+
+	for (int i = 0; i < TIPMED_PENDING; i++) {
+		struct tipmed_pending *waits = &server->pending[i];
+
+		if (!waits->is)
+			continue;
+		if (server->quitting || waits->from_ns <= now_ns) {
+			waits->is = false;
+			snapshot_begin(server, &waits->trigger);
+			return;
+		}
+		if (waits->from_ns < next_ns)
+			next_ns = waits->from_ns;
+	}
+	if (next_ns == UINT64_MAX)
+		return;
+	struct itimerspec next = {
+		.it_value.tv_sec = (time_t)((next_ns - now_ns) / TIPME_NS_PER_S),
+		.it_value.tv_nsec = (long)((next_ns - now_ns) % TIPME_NS_PER_S),
+	};
+
+	timerfd_settime(server->timer_fd, 0, &next, NULL);
+}
+
 void tipmed_taking_on_timer(struct tipmed_server *server)
 {
 	uint64_t n;
 
-	if (read(server->timer_fd, &n, sizeof(n)) <= 0 || server->snap.phase != TIPMED_POST)
+	if (read(server->timer_fd, &n, sizeof(n)) <= 0)
+		return;
+	if (server->snap.phase == TIPMED_IDLE)
+		tipmed_taking_go_on(server);
+	if (server->snap.phase != TIPMED_POST)
 		return;
 	if (server->snap.copying) {
 		tipmed_snapshot_part(&server->snap);
@@ -133,12 +164,7 @@ void tipmed_taking_on_done(struct tipmed_server *server)
 		server->snap.before_ns = server->snap.trigger.ns;
 	memcpy(server->last_id, server->snap.trigger.id, sizeof(server->last_id));
 	tell_saved(server);
-	for (int i = 0; i < TIPMED_PENDING; i++)
-		if (server->pending[i].is) {
-			server->pending[i].is = false;
-			snapshot_begin(server, &server->pending[i].trigger);
-			return;
-		}
+	tipmed_taking_go_on(server);
 }
 
 static struct tipmed_pending *pending_of(struct tipmed_server *server, const struct tipmed_trigger *trigger)
@@ -148,18 +174,53 @@ static struct tipmed_pending *pending_of(struct tipmed_server *server, const str
 	return &server->pending[trigger->unasked ? TIPMED_PENDING_UNASKED : which];
 }
 
-/* `who` is a user, or what stands for nobody; 0, root, may ask as he likes. Returns 0, or an errno (and why) if no episode can be taken now. */
-static uint32_t trigger_refusal(struct tipmed_server *server, const struct tipmed_trigger *trigger, uint64_t who, const char **why)
+/*
+ * `who` is a user, or what stands for nobody; 0, root, may ask as he likes. Returns 0 and from when
+ * on it may be taken, or an errno (and why) if no episode can be taken. A press of whose recorder
+ * it is only waits: the records of that moment are still there in some seconds.
+ */
+static uint32_t trigger_refusal(struct tipmed_server *server, const struct tipmed_trigger *trigger,
+				uint64_t who, uint64_t *from_ns, const char **why)
 {
-	if (pending_of(server, trigger)->is) {
+	bool may_wait = trigger->kind == TIPMED_TRIGGER_HOTKEY && !trigger->of_friend && !trigger->unasked;
+
+	*from_ns = trigger->ns;
+	if (server->snap.phase != TIPMED_IDLE && pending_of(server, trigger)->is) {
 		*why = "one episode is being saved and one more waits: ask again in some seconds";
 		return EBUSY;
 	}
-	if (who && !tipmed_quota_allows(&server->quota, who, trigger->ns)) {
+	bool allowed = true;
+
+	if (who && may_wait) {
+		*from_ns = tipmed_quota_when(&server->quota, who, trigger->ns);
+		allowed = *from_ns != UINT64_MAX;
+	} else if (who) {
+		allowed = tipmed_quota_allows(&server->quota, who, trigger->ns);
+	}
+	if (!allowed) {
 		*why = "more than one episode in 5 seconds: ask again in some seconds";
 		return EAGAIN;
 	}
 	return 0;
+}
+
+/*
+ * Where somebody presses while an episode waits for its turn, that one has this press in it: it is
+ * about the last press from then on, and what was slow before it is looked at. NULL: none waits.
+ */
+static const struct tipmed_trigger *press_joins(struct tipmed_server *server,
+						const struct tipmed_trigger *press)
+{
+	struct tipmed_pending *waits = pending_of(server, press);
+
+	if (press->kind != TIPMED_TRIGGER_HOTKEY || press->unasked || !waits->is)
+		return NULL;
+	if (press->of_friend && press->by != waits->trigger.by)
+		return NULL;
+	waits->trigger.kind = press->kind;
+	waits->trigger.ns = press->ns;
+	waits->trigger.wall_s = press->wall_s;
+	return &waits->trigger;
 }
 
 /* A keyboard, or the kernel, has a press; servers and agents may tell of it, too. True: it is known already. */
@@ -173,12 +234,15 @@ static bool press_seen(struct tipmed_server *server, const struct tipmed_trigger
 	return tipmed_press_seen(&server->presses, trigger->ns);
 }
 
-static void trigger_take(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+static void trigger_take(struct tipmed_server *server, const struct tipmed_trigger *trigger,
+			 uint64_t from_ns)
 {
-	if (server->snap.phase == TIPMED_IDLE) {
+	if (server->snap.phase == TIPMED_IDLE && from_ns <= trigger->ns) {
 		snapshot_begin(server, trigger);
 	} else {
-		*pending_of(server, trigger) = (struct tipmed_pending){ true, *trigger };
+		*pending_of(server, trigger) = (struct tipmed_pending){ true, from_ns, *trigger };
+		if (server->snap.phase == TIPMED_IDLE)
+			tipmed_taking_go_on(server);
 	}
 	/* After the copy: who hears of it may change the screen. */
 	tell_triggered(server, trigger);
@@ -200,7 +264,9 @@ void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *
 		tipmed_peer_answer(peer, 0, "{\"known\": true}");
 		return;
 	}
-	uint32_t error = trigger_refusal(server, &trigger, peer->cred.uid, &why);
+	const struct tipmed_trigger *joined = press_joins(server, &trigger);
+	uint64_t from_ns = 0;
+	uint32_t error = joined ? 0 : trigger_refusal(server, &trigger, peer->cred.uid, &from_ns, &why);
 
 	if (error) {
 		server->refused_triggers++;
@@ -208,8 +274,12 @@ void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *
 		tipmed_peers_tell(server, TIPME_VERB_TRIGGERED, error, why);
 		return;
 	}
-	snprintf(text, sizeof(text), "{\"id\": \"%s\"}", trigger.id);
+	snprintf(text, sizeof(text), "{\"id\": \"%s\"}", joined ? joined->id : trigger.id);
 	tipmed_peer_answer(peer, 0, text);
+	if (joined) {
+		tell_triggered(server, joined);
+		return;
+	}
 	int told = peer->may_all ? tipmed_told_keep(fd) : -1;
 
 	/* Who brings records says what they are about: that is no user's note. */
@@ -219,7 +289,7 @@ void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *
 	} else {
 		tipme_text_clean(trigger.words, sizeof(trigger.words), in->text, in->text_len);
 	}
-	trigger_take(server, &trigger);
+	trigger_take(server, &trigger, from_ns);
 }
 
 void tipmed_taking_on_origin(struct tipmed_server *server, const struct tipmed_origin *origin)
@@ -228,6 +298,7 @@ void tipmed_taking_on_origin(struct tipmed_server *server, const struct tipmed_o
 	char seen[256] = "";
 	uid_t by = (uid_t)-1;
 	const char *why;
+	uint64_t from_ns;
 
 	if (origin->take(origin->arg, &trigger.kind, &by, seen, sizeof(seen)))
 		return;
@@ -239,12 +310,20 @@ void tipmed_taking_on_origin(struct tipmed_server *server, const struct tipmed_o
 	tipmed_trigger_stamp(&trigger);
 	if (press_seen(server, &trigger))
 		return;
-	if (trigger_refusal(server, &trigger, by != (uid_t)-1 ? by : TIPMED_QUOTA_KIND(trigger.kind), &why)) {
+	const struct tipmed_trigger *joined = press_joins(server, &trigger);
+
+	if (joined) {
+		tell_triggered(server, joined);
+		return;
+	}
+	uint64_t who = by != (uid_t)-1 ? by : TIPMED_QUOTA_KIND(trigger.kind);
+
+	if (trigger_refusal(server, &trigger, who, &from_ns, &why)) {
 		server->refused_triggers++;
 		return;
 	}
 	if (trigger.kind == TIPMED_TRIGGER_AUTO)
 		trigger.measured_ms = server->automatic.measured_ms;
 	tipme_text_clean(trigger.seen, sizeof(trigger.seen), seen, strlen(seen));
-	trigger_take(server, &trigger);
+	trigger_take(server, &trigger, from_ns);
 }
