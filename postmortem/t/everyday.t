@@ -166,6 +166,17 @@ for my $how ('is missing', 'was cut') {
 	is(join(' ', map { $_->{id} } $library->episodes), '20261120-150001-0001', 'two libraries: ours');
 	is_deeply([ $library->elsewhere ], [ { folder => $there, ids => ['20261121-150001-0002'] } ], 'two libraries: the other is known');
 	is($library->locate('20261121'), "$there/20261121-150001-0002", 'two libraries: an episode of the other is found by its id');
+	require Tipme::Command::List;
+	my $out = '';
+	{
+		open my $old, '>&', \*STDOUT or die "$!\n";
+		close STDOUT;
+		open STDOUT, '>', \$out or die "$!\n";
+		Tipme::Command::List->run;
+		close STDOUT;
+		open STDOUT, '>&', $old or die "$!\n";
+	}
+	like($out, qr/^1 more in \Q$there\E: TIPME_LIBRARY=\Q$there\E tipme list$/m, 'two libraries: the list says so');
 }
 
 # --- somebody else's episode ---

@@ -12,7 +12,8 @@ use Tipme::Verdict qw(duration_text event_words);
 
 our @EXPORT_OK = qw(compare);
 
-my @STAGES = qw(input server device deliver client request drawn feedback free open);
+my $NEARLY_ALL = 0.9;
+my @STAGES     = qw(input server device deliver client request drawn feedback free open);
 
 # compare(DIAGNOSIS A, DIAGNOSIS B, event_a => N, event_b => N): { version, kind, a, b, difference_ns, stages, causes, machine, sentence }. Where no event is given:
 # the problem of the episode that has the longer one, and of the other the middle one of the same kind and client.
@@ -113,8 +114,12 @@ sub _sentence {
 	# Something else may have become quicker meanwhile: no part is more than the whole.
 	my $part = abs($c->{difference_ns}) < abs($diff) ? abs $c->{difference_ns} : abs $diff;
 	my $name = defined $c->{comm} ? '"' . one_line($c->{comm}) . '"' : 'somebody';
-	return sprintf '%s: %s %s, %s of it (%.0f %%) through %s.', $head, duration_text(abs $diff), $diff > 0 ? 'more' : 'less', duration_text($part), 100 * $part / abs $diff,
+	my $why  = sprintf '%s lost %s of it (%.0f %%) through %s', $diff > 0 ? 'it' : 'A', duration_text($part), 100 * $part / abs $diff,
 		Tipme::Kinds::words($c->{kind}, 'cause', name => $name);
+	# Where it is nearly all of it, some kinds say it in plainer words.
+	my $absent = $diff < 0 && $part >= $NEARLY_ALL * abs $diff && (Tipme::Kinds::entry($c->{kind}) // {})->{absent};
+	$why = Tipme::Kinds::words($c->{kind}, 'absent', name => $name) if $absent;
+	return sprintf '%s. B was %s %s, because %s.', $head, duration_text(abs $diff), $diff > 0 ? 'slower' : 'faster', $why;
 }
 
 1;

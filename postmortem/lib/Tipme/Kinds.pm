@@ -22,6 +22,7 @@ use Tipme::Words     qw(N__ fill);
 #           {part} {part_time}. Without one: "for {time} {waiter} was {detail}".
 #           clause_self where the client itself is blamed, clause_other, clause_others (several),
 #           clause_processes (several of one name), clause_part (less than all of the kind)
+#   absent  the cause in plainer words, where nearly all of a difference is that it is not there
 #   by      tag of a reason (Tipme::Reason) => fields that differ with it: clauses, ask, next
 #   story   the test beside us that tells a story of it; undef: no cause of this kind is found yet,
 #           only an episode of a later version can have it
@@ -469,6 +470,7 @@ my %KIND = (
 		list        => N__('{name} was paused'),
 		phrase      => N__('stopped'),
 		cause       => N__('{name}, which was stopped'),
+		absent      => N__('{name} was not stopped'),
 		ask         => N__('whoever stopped {name}'),
 		next        => N__('Let it go on: `kill -CONT {pid}`.'),
 		clause      => N__('for {time} it waited for {name}, which was {detail}'),
