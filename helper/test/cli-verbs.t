@@ -46,6 +46,9 @@ my %times;
 $times{$_}++ for @verbs;
 is_deeply [ grep { $times{$_} > 1 } @verbs ], [], '... each once';
 is + ($d->run(tipme(), 'help'))[1], $help, 'help is --help';
+like $help, qr/^"Usually" is the median of other answers of the same program/m,
+	'it says what "usually" means';
+like $help, qr/^"Unusual" is one 100 ms later/m, '... and "unusual"';
 
 # Slips of the finger, and verbs of other programs: [what was typed, what is offered].
 for (

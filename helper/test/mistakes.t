@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use lib map {"$FindBin::Bin/../../$_"} qw(postmortem/lib postmortem/t/lib abi/lib abi/generated);
+use DBI ();
 use Test::More;
 use Tipme::Test::Story;
 use Tipme::TestAgent  qw(public);
@@ -21,8 +22,9 @@ my ($nobody, $group) = (getpwnam 'nobody')[ 2, 3 ];
 my $d = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 0 ]);
 my ($dir, $library) = ($d->dir, $d->library);
 my $public = public($dir);
-mkdir "$public/helper/$_" or die "$_: $!" for 'daemon', 'measure';
-for my $program (qw(daemon/tipmed measure/tipme-bench measure/tipme-latency)) {
+mkdir "$public/helper/$_" or die "$_: $!" for 'daemon', 'measure', 'profile';
+for my $program (
+	qw(daemon/tipmed measure/tipme-bench measure/tipme-latency profile/tipme-profile)) {
 	system('cp', "$ENV{TIPME_BUILDDIR}/helper/$program", "$public/helper/$program") == 0 or die;
 }
 system('cp', '-r', "$ENV{TIPME_SRCDIR}/helper/demo", "$public/helper/demo") == 0
@@ -53,6 +55,17 @@ system('cp', '-r', "$library/$good", "$dir/theirs/$good") == 0 or die;
 chmod 0700, "$dir/theirs/$good";
 chmod 0700, $library;
 system('chown', '-R', "$nobody:$group", map {"$dir/$_"} qw(home full work library)) == 0 or die;
+{
+	# The table of a library as a later tipme would leave it.
+	my $later = "$dir/later";
+	mkdir $later and chown $nobody, $group, $later or die "$later: $!";
+	as('nobody', { TIPME_LIBRARY => $later }, 'list');
+	my $table =
+		DBI->connect("dbi:SQLite:dbname=$later/library.sqlite", '', '', { RaiseError => 1 });
+	$table->do('PRAGMA user_version = 99');
+	$table->disconnect;
+	system('chown', '-R', "$nobody:$group", $later) == 0 or die;
+}
 spew("$dir/work/secret", "no bundle\n");
 chmod 0600, "$dir/work/secret";
 as('nobody', {}, 'bundle', $good, '--yes', '-o', "$dir/work/good.tipme");
@@ -66,35 +79,53 @@ sub spew {
 	return;
 }
 
-# as(USER, { variable => value }, PROGRAM, ARGUMENT ...): status, stdout, stderr; PROGRAM: a verb,
-# or a path below the tree
-sub as {
+# command_as(USER, { variable => value }, PROGRAM, ARGUMENT ...): a list that runs it; PROGRAM: a
+# verb, or a path below the tree
+sub command_as {
 	my ($user, $env, $program, @args) = @_;
 	my @command =
 		$program =~ m{/} ? "$public/$program" : ("$public/tipme", length $program ? $program : ());
 	my @as =
 		$user eq 'root' ? () : ('setpriv', "--reuid=$nobody", "--regid=$group", '--clear-groups');
 	my %env = (HOME => "$dir/home", TIPME_BUILDDIR => $public, %$env);
-	return $d->run('sh', '-c', 'cd "$0" && exec "$@" </dev/null', "$dir/work", @as, 'env',
+	return ('sh', '-c', 'cd "$0" && exec "$@" </dev/null', "$dir/work", @as, 'env',
 		(map { defined $env{$_} ? "$_=$env{$_}" : ('-u', $_) } sort keys %env), @command, @args);
 }
 
-my $rows = 0;
+# as(...): the same, run: status, stdout, stderr
+sub as { return $d->run(command_as(@_)) }
+
+# Rows that change nothing run two at a time.
+my ($rows, $at_once, @running) = (0, 2);
 
 # row(SENTENCE, EXIT, [ARGUMENT ...], user => 'root', env => { ... })
 sub row {
 	my ($sentence, $exit, $args, %o) = @_;
-	$rows++;
-	my ($rc, $out, $err) = as($o{user} // 'nobody', $o{env} // {}, @$args);
-	my $name = join ' ',  'tipme', map { length ? s/\Q$dir\E/.../gr : "''" } @$args;
-	my $like = join '.*', map {quotemeta} split /\*/, $sentence =~ s/\bDIR\b/$dir/gr, -1;
-	is $rc, $exit, "$name: exit status $exit" or diag "$out$err";
-	my $said = $o{on_stdout} ? $out : $err;
-	$o{on_stdout} ? like $said, qr/\A$like/, '... and what is said' : like $said, qr/\A$like\n\z/,
-		'... and what is said';
-	return if $o{on_stdout};
+	my $file = "$dir/row-" . ++$rows;
+	my $pid  = fork // die "fork: $!\n";
+	if (!$pid) {
+		open STDOUT, '>', "$file.out" or die "$file: $!\n";
+		open STDERR, '>', "$file.err" or die "$file: $!\n";
+		exec command_as($o{user} // 'nobody', $o{env} // {}, @$args) or die "sh: $!\n";
+	}
+	push @running, { pid => $pid, file => $file, sentence => $sentence, exit => $exit,
+		args => $args, %o };
+	ended() while @running >= $at_once;
+	return;
+}
+
+# The oldest of those that run: waited for, and looked at.
+sub ended {
+	my $r = shift @running;
+	waitpid $r->{pid}, 0;
+	my ($rc, $out, $err) = ($? >> 8, map { slurp("$r->{file}.$_") } qw(out err));
+	my $name = join ' ',  'tipme', map { length ? s/\Q$dir\E/.../gr : "''" } @{ $r->{args} };
+	my $like = join '.*', map {quotemeta} split /\*/, $r->{sentence} =~ s/\bDIR\b/$dir/gr, -1;
+	is $rc, $r->{exit}, "$name: exit status $r->{exit}" or diag "$out$err";
+	if ($r->{on_stdout}) { like $out, qr/\A$like/, '... and what is said'; return }
+	like $err, qr/\A$like\n\z/,                         '... and what is said';
 	like $err, qr/\Atipme: [^\n]+: [^\n]+\n\z/, '... in one line: what, why, what to do';
-	is $out, '', '... and nothing else' if !$o{json};
+	is $out, '', '... and nothing else' if !$r->{json};
 	return;
 }
 
@@ -151,6 +182,25 @@ row('tipme: bench: --runs: no such option, or its value is missing: see tipme be
 row('tipme: demo: unknown option: fast: see tipme demo --help', 64, [ 'demo', '--fast' ]);
 row('tipme: type: unknown option: fast: see tipme type --help', 64, [ 'type', '--fast' ]);
 
+row('tipme: list: -n and --all: say one of them: see tipme list --help', 64,
+	[ 'list', '--all', '-n', 3 ]);
+row(
+	'tipme: diagnose: --keep goes with --event or --at, and --forget with neither: see tipme '
+		. 'diagnose --help',
+	64, [ 'diagnose', $good, '--keep' ]);
+row('tipme: rm: --pined: no such option: usage: tipme rm *', 64, [ 'rm', $good, '--pined' ]);
+row('tipme: check: no episode: name the one with the problem: see tipme list', 64, ['check']);
+row('tipme: report: --form fax: no such form: say *', 64, [ 'report', $good, '--form', 'fax' ]);
+row('tipme: fleet: top: is not installed: install the package tipme-fleet', 1,
+	[ 'fleet', 'top' ]);
+row('tipme: profile: record, report, compare, cpu or idle is meant: see tipme profile --help',
+	64, [ 'profile', 'recrd' ]);
+row('tipme: profile: DIR/no: no such file: name a file of `tipme profile record`', 1,
+	[ 'profile', 'report', "$dir/no" ]);
+row(
+	'tipme: latency: DIR/no: no such file: name a result of `tipme latency record -o FILE`',
+	1, [ 'latency', 'report', "$dir/no" ]);
+
 # --- episodes that are not there, are another's, or are damaged ---
 row(
 	'tipme: diagnose: 2025: no such episode in DIR/library: see `tipme list`, or give the path of '
@@ -176,6 +226,8 @@ row(
 	"tipme: diagnose: *$newer/kernel.rec: format 99.0: this program reads format *: use the tipme "
 		. "that wrote it, or a later one",
 	1, [ 'diagnose', $newer ]);
+row('tipme: list: library: DIR/later/library.sqlite was written by a newer tipme *: update tipme',
+	1, ['list'], env => { TIPME_LIBRARY => "$dir/later" });
 row('tipme: diagnose: --at noon: not a time: *', 64, [ 'diagnose', $good, '--at', 'noon' ]);
 row(
 	'tipme: diagnose: --at -3600: nothing was recorded then: choose one from * to * s, or up to -* '
@@ -197,6 +249,8 @@ row('tipme: open: DIR/work/cut.tipme: *: ask its sender for the file that `tipme
 row('tipme: open: DIR/work/secret: Permission denied: *', 1, [ 'open', "$dir/work/secret" ]);
 
 # --- places where nothing can be written ---
+$at_once = 1;
+ended() while @running;
 row('tipme: bundle: not written: cannot ask without a terminal: review the list, then add --yes',
 	1, [ 'bundle', $good ], json => 1);
 row('tipme: bundle: DIR/work/text: is there already: name another file', 1,
