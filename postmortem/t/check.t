@@ -43,6 +43,7 @@ sub keep {
 	my $t = time - 7200 + 60 * $n++;
 	my $id = strftime('%Y%m%d-%H%M%S-3f2a', gmtime $t);
 	$s->builder->{id} = $id;
+	$s->builder->{manifest}{boot_id} //= "boot-$n";
 	$s->builder->{manifest}{time} = strftime('%Y-%m-%dT%H:%M:%SZ', gmtime $t);
 	$s->builder->write("$tmp/library/$id");
 	return $id;
@@ -99,6 +100,20 @@ like(flat($r->{out}), qr/After: 0 of 50 times.*Better\. That is sure at 95 %\./,
 is($r->{exit}, 0, '... exit status 0');
 my $json = Cpanel::JSON::XS->new->decode(tipme('check', $problem, $cured[0], '--json')->{out});
 is("$json->{result} $json->{after}{presses} $json->{before}{slow}", 'better 25 6', '--json');
+
+# --- the ring still has the presses from before the cure: they do not count again ---
+{
+	my ($t, @story) = (700, map { Tipme::Test::Story->new(trigger => $_, no_usual => 1) } 8000, 12_000);
+	for (1 .. 6) { $t += 900; $_->key($t, 700) for @story }
+	for (1 .. 30) { $t += 120; $story[1]->key($t, 3) if $t > 8100 }
+	for (@story) { $_->hotkey($_->{trigger} // ($_ == $story[0] ? 8000 : 12_000)); $_->builder->{manifest}{boot_id} = 'one' }
+	my ($first, $later) = map { keep($_) } @story;
+	my $check = sub { return Cpanel::JSON::XS->new->decode(tipme('check', $first, @_, '--json')->{out}) };
+	my $j = $check->();
+	is("$j->{result} $j->{before}{slow} $j->{after}{slow}", 'better 6 0', 'presses that the ring still has count once');
+	cmp_ok($j->{after}{presses}, '>', 0, '... those since count');
+	is($check->($later, $later)->{after}{presses}, $j->{after}{presses}, '... also of an episode that is named twice');
+}
 
 # --- one that a real-time process keeps from its CPU ---
 my $s = Tipme::Test::Story->new(trigger => 12_000);

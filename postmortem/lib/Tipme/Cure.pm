@@ -26,12 +26,14 @@ sub problem {
 	};
 }
 
-# presses(PROBLEM, DIAGNOSIS): how long each such press took in an episode, in ns
+# presses(PROBLEM, DIAGNOSIS, AFTER): how long each such press took in an episode, in ns; AFTER:
+# only those that came later
 sub presses {
-	my ($problem, $diagnosis) = @_;
+	my ($problem, $diagnosis, $after) = @_;
 	return map { $_->{response_ns} } grep {
 			   defined $_->{response_ns}
 			&& !$_->{hotkey}
+			&& (!defined $after || $_->{entered_ns} > $after)
 			&& $_->{kind} eq $problem->{kind}
 			&& $_->{client}
 			&& $_->{client}{comm} eq $problem->{comm}

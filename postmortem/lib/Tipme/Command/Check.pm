@@ -57,9 +57,7 @@ sub run {
 		or die "$id: no press of a program was slow there: name an episode with a problem\n";
 	my @before = Tipme::Cure::presses($problem, $diagnosis);
 	@after = _behind($id) if !@after;
-	my @presses =
-		map { Tipme::Cure::presses($problem, Tipme::Diagnosis->new(Tipme::Episode->open($_))) }
-		@after;
+	my @presses = _presses_since($problem, $ep, @after);
 	my $r = Tipme::Cure::compared($problem, \@before, \@presses);
 	_remember($id, $d, $r, @after) if @presses;
 
@@ -76,6 +74,21 @@ sub run {
 	}
 	else { put(_said($id, $d, $problem, $r, scalar @after)) }
 	return $r->{result} eq 'better' ? 0 : 2;
+}
+
+# A ring still has what was pressed before the cure: each press counts once, in the episode that was
+# saved first.
+sub _presses_since {
+	my ($problem, $ep, @after) = @_;
+	my $boot  = sub { return $_[0]->manifest->{boot_id} // '' };
+	my %until = length $boot->($ep) ? ($boot->($ep) => $ep->end_ns) : ();
+	my @presses;
+	for my $e (sort { $a->end_ns <=> $b->end_ns } map { Tipme::Episode->open($_) } @after) {
+		my $of = $boot->($e);
+		push @presses, Tipme::Cure::presses($problem, Tipme::Diagnosis->new($e), $until{$of});
+		$until{$of} = $e->end_ns if length $of && $e->end_ns > ($until{$of} // 0);
+	}
+	return @presses;
 }
 
 sub _behind {
