@@ -17,6 +17,7 @@ use Tipme::Command::Bundle;
 use Tipme::Command::Open;
 use Tipme::Episode;
 use Tipme::Test::Story;
+use Tipme::Timeline;
 
 use constant { CLIENT => 200, MS => 1_000_000 };
 my @warnings;
@@ -103,6 +104,15 @@ like($html, qr{<h1>xterm \(pid 200\) answered a key press after 802 ms.*<svg.*</
 unlike($html, qr{<script|\bsrc=|href="http|url\(http|\@import}, '... it runs nothing and loads nothing');
 like($html, qr{<h2>Where the time went</h2>.*<h2>Threads</h2>}s, '... and tables');
 like($html, qr/prefers-color-scheme:dark.*\@media print/s, '... for dark screens, and paper');
+# What the file does not tell is not drawn: not who had the other CPU, nor what the server did off the path.
+{
+	my $there = Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/opened"));
+	my $picture = Tipme::Timeline->collect($there, $there->run);
+	my $within = sub { return join ' ', map { $_->[2] } grep { $_->[0] < 1700 * MS && $_->[1] > 1100 * MS } @{ $_[0] } };
+	is_deeply([ map { $within->($_->{spans}) } @{ $picture->{cpus} } ], [ 'unknown', '870 hog' ], 'who had which CPU, as far as the file tells')
+		or diag(explain $picture->{cpus});
+	is_deeply({ map { $_->{tid} => $within->($_->{states}) } grep { $_->{tid} =~ /\A(?:100|200)\z/ } @{ $picture->{threads} } }, { 100 => 'unknown', 200 => 'runnable' }, '... and what the threads did');
+}
 like(slurp("$tmp/opened/summary.txt"), qr/\Axterm \(pid 200\) answered a key press after 802 ms/, 'a summary for a mail');
 cmp_ok(-s "$tmp/b.tipme", '<', 300_000, '... and is small');
 

@@ -8,6 +8,7 @@ use Cpanel::JSON::XS ();
 use Digest::SHA qw(sha256_hex);
 use List::Util qw(max min);
 use Tipme::Brought;
+use Tipme::CommandLine qw(with_commas);
 use Tipme::Cut;
 use Encode qw(encode_utf8);
 use Tipme::Latency;
@@ -159,7 +160,7 @@ sub parts {
 	delete $data->{path} if @{ $data->{path} // [] } > $MAX_PATH;
 	return ([ 'verdict.txt', _utf8(Tipme::Report::Text::page($told)) ], [ 'verdict.json', $json->encode($data) ], [ 'summary.txt', _utf8(Tipme::Report::Text::short($told)) ],
 		[ 'system.json', $json->encode($system) ],
-		[ 'report.html', Tipme::Page::report($told, manifest => $diagnosis->episode->manifest, svg => length($svg // '') <= $MAX_PICTURE ? $svg : undef, left_out => [ map { "$out{$_} $_" } sort keys %out ], system => $system, stacks => [ Tipme::Stacks::of($diagnosis, $d) ]) ],
+		[ 'report.html', Tipme::Page::report($told, manifest => $diagnosis->episode->manifest, svg => length($svg // '') <= $MAX_PICTURE ? $svg : undef, left_out => [ map { with_commas($out{$_}) . " $_" } sort keys %out ], system => $system, stacks => [ Tipme::Stacks::of($diagnosis, $d) ]) ],
 		defined $trace && length $trace <= $MAX_TRACE ? [ 'trace.pftrace', $trace ] : ());
 }
 

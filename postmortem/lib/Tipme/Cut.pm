@@ -156,7 +156,7 @@ sub joined {
 # What the path rests on beside it, as Ground has it. Where all threads are kept, each has a part.
 sub _stand_on {
 	my ($self, $threads) = @_;
-	$self->{waits} = $self->_waits;
+	$self->{waits} = waits($self->{states}, $self->{d}{path}, $self->{wider});
 	my %part = map { $_ => [ @{ $self->{of}{$_} } ] } keys %{ $self->{of} };
 	my $ev   = $self->{states}->events;
 	for my $w (@{ $self->{wider} }) {
@@ -181,12 +181,13 @@ sub _stand_on {
 	return;
 }
 
-# Where a thread waits for a CPU, whoever has it has a part: { CPU => stretches }. Those of other CPUs have none.
-sub _waits {
-	my ($self) = @_;
-	my ($states, %of) = $self->{states};
+# waits(STATES, PATH, WIDER): { CPU => stretches } where a thread waits for it: whoever has it has a
+# part then. Those of other CPUs have none.
+sub waits {
+	my ($states, $path, $wider) = @_;
 	my @cpus = $states->events->cpus;
-	for my $p (grep { $_->{state} eq 'runnable' || $_->{mixed} } @{ $self->{d}{path} }) {
+	my %of;
+	for my $p (grep { $_->{state} eq 'runnable' || $_->{mixed} } @$path) {
 		my ($from, $to, $tid) = @$p{qw(from_ns to_ns tid)};
 		my %on = map { $_ => 1 }
 			$p->{mixed} ? @cpus : map { $_->[2] } $states->resources->migrations($tid, $from, $to);
@@ -197,8 +198,7 @@ sub _waits {
 		}
 		push @{ $of{$_} }, [ $from, $to ] for keys %on;
 	}
-	return { map { $_ => joined(@{ $of{$_} // [] }, @{ $self->{wider} }) } keys %of,
-		@{ $self->{wider} } ? @cpus : () };
+	return { map { $_ => joined(@{ $of{$_} // [] }, @$wider) } keys %of, @$wider ? @cpus : () };
 }
 
 sub _within { return Tipme::Ground::within(@_) }

@@ -93,6 +93,14 @@ sub _function {
 	return [ fill(N__('Function')), join '', map { '<p>' . text($_) . '</p>' } @lines ];
 }
 
+# One without a name is called by its number already.
+sub _who {
+	my ($w) = @_;
+	my $comm = $w->{comm} // '';
+	return $comm if !defined $w->{pid} || $comm eq "process-$w->{pid}";
+	return $comm eq '?' ? "process-$w->{pid}" : "$comm ($w->{pid})";
+}
+
 sub _sums {
 	my ($d) = @_;
 	my @all   = @{ $d->{totals}{blamed} };
@@ -103,7 +111,7 @@ sub _sums {
 		[
 			duration_text($_->{ns}),
 			Tipme::Kinds::words($_->{kind}, 'phrase'),
-			($_->{comm} // '') . (defined $_->{pid} ? " ($_->{pid})" : '')
+			_who($_)
 		]
 	} @all;
 	my $rest = 0;

@@ -10,6 +10,7 @@ use Tipme::CommandLine qw(ms with_commas local_time);
 use Tipme::Columns;
 use Tipme::KernelEvents;
 use Tipme::Printable qw(one_line);
+use Tipme::Timeline::Known;
 use Tipme::Timeline::Picture;
 use Tipme::Timeline::Reduce qw(reduce_spans);
 
@@ -32,6 +33,7 @@ sub collect {
 	$self->{states}  = $diagnosis->states($from, $to);
 	$self->{ev}      = $self->{states}->events;
 	$self->{threads} = $diagnosis->threads;
+	$self->{known}   = Tipme::Timeline::Known->new($ep, $self->{states}, $result->{path} // []);
 	$self->_note_changes;
 	my @cpus = $self->_many ? $self->_many_cpus : $self->_cpus;
 	$self->_give_roles;
@@ -187,14 +189,24 @@ sub _occupancy {
 		my ($from, $to, $tid) = @{ $o[$k] };
 		($from, $to) = (max($from, $first), min($to, $last));
 		if (!defined $tid) { push @spans, $self->_unknown_span($from, $to); next }
-		next if !$tid;    # idle: paper
-		my $key = $self->_proc($tid, $from);
-		push @spans, [ $from, $to, $key ];
-		$self->{cpu_ns}{$key} += $to - $from;
-		$self->{tid_ns}{$tid} += $to - $from;
+		for my $s ($self->_parts($tid, $cpu, $from, $to)) {
+			if (!$s->[2]) { push @spans, $self->_unknown_span(@$s[ 0, 1 ]); next }
+			next if !$tid;    # idle: paper
+			my $key = $self->_proc($tid, $from);
+			push @spans, [ @$s[ 0, 1 ], $key ];
+			$self->{cpu_ns}{$key} += $s->[1] - $s->[0];
+			$self->{tid_ns}{$tid} += $s->[1] - $s->[0];
+		}
 	}
 	push @spans, $self->_unknown_span(max($last, $self->{from}), $self->{to}) if $last < $self->{to};
 	return \@spans;
+}
+
+# Of what a thread did from FROM to TO, [ from, to, is that known ]: in a bundle not all is.
+sub _parts {
+	my ($self, $tid, $cpu, $from, $to) = @_;
+	my $known = $self->{known} or return [ $from, $to, 1 ];
+	return $known->with_gaps($from, $to, $known->clip($tid, $cpu, $from, $to));
 }
 
 sub _unknown_span {
@@ -297,7 +309,7 @@ sub _thread {
 	my $prio = @prio ? $prio[-1][1] : $self->_who($tid, $self->{to})->{prio};
 	my $comm = one_line($self->_who($tid, $self->{to})->{comm});
 	return { tid => $tid, key => $key, label => "$comm ($tid)", detail => ($tid != $p->{pid} ? "of process $p->{pid}, " : '') . _prio_text($prio, @prio),
-		states => $self->_seen([ $self->_states($list) ]), prio => \@prio, marks => [ $self->_marks($tid, $list) ] };
+		states => $self->_seen([ $self->_states($tid, $list) ]), prio => \@prio, marks => [ $self->_marks($tid, $list) ] };
 }
 
 # Of many states those that the picture shows, which draws the same of them.
@@ -312,9 +324,14 @@ sub _seen {
 
 # Before all CPUs are covered, and after, what a thread did is a guess: not drawn as anything else.
 sub _states {
-	my ($self, $list) = @_;
+	my ($self, $tid, $list) = @_;
 	my ($first, $last) = $self->_covered;
-	my @known = map { [ max($_->{from}, $first), min($_->{to}, $last), _drawn($_) ] } grep { $_->{kind} ne 'absent' && $_->{to} > $first && $_->{from} < $last } @$list;
+	my @known;
+	for my $i (grep { $_->{kind} ne 'absent' && $_->{to} > $first && $_->{from} < $last } @$list) {
+		my $cpu = $i->{kind} eq 'running' ? $i->{cpu} : undef;
+		push @known, map { [ @$_[ 0, 1 ], $_->[2] ? _drawn($i) : 'unknown' ] }
+			$self->_parts($tid, $cpu, max($i->{from}, $first), min($i->{to}, $last));
+	}
 	unshift @known, [ $self->{from}, min($first, $self->{to}), 'unknown' ] if $first > $self->{from};
 	push @known, [ max($last, $self->{from}), $self->{to}, 'unknown' ] if $last < $self->{to};
 	return @known;
@@ -368,7 +385,8 @@ sub _marks {
 	for my $i (@$list) {
 		push @m, [ $i->{from}, 'wake', 'woken by ' . $self->_waker($i->{wake}) ]
 			if $i->{kind} eq 'runnable' && ($i->{how} // '') eq 'woken' && defined $i->{wake} && $room->('wake', $i->{from});
-		push @m, [ $i->{from}, 'sleep', "$i->{state} for " . ms($i->{to} - $i->{from}) ] if $i->{kind} eq 'blocked' && $i->{from} > $self->{from} && $room->('sleep', $i->{from});
+		my $long = $self->{known} ? '' : ' for ' . ms($i->{to} - $i->{from});
+		push @m, [ $i->{from}, 'sleep', "$i->{state}$long" ] if $i->{kind} eq 'blocked' && $i->{from} > $self->{from} && $room->('sleep', $i->{from});
 	}
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
 		push @m, [ vec($ev->{ts}, $i, 64), 'fork', 'makes thread ' . vec($ev->{a}, $i, 32) ] if vec($ev->{tid}, $i, 32) == $tid;
@@ -525,7 +543,8 @@ sub _footer {
 	my ($self) = @_;
 	my ($ep, $d, $i) = @$self{qw(ep diag interval)};
 	my @parts = (with_commas($self->{ev}->count_between(@$i{qw(start_ns end_ns)})) . ' kernel records in the interval', with_commas($ep->lost_count) . ' records lost');
-	push @parts, 'dots: no records' if ($self->_covered)[0] > $self->{from} || ($self->_covered)[1] < $self->{to};
+	if ($self->{known}) { push @parts, 'dots: not told in this bundle' }
+	elsif (($self->_covered)[0] > $self->{from} || ($self->_covered)[1] < $self->{to}) { push @parts, 'dots: no records' }
 	push @parts, sprintf('%.0f %% of the interval charged on exact evidence', 100 * $d->{verdict}{exact}) if !$i->{guessed};
 	return join " \x{2022} ", @parts, map { one_line($_) } $ep->damage;
 }

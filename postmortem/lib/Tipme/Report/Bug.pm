@@ -138,6 +138,7 @@ sub _causes {
 sub _versions {
 	my ($r) = @_;
 	my ($c, $p) = ($r->{culprit}, $r->{culprit}{package});
+	return @{ $r->{facts} // [] } if $c->name eq '?';
 	my @program =
 		$p->{system} eq 'none'
 		? ([ fill(N__('package')), fill(N__('none: the file belongs to no package')) ])
