@@ -335,6 +335,7 @@ judged('naps of its own', naps_for_a_lock(untold => 1), 'timer-sleep', 'xterm', 
 {
 	my $s = story()->enter(1000);
 	$s->builder->thread(800, 'backup', ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->run(0, 899, 900, 800, 'sleeping');
 	$s->run(1, 1000.25, 1001, CLIENT, 'sleeping')->kernel(1, 1000.95, 'lock_contention', tid => CLIENT, lock => 77, owner_tid => 800, kind => 'file', phase => 'begin');
 	release($s, 1080, no_wake => 1);
 	judged('a lock of a file, still held', polls($s->hotkey(3000), 1001, 'flock')->picture(800, 'backup', since_ns => ns(900), stack_id => $s->id('nanosleep')), 'lock-wait', 'backup', 0.9, 1);

@@ -12,6 +12,8 @@ use List::Util qw(max min);
 use Tipme::KernelEvents;
 use Tipme::WakeupChain;
 
+my $HANDED_NS = 20_000_000;    # whom a thread asks, that one asks the next within this time
+
 # of(STATES, DATA, threads => Threads, near => ns, stretches => { tid => [[from, to] ...] },
 # waits => { CPU => [[from, to] ...] }: lists apart and in order, deliver_ns => when the event was
 # delivered)
@@ -27,6 +29,7 @@ sub of {
 	}
 	$self->_works;
 	$self->_disks;
+	$self->_handed_on;
 	return $self;
 }
 
@@ -89,7 +92,7 @@ sub _key {
 sub _keep { my ($self, $i) = @_; $self->{records}{ $self->_key($i) } = 1; return }
 
 # A copy told at a time, of which one side alone matters: what began, as early as that is needed;
-# what ended, as late.
+# what ended, as late. One switch may be the beginning of a sleep, and of the next one's run.
 sub _copy {
 	my ($self, $i, $side, $at, %change) = @_;
 	my $had = $self->{copies}{ $self->_key($i) }{$side};
@@ -140,7 +143,7 @@ sub _slept {
 	my $at   = $part - $self->{near};
 	$at = min($at, $self->{deliver_ns} - $self->{near}) if $from < ($self->{deliver_ns} // 0);
 	return $self->_keep($leave) if $from >= $at;
-	return $self->_copy($leave, 'begins', $at, next_tid => 0);
+	return $self->_copy($leave, 'slept', $at, next_tid => 0);
 }
 
 # One that runs on when its part ends leaves its CPU then; or later, if another part of it is next.
@@ -210,6 +213,51 @@ sub _work {
 	my ($t, $of) = ($w->{queued_ns}, $works->{ $w->{tid} } // []);
 	$self->_work($works, $_) for grep { $_->{start_ns} <= $t && ($_->{end_ns} // $t) >= $t } @$of;
 	return;
+}
+
+# Who looks by the clock for an answer had asked for it through somebody, who need not have a part
+# (a bus): who woke whom then.
+sub _handed_on {
+	my ($self) = @_;
+	my ($ev, $mine) = @$self{qw(ev stretches)};
+	my @kinds = map { ($_->{blamed} // {})->{kind} // '' } @{ $self->{path} };
+	return if !grep {/\A(?:time-out|timer-sleep)\z/} @kinds;
+	for my $tid (sort { $a <=> $b } keys %$mine) {
+		for my $i (@{ $self->_wakings($tid) }) {
+			my ($ts, $by) = (vec($ev->{ts}, $i, 64), vec $ev->{a}, $i, 32);
+			next if !$by || $mine->{$by};
+			my $asked = $self->_last_waking($by, $ts) // next;
+			next if $ts - vec($ev->{ts}, $asked, 64) > $HANDED_NS;
+			next if !$mine->{ vec $ev->{a}, $asked, 32 };
+			$self->_keep($_) for $asked, $i;
+		}
+	}
+	return;
+}
+
+sub _last_waking {
+	my ($self, $tid, $ts) = @_;
+	my $list = $self->_wakings($tid);
+	my ($lo, $hi) = (0, scalar @$list);
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if   (vec($self->{ev}{ts}, $list->[$m], 64) <= $ts) { $lo = $m + 1 }
+		else                                              { $hi = $m }
+	}
+	return $lo ? $list->[ $lo - 1 ] : undef;
+}
+
+# Those of a thread by another one.
+sub _wakings {
+	my ($self, $tid) = @_;
+	my $ev = $self->{ev};
+	return $self->{wakings}{$tid} //= [
+		grep {
+			vec($ev->{tid}, $_, 32) == $tid
+				&& vec($ev->{type}, $_, 8) == Tipme::KernelEvents::WAKING
+				&& !(vec($ev->{d}, $_, 32) >> 16 & 255)
+		} @{ $ev->of_tid($tid) }
+	];
 }
 
 sub _overlap {
