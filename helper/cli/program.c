@@ -133,7 +133,7 @@ int cli_bench(const struct tipme_verb_entry *verb, int argc, char **argv)
 
 int cli_profile(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
-	static const char *const derived[] = { "report", "compare", "cpu", NULL };
+	static const char *const derived[] = { "report", "compare", "cpu", "episode", NULL };
 
 	if (argc > 1 && !strcmp(argv[1], "idle")) {
 		struct tipme_verb_entry entry = *verb;

@@ -4,6 +4,7 @@ package Tipme::Command::Profile;
 
 use strict;
 use warnings;
+use Cpanel::JSON::XS ();
 use Tipme::Chart;
 use Tipme::CommandLine qw(options print_json ms table);
 use Tipme::Page;
@@ -57,6 +58,18 @@ From the records of the kernel in an episode. --from and --to count in milliseco
   tipme profile cpu last --from -500 --to 2000 --json
 END
 
+$HELP{episode} = <<'END';
+usage: tipme profile episode [EPISODE] [-o FILE]
+
+The input events of an episode as a profile, for report and compare: a few seconds, but of every
+display source, Wayland compositors among them, and with the kernel's records behind it. FILE is
+EPISODE.json if not told. Without EPISODE, the newest.
+
+  tipme profile episode last -o slow.json
+  tipme profile report slow.json
+  tipme profile compare usual.json slow.json
+END
+
 my $USAGE_ERROR = 64;
 my $OVER        = 2;
 my @KINDS       = qw(key button motion wheel touch);
@@ -65,7 +78,7 @@ sub run {
 	my ($class, $what, @args) = @_;
 	my $do = $class->can('_' . ($what // ''));
 	if (!$do || !$HELP{$what}) {
-		print STDERR "tipme: profile: record, report, compare, cpu or idle is meant: "
+		print STDERR "tipme: profile: record, episode, report, compare, cpu or idle is meant: "
 			. "see tipme profile --help\n";
 		return $USAGE_ERROR;
 	}
@@ -124,6 +137,28 @@ sub _write_pictures {
 		put(one_line($file), "\n");
 	}
 	return;
+}
+
+sub _episode {
+	my (@args) = @_;
+	my ($o, $exit) = options(\@args, $HELP{episode}, 1, 'output|o=s');
+	return $exit if !$o;
+	require Tipme::Diagnosis;
+	require Tipme::Episode;
+	require Tipme::Library;
+	require Tipme::Profile::Episode;
+	require Tipme::Responses;
+	my $episode   = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
+	my $diagnosis = Tipme::Diagnosis->new($episode);
+	my $profile   = Tipme::Profile::Episode::profile($episode, [ $diagnosis->servers ],
+		Tipme::Responses::responses($diagnosis));
+	my $file = $o->{output} // $episode->id . '.json';
+	# Its owner's alone, as what `record` writes.
+	my $mask = umask 0077;
+	write_bytes($file, Cpanel::JSON::XS->new->utf8->canonical->encode($profile));
+	umask $mask;
+	put(one_line($file), "\n");
+	return 0;
 }
 
 # What is shown around the event, in ns, unless the user says so.

@@ -101,14 +101,17 @@ sub between {
 	my @time = over_time($p, $kind);
 	my @rows;
 	for my $i (0 .. $#{ $p->{thresholds_ms} }) {
-		my @at = map { _spread($_->{minute}, $p->{minutes_of_row}, $_->{over}[$i]) } @time;
+		my @at = map { _spread($p, $_->{minute}, $_->{over}[$i]) } @time;
 		push @rows, { ms => $p->{thresholds_ms}[$i], _intervals(@at) };
 	}
 	return @rows;
 }
 
 sub _spread {
-	my ($minute, $minutes, $n) = @_;
+	my ($p, $minute, $n) = @_;
+	# The last row may have been cut short by the end.
+	my $left    = $p->{duration_ns} / 60e9 - $minute;
+	my $minutes = $left > 0 ? min($p->{minutes_of_row}, $left) : $p->{minutes_of_row};
 	return map { 60 * ($minute + $minutes * ($_ - 0.5) / $n) } 1 .. $n;
 }
 
