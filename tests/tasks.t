@@ -20,7 +20,7 @@ plan skip_all => 'not root: recording the whole machine needs it'    if $>;
 plan skip_all => 'half an hour of work: with TIPME_TEST_ALL=1 alone' if !$ENV{TIPME_TEST_ALL};
 use constant { RUNS => 5, SLOW_MS => 20, EDITORS => 4 };
 my $folder = tempdir(CLEANUP => 1);
-my $tasks  = Tipme::Tasks->new(library => tempdir(CLEANUP => 1), wpm => 300);
+my $tasks  = Tipme::Tasks->new(library => tempdir(CLEANUP => 1), wpm => 200);
 my @there  = grep { !Tipme::Workload::Programs::lacks($_) } Tipme::Tasks::editors();
 my @slow   = grep { Tipme::Tasks::can_slow($_) } @there;
 for my $name (@there > EDITORS ? @there[ 0 .. EDITORS - 1 ] : @there) { play($name, 'editing') }

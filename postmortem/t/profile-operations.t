@@ -38,6 +38,9 @@ is_deeply [ @$save{qw(events answered until median_ns deviation_ns)} ],
 my ($vain) = $o->trials(map { event(1000 + $_, 3, 1) } 1 .. 4);
 is_deeply [ @$vain{qw(events answered until mean_ns)} ], [ 4, 0, 'rest', 3 * $MS ],
 	'... unless nothing had one: until the program rested';
+my ($gone) = $o->trials(event(1100, 3, 2));
+is_deeply [ @$gone{qw(events answered mean_ns median_ns max_ns)} ], [ 1, 0, undef, undef, undef ],
+	'one whose program ended has no figure';
 my @usual = map { 10 + $_ % 3 } 1 .. 32;
 is Tipme::Profile::Operations::cold(40, 20, @usual), 2, 'two first ones are cold';
 is Tipme::Profile::Operations::cold(@usual, 40),     0, 'a long one at the end is none';
@@ -55,8 +58,10 @@ done_testing;
 
 sub event {
 	my ($ns, $ms, $outcome) = @_;
-	return { entered_ns => $ns, app => 'a', kind => 'key', outcome => $outcome // 0,
-		response_ns => $ms * $MS };
+	return {
+		entered_ns  => $ns, app => 'a', kind => 'key', outcome => $outcome // 0,
+		response_ns => $ms * $MS
+	};
 }
 
 sub file {

@@ -61,11 +61,12 @@ sub new {
 
 sub close { my ($self) = @_; $self->{stage}->close; return }
 
-# editing(), office(): lines of `tipme type`
+# editing(CHARACTERS), office(): lines of `tipme type`
 sub editing {
+	my ($characters) = @_;
 	my @lines =
 		(keys_of('page down', 'page_down', 10, 0.3), keys_of('cursor down', 'down', 20, 0.1));
-	for my $n (1 .. TYPED / LINE) {
+	for my $n (1 .. ($characters // TYPED) / LINE) {
 		push @lines, 'operation character', 'type ' . text_line($n), 'operation new line',
 			'key Return';
 		push @lines, keys_of('page up', 'page_up', 2, 0.3),
@@ -141,15 +142,16 @@ sub open_program {
 	return $w->start($name, file => $file, command => \@command);
 }
 
-# run(PROGRAM, task => editing or office, slow_ms => N, folder => where files go): { profile, times,
-# operations } (files), typed => presses
+# run(PROGRAM, task => editing or office, slow_ms => N, characters => N, folder => of the files):
+# { profile, times, operations } (files), typed => presses
 sub run {
 	my ($self, $name, %o) = @_;
 	my $program   = $self->open_program($name, $o{task}, slow_ms => $o{slow_ms});
 	my $at        = "$o{folder}/$name-" . ++$self->{runs};
 	my $collector = $self->_collect("$at.json");
-	my $typed =
-		eval { $self->_type("$at.operations", $o{task} eq 'office' ? office() : editing()); };
+	my $typed     = eval {
+		$self->_type("$at.operations", $o{task} eq 'office' ? office() : editing($o{characters}));
+	};
 	my $why = $@;
 	sleep 1;
 	kill 'INT', $collector->{pid};
@@ -169,7 +171,7 @@ sub _collect {
 	my $said = "$file.said";
 	# What an earlier session left would be taken for ours.
 	unlink $pids, $said;
-	my $pid  = fork // croak "fork: $!";
+	my $pid = fork // croak "fork: $!";
 	if (!$pid) {
 		open STDIN,  '<', '/dev/null';
 		open STDOUT, '>', $said;

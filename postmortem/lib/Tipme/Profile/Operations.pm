@@ -89,7 +89,7 @@ sub _trials {
 		events  => scalar @events, answered => scalar @answered, until => $until, cold => $cold,
 		mean_ns => $mean,
 		deviation_ns => @ns > 1 ? sqrt(sum0(map { ($_ - $mean)**2 } @ns) / (@ns - 1)) : undef,
-		median_ns    => median(@ns), max_ns => @ns ? max(@ns) : undef
+		median_ns    => @ns     ? median(@ns) : undef, max_ns => @ns ? max(@ns) : undef
 	};
 }
 
