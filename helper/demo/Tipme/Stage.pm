@@ -223,7 +223,9 @@ sub pressed {
 sub episodes {
 	my ($self) = @_;
 	opendir my $h, $self->{library} or return ();
-	return sort grep {/^\d{8}-\d{6}-[0-9a-f]{4}$/} readdir $h;
+	# A sort returned in scalar context is nothing: who only asks whether there is one waited in vain.
+	my @episodes = sort grep {/^\d{8}-\d{6}-[0-9a-f]{4}$/} readdir $h;
+	return @episodes;
 }
 
 # Waits for an episode that was not among OLD; returns its folder.
