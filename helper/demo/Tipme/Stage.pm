@@ -223,7 +223,7 @@ sub pressed {
 sub episodes {
 	my ($self) = @_;
 	opendir my $h, $self->{library} or return ();
-	# A sort returned in scalar context is nothing: who only asks whether there is one waited in vain.
+	# `return sort` gives nothing in scalar context, where somebody asks whether there are some.
 	my @episodes = sort grep {/^\d{8}-\d{6}-[0-9a-f]{4}$/} readdir $h;
 	return @episodes;
 }
