@@ -22,7 +22,7 @@ use Tipme::Lab;
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 my $all = $ENV{TIPME_TEST_ALL};
 my ($caused, $quiet, $set) = $all ? (100, 100, 'all') : (6, 2, 'ci');
-use constant ACCUSED    => 0.03;    # of quiet scenes: what docs/accuracy.md leaves possible
+use constant ACCUSED    => 0.03;   # of quiet scenes; docs/accuracy.md has what was measured
 use constant MOST_VOID  => 0.15;
 use constant CI_SECONDS => 100;     # no scene begins later
 

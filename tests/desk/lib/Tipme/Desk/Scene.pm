@@ -219,8 +219,10 @@ sub _answer {
 		last if $_ - $last > ($torn && $last < $self->{until} ? 400_000_000 : 150_000_000);
 		$last = $_;
 	}
-	# Where others have the CPU, what is drawn in one go is torn apart, and its end is the answer.
-	$first = $last if $self->{how}{busy} || $self->{how}{unsure};
+	# Where others have the CPU, what is drawn in one go is torn apart. Its end is the answer; if it
+	# goes on when they are gone, the first of that may be.
+	if ($torn) { ($first) = grep { $_ >= $self->{until} && $_ <= $last } @late, $last }
+	$first //= $last;
 	$self->{echoes} = grep { $_ < $not_before } @t;
 	return [ $first, $last ];
 }
