@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From a write into a pipe until its reader runs, on one CPU: a waking and a switch, so two scheduler records. Before each, the writer goes
- * over so many KiB of memory of its own, as a program does that has work to do, so that the kernel's and a recorder's lines have left the nearer caches.
+  * From a write into a pipe until its reader runs, on one CPU: a waking and a switch, so two scheduler
+ * records. Before each, the writer goes over so many KiB of memory of its own, as a program does that
+ * has work to do. So the kernel's and a recorder's lines have left the nearer caches.
  */
 #include "config.h"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Debian's packages. Always: they hold exactly what `make install` installs, and name what is built
 # with. With TIPME_TEST_ALL=1 also: in clean roots of Debian 12 and 13 they are built twice with
-# the same hash, lintian has no error or warning, and in fresh roots they are installed, tell a true
+# the same hash, and lintian has no error or warning. In fresh roots they are installed, tell a true
 # verdict, are removed, and leave nothing when they are purged.
 use strict;
 use warnings;

@@ -3,9 +3,9 @@
  * The last resort: looks at /proc each 20 ms, as an ordinary user may. What a thread ran and waited for a CPU is counted by the kernel, to the
  * nanosecond; when it did so is known to 20 ms only, and who woke it not at all.
  *
- * A thread of ours samples. It reads schedstat of each thread, by descriptors that stay open (about a microsecond each), and the whole stat
- * only of those that ran since, that were not asleep, and in turn of all others: a thread that was woken and still waits for a CPU
- * has no count yet. Whether there are new threads, and their numbers, the last number given away tells: listing /proc takes as long as
+  * A thread of ours samples. It reads schedstat of each thread, by descriptors that stay open (about a
+ * microsecond each). It reads the whole stat only of those that ran since, that were not asleep, and
+ * in turn of all others: a thread that was woken and still waits for a CPU has no count yet. Whether there are new threads, and their numbers, the last number given away tells: listing /proc takes as long as
  * reading a hundred threads, and is done now and then only.
  */
 #include "config.h"

@@ -3,8 +3,8 @@
 # the new, never a half that reads as whole.
 #
 # The library lies on a file system in a file. tipmed is stopped after each system call of its
-# writer; the file system's journal is made to write down what it knows of names and sizes, but not
-# of contents (so that only what was synced is sure to be there), and the file is copied: that is
+# writer. The file system's journal is made to write down what it knows of names and sizes, but not
+# of contents, so that only what was synced is sure to be there. Then the file is copied: that is
 # the disk at this moment. The control does the same to a writer whose fsync() does nothing: what is
 # seen then shows that the test sees it.
 use strict;

@@ -127,8 +127,9 @@ static void watch_changed(struct watch *watch, const BoxRec *box)
  * The server tells each piece as it comes. It also adds them up, which costs nothing as long as the sum is one box that holds the
  * next piece; else the sum is thrown away, or it would become as intricate as all that was ever drawn.
  *
- * No damage object may be taken from the server here, not even our own: telling the cursor of a change takes the cursor off
- * the screen, which is a change, of which we are told while the server is about to tell us of the first.
+  * No damage object may be taken from the server here, not even our own. Telling the cursor of a
+ * change takes the cursor off the screen. That is a change, too, and we are told of it while the
+ * server is about to tell us of the first.
  */
 static void on_damage(DamagePtr damage, RegionPtr region, void *closure)
 {

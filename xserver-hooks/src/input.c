@@ -413,9 +413,10 @@ void tipme_input_request(uint8_t major, uint8_t minor)
 }
 
 /*
- * The input thread must not look into the server's layouts, which change under it: it has a table of its own. To make that takes longer
- * than all else that a key costs, so it is made anew when a request may have changed the layout, when another keyboard is
- * typed on, and once in a while in case that was not all; and when the server has nothing else to do.
+  * The input thread must not look into the server's layouts, which change under it: it has a table of
+ * its own. To make that takes longer than all else that a key costs. So it is made anew only when a
+ * request may have changed the layout, when another keyboard is typed on, and once in a while in case
+ * that was not all; and when the server has nothing else to do.
  */
 void tipme_input_idle(void)
 {

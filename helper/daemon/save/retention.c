@@ -172,8 +172,9 @@ static int by_id(const void *a, const void *b)
 }
 
 /*
- * By boot, and in a boot by its own clock: no clock that was wrong makes an episode older than it is. Of boots that the library does not know (episodes of an
- * older version, or that were copied here) nothing is known but the ids, which begin with the time of day.
+  * By boot, and in a boot by its own clock: no clock that was wrong makes an episode older than it is.
+ * Some boots the library does not know: episodes of an older version, or that were copied here. Of
+ * these nothing is known but the ids, which begin with the time of day.
  */
 static int by_age(const void *a, const void *b)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # An episode that a latency over a threshold has triggered (`tipme latency record`): which expiry of
-# the driver's timer it was, which thread came late, who had its CPU before it was woken, and where
-# that CPU was, by function, as the cause sampler saw it.
+# the driver's timer it was, which thread came late, and who had its CPU before it was woken. Where
+# that CPU was is told by function, as the cause sampler saw it.
 package Tipme::Latency;
 
 use strict;

@@ -16,10 +16,11 @@ use Text::Wrap ();
 my $HELP = <<'END';
 usage: tipme compare A B [--event-a N] [--event-b N] [--json]
 
-Two episodes: the same kind of event, stage by stage and cause by cause. Of the episode with the longer delay it is the event that was the
-problem, of the other the middle one of the same kind and client; or those that you name by the numbers of `tipme events`. All
-differences add up to the difference of the responses. Below that stands what
-changed with the machine: kernel, drivers, settings, what is mounted and runs.
+Two episodes: the same kind of event, stage by stage and cause by cause. Of the episode with the
+longer delay it is the event that was the problem. Of the other it is the middle one of the same
+kind and client. Or name both by the numbers of `tipme events`. All differences add up to the
+difference of the responses. Below that stands what changed with the machine: kernel, drivers,
+settings, what is mounted and runs.
 
   tipme compare 20261119-080000-0a0b last
   tipme compare good/ bad/ --event-a 12 --event-b 40

@@ -181,8 +181,9 @@ sub _undone {
 	return $r ? { ns => $r->{ts_ns}, asked_ns => $self->{x}->asked_ns(undef, $r), exact => 1 } : undef;
 }
 
-# Was the frame begun for it? Taken over between the two, it was; so it was where the compositor slept until it was told, unless the frame is so much
-# larger than what was drawn that it may hold an older picture of it.
+# Was the frame begun for it? If it was taken over between the two, it was. So it was where the
+# compositor slept until it was told. But a frame that is so much larger than what was drawn may hold
+# an older picture of it.
 sub _sure {
 	my ($self, $began, $end, $pieces) = @_;
 	return 1 if defined $began->{taken_ns} && $began->{taken_ns} < $end->{ns};

@@ -88,8 +88,9 @@ sub new {
 	return $self;
 }
 
-# Tipme::VM->counted(kernel => '6.1', payload => DIR, script => TEXT): boots a machine with one CPU whose clock advances by 1 ns with each
-# instruction and not while it idles, runs the bash script as root with nothing beside it, and returns what that printed. The same
+# Tipme::VM->counted(kernel => '6.1', payload => DIR, script => TEXT): boots a machine with one CPU,
+# whose clock advances by 1 ns with each instruction and not while it idles. It runs the bash script
+# as root with nothing beside it, and returns what that printed. The same
 # input gives the same counts; they differ, by less than a thousandth, only in when the host answers the disks.
 sub counted {
 	my ($class, %opt) = @_;
