@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Two profiles: which answers take longer in the second, by how much, in which stage, through whom.
 #
-# The interval of a difference of quantiles is made of the intervals of both, which are those of order
-# statistics (Zou and Donner, "Construction of confidence intervals about effect measures", Statistics
-# in Medicine 2008). With M differences asked at once each has a confidence of 1 - 0.05
-# / M (Bonferroni), so that all hold at once in 19 of 20 comparisons.
+# The interval of a difference of quantiles is made of the intervals of both, which are those of
+# order statistics (Zou and Donner, "Construction of confidence intervals about effect
+# measures", Statistics in Medicine 2008). With M differences asked at once each has a
+# confidence of 1 - 0.05 / M (Bonferroni), so that all hold at once in 19 of 20 comparisons.
 package Tipme::Profile::Compare;
 
 use strict;
