@@ -31,8 +31,9 @@ END
 	campaign => <<'END',
 usage: tipme latency campaign FOLDER [--each TIME] [--load NAME=COMMAND]... [--use NAME]
 
-The whole job: latencies of this machine at rest, beside a compiler, and beside copies of files,
-then a page with all of them on one scale (FOLDER/report.html), and what each load makes worse.
+The whole job: latencies of this machine at rest, beside somebody who types letters (where there
+are Xvfb and xterm), beside a compiler, and beside copies of files. Then a page with all of them on
+one scale (FOLDER/report.html), and what each load makes worse.
 --each: time of each (10min; also 30s, 1h). --load adds one of yours; it runs until its time is
 over. Interrupted, the same command goes on with what is missing. As root threads are real-time.
 

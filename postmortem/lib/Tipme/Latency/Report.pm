@@ -348,7 +348,7 @@ sub _by_load {
 	my @rows = map {
 		my $stage = $_;
 		[
-			$TITLE{$stage},
+			$stage eq 'irq_deferred' ? 'and deferred work' : $TITLE{$stage},
 			map {
 				my ($s) = grep { $_->{stage} eq $stage } @{ $_->{stages} };
 				$s ? map { (_worst_cells($_))[0] } @{ $s->{worst} } : ('') x 3
