@@ -12,6 +12,9 @@
 #include "clock.h"
 #include "latency_threads.h"
 
+/* Locked in memory, so as much as is used and no more. */
+#define STACK_BYTES (256 << 10)
+
 static int thread_start(struct tipme_latency_thread *t, unsigned int priority, void *(*run)(void *))
 {
 	struct sched_param param = { .sched_priority = (int)priority };
@@ -22,6 +25,7 @@ static int thread_start(struct tipme_latency_thread *t, unsigned int priority, v
 	CPU_ZERO(&set);
 	CPU_SET(t->all->cpu_number[t->index], &set);
 	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
 	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
@@ -34,6 +38,9 @@ static int thread_start(struct tipme_latency_thread *t, unsigned int priority, v
 		pthread_attr_setinheritsched(&attr, PTHREAD_INHERIT_SCHED);
 		err = pthread_create(&t->thread, &attr, run, t);
 	}
+	/* More CPUs than may have their stacks locked. */
+	if (err == EAGAIN && !munlockall())
+		err = pthread_create(&t->thread, &attr, run, t);
 	pthread_attr_destroy(&attr);
 	return -err;
 }

@@ -98,7 +98,8 @@ usage: tipme latency schedulability FILE TASKS [--once-in TIME] [--stage NAME] [
 
 Whether the tasks of TASKS (a line each: NAME PERIOD_MS COMPUTE_MS [DEADLINE_MS [BUFFERS]]) meet
 their deadlines, by rate-monotonic priorities, if each may be late once in TIME (10min, 1h, 1d;
-usually 1h). Exit status 2: one does not.
+usually 1h). +NAME is a driver, which goes before all tasks whatever its period. Exit status 2: one
+does not.
 
   tipme latency schedulability night.json modem.tasks
   tipme latency schedulability night.json modem.tasks --once-in 1d
@@ -116,7 +117,7 @@ sub run {
 	if (!$do || !$HELP{$what}) {
 		print STDERR
 			"tipme: latency: report, mttf, compare, schedulability, model, campaign, import or "
-				. "export is meant: see tipme latency --help\n";
+			. "export is meant: see tipme latency --help\n";
 		return $USAGE_ERROR;
 	}
 	return $do->(@args);
@@ -142,16 +143,19 @@ sub _report {
 		print_json({ results => [ map { Tipme::Latency::Report::data($_, $use) } @results ] });
 		return 0;
 	}
-	put(join "\n",
-		map { Tipme::Latency::Report::text(Tipme::Latency::Report::data($_, $use), $_) } @results);
+	put(
+		join "\n",
+		map { Tipme::Latency::Report::text(Tipme::Latency::Report::data($_, $use), $_) } @results
+	);
 	return 0;
 }
 
 sub _model {
 	my (@args) = @_;
-	my ($o, $exit) =
-		options(\@args, $HELP{model}, 0, 'client=s', 'priority=i', 'duration=i', 'json',
-		'output|o=s');
+	my ($o, $exit) = options(
+		\@args, $HELP{model}, 0, 'client=s', 'priority=i', 'duration=i', 'json',
+		'output|o=s'
+	);
 	return $exit if !$o;
 	my $c  = client($o->{client} // 'audio-256');
 	my %in = (priority => [ 0, 98, 0 ], duration => [ 1, 86_400, 10 ]);
@@ -198,9 +202,10 @@ sub _campaign {
 		}
 		$load{$name} = $command;
 	}
-	my @results =
-		Tipme::Latency::Campaign::run($args[0], seconds => $n * $SECONDS{$unit}, load => \%load,
-		program => Tipme::Latency::Model::program(), say => sub { put("$_[0]\n") });
+	my @results = Tipme::Latency::Campaign::run(
+		$args[0], seconds => $n * $SECONDS{$unit}, load => \%load,
+		program => Tipme::Latency::Model::program(), say => sub { put("$_[0]\n") }
+	);
 	_draw("$args[0]/report.html", $use, @results);
 	my ($idle, @loaded) = @results;
 	my $stage = $idle->default_stage;
@@ -253,8 +258,9 @@ sub _export {
 	if (defined $o->{output}) {
 		_write($o->{output}, $text);
 		put(one_line($o->{output}), " written\n");
+	} else {
+		put($text);
 	}
-	else { put($text) }
 	return 0;
 }
 
@@ -264,8 +270,10 @@ sub _draw {
 	replaceable($file);
 	if ($file =~ /\.(?:svg|png)\z/) {
 		require Tipme::Timeline::File;
-		return Tipme::Timeline::File::write_picture($file,
-			Tipme::Latency::Report::histogram($results[0]->default_stage, @results));
+		return Tipme::Timeline::File::write_picture(
+			$file,
+			Tipme::Latency::Report::histogram($results[0]->default_stage, @results)
+		);
 	}
 	die "$file: .html, .svg or .png is meant\n" if $file !~ /\.html\z/;
 	return _write($file, Tipme::Latency::Report::page($use, @results));
@@ -292,8 +300,10 @@ sub _mttf {
 				[
 					[ 'name', 'slack, ms', 'what it is' ],
 					map {
-						[ $_->{name}, sprintf('%.2f', Tipme::Latency::Underrun::slack_ms($_)),
-							$_->{what} ]
+						[
+							$_->{name}, sprintf('%.2f', Tipme::Latency::Underrun::slack_ms($_)),
+							$_->{what}
+						]
 					} clients()
 				],
 				'lrl'
@@ -311,14 +321,13 @@ sub _mttf {
 		return 0;
 	}
 	put(
-		_about($r, $stage) . "\n"
-			. table(
+		_about($r, $stage) . "\n" . table(
 			[
 				[ 'client', 'slack, ms', 'late', 'underrun once in', '95 % interval', 'a day' ],
 				map { _mttf_row($_) } @rows
 			],
 			'lrrrll'
-			)
+		)
 	);
 	put("\nThe interval holds where latencies are independent; those of one long stall are not.\n");
 	return 0;
@@ -344,7 +353,8 @@ sub _mttf_row {
 	my $range = (
 		defined $m->{most_s}
 		? seconds($m->{least_s}) . ' to ' . seconds($m->{most_s})
-		: 'more than ' . seconds($m->{least_s}));
+		: 'more than ' . seconds($m->{least_s})
+	);
 	my $day = defined $m->{mttf_s} ? sprintf '%.3g', $m->{per_day} : sprintf 'under %.3g',
 		$m->{most_per_day};
 	return [ $m->{client}{name}, sprintf('%.2f', $m->{slack_ms}), $m->{late}, $once, $range, $day ];
@@ -376,19 +386,15 @@ sub _compare {
 				sentence => $says
 			}
 		);
-	}
-	else {
+	} else {
 		put(
-				  "$says\n\nA "
-				. _about($a, $stage) . 'B '
-				. _about($b, $stage) . "\n"
-				. table(
+			"$says\n\nA " . _about($a, $stage) . 'B ' . _about($b, $stage) . "\n" . table(
 				[
 					[ 'above', 'A an hour', 'B an hour', 'B to A', '95 % interval' ],
 					map { _tail_row($_) } @rows
 				],
 				'rrrrl'
-				)
+			)
 		);
 	}
 	return defined $over && (grep { $_->{least} > $over } @rows) ? $OVER : 0;
@@ -418,8 +424,10 @@ sub _plain { my ($n) = @_; return $n >= 1000 ? sprintf '%.0f', $n : sprintf '%.3
 
 sub _tail_row {
 	my ($r) = @_;
-	return [ seconds($r->{level_us} / 1e6), (map { _plain($_) } @$r{qw(a_per_h b_per_h)}),
-		_times($r->{ratio}), _range(@$r{qw(least most)}) ];
+	return [
+		seconds($r->{level_us} / 1e6), (map { _plain($_) } @$r{qw(a_per_h b_per_h)}),
+		_times($r->{ratio}), _range(@$r{qw(least most)})
+	];
 }
 
 sub _schedulability {
@@ -430,35 +438,39 @@ sub _schedulability {
 	if (!$n) {
 		print STDERR
 			"tipme: latency schedulability: --once-in $o->{'once-in'}: a time is meant, as in "
-				. "10min, 1h, 1d\n";
+			. "10min, 1h, 1d\n";
 		return $USAGE_ERROR;
 	}
 	if (@args < 2) {
 		print STDERR
 			"tipme: latency schedulability: name a result of `tipme latency record -o FILE` and a "
-				. "file of tasks\n";
+			. "file of tasks\n";
 		return $USAGE_ERROR;
 	}
 	my $r       = Tipme::Latency::Result->read($args[0]);
+	my @tasks   = read_tasks($args[1]);
 	my $stage   = $r->stage($o->{stage});
 	my $seconds = $n * $SECONDS{$unit};
 	my $worst   = $r->level($stage, 1 / $seconds)
 		// die sprintf
 		"%s: it watched for %s; what happens once in %s takes at least that long: record for "
-			. "longer, or say --once-in\n",
+		. "longer, or say --once-in\n",
 		$r->{file}, seconds($r->watched_s($stage)), seconds($seconds);
-	my $s = schedulability($worst, $r->mean_us($stage), read_tasks($args[1]));
+	my $s = schedulability($worst, $r->mean_us($stage), @tasks);
+
 	if ($o->{json}) {
 		print_json({ %$s, stage => $stage, worst_us => $worst, once_in_s => $seconds });
-	}
-	else {
-		put(_about($r, $stage) . sprintf "exceeded once in %s: %s\n", seconds($seconds),
-			seconds($worst / 1e6));
+	} else {
+		put(
+			_about($r, $stage) . sprintf "exceeded once in %s: %s\n", seconds($seconds),
+			seconds($worst / 1e6)
+		);
 		put(
 			sprintf
 				"load %.1f %% of a CPU; without latencies: Liu and Layland %.1f %%, hyperbolic "
-					. "%.3f (2 is the bound)\n\n",
-			100 * $s->{load}, 100 * $s->{liu_layland}, $s->{hyperbolic});
+				. "%.3f (2 is the bound)\n\n",
+			100 * $s->{load}, 100 * $s->{liu_layland}, $s->{hyperbolic}
+		);
 		put(
 			table(
 				[
@@ -474,9 +486,11 @@ sub _schedulability {
 
 sub _task_row {
 	my ($t) = @_;
-	return [ one_line($t->{name}),
+	return [
+		one_line($t->{name}),
 		(map { defined $_ ? seconds($_ / 1e6) : '-' } @$t{qw(blocking_us response_us deadline_us)}),
-		$t->{meets} ? 'meets it' : 'misses it' ];
+		$t->{meets} ? 'meets it' : 'misses it'
+	];
 }
 
 1;

@@ -20,13 +20,13 @@ my $MAX_TASKS = 1000;
 my $MAX_STEPS = 100_000;
 
 # read_tasks(FILE): a line a task: NAME PERIOD_MS COMPUTE_MS [DEADLINE_MS [BUFFERS]]; # begins a
-# comment. They come back by rate: shortest period first. Dies by a sentence with the line.
+# comment. They come back by rate: shortest period first, but drivers (+NAME) before all others: they
+# are of a higher priority whatever their rate. Dies by a sentence with the line.
 sub read_tasks {
 	my ($file) = @_;
 	open my $h, '<', $file
-		or die
-		"$file: $!: name a file of tasks, a line each: NAME PERIOD_MS COMPUTE_MS "
-			. "[DEADLINE_MS [BUFFERS]]\n";
+		or die "$file: $!: name a file of tasks, a line each: NAME PERIOD_MS COMPUTE_MS "
+		. "[DEADLINE_MS [BUFFERS]]\n";
 	my (@tasks, %seen);
 	while (my $line = <$h>) {
 		$line =~ s/#.*//;
@@ -37,6 +37,7 @@ sub read_tasks {
 		my ($bad) = grep { !/\A[0-9]{1,9}(?:\.[0-9]{1,9})?\z/ } @n;
 		die "$file: line $.: '$bad' is no number of milliseconds\n" if defined $bad;
 		my ($period, $compute, $deadline, $buffers) = @n;
+		my $driver = $name =~ s/\A[+](?=.)// ? 1 : 0;
 		die "$file: line $.: $name: a period and a computation above 0 are meant\n"
 			if $period <= 0 || $compute <= 0;
 		die "$file: line $.: $name: it computes for longer than its period\n" if $compute > $period;
@@ -48,15 +49,21 @@ sub read_tasks {
 			if $buffers < 2 || $buffers != int $buffers;
 		die "$file: line $.: $name: a second task of that name\n" if $seen{$name}++;
 		push @tasks,
-			{ name => $name, period_us => 1000 * $period, compute_us => 1000 * $compute,
-			deadline_us => 1000 * $deadline, buffers => $buffers };
+			{
+			name        => $name, period_us => 1000 * $period,    compute_us => 1000 * $compute,
+			deadline_us => 1000 * $deadline, buffers => $buffers, driver     => $driver
+			};
 		die "$file: more than $MAX_TASKS tasks\n" if @tasks > $MAX_TASKS;
 	}
 	die "$file: no tasks in it\n" if !@tasks;
 	my $load = sum0 map { $_->{compute_us} / $_->{period_us} } @tasks;
 	die sprintf "%s: its tasks need %.0f %% of a CPU: no schedule has that\n", $file, 100 * $load
 		if $load > 1;
-	return sort { $a->{period_us} <=> $b->{period_us} || $a->{name} cmp $b->{name} } @tasks;
+	return sort {
+			   $b->{driver} <=> $a->{driver}
+			|| $a->{period_us} <=> $b->{period_us}
+			|| $a->{name} cmp $b->{name}
+	} @tasks;
 }
 
 # pseudo_worst_us(WORST, MEAN, BUFFERS): a task with BUFFERS may spread one long latency over its
@@ -79,8 +86,10 @@ sub schedulability {
 		my $blocking = pseudo_worst_us($worst, $mean, $t->{buffers});
 		my $response = _response_us($t, $blocking, @tasks[ 0 .. $i - 1 ]);
 		push @out,
-			{ name => $t->{name}, blocking_us => $blocking, response_us => $response,
-			deadline_us => $t->{deadline_us}, meets => defined $response ? 1 : 0 };
+			{
+			name        => $t->{name},        blocking_us => $blocking, response_us => $response,
+			deadline_us => $t->{deadline_us}, meets       => defined $response ? 1 : 0
+			};
 	}
 	return {
 		load       => $load, liu_layland => @tasks * (2**(1 / @tasks) - 1),
