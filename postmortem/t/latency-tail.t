@@ -92,6 +92,15 @@ subtest 'mean time to underrun, by hand' => sub {
 	}
 };
 
+subtest 'drivers' => sub {
+	# A driver of 5 ms in 100 goes before a task of 2 ms in 10, and blocking is 1 ms: 1 + 2 + 5.
+	my @tasks = tasks('drivers', "a 10 2\n+net 100 5\n");
+	is(join(' ', map { $_->{name} } @tasks), 'net a', 'a driver goes before all tasks, whatever its period');
+	my $s = schedulability(1000, 0, @tasks);
+	is_deeply([ map { $_->{response_us} } @{ $s->{tasks} } ], [ 6000, 8000 ], '... and they wait for it');
+	is join(' ', map { $_->{name} } tasks('plain', "a 10 2\nnet 100 5\n")), 'a net', 'without the sign it goes by rate';
+};
+
 subtest 'schedulability, by hand' => sub {
 	# Liu and Layland 1973: three tasks, 3 (2^(1/3) - 1) = 0.7798
 	my @tasks = tasks('t1', "a 4 1\nb 5 1\nc 10 3\n");
