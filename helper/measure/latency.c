@@ -175,7 +175,7 @@ static int keep(const char *path, struct json_object *o)
 
 static int show(struct json_object *o, bool json)
 {
-	char why[200];
+	char why[200] = "no memory";
 
 	if (json)
 		return puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED)) < 0 ? EXIT_FAILURE : 0;

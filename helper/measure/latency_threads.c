@@ -7,7 +7,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "latency_threads.h"
@@ -38,9 +40,6 @@ static int thread_start(struct tipme_latency_thread *t, unsigned int priority, v
 		pthread_attr_setinheritsched(&attr, PTHREAD_INHERIT_SCHED);
 		err = pthread_create(&t->thread, &attr, run, t);
 	}
-	/* More CPUs than may have their stacks locked. */
-	if (err == EAGAIN && !munlockall())
-		err = pthread_create(&t->thread, &attr, run, t);
 	pthread_attr_destroy(&attr);
 	return -err;
 }
@@ -53,6 +52,20 @@ static void minute(struct tipme_latencies *all, int fd, const struct tipme_laten
 	all->minute(all, ended);
 }
 
+/*
+ * A page fault would be a latency of our own; where memory may not be locked, it is one. Who may lock
+ * so much and no more gets no memory at all beyond that, if what comes is to be locked, too.
+ */
+static void memory_lock(void)
+{
+	struct rlimit limit;
+
+	if (!geteuid() || (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur == RLIM_INFINITY))
+		mlockall(MCL_CURRENT | MCL_FUTURE);
+	else
+		mlockall(MCL_CURRENT);
+}
+
 int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt, int fd,
 			  const struct tipme_latency_work *work)
 {
@@ -62,8 +75,7 @@ int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latenc
 	unsigned int started = 0;
 	int err = thread ? 0 : -ENOMEM;
 
-	/* A page fault would be a latency of our own; where memory may not be locked, it is one. */
-	mlockall(MCL_CURRENT | MCL_FUTURE);
+	memory_lock();
 	all->begun_ns = begun;
 	minute(all, fd, work, 0);
 	while (!err && started < all->cpus) {
