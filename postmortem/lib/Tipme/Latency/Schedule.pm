@@ -20,8 +20,8 @@ my $MAX_TASKS = 1000;
 my $MAX_STEPS = 100_000;
 
 # read_tasks(FILE): a line a task: NAME PERIOD_MS COMPUTE_MS [DEADLINE_MS [BUFFERS]]; # begins a
-# comment. They come back by rate: shortest period first, but drivers (+NAME) before all others: they
-# are of a higher priority whatever their rate. Dies by a sentence with the line.
+# comment. They come back by rate: shortest period first, but drivers (+NAME) before all others, as
+# their priority is higher whatever their rate. Dies by a sentence with the line.
 sub read_tasks {
 	my ($file) = @_;
 	open my $h, '<', $file
