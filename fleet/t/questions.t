@@ -13,9 +13,9 @@ BEGIN { $src = "$Bin/../.."; $tmp = tempdir(CLEANUP => 1) }
 use lib "$src/fleet/lib", "$Bin/lib", "$src/postmortem/lib", "$src/postmortem/t/lib",
 	"$src/abi/lib", "$src/abi/generated";
 use Tipme::Fleet::Database;
-use Tipme::Fleet::Questions qw(top trend clusters lags totals);
+use Tipme::Fleet::Questions qw(top trend clusters lags totals counted_top counted_trend);
 use Tipme::Statistics       qw(poisson_interval);
-use Tipme::Test::Fleet      qw(rows presences machine $NOW);
+use Tipme::Test::Fleet      qw(rows presences counts machine $NOW);
 use Tipme::Test::Xml        qw(xml_problem);
 
 my $file = "$tmp/fleet.sqlite";
@@ -36,21 +36,23 @@ for my $by (Tipme::Fleet::Questions::dimensions()) {
 		$w->{of}{ $_->{machine} } = 1;
 	}
 	my @want = map {
-		{ name => $_, lags => $want{$_}{lags}, waited_ns => $want{$_}{waited_ns},
-			machines => scalar keys %{ $want{$_}{of} } }
+		{
+			name     => $_, lags => $want{$_}{lags}, waited_ns => $want{$_}{waited_ns},
+			machines => scalar keys %{ $want{$_}{of} }
+		}
 		}
 		sort { $want{$b}{waited_ns} <=> $want{$a}{waited_ns} || $a cmp $b } keys %want;
 	is_deeply top($db, by => $by, limit => 100), \@want, "top by $by";
 }
 my $first = Tipme::Fleet::Database::week_of($NOW) - 3;
-my @late  = grep { $_->{week} >= $first } @rows;
+my @last  = grep { $_->{week} >= $first } @rows;
 is_deeply totals($db, weeks => 4, now => $NOW), {
-	lags  => scalar @late, waited_ns => sum0(map { $_->{waited_ns} } @late),
-	first => (sort { $a <=> $b } map { $_->{time} } @late)[0],
-	last  => (sort { $b <=> $a } map { $_->{time} } @late)[0]
+	lags  => scalar @last, waited_ns => sum0(map { $_->{waited_ns} } @last),
+	first => (sort { $a <=> $b } map { $_->{time} } @last)[0],
+	last  => (sort { $b <=> $a } map { $_->{time} } @last)[0]
 	},
 	'the last four weeks';
-is sum0(map { $_->{lags} } @{ top($db, weeks => 4, now => $NOW, limit => 100) }), scalar @late,
+is sum0(map { $_->{lags} } @{ top($db, weeks => 4, now => $NOW, limit => 100) }), scalar @last,
 	'... as top has them';
 
 my $trend = trend($db, by => 'kernel');
@@ -86,6 +88,43 @@ is_deeply [ map { $_->{waited_ns} } @$one ],
 	[ (sort { $b <=> $a } map { $_->{waited_ns} } @{ $same{ $clusters->[0]{signature} } })
 	[ 0 .. $#$one ] ], 'the longest of one';
 
+# Counts of profiles join in.
+is_deeply counted_top($db, limit => 100, by => 'application'),
+	[
+	map {
+		{ %$_, counted => undef }
+	} @{ top($db, limit => 100, by => 'application') }
+	],
+	'no counts yet';
+is_deeply counted_trend($db, by => 'kernel'), { weeks => [], values => [] }, '... by weeks neither';
+my @counts = counts(machines => 30, weeks => 5);
+push @counts,
+	{ %{ $counts[0] }, application => 'quick', profile => 'f' x 16, late => 0, answers => 7 };
+is $db->add('counts', @counts), scalar @counts, 'counts';
+is $db->add('counts', @counts), 0,              '... each once';
+my %by_app;
+for my $c (@counts) { $by_app{ $c->{application} }{$_} += $c->{$_} for qw(answers late waited_ns) }
+my %top = map { $_->{name} => $_ } @{ counted_top($db, limit => 100, by => 'application') };
+is_deeply {
+	map {
+		my $c = $top{$_}{counted};
+		$c ? ($_ => { map { $_ => $c->{$_} } qw(answers late waited_ns) }) : ()
+	} keys %top
+}, \%by_app, 'top by application has them';
+is $top{quick}{lags}, 0, '... of an application without a lag, too';
+my $counted = counted_trend($db, by => 'kernel');
+is sum0(map { $_->{answers} } @{ $counted->{weeks} }), sum0(map { $_->{answers} } @counts),
+	'trend has each answer';
+my ($k) = grep { $_->{name} eq '6.12.6-amd64' } @{ $counted->{values} };
+my @late = map {
+	sum0(map { $_->{late} } @$_)
+} [ grep { $_->{kernel} eq $k->{name} } @counts ];
+is $k->{late},                   $late[0], 'a kernel with all its late ones';
+is sprintf('%.9f', $k->{share}), sprintf('%.9f', 1000 * $k->{late} / $k->{answers}), '... of 1,000';
+ok $k->{low} < $k->{share} && $k->{share} < $k->{high}, '... with its interval';
+is_deeply counted_trend($db, weeks => 2, now => $NOW)->{weeks},
+	[ @{ counted_trend($db)->{weeks} }[ -2, -1 ] ], 'the last two weeks';
+
 # An update that helped: half as many lags in as many hours.
 my $before = Tipme::Fleet::Database->open("$tmp/update.sqlite", write => 1);
 $before->setup;
@@ -97,9 +136,7 @@ $before->add(
 		map {
 			{
 				%{ $all[$_] }, version => 'gedit 44', week => $week - 1,
-					  time => $NOW
-					- 7 * 86_400
-					- $_
+					time => $NOW - 7 * 86_400 - $_
 			}
 		} 0 .. 399
 	),
@@ -112,8 +149,10 @@ $before->add(
 	map {
 		my $m = machine($_);
 		map {
-			{ machine => $m, week => $week - $_, kernel => '',
-				version => $_ ? 'gedit 44' : 'gedit 45', hours => 40 }
+			{
+				machine => $m, week => $week - $_, kernel => '',
+				version => $_ ? 'gedit 44' : 'gedit 45', hours => 40
+			}
 		} 0, 1
 	} 0 .. 19
 );
@@ -137,6 +176,18 @@ like $said, qr/\Aculprit +lags +machines +waited\n(?:\S+ +[\d,]+ +50 +[\d.]+ (?:
 is_deeply [ map { $_->{name} }
 		@{ Cpanel::JSON::XS->new->decode((run('top --all --json', $file))[0])->{rows} } ],
 	[ map { $_->{name} } @{ top($db) } ], '... or JSON';
+($said) = run('top --all --by application', $file);
+like $said, qr/\Aapplication +lags +machines +waited +answers +late of 1,000\n/, '... with counts';
+like $said, qr/^quick +0 +- +0\S* +\S+ +7 +0$/m,                                 '... as told';
+($said) = run('trend --all --by kernel', $file);
+like $said, qr/^week of +kernel +answers +late of 1,000 +95 %\n\S+ +6\.1\.0-26-amd64 +60,000 /m,
+	'tipme fleet trend: late answers, week by week'
+	or diag $said;
+like $said, qr/^kernel 6\.1\.0-28-amd64: [\d.]+ late of 1,000 answers; worse than before: /m,
+	'... and what the update did to them'
+	or diag $said;
+unlike + (run("trend --all --signature $clusters->[0]{signature}", $file))[0], qr/answers/,
+	'... of one cluster there are none';
 ($said) = run('trend --all --by version', "$tmp/update.sqlite");
 like $said,
 	qr/^version gedit 45: 25 lags in 100 h; better than before: 0\.5 times \(0\.4\d+ to 0\.5\d+\)$/m,
@@ -171,7 +222,17 @@ unlike $html, qr/<script|\bsrc=|href="http|url\(http|\@import/,
 	'... runs nothing and loads nothing';
 my ($svg) = $html =~ m{(<svg.*?</svg>)}s;
 is xml_problem($svg), undef, '... with a picture';
+like $html, qr/Answers that profiles counted.*<svg.*Late answers by kernel/s,
+	'... what was counted';
 unlike $html, qr/\b[0-9a-f]{32}\b/, '... and no machine';
+
+# A database of a version that knew no counts.
+$before->dbh->do('DROP TABLE counts');
+like + (run('top', "$tmp/update.sqlite"))[0],
+	qr/update\.sqlite: was made by an earlier version: run `tipme fleet setup` once more$/,
+	'a database of an earlier version';
+is + (run('setup', "$tmp/update.sqlite"))[0], "made: counts\n", '... gets what is new';
+like + (run('top --all', "$tmp/update.sqlite"))[0], qr/^culprit +lags/, '... and keeps what it has';
 
 # Retention: whole months.
 $db->maintain(keep_months => 1);

@@ -15,7 +15,7 @@ use lib "$src/fleet/lib", "$Bin/lib", "$src/postmortem/lib", "$src/abi/lib", "$s
 use Tipme::Bundle;
 use Tipme::Fleet::Database;
 use Tipme::Fleet::Spool;
-use Tipme::Test::Fleet qw(rows machine bundle presence_file presences);
+use Tipme::Test::Fleet qw(rows machine bundle small_file presences counts);
 
 my $n = 0;
 
@@ -35,9 +35,10 @@ sub take {
 
 sub in_db {
 	my ($db) = @_;
-	return Tipme::Fleet::Database->open($db)
-		->dbh->selectall_arrayref('SELECT * FROM lags ORDER BY machine, time, episode',
-		{ Slice => {} });
+	return Tipme::Fleet::Database->open($db)->dbh->selectall_arrayref(
+		'SELECT * FROM lags ORDER BY machine, time, episode',
+		{ Slice => {} }
+	);
 }
 
 sub names {
@@ -50,10 +51,19 @@ my @rows = rows(60, machines => 7);
 subtest 'a bundle is a row' => sub {
 	my ($spool, $db) = fresh();
 	bundle("$spool/$_.tipme", $rows[$_]) for 0 .. $#rows;
-	presence_file("$spool/$_->{week}.tipme-presence", $_) for presences(machines => 1, weeks => 3);
+	small_file("$spool/$_->{week}.tipme-presence", $_) for presences(machines => 1, weeks => 3);
+	my @counts = counts(machines => 1, weeks => 2);
+	for my $week (0, 1) {
+		my @of = @counts[ 3 * $week .. 3 * $week + 2 ];
+		small_file("$spool/$week.tipme-counts", { %{ $of[0] }, counts => \@of });
+	}
 	open my $other, '>', "$spool/README" or die "$!\n";
-	is_deeply take($spool, $db), { new => 63, known => 0, refused => 0, young => 0 },
+	is_deeply take($spool, $db), { new => 69, known => 0, refused => 0, young => 0 },
 		'all are taken';
+	my $dbh     = Tipme::Fleet::Database->open($db)->dbh;
+	my $counted = $dbh->selectall_arrayref('SELECT * FROM counts ORDER BY week DESC, late',
+		{ Slice => {} });
+	is_deeply $counted, \@counts, 'counts of profiles are rows, too';
 	is_deeply [ names($spool) ], ['README'],
 		'... and gone from the spool; what is no bundle is left alone';
 	my $have = in_db($db);
@@ -113,12 +123,35 @@ subtest 'a hostile file harms only itself' => sub {
 		verdict       => { verdict  => { verdict => 'none' } },
 	);
 	bundle("$spool/bad-$_.tipme", $row, %{ $bad{$_} }) for keys %bad;
-	bundle("$spool/other.tipme", $row,
-		manifest => { fleet => { name => 'lab', machine => $row->{machine} } });
-	Tipme::Bundle->write("$spool/deep.tipme", [ 'manifest.json', '[' x 5000 ],
-		[ 'verdict.json', '{}' ]);
-	Tipme::Bundle->write("$spool/lone.tipme",
-		[ 'manifest.json', '{"fleet":{"name":"office","machine":"' . machine(1) . '"}}' ]);
+	my ($c)   = counts(machines => 1, weeks => 1);
+	my %count = (
+		'count-machine' => { machine => 'x' },
+		'count-profile' => { profile => '../x' },
+		'count-week'    => { week    => 99_999 },
+		'count-list'    => { counts  => {} },
+		'count-none'    => { counts  => [] },
+		'count-many'    => { counts  => [ ($c) x 400 ] },
+		'count-kind'    => { counts  => [ { %$c, input     => ['key'] } ] },
+		'count-late'    => { counts  => [ { %$c, late      => 2001 } ] },
+		'count-huge'    => { counts  => [ { %$c, waited_ns => '9' x 40 } ] },
+		'count-sign'    => { counts  => [ { %$c, answers   => -1 } ] },
+	);
+	small_file("$spool/bad-$_.tipme-counts", { %$c, counts => [$c], %{ $count{$_} } })
+		for keys %count;
+	small_file("$spool/odd.tipme-counts",
+		{ %$c, counts => [ { %$c, application => "a\e[2J'; DROP TABLE counts; --" } ] });
+	bundle(
+		"$spool/other.tipme", $row,
+		manifest => { fleet => { name => 'lab', machine => $row->{machine} } }
+	);
+	Tipme::Bundle->write(
+		"$spool/deep.tipme", [ 'manifest.json', '[' x 5000 ],
+		[ 'verdict.json', '{}' ]
+	);
+	Tipme::Bundle->write(
+		"$spool/lone.tipme",
+		[ 'manifest.json', '{"fleet":{"name":"office","machine":"' . machine(1) . '"}}' ]
+	);
 	IO::Compress::Gzip::gzip(\("\0" x (300 << 20)) => "$spool/bomb.tipme", -Level => 9);
 	open my $junk, '>', "$spool/junk.tipme" or die "$!\n";
 	print {$junk} 'x' x 1000;
@@ -137,19 +170,22 @@ subtest 'a hostile file harms only itself' => sub {
 	mkfifo("$spool/fifo.tipme", 0600) or die "$!\n";
 	symlink '/etc/passwd', "$spool/link.tipme" or die "$!\n";
 	mkdir "$spool/folder.tipme" or die "$!\n";
-	my %odd = (%$row, sentence => "a\e[2Jb\x{202e}c" . 'd' x 1000,
-		culprit => "x\n'; DROP TABLE lags; --", episode => 'odd');
+	my %odd = (
+		%$row, sentence => "a\e[2Jb\x{202e}c" . 'd' x 1000,
+		culprit => "x\n'; DROP TABLE lags; --", episode => 'odd'
+	);
 	bundle("$spool/odd.tipme",  \%odd);
 	bundle("$spool/good.tipme", $rows[2]);
 	my $before = () = in_db($db);
 	my $did    = take($spool, $db, fleet => 'office');
-	is $did->{new}, 2, 'the good ones among them are rows'
+	is $did->{new}, 3, 'the good ones among them are rows'
 		or diag explain [ names("$spool/refused") ];
 	is $did->{young}, 1, 'one that may still be written waits';
 	is_deeply [ grep { !/\.why$/ } names("$spool/refused") ],
 		[
-		sort((map {"bad-$_.tipme"} keys %bad),
-			map {"$_.tipme"} qw(other deep lone bomb junk cut fifo folder)) ],
+		sort((map {"bad-$_.tipme"} keys %bad), (map {"bad-$_.tipme-counts"} keys %count),
+			map {"$_.tipme"} qw(other deep lone bomb junk cut fifo folder))
+		],
 		'the others are aside';
 
 	for my $file (grep { !/\.why$/ } names("$spool/refused")) {
@@ -160,6 +196,9 @@ subtest 'a hostile file harms only itself' => sub {
 	my ($o) = grep { $_->{episode} eq 'odd' } @{ in_db($db) };
 	unlike "$o->{sentence}$o->{culprit}", qr/[\x00-\x1f\x7f\x{202e}]/,
 		'nothing in a row can write to a terminal';
+	my ($named) =
+		Tipme::Fleet::Database->open($db)->dbh->selectrow_array('SELECT application FROM counts');
+	unlike $named, qr/[\x00-\x1f\x7f]/, '... of counts neither';
 	is length $o->{sentence}, 500, '... nor be longer than it may';
 };
 

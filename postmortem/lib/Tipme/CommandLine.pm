@@ -12,7 +12,7 @@ use Time::Local qw(timegm);
 use Tipme::Printable qw(put printable);
 use Tipme::Progress;
 
-our @EXPORT_OK = qw(options replaceable print_json terminal_json ms seconds with_commas bytes_text local_time table);
+our @EXPORT_OK = qw(options replaceable print_json terminal_json ms seconds with_commas bytes_text local_time said_yes table);
 
 my $USAGE_ERROR = 64;
 
@@ -100,6 +100,15 @@ sub local_time {
 	my @t = $utc =~ /\A(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?Z\z/ or return $utc;
 	my $epoch = eval { timegm(@t[ 5, 4, 3, 2 ], $t[1] - 1, $t[0]) } // return $utc;
 	return POSIX::strftime('%Y-%m-%d %H:%M:%S', localtime $epoch);
+}
+
+# said_yes(QUESTION): asks on the terminal; all but a clear yes is a no.
+sub said_yes {
+	my ($question) = @_;
+	put("\n$question [y/N] ");
+	STDOUT->flush;
+	my $answer = <STDIN>;
+	return defined $answer && $answer =~ /\A\s*y(?:es)?\s*\z/i ? 1 : 0;
 }
 
 # table(\@ROWS, ALIGN): lines with columns as wide as they need; ALIGN has l or r for each column, the last column is not padded.

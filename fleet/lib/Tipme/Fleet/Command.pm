@@ -8,7 +8,7 @@ use warnings;
 use Time::Local        qw(timegm_modern);
 use Tipme::CommandLine qw(options print_json replaceable table with_commas);
 use Tipme::Fleet::Database;
-use Tipme::Fleet::Questions qw(top trend clusters lags dimensions);
+use Tipme::Fleet::Questions qw(counted_top counted_trend trend clusters lags dimensions);
 use Tipme::Fleet::Report;
 use Tipme::Fleet::Spool;
 use Tipme::Printable qw(put one_line);
@@ -28,13 +28,11 @@ my %HELP  = (
 		. "machines (0 to 3), which the first asks as foreign tables.\n$DB\n  tipme fleet setup\n"
 		. "  tipme fleet setup --db 'pg:dbname=fleet' --from 2026-01\n",
 	ingest => "usage: tipme fleet ingest FOLDER [--jobs N] [--keep] [--fleet NAME] [--db NAME]\n\n"
-		. "Takes the bundles (*.tipme) and presences (*.tipme-presence) that a transport has put "
-		. "into\n"
-		. "FOLDER. What was taken is removed, or kept in FOLDER/taken (--keep); what is no bundle "
-		. "goes to\n"
-		. "FOLDER/refused, with the reason. A file that is taken twice counts once. Ends with 2 "
-		. "if\n"
-		. "anything was refused.\n"
+		. "Takes bundles (*.tipme), presences (*.tipme-presence) and counts of profiles "
+		. "(*.tipme-counts)\n"
+		. "that a transport has put into FOLDER. What was taken is removed, or kept in\n"
+		. "FOLDER/taken (--keep). What is no such file goes to FOLDER/refused, with the reason.\n"
+		. "A file that is taken twice counts once. Ends with 2 if anything was refused.\n"
 		. "  --jobs N      so many processes (1)\n  --fleet NAME  refuse what is for another "
 		. "fleet\n$DB\n"
 		. "  tipme fleet ingest /var/spool/tipme\n  tipme fleet ingest /var/spool/tipme --jobs 4 "
@@ -42,16 +40,19 @@ my %HELP  = (
 	top => 'usage: tipme fleet top [--by '
 		. join('|', dimensions()) . "]\n"
 		. "                       [--weeks N | --all] [--limit N] [--json] [--db NAME]\n\n"
-		. "Who costs people most waiting: by culprit, if nothing else is named.\n$SPAN$DB\n"
+		. "Who costs people most waiting: by culprit, if nothing else is named. By application,\n"
+		. "kernel or version also what profiles counted: answers, and how many of 1,000 were late.\n"
+		. "$SPAN$DB\n"
 		. "  tipme fleet top\n  tipme fleet top --by application --weeks 4\n",
 	trend =>
 		"usage: tipme fleet trend [--by kernel|version] [--signature ID] [--weeks N | --all]\n"
-			. "                         [--json] [--db NAME]\n\n"
+		. "                         [--json] [--db NAME]\n\n"
 		. "Lags in 100 hours of recording, week by week, with 95 % intervals. --by also compares "
 		. "each\n"
 		. "kernel or version to the one before it: did the update help? --signature: only lags of "
 		. "one\n"
-		. "cluster.\n$SPAN$DB\n  tipme fleet trend\n  tipme fleet trend --by kernel --weeks 12\n",
+		. "cluster. Below it: how many of 1,000 answers were late, where profiles were sent.\n"
+		. "$SPAN$DB\n  tipme fleet trend\n  tipme fleet trend --by kernel --weeks 12\n",
 	cluster => "usage: tipme fleet cluster [--weeks N | --all] [--limit N] [--json] [--db NAME]\n\n"
 		. "Lags that look alike: by kind, culprit, function and stage.\n$SPAN$DB\n"
 		. "  tipme fleet cluster\n  tipme fleet cluster --weeks 4 --limit 5\n",
@@ -121,8 +122,10 @@ sub _setup {
 			"tipme: fleet setup: --shares $o->{shares}: numbers from 0 to 3 are meant, as 1,3\n";
 		return $USAGE_ERROR;
 	}
-	my @done = $db->setup(since => $since,
-		defined $o->{shares} ? (shares => [ split /,/, $o->{shares} ]) : ());
+	my @done = $db->setup(
+		since => $since,
+		defined $o->{shares} ? (shares => [ split /,/, $o->{shares} ]) : ()
+	);
 	return _say(@done ? @done : 'all there');
 }
 
@@ -158,22 +161,24 @@ sub _top {
 	my ($o, $db, $exit) = _begin('top', \@args, 0, 'by=s', 'weeks=i', 'all', 'limit=i', 'json');
 	return $exit if !$o;
 	my $by   = $o->{by} // 'culprit';
-	my $rows = top($db, by => $by, weeks => $o->{weeks}, limit => $o->{limit});
+	my $rows = counted_top($db, by => $by, weeks => $o->{weeks}, limit => $o->{limit});
 	if ($o->{json}) { print_json({ by => $by, rows => $rows }); return 0 }
 	return _say($NOTHING) if !@$rows;
+	my $counted = grep { $_->{counted} } @$rows;
 	put(
 		table(
 			[
-				[ $by, 'lags', 'machines', 'waited' ],
+				[ $by, 'lags', 'machines', 'waited', $counted ? ('answers', 'late of 1,000') : () ],
 				map {
 					[
 						_name($_->{name}), with_commas($_->{lags}),
 						defined $_->{machines} ? with_commas($_->{machines}) : '-',
-						Tipme::Fleet::Report::waited($_->{waited_ns})
+						Tipme::Fleet::Report::waited($_->{waited_ns}),
+						$counted ? Tipme::Fleet::Report::counted($_->{counted}) : ()
 					]
 				} @$rows
 			],
-			'lrrr'
+			'lrrrrr'
 		)
 	);
 	return 0;
@@ -185,33 +190,78 @@ sub _trend {
 		_begin('trend', \@args, 0, 'by=s', 'signature=s', 'weeks=i', 'all', 'json');
 	return $exit if !$o;
 	my $t = trend($db, by => $o->{by}, weeks => $o->{weeks}, signature => $o->{signature});
-	if ($o->{json}) { print_json($t); return 0 }
-	return _say($NOTHING) if !@{ $t->{weeks} };
+	# Counts are of all answers: they say nothing about one cluster.
+	my $c =
+		defined $o->{signature}
+		? { weeks => [], values => [] }
+		: counted_trend($db, by => $o->{by}, weeks => $o->{weeks});
+	if ($o->{json}) { print_json({ %$t, counted => $c }); return 0 }
+	return _say($NOTHING)     if !@{ $t->{weeks} } && !@{ $c->{weeks} };
+	_put_rates($o->{by}, $t)  if @{ $t->{weeks} };
+	put("\n")                 if @{ $t->{weeks} } && @{ $c->{weeks} };
+	_put_counts($o->{by}, $c) if @{ $c->{weeks} };
+	return 0;
+}
+
+sub _put_rates {
+	my ($by, $t) = @_;
 	my $per = "in $Tipme::Fleet::Questions::PER_HOURS h";
 	put(
 		table(
 			[
-				[ 'week of', defined $o->{by} ? $o->{by} : (), 'lags', 'hours', $per, '95 %' ],
+				[ 'week of', defined $by ? $by : (), 'lags', 'hours', $per, '95 %' ],
 				map {
 					[
 						Tipme::Fleet::Database::week_text($_->{week}),
-						defined $o->{by} ? _name($_->{name}) : (), with_commas($_->{lags}),
+						defined $by ? _name($_->{name}) : (), with_commas($_->{lags}),
 						defined $_->{hours} ? with_commas(int $_->{hours}) : '-',
 						Tipme::Fleet::Report::number($_->{rate}),
 						Tipme::Fleet::Report::between(@$_{qw(low high)})
 					]
 				} @{ $t->{weeks} }
 			],
-			defined $o->{by} ? 'llrrrl' : 'lrrrl'
+			defined $by ? 'llrrrl' : 'lrrrl'
+		)
+	);
+	put("No machine told for how many hours it recorded (`tipme fleet present`): these are no "
+			. "rates.\n")
+		if !grep { defined $_->{hours} } @{ $t->{weeks} };
+	put("\n", map { one_line(_change($by, $_)) . "\n" } @{ $t->{values} })
+		if @{ $t->{values} };
+	return;
+}
+
+# Answers that profiles have counted, and how many of them were late.
+sub _put_counts {
+	my ($by, $c) = @_;
+	put(
+		table(
+			[
+				[ 'week of', defined $by ? $by : (), 'answers', 'late of 1,000', '95 %' ],
+				map {
+					[
+						Tipme::Fleet::Database::week_text($_->{week}),
+						defined $by ? _name($_->{name}) : (),
+						Tipme::Fleet::Report::counted($_),
+						Tipme::Fleet::Report::between(@$_{qw(low high)})
+					]
+				} @{ $c->{weeks} }
+			],
+			defined $by ? 'llrrl' : 'lrrl'
 		)
 	);
 	put(
-		"No machine told for how many hours it recorded (`tipme fleet present`): these are no "
-			. "rates.\n"
-	) if !grep { defined $_->{hours} } @{ $t->{weeks} };
-	put("\n", map { one_line(_change($o->{by}, $_)) . "\n" } @{ $t->{values} })
-		if @{ $t->{values} };
-	return 0;
+		"\n",
+		map {
+			one_line( "$by "
+					. _name($_->{name}) . ': '
+					. Tipme::Fleet::Report::number($_->{share})
+					. ' late of 1,000 answers'
+					. _compared($_))
+				. "\n"
+		} @{ $c->{values} }
+	) if @{ $c->{values} };
+	return;
 }
 
 # One sentence: what the update did.
@@ -221,14 +271,20 @@ sub _change {
 	return $said . with_commas($v->{lags}) . ' lags, hours not known' if !defined $v->{rate};
 	$said .=
 		Tipme::Fleet::Report::number($v->{rate}) . " lags in $Tipme::Fleet::Questions::PER_HOURS h";
-	return $said if !defined $v->{ratio_low};
+	return $said . _compared($v);
+}
+
+# Beside the one before; nothing where there is none.
+sub _compared {
+	my ($v) = @_;
+	return '' if !defined $v->{ratio_low};
 	my ($low, $high) = @$v{qw(ratio_low ratio_high)};
 	my $word =
 		  defined $high && $high < 1 ? 'better than before'
 		: $low > 1                   ? 'worse than before'
 		:                              'no difference shown';
 	return
-		  "$said; $word: "
+		  "; $word: "
 		. Tipme::Fleet::Report::number($v->{ratio})
 		. ' times ('
 		. Tipme::Fleet::Report::between($low, $high) . ')';

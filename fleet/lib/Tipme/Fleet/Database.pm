@@ -20,6 +20,13 @@ my $AHEAD = 3;
 our @COLUMNS = qw(machine episode time week application culprit kind function stage signature kernel
 	hardware version waited_ns usual_ns confidence sentence);
 our @PRESENCE = qw(machine week kernel version hours);
+our @COUNTS   = qw(machine profile time week application input kernel version answers late
+	waited_ns);
+my %COLUMNS = (lags => \@COLUMNS, presence => \@PRESENCE, counts => \@COUNTS);
+# Tables in shares, in the order of their files in schema/, and what names a row.
+my @SHARED = qw(lags counts);
+my %NAMED =
+	(lags => 'machine, time, episode', counts => 'machine, time, profile, application, input');
 
 # open(NAME, write => 1): a database by its name: `pg:KEY=VALUE;KEY=VALUE` as libpq has them, else a
 # file of SQLite. Without a name: $TIPME_FLEET_DB, the line `db = NAME` of /etc/tipme/fleet.conf, or
@@ -101,20 +108,31 @@ sub setup {
 	my @done;
 	die "SQLite has no shares\n" if $o{shares} && !$self->{pg};
 	return ($self->_setup_shares(@{ $o{shares} }), $self->maintain(%o)) if $o{shares};
-	if (!$self->_has('lags')) {
-		$self->_write_ahead if !$self->{pg};
-		$self->_in_one(
-			sub {
-				$self->{dbh}->do($_) for $self->_statements;
-				$self->_add_share($_,
-					"PARTITION OF lags FOR VALUES WITH (MODULUS $SHARES, REMAINDER $_)")
-					for $self->{pg} ? 0 .. $SHARES - 1 : ();
-			}
-		);
-		push @done, 'tables made';
+	my @missing = grep { !$self->_has($_) } @SHARED;
+	$self->_write_ahead if @missing == @SHARED && !$self->{pg};
+	for my $table (@missing) {
+		$self->_in_one(sub { $self->_make($table) });
 	}
+	push @done, @missing == @SHARED ? 'tables made' : "made: @missing" if @missing;
 	push @done, $self->maintain(%o);
 	return @done;
+}
+
+# A file of the schema, with shares; who may do what with tables that were there may do it with
+# these.
+sub _make {
+	my ($self, $table) = @_;
+	$self->{dbh}->do($_) for $self->_statements($table);
+	return if !$self->{pg};
+	$self->_add_share($table, $_,
+		"PARTITION OF $table FOR VALUES WITH (MODULUS $SHARES, REMAINDER $_)")
+		for 0 .. $SHARES - 1;
+	my ($known) =
+		$self->{dbh}
+		->selectrow_array(q(SELECT count(*) FROM pg_roles WHERE rolname = 'tipme_fleet_writer' )
+			. q(AND has_table_privilege(oid, 'lags', 'INSERT')));
+	$self->_grant if $known;
+	return;
 }
 
 # So that readers and a writer do not wait for each other; kept in the file.
@@ -137,15 +155,19 @@ sub _has {
 # ready(): dies by a sentence where the tables are not there.
 sub ready {
 	my ($self) = @_;
-	return $self if $self->_has('lags');
-	die "$self->{name}: has no tables of a fleet: run `tipme fleet setup` first\n";
+	die "$self->{name}: has no tables of a fleet: run `tipme fleet setup` first\n"
+		if !$self->_has('lags');
+	my ($missing) = grep { !$self->_has($_) } @SHARED;
+	die "$self->{name}: was made by an earlier version: run `tipme fleet setup` once more\n"
+		if defined $missing;
+	return $self;
 }
 
 sub _statements {
-	my ($self) = @_;
-	my $text   = _schema();
-	my %other  = (pg => 'lite', lite => 'pg');
-	my $other  = $other{ $self->{pg} ? 'pg' : 'lite' };
+	my ($self, $table) = @_;
+	my $text  = _schema($table);
+	my %other = (pg => 'lite', lite => 'pg');
+	my $other = $other{ $self->{pg} ? 'pg' : 'lite' };
 	$text =~ s/^$other:.*\n//mg;
 	$text =~ s/^(?:pg|lite): //mg;
 	$text =~ s/--.*$//mg;
@@ -155,7 +177,10 @@ sub _statements {
 }
 
 sub _schema {
-	my ($file) = grep {-f} map { ("$_/schema/0001-lags.sql", "$_/../schema/0001-lags.sql") } @INC;
+	my ($table) = @_;
+	my ($n)     = grep { $SHARED[ $_ - 1 ] eq $table } 1 .. @SHARED;
+	my $name    = sprintf 'schema/%04d-%s.sql', $n, $table;
+	my ($file)  = grep {-f} map { ("$_/$name", "$_/../$name") } @INC;
 	CORE::open my $in, '<', $file // ''
 		or die "the fleet's schema is not installed: install all of tipme-fleet\n";
 	local $/ = undef;
@@ -199,19 +224,25 @@ sub _month_name {
 # A share, whose partitions are months, and one for all other times. In each leaf an index of its
 # own: a table with foreign shares can have none that is unique.
 sub _add_share {
-	my ($self, $share, $as) = @_;
-	$self->{dbh}->do("CREATE TABLE lags_$share $as PARTITION BY RANGE (time)");
-	$self->{dbh}->do("CREATE TABLE lags_${share}_other PARTITION OF lags_$share DEFAULT");
-	$self->{dbh}->do("CREATE UNIQUE INDEX ON lags_${share}_other (machine, time, episode)");
+	my ($self, $table, $n, $as) = @_;
+	my $share = "${table}_$n";
+	$self->{dbh}->do("CREATE TABLE $share $as PARTITION BY RANGE (time)");
+	$self->{dbh}->do("CREATE TABLE ${share}_other PARTITION OF $share DEFAULT");
+	$self->{dbh}->do("CREATE UNIQUE INDEX ON ${share}_other ($NAMED{$table})");
 	return;
 }
 
 # Shares alone, on a server that another asks for them.
 sub _setup_shares {
 	my ($self, @shares) = @_;
-	my ($columns) = join("\n", $self->_statements) =~ /CREATE TABLE lags \((.*?)\)\s*PARTITION/s;
-	my @new = grep { !$self->_has("lags_$_") } @shares;
-	$self->_in_one(sub { $self->_add_share($_, "($columns)") for @new });
+	my @new;
+	for my $table (@SHARED) {
+		my ($columns) =
+			join("\n", $self->_statements($table)) =~ /CREATE TABLE $table \((.*?)\)\s*PARTITION/s;
+		my @of = grep { !$self->_has("${table}_$_") } @shares;
+		$self->_in_one(sub { $self->_add_share($table, $_, "($columns)") for @of });
+		push @new, map {"${table}_$_"} @of;
+	}
 	return @new ? 'shares made: ' . join ', ', @new : ();
 }
 
@@ -220,7 +251,8 @@ sub _shares {
 	my ($self) = @_;
 	return @{
 		$self->{dbh}->selectcol_arrayref(
-			q(SELECT relname FROM pg_class WHERE relname ~ '^lags_[0-9]+$' AND relkind = 'p' ORDER BY 1)
+			'SELECT relname FROM pg_class WHERE relname ~ ? AND ' . q(relkind = 'p' ORDER BY 1),
+			undef, '^(' . join('|', @SHARED) . ')_[0-9]+$'
 		)
 	};
 }
@@ -233,8 +265,9 @@ sub add_month {
 	my $name = "${share}_" . _month_name($time);
 	return if $self->_has($name);
 	my $dbh = $self->{dbh};
+	my ($table) = $share =~ /\A(\w+)_\d+\z/;
 	$dbh->do("CREATE TABLE $name (LIKE $share INCLUDING DEFAULTS)");
-	$dbh->do("CREATE UNIQUE INDEX ON $name (machine, time, episode)");
+	$dbh->do("CREATE UNIQUE INDEX ON $name ($NAMED{$table})");
 	$dbh->do( "WITH gone AS (DELETE FROM ${share}_other WHERE time >= $from AND time < $to "
 			. "RETURNING *) INSERT INTO $name SELECT * FROM gone");
 	$dbh->do("ALTER TABLE $share ATTACH PARTITION $name FOR VALUES FROM ($from) TO ($to)");
@@ -276,7 +309,7 @@ sub _forget {
 				}
 			}
 			my $n = 0;
-			for my $table ($self->{pg} ? map {"${_}_other"} $self->_shares : 'lags') {
+			for my $table ($self->{pg} ? map {"${_}_other"} $self->_shares : @SHARED) {
 				$n += $self->{dbh}->do("DELETE FROM $table WHERE time < ?", undef, $before);
 			}
 			$self->{dbh}->do('DELETE FROM presence WHERE week < ?', undef, week_of($before))
@@ -316,7 +349,7 @@ sub week_text {
 # many were new. A writer needs no right to read.
 sub add {
 	my ($self, $table, @rows) = @_;
-	my @columns = $table eq 'lags' ? @COLUMNS : @PRESENCE;
+	my @columns = @{ $COLUMNS{$table} };
 	my $new     = 0;
 	$self->_in_one(
 		sub {
@@ -352,24 +385,63 @@ sub roles {
 				);
 				$dbh->do("CREATE ROLE $role NOLOGIN") if !$there;
 			}
-			$dbh->do('GRANT INSERT ON lags, presence TO tipme_fleet_writer');
-			my $lags     = join ', ', grep { $_ ne 'machine' && $_ ne 'episode' } @COLUMNS;
-			my $presence = join ', ', grep { $_ ne 'machine' } @PRESENCE;
-			$dbh->do("GRANT SELECT ($lags) ON lags TO tipme_fleet_reader");
-			$dbh->do("GRANT SELECT ($presence) ON presence TO tipme_fleet_reader");
-			$dbh->do('GRANT SELECT ON lags, presence TO tipme_fleet_machines');
+			$self->_grant;
 		}
 	);
 	return 'roles: tipme_fleet_writer, tipme_fleet_reader, tipme_fleet_machines';
+}
+
+# On the shares, too: a question that is put to each of them alone needs it there.
+sub _grant {
+	my ($self) = @_;
+	my $dbh    = $self->{dbh};
+	my %hidden = map { $_ => 1 } qw(machine episode profile);
+	for my $table (sort keys %COLUMNS) {
+		next if !$self->_has($table);
+		my $shown = join ', ', grep { !$hidden{$_} } @{ $COLUMNS{$table} };
+		$dbh->do("GRANT INSERT ON $table TO tipme_fleet_writer");
+		for my $part ($table, map { $_->{name} } $self->_parts($table)) {
+			$dbh->do("GRANT SELECT ($shown) ON $part TO tipme_fleet_reader");
+			$dbh->do("GRANT SELECT ON $part TO tipme_fleet_machines");
+		}
+	}
+	return;
+}
+
+# The shares of a table: { name, far: 1 if another server has it, seen: 1 if we may ask it }
+sub _parts {
+	my ($self, $table) = @_;
+	my $column = $self->sees_machines ? 'machine' : 'week';
+	return @{
+		$self->{dbh}->selectall_arrayref(
+				  q(SELECT c.relname AS name, CASE WHEN c.relkind = 'f' THEN 1 ELSE 0 END AS far, )
+				. q(CASE WHEN has_column_privilege(c.oid, ?, 'SELECT') THEN 1 ELSE 0 END AS seen )
+				. 'FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid '
+				. 'WHERE i.inhparent = to_regclass(?) ORDER BY 1',
+			{ Slice => {} }, $column, $table
+		)
+	};
+}
+
+# shares_apart(TABLE): where a server of its own has some of the shares, and we may ask each: all of
+# them as { name, far }; else nothing. A sum over machines is then made where they lie.
+sub shares_apart {
+	my ($self, $table) = @_;
+	return if !$self->{pg};
+	my @parts = $self->_parts($table);
+	return if !grep({ $_->{far} } @parts) || grep { !$_->{seen} } @parts;
+	return @parts;
 }
 
 # sees_machines(): whether this connection may know which machine a row is of
 sub sees_machines {
 	my ($self) = @_;
 	return 1 if !$self->{pg};
-	my ($may) =
-		$self->{dbh}->selectrow_array(q(SELECT has_column_privilege('lags', 'machine', 'SELECT')));
-	return $may ? 1 : 0;
+	return $self->{sees} //=
+		($self->{dbh}->selectrow_array(q(SELECT has_column_privilege('lags', 'machine', 'SELECT'))))
+		[0]
+		? 1
+		: 0;
 }
 
 1;

@@ -15,7 +15,7 @@ use Tipme::Enrolment;
 use Tipme::Fleet::Database;
 use Tipme::Printable qw(one_line);
 
-our @EXPORT_OK = qw(of_bundle of_presence signature);
+our @EXPORT_OK = qw(of_bundle of_presence of_counts signature);
 
 # Unit: characters. A name of a program, function or package; longer ones are cut.
 my $MAX_NAME = 200;
@@ -23,6 +23,11 @@ my $MAX_NAME = 200;
 my $MAX_SENTENCE = 500;
 # Unit: bytes. Of the files that say how long a recorder ran.
 my $MAX_PRESENCE = 4096;
+# Unit: bytes, and rows. A profile has at most 63 names and two of its own, each with five inputs.
+my ($MAX_COUNTS, $MAX_ROWS) = (1 << 18, 325);
+my %INPUT = map { $_ => 1 } qw(key button wheel touch motion);
+# Answers of one row; nobody presses so often.
+my $MAX_ANSWERS = 1e9;
 # Unit: ns. A lag of a day is no lag.
 my $MAX_WAITED_NS = 86_400 * 1_000_000_000;
 # Unit: seconds since 1970. Before 2020 there was no tipme; a clock may be a day ahead.
@@ -153,14 +158,7 @@ sub signature {
 # wrote. Dies by a sentence.
 sub of_presence {
 	my ($file, %o) = @_;
-	open my $in, '<:raw', $file or die "$file: $!\n";
-	my $got = read $in, my $text, $MAX_PRESENCE + 1;
-	die "$file: $!\n"                              if !defined $got;
-	die "$file: longer than $MAX_PRESENCE bytes\n" if $got > $MAX_PRESENCE;
-	my $p = _decoded($file, 'it', $text);
-	die "$file: its enrolment is none of tipme\n"
-		if ref $p->{machine} || ($p->{machine} // '') !~ $Tipme::Enrolment::ID;
-	die "$file: is for another fleet\n" if defined $o{fleet} && _name($p->{fleet}) ne $o{fleet};
+	my $p    = _small($file, $MAX_PRESENCE, %o);
 	my $week = _whole($p->{week}, 100_000);
 	my $hours =
 		   defined $p->{hours}
@@ -171,6 +169,56 @@ sub of_presence {
 	return {
 		machine => $p->{machine},       week    => $week, hours => $hours,
 		kernel  => _name($p->{kernel}), version => _name($p->{version})
+	};
+}
+
+# The object of a small file that is for our fleet, if one is named.
+sub _small {
+	my ($file, $most, %o) = @_;
+	open my $in, '<:raw', $file or die "$file: $!\n";
+	my $got = read $in, my $text, $most + 1;
+	die "$file: $!\n"                      if !defined $got;
+	die "$file: longer than $most bytes\n" if $got > $most;
+	my $p = _decoded($file, 'it', $text);
+	die "$file: its enrolment is none of tipme\n"
+		if ref $p->{machine} || ($p->{machine} // '') !~ $Tipme::Enrolment::ID;
+	die "$file: is for another fleet\n" if defined $o{fleet} && _name($p->{fleet}) ne $o{fleet};
+	return $p;
+}
+
+# of_counts(FILE, fleet => NAME): rows of the table `counts`, of what `tipme fleet counts` wrote.
+# Dies by a sentence.
+sub of_counts {
+	my ($file, %o) = @_;
+	my $p    = _small($file, $MAX_COUNTS, %o);
+	my $week = _whole($p->{week}, 100_000);
+	my $time = defined $week ? Tipme::Fleet::Database::week_time($week) : undef;
+	die "$file: is of a time that cannot be\n"
+		if !defined $time || $time < $FIRST || $time > time + $AHEAD_S;
+	die "$file: says of which profile it is by no number\n"
+		if ref $p->{profile} || ($p->{profile} // '') !~ /\A[0-9a-f]{16}\z/;
+	my $counts = $p->{counts};
+	die "$file: has no list of counts, or too long a one\n"
+		if ref $counts ne 'ARRAY' || !@$counts || @$counts > $MAX_ROWS;
+	my %of = (
+		machine => $p->{machine},       profile => $p->{profile}, week => $week, time => $time,
+		kernel  => _name($p->{kernel}), version => _name($p->{version})
+	);
+	return map { +{ %of, %{ _count($file, $_) } } } @$counts;
+}
+
+sub _count {
+	my ($file, $of) = @_;
+	my $c = _part($of);
+	my ($answers, $late) = map { scalar _whole($c->{$_}, $MAX_ANSWERS) } qw(answers late);
+	my $waited = _whole($c->{waited_ns}, $MAX_WAITED_NS);
+	my $input  = _name($c->{input});
+	die "$file: counts what is no kind of input\n" if !$INPUT{$input};
+	die "$file: has counts that cannot be\n"
+		if !defined $answers || !defined $late || !defined $waited || $late > $answers;
+	return {
+		application => _name($c->{application}),
+		input       => $input, answers => $answers, late => $late, waited_ns => $waited
 	};
 }
 

@@ -9,12 +9,15 @@ use Exporter qw(import);
 use Tipme::Fleet::Database;
 use Tipme::Statistics qw(poisson_interval rate_ratio);
 
-our @EXPORT_OK = qw(top trend clusters lags totals dimensions);
+our @EXPORT_OK = qw(top trend clusters lags totals counted counted_top counted_trend
+	dimensions);
 
 # What may be asked by: name => column of `lags`
 my %BY = map { $_ => $_ } qw(application culprit kind function stage kernel hardware version);
 # Those that the table `presence` has, too: by them a rate can be told.
 my %PRESENT = (kernel => 1, version => 1);
+# Those that the table `counts` has, too.
+my %COUNTED = (application => 1, kernel => 1, version => 1);
 
 sub dimensions { return sort keys %BY }
 
@@ -40,24 +43,67 @@ sub top {
 	my $column = _column($o{by} // 'culprit');
 	my ($where, @values) = _since('lags', %o);
 	my $limit = _limit($o{limit});
-	# Machines are counted by a sum over each machine's sum: one pass, no sort of all rows.
-	my $sql =
-		$db->sees_machines
-		? "SELECT name, sum(n) AS lags, sum(ns) AS waited_ns, count(*) AS machines FROM "
-		. "(SELECT $column AS name, machine, count(*) AS n, sum(waited_ns) AS ns FROM lags "
-		. "WHERE $where GROUP BY $column, machine) AS each_machine GROUP BY name"
-		: "SELECT $column AS name, count(*) AS lags, sum(waited_ns) AS waited_ns, "
-		. "NULL AS machines FROM lags WHERE $where GROUP BY $column";
-	return _rows($db, "$sql ORDER BY waited_ns DESC, name LIMIT $limit", @values);
+	my ($shares, @all) = _each_share(
+		$db, 'lags',
+		sub {
+			my ($table, $far) = @_;
+			return _by_machine($table, $where, $column) if $db->sees_machines && !$far;
+			return
+				  "SELECT $column AS name, count(*) AS lags, sum(waited_ns) AS waited_ns, "
+				. _machines($db)
+				. " AS machines FROM $table WHERE $where GROUP BY $column";
+		},
+		@values
+	);
+	return _rows(
+			  $db, 'SELECT name, sum(lags) AS lags, sum(waited_ns) AS waited_ns, '
+			. "sum(machines) AS machines FROM ($shares) AS shares GROUP BY name "
+			. "ORDER BY waited_ns DESC, name LIMIT $limit", @all
+	);
+}
+
+# Machines are counted by a sum over each machine's sum: one pass, no sort of all rows.
+sub _by_machine {
+	my ($table, $where, $column) = @_;
+	return
+		  'SELECT name, CAST(sum(n) AS BIGINT) AS lags, sum(ns) AS waited_ns, count(*) AS machines '
+		. "FROM (SELECT $column AS name, machine, count(*) AS n, sum(waited_ns) AS ns FROM $table "
+		. "WHERE $where GROUP BY $column, machine) AS each_machine GROUP BY name";
+}
+
+# Where another server is asked, it counts them: one row for each of them need not come here.
+sub _machines {
+	my ($db) = @_;
+	return $db->sees_machines ? 'count(DISTINCT machine)' : 'CAST(NULL AS BIGINT)';
+}
+
+# _each_share(DATABASE, TABLE, SUB, VALUES): (SQL, values): what SUB makes of the table, or, where a
+# server of its own has some shares, of each of them (SHARE, 1 if it is there), all together. No
+# machine is in two shares, so sums of shares are sums of all.
+sub _each_share {
+	my ($db, $table, $sql, @values) = @_;
+	my @shares = $db->shares_apart($table) or return ($sql->($table), @values);
+	return (
+		join(' UNION ALL ', map { $sql->($_->{name}, $_->{far}) } @shares),
+		(@values) x @shares
+	);
 }
 
 # totals(DATABASE, weeks => N): { lags, waited_ns, first, last } (times; undef without rows)
 sub totals {
-	my ($db,    %o)      = @_;
-	my ($where, @values) = _since('lags', %o);
+	my ($db,     %o)      = @_;
+	my ($where,  @values) = _since('lags', %o);
+	my ($shares, @all)    = _each_share(
+		$db, 'lags',
+		sub {
+			'SELECT count(*) AS lags, sum(waited_ns) AS waited_ns, min(time) AS first, '
+				. "max(time) AS last FROM $_[0] WHERE $where";
+		},
+		@values
+	);
 	return _rows(
-		$db, 'SELECT count(*) AS lags, sum(waited_ns) AS waited_ns, min(time) AS first, '
-			. "max(time) AS last FROM lags WHERE $where", @values
+		$db, 'SELECT sum(lags) AS lags, sum(waited_ns) AS waited_ns, min(first) AS first, '
+			. "max(last) AS last FROM ($shares) AS shares", @all
 	)->[0];
 }
 
@@ -77,14 +123,18 @@ sub trend {
 		$lag_where .= ' AND signature = ?';
 		push @lag_values, $o{signature};
 	}
-	# By machine first: so each share of the machines sums up by itself.
-	my $inner = $db->sees_machines ? 'machine, ' : '';
-	my $lags  = _rows(
-			  $db, "SELECT week, name, sum(n) AS lags, sum(ns) AS waited_ns FROM "
-			. "(SELECT week, $column AS name, ${inner}count(*) AS n, sum(waited_ns) AS ns FROM lags "
-			. "WHERE $lag_where GROUP BY week, $column"
-			. ($inner && ', machine')
-			. ') AS each_machine GROUP BY week, name', @lag_values
+	my ($shares, @all) = _each_share(
+		$db, 'lags',
+		sub {
+			"SELECT week, $column AS name, count(*) AS lags, sum(waited_ns) AS waited_ns "
+				. "FROM $_[0] WHERE $lag_where GROUP BY "
+				. (defined $o{by} ? "week, $column" : 'week');
+		},
+		@lag_values
+	);
+	my $lags = _rows(
+		$db, 'SELECT week, name, sum(lags) AS lags, sum(waited_ns) AS waited_ns '
+			. "FROM ($shares) AS shares GROUP BY week, name", @all
 	);
 	my $there = _rows(
 		$db, "SELECT week, $column AS name, sum(hours) AS hours FROM presence "
@@ -118,16 +168,9 @@ sub _add_rate {
 # the one before.
 sub _by_value {
 	my (@rows) = @_;
-	my (%sum, @order);
-	for my $r (@rows) {
-		my $s = $sum{ $r->{name} } //= do {
-			push @order, $r->{name};
-			{ name => $r->{name}, lags => 0, waited_ns => 0, hours => 0, first => $r->{week} };
-		};
-		$s->{$_} += $r->{$_} // 0 for qw(lags waited_ns hours);
-	}
+	my @values = _sums([qw(lags waited_ns hours)], @rows);
 	my $before;
-	for my $s (map { $sum{$_} } @order) {
+	for my $s (@values) {
 		_add_rate($s);
 		@$s{qw(ratio ratio_low ratio_high)} = (undef) x 3;
 		next if !$s->{hours};
@@ -135,6 +178,20 @@ sub _by_value {
 			rate_ratio(@$s{qw(lags hours)}, @$before{qw(lags hours)})
 			if $before && $before->{lags} + $s->{lags};
 		$before = $s;
+	}
+	return @values;
+}
+
+# Rows of weeks, as one of each name, in the order in which they were first seen.
+sub _sums {
+	my ($fields, @rows) = @_;
+	my (%sum, @order);
+	for my $r (@rows) {
+		my $s = $sum{ $r->{name} } //= do {
+			push @order, $r->{name};
+			{ name => $r->{name}, first => $r->{week}, map { $_ => 0 } @$fields };
+		};
+		$s->{$_} += $r->{$_} // 0 for @$fields;
 	}
 	return map { $sum{$_} } @order;
 }
@@ -146,19 +203,133 @@ sub clusters {
 	my ($where, @values) = _since('lags', %o);
 	my $limit = _limit($o{limit});
 	my $same =
-		'min(kind) AS kind, min(culprit) AS culprit, min(function) AS function, min(stage) AS '
-			. 'stage';
-	my $sql =
-		$db->sees_machines
-		? "SELECT signature, $same, sum(n) AS lags, sum(ns) AS waited_ns, count(*) AS machines, "
-		. 'min(first) AS first, max(last) AS last FROM '
-		. "(SELECT signature, machine, $same, count(*) AS n, sum(waited_ns) AS ns, min(time) AS first, "
-		. "max(time) AS last FROM lags WHERE $where GROUP BY signature, machine) AS each_machine "
-		. 'GROUP BY signature'
-		: "SELECT signature, $same, count(*) AS lags, sum(waited_ns) AS waited_ns, NULL AS "
-			. "machines, "
-		. "min(time) AS first, max(time) AS last FROM lags WHERE $where GROUP BY signature";
-	return _rows($db, "$sql ORDER BY waited_ns DESC, signature LIMIT $limit", @values);
+		  'min(kind) AS kind, min(culprit) AS culprit, min(function) AS function, min(stage) AS '
+		. 'stage, ';
+	my ($shares, @all) = _each_share(
+		$db, 'lags',
+		sub {
+			my ($table, $far) = @_;
+			return _clusters_by_machine($table, $where, $same) if $db->sees_machines && !$far;
+			return
+				  "SELECT signature, ${same}count(*) AS lags, sum(waited_ns) AS waited_ns, "
+				. _machines($db)
+				. " AS machines, min(time) AS first, max(time) AS last FROM $table WHERE $where "
+				. 'GROUP BY signature';
+		},
+		@values
+	);
+	return _rows(
+			  $db, "SELECT signature, ${same}sum(lags) AS lags, sum(waited_ns) AS waited_ns, "
+			. 'sum(machines) AS machines, min(first) AS first, max(last) AS last '
+			. "FROM ($shares) AS shares GROUP BY signature "
+			. "ORDER BY waited_ns DESC, signature LIMIT $limit", @all
+	);
+}
+
+sub _clusters_by_machine {
+	my ($table, $where, $same) = @_;
+	return
+		  "SELECT signature, ${same}CAST(sum(n) AS BIGINT) AS lags, sum(ns) AS waited_ns, "
+		. 'count(*) AS machines, min(first) AS first, max(last) AS last FROM '
+		. "(SELECT signature, machine, ${same}count(*) AS n, sum(waited_ns) AS ns, "
+		. "min(time) AS first, max(time) AS last FROM $table WHERE $where "
+		. 'GROUP BY signature, machine) AS each_machine GROUP BY signature';
+}
+
+# counted(DATABASE, by => application|kernel|version, weeks => N): what profiles have counted:
+# { NAME => { answers, late, waited_ns } }; nothing by what they do not tell.
+sub counted {
+	my ($db, %o) = @_;
+	my $column = _column($o{by} // 'culprit');
+	return {} if !$COUNTED{$column};
+	return { map { $_->{name} => $_ } _counted($db, $column, %o) };
+}
+
+# counted_top(DATABASE, ...): rows of top, each with `counted` where profiles have counts of it.
+# Behind them, as far as the limit goes, what only profiles know: those most waited for first.
+sub counted_top {
+	my ($db, %o) = @_;
+	my %counted = %{ counted($db, %o) };
+	my @rows    = map {
+		{ %$_, counted => delete $counted{ $_->{name} } }
+	} @{ top($db, %o) };
+	my @others =
+		sort { $counted{$b}{waited_ns} <=> $counted{$a}{waited_ns} || $a cmp $b } keys %counted;
+	while (@others && @rows < _limit($o{limit})) {
+		my $name = shift @others;
+		push @rows,
+			{
+			name    => $name, lags => 0, waited_ns => 0, machines => undef,
+			counted => $counted{$name}
+			};
+	}
+	return \@rows;
+}
+
+# counted_trend(DATABASE, by => kernel|version, or undef, weeks => N): the same by weeks:
+# { weeks => [ { week, name, answers, late, waited_ns, share, low, high } ], values => [ ... and
+# ratio, ratio_low, ratio_high ] }. share: late ones of 1,000 answers, with its interval.
+sub counted_trend {
+	my ($db, %o) = @_;
+	my $column = defined $o{by} ? _column($o{by}) : q('');
+	my $group  = defined $o{by} ? "week, $column" : 'week';
+	die "$o{by}: no counts by it: ask by application, kernel or version\n"
+		if defined $o{by} && !$COUNTED{ $o{by} };
+	my @rows =
+		sort { $a->{week} <=> $b->{week} || $a->{name} cmp $b->{name} }
+		_counted($db, $group, %o, column => $column, week => 1);
+	_add_share($_) for @rows;
+	return { weeks => \@rows, values => defined $o{by} ? [ _counted_values(@rows) ] : [] };
+}
+
+sub _counted {
+	my ($db, $group, %o) = @_;
+	my $column = $o{column} // $group;
+	my $week   = $o{week} ? 'week, ' : '';
+	my ($where, @values) = _since('counts', %o);
+	my ($shares, @all)   = _each_share(
+		$db, 'counts',
+		sub {
+			"SELECT ${week}$column AS name, sum(answers) AS answers, sum(late) AS late, "
+				. "sum(waited_ns) AS waited_ns FROM $_[0] WHERE $where GROUP BY $group";
+		},
+		@values
+	);
+	return @{
+		_rows(
+			$db, "SELECT ${week}name, sum(answers) AS answers, sum(late) AS late, "
+				. "sum(waited_ns) AS waited_ns FROM ($shares) AS shares GROUP BY ${week}name", @all
+		)
+	};
+}
+
+# Of so many answers it is told how many were late.
+our $OF_ANSWERS = 1000;
+
+sub _add_share {
+	my ($r) = @_;
+	@$r{qw(share low high)} = (undef) x 3;
+	return if !$r->{answers};
+	my ($low, $high) = poisson_interval($r->{late});
+	$high = $r->{answers} if $high > $r->{answers};
+	@$r{qw(share low high)} = map { $_ * $OF_ANSWERS / $r->{answers} } $r->{late}, $low, $high;
+	return;
+}
+
+sub _counted_values {
+	my (@rows) = @_;
+	my @values = _sums([qw(answers late waited_ns)], @rows);
+	my $before;
+	for my $s (@values) {
+		_add_share($s);
+		@$s{qw(ratio ratio_low ratio_high)} = (undef) x 3;
+		next if !$s->{answers};
+		@$s{qw(ratio ratio_low ratio_high)} =
+			rate_ratio(@$s{qw(late answers)}, @$before{qw(late answers)})
+			if $before && $before->{late} + $s->{late};
+		$before = $s;
+	}
+	return @values;
 }
 
 # lags(DATABASE, SIGNATURE, limit): the longest rows of one cluster
@@ -185,7 +356,7 @@ sub _rows {
 	my ($db, $sql, @values) = @_;
 	my $rows = $db->dbh->selectall_arrayref($sql, { Slice => {} }, @values);
 	for my $r (@$rows) {
-		for (qw(lags waited_ns machines hours first last time week)) {
+		for (qw(lags waited_ns machines hours first last time week answers late)) {
 			$r->{$_} += 0 if defined $r->{$_};
 		}
 	}

@@ -8,7 +8,7 @@ use Exporter qw(import);
 use Tipme::Chart;
 use Tipme::CommandLine qw(with_commas);
 use Tipme::Fleet::Database;
-use Tipme::Fleet::Questions qw(top trend clusters totals);
+use Tipme::Fleet::Questions qw(counted_top counted_trend top trend clusters totals);
 use Tipme::Page;
 use Tipme::Verdict qw(duration_text);
 
@@ -27,7 +27,8 @@ sub page {
 	);
 	push @parts,
 		[ 'Who costs people most waiting', _table('culprit', top($db, %o, by => 'culprit')) ];
-	push @parts, [ 'Where they waited', _table('application', top($db, %o, by => 'application')) ];
+	push @parts,
+		[ 'Where they waited', _table('application', counted_top($db, %o, by => 'application')) ];
 	my $trend = trend($db, %o);
 	push @parts, [ 'By week', Tipme::Page::picture(_chart($trend->{weeks})) ]
 		if @{ $trend->{weeks} };
@@ -36,6 +37,7 @@ sub page {
 		my $of = trend($db, %o, by => $by)->{values};
 		push @parts, [ "By $by", _values($by, $of) ] if @$of;
 	}
+	push @parts, _counted_parts($db, %o);
 	push @parts, [ 'What looks alike', _clusters(clusters($db, %o)) ];
 	return Tipme::Page::page('Fleet: where people waited', @parts);
 }
@@ -52,12 +54,14 @@ sub _in_short {
 
 sub _table {
 	my ($what, $rows) = @_;
+	my $counted = grep { $_->{counted} } @$rows;
 	return Tipme::Page::table(
-		[ $what, 'lags', 'machines', 'waited' ],
+		[ $what, 'lags', 'machines', 'waited', $counted ? ('answers', 'late of 1,000') : () ],
 		map {
 			[
 				length $_->{name}      ? $_->{name} : '(not known)',        with_commas($_->{lags}),
-				defined $_->{machines} ? with_commas($_->{machines}) : '-', waited($_->{waited_ns})
+				defined $_->{machines} ? with_commas($_->{machines}) : '-', waited($_->{waited_ns}),
+				$counted               ? counted($_->{counted})      : ()
 			]
 		} @$rows
 	);
@@ -79,13 +83,83 @@ sub _values {
 	);
 }
 
+# What profiles have counted, if any was sent.
+sub _counted_parts {
+	my ($db, %o) = @_;
+	my @parts;
+	my $weeks = counted_trend($db, %o)->{weeks};
+	push @parts, [ 'Answers that profiles counted', Tipme::Page::picture(_counted_chart($weeks)) ]
+		if @$weeks;
+	for my $by (qw(kernel version)) {
+		my $of = counted_trend($db, %o, by => $by)->{values};
+		push @parts, [ "Late answers by $by", _counted_values($by, $of) ] if @$of;
+	}
+	return @parts;
+}
+
+sub _counted_values {
+	my ($what, $rows) = @_;
+	return Tipme::Page::table(
+		[ $what, 'answers', 'late of 1,000', '95 %', 'to the one before', '95 %' ],
+		map {
+			[
+				length $_->{name} ? $_->{name} : '(not known)', counted($_),
+				between($_->{low}, $_->{high}),                 number($_->{ratio}),
+				between(@$_{qw(ratio_low ratio_high)})
+			]
+		} @$rows
+	);
+}
+
+# counted(COUNTS): (answers, late ones of 1,000) as text; "-" where no profile has counted
+sub counted {
+	my ($c) = @_;
+	return ('-', '-') if !$c || !$c->{answers};
+	return (
+		with_commas($c->{answers}),
+		number($c->{late} * $Tipme::Fleet::Questions::OF_ANSWERS / $c->{answers})
+	);
+}
+
+sub _counted_chart {
+	my ($weeks) = @_;
+	my %of = map { $_->{week} => $_ } @$weeks;
+	my ($first, $last) = @$weeks[ 0, -1 ];
+	my @shown = map  { $of{$_} } $first->{week} .. $last->{week};
+	my @known = grep { $shown[$_] && defined $shown[$_]{share} } 0 .. $#shown;
+	return Tipme::Chart->svg(
+		{
+			title => 'Late ones of 1,000 answers',
+			x     => {
+				label => 'week of', scale => 'names',
+				names => [
+					map { Tipme::Fleet::Database::week_text($_) } $first->{week} .. $last->{week}
+				]
+			},
+			y      => { label => 'late', from => 0 },
+			series => [
+				{
+					name     => 'late', kind => 'bars',
+					points   => [ map { [ $_, $shown[$_]{share} ] } @known ],
+					whiskers => [ map { [ $_, @{ $shown[$_] }{qw(low high)} ] } @known ]
+				}
+			],
+			note =>
+				'Late: after more than 150 ms, of motion 75 ms. The line on each bar is its 95 % '
+				. 'interval.',
+		}
+	);
+}
+
 sub _clusters {
 	my ($rows) = @_;
 	return Tipme::Page::table(
 		[ 'signature', 'kind', 'culprit', 'function', 'stage', 'lags', 'waited' ],
 		map {
-			[ @$_{qw(signature kind culprit function stage)}, with_commas($_->{lags}),
-				waited($_->{waited_ns}) ]
+			[
+				@$_{qw(signature kind culprit function stage)}, with_commas($_->{lags}),
+				waited($_->{waited_ns})
+			]
 		} @$rows
 	);
 }

@@ -11,7 +11,7 @@ use warnings;
 use Fcntl qw(:flock O_RDONLY O_NOFOLLOW O_NONBLOCK);
 use POSIX ();
 use Tipme::Fleet::Database;
-use Tipme::Fleet::Lag qw(of_bundle of_presence);
+use Tipme::Fleet::Lag qw(of_bundle of_presence of_counts);
 use Tipme::Printable  qw(one_line);
 
 # Unit: files. One transaction, and so many locked files at once.
@@ -20,6 +20,8 @@ my $BATCH = 64;
 my $YOUNG_S  = 600;
 my $BUNDLE   = qr/\A[^.].*\.tipme\z/s;
 my $PRESENCE = qr/\A[^.].*\.tipme-presence\z/s;
+my $COUNTS   = qr/\A[^.].*\.tipme-counts\z/s;
+my %ROWS     = (lags => \&of_bundle, presence => \&of_presence, counts => \&of_counts);
 
 # new(FOLDER, database => NAME, jobs => N, fleet => NAME, keep => 1: taken files go to `taken/`, not
 # away, now => SECONDS since 1970). Dies where FOLDER is none.
@@ -58,8 +60,9 @@ sub _start {
 	my $did = eval { $self->_work($n) };
 	if ($did) {
 		print map {"$_ $did->{$_}\n"} sort keys %$did;
+	} else {
+		print 'died ' . one_line($@ =~ s/\s+\z//r) . "\n";
 	}
-	else { print 'died ' . one_line($@ =~ s/\s+\z//r) . "\n" }
 	close STDOUT;
 	POSIX::_exit(0);
 }
@@ -78,7 +81,7 @@ sub _work {
 sub _names {
 	my ($self) = @_;
 	opendir my $d, $self->{folder} or die "$self->{folder}: $!\n";
-	return sort grep { $_ =~ $BUNDLE || $_ =~ $PRESENCE } readdir $d;
+	return sort grep { $_ =~ $BUNDLE || $_ =~ $PRESENCE || $_ =~ $COUNTS } readdir $d;
 }
 
 sub _take_batch {
@@ -86,12 +89,12 @@ sub _take_batch {
 	my (%rows, @taken, @locks);
 	for my $name (@names) {
 		my $lock  = $self->_lock($name) or next;
-		my $table = $name =~ $PRESENCE ? 'presence' : 'lags';
-		my $row   = eval { $self->_row($table, "$self->{folder}/$name") };
-		if (!$row) { $did->{ $self->_refuse($name, $@) }++; next }
+		my $table = $name =~ $PRESENCE ? 'presence' : $name =~ $COUNTS ? 'counts' : 'lags';
+		my @found = eval { $ROWS{$table}->("$self->{folder}/$name", fleet => $self->{fleet}) };
+		if (!@found) { $did->{ $self->_refuse($name, $@) }++; next }
 		push @locks,             $lock;
 		push @taken,             $name;
-		push @{ $rows{$table} }, $row;
+		push @{ $rows{$table} }, @found;
 	}
 	for my $table (sort keys %rows) {
 		my $new = $self->{db}->add($table, @{ $rows{$table} });
@@ -112,11 +115,6 @@ sub _lock {
 	my @of = ((stat $in)[ 0, 1 ], (lstat $file)[ 0, 1 ]);
 	return if @of < 4 || $of[0] != $of[2] || $of[1] != $of[3];
 	return $in;
-}
-
-sub _row {
-	my ($self, $table, $file) = @_;
-	return ($table eq 'lags' ? \&of_bundle : \&of_presence)->($file, fleet => $self->{fleet});
 }
 
 sub _done {

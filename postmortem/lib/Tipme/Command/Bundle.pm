@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use Text::Wrap ();
 use Tipme::Bundle;
-use Tipme::CommandLine qw(options bytes_text local_time table with_commas);
+use Tipme::CommandLine qw(options bytes_text local_time said_yes table with_commas);
 use Tipme::Culprit;
 use Tipme::Diagnosis;
 use Tipme::Episode;
@@ -195,17 +195,9 @@ sub _turns {
 sub _agreed {
 	my ($file, $detail) = @_;
 	return 0 if !-t STDIN;
-	return 0 if !_said_yes('Write ' . one_line($file) . '?');
+	return 0 if !said_yes('Write ' . one_line($file) . '?');
 	return $detail ne 'whole'
-		|| _said_yes('It tells when each key was pressed in these seconds. Write it all the same?');
-}
-
-sub _said_yes {
-	my ($question) = @_;
-	put("\n$question [y/N] ");
-	STDOUT->flush;
-	my $answer = <STDIN>;
-	return defined $answer && $answer =~ /\A\s*y(?:es)?\s*\z/i ? 1 : 0;
+		|| said_yes('It tells when each key was pressed in these seconds. Write it all the same?');
 }
 
 1;

@@ -11,7 +11,7 @@ use Tipme::Bundle;
 use Tipme::Fleet::Database;
 use Tipme::Fleet::Lag qw(signature);
 
-our @EXPORT_OK = qw(machine rows presences bundle presence_file $NOW);
+our @EXPORT_OK = qw(machine rows presences counts bundle small_file $NOW);
 
 # Monday, 2026-06-01, noon (UTC)
 our $NOW = 1_780_315_200;
@@ -73,10 +73,33 @@ sub presences {
 	return map {
 		my $m = $_;
 		map {
-			{ machine => machine($m), week => $last - $_, kernel => $KERNELS[ $m % @KERNELS ],
-				version => 'tipme 0.1.0', hours => 20 }
+			{
+				machine => machine($m),   week  => $last - $_, kernel => $KERNELS[ $m % @KERNELS ],
+				version => 'tipme 0.1.0', hours => 20
+			}
 		} 0 .. $o{weeks} - 1
 	} 0 .. $o{machines} - 1;
+}
+
+# counts(machines => M, weeks => W): rows of `counts`, a profile of three applications each week
+sub counts {
+	my (%o) = @_;
+	my $last = Tipme::Fleet::Database::week_of($NOW);
+	my @rows;
+	for my $m (0 .. $o{machines} - 1) {
+		for my $week (map { $last - $_ } 0 .. $o{weeks} - 1) {
+			push @rows,
+				{
+				machine     => machine($m), profile => substr(sha256_hex("$m $week"), 0, 16),
+				time        => Tipme::Fleet::Database::week_time($week),   week  => $week,
+				application => $APPLICATIONS[ ($m + $_) % @APPLICATIONS ], input => 'key',
+				kernel      => $KERNELS[ $m % @KERNELS ],
+				version     => 'tipme 0.1.0', answers => 2000, late => 3 * $_ + $m % @KERNELS,
+				waited_ns   => 20_000_000_000 + $m
+				} for 0 .. 2;
+		}
+	}
+	return @rows;
 }
 
 # bundle(FILE, ROW, manifest => {}, verdict => {}): a bundle as a machine makes it, with that row in
@@ -108,13 +131,15 @@ sub bundle {
 		%{ $o{verdict} // {} }
 	);
 	my $json = Cpanel::JSON::XS->new->canonical->utf8;
-	Tipme::Bundle->write($file, [ 'manifest.json', $json->encode(\%manifest) ], [ 'schema', 'x' ],
-		[ 'verdict.json', $json->encode(\%verdict) ]);
+	Tipme::Bundle->write(
+		$file, [ 'manifest.json', $json->encode(\%manifest) ], [ 'schema', 'x' ],
+		[ 'verdict.json', $json->encode(\%verdict) ]
+	);
 	return;
 }
 
-# presence_file(FILE, ROW): as `tipme fleet present` writes it
-sub presence_file {
+# small_file(FILE, DATA): as `tipme fleet present` and `tipme fleet counts` write it
+sub small_file {
 	my ($file, $row) = @_;
 	open my $out, '>:raw', $file or die "$file: $!\n";
 	print {$out} Cpanel::JSON::XS->new->canonical->encode({ %$row, fleet => 'office' });

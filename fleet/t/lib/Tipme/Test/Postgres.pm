@@ -20,19 +20,22 @@ sub _bin {
 	return (sort { $b cmp $a } glob '/usr/lib/postgresql/*/bin')[0];
 }
 
-# new(): a server that runs; it ends with the object
+# new(safe => 1): a server that runs; it ends with the object. `safe`: it waits for the disk.
 sub new {
-	my ($class) = @_;
-	my $dir     = tempdir('tipme-pg-XXXXXX', TMPDIR => 1, CLEANUP => 1);
-	my $self    = bless { dir => $dir, owner => $$ }, $class;
+	my ($class, %o) = @_;
+	my $dir  = tempdir('tipme-pg-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	my $self = bless { dir => $dir, owner => $$ }, $class;
 	if (!$>) {
 		chown scalar(getpwnam 'nobody'), scalar(getgrnam 'nogroup'), $dir or die "$dir: $!\n";
 	}
-	$self->_run('initdb', '-D', "$dir/data", '-A', 'trust', '-U', 'postgres', '-N', '--no-locale',
-		'-E', 'UTF8');
+	$self->_run(
+		'initdb', '-D', "$dir/data", '-A', 'trust', '-U', 'postgres', '-N', '--no-locale',
+		'-E',     'UTF8'
+	);
 	open my $conf, '>>', "$dir/data/postgresql.conf" or die "$!\n";
 	print {$conf}
-		"unix_socket_directories = '$dir'\nlisten_addresses = '127.0.0.1'\nmax_connections = 40\n";
+		"unix_socket_directories = '$dir'\nlisten_addresses = '127.0.0.1'\nmax_connections = 40\n",
+		$o{safe} ? '' : "fsync = off\nfull_page_writes = off\n";
 	close $conf or die "$!\n";
 	$self->start;
 	return $self;
@@ -55,8 +58,10 @@ sub start {
 	my $probe = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 1) or die "no port: $!\n";
 	$self->{port} = $probe->sockport;
 	close $probe;
-	$self->_run('pg_ctl', '-D', "$self->{dir}/data", '-o', "-p $self->{port}", '-w', '-l',
-		"$self->{dir}/server.log", 'start');
+	$self->_run(
+		'pg_ctl', '-D', "$self->{dir}/data", '-o', "-p $self->{port}", '-w', '-l',
+		"$self->{dir}/server.log", 'start'
+	);
 	return;
 }
 
