@@ -3,7 +3,7 @@
 # Debian's packages. Always: they hold exactly what `make install` installs, and name what is built
 # with. With TIPME_TEST_ALL=1 also: in clean roots of Debian 12 and 13 they are built twice with
 # the same hash, and lintian has no error or warning. In fresh roots they are installed, tell a true
-# verdict, are removed, and leave nothing when they are purged.
+# verdict, are removed, and leave nothing when they are purged. Debian's rpm builds the others.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -28,6 +28,7 @@ SKIP: {
 			subtest "Debian $suite" => sub { clean_root($suite) };
 		}
 	}
+	subtest 'RPM packages' => sub { rpm_packages() };
 }
 done_testing;
 
@@ -91,22 +92,25 @@ sub needs {
 	return;
 }
 
+# What a spec's macros mean; those of systemd are none of Debian's rpm.
+my %MACRO;
+
 # The RPM spec packs the same files, under the names that its macros have there, and rpm reads it.
 sub spec {
-	my $text  = slurp("$SRC/packaging/tipme.spec");
-	my %macro = (
+	my $text = slurp("$SRC/packaging/tipme.spec");
+	%MACRO = (
 		_bindir      => 'usr/bin', _libexecdir => 'usr/libexec', _datadir => 'usr/share',
 		_mandir      => 'usr/share/man',
 		_unitdir     => 'usr/lib/systemd/system', _userunitdir => 'usr/lib/systemd/user',
-		_sysusersdir => 'usr/lib/sysusers.d',
-		_sysconfdir  => 'etc', _libdir => 'usr/lib', _usrsrc => 'usr/src'
+		_sysusersdir => 'usr/lib/sysusers.d',     _tmpfilesdir => 'usr/lib/tmpfiles.d',
+		_sysconfdir  => 'etc',                    _libdir      => 'usr/lib', _usrsrc => 'usr/src'
 	);
 	for my $list (glob "$SRC/debian/*.install") {
 		my ($package) = $list =~ m{/tipme-?(\w*)\.install$};
 		my $head      = '%files' . (length $package ? " $package" : '');
 		my ($files)   = $text =~ /^\Q$head\E\n(.*?)^\n/ms;
 		my @packed =
-			map { s/%\{(\w+)\}/$macro{$1} \/\/ "?$1"/er =~ s/^\///r } grep {/^%\{/} split /\n/,
+			map { s/%\{(\w+)\}/$MACRO{$1} \/\/ "?$1"/er =~ s/^\///r } grep {/^%\{/} split /\n/,
 			$files // '';
 		s{(/man/.*)\*$}{$1} for @packed;
 		is_deeply [ sort @packed ], [ sort grep {/\S/} split /\n/, slurp($list) ],
@@ -119,6 +123,39 @@ SKIP: {
 		skip 'no rpmspec here: install rpm', 1 if system 'command -v rpmspec > /dev/null';
 		my $said = qx{rpmspec --parse "$SRC/packaging/tipme.spec" 2>&1 >/dev/null};
 		is "$? $said", '0 ', 'rpm reads it';
+	}
+	return;
+}
+
+# As far as Debian's rpm can: built of `make dist`, without the names that packages have elsewhere.
+sub rpm_packages {
+	plan skip_all => 'no rpmbuild here: install rpm' if system 'command -v rpmbuild > /dev/null';
+	my $top = "$tmp/rpm";
+	my $log = qx{mkdir -p "$top/SOURCES" && make -C "$BUILD" dist 2>&1};
+	is $?, 0, 'make dist' or return diag substr $log, -10_000;
+	my ($archive) = slurp("$SRC/packaging/tipme.spec") =~ /^Source0: +(\S+)$/m;
+	my ($version) = slurp("$SRC/packaging/tipme.spec") =~ /^Version: +(\S+)$/m;
+	$archive =~ s/%\{name\}/tipme/;
+	$archive =~ s/%\{version\}/$version/;
+	ok rename("$BUILD/$archive", "$top/SOURCES/$archive"), "... makes the spec's $archive";
+	my @defined = map {"--define '$_'"} "_topdir $top", 'debug_package %{nil}',
+		'_build_id_links none',
+		(map {"$_ /$MACRO{$_}"} qw(_unitdir _userunitdir _sysusersdir _tmpfilesdir)),
+		map {"systemd_$_() :"} qw(post preun postun);
+	delete local @ENV{ grep {/^TIPME_|^MAKE|^MFLAGS/} keys %ENV };
+	$log = qx{rpmbuild -bb --nodeps --nocheck @defined "$SRC/packaging/tipme.spec" 2>&1};
+	is $?, 0, 'rpmbuild' or return diag substr $log, -20_000;
+
+	for my $list (glob "$SRC/debian/*.install") {
+		my ($package) = $list =~ m{([^/]+)\.install$};
+		my ($rpm)     = glob "$top/RPMS/*/$package-$version-*.rpm";
+		my %has       = map { s{^/usr/lib64/}{/usr/lib/}r => 1 } split /\n/, qx{rpm -qlp "$rpm"};
+		my @missing   = grep {
+			my $pattern = "/$_";
+			!grep { matches($pattern, $_) || matches("$pattern.gz", $_) } keys %has
+		} grep {/\S/} split /\n/, slurp($list);
+		is_deeply \@missing, [], "$package: has what the Debian package has"
+			or diag join "\n", sort keys %has;
 	}
 	return;
 }
@@ -142,13 +179,17 @@ sub clean_root {
 	like $said, qr/^fleet: SQLite and PostgreSQL say the same$/m, '... a fleet of it';
 	like $said, qr/^upgraded: the episode is there, and its verdict is the same$/m,
 		'... an upgrade keeps the library';
+	like $said, qr/^upgraded: what people have set stays, and the fleet says the same$/m,
+		'... settings and the fleet';
+	like $said, qr/^polkit: says what will be recorded$/m, '... polkit asks in words';
+	like $said, qr/^autopkgtest: passed$/m,                '... and autopkgtest runs the demo';
 SKIP: {
 		skip 'no piuparts here: install the packages of class all in .ci/packages', 1
 			if system 'command -v piuparts > /dev/null';
 		# systemd, which sysusers bring, leaves folders of its own: it is there before.
-		my $base = "$source/base.tar.gz";
-		my $there = 'passwd,systemd-sysv,libpam-systemd';
-		my $make  = "mmdebstrap --mode=root --variant=apt --include=$there $suite $base";
+		my $base    = "$source/base.tar.gz";
+		my $there   = 'passwd,systemd-sysv,libpam-systemd';
+		my $make    = "mmdebstrap --mode=root --variant=apt --include=$there $suite $base";
 		my $options = "-d $suite -b $base --scriptsdir /etc/piuparts/scripts --no-eatmydata"
 			. ' --warn-on-debsums-errors --do-not-verify-signatures';
 		$said = qx{$make 2>&1 && cd "$source/1" && piuparts $options *.changes 2>&1};
@@ -162,9 +203,10 @@ SKIP: {
 sub build {
 	my ($suite, $source, $n) = @_;
 	mkdir "$source/$n" or die "$source/$n: $!\n";
-	my $said =
-		in_root($suite, 'build', "$SRC/tests/packages-build", $source, "$source/$n", "build-$n",
-		$n > 1 ? 'nocheck' : ());
+	my $said = in_root(
+		$suite, 'build', "$SRC/tests/packages-build", $source, "$source/$n", "build-$n",
+		$n > 1 ? 'nocheck' : ()
+	);
 	is $?, 0, "build $n in a clean root" or diag substr $said, -30_000;
 	return scalar qx{cd "$source/$n" && sha256sum *.deb};
 }
