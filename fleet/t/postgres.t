@@ -15,7 +15,7 @@ use lib "$src/fleet/lib", "$Bin/lib", "$src/postmortem/lib", "$src/abi/lib", "$s
 use Tipme::Fleet::Database;
 use Tipme::Fleet::Questions qw(top trend clusters totals counted_top counted_trend);
 use Tipme::Fleet::Spool;
-use Tipme::Test::Fleet qw(rows presences counts bundle $NOW);
+use Tipme::Test::Fleet qw(rows presences counts bundle kill_group $NOW);
 use Tipme::Test::Postgres;
 
 my $missing = Tipme::Test::Postgres::missing();
@@ -309,7 +309,7 @@ subtest 'power cuts' => sub {
 		}
 		sleep(0.05 + rand 0.2);
 		if ($round % 2) { $server->kill_now; $servers++; waitpid $pid, 0; $server->start }
-		else            { $importers += kill 'KILL', -$pid; waitpid $pid, 0 }
+		else            { $importers += kill_group($pid) }
 	}
 	Tipme::Fleet::Spool->new("$tmp/spool", database => $server->name)->take;
 	my $of = Tipme::Fleet::Database->open($server->name);

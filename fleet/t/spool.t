@@ -15,7 +15,7 @@ use lib "$src/fleet/lib", "$Bin/lib", "$src/postmortem/lib", "$src/abi/lib", "$s
 use Tipme::Bundle;
 use Tipme::Fleet::Database;
 use Tipme::Fleet::Spool;
-use Tipme::Test::Fleet qw(rows machine bundle small_file presences counts);
+use Tipme::Test::Fleet qw(rows machine bundle small_file presences counts kill_group);
 
 my $n = 0;
 
@@ -230,8 +230,7 @@ subtest 'an importer is killed' => sub {
 		my $pid = fork;
 		if (!$pid) { setpgrp; take($spool, $db, jobs => 2); POSIX::_exit(0) }
 		sleep(0.02 + rand 0.25);
-		$died++ if kill 'KILL', -$pid;
-		waitpid $pid, 0;
+		$died += kill_group($pid);
 		$kills++;
 	}
 	cmp_ok $died, '>', 0, "killed $died times";

@@ -11,7 +11,7 @@ use Tipme::Bundle;
 use Tipme::Fleet::Database;
 use Tipme::Fleet::Lag qw(signature);
 
-our @EXPORT_OK = qw(machine rows presences counts bundle small_file $NOW);
+our @EXPORT_OK = qw(machine rows presences counts bundle small_file kill_group $NOW);
 
 # Monday, 2026-06-01, noon (UTC)
 our $NOW = 1_780_315_200;
@@ -136,6 +136,17 @@ sub bundle {
 		[ 'verdict.json', $json->encode(\%verdict) ]
 	);
 	return;
+}
+
+# kill_group(PID): a process and all that it has started. They are gone when this returns: one that
+# is on its way out still holds its locks. Returns whether one was there.
+sub kill_group {
+	my ($pid) = @_;
+	my $there = kill 'KILL', -$pid;
+	waitpid $pid, 0;
+	my $until = time + 120;
+	select undef, undef, undef, 0.01 while kill(0, -$pid) && time < $until;
+	return $there ? 1 : 0;
 }
 
 # small_file(FILE, DATA): as `tipme fleet present` and `tipme fleet counts` write it
