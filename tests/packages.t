@@ -218,7 +218,8 @@ sub in_root {
 		"mkdir -p \"\$1/in\" \"\$1/out\"", "sync-in $in /in",
 		"chroot \"\$1\" sh /root/" . join(' ', $script =~ s{.*/}{}r, @args), "sync-out /out $out";
 	my $command = join ' ', map { "'" . s/'/'\\''/gr . "'" } 'mmdebstrap', '--mode=root',
-		"--variant=" . ($variant eq 'build' ? 'buildd' : 'apt'), @hooks, $suite, '/dev/null';
+		'--dpkgopt=force-unsafe-io', '--variant=' . ($variant eq 'build' ? 'buildd' : 'apt'),
+		@hooks, $suite, '/dev/null';
 	# What is tested there is not what was built here.
 	delete local @ENV{ grep {/^TIPME_/} keys %ENV };
 	return scalar qx{$command 2>&1};
