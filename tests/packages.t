@@ -157,6 +157,19 @@ sub rpm_packages {
 		is_deeply \@missing, [], "$package: has what the Debian package has"
 			or diag join "\n", sort keys %has;
 	}
+	my ($needs, $gives) = map {
+		my $asked = $_;
+		+{ map { s/ .*//r => 1 } split /\n/, qx{rpm -qp --$asked "$top"/RPMS/*/*.rpm} }
+	} qw(requires provides);
+	is_deeply [ grep { /Tipme::/ && !$gives->{$_} } sort keys %$needs ], [],
+		'each module of ours that one needs is in one of them';
+	my $rpm   = qq{rpm --root "$top/root" --dbpath /rpmdb};
+	my $names = join ' ', map {m{([^/]+)\.install$}} glob "$SRC/debian/*.install";
+	my $said =
+		qx{mkdir "$top/root" && $rpm --nodeps --noscripts -i "$top"/RPMS/*/*.rpm 2>&1 && $rpm -V --nodeps tipme};
+	is $?, 0, 'all are installed side by side' or diag $said;
+	qx{$rpm --noscripts -e $names 2>&1};
+	is qx{find "$top/root" -type f -not -path '*/rpmdb/*'}, '', '... and erased: no file is left';
 	return;
 }
 
