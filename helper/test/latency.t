@@ -66,8 +66,9 @@ for my $s (@{ $r->{stages} }) {
 # Blocks: the longest of each, and a result that is there before the end.
 is_deeply([ $r->{blocks}{seconds}, scalar @{ $r->{blocks}{max_us}{total_user} } ],
 	[ 60, 1 ], 'one block');
-# A busy machine ends it later.
-cmp_ok($r->{blocks}{last_s}, '>=', 2, '... which the end has cut');
+# Two seconds, less what passed before the first look at the clock; a busy machine ends it
+# later.
+cmp_ok($r->{blocks}{last_s}, '>=', 1, '... which the end has cut');
 is($r->{blocks}{max_us}{total_user}[0],
 	(sort { $b <=> $a } map { $_->{buckets}[-1][0] } @{ $r->{stages} })[0],
 	'... with the longest of both CPUs');
