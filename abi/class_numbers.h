@@ -3,7 +3,10 @@
 #ifndef TIPME_CLASS_NUMBERS_H
 #define TIPME_CLASS_NUMBERS_H
 
-/* What is recorded beside scheduling, wake-ups, threads and workers. Each can be switched while recording, and costs nothing when off. */
+/*
+ * What is recorded beside scheduling, wake-ups, threads and workers. Each can be switched while
+ * recording, and costs nothing when off.
+ */
 enum tipme_class_number {
 	TIPME_CLASS_IO,
 	TIPME_CLASS_LOCK,

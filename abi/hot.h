@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the server executes whenever it wakes, for input, for keys, and for requests lies together each, page after page, and so do the small data: a server that has slept
- * finds nothing of it in the caches, and each page and line that is touched first is time of the person's: a page some 0.3 microseconds in a virtual machine, a line 0.1, unless several
- * are asked for at a time. What is seldom needed and large tables of which little is touched lie elsewhere. hot.c has the order.
+ * What the server executes whenever it wakes, for input, for keys, and for requests lies together
+ * each, page after page, and so do the small data: a server that has slept finds nothing of it in
+ * the caches, and each page and line that is touched first is time of the person's: a page some 0.3
+ * microseconds in a virtual machine, a line 0.1, unless several are asked for at a time. What is
+ * seldom needed and large tables of which little is touched lie elsewhere. hot.c has the order.
  */
 #ifndef TIPME_HOT_H
 #define TIPME_HOT_H
@@ -15,11 +17,17 @@
 #define TIPME_HOT_REQUEST __attribute__((section("tipme_code_request")))
 #define TIPME_HOT_TABLE __attribute__((section("tipme_hot_tables")))
 #define TIPME_HOT_DATA __attribute__((section("tipme_hot")))
-/* The state of all hooks, which begins in the same page; what there is for each request's opcode and client. */
+/*
+ * The state of all hooks, which begins in the same page; what there is for each request's opcode
+ * and client.
+ */
 #define TIPME_HOT_STATE __attribute__((section("tipme_state")))
 #define TIPME_HOT_CLIENTS __attribute__((section("tipme_clients")))
 
-/* Small ones that belong into such a function: a call of one that lies elsewhere is a page and a line more. */
+/*
+ * Small ones that belong into such a function: a call of one that lies elsewhere is a page and a
+ * line more.
+ */
 #define TIPME_INLINE inline __attribute__((always_inline))
 
 /* What is seldom called from there, and would lie in between. */
@@ -29,13 +37,16 @@
 #define TIPME_PAGE 4096
 
 /* The beginning and the end of such a section. */
-#define TIPME_HOT_SECTION(name) \
-	extern const char name##_begin[] __asm__("__start_" #name) __attribute__((visibility("hidden"))); \
-	extern const char name##_end[] __asm__("__stop_" #name) __attribute__((visibility("hidden")))
+#define TIPME_HOT_SECTION(name)                                    \
+	extern const char name##_begin[] __asm__("__start_" #name) \
+		__attribute__((visibility("hidden")));             \
+	extern const char name##_end[] __asm__("__stop_" #name)    \
+		__attribute__((visibility("hidden")))
 
 /*
- * Has the caches fetch it all at once, which takes hardly longer than one line, where one by one, each when it is needed, they are most of what the hooks cost of a key.
- * By reading: what is merely announced as needed was not fetched where that was measured.
+ * Has the caches fetch it all at once, which takes hardly longer than one line, where one by one,
+ * each when it is needed, they are most of what the hooks cost of a key. By reading: what is merely
+ * announced as needed was not fetched where that was measured.
  */
 static TIPME_INLINE void tipme_hot_fetch(const char *from, const char *to)
 {

@@ -29,7 +29,8 @@ extern const struct tipme_record_name tipme_record_names[256];
 
 /*
  * Prints the record at `rec`, of which `left` bytes are there, as one line of name=value pairs.
- * Returns its length in bytes, so that the next one begins there; 0 if it is cut or impossible (which is printed, too).
+ * Returns its length in bytes, so that the next one begins there; 0 if it is cut or impossible
+ * (which is printed, too).
  */
 size_t tipme_record_print(FILE *out, const void *rec, size_t left);
 

@@ -17,9 +17,12 @@ static uint64_t field_value(const unsigned char *p, unsigned int size)
 	return v;
 }
 
-static void field_print(FILE *out, const unsigned char *rec, size_t len, const struct tipme_field_name *f)
+static void field_print(FILE *out, const unsigned char *rec, size_t len,
+			const struct tipme_field_name *f)
 {
-	/* The record may be shorter (an older minor) than the field's end: such fields read as 0. */
+	/*
+	 * The record may be shorter (an older minor) than the field's end: such fields read as 0.
+	 */
 	if (f->is_text) {
 		size_t room = f->offset >= len ? 0 : len - f->offset;
 		size_t max = f->size && f->size < room ? f->size : room;
@@ -67,7 +70,8 @@ size_t tipme_record_print(FILE *out, const void *rec, size_t left)
 	}
 	fputs(r->name, out);
 	for (const struct tipme_field_name *f = r->fields; f->name; f++) {
-		if (f->offset == offsetof(struct tipme_head, type) || f->offset == offsetof(struct tipme_head, len8) ||
+		if (f->offset == offsetof(struct tipme_head, type) ||
+		    f->offset == offsetof(struct tipme_head, len8) ||
 		    f->offset == offsetof(struct tipme_head, gen))
 			continue;
 		field_print(out, p, len, f);

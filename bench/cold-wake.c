@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
-  * From a write into a pipe until its reader runs, on one CPU: a waking and a switch, so two scheduler
- * records. Before each, the writer goes over so many KiB of memory of its own, as a program does that
- * has work to do. So the kernel's and a recorder's lines have left the nearer caches.
+ * From a write into a pipe until its reader runs, on one CPU: a waking and a switch, so two
+ * scheduler records. Before each, the writer goes over so many KiB of memory of its own, as a
+ * program does that has work to do. So the kernel's and a recorder's lines have left the nearer
+ * caches.
  */
 #include "config.h"
 
@@ -44,7 +45,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Ends by itself when the other has gone: its read gives nothing then. */
-static void play(int in, int out, struct shared *shared, char *memory, size_t bytes, uint64_t *ns, size_t trips)
+static void play(int in, int out, struct shared *shared, char *memory, size_t bytes, uint64_t *ns,
+		 size_t trips)
 {
 	char c = 0;
 
@@ -71,8 +73,10 @@ static int pin(int cpu)
 
 int main(int argc, char **argv)
 {
-	size_t trips = argc == 4 ? strtoul(argv[2], NULL, 10) : 0, bytes = argc == 4 ? strtoul(argv[3], NULL, 10) * 1024 : 0;
-	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	size_t trips = argc == 4 ? strtoul(argv[2], NULL, 10) : 0,
+	       bytes = argc == 4 ? strtoul(argv[3], NULL, 10) * 1024 : 0;
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	uint64_t *ns = calloc(trips + 1, sizeof(*ns));
 	char *memory = aligned_alloc(4096, bytes + 4096);
 	int there[2], back[2];
@@ -81,7 +85,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: cold-wake CPU TRIPS KIB\n");
 		return 64;
 	}
-	if (shared == MAP_FAILED || !ns || !memory || pipe(there) || pipe(back) || pin(atoi(argv[1]))) {
+	if (shared == MAP_FAILED || !ns || !memory || pipe(there) || pipe(back) ||
+	    pin(atoi(argv[1]))) {
 		perror("cold-wake: real-time on that CPU");
 		return 1;
 	}

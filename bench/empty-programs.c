@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Attaches the empty programs, or with "clock" those that read the clock, until standard input closes. */
+/*
+ * Attaches the empty programs, or with "clock" those that read the clock, until standard input
+ * closes.
+ */
 #include "config.h"
 
 #include <stdio.h>
@@ -12,8 +15,8 @@ static int attach(struct empty_bpf *skel, int clock)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, skel->obj)
-		bpf_program__set_autoload(prog, (strncmp(bpf_program__name(prog), "clock_", 6) == 0) == clock);
+	bpf_object__for_each_program(prog, skel->obj) bpf_program__set_autoload(
+		prog, (strncmp(bpf_program__name(prog), "clock_", 6) == 0) == clock);
 	return empty_bpf__load(skel) || empty_bpf__attach(skel);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a record of the X server's hooks costs: the clock read and a slot written, all round the ring; ns, median of runs. */
+/*
+ * What a record of the X server's hooks costs: the clock read and a slot written, all round the
+ * ring; ns, median of runs.
+ */
 #include "config.h"
 
 #include <stdio.h>
@@ -25,7 +28,11 @@ static double run(struct tipme_xring *ring, struct tipme_xclock *clock)
 
 	for (uint64_t i = 0; i < count; i++) {
 		struct tipme_x_deliver rec = {
-			.ts_ns = tipme_xclock_ns(clock), .type = TIPME_X_DELIVER, .pid = (uint32_t)i, .window = 7, .client = 3,
+			.ts_ns = tipme_xclock_ns(clock),
+			.type = TIPME_X_DELIVER,
+			.pid = (uint32_t)i,
+			.window = 7,
+			.client = 3,
 		};
 
 		tipme_xring_put(ring, &rec);

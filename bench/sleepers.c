@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A load of known size: threads that sleep in several ways, and pairs of processes that pass a byte, both at a rate. */
+/*
+ * A load of known size: threads that sleep in several ways, and pairs of processes that pass a
+ * byte, both at a rate.
+ */
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -105,7 +108,9 @@ static int pass(unsigned int trips_per_s, uint64_t end_ns)
 		uint64_t due_ns = begin_ns + trips * 1000000000 / trips_per_s, now = now_ns();
 
 		if (due_ns > now)
-			nanosleep(&(struct timespec){ (time_t)((due_ns - now) / 1000000000), (long)((due_ns - now) % 1000000000) }, NULL);
+			nanosleep(&(struct timespec){ (time_t)((due_ns - now) / 1000000000),
+						      (long)((due_ns - now) % 1000000000) },
+				  NULL);
 	}
 	close(there[1]);
 	waitpid(pid, NULL, 0);
@@ -124,7 +129,8 @@ int main(int argc, char **argv)
 	if (argc != 5 || atoi(argv[4]) < 1) {
 		fputs("usage: sleepers THREADS MS TRIPS SECONDS\n"
 		      "THREADS sleep for MS each time (0: for ever), and TRIPS round trips a second (0: none) go through pipes.\n"
-		      "examples: sleepers 100 100 4000 10\n          sleepers 12000 0 0 60\n          sleepers 0 1 5000 5\n", stderr);
+		      "examples: sleepers 100 100 4000 10\n          sleepers 12000 0 0 60\n          sleepers 0 1 5000 5\n",
+		      stderr);
 		return 64;
 	}
 	uint64_t end_ns = now_ns() + (uint64_t)atoi(argv[4]) * 1000000000;
@@ -142,6 +148,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "sleepers: %d\n", err);
 	getrusage(RUSAGE_SELF, &self);
 	getrusage(RUSAGE_CHILDREN, &children);
-	printf("%.3f\n", ms_of(self.ru_utime) + ms_of(self.ru_stime) + ms_of(children.ru_utime) + ms_of(children.ru_stime));
+	printf("%.3f\n", ms_of(self.ru_utime) + ms_of(self.ru_stime) + ms_of(children.ru_utime) +
+				 ms_of(children.ru_stime));
 	return err != 0;
 }

@@ -1,66 +1,90 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hooks, taken out of the running server and put in again as a bench asks for: so they are measured against the same process, whose memory lies where it lies.
- * TIPME_BENCH_TOGGLE names a file: a byte of what is wanted (1: in, 2: in, and the time measured that passes inside of them), and one of what is; one of what valgrind's
- * callgrind is to do, which is 0 when it has done so: z to begin to count, c to forget what is in the caches that it simulates, d to write down what it has counted;
- * from byte 8 on the nanoseconds inside of the hooks since they were put in, by where: see enum inside_part; then how many stretches of time these were, and the
- * last of the stretches themselves: see struct stretch.
+ * The hooks, taken out of the running server and put in again as a bench asks for: so they are
+ * measured against the same process, whose memory lies where it lies. TIPME_BENCH_TOGGLE names a
+ * file: a byte of what is wanted (1: in, 2: in, and the time measured that passes inside of them),
+ * and one of what is; one of what valgrind's callgrind is to do, which is 0 when it has done so: z
+ * to begin to count, c to forget what is in the caches that it simulates, d to write down what it
+ * has counted; from byte 8 on the nanoseconds inside of the hooks since they were put in, by where:
+ * see enum inside_part; then how many stretches of time these were, and the last of the stretches
+ * themselves: see struct stretch.
  *
- * Taken out, nothing of the server's calls them, and nothing is asked of it on their behalf: tables, callbacks, handlers and
- * grabs are the server's own again, its damage code has no object of theirs. This needs to reach into them, hence the includes.
+ * Taken out, nothing of the server's calls them, and nothing is asked of it on their behalf:
+ * tables, callbacks, handlers and grabs are the server's own again, its damage code has no object
+ * of theirs. This needs to reach into them, hence the includes.
  */
 #include "config.h"
 
 #include "hooks.h"
 
 enum inside_part {
-	PART_WAKEUP, PART_KEY, PART_DEVICE, PART_DELIVER, PART_REQUEST, PART_REPLY, PART_FLUSH, PART_BLOCK, PART_OTHER,
-	/* What these have the server's damage code do, and what they have the caches fetch: counted apart. */
-	PART_LISTEN, PART_FETCH, PARTS,
+	PART_WAKEUP,
+	PART_KEY,
+	PART_DEVICE,
+	PART_DELIVER,
+	PART_REQUEST,
+	PART_REPLY,
+	PART_FLUSH,
+	PART_BLOCK,
+	PART_OTHER,
+	/*
+	 * What these have the server's damage code do, and what they have the caches fetch: counted
+	 * apart.
+	 */
+	PART_LISTEN,
+	PART_FETCH,
+	PARTS,
 };
-/* On CLOCK_MONOTONIC where it began and ended; and how much of it counts, which is less by what measuring it took. */
+/*
+ * On CLOCK_MONOTONIC where it began and ended; and how much of it counts, which is less by what
+ * measuring it took.
+ */
 struct stretch {
 	uint64_t begin_ns, end_ns;
-	int64_t inside_ns;		/* of a very short one this may be less than nothing */
+	int64_t inside_ns; /* of a very short one this may be less than nothing */
 	uint16_t part;
-	uint8_t major;			/* of the last request */
+	uint8_t major; /* of the last request */
 	uint8_t pad[5];
 };
 #define STRETCHES 4096
 struct told {
-	uint64_t toggle;		/* its bytes */
+	uint64_t toggle; /* its bytes */
 	uint64_t inside_ns[PARTS];
-	uint64_t stretches;		/* so far */
+	uint64_t stretches; /* so far */
 	uint64_t pad[3];
 	struct stretch stretch[STRETCHES];
 };
 
 /*
- * The time inside: what calls the hooks is called by these, and so is what the hooks call of the server's own. They never stand within each other, since the
- * server's procedures are called from here, too, with the time not running.
+ * The time inside: what calls the hooks is called by these, and so is what the hooks call of the
+ * server's own. They never stand within each other, since the server's procedures are called from
+ * here, too, with the time not running.
  */
 static struct {
 	uint64_t since;
-	uint64_t empty;			/* what a stretch of nothing takes */
+	uint64_t empty; /* what a stretch of nothing takes */
 	uint64_t ticks[PARTS];
-	uint64_t apart;			/* what of it counts elsewhere */
+	uint64_t apart; /* what of it counts elsewhere */
 	struct told *told;
 	uint64_t stretches;
 	uint8_t major;
 } inside __attribute__((aligned(64)));
 
 /*
- * What measures lies together, on pages of its own, and is read before the time runs: else its own lines and pages, which a server that has slept finds in no cache either, would be
- * counted as the hooks'.
+ * What measures lies together, on pages of its own, and is read before the time runs: else its own
+ * lines and pages, which a server that has slept finds in no cache either, would be counted as the
+ * hooks'.
  */
 #define TIMED __attribute__((section("bench_timed"), noinline, no_reorder, aligned(64)))
-extern const char bench_timed_begin[] __asm__("__start_bench_timed") __attribute__((visibility("hidden")));
+extern const char bench_timed_begin[] __asm__("__start_bench_timed")
+	__attribute__((visibility("hidden")));
 static void timed_end(void);
 
 static inline uint64_t tsc_ns(uint64_t tsc)
 {
 	const struct tipme_xclock *clock = &tipme_hooks.clock;
-	uint64_t ticks = tsc > clock->base_tsc ? tsc - clock->base_tsc : clock->base_tsc - tsc, ns = (uint64_t)((unsigned __int128)ticks * clock->mult >> 32);
+	uint64_t ticks = tsc > clock->base_tsc ? tsc - clock->base_tsc : clock->base_tsc - tsc,
+		 ns = (uint64_t)((unsigned __int128)ticks * clock->mult >> 32);
 
 	return tsc > clock->base_tsc ? clock->base_ns + ns : clock->base_ns - ns;
 }
@@ -71,7 +95,11 @@ static inline void stretch_tell(enum inside_part part, uint64_t begin, uint64_t 
 	if (!inside.told)
 		return;
 	inside.told->stretch[inside.stretches++ % STRETCHES] = (struct stretch){
-		.begin_ns = tsc_ns(begin), .end_ns = tsc_ns(end), .inside_ns = (int64_t)((__int128)ticks * (int64_t)tipme_hooks.clock.mult >> 32), .part = part, .major = inside.major,
+		.begin_ns = tsc_ns(begin),
+		.end_ns = tsc_ns(end),
+		.inside_ns = (int64_t)((__int128)ticks * (int64_t)tipme_hooks.clock.mult >> 32),
+		.part = part,
+		.major = inside.major,
 	};
 }
 
@@ -83,28 +111,35 @@ static inline void leave(enum inside_part part)
 	stretch_tell(part, inside.since, now, (int64_t)ticks);
 }
 
-/* What is: 0 out, 1 in, 2 in and the time measured. With the hooks' own, so that to look costs those that are not measured nothing. */
+/*
+ * What is: 0 out, 1 in, 2 in and the time measured. With the hooks' own, so that to look costs
+ * those that are not measured nothing.
+ */
 static uint8_t in TIPME_HOT_DATA = 1;
 
 /* A stretch within another's. */
-#define APART(part, call) do { \
-	uint64_t apart_since = __rdtsc(), apart_end; \
-	call; \
-	apart_end = __rdtsc(); \
-	inside.ticks[part] += apart_end - apart_since - inside.empty; \
-	stretch_tell(part, apart_since, apart_end, (int64_t)(apart_end - apart_since - inside.empty)); \
-	inside.apart += __rdtsc() - apart_since; \
-} while (0)
+#define APART(part, call)                                                        \
+	do {                                                                     \
+		uint64_t apart_since = __rdtsc(), apart_end;                     \
+		call;                                                            \
+		apart_end = __rdtsc();                                           \
+		inside.ticks[part] += apart_end - apart_since - inside.empty;    \
+		stretch_tell(part, apart_since, apart_end,                       \
+			     (int64_t)(apart_end - apart_since - inside.empty)); \
+		inside.apart += __rdtsc() - apart_since;                         \
+	} while (0)
 
 /* The first of them. */
 static TIMED __attribute__((aligned(4096))) void enter(void)
 {
-	for (const char *at = bench_timed_begin; at < (const char *)timed_end; at += TIPME_CACHE_LINE)
+	for (const char *at = bench_timed_begin; at < (const char *)timed_end;
+	     at += TIPME_CACHE_LINE)
 		(void)*(const volatile char *)at;
 	for (int i = 0; i < PARTS; i += 4)
 		(void)*(volatile uint64_t *)&inside.ticks[i];
 	if (inside.told)
-		(void)*(volatile uint64_t *)&inside.told->stretch[inside.stretches % STRETCHES].end_ns;
+		(void)*(volatile uint64_t *)&inside.told->stretch[inside.stretches % STRETCHES]
+			.end_ns;
 	inside.apart = 0;
 	/* All of it is there before the time runs. */
 	_mm_lfence();
@@ -126,7 +161,8 @@ static TIMED void timed_fetch(const char *from, const char *to)
 	APART(PART_FETCH, tipme_hot_fetch(from, to));
 }
 
-#define DamageRegister(drawable, damage) (in == 2 ? timed_listen(drawable, damage) : (DamageRegister)(drawable, damage))
+#define DamageRegister(drawable, damage) \
+	(in == 2 ? timed_listen(drawable, damage) : (DamageRegister)(drawable, damage))
 #define DamageUnregister(damage) (in == 2 ? timed_unlisten(damage) : (DamageUnregister)(damage))
 #define tipme_hot_fetch(from, to) (in == 2 ? timed_fetch(from, to) : (tipme_hot_fetch)(from, to))
 
@@ -149,10 +185,18 @@ APART_FROM_US void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 #else
-#define CALLGRIND_ZERO_STATS do { } while (0)
-#define CALLGRIND_DUMP_STATS do { } while (0)
-#define CALLGRIND_STOP_INSTRUMENTATION do { } while (0)
-#define CALLGRIND_START_INSTRUMENTATION do { } while (0)
+#define CALLGRIND_ZERO_STATS \
+	do {                 \
+	} while (0)
+#define CALLGRIND_DUMP_STATS \
+	do {                 \
+	} while (0)
+#define CALLGRIND_STOP_INSTRUMENTATION \
+	do {                           \
+	} while (0)
+#define CALLGRIND_START_INSTRUMENTATION \
+	do {                            \
+	} while (0)
 #define RUNNING_ON_VALGRIND 0
 #endif
 
@@ -190,8 +234,11 @@ static void inside_calibrate(void)
 
 static enum inside_part part_of(CallbackProcPtr callback)
 {
-	return callback == tipme_input_on_device ? PART_DEVICE : callback == tipme_input_on_deliver ? PART_DELIVER :
-	       callback == tipme_output_on_reply ? PART_REPLY : callback == tipme_output_on_flush ? PART_FLUSH : PART_OTHER;
+	return callback == tipme_input_on_device    ? PART_DEVICE
+	       : callback == tipme_input_on_deliver ? PART_DELIVER
+	       : callback == tipme_output_on_reply  ? PART_REPLY
+	       : callback == tipme_output_on_flush  ? PART_FLUSH
+						    : PART_OTHER;
 }
 
 static TIMED void timed_callback(CallbackListPtr *list, void *data, void *call)
@@ -209,7 +256,9 @@ static TIMED void timed_block(void *data, void *timeout)
 	on_block(data, timeout);
 	leave(PART_BLOCK);
 	for (int i = 0; i < PARTS; i++)
-		told->inside_ns[i] = (uint64_t)((unsigned __int128)inside.ticks[i] * tipme_hooks.clock.mult >> 32);
+		told->inside_ns[i] =
+			(uint64_t)((unsigned __int128)inside.ticks[i] * tipme_hooks.clock.mult >>
+				   32);
 	told->stretches = inside.stretches;
 }
 
@@ -266,7 +315,8 @@ static TIMED void timed_input(InternalEvent *event, DeviceIntPtr dev)
 	enter();
 }
 
-static TIMED void timed_key_by(mieqHandler handler, int screen, InternalEvent *event, DeviceIntPtr dev)
+static TIMED void timed_key_by(mieqHandler handler, int screen, InternalEvent *event,
+			       DeviceIntPtr dev)
 {
 	timed_real_input = dev->public.processInputProc;
 	dev->public.processInputProc = timed_input;
@@ -349,7 +399,8 @@ static void grabs_take_out(void)
 
 static void keys_take_out(void)
 {
-	static const int types[] = { TIPME_ET_KEY_PRESS, TIPME_ET_KEY_RELEASE, TIPME_ET_RAW_KEY_PRESS, TIPME_ET_RAW_KEY_RELEASE };
+	static const int types[] = { TIPME_ET_KEY_PRESS, TIPME_ET_KEY_RELEASE,
+				     TIPME_ET_RAW_KEY_PRESS, TIPME_ET_RAW_KEY_RELEASE };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		mieqSetHandler(types[i], NULL);
@@ -374,11 +425,13 @@ static void take_out(void)
 		if (!callbacks[i].list)
 			continue;
 		if (in == 2)
-			DeleteCallback(callbacks[i].list, timed_callback, (void *)callbacks[i].call);
+			DeleteCallback(callbacks[i].list, timed_callback,
+				       (void *)callbacks[i].call);
 		else
 			DeleteCallback(callbacks[i].list, callbacks[i].call, NULL);
 	}
-	RemoveBlockAndWakeupHandlers(in == 2 ? timed_block : on_block, in == 2 ? timed_wakeup : on_wakeup, NULL);
+	RemoveBlockAndWakeupHandlers(in == 2 ? timed_block : on_block,
+				     in == 2 ? timed_wakeup : on_wakeup, NULL);
 	keys_take_out();
 	grabs_take_out();
 	if (!rest.watch)
@@ -408,7 +461,8 @@ static void put_in(void)
 		else
 			AddCallback(callbacks[i].list, callbacks[i].call, NULL);
 	}
-	RegisterBlockAndWakeupHandlers(in == 2 ? timed_block : on_block, in == 2 ? timed_wakeup : on_wakeup, NULL);
+	RegisterBlockAndWakeupHandlers(in == 2 ? timed_block : on_block,
+				       in == 2 ? timed_wakeup : on_wakeup, NULL);
 	if (in == 2)
 		keys_time();
 }
@@ -434,16 +488,12 @@ static void *count(void *nothing)
 {
 	for (;; usleep(5000)) {
 		switch (toggle[2]) {
-		case 'z':
-			CALLGRIND_ZERO_STATS;
-			break;
+		case 'z': CALLGRIND_ZERO_STATS; break;
 		case 'c':
 			CALLGRIND_STOP_INSTRUMENTATION;
 			CALLGRIND_START_INSTRUMENTATION;
 			break;
-		case 'd':
-			CALLGRIND_DUMP_STATS;
-			break;
+		case 'd': CALLGRIND_DUMP_STATS; break;
 		}
 		toggle[2] = 0;
 	}
@@ -458,7 +508,10 @@ static void toggle_init(void)
 {
 	const char *path = getenv("TIPME_BENCH_TOGGLE");
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *mem = fd < 0 || ftruncate(fd, sizeof(struct told)) ? MAP_FAILED : mmap(NULL, sizeof(struct told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	void *mem = fd < 0 || ftruncate(fd, sizeof(struct told))
+			    ? MAP_FAILED
+			    : mmap(NULL, sizeof(struct told), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_POPULATE, fd, 0);
 	pthread_t counter;
 
 	if (fd >= 0)

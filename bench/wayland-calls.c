@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ns of an event sent and a request served by libwayland-server, over a socket pair in one process: of kinds that class wayland records
- * (a key, a picture) and that it only looks at (modifiers, damage). wayland-calls [ROUNDS [LIBRARY]]; medians of rounds of 100.
+ * ns of an event sent and a request served by libwayland-server, over a socket pair in one process:
+ * of kinds that class wayland records (a key, a picture) and that it only looks at (modifiers,
+ * damage). wayland-calls [ROUNDS [LIBRARY]]; medians of rounds of 100.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -15,9 +16,11 @@
 #define CALLS 100
 #define ROUNDS_MAX 4000
 
-static void *(*display_create)(void), *(*client_create)(void *, int), *(*event_loop)(void *), *(*resource_create)(void *, const void *, int, uint32_t);
+static void *(*display_create)(void), *(*client_create)(void *, int), *(*event_loop)(void *),
+	*(*resource_create)(void *, const void *, int, uint32_t);
 static int (*loop_dispatch)(void *, int);
-static void (*set_implementation)(void *, const void *, void *, void *), (*post_event)(void *, uint32_t, ...), (*client_flush)(void *);
+static void (*set_implementation)(void *, const void *, void *, void *),
+	(*post_event)(void *, uint32_t, ...), (*client_flush)(void *);
 static uint32_t (*get_id)(void *);
 static int ends[2];
 
@@ -104,8 +107,10 @@ int main(int argc, char **argv)
 	int rounds = argc > 1 ? atoi(argv[1]) : 300;
 	void *lib = dlopen(argc > 2 ? argv[2] : "libwayland-server.so.0", RTLD_NOW);
 
-	if (!lib || rounds < 1 || rounds > ROUNDS_MAX || socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) {
-		fprintf(stderr, "wayland-calls: %s\n", lib ? "no such number of rounds" : dlerror());
+	if (!lib || rounds < 1 || rounds > ROUNDS_MAX ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) {
+		fprintf(stderr, "wayland-calls: %s\n",
+			lib ? "no such number of rounds" : dlerror());
 		return 1;
 	}
 	*(void **)&display_create = symbol(lib, "wl_display_create");
@@ -118,9 +123,10 @@ int main(int argc, char **argv)
 	*(void **)&client_flush = symbol(lib, "wl_client_flush");
 	*(void **)&get_id = symbol(lib, "wl_resource_get_id");
 	for (size_t i = 0; i < sizeof(implementation) / sizeof(implementation[0]); i++)
-		*(void (**)(void))&implementation[i] = served;
+		*(void (**)(void)) & implementation[i] = served;
 	void *display = display_create(), *client = client_create(display, ends[0]);
-	void *keyboard = resource_create(client, symbol(lib, "wl_keyboard_interface"), 1, 0), *surface = resource_create(client, symbol(lib, "wl_surface_interface"), 1, 0);
+	void *keyboard = resource_create(client, symbol(lib, "wl_keyboard_interface"), 1, 0),
+	     *surface = resource_create(client, symbol(lib, "wl_surface_interface"), 1, 0);
 
 	set_implementation(surface, implementation, NULL, NULL);
 	for (int r = 0; r < rounds; r++) {
@@ -131,6 +137,7 @@ int main(int argc, char **argv)
 	}
 	for (int k = 0; k < 4; k++)
 		qsort(ns[k], (size_t)rounds, sizeof(double), by_size);
-	printf("modifiers %.0f key %.0f damage+commit %.0f attach+commit %.0f\n", ns[0][rounds / 2], ns[1][rounds / 2], ns[2][rounds / 2], ns[3][rounds / 2]);
+	printf("modifiers %.0f key %.0f damage+commit %.0f attach+commit %.0f\n", ns[0][rounds / 2],
+	       ns[1][rounds / 2], ns[2][rounds / 2], ns[3][rounds / 2]);
 	return 0;
 }

@@ -3,9 +3,10 @@
  * The program tipme-columns: what the post-mortem in Perl leaves to the reader of episodes in C
  * (abi/episode), because there are many records. Its input comes from a stranger's episode.
  *
- * Sections come on standard input, as numbers of 32 bits, little-endian: how many; of each its file (an
- * open descriptor), offset (64 bits), length in bytes, CPU. For each section a byte goes to standard
- * output: 1 where not all of it are records of 32 bytes and of a kind that we know, else 0.
+ * Sections come on standard input, as numbers of 32 bits, little-endian: how many; of each its file
+ * (an open descriptor), offset (64 bits), length in bytes, CPU. For each section a byte goes to
+ * standard output: 1 where not all of it are records of 32 bytes and of a kind that we know, else
+ * 0.
  */
 #include "config.h"
 
@@ -31,9 +32,12 @@ static int read_piece(struct tipme_piece *p)
 {
 	uint32_t fd, low, high, len, cpu;
 
-	if (read_number(&fd) || read_number(&low) || read_number(&high) || read_number(&len) || read_number(&cpu))
+	if (read_number(&fd) || read_number(&low) || read_number(&high) || read_number(&len) ||
+	    read_number(&cpu))
 		return -EIO;
-	*p = (struct tipme_piece){ .fd = (int)fd, .offset = low | (uint64_t)high << 32, .len = len, .cpu = cpu };
+	*p = (struct tipme_piece){
+		.fd = (int)fd, .offset = low | (uint64_t)high << 32, .len = len, .cpu = cpu
+	};
 	return 0;
 }
 
@@ -58,7 +62,10 @@ static int say_odd(const struct tipme_piece *pieces, uint32_t count)
 	return fflush(stdout) ? -errno : 0;
 }
 
-/* columns OUT-FD UNTIL-NS: a file of columns (docs/formats.md) of all records up to a time, big-endian for vec() of Perl */
+/*
+ * columns OUT-FD UNTIL-NS: a file of columns (docs/formats.md) of all records up to a time,
+ * big-endian for vec() of Perl
+ */
 static int run_columns(char **args)
 {
 	struct tipme_piece *pieces = NULL;
@@ -67,7 +74,8 @@ static int run_columns(char **args)
 	int err = read_pieces(&pieces, &count);
 
 	if (!err)
-		err = tipme_events_build(&ev, pieces, count, strtoull(args[1], NULL, 10), atoi(args[0]), true);
+		err = tipme_events_build(&ev, pieces, count, strtoull(args[1], NULL, 10),
+					 atoi(args[0]), true);
 	if (!err)
 		err = say_odd(pieces, count);
 	tipme_events_free(&ev);
@@ -100,15 +108,21 @@ static int run_sums(char **args)
 /* runs COLUMNS-FD FROM-NS TO-NS WIDTH: who had it, in so many pixel columns */
 static int run_runs(char **args)
 {
-	return tipme_occupancy_runs(atoi(args[0]), strtoull(args[1], NULL, 10), strtoull(args[2], NULL, 10), (uint32_t)strtoul(args[3], NULL, 10));
+	return tipme_occupancy_runs(atoi(args[0]), strtoull(args[1], NULL, 10),
+				    strtoull(args[2], NULL, 10),
+				    (uint32_t)strtoul(args[3], NULL, 10));
 }
 
 #ifdef TIPME_HAS_MANIFEST
-/* perfetto EPISODE OUT-FD FROM-NS TO-NS: a trace; answers how many records it has, and how many have no place there; or the errno of writing */
+/*
+ * perfetto EPISODE OUT-FD FROM-NS TO-NS: a trace; answers how many records it has, and how many
+ * have no place there; or the errno of writing
+ */
 static int run_perfetto(char **args)
 {
 	uint64_t written, left;
-	int err = tipme_perfetto(args[0], atoi(args[1]), strtoull(args[2], NULL, 10), strtoull(args[3], NULL, 10), &written, &left);
+	int err = tipme_perfetto(args[0], atoi(args[1]), strtoull(args[2], NULL, 10),
+				 strtoull(args[3], NULL, 10), &written, &left);
 
 	if (err)
 		printf("errno %d\n", -err);
@@ -117,10 +131,14 @@ static int run_perfetto(char **args)
 	return fflush(stdout) ? -errno : err;
 }
 
-/* write EPISODE OUT-FD FROM-NS TO-NS: events, intervals of threads and CPUs, X records as a file of columns, little-endian */
+/*
+ * write EPISODE OUT-FD FROM-NS TO-NS: events, intervals of threads and CPUs, X records as a file of
+ * columns, little-endian
+ */
 static int run_write(char **args)
 {
-	return tipme_write_columns(args[0], atoi(args[1]), strtoull(args[2], NULL, 10), strtoull(args[3], NULL, 10));
+	return tipme_write_columns(args[0], atoi(args[1]), strtoull(args[2], NULL, 10),
+				   strtoull(args[3], NULL, 10));
 }
 #endif
 

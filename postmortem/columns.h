@@ -6,21 +6,26 @@
 #include "episode/private.h"
 
 /*
- * Writes a Perfetto trace of the records of [from, to) to a descriptor: how many stand in it, and how
- * many have no place there. -errno where the episode does not open or nothing more can be written.
+ * Writes a Perfetto trace of the records of [from, to) to a descriptor: how many stand in it, and
+ * how many have no place there. -errno where the episode does not open or nothing more can be
+ * written.
  */
-int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, uint64_t *written, uint64_t *left);
+int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, uint64_t *written,
+		   uint64_t *left);
 
 /*
- * Both read rows and stretches of time from standard input (postmortem/lib/Tipme/Columns.pm) and who
- * had the CPUs from a file of columns; the answer goes to standard output.
- * Sums: of each stretch, of each thread and row: time, the longest piece, and when that began.
- * Runs: of each stretch, pixel columns [from, to) and the key of who is drawn there.
+ * Both read rows and stretches of time from standard input (postmortem/lib/Tipme/Columns.pm) and
+ * who had the CPUs from a file of columns; the answer goes to standard output. Sums: of each
+ * stretch, of each thread and row: time, the longest piece, and when that began. Runs: of each
+ * stretch, pixel columns [from, to) and the key of who is drawn there.
  */
 int tipme_occupancy_sums(int fd);
 int tipme_occupancy_runs(int fd, uint64_t from, uint64_t to, uint32_t width);
 
-/* Writes what the reader makes of [from, to) as a file of columns, little-endian; damage goes to standard error. */
+/*
+ * Writes what the reader makes of [from, to) as a file of columns, little-endian; damage goes to
+ * standard error.
+ */
 int tipme_write_columns(const char *dir, int fd, uint64_t from, uint64_t to);
 
 #endif

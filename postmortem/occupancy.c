@@ -99,8 +99,8 @@ static uint64_t switch_at(const struct source *s, uint64_t k)
 typedef void (*each_piece)(void *arg, uint64_t from, uint64_t to, uint32_t tid);
 
 /*
- * Calls each() with who had a CPU, one after the other. Where a switch was lost, who leaves is known to
- * have been there; who came before that is not known to have stayed.
+ * Calls each() with who had a CPU, one after the other. Where a switch was lost, who leaves is
+ * known to have been there; who came before that is not known to have stayed.
  */
 static void walk(const struct source *s, const struct stretch *w, each_piece each, void *arg)
 {
@@ -118,12 +118,16 @@ static void walk(const struct source *s, const struct stretch *w, each_piece eac
 			hi = m;
 	}
 	for (; t < w->to; k++) {
-		uint64_t next = k < end ? switch_at(s, k) : 0, last = k > begin ? switch_at(s, k - 1) : 0;
-		uint64_t until = k < end && get64(s, s->ts, next) < w->to ? get64(s, s->ts, next) : w->to;
-		bool stayed = k > begin && (k == end || get32(s, s->tid, next) == get32(s, s->came, last));
+		uint64_t next = k < end ? switch_at(s, k) : 0,
+			 last = k > begin ? switch_at(s, k - 1) : 0;
+		uint64_t until =
+			k < end && get64(s, s->ts, next) < w->to ? get64(s, s->ts, next) : w->to;
+		bool stayed = k > begin &&
+			      (k == end || get32(s, s->tid, next) == get32(s, s->came, last));
 
 		if (until > t)
-			each(arg, t, until, stayed ? get32(s, s->came, last) : get32(s, s->tid, next));
+			each(arg, t, until,
+			     stayed ? get32(s, s->came, last) : get32(s, s->tid, next));
 		t = until > t ? until : t;
 		if (k == end)
 			break;
@@ -150,7 +154,8 @@ static int read64(uint64_t *n)
 
 static int read_row(struct row *r)
 {
-	return read32(&r->tid) || read64(&r->from) || read32(&r->rank) || read32(&r->key) ? -EIO : 0;
+	return read32(&r->tid) || read64(&r->from) || read32(&r->rank) || read32(&r->key) ? -EIO
+											  : 0;
 }
 
 static int read_stretch(struct stretch *s)
@@ -225,7 +230,8 @@ struct sums {
 
 static struct sum *sum_of(const struct sums *s, uint32_t tid, uint32_t row)
 {
-	size_t i = (size_t)(((uint64_t)row << 32 | tid) * 0x9e3779b97f4a7c15ULL >> 32) & (s->room - 1);
+	size_t i =
+		(size_t)(((uint64_t)row << 32 | tid) * 0x9e3779b97f4a7c15ULL >> 32) & (s->room - 1);
 
 	while (s->at[i].ns && (s->at[i].tid != tid || s->at[i].row != row))
 		i = (i + 1) & (s->room - 1);
@@ -328,7 +334,10 @@ static uint32_t column_of(const struct picture *p, uint64_t t)
 	return (uint32_t)((unsigned __int128)(t - p->from) * p->width / (p->to - p->from));
 }
 
-/* The worst of those that share a column wins; of equally bad ones the one that fills most of it, then the first. */
+/*
+ * The worst of those that share a column wins; of equally bad ones the one that fills most of it,
+ * then the first.
+ */
 static void draw_piece(void *arg, uint64_t from, uint64_t to, uint32_t tid)
 {
 	struct picture *p = arg;
@@ -336,7 +345,8 @@ static void draw_piece(void *arg, uint64_t from, uint64_t to, uint32_t tid)
 
 	if (row == p->q->row_count || to <= p->from || from >= p->to)
 		return;
-	uint32_t first = column_of(p, from), last = column_of(p, to - 1), rank = p->q->rows[row].rank + 1;
+	uint32_t first = column_of(p, from), last = column_of(p, to - 1),
+		 rank = p->q->rows[row].rank + 1;
 
 	for (uint32_t c = first; c <= last; c++) {
 		uint64_t fill = c > first && c < last ? WHOLE : to - from;

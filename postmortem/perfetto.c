@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An episode as a Perfetto trace: scheduling as its ftrace events, the X server's doings as a track of
- * its own. The few messages that are needed are put together by hand; field numbers are those of
+ * An episode as a Perfetto trace: scheduling as its ftrace events, the X server's doings as a track
+ * of its own. The few messages that are needed are put together by hand; field numbers are those of
  * Perfetto's published .proto files (trace_packet, ftrace_event_bundle, sched, track_event).
  */
 #include "config.h"
@@ -17,12 +17,28 @@
 
 enum {
 	TRACE_PACKET = 1,
-	PACKET_FTRACE = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_DESCRIPTOR = 60,
-	BUNDLE_CPU = 1, BUNDLE_EVENT = 2,
-	EVENT_TIMESTAMP = 1, EVENT_PID = 2, EVENT_SWITCH = 4, EVENT_WAKING = 20,
-	TRACK_UUID = 1, TRACK_NAME = 2, TRACK_EVENT_TYPE = 9, TRACK_EVENT_UUID = 11, TRACK_EVENT_CATEGORIES = 22, TRACK_EVENT_NAME = 23,
-	SLICE_BEGIN = 1, SLICE_END = 2, SLICE_INSTANT = 3,
-	SEQUENCE = 1, X_TRACK = 7469,
+	PACKET_FTRACE = 1,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_DESCRIPTOR = 60,
+	BUNDLE_CPU = 1,
+	BUNDLE_EVENT = 2,
+	EVENT_TIMESTAMP = 1,
+	EVENT_PID = 2,
+	EVENT_SWITCH = 4,
+	EVENT_WAKING = 20,
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_EVENT_TYPE = 9,
+	TRACK_EVENT_UUID = 11,
+	TRACK_EVENT_CATEGORIES = 22,
+	TRACK_EVENT_NAME = 23,
+	SLICE_BEGIN = 1,
+	SLICE_END = 2,
+	SLICE_INSTANT = 3,
+	SEQUENCE = 1,
+	X_TRACK = 7469,
 };
 #define BUNDLE_EVENTS 500U
 #define CPUS 65536U
@@ -31,8 +47,10 @@ enum {
 
 /* A task's state as the kernel's sched_switch has it. */
 static const uint8_t STATE[] = {
-	[TIPME_TASK_STATE_SLEEPING] = 1, [TIPME_TASK_STATE_DISK_SLEEP] = 2, [TIPME_TASK_STATE_STOPPED] = 4, [TIPME_TASK_STATE_TRACED] = 8,
-	[TIPME_TASK_STATE_DEAD] = 16, [TIPME_TASK_STATE_PARKED] = 64, [TIPME_TASK_STATE_IDLE] = 2, [TIPME_TASK_STATE_FROZEN] = 2,
+	[TIPME_TASK_STATE_SLEEPING] = 1,  [TIPME_TASK_STATE_DISK_SLEEP] = 2,
+	[TIPME_TASK_STATE_STOPPED] = 4,	  [TIPME_TASK_STATE_TRACED] = 8,
+	[TIPME_TASK_STATE_DEAD] = 16,	  [TIPME_TASK_STATE_PARKED] = 64,
+	[TIPME_TASK_STATE_IDLE] = 2,	  [TIPME_TASK_STATE_FROZEN] = 2,
 	[TIPME_TASK_STATE_LOCK_WAIT] = 2, [TIPME_TASK_STATE_UNKNOWN] = 0,
 };
 
@@ -47,7 +65,10 @@ struct bundle {
 	uint32_t events;
 };
 
-/* The last name of a thread, and until when it is the same; so that a name is looked for once for many records. */
+/*
+ * The last name of a thread, and until when it is the same; so that a name is looked for once for
+ * many records.
+ */
 struct name {
 	uint32_t tid;
 	uint64_t from, to;
@@ -57,7 +78,8 @@ struct name {
 
 #define NAMES 4096U /* a power of two */
 
-struct export {
+struct export
+{
 	const struct tipme_threads *th;
 	struct bundle *bundles; /* of each CPU */
 	struct name *names;
@@ -87,7 +109,8 @@ static void put(struct export *x, const void *bytes, size_t len)
 		flush(x);
 	if (len > OUT_BYTES) {
 		for (size_t at = 0; at < len; at += OUT_BYTES)
-			put(x, (const uint8_t *)bytes + at, len - at < OUT_BYTES ? len - at : OUT_BYTES);
+			put(x, (const uint8_t *)bytes + at,
+			    len - at < OUT_BYTES ? len - at : OUT_BYTES);
 		return;
 	}
 	memcpy(x->out + x->out_len, bytes, len);
@@ -119,7 +142,8 @@ static void bytes(struct message *m, uint32_t field, const void *b, size_t len)
 }
 
 /* A packet: its content, and that it is of our sequence. */
-static void packet(struct export *x, const void *head, size_t head_len, const void *body, size_t body_len)
+static void packet(struct export *x, const void *head, size_t head_len, const void *body,
+		   size_t body_len)
 {
 	struct message sequence = { .len = 0 }, start = { .len = 0 };
 
@@ -156,7 +180,11 @@ static size_t escape(const unsigned char *c)
 /* Length of a character as UTF-8 has it, and its number; 0: it is none. */
 static size_t character(const unsigned char *c, uint32_t *n)
 {
-	size_t len = *c < 0x80 ? 1 : (*c & 0xe0) == 0xc0 ? 2 : (*c & 0xf0) == 0xe0 ? 3 : (*c & 0xf8) == 0xf0 ? 4 : 0;
+	size_t len = *c < 0x80		   ? 1
+		     : (*c & 0xe0) == 0xc0 ? 2
+		     : (*c & 0xf0) == 0xe0 ? 3
+		     : (*c & 0xf8) == 0xf0 ? 4
+					   : 0;
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 
 	*n = len == 1 ? *c : len ? *c & (0x7fU >> len) : 0;
@@ -171,12 +199,16 @@ static size_t character(const unsigned char *c, uint32_t *n)
 /* Control characters and what could turn a line around. */
 static bool unfit(uint32_t n)
 {
-	return n < 9 || (n > 10 && n < 32) || (n >= 0x7f && n < 0xa0) || (n >= 0x200b && n <= 0x200f) || (n >= 0x2028 && n <= 0x202e) ||
-		(n >= 0x2060 && n <= 0x206f) || n == 0xfeff || (n >= 0xfdd0 && n <= 0xfdef) || (n >= 0xfff0 && n <= 0xfffc) || n == 0xfffe ||
-		n == 0xffff || n > 0x1fffd;
+	return n < 9 || (n > 10 && n < 32) || (n >= 0x7f && n < 0xa0) ||
+	       (n >= 0x200b && n <= 0x200f) || (n >= 0x2028 && n <= 0x202e) ||
+	       (n >= 0x2060 && n <= 0x206f) || n == 0xfeff || (n >= 0xfdd0 && n <= 0xfdef) ||
+	       (n >= 0xfff0 && n <= 0xfffc) || n == 0xfffe || n == 0xffff || n > 0x1fffd;
 }
 
-/* As Tipme::Printable::one_line() does: UTF-8 without escape sequences and line ends; what cannot be shown stands as ?. */
+/*
+ * As Tipme::Printable::one_line() does: UTF-8 without escape sequences and line ends; what cannot
+ * be shown stands as ?.
+ */
 static uint8_t clean(const char *comm, char *to)
 {
 	size_t n = 0, len;
@@ -289,7 +321,8 @@ static void export_event(struct export *x, const struct tipme_events *ev, uint32
 
 static int export_events(struct export *x, const struct tipme_events *ev)
 {
-	for (uint32_t i = tipme_events_at(ev, x->from); !x->err && i < ev->count && ev->ts_ns[i] < x->to; i++) {
+	for (uint32_t i = tipme_events_at(ev, x->from);
+	     !x->err && i < ev->count && ev->ts_ns[i] < x->to; i++) {
 		if (ev->type[i] == TIPME_SCHED_SWITCH || ev->type[i] == TIPME_SCHED_WAKING)
 			export_event(x, ev, i);
 	}
@@ -329,7 +362,8 @@ static void export_request(struct export *x, const struct tipme_stages *st, uint
 {
 	const struct name *who = name_of(x, st->pid[i], st->ts_ns[i]);
 	char text[256];
-	int len = snprintf(text, sizeof(text), "request %u.%u of ", st->request[i] >> 8, st->request[i] & 255);
+	int len = snprintf(text, sizeof(text), "request %u.%u of ", st->request[i] >> 8,
+			   st->request[i] & 255);
 
 	memcpy(text + len, who->text, who->len);
 	slice(x, st->ts_ns[i], SLICE_BEGIN, text, (size_t)len + who->len);
@@ -342,9 +376,7 @@ static int export_stages(struct export *x, const struct tipme_stages *st)
 		const char *name = tipme_record_names[st->type[i]].name;
 
 		switch (st->type[i]) {
-		case TIPME_X_REQUEST:
-			export_request(x, st, i);
-			break;
+		case TIPME_X_REQUEST: export_request(x, st, i); break;
 		case TIPME_X_DEVICE:
 		case TIPME_X_DELIVER:
 		case TIPME_X_DAMAGE:
@@ -357,8 +389,7 @@ static int export_stages(struct export *x, const struct tipme_stages *st)
 		case TIPME_X_PAINTED:
 			slice(x, st->ts_ns[i], SLICE_INSTANT, name, strlen(name));
 			break;
-		default:
-			continue;
+		default: continue;
 		}
 		x->written++;
 	}
@@ -407,13 +438,19 @@ static int export_all(struct export *x, struct tipme_episode *ep)
 }
 
 /* Writes the trace to a descriptor; how many records it has, and how many have no place there. */
-int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, uint64_t *written, uint64_t *left)
+int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, uint64_t *written,
+		   uint64_t *left)
 {
-	struct export x = { .fd = fd, .from = from, .to = to, .bundles = calloc(CPUS, sizeof(struct bundle)),
-		.names = calloc(NAMES, sizeof(struct name)), .out = malloc(OUT_BYTES) };
+	struct export x = { .fd = fd,
+			    .from = from,
+			    .to = to,
+			    .bundles = calloc(CPUS, sizeof(struct bundle)),
+			    .names = calloc(NAMES, sizeof(struct name)),
+			    .out = malloc(OUT_BYTES) };
 	struct tipme_episode *ep = NULL;
 	char why[512];
-	int err = x.bundles && x.names && x.out ? tipme_episode_open(&ep, dir, why, sizeof(why)) : -ENOMEM;
+	int err = x.bundles && x.names && x.out ? tipme_episode_open(&ep, dir, why, sizeof(why))
+						: -ENOMEM;
 
 	if (!err)
 		err = export_all(&x, ep);

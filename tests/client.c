@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A small X client that answers keys in known ways, and another that grabs the server: what the whole-chain tests type on. */
+/*
+ * A small X client that answers keys in known ways, and another that grabs the server: what the
+ * whole-chain tests type on.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +14,14 @@
 #include "lab/deeds.h"
 
 /* Key codes of the letters on an evdev keyboard; each is an order. */
-enum { KEY_COMPUTE = 54 /* c */, KEY_SLEEP = 39 /* s */, KEY_NOTHING = 57 /* n */, KEY_DEEDS = 53 /* x */, KEY_VAIN = 55 /* v */, KEY_LATER = 56 /* b */ };
+enum {
+	KEY_COMPUTE = 54 /* c */,
+	KEY_SLEEP = 39 /* s */,
+	KEY_NOTHING = 57 /* n */,
+	KEY_DEEDS = 53 /* x */,
+	KEY_VAIN = 55 /* v */,
+	KEY_LATER = 56 /* b */
+};
 
 struct client {
 	xcb_connection_t *x;
@@ -19,7 +29,8 @@ struct client {
 	xcb_gcontext_t gc[2];
 	unsigned int drawn;
 	unsigned int ms;
-	int told; /* each answer is told on standard output: from when to when it took, seen from inside */
+	/* each answer is told on standard output: from when to when it took, seen from inside */
+	int told;
 };
 
 static struct timespec ms_to_timespec(unsigned int ms)
@@ -104,12 +115,16 @@ static void answer_key(struct client *c, unsigned int code)
 static void open_window(struct client *c, const char *title)
 {
 	xcb_screen_t *s = xcb_setup_roots_iterator(xcb_get_setup(c->x)).data;
-	uint32_t values[] = { s->white_pixel, XCB_EVENT_MASK_KEY_PRESS | XCB_EVENT_MASK_BUTTON_PRESS | XCB_EVENT_MASK_EXPOSURE };
+	uint32_t values[] = { s->white_pixel, XCB_EVENT_MASK_KEY_PRESS |
+						      XCB_EVENT_MASK_BUTTON_PRESS |
+						      XCB_EVENT_MASK_EXPOSURE };
 
 	c->window = xcb_generate_id(c->x);
-	xcb_create_window(c->x, XCB_COPY_FROM_PARENT, c->window, s->root, 0, 0, s->width_in_pixels, s->height_in_pixels, 0,
-			  XCB_WINDOW_CLASS_INPUT_OUTPUT, s->root_visual, XCB_CW_BACK_PIXEL | XCB_CW_EVENT_MASK, values);
-	xcb_change_property(c->x, XCB_PROP_MODE_REPLACE, c->window, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8, strlen(title), title);
+	xcb_create_window(c->x, XCB_COPY_FROM_PARENT, c->window, s->root, 0, 0, s->width_in_pixels,
+			  s->height_in_pixels, 0, XCB_WINDOW_CLASS_INPUT_OUTPUT, s->root_visual,
+			  XCB_CW_BACK_PIXEL | XCB_CW_EVENT_MASK, values);
+	xcb_change_property(c->x, XCB_PROP_MODE_REPLACE, c->window, XCB_ATOM_WM_NAME,
+			    XCB_ATOM_STRING, 8, strlen(title), title);
 	for (int i = 0; i < 2; i++) {
 		uint32_t pixel = i ? s->white_pixel : s->black_pixel;
 
@@ -156,13 +171,17 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Wide arcs of the shortest dashes are what takes a server longest; into a pixmap, so that nobody sees them. */
+/*
+ * Wide arcs of the shortest dashes are what takes a server longest; into a pixmap, so that nobody
+ * sees them.
+ */
 static void slow_arcs(struct client *c, xcb_pixmap_t pixmap, unsigned int count)
 {
 	xcb_arc_t *arcs = calloc(count, sizeof(*arcs));
 
 	for (unsigned int i = 0; arcs && i < count; i++)
-		arcs[i] = (xcb_arc_t){ (int16_t)(i % 16), (int16_t)(i % 16), 600, 500, 0, 360 * 64 };
+		arcs[i] =
+			(xcb_arc_t){ (int16_t)(i % 16), (int16_t)(i % 16), 600, 500, 0, 360 * 64 };
 	if (arcs)
 		xcb_poly_arc(c->x, pixmap, c->gc[0], count, arcs);
 	free(arcs);
@@ -178,7 +197,8 @@ static int flood_server(struct client *c, unsigned int requests, unsigned int af
 
 	xcb_create_pixmap(c->x, s->root_depth, pixmap, s->root, 700, 600);
 	c->gc[0] = xcb_generate_id(c->x);
-	xcb_create_gc(c->x, c->gc[0], pixmap, XCB_GC_LINE_WIDTH | XCB_GC_LINE_STYLE | XCB_GC_DASH_LIST, values);
+	xcb_create_gc(c->x, c->gc[0], pixmap,
+		      XCB_GC_LINE_WIDTH | XCB_GC_LINE_STYLE | XCB_GC_DASH_LIST, values);
 	free(xcb_get_input_focus_reply(c->x, xcb_get_input_focus(c->x), NULL));
 	one_ms = now_ms();
 	slow_arcs(c, pixmap, 1);
@@ -208,17 +228,21 @@ int main(int argc, char **argv)
 		case 't': c.told = 1; break;
 		case 'n': prctl(PR_SET_NAME, optarg); break;
 		default:
-			fprintf(stderr, "usage: client [-m MS] [-n NAME] [-t] [-g MS-BEFORE-THE-GRAB [-f SLOW-REQUESTS-INSTEAD]] [-d DEEDS]\n");
+			fprintf(stderr,
+				"usage: client [-m MS] [-n NAME] [-t] [-g MS-BEFORE-THE-GRAB [-f SLOW-REQUESTS-INSTEAD]] [-d DEEDS]\n");
 			return 64;
 		}
 	}
 	c.x = xcb_connect(NULL, NULL);
 	if (xcb_connection_has_error(c.x)) {
-		fprintf(stderr, "client: no X server at DISPLAY=%s\n", getenv("DISPLAY") ? getenv("DISPLAY") : "");
+		fprintf(stderr, "client: no X server at DISPLAY=%s\n",
+			getenv("DISPLAY") ? getenv("DISPLAY") : "");
 		return 1;
 	}
-	int rc = after >= 0 && requests > 0 ? flood_server(&c, (unsigned int)requests, (unsigned int)after)
-		: after >= 0 ? grab_server(&c, after) : serve_keys(&c);
+	int rc = after >= 0 && requests > 0
+			 ? flood_server(&c, (unsigned int)requests, (unsigned int)after)
+		 : after >= 0 ? grab_server(&c, after)
+			      : serve_keys(&c);
 
 	xcb_disconnect(c.x);
 	return rc;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A window that changes 60 times a second; with -p MS -e N it stands still for so long after each N frames. */
+/*
+ * A window that changes 60 times a second; with -p MS -e N it stands still for so long after each N
+ * frames.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -35,11 +38,13 @@ int main(int argc, char **argv)
 	if (xcb_connection_has_error(x))
 		return 1;
 	const xcb_screen_t *s = xcb_setup_roots_iterator(xcb_get_setup(x)).data;
-	uint32_t window = xcb_generate_id(x), gc = xcb_generate_id(x), values[] = { s->black_pixel, 1 };
+	uint32_t window = xcb_generate_id(x), gc = xcb_generate_id(x),
+		 values[] = { s->black_pixel, 1 };
 	struct timespec t;
 
 	/* Beside what the test's client draws; no window manager moves it. */
-	xcb_create_window(x, XCB_COPY_FROM_PARENT, window, s->root, 1000, 600, 200, 150, 0, XCB_WINDOW_CLASS_INPUT_OUTPUT, s->root_visual,
+	xcb_create_window(x, XCB_COPY_FROM_PARENT, window, s->root, 1000, 600, 200, 150, 0,
+			  XCB_WINDOW_CLASS_INPUT_OUTPUT, s->root_visual,
 			  XCB_CW_BACK_PIXEL | XCB_CW_OVERRIDE_REDIRECT, values);
 	xcb_create_gc(x, gc, window, 0, NULL);
 	xcb_map_window(x, window);

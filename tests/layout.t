@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Draws the include graph of the C sources, and fails on what docs/architecture.md forbids: an
 # include from a folder that is not below, a circle, a header's name that two folders have, a file
-# of more than 500 lines without a stated reason.
+# of more than 500 lines without a stated reason, and C that clang-format would lay out otherwise.
 #   tests/layout.t          the test
 #   tests/layout.t --draw   the graph, for dot (Graphviz)
 use strict;
@@ -10,8 +10,9 @@ use warnings;
 use FindBin;
 use Test::More;
 
-my $top  = $ENV{TIPME_SRCDIR} // "$FindBin::Bin/..";
-my $LONG = 500;
+my $top     = $ENV{TIPME_SRCDIR} // "$FindBin::Bin/..";
+my $LONG    = 500;
+my $COLUMNS = 100;                                        # a tab is eight
 
 # From the ground up. A folder includes from folders of lower floors only; those of one floor do not
 # know each other.
@@ -117,9 +118,10 @@ if (@ARGV && $ARGV[0] eq '--draw') {
 
 is(join("\n", @lost), '', 'each include is found in one place');
 my %rooms = map { room($_) => 1 } @sources;
-is(join(' ', grep { !defined $floor{$_} } sort keys %rooms), '',
-	'each folder has its floor: see the table in this test')
-	or diag 'docs/architecture.md says what belongs where';
+is(
+	join(' ', grep { !defined $floor{$_} } sort keys %rooms), '',
+	'each folder has its floor: see the table in this test'
+) or diag 'docs/architecture.md says what belongs where';
 my @up;
 for my $from (sort keys %arrow) {
 	for my $to (sort keys %{ $arrow{$from} }) {
@@ -151,7 +153,8 @@ is(join("\n", @circles), '', 'no headers include each other in a circle');
 my %reason;
 open my $in, '<', "$top/tests/long-files" or die "tests/long-files: $!\n";
 while (<$in>) { $reason{$1} = $2 if /^(\S+)\s+(\S.*)$/ && !/^#/ }
-for my $file (split /\n/,
+for my $file (
+	split /\n/,
 	qx{cd '$top' && find abi gui helper kernel-patch xserver-hooks postmortem bench tests docs -type f \\( -name '*.p[ml]' -o -name '*.t' \\)}
 	)
 {
@@ -167,6 +170,32 @@ is(
 	'',
 	"no file of more than $LONG lines without a reason in tests/long-files"
 );
-is(join("\n", grep { ($lines{$_} // 0) <= $LONG } sort keys %reason), '',
-	'no reason for a file that is not so long any more');
+is(
+	join("\n", grep { ($lines{$_} // 0) <= $LONG } sort keys %reason), '',
+	'no reason for a file that is not so long any more'
+);
+
+# How C is laid out. The text of a literal does not count: cutting hides it from a search.
+is(join("\n", map { long_lines($_) } @sources), '', "no line of C over $COLUMNS columns");
+SKIP: {
+	my ($version) = qx{clang-format --version 2>/dev/null} =~ /version (\d+)/;
+	skip 'needs clang-format 14, which Debian 12 has: others lay out in other ways', 1
+		if ($version // 0) != 14;
+	my $said = qx{cd '$top' && clang-format --dry-run -Werror @sources 2>&1};
+	is($said =~ s/^((?:.*\n){20})(?s:.*)/$1.../r, '', 'clang-format would change nothing');
+}
 done_testing;
+
+sub long_lines {
+	my ($file) = @_;
+	my ($number, @long) = (0);
+	open my $h, '<', "$top/$file" or die "$file: $!\n";
+	while (my $line = <$h>) {
+		$number++;
+		chomp $line;
+		$line =~ s/"(?:\\.|[^"\\])*"/""/g;
+		1 while $line =~ s/\A([^\t]*)\t/$1 . ' ' x (8 - length($1) % 8)/e;
+		push @long, "$file:$number" if length $line > $COLUMNS;
+	}
+	return @long;
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preloaded into Xvfb beside our hooks: when which pixels of the screen changed, by looking at them. It knows nothing of damage, of
- * compositors or of tipme. Each line: nanoseconds (CLOCK_MONOTONIC), then the box of the points that changed: x1 y1 x2 y2.
+ * Preloaded into Xvfb beside our hooks: when which pixels of the screen changed, by looking at
+ * them. It knows nothing of damage, of compositors or of tipme. Each line: nanoseconds
+ * (CLOCK_MONOTONIC), then the box of the points that changed: x1 y1 x2 y2.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -31,7 +32,8 @@ static void look(void)
 		return;
 	for (int y = STEP / 2; y < screen->height; y += STEP)
 		for (int x = STEP / 2; x < screen->width && n < MOST; x += STEP, n++) {
-			unsigned int now = *(const unsigned int *)(bits + (long)y * pixmap->devKind + 4L * x);
+			unsigned int now =
+				*(const unsigned int *)(bits + (long)y * pixmap->devKind + 4L * x);
 
 			if (now == seen[n])
 				continue;

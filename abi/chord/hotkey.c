@@ -19,25 +19,71 @@ struct name {
 };
 
 static const struct name modifier_names[] = {
-	{ "ctrl", TIPME_MOD_CTRL }, { "control", TIPME_MOD_CTRL }, { "ctl", TIPME_MOD_CTRL }, { "primary", TIPME_MOD_CTRL },
-	{ "strg", TIPME_MOD_CTRL }, { "alt", TIPME_MOD_ALT }, { "meta", TIPME_MOD_ALT }, { "mod1", TIPME_MOD_ALT },
-	{ "shift", TIPME_MOD_SHIFT }, { "super", TIPME_MOD_SUPER }, { "win", TIPME_MOD_SUPER }, { "mod4", TIPME_MOD_SUPER },
+	{ "ctrl", TIPME_MOD_CTRL },
+	{ "control", TIPME_MOD_CTRL },
+	{ "ctl", TIPME_MOD_CTRL },
+	{ "primary", TIPME_MOD_CTRL },
+	{ "strg", TIPME_MOD_CTRL },
+	{ "alt", TIPME_MOD_ALT },
+	{ "meta", TIPME_MOD_ALT },
+	{ "mod1", TIPME_MOD_ALT },
+	{ "shift", TIPME_MOD_SHIFT },
+	{ "super", TIPME_MOD_SUPER },
+	{ "win", TIPME_MOD_SUPER },
+	{ "mod4", TIPME_MOD_SUPER },
 	{ NULL, 0 },
 };
 
 static const struct name key_names[] = {
-	{ "minus", XK_minus }, { "plus", XK_plus }, { "equal", XK_equal }, { "equals", XK_equal }, { "period", XK_period },
-	{ "comma", XK_comma }, { "slash", XK_slash }, { "backslash", XK_backslash }, { "semicolon", XK_semicolon },
-	{ "apostrophe", XK_apostrophe }, { "grave", XK_grave }, { "backtick", XK_grave }, { "bracketleft", XK_bracketleft },
-	{ "bracketright", XK_bracketright }, { "asterisk", XK_asterisk }, { "underscore", XK_underscore },
-	{ "exclam", XK_exclam }, { "numbersign", XK_numbersign }, { "space", XK_space }, { "return", XK_Return },
-	{ "enter", XK_Return }, { "tab", XK_Tab }, { "escape", XK_Escape }, { "esc", XK_Escape },
-	{ "backspace", XK_BackSpace }, { "delete", XK_Delete }, { "del", XK_Delete }, { "insert", XK_Insert },
-	{ "ins", XK_Insert }, { "home", XK_Home }, { "end", XK_End }, { "page_up", XK_Page_Up }, { "pageup", XK_Page_Up },
-	{ "prior", XK_Page_Up }, { "page_down", XK_Page_Down }, { "pagedown", XK_Page_Down }, { "next", XK_Page_Down },
-	{ "up", XK_Up }, { "down", XK_Down }, { "left", XK_Left }, { "right", XK_Right }, { "pause", XK_Pause },
-	{ "print", XK_Print }, { "scroll_lock", XK_Scroll_Lock }, { "scrolllock", XK_Scroll_Lock }, { "menu", XK_Menu },
-	{ "kp_subtract", XK_KP_Subtract }, { "kp_add", XK_KP_Add }, { NULL, 0 },
+	{ "minus", XK_minus },
+	{ "plus", XK_plus },
+	{ "equal", XK_equal },
+	{ "equals", XK_equal },
+	{ "period", XK_period },
+	{ "comma", XK_comma },
+	{ "slash", XK_slash },
+	{ "backslash", XK_backslash },
+	{ "semicolon", XK_semicolon },
+	{ "apostrophe", XK_apostrophe },
+	{ "grave", XK_grave },
+	{ "backtick", XK_grave },
+	{ "bracketleft", XK_bracketleft },
+	{ "bracketright", XK_bracketright },
+	{ "asterisk", XK_asterisk },
+	{ "underscore", XK_underscore },
+	{ "exclam", XK_exclam },
+	{ "numbersign", XK_numbersign },
+	{ "space", XK_space },
+	{ "return", XK_Return },
+	{ "enter", XK_Return },
+	{ "tab", XK_Tab },
+	{ "escape", XK_Escape },
+	{ "esc", XK_Escape },
+	{ "backspace", XK_BackSpace },
+	{ "delete", XK_Delete },
+	{ "del", XK_Delete },
+	{ "insert", XK_Insert },
+	{ "ins", XK_Insert },
+	{ "home", XK_Home },
+	{ "end", XK_End },
+	{ "page_up", XK_Page_Up },
+	{ "pageup", XK_Page_Up },
+	{ "prior", XK_Page_Up },
+	{ "page_down", XK_Page_Down },
+	{ "pagedown", XK_Page_Down },
+	{ "next", XK_Page_Down },
+	{ "up", XK_Up },
+	{ "down", XK_Down },
+	{ "left", XK_Left },
+	{ "right", XK_Right },
+	{ "pause", XK_Pause },
+	{ "print", XK_Print },
+	{ "scroll_lock", XK_Scroll_Lock },
+	{ "scrolllock", XK_Scroll_Lock },
+	{ "menu", XK_Menu },
+	{ "kp_subtract", XK_KP_Subtract },
+	{ "kp_add", XK_KP_Add },
+	{ NULL, 0 },
 };
 
 static uint32_t name_value(const struct name *names, const char *text, size_t len)
@@ -71,7 +117,9 @@ static uint32_t key_value(const char *text, size_t len)
 	return name_value(key_names, word, len);
 }
 
-/* Takes one "Ctrl+", "ctrl-", "<Control>" off the front; returns its modifier, 0 if there is none. */
+/*
+ * Takes one "Ctrl+", "ctrl-", "<Control>" off the front; returns its modifier, 0 if there is none.
+ */
 static uint8_t take_modifier(const char **text)
 {
 	const char *s = *text;
@@ -102,7 +150,8 @@ static int refuse(char *why, size_t why_len, const char *sentence, const char *t
 	return -EINVAL;
 }
 
-int tipme_hotkey_parse_action(struct tipme_hotkey *hk, unsigned action, const char *text, char *why, size_t why_len)
+int tipme_hotkey_parse_action(struct tipme_hotkey *hk, unsigned action, const char *text, char *why,
+			      size_t why_len)
 {
 	struct tipme_chord *chord = &hk->chord[action];
 	const char *s = text + strspn(text, " ");
@@ -120,9 +169,11 @@ int tipme_hotkey_parse_action(struct tipme_hotkey *hk, unsigned action, const ch
 		;
 	keysym = key_value(s, len);
 	if (!keysym)
-		return refuse(why, why_len, "no such key: write it like " TIPME_HOTKEY_DEFAULT, text);
+		return refuse(why, why_len, "no such key: write it like " TIPME_HOTKEY_DEFAULT,
+			      text);
 	if (keysym < 0xff00 && !(modifiers & ~TIPME_MOD_SHIFT))
-		return refuse(why, why_len, "this key types a character: add Ctrl, Alt or Super", text);
+		return refuse(why, why_len, "this key types a character: add Ctrl, Alt or Super",
+			      text);
 	chord->keysym = keysym;
 	chord->modifiers = modifiers;
 	hk->bare |= !modifiers;
@@ -154,7 +205,8 @@ static void swallowed_set(struct tipme_hotkey *hk, uint8_t keycode, bool is)
 	hk->swallowed_count = (uint16_t)(hk->swallowed_count + (is ? 1 : -1));
 }
 
-static uint8_t held_modifiers(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout)
+static uint8_t held_modifiers(const struct tipme_hotkey *hk,
+			      const struct tipme_hotkey_layout *layout)
 {
 	uint8_t modifiers = 0;
 
@@ -165,11 +217,12 @@ static uint8_t held_modifiers(const struct tipme_hotkey *hk, const struct tipme_
 }
 
 /*
- * Where the layout has the symbol on a shifted level only, Shift is how one types it and so is not part of the chord. Which modifiers
- * are held is only looked for when the key bears the symbol: that goes through all keys. And neither where no key is held at all and one would
- * have to be.
+ * Where the layout has the symbol on a shifted level only, Shift is how one types it and so is not
+ * part of the chord. Which modifiers are held is only looked for when the key bears the symbol:
+ * that goes through all keys. And neither where no key is held at all and one would have to be.
  */
-static bool chord_matches(const struct tipme_hotkey *hk, const struct tipme_chord *chord, const struct tipme_hotkey_layout *layout, uint8_t keycode)
+static bool chord_matches(const struct tipme_hotkey *hk, const struct tipme_chord *chord,
+			  const struct tipme_hotkey_layout *layout, uint8_t keycode)
 {
 	int level;
 	uint8_t held;
@@ -186,7 +239,8 @@ static bool chord_matches(const struct tipme_hotkey *hk, const struct tipme_chor
 }
 
 /* What the key, pressed now, asks for; 0: nothing. */
-static uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout, uint8_t keycode)
+static uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
+			 uint8_t keycode)
 {
 	for (uint8_t action = 1; action < TIPME_HOTKEY_ACTIONS; action++)
 		if (chord_matches(hk, &hk->chord[action], layout, keycode))
@@ -194,7 +248,8 @@ static uint8_t action_of(const struct tipme_hotkey *hk, const struct tipme_hotke
 	return 0;
 }
 
-enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
+enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk,
+					   const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed)
 {
 	if (bit(hk->swallowed, keycode))
@@ -205,7 +260,8 @@ enum tipme_hotkey_answer tipme_hotkey_peek(const struct tipme_hotkey *hk, const 
 	return action_of(hk, layout, keycode) ? TIPME_HOTKEY_FIRE : TIPME_HOTKEY_PASS;
 }
 
-enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk, const struct tipme_hotkey_layout *layout,
+enum tipme_hotkey_answer tipme_hotkey_feed(struct tipme_hotkey *hk,
+					   const struct tipme_hotkey_layout *layout,
 					   unsigned device, uint8_t keycode, bool pressed)
 {
 	enum tipme_hotkey_answer answer = tipme_hotkey_peek(hk, layout, device, keycode, pressed);

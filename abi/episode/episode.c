@@ -22,11 +22,18 @@ static int open_folder(struct tipme_episode *ep, const char *dir)
 		return -ENOMEM;
 	ep->dir_fd = open(ep->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ep->dir_fd < 0 && errno == ENOTDIR)
-		return tipme_refuse(ep, -EPROTO, "%s: not an episode (not a folder): `tipme list` shows the episodes", ep->dir);
+		return tipme_refuse(
+			ep, -EPROTO,
+			"%s: not an episode (not a folder): `tipme list` shows the episodes",
+			ep->dir);
 	if (ep->dir_fd < 0)
-		return tipme_refuse(ep, -errno, "%s: %s: `tipme list` shows the episodes", ep->dir, strerror(errno));
+		return tipme_refuse(ep, -errno, "%s: %s: `tipme list` shows the episodes", ep->dir,
+				    strerror(errno));
 	if (faccessat(ep->dir_fd, "manifest.json", F_OK, AT_SYMLINK_NOFOLLOW))
-		return tipme_refuse(ep, -EPROTO, "%s: not an episode (no manifest.json): `tipme list` shows the episodes", ep->dir);
+		return tipme_refuse(
+			ep, -EPROTO,
+			"%s: not an episode (no manifest.json): `tipme list` shows the episodes",
+			ep->dir);
 	return 0;
 }
 
@@ -83,7 +90,8 @@ const struct tipme_episode_facts *tipme_episode_facts(const struct tipme_episode
 	return &ep->facts;
 }
 
-const struct tipme_episode_section *tipme_episode_sections(const struct tipme_episode *ep, size_t *count)
+const struct tipme_episode_section *tipme_episode_sections(const struct tipme_episode *ep,
+							   size_t *count)
 {
 	*count = ep->section_count;
 	return ep->sections;
@@ -119,7 +127,8 @@ int tipme_episode_note(const struct tipme_episode *ep, char *to, size_t size)
 	to[0] = 0;
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	bool plain = !fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size <= TIPME_NOTE_MOST;
+	bool plain =
+		!fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size <= TIPME_NOTE_MOST;
 	ssize_t got = plain ? tipme_read_at(fd, (uint8_t *)to, size - 1, 0) : -EPROTO;
 
 	close(fd);

@@ -81,11 +81,14 @@ void tipme_walk_why(const struct tipme_walk *w, char *why, size_t size);
 /* A field of a record, 0 where the record is shorter (an older minor version). */
 uint64_t tipme_record_field(const struct tipme_rec *r, size_t offset, size_t size);
 
-#define TIPME_FIELD(rec, kind, name) \
+#define TIPME_FIELD(rec, kind, name)                                 \
 	tipme_record_field(rec, offsetof(struct tipme_##kind, name), \
-		sizeof(((struct tipme_##kind *)0)->name))
+			   sizeof(((struct tipme_##kind *)0)->name))
 
-/* Copies `size` (at least 1) bytes of text at most, ends it with NUL; `max` 0: up to the record's end. */
+/*
+ * Copies `size` (at least 1) bytes of text at most, ends it with NUL; `max` 0: up to the record's
+ * end.
+ */
 void tipme_record_text(const struct tipme_rec *r, size_t offset, size_t max, char *to, size_t size);
 
 /* The first 32 bytes of a kernel record; what an older record lacks is 0. */
@@ -124,7 +127,8 @@ struct tipme_episode_facts {
 	uint64_t before_ns; /* when an earlier episode was asked for; 0: it was not */
 	uint64_t end_ns; /* the last recorded time */
 	uint32_t recorder_pid; /* 0: not known */
-	bool has_bundle; /* made by `tipme bundle`: only the records of bundle_from_ns to bundle_to_ns */
+	/* made by `tipme bundle`: only the records of bundle_from_ns to bundle_to_ns */
+	bool has_bundle;
 	uint64_t bundle_from_ns, bundle_to_ns;
 	uint64_t lost; /* records lost, all sources together */
 	const struct tipme_source_facts *sources;
@@ -157,7 +161,8 @@ void tipme_episode_close(struct tipme_episode *ep);
 const struct tipme_episode_facts *tipme_episode_facts(const struct tipme_episode *ep);
 
 /* Sections in order of first_ns, then file name, then place. */
-const struct tipme_episode_section *tipme_episode_sections(const struct tipme_episode *ep, size_t *count);
+const struct tipme_episode_section *tipme_episode_sections(const struct tipme_episode *ep,
+							   size_t *count);
 
 /* Name of a file (number as in a section), and how many there are. NULL beyond. */
 const char *tipme_episode_file(const struct tipme_episode *ep, uint32_t file);
@@ -169,19 +174,22 @@ const char *tipme_episode_damage(const struct tipme_episode *ep, size_t i);
 /* Records with a number that this version does not know, counted while sections were read. */
 uint64_t tipme_episode_unknown(const struct tipme_episode *ep);
 
-/* The user's words: copies them, NUL-ended, cut to size; returns their length, 0 without, or -errno. */
+/*
+ * The user's words: copies them, NUL-ended, cut to size; returns their length, 0 without, or
+ * -errno.
+ */
 int tipme_episode_note(const struct tipme_episode *ep, char *to, size_t size);
 
 /*
  * The records of one section: *bytes is allocated, free() it. Walk it with tipme_record_next().
  * A section that ends early is noted as damage.
  */
-int tipme_section_read(struct tipme_episode *ep, const struct tipme_episode_section *s, uint8_t **bytes,
-	size_t *len);
+int tipme_section_read(struct tipme_episode *ep, const struct tipme_episode_section *s,
+		       uint8_t **bytes, size_t *len);
 
 /* Calls each() with every record of one section that is whole, in the order of the file. */
 int tipme_section_each(struct tipme_episode *ep, const struct tipme_episode_section *s,
-	int (*each)(void *arg, const struct tipme_rec *r), void *arg);
+		       int (*each)(void *arg, const struct tipme_rec *r), void *arg);
 
 /* ---- kernel records as columns ---- */
 
@@ -195,12 +203,17 @@ struct tipme_groups {
 
 /*
  * All kernel records of a stretch, in one order of time (records of one time: by section, then
- * place). a, b, c, d are the four numbers behind a record's head, as the record's layout names them.
+ * place). a, b, c, d are the four numbers behind a record's head, as the record's layout names
+ * them.
  */
 struct tipme_events {
 	uint32_t count;
 	const uint64_t *ts_ns;
-	const uint8_t *type; /* TIPME_EVENT_FIRST to TIPME_EVENT_LAST, TIPME_EVENT_WAYLAND_FIRST to TIPME_EVENT_WAYLAND_LAST */
+	/*
+	 * TIPME_EVENT_FIRST to TIPME_EVENT_LAST, TIPME_EVENT_WAYLAND_FIRST to
+	 * TIPME_EVENT_WAYLAND_LAST
+	 */
+	const uint8_t *type;
 	const uint16_t *cpu;
 	const uint32_t *tid, *a, *b, *c, *d;
 	const uint32_t *section; /* which of the sections that were loaded; sections[] maps it */
@@ -222,7 +235,7 @@ struct tipme_events {
  * `from`, so that who ran at `from` is known. -E2BIG: more than 64 Mi records.
  */
 int tipme_events_load(struct tipme_events *ev, struct tipme_episode *ep, uint64_t from_ns,
-	uint64_t to_ns);
+		      uint64_t to_ns);
 void tipme_events_free(struct tipme_events *ev);
 
 /* Index of the first record at or after a time; `count` if there is none. */
@@ -255,19 +268,19 @@ struct tipme_thread_picture {
 
 /* Reads pictures, processes, stacks and names; `ev` (or NULL) adds its forks and renames. */
 int tipme_threads_load(struct tipme_threads **th, struct tipme_episode *ep,
-	const struct tipme_events *ev);
+		       const struct tipme_events *ev);
 void tipme_threads_free(struct tipme_threads *th);
 
 void tipme_threads_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns,
-	struct tipme_who *who);
+		      struct tipme_who *who);
 
 /* From when to when the answer about a thread at a time stays the same: [*from_ns, *to_ns). */
-void tipme_threads_same(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns, uint64_t *from_ns,
-	uint64_t *to_ns);
+void tipme_threads_same(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns,
+			uint64_t *from_ns, uint64_t *to_ns);
 
 /* Pictures of a thread in order of time; *count 0: none. */
-const struct tipme_thread_picture *tipme_threads_pictures(const struct tipme_threads *th, uint32_t tid,
-	size_t *count);
+const struct tipme_thread_picture *tipme_threads_pictures(const struct tipme_threads *th,
+							  uint32_t tid, size_t *count);
 
 /* Threads that a picture saw, ascending. */
 const uint32_t *tipme_threads_tids(const struct tipme_threads *th, size_t *count);
@@ -322,8 +335,8 @@ struct tipme_states {
  * thread stand together, in order. Samples of /proc are used where there is no better source.
  */
 int tipme_states_make(struct tipme_states *st, const struct tipme_events *ev,
-	const struct tipme_threads *th, const uint32_t *tids, size_t tid_count, uint64_t from_ns,
-	uint64_t to_ns);
+		      const struct tipme_threads *th, const uint32_t *tids, size_t tid_count,
+		      uint64_t from_ns, uint64_t to_ns);
 void tipme_states_free(struct tipme_states *st);
 
 /* Who ran on a CPU. Idle: tid 0. Not known: TIPME_NONE. */
@@ -339,7 +352,7 @@ struct tipme_cpu_intervals {
 
 /* Covers [from, to) of each CPU that has switches, CPU after CPU, without gap or overlap. */
 int tipme_cpu_intervals_make(struct tipme_cpu_intervals *ci, const struct tipme_events *ev,
-	const struct tipme_threads *th, uint64_t from_ns, uint64_t to_ns);
+			     const struct tipme_threads *th, uint64_t from_ns, uint64_t to_ns);
 void tipme_cpu_intervals_free(struct tipme_cpu_intervals *ci);
 
 /* ---- input events and what the X server did ---- */
@@ -353,7 +366,8 @@ struct tipme_stages {
 	const uint64_t *ts_ns;
 	const uint64_t *duration_ns; /* x_request, x_flush, x_idle */
 	const uint8_t *type; /* TIPME_INPUT, TIPME_X_DEVICE to TIPME_X_PAINTED */
-	const uint8_t *kind; /* enum tipme_input_kind; x_client, x_grab, x_output_full, x_present: theirs */
+	/* enum tipme_input_kind; x_client, x_grab, x_output_full, x_present: theirs */
+	const uint8_t *kind;
 	const uint32_t *tid; /* the server's thread */
 	const uint32_t *server; /* number of the file, by which servers are told apart */
 	const uint32_t *pid; /* the client's process */
@@ -364,7 +378,7 @@ struct tipme_stages {
 };
 
 int tipme_stages_load(struct tipme_stages *st, struct tipme_episode *ep, uint64_t from_ns,
-	uint64_t to_ns);
+		      uint64_t to_ns);
 void tipme_stages_free(struct tipme_stages *st);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel records of many sections as columns in one order of time. Two passes over the sections: the
- * first counts, the second merges them straight into the columns, so that only the sections that
- * overlap at one time are held in memory.
+ * Kernel records of many sections as columns in one order of time. Two passes over the sections:
+ * the first counts, the second merges them straight into the columns, so that only the sections
+ * that overlap at one time are held in memory.
  */
 #include "config.h"
 
@@ -16,7 +16,9 @@
 #define FLUSH_ROWS 65536U /* written rows after which a file's pages leave our memory */
 #define KINDS 256U
 
-/* How often each key comes; later where its next index stands. Open addressing; key + 1, 0 is free. */
+/*
+ * How often each key comes; later where its next index stands. Open addressing; key + 1, 0 is free.
+ */
 struct keys {
 	uint64_t *key;
 	uint32_t *n;
@@ -34,7 +36,7 @@ struct cursor {
 	struct order {
 		uint64_t ts;
 		uint32_t at;
-	} *order;
+	} * order;
 	uint32_t count, at, piece;
 };
 
@@ -155,7 +157,8 @@ static void settle_keys(struct build *b, struct lists *l)
 
 static bool is_event(const struct tipme_rec *r)
 {
-	return (r->type >= TIPME_EVENT_FIRST && r->type <= TIPME_EVENT_LAST) || (r->type >= TIPME_EVENT_WAYLAND_FIRST && r->type <= TIPME_EVENT_WAYLAND_LAST);
+	return (r->type >= TIPME_EVENT_FIRST && r->type <= TIPME_EVENT_LAST) ||
+	       (r->type >= TIPME_EVENT_WAYLAND_FIRST && r->type <= TIPME_EVENT_WAYLAND_LAST);
 }
 
 static int read_piece(struct build *b, const struct tipme_piece *p, struct tipme_walk *w)
@@ -175,7 +178,8 @@ static int read_piece(struct build *b, const struct tipme_piece *p, struct tipme
 }
 
 /* Calls each() with the place of every list that an event belongs to. */
-static int each_key(struct build *b, uint8_t type, uint32_t tid, uint32_t other, uint32_t cpu, int (*each)(struct build *, struct lists *, uint32_t))
+static int each_key(struct build *b, uint8_t type, uint32_t tid, uint32_t other, uint32_t cpu,
+		    int (*each)(struct build *, struct lists *, uint32_t))
 {
 	int err = 0;
 
@@ -186,11 +190,8 @@ static int each_key(struct build *b, uint8_t type, uint32_t tid, uint32_t other,
 		if (other && !err)
 			err = each(b, &b->by_tid, other);
 		return err ? err : each(b, &b->by_cpu, cpu & 0xffff);
-	case TIPME_SCHED_WAKING:
-		return each(b, &b->by_tid, tid);
-	case TIPME_FORK:
-		err = each(b, &b->by_tid, other);
-		break;
+	case TIPME_SCHED_WAKING: return each(b, &b->by_tid, tid);
+	case TIPME_FORK: err = each(b, &b->by_tid, other); break;
 	}
 	return err ? err : each(b, &b->by_kind, type);
 }
@@ -224,7 +225,9 @@ static int scan_piece(struct build *b, struct tipme_piece *p, bool keys)
 		p->min_ns = r.ts_ns < p->min_ns ? r.ts_ns : p->min_ns;
 		p->max_ns = r.ts_ns > p->max_ns ? r.ts_ns : p->max_ns;
 		if (keys)
-			err = each_key(b, r.type, r.tid, r.len >= 20 ? tipme_get32(r.bytes + 16) : 0, p->cpu, count_one);
+			err = each_key(b, r.type, r.tid,
+				       r.len >= 20 ? tipme_get32(r.bytes + 16) : 0, p->cpu,
+				       count_one);
 	}
 	if (!err && more < 0) {
 		p->odd = p->broken = true;
@@ -247,10 +250,12 @@ int tipme_pieces_scan(struct tipme_piece *pieces, uint32_t count, uint64_t until
 
 /* ---- order inside a piece ---- */
 
-static void merge(const struct order *from, struct order *to, size_t left, size_t middle, size_t right)
+static void merge(const struct order *from, struct order *to, size_t left, size_t middle,
+		  size_t right)
 {
 	for (size_t i = left, j = middle, k = left; k < right; k++)
-		to[k] = j >= right || (i < middle && from[i].ts <= from[j].ts) ? from[i++] : from[j++];
+		to[k] = j >= right || (i < middle && from[i].ts <= from[j].ts) ? from[i++]
+									       : from[j++];
 }
 
 /* Sections are nearly in order: runs are merged, two that stand side by side, until one is left. */
@@ -302,7 +307,9 @@ static int sort_cursor(struct cursor *c)
 	return err;
 }
 
-/* Takes the records of known kinds, each as 32 bytes; their number must be that of the first pass. */
+/*
+ * Takes the records of known kinds, each as 32 bytes; their number must be that of the first pass.
+ */
 static int take_piece(struct build *b, struct cursor *c)
 {
 	const struct tipme_piece *p = &b->pieces[c->piece];
@@ -431,7 +438,8 @@ static int write_row(struct build *b, const struct cursor *c)
 
 static void flush_one(const void *column, uint32_t width, uint32_t from, uint32_t to)
 {
-	uintptr_t a = (uintptr_t)column + (uintptr_t)from * width, e = (uintptr_t)column + (uintptr_t)to * width;
+	uintptr_t a = (uintptr_t)column + (uintptr_t)from * width,
+		  e = (uintptr_t)column + (uintptr_t)to * width;
 
 	a = a & ~4095UL;
 	e = e & ~4095UL;
@@ -508,21 +516,30 @@ static int scan_all(struct build *b)
 	return err;
 }
 
-#define LIST(list, table) \
-	{ table, "key", 4, b->list.keys.count, (void **)&b->list.key }, \
-	{ table, "first", 4, b->list.keys.count + 1UL, (void **)&b->list.first }, \
-	{ table, "index", 4, b->list.total, (void **)&b->list.index }
+#define LIST(list, table)                                                                 \
+	{ table, "key", 4, b->list.keys.count, (void **)&b->list.key },                   \
+		{ table, "first", 4, b->list.keys.count + 1UL, (void **)&b->list.first }, \
+	{                                                                                 \
+		table, "index", 4, b->list.total, (void **)&b->list.index                 \
+	}
 
 static int make_columns(struct build *b, int fd)
 {
 	uint64_t n = b->rows;
 	const struct tipme_columns_want want[] = {
-		{ "events", "ts", 8, n, (void **)&b->ts }, { "events", "type", 1, n, (void **)&b->type },
-		{ "events", "cpu", 2, n, (void **)&b->cpu }, { "events", "tid", 4, n, (void **)&b->tid },
-		{ "events", "a", 4, n, (void **)&b->a }, { "events", "b", 4, n, (void **)&b->b },
-		{ "events", "c", 4, n, (void **)&b->c }, { "events", "d", 4, n, (void **)&b->d },
-		{ "events", "sec", 4, n, (void **)&b->sec }, { "events", "nr", 4, n, (void **)&b->nr },
-		LIST(by_tid, "by_tid"), LIST(by_cpu, "by_cpu"), LIST(by_kind, "by_kind"),
+		{ "events", "ts", 8, n, (void **)&b->ts },
+		{ "events", "type", 1, n, (void **)&b->type },
+		{ "events", "cpu", 2, n, (void **)&b->cpu },
+		{ "events", "tid", 4, n, (void **)&b->tid },
+		{ "events", "a", 4, n, (void **)&b->a },
+		{ "events", "b", 4, n, (void **)&b->b },
+		{ "events", "c", 4, n, (void **)&b->c },
+		{ "events", "d", 4, n, (void **)&b->d },
+		{ "events", "sec", 4, n, (void **)&b->sec },
+		{ "events", "nr", 4, n, (void **)&b->nr },
+		LIST(by_tid, "by_tid"),
+		LIST(by_cpu, "by_cpu"),
+		LIST(by_kind, "by_kind"),
 	};
 	int err = tipme_columns_make(&b->map, fd, b->swap, want, sizeof(want) / sizeof(want[0]));
 
@@ -554,9 +571,14 @@ static void build_free(struct build *b)
 	free(b->buffer);
 }
 
-int tipme_events_build(struct tipme_events *ev, struct tipme_piece *pieces, uint32_t count, uint64_t until_ns, int fd, bool big_endian)
+int tipme_events_build(struct tipme_events *ev, struct tipme_piece *pieces, uint32_t count,
+		       uint64_t until_ns, int fd, bool big_endian)
 {
-	struct build b = { .pieces = pieces, .count = count, .until_ns = until_ns, .swap = big_endian, .is_file = fd >= 0 };
+	struct build b = { .pieces = pieces,
+			   .count = count,
+			   .until_ns = until_ns,
+			   .swap = big_endian,
+			   .is_file = fd >= 0 };
 	int err = scan_all(&b);
 
 	err = err ? err : make_columns(&b, fd);
@@ -564,9 +586,23 @@ int tipme_events_build(struct tipme_events *ev, struct tipme_piece *pieces, uint
 	if (err)
 		tipme_columns_free(&b.map);
 	else
-		*ev = (struct tipme_events){ .count = b.rows, .ts_ns = b.ts, .type = b.type, .cpu = b.cpu, .tid = b.tid, .a = b.a, .b = b.b, .c = b.c,
-			.d = b.d, .section = b.sec, .nr = b.nr, .by_tid = groups_of(&b.by_tid), .by_cpu = groups_of(&b.by_cpu),
-			.by_kind = groups_of(&b.by_kind), .to_ns = until_ns, .map = b.map.at, .map_len = b.map.len };
+		*ev = (struct tipme_events){ .count = b.rows,
+					     .ts_ns = b.ts,
+					     .type = b.type,
+					     .cpu = b.cpu,
+					     .tid = b.tid,
+					     .a = b.a,
+					     .b = b.b,
+					     .c = b.c,
+					     .d = b.d,
+					     .section = b.sec,
+					     .nr = b.nr,
+					     .by_tid = groups_of(&b.by_tid),
+					     .by_cpu = groups_of(&b.by_cpu),
+					     .by_kind = groups_of(&b.by_kind),
+					     .to_ns = until_ns,
+					     .map = b.map.at,
+					     .map_len = b.map.len };
 	build_free(&b);
 	return err;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of an episode: headers and sections, checked from section to section; damage ends a file, aloud. */
+/*
+ * Files of an episode: headers and sections, checked from section to section; damage ends a file,
+ * aloud.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -68,12 +71,17 @@ int tipme_open_plain(struct tipme_episode *ep, const char *name, uint64_t *size)
 	int fd = openat(ep->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0 && errno == ELOOP)
-		return tipme_refuse(ep, -EPROTO, "%s/%s: is a link: an episode holds plain files only", ep->dir, name);
+		return tipme_refuse(ep, -EPROTO,
+				    "%s/%s: is a link: an episode holds plain files only", ep->dir,
+				    name);
 	if (fd < 0)
-		return tipme_refuse(ep, -errno, "%s/%s: %s: is the episode whole?", ep->dir, name, strerror(errno));
+		return tipme_refuse(ep, -errno, "%s/%s: %s: is the episode whole?", ep->dir, name,
+				    strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return tipme_refuse(ep, -EPROTO, "%s/%s: is no plain file: an episode holds plain files only", ep->dir, name);
+		return tipme_refuse(ep, -EPROTO,
+				    "%s/%s: is no plain file: an episode holds plain files only",
+				    ep->dir, name);
 	}
 	*size = (uint64_t)st.st_size;
 	return fd;
@@ -104,8 +112,12 @@ int tipme_slurp(struct tipme_episode *ep, const char *name, size_t most, char **
 
 	if (fd < 0)
 		return fd;
-	int err = size > most ? tipme_refuse(ep, -EPROTO, "%s/%s: %llu bytes, more than %zu: not an episode of tipme",
-		ep->dir, name, (unsigned long long)size, most) : 0;
+	int err =
+		size > most
+			? tipme_refuse(ep, -EPROTO,
+				       "%s/%s: %llu bytes, more than %zu: not an episode of tipme",
+				       ep->dir, name, (unsigned long long)size, most)
+			: 0;
 	char *all = err ? NULL : malloc((size_t)size + 1);
 	ssize_t got = all ? tipme_read_at(fd, (uint8_t *)all, (size_t)size, 0) : -ENOMEM;
 
@@ -123,15 +135,21 @@ int tipme_slurp(struct tipme_episode *ep, const char *name, size_t most, char **
 static int check_header(struct tipme_episode *ep, struct tipme_file *f, struct tipme_file_header *h)
 {
 	if (memcmp(h->magic, TIPME_FILE_MAGIC, sizeof(h->magic)))
-		return tipme_refuse(ep, -EPROTO, "%s/%s: not a record file of tipme", ep->dir, f->name);
+		return tipme_refuse(ep, -EPROTO, "%s/%s: not a record file of tipme", ep->dir,
+				    f->name);
 	if (h->byte_order != TIPME_BYTE_ORDER)
-		return tipme_refuse(ep, -EPROTO, "%s/%s: byte order 0x%08x: written on a machine of another byte order, "
-			"which this program does not read", ep->dir, f->name, h->byte_order);
+		return tipme_refuse(
+			ep, -EPROTO,
+			"%s/%s: byte order 0x%08x: written on a machine of another byte order, "
+			"which this program does not read",
+			ep->dir, f->name, h->byte_order);
 	if (h->major != TIPME_FORMAT_MAJOR)
-		return tipme_refuse(ep, -EPROTO, "%s/%s: format %u.%u: this program reads format %u", ep->dir, f->name, h->major,
-			h->minor, TIPME_FORMAT_MAJOR);
+		return tipme_refuse(ep, -EPROTO,
+				    "%s/%s: format %u.%u: this program reads format %u", ep->dir,
+				    f->name, h->major, h->minor, TIPME_FORMAT_MAJOR);
 	if (h->header_len < sizeof(*h) || h->header_len > 4096 || h->header_len % 8)
-		return tipme_refuse(ep, -EPROTO, "%s/%s: header of %u bytes: the file is damaged", ep->dir, f->name, h->header_len);
+		return tipme_refuse(ep, -EPROTO, "%s/%s: header of %u bytes: the file is damaged",
+				    ep->dir, f->name, h->header_len);
 	return 0;
 }
 
@@ -141,7 +159,8 @@ static int read_header(struct tipme_episode *ep, struct tipme_file *f)
 	struct tipme_file_header h;
 
 	if (f->size < sizeof(h)) {
-		tipme_damaged(ep, "%s: was cut: %llu bytes, not even its header of %zu", f->name, (unsigned long long)f->size, sizeof(h));
+		tipme_damaged(ep, "%s: was cut: %llu bytes, not even its header of %zu", f->name,
+			      (unsigned long long)f->size, sizeof(h));
 		return 0;
 	}
 	if (tipme_read_at(f->fd, (uint8_t *)&h, sizeof(h), 0) != (ssize_t)sizeof(h))
@@ -151,23 +170,28 @@ static int read_header(struct tipme_episode *ep, struct tipme_file *f)
 	if (err)
 		return err;
 	if (f->size < h.header_len) {
-		tipme_damaged(ep, "%s: was cut: %llu bytes, not even its header of %u", f->name, (unsigned long long)f->size, h.header_len);
+		tipme_damaged(ep, "%s: was cut: %llu bytes, not even its header of %u", f->name,
+			      (unsigned long long)f->size, h.header_len);
 		return 0;
 	}
 	uint64_t body = f->size - h.header_len;
 
 	if (body < h.body_len)
-		tipme_damaged(ep, "%s: was cut: %llu of %llu bytes are there", f->name, (unsigned long long)body, (unsigned long long)h.body_len);
+		tipme_damaged(ep, "%s: was cut: %llu of %llu bytes are there", f->name,
+			      (unsigned long long)body, (unsigned long long)h.body_len);
 	else if (body > h.body_len)
-		tipme_damaged(ep, "%s: has %llu bytes behind its end, not read", f->name, (unsigned long long)(body - h.body_len));
+		tipme_damaged(ep, "%s: has %llu bytes behind its end, not read", f->name,
+			      (unsigned long long)(body - h.body_len));
 	f->header_len = h.header_len;
 	f->body_len = body < h.body_len ? body : h.body_len;
 	return 1;
 }
 
-static int stop_file(struct tipme_episode *ep, const struct tipme_file *f, uint32_t n, uint64_t at, const char *why)
+static int stop_file(struct tipme_episode *ep, const struct tipme_file *f, uint32_t n, uint64_t at,
+		     const char *why)
 {
-	tipme_damaged(ep, "%s: section %u at byte %llu: %s: the rest of the file is not read", f->name, n, (unsigned long long)at, why);
+	tipme_damaged(ep, "%s: section %u at byte %llu: %s: the rest of the file is not read",
+		      f->name, n, (unsigned long long)at, why);
 	return 0;
 }
 
@@ -178,7 +202,8 @@ struct tipme_section_head {
 };
 
 /* Says what is impossible about a section's head; NULL: nothing is. */
-static const char *section_wrong(const struct tipme_section_head *h, uint32_t n, char *why, size_t size)
+static const char *section_wrong(const struct tipme_section_head *h, uint32_t n, char *why,
+				 size_t size)
 {
 	if (h->type != TIPME_SECTION)
 		snprintf(why, size, "record of type %u where a section belongs", h->type);
@@ -189,7 +214,8 @@ static const char *section_wrong(const struct tipme_section_head *h, uint32_t n,
 	else if (h->body_len > TIPME_SECTION_MOST)
 		snprintf(why, size, "%llu bytes long", (unsigned long long)h->body_len);
 	else if (h->count > h->body_len / TIPME_RECORD_HEAD)
-		snprintf(why, size, "%llu records in %llu bytes", (unsigned long long)h->count, (unsigned long long)h->body_len);
+		snprintf(why, size, "%llu records in %llu bytes", (unsigned long long)h->count,
+			 (unsigned long long)h->body_len);
 	else
 		return NULL;
 	return why;
@@ -201,8 +227,14 @@ static int read_section(struct tipme_file *f, uint64_t at, struct tipme_section_
 
 	if (tipme_read_at(f->fd, (uint8_t *)&s, sizeof(s), at) != (ssize_t)sizeof(s))
 		return -EIO;
-	*h = (struct tipme_section_head){ .type = s.type, .len = s.len8 * 8U, .source = s.source, .cpu = s.cpu,
-		.first_ns = s.first_ns, .last_ns = s.last_ns, .count = s.count, .body_len = s.body_len };
+	*h = (struct tipme_section_head){ .type = s.type,
+					  .len = s.len8 * 8U,
+					  .source = s.source,
+					  .cpu = s.cpu,
+					  .first_ns = s.first_ns,
+					  .last_ns = s.last_ns,
+					  .count = s.count,
+					  .body_len = s.body_len };
 	return 0;
 }
 
@@ -229,12 +261,21 @@ static int scan_sections(struct tipme_episode *ep, uint32_t number)
 		if (section_wrong(&h, n, why, sizeof(why)))
 			return stop_file(ep, f, n, at, why);
 		uint64_t body = at + h.len, left = end > body ? end - body : 0;
-		struct tipme_episode_section s = { .file = number, .source = h.source, .cpu = h.cpu, .first_ns = h.first_ns, .last_ns = h.last_ns,
-			.count = h.count, .offset = body, .body_len = h.body_len, .number = records, .cut = h.body_len > left };
+		struct tipme_episode_section s = { .file = number,
+						   .source = h.source,
+						   .cpu = h.cpu,
+						   .first_ns = h.first_ns,
+						   .last_ns = h.last_ns,
+						   .count = h.count,
+						   .offset = body,
+						   .body_len = h.body_len,
+						   .number = records,
+						   .cut = h.body_len > left };
 
 		if (s.cut) {
 			s.body_len = left;
-			snprintf(why, sizeof(why), "%llu of %llu bytes are there", (unsigned long long)left, (unsigned long long)h.body_len);
+			snprintf(why, sizeof(why), "%llu of %llu bytes are there",
+				 (unsigned long long)left, (unsigned long long)h.body_len);
 			stop_file(ep, f, n, at, why);
 		}
 		int err = s.body_len || s.count ? keep_section(ep, &s) : 0;
@@ -262,7 +303,8 @@ static int open_file(struct tipme_episode *ep, const char *name)
 		return f->fd;
 	ep->file_count++;
 	if (f->size > TIPME_FILE_MOST)
-		return tipme_refuse(ep, -EPROTO, "%s/%s: %llu bytes: more than this program reads", ep->dir, name, (unsigned long long)f->size);
+		return tipme_refuse(ep, -EPROTO, "%s/%s: %llu bytes: more than this program reads",
+				    ep->dir, name, (unsigned long long)f->size);
 	int more = read_header(ep, f);
 
 	return more <= 0 ? more : scan_sections(ep, ep->file_count - 1);
@@ -303,7 +345,8 @@ int tipme_files_open(struct tipme_episode *ep)
 	return 0;
 }
 
-int tipme_section_read(struct tipme_episode *ep, const struct tipme_episode_section *s, uint8_t **bytes, size_t *len)
+int tipme_section_read(struct tipme_episode *ep, const struct tipme_episode_section *s,
+		       uint8_t **bytes, size_t *len)
 {
 	if (s->file >= ep->file_count || s->body_len > TIPME_SECTION_MOST)
 		return -EINVAL;
@@ -322,14 +365,19 @@ int tipme_section_read(struct tipme_episode *ep, const struct tipme_episode_sect
 	return 0;
 }
 
-void tipme_section_broken(struct tipme_episode *ep, const struct tipme_episode_section *s, uint64_t nr, uint64_t at, const char *why)
+void tipme_section_broken(struct tipme_episode *ep, const struct tipme_episode_section *s,
+			  uint64_t nr, uint64_t at, const char *why)
 {
 	if (!s->cut)
-		tipme_damaged(ep, "%s: record %llu of the section at byte %llu, at byte %llu: %s: the rest of the section is not read",
-			ep->files[s->file].name, (unsigned long long)nr, (unsigned long long)s->offset, (unsigned long long)(s->offset + at), why);
+		tipme_damaged(
+			ep,
+			"%s: record %llu of the section at byte %llu, at byte %llu: %s: the rest of the section is not read",
+			ep->files[s->file].name, (unsigned long long)nr,
+			(unsigned long long)s->offset, (unsigned long long)(s->offset + at), why);
 }
 
-int tipme_section_each(struct tipme_episode *ep, const struct tipme_episode_section *s, int (*each)(void *, const struct tipme_rec *), void *arg)
+int tipme_section_each(struct tipme_episode *ep, const struct tipme_episode_section *s,
+		       int (*each)(void *, const struct tipme_rec *), void *arg)
 {
 	uint8_t *bytes;
 	size_t len;

@@ -9,7 +9,8 @@
 #include "episode/table.h"
 
 #define CPUS 65536U
-#define SLICE_NS 100000000ULL /* samples: inside so long a piece the order of those who ran is not known */
+/* samples: inside so long a piece the order of those who ran is not known */
+#define SLICE_NS 100000000ULL
 
 /* ---- threads ---- */
 
@@ -29,7 +30,8 @@ static int find_execs(struct tipme_states_maker *m)
 	return m->execs && m->placed ? 0 : -ENOMEM;
 }
 
-static int make_list(struct tipme_states_maker *m, const uint32_t *tids, size_t n, struct tipme_interval_list *l)
+static int make_list(struct tipme_states_maker *m, const uint32_t *tids, size_t n,
+		     struct tipme_interval_list *l)
 {
 	int err = find_execs(m);
 
@@ -53,7 +55,8 @@ struct state_columns {
 	uint8_t *kind, *state, *how, *flags, *prio;
 };
 
-static void fill_states(const struct state_columns *c, const struct tipme_interval_list *l, const struct tipme_events *ev)
+static void fill_states(const struct state_columns *c, const struct tipme_interval_list *l,
+			const struct tipme_events *ev)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		const struct tipme_interval *v = &l->at[i];
@@ -73,7 +76,10 @@ static void fill_states(const struct state_columns *c, const struct tipme_interv
 		c->stack[i] = v->stack_id;
 		c->by[i] = v->by;
 		/* Byte 2 of the last number is the context: only a task is somebody who woke. */
-		c->waker[i] = v->wake == TIPME_NONE || (ev->d[v->wake] >> 16 & 255) != TIPME_CONTEXT_TASK ? 0 : ev->a[v->wake];
+		c->waker[i] =
+			v->wake == TIPME_NONE || (ev->d[v->wake] >> 16 & 255) != TIPME_CONTEXT_TASK
+				? 0
+				: ev->a[v->wake];
 	}
 }
 
@@ -93,16 +99,31 @@ static void drop_map(void *memory)
 	free(memory);
 }
 
-static int states_columns(struct tipme_states *st, const struct tipme_interval_list *l, const struct tipme_events *ev)
+static int states_columns(struct tipme_states *st, const struct tipme_interval_list *l,
+			  const struct tipme_events *ev)
 {
 	struct state_columns c;
 	struct tipme_columns_map map = { 0 };
 	uint64_t n = l->count;
-#define COLUMN(name, width, at) { "states", name, width, n, (void **)&c.at }
+#define COLUMN(name, width, at)                          \
+	{                                                \
+		"states", name, width, n, (void **)&c.at \
+	}
 	const struct tipme_columns_want want[] = {
-		COLUMN("from", 8, from), COLUMN("to", 8, to), COLUMN("tid", 4, tid), COLUMN("kind", 1, kind), COLUMN("state", 1, state),
-		COLUMN("how", 1, how), COLUMN("flags", 1, flags), COLUMN("prio", 1, prio), COLUMN("cpu", 2, cpu), COLUMN("irq_ns", 4, irq),
-		COLUMN("softirq_ns", 4, softirq), COLUMN("wake", 4, wake), COLUMN("waker_tid", 4, waker), COLUMN("stack_id", 4, stack),
+		COLUMN("from", 8, from),
+		COLUMN("to", 8, to),
+		COLUMN("tid", 4, tid),
+		COLUMN("kind", 1, kind),
+		COLUMN("state", 1, state),
+		COLUMN("how", 1, how),
+		COLUMN("flags", 1, flags),
+		COLUMN("prio", 1, prio),
+		COLUMN("cpu", 2, cpu),
+		COLUMN("irq_ns", 4, irq),
+		COLUMN("softirq_ns", 4, softirq),
+		COLUMN("wake", 4, wake),
+		COLUMN("waker_tid", 4, waker),
+		COLUMN("stack_id", 4, stack),
 		COLUMN("by", 4, by),
 	};
 #undef COLUMN
@@ -111,16 +132,18 @@ static int states_columns(struct tipme_states *st, const struct tipme_interval_l
 	if (err)
 		return err;
 	fill_states(&c, l, ev);
-	*st = (struct tipme_states){ (uint32_t)n, c.from, c.to, c.tid, c.kind, c.state, c.how, c.flags, c.cpu, c.prio, c.irq, c.softirq, c.wake,
-		c.waker, c.stack, c.by, keep_map(map) };
+	*st = (struct tipme_states){ (uint32_t)n, c.from,  c.to,    c.tid,  c.kind,	  c.state,
+				     c.how,	  c.flags, c.cpu,   c.prio, c.irq,	  c.softirq,
+				     c.wake,	  c.waker, c.stack, c.by,   keep_map(map) };
 	if (st->memory)
 		return 0;
 	tipme_columns_free(&map);
 	return -ENOMEM;
 }
 
-int tipme_states_make(struct tipme_states *st, const struct tipme_events *ev, const struct tipme_threads *th, const uint32_t *tids,
-	size_t tid_count, uint64_t from_ns, uint64_t to_ns)
+int tipme_states_make(struct tipme_states *st, const struct tipme_events *ev,
+		      const struct tipme_threads *th, const uint32_t *tids, size_t tid_count,
+		      uint64_t from_ns, uint64_t to_ns)
 {
 	struct tipme_states_maker m = { .ev = ev, .th = th, .from = from_ns, .to = to_ns };
 	struct tipme_interval_list l = { 0 };
@@ -144,7 +167,8 @@ void tipme_states_free(struct tipme_states *st)
 
 /* ---- CPUs ---- */
 
-static void add_occupant(struct tipme_interval_list *l, uint32_t cpu, uint64_t from, uint64_t to, uint32_t tid, uint32_t prio, uint32_t by)
+static void add_occupant(struct tipme_interval_list *l, uint32_t cpu, uint64_t from, uint64_t to,
+			 uint32_t tid, uint32_t prio, uint32_t by)
 {
 	struct tipme_interval i = tipme_interval_new(from, 0);
 
@@ -157,8 +181,12 @@ static void add_occupant(struct tipme_interval_list *l, uint32_t cpu, uint64_t f
 		tipme_interval_add(l, i);
 }
 
-/* Where a switch was lost, who leaves is known to have been there; who came before that is not known to have stayed. */
-static void occupants(const struct tipme_states_maker *m, uint32_t cpu, struct tipme_interval_list *l)
+/*
+ * Where a switch was lost, who leaves is known to have been there; who came before that is not
+ * known to have stayed.
+ */
+static void occupants(const struct tipme_states_maker *m, uint32_t cpu,
+		      struct tipme_interval_list *l)
 {
 	const struct tipme_events *ev = m->ev;
 	uint32_t n, k = 0;
@@ -171,9 +199,11 @@ static void occupants(const struct tipme_states_maker *m, uint32_t cpu, struct t
 		uint64_t end = k < n && ev->ts_ns[list[k]] < m->to ? ev->ts_ns[list[k]] : m->to;
 
 		if (k && (k == n || ev->tid[list[k]] == ev->a[list[k - 1]]))
-			add_occupant(l, cpu, t, end, ev->a[list[k - 1]], ev->d[list[k - 1]] >> 16 & 255, list[k - 1]);
+			add_occupant(l, cpu, t, end, ev->a[list[k - 1]],
+				     ev->d[list[k - 1]] >> 16 & 255, list[k - 1]);
 		else
-			add_occupant(l, cpu, t, end, ev->tid[list[k]], ev->d[list[k]] >> 8 & 255, list[k]);
+			add_occupant(l, cpu, t, end, ev->tid[list[k]], ev->d[list[k]] >> 8 & 255,
+				     list[k]);
 		t = end;
 	}
 }
@@ -192,7 +222,8 @@ static int by_share(const void *one, const void *other)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-static int add_share(struct share **all, size_t *room, size_t *n, const struct tipme_interval *r, uint64_t ns)
+static int add_share(struct share **all, size_t *room, size_t *n, const struct tipme_interval *r,
+		     uint64_t ns)
 {
 	for (size_t i = 0; i < *n; i++) {
 		if ((*all)[i].tid == r->tid) {
@@ -208,8 +239,12 @@ static int add_share(struct share **all, size_t *room, size_t *n, const struct t
 	return err;
 }
 
-/* Of a piece of time: those who ran on a CPU, each in one stretch of it. `runs` are that CPU's, by their beginning. */
-static int shares(const struct tipme_interval *runs, size_t count, uint32_t cpu, uint64_t from, uint64_t to, struct tipme_interval_list *l)
+/*
+ * Of a piece of time: those who ran on a CPU, each in one stretch of it. `runs` are that CPU's, by
+ * their beginning.
+ */
+static int shares(const struct tipme_interval *runs, size_t count, uint32_t cpu, uint64_t from,
+		  uint64_t to, struct tipme_interval_list *l)
 {
 	struct share *all = NULL;
 	size_t n = 0, room = 0;
@@ -217,7 +252,8 @@ static int shares(const struct tipme_interval *runs, size_t count, uint32_t cpu,
 	int err = 0;
 
 	for (size_t i = 0; !err && i < count && runs[i].from < to; i++) {
-		uint64_t a = runs[i].from > from ? runs[i].from : from, b = runs[i].to < to ? runs[i].to : to;
+		uint64_t a = runs[i].from > from ? runs[i].from : from,
+			 b = runs[i].to < to ? runs[i].to : to;
 
 		if (b <= a)
 			continue;
@@ -227,7 +263,9 @@ static int shares(const struct tipme_interval *runs, size_t count, uint32_t cpu,
 	if (n)
 		qsort(all, n, sizeof(*all), by_share);
 	for (size_t i = 0; !err && i < n; i++) {
-		uint64_t part = sum > length ? (uint64_t)((double)all[i].ns * (double)length / (double)sum) : all[i].ns;
+		uint64_t part =
+			sum > length ? (uint64_t)((double)all[i].ns * (double)length / (double)sum)
+				     : all[i].ns;
 
 		part = part > to - t ? to - t : part;
 		add_occupant(l, cpu, t, t + part, all[i].tid, all[i].prio, TIPME_NONE);
@@ -249,7 +287,8 @@ static int by_run(const void *one, const void *other)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-static int sampled_cpu(const struct tipme_states_maker *m, const struct tipme_interval *runs, size_t n, uint32_t cpu, struct tipme_interval_list *l)
+static int sampled_cpu(const struct tipme_states_maker *m, const struct tipme_interval *runs,
+		       size_t n, uint32_t cpu, struct tipme_interval_list *l)
 {
 	int err = 0;
 
@@ -325,10 +364,13 @@ static int cpu_columns(struct tipme_cpu_intervals *ci, const struct tipme_interv
 	uint8_t *prio;
 	struct tipme_columns_map map = { 0 };
 	const struct tipme_columns_want want[] = {
-		{ "cpus", "from", 8, n, (void **)&from }, { "cpus", "to", 8, n, (void **)&to }, { "cpus", "cpu", 2, n, (void **)&cpu },
-		{ "cpus", "tid", 4, n, (void **)&tid }, { "cpus", "prio", 1, n, (void **)&prio }, { "cpus", "by", 4, n, (void **)&by },
+		{ "cpus", "from", 8, n, (void **)&from }, { "cpus", "to", 8, n, (void **)&to },
+		{ "cpus", "cpu", 2, n, (void **)&cpu },	  { "cpus", "tid", 4, n, (void **)&tid },
+		{ "cpus", "prio", 1, n, (void **)&prio }, { "cpus", "by", 4, n, (void **)&by },
 	};
-	int err = n >= UINT32_MAX ? -E2BIG : tipme_columns_make(&map, -1, false, want, sizeof(want) / sizeof(want[0]));
+	int err = n >= UINT32_MAX ? -E2BIG
+				  : tipme_columns_make(&map, -1, false, want,
+						       sizeof(want) / sizeof(want[0]));
 
 	if (err)
 		return err;
@@ -340,15 +382,17 @@ static int cpu_columns(struct tipme_cpu_intervals *ci, const struct tipme_interv
 		prio[i] = l->at[i].prio;
 		by[i] = l->at[i].by;
 	}
-	*ci = (struct tipme_cpu_intervals){ (uint32_t)n, from, to, cpu, tid, prio, by, keep_map(map) };
+	*ci =
+		(struct tipme_cpu_intervals){ (uint32_t)n, from, to, cpu,
+					      tid,	   prio, by, keep_map(map) };
 	if (ci->memory)
 		return 0;
 	tipme_columns_free(&map);
 	return -ENOMEM;
 }
 
-int tipme_cpu_intervals_make(struct tipme_cpu_intervals *ci, const struct tipme_events *ev, const struct tipme_threads *th, uint64_t from_ns,
-	uint64_t to_ns)
+int tipme_cpu_intervals_make(struct tipme_cpu_intervals *ci, const struct tipme_events *ev,
+			     const struct tipme_threads *th, uint64_t from_ns, uint64_t to_ns)
 {
 	struct tipme_states_maker m = { .ev = ev, .th = th, .from = from_ns, .to = to_ns };
 	struct tipme_interval_list l = { 0 };

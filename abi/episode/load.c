@@ -26,7 +26,8 @@ struct choice {
 
 static bool is_kernel(uint32_t source)
 {
-	return source == TIPME_SOURCE_KERNEL_BPF || source == TIPME_SOURCE_KERNEL_MODULE || source == TIPME_SOURCE_PROC_SAMPLED;
+	return source == TIPME_SOURCE_KERNEL_BPF || source == TIPME_SOURCE_KERNEL_MODULE ||
+	       source == TIPME_SOURCE_PROC_SAMPLED;
 }
 
 static size_t slot_of(const struct choice *c, uint32_t cpu, uint32_t source)
@@ -35,7 +36,8 @@ static size_t slot_of(const struct choice *c, uint32_t cpu, uint32_t source)
 	size_t i = (size_t)((key * 0x9e3779b97f4a7c15ULL) >> 32) & (c->slot_room - 1);
 
 	for (; c->slots[i]; i = (i + 1) & (c->slot_room - 1)) {
-		if (c->lanes[c->slots[i] - 1].cpu == cpu && c->lanes[c->slots[i] - 1].source == source)
+		if (c->lanes[c->slots[i] - 1].cpu == cpu &&
+		    c->lanes[c->slots[i] - 1].source == source)
 			break;
 	}
 	return i;
@@ -64,7 +66,8 @@ static struct lane *lane_of(struct choice *c, uint32_t cpu, uint32_t source)
 		return &c->lanes[c->slots[slot] - 1];
 	if (tipme_grow(&c->lanes, &c->lane_room, c->lane_count + 1, sizeof(*c->lanes)))
 		return NULL;
-	c->lanes[c->lane_count] = (struct lane){ .cpu = cpu, .source = source, .before = TIPME_NONE };
+	c->lanes[c->lane_count] =
+		(struct lane){ .cpu = cpu, .source = source, .before = TIPME_NONE };
 	c->slots[slot] = (uint32_t)++c->lane_count;
 	return &c->lanes[c->lane_count - 1];
 }
@@ -74,7 +77,8 @@ static int choose(struct choice *c, const struct tipme_episode *ep, uint64_t fro
 	for (size_t i = 0; i < ep->section_count; i++) {
 		const struct tipme_episode_section *s = &ep->sections[i];
 
-		if (!is_kernel(s->source) || (to < UINT64_MAX - TIPME_SLACK_NS && s->first_ns >= to + TIPME_SLACK_NS))
+		if (!is_kernel(s->source) ||
+		    (to < UINT64_MAX - TIPME_SLACK_NS && s->first_ns >= to + TIPME_SLACK_NS))
 			continue;
 		struct lane *l = lane_of(c, s->cpu, s->source);
 
@@ -84,7 +88,10 @@ static int choose(struct choice *c, const struct tipme_episode *ep, uint64_t fro
 			c->in[i] = true;
 			continue;
 		}
-		/* The section before the last one may reach into the stretch: times run back a little. */
+		/*
+		 * The section before the last one may reach into the stretch: times run back a
+		 * little.
+		 */
 		if (l->before != TIPME_NONE)
 			c->in[l->before] = ep->sections[l->before].last_ns >= from;
 		l->before = (uint32_t)i;
@@ -96,7 +103,8 @@ static int choose(struct choice *c, const struct tipme_episode *ep, uint64_t fro
 static void note_first(struct choice *c, const struct tipme_episode *ep)
 {
 	for (size_t i = 0; i < ep->section_count; i++) {
-		struct lane *l = c->in[i] ? lane_of(c, ep->sections[i].cpu, ep->sections[i].source) : NULL;
+		struct lane *l =
+			c->in[i] ? lane_of(c, ep->sections[i].cpu, ep->sections[i].source) : NULL;
 
 		if (l && (!l->loaded || ep->sections[i].first_ns < l->first_ns)) {
 			l->first_ns = ep->sections[i].first_ns;
@@ -105,7 +113,10 @@ static void note_first(struct choice *c, const struct tipme_episode *ep)
 	}
 }
 
-/* Of each CPU and source: its first loaded record, or the beginning of its coverage where nothing was recorded on it before. */
+/*
+ * Of each CPU and source: its first loaded record, or the beginning of its coverage where nothing
+ * was recorded on it before.
+ */
 static uint64_t exact_from(struct choice *c, const struct tipme_episode *ep, uint64_t from)
 {
 	uint64_t exact = 0;
@@ -117,7 +128,9 @@ static uint64_t exact_from(struct choice *c, const struct tipme_episode *ep, uin
 
 		if (!l)
 			continue;
-		uint64_t t = l->loaded && l->first_ns > k->first_ns && l->first_ns <= from ? l->first_ns : k->first_ns;
+		uint64_t t = l->loaded && l->first_ns > k->first_ns && l->first_ns <= from
+				     ? l->first_ns
+				     : k->first_ns;
 
 		exact = t > exact ? t : exact;
 		l->covered = true;
@@ -143,7 +156,8 @@ static bool only_sampled(const struct tipme_episode *ep)
 	return sampled;
 }
 
-static void note_pieces(struct tipme_episode *ep, const struct tipme_piece *pieces, const uint32_t *sections, uint32_t n)
+static void note_pieces(struct tipme_episode *ep, const struct tipme_piece *pieces,
+			const uint32_t *sections, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct tipme_episode_section *s = &ep->sections[sections[i]];
@@ -154,19 +168,23 @@ static void note_pieces(struct tipme_episode *ep, const struct tipme_piece *piec
 		if (!pieces[i].broken)
 			continue;
 		uint64_t left = s->body_len - pieces[i].broken_at;
-		ssize_t got = tipme_read_at(pieces[i].fd, head, left < sizeof(head) ? (size_t)left : sizeof(head), s->offset + pieces[i].broken_at);
+		ssize_t got = tipme_read_at(pieces[i].fd, head,
+					    left < sizeof(head) ? (size_t)left : sizeof(head),
+					    s->offset + pieces[i].broken_at);
 		struct tipme_walk w = { head, head + (got > 0 ? got : 0) };
 
 		/* As long as what is left of the section is said, though only its head is held. */
 		if (got == (ssize_t)sizeof(head) && head[9] >= 2)
-			snprintf(why, sizeof(why), "cut: %llu bytes left, %u wanted", (unsigned long long)left, head[9] * 8U);
+			snprintf(why, sizeof(why), "cut: %llu bytes left, %u wanted",
+				 (unsigned long long)left, head[9] * 8U);
 		else
 			tipme_walk_why(&w, why, sizeof(why));
 		tipme_section_broken(ep, s, pieces[i].broken_nr, pieces[i].broken_at, why);
 	}
 }
 
-static int load_chosen(struct tipme_events *ev, struct tipme_episode *ep, const bool *in, uint64_t to)
+static int load_chosen(struct tipme_events *ev, struct tipme_episode *ep, const bool *in,
+		       uint64_t to)
 {
 	uint32_t n = 0;
 	uint32_t *sections = calloc(ep->section_count + 1, sizeof(*sections));
@@ -179,7 +197,10 @@ static int load_chosen(struct tipme_events *ev, struct tipme_episode *ep, const 
 		if (!in[i])
 			continue;
 		sections[n] = (uint32_t)i;
-		pieces[n++] = (struct tipme_piece){ .fd = ep->files[s->file].fd, .offset = s->offset, .len = s->body_len, .cpu = s->cpu };
+		pieces[n++] = (struct tipme_piece){ .fd = ep->files[s->file].fd,
+						    .offset = s->offset,
+						    .len = s->body_len,
+						    .cpu = s->cpu };
 	}
 	if (!err)
 		err = tipme_events_build(ev, pieces, n, to, -1, false);
@@ -194,7 +215,8 @@ static int load_chosen(struct tipme_events *ev, struct tipme_episode *ep, const 
 	return err;
 }
 
-int tipme_events_load(struct tipme_events *ev, struct tipme_episode *ep, uint64_t from_ns, uint64_t to_ns)
+int tipme_events_load(struct tipme_events *ev, struct tipme_episode *ep, uint64_t from_ns,
+		      uint64_t to_ns)
 {
 	struct choice c = { .in = calloc(ep->section_count + 1, sizeof(bool)) };
 	int err = c.in ? choose(&c, ep, from_ns, to_ns) : -ENOMEM;

@@ -17,9 +17,12 @@ static const struct {
 	const char *name;
 	uint32_t number;
 } SOURCES[] = {
-	{ "kernel_bpf", TIPME_SOURCE_KERNEL_BPF }, { "kernel_module", TIPME_SOURCE_KERNEL_MODULE },
-	{ "proc_sampled", TIPME_SOURCE_PROC_SAMPLED }, { "x_hooks", TIPME_SOURCE_X_HOOKS },
-	{ "x_client", TIPME_SOURCE_X_CLIENT }, { "tipmed", TIPME_SOURCE_TIPMED },
+	{ "kernel_bpf", TIPME_SOURCE_KERNEL_BPF },
+	{ "kernel_module", TIPME_SOURCE_KERNEL_MODULE },
+	{ "proc_sampled", TIPME_SOURCE_PROC_SAMPLED },
+	{ "x_hooks", TIPME_SOURCE_X_HOOKS },
+	{ "x_client", TIPME_SOURCE_X_CLIENT },
+	{ "tipmed", TIPME_SOURCE_TIPMED },
 };
 
 static uint32_t source_number(const char *name)
@@ -33,14 +36,19 @@ static uint32_t source_number(const char *name)
 
 static int bad(struct tipme_episode *ep, const char *what)
 {
-	return tipme_refuse(ep, -EPROTO, "%s/manifest.json: %s: not a manifest of tipme", ep->dir, what);
+	return tipme_refuse(ep, -EPROTO, "%s/manifest.json: %s: not a manifest of tipme", ep->dir,
+			    what);
 }
 
 static struct json_object *member(struct json_object *o, const char *name, enum json_type type)
 {
 	struct json_object *m = NULL;
 
-	return o && json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, name, &m) && json_object_is_type(m, type) ? m : NULL;
+	return o && json_object_is_type(o, json_type_object) &&
+			       json_object_object_get_ex(o, name, &m) &&
+			       json_object_is_type(m, type)
+		       ? m
+		       : NULL;
 }
 
 static bool has(struct json_object *o, const char *name)
@@ -71,7 +79,8 @@ static bool whole(struct json_object *m, uint64_t *n)
 }
 
 /* A number that must be there; `else_ok`: one that may be absent or null, and is 0 then. */
-static int number(struct tipme_episode *ep, struct json_object *o, const char *name, bool else_ok, uint64_t *n)
+static int number(struct tipme_episode *ep, struct json_object *o, const char *name, bool else_ok,
+		  uint64_t *n)
 {
 	struct json_object *m = NULL;
 	char what[96];
@@ -117,10 +126,12 @@ static bool file_name_ok(const char *name)
 {
 	size_t n = strlen(name);
 
-	return n > 4 && n <= 64 && !strcmp(name + n - 4, ".rec") && strspn(name, LETTERS DIGITS "-") == n - 4;
+	return n > 4 && n <= 64 && !strcmp(name + n - 4, ".rec") &&
+	       strspn(name, LETTERS DIGITS "-") == n - 4;
 }
 
-static int read_coverage(struct tipme_episode *ep, struct json_object *list, uint32_t source, size_t *room)
+static int read_coverage(struct tipme_episode *ep, struct json_object *list, uint32_t source,
+			 size_t *room)
 {
 	size_t n = json_object_array_length(list);
 
@@ -149,7 +160,8 @@ static int read_coverage(struct tipme_episode *ep, struct json_object *list, uin
 static int read_losses(struct tipme_episode *ep, struct json_object *lost, uint64_t *sum)
 {
 	*sum = 0;
-	json_object_object_foreach(lost, name, value) {
+	json_object_object_foreach(lost, name, value)
+	{
 		uint64_t n;
 
 		if (!made_of(name, LETTERS DIGITS "_", 40))
@@ -161,9 +173,11 @@ static int read_losses(struct tipme_episode *ep, struct json_object *lost, uint6
 	return 0;
 }
 
-static int read_source(struct tipme_episode *ep, struct json_object *o, struct tipme_source_facts *s, size_t *room)
+static int read_source(struct tipme_episode *ep, struct json_object *o,
+		       struct tipme_source_facts *s, size_t *room)
 {
-	struct json_object *name = member(o, "source", json_type_string), *file = member(o, "file", json_type_string);
+	struct json_object *name = member(o, "source", json_type_string),
+			   *file = member(o, "file", json_type_string);
 
 	if (!json_object_is_type(o, json_type_object))
 		return bad(ep, "a source that is no object");
@@ -179,7 +193,9 @@ static int read_source(struct tipme_episode *ep, struct json_object *o, struct t
 		return bad(ep, "coverage is no list");
 	if (has(o, "lost") && !member(o, "lost", json_type_object))
 		return bad(ep, "lost is no object");
-	int err = has(o, "coverage") ? read_coverage(ep, member(o, "coverage", json_type_array), s->source, room) : 0;
+	int err = has(o, "coverage") ? read_coverage(ep, member(o, "coverage", json_type_array),
+						     s->source, room)
+				     : 0;
 
 	if (!err && has(o, "lost"))
 		err = read_losses(ep, member(o, "lost", json_type_object), &s->lost);
@@ -264,8 +280,12 @@ static int read_format(struct tipme_episode *ep, struct json_object *m)
 
 	err = err ? err : number(ep, f, "minor", false, &minor);
 	if (!err && major != TIPME_FORMAT_MAJOR)
-		return tipme_refuse(ep, -EPROTO, "%s/manifest.json: format %llu.%llu: this program reads format %u: use the tipme that wrote it, "
-			"or a later one", ep->dir, (unsigned long long)major, (unsigned long long)minor, TIPME_FORMAT_MAJOR);
+		return tipme_refuse(
+			ep, -EPROTO,
+			"%s/manifest.json: format %llu.%llu: this program reads format %u: use the tipme that wrote it, "
+			"or a later one",
+			ep->dir, (unsigned long long)major, (unsigned long long)minor,
+			TIPME_FORMAT_MAJOR);
 	ep->facts.major = TIPME_FORMAT_MAJOR;
 	ep->facts.minor = err || minor > UINT32_MAX ? UINT32_MAX : (uint32_t)minor;
 	return err;
@@ -291,7 +311,8 @@ static int read_trigger(struct tipme_episode *ep, struct json_object *m)
 static int read_rest(struct tipme_episode *ep, struct json_object *m)
 {
 	struct tipme_episode_facts *f = &ep->facts;
-	struct json_object *r = member(m, "recorder", json_type_object), *b = member(m, "bundle", json_type_object);
+	struct json_object *r = member(m, "recorder", json_type_object),
+			   *b = member(m, "bundle", json_type_object);
 	struct json_object *n = NULL;
 	uint64_t wide;
 
@@ -299,10 +320,12 @@ static int read_rest(struct tipme_episode *ep, struct json_object *m)
 	text(m, "kernel", f->kernel, sizeof(f->kernel));
 	if (json_object_object_get_ex(m, "cpus", &n) && n && whole(n, &wide) && wide <= UINT16_MAX)
 		f->cpus = (uint32_t)wide;
-	if (r && json_object_object_get_ex(r, "pid", &n) && n && whole(n, &wide) && wide <= UINT32_MAX)
+	if (r && json_object_object_get_ex(r, "pid", &n) && n && whole(n, &wide) &&
+	    wide <= UINT32_MAX)
 		f->recorder_pid = (uint32_t)wide;
-	f->has_bundle = b && json_object_object_get_ex(b, "from_ns", &n) && n && whole(n, &f->bundle_from_ns) &&
-		json_object_object_get_ex(b, "to_ns", &n) && n && whole(n, &f->bundle_to_ns);
+	f->has_bundle = b && json_object_object_get_ex(b, "from_ns", &n) && n &&
+			whole(n, &f->bundle_from_ns) && json_object_object_get_ex(b, "to_ns", &n) &&
+			n && whole(n, &f->bundle_to_ns);
 	return read_agents(ep, r);
 }
 
@@ -335,7 +358,8 @@ int tipme_manifest_read(struct tipme_episode *ep)
 	if (!tok)
 		err = -ENOMEM;
 	else if (json_tokener_get_error(tok) != json_tokener_success)
-		err = tipme_refuse(ep, -EPROTO, "%s/manifest.json: not JSON: %s", ep->dir, json_tokener_error_desc(json_tokener_get_error(tok)));
+		err = tipme_refuse(ep, -EPROTO, "%s/manifest.json: not JSON: %s", ep->dir,
+				   json_tokener_error_desc(json_tokener_get_error(tok)));
 	else
 		err = read_all(ep, m);
 	json_object_put(m);

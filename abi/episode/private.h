@@ -44,11 +44,11 @@ struct tipme_episode {
 
 /* Writes the sentence of open(); returns err. */
 __attribute__((format(printf, 3, 4))) int tipme_refuse(struct tipme_episode *ep, int err,
-	const char *form, ...);
+						       const char *form, ...);
 
 /* Notes what cannot be read. */
 __attribute__((format(printf, 2, 3))) void tipme_damaged(struct tipme_episode *ep, const char *form,
-	...);
+							 ...);
 
 /* Opens a plain file of the episode: no link, no device. The descriptor or -errno (and refused). */
 int tipme_open_plain(struct tipme_episode *ep, const char *name, uint64_t *size);
@@ -60,8 +60,8 @@ int tipme_slurp(struct tipme_episode *ep, const char *name, size_t most, char **
 ssize_t tipme_read_at(int fd, uint8_t *to, size_t len, uint64_t offset);
 
 /* Notes that a section ends at record nr, at a byte of the section. */
-void tipme_section_broken(struct tipme_episode *ep, const struct tipme_episode_section *s, uint64_t nr,
-	uint64_t at, const char *why);
+void tipme_section_broken(struct tipme_episode *ep, const struct tipme_episode_section *s,
+			  uint64_t nr, uint64_t at, const char *why);
 
 int tipme_manifest_read(struct tipme_episode *ep);
 int tipme_files_open(struct tipme_episode *ep);
@@ -75,7 +75,8 @@ struct tipme_piece {
 	int fd;
 	uint64_t offset, len;
 	uint32_t cpu;
-	uint32_t kept; /* out: records of kinds that are known, up to until_ns; those before it, too */
+	/* out: records of kinds that are known, up to until_ns; those before it, too */
+	uint32_t kept;
 	uint32_t all; /* out: records of kinds that are known */
 	uint64_t min_ns, max_ns; /* out */
 	bool odd; /* out: not all of it are records of 32 bytes and of a known kind */
@@ -91,7 +92,7 @@ struct tipme_piece {
  * big_endian: numbers in columns are big-endian, as vec() of Perl has them.
  */
 int tipme_events_build(struct tipme_events *ev, struct tipme_piece *pieces, uint32_t count,
-	uint64_t until_ns, int fd, bool big_endian);
+		       uint64_t until_ns, int fd, bool big_endian);
 
 /* First pass only: fills the out fields of the pieces. */
 int tipme_pieces_scan(struct tipme_piece *pieces, uint32_t count, uint64_t until_ns);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The one walker of records: by the length field, bounded, fields read as 0 where a record ends before them. */
+/*
+ * The one walker of records: by the length field, bounded, fields read as 0 where a record ends
+ * before them.
+ */
 #include "config.h"
 
 #include <endian.h>

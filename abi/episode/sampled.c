@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What each thread did, from samples of /proc: how long it ran and waited between two samples is the
- * kernel's own count; when, is put together. Rules as in postmortem/lib/Tipme/Sampled.pm.
+ * What each thread did, from samples of /proc: how long it ran and waited between two samples is
+ * the kernel's own count; when, is put together. Rules as in postmortem/lib/Tipme/Sampled.pm.
  */
 #include "config.h"
 
@@ -20,7 +20,9 @@ struct sample {
 	uint8_t state, prio;
 };
 
-/* What a thread does in a state; one that can run is taken to wait, as no count says that it ran. */
+/*
+ * What a thread does in a state; one that can run is taken to wait, as no count says that it ran.
+ */
 static struct tipme_interval in_state(const struct sample *s, uint64_t from, uint64_t to)
 {
 	struct tipme_interval i = tipme_interval_new(from, TIPME_INTERVAL_BLOCKED);
@@ -29,7 +31,8 @@ static struct tipme_interval in_state(const struct sample *s, uint64_t from, uin
 	if (s->state == TIPME_TASK_STATE_DEAD) {
 		i.kind = TIPME_INTERVAL_ABSENT;
 	} else if (s->state == TIPME_TASK_STATE_RUNNING || s->state == TIPME_TASK_STATE_RUNNABLE) {
-		i.kind = s->state == TIPME_TASK_STATE_RUNNING ? TIPME_INTERVAL_RUNNING : TIPME_INTERVAL_RUNNABLE;
+		i.kind = s->state == TIPME_TASK_STATE_RUNNING ? TIPME_INTERVAL_RUNNING
+							      : TIPME_INTERVAL_RUNNABLE;
 		i.cpu = s->cpu;
 		i.flags = 0;
 		i.prio = i.kind == TIPME_INTERVAL_RUNNING ? s->prio : 0;
@@ -51,7 +54,8 @@ static struct tipme_interval piece(const struct sample *s, uint8_t kind, uint8_t
 	return i;
 }
 
-static uint64_t add_piece(struct tipme_interval_list *l, struct tipme_interval i, uint64_t t, uint64_t ns)
+static uint64_t add_piece(struct tipme_interval_list *l, struct tipme_interval i, uint64_t t,
+			  uint64_t ns)
 {
 	i.from = t;
 	i.to = t + ns;
@@ -61,7 +65,8 @@ static uint64_t add_piece(struct tipme_interval_list *l, struct tipme_interval i
 }
 
 /* A wait that began before the sample that did not see it: the sleep before it ended earlier. */
-static void wait_earlier(struct tipme_interval_list *l, size_t first, uint64_t ns, const struct sample *s)
+static void wait_earlier(struct tipme_interval_list *l, size_t first, uint64_t ns,
+			 const struct sample *s)
 {
 	if (l->count <= first || l->at[l->count - 1].kind != TIPME_INTERVAL_BLOCKED)
 		return;
@@ -76,11 +81,13 @@ static void wait_earlier(struct tipme_interval_list *l, size_t first, uint64_t n
 	add_piece(l, wait, end - ns, ns);
 }
 
-static void between(struct tipme_interval_list *l, size_t first, const struct sample *a, const struct sample *b)
+static void between(struct tipme_interval_list *l, size_t first, const struct sample *a,
+		    const struct sample *b)
 {
 	if (b->ts <= a->ts)
 		return;
-	uint64_t gap = b->ts - a->ts, run = b->run == SATURATED || b->run > gap ? gap : b->run, free_ns = gap - run;
+	uint64_t gap = b->ts - a->ts, run = b->run == SATURATED || b->run > gap ? gap : b->run,
+		 free_ns = gap - run;
 	uint64_t wait = b->wait == SATURATED ? free_ns : b->wait;
 
 	if (wait > free_ns) {
@@ -90,7 +97,8 @@ static void between(struct tipme_interval_list *l, size_t first, const struct sa
 	struct tipme_interval was = in_state(a, 0, 0), is = in_state(b, 0, 0), rest = was;
 	bool asleep = was.kind == TIPME_INTERVAL_BLOCKED;
 	struct tipme_interval running = piece(b, TIPME_INTERVAL_RUNNING, 0);
-	struct tipme_interval waiting = piece(b, TIPME_INTERVAL_RUNNABLE, asleep ? TIPME_HOW_WOKEN : TIPME_HOW_PREEMPTED);
+	struct tipme_interval waiting =
+		piece(b, TIPME_INTERVAL_RUNNABLE, asleep ? TIPME_HOW_WOKEN : TIPME_HOW_PREEMPTED);
 	uint64_t t = a->ts, rest_ns = free_ns - wait;
 
 	if (!asleep && !run && !wait) {
@@ -99,7 +107,9 @@ static void between(struct tipme_interval_list *l, size_t first, const struct sa
 		return;
 	}
 	if (!asleep)
-		rest = b->state != TIPME_TASK_STATE_RUNNABLE && b->state != TIPME_TASK_STATE_DEAD ? is : tipme_interval_new(0, TIPME_INTERVAL_BLOCKED);
+		rest = b->state != TIPME_TASK_STATE_RUNNABLE && b->state != TIPME_TASK_STATE_DEAD
+			       ? is
+			       : tipme_interval_new(0, TIPME_INTERVAL_BLOCKED);
 	if (asleep) {
 		t = add_piece(l, rest, t, rest_ns);
 		t = add_piece(l, waiting, t, wait);
@@ -127,7 +137,8 @@ static void join(struct tipme_interval_list *l, size_t first)
 			continue;
 		if (i.to - i.from < SURE_NS)
 			i.flags |= TIPME_INTERVAL_GUESSED;
-		if (last && last->kind == i.kind && last->state == i.state && last->stack_id == i.stack_id && last->cpu == i.cpu &&
+		if (last && last->kind == i.kind && last->state == i.state &&
+		    last->stack_id == i.stack_id && last->cpu == i.cpu &&
 		    ((last->flags ^ i.flags) & TIPME_INTERVAL_NO_CPU) == 0) {
 			last->to = i.to;
 			if (last->to - last->from >= SURE_NS)
@@ -145,7 +156,9 @@ static void pictured(struct tipme_states_maker *m, uint32_t tid, struct tipme_in
 	struct sample s = { .state = TIPME_TASK_STATE_UNKNOWN };
 
 	if (p)
-		s = (struct sample){ .state = tipme_state_known(p->state), .cpu = p->cpu, .stack_id = p->stack_id };
+		s = (struct sample){ .state = tipme_state_known(p->state),
+				     .cpu = p->cpu,
+				     .stack_id = p->stack_id };
 	struct tipme_interval i = in_state(&s, tipme_states_beginning(m), m->to);
 
 	/* A picture that saw it running says nothing of all the time around it. */
@@ -161,7 +174,8 @@ static void pictured(struct tipme_states_maker *m, uint32_t tid, struct tipme_in
 }
 
 /* The first exit (fork) of a thread; UINT64_MAX: none. */
-static uint64_t first_of(const struct tipme_events *ev, uint32_t type, const uint32_t *column, uint32_t tid)
+static uint64_t first_of(const struct tipme_events *ev, uint32_t type, const uint32_t *column,
+			 uint32_t tid)
 {
 	uint32_t n;
 	const uint32_t *index = tipme_group(&ev->by_kind, type, &n);
@@ -201,8 +215,13 @@ static int sort_samples(struct tipme_states_maker *m)
 
 static struct sample sample_at(const struct tipme_events *ev, uint32_t i)
 {
-	return (struct sample){ .ts = ev->ts_ns[i], .run = ev->a[i], .wait = ev->b[i], .stack_id = ev->c[i], .cpu = (uint16_t)ev->d[i],
-		.state = tipme_state_known(ev->d[i] >> 16 & 255), .prio = (uint8_t)(ev->d[i] >> 24) };
+	return (struct sample){ .ts = ev->ts_ns[i],
+				.run = ev->a[i],
+				.wait = ev->b[i],
+				.stack_id = ev->c[i],
+				.cpu = (uint16_t)ev->d[i],
+				.state = tipme_state_known(ev->d[i] >> 16 & 255),
+				.prio = (uint8_t)(ev->d[i] >> 24) };
 }
 
 /* A thread's samples, allocated; *count 0: none. */
@@ -229,9 +248,11 @@ static struct sample *samples_of(const struct tipme_states_maker *m, uint32_t ti
 }
 
 /* Before the first sample it did what that says, or was not there. */
-static void before_first(struct tipme_states_maker *m, uint32_t tid, const struct sample *s, struct tipme_interval_list *l)
+static void before_first(struct tipme_states_maker *m, uint32_t tid, const struct sample *s,
+			 struct tipme_interval_list *l)
 {
-	uint64_t from = tipme_states_beginning(m), birth = first_of(m->ev, TIPME_FORK, m->ev->a, tid);
+	uint64_t from = tipme_states_beginning(m),
+		 birth = first_of(m->ev, TIPME_FORK, m->ev->a, tid);
 	struct tipme_interval i = in_state(s, from, s->ts);
 
 	if (s->ts <= from)
@@ -246,7 +267,8 @@ static void before_first(struct tipme_states_maker *m, uint32_t tid, const struc
 }
 
 /* The last sample stands until the thread's end, or for good. */
-static void after_last(struct tipme_states_maker *m, uint32_t tid, const struct sample *s, struct tipme_interval_list *l)
+static void after_last(struct tipme_states_maker *m, uint32_t tid, const struct sample *s,
+		       struct tipme_interval_list *l)
 {
 	uint64_t end = first_of(m->ev, TIPME_EXIT, m->ev->tid, tid);
 

@@ -26,8 +26,12 @@ struct machine {
 
 struct tipme_interval tipme_interval_new(uint64_t from, uint8_t kind)
 {
-	return (struct tipme_interval){ .from = from, .kind = kind, .state = TIPME_TASK_STATE_UNKNOWN, .wake = TIPME_NONE, .by = TIPME_NONE,
-		.flags = TIPME_INTERVAL_NO_CPU };
+	return (struct tipme_interval){ .from = from,
+					.kind = kind,
+					.state = TIPME_TASK_STATE_UNKNOWN,
+					.wake = TIPME_NONE,
+					.by = TIPME_NONE,
+					.flags = TIPME_INTERVAL_NO_CPU };
 }
 
 static struct tipme_interval on_cpu(uint64_t from, uint8_t kind, uint16_t cpu)
@@ -52,7 +56,8 @@ uint8_t tipme_state_known(uint8_t state)
 	return state <= TIPME_TASK_STATE_UNKNOWN ? state : TIPME_TASK_STATE_UNKNOWN;
 }
 
-const struct tipme_thread_picture *tipme_picture_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts)
+const struct tipme_thread_picture *tipme_picture_at(const struct tipme_threads *th, uint32_t tid,
+						    uint64_t ts)
 {
 	size_t n = 0, lo = 0;
 	const struct tipme_thread_picture *p = tipme_threads_pictures(th, tid, &n);
@@ -154,7 +159,10 @@ static uint32_t occupant(const struct tipme_events *ev, uint32_t cpu, uint64_t t
 
 /* ---- execs ---- */
 
-/* The first exec to come, if by it the thread becomes the first of its process (true), or its number goes (false). */
+/*
+ * The first exec to come, if by it the thread becomes the first of its process (true), or its
+ * number goes (false).
+ */
 static uint32_t next_exec(const struct machine *m, bool becomes)
 {
 	if (!m->exec_count)
@@ -172,15 +180,16 @@ static bool agrees(struct machine *m, uint32_t i)
 	uint8_t kind = m->cur.kind;
 
 	switch (ev->type[i]) {
-	case TIPME_FORK:
-		return kind == TIPME_INTERVAL_ABSENT;
-	case TIPME_EXEC:
-		return kind == TIPME_INTERVAL_RUNNING;
+	case TIPME_FORK: return kind == TIPME_INTERVAL_ABSENT;
+	case TIPME_EXEC: return kind == TIPME_INTERVAL_RUNNING;
 	case TIPME_SCHED_WAKING:
 		/* Who is woken sleeps; or else it is on a CPU, which its switches then tell. */
-		return kind == TIPME_INTERVAL_BLOCKED || (kind == TIPME_INTERVAL_RUNNING && occupant(ev, m->cur.cpu, ev->exact_ns) == m->tid);
+		return kind == TIPME_INTERVAL_BLOCKED ||
+		       (kind == TIPME_INTERVAL_RUNNING &&
+			occupant(ev, m->cur.cpu, ev->exact_ns) == m->tid);
 	}
-	return ev->tid[i] == m->tid ? kind == TIPME_INTERVAL_RUNNING : kind == TIPME_INTERVAL_RUNNABLE;
+	return ev->tid[i] == m->tid ? kind == TIPME_INTERVAL_RUNNING
+				    : kind == TIPME_INTERVAL_RUNNABLE;
 }
 
 static void restart(struct machine *m, uint64_t t)
@@ -223,13 +232,15 @@ static void start(struct machine *m, uint32_t i)
  * A sleep without a waking (it lasts, or the record was lost): a picture taken meanwhile knows its
  * stack, and may know its state better.
  */
-static void picture_of_sleep(struct machine *m, struct tipme_interval *sleep, bool ends, uint64_t to)
+static void picture_of_sleep(struct machine *m, struct tipme_interval *sleep, bool ends,
+			     uint64_t to)
 {
 	size_t n = 0;
 	const struct tipme_thread_picture *p = tipme_threads_pictures(m->m->th, m->tid, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (p[i].ts_ns < sleep->from || (ends && p[i].ts_ns > to) || awake(&p[i]) || p[i].since_ns >= m->m->to)
+		if (p[i].ts_ns < sleep->from || (ends && p[i].ts_ns > to) || awake(&p[i]) ||
+		    p[i].since_ns >= m->m->to)
 			continue;
 		if (p[i].stack_id)
 			sleep->stack_id = p[i].stack_id;
@@ -247,7 +258,9 @@ static void picture_of_sleep(struct machine *m, struct tipme_interval *sleep, bo
 static void comes_late(struct machine *m, uint32_t i)
 {
 	uint32_t before = switch_before(m, i);
-	uint64_t came = before == TIPME_NONE || m->ev->ts_ns[before] < m->cur.from ? m->cur.from : m->ev->ts_ns[before];
+	uint64_t came = before == TIPME_NONE || m->ev->ts_ns[before] < m->cur.from
+				? m->cur.from
+				: m->ev->ts_ns[before];
 
 	turn(m, came, on_cpu(came, TIPME_INTERVAL_RUNNING, m->ev->cpu[i]));
 	m->cur.flags |= TIPME_INTERVAL_GUESSED;
@@ -270,7 +283,9 @@ static void leaves(struct machine *m, uint32_t i)
 		next = on_cpu(t, TIPME_INTERVAL_RUNNABLE, ev->cpu[i]);
 		next.how = TIPME_HOW_PREEMPTED;
 	} else {
-		next = tipme_interval_new(t, state == TIPME_TASK_STATE_DEAD ? TIPME_INTERVAL_ABSENT : TIPME_INTERVAL_BLOCKED);
+		next = tipme_interval_new(t, state == TIPME_TASK_STATE_DEAD
+						     ? TIPME_INTERVAL_ABSENT
+						     : TIPME_INTERVAL_BLOCKED);
 		if (next.kind == TIPME_INTERVAL_BLOCKED)
 			next.state = tipme_state_known(state);
 	}
@@ -308,7 +323,10 @@ static void comes(struct machine *m, uint32_t i)
 	next.prio = ev->d[i] >> 16 & 255;
 	next.by = i;
 	turn(m, t, next);
-	/* Its leaving was lost, if somebody else leaves this CPU next: that one is taken to have run ever since, this one not at all. */
+	/*
+	 * Its leaving was lost, if somebody else leaves this CPU next: that one is taken to have
+	 * run ever since, this one not at all.
+	 */
 	uint32_t after = switch_after(m, i), exec = next_exec(m, false);
 
 	if (after == TIPME_NONE || ev->tid[after] == m->tid || (exec != TIPME_NONE && exec < after))
@@ -326,7 +344,8 @@ static void woken(struct machine *m, uint32_t i)
 	m->cur.wake = i;
 	m->cur.stack_id = m->ev->b[i];
 	m->pending = TIPME_NONE;
-	struct tipme_interval next = on_cpu(m->ev->ts_ns[i], TIPME_INTERVAL_RUNNABLE, (uint16_t)m->ev->d[i]);
+	struct tipme_interval next =
+		on_cpu(m->ev->ts_ns[i], TIPME_INTERVAL_RUNNABLE, (uint16_t)m->ev->d[i]);
 
 	next.how = TIPME_HOW_WOKEN;
 	next.wake = i;
@@ -338,7 +357,8 @@ static void forked(struct machine *m, uint32_t i)
 	if (m->cur.flags & TIPME_INTERVAL_GUESSED)
 		m->cur = tipme_interval_new(m->cur.from, TIPME_INTERVAL_ABSENT);
 	m->pending = TIPME_NONE;
-	struct tipme_interval next = on_cpu(m->ev->ts_ns[i], TIPME_INTERVAL_RUNNABLE, m->ev->cpu[i]);
+	struct tipme_interval next =
+		on_cpu(m->ev->ts_ns[i], TIPME_INTERVAL_RUNNABLE, m->ev->cpu[i]);
 
 	next.how = TIPME_HOW_FORKED;
 	next.by = i;
@@ -373,7 +393,10 @@ static void take(struct machine *m, uint32_t i)
 {
 	const struct tipme_events *ev = m->ev;
 
-	/* Before that time some CPU's records are not there: what the thread seemed to do may be out of date by now. */
+	/*
+	 * Before that time some CPU's records are not there: what the thread seemed to do may be
+	 * out of date by now.
+	 */
 	if (m->has_cur && m->t < ev->exact_ns && ev->ts_ns[i] >= ev->exact_ns && !agrees(m, i))
 		restart(m, ev->exact_ns);
 	if (!m->has_cur)
@@ -402,14 +425,17 @@ static void only_pictures(struct machine *m)
 	else if (p && p->state == TIPME_TASK_STATE_RUNNABLE)
 		m->cur = on_cpu(from, TIPME_INTERVAL_RUNNABLE, p->cpu);
 	else
-		m->cur = tipme_interval_new(from, p && p->state == TIPME_TASK_STATE_DEAD ? TIPME_INTERVAL_ABSENT : TIPME_INTERVAL_BLOCKED);
+		m->cur = tipme_interval_new(from, p && p->state == TIPME_TASK_STATE_DEAD
+							  ? TIPME_INTERVAL_ABSENT
+							  : TIPME_INTERVAL_BLOCKED);
 	if (m->cur.kind == TIPME_INTERVAL_BLOCKED)
 		m->cur.state = blocked_in(p);
 	if (!p || !p->since_ns || p->since_ns > m->m->from)
 		m->cur.flags |= TIPME_INTERVAL_GUESSED;
 }
 
-void tipme_states_clip(const struct tipme_states_maker *m, uint32_t tid, struct tipme_interval_list *l, size_t first)
+void tipme_states_clip(const struct tipme_states_maker *m, uint32_t tid,
+		       struct tipme_interval_list *l, size_t first)
 {
 	size_t kept = first;
 
@@ -428,7 +454,10 @@ void tipme_states_clip(const struct tipme_states_maker *m, uint32_t tid, struct 
 	l->count = kept;
 }
 
-/* The execs of one thread, as either number, are a part of all: copied, so that the machine can walk them. */
+/*
+ * The execs of one thread, as either number, are a part of all: copied, so that the machine can
+ * walk them.
+ */
 static uint32_t *execs_of(const struct tipme_states_maker *m, uint32_t tid, size_t *count)
 {
 	uint32_t *own = NULL;
@@ -447,13 +476,20 @@ static uint32_t *execs_of(const struct tipme_states_maker *m, uint32_t tid, size
 	return own;
 }
 
-void tipme_states_traced(struct tipme_states_maker *maker, uint32_t tid, struct tipme_interval_list *l)
+void tipme_states_traced(struct tipme_states_maker *maker, uint32_t tid,
+			 struct tipme_interval_list *l)
 {
 	size_t exec_count, e = 0, first = l->count;
 	uint32_t n, k = 0;
 	uint32_t *own = execs_of(maker, tid, &exec_count);
 	const uint32_t *events = tipme_group(&maker->ev->by_tid, tid, &n);
-	struct machine m = { .m = maker, .ev = maker->ev, .list = l, .tid = tid, .pending = TIPME_NONE, .execs = own, .exec_count = exec_count };
+	struct machine m = { .m = maker,
+			     .ev = maker->ev,
+			     .list = l,
+			     .tid = tid,
+			     .pending = TIPME_NONE,
+			     .execs = own,
+			     .exec_count = exec_count };
 
 	while (k < n || e < exec_count)
 		take(&m, e >= exec_count || (k < n && events[k] < own[e]) ? events[k++] : own[e++]);

@@ -35,10 +35,12 @@ void tipme_interval_add(struct tipme_interval_list *l, struct tipme_interval i);
 
 /* Adds the intervals of a thread, clipped to [from, to). */
 void tipme_states_traced(struct tipme_states_maker *m, uint32_t tid, struct tipme_interval_list *l);
-void tipme_states_sampled(struct tipme_states_maker *m, uint32_t tid, struct tipme_interval_list *l);
+void tipme_states_sampled(struct tipme_states_maker *m, uint32_t tid,
+			  struct tipme_interval_list *l);
 
 /* The picture of a thread at a time, else the first one after it; NULL: none. */
-const struct tipme_thread_picture *tipme_picture_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts);
+const struct tipme_thread_picture *tipme_picture_at(const struct tipme_threads *th, uint32_t tid,
+						    uint64_t ts);
 
 /* A state's number, or "unknown" for those that nobody knows. */
 uint8_t tipme_state_known(uint8_t state);
@@ -47,6 +49,7 @@ uint8_t tipme_state_known(uint8_t state);
 uint64_t tipme_states_beginning(const struct tipme_states_maker *m);
 
 /* Adds what was made of one thread from list number `first` on, cut at the edges of [from, to). */
-void tipme_states_clip(const struct tipme_states_maker *m, uint32_t tid, struct tipme_interval_list *l, size_t first);
+void tipme_states_clip(const struct tipme_states_maker *m, uint32_t tid,
+		       struct tipme_interval_list *l, size_t first);
 
 #endif

@@ -21,14 +21,16 @@ static uint64_t aligned(uint64_t n)
 
 static uint64_t total(const struct tipme_columns_want *want, uint32_t count)
 {
-	uint64_t len = sizeof(struct tipme_columns_header) + count * sizeof(struct tipme_columns_entry);
+	uint64_t len =
+		sizeof(struct tipme_columns_header) + count * sizeof(struct tipme_columns_entry);
 
 	for (uint32_t i = 0; i < count; i++)
 		len += aligned(want[i].rows * want[i].width);
 	return len;
 }
 
-static void fill_directory(uint8_t *at, bool big_endian, const struct tipme_columns_want *want, uint32_t count, uint64_t len)
+static void fill_directory(uint8_t *at, bool big_endian, const struct tipme_columns_want *want,
+			   uint32_t count, uint64_t len)
 {
 	struct tipme_columns_header *h = (void *)at;
 	struct tipme_columns_entry *e = (void *)(h + 1);
@@ -52,7 +54,8 @@ static void fill_directory(uint8_t *at, bool big_endian, const struct tipme_colu
 	}
 }
 
-int tipme_columns_make(struct tipme_columns_map *map, int fd, bool big_endian, const struct tipme_columns_want *want, uint32_t count)
+int tipme_columns_make(struct tipme_columns_map *map, int fd, bool big_endian,
+		       const struct tipme_columns_want *want, uint32_t count)
 {
 	uint64_t len = total(want, count);
 
@@ -62,7 +65,8 @@ int tipme_columns_make(struct tipme_columns_map *map, int fd, bool big_endian, c
 
 	if (err)
 		return -err;
-	void *at = mmap(NULL, (size_t)len, PROT_READ | PROT_WRITE, fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, fd, 0);
+	void *at = mmap(NULL, (size_t)len, PROT_READ | PROT_WRITE,
+			fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, fd, 0);
 
 	if (at == MAP_FAILED)
 		return -errno;
@@ -85,16 +89,20 @@ static bool directory_ok(const struct tipme_columns_map *map)
 	const struct tipme_columns_header *h = (const void *)map->at;
 	const struct tipme_columns_entry *e = (const void *)(h + 1);
 
-	if (memcmp(h->magic, TIPME_COLUMNS_MAGIC, sizeof(h->magic)) || (h->byte_order != TIPME_BYTE_ORDER && h->byte_order != __builtin_bswap32(TIPME_BYTE_ORDER)) ||
-	    h->major != TIPME_COLUMNS_MAJOR || h->columns > TIPME_COLUMNS_MOST || h->file_len != map->len)
+	if (memcmp(h->magic, TIPME_COLUMNS_MAGIC, sizeof(h->magic)) ||
+	    (h->byte_order != TIPME_BYTE_ORDER &&
+	     h->byte_order != __builtin_bswap32(TIPME_BYTE_ORDER)) ||
+	    h->major != TIPME_COLUMNS_MAJOR || h->columns > TIPME_COLUMNS_MOST ||
+	    h->file_len != map->len)
 		return false;
 	if (h->header_len != sizeof(*h) + h->columns * sizeof(*e) || h->header_len > map->len)
 		return false;
 	for (uint32_t i = 0; i < h->columns; i++) {
-		bool width_ok = e[i].width == 1 || e[i].width == 2 || e[i].width == 4 || e[i].width == 8;
+		bool width_ok =
+			e[i].width == 1 || e[i].width == 2 || e[i].width == 4 || e[i].width == 8;
 
-		if (!width_ok || e[i].offset % ALIGN || e[i].offset < h->header_len || e[i].offset > map->len ||
-		    e[i].rows > (map->len - e[i].offset) / e[i].width)
+		if (!width_ok || e[i].offset % ALIGN || e[i].offset < h->header_len ||
+		    e[i].offset > map->len || e[i].rows > (map->len - e[i].offset) / e[i].width)
 			return false;
 	}
 	return true;
@@ -126,13 +134,15 @@ bool tipme_columns_swapped(const struct tipme_columns_map *map)
 	return h->byte_order != TIPME_BYTE_ORDER;
 }
 
-const void *tipme_columns_find(const struct tipme_columns_map *map, const char *table, const char *name, uint32_t width, uint64_t *rows)
+const void *tipme_columns_find(const struct tipme_columns_map *map, const char *table,
+			       const char *name, uint32_t width, uint64_t *rows)
 {
 	const struct tipme_columns_header *h = (const void *)map->at;
 	const struct tipme_columns_entry *e = (const void *)(h + 1);
 
 	for (uint32_t i = 0; i < h->columns; i++) {
-		if (strncmp(e[i].table, table, sizeof(e[i].table)) || strncmp(e[i].name, name, sizeof(e[i].name)) || e[i].width != width)
+		if (strncmp(e[i].table, table, sizeof(e[i].table)) ||
+		    strncmp(e[i].name, name, sizeof(e[i].name)) || e[i].width != width)
 			continue;
 		*rows = e[i].rows;
 		return map->at + e[i].offset;

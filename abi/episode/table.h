@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file of columns: docs/formats.md, "A file of columns". Written into a mapping, so that it can be
- * filled in any order; a reader maps it.
+ * A file of columns: docs/formats.md, "A file of columns". Written into a mapping, so that it can
+ * be filled in any order; a reader maps it.
  */
 #ifndef TIPME_EPISODE_TABLE_H
 #define TIPME_EPISODE_TABLE_H
@@ -51,11 +51,11 @@ struct tipme_columns_map {
 };
 
 /*
- * Makes room for all columns: in the file behind `fd`, which gets that length, or in memory if fd is
- * -1. Sets each *data. Frees nothing on error. -ENOSPC: no room on the disk.
+ * Makes room for all columns: in the file behind `fd`, which gets that length, or in memory if fd
+ * is -1. Sets each *data. Frees nothing on error. -ENOSPC: no room on the disk.
  */
 int tipme_columns_make(struct tipme_columns_map *map, int fd, bool big_endian,
-	const struct tipme_columns_want *want, uint32_t count);
+		       const struct tipme_columns_want *want, uint32_t count);
 void tipme_columns_free(struct tipme_columns_map *map);
 
 /* Maps a file of columns for reading: 0 or -errno; -EPROTO: not one, or damaged. */
@@ -66,6 +66,6 @@ bool tipme_columns_swapped(const struct tipme_columns_map *map);
 
 /* A column of a mapped file: its data, NULL if it is not there or of another width. */
 const void *tipme_columns_find(const struct tipme_columns_map *map, const char *table,
-	const char *name, uint32_t width, uint64_t *rows);
+			       const char *name, uint32_t width, uint64_t *rows);
 
 #endif

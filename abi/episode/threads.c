@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who a thread was at a moment: pictures of all threads, and what forks, renames and ended processes say between them. */
+/*
+ * Who a thread was at a moment: pictures of all threads, and what forks, renames and ended
+ * processes say between them.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -9,7 +12,8 @@
 #include "episode/private.h"
 
 #define KERNEL_THREAD 1U /* bit 0 of a picture's flags */
-#define TICK_NS 10000000ULL /* start times are rounded to the kernel's clock tick; the longest is 10 ms */
+/* start times are rounded to the kernel's clock tick; the longest is 10 ms */
+#define TICK_NS 10000000ULL
 #define DEPTH_MOST 8 /* of a name that comes from the parent, and its parent, ... */
 #define NAME_MOST 15 /* characters of a thread's name */
 
@@ -48,7 +52,8 @@ struct tipme_threads {
 
 static int add_picture(struct tipme_threads *th, const struct tipme_rec *r)
 {
-	int err = tipme_grow(&th->pictures, &th->picture_room, th->picture_count + 1, sizeof(*th->pictures));
+	int err = tipme_grow(&th->pictures, &th->picture_room, th->picture_count + 1,
+			     sizeof(*th->pictures));
 
 	if (err)
 		return err;
@@ -78,14 +83,18 @@ static int add_picture(struct tipme_threads *th, const struct tipme_rec *r)
 static int add_process(struct tipme_threads *th, const struct tipme_rec *r)
 {
 	char exe[2048];
-	int err = tipme_grow(&th->processes, &th->process_room, th->process_count + 1, sizeof(*th->processes));
+	int err = tipme_grow(&th->processes, &th->process_room, th->process_count + 1,
+			     sizeof(*th->processes));
 
 	if (err)
 		return err;
 	struct process *p = &th->processes[th->process_count++];
 
-	*p = (struct process){ .pid = (uint32_t)TIPME_FIELD(r, process, pid), .ppid = (uint32_t)TIPME_FIELD(r, process, ppid), .ts_ns = r->ts_ns,
-		.start_ns = TIPME_FIELD(r, process, start_ns), .exit_ns = TIPME_FIELD(r, process, exit_ns) };
+	*p = (struct process){ .pid = (uint32_t)TIPME_FIELD(r, process, pid),
+			       .ppid = (uint32_t)TIPME_FIELD(r, process, ppid),
+			       .ts_ns = r->ts_ns,
+			       .start_ns = TIPME_FIELD(r, process, start_ns),
+			       .exit_ns = TIPME_FIELD(r, process, exit_ns) };
 	tipme_record_text(r, offsetof(struct tipme_process, exe), 0, exe, sizeof(exe));
 	const char *name = strrchr(exe, '/');
 
@@ -98,14 +107,17 @@ static int add_process(struct tipme_threads *th, const struct tipme_rec *r)
 static int add_stack(struct tipme_threads *th, const struct tipme_rec *r)
 {
 	char text[2048];
-	int err = tipme_grow(&th->stacks, &th->stack_room, th->stack_count + 1, sizeof(*th->stacks));
+	int err =
+		tipme_grow(&th->stacks, &th->stack_room, th->stack_count + 1, sizeof(*th->stacks));
 
 	if (err)
 		return err;
 	tipme_record_text(r, offsetof(struct tipme_stack, text), 0, text, sizeof(text));
 	struct text *s = &th->stacks[th->stack_count];
 
-	*s = (struct text){ .id = (uint32_t)TIPME_FIELD(r, stack, stack_id), .order = (uint32_t)th->stack_count, .text = strdup(text) };
+	*s = (struct text){ .id = (uint32_t)TIPME_FIELD(r, stack, stack_id),
+			    .order = (uint32_t)th->stack_count,
+			    .text = strdup(text) };
 	th->stack_count += s->text != NULL;
 	return s->text ? 0 : -ENOMEM;
 }
@@ -113,19 +125,17 @@ static int add_stack(struct tipme_threads *th, const struct tipme_rec *r)
 static int add_record(void *arg, const struct tipme_rec *r)
 {
 	switch (r->type) {
-	case TIPME_THREAD:
-		return add_picture(arg, r);
-	case TIPME_PROCESS:
-		return add_process(arg, r);
-	case TIPME_STACK:
-		return add_stack(arg, r);
+	case TIPME_THREAD: return add_picture(arg, r);
+	case TIPME_PROCESS: return add_process(arg, r);
+	case TIPME_STACK: return add_stack(arg, r);
 	}
 	return 0;
 }
 
 static int add_change(struct tipme_threads *th, const struct tipme_events *ev, uint32_t i)
 {
-	int err = tipme_grow(&th->changes, &th->change_room, th->change_count + 1, sizeof(*th->changes));
+	int err = tipme_grow(&th->changes, &th->change_room, th->change_count + 1,
+			     sizeof(*th->changes));
 
 	if (err)
 		return err;
@@ -210,7 +220,9 @@ static void drop_repeated(struct tipme_threads *th)
 		const struct change *c = &th->changes[i];
 		bool repeated = false;
 
-		for (size_t k = kept; k && !repeated && th->changes[k - 1].tid == c->tid && th->changes[k - 1].ts_ns == c->ts_ns && kept - k < 2; k--)
+		for (size_t k = kept; k && !repeated && th->changes[k - 1].tid == c->tid &&
+				      th->changes[k - 1].ts_ns == c->ts_ns && kept - k < 2;
+		     k--)
 			repeated = !th->changes[k - 1].parent == !c->parent;
 		if (!repeated)
 			th->changes[kept++] = *c;
@@ -230,7 +242,8 @@ static int list_tids(struct tipme_threads *th)
 	return 0;
 }
 
-int tipme_threads_load(struct tipme_threads **to, struct tipme_episode *ep, const struct tipme_events *ev)
+int tipme_threads_load(struct tipme_threads **to, struct tipme_episode *ep,
+		       const struct tipme_events *ev)
 {
 	struct tipme_threads *th = calloc(1, sizeof(*th));
 	int err = th ? 0 : -ENOMEM;
@@ -277,13 +290,14 @@ void tipme_threads_free(struct tipme_threads *th)
 /* ---- asking ---- */
 
 /* The part of a sorted array whose elements begin with this number. */
-static const void *part_of(const void *all, size_t n, size_t size, size_t key_at, uint32_t key, size_t *count)
+static const void *part_of(const void *all, size_t n, size_t size, size_t key_at, uint32_t key,
+			   size_t *count)
 {
 	const char *base = all;
 	size_t lo = 0, hi = n, first;
 	uint32_t k;
 
-#define KEY(i) (memcpy(&k, base + (i) * size + key_at, sizeof(k)), k)
+#define KEY(i) (memcpy(&k, base + (i)*size + key_at, sizeof(k)), k)
 	while (lo < hi) {
 		size_t m = lo + (hi - lo) / 2;
 
@@ -306,9 +320,11 @@ static const void *part_of(const void *all, size_t n, size_t size, size_t key_at
 	return base ? base + first * size : NULL;
 }
 
-const struct tipme_thread_picture *tipme_threads_pictures(const struct tipme_threads *th, uint32_t tid, size_t *count)
+const struct tipme_thread_picture *tipme_threads_pictures(const struct tipme_threads *th,
+							  uint32_t tid, size_t *count)
 {
-	return part_of(th->pictures, th->picture_count, sizeof(*th->pictures), offsetof(struct tipme_thread_picture, tid), tid, count);
+	return part_of(th->pictures, th->picture_count, sizeof(*th->pictures),
+		       offsetof(struct tipme_thread_picture, tid), tid, count);
 }
 
 const uint32_t *tipme_threads_tids(const struct tipme_threads *th, size_t *count)
@@ -320,24 +336,28 @@ const uint32_t *tipme_threads_tids(const struct tipme_threads *th, size_t *count
 const char *tipme_threads_stack(const struct tipme_threads *th, uint32_t stack_id)
 {
 	size_t n;
-	const struct text *s = part_of(th->stacks, th->stack_count, sizeof(*s), offsetof(struct text, id), stack_id, &n);
+	const struct text *s = part_of(th->stacks, th->stack_count, sizeof(*s),
+				       offsetof(struct text, id), stack_id, &n);
 
 	return stack_id && n ? s[n - 1].text : NULL;
 }
 
 static const struct change *changes_of(const struct tipme_threads *th, uint32_t tid, size_t *count)
 {
-	return part_of(th->changes, th->change_count, sizeof(*th->changes), offsetof(struct change, tid), tid, count);
+	return part_of(th->changes, th->change_count, sizeof(*th->changes),
+		       offsetof(struct change, tid), tid, count);
 }
 
 /* The ended process of a number that lived at a time. */
 static const struct process *process_at(const struct tipme_threads *th, uint32_t pid, uint64_t ts)
 {
 	size_t n;
-	const struct process *p = part_of(th->processes, th->process_count, sizeof(*p), offsetof(struct process, pid), pid, &n);
+	const struct process *p = part_of(th->processes, th->process_count, sizeof(*p),
+					  offsetof(struct process, pid), pid, &n);
 
 	while (n--) {
-		if (p[n].start_ns <= ts + TICK_NS && (!p[n].exit_ns || p[n].exit_ns + TICK_NS >= ts))
+		if (p[n].start_ns <= ts + TICK_NS &&
+		    (!p[n].exit_ns || p[n].exit_ns + TICK_NS >= ts))
 			return &p[n];
 	}
 	return NULL;
@@ -353,7 +373,8 @@ struct life {
 	const struct tipme_thread_picture *pic, *later;
 };
 
-static const struct change *last_change(const struct tipme_threads *th, uint32_t tid, uint64_t ts, bool fork)
+static const struct change *last_change(const struct tipme_threads *th, uint32_t tid, uint64_t ts,
+					bool fork)
 {
 	size_t n;
 	const struct change *c = changes_of(th, tid, &n);
@@ -392,7 +413,9 @@ static struct life life_at(const struct tipme_threads *th, uint32_t tid, uint64_
 	if (l.pic && l.fork && l.fork->start_ns != l.pic->start_ns && l.pic->ts_ns < l.fork->ts_ns)
 		l.pic = NULL;
 	for (size_t i = until; p && i < n && !l.later; i++) {
-		bool same = l.pic ? same_start(p[i].start_ns, l.pic->start_ns) : l.fork ? same_start(p[i].start_ns, l.fork->start_ns) : p[i].start_ns <= ts;
+		bool same = l.pic    ? same_start(p[i].start_ns, l.pic->start_ns)
+			    : l.fork ? same_start(p[i].start_ns, l.fork->start_ns)
+				     : p[i].start_ns <= ts;
 
 		l.later = same ? &p[i] : NULL;
 	}
@@ -404,7 +427,8 @@ static struct life life_at(const struct tipme_threads *th, uint32_t tid, uint64_
 	return l;
 }
 
-static void who_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts, int depth, struct tipme_who *who);
+static void who_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts, int depth,
+		   struct tipme_who *who);
 
 static bool take_name(const char *name, struct tipme_who *who)
 {
@@ -412,8 +436,12 @@ static bool take_name(const char *name, struct tipme_who *who)
 	return true;
 }
 
-/* The newest of: a rename, what a picture saw, the parent's name at the fork; else what a later picture of the same thread saw. */
-static void name_at(const struct tipme_threads *th, const struct life *l, uint64_t ts, int depth, struct tipme_who *who)
+/*
+ * The newest of: a rename, what a picture saw, the parent's name at the fork; else what a later
+ * picture of the same thread saw.
+ */
+static void name_at(const struct tipme_threads *th, const struct life *l, uint64_t ts, int depth,
+		    struct tipme_who *who)
 {
 	struct tipme_who parent = { .comm = "?" };
 
@@ -434,8 +462,12 @@ static void name_at(const struct tipme_threads *th, const struct life *l, uint64
 	take_name(p && p->exe[0] ? p->exe : "?", who);
 }
 
-/* A new thread of a process that was there has its process's parent; a new process has the one that made it. */
-static uint32_t parent_at(const struct tipme_threads *th, const struct life *l, uint64_t ts, int depth, uint32_t tid)
+/*
+ * A new thread of a process that was there has its process's parent; a new process has the one that
+ * made it.
+ */
+static uint32_t parent_at(const struct tipme_threads *th, const struct life *l, uint64_t ts,
+			  int depth, uint32_t tid)
 {
 	struct tipme_who by;
 
@@ -448,7 +480,8 @@ static uint32_t parent_at(const struct tipme_threads *th, const struct life *l, 
 	return p ? p->ppid : 0;
 }
 
-static void who_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts, int depth, struct tipme_who *who)
+static void who_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts, int depth,
+		   struct tipme_who *who)
 {
 	*who = (struct tipme_who){ .tid = tid, .prio = 120, .known = true };
 	if (!tid) {
@@ -460,7 +493,10 @@ static void who_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts, in
 	const struct tipme_thread_picture *any = l.pic ? l.pic : l.later;
 
 	who->pid = any ? any->pid : l.fork ? l.fork->pid : tid;
-	who->start_ns = l.pic ? l.pic->start_ns : l.fork ? l.fork->start_ns : l.later ? l.later->start_ns : 0;
+	who->start_ns = l.pic	  ? l.pic->start_ns
+			: l.fork  ? l.fork->start_ns
+			: l.later ? l.later->start_ns
+				  : 0;
 	who->kernel = any && any->flags & KERNEL_THREAD;
 	who->prio = any ? any->prio : 120;
 	who->known = any || l.fork;
@@ -468,7 +504,8 @@ static void who_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts, in
 	who->ppid = any ? any->ppid : parent_at(th, &l, ts, depth, tid);
 }
 
-void tipme_threads_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns, struct tipme_who *who)
+void tipme_threads_at(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns,
+		      struct tipme_who *who)
 {
 	who_at(th, tid, ts_ns, 0, who);
 }
@@ -481,7 +518,8 @@ static void narrow(uint64_t at, uint64_t ts, uint64_t *from, uint64_t *to)
 		*to = at;
 }
 
-void tipme_threads_same(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns, uint64_t *from_ns, uint64_t *to_ns)
+void tipme_threads_same(const struct tipme_threads *th, uint32_t tid, uint64_t ts_ns,
+			uint64_t *from_ns, uint64_t *to_ns)
 {
 	size_t n;
 	const struct tipme_thread_picture *p = tipme_threads_pictures(th, tid, &n);
@@ -496,10 +534,12 @@ void tipme_threads_same(const struct tipme_threads *th, uint32_t tid, uint64_t t
 
 	for (size_t i = 0; i < n; i++)
 		narrow(c[i].ts_ns, ts_ns, from_ns, to_ns);
-	const struct process *d = part_of(th->processes, th->process_count, sizeof(*d), offsetof(struct process, pid), tid, &n);
+	const struct process *d = part_of(th->processes, th->process_count, sizeof(*d),
+					  offsetof(struct process, pid), tid, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		narrow(d[i].start_ns > TICK_NS ? d[i].start_ns - TICK_NS : 0, ts_ns, from_ns, to_ns);
+		narrow(d[i].start_ns > TICK_NS ? d[i].start_ns - TICK_NS : 0, ts_ns, from_ns,
+		       to_ns);
 		if (d[i].exit_ns)
 			narrow(d[i].exit_ns + TICK_NS + 1, ts_ns, from_ns, to_ns);
 	}

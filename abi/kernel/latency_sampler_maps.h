@@ -24,7 +24,8 @@ struct tipme_latency_sample {
 #include "tipme_latency_uapi.h"
 #endif
 
-_Static_assert(sizeof(struct tipme_latency_sample) == 128, "the tracing program and the module write the same samples");
+_Static_assert(sizeof(struct tipme_latency_sample) == 128,
+	       "the tracing program and the module write the same samples");
 
 struct tipme_sampler_head {
 	__u64 count; /* samples ever made; the place of the next is count % TIPME_SAMPLER_SAMPLES */

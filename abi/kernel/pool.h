@@ -1,52 +1,67 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writers of the kernel pool, in any context, wait-free; compiled for BPF and, for its stress tests, for user space. */
+/*
+ * Writers of the kernel pool, in any context, wait-free; compiled for BPF and, for its stress
+ * tests, for user space.
+ */
 #ifndef TIPME_POOL_H
 #define TIPME_POOL_H
 
 /*
- * A pool is cut into sub-buffers (pool_header, then slots of 32 bytes). A sub-buffer is always in one of four states:
+ * A pool is cut into sub-buffers (pool_header, then slots of 32 bytes). A sub-buffer is always in
+ * one of four states:
  *
  *   queued    in the queue; all its slots are whole; it is read at leisure
  *   taken     out of the queue, belongs to one writer, which fills in its header (gen first)
  *   current   named by the cursor of one CPU; the writers of this CPU fill its slots
- *   retired   full, on the pending list of its CPU until no writer can be inside; then queued, at the end
+ *   retired   full, on the pending list of its CPU until no writer can be inside; then queued, at
+ * the end
  *
- * The queue is in order of retirement. So what a taker overwrites was finished before anything that is still queued, and all CPUs
- * keep the same seconds however unlike their loads are; an idle CPU keeps its current sub-buffer as long as it likes. (When a writer that
- * is preempted, or interrupted by whole sub-buffers, keeps several pending, they are queued newest first: a CPU's coverage may then begin behind
- * a gap among them.)
+ * The queue is in order of retirement. So what a taker overwrites was finished before anything that
+ * is still queued, and all CPUs keep the same seconds however unlike their loads are; an idle CPU
+ * keeps its current sub-buffer as long as it likes. (When a writer that is preempted, or
+ * interrupted by whole sub-buffers, keeps several pending, they are queued newest first: a CPU's
+ * coverage may then begin behind a gap among them.)
  *
- * One word a CPU, the cursor, holds the number of the current sub-buffer, the number of writers inside, and the next slot:
- * one fetch-and-add enters and reserves a slot, another leaves. Writers of one CPU nest (an interrupt inside a task's record) and on
- * preemptible real-time kernels may also interleave; nothing here depends on last-in-first-out.
+ * One word a CPU, the cursor, holds the number of the current sub-buffer, the number of writers
+ * inside, and the next slot: one fetch-and-add enters and reserves a slot, another leaves. Writers
+ * of one CPU nest (an interrupt inside a task's record) and on preemptible real-time kernels may
+ * also interleave; nothing here depends on last-in-first-out.
  *
- * A writer that runs with interrupts off (and no NMI writes) needs none of this: no other writer of its CPU begins, goes on or ends
- * before it has ended. It loads the cursor and stores the next slot, without a locked instruction, and is not counted as inside:
+ * A writer that runs with interrupts off (and no NMI writes) needs none of this: no other writer of
+ * its CPU begins, goes on or ends before it has ended. It loads the cursor and stores the next
+ * slot, without a locked instruction, and is not counted as inside:
  *
- *   - Those it may have interrupted change the cursor by single instructions, which an interrupt does not split, and a compare-and-swap
- *     of theirs that it came into fails and is tried again. They find one slot less, as after any nested writer.
- *   - Its sub-buffer stays current until it has ended, for only writers of this CPU turn to another, and only they queue what is retired.
- *     So it does not matter that nobody could count it.
- *   - When the sub-buffer is full or something is pending it enters, turns, settles and leaves as the others do. It has left before it
- *     fills its slot: nobody is there to see.
+ *   - Those it may have interrupted change the cursor by single instructions, which an interrupt
+ * does not split, and a compare-and-swap of theirs that it came into fails and is tried again. They
+ * find one slot less, as after any nested writer.
+ *   - Its sub-buffer stays current until it has ended, for only writers of this CPU turn to
+ * another, and only they queue what is retired. So it does not matter that nobody could count it.
+ *   - When the sub-buffer is full or something is pending it enters, turns, settles and leaves as
+ * the others do. It has left before it fills its slot: nobody is there to see.
  *
- * Where NMIs write, too (TIPME_POOL_NMI), they come between any two instructions of a writer with interrupts off. So it takes its slot by
- * one instruction, which an NMI does not split, and an NMI's writer leaves by tipme_pool_end_nmi(), which queues nothing: what it retires
- * waits for the next other writer of this CPU, and that one begins only after the interrupted one has ended. Such writers may try the one
- * instruction first (tipme_pool_try_irqs_off()): where it gave them a slot they look at nothing else, so what is pending waits on for the
- * next writer that turns, or is counted as inside. A cursor whose slot is below the last names a sub-buffer that is there.
+ * Where NMIs write, too (TIPME_POOL_NMI), they come between any two instructions of a writer with
+ * interrupts off. So it takes its slot by one instruction, which an NMI does not split, and an
+ * NMI's writer leaves by tipme_pool_end_nmi(), which queues nothing: what it retires waits for the
+ * next other writer of this CPU, and that one begins only after the interrupted one has ended. Such
+ * writers may try the one instruction first (tipme_pool_try_irqs_off()): where it gave them a slot
+ * they look at nothing else, so what is pending waits on for the next writer that turns, or is
+ * counted as inside. A cursor whose slot is below the last names a sub-buffer that is there.
  *
- * A retired sub-buffer may be queued by a writer that is alone inside: whoever was inside when it was retired has then left, and
- * whoever came later took the slot from the new cursor. A writer takes it off the list before it looks whether it is alone,
- * for the other order would let one in between.
+ * A retired sub-buffer may be queued by a writer that is alone inside: whoever was inside when it
+ * was retired has then left, and whoever came later took the slot from the new cursor. A writer
+ * takes it off the list before it looks whether it is alone, for the other order would let one in
+ * between.
  *
- * Readers take no part: they compare the header's gen before and after (see tipme_pool_copy(), helper/source/kernel_copy.c).
- * All loops are bounded; who runs out of attempts counts the record as lost.
+ * Readers take no part: they compare the header's gen before and after (see tipme_pool_copy(),
+ * helper/source/kernel_copy.c). All loops are bounded; who runs out of attempts counts the record
+ * as lost.
  *
- * The includer defines, before this file: tipme_pool_slots (slots of a sub-buffer), struct tipme_pool_queue *tipme_pool_queue(void),
- * struct tipme_pool_header *tipme_pool_sub(__u32 sub) and __u64 *tipme_pool_cell(__u64 position), each NULL for what is not there;
- * __u64 tipme_pool_clock(void), the records' clock; with TIPME_POOL_NMI also tipme_pool_sub_there(), the same for a sub-buffer that is surely there.
- * The queue has at least as many cells as the pool has sub-buffers, so a cell is free when its turn comes.
+ * The includer defines, before this file: tipme_pool_slots (slots of a sub-buffer), struct
+ * tipme_pool_queue *tipme_pool_queue(void), struct tipme_pool_header *tipme_pool_sub(__u32 sub) and
+ * __u64 *tipme_pool_cell(__u64 position), each NULL for what is not there;
+ * __u64 tipme_pool_clock(void), the records' clock; with TIPME_POOL_NMI also
+ * tipme_pool_sub_there(), the same for a sub-buffer that is surely there. The queue has at least as
+ * many cells as the pool has sub-buffers, so a cell is free when its turn comes.
  */
 
 #define TIPME_POOL_SLOT_BYTES 32
@@ -57,10 +72,15 @@
 #define TIPME_POOL_INSIDE_MASK (0xfffULL << 28)
 #define TIPME_POOL_SUB_SHIFT 40
 #define TIPME_POOL_NO_SUB 0xffffffU
-/* A CPU that has written nothing stands behind the last slot of no sub-buffer: its first record takes one. */
+/*
+ * A CPU that has written nothing stands behind the last slot of no sub-buffer: its first record
+ * takes one.
+ */
 #define TIPME_POOL_CURSOR_START (((__u64)TIPME_POOL_NO_SUB << TIPME_POOL_SUB_SHIFT) | (1ULL << 27))
 
-/* queue cell: its position + 1 in 40 bits, so that a stale one is known, and the sub-buffer in 24 */
+/*
+ * queue cell: its position + 1 in 40 bits, so that a stale one is known, and the sub-buffer in 24
+ */
 #define TIPME_POOL_CELL_SHIFT 24
 #define TIPME_POOL_CELL(pos, sub) ((((pos) + 1) << TIPME_POOL_CELL_SHIFT) | (sub))
 
@@ -128,7 +148,10 @@ TIPME_POOL_SLOW int tipme_pool_give(__u32 sub)
 	return 0;
 }
 
-/* Takes the sub-buffer that was given longest ago; TIPME_POOL_NO_SUB if there is none, or its giver is not ready. */
+/*
+ * Takes the sub-buffer that was given longest ago; TIPME_POOL_NO_SUB if there is none, or its giver
+ * is not ready.
+ */
 TIPME_POOL_SLOW __u32 tipme_pool_take(void)
 {
 	struct tipme_pool_queue *q = tipme_pool_queue();
@@ -156,16 +179,19 @@ TIPME_POOL_SLOW __u32 tipme_pool_take(void)
 }
 
 /*
- * Makes a taken sub-buffer ready for writers. gen changes before all that a reader may be in the middle of, so that it drops what it
- * has; slot_gen comes last, so that who finds the two in agreement finds a whole header. The owner is there before either: a reader
- * must not take what is being prepared for given back.
+ * Makes a taken sub-buffer ready for writers. gen changes before all that a reader may be in the
+ * middle of, so that it drops what it has; slot_gen comes last, so that who finds the two in
+ * agreement finds a whole header. The owner is there before either: a reader must not take what is
+ * being prepared for given back.
  */
-TIPME_POOL_INLINE void tipme_pool_prepare(struct tipme_pool_header *h, __u32 cpu, __u64 now, __u64 seq)
+TIPME_POOL_INLINE void tipme_pool_prepare(struct tipme_pool_header *h, __u32 cpu, __u64 now,
+					  __u64 seq)
 {
 	__u64 gen;
 
 	tipme_pool_store(&h->owner, cpu + 1);
-	gen = __sync_fetch_and_add(&h->gen, 1) + 1; /* full barrier; partner: the reader's second look at gen */
+	/* full barrier; partner: the reader's second look at gen */
+	gen = __sync_fetch_and_add(&h->gen, 1) + 1;
 	tipme_pool_store(&h->cpu, cpu);
 	tipme_pool_store(&h->first_ns, now);
 	tipme_pool_store(&h->retired_ns, 0);
@@ -174,7 +200,8 @@ TIPME_POOL_INLINE void tipme_pool_prepare(struct tipme_pool_header *h, __u32 cpu
 	tipme_pool_store(&h->slot_gen, 1 + gen % 65535);
 }
 
-TIPME_POOL_SLOW int tipme_pool_push(struct tipme_pool_cpu *c, struct tipme_pool_header *h, __u32 sub)
+TIPME_POOL_SLOW int tipme_pool_push(struct tipme_pool_cpu *c, struct tipme_pool_header *h,
+				    __u32 sub)
 {
 	int i;
 
@@ -187,11 +214,15 @@ TIPME_POOL_SLOW int tipme_pool_push(struct tipme_pool_cpu *c, struct tipme_pool_
 		if (__sync_val_compare_and_swap(&c->pending, first, (__u64)sub + 1) == first)
 			return 0;
 	}
-	__sync_fetch_and_add(&c->lost_nested, 1); /* 16 interrupts in a row, each with a full sub-buffer: this one is not used again */
+	/* 16 interrupts in a row, each with a full sub-buffer: this one is not used again */
+	__sync_fetch_and_add(&c->lost_nested, 1);
 	return -1;
 }
 
-/* One that this CPU has retired. Returns 1 if there may be another, 0 if not, or if somebody else is inside. */
+/*
+ * One that this CPU has retired. Returns 1 if there may be another, 0 if not, or if somebody else
+ * is inside.
+ */
 TIPME_POOL_SLOW int tipme_pool_settle_one(struct tipme_pool_cpu *c)
 {
 	struct tipme_pool_header *h;
@@ -213,7 +244,10 @@ TIPME_POOL_SLOW int tipme_pool_settle_one(struct tipme_pool_cpu *c)
 	return 1;
 }
 
-/* Queues what this CPU has retired, if no other writer is inside. Only one writer can be alone, so only one takes off the list. */
+/*
+ * Queues what this CPU has retired, if no other writer is inside. Only one writer can be alone, so
+ * only one takes off the list.
+ */
 TIPME_POOL_SLOW int tipme_pool_settle(struct tipme_pool_cpu *c)
 {
 	int i;
@@ -226,14 +260,18 @@ TIPME_POOL_SLOW int tipme_pool_settle(struct tipme_pool_cpu *c)
 	return 0;
 }
 
-/* Makes `sub` current in place of `full` and reserves its first slot; fails if somebody else has done so. */
+/*
+ * Makes `sub` current in place of `full` and reserves its first slot; fails if somebody else has
+ * done so.
+ */
 TIPME_POOL_INLINE int tipme_pool_install(struct tipme_pool_cpu *c, __u32 full, __u32 sub)
 {
 	int i;
 
 	for (i = 0; i < TIPME_POOL_SWAP_ATTEMPTS; i++) {
 		__u64 cur = tipme_pool_load(&c->cursor);
-		__u64 next = ((__u64)sub << TIPME_POOL_SUB_SHIFT) | (cur & TIPME_POOL_INSIDE_MASK) | 1;
+		__u64 next =
+			((__u64)sub << TIPME_POOL_SUB_SHIFT) | (cur & TIPME_POOL_INSIDE_MASK) | 1;
 
 		if (tipme_pool_cursor_sub(cur) != full)
 			return -1;
@@ -254,9 +292,10 @@ TIPME_POOL_INLINE void tipme_pool_retire(struct tipme_pool_cpu *c, __u32 full, _
 }
 
 /*
- * The current sub-buffer is full: `cursor` is what we found there. Returns where our slot is in the form of a cursor, or ~0 if lost.
- * The new one begins now, not when our record does: we may have been interrupted since, and what was written then may be overwritten first.
- * While nobody else turns nothing is written, so whatever has its slot before ours was made before the clock is read.
+ * The current sub-buffer is full: `cursor` is what we found there. Returns where our slot is in the
+ * form of a cursor, or ~0 if lost. The new one begins now, not when our record does: we may have
+ * been interrupted since, and what was written then may be overwritten first. While nobody else
+ * turns nothing is written, so whatever has its slot before ours was made before the clock is read.
  */
 TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64 cursor)
 {
@@ -273,8 +312,12 @@ TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64
 
 		if (!h) {
 			__sync_fetch_and_add(&c->lost_pool, 1);
-			/* Take back our step, if we are still the last, lest a long drought overflow the slot number. */
-			__sync_val_compare_and_swap(&c->cursor, cursor + TIPME_POOL_ENTER + 1, cursor + TIPME_POOL_ENTER);
+			/*
+			 * Take back our step, if we are still the last, lest a long drought
+			 * overflow the slot number.
+			 */
+			__sync_val_compare_and_swap(&c->cursor, cursor + TIPME_POOL_ENTER + 1,
+						    cursor + TIPME_POOL_ENTER);
 			return ~0ULL;
 		}
 		now = tipme_pool_clock();
@@ -284,18 +327,25 @@ TIPME_POOL_SLOW __u64 tipme_pool_turn(struct tipme_pool_cpu *c, __u32 cpu, __u64
 			tipme_pool_retire(c, full, now);
 			return (__u64)sub << TIPME_POOL_SUB_SHIFT;
 		}
-		/* An interrupt was faster. Ours goes back, empty: retired_ns 0 and no owner tell readers so. */
+		/*
+		 * An interrupt was faster. Ours goes back, empty: retired_ns 0 and no owner tell
+		 * readers so.
+		 */
 		tipme_pool_give(sub);
 		cursor = __sync_fetch_and_add(&c->cursor, 1);
 		if ((cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots)
 			return cursor;
-		cursor -= TIPME_POOL_ENTER; /* as we found it when we came: the same form for the next round */
+		/* as we found it when we came: the same form for the next round */
+		cursor -= TIPME_POOL_ENTER;
 	}
 	__sync_fetch_and_add(&c->lost_nested, 1);
 	return ~0ULL;
 }
 
-/* Slot n, which is one, of the sub-buffer that a cursor names: with gen 0, and in *gen what to store there last; NULL if there is none. */
+/*
+ * Slot n, which is one, of the sub-buffer that a cursor names: with gen 0, and in *gen what to
+ * store there last; NULL if there is none.
+ */
 TIPME_POOL_INLINE void *tipme_pool_slot_at(__u64 cursor, __u64 n, __u16 *gen)
 {
 	struct tipme_pool_header *h = tipme_pool_sub(tipme_pool_cursor_sub(cursor));
@@ -322,7 +372,8 @@ TIPME_POOL_INLINE __u64 tipme_pool_enter(struct tipme_pool_cpu *c, __u32 cpu)
 {
 	__u64 cursor = __sync_fetch_and_add(&c->cursor, TIPME_POOL_ENTER + 1);
 
-	return (cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots ? cursor : tipme_pool_turn(c, cpu, cursor);
+	return (cursor & TIPME_POOL_HEAD_MASK) < tipme_pool_slots ? cursor
+								  : tipme_pool_turn(c, cpu, cursor);
 }
 
 TIPME_POOL_INLINE void tipme_pool_end(struct tipme_pool_cpu *c)
@@ -333,8 +384,8 @@ TIPME_POOL_INLINE void tipme_pool_end(struct tipme_pool_cpu *c)
 }
 
 /*
- * Enters and reserves a slot: returns it, with gen 0, and in *gen what to store there last; NULL if the record is lost.
- * Call tipme_pool_end() in either case.
+ * Enters and reserves a slot: returns it, with gen 0, and in *gen what to store there last; NULL if
+ * the record is lost. Call tipme_pool_end() in either case.
  */
 TIPME_POOL_INLINE void *tipme_pool_begin(struct tipme_pool_cpu *c, __u32 cpu, __u16 *gen)
 {
@@ -373,10 +424,14 @@ TIPME_POOL_SLOW __u64 tipme_pool_pass(struct tipme_pool_cpu *c, __u32 cpu)
 	return cursor;
 }
 
-/* The same for a writer that runs with interrupts off until its record is whole. There is no end to call. */
+/*
+ * The same for a writer that runs with interrupts off until its record is whole. There is no end to
+ * call.
+ */
 TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u32 cpu, __u16 *gen)
 {
-	__u64 cursor = tipme_pool_load(&c->cursor), slots = tipme_pool_slots, n = cursor & TIPME_POOL_HEAD_MASK;
+	__u64 cursor = tipme_pool_load(&c->cursor), slots = tipme_pool_slots,
+	      n = cursor & TIPME_POOL_HEAD_MASK;
 
 	if (n < slots && !tipme_pool_load(&c->pending)) {
 #ifdef TIPME_POOL_NMI
@@ -397,7 +452,10 @@ TIPME_POOL_INLINE void *tipme_pool_begin_irqs_off(struct tipme_pool_cpu *c, __u3
 }
 
 #ifndef TIPME_POOL_NMI
-/* The same where it takes no more than a step; NULL: there is more to do; then nothing is taken, and tipme_pool_begin_irqs_off() does it. */
+/*
+ * The same where it takes no more than a step; NULL: there is more to do; then nothing is taken,
+ * and tipme_pool_begin_irqs_off() does it.
+ */
 TIPME_POOL_INLINE void *tipme_pool_try_begin_irqs_off(struct tipme_pool_cpu *c, __u16 *gen)
 {
 	__u64 cursor = tipme_pool_load(&c->cursor), n = cursor & TIPME_POOL_HEAD_MASK;
@@ -414,10 +472,12 @@ TIPME_POOL_INLINE void *tipme_pool_try_begin_irqs_off(struct tipme_pool_cpu *c, 
 
 #ifdef TIPME_POOL_NMI
 /*
- * The same where it takes no more than a step: the slot's address, with its second word (type, length, gen 0, tid) stored. NULL: there is
- * more to do; then nothing is taken, and tipme_pool_begin_irqs_off() does it.
+ * The same where it takes no more than a step: the slot's address, with its second word (type,
+ * length, gen 0, tid) stored. NULL: there is more to do; then nothing is taken, and
+ * tipme_pool_begin_irqs_off() does it.
  */
-TIPME_POOL_INLINE void *tipme_pool_try_irqs_off(struct tipme_pool_cpu *c, __u64 second_word, __u16 *gen)
+TIPME_POOL_INLINE void *tipme_pool_try_irqs_off(struct tipme_pool_cpu *c, __u64 second_word,
+						__u16 *gen)
 {
 	__u64 cursor = tipme_pool_step(c), n = cursor & TIPME_POOL_HEAD_MASK;
 	struct tipme_pool_header *h;
@@ -431,7 +491,8 @@ TIPME_POOL_INLINE void *tipme_pool_try_irqs_off(struct tipme_pool_cpu *c, __u64 
 	h = tipme_pool_sub_there(tipme_pool_cursor_sub(cursor));
 	slot = (__u64 *)(h + 1) + n * (TIPME_POOL_SLOT_BYTES / 8);
 	*gen = h->slot_gen;
-	tipme_pool_store(slot + 1, second_word); /* gen 0 with it: from here on no reader takes the slot */
+	/* gen 0 with it: from here on no reader takes the slot */
+	tipme_pool_store(slot + 1, second_word);
 	tipme_pool_barrier();
 	return slot;
 }

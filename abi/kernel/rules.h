@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tracing programs and the kernel module decide alike: pure functions of numbers, one source for both. A reader must not be
- * able to tell by a record which of the two wrote it. Each is called by both: helper/test/kernel-rules.t looks.
+ * What the tracing programs and the kernel module decide alike: pure functions of numbers, one
+ * source for both. A reader must not be able to tell by a record which of the two wrote it. Each is
+ * called by both: helper/test/kernel-rules.t looks.
  */
 #ifndef TIPME_KERNEL_RULES_H
 #define TIPME_KERNEL_RULES_H
@@ -11,7 +12,10 @@
 
 #define TIPME_RULE static inline __attribute__((always_inline))
 
-/* Task states as kernels 5.18 to 6.16 have them; the module checks at compile time that its kernel does. */
+/*
+ * Task states as kernels 5.18 to 6.16 have them; the module checks at compile time that its kernel
+ * does.
+ */
 #define TIPME_FLAG_INTERRUPTIBLE 0x1
 #define TIPME_FLAG_UNINTERRUPTIBLE 0x2
 #define TIPME_FLAG_STOPPED 0x4
@@ -22,7 +26,10 @@
 #define TIPME_FLAG_RTLOCK_WAIT 0x1000
 #define TIPME_FLAG_FROZEN 0x8000
 
-/* The state (enum tipme_task_state) of a thread that does not run and is not runnable, by its flags. */
+/*
+ * The state (enum tipme_task_state) of a thread that does not run and is not runnable, by its
+ * flags.
+ */
 TIPME_RULE __u8 tipme_rule_state_of_flags(__u32 s)
 {
 	if (s & TIPME_FLAGS_DEAD)
@@ -47,18 +54,27 @@ TIPME_RULE __u8 tipme_rule_state_of_flags(__u32 s)
 /* Whether a thread in this state waits for something but a CPU. */
 TIPME_RULE int tipme_rule_is_blocked(__u32 state)
 {
-	return state != TIPME_TASK_STATE_RUNNABLE && state != TIPME_TASK_STATE_DEAD && state != TIPME_TASK_STATE_RUNNING;
+	return state != TIPME_TASK_STATE_RUNNABLE && state != TIPME_TASK_STATE_DEAD &&
+	       state != TIPME_TASK_STATE_RUNNING;
 }
 
-/* The context (enum tipme_context) of a softirq that is served, by who raised it: TIPME_RAISED_BY_... and a tid. */
+/*
+ * The context (enum tipme_context) of a softirq that is served, by who raised it:
+ * TIPME_RAISED_BY_... and a tid.
+ */
 TIPME_RULE __u8 tipme_rule_softirq_context(__u64 serving)
 {
 	if (!(serving & TIPME_RAISED_BY_TASK))
 		return TIPME_CONTEXT_SOFTIRQ_IRQ;
-	return serving & (TIPME_RAISED_BY_IRQ | TIPME_RAISED_BY_SEVERAL) ? TIPME_CONTEXT_SOFTIRQ_MIXED : TIPME_CONTEXT_SOFTIRQ_TASK;
+	return serving & (TIPME_RAISED_BY_IRQ | TIPME_RAISED_BY_SEVERAL)
+		       ? TIPME_CONTEXT_SOFTIRQ_MIXED
+		       : TIPME_CONTEXT_SOFTIRQ_TASK;
 }
 
-/* Who has raised a softirq, after one more has: `was` before, the raiser's context and tid, and who raised the softirq that it runs in. */
+/*
+ * Who has raised a softirq, after one more has: `was` before, the raiser's context and tid, and who
+ * raised the softirq that it runs in.
+ */
 TIPME_RULE __u64 tipme_rule_raised(__u64 was, __u32 context, __u32 tid, __u64 serving)
 {
 	__u64 by = TIPME_RAISED_BY_IRQ;
@@ -75,8 +91,9 @@ TIPME_RULE __u64 tipme_rule_raised(__u64 was, __u32 context, __u32 tid, __u64 se
 }
 
 /*
- * The key of a stack's entry: equal frames have one. `most` is the size of the array, a constant, and count at most that. Kernel stacks have
- * no space; the addresses of user stacks mean something in one address space only.
+ * The key of a stack's entry: equal frames have one. `most` is the size of the array, a constant,
+ * and count at most that. Kernel stacks have no space; the addresses of user stacks mean something
+ * in one address space only.
  */
 TIPME_RULE __u64 tipme_rule_stack_hash(const __u64 *frames, __u32 count, int most, __u64 space)
 {
@@ -92,15 +109,19 @@ TIPME_RULE __u64 tipme_rule_stack_hash(const __u64 *frames, __u32 count, int mos
 }
 
 /*
- * Whether a stack that was last named at used_ns may make room for another: no record that is kept names it. old_ns is what the
- * library said last, by the pool's reach; keep_ns is for when it says nothing.
+ * Whether a stack that was last named at used_ns may make room for another: no record that is kept
+ * names it. old_ns is what the library said last, by the pool's reach; keep_ns is for when it says
+ * nothing.
  */
 TIPME_RULE int tipme_rule_stack_is_old(__u64 used_ns, __u64 now, __u64 old_ns, __u64 keep_ns)
 {
 	return used_ns < old_ns || now > used_ns + keep_ns;
 }
 
-/* The id of the stack at place i, which has been claimed gen times; base: see tipme_stack_base. Never 0. */
+/*
+ * The id of the stack at place i, which has been claimed gen times; base: see tipme_stack_base.
+ * Never 0.
+ */
 TIPME_RULE __u32 tipme_rule_stack_id(__u32 gen, __u32 i, __u32 base)
 {
 	return (gen << 16) | (base + i + 1);

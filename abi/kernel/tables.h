@@ -23,9 +23,15 @@
 #define TIPME_RAISED_BY_IRQ (1ULL << 33)
 #define TIPME_RAISED_BY_SEVERAL (1ULL << 34) /* two tasks: tid is the last one */
 
-/* One for each possible CPU; written on that CPU only. What each record of the scheduler looks at is in the first 64 bytes, the pool's cursor and list among it. */
+/*
+ * One for each possible CPU; written on that CPU only. What each record of the scheduler looks at
+ * is in the first 64 bytes, the pool's cursor and list among it.
+ */
 struct tipme_kernel_cpu {
-	/* time in interrupts since the last switch, without what they were themselves interrupted by */
+	/*
+	 * time in interrupts since the last switch, without what they were themselves interrupted
+	 * by
+	 */
 	__u64 irq_mark_ns; /* up to here it is charged */
 	__u64 irq_ns;
 	__u64 softirq_ns;
@@ -38,7 +44,9 @@ struct tipme_kernel_cpu {
 	__u64 serving; /* who raised the softirq that is being served; 0: none is */
 	__u64 lost_stack;
 	__u64 lost_sleep;
-	/* the interrupt and the softirq that go on: since when, and what the sums above were then */
+	/*
+	 * the interrupt and the softirq that go on: since when, and what the sums above were then
+	 */
 	__u64 irq_begin_ns;
 	__u64 irq_before_ns;
 	__u64 softirq_begin_ns;
@@ -69,8 +77,9 @@ struct tipme_sleep {
 };
 
 /*
- * Table of stacks. An entry is claimed by setting key to BUSY, and used again only when nothing has named it for as long as the pool reaches
- * back, or is meant to; its id has the times it was claimed in the upper half, so a name that outlived its stack finds nothing.
+ * Table of stacks. An entry is claimed by setting key to BUSY, and used again only when nothing has
+ * named it for as long as the pool reaches back, or is meant to; its id has the times it was
+ * claimed in the upper half, so a name that outlived its stack finds nothing.
  */
 #define TIPME_STACK_BUSY 1ULL
 #define TIPME_STACK_PROBES 8
@@ -84,7 +93,9 @@ struct tipme_stack_entry {
 	__u64 frames[TIPME_STACK_FRAMES];
 };
 
-/* The same for user stacks. What their addresses mean depends on the address space of the process. */
+/*
+ * The same for user stacks. What their addresses mean depends on the address space of the process.
+ */
 #define TIPME_USER_FRAMES 24
 
 struct tipme_user_stack_entry {
@@ -106,7 +117,10 @@ struct tipme_memory_begun {
 	__u64 begin_ns;
 };
 
-/* A connection over which something was sent, found by its address. One that another takes the place of is told more often, no more. */
+/*
+ * A connection over which something was sent, found by its address. One that another takes the
+ * place of is told more often, no more.
+ */
 struct tipme_asked {
 	__u64 socket;
 	__u64 asked_ns; /* the record that was made last, and of sending again */
@@ -123,7 +137,9 @@ struct tipme_disk_sleep {
 	__u64 end_ns;
 };
 
-/* A thread whose priority is about to be changed, found by the tid of who changes it modulo size. */
+/*
+ * A thread whose priority is about to be changed, found by the tid of who changes it modulo size.
+ */
 struct tipme_priority_before {
 	__u32 changer;
 	__u32 tid;
@@ -139,7 +155,8 @@ struct tipme_affinity_before {
 };
 
 #define TIPME_LIVES_BYTES (2U << 20)
-#define TIPME_LIFE_ENV_SMALL 2048 /* most environments of services and shells; those of desktops are larger */
+/* most environments of services and shells; those of desktops are larger */
+#define TIPME_LIFE_ENV_SMALL 2048
 
 #ifdef __bpf__
 /* As in kernel_source.h, for programs that have no C library. */

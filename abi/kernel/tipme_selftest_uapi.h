@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What helper/test/ring-selftest asks of a tipme.ko that was built with TIPME_SELFTEST=1. No other has it. */
+/*
+ * What helper/test/ring-selftest asks of a tipme.ko that was built with TIPME_SELFTEST=1. No other
+ * has it.
+ */
 #ifndef TIPME_SELFTEST_UAPI_H
 #define TIPME_SELFTEST_UAPI_H
 
@@ -16,13 +19,17 @@ enum tipme_selftest_context {
 
 #define TIPME_SELFTEST_CPUS 64
 
-/* Writes so many records from all of these at once, on all CPUs, and tells how many each has tried. */
+/*
+ * Writes so many records from all of these at once, on all CPUs, and tells how many each has tried.
+ */
 struct tipme_selftest {
 	__u64 records;
 	__u64 written[TIPME_SELFTEST_CPUS][TIPME_SELFTEST_CONTEXTS];
 };
 
-/* A record that proves itself. Its type is one that the kernel never writes. tid: context and CPU. */
+/*
+ * A record that proves itself. Its type is one that the kernel never writes. tid: context and CPU.
+ */
 struct tipme_selftest_record {
 	__u64 ts_ns;
 	__u8 type, len8;
@@ -33,7 +40,8 @@ struct tipme_selftest_record {
 };
 
 #define TIPME_SELFTEST_TID(context, cpu) ((__u32)(context) << 16 | (cpu))
-#define TIPME_SELFTEST_PROOF(tid, number) (((number) + 1) * 0x9e3779b97f4a7c15ULL ^ (__u64)(tid) << 32)
+#define TIPME_SELFTEST_PROOF(tid, number) \
+	(((number) + 1) * 0x9e3779b97f4a7c15ULL ^ (__u64)(tid) << 32)
 
 #define TIPME_IOC_SELFTEST _IOWR('t', 0xef, struct tipme_selftest)
 

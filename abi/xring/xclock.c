@@ -10,7 +10,10 @@
 #include "hot.h"
 #include "xclock.h"
 
-/* A change of the clock's rate, 0.05 % at most, makes up to 50 microseconds between two ties; what is there already is in our own rate. */
+/*
+ * A change of the clock's rate, 0.05 % at most, makes up to 50 microseconds between two ties; what
+ * is there already is in our own rate.
+ */
 #define TIE_NS 100000000ULL
 /* The rate is measured over so much, at first over less. */
 #define RATE_NS 1000000000ULL
@@ -46,7 +49,10 @@ static bool tsc_is_trusted(void)
 	return !strcmp(name, "tsc\n");
 }
 
-/* Both clocks at the same moment; false: something came in between each time, *ns is good all the same. */
+/*
+ * Both clocks at the same moment; false: something came in between each time, *ns is good all the
+ * same.
+ */
 static TIPME_HOT_INPUT bool read_pair(uint64_t *tsc, uint64_t *ns)
 {
 	for (int i = 0; i < PAIR_TRIES; i++) {
@@ -67,11 +73,15 @@ static void anchor(struct tipme_xclock *clock, uint64_t tsc, uint64_t ns)
 	clock->anchor_ns = ns;
 }
 
-/* Rate since the anchor; after a suspend or a leap of the counter it does not fit the last one and is not taken. */
+/*
+ * Rate since the anchor; after a suspend or a leap of the counter it does not fit the last one and
+ * is not taken.
+ */
 static TIPME_SELDOM void measure_rate(struct tipme_xclock *clock, uint64_t tsc, uint64_t ns)
 {
 	uint64_t ticks = tsc - clock->anchor_tsc;
-	uint64_t mult = ticks ? (uint64_t)(((unsigned __int128)(ns - clock->anchor_ns) << 32) / ticks) : 0;
+	uint64_t mult =
+		ticks ? (uint64_t)(((unsigned __int128)(ns - clock->anchor_ns) << 32) / ticks) : 0;
 	uint64_t difference = mult > clock->mult ? mult - clock->mult : clock->mult - mult;
 
 	anchor(clock, tsc, ns);

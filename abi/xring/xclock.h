@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one clock, CLOCK_MONOTONIC in nanoseconds, at half its price: the time-stamp counter, tied anew to the clock when it was not for 100 milliseconds, with the rate
- * of the last second. A time never runs back.
- * Where the kernel itself does not trust the counter, this is clock_gettime(). One thread only.
+ * The one clock, CLOCK_MONOTONIC in nanoseconds, at half its price: the time-stamp counter, tied
+ * anew to the clock when it was not for 100 milliseconds, with the rate of the last second. A time
+ * never runs back. Where the kernel itself does not trust the counter, this is clock_gettime(). One
+ * thread only.
  */
 #ifndef TIPME_XCLOCK_H
 #define TIPME_XCLOCK_H
@@ -16,13 +17,14 @@
 struct tipme_xclock {
 	uint64_t base_tsc;
 	uint64_t base_ns;
-	uint64_t reach_tsc;		/* how far from the base the counter may be used; 0: not at all */
-	uint64_t mult;			/* ns per tick, times 2^32 */
+	/* how far from the base the counter may be used; 0: not at all */
+	uint64_t reach_tsc;
+	uint64_t mult; /* ns per tick, times 2^32 */
 	uint64_t last_ns;
-	uint64_t anchor_tsc;		/* where the rate is measured from */
+	uint64_t anchor_tsc; /* where the rate is measured from */
 	uint64_t anchor_ns;
-	uint64_t tie_tsc;		/* reach_tsc after a tie; 0: the rate is not known yet */
-	unsigned misfits;		/* times that the rate came out different */
+	uint64_t tie_tsc; /* reach_tsc after a tie; 0: the rate is not known yet */
+	unsigned misfits; /* times that the rate came out different */
 	bool use_tsc;
 };
 

@@ -17,7 +17,8 @@ static size_t ring_bytes(unsigned log2)
 	return sizeof(struct tipme_x_ring_header) + (sizeof(struct tipme_xslot) << log2);
 }
 
-static void header_init(struct tipme_x_ring_header *h, unsigned log2, uint32_t tid, const char *server_name)
+static void header_init(struct tipme_x_ring_header *h, unsigned log2, uint32_t tid,
+			const char *server_name)
 {
 	memcpy(h->magic, TIPME_X_RING_MAGIC, sizeof(h->magic));
 	h->byte_order = TIPME_BYTE_ORDER;
@@ -35,10 +36,14 @@ static bool is_too_large(size_t bytes)
 {
 	struct rlimit limit;
 
-	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+	       bytes > limit.rlim_cur;
 }
 
-/* What cannot be had is refused here, where it is no more than an error: a page that is missing later would end the server. */
+/*
+ * What cannot be had is refused here, where it is no more than an error: a page that is missing
+ * later would end the server.
+ */
 static int allocate(int fd, size_t bytes)
 {
 	int err;
@@ -58,7 +63,8 @@ static int ring_fd(size_t bytes)
 	fd = memfd_create("tipme-x-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	if (allocate(fd, bytes) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+	if (allocate(fd, bytes) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
 		int err = -errno;
 
 		close(fd);
@@ -86,7 +92,9 @@ int tipme_xring_open(struct tipme_xring *ring, unsigned log2, const char *server
 		close(fd);
 		return err;
 	}
-	*ring = (struct tipme_xring){ .header = mem, .log2 = log2, .tid = (uint32_t)gettid(), .fd = fd };
+	*ring = (struct tipme_xring){
+		.header = mem, .log2 = log2, .tid = (uint32_t)gettid(), .fd = fd
+	};
 	ring->slots = (struct tipme_xslot *)(ring->header + 1);
 	ring->locked = mlock(mem, bytes) ? errno : 0;
 	header_init(ring->header, log2, ring->tid, server_name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Ring of the X source: one writer, any number of readers elsewhere, memory that nobody can shrink or grow. */
+/*
+ * Ring of the X source: one writer, any number of readers elsewhere, memory that nobody can shrink
+ * or grow.
+ */
 #ifndef TIPME_XRING_H
 #define TIPME_XRING_H
 
@@ -16,7 +19,7 @@
 /* All records of the X source have this size. */
 struct tipme_xslot {
 	uint64_t ts_ns;
-	uint64_t tag;			/* type, len8, gen, tid: struct tipme_head */
+	uint64_t tag; /* type, len8, gen, tid: struct tipme_head */
 	uint64_t body[2];
 };
 TIPME_ASSERT(sizeof(struct tipme_xslot) == 32);
@@ -32,16 +35,17 @@ TIPME_ASSERT(sizeof(struct tipme_x_idle) == 32 && sizeof(struct tipme_x_arrival)
 struct tipme_xring {
 	struct tipme_x_ring_header *header;
 	struct tipme_xslot *slots;
-	uint64_t head;			/* ours; the one in the header is for readers */
+	uint64_t head; /* ours; the one in the header is for readers */
 	unsigned log2;
 	uint32_t tid;
 	int fd;
-	int locked;			/* 0, or the errno of mlock() */
+	int locked; /* 0, or the errno of mlock() */
 };
 
 /*
- * Makes the memory for 2^log2 slots; the calling thread is the writer. Returns 0 or -errno. The memory is locked where
- * that is allowed: `locked` says. tipme_xring_close() takes a ring that was never opened if all of it is 0.
+ * Makes the memory for 2^log2 slots; the calling thread is the writer. Returns 0 or -errno. The
+ * memory is locked where that is allowed: `locked` says. tipme_xring_close() takes a ring that was
+ * never opened if all of it is 0.
  */
 int tipme_xring_open(struct tipme_xring *ring, unsigned log2, const char *server_name);
 void tipme_xring_close(struct tipme_xring *ring);
@@ -54,15 +58,18 @@ static TIPME_INLINE uint64_t tipme_xring_gen(uint64_t index, unsigned log2)
 	return 1 + (index >> log2) % 65535;
 }
 
-static TIPME_INLINE uint64_t tipme_xring_tag(const struct tipme_xring *ring, uint64_t index, uint64_t type)
+static TIPME_INLINE uint64_t tipme_xring_tag(const struct tipme_xring *ring, uint64_t index,
+					     uint64_t type)
 {
-	return (type & 0xff) | 4 << 8 | tipme_xring_gen(index, ring->log2) << 16 | (uint64_t)ring->tid << 32;
+	return (type & 0xff) | 4 << 8 | tipme_xring_gen(index, ring->log2) << 16 |
+	       (uint64_t)ring->tid << 32;
 }
 
 /*
- * Writes one record; the caller filled all but head.gen, head.tid and head.len8. No lock, no call, no branch.
- * The slot is invalid (gen 0) before its body changes and valid after: a reader in another process looks at gen first
- * and last. Compilers must keep that order, hence the fences; x86 stores are in order anyway. Returns the slot's index.
+ * Writes one record; the caller filled all but head.gen, head.tid and head.len8. No lock, no call,
+ * no branch. The slot is invalid (gen 0) before its body changes and valid after: a reader in
+ * another process looks at gen first and last. Compilers must keep that order, hence the fences;
+ * x86 stores are in order anyway. Returns the slot's index.
  */
 static TIPME_INLINE uint64_t tipme_xring_put(struct tipme_xring *ring, const void *record)
 {
@@ -83,11 +90,13 @@ static TIPME_INLINE uint64_t tipme_xring_put(struct tipme_xring *ring, const voi
 }
 
 /*
- * Writes over a record that was put before, so that what goes on needs no new slot and is in the ring all the time. The
- * slot stays valid meanwhile: a reader may take any mixture of old and new words, so every mixture must be true. The
- * type comes last. False: the slot belongs to a younger record by now; put a new one.
+ * Writes over a record that was put before, so that what goes on needs no new slot and is in the
+ * ring all the time. The slot stays valid meanwhile: a reader may take any mixture of old and new
+ * words, so every mixture must be true. The type comes last. False: the slot belongs to a younger
+ * record by now; put a new one.
  */
-static TIPME_INLINE bool tipme_xring_amend(struct tipme_xring *ring, uint64_t index, const void *record)
+static TIPME_INLINE bool tipme_xring_amend(struct tipme_xring *ring, uint64_t index,
+					   const void *record)
 {
 	struct tipme_xslot rec;
 	struct tipme_xslot *slot = &ring->slots[index & ((1ULL << ring->log2) - 1)];
@@ -102,8 +111,12 @@ static TIPME_INLINE bool tipme_xring_amend(struct tipme_xring *ring, uint64_t in
 	return true;
 }
 
-/* The same for the body alone, from registers: a copy of what was just written field by field would wait for it. */
-static TIPME_INLINE bool tipme_xring_amend_body(struct tipme_xring *ring, uint64_t index, uint64_t body0, uint64_t body1)
+/*
+ * The same for the body alone, from registers: a copy of what was just written field by field would
+ * wait for it.
+ */
+static TIPME_INLINE bool tipme_xring_amend_body(struct tipme_xring *ring, uint64_t index,
+						uint64_t body0, uint64_t body1)
 {
 	struct tipme_xslot *slot = &ring->slots[index & ((1ULL << ring->log2) - 1)];
 

@@ -28,7 +28,10 @@ static uint32_t slots_of_size(off_t size)
 	return 0;
 }
 
-/* Without the seals the owner could cut the memory and kill us by SIGBUS; so could huge pages that are not there. */
+/*
+ * Without the seals the owner could cut the memory and kill us by SIGBUS; so could huge pages that
+ * are not there.
+ */
 static int check_memory(int fd, struct stat *st, const char **why)
 {
 	struct statfs fs;
@@ -49,7 +52,8 @@ static int check_memory(int fd, struct stat *st, const char **why)
 static int check_header(const struct tipme_x_ring_header *head, const char **why)
 {
 	*why = "the ring does not begin with TIPMEXRG, or has another byte order or format";
-	if (memcmp(head->magic, TIPME_X_RING_MAGIC, sizeof(head->magic)) || head->byte_order != TIPME_BYTE_ORDER)
+	if (memcmp(head->magic, TIPME_X_RING_MAGIC, sizeof(head->magic)) ||
+	    head->byte_order != TIPME_BYTE_ORDER)
 		return -EBADMSG;
 	return head->major == TIPME_FORMAT_MAJOR ? 0 : -EPROTONOSUPPORT;
 }
@@ -68,13 +72,21 @@ int tipme_x_ring_open(int fd, struct tipme_x_ring *ring, const char **why)
 		return -errno;
 	}
 	*ring = (struct tipme_x_ring){
-		.head = map, .slots = (const unsigned char *)map + HEADER_BYTES,
-		.bytes = (size_t)st.st_size, .slot_count = slots_of_size(st.st_size),
+		.head = map,
+		.slots = (const unsigned char *)map + HEADER_BYTES,
+		.bytes = (size_t)st.st_size,
+		.slot_count = slots_of_size(st.st_size),
 	};
 	err = check_header(ring->head, why);
 	/* Read once, now: who writes may change its mind later, we do not. */
-	ring->source = __atomic_load_n(&ring->head->source, __ATOMIC_RELAXED) == TIPME_SOURCE_X_CLIENT ? TIPME_SOURCE_X_CLIENT : TIPME_SOURCE_X_HOOKS;
-	ring->observed_pid = ring->source == TIPME_SOURCE_X_CLIENT ? (pid_t)__atomic_load_n(&ring->head->server_pid, __ATOMIC_RELAXED) : 0;
+	ring->source =
+		__atomic_load_n(&ring->head->source, __ATOMIC_RELAXED) == TIPME_SOURCE_X_CLIENT
+			? TIPME_SOURCE_X_CLIENT
+			: TIPME_SOURCE_X_HOOKS;
+	ring->observed_pid =
+		ring->source == TIPME_SOURCE_X_CLIENT
+			? (pid_t)__atomic_load_n(&ring->head->server_pid, __ATOMIC_RELAXED)
+			: 0;
 	if (err)
 		tipme_x_ring_close(ring);
 	return err;
@@ -92,7 +104,8 @@ void tipme_x_ring_close(struct tipme_x_ring *ring)
 
 size_t tipme_x_ring_copy_bytes(const struct tipme_x_ring *ring)
 {
-	return sizeof(struct tipme_section) + ((size_t)ring->slot_count * 2 + EXTRA_SLOTS) * TIPME_X_SLOT_BYTES;
+	return sizeof(struct tipme_section) +
+	       ((size_t)ring->slot_count * 2 + EXTRA_SLOTS) * TIPME_X_SLOT_BYTES;
 }
 
 /* The writer changes it all the time, and may mean harm: each value is read once. */
@@ -109,7 +122,8 @@ static uint16_t gen_of(const struct tipme_x_ring *ring, uint64_t index)
 /* True if the slot was whole, and of the expected generation, all the while it was copied. */
 static bool slot_copy(const struct tipme_x_ring *ring, uint64_t index, unsigned char *to)
 {
-	const unsigned char *slot = ring->slots + (index & (ring->slot_count - 1)) * TIPME_X_SLOT_BYTES;
+	const unsigned char *slot =
+		ring->slots + (index & (ring->slot_count - 1)) * TIPME_X_SLOT_BYTES;
 	const uint16_t *gen = (const uint16_t *)(slot + offsetof(struct tipme_head, gen));
 	uint16_t want = gen_of(ring, index);
 
@@ -121,15 +135,19 @@ static bool slot_copy(const struct tipme_x_ring *ring, uint64_t index, unsigned 
 
 		memcpy(to + i, &word, sizeof(word));
 	}
-	/* Keeps the loads above from being done after the second look; the writer zeroes gen before it touches the rest. */
+	/*
+	 * Keeps the loads above from being done after the second look; the writer zeroes gen before
+	 * it touches the rest.
+	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(gen, __ATOMIC_RELAXED) == want;
 }
 
 static bool record_possible(const struct tipme_head *rec, uint64_t now_ns)
 {
-	return rec->type >= TIPME_X_DEVICE && rec->type <= TIPME_X_PAINTED && rec->len8 == TIPME_X_SLOT_BYTES / 8 &&
-	       rec->ts_ns && rec->ts_ns <= now_ns + FUTURE_NS;
+	return rec->type >= TIPME_X_DEVICE && rec->type <= TIPME_X_PAINTED &&
+	       rec->len8 == TIPME_X_SLOT_BYTES / 8 && rec->ts_ns &&
+	       rec->ts_ns <= now_ns + FUTURE_NS;
 }
 
 static bool is_quiet(const struct tipme_x_quiet *quiet, uint64_t ts_ns)
@@ -157,20 +175,25 @@ void tipme_x_quiet_set(struct tipme_x_quiet *quiet, bool on, uint64_t now_ns)
 	}
 	if (quiet->count == TIPME_X_QUIET_MAX) {
 		quiet->part[0].to = quiet->part[1].to;
-		memmove(&quiet->part[1], &quiet->part[2], (TIPME_X_QUIET_MAX - 2) * sizeof(quiet->part[0]));
+		memmove(&quiet->part[1], &quiet->part[2],
+			(TIPME_X_QUIET_MAX - 2) * sizeof(quiet->part[0]));
 		quiet->count--;
 	}
 	quiet->part[quiet->count].from = now_ns;
 	quiet->part[quiet->count++].to = UINT64_MAX;
 }
 
-/* What the hooks leave out, too, when their own chord says so: keys, buttons, motion, and what clients are sent of them. */
+/*
+ * What the hooks leave out, too, when their own chord says so: keys, buttons, motion, and what
+ * clients are sent of them.
+ */
 static bool is_input(const unsigned char *slot, uint8_t type)
 {
 	struct tipme_x_deliver rec;
 
 	memcpy(&rec, slot, sizeof(rec));
-	return type == TIPME_X_INPUT || type == TIPME_X_DEVICE || (type == TIPME_X_DELIVER && rec.kind != TIPME_INPUT_KIND_OTHER);
+	return type == TIPME_X_INPUT || type == TIPME_X_DEVICE ||
+	       (type == TIPME_X_DELIVER && rec.kind != TIPME_INPUT_KIND_OTHER);
 }
 
 static void record_keep(struct tipme_x_copy *copy, uint64_t now_ns)
@@ -197,12 +220,15 @@ static void record_keep(struct tipme_x_copy *copy, uint64_t now_ns)
 }
 
 /*
- * Slots [from, to). At the old end (`lapping`) the writer may overwrite what we are about to read: that is older than
- * the copy, not lost out of it. Anywhere else a slot that is not whole is a torn one.
+ * Slots [from, to). At the old end (`lapping`) the writer may overwrite what we are about to read:
+ * that is older than the copy, not lost out of it. Anywhere else a slot that is not whole is a torn
+ * one.
  */
-static void slots_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t from, uint64_t to, bool lapping, uint64_t now_ns)
+static void slots_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t from,
+		       uint64_t to, bool lapping, uint64_t now_ns)
 {
-	for (uint64_t i = from; i != to && copy->cap - copy->len > EXTRA_SLOTS * TIPME_X_SLOT_BYTES; i++) {
+	for (uint64_t i = from; i != to && copy->cap - copy->len > EXTRA_SLOTS * TIPME_X_SLOT_BYTES;
+	     i++) {
 		if (slot_copy(ring, i, copy->buf + copy->len)) {
 			record_keep(copy, now_ns);
 			lapping = false;
@@ -218,8 +244,13 @@ void tipme_x_ring_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *cop
 	uint64_t from = head > ring->slot_count ? head - ring->slot_count : 0;
 
 	*copy = (struct tipme_x_copy){
-		.buf = copy->buf, .cap = copy->cap, .quiet = copy->quiet, .len = sizeof(struct tipme_section),
-		.lost_before = load64(&ring->head->lost), .server_tid = ring->head->server_tid, .lapped = from,
+		.buf = copy->buf,
+		.cap = copy->cap,
+		.quiet = copy->quiet,
+		.len = sizeof(struct tipme_section),
+		.lost_before = load64(&ring->head->lost),
+		.server_tid = ring->head->server_tid,
+		.lapped = from,
 	};
 	/* The youngest slot may still be in the making: leave it to the second copy. */
 	copy->next = head ? head - 1 : 0;
@@ -232,22 +263,30 @@ static void request_add(const struct tipme_x_ring *ring, struct tipme_x_copy *co
 	uint64_t start_ns = __atomic_load_n(&head->cur_start_ns, __ATOMIC_ACQUIRE);
 	uint64_t took_ns = now_ns - start_ns;
 	struct tipme_x_request rec = {
-		.ts_ns = start_ns, .type = TIPME_X_REQUEST, .len8 = sizeof(rec) / 8, .tid = copy->server_tid,
-		.pid = head->cur_pid, .client = head->cur_client, .major = head->cur_major, .minor = head->cur_minor,
+		.ts_ns = start_ns,
+		.type = TIPME_X_REQUEST,
+		.len8 = sizeof(rec) / 8,
+		.tid = copy->server_tid,
+		.pid = head->cur_pid,
+		.client = head->cur_client,
+		.major = head->cur_major,
+		.minor = head->cur_minor,
 		.duration_ns = took_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)took_ns,
 	};
 
 	/* The same beginning after as before: the fields between belong to it. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (!start_ns || start_ns > now_ns || __atomic_load_n(&head->cur_start_ns, __ATOMIC_RELAXED) != start_ns)
+	if (!start_ns || start_ns > now_ns ||
+	    __atomic_load_n(&head->cur_start_ns, __ATOMIC_RELAXED) != start_ns)
 		return;
 	memcpy(copy->buf + copy->len, &rec, sizeof(rec));
 	record_keep(copy, now_ns);
 }
 
 /*
- * From when on the ring is complete. Records stand in the order in which they were written, a request's when it has ended: what was
- * overwritten before the oldest may have come while that was being executed.
+ * From when on the ring is complete. Records stand in the order in which they were written, a
+ * request's when it has ended: what was overwritten before the oldest may have come while that was
+ * being executed.
  */
 static uint64_t complete_from(const struct tipme_x_copy *copy)
 {
@@ -264,8 +303,13 @@ static void grab_add(const struct tipme_x_ring *ring, struct tipme_x_copy *copy,
 {
 	uint64_t since_ns = load64(&ring->head->grab_start_ns);
 	struct tipme_x_grab rec = {
-		.ts_ns = since_ns, .type = TIPME_X_GRAB, .len8 = sizeof(rec) / 8, .tid = copy->server_tid,
-		.pid = ring->head->grab_pid, .what = TIPME_X_GRAB_WHAT_SERVER, .begin = 1,
+		.ts_ns = since_ns,
+		.type = TIPME_X_GRAB,
+		.len8 = sizeof(rec) / 8,
+		.tid = copy->server_tid,
+		.pid = ring->head->grab_pid,
+		.what = TIPME_X_GRAB_WHAT_SERVER,
+		.begin = 1,
 	};
 
 	if (!rec.pid || !since_ns || (copy->records && since_ns >= complete_from(copy)))
@@ -277,8 +321,14 @@ static void grab_add(const struct tipme_x_ring *ring, struct tipme_x_copy *copy,
 static void section_write(const struct tipme_x_ring *ring, struct tipme_x_copy *copy)
 {
 	struct tipme_section section = {
-		.ts_ns = copy->first_ns, .type = TIPME_SECTION, .len8 = sizeof(section) / 8, .tid = copy->server_tid,
-		.source = ring->source, .first_ns = copy->first_ns, .last_ns = copy->last_ns, .count = copy->records,
+		.ts_ns = copy->first_ns,
+		.type = TIPME_SECTION,
+		.len8 = sizeof(section) / 8,
+		.tid = copy->server_tid,
+		.source = ring->source,
+		.first_ns = copy->first_ns,
+		.last_ns = copy->last_ns,
+		.count = copy->records,
 		.body_len = copy->len - sizeof(section),
 	};
 
@@ -293,12 +343,16 @@ static void lost_add(struct tipme_x_copy *copy, uint64_t lost)
 	copy->lost_ring += lost < room ? lost : room;
 }
 
-void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns)
+void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy *copy,
+			    uint64_t now_ns)
 {
 	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
 	uint64_t from = copy->next;
 
-	/* A head that ran back, or beyond what a ring can hold, still costs no more than one pass over the slots. */
+	/*
+	 * A head that ran back, or beyond what a ring can hold, still costs no more than one pass
+	 * over the slots.
+	 */
 	if (head - from > ring->slot_count) {
 		lost_add(copy, head > from ? head - from - ring->slot_count : 0);
 		from = head > ring->slot_count ? head - ring->slot_count : 0;
@@ -315,8 +369,9 @@ void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy
 		copy->first_ns = complete_ns;
 }
 
-void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32_t most, uint64_t now_ns,
-			 void (*fn)(void *arg, const struct tipme_head *rec), void *arg)
+void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32_t most,
+			 uint64_t now_ns, void (*fn)(void *arg, const struct tipme_head *rec),
+			 void *arg)
 {
 	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
 	union {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reader of the ring that an X server shares with us. Whatever stands in that memory is hostile: the number of slots comes from the
- * size of the memory, the head is only a counter, and a record that cannot be is dropped and counted.
+ * Reader of the ring that an X server shares with us. Whatever stands in that memory is hostile:
+ * the number of slots comes from the size of the memory, the head is only a counter, and a record
+ * that cannot be is dropped and counted.
  */
 #ifndef TIPME_X_RING_H
 #define TIPME_X_RING_H
@@ -25,7 +26,8 @@ struct tipme_x_ring {
 	size_t bytes;
 	uint32_t slot_count;
 	uint32_t source; /* x_hooks, or x_client: an observer wrote it */
-	pid_t observed_pid; /* the server that an observer says it observes; 0: the writer is the server */
+	/* the server that an observer says it observes; 0: the writer is the server */
+	pid_t observed_pid;
 };
 
 /* When the user wants no input recorded: half-open, the last one may be open (to is UINT64_MAX). */
@@ -38,7 +40,10 @@ struct tipme_x_quiet {
 	} part[TIPME_X_QUIET_MAX];
 };
 
-/* Begins or ends to be quiet; nothing if it is so already. When there is no more room, two parts become one: rather too much is left out. */
+/*
+ * Begins or ends to be quiet; nothing if it is so already. When there is no more room, two parts
+ * become one: rather too much is left out.
+ */
 void tipme_x_quiet_set(struct tipme_x_quiet *quiet, bool on, uint64_t now_ns);
 
 /* Whether it is quiet from now on. */
@@ -48,7 +53,11 @@ struct tipme_x_copy {
 	unsigned char *buf; /* a section, then records of 32 bytes; the caller's, `cap` bytes */
 	size_t cap, len;
 	uint64_t next; /* the first slot number that was not yet looked at */
-	uint64_t first_ns, last_ns, records; /* at the end, first_ns is the time from which on nothing is missing but what is counted here */
+	/*
+	 * at the end, first_ns is the time from which on nothing is missing but what is counted
+	 * here
+	 */
+	uint64_t first_ns, last_ns, records;
 	uint64_t lost_ring; /* the writer was faster than we, or said itself that it lost them */
 	uint64_t torn; /* slots that were not whole */
 	const struct tipme_x_quiet *quiet; /* the caller's; NULL: input is copied, too */
@@ -60,26 +69,35 @@ struct tipme_x_copy {
 };
 
 /*
- * Maps the ring behind `fd`, which stays the caller's. Returns 0, or -errno and a reason: the memory must be a sealed memfd
- * that cannot shrink under the reader.
+ * Maps the ring behind `fd`, which stays the caller's. Returns 0, or -errno and a reason: the
+ * memory must be a sealed memfd that cannot shrink under the reader.
  */
 int tipme_x_ring_open(int fd, struct tipme_x_ring *ring, const char **why);
 void tipme_x_ring_close(struct tipme_x_ring *ring);
 
-/* How large the buffer of a copy must be, so that it holds all slots twice: those at the trigger and those after it. */
+/*
+ * How large the buffer of a copy must be, so that it holds all slots twice: those at the trigger
+ * and those after it.
+ */
 size_t tipme_x_ring_copy_bytes(const struct tipme_x_ring *ring);
 
 /* At the trigger: everything that is in the ring. No allocation, no system call. */
 void tipme_x_ring_copy(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns);
 
-/* Later, once: what is new since, the request that is still being executed, the grab that still holds; then the section is complete. */
-void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy *copy, uint64_t now_ns);
+/*
+ * Later, once: what is new since, the request that is still being executed, the grab that still
+ * holds; then the section is complete.
+ */
+void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy *copy,
+			    uint64_t now_ns);
 
 /*
- * Calls fn for each whole record that came since the last call, at most `most` of them (older ones are passed over). *next is the
- * caller's place in the ring; UINT64_MAX: begin with what comes from now on. The contents are the writer's word and no more.
+ * Calls fn for each whole record that came since the last call, at most `most` of them (older ones
+ * are passed over). *next is the caller's place in the ring; UINT64_MAX: begin with what comes from
+ * now on. The contents are the writer's word and no more.
  */
-void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32_t most, uint64_t now_ns,
-			 void (*fn)(void *arg, const struct tipme_head *rec), void *arg);
+void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32_t most,
+			 uint64_t now_ns, void (*fn)(void *arg, const struct tipme_head *rec),
+			 void *arg);
 
 #endif

@@ -6,50 +6,48 @@
 #include "language.h"
 
 const TipmeAction tipme_actions[] = {
-  { "refresh", N_ ("Read again"), "list --json", "F5", FALSE },
-  { "snap", N_ ("Save what just happened"), "snap", "<Control>n", FALSE },
-  { "diagnose", N_ ("Open"), "diagnose --json", "<Control>d", FALSE },
-  { "pin", N_ ("Pin"), "pin", "<Control>p", FALSE },
-  { "unpin", N_ ("Unpin"), "pin --undo", "<Control><Shift>p", FALSE },
-  { "note", N_ ("Note"), "note", "<Control>e", FALSE },
-  { "tag", N_ ("Tags"), "tag --add --remove", "<Control>t", FALSE },
-  { "undo", N_ ("Undo"), "note --undo", "<Control>z", TRUE },
-  { "delete", N_ ("Delete"), "rm", "Delete", TRUE },
-  { "find", N_ ("Search"), "list --json", "<Control>f", FALSE },
-  { "page-episodes", N_ ("Episodes"), "list --json", "<Alt>1", FALSE },
-  { "page-answer", N_ ("Answer"), "diagnose --json", "<Alt>2", FALSE },
-  { "page-timeline", N_ ("Timeline"), "timeline", "<Alt>3", FALSE },
-  { "page-compare", N_ ("Compare"), "compare --json", "<Alt>4", FALSE },
-  { "page-report", N_ ("Report"), "report", "<Alt>5", FALSE },
-  { "page-live", N_ ("Live"), "status --json", "<Alt>6", FALSE },
-  { "page-check", N_ ("Check"), "check --json", "<Alt>7", FALSE },
-  { "page-week", N_ ("Week"), "list --week --json", "<Alt>8", FALSE },
-  { "page-measured", N_ ("Measured"), "latency report --json", "<Alt>9", FALSE },
-  { "compare", N_ ("Compare"), "compare --json", "<Control>k", FALSE },
-  { "report", N_ ("Report"), "report", "<Control>r", FALSE },
-  { "check", N_ ("Check the cure"), "check --json", "<Control>h", FALSE },
-  { "measured", N_ ("Open a measurement"), "profile report --json", "<Control>o", FALSE },
-  { "bundle", N_ ("Write the file"), "bundle --yes -o", "<Control>b", FALSE },
-  { "start", N_ ("Start recording"), "start", NULL, FALSE },
-  { 0 },
+	{ "refresh", N_("Read again"), "list --json", "F5", FALSE },
+	{ "snap", N_("Save what just happened"), "snap", "<Control>n", FALSE },
+	{ "diagnose", N_("Open"), "diagnose --json", "<Control>d", FALSE },
+	{ "pin", N_("Pin"), "pin", "<Control>p", FALSE },
+	{ "unpin", N_("Unpin"), "pin --undo", "<Control><Shift>p", FALSE },
+	{ "note", N_("Note"), "note", "<Control>e", FALSE },
+	{ "tag", N_("Tags"), "tag --add --remove", "<Control>t", FALSE },
+	{ "undo", N_("Undo"), "note --undo", "<Control>z", TRUE },
+	{ "delete", N_("Delete"), "rm", "Delete", TRUE },
+	{ "find", N_("Search"), "list --json", "<Control>f", FALSE },
+	{ "page-episodes", N_("Episodes"), "list --json", "<Alt>1", FALSE },
+	{ "page-answer", N_("Answer"), "diagnose --json", "<Alt>2", FALSE },
+	{ "page-timeline", N_("Timeline"), "timeline", "<Alt>3", FALSE },
+	{ "page-compare", N_("Compare"), "compare --json", "<Alt>4", FALSE },
+	{ "page-report", N_("Report"), "report", "<Alt>5", FALSE },
+	{ "page-live", N_("Live"), "status --json", "<Alt>6", FALSE },
+	{ "page-check", N_("Check"), "check --json", "<Alt>7", FALSE },
+	{ "page-week", N_("Week"), "list --week --json", "<Alt>8", FALSE },
+	{ "page-measured", N_("Measured"), "latency report --json", "<Alt>9", FALSE },
+	{ "compare", N_("Compare"), "compare --json", "<Control>k", FALSE },
+	{ "report", N_("Report"), "report", "<Control>r", FALSE },
+	{ "check", N_("Check the cure"), "check --json", "<Control>h", FALSE },
+	{ "measured", N_("Open a measurement"), "profile report --json", "<Control>o", FALSE },
+	{ "bundle", N_("Write the file"), "bundle --yes -o", "<Control>b", FALSE },
+	{ "start", N_("Start recording"), "start", NULL, FALSE },
+	{ 0 },
 };
 
-const TipmeAction *
-tipme_action_find (const char *name)
+const TipmeAction *tipme_action_find(const char *name)
 {
-  for (const TipmeAction *action = tipme_actions; action->name; action++)
-    if (g_str_equal (action->name, name))
-      return action;
-  return NULL;
+	for (const TipmeAction *action = tipme_actions; action->name; action++)
+		if (g_str_equal(action->name, name))
+			return action;
+	return NULL;
 }
 
-char *
-tipme_actions_dump (void)
+char *tipme_actions_dump(void)
 {
-  GString *text = g_string_new (NULL);
+	GString *text = g_string_new(NULL);
 
-  for (const TipmeAction *action = tipme_actions; action->name; action++)
-    g_string_append_printf (text, "%s\t%s\t%s\n", action->name, action->verb,
-                            action->keys ? action->keys : "-");
-  return g_string_free (text, FALSE);
+	for (const TipmeAction *action = tipme_actions; action->name; action++)
+		g_string_append_printf(text, "%s\t%s\t%s\n", action->name, action->verb,
+				       action->keys ? action->keys : "-");
+	return g_string_free(text, FALSE);
 }

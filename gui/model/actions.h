@@ -5,22 +5,21 @@
 
 #include <glib.h>
 
-typedef struct
-{
-  const char *name; /* of the GAction "win.NAME" */
-  const char *words; /* what a button says */
-  const char *verb; /* of the command line, with its options */
-  const char *keys; /* as gtk_accelerator_parse() reads them, or NULL */
-  gboolean in_list; /* the keys work only while the list has the focus */
+typedef struct {
+	const char *name; /* of the GAction "win.NAME" */
+	const char *words; /* what a button says */
+	const char *verb; /* of the command line, with its options */
+	const char *keys; /* as gtk_accelerator_parse() reads them, or NULL */
+	gboolean in_list; /* the keys work only while the list has the focus */
 } TipmeAction;
 
 /* Ends with an element whose name is NULL. */
 extern const TipmeAction tipme_actions[];
 
 /* NULL: there is none of that name. */
-const TipmeAction *tipme_action_find (const char *name);
+const TipmeAction *tipme_action_find(const char *name);
 
 /* A line for each: name, verb, keys or "-"; parted by tabs. Free it. */
-char *tipme_actions_dump (void);
+char *tipme_actions_dump(void);
 
 #endif

@@ -7,231 +7,218 @@
 #include "numbers.h"
 #include "language.h"
 
-static void
-part_free (gpointer data)
+static void part_free(gpointer data)
 {
-  TipmePart *part = data;
+	TipmePart *part = data;
 
-  g_free (part->kind);
-  g_free (part->words);
-  g_free (part->who);
-  g_free (part);
+	g_free(part->kind);
+	g_free(part->words);
+	g_free(part->who);
+	g_free(part);
 }
 
-static void
-stage_free (gpointer data)
+static void stage_free(gpointer data)
 {
-  TipmeStage *stage = data;
+	TipmeStage *stage = data;
 
-  g_free (stage->name);
-  g_free (stage->certainty);
-  g_free (stage);
+	g_free(stage->name);
+	g_free(stage->certainty);
+	g_free(stage);
 }
 
-static void
-stretch_free (gpointer data)
+static void stretch_free(gpointer data)
 {
-  TipmeStretch *stretch = data;
+	TipmeStretch *stretch = data;
 
-  g_free (stretch->thread);
-  g_free (stretch->state);
-  g_free (stretch->reason);
-  g_free (stretch->charged);
-  g_free (stretch);
+	g_free(stretch->thread);
+	g_free(stretch->state);
+	g_free(stretch->reason);
+	g_free(stretch->charged);
+	g_free(stretch);
 }
 
-static TipmeAnswer *
-answer_new (void)
+static TipmeAnswer *answer_new(void)
 {
-  TipmeAnswer *answer = g_new0 (TipmeAnswer, 1);
+	TipmeAnswer *answer = g_new0(TipmeAnswer, 1);
 
-  answer->usual_ns = G_MININT64;
-  answer->parts = g_ptr_array_new_with_free_func (part_free);
-  answer->stages = g_ptr_array_new_with_free_func (stage_free);
-  answer->path = g_ptr_array_new_with_free_func (stretch_free);
-  answer->candidates = g_ptr_array_new_with_free_func (g_free);
-  answer->known = g_ptr_array_new_with_free_func (g_free);
-  answer->threads = g_array_new (FALSE, FALSE, sizeof (guint32));
-  return answer;
+	answer->usual_ns = G_MININT64;
+	answer->parts = g_ptr_array_new_with_free_func(part_free);
+	answer->stages = g_ptr_array_new_with_free_func(stage_free);
+	answer->path = g_ptr_array_new_with_free_func(stretch_free);
+	answer->candidates = g_ptr_array_new_with_free_func(g_free);
+	answer->known = g_ptr_array_new_with_free_func(g_free);
+	answer->threads = g_array_new(FALSE, FALSE, sizeof(guint32));
+	return answer;
 }
 
-TipmeAnswer *
-tipme_answer_failed (const char *why)
+TipmeAnswer *tipme_answer_failed(const char *why)
 {
-  TipmeAnswer *answer = answer_new ();
+	TipmeAnswer *answer = answer_new();
 
-  answer->problem = g_strdup (why);
-  return answer;
+	answer->problem = g_strdup(why);
+	return answer;
 }
 
-void
-tipme_answer_free (TipmeAnswer *answer)
+void tipme_answer_free(TipmeAnswer *answer)
 {
-  if (!answer)
-    return;
-  g_free (answer->problem);
-  g_free (answer->id);
-  g_free (answer->kind);
-  g_free (answer->sentence);
-  g_free (answer->when);
-  g_free (answer->ask);
-  g_free (answer->next);
-  g_free (answer->app);
-  g_ptr_array_unref (answer->parts);
-  g_ptr_array_unref (answer->stages);
-  g_ptr_array_unref (answer->path);
-  g_ptr_array_unref (answer->candidates);
-  g_ptr_array_unref (answer->known);
-  g_array_unref (answer->threads);
-  g_free (answer);
+	if (!answer)
+		return;
+	g_free(answer->problem);
+	g_free(answer->id);
+	g_free(answer->kind);
+	g_free(answer->sentence);
+	g_free(answer->when);
+	g_free(answer->ask);
+	g_free(answer->next);
+	g_free(answer->app);
+	g_ptr_array_unref(answer->parts);
+	g_ptr_array_unref(answer->stages);
+	g_ptr_array_unref(answer->path);
+	g_ptr_array_unref(answer->candidates);
+	g_ptr_array_unref(answer->known);
+	g_array_unref(answer->threads);
+	g_free(answer);
 }
 
 /* "bash (17520)", or what there is of it. */
-static char *
-who (struct json_object *object)
+static char *who(struct json_object *object)
 {
-  const char *comm = tipme_json_text (object, "comm");
-  gint64 pid = tipme_json_number (object, "pid", 0);
+	const char *comm = tipme_json_text(object, "comm");
+	gint64 pid = tipme_json_number(object, "pid", 0);
 
-  return pid ? g_strdup_printf ("%s (%" G_GINT64_FORMAT ")", comm, pid) : g_strdup (comm);
+	return pid ? g_strdup_printf("%s (%" G_GINT64_FORMAT ")", comm, pid) : g_strdup(comm);
 }
 
-static void
-read_parts (TipmeAnswer *answer, struct json_object *totals)
+static void read_parts(TipmeAnswer *answer, struct json_object *totals)
 {
-  struct json_object *list = tipme_json_get (totals, "blamed");
+	struct json_object *list = tipme_json_get(totals, "blamed");
 
-  for (guint i = 0; i < tipme_json_length (list); i++)
-    {
-      struct json_object *from = json_object_array_get_idx (list, i);
-      TipmePart *part = g_new0 (TipmePart, 1);
-      const char *words = tipme_json_text (from, "words");
+	for (guint i = 0; i < tipme_json_length(list); i++) {
+		struct json_object *from = json_object_array_get_idx(list, i);
+		TipmePart *part = g_new0(TipmePart, 1);
+		const char *words = tipme_json_text(from, "words");
 
-      part->kind = g_strdup (tipme_json_text (from, "kind"));
-      part->words = g_strdup (*words ? words : part->kind);
-      part->who = who (from);
-      part->ns = tipme_json_number (from, "ns", 0);
-      g_ptr_array_add (answer->parts, part);
-    }
+		part->kind = g_strdup(tipme_json_text(from, "kind"));
+		part->words = g_strdup(*words ? words : part->kind);
+		part->who = who(from);
+		part->ns = tipme_json_number(from, "ns", 0);
+		g_ptr_array_add(answer->parts, part);
+	}
 }
 
-static void
-read_stages (TipmeAnswer *answer, struct json_object *event)
+static void read_stages(TipmeAnswer *answer, struct json_object *event)
 {
-  struct json_object *list = tipme_json_get (event, "stages");
+	struct json_object *list = tipme_json_get(event, "stages");
 
-  for (guint i = 0; i < tipme_json_length (list); i++)
-    {
-      struct json_object *from = json_object_array_get_idx (list, i);
-      TipmeStage *stage = g_new0 (TipmeStage, 1);
+	for (guint i = 0; i < tipme_json_length(list); i++) {
+		struct json_object *from = json_object_array_get_idx(list, i);
+		TipmeStage *stage = g_new0(TipmeStage, 1);
 
-      stage->name = g_strdup (tipme_json_text (from, "name"));
-      stage->certainty = g_strdup (tipme_json_text (from, "certainty"));
-      stage->at_ns = tipme_json_number (from, "ts_ns", answer->from_ns) - answer->from_ns;
-      g_ptr_array_add (answer->stages, stage);
-    }
+		stage->name = g_strdup(tipme_json_text(from, "name"));
+		stage->certainty = g_strdup(tipme_json_text(from, "certainty"));
+		stage->at_ns = tipme_json_number(from, "ts_ns", answer->from_ns) - answer->from_ns;
+		g_ptr_array_add(answer->stages, stage);
+	}
 }
 
-static void
-add_thread (TipmeAnswer *answer, guint32 tid)
+static void add_thread(TipmeAnswer *answer, guint32 tid)
 {
-  for (guint i = 0; i < answer->threads->len; i++)
-    if (g_array_index (answer->threads, guint32, i) == tid)
-      return;
-  g_array_append_val (answer->threads, tid);
+	for (guint i = 0; i < answer->threads->len; i++)
+		if (g_array_index(answer->threads, guint32, i) == tid)
+			return;
+	g_array_append_val(answer->threads, tid);
 }
 
-static void
-read_path (TipmeAnswer *answer, struct json_object *list)
+static void read_path(TipmeAnswer *answer, struct json_object *list)
 {
-  for (guint i = 0; i < tipme_json_length (list); i++)
-    {
-      struct json_object *from = json_object_array_get_idx (list, i);
-      struct json_object *blamed = tipme_json_get (from, "blamed");
-      g_autofree char *charged = who (blamed);
-      TipmeStretch *stretch = g_new0 (TipmeStretch, 1);
+	for (guint i = 0; i < tipme_json_length(list); i++) {
+		struct json_object *from = json_object_array_get_idx(list, i);
+		struct json_object *blamed = tipme_json_get(from, "blamed");
+		g_autofree char *charged = who(blamed);
+		TipmeStretch *stretch = g_new0(TipmeStretch, 1);
 
-      stretch->from_ns = tipme_json_number (from, "from_ns", 0);
-      stretch->to_ns = tipme_json_number (from, "to_ns", 0);
-      stretch->tid = (guint32) tipme_json_number (from, "tid", 0);
-      stretch->thread = g_strdup_printf ("%s (%u)", tipme_json_text (from, "comm"), stretch->tid);
-      stretch->state = g_strdup (tipme_json_text (from, "state"));
-      stretch->reason = g_strdup (tipme_json_text (from, "reason"));
-      stretch->charged = g_strdup_printf ("%s: %s", charged, tipme_json_text (blamed, "detail"));
-      g_ptr_array_add (answer->path, stretch);
-      if (stretch->tid)
-        add_thread (answer, stretch->tid);
-    }
+		stretch->from_ns = tipme_json_number(from, "from_ns", 0);
+		stretch->to_ns = tipme_json_number(from, "to_ns", 0);
+		stretch->tid = (guint32)tipme_json_number(from, "tid", 0);
+		stretch->thread =
+			g_strdup_printf("%s (%u)", tipme_json_text(from, "comm"), stretch->tid);
+		stretch->state = g_strdup(tipme_json_text(from, "state"));
+		stretch->reason = g_strdup(tipme_json_text(from, "reason"));
+		stretch->charged =
+			g_strdup_printf("%s: %s", charged, tipme_json_text(blamed, "detail"));
+		g_ptr_array_add(answer->path, stretch);
+		if (stretch->tid)
+			add_thread(answer, stretch->tid);
+	}
 }
 
-static void
-read_candidates (TipmeAnswer *answer, struct json_object *list)
+static void read_candidates(TipmeAnswer *answer, struct json_object *list)
 {
-  for (guint i = 0; i < tipme_json_length (list); i++)
-    {
-      struct json_object *from = json_object_array_get_idx (list, i);
-      g_autofree char *possible = tipme_text_ms (tipme_json_number (from, "possible_ns", G_MININT64));
-      g_autofree char *name = who (from);
+	for (guint i = 0; i < tipme_json_length(list); i++) {
+		struct json_object *from = json_object_array_get_idx(list, i);
+		g_autofree char *possible =
+			tipme_text_ms(tipme_json_number(from, "possible_ns", G_MININT64));
+		g_autofree char *name = who(from);
 
-      g_ptr_array_add (answer->candidates, g_strdup_printf ("%s, perhaps %s: %s", name, possible, tipme_json_text (from, "words")));
-    }
+		g_ptr_array_add(answer->candidates,
+				g_strdup_printf("%s, perhaps %s: %s", name, possible,
+						tipme_json_text(from, "words")));
+	}
 }
 
-static void
-read_texts (GPtrArray *to, struct json_object *list)
+static void read_texts(GPtrArray *to, struct json_object *list)
 {
-  for (guint i = 0; i < tipme_json_length (list); i++)
-    g_ptr_array_add (to, g_strdup (json_object_get_string (json_object_array_get_idx (list, i))));
+	for (guint i = 0; i < tipme_json_length(list); i++)
+		g_ptr_array_add(
+			to, g_strdup(json_object_get_string(json_object_array_get_idx(list, i))));
 }
 
-static void
-read_interval (TipmeAnswer *answer, struct json_object *interval)
+static void read_interval(TipmeAnswer *answer, struct json_object *interval)
 {
-  answer->from_ns = tipme_json_number (interval, "start_ns", 0);
-  answer->to_ns = tipme_json_number (interval, "end_ns", 0);
-  answer->usual_ns = tipme_json_number (interval, "usual_ns", G_MININT64);
-  answer->has_interval = interval && answer->to_ns > answer->from_ns;
+	answer->from_ns = tipme_json_number(interval, "start_ns", 0);
+	answer->to_ns = tipme_json_number(interval, "end_ns", 0);
+	answer->usual_ns = tipme_json_number(interval, "usual_ns", G_MININT64);
+	answer->has_interval = interval && answer->to_ns > answer->from_ns;
 }
 
-static double
-share (struct json_object *object, const char *name)
+static double share(struct json_object *object, const char *name)
 {
-  struct json_object *value = tipme_json_get (object, name);
+	struct json_object *value = tipme_json_get(object, name);
 
-  return value ? json_object_get_double (value) : 0;
+	return value ? json_object_get_double(value) : 0;
 }
 
-static void
-read_verdict (TipmeAnswer *answer, struct json_object *verdict)
+static void read_verdict(TipmeAnswer *answer, struct json_object *verdict)
 {
-  answer->kind = g_strdup (tipme_json_text (verdict, "kind"));
-  answer->sentence = g_strdup (tipme_json_text (verdict, "sentence"));
-  answer->ask = g_strdup (tipme_json_text (verdict, "door"));
-  answer->next = g_strdup (tipme_json_text (verdict, "next"));
-  answer->confidence = share (verdict, "confidence");
-  answer->exact = share (verdict, "exact");
-  read_texts (answer->known, tipme_json_get (verdict, "circumstances"));
+	answer->kind = g_strdup(tipme_json_text(verdict, "kind"));
+	answer->sentence = g_strdup(tipme_json_text(verdict, "sentence"));
+	answer->ask = g_strdup(tipme_json_text(verdict, "door"));
+	answer->next = g_strdup(tipme_json_text(verdict, "next"));
+	answer->confidence = share(verdict, "confidence");
+	answer->exact = share(verdict, "exact");
+	read_texts(answer->known, tipme_json_get(verdict, "circumstances"));
 }
 
-TipmeAnswer *
-tipme_answer_from_json (struct json_object *diagnosis)
+TipmeAnswer *tipme_answer_from_json(struct json_object *diagnosis)
 {
-  TipmeAnswer *answer = answer_new ();
-  struct json_object *event = tipme_json_get (diagnosis, "event");
+	TipmeAnswer *answer = answer_new();
+	struct json_object *event = tipme_json_get(diagnosis, "event");
 
-  answer->id = g_strdup (tipme_json_text (diagnosis, "id"));
-  answer->when = g_strdup (tipme_json_text (tipme_json_get (diagnosis, "when"), "text"));
-  answer->app = who (tipme_json_get (event, "client"));
-  answer->trigger_ns = tipme_json_number (tipme_json_get (diagnosis, "trigger"), "ns", 0);
-  answer->sampled = tipme_json_number (diagnosis, "sampled", 0) != 0;
-  read_interval (answer, tipme_json_get (diagnosis, "interval"));
-  read_verdict (answer, tipme_json_get (diagnosis, "verdict"));
-  read_parts (answer, tipme_json_get (diagnosis, "totals"));
-  read_stages (answer, event);
-  read_path (answer, tipme_json_get (diagnosis, "path"));
-  read_candidates (answer, tipme_json_get (diagnosis, "candidates"));
-  read_texts (answer->known, tipme_json_get (diagnosis, "damage"));
-  if (answer->sampled)
-    g_ptr_array_add (answer->known, g_strdup (_ ("The kernel's side comes from samples of /proc, 20 ms apart.")));
-  return answer;
+	answer->id = g_strdup(tipme_json_text(diagnosis, "id"));
+	answer->when = g_strdup(tipme_json_text(tipme_json_get(diagnosis, "when"), "text"));
+	answer->app = who(tipme_json_get(event, "client"));
+	answer->trigger_ns = tipme_json_number(tipme_json_get(diagnosis, "trigger"), "ns", 0);
+	answer->sampled = tipme_json_number(diagnosis, "sampled", 0) != 0;
+	read_interval(answer, tipme_json_get(diagnosis, "interval"));
+	read_verdict(answer, tipme_json_get(diagnosis, "verdict"));
+	read_parts(answer, tipme_json_get(diagnosis, "totals"));
+	read_stages(answer, event);
+	read_path(answer, tipme_json_get(diagnosis, "path"));
+	read_candidates(answer, tipme_json_get(diagnosis, "candidates"));
+	read_texts(answer->known, tipme_json_get(diagnosis, "damage"));
+	if (answer->sampled)
+		g_ptr_array_add(
+			answer->known,
+			g_strdup(_("The kernel's side comes from samples of /proc, 20 ms apart.")));
+	return answer;
 }

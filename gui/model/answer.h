@@ -7,51 +7,48 @@
 #include <json-c/json.h>
 
 /* A part of the sum: all that one process is charged with, of one kind. */
-typedef struct
-{
-  char *kind, *words; /* code; what the time went to */
-  char *who; /* "sha256sum (17975)", or "" */
-  gint64 ns;
+typedef struct {
+	char *kind, *words; /* code; what the time went to */
+	char *who; /* "sha256sum (17975)", or "" */
+	gint64 ns;
 } TipmePart;
 
 /* A stage from the finger to the screen. */
-typedef struct
-{
-  char *name, *certainty;
-  gint64 at_ns; /* from the beginning of the interval */
+typedef struct {
+	char *name, *certainty;
+	gint64 at_ns; /* from the beginning of the interval */
 } TipmeStage;
 
 /* A stretch of the wake-up chain. */
-typedef struct
-{
-  gint64 from_ns, to_ns; /* CLOCK_MONOTONIC */
-  guint32 tid;
-  char *thread, *state, *reason, *charged; /* charged: whom, for what */
+typedef struct {
+	gint64 from_ns, to_ns; /* CLOCK_MONOTONIC */
+	guint32 tid;
+	char *thread, *state, *reason, *charged; /* charged: whom, for what */
 } TipmeStretch;
 
-typedef struct
-{
-  char *problem; /* the command's own words where it failed, else NULL */
-  char *id, *kind, *sentence, *when, *ask, *next, *app;
-  gint64 trigger_ns;
-  gboolean has_interval;
-  gint64 from_ns, to_ns, usual_ns; /* interval: half-open; usual: G_MININT64 where not known */
-  double confidence, exact; /* 0 to 1 */
-  GPtrArray *parts; /* TipmePart, the largest first; they add up to the interval */
-  GPtrArray *stages; /* TipmeStage */
-  GPtrArray *path; /* TipmeStretch, without gap or overlap */
-  GPtrArray *candidates; /* char *: what may have been, where nothing is proven */
-  GPtrArray *known; /* char *: circumstances, what was not observed, damage, losses */
-  GArray *threads; /* guint32: threads of the path, each once, in order */
-  gboolean sampled; /* only samples of /proc */
+typedef struct {
+	char *problem; /* the command's own words where it failed, else NULL */
+	char *id, *kind, *sentence, *when, *ask, *next, *app;
+	gint64 trigger_ns;
+	gboolean has_interval;
+	gint64 from_ns, to_ns,
+		usual_ns; /* interval: half-open; usual: G_MININT64 where not known */
+	double confidence, exact; /* 0 to 1 */
+	GPtrArray *parts; /* TipmePart, the largest first; they add up to the interval */
+	GPtrArray *stages; /* TipmeStage */
+	GPtrArray *path; /* TipmeStretch, without gap or overlap */
+	GPtrArray *candidates; /* char *: what may have been, where nothing is proven */
+	GPtrArray *known; /* char *: circumstances, what was not observed, damage, losses */
+	GArray *threads; /* guint32: threads of the path, each once, in order */
+	gboolean sampled; /* only samples of /proc */
 } TipmeAnswer;
 
-TipmeAnswer *tipme_answer_from_json (struct json_object *diagnosis);
+TipmeAnswer *tipme_answer_from_json(struct json_object *diagnosis);
 
 /* An answer that says why there is none. */
-TipmeAnswer *tipme_answer_failed (const char *why);
+TipmeAnswer *tipme_answer_failed(const char *why);
 
 /* Accepts NULL. */
-void tipme_answer_free (TipmeAnswer *answer);
+void tipme_answer_free(TipmeAnswer *answer);
 
 #endif

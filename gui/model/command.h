@@ -11,12 +11,13 @@
  * NULL and an error with the command's own words where it printed no JSON, or was cancelled (then
  * it is ended). The caller puts the object back.
  */
-struct json_object *tipme_command_json (const char *const *args, GCancellable *cancellable, GError **error);
+struct json_object *tipme_command_json(const char *const *args, GCancellable *cancellable,
+				       GError **error);
 
 /* The words of `tipme ARGS...`, the program's path first. For g_strfreev(). */
-char **tipme_command_argv (const char *const *args);
+char **tipme_command_argv(const char *const *args);
 
 /* The same parsing, of what a verb has printed on standard output and error. */
-struct json_object *tipme_command_parse (const char *out, const char *said, GError **error);
+struct json_object *tipme_command_parse(const char *out, const char *said, GError **error);
 
 #endif

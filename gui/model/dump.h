@@ -9,23 +9,26 @@
 #include "episodes.h"
 #include "lanes.h"
 
-/* One line for each row: id, response in ns or "-", application, verdict; parted by tabs. Free it. */
-char *tipme_dump_rows (GPtrArray *rows);
+/*
+ * One line for each row: id, response in ns or "-", application, verdict; parted by tabs. Free it.
+ */
+char *tipme_dump_rows(GPtrArray *rows);
 
 /*
  * Lines of words parted by tabs: `sentence`, `interval` (from, to), `part` (kind, who, ns), `stage`
- * (name, ns from the interval's beginning), `path` (thread, from, to), `sum` (lane, then ns running,
- * runnable, blocked within the interval), `candidate`, `known`, `said`, `problem`. Either may be NULL.
+ * (name, ns from the interval's beginning), `path` (thread, from, to), `sum` (lane, then ns
+ * running, runnable, blocked within the interval), `candidate`, `known`, `said`, `problem`. Either
+ * may be NULL.
  */
-char *tipme_dump_episode (const TipmeAnswer *answer, const TipmeLanes *lanes);
+char *tipme_dump_episode(const TipmeAnswer *answer, const TipmeLanes *lanes);
 
 /*
  * The row that EPISODE means: an id, the beginning of just one, or `last`. It belongs to the list.
  * NULL: none or several; `found`: how many.
  */
-TipmeRow *tipme_rows_find (GPtrArray *rows, const char *episode, guint *found);
+TipmeRow *tipme_rows_find(GPtrArray *rows, const char *episode, guint *found);
 
 /* Why it is no row, in words. Free it. */
-char *tipme_rows_why_not (const char *episode, guint found);
+char *tipme_rows_why_not(const char *episode, guint found);
 
 #endif

@@ -9,151 +9,138 @@
 #include "numbers.h"
 #include "language.h"
 
-G_DEFINE_FINAL_TYPE (TipmeRow, tipme_row, G_TYPE_OBJECT)
+G_DEFINE_FINAL_TYPE(TipmeRow, tipme_row, G_TYPE_OBJECT)
 
-static void
-tipme_row_finalize (GObject *object)
+static void tipme_row_finalize(GObject *object)
 {
-  TipmeRow *self = TIPME_ROW (object);
+	TipmeRow *self = TIPME_ROW(object);
 
-  g_free (self->id);
-  g_free (self->path);
-  g_free (self->time);
-  g_free (self->app);
-  g_free (self->kind);
-  g_free (self->verdict);
-  g_free (self->note);
-  g_free (self->tags);
-  g_free (self->problem);
-  G_OBJECT_CLASS (tipme_row_parent_class)->finalize (object);
+	g_free(self->id);
+	g_free(self->path);
+	g_free(self->time);
+	g_free(self->app);
+	g_free(self->kind);
+	g_free(self->verdict);
+	g_free(self->note);
+	g_free(self->tags);
+	g_free(self->problem);
+	G_OBJECT_CLASS(tipme_row_parent_class)->finalize(object);
 }
 
-static void
-tipme_row_class_init (TipmeRowClass *klass)
+static void tipme_row_class_init(TipmeRowClass *klass)
 {
-  G_OBJECT_CLASS (klass)->finalize = tipme_row_finalize;
+	G_OBJECT_CLASS(klass)->finalize = tipme_row_finalize;
 }
 
-static void
-tipme_row_init (TipmeRow *self)
+static void tipme_row_init(TipmeRow *self)
 {
-  self->response_ns = G_MININT64;
+	self->response_ns = G_MININT64;
 }
 
-static char *
-joined (struct json_object *list)
+static char *joined(struct json_object *list)
 {
-  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+	g_autoptr(GStrvBuilder) words = g_strv_builder_new();
 
-  for (guint i = 0; i < tipme_json_length (list); i++)
-    {
-      const char *word = json_object_get_string (json_object_array_get_idx (list, i));
+	for (guint i = 0; i < tipme_json_length(list); i++) {
+		const char *word = json_object_get_string(json_object_array_get_idx(list, i));
 
-      g_strv_builder_add (words, word ? word : "");
-    }
-  g_auto (GStrv) all = g_strv_builder_end (words);
+		g_strv_builder_add(words, word ? word : "");
+	}
+	g_auto(GStrv) all = g_strv_builder_end(words);
 
-  return g_strjoinv (" ", all);
+	return g_strjoinv(" ", all);
 }
 
-static char *
-verdict_words (TipmeRow *row, const char *sentence)
+static char *verdict_words(TipmeRow *row, const char *sentence)
 {
-  if (*row->problem)
-    return g_strdup_printf (_ ("Damaged: %s"), row->problem);
-  return g_strdup (*sentence ? sentence : _ ("Not diagnosed yet: open it"));
+	if (*row->problem)
+		return g_strdup_printf(_("Damaged: %s"), row->problem);
+	return g_strdup(*sentence ? sentence : _("Not diagnosed yet: open it"));
 }
 
-static TipmeRow *
-row_from_json (struct json_object *object)
+static TipmeRow *row_from_json(struct json_object *object)
 {
-  TipmeRow *row = g_object_new (TIPME_TYPE_ROW, NULL);
-  struct json_object *verdict = tipme_json_get (object, "verdict");
+	TipmeRow *row = g_object_new(TIPME_TYPE_ROW, NULL);
+	struct json_object *verdict = tipme_json_get(object, "verdict");
 
-  row->id = g_strdup (tipme_json_text (object, "id"));
-  row->path = g_strdup (tipme_json_text (object, "path"));
-  row->time = g_strdup (tipme_json_text (object, "time"));
-  row->note = g_strdup (tipme_json_text (object, "note"));
-  row->tags = joined (tipme_json_get (object, "tags"));
-  row->problem = g_strdup (tipme_json_text (object, "problem"));
-  row->app = g_strdup (tipme_json_text (verdict, "client"));
-  row->kind = g_strdup (tipme_json_text (verdict, "kind"));
-  row->pinned = json_object_get_boolean (tipme_json_get (object, "pinned"));
-  row->response_ns = tipme_json_number (verdict, "interval_ns", G_MININT64);
-  row->verdict = verdict_words (row, tipme_json_text (verdict, "sentence"));
-  return row;
+	row->id = g_strdup(tipme_json_text(object, "id"));
+	row->path = g_strdup(tipme_json_text(object, "path"));
+	row->time = g_strdup(tipme_json_text(object, "time"));
+	row->note = g_strdup(tipme_json_text(object, "note"));
+	row->tags = joined(tipme_json_get(object, "tags"));
+	row->problem = g_strdup(tipme_json_text(object, "problem"));
+	row->app = g_strdup(tipme_json_text(verdict, "client"));
+	row->kind = g_strdup(tipme_json_text(verdict, "kind"));
+	row->pinned = json_object_get_boolean(tipme_json_get(object, "pinned"));
+	row->response_ns = tipme_json_number(verdict, "interval_ns", G_MININT64);
+	row->verdict = verdict_words(row, tipme_json_text(verdict, "sentence"));
+	return row;
 }
 
-GPtrArray *
-tipme_rows_from_json (struct json_object *list)
+GPtrArray *tipme_rows_from_json(struct json_object *list)
 {
-  GPtrArray *rows = g_ptr_array_new_with_free_func (g_object_unref);
-  struct json_object *episodes = tipme_json_get (list, "episodes");
+	GPtrArray *rows = g_ptr_array_new_with_free_func(g_object_unref);
+	struct json_object *episodes = tipme_json_get(list, "episodes");
 
-  for (guint i = tipme_json_length (episodes); i-- > 0;)
-    g_ptr_array_add (rows, row_from_json (json_object_array_get_idx (episodes, i)));
-  return rows;
+	for (guint i = tipme_json_length(episodes); i-- > 0;)
+		g_ptr_array_add(rows, row_from_json(json_object_array_get_idx(episodes, i)));
+	return rows;
 }
 
-const char *
-tipme_rows_folder (struct json_object *list)
+const char *tipme_rows_folder(struct json_object *list)
 {
-  return tipme_json_text (list, "folder");
+	return tipme_json_text(list, "folder");
 }
 
-static gboolean
-contains (const char *text, const char *word)
+static gboolean contains(const char *text, const char *word)
 {
-  g_autofree char *folded = g_utf8_casefold (text, -1);
-  g_autofree char *wanted = g_utf8_casefold (word, -1);
+	g_autofree char *folded = g_utf8_casefold(text, -1);
+	g_autofree char *wanted = g_utf8_casefold(word, -1);
 
-  return strstr (folded, wanted) != NULL;
+	return strstr(folded, wanted) != NULL;
 }
 
 /* A day as its own text: those compare as days do. */
-static char *
-day (const char *word)
+static char *day(const char *word)
 {
-  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
-  g_autoptr (GDateTime) then = NULL;
+	g_autoptr(GDateTime) now = g_date_time_new_now_local();
+	g_autoptr(GDateTime) then = NULL;
 
-  if (strcmp (word, "today") && strcmp (word, "yesterday"))
-    return g_strdup (word);
-  then = g_date_time_add_days (now, strcmp (word, "today") ? -1 : 0);
-  return g_date_time_format (then, "%Y-%m-%d");
+	if (strcmp(word, "today") && strcmp(word, "yesterday"))
+		return g_strdup(word);
+	then = g_date_time_add_days(now, strcmp(word, "today") ? -1 : 0);
+	return g_date_time_format(then, "%Y-%m-%d");
 }
 
-static gboolean
-word_matches (TipmeRow *row, const char *word)
+static gboolean word_matches(TipmeRow *row, const char *word)
 {
-  g_autofree char *time = tipme_text_local_time (row->time);
+	g_autofree char *time = tipme_text_local_time(row->time);
 
-  if (!strcmp (word, "is:pinned"))
-    return row->pinned;
-  if (g_str_has_prefix (word, "app:"))
-    return contains (row->app, word + 4);
-  if (g_str_has_prefix (word, "tag:"))
-    return contains (row->tags, word + 4);
-  if (g_str_has_prefix (word, "kind:"))
-    return contains (row->kind, word + 5);
-  if (g_str_has_prefix (word, "after:") || g_str_has_prefix (word, "before:"))
-    {
-      g_autofree char *limit = day (strchr (word, ':') + 1);
-      int order = strncmp (time, limit, strlen (limit));
+	if (!strcmp(word, "is:pinned"))
+		return row->pinned;
+	if (g_str_has_prefix(word, "app:"))
+		return contains(row->app, word + 4);
+	if (g_str_has_prefix(word, "tag:"))
+		return contains(row->tags, word + 4);
+	if (g_str_has_prefix(word, "kind:"))
+		return contains(row->kind, word + 5);
+	if (g_str_has_prefix(word, "after:") || g_str_has_prefix(word, "before:")) {
+		g_autofree char *limit = day(strchr(word, ':') + 1);
+		int order = strncmp(time, limit, strlen(limit));
 
-      return *word == 'a' ? order >= 0 : order < 0;
-    }
-  return contains (row->id, word) || contains (time, word) || contains (row->app, word) ||
-         contains (row->verdict, word) || contains (row->note, word) || contains (row->tags, word);
+		return *word == 'a' ? order >= 0 : order < 0;
+	}
+	return contains(row->id, word) || contains(time, word) || contains(row->app, word) ||
+	       contains(row->verdict, word) || contains(row->note, word) ||
+	       contains(row->tags, word);
 }
 
-gboolean
-tipme_row_matches (TipmeRow *row, const char *search)
+gboolean tipme_row_matches(TipmeRow *row, const char *search)
 {
-  g_auto (GStrv) words = g_strsplit_set (search, " \t", -1);
+	g_auto(GStrv) words = g_strsplit_set(search, " \t", -1);
 
-  for (char **word = words; *word; word++)
-    if (**word && !word_matches (row, *word))
-      return FALSE;
-  return TRUE;
+	for (char **word = words; *word; word++)
+		if (**word && !word_matches(row, *word))
+			return FALSE;
+	return TRUE;
 }

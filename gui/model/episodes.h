@@ -6,29 +6,28 @@
 #include <glib-object.h>
 #include <json-c/json.h>
 
-#define TIPME_TYPE_ROW (tipme_row_get_type ())
-G_DECLARE_FINAL_TYPE (TipmeRow, tipme_row, TIPME, ROW, GObject)
+#define TIPME_TYPE_ROW (tipme_row_get_type())
+G_DECLARE_FINAL_TYPE(TipmeRow, tipme_row, TIPME, ROW, GObject)
 
-struct _TipmeRow
-{
-  GObject parent_instance;
-  char *id, *path; /* path: its folder */
-  char *time; /* as recorded: UTC, ISO 8601 */
-  char *app; /* who answered; "" where that is not known yet */
-  char *kind; /* of the verdict; "" without one */
-  char *verdict; /* in plain words, never empty */
-  char *note; /* the user's words, or "" */
-  char *tags; /* a blank between two, or "" */
-  char *problem; /* why it cannot be read, or "" */
-  gboolean pinned; /* never removed to make room */
-  gint64 response_ns; /* G_MININT64: not known */
+struct _TipmeRow {
+	GObject parent_instance;
+	char *id, *path; /* path: its folder */
+	char *time; /* as recorded: UTC, ISO 8601 */
+	char *app; /* who answered; "" where that is not known yet */
+	char *kind; /* of the verdict; "" without one */
+	char *verdict; /* in plain words, never empty */
+	char *note; /* the user's words, or "" */
+	char *tags; /* a blank between two, or "" */
+	char *problem; /* why it cannot be read, or "" */
+	gboolean pinned; /* never removed to make room */
+	gint64 response_ns; /* G_MININT64: not known */
 };
 
 /* Rows of such an object, the newest first; never NULL. Elements are TipmeRow. */
-GPtrArray *tipme_rows_from_json (struct json_object *list);
+GPtrArray *tipme_rows_from_json(struct json_object *list);
 
 /* The folder of the library that `tipme list --json` names, or "". It belongs to the object. */
-const char *tipme_rows_folder (struct json_object *list);
+const char *tipme_rows_folder(struct json_object *list);
 
 /*
  * Does a row have all words of a search? A word is looked for in the id, time, application, verdict
@@ -36,6 +35,6 @@ const char *tipme_rows_folder (struct json_object *list);
  * pinned one; `app:NAME` in the application, `kind:KIND` in the kind, `tag:WORD` in the tags,
  * `after:DATE` and `before:DATE` compare days (YYYY-MM-DD, today, yesterday; local time).
  */
-gboolean tipme_row_matches (TipmeRow *row, const char *search);
+gboolean tipme_row_matches(TipmeRow *row, const char *search);
 
 #endif

@@ -6,29 +6,28 @@
 #include <glib.h>
 #include <json-c/json.h>
 
-typedef struct
-{
-  char *heading; /* or "" */
-  gboolean has_titles; /* the first row names the columns; all but the last are numbers */
-  GPtrArray *rows; /* char **: cells, at most four, NULL behind the last */
+typedef struct {
+	char *heading; /* or "" */
+	gboolean has_titles; /* the first row names the columns; all but the last are numbers */
+	GPtrArray *rows; /* char **: cells, at most four, NULL behind the last */
 } TipmeFacts;
 
 /* Tables of `tipme compare A B --json`; elements are TipmeFacts. Never NULL. */
-GPtrArray *tipme_facts_of_comparison (struct json_object *comparison);
+GPtrArray *tipme_facts_of_comparison(struct json_object *comparison);
 
 /* Tables of `tipme status --json`; one that says so where no recorder runs. Never NULL. */
-GPtrArray *tipme_facts_of_status (struct json_object *status);
+GPtrArray *tipme_facts_of_status(struct json_object *status);
 
 /* Tables of `tipme check EPISODE --json`. Never NULL. */
-GPtrArray *tipme_facts_of_check (struct json_object *check);
+GPtrArray *tipme_facts_of_check(struct json_object *check);
 
 /* Tables of `tipme list --week --json`. Never NULL. */
-GPtrArray *tipme_facts_of_week (struct json_object *week);
+GPtrArray *tipme_facts_of_week(struct json_object *week);
 
 /* Tables of `tipme latency report --json` or `tipme profile report --json`. Never NULL. */
-GPtrArray *tipme_facts_of_measurement (struct json_object *measurement);
+GPtrArray *tipme_facts_of_measurement(struct json_object *measurement);
 
 /* As lines, cells parted by tabs, each table's heading before it. Free it. */
-char *tipme_facts_dump (GPtrArray *tables);
+char *tipme_facts_dump(GPtrArray *tables);
 
 #endif

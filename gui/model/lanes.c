@@ -11,165 +11,151 @@
 
 #define BLOCK 32U /* spans for which one row of sums is kept */
 
-static gboolean
-is_long_wait (const TipmeSpan *span)
+static gboolean is_long_wait(const TipmeSpan *span)
 {
-  return span->state == TIPME_LANE_RUNNABLE && span->to_ns - span->from_ns >= TIPME_LANE_WORST_NS;
+	return span->state == TIPME_LANE_RUNNABLE &&
+	       span->to_ns - span->from_ns >= TIPME_LANE_WORST_NS;
 }
 
-TipmeLane *
-tipme_lane_new (char *name, const TipmeSpan *spans, guint count)
+TipmeLane *tipme_lane_new(char *name, const TipmeSpan *spans, guint count)
 {
-  TipmeLane *lane = g_new0 (TipmeLane, 1);
-  guint blocks = count / BLOCK + 1;
-  gint64 sums[TIPME_LANE_STATES] = { 0 };
-  guint waits = 0;
+	TipmeLane *lane = g_new0(TipmeLane, 1);
+	guint blocks = count / BLOCK + 1;
+	gint64 sums[TIPME_LANE_STATES] = { 0 };
+	guint waits = 0;
 
-  lane->name = name;
-  lane->spans = g_memdup2 (spans, (gsize) count * sizeof (*spans));
-  lane->count = count;
-  lane->sums = g_new0 (gint64, (gsize) blocks * TIPME_LANE_STATES);
-  lane->waits = g_new0 (guint, blocks);
-  for (guint i = 0; i < count; i++)
-    {
-      sums[spans[i].state] += spans[i].to_ns - spans[i].from_ns;
-      waits += is_long_wait (&spans[i]);
-      if ((i + 1) % BLOCK)
-        continue;
-      memcpy (&lane->sums[(i + 1) / BLOCK * TIPME_LANE_STATES], sums, sizeof (sums));
-      lane->waits[(i + 1) / BLOCK] = waits;
-    }
-  return lane;
+	lane->name = name;
+	lane->spans = g_memdup2(spans, (gsize)count * sizeof(*spans));
+	lane->count = count;
+	lane->sums = g_new0(gint64, (gsize)blocks * TIPME_LANE_STATES);
+	lane->waits = g_new0(guint, blocks);
+	for (guint i = 0; i < count; i++) {
+		sums[spans[i].state] += spans[i].to_ns - spans[i].from_ns;
+		waits += is_long_wait(&spans[i]);
+		if ((i + 1) % BLOCK)
+			continue;
+		memcpy(&lane->sums[(i + 1) / BLOCK * TIPME_LANE_STATES], sums, sizeof(sums));
+		lane->waits[(i + 1) / BLOCK] = waits;
+	}
+	return lane;
 }
 
-void
-tipme_lane_free (gpointer data)
+void tipme_lane_free(gpointer data)
 {
-  TipmeLane *lane = data;
+	TipmeLane *lane = data;
 
-  g_free (lane->name);
-  g_free (lane->spans);
-  g_free (lane->sums);
-  g_free (lane->waits);
-  g_free (lane);
+	g_free(lane->name);
+	g_free(lane->spans);
+	g_free(lane->sums);
+	g_free(lane->waits);
+	g_free(lane);
 }
 
-guint
-tipme_lane_at (const TipmeLane *lane, gint64 ns)
+guint tipme_lane_at(const TipmeLane *lane, gint64 ns)
 {
-  guint low = 0, high = lane->count;
+	guint low = 0, high = lane->count;
 
-  while (low < high)
-    {
-      guint middle = low + (high - low) / 2;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
 
-      if (lane->spans[middle].to_ns <= ns)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
+		if (lane->spans[middle].to_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* What came before a time: sums and long waits that begin before it. */
-static void
-until (const TipmeLane *lane, gint64 ns, gint64 sums[TIPME_LANE_STATES], guint *waits)
+static void until(const TipmeLane *lane, gint64 ns, gint64 sums[TIPME_LANE_STATES], guint *waits)
 {
-  guint at = tipme_lane_at (lane, ns), block = at / BLOCK;
+	guint at = tipme_lane_at(lane, ns), block = at / BLOCK;
 
-  memcpy (sums, &lane->sums[block * TIPME_LANE_STATES], TIPME_LANE_STATES * sizeof (*sums));
-  *waits = lane->waits[block];
-  for (guint i = block * BLOCK; i < at; i++)
-    {
-      sums[lane->spans[i].state] += lane->spans[i].to_ns - lane->spans[i].from_ns;
-      *waits += is_long_wait (&lane->spans[i]);
-    }
-  if (at < lane->count && lane->spans[at].from_ns < ns)
-    {
-      sums[lane->spans[at].state] += ns - lane->spans[at].from_ns;
-      *waits += is_long_wait (&lane->spans[at]);
-    }
+	memcpy(sums, &lane->sums[block * TIPME_LANE_STATES], TIPME_LANE_STATES * sizeof(*sums));
+	*waits = lane->waits[block];
+	for (guint i = block * BLOCK; i < at; i++) {
+		sums[lane->spans[i].state] += lane->spans[i].to_ns - lane->spans[i].from_ns;
+		*waits += is_long_wait(&lane->spans[i]);
+	}
+	if (at < lane->count && lane->spans[at].from_ns < ns) {
+		sums[lane->spans[at].state] += ns - lane->spans[at].from_ns;
+		*waits += is_long_wait(&lane->spans[at]);
+	}
 }
 
-void
-tipme_lane_sums (const TipmeLane *lane, gint64 from_ns, gint64 to_ns, gint64 sums[TIPME_LANE_STATES])
+void tipme_lane_sums(const TipmeLane *lane, gint64 from_ns, gint64 to_ns,
+		     gint64 sums[TIPME_LANE_STATES])
 {
-  gint64 before[TIPME_LANE_STATES];
-  guint waits;
+	gint64 before[TIPME_LANE_STATES];
+	guint waits;
 
-  until (lane, from_ns, before, &waits);
-  until (lane, to_ns, sums, &waits);
-  sums[TIPME_LANE_NOTHING] = to_ns - from_ns;
-  for (int state = TIPME_LANE_BLOCKED; state < TIPME_LANE_STATES; state++)
-    {
-      sums[state] -= before[state];
-      sums[TIPME_LANE_NOTHING] -= sums[state];
-    }
+	until(lane, from_ns, before, &waits);
+	until(lane, to_ns, sums, &waits);
+	sums[TIPME_LANE_NOTHING] = to_ns - from_ns;
+	for (int state = TIPME_LANE_BLOCKED; state < TIPME_LANE_STATES; state++) {
+		sums[state] -= before[state];
+		sums[TIPME_LANE_NOTHING] -= sums[state];
+	}
 }
 
-static void
-add_pixel (GArray *pixels, int x, guint8 state, gboolean wait)
+static void add_pixel(GArray *pixels, int x, guint8 state, gboolean wait)
 {
-  TipmePixels next = { x, 1, state, wait };
-  TipmePixels *last = pixels->len ? &g_array_index (pixels, TipmePixels, pixels->len - 1) : NULL;
+	TipmePixels next = { x, 1, state, wait };
+	TipmePixels *last =
+		pixels->len ? &g_array_index(pixels, TipmePixels, pixels->len - 1) : NULL;
 
-  if (last && last->state == state && last->wait == wait)
-    last->width++;
-  else
-    g_array_append_val (pixels, next);
+	if (last && last->state == state && last->wait == wait)
+		last->width++;
+	else
+		g_array_append_val(pixels, next);
 }
 
 /* A long wait that goes on at a pixel's left edge began before it. */
-static gboolean
-waits_at (const TipmeLane *lane, gint64 ns)
+static gboolean waits_at(const TipmeLane *lane, gint64 ns)
 {
-  guint at = tipme_lane_at (lane, ns);
+	guint at = tipme_lane_at(lane, ns);
 
-  return at < lane->count && lane->spans[at].from_ns < ns && is_long_wait (&lane->spans[at]);
+	return at < lane->count && lane->spans[at].from_ns < ns && is_long_wait(&lane->spans[at]);
 }
 
-void
-tipme_lane_pixels (const TipmeLane *lane, gint64 from_ns, gint64 to_ns, int width, GArray *pixels)
+void tipme_lane_pixels(const TipmeLane *lane, gint64 from_ns, gint64 to_ns, int width,
+		       GArray *pixels)
 {
-  gint64 before[TIPME_LANE_STATES], after[TIPME_LANE_STATES];
-  guint waits_before, waits_after;
-  gint64 left = from_ns;
+	gint64 before[TIPME_LANE_STATES], after[TIPME_LANE_STATES];
+	guint waits_before, waits_after;
+	gint64 left = from_ns;
 
-  g_array_set_size (pixels, 0);
-  until (lane, left, before, &waits_before);
-  for (int x = 0; x < width; x++)
-    {
-      gint64 right = from_ns + (gint64) ((double) (to_ns - from_ns) * (x + 1) / width);
-      gint64 rest = right - left, most = 0;
-      guint8 best = TIPME_LANE_NOTHING;
+	g_array_set_size(pixels, 0);
+	until(lane, left, before, &waits_before);
+	for (int x = 0; x < width; x++) {
+		gint64 right = from_ns + (gint64)((double)(to_ns - from_ns) * (x + 1) / width);
+		gint64 rest = right - left, most = 0;
+		guint8 best = TIPME_LANE_NOTHING;
 
-      until (lane, right, after, &waits_after);
-      for (guint8 state = TIPME_LANE_BLOCKED; state < TIPME_LANE_STATES; state++)
-        {
-          gint64 took = after[state] - before[state];
+		until(lane, right, after, &waits_after);
+		for (guint8 state = TIPME_LANE_BLOCKED; state < TIPME_LANE_STATES; state++) {
+			gint64 took = after[state] - before[state];
 
-          rest -= took;
-          if (took && took >= most)
-            {
-              most = took;
-              best = state;
-            }
-        }
-      add_pixel (pixels, x, rest > most ? TIPME_LANE_NOTHING : best,
-                 waits_after > waits_before || (right > left && waits_at (lane, left)));
-      memcpy (before, after, sizeof (before));
-      waits_before = waits_after;
-      left = right;
-    }
+			rest -= took;
+			if (took && took >= most) {
+				most = took;
+				best = state;
+			}
+		}
+		add_pixel(pixels, x, rest > most ? TIPME_LANE_NOTHING : best,
+			  waits_after > waits_before || (right > left && waits_at(lane, left)));
+		memcpy(before, after, sizeof(before));
+		waits_before = waits_after;
+		left = right;
+	}
 }
 
-void
-tipme_lanes_free (TipmeLanes *lanes)
+void tipme_lanes_free(TipmeLanes *lanes)
 {
-  if (!lanes)
-    return;
-  g_ptr_array_unref (lanes->lanes);
-  g_ptr_array_unref (lanes->said);
-  g_hash_table_unref (lanes->names);
-  g_free (lanes);
+	if (!lanes)
+		return;
+	g_ptr_array_unref(lanes->lanes);
+	g_ptr_array_unref(lanes->said);
+	g_hash_table_unref(lanes->names);
+	g_free(lanes);
 }

@@ -8,80 +8,79 @@
 
 #include <gio/gio.h>
 
-typedef enum
-{
-  TIPME_LANE_NOTHING, /* idle, absent, not recorded */
-  TIPME_LANE_BLOCKED,
-  TIPME_LANE_RUNNABLE, /* waits for a CPU */
-  TIPME_LANE_RUNNING,
-  TIPME_LANE_STATES
+typedef enum {
+	TIPME_LANE_NOTHING, /* idle, absent, not recorded */
+	TIPME_LANE_BLOCKED,
+	TIPME_LANE_RUNNABLE, /* waits for a CPU */
+	TIPME_LANE_RUNNING,
+	TIPME_LANE_STATES
 } TipmeLaneState;
 
 /* Waits of this length and more are marked at any zoom. */
 #define TIPME_LANE_WORST_NS 100000
 
-typedef struct
-{
-  gint64 from_ns, to_ns; /* half-open */
-  guint32 who; /* CPU lanes: the thread that ran; thread lanes: the CPU; G_MAXUINT32: not known */
-  guint8 state; /* TipmeLaneState */
-  guint8 task_state; /* blocked: enum tipme_task_state */
+typedef struct {
+	gint64 from_ns, to_ns; /* half-open */
+	guint32 who; /* CPU lanes: the thread that ran; thread lanes: the CPU; G_MAXUINT32: not
+			known */
+	guint8 state; /* TipmeLaneState */
+	guint8 task_state; /* blocked: enum tipme_task_state */
 } TipmeSpan;
 
-typedef struct
-{
-  char *name; /* "CPU 0", "xterm (17515)" */
-  gboolean is_cpu;
-  guint32 number; /* of the CPU, or the thread's */
-  TipmeSpan *spans;
-  guint count;
-  gint64 *sums; /* private: prefix sums of each state, a row of TIPME_LANE_STATES for each block */
-  guint *waits; /* private: long waits before each block */
+typedef struct {
+	char *name; /* "CPU 0", "xterm (17515)" */
+	gboolean is_cpu;
+	guint32 number; /* of the CPU, or the thread's */
+	TipmeSpan *spans;
+	guint count;
+	gint64 *sums; /* private: prefix sums of each state, a row of TIPME_LANE_STATES for each
+			 block */
+	guint *waits; /* private: long waits before each block */
 } TipmeLane;
 
 /* What one pixel or a run of equal pixels of a lane shows. */
-typedef struct
-{
-  int x, width;
-  guint8 state; /* that took most of the time */
-  gboolean wait; /* a wait for a CPU of TIPME_LANE_WORST_NS or more lies in it */
+typedef struct {
+	int x, width;
+	guint8 state; /* that took most of the time */
+	gboolean wait; /* a wait for a CPU of TIPME_LANE_WORST_NS or more lies in it */
 } TipmePixels;
 
-typedef struct
-{
-  GPtrArray *lanes; /* TipmeLane */
-  GPtrArray *said; /* char *: what could not be read */
-  GHashTable *names; /* thread number to its name */
-  gint64 first_ns, last_ns;
+typedef struct {
+	GPtrArray *lanes; /* TipmeLane */
+	GPtrArray *said; /* char *: what could not be read */
+	GHashTable *names; /* thread number to its name */
+	gint64 first_ns, last_ns;
 } TipmeLanes;
 
 /*
  * Reads the folder of an episode: a lane for each CPU, and for each of `threads`. NULL and an
  * error, a sentence, where it does not open. What is damaged is said in `said`.
  */
-TipmeLanes *tipme_lanes_load (const char *folder, const guint32 *threads, guint thread_count,
-                              GCancellable *cancellable, GError **error);
+TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint thread_count,
+			     GCancellable *cancellable, GError **error);
 
 /* Accepts NULL. */
-void tipme_lanes_free (TipmeLanes *lanes);
+void tipme_lanes_free(TipmeLanes *lanes);
 
 /* A lane of spans (sorted, no overlap), which are copied. For tipme_lane_free(). */
-TipmeLane *tipme_lane_new (char *name, const TipmeSpan *spans, guint count);
-void tipme_lane_free (gpointer lane);
+TipmeLane *tipme_lane_new(char *name, const TipmeSpan *spans, guint count);
+void tipme_lane_free(gpointer lane);
 
 /* Time in each state within [from, to): the rest up to its length is TIPME_LANE_NOTHING. */
-void tipme_lane_sums (const TipmeLane *lane, gint64 from_ns, gint64 to_ns, gint64 sums[TIPME_LANE_STATES]);
+void tipme_lane_sums(const TipmeLane *lane, gint64 from_ns, gint64 to_ns,
+		     gint64 sums[TIPME_LANE_STATES]);
 
 /* Index of the span that covers a time, or else of the next one; `count` behind the last. */
-guint tipme_lane_at (const TipmeLane *lane, gint64 ns);
+guint tipme_lane_at(const TipmeLane *lane, gint64 ns);
 
 /*
  * At most one element for each of `width` pixels of [from, to), in order; where two states took
  * as long, the later of TipmeLaneState wins. Elements are TipmePixels; nothing is left out.
  */
-void tipme_lane_pixels (const TipmeLane *lane, gint64 from_ns, gint64 to_ns, int width, GArray *pixels);
+void tipme_lane_pixels(const TipmeLane *lane, gint64 from_ns, gint64 to_ns, int width,
+		       GArray *pixels);
 
 /* A span in words, for tables and screen readers. Free it. */
-char *tipme_lanes_words (const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span);
+char *tipme_lanes_words(const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span);
 
 #endif

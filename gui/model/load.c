@@ -7,233 +7,221 @@
 #include "language.h"
 
 /* All that is open while lanes are made. */
-typedef struct
-{
-  struct tipme_episode *ep;
-  struct tipme_events ev;
-  struct tipme_threads *th;
-  struct tipme_states st;
-  struct tipme_cpu_intervals ci;
+typedef struct {
+	struct tipme_episode *ep;
+	struct tipme_events ev;
+	struct tipme_threads *th;
+	struct tipme_states st;
+	struct tipme_cpu_intervals ci;
 } Reading;
 
-static void
-reading_close (Reading *r)
+static void reading_close(Reading *r)
 {
-  tipme_cpu_intervals_free (&r->ci);
-  tipme_states_free (&r->st);
-  tipme_threads_free (r->th);
-  tipme_events_free (&r->ev);
-  tipme_episode_close (r->ep);
+	tipme_cpu_intervals_free(&r->ci);
+	tipme_states_free(&r->st);
+	tipme_threads_free(r->th);
+	tipme_events_free(&r->ev);
+	tipme_episode_close(r->ep);
 }
 
-static char *
-who_name (Reading *r, guint32 tid, guint64 ns)
+static char *who_name(Reading *r, guint32 tid, guint64 ns)
 {
-  struct tipme_who who;
-  g_autofree char *name = NULL;
+	struct tipme_who who;
+	g_autofree char *name = NULL;
 
-  tipme_threads_at (r->th, tid, ns, &who);
-  name = g_utf8_make_valid (who.comm, -1);
-  for (char *c = name; *c; c++)
-    if ((guchar) *c < ' ' || *c == 127)
-      *c = '?';
-  return g_strdup_printf ("%s (%u)", name, tid);
+	tipme_threads_at(r->th, tid, ns, &who);
+	name = g_utf8_make_valid(who.comm, -1);
+	for (char *c = name; *c; c++)
+		if ((guchar)*c < ' ' || *c == 127)
+			*c = '?';
+	return g_strdup_printf("%s (%u)", name, tid);
 }
 
-static void
-note_name (TipmeLanes *lanes, Reading *r, guint32 tid, guint64 ns)
+static void note_name(TipmeLanes *lanes, Reading *r, guint32 tid, guint64 ns)
 {
-  gpointer key = GUINT_TO_POINTER (tid);
+	gpointer key = GUINT_TO_POINTER(tid);
 
-  if (tid && tid != TIPME_NONE && !g_hash_table_contains (lanes->names, key))
-    g_hash_table_insert (lanes->names, key, who_name (r, tid, ns));
+	if (tid && tid != TIPME_NONE && !g_hash_table_contains(lanes->names, key))
+		g_hash_table_insert(lanes->names, key, who_name(r, tid, ns));
 }
 
-static void
-add_lane (TipmeLanes *lanes, char *name, GArray *spans, gboolean is_cpu, guint32 number)
+static void add_lane(TipmeLanes *lanes, char *name, GArray *spans, gboolean is_cpu, guint32 number)
 {
-  TipmeLane *lane = tipme_lane_new (name, (const TipmeSpan *) (void *) spans->data, spans->len);
+	TipmeLane *lane = tipme_lane_new(name, (const TipmeSpan *)(void *)spans->data, spans->len);
 
-  lane->is_cpu = is_cpu;
-  lane->number = number;
-  g_ptr_array_add (lanes->lanes, lane);
-  g_array_set_size (spans, 0);
+	lane->is_cpu = is_cpu;
+	lane->number = number;
+	g_ptr_array_add(lanes->lanes, lane);
+	g_array_set_size(spans, 0);
 }
 
-static void
-cpu_lanes (TipmeLanes *lanes, Reading *r)
+static void cpu_lanes(TipmeLanes *lanes, Reading *r)
 {
-  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (TipmeSpan));
-  const struct tipme_cpu_intervals *ci = &r->ci;
+	g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(TipmeSpan));
+	const struct tipme_cpu_intervals *ci = &r->ci;
 
-  for (guint32 i = 0; i < ci->count; i++)
-    {
-      TipmeSpan span = { (gint64) ci->from_ns[i], (gint64) ci->to_ns[i], ci->tid[i], TIPME_LANE_RUNNING, 0 };
+	for (guint32 i = 0; i < ci->count; i++) {
+		TipmeSpan span = { (gint64)ci->from_ns[i], (gint64)ci->to_ns[i], ci->tid[i],
+				   TIPME_LANE_RUNNING, 0 };
 
-      note_name (lanes, r, ci->tid[i], ci->from_ns[i]);
-      if (ci->tid[i] != 0 && ci->tid[i] != TIPME_NONE)
-        g_array_append_val (spans, span);
-      if (i + 1 == ci->count || ci->cpu[i + 1] != ci->cpu[i])
-        add_lane (lanes, g_strdup_printf ("CPU %u", ci->cpu[i]), spans, TRUE, ci->cpu[i]);
-    }
+		note_name(lanes, r, ci->tid[i], ci->from_ns[i]);
+		if (ci->tid[i] != 0 && ci->tid[i] != TIPME_NONE)
+			g_array_append_val(spans, span);
+		if (i + 1 == ci->count || ci->cpu[i + 1] != ci->cpu[i])
+			add_lane(lanes, g_strdup_printf("CPU %u", ci->cpu[i]), spans, TRUE,
+				 ci->cpu[i]);
+	}
 }
 
-static guint8
-lane_state (guint8 kind)
+static guint8 lane_state(guint8 kind)
 {
-  switch (kind)
-    {
-    case TIPME_INTERVAL_RUNNING:
-      return TIPME_LANE_RUNNING;
-    case TIPME_INTERVAL_RUNNABLE:
-      return TIPME_LANE_RUNNABLE;
-    case TIPME_INTERVAL_BLOCKED:
-      return TIPME_LANE_BLOCKED;
-    default:
-      return TIPME_LANE_NOTHING;
-    }
+	switch (kind) {
+	case TIPME_INTERVAL_RUNNING: return TIPME_LANE_RUNNING;
+	case TIPME_INTERVAL_RUNNABLE: return TIPME_LANE_RUNNABLE;
+	case TIPME_INTERVAL_BLOCKED: return TIPME_LANE_BLOCKED;
+	default: return TIPME_LANE_NOTHING;
+	}
 }
 
-static void
-thread_lanes (TipmeLanes *lanes, Reading *r)
+static void thread_lanes(TipmeLanes *lanes, Reading *r)
 {
-  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (TipmeSpan));
-  const struct tipme_states *st = &r->st;
+	g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(TipmeSpan));
+	const struct tipme_states *st = &r->st;
 
-  for (guint32 i = 0; i < st->count; i++)
-    {
-      TipmeSpan span = { (gint64) st->from_ns[i], (gint64) st->to_ns[i], st->cpu[i], lane_state (st->kind[i]), st->state[i] };
+	for (guint32 i = 0; i < st->count; i++) {
+		TipmeSpan span = { (gint64)st->from_ns[i], (gint64)st->to_ns[i], st->cpu[i],
+				   lane_state(st->kind[i]), st->state[i] };
 
-      if (st->flags[i] & TIPME_INTERVAL_NO_CPU || span.state == TIPME_LANE_BLOCKED)
-        span.who = TIPME_NONE;
-      if (span.state != TIPME_LANE_NOTHING)
-        g_array_append_val (spans, span);
-      if (i + 1 == st->count || st->tid[i + 1] != st->tid[i])
-        {
-          note_name (lanes, r, st->tid[i], st->to_ns[i] - 1);
-          add_lane (lanes, who_name (r, st->tid[i], st->to_ns[i] - 1), spans, FALSE, st->tid[i]);
-        }
-    }
+		if (st->flags[i] & TIPME_INTERVAL_NO_CPU || span.state == TIPME_LANE_BLOCKED)
+			span.who = TIPME_NONE;
+		if (span.state != TIPME_LANE_NOTHING)
+			g_array_append_val(spans, span);
+		if (i + 1 == st->count || st->tid[i + 1] != st->tid[i]) {
+			note_name(lanes, r, st->tid[i], st->to_ns[i] - 1);
+			add_lane(lanes, who_name(r, st->tid[i], st->to_ns[i] - 1), spans, FALSE,
+				 st->tid[i]);
+		}
+	}
 }
 
-static void
-span_of (const struct tipme_episode *ep, guint64 *from, guint64 *to)
+static void span_of(const struct tipme_episode *ep, guint64 *from, guint64 *to)
 {
-  const struct tipme_episode_facts *facts = tipme_episode_facts (ep);
+	const struct tipme_episode_facts *facts = tipme_episode_facts(ep);
 
-  *from = facts->trigger_ns;
-  *to = MAX (facts->end_ns, facts->trigger_ns);
-  for (size_t i = 0; i < facts->coverage_count; i++)
-    if (facts->coverage[i].records && facts->coverage[i].source != TIPME_SOURCE_TIPMED)
-      *from = MIN (*from, facts->coverage[i].first_ns);
+	*from = facts->trigger_ns;
+	*to = MAX(facts->end_ns, facts->trigger_ns);
+	for (size_t i = 0; i < facts->coverage_count; i++)
+		if (facts->coverage[i].records && facts->coverage[i].source != TIPME_SOURCE_TIPMED)
+			*from = MIN(*from, facts->coverage[i].first_ns);
 }
 
-static int
-read_all (Reading *r, const guint32 *threads, guint count, guint64 from, guint64 to, GCancellable *cancellable)
+static int read_all(Reading *r, const guint32 *threads, guint count, guint64 from, guint64 to,
+		    GCancellable *cancellable)
 {
-  int err = tipme_events_load (&r->ev, r->ep, from, to);
+	int err = tipme_events_load(&r->ev, r->ep, from, to);
 
-  err = err ? err : tipme_threads_load (&r->th, r->ep, &r->ev);
-  if (!err && g_cancellable_is_cancelled (cancellable))
-    return -ECANCELED;
-  err = err ? err : tipme_states_make (&r->st, &r->ev, r->th, threads, count, from, to);
-  return err ? err : tipme_cpu_intervals_make (&r->ci, &r->ev, r->th, from, to);
+	err = err ? err : tipme_threads_load(&r->th, r->ep, &r->ev);
+	if (!err && g_cancellable_is_cancelled(cancellable))
+		return -ECANCELED;
+	err = err ? err : tipme_states_make(&r->st, &r->ev, r->th, threads, count, from, to);
+	return err ? err : tipme_cpu_intervals_make(&r->ci, &r->ev, r->th, from, to);
 }
 
-static TipmeLanes *
-lanes_new (void)
+static TipmeLanes *lanes_new(void)
 {
-  TipmeLanes *lanes = g_new0 (TipmeLanes, 1);
+	TipmeLanes *lanes = g_new0(TipmeLanes, 1);
 
-  lanes->lanes = g_ptr_array_new_with_free_func (tipme_lane_free);
-  lanes->said = g_ptr_array_new_with_free_func (g_free);
-  lanes->names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  return lanes;
+	lanes->lanes = g_ptr_array_new_with_free_func(tipme_lane_free);
+	lanes->said = g_ptr_array_new_with_free_func(g_free);
+	lanes->names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	return lanes;
 }
 
-static void
-take_damage (TipmeLanes *lanes, Reading *r)
+static void take_damage(TipmeLanes *lanes, Reading *r)
 {
-  const struct tipme_episode_facts *facts = tipme_episode_facts (r->ep);
+	const struct tipme_episode_facts *facts = tipme_episode_facts(r->ep);
 
-  for (size_t i = 0; i < tipme_episode_damage_count (r->ep); i++)
-    g_ptr_array_add (lanes->said, g_utf8_make_valid (tipme_episode_damage (r->ep, i), -1));
-  if (r->ev.sampled)
-    g_ptr_array_add (lanes->said, g_strdup (_ ("Only samples of /proc: what lies between two samples is not known.")));
-  if (facts->has_bundle)
-    g_ptr_array_add (lanes->said, g_strdup (_ ("A bundle: it holds only the records around the problem.")));
-  if (!lanes->lanes->len)
-    g_ptr_array_add (lanes->said, g_strdup (_ ("It has no records of the kernel: there are no lanes to draw.")));
+	for (size_t i = 0; i < tipme_episode_damage_count(r->ep); i++)
+		g_ptr_array_add(lanes->said, g_utf8_make_valid(tipme_episode_damage(r->ep, i), -1));
+	if (r->ev.sampled)
+		g_ptr_array_add(
+			lanes->said,
+			g_strdup(_(
+				"Only samples of /proc: what lies between two samples is not known.")));
+	if (facts->has_bundle)
+		g_ptr_array_add(
+			lanes->said,
+			g_strdup(_("A bundle: it holds only the records around the problem.")));
+	if (!lanes->lanes->len)
+		g_ptr_array_add(
+			lanes->said,
+			g_strdup(
+				_("It has no records of the kernel: there are no lanes to draw.")));
 }
 
-TipmeLanes *
-tipme_lanes_load (const char *folder, const guint32 *threads, guint thread_count, GCancellable *cancellable, GError **error)
+TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint thread_count,
+			     GCancellable *cancellable, GError **error)
 {
-  Reading r = { 0 };
-  char why[512] = "";
-  guint64 from, to;
+	Reading r = { 0 };
+	char why[512] = "";
+	guint64 from, to;
 
-  if (tipme_episode_open (&r.ep, folder, why, sizeof (why)))
-    {
-      g_autofree char *words = g_utf8_make_valid (why, -1);
+	if (tipme_episode_open(&r.ep, folder, why, sizeof(why))) {
+		g_autofree char *words = g_utf8_make_valid(why, -1);
 
-      g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s: %s", folder, words);
-      return NULL;
-    }
-  TipmeLanes *lanes = lanes_new ();
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s: %s", folder, words);
+		return NULL;
+	}
+	TipmeLanes *lanes = lanes_new();
 
-  span_of (r.ep, &from, &to);
-  lanes->first_ns = (gint64) from;
-  lanes->last_ns = (gint64) to;
-  int err = read_all (&r, threads, thread_count, from, to, cancellable);
+	span_of(r.ep, &from, &to);
+	lanes->first_ns = (gint64)from;
+	lanes->last_ns = (gint64)to;
+	int err = read_all(&r, threads, thread_count, from, to, cancellable);
 
-  if (err)
-    {
-      g_set_error (error, G_IO_ERROR, err == -ECANCELED ? G_IO_ERROR_CANCELLED : G_IO_ERROR_FAILED, "%s: %s", folder, g_strerror (-err));
-      reading_close (&r);
-      tipme_lanes_free (lanes);
-      return NULL;
-    }
-  thread_lanes (lanes, &r);
-  cpu_lanes (lanes, &r);
-  take_damage (lanes, &r);
-  reading_close (&r);
-  return lanes;
+	if (err) {
+		g_set_error(error, G_IO_ERROR,
+			    err == -ECANCELED ? G_IO_ERROR_CANCELLED : G_IO_ERROR_FAILED, "%s: %s",
+			    folder, g_strerror(-err));
+		reading_close(&r);
+		tipme_lanes_free(lanes);
+		return NULL;
+	}
+	thread_lanes(lanes, &r);
+	cpu_lanes(lanes, &r);
+	take_damage(lanes, &r);
+	reading_close(&r);
+	return lanes;
 }
 
-static const char *
-name_of (const TipmeLanes *lanes, guint32 tid)
+static const char *name_of(const TipmeLanes *lanes, guint32 tid)
 {
-  const char *name = g_hash_table_lookup (lanes->names, GUINT_TO_POINTER (tid));
+	const char *name = g_hash_table_lookup(lanes->names, GUINT_TO_POINTER(tid));
 
-  return name ? name : "?";
+	return name ? name : "?";
 }
 
 /* What a sleep is, in the words of docs/formats.md; its reason is the diagnosis's to say. */
-static const char *
-sleep_words (guint8 state)
+static const char *sleep_words(guint8 state)
 {
-  switch (state)
-    {
-    case TIPME_TASK_STATE_DISK_SLEEP:
-      return _ ("blocked, not to be interrupted");
-    case TIPME_TASK_STATE_STOPPED:
-      return _ ("stopped");
-    case TIPME_TASK_STATE_TRACED:
-      return _ ("stopped by a debugger");
-    default:
-      return _ ("blocked");
-    }
+	switch (state) {
+	case TIPME_TASK_STATE_DISK_SLEEP: return _("blocked, not to be interrupted");
+	case TIPME_TASK_STATE_STOPPED: return _("stopped");
+	case TIPME_TASK_STATE_TRACED: return _("stopped by a debugger");
+	default: return _("blocked");
+	}
 }
 
-char *
-tipme_lanes_words (const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span)
+char *tipme_lanes_words(const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span)
 {
-  if (lane->is_cpu)
-    return g_strdup_printf (_ ("runs %s"), name_of (lanes, span->who));
-  if (span->state == TIPME_LANE_BLOCKED)
-    return g_strdup (sleep_words (span->task_state));
-  if (span->who == TIPME_NONE)
-    return g_strdup (span->state == TIPME_LANE_RUNNING ? _ ("running") : _ ("waits for a CPU"));
-  return g_strdup_printf (span->state == TIPME_LANE_RUNNING ? _ ("running on CPU %u") : _ ("waits for CPU %u"), span->who);
+	if (lane->is_cpu)
+		return g_strdup_printf(_("runs %s"), name_of(lanes, span->who));
+	if (span->state == TIPME_LANE_BLOCKED)
+		return g_strdup(sleep_words(span->task_state));
+	if (span->who == TIPME_NONE)
+		return g_strdup(span->state == TIPME_LANE_RUNNING ? _("running")
+								  : _("waits for a CPU"));
+	return g_strdup_printf(span->state == TIPME_LANE_RUNNING ? _("running on CPU %u")
+								 : _("waits for CPU %u"),
+			       span->who);
 }

@@ -7,22 +7,21 @@
 
 #include "lanes.h"
 
-#define TIPME_TYPE_SPAN_ITEM (tipme_span_item_get_type ())
-G_DECLARE_FINAL_TYPE (TipmeSpanItem, tipme_span_item, TIPME, SPAN_ITEM, GObject)
+#define TIPME_TYPE_SPAN_ITEM (tipme_span_item_get_type())
+G_DECLARE_FINAL_TYPE(TipmeSpanItem, tipme_span_item, TIPME, SPAN_ITEM, GObject)
 
-struct _TipmeSpanItem
-{
-  GObject parent_instance;
-  TipmeSpan span;
-  char *words;
+struct _TipmeSpanItem {
+	GObject parent_instance;
+	TipmeSpan span;
+	char *words;
 };
 
-#define TIPME_TYPE_SPAN_LIST (tipme_span_list_get_type ())
-G_DECLARE_FINAL_TYPE (TipmeSpanList, tipme_span_list, TIPME, SPAN_LIST, GObject)
+#define TIPME_TYPE_SPAN_LIST (tipme_span_list_get_type())
+G_DECLARE_FINAL_TYPE(TipmeSpanList, tipme_span_list, TIPME, SPAN_LIST, GObject)
 
-TipmeSpanList *tipme_span_list_new (void);
+TipmeSpanList *tipme_span_list_new(void);
 
 /* Shows a lane (or NULL: nothing), which must live until the next call. Announces the change. */
-void tipme_span_list_set (TipmeSpanList *self, const TipmeLanes *lanes, const TipmeLane *lane);
+void tipme_span_list_set(TipmeSpanList *self, const TipmeLanes *lanes, const TipmeLane *lane);
 
 #endif

@@ -4,116 +4,105 @@
 
 #include "undo.h"
 
-typedef struct
-{
-  TipmeUndo *undo;
-  char **args;
-  char **ids; /* of a removal that waits, else NULL */
-  guint waits; /* source, or 0 */
+typedef struct {
+	TipmeUndo *undo;
+	char **args;
+	char **ids; /* of a removal that waits, else NULL */
+	guint waits; /* source, or 0 */
 } Step;
 
-struct _TipmeUndo
-{
-  TipmeUndoDoes does;
-  GPtrArray *steps; /* Step, the newest last */
+struct _TipmeUndo {
+	TipmeUndoDoes does;
+	GPtrArray *steps; /* Step, the newest last */
 };
 
-static void
-step_free (gpointer data)
+static void step_free(gpointer data)
 {
-  Step *step = data;
+	Step *step = data;
 
-  if (step->waits)
-    g_source_remove (step->waits);
-  g_strfreev (step->args);
-  g_strfreev (step->ids);
-  g_free (step);
+	if (step->waits)
+		g_source_remove(step->waits);
+	g_strfreev(step->args);
+	g_strfreev(step->ids);
+	g_free(step);
 }
 
-TipmeUndo *
-tipme_undo_new (const TipmeUndoDoes *does)
+TipmeUndo *tipme_undo_new(const TipmeUndoDoes *does)
 {
-  TipmeUndo *undo = g_new0 (TipmeUndo, 1);
+	TipmeUndo *undo = g_new0(TipmeUndo, 1);
 
-  undo->does = *does;
-  undo->steps = g_ptr_array_new_with_free_func (step_free);
-  return undo;
+	undo->does = *does;
+	undo->steps = g_ptr_array_new_with_free_func(step_free);
+	return undo;
 }
 
-static void
-run (TipmeUndo *undo, const Step *step)
+static void run(TipmeUndo *undo, const Step *step)
 {
-  undo->does.run ((const char *const *) step->args, undo->does.data);
+	undo->does.run((const char *const *)step->args, undo->does.data);
 }
 
-void
-tipme_undo_free (TipmeUndo *undo)
+void tipme_undo_free(TipmeUndo *undo)
 {
-  if (!undo)
-    return;
-  for (guint i = 0; i < undo->steps->len; i++)
-    {
-      const Step *step = g_ptr_array_index (undo->steps, i);
+	if (!undo)
+		return;
+	for (guint i = 0; i < undo->steps->len; i++) {
+		const Step *step = g_ptr_array_index(undo->steps, i);
 
-      if (step->ids)
-        undo->does.last ((const char *const *) step->args, undo->does.data);
-    }
-  g_ptr_array_unref (undo->steps);
-  g_free (undo);
+		if (step->ids)
+			undo->does.last((const char *const *)step->args, undo->does.data);
+	}
+	g_ptr_array_unref(undo->steps);
+	g_free(undo);
 }
 
-static Step *
-push (TipmeUndo *undo, const char *const *args)
+static Step *push(TipmeUndo *undo, const char *const *args)
 {
-  Step *step = g_new0 (Step, 1);
+	Step *step = g_new0(Step, 1);
 
-  step->undo = undo;
-  step->args = g_strdupv ((char **) args);
-  g_ptr_array_add (undo->steps, step);
-  return step;
+	step->undo = undo;
+	step->args = g_strdupv((char **)args);
+	g_ptr_array_add(undo->steps, step);
+	return step;
 }
 
-void
-tipme_undo_push (TipmeUndo *undo, const char *const *args)
+void tipme_undo_push(TipmeUndo *undo, const char *const *args)
 {
-  push (undo, args);
+	push(undo, args);
 }
 
-static gboolean
-on_waited (gpointer data)
+static gboolean on_waited(gpointer data)
 {
-  Step *step = data;
-  TipmeUndo *undo = step->undo;
+	Step *step = data;
+	TipmeUndo *undo = step->undo;
 
-  step->waits = 0;
-  run (undo, step);
-  undo->does.hide ((const char *const *) step->ids, FALSE, undo->does.data); /* the list knows */
-  g_ptr_array_remove (undo->steps, step);
-  return G_SOURCE_REMOVE;
+	step->waits = 0;
+	run(undo, step);
+	undo->does.hide((const char *const *)step->ids, FALSE,
+			undo->does.data); /* the list knows */
+	g_ptr_array_remove(undo->steps, step);
+	return G_SOURCE_REMOVE;
 }
 
-void
-tipme_undo_later (TipmeUndo *undo, const char *const *args, const char *const *ids)
+void tipme_undo_later(TipmeUndo *undo, const char *const *args, const char *const *ids)
 {
-  Step *step = push (undo, args);
+	Step *step = push(undo, args);
 
-  step->ids = g_strdupv ((char **) ids);
-  step->waits = g_timeout_add (undo->does.wait_ms, on_waited, step);
-  undo->does.hide (ids, TRUE, undo->does.data);
+	step->ids = g_strdupv((char **)ids);
+	step->waits = g_timeout_add(undo->does.wait_ms, on_waited, step);
+	undo->does.hide(ids, TRUE, undo->does.data);
 }
 
-gboolean
-tipme_undo_last (TipmeUndo *undo)
+gboolean tipme_undo_last(TipmeUndo *undo)
 {
-  Step *step;
+	Step *step;
 
-  if (!undo->steps->len)
-    return FALSE;
-  step = g_ptr_array_index (undo->steps, undo->steps->len - 1);
-  if (step->ids)
-    undo->does.hide ((const char *const *) step->ids, FALSE, undo->does.data);
-  else
-    run (undo, step);
-  g_ptr_array_remove (undo->steps, step);
-  return TRUE;
+	if (!undo->steps->len)
+		return FALSE;
+	step = g_ptr_array_index(undo->steps, undo->steps->len - 1);
+	if (step->ids)
+		undo->does.hide((const char *const *)step->ids, FALSE, undo->does.data);
+	else
+		run(undo, step);
+	g_ptr_array_remove(undo->steps, step);
+	return TRUE;
 }

@@ -6,20 +6,19 @@
 
 #include <glib/gstdio.h>
 
-char *
-tipme_unpack_folder (const char *file)
+char *tipme_unpack_folder(const char *file)
 {
-  GStatBuf facts;
+	GStatBuf facts;
 
-  if (!g_file_test (file, G_FILE_TEST_IS_REGULAR) || g_stat (file, &facts))
-    return NULL;
-  g_autofree char *path = g_canonicalize_filename (file, NULL);
-  g_autofree char *key = g_strdup_printf ("%s\n%" G_GINT64_FORMAT "\n%" G_GINT64_FORMAT, path,
-                                          (gint64) facts.st_size, (gint64) facts.st_mtime);
-  g_autofree char *name = g_compute_checksum_for_string (G_CHECKSUM_SHA256, key, -1);
-  g_autofree char *parent = g_build_filename (g_get_user_cache_dir (), "tipme", "opened", NULL);
+	if (!g_file_test(file, G_FILE_TEST_IS_REGULAR) || g_stat(file, &facts))
+		return NULL;
+	g_autofree char *path = g_canonicalize_filename(file, NULL);
+	g_autofree char *key = g_strdup_printf("%s\n%" G_GINT64_FORMAT "\n%" G_GINT64_FORMAT, path,
+					       (gint64)facts.st_size, (gint64)facts.st_mtime);
+	g_autofree char *name = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key, -1);
+	g_autofree char *parent = g_build_filename(g_get_user_cache_dir(), "tipme", "opened", NULL);
 
-  if (g_mkdir_with_parents (parent, 0700))
-    return NULL;
-  return g_build_filename (parent, name, NULL);
+	if (g_mkdir_with_parents(parent, 0700))
+		return NULL;
+	return g_build_filename(parent, name, NULL);
 }

@@ -12,216 +12,207 @@
 #define NO_SWATCH G_MAXUINT
 #define MOST_PARTS 7 /* named in the legend; the others are one */
 
-GtkWidget *
-tipme_label_new (const char *text, const char *css)
+GtkWidget *tipme_label_new(const char *text, const char *css)
 {
-  GtkWidget *label = gtk_label_new (text);
+	GtkWidget *label = gtk_label_new(text);
 
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
-  if (css)
-    gtk_widget_add_css_class (label, css);
-  return label;
+	gtk_label_set_wrap(GTK_LABEL(label), TRUE);
+	gtk_label_set_wrap_mode(GTK_LABEL(label), PANGO_WRAP_WORD_CHAR);
+	gtk_label_set_xalign(GTK_LABEL(label), 0);
+	gtk_label_set_selectable(GTK_LABEL(label), TRUE);
+	if (css)
+		gtk_widget_add_css_class(label, css);
+	return label;
 }
 
-static void
-add (GtkWidget *box, const char *text, const char *css)
+static void add(GtkWidget *box, const char *text, const char *css)
 {
-  if (text && *text)
-    gtk_box_append (GTK_BOX (box), tipme_label_new (text, css));
+	if (text && *text)
+		gtk_box_append(GTK_BOX(box), tipme_label_new(text, css));
 }
 
-static void
-add_headed (GtkWidget *box, const char *heading, const char *text)
+static void add_headed(GtkWidget *box, const char *heading, const char *text)
 {
-  if (!text || !*text)
-    return;
-  add (box, heading, "heading");
-  add (box, text, NULL);
+	if (!text || !*text)
+		return;
+	add(box, heading, "heading");
+	add(box, text, NULL);
 }
 
 /* One bar, drawn from the answer that its page holds. */
-static void
-draw_bar (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
+static void draw_bar(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
-  const TipmeAnswer *answer = tipme_session_answer (data);
-  double x = 0;
+	const TipmeAnswer *answer = tipme_session_answer(data);
+	double x = 0;
 
-  if (!answer || !answer->has_interval)
-    return;
-  for (guint i = 0; i < answer->parts->len; i++)
-    {
-      const TipmePart *part = g_ptr_array_index (answer->parts, i);
-      double length = width * (double) part->ns / (double) (answer->to_ns - answer->from_ns);
-      GdkRGBA colour = tipme_paint_part (MIN (i, MOST_PARTS));
+	if (!answer || !answer->has_interval)
+		return;
+	for (guint i = 0; i < answer->parts->len; i++) {
+		const TipmePart *part = g_ptr_array_index(answer->parts, i);
+		double length =
+			width * (double)part->ns / (double)(answer->to_ns - answer->from_ns);
+		GdkRGBA colour = tipme_paint_part(MIN(i, MOST_PARTS));
 
-      gdk_cairo_set_source_rgba (cr, &colour);
-      cairo_rectangle (cr, x, 0, length, height);
-      cairo_fill (cr);
-      x += length;
-    }
+		gdk_cairo_set_source_rgba(cr, &colour);
+		cairo_rectangle(cr, x, 0, length, height);
+		cairo_fill(cr);
+		x += length;
+	}
 }
 
-static void
-draw_swatch (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
+static void draw_swatch(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
-  GdkRGBA colour = tipme_paint_part (GPOINTER_TO_UINT (data));
+	GdkRGBA colour = tipme_paint_part(GPOINTER_TO_UINT(data));
 
-  gdk_cairo_set_source_rgba (cr, &colour);
-  cairo_paint (cr);
+	gdk_cairo_set_source_rgba(cr, &colour);
+	cairo_paint(cr);
 }
 
-static void
-add_legend_row (GtkGrid *grid, int row, guint place, gint64 ns, gint64 all, const char *words)
+static void add_legend_row(GtkGrid *grid, int row, guint place, gint64 ns, gint64 all,
+			   const char *words)
 {
-  GtkWidget *swatch = gtk_drawing_area_new ();
-  g_autofree char *time = tipme_text_ms (ns);
-  g_autofree char *share = g_strdup_printf ("%.1f %%", 100.0 * (double) ns / (double) all);
-  GtkWidget *time_label = gtk_label_new (time), *share_label = gtk_label_new (share);
+	GtkWidget *swatch = gtk_drawing_area_new();
+	g_autofree char *time = tipme_text_ms(ns);
+	g_autofree char *share = g_strdup_printf("%.1f %%", 100.0 * (double)ns / (double)all);
+	GtkWidget *time_label = gtk_label_new(time), *share_label = gtk_label_new(share);
 
-  gtk_drawing_area_set_content_width (GTK_DRAWING_AREA (swatch), 14);
-  gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (swatch), 14);
-  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (swatch), draw_swatch, GUINT_TO_POINTER (place), NULL);
-  gtk_widget_set_valign (swatch, GTK_ALIGN_CENTER);
-  gtk_label_set_xalign (GTK_LABEL (time_label), 1);
-  gtk_label_set_xalign (GTK_LABEL (share_label), 1);
-  gtk_widget_add_css_class (time_label, "numeric");
-  gtk_widget_add_css_class (share_label, "numeric");
-  gtk_widget_set_opacity (swatch, place == NO_SWATCH ? 0 : 1);
-  gtk_grid_attach (grid, swatch, 0, row, 1, 1);
-  gtk_grid_attach (grid, time_label, 1, row, 1, 1);
-  gtk_grid_attach (grid, share_label, 2, row, 1, 1);
-  gtk_grid_attach (grid, tipme_label_new (words, NULL), 3, row, 1, 1);
+	gtk_drawing_area_set_content_width(GTK_DRAWING_AREA(swatch), 14);
+	gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(swatch), 14);
+	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(swatch), draw_swatch,
+				       GUINT_TO_POINTER(place), NULL);
+	gtk_widget_set_valign(swatch, GTK_ALIGN_CENTER);
+	gtk_label_set_xalign(GTK_LABEL(time_label), 1);
+	gtk_label_set_xalign(GTK_LABEL(share_label), 1);
+	gtk_widget_add_css_class(time_label, "numeric");
+	gtk_widget_add_css_class(share_label, "numeric");
+	gtk_widget_set_opacity(swatch, place == NO_SWATCH ? 0 : 1);
+	gtk_grid_attach(grid, swatch, 0, row, 1, 1);
+	gtk_grid_attach(grid, time_label, 1, row, 1, 1);
+	gtk_grid_attach(grid, share_label, 2, row, 1, 1);
+	gtk_grid_attach(grid, tipme_label_new(words, NULL), 3, row, 1, 1);
 }
 
-static GtkWidget *
-legend_new (const TipmeAnswer *answer)
+static GtkWidget *legend_new(const TipmeAnswer *answer)
 {
-  GtkWidget *grid = gtk_grid_new ();
-  gint64 all = answer->to_ns - answer->from_ns, rest = 0;
-  guint i;
+	GtkWidget *grid = gtk_grid_new();
+	gint64 all = answer->to_ns - answer->from_ns, rest = 0;
+	guint i;
 
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 12);
-  gtk_grid_set_row_spacing (GTK_GRID (grid), 4);
-  for (i = 0; i < answer->parts->len; i++)
-    {
-      const TipmePart *part = g_ptr_array_index (answer->parts, i);
-      g_autofree char *words = *part->who ? g_strdup_printf ("%s: %s", part->words, part->who) : g_strdup (part->words);
+	gtk_grid_set_column_spacing(GTK_GRID(grid), 12);
+	gtk_grid_set_row_spacing(GTK_GRID(grid), 4);
+	for (i = 0; i < answer->parts->len; i++) {
+		const TipmePart *part = g_ptr_array_index(answer->parts, i);
+		g_autofree char *words = *part->who
+						 ? g_strdup_printf("%s: %s", part->words, part->who)
+						 : g_strdup(part->words);
 
-      if (i >= MOST_PARTS)
-        rest += part->ns;
-      else
-        add_legend_row (GTK_GRID (grid), (int) i, i, part->ns, all, words);
-    }
-  if (i > MOST_PARTS)
-    add_legend_row (GTK_GRID (grid), MOST_PARTS, MOST_PARTS, rest, all, _ ("all else"));
-  add_legend_row (GTK_GRID (grid), MOST_PARTS + 1, NO_SWATCH, all, all, _ ("in all"));
-  return grid;
+		if (i >= MOST_PARTS)
+			rest += part->ns;
+		else
+			add_legend_row(GTK_GRID(grid), (int)i, i, part->ns, all, words);
+	}
+	if (i > MOST_PARTS)
+		add_legend_row(GTK_GRID(grid), MOST_PARTS, MOST_PARTS, rest, all, _("all else"));
+	add_legend_row(GTK_GRID(grid), MOST_PARTS + 1, NO_SWATCH, all, all, _("in all"));
+	return grid;
 }
 
-static void
-add_sum (GtkWidget *box, TipmeSession *session, const TipmeAnswer *answer)
+static void add_sum(GtkWidget *box, TipmeSession *session, const TipmeAnswer *answer)
 {
-  GtkWidget *bar = gtk_drawing_area_new ();
+	GtkWidget *bar = gtk_drawing_area_new();
 
-  if (!answer->has_interval || !answer->parts->len)
-    return;
-  gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (bar), 28);
-  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (bar), draw_bar, session, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (bar), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Where the time went; the list below has the numbers"), -1);
-  add (box, _ ("Where the time went"), "heading");
-  gtk_box_append (GTK_BOX (box), bar);
-  gtk_box_append (GTK_BOX (box), legend_new (answer));
+	if (!answer->has_interval || !answer->parts->len)
+		return;
+	gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(bar), 28);
+	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(bar), draw_bar, session, NULL);
+	gtk_accessible_update_property(GTK_ACCESSIBLE(bar), GTK_ACCESSIBLE_PROPERTY_LABEL,
+				       _("Where the time went; the list below has the numbers"),
+				       -1);
+	add(box, _("Where the time went"), "heading");
+	gtk_box_append(GTK_BOX(box), bar);
+	gtk_box_append(GTK_BOX(box), legend_new(answer));
 }
 
-static void
-add_stages (GtkWidget *box, const TipmeAnswer *answer)
+static void add_stages(GtkWidget *box, const TipmeAnswer *answer)
 {
-  GtkWidget *flow = gtk_flow_box_new ();
+	GtkWidget *flow = gtk_flow_box_new();
 
-  if (!answer->stages->len)
-    return;
-  gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (flow), 10);
-  gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (flow), GTK_SELECTION_NONE);
-  for (guint i = 0; i < answer->stages->len; i++)
-    {
-      const TipmeStage *stage = g_ptr_array_index (answer->stages, i);
-      g_autofree char *at = tipme_text_ms (stage->at_ns);
-      g_autofree char *text = g_strdup_printf ("%s%s\n%s%s", i ? "\342\206\222 " : "", stage->name, at,
-                                               g_strcmp0 (stage->certainty, "exact") ? _ (" (inferred)") : "");
+	if (!answer->stages->len)
+		return;
+	gtk_flow_box_set_max_children_per_line(GTK_FLOW_BOX(flow), 10);
+	gtk_flow_box_set_selection_mode(GTK_FLOW_BOX(flow), GTK_SELECTION_NONE);
+	for (guint i = 0; i < answer->stages->len; i++) {
+		const TipmeStage *stage = g_ptr_array_index(answer->stages, i);
+		g_autofree char *at = tipme_text_ms(stage->at_ns);
+		g_autofree char *text = g_strdup_printf(
+			"%s%s\n%s%s", i ? "\342\206\222 " : "", stage->name, at,
+			g_strcmp0(stage->certainty, "exact") ? _(" (inferred)") : "");
 
-      gtk_flow_box_insert (GTK_FLOW_BOX (flow), gtk_label_new (text), -1);
-    }
-  add (box, _ ("From the finger to the screen"), "heading");
-  gtk_box_append (GTK_BOX (box), flow);
+		gtk_flow_box_insert(GTK_FLOW_BOX(flow), gtk_label_new(text), -1);
+	}
+	add(box, _("From the finger to the screen"), "heading");
+	gtk_box_append(GTK_BOX(box), flow);
 }
 
-static void
-add_list (GtkWidget *box, const char *heading, GPtrArray *texts)
+static void add_list(GtkWidget *box, const char *heading, GPtrArray *texts)
 {
-  if (texts->len)
-    add (box, heading, "heading");
-  for (guint i = 0; i < texts->len; i++)
-    add (box, g_ptr_array_index (texts, i), NULL);
+	if (texts->len)
+		add(box, heading, "heading");
+	for (guint i = 0; i < texts->len; i++)
+		add(box, g_ptr_array_index(texts, i), NULL);
 }
 
-static void
-add_certainty (GtkWidget *box, const TipmeAnswer *answer)
+static void add_certainty(GtkWidget *box, const TipmeAnswer *answer)
 {
-  g_autofree char *text = g_strdup_printf (_ ("%.0f %% of the delay measured exactly"), 100 * answer->exact);
+	g_autofree char *text =
+		g_strdup_printf(_("%.0f %% of the delay measured exactly"), 100 * answer->exact);
 
-  if (answer->has_interval)
-    add (box, text, "dim-label");
+	if (answer->has_interval)
+		add(box, text, "dim-label");
 }
 
-static void
-fill_page (GtkWidget *box, TipmeSession *session)
+static void fill_page(GtkWidget *box, TipmeSession *session)
 {
-  const TipmeAnswer *answer = tipme_session_answer (session);
-  const TipmeLanes *lanes = tipme_session_lanes (session);
+	const TipmeAnswer *answer = tipme_session_answer(session);
+	const TipmeLanes *lanes = tipme_session_lanes(session);
 
-  if (answer->problem)
-    {
-      add (box, _ ("There is no verdict on this episode"), "title-2");
-      add (box, answer->problem, NULL);
-    }
-  else
-    {
-      add (box, answer->sentence, "title-2");
-      add (box, answer->when, "dim-label");
-    }
-  add_headed (box, _ ("Whom to ask"), answer->ask);
-  add_headed (box, _ ("What to do"), answer->next);
-  add_list (box, _ ("What it may have been"), answer->candidates);
-  add_sum (box, session, answer);
-  add_stages (box, answer);
-  add_list (box, _ ("What else is known"), answer->known);
-  if (lanes)
-    add_list (box, _ ("About the records"), lanes->said);
-  add_headed (box, _ ("The records cannot be read"), tipme_session_problem (session));
-  add_certainty (box, answer);
+	if (answer->problem) {
+		add(box, _("There is no verdict on this episode"), "title-2");
+		add(box, answer->problem, NULL);
+	} else {
+		add(box, answer->sentence, "title-2");
+		add(box, answer->when, "dim-label");
+	}
+	add_headed(box, _("Whom to ask"), answer->ask);
+	add_headed(box, _("What to do"), answer->next);
+	add_list(box, _("What it may have been"), answer->candidates);
+	add_sum(box, session, answer);
+	add_stages(box, answer);
+	add_list(box, _("What else is known"), answer->known);
+	if (lanes)
+		add_list(box, _("About the records"), lanes->said);
+	add_headed(box, _("The records cannot be read"), tipme_session_problem(session));
+	add_certainty(box, answer);
 }
 
-static void
-on_loaded (TipmeSession *session, GtkWidget *scrolled)
+static void on_loaded(TipmeSession *session, GtkWidget *scrolled)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 10), *clamp = adw_clamp_new ();
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 10), *clamp = adw_clamp_new();
 
-  g_object_set (box, "margin-top", 24, "margin-bottom", 24, "margin-start", 24, "margin-end", 24, NULL);
-  fill_page (box, session);
-  adw_clamp_set_maximum_size (ADW_CLAMP (clamp), 900);
-  adw_clamp_set_child (ADW_CLAMP (clamp), box);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), clamp);
+	g_object_set(box, "margin-top", 24, "margin-bottom", 24, "margin-start", 24, "margin-end",
+		     24, NULL);
+	fill_page(box, session);
+	adw_clamp_set_maximum_size(ADW_CLAMP(clamp), 900);
+	adw_clamp_set_child(ADW_CLAMP(clamp), box);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), clamp);
 }
 
-GtkWidget *
-tipme_answer_page_new (TipmeSession *session)
+GtkWidget *tipme_answer_page_new(TipmeSession *session)
 {
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
+	GtkWidget *scrolled = gtk_scrolled_window_new();
 
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  g_signal_connect_object (session, "loaded", G_CALLBACK (on_loaded), scrolled, 0);
-  return scrolled;
+	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
+				       GTK_POLICY_AUTOMATIC);
+	g_signal_connect_object(session, "loaded", G_CALLBACK(on_loaded), scrolled, 0);
+	return scrolled;
 }

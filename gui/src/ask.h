@@ -6,10 +6,10 @@
 #include <gtk/gtk.h>
 
 /* text: what was typed. Not called where the user cancels. */
-typedef void (*TipmeAsked) (const char *text, gpointer data);
+typedef void (*TipmeAsked)(const char *text, gpointer data);
 
 /* `text` stands in the entry first. free_data (or NULL) ends `data` with the question. */
-void tipme_ask (GtkWindow *window, const char *heading, const char *body, const char *text,
-                TipmeAsked asked, gpointer data, GDestroyNotify free_data);
+void tipme_ask(GtkWindow *window, const char *heading, const char *body, const char *text,
+	       TipmeAsked asked, gpointer data, GDestroyNotify free_data);
 
 #endif

@@ -8,6 +8,6 @@
 #include "curves.h"
 
 /* Draws a chart of `charts`, which it keeps alive. */
-GtkWidget *tipme_chart_new (GPtrArray *charts, guint nr);
+GtkWidget *tipme_chart_new(GPtrArray *charts, guint nr);
 
 #endif

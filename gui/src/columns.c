@@ -4,57 +4,53 @@
 
 #include "columns.h"
 
-typedef struct
-{
-  TipmeCellText text;
-  gpointer data;
-  gboolean number;
+typedef struct {
+	TipmeCellText text;
+	gpointer data;
+	gboolean number;
 } Column;
 
-static void
-setup (GtkSignalListItemFactory *factory, GtkListItem *item, Column *column)
+static void setup(GtkSignalListItemFactory *factory, GtkListItem *item, Column *column)
 {
-  GtkWidget *label = gtk_label_new (NULL);
+	GtkWidget *label = gtk_label_new(NULL);
 
-  gtk_label_set_xalign (GTK_LABEL (label), column->number ? 1 : 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
-  if (column->number)
-    gtk_widget_add_css_class (label, "numeric");
-  gtk_list_item_set_child (item, label);
+	gtk_label_set_xalign(GTK_LABEL(label), column->number ? 1 : 0);
+	gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
+	if (column->number)
+		gtk_widget_add_css_class(label, "numeric");
+	gtk_list_item_set_child(item, label);
 }
 
-static void
-bind (GtkSignalListItemFactory *factory, GtkListItem *item, Column *column)
+static void bind(GtkSignalListItemFactory *factory, GtkListItem *item, Column *column)
 {
-  g_autofree char *text = column->text (gtk_list_item_get_item (item), column->data);
-  GtkWidget *label = gtk_list_item_get_child (item);
+	g_autofree char *text = column->text(gtk_list_item_get_item(item), column->data);
+	GtkWidget *label = gtk_list_item_get_child(item);
 
-  gtk_label_set_text (GTK_LABEL (label), text);
-  gtk_widget_set_tooltip_text (label, text);
+	gtk_label_set_text(GTK_LABEL(label), text);
+	gtk_widget_set_tooltip_text(label, text);
 }
 
-static void
-column_free (gpointer data, GClosure *closure)
+static void column_free(gpointer data, GClosure *closure)
 {
-  g_free (data);
+	g_free(data);
 }
 
-GtkColumnViewColumn *
-tipme_columns_add (GtkColumnView *view, const char *title, gboolean expand, gboolean number, TipmeCellText text, gpointer data)
+GtkColumnViewColumn *tipme_columns_add(GtkColumnView *view, const char *title, gboolean expand,
+				       gboolean number, TipmeCellText text, gpointer data)
 {
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-  Column *column = g_new0 (Column, 1);
+	GtkListItemFactory *factory = gtk_signal_list_item_factory_new();
+	Column *column = g_new0(Column, 1);
 
-  column->text = text;
-  column->data = data;
-  column->number = number;
-  g_signal_connect_data (factory, "setup", G_CALLBACK (setup), column, column_free, 0);
-  g_signal_connect (factory, "bind", G_CALLBACK (bind), column);
-  GtkColumnViewColumn *made = gtk_column_view_column_new (title, factory);
+	column->text = text;
+	column->data = data;
+	column->number = number;
+	g_signal_connect_data(factory, "setup", G_CALLBACK(setup), column, column_free, 0);
+	g_signal_connect(factory, "bind", G_CALLBACK(bind), column);
+	GtkColumnViewColumn *made = gtk_column_view_column_new(title, factory);
 
-  gtk_column_view_column_set_expand (made, expand);
-  gtk_column_view_column_set_resizable (made, TRUE);
-  gtk_column_view_append_column (view, made);
-  g_object_unref (made);
-  return made;
+	gtk_column_view_column_set_expand(made, expand);
+	gtk_column_view_column_set_resizable(made, TRUE);
+	gtk_column_view_append_column(view, made);
+	g_object_unref(made);
+	return made;
 }

@@ -6,10 +6,10 @@
 #include <gtk/gtk.h>
 
 /* The text of a cell for an item of the model; the caller frees it. */
-typedef char *(*TipmeCellText) (gpointer item, gpointer data);
+typedef char *(*TipmeCellText)(gpointer item, gpointer data);
 
 /* Adds a column; expand: it takes what room is left; number: right-aligned. */
-GtkColumnViewColumn *tipme_columns_add (GtkColumnView *view, const char *title, gboolean expand, gboolean number,
-                                        TipmeCellText text, gpointer data);
+GtkColumnViewColumn *tipme_columns_add(GtkColumnView *view, const char *title, gboolean expand,
+				       gboolean number, TipmeCellText text, gpointer data);
 
 #endif

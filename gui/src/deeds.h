@@ -7,21 +7,21 @@
 
 #include "undo.h"
 
-typedef struct
-{
-  GtkWidget *window, *episodes; /* episodes: the page whose selection is meant */
-  TipmeUndo *undo; /* made by tipme_deeds_install() */
-  void (*say) (const char *text, gboolean undo, gpointer data); /* a line; undo: with that button */
-  void (*measured) (const char *file, gpointer data); /* shows a measurement */
-  void (*changed) (gpointer data); /* the library, or the recorder, may be another */
-  void (*show) (const char *name, GPtrArray *rows, gpointer data); /* rows NULL: as it is */
-  gpointer data;
+typedef struct {
+	GtkWidget *window, *episodes; /* episodes: the page whose selection is meant */
+	TipmeUndo *undo; /* made by tipme_deeds_install() */
+	void (*say)(const char *text, gboolean undo,
+		    gpointer data); /* a line; undo: with that button */
+	void (*measured)(const char *file, gpointer data); /* shows a measurement */
+	void (*changed)(gpointer data); /* the library, or the recorder, may be another */
+	void (*show)(const char *name, GPtrArray *rows, gpointer data); /* rows NULL: as it is */
+	gpointer data;
 } TipmeDeeds;
 
 /* Adds a GAction for each, with its keys. `deeds` must live as long as the window. */
-void tipme_deeds_install (GtkApplication *application, TipmeDeeds *deeds);
+void tipme_deeds_install(GtkApplication *application, TipmeDeeds *deeds);
 
 /* Does what still waits. */
-void tipme_deeds_end (TipmeDeeds *deeds);
+void tipme_deeds_end(TipmeDeeds *deeds);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pages that show what a verb says: a comparison, a report, a cure, a week, a measurement, the recorder. */
+/*
+ * Pages that show what a verb says: a comparison, a report, a cure, a week, a measurement, the
+ * recorder.
+ */
 #include "config.h"
 
 #include "actions.h"
@@ -16,372 +19,337 @@
 #define MARGIN 24
 
 /* The box of a page, emptied. What is removed must not have the focus. */
-static GtkWidget *
-cleared (GtkWidget *page)
+static GtkWidget *cleared(GtkWidget *page)
 {
-  GtkWidget *box = g_object_get_data (G_OBJECT (page), "box"), *child;
-  GtkRoot *root = gtk_widget_get_root (page);
-  GtkWidget *focus = root ? gtk_root_get_focus (root) : NULL;
+	GtkWidget *box = g_object_get_data(G_OBJECT(page), "box"), *child;
+	GtkRoot *root = gtk_widget_get_root(page);
+	GtkWidget *focus = root ? gtk_root_get_focus(root) : NULL;
 
-  if (focus && gtk_widget_is_ancestor (focus, box))
-    gtk_root_set_focus (root, NULL);
-  while ((child = gtk_widget_get_first_child (box)))
-    gtk_box_remove (GTK_BOX (box), child);
-  return box;
+	if (focus && gtk_widget_is_ancestor(focus, box))
+		gtk_root_set_focus(root, NULL);
+	while ((child = gtk_widget_get_first_child(box)))
+		gtk_box_remove(GTK_BOX(box), child);
+	return box;
 }
 
-static void
-add (GtkWidget *box, const char *text, const char *css)
+static void add(GtkWidget *box, const char *text, const char *css)
 {
-  if (*text)
-    gtk_box_append (GTK_BOX (box), tipme_label_new (text, css));
+	if (*text)
+		gtk_box_append(GTK_BOX(box), tipme_label_new(text, css));
 }
 
 /* What it is shown by, so that everybody can repeat it. */
-static void
-add_command (GtkWidget *box, const char *verb, GPtrArray *rows)
+static void add_command(GtkWidget *box, const char *verb, GPtrArray *rows)
 {
-  GString *text = g_string_new ("tipme ");
+	GString *text = g_string_new("tipme ");
 
-  g_string_append (text, verb);
-  for (guint i = 0; rows && i < rows->len; i++)
-    g_string_append_printf (text, " %s", ((TipmeRow *) g_ptr_array_index (rows, i))->id);
-  add (box, text->str, "dim-label");
-  g_string_free (text, TRUE);
+	g_string_append(text, verb);
+	for (guint i = 0; rows && i < rows->len; i++)
+		g_string_append_printf(text, " %s", ((TipmeRow *)g_ptr_array_index(rows, i))->id);
+	add(box, text->str, "dim-label");
+	g_string_free(text, TRUE);
 }
 
-static GtkWidget *
-cell_new (const TipmeFacts *facts, char **cells, guint row, guint column)
+static GtkWidget *cell_new(const TipmeFacts *facts, char **cells, guint row, guint column)
 {
-  gboolean title = facts->has_titles && !row;
-  GtkWidget *label = tipme_label_new (cells[column], title ? "heading" : NULL);
+	gboolean title = facts->has_titles && !row;
+	GtkWidget *label = tipme_label_new(cells[column], title ? "heading" : NULL);
 
-  if (!facts->has_titles || !cells[column + 1])
-    return label;
-  gtk_label_set_xalign (GTK_LABEL (label), 1);
-  gtk_widget_add_css_class (label, "numeric");
-  return label;
+	if (!facts->has_titles || !cells[column + 1])
+		return label;
+	gtk_label_set_xalign(GTK_LABEL(label), 1);
+	gtk_widget_add_css_class(label, "numeric");
+	return label;
 }
 
-static GtkWidget *
-grid_new (const TipmeFacts *facts)
+static GtkWidget *grid_new(const TipmeFacts *facts)
 {
-  GtkWidget *grid = gtk_grid_new ();
+	GtkWidget *grid = gtk_grid_new();
 
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 24);
-  gtk_grid_set_row_spacing (GTK_GRID (grid), 4);
-  for (guint i = 0; i < facts->rows->len; i++)
-    {
-      char **cells = g_ptr_array_index (facts->rows, i);
+	gtk_grid_set_column_spacing(GTK_GRID(grid), 24);
+	gtk_grid_set_row_spacing(GTK_GRID(grid), 4);
+	for (guint i = 0; i < facts->rows->len; i++) {
+		char **cells = g_ptr_array_index(facts->rows, i);
 
-      for (guint j = 0; cells[j]; j++)
-        gtk_grid_attach (GTK_GRID (grid), cell_new (facts, cells, i, j), (int) j, (int) i, 1, 1);
-    }
-  return grid;
+		for (guint j = 0; cells[j]; j++)
+			gtk_grid_attach(GTK_GRID(grid), cell_new(facts, cells, i, j), (int)j,
+					(int)i, 1, 1);
+	}
+	return grid;
 }
 
-static void
-add_tables (GtkWidget *box, GPtrArray *tables)
+static void add_tables(GtkWidget *box, GPtrArray *tables)
 {
-  for (guint i = 0; i < tables->len; i++)
-    {
-      const TipmeFacts *facts = g_ptr_array_index (tables, i);
+	for (guint i = 0; i < tables->len; i++) {
+		const TipmeFacts *facts = g_ptr_array_index(tables, i);
 
-      add (box, facts->heading, i ? "heading" : "title-2");
-      gtk_box_append (GTK_BOX (box), grid_new (facts));
-    }
+		add(box, facts->heading, i ? "heading" : "title-2");
+		gtk_box_append(GTK_BOX(box), grid_new(facts));
+	}
 }
 
-static GtkWidget *
-page_new (void)
+static GtkWidget *page_new(void)
 {
-  GtkWidget *scrolled = gtk_scrolled_window_new (), *clamp = adw_clamp_new ();
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 10);
+	GtkWidget *scrolled = gtk_scrolled_window_new(), *clamp = adw_clamp_new();
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 10);
 
-  g_object_set (box, "margin-top", MARGIN, "margin-bottom", MARGIN, "margin-start", MARGIN,
-                "margin-end", MARGIN, NULL);
-  adw_clamp_set_maximum_size (ADW_CLAMP (clamp), 900);
-  adw_clamp_set_child (ADW_CLAMP (clamp), box);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER,
-                                  GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), clamp);
-  g_object_set_data (G_OBJECT (scrolled), "box", box);
-  return scrolled;
+	g_object_set(box, "margin-top", MARGIN, "margin-bottom", MARGIN, "margin-start", MARGIN,
+		     "margin-end", MARGIN, NULL);
+	adw_clamp_set_maximum_size(ADW_CLAMP(clamp), 900);
+	adw_clamp_set_child(ADW_CLAMP(clamp), box);
+	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
+				       GTK_POLICY_AUTOMATIC);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), clamp);
+	g_object_set_data(G_OBJECT(scrolled), "box", box);
+	return scrolled;
 }
 
-static void
-show (GtkWidget *page, const TipmeResult *result, GPtrArray *(*tables_of) (struct json_object *),
-      const char *verb, GPtrArray *rows)
+static void show(GtkWidget *page, const TipmeResult *result,
+		 GPtrArray *(*tables_of)(struct json_object *), const char *verb, GPtrArray *rows)
 {
-  g_autoptr (GError) error = NULL;
-  struct json_object *object = tipme_command_parse (result->out, result->said, &error);
-  GtkWidget *box = cleared (page);
+	g_autoptr(GError) error = NULL;
+	struct json_object *object = tipme_command_parse(result->out, result->said, &error);
+	GtkWidget *box = cleared(page);
 
-  if (error)
-    {
-      add (box, error->message, "title-2");
-    }
-  else
-    {
-      g_autoptr (GPtrArray) tables = tables_of (object);
+	if (error) {
+		add(box, error->message, "title-2");
+	} else {
+		g_autoptr(GPtrArray) tables = tables_of(object);
 
-      add_tables (box, tables);
-    }
-  add_command (box, verb, rows);
-  json_object_put (object);
+		add_tables(box, tables);
+	}
+	add_command(box, verb, rows);
+	json_object_put(object);
 }
 
-gboolean
-tipme_facts_page_is_busy (GtkWidget *page)
+gboolean tipme_facts_page_is_busy(GtkWidget *page)
 {
-  return g_object_get_data (G_OBJECT (page), "busy") != NULL;
+	return g_object_get_data(G_OBJECT(page), "busy") != NULL;
 }
 
-static void
-set_busy (GtkWidget *page, gboolean busy)
+static void set_busy(GtkWidget *page, gboolean busy)
 {
-  g_object_set_data (G_OBJECT (page), "busy", GINT_TO_POINTER (busy));
+	g_object_set_data(G_OBJECT(page), "busy", GINT_TO_POINTER(busy));
 }
 
-static void
-keep_rows (GtkWidget *page, GPtrArray *rows)
+static void keep_rows(GtkWidget *page, GPtrArray *rows)
 {
-  g_object_set_data_full (G_OBJECT (page), "rows", rows ? g_ptr_array_ref (rows) : NULL,
-                          (GDestroyNotify) g_ptr_array_unref);
+	g_object_set_data_full(G_OBJECT(page), "rows", rows ? g_ptr_array_ref(rows) : NULL,
+			       (GDestroyNotify)g_ptr_array_unref);
 }
 
 /* --- compare --- */
 
-GtkWidget *
-tipme_compare_page_new (void)
+GtkWidget *tipme_compare_page_new(void)
 {
-  GtkWidget *page = page_new ();
+	GtkWidget *page = page_new();
 
-  add (g_object_get_data (G_OBJECT (page), "box"),
-       _ ("Select two episodes in the list, with Control or Shift, then press Ctrl+K."), NULL);
-  return page;
+	add(g_object_get_data(G_OBJECT(page), "box"),
+	    _("Select two episodes in the list, with Control or Shift, then press Ctrl+K."), NULL);
+	return page;
 }
 
-static void
-on_compared (const TipmeResult *result, gpointer page)
+static void on_compared(const TipmeResult *result, gpointer page)
 {
-  set_busy (page, FALSE);
-  show (page, result, tipme_facts_of_comparison, "compare",
-        g_object_get_data (G_OBJECT (page), "rows"));
+	set_busy(page, FALSE);
+	show(page, result, tipme_facts_of_comparison, "compare",
+	     g_object_get_data(G_OBJECT(page), "rows"));
 }
 
-void
-tipme_compare_page_set (GtkWidget *page, GPtrArray *rows)
+void tipme_compare_page_set(GtkWidget *page, GPtrArray *rows)
 {
-  const char *args[] = { "compare", ((TipmeRow *) g_ptr_array_index (rows, 0))->id,
-                         ((TipmeRow *) g_ptr_array_index (rows, 1))->id, "--json", NULL };
+	const char *args[] = { "compare", ((TipmeRow *)g_ptr_array_index(rows, 0))->id,
+			       ((TipmeRow *)g_ptr_array_index(rows, 1))->id, "--json", NULL };
 
-  keep_rows (page, rows);
-  add (cleared (page), _ ("Comparing two episodes"), NULL);
-  set_busy (page, TRUE);
-  tipme_run_verb (page, args, on_compared, page);
+	keep_rows(page, rows);
+	add(cleared(page), _("Comparing two episodes"), NULL);
+	set_busy(page, TRUE);
+	tipme_run_verb(page, args, on_compared, page);
 }
 
 /* --- a cure --- */
 
-GtkWidget *
-tipme_check_page_new (void)
+GtkWidget *tipme_check_page_new(void)
 {
-  GtkWidget *page = page_new ();
+	GtkWidget *page = page_new();
 
-  add (g_object_get_data (G_OBJECT (page), "box"),
-       _ ("Did the cure help? Select the episode with the problem in the list, then press Ctrl+H. "
-          "It is compared with what came after it."), NULL);
-  return page;
+	add(g_object_get_data(G_OBJECT(page), "box"),
+	    _("Did the cure help? Select the episode with the problem in the list, then press Ctrl+H. "
+	      "It is compared with what came after it."),
+	    NULL);
+	return page;
 }
 
-static void
-on_checked (const TipmeResult *result, gpointer page)
+static void on_checked(const TipmeResult *result, gpointer page)
 {
-  set_busy (page, FALSE);
-  show (page, result, tipme_facts_of_check, "check", g_object_get_data (G_OBJECT (page), "rows"));
+	set_busy(page, FALSE);
+	show(page, result, tipme_facts_of_check, "check",
+	     g_object_get_data(G_OBJECT(page), "rows"));
 }
 
-void
-tipme_check_page_set (GtkWidget *page, GPtrArray *rows)
+void tipme_check_page_set(GtkWidget *page, GPtrArray *rows)
 {
-  const char *args[] = { "check", ((TipmeRow *) g_ptr_array_index (rows, 0))->id, "--json", NULL };
+	const char *args[] = { "check", ((TipmeRow *)g_ptr_array_index(rows, 0))->id, "--json",
+			       NULL };
 
-  keep_rows (page, rows);
-  add (cleared (page), _ ("Comparing with what came after it"), NULL);
-  set_busy (page, TRUE);
-  tipme_run_verb (page, args, on_checked, page);
+	keep_rows(page, rows);
+	add(cleared(page), _("Comparing with what came after it"), NULL);
+	set_busy(page, TRUE);
+	tipme_run_verb(page, args, on_checked, page);
 }
 
 /* --- a week --- */
 
-GtkWidget *
-tipme_week_page_new (void)
+GtkWidget *tipme_week_page_new(void)
 {
-  return page_new ();
+	return page_new();
 }
 
-static void
-on_week (const TipmeResult *result, gpointer page)
+static void on_week(const TipmeResult *result, gpointer page)
 {
-  set_busy (page, FALSE);
-  show (page, result, tipme_facts_of_week, "list --week", NULL);
+	set_busy(page, FALSE);
+	show(page, result, tipme_facts_of_week, "list --week", NULL);
 }
 
-void
-tipme_week_page_read (GtkWidget *page)
+void tipme_week_page_read(GtkWidget *page)
 {
-  static const char *const args[] = { "list", "--week", "--json", NULL };
+	static const char *const args[] = { "list", "--week", "--json", NULL };
 
-  set_busy (page, TRUE);
-  tipme_run_verb (page, args, on_week, page);
+	set_busy(page, TRUE);
+	tipme_run_verb(page, args, on_week, page);
 }
 
 /* --- a measurement --- */
 
-GtkWidget *
-tipme_measured_page_new (void)
+GtkWidget *tipme_measured_page_new(void)
 {
-  GtkWidget *page = page_new ();
-  GtkWidget *box = g_object_get_data (G_OBJECT (page), "box");
+	GtkWidget *page = page_new();
+	GtkWidget *box = g_object_get_data(G_OBJECT(page), "box");
 
-  add (box, _ ("Open a file that tipme latency record or tipme profile record wrote."), NULL);
-  gtk_box_append (GTK_BOX (box), tipme_action_button ("measured"));
-  return page;
+	add(box, _("Open a file that tipme latency record or tipme profile record wrote."), NULL);
+	gtk_box_append(GTK_BOX(box), tipme_action_button("measured"));
+	return page;
 }
 
-static void
-add_charts (GtkWidget *box, struct json_object *measurement)
+static void add_charts(GtkWidget *box, struct json_object *measurement)
 {
-  g_autoptr (GPtrArray) charts = tipme_charts_of_measurement (measurement);
+	g_autoptr(GPtrArray) charts = tipme_charts_of_measurement(measurement);
 
-  for (guint i = 0; i < charts->len; i++)
-    {
-      add (box, ((TipmeChart *) g_ptr_array_index (charts, i))->title, "heading");
-      gtk_box_append (GTK_BOX (box), tipme_chart_new (charts, i));
-    }
+	for (guint i = 0; i < charts->len; i++) {
+		add(box, ((TipmeChart *)g_ptr_array_index(charts, i))->title, "heading");
+		gtk_box_append(GTK_BOX(box), tipme_chart_new(charts, i));
+	}
 }
 
-static void
-show_measurement (GtkWidget *page, const TipmeResult *result, const char *verb)
+static void show_measurement(GtkWidget *page, const TipmeResult *result, const char *verb)
 {
-  struct json_object *measurement = tipme_command_parse (result->out, result->said, NULL);
-  const char *file = g_object_get_data (G_OBJECT (page), "file");
-  g_autofree char *command = g_strdup_printf ("%s report %s", verb, file);
-  GtkWidget *box;
+	struct json_object *measurement = tipme_command_parse(result->out, result->said, NULL);
+	const char *file = g_object_get_data(G_OBJECT(page), "file");
+	g_autofree char *command = g_strdup_printf("%s report %s", verb, file);
+	GtkWidget *box;
 
-  set_busy (page, FALSE);
-  show (page, result, tipme_facts_of_measurement, command, NULL);
-  box = g_object_get_data (G_OBJECT (page), "box");
-  add_charts (box, measurement);
-  gtk_box_append (GTK_BOX (box), tipme_action_button ("measured"));
-  json_object_put (measurement);
+	set_busy(page, FALSE);
+	show(page, result, tipme_facts_of_measurement, command, NULL);
+	box = g_object_get_data(G_OBJECT(page), "box");
+	add_charts(box, measurement);
+	gtk_box_append(GTK_BOX(box), tipme_action_button("measured"));
+	json_object_put(measurement);
 }
 
-static void
-on_profile (const TipmeResult *result, gpointer page)
+static void on_profile(const TipmeResult *result, gpointer page)
 {
-  show_measurement (page, result, "profile");
+	show_measurement(page, result, "profile");
 }
 
 /* What is no result of the one is taken by the other, or refused in its words. */
-static void
-on_latency (const TipmeResult *result, gpointer page)
+static void on_latency(const TipmeResult *result, gpointer page)
 {
-  const char *file = g_object_get_data (G_OBJECT (page), "file");
-  const char *args[] = { "profile", "report", file, "--json", NULL };
+	const char *file = g_object_get_data(G_OBJECT(page), "file");
+	const char *args[] = { "profile", "report", file, "--json", NULL };
 
-  if (result->status)
-    tipme_run_verb (page, args, on_profile, page);
-  else
-    show_measurement (page, result, "latency");
+	if (result->status)
+		tipme_run_verb(page, args, on_profile, page);
+	else
+		show_measurement(page, result, "latency");
 }
 
-void
-tipme_measured_page_set (GtkWidget *page, const char *file)
+void tipme_measured_page_set(GtkWidget *page, const char *file)
 {
-  const char *args[] = { "latency", "report", file, "--json", NULL };
+	const char *args[] = { "latency", "report", file, "--json", NULL };
 
-  g_object_set_data_full (G_OBJECT (page), "file", g_strdup (file), g_free);
-  add (cleared (page), _ ("Reading the measurement"), NULL);
-  set_busy (page, TRUE);
-  tipme_run_verb (page, args, on_latency, page);
+	g_object_set_data_full(G_OBJECT(page), "file", g_strdup(file), g_free);
+	add(cleared(page), _("Reading the measurement"), NULL);
+	set_busy(page, TRUE);
+	tipme_run_verb(page, args, on_latency, page);
 }
 
 /* --- live --- */
 
-GtkWidget *
-tipme_live_page_new (void)
+GtkWidget *tipme_live_page_new(void)
 {
-  return page_new ();
+	return page_new();
 }
 
-static void
-on_status (const TipmeResult *result, gpointer page)
+static void on_status(const TipmeResult *result, gpointer page)
 {
-  set_busy (page, FALSE);
-  show (page, result, tipme_facts_of_status, "status", NULL);
+	set_busy(page, FALSE);
+	show(page, result, tipme_facts_of_status, "status", NULL);
 }
 
-void
-tipme_live_page_read (GtkWidget *page)
+void tipme_live_page_read(GtkWidget *page)
 {
-  static const char *const args[] = { "status", "--json", NULL };
+	static const char *const args[] = { "status", "--json", NULL };
 
-  set_busy (page, TRUE);
-  tipme_run_verb (page, args, on_status, page);
+	set_busy(page, TRUE);
+	tipme_run_verb(page, args, on_status, page);
 }
 
 /* --- report --- */
 
-GtkWidget *
-tipme_report_page_new (void)
+GtkWidget *tipme_report_page_new(void)
 {
-  GtkWidget *page = page_new ();
+	GtkWidget *page = page_new();
 
-  add (g_object_get_data (G_OBJECT (page), "box"),
-       _ ("Select an episode in the list, then press Ctrl+R."), NULL);
-  return page;
+	add(g_object_get_data(G_OBJECT(page), "box"),
+	    _("Select an episode in the list, then press Ctrl+R."), NULL);
+	return page;
 }
 
-static void
-add_said (GtkWidget *page, const char *heading, const char *verb, const TipmeResult *result)
+static void add_said(GtkWidget *page, const char *heading, const char *verb,
+		     const TipmeResult *result)
 {
-  GtkWidget *box = g_object_get_data (G_OBJECT (page), "box");
+	GtkWidget *box = g_object_get_data(G_OBJECT(page), "box");
 
-  add (box, heading, "title-2");
-  add (box, *result->out ? result->out : result->said, "monospace");
-  add_command (box, verb, g_object_get_data (G_OBJECT (page), "rows"));
+	add(box, heading, "title-2");
+	add(box, *result->out ? result->out : result->said, "monospace");
+	add_command(box, verb, g_object_get_data(G_OBJECT(page), "rows"));
 }
 
-static void
-on_bundle (const TipmeResult *result, gpointer page)
+static void on_bundle(const TipmeResult *result, gpointer page)
 {
-  set_busy (page, FALSE);
-  add_said (page, _ ("What would leave in a file, and what would not"), "bundle", result);
-  gtk_box_append (GTK_BOX (g_object_get_data (G_OBJECT (page), "box")),
-                  tipme_action_button ("bundle"));
+	set_busy(page, FALSE);
+	add_said(page, _("What would leave in a file, and what would not"), "bundle", result);
+	gtk_box_append(GTK_BOX(g_object_get_data(G_OBJECT(page), "box")),
+		       tipme_action_button("bundle"));
 }
 
 /* Without --yes and a terminal the verb shows what it would write, and writes nothing. */
-static void
-on_report (const TipmeResult *result, gpointer page)
+static void on_report(const TipmeResult *result, gpointer page)
 {
-  GPtrArray *rows = g_object_get_data (G_OBJECT (page), "rows");
-  const char *args[] = { "bundle", ((TipmeRow *) g_ptr_array_index (rows, 0))->id, NULL };
+	GPtrArray *rows = g_object_get_data(G_OBJECT(page), "rows");
+	const char *args[] = { "bundle", ((TipmeRow *)g_ptr_array_index(rows, 0))->id, NULL };
 
-  cleared (page);
-  add_said (page, _ ("Whom to tell, and the text for them"), "report", result);
-  tipme_run_verb (page, args, on_bundle, page);
+	cleared(page);
+	add_said(page, _("Whom to tell, and the text for them"), "report", result);
+	tipme_run_verb(page, args, on_bundle, page);
 }
 
-void
-tipme_report_page_set (GtkWidget *page, GPtrArray *rows)
+void tipme_report_page_set(GtkWidget *page, GPtrArray *rows)
 {
-  const char *args[] = { "report", ((TipmeRow *) g_ptr_array_index (rows, 0))->id, NULL };
+	const char *args[] = { "report", ((TipmeRow *)g_ptr_array_index(rows, 0))->id, NULL };
 
-  keep_rows (page, rows);
-  add (cleared (page), _ ("Looking for whom to tell"), NULL);
-  set_busy (page, TRUE);
-  tipme_run_verb (page, args, on_report, page);
+	keep_rows(page, rows);
+	add(cleared(page), _("Looking for whom to tell"), NULL);
+	set_busy(page, TRUE);
+	tipme_run_verb(page, args, on_report, page);
 }

@@ -5,12 +5,12 @@
 
 #include <gtk/gtk.h>
 
-GtkWidget *tipme_first_page_new (void);
+GtkWidget *tipme_first_page_new(void);
 
 /* Asks the recorder anew, and shows why the list cannot be read (NULL: it can, and is empty). */
-void tipme_first_page_set (GtkWidget *page, const char *problem);
+void tipme_first_page_set(GtkWidget *page, const char *problem);
 
 /* What [Start recording] runs, with its arguments. For g_strfreev(). */
-char **tipme_first_page_command (void);
+char **tipme_first_page_command(void);
 
 #endif

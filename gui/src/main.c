@@ -16,243 +16,242 @@ static gboolean dump, actions, service;
 static char **rest;
 
 static const GOptionEntry options[] = {
-  { "page", 0, 0, G_OPTION_ARG_STRING, &wish.page, N_ ("Show this page first: episodes, answer, timeline, compare, report, check, week, measured or live"), "PAGE" },
-  { "picture", 0, 0, G_OPTION_ARG_FILENAME, &wish.picture, N_ ("Write a picture of the page and its words, then end"), "FILE.png" },
-  { "dump", 0, 0, G_OPTION_ARG_NONE, &dump, N_ ("Print what would be shown; needs no display"), NULL },
-  { "actions", 0, 0, G_OPTION_ARG_NONE, &actions, N_ ("Print what the window can do: name, verb, keys"), NULL },
-  { "gapplication-service", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &service, NULL, NULL },
-  { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &rest, NULL, "[EPISODE [OTHER]]" },
-  { 0 },
+	{ "page", 0, 0, G_OPTION_ARG_STRING, &wish.page,
+	  N_("Show this page first: episodes, answer, timeline, compare, report, check, week, measured or live"),
+	  "PAGE" },
+	{ "picture", 0, 0, G_OPTION_ARG_FILENAME, &wish.picture,
+	  N_("Write a picture of the page and its words, then end"), "FILE.png" },
+	{ "dump", 0, 0, G_OPTION_ARG_NONE, &dump, N_("Print what would be shown; needs no display"),
+	  NULL },
+	{ "actions", 0, 0, G_OPTION_ARG_NONE, &actions,
+	  N_("Print what the window can do: name, verb, keys"), NULL },
+	{ "gapplication-service", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &service, NULL,
+	  NULL },
+	{ G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &rest, NULL, "[EPISODE [OTHER]]" },
+	{ 0 },
 };
 
-static int
-fail (const char *why)
+static int fail(const char *why)
 {
-  g_printerr ("%s\n", why);
-  return 1;
+	g_printerr("%s\n", why);
+	return 1;
 }
 
-static int
-dump_episode (const char *folder)
+static int dump_episode(const char *folder)
 {
-  const char *args[] = { "diagnose", "--json", folder, NULL };
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GError) unread = NULL;
-  struct json_object *object = tipme_command_json (args, NULL, &error);
-  TipmeAnswer *answer = object ? tipme_answer_from_json (object) : tipme_answer_failed (error->message);
-  TipmeLanes *lanes = tipme_lanes_load (folder, (const guint32 *) (void *) answer->threads->data, answer->threads->len, NULL, &unread);
-  g_autofree char *text = tipme_dump_episode (answer, lanes);
+	const char *args[] = { "diagnose", "--json", folder, NULL };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) unread = NULL;
+	struct json_object *object = tipme_command_json(args, NULL, &error);
+	TipmeAnswer *answer =
+		object ? tipme_answer_from_json(object) : tipme_answer_failed(error->message);
+	TipmeLanes *lanes = tipme_lanes_load(folder, (const guint32 *)(void *)answer->threads->data,
+					     answer->threads->len, NULL, &unread);
+	g_autofree char *text = tipme_dump_episode(answer, lanes);
 
-  g_print ("%s", text);
-  if (unread)
-    g_print ("problem\t%s\n", unread->message);
-  json_object_put (object);
-  tipme_answer_free (answer);
-  tipme_lanes_free (lanes);
-  return 0;
+	g_print("%s", text);
+	if (unread)
+		g_print("problem\t%s\n", unread->message);
+	json_object_put(object);
+	tipme_answer_free(answer);
+	tipme_lanes_free(lanes);
+	return 0;
 }
 
 /* The content of a file that `tipme bundle` wrote; -1: it is none. */
-static int
-dump_file (const char *file)
+static int dump_file(const char *file)
 {
-  g_autofree char *folder = tipme_unpack_folder (file);
-  const char *args[] = { "open", file, "-o", folder, NULL };
-  g_auto (GStrv) argv = folder ? tipme_command_argv (args) : NULL;
-  g_autofree char *said = NULL;
+	g_autofree char *folder = tipme_unpack_folder(file);
+	const char *args[] = { "open", file, "-o", folder, NULL };
+	g_auto(GStrv) argv = folder ? tipme_command_argv(args) : NULL;
+	g_autofree char *said = NULL;
 
-  if (!folder)
-    return -1;
-  if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
-    g_spawn_sync (NULL, argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said, NULL,
-                  NULL);
-  if (g_file_test (folder, G_FILE_TEST_IS_DIR))
-    return dump_episode (folder);
-  g_printerr ("%s", said ? said : "");
-  return 1;
+	if (!folder)
+		return -1;
+	if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
+		g_spawn_sync(NULL, argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said,
+			     NULL, NULL);
+	if (g_file_test(folder, G_FILE_TEST_IS_DIR))
+		return dump_episode(folder);
+	g_printerr("%s", said ? said : "");
+	return 1;
 }
 
-static int
-run_dump (void)
+static int run_dump(void)
 {
-  const char *args[] = { "list", "--json", NULL };
-  g_autoptr (GError) error = NULL;
-  struct json_object *object = tipme_command_json (args, NULL, &error);
+	const char *args[] = { "list", "--json", NULL };
+	g_autoptr(GError) error = NULL;
+	struct json_object *object = tipme_command_json(args, NULL, &error);
 
-  if (!object)
-    return fail (error->message);
-  g_autoptr (GPtrArray) rows = tipme_rows_from_json (object);
-  guint found = 0;
-  TipmeRow *row = wish.episode ? tipme_rows_find (rows, wish.episode, &found) : NULL;
+	if (!object)
+		return fail(error->message);
+	g_autoptr(GPtrArray) rows = tipme_rows_from_json(object);
+	guint found = 0;
+	TipmeRow *row = wish.episode ? tipme_rows_find(rows, wish.episode, &found) : NULL;
 
-  json_object_put (object);
-  if (row)
-    return dump_episode (row->path);
-  if (wish.episode && g_file_test (wish.episode, G_FILE_TEST_IS_DIR))
-    return dump_episode (wish.episode);
-  int status = wish.episode ? dump_file (wish.episode) : -1;
+	json_object_put(object);
+	if (row)
+		return dump_episode(row->path);
+	if (wish.episode && g_file_test(wish.episode, G_FILE_TEST_IS_DIR))
+		return dump_episode(wish.episode);
+	int status = wish.episode ? dump_file(wish.episode) : -1;
 
-  if (status >= 0)
-    return status;
-  if (wish.episode)
-    {
-      g_autofree char *why = tipme_rows_why_not (wish.episode, found);
+	if (status >= 0)
+		return status;
+	if (wish.episode) {
+		g_autofree char *why = tipme_rows_why_not(wish.episode, found);
 
-      g_printerr ("tipme: gui: %s\n", why);
-      return 1;
-    }
-  g_autofree char *text = tipme_dump_rows (rows);
+		g_printerr("tipme: gui: %s\n", why);
+		return 1;
+	}
+	g_autofree char *text = tipme_dump_rows(rows);
 
-  g_print ("%s", text);
-  return 0;
+	g_print("%s", text);
+	return 0;
 }
 
 /* One window for each program; what is asked for later is shown in it. */
-static void
-show_wish (GtkApplication *application)
+static void show_wish(GtkApplication *application)
 {
-  GList *windows = gtk_application_get_windows (application);
+	GList *windows = gtk_application_get_windows(application);
 
-  if (!windows)
-    {
-      gtk_window_set_default_icon_name (TIPME_APP_ID);
-      gtk_window_present (GTK_WINDOW (tipme_window_new (ADW_APPLICATION (application), &wish)));
-      return;
-    }
-  while (gtk_window_get_transient_for (windows->data) && windows->next)
-    windows = windows->next;
-  tipme_window_open (windows->data);
+	if (!windows) {
+		gtk_window_set_default_icon_name(TIPME_APP_ID);
+		gtk_window_present(
+			GTK_WINDOW(tipme_window_new(ADW_APPLICATION(application), &wish)));
+		return;
+	}
+	while (gtk_window_get_transient_for(windows->data) && windows->next)
+		windows = windows->next;
+	tipme_window_open(windows->data);
 }
 
-static void
-on_activate (GtkApplication *application, gpointer data)
+static void on_activate(GtkApplication *application, gpointer data)
 {
-  GtkWindow *window = gtk_application_get_active_window (application);
+	GtkWindow *window = gtk_application_get_active_window(application);
 
-  if (window)
-    gtk_window_present (window);
-  else
-    show_wish (application);
+	if (window)
+		gtk_window_present(window);
+	else
+		show_wish(application);
 }
 
 /* hint: the page, the episode and the other, a line each; empty where a desktop opens a file. */
-static void
-on_open (GtkApplication *application, GFile **files, int count, const char *hint, gpointer data)
+static void on_open(GtkApplication *application, GFile **files, int count, const char *hint,
+		    gpointer data)
 {
-  g_auto (GStrv) words = g_strsplit (hint, "\n", 3);
-  gboolean told = g_strv_length (words) == 3;
+	g_auto(GStrv) words = g_strsplit(hint, "\n", 3);
+	gboolean told = g_strv_length(words) == 3;
 
-  g_free (wish.page);
-  g_free (wish.episode);
-  g_free (wish.other);
-  wish.page = told && *words[0] ? g_strdup (words[0]) : NULL;
-  wish.episode = told ? g_strdup (words[1]) : g_file_get_path (files[0]);
-  wish.other = told && *words[2] ? g_strdup (words[2]) : NULL;
-  if (wish.episode && !*wish.episode)
-    g_clear_pointer (&wish.episode, g_free);
-  show_wish (application);
+	g_free(wish.page);
+	g_free(wish.episode);
+	g_free(wish.other);
+	wish.page = told && *words[0] ? g_strdup(words[0]) : NULL;
+	wish.episode = told ? g_strdup(words[1]) : g_file_get_path(files[0]);
+	wish.other = told && *words[2] ? g_strdup(words[2]) : NULL;
+	if (wish.episode && !*wish.episode)
+		g_clear_pointer(&wish.episode, g_free);
+	show_wish(application);
 }
 
 /* What is a path here may be none where the window runs. */
-static char *
-absolute (const char *episode)
+static char *absolute(const char *episode)
 {
-  g_autoptr (GFile) file = g_file_new_for_path (episode);
+	g_autoptr(GFile) file = g_file_new_for_path(episode);
 
-  return g_file_test (episode, G_FILE_TEST_EXISTS) ? g_file_get_path (file) : g_strdup (episode);
+	return g_file_test(episode, G_FILE_TEST_EXISTS) ? g_file_get_path(file) : g_strdup(episode);
 }
 
 /* By D-Bus, where a window runs already, else here. */
-static void
-open_there (GApplication *application)
+static void open_there(GApplication *application)
 {
-  g_autoptr (GFile) file = g_file_new_for_path (wish.episode ? wish.episode : ".");
-  g_autofree char *episode = absolute (wish.episode ? wish.episode : "");
-  g_autofree char *other = absolute (wish.other ? wish.other : "");
-  g_autofree char *hint = g_strjoin ("\n", wish.page ? wish.page : "", episode, other, NULL);
-  GDBusConnection *bus = g_application_get_dbus_connection (application);
+	g_autoptr(GFile) file = g_file_new_for_path(wish.episode ? wish.episode : ".");
+	g_autofree char *episode = absolute(wish.episode ? wish.episode : "");
+	g_autofree char *other = absolute(wish.other ? wish.other : "");
+	g_autofree char *hint = g_strjoin("\n", wish.page ? wish.page : "", episode, other, NULL);
+	GDBusConnection *bus = g_application_get_dbus_connection(application);
 
-  g_application_open (application, &file, 1, hint);
-  if (bus)
-    g_dbus_connection_flush_sync (bus, NULL, NULL);
+	g_application_open(application, &file, 1, hint);
+	if (bus)
+		g_dbus_connection_flush_sync(bus, NULL, NULL);
 }
 
-static int
-run_window (void)
+static int run_window(void)
 {
-  if (!gtk_init_check ())
-    return fail (_ ("tipme: gui: there is no display: run it in a session, or use tipme diagnose"));
-  GApplicationFlags flags = wish.picture ? G_APPLICATION_NON_UNIQUE : G_APPLICATION_HANDLES_OPEN;
-  g_autoptr (AdwApplication) application =
-      adw_application_new (TIPME_APP_ID, flags | (service ? G_APPLICATION_IS_SERVICE : 0));
+	if (!gtk_init_check())
+		return fail(_(
+			"tipme: gui: there is no display: run it in a session, or use tipme diagnose"));
+	GApplicationFlags flags =
+		wish.picture ? G_APPLICATION_NON_UNIQUE : G_APPLICATION_HANDLES_OPEN;
+	g_autoptr(AdwApplication) application =
+		adw_application_new(TIPME_APP_ID, flags | (service ? G_APPLICATION_IS_SERVICE : 0));
 
-  g_signal_connect (application, "activate", G_CALLBACK (on_activate), NULL);
-  g_signal_connect (application, "open", G_CALLBACK (on_open), NULL);
-  if (!wish.picture && (wish.episode || wish.page))
-    {
-      g_autoptr (GError) error = NULL;
+	g_signal_connect(application, "activate", G_CALLBACK(on_activate), NULL);
+	g_signal_connect(application, "open", G_CALLBACK(on_open), NULL);
+	if (!wish.picture && (wish.episode || wish.page)) {
+		g_autoptr(GError) error = NULL;
 
-      if (!g_application_register (G_APPLICATION (application), NULL, &error))
-        return fail (error->message);
-      open_there (G_APPLICATION (application));
-      if (g_application_get_is_remote (G_APPLICATION (application)))
-        return 0;
-    }
-  int status = g_application_run (G_APPLICATION (application), 0, NULL);
+		if (!g_application_register(G_APPLICATION(application), NULL, &error))
+			return fail(error->message);
+		open_there(G_APPLICATION(application));
+		if (g_application_get_is_remote(G_APPLICATION(application)))
+			return 0;
+	}
+	int status = g_application_run(G_APPLICATION(application), 0, NULL);
 
-  return status ? status : wish.status;
+	return status ? status : wish.status;
 }
 
-static gboolean
-page_is_known (void)
+static gboolean page_is_known(void)
 {
-  return !wish.page || g_strv_contains (tipme_window_pages, wish.page);
+	return !wish.page || g_strv_contains(tipme_window_pages, wish.page);
 }
 
 /* Two for a comparison, else one at most. */
-static gboolean
-count_is_right (void)
+static gboolean count_is_right(void)
 {
-  guint count = rest ? g_strv_length (rest) : 0;
+	guint count = rest ? g_strv_length(rest) : 0;
 
-  return !g_strcmp0 (wish.page, "compare") ? count == 2 : count <= 1;
+	return !g_strcmp0(wish.page, "compare") ? count == 2 : count <= 1;
 }
 
 /* The catalog of the installation; tests name another folder. */
-static void
-find_words (void)
+static void find_words(void)
 {
-  const char *named = g_getenv ("TIPME_LOCALEDIR");
+	const char *named = g_getenv("TIPME_LOCALEDIR");
 
-  bindtextdomain (GETTEXT_PACKAGE, named && *named ? named : TIPME_LOCALEDIR);
-  bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
+	bindtextdomain(GETTEXT_PACKAGE, named && *named ? named : TIPME_LOCALEDIR);
+	bind_textdomain_codeset(GETTEXT_PACKAGE, "UTF-8");
 }
 
-int
-main (int argc, char **argv)
+int main(int argc, char **argv)
 {
-  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
-  g_autoptr (GError) error = NULL;
+	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+	g_autoptr(GError) error = NULL;
 
-  setlocale (LC_ALL, "");
-  find_words ();
-  g_option_context_set_translation_domain (context, GETTEXT_PACKAGE);
-  g_option_context_set_summary (context, N_ ("Shows the episodes, who made a key press slow, and the timeline that proves it."));
-  g_option_context_set_description (context, "Examples:\n  tipme gui\n  tipme gui last\n  tipme gui --page timeline last\n");
-  g_option_context_add_main_entries (context, options, NULL);
-  if (!g_option_context_parse (context, &argc, &argv, &error) || !count_is_right () || !page_is_known ())
-    {
-      g_printerr ("tipme: gui: %s: see tipme gui --help\n", error ? error->message : "one EPISODE, and a page that there is");
-      return 64;
-    }
-  if (actions)
-    {
-      g_autofree char *text = tipme_actions_dump ();
+	setlocale(LC_ALL, "");
+	find_words();
+	g_option_context_set_translation_domain(context, GETTEXT_PACKAGE);
+	g_option_context_set_summary(
+		context,
+		N_("Shows the episodes, who made a key press slow, and the timeline that proves it."));
+	g_option_context_set_description(
+		context,
+		"Examples:\n  tipme gui\n  tipme gui last\n  tipme gui --page timeline last\n");
+	g_option_context_add_main_entries(context, options, NULL);
+	if (!g_option_context_parse(context, &argc, &argv, &error) || !count_is_right() ||
+	    !page_is_known()) {
+		g_printerr("tipme: gui: %s: see tipme gui --help\n",
+			   error ? error->message : "one EPISODE, and a page that there is");
+		return 64;
+	}
+	if (actions) {
+		g_autofree char *text = tipme_actions_dump();
 
-      g_print ("%s", text);
-      return 0;
-    }
-  wish.episode = rest ? g_strdup (rest[0]) : NULL;
-  wish.other = wish.episode ? g_strdup (rest[1]) : NULL;
-  return dump ? run_dump () : run_window ();
+		g_print("%s", text);
+		return 0;
+	}
+	wish.episode = rest ? g_strdup(rest[0]) : NULL;
+	wish.other = wish.episode ? g_strdup(rest[1]) : NULL;
+	return dump ? run_dump() : run_window();
 }

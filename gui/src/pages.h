@@ -9,54 +9,54 @@
 #include "session.h"
 
 /* The list; opened() is called with the row that the user opens. */
-GtkWidget *tipme_episodes_page_new (void (*opened) (TipmeRow *row, gpointer data), gpointer data);
+GtkWidget *tipme_episodes_page_new(void (*opened)(TipmeRow *row, gpointer data), gpointer data);
 
 /* Shows rows (TipmeRow), or why there are none. */
-void tipme_episodes_page_set (GtkWidget *page, GPtrArray *rows, const char *problem);
+void tipme_episodes_page_set(GtkWidget *page, GPtrArray *rows, const char *problem);
 
 /* The rows that are selected. Free it. */
-GPtrArray *tipme_episodes_page_chosen (GtkWidget *page);
+GPtrArray *tipme_episodes_page_chosen(GtkWidget *page);
 
 /* Rows that are not shown, or shown again; ids end with NULL. */
-void tipme_episodes_page_hide (GtkWidget *page, const char *const *ids, gboolean hide);
+void tipme_episodes_page_hide(GtkWidget *page, const char *const *ids, gboolean hide);
 
 /* Gives the focus to the search, or else to the table. */
-void tipme_episodes_page_focus (GtkWidget *page, gboolean search);
+void tipme_episodes_page_focus(GtkWidget *page, gboolean search);
 
 /* A button for an action of actions.h; its tooltip names the verb and the keys. */
-GtkWidget *tipme_action_button (const char *name);
+GtkWidget *tipme_action_button(const char *name);
 
-GtkWidget *tipme_answer_page_new (TipmeSession *session);
-GtkWidget *tipme_timeline_page_new (TipmeSession *session);
+GtkWidget *tipme_answer_page_new(TipmeSession *session);
+GtkWidget *tipme_timeline_page_new(TipmeSession *session);
 
 /* Two episodes, stage by stage and cause by cause; rows: the two. */
-GtkWidget *tipme_compare_page_new (void);
-void tipme_compare_page_set (GtkWidget *page, GPtrArray *rows);
+GtkWidget *tipme_compare_page_new(void);
+void tipme_compare_page_set(GtkWidget *page, GPtrArray *rows);
 
 /* What `tipme report` says of the first row, and what `tipme bundle` would let leave. */
-GtkWidget *tipme_report_page_new (void);
-void tipme_report_page_set (GtkWidget *page, GPtrArray *rows);
+GtkWidget *tipme_report_page_new(void);
+void tipme_report_page_set(GtkWidget *page, GPtrArray *rows);
 
 /* Whether a cure helped: the first row, and what came after it. */
-GtkWidget *tipme_check_page_new (void);
-void tipme_check_page_set (GtkWidget *page, GPtrArray *rows);
+GtkWidget *tipme_check_page_new(void);
+void tipme_check_page_set(GtkWidget *page, GPtrArray *rows);
 
 /* The last seven days; read() asks anew. */
-GtkWidget *tipme_week_page_new (void);
-void tipme_week_page_read (GtkWidget *page);
+GtkWidget *tipme_week_page_new(void);
+void tipme_week_page_read(GtkWidget *page);
 
 /* What `tipme latency` or `tipme profile` has measured, with its distributions. */
-GtkWidget *tipme_measured_page_new (void);
-void tipme_measured_page_set (GtkWidget *page, const char *file);
+GtkWidget *tipme_measured_page_new(void);
+void tipme_measured_page_set(GtkWidget *page, const char *file);
 
 /* The recorder; read() asks it anew. */
-GtkWidget *tipme_live_page_new (void);
-void tipme_live_page_read (GtkWidget *page);
+GtkWidget *tipme_live_page_new(void);
+void tipme_live_page_read(GtkWidget *page);
 
 /* Does one of these still wait for its verb? */
-gboolean tipme_facts_page_is_busy (GtkWidget *page);
+gboolean tipme_facts_page_is_busy(GtkWidget *page);
 
 /* A label for running text: wraps, can be selected; css: a class, or NULL. */
-GtkWidget *tipme_label_new (const char *text, const char *css);
+GtkWidget *tipme_label_new(const char *text, const char *css);
 
 #endif

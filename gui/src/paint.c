@@ -5,46 +5,51 @@
 #include "paint.h"
 #include "language.h"
 
-#define HEX(n) { ((n) >> 16 & 255) / 255.f, ((n) >> 8 & 255) / 255.f, ((n) & 255) / 255.f, 1 }
+#define HEX(n)                                                                            \
+	{                                                                                 \
+		((n) >> 16 & 255) / 255.f, ((n) >> 8 & 255) / 255.f, ((n)&255) / 255.f, 1 \
+	}
 
-GdkRGBA
-tipme_paint_state (guint8 state, gboolean dark)
+GdkRGBA tipme_paint_state(guint8 state, gboolean dark)
 {
-  static const GdkRGBA light[TIPME_LANE_STATES] = { { 0 }, HEX (0xcc79a7), HEX (0xe69f00), HEX (0x0072b2) };
-  static const GdkRGBA night[TIPME_LANE_STATES] = { { 0 }, HEX (0xd991bb), HEX (0xf0b429), HEX (0x4aa8e0) };
+	static const GdkRGBA light[TIPME_LANE_STATES] = {
+		{ 0 }, HEX(0xcc79a7), HEX(0xe69f00), HEX(0x0072b2)
+	};
+	static const GdkRGBA night[TIPME_LANE_STATES] = {
+		{ 0 }, HEX(0xd991bb), HEX(0xf0b429), HEX(0x4aa8e0)
+	};
 
-  return dark ? night[state] : light[state];
+	return dark ? night[state] : light[state];
 }
 
-double
-tipme_paint_height (guint8 state)
+double tipme_paint_height(guint8 state)
 {
-  static const double heights[TIPME_LANE_STATES] = { 0, 0.25, 0.6, 1 };
+	static const double heights[TIPME_LANE_STATES] = { 0, 0.25, 0.6, 1 };
 
-  return heights[state];
+	return heights[state];
 }
 
-const char *
-tipme_paint_name (guint8 state)
+const char *tipme_paint_name(guint8 state)
 {
-  static const char *const names[TIPME_LANE_STATES] = { N_ ("idle"), N_ ("blocked"), N_ ("waits for a CPU"), N_ ("running") };
+	static const char *const names[TIPME_LANE_STATES] = { N_("idle"), N_("blocked"),
+							      N_("waits for a CPU"),
+							      N_("running") };
 
-  return _ (names[state]);
+	return _(names[state]);
 }
 
-GdkRGBA
-tipme_paint_wait (gboolean dark)
+GdkRGBA tipme_paint_wait(gboolean dark)
 {
-  static const GdkRGBA colours[2] = { HEX (0xd55e00), HEX (0xff8a3d) };
+	static const GdkRGBA colours[2] = { HEX(0xd55e00), HEX(0xff8a3d) };
 
-  return colours[dark];
+	return colours[dark];
 }
 
-GdkRGBA
-tipme_paint_part (guint place)
+GdkRGBA tipme_paint_part(guint place)
 {
-  static const GdkRGBA colours[] = { HEX (0xd55e00), HEX (0xe69f00), HEX (0x0072b2), HEX (0xcc79a7),
-                                     HEX (0x009e73), HEX (0x56b4e9), HEX (0xb8a900), HEX (0x7f7f7f) };
+	static const GdkRGBA colours[] = { HEX(0xd55e00), HEX(0xe69f00), HEX(0x0072b2),
+					   HEX(0xcc79a7), HEX(0x009e73), HEX(0x56b4e9),
+					   HEX(0xb8a900), HEX(0x7f7f7f) };
 
-  return colours[place % G_N_ELEMENTS (colours)];
+	return colours[place % G_N_ELEMENTS(colours)];
 }

@@ -8,16 +8,16 @@
 #include "lanes.h"
 
 /* A state's colour on a light or dark ground. Its share of a lane's height also tells it. */
-GdkRGBA tipme_paint_state (guint8 state, gboolean dark);
-double tipme_paint_height (guint8 state);
+GdkRGBA tipme_paint_state(guint8 state, gboolean dark);
+double tipme_paint_height(guint8 state);
 
 /* The name of a state, for legends. */
-const char *tipme_paint_name (guint8 state);
+const char *tipme_paint_name(guint8 state);
 
 /* Colour of the mark of a long wait. */
-GdkRGBA tipme_paint_wait (gboolean dark);
+GdkRGBA tipme_paint_wait(gboolean dark);
 
 /* The colour of a part of the sum, by its place; it repeats after eight. */
-GdkRGBA tipme_paint_part (guint place);
+GdkRGBA tipme_paint_part(guint place);
 
 #endif

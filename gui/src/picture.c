@@ -6,56 +6,54 @@
 
 #include <glib/gstdio.h>
 
-static GskRenderNode *
-drawn (GtkWidget *window)
+static GskRenderNode *drawn(GtkWidget *window)
 {
-  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (window);
-  GtkSnapshot *snapshot = gtk_snapshot_new ();
+	g_autoptr(GdkPaintable) paintable = gtk_widget_paintable_new(window);
+	GtkSnapshot *snapshot = gtk_snapshot_new();
 
-  gdk_paintable_snapshot (paintable, snapshot, gtk_widget_get_width (window), gtk_widget_get_height (window));
-  return gtk_snapshot_free_to_node (snapshot);
+	gdk_paintable_snapshot(paintable, snapshot, gtk_widget_get_width(window),
+			       gtk_widget_get_height(window));
+	return gtk_snapshot_free_to_node(snapshot);
 }
 
-gboolean
-tipme_picture_is_drawn (GtkWidget *window)
+gboolean tipme_picture_is_drawn(GtkWidget *window)
 {
-  g_autoptr (GskRenderNode) node = drawn (window);
+	g_autoptr(GskRenderNode) node = drawn(window);
 
-  return node != NULL;
+	return node != NULL;
 }
 
-gboolean
-tipme_picture_save (GtkWidget *window, const char *file)
+gboolean tipme_picture_save(GtkWidget *window, const char *file)
 {
-  GskRenderer *renderer = gtk_native_get_renderer (GTK_NATIVE (window));
-  int width = gtk_widget_get_width (window), height = gtk_widget_get_height (window);
-  g_autofree char *beside = g_strconcat (file, ".part", NULL);
-  GskRenderNode *node = drawn (window);
+	GskRenderer *renderer = gtk_native_get_renderer(GTK_NATIVE(window));
+	int width = gtk_widget_get_width(window), height = gtk_widget_get_height(window);
+	g_autofree char *beside = g_strconcat(file, ".part", NULL);
+	GskRenderNode *node = drawn(window);
 
-  if (!node)
-    return FALSE;
-  g_autoptr (GdkTexture) texture = gsk_renderer_render_texture (renderer, node, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
+	if (!node)
+		return FALSE;
+	g_autoptr(GdkTexture) texture = gsk_renderer_render_texture(
+		renderer, node, &GRAPHENE_RECT_INIT(0, 0, (float)width, (float)height));
 
-  gsk_render_node_unref (node);
-  return gdk_texture_save_to_png (texture, beside) && !g_rename (beside, file);
+	gsk_render_node_unref(node);
+	return gdk_texture_save_to_png(texture, beside) && !g_rename(beside, file);
 }
 
-static void
-collect (GtkWidget *widget, GString *text)
+static void collect(GtkWidget *widget, GString *text)
 {
-  if (!gtk_widget_get_mapped (widget))
-    return;
-  if (GTK_IS_LABEL (widget) && *gtk_label_get_text (GTK_LABEL (widget)))
-    g_string_append_printf (text, "%s\n", gtk_label_get_text (GTK_LABEL (widget)));
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child; child = gtk_widget_get_next_sibling (child))
-    collect (child, text);
+	if (!gtk_widget_get_mapped(widget))
+		return;
+	if (GTK_IS_LABEL(widget) && *gtk_label_get_text(GTK_LABEL(widget)))
+		g_string_append_printf(text, "%s\n", gtk_label_get_text(GTK_LABEL(widget)));
+	for (GtkWidget *child = gtk_widget_get_first_child(widget); child;
+	     child = gtk_widget_get_next_sibling(child))
+		collect(child, text);
 }
 
-char *
-tipme_picture_words (GtkWidget *widget)
+char *tipme_picture_words(GtkWidget *widget)
 {
-  GString *text = g_string_new (NULL);
+	GString *text = g_string_new(NULL);
 
-  collect (widget, text);
-  return g_string_free (text, FALSE);
+	collect(widget, text);
+	return g_string_free(text, FALSE);
 }

@@ -6,12 +6,15 @@
 #include <gtk/gtk.h>
 
 /* Whether the window has been drawn: before that there is nothing to write. */
-gboolean tipme_picture_is_drawn (GtkWidget *window);
+gboolean tipme_picture_is_drawn(GtkWidget *window);
 
 /* Writes a PNG of the window as it stands, beside `file`, then renames it. FALSE: could not. */
-gboolean tipme_picture_save (GtkWidget *window, const char *file);
+gboolean tipme_picture_save(GtkWidget *window, const char *file);
 
-/* The text of every label below a widget that is to be seen, a line each, as a screen reader meets it. Free it. */
-char *tipme_picture_words (GtkWidget *widget);
+/*
+ * The text of every label below a widget that is to be seen, a line each, as a screen reader meets
+ * it. Free it.
+ */
+char *tipme_picture_words(GtkWidget *widget);
 
 #endif

@@ -9,251 +9,229 @@
 
 #include "command.h"
 
-typedef struct
-{
-  char *episode, *folder;
-  TipmeAnswer *answer;
-  TipmeLanes *lanes;
-  char *problem;
+typedef struct {
+	char *episode, *folder;
+	TipmeAnswer *answer;
+	TipmeLanes *lanes;
+	char *problem;
 } Opened;
 
-struct _TipmeSession
-{
-  GObject parent_instance;
-  Opened *opened;
-  GCancellable *loading;
-  TipmeView view;
-  guint lane, span;
+struct _TipmeSession {
+	GObject parent_instance;
+	Opened *opened;
+	GCancellable *loading;
+	TipmeView view;
+	guint lane, span;
 };
 
-G_DEFINE_FINAL_TYPE (TipmeSession, tipme_session, G_TYPE_OBJECT)
+G_DEFINE_FINAL_TYPE(TipmeSession, tipme_session, G_TYPE_OBJECT)
 
 enum { LOADED, VIEW_CHANGED, SELECTION_CHANGED, SIGNALS };
 static guint signals[SIGNALS];
 
-static void
-opened_free (gpointer data)
+static void opened_free(gpointer data)
 {
-  Opened *opened = data;
+	Opened *opened = data;
 
-  if (!opened)
-    return;
-  g_free (opened->episode);
-  g_free (opened->folder);
-  g_free (opened->problem);
-  tipme_answer_free (opened->answer);
-  tipme_lanes_free (opened->lanes);
-  g_free (opened);
+	if (!opened)
+		return;
+	g_free(opened->episode);
+	g_free(opened->folder);
+	g_free(opened->problem);
+	tipme_answer_free(opened->answer);
+	tipme_lanes_free(opened->lanes);
+	g_free(opened);
 }
 
-static void
-tipme_session_finalize (GObject *object)
+static void tipme_session_finalize(GObject *object)
 {
-  TipmeSession *self = TIPME_SESSION (object);
+	TipmeSession *self = TIPME_SESSION(object);
 
-  g_cancellable_cancel (self->loading);
-  g_clear_object (&self->loading);
-  opened_free (self->opened);
-  G_OBJECT_CLASS (tipme_session_parent_class)->finalize (object);
+	g_cancellable_cancel(self->loading);
+	g_clear_object(&self->loading);
+	opened_free(self->opened);
+	G_OBJECT_CLASS(tipme_session_parent_class)->finalize(object);
 }
 
-static void
-tipme_session_class_init (TipmeSessionClass *klass)
+static void tipme_session_class_init(TipmeSessionClass *klass)
 {
-  static const char *const names[SIGNALS] = { "loaded", "view-changed", "selection-changed" };
+	static const char *const names[SIGNALS] = { "loaded", "view-changed", "selection-changed" };
 
-  G_OBJECT_CLASS (klass)->finalize = tipme_session_finalize;
-  for (int i = 0; i < SIGNALS; i++)
-    signals[i] = g_signal_new (names[i], TIPME_TYPE_SESSION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+	G_OBJECT_CLASS(klass)->finalize = tipme_session_finalize;
+	for (int i = 0; i < SIGNALS; i++)
+		signals[i] = g_signal_new(names[i], TIPME_TYPE_SESSION, G_SIGNAL_RUN_LAST, 0, NULL,
+					  NULL, NULL, G_TYPE_NONE, 0);
 }
 
-static void
-tipme_session_init (TipmeSession *self)
+static void tipme_session_init(TipmeSession *self)
 {
-  self->span = G_MAXUINT;
-  tipme_view_init (&self->view, 0, G_GINT64_CONSTANT (1000000000));
+	self->span = G_MAXUINT;
+	tipme_view_init(&self->view, 0, G_GINT64_CONSTANT(1000000000));
 }
 
-TipmeSession *
-tipme_session_new (void)
+TipmeSession *tipme_session_new(void)
 {
-  return g_object_new (TIPME_TYPE_SESSION, NULL);
+	return g_object_new(TIPME_TYPE_SESSION, NULL);
 }
 
-static void
-diagnose (Opened *opened, GCancellable *cancellable)
+static void diagnose(Opened *opened, GCancellable *cancellable)
 {
-  const char *args[] = { "diagnose", "--json", opened->episode, NULL };
-  g_autoptr (GError) error = NULL;
-  struct json_object *diagnosis = tipme_command_json (args, cancellable, &error);
+	const char *args[] = { "diagnose", "--json", opened->episode, NULL };
+	g_autoptr(GError) error = NULL;
+	struct json_object *diagnosis = tipme_command_json(args, cancellable, &error);
 
-  opened->answer = diagnosis ? tipme_answer_from_json (diagnosis) : tipme_answer_failed (error->message);
-  json_object_put (diagnosis);
+	opened->answer =
+		diagnosis ? tipme_answer_from_json(diagnosis) : tipme_answer_failed(error->message);
+	json_object_put(diagnosis);
 }
 
-static void
-load (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+static void load(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-  const Opened *asked = data;
-  g_autoptr (GError) error = NULL;
-  Opened *opened = g_new0 (Opened, 1);
+	const Opened *asked = data;
+	g_autoptr(GError) error = NULL;
+	Opened *opened = g_new0(Opened, 1);
 
-  opened->episode = g_strdup (asked->episode);
-  opened->folder = g_strdup (asked->folder);
-  diagnose (opened, cancellable);
-  opened->lanes = tipme_lanes_load (opened->folder, (const guint32 *) (void *) opened->answer->threads->data,
-                                    opened->answer->threads->len, cancellable, &error);
-  if (error)
-    opened->problem = g_strdup (error->message);
-  g_task_return_pointer (task, opened, opened_free);
+	opened->episode = g_strdup(asked->episode);
+	opened->folder = g_strdup(asked->folder);
+	diagnose(opened, cancellable);
+	opened->lanes = tipme_lanes_load(opened->folder,
+					 (const guint32 *)(void *)opened->answer->threads->data,
+					 opened->answer->threads->len, cancellable, &error);
+	if (error)
+		opened->problem = g_strdup(error->message);
+	g_task_return_pointer(task, opened, opened_free);
 }
 
-static void
-load_done (GObject *source, GAsyncResult *result, gpointer data)
+static void load_done(GObject *source, GAsyncResult *result, gpointer data)
 {
-  TipmeSession *self = TIPME_SESSION (source);
-  Opened *opened = g_task_propagate_pointer (G_TASK (result), NULL);
+	TipmeSession *self = TIPME_SESSION(source);
+	Opened *opened = g_task_propagate_pointer(G_TASK(result), NULL);
 
-  if (!opened)
-    return;
-  g_clear_object (&self->loading);
-  opened_free (self->opened);
-  self->opened = opened;
-  if (opened->lanes)
-    tipme_view_init (&self->view, opened->lanes->first_ns, opened->lanes->last_ns);
-  self->lane = 0;
-  self->span = G_MAXUINT;
-  tipme_session_fit (self);
-  g_signal_emit (self, signals[LOADED], 0);
-  g_signal_emit (self, signals[SELECTION_CHANGED], 0);
+	if (!opened)
+		return;
+	g_clear_object(&self->loading);
+	opened_free(self->opened);
+	self->opened = opened;
+	if (opened->lanes)
+		tipme_view_init(&self->view, opened->lanes->first_ns, opened->lanes->last_ns);
+	self->lane = 0;
+	self->span = G_MAXUINT;
+	tipme_session_fit(self);
+	g_signal_emit(self, signals[LOADED], 0);
+	g_signal_emit(self, signals[SELECTION_CHANGED], 0);
 }
 
-void
-tipme_session_open (TipmeSession *self, const char *episode, const char *folder)
+void tipme_session_open(TipmeSession *self, const char *episode, const char *folder)
 {
-  Opened *asked = g_new0 (Opened, 1);
+	Opened *asked = g_new0(Opened, 1);
 
-  asked->episode = g_strdup (episode);
-  asked->folder = g_strdup (folder);
-  g_cancellable_cancel (self->loading);
-  g_clear_object (&self->loading);
-  self->loading = g_cancellable_new ();
-  g_autoptr (GTask) task = g_task_new (self, self->loading, load_done, NULL);
+	asked->episode = g_strdup(episode);
+	asked->folder = g_strdup(folder);
+	g_cancellable_cancel(self->loading);
+	g_clear_object(&self->loading);
+	self->loading = g_cancellable_new();
+	g_autoptr(GTask) task = g_task_new(self, self->loading, load_done, NULL);
 
-  g_task_set_task_data (task, asked, opened_free);
-  g_task_run_in_thread (task, load);
+	g_task_set_task_data(task, asked, opened_free);
+	g_task_run_in_thread(task, load);
 }
 
-const TipmeAnswer *
-tipme_session_answer (TipmeSession *self)
+const TipmeAnswer *tipme_session_answer(TipmeSession *self)
 {
-  return self->opened ? self->opened->answer : NULL;
+	return self->opened ? self->opened->answer : NULL;
 }
 
-const TipmeLanes *
-tipme_session_lanes (TipmeSession *self)
+const TipmeLanes *tipme_session_lanes(TipmeSession *self)
 {
-  return self->opened ? self->opened->lanes : NULL;
+	return self->opened ? self->opened->lanes : NULL;
 }
 
-const char *
-tipme_session_problem (TipmeSession *self)
+const char *tipme_session_problem(TipmeSession *self)
 {
-  return self->opened ? self->opened->problem : NULL;
+	return self->opened ? self->opened->problem : NULL;
 }
 
-gboolean
-tipme_session_is_loading (TipmeSession *self)
+gboolean tipme_session_is_loading(TipmeSession *self)
 {
-  return self->loading != NULL;
+	return self->loading != NULL;
 }
 
-TipmeView *
-tipme_session_view (TipmeSession *self)
+TipmeView *tipme_session_view(TipmeSession *self)
 {
-  return &self->view;
+	return &self->view;
 }
 
-void
-tipme_session_view_changed (TipmeSession *self)
+void tipme_session_view_changed(TipmeSession *self)
 {
-  g_signal_emit (self, signals[VIEW_CHANGED], 0);
+	g_signal_emit(self, signals[VIEW_CHANGED], 0);
 }
 
-void
-tipme_session_fit (TipmeSession *self)
+void tipme_session_fit(TipmeSession *self)
 {
-  const TipmeAnswer *answer = tipme_session_answer (self);
-  gint64 margin;
+	const TipmeAnswer *answer = tipme_session_answer(self);
+	gint64 margin;
 
-  if (!answer || !answer->has_interval)
-    {
-      tipme_view_set (&self->view, self->view.first_ns, self->view.last_ns);
-    }
-  else
-    {
-      margin = (answer->to_ns - answer->from_ns) / 5;
-      tipme_view_set (&self->view, answer->from_ns - margin, answer->to_ns + margin);
-    }
-  tipme_session_view_changed (self);
+	if (!answer || !answer->has_interval) {
+		tipme_view_set(&self->view, self->view.first_ns, self->view.last_ns);
+	} else {
+		margin = (answer->to_ns - answer->from_ns) / 5;
+		tipme_view_set(&self->view, answer->from_ns - margin, answer->to_ns + margin);
+	}
+	tipme_session_view_changed(self);
 }
 
-void
-tipme_session_select (TipmeSession *self, guint lane, guint span)
+void tipme_session_select(TipmeSession *self, guint lane, guint span)
 {
-  if (self->lane == lane && self->span == span)
-    return;
-  self->lane = lane;
-  self->span = span;
-  g_signal_emit (self, signals[SELECTION_CHANGED], 0);
+	if (self->lane == lane && self->span == span)
+		return;
+	self->lane = lane;
+	self->span = span;
+	g_signal_emit(self, signals[SELECTION_CHANGED], 0);
 }
 
-guint
-tipme_session_selected_lane (TipmeSession *self)
+guint tipme_session_selected_lane(TipmeSession *self)
 {
-  return self->lane;
+	return self->lane;
 }
 
-guint
-tipme_session_selected_span (TipmeSession *self)
+guint tipme_session_selected_span(TipmeSession *self)
 {
-  return self->span;
+	return self->span;
 }
 
-static const TipmeLane *
-selected (TipmeSession *self)
+static const TipmeLane *selected(TipmeSession *self)
 {
-  const TipmeLanes *lanes = tipme_session_lanes (self);
+	const TipmeLanes *lanes = tipme_session_lanes(self);
 
-  return lanes && self->lane < lanes->lanes->len ? g_ptr_array_index (lanes->lanes, self->lane) : NULL;
+	return lanes && self->lane < lanes->lanes->len ? g_ptr_array_index(lanes->lanes, self->lane)
+						       : NULL;
 }
 
-void
-tipme_session_step_span (TipmeSession *self, int by)
+void tipme_session_step_span(TipmeSession *self, int by)
 {
-  const TipmeLane *lane = selected (self);
-  gint64 length = self->view.to_ns - self->view.from_ns, from;
-  guint span = self->span;
+	const TipmeLane *lane = selected(self);
+	gint64 length = self->view.to_ns - self->view.from_ns, from;
+	guint span = self->span;
 
-  if (!lane || !lane->count)
-    return;
-  if (span == G_MAXUINT)
-    span = MIN (tipme_lane_at (lane, self->view.from_ns), lane->count - 1);
-  else
-    span = (guint) CLAMP ((gint64) span + by, 0, (gint64) lane->count - 1);
-  from = lane->spans[span].from_ns;
-  if (from < self->view.from_ns || from >= self->view.to_ns)
-    tipme_view_set (&self->view, from - length / 2, from - length / 2 + length);
-  tipme_session_select (self, self->lane, span);
-  tipme_session_view_changed (self);
+	if (!lane || !lane->count)
+		return;
+	if (span == G_MAXUINT)
+		span = MIN(tipme_lane_at(lane, self->view.from_ns), lane->count - 1);
+	else
+		span = (guint)CLAMP((gint64)span + by, 0, (gint64)lane->count - 1);
+	from = lane->spans[span].from_ns;
+	if (from < self->view.from_ns || from >= self->view.to_ns)
+		tipme_view_set(&self->view, from - length / 2, from - length / 2 + length);
+	tipme_session_select(self, self->lane, span);
+	tipme_session_view_changed(self);
 }
 
-void
-tipme_session_step_lane (TipmeSession *self, int by)
+void tipme_session_step_lane(TipmeSession *self, int by)
 {
-  const TipmeLanes *lanes = tipme_session_lanes (self);
-  gint64 nr = (gint64) self->lane + by;
+	const TipmeLanes *lanes = tipme_session_lanes(self);
+	gint64 nr = (gint64)self->lane + by;
 
-  if (lanes && lanes->lanes->len)
-    tipme_session_select (self, (guint) CLAMP (nr, 0, (gint64) lanes->lanes->len - 1), G_MAXUINT);
+	if (lanes && lanes->lanes->len)
+		tipme_session_select(self, (guint)CLAMP(nr, 0, (gint64)lanes->lanes->len - 1),
+				     G_MAXUINT);
 }

@@ -13,36 +13,36 @@
 #include "lanes.h"
 #include "view.h"
 
-#define TIPME_TYPE_SESSION (tipme_session_get_type ())
-G_DECLARE_FINAL_TYPE (TipmeSession, tipme_session, TIPME, SESSION, GObject)
+#define TIPME_TYPE_SESSION (tipme_session_get_type())
+G_DECLARE_FINAL_TYPE(TipmeSession, tipme_session, TIPME, SESSION, GObject)
 
-TipmeSession *tipme_session_new (void);
+TipmeSession *tipme_session_new(void);
 
 /* Opens an episode in a thread of its own; what was being opened is cancelled. */
-void tipme_session_open (TipmeSession *self, const char *episode, const char *folder);
+void tipme_session_open(TipmeSession *self, const char *episode, const char *folder);
 
 /* NULL until it is there. They belong to the session, up to the next open(). */
-const TipmeAnswer *tipme_session_answer (TipmeSession *self);
-const TipmeLanes *tipme_session_lanes (TipmeSession *self);
+const TipmeAnswer *tipme_session_answer(TipmeSession *self);
+const TipmeLanes *tipme_session_lanes(TipmeSession *self);
 
 /* Why there are no lanes, or NULL. */
-const char *tipme_session_problem (TipmeSession *self);
-gboolean tipme_session_is_loading (TipmeSession *self);
+const char *tipme_session_problem(TipmeSession *self);
+gboolean tipme_session_is_loading(TipmeSession *self);
 
 /* Change it, then call tipme_session_view_changed(). */
-TipmeView *tipme_session_view (TipmeSession *self);
-void tipme_session_view_changed (TipmeSession *self);
+TipmeView *tipme_session_view(TipmeSession *self);
+void tipme_session_view_changed(TipmeSession *self);
 
 /* Shows the problem interval with a margin, or all where there is none. */
-void tipme_session_fit (TipmeSession *self);
+void tipme_session_fit(TipmeSession *self);
 
 /* Lane and span; span G_MAXUINT: none. */
-void tipme_session_select (TipmeSession *self, guint lane, guint span);
-guint tipme_session_selected_lane (TipmeSession *self);
-guint tipme_session_selected_span (TipmeSession *self);
+void tipme_session_select(TipmeSession *self, guint lane, guint span);
+guint tipme_session_selected_lane(TipmeSession *self);
+guint tipme_session_selected_span(TipmeSession *self);
 
 /* Selects the next (1) or previous (-1) span of the selected lane, in sight; or another lane. */
-void tipme_session_step_span (TipmeSession *self, int by);
-void tipme_session_step_lane (TipmeSession *self, int by);
+void tipme_session_step_span(TipmeSession *self, int by);
+void tipme_session_step_lane(TipmeSession *self, int by);
 
 #endif

@@ -7,10 +7,10 @@
 
 #include "session.h"
 
-#define TIPME_TYPE_TIMELINE (tipme_timeline_get_type ())
-G_DECLARE_FINAL_TYPE (TipmeTimeline, tipme_timeline, TIPME, TIMELINE, GtkWidget)
+#define TIPME_TYPE_TIMELINE (tipme_timeline_get_type())
+G_DECLARE_FINAL_TYPE(TipmeTimeline, tipme_timeline, TIPME, TIMELINE, GtkWidget)
 
 /* overview: thin lanes over the whole episode, with the visible stretch framed. */
-GtkWidget *tipme_timeline_new (TipmeSession *session, gboolean overview);
+GtkWidget *tipme_timeline_new(TipmeSession *session, gboolean overview);
 
 #endif

@@ -12,251 +12,243 @@
 #include "timeline.h"
 #include "language.h"
 
-typedef struct
-{
-  TipmeSession *session;
-  TipmeSpanList *spans;
-  GtkSingleSelection *chosen;
-  GtkWidget *view, *title, *sums, *problem;
-  guint lane; /* that the table shows */
-  gboolean taking; /* the session's selection is on its way into the table */
+typedef struct {
+	TipmeSession *session;
+	TipmeSpanList *spans;
+	GtkSingleSelection *chosen;
+	GtkWidget *view, *title, *sums, *problem;
+	guint lane; /* that the table shows */
+	gboolean taking; /* the session's selection is on its way into the table */
 } Page;
 
-static char *
-from_text (gpointer item, gpointer data)
+static char *from_text(gpointer item, gpointer data)
 {
-  Page *page = data;
-  const TipmeAnswer *answer = tipme_session_answer (page->session);
-  gint64 zero = answer && answer->has_interval ? answer->from_ns : tipme_session_view (page->session)->first_ns;
+	Page *page = data;
+	const TipmeAnswer *answer = tipme_session_answer(page->session);
+	gint64 zero = answer && answer->has_interval ? answer->from_ns
+						     : tipme_session_view(page->session)->first_ns;
 
-  return g_strdup_printf ("%.3f ms", (double) (TIPME_SPAN_ITEM (item)->span.from_ns - zero) / 1e6);
+	return g_strdup_printf("%.3f ms",
+			       (double)(TIPME_SPAN_ITEM(item)->span.from_ns - zero) / 1e6);
 }
 
-static char *
-length_text (gpointer item, gpointer data)
+static char *length_text(gpointer item, gpointer data)
 {
-  const TipmeSpan *span = &TIPME_SPAN_ITEM (item)->span;
+	const TipmeSpan *span = &TIPME_SPAN_ITEM(item)->span;
 
-  return g_strdup_printf ("%.3f ms", (double) (span->to_ns - span->from_ns) / 1e6);
+	return g_strdup_printf("%.3f ms", (double)(span->to_ns - span->from_ns) / 1e6);
 }
 
-static char *
-words_text (gpointer item, gpointer data)
+static char *words_text(gpointer item, gpointer data)
 {
-  return g_strdup (TIPME_SPAN_ITEM (item)->words);
+	return g_strdup(TIPME_SPAN_ITEM(item)->words);
 }
 
-static const TipmeLane *
-lane_of (Page *page)
+static const TipmeLane *lane_of(Page *page)
 {
-  const TipmeLanes *lanes = tipme_session_lanes (page->session);
-  guint nr = tipme_session_selected_lane (page->session);
+	const TipmeLanes *lanes = tipme_session_lanes(page->session);
+	guint nr = tipme_session_selected_lane(page->session);
 
-  return lanes && nr < lanes->lanes->len ? g_ptr_array_index (lanes->lanes, nr) : NULL;
+	return lanes && nr < lanes->lanes->len ? g_ptr_array_index(lanes->lanes, nr) : NULL;
 }
 
 /* Sums of what is visible of the selected lane: they add up to its length. */
-static void
-show_sums (Page *page)
+static void show_sums(Page *page)
 {
-  const TipmeLane *lane = lane_of (page);
-  const TipmeView *view = tipme_session_view (page->session);
-  gint64 sums[TIPME_LANE_STATES];
-  g_autoptr (GString) text = g_string_new (NULL);
+	const TipmeLane *lane = lane_of(page);
+	const TipmeView *view = tipme_session_view(page->session);
+	gint64 sums[TIPME_LANE_STATES];
+	g_autoptr(GString) text = g_string_new(NULL);
 
-  if (!lane)
-    return;
-  tipme_lane_sums (lane, view->from_ns, view->to_ns, sums);
-  for (int state = TIPME_LANE_STATES; state-- > 0;)
-    {
-      g_autofree char *time = tipme_text_ms (sums[state]);
+	if (!lane)
+		return;
+	tipme_lane_sums(lane, view->from_ns, view->to_ns, sums);
+	for (int state = TIPME_LANE_STATES; state-- > 0;) {
+		g_autofree char *time = tipme_text_ms(sums[state]);
 
-      g_string_append_printf (text, "%s%s %s", text->len ? " · " : "", time, tipme_paint_name ((guint8) state));
-    }
-  gtk_label_set_text (GTK_LABEL (page->title), lane->name);
-  gtk_label_set_text (GTK_LABEL (page->sums), text->str);
+		g_string_append_printf(text, "%s%s %s", text->len ? " · " : "", time,
+				       tipme_paint_name((guint8)state));
+	}
+	gtk_label_set_text(GTK_LABEL(page->title), lane->name);
+	gtk_label_set_text(GTK_LABEL(page->sums), text->str);
 }
 
 /* The rows are a list inside the table, which alone knows how to scroll. */
-static void
-scroll_to (Page *page, guint span)
+static void scroll_to(Page *page, guint span)
 {
-  for (GtkWidget *child = gtk_widget_get_first_child (page->view); child; child = gtk_widget_get_next_sibling (child))
-    if (GTK_IS_LIST_VIEW (child))
-      gtk_widget_activate_action (child, "list.scroll-to-item", "u", span);
+	for (GtkWidget *child = gtk_widget_get_first_child(page->view); child;
+	     child = gtk_widget_get_next_sibling(child))
+		if (GTK_IS_LIST_VIEW(child))
+			gtk_widget_activate_action(child, "list.scroll-to-item", "u", span);
 }
 
-static void
-on_selection (TipmeSession *session, Page *page)
+static void on_selection(TipmeSession *session, Page *page)
 {
-  guint span = tipme_session_selected_span (session), nr = tipme_session_selected_lane (session);
+	guint span = tipme_session_selected_span(session),
+	      nr = tipme_session_selected_lane(session);
 
-  page->taking = TRUE;
-  if (page->lane != nr)
-    tipme_span_list_set (page->spans, tipme_session_lanes (session), lane_of (page));
-  page->lane = nr;
-  gtk_single_selection_set_selected (page->chosen, span == G_MAXUINT ? GTK_INVALID_LIST_POSITION : span);
-  if (span != G_MAXUINT && gtk_widget_get_mapped (page->view))
-    scroll_to (page, span);
-  page->taking = FALSE;
-  show_sums (page);
+	page->taking = TRUE;
+	if (page->lane != nr)
+		tipme_span_list_set(page->spans, tipme_session_lanes(session), lane_of(page));
+	page->lane = nr;
+	gtk_single_selection_set_selected(page->chosen,
+					  span == G_MAXUINT ? GTK_INVALID_LIST_POSITION : span);
+	if (span != G_MAXUINT && gtk_widget_get_mapped(page->view))
+		scroll_to(page, span);
+	page->taking = FALSE;
+	show_sums(page);
 }
 
-static void
-on_row (GtkSingleSelection *chosen, GParamSpec *spec, Page *page)
+static void on_row(GtkSingleSelection *chosen, GParamSpec *spec, Page *page)
 {
-  guint span = gtk_single_selection_get_selected (chosen);
+	guint span = gtk_single_selection_get_selected(chosen);
 
-  if (!page->taking)
-    tipme_session_select (page->session, page->lane, span == GTK_INVALID_LIST_POSITION ? G_MAXUINT : span);
+	if (!page->taking)
+		tipme_session_select(page->session, page->lane,
+				     span == GTK_INVALID_LIST_POSITION ? G_MAXUINT : span);
 }
 
-static void
-on_loaded (TipmeSession *session, Page *page)
+static void on_loaded(TipmeSession *session, Page *page)
 {
-  const char *problem = tipme_session_problem (session);
+	const char *problem = tipme_session_problem(session);
 
-  page->taking = TRUE;
-  page->lane = tipme_session_selected_lane (session);
-  tipme_span_list_set (page->spans, tipme_session_lanes (session), lane_of (page));
-  page->taking = FALSE;
-  gtk_label_set_text (GTK_LABEL (page->problem), problem ? problem : "");
-  gtk_widget_set_visible (page->problem, problem != NULL);
-  show_sums (page);
+	page->taking = TRUE;
+	page->lane = tipme_session_selected_lane(session);
+	tipme_span_list_set(page->spans, tipme_session_lanes(session), lane_of(page));
+	page->taking = FALSE;
+	gtk_label_set_text(GTK_LABEL(page->problem), problem ? problem : "");
+	gtk_widget_set_visible(page->problem, problem != NULL);
+	show_sums(page);
 }
 
-static void
-on_view (TipmeSession *session, Page *page)
+static void on_view(TipmeSession *session, Page *page)
 {
-  show_sums (page);
+	show_sums(page);
 }
 
-static GtkWidget *
-table_new (Page *page)
+static GtkWidget *table_new(Page *page)
 {
-  GtkWidget *view = gtk_column_view_new (NULL);
-  GtkColumnView *columns = GTK_COLUMN_VIEW (view);
+	GtkWidget *view = gtk_column_view_new(NULL);
+	GtkColumnView *columns = GTK_COLUMN_VIEW(view);
 
-  page->spans = tipme_span_list_new ();
-  page->chosen = gtk_single_selection_new (G_LIST_MODEL (g_object_ref (page->spans)));
-  gtk_single_selection_set_autoselect (page->chosen, FALSE);
-  gtk_single_selection_set_can_unselect (page->chosen, TRUE);
-  gtk_column_view_set_model (columns, GTK_SELECTION_MODEL (page->chosen));
-  tipme_columns_add (columns, _ ("From"), FALSE, TRUE, from_text, page);
-  tipme_columns_add (columns, _ ("For"), FALSE, TRUE, length_text, page);
-  tipme_columns_add (columns, _ ("What"), TRUE, FALSE, words_text, page);
-  gtk_widget_add_css_class (view, "data-table");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("What the selected lane did"), -1);
-  g_signal_connect (page->chosen, "notify::selected", G_CALLBACK (on_row), page);
-  return view;
+	page->spans = tipme_span_list_new();
+	page->chosen = gtk_single_selection_new(G_LIST_MODEL(g_object_ref(page->spans)));
+	gtk_single_selection_set_autoselect(page->chosen, FALSE);
+	gtk_single_selection_set_can_unselect(page->chosen, TRUE);
+	gtk_column_view_set_model(columns, GTK_SELECTION_MODEL(page->chosen));
+	tipme_columns_add(columns, _("From"), FALSE, TRUE, from_text, page);
+	tipme_columns_add(columns, _("For"), FALSE, TRUE, length_text, page);
+	tipme_columns_add(columns, _("What"), TRUE, FALSE, words_text, page);
+	gtk_widget_add_css_class(view, "data-table");
+	gtk_accessible_update_property(GTK_ACCESSIBLE(view), GTK_ACCESSIBLE_PROPERTY_LABEL,
+				       _("What the selected lane did"), -1);
+	g_signal_connect(page->chosen, "notify::selected", G_CALLBACK(on_row), page);
+	return view;
 }
 
-static void
-page_free (gpointer data)
+static void page_free(gpointer data)
 {
-  Page *page = data;
+	Page *page = data;
 
-  g_signal_handlers_disconnect_by_data (page->session, page);
-  g_signal_handlers_disconnect_by_data (page->chosen, page);
-  g_object_unref (page->chosen);
-  g_object_unref (page->spans);
-  g_object_unref (page->session);
-  g_free (page);
+	g_signal_handlers_disconnect_by_data(page->session, page);
+	g_signal_handlers_disconnect_by_data(page->chosen, page);
+	g_object_unref(page->chosen);
+	g_object_unref(page->spans);
+	g_object_unref(page->session);
+	g_free(page);
 }
 
-static gboolean
-is_dark (void)
+static gboolean is_dark(void)
 {
-  return adw_style_manager_get_dark (adw_style_manager_get_default ());
+	return adw_style_manager_get_dark(adw_style_manager_get_default());
 }
 
-static void
-draw_key (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
+static void draw_key(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
-  guint8 state = (guint8) GPOINTER_TO_UINT (data);
-  GdkRGBA colour = state ? tipme_paint_state (state, is_dark ()) : tipme_paint_wait (is_dark ());
-  double high = state ? height * tipme_paint_height (state) : 4;
+	guint8 state = (guint8)GPOINTER_TO_UINT(data);
+	GdkRGBA colour = state ? tipme_paint_state(state, is_dark()) : tipme_paint_wait(is_dark());
+	double high = state ? height * tipme_paint_height(state) : 4;
 
-  gdk_cairo_set_source_rgba (cr, &colour);
-  cairo_rectangle (cr, 0, state ? height - high : 0, width, high);
-  cairo_fill (cr);
+	gdk_cairo_set_source_rgba(cr, &colour);
+	cairo_rectangle(cr, 0, state ? height - high : 0, width, high);
+	cairo_fill(cr);
 }
 
-static GtkWidget *
-legend_new (void)
+static GtkWidget *legend_new(void)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
 
-  g_object_set (box, "margin-start", 8, "margin-top", 6, "margin-bottom", 6, NULL);
-  for (int state = TIPME_LANE_STATES; state-- > 0;)
-    {
-      GtkWidget *key = gtk_drawing_area_new ();
+	g_object_set(box, "margin-start", 8, "margin-top", 6, "margin-bottom", 6, NULL);
+	for (int state = TIPME_LANE_STATES; state-- > 0;) {
+		GtkWidget *key = gtk_drawing_area_new();
 
-      gtk_drawing_area_set_content_width (GTK_DRAWING_AREA (key), 18);
-      gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (key), 16);
-      gtk_widget_set_valign (key, GTK_ALIGN_CENTER);
-      gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (key), draw_key, GUINT_TO_POINTER (state), NULL);
-      gtk_box_append (GTK_BOX (box), key);
-      gtk_box_append (GTK_BOX (box), gtk_label_new (state ? tipme_paint_name ((guint8) state) : _ ("a wait of 0.1 ms or more")));
-    }
-  GtkWidget *keys = gtk_label_new (_ ("W S zoom   A D move   F fit   , . step   Home all"));
+		gtk_drawing_area_set_content_width(GTK_DRAWING_AREA(key), 18);
+		gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(key), 16);
+		gtk_widget_set_valign(key, GTK_ALIGN_CENTER);
+		gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(key), draw_key,
+					       GUINT_TO_POINTER(state), NULL);
+		gtk_box_append(GTK_BOX(box), key);
+		gtk_box_append(GTK_BOX(box), gtk_label_new(state ? tipme_paint_name((guint8)state)
+								 : _("a wait of 0.1 ms or more")));
+	}
+	GtkWidget *keys = gtk_label_new(_("W S zoom   A D move   F fit   , . step   Home all"));
 
-  gtk_widget_add_css_class (keys, "dim-label");
-  gtk_widget_set_hexpand (keys, TRUE);
-  gtk_label_set_xalign (GTK_LABEL (keys), 1);
-  gtk_label_set_ellipsize (GTK_LABEL (keys), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_margin_end (keys, 8);
-  gtk_box_append (GTK_BOX (box), keys);
-  return box;
+	gtk_widget_add_css_class(keys, "dim-label");
+	gtk_widget_set_hexpand(keys, TRUE);
+	gtk_label_set_xalign(GTK_LABEL(keys), 1);
+	gtk_label_set_ellipsize(GTK_LABEL(keys), PANGO_ELLIPSIZE_END);
+	gtk_widget_set_margin_end(keys, 8);
+	gtk_box_append(GTK_BOX(box), keys);
+	return box;
 }
 
-static GtkWidget *
-canvas_new (Page *page)
+static GtkWidget *canvas_new(Page *page)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *scrolled = gtk_scrolled_window_new ();
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0),
+		  *scrolled = gtk_scrolled_window_new();
 
-  page->problem = tipme_label_new ("", "error");
-  gtk_widget_hide (page->problem);
-  gtk_box_append (GTK_BOX (box), page->problem);
-  gtk_box_append (GTK_BOX (box), tipme_timeline_new (page->session, TRUE));
-  gtk_box_append (GTK_BOX (box), legend_new ());
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), tipme_timeline_new (page->session, FALSE));
-  gtk_widget_set_vexpand (scrolled, TRUE);
-  gtk_box_append (GTK_BOX (box), scrolled);
-  return box;
+	page->problem = tipme_label_new("", "error");
+	gtk_widget_hide(page->problem);
+	gtk_box_append(GTK_BOX(box), page->problem);
+	gtk_box_append(GTK_BOX(box), tipme_timeline_new(page->session, TRUE));
+	gtk_box_append(GTK_BOX(box), legend_new());
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled),
+				      tipme_timeline_new(page->session, FALSE));
+	gtk_widget_set_vexpand(scrolled, TRUE);
+	gtk_box_append(GTK_BOX(box), scrolled);
+	return box;
 }
 
-static GtkWidget *
-beside_new (Page *page)
+static GtkWidget *beside_new(Page *page)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 4), *scrolled = gtk_scrolled_window_new ();
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 4),
+		  *scrolled = gtk_scrolled_window_new();
 
-  page->view = table_new (page);
-  page->title = tipme_label_new ("", "heading");
-  page->sums = tipme_label_new ("", NULL);
-  g_object_set (box, "margin-start", 8, "margin-top", 8, NULL);
-  gtk_box_append (GTK_BOX (box), page->title);
-  gtk_box_append (GTK_BOX (box), page->sums);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), page->view);
-  gtk_widget_set_vexpand (scrolled, TRUE);
-  gtk_box_append (GTK_BOX (box), scrolled);
-  return box;
+	page->view = table_new(page);
+	page->title = tipme_label_new("", "heading");
+	page->sums = tipme_label_new("", NULL);
+	g_object_set(box, "margin-start", 8, "margin-top", 8, NULL);
+	gtk_box_append(GTK_BOX(box), page->title);
+	gtk_box_append(GTK_BOX(box), page->sums);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), page->view);
+	gtk_widget_set_vexpand(scrolled, TRUE);
+	gtk_box_append(GTK_BOX(box), scrolled);
+	return box;
 }
 
-GtkWidget *
-tipme_timeline_page_new (TipmeSession *session)
+GtkWidget *tipme_timeline_page_new(TipmeSession *session)
 {
-  Page *page = g_new0 (Page, 1);
-  GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
+	Page *page = g_new0(Page, 1);
+	GtkWidget *paned = gtk_paned_new(GTK_ORIENTATION_HORIZONTAL);
 
-  page->session = g_object_ref (session);
-  gtk_paned_set_start_child (GTK_PANED (paned), canvas_new (page));
-  gtk_paned_set_end_child (GTK_PANED (paned), beside_new (page));
-  gtk_paned_set_position (GTK_PANED (paned), 900);
-  gtk_paned_set_resize_end_child (GTK_PANED (paned), FALSE);
-  g_signal_connect (session, "loaded", G_CALLBACK (on_loaded), page);
-  g_signal_connect (session, "selection-changed", G_CALLBACK (on_selection), page);
-  g_signal_connect (session, "view-changed", G_CALLBACK (on_view), page);
-  g_object_set_data_full (G_OBJECT (paned), "page", page, page_free);
-  return paned;
+	page->session = g_object_ref(session);
+	gtk_paned_set_start_child(GTK_PANED(paned), canvas_new(page));
+	gtk_paned_set_end_child(GTK_PANED(paned), beside_new(page));
+	gtk_paned_set_position(GTK_PANED(paned), 900);
+	gtk_paned_set_resize_end_child(GTK_PANED(paned), FALSE);
+	g_signal_connect(session, "loaded", G_CALLBACK(on_loaded), page);
+	g_signal_connect(session, "selection-changed", G_CALLBACK(on_selection), page);
+	g_signal_connect(session, "view-changed", G_CALLBACK(on_view), page);
+	g_object_set_data_full(G_OBJECT(paned), "page", page, page_free);
+	return paned;
 }

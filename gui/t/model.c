@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The models of the window, without a display: search, zoom, and lanes against a count of their spans. */
+/*
+ * The models of the window, without a display: search, zoom, and lanes against a count of their
+ * spans.
+ */
 #include "config.h"
 
 #include <math.h>
@@ -18,366 +21,366 @@
 
 static int tests, failed;
 
-static void
-ok (gboolean good, const char *what)
+static void ok(gboolean good, const char *what)
 {
-  tests++;
-  failed += !good;
-  g_print ("%sok %d - %s\n", good ? "" : "not ", tests, what);
+	tests++;
+	failed += !good;
+	g_print("%sok %d - %s\n", good ? "" : "not ", tests, what);
 }
 
-static void
-is_text (char *got, const char *wanted)
+static void is_text(char *got, const char *wanted)
 {
-  ok (!strcmp (got, wanted), wanted);
-  if (strcmp (got, wanted))
-    g_print ("# got %s\n", got);
-  g_free (got);
+	ok(!strcmp(got, wanted), wanted);
+	if (strcmp(got, wanted))
+		g_print("# got %s\n", got);
+	g_free(got);
 }
 
 /* The same for text of several lines, which cannot be the name of a test. */
-static void
-is_lines (char *got, const char *wanted, const char *what)
+static void is_lines(char *got, const char *wanted, const char *what)
 {
-  ok (!strcmp (got, wanted), what);
-  if (strcmp (got, wanted))
-    g_printerr ("got:\n%s", got);
-  g_free (got);
+	ok(!strcmp(got, wanted), what);
+	if (strcmp(got, wanted))
+		g_printerr("got:\n%s", got);
+	g_free(got);
 }
 
-static void
-test_text (void)
+static void test_text(void)
 {
-  is_text (tipme_text_ms (411784), "0.41 ms");
-  is_text (tipme_text_ms (2123154), "2.1 ms");
-  is_text (tipme_text_ms (408817424), "409 ms");
-  is_text (tipme_text_ms (G_GINT64_CONSTANT (12345678901)), "12.3 s");
-  is_text (tipme_text_ms (G_MININT64), "-");
-  is_text (tipme_text_tick (1500000, 500000), "1.5 ms");
-  is_text (tipme_text_tick (G_GINT64_CONSTANT (3000000000), 1000000000), "3 s");
+	is_text(tipme_text_ms(411784), "0.41 ms");
+	is_text(tipme_text_ms(2123154), "2.1 ms");
+	is_text(tipme_text_ms(408817424), "409 ms");
+	is_text(tipme_text_ms(G_GINT64_CONSTANT(12345678901)), "12.3 s");
+	is_text(tipme_text_ms(G_MININT64), "-");
+	is_text(tipme_text_tick(1500000, 500000), "1.5 ms");
+	is_text(tipme_text_tick(G_GINT64_CONSTANT(3000000000), 1000000000), "3 s");
 }
 
-static void
-test_rows (void)
+static void test_rows(void)
 {
-  struct json_object *list = json_tokener_parse (
-      "{\"episodes\":[{\"id\":\"one\",\"pinned\":true,\"time\":\"2026-11-20T12:00:00Z\",\"verdict\":{\"kind\":\"disk-io\",\"client\":\"xterm\","
-      "\"sentence\":\"It waited for Disk.\",\"interval_ns\":5}},{\"id\":\"two\",\"problem\":\"cut\",\"verdict\":null},7]}");
-  g_autoptr (GPtrArray) rows = tipme_rows_from_json (list);
+	struct json_object *list = json_tokener_parse(
+		"{\"episodes\":[{\"id\":\"one\",\"pinned\":true,\"time\":\"2026-11-20T12:00:00Z\",\"verdict\":{\"kind\":\"disk-io\",\"client\":\"xterm\","
+		"\"sentence\":\"It waited for Disk.\",\"interval_ns\":5}},{\"id\":\"two\",\"problem\":\"cut\",\"verdict\":null},7]}");
+	g_autoptr(GPtrArray) rows = tipme_rows_from_json(list);
 
-  ok (rows->len == 3, "a row for each episode, even for one that is none");
-  TipmeRow *one = g_ptr_array_index (rows, 2), *two = g_ptr_array_index (rows, 1);
+	ok(rows->len == 3, "a row for each episode, even for one that is none");
+	TipmeRow *one = g_ptr_array_index(rows, 2), *two = g_ptr_array_index(rows, 1);
 
-  ok (!strcmp (one->id, "one") && one->response_ns == 5, "the newest is first");
-  ok (!strcmp (two->verdict, "Damaged: cut") && two->response_ns == G_MININT64, "a damaged one says so");
-  ok (tipme_row_matches (one, "disk kind:disk app:XTERM"), "all words are found, without regard to case");
-  ok (!tipme_row_matches (one, "disk app:emacs"), "one word that is not there");
-  ok (tipme_row_matches (one, "after:2026-11-20 before:2026-11-22"), "days");
-  ok (!tipme_row_matches (one, "after:2026-11-22"), "a later day");
-  ok (tipme_row_matches (two, ""), "an empty search finds all");
-  ok (tipme_row_matches (one, "is:pinned") && !tipme_row_matches (two, "is:pinned"),
-      "pinned ones");
-  guint found = 9;
+	ok(!strcmp(one->id, "one") && one->response_ns == 5, "the newest is first");
+	ok(!strcmp(two->verdict, "Damaged: cut") && two->response_ns == G_MININT64,
+	   "a damaged one says so");
+	ok(tipme_row_matches(one, "disk kind:disk app:XTERM"),
+	   "all words are found, without regard to case");
+	ok(!tipme_row_matches(one, "disk app:emacs"), "one word that is not there");
+	ok(tipme_row_matches(one, "after:2026-11-20 before:2026-11-22"), "days");
+	ok(!tipme_row_matches(one, "after:2026-11-22"), "a later day");
+	ok(tipme_row_matches(two, ""), "an empty search finds all");
+	ok(tipme_row_matches(one, "is:pinned") && !tipme_row_matches(two, "is:pinned"),
+	   "pinned ones");
+	guint found = 9;
 
-  ok (tipme_rows_find (rows, "on", &found) == one && found == 1, "the beginning of one id");
-  ok (!tipme_rows_find (rows, "", &found) && !found, "nothing is the beginning of none");
-  ok (!tipme_rows_find (rows, "three", &found) && !found, "no such id");
-  ok (tipme_rows_find (rows, "last", &found) == g_ptr_array_index (rows, 0), "the newest");
-  json_object_put (list);
+	ok(tipme_rows_find(rows, "on", &found) == one && found == 1, "the beginning of one id");
+	ok(!tipme_rows_find(rows, "", &found) && !found, "nothing is the beginning of none");
+	ok(!tipme_rows_find(rows, "three", &found) && !found, "no such id");
+	ok(tipme_rows_find(rows, "last", &found) == g_ptr_array_index(rows, 0), "the newest");
+	json_object_put(list);
 }
 
-static void
-test_view (void)
+static void test_view(void)
 {
-  TipmeView view;
+	TipmeView view;
 
-  tipme_view_init (&view, 1000000, 2000000);
-  gint64 there = tipme_view_time (&view, 300, 1000);
+	tipme_view_init(&view, 1000000, 2000000);
+	gint64 there = tipme_view_time(&view, 300, 1000);
 
-  tipme_view_zoom (&view, 0.25, 300, 1000);
-  ok (ABS (tipme_view_time (&view, 300, 1000) - there) <= 1, "zoom keeps the time at the pointer");
-  ok (view.to_ns - view.from_ns == 250000, "... and shows a quarter");
-  tipme_view_pan (&view, 1e9, 1000);
-  ok (view.to_ns == 2000000 && view.to_ns - view.from_ns == 250000, "pan ends at the episode's end");
-  tipme_view_zoom (&view, 1e9, 0, 1000);
-  ok (view.from_ns == 1000000 && view.to_ns == 2000000, "zoom out ends at the whole episode");
-  tipme_view_zoom (&view, 1e-9, 500, 1000);
-  ok (view.to_ns - view.from_ns == TIPME_VIEW_LEAST_NS, "zoom in ends at the least stretch");
-  for (gint64 span = 2000; span < G_GINT64_CONSTANT (100000000000); span *= 10)
-    {
-      tipme_view_init (&view, 0, span);
-      gint64 step = tipme_view_tick (&view, 10), top = step;
+	tipme_view_zoom(&view, 0.25, 300, 1000);
+	ok(ABS(tipme_view_time(&view, 300, 1000) - there) <= 1,
+	   "zoom keeps the time at the pointer");
+	ok(view.to_ns - view.from_ns == 250000, "... and shows a quarter");
+	tipme_view_pan(&view, 1e9, 1000);
+	ok(view.to_ns == 2000000 && view.to_ns - view.from_ns == 250000,
+	   "pan ends at the episode's end");
+	tipme_view_zoom(&view, 1e9, 0, 1000);
+	ok(view.from_ns == 1000000 && view.to_ns == 2000000, "zoom out ends at the whole episode");
+	tipme_view_zoom(&view, 1e-9, 500, 1000);
+	ok(view.to_ns - view.from_ns == TIPME_VIEW_LEAST_NS, "zoom in ends at the least stretch");
+	for (gint64 span = 2000; span < G_GINT64_CONSTANT(100000000000); span *= 10) {
+		tipme_view_init(&view, 0, span);
+		gint64 step = tipme_view_tick(&view, 10), top = step;
 
-      while (top % 10 == 0)
-        top /= 10;
-      ok ((top == 1 || top == 2 || top == 5) && span / step <= 10 && span / step >= 3, "a decade's step is 1, 2 or 5");
-    }
+		while (top % 10 == 0)
+			top /= 10;
+		ok((top == 1 || top == 2 || top == 5) && span / step <= 10 && span / step >= 3,
+		   "a decade's step is 1, 2 or 5");
+	}
 }
 
 /* The same sums, span by span. */
-static void
-count (const TipmeSpan *spans, guint n, gint64 from, gint64 to, gint64 sums[TIPME_LANE_STATES])
+static void count(const TipmeSpan *spans, guint n, gint64 from, gint64 to,
+		  gint64 sums[TIPME_LANE_STATES])
 {
-  memset (sums, 0, TIPME_LANE_STATES * sizeof (*sums));
-  sums[TIPME_LANE_NOTHING] = to - from;
-  for (guint i = 0; i < n; i++)
-    {
-      gint64 part = MIN (to, spans[i].to_ns) - MAX (from, spans[i].from_ns);
+	memset(sums, 0, TIPME_LANE_STATES * sizeof(*sums));
+	sums[TIPME_LANE_NOTHING] = to - from;
+	for (guint i = 0; i < n; i++) {
+		gint64 part = MIN(to, spans[i].to_ns) - MAX(from, spans[i].from_ns);
 
-      if (part <= 0)
-        continue;
-      sums[spans[i].state] += part;
-      sums[TIPME_LANE_NOTHING] -= part;
-    }
+		if (part <= 0)
+			continue;
+		sums[spans[i].state] += part;
+		sums[TIPME_LANE_NOTHING] -= part;
+	}
 }
 
-static void
-test_lane (void)
+static void test_lane(void)
 {
-  g_autoptr (GRand) random = g_rand_new_with_seed (7);
-  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (TipmeSpan));
-  g_autoptr (GArray) pixels = g_array_new (FALSE, FALSE, sizeof (TipmePixels));
-  gint64 at = 0;
-  guint wrong = 0;
+	g_autoptr(GRand) random = g_rand_new_with_seed(7);
+	g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(TipmeSpan));
+	g_autoptr(GArray) pixels = g_array_new(FALSE, FALSE, sizeof(TipmePixels));
+	gint64 at = 0;
+	guint wrong = 0;
 
-  for (int i = 0; i < 5000; i++)
-    {
-      gint64 from = at + g_rand_int_range (random, 0, 3) * 1000;
+	for (int i = 0; i < 5000; i++) {
+		gint64 from = at + g_rand_int_range(random, 0, 3) * 1000;
 
-      at = from + g_rand_int_range (random, 1, 90000);
-      TipmeSpan span = { from, at, 0, (guint8) g_rand_int_range (random, TIPME_LANE_BLOCKED, TIPME_LANE_STATES), 0 };
+		at = from + g_rand_int_range(random, 1, 90000);
+		TipmeSpan span = {
+			from, at, 0,
+			(guint8)g_rand_int_range(random, TIPME_LANE_BLOCKED, TIPME_LANE_STATES), 0
+		};
 
-      g_array_append_val (spans, span);
-    }
-  TipmeSpan *all = (TipmeSpan *) (void *) spans->data;
+		g_array_append_val(spans, span);
+	}
+	TipmeSpan *all = (TipmeSpan *)(void *)spans->data;
 
-  all[2500].state = TIPME_LANE_RUNNABLE; /* the one long wait */
-  for (guint i = 2500; i < spans->len; i++)
-    {
-      all[i].to_ns += TIPME_LANE_WORST_NS;
-      all[i].from_ns += i > 2500 ? TIPME_LANE_WORST_NS : 0;
-    }
-  at += TIPME_LANE_WORST_NS;
-  TipmeLane *lane = tipme_lane_new (g_strdup ("lane"), all, spans->len);
+	all[2500].state = TIPME_LANE_RUNNABLE; /* the one long wait */
+	for (guint i = 2500; i < spans->len; i++) {
+		all[i].to_ns += TIPME_LANE_WORST_NS;
+		all[i].from_ns += i > 2500 ? TIPME_LANE_WORST_NS : 0;
+	}
+	at += TIPME_LANE_WORST_NS;
+	TipmeLane *lane = tipme_lane_new(g_strdup("lane"), all, spans->len);
 
-  for (int i = 0; i < 2000; i++)
-    {
-      gint64 from = g_rand_int_range (random, -1000, (gint32) at), to = from + g_rand_int_range (random, 1, 1 << (i % 26 + 1));
-      gint64 got[TIPME_LANE_STATES], wanted[TIPME_LANE_STATES];
+	for (int i = 0; i < 2000; i++) {
+		gint64 from = g_rand_int_range(random, -1000, (gint32)at),
+		       to = from + g_rand_int_range(random, 1, 1 << (i % 26 + 1));
+		gint64 got[TIPME_LANE_STATES], wanted[TIPME_LANE_STATES];
 
-      tipme_lane_sums (lane, from, to, got);
-      count (all, spans->len, from, to, wanted);
-      wrong += memcmp (got, wanted, sizeof (got)) != 0;
-    }
-  ok (!wrong, "sums of 2,000 stretches are those of the spans");
-  for (int width = 1; width <= 4096; width *= 4)
-    {
-      gint64 shown = 0, marked = 0, gaps = 0;
+		tipme_lane_sums(lane, from, to, got);
+		count(all, spans->len, from, to, wanted);
+		wrong += memcmp(got, wanted, sizeof(got)) != 0;
+	}
+	ok(!wrong, "sums of 2,000 stretches are those of the spans");
+	for (int width = 1; width <= 4096; width *= 4) {
+		gint64 shown = 0, marked = 0, gaps = 0;
 
-      tipme_lane_pixels (lane, 0, at, width, pixels);
-      for (guint i = 0; i < pixels->len; i++)
-        {
-          const TipmePixels *p = &g_array_index (pixels, TipmePixels, i);
+		tipme_lane_pixels(lane, 0, at, width, pixels);
+		for (guint i = 0; i < pixels->len; i++) {
+			const TipmePixels *p = &g_array_index(pixels, TipmePixels, i);
 
-          gaps += p->x != shown;
-          shown += p->width;
-          marked += p->wait;
-        }
-      ok (!gaps && shown == width && pixels->len <= (guint) width, "at most one run for each pixel, and all of them");
-      ok (marked == 1, "the one wait of more than 0.1 ms is marked at this zoom");
-    }
-  tipme_lane_pixels (lane, all[2500].from_ns + 10, all[2500].from_ns + 20, 10, pixels);
-  ok (pixels->len == 1 && g_array_index (pixels, TipmePixels, 0).wait, "... and from within it");
-  tipme_lane_free (lane);
+			gaps += p->x != shown;
+			shown += p->width;
+			marked += p->wait;
+		}
+		ok(!gaps && shown == width && pixels->len <= (guint)width,
+		   "at most one run for each pixel, and all of them");
+		ok(marked == 1, "the one wait of more than 0.1 ms is marked at this zoom");
+	}
+	tipme_lane_pixels(lane, all[2500].from_ns + 10, all[2500].from_ns + 20, 10, pixels);
+	ok(pixels->len == 1 && g_array_index(pixels, TipmePixels, 0).wait,
+	   "... and from within it");
+	tipme_lane_free(lane);
 }
 
-static void
-test_facts (void)
+static void test_facts(void)
 {
-  struct json_object *comparison = json_tokener_parse (
-      "{\"sentence\":\"Said.\",\"difference_ns\":-1500000,"
-      "\"a\":{\"id\":\"one\",\"duration_ns\":2000000,\"client\":{\"comm\":\"xterm\"}},"
-      "\"b\":{\"id\":\"two\",\"duration_ns\":500000},"
-      "\"stages\":[{\"name\":\"client\",\"a_ns\":1,\"b_ns\":2000,\"difference_ns\":1999}],"
-      "\"causes\":[{\"kind\":\"disk-io\",\"comm\":\"dd\",\"a_ns\":7000}],\"machine\":[]}");
-  g_autoptr (GPtrArray) tables = tipme_facts_of_comparison (comparison);
-  g_autoptr (GPtrArray) none = tipme_facts_of_status (NULL);
+	struct json_object *comparison = json_tokener_parse(
+		"{\"sentence\":\"Said.\",\"difference_ns\":-1500000,"
+		"\"a\":{\"id\":\"one\",\"duration_ns\":2000000,\"client\":{\"comm\":\"xterm\"}},"
+		"\"b\":{\"id\":\"two\",\"duration_ns\":500000},"
+		"\"stages\":[{\"name\":\"client\",\"a_ns\":1,\"b_ns\":2000,\"difference_ns\":1999}],"
+		"\"causes\":[{\"kind\":\"disk-io\",\"comm\":\"dd\",\"a_ns\":7000}],\"machine\":[]}");
+	g_autoptr(GPtrArray) tables = tipme_facts_of_comparison(comparison);
+	g_autoptr(GPtrArray) none = tipme_facts_of_status(NULL);
 
-  is_lines (tipme_facts_dump (tables),
-           "Said.\nA\tone\t\txterm\nB\ttwo\t\t\n"
-           "\nA, ms\tB, ms\tB - A\tstage\n0.000\t0.002\t+0.002\tclient\n"
-           "2.000\t0.500\t-1.500\tall\n"
-           "\nA, ms\tB, ms\tB - A\tcause\n0.007\t0.000\t+0.000\tdisk-io  dd\n"
-           "2.000\t0.500\t-1.500\tall\n", "a comparison, with the sums of the verb");
-  is_lines (tipme_facts_dump (none), "tipme is not recording\n", "no recorder");
-  json_object_put (comparison);
-  struct json_object *status = json_tokener_parse (
-      "{\"source\":\"bpf\",\"uptime_s\":10,\"cpu\":{\"user_ms\":20,\"system_ms\":30},"
-      "\"coverage\":[{\"cpu\":0,\"seconds\":38.25},{\"cpu\":1,\"seconds\":3}],\"window_s\":40,"
-      "\"lost\":{\"ring\":3},\"classes\":{\"sched\":true,\"io\":false,\"x\":null}}");
-  g_autoptr (GPtrArray) live = tipme_facts_of_status (status);
-  g_autofree char *text = tipme_facts_dump (live);
+	is_lines(tipme_facts_dump(tables),
+		 "Said.\nA\tone\t\txterm\nB\ttwo\t\t\n"
+		 "\nA, ms\tB, ms\tB - A\tstage\n0.000\t0.002\t+0.002\tclient\n"
+		 "2.000\t0.500\t-1.500\tall\n"
+		 "\nA, ms\tB, ms\tB - A\tcause\n0.007\t0.000\t+0.000\tdisk-io  dd\n"
+		 "2.000\t0.500\t-1.500\tall\n",
+		 "a comparison, with the sums of the verb");
+	is_lines(tipme_facts_dump(none), "tipme is not recording\n", "no recorder");
+	json_object_put(comparison);
+	struct json_object *status = json_tokener_parse(
+		"{\"source\":\"bpf\",\"uptime_s\":10,\"cpu\":{\"user_ms\":20,\"system_ms\":30},"
+		"\"coverage\":[{\"cpu\":0,\"seconds\":38.25},{\"cpu\":1,\"seconds\":3}],\"window_s\":40,"
+		"\"lost\":{\"ring\":3},\"classes\":{\"sched\":true,\"io\":false,\"x\":null}}");
+	g_autoptr(GPtrArray) live = tipme_facts_of_status(status);
+	g_autofree char *text = tipme_facts_dump(live);
 
-  ok (strstr (text, "\nCPU time of its own\t0.50 % of one CPU\n") != NULL, "the recorder's cost");
-  ok (strstr (text, "\nCPU 0\t38.2 s\nCPU 1\t3.0 s\nasked for\t40 s\n") != NULL, "seconds kept");
-  ok (strstr (text, "\nring\t3\n") != NULL, "what was lost");
-  ok (strstr (text, "\nsched\ton\nio\toff\nx\tcannot be recorded here\n") != NULL, "classes");
-  json_object_put (status);
+	ok(strstr(text, "\nCPU time of its own\t0.50 % of one CPU\n") != NULL,
+	   "the recorder's cost");
+	ok(strstr(text, "\nCPU 0\t38.2 s\nCPU 1\t3.0 s\nasked for\t40 s\n") != NULL,
+	   "seconds kept");
+	ok(strstr(text, "\nring\t3\n") != NULL, "what was lost");
+	ok(strstr(text, "\nsched\ton\nio\toff\nx\tcannot be recorded here\n") != NULL, "classes");
+	json_object_put(status);
 }
 
-static void
-test_more_facts (void)
+static void test_more_facts(void)
 {
-  struct json_object *check = json_tokener_parse (
-      "{\"said\":[\"Problem: x\",\"Better.\"],\"before\":{\"presses\":9,\"slow\":2,\"median_ns\":3000000},"
-      "\"after\":{\"presses\":20,\"slow\":0}}");
-  struct json_object *week = json_tokener_parse (
-      "{\"sentence\":\"Your week\",\"causes\":[{\"program\":\"xterm\",\"cause\":\"disk\",\"times\":2,"
-      "\"sum_ns\":500000000,\"longest_ns\":400000000,\"reported\":1,\"checked\":\"better\"}]}");
-  g_autoptr (GPtrArray) cure = tipme_facts_of_check (check);
-  g_autoptr (GPtrArray) days = tipme_facts_of_week (week);
+	struct json_object *check = json_tokener_parse(
+		"{\"said\":[\"Problem: x\",\"Better.\"],\"before\":{\"presses\":9,\"slow\":2,\"median_ns\":3000000},"
+		"\"after\":{\"presses\":20,\"slow\":0}}");
+	struct json_object *week = json_tokener_parse(
+		"{\"sentence\":\"Your week\",\"causes\":[{\"program\":\"xterm\",\"cause\":\"disk\",\"times\":2,"
+		"\"sum_ns\":500000000,\"longest_ns\":400000000,\"reported\":1,\"checked\":\"better\"}]}");
+	g_autoptr(GPtrArray) cure = tipme_facts_of_check(check);
+	g_autoptr(GPtrArray) days = tipme_facts_of_week(week);
 
-  is_lines (tipme_facts_dump (cure),
-            "Better.\nProblem: x\nBefore and after\npresses\tslow\tmedian\t\n9\t2\t3.0 ms\tbefore\n"
-            "20\t0\t-\tafter\n", "a cure: its outcome first");
-  is_lines (tipme_facts_dump (days),
-            "Your week\ntimes\tin all\tlongest\tthrough whom\n"
-            "2\t500 ms\t400 ms\txterm: disk (reported) checked: better\n", "a week");
-  json_object_put (check);
-  json_object_put (week);
+	is_lines(
+		tipme_facts_dump(cure),
+		"Better.\nProblem: x\nBefore and after\npresses\tslow\tmedian\t\n9\t2\t3.0 ms\tbefore\n"
+		"20\t0\t-\tafter\n",
+		"a cure: its outcome first");
+	is_lines(tipme_facts_dump(days),
+		 "Your week\ntimes\tin all\tlongest\tthrough whom\n"
+		 "2\t500 ms\t400 ms\txterm: disk (reported) checked: better\n",
+		 "a week");
+	json_object_put(check);
+	json_object_put(week);
 }
 
-static void
-test_charts (void)
+static void test_charts(void)
 {
-  struct json_object *latency = json_tokener_parse (
-      "{\"results\":[{\"block_s\":60,\"stages\":[{\"title\":\"whole\",\"max_us\":1000,"
-      "\"percentiles\":[{},{},{\"us\":100},{\"us\":null}],\"worst\":[{\"us\":900},{\"us\":null}],"
-      "\"histogram\":[[1,40],[10,0],[100,2]],\"above\":[[1,42],[100,2]],\"blocks\":[5,1000]}]}]}");
-  struct json_object *profile = json_tokener_parse (
-      "{\"kinds\":{\"key\":{\"limit_ms\":[50,150],\"histogram\":[{\"from_ms\":2,\"events\":7}],"
-      "\"cumulative\":[{\"us\":2000,\"events\":7,\"ns\":14000000}],\"over_time\":[{\"minute\":0,\"max_ns\":3000000},"
-      "{\"minute\":1,\"max_ns\":null}]}},"
-      "\"between\":[{\"ms\":50,\"events\":2,\"mean_s\":3.24,\"deviation_s\":null}],"
-      "\"long_events\":[{\"response_ns\":200000000,\"minute\":3,\"app\":\"a\",\"kind\":\"key\","
-      "\"verdict\":\"v\"}],\"machine\":{\"idle\":{\"busy\":0.025,\"interrupts\":"
-      "{\"device\":10,\"timer\":100.5}},\"used\":null}}");
-  g_autoptr (GPtrArray) charts = tipme_charts_of_measurement (latency);
-  g_autoptr (GPtrArray) answers = tipme_charts_of_measurement (profile);
-  g_autoptr (GPtrArray) facts = tipme_facts_of_measurement (latency);
-  g_autoptr (GPtrArray) views = tipme_facts_of_measurement (profile);
-  const TipmeChart *first = charts->len ? g_ptr_array_index (charts, 0) : NULL;
-  const TipmeChart *key = answers->len ? g_ptr_array_index (answers, 0) : NULL;
+	struct json_object *latency = json_tokener_parse(
+		"{\"results\":[{\"block_s\":60,\"stages\":[{\"title\":\"whole\",\"max_us\":1000,"
+		"\"percentiles\":[{},{},{\"us\":100},{\"us\":null}],\"worst\":[{\"us\":900},{\"us\":null}],"
+		"\"histogram\":[[1,40],[10,0],[100,2]],\"above\":[[1,42],[100,2]],\"blocks\":[5,1000]}]}]}");
+	struct json_object *profile = json_tokener_parse(
+		"{\"kinds\":{\"key\":{\"limit_ms\":[50,150],\"histogram\":[{\"from_ms\":2,\"events\":7}],"
+		"\"cumulative\":[{\"us\":2000,\"events\":7,\"ns\":14000000}],\"over_time\":[{\"minute\":0,\"max_ns\":3000000},"
+		"{\"minute\":1,\"max_ns\":null}]}},"
+		"\"between\":[{\"ms\":50,\"events\":2,\"mean_s\":3.24,\"deviation_s\":null}],"
+		"\"long_events\":[{\"response_ns\":200000000,\"minute\":3,\"app\":\"a\",\"kind\":\"key\","
+		"\"verdict\":\"v\"}],\"machine\":{\"idle\":{\"busy\":0.025,\"interrupts\":"
+		"{\"device\":10,\"timer\":100.5}},\"used\":null}}");
+	g_autoptr(GPtrArray) charts = tipme_charts_of_measurement(latency);
+	g_autoptr(GPtrArray) answers = tipme_charts_of_measurement(profile);
+	g_autoptr(GPtrArray) facts = tipme_facts_of_measurement(latency);
+	g_autoptr(GPtrArray) views = tipme_facts_of_measurement(profile);
+	const TipmeChart *first = charts->len ? g_ptr_array_index(charts, 0) : NULL;
+	const TipmeChart *key = answers->len ? g_ptr_array_index(answers, 0) : NULL;
 
-  ok (charts->len == 3 && first->x.from == 1 && first->x.to == 100, "three charts of latencies");
-  ok (first->y.from == 1 && first->y.to == 100, "what there was none of widens no axis");
-  ok (tipme_axis_place (&first->x, 10) == 0.5 && tipme_axis_place (&first->y, 0) == 0,
-      "ten is half way from one to a hundred; nothing stands at the foot");
-  ok (answers->len == 4 && key->limits[0] == 50 && key->x.to == 1000, "thresholds are in sight");
-  is_text (tipme_chart_words (first), "latencies, from 1 to 100, over latency, us, from 1 to 100; curves: whole");
-  is_lines (tipme_facts_dump (facts),
-            "How late\n99 %\t99.9 %\tlongest\tstage\n0.10 ms\t-\t1.0 ms\twhole\n"
-            "Exceeded once in\nan hour\ta day\ta week\tstage\n0.90 ms\t-\t-\twhole\n", "its sums");
-  is_lines (tipme_facts_dump (views),
-            "Times between long answers\nanswers\tmean, s\tdeviation, s\tlonger than, ms\n"
-            "2\t3.2\t-\t50\nThe longest answers\nanswer\tminute\tapplication, input and verdict\n"
-            "200 ms\t3\ta, key: v\nWhat the machine did\nbusy, %\tdevice interrupts a second\t"
-            "timer interrupts a second\tminutes in which\n2.50\t10.0\t100.5\tnobody touched it\n",
-            "a profile: its tables, without what it has not");
-  json_object_put (latency);
-  json_object_put (profile);
+	ok(charts->len == 3 && first->x.from == 1 && first->x.to == 100,
+	   "three charts of latencies");
+	ok(first->y.from == 1 && first->y.to == 100, "what there was none of widens no axis");
+	ok(tipme_axis_place(&first->x, 10) == 0.5 && tipme_axis_place(&first->y, 0) == 0,
+	   "ten is half way from one to a hundred; nothing stands at the foot");
+	ok(answers->len == 4 && key->limits[0] == 50 && key->x.to == 1000,
+	   "thresholds are in sight");
+	is_text(tipme_chart_words(first),
+		"latencies, from 1 to 100, over latency, us, from 1 to 100; curves: whole");
+	is_lines(tipme_facts_dump(facts),
+		 "How late\n99 %\t99.9 %\tlongest\tstage\n0.10 ms\t-\t1.0 ms\twhole\n"
+		 "Exceeded once in\nan hour\ta day\ta week\tstage\n0.90 ms\t-\t-\twhole\n",
+		 "its sums");
+	is_lines(
+		tipme_facts_dump(views),
+		"Times between long answers\nanswers\tmean, s\tdeviation, s\tlonger than, ms\n"
+		"2\t3.2\t-\t50\nThe longest answers\nanswer\tminute\tapplication, input and verdict\n"
+		"200 ms\t3\ta, key: v\nWhat the machine did\nbusy, %\tdevice interrupts a second\t"
+		"timer interrupts a second\tminutes in which\n2.50\t10.0\t100.5\tnobody touched it\n",
+		"a profile: its tables, without what it has not");
+	json_object_put(latency);
+	json_object_put(profile);
 }
 
-/* Each decade of a length: at most so many, and each 1, 2 or 5 times a power of ten from the next. */
-static void
-test_ticks (void)
+/*
+ * Each decade of a length: at most so many, and each 1, 2 or 5 times a power of ten from the next.
+ */
+static void test_ticks(void)
 {
-  gboolean good = TRUE;
+	gboolean good = TRUE;
 
-  for (double to = 1e-6; to < 1e9; to *= 1.7)
-    {
-      const TipmeAxis axis = { .from = 0, .to = to };
-      g_autoptr (GArray) ticks = tipme_axis_ticks (&axis, 8);
-      double step = ticks->len > 1 ? g_array_index (ticks, double, 1) : 0;
-      double digit = step / pow (10, floor (log10 (step) + 1e-9));
+	for (double to = 1e-6; to < 1e9; to *= 1.7) {
+		const TipmeAxis axis = { .from = 0, .to = to };
+		g_autoptr(GArray) ticks = tipme_axis_ticks(&axis, 8);
+		double step = ticks->len > 1 ? g_array_index(ticks, double, 1) : 0;
+		double digit = step / pow(10, floor(log10(step) + 1e-9));
 
-      good &= ticks->len >= 2 && ticks->len <= 8;
-      good &= fabs (digit - 1) < 1e-6 || fabs (digit - 2) < 1e-6 || fabs (digit - 5) < 1e-6;
-    }
-  ok (good, "ticks of an axis in each decade");
+		good &= ticks->len >= 2 && ticks->len <= 8;
+		good &= fabs(digit - 1) < 1e-6 || fabs(digit - 2) < 1e-6 || fabs(digit - 5) < 1e-6;
+	}
+	ok(good, "ticks of an axis in each decade");
 }
 
 static GString *undone;
 
-static void
-on_run (const char *const *args, gpointer data)
+static void on_run(const char *const *args, gpointer data)
 {
-  g_string_append_printf (undone, "%s%s ", (const char *) data, args[0]);
+	g_string_append_printf(undone, "%s%s ", (const char *)data, args[0]);
 }
 
-static void
-on_last (const char *const *args, gpointer data)
+static void on_last(const char *const *args, gpointer data)
 {
-  g_string_append_printf (undone, "last-%s ", args[0]);
+	g_string_append_printf(undone, "last-%s ", args[0]);
 }
 
-static void
-on_hide (const char *const *ids, gboolean hide, gpointer data)
+static void on_hide(const char *const *ids, gboolean hide, gpointer data)
 {
-  g_string_append_printf (undone, "%s%s ", hide ? "-" : "+", ids[0]);
+	g_string_append_printf(undone, "%s%s ", hide ? "-" : "+", ids[0]);
 }
 
-static void
-test_undo (void)
+static void test_undo(void)
 {
-  const TipmeUndoDoes does = { on_run, on_last, on_hide, 1, (gpointer) "" };
-  const TipmeUndoDoes slow = { on_run, on_last, on_hide, G_MAXUINT, (gpointer) "" };
-  static const char *const pin[] = { "pin", NULL }, *const rm[] = { "rm", NULL };
-  static const char *const ids[] = { "a", NULL };
-  TipmeUndo *undo = tipme_undo_new (&does);
+	const TipmeUndoDoes does = { on_run, on_last, on_hide, 1, (gpointer) "" };
+	const TipmeUndoDoes slow = { on_run, on_last, on_hide, G_MAXUINT, (gpointer) "" };
+	static const char *const pin[] = { "pin", NULL }, *const rm[] = { "rm", NULL };
+	static const char *const ids[] = { "a", NULL };
+	TipmeUndo *undo = tipme_undo_new(&does);
 
-  undone = g_string_new (NULL);
-  ok (!tipme_undo_last (undo), "nothing to undo");
-  tipme_undo_push (undo, pin);
-  tipme_undo_later (undo, rm, ids);
-  while (!strstr (undone->str, "rm"))
-    g_main_context_iteration (NULL, TRUE);
-  tipme_undo_last (undo);
-  ok (!tipme_undo_last (undo), "what was removed is not undone");
-  tipme_undo_free (undo);
-  is_text (g_strdup (undone->str), "-a rm +a pin ");
-  g_string_truncate (undone, 0);
-  undo = tipme_undo_new (&slow);
-  tipme_undo_later (undo, rm, ids);
-  tipme_undo_last (undo);
-  tipme_undo_later (undo, rm, ids);
-  tipme_undo_free (undo);
-  is_text (g_strdup (undone->str), "-a +a -a last-rm ");
-  g_string_free (undone, TRUE);
+	undone = g_string_new(NULL);
+	ok(!tipme_undo_last(undo), "nothing to undo");
+	tipme_undo_push(undo, pin);
+	tipme_undo_later(undo, rm, ids);
+	while (!strstr(undone->str, "rm"))
+		g_main_context_iteration(NULL, TRUE);
+	tipme_undo_last(undo);
+	ok(!tipme_undo_last(undo), "what was removed is not undone");
+	tipme_undo_free(undo);
+	is_text(g_strdup(undone->str), "-a rm +a pin ");
+	g_string_truncate(undone, 0);
+	undo = tipme_undo_new(&slow);
+	tipme_undo_later(undo, rm, ids);
+	tipme_undo_last(undo);
+	tipme_undo_later(undo, rm, ids);
+	tipme_undo_free(undo);
+	is_text(g_strdup(undone->str), "-a +a -a last-rm ");
+	g_string_free(undone, TRUE);
 }
 
-static void
-test_refused (void)
+static void test_refused(void)
 {
-  g_autoptr (GError) error = NULL;
-  TipmeLanes *lanes = tipme_lanes_load ("/no/such/folder", NULL, 0, NULL, &error);
+	g_autoptr(GError) error = NULL;
+	TipmeLanes *lanes = tipme_lanes_load("/no/such/folder", NULL, 0, NULL, &error);
 
-  ok (!lanes && error && strstr (error->message, "/no/such/folder"), "what does not open is said");
+	ok(!lanes && error && strstr(error->message, "/no/such/folder"),
+	   "what does not open is said");
 }
 
-int
-main (void)
+int main(void)
 {
-  test_text ();
-  test_rows ();
-  test_view ();
-  test_lane ();
-  test_facts ();
-  test_more_facts ();
-  test_charts ();
-  test_ticks ();
-  test_undo ();
-  test_refused ();
-  g_print ("1..%d\n", tests);
-  return failed != 0;
+	test_text();
+	test_rows();
+	test_view();
+	test_lane();
+	test_facts();
+	test_more_facts();
+	test_charts();
+	test_ticks();
+	test_undo();
+	test_refused();
+	g_print("1..%d\n", tests);
+	return failed != 0;
 }

@@ -15,7 +15,8 @@ static const struct {
 	{ TIPME_CHORD_ACTION_START, "start", "start recording", "Ctrl+Alt+plus" },
 	{ TIPME_CHORD_ACTION_SNAPSHOT, "snapshot", "save what just happened", "Ctrl+Alt+minus" },
 	{ TIPME_CHORD_ACTION_NO_INPUT, "no-input", "record no input at all", "Ctrl+Alt+0" },
-	{ TIPME_CHORD_ACTION_DEFAULT_INPUT, "default-input", "record input, never which key", "Ctrl+Alt+1" },
+	{ TIPME_CHORD_ACTION_DEFAULT_INPUT, "default-input", "record input, never which key",
+	  "Ctrl+Alt+1" },
 };
 
 void agent_chords_init(struct agent_chords *chords)
@@ -33,7 +34,8 @@ void agent_chords_init(struct agent_chords *chords)
 	}
 }
 
-int agent_chord_set(struct agent_chords *chords, const char *name, const char *text, char *why, size_t why_len)
+int agent_chord_set(struct agent_chords *chords, const char *name, const char *text, char *why,
+		    size_t why_len)
 {
 	for (int i = 0; i < AGENT_CHORDS; i++) {
 		struct agent_chord *c = &chords->chord[i];
@@ -46,7 +48,9 @@ int agent_chord_set(struct agent_chords *chords, const char *name, const char *t
 			snprintf(c->text, sizeof(c->text), "%s", text);
 		return err;
 	}
-	snprintf(why, why_len, "'%.60s': no such hot-key: it is one of start, snapshot, no-input, default-input", name);
+	snprintf(why, why_len,
+		 "'%.60s': no such hot-key: it is one of start, snapshot, no-input, default-input",
+		 name);
 	return -ENOENT;
 }
 
@@ -55,10 +59,12 @@ bool agent_chords_same(const struct agent_chord *a, const struct agent_chord *b)
 	uint32_t keysym = a->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym;
 
 	return keysym && keysym == b->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym &&
-	       a->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers == b->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers;
+	       a->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers ==
+		       b->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers;
 }
 
-struct agent_chord *agent_chords_feed(struct agent_chords *chords, const struct tipme_hotkey_layout *layout, unsigned int device,
+struct agent_chord *agent_chords_feed(struct agent_chords *chords,
+				      const struct tipme_hotkey_layout *layout, unsigned int device,
 				      uint8_t keycode, bool pressed)
 {
 	struct agent_chord *best = NULL;
@@ -67,9 +73,11 @@ struct agent_chord *agent_chords_feed(struct agent_chords *chords, const struct 
 	for (int i = 0; i < AGENT_CHORDS; i++) {
 		struct agent_chord *c = &chords->chord[i];
 
-		if (tipme_hotkey_feed(&c->hotkey, layout, device, keycode, pressed) != TIPME_HOTKEY_FIRE)
+		if (tipme_hotkey_feed(&c->hotkey, layout, device, keycode, pressed) !=
+		    TIPME_HOTKEY_FIRE)
 			continue;
-		int level = layout->level(layout->arg, keycode, c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym);
+		int level = layout->level(layout->arg, keycode,
+					  c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym);
 
 		if (!best || level < best_level) {
 			best = c;
@@ -79,15 +87,25 @@ struct agent_chord *agent_chords_feed(struct agent_chords *chords, const struct 
 	return best;
 }
 
-unsigned int agent_chord_keys(const struct agent_chord *chord, const struct tipme_hotkey_layout *layout, struct agent_chord_key *keys, unsigned int max)
+unsigned int agent_chord_keys(const struct agent_chord *chord,
+			      const struct tipme_hotkey_layout *layout,
+			      struct agent_chord_key *keys, unsigned int max)
 {
 	unsigned int n = 0;
 
-	for (unsigned int keycode = 8; chord->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym && keycode < 256 && n < max; keycode++) {
-		int level = layout->level(layout->arg, (uint8_t)keycode, chord->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym);
+	for (unsigned int keycode = 8;
+	     chord->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym && keycode < 256 && n < max;
+	     keycode++) {
+		int level = layout->level(layout->arg, (uint8_t)keycode,
+					  chord->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym);
 
 		if (level >= 0)
-			keys[n++] = (struct agent_chord_key){ (uint8_t)keycode, level > 0 && !(chord->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers & TIPME_MOD_SHIFT) };
+			keys[n++] = (struct agent_chord_key){
+				(uint8_t)keycode,
+				level > 0 && !(chord->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT]
+						       .modifiers &
+					       TIPME_MOD_SHIFT)
+			};
 	}
 	return n;
 }

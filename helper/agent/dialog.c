@@ -18,23 +18,28 @@ int main(int argc, char **argv)
 	static int timeout_s = 60;
 	static char *notice, *button;
 	const GOptionEntry entries[] = {
-		{ "timeout", 0, 0, G_OPTION_ARG_INT, &timeout_s, "goes away by itself after so many seconds (60)", "S" },
-		{ "notice", 0, 0, G_OPTION_ARG_STRING, &notice, "shows this text, and a button; ends with 0 if that is chosen", "TEXT" },
+		{ "timeout", 0, 0, G_OPTION_ARG_INT, &timeout_s,
+		  "goes away by itself after so many seconds (60)", "S" },
+		{ "notice", 0, 0, G_OPTION_ARG_STRING, &notice,
+		  "shows this text, and a button; ends with 0 if that is chosen", "TEXT" },
 		{ "button", 0, 0, G_OPTION_ARG_STRING, &button, "what stands on it", "TEXT" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	GError *error = NULL;
 
 	gdk_set_allowed_backends("x11,wayland");
-	if (!gtk_init_with_args(&argc, &argv, "EPISODE - asks what happened", entries, NULL, &error)) {
+	if (!gtk_init_with_args(&argc, &argv, "EPISODE - asks what happened", entries, NULL,
+				&error)) {
 		/* An open display has its own complaint; without one GTK's is half a sentence. */
-		fprintf(stderr, "tipme: dialog: %s: run it inside the session\n", gdk_display_get_default() && error ? error->message : "no display");
+		fprintf(stderr, "tipme: dialog: %s: run it inside the session\n",
+			gdk_display_get_default() && error ? error->message : "no display");
 		return 1;
 	}
 	if (notice && argc == 1)
 		return notice_ask(notice, button ? button : TIPME_WORDS_DETAILS, timeout_s) ? 0 : 1;
 	if (argc != 2 || argv[1][0] != '/') {
-		fprintf(stderr, "tipme: dialog: one folder of an episode is needed, as a full path: tipme-agent does that\n");
+		fprintf(stderr,
+			"tipme: dialog: one folder of an episode is needed, as a full path: tipme-agent does that\n");
 		return 64;
 	}
 	question_ask(argv[1], timeout_s);

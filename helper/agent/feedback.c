@@ -11,7 +11,10 @@
 
 #include "feedback.h"
 
-/* A notification that is not there by then is given up: the user is to know at once, also while the desktop is slow. */
+/*
+ * A notification that is not there by then is given up: the user is to know at once, also while the
+ * desktop is slow.
+ */
 #define NOTIFY_TIMEOUT_MS 700
 
 #define NOTIFICATIONS "org.freedesktop.Notifications"
@@ -23,7 +26,10 @@
 #define MARGIN 12 /* these two times the scale */
 #define PADDING 10
 
-/* A letter has FONT_PIXELS on a monitor of so many dots, or of so many an inch; on others so many times as many, up to SCALE_MAX. */
+/*
+ * A letter has FONT_PIXELS on a monitor of so many dots, or of so many an inch; on others so many
+ * times as many, up to SCALE_MAX.
+ */
 #define USUAL_DOTS 1080
 #define USUAL_DPI 96
 #define SCALE_MAX 4
@@ -51,7 +57,8 @@ struct agent_feedback {
 /* Only where there is a session bus already: none is to be started for us. */
 static GDBusConnection *bus_open(void)
 {
-	const char *address = g_getenv("DBUS_SESSION_BUS_ADDRESS"), *runtime = g_getenv("XDG_RUNTIME_DIR");
+	const char *address = g_getenv("DBUS_SESSION_BUS_ADDRESS"),
+		   *runtime = g_getenv("XDG_RUNTIME_DIR");
 	char *path = runtime ? g_build_filename(runtime, "bus", NULL) : NULL;
 	bool there = (address && *address) || (path && g_file_test(path, G_FILE_TEST_EXISTS));
 
@@ -76,7 +83,8 @@ static int told_dpi(struct agent_feedback *f)
 static int scale_wanted(struct agent_feedback *f)
 {
 	/* The smaller side: monitors are turned, too. */
-	int dots = MIN(f->area.width, f->area.height), by_dots = (dots + USUAL_DOTS / 2) / USUAL_DOTS;
+	int dots = MIN(f->area.width, f->area.height),
+	    by_dots = (dots + USUAL_DOTS / 2) / USUAL_DOTS;
 	int by_dpi = (told_dpi(f) + USUAL_DPI / 2) / USUAL_DPI;
 
 	return CLAMP(MAX(by_dots, by_dpi), 1, SCALE_MAX);
@@ -86,7 +94,8 @@ static XFontStruct *font_load(struct agent_feedback *f, int scale)
 {
 	char name[96];
 
-	snprintf(name, sizeof(name), "-misc-fixed-medium-r-normal--%d-*-*-*-*-*-iso8859-1", scale * FONT_PIXELS);
+	snprintf(name, sizeof(name), "-misc-fixed-medium-r-normal--%d-*-*-*-*-*-iso8859-1",
+		 scale * FONT_PIXELS);
 	XFontStruct *font = XLoadQueryFont(f->display, scale > 1 ? name : "10x20");
 
 	return font ? font : XLoadQueryFont(f->display, "fixed");
@@ -108,21 +117,29 @@ static void font_choose(struct agent_feedback *f)
 		XSetFont(f->display, f->gc, font->fid);
 }
 
-/* The primary monitor; of several beside each other no corner of the whole need be on any. Waits for the server: never while something is to be shown. */
+/*
+ * The primary monitor; of several beside each other no corner of the whole need be on any. Waits
+ * for the server: never while something is to be shown.
+ */
 static void area_read(struct agent_feedback *f)
 {
 	XWindowAttributes root;
 	int n = 0;
-	XRRMonitorInfo *monitors = f->rr_event < 0 ? NULL : XRRGetMonitors(f->display, DefaultRootWindow(f->display), True, &n);
+	XRRMonitorInfo *monitors =
+		f->rr_event < 0
+			? NULL
+			: XRRGetMonitors(f->display, DefaultRootWindow(f->display), True, &n);
 	const XRRMonitorInfo *best = n > 0 ? &monitors[0] : NULL;
 
 	for (int i = 0; i < n; i++)
 		if (monitors[i].primary)
 			best = &monitors[i];
 	if (best)
-		f->area = (XRectangle){ (short)best->x, (short)best->y, (unsigned short)best->width, (unsigned short)best->height };
+		f->area = (XRectangle){ (short)best->x, (short)best->y, (unsigned short)best->width,
+					(unsigned short)best->height };
 	else if (XGetWindowAttributes(f->display, DefaultRootWindow(f->display), &root))
-		f->area = (XRectangle){ 0, 0, (unsigned short)root.width, (unsigned short)root.height };
+		f->area = (XRectangle){ 0, 0, (unsigned short)root.width,
+					(unsigned short)root.height };
 	if (monitors)
 		XRRFreeMonitors(monitors);
 	font_choose(f);
@@ -133,7 +150,8 @@ static void area_follow(struct agent_feedback *f)
 {
 	int error, major = 0, minor = 0;
 
-	if (!XRRQueryExtension(f->display, &f->rr_event, &error) || !XRRQueryVersion(f->display, &major, &minor) || major < 1 || (major == 1 && minor < 5))
+	if (!XRRQueryExtension(f->display, &f->rr_event, &error) ||
+	    !XRRQueryVersion(f->display, &major, &minor) || major < 1 || (major == 1 && minor < 5))
 		f->rr_event = -1;
 	else
 		XRRSelectInput(f->display, DefaultRootWindow(f->display), RRScreenChangeNotifyMask);
@@ -144,17 +162,22 @@ static void area_follow(struct agent_feedback *f)
 static void window_make(struct agent_feedback *f)
 {
 	XSetWindowAttributes attributes = {
-		.override_redirect = True, .background_pixel = BlackPixel(f->display, DefaultScreen(f->display)),
-		.border_pixel = WhitePixel(f->display, DefaultScreen(f->display)), .event_mask = ExposureMask,
+		.override_redirect = True,
+		.background_pixel = BlackPixel(f->display, DefaultScreen(f->display)),
+		.border_pixel = WhitePixel(f->display, DefaultScreen(f->display)),
+		.event_mask = ExposureMask,
 	};
 
 	area_follow(f);
 	if (!f->font)
 		return;
-	f->window = XCreateWindow(f->display, DefaultRootWindow(f->display), 0, 0, 100, 30, 1, CopyFromParent, InputOutput, CopyFromParent,
-				  CWOverrideRedirect | CWBackPixel | CWBorderPixel | CWEventMask, &attributes);
+	f->window = XCreateWindow(f->display, DefaultRootWindow(f->display), 0, 0, 100, 30, 1,
+				  CopyFromParent, InputOutput, CopyFromParent,
+				  CWOverrideRedirect | CWBackPixel | CWBorderPixel | CWEventMask,
+				  &attributes);
 	XStoreName(f->display, f->window, "tipme");
-	XSetClassHint(f->display, f->window, &(XClassHint){ (char *)"tipme-agent", (char *)"Tipme-agent" });
+	XSetClassHint(f->display, f->window,
+		      &(XClassHint){ (char *)"tipme-agent", (char *)"Tipme-agent" });
 	f->gc = XCreateGC(f->display, f->window, 0, NULL);
 	XSetForeground(f->display, f->gc, WhitePixel(f->display, DefaultScreen(f->display)));
 	XSetFont(f->display, f->gc, f->font->fid);
@@ -179,7 +202,8 @@ static int text_width(const struct agent_feedback *f, const char *text)
 static char **lines_of(const struct agent_feedback *f, int max_width)
 {
 	/* Nothing else there says who speaks. */
-	char *ascii = g_str_to_ascii(f->text, NULL), *said = g_strconcat("tipme: ", ascii, NULL), **words = g_strsplit_set(said, " \n", -1);
+	char *ascii = g_str_to_ascii(f->text, NULL), *said = g_strconcat("tipme: ", ascii, NULL),
+	     **words = g_strsplit_set(said, " \n", -1);
 	GPtrArray *lines = g_ptr_array_new();
 	char *line = g_strdup(words[0] ? words[0] : "");
 
@@ -207,8 +231,10 @@ static void window_draw(struct agent_feedback *f)
 {
 	XClearWindow(f->display, f->window);
 	for (int i = 0; f->lines[i]; i++)
-		XDrawString(f->display, f->window, f->gc, f->scale * PADDING, f->scale * PADDING + i * (f->font->ascent + f->font->descent) + f->font->ascent, f->lines[i],
-			    (int)strlen(f->lines[i]));
+		XDrawString(f->display, f->window, f->gc, f->scale * PADDING,
+			    f->scale * PADDING + i * (f->font->ascent + f->font->descent) +
+				    f->font->ascent,
+			    f->lines[i], (int)strlen(f->lines[i]));
 	XFlush(f->display);
 }
 
@@ -224,8 +250,11 @@ static void window_show(struct agent_feedback *f)
 	for (n = 0; f->lines[n]; n++)
 		width = MAX(width, text_width(f, f->lines[n]));
 	width += 2 * f->scale * PADDING;
-	XMoveResizeWindow(f->display, f->window, f->area.x + MAX(f->area.width - width - f->scale * MARGIN, 0), f->area.y + f->scale * MARGIN, (unsigned int)width,
-			  (unsigned int)(n * (f->font->ascent + f->font->descent) + 2 * f->scale * PADDING));
+	XMoveResizeWindow(
+		f->display, f->window,
+		f->area.x + MAX(f->area.width - width - f->scale * MARGIN, 0),
+		f->area.y + f->scale * MARGIN, (unsigned int)width,
+		(unsigned int)(n * (f->font->ascent + f->font->descent) + 2 * f->scale * PADDING));
 	XMapRaised(f->display, f->window);
 	window_draw(f);
 	if (f->hide)
@@ -265,9 +294,11 @@ void agent_feedback_say(struct agent_feedback *f, const char *text)
 	g_variant_builder_init(&hints, G_VARIANT_TYPE("a{sv}"));
 	g_variant_builder_add(&hints, "{sv}", "transient", g_variant_new_boolean(TRUE));
 	g_dbus_connection_call(f->bus, NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, "Notify",
-			       g_variant_new("(susssasa{sv}i)", "tipme", f->notification, "utilities-system-monitor", "tipme", body, NULL, &hints,
-					     (gint32)SHOWN_MS),
-			       G_VARIANT_TYPE("(u)"), G_DBUS_CALL_FLAGS_NONE, NOTIFY_TIMEOUT_MS, f->cancel, on_notified, f);
+			       g_variant_new("(susssasa{sv}i)", "tipme", f->notification,
+					     "utilities-system-monitor", "tipme", body, NULL,
+					     &hints, (gint32)SHOWN_MS),
+			       G_VARIANT_TYPE("(u)"), G_DBUS_CALL_FLAGS_NONE, NOTIFY_TIMEOUT_MS,
+			       f->cancel, on_notified, f);
 	g_free(body);
 }
 
@@ -280,7 +311,8 @@ bool agent_feedback_event(struct agent_feedback *f, XEvent *event)
 		area_read(f);
 		return true;
 	}
-	if (event->type == ConfigureNotify && event->xconfigure.window == DefaultRootWindow(f->display)) {
+	if (event->type == ConfigureNotify &&
+	    event->xconfigure.window == DefaultRootWindow(f->display)) {
 		area_read(f);
 		return true;
 	}
@@ -324,11 +356,18 @@ static void on_notice_end(GPid pid, gint status, gpointer arg)
 static void notice_show(struct offer *o)
 {
 	char *seconds = g_strdup_printf("%d", MIN(OFFERED_S, o->feedback->asks_s));
-	char *argv[] = { (char *)o->what.program, (char *)"--timeout", seconds, (char *)"--notice", (char *)o->what.text,
-			 (char *)"--button", (char *)o->what.button, NULL };
+	char *argv[] = { (char *)o->what.program,
+			 (char *)"--timeout",
+			 seconds,
+			 (char *)"--notice",
+			 (char *)o->what.text,
+			 (char *)"--button",
+			 (char *)o->what.button,
+			 NULL };
 	GPid pid;
 
-	bool shown = o->what.program && g_spawn_async("/", argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &pid, NULL);
+	bool shown = o->what.program && g_spawn_async("/", argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD,
+						      NULL, NULL, &pid, NULL);
 
 	if (o->what.at_once || !shown)
 		agent_feedback_say(o->feedback, o->what.text);
@@ -359,7 +398,8 @@ static void on_offered(GObject *bus, GAsyncResult *result, gpointer arg)
 	g_error_free(error);
 }
 
-static void on_action(GDBusConnection *bus, const char *sender, const char *path, const char *interface, const char *name, GVariant *values, gpointer arg)
+static void on_action(GDBusConnection *bus, const char *sender, const char *path,
+		      const char *interface, const char *name, GVariant *values, gpointer arg)
 {
 	struct agent_feedback *f = arg;
 	guint32 number;
@@ -372,7 +412,9 @@ static void on_action(GDBusConnection *bus, const char *sender, const char *path
 	g_hash_table_remove(f->offers, GUINT_TO_POINTER(number));
 }
 
-static void on_notification_closed(GDBusConnection *bus, const char *sender, const char *path, const char *interface, const char *name, GVariant *values, gpointer arg)
+static void on_notification_closed(GDBusConnection *bus, const char *sender, const char *path,
+				   const char *interface, const char *name, GVariant *values,
+				   gpointer arg)
 {
 	struct agent_feedback *f = arg;
 	guint32 number;
@@ -383,10 +425,14 @@ static void on_notification_closed(GDBusConnection *bus, const char *sender, con
 
 static void signals_follow(struct agent_feedback *f)
 {
-	f->signals[0] = g_dbus_connection_signal_subscribe(f->bus, NOTIFICATIONS, NOTIFICATIONS, "ActionInvoked", NOTIFICATIONS_PATH, NULL,
-							   G_DBUS_SIGNAL_FLAGS_NONE, on_action, f, NULL);
-	f->signals[1] = g_dbus_connection_signal_subscribe(f->bus, NOTIFICATIONS, NOTIFICATIONS, "NotificationClosed", NOTIFICATIONS_PATH, NULL,
-							   G_DBUS_SIGNAL_FLAGS_NONE, on_notification_closed, f, NULL);
+	f->signals[0] =
+		g_dbus_connection_signal_subscribe(f->bus, NOTIFICATIONS, NOTIFICATIONS,
+						   "ActionInvoked", NOTIFICATIONS_PATH, NULL,
+						   G_DBUS_SIGNAL_FLAGS_NONE, on_action, f, NULL);
+	f->signals[1] = g_dbus_connection_signal_subscribe(f->bus, NOTIFICATIONS, NOTIFICATIONS,
+							   "NotificationClosed", NOTIFICATIONS_PATH,
+							   NULL, G_DBUS_SIGNAL_FLAGS_NONE,
+							   on_notification_closed, f, NULL);
 }
 
 void agent_feedback_offer(struct agent_feedback *f, const struct agent_offer *offer)
@@ -406,9 +452,11 @@ void agent_feedback_offer(struct agent_feedback *f, const struct agent_offer *of
 	char *body = g_markup_escape_text(o->what.text, -1);
 
 	g_dbus_connection_call(f->bus, NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, "Notify",
-			       g_variant_new("(susss@asa{sv}i)", "tipme", 0, "utilities-system-monitor", "tipme", body, g_variant_new_strv(actions, -1), NULL,
-					     AS_OTHERS),
-			       G_VARIANT_TYPE("(u)"), G_DBUS_CALL_FLAGS_NONE, NOTIFY_TIMEOUT_MS, f->cancel, on_offered, o);
+			       g_variant_new("(susss@asa{sv}i)", "tipme", 0,
+					     "utilities-system-monitor", "tipme", body,
+					     g_variant_new_strv(actions, -1), NULL, AS_OTHERS),
+			       G_VARIANT_TYPE("(u)"), G_DBUS_CALL_FLAGS_NONE, NOTIFY_TIMEOUT_MS,
+			       f->cancel, on_offered, o);
 	g_free(body);
 }
 

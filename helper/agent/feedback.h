@@ -23,9 +23,9 @@ void agent_feedback_say(struct agent_feedback *feedback, const char *text);
 
 /*
  * The text with a button: a notification that stays as long as the desktop's do, and takes the
- * place of no other. Calls `chosen` once, if and when the button is chosen. `free_arg` is called when the
- * offer is over. Where the desktop shows no notifications, `program` (tipme-dialog) shows a
- * notice; NULL: the line alone. `at_once`: the line comes besides, since a program takes its
+ * place of no other. Calls `chosen` once, if and when the button is chosen. `free_arg` is called
+ * when the offer is over. Where the desktop shows no notifications, `program` (tipme-dialog) shows
+ * a notice; NULL: the line alone. `at_once`: the line comes besides, since a program takes its
  * time.
  */
 struct agent_offer {

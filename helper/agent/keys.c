@@ -16,7 +16,10 @@
 
 #define KEYS_MAX 64
 
-/* Locks, and the shifts to further levels, which some layouts lock: a chord works whatever they are. */
+/*
+ * Locks, and the shifts to further levels, which some layouts lock: a chord works whatever they
+ * are.
+ */
 #define IGNORED (LockMask | Mod2Mask | Mod3Mask | Mod5Mask)
 
 struct agent_keys {
@@ -34,7 +37,10 @@ struct agent_keys {
 	uint64_t last_ns[AGENT_CHORDS];
 };
 
-/* Errors of X come later, by number of the request: between two of these numbers they are about grabs. */
+/*
+ * Errors of X come later, by number of the request: between two of these numbers they are about
+ * grabs.
+ */
 static bool grab_refused;
 
 static int on_grab_error(Display *display, XErrorEvent *error)
@@ -60,14 +66,16 @@ static int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
 		return -1;
 	for (int group = 0; group < XkbKeyNumGroups(k->map, keycode); group++)
 		for (int level = 0; level < XkbKeyGroupWidth(k->map, keycode, group); level++)
-			if (XkbKeySymEntry(k->map, keycode, level, group) == keysym && (best < 0 || level < best))
+			if (XkbKeySymEntry(k->map, keycode, level, group) == keysym &&
+			    (best < 0 || level < best))
 				best = level;
 	return best;
 }
 
 static bool map_read(struct agent_keys *k)
 {
-	XkbDescPtr map = XkbGetMap(k->display, XkbKeyTypesMask | XkbKeySymsMask | XkbModifierMapMask, XkbUseCoreKbd);
+	XkbDescPtr map = XkbGetMap(
+		k->display, XkbKeyTypesMask | XkbKeySymsMask | XkbModifierMapMask, XkbUseCoreKbd);
 
 	if (!map)
 		return false;
@@ -81,7 +89,8 @@ static void grab_key(struct agent_keys *k, uint8_t keycode, unsigned int modifie
 {
 	/* All subsets of the ignored ones, from all of them down to none. */
 	for (unsigned int locks = IGNORED;; locks = (locks - 1) & IGNORED) {
-		XGrabKey(k->display, keycode, modifiers | locks, k->root, False, GrabModeAsync, GrabModeAsync);
+		XGrabKey(k->display, keycode, modifiers | locks, k->root, False, GrabModeAsync,
+			 GrabModeAsync);
 		if (!locks)
 			break;
 	}
@@ -89,7 +98,8 @@ static void grab_key(struct agent_keys *k, uint8_t keycode, unsigned int modifie
 
 static void grab_chord(struct agent_keys *k, int i)
 {
-	unsigned int modifiers = k->chords->chord[i].hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers;
+	unsigned int modifiers =
+		k->chords->chord[i].hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers;
 
 	grab_refused = false;
 	for (unsigned int n = 0; n < k->count[i]; n++) {
@@ -127,15 +137,18 @@ static bool keys_find(struct agent_keys *k)
 	return changed;
 }
 
-/* Version 2.1 or later of the protocol brings raw events whoever holds a grab; with 2.0 a menu would hide them. */
+/*
+ * Version 2.1 or later of the protocol brings raw events whoever holds a grab; with 2.0 a menu
+ * would hide them.
+ */
 static void raw_select(struct agent_keys *k)
 {
 	unsigned char bits[XIMaskLen(XI_LASTEVENT)] = { 0 };
 	XIEventMask mask = { XIAllMasterDevices, sizeof(bits), bits };
 	int major = 2, minor = 2, event, error;
 
-	if (!XQueryExtension(k->display, "XInputExtension", &k->xi_opcode, &event, &error) || XIQueryVersion(k->display, &major, &minor) ||
-	    major < 2 || (major == 2 && minor < 1)) {
+	if (!XQueryExtension(k->display, "XInputExtension", &k->xi_opcode, &event, &error) ||
+	    XIQueryVersion(k->display, &major, &minor) || major < 2 || (major == 2 && minor < 1)) {
 		k->xi_opcode = 0;
 		return;
 	}
@@ -144,7 +157,8 @@ static void raw_select(struct agent_keys *k)
 	XISelectEvents(k->display, k->root, &mask, 1);
 }
 
-struct agent_keys *agent_keys_new(Display *display, struct agent_chords *chords, agent_keys_heard heard, void *arg, char *why, size_t why_len)
+struct agent_keys *agent_keys_new(Display *display, struct agent_chords *chords,
+				  agent_keys_heard heard, void *arg, char *why, size_t why_len)
 {
 	struct agent_keys *k = calloc(1, sizeof(*k));
 	int error, opcode, major = XkbMajorVersion, minor = XkbMinorVersion;
@@ -152,14 +166,21 @@ struct agent_keys *agent_keys_new(Display *display, struct agent_chords *chords,
 	snprintf(why, why_len, "no memory");
 	if (!k)
 		return NULL;
-	*k = (struct agent_keys){ .display = display, .root = DefaultRootWindow(display), .chords = chords, .heard = heard, .arg = arg };
+	*k = (struct agent_keys){ .display = display,
+				  .root = DefaultRootWindow(display),
+				  .chords = chords,
+				  .heard = heard,
+				  .arg = arg };
 	k->layout = (struct tipme_hotkey_layout){ layout_modifiers, layout_level, k };
-	snprintf(why, why_len, "the X server has no XKEYBOARD: hot-keys cannot be found on its keyboard");
-	if (!XkbQueryExtension(display, &opcode, &k->xkb_event, &error, &major, &minor) || !map_read(k)) {
+	snprintf(why, why_len,
+		 "the X server has no XKEYBOARD: hot-keys cannot be found on its keyboard");
+	if (!XkbQueryExtension(display, &opcode, &k->xkb_event, &error, &major, &minor) ||
+	    !map_read(k)) {
 		agent_keys_free(k);
 		return NULL;
 	}
-	XkbSelectEvents(display, XkbUseCoreKbd, XkbNewKeyboardNotifyMask | XkbMapNotifyMask, XkbNewKeyboardNotifyMask | XkbMapNotifyMask);
+	XkbSelectEvents(display, XkbUseCoreKbd, XkbNewKeyboardNotifyMask | XkbMapNotifyMask,
+			XkbNewKeyboardNotifyMask | XkbMapNotifyMask);
 	raw_select(k);
 	keys_find(k);
 	grab_all(k);
@@ -193,7 +214,9 @@ static void on_raw(struct agent_keys *k, XGenericEventCookie *cookie)
 
 	if (raw->detail >= 8 && raw->detail < 256) {
 		struct agent_chord *chord =
-			agent_chords_feed(k->chords, &k->layout, (unsigned int)raw->sourceid % TIPME_HOTKEY_DEVICES, (uint8_t)raw->detail, pressed);
+			agent_chords_feed(k->chords, &k->layout,
+					  (unsigned int)raw->sourceid % TIPME_HOTKEY_DEVICES,
+					  (uint8_t)raw->detail, pressed);
 
 		if (chord)
 			fire(k, chord, AGENT_BY_RAW_EVENT);
@@ -209,12 +232,20 @@ static void on_grabbed_key(struct agent_keys *k, const XKeyEvent *key)
 
 	for (int i = 0; i < AGENT_CHORDS; i++) {
 		struct agent_chord *c = &k->chords->chord[i];
-		int level = c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym ? layout_level(k, (uint8_t)key->keycode, c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym) : -1;
-		unsigned int modifiers = key->state & (ShiftMask | ControlMask | Mod1Mask | Mod4Mask);
+		int level =
+			c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym
+				? layout_level(k, (uint8_t)key->keycode,
+					       c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym)
+				: -1;
+		unsigned int modifiers =
+			key->state & (ShiftMask | ControlMask | Mod1Mask | Mod4Mask);
 
-		if (level > 0 && !(c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers & TIPME_MOD_SHIFT))
+		if (level > 0 &&
+		    !(c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers & TIPME_MOD_SHIFT))
 			modifiers &= ~(unsigned int)ShiftMask;
-		if (level < 0 || modifiers != c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers || (best && level >= best_level))
+		if (level < 0 ||
+		    modifiers != c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].modifiers ||
+		    (best && level >= best_level))
 			continue;
 		best = c;
 		best_level = level;
@@ -224,8 +255,8 @@ static void on_grabbed_key(struct agent_keys *k, const XKeyEvent *key)
 }
 
 /*
- * Each change from one keyboard to another is told as a new map, mostly the same one. What is held stays held: the change may come in
- * the middle of the chord.
+ * Each change from one keyboard to another is told as a new map, mostly the same one. What is held
+ * stays held: the change may come in the middle of the chord.
  */
 static void on_map(struct agent_keys *k)
 {
@@ -235,7 +266,8 @@ static void on_map(struct agent_keys *k)
 
 bool agent_keys_event(struct agent_keys *k, XEvent *event)
 {
-	if (event->type == GenericEvent && event->xcookie.extension == k->xi_opcode && k->xi_opcode) {
+	if (event->type == GenericEvent && event->xcookie.extension == k->xi_opcode &&
+	    k->xi_opcode) {
 		on_raw(k, &event->xcookie);
 		return true;
 	}
@@ -245,7 +277,10 @@ bool agent_keys_event(struct agent_keys *k, XEvent *event)
 	}
 	if (event->type != k->xkb_event && event->type != MappingNotify)
 		return false;
-	/* A change of the keyboard comes as several events: the last one that is there stands for all. */
+	/*
+	 * A change of the keyboard comes as several events: the last one that is there stands for
+	 * all.
+	 */
 	while (XCheckTypedEvent(k->display, k->xkb_event, event))
 		;
 	if (event->type == MappingNotify)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tipme-agent: hears the hot-key in the user's session, says so, and asks what happened. Has no privileges. */
+/*
+ * tipme-agent: hears the hot-key in the user's session, says so, and asks what happened. Has no
+ * privileges.
+ */
 #include "config.h"
 
 #include <X11/Xlib.h>
@@ -33,7 +36,8 @@ struct agent {
 	int status;
 	bool beside; /* another agent runs on this display */
 	GPid observer; /* 0: none */
-	GHashTable *asked, *automatic; /* ids of hot-keys, and of what no human asked for, that are not saved yet */
+	/* ids of hot-keys, and of what no human asked for, that are not saved yet */
+	GHashTable *asked, *automatic;
 	char *dialog; /* program of the question; NULL: none */
 	/* options */
 	gboolean test, no_dialog, no_observer, no_notifications, version;
@@ -60,19 +64,26 @@ static void on_observer_end(GPid pid, gint status, gpointer arg)
 	g_spawn_close_pid(pid);
 }
 
-/* Tells the recorder what a client can see of a server without hooks; on one with hooks it ends at once. */
+/*
+ * Tells the recorder what a client can see of a server without hooks; on one with hooks it ends at
+ * once.
+ */
 static void observer_start(struct agent *a)
 {
 	char *program = agent_program_path("helper/xclient", "tipme-x-observer", TIPME_LIBEXECDIR);
 	char *argv[] = { program, NULL };
 
 	if (!a->no_observer && g_file_test(program, G_FILE_TEST_IS_EXECUTABLE) &&
-	    g_spawn_async("/", argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, die_with_agent, NULL, &a->observer, NULL))
+	    g_spawn_async("/", argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, die_with_agent, NULL,
+			  &a->observer, NULL))
 		g_child_watch_add(a->observer, on_observer_end, a);
 	g_free(program);
 }
 
-/* Helpers are programs of their own: they may be slow to start, or break, and the hot-key works on. Said at the start, since at the hot-key nobody looks at our standard error. */
+/*
+ * Helpers are programs of their own: they may be slow to start, or break, and the hot-key works on.
+ * Said at the start, since at the hot-key nobody looks at our standard error.
+ */
 static void dialog_find(struct agent *a)
 {
 	if (a->no_dialog)
@@ -80,7 +91,9 @@ static void dialog_find(struct agent *a)
 	a->dialog = agent_program_path("helper/agent", "tipme-dialog", TIPME_LIBEXECDIR);
 	if (g_file_test(a->dialog, G_FILE_TEST_IS_EXECUTABLE))
 		return;
-	char *why = g_strdup_printf("%s: is not there: nobody is asked what happened: install all of tipme, or say --no-dialog", a->dialog);
+	char *why = g_strdup_printf(
+		"%s: is not there: nobody is asked what happened: install all of tipme, or say --no-dialog",
+		a->dialog);
 
 	fail("dialog", why);
 	g_free(why);
@@ -111,7 +124,8 @@ static void on_triggered(void *arg, const char *id, const char *kind, double sec
 		return;
 	g_hash_table_add(a->asked, g_strdup(id));
 	char *number = g_strdup_printf("%.0f", seconds);
-	char *text = seconds < 1 ? g_strdup(TIPME_WORDS_SAVING) : g_strdup_printf(TIPME_WORDS_SAVING_LAST, number);
+	char *text = seconds < 1 ? g_strdup(TIPME_WORDS_SAVING)
+				 : g_strdup_printf(TIPME_WORDS_SAVING_LAST, number);
 
 	say(a, text);
 	g_free(text);
@@ -127,7 +141,10 @@ static void on_refused(void *arg, const char *why)
 	g_free(text);
 }
 
-/* Who asked by the hot-key is asked back; who typed `tipme snap -m` has said it all. What nobody asked for is told, once. */
+/*
+ * Who asked by the hot-key is asked back; who typed `tipme snap -m` has said it all. What nobody
+ * asked for is told, once.
+ */
 static void on_saved(void *arg, int error, const char *text)
 {
 	struct agent *a = arg;
@@ -162,7 +179,8 @@ static void on_left(void *arg)
 static void heard_in_test(struct agent *a, const struct agent_chord *chord, enum agent_keys_way way)
 {
 	printf("heard %s (%s), %s\n", chord->text, chord->says,
-	       way == AGENT_BY_GRAB ? "by the grab of the key: no other program gets it" : "as a raw event: also while a menu is open");
+	       way == AGENT_BY_GRAB ? "by the grab of the key: no other program gets it"
+				    : "as a raw event: also while a menu is open");
 	a->status = 0;
 	g_main_loop_quit(a->loop);
 }
@@ -189,7 +207,10 @@ static void on_heard(void *arg, const struct agent_chord *chord, enum agent_keys
 		say(a, TIPME_WORDS_DEFAULT_INPUT);
 }
 
-/* The X connection as a source of GLib: what Xlib has read already is as good as what the socket has. */
+/*
+ * The X connection as a source of GLib: what Xlib has read already is as good as what the socket
+ * has.
+ */
 struct x_source {
 	GSource source;
 	struct agent *agent;
@@ -230,7 +251,8 @@ static void x_listen(struct agent *a)
 	GSource *source = g_source_new(&x_funcs, sizeof(struct x_source));
 
 	((struct x_source *)source)->agent = a;
-	((struct x_source *)source)->tag = g_source_add_unix_fd(source, ConnectionNumber(a->display), G_IO_IN | G_IO_HUP | G_IO_ERR);
+	((struct x_source *)source)->tag = g_source_add_unix_fd(
+		source, ConnectionNumber(a->display), G_IO_IN | G_IO_HUP | G_IO_ERR);
 	g_source_attach(source, NULL);
 	g_source_unref(source);
 }
@@ -245,7 +267,8 @@ static int on_x_gone(Display *display)
 static bool alone(struct agent *a)
 {
 	Atom selection = XInternAtom(a->display, "_TIPME_AGENT", False);
-	Window window = XCreateSimpleWindow(a->display, DefaultRootWindow(a->display), -1, -1, 1, 1, 0, 0, 0);
+	Window window = XCreateSimpleWindow(a->display, DefaultRootWindow(a->display), -1, -1, 1, 1,
+					    0, 0, 0);
 
 	XGrabServer(a->display);
 	bool taken = XGetSelectionOwner(a->display, selection) != None;
@@ -264,15 +287,21 @@ static void tell_chord(const struct agent *a, const struct agent_chord *c)
 	if (!c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym)
 		printf("%-14s none\n", c->name);
 	else if (!count)
-		printf("%-14s %s: no key of this layout bears that symbol: choose another with --%s\n", c->name, c->text, c->name);
+		printf("%-14s %s: no key of this layout bears that symbol: choose another with --%s\n",
+		       c->name, c->text, c->name);
 	else if (agent_keys_taken(a->keys, c->action) && a->beside)
-		printf("%-14s %s (%u key%s): %s; taken, as it should be, if it is the agent of this session that has it\n", c->name, c->text, count,
-		       count == 1 ? "" : "s", c->says);
+		printf("%-14s %s (%u key%s): %s; taken, as it should be, if it is the agent of this session that has it\n",
+		       c->name, c->text, count, count == 1 ? "" : "s", c->says);
 	else if (agent_keys_taken(a->keys, c->action))
-		printf("%-14s %s: another program has taken it%s: choose another with --%s\n", c->name, c->text,
-		       agent_keys_raw(a->keys) ? " (it is heard all the same, but that program gets it, too)" : "", c->name);
+		printf("%-14s %s: another program has taken it%s: choose another with --%s\n",
+		       c->name, c->text,
+		       agent_keys_raw(a->keys)
+			       ? " (it is heard all the same, but that program gets it, too)"
+			       : "",
+		       c->name);
 	else
-		printf("%-14s %s (%u key%s): %s\n", c->name, c->text, count, count == 1 ? "" : "s", c->says);
+		printf("%-14s %s (%u key%s): %s\n", c->name, c->text, count, count == 1 ? "" : "s",
+		       c->says);
 }
 
 static void tell_chords(const struct agent *a)
@@ -288,14 +317,18 @@ static void complain_taken(struct agent *a)
 		const struct agent_chord *c = &a->chords.chord[i];
 
 		if (agent_keys_taken(a->keys, c->action))
-			fprintf(stderr, "tipme: agent: %s: another program has taken this key: choose another with --%s, or free it there\n", c->text, c->name);
+			fprintf(stderr,
+				"tipme: agent: %s: another program has taken this key: choose another with --%s, or free it there\n",
+				c->text, c->name);
 	}
 }
 
 /* [hotkeys] snapshot=Ctrl+Alt+minus; what is given as an option counts more. */
 static int config_read(struct agent *a)
 {
-	char *path = a->config ? g_strdup(a->config) : g_build_filename(g_get_user_config_dir(), "tipme", "agent.conf", NULL);
+	char *path =
+		a->config ? g_strdup(a->config)
+			  : g_build_filename(g_get_user_config_dir(), "tipme", "agent.conf", NULL);
 	GKeyFile *file = g_key_file_new();
 	bool there = g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL);
 	int bad = 0;
@@ -306,7 +339,8 @@ static int config_read(struct agent *a)
 	for (int i = 0; there && !bad && i < AGENT_CHORDS; i++) {
 		char *text = g_key_file_get_string(file, "hotkeys", a->chords.chord[i].name, NULL);
 
-		if (text && agent_chord_set(&a->chords, a->chords.chord[i].name, g_strstrip(text), why, sizeof(why)))
+		if (text && agent_chord_set(&a->chords, a->chords.chord[i].name, g_strstrip(text),
+					    why, sizeof(why)))
 			bad = fail(path, why);
 		g_free(text);
 	}
@@ -324,8 +358,9 @@ static int chords_differ(const struct agent *a)
 
 			if (!agent_chords_same(c, d))
 				continue;
-			fprintf(stderr, "tipme: agent: %s: is the hot-key for both %s and %s: choose another with --%s or --%s, or none\n", c->text, d->name,
-				c->name, d->name, c->name);
+			fprintf(stderr,
+				"tipme: agent: %s: is the hot-key for both %s and %s: choose another with --%s or --%s, or none\n",
+				c->text, d->name, c->name, d->name, c->name);
 			return 1;
 		}
 	return 0;
@@ -339,7 +374,8 @@ static int chords_set(struct agent *a)
 	if (config_read(a))
 		return 1;
 	for (int i = 0; i < AGENT_CHORDS; i++)
-		if (a->set[i] && agent_chord_set(&a->chords, a->chords.chord[i].name, a->set[i], why, sizeof(why)))
+		if (a->set[i] && agent_chord_set(&a->chords, a->chords.chord[i].name, a->set[i],
+						 why, sizeof(why)))
 			return fail("hot-key", why);
 	return chords_differ(a);
 }
@@ -347,30 +383,44 @@ static int chords_set(struct agent *a)
 static int options_parse(struct agent *a, int argc, char **argv)
 {
 	const GOptionEntry entries[] = {
-		{ "snapshot", 0, 0, G_OPTION_ARG_STRING, &a->set[1], "save what just happened (Ctrl+Alt+minus)", "CHORD" },
-		{ "start", 0, 0, G_OPTION_ARG_STRING, &a->set[0], "start recording (Ctrl+Alt+plus)", "CHORD" },
-		{ "no-input", 0, 0, G_OPTION_ARG_STRING, &a->set[2], "record no input at all (Ctrl+Alt+0)", "CHORD" },
-		{ "default-input", 0, 0, G_OPTION_ARG_STRING, &a->set[3], "record input, never which key (Ctrl+Alt+1)", "CHORD" },
-		{ "test-hotkey", 0, 0, G_OPTION_ARG_NONE, &a->test, "press it now: says whether it is heard, and ends", NULL },
-		{ "no-dialog", 0, 0, G_OPTION_ARG_NONE, &a->no_dialog, "do not ask what happened", NULL },
-		{ "no-observer", 0, 0, G_OPTION_ARG_NONE, &a->no_observer, "do not observe a server without hooks for the recorder", NULL },
-		{ "no-notifications", 0, 0, G_OPTION_ARG_NONE, &a->no_notifications, "an own small window instead of the desktop's notifications", NULL },
-		{ "dialog-timeout", 0, 0, G_OPTION_ARG_INT, &a->dialog_s, "seconds until the question goes away by itself (60)", "S" },
-		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &a->config, "instead of ~/.config/tipme/agent.conf", "FILE" },
+		{ "snapshot", 0, 0, G_OPTION_ARG_STRING, &a->set[1],
+		  "save what just happened (Ctrl+Alt+minus)", "CHORD" },
+		{ "start", 0, 0, G_OPTION_ARG_STRING, &a->set[0], "start recording (Ctrl+Alt+plus)",
+		  "CHORD" },
+		{ "no-input", 0, 0, G_OPTION_ARG_STRING, &a->set[2],
+		  "record no input at all (Ctrl+Alt+0)", "CHORD" },
+		{ "default-input", 0, 0, G_OPTION_ARG_STRING, &a->set[3],
+		  "record input, never which key (Ctrl+Alt+1)", "CHORD" },
+		{ "test-hotkey", 0, 0, G_OPTION_ARG_NONE, &a->test,
+		  "press it now: says whether it is heard, and ends", NULL },
+		{ "no-dialog", 0, 0, G_OPTION_ARG_NONE, &a->no_dialog, "do not ask what happened",
+		  NULL },
+		{ "no-observer", 0, 0, G_OPTION_ARG_NONE, &a->no_observer,
+		  "do not observe a server without hooks for the recorder", NULL },
+		{ "no-notifications", 0, 0, G_OPTION_ARG_NONE, &a->no_notifications,
+		  "an own small window instead of the desktop's notifications", NULL },
+		{ "dialog-timeout", 0, 0, G_OPTION_ARG_INT, &a->dialog_s,
+		  "seconds until the question goes away by itself (60)", "S" },
+		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &a->config,
+		  "instead of ~/.config/tipme/agent.conf", "FILE" },
 		{ "version", 0, 0, G_OPTION_ARG_NONE, &a->version, "print the version", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	GOptionContext *context = g_option_context_new("- the recorder's hot-key and question in this session");
+	GOptionContext *context =
+		g_option_context_new("- the recorder's hot-key and question in this session");
 	GError *error = NULL;
 
-	g_option_context_set_description(context, "CHORD is written like Ctrl+Alt+minus, Super+F12, Pause, or none.\n\nExamples:\n"
-						  "  tipme-agent\n  tipme-agent --test-hotkey\n  tipme-agent --snapshot Super+F12 --start none\n");
+	g_option_context_set_description(
+		context,
+		"CHORD is written like Ctrl+Alt+minus, Super+F12, Pause, or none.\n\nExamples:\n"
+		"  tipme-agent\n  tipme-agent --test-hotkey\n  tipme-agent --snapshot Super+F12 --start none\n");
 	g_option_context_add_main_entries(context, entries, NULL);
 	bool good = g_option_context_parse(context, &argc, &argv, &error);
 
 	g_option_context_free(context);
 	if (!good || argc > 1) {
-		fprintf(stderr, "tipme: agent: %s: %s: see tipme-agent --help\n", good ? argv[1] : "options", good ? "not understood" : error->message);
+		fprintf(stderr, "tipme: agent: %s: %s: see tipme-agent --help\n",
+			good ? argv[1] : "options", good ? "not understood" : error->message);
 		return 64;
 	}
 	return 0;
@@ -397,7 +447,8 @@ static int display_prepare(struct agent *a)
 
 	a->display = XOpenDisplay(NULL);
 	if (!a->display) {
-		fail("no X server here", "only episodes that others ask for get a question: see tipme doctor for a hot-key");
+		fail("no X server here",
+		     "only episodes that others ask for get a question: see tipme doctor for a hot-key");
 		return a->test ? 1 : 0;
 	}
 	XSetIOErrorHandler(on_x_gone);
@@ -417,7 +468,8 @@ static int display_prepare(struct agent *a)
 
 static int run(struct agent *a)
 {
-	struct agent_recorder_calls calls = { on_joined, on_left, on_triggered, on_refused, on_saved, a };
+	struct agent_recorder_calls calls = { on_joined,  on_left,  on_triggered,
+					      on_refused, on_saved, a };
 
 	if (!a->test)
 		dialog_find(a);

@@ -101,7 +101,8 @@ bool notice_ask(const char *text, const char *button, int timeout_s)
 	GtkWidget *window = notice_window(&n), *frame = gtk_frame_new(NULL);
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
 	GtkWidget *row = gtk_button_box_new(GTK_ORIENTATION_HORIZONTAL);
-	GtkWidget *choose = notice_button(button, button[0]), *close = notice_button(TIPME_WORDS_CLOSE, 'C');
+	GtkWidget *choose = notice_button(button, button[0]),
+		  *close = notice_button(TIPME_WORDS_CLOSE, 'C');
 	bool chosen = false;
 
 	gtk_container_set_border_width(GTK_CONTAINER(box), 12);

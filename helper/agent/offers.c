@@ -16,7 +16,8 @@ struct offered {
 	char *dialog, *path; /* or NULL */
 };
 
-static struct offered *offered_new(struct agent_feedback *feedback, const char *dialog, const char *path)
+static struct offered *offered_new(struct agent_feedback *feedback, const char *dialog,
+				   const char *path)
 {
 	struct offered *o = g_new(struct offered, 1);
 
@@ -52,7 +53,8 @@ static void on_started(void *arg, int status, const char *out, const char *err)
 {
 	struct agent_feedback *feedback = arg;
 	char *why = g_strndup(err, strcspn(err, "\n"));
-	char *text = status ? g_strdup_printf(TIPME_WORDS_NOT_DONE, why) : g_strdup(TIPME_WORDS_RECORDING);
+	char *text = status ? g_strdup_printf(TIPME_WORDS_NOT_DONE, why)
+			    : g_strdup(TIPME_WORDS_RECORDING);
 
 	agent_feedback_say(feedback, text);
 	g_free(text);
@@ -80,9 +82,14 @@ void agent_offer_start(struct agent_feedback *feedback, const char *dialog)
 	}
 	last_us = now_us;
 	agent_feedback_offer(feedback, &(struct agent_offer){
-		.text = TIPME_WORDS_NOT_RECORDING, .button = TIPME_WORDS_START_RECORDING, .program = dialog, .at_once = true,
-		.chosen = on_start_chosen, .free_arg = offered_free, .arg = offered_new(feedback, NULL, NULL),
-	});
+					       .text = TIPME_WORDS_NOT_RECORDING,
+					       .button = TIPME_WORDS_START_RECORDING,
+					       .program = dialog,
+					       .at_once = true,
+					       .chosen = on_start_chosen,
+					       .free_arg = offered_free,
+					       .arg = offered_new(feedback, NULL, NULL),
+				       });
 }
 
 static void on_details_chosen(void *arg)
@@ -97,8 +104,10 @@ static void on_details_chosen(void *arg)
 static char *slow_text(const char *json)
 {
 	struct json_object *top = json_tokener_parse(json), *verdict, *head;
-	const char *what = json_object_object_get_ex(top, "verdict", &verdict) && json_object_object_get_ex(verdict, "head", &head)
-		? json_object_get_string(head) : NULL;
+	const char *what = json_object_object_get_ex(top, "verdict", &verdict) &&
+					   json_object_object_get_ex(verdict, "head", &head)
+				   ? json_object_get_string(head)
+				   : NULL;
 	char *sentence = what ? g_strconcat(what, ".", NULL) : g_strdup(TIPME_WORDS_SLOW_UNKNOWN);
 	char *text = g_strdup_printf(TIPME_WORDS_SLOW_SAVED, sentence);
 
@@ -119,9 +128,13 @@ static void on_diagnosed(void *arg, int status, const char *out, const char *err
 		return;
 	}
 	agent_feedback_offer(o->feedback, &(struct agent_offer){
-		.text = text, .button = TIPME_WORDS_DETAILS, .program = o->dialog,
-		.chosen = on_details_chosen, .free_arg = offered_free, .arg = o,
-	});
+						  .text = text,
+						  .button = TIPME_WORDS_DETAILS,
+						  .program = o->dialog,
+						  .chosen = on_details_chosen,
+						  .free_arg = offered_free,
+						  .arg = o,
+					  });
 	g_free(text);
 }
 

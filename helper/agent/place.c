@@ -24,7 +24,8 @@ struct place {
 /* How far a point is outside of a rectangle; negative: inside. */
 static int clearance(const GdkRectangle *r, int x, int y)
 {
-	int across = MAX(r->x - x, x - (r->x + r->width)), down = MAX(r->y - y, y - (r->y + r->height));
+	int across = MAX(r->x - x, x - (r->x + r->width)),
+	    down = MAX(r->y - y, y - (r->y + r->height));
 
 	return MAX(across, down);
 }
@@ -34,10 +35,13 @@ static GdkRectangle in_corner(const GdkRectangle *area, GdkGravity corner, int w
 	bool right = corner == GDK_GRAVITY_SOUTH_EAST || corner == GDK_GRAVITY_NORTH_EAST;
 	bool bottom = corner == GDK_GRAVITY_SOUTH_EAST || corner == GDK_GRAVITY_SOUTH_WEST;
 
-	return (GdkRectangle){ right ? area->x + MAX(area->width - width, 0) : area->x, bottom ? area->y + MAX(area->height - height, 0) : area->y, width, height };
+	return (GdkRectangle){ right ? area->x + MAX(area->width - width, 0) : area->x,
+			       bottom ? area->y + MAX(area->height - height, 0) : area->y, width,
+			       height };
 }
 
-static const GdkGravity corners[] = { GDK_GRAVITY_SOUTH_EAST, GDK_GRAVITY_SOUTH_WEST, GDK_GRAVITY_NORTH_WEST, GDK_GRAVITY_NORTH_EAST };
+static const GdkGravity corners[] = { GDK_GRAVITY_SOUTH_EAST, GDK_GRAVITY_SOUTH_WEST,
+				      GDK_GRAVITY_NORTH_WEST, GDK_GRAVITY_NORTH_EAST };
 
 /*
  * Another question, of an episode just before, may still be open there. Who is in a corner holds
@@ -48,12 +52,15 @@ static bool corner_take(const struct place *p, size_t corner)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* open to the end */
-	int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "tipme-question-%u-%s-%d,%d-%zu", (unsigned int)getuid(),
-			 gdk_display_get_name(gdk_display_get_default()), p->area.x, p->area.y, corner);
+	int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
+			 "tipme-question-%u-%s-%d,%d-%zu", (unsigned int)getuid(),
+			 gdk_display_get_name(gdk_display_get_default()), p->area.x, p->area.y,
+			 corner);
 
 	if (fd < 0 || n >= (int)sizeof(name.sun_path) - 1)
 		return true;
-	if (!bind(fd, (const struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)))
+	if (!bind(fd, (const struct sockaddr *)&name,
+		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)))
 		return true;
 	bool taken = errno == EADDRINUSE;
 
@@ -65,7 +72,8 @@ static bool corner_take(const struct place *p, size_t corner)
  * The first that is far enough from the pointer, or else the one farthest from it; of those in
  * `free` (bits).
  */
-static size_t corner_best(const struct place *p, unsigned int free, int x, int y, int width, int height)
+static size_t corner_best(const struct place *p, unsigned int free, int x, int y, int width,
+			  int height)
 {
 	int best = INT_MIN;
 	size_t corner = 0;
@@ -93,7 +101,8 @@ static void to_corner(struct place *p, GtkWidget *window, int least)
 	unsigned int free = all;
 	int x = 0, y = 0, width, height;
 
-	gdk_device_get_position(gdk_seat_get_pointer(gdk_display_get_default_seat(display)), NULL, &x, &y);
+	gdk_device_get_position(gdk_seat_get_pointer(gdk_display_get_default_seat(display)), NULL,
+				&x, &y);
 	gdk_monitor_get_workarea(gdk_display_get_monitor_at_point(display, x, y), &p->area);
 	gtk_widget_get_preferred_width(window, NULL, &width);
 	width = MAX(width, least);
@@ -135,11 +144,13 @@ static gboolean on_configure(GtkWidget *widget, GdkEventConfigure *event, gpoint
 	p->width = event->width;
 	p->height = event->height;
 	gdk_window_get_frame_extents(event->window, &frame);
-	int right = p->area.x + p->area.width - frame.width, bottom = p->area.y + p->area.height - frame.height;
+	int right = p->area.x + p->area.width - frame.width,
+	    bottom = p->area.y + p->area.height - frame.height;
 
 	if (frame.x > right || frame.y > bottom) {
 		gtk_window_set_gravity(GTK_WINDOW(widget), GDK_GRAVITY_NORTH_WEST);
-		gtk_window_move(GTK_WINDOW(widget), MAX(MIN(frame.x, right), p->area.x), MAX(MIN(frame.y, bottom), p->area.y));
+		gtk_window_move(GTK_WINDOW(widget), MAX(MIN(frame.x, right), p->area.x),
+				MAX(MIN(frame.y, bottom), p->area.y));
 	}
 	return FALSE;
 }

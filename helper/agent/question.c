@@ -11,7 +11,8 @@
 
 static void answer_set(struct answer *to, const struct answer *from)
 {
-	struct answer copy = { g_strdup(from->choice), g_strdup(from->doing), g_strdup(from->own), g_strdup(from->event) };
+	struct answer copy = { g_strdup(from->choice), g_strdup(from->doing), g_strdup(from->own),
+			       g_strdup(from->event) };
 
 	g_free(to->choice);
 	g_free(to->doing);
@@ -236,7 +237,10 @@ void question_on_start(GtkWidget *widget, gpointer arg)
 
 void question_ask(const char *path, int timeout_s)
 {
-	struct question q = { .path = g_strdup(path), .id = g_path_get_basename(path), .timeout_s = timeout_s, .cancel = g_cancellable_new() };
+	struct question q = { .path = g_strdup(path),
+			      .id = g_path_get_basename(path),
+			      .timeout_s = timeout_s,
+			      .cancel = g_cancellable_new() };
 	const struct answer none = { 0 };
 
 	q.calls = (struct scribe_calls){ on_saved, on_refused, on_alone, &q };

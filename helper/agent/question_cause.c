@@ -34,7 +34,8 @@ static const char *text_of(struct json_object *from, const char *key)
 static void verdict_show(struct question *q, struct json_object *top)
 {
 	struct json_object *verdict = part(top, "verdict");
-	const char *sentence = text_of(verdict, "sentence"), *kind = text_of(verdict, "kind"), *when = text_of(part(top, "when"), "text");
+	const char *sentence = text_of(verdict, "sentence"), *kind = text_of(verdict, "kind"),
+		   *when = text_of(part(top, "when"), "text");
 	bool sure = kind && strcmp(kind, "unknown") && strcmp(kind, "none");
 
 	g_free(q->sentence);
@@ -46,7 +47,8 @@ static void verdict_show(struct question *q, struct json_object *top)
 		g_free(text);
 		return;
 	}
-	char *cause = sure ? g_strdup_printf(TIPME_WORDS_PROBABLE_CAUSE, sentence) : g_strdup(sentence);
+	char *cause =
+		sure ? g_strdup_printf(TIPME_WORDS_PROBABLE_CAUSE, sentence) : g_strdup(sentence);
 	char *moment = when ? g_strdup_printf("\n" TIPME_WORDS_WHEN, when) : g_strdup("");
 	char *text = g_strconcat(cause, moment, NULL);
 
@@ -119,7 +121,8 @@ void question_diagnose(struct question *q)
 static void on_moment(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
-	char *note = g_strdup_printf(TIPME_WORDS_MOMENT_NOTE, (const char *)g_object_get_data(G_OBJECT(widget), "words"));
+	char *note = g_strdup_printf(TIPME_WORDS_MOMENT_NOTE,
+				     (const char *)g_object_get_data(G_OBJECT(widget), "words"));
 
 	gtk_widget_hide(q->moments);
 	question_answer_moment(q, g_object_get_data(G_OBJECT(widget), "event"), note);
@@ -147,7 +150,8 @@ static GtkWidget *choice_add(struct question *q, const char *text, GCallback cal
 /* The mnemonic is its number in the list; in the names of programs an underline is one. */
 static void moment_add(struct question *q, size_t number, struct json_object *moment)
 {
-	const char *words = text_of(moment, "words"), *event = json_object_get_string(part(moment, "n"));
+	const char *words = text_of(moment, "words"),
+		   *event = json_object_get_string(part(moment, "n"));
 	char **parts = g_strsplit(words ? words : "-", "_", -1), *escaped = g_strjoinv("__", parts);
 	char *text = g_strdup_printf("_%zu. %s", number, escaped);
 	GtkWidget *choice = choice_add(q, text, G_CALLBACK(on_moment));
@@ -171,7 +175,8 @@ static void on_moments(void *arg, int status, const char *out, const char *err)
 	size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
 	gtk_container_foreach(GTK_CONTAINER(q->moments), destroy, NULL);
-	gtk_container_add(GTK_CONTAINER(q->moments), notice_label(n ? TIPME_WORDS_WHICH : TIPME_WORDS_NO_MOMENTS));
+	gtk_container_add(GTK_CONTAINER(q->moments),
+			  notice_label(n ? TIPME_WORDS_WHICH : TIPME_WORDS_NO_MOMENTS));
 	for (size_t i = 0; i < n; i++)
 		moment_add(q, i + 1, json_object_array_get_idx(list, i));
 	choice_add(q, TIPME_WORDS_NONE_OF_THESE, G_CALLBACK(on_none));
@@ -273,8 +278,10 @@ static void on_report_written(void *arg, int status, const char *out, const char
 
 	while (begin && begin > out && begin[-1] != '\n')
 		begin--;
-	char *file = begin ? g_strdup_printf("%s/%.*s", reports_folder(), (int)(end - begin), begin) : NULL;
-	char *text = file ? g_strdup_printf(TIPME_WORDS_REPORT_SAVED, file) : g_strdup_printf(TIPME_WORDS_REPORT_FAILED, err);
+	char *file = begin ? g_strdup_printf("%s/%.*s", reports_folder(), (int)(end - begin), begin)
+			   : NULL;
+	char *text = file ? g_strdup_printf(TIPME_WORDS_REPORT_SAVED, file)
+			  : g_strdup_printf(TIPME_WORDS_REPORT_FAILED, err);
 
 	gtk_widget_set_visible(q->report_save, !file);
 	panel_text(q, text);

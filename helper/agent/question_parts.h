@@ -29,7 +29,8 @@ struct question {
 	bool kept; /* the episode is about an event that was meant */
 	bool diagnosing, again, report_waits; /* what is to be done when it is diagnosed */
 	bool undoing, closing;
-	GtkWidget *window, *verdict, *yes, *no, *moments, *entry, *status, *undo, *start, *panel, *text, *report_save;
+	GtkWidget *window, *verdict, *yes, *no, *moments, *entry, *status, *undo, *start, *panel,
+		*text, *report_save;
 	const char *shown; /* by what button the panel is shown; NULL: it is not */
 };
 

@@ -9,7 +9,8 @@
 #include "question_parts.h"
 #include "words.h"
 
-#define WIDTH 380 /* or more; less than half of a small screen: there is always a corner beside the pointer */
+/* or more; less than half of a small screen: there is always a corner beside the pointer */
+#define WIDTH 380
 #define VERDICT_HEIGHT 84 /* kept free for it: what is below stays where it is when it comes */
 #define PANEL_WIDTH 660 /* 80 columns */
 #define PANEL_HEIGHT 260
@@ -34,7 +35,8 @@ static GtkWidget *row(GtkButtonBoxStyle style)
 	return box;
 }
 
-static GtkWidget *button(struct question *q, GtkWidget *box, const char *text, char key, GCallback call)
+static GtkWidget *button(struct question *q, GtkWidget *box, const char *text, char key,
+			 GCallback call)
 {
 	GtkWidget *b = notice_button(text, key);
 
@@ -50,11 +52,14 @@ static GtkWidget *button(struct question *q, GtkWidget *box, const char *text, c
 static char *headline(const char *id)
 {
 	int year, month, day, hour, minute, second;
-	GDateTime *utc = sscanf(id, "%4d%2d%2d-%2d%2d%2d", &year, &month, &day, &hour, &minute, &second) == 6 ?
-				 g_date_time_new_utc(year, month, day, hour, minute, second) : NULL;
+	GDateTime *utc =
+		sscanf(id, "%4d%2d%2d-%2d%2d%2d", &year, &month, &day, &hour, &minute, &second) == 6
+			? g_date_time_new_utc(year, month, day, hour, minute, second)
+			: NULL;
 	GDateTime *local = utc ? g_date_time_to_local(utc) : NULL;
 	char *time = local ? g_date_time_format(local, "%X") : NULL;
-	char *words = time ? g_strdup_printf(TIPME_WORDS_SAVED_AT, time) : g_strdup(TIPME_WORDS_SAVED_TITLE);
+	char *words = time ? g_strdup_printf(TIPME_WORDS_SAVED_AT, time)
+			   : g_strdup(TIPME_WORDS_SAVED_TITLE);
 	char *text = g_markup_printf_escaped("<b>%s</b>", words);
 
 	g_free(words);
@@ -97,7 +102,8 @@ static void add_doing(struct question *q, GtkWidget *box)
 	g_signal_connect(q->entry, "changed", G_CALLBACK(question_on_changed), q);
 	g_signal_connect(q->entry, "activate", G_CALLBACK(question_on_close), q);
 	for (size_t i = 0; i < G_N_ELEMENTS(doings); i++) {
-		GtkWidget *b = button(q, buttons, doings[i].name, doings[i].key, G_CALLBACK(question_on_doing));
+		GtkWidget *b = button(q, buttons, doings[i].name, doings[i].key,
+				      G_CALLBACK(question_on_doing));
 
 		gtk_widget_set_hexpand(b, TRUE);
 		g_object_set_data(G_OBJECT(b), "note", (void *)doings[i].note);
@@ -142,7 +148,8 @@ static void add_panel(struct question *q, GtkWidget *box)
 	gtk_scrolled_window_set_shadow_type(GTK_SCROLLED_WINDOW(scroll), GTK_SHADOW_IN);
 	gtk_container_add(GTK_CONTAINER(scroll), q->text);
 	gtk_container_add(GTK_CONTAINER(q->panel), scroll);
-	q->report_save = button(q, q->panel, TIPME_WORDS_REPORT_SAVE, 'v', G_CALLBACK(question_on_report_save));
+	q->report_save = button(q, q->panel, TIPME_WORDS_REPORT_SAVE, 'v',
+				G_CALLBACK(question_on_report_save));
 	gtk_widget_show_all(scroll);
 	gtk_widget_hide(q->report_save);
 	gtk_widget_set_no_show_all(q->panel, TRUE);

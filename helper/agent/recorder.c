@@ -57,10 +57,14 @@ static void on_triggered(struct agent_recorder *r, uint32_t error, char *text)
 
 	if (seconds)
 		*seconds++ = '\0';
-	r->calls.triggered(r->calls.arg, text, kind ? kind : "", seconds ? g_ascii_strtod(seconds, NULL) : 0);
+	r->calls.triggered(r->calls.arg, text, kind ? kind : "",
+			   seconds ? g_ascii_strtod(seconds, NULL) : 0);
 }
 
-/* The first reply is that to `watch`; later ones to chords matter only when they refuse what is no snapshot. */
+/*
+ * The first reply is that to `watch`; later ones to chords matter only when they refuse what is no
+ * snapshot.
+ */
 static void on_reply(struct agent_recorder *r, uint32_t error, const char *text)
 {
 	if (!r->watching && !error) {
@@ -111,7 +115,9 @@ static gboolean join(gpointer arg)
 {
 	struct agent_recorder *r = arg;
 
-	/* Where it is changes with who starts it: an ordinary user, or root for the whole machine. */
+	/*
+	 * Where it is changes with who starts it: an ordinary user, or root for the whole machine.
+	 */
 	r->fd = tipme_message_connect(tipme_rundir());
 	if (r->fd < 0)
 		return G_SOURCE_CONTINUE;

@@ -19,8 +19,9 @@ struct agent_recorder_calls {
 };
 
 /*
- * In the main context of GLib. NULL without memory. The folder of the recorder is looked up again at each try (see
- * tipme_rundir()): a recorder that starts later, moves or restarts is joined within a second.
+ * In the main context of GLib. NULL without memory. The folder of the recorder is looked up again
+ * at each try (see tipme_rundir()): a recorder that starts later, moves or restarts is joined
+ * within a second.
  */
 struct agent_recorder *agent_recorder_new(const struct agent_recorder_calls *calls);
 void agent_recorder_free(struct agent_recorder *recorder);

@@ -10,7 +10,8 @@ struct scribe;
 struct scribe_calls {
 	void (*saved)(void *arg); /* all words that were given are in the episode */
 	void (*refused)(void *arg, const char *why);
-	void (*alone)(void *arg); /* there are words to save, and no recorder; when one comes they are saved */
+	/* there are words to save, and no recorder; when one comes they are saved */
+	void (*alone)(void *arg);
 	void *arg;
 };
 

@@ -31,7 +31,8 @@ char *agent_program_path(const char *folder, const char *name, const char *insta
 {
 	const char *named = g_getenv("TIPME_BUILDDIR");
 	char *tree = named && *named ? g_strdup(named) : own_tree();
-	char *path = tree ? g_build_filename(tree, folder, name, NULL) : g_build_filename(installed, name, NULL);
+	char *path = tree ? g_build_filename(tree, folder, name, NULL)
+			  : g_build_filename(installed, name, NULL);
 
 	g_free(tree);
 	return path;
@@ -53,7 +54,11 @@ static void on_end(GObject *object, GAsyncResult *result, gpointer arg)
 	bool good = g_subprocess_communicate_utf8_finish(process, result, &out, &err, &error);
 
 	if (good)
-		run->done(run->arg, g_subprocess_get_if_exited(process) ? g_subprocess_get_exit_status(process) : -1, out ? out : "", err ? err : "");
+		run->done(run->arg,
+			  g_subprocess_get_if_exited(process)
+				  ? g_subprocess_get_exit_status(process)
+				  : -1,
+			  out ? out : "", err ? err : "");
 	else if (!g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
 		run->done(run->arg, -1, "", error->message);
 	g_clear_error(&error);
@@ -62,10 +67,12 @@ static void on_end(GObject *object, GAsyncResult *result, gpointer arg)
 	g_free(run);
 }
 
-static void verb_run(const char *const *args, const char *cwd, GSpawnChildSetupFunc setup, GCancellable *cancel, agent_verb_done done, void *arg)
+static void verb_run(const char *const *args, const char *cwd, GSpawnChildSetupFunc setup,
+		     GCancellable *cancel, agent_verb_done done, void *arg)
 {
 	char *program = agent_program_path(".", "tipme", TIPME_BINDIR);
-	GSubprocessLauncher *launcher = g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+	GSubprocessLauncher *launcher = g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_STDOUT_PIPE |
+								  G_SUBPROCESS_FLAGS_STDERR_PIPE);
 	GPtrArray *argv = g_ptr_array_new();
 	GError *error = NULL;
 
@@ -76,7 +83,8 @@ static void verb_run(const char *const *args, const char *cwd, GSpawnChildSetupF
 	if (cwd)
 		g_subprocess_launcher_set_cwd(launcher, cwd);
 	g_subprocess_launcher_set_child_setup(launcher, setup, NULL, NULL);
-	GSubprocess *process = g_subprocess_launcher_spawnv(launcher, (const char *const *)argv->pdata, &error);
+	GSubprocess *process =
+		g_subprocess_launcher_spawnv(launcher, (const char *const *)argv->pdata, &error);
 
 	if (process) {
 		struct run *run = g_new(struct run, 1);
@@ -93,7 +101,8 @@ static void verb_run(const char *const *args, const char *cwd, GSpawnChildSetupF
 	g_free(program);
 }
 
-void agent_verb_run(const char *const *args, const char *cwd, GCancellable *cancel, agent_verb_done done, void *arg)
+void agent_verb_run(const char *const *args, const char *cwd, GCancellable *cancel,
+		    agent_verb_done done, void *arg)
 {
 	verb_run(args, cwd, NULL, cancel, done, arg);
 }

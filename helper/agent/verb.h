@@ -12,10 +12,11 @@
 typedef void (*agent_verb_done)(void *arg, int status, const char *out, const char *err);
 
 /*
- * Runs `tipme args...` (ends with NULL), in the folder `cwd` (NULL: this one). It calls `done` once, unless `cancel` comes before. Where we run
- * from a build tree it is the tipme of that tree.
+ * Runs `tipme args...` (ends with NULL), in the folder `cwd` (NULL: this one). It calls `done`
+ * once, unless `cancel` comes before. Where we run from a build tree it is the tipme of that tree.
  */
-void agent_verb_run(const char *const *args, const char *cwd, GCancellable *cancel, agent_verb_done done, void *arg);
+void agent_verb_run(const char *const *args, const char *cwd, GCancellable *cancel,
+		    agent_verb_done done, void *arg);
 
 /* The same below all others in the queue for the CPUs: for what nobody waits for. */
 void agent_verb_run_aside(const char *const *args, agent_verb_done done, void *arg);

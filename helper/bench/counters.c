@@ -12,7 +12,7 @@
 
 #include "counters.h"
 
-#define MISSES(cache)                                                                              \
+#define MISSES(cache) \
 	((cache) | (PERF_COUNT_HW_CACHE_OP_READ << 8) | (PERF_COUNT_HW_CACHE_RESULT_MISS << 16))
 #define TRACED_MAX 100000
 
@@ -135,7 +135,9 @@ void tipme_counters_start(struct tipme_counters *c)
 		c->at[i].read = take(&c->at[i], c->at[i].from);
 }
 
-/* In reverse order: the first to be started is the last to be stopped, so that all overlap alike. */
+/*
+ * In reverse order: the first to be started is the last to be stopped, so that all overlap alike.
+ */
 void tipme_counters_stop(struct tipme_counters *c)
 {
 	for (unsigned int i = c->number; i--;) {

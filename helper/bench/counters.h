@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counters of the calling thread and of all that it starts: perf_event_open(), or a recorded trace. */
+/*
+ * Counters of the calling thread and of all that it starts: perf_event_open(), or a recorded trace.
+ */
 #ifndef TIPME_BENCH_COUNTERS_H
 #define TIPME_BENCH_COUNTERS_H
 
@@ -10,11 +12,11 @@
 
 struct tipme_counter {
 	const char *name;
-	int fd;		 /* -1: not available, or from a trace */
-	int err;	 /* why it is not available: an errno; 0: it is */
-	bool user_only;	 /* the kernel lets us count user mode only */
-	bool read;	 /* `count` holds a value: the counter ran between start and stop */
-	double count;	 /* between start and stop, scaled where the PMU was shared */
+	int fd; /* -1: not available, or from a trace */
+	int err; /* why it is not available: an errno; 0: it is */
+	bool user_only; /* the kernel lets us count user mode only */
+	bool read; /* `count` holds a value: the counter ran between start and stop */
+	double count; /* between start and stop, scaled where the PMU was shared */
 	uint64_t from[3];
 	uint64_t *trace; /* readings in order, three numbers each, instead of the kernel's */
 	unsigned int traced, next;
@@ -32,9 +34,9 @@ struct tipme_counters {
 void tipme_counters_open(struct tipme_counters *c);
 
 /*
- * The same from a file: lines `NAME VALUE ENABLED RUNNING`, in the order of the readings; `#` begins
- * a comment. A counter that the file does not name is not available. Returns 0 or -errno (-EINVAL: a
- * line that is none of these, an unknown name, or an odd number of readings).
+ * The same from a file: lines `NAME VALUE ENABLED RUNNING`, in the order of the readings; `#`
+ * begins a comment. A counter that the file does not name is not available. Returns 0 or -errno
+ * (-EINVAL: a line that is none of these, an unknown name, or an odd number of readings).
  */
 int tipme_counters_open_trace(struct tipme_counters *c, const char *path);
 

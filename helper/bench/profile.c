@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How much of a thread's running is user mode: samples by the CPU clock, one event for each mode. The
- * kernel's accounting by ticks cannot tell it of stretches as short as a repeat.
+ * How much of a thread's running is user mode: samples by the CPU clock, one event for each mode.
+ * The kernel's accounting by ticks cannot tell it of stretches as short as a repeat.
  */
 #include "config.h"
 
@@ -29,8 +29,8 @@ static void open_mode(struct tipme_profile_mode *m, int user)
 	attr.exclude_user = !user;
 	attr.exclude_hv = user;
 	m->fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	m->ring = m->fd < 0 ? MAP_FAILED :
-			      mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	m->ring = m->fd < 0 ? MAP_FAILED
+			    : mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
 }
 
 void tipme_profile_begin(struct tipme_profile *p)

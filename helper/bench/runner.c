@@ -43,7 +43,7 @@ static const char usage[] =
 
 volatile sig_atomic_t tipme_task_interrupted;
 
-static const struct tipme_task *const tables[] = { tipme_tasks_cpu, tipme_tasks_files,
+static const struct tipme_task *const tables[] = { tipme_tasks_cpu,  tipme_tasks_files,
 						   tipme_tasks_talk,
 #ifdef TIPME_BENCH_X
 						   tipme_tasks_x,
@@ -103,7 +103,8 @@ static void take_times(struct times *t)
 	sscanf(text, "%*u %llu", &wait);
 	getrusage(RUSAGE_THREAD, &u);
 	/* The file's first number is as old as the last tick; this clock is not. */
-	*t = (struct times){ tipme_clock_of_ns(CLOCK_THREAD_CPUTIME_ID), wait, timeval_ns(&u.ru_utime), timeval_ns(&u.ru_stime) };
+	*t = (struct times){ tipme_clock_of_ns(CLOCK_THREAD_CPUTIME_ID), wait,
+			     timeval_ns(&u.ru_utime), timeval_ns(&u.ru_stime) };
 }
 
 /* --- results --- */
@@ -275,7 +276,9 @@ static int profile(struct tipme_task_run *r)
 	return err;
 }
 
-/* The last ones are sampled: the first warms up, which is another mixture of user code and kernel. */
+/*
+ * The last ones are sampled: the first warms up, which is another mixture of user code and kernel.
+ */
 static int repeat_all(struct tipme_task_run *r, unsigned int repeats)
 {
 	int err = repeat(r, 0);
@@ -313,8 +316,8 @@ static int make_folder(struct tipme_task_run *r, const char *in)
 	if ((uint64_t)fs.f_bavail * fs.f_frsize < r->task->disk_bytes)
 		return tipme_task_fail(r, -ENOSPC,
 				       "%s: %llu MB are free and %llu are needed: name another "
-				       "folder with --folder", in,
-				       (unsigned long long)fs.f_bavail * fs.f_frsize >> 20,
+				       "folder with --folder",
+				       in, (unsigned long long)fs.f_bavail * fs.f_frsize >> 20,
 				       (unsigned long long)mib);
 	snprintf(r->folder, sizeof(r->folder), "%s/tipme-bench-XXXXXX", in);
 	if (mkdtemp(r->folder))
@@ -443,7 +446,15 @@ static int run_task(struct tipme_task_run *r, char *name, unsigned int repeats, 
 	return finish(r, err);
 }
 
-enum { OPT_REFERENCES = 1, OPT_REPEATS, OPT_FOLDER, OPT_PROGRAMS, OPT_COUNTERS, OPT_LIST, OPT_HELP };
+enum {
+	OPT_REFERENCES = 1,
+	OPT_REPEATS,
+	OPT_FOLDER,
+	OPT_PROGRAMS,
+	OPT_COUNTERS,
+	OPT_LIST,
+	OPT_HELP
+};
 
 static const struct option options[] = {
 	{ "references", required_argument, NULL, OPT_REFERENCES },

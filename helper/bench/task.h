@@ -13,18 +13,18 @@ struct tipme_task_run {
 	const struct tipme_task *task;
 	struct tipme_counters counters;
 	unsigned int references; /* of one repeat */
-	uint64_t size;		 /* bytes, from the name's part after the slash; 0: none */
-	const char *variant;	 /* that part as text; "" without */
-	char folder[512];	 /* its own, empty, removed at the end; "" if the task needs none */
-	char programs[512];	 /* where the programs of the tasks lie */
-	char *const *more;	 /* words after the task's name, up to a NULL */
-	void *state;		 /* the task's own */
-	char why[300];		 /* why something failed, and what to do; "" for the errno's words */
+	uint64_t size; /* bytes, from the name's part after the slash; 0: none */
+	const char *variant; /* that part as text; "" without */
+	char folder[512]; /* its own, empty, removed at the end; "" if the task needs none */
+	char programs[512]; /* where the programs of the tasks lie */
+	char *const *more; /* words after the task's name, up to a NULL */
+	void *state; /* the task's own */
+	char why[300]; /* why something failed, and what to do; "" for the errno's words */
 };
 
 /*
- * All functions return 0 or -errno. -ENOTSUP: this machine cannot do it, and `why` says so; that is a
- * result, no failure. -EINTR: the run was interrupted. Only run() is timed; NULL: nothing to do.
+ * All functions return 0 or -errno. -ENOTSUP: this machine cannot do it, and `why` says so; that is
+ * a result, no failure. -EINTR: the run was interrupted. Only run() is timed; NULL: nothing to do.
  */
 struct tipme_task {
 	const char *name; /* "a/b/c": variants of a, all in the list */
@@ -32,8 +32,8 @@ struct tipme_task {
 	const char *unit; /* what one reference is */
 	unsigned int references;
 	unsigned int repeats; /* of one process */
-	unsigned int once;    /* 1: preparing takes long, so that one process makes all repeats */
-	uint64_t disk_bytes;  /* that it writes at most; 0: needs no folder */
+	unsigned int once; /* 1: preparing takes long, so that one process makes all repeats */
+	uint64_t disk_bytes; /* that it writes at most; 0: needs no folder */
 	int (*prepare)(struct tipme_task_run *r);
 	int (*before)(struct tipme_task_run *r); /* each repeat */
 	int (*run)(struct tipme_task_run *r);

@@ -52,8 +52,8 @@ static int try_app(struct tipme_task_run *r, const char *package)
 {
 	int err = run_app(r);
 
-	return !err || err == -EINTR ? err :
-				       tipme_task_fail(r, -ENOTSUP, "%s does not run: install %s",
+	return !err || err == -EINTR ? err
+				     : tipme_task_fail(r, -ENOTSUP, "%s does not run: install %s",
 						       ((struct app *)r->state)->argv[0], package);
 }
 
@@ -77,8 +77,9 @@ static int prepare_spawn(struct tipme_task_run *r)
 {
 	int err = needs_display(r);
 
-	err = err ? err : command(r, joined(r->programs, "tipme-bench-gtk"),
-				  (const char *const[]){ "%", NULL });
+	err = err ? err
+		  : command(r, joined(r->programs, "tipme-bench-gtk"),
+			    (const char *const[]){ "%", NULL });
 	return err ? err : try_app(r, "all of tipme, built with GTK 4");
 }
 
@@ -88,8 +89,8 @@ static int prepare_tk(struct tipme_task_run *r)
 
 	if (!err && !r->more[0])
 		return tipme_task_fail(r, -ENOTSUP, "its script is not named");
-	err = err ? err : command(r, strdup(r->more[0]),
-				  (const char *const[]){ "wish", "%", NULL });
+	err = err ? err
+		  : command(r, strdup(r->more[0]), (const char *const[]){ "wish", "%", NULL });
 	return err ? err : try_app(r, "tk");
 }
 
@@ -123,9 +124,11 @@ static int write_pages(const char *path)
 
 static int prepare_ghostscript(struct tipme_task_run *r)
 {
-	static const char *const words[] = { "gs", "-q", "-dNOPAUSE", "-dBATCH", "-dSAFER", "-r72",
-					     "-sDEVICE=ppmraw", "-sOutputFile=/dev/null", "%",
-					     NULL };
+	static const char *const words[] = {
+		"gs",	   "-q",   "-dNOPAUSE",	      "-dBATCH",
+		"-dSAFER", "-r72", "-sDEVICE=ppmraw", "-sOutputFile=/dev/null",
+		"%",	   NULL
+	};
 	int err = command(r, joined(r->folder, "pages.ps"), words);
 
 	err = err ? err : write_pages(((struct app *)r->state)->path);
@@ -133,13 +136,30 @@ static int prepare_ghostscript(struct tipme_task_run *r)
 }
 
 const struct tipme_task tipme_tasks_apps[] = {
-	{ .name = "spawn", .what = "a GTK program, from exec to its first picture",
-	  .unit = "program", .references = 1, .repeats = 4, .prepare = prepare_spawn,
-	  .run = run_app, .finish = finish_app },
-	{ .name = "app-ghostscript", .what = "Ghostscript draws 13 pages", .unit = "page",
-	  .references = PAGES, .repeats = 2, .disk_bytes = 1 << 20,
-	  .prepare = prepare_ghostscript, .run = run_app, .finish = finish_app },
-	{ .name = "app-tk", .what = "a tour of Tk's widgets", .unit = "tour", .references = 1,
-	  .repeats = 2, .prepare = prepare_tk, .run = run_app, .finish = finish_app },
+	{ .name = "spawn",
+	  .what = "a GTK program, from exec to its first picture",
+	  .unit = "program",
+	  .references = 1,
+	  .repeats = 4,
+	  .prepare = prepare_spawn,
+	  .run = run_app,
+	  .finish = finish_app },
+	{ .name = "app-ghostscript",
+	  .what = "Ghostscript draws 13 pages",
+	  .unit = "page",
+	  .references = PAGES,
+	  .repeats = 2,
+	  .disk_bytes = 1 << 20,
+	  .prepare = prepare_ghostscript,
+	  .run = run_app,
+	  .finish = finish_app },
+	{ .name = "app-tk",
+	  .what = "a tour of Tk's widgets",
+	  .unit = "tour",
+	  .references = 1,
+	  .repeats = 2,
+	  .prepare = prepare_tk,
+	  .run = run_app,
+	  .finish = finish_app },
 	{ 0 },
 };

@@ -100,7 +100,9 @@ static void link_ring(struct memory *m, const uint32_t *order, uint64_t count)
 			m->at + (uint64_t)order[(i + 1) % count] * STRIDE;
 }
 
-/* Sattolo's shuffle, always the same one: one ring through all of it that no prefetcher foresees. */
+/*
+ * Sattolo's shuffle, always the same one: one ring through all of it that no prefetcher foresees.
+ */
 static void shuffle(uint32_t *order, uint64_t count)
 {
 	uint64_t x = 88172645463325252ULL;
@@ -180,18 +182,47 @@ static void finish_memory(struct tipme_task_run *r)
 #define CHASES "memory-chase/16K/256K/4M/64M/256M"
 
 const struct tipme_task tipme_tasks_cpu[] = {
-	{ .name = "null", .what = "reading all counters twice", .unit = "pair", .references = 50,
-	  .repeats = 20, .run = run_null },
-	{ .name = "syscall/getppid", .what = "the least system call", .unit = "call",
-	  .references = 20000, .repeats = 10, .run = run_getppid },
-	{ .name = "syscall/dup", .what = "a system call that does something", .unit = "call",
-	  .references = 20000, .repeats = 10, .run = run_dup },
-	{ .name = "exec/static/dynamic", .what = "a trivial program, started and waited for",
-	  .unit = "program", .references = 10, .repeats = 8, .prepare = prepare_exec,
-	  .run = run_exec, .finish = finish_free },
-	{ .name = STRIDES, .what = MEMORY, .unit = "reference", .references = 200000, .repeats = 8,
-	  .prepare = prepare_stride, .run = run_memory, .finish = finish_memory },
-	{ .name = CHASES, .what = CHASE, .unit = "reference", .references = 100000, .repeats = 8,
-	  .prepare = prepare_chase, .run = run_memory, .finish = finish_memory },
+	{ .name = "null",
+	  .what = "reading all counters twice",
+	  .unit = "pair",
+	  .references = 50,
+	  .repeats = 20,
+	  .run = run_null },
+	{ .name = "syscall/getppid",
+	  .what = "the least system call",
+	  .unit = "call",
+	  .references = 20000,
+	  .repeats = 10,
+	  .run = run_getppid },
+	{ .name = "syscall/dup",
+	  .what = "a system call that does something",
+	  .unit = "call",
+	  .references = 20000,
+	  .repeats = 10,
+	  .run = run_dup },
+	{ .name = "exec/static/dynamic",
+	  .what = "a trivial program, started and waited for",
+	  .unit = "program",
+	  .references = 10,
+	  .repeats = 8,
+	  .prepare = prepare_exec,
+	  .run = run_exec,
+	  .finish = finish_free },
+	{ .name = STRIDES,
+	  .what = MEMORY,
+	  .unit = "reference",
+	  .references = 200000,
+	  .repeats = 8,
+	  .prepare = prepare_stride,
+	  .run = run_memory,
+	  .finish = finish_memory },
+	{ .name = CHASES,
+	  .what = CHASE,
+	  .unit = "reference",
+	  .references = 100000,
+	  .repeats = 8,
+	  .prepare = prepare_chase,
+	  .run = run_memory,
+	  .finish = finish_memory },
 	{ 0 },
 };

@@ -158,8 +158,9 @@ static int before_small(struct tipme_task_run *r)
 		err = evict(path);
 	}
 	if (err == -ENOTSUP)
-		return tipme_task_fail(r, err, "the file system keeps these files in memory: name a "
-					       "folder on a disk with --folder");
+		return tipme_task_fail(r, err,
+				       "the file system keeps these files in memory: name a "
+				       "folder on a disk with --folder");
 	return err;
 }
 
@@ -216,18 +217,41 @@ static void finish_files(struct tipme_task_run *r)
 #define SMALL_DISK (2ULL * SMALL_FOLDERS * SMALL_FILES * SMALL_BYTES)
 
 const struct tipme_task tipme_tasks_files[] = {
-	{ .name = "fs-read", .what = "a file of 128 KB that is in memory, opened and read",
-	  .unit = "file", .references = 256, .repeats = 8, .disk_bytes = READ_DISK,
-	  .prepare = prepare_read, .run = run_read, .finish = finish_files },
-	{ .name = "fs-small", .what = "a file of 8 KB out of 8,192, not in memory", .unit = "file",
-	  .references = SMALL_FILES, .repeats = SMALL_FOLDERS, .once = 1, .disk_bytes = SMALL_DISK,
-	  .prepare = prepare_small, .before = before_small, .run = run_small,
+	{ .name = "fs-read",
+	  .what = "a file of 128 KB that is in memory, opened and read",
+	  .unit = "file",
+	  .references = 256,
+	  .repeats = 8,
+	  .disk_bytes = READ_DISK,
+	  .prepare = prepare_read,
+	  .run = run_read,
 	  .finish = finish_files },
-	{ .name = "fs-create/plain", .what = "128 empty files are created", .unit = "file",
-	  .references = CREATED, .repeats = 10, .disk_bytes = 1U << 20, .run = run_create,
+	{ .name = "fs-small",
+	  .what = "a file of 8 KB out of 8,192, not in memory",
+	  .unit = "file",
+	  .references = SMALL_FILES,
+	  .repeats = SMALL_FOLDERS,
+	  .once = 1,
+	  .disk_bytes = SMALL_DISK,
+	  .prepare = prepare_small,
+	  .before = before_small,
+	  .run = run_small,
+	  .finish = finish_files },
+	{ .name = "fs-create/plain",
+	  .what = "128 empty files are created",
+	  .unit = "file",
+	  .references = CREATED,
+	  .repeats = 10,
+	  .disk_bytes = 1U << 20,
+	  .run = run_create,
 	  .after = after_create },
-	{ .name = "fs-create/fsync", .what = "128 empty files are created, each on disk",
-	  .unit = "file", .references = CREATED, .repeats = 4, .disk_bytes = 1U << 20,
-	  .run = run_create, .after = after_create },
+	{ .name = "fs-create/fsync",
+	  .what = "128 empty files are created, each on disk",
+	  .unit = "file",
+	  .references = CREATED,
+	  .repeats = 4,
+	  .disk_bytes = 1U << 20,
+	  .run = run_create,
+	  .after = after_create },
 	{ 0 },
 };

@@ -297,8 +297,8 @@ static int read_line(int fd, char *line, size_t len)
 
 static int prepare_bus(struct tipme_task_run *r)
 {
-	static char *const argv[] = { (char *)"dbus-daemon", (char *)"--session",
-				      (char *)"--nofork",    (char *)"--nopidfile",
+	static char *const argv[] = { (char *)"dbus-daemon",	 (char *)"--session",
+				      (char *)"--nofork",	 (char *)"--nopidfile",
 				      (char *)"--print-address", NULL };
 	struct bus *b = calloc(1, sizeof(*b));
 	char address[400];
@@ -344,15 +344,29 @@ static void finish_bus(struct tipme_task_run *r)
 }
 
 const struct tipme_task tipme_tasks_talk[] = {
-	{ .name = "net", .what = "256 KB by TCP over loopback, receive buffer 24 KB",
-	  .unit = "transfer", .references = 20, .repeats = 8, .prepare = prepare_net,
-	  .run = run_net, .finish = finish_net },
+	{ .name = "net",
+	  .what = "256 KB by TCP over loopback, receive buffer 24 KB",
+	  .unit = "transfer",
+	  .references = 20,
+	  .repeats = 8,
+	  .prepare = prepare_net,
+	  .run = run_net,
+	  .finish = finish_net },
 	{ .name = "wakeup/pipe-same/pipe-other/futex-same/futex-other/eventfd-same/eventfd-other",
-	  .what = "two threads wake each other, on one CPU or on two", .unit = "round trip",
-	  .references = 1000, .repeats = 8, .prepare = prepare_wakeup, .run = run_wakeup,
+	  .what = "two threads wake each other, on one CPU or on two",
+	  .unit = "round trip",
+	  .references = 1000,
+	  .repeats = 8,
+	  .prepare = prepare_wakeup,
+	  .run = run_wakeup,
 	  .finish = finish_wakeup },
-	{ .name = "dbus-call", .what = "a call to the message bus, and its answer", .unit = "call",
-	  .references = 200, .repeats = 8, .prepare = prepare_bus, .run = run_bus,
+	{ .name = "dbus-call",
+	  .what = "a call to the message bus, and its answer",
+	  .unit = "call",
+	  .references = 200,
+	  .repeats = 8,
+	  .prepare = prepare_bus,
+	  .run = run_bus,
 	  .finish = finish_bus },
 	{ 0 },
 };

@@ -37,7 +37,9 @@ struct web {
 	} one[AT_ONCE];
 };
 
-/* Small ones are many and large ones few, as on servers: a geometric row of 16 sizes, four of each. */
+/*
+ * Small ones are many and large ones few, as on servers: a geometric row of 16 sizes, four of each.
+ */
 static unsigned int file_bytes(unsigned int file)
 {
 	static unsigned int least;
@@ -105,7 +107,7 @@ static int start_server(struct tipme_task_run *r, struct web *w)
 {
 	char port[32];
 	char *argv[] = { (char *)"busybox", (char *)"httpd", (char *)"-f", (char *)"-p", port,
-			 (char *)"-h", r->folder, NULL };
+			 (char *)"-h",	    r->folder,	     NULL };
 	int err = choose_port(&w->at);
 
 	snprintf(port, sizeof(port), "127.0.0.1:%u", ntohs(w->at.sin_port));
@@ -192,8 +194,14 @@ static void finish_web(struct tipme_task_run *r)
 }
 
 const struct tipme_task tipme_tasks_web[] = {
-	{ .name = "app-web", .what = "a web server answers 1,024 requests for 9.7 MB",
-	  .unit = "request", .references = REQUESTS, .repeats = 2, .disk_bytes = 2 << 20,
-	  .prepare = prepare_web, .run = run_web, .finish = finish_web },
+	{ .name = "app-web",
+	  .what = "a web server answers 1,024 requests for 9.7 MB",
+	  .unit = "request",
+	  .references = REQUESTS,
+	  .repeats = 2,
+	  .disk_bytes = 2 << 20,
+	  .prepare = prepare_web,
+	  .run = run_web,
+	  .finish = finish_web },
 	{ 0 },
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tasks of a client of an X server: pictures, round trips, windows. The server is that of $DISPLAY. */
+/*
+ * Tasks of a client of an X server: pictures, round trips, windows. The server is that of $DISPLAY.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -75,8 +77,9 @@ static int prepare_connection(struct tipme_task_run *r)
 	x->shm_id = -1;
 	x->c = xcb_connect(NULL, NULL);
 	if (xcb_connection_has_error(x->c))
-		return tipme_task_fail(r, -ENOTSUP, "no X server answers: install xvfb, or set "
-						    "DISPLAY and say --here");
+		return tipme_task_fail(r, -ENOTSUP,
+				       "no X server answers: install xvfb, or set "
+				       "DISPLAY and say --here");
 	x->screen = xcb_setup_roots_iterator(xcb_get_setup(x->c)).data;
 	return 0;
 }
@@ -122,9 +125,10 @@ static uint8_t *shared(struct x *x, size_t len)
 
 	x->segment = xcb_generate_id(x->c);
 	xcb_generic_error_t *e =
-		at == (void *)-1 ? NULL :
-		xcb_request_check(x->c, xcb_shm_attach_checked(x->c, x->segment,
-							       (uint32_t)x->shm_id, 0));
+		at == (void *)-1
+			? NULL
+			: xcb_request_check(x->c, xcb_shm_attach_checked(x->c, x->segment,
+									 (uint32_t)x->shm_id, 0));
 	if (x->shm_id >= 0)
 		shmctl(x->shm_id, IPC_RMID, NULL);
 	if (at == (void *)-1)
@@ -163,7 +167,9 @@ static int prepare_render(struct tipme_task_run *r, struct x *x)
 	return sync_with(x);
 }
 
-/* Rows are padded to 32 bits; a picture of depth 24 has 32 bits for each pixel on all servers met. */
+/*
+ * Rows are padded to 32 bits; a picture of depth 24 has 32 bits for each pixel on all servers met.
+ */
 static unsigned int row_bytes(uint8_t depth)
 {
 	unsigned int bits = depth == 1 ? 1 : depth <= 8 ? 8 : depth <= 16 ? 16 : 32;
@@ -189,8 +195,8 @@ static int prepare_bitblt(struct tipme_task_run *r)
 		return refused(r, "shared memory (MIT-SHM)");
 	if ((is(r, "render") || is(r, "8-bit")) && !has(x, &xcb_render_id))
 		return refused(r, "Render");
-	x->picture = is(r, "shm") ? shared(x, x->row_bytes * HEIGHT) :
-				    malloc(x->row_bytes * HEIGHT);
+	x->picture =
+		is(r, "shm") ? shared(x, x->row_bytes * HEIGHT) : malloc(x->row_bytes * HEIGHT);
 	if (!x->picture)
 		return is(r, "shm") ? refused(r, "memory in common with us") : -ENOMEM;
 	paint(x->picture, x->row_bytes * HEIGHT);
@@ -211,8 +217,8 @@ static void put_rows(struct x *x, xcb_drawable_t to, xcb_gcontext_t gc, uint8_t 
 	for (unsigned int n; done < SHOWN; done += n) {
 		n = SHOWN - done < most ? SHOWN - done : most;
 		xcb_put_image(x->c, format, to, gc, WIDTH, (uint16_t)n, 0, (int16_t)done, 0,
-			      format == XCB_IMAGE_FORMAT_XY_BITMAP ? 1 : x->depth,
-			      n * x->row_bytes, x->picture + (x->top + done) * x->row_bytes);
+			      format == XCB_IMAGE_FORMAT_XY_BITMAP ? 1 : x->depth, n * x->row_bytes,
+			      x->picture + (x->top + done) * x->row_bytes);
 	}
 }
 
@@ -294,14 +300,28 @@ static int run_windows(struct tipme_task_run *r)
 
 const struct tipme_task tipme_tasks_x[] = {
 	{ .name = "bitblt/1-bit/8-bit/core/shm/render",
-	  .what = "a picture of 570 x 1520 scrolled through 570 x 760", .unit = "picture",
-	  .references = 19, .repeats = 8, .prepare = prepare_any, .run = run_bitblt,
+	  .what = "a picture of 570 x 1520 scrolled through 570 x 760",
+	  .unit = "picture",
+	  .references = 19,
+	  .repeats = 8,
+	  .prepare = prepare_any,
+	  .run = run_bitblt,
 	  .finish = finish_x },
-	{ .name = "x-roundtrip", .what = "a request to the X server, and its answer",
-	  .unit = "round trip", .references = 500, .repeats = 8, .prepare = prepare_connection,
-	  .run = run_round_trips, .finish = finish_x },
-	{ .name = "window", .what = "a window, from map to the first expose", .unit = "window",
-	  .references = 50, .repeats = 8, .prepare = prepare_connection, .run = run_windows,
+	{ .name = "x-roundtrip",
+	  .what = "a request to the X server, and its answer",
+	  .unit = "round trip",
+	  .references = 500,
+	  .repeats = 8,
+	  .prepare = prepare_connection,
+	  .run = run_round_trips,
+	  .finish = finish_x },
+	{ .name = "window",
+	  .what = "a window, from map to the first expose",
+	  .unit = "window",
+	  .references = 50,
+	  .repeats = 8,
+	  .prepare = prepare_connection,
+	  .run = run_windows,
 	  .finish = finish_x },
 	{ 0 },
 };

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Record classes that say what was changed from outside: signals, priority and affinity, migrations, CPU quota, frequency, idle states. */
+/*
+ * Record classes that say what was changed from outside: signals, priority and affinity,
+ * migrations, CPU quota, frequency, idle states.
+ */
 
 /* --- signal --- */
 
-/* Those that by default end, stop or continue: HUP INT QUIT ILL ABRT BUS FPE KILL SEGV TERM CONT STOP TSTP TTIN TTOU XCPU XFSZ SYS. */
-#define TIPME_SIGNALS                                                                                                  \
-	(1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 6 | 1U << 7 | 1U << 8 | 1U << 9 | 1U << 11 | 1U << 15 | 1U << 18 |    \
-	 1U << 19 | 1U << 20 | 1U << 21 | 1U << 22 | 1U << 24 | 1U << 25 | 1U << 31)
+/*
+ * Those that by default end, stop or continue: HUP INT QUIT ILL ABRT BUS FPE KILL SEGV TERM CONT
+ * STOP TSTP TTIN TTOU XCPU XFSZ SYS.
+ */
+#define TIPME_SIGNALS                                                                            \
+	(1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 6 | 1U << 7 | 1U << 8 | 1U << 9 |         \
+	 1U << 11 | 1U << 15 | 1U << 18 | 1U << 19 | 1U << 20 | 1U << 21 | 1U << 22 | 1U << 24 | \
+	 1U << 25 | 1U << 31)
 
 static __always_inline int tipme_signal(int sig, struct task_struct *p, int result, bool counted)
 {
@@ -27,7 +34,8 @@ static __always_inline int tipme_signal(int sig, struct task_struct *p, int resu
 }
 
 SEC("tp_btf/signal_generate")
-int BPF_PROG(tipme_signal_counted, int sig, void *info, struct task_struct *p, int group, int result)
+int BPF_PROG(tipme_signal_counted, int sig, void *info, struct task_struct *p, int group,
+	     int result)
 {
 	return tipme_signal(sig, p, result, true);
 }
@@ -64,7 +72,10 @@ int BPF_PROG(tipme_priority_lent, struct task_struct *p, struct task_struct *len
 	return tipme_record_end(c, (void *)r, false, gen);
 }
 
-/* --- priority: set by somebody, where functions of the kernel may be hooked: no tracepoint tells it, else the next switch shows it --- */
+/*
+ * --- priority: set by somebody, where functions of the kernel may be hooked: no tracepoint tells
+ * it, else the next switch shows it ---
+ */
 
 static __always_inline struct tipme_priority_before *tipme_priority_place(void)
 {
@@ -134,7 +145,10 @@ int BPF_PROG(tipme_priority_policy_end, struct task_struct *p)
 	return tipme_priority_end(p);
 }
 
-/* --- priority: on which CPUs a thread may run; all ways of changing that end here, with the thread locked --- */
+/*
+ * --- priority: on which CPUs a thread may run; all ways of changing that end here, with the thread
+ * locked ---
+ */
 
 static __always_inline struct tipme_affinity_before *tipme_affinity_place(void)
 {
@@ -156,7 +170,10 @@ int BPF_PROG(tipme_priority_affinity_begin, struct task_struct *p)
 	return 0;
 }
 
-/* Keeping a thread on its CPU for a moment (migrate_disable()) comes here, too, and changes no mask of its own. */
+/*
+ * Keeping a thread on its CPU for a moment (migrate_disable()) comes here, too, and changes no mask
+ * of its own.
+ */
 SEC("fexit/set_cpus_allowed_common")
 int BPF_PROG(tipme_priority_affinity_end, struct task_struct *p)
 {
@@ -270,7 +287,9 @@ int BPF_PROG(tipme_idle, unsigned int state, unsigned int of_cpu)
 		return 0;
 	if (state != (__u32)-1) {
 		c->idle_state = state;
-		c->idle_begin_ns = state < TIPME_IDLE_STATES && tipme_idle_latency_ns[state] ? bpf_ktime_get_ns() : 0;
+		c->idle_begin_ns = state < TIPME_IDLE_STATES && tipme_idle_latency_ns[state]
+					   ? bpf_ktime_get_ns()
+					   : 0;
 		return 0;
 	}
 	if (c->idle_begin_ns)

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interrupts and softirqs: their time for the switch records, who raised a softirq, and records of those that last. */
+/*
+ * Interrupts and softirqs: their time for the switch records, who raised a softirq, and records of
+ * those that last.
+ */
 
 __u64 tipme_irq_min_ns; /* set while recording: 0: no records of long interrupts */
 
 /* Written when it is over, with the time of its beginning. */
-static __noinline int tipme_irq_put(__u64 begin_ns, __u64 duration_ns, __u32 number, __u32 kind, __u32 context)
+static __noinline int tipme_irq_put(__u64 begin_ns, __u64 duration_ns, __u32 number, __u32 kind,
+				    __u32 context)
 {
 	TIPME_RECORD(tipme_irq, TIPME_IRQ, tipme_current_tid());
 	if (r) {
 		r->ts_ns = begin_ns;
 		r->duration_ns = duration_ns < 0xffffffff ? duration_ns : 0xffffffff;
 		r->number = number;
-		r->raiser_tid = context == TIPME_CONTEXT_SOFTIRQ_TASK || context == TIPME_CONTEXT_SOFTIRQ_MIXED ? (__u32)c->serving : 0;
+		r->raiser_tid = context == TIPME_CONTEXT_SOFTIRQ_TASK ||
+						context == TIPME_CONTEXT_SOFTIRQ_MIXED
+					? (__u32)c->serving
+					: 0;
 		r->pad0 = 0;
 		r->kind = kind;
 		r->context = context;
@@ -47,13 +54,20 @@ static __always_inline int tipme_irq_leave(__u32 kind, __u32 number)
 		return 0;
 	tipme_irq_charge(c);
 	if (!--c->irq_depth && tipme_irq_is_long(c->irq_ns - c->irq_before_ns))
-		tipme_irq_put(c->irq_begin_ns, c->irq_ns - c->irq_before_ns, number, kind, TIPME_CONTEXT_HARDIRQ);
+		tipme_irq_put(c->irq_begin_ns, c->irq_ns - c->irq_before_ns, number, kind,
+			      TIPME_CONTEXT_HARDIRQ);
 	return 0;
 }
 
-#define TIPME_IRQ_PROGRAMS(entry, exit, kind)                                                                          \
-	SEC("tp_btf/" #entry) int tipme_##entry(void *ctx) { return tipme_irq_enter(); }                               \
-	SEC("tp_btf/" #exit) int BPF_PROG(tipme_##exit, int number) { return tipme_irq_leave(kind, number); }
+#define TIPME_IRQ_PROGRAMS(entry, exit, kind)                       \
+	SEC("tp_btf/" #entry) int tipme_##entry(void *ctx)          \
+	{                                                           \
+		return tipme_irq_enter();                           \
+	}                                                           \
+	SEC("tp_btf/" #exit) int BPF_PROG(tipme_##exit, int number) \
+	{                                                           \
+		return tipme_irq_leave(kind, number);               \
+	}
 
 TIPME_IRQ_PROGRAMS(irq_handler_entry, irq_handler_exit, TIPME_IRQ_KIND_HARDIRQ)
 TIPME_IRQ_PROGRAMS(local_timer_entry, local_timer_exit, TIPME_IRQ_KIND_TIMER)
@@ -88,8 +102,8 @@ int BPF_PROG(tipme_softirq_exit, unsigned int vec)
 		return 0;
 	tipme_irq_charge(c);
 	if (tipme_irq_is_long(c->softirq_ns - c->softirq_before_ns))
-		tipme_irq_put(c->softirq_begin_ns, c->softirq_ns - c->softirq_before_ns, vec, TIPME_IRQ_KIND_SOFTIRQ,
-			      tipme_softirq_context(c));
+		tipme_irq_put(c->softirq_begin_ns, c->softirq_ns - c->softirq_before_ns, vec,
+			      TIPME_IRQ_KIND_SOFTIRQ, tipme_softirq_context(c));
 	c->softirq_depth = 0;
 	c->serving = 0;
 	return 0;
@@ -105,7 +119,8 @@ static __always_inline int tipme_softirq_raised(unsigned int vec, bool counted)
 	if (!c)
 		return 0;
 	context = tipme_context_of(c, tid, &raiser, counted);
-	c->raised[vec % TIPME_SOFTIRQS] = tipme_rule_raised(c->raised[vec % TIPME_SOFTIRQS], context, tid, c->serving);
+	c->raised[vec % TIPME_SOFTIRQS] =
+		tipme_rule_raised(c->raised[vec % TIPME_SOFTIRQS], context, tid, c->serving);
 	return 0;
 }
 

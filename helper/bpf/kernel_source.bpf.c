@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tracing programs: scheduler, interrupts, threads and workers become records in the pool; the other classes are included at the end. */
+/*
+ * The tracing programs: scheduler, interrupts, threads and workers become records in the pool; the
+ * other classes are included at the end.
+ */
 #include "recorder.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -15,14 +18,17 @@ static __noinline __u32 tipme_state_of_rare_flags(__u32 s)
 
 static __always_inline __u8 tipme_state_of_flags(__u32 s)
 {
-	return tipme_likely(s == TIPME_FLAG_INTERRUPTIBLE) ? TIPME_TASK_STATE_SLEEPING : tipme_state_of_rare_flags(s);
+	return tipme_likely(s == TIPME_FLAG_INTERRUPTIBLE) ? TIPME_TASK_STATE_SLEEPING
+							   : tipme_state_of_rare_flags(s);
 }
 
 /*
- * The argument is what the scheduler went by, but up to 6.13 it still shows a sleep that a pending signal has just undone; the task then
- * shows 0. The task alone will not do: a waker on another CPU may already have put TASK_WAKING there.
+ * The argument is what the scheduler went by, but up to 6.13 it still shows a sleep that a pending
+ * signal has just undone; the task then shows 0. The task alone will not do: a waker on another CPU
+ * may already have put TASK_WAKING there.
  */
-static __always_inline __u8 tipme_state_after_switch(bool preempt, struct task_struct *prev, __u32 prev_state)
+static __always_inline __u8 tipme_state_after_switch(bool preempt, struct task_struct *prev,
+						     __u32 prev_state)
 {
 	if (preempt || !prev_state || !prev->__state)
 		return TIPME_TASK_STATE_RUNNABLE;
@@ -37,7 +43,10 @@ static __always_inline __u32 tipme_take_ns(__u64 *sum)
 	return ns < 0xffffffff ? ns : 0xffffffff;
 }
 
-/* No thread is switched inside an interrupt, nor, but on real-time kernels, inside a softirq: there the rest counts as the task's own. */
+/*
+ * No thread is switched inside an interrupt, nor, but on real-time kernels, inside a softirq: there
+ * the rest counts as the task's own.
+ */
 static __noinline int tipme_irq_settle(struct tipme_kernel_cpu *c)
 {
 	tipme_irq_charge(c);
@@ -63,7 +72,8 @@ static __always_inline void tipme_sleep_note(__u32 tid, __u8 state, __u64 now)
 		tipme_sleep_set(s, tid, state, now);
 }
 
-static __always_inline int tipme_switched(struct tipme_kernel_cpu *c, __u32 tid, __u32 next_tid, __u8 state, __u64 now)
+static __always_inline int tipme_switched(struct tipme_kernel_cpu *c, __u32 tid, __u32 next_tid,
+					  __u8 state, __u64 now)
 {
 	c->running_tid = next_tid;
 	c->switch_ns = now;
@@ -99,9 +109,11 @@ static __noinline int tipme_switch_slow(__u64 *ctx, struct tipme_kernel_cpu *c, 
 }
 
 /*
- * The run queue is locked, so interrupts are off. Most switches come without an interrupt since the last, from a thread that sleeps or is
- * preempted, and find room in the pool: they are written here. The clock is read first and is the only call, so nothing has to be kept across one; and what
- * is on the stack stays under the 64 bytes from which kernels of 6.13 and newer give a program a stack of its own, which every call then saves and restores.
+ * The run queue is locked, so interrupts are off. Most switches come without an interrupt since the
+ * last, from a thread that sleeps or is preempted, and find room in the pool: they are written
+ * here. The clock is read first and is the only call, so nothing has to be kept across one; and
+ * what is on the stack stays under the 64 bytes from which kernels of 6.13 and newer give a program
+ * a stack of its own, which every call then saves and restores.
  */
 SEC("tp_btf/sched_switch")
 int tipme_sched_switch(__u64 *ctx)
@@ -160,8 +172,12 @@ static __always_inline void tipme_disk_sleep_note(__u32 tid, __u64 begin_ns, __u
 	d->end_ns = end_ns;
 }
 
-/* Ends the sleep of p in our table, and takes the stack it slept on if it was long: it has not moved yet. */
-static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p, __u32 tid, __u64 now)
+/*
+ * Ends the sleep of p in our table, and takes the stack it slept on if it was long: it has not
+ * moved yet.
+ */
+static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p,
+					     __u32 tid, __u64 now)
 {
 	struct tipme_sleep *s = tipme_sleep_of(tid);
 	__u64 since;
@@ -182,7 +198,8 @@ static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct 
 	return since && now > since + tipme_stack_min_ns ? tipme_stack_of(p, now) : 0;
 }
 
-static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct task_struct *p, __u64 now, bool is_new, bool counted, bool irqs_off)
+static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct task_struct *p,
+					   __u64 now, bool is_new, bool counted, bool irqs_off)
 {
 	__u32 tid = p->pid, raiser = 0, stack = 0, waker = tipme_running_tid(c);
 	__u16 gen = 0;
@@ -191,7 +208,8 @@ static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct ta
 		tipme_sleep_note(tid, TIPME_TASK_STATE_RUNNABLE, now);
 	else
 		stack = tipme_sleep_end(c, p, tid, now);
-	struct tipme_sched_waking *r = tipme_slot_begin(c, bpf_get_smp_processor_id(), irqs_off, &gen);
+	struct tipme_sched_waking *r =
+		tipme_slot_begin(c, bpf_get_smp_processor_id(), irqs_off, &gen);
 
 	if (r) {
 		tipme_slot_head((void *)r, now, TIPME_SCHED_WAKING, tid);
@@ -205,21 +223,27 @@ static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct ta
 	return tipme_record_end(c, (void *)r, irqs_off, gen);
 }
 
-/* A thread that wakes itself takes no lock, and may be interrupted; so may one be that an interrupt wakes before it sleeps. */
-static __noinline int tipme_waking_any(struct tipme_kernel_cpu *c, struct task_struct *p, __u64 now, bool is_new, bool counted)
+/*
+ * A thread that wakes itself takes no lock, and may be interrupted; so may one be that an interrupt
+ * wakes before it sleeps.
+ */
+static __noinline int tipme_waking_any(struct tipme_kernel_cpu *c, struct task_struct *p, __u64 now,
+				       bool is_new, bool counted)
 {
 	return tipme_waking_by(c, p, now, is_new, counted, false);
 }
 
 /* By another thread: the wakee is locked, so interrupts are off. */
-static __noinline int tipme_waking_slow(struct tipme_kernel_cpu *c, struct task_struct *p, __u64 now, bool is_new, bool counted)
+static __noinline int tipme_waking_slow(struct tipme_kernel_cpu *c, struct task_struct *p,
+					__u64 now, bool is_new, bool counted)
 {
 	return tipme_waking_by(c, p, now, is_new, counted, true);
 }
 
 /*
- * Most wakings are done by a task, in no interrupt, and end the short sleep of another: they are written here, as such switches are. What makes a
- * waking another is looked at before anything is changed.
+ * Most wakings are done by a task, in no interrupt, and end the short sleep of another: they are
+ * written here, as such switches are. What makes a waking another is looked at before anything is
+ * changed.
  */
 static __always_inline int tipme_waking(struct task_struct *p, bool is_new, bool counted)
 {
@@ -237,8 +261,10 @@ static __always_inline int tipme_waking(struct task_struct *p, bool is_new, bool
 	if (tipme_unlikely(tid == waker || !c->switch_ns))
 		return tipme_waking_any(c, p, now, is_new, counted);
 	s = tipme_sleep_of(tid);
-	if (is_new || tipme_unlikely(!waker || p->on_cpu) || tipme_unlikely(tipme_is_served(c, counted)) ||
-	    tipme_unlikely(s->tid != tid || s->state != TIPME_TASK_STATE_SLEEPING || now > s->since_ns + tipme_stack_min_ns))
+	if (is_new || tipme_unlikely(!waker || p->on_cpu) ||
+	    tipme_unlikely(tipme_is_served(c, counted)) ||
+	    tipme_unlikely(s->tid != tid || s->state != TIPME_TASK_STATE_SLEEPING ||
+			   now > s->since_ns + tipme_stack_min_ns))
 		goto slow;
 	r = tipme_pool_try_begin_irqs_off(&c->pool, &gen);
 	if (tipme_unlikely(!r))
@@ -308,7 +334,10 @@ int BPF_PROG(tipme_exit, struct task_struct *p)
 	return tipme_record_end(c, (void *)r, false, gen);
 }
 
-/* A thread that was not the first of its process has become that: it has another number than it came onto this CPU with. */
+/*
+ * A thread that was not the first of its process has become that: it has another number than it
+ * came onto this CPU with.
+ */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(tipme_exec, struct task_struct *p, int old_tid, struct linux_binprm *bprm)
 {
@@ -336,7 +365,8 @@ int BPF_PROG(tipme_rename, struct task_struct *p, const char *comm)
 
 /* --- workers --- */
 
-static __always_inline int tipme_work_put(struct pool_workqueue *pwq, struct work_struct *work, bool counted)
+static __always_inline int tipme_work_put(struct pool_workqueue *pwq, struct work_struct *work,
+					  bool counted)
 {
 	__u32 tid = tipme_current_tid(), raiser = 0;
 
@@ -352,13 +382,15 @@ static __always_inline int tipme_work_put(struct pool_workqueue *pwq, struct wor
 }
 
 SEC("tp_btf/workqueue_queue_work")
-int BPF_PROG(tipme_work_queued_counted, int req_cpu, struct pool_workqueue *pwq, struct work_struct *work)
+int BPF_PROG(tipme_work_queued_counted, int req_cpu, struct pool_workqueue *pwq,
+	     struct work_struct *work)
 {
 	return tipme_work_put(pwq, work, true);
 }
 
 SEC("tp_btf/workqueue_queue_work")
-int BPF_PROG(tipme_work_queued_plain, int req_cpu, struct pool_workqueue *pwq, struct work_struct *work)
+int BPF_PROG(tipme_work_queued_plain, int req_cpu, struct pool_workqueue *pwq,
+	     struct work_struct *work)
 {
 	return tipme_work_put(pwq, work, false);
 }
@@ -375,7 +407,10 @@ int BPF_PROG(tipme_work_start, struct work_struct *work)
 	return tipme_record_end(c, (void *)r, false, gen);
 }
 
-/* The work item may be freed by now: its function comes as an argument, which typed programs may not read. */
+/*
+ * The work item may be freed by now: its function comes as an argument, which typed programs may
+ * not read.
+ */
 SEC("raw_tp/workqueue_execute_end")
 int BPF_PROG(tipme_work_end, struct work_struct *work, void *function)
 {
@@ -403,7 +438,8 @@ static __always_inline __u8 tipme_state_of_task(struct task_struct *p)
 		return TIPME_TASK_STATE_DEAD;
 	if (p->on_cpu)
 		return TIPME_TASK_STATE_RUNNING;
-	if (!state || state & 0xa00 || tipme_is_queued(p)) /* TASK_WAKING and TASK_NEW are as good as runnable */
+	/* TASK_WAKING and TASK_NEW are as good as runnable */
+	if (!state || state & 0xa00 || tipme_is_queued(p))
 		return TIPME_TASK_STATE_RUNNABLE;
 	return tipme_state_of_flags(state);
 }
@@ -427,7 +463,10 @@ static __always_inline __u64 tipme_cgroup_of(struct task_struct *p)
 	return id > 1 ? id : p->cgroups->dfl_cgrp->kn->id;
 }
 
-/* Files, anonymous and shared memory; since 6.2 they are counted for each CPU, of which this is the settled part. */
+/*
+ * Files, anonymous and shared memory; since 6.2 they are counted for each CPU, of which this is the
+ * settled part.
+ */
 static __always_inline __u64 tipme_rss_pages(struct mm_struct *mm)
 {
 	const struct mm_struct___before_6_2 *old = (void *)mm;
@@ -435,9 +474,13 @@ static __always_inline __u64 tipme_rss_pages(struct mm_struct *mm)
 
 	if (!mm)
 		return 0;
-	/* Not asked by the type: one that the kernel does not have is looked for in its modules, too, which takes CAP_SYS_ADMIN. */
+	/*
+	 * Not asked by the type: one that the kernel does not have is looked for in its modules,
+	 * too, which takes CAP_SYS_ADMIN.
+	 */
 	if (bpf_core_field_exists(old->rss_stat.count))
-		pages = BPF_CORE_READ(old, rss_stat.count[0].counter) + BPF_CORE_READ(old, rss_stat.count[1].counter) +
+		pages = BPF_CORE_READ(old, rss_stat.count[0].counter) +
+			BPF_CORE_READ(old, rss_stat.count[1].counter) +
 			BPF_CORE_READ(old, rss_stat.count[3].counter);
 	else
 		pages = mm->rss_stat[0].count + mm->rss_stat[1].count + mm->rss_stat[3].count;
@@ -447,7 +490,8 @@ static __always_inline __u64 tipme_rss_pages(struct mm_struct *mm)
 /* 0 in the first namespace, where the number is the one that everybody sees. */
 static __always_inline __u32 tipme_ns_tid(struct task_struct *p)
 {
-	__u64 pid = (__u64)BPF_CORE_READ(p, thread_pid); /* a number: verifiers of old kernels let no variable be added to a pointer */
+	/* a number: verifiers of old kernels let no variable be added to a pointer */
+	__u64 pid = (__u64)BPF_CORE_READ(p, thread_pid);
 	unsigned int level = 0;
 	__u32 nr = 0;
 
@@ -456,13 +500,15 @@ static __always_inline __u32 tipme_ns_tid(struct task_struct *p)
 	if (level && level < 32)
 		bpf_probe_read_kernel(&nr, sizeof(nr),
 				      (void *)(pid + bpf_core_field_offset(struct pid, numbers) +
-					       level * bpf_core_type_size(struct upid) + bpf_core_field_offset(struct upid, nr)));
+					       level * bpf_core_type_size(struct upid) +
+					       bpf_core_field_offset(struct upid, nr)));
 	return nr;
 }
 
 /*
- * Who has not been switched out since the last picture, and was blocked then as now, has not run: its stack is the same, and is not unwound again. One
- * word holds the number of switches and the id, so that two pictures at once (the trigger's, and that of each second) mix nothing.
+ * Who has not been switched out since the last picture, and was blocked then as now, has not run:
+ * its stack is the same, and is not unwound again. One word holds the number of switches and the
+ * id, so that two pictures at once (the trigger's, and that of each second) mix nothing.
  */
 #define TIPME_LOOKED 16384 /* by tid; a power of two */
 
@@ -478,13 +524,17 @@ struct {
 	__uint(max_entries, TIPME_LOOKED);
 } tipme_looks SEC(".maps");
 
-/* Whether the table still has the stack with this id: touched, so that it stays. Claimed meanwhile: then the id finds nothing, never another stack. */
+/*
+ * Whether the table still has the stack with this id: touched, so that it stays. Claimed meanwhile:
+ * then the id finds nothing, never another stack.
+ */
 static __always_inline bool tipme_stack_touch(__u32 id, __u64 now)
 {
 	__u32 i = ((id & 0xffff) - 1 - tipme_stack_base) & tipme_stack_mask;
 	struct tipme_stack_entry *e = bpf_map_lookup_elem(&tipme_stacks, &i);
 
-	if (!e || (__u16)tipme_pool_load(&e->gen) != (__u16)(id >> 16) || tipme_pool_load(&e->key) <= TIPME_STACK_BUSY)
+	if (!e || (__u16)tipme_pool_load(&e->gen) != (__u16)(id >> 16) ||
+	    tipme_pool_load(&e->key) <= TIPME_STACK_BUSY)
 		return false;
 	tipme_pool_store(&e->used_ns, now);
 	return true;
@@ -499,11 +549,15 @@ static __always_inline __u32 tipme_stack_looked(struct task_struct *p, __u64 swi
 	if (!l)
 		return 0;
 	word = tipme_pool_load(&l->switches_id);
-	if (tipme_pool_load(&l->thread) == thread && word >> 32 == (__u32)switches && (__u32)word && tipme_stack_touch(word, now))
+	if (tipme_pool_load(&l->thread) == thread && word >> 32 == (__u32)switches && (__u32)word &&
+	    tipme_stack_touch(word, now))
 		return word;
 	id = tipme_stack_of(p, now);
 	tipme_pool_store(&l->thread, 0);
-	/* What it ran meanwhile, it did after its switches were counted: then the next picture finds another number. */
+	/*
+	 * What it ran meanwhile, it did after its switches were counted: then the next picture
+	 * finds another number.
+	 */
 	tipme_pool_store(&l->switches_id, switches << 32 | id);
 	tipme_pool_store(&l->thread, thread);
 	return id;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The cause sampler of stock kernels: what each CPU does, many times a millisecond, kept for a moment in a ring of its own. */
+/*
+ * The cause sampler of stock kernels: what each CPU does, many times a millisecond, kept for a
+ * moment in a ring of its own.
+ */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
@@ -14,13 +17,17 @@ char LICENSE[] SEC("license") = "GPL";
 #define FLAGS_IF 0x200
 #define CS_USER 3
 
-/* Sized when the number of CPUs is known: a head for each, and its samples behind those of the CPU before. */
+/*
+ * Sized when the number of CPUs is known: a head for each, and its samples behind those of the CPU
+ * before.
+ */
 TIPME_MAP(tipme_sampler_heads, sizeof(struct tipme_sampler_head), 1);
 TIPME_MAP(tipme_sampler_samples, sizeof(struct tipme_latency_sample), 1);
 
 /*
- * One writer on each CPU: the timer's interrupt, or the counter's NMI, which nothing of the same kind interrupts. The reader runs on this
- * CPU, too, and looks at the head before and after it copies; so the compiler's order is all that is needed.
+ * One writer on each CPU: the timer's interrupt, or the counter's NMI, which nothing of the same
+ * kind interrupts. The reader runs on this CPU, too, and looks at the head before and after it
+ * copies; so the compiler's order is all that is needed.
  */
 SEC("perf_event")
 int tipme_latency_sample(struct bpf_perf_event_data *ctx)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The way of one expiry on stock kernels: the timer on which a thread of tipme-latency sleeps, the
- * interrupt that it expires in, the waking, and the switch to the thread. Beside it, a timer with the
- * same expiry whose work is deferred to a softirq.
+ * interrupt that it expires in, the waking, and the switch to the thread. Beside it, a timer with
+ * the same expiry whose work is deferred to a softirq.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -52,7 +52,10 @@ static int deferred_work(void *map, __u32 *cpu, struct tipme_deferred *d)
 	return 0;
 }
 
-/* Run by the thread itself. Timers of this kind take a distance only, so the expiry is what the kernel makes of it. */
+/*
+ * Run by the thread itself. Timers of this kind take a distance only, so the expiry is what the
+ * kernel makes of it.
+ */
 SEC("syscall")
 int tipme_stages_arm(struct tipme_stages_arm *ctx)
 {
@@ -69,7 +72,8 @@ int tipme_stages_arm(struct tipme_stages_arm *ctx)
 		return 2;
 	s->phase = TIPME_PHASE_ARMING;
 	now = bpf_ktime_get_ns();
-	return bpf_timer_start(&d->timer, ctx->expiry_ns > now ? ctx->expiry_ns - now : 0, 0) ? 3 : 0;
+	return bpf_timer_start(&d->timer, ctx->expiry_ns > now ? ctx->expiry_ns - now : 0, 0) ? 3
+											      : 0;
 }
 
 /* Of the timers that are started while our thread runs, those of interrupts among them. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who a process is: what it was called with when it began its program, who made it, and when it ended. Too large and too seldom for the
- * pool: a ring of its own that tipmed empties. And, when asked, which files a process has mapped as code.
+ * Who a process is: what it was called with when it began its program, who made it, and when it
+ * ended. Too large and too seldom for the pool: a ring of its own that tipmed empties. And, when
+ * asked, which files a process has mapped as code.
  */
 
 struct {
@@ -33,20 +34,29 @@ static __always_inline void tipme_life_head(struct tipme_life *l, struct task_st
 	l->env_total = 0;
 }
 
-/* Its reader looks each second, or when a quarter is full: waking it for each process would cost more than the record. */
+/*
+ * Its reader looks each second, or when a quarter is full: waking it for each process would cost
+ * more than the record.
+ */
 static __always_inline __u64 tipme_life_wake(void)
 {
-	return bpf_ringbuf_query(&tipme_lives, BPF_RB_AVAIL_DATA) > TIPME_LIVES_BYTES / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(&tipme_lives, BPF_RB_AVAIL_DATA) > TIPME_LIVES_BYTES / 4
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
 }
 
 #define TIPME_SIGNAL_GROUP_EXIT 4 /* in the flags: one code for all threads */
 
-/* What its parent is told: the code of whoever ended all threads, or else of the first thread, which may have gone long before the others. */
+/*
+ * What its parent is told: the code of whoever ended all threads, or else of the first thread,
+ * which may have gone long before the others.
+ */
 static __always_inline __u32 tipme_life_code(struct task_struct *p)
 {
 	struct signal_struct *signal = p->signal;
 
-	return signal->flags & TIPME_SIGNAL_GROUP_EXIT ? signal->group_exit_code : p->group_leader->exit_code;
+	return signal->flags & TIPME_SIGNAL_GROUP_EXIT ? signal->group_exit_code
+						       : p->group_leader->exit_code;
 }
 
 static __always_inline int tipme_life_short(struct task_struct *p, __u32 kind)
@@ -64,7 +74,10 @@ static __always_inline int tipme_life_short(struct task_struct *p, __u32 kind)
 	return 0;
 }
 
-/* Copies at most `room` bytes of what lies in the process from `from` to `to`; what cannot be read is no text. */
+/*
+ * Copies at most `room` bytes of what lies in the process from `from` to `to`; what cannot be read
+ * is no text.
+ */
 static __always_inline __u32 tipme_life_text(void *buf, __u32 room, __u64 from, __u64 to)
 {
 	__u64 len = to > from ? to - from : 0;
@@ -76,7 +89,8 @@ static __always_inline __u32 tipme_life_text(void *buf, __u32 room, __u64 from, 
 	return len;
 }
 
-static __always_inline void tipme_life_fill(struct tipme_life_exec *l, struct task_struct *p, struct linux_binprm *bprm, __u32 env_room)
+static __always_inline void tipme_life_fill(struct tipme_life_exec *l, struct task_struct *p,
+					    struct linux_binprm *bprm, __u32 env_room)
 {
 	struct mm_struct *mm = p->mm;
 	__u64 from = mm->arg_start, to = mm->arg_end;
@@ -96,7 +110,10 @@ static __always_inline void tipme_life_fill(struct tipme_life_exec *l, struct ta
 
 #define TIPME_LIFE_SMALL (__builtin_offsetof(struct tipme_life_exec, env) + TIPME_LIFE_ENV_SMALL)
 
-/* Its memory was just set up by the kernel, so what is read here is there. The verifier wants to know sizes beforehand: there are two. */
+/*
+ * Its memory was just set up by the kernel, so what is read here is there. The verifier wants to
+ * know sizes beforehand: there are two.
+ */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(tipme_life_exec, struct task_struct *p, int old_tid, struct linux_binprm *bprm)
 {
@@ -128,8 +145,9 @@ int BPF_PROG(tipme_life_fork, struct task_struct *parent, struct task_struct *ch
 }
 
 /*
- * A process ends with its last thread, which need not be its first: that may end alone, and does when another thread calls a program (and leaves
- * it its number). The kernel has counted the one that ends already. Two that end at once may both be the last here; the reader takes one.
+ * A process ends with its last thread, which need not be its first: that may end alone, and does
+ * when another thread calls a program (and leaves it its number). The kernel has counted the one
+ * that ends already. Two that end at once may both be the last here; the reader takes one.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(tipme_life_exit, struct task_struct *p)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Record class network: which kind of service a thread asked, and what had to be sent again. Addresses and ports are looked at, and not kept. What is
- * sent is seen where it is handed to a network device, in the sender's own time: acknowledgements, answers of servers and what interrupts send are none.
- * Where the neighbour has to be found first, or is gone, that comes later or never: the beginning of a connection and (6.6 and newer) the end of the
- * system call tell of it, too.
+ * Record class network: which kind of service a thread asked, and what had to be sent again.
+ * Addresses and ports are looked at, and not kept. What is sent is seen where it is handed to a
+ * network device, in the sender's own time: acknowledgements, answers of servers and what
+ * interrupts send are none. Where the neighbour has to be found first, or is gone, that comes later
+ * or never: the beginning of a connection and (6.6 and newer) the end of the system call tell of
+ * it, too.
  */
 #include "services.h"
 
@@ -37,7 +39,8 @@ static __always_inline __u8 tipme_place_v4(__u32 wire)
 
 	if (a >> 24 == 127)
 		return TIPME_NET_PLACE_MACHINE;
-	if (a >> 24 == 10 || a >> 20 == 0xac1 || a >> 16 == 0xc0a8 || a >> 16 == 0xa9fe || a >> 22 == 0x191 || a >> 28 >= 14)
+	if (a >> 24 == 10 || a >> 20 == 0xac1 || a >> 16 == 0xc0a8 || a >> 16 == 0xa9fe ||
+	    a >> 22 == 0x191 || a >> 28 >= 14)
 		return TIPME_NET_PLACE_LOCAL;
 	return a ? TIPME_NET_PLACE_BEYOND : TIPME_NET_PLACE_UNKNOWN;
 }
@@ -51,9 +54,11 @@ static __always_inline __u8 tipme_place_of(const struct tipme_peer *p)
 	if (!a && !p->address[1]) {
 		if (p->address[2] == __builtin_bswap32(0xffff)) /* IPv4 in IPv6 */
 			return tipme_place_v4(p->address[3]);
-		return p->address[3] == __builtin_bswap32(1) ? TIPME_NET_PLACE_MACHINE : TIPME_NET_PLACE_UNKNOWN;
+		return p->address[3] == __builtin_bswap32(1) ? TIPME_NET_PLACE_MACHINE
+							     : TIPME_NET_PLACE_UNKNOWN;
 	}
-	return a >> 22 == 0x3fa || a >> 25 == 0x7e || a >> 24 == 0xff ? TIPME_NET_PLACE_LOCAL : TIPME_NET_PLACE_BEYOND;
+	return a >> 22 == 0x3fa || a >> 25 == 0x7e || a >> 24 == 0xff ? TIPME_NET_PLACE_LOCAL
+								      : TIPME_NET_PLACE_BEYOND;
 }
 
 static __always_inline void tipme_peer_of_socket(const struct sock *sk, struct tipme_peer *p)
@@ -63,7 +68,8 @@ static __always_inline void tipme_peer_of_socket(const struct sock *sk, struct t
 	if (p->family == TIPME_AF_INET)
 		p->address[0] = sk->__sk_common.skc_daddr;
 	else
-		bpf_probe_read_kernel(p->address, sizeof(p->address), &sk->__sk_common.skc_v6_daddr);
+		bpf_probe_read_kernel(p->address, sizeof(p->address),
+				      &sk->__sk_common.skc_v6_daddr);
 }
 
 /* One that is not connected says with each packet where that goes. */
@@ -100,12 +106,14 @@ static __noinline int tipme_network_put(__u64 socket, __u32 tid, __u32 bytes, __
 	return tipme_record_end(c, (void *)r, false, gen);
 }
 
-static __always_inline __u32 tipme_network_what(const struct tipme_peer *p, __u32 protocol, __u32 act, bool loopback)
+static __always_inline __u32 tipme_network_what(const struct tipme_peer *p, __u32 protocol,
+						__u32 act, bool loopback)
 {
 	__u32 place = loopback ? TIPME_NET_PLACE_MACHINE : tipme_place_of(p);
 
-	return tipme_service_of_port(tipme_port(p->port)) | (protocol == TIPME_TCP ? TIPME_NET_PROTOCOL_TCP : TIPME_NET_PROTOCOL_UDP) << 8 | act << 16 |
-	       place << 24;
+	return tipme_service_of_port(tipme_port(p->port)) |
+	       (protocol == TIPME_TCP ? TIPME_NET_PROTOCOL_TCP : TIPME_NET_PROTOCOL_UDP) << 8 |
+	       act << 16 | place << 24;
 }
 
 /* The same thread over the same connection once more, too soon to be told. */
@@ -128,10 +136,14 @@ static __always_inline bool tipme_may_ask(const struct sock *sk, __u32 protocol)
 
 	if (state == TIPME_CONNECTED)
 		return protocol == TIPME_TCP || protocol == TIPME_UDP;
-	return state == TIPME_CONNECTING ? protocol == TIPME_TCP : state == TIPME_CLOSED && protocol == TIPME_UDP;
+	return state == TIPME_CONNECTING ? protocol == TIPME_TCP
+					 : state == TIPME_CLOSED && protocol == TIPME_UDP;
 }
 
-/* Of a family that has ports; others, and connections that begin or end, may be less than a whole socket. */
+/*
+ * Of a family that has ports; others, and connections that begin or end, may be less than a whole
+ * socket.
+ */
 static __always_inline bool tipme_is_internet(const struct sock *sk)
 {
 	__u32 family = sk->__sk_common.skc_family, state = sk->__sk_common.skc_state;
@@ -140,14 +152,17 @@ static __always_inline bool tipme_is_internet(const struct sock *sk)
 	       (state == TIPME_CONNECTED || state == TIPME_CONNECTING || state == TIPME_CLOSED);
 }
 
-static __always_inline int tipme_network_asked(const struct sock *sk, const struct tipme_peer *peer, __u32 protocol, __u32 bytes, bool loopback)
+static __always_inline int tipme_network_asked(const struct sock *sk, const struct tipme_peer *peer,
+					       __u32 protocol, __u32 bytes, bool loopback)
 {
 	__u32 tid = tipme_current_tid();
 
-	if (!tid || !peer->port || tipme_service_is_own(sk->__sk_common.skc_num, tipme_port(peer->port)) ||
+	if (!tid || !peer->port ||
+	    tipme_service_is_own(sk->__sk_common.skc_num, tipme_port(peer->port)) ||
 	    tipme_asked_lately((__u64)sk, tid, bpf_ktime_get_ns()))
 		return 0;
-	return tipme_network_put((__u64)sk, tid, bytes, tipme_network_what(peer, protocol, TIPME_NET_ACT_ASKED, loopback));
+	return tipme_network_put((__u64)sk, tid, bytes,
+				 tipme_network_what(peer, protocol, TIPME_NET_ACT_ASKED, loopback));
 }
 
 static __always_inline int tipme_network_sent(struct sk_buff *skb, bool counted)
@@ -157,7 +172,8 @@ static __always_inline int tipme_network_sent(struct sk_buff *skb, bool counted)
 	struct tipme_peer peer = {};
 	__u32 protocol;
 
-	if (!c || !sk || skb->truesize == TIPME_PURE_ACK || tipme_is_served(c, counted) || !tipme_is_internet(sk))
+	if (!c || !sk || skb->truesize == TIPME_PURE_ACK || tipme_is_served(c, counted) ||
+	    !tipme_is_internet(sk))
 		return 0;
 	protocol = sk->sk_protocol;
 	if (!tipme_may_ask(sk, protocol))
@@ -165,7 +181,8 @@ static __always_inline int tipme_network_sent(struct sk_buff *skb, bool counted)
 	tipme_peer_of_socket(sk, &peer);
 	if (!peer.port)
 		tipme_peer_of_packet(skb, &peer);
-	return tipme_network_asked(sk, &peer, protocol, skb->len, skb->dev->flags & TIPME_DEVICE_LOOPBACK);
+	return tipme_network_asked(sk, &peer, protocol, skb->len,
+				   skb->dev->flags & TIPME_DEVICE_LOOPBACK);
 }
 
 SEC("tp_btf/net_dev_queue")
@@ -224,5 +241,6 @@ int BPF_PROG(tipme_network_retransmit, const struct sock *sk, const struct sk_bu
 		a->again_ns = now;
 		tid = a->tid;
 	}
-	return tipme_network_put((__u64)sk, tid, skb->len, tipme_network_what(&peer, TIPME_TCP, TIPME_NET_ACT_AGAIN, false));
+	return tipme_network_put((__u64)sk, tid, skb->len,
+				 tipme_network_what(&peer, TIPME_TCP, TIPME_NET_ACT_AGAIN, false));
 }

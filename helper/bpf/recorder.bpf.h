@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What all tracing programs are made of: the tables, records in the pool, time in interrupts, who did it, stacks. */
+/*
+ * What all tracing programs are made of: the tables, records in the pool, time in interrupts, who
+ * did it, stacks.
+ */
 #ifndef TIPME_RECORDER_BPF_H
 #define TIPME_RECORDER_BPF_H
 
@@ -20,13 +23,20 @@ const volatile __u32 tipme_pool_slots = 2046;
 const volatile __u64 tipme_stack_min_ns = 1000000;
 const volatile __u64 tipme_stack_keep_ns = 120000000000ULL;
 const volatile __u32 tipme_stack_mask = 4095;
-const volatile __u32 tipme_stack_base = 0; /* beside another source: a bit that its ids of stacks never have */
+/* beside another source: a bit that its ids of stacks never have */
+const volatile __u32 tipme_stack_base = 0;
 
 struct tipme_pool_queue tipme_queue;
-/* A global variable: each record looks here, and its address is a constant, where a table's entry has to be looked up. */
+/*
+ * A global variable: each record looks here, and its address is a constant, where a table's entry
+ * has to be looked up.
+ */
 struct tipme_sleep tipme_sleeps[TIPME_SLEEPS];
 __u64 tipme_start_ns; /* when the library had attached everything */
-__u64 tipme_stack_old_ns; /* stacks that were named before this only may make room for others: the library says it each second */
+/*
+ * stacks that were named before this only may make room for others: the library says it each second
+ */
+__u64 tipme_stack_old_ns;
 
 TIPME_MAP(tipme_pool, 65536, 1);
 TIPME_MAP(tipme_cells, sizeof(__u64), 1);
@@ -63,16 +73,20 @@ static __always_inline __u64 tipme_pool_clock(void)
 	return bpf_ktime_get_ns();
 }
 
-/* Global functions are verified once for each program, for any argument; static ones again for each call and each path to it: seconds. */
+/*
+ * Global functions are verified once for each program, for any argument; static ones again for each
+ * call and each path to it: seconds.
+ */
 #define TIPME_POOL_INLINE static __always_inline
 #define TIPME_POOL_SLOW __noinline
 #define TIPME_POOL_WRITER
 #include "pool.h"
 
 /*
- * Where the kernel keeps the preemption count of a CPU: a variable of its own, or (6.2 to 6.14) a field of pcpu_hot. One object for each
- * case, and one that names neither: a symbol that the kernel does not have, weak or not, would be looked for in the types of all its
- * modules, which takes CAP_SYS_ADMIN.
+ * Where the kernel keeps the preemption count of a CPU: a variable of its own, or (6.2 to 6.14) a
+ * field of pcpu_hot. One object for each case, and one that names neither: a symbol that the kernel
+ * does not have, weak or not, would be looked for in the types of all its modules, which takes
+ * CAP_SYS_ADMIN.
  */
 #if defined(TIPME_COUNT_IN_HOT)
 extern const struct pcpu_hot pcpu_hot __ksym;
@@ -107,8 +121,8 @@ static __always_inline __u32 tipme_current_tid(void)
 }
 
 /*
- * The same without a call: who has this CPU since its last switch, which no program misses, since none is interrupted by a switch. From there
- * until the registers change nobody is woken.
+ * The same without a call: who has this CPU since its last switch, which no program misses, since
+ * none is interrupted by a switch. From there until the registers change nobody is woken.
  */
 static __always_inline __u32 tipme_running_tid(const struct tipme_kernel_cpu *c)
 {
@@ -117,22 +131,28 @@ static __always_inline __u32 tipme_running_tid(const struct tipme_kernel_cpu *c)
 
 /* --- records --- */
 
-/* Reserves a slot; NULL if the record is lost. tipme_record_end() follows in either case, but for those with interrupts off. */
-static __always_inline void *tipme_slot_begin(struct tipme_kernel_cpu *c, __u32 cpu, bool irqs_off, __u16 *gen)
+/*
+ * Reserves a slot; NULL if the record is lost. tipme_record_end() follows in either case, but for
+ * those with interrupts off.
+ */
+static __always_inline void *tipme_slot_begin(struct tipme_kernel_cpu *c, __u32 cpu, bool irqs_off,
+					      __u16 *gen)
 {
-	return irqs_off ? tipme_pool_begin_irqs_off(&c->pool, cpu, gen) : tipme_pool_begin(&c->pool, cpu, gen);
+	return irqs_off ? tipme_pool_begin_irqs_off(&c->pool, cpu, gen)
+			: tipme_pool_begin(&c->pool, cpu, gen);
 }
 
 /* Time, and in one store type, len8, gen 0 and tid. */
-static __always_inline void tipme_slot_head(struct tipme_head *head, __u64 now, __u8 type, __u32 tid)
+static __always_inline void tipme_slot_head(struct tipme_head *head, __u64 now, __u8 type,
+					    __u32 tid)
 {
 	head->ts_ns = now;
 	*(__u64 *)&head->type = (__u64)tid << 32 | (TIPME_POOL_SLOT_BYTES / 8) << 8 | type;
 }
 
 /* The same together. */
-static __always_inline void *tipme_record_begin(struct tipme_kernel_cpu *c, __u32 cpu, __u64 now, __u8 type, __u32 tid,
-						bool irqs_off, __u16 *gen)
+static __always_inline void *tipme_record_begin(struct tipme_kernel_cpu *c, __u32 cpu, __u64 now,
+						__u8 type, __u32 tid, bool irqs_off, __u16 *gen)
 {
 	struct tipme_head *head = tipme_slot_begin(c, cpu, irqs_off, gen);
 
@@ -141,18 +161,19 @@ static __always_inline void *tipme_record_begin(struct tipme_kernel_cpu *c, __u3
 	return head;
 }
 
-#define TIPME_RECORD_IN(record, type_number, about, irqs_off)                                                          \
-	__u16 gen = 0;                                                                                                 \
-	__u32 cpu = bpf_get_smp_processor_id();                                                                        \
-	__u64 now = bpf_ktime_get_ns();                                                                                \
-	struct tipme_kernel_cpu *c = tipme_cpu(cpu);                                                                   \
-	if (!c)                                                                                                        \
-		return 0;                                                                                              \
+#define TIPME_RECORD_IN(record, type_number, about, irqs_off) \
+	__u16 gen = 0;                                        \
+	__u32 cpu = bpf_get_smp_processor_id();               \
+	__u64 now = bpf_ktime_get_ns();                       \
+	struct tipme_kernel_cpu *c = tipme_cpu(cpu);          \
+	if (!c)                                               \
+		return 0;                                     \
 	struct record *r = tipme_record_begin(c, cpu, now, type_number, about, irqs_off, &gen)
 
 #define TIPME_RECORD(record, type_number, about) TIPME_RECORD_IN(record, type_number, about, false)
 
-static __always_inline int tipme_record_end(struct tipme_kernel_cpu *c, struct tipme_head *head, bool irqs_off, __u16 gen)
+static __always_inline int tipme_record_end(struct tipme_kernel_cpu *c, struct tipme_head *head,
+					    bool irqs_off, __u16 gen)
 {
 	if (head)
 		tipme_pool_commit(head, gen);
@@ -163,13 +184,19 @@ static __always_inline int tipme_record_end(struct tipme_kernel_cpu *c, struct t
 
 /* --- time in interrupts --- */
 
-/* Charges the time up to now to the innermost of what goes on. Interrupts may come between any two lines, but not in their own charge. */
+/*
+ * Charges the time up to now to the innermost of what goes on. Interrupts may come between any two
+ * lines, but not in their own charge.
+ */
 static __always_inline void tipme_irq_charge(struct tipme_kernel_cpu *c)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u64 mark = tipme_pool_load(&c->irq_mark_ns);
 
-	/* Whoever moved the mark meanwhile has charged the time before it; what came since is too short to matter. */
+	/*
+	 * Whoever moved the mark meanwhile has charged the time before it; what came since is too
+	 * short to matter.
+	 */
 	if (now <= mark || __sync_val_compare_and_swap(&c->irq_mark_ns, mark, now) != mark)
 		return;
 	if (c->irq_depth)
@@ -181,9 +208,10 @@ static __always_inline void tipme_irq_charge(struct tipme_kernel_cpu *c)
 /* --- who did it --- */
 
 /*
- * A kernel without CONFIG_KALLSYMS_ALL has the preemption count in its BTF, but refuses a program that names it. So each program that
- * needs to know its context is there twice: counted, and plain, which knows what the tracepoints of interrupts tell (an interrupt
- * thread that is woken just after its handler has returned then seems woken by the interrupted task).
+ * A kernel without CONFIG_KALLSYMS_ALL has the preemption count in its BTF, but refuses a program
+ * that names it. So each program that needs to know its context is there twice: counted, and plain,
+ * which knows what the tracepoints of interrupts tell (an interrupt thread that is woken just after
+ * its handler has returned then seems woken by the interrupted task).
  */
 static __always_inline __u32 tipme_preempt_count(struct tipme_kernel_cpu *c, bool counted)
 {
@@ -194,13 +222,15 @@ static __always_inline __u32 tipme_preempt_count(struct tipme_kernel_cpu *c, boo
 	if (counted)
 		return *(const int *)bpf_this_cpu_ptr(&__preempt_count);
 #endif
-	return (c->irq_depth ? TIPME_COUNT_HARDIRQ : 0) | (c->softirq_depth ? TIPME_COUNT_SOFTIRQ : 0);
+	return (c->irq_depth ? TIPME_COUNT_HARDIRQ : 0) |
+	       (c->softirq_depth ? TIPME_COUNT_SOFTIRQ : 0);
 }
 
 /* Whether this is an interrupt's or a softirq's doing. */
 static __always_inline bool tipme_is_served(struct tipme_kernel_cpu *c, bool counted)
 {
-	return tipme_preempt_count(c, counted) & (TIPME_COUNT_NMI | TIPME_COUNT_HARDIRQ | TIPME_COUNT_SOFTIRQ);
+	return tipme_preempt_count(c, counted) &
+	       (TIPME_COUNT_NMI | TIPME_COUNT_HARDIRQ | TIPME_COUNT_SOFTIRQ);
 }
 
 /* Of the softirq that is being served. */
@@ -210,7 +240,8 @@ static __always_inline __u8 tipme_softirq_context(const struct tipme_kernel_cpu 
 }
 
 /* The idle thread acts for others only: it runs what another CPU's interrupt left for it. */
-static __always_inline __u8 tipme_context_of(struct tipme_kernel_cpu *c, __u32 tid, __u32 *raiser, bool counted)
+static __always_inline __u8 tipme_context_of(struct tipme_kernel_cpu *c, __u32 tid, __u32 *raiser,
+					     bool counted)
 {
 	__u32 count = tipme_preempt_count(c, counted);
 
@@ -229,12 +260,17 @@ static __always_inline __u8 tipme_context_of(struct tipme_kernel_cpu *c, __u32 t
 
 static __always_inline bool tipme_stack_is_old(__u64 used_ns, __u64 now)
 {
-	return tipme_rule_stack_is_old(used_ns, now, tipme_pool_load(&tipme_stack_old_ns), tipme_stack_keep_ns);
+	return tipme_rule_stack_is_old(used_ns, now, tipme_pool_load(&tipme_stack_old_ns),
+				       tipme_stack_keep_ns);
 }
 
-/* Claims an entry that shows `key`; the id is the place in the lower half and the number of claims in the upper. */
-static __always_inline __u32 tipme_stack_claim(struct tipme_stack_entry *e, __u32 i, __u64 key, __u64 hash,
-					       const __u64 *frames, __u32 count, __u64 now)
+/*
+ * Claims an entry that shows `key`; the id is the place in the lower half and the number of claims
+ * in the upper.
+ */
+static __always_inline __u32 tipme_stack_claim(struct tipme_stack_entry *e, __u32 i, __u64 key,
+					       __u64 hash, const __u64 *frames, __u32 count,
+					       __u64 now)
 {
 	int k;
 
@@ -251,19 +287,24 @@ static __always_inline __u32 tipme_stack_claim(struct tipme_stack_entry *e, __u3
 }
 
 /*
- * One program's memory in one process, as a number that comes again with neither: pids are used again, so are the kernel's structures, and a process
- * that calls another program stays the same process.
+ * One program's memory in one process, as a number that comes again with neither: pids are used
+ * again, so are the kernel's structures, and a process that calls another program stays the same
+ * process.
  */
 static __always_inline __u64 tipme_space_of(struct task_struct *p)
 {
-	return (__u64)BPF_CORE_READ(p, mm) * 0x9e3779b97f4a7c15ULL ^ BPF_CORE_READ(p, group_leader, start_time);
+	return (__u64)BPF_CORE_READ(p, mm) * 0x9e3779b97f4a7c15ULL ^
+	       BPF_CORE_READ(p, group_leader, start_time);
 }
 
 struct tipme_frames {
 	__u64 frame[TIPME_STACK_FRAMES];
 };
 
-/* The id of this stack; 0 if there is no room. Touches what it finds, so that it stays. Global: see above. */
+/*
+ * The id of this stack; 0 if there is no room. Touches what it finds, so that it stays. Global: see
+ * above.
+ */
 __noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u64 now)
 {
 	const __u64 *frames;
@@ -283,13 +324,18 @@ __noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u6
 
 		if (!e)
 			return 0;
-		gen = tipme_pool_load(&e->gen); /* before key: a claim in between gives an id that finds nothing, never a wrong stack */
+		/*
+		 * before key: a claim in between gives an id that finds nothing, never a wrong
+		 * stack
+		 */
+		gen = tipme_pool_load(&e->gen);
 		key = tipme_pool_load(&e->key);
 		if (key == hash) {
 			tipme_pool_store(&e->used_ns, now);
 			return tipme_rule_stack_id(gen, i, tipme_stack_base);
 		}
-		if (key != TIPME_STACK_BUSY && (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), now))) {
+		if (key != TIPME_STACK_BUSY &&
+		    (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), now))) {
 			id = tipme_stack_claim(e, i, key, hash, frames, count, now);
 			if (id)
 				return id;

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Samples: what each busy CPU does, 99 times a second, by a timer of the kernel; the idle thread is left out by the event itself. */
+/*
+ * Samples: what each busy CPU does, 99 times a second, by a timer of the kernel; the idle thread is
+ * left out by the event itself.
+ */
 
 /*
- * A hardware counter would come by NMI, and so into writers that have interrupts off and take no precautions (see pool.h): the timer
- * cannot. What runs with interrupts off is seen when they come back on, at that instruction.
+ * A hardware counter would come by NMI, and so into writers that have interrupts off and take no
+ * precautions (see pool.h): the timer cannot. What runs with interrupts off is seen when they come
+ * back on, at that instruction.
  */
 
 const volatile __u32 tipme_user_stack_mask = 4095;
 const volatile __u32 tipme_sample_period_us = 10101;
 
-static __always_inline __u32 tipme_user_claim(struct tipme_user_stack_entry *e, __u32 i, __u64 key, __u64 hash, const __u64 *frames,
-					      __u32 count, __u64 space, __u64 now)
+static __always_inline __u32 tipme_user_claim(struct tipme_user_stack_entry *e, __u32 i, __u64 key,
+					      __u64 hash, const __u64 *frames, __u32 count,
+					      __u64 space, __u64 now)
 {
 	int k;
 
@@ -34,7 +39,8 @@ struct tipme_user_stack_frames {
 };
 
 /* As tipme_stack_put(). */
-__noinline __u32 tipme_user_put(const struct tipme_user_stack_frames *f, __u32 count, __u64 space, __u64 now)
+__noinline __u32 tipme_user_put(const struct tipme_user_stack_frames *f, __u32 count, __u64 space,
+				__u64 now)
 {
 	const __u64 *frames;
 	__u32 probe, id;
@@ -59,7 +65,8 @@ __noinline __u32 tipme_user_put(const struct tipme_user_stack_frames *f, __u32 c
 			tipme_pool_store(&e->used_ns, now);
 			return (gen << 16) | (i + 1);
 		}
-		if (key != TIPME_STACK_BUSY && (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), now))) {
+		if (key != TIPME_STACK_BUSY &&
+		    (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), now))) {
 			id = tipme_user_claim(e, i, key, hash, frames, count, space, now);
 			if (id)
 				return id;

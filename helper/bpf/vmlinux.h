@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The few kernel types that the tracing programs read; libbpf finds the fields' places in the running kernel's BTF. */
+/*
+ * The few kernel types that the tracing programs read; libbpf finds the fields' places in the
+ * running kernel's BTF.
+ */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
@@ -29,7 +32,8 @@ enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 
 /* As a probe in a program of user space finds them on x86_64: not a kernel's private matter. */
 struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip,
+		cs, flags, sp, ss;
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Record classes that say what a thread waits for: block requests, kernel locks, memory. Programs of a class that is off are detached. */
+/*
+ * Record classes that say what a thread waits for: block requests, kernel locks, memory. Programs
+ * of a class that is off are detached.
+ */
 
 /* --- io: the way of a request through the block layer --- */
 
 static __always_inline __u8 tipme_io_op(__u32 flags, __u32 bytes)
 {
 	switch (flags & 0xff) {
-	case 0:
-		return TIPME_IO_OP_READ;
+	case 0: return TIPME_IO_OP_READ;
 	case 1:
-		return bytes ? TIPME_IO_OP_WRITE : TIPME_IO_OP_FLUSH; /* a write of nothing asks for a flush */
-	case 2:
-		return TIPME_IO_OP_FLUSH;
+		/* a write of nothing asks for a flush */
+		return bytes ? TIPME_IO_OP_WRITE : TIPME_IO_OP_FLUSH;
+	case 2: return TIPME_IO_OP_FLUSH;
 	case 3: /* discard */
 	case 5: /* secure erase */
-	case 9: /* write zeroes */
-		return TIPME_IO_OP_DISCARD;
+	case 9: /* write zeroes */ return TIPME_IO_OP_DISCARD;
 	}
 	return TIPME_IO_OP_OTHER;
 }
@@ -41,7 +42,8 @@ static __noinline int tipme_io_put(__u64 sector, __u32 dev, __u32 bytes, __u32 f
 /* The disk, not the partition: so requests and what they were made of have the same name. */
 static __always_inline int tipme_io_bio(const struct bio *bio, __u32 phase)
 {
-	return tipme_io_put(bio->bi_iter.bi_sector, tipme_io_dev(bio->bi_bdev->bd_disk), bio->bi_iter.bi_size, bio->bi_opf, phase);
+	return tipme_io_put(bio->bi_iter.bi_sector, tipme_io_dev(bio->bi_bdev->bd_disk),
+			    bio->bi_iter.bi_size, bio->bi_opf, phase);
 }
 
 /* A request without data, and one that bypasses the block layer, shows -1 as its sector. */
@@ -49,7 +51,8 @@ static __always_inline int tipme_io_request(const struct request *rq, __u32 byte
 {
 	__u64 sector = rq->__sector;
 
-	return tipme_io_put(sector + 1 ? sector : 0, tipme_io_dev(rq->q->disk), bytes, rq->cmd_flags, phase);
+	return tipme_io_put(sector + 1 ? sector : 0, tipme_io_dev(rq->q->disk), bytes,
+			    rq->cmd_flags, phase);
 }
 
 SEC("tp_btf/block_bio_queue")
@@ -97,7 +100,8 @@ int BPF_PROG(tipme_io_requeue, struct request *rq)
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(tipme_io_complete, struct request *rq, __u8 error, unsigned int bytes)
 {
-	return tipme_io_request(rq, bytes, error ? TIPME_IO_PHASE_FAILED : TIPME_IO_PHASE_COMPLETED);
+	return tipme_io_request(rq, bytes,
+				error ? TIPME_IO_PHASE_FAILED : TIPME_IO_PHASE_COMPLETED);
 }
 
 /* --- lock_contention: sleeping locks always, spinning ones when it lasted --- */
@@ -132,7 +136,8 @@ static __always_inline __u32 tipme_lock_owner(void *lock, __u32 flags)
 
 	if (flags & TIPME_LCB_MUTEX)
 		word = BPF_CORE_READ((struct mutex *)lock, owner.counter) & ~7ULL;
-	else if (!(flags & (TIPME_LCB_SPIN | TIPME_LCB_PERCPU | TIPME_LCB_RT)) && flags & (TIPME_LCB_READ | TIPME_LCB_WRITE))
+	else if (!(flags & (TIPME_LCB_SPIN | TIPME_LCB_PERCPU | TIPME_LCB_RT)) &&
+		 flags & (TIPME_LCB_READ | TIPME_LCB_WRITE))
 		word = BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter);
 	else if (flags == TIPME_LCB_RT && bpf_core_type_exists(struct rt_mutex_base))
 		word = (__u64)BPF_CORE_READ((struct rt_mutex_base *)lock, owner) & ~1ULL;
@@ -142,7 +147,8 @@ static __always_inline __u32 tipme_lock_owner(void *lock, __u32 flags)
 	return owner ? BPF_CORE_READ(owner, pid) : 0;
 }
 
-static __noinline int tipme_lock_put(__u64 ts_ns, __u64 lock, __u32 owner_tid, __u32 kind_phase, __u32 error)
+static __noinline int tipme_lock_put(__u64 ts_ns, __u64 lock, __u32 owner_tid, __u32 kind_phase,
+				     __u32 error)
 {
 	TIPME_RECORD(tipme_lock_contention, TIPME_LOCK_CONTENTION, tipme_current_tid());
 	if (r) {
@@ -157,8 +163,8 @@ static __noinline int tipme_lock_put(__u64 ts_ns, __u64 lock, __u32 owner_tid, _
 }
 
 /*
- * Who spins stays on its CPU, and only interrupts come in between: a few places a CPU, used as a stack. If a place is overwritten
- * by mistake, a record of a short wait is missing, no more.
+ * Who spins stays on its CPU, and only interrupts come in between: a few places a CPU, used as a
+ * stack. If a place is overwritten by mistake, a record of a short wait is missing, no more.
  */
 static __always_inline void tipme_spin_begin(__u64 lock)
 {
@@ -202,7 +208,8 @@ int BPF_PROG(tipme_lock_begin, void *lock, unsigned int flags)
 		tipme_spin_begin((__u64)lock);
 		return 0;
 	}
-	return tipme_lock_put(0, (__u64)lock, tipme_lock_owner(lock, flags), tipme_lock_kind(flags) << 8 | TIPME_PHASE_BEGIN, 0);
+	return tipme_lock_put(0, (__u64)lock, tipme_lock_owner(lock, flags),
+			      tipme_lock_kind(flags) << 8 | TIPME_PHASE_BEGIN, 0);
 }
 
 SEC("tp_btf/contention_end")
@@ -210,13 +217,15 @@ int BPF_PROG(tipme_lock_end, void *lock, int ret)
 {
 	if (tipme_spin_end((__u64)lock))
 		return 0;
-	return tipme_lock_put(0, (__u64)lock, 0, TIPME_LOCK_KIND_UNKNOWN << 8 | TIPME_PHASE_END, ret < 0 ? -ret : 0);
+	return tipme_lock_put(0, (__u64)lock, 0, TIPME_LOCK_KIND_UNKNOWN << 8 | TIPME_PHASE_END,
+			      ret < 0 ? -ret : 0);
 }
 
 /* --- lock_contention: locks of files, that one asked for and another process has --- */
 
 #define TIPME_FILE_LOCKS 32 /* of one file that are looked at */
-#define TIPME_LOCK_DEFERRED 1 /* what the kernel returns where the thread will sleep until the lock is free */
+/* what the kernel returns where the thread will sleep until the lock is free */
+#define TIPME_LOCK_DEFERRED 1
 #define TIPME_EAGAIN 11
 #define TIPME_WRLCK 1
 
@@ -227,7 +236,9 @@ struct tipme_file_lock {
 	__u32 type;
 };
 
-/* Both ways to say "the lock that this list entry is in": the members have other names since 6.9. */
+/*
+ * Both ways to say "the lock that this list entry is in": the members have other names since 6.9.
+ */
 static __always_inline void tipme_file_lock_read(const void *lock, struct tipme_file_lock *l)
 {
 	if (bpf_core_type_exists(struct file_lock_core)) {
@@ -251,28 +262,39 @@ static __always_inline void tipme_file_lock_read(const void *lock, struct tipme_
 
 static __always_inline __u64 tipme_file_lock_list_at(void)
 {
-	return bpf_core_type_exists(struct file_lock_core) ? bpf_core_field_offset(struct file_lock_core, flc_list) :
-							     bpf_core_field_offset(struct file_lock___old, fl_list);
+	return bpf_core_type_exists(struct file_lock_core)
+		       ? bpf_core_field_offset(struct file_lock_core, flc_list)
+		       : bpf_core_field_offset(struct file_lock___old, fl_list);
 }
 
-/* The process that has a lock of that list which stands in the way of the one that is wanted; 0: none is seen (one of an open file has no process). */
+/*
+ * The process that has a lock of that list which stands in the way of the one that is wanted; 0:
+ * none is seen (one of an open file has no process).
+ */
 static __noinline __u32 tipme_file_lock_holder(__u64 head, __u64 wanted)
 {
-	__u64 at = tipme_file_lock_list_at(), entry = (__u64)BPF_CORE_READ((struct list_head *)head, next);
+	__u64 at = tipme_file_lock_list_at(),
+	      entry = (__u64)BPF_CORE_READ((struct list_head *)head, next);
 	struct tipme_file_lock want = {}, has = {};
 
 	tipme_file_lock_read((void *)wanted, &want);
 	for (int i = 0; i < TIPME_FILE_LOCKS && entry && entry != head; i++) {
 		tipme_file_lock_read((void *)(entry - at), &has);
-		if (has.owner != want.owner && (has.type == TIPME_WRLCK || want.type == TIPME_WRLCK) && has.end >= want.start && has.start <= want.end)
+		if (has.owner != want.owner &&
+		    (has.type == TIPME_WRLCK || want.type == TIPME_WRLCK) &&
+		    has.end >= want.start && has.start <= want.end)
 			return (__s32)has.pid > 0 ? has.pid : 0;
 		entry = (__u64)BPF_CORE_READ((struct list_head *)entry, next);
 	}
 	return 0;
 }
 
-/* The kernel tells of a lock when it has tried. Nothing keeps the list still meanwhile: it is read as memory that may be gone. */
-static __always_inline int tipme_file_lock_tried(struct inode *inode, struct file_lock *wanted, int ret, bool posix)
+/*
+ * The kernel tells of a lock when it has tried. Nothing keeps the list still meanwhile: it is read
+ * as memory that may be gone.
+ */
+static __always_inline int tipme_file_lock_tried(struct inode *inode, struct file_lock *wanted,
+						 int ret, bool posix)
 {
 	const struct file_lock_context *ctx;
 	__u32 pid;
@@ -283,9 +305,13 @@ static __always_inline int tipme_file_lock_tried(struct inode *inode, struct fil
 	ctx = BPF_CORE_READ(inode, i_flctx);
 	if (!ctx)
 		return 0;
-	pid = tipme_file_lock_holder(posix ? (__u64)&ctx->flc_posix : (__u64)&ctx->flc_flock, (__u64)wanted);
+	pid = tipme_file_lock_holder(posix ? (__u64)&ctx->flc_posix : (__u64)&ctx->flc_flock,
+				     (__u64)wanted);
 	tipme_lock_put(0, (__u64)inode, pid, TIPME_LOCK_KIND_FILE << 8 | TIPME_PHASE_BEGIN, 0);
-	return ret == TIPME_LOCK_DEFERRED ? 0 : tipme_lock_put(0, (__u64)inode, 0, TIPME_LOCK_KIND_FILE << 8 | TIPME_PHASE_END, TIPME_EAGAIN);
+	return ret == TIPME_LOCK_DEFERRED
+		       ? 0
+		       : tipme_lock_put(0, (__u64)inode, 0,
+					TIPME_LOCK_KIND_FILE << 8 | TIPME_PHASE_END, TIPME_EAGAIN);
 }
 
 SEC("tp_btf/posix_lock_inode")
@@ -382,7 +408,8 @@ int BPF_PROG(tipme_memory_throttled, int node, int timeout_us, int delayed_us)
 {
 	__u64 ns = delayed_us > 0 ? (__u64)delayed_us * 1000 : 0;
 
-	return tipme_memory_put(0, ns < 0xffffffff ? ns : 0xffffffff, TIPME_MEMORY_WAIT_KIND_THROTTLED, TIPME_PHASE_END);
+	return tipme_memory_put(0, ns < 0xffffffff ? ns : 0xffffffff,
+				TIPME_MEMORY_WAIT_KIND_THROTTLED, TIPME_PHASE_END);
 }
 
 /* --- memory_wait: page faults that had to read --- */
@@ -390,7 +417,10 @@ int BPF_PROG(tipme_memory_throttled, int node, int timeout_us, int delayed_us)
 /* From the end of the sleep to the end of the fault: what the kernel does in between is short. */
 #define TIPME_FAULT_REST_NS 200000
 
-/* The sleep in which this thread waited for a page is its last one, and has just ended; else (it was there, or read at once) it waited for none. */
+/*
+ * The sleep in which this thread waited for a page is its last one, and has just ended; else (it
+ * was there, or read at once) it waited for none.
+ */
 static __always_inline __u64 tipme_fault_ns(struct tipme_kernel_cpu *c, __u32 tid, __u64 now)
 {
 	__u32 i = tid % TIPME_DISK_SLEEPS;
@@ -406,13 +436,15 @@ static __always_inline __u64 tipme_fault_ns(struct tipme_kernel_cpu *c, __u32 ti
 
 static long tipme_fault_look(struct task_struct *p, struct vm_area_struct *vma, __u32 *kind)
 {
-	*kind = vma->vm_file ? TIPME_MEMORY_WAIT_KIND_FAULT_FILE : TIPME_MEMORY_WAIT_KIND_FAULT_SWAP;
+	*kind = vma->vm_file ? TIPME_MEMORY_WAIT_KIND_FAULT_FILE
+			     : TIPME_MEMORY_WAIT_KIND_FAULT_SWAP;
 	return 0;
 }
 
 /*
- * The kernel counts a fault as a major one when it is over; those that find their page cost nothing. Pages of a file's mapping that are the
- * process's own copy, and had been swapped out, count as the file's.
+ * The kernel counts a fault as a major one when it is over; those that find their page cost
+ * nothing. Pages of a file's mapping that are the process's own copy, and had been swapped out,
+ * count as the file's.
  */
 SEC("perf_event")
 int tipme_memory_fault(struct bpf_perf_event_data *ctx)

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Wayland compositors send their clients and execute for them: probes at two functions of libwayland-server, in whatever
- * process has mapped that file. Of a key only is read whether it went down.
+ * What Wayland compositors send their clients and execute for them: probes at two functions of
+ * libwayland-server, in whatever process has mapped that file. Of a key only is read whether it
+ * went down.
  *
- * Programs of such probes may be preempted. So they write as any nested writer does (see pool.h), never with interrupts off.
+ * Programs of such probes may be preempted. So they write as any nested writer does (see pool.h),
+ * never with interrupts off.
  */
 
 /* Whose compositors are recorded; set before loading, the first one again where there are fewer. */
 #define TIPME_WAYLAND_USERS 17
 const volatile __u32 tipme_wayland_uids[TIPME_WAYLAND_USERS] = {};
 
-/* Where a build of the library keeps what we read, and in which arguments: TIPME_WAYLAND_COOKIE() has it packed so. */
-#define TIPME_WAYLAND_CLIENT_AT(cookie) ((cookie) & 0xfff)
+/*
+ * Where a build of the library keeps what we read, and in which arguments: TIPME_WAYLAND_COOKIE()
+ * has it packed so.
+ */
+#define TIPME_WAYLAND_CLIENT_AT(cookie) ((cookie)&0xfff)
 #define TIPME_WAYLAND_PID_AT(cookie) ((cookie) >> 12 & 0xfff)
 #define TIPME_WAYLAND_ARGS_AT(cookie) ((cookie) >> 24 & 0xfff)
 #define TIPME_WAYLAND_OBJECT(cookie) ((cookie) >> 36 & 15)
@@ -36,7 +41,10 @@ struct tipme_wayland_call {
 	char name[TIPME_WAYLAND_NAME]; /* of its interface */
 };
 
-/* What a surface was asked since its last picture. Surfaces that meet in one place lose that: a picture without callback. */
+/*
+ * What a surface was asked since its last picture. Surfaces that meet in one place lose that: a
+ * picture without callback.
+ */
 struct tipme_wayland_surface {
 	__u64 key;
 	__u32 callback;
@@ -53,7 +61,8 @@ struct {
 } tipme_wayland_surfaces SEC(".maps");
 
 /* Compares words, not bytes: names are short, and the verifier sees one path. */
-static __always_inline bool tipme_wayland_is(const struct tipme_wayland_call *w, const char *name, int len)
+static __always_inline bool tipme_wayland_is(const struct tipme_wayland_call *w, const char *name,
+					     int len)
 {
 	bool same = true;
 
@@ -66,19 +75,24 @@ static __always_inline bool tipme_wayland_is(const struct tipme_wayland_call *w,
 #define TIPME_WAYLAND_IS(w, name) tipme_wayland_is(w, name, sizeof(name))
 #define TIPME_WAYLAND_BEGINS(w, name) tipme_wayland_is(w, name, sizeof(name) - 1)
 
-/* A register, read here: the verifier wants each at an offset that it knows, and compilers like to join such reads. */
-#define TIPME_WAYLAND_READ(value)                                                                                      \
-	({                                                                                                             \
-		__u64 v_ = (value);                                                                                    \
-		__asm__ volatile("" : "+r"(v_));                                                                       \
-		v_;                                                                                                    \
+/*
+ * A register, read here: the verifier wants each at an offset that it knows, and compilers like to
+ * join such reads.
+ */
+#define TIPME_WAYLAND_READ(value)                \
+	({                                       \
+		__u64 v_ = (value);              \
+		__asm__ volatile("" : "+r"(v_)); \
+		v_;                              \
 	})
 
 /* An argument of the probed function; six are in registers. */
 static __always_inline __u64 tipme_wayland_argument(struct pt_regs *ctx, __u64 n)
 {
-	__u64 r0 = TIPME_WAYLAND_READ(ctx->di), r1 = TIPME_WAYLAND_READ(ctx->si), r2 = TIPME_WAYLAND_READ(ctx->dx);
-	__u64 r3 = TIPME_WAYLAND_READ(ctx->cx), r4 = TIPME_WAYLAND_READ(ctx->r8), r5 = TIPME_WAYLAND_READ(ctx->r9);
+	__u64 r0 = TIPME_WAYLAND_READ(ctx->di), r1 = TIPME_WAYLAND_READ(ctx->si),
+	      r2 = TIPME_WAYLAND_READ(ctx->dx);
+	__u64 r3 = TIPME_WAYLAND_READ(ctx->cx), r4 = TIPME_WAYLAND_READ(ctx->r8),
+	      r5 = TIPME_WAYLAND_READ(ctx->r9);
 
 	return n == 0 ? r0 : n == 1 ? r1 : n == 2 ? r2 : n == 3 ? r3 : n == 4 ? r4 : r5;
 }
@@ -93,7 +107,10 @@ static __always_inline bool tipme_wayland_is_owners(void)
 	return is;
 }
 
-/* Compositors of others are none of the owner's business. Returns whether the call is to be looked at. */
+/*
+ * Compositors of others are none of the owner's business. Returns whether the call is to be looked
+ * at.
+ */
 static __always_inline bool tipme_wayland_begin(struct tipme_wayland_call *w, struct pt_regs *ctx)
 {
 	struct tipme_wayland_object o;
@@ -103,9 +120,11 @@ static __always_inline bool tipme_wayland_begin(struct tipme_wayland_call *w, st
 		return false;
 	w->cookie = bpf_get_attach_cookie(ctx);
 	w->object = tipme_wayland_argument(ctx, TIPME_WAYLAND_OBJECT(w->cookie));
-	w->args = tipme_wayland_argument(ctx, TIPME_WAYLAND_ARGS(w->cookie)) + TIPME_WAYLAND_ARGS_AT(w->cookie);
+	w->args = tipme_wayland_argument(ctx, TIPME_WAYLAND_ARGS(w->cookie)) +
+		  TIPME_WAYLAND_ARGS_AT(w->cookie);
 	w->opcode = tipme_wayland_argument(ctx, TIPME_WAYLAND_OPCODE(w->cookie));
-	if (bpf_probe_read_user(&o, sizeof(o), (void *)w->object) || bpf_probe_read_user(&name, sizeof(name), (void *)o.interface))
+	if (bpf_probe_read_user(&o, sizeof(o), (void *)w->object) ||
+	    bpf_probe_read_user(&name, sizeof(name), (void *)o.interface))
 		return false;
 	w->id = o.id;
 	return bpf_probe_read_user_str(w->name, sizeof(w->name), (void *)name) > 0;
@@ -123,7 +142,8 @@ static __always_inline __u64 tipme_wayland_client(const struct tipme_wayland_cal
 {
 	__u64 client = 0;
 
-	bpf_probe_read_user(&client, sizeof(client), (void *)(w->object + TIPME_WAYLAND_CLIENT_AT(w->cookie)));
+	bpf_probe_read_user(&client, sizeof(client),
+			    (void *)(w->object + TIPME_WAYLAND_CLIENT_AT(w->cookie)));
 	return client;
 }
 
@@ -148,18 +168,18 @@ static __always_inline __u32 tipme_wayland_hash(__u64 address)
 /* wl_keyboard.key: serial, time, key, state. Of it the state alone is read, here and below. */
 static __always_inline __u8 tipme_wayland_key(const struct tipme_wayland_call *w)
 {
-	return tipme_wayland_arg(w, 3) == 1 ? TIPME_INPUT_KIND_KEY_PRESS : TIPME_INPUT_KIND_KEY_RELEASE;
+	return tipme_wayland_arg(w, 3) == 1 ? TIPME_INPUT_KIND_KEY_PRESS
+					    : TIPME_INPUT_KIND_KEY_RELEASE;
 }
 
 static __always_inline __u8 tipme_wayland_pointer(const struct tipme_wayland_call *w)
 {
 	switch (w->opcode) {
-	case 2:
-		return TIPME_INPUT_KIND_MOTION;
+	case 2: return TIPME_INPUT_KIND_MOTION;
 	case 3: /* button: serial, time, button, state */
-		return tipme_wayland_arg(w, 3) == 1 ? TIPME_INPUT_KIND_BUTTON_PRESS : TIPME_INPUT_KIND_BUTTON_RELEASE;
-	case 4: /* axis */
-		return TIPME_INPUT_KIND_WHEEL;
+		return tipme_wayland_arg(w, 3) == 1 ? TIPME_INPUT_KIND_BUTTON_PRESS
+						    : TIPME_INPUT_KIND_BUTTON_RELEASE;
+	case 4: /* axis */ return TIPME_INPUT_KIND_WHEEL;
 	}
 	return 0;
 }
@@ -167,14 +187,12 @@ static __always_inline __u8 tipme_wayland_pointer(const struct tipme_wayland_cal
 static __always_inline __u8 tipme_wayland_tablet(const struct tipme_wayland_call *w)
 {
 	switch (w->opcode) {
-	case 8:
-		return TIPME_INPUT_KIND_BUTTON_PRESS;
-	case 9:
-		return TIPME_INPUT_KIND_BUTTON_RELEASE;
-	case 10:
-		return TIPME_INPUT_KIND_MOTION;
+	case 8: return TIPME_INPUT_KIND_BUTTON_PRESS;
+	case 9: return TIPME_INPUT_KIND_BUTTON_RELEASE;
+	case 10: return TIPME_INPUT_KIND_MOTION;
 	case 17: /* button: serial, button, state */
-		return tipme_wayland_arg(w, 2) == 1 ? TIPME_INPUT_KIND_BUTTON_PRESS : TIPME_INPUT_KIND_BUTTON_RELEASE;
+		return tipme_wayland_arg(w, 2) == 1 ? TIPME_INPUT_KIND_BUTTON_PRESS
+						    : TIPME_INPUT_KIND_BUTTON_RELEASE;
 	}
 	return 0;
 }
@@ -196,7 +214,9 @@ static __always_inline __u8 tipme_wayland_input(const struct tipme_wayland_call 
 	}
 	if (TIPME_WAYLAND_IS(w, "wl_data_device")) {
 		*what = TIPME_WL_INPUT_DRAG;
-		return w->opcode == 3 ? TIPME_INPUT_KIND_MOTION : w->opcode == 4 ? TIPME_INPUT_KIND_BUTTON_RELEASE : 0;
+		return w->opcode == 3	? TIPME_INPUT_KIND_MOTION
+		       : w->opcode == 4 ? TIPME_INPUT_KIND_BUTTON_RELEASE
+					: 0;
 	}
 	if (TIPME_WAYLAND_BEGINS(w, "zwp_text_input_v3")) {
 		*what = TIPME_WL_INPUT_TEXT;
@@ -218,11 +238,14 @@ static __always_inline __u8 tipme_wayland_told(const struct tipme_wayland_call *
 	if (TIPME_WAYLAND_IS(w, "wl_callback"))
 		return TIPME_WL_TOLD_DONE;
 	if (TIPME_WAYLAND_BEGINS(w, "wp_presentation_feedbac"))
-		return w->opcode == 1 ? TIPME_WL_TOLD_PRESENTED : w->opcode == 2 ? TIPME_WL_TOLD_DISCARDED : 0;
+		return w->opcode == 1	? TIPME_WL_TOLD_PRESENTED
+		       : w->opcode == 2 ? TIPME_WL_TOLD_DISCARDED
+					: 0;
 	return 0;
 }
 
-static __always_inline int tipme_wayland_deliver(const struct tipme_wayland_call *w, __u8 kind, __u8 what)
+static __always_inline int tipme_wayland_deliver(const struct tipme_wayland_call *w, __u8 kind,
+						 __u8 what)
 {
 	__u64 client = tipme_wayland_client(w);
 	__u32 pid = tipme_wayland_pid(w, client);
@@ -274,7 +297,8 @@ int tipme_wayland_event(struct pt_regs *ctx)
 
 /* --- requests --- */
 
-static __always_inline int tipme_wayland_commit(const struct tipme_wayland_call *w, __u64 client, __u32 callback)
+static __always_inline int tipme_wayland_commit(const struct tipme_wayland_call *w, __u64 client,
+						__u32 callback)
 {
 	__u32 pid = tipme_wayland_pid(w, client);
 
@@ -291,7 +315,8 @@ static __always_inline int tipme_wayland_commit(const struct tipme_wayland_call 
 /* wl_surface: attach 1, frame 3, commit 6. A commit without a new buffer shows nothing new. */
 static __always_inline int tipme_wayland_surface(const struct tipme_wayland_call *w)
 {
-	__u64 client = tipme_wayland_client(w), key = (__u64)tipme_wayland_hash(client) << 32 | w->id;
+	__u64 client = tipme_wayland_client(w),
+	      key = (__u64)tipme_wayland_hash(client) << 32 | w->id;
 	__u32 place = (w->id + (key >> 32)) & (TIPME_WAYLAND_SURFACES - 1), callback;
 	struct tipme_wayland_surface *s = bpf_map_lookup_elem(&tipme_wayland_surfaces, &place);
 

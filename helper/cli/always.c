@@ -70,14 +70,16 @@ static void own_program(const char *name, const char *in_tree, char *path, size_
 static int entry_folder(const struct cli_person *person, char *path, size_t cap)
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
-	int n = config && *config == '/' ? snprintf(path, cap, "%s/autostart", config) : snprintf(path, cap, "%s/.config/autostart", person->home);
+	int n = config && *config == '/'
+			? snprintf(path, cap, "%s/autostart", config)
+			: snprintf(path, cap, "%s/.config/autostart", person->home);
 
 	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
 }
 
 static int folders_make(char *path)
 {
-	for (char *slash = strchr(path + 1, '/'); ; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
 			*slash = '\0';
 		int err = mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
@@ -127,12 +129,16 @@ static int entry_remove(const struct cli_person *person, const char *name)
 }
 
 /* Of a program and its arguments. */
-static int entry_add(const struct cli_person *person, const char *name, const char *title, const char *program, const char *args)
+static int entry_add(const struct cli_person *person, const char *name, const char *title,
+		     const char *program, const char *args)
 {
 	char text[PATH_MAX + 512];
 
-	snprintf(text, sizeof(text), "[Desktop Entry]\nType=Application\nName=%s\nComment=Written by tipme start --always\nExec=\"%s\"%s\n"
-		 "Icon=utilities-system-monitor\nTerminal=false\nNoDisplay=true\n", title, program, args);
+	snprintf(
+		text, sizeof(text),
+		"[Desktop Entry]\nType=Application\nName=%s\nComment=Written by tipme start --always\nExec=\"%s\"%s\n"
+		"Icon=utilities-system-monitor\nTerminal=false\nNoDisplay=true\n",
+		title, program, args);
 	return entry_write(person, name, text);
 }
 
@@ -147,10 +153,13 @@ static int agent_enable(const struct cli_person *person)
 	char program[PATH_MAX];
 
 	own_program("tipme-agent", "helper/agent/tipme-agent", program, sizeof(program));
-	int err = agent_everywhere() ? entry_remove(person, AGENT_ENTRY) : entry_add(person, AGENT_ENTRY, "tipme agent", program, "");
+	int err = agent_everywhere() ? entry_remove(person, AGENT_ENTRY)
+				     : entry_add(person, AGENT_ENTRY, "tipme agent", program, "");
 
 	if (err)
-		return cli_fail("start: %s/.config/autostart/" AGENT_ENTRY ": %s: see to that, then start --always again", person->home, strerror(-err));
+		return cli_fail("start: %s/.config/autostart/" AGENT_ENTRY
+				": %s: see to that, then start --always again",
+				person->home, strerror(-err));
 	/* One that runs on this display already is enough: the second one ends. */
 	if ((getenv("DISPLAY") || getenv("WAYLAND_DISPLAY")) && !access(program, X_OK))
 		cli_run_aside((const char *const[]){ program, NULL });
@@ -160,11 +169,17 @@ static int agent_enable(const struct cli_person *person)
 static int agent_disable(const struct cli_person *person)
 {
 	char program[PATH_MAX];
-	int err = agent_everywhere() ? entry_write(person, AGENT_ENTRY, "[Desktop Entry]\nType=Application\nName=tipme agent\nHidden=true\n")
-				     : entry_remove(person, AGENT_ENTRY);
+	int err =
+		agent_everywhere()
+			? entry_write(
+				  person, AGENT_ENTRY,
+				  "[Desktop Entry]\nType=Application\nName=tipme agent\nHidden=true\n")
+			: entry_remove(person, AGENT_ENTRY);
 
 	if (err)
-		return cli_fail("stop: %s/.config/autostart/" AGENT_ENTRY ": %s: see to that, then stop --for-good again", person->home, strerror(-err));
+		return cli_fail("stop: %s/.config/autostart/" AGENT_ENTRY
+				": %s: see to that, then stop --for-good again",
+				person->home, strerror(-err));
 	own_program("tipme-agent", "helper/agent/tipme-agent", program, sizeof(program));
 	cli_processes_end(person->uid, program);
 	return 0;
@@ -180,7 +195,9 @@ static int own_recorder_enable(const struct cli_person *person)
 	int err = entry_add(person, RECORDER_ENTRY, "tipme recorder", tipme, " start");
 
 	if (err)
-		return cli_fail("start: %s/.config/autostart/" RECORDER_ENTRY ": %s: see to that, then start --always again", person->home, strerror(-err));
+		return cli_fail("start: %s/.config/autostart/" RECORDER_ENTRY
+				": %s: see to that, then start --always again",
+				person->home, strerror(-err));
 	if (recorder_runs())
 		return 0;
 	return cli_run_quietly((const char *const[]){ tipme, "start", NULL });
@@ -192,7 +209,9 @@ static int own_recorder_disable(const struct cli_person *person)
 	int err = entry_remove(person, RECORDER_ENTRY);
 
 	if (err)
-		return cli_fail("stop: %s/.config/autostart/" RECORDER_ENTRY ": %s: see to that, then stop --for-good again", person->home, strerror(-err));
+		return cli_fail("stop: %s/.config/autostart/" RECORDER_ENTRY
+				": %s: see to that, then stop --for-good again",
+				person->home, strerror(-err));
 	if (!recorder_runs())
 		return 0;
 	own_program("tipme", "tipme", tipme, sizeof(tipme));
@@ -204,11 +223,13 @@ static int own_recorder_disable(const struct cli_person *person)
 /* systemctl asks for the right itself: on a terminal, or in a window by the desktop's polkit. */
 static int service(const char *verb, const char *how, const char *now)
 {
-	int status = cli_run((const char *const[]){ "systemctl", "--quiet", how, now ? now : SERVICE, now ? SERVICE : NULL, NULL });
+	int status = cli_run((const char *const[]){
+		"systemctl", "--quiet", how, now ? now : SERVICE, now ? SERVICE : NULL, NULL });
 
 	if (status)
 		cli_fail("%s: " SERVICE ": systemctl %s failed (%d): %s", verb, how, status,
-			 geteuid() ? "do it with sudo, or give polkit the right to ask you" : "see systemctl status " SERVICE);
+			 geteuid() ? "do it with sudo, or give polkit the right to ask you"
+				   : "see systemctl status " SERVICE);
 	return status;
 }
 
@@ -221,9 +242,11 @@ static void say_recorded(const struct cli_person *person, bool exact)
 		snprintf(library, sizeof(library), "/var/lib/tipme/%u", (unsigned int)person->uid);
 	else if (tipme_library(person->uid, library, sizeof(library)))
 		return;
-	printf("Recording now, and from each login on: the last 40 seconds, in memory only%s.\n", exact ? "" : ", by samples");
+	printf("Recording now, and from each login on: the last 40 seconds, in memory only%s.\n",
+	       exact ? "" : ", by samples");
 	puts("Recorded is which program ran or waited, and for what; that a key was pressed, never which.");
-	printf("Saved is only what you ask for, by Ctrl+Alt+minus or `tipme snap`, in %s.\n", library);
+	printf("Saved is only what you ask for, by Ctrl+Alt+minus or `tipme snap`, in %s.\n",
+	       library);
 	puts("To end this, now and for good: tipme stop --for-good");
 }
 
@@ -232,13 +255,18 @@ int cli_start_always(void)
 	struct cli_person person;
 
 	if (cli_person_find(&person))
-		return cli_fail("start: user %u: has no entry in the list of users: log in as one who has", (unsigned int)geteuid());
+		return cli_fail(
+			"start: user %u: has no entry in the list of users: log in as one who has",
+			(unsigned int)geteuid());
 	bool exact = systemd_runs();
 
 	if (!exact && !person.uid)
-		return cli_fail("start: no systemd runs here: root has no service to enable: let your init start " TIPME_LIBEXECDIR "/tipmed --owner auto, "
-				"or say it as the user who is to be recorded");
-	if (exact ? service("start", "enable", "--now") : cli_as_person(&person, own_recorder_enable))
+		return cli_fail(
+			"start: no systemd runs here: root has no service to enable: let your init start " TIPME_LIBEXECDIR
+			"/tipmed --owner auto, "
+			"or say it as the user who is to be recorded");
+	if (exact ? service("start", "enable", "--now")
+		  : cli_as_person(&person, own_recorder_enable))
 		return TIPME_EXIT_FAILED;
 	if (person.uid && cli_as_person(&person, agent_enable))
 		return TIPME_EXIT_FAILED;
@@ -251,7 +279,9 @@ int cli_stop_for_good(void)
 	struct cli_person person;
 
 	if (cli_person_find(&person))
-		return cli_fail("stop: user %u: has no entry in the list of users: log in as one who has", (unsigned int)geteuid());
+		return cli_fail(
+			"stop: user %u: has no entry in the list of users: log in as one who has",
+			(unsigned int)geteuid());
 	bool failed = systemd_runs() && service("stop", "disable", "--now");
 
 	if (!systemd_runs() && cli_as_person(&person, own_recorder_disable))
@@ -274,13 +304,17 @@ static int start_by_pkexec(void)
 	if (tree && *tree)
 		snprintf(tipmed, sizeof(tipmed), "%s/helper/daemon/tipmed", tree);
 	snprintf(owner, sizeof(owner), "%u", (unsigned int)geteuid());
-	int status = geteuid() ? cli_run_quietly((const char *const[]){ "pkexec", tipmed, "--owner", owner, NULL }) : CLI_NOT_THERE;
+	int status = geteuid() ? cli_run_quietly((const char *const[]){ "pkexec", tipmed, "--owner",
+									owner, NULL })
+			       : CLI_NOT_THERE;
 
 	/* pkexec's own 127 is a refusal: only where it is missing there is nobody to refuse. */
 	if (status == CLI_NOT_THERE && (!geteuid() || !cli_program_there("pkexec")))
 		return cli_run_quietly((const char *const[]){ tipmed, NULL });
 	if (status)
-		return cli_fail("start: pkexec refused (%d): nobody agreed, or no polkit agent runs in this session: sudo tipme start", status);
+		return cli_fail(
+			"start: pkexec refused (%d): nobody agreed, or no polkit agent runs in this session: sudo tipme start",
+			status);
 	return TIPME_EXIT_DONE;
 }
 
@@ -294,5 +328,7 @@ int cli_start_ask(void)
 		return TIPME_EXIT_FAILED;
 	if (recorder_comes())
 		return TIPME_EXIT_DONE;
-	return cli_fail("start: " SERVICE ": runs, and does not record for you: it does for who sits at the screen: see systemctl status " SERVICE);
+	return cli_fail(
+		"start: " SERVICE
+		": runs, and does not record for you: it does for who sits at the screen: see systemctl status " SERVICE);
 }

@@ -33,7 +33,8 @@ static struct json_object *clean_object(struct json_object *o)
 {
 	struct json_object *copy = json_object_new_object();
 
-	json_object_object_foreach(o, key, value) {
+	json_object_object_foreach(o, key, value)
+	{
 		char *name = clean_text(key, strlen(key));
 
 		if (name)

@@ -26,12 +26,17 @@ int cli_connect(const char *verb)
 	if (fd == -ENOENT || fd == -ECONNREFUSED)
 		cli_fail("%s: no recorder runs here: start it with sudo tipme start", verb);
 	else if (fd == -EACCES)
-		cli_fail("%s: the recorder serves root and its owner: ask them to start it with --allow-uid for you", verb);
+		cli_fail(
+			"%s: the recorder serves root and its owner: ask them to start it with --allow-uid for you",
+			verb);
 	else if (fd == -EPERM)
-		cli_fail("%s: %s: it is a link, or others may write there, or who answers there is neither root nor its owner: nothing was sent: end that program, or name "
-			 "the recorder's folder in TIPME_RUNDIR", verb, tipme_rundir());
+		cli_fail(
+			"%s: %s: it is a link, or others may write there, or who answers there is neither root nor its owner: nothing was sent: end that program, or name "
+			"the recorder's folder in TIPME_RUNDIR",
+			verb, tipme_rundir());
 	else if (fd < 0)
-		cli_fail("%s: %s/" TIPME_SOCKET_NAME ": %s: see tipme doctor", verb, tipme_rundir(), strerror(-fd));
+		cli_fail("%s: %s/" TIPME_SOCKET_NAME ": %s: see tipme doctor", verb, tipme_rundir(),
+			 strerror(-fd));
 	return fd;
 }
 
@@ -60,7 +65,10 @@ int cli_wait(int fd, uint16_t verb, uint32_t *arg, char *to)
 	}
 }
 
-/* The thread that answers is ahead of all others; classes are switched by one that may have to wait. */
+/*
+ * The thread that answers is ahead of all others; classes are switched by one that may have to
+ * wait.
+ */
 #define ANSWER_S 10
 #define SWITCH_S 60
 
@@ -78,8 +86,9 @@ static void say_silent(int fd, const char *name, int seconds)
 	socklen_t len = sizeof(peer);
 
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
-	cli_fail("%s: the recorder (pid %d) has not answered for %d s: it is stopped, or hangs: look at it with ps, or end it with kill -KILL and start another",
-		 name, (int)peer.pid, seconds);
+	cli_fail(
+		"%s: the recorder (pid %d) has not answered for %d s: it is stopped, or hangs: look at it with ps, or end it with kill -KILL and start another",
+		name, (int)peer.pid, seconds);
 }
 
 int cli_ask(int fd, const char *name, uint16_t verb, const char *text, char *to)
@@ -98,7 +107,8 @@ int cli_ask(int fd, const char *name, uint16_t verb, const char *text, char *to)
 	if (err == -EAGAIN)
 		say_silent(fd, name, seconds);
 	else if (err)
-		cli_fail("%s: the recorder did not answer: %s: see tipme status", name, strerror(-err));
+		cli_fail("%s: the recorder did not answer: %s: see tipme status", name,
+			 strerror(-err));
 	else if (refused)
 		cli_fail("%s: %s", name, to);
 	return err ? err : -(int)refused;
@@ -148,7 +158,8 @@ static const char *text_of(struct json_object *o, const char *key)
 {
 	struct json_object *value;
 
-	return json_object_object_get_ex(o, key, &value) && value ? json_object_get_string(value) : "-";
+	return json_object_object_get_ex(o, key, &value) && value ? json_object_get_string(value)
+								  : "-";
 }
 
 static double number_of(struct json_object *o, const char *key)
@@ -183,9 +194,11 @@ static void print_coverage(struct json_object *status)
 	}
 	/* Samples are of all CPUs together. */
 	if (length_of(list) > 1)
-		printf("kept       %.1f to %.1f s on %zu CPUs (asked for: %.0f s)\n", least, most, length_of(list), number_of(status, "window_s"));
+		printf("kept       %.1f to %.1f s on %zu CPUs (asked for: %.0f s)\n", least, most,
+		       length_of(list), number_of(status, "window_s"));
 	else
-		printf("kept       %.1f s (asked for: %.0f s)\n", most, number_of(status, "window_s"));
+		printf("kept       %.1f s (asked for: %.0f s)\n", most,
+		       number_of(status, "window_s"));
 }
 
 /* Their records are there: only the stack is not. */
@@ -199,12 +212,13 @@ static void print_losses(struct json_object *lost, bool stackless, const char *w
 	const char *between = "";
 	double sum = 0;
 
-	json_object_object_foreach(lost, name, value)
-		sum += is_stackless(name) == stackless ? json_object_get_double(value) : 0;
+	json_object_object_foreach(lost, name, value) sum +=
+		is_stackless(name) == stackless ? json_object_get_double(value) : 0;
 	if (stackless && !sum)
 		return;
 	printf("%s%.0f%s (", stackless ? "no stack   " : "lost       ", sum, what);
-	json_object_object_foreach(lost, cause, count) {
+	json_object_object_foreach(lost, cause, count)
+	{
 		if (is_stackless(cause) != stackless)
 			continue;
 		printf("%s%s %s", between, cause, json_object_get_string(count));
@@ -226,8 +240,11 @@ static void print_x_servers(struct json_object *list)
 	for (size_t i = 0; i < length_of(list); i++) {
 		struct json_object *s = json_object_array_get_idx(list, i);
 
-		printf("X server   %s :%s, pid %s%s\n", text_of(s, "name"), text_of(s, "display"), text_of(s, "pid"),
-		       json_object_get_boolean(part_of(s, "connected")) ? "" : ", gone; its last records are kept for a while");
+		printf("X server   %s :%s, pid %s%s\n", text_of(s, "name"), text_of(s, "display"),
+		       text_of(s, "pid"),
+		       json_object_get_boolean(part_of(s, "connected"))
+			       ? ""
+			       : ", gone; its last records are kept for a while");
 	}
 }
 
@@ -236,7 +253,8 @@ static void print_classes(struct json_object *classes)
 	const char *between = "";
 
 	printf("classes    ");
-	json_object_object_foreach(classes, name, on) {
+	json_object_object_foreach(classes, name, on)
+	{
 		printf("%s%s%s", between, json_object_get_boolean(on) ? "" : on ? "-" : "!", name);
 		between = " ";
 	}
@@ -253,12 +271,16 @@ static void print_trigger_thread(struct json_object *thread)
 
 #define SAMPLES_PER_S 99 /* of each CPU, while it is busy */
 
-/* Most records are the scheduler's; how many of each other kind come in a second nobody counts. Samples and new programs cost many times as much. */
+/*
+ * Most records are the scheduler's; how many of each other kind come in a second nobody counts.
+ * Samples and new programs cost many times as much.
+ */
 static void print_other_costs(struct json_object *costs)
 {
 	const char *between = "           others: ", *end = "";
 
-	json_object_object_foreach(costs, name, ns) {
+	json_object_object_foreach(costs, name, ns)
+	{
 		if (!strcmp(name, "sched"))
 			continue;
 		printf("%s%s %s", between, name, json_object_get_string(ns));
@@ -271,8 +293,10 @@ static void print_other_costs(struct json_object *costs)
 /* Half of the rounds of measuring lie between. */
 static void print_quartiles(struct json_object *quartiles)
 {
-	if (json_object_is_type(quartiles, json_type_array) && json_object_array_length(quartiles) == 2)
-		printf(" (%s to %s)", json_object_get_string(json_object_array_get_idx(quartiles, 0)),
+	if (json_object_is_type(quartiles, json_type_array) &&
+	    json_object_array_length(quartiles) == 2)
+		printf(" (%s to %s)",
+		       json_object_get_string(json_object_array_get_idx(quartiles, 0)),
 		       json_object_get_string(json_object_array_get_idx(quartiles, 1)));
 }
 
@@ -280,17 +304,21 @@ static void print_quartiles(struct json_object *quartiles)
 static void print_own_share(struct json_object *status)
 {
 	struct json_object *costs = part_of(status, "record_cost_ns");
-	double cost_ns = number_of(costs, "sched"), samples = number_of(costs, "sample") * SAMPLES_PER_S * (double)length_of(part_of(status, "coverage"));
+	double cost_ns = number_of(costs, "sched"),
+	       samples = number_of(costs, "sample") * SAMPLES_PER_S *
+			 (double)length_of(part_of(status, "coverage"));
 
 	if (cost_ns > 0) {
 		printf("cost       %.0f ns a scheduler record", cost_ns);
 		print_quartiles(part_of(part_of(status, "record_cost_spread_ns"), "sched"));
 		printf(": now about %.2f %% of one CPU", cost_ns * number_of(status, "rate") / 1e7);
-		if (samples > 0 && json_object_get_boolean(part_of(part_of(status, "classes"), "sample")))
+		if (samples > 0 &&
+		    json_object_get_boolean(part_of(part_of(status, "classes"), "sample")))
 			printf(", and up to %.2f %% for samples", samples / 1e7);
 		puts("");
 		print_other_costs(costs);
-		printf("           measured %.0f s ago: on a busier machine twice that is usual\n", number_of(status, "record_cost_age_s"));
+		printf("           measured %.0f s ago: on a busier machine twice that is usual\n",
+		       number_of(status, "record_cost_age_s"));
 	} else if (json_object_get_boolean(part_of(status, "record_cost_measuring"))) {
 		puts("cost       of a record: is being measured");
 	} else {
@@ -300,30 +328,41 @@ static void print_own_share(struct json_object *status)
 
 static void print_status(struct json_object *status)
 {
-	struct json_object *memory = part_of(status, "memory"), *cpu = part_of(status, "cpu"), *limits = part_of(status, "limits");
-	double uptime_s = number_of(status, "uptime_s"), cpu_ms = number_of(cpu, "user_ms") + number_of(cpu, "system_ms");
+	struct json_object *memory = part_of(status, "memory"), *cpu = part_of(status, "cpu"),
+			   *limits = part_of(status, "limits");
+	double uptime_s = number_of(status, "uptime_s"),
+	       cpu_ms = number_of(cpu, "user_ms") + number_of(cpu, "system_ms");
 
-	printf("recording  %s for %.1f s, pid %s\n", text_of(status, "source"), uptime_s, text_of(status, "pid"));
-	printf("records    %.0f, now %.0f a second\n", number_of(status, "records"), number_of(status, "rate"));
+	printf("recording  %s for %.1f s, pid %s\n", text_of(status, "source"), uptime_s,
+	       text_of(status, "pid"));
+	printf("records    %.0f, now %.0f a second\n", number_of(status, "records"),
+	       number_of(status, "rate"));
 	print_coverage(status);
 	print_lost(part_of(status, "lost"));
 	print_classes(part_of(status, "classes"));
 	print_own_share(status);
 	struct json_object *identity = part_of(status, "identity");
 
-	printf("history    %s processes in %.1f MB; those that ended are known for %.0f s\n", text_of(identity, "processes"),
-	       number_of(identity, "bytes") / 1e6, number_of(identity, "ended_kept_s"));
-	printf("memory     %.1f MB: %.1f MB ring, %.1f MB kept for copies\n", number_of(memory, "resident_bytes") / 1e6,
-	       number_of(memory, "pool_bytes") / 1e6, number_of(memory, "copy_bytes") / 1e6);
-	printf("CPU        %.0f ms of our own, %.2f %% of one CPU\n", cpu_ms, uptime_s > 0 ? cpu_ms / uptime_s / 10 : 0);
+	printf("history    %s processes in %.1f MB; those that ended are known for %.0f s\n",
+	       text_of(identity, "processes"), number_of(identity, "bytes") / 1e6,
+	       number_of(identity, "ended_kept_s"));
+	printf("memory     %.1f MB: %.1f MB ring, %.1f MB kept for copies\n",
+	       number_of(memory, "resident_bytes") / 1e6, number_of(memory, "pool_bytes") / 1e6,
+	       number_of(memory, "copy_bytes") / 1e6);
+	printf("CPU        %.0f ms of our own, %.2f %% of one CPU\n", cpu_ms,
+	       uptime_s > 0 ? cpu_ms / uptime_s / 10 : 0);
 	print_x_servers(part_of(status, "x_servers"));
 	print_trigger_thread(part_of(status, "trigger_thread"));
 	if (number_of(status, "auto_ms") > 0)
-		printf("thresholds a snapshot by itself from %.0f ms on\n", number_of(status, "auto_ms"));
-	printf("episodes   %s saved, %s failed; last: %s\n", text_of(status, "episodes"), text_of(status, "failures"), text_of(status, "last_episode"));
-	printf("           %s; library %s\n", text_of(status, "saving"), text_of(status, "library"));
+		printf("thresholds a snapshot by itself from %.0f ms on\n",
+		       number_of(status, "auto_ms"));
+	printf("episodes   %s saved, %s failed; last: %s\n", text_of(status, "episodes"),
+	       text_of(status, "failures"), text_of(status, "last_episode"));
+	printf("           %s; library %s\n", text_of(status, "saving"),
+	       text_of(status, "library"));
 	for (size_t i = 0; i < length_of(limits); i++)
-		printf("limited    %s\n", json_object_get_string(json_object_array_get_idx(limits, i)));
+		printf("limited    %s\n",
+		       json_object_get_string(json_object_array_get_idx(limits, i)));
 }
 
 static int status_no_recorder(bool json)
@@ -353,14 +392,19 @@ int cli_status(const struct tipme_verb_entry *verb, int argc, char **argv)
 	struct json_object *status = cli_answer_parse(buf);
 
 	if (!json_object_is_type(status, json_type_object))
-		return cli_fail("status: the recorder's answer is no JSON: it may be of another version: restart it");
+		return cli_fail(
+			"status: the recorder's answer is no JSON: it may be of another version: restart it");
 	print_status(status);
 	json_object_put(status);
 	return TIPME_EXIT_DONE;
 }
 
-/* The wish in JSON; *json whether that is also wanted as the answer. Returns NULL where it was said what is wrong. */
-static struct json_object *classes_wish(const struct tipme_verb_entry *verb, int argc, char **argv, bool *json)
+/*
+ * The wish in JSON; *json whether that is also wanted as the answer. Returns NULL where it was said
+ * what is wrong.
+ */
+static struct json_object *classes_wish(const struct tipme_verb_entry *verb, int argc, char **argv,
+					bool *json)
 {
 	struct json_object *wish = json_object_new_object();
 
@@ -370,11 +414,14 @@ static struct json_object *classes_wish(const struct tipme_verb_entry *verb, int
 			continue;
 		}
 		if ((argv[i][0] != '+' && argv[i][0] != '-') || !argv[i][1] || argv[i][1] == '-') {
-			cli_fail("classes: %s: begin the name of a class with + or -: tipme classes lists them", argv[i]);
+			cli_fail(
+				"classes: %s: begin the name of a class with + or -: tipme classes lists them",
+				argv[i]);
 			json_object_put(wish);
 			return NULL;
 		}
-		json_object_object_add(wish, argv[i] + 1, json_object_new_boolean(argv[i][0] == '+'));
+		json_object_object_add(wish, argv[i] + 1,
+				       json_object_new_boolean(argv[i][0] == '+'));
 	}
 	return wish;
 }
@@ -387,7 +434,9 @@ int cli_classes(const struct tipme_verb_entry *verb, int argc, char **argv)
 	if (!wish)
 		return TIPME_EXIT_USAGE;
 	int fd = cli_connect(verb->name);
-	int err = fd < 0 ? fd : cli_ask(fd, verb->name, TIPME_VERB_SET, json_object_to_json_string(wish), buf);
+	int err = fd < 0 ? fd
+			 : cli_ask(fd, verb->name, TIPME_VERB_SET, json_object_to_json_string(wish),
+				   buf);
 
 	json_object_put(wish);
 	if (err)

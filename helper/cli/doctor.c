@@ -19,7 +19,8 @@
 
 static const char *const state_names[] = { "ok", "limited", "missing" };
 
-void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *action, const char *format, ...)
+void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *action,
+		const char *format, ...)
 {
 	va_list args;
 
@@ -30,7 +31,8 @@ void doctor_say(struct doctor_finding *finding, enum doctor_state state, const c
 	va_end(args);
 }
 
-static struct json_object *finding_json(const struct doctor_check *check, const struct doctor_finding *f)
+static struct json_object *finding_json(const struct doctor_check *check,
+					const struct doctor_finding *f)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -38,7 +40,8 @@ static struct json_object *finding_json(const struct doctor_check *check, const 
 	json_object_object_add(o, "state", json_object_new_string(state_names[f->state]));
 	json_object_object_add(o, "needed", json_object_new_boolean(check->needed));
 	json_object_object_add(o, "meaning", json_object_new_string(f->meaning));
-	json_object_object_add(o, "action", f->action[0] ? json_object_new_string(f->action) : NULL);
+	json_object_object_add(o, "action",
+			       f->action[0] ? json_object_new_string(f->action) : NULL);
 	return o;
 }
 
@@ -52,14 +55,17 @@ static void finding_print(const struct doctor_check *check, const struct doctor_
 /* Where the summary says that sudo helps, no finding has to say it again. */
 static bool summed_up(const struct doctor_finding *f)
 {
-	return f->state == DOCTOR_OK || !strncmp(f->action, "run it with sudo", strlen("run it with sudo"));
+	return f->state == DOCTOR_OK ||
+	       !strncmp(f->action, "run it with sudo", strlen("run it with sudo"));
 }
 
 /*
- * Returns whether all that is needed is there. Appends all findings to the list if there is one. Else
- * prints those that are as bad as `worst` or worse; if `brief`, without those that are summed up.
+ * Returns whether all that is needed is there. Appends all findings to the list if there is one.
+ * Else prints those that are as bad as `worst` or worse; if `brief`, without those that are summed
+ * up.
  */
-static bool look(const struct doctor_check *checks, struct doctor_session *session, struct json_object *list, enum doctor_state worst, bool brief)
+static bool look(const struct doctor_check *checks, struct doctor_session *session,
+		 struct json_object *list, enum doctor_state worst, bool brief)
 {
 	bool possible = true;
 
@@ -80,41 +86,55 @@ static bool look(const struct doctor_check *checks, struct doctor_session *sessi
 static const char *next_step(const struct doctor_session *session, bool exact, bool possible)
 {
 	if (session->status)
-		return session->hooks ? "when something is slow: Ctrl+Alt+minus, or tipme snap" : "when something is slow: tipme snap";
+		return session->hooks ? "when something is slow: Ctrl+Alt+minus, or tipme snap"
+				      : "when something is slow: tipme snap";
 	if (possible && !exact)
-		return geteuid() ? "sudo tipme doctor, then sudo tipme start (or tipme start, for samples only)" : "tipme start, for samples only; mend what is marked missing above for more";
+		return geteuid()
+			       ? "sudo tipme doctor, then sudo tipme start (or tipme start, for samples only)"
+			       : "tipme start, for samples only; mend what is marked missing above for more";
 	if (possible)
-		return geteuid() ? "tipme start" : "tipme start; then, when something is slow: tipme snap";
-	return geteuid() ? "sudo tipme doctor, then sudo tipme start" : "mend what is marked missing above";
+		return geteuid() ? "tipme start"
+				 : "tipme start; then, when something is slow: tipme snap";
+	return geteuid() ? "sudo tipme doctor, then sudo tipme start"
+			 : "mend what is marked missing above";
 }
 
 static bool recorder_exact(struct json_object *status)
 {
 	struct json_object *source;
 
-	return status && json_object_object_get_ex(status, "source", &source) && strcmp(json_object_get_string(source), "proc_sampled");
+	return status && json_object_object_get_ex(status, "source", &source) &&
+	       strcmp(json_object_get_string(source), "proc_sampled");
 }
 
 static const char *source_words(bool exact, bool possible)
 {
-	return exact ? "the kernel itself" : possible ? "the kernel, by samples of /proc (run as root for more)" : "no kernel source";
+	return exact	  ? "the kernel itself"
+	       : possible ? "the kernel, by samples of /proc (run as root for more)"
+			  : "no kernel source";
 }
 
-static void report_json(struct json_object *list, bool exact, bool possible, const struct doctor_session *session)
+static void report_json(struct json_object *list, bool exact, bool possible,
+			const struct doctor_session *session)
 {
 	struct json_object *top = json_object_new_object();
 
 	json_object_object_add(top, "recording_possible", json_object_new_boolean(possible));
 	json_object_object_add(top, "sampled_only", json_object_new_boolean(possible && !exact));
-	json_object_object_add(top, "recorder_running", json_object_new_boolean(session->status != NULL));
+	json_object_object_add(top, "recorder_running",
+			       json_object_new_boolean(session->status != NULL));
 	json_object_object_add(top, "hooks", json_object_new_boolean(session->hooks));
 	json_object_object_add(top, "checks", list);
-	json_object_object_add(top, "next", json_object_new_string(next_step(session, exact, possible)));
-	puts(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_object_add(top, "next",
+			       json_object_new_string(next_step(session, exact, possible)));
+	puts(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY |
+							 JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(top);
 }
 
-/* The first line of the short form: what is recorded for who asks, and whether root would get more. */
+/*
+ * The first line of the short form: what is recorded for who asks, and whether root would get more.
+ */
 static void say_summary(const struct doctor_session *session, bool exact, bool possible)
 {
 	if (session->status)
@@ -122,7 +142,8 @@ static void say_summary(const struct doctor_session *session, bool exact, bool p
 	else if (exact)
 		puts("You: exact.");
 	else if (possible)
-		printf("You: samples only.%s\n", geteuid() ? " With sudo: exact, where the kernel permits." : "");
+		printf("You: samples only.%s\n",
+		       geteuid() ? " With sudo: exact, where the kernel permits." : "");
 	else
 		puts("You: nothing can be recorded.");
 }
@@ -142,7 +163,8 @@ int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 	bool sums_up = !json && !brief && !all;
 	enum doctor_state worst = brief ? DOCTOR_MISSING : DOCTOR_OK;
 	/* Before the details, by another look at the machine, which disturbs nothing. */
-	bool exact = look(doctor_machine_checks, &session, list, sums_up ? DOCTOR_NONE : worst, false);
+	bool exact =
+		look(doctor_machine_checks, &session, list, sums_up ? DOCTOR_NONE : worst, false);
 	/* What anybody may see; without /proc there is nothing at all. */
 	bool possible = exact || !access("/proc/self/schedstat", R_OK);
 
@@ -154,12 +176,17 @@ int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 	/* Somebody with more rights than we may have started it. */
 	possible = possible || session.status;
 	if (brief)
-		printf("Sources here: %s; %s.\n", source_words(session.status ? session.exact_recorder : exact, possible),
-		       session.hooks ? "the X server, by its hooks" : session.observed ? "the X server, as a client sees it" : "no X server with hooks");
+		printf("Sources here: %s; %s.\n",
+		       source_words(session.status ? session.exact_recorder : exact, possible),
+		       session.hooks	  ? "the X server, by its hooks"
+		       : session.observed ? "the X server, as a client sees it"
+					  : "no X server with hooks");
 	if (json)
 		report_json(list, exact, possible, &session);
 	else
-		printf("%sRecording is %s here. Next: %s\n", brief ? "" : "\n", possible ? "possible" : "not possible", next_step(&session, exact, possible));
+		printf("%sRecording is %s here. Next: %s\n", brief ? "" : "\n",
+		       possible ? "possible" : "not possible",
+		       next_step(&session, exact, possible));
 	if (sums_up)
 		puts("Each check: tipme doctor -v");
 	json_object_put(session.status);

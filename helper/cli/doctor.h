@@ -31,7 +31,7 @@ struct doctor_check {
 extern const struct doctor_check doctor_machine_checks[]; /* a check without a name ends them */
 extern const struct doctor_check doctor_session_checks[];
 
-void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *action, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *action,
+		const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -25,7 +25,9 @@ static void look_recorder(struct doctor_session *session, struct doctor_finding 
 	if (session->status)
 		doctor_say(f, DOCTOR_OK, "", "a recorder runs and answers");
 	else
-		doctor_say(f, DOCTOR_LIMITED, "sudo tipme start", "no recorder runs here, or it does not serve you: nothing is recorded for you now");
+		doctor_say(
+			f, DOCTOR_LIMITED, "sudo tipme start",
+			"no recorder runs here, or it does not serve you: nothing is recorded for you now");
 }
 
 static bool have(unsigned int capability)
@@ -33,39 +35,47 @@ static bool have(unsigned int capability)
 	return capng_have_capability(CAPNG_EFFECTIVE, capability) == 1;
 }
 
-static void look_capability(const struct doctor_session *session, struct doctor_finding *f, unsigned int capability, enum doctor_state without, const char *cost)
+static void look_capability(const struct doctor_session *session, struct doctor_finding *f,
+			    unsigned int capability, enum doctor_state without, const char *cost)
 {
 	if (have(capability))
 		doctor_say(f, DOCTOR_OK, "", "held");
 	else if (session->exact_recorder)
-		doctor_say(f, DOCTOR_OK, "", "not held by you; the recorder that runs was started with what it needs");
+		doctor_say(
+			f, DOCTOR_OK, "",
+			"not held by you; the recorder that runs was started with what it needs");
 	else
 		doctor_say(f, without, "run it with sudo", "not held: %s", cost);
 }
 
 static void look_bpf_capability(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(session, f, CAP_BPF, DOCTOR_MISSING, "the tracing programs cannot be loaded");
+	look_capability(session, f, CAP_BPF, DOCTOR_MISSING,
+			"the tracing programs cannot be loaded");
 }
 
 static void look_perfmon(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(session, f, CAP_PERFMON, DOCTOR_MISSING, "the tracing programs cannot be attached");
+	look_capability(session, f, CAP_PERFMON, DOCTOR_MISSING,
+			"the tracing programs cannot be attached");
 }
 
 static void look_syslog(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(session, f, CAP_SYSLOG, DOCTOR_LIMITED, "kernel functions in stacks may have no names");
+	look_capability(session, f, CAP_SYSLOG, DOCTOR_LIMITED,
+			"kernel functions in stacks may have no names");
 }
 
 static void look_ipc_lock(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(session, f, CAP_IPC_LOCK, DOCTOR_LIMITED, "the recorder may be swapped out under the load that it records");
+	look_capability(session, f, CAP_IPC_LOCK, DOCTOR_LIMITED,
+			"the recorder may be swapped out under the load that it records");
 }
 
 static void look_nice(struct doctor_session *session, struct doctor_finding *f)
 {
-	look_capability(session, f, CAP_SYS_NICE, DOCTOR_LIMITED, "under load the copy may come late");
+	look_capability(session, f, CAP_SYS_NICE, DOCTOR_LIMITED,
+			"under load the copy may come late");
 }
 
 static void look_kernel(struct doctor_session *session, struct doctor_finding *f)
@@ -76,9 +86,11 @@ static void look_kernel(struct doctor_session *session, struct doctor_finding *f
 	uname(&name);
 	sscanf(name.release, "%u.%u", &major, &minor);
 	if (strcmp(name.machine, "x86_64"))
-		doctor_say(f, DOCTOR_MISSING, "use an x86-64 machine", "%s: tipme records on x86-64 only, for now", name.machine);
+		doctor_say(f, DOCTOR_MISSING, "use an x86-64 machine",
+			   "%s: tipme records on x86-64 only, for now", name.machine);
 	else if (major < 6 || (major == 6 && !minor))
-		doctor_say(f, DOCTOR_LIMITED, "a kernel from 6.1 on", "Linux %s: older than what is tested (6.1)", name.release);
+		doctor_say(f, DOCTOR_LIMITED, "a kernel from 6.1 on",
+			   "Linux %s: older than what is tested (6.1)", name.release);
 	else
 		doctor_say(f, DOCTOR_OK, "", "Linux %s", name.release);
 }
@@ -88,8 +100,10 @@ static void look_btf(struct doctor_session *session, struct doctor_finding *f)
 	if (!access("/sys/kernel/btf/vmlinux", R_OK))
 		doctor_say(f, DOCTOR_OK, "", "the kernel describes its own types");
 	else
-		doctor_say(f, DOCTOR_MISSING, "a distribution's kernel has it; a kernel of your own needs CONFIG_DEBUG_INFO_BTF=y",
-			   "no /sys/kernel/btf/vmlinux: the tracing programs cannot find their way in this kernel");
+		doctor_say(
+			f, DOCTOR_MISSING,
+			"a distribution's kernel has it; a kernel of your own needs CONFIG_DEBUG_INFO_BTF=y",
+			"no /sys/kernel/btf/vmlinux: the tracing programs cannot find their way in this kernel");
 }
 
 static void look_lockdown(struct doctor_session *session, struct doctor_finding *f)
@@ -98,9 +112,11 @@ static void look_lockdown(struct doctor_session *session, struct doctor_finding 
 
 	tipme_file_line("/sys/kernel/security/lockdown", line, sizeof(line));
 	if (strstr(line, "[confidentiality]"))
-		doctor_say(f, DOCTOR_MISSING, "boot with lockdown=integrity", "confidentiality: no program may read kernel memory, ours included");
+		doctor_say(f, DOCTOR_MISSING, "boot with lockdown=integrity",
+			   "confidentiality: no program may read kernel memory, ours included");
 	else if (strstr(line, "[integrity]"))
-		doctor_say(f, DOCTOR_OK, "", "integrity: tracing programs may run (kernel modules must be signed)");
+		doctor_say(f, DOCTOR_OK, "",
+			   "integrity: tracing programs may run (kernel modules must be signed)");
 	else
 		doctor_say(f, DOCTOR_OK, "", "none");
 }
@@ -109,23 +125,33 @@ static void look_lockdown(struct doctor_session *session, struct doctor_finding 
 static void look_module(struct doctor_session *session, struct doctor_finding *f)
 {
 	if (!access("/dev/tipme", F_OK))
-		doctor_say(f, DOCTOR_OK, "", "tipme.ko is loaded: it records, and takes hot-keys on text consoles");
+		doctor_say(f, DOCTOR_OK, "",
+			   "tipme.ko is loaded: it records, and takes hot-keys on text consoles");
 	else
-		doctor_say(f, DOCTOR_OK, "", "tipme.ko is not loaded: tracing programs record instead (no input devices, no hot-keys on text consoles)");
+		doctor_say(
+			f, DOCTOR_OK, "",
+			"tipme.ko is not loaded: tracing programs record instead (no input devices, no hot-keys on text consoles)");
 }
 
 /* The same: all is recorded in either case. */
 static void look_user(struct doctor_session *session, struct doctor_finding *f)
 {
 	if (getpwnam(TIPME_SYSTEM_USER))
-		doctor_say(f, DOCTOR_OK, "", "a recorder that root starts becomes the system user " TIPME_SYSTEM_USER);
+		doctor_say(
+			f, DOCTOR_OK, "",
+			"a recorder that root starts becomes the system user " TIPME_SYSTEM_USER);
 	else
-		doctor_say(f, DOCTOR_OK, "", "no system user " TIPME_SYSTEM_USER " (systemd-sysusers makes it): a recorder that root starts stays user 0, without root's capabilities");
+		doctor_say(
+			f, DOCTOR_OK, "",
+			"no system user " TIPME_SYSTEM_USER
+			" (systemd-sysusers makes it): a recorder that root starts stays user 0, without root's capabilities");
 }
 
 static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
 {
-	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1 };
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1
+	};
 	int fd = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
 	int err = errno;
 
@@ -138,7 +164,9 @@ static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
 	else if (err == EPERM && !have(CAP_BPF))
 		doctor_say(f, DOCTOR_MISSING, "run it with sudo", "not permitted without CAP_BPF");
 	else
-		doctor_say(f, DOCTOR_MISSING, err == EPERM ? "run it outside of the container" : "a kernel with CONFIG_BPF_SYSCALL=y",
+		doctor_say(f, DOCTOR_MISSING,
+			   err == EPERM ? "run it outside of the container"
+					: "a kernel with CONFIG_BPF_SYSCALL=y",
 			   "bpf(2) is refused: %s", strerror(err));
 }
 
@@ -147,7 +175,8 @@ static const char *told_no_counters(const struct doctor_session *session)
 {
 	struct json_object *limits;
 
-	if (!json_object_object_get_ex(session->status, "limits", &limits) || !json_object_is_type(limits, json_type_array))
+	if (!json_object_object_get_ex(session->status, "limits", &limits) ||
+	    !json_object_is_type(limits, json_type_array))
 		return NULL;
 	for (size_t i = 0; i < json_object_array_length(limits); i++) {
 		const char *text = json_object_get_string(json_object_array_get_idx(limits, i));
@@ -161,9 +190,14 @@ static const char *told_no_counters(const struct doctor_session *session)
 /* The same that the recorder opens on each CPU. */
 static void look_counters(struct doctor_session *session, struct doctor_finding *f)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_PAGE_FAULTS_MAJ, .disabled = 1 };
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+					.disabled = 1 };
 	const char *told = session->exact_recorder ? told_no_counters(session) : NULL;
-	int fd = told || session->exact_recorder ? -1 : (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = told || session->exact_recorder ? -1
+						 : (int)syscall(SYS_perf_event_open, &attr, -1, 0,
+								-1, PERF_FLAG_FD_CLOEXEC);
 	int err = errno;
 
 	if (fd >= 0)
@@ -175,8 +209,13 @@ static void look_counters(struct doctor_session *session, struct doctor_finding 
 	else if (fd >= 0)
 		doctor_say(f, DOCTOR_OK, "", "samples and page faults can be counted");
 	else
-		doctor_say(f, DOCTOR_LIMITED, geteuid() ? "run it with sudo, or sysctl kernel.perf_event_paranoid=2 beside CAP_PERFMON" : "run it where no filter forbids perf_event_open (containers do)",
-			   "no samples, no page faults that read: counting is refused (%s)", strerror(err));
+		doctor_say(
+			f, DOCTOR_LIMITED,
+			geteuid()
+				? "run it with sudo, or sysctl kernel.perf_event_paranoid=2 beside CAP_PERFMON"
+				: "run it where no filter forbids perf_event_open (containers do)",
+			"no samples, no page faults that read: counting is refused (%s)",
+			strerror(err));
 }
 
 static void look_symbols(struct doctor_session *session, struct doctor_finding *f)
@@ -185,9 +224,11 @@ static void look_symbols(struct doctor_session *session, struct doctor_finding *
 
 	tipme_file_line("/proc/sys/kernel/kptr_restrict", line, sizeof(line));
 	if (line[0] == '2')
-		doctor_say(f, DOCTOR_LIMITED, "sysctl kernel.kptr_restrict=1", "kptr_restrict is 2: kernel functions have no names, even for root");
+		doctor_say(f, DOCTOR_LIMITED, "sysctl kernel.kptr_restrict=1",
+			   "kptr_restrict is 2: kernel functions have no names, even for root");
 	else if (line[0] == '1' && !have(CAP_SYSLOG))
-		doctor_say(f, DOCTOR_LIMITED, "run it with sudo", "kptr_restrict is 1: kernel functions have names for root only");
+		doctor_say(f, DOCTOR_LIMITED, "run it with sudo",
+			   "kptr_restrict is 1: kernel functions have names for root only");
 	else
 		doctor_say(f, DOCTOR_OK, "", "kernel functions have names");
 }
@@ -213,9 +254,13 @@ static void look_realtime(struct doctor_session *session, struct doctor_finding 
 	if (!err)
 		doctor_say(f, DOCTOR_OK, "", "threads may be real-time");
 	else if (have(CAP_SYS_NICE))
-		doctor_say(f, DOCTOR_LIMITED, "", "refused here (%s), usually for want of real-time run time in our cgroup: tipme start makes one that has it, if it may", strerror(err));
+		doctor_say(
+			f, DOCTOR_LIMITED, "",
+			"refused here (%s), usually for want of real-time run time in our cgroup: tipme start makes one that has it, if it may",
+			strerror(err));
 	else
-		doctor_say(f, DOCTOR_LIMITED, "run it with sudo", "refused (%s): under load the copy may come late", strerror(err));
+		doctor_say(f, DOCTOR_LIMITED, "run it with sudo",
+			   "refused (%s): under load the copy may come late", strerror(err));
 }
 
 const struct doctor_check doctor_machine_checks[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the session permits. The X server is only connected to, not spoken to: a server that hangs, the very
- * case we are here for, must not hang us.
+ * What the session permits. The X server is only connected to, not spoken to: a server that hangs,
+ * the very case we are here for, must not hang us.
  */
 #include "config.h"
 
@@ -39,10 +39,13 @@ static long display_number(const char *display)
 static int display_connect(long number, bool abstract)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int n = snprintf(addr.sun_path + abstract, sizeof(addr.sun_path) - 1, "/tmp/.X11-unix/X%ld", number);
+	int n = snprintf(addr.sun_path + abstract, sizeof(addr.sun_path) - 1, "/tmp/.X11-unix/X%ld",
+			 number);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (fd >= 0 && !connect(fd, (struct sockaddr *)&addr, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + abstract)))
+	if (fd >= 0 &&
+	    !connect(fd, (struct sockaddr *)&addr,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + abstract)))
 		return fd;
 	n = -errno;
 	if (fd >= 0)
@@ -63,12 +66,15 @@ static const char *server_source(struct json_object *status, pid_t pid)
 {
 	struct json_object *list, *value, *source;
 
-	if (!status || !json_object_object_get_ex(status, "x_servers", &list) || !json_object_is_type(list, json_type_array))
+	if (!status || !json_object_object_get_ex(status, "x_servers", &list) ||
+	    !json_object_is_type(list, json_type_array))
 		return NULL;
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *server = json_object_array_get_idx(list, i);
 
-		if (json_object_object_get_ex(server, "pid", &value) && json_object_get_int(value) == pid && json_object_object_get_ex(server, "source", &source))
+		if (json_object_object_get_ex(server, "pid", &value) &&
+		    json_object_get_int(value) == pid &&
+		    json_object_object_get_ex(server, "source", &source))
 			return json_object_get_string(source);
 	}
 	return NULL;
@@ -90,7 +96,8 @@ static bool server_maps_hooks(pid_t pid)
 	return found;
 }
 
-static void look_server(struct doctor_session *session, struct doctor_finding *f, const char *display, int fd)
+static void look_server(struct doctor_session *session, struct doctor_finding *f,
+			const char *display, int fd)
 {
 	pid_t pid = server_pid(fd);
 	const char *source = server_source(session->status, pid);
@@ -99,15 +106,27 @@ static void look_server(struct doctor_session *session, struct doctor_finding *f
 	session->hooks = joined || server_maps_hooks(pid);
 	session->observed = source && !session->hooks;
 	if (session->observed)
-		doctor_say(f, DOCTOR_LIMITED, "for exact times: Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks",
-			   "%.32s: X server %d has no hooks; tipme-x-observer tells of it, as a client can see it: times in ms, stages inferred, a compositor's frames unseen", display, (int)pid);
+		doctor_say(
+			f, DOCTOR_LIMITED,
+			"for exact times: Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks",
+			"%.32s: X server %d has no hooks; tipme-x-observer tells of it, as a client can see it: times in ms, stages inferred, a compositor's frames unseen",
+			display, (int)pid);
 	else if (joined)
-		doctor_say(f, DOCTOR_OK, "", "%.32s: X server %d shares its records with the recorder: presses, answers and a compositor's frames are exact", display, (int)pid);
+		doctor_say(
+			f, DOCTOR_OK, "",
+			"%.32s: X server %d shares its records with the recorder: presses, answers and a compositor's frames are exact",
+			display, (int)pid);
 	else if (session->hooks)
-		doctor_say(f, DOCTOR_OK, session->status ? "" : "sudo tipme start", "%.32s: X server %d has hooks, and joins a recorder that serves it within a second", display, (int)pid);
+		doctor_say(
+			f, DOCTOR_OK, session->status ? "" : "sudo tipme start",
+			"%.32s: X server %d has hooks, and joins a recorder that serves it within a second",
+			display, (int)pid);
 	else
-		doctor_say(f, DOCTOR_LIMITED, "Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks",
-			   "%.32s: no hooks seen in X server %d: scheduling is recorded, but not which key press led to which picture", display, (int)pid);
+		doctor_say(
+			f, DOCTOR_LIMITED,
+			"Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks",
+			"%.32s: no hooks seen in X server %d: scheduling is recorded, but not which key press led to which picture",
+			display, (int)pid);
 }
 
 static bool is_wayland(void)
@@ -127,12 +146,15 @@ static void look_display(struct doctor_session *session, struct doctor_finding *
 		return;
 	}
 	if (!display || !*display) {
-		doctor_say(f, DOCTOR_LIMITED, "run it inside the session", "DISPLAY is not set: no X server to look at");
+		doctor_say(f, DOCTOR_LIMITED, "run it inside the session",
+			   "DISPLAY is not set: no X server to look at");
 		return;
 	}
 	if (number < 0) {
-		doctor_say(f, DOCTOR_LIMITED, "run it on the machine of the screen", "DISPLAY is %.64s: %s", display,
-			   number == -1 ? "a server of another machine cannot be recorded" : "not the name of a display");
+		doctor_say(f, DOCTOR_LIMITED, "run it on the machine of the screen",
+			   "DISPLAY is %.64s: %s", display,
+			   number == -1 ? "a server of another machine cannot be recorded"
+					: "not the name of a display");
 		return;
 	}
 	int fd = display_connect(number, true);
@@ -140,9 +162,12 @@ static void look_display(struct doctor_session *session, struct doctor_finding *
 	if (fd < 0)
 		fd = display_connect(number, false);
 	if (fd == -EAGAIN)
-		doctor_say(f, DOCTOR_LIMITED, "tipme snap, if it hangs now", "%.64s: the server takes no more connections: it hangs, or is very busy", display);
+		doctor_say(f, DOCTOR_LIMITED, "tipme snap, if it hangs now",
+			   "%.64s: the server takes no more connections: it hangs, or is very busy",
+			   display);
 	else if (fd < 0)
-		doctor_say(f, DOCTOR_LIMITED, "start it, or correct DISPLAY", "%.64s: no server answers there: %s", display, strerror(-fd));
+		doctor_say(f, DOCTOR_LIMITED, "start it, or correct DISPLAY",
+			   "%.64s: no server answers there: %s", display, strerror(-fd));
 	if (fd < 0)
 		return;
 	look_server(session, f, display, fd);
@@ -152,7 +177,8 @@ static void look_display(struct doctor_session *session, struct doctor_finding *
 /* A name may be a link to what is gone. */
 static bool has_library(void)
 {
-	static const char *const pattern[] = { "/usr/lib*/libwayland-server.so.0", "/usr/lib/*/libwayland-server.so.0" };
+	static const char *const pattern[] = { "/usr/lib*/libwayland-server.so.0",
+					       "/usr/lib/*/libwayland-server.so.0" };
 	bool has = false;
 
 	for (size_t i = 0; i < sizeof(pattern) / sizeof(*pattern); i++) {
@@ -167,17 +193,27 @@ static bool has_library(void)
 	return has;
 }
 
-/* What a compositor sends and takes is recorded by probes in its library, where the kernel has such. */
+/*
+ * What a compositor sends and takes is recorded by probes in its library, where the kernel has
+ * such.
+ */
 static void look_wayland(struct doctor_finding *f)
 {
 	bool library = has_library();
 
 	if (access("/sys/bus/event_source/devices/uprobe", F_OK))
-		doctor_say(f, DOCTOR_LIMITED, "a kernel with CONFIG_UPROBE_EVENTS, as Debian's are", "Wayland: scheduling is recorded; this kernel has no probes, so not which press was slow");
+		doctor_say(
+			f, DOCTOR_LIMITED, "a kernel with CONFIG_UPROBE_EVENTS, as Debian's are",
+			"Wayland: scheduling is recorded; this kernel has no probes, so not which press was slow");
 	else if (!library)
-		doctor_say(f, DOCTOR_LIMITED, "tipme start --wayland-library FILE, where it is another file", "Wayland: scheduling is recorded; no libwayland-server is known here, so not which press was slow");
+		doctor_say(
+			f, DOCTOR_LIMITED,
+			"tipme start --wayland-library FILE, where it is another file",
+			"Wayland: scheduling is recorded; no libwayland-server is known here, so not which press was slow");
 	else
-		doctor_say(f, DOCTOR_OK, "", "Wayland: exact from the compositor's delivery to the picture that it used; inferred: when the key came; not seen: the panel");
+		doctor_say(
+			f, DOCTOR_OK, "",
+			"Wayland: exact from the compositor's delivery to the picture that it used; inferred: when the key came; not seen: the panel");
 }
 
 static void look_type(struct doctor_session *session, struct doctor_finding *f)
@@ -189,10 +225,14 @@ static void look_type(struct doctor_session *session, struct doctor_finding *f)
 	else if (display && *display)
 		doctor_say(f, DOCTOR_OK, "", "X");
 	else
-		doctor_say(f, DOCTOR_LIMITED, "", "no desktop session: scheduling is recorded all the same");
+		doctor_say(f, DOCTOR_LIMITED, "",
+			   "no desktop session: scheduling is recorded all the same");
 }
 
-/* How each desktop binds a command to a key; what is not known here has a place for it in its settings. */
+/*
+ * How each desktop binds a command to a key; what is not known here has a place for it in its
+ * settings.
+ */
 static const struct {
 	const char *desktop, *how;
 } shortcuts[] = {
@@ -225,12 +265,16 @@ static int status_number(struct json_object *part, const char *name)
 	return json_object_object_get_ex(part, name, &value) ? json_object_get_int(value) : 0;
 }
 
-/* A process that watches for episodes, and with that the hot-key in some session of this user; 0: none. */
+/*
+ * A process that watches for episodes, and with that the hot-key in some session of this user; 0:
+ * none.
+ */
 static int agent_pid(struct json_object *status)
 {
 	struct json_object *list;
 
-	if (!status || !json_object_object_get_ex(status, "agents", &list) || !json_object_is_type(list, json_type_array) || !json_object_array_length(list))
+	if (!status || !json_object_object_get_ex(status, "agents", &list) ||
+	    !json_object_is_type(list, json_type_array) || !json_object_array_length(list))
 		return 0;
 	return json_object_get_int(json_object_array_get_idx(list, 0));
 }
@@ -238,18 +282,30 @@ static int agent_pid(struct json_object *status)
 static void look_hotkey(struct doctor_session *session, struct doctor_finding *f)
 {
 	struct json_object *hotkey = NULL, *chord = NULL;
-	bool told = session->status && json_object_object_get_ex(session->status, "hotkey", &hotkey) && json_object_object_get_ex(hotkey, "chord", &chord);
+	bool told = session->status &&
+		    json_object_object_get_ex(session->status, "hotkey", &hotkey) &&
+		    json_object_object_get_ex(hotkey, "chord", &chord);
 	int keyboards = told ? status_number(hotkey, "keyboards") : 0;
 
 	if (session->hooks)
-		doctor_say(f, DOCTOR_OK, "", "Ctrl+Alt+minus, seen by the X server itself, even while a program holds the keyboard");
+		doctor_say(
+			f, DOCTOR_OK, "",
+			"Ctrl+Alt+minus, seen by the X server itself, even while a program holds the keyboard");
 	else if (agent_pid(session->status))
-		doctor_say(f, DOCTOR_OK, "", "taken by tipme-agent (pid %d) in its session; try it there: tipme-agent --test-hotkey", agent_pid(session->status));
+		doctor_say(
+			f, DOCTOR_OK, "",
+			"taken by tipme-agent (pid %d) in its session; try it there: tipme-agent --test-hotkey",
+			agent_pid(session->status));
 	else if (keyboards)
-		doctor_say(f, DOCTOR_OK, "", "%.63s, read by the recorder from %d keyboard%s: on the console, under Wayland, and while the screen hangs",
-			   json_object_get_string(chord), keyboards, keyboards == 1 ? "" : "s");
+		doctor_say(
+			f, DOCTOR_OK, "",
+			"%.63s, read by the recorder from %d keyboard%s: on the console, under Wayland, and while the screen hangs",
+			json_object_get_string(chord), keyboards, keyboards == 1 ? "" : "s");
 	else if (told && status_number(hotkey, "refused"))
-		doctor_say(f, DOCTOR_LIMITED, shortcut_how(), "%s The recorder may not read the keyboards, and neither hooks nor an agent are in this session", TIPME_WORDS_HOTKEY_NONE);
+		doctor_say(
+			f, DOCTOR_LIMITED, shortcut_how(),
+			"%s The recorder may not read the keyboards, and neither hooks nor an agent are in this session",
+			TIPME_WORDS_HOTKEY_NONE);
 	else
 		doctor_say(f, DOCTOR_LIMITED, shortcut_how(), "%s", TIPME_WORDS_HOTKEY_NONE);
 }

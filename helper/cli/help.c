@@ -18,7 +18,8 @@ static const char *const groups[TIPME_GROUPS] = {
 void cli_help(FILE *to, const struct tipme_verb_entry *verbs)
 {
 	fputs("usage: tipme VERB [options]\n"
-	      "A flight recorder for the desktop: who made that key press slow?\n", to);
+	      "A flight recorder for the desktop: who made that key press slow?\n",
+	      to);
 	for (unsigned int group = 0; group < TIPME_GROUPS; group++) {
 		fprintf(to, "\n%s\n", groups[group]);
 		for (const struct tipme_verb_entry *v = verbs; v->name; v++)
@@ -27,7 +28,8 @@ void cli_help(FILE *to, const struct tipme_verb_entry *verbs)
 	}
 	fputs("\n" TIPME_WORDS_USUALLY "\n" TIPME_WORDS_UNUSUAL "\n"
 	      "\nEach verb: --help. Examples:\n"
-	      "  sudo tipme start\n  tipme snap -m 'it hung'\n  tipme diagnose last\n", to);
+	      "  sudo tipme start\n  tipme snap -m 'it hung'\n  tipme diagnose last\n",
+	      to);
 }
 
 #define WORD_MAX 15 /* no verb is longer */
@@ -39,9 +41,9 @@ static unsigned int least(unsigned int a, unsigned int b)
 }
 
 /*
- * How many letters were left out, put in, mistaken, or swapped with their neighbour: the distance of
- * Damerau (Communications of the ACM 7(3), 1964), restricted to swaps of letters that stay beside
- * each other. Words longer than WORD_MAX are never close.
+ * How many letters were left out, put in, mistaken, or swapped with their neighbour: the distance
+ * of Damerau (Communications of the ACM 7(3), 1964), restricted to swaps of letters that stay
+ * beside each other. Words longer than WORD_MAX are never close.
  */
 static unsigned int distance(const char *a, const char *b)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verbs that are programs of their own: those of the build tree when run from there, else the installed ones. */
+/*
+ * Verbs that are programs of their own: those of the build tree when run from there, else the
+ * installed ones.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -21,11 +24,13 @@ static const struct {
 	bool reads_library;
 } programs[] = {
 	{ "tipmed", "TIPME_BUILDDIR", "helper/daemon/tipmed", NULL, false, false },
-	{ "tipme-postmortem", "TIPME_SRCDIR", "postmortem/bin/tipme-postmortem", "perl", true, true },
+	{ "tipme-postmortem", "TIPME_SRCDIR", "postmortem/bin/tipme-postmortem", "perl", true,
+	  true },
 	{ "tipme-bench", "TIPME_BUILDDIR", "helper/measure/tipme-bench", NULL, false, false },
 	{ "tipme-benchmarks", "TIPME_SRCDIR", "helper/bench/tipme-benchmarks", NULL, false, false },
 	{ "tipme-latency", "TIPME_BUILDDIR", "helper/measure/tipme-latency", NULL, false, false },
-	{ "tipme-idle-loop", "TIPME_BUILDDIR", "helper/profile/tipme-idle-loop", NULL, false, false },
+	{ "tipme-idle-loop", "TIPME_BUILDDIR", "helper/profile/tipme-idle-loop", NULL, false,
+	  false },
 	{ "tipme-profile", "TIPME_BUILDDIR", "helper/profile/tipme-profile", NULL, false, false },
 	{ "tipme-gui", "TIPME_BUILDDIR", "gui/tipme-gui", NULL, false, true },
 	{ "tipme-demo", "TIPME_SRCDIR", "helper/demo/tipme-demo", NULL, false, false },
@@ -53,13 +58,17 @@ static void locate(int which, char *path, size_t cap)
 
 static int missing(const char *verb, const char *path)
 {
-	return cli_fail("%s: %s: %s: install all of tipme, or look at what configure left out", verb, path, strerror(errno));
+	return cli_fail("%s: %s: %s: install all of tipme, or look at what configure left out",
+			verb, path, strerror(errno));
 }
 
 /* A recorder that hangs must not keep anybody from what it has saved. */
 #define STATUS_PATIENCE_S 2
 
-/* Where a recorder runs with another library than that of who asks, its episodes are meant, if they may be read. */
+/*
+ * Where a recorder runs with another library than that of who asks, its episodes are meant, if they
+ * may be read.
+ */
 static void library_follow(void)
 {
 	const char *named = getenv("TIPME_LIBRARY");
@@ -67,10 +76,14 @@ static void library_follow(void)
 	if (named && *named)
 		return;
 	struct json_object *status = cli_recorder_status(STATUS_PATIENCE_S), *value;
-	const char *library = json_object_object_get_ex(status, "library", &value) ? json_object_get_string(value) : NULL;
+	const char *library = json_object_object_get_ex(status, "library", &value)
+				      ? json_object_get_string(value)
+				      : NULL;
 	char own[PATH_MAX];
 
-	if (library && *library == '/' && (tipme_library(geteuid(), own, sizeof(own)) || strcmp(own, library)) && !access(library, R_OK | X_OK))
+	if (library && *library == '/' &&
+	    (tipme_library(geteuid(), own, sizeof(own)) || strcmp(own, library)) &&
+	    !access(library, R_OK | X_OK))
 		setenv("TIPME_LIBRARY", library, 1);
 	json_object_put(status);
 }
@@ -104,7 +117,8 @@ int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv)
 }
 
 /* Runs another program of this verb where its first word is one of `words`, which end with NULL. */
-static int program_by_word(const struct tipme_verb_entry *verb, int argc, char **argv, const char *const words[], const char *program)
+static int program_by_word(const struct tipme_verb_entry *verb, int argc, char **argv,
+			   const char *const words[], const char *program)
 {
 	struct tipme_verb_entry entry = *verb;
 
@@ -114,11 +128,15 @@ static int program_by_word(const struct tipme_verb_entry *verb, int argc, char *
 	return cli_program(&entry, argc, argv);
 }
 
-/* What follows from a result that is there is computed by the post-mortem; measuring is a program of its own. */
+/*
+ * What follows from a result that is there is computed by the post-mortem; measuring is a program
+ * of its own.
+ */
 int cli_latency(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
-	static const char *const derived[] = { "report",	     "mttf",   "compare",
-					       "schedulability", "import", "export", "model", "campaign", NULL };
+	static const char *const derived[] = { "report",	 "mttf",     "compare",
+					       "schedulability", "import",   "export",
+					       "model",		 "campaign", NULL };
 
 	return program_by_word(verb, argc, argv, derived, "tipme-postmortem");
 }
@@ -163,7 +181,9 @@ int cli_start(const struct tipme_verb_entry *verb, int argc, char **argv)
 				continue;
 			if (argc == 2)
 				return starts[j].run();
-			cli_fail("start: %s: takes no further options: for --always those of the recorder are TIPMED_OPTIONS in /etc/default/tipme", argv[i]);
+			cli_fail(
+				"start: %s: takes no further options: for --always those of the recorder are TIPMED_OPTIONS in /etc/default/tipme",
+				argv[i]);
 			return TIPME_EXIT_USAGE;
 		}
 	return cli_program(verb, argc, argv);

@@ -103,7 +103,8 @@ int cli_person_find(struct cli_person *person)
 	 */
 	const char *home = geteuid() ? getenv("HOME") : NULL;
 
-	snprintf(person->home, sizeof(person->home), "%s", home && *home == '/' ? home : entry->pw_dir);
+	snprintf(person->home, sizeof(person->home), "%s",
+		 home && *home == '/' ? home : entry->pw_dir);
 	return 0;
 }
 

@@ -17,15 +17,18 @@
 
 static char buf[TIPME_MESSAGE_MAX + 1];
 
-static int snap_options(const struct tipme_verb_entry *verb, int argc, char **argv, const char **words)
+static int snap_options(const struct tipme_verb_entry *verb, int argc, char **argv,
+			const char **words)
 {
-	static const struct option options[] = { { "message", required_argument, NULL, 'm' }, { 0 } };
+	static const struct option options[] = { { "message", required_argument, NULL, 'm' },
+						 { 0 } };
 	int c;
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "m:", options, NULL)) != -1) {
 		if (c == '?' && optopt == 'm') {
-			cli_fail("snap: %s: its text is missing: see tipme snap --help", argv[optind - 1]);
+			cli_fail("snap: %s: its text is missing: see tipme snap --help",
+				 argv[optind - 1]);
 			return TIPME_EXIT_USAGE;
 		}
 		if (c != 'm')
@@ -33,7 +36,8 @@ static int snap_options(const struct tipme_verb_entry *verb, int argc, char **ar
 		*words = optarg;
 	}
 	if (optind < argc) {
-		cli_fail("snap: %s: what happened goes behind -m: tipme snap -m '%s'", argv[optind], argv[optind]);
+		cli_fail("snap: %s: what happened goes behind -m: tipme snap -m '%s'", argv[optind],
+			 argv[optind]);
 		return TIPME_EXIT_USAGE;
 	}
 	if (strlen(*words) <= TIPME_MESSAGE_TEXT_MAX)
@@ -46,7 +50,9 @@ static int snap_options(const struct tipme_verb_entry *verb, int argc, char **ar
 static void say_waiting(void)
 {
 	struct json_object *status = cli_recorder_status(STATUS_PATIENCE_S), *value;
-	int more_s = json_object_object_get_ex(status, "post_s", &value) ? json_object_get_int(value) : 0;
+	int more_s = json_object_object_get_ex(status, "post_s", &value)
+			     ? json_object_get_int(value)
+			     : 0;
 
 	json_object_put(status);
 	if (more_s)
@@ -56,10 +62,14 @@ static void say_waiting(void)
 	fflush(stdout);
 }
 
-/* A program of its own prints it. What it cannot find out it says itself, and the episode is saved all the same. */
+/*
+ * A program of its own prints it. What it cannot find out it says itself, and the episode is saved
+ * all the same.
+ */
 static void tell_verdict(char *path)
 {
-	const struct tipme_verb_entry diagnose = { .name = "diagnose", .program = "tipme-postmortem" };
+	const struct tipme_verb_entry diagnose = { .name = "diagnose",
+						   .program = "tipme-postmortem" };
 	char *argv[] = { (char *)"diagnose", path, NULL };
 
 	fflush(stdout);
@@ -98,7 +108,9 @@ int cli_snap(const struct tipme_verb_entry *verb, int argc, char **argv)
 		return TIPME_EXIT_FAILED;
 	struct json_object *reply = cli_answer_parse(buf), *value;
 
-	snprintf(id, sizeof(id), "%s", json_object_object_get_ex(reply, "id", &value) ? json_object_get_string(value) : "-");
+	snprintf(id, sizeof(id), "%s",
+		 json_object_object_get_ex(reply, "id", &value) ? json_object_get_string(value)
+								: "-");
 	json_object_put(reply);
 	if (terminal)
 		say_waiting();
@@ -106,7 +118,8 @@ int cli_snap(const struct tipme_verb_entry *verb, int argc, char **argv)
 		puts(id);
 	fflush(stdout);
 	if (cli_wait(fd, TIPME_VERB_SAVED, &error, buf))
-		return cli_fail("snap: the recorder ended before the episode was saved: start it again with sudo tipme start");
+		return cli_fail(
+			"snap: the recorder ended before the episode was saved: start it again with sudo tipme start");
 	if (error)
 		return cli_fail("snap: %s", buf);
 	close(fd);

@@ -21,7 +21,10 @@ static inline uint64_t tipme_clock_ns(void)
 	return tipme_clock_of_ns(CLOCK_MONOTONIC);
 }
 
-/* By how much CLOCK_BOOTTIME is ahead. Who is kept from his CPU between two looks finds too much: the least of several is right. */
+/*
+ * By how much CLOCK_BOOTTIME is ahead. Who is kept from his CPU between two looks finds too much:
+ * the least of several is right.
+ */
 static inline uint64_t tipme_clock_slept_ns(void)
 {
 	uint64_t least = ~0ULL;

@@ -96,7 +96,8 @@ static int table_read(struct tipme_elf *e, Elf *elf, Elf_Scn *section, const GEl
 
 		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF || !sym.st_value)
 			continue;
-		if (GELF_ST_TYPE(sym.st_info) != STT_FUNC && GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC)
+		if (GELF_ST_TYPE(sym.st_info) != STT_FUNC &&
+		    GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC)
 			continue;
 		name = elf_strptr(elf, head->sh_link, sym.st_name);
 		if (name && *name)
@@ -114,7 +115,8 @@ static void note_read(struct tipme_elf *e, Elf_Scn *section)
 	while (data && !e->build_id[0] && (at = gelf_getnote(data, at, &note, &name, &desc)) > 0) {
 		const unsigned char *id = (const unsigned char *)data->d_buf + desc;
 
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp((const char *)data->d_buf + name, "GNU", 4))
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp((const char *)data->d_buf + name, "GNU", 4))
 			continue;
 		for (size_t i = 0; i < note.n_descsz && i < TIPME_BUILD_ID_CHARS / 2; i++)
 			snprintf(e->build_id + 2 * i, 3, "%02x", id[i]);
@@ -148,7 +150,8 @@ static void segments_read(struct tipme_elf *e, Elf *elf)
 		n = 0;
 	for (size_t i = 0; i < n && e->segments < SEGMENTS_MAX; i++)
 		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD)
-			e->segment[e->segments++] = (struct segment){ p.p_offset, p.p_vaddr, p.p_filesz };
+			e->segment[e->segments++] =
+				(struct segment){ p.p_offset, p.p_vaddr, p.p_filesz };
 }
 
 static int by_address(const void *a, const void *b)
@@ -160,7 +163,8 @@ static int by_address(const void *a, const void *b)
 
 static int fd_read(struct tipme_elf *e, int fd)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ, NULL); /* read, not mapped: a file that shrinks meanwhile must not kill us */
+	/* read, not mapped: a file that shrinks meanwhile must not kill us */
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	int err = elf && elf_kind(elf) == ELF_K_ELF ? 0 : -ENOEXEC;
 
 	if (!err) {
@@ -248,7 +252,10 @@ const char *tipme_elf_build_id(const struct tipme_elf *e)
 	return e->build_id;
 }
 
-/* The last function at or before the address that reaches it; assembly has functions without a size. */
+/*
+ * The last function at or before the address that reaches it; assembly has functions without a
+ * size.
+ */
 static const struct symbol *find(const struct tipme_elf *e, uint64_t addr)
 {
 	size_t lo = 0, hi = e->count;
@@ -275,11 +282,13 @@ int tipme_elf_name(const struct tipme_elf *e, uint64_t offset, char *buf, size_t
 	uint64_t addr = offset;
 
 	for (unsigned int i = 0; i < e->segments; i++)
-		if (offset >= e->segment[i].offset && offset - e->segment[i].offset < e->segment[i].size)
+		if (offset >= e->segment[i].offset &&
+		    offset - e->segment[i].offset < e->segment[i].size)
 			addr = offset - e->segment[i].offset + e->segment[i].addr;
 	const struct symbol *s = find(e, addr);
 
 	if (!s)
 		return snprintf(buf, len, "+0x%llx", (unsigned long long)addr);
-	return snprintf(buf, len, "%s+0x%llx", e->names + s->name, (unsigned long long)(addr - s->addr));
+	return snprintf(buf, len, "%s+0x%llx", e->names + s->name,
+			(unsigned long long)(addr - s->addr));
 }

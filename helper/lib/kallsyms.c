@@ -10,7 +10,10 @@
 
 #include "kallsyms.h"
 
-/* No function is longer; what lies farther behind a symbol belongs to something that has no name here. */
+/*
+ * No function is longer; what lies farther behind a symbol belongs to something that has no name
+ * here.
+ */
 #define LONGEST_FUNCTION (1U << 20)
 
 struct symbol {
@@ -49,7 +52,8 @@ static int grow(void **p, size_t *room, size_t need, size_t size)
 	return 0;
 }
 
-static int add(struct tipme_kallsyms *ks, uint64_t addr, char type, const char *name, const char *module)
+static int add(struct tipme_kallsyms *ks, uint64_t addr, char type, const char *name,
+	       const char *module)
 {
 	size_t len = strlen(name) + strlen(module) + 2;
 	int err = grow((void **)&ks->symbols, &ks->room, ks->count + 1, sizeof(*ks->symbols));
@@ -58,17 +62,22 @@ static int add(struct tipme_kallsyms *ks, uint64_t addr, char type, const char *
 	if (err)
 		return err;
 	ks->symbols[ks->count++] = (struct symbol){ addr, ks->names_len, type == 'T' };
-	ks->names_len += sprintf(ks->names + ks->names_len, "%s%s%s", name, *module ? " " : "", module) + 1;
+	ks->names_len +=
+		sprintf(ks->names + ks->names_len, "%s%s%s", name, *module ? " " : "", module) + 1;
 	return 0;
 }
 
-/* A BPF program's symbol has a checksum in it, which tells readers nothing and looks like an address. */
+/*
+ * A BPF program's symbol has a checksum in it, which tells readers nothing and looks like an
+ * address.
+ */
 static void checksum_drop(char *name)
 {
 	static const char prefix[] = "bpf_prog_";
 	size_t n = sizeof(prefix) - 1;
 
-	if (!strncmp(name, prefix, n) && strspn(name + n, "0123456789abcdef") == 16 && name[n + 16] == '_')
+	if (!strncmp(name, prefix, n) && strspn(name + n, "0123456789abcdef") == 16 &&
+	    name[n + 16] == '_')
 		memmove(name + n, name + n + 17, strlen(name + n + 17) + 1);
 }
 
@@ -97,7 +106,10 @@ static int read_all(struct tipme_kallsyms *ks, FILE *f)
 	return ks->count ? 0 : -EACCES; /* all of them 0: hidden */
 }
 
-/* Lines of /proc/modules: name, size, users, by whom, state, address. Without them nothing is known to end: no harm is done. */
+/*
+ * Lines of /proc/modules: name, size, users, by whom, state, address. Without them nothing is known
+ * to end: no harm is done.
+ */
 static void read_modules(struct tipme_kallsyms *ks, const char *path)
 {
 	FILE *f = fopen(path ? path : "/proc/modules", "re");
@@ -107,9 +119,11 @@ static void read_modules(struct tipme_kallsyms *ks, const char *path)
 	if (!f)
 		return;
 	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%*s %" SCNu64 " %*s %*s %*s %" SCNx64, &size, &from) != 2 || !from)
+		if (sscanf(line, "%*s %" SCNu64 " %*s %*s %*s %" SCNx64, &size, &from) != 2 ||
+		    !from)
 			continue;
-		if (grow((void **)&ks->modules, &ks->modules_room, ks->modules_count + 1, sizeof(*ks->modules)))
+		if (grow((void **)&ks->modules, &ks->modules_room, ks->modules_count + 1,
+			 sizeof(*ks->modules)))
 			break;
 		ks->modules[ks->modules_count++] = (struct extent){ from, from + size };
 	}
@@ -190,7 +204,10 @@ void tipme_kallsyms_free(struct tipme_kallsyms *ks)
 	free(ks);
 }
 
-/* Whether the address lies behind the module that the symbol is in: what was there has gone, or came after the table was read. */
+/*
+ * Whether the address lies behind the module that the symbol is in: what was there has gone, or
+ * came after the table was read.
+ */
 static int behind_module(const struct tipme_kallsyms *ks, const struct symbol *s, uint64_t addr)
 {
 	size_t lo = 0, hi = ks->modules_count;
@@ -219,7 +236,8 @@ static const struct symbol *find(const struct tipme_kallsyms *ks, uint64_t addr)
 		else
 			hi = mid;
 	}
-	if (!lo || addr - ks->symbols[lo - 1].addr >= LONGEST_FUNCTION || behind_module(ks, &ks->symbols[lo - 1], addr))
+	if (!lo || addr - ks->symbols[lo - 1].addr >= LONGEST_FUNCTION ||
+	    behind_module(ks, &ks->symbols[lo - 1], addr))
 		return NULL;
 	return &ks->symbols[lo - 1];
 }

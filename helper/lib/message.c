@@ -27,13 +27,16 @@ int tipme_message_parse(const void *buf, size_t len, struct tipme_incoming *in)
 	if (head.text_len > TIPME_MESSAGE_TEXT_MAX || head.text_len != len - sizeof(head))
 		return -EBADMSG;
 	*in = (struct tipme_incoming){
-		.verb = head.verb, .arg = head.arg,
-		.text = (const char *)buf + sizeof(head), .text_len = head.text_len,
+		.verb = head.verb,
+		.arg = head.arg,
+		.text = (const char *)buf + sizeof(head),
+		.text_len = head.text_len,
 	};
 	return 0;
 }
 
-int tipme_message_send(int fd, uint16_t verb, uint32_t arg, const char *text, size_t text_len, int flags)
+int tipme_message_send(int fd, uint16_t verb, uint32_t arg, const char *text, size_t text_len,
+		       int flags)
 {
 	return tipme_message_send_fd(fd, verb, arg, text, text_len, -1, flags);
 }
@@ -48,13 +51,17 @@ static void attach_fd(struct msghdr *msg, int fd)
 	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
 }
 
-int tipme_message_send_fd(int sock, uint16_t verb, uint32_t arg, const char *text, size_t text_len, int fd, int flags)
+int tipme_message_send_fd(int sock, uint16_t verb, uint32_t arg, const char *text, size_t text_len,
+			  int fd, int flags)
 {
 	if (text_len > TIPME_MESSAGE_TEXT_MAX)
 		return -EMSGSIZE;
 	struct tipme_message head = {
-		.magic = TIPME_MESSAGE_MAGIC, .version = TIPME_MESSAGE_VERSION,
-		.verb = verb, .arg = arg, .text_len = (uint32_t)text_len,
+		.magic = TIPME_MESSAGE_MAGIC,
+		.version = TIPME_MESSAGE_VERSION,
+		.verb = verb,
+		.arg = arg,
+		.text_len = (uint32_t)text_len,
 	};
 	struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)text, text_len } };
 	union {
@@ -76,7 +83,10 @@ int tipme_message_send_fd(int sock, uint16_t verb, uint32_t arg, const char *tex
 	}
 }
 
-/* What the kernel lets one message carry. With room for all, none is dropped, and so closed, by the kernel in our name. */
+/*
+ * What the kernel lets one message carry. With room for all, none is dropped, and so closed, by the
+ * kernel in our name.
+ */
 #define FDS_MAX 253
 
 struct dropping {
@@ -107,7 +117,8 @@ static int take_fds(struct msghdr *msg, int *passed_fd, const struct dropping *d
 	return seen;
 }
 
-ssize_t tipme_message_receive_dropping(int fd, void *buf, size_t cap, int *passed_fd, int flags, void (*drop)(void *arg, int fd), void *arg)
+ssize_t tipme_message_receive_dropping(int fd, void *buf, size_t cap, int *passed_fd, int flags,
+				       void (*drop)(void *arg, int fd), void *arg)
 {
 	union {
 		struct cmsghdr align;
@@ -115,7 +126,10 @@ ssize_t tipme_message_receive_dropping(int fd, void *buf, size_t cap, int *passe
 	} control;
 	struct iovec part = { buf, cap };
 	struct msghdr msg = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
 	};
 	struct dropping d = { drop, arg };
 	ssize_t n;
@@ -143,7 +157,8 @@ static void drop_by_closing(void *arg, int fd)
 
 ssize_t tipme_message_receive(int fd, void *buf, size_t cap, int *passed_fd, int flags)
 {
-	return tipme_message_receive_dropping(fd, buf, cap, passed_fd, flags, drop_by_closing, NULL);
+	return tipme_message_receive_dropping(fd, buf, cap, passed_fd, flags, drop_by_closing,
+					      NULL);
 }
 
 static int connect_to(const struct sockaddr_un *addr)
@@ -182,8 +197,9 @@ static bool is_in_open_place(const char *path)
 }
 
 /*
- * Returns 0 and whose the folder is. A link leads wherever its maker likes. Where all may write, anybody can put a socket; where all may make
- * folders, anybody could have made this one, unless it is root's or our own.
+ * Returns 0 and whose the folder is. A link leads wherever its maker likes. Where all may write,
+ * anybody can put a socket; where all may make folders, anybody could have made this one, unless it
+ * is root's or our own.
  */
 static int folder_check(const char *rundir, uid_t *owner)
 {
@@ -199,7 +215,10 @@ static int folder_check(const char *rundir, uid_t *owner)
 	return 0;
 }
 
-/* The kernel says who listens: root, or whose the folder is. The recorder asks for its socket before it ceases to be root. */
+/*
+ * The kernel says who listens: root, or whose the folder is. The recorder asks for its socket
+ * before it ceases to be root.
+ */
 static int peer_check(int fd, uid_t owner)
 {
 	struct ucred peer;

@@ -90,19 +90,23 @@ const char *tipme_rundir_to_start(void)
 
 int tipme_library(uid_t uid, char *buf, size_t cap)
 {
-	const char *dir = getenv("TIPME_LIBRARY"), *data = folder_of("XDG_DATA_HOME"), *home = folder_of("HOME");
-	int n = dir && *dir ? snprintf(buf, cap, "%s", dir) : snprintf(buf, cap, "/var/lib/tipme/%u", (unsigned int)uid);
+	const char *dir = getenv("TIPME_LIBRARY"), *data = folder_of("XDG_DATA_HOME"),
+		   *home = folder_of("HOME");
+	int n = dir && *dir ? snprintf(buf, cap, "%s", dir)
+			    : snprintf(buf, cap, "/var/lib/tipme/%u", (unsigned int)uid);
 
 	/* Who may not make that folder, and has none there, keeps episodes at home. */
 	if (!(dir && *dir) && geteuid() && access(buf, F_OK) && (data || home))
-		n = data ? snprintf(buf, cap, "%s/tipme", data) : snprintf(buf, cap, "%s/.local/share/tipme", home);
+		n = data ? snprintf(buf, cap, "%s/tipme", data)
+			 : snprintf(buf, cap, "%s/.local/share/tipme", home);
 	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
 }
 
 int tipme_socket_address_of(const char *rundir, uid_t uid, struct sockaddr_un *addr)
 {
 	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	int n = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/" TIPME_SOCKET_NAME_OF, rundir, (unsigned int)uid);
+	int n = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/" TIPME_SOCKET_NAME_OF, rundir,
+			 (unsigned int)uid);
 
 	return n < 0 || (size_t)n >= sizeof(addr->sun_path) ? -ENAMETOOLONG : 0;
 }

@@ -20,14 +20,18 @@ static uint8_t state_of(char c)
 	case 'D': return TIPME_TASK_STATE_DISK_SLEEP;
 	case 'T': return TIPME_TASK_STATE_STOPPED;
 	case 't': return TIPME_TASK_STATE_TRACED;
-	case 'Z': case 'X': return TIPME_TASK_STATE_DEAD;
+	case 'Z':
+	case 'X': return TIPME_TASK_STATE_DEAD;
 	case 'P': return TIPME_TASK_STATE_PARKED;
 	case 'I': return TIPME_TASK_STATE_IDLE;
 	}
 	return TIPME_TASK_STATE_UNKNOWN;
 }
 
-/* /proc counts from 0 (nice -20 is 0, real-time is negative); records count as the kernel does inside. */
+/*
+ * /proc counts from 0 (nice -20 is 0, real-time is negative); records count as the kernel does
+ * inside.
+ */
 static uint8_t prio_of(long prio)
 {
 	long p = prio + 100;
@@ -44,12 +48,15 @@ bool tipme_proc_stat_parse(char *text, struct tipme_proc_stat *f, char *comm, si
 		return false;
 	*end = '\0';
 	snprintf(comm, comm_len, "%s", open + 1);
-	return sscanf(end + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %ld %*d %*d %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u "
-			       "%*u %*u %*u %*d %u %u %u",
-		      &f->state, &f->ppid, &f->flags, &f->prio, &f->start_ticks, &f->cpu, &f->rt_priority, &f->policy) == 8;
+	return sscanf(end + 1,
+		      " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %ld %*d %*d %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u "
+		      "%*u %*u %*u %*d %u %u %u",
+		      &f->state, &f->ppid, &f->flags, &f->prio, &f->start_ticks, &f->cpu,
+		      &f->rt_priority, &f->policy) == 8;
 }
 
-void tipme_proc_stat_apply(const struct tipme_proc_stat *f, uint64_t boot_offset_ns, struct tipme_thread *rec)
+void tipme_proc_stat_apply(const struct tipme_proc_stat *f, uint64_t boot_offset_ns,
+			   struct tipme_thread *rec)
 {
 	uint64_t start_ns = f->start_ticks * (TIPME_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 

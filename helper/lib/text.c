@@ -54,11 +54,20 @@ void tipme_text_add_json(struct tipme_text *text, const char *string)
 	tipme_text_add(text, "\"");
 }
 
-/* Length of the UTF-8 sequence at `s`; 0 if it is none (cut, overlong, a surrogate, above U+10FFFF). */
+/*
+ * Length of the UTF-8 sequence at `s`; 0 if it is none (cut, overlong, a surrogate, above
+ * U+10FFFF).
+ */
 static size_t utf8_len(const unsigned char *s, size_t left)
 {
-	static const struct { uint8_t mask, lead; uint32_t least; } forms[] = {
-		{ 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 },
+	static const struct {
+		uint8_t mask, lead;
+		uint32_t least;
+	} forms[] = {
+		{ 0x80, 0x00, 0 },
+		{ 0xe0, 0xc0, 0x80 },
+		{ 0xf0, 0xe0, 0x800 },
+		{ 0xf8, 0xf0, 0x10000 },
 	};
 
 	for (size_t n = 0; n < 4; n++) {
@@ -73,21 +82,30 @@ static size_t utf8_len(const unsigned char *s, size_t left)
 				return 0;
 			code = code << 6 | (s[i] & 0x3f);
 		}
-		return code < forms[n].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n + 1;
+		return code < forms[n].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)
+			       ? 0
+			       : n + 1;
 	}
 	return 0;
 }
 
-/* Marks that turn the direction of a line, and those that end it: U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF. */
+/*
+ * Marks that turn the direction of a line, and those that end it: U+200B to U+200F, U+2028 to
+ * U+202E, U+2060 to U+206F, U+FEFF.
+ */
 static bool is_mark(const unsigned char *s)
 {
-	return (s[0] == 0xe2 && ((s[1] == 0x80 && ((s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae))) || (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf))) ||
+	return (s[0] == 0xe2 && ((s[1] == 0x80 && ((s[2] >= 0x8b && s[2] <= 0x8f) ||
+						   (s[2] >= 0xa8 && s[2] <= 0xae))) ||
+				 (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf))) ||
 	       (s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf);
 }
 
 static bool is_control(const unsigned char *s, size_t n)
 {
-	return n == 1 ? (s[0] < 0x20 && s[0] != '\n') || s[0] == 0x7f : n == 2 ? s[0] == 0xc2 && s[1] < 0xa0 : n == 3 && is_mark(s);
+	return n == 1	? (s[0] < 0x20 && s[0] != '\n') || s[0] == 0x7f
+	       : n == 2 ? s[0] == 0xc2 && s[1] < 0xa0
+			: n == 3 && is_mark(s);
 }
 
 size_t tipme_text_clean(char *to, size_t cap, const char *from, size_t len)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tipme bench: the two interactive microbenchmarks of TIPME (2000), sections 4.1.1 and 4.2.1, and what their worst interval was. */
+/*
+ * tipme bench: the two interactive microbenchmarks of TIPME (2000), sections 4.1.1 and 4.2.1, and
+ * what their worst interval was.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -74,9 +77,9 @@ struct run {
 	struct tipme_memory_group group;
 	struct tipme_explain explain;
 	uint64_t memory_bytes; /* that there is for it */
-	uint64_t skip_ns;      /* see struct bench */
-	bool in_group;	       /* that memory is a cgroup's */
-	unsigned int ended;    /* children that were gone before the end */
+	uint64_t skip_ns; /* see struct bench */
+	bool in_group; /* that memory is a cgroup's */
+	unsigned int ended; /* children that were gone before the end */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -108,15 +111,21 @@ static void progress(const struct run *run)
 		fprintf(stderr, "\r%u of %u intervals ", run->all.count, run->opt.intervals);
 }
 
-/* One interval more; the worst so far is offered for explanation. Nothing of this is done between sleep and time stamp. */
+/*
+ * One interval more; the worst so far is offered for explanation. Nothing of this is done between
+ * sleep and time stamp.
+ */
 static void stamp(struct run *run, uint64_t *last_ns)
 {
 	uint64_t now_ns = tipme_clock_ns();
 	struct tipme_interval at = { *last_ns, now_ns };
 	char words[96];
 
-	if (tipme_intervals_add(&run->all, at.from_ns, at.to_ns) > run->all.nominal_ns + run->all.nominal_ns / 10 && run->opt.explain) {
-		snprintf(words, sizeof(words), "tipme bench %s: interval of %.1f ms", run->name, (double)(at.to_ns - at.from_ns) / NS_PER_MS);
+	if (tipme_intervals_add(&run->all, at.from_ns, at.to_ns) >
+		    run->all.nominal_ns + run->all.nominal_ns / 10 &&
+	    run->opt.explain) {
+		snprintf(words, sizeof(words), "tipme bench %s: interval of %.1f ms", run->name,
+			 (double)(at.to_ns - at.from_ns) / NS_PER_MS);
 		at.from_ns += run->skip_ns;
 		tipme_explain_offer(&run->explain, &at, words);
 	}
@@ -166,7 +175,8 @@ static int memory_sizes(struct run *run, char *why, size_t why_len)
 
 	run->memory_bytes = tipme_memory_available();
 	total = (uint64_t)((double)run->memory_bytes * opt->factor);
-	opt->load_opt.child_bytes = total / opt->load_opt.children / TIPME_LOAD_STRIDE * TIPME_LOAD_STRIDE;
+	opt->load_opt.child_bytes =
+		total / opt->load_opt.children / TIPME_LOAD_STRIDE * TIPME_LOAD_STRIDE;
 	if (!opt->load_opt.folder && tipme_swap_free() < total)
 		opt->load_opt.folder = "/var/tmp";
 	if (run->memory_bytes && opt->load_opt.child_bytes)
@@ -178,7 +188,10 @@ static int memory_sizes(struct run *run, char *why, size_t why_len)
 static int memory_prepare(struct run *run, char *why, size_t why_len)
 {
 	struct options *opt = &run->opt;
-	int err = opt->whole_machine ? 0 : tipme_memory_group_enter(&run->group, (uint64_t)opt->limit_mib << 20, why, why_len);
+	int err = opt->whole_machine
+			  ? 0
+			  : tipme_memory_group_enter(&run->group, (uint64_t)opt->limit_mib << 20,
+						     why, why_len);
 
 	err = err ? err : memory_sizes(run, why, why_len);
 	if (err)
@@ -199,7 +212,8 @@ static int sched_prepare(struct run *run, char *why, size_t why_len)
 	if (opt->cpu >= 0)
 		CPU_SET(opt->cpu, &one);
 	if (opt->cpu >= 0 && sched_setaffinity(0, sizeof(one), &one)) {
-		snprintf(why, why_len, "CPU %d: %s: choose another with --cpu", opt->cpu, strerror(errno));
+		snprintf(why, why_len, "CPU %d: %s: choose another with --cpu", opt->cpu,
+			 strerror(errno));
 		return -errno;
 	}
 	opt->load_opt.forking = !strcmp(opt->load, "forks");
@@ -213,7 +227,8 @@ static int sched_prepare(struct run *run, char *why, size_t why_len)
 static const struct bench {
 	const char *name;
 	uint64_t nominal_ns;
-	uint64_t skip_ns; /* that each interval begins with by its own wish: not what has to be explained */
+	/* that each interval begins with by its own wish: not what has to be explained */
+	uint64_t skip_ns;
 	int (*prepare)(struct run *run, char *why, size_t why_len);
 	int (*time)(struct run *run);
 } benches[] = {
@@ -234,8 +249,9 @@ static void describe(const struct run *run)
 	const struct tipme_load_options *load = &run->opt.load_opt;
 
 	if (!strcmp(run->name, "memory"))
-		printf("memory: %u writers of %.1f MiB in %.1f MiB %s, %s\n", load->children, (double)load->child_bytes / (1 << 20),
-		       (double)run->memory_bytes / (1 << 20), run->in_group ? "of a memory cgroup" : "of the whole machine",
+		printf("memory: %u writers of %.1f MiB in %.1f MiB %s, %s\n", load->children,
+		       (double)load->child_bytes / (1 << 20), (double)run->memory_bytes / (1 << 20),
+		       run->in_group ? "of a memory cgroup" : "of the whole machine",
 		       load->folder ? "backed by files" : "backed by swap");
 	else if (run->opt.cpu >= 0)
 		printf("sched: load %s, all on CPU %d\n", run->opt.load, run->opt.cpu);
@@ -250,10 +266,13 @@ static void print_text(const struct run *run)
 
 	describe(run);
 	tipme_intervals_print(all, stdout);
-	printf("%u intervals of %.0f ms nominal: median %.1f ms, 99 %% within %.1f ms, longest %.1f ms\n", all->count, ms(all->nominal_ns),
-	       ms(tipme_intervals_quantile(all, 0.5)), ms(tipme_intervals_quantile(all, 0.99)), worst ? ms(worst->to_ns - worst->from_ns) : 0);
+	printf("%u intervals of %.0f ms nominal: median %.1f ms, 99 %% within %.1f ms, longest %.1f ms\n",
+	       all->count, ms(all->nominal_ns), ms(tipme_intervals_quantile(all, 0.5)),
+	       ms(tipme_intervals_quantile(all, 0.99)),
+	       worst ? ms(worst->to_ns - worst->from_ns) : 0);
 	if (run->ended)
-		printf("%u of the load's processes ended before the end: the load was less than asked for\n", run->ended);
+		printf("%u of the load's processes ended before the end: the load was less than asked for\n",
+		       run->ended);
 }
 
 static void print_json(const struct run *run)
@@ -264,19 +283,28 @@ static void print_json(const struct run *run)
 	json_object_object_add(o, "tid", json_object_new_int(gettid()));
 	json_object_object_add(o, "load_ended", json_object_new_int((int)run->ended));
 	if (run->memory_bytes) {
-		json_object_object_add(o, "memory_bytes", json_object_new_int64((int64_t)run->memory_bytes));
-		json_object_object_add(o, "child_bytes", json_object_new_int64((int64_t)run->opt.load_opt.child_bytes));
-		json_object_object_add(o, "children", json_object_new_int64(run->opt.load_opt.children));
-		json_object_object_add(o, "backing", json_object_new_string(run->opt.load_opt.folder ? "files" : "swap"));
+		json_object_object_add(o, "memory_bytes",
+				       json_object_new_int64((int64_t)run->memory_bytes));
+		json_object_object_add(
+			o, "child_bytes",
+			json_object_new_int64((int64_t)run->opt.load_opt.child_bytes));
+		json_object_object_add(o, "children",
+				       json_object_new_int64(run->opt.load_opt.children));
+		json_object_object_add(o, "backing",
+				       json_object_new_string(run->opt.load_opt.folder ? "files"
+										       : "swap"));
 	} else {
 		json_object_object_add(o, "load", json_object_new_string(run->opt.load));
 	}
 	if (run->explain.path[0]) {
 		json_object_object_add(o, "episode", json_object_new_string(run->explain.path));
-		json_object_object_add(o, "episode_from_ns", json_object_new_int64((int64_t)run->explain.asked.from_ns));
-		json_object_object_add(o, "episode_to_ns", json_object_new_int64((int64_t)run->explain.asked.to_ns));
+		json_object_object_add(o, "episode_from_ns",
+				       json_object_new_int64((int64_t)run->explain.asked.from_ns));
+		json_object_object_add(o, "episode_to_ns",
+				       json_object_new_int64((int64_t)run->explain.asked.to_ns));
 	}
-	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+						       JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 }
 
@@ -294,13 +322,16 @@ static void explain_print(const struct run *run)
 	snprintf(tid, sizeof(tid), "%d", (int)gettid());
 	seconds(from, sizeof(from), at->from_ns);
 	seconds(to, sizeof(to), at->to_ns);
-	printf("\nwhat the interval of %.1f ms was (episode %s):\n", ms(at->to_ns - at->from_ns + run->skip_ns), run->explain.path);
+	printf("\nwhat the interval of %.1f ms was (episode %s):\n",
+	       ms(at->to_ns - at->from_ns + run->skip_ns), run->explain.path);
 	fflush(stdout);
 	pid_t pid = fork();
 
 	if (!pid) {
-		execlp("tipme", "tipme", "diagnose", run->explain.path, "--thread", tid, "--from", from, "--to", to, (char *)NULL);
-		fprintf(stderr, "tipme: bench: tipme diagnose: %s: is tipme installed?\n", strerror(errno));
+		execlp("tipme", "tipme", "diagnose", run->explain.path, "--thread", tid, "--from",
+		       from, "--to", to, (char *)NULL);
+		fprintf(stderr, "tipme: bench: tipme diagnose: %s: is tipme installed?\n",
+			strerror(errno));
 		_exit(1);
 	}
 	if (pid > 0)
@@ -315,24 +346,31 @@ static int finish(struct run *run)
 		fputs("\r\033[K", stderr);
 	if (run->opt.explain && tipme_explain_wait(&run->explain))
 		fprintf(stderr, "tipme: bench: no interval was explained: %s\n",
-			run->explain.refused ? "the recorder refused (one episode in 5 seconds)" : "none was a tenth longer than it should be");
+			run->explain.refused ? "the recorder refused (one episode in 5 seconds)"
+					     : "none was a tenth longer than it should be");
 	if (run->opt.json)
 		print_json(run);
 	else
 		print_text(run);
 	if (run->explain.path[0] && !run->opt.json)
 		explain_print(run);
-	return worst && run->opt.threshold_ms && worst->to_ns - worst->from_ns > run->opt.threshold_ms * NS_PER_MS ? EXIT_OVER : 0;
+	return worst && run->opt.threshold_ms &&
+			       worst->to_ns - worst->from_ns > run->opt.threshold_ms * NS_PER_MS
+		       ? EXIT_OVER
+		       : 0;
 }
 
 static int run_bench(const struct bench *bench, const struct options *opt)
 {
-	struct run run = { .name = bench->name, .skip_ns = bench->skip_ns, .opt = *opt, .explain.fd = -1 };
+	struct run run = {
+		.name = bench->name, .skip_ns = bench->skip_ns, .opt = *opt, .explain.fd = -1
+	};
 	char why[600] = "";
 	int err;
 
 	if (opt->explain && tipme_explain_open(&run.explain))
-		return fail(bench->name, "no recorder answers, so nothing can be explained: sudo tipme start");
+		return fail(bench->name,
+			    "no recorder answers, so nothing can be explained: sudo tipme start");
 	err = tipme_intervals_init(&run.all, opt->intervals, bench->nominal_ns);
 	if (err)
 		return fail(bench->name, "no memory for so many intervals: ask for fewer");
@@ -352,15 +390,34 @@ static int run_bench(const struct bench *bench, const struct options *opt)
 
 /* --- options --- */
 
-enum { OPT_INTERVALS = 1, OPT_CHILDREN, OPT_LIMIT, OPT_WHOLE, OPT_FACTOR, OPT_FOLDER, OPT_LOAD, OPT_CPU, OPT_THRESHOLD, OPT_EXPLAIN, OPT_JSON, OPT_HELP };
+enum {
+	OPT_INTERVALS = 1,
+	OPT_CHILDREN,
+	OPT_LIMIT,
+	OPT_WHOLE,
+	OPT_FACTOR,
+	OPT_FOLDER,
+	OPT_LOAD,
+	OPT_CPU,
+	OPT_THRESHOLD,
+	OPT_EXPLAIN,
+	OPT_JSON,
+	OPT_HELP
+};
 
 static const struct option long_options[] = {
-	{ "intervals", required_argument, NULL, OPT_INTERVALS }, { "children", required_argument, NULL, OPT_CHILDREN },
-	{ "limit-mib", required_argument, NULL, OPT_LIMIT },	 { "whole-machine", no_argument, NULL, OPT_WHOLE },
-	{ "factor", required_argument, NULL, OPT_FACTOR },	 { "folder", required_argument, NULL, OPT_FOLDER },
-	{ "load", required_argument, NULL, OPT_LOAD },		 { "cpu", required_argument, NULL, OPT_CPU },
-	{ "threshold-ms", required_argument, NULL, OPT_THRESHOLD }, { "explain", no_argument, NULL, OPT_EXPLAIN },
-	{ "json", no_argument, NULL, OPT_JSON },		 { "help", no_argument, NULL, OPT_HELP },
+	{ "intervals", required_argument, NULL, OPT_INTERVALS },
+	{ "children", required_argument, NULL, OPT_CHILDREN },
+	{ "limit-mib", required_argument, NULL, OPT_LIMIT },
+	{ "whole-machine", no_argument, NULL, OPT_WHOLE },
+	{ "factor", required_argument, NULL, OPT_FACTOR },
+	{ "folder", required_argument, NULL, OPT_FOLDER },
+	{ "load", required_argument, NULL, OPT_LOAD },
+	{ "cpu", required_argument, NULL, OPT_CPU },
+	{ "threshold-ms", required_argument, NULL, OPT_THRESHOLD },
+	{ "explain", no_argument, NULL, OPT_EXPLAIN },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, OPT_HELP },
 	{ 0 },
 };
 
@@ -372,7 +429,9 @@ static int number(const char *name, double least, double most, double *value)
 	*value = strtod(optarg, &end);
 	if (end != optarg && !*end && *value >= least && *value <= most)
 		return 0;
-	fprintf(stderr, "tipme: bench: --%s %s: not a number from %g to %g: see tipme bench --help\n", name, optarg, least, most);
+	fprintf(stderr,
+		"tipme: bench: --%s %s: not a number from %g to %g: see tipme bench --help\n", name,
+		optarg, least, most);
 	return -EINVAL;
 }
 
@@ -390,13 +449,31 @@ static int take_option(struct options *opt, int c, const char *name)
 	int err = 0;
 
 	switch (c) {
-	case OPT_INTERVALS: err = number(name, 1, 10000000, &n); opt->intervals = (unsigned int)n; break;
-	case OPT_CHILDREN: err = number(name, 1, TIPME_LOAD_CHILDREN_MAX, &n); opt->load_opt.children = (unsigned int)n; break;
-	case OPT_LIMIT: err = number(name, 16, 1 << 20, &n); opt->limit_mib = (unsigned int)n; break;
+	case OPT_INTERVALS:
+		err = number(name, 1, 10000000, &n);
+		opt->intervals = (unsigned int)n;
+		break;
+	case OPT_CHILDREN:
+		err = number(name, 1, TIPME_LOAD_CHILDREN_MAX, &n);
+		opt->load_opt.children = (unsigned int)n;
+		break;
+	case OPT_LIMIT:
+		err = number(name, 16, 1 << 20, &n);
+		opt->limit_mib = (unsigned int)n;
+		break;
 	case OPT_FACTOR: err = number(name, 0.1, 16, &opt->factor); break;
-	case OPT_CPU: err = number(name, -1, CPU_SETSIZE - 1, &n); opt->cpu = (int)n; break;
-	case OPT_THRESHOLD: err = number(name, 1, 1e9, &n); opt->threshold_ms = (unsigned int)n; break;
-	case OPT_LOAD: err = load_known(optarg); opt->load = optarg; break;
+	case OPT_CPU:
+		err = number(name, -1, CPU_SETSIZE - 1, &n);
+		opt->cpu = (int)n;
+		break;
+	case OPT_THRESHOLD:
+		err = number(name, 1, 1e9, &n);
+		opt->threshold_ms = (unsigned int)n;
+		break;
+	case OPT_LOAD:
+		err = load_known(optarg);
+		opt->load = optarg;
+		break;
 	case OPT_WHOLE: opt->whole_machine = true; break;
 	case OPT_FOLDER: opt->load_opt.folder = optarg; break;
 	case OPT_EXPLAIN: opt->explain = true; break;
@@ -408,7 +485,11 @@ static int take_option(struct options *opt, int c, const char *name)
 
 int main(int argc, char **argv)
 {
-	struct options opt = { .intervals = 200, .limit_mib = 64, .factor = 1.5, .load = "forks", .load_opt.children = 4 };
+	struct options opt = { .intervals = 200,
+			       .limit_mib = 64,
+			       .factor = 1.5,
+			       .load = "forks",
+			       .load_opt.children = 4 };
 	int c, index = 0;
 
 	opterr = 0;
@@ -418,7 +499,9 @@ int main(int argc, char **argv)
 			return 0;
 		}
 		if (c == '?') {
-			fprintf(stderr, "tipme: bench: %s: no such option, or its value is missing: see tipme bench --help\n", argv[optind - 1]);
+			fprintf(stderr,
+				"tipme: bench: %s: no such option, or its value is missing: see tipme bench --help\n",
+				argv[optind - 1]);
 			return EXIT_USAGE;
 		}
 		if (take_option(&opt, c, long_options[index].name))

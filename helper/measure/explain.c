@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Triggers for the worst intervals only: an episode costs seconds of disk, which would be in the next intervals. */
+/*
+ * Triggers for the worst intervals only: an episode costs seconds of disk, which would be in the
+ * next intervals.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -60,11 +63,14 @@ static int take_message(struct tipme_explain *ex, int flags)
 	return 0;
 }
 
-void tipme_explain_offer(struct tipme_explain *ex, const struct tipme_interval *at, const char *words)
+void tipme_explain_offer(struct tipme_explain *ex, const struct tipme_interval *at,
+			 const char *words)
 {
-	uint64_t now_ns = tipme_clock_ns(), length = at->to_ns - at->from_ns, before = ex->asked.to_ns - ex->asked.from_ns;
+	uint64_t now_ns = tipme_clock_ns(), length = at->to_ns - at->from_ns,
+		 before = ex->asked.to_ns - ex->asked.from_ns;
 
-	if (ex->fd < 0 || length <= before + before / 4 || (ex->asked_ns && now_ns - ex->asked_ns < PAUSE_NS))
+	if (ex->fd < 0 || length <= before + before / 4 ||
+	    (ex->asked_ns && now_ns - ex->asked_ns < PAUSE_NS))
 		return;
 	while (!take_message(ex, MSG_DONTWAIT))
 		;

@@ -14,7 +14,9 @@
 
 int tipme_intervals_init(struct tipme_intervals *all, unsigned int room, uint64_t nominal_ns)
 {
-	*all = (struct tipme_intervals){ .at = malloc((size_t)room * sizeof(*all->at)), .room = room, .nominal_ns = nominal_ns };
+	*all = (struct tipme_intervals){ .at = malloc((size_t)room * sizeof(*all->at)),
+					 .room = room,
+					 .nominal_ns = nominal_ns };
 	if (!all->at)
 		return -ENOMEM;
 	memset(all->at, 0, (size_t)room * sizeof(*all->at));
@@ -81,7 +83,8 @@ const struct tipme_interval *tipme_intervals_worst(const struct tipme_intervals 
 }
 
 /* Calls fn for each bucket that is not empty, shortest first. */
-static void each_bucket(const struct tipme_intervals *all, void (*fn)(void *arg, uint64_t from_ms, unsigned int count), void *arg)
+static void each_bucket(const struct tipme_intervals *all,
+			void (*fn)(void *arg, uint64_t from_ms, unsigned int count), void *arg)
 {
 	uint64_t *lengths = sorted(all);
 

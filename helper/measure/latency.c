@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tipme latency: how late interrupts, deferred work and threads are, by a timer with a known expiry; and what made the latest so late. */
+/*
+ * tipme latency: how late interrupts, deferred work and threads are, by a timer with a known
+ * expiry; and what made the latest so late.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -88,7 +91,8 @@ static int priorities(const char *text, struct tipme_latency_options *o)
 {
 	char end;
 
-	if (sscanf(text, "%u,%u,%u%c", &o->high_priority, &o->medium_priority, &o->user_priority, &end) != 3)
+	if (sscanf(text, "%u,%u,%u%c", &o->high_priority, &o->medium_priority, &o->user_priority,
+		   &end) != 3)
 		return -EINVAL;
 	if (!o->medium_priority || o->medium_priority >= o->high_priority || o->high_priority > 98)
 		return -EINVAL;
@@ -111,7 +115,9 @@ static int option(struct arguments *a, int c)
 	case 'd': return number(optarg, 1, 31 * 86400, &a->opt.duration_s);
 	case 't': return number(optarg, 1, 4000000, &a->opt.threshold_us);
 	case 'p': return number(optarg, 100, 1000000, &a->opt.period_us);
-	case 's': return strcmp(optarg, "0") ? number(optarg, 50, 100000, &a->opt.sample_us) : number(optarg, 0, 0, &a->opt.sample_us);
+	case 's':
+		return strcmp(optarg, "0") ? number(optarg, 50, 100000, &a->opt.sample_us)
+					   : number(optarg, 0, 0, &a->opt.sample_us);
 	case 'P': return priorities(optarg, &a->opt);
 	case 'b': return number(optarg, 2, 1000, &a->model.buffers);
 	case 'y': return number(optarg, 100, 1000000, &a->model.cycle_us);
@@ -120,9 +126,7 @@ static int option(struct arguments *a, int c)
 	case 'e': return number(optarg, 1, 3600, &a->opt.every_s);
 	case 'o': a->output = optarg; return 0;
 	case 'j': a->json = true; return 0;
-	case 'S':
-		a->source = optarg;
-		return is_source(optarg) ? 0 : -EINVAL;
+	case 'S': a->source = optarg; return is_source(optarg) ? 0 : -EINVAL;
 	}
 	return -EINVAL;
 }
@@ -166,7 +170,8 @@ static int keep(const char *path, struct json_object *o)
 	if (snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= (int)sizeof(tmp))
 		return fail("the output's name is too long");
 	if (json_object_to_file_ext(tmp, o, JSON_C_TO_STRING_SPACED) || rename(tmp, path)) {
-		fprintf(stderr, "tipme: latency: %s: %s: choose another place\n", path, strerror(errno));
+		fprintf(stderr, "tipme: latency: %s: %s: choose another place\n", path,
+			strerror(errno));
 		unlink(tmp);
 		return EXIT_FAILURE;
 	}
@@ -178,7 +183,9 @@ static int show(struct json_object *o, bool json)
 	char why[200] = "no memory";
 
 	if (json)
-		return puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED)) < 0 ? EXIT_FAILURE : 0;
+		return puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED)) < 0
+			       ? EXIT_FAILURE
+			       : 0;
 	return tipme_latency_print(o, why, sizeof(why)) ? fail(why) : 0;
 }
 
@@ -208,11 +215,13 @@ static void progress(const struct tipme_latencies *all, const struct recording *
 
 	for (unsigned int i = 0; i < all->cpus; i++)
 		for (unsigned int s = TIPME_STAGE_TOTAL_HIGH; s < TIPME_STAGES; s++)
-			max_ns = all->stage[i][s].max_ns > max_ns ? all->stage[i][s].max_ns : max_ns;
+			max_ns =
+				all->stage[i][s].max_ns > max_ns ? all->stage[i][s].max_ns : max_ns;
 	for (unsigned int i = 0; i < all->causes; i++)
 		if (!worst || all->cause[i].about.thread_ns > worst->about.thread_ns)
 			worst = &all->cause[i];
-	fprintf(stderr, "%u of %u min: the latest %.3f ms", minutes, (r->a->opt.duration_s + 59) / 60, (double)max_ns / 1e6);
+	fprintf(stderr, "%u of %u min: the latest %.3f ms", minutes,
+		(r->a->opt.duration_s + 59) / 60, (double)max_ns / 1e6);
 	if (over)
 		fprintf(stderr, ", %" PRIu64 " over the threshold", over);
 	if (worst && worst->about.count)
@@ -317,7 +326,9 @@ static int report(const char *path, bool json)
 	int rc;
 
 	if (!o) {
-		fprintf(stderr, "tipme: latency: %s: not a result of tipme latency record: name the file that its --output wrote\n", path);
+		fprintf(stderr,
+			"tipme: latency: %s: not a result of tipme latency record: name the file that its --output wrote\n",
+			path);
 		return EXIT_FAILURE;
 	}
 	rc = show(o, json);
@@ -328,17 +339,30 @@ static int report(const char *path, bool json)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "duration", required_argument, NULL, 'd' }, { "threshold", required_argument, NULL, 't' },
-		{ "period", required_argument, NULL, 'p' },   { "sample", required_argument, NULL, 's' },
-		{ "source", required_argument, NULL, 'S' },   { "priorities", required_argument, NULL, 'P' },
-		{ "output", required_argument, NULL, 'o' },   { "every", required_argument, NULL, 'e' },
-		{ "buffers", required_argument, NULL, 'b' },  { "cycle", required_argument, NULL, 'y' },
-		{ "compute", required_argument, NULL, 'c' },  { "priority", required_argument, NULL, 'r' },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "threshold", required_argument, NULL, 't' },
+		{ "period", required_argument, NULL, 'p' },
+		{ "sample", required_argument, NULL, 's' },
+		{ "source", required_argument, NULL, 'S' },
+		{ "priorities", required_argument, NULL, 'P' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "every", required_argument, NULL, 'e' },
+		{ "buffers", required_argument, NULL, 'b' },
+		{ "cycle", required_argument, NULL, 'y' },
+		{ "compute", required_argument, NULL, 'c' },
+		{ "priority", required_argument, NULL, 'r' },
 		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },	      { 0 },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	struct arguments a = {
-		.opt = { .duration_s = 10, .period_us = 1000, .sample_us = 100, .every_s = 60, .high_priority = 90, .medium_priority = 40, .user_priority = 80 },
+		.opt = { .duration_s = 10,
+			 .period_us = 1000,
+			 .sample_us = 100,
+			 .every_s = 60,
+			 .high_priority = 90,
+			 .medium_priority = 40,
+			 .user_priority = 80 },
 		.source = "auto",
 	};
 	int c;
@@ -350,7 +374,9 @@ int main(int argc, char **argv)
 			return 0;
 		}
 		if (c == '?') {
-			fprintf(stderr, "tipme: latency: %s: no such option, or its value is missing: see tipme latency --help\n", argv[optind - 1]);
+			fprintf(stderr,
+				"tipme: latency: %s: no such option, or its value is missing: see tipme latency --help\n",
+				argv[optind - 1]);
 			return EXIT_USAGE;
 		}
 		if (option(&a, c))
@@ -365,7 +391,9 @@ int main(int argc, char **argv)
 	if (argc - optind == 2 && !strcmp(argv[optind], "report"))
 		return report(argv[optind + 1], a.json);
 	if (optind < argc)
-		fprintf(stderr, "tipme: latency: %s: not understood: say record, report FILE, mttf, compare or schedulability: see tipme latency --help\n", argv[optind]);
+		fprintf(stderr,
+			"tipme: latency: %s: not understood: say record, report FILE, mttf, compare or schedulability: see tipme latency --help\n",
+			argv[optind]);
 	else
 		fputs(usage, stderr);
 	return EXIT_USAGE;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* tipme latency: what its parts share: options, the distributions that are measured, and their sources. */
+/*
+ * tipme latency: what its parts share: options, the distributions that are measured, and their
+ * sources.
+ */
 #ifndef TIPME_MEASURE_LATENCY_H
 #define TIPME_MEASURE_LATENCY_H
 
@@ -47,11 +50,13 @@ struct tipme_cause {
 
 struct tipme_place {
 	uint64_t frame[TIPME_LATENCY_PLACE_FRAMES]; /* 0: no more */
-	uint64_t samples, irqs_off;		    /* samples 0: free */
+	uint64_t samples, irqs_off; /* samples 0: free */
 };
 
 struct tipme_latencies {
-	/* In the main thread, as each block ends and once at the end; NULL: nobody wants to know. */
+	/*
+	 * In the main thread, as each block ends and once at the end; NULL: nobody wants to know.
+	 */
 	void (*minute)(struct tipme_latencies *all, int ended);
 	void *minute_arg;
 	uint64_t begun_ns, ended_ns; /* of measuring; 0: not yet */
@@ -78,27 +83,46 @@ int tipme_latency_stage_of(const char *name); /* -1: none */
 /* Fills in which CPUs there are, and makes room for them. Returns 0 or -errno. */
 int tipme_latencies_make(struct tipme_latencies *all);
 void tipme_latencies_free(struct tipme_latencies *all);
-void tipme_distribution_count(struct tipme_distribution *d, uint64_t ns, uint64_t expiry_ns, uint64_t threshold_ns);
-/* Counts the samples of a latency, and keeps it if it is one of the longest; what it points to stays the caller's. */
+void tipme_distribution_count(struct tipme_distribution *d, uint64_t ns, uint64_t expiry_ns,
+			      uint64_t threshold_ns);
+/*
+ * Counts the samples of a latency, and keeps it if it is one of the longest; what it points to
+ * stays the caller's.
+ */
 void tipme_cause_take(struct tipme_latencies *all, const struct tipme_cause *c);
 uint64_t tipme_latencies_over(const struct tipme_latencies *all);
 
-/* Sources. Both return 0, or -errno and a sentence in `why`; -ENOENT from the module's: it is not there. */
-int tipme_latency_module(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
-int tipme_latency_user(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
+/*
+ * Sources. Both return 0, or -errno and a sentence in `why`; -ENOENT from the module's: it is not
+ * there.
+ */
+int tipme_latency_module(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+			 char *why, size_t why_len);
+int tipme_latency_user(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+		       char *why, size_t why_len);
 /* As the user's, with the stages before the thread, by tracing programs. */
-int tipme_latency_tracing(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
+int tipme_latency_tracing(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+			  char *why, size_t why_len);
 /* By the kernel's own tracer; -ENOENT: it has none. */
-int tipme_latency_timerlat(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len);
+int tipme_latency_timerlat(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+			   char *why, size_t why_len);
 
 /*
- * The form in which results are kept (docs/formats.md). Symbols are looked up now. The distributions
- * may go on being written: what a stage's buckets hold is what it says that it counted. NULL: no memory.
+ * The form in which results are kept (docs/formats.md). Symbols are looked up now. The
+ * distributions may go on being written: what a stage's buckets hold is what it says that it
+ * counted. NULL: no memory.
  */
-struct json_object *tipme_latencies_json(const struct tipme_latencies *all, const struct tipme_latency_options *opt);
-/* Of the machine: governor, idle states, interrupt affinity, preemption, kernel options without names. */
+struct json_object *tipme_latencies_json(const struct tipme_latencies *all,
+					 const struct tipme_latency_options *opt);
+/*
+ * Of the machine: governor, idle states, interrupt affinity, preemption, kernel options without
+ * names.
+ */
 struct json_object *tipme_latency_facts(void);
-/* Table, histogram and causes of such an object, on standard output. Returns 0, or -EINVAL and what is wrong in `why`. */
+/*
+ * Table, histogram and causes of such an object, on standard output. Returns 0, or -EINVAL and what
+ * is wrong in `why`.
+ */
 int tipme_latency_print(struct json_object *o, char *why, size_t why_len);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Causes of latencies over the threshold: the longest are kept, the samples of all are counted by place. */
+/*
+ * Causes of latencies over the threshold: the longest are kept, the samples of all are counted by
+ * place.
+ */
 #include "config.h"
 
 #include <stdlib.h>

@@ -41,7 +41,8 @@ static void add_options(struct json_object *o, char *line)
 	char *rest = NULL;
 
 	/* What follows two dashes is for init. */
-	for (char *word = strtok_r(line, " ", &rest); word && strcmp(word, "--"); word = strtok_r(NULL, " ", &rest)) {
+	for (char *word = strtok_r(line, " ", &rest); word && strcmp(word, "--");
+	     word = strtok_r(NULL, " ", &rest)) {
 		size_t name = strcspn(word, "=");
 
 		if (word[name] && strpbrk(word + name, "/:@"))
@@ -57,12 +58,14 @@ static void add_idle(struct json_object *o)
 	char path[120], line[LINE], name[LINE] = "";
 
 	for (int i = 0; i < 16; i++) {
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cpuidle/state%d/disable", i);
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cpuidle/state%d/disable",
+			 i);
 		if (!line_of(path, line, sizeof(line)))
 			break;
 		if (strcmp(line, "0"))
 			continue;
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cpuidle/state%d/name", i);
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cpuidle/state%d/name",
+			 i);
 		line_of(path, name, sizeof(name));
 	}
 	if (name[0])

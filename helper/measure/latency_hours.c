@@ -9,14 +9,15 @@
 #include "latency_hours.h"
 
 struct tipme_latency_hours {
-	unsigned int call_s;  /* between two calls */
+	unsigned int call_s; /* between two calls */
 	unsigned int block_s; /* length of a block: call_s, or a power of two of it */
-	unsigned int count;   /* blocks that are full */
-	unsigned int calls;   /* of the block that is being filled */
-	uint64_t begun_ns;    /* 0: the first call only looks */
-	uint32_t last_s;      /* of a block that the end has cut; 0: none */
+	unsigned int count; /* blocks that are full */
+	unsigned int calls; /* of the block that is being filled */
+	uint64_t begun_ns; /* 0: the first call only looks */
+	uint32_t last_s; /* of a block that the end has cut; 0: none */
 	uint32_t max_us[TIPME_LATENCY_BLOCKS + 1][TIPME_ALL_STAGES];
-	uint64_t seen[TIPME_ALL_STAGES][TIPME_LATENCY_BUCKETS]; /* of all CPUs, up to the last call */
+	/* of all CPUs, up to the last call */
+	uint64_t seen[TIPME_ALL_STAGES][TIPME_LATENCY_BUCKETS];
 	uint8_t measured[TIPME_ALL_STAGES];
 };
 
@@ -38,7 +39,8 @@ void tipme_hours_free(struct tipme_latency_hours *h)
 }
 
 /* The longest latency of a stage since the last call, by the bucket that has more than it had. */
-static uint32_t longest_new(struct tipme_latency_hours *h, const struct tipme_latencies *all, unsigned int stage)
+static uint32_t longest_new(struct tipme_latency_hours *h, const struct tipme_latencies *all,
+			    unsigned int stage)
 {
 	uint32_t longest = 0;
 
@@ -68,7 +70,8 @@ static void fold(struct tipme_latency_hours *h)
 	memset(h->max_us[h->count], 0, sizeof(h->max_us[0]));
 }
 
-void tipme_hours_take(struct tipme_latency_hours *h, const struct tipme_latencies *all, uint64_t now_ns, int ended)
+void tipme_hours_take(struct tipme_latency_hours *h, const struct tipme_latencies *all,
+		      uint64_t now_ns, int ended)
 {
 	uint32_t *row = h->max_us[h->count];
 	uint64_t begun_ns = h->begun_ns;

@@ -23,7 +23,8 @@ void tipme_hours_free(struct tipme_latency_hours *h);
  * last call is the block's. They may go on being written meanwhile. `ended`: a block that is not
  * full is closed, with its length.
  */
-void tipme_hours_take(struct tipme_latency_hours *h, const struct tipme_latencies *all, uint64_t now_ns, int ended);
+void tipme_hours_take(struct tipme_latency_hours *h, const struct tipme_latencies *all,
+		      uint64_t now_ns, int ended);
 
 /* The blocks so far, as docs/formats.md describes them. */
 struct json_object *tipme_hours_json(const struct tipme_latency_hours *h);

@@ -51,7 +51,8 @@ static void *run(void *arg)
 
 	d->measured = true;
 	while (!tipme_latency_ended && expiry < s->end_ns) {
-		struct timespec until = { (time_t)(expiry / 1000000000), (long)(expiry % 1000000000) };
+		struct timespec until = { (time_t)(expiry / 1000000000),
+					  (long)(expiry % 1000000000) };
 		int err = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		uint64_t begun = tipme_clock_ns(), done;
 
@@ -67,9 +68,13 @@ static void *run(void *arg)
 		done = tipme_clock_ns();
 		m->cycles++;
 		m->missed += done - expiry > room_ns;
-		m->longest_us = (done - expiry) / 1000 > m->longest_us ? (uint32_t)((done - expiry) / 1000) : m->longest_us;
+		m->longest_us = (done - expiry) / 1000 > m->longest_us
+					? (uint32_t)((done - expiry) / 1000)
+					: m->longest_us;
 		/* A real client goes on with the next buffer; what is over is over. */
-		expiry += cycle_ns * (1 + (done > expiry + cycle_ns ? (done - expiry - cycle_ns) / cycle_ns : 0));
+		expiry += cycle_ns *
+			  (1 +
+			   (done > expiry + cycle_ns ? (done - expiry - cycle_ns) / cycle_ns : 0));
 	}
 	return NULL;
 }
@@ -91,7 +96,8 @@ static int start(struct state *s, pthread_t *thread)
 	return -err;
 }
 
-int tipme_latency_model(struct tipme_latencies *all, struct tipme_model *model, unsigned int duration_s, char *why, size_t why_len)
+int tipme_latency_model(struct tipme_latencies *all, struct tipme_model *model,
+			unsigned int duration_s, char *why, size_t why_len)
 {
 	uint64_t now = tipme_clock_ns();
 	struct state s = { .all = all, .model = model, .end_ns = now + duration_s * 1000000000ULL };
@@ -99,7 +105,8 @@ int tipme_latency_model(struct tipme_latencies *all, struct tipme_model *model, 
 	int err = start(&s, &thread);
 
 	if (err) {
-		snprintf(why, why_len, "no thread of priority %u: %s%s", model->priority, strerror(-err),
+		snprintf(why, why_len, "no thread of priority %u: %s%s", model->priority,
+			 strerror(-err),
 			 err == -EPERM ? ": run as root, or with --priority 0" : "");
 		return err;
 	}

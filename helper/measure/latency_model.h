@@ -10,13 +10,13 @@
 #include "latency.h"
 
 struct tipme_model {
-	uint32_t buffers;	       /* 2 or more */
+	uint32_t buffers; /* 2 or more */
 	uint32_t cycle_us, compute_us; /* compute below cycle */
-	uint32_t priority;	       /* of SCHED_FIFO, 1 to 98; 0: an ordinary thread */
+	uint32_t priority; /* of SCHED_FIFO, 1 to 98; 0: an ordinary thread */
 	/* found */
 	uint64_t cycles;
 	uint64_t missed; /* done too late: counted */
-	uint64_t late;	 /* woken later than the slack: what the distribution predicts */
+	uint64_t late; /* woken later than the slack: what the distribution predicts */
 	uint32_t longest_us; /* from the expiry until it was done */
 };
 
@@ -24,7 +24,8 @@ struct tipme_model {
  * Runs for `duration_s`; fills what was found, and the distribution of how late it was woken (stage
  * total_user of the first CPU: it may run on any). Returns 0, or -errno and a sentence in `why`.
  */
-int tipme_latency_model(struct tipme_latencies *all, struct tipme_model *model, unsigned int duration_s, char *why, size_t why_len);
+int tipme_latency_model(struct tipme_latencies *all, struct tipme_model *model,
+			unsigned int duration_s, char *why, size_t why_len);
 
 struct json_object *tipme_model_json(const struct tipme_model *m);
 

@@ -16,11 +16,15 @@
 
 #define DEVICE "/dev/tipme-latency"
 
-/* The clock is read first thing after the system call; what was read goes to the kernel with the next call. */
+/*
+ * The clock is read first thing after the system call; what was read goes to the kernel with the
+ * next call.
+ */
 static void *run(void *arg)
 {
 	struct tipme_latency_thread *t = arg;
-	struct tipme_latency_wait w = { .cpu = t->all->cpu_number[t->index], .rt_priority = t->priority };
+	struct tipme_latency_wait w = { .cpu = t->all->cpu_number[t->index],
+					.rt_priority = t->priority };
 
 	while (!tipme_latency_ended) {
 		int failed = ioctl(t->fd, TIPME_IOC_LATENCY_WAIT, &w);
@@ -29,7 +33,10 @@ static void *run(void *arg)
 		if (!failed)
 			continue;
 		w.seen_ns = 0;
-		/* The CPU went away, and we with it to another: the kernel's stages are measured again when it is back, ours are not. */
+		/*
+		 * The CPU went away, and we with it to another: the kernel's stages are measured
+		 * again when it is back, ours are not.
+		 */
 		if (errno == ENODEV || errno == EXDEV)
 			break;
 		if (errno != EINTR) {
@@ -45,7 +52,10 @@ static void causes_take(struct tipme_latencies *all, int fd)
 	static struct tipme_latency_sample sample[TIPME_LATENCY_SAMPLES];
 
 	for (unsigned int i = 0; i < all->cpus; i++) {
-		struct tipme_cause c = { .about = { .cpu = all->cpu_number[i], .max = TIPME_LATENCY_SAMPLES, .samples = (uintptr_t)sample }, .sample = sample };
+		struct tipme_cause c = { .about = { .cpu = all->cpu_number[i],
+						    .max = TIPME_LATENCY_SAMPLES,
+						    .samples = (uintptr_t)sample },
+					 .sample = sample };
 
 		if (!ioctl(fd, TIPME_IOC_LATENCY_CAUSES, &c.about)) {
 			tipme_cause_take(all, &c);
@@ -53,14 +63,19 @@ static void causes_take(struct tipme_latencies *all, int fd)
 	}
 }
 
-static int distribution_read(int fd, unsigned int cpu, unsigned int stage, struct tipme_distribution *d)
+static int distribution_read(int fd, unsigned int cpu, unsigned int stage,
+			     struct tipme_distribution *d)
 {
-	struct tipme_latency_read r = { .cpu = cpu, .stage = stage, .buckets = (uintptr_t)d->bucket };
+	struct tipme_latency_read r = { .cpu = cpu,
+					.stage = stage,
+					.buckets = (uintptr_t)d->bucket };
 
 	if (ioctl(fd, TIPME_IOC_LATENCY_READ, &r))
 		return -errno;
 	d->measured = true;
-	/* The driver goes on while it is read: what the buckets hold is what they are told to hold. */
+	/*
+	 * The driver goes on while it is read: what the buckets hold is what they are told to hold.
+	 */
 	d->count = 0;
 	for (unsigned int i = 0; i < TIPME_LATENCY_BUCKETS; i++)
 		d->count += d->bucket[i];
@@ -83,7 +98,8 @@ static int all_read(struct tipme_latencies *all, int fd)
 	return err;
 }
 
-int tipme_latency_module(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len)
+int tipme_latency_module(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+			 char *why, size_t why_len)
 {
 	struct tipme_latency_start start = {
 		.period_us = opt->period_us,
@@ -96,18 +112,21 @@ int tipme_latency_module(struct tipme_latencies *all, const struct tipme_latency
 
 	if (fd < 0) {
 		err = errno == ENXIO ? -ENOENT : -errno;
-		snprintf(why, why_len, "%s: %s: %s", DEVICE, strerror(-err), err == -ENOENT ? "load tipme.ko" : "run as root");
+		snprintf(why, why_len, "%s: %s: %s", DEVICE, strerror(-err),
+			 err == -ENOENT ? "load tipme.ko" : "run as root");
 		return err;
 	}
 	all->source = "module";
 	err = ioctl(fd, TIPME_IOC_LATENCY_START, &start) ? -errno : 0;
 	all->sample_kind = start.sample_kind;
 	if (!err)
-		err = tipme_latency_threads(all, opt, fd, &(struct tipme_latency_work){ run, causes_take, all_read });
+		err = tipme_latency_threads(
+			all, opt, fd, &(struct tipme_latency_work){ run, causes_take, all_read });
 	if (!err)
 		err = all_read(all, fd);
 	if (err)
-		snprintf(why, why_len, "%s: %s%s", DEVICE, strerror(-err), err == -EBUSY ? ": somebody measures already" : "");
+		snprintf(why, why_len, "%s: %s%s", DEVICE, strerror(-err),
+			 err == -EBUSY ? ": somebody measures already" : "");
 	close(fd);
 	return err;
 }

@@ -8,8 +8,8 @@
 #include "latency_sampler.h"
 #include "latency_stages.h"
 
-int tipme_sampler_start(struct tipme_sampler **sampler, const unsigned int *cpu, unsigned int n, unsigned int period_us, uint8_t *kind, char *why,
-			size_t why_len)
+int tipme_sampler_start(struct tipme_sampler **sampler, const unsigned int *cpu, unsigned int n,
+			unsigned int period_us, uint8_t *kind, char *why, size_t why_len)
 {
 	*sampler = NULL;
 	*kind = 0;
@@ -21,8 +21,9 @@ void tipme_sampler_close(struct tipme_sampler *sampler)
 {
 }
 
-uint32_t tipme_sampler_copy(const struct tipme_sampler *sampler, unsigned int cpu, uint64_t from_ns, uint64_t to_ns, struct tipme_latency_sample *to,
-			    uint32_t max, uint32_t *lost)
+uint32_t tipme_sampler_copy(const struct tipme_sampler *sampler, unsigned int cpu, uint64_t from_ns,
+			    uint64_t to_ns, struct tipme_latency_sample *to, uint32_t max,
+			    uint32_t *lost)
 {
 	return 0;
 }
@@ -38,14 +39,14 @@ void tipme_stages_close(struct tipme_stages *s)
 {
 }
 
-uint64_t tipme_stages_begin(struct tipme_stages *s, unsigned int cpu, struct tipme_stages_way *way, struct tipme_distribution *d,
-			    uint64_t expiry_ns)
+uint64_t tipme_stages_begin(struct tipme_stages *s, unsigned int cpu, struct tipme_stages_way *way,
+			    struct tipme_distribution *d, uint64_t expiry_ns)
 {
 	return expiry_ns;
 }
 
-uint64_t tipme_stages_end(struct tipme_stages *s, unsigned int cpu, struct tipme_stages_way *way, struct tipme_distribution *d,
-			  uint64_t due_ns, uint64_t now_ns)
+uint64_t tipme_stages_end(struct tipme_stages *s, unsigned int cpu, struct tipme_stages_way *way,
+			  struct tipme_distribution *d, uint64_t due_ns, uint64_t now_ns)
 {
 	return 0;
 }

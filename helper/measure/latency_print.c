@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A result of tipme latency as text: a table of the stages, their distribution on logarithmic axes, and the causes of the latest. */
+/*
+ * A result of tipme latency as text: a table of the stages, their distribution on logarithmic axes,
+ * and the causes of the latest.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -11,45 +14,58 @@
 
 #include "latency.h"
 
-#define ROWS 33	 /* doublings of a microsecond: up to more than an hour */
+#define ROWS 33 /* doublings of a microsecond: up to more than an hour */
 #define COLUMN 13 /* of a stage in the histogram */
 #define FUNCTIONS 5 /* shown of a cause */
-#define PLACES 12   /* shown of all */
-#define SHOWN 5	    /* causes */
+#define PLACES 12 /* shown of all */
+#define SHOWN 5 /* causes */
 
 static const char *const titles[TIPME_ALL_STAGES] = {
-	"interrupt", "deferred work", "both", "high thread", "medium thread", "user thread", "whole, high", "whole, medium", "whole, user",
-	"entry", "waking", "switch to it", "to user space",
+	"interrupt",   "deferred work", "both",		 "high thread", "medium thread",
+	"user thread", "whole, high",	"whole, medium", "whole, user", "entry",
+	"waking",      "switch to it",	"to user space",
 };
 
 /* As they follow each other. */
 static const int order[TIPME_ALL_STAGES] = {
-	TIPME_STAGE_ENTRY, TIPME_STAGE_IRQ, TIPME_STAGE_DEFERRED, TIPME_STAGE_IRQ_DEFERRED, TIPME_STAGE_WAKING, TIPME_STAGE_SWITCH,
-	TIPME_STAGE_RETURN, TIPME_STAGE_HIGH, TIPME_STAGE_MEDIUM, TIPME_STAGE_USER, TIPME_STAGE_TOTAL_HIGH, TIPME_STAGE_TOTAL_MEDIUM, TIPME_STAGE_TOTAL_USER,
+	TIPME_STAGE_ENTRY,	  TIPME_STAGE_IRQ,	  TIPME_STAGE_DEFERRED,
+	TIPME_STAGE_IRQ_DEFERRED, TIPME_STAGE_WAKING,	  TIPME_STAGE_SWITCH,
+	TIPME_STAGE_RETURN,	  TIPME_STAGE_HIGH,	  TIPME_STAGE_MEDIUM,
+	TIPME_STAGE_USER,	  TIPME_STAGE_TOTAL_HIGH, TIPME_STAGE_TOTAL_MEDIUM,
+	TIPME_STAGE_TOTAL_USER,
 };
 
 static uint64_t get(struct json_object *o, const char *name)
 {
 	struct json_object *v;
 
-	return json_object_object_get_ex(o, name, &v) && json_object_get_int64(v) > 0 ? (uint64_t)json_object_get_int64(v) : 0;
+	return json_object_object_get_ex(o, name, &v) && json_object_get_int64(v) > 0
+		       ? (uint64_t)json_object_get_int64(v)
+		       : 0;
 }
 
 static const char *get_text(struct json_object *o, const char *name)
 {
 	struct json_object *v;
 
-	return json_object_object_get_ex(o, name, &v) && json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "?";
+	return json_object_object_get_ex(o, name, &v) && json_object_is_type(v, json_type_string)
+		       ? json_object_get_string(v)
+		       : "?";
 }
 
 static struct json_object *get_list(struct json_object *o, const char *name)
 {
 	struct json_object *v;
 
-	return json_object_object_get_ex(o, name, &v) && json_object_is_type(v, json_type_array) ? v : NULL;
+	return json_object_object_get_ex(o, name, &v) && json_object_is_type(v, json_type_array)
+		       ? v
+		       : NULL;
 }
 
-/* Adds one stage of one CPU. A bucket's bound need not be one of ours: it is counted where it belongs. */
+/*
+ * Adds one stage of one CPU. A bucket's bound need not be one of ours: it is counted where it
+ * belongs.
+ */
 static int stage_add(struct tipme_distribution *all, struct json_object *o)
 {
 	int stage = tipme_latency_stage_of(get_text(o, "stage"));
@@ -63,7 +79,8 @@ static int stage_add(struct tipme_distribution *all, struct json_object *o)
 		struct json_object *pair = json_object_array_get_idx(buckets, i);
 		int64_t us, n;
 
-		if (!json_object_is_type(pair, json_type_array) || json_object_array_length(pair) != 2)
+		if (!json_object_is_type(pair, json_type_array) ||
+		    json_object_array_length(pair) != 2)
 			return -EINVAL;
 		us = json_object_get_int64(json_object_array_get_idx(pair, 0));
 		n = json_object_get_int64(json_object_array_get_idx(pair, 1));
@@ -91,7 +108,8 @@ static double quantile_us(const struct tipme_distribution *d, double share)
 	for (unsigned int i = 0; i < TIPME_LATENCY_BUCKETS - 1; i++) {
 		below += d->bucket[i];
 		if (below >= wanted)
-			return fmin((double)tipme_latency_bucket_us(i + 1), (double)d->max_ns / 1000);
+			return fmin((double)tipme_latency_bucket_us(i + 1),
+				    (double)d->max_ns / 1000);
 	}
 	return (double)d->max_ns / 1000;
 }
@@ -105,9 +123,12 @@ static void print_table(const struct tipme_distribution *all)
 
 		if (!d->measured)
 			continue;
-		printf("%-13s %6" PRIu64 " %8.1f %9.1f %8.0f %8.0f %9.1f %7" PRIu64 " %8" PRIu64 "\n", titles[s], d->count, (double)d->min_ns / 1000,
-		       d->count ? (double)d->sum_ns / 1000 / (double)d->count : 0, quantile_us(d, 0.99), quantile_us(d, 0.999),
-		       (double)d->max_ns / 1000, d->over, d->skipped);
+		printf("%-13s %6" PRIu64 " %8.1f %9.1f %8.0f %8.0f %9.1f %7" PRIu64 " %8" PRIu64
+		       "\n",
+		       titles[s], d->count, (double)d->min_ns / 1000,
+		       d->count ? (double)d->sum_ns / 1000 / (double)d->count : 0,
+		       quantile_us(d, 0.99), quantile_us(d, 0.999), (double)d->max_ns / 1000,
+		       d->over, d->skipped);
 	}
 }
 
@@ -122,7 +143,10 @@ static void rows_fill(const struct tipme_distribution *d, uint64_t *row)
 	}
 }
 
-/* One star for each power of ten: what happened once still shows beside what happened a million times. */
+/*
+ * One star for each power of ten: what happened once still shows beside what happened a million
+ * times.
+ */
 static void print_cell(uint64_t n)
 {
 	char stars[COLUMN + 1] = "";
@@ -136,7 +160,8 @@ static void print_cell(uint64_t n)
 
 static void print_histogram(const struct tipme_distribution *all)
 {
-	static const int shown[] = { TIPME_STAGE_IRQ, TIPME_STAGE_DEFERRED, TIPME_STAGE_HIGH, TIPME_STAGE_MEDIUM, TIPME_STAGE_TOTAL_USER };
+	static const int shown[] = { TIPME_STAGE_IRQ, TIPME_STAGE_DEFERRED, TIPME_STAGE_HIGH,
+				     TIPME_STAGE_MEDIUM, TIPME_STAGE_TOTAL_USER };
 	uint64_t row[5][ROWS] = { { 0 } };
 	unsigned int first = ROWS, last = 0;
 
@@ -183,11 +208,15 @@ static void frame_add(char *name, size_t len, const char *before, struct json_ob
 	size_t have = strlen(name);
 
 	text = text ? text : "?";
-	snprintf(name + have, len - have, "%s%.*s%.40s", before, (int)(strcspn(text, "+") < 60 ? strcspn(text, "+") : 60), text,
+	snprintf(name + have, len - have, "%s%.*s%.40s", before,
+		 (int)(strcspn(text, "+") < 60 ? strcspn(text, "+") : 60), text,
 		 strchr(text, ' ') ? strchr(text, ' ') : "");
 }
 
-/* Where the sample was: the innermost function, who called it, and who that. Whose code, where it was not the kernel's. */
+/*
+ * Where the sample was: the innermost function, who called it, and who that. Whose code, where it
+ * was not the kernel's.
+ */
 static void sample_where(struct json_object *s, char *name, size_t len)
 {
 	struct json_object *stack = get_list(s, "stack"), *user;
@@ -205,7 +234,8 @@ static void sample_where(struct json_object *s, char *name, size_t len)
 	}
 }
 
-static unsigned int functions_count(struct json_object *samples, struct function *f, unsigned int max)
+static unsigned int functions_count(struct json_object *samples, struct function *f,
+				    unsigned int max)
 {
 	unsigned int n = 0;
 
@@ -225,7 +255,8 @@ static unsigned int functions_count(struct json_object *samples, struct function
 			snprintf(f[k].name, sizeof(f[k].name), "%s", name);
 		}
 		f[k].count++;
-		f[k].irqs_off += json_object_object_get_ex(s, "irqs_off", &off) && json_object_get_boolean(off);
+		f[k].irqs_off += json_object_object_get_ex(s, "irqs_off", &off) &&
+				 json_object_get_boolean(off);
 	}
 	qsort(f, n, sizeof(*f), most_first);
 	return n;
@@ -234,16 +265,21 @@ static unsigned int functions_count(struct json_object *samples, struct function
 static void print_cause(struct json_object *c, bool staged)
 {
 	struct json_object *samples = get_list(c, "samples");
-	uint64_t irq = get(c, "irq_ns"), deferred = get(c, "deferred_ns"), thread = get(c, "thread_ns");
+	uint64_t irq = get(c, "irq_ns"), deferred = get(c, "deferred_ns"),
+		 thread = get(c, "thread_ns");
 	static struct function f[256];
 	unsigned int n = samples ? functions_count(samples, f, 256) : 0;
 
-	printf("  %.3f ms on CPU %" PRIu64 ": ", (double)(irq + deferred + thread) / 1e6, get(c, "cpu"));
+	printf("  %.3f ms on CPU %" PRIu64 ": ", (double)(irq + deferred + thread) / 1e6,
+	       get(c, "cpu"));
 	if (staged)
-		printf("interrupt %.3f, deferred work %.3f, ", (double)irq / 1e6, (double)deferred / 1e6);
-	printf("%s thread %.3f; %zu samples\n", get_text(c, "thread"), (double)thread / 1e6, samples ? json_object_array_length(samples) : 0);
+		printf("interrupt %.3f, deferred work %.3f, ", (double)irq / 1e6,
+		       (double)deferred / 1e6);
+	printf("%s thread %.3f; %zu samples\n", get_text(c, "thread"), (double)thread / 1e6,
+	       samples ? json_object_array_length(samples) : 0);
 	for (unsigned int i = 0; i < n && i < FUNCTIONS; i++)
-		printf("    %5u  %s%s\n", f[i].count, f[i].name, f[i].irqs_off * 2 > f[i].count ? " (interrupts off)" : "");
+		printf("    %5u  %s%s\n", f[i].count, f[i].name,
+		       f[i].irqs_off * 2 > f[i].count ? " (interrupts off)" : "");
 }
 
 /* The places with most samples, of all latencies over the threshold. */
@@ -253,21 +289,25 @@ static void print_places(struct json_object *o)
 	struct function *f;
 	size_t n = 0;
 
-	if (!json_object_object_get_ex(o, "places", &places) || !json_object_is_type(places, json_type_object) || !json_object_object_length(places))
+	if (!json_object_object_get_ex(o, "places", &places) ||
+	    !json_object_is_type(places, json_type_object) || !json_object_object_length(places))
 		return;
 	f = calloc((size_t)json_object_object_length(places), sizeof(*f));
 	if (!f)
 		return;
-	json_object_object_foreach(places, name, one) {
+	json_object_object_foreach(places, name, one)
+	{
 		snprintf(f[n].name, sizeof(f[n].name), "%s", name);
 		f[n].count = (unsigned int)get(one, "samples");
 		f[n++].irqs_off = (unsigned int)get(one, "irqs_off");
 	}
 	qsort(f, n, sizeof(*f), most_first);
-	printf("\nwhere the CPU was until they came: %" PRIu64 " samples of %" PRIu64 " latencies over the threshold (by %s)\n", get(o, "samples_seen"),
-	       get(o, "causes_seen"), get_text(o, "sampler"));
+	printf("\nwhere the CPU was until they came: %" PRIu64 " samples of %" PRIu64
+	       " latencies over the threshold (by %s)\n",
+	       get(o, "samples_seen"), get(o, "causes_seen"), get_text(o, "sampler"));
 	for (size_t i = 0; i < n && i < PLACES; i++)
-		printf("    %5u  %s%s\n", f[i].count, f[i].name, f[i].irqs_off * 2 > f[i].count ? " (interrupts off)" : "");
+		printf("    %5u  %s%s\n", f[i].count, f[i].name,
+		       f[i].irqs_off * 2 > f[i].count ? " (interrupts off)" : "");
 	if (get(o, "samples_user"))
 		printf("    %5" PRIu64 "  code of processes\n", get(o, "samples_user"));
 	free(f);
@@ -303,7 +343,8 @@ int tipme_latency_print(struct json_object *o, char *why, size_t why_len)
 			snprintf(why, why_len, "stage %zu of the result cannot be read", i);
 	}
 	if (all && !err) {
-		printf("kernel %s, source %s, timer every %" PRIu64 " us\n\n", get_text(o, "kernel"), get_text(o, "source"), get(o, "period_us"));
+		printf("kernel %s, source %s, timer every %" PRIu64 " us\n\n",
+		       get_text(o, "kernel"), get_text(o, "source"), get(o, "period_us"));
 		print_table(all);
 		if (!all[TIPME_STAGE_IRQ].measured)
 			printf("not measured without tipme.ko: interrupt, deferred work, kernel threads; as root the first two are by tracing programs\n");

@@ -16,13 +16,14 @@
 
 /* In order of enum tipme_latency_stage. */
 static const char *const stage_names[TIPME_ALL_STAGES] = {
-	"irq", "deferred", "irq_deferred", "high", "medium", "user", "total_high", "total_medium", "total_user",
-	"entry", "waking", "switch", "return",
+	"irq",		"deferred",   "irq_deferred", "high",	"medium", "user",   "total_high",
+	"total_medium", "total_user", "entry",	      "waking", "switch", "return",
 };
 
 /* As the schema names them. */
 static const char *const sample_kinds[] = { "none", "clock", "cycles", "nmi_ipi", "timer_irq" };
-static const char *const contexts[] = { "task", "softirq_task", "softirq_irq", "softirq_mixed", "hardirq", "nmi" };
+static const char *const contexts[] = { "task",		 "softirq_task", "softirq_irq",
+					"softirq_mixed", "hardirq",	 "nmi" };
 
 static const char *name_of(const char *const *names, unsigned int count, unsigned int i)
 {
@@ -72,7 +73,8 @@ void tipme_latencies_free(struct tipme_latencies *all)
 	free(all->place);
 }
 
-void tipme_distribution_count(struct tipme_distribution *d, uint64_t ns, uint64_t expiry_ns, uint64_t threshold_ns)
+void tipme_distribution_count(struct tipme_distribution *d, uint64_t ns, uint64_t expiry_ns,
+			      uint64_t threshold_ns)
 {
 	d->bucket[tipme_latency_bucket(ns)]++;
 	d->sum_ns += ns;
@@ -112,7 +114,8 @@ static struct json_object *buckets_json(const struct tipme_distribution *d)
 		if (!d->bucket[i])
 			continue;
 		pair = json_object_new_array_ext(2);
-		json_object_array_add(pair, json_object_new_int64((int64_t)tipme_latency_bucket_us(i)));
+		json_object_array_add(pair,
+				      json_object_new_int64((int64_t)tipme_latency_bucket_us(i)));
 		json_object_array_add(pair, json_object_new_int64((int64_t)d->bucket[i]));
 		json_object_array_add(list, pair);
 	}
@@ -135,9 +138,11 @@ static void distribution_copy(const struct tipme_distribution *from, struct tipm
 	to->skipped = from->skipped;
 }
 
-static struct json_object *stage_json(const struct tipme_distribution *live, unsigned int cpu, unsigned int stage)
+static struct json_object *stage_json(const struct tipme_distribution *live, unsigned int cpu,
+				      unsigned int stage)
 {
-	static struct tipme_distribution copy; /* too large for a stack; results are made by one thread */
+	/* too large for a stack; results are made by one thread */
+	static struct tipme_distribution copy;
 	struct tipme_distribution *d = &copy;
 	struct json_object *o = json_object_new_object();
 
@@ -156,15 +161,19 @@ static struct json_object *stage_json(const struct tipme_distribution *live, uns
 	return o;
 }
 
-static struct json_object *sample_json(const struct tipme_latency_sample *s, const struct tipme_kallsyms *ks)
+static struct json_object *sample_json(const struct tipme_latency_sample *s,
+				       const struct tipme_kallsyms *ks)
 {
 	struct json_object *o = json_object_new_object(), *stack = json_object_new_array();
 	char name[256];
 
 	add_number(o, "ts_ns", s->ts_ns);
 	add_number(o, "tid", s->tid);
-	json_object_object_add(o, "comm", json_object_new_string_len(s->comm, (int)strnlen(s->comm, sizeof(s->comm))));
-	json_object_object_add(o, "context", json_object_new_string(name_of(contexts, 6, s->context)));
+	json_object_object_add(o, "comm",
+			       json_object_new_string_len(s->comm,
+							  (int)strnlen(s->comm, sizeof(s->comm))));
+	json_object_object_add(o, "context",
+			       json_object_new_string(name_of(contexts, 6, s->context)));
 	json_object_object_add(o, "irqs_off", json_object_new_boolean(s->irqs_off));
 	json_object_object_add(o, "user", json_object_new_boolean(s->user));
 	for (unsigned int i = 0; i < s->frames && i < TIPME_LATENCY_FRAMES; i++) {
@@ -181,7 +190,8 @@ static struct json_object *cause_json(const struct tipme_cause *c, const struct 
 
 	add_number(o, "cpu", c->about.cpu);
 	add_number(o, "expiry_ns", c->about.expiry_ns);
-	json_object_object_add(o, "thread", json_object_new_string(tipme_latency_stage_name(c->about.stage)));
+	json_object_object_add(o, "thread",
+			       json_object_new_string(tipme_latency_stage_name(c->about.stage)));
 	add_number(o, "irq_ns", c->about.irq_ns);
 	add_number(o, "deferred_ns", c->about.deferred_ns);
 	add_number(o, "thread_ns", c->about.thread_ns);
@@ -194,13 +204,16 @@ static struct json_object *cause_json(const struct tipme_cause *c, const struct 
 
 static int longest_first(const void *a, const void *b)
 {
-	const struct tipme_latency_causes *x = &((const struct tipme_cause *)a)->about, *y = &((const struct tipme_cause *)b)->about;
-	uint64_t p = (uint64_t)x->irq_ns + x->deferred_ns + x->thread_ns, q = (uint64_t)y->irq_ns + y->deferred_ns + y->thread_ns;
+	const struct tipme_latency_causes *x = &((const struct tipme_cause *)a)->about,
+					  *y = &((const struct tipme_cause *)b)->about;
+	uint64_t p = (uint64_t)x->irq_ns + x->deferred_ns + x->thread_ns,
+		 q = (uint64_t)y->irq_ns + y->deferred_ns + y->thread_ns;
 
 	return p < q ? 1 : p > q ? -1 : 0;
 }
 
-static struct json_object *causes_json(const struct tipme_latencies *all, const struct tipme_kallsyms *ks)
+static struct json_object *causes_json(const struct tipme_latencies *all,
+				       const struct tipme_kallsyms *ks)
 {
 	struct json_object *list = json_object_new_array();
 	struct tipme_cause sorted[TIPME_LATENCY_WORST];
@@ -219,18 +232,25 @@ static void frame_add(char *name, size_t len, const struct tipme_kallsyms *ks, u
 	char full[256];
 
 	tipme_kallsyms_name(ks, frame, full, sizeof(full));
-	snprintf(name + have, len - have, "%s%.*s%.60s", have ? " < " : "", (int)strcspn(full, "+"), full, strchr(full, ' ') ? strchr(full, ' ') : "");
+	snprintf(name + have, len - have, "%s%.*s%.60s", have ? " < " : "", (int)strcspn(full, "+"),
+		 full, strchr(full, ' ') ? strchr(full, ' ') : "");
 }
 
 static void add_to(struct json_object *o, const char *name, uint64_t n)
 {
 	struct json_object *v;
 
-	add_number(o, name, n + (json_object_object_get_ex(o, name, &v) ? (uint64_t)json_object_get_int64(v) : 0));
+	add_number(o, name,
+		   n + (json_object_object_get_ex(o, name, &v) ? (uint64_t)json_object_get_int64(v)
+							       : 0));
 }
 
-/* Where the samples of all latencies over the threshold were: instructions of one function with the same callers are one. */
-static struct json_object *places_json(const struct tipme_latencies *all, const struct tipme_kallsyms *ks)
+/*
+ * Where the samples of all latencies over the threshold were: instructions of one function with the
+ * same callers are one.
+ */
+static struct json_object *places_json(const struct tipme_latencies *all,
+				       const struct tipme_kallsyms *ks)
 {
 	struct json_object *places = json_object_new_object();
 
@@ -269,15 +289,18 @@ static void add_causes(struct json_object *o, const struct tipme_latencies *all)
 }
 
 /* Whole seconds, at least one: up to now where measuring goes on. */
-static uint64_t measured_s(const struct tipme_latencies *all, const struct tipme_latency_options *opt)
+static uint64_t measured_s(const struct tipme_latencies *all,
+			   const struct tipme_latency_options *opt)
 {
 	uint64_t end_ns = all->ended_ns ? all->ended_ns : tipme_clock_ns();
-	uint64_t s = all->begun_ns ? (end_ns - all->begun_ns + 500000000) / 1000000000 : opt->duration_s;
+	uint64_t s =
+		all->begun_ns ? (end_ns - all->begun_ns + 500000000) / 1000000000 : opt->duration_s;
 
 	return s ? s : 1;
 }
 
-struct json_object *tipme_latencies_json(const struct tipme_latencies *all, const struct tipme_latency_options *opt)
+struct json_object *tipme_latencies_json(const struct tipme_latencies *all,
+					 const struct tipme_latency_options *opt)
 {
 	struct json_object *o = json_object_new_object(), *stages = json_object_new_array();
 	struct utsname uts = { 0 };
@@ -291,18 +314,22 @@ struct json_object *tipme_latencies_json(const struct tipme_latencies *all, cons
 	json_object_object_add(o, "source", json_object_new_string(all->source));
 	add_number(o, "ended_s", (uint64_t)time(NULL));
 	add_number(o, "duration_s", measured_s(all, opt));
-	json_object_object_add(o, "complete", json_object_new_boolean(all->ended_ns && !tipme_latency_interrupted));
+	json_object_object_add(o, "complete",
+			       json_object_new_boolean(all->ended_ns &&
+						       !tipme_latency_interrupted));
 	add_number(o, "period_us", opt->period_us);
 	add_number(o, "threshold_us", opt->threshold_us);
 	add_number(o, "sample_us", opt->sample_us);
-	json_object_object_add(o, "sampler", json_object_new_string(name_of(sample_kinds, 5, all->sample_kind)));
+	json_object_object_add(o, "sampler",
+			       json_object_new_string(name_of(sample_kinds, 5, all->sample_kind)));
 	add_number(o, "high_priority", opt->high_priority);
 	add_number(o, "medium_priority", opt->medium_priority);
 	add_number(o, "user_priority", opt->user_priority);
 	for (unsigned int i = 0; i < all->cpus; i++)
 		for (unsigned int s = 0; s < TIPME_ALL_STAGES; s++)
 			if (all->stage[i][s].measured)
-				json_object_array_add(stages, stage_json(&all->stage[i][s], all->cpu_number[i], s));
+				json_object_array_add(stages, stage_json(&all->stage[i][s],
+									 all->cpu_number[i], s));
 	json_object_object_add(o, "stages", stages);
 	add_causes(o, all);
 	return o;

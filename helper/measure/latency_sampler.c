@@ -37,7 +37,10 @@ static int say(enum libbpf_print_level level, const char *format, va_list args)
 	return getenv("TIPME_LIBBPF_DEBUG") ? vfprintf(stderr, format, args) : 0;
 }
 
-/* An interrupt that nothing can put off, where the CPU has a counter; else a timer, which comes when interrupts are on again. */
+/*
+ * An interrupt that nothing can put off, where the CPU has a counter; else a timer, which comes
+ * when interrupts are on again.
+ */
 static int event_open(unsigned int cpu, unsigned int period_us, uint8_t kind)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .pinned = 1 };
@@ -45,7 +48,9 @@ static int event_open(unsigned int cpu, unsigned int period_us, uint8_t kind)
 	if (kind == TIPME_SAMPLE_KIND_CYCLES) {
 		attr.type = PERF_TYPE_HARDWARE;
 		attr.config = PERF_COUNT_HW_CPU_CYCLES;
-		attr.sample_period = (uint64_t)period_us * CYCLES_PER_US > CYCLES_MIN ? (uint64_t)period_us * CYCLES_PER_US : CYCLES_MIN;
+		attr.sample_period = (uint64_t)period_us * CYCLES_PER_US > CYCLES_MIN
+					     ? (uint64_t)period_us * CYCLES_PER_US
+					     : CYCLES_MIN;
 	} else {
 		attr.type = PERF_TYPE_SOFTWARE;
 		attr.config = PERF_COUNT_SW_CPU_CLOCK;
@@ -72,7 +77,8 @@ static void *map_memory(const struct bpf_map *map, size_t *bytes)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *base;
 
-	*bytes = ((size_t)bpf_map__value_size(map) * bpf_map__max_entries(map) + page - 1) / page * page;
+	*bytes = ((size_t)bpf_map__value_size(map) * bpf_map__max_entries(map) + page - 1) / page *
+		 page;
 	base = mmap(NULL, *bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, bpf_map__fd(map), 0);
 	return base == MAP_FAILED ? NULL : base;
 }
@@ -87,7 +93,9 @@ static int load(struct tipme_sampler *s)
 	if (!s->skel)
 		return -errno;
 	err = bpf_map__set_max_entries(s->skel->maps.tipme_sampler_heads, (uint32_t)possible);
-	err = err ? err : bpf_map__set_max_entries(s->skel->maps.tipme_sampler_samples, (uint32_t)possible * TIPME_SAMPLER_SAMPLES);
+	err = err ? err
+		  : bpf_map__set_max_entries(s->skel->maps.tipme_sampler_samples,
+					     (uint32_t)possible * TIPME_SAMPLER_SAMPLES);
 	err = err ? err : latency_sampler_bpf__load(s->skel);
 	if (err)
 		return err;
@@ -114,8 +122,8 @@ static int attach(struct tipme_sampler *s, unsigned int cpu, unsigned int period
 	return 0;
 }
 
-int tipme_sampler_start(struct tipme_sampler **sampler, const unsigned int *cpu, unsigned int n, unsigned int period_us, uint8_t *kind, char *why,
-			size_t why_len)
+int tipme_sampler_start(struct tipme_sampler **sampler, const unsigned int *cpu, unsigned int n,
+			unsigned int period_us, uint8_t *kind, char *why, size_t why_len)
 {
 	struct tipme_sampler *s = calloc(1, sizeof(*s) + n * sizeof(s->link[0]));
 	int err = s ? 0 : -ENOMEM;
@@ -132,8 +140,12 @@ int tipme_sampler_start(struct tipme_sampler **sampler, const unsigned int *cpu,
 	}
 	*kind = 0;
 	tipme_sampler_close(s);
-	snprintf(why, why_len, err == -EPERM || err == -EACCES ? "the kernel does not permit it: run as root, or with CAP_BPF and CAP_PERFMON" : "%s",
-		 strerror(-err));
+	snprintf(
+		why, why_len,
+		err == -EPERM || err == -EACCES
+			? "the kernel does not permit it: run as root, or with CAP_BPF and CAP_PERFMON"
+			: "%s",
+		strerror(-err));
 	return err;
 }
 
@@ -151,18 +163,23 @@ void tipme_sampler_close(struct tipme_sampler *s)
 	free(s);
 }
 
-uint32_t tipme_sampler_copy(const struct tipme_sampler *s, unsigned int cpu, uint64_t from_ns, uint64_t to_ns, struct tipme_latency_sample *to,
-			    uint32_t max, uint32_t *lost)
+uint32_t tipme_sampler_copy(const struct tipme_sampler *s, unsigned int cpu, uint64_t from_ns,
+			    uint64_t to_ns, struct tipme_latency_sample *to, uint32_t max,
+			    uint32_t *lost)
 {
 	const volatile __u64 *count = &s->head[cpu].count;
 	const struct tipme_latency_sample *ring = s->sample + (size_t)cpu * TIPME_SAMPLER_SAMPLES;
-	uint64_t head = *count, begin = head > TIPME_SAMPLER_SAMPLES / 2 ? head - TIPME_SAMPLER_SAMPLES / 2 : 0;
+	uint64_t head = *count,
+		 begin = head > TIPME_SAMPLER_SAMPLES / 2 ? head - TIPME_SAMPLER_SAMPLES / 2 : 0;
 	uint32_t n = 0;
 
 	for (uint64_t i = begin; i < head; i++) {
 		struct tipme_latency_sample one = ring[i % TIPME_SAMPLER_SAMPLES];
 
-		/* The copy before the look whether it was written meanwhile; the writer is on this CPU. */
+		/*
+		 * The copy before the look whether it was written meanwhile; the writer is on this
+		 * CPU.
+		 */
 		__asm__ volatile("" ::: "memory");
 		if (*count - i >= TIPME_SAMPLER_SAMPLES) {
 			(*lost)++;

@@ -24,7 +24,9 @@ struct tipme_stages {
 	int arm_fd;
 };
 
-/* What this kernel does not have is left out: without the interrupt's entry the rest can be told. */
+/*
+ * What this kernel does not have is left out: without the interrupt's entry the rest can be told.
+ */
 static void leave_out(struct latency_stages_bpf *skel)
 {
 	if (libbpf_find_vmlinux_btf_id("local_timer_entry", BPF_TRACE_RAW_TP) > 0)
@@ -46,14 +48,16 @@ static int load(struct tipme_stages *s)
 		return -errno;
 	leave_out(s->skel);
 	err = bpf_map__set_max_entries(s->skel->maps.tipme_stages, (uint32_t)possible);
-	err = err ? err : bpf_map__set_max_entries(s->skel->maps.tipme_deferred, (uint32_t)possible);
+	err = err ? err
+		  : bpf_map__set_max_entries(s->skel->maps.tipme_deferred, (uint32_t)possible);
 	err = err ? err : latency_stages_bpf__load(s->skel);
 	err = err ? err : latency_stages_bpf__attach(s->skel);
 	if (err)
 		return err;
 	s->arm_fd = bpf_program__fd(s->skel->progs.tipme_stages_arm);
 	s->bytes = (sizeof(*s->slot) * (size_t)possible + page - 1) / page * page;
-	base = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, bpf_map__fd(s->skel->maps.tipme_stages), 0);
+	base = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+		    bpf_map__fd(s->skel->maps.tipme_stages), 0);
 	s->slot = base == MAP_FAILED ? NULL : base;
 	return s->slot ? 0 : -errno;
 }
@@ -72,8 +76,11 @@ int tipme_stages_open(struct tipme_stages **stages, char *why, size_t why_len)
 		return 0;
 	}
 	tipme_stages_close(s);
-	snprintf(why, why_len, "stages by tracing programs: %s",
-		 err == -EPERM || err == -EACCES ? "the kernel does not permit it: run as root, or with CAP_BPF and CAP_PERFMON" : strerror(-err));
+	snprintf(
+		why, why_len, "stages by tracing programs: %s",
+		err == -EPERM || err == -EACCES
+			? "the kernel does not permit it: run as root, or with CAP_BPF and CAP_PERFMON"
+			: strerror(-err));
 	return err;
 }
 
@@ -87,14 +94,16 @@ void tipme_stages_close(struct tipme_stages *s)
 	free(s);
 }
 
-static void count(struct tipme_distribution *d, unsigned int stage, uint64_t from_ns, uint64_t to_ns, uint64_t due_ns)
+static void count(struct tipme_distribution *d, unsigned int stage, uint64_t from_ns,
+		  uint64_t to_ns, uint64_t due_ns)
 {
 	d[stage].measured = true;
 	tipme_distribution_count(&d[stage], to_ns > from_ns ? to_ns - from_ns : 0, due_ns, 0);
 }
 
 /* Deferred work may come after the thread that waits beside it: it is counted when it has come. */
-static bool deferred_take(struct tipme_stages_slot *s, struct tipme_stages_way *way, struct tipme_distribution *d)
+static bool deferred_take(struct tipme_stages_slot *s, struct tipme_stages_way *way,
+			  struct tipme_distribution *d)
 {
 	uint64_t at = __atomic_load_n(&s->deferred_ns, __ATOMIC_RELAXED);
 
@@ -113,8 +122,8 @@ static bool deferred_take(struct tipme_stages_slot *s, struct tipme_stages_way *
 	return true;
 }
 
-uint64_t tipme_stages_begin(struct tipme_stages *s, unsigned int cpu, struct tipme_stages_way *way, struct tipme_distribution *d,
-			    uint64_t expiry_ns)
+uint64_t tipme_stages_begin(struct tipme_stages *s, unsigned int cpu, struct tipme_stages_way *way,
+			    struct tipme_distribution *d, uint64_t expiry_ns)
 {
 	struct tipme_stages_slot *slot = &s->slot[cpu];
 	struct tipme_stages_arm arm = { .expiry_ns = expiry_ns };
@@ -127,7 +136,8 @@ uint64_t tipme_stages_begin(struct tipme_stages *s, unsigned int cpu, struct tip
 	} else {
 		slot->deferred_ns = 0;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		if (!bpf_prog_test_run_opts(s->arm_fd, &opts) && !opts.retval && __atomic_load_n(&slot->phase, __ATOMIC_RELAXED) == TIPME_PHASE_NONE)
+		if (!bpf_prog_test_run_opts(s->arm_fd, &opts) && !opts.retval &&
+		    __atomic_load_n(&slot->phase, __ATOMIC_RELAXED) == TIPME_PHASE_NONE)
 			*way = (struct tipme_stages_way){ .due_ns = slot->due_ns };
 		else
 			slot->due_ns = expiry_ns;
@@ -137,8 +147,8 @@ uint64_t tipme_stages_begin(struct tipme_stages *s, unsigned int cpu, struct tip
 	return slot->due_ns;
 }
 
-uint64_t tipme_stages_end(struct tipme_stages *s, unsigned int cpu, struct tipme_stages_way *way, struct tipme_distribution *d,
-			  uint64_t due_ns, uint64_t now_ns)
+uint64_t tipme_stages_end(struct tipme_stages *s, unsigned int cpu, struct tipme_stages_way *way,
+			  struct tipme_distribution *d, uint64_t due_ns, uint64_t now_ns)
 {
 	struct tipme_stages_slot *slot = &s->slot[cpu];
 	uint32_t phase = __atomic_load_n(&slot->phase, __ATOMIC_RELAXED);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A latency over the threshold as records in a memory file, which goes to tipmed with the trigger. */
+/*
+ * A latency over the threshold as records in a memory file, which goes to tipmed with the trigger.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -45,16 +47,28 @@ static void put_latency(FILE *f, const struct tipme_late *late)
 {
 	const struct tipme_latency_causes *c = &late->cause->about;
 	const struct tipme_latency_user r = {
-		.ts_ns = late->seen_ns, .type = TIPME_LATENCY_USER, .len8 = sizeof(r) / 8, .tid = late->tid, .user_ns = c->thread_ns,
-		.cpu = (uint16_t)c->cpu, .rt_priority = (uint8_t)late->priority, .over = 1, .expiry_ns = c->expiry_ns,
+		.ts_ns = late->seen_ns,
+		.type = TIPME_LATENCY_USER,
+		.len8 = sizeof(r) / 8,
+		.tid = late->tid,
+		.user_ns = c->thread_ns,
+		.cpu = (uint16_t)c->cpu,
+		.rt_priority = (uint8_t)late->priority,
+		.over = 1,
+		.expiry_ns = c->expiry_ns,
 	};
 
 	fwrite(&r, sizeof(r), 1, f);
 }
 
-static void put_stack(FILE *f, const struct tipme_teller *t, const struct tipme_latency_sample *s, uint32_t id)
+static void put_stack(FILE *f, const struct tipme_teller *t, const struct tipme_latency_sample *s,
+		      uint32_t id)
 {
-	struct tipme_stack r = { .ts_ns = s->ts_ns, .type = TIPME_STACK, .tid = s->tid, .stack_id = id, .frames = s->frames };
+	struct tipme_stack r = { .ts_ns = s->ts_ns,
+				 .type = TIPME_STACK,
+				 .tid = s->tid,
+				 .stack_id = id,
+				 .frames = s->frames };
 	char text[TEXT_MAX + 8] = "", name[256];
 	size_t len = 0;
 
@@ -72,12 +86,17 @@ static void put_stack(FILE *f, const struct tipme_teller *t, const struct tipme_
 
 static int same_stack(const struct tipme_latency_sample *a, const struct tipme_latency_sample *b)
 {
-	return a->frames == b->frames && !memcmp(a->frame, b->frame, a->frames * sizeof(a->frame[0]));
+	return a->frames == b->frames &&
+	       !memcmp(a->frame, b->frame, a->frames * sizeof(a->frame[0]));
 }
 
-/* Of stacks that are the same, the number; each is written once. Numbers of ours have the highest bit: those of the kernel source never do. */
-static uint32_t stack_id(FILE *f, const struct tipme_teller *t, const struct tipme_latency_sample *s, const struct tipme_latency_sample **seen,
-			 uint32_t *count)
+/*
+ * Of stacks that are the same, the number; each is written once. Numbers of ours have the highest
+ * bit: those of the kernel source never do.
+ */
+static uint32_t stack_id(FILE *f, const struct tipme_teller *t,
+			 const struct tipme_latency_sample *s,
+			 const struct tipme_latency_sample **seen, uint32_t *count)
 {
 	uint32_t i = 0;
 
@@ -102,8 +121,15 @@ static void put_samples(FILE *f, const struct tipme_teller *t, const struct tipm
 	for (unsigned int i = 0; i < late->cause->about.count; i++) {
 		const struct tipme_latency_sample *s = &late->cause->sample[i];
 		const struct tipme_sample r = {
-			.ts_ns = s->ts_ns, .type = TIPME_SAMPLE, .len8 = sizeof(r) / 8, .tid = s->tid, .kernel_stack_id = stack_id(f, t, s, seen, &count),
-			.period_us = late->sample_us, .cpu = (uint16_t)late->cause->about.cpu, .kind = late->sample_kind, .context = s->context,
+			.ts_ns = s->ts_ns,
+			.type = TIPME_SAMPLE,
+			.len8 = sizeof(r) / 8,
+			.tid = s->tid,
+			.kernel_stack_id = stack_id(f, t, s, seen, &count),
+			.period_us = late->sample_us,
+			.cpu = (uint16_t)late->cause->about.cpu,
+			.kind = late->sample_kind,
+			.context = s->context,
 		};
 
 		fwrite(&r, sizeof(r), 1, f);
@@ -113,7 +139,8 @@ static void put_samples(FILE *f, const struct tipme_teller *t, const struct tipm
 /* Returns the descriptor of a memory file, or -errno. */
 static int records(const struct tipme_teller *t, const struct tipme_late *late)
 {
-	int fd = memfd_create("tipme-latency", MFD_CLOEXEC | MFD_ALLOW_SEALING), copy = fd < 0 ? -1 : dup(fd), err;
+	int fd = memfd_create("tipme-latency", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+	    copy = fd < 0 ? -1 : dup(fd), err;
 	FILE *f = copy < 0 ? NULL : fdopen(copy, "w");
 
 	if (!f) {
@@ -152,7 +179,8 @@ static bool is_time(const struct tipme_teller *t, uint64_t now_ns)
 static void send_words(struct tipme_teller *t, const char *words, int fd, uint64_t now_ns)
 {
 	answers_drop(t);
-	if (!tipme_message_send_fd(t->fd, TIPME_VERB_TRIGGER, 0, words, strlen(words), fd < 0 ? -1 : fd, MSG_DONTWAIT))
+	if (!tipme_message_send_fd(t->fd, TIPME_VERB_TRIGGER, 0, words, strlen(words),
+				   fd < 0 ? -1 : fd, MSG_DONTWAIT))
 		t->told_ns = now_ns;
 	if (fd >= 0)
 		close(fd);
@@ -165,7 +193,9 @@ void tipme_teller_tell(struct tipme_teller *t, const struct tipme_late *late)
 
 	if (!is_time(t, now_ns))
 		return;
-	snprintf(words, sizeof(words), "latency of %.3f ms on CPU %u", (double)(late->seen_ns - late->cause->about.expiry_ns) / 1e6, late->cause->about.cpu);
+	snprintf(words, sizeof(words), "latency of %.3f ms on CPU %u",
+		 (double)(late->seen_ns - late->cause->about.expiry_ns) / 1e6,
+		 late->cause->about.cpu);
 	send_words(t, words, records(t, late), now_ns);
 }
 
@@ -177,7 +207,9 @@ void tipme_teller_tell_xrun(struct tipme_teller *t, const struct tipme_xrun *x)
 
 	if (!is_time(t, now_ns))
 		return;
-	snprintf(words, sizeof(words), "underrun of %s at %llu.%06llu s, buffer %.3f ms, thread %u", x->stream,
-		 (unsigned long long)(x->at_ns / TIPME_NS_PER_S), (unsigned long long)(x->at_ns % TIPME_NS_PER_S / 1000), (double)x->buffer_ns / 1e6, x->tid);
+	snprintf(words, sizeof(words), "underrun of %s at %llu.%06llu s, buffer %.3f ms, thread %u",
+		 x->stream, (unsigned long long)(x->at_ns / TIPME_NS_PER_S),
+		 (unsigned long long)(x->at_ns % TIPME_NS_PER_S / 1000), (double)x->buffer_ns / 1e6,
+		 x->tid);
 	send_words(t, words, memfd_create("tipme-xrun", MFD_CLOEXEC | MFD_ALLOW_SEALING), now_ns);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tells the recorder of a latency over the threshold, with its records: what the kernel module does by itself. */
+/*
+ * Tells the recorder of a latency over the threshold, with its records: what the kernel module does
+ * by itself.
+ */
 #ifndef TIPME_MEASURE_LATENCY_TELL_H
 #define TIPME_MEASURE_LATENCY_TELL_H
 
@@ -29,7 +32,10 @@ struct tipme_xrun {
 	uint32_t pid, tid; /* of its owner; of the thread that feeds it */
 };
 
-/* Without a recorder there is nobody to tell, and nothing fails. Closing one that was never opened is fine if fd is -1. */
+/*
+ * Without a recorder there is nobody to tell, and nothing fails. Closing one that was never opened
+ * is fine if fd is -1.
+ */
 void tipme_teller_open(struct tipme_teller *teller);
 void tipme_teller_close(struct tipme_teller *teller);
 

@@ -35,7 +35,10 @@ static int thread_start(struct tipme_latency_thread *t, unsigned int priority, v
 	t->priority = priority;
 	err = pthread_create(&t->thread, &attr, run, t);
 	if (err == EPERM) {
-		/* Without real-time the figures are those of an ordinary thread, and the result says so. */
+		/*
+		 * Without real-time the figures are those of an ordinary thread, and the result
+		 * says so.
+		 */
 		t->priority = 0;
 		pthread_attr_setinheritsched(&attr, PTHREAD_INHERIT_SCHED);
 		err = pthread_create(&t->thread, &attr, run, t);
@@ -45,7 +48,8 @@ static int thread_start(struct tipme_latency_thread *t, unsigned int priority, v
 }
 
 /* What was measured up to now becomes a minute. An error of reading shows at the end, as ever. */
-static void minute(struct tipme_latencies *all, int fd, const struct tipme_latency_work *work, int ended)
+static void minute(struct tipme_latencies *all, int fd, const struct tipme_latency_work *work,
+		   int ended)
 {
 	if (!all->minute || (work->refresh && work->refresh(all, fd)))
 		return;
@@ -53,8 +57,8 @@ static void minute(struct tipme_latencies *all, int fd, const struct tipme_laten
 }
 
 /*
- * A page fault would be a latency of our own; where memory may not be locked, it is one. Who may lock
- * so much and no more gets no memory at all beyond that, if what comes is to be locked, too.
+ * A page fault would be a latency of our own; where memory may not be locked, it is one. Who may
+ * lock so much and no more gets no memory at all beyond that, if what comes is to be locked, too.
  */
 static void memory_lock(void)
 {
@@ -66,8 +70,8 @@ static void memory_lock(void)
 		mlockall(MCL_CURRENT);
 }
 
-int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt, int fd,
-			  const struct tipme_latency_work *work)
+int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+			  int fd, const struct tipme_latency_work *work)
 {
 	uint64_t begun = tipme_clock_ns(), end = begun + opt->duration_s * 1000000000ULL;
 	uint64_t every = opt->every_s * 1000000000ULL, next = begun + every;
@@ -80,7 +84,11 @@ int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latenc
 	minute(all, fd, work, 0);
 	while (!err && started < all->cpus) {
 		thread[started] = (struct tipme_latency_thread){
-			.all = all, .index = started, .fd = fd, .period_ns = opt->period_us * 1000ULL, .threshold_ns = opt->threshold_us * 1000ULL,
+			.all = all,
+			.index = started,
+			.fd = fd,
+			.period_ns = opt->period_us * 1000ULL,
+			.threshold_ns = opt->threshold_us * 1000ULL,
 		};
 		err = thread_start(&thread[started], opt->user_priority, work->run);
 		started += !err;

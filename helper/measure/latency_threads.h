@@ -9,8 +9,8 @@
 
 struct tipme_latency_thread {
 	struct tipme_latencies *all;
-	unsigned int index;    /* of its CPU in `all` */
-	int fd;		       /* of the source; -1: none */
+	unsigned int index; /* of its CPU in `all` */
+	int fd; /* of the source; -1: none */
 	uint64_t period_ns, threshold_ns;
 	unsigned int priority; /* what it has: 0 if real-time was refused */
 	int err;
@@ -18,16 +18,18 @@ struct tipme_latency_thread {
 };
 
 struct tipme_latency_work {
-	void *(*run)(void *thread);				     /* on each CPU */
-	void (*meanwhile)(struct tipme_latencies *all, int fd);      /* may be NULL; twenty times a second */
-	int (*refresh)(struct tipme_latencies *all, int fd);	     /* may be NULL; before a minute is taken */
+	void *(*run)(void *thread); /* on each CPU */
+	/* may be NULL; twenty times a second */
+	void (*meanwhile)(struct tipme_latencies *all, int fd);
+	/* may be NULL; before a minute is taken */
+	int (*refresh)(struct tipme_latencies *all, int fd);
 };
 
 /*
  * Runs `run` on each CPU at this priority until the time is over or a signal came. The rest is
  * called in the caller's thread. Returns 0 or -errno; the first error of a thread is one.
  */
-int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt, int fd,
-			  const struct tipme_latency_work *work);
+int tipme_latency_threads(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+			  int fd, const struct tipme_latency_work *work);
 
 #endif

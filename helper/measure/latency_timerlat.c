@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Latencies by the kernel's timerlat tracer, where it is built in: expiry to interrupt, and expiry to
- * a kernel thread of SCHED_FIFO 95. It runs in an instance of its own, which ends with us.
+ * Latencies by the kernel's timerlat tracer, where it is built in: expiry to interrupt, and expiry
+ * to a kernel thread of SCHED_FIFO 95. It runs in an instance of its own, which ends with us.
  */
 #include "config.h"
 
@@ -23,20 +23,24 @@
 
 int tipme_timerlat_line(const char *text, struct tipme_timerlat_line *to)
 {
-	const char *cpu = strstr(text, "] ") ? strchr(text, '[') : NULL, *rest = strstr(text, ": #");
+	const char *cpu = strstr(text, "] ") ? strchr(text, '[') : NULL,
+		   *rest = strstr(text, ": #");
 	uint64_t s, us;
 	char context[16];
 
 	if (!cpu || !rest || sscanf(cpu, "[%u]", &to->cpu) != 1)
 		return 0;
-	if (sscanf(rest, ": #%" SCNu64 " context %15s timer_latency %" SCNu64 " ns", &to->number, context, &to->ns) != 3)
+	if (sscanf(rest, ": #%" SCNu64 " context %15s timer_latency %" SCNu64 " ns", &to->number,
+		   context, &to->ns) != 3)
 		return 0;
 	while (rest > cpu && rest[-1] != ' ')
 		rest--;
 	if (sscanf(rest, "%" SCNu64 ".%6" SCNu64, &s, &us) != 2)
 		return 0;
 	to->seen_ns = s * 1000000000 + us * 1000;
-	to->stage = !strcmp(context, "irq") ? TIPME_STAGE_IRQ : !strcmp(context, "thread") ? TIPME_STAGE_TOTAL_HIGH : -1;
+	to->stage = !strcmp(context, "irq")	 ? TIPME_STAGE_IRQ
+		    : !strcmp(context, "thread") ? TIPME_STAGE_TOTAL_HIGH
+						 : -1;
 	return to->stage >= 0;
 }
 
@@ -69,8 +73,12 @@ static int has_tracer(void)
 	return strstr(line, "timerlat") ? 0 : -ENOENT;
 }
 
-/* What a line tells, in the distribution of its CPU. Numbers that were passed are latencies that were lost. */
-static void take(struct tipme_latencies *all, const struct tipme_timerlat_line *l, uint64_t (*last)[2], uint64_t threshold_ns)
+/*
+ * What a line tells, in the distribution of its CPU. Numbers that were passed are latencies that
+ * were lost.
+ */
+static void take(struct tipme_latencies *all, const struct tipme_timerlat_line *l,
+		 uint64_t (*last)[2], uint64_t threshold_ns)
 {
 	for (unsigned int i = 0; i < all->cpus; i++) {
 		struct tipme_distribution *d = &all->stage[i][l->stage];
@@ -79,14 +87,16 @@ static void take(struct tipme_latencies *all, const struct tipme_timerlat_line *
 		if (all->cpu_number[i] != l->cpu)
 			continue;
 		d->measured = true;
-		tipme_distribution_count(d, l->ns, l->seen_ns > l->ns ? l->seen_ns - l->ns : 0, l->stage == TIPME_STAGE_IRQ ? 0 : threshold_ns);
+		tipme_distribution_count(d, l->ns, l->seen_ns > l->ns ? l->seen_ns - l->ns : 0,
+					 l->stage == TIPME_STAGE_IRQ ? 0 : threshold_ns);
 		if (*was && l->number > *was + 1)
 			d->skipped += l->number - *was - 1;
 		*was = l->number;
 	}
 }
 
-static void lines_take(struct tipme_latencies *all, char *buf, size_t *have, uint64_t (*last)[2], uint64_t threshold_ns)
+static void lines_take(struct tipme_latencies *all, char *buf, size_t *have, uint64_t (*last)[2],
+		       uint64_t threshold_ns)
 {
 	char *begin = buf, *end;
 
@@ -106,7 +116,8 @@ static int read_all(struct tipme_latencies *all, const struct tipme_latency_opti
 {
 	static uint64_t last[TIPME_LATENCY_MAX_CPUS][2];
 	static char buf[1 << 16];
-	uint64_t end = all->begun_ns + opt->duration_s * 1000000000ULL, every = opt->every_s * 1000000000ULL;
+	uint64_t end = all->begun_ns + opt->duration_s * 1000000000ULL,
+		 every = opt->every_s * 1000000000ULL;
 	uint64_t next = all->begun_ns + every;
 	size_t have = 0;
 
@@ -145,7 +156,8 @@ static int period_set(unsigned int period_us, char *was, size_t len)
 	return put(TRACING "/osnoise", "timerlat_period_us", text);
 }
 
-static int instance_run(struct tipme_latencies *all, const struct tipme_latency_options *opt, const char *dir)
+static int instance_run(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+			const char *dir)
 {
 	char path[PATH_LEN], was[24] = "";
 	int fd, err = put(dir, "trace_clock", "mono");
@@ -174,13 +186,18 @@ static int instance_run(struct tipme_latencies *all, const struct tipme_latency_
 	return err;
 }
 
-int tipme_latency_timerlat(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len)
+int tipme_latency_timerlat(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+			   char *why, size_t why_len)
 {
 	char dir[80];
 	int err = has_tracer();
 
 	if (err) {
-		snprintf(why, why_len, err == -ENOENT ? "this kernel has no timerlat tracer (CONFIG_TIMERLAT_TRACER)" : TRACING ": %s: run as root", strerror(-err));
+		snprintf(why, why_len,
+			 err == -ENOENT
+				 ? "this kernel has no timerlat tracer (CONFIG_TIMERLAT_TRACER)"
+				 : TRACING ": %s: run as root",
+			 strerror(-err));
 		return err;
 	}
 	all->source = "timerlat";
@@ -191,6 +208,7 @@ int tipme_latency_timerlat(struct tipme_latencies *all, const struct tipme_laten
 		rmdir(dir);
 	}
 	if (err)
-		snprintf(why, why_len, "the timerlat tracer: %s%s", strerror(-err), err == -EACCES || err == -EPERM ? ": run as root" : "");
+		snprintf(why, why_len, "the timerlat tracer: %s%s", strerror(-err),
+			 err == -EACCES || err == -EPERM ? ": run as root" : "");
 	return err;
 }

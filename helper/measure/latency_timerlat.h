@@ -8,7 +8,7 @@
 struct tipme_timerlat_line {
 	unsigned int cpu;
 	uint64_t number; /* of the expiry */
-	int stage;	 /* enum tipme_latency_stage */
+	int stage; /* enum tipme_latency_stage */
 	uint64_t seen_ns, ns;
 };
 

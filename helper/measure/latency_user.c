@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Latencies without the kernel module: from the expiry of a timer to a thread in user space, and its causes by a tracing program; with more of them, its stages, too. */
+/*
+ * Latencies without the kernel module: from the expiry of a timer to a thread in user space, and
+ * its causes by a tracing program; with more of them, its stages, too.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -17,7 +20,10 @@
 #include "latency_tell.h"
 #include "latency_threads.h"
 
-/* One latency of a CPU: filled by its late thread, emptied by the main thread; while it is full, later ones are counted without their causes. */
+/*
+ * One latency of a CPU: filled by its late thread, emptied by the main thread; while it is full,
+ * later ones are counted without their causes.
+ */
 struct late {
 	_Atomic bool full;
 	uint64_t seen_ns;
@@ -36,11 +42,13 @@ static uint8_t sample_kind;
 
 static struct timespec timespec_of(uint64_t ns)
 {
-	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000),
+				  .tv_nsec = (long)(ns % 1000000000) };
 }
 
 /* In the late thread, so that the samples of its CPU stand still but for the newest. */
-static void keep(struct tipme_latency_thread *t, uint64_t expiry_ns, uint64_t seen_ns, uint64_t irq_ns)
+static void keep(struct tipme_latency_thread *t, uint64_t expiry_ns, uint64_t seen_ns,
+		 uint64_t irq_ns)
 {
 	struct late *l = &late[t->index];
 	unsigned int cpu = t->all->cpu_number[t->index];
@@ -50,11 +58,14 @@ static void keep(struct tipme_latency_thread *t, uint64_t expiry_ns, uint64_t se
 	if (atomic_load_explicit(&l->full, memory_order_acquire))
 		return;
 	l->cause.sample = l->sample;
-	l->cause.about = (struct tipme_latency_causes){ .cpu = cpu, .expiry_ns = expiry_ns, .stage = TIPME_STAGE_USER };
+	l->cause.about = (struct tipme_latency_causes){ .cpu = cpu,
+							.expiry_ns = expiry_ns,
+							.stage = TIPME_STAGE_USER };
 	l->cause.about.irq_ns = irq_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)irq_ns;
 	l->cause.about.thread_ns = ns - irq_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)(ns - irq_ns);
 	if (sampler)
-		l->cause.about.count = tipme_sampler_copy(sampler, cpu, expiry_ns, seen_ns, l->sample, TIPME_LATENCY_SAMPLES, &lost);
+		l->cause.about.count = tipme_sampler_copy(sampler, cpu, expiry_ns, seen_ns,
+							  l->sample, TIPME_LATENCY_SAMPLES, &lost);
 	l->cause.about.lost = lost;
 	l->seen_ns = seen_ns;
 	l->tid = (uint32_t)gettid();
@@ -62,7 +73,10 @@ static void keep(struct tipme_latency_thread *t, uint64_t expiry_ns, uint64_t se
 	atomic_store_explicit(&l->full, true, memory_order_release);
 }
 
-/* As the module does: expiries that pass while one is late are counted, and the next is a whole number of periods on. */
+/*
+ * As the module does: expiries that pass while one is late are counted, and the next is a whole
+ * number of periods on.
+ */
 static void *run(void *arg)
 {
 	struct tipme_latency_thread *t = arg;
@@ -73,7 +87,8 @@ static void *run(void *arg)
 
 	d->measured = true;
 	while (!tipme_latency_ended) {
-		uint64_t due = stages ? tipme_stages_begin(stages, cpu, &way, all, expiry) : expiry, irq_ns = 0;
+		uint64_t due = stages ? tipme_stages_begin(stages, cpu, &way, all, expiry) : expiry,
+			 irq_ns = 0;
 		struct timespec until = timespec_of(due);
 		int err = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		uint64_t now = tipme_clock_ns(), passed;
@@ -107,7 +122,9 @@ static void late_take(struct tipme_latencies *all, int fd)
 		/* What is told of it has one length. */
 		l->cause.about.thread_ns += l->cause.about.irq_ns;
 		l->cause.about.irq_ns = 0;
-		tipme_teller_tell(&teller, &(struct tipme_late){ &l->cause, l->seen_ns, l->tid, l->priority, sample_us, sample_kind });
+		tipme_teller_tell(&teller,
+				  &(struct tipme_late){ &l->cause, l->seen_ns, l->tid, l->priority,
+							sample_us, sample_kind });
 		atomic_store_explicit(&l->full, false, memory_order_release);
 	}
 }
@@ -117,12 +134,15 @@ static void sampler_begin(struct tipme_latencies *all, const struct tipme_latenc
 {
 	char why[200];
 
-	if (!opt->sample_us || !tipme_sampler_start(&sampler, all->cpu_number, all->cpus, opt->sample_us, &all->sample_kind, why, sizeof(why)))
+	if (!opt->sample_us ||
+	    !tipme_sampler_start(&sampler, all->cpu_number, all->cpus, opt->sample_us,
+				 &all->sample_kind, why, sizeof(why)))
 		return;
 	fprintf(stderr, "tipme: latency: causes are not sampled: %s\n", why);
 }
 
-int tipme_latency_tracing(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len)
+int tipme_latency_tracing(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+			  char *why, size_t why_len)
 {
 	int err = tipme_stages_open(&stages, why, why_len);
 
@@ -133,7 +153,8 @@ int tipme_latency_tracing(struct tipme_latencies *all, const struct tipme_latenc
 	return err;
 }
 
-int tipme_latency_user(struct tipme_latencies *all, const struct tipme_latency_options *opt, char *why, size_t why_len)
+int tipme_latency_user(struct tipme_latencies *all, const struct tipme_latency_options *opt,
+		       char *why, size_t why_len)
 {
 	int err;
 
@@ -149,7 +170,9 @@ int tipme_latency_user(struct tipme_latencies *all, const struct tipme_latency_o
 		sample_us = opt->sample_us;
 		sample_kind = all->sample_kind;
 	}
-	err = tipme_latency_threads(all, opt, -1, &(struct tipme_latency_work){ .run = run, .meanwhile = late ? late_take : NULL });
+	err = tipme_latency_threads(
+		all, opt, -1,
+		&(struct tipme_latency_work){ .run = run, .meanwhile = late ? late_take : NULL });
 	if (err)
 		snprintf(why, why_len, "a timer in user space: %s", strerror(-err));
 	tipme_teller_close(&teller);

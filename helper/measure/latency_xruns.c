@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tipme latency xruns: sound that ran dry. The kernel says of each open stream in /proc/asound whether
- * it has stopped for an underrun or an overrun, and since when; stock kernels have no other word of it.
+ * tipme latency xruns: sound that ran dry. The kernel says of each open stream in /proc/asound
+ * whether it has stopped for an underrun or an overrun, and since when; stock kernels have no other
+ * word of it.
  */
 #include "config.h"
 
@@ -26,14 +27,14 @@
 #define FILE_LEN 1024
 #define NAME_LEN 32
 #define LOOK_NS 4000000 /* so often: an application that comes back may begin anew soon */
-#define SEARCH 250	/* looks from one search for streams to the next */
+#define SEARCH 250 /* looks from one search for streams to the next */
 #define SAME_NS 1000000
 #define NEAR_NS (60 * TIPME_NS_PER_S)
 
 struct stream {
 	char dir[120];
 	char name[NAME_LEN]; /* pcmC0D0p */
-	uint64_t told_ns;    /* of the last underrun that was told */
+	uint64_t told_ns; /* of the last underrun that was told */
 };
 
 static bool file_text(const char *dir, const char *name, char *text, size_t len)
@@ -49,7 +50,8 @@ static const char *field(const char *text, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+	for (const char *line = text; line;
+	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 		const char *at = line + len;
 
 		if (strncmp(line, name, len))
@@ -69,7 +71,10 @@ static uint64_t number(const char *text, const char *name)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* The kernel stamps a stream by the wall clock or the monotonic one, as its owner has asked for: the one that it is near to. */
+/*
+ * The kernel stamps a stream by the wall clock or the monotonic one, as its owner has asked for:
+ * the one that it is near to.
+ */
 static uint64_t stamp_ns(const char *text, uint64_t now_ns, uint64_t wall_ns)
 {
 	const char *at = field(text, "trigger_time");
@@ -83,7 +88,10 @@ static uint64_t stamp_ns(const char *text, uint64_t now_ns, uint64_t wall_ns)
 	return ns <= wall_ns && wall_ns - ns < NEAR_NS ? now_ns - (wall_ns - ns) : 0;
 }
 
-/* The thread that feeds a stream: the only real-time one of its owner's, else the one that opened it. */
+/*
+ * The thread that feeds a stream: the only real-time one of its owner's, else the one that opened
+ * it.
+ */
 static uint32_t feeder(uint32_t owner)
 {
 	char pattern[64];
@@ -117,7 +125,8 @@ static unsigned int search(struct stream *s, unsigned int count)
 		unsigned int card, device, sub, k = 0;
 		char kind;
 
-		if (sscanf(found.gl_pathv[i], "/proc/asound/card%u/pcm%u%c/sub%u", &card, &device, &kind, &sub) != 4)
+		if (sscanf(found.gl_pathv[i], "/proc/asound/card%u/pcm%u%c/sub%u", &card, &device,
+			   &kind, &sub) != 4)
 			continue;
 		while (k < count && strcmp(s[k].dir, found.gl_pathv[i]))
 			k++;
@@ -132,7 +141,8 @@ static unsigned int search(struct stream *s, unsigned int count)
 	return count;
 }
 
-bool tipme_xrun_read(const char *status, const char *hw_params, uint64_t now_ns, uint64_t wall_ns, struct tipme_xrun *to)
+bool tipme_xrun_read(const char *status, const char *hw_params, uint64_t now_ns, uint64_t wall_ns,
+		     struct tipme_xrun *to)
 {
 	const char *state = field(status, "state");
 	uint64_t rate = number(hw_params, "rate");
@@ -154,7 +164,8 @@ static bool look(struct stream *s, struct tipme_teller *teller)
 	if (!file_text(s->dir, "status", status, sizeof(status)) || !strstr(status, "XRUN"))
 		return false;
 	file_text(s->dir, "hw_params", setup, sizeof(setup));
-	if (!tipme_xrun_read(status, setup, tipme_clock_ns(), tipme_clock_of_ns(CLOCK_REALTIME), &x))
+	if (!tipme_xrun_read(status, setup, tipme_clock_ns(), tipme_clock_of_ns(CLOCK_REALTIME),
+			     &x))
 		return false;
 	/* The wall clock is read a moment after the other, so the same time may differ by that. */
 	if ((x.at_ns > s->told_ns ? x.at_ns - s->told_ns : s->told_ns - x.at_ns) < SAME_NS)
@@ -164,7 +175,8 @@ static bool look(struct stream *s, struct tipme_teller *teller)
 	snprintf(path, sizeof(path), "/proc/%u/comm", x.pid);
 	tipme_file_line(path, comm, sizeof(comm));
 	printf("%s of %.16s (pid %" PRIu32 ") %s, a buffer of %.1f ms\n", s->name, comm, x.pid,
-	       s->name[strlen(s->name) - 1] == 'c' ? "ran over" : "ran dry", (double)x.buffer_ns / 1e6);
+	       s->name[strlen(s->name) - 1] == 'c' ? "ran over" : "ran dry",
+	       (double)x.buffer_ns / 1e6);
 	fflush(stdout);
 	tipme_teller_tell_xrun(teller, &x);
 	return true;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes that write to more memory than there is, or that compute: one endless hog, or a new one every two seconds. */
+/*
+ * Processes that write to more memory than there is, or that compute: one endless hog, or a new one
+ * every two seconds.
+ */
 #include "config.h"
 
 #include <errno.h>

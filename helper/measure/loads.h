@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The loads of the interactive microbenchmarks, and what is timed beside them (TIPME 2000, sections 4.1.1 and 4.2.1). */
+/*
+ * The loads of the interactive microbenchmarks, and what is timed beside them (TIPME 2000,
+ * sections 4.1.1 and 4.2.1).
+ */
 #ifndef TIPME_LOADS_H
 #define TIPME_LOADS_H
 
@@ -13,9 +16,11 @@
 
 struct tipme_load_options {
 	unsigned int children; /* memory: writers, 1 to 64 */
-	uint64_t child_bytes;  /* memory: each one's buffer */
-	const char *folder;    /* memory: the buffers are files in there; NULL: they are anonymous, for swap */
-	bool forking;	       /* sched: a new hog every two seconds, never two at once; else one endless hog */
+	uint64_t child_bytes; /* memory: each one's buffer */
+	/* memory: the buffers are files in there; NULL: they are anonymous, for swap */
+	const char *folder;
+	/* sched: a new hog every two seconds, never two at once; else one endless hog */
+	bool forking;
 };
 
 /* Processes of a load; all end when tipme_load_stop() is called or their parent dies. */
@@ -24,7 +29,10 @@ struct tipme_load {
 	unsigned int count;
 };
 
-/* Memory that can be taken away: anonymous, for swap, or a file in `folder` that nobody sees. NULL and errno if there is none. */
+/*
+ * Memory that can be taken away: anonymous, for swap, or a file in `folder` that nobody sees. NULL
+ * and errno if there is none.
+ */
 volatile char *tipme_load_buffer(uint64_t bytes, const char *folder);
 
 /* Start children. Return 0 or -errno; then nothing is left running. */

@@ -17,7 +17,7 @@
 struct hierarchy {
 	const char *limit_file;
 	char mount[256]; /* its root, as we see it */
-	char own[256];	 /* our group, below it */
+	char own[256]; /* our group, below it */
 };
 
 static int write_file(const char *folder, const char *name, const char *text)
@@ -64,7 +64,10 @@ static int v2_has_memory(const char *mount)
 	return has_word(line, "memory", " ");
 }
 
-/* Fields of mountinfo: ... mount point is the fifth; after the lone dash come type, source and options. */
+/*
+ * Fields of mountinfo: ... mount point is the fifth; after the lone dash come type, source and
+ * options.
+ */
 static int find_mount(struct hierarchy *h)
 {
 	char line[2048], mount[256], type[32], options[512];
@@ -131,7 +134,8 @@ static int move_to(const char *folder)
 	return write_file(folder, "cgroup.procs", pid);
 }
 
-int tipme_memory_group_enter(struct tipme_memory_group *group, uint64_t limit_bytes, char *why, size_t why_len)
+int tipme_memory_group_enter(struct tipme_memory_group *group, uint64_t limit_bytes, char *why,
+			     size_t why_len)
 {
 	struct hierarchy h;
 	char text[32];
@@ -139,7 +143,9 @@ int tipme_memory_group_enter(struct tipme_memory_group *group, uint64_t limit_by
 
 	*group = (struct tipme_memory_group){ 0 };
 	if (hierarchy_find(&h)) {
-		snprintf(why, why_len, "no memory controller of cgroups is mounted here: leave out --limit-mib, or mount one");
+		snprintf(
+			why, why_len,
+			"no memory controller of cgroups is mounted here: leave out --limit-mib, or mount one");
 		return -ENOENT;
 	}
 	snprintf(group->parent, sizeof(group->parent), "%s%s", h.mount, h.own);
@@ -147,14 +153,17 @@ int tipme_memory_group_enter(struct tipme_memory_group *group, uint64_t limit_by
 	snprintf(text, sizeof(text), "%" PRIu64, limit_bytes);
 	err = mkdir(group->path, 0755) ? -errno : 0;
 	if (err) {
-		snprintf(why, why_len, "%s: a memory cgroup cannot be made: %s: run as root", group->path, strerror(-err));
+		snprintf(why, why_len, "%s: a memory cgroup cannot be made: %s: run as root",
+			 group->path, strerror(-err));
 		group->path[0] = 0;
 		return err;
 	}
 	err = write_file(group->path, h.limit_file, text);
 	err = err ? err : move_to(group->path);
 	if (err) {
-		snprintf(why, why_len, "%s/%s: %s: is the memory controller handed down to groups here?", group->path, h.limit_file, strerror(-err));
+		snprintf(why, why_len,
+			 "%s/%s: %s: is the memory controller handed down to groups here?",
+			 group->path, h.limit_file, strerror(-err));
 		rmdir(group->path);
 		group->path[0] = 0;
 	}
@@ -166,7 +175,8 @@ void tipme_memory_group_leave(struct tipme_memory_group *group)
 	if (!group->path[0])
 		return;
 	if (move_to(group->parent))
-		fprintf(stderr, "tipme: bench: %s: cannot go back there: %s stays\n", group->parent, group->path);
+		fprintf(stderr, "tipme: bench: %s: cannot go back there: %s stays\n", group->parent,
+			group->path);
 	/* Children that have just ended may be counted for a moment. */
 	for (int i = 0; rmdir(group->path) && errno == EBUSY && i < 50; i++)
 		usleep(20000);
@@ -180,7 +190,8 @@ static uint64_t meminfo(const char *key)
 	FILE *f = fopen("/proc/meminfo", "re");
 
 	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)) && sscanf(line + strlen(key), ": %" SCNu64, &kib) == 1)
+		if (!strncmp(line, key, strlen(key)) &&
+		    sscanf(line + strlen(key), ": %" SCNu64, &kib) == 1)
 			break;
 	if (f)
 		fclose(f);

@@ -68,8 +68,8 @@ static bool seq_is_elsewhere(struct tipme_answers *s, const struct tipme_pending
 	for (unsigned int i = 0; i < s->count; i++) {
 		const struct tipme_pending *o = nth(s, i);
 
-		if (o != p && o->seq == p->seq && !o->dropped && (!o->closed ||
-			o->a.outcome == TIPME_ANSWERED))
+		if (o != p && o->seq == p->seq && !o->dropped &&
+		    (!o->closed || o->a.outcome == TIPME_ANSWERED))
 			return true;
 	}
 	return false;
@@ -119,8 +119,8 @@ static uint64_t entered(struct tipme_answers *s, const struct tipme_x_device *r)
 {
 	uint64_t from = s->wakeup_ns ? s->wakeup_ns : r->ts_ns;
 
-	for (unsigned int n = s->inputs > TIPME_INPUTS ? s->inputs - TIPME_INPUTS
-		: 0; n < s->inputs; n++) {
+	for (unsigned int n = s->inputs > TIPME_INPUTS ? s->inputs - TIPME_INPUTS : 0;
+	     n < s->inputs; n++) {
 		unsigned int i = n % TIPME_INPUTS;
 
 		if (s->input[i].kind != r->kind || !s->input[i].ns || s->input[i].ns > r->ts_ns)
@@ -151,10 +151,14 @@ static void see_wheel(struct tipme_answers *s, const struct tipme_x_device *r)
 static void pointer_moved(struct tipme_answers *s, uint64_t entered_ns, uint64_t device_ns)
 {
 	struct tipme_answer a = {
-		.kind = TIPME_KIND_MOTION, .outcome = TIPME_ANSWERED, .pointer = true,
+		.kind = TIPME_KIND_MOTION,
+		.outcome = TIPME_ANSWERED,
+		.pointer = true,
 		.entered_ns = entered_ns,
-		.device_ns = device_ns, .deliver_ns = device_ns, .first_ns = device_ns, .end_ns =
-			device_ns,
+		.device_ns = device_ns,
+		.deliver_ns = device_ns,
+		.first_ns = device_ns,
+		.end_ns = device_ns,
 	};
 
 	s->done(s->arg, &a);
@@ -190,7 +194,7 @@ static void overtake(struct tipme_answers *s, const struct tipme_pending *by)
 		struct tipme_pending *p = nth(s, i);
 
 		if (p->closed || p == by || p->seq == by->seq || p->a.pid != by->a.pid ||
-			p->a.client != by->a.client)
+		    p->a.client != by->a.client)
 			continue;
 		/*
 		 * Letting go of a button ends its press; what a wheel or a key asked for goes on.
@@ -247,7 +251,7 @@ static void on_deliver(struct tipme_answers *s, const struct tipme_x_deliver *r)
 	bool shared = false, motion = kind == TIPME_KIND_MOTION;
 
 	if (!r->input_seq || kind == TIPME_KINDS || s->device[i].seq != r->input_seq ||
-		s->device[i].kind != r->kind || !is_wanted(s, r->pid))
+	    s->device[i].kind != r->kind || !is_wanted(s, r->pid))
 		return;
 	/*
 	 * Of the motions that were read in one go only the first waited; without a button the
@@ -269,9 +273,12 @@ static void on_deliver(struct tipme_answers *s, const struct tipme_x_deliver *r)
 	p->shared = shared;
 	p->release = r->kind == TIPME_INPUT_KIND_BUTTON_RELEASE;
 	p->a = (struct tipme_answer){
-		.pid = r->pid, .client = r->client, .kind = kind, .entered_ns =
-			s->device[i].entered_ns,
-		.device_ns = s->device[i].device_ns, .deliver_ns = r->ts_ns,
+		.pid = r->pid,
+		.client = r->client,
+		.kind = kind,
+		.entered_ns = s->device[i].entered_ns,
+		.device_ns = s->device[i].device_ns,
+		.deliver_ns = r->ts_ns,
 	};
 	/* A hand does not wait for the answer to its own motion. */
 	if (!motion)
@@ -283,8 +290,8 @@ static void drop_shared(struct tipme_answers *s, const struct tipme_pending *wit
 	for (unsigned int i = 0; i < s->count; i++) {
 		struct tipme_pending *p = nth(s, i);
 
-		if (p != with && p->seq == with->seq && !(p->closed &&
-			p->a.outcome == TIPME_ANSWERED))
+		if (p != with && p->seq == with->seq &&
+		    !(p->closed && p->a.outcome == TIPME_ANSWERED))
 			p->closed = p->dropped = true;
 	}
 }
@@ -296,8 +303,8 @@ static bool press_waited(struct tipme_answers *s, const struct tipme_pending *p,
 		const struct tipme_pending *o = nth(s, i);
 
 		if (o != p && !o->dropped && !o->release && o->a.kind != TIPME_KIND_MOTION &&
-			o->a.pid == p->a.pid && o->a.client == p->a.client &&
-		    o->a.first_ns && (!o->closed || o->a.end_ns >= ns))
+		    o->a.pid == p->a.pid && o->a.client == p->a.client && o->a.first_ns &&
+		    (!o->closed || o->a.end_ns >= ns))
 			return true;
 	}
 	return false;
@@ -329,7 +336,7 @@ static void on_change(struct tipme_answers *s, uint64_t ts_ns, uint16_t client, 
 		struct tipme_pending *p = nth(s, i);
 
 		if (p->closed || (pid && p->a.pid != *pid) || p->a.client != client ||
-			ts_ns < p->a.deliver_ns)
+		    ts_ns < p->a.deliver_ns)
 			continue;
 		if (!p->a.first_ns)
 			first_change(s, p, ts_ns);
@@ -380,8 +387,9 @@ void tipme_answers_record(struct tipme_answers *s, const struct tipme_head *rec)
 	switch (rec->type) {
 	case TIPME_X_WAKEUP: s->wakeup_ns = rec->ts_ns; break;
 	case TIPME_X_SLEEP: s->wakeup_ns = 0; break;
-	case TIPME_X_IDLE: s->wakeup_ns =
-		rec->ts_ns + ((const struct tipme_x_idle *)rec)->duration_ns; break;
+	case TIPME_X_IDLE:
+		s->wakeup_ns = rec->ts_ns + ((const struct tipme_x_idle *)rec)->duration_ns;
+		break;
 	case TIPME_X_INPUT: on_input(s, (const void *)rec); break;
 	case TIPME_X_DEVICE: on_device(s, (const void *)rec); break;
 	case TIPME_X_DELIVER: on_deliver(s, (const void *)rec); break;
@@ -405,7 +413,7 @@ void tipme_answers_until(struct tipme_answers *s, uint64_t now_ns)
 		if (p->closed)
 			continue;
 		if (p->a.first_ns && now_ns >= p->a.end_ns + BURST_GAP_NS &&
-			now_ns >= p->a.deliver_ns + SURE_NS)
+		    now_ns >= p->a.deliver_ns + SURE_NS)
 			answered(p);
 		else if (!p->a.first_ns && now_ns >= p->a.deliver_ns + s->patience_ns)
 			without_effect(s, p, p->a.deliver_ns);
@@ -414,7 +422,7 @@ void tipme_answers_until(struct tipme_answers *s, uint64_t now_ns)
 }
 
 void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint64_t ran_ns,
-	uint64_t now_ns)
+			uint64_t now_ns)
 {
 	bool busy = !rests || ran_ns > BUSY_NS;
 
@@ -439,7 +447,7 @@ void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint6
 }
 
 bool tipme_answers_waiting(const struct tipme_answers *s, void (*fn)(void *arg, uint32_t pid),
-	void *arg)
+			   void *arg)
 {
 	bool any = false;
 

@@ -72,13 +72,13 @@ static void on_signal(int sig)
 
 /* Of records nobody knows who that was: the number is all there is, unless somebody tells. */
 static void replayed_name(const struct tipme_collect_options *o, uint32_t pid, char *name,
-	size_t cap)
+			  size_t cap)
 {
 	snprintf(name, cap, "pid %u", pid);
 	for (unsigned int i = 0; i < o->names; i++)
 		if (strtoul(o->name[i], NULL, 10) == pid)
 			tipme_text_clean(name, cap, strchr(o->name[i], '=') + 1,
-				strlen(strchr(o->name[i], '=') + 1));
+					 strlen(strchr(o->name[i], '=') + 1));
 }
 
 static struct process *process_of(struct collect *c, uint32_t pid)
@@ -101,7 +101,10 @@ static struct process *process_of(struct collect *c, uint32_t pid)
 	if (c->replaying && pid)
 		replayed_name(c->o, pid, name, sizeof(name));
 	*old = (struct process){
-		.pid = pid, .app = tipme_table_app(&c->p.table, name), .used_ns = c->now_ns, .wanted = -1,
+		.pid = pid,
+		.app = tipme_table_app(&c->p.table, name),
+		.used_ns = c->now_ns,
+		.wanted = -1,
 	};
 	old->ran_ns = old->window_ran_ns = c->replaying ? 0 : tipme_process_ran_ns(pid);
 	return old;
@@ -131,8 +134,7 @@ static void put_time(struct collect *c, unsigned int app, const struct tipme_ans
 		(unsigned long long)a->entered_ns, c->p.table.app[app].name,
 		tipme_profile_kinds[a->kind], a->outcome,
 		(unsigned long long)(a->device_ns - a->entered_ns),
-		(unsigned long long)(a->deliver_ns - a->device_ns),
-		(unsigned long long)drawn_ns(a),
+		(unsigned long long)(a->deliver_ns - a->device_ns), (unsigned long long)drawn_ns(a),
 		(unsigned long long)(a->first_ns ? a->end_ns - a->first_ns : 0));
 }
 
@@ -142,8 +144,8 @@ static void on_done(void *arg, const struct tipme_answer *a)
 
 	if (a->pid && c->rings && tipme_rings_is_agent(c->rings, a->pid))
 		return;
-	unsigned int app = a->pointer ? tipme_table_app(&c->p.table, "(pointer)") :
-		process_of(c, a->pid)->app;
+	unsigned int app =
+		a->pointer ? tipme_table_app(&c->p.table, "(pointer)") : process_of(c, a->pid)->app;
 
 	tipme_table_add(&c->p.table, app, a);
 	c->minute_events++;
@@ -154,7 +156,8 @@ static void on_done(void *arg, const struct tipme_answer *a)
 		put_time(c, app, a);
 	if (c->judge)
 		tipme_judge_answer(c->judge, app, a,
-			(uint32_t)((a->end_ns - c->p.table.begin_ns) / MINUTE_NS), c->now_ns);
+				   (uint32_t)((a->end_ns - c->p.table.begin_ns) / MINUTE_NS),
+				   c->now_ns);
 }
 
 static void on_record(void *arg, const struct tipme_head *rec)
@@ -244,9 +247,8 @@ static int save(struct collect *c)
 	char why[512];
 
 	getrusage(RUSAGE_SELF, &used);
-	c->p.own_cpu_ns =
-		(uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * TIPME_NS_PER_S +
-		(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+	c->p.own_cpu_ns = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * TIPME_NS_PER_S +
+			  (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 	if (c->times)
 		fflush(c->times);
 	/* What is not attributed yet is not in the file yet: so its sums are exact. */
@@ -311,7 +313,7 @@ static void follow(struct collect *c)
 
 	for (unsigned int i = 0; i < TIPME_RINGS; i++) {
 		tipme_rings_follow(c->rings, i, c->now_ns, quiet ? on_nothing : on_record,
-			&c->source[i]);
+				   &c->source[i]);
 		tipme_answers_until(&c->source[i], c->now_ns);
 	}
 }
@@ -411,7 +413,7 @@ static int open_times(struct collect *c)
 		return -errno;
 	c->p.key_times = true;
 	fputs("entered_ns\tapp\tkind\toutcome\tread_ns\tsent_ns\tdrawn_ns\tfinished_ns\n",
-		c->times);
+	      c->times);
 	return 0;
 }
 
@@ -468,8 +470,9 @@ static int replay(struct collect *c)
 	if (err || !c->first_ns) {
 		fprintf(stderr, "tipme: profile: %s: %s: name x-PID.rec of an episode\n",
 			c->o->replay,
-			!err ? "no records of a display source in it" : err == -EBADMSG
-				? "not a file of records" : strerror(-err));
+			!err		  ? "no records of a display source in it"
+			: err == -EBADMSG ? "not a file of records"
+					  : strerror(-err));
 		return 1;
 	}
 	note_source(c, source != TIPME_SOURCE_X_CLIENT);

@@ -21,11 +21,11 @@ int tipme_collect(const struct tipme_collect_options *o);
 struct tipme_judge;
 
 struct tipme_judge *tipme_judge_new(struct tipme_profile *p, struct tipme_rings *rings,
-	unsigned int over_ms, unsigned int keep);
+				    unsigned int over_ms, unsigned int keep);
 void tipme_judge_free(struct tipme_judge *j);
 /* An answer was complete: if it is among the worst, an episode is asked for. */
 void tipme_judge_answer(struct tipme_judge *j, unsigned int app, const struct tipme_answer *a,
-	uint32_t minute, uint64_t now_ns);
+			uint32_t minute, uint64_t now_ns);
 /* Takes verdicts that have come meanwhile; `finish`: waits for the one that is on its way. */
 void tipme_judge_step(struct tipme_judge *j, bool finish);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * tipme profile idle: the idle-loop instrument of Endo, Wang, Chen and Seltzer (OSDI 1996, section
- * 2.3). One thread of the lowest priority on each CPU does the same work again and again, calibrated
- * to a millisecond. Work that takes longer was interrupted: what it took beyond its usual time,
- * somebody else had.
+ * 2.3). One thread of the lowest priority on each CPU does the same work again and again,
+ * calibrated to a millisecond. Work that takes longer was interrupted: what it took beyond its
+ * usual time, somebody else had.
  *
- * A CPU that changes its frequency makes all loops longer or shorter. So the usual time is the shortest
- * of each tenth of a second; where that is off the calibrated one, it is said. Beside the paper's
- * figure stands the kernel's: wall time less the CPU time of the loop's thread.
+ * A CPU that changes its frequency makes all loops longer or shorter. So the usual time is the
+ * shortest of each tenth of a second; where that is off the calibrated one, it is said. Beside the
+ * paper's figure stands the kernel's: wall time less the CPU time of the loop's thread.
  */
 #include "config.h"
 
@@ -61,8 +61,10 @@ struct cpu {
 	int number;
 	uint64_t iterations; /* of one loop */
 	uint64_t end_ns;
-	uint64_t loops, wall_ns, taken_ns, usual_ns; /* usual: sum of the usual times of all loops */
-	uint64_t calibrated_ns, least_ns, most_ns; /* the usual time: at first, least and most since */
+	/* usual: sum of the usual times of all loops */
+	uint64_t loops, wall_ns, taken_ns, usual_ns;
+	/* the usual time: at first, least and most since */
+	uint64_t calibrated_ns, least_ns, most_ns;
 	uint64_t cpu_ns; /* that the kernel gave us */
 	unsigned int blocks, drifted, kept, unkept;
 	struct elongation *e;
@@ -292,8 +294,11 @@ static int run(struct cpu *cpus, int count)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "duration", required_argument, NULL, 'd' }, { "output", required_argument, NULL, 'o' },
-		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, { 0 },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	static struct cpu cpus[MAX_CPUS];
 	unsigned long seconds = 10;

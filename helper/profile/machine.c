@@ -13,12 +13,13 @@
 
 #include "profile.h"
 
-const char *const tipme_cpu_uses[TIPME_CPU_USES] = { "user", "nice", "system", "idle", "iowait",
-	"irq", "softirq", "steal" };
+const char *const tipme_cpu_uses[TIPME_CPU_USES] = { "user",   "nice", "system",  "idle",
+						     "iowait", "irq",  "softirq", "steal" };
 const char *const tipme_irq_classes[TIPME_IRQ_CLASSES] = { "device", "timer", "between_cpus",
-	"other" };
-static const char *const softirqs[TIPME_SOFTIRQS] = { "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK",
-	"IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU" };
+							   "other" };
+static const char *const softirqs[TIPME_SOFTIRQS] = { "HI",	 "TIMER",    "NET_TX",	"NET_RX",
+						      "BLOCK",	 "IRQ_POLL", "TASKLET", "SCHED",
+						      "HRTIMER", "RCU" };
 
 const char *tipme_softirq_name(unsigned int i)
 {
@@ -33,14 +34,15 @@ static unsigned int class_of(const char *name)
 	if (!strncmp(name, "LOC", 3))
 		return 1;
 	if (!strncmp(name, "RES", 3) || !strncmp(name, "CAL", 3) || !strncmp(name, "TLB", 3) ||
-		!strncmp(name, "IPI", 3))
+	    !strncmp(name, "IPI", 3))
 		return 2;
 	return 3;
 }
 
 /* A name, a colon, a number for each CPU. */
-static void read_counts(const char *path, void (*fn)(struct tipme_machine *m, const char *name,
-	uint64_t sum), struct tipme_machine *m)
+static void read_counts(const char *path,
+			void (*fn)(struct tipme_machine *m, const char *name, uint64_t sum),
+			struct tipme_machine *m)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -87,8 +89,8 @@ int tipme_machine_read(struct tipme_machine *m)
 	memset(m, 0, sizeof(*m));
 	if (!f)
 		return -errno;
-	int n = fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2],
-		&v[3], &v[4], &v[5], &v[6], &v[7]);
+	int n = fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3],
+		       &v[4], &v[5], &v[6], &v[7]);
 
 	fclose(f);
 	for (int i = 0; i < n && i < TIPME_CPU_USES; i++)
@@ -104,7 +106,7 @@ static uint64_t since(uint64_t now, uint64_t before)
 }
 
 static void machine_add(struct tipme_machine *to, const struct tipme_machine *now,
-	const struct tipme_machine *before)
+			const struct tipme_machine *before)
 {
 	for (unsigned int i = 0; i < TIPME_CPU_USES; i++)
 		to->cpu_ms[i] += since(now->cpu_ms[i], before->cpu_ms[i]);

@@ -58,9 +58,8 @@ static int fail(const char *what)
 
 static int misuse(const char *what, const char *arg)
 {
-	fprintf(stderr,
-		"tipme: profile: %s %s: not understood: see tipme profile record --help\n", what,
-		arg);
+	fprintf(stderr, "tipme: profile: %s %s: not understood: see tipme profile record --help\n",
+		what, arg);
 	return 64;
 }
 
@@ -76,18 +75,22 @@ static uint64_t time_ns(const char *text)
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (end != text && n && n <= 366UL * 86400 / units[i].s &&
-			!strcmp(end, units[i].unit))
+		    !strcmp(end, units[i].unit))
 			return n * units[i].s * TIPME_NS_PER_S;
 	return 0;
 }
 
 static const struct option longs[] = {
-	{ "duration", required_argument, NULL, 'd' }, { "output", required_argument, NULL, 'o' },
-		{ "episodes-over", required_argument, NULL, 'e' },
-	{ "keep", required_argument, NULL, 'k' }, { "record-key-times", no_argument, NULL, 't' },
-		{ "replay", required_argument, NULL, 'r' },
-	{ "name", required_argument, NULL, 'n' }, { "quiet", no_argument, NULL, 'q' }, { "help",
-		no_argument, NULL, 'h' }, { 0 },
+	{ "duration", required_argument, NULL, 'd' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "episodes-over", required_argument, NULL, 'e' },
+	{ "keep", required_argument, NULL, 'k' },
+	{ "record-key-times", no_argument, NULL, 't' },
+	{ "replay", required_argument, NULL, 'r' },
+	{ "name", required_argument, NULL, 'n' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
 };
 
 static unsigned int number(const char *text, unsigned int least, unsigned int most)
@@ -139,16 +142,19 @@ static int check(const struct tipme_collect_options *o)
 	if (!lstat(o->file, &st) && !S_ISREG(st.st_mode)) {
 		fprintf(stderr,
 			"tipme: profile: %s: a link, or no ordinary file, which would be replaced: "
-			"name a file\n", o->file);
+			"name a file\n",
+			o->file);
 		return 1;
 	}
 	/* Whoever runs it in the background would forget it. */
-	if (o->key_times && !o->replay && (!isatty(STDIN_FILENO) ||
-		tcgetpgrp(STDIN_FILENO) != getpgrp()))
-		return fail("--record-key-times: only in the foreground, on a terminal: from times of "
+	if (o->key_times && !o->replay &&
+	    (!isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) != getpgrp()))
+		return fail(
+			"--record-key-times: only in the foreground, on a terminal: from times of "
 			"keys text can be guessed");
 	if (o->replay && (*o->program || o->duration_ns || o->episodes_over_ms))
-		return fail("--replay: takes neither -d, --episodes-over nor a program: the records say "
+		return fail(
+			"--replay: takes neither -d, --episodes-over nor a program: the records say "
 			"all");
 	return -1;
 }

@@ -75,8 +75,8 @@ bool tipme_process_is_below(uint32_t pid, uint32_t ancestor)
 
 		if (pid == ancestor)
 			return true;
-		const char *at = file_read(pid, "stat", text, sizeof(text)) > 0
-			? behind_name(text) : NULL;
+		const char *at =
+			file_read(pid, "stat", text, sizeof(text)) > 0 ? behind_name(text) : NULL;
 
 		pid = at ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
 	}

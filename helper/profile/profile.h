@@ -19,8 +19,14 @@
 
 /* --- kinds and stages --- */
 
-enum tipme_profile_kind { TIPME_KIND_KEY, TIPME_KIND_BUTTON, TIPME_KIND_MOTION, TIPME_KIND_WHEEL,
-	TIPME_KIND_TOUCH, TIPME_KINDS };
+enum tipme_profile_kind {
+	TIPME_KIND_KEY,
+	TIPME_KIND_BUTTON,
+	TIPME_KIND_MOTION,
+	TIPME_KIND_WHEEL,
+	TIPME_KIND_TOUCH,
+	TIPME_KINDS
+};
 
 /* The stages of one answer; those before the last add up to it. */
 enum tipme_profile_stage {
@@ -109,11 +115,11 @@ void tipme_answers_until(struct tipme_answers *s, uint64_t now_ns);
  * was last seen. Who rests, and has not computed either, does not answer any more.
  */
 void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint64_t ran_ns,
-	uint64_t now_ns);
+			uint64_t now_ns);
 
 /* Whether anybody has not answered; calls fn for each such process, once. */
 bool tipme_answers_waiting(const struct tipme_answers *s, void (*fn)(void *arg, uint32_t pid),
-	void *arg);
+			   void *arg);
 
 /* When the oldest event entered that is not handed on yet; UINT64_MAX: none. */
 uint64_t tipme_answers_oldest_ns(const struct tipme_answers *s);
@@ -205,7 +211,7 @@ void tipme_moments_init(struct tipme_moments *m, uint64_t begin_ns, unsigned int
 
 /* Somebody waited for `app` from `from_ns` to `to_ns`; calls come in order of from_ns. */
 void tipme_moments_wait(struct tipme_moments *m, unsigned int app, uint64_t from_ns,
-	uint64_t to_ns);
+			uint64_t to_ns);
 
 /* Nobody waits at `now_ns`: what the application in use has computed since the last call. */
 void tipme_moments_ran(struct tipme_moments *m, uint64_t ran_ns, uint64_t now_ns);
@@ -214,8 +220,7 @@ void tipme_moments_ran(struct tipme_moments *m, uint64_t ran_ns, uint64_t now_ns
  * Ends the window at `now_ns`, and adds to the table what it was. `last`: so does what is left of
  * the minute.
  */
-void tipme_moments_look(struct tipme_moments *m, struct tipme_table *t, uint64_t now_ns,
-	bool last);
+void tipme_moments_look(struct tipme_moments *m, struct tipme_table *t, uint64_t now_ns, bool last);
 
 /* --- what the machine does --- */
 
@@ -274,8 +279,8 @@ struct tipme_profile {
 };
 
 /* Writes the profile beside `file` and renames it, mode 0600. Returns 0, or -errno and why. */
-int tipme_profile_write(const struct tipme_profile *p, const char *file, uint64_t now_ns,
-	char *why, size_t why_len);
+int tipme_profile_write(const struct tipme_profile *p, const char *file, uint64_t now_ns, char *why,
+			size_t why_len);
 
 /* --- sources --- */
 
@@ -283,7 +288,7 @@ int tipme_profile_write(const struct tipme_profile *p, const char *file, uint64_
  * Takes the records of a file of an episode (x-PID.rec) as if they came now. Returns 0 or -errno.
  */
 int tipme_profile_replay(const char *file, void (*fn)(void *arg, const struct tipme_head *rec),
-	void *arg, uint32_t *source);
+			 void *arg, uint32_t *source);
 
 struct tipme_rings;
 
@@ -306,7 +311,7 @@ struct tipme_ring_facts {
 
 /* Reads what is new of ring `i`: fn gets each record. */
 void tipme_rings_follow(struct tipme_rings *r, unsigned int i, uint64_t now_ns,
-	void (*fn)(void *arg, const struct tipme_head *rec), void *arg);
+			void (*fn)(void *arg, const struct tipme_head *rec), void *arg);
 const struct tipme_ring_facts *tipme_rings_facts(const struct tipme_rings *r, unsigned int i);
 
 /* The user wants no input recorded. */
@@ -320,7 +325,7 @@ bool tipme_rings_is_agent(const struct tipme_rings *r, uint32_t pid);
  */
 int tipme_rings_trigger(struct tipme_rings *r, const char *words);
 void tipme_rings_on_saved(struct tipme_rings *r, void (*saved)(void *arg, const char *folder),
-	void *arg);
+			  void *arg);
 /* To be polled for reading; -1: not connected. */
 int tipme_rings_fd(const struct tipme_rings *r);
 

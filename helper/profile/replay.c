@@ -17,15 +17,15 @@
 static int check(const struct tipme_file_header *h, size_t len)
 {
 	if (len < sizeof(*h) || memcmp(h->magic, "TIPMEREC", 8) ||
-		h->byte_order != TIPME_BYTE_ORDER)
+	    h->byte_order != TIPME_BYTE_ORDER)
 		return -EBADMSG;
 	if (h->major != TIPME_FORMAT_MAJOR)
 		return -EPROTONOSUPPORT;
 	return h->header_len < sizeof(*h) || h->header_len > len ? -EBADMSG : 0;
 }
 
-static void each(const unsigned char *at, const unsigned char *end, void (*fn)(void *arg,
-	const struct tipme_head *rec), void *arg)
+static void each(const unsigned char *at, const unsigned char *end,
+		 void (*fn)(void *arg, const struct tipme_head *rec), void *arg)
 {
 	while ((size_t)(end - at) >= sizeof(struct tipme_head)) {
 		struct tipme_head head;
@@ -46,7 +46,7 @@ static void each(const unsigned char *at, const unsigned char *end, void (*fn)(v
 }
 
 int tipme_profile_replay(const char *file, void (*fn)(void *arg, const struct tipme_head *rec),
-	void *arg, uint32_t *source)
+			 void *arg, uint32_t *source)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC), err;
 	struct stat st;

@@ -141,7 +141,7 @@ static int take(struct tipme_rings *r, struct tipme_incoming *in, int *passed)
 
 /* Asks, and waits for the reply. Returns 0 or -errno. */
 static int ask(struct tipme_rings *r, uint16_t verb, uint32_t arg, const char *text,
-	struct tipme_incoming *in, int *passed)
+	       struct tipme_incoming *in, int *passed)
 {
 	uint64_t until = tipme_clock_ns() + PATIENCE_MS * TIPME_MS_NS;
 	int err = tipme_message_send(r->fd, verb, arg, text, strlen(text), MSG_DONTWAIT);
@@ -200,7 +200,7 @@ static unsigned int rings_take(struct tipme_rings *r, struct json_object *list)
 		struct json_object *o = json_object_array_get_idx(list, i), *source;
 		uint64_t place = number_of(o, "place"), memory = number_of(o, "memory");
 		bool exact = json_object_object_get_ex(o, "source", &source) &&
-			strcmp(json_object_get_string(source), "x_client") != 0;
+			     strcmp(json_object_get_string(source), "x_client") != 0;
 
 		if (place >= TIPME_RINGS)
 			continue;
@@ -222,7 +222,7 @@ static void agents_take(struct tipme_rings *r, struct json_object *o)
 
 	r->agents = 0;
 	if (!json_object_object_get_ex(o, "agents", &list) ||
-		!json_object_is_type(list, json_type_array))
+	    !json_object_is_type(list, json_type_array))
 		return;
 	for (size_t i = 0; i < json_object_array_length(list) && r->agents < AGENTS; i++)
 		r->agent[r->agents++] =
@@ -257,8 +257,9 @@ int tipme_rings_update(struct tipme_rings *r, char *why, size_t why_len)
 			err = r->fd;
 			r->fd = -1;
 			snprintf(why, why_len,
-				"no recorder runs here, or it serves somebody else (%s): "
-				"run `tipme start`", strerror(-err));
+				 "no recorder runs here, or it serves somebody else (%s): "
+				 "run `tipme start`",
+				 strerror(-err));
 			return err;
 		}
 	}
@@ -268,10 +269,10 @@ int tipme_rings_update(struct tipme_rings *r, char *why, size_t why_len)
 		err = list_take(r, in.text);
 	if (err == -ENOSYS)
 		snprintf(why, why_len,
-			"the recorder that runs is an older version: start it again");
+			 "the recorder that runs is an older version: start it again");
 	else if (err < 0)
 		snprintf(why, why_len, "the recorder does not answer (%s): see `tipme status`",
-			strerror(-err));
+			 strerror(-err));
 	return err;
 }
 
@@ -284,7 +285,7 @@ static void on_record(void *arg, const struct tipme_head *rec)
 }
 
 void tipme_rings_follow(struct tipme_rings *r, unsigned int i, uint64_t now_ns,
-	void (*fn)(void *arg, const struct tipme_head *rec), void *arg)
+			void (*fn)(void *arg, const struct tipme_head *rec), void *arg)
 {
 	struct ring *ring = &r->ring[i];
 
@@ -299,14 +300,14 @@ void tipme_rings_follow(struct tipme_rings *r, unsigned int i, uint64_t now_ns,
 	if (ring->asleep && head > ring->next)
 		ring->next--;
 	tipme_x_ring_follow(&ring->map, &ring->next, ring->map.slot_count, now_ns, on_record,
-		&(struct following){ ring, fn, arg });
+			    &(struct following){ ring, fn, arg });
 }
 
 int tipme_rings_trigger(struct tipme_rings *r, const char *words)
 {
 	struct tipme_incoming in;
-	int passed, err = r->fd < 0 ? -ENOTCONN : ask(r, TIPME_VERB_TRIGGER, 0, words, &in,
-		&passed);
+	int passed,
+		err = r->fd < 0 ? -ENOTCONN : ask(r, TIPME_VERB_TRIGGER, 0, words, &in, &passed);
 
 	if (!err)
 		r->asked_for_one = true;
@@ -314,7 +315,7 @@ int tipme_rings_trigger(struct tipme_rings *r, const char *words)
 }
 
 void tipme_rings_on_saved(struct tipme_rings *r, void (*saved)(void *arg, const char *folder),
-	void *arg)
+			  void *arg)
 {
 	r->saved = saved;
 	r->arg = arg;

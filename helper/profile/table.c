@@ -13,16 +13,16 @@
 #define MINUTE_NS (60 * 1000 * TIPME_MS_NS)
 
 const char *const tipme_profile_kinds[TIPME_KINDS] = { "key", "button", "motion", "wheel",
-	"touch" };
+						       "touch" };
 const char *const tipme_profile_stages[TIPME_PROFILE_STAGES] = { "read", "sent", "drawn",
-	"finished", "response" };
+								 "finished", "response" };
 
 /*
  * Unit: ms. 25 to 75 is where motion begins to irritate, 50 to 150 where discrete input does
  * (Endo and Seltzer, TIPME, 2000); 100, 110 and 120 are those of table 2 of Endo et al. 1996.
  */
-const unsigned int tipme_profile_thresholds_ms[TIPME_THRESHOLDS] = { 25, 50, 75, 100, 110, 120,
-	150, 1000 };
+const unsigned int tipme_profile_thresholds_ms[TIPME_THRESHOLDS] = { 25,  50,  75,  100,
+								     110, 120, 150, 1000 };
 
 void tipme_table_init(struct tipme_table *t, uint64_t begin_ns)
 {

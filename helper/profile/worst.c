@@ -47,7 +47,7 @@ static void exec_tipme(const char *verb, const char *arg, const char *more)
 		execlp("perl", "perl", program, verb, arg, more, (char *)NULL);
 	} else {
 		execl(TIPME_LIBEXECDIR "/tipme-postmortem", "tipme-postmortem", verb, arg, more,
-			(char *)NULL);
+		      (char *)NULL);
 	}
 	_exit(127);
 }
@@ -76,8 +76,8 @@ static void on_saved(void *arg, const char *folder)
 	j->asked = false;
 	if (!folder || j->child || pipe2(ends, O_CLOEXEC))
 		return;
-	snprintf(j->about.episode, sizeof(j->about.episode), "%s", strrchr(folder, '/')
-		? strrchr(folder, '/') + 1 : folder);
+	snprintf(j->about.episode, sizeof(j->about.episode), "%s",
+		 strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder);
 	j->len = 0;
 	j->out = ends[0];
 	j->child = spawn("diagnose", folder, "--json", ends[1]);
@@ -89,14 +89,18 @@ static void on_saved(void *arg, const char *folder)
 }
 
 struct tipme_judge *tipme_judge_new(struct tipme_profile *p, struct tipme_rings *rings,
-	unsigned int over_ms, unsigned int keep)
+				    unsigned int over_ms, unsigned int keep)
 {
 	struct tipme_judge *j = calloc(1, sizeof(*j));
 
 	if (!j)
 		return NULL;
-	*j = (struct tipme_judge){ .p = p, .rings = rings, .over_ns = over_ms * TIPME_MS_NS,
-		.keep = keep, .out = -1, .text = malloc(ANSWER_MAX + 1) };
+	*j = (struct tipme_judge){ .p = p,
+				   .rings = rings,
+				   .over_ns = over_ms * TIPME_MS_NS,
+				   .keep = keep,
+				   .out = -1,
+				   .text = malloc(ANSWER_MAX + 1) };
 	tipme_rings_on_saved(rings, on_saved, j);
 	return j;
 }
@@ -109,23 +113,24 @@ void tipme_judge_free(struct tipme_judge *j)
 }
 
 void tipme_judge_answer(struct tipme_judge *j, unsigned int app, const struct tipme_answer *a,
-	uint32_t minute, uint64_t now_ns)
+			uint32_t minute, uint64_t now_ns)
 {
 	uint64_t ns = a->end_ns - a->entered_ns;
 	char words[160];
 
 	if (a->pointer || a->outcome == TIPME_WITHOUT_EFFECT || ns < j->over_ns || j->asked ||
-		j->child || now_ns < j->next_ns)
+	    j->child || now_ns < j->next_ns)
 		return;
 	/* No better than the mildest that is kept: not worth an episode. */
 	if (j->p->worsts == j->keep && ns <= j->p->worst[j->keep - 1].response_ns)
 		return;
 	snprintf(words, sizeof(words), "tipme profile: %s answered a %s after %llu ms",
-		j->p->table.app[app].name, tipme_profile_kinds[a->kind],
-		(unsigned long long)(ns / TIPME_MS_NS));
+		 j->p->table.app[app].name, tipme_profile_kinds[a->kind],
+		 (unsigned long long)(ns / TIPME_MS_NS));
 	j->next_ns = now_ns + PAUSE_NS;
-	j->about = (struct tipme_worst){ .response_ns = ns, .row = minute, .app = app, .kind =
-		a->kind };
+	j->about = (struct tipme_worst){
+		.response_ns = ns, .row = minute, .app = app, .kind = a->kind
+	};
 	j->asked = !tipme_rings_trigger(j->rings, words);
 }
 
@@ -135,8 +140,9 @@ static const char *text_of(struct json_object *o, const char *name)
 {
 	struct json_object *v;
 
-	return json_object_object_get_ex(o, name, &v) &&
-		json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "";
+	return json_object_object_get_ex(o, name, &v) && json_object_is_type(v, json_type_string)
+		       ? json_object_get_string(v)
+		       : "";
 }
 
 static void take_verdict(struct tipme_judge *j)
@@ -145,8 +151,10 @@ static void take_verdict(struct tipme_judge *j)
 	struct tipme_worst *w = &j->about;
 
 	if (json_object_object_get_ex(o, "verdict", &v)) {
-		const char *says = text_of(v, "sentence"), *by = json_object_object_get_ex(v,
-			"blamed", &blamed) ? text_of(blamed, "comm") : "";
+		const char *says = text_of(v, "sentence"),
+			   *by = json_object_object_get_ex(v, "blamed", &blamed)
+					 ? text_of(blamed, "comm")
+					 : "";
 
 		tipme_text_clean(w->verdict, sizeof(w->verdict), says, strlen(says));
 		tipme_text_clean(w->by, sizeof(w->by), by, strlen(by));
@@ -179,8 +187,8 @@ static void read_more(struct tipme_judge *j, bool wait)
 
 	fcntl(j->out, F_SETFL, wait ? 0 : O_NONBLOCK);
 	while (j->len < ANSWER_MAX &&
-		((n = read(j->out, j->text + j->len, ANSWER_MAX - j->len)) > 0 || (n < 0 &&
-		errno == EINTR)))
+	       ((n = read(j->out, j->text + j->len, ANSWER_MAX - j->len)) > 0 ||
+		(n < 0 && errno == EINTR)))
 		j->len += n > 0 ? (size_t)n : 0;
 	if (n < 0 && errno == EAGAIN)
 		return;

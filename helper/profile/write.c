@@ -36,7 +36,7 @@ static struct json_object *buckets_json(const struct tipme_counts *c)
 		struct json_object *pair = json_object_new_array_ext(3);
 
 		json_object_array_add(pair,
-			json_object_new_int64((int64_t)tipme_latency_bucket_us(i)));
+				      json_object_new_int64((int64_t)tipme_latency_bucket_us(i)));
 		json_object_array_add(pair, json_object_new_int64(c->bucket[i]));
 		json_object_array_add(pair, json_object_new_int64((int64_t)c->sum[i]));
 		json_object_array_add(list, pair);
@@ -105,7 +105,7 @@ static int in_order(const void *a, const void *b)
 	const struct tipme_row *x = a, *y = b;
 
 	return x->row != y->row ? (x->row > y->row) - (x->row < y->row)
-		: (int)x->pair - (int)y->pair;
+				: (int)x->pair - (int)y->pair;
 }
 
 /* In order of minute and pair: within a minute nothing tells what came first. */
@@ -158,12 +158,14 @@ static struct json_object *machine_json(const struct tipme_machine_rows *rows)
 
 		number(o, "minute", (uint64_t)i * rows->minutes);
 		number(o, "events", rows->events[i]);
-		json_object_object_add(o, "cpu_ms", numbers_json(rows->row[i].cpu_ms,
-			TIPME_CPU_USES, tipme_cpu_uses));
-		json_object_object_add(o, "interrupts", numbers_json(rows->row[i].irqs,
-			TIPME_IRQ_CLASSES, tipme_irq_classes));
-		json_object_object_add(o, "softirqs", numbers_json(rows->row[i].softirqs,
-			TIPME_SOFTIRQS, NULL));
+		json_object_object_add(o, "cpu_ms",
+				       numbers_json(rows->row[i].cpu_ms, TIPME_CPU_USES,
+						    tipme_cpu_uses));
+		json_object_object_add(o, "interrupts",
+				       numbers_json(rows->row[i].irqs, TIPME_IRQ_CLASSES,
+						    tipme_irq_classes));
+		json_object_object_add(o, "softirqs",
+				       numbers_json(rows->row[i].softirqs, TIPME_SOFTIRQS, NULL));
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -257,8 +259,8 @@ static int write_beside(const char *beside, const char *json)
 	return err;
 }
 
-int tipme_profile_write(const struct tipme_profile *p, const char *file, uint64_t now_ns,
-	char *why, size_t why_len)
+int tipme_profile_write(const struct tipme_profile *p, const char *file, uint64_t now_ns, char *why,
+			size_t why_len)
 {
 	struct json_object *o = profile_json(p, now_ns);
 	char beside[4096 + 8];
@@ -266,13 +268,13 @@ int tipme_profile_write(const struct tipme_profile *p, const char *file, uint64_
 
 	if ((size_t)snprintf(beside, sizeof(beside), "%s.tmp", file) < sizeof(beside))
 		err = write_beside(beside,
-			json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+				   json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
 	json_object_put(o);
 	if (!err && rename(beside, file))
 		err = -errno;
 	if (err) {
 		snprintf(why, why_len, "%s: %s: is the disk full? choose another place with -o",
-			file, strerror(-err));
+			 file, strerror(-err));
 		unlink(beside);
 	}
 	return err;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What stands behind a kernel source: one table for each way of recording. All of them write into a pool of the same form. */
+/*
+ * What stands behind a kernel source: one table for each way of recording. All of them write into a
+ * pool of the same form.
+ */
 #ifndef TIPME_KERNEL_BACKEND_H
 #define TIPME_KERNEL_BACKEND_H
 
@@ -10,57 +13,91 @@
 /* The first member of each backend's own structure. */
 struct tipme_kernel_source {
 	const struct tipme_kernel_backend *backend; /* set by tipme_kernel_source_open() */
-	struct tipme_pool_view view;		    /* set by the backend's open: the copier reads it */
-	struct tipme_kernel_seen *scratch;	    /* set by tipme_kernel_source_open() */
-	uint32_t classes_able;			    /* set by the backend's open: what it can record here */
-	uint32_t classes;			    /* what it records; changed by tipme_kernel_source_class_set() */
-	int no_events[TIPME_CLASSES];		    /* set by class_set(): see tipme_kernel_source_no_events() */
-	int tells_affinity;			    /* set by the backend's open: class priority has a record of each change */
-	struct tipme_kernel_source *beside;	    /* set by tipme_kernel_source_open(): records what this one cannot; NULL: nothing does */
+	/* set by the backend's open: the copier reads it */
+	struct tipme_pool_view view;
+	struct tipme_kernel_seen *scratch; /* set by tipme_kernel_source_open() */
+	/* set by the backend's open: what it can record here */
+	uint32_t classes_able;
+	/* what it records; changed by tipme_kernel_source_class_set() */
+	uint32_t classes;
+	/* set by class_set(): see tipme_kernel_source_no_events() */
+	int no_events[TIPME_CLASSES];
+	/* set by the backend's open: class priority has a record of each change */
+	int tells_affinity;
+	/* set by tipme_kernel_source_open(): records what this one cannot; NULL: nothing does */
+	struct tipme_kernel_source *beside;
 };
 
-/* Ids of kernel stacks of a source that stands beside another have this bit, those of the other never (its table has at most 32768). */
+/*
+ * Ids of kernel stacks of a source that stands beside another have this bit, those of the other
+ * never (its table has at most 32768).
+ */
 #define TIPME_STACKS_BESIDE 0x8000
 #define TIPME_STACKS_BESIDE_MAX 16384
 
 struct tipme_kernel_backend {
 	enum tipme_source source;
 	const char *name; /* as the schema names the source */
-	/* Begins to record. `opt` has been checked. Returns 0, or -errno and a sentence in `why`; -ENOENT: it is not there, which is no news. */
-	int (*open)(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt, char *why, size_t why_len);
-	/* May be NULL. The same for a source beside another, with a small pool: it records none but `classes`, and takes no pictures. */
-	int (*open_beside)(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt, uint32_t classes, char *why, size_t why_len);
+	/*
+	 * Begins to record. `opt` has been checked. Returns 0, or -errno and a sentence in `why`;
+	 * -ENOENT: it is not there, which is no news.
+	 */
+	int (*open)(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt,
+		    char *why, size_t why_len);
+	/*
+	 * May be NULL. The same for a source beside another, with a small pool: it records none but
+	 * `classes`, and takes no pictures.
+	 */
+	int (*open_beside)(struct tipme_kernel_source **src, const struct tipme_kernel_options *opt,
+			   uint32_t classes, char *why, size_t why_len);
 	int wants_beside; /* there are classes that it cannot record, and others can */
-	uint32_t classes_partly; /* of those that it can: a source beside it records what these leave out */
+	/* of those that it can: a source beside it records what these leave out */
+	uint32_t classes_partly;
 	void (*close)(struct tipme_kernel_source *src);
 	int (*stats)(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
-	int (*picture)(struct tipme_kernel_source *src, struct tipme_picture *picture, struct tipme_kernel_thread *threads,
-		       unsigned int max);
+	int (*picture)(struct tipme_kernel_source *src, struct tipme_picture *picture,
+		       struct tipme_kernel_thread *threads, unsigned int max);
 	int (*stacks)(struct tipme_kernel_source *src,
-		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg);
+		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames,
+				unsigned int count),
+		      void *arg);
 	/* All may be NULL: see tipme_kernel_source_user_stacks() and those that follow it. */
-	int (*user_stacks)(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg);
-	int (*mappings)(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max);
+	int (*user_stacks)(struct tipme_kernel_source *src,
+			   int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg);
+	int (*mappings)(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m,
+			unsigned int max);
 	int (*lives_fd)(struct tipme_kernel_source *src);
-	int (*lives_take)(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg);
-	/* May be NULL: it has no table, or one with room for all. Stacks that nothing has named since then may make room for others. */
+	int (*lives_take)(struct tipme_kernel_source *src,
+			  int (*fn)(void *arg, const struct tipme_life *life), void *arg);
+	/*
+	 * May be NULL: it has no table, or one with room for all. Stacks that nothing has named
+	 * since then may make room for others.
+	 */
 	void (*stacks_old)(struct tipme_kernel_source *src, uint64_t before_ns);
 	/* May be NULL. For stacks of one frame whose name is known, but not its address. */
-	int (*named_stacks)(struct tipme_kernel_source *src, int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg);
-	/* May be NULL: it has no classes. Begins or ends to record one that is able and is not so already. Returns 0 or -errno. */
+	int (*named_stacks)(struct tipme_kernel_source *src,
+			    int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg);
+	/*
+	 * May be NULL: it has no classes. Begins or ends to record one that is able and is not so
+	 * already. Returns 0 or -errno.
+	 */
 	int (*class_set)(struct tipme_kernel_source *src, unsigned int which, int on);
 	/* May be NULL: see tipme_kernel_source_cpus_look(). */
 	int (*cpus_look)(struct tipme_kernel_source *src);
 	/* May be NULL: see tipme_kernel_source_wayland_look(). */
 	void (*wayland_look)(struct tipme_kernel_source *src);
 	/* May be NULL: see tipme_kernel_source_suspended(). */
-	int (*suspended)(struct tipme_kernel_source *src, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns);
+	int (*suspended)(struct tipme_kernel_source *src, uint64_t since_ns, uint64_t *from_ns,
+			 uint64_t *to_ns);
 	/* May be NULL: the source triggers nothing by itself. */
 	int (*trigger_fd)(struct tipme_kernel_source *src);
 	int (*trigger_taken)(struct tipme_kernel_source *src, uint32_t *by, char *text, size_t len);
 };
 
-/* By default the pool takes at most one part in so many of the machine's memory; 27 MB on any machine. */
+/*
+ * By default the pool takes at most one part in so many of the machine's memory; 27 MB on any
+ * machine.
+ */
 #define TIPME_POOL_RAM_PART 50
 
 struct tipme_kernel_machine {
@@ -68,10 +105,15 @@ struct tipme_kernel_machine {
 	uint64_t ram_bytes;
 };
 
-/* Completes `opt` with the defaults, and chooses the pool's form. Where nobody has said a rate, it is reckoned with 10,000 records a second of each CPU. */
-void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_options *opt, const struct tipme_kernel_machine *m);
+/*
+ * Completes `opt` with the defaults, and chooses the pool's form. Where nobody has said a rate, it
+ * is reckoned with 10,000 records a second of each CPU.
+ */
+void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_options *opt,
+			    const struct tipme_kernel_machine *m);
 /* The same for this machine, of so many possible CPUs. */
-void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt, unsigned int cpus);
+void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt,
+			unsigned int cpus);
 
 extern const struct tipme_kernel_backend tipme_kernel_bpf, tipme_kernel_module;
 extern const struct tipme_kernel_backend tipme_kernel_proc;

@@ -14,7 +14,9 @@
 #include "clock.h"
 #include "kernel_bpf.h"
 
-#define BESIDE_RATE 300 /* records a second of a source that stands beside another, samples apart */
+#define BESIDE_RATE                                                                   \
+	300 /* records a second of a source that stands beside another, samples apart \
+	     */
 
 /* What libbpf says goes to stderr only for those who ask. */
 static int libbpf_say(enum libbpf_print_level level, const char *format, va_list args)
@@ -39,7 +41,10 @@ static int attach(struct bpf_source *src, char *why, size_t why_len)
 	return 0;
 }
 
-/* Programs go first: once they are detached, and the kernel has waited for those that run, nobody writes. */
+/*
+ * Programs go first: once they are detached, and the kernel has waited for those that run, nobody
+ * writes.
+ */
 static void bpf_close(struct tipme_kernel_source *base)
 {
 	struct bpf_source *src = bpf_of(base);
@@ -53,7 +58,8 @@ static void bpf_close(struct tipme_kernel_source *base)
 	free(src);
 }
 
-static int open_for(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, uint32_t beside, char *why, size_t why_len)
+static int open_for(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt,
+		    uint32_t beside, char *why, size_t why_len)
 {
 	int err, cpus;
 	struct bpf_source *src;
@@ -69,7 +75,8 @@ static int open_for(struct tipme_kernel_source **out, const struct tipme_kernel_
 	src->beside = beside;
 	src->measure_fd = -1;
 	tipme_kernel_sizes(&src->base.view, &src->opt, cpus);
-	src->user_entries = opt->stack_entries ? opt->stack_entries : tipme_bpf_user_entries(&src->opt);
+	src->user_entries =
+		opt->stack_entries ? opt->stack_entries : tipme_bpf_user_entries(&src->opt);
 	err = tipme_bpf_load(src, why, why_len);
 	err = err ? err : attach(src, why, why_len);
 	if (!err)
@@ -82,14 +89,15 @@ static int open_for(struct tipme_kernel_source **out, const struct tipme_kernel_
 	return 0;
 }
 
-static int bpf_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, char *why, size_t why_len)
+static int bpf_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt,
+		    char *why, size_t why_len)
 {
 	return open_for(out, opt, 0, why, why_len);
 }
 
 /* What it may record is set when it is open: no class is on yet. */
-static int bpf_open_beside(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, uint32_t classes, char *why,
-			   size_t why_len)
+static int bpf_open_beside(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt,
+			   uint32_t classes, char *why, size_t why_len)
 {
 	struct tipme_kernel_options small = *opt;
 
@@ -106,7 +114,8 @@ static uint64_t missed(const struct bpf_source *src)
 	struct bpf_program *prog;
 	uint64_t sum = 0;
 
-	bpf_object__for_each_program(prog, src->skel->obj) {
+	bpf_object__for_each_program(prog, src->skel->obj)
+	{
 		struct bpf_prog_info info = {};
 		uint32_t len = sizeof(info);
 		int fd = bpf_program__fd(prog);
@@ -125,8 +134,8 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 	*stats = (struct tipme_kernel_stats){
 		.start_ns = src->base.view.start_ns,
 		.pool_bytes = src->pool.bytes,
-		.map_bytes = src->pool.bytes + src->cells.bytes + src->cpus.bytes + sizeof(*src->skel->bss) + src->stacks.bytes +
-			     src->user_stacks.bytes,
+		.map_bytes = src->pool.bytes + src->cells.bytes + src->cpus.bytes +
+			     sizeof(*src->skel->bss) + src->stacks.bytes + src->user_stacks.bytes,
 		.cpus = src->base.view.cpus,
 		.subbufs = src->base.view.subs,
 		.subbuf_bytes = src->base.view.subbuf_bytes,

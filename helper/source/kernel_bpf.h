@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the backend of tracing programs share: its state, and what they offer each other. */
+/*
+ * What the parts of the backend of tracing programs share: its state, and what they offer each
+ * other.
+ */
 #ifndef TIPME_KERNEL_BPF_H
 #define TIPME_KERNEL_BPF_H
 
@@ -20,8 +23,8 @@ struct map_memory {
 struct class_link {
 	struct bpf_link *link;
 	unsigned int which; /* class */
-	int cpu;	    /* whose events the program takes; -1: it is attached to no events */
-	int event_fd;	    /* the link's */
+	int cpu; /* whose events the program takes; -1: it is attached to no events */
+	int event_fd; /* the link's */
 	uint64_t enabled_ns; /* for how long the events were on at the last look */
 };
 
@@ -29,9 +32,9 @@ struct class_link {
 
 /* What the kernel measured of one class, round by round. */
 struct tipme_bpf_rounds {
-	uint64_t ns, runs;			/* in all, up to the newest round */
-	uint32_t mean_ns[TIPME_COST_ROUNDS];	/* of each round; the oldest is replaced */
-	unsigned int count;			/* rounds so far */
+	uint64_t ns, runs; /* in all, up to the newest round */
+	uint32_t mean_ns[TIPME_COST_ROUNDS]; /* of each round; the oldest is replaced */
+	unsigned int count; /* rounds so far */
 };
 
 /* A file whose functions are probed, or that was refused. */
@@ -49,9 +52,11 @@ struct bpf_source {
 	struct map_memory pool, cells, cpus, stacks, user_stacks;
 	struct tipme_kernel_options opt; /* complete */
 	unsigned int user_entries;
-	uint32_t beside; /* classes that it records beside another source; 0: it stands alone, and records all */
+	/* classes that it records beside another source; 0: it stands alone, and records all */
+	uint32_t beside;
 	unsigned int programs;
-	struct class_link links[TIPME_LINKS_MAX]; /* of classes; those of the rest are the skeleton's */
+	/* of classes; those of the rest are the skeleton's */
+	struct class_link links[TIPME_LINKS_MAX];
 	unsigned int link_count;
 	int measure_fd; /* -1: we do not have the kernel measure (any more) */
 	int measure_busy;
@@ -71,7 +76,10 @@ static inline struct bpf_source *bpf_of(struct tipme_kernel_source *base)
 
 /* --- loading: kernel_bpf_load.c --- */
 
-/* Opens and loads what this kernel can run; nothing is attached. Returns 0, or -errno and a sentence. */
+/*
+ * Opens and loads what this kernel can run; nothing is attached. Returns 0, or -errno and a
+ * sentence.
+ */
 int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len);
 
 /* Says in words why the kernel refused a step; returns err. */
@@ -83,7 +91,10 @@ int tipme_bpf_class_of(const struct bpf_program *prog);
 /* How many stacks of user space there is room for, if that is not given. */
 unsigned int tipme_bpf_user_entries(const struct tipme_kernel_options *opt);
 
-/* Memory shared with the programs. Returns 0 or -errno; tipme_bpf_unmap_all() takes what was mapped so far. */
+/*
+ * Memory shared with the programs. Returns 0 or -errno; tipme_bpf_unmap_all() takes what was mapped
+ * so far.
+ */
 int tipme_bpf_map_all(struct bpf_source *src);
 void tipme_bpf_unmap_all(struct bpf_source *src);
 
@@ -117,15 +128,21 @@ void tipme_bpf_measure_end(struct bpf_source *src);
 
 void tipme_bpf_lives_open(struct bpf_source *src);
 int tipme_bpf_lives_fd(struct tipme_kernel_source *base);
-int tipme_bpf_lives_take(struct tipme_kernel_source *base, int (*fn)(void *arg, const struct tipme_life *life), void *arg);
-int tipme_bpf_suspended(struct tipme_kernel_source *base, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns);
+int tipme_bpf_lives_take(struct tipme_kernel_source *base,
+			 int (*fn)(void *arg, const struct tipme_life *life), void *arg);
+int tipme_bpf_suspended(struct tipme_kernel_source *base, uint64_t since_ns, uint64_t *from_ns,
+			uint64_t *to_ns);
 int tipme_bpf_picture(struct tipme_kernel_source *base, struct tipme_picture *picture,
-		       struct tipme_kernel_thread *threads, unsigned int max);
+		      struct tipme_kernel_thread *threads, unsigned int max);
 struct tipme_kernel_tables tipme_bpf_tables_of(const struct bpf_source *src);
 int tipme_bpf_stacks(struct tipme_kernel_source *base,
-		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg);
-int tipme_bpf_user_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg);
+		     int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames,
+			       unsigned int count),
+		     void *arg);
+int tipme_bpf_user_stacks(struct tipme_kernel_source *base,
+			  int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg);
 void tipme_bpf_stacks_old(struct tipme_kernel_source *base, uint64_t before_ns);
-int tipme_bpf_mappings(struct tipme_kernel_source *base, uint32_t pid, struct tipme_mapping *m, unsigned int max);
+int tipme_bpf_mappings(struct tipme_kernel_source *base, uint32_t pid, struct tipme_mapping *m,
+		       unsigned int max);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Record classes of the tracing programs: attached when switched on, detached when off; counters of each CPU, which end when it goes. */
+/*
+ * Record classes of the tracing programs: attached when switched on, detached when off; counters of
+ * each CPU, which end when it goes.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -24,7 +27,8 @@ static int idle_latencies(struct bpf_source *src)
 		char path[128];
 		int64_t us;
 
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cpuidle/state%d/latency", i);
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cpuidle/state%d/latency",
+			 i);
 		tipme_file_number(path, &us);
 		src->skel->bss->tipme_idle_latency_ns[i] =
 			us >= src->opt.idle_min_us && us < 4000000 ? (uint32_t)us * 1000 : 0;
@@ -40,7 +44,8 @@ void tipme_bpf_classes_look(struct bpf_source *src)
 	int which;
 
 	src->base.classes_able = src->beside ? 0 : 1U << TIPME_CLASS_IRQ;
-	bpf_object__for_each_program(prog, src->skel->obj) {
+	bpf_object__for_each_program(prog, src->skel->obj)
+	{
 		if (bpf_program__fd(prog) < 0)
 			continue;
 		which = tipme_bpf_class_of(prog);
@@ -49,12 +54,14 @@ void tipme_bpf_classes_look(struct bpf_source *src)
 		else
 			src->base.classes_able |= 1U << which;
 	}
-	src->base.tells_affinity = bpf_program__fd(src->skel->progs.tipme_priority_affinity_end) >= 0;
+	src->base.tells_affinity =
+		bpf_program__fd(src->skel->progs.tipme_priority_affinity_end) >= 0;
 	if (!idle_latencies(src))
 		src->base.classes_able &= ~(1U << TIPME_CLASS_IDLE);
 }
 
-static int link_add(struct bpf_source *src, struct bpf_link *link, unsigned int which, int cpu, int event_fd)
+static int link_add(struct bpf_source *src, struct bpf_link *link, unsigned int which, int cpu,
+		    int event_fd)
 {
 	if (!link)
 		return -errno;
@@ -66,7 +73,10 @@ static int link_add(struct bpf_source *src, struct bpf_link *link, unsigned int 
 	return 0;
 }
 
-/* All of it, or only what is attached to events. The same order for all: the last is the first to go, and takes the place of none. */
+/*
+ * All of it, or only what is attached to events. The same order for all: the last is the first to
+ * go, and takes the place of none.
+ */
 void tipme_bpf_class_detach(struct bpf_source *src, unsigned int which, bool only_events)
 {
 	unsigned int kept = 0;
@@ -110,8 +120,9 @@ static int events_attach(struct bpf_source *src, struct bpf_program *prog, unsig
 }
 
 /*
- * Perf ends the events of a CPU that goes, for good, and every CPU but the first goes when the machine sleeps. Nobody is told, and it may have come back
- * before anybody looks; but events that have ended are not on any longer. Those of other CPUs are for as long as they live.
+ * Perf ends the events of a CPU that goes, for good, and every CPU but the first goes when the
+ * machine sleeps. Nobody is told, and it may have come back before anybody looks; but events that
+ * have ended are not on any longer. Those of other CPUs are for as long as they live.
  */
 static bool events_ended(struct class_link *l)
 {
@@ -155,7 +166,9 @@ static unsigned int event_cpus(const struct bpf_source *src, unsigned int which)
 	return n;
 }
 
-/* A class whose every CPU had gone would be taken for one that is off; but the last CPU cannot go. */
+/*
+ * A class whose every CPU had gone would be taken for one that is off; but the last CPU cannot go.
+ */
 int tipme_bpf_cpus_look(struct tipme_kernel_source *base)
 {
 	struct bpf_source *src = bpf_of(base);
@@ -169,8 +182,11 @@ int tipme_bpf_cpus_look(struct tipme_kernel_source *base)
 	if (!on)
 		return 0;
 	ended_remove(src);
-	bpf_object__for_each_program(prog, src->skel->obj) {
-		int which = bpf_program__type(prog) == BPF_PROG_TYPE_PERF_EVENT ? tipme_bpf_class_of(prog) : -1;
+	bpf_object__for_each_program(prog, src->skel->obj)
+	{
+		int which = bpf_program__type(prog) == BPF_PROG_TYPE_PERF_EVENT
+				    ? tipme_bpf_class_of(prog)
+				    : -1;
 
 		if (which < 0 || !(on & 1U << which) || event_cpus(src, which) >= online)
 			continue;
@@ -191,7 +207,10 @@ static void threshold_set(struct bpf_source *src, unsigned int which, int on)
 		src->skel->bss->tipme_spin_min_ns = on ? SPIN_MIN_NS : 0;
 }
 
-/* Events take a right of their own: where they are refused, a class that has more goes on with what that is. */
+/*
+ * Events take a right of their own: where they are refused, a class that has more goes on with what
+ * that is.
+ */
 static int class_attach(struct bpf_source *src, unsigned int which)
 {
 	struct bpf_program *prog;
@@ -200,7 +219,8 @@ static int class_attach(struct bpf_source *src, unsigned int which)
 
 	if (which == TIPME_CLASS_WAYLAND)
 		return tipme_bpf_wayland_attach(src);
-	bpf_object__for_each_program(prog, src->skel->obj) {
+	bpf_object__for_each_program(prog, src->skel->obj)
+	{
 		if (err || bpf_program__fd(prog) < 0 || tipme_bpf_class_of(prog) != (int)which)
 			continue;
 		if (bpf_program__type(prog) == BPF_PROG_TYPE_PERF_EVENT) {

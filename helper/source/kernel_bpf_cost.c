@@ -21,11 +21,14 @@
 #define LOAD_TRIPS 60 /* each wakes two threads */
 #define ECHO_STACK_BYTES (64 << 10)
 
-/* Programs of no class: those that count interrupts write no record, but are part of what one costs. */
+/*
+ * Programs of no class: those that count interrupts write no record, but are part of what one
+ * costs.
+ */
 static int writes_record(const struct bpf_program *prog)
 {
-	static const char *const names[] = { "tipme_sched_", "tipme_fork", "tipme_exit", "tipme_exec",
-					     "tipme_rename", "tipme_work_" };
+	static const char *const names[] = { "tipme_sched_", "tipme_fork",   "tipme_exit",
+					     "tipme_exec",   "tipme_rename", "tipme_work_" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(bpf_program__name(prog), names[i], strlen(names[i])))
@@ -48,7 +51,9 @@ static struct tipme_record_cost cost_of(const struct tipme_bpf_rounds *r)
 
 	memcpy(means, r->mean_ns, sizeof(means));
 	qsort(means, n, sizeof(*means), by_size);
-	return (struct tipme_record_cost){ .ns = means[n / 2], .low_ns = means[n / 4], .high_ns = means[n * 3 / 4] };
+	return (struct tipme_record_cost){ .ns = means[n / 2],
+					   .low_ns = means[n / 4],
+					   .high_ns = means[n * 3 / 4] };
 }
 
 /* A round ends. Returns whether there were enough of any class in it; too few wait for the next. */
@@ -58,7 +63,8 @@ static int measure_take(struct bpf_source *src)
 	struct bpf_program *prog;
 	int any = 0;
 
-	bpf_object__for_each_program(prog, src->skel->obj) {
+	bpf_object__for_each_program(prog, src->skel->obj)
+	{
 		struct bpf_prog_info info = {};
 		uint32_t len = sizeof(info);
 		int which = tipme_bpf_class_of(prog), fd = bpf_program__fd(prog);
@@ -124,7 +130,9 @@ static void measure_load(struct bpf_source *src)
 	}
 	fds[0] = there[0];
 	fds[1] = back[1];
-	/* A stack of the usual size would stay with the process, and be locked in memory with it. */
+	/*
+	 * A stack of the usual size would stay with the process, and be locked in memory with it.
+	 */
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, ECHO_STACK_BYTES);
 	if (!pthread_create(&thread, &attr, echo, fds)) {
@@ -142,7 +150,10 @@ static void measure_load(struct bpf_source *src)
 	close(back[1]);
 }
 
-/* Measuring costs a reading of the clock more in each program, so it ends soon. It takes CAP_SYS_ADMIN: only now, while we may have it. */
+/*
+ * Measuring costs a reading of the clock more in each program, so it ends soon. It takes
+ * CAP_SYS_ADMIN: only now, while we may have it.
+ */
 void tipme_bpf_measure_begin(struct bpf_source *src)
 {
 	src->measure_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -158,7 +169,10 @@ void tipme_bpf_measure_end(struct bpf_source *src)
 	src->measure_fd = -1;
 }
 
-/* Somebody else may have the kernel measure, too, at any time. Whoever comes first looks: the writer asks as well as status. */
+/*
+ * Somebody else may have the kernel measure, too, at any time. Whoever comes first looks: the
+ * writer asks as well as status.
+ */
 void tipme_bpf_measure_look(struct bpf_source *src)
 {
 	uint64_t now = tipme_clock_ns();

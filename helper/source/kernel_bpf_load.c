@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Loads the tracing programs: which of them this kernel can run, how large their tables are, and the memory that is shared with them. */
+/*
+ * Loads the tracing programs: which of them this kernel can run, how large their tables are, and
+ * the memory that is shared with them.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -30,8 +33,10 @@ static uint64_t power_of_two_from(uint64_t n)
 	return p;
 }
 
-static const char *const needed[] = { "sched_switch", "sched_waking", "sched_wakeup_new", "sched_process_fork",
-				      "sched_process_exit", "sched_process_exec", "task_rename" };
+static const char *const needed[] = { "sched_switch",	    "sched_waking",
+				      "sched_wakeup_new",   "sched_process_fork",
+				      "sched_process_exit", "sched_process_exec",
+				      "task_rename" };
 
 static int is_needed(const char *tracepoint)
 {
@@ -47,13 +52,19 @@ enum count_place { COUNT_NOWHERE, COUNT_IN_VARIABLE, COUNT_IN_HOT };
 /* The symbol must be listed, which takes CONFIG_KALLSYMS_ALL, and its type be known. */
 static enum count_place count_place_of(const struct btf *btf)
 {
-	static const char *const symbol[] = { [COUNT_IN_VARIABLE] = "__preempt_count", [COUNT_IN_HOT] = "pcpu_hot" };
+	static const char *const symbol[] = {
+		[COUNT_IN_VARIABLE] = "__preempt_count", [COUNT_IN_HOT] = "pcpu_hot"
+	};
 	bool listed[2];
 
 	tipme_kallsyms_find(symbol + COUNT_IN_VARIABLE, 2, listed, NULL);
-	enum count_place found = listed[0] ? COUNT_IN_VARIABLE : listed[1] ? COUNT_IN_HOT : COUNT_NOWHERE;
+	enum count_place found = listed[0]   ? COUNT_IN_VARIABLE
+				 : listed[1] ? COUNT_IN_HOT
+					     : COUNT_NOWHERE;
 
-	return found && btf__find_by_name_kind(btf, symbol[found], BTF_KIND_VAR) > 0 ? found : COUNT_NOWHERE;
+	return found && btf__find_by_name_kind(btf, symbol[found], BTF_KIND_VAR) > 0
+		       ? found
+		       : COUNT_NOWHERE;
 }
 
 /* The skeleton of one object serves for all three: they differ in instructions alone. */
@@ -63,9 +74,11 @@ static struct kernel_source_bpf *skeleton_open(enum count_place place)
 	int err = skel ? kernel_source_bpf__create_skeleton(skel) : -ENOMEM;
 
 	if (!err && place == COUNT_IN_VARIABLE)
-		skel->skeleton->data = (void *)kernel_source_variable__elf_bytes(&skel->skeleton->data_sz);
+		skel->skeleton->data =
+			(void *)kernel_source_variable__elf_bytes(&skel->skeleton->data_sz);
 	if (!err && place == COUNT_IN_HOT)
-		skel->skeleton->data = (void *)kernel_source_hot__elf_bytes(&skel->skeleton->data_sz);
+		skel->skeleton->data =
+			(void *)kernel_source_hot__elf_bytes(&skel->skeleton->data_sz);
 	err = err ? err : bpf_object__open_skeleton(skel->skeleton, NULL);
 	if (!err)
 		return skel;
@@ -106,15 +119,21 @@ int tipme_bpf_class_of(const struct bpf_program *prog)
 	return -1;
 }
 
-/* Some kernels are built without what hooking functions takes, others refuse it for some: try it with a program that does nothing. */
+/*
+ * Some kernels are built without what hooking functions takes, others refuse it for some: try it
+ * with a program that does nothing.
+ */
 static int may_hook(const struct btf *btf, const char *function)
 {
-	const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT } };
+	const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
+					    { .code = BPF_JMP | BPF_EXIT } };
 	int id = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC), fd = -1, link = -1;
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = id);
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = id);
 
 	if (id > 0)
-		fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "tipme_nothing", "GPL", nothing, 2, &opts);
+		fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "tipme_nothing", "GPL", nothing, 2,
+				   &opts);
 	if (fd >= 0)
 		link = bpf_raw_tracepoint_open(NULL, fd);
 	if (link >= 0)
@@ -139,7 +158,10 @@ static int has_hook(const struct btf *btf, const struct bpf_program *prog, const
 	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) >= 0;
 }
 
-/* Whether a source that stands beside another needs the program; samples tell which softirq they came into, and these whose it is; what a softirq sends, no thread asked. */
+/*
+ * Whether a source that stands beside another needs the program; samples tell which softirq they
+ * came into, and these whose it is; what a softirq sends, no thread asked.
+ */
 static int beside_needs(const struct bpf_program *prog, uint32_t classes)
 {
 	const char *name = bpf_program__name(prog);
@@ -154,18 +176,25 @@ static int beside_needs(const struct bpf_program *prog, uint32_t classes)
 		return !!(classes & 1U << which);
 	if (classes & 1U << TIPME_CLASS_NETWORK && !strncmp(name, "tipme_softirq_", 14))
 		return 1;
-	return classes & 1U << TIPME_CLASS_SAMPLE && (!strncmp(name, "tipme_softirq_", 14) || !strcmp(name, "tipme_mappings"));
+	return classes & 1U << TIPME_CLASS_SAMPLE &&
+	       (!strncmp(name, "tipme_softirq_", 14) || !strcmp(name, "tipme_mappings"));
 }
 
-/* Leaves out what this kernel has no hook for: which interrupts have tracepoints, differs. Classes are attached one by one, later. */
-static int choose_programs(const struct bpf_source *src, const struct btf *btf, enum count_place place, char *why, size_t why_len)
+/*
+ * Leaves out what this kernel has no hook for: which interrupts have tracepoints, differs. Classes
+ * are attached one by one, later.
+ */
+static int choose_programs(const struct bpf_source *src, const struct btf *btf,
+			   enum count_place place, char *why, size_t why_len)
 {
 	struct kernel_source_bpf *skel = src->skel;
 	const char *other = place ? "_plain" : "_counted", *hook;
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, skel->obj) {
-		if (tipme_bpf_class_of(prog) >= 0 || !strcmp(bpf_program__name(prog), "tipme_mappings"))
+	bpf_object__for_each_program(prog, skel->obj)
+	{
+		if (tipme_bpf_class_of(prog) >= 0 ||
+		    !strcmp(bpf_program__name(prog), "tipme_mappings"))
 			bpf_program__set_autoattach(prog, false);
 		if (ends_in(bpf_program__name(prog), other))
 			bpf_program__set_autoload(prog, false);
@@ -176,8 +205,10 @@ static int choose_programs(const struct bpf_source *src, const struct btf *btf, 
 		if (has_hook(btf, prog, &hook))
 			continue;
 		if (is_needed(hook)) {
-			snprintf(why, why_len, "this kernel has no tracepoint %s: a kernel of 5.18 or newer with tracing is needed",
-				 hook);
+			snprintf(
+				why, why_len,
+				"this kernel has no tracepoint %s: a kernel of 5.18 or newer with tracing is needed",
+				hook);
 			return -ENOTSUP;
 		}
 		bpf_program__set_autoload(prog, false);
@@ -195,9 +226,12 @@ static int resize(struct bpf_map *map, uint32_t value, uint32_t entries)
 /* Samples of busy programs seldom show the same stack twice. */
 unsigned int tipme_bpf_user_entries(const struct tipme_kernel_options *opt)
 {
-	uint64_t most = power_of_two_from((uint64_t)TIPME_SAMPLES_PER_S * (unsigned int)get_nprocs() * opt->window_s);
+	uint64_t most = power_of_two_from((uint64_t)TIPME_SAMPLES_PER_S *
+					  (unsigned int)get_nprocs() * opt->window_s);
 
-	return most > USER_STACKS_MAX ? USER_STACKS_MAX : most < opt->stack_entries ? opt->stack_entries : (unsigned int)most;
+	return most > USER_STACKS_MAX	   ? USER_STACKS_MAX
+	       : most < opt->stack_entries ? opt->stack_entries
+					   : (unsigned int)most;
 }
 
 static int set_sizes(struct bpf_source *src)
@@ -207,21 +241,31 @@ static int set_sizes(struct bpf_source *src)
 	int err;
 
 	skel->rodata->tipme_pool_slots =
-		(src->base.view.subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
+		(src->base.view.subbuf_bytes - sizeof(struct tipme_pool_header)) /
+		TIPME_POOL_SLOT_BYTES;
 	skel->rodata->tipme_cell_mask = cells - 1;
-	for (size_t i = 0; i < sizeof(skel->rodata->tipme_wayland_uids) / sizeof(skel->rodata->tipme_wayland_uids[0]); i++)
-		skel->rodata->tipme_wayland_uids[i] = src->opt.wayland_uids[i < src->opt.wayland_users ? i : 0];
+	for (size_t i = 0; i < sizeof(skel->rodata->tipme_wayland_uids) /
+				       sizeof(skel->rodata->tipme_wayland_uids[0]);
+	     i++)
+		skel->rodata->tipme_wayland_uids[i] =
+			src->opt.wayland_uids[i < src->opt.wayland_users ? i : 0];
 	skel->rodata->tipme_stack_mask = src->opt.stack_entries - 1;
 	skel->rodata->tipme_stack_base = src->beside ? TIPME_STACKS_BESIDE : 0;
 	skel->rodata->tipme_stack_min_ns = (uint64_t)src->opt.stack_min_us * 1000;
 	skel->rodata->tipme_stack_keep_ns = ((uint64_t)src->opt.window_s * 2 + 60) * 1000000000;
 	err = resize(skel->maps.tipme_pool, src->base.view.subbuf_bytes, src->base.view.subs);
 	err = err ? err : resize(skel->maps.tipme_cells, sizeof(uint64_t), cells);
-	err = err ? err : resize(skel->maps.tipme_cpus, sizeof(struct tipme_kernel_cpu), src->base.view.cpus);
+	err = err ? err
+		  : resize(skel->maps.tipme_cpus, sizeof(struct tipme_kernel_cpu),
+			   src->base.view.cpus);
 	skel->rodata->tipme_user_stack_mask = src->user_entries - 1;
 	skel->rodata->tipme_sample_period_us = 1000000 / TIPME_SAMPLES_PER_S;
-	err = err ? err : resize(skel->maps.tipme_user_stacks, sizeof(struct tipme_user_stack_entry), src->user_entries);
-	return err ? err : resize(skel->maps.tipme_stacks, sizeof(struct tipme_stack_entry), src->opt.stack_entries);
+	err = err ? err
+		  : resize(skel->maps.tipme_user_stacks, sizeof(struct tipme_user_stack_entry),
+			   src->user_entries);
+	return err ? err
+		   : resize(skel->maps.tipme_stacks, sizeof(struct tipme_stack_entry),
+			    src->opt.stack_entries);
 }
 
 static int map_memory(const struct bpf_map *map, int prot, struct map_memory *m)
@@ -229,7 +273,8 @@ static int map_memory(const struct bpf_map *map, int prot, struct map_memory *m)
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *base;
 
-	m->bytes = ((size_t)bpf_map__value_size(map) * bpf_map__max_entries(map) + page - 1) / page * page;
+	m->bytes = ((size_t)bpf_map__value_size(map) * bpf_map__max_entries(map) + page - 1) /
+		   page * page;
 	base = mmap(NULL, m->bytes, prot, MAP_SHARED | MAP_POPULATE, bpf_map__fd(map), 0);
 	if (base == MAP_FAILED)
 		return -errno;
@@ -237,7 +282,10 @@ static int map_memory(const struct bpf_map *map, int prot, struct map_memory *m)
 	return 0;
 }
 
-/* Readers write nothing: only the two tables that need a first content are writable, and only until they have it. */
+/*
+ * Readers write nothing: only the two tables that need a first content are writable, and only until
+ * they have it.
+ */
 int tipme_bpf_map_all(struct bpf_source *src)
 {
 	struct kernel_source_bpf *skel = src->skel;
@@ -269,29 +317,39 @@ void tipme_bpf_pool_init(struct bpf_source *src)
 int tipme_bpf_refused(int err, const char *step, char *why, size_t why_len)
 {
 	if (err == -EPERM)
-		snprintf(why, why_len,
-			 "the kernel does not let us %s tracing programs: run as root, or with CAP_BPF and CAP_PERFMON%s", step,
-			 geteuid() ? "" : " (root here lacks them: a container, or kernel lockdown)");
+		snprintf(
+			why, why_len,
+			"the kernel does not let us %s tracing programs: run as root, or with CAP_BPF and CAP_PERFMON%s",
+			step,
+			geteuid() ? ""
+				  : " (root here lacks them: a container, or kernel lockdown)");
 	else if (err == -ENOMEM)
-		snprintf(why, why_len, "not enough memory for the recorder's pool: choose a shorter window or a smaller pool");
+		snprintf(
+			why, why_len,
+			"not enough memory for the recorder's pool: choose a shorter window or a smaller pool");
 	else
-		snprintf(why, why_len,
-			 "the kernel refused to %s tracing programs (%s): set TIPME_LIBBPF_DEBUG=1 to see its reasons", step,
-			 strerror(-err));
+		snprintf(
+			why, why_len,
+			"the kernel refused to %s tracing programs (%s): set TIPME_LIBBPF_DEBUG=1 to see its reasons",
+			step, strerror(-err));
 	return err;
 }
 
-/* Programs of a class that a kernel may refuse for itself: without them all others are recorded, and the class is not able. */
+/*
+ * Programs of a class that a kernel may refuse for itself: without them all others are recorded,
+ * and the class is not able.
+ */
 static void leave_out(struct bpf_source *src, unsigned int which)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, src->skel->obj)
-		if (tipme_bpf_class_of(prog) == (int)which)
-			bpf_program__set_autoload(prog, false);
+	bpf_object__for_each_program(prog,
+				     src->skel->obj) if (tipme_bpf_class_of(prog) == (int)which)
+		bpf_program__set_autoload(prog, false);
 }
 
-static int load_once(struct bpf_source *src, const struct btf *btf, enum count_place place, uint32_t without, char *why, size_t why_len)
+static int load_once(struct bpf_source *src, const struct btf *btf, enum count_place place,
+		     uint32_t without, char *why, size_t why_len)
 {
 	int err;
 
@@ -319,8 +377,9 @@ int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len)
 	int err;
 
 	if (!btf) {
-		snprintf(why, why_len, "this kernel does not describe its types (no /sys/kernel/btf/vmlinux): "
-				       "a kernel built with CONFIG_DEBUG_INFO_BTF is needed, as Debian's are");
+		snprintf(why, why_len,
+			 "this kernel does not describe its types (no /sys/kernel/btf/vmlinux): "
+			 "a kernel built with CONFIG_DEBUG_INFO_BTF is needed, as Debian's are");
 		return -ENOTSUP;
 	}
 	place = count_place_of(btf);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the tracing programs have found, but for records: processes, pictures of all threads, stacks, mappings, sleeps of the machine. */
+/*
+ * What the tracing programs have found, but for records: processes, pictures of all threads,
+ * stacks, mappings, sleeps of the machine.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -25,12 +28,15 @@ static int life_taken(void *arg, void *data, size_t len)
 {
 	struct bpf_source *src = arg;
 
-	return len >= sizeof(struct tipme_life) && src->taker ? src->taker->fn(src->taker->arg, data) : 0;
+	return len >= sizeof(struct tipme_life) && src->taker
+		       ? src->taker->fn(src->taker->arg, data)
+		       : 0;
 }
 
 void tipme_bpf_lives_open(struct bpf_source *src)
 {
-	src->lives = ring_buffer__new(bpf_map__fd(src->skel->maps.tipme_lives), life_taken, src, NULL);
+	src->lives =
+		ring_buffer__new(bpf_map__fd(src->skel->maps.tipme_lives), life_taken, src, NULL);
 	if (!src->lives)
 		src->base.classes_able &= ~(1U << TIPME_CLASS_IDENTITY);
 }
@@ -40,7 +46,8 @@ int tipme_bpf_lives_fd(struct tipme_kernel_source *base)
 	return bpf_of(base)->lives ? ring_buffer__epoll_fd(bpf_of(base)->lives) : -1;
 }
 
-int tipme_bpf_lives_take(struct tipme_kernel_source *base, int (*fn)(void *arg, const struct tipme_life *life), void *arg)
+int tipme_bpf_lives_take(struct tipme_kernel_source *base,
+			 int (*fn)(void *arg, const struct tipme_life *life), void *arg)
 {
 	struct bpf_source *src = bpf_of(base);
 	struct life_taker taker = { fn, arg };
@@ -66,14 +73,20 @@ struct tipme_kernel_tables tipme_bpf_tables_of(const struct bpf_source *src)
 	};
 }
 
-/* Whatever lies between two that have begun since then, lies between these, too. Nobody writes: who would be awake to ask? */
-int tipme_bpf_suspended(struct tipme_kernel_source *base, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns)
+/*
+ * Whatever lies between two that have begun since then, lies between these, too. Nobody writes: who
+ * would be awake to ask?
+ */
+int tipme_bpf_suspended(struct tipme_kernel_source *base, uint64_t since_ns, uint64_t *from_ns,
+			uint64_t *to_ns)
 {
 	const struct kernel_source_bpf__bss *bss = bpf_of(base)->skel->bss;
 	int err = -ENOENT;
 
-	for (uint32_t n = bss->tipme_suspend_count, i = n > TIPME_SUSPENDS ? n - TIPME_SUSPENDS : 0; i < n; i++) {
-		const struct tipme_suspended *s = (const void *)&bss->tipme_suspends[i % TIPME_SUSPENDS];
+	for (uint32_t n = bss->tipme_suspend_count, i = n > TIPME_SUSPENDS ? n - TIPME_SUSPENDS : 0;
+	     i < n; i++) {
+		const struct tipme_suspended *s =
+			(const void *)&bss->tipme_suspends[i % TIPME_SUSPENDS];
 
 		if (!s->to_ns || s->from_ns < since_ns)
 			continue;
@@ -85,14 +98,16 @@ int tipme_bpf_suspended(struct tipme_kernel_source *base, uint64_t since_ns, uin
 }
 
 /* Reads whole entries while there is room, then only counts. Returns the number seen or -errno. */
-static int picture_read(int fd, struct tipme_kernel_thread *threads, unsigned int max, unsigned int *filled)
+static int picture_read(int fd, struct tipme_kernel_thread *threads, unsigned int max,
+			unsigned int *filled)
 {
 	struct tipme_kernel_thread spill[64];
 	size_t room = (size_t)max * sizeof(*threads), len = 0;
 
 	for (;;) {
 		int full = len >= room;
-		ssize_t n = full ? read(fd, spill, sizeof(spill)) : read(fd, (char *)threads + len, room - len);
+		ssize_t n = full ? read(fd, spill, sizeof(spill))
+				 : read(fd, (char *)threads + len, room - len);
 
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
@@ -107,7 +122,7 @@ static int picture_read(int fd, struct tipme_kernel_thread *threads, unsigned in
 }
 
 int tipme_bpf_picture(struct tipme_kernel_source *base, struct tipme_picture *picture,
-		       struct tipme_kernel_thread *threads, unsigned int max)
+		      struct tipme_kernel_thread *threads, unsigned int max)
 {
 	struct bpf_source *src = bpf_of(base);
 	unsigned int filled = 0;
@@ -116,7 +131,9 @@ int tipme_bpf_picture(struct tipme_kernel_source *base, struct tipme_picture *pi
 
 	if (fd < 0)
 		return -errno;
-	*picture = (struct tipme_picture){ .ts_ns = tipme_clock_ns(), .type = TIPME_PICTURE, .len8 = sizeof(*picture) / 8 };
+	*picture = (struct tipme_picture){ .ts_ns = tipme_clock_ns(),
+					   .type = TIPME_PICTURE,
+					   .len8 = sizeof(*picture) / 8 };
 	seen = picture_read(fd, threads, max, &filled);
 	close(fd);
 	if (seen < 0)
@@ -128,14 +145,17 @@ int tipme_bpf_picture(struct tipme_kernel_source *base, struct tipme_picture *pi
 }
 
 int tipme_bpf_stacks(struct tipme_kernel_source *base,
-		      int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg)
+		     int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames,
+			       unsigned int count),
+		     void *arg)
 {
 	const struct tipme_kernel_tables tables = tipme_bpf_tables_of(bpf_of(base));
 
 	return tipme_kernel_tables_stacks(&tables, fn, arg);
 }
 
-static int user_stack_read(const struct tipme_user_stack_entry *e, struct tipme_user_stack_entry *out)
+static int user_stack_read(const struct tipme_user_stack_entry *e,
+			   struct tipme_user_stack_entry *out)
 {
 	const volatile struct tipme_user_stack_entry *v = e;
 	uint64_t key = v->key;
@@ -144,10 +164,12 @@ static int user_stack_read(const struct tipme_user_stack_entry *e, struct tipme_
 	__asm__ volatile("" ::: "memory");
 	memcpy(out, e, sizeof(*out));
 	__asm__ volatile("" ::: "memory");
-	return key > TIPME_STACK_BUSY && v->gen == gen && v->key == key && out->count && out->count <= TIPME_USER_FRAMES;
+	return key > TIPME_STACK_BUSY && v->gen == gen && v->key == key && out->count &&
+	       out->count <= TIPME_USER_FRAMES;
 }
 
-int tipme_bpf_user_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg)
+int tipme_bpf_user_stacks(struct tipme_kernel_source *base,
+			  int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg)
 {
 	struct bpf_source *src = bpf_of(base);
 	const struct tipme_user_stack_entry *table = src->user_stacks.base;
@@ -159,7 +181,13 @@ int tipme_bpf_user_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg,
 
 		if (!user_stack_read(&table[i], &e))
 			continue;
-		f = (struct tipme_user_frames){ (e.gen << 16) | (i + 1), e.pid, e.count, e.used_ns, e.first_ns, e.space, { 0 } };
+		f = (struct tipme_user_frames){ (e.gen << 16) | (i + 1),
+						e.pid,
+						e.count,
+						e.used_ns,
+						e.first_ns,
+						e.space,
+						{ 0 } };
 		memcpy(f.frames, e.frames, sizeof(f.frames));
 		ret = fn(arg, &f);
 		if (ret)
@@ -173,7 +201,8 @@ void tipme_bpf_stacks_old(struct tipme_kernel_source *base, uint64_t before_ns)
 	*(volatile __u64 *)&bpf_of(base)->skel->bss->tipme_stack_old_ns = before_ns;
 }
 
-int tipme_bpf_mappings(struct tipme_kernel_source *base, uint32_t pid, struct tipme_mapping *m, unsigned int max)
+int tipme_bpf_mappings(struct tipme_kernel_source *base, uint32_t pid, struct tipme_mapping *m,
+		       unsigned int max)
 {
 	struct bpf_source *src = bpf_of(base);
 	union bpf_iter_link_info info = { .task.pid = pid };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Class wayland: which files are probed, and with which programs. All on the thread that keeps house. */
+/*
+ * Class wayland: which files are probed, and with which programs. All on the thread that keeps
+ * house.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -16,7 +19,8 @@
 /* Where distributions and administrators put libraries. */
 #define LIBRARY "libwayland-server.so.0"
 static const char *const patterns[] = {
-	"/usr/lib/" LIBRARY, "/usr/lib64/" LIBRARY, "/usr/lib/*-linux-*/" LIBRARY, "/usr/local/lib/" LIBRARY, "/usr/local/lib64/" LIBRARY, "/usr/local/lib/*-linux-*/" LIBRARY,
+	"/usr/lib/" LIBRARY,	   "/usr/lib64/" LIBRARY,	"/usr/lib/*-linux-*/" LIBRARY,
+	"/usr/local/lib/" LIBRARY, "/usr/local/lib64/" LIBRARY, "/usr/local/lib/*-linux-*/" LIBRARY,
 };
 
 static void file_detach(struct wayland_file *f)
@@ -40,7 +44,10 @@ static struct wayland_file *file_of(struct bpf_source *src, uint64_t dev, uint64
 	return NULL;
 }
 
-/* A file that was replaced may be mapped for long by who runs since before: of those the oldest makes room. */
+/*
+ * A file that was replaced may be mapped for long by who runs since before: of those the oldest
+ * makes room.
+ */
 static struct wayland_file *file_new(struct bpf_source *src)
 {
 	struct wayland_file *oldest = &src->wayland[0];
@@ -53,11 +60,16 @@ static struct wayland_file *file_new(struct bpf_source *src)
 }
 
 /* The link takes the event's descriptor, where it comes to be. */
-static int probe_attach(struct bpf_source *src, struct wayland_file *f, unsigned int n, struct tipme_wayland_library *lib)
+static int probe_attach(struct bpf_source *src, struct wayland_file *f, unsigned int n,
+			struct tipme_wayland_library *lib)
 {
 	struct tipme_wayland_probe *p = &lib->probe[n];
 	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = p->cookie);
-	struct bpf_link *link = bpf_program__attach_perf_event_opts(p->is_event ? src->skel->progs.tipme_wayland_event : src->skel->progs.tipme_wayland_invoke, p->fd, &opts);
+	struct bpf_link *link =
+		bpf_program__attach_perf_event_opts(p->is_event
+							    ? src->skel->progs.tipme_wayland_event
+							    : src->skel->progs.tipme_wayland_invoke,
+						    p->fd, &opts);
 
 	if (!link)
 		return -errno;
@@ -66,14 +78,16 @@ static int probe_attach(struct bpf_source *src, struct wayland_file *f, unsigned
 	return 0;
 }
 
-static int probes_attach(struct bpf_source *src, struct wayland_file *f, struct tipme_wayland_library *lib)
+static int probes_attach(struct bpf_source *src, struct wayland_file *f,
+			 struct tipme_wayland_library *lib)
 {
 	int err = 0;
 
 	for (unsigned int i = 0; i < lib->count && !err; i++)
 		err = probe_attach(src, f, i, lib);
 	if (err) {
-		snprintf(lib->why, sizeof(lib->why), "the kernel attaches no program to it (%s)", strerror(-err));
+		snprintf(lib->why, sizeof(lib->why), "the kernel attaches no program to it (%s)",
+			 strerror(-err));
 		file_detach(f);
 	}
 	for (unsigned int i = 0; i < lib->count; i++)
@@ -147,7 +161,10 @@ static int look(struct bpf_source *src)
 	return best;
 }
 
-/* A machine without a library that can be watched may get one: then the class is on, and waits for it. */
+/*
+ * A machine without a library that can be watched may get one: then the class is on, and waits for
+ * it.
+ */
 int tipme_bpf_wayland_attach(struct bpf_source *src)
 {
 	int err = src->opt.wayland_open ? look(src) : -ENOTSUP;

@@ -7,14 +7,20 @@
 
 #include "kernel_backend.h"
 
-/* On by default is what a verdict needs; off is what it can derive from other records, at a price. */
+/*
+ * On by default is what a verdict needs; off is what it can derive from other records, at a price.
+ */
 const struct tipme_class tipme_classes[TIPME_CLASSES] = {
 	[TIPME_CLASS_IO] = { "io", "block requests from the asker to the device and back", 1 },
 	[TIPME_CLASS_LOCK] = { "lock_contention", "waits for kernel locks, and who holds them", 1 },
-	[TIPME_CLASS_MEMORY] = { "memory_wait", "reclaim, compaction and page faults that read, in a thread's own time", 1 },
+	[TIPME_CLASS_MEMORY] = { "memory_wait",
+				 "reclaim, compaction and page faults that read, in a thread's own time",
+				 1 },
 	[TIPME_CLASS_IRQ] = { "irq", "interrupts and softirqs of 100 us and more", 1 },
 	[TIPME_CLASS_SIGNAL] = { "signal", "signals that stop, continue or end", 1 },
-	[TIPME_CLASS_PRIORITY] = { "priority", "priorities that others set, or that who waits for a lock lends; on which CPUs threads may run", 1 },
+	[TIPME_CLASS_PRIORITY] = { "priority",
+				   "priorities that others set, or that who waits for a lock lends; on which CPUs threads may run",
+				   1 },
 	[TIPME_CLASS_THROTTLE] = { "cpu_throttle", "cgroups that ran out of their CPU quota", 1 },
 	[TIPME_CLASS_FREQUENCY] = { "cpu_frequency", "changes of a CPU's frequency", 1 },
 	[TIPME_CLASS_IDLE] = { "cpu_idle", "idle states that take 50 us and more to leave", 1 },
@@ -22,18 +28,31 @@ const struct tipme_class tipme_classes[TIPME_CLASSES] = {
 	[TIPME_CLASS_SAMPLE] = { "sample", "what busy CPUs do, 99 times a second, with stacks", 1 },
 	[TIPME_CLASS_IDENTITY] = { "identity", "programs, arguments and ends of processes", 1 },
 	[TIPME_CLASS_MIGRATE] = { "migrate", "threads that are moved to another CPU", 0 },
-	[TIPME_CLASS_INPUT] = { "input", "when an input device told the kernel of an event; never which key", 1 },
-	[TIPME_CLASS_MEMORY_STATE] = { "memory_state", "each second: free memory, swap, how long threads waited for memory", 1 },
-	[TIPME_CLASS_SPEED] = { "cpu_speed", "each second: how fast CPUs may run and do, and whether on battery", 1 },
-	[TIPME_CLASS_MESSAGE] = { "kernel_message", "that the kernel reported a reset, an error, heat: kind and device, never the text", 1 },
-	[TIPME_CLASS_WAYLAND] = { "wayland", "what Wayland compositors of the owner send their clients, and when those draw; never which key", 1 },
-	[TIPME_CLASS_NETWORK] = { "network", "what kind of service a thread asked over the network, and what had to be sent again; no address, no port", 1 },
+	[TIPME_CLASS_INPUT] = { "input",
+				"when an input device told the kernel of an event; never which key",
+				1 },
+	[TIPME_CLASS_MEMORY_STATE] = { "memory_state",
+				       "each second: free memory, swap, how long threads waited for memory",
+				       1 },
+	[TIPME_CLASS_SPEED] = { "cpu_speed",
+				"each second: how fast CPUs may run and do, and whether on battery",
+				1 },
+	[TIPME_CLASS_MESSAGE] = { "kernel_message",
+				  "that the kernel reported a reset, an error, heat: kind and device, never the text",
+				  1 },
+	[TIPME_CLASS_WAYLAND] = { "wayland",
+				  "what Wayland compositors of the owner send their clients, and when those draw; never which key",
+				  1 },
+	[TIPME_CLASS_NETWORK] = { "network",
+				  "what kind of service a thread asked over the network, and what had to be sent again; no address, no port",
+				  1 },
 };
 
 int tipme_class_find(const char *name, size_t len)
 {
 	for (int i = 0; i < TIPME_CLASSES; i++)
-		if (strlen(tipme_classes[i].name) == len && !memcmp(tipme_classes[i].name, name, len))
+		if (strlen(tipme_classes[i].name) == len &&
+		    !memcmp(tipme_classes[i].name, name, len))
 			return i;
 	return -ENOENT;
 }
@@ -87,10 +106,14 @@ uint32_t tipme_kernel_source_classes(const struct tipme_kernel_source *src, uint
 	return src->classes;
 }
 
-/* Of a class that it records in part, the source and the one beside it record their parts: both, or neither. */
+/*
+ * Of a class that it records in part, the source and the one beside it record their parts: both, or
+ * neither.
+ */
 static int class_set(struct tipme_kernel_source *src, unsigned int which, int on)
 {
-	struct tipme_kernel_source *beside = src->beside && src->beside->classes_able & 1U << which ? src->beside : NULL;
+	struct tipme_kernel_source *beside =
+		src->beside && src->beside->classes_able & 1U << which ? src->beside : NULL;
 	int partly = !!(src->backend->classes_partly & 1U << which), err;
 
 	if (!beside)

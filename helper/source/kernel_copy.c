@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Copies the kernel pool while it is written to: no lock, no allocation, no system call; what is copied is whole. */
+/*
+ * Copies the kernel pool while it is written to: no lock, no allocation, no system call; what is
+ * copied is whole.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -34,10 +37,18 @@ struct sub_seen {
 struct cpu_run {
 	uint64_t seq; /* 0: none yet */
 	int whole; /* to its last slot: the next sub-buffer follows without a gap */
-	/* Full ones with a record that was still being written when later ones were copied: they may become whole. */
-	uint64_t from_seq, before_holes_ns; /* where this run and, but for them, its coverage begin */
+	/*
+	 * Full ones with a record that was still being written when later ones were copied: they
+	 * may become whole.
+	 */
+	/* where this run and, but for them, its coverage begin */
+	uint64_t from_seq, before_holes_ns;
 	unsigned int holes;
-	uint64_t until_ns; /* not 0: the copy of this CPU ends here, since something later found no room, or was overwritten */
+	/*
+	 * not 0: the copy of this CPU ends here, since something later found no room, or was
+	 * overwritten
+	 */
+	uint64_t until_ns;
 	uint64_t last_ns; /* newest record copied */
 };
 
@@ -50,7 +61,10 @@ struct tipme_kernel_seen {
 	int more; /* the pass appends to a copy */
 };
 
-/* What a copy needs at once is there from the start; what comes after it is made when it is written. */
+/*
+ * What a copy needs at once is there from the start; what comes after it is made when it is
+ * written.
+ */
 #define READY_BYTES (2U << 20)
 
 static unsigned int slots_of(const struct tipme_pool_view *v)
@@ -150,7 +164,8 @@ void tipme_kernel_copy_free(struct tipme_kernel_copy *c)
 /* The part that is made when it is written, in whole pages; 0: there is none. */
 static size_t spare_of(const struct tipme_kernel_copy *c, void **begin)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)c->buf + c->kept + page - 1) & ~(page - 1);
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
+		  from = ((uintptr_t)c->buf + c->kept + page - 1) & ~(page - 1);
 	uintptr_t end = (uintptr_t)c->buf + c->size;
 
 	*begin = (void *)from;
@@ -179,7 +194,10 @@ void tipme_kernel_copy_spare_release(struct tipme_kernel_copy *c)
 	mprotect(begin, bytes, PROT_READ | PROT_WRITE);
 }
 
-/* Reads a header. Returns 0 if nothing was ever behind it, or if it is just changing: then its records are newer than this copy. */
+/*
+ * Reads a header. Returns 0 if nothing was ever behind it, or if it is just changing: then its
+ * records are newer than this copy.
+ */
 static int sub_look(const struct tipme_pool_view *v, uint32_t sub, struct sub_state *st)
 {
 	const struct tipme_pool_header *h = sub_at(v, sub);
@@ -203,8 +221,10 @@ static int sub_look(const struct tipme_pool_view *v, uint32_t sub, struct sub_st
 }
 
 /*
- * What began first is copied first, for it is overwritten first. That is also the order of each CPU: a sub-buffer begins when the one before it is
- * full. (Sub-buffers are overwritten in the order in which they were full; where a slow CPU's was begun long before, it is copied earlier than it need be.)
+ * What began first is copied first, for it is overwritten first. That is also the order of each
+ * CPU: a sub-buffer begins when the one before it is full. (Sub-buffers are overwritten in the
+ * order in which they were full; where a slow CPU's was begun long before, it is copied earlier
+ * than it need be.)
  */
 static int before(const struct sub_state *a, const struct sub_state *b)
 {
@@ -220,7 +240,8 @@ static void sift(const struct tipme_kernel_seen *s, size_t root, size_t n)
 	while ((child = 2 * root + 1) < n) {
 		uint32_t tmp = s->order[root];
 
-		if (child + 1 < n && before(&s->state[s->order[child]], &s->state[s->order[child + 1]]))
+		if (child + 1 < n &&
+		    before(&s->state[s->order[child]], &s->state[s->order[child + 1]]))
 			child++;
 		if (!before(&s->state[tmp], &s->state[s->order[child]]))
 			return;
@@ -264,7 +285,10 @@ struct section_sum {
 	uint32_t end; /* slots that need not be looked at again */
 };
 
-/* Where the next section's records go; the end of the buffer where there is no room, or the CPU's copy has ended. */
+/*
+ * Where the next section's records go; the end of the buffer where there is no room, or the CPU's
+ * copy has ended.
+ */
 static char *room_at(const struct tipme_kernel_copy *c, uint32_t cpu)
 {
 	size_t used = c->len + sizeof(struct tipme_section);
@@ -272,8 +296,9 @@ static char *room_at(const struct tipme_kernel_copy *c, uint32_t cpu)
 	return (char *)c->buf + (c->seen->run[cpu].until_ns || used > c->size ? c->size : used);
 }
 
-static void slots_read(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, const struct tipme_pool_header *h,
-		       const struct sub_state *st, uint32_t from, struct section_sum *sum)
+static void slots_read(const struct tipme_pool_view *v, struct tipme_kernel_copy *c,
+		       const struct tipme_pool_header *h, const struct sub_state *st, uint32_t from,
+		       struct section_sum *sum)
 {
 	const uint64_t *slots = (const uint64_t *)(h + 1);
 	char *end = (char *)c->buf + c->size;
@@ -285,7 +310,11 @@ static void slots_read(const struct tipme_pool_view *v, struct tipme_kernel_copy
 	for (sum->end = from; sum->end < slots_of(v); sum->end++) {
 		if (!slot_read(slots + sum->end * (TIPME_POOL_SLOT_BYTES / 8), gen, rec)) {
 			if (!st->closed)
-				break; /* not written yet; this one and what is behind it will be there next time */
+				/*
+				 * not written yet; this one and what is behind it will be there
+				 * next time
+				 */
+				break;
 			sum->torn++;
 			continue;
 		}
@@ -301,8 +330,8 @@ static void slots_read(const struct tipme_pool_view *v, struct tipme_kernel_copy
 	}
 }
 
-static void section_write(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, const struct sub_state *st,
-			  const struct section_sum *sum)
+static void section_write(const struct tipme_pool_view *v, struct tipme_kernel_copy *c,
+			  const struct sub_state *st, const struct section_sum *sum)
 {
 	struct tipme_section sec = {
 		.ts_ns = sum->first_ns,
@@ -327,8 +356,12 @@ static int follows(const struct cpu_run *run, const struct sub_state *st)
 	return run->seq && (st->seq == run->seq || (run->whole && st->seq == run->seq + 1));
 }
 
-/* What was begun when the sub-buffers after it were copied has come: the last such one gives back what they were taken for. */
-static void hole_fill(struct cpu_run *run, struct tipme_kernel_coverage *coverage, const struct sub_state *st)
+/*
+ * What was begun when the sub-buffers after it were copied has come: the last such one gives back
+ * what they were taken for.
+ */
+static void hole_fill(struct cpu_run *run, struct tipme_kernel_coverage *coverage,
+		      const struct sub_state *st)
 {
 	if (st->seq >= run->from_seq && run->holes && !--run->holes)
 		coverage->first_ns = run->before_holes_ns;
@@ -336,7 +369,8 @@ static void hole_fill(struct cpu_run *run, struct tipme_kernel_coverage *coverag
 
 /* A CPU is covered from its oldest sub-buffer on, after which no record is missing. */
 static void coverage_extend(const struct tipme_pool_view *v, struct tipme_kernel_seen *s,
-			    struct tipme_kernel_coverage *coverage, const struct sub_state *st, int whole)
+			    struct tipme_kernel_coverage *coverage, const struct sub_state *st,
+			    int whole)
 {
 	struct tipme_kernel_coverage *cov = &coverage[st->cpu];
 	struct cpu_run *run = &s->run[st->cpu];
@@ -354,8 +388,12 @@ static void coverage_extend(const struct tipme_pool_view *v, struct tipme_kernel
 	run->whole = whole;
 }
 
-/* After the trigger, what was overwritten before we came again ends the copy of its CPU: what led to the trigger must not go. */
-static void gap_cut(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, const struct sub_state *st)
+/*
+ * After the trigger, what was overwritten before we came again ends the copy of its CPU: what led
+ * to the trigger must not go.
+ */
+static void gap_cut(const struct tipme_pool_view *v, struct tipme_kernel_copy *c,
+		    const struct sub_state *st)
 {
 	struct cpu_run *run = &c->seen->run[st->cpu];
 
@@ -365,7 +403,8 @@ static void gap_cut(const struct tipme_pool_view *v, struct tipme_kernel_copy *c
 	c->cut += (st->seq - run->seq - 1) * slots_of(v);
 }
 
-static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint32_t sub, int more)
+static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint32_t sub,
+		     int more)
 {
 	const struct tipme_pool_header *h = sub_at(v, sub);
 	const struct sub_state *st = &c->seen->state[sub];
@@ -380,7 +419,11 @@ static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *
 	slots_read(v, c, h, st, from, &sum);
 	READ_BARRIER(); /* partner: tipme_pool_prepare(), which changes gen before any slot */
 	if (LOAD(&h->gen) != st->gen)
-		return; /* overwritten meanwhile: it was the oldest, or its new content is newer than this copy */
+		/*
+		 * overwritten meanwhile: it was the oldest, or its new content is newer than this
+		 * copy
+		 */
+		return;
 	seen->gen = st->gen;
 	seen->slots = sum.end;
 	seen->done = st->closed;
@@ -465,7 +508,8 @@ static void copy_reset(const struct tipme_pool_view *v, struct tipme_kernel_copy
 	coverage_reset(v, c->seen, c->coverage);
 }
 
-void tipme_pool_copy_begin(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now, int more)
+void tipme_pool_copy_begin(const struct tipme_pool_view *v, struct tipme_kernel_copy *c,
+			   uint64_t now, int more)
 {
 	if (!more)
 		copy_reset(v, c);
@@ -486,7 +530,8 @@ int tipme_pool_copy_part(const struct tipme_pool_view *v, struct tipme_kernel_co
 	return s->next < s->count;
 }
 
-int tipme_pool_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now, int more)
+int tipme_pool_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint64_t now,
+		    int more)
 {
 	tipme_pool_copy_begin(v, c, now, more);
 	tipme_pool_copy_part(v, c, SIZE_MAX);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Software events of the kernel, as tracing programs take them: whoever has the right opens them. */
+/*
+ * Software events of the kernel, as tracing programs take them: whoever has the right opens them.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -28,7 +30,8 @@ int tipme_kernel_event_open(unsigned int which, int cpu)
 		.sample_period = 1,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 	};
-	int fd = syscall(SYS_perf_event_open, which == TIPME_CLASS_SAMPLE ? &clock : &faults, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = syscall(SYS_perf_event_open, which == TIPME_CLASS_SAMPLE ? &clock : &faults, -1,
+			 cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The backend of machines that have tipme.ko: its ring is mapped from /dev/tipme, and it triggers by itself. */
+/*
+ * The backend of machines that have tipme.ko: its ring is mapped from /dev/tipme, and it triggers
+ * by itself.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -29,7 +32,8 @@ struct module_source {
 	struct tipme_kernel_tables tables;
 };
 
-_Static_assert(sizeof(struct tipme_kernel_thread) == sizeof(struct tipme_picture_entry), "pictures are read into place");
+_Static_assert(sizeof(struct tipme_kernel_thread) == sizeof(struct tipme_picture_entry),
+	       "pictures are read into place");
 
 static struct module_source *module_of(struct tipme_kernel_source *base)
 {
@@ -51,11 +55,16 @@ static int device_open(char *why, size_t why_len)
 	if (!ioctl(fd, TIPME_IOC_INFO, &info) && info.version == TIPME_INTERFACE)
 		return fd;
 	close(fd);
-	snprintf(why, why_len, DEVICE " belongs to another version of tipme.ko: build and load that of this version");
+	snprintf(why, why_len,
+		 DEVICE
+		 " belongs to another version of tipme.ko: build and load that of this version");
 	return -EPROTO;
 }
 
-/* Where the scheduler's functions lie, which the module cannot learn: without it they only lengthen the stacks. */
+/*
+ * Where the scheduler's functions lie, which the module cannot learn: without it they only lengthen
+ * the stacks.
+ */
 static void sched_text(struct tipme_start *start)
 {
 	static const char *const names[] = { "__sched_text_start", "__sched_text_end" };
@@ -87,11 +96,16 @@ static int refused(int err, char *why, size_t why_len)
 	if (err == -EPERM)
 		snprintf(why, why_len, "tipme.ko records only for CAP_PERFMON: run as root");
 	else if (err == -EBUSY)
-		snprintf(why, why_len, "tipme.ko records for another program already: stop that one first");
+		snprintf(why, why_len,
+			 "tipme.ko records for another program already: stop that one first");
 	else if (err == -ENOMEM)
-		snprintf(why, why_len, "not enough memory for the recorder's pool: choose a shorter window or a smaller pool");
+		snprintf(
+			why, why_len,
+			"not enough memory for the recorder's pool: choose a shorter window or a smaller pool");
 	else
-		snprintf(why, why_len, "tipme.ko refused to record (%s): the kernel's log may say why", strerror(-err));
+		snprintf(why, why_len,
+			 "tipme.ko refused to record (%s): the kernel's log may say why",
+			 strerror(-err));
 	return err;
 }
 
@@ -117,13 +131,17 @@ static int ring_start(struct module_source *src, struct tipme_kernel_options *op
 	return 0;
 }
 
-/* Believes the header no further than the module's own version goes: sizes that differ are of another version. */
+/*
+ * Believes the header no further than the module's own version goes: sizes that differ are of
+ * another version.
+ */
 static int ring_look(struct module_source *src)
 {
 	const struct tipme_map_header *h = src->map;
 
-	if (!h || memcmp(h->magic, TIPME_MAP_MAGIC, sizeof(h->magic)) || h->byte_order != TIPME_BYTE_ORDER ||
-	    h->major != TIPME_FORMAT_MAJOR || h->cpu_bytes != sizeof(struct tipme_kernel_cpu) ||
+	if (!h || memcmp(h->magic, TIPME_MAP_MAGIC, sizeof(h->magic)) ||
+	    h->byte_order != TIPME_BYTE_ORDER || h->major != TIPME_FORMAT_MAJOR ||
+	    h->cpu_bytes != sizeof(struct tipme_kernel_cpu) ||
 	    h->stack_bytes != sizeof(struct tipme_stack_entry) || h->map_bytes > src->map_bytes)
 		return -EPROTO;
 	src->base.view.base = (const char *)src->map + h->pool_offset;
@@ -134,7 +152,8 @@ static int ring_look(struct module_source *src)
 	src->tables = (struct tipme_kernel_tables){
 		.cpus = (const void *)((const char *)src->map + h->cpus_offset),
 		.cpu_count = h->cpus,
-		.slots = (h->subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES,
+		.slots = (h->subbuf_bytes - sizeof(struct tipme_pool_header)) /
+			 TIPME_POOL_SLOT_BYTES,
 		.stacks = (const void *)((const char *)src->map + h->stacks_offset),
 		.stack_entries = h->stack_entries,
 	};
@@ -151,7 +170,8 @@ static void module_close(struct tipme_kernel_source *base)
 	free(src);
 }
 
-static int module_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, char *why, size_t why_len)
+static int module_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt,
+		       char *why, size_t why_len)
 {
 	struct tipme_kernel_options complete = *opt;
 	struct tipme_info info;
@@ -202,8 +222,8 @@ static int module_stats(struct tipme_kernel_source *base, struct tipme_kernel_st
 	return 0;
 }
 
-static int module_picture(struct tipme_kernel_source *base, struct tipme_picture *picture, struct tipme_kernel_thread *threads,
-			  unsigned int max)
+static int module_picture(struct tipme_kernel_source *base, struct tipme_picture *picture,
+			  struct tipme_kernel_thread *threads, unsigned int max)
 {
 	struct tipme_picture_request q = { .entries = (uintptr_t)threads, .max = max };
 
@@ -221,7 +241,9 @@ static int module_picture(struct tipme_kernel_source *base, struct tipme_picture
 }
 
 static int module_stacks(struct tipme_kernel_source *base,
-			 int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg)
+			 int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames,
+				   unsigned int count),
+			 void *arg)
 {
 	return tipme_kernel_tables_stacks(&module_of(base)->tables, fn, arg);
 }
@@ -263,7 +285,8 @@ static int trigger_words(const struct tipme_trigger_event *e, char *text, size_t
 		snprintf(text, len, "sysctl kernel.tipme.trigger, by user %u", e->value);
 		return 1;
 	case TIPME_TRIGGER_WAKEUP:
-		snprintf(text, len, "thread %u waited %.3f ms for a CPU", e->value, e->measured_ns / 1e6);
+		snprintf(text, len, "thread %u waited %.3f ms for a CPU", e->value,
+			 e->measured_ns / 1e6);
 		return 1;
 	case TIPME_TRIGGER_LATENCY:
 		snprintf(text, len, "latency of %.3f ms on CPU %u", e->measured_ns / 1e6, e->value);
@@ -272,12 +295,16 @@ static int trigger_words(const struct tipme_trigger_event *e, char *text, size_t
 	return 0;
 }
 
-static int module_trigger_taken(struct tipme_kernel_source *base, uint32_t *by, char *text, size_t len)
+static int module_trigger_taken(struct tipme_kernel_source *base, uint32_t *by, char *text,
+				size_t len)
 {
 	struct tipme_trigger_event e;
 	ssize_t n;
 
-	/* The module keeps what triggered while nobody listened. What was before the records is no episode of theirs. */
+	/*
+	 * The module keeps what triggered while nobody listened. What was before the records is no
+	 * episode of theirs.
+	 */
 	while ((n = read(module_of(base)->fd, &e, sizeof(e))) == sizeof(e))
 		if (e.ts_ns >= base->view.start_ns && trigger_words(&e, text, len)) {
 			if (e.reason == TIPME_TRIGGER_SYSCTL)
@@ -291,7 +318,8 @@ const struct tipme_kernel_backend tipme_kernel_module = {
 	.source = TIPME_SOURCE_KERNEL_MODULE,
 	.name = "kernel_module",
 	.wants_beside = 1,
-	.classes_partly = 1U << TIPME_CLASS_PRIORITY, /* what is lent; what somebody sets has no tracepoint */
+	/* what is lent; what somebody sets has no tracepoint */
+	.classes_partly = 1U << TIPME_CLASS_PRIORITY,
 	.open = module_open,
 	.close = module_close,
 	.stats = module_stats,

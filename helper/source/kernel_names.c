@@ -13,7 +13,8 @@
 
 struct namer {
 	const struct tipme_kallsyms *ks;
-	const struct tipme_numbers *numbers; /* NULL: for root's own eyes, as the recorder has them */
+	/* NULL: for root's own eyes, as the recorder has them */
+	const struct tipme_numbers *numbers;
 	struct tipme_number_sorter sorter;
 	int (*emit)(void *arg, const void *rec, size_t len);
 	void *arg;
@@ -25,7 +26,10 @@ union named {
 	char bytes[2040]; /* the longest a record can be */
 };
 
-/* Pads the text with NUL to a multiple of 8; `fixed` is its size without the text. Returns its length. */
+/*
+ * Pads the text with NUL to a multiple of 8; `fixed` is its size without the text. Returns its
+ * length.
+ */
 static size_t named_end(union named *u, size_t fixed, size_t text)
 {
 	size_t len = (fixed + text + 1 + 7) / 8 * 8;
@@ -39,19 +43,23 @@ static int stack_done(struct namer *n, union named *u, size_t fixed, size_t text
 {
 	size_t len = named_end(u, fixed, text);
 
-	return n->numbers ? tipme_number_sorter_put(&n->sorter, u->stack.stack_id, u) : n->emit(n->arg, u, len);
+	return n->numbers ? tipme_number_sorter_put(&n->sorter, u->stack.stack_id, u)
+			  : n->emit(n->arg, u, len);
 }
 
 /* The id under which it is emitted; 0: no record names it. */
 static uint32_t stack_number(const struct namer *n, uint32_t stack_id)
 {
-	return n->numbers ? tipme_numbers_find(n->numbers, TIPME_NUMBERED_STACK, stack_id) : stack_id;
+	return n->numbers ? tipme_numbers_find(n->numbers, TIPME_NUMBERED_STACK, stack_id)
+			  : stack_id;
 }
 
 static int emit_stack(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count)
 {
 	struct namer *namer = arg;
-	union named u = { .stack = { .type = TIPME_STACK, .stack_id = stack_number(namer, stack_id), .frames = count } };
+	union named u = { .stack = { .type = TIPME_STACK,
+				     .stack_id = stack_number(namer, stack_id),
+				     .frames = count } };
 	size_t fixed = offsetof(struct tipme_stack, text), room = sizeof(u) - fixed - 8, len = 0;
 
 	for (unsigned int i = 0; i < count && u.stack.stack_id; i++) {
@@ -73,7 +81,9 @@ static int emit_stack(void *arg, uint32_t stack_id, const uint64_t *frames, unsi
 static int emit_channel(void *arg, uint32_t stack_id, const char *name)
 {
 	struct namer *n = arg;
-	union named u = { .stack = { .type = TIPME_STACK, .stack_id = stack_number(n, stack_id), .frames = 1 } };
+	union named u = {
+		.stack = { .type = TIPME_STACK, .stack_id = stack_number(n, stack_id), .frames = 1 }
+	};
 	size_t fixed = offsetof(struct tipme_stack, text);
 
 	if (!u.stack.stack_id)
@@ -92,7 +102,10 @@ static int emit_function(const struct namer *n, uint32_t function, uint32_t low)
 
 static int emit_stacks(struct tipme_kernel_source *src, struct namer *n)
 {
-	int err = n->numbers ? tipme_number_sorter_new(&n->sorter, tipme_numbers_count(n->numbers, TIPME_NUMBERED_STACK)) : 0;
+	int err = n->numbers ? tipme_number_sorter_new(&n->sorter,
+						       tipme_numbers_count(n->numbers,
+									   TIPME_NUMBERED_STACK))
+			     : 0;
 
 	err = err ? err : tipme_kernel_source_stacks(src, emit_stack, n);
 	err = err ? err : tipme_kernel_source_named_stacks(src, emit_channel, n);
@@ -101,14 +114,17 @@ static int emit_stacks(struct tipme_kernel_source *src, struct namer *n)
 	return err;
 }
 
-int tipme_kernel_source_names(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, const struct tipme_numbers *numbers,
+int tipme_kernel_source_names(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks,
+			      const struct tipme_numbers *numbers,
 			      int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	struct namer n = { .ks = ks, .numbers = numbers, .emit = emit, .arg = arg };
 	int err = emit_stacks(src, &n);
 
-	for (uint32_t i = 1; !err && i <= tipme_numbers_count(numbers, TIPME_NUMBERED_FUNCTION); i++)
-		err = emit_function(&n, i, (uint32_t)tipme_numbers_what(numbers, TIPME_NUMBERED_FUNCTION, i));
+	for (uint32_t i = 1; !err && i <= tipme_numbers_count(numbers, TIPME_NUMBERED_FUNCTION);
+	     i++)
+		err = emit_function(
+			&n, i, (uint32_t)tipme_numbers_what(numbers, TIPME_NUMBERED_FUNCTION, i));
 	return err;
 }
 
@@ -125,7 +141,8 @@ static int functions_of(const void *recs, size_t len, struct tipme_numbers *numb
 	return err;
 }
 
-int tipme_kernel_source_names_bare(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, const void *recs, size_t len,
+int tipme_kernel_source_names_bare(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks,
+				   const void *recs, size_t len,
 				   int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	struct namer n = { .ks = ks, .emit = emit, .arg = arg };
@@ -134,7 +151,8 @@ int tipme_kernel_source_names_bare(struct tipme_kernel_source *src, const struct
 
 	err = err ? err : functions_of(recs, recs ? len : 0, numbers);
 	err = err ? err : emit_stacks(src, &n);
-	for (uint32_t i = 1; !err && i <= tipme_numbers_count(numbers, TIPME_NUMBERED_FUNCTION); i++) {
+	for (uint32_t i = 1; !err && i <= tipme_numbers_count(numbers, TIPME_NUMBERED_FUNCTION);
+	     i++) {
 		uint32_t low = (uint32_t)tipme_numbers_what(numbers, TIPME_NUMBERED_FUNCTION, i);
 
 		err = emit_function(&n, low, low);

@@ -11,7 +11,9 @@
 
 #define SLOTS_FIRST 256U
 
-/* Open addressing; a slot holds a number, 0: free. What it stands for is in `what`, by number - 1. */
+/*
+ * Open addressing; a slot holds a number, 0: free. What it stands for is in `what`, by number - 1.
+ */
 struct table {
 	uint32_t *slot;
 	uint64_t *what;
@@ -24,7 +26,9 @@ struct tipme_numbers {
 
 static int table_init(struct table *t, uint32_t slots)
 {
-	*t = (struct table){ .slot = calloc(slots, sizeof(*t->slot)), .what = calloc(slots / 2, sizeof(*t->what)), .slots = slots };
+	*t = (struct table){ .slot = calloc(slots, sizeof(*t->slot)),
+			     .what = calloc(slots / 2, sizeof(*t->what)),
+			     .slots = slots };
 	return t->slot && t->what ? 0 : -ENOMEM;
 }
 
@@ -130,11 +134,13 @@ static int record_apply(struct tipme_numbers *n, void *rec)
 
 	switch (((const struct tipme_head *)rec)->type) {
 	case TIPME_SCHED_WAKING:
-		return replace32(n, TIPME_NUMBERED_STACK, &((struct tipme_sched_waking *)rec)->stack_id);
+		return replace32(n, TIPME_NUMBERED_STACK,
+				 &((struct tipme_sched_waking *)rec)->stack_id);
 	case TIPME_THREAD:
 		return replace32(n, TIPME_NUMBERED_STACK, &((struct tipme_thread *)rec)->stack_id);
 	case TIPME_PROC_STATE:
-		return replace32(n, TIPME_NUMBERED_STACK, &((struct tipme_proc_state *)rec)->stack_id);
+		return replace32(n, TIPME_NUMBERED_STACK,
+				 &((struct tipme_proc_state *)rec)->stack_id);
 	case TIPME_SAMPLE:
 		err = replace32(n, TIPME_NUMBERED_STACK, &sample->kernel_stack_id);
 		return err ? err : replace32(n, TIPME_NUMBERED_USER_STACK, &sample->user_stack_id);
@@ -146,7 +152,8 @@ static int record_apply(struct tipme_numbers *n, void *rec)
 		err = replace64(n, TIPME_NUMBERED_WORK, &work->work);
 		return err ? err : replace32(n, TIPME_NUMBERED_FUNCTION, &work->function);
 	case TIPME_LOCK_CONTENTION:
-		return replace64(n, TIPME_NUMBERED_LOCK, &((struct tipme_lock_contention *)rec)->lock);
+		return replace64(n, TIPME_NUMBERED_LOCK,
+				 &((struct tipme_lock_contention *)rec)->lock);
 	case TIPME_NETWORK:
 		return replace64(n, TIPME_NUMBERED_SOCKET, &((struct tipme_network *)rec)->socket);
 	}
@@ -158,7 +165,9 @@ int tipme_numbers_apply(struct tipme_numbers *n, void *recs, size_t len)
 	int err = 0;
 
 	for (char *p = recs; len && !err;) {
-		size_t step = len < sizeof(struct tipme_head) ? 0 : (size_t)((const struct tipme_head *)p)->len8 * 8;
+		size_t step = len < sizeof(struct tipme_head)
+				      ? 0
+				      : (size_t)((const struct tipme_head *)p)->len8 * 8;
 
 		if (step < sizeof(struct tipme_head) || step > len)
 			return -EINVAL;
@@ -179,7 +188,8 @@ uint32_t tipme_numbers_count(const struct tipme_numbers *n, enum tipme_numbered 
 	return n->table[kind].used;
 }
 
-uint64_t tipme_numbers_what(const struct tipme_numbers *n, enum tipme_numbered kind, uint32_t number)
+uint64_t tipme_numbers_what(const struct tipme_numbers *n, enum tipme_numbered kind,
+			    uint32_t number)
 {
 	return n->table[kind].what[number - 1];
 }
@@ -188,7 +198,8 @@ uint64_t tipme_numbers_what(const struct tipme_numbers *n, enum tipme_numbered k
 
 int tipme_number_sorter_new(struct tipme_number_sorter *s, uint32_t count)
 {
-	*s = (struct tipme_number_sorter){ .rec = calloc(count ? count : 1, sizeof(*s->rec)), .count = count };
+	*s = (struct tipme_number_sorter){ .rec = calloc(count ? count : 1, sizeof(*s->rec)),
+					   .count = count };
 	return s->rec ? 0 : -ENOMEM;
 }
 
@@ -212,12 +223,14 @@ int tipme_number_sorter_put(struct tipme_number_sorter *s, uint32_t number, cons
 	return 0;
 }
 
-int tipme_number_sorter_emit(const struct tipme_number_sorter *s, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+int tipme_number_sorter_emit(const struct tipme_number_sorter *s,
+			     int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	int ret = 0;
 
 	for (uint32_t i = 0; i < s->count && !ret; i++)
 		if (s->rec[i])
-			ret = emit(arg, s->rec[i], (size_t)((const struct tipme_head *)s->rec[i])->len8 * 8);
+			ret = emit(arg, s->rec[i],
+				   (size_t)((const struct tipme_head *)s->rec[i])->len8 * 8);
 	return ret;
 }

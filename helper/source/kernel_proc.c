@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The last resort: looks at /proc each 20 ms, as an ordinary user may. What a thread ran and waited for a CPU is counted by the kernel, to the
- * nanosecond; when it did so is known to 20 ms only, and who woke it not at all.
+ * The last resort: looks at /proc each 20 ms, as an ordinary user may. What a thread ran and waited
+ * for a CPU is counted by the kernel, to the nanosecond; when it did so is known to 20 ms only, and
+ * who woke it not at all.
  *
-  * A thread of ours samples. It reads schedstat of each thread, by descriptors that stay open (about a
- * microsecond each). It reads the whole stat only of those that ran since, that were not asleep, and
- * in turn of all others: a thread that was woken and still waits for a CPU has no count yet. Whether there are new threads, and their numbers, the last number given away tells: listing /proc takes as long as
- * reading a hundred threads, and is done now and then only.
+ * A thread of ours samples. It reads schedstat of each thread, by descriptors that stay open (about
+ * a microsecond each). It reads the whole stat only of those that ran since, that were not asleep,
+ * and in turn of all others: a thread that was woken and still waits for a CPU has no count yet.
+ * Whether there are new threads, and their numbers, the last number given away tells: listing /proc
+ * takes as long as reading a hundred threads, and is done now and then only.
  */
 #include "config.h"
 
@@ -57,7 +59,8 @@ struct proc_source {
 	pthread_t thread;
 	bool running;
 	_Atomic bool quit;
-	pthread_mutex_t lock; /* guards threads and channels: the sampler against those who ask for pictures and names */
+	/* guards threads and channels: the sampler against those who ask for pictures and names */
+	pthread_mutex_t lock;
 	struct watched *threads;
 	uint32_t count;
 	uint32_t *hash; /* index + 1 */
@@ -80,7 +83,9 @@ static uint32_t tipme_pool_slots;
 
 static inline struct tipme_pool_header *tipme_pool_sub(__u32 sub)
 {
-	return sub < the->base.view.subs ? (void *)((char *)the->base.view.base + (size_t)sub * the->base.view.subbuf_bytes) : NULL;
+	return sub < the->base.view.subs ? (void *)((char *)the->base.view.base +
+						    (size_t)sub * the->base.view.subbuf_bytes)
+					 : NULL;
 }
 
 static inline __u64 *tipme_pool_cell(__u64 pos)
@@ -116,7 +121,8 @@ static void record_put(struct proc_source *p, const void *rec)
 	struct tipme_head *slot = tipme_pool_begin(&p->cpu, 0, &gen);
 
 	if (slot) {
-		memcpy((char *)slot + offsetof(struct tipme_head, type), (const char *)rec + offsetof(struct tipme_head, type), 2);
+		memcpy((char *)slot + offsetof(struct tipme_head, type),
+		       (const char *)rec + offsetof(struct tipme_head, type), 2);
 		slot->ts_ns = head->ts_ns;
 		slot->tid = head->tid;
 		memcpy(slot + 1, head + 1, TIPME_POOL_SLOT_BYTES - sizeof(*head));
@@ -134,8 +140,16 @@ static uint32_t saturated(uint64_t ns)
 static void put_state(struct proc_source *p, struct watched *w, uint64_t now_ns)
 {
 	struct tipme_proc_state r = {
-		.ts_ns = now_ns, .type = TIPME_PROC_STATE, .len8 = sizeof(r) / 8, .tid = w->tid, .run_ns = saturated(w->run_ns - w->told_run_ns),
-		.wait_ns = saturated(w->wait_ns - w->told_wait_ns), .stack_id = w->rec.stack_id, .cpu = w->rec.cpu, .state = w->rec.state, .prio = w->rec.prio,
+		.ts_ns = now_ns,
+		.type = TIPME_PROC_STATE,
+		.len8 = sizeof(r) / 8,
+		.tid = w->tid,
+		.run_ns = saturated(w->run_ns - w->told_run_ns),
+		.wait_ns = saturated(w->wait_ns - w->told_wait_ns),
+		.stack_id = w->rec.stack_id,
+		.cpu = w->rec.cpu,
+		.state = w->rec.state,
+		.prio = w->rec.prio,
 	};
 
 	w->told_run_ns = w->run_ns;
@@ -146,8 +160,13 @@ static void put_state(struct proc_source *p, struct watched *w, uint64_t now_ns)
 static void put_birth(struct proc_source *p, const struct watched *w, uint64_t now_ns)
 {
 	struct tipme_fork f = {
-		.ts_ns = now_ns, .type = TIPME_FORK, .len8 = sizeof(f) / 8, .tid = w->tid == w->pid ? w->rec.ppid : w->pid,
-		.child_tid = w->tid, .child_pid = w->pid, .child_start_ns = w->rec.start_ns,
+		.ts_ns = now_ns,
+		.type = TIPME_FORK,
+		.len8 = sizeof(f) / 8,
+		.tid = w->tid == w->pid ? w->rec.ppid : w->pid,
+		.child_tid = w->tid,
+		.child_pid = w->pid,
+		.child_start_ns = w->rec.start_ns,
 	};
 
 	record_put(p, &f);
@@ -155,7 +174,9 @@ static void put_birth(struct proc_source *p, const struct watched *w, uint64_t n
 
 static void put_name(struct proc_source *p, const struct watched *w, uint64_t now_ns)
 {
-	struct tipme_rename r = { .ts_ns = now_ns, .type = TIPME_RENAME, .len8 = sizeof(r) / 8, .tid = w->tid };
+	struct tipme_rename r = {
+		.ts_ns = now_ns, .type = TIPME_RENAME, .len8 = sizeof(r) / 8, .tid = w->tid
+	};
 
 	memcpy(r.comm, w->rec.comm, sizeof(r.comm));
 	record_put(p, &r);
@@ -163,15 +184,24 @@ static void put_name(struct proc_source *p, const struct watched *w, uint64_t no
 
 static void put_death(struct proc_source *p, const struct watched *w, uint64_t now_ns)
 {
-	struct tipme_exit r = { .ts_ns = now_ns, .type = TIPME_EXIT, .len8 = sizeof(r) / 8, .tid = w->tid, .pid = w->pid, .start_ns = w->rec.start_ns };
+	struct tipme_exit r = { .ts_ns = now_ns,
+				.type = TIPME_EXIT,
+				.len8 = sizeof(r) / 8,
+				.tid = w->tid,
+				.pid = w->pid,
+				.start_ns = w->rec.start_ns };
 
 	record_put(p, &r);
 }
 
 /* --- what /proc says --- */
 
-/* One of the files of a thread; it stays open while there is room. Returns the length, or -errno (as text: empty). */
-static ssize_t watched_read(struct proc_source *p, struct watched *w, int which, char *buf, size_t cap)
+/*
+ * One of the files of a thread; it stays open while there is room. Returns the length, or -errno
+ * (as text: empty).
+ */
+static ssize_t watched_read(struct proc_source *p, struct watched *w, int which, char *buf,
+			    size_t cap)
 {
 	char path[64];
 	int *fd = &w->fd[which];
@@ -179,7 +209,8 @@ static ssize_t watched_read(struct proc_source *p, struct watched *w, int which,
 
 	buf[0] = '\0';
 	if (*fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", w->pid, w->tid, file_name[which]);
+		snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", w->pid, w->tid,
+			 file_name[which]);
 		*fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (*fd < 0)
 			return -errno;
@@ -250,13 +281,17 @@ static uid_t owner_of(const struct watched *w)
 	return stat(path, &st) ? 0 : st.st_uid;
 }
 
-/* Looks at the whole of one thread. `ran` tells whether its counts changed. Returns false if it is gone. */
+/*
+ * Looks at the whole of one thread. `ran` tells whether its counts changed. Returns false if it is
+ * gone.
+ */
 static bool look_whole(struct proc_source *p, struct watched *w, bool ran, uint64_t now_ns)
 {
 	char text[1024], comm[16] = "";
 	struct tipme_proc_stat f = { 0 };
 
-	if (watched_read(p, w, FILE_STAT, text, sizeof(text)) <= 0 || !tipme_proc_stat_parse(text, &f, comm, sizeof(comm)))
+	if (watched_read(p, w, FILE_STAT, text, sizeof(text)) <= 0 ||
+	    !tipme_proc_stat_parse(text, &f, comm, sizeof(comm)))
 		return false;
 	uint8_t before = w->rec.state;
 	bool other = stat_apply(p, w, &f);
@@ -265,7 +300,9 @@ static bool look_whole(struct proc_source *p, struct watched *w, bool ran, uint6
 
 	memcpy(w->rec.comm, comm, sizeof(comm));
 	bool asleep = state != TIPME_TASK_STATE_RUNNABLE && state != TIPME_TASK_STATE_DEAD;
-	uint32_t channel = !asleep ? 0 : ran || before != state || !w->known ? channel_read(p, w) : w->rec.stack_id;
+	uint32_t channel = !asleep				 ? 0
+			   : ran || before != state || !w->known ? channel_read(p, w)
+								 : w->rec.stack_id;
 	bool changed = before != state || channel != w->rec.stack_id || !w->known || other;
 
 	w->rec.stack_id = channel;
@@ -342,7 +379,9 @@ static void add(struct proc_source *p, uint32_t tid, uint32_t pid)
 	}
 	w = &p->threads[p->count];
 	*w = (struct watched){ .tid = tid, .pid = pid, .fd = { -1, -1, -1 } };
-	w->rec = (struct tipme_thread){ .type = TIPME_THREAD, .len8 = sizeof(w->rec) / 8, .tid = tid, .pid = pid };
+	w->rec = (struct tipme_thread){
+		.type = TIPME_THREAD, .len8 = sizeof(w->rec) / 8, .tid = tid, .pid = pid
+	};
 	uint32_t at = hash_of(tid);
 
 	while (p->hash[at])
@@ -413,18 +452,23 @@ static void probe(struct proc_source *p, uint32_t tid)
 		add(p, tid, pid);
 }
 
-/* The new ones at once. What that misses (a /proc of another namespace, numbers that began anew) is found in turn. */
+/*
+ * The new ones at once. What that misses (a /proc of another namespace, numbers that began anew) is
+ * found in turn.
+ */
 static void find_new(struct proc_source *p)
 {
 	uint32_t last = last_tid(p), more = last - p->last_tid;
 
 	if (!last || !p->round || more > PROBES_MAX || p->round % ROUNDS == 0)
 		find_processes(p);
-	for (uint32_t tid = p->last_tid + 1; last && p->round && more <= PROBES_MAX && tid != last + 1; tid++)
+	for (uint32_t tid = p->last_tid + 1;
+	     last && p->round && more <= PROBES_MAX && tid != last + 1; tid++)
 		probe(p, tid);
 	p->last_tid = last;
 	for (uint32_t i = 0, n = p->count; i < n; i++)
-		if (p->threads[i].tid == p->threads[i].pid && p->threads[i].pid % ROUNDS == p->round % ROUNDS)
+		if (p->threads[i].tid == p->threads[i].pid &&
+		    p->threads[i].pid % ROUNDS == p->round % ROUNDS)
 			find_threads(p, p->threads[i].pid);
 }
 
@@ -489,9 +533,13 @@ static void *sample(void *arg)
 			next.tv_nsec -= (long)TIPME_NS_PER_S;
 			next.tv_sec++;
 		}
-		/* Rounds that we were too late for are not made up: the counts of the next one hold what they would have told. */
+		/*
+		 * Rounds that we were too late for are not made up: the counts of the next one hold
+		 * what they would have told.
+		 */
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (now.tv_sec > next.tv_sec || (now.tv_sec == next.tv_sec && now.tv_nsec > next.tv_nsec)) {
+		if (now.tv_sec > next.tv_sec ||
+		    (now.tv_sec == next.tv_sec && now.tv_nsec > next.tv_nsec)) {
 			p->missed++;
 			next = now;
 		}
@@ -504,7 +552,8 @@ static void *sample(void *arg)
 
 static void *memory(size_t bytes)
 {
-	void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	return m == MAP_FAILED ? NULL : m;
 }
@@ -525,7 +574,8 @@ static int pool_make(struct proc_source *p)
 		p->cells[i] = TIPME_POOL_CELL(i, i);
 	p->queue.tail = v->subs;
 	p->cpu.cursor = TIPME_POOL_CURSOR_START;
-	tipme_pool_slots = (v->subbuf_bytes - (uint32_t)sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
+	tipme_pool_slots = (v->subbuf_bytes - (uint32_t)sizeof(struct tipme_pool_header)) /
+			   TIPME_POOL_SLOT_BYTES;
 	return 0;
 }
 
@@ -554,8 +604,11 @@ static void descriptors_allow(struct proc_source *p)
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	getrlimit(RLIMIT_NOFILE, &limit);
-	p->descriptors_max = limit.rlim_cur > DESCRIPTORS_SPARED + FILES * THREADS_MAX ? FILES * THREADS_MAX :
-			     limit.rlim_cur > DESCRIPTORS_SPARED ? (uint32_t)limit.rlim_cur - DESCRIPTORS_SPARED : 0;
+	p->descriptors_max = limit.rlim_cur > DESCRIPTORS_SPARED + FILES * THREADS_MAX
+				     ? FILES * THREADS_MAX
+			     : limit.rlim_cur > DESCRIPTORS_SPARED
+				     ? (uint32_t)limit.rlim_cur - DESCRIPTORS_SPARED
+				     : 0;
 }
 
 static void proc_close(struct tipme_kernel_source *base)
@@ -570,7 +623,8 @@ static void proc_close(struct tipme_kernel_source *base)
 	if (p->load_fd >= 0)
 		close(p->load_fd);
 	if (p->base.view.base)
-		munmap((void *)p->base.view.base, (size_t)p->base.view.subs * p->base.view.subbuf_bytes);
+		munmap((void *)p->base.view.base,
+		       (size_t)p->base.view.subs * p->base.view.subbuf_bytes);
 	free(p->cells);
 	free(p->threads);
 	free(p->hash);
@@ -591,19 +645,23 @@ static void sizes_choose(struct proc_source *p, const struct tipme_kernel_option
 	tipme_kernel_sizes(&p->base.view, &o, 1);
 }
 
-static int proc_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, char *why, size_t why_len)
+static int proc_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt,
+		     char *why, size_t why_len)
 {
 	char text[96];
 
 	if (tipme_file_read("/proc/self/schedstat", text, sizeof(text)) <= 0) {
-		snprintf(why, why_len, "/proc/self/schedstat cannot be read: is /proc mounted, and the kernel built with CONFIG_SCHED_INFO?");
+		snprintf(
+			why, why_len,
+			"/proc/self/schedstat cannot be read: is /proc mounted, and the kernel built with CONFIG_SCHED_INFO?");
 		return -ENOTSUP;
 	}
 	if (the)
 		return -EBUSY;
 	struct proc_source *p = calloc(1, sizeof(*p));
 
-	snprintf(why, why_len, "not enough memory for the recorder's pool: choose a shorter window");
+	snprintf(why, why_len,
+		 "not enough memory for the recorder's pool: choose a shorter window");
 	if (!p)
 		return -ENOMEM;
 	the = p;
@@ -637,20 +695,29 @@ static int proc_stats(struct tipme_kernel_source *base, struct tipme_kernel_stat
 	const struct tipme_pool_view *v = &p->base.view;
 
 	*stats = (struct tipme_kernel_stats){
-		.start_ns = p->start_ns, .records = p->records, .lost = { .pool = p->cpu.lost_pool, .missed = p->missed, .sleep_table = p->full },
-		.pool_bytes = (uint64_t)v->subs * v->subbuf_bytes, .cpus = 1, .subbufs = v->subs, .subbuf_bytes = v->subbuf_bytes,
+		.start_ns = p->start_ns,
+		.records = p->records,
+		.lost = { .pool = p->cpu.lost_pool, .missed = p->missed, .sleep_table = p->full },
+		.pool_bytes = (uint64_t)v->subs * v->subbuf_bytes,
+		.cpus = 1,
+		.subbufs = v->subs,
+		.subbuf_bytes = v->subbuf_bytes,
 	};
-	stats->map_bytes = stats->pool_bytes + THREADS_MAX * sizeof(*p->threads) + HASH_SLOTS * sizeof(*p->hash) + CHANNELS_MAX * CHANNEL_BYTES;
+	stats->map_bytes = stats->pool_bytes + THREADS_MAX * sizeof(*p->threads) +
+			   HASH_SLOTS * sizeof(*p->hash) + CHANNELS_MAX * CHANNEL_BYTES;
 	return 0;
 }
 
-static int proc_picture(struct tipme_kernel_source *base, struct tipme_picture *picture, struct tipme_kernel_thread *threads, unsigned int max)
+static int proc_picture(struct tipme_kernel_source *base, struct tipme_picture *picture,
+			struct tipme_kernel_thread *threads, unsigned int max)
 {
 	struct proc_source *p = proc_of(base);
 	uint64_t now_ns = tipme_clock_ns();
 	unsigned int n = 0;
 
-	*picture = (struct tipme_picture){ .ts_ns = now_ns, .type = TIPME_PICTURE, .len8 = sizeof(*picture) / 8 };
+	*picture = (struct tipme_picture){ .ts_ns = now_ns,
+					   .type = TIPME_PICTURE,
+					   .len8 = sizeof(*picture) / 8 };
 	pthread_mutex_lock(&p->lock);
 	for (uint32_t i = 0; i < p->count && n < max; i++) {
 		if (!p->threads[i].known)
@@ -665,13 +732,17 @@ static int proc_picture(struct tipme_kernel_source *base, struct tipme_picture *
 	return (int)n;
 }
 
-static int proc_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg)
+static int proc_stacks(struct tipme_kernel_source *base,
+		       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames,
+				 unsigned int count),
+		       void *arg)
 {
 	return 0;
 }
 
 /* Channels are only ever added, so those that were there stay as they are while they are told. */
-static int proc_named_stacks(struct tipme_kernel_source *base, int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg)
+static int proc_named_stacks(struct tipme_kernel_source *base,
+			     int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg)
 {
 	struct proc_source *p = proc_of(base);
 

@@ -10,7 +10,10 @@
 #define RATE_LEAST 20000 /* of the whole machine */
 #define RATE_OF_CPU 10000
 
-/* Idle CPUs hold a sub-buffer each: with many CPUs they are cut smaller, so that this takes no more than an eighth. */
+/*
+ * Idle CPUs hold a sub-buffer each: with many CPUs they are cut smaller, so that this takes no more
+ * than an eighth.
+ */
 static unsigned int choose_subbuf(uint64_t records_bytes, unsigned int cpus)
 {
 	unsigned int bytes = 65536;
@@ -28,32 +31,41 @@ static void defaults(struct tipme_kernel_options *opt)
 	opt->idle_min_us = opt->idle_min_us ? opt->idle_min_us : 50;
 }
 
-/* What nobody has asked for is limited: to a share of memory, but not below what a machine of two CPUs takes. */
+/*
+ * What nobody has asked for is limited: to a share of memory, but not below what a machine of two
+ * CPUs takes.
+ */
 static unsigned int default_rate(unsigned int window_s, const struct tipme_kernel_machine *m)
 {
-	uint64_t rate = (uint64_t)RATE_OF_CPU * m->online, second_bytes = (uint64_t)window_s * TIPME_POOL_SLOT_BYTES;
+	uint64_t rate = (uint64_t)RATE_OF_CPU * m->online,
+		 second_bytes = (uint64_t)window_s * TIPME_POOL_SLOT_BYTES;
 	uint64_t most = m->ram_bytes / TIPME_POOL_RAM_PART / second_bytes;
 
 	rate = rate < most ? rate : most;
 	return rate > RATE_LEAST ? (unsigned int)rate : RATE_LEAST;
 }
 
-void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_options *opt, const struct tipme_kernel_machine *m)
+void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_options *opt,
+			    const struct tipme_kernel_machine *m)
 {
 	uint64_t bytes, subs;
 
 	defaults(opt);
 	opt->rate = opt->rate ? opt->rate : default_rate(opt->window_s, m);
-	bytes = opt->pool_bytes ? opt->pool_bytes : (uint64_t)opt->window_s * opt->rate * TIPME_POOL_SLOT_BYTES;
+	bytes = opt->pool_bytes ? opt->pool_bytes
+				: (uint64_t)opt->window_s * opt->rate * TIPME_POOL_SLOT_BYTES;
 	view->cpus = m->possible;
-	view->subbuf_bytes = opt->subbuf_bytes ? opt->subbuf_bytes : choose_subbuf(bytes, m->possible);
+	view->subbuf_bytes =
+		opt->subbuf_bytes ? opt->subbuf_bytes : choose_subbuf(bytes, m->possible);
 	if (!opt->pool_bytes)
 		bytes += (uint64_t)view->subbuf_bytes * m->possible;
 	subs = bytes / view->subbuf_bytes;
-	view->subs = subs > 3 * m->possible ? subs : 3 * m->possible; /* one to write, one to retire, one to keep */
+	/* one to write, one to retire, one to keep */
+	view->subs = subs > 3 * m->possible ? subs : 3 * m->possible;
 }
 
-void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt, unsigned int cpus)
+void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt,
+			unsigned int cpus)
 {
 	const struct tipme_kernel_machine m = {
 		.possible = cpus,

@@ -35,11 +35,14 @@ static int options_check(const struct tipme_kernel_options *opt, char *why, size
 	unsigned int b = opt->subbuf_bytes, s = opt->stack_entries;
 
 	if (b && (b < 4096 || b > (1U << 20) || b & (b - 1)))
-		snprintf(why, why_len, "a sub-buffer of %u bytes is not a power of two from 4096 to 1048576", b);
+		snprintf(why, why_len,
+			 "a sub-buffer of %u bytes is not a power of two from 4096 to 1048576", b);
 	else if (s > 32768 || s & (s - 1))
 		snprintf(why, why_len, "a table of %u stacks is not a power of two up to 32768", s);
 	else if (opt->pool_bytes > 16ULL << 30 || opt->window_s > 86400 || opt->rate > 10000000)
-		snprintf(why, why_len, "a pool of more than 16 GB, a window of more than a day or a rate over 10 million is too much");
+		snprintf(
+			why, why_len,
+			"a pool of more than 16 GB, a window of more than a day or a rate over 10 million is too much");
 	else
 		return 0;
 	return -EINVAL;
@@ -56,12 +59,14 @@ static void classes_begin(struct tipme_kernel_source *src, const struct tipme_ke
 }
 
 /*
- * Nobody shall know less because a better source is there: what it cannot record, another does beside it. If that one is refused, the first
- * goes on alone, and `why` says what is missing.
+ * Nobody shall know less because a better source is there: what it cannot record, another does
+ * beside it. If that one is refused, the first goes on alone, and `why` says what is missing.
  */
-static void beside_open(struct tipme_kernel_source *src, const struct tipme_kernel_options *opt, char *why, size_t why_len)
+static void beside_open(struct tipme_kernel_source *src, const struct tipme_kernel_options *opt,
+			char *why, size_t why_len)
 {
-	uint32_t lacks = ((1U << TIPME_CLASSES) - 1) & ~(src->classes_able & ~src->backend->classes_partly);
+	uint32_t lacks =
+		((1U << TIPME_CLASSES) - 1) & ~(src->classes_able & ~src->backend->classes_partly);
 	char reason[400] = "no other source is built in";
 	size_t i = 0;
 
@@ -70,9 +75,12 @@ static void beside_open(struct tipme_kernel_source *src, const struct tipme_kern
 		return;
 	while (backends[i] && !backends[i]->open_beside)
 		i++;
-	if (!backends[i] || backends[i]->open_beside(&src->beside, opt, lacks, reason, sizeof(reason))) {
+	if (!backends[i] ||
+	    backends[i]->open_beside(&src->beside, opt, lacks, reason, sizeof(reason))) {
 		src->beside = NULL;
-		snprintf(why, why_len, "%s records alone, without samples, arguments and ends of processes: %s", src->backend->name, reason);
+		snprintf(why, why_len,
+			 "%s records alone, without samples, arguments and ends of processes: %s",
+			 src->backend->name, reason);
 		return;
 	}
 	src->beside->backend = backends[i];
@@ -92,7 +100,9 @@ static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_
 	src->view.source = backend->source;
 	src->scratch = tipme_pool_seen_alloc(&src->view);
 	if (!src->scratch) {
-		snprintf(why, why_len, "not enough memory to look at the recorder's pool: choose a shorter window");
+		snprintf(
+			why, why_len,
+			"not enough memory to look at the recorder's pool: choose a shorter window");
 		tipme_kernel_source_close(src);
 		return -ENOMEM;
 	}
@@ -102,8 +112,12 @@ static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_
 	return 0;
 }
 
-/* A source that is not there is passed over in silence; one that was refused is told, whether another takes its place or not. */
-int tipme_kernel_source_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt, char *why, size_t why_len)
+/*
+ * A source that is not there is passed over in silence; one that was refused is told, whether
+ * another takes its place or not.
+ */
+int tipme_kernel_source_open(struct tipme_kernel_source **out,
+			     const struct tipme_kernel_options *opt, char *why, size_t why_len)
 {
 	char reason[512];
 	int err = options_check(opt, why, why_len), told = 0;
@@ -126,7 +140,9 @@ int tipme_kernel_source_open(struct tipme_kernel_source **out, const struct tipm
 			snprintf(why, why_len, "%s", reason);
 	}
 	if (!told)
-		snprintf(why, why_len, "no kernel source is built in that this machine could use: see tipme doctor");
+		snprintf(
+			why, why_len,
+			"no kernel source is built in that this machine could use: see tipme doctor");
 	return err ? err : -ENOTSUP;
 }
 
@@ -151,11 +167,14 @@ int tipme_kernel_source_no_events(struct tipme_kernel_source *src, unsigned int 
 	return recorder_of(src, which)->no_events[which];
 }
 
-int tipme_kernel_source_suspended(struct tipme_kernel_source *src, uint64_t since_ns, uint64_t *from_ns, uint64_t *to_ns)
+int tipme_kernel_source_suspended(struct tipme_kernel_source *src, uint64_t since_ns,
+				  uint64_t *from_ns, uint64_t *to_ns)
 {
 	if (!src->backend->suspended)
 		src = src->beside;
-	return src && src->backend->suspended ? src->backend->suspended(src, since_ns, from_ns, to_ns) : -ENOTSUP;
+	return src && src->backend->suspended
+		       ? src->backend->suspended(src, since_ns, from_ns, to_ns)
+		       : -ENOTSUP;
 }
 
 int tipme_kernel_source_tells_affinity(const struct tipme_kernel_source *src)
@@ -187,9 +206,11 @@ int tipme_kernel_source_trigger_fd(struct tipme_kernel_source *src)
 	return src->backend->trigger_fd ? src->backend->trigger_fd(src) : -1;
 }
 
-int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, uint32_t *by, char *text, size_t len)
+int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, uint32_t *by, char *text,
+				      size_t len)
 {
-	return src->backend->trigger_taken ? src->backend->trigger_taken(src, by, text, len) : -ENOTSUP;
+	return src->backend->trigger_taken ? src->backend->trigger_taken(src, by, text, len)
+					   : -ENOTSUP;
 }
 
 int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats)
@@ -222,20 +243,27 @@ int tipme_kernel_source_picture(struct tipme_kernel_source *src, struct tipme_pi
 }
 
 int tipme_kernel_source_stacks(struct tipme_kernel_source *src,
-			       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg)
+			       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames,
+					 unsigned int count),
+			       void *arg)
 {
 	int ret = src->backend->stacks(src, fn, arg);
 
 	return ret || !src->beside ? ret : src->beside->backend->stacks(src->beside, fn, arg);
 }
 
-int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_user_frames *f), void *arg)
+int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src,
+				    int (*fn)(void *arg, const struct tipme_user_frames *f),
+				    void *arg)
 {
 	src = recorder_of(src, TIPME_CLASS_SAMPLE);
 	return src->backend->user_stacks ? src->backend->user_stacks(src, fn, arg) : 0;
 }
 
-/* What a CPU did just before, and the picture before the first record, still belong to what is kept. */
+/*
+ * What a CPU did just before, and the picture before the first record, still belong to what is
+ * kept.
+ */
 #define STACKS_STAY_NS 2000000000ULL
 
 void tipme_kernel_source_stacks_age(struct tipme_kernel_source *src, uint64_t keep_ns)
@@ -249,7 +277,8 @@ void tipme_kernel_source_stacks_age(struct tipme_kernel_source *src, uint64_t ke
 	}
 }
 
-int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid, struct tipme_mapping *m, unsigned int max)
+int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid,
+				 struct tipme_mapping *m, unsigned int max)
 {
 	src = recorder_of(src, TIPME_CLASS_SAMPLE);
 	return src->backend->mappings ? src->backend->mappings(src, pid, m, max) : -ENOTSUP;
@@ -261,20 +290,24 @@ int tipme_kernel_source_lives_fd(struct tipme_kernel_source *src)
 	return src->backend->lives_fd ? src->backend->lives_fd(src) : -1;
 }
 
-int tipme_kernel_source_lives_take(struct tipme_kernel_source *src, int (*fn)(void *arg, const struct tipme_life *life), void *arg)
+int tipme_kernel_source_lives_take(struct tipme_kernel_source *src,
+				   int (*fn)(void *arg, const struct tipme_life *life), void *arg)
 {
 	src = recorder_of(src, TIPME_CLASS_IDENTITY);
 	return src->backend->lives_take ? src->backend->lives_take(src, fn, arg) : 0;
 }
 
-int tipme_kernel_source_named_stacks(struct tipme_kernel_source *src, int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg)
+int tipme_kernel_source_named_stacks(struct tipme_kernel_source *src,
+				     int (*fn)(void *arg, uint32_t stack_id, const char *name),
+				     void *arg)
 {
 	return src->backend->named_stacks ? src->backend->named_stacks(src, fn, arg) : 0;
 }
 
 /* --- the pool --- */
 
-int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_kernel_coverage *cov, unsigned int n)
+int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_kernel_coverage *cov,
+				 unsigned int n)
 {
 	if (n < src->view.cpus)
 		return -EINVAL;
@@ -284,7 +317,8 @@ int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_k
 
 size_t tipme_kernel_source_copy_bytes(const struct tipme_kernel_source *src)
 {
-	return tipme_pool_copy_bytes(&src->view) + (src->beside ? tipme_pool_copy_bytes(&src->beside->view) : 0);
+	return tipme_pool_copy_bytes(&src->view) +
+	       (src->beside ? tipme_pool_copy_bytes(&src->beside->view) : 0);
 }
 
 /* Its records follow the first one's, wherever those end: so as much more is kept touched. */
@@ -323,7 +357,8 @@ static void beside_copy(struct tipme_kernel_source *src, struct tipme_kernel_cop
 }
 
 /* The first one's copy leaves the room that the other's may still need. */
-static int part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more, size_t bytes)
+static int part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more,
+		size_t bytes)
 {
 	size_t room = beside_room(c, more);
 	int left;
@@ -348,7 +383,8 @@ void tipme_kernel_source_copy_begin(struct tipme_kernel_source *src, struct tipm
 	tipme_pool_copy_begin(&src->view, c, now_ns(), 0);
 }
 
-int tipme_kernel_source_copy_part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, size_t bytes)
+int tipme_kernel_source_copy_part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c,
+				  size_t bytes)
 {
 	return part(src, c, 0, bytes);
 }

@@ -15,7 +15,8 @@ static uint64_t cpu_records(const struct tipme_pool_cpu *c, uint64_t slots)
 	return taken ? (taken - 1) * slots + (head < slots ? head : slots) : 0;
 }
 
-void tipme_kernel_tables_count(const struct tipme_kernel_tables *t, struct tipme_kernel_stats *stats)
+void tipme_kernel_tables_count(const struct tipme_kernel_tables *t,
+			       struct tipme_kernel_stats *stats)
 {
 	for (unsigned int i = 0; i < t->cpu_count; i++) {
 		const struct tipme_kernel_cpu *c = &t->cpus[i];
@@ -39,11 +40,14 @@ static int stack_read(const struct tipme_stack_entry *e, struct tipme_stack_entr
 	__asm__ volatile("" ::: "memory");
 	memcpy(out, e, sizeof(*out));
 	__asm__ volatile("" ::: "memory");
-	return key > TIPME_STACK_BUSY && v->gen == gen && v->key == key && out->count && out->count <= TIPME_STACK_FRAMES;
+	return key > TIPME_STACK_BUSY && v->gen == gen && v->key == key && out->count &&
+	       out->count <= TIPME_STACK_FRAMES;
 }
 
 int tipme_kernel_tables_stacks(const struct tipme_kernel_tables *t,
-			       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg)
+			       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames,
+					 unsigned int count),
+			       void *arg)
 {
 	for (uint32_t i = 0; i < t->stack_entries; i++) {
 		uint64_t frames[TIPME_STACK_FRAMES];

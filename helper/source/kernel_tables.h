@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads the tables that tracing programs and kernel module write alike: what each CPU wrote and lost, and the stacks. */
+/*
+ * Reads the tables that tracing programs and kernel module write alike: what each CPU wrote and
+ * lost, and the stacks.
+ */
 #ifndef TIPME_KERNEL_TABLES_H
 #define TIPME_KERNEL_TABLES_H
 
@@ -16,9 +19,12 @@ struct tipme_kernel_tables {
 };
 
 /* Adds records and losses of all CPUs to `stats`. */
-void tipme_kernel_tables_count(const struct tipme_kernel_tables *t, struct tipme_kernel_stats *stats);
+void tipme_kernel_tables_count(const struct tipme_kernel_tables *t,
+			       struct tipme_kernel_stats *stats);
 /* As tipme_kernel_source_stacks(). */
 int tipme_kernel_tables_stacks(const struct tipme_kernel_tables *t,
-			       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames, unsigned int count), void *arg);
+			       int (*fn)(void *arg, uint32_t stack_id, const uint64_t *frames,
+					 unsigned int count),
+			       void *arg);
 
 #endif

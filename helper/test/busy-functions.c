@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Computes for some seconds of CPU time in one function, called by another, called by main: what samples of it must say is known. Then it calls the program named, if one is. */
+/*
+ * Computes for some seconds of CPU time in one function, called by another, called by main: what
+ * samples of it must say is known. Then it calls the program named, if one is.
+ */
 #include "config.h"
 
 #include <stdio.h>
@@ -18,7 +21,8 @@ static double seconds_now(void)
 
 __attribute__((noinline)) static unsigned long innermost(unsigned long x)
 {
-	__asm__ volatile("" : : "r"(__builtin_frame_address(0))); /* else one that calls nobody would have no frame */
+	/* else one that calls nobody would have no frame */
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
 	for (int i = 0; i < 20000000; i++) {
 		x = x * 6364136223846793005UL + 1442695040888963407UL;
 		__asm__ volatile("" : "+r"(x)); /* the loop stays a loop */
@@ -35,7 +39,8 @@ __attribute__((noinline)) static unsigned long caller(unsigned long x, double en
 
 int main(int argc, char **argv)
 {
-	printf("%lu\n", caller((unsigned long)argc, seconds_now() + (argc > 1 ? atof(argv[1]) : 1.0)));
+	printf("%lu\n",
+	       caller((unsigned long)argc, seconds_now() + (argc > 1 ? atof(argv[1]) : 1.0)));
 	fflush(stdout);
 	if (argc > 2)
 		execv(argv[2], argv + 2);

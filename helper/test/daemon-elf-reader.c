@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The process that parses strangers' files: it finds what the parser finds, may do nothing else, and nobody waits for it. */
+/*
+ * The process that parses strangers' files: it finds what the parser finds, may do nothing else,
+ * and nobody waits for it.
+ */
 #include "config.h"
 
 #include <dirent.h>
@@ -37,7 +40,8 @@ static pid_t child_of(pid_t parent, const char *name)
 		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 		FILE *f = pid > 0 ? fopen(path, "re") : NULL;
 
-		if (f && fscanf(f, "%*d (%31[^)]) %*c %d", comm, &ppid) == 2 && ppid == parent && !strcmp(comm, name))
+		if (f && fscanf(f, "%*d (%31[^)]) %*c %d", comm, &ppid) == 2 && ppid == parent &&
+		    !strcmp(comm, name))
 			found = pid;
 		if (f)
 			fclose(f);
@@ -82,8 +86,12 @@ static void test_names(const char *path)
 		wrong += strcmp(name, a.name[i]) != 0;
 		named += name[0] != '+';
 	}
-	ok(!err && !wrong && named, "of %u addresses each has the name that the parser gives it, %u that of a function", OFFSETS, named);
-	ok(!err && a.bytes == tipme_elf_bytes(elf) && a.changed_ns == tipme_elf_changed_ns(elf) && !strcmp(a.build_id, tipme_elf_build_id(elf)), "size, time and build-id, too");
+	ok(!err && !wrong && named,
+	   "of %u addresses each has the name that the parser gives it, %u that of a function",
+	   OFFSETS, named);
+	ok(!err && a.bytes == tipme_elf_bytes(elf) && a.changed_ns == tipme_elf_changed_ns(elf) &&
+		   !strcmp(a.build_id, tipme_elf_build_id(elf)),
+	   "size, time and build-id, too");
 	tipmed_elf_answer_free(&a);
 	if (!err)
 		tipme_elf_free(elf);
@@ -93,18 +101,24 @@ static void test_refused(void)
 {
 	struct tipmed_elf_answer a;
 
-	ok(tipmed_elf_reader_ask("/etc/passwd", NULL, 0, patience(), &a) == -ENOEXEC && !a.text, "a text is none");
-	ok(tipmed_elf_reader_ask("/nowhere", NULL, 0, patience(), &a) == -ENOENT, "nor is what is not there");
-	ok(tipmed_elf_reader_ask("/dev/null", NULL, 0, patience(), &a) == -ENOEXEC, "a device is not opened");
-	ok(getuid() || tipmed_elf_reader_ask("/etc/shadow", NULL, 0, patience(), &a) == -EACCES, "what the owner may not read is not read");
+	ok(tipmed_elf_reader_ask("/etc/passwd", NULL, 0, patience(), &a) == -ENOEXEC && !a.text,
+	   "a text is none");
+	ok(tipmed_elf_reader_ask("/nowhere", NULL, 0, patience(), &a) == -ENOENT,
+	   "nor is what is not there");
+	ok(tipmed_elf_reader_ask("/dev/null", NULL, 0, patience(), &a) == -ENOEXEC,
+	   "a device is not opened");
+	ok(getuid() || tipmed_elf_reader_ask("/etc/shadow", NULL, 0, patience(), &a) == -EACCES,
+	   "what the owner may not read is not read");
 }
 
 static void test_rights(pid_t forker, pid_t reader)
 {
-	ok(reader > 0 && !status_of(reader, "CapEff:", 16) && !status_of(reader, "CapPrm:", 16), "the reader has no capability");
+	ok(reader > 0 && !status_of(reader, "CapEff:", 16) && !status_of(reader, "CapPrm:", 16),
+	   "the reader has no capability");
 	ok(status_of(reader, "NoNewPrivs:", 10) == 1, "... and no way to new ones");
 	ok(status_of(forker, "CapEff:", 16) == 0, "neither has who forks it");
-	ok(getuid() || status_of(reader, "Uid:", 10) == NOBODY, "it has the user id of the library's owner");
+	ok(getuid() || status_of(reader, "Uid:", 10) == NOBODY,
+	   "it has the user id of the library's owner");
 #ifdef HAVE_SECCOMP
 	ok(status_of(reader, "Seccomp:", 10) == 2, "its system calls are filtered");
 #endif
@@ -117,28 +131,36 @@ static void test_hanging(const char *path, pid_t forker, pid_t reader)
 	uint64_t offset = 0;
 
 	kill(reader, SIGSTOP);
-	ok(tipmed_elf_reader_ask(path, &offset, 1, tipme_clock_ns() + 100000000, &a) == -ETIMEDOUT && !a.text, "one that does not answer is not waited for");
-	ok(!tipmed_elf_reader_ask(path, &offset, 1, patience(), &a), "the next question is answered by another");
+	ok(tipmed_elf_reader_ask(path, &offset, 1, tipme_clock_ns() + 100000000, &a) ==
+			   -ETIMEDOUT &&
+		   !a.text,
+	   "one that does not answer is not waited for");
+	ok(!tipmed_elf_reader_ask(path, &offset, 1, patience(), &a),
+	   "the next question is answered by another");
 	tipmed_elf_answer_free(&a);
-	ok(child_of(forker, "tipmed-elf") != reader && kill(reader, 0), "the one that hung has gone");
+	ok(child_of(forker, "tipmed-elf") != reader && kill(reader, 0),
+	   "the one that hung has gone");
 	kill(child_of(forker, "tipmed-elf"), SIGKILL);
 	int err = tipmed_elf_reader_ask(path, &offset, 1, patience(), &a);
 
 	ok(err == -EPIPE || err == -ECONNRESET, "one that a file has killed gives no answer");
-	ok(!tipmed_elf_reader_ask(path, &offset, 1, patience(), &a), "... and harms nobody but that file");
+	ok(!tipmed_elf_reader_ask(path, &offset, 1, patience(), &a),
+	   "... and harms nobody but that file");
 	tipmed_elf_answer_free(&a);
 }
 
 int main(void)
 {
 	const char *path = "/usr/bin/perl";
-	struct tipmed_file_owner owner = { getuid() ? getuid() : NOBODY, getuid() ? getgid() : NOBODY };
+	struct tipmed_file_owner owner = { getuid() ? getuid() : NOBODY,
+					   getuid() ? getgid() : NOBODY };
 
 	if (tipmed_elf_reader_start(&owner))
 		return 99;
 	test_names(path);
 	test_refused();
-	pid_t forker = child_of(getpid(), "tipmed-symbols"), reader = child_of(forker, "tipmed-elf");
+	pid_t forker = child_of(getpid(), "tipmed-symbols"),
+	      reader = child_of(forker, "tipmed-elf");
 
 	test_rights(forker, reader);
 	test_hanging(path, forker, reader);

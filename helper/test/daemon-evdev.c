@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The hot-key on keyboards: streams as keyboards send them, through sockets; layouts; losses; keyboards that go. */
+/*
+ * The hot-key on keyboards: streams as keyboards send them, through sockets; layouts; losses;
+ * keyboards that go.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -35,7 +38,8 @@ static struct tipmed_evdev *made(const char *chord, int *keyboard, int keyboards
 	for (int i = 0; i < keyboards; i++) {
 		int pair[2];
 
-		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) || tipmed_evdev_add(e, pair[0], (unsigned)i))
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) ||
+		    tipmed_evdev_add(e, pair[0], (unsigned)i))
 			exit(1);
 		keyboard[i] = pair[1];
 	}
@@ -72,9 +76,11 @@ static void test_chord(void)
 	ok(tipmed_evdev_take(e), "pressed again it is");
 	key(k[0], KEY_MINUS, 0), key(k[0], KEY_LEFTSHIFT, 1), key(k[0], KEY_MINUS, 1);
 	ok(!tipmed_evdev_take(e), "with Shift it is another chord");
-	key(k[0], KEY_MINUS, 0), key(k[0], KEY_LEFTSHIFT, 0), key(k[0], KEY_LEFTALT, 0), key(k[0], KEY_LEFTCTRL, 0), key(k[0], KEY_MINUS, 1);
+	key(k[0], KEY_MINUS, 0), key(k[0], KEY_LEFTSHIFT, 0), key(k[0], KEY_LEFTALT, 0),
+		key(k[0], KEY_LEFTCTRL, 0), key(k[0], KEY_MINUS, 1);
 	ok(!tipmed_evdev_take(e), "modifiers that were let go count no more");
-	key(k[0], KEY_MINUS, 0), key(k[0], KEY_RIGHTCTRL, 1), key(k[1], KEY_LEFTALT, 1), key(k[0], KEY_MINUS, 1);
+	key(k[0], KEY_MINUS, 0), key(k[0], KEY_RIGHTCTRL, 1), key(k[1], KEY_LEFTALT, 1),
+		key(k[0], KEY_MINUS, 1);
 	tipmed_evdev_take(e);
 	key(k[0], KEY_MINUS, 0), key(k[0], KEY_MINUS, 1);
 	ok(tipmed_evdev_take(e), "modifiers may be on another keyboard");
@@ -126,13 +132,20 @@ static bool pressed(const char *text, const char *chord, uint16_t code, bool shi
 
 static void test_layouts(void)
 {
-	ok(pressed("XKBLAYOUT=\"de\"\n", "Ctrl+Alt+minus", KEY_SLASH, false), "de: minus lies where us has slash");
-	ok(!pressed("XKBLAYOUT=\"de\"\n", "Ctrl+Alt+minus", KEY_MINUS, false), "de: and not where us has it");
+	ok(pressed("XKBLAYOUT=\"de\"\n", "Ctrl+Alt+minus", KEY_SLASH, false),
+	   "de: minus lies where us has slash");
+	ok(!pressed("XKBLAYOUT=\"de\"\n", "Ctrl+Alt+minus", KEY_MINUS, false),
+	   "de: and not where us has it");
 	ok(pressed("XKBLAYOUT=fr\n", "Ctrl+Alt+minus", KEY_6, false), "fr: on the 6");
-	ok(pressed("XKBLAYOUT='us'\nXKBVARIANT='dvorak'\n", "Ctrl+Alt+minus", KEY_APOSTROPHE, false), "dvorak: on the apostrophe");
-	ok(pressed("XKBLAYOUT=\"us,ru\"\n", "Ctrl+Alt+minus", KEY_MINUS, false), "us,ru: where both have it");
-	ok(pressed("XKBLAYOUT=\"us\"\n", "Ctrl+Alt+plus", KEY_EQUAL, true), "us: plus is typed with Shift, which is no part of the chord");
-	ok(pressed("XKBLAYOUT=\"nowhere\"\n", "Ctrl+Alt+minus", KEY_MINUS, false), "a layout that is not there: the standard one");
+	ok(pressed("XKBLAYOUT='us'\nXKBVARIANT='dvorak'\n", "Ctrl+Alt+minus", KEY_APOSTROPHE,
+		   false),
+	   "dvorak: on the apostrophe");
+	ok(pressed("XKBLAYOUT=\"us,ru\"\n", "Ctrl+Alt+minus", KEY_MINUS, false),
+	   "us,ru: where both have it");
+	ok(pressed("XKBLAYOUT=\"us\"\n", "Ctrl+Alt+plus", KEY_EQUAL, true),
+	   "us: plus is typed with Shift, which is no part of the chord");
+	ok(pressed("XKBLAYOUT=\"nowhere\"\n", "Ctrl+Alt+minus", KEY_MINUS, false),
+	   "a layout that is not there: the standard one");
 	ok(!pressed("XKBLAYOUT=\"us\"\n", "none", KEY_MINUS, false), "no hot-key, no trigger");
 }
 
@@ -146,7 +159,8 @@ static void test_any_bytes(void)
 
 	srand(1);
 	for (int i = 0; i < 20000; i++) {
-		send_event(k, (uint16_t)(rand() % 5 ? EV_KEY : rand()), (uint16_t)(rand() % 3 ? rand() % 130 : rand()), rand() % 4 - 1);
+		send_event(k, (uint16_t)(rand() % 5 ? EV_KEY : rand()),
+			   (uint16_t)(rand() % 3 ? rand() % 130 : rand()), rand() % 4 - 1);
 		fired += tipmed_evdev_take(e);
 	}
 	ok(tipmed_evdev_count(e) == 1, "20000 random events do no harm (%u were the chord)", fired);
@@ -161,10 +175,13 @@ static void test_refusals(void)
 	char why[200] = "";
 	unsigned refused;
 
-	ok(tipmed_evdev_new(&e, "Ctrl+Alt+nonsense", why, sizeof(why)) == -EINVAL && strstr(why, "no such key"), "what is no chord is refused by a sentence: %s", why);
+	ok(tipmed_evdev_new(&e, "Ctrl+Alt+nonsense", why, sizeof(why)) == -EINVAL &&
+		   strstr(why, "no such key"),
+	   "what is no chord is refused by a sentence: %s", why);
 	if (tipmed_evdev_new(&e, "Ctrl+Alt+minus", why, sizeof(why)))
 		return;
-	ok(tipmed_evdev_open(e, "/nowhere", &refused) == -ENOENT, "a machine without keyboards is said so");
+	ok(tipmed_evdev_open(e, "/nowhere", &refused) == -ENOENT,
+	   "a machine without keyboards is said so");
 	tipmed_evdev_free(e);
 }
 

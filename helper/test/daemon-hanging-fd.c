@@ -2,8 +2,8 @@
 /*
  * Passes to tipmed what takes long to close: daemon-hanging-fd UID VERB COUNT
  *
- * COUNT copies of the last end of a connection whose peer does not read, and which shall linger for an hour until he has.
- * Prints the error that is answered; lets go when its input ends.
+ * COUNT copies of the last end of a connection whose peer does not read, and which shall linger for
+ * an hour until he has. Prints the error that is answered; lets go when its input ends.
  */
 #include "config.h"
 
@@ -24,14 +24,16 @@
 /* Returns the end that lingers; the other one is in *reader. */
 static int connection_full(int *reader)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct linger linger = { 1, 3600 };
 	socklen_t len = sizeof(addr);
 	static char bytes[65536];
 	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	if (listener < 0 || fd < 0 || bind(listener, (struct sockaddr *)&addr, len) || listen(listener, 1) ||
-	    getsockname(listener, (struct sockaddr *)&addr, &len) || connect(fd, (struct sockaddr *)&addr, len))
+	if (listener < 0 || fd < 0 || bind(listener, (struct sockaddr *)&addr, len) ||
+	    listen(listener, 1) || getsockname(listener, (struct sockaddr *)&addr, &len) ||
+	    connect(fd, (struct sockaddr *)&addr, len))
 		exit(99);
 	*reader = accept(listener, NULL, NULL);
 	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
@@ -47,9 +49,13 @@ static int pass(int sock, unsigned int verb, int fd, size_t count)
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(COUNT_MAX * sizeof(int))];
 	} control = { .head = { CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct tipme_message head = { TIPME_MESSAGE_MAGIC, TIPME_MESSAGE_VERSION, (unsigned short)verb, 0, 0 };
+	struct tipme_message head = { TIPME_MESSAGE_MAGIC, TIPME_MESSAGE_VERSION,
+				      (unsigned short)verb, 0, 0 };
 	struct iovec part = { &head, sizeof(head) };
-	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
+	struct msghdr msg = { .msg_iov = &part,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
 
 	for (size_t i = 0; i < count; i++)
 		memcpy(CMSG_DATA(&control.head) + i * sizeof(int), &fd, sizeof(fd));
@@ -81,10 +87,12 @@ int main(int argc, char **argv)
 		printf("passed\n");
 		fflush(stdout);
 		/* A recorder that hangs answers nobody. */
-		setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ .tv_sec = 5 }, sizeof(struct timeval));
+		setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ .tv_sec = 5 },
+			   sizeof(struct timeval));
 		ssize_t n = tipme_message_receive(sock, buf, sizeof(buf), &passed, 0);
 
-		printf("%d\n", n > 0 && !tipme_message_parse(buf, (size_t)n, &in) ? (int)in.arg : -1);
+		printf("%d\n",
+		       n > 0 && !tipme_message_parse(buf, (size_t)n, &in) ? (int)in.arg : -1);
 	}
 	fflush(stdout);
 	while (read(0, &c, 1) > 0)

@@ -21,13 +21,19 @@ static void test_parse(void)
 	} m = { { TIPME_MESSAGE_MAGIC, 1, TIPME_VERB_TRIGGER, 2, 4 }, "word" };
 	struct tipme_incoming in;
 
-	ok(!tipme_message_parse(&m, 20, &in) && in.verb == TIPME_VERB_TRIGGER && in.arg == 2 && in.text_len == 4, "a message is read");
+	ok(!tipme_message_parse(&m, 20, &in) && in.verb == TIPME_VERB_TRIGGER && in.arg == 2 &&
+		   in.text_len == 4,
+	   "a message is read");
 	ok(tipme_message_parse(&m, 19, &in) == -EBADMSG, "cut");
-	ok(tipme_message_parse(&m, 15, &in) == -EBADMSG && tipme_message_parse(&m, 0, &in) == -EBADMSG, "shorter than its head");
+	ok(tipme_message_parse(&m, 15, &in) == -EBADMSG &&
+		   tipme_message_parse(&m, 0, &in) == -EBADMSG,
+	   "shorter than its head");
 	m.head.text_len = 65001;
 	ok(tipme_message_parse(&m, 16 + 65001, &in) == -EBADMSG, "longer than permitted");
 	m.head.text_len = UINT32_MAX;
-	ok(tipme_message_parse(&m, 15, &in) == -EBADMSG && tipme_message_parse(&m, 20, &in) == -EBADMSG, "a length that would wrap");
+	ok(tipme_message_parse(&m, 15, &in) == -EBADMSG &&
+		   tipme_message_parse(&m, 20, &in) == -EBADMSG,
+	   "a length that would wrap");
 	m.head.text_len = 4;
 	m.head.version = 2;
 	ok(tipme_message_parse(&m, 20, &in) == -EPROTONOSUPPORT, "another version");
@@ -44,7 +50,10 @@ static void test_descriptors(void)
 	} control = { .head = { CMSG_LEN(3 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
 	char byte = 1, buf[64];
 	struct iovec part = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr msg = { .msg_iov = &part,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
 	int pair[2], fds[3] = { 0, 0, 0 }, passed;
 
 	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
@@ -52,13 +61,16 @@ static void test_descriptors(void)
 	int before = dup(0);
 
 	close(before);
-	ok(sendmsg(pair[0], &msg, 0) == 1 && tipme_message_receive(pair[1], buf, sizeof(buf), &passed, 0) == -EMSGSIZE && passed == -1,
+	ok(sendmsg(pair[0], &msg, 0) == 1 &&
+		   tipme_message_receive(pair[1], buf, sizeof(buf), &passed, 0) == -EMSGSIZE &&
+		   passed == -1,
 	   "three descriptors in one message are refused");
 	int after = dup(0);
 
 	ok(before == after, "and all closed");
 	close(after);
-	ok(!tipme_message_send(pair[0], TIPME_VERB_STATUS, 0, NULL, 0, 0) && tipme_message_receive(pair[1], buf, 8, &passed, 0) == -EMSGSIZE,
+	ok(!tipme_message_send(pair[0], TIPME_VERB_STATUS, 0, NULL, 0, 0) &&
+		   tipme_message_receive(pair[1], buf, 8, &passed, 0) == -EMSGSIZE,
 	   "a message longer than the buffer is refused");
 	close(pair[0]);
 	ok(tipme_message_receive(pair[1], buf, sizeof(buf), &passed, 0) == 0, "the end is told");
@@ -71,7 +83,8 @@ static void test_text(void)
 	struct tipme_text text;
 
 	tipme_text_clean(to, sizeof(to), "a\033[2Jb\nc\xff\xc3\xa4", 11);
-	ok(!strcmp(to, "a?[2Jb\nc?\xc3\xa4"), "escapes and broken UTF-8 become '?', the rest stays");
+	ok(!strcmp(to, "a?[2Jb\nc?\xc3\xa4"),
+	   "escapes and broken UTF-8 become '?', the rest stays");
 	tipme_text_clean(to, sizeof(to), "a\tb", 3);
 	ok(!strcmp(to, "a b"), "a tab is a space");
 	tipme_text_clean(to, 4, "ab\xc3\xa4", 4);
@@ -93,8 +106,10 @@ static void test_address(void)
 	memset(dir, 'd', sizeof(dir));
 	dir[0] = '/';
 	dir[sizeof(dir) - 1] = '\0';
-	ok(tipme_socket_address(dir, &addr) == -ENAMETOOLONG, "a folder whose name is too long for a socket");
-	ok(!tipme_socket_address("/run/x", &addr) && !strcmp(addr.sun_path, "/run/x/tipmed.sock"), "the usual one");
+	ok(tipme_socket_address(dir, &addr) == -ENAMETOOLONG,
+	   "a folder whose name is too long for a socket");
+	ok(!tipme_socket_address("/run/x", &addr) && !strcmp(addr.sun_path, "/run/x/tipmed.sock"),
+	   "the usual one");
 }
 
 int main(void)

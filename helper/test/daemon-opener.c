@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The process that opens events: what it may do, what it gives, what it refuses, and that it ends. */
+/*
+ * The process that opens events: what it may do, what it gives, what it refuses, and that it ends.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -40,7 +42,9 @@ static void test_rights(pid_t pid, const struct tipmed_user *user)
 {
 	unsigned int uid = 0;
 
-	ok(strtoull(status_of(pid, "CapEff:"), NULL, 16) == 1ULL << 21 && strtoull(status_of(pid, "CapPrm:"), NULL, 16) == 1ULL << 21, "CAP_SYS_ADMIN, and nothing else");
+	ok(strtoull(status_of(pid, "CapEff:"), NULL, 16) == 1ULL << 21 &&
+		   strtoull(status_of(pid, "CapPrm:"), NULL, 16) == 1ULL << 21,
+	   "CAP_SYS_ADMIN, and nothing else");
 	ok(atoi(status_of(pid, "NoNewPrivs:")) == 1, "it can get no more");
 	sscanf(status_of(pid, "Uid:"), "%*u %u", &uid);
 	ok(uid == (user->set ? user->uid : geteuid()), "it is user %u", uid);
@@ -50,14 +54,18 @@ static void test_rights(pid_t pid, const struct tipmed_user *user)
 static void test_requests(void)
 {
 	uint64_t told[2];
-	int sample = tipmed_opener_open(TIPME_CLASS_SAMPLE, 0), faults = tipmed_opener_open(TIPME_CLASS_MEMORY, 0);
+	int sample = tipmed_opener_open(TIPME_CLASS_SAMPLE, 0),
+	    faults = tipmed_opener_open(TIPME_CLASS_MEMORY, 0);
 
 	usleep(20000);
-	ok(sample >= 0 && read(sample, told, sizeof(told)) == sizeof(told) && told[1] > 0, "an event of the first CPU, which is on (%d)", sample);
-	ok(sample >= 0 && fcntl(sample, F_GETFD) & FD_CLOEXEC, "... closed where another program is called");
+	ok(sample >= 0 && read(sample, told, sizeof(told)) == sizeof(told) && told[1] > 0,
+	   "an event of the first CPU, which is on (%d)", sample);
+	ok(sample >= 0 && fcntl(sample, F_GETFD) & FD_CLOEXEC,
+	   "... closed where another program is called");
 	ok(faults >= 0, "one that counts page faults (%d)", faults);
 	ok(tipmed_opener_open(TIPME_CLASS_IO, 0) == -EINVAL, "other classes have none");
-	ok(tipmed_opener_open(TIPME_CLASS_SAMPLE, -1) == -EINVAL, "not for all CPUs together, nor for a thread");
+	ok(tipmed_opener_open(TIPME_CLASS_SAMPLE, -1) == -EINVAL,
+	   "not for all CPUs together, nor for a thread");
 	ok(tipmed_opener_open(TIPME_CLASS_SAMPLE, 100000) < 0, "no such CPU");
 	int again = tipmed_opener_open(TIPME_CLASS_SAMPLE, 0);
 
@@ -87,7 +95,9 @@ static void test_end(const struct tipmed_user *user)
 int main(void)
 {
 	const struct passwd *nobody = getpwnam("nobody");
-	struct tipmed_user user = { .set = nobody && !geteuid(), .uid = nobody ? nobody->pw_uid : 0, .gid = nobody ? nobody->pw_gid : 0 };
+	struct tipmed_user user = { .set = nobody && !geteuid(),
+				    .uid = nobody ? nobody->pw_uid : 0,
+				    .gid = nobody ? nobody->pw_gid : 0 };
 	int status = 0;
 
 	if (geteuid()) {
@@ -102,7 +112,8 @@ int main(void)
 	test_rights(pid, &user);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	ok(tipmed_opener_open(TIPME_CLASS_SAMPLE, 0) == -EACCES, "it was killed: as if there had been none");
+	ok(tipmed_opener_open(TIPME_CLASS_SAMPLE, 0) == -EACCES,
+	   "it was killed: as if there had been none");
 	test_end(&user);
 	return tap_end();
 }

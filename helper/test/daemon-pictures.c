@@ -14,7 +14,12 @@ static char *buf;
 static struct tipme_kernel_thread thread_of(uint32_t tid, uint64_t switches)
 {
 	struct tipme_kernel_thread t = {
-		.rec = { .type = TIPME_THREAD, .len8 = sizeof(t.rec) / 8, .tid = tid, .pid = tid, .start_ns = tid * 10ULL, .state = TIPME_TASK_STATE_SLEEPING },
+		.rec = { .type = TIPME_THREAD,
+			 .len8 = sizeof(t.rec) / 8,
+			 .tid = tid,
+			 .pid = tid,
+			 .start_ns = tid * 10ULL,
+			 .state = TIPME_TASK_STATE_SLEEPING },
 		.switches = switches,
 	};
 
@@ -24,7 +29,11 @@ static struct tipme_kernel_thread thread_of(uint32_t tid, uint64_t switches)
 
 static void take(struct tipmed_pictures *p, uint64_t ts_ns, unsigned int count)
 {
-	struct tipme_picture picture = { .ts_ns = ts_ns, .type = TIPME_PICTURE, .len8 = sizeof(picture) / 8, .threads = count, .end_ns = ts_ns + 1 };
+	struct tipme_picture picture = { .ts_ns = ts_ns,
+					 .type = TIPME_PICTURE,
+					 .len8 = sizeof(picture) / 8,
+					 .threads = count,
+					 .end_ns = ts_ns + 1 };
 
 	for (unsigned int i = 0; i < count; i++)
 		threads[i].rec.ts_ns = ts_ns;
@@ -54,7 +63,9 @@ static void test_changes(struct tipmed_pictures *p)
 	take(p, 1000, 10);
 	take(p, 2000, 10);
 	tipmed_pictures_copy(p, buf, &count, &first_ns);
-	ok(count == 12 && first_ns == 1000, "ten threads, then nothing new: 10 records and 2 pictures (%llu)", (unsigned long long)count);
+	ok(count == 12 && first_ns == 1000,
+	   "ten threads, then nothing new: 10 records and 2 pictures (%llu)",
+	   (unsigned long long)count);
 	threads[3].switches++;
 	take(p, 3000, 10);
 	tipmed_pictures_copy(p, buf, &count, &first_ns);
@@ -69,7 +80,8 @@ static void test_changes(struct tipmed_pictures *p)
 	take(p, 5000, 10);
 	len = tipmed_pictures_copy(p, buf, &count, &first_ns);
 	t = find(len, 10, TIPME_TASK_STATE_DEAD);
-	ok(count == 19 && t && t->start_ns == 100 && t->ts_ns == 5000, "the same tid with another start is another thread: one came, one is dead");
+	ok(count == 19 && t && t->start_ns == 100 && t->ts_ns == 5000,
+	   "the same tid with another start is another thread: one came, one is dead");
 }
 
 /* The last record of a type; NULL: none. */
@@ -97,7 +109,8 @@ static void test_affinity(struct tipmed_pictures *p)
 	size_t len = tipmed_pictures_copy(p, buf, &count, &first_ns);
 	const struct tipme_thread *t = find(len, 1, TIPME_TASK_STATE_SLEEPING);
 
-	ok(t && t->cpus_allowed == 2 && t->ts_ns == 7000, "a thread that sleeps and may run elsewhere now is told anew");
+	ok(t && t->cpus_allowed == 2 && t->ts_ns == 7000,
+	   "a thread that sleeps and may run elsewhere now is told anew");
 	ok(!find_type(len, TIPME_AFFINITY), "nobody asked to be told of that as a change");
 	tipmed_pictures_note_affinity(p, true);
 	threads[0].rec.cpus_allowed = 1;
@@ -106,9 +119,11 @@ static void test_affinity(struct tipmed_pictures *p)
 	len = tipmed_pictures_copy(p, buf, &count, &first_ns);
 	const struct tipme_affinity *a = find_type(len, TIPME_AFFINITY);
 
-	ok(a && a->tid == 1 && a->cpus_allowed == 1 && !a->changer_tid && a->ts_ns == 9000 && a->within_ns == 2000,
+	ok(a && a->tid == 1 && a->cpus_allowed == 1 && !a->changer_tid && a->ts_ns == 9000 &&
+		   a->within_ns == 2000,
 	   "now somebody does: within the time since the last picture; what was not known before is no change");
-	ok(((const struct tipme_picture *)find_type(len, TIPME_PICTURE))->changed == 2, "the picture counts threads, not changes");
+	ok(((const struct tipme_picture *)find_type(len, TIPME_PICTURE))->changed == 2,
+	   "the picture counts threads, not changes");
 	tipmed_pictures_note_affinity(p, false);
 }
 
@@ -125,21 +140,26 @@ static void test_bounds(struct tipmed_pictures *p)
 	}
 	size_t len = tipmed_pictures_copy(p, buf, &count, &first_ns);
 
-	ok(len <= tipmed_pictures_bytes() && count <= TIPMED_PICTURE_SLOTS && count > TIPMED_PICTURE_SLOTS - 3002, "120000 changes: the ring is full, no more");
-	ok(((struct tipme_head *)buf)->type == TIPME_PICTURE && first_ns > 10000, "it begins with a whole picture");
+	ok(len <= tipmed_pictures_bytes() && count <= TIPMED_PICTURE_SLOTS &&
+		   count > TIPMED_PICTURE_SLOTS - 3002,
+	   "120000 changes: the ring is full, no more");
+	ok(((struct tipme_head *)buf)->type == TIPME_PICTURE && first_ns > 10000,
+	   "it begins with a whole picture");
 	for (size_t at = 0; at < len; at += ((struct tipme_head *)(buf + at))->len8 * 8U) {
 		sorted = sorted && ((struct tipme_head *)(buf + at))->ts_ns >= last;
 		last = ((struct tipme_head *)(buf + at))->ts_ns;
 	}
 	ok(sorted, "in order of time");
-	ok(!find(len, 100000, TIPME_TASK_STATE_SLEEPING), "who did not move for longer than the ring is not in it");
+	ok(!find(len, 100000, TIPME_TASK_STATE_SLEEPING),
+	   "who did not move for longer than the ring is not in it");
 	threads[0].switches++;
 	threads[0].rec.state = TIPME_TASK_STATE_DISK_SLEEP;
 	take(p, 60000, 3000);
 	len = tipmed_pictures_copy(p, buf, &count, &first_ns);
 	const struct tipme_thread *t = find(len, 100000, TIPME_TASK_STATE_SLEEPING);
 
-	ok(t && t->ts_ns == 49000, "when it moves, what it did before is told, with the time of the picture before");
+	ok(t && t->ts_ns == 49000,
+	   "when it moves, what it did before is told, with the time of the picture before");
 	ok(find(len, 100000, TIPME_TASK_STATE_DISK_SLEEP) != NULL, "and what it does now");
 	take(p, 61000, 0);
 	len = tipmed_pictures_copy(p, buf, &count, &first_ns);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Suspends and steps of the clock are found by the three clocks, and by nothing else; who saw one narrows it. That the kernel wakes us: tests/vm/suspend.t. */
+/*
+ * Suspends and steps of the clock are found by the three clocks, and by nothing else; who saw one
+ * narrows it. That the kernel wakes us: tests/vm/suspend.t.
+ */
 #include "config.h"
 
 #include <poll.h>
@@ -17,7 +20,8 @@ static struct tipmed_clock_step step[TIPMED_SUSPENDS_MAX];
 
 static struct tipmed_clocks at(uint64_t monotonic_ns, uint64_t boottime_ns, int64_t set_ns)
 {
-	return (struct tipmed_clocks){ monotonic_ns, boottime_ns, WALL + boottime_ns + (uint64_t)set_ns };
+	return (struct tipmed_clocks){ monotonic_ns, boottime_ns,
+				       WALL + boottime_ns + (uint64_t)set_ns };
 }
 
 static bool look(uint64_t monotonic_ns, uint64_t boottime_ns, int64_t set_ns)
@@ -45,7 +49,8 @@ static void test_suspends(void)
 {
 	begin();
 	look(101 * S, 131 * S, 0);
-	ok(!look(102 * S, 132 * S + 1000000, 0), "a second is a second, also where the reader was interrupted between the clocks");
+	ok(!look(102 * S, 132 * S + 1000000, 0),
+	   "a second is a second, also where the reader was interrupted between the clocks");
 	ok(tipmed_suspends_since(&s, 0, out) == 0, "... it did not sleep");
 	ok(look(103 * S, 433 * S, 0), "it slept");
 	ok(tipmed_suspends_since(&s, 0, out) == 1 && out[0].slept_ns == 300 * S, "five minutes");
@@ -55,20 +60,28 @@ static void test_suspends(void)
 	ok(tipmed_clock_steps_since(&s, 0, step) == 0, "nobody set the clock");
 	for (unsigned int i = 0; i < 40; i++)
 		look((105 + i) * S, (500 + 10 * i) * S, 0);
-	ok(tipmed_suspends_since(&s, 0, out) == TIPMED_SUSPENDS_MAX && out[TIPMED_SUSPENDS_MAX - 1].to_ns == 144 * S, "of many the last ones, in order");
+	ok(tipmed_suspends_since(&s, 0, out) == TIPMED_SUSPENDS_MAX &&
+		   out[TIPMED_SUSPENDS_MAX - 1].to_ns == 144 * S,
+	   "of many the last ones, in order");
 }
 
 static void test_seen(void)
 {
 	begin();
 	look_seen(101 * S, 141 * S, 100 * S + 5, 100 * S + 7);
-	ok(tipmed_suspends_since(&s, 0, out) == 1 && out[0].from_ns == 100 * S + 5 && out[0].to_ns == 100 * S + 7, "who saw it says when");
+	ok(tipmed_suspends_since(&s, 0, out) == 1 && out[0].from_ns == 100 * S + 5 &&
+		   out[0].to_ns == 100 * S + 7,
+	   "who saw it says when");
 	look_seen(102 * S, 142 * S, 101 * S + 5, 101 * S + 7);
 	ok(tipmed_suspends_since(&s, 0, out) == 1, "what took no time is no sleep, whoever saw it");
 	look_seen(103 * S, 153 * S, 101 * S, 102 * S + 7);
-	ok(tipmed_suspends_since(&s, 0, out) == 2 && out[1].from_ns == 102 * S && out[1].to_ns == 103 * S, "one before the last look is another");
+	ok(tipmed_suspends_since(&s, 0, out) == 2 && out[1].from_ns == 102 * S &&
+		   out[1].to_ns == 103 * S,
+	   "one before the last look is another");
 	look_seen(104 * S, 164 * S, 103 * S + 5, 104 * S + 1);
-	ok(tipmed_suspends_since(&s, 0, out) == 3 && out[2].from_ns == 103 * S && out[2].to_ns == 104 * S, "... and so is one after this");
+	ok(tipmed_suspends_since(&s, 0, out) == 3 && out[2].from_ns == 103 * S &&
+		   out[2].to_ns == 104 * S,
+	   "... and so is one after this");
 }
 
 static void test_steps(void)
@@ -77,11 +90,14 @@ static void test_steps(void)
 	look(101 * S, 131 * S, 20000000);
 	ok(tipmed_clock_steps_since(&s, 0, step) == 0, "a clock that is corrected a little");
 	ok(!look(102 * S, 132 * S, -3600 * (int64_t)S), "it is set back: no sleep");
-	ok(tipmed_clock_steps_since(&s, 0, step) == 1 && step[0].by_ns == -3600 * (int64_t)S, "... by an hour");
+	ok(tipmed_clock_steps_since(&s, 0, step) == 1 && step[0].by_ns == -3600 * (int64_t)S,
+	   "... by an hour");
 	ok(step[0].from_ns == 101 * S && step[0].to_ns == 102 * S, "... between those two looks");
 	ok(look(103 * S, 233 * S, 0), "it sleeps, and its clock is set when it wakes");
-	ok(tipmed_clock_steps_since(&s, 0, step) == 2 && step[1].by_ns == 3600 * (int64_t)S, "both are told");
-	ok(tipmed_clock_steps_since(&s, 102 * S + 1, step) == 1 && step[0].to_ns == 103 * S, "not what was before");
+	ok(tipmed_clock_steps_since(&s, 0, step) == 2 && step[1].by_ns == 3600 * (int64_t)S,
+	   "both are told");
+	ok(tipmed_clock_steps_since(&s, 102 * S + 1, step) == 1 && step[0].to_ns == 103 * S,
+	   "not what was before");
 }
 
 static void test_watch(void)

@@ -10,7 +10,8 @@ static int tap_done, tap_failed;
 
 #define ok(condition, ...) tap_ok((condition), __LINE__, __VA_ARGS__)
 
-__attribute__((format(printf, 3, 4))) static inline bool tap_ok(bool good, int line, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline bool tap_ok(bool good, int line,
+								const char *format, ...)
 {
 	char text[200];
 	__builtin_va_list args;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records that come with a trigger: only memory files are taken, and of these only what is whole and may be told. */
+/*
+ * Records that come with a trigger: only memory files are taken, and of these only what is whole
+ * and may be told.
+ */
 #include "config.h"
 
 #include <fcntl.h>
@@ -40,8 +43,12 @@ static unsigned int believed(const void *data, size_t len)
 
 static struct tipme_sample sample(uint32_t kernel_stack, uint32_t user_stack)
 {
-	return (struct tipme_sample){ .ts_ns = 1, .type = TIPME_SAMPLE, .len8 = sizeof(struct tipme_sample) / 8, .tid = 5,
-				      .kernel_stack_id = kernel_stack, .user_stack_id = user_stack };
+	return (struct tipme_sample){ .ts_ns = 1,
+				      .type = TIPME_SAMPLE,
+				      .len8 = sizeof(struct tipme_sample) / 8,
+				      .tid = 5,
+				      .kernel_stack_id = kernel_stack,
+				      .user_stack_id = user_stack };
 }
 
 static void samples_check(void)
@@ -52,7 +59,8 @@ static void samples_check(void)
 	ok(believed(s, sizeof(s) - 8) == 2, "what is cut is left out");
 	ok(believed(s, 7) == 0, "what is too short is nothing");
 	s[1].kernel_stack_id = 77;
-	ok(believed(s, sizeof(s)) == 1, "a stack of the kernel source's is not theirs to name: nothing from there on");
+	ok(believed(s, sizeof(s)) == 1,
+	   "a stack of the kernel source's is not theirs to name: nothing from there on");
 	s[1] = sample(0, 3);
 	ok(believed(s, sizeof(s)) == 1, "nor one of a user");
 	s[1] = sample(0, 0);
@@ -66,9 +74,23 @@ static void samples_check(void)
 
 static void kinds_check(void)
 {
-	const uint8_t none[] = { TIPME_SECTION, TIPME_SCHED_SWITCH, TIPME_THREAD, TIPME_PROCESS, TIPME_EXEC_ARGS, TIPME_USER_STACK, TIPME_STEAL, 0, 255 };
-	struct tipme_latency_user l = { .ts_ns = 2, .type = TIPME_LATENCY_USER, .len8 = sizeof(l) / 8, .tid = 5 };
-	struct { struct tipme_stack head; char text[16]; } stack = { { .type = TIPME_STACK, .len8 = sizeof(stack) / 8, .stack_id = 0x80000001 }, "a+0x1;b+0x2" };
+	const uint8_t none[] = { TIPME_SECTION,
+				 TIPME_SCHED_SWITCH,
+				 TIPME_THREAD,
+				 TIPME_PROCESS,
+				 TIPME_EXEC_ARGS,
+				 TIPME_USER_STACK,
+				 TIPME_STEAL,
+				 0,
+				 255 };
+	struct tipme_latency_user l = {
+		.ts_ns = 2, .type = TIPME_LATENCY_USER, .len8 = sizeof(l) / 8, .tid = 5
+	};
+	struct {
+		struct tipme_stack head;
+		char text[16];
+	} stack = { { .type = TIPME_STACK, .len8 = sizeof(stack) / 8, .stack_id = 0x80000001 },
+		    "a+0x1;b+0x2" };
 	unsigned int taken = 0;
 
 	ok(believed(&l, sizeof(l)) == 1, "a latency is taken");
@@ -92,11 +114,15 @@ static void large_check(void)
 
 		memcpy(buf + at, &s, sizeof(s));
 	}
-	ok(buf && believed(buf, len) == TIPMED_TOLD_BYTES_MAX / sizeof(struct tipme_sample), "no more than there is room for");
+	ok(buf && believed(buf, len) == TIPMED_TOLD_BYTES_MAX / sizeof(struct tipme_sample),
+	   "no more than there is room for");
 	free(buf);
 }
 
-/* A pipe or a file of somebody's own file system could make the reader wait for ever. (One on tmpfs, as our own may be, has seals as memory files have.) */
+/*
+ * A pipe or a file of somebody's own file system could make the reader wait for ever. (One on
+ * tmpfs, as our own may be, has seals as memory files have.)
+ */
 static void keep_check(void)
 {
 	int pipes[2], file = open("/proc/self/stat", O_RDONLY), fd = memory("", 0), kept;

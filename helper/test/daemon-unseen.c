@@ -14,7 +14,9 @@
 
 static struct tipme_sched_switch to(uint32_t tid)
 {
-	return (struct tipme_sched_switch){ .type = TIPME_SCHED_SWITCH, .len8 = sizeof(struct tipme_sched_switch) / 8, .next_tid = tid };
+	return (struct tipme_sched_switch){ .type = TIPME_SCHED_SWITCH,
+					    .len8 = sizeof(struct tipme_sched_switch) / 8,
+					    .next_tid = tid };
 }
 
 /* Somebody else gets the CPU before each look at this clock, so many times. */
@@ -54,47 +56,66 @@ int main(void)
 	pthread_create(&thread, NULL, sleeper, NULL);
 	pthread_barrier_wait(&there);
 
-	struct tipme_sched_switch recs[] = { to(0), to(own_tid), to(4194305), to(own_tid), to(2147483647) };
+	struct tipme_sched_switch recs[] = { to(0), to(own_tid), to(4194305), to(own_tid),
+					     to(2147483647) };
 	struct tipmed_unseen *u = tipmed_unseen_new();
 	/* Starts are told to a clock tick. */
 	unsigned int n = tipmed_unseen_look(u, recs, sizeof(recs), tipme_clock_ns() + 1, found, 4);
 
 	ok(n == 1, "one thread that nobody knew, named twice, is found once");
-	ok(found[0].tid == own_tid && found[0].pid == (uint32_t)getpid() && found[0].ppid == (uint32_t)getppid(), "it is the one, of its process");
+	ok(found[0].tid == own_tid && found[0].pid == (uint32_t)getpid() &&
+		   found[0].ppid == (uint32_t)getppid(),
+	   "it is the one, of its process");
 	ok(!strcmp(found[0].comm, "un) (seen"), "by its own name, not its process's");
-	ok(found[0].uid == getuid() && (found[0].state == TIPME_TASK_STATE_SLEEPING || found[0].state == TIPME_TASK_STATE_RUNNABLE) && found[0].prio >= 100, "user, state (it may not sleep yet), priority");
-	ok(found[0].start_ns + 20000000 > before_ns && found[0].start_ns < tipme_clock_ns(), "its start");
+	ok(found[0].uid == getuid() &&
+		   (found[0].state == TIPME_TASK_STATE_SLEEPING ||
+		    found[0].state == TIPME_TASK_STATE_RUNNABLE) &&
+		   found[0].prio >= 100,
+	   "user, state (it may not sleep yet), priority");
+	ok(found[0].start_ns + 20000000 > before_ns && found[0].start_ns < tipme_clock_ns(),
+	   "its start");
 	ok(found[0].len8 == sizeof(found[0]) / 8 && found[0].type == TIPME_THREAD, "as a record");
-	ok(!tipmed_unseen_look(u, recs, sizeof(recs), tipme_clock_ns() + 1, found, 4), "then it is known");
+	ok(!tipmed_unseen_look(u, recs, sizeof(recs), tipme_clock_ns() + 1, found, 4),
+	   "then it is known");
 	tipmed_unseen_free(u);
 
 	struct tipme_thread again[4] = { 0 };
 
 	u = tipmed_unseen_new();
 	kept_away = 3;
-	ok(tipmed_unseen_look(u, recs, sizeof(recs), tipme_clock_ns() + 1, again, 4) == 1 && again[0].start_ns + 1000000 > found[0].start_ns, "its start is the same where we were kept from our CPU meanwhile");
+	ok(tipmed_unseen_look(u, recs, sizeof(recs), tipme_clock_ns() + 1, again, 4) == 1 &&
+		   again[0].start_ns + 1000000 > found[0].start_ns,
+	   "its start is the same where we were kept from our CPU meanwhile");
 	tipmed_unseen_free(u);
 	kept_away = 0;
 
 	u = tipmed_unseen_new();
-	ok(!tipmed_unseen_look(u, recs, sizeof(recs), found[0].start_ns - 1000000, found, 4), "one that began later than the records is another of the same number");
+	ok(!tipmed_unseen_look(u, recs, sizeof(recs), found[0].start_ns - 1000000, found, 4),
+	   "one that began later than the records is another of the same number");
 	tipmed_unseen_free(u);
 
-	struct tipme_fork born = { .type = TIPME_FORK, .len8 = sizeof(born) / 8, .child_tid = own_tid };
-	struct tipme_thread seen = { .type = TIPME_THREAD, .len8 = sizeof(seen) / 8, .tid = own_tid };
+	struct tipme_fork born = { .type = TIPME_FORK,
+				   .len8 = sizeof(born) / 8,
+				   .child_tid = own_tid };
+	struct tipme_thread seen = { .type = TIPME_THREAD,
+				     .len8 = sizeof(seen) / 8,
+				     .tid = own_tid };
 
 	u = tipmed_unseen_new();
 	tipmed_unseen_known(u, &born, sizeof(born));
-	ok(!tipmed_unseen_look(u, recs, sizeof(recs), UINT64_MAX, found, 4), "whose birth was recorded is known");
+	ok(!tipmed_unseen_look(u, recs, sizeof(recs), UINT64_MAX, found, 4),
+	   "whose birth was recorded is known");
 	tipmed_unseen_free(u);
 	u = tipmed_unseen_new();
 	tipmed_unseen_known(u, &seen, sizeof(seen));
-	ok(!tipmed_unseen_look(u, recs, sizeof(recs), UINT64_MAX, found, 4), "and who was in a picture");
+	ok(!tipmed_unseen_look(u, recs, sizeof(recs), UINT64_MAX, found, 4),
+	   "and who was in a picture");
 	tipmed_unseen_free(u);
 
 	u = tipmed_unseen_new();
 	recs[1].len8 = 0;
-	ok(!tipmed_unseen_look(u, recs, sizeof(recs), UINT64_MAX, found, 4), "a record without length ends it");
+	ok(!tipmed_unseen_look(u, recs, sizeof(recs), UINT64_MAX, found, 4),
+	   "a record without length ends it");
 	ok(!tipmed_unseen_look(u, recs, 40, UINT64_MAX, found, 4), "so does half a record");
 	tipmed_unseen_free(u);
 	pthread_barrier_wait(&done);

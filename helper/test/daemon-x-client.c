@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Offers a ring to tipmed as an X server does, honest or not, prints the answer, and stays until its input ends:
- * daemon-x-client good | random | scribble | unsealed | hugehead | nofd
+ * Offers a ring to tipmed as an X server does, honest or not, prints the answer, and stays until
+ * its input ends: daemon-x-client good | random | scribble | unsealed | hugehead | nofd
  */
 #include "config.h"
 
@@ -27,7 +27,8 @@ static struct tipme_x_ring_header *ring_new(int *fd)
 	*fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (*fd < 0 || ftruncate(*fd, BYTES))
 		exit(99);
-	struct tipme_x_ring_header *head = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	struct tipme_x_ring_header *head =
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 
 	if (head == MAP_FAILED)
 		exit(99);
@@ -46,8 +47,14 @@ static void fill_good(struct tipme_x_ring_header *head)
 
 	for (unsigned int i = 0; i < 1000; i++)
 		slots[i] = (struct tipme_x_request){
-			.ts_ns = now_ns - 1000000 + i * 1000, .type = TIPME_X_REQUEST, .len8 = 4, .gen = 1,
-			.tid = head->server_tid, .pid = 4711, .duration_ns = 500, .count = 1,
+			.ts_ns = now_ns - 1000000 + i * 1000,
+			.type = TIPME_X_REQUEST,
+			.len8 = 4,
+			.gen = 1,
+			.tid = head->server_tid,
+			.pid = 4711,
+			.duration_ns = 500,
+			.count = 1,
 		};
 	head->head = 1000;
 	head->cur_start_ns = now_ns;
@@ -79,11 +86,16 @@ static void *scribble(void *arg)
 		__atomic_store_n((unsigned long *)word, x >> x % 64, __ATOMIC_RELAXED);
 		/* Now and then what looks as if it were right. */
 		if (!(x & 7)) {
-			unsigned char *slot = bytes + sizeof(struct tipme_x_ring_header) + x % SLOTS * TIPME_X_SLOT_BYTES;
-			struct tipme_head rec = { .ts_ns = tipme_clock_ns(), .type = (unsigned char)(60 + x / 8 % 16), .len8 = 4, .gen = 1 };
+			unsigned char *slot = bytes + sizeof(struct tipme_x_ring_header) +
+					      x % SLOTS * TIPME_X_SLOT_BYTES;
+			struct tipme_head rec = { .ts_ns = tipme_clock_ns(),
+						  .type = (unsigned char)(60 + x / 8 % 16),
+						  .len8 = 4,
+						  .gen = 1 };
 
 			memcpy(slot, &rec, sizeof(rec));
-			__atomic_store_n(&((struct tipme_x_ring_header *)bytes)->head, x / 64 % (2 * SLOTS), __ATOMIC_RELAXED);
+			__atomic_store_n(&((struct tipme_x_ring_header *)bytes)->head,
+					 x / 64 % (2 * SLOTS), __ATOMIC_RELAXED);
 		}
 	}
 	return NULL;
@@ -96,7 +108,8 @@ static int hello(int sock, int fd)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
 	char name[] = "Xtest \033[31m";
-	struct tipme_message head = { TIPME_MESSAGE_MAGIC, TIPME_MESSAGE_VERSION, TIPME_VERB_X_HELLO, 77, sizeof(name) - 1 };
+	struct tipme_message head = { TIPME_MESSAGE_MAGIC, TIPME_MESSAGE_VERSION,
+				      TIPME_VERB_X_HELLO, 77, sizeof(name) - 1 };
 	struct iovec parts[2] = { { &head, sizeof(head) }, { name, sizeof(name) - 1 } };
 	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
 
@@ -138,7 +151,8 @@ int main(int argc, char **argv)
 		return 99;
 	if (!strcmp(mode, "hugehead"))
 		head->head = ~0ULL - 5;
-	if (strcmp(mode, "unsealed") && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	if (strcmp(mode, "unsealed") &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return 99;
 	if (hello(sock, strcmp(mode, "nofd") ? fd : -1))
 		return 1;

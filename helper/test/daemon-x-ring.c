@@ -53,7 +53,12 @@ static void put(struct writer *w)
 {
 	uint64_t index = w->head->head;
 	struct tipme_x_request rec = {
-		.ts_ns = 1000 + index, .type = TIPME_X_REQUEST, .len8 = 4, .tid = 42, .pid = (uint32_t)index, .duration_ns = (uint32_t)(index * 2654435761U),
+		.ts_ns = 1000 + index,
+		.type = TIPME_X_REQUEST,
+		.len8 = 4,
+		.tid = 42,
+		.pid = (uint32_t)index,
+		.duration_ns = (uint32_t)(index * 2654435761U),
 	};
 	unsigned char *slot = w->slots + index % SLOTS * TIPME_X_SLOT_BYTES;
 	uint16_t *gen = (uint16_t *)(slot + 10);
@@ -80,11 +85,13 @@ static unsigned int copy_wrong(const struct tipme_x_copy *copy, uint64_t first)
 {
 	unsigned int wrong = 0;
 
-	for (size_t at = sizeof(struct tipme_section); at < copy->len; at += TIPME_X_SLOT_BYTES, first++) {
+	for (size_t at = sizeof(struct tipme_section); at < copy->len;
+	     at += TIPME_X_SLOT_BYTES, first++) {
 		struct tipme_x_request rec;
 
 		memcpy(&rec, copy->buf + at, sizeof(rec));
-		wrong += rec.pid != (uint32_t)first || rec.ts_ns != 1000 + first || rec.duration_ns != (uint32_t)(first * 2654435761U) || rec.gen;
+		wrong += rec.pid != (uint32_t)first || rec.ts_ns != 1000 + first ||
+			 rec.duration_ns != (uint32_t)(first * 2654435761U) || rec.gen;
 	}
 	return wrong;
 }
@@ -105,25 +112,33 @@ static void test_copy(void)
 	for (int i = 0; i < 300; i++)
 		put(&w);
 	tipme_x_ring_copy_more(&ring, &copy, UINT32_MAX);
-	ok(copy.records == 1000 && !copy_wrong(&copy, 0), "1000 records written, 1000 copied (%llu)", (unsigned long long)copy.records);
+	ok(copy.records == 1000 && !copy_wrong(&copy, 0),
+	   "1000 records written, 1000 copied (%llu)", (unsigned long long)copy.records);
 	ok(!copy.torn && !copy.lost_ring && !copy.impossible, "nothing lost");
 	memcpy(&section, copy.buf, sizeof(section));
-	ok(section.count == 1000 && section.body_len == 32000 && section.first_ns == 1000 && section.last_ns == 1999, "the section says so");
+	ok(section.count == 1000 && section.body_len == 32000 && section.first_ns == 1000 &&
+		   section.last_ns == 1999,
+	   "the section says so");
 	for (int i = 0; i < 5000; i++)
 		put(&w);
 	tipme_x_ring_copy(&ring, &copy, UINT32_MAX);
 	tipme_x_ring_copy_more(&ring, &copy, UINT32_MAX);
-	ok(copy.records == SLOTS && !copy_wrong(&copy, 6000 - SLOTS), "a full ring gives its last %u", SLOTS);
+	ok(copy.records == SLOTS && !copy_wrong(&copy, 6000 - SLOTS),
+	   "a full ring gives its last %u", SLOTS);
 	for (int i = 0; i < 3000; i++)
 		put(&w);
 	tipme_x_ring_copy_more(&ring, &copy, UINT32_MAX);
-	ok(copy.lost_ring >= 3000 - SLOTS - 1, "a writer that laps the reader between the copies: said to be lost");
+	ok(copy.lost_ring >= 3000 - SLOTS - 1,
+	   "a writer that laps the reader between the copies: said to be lost");
 	free(copy.buf);
 	tipme_x_ring_close(&ring);
 	writer_free(&w, BYTES);
 }
 
-/* Record i has the time 1000 + i. Requests are no input; devices and deliveries are, but for deliveries of other things. */
+/*
+ * Record i has the time 1000 + i. Requests are no input; devices and deliveries are, but for
+ * deliveries of other things.
+ */
 static uint64_t copied_of(struct tipme_x_quiet *quiet, uint8_t type, uint8_t kind)
 {
 	struct writer w = writer_new(BYTES, SEALS);
@@ -165,14 +180,19 @@ static void test_quiet(void)
 	tipme_x_quiet_set(&quiet, true, 1150);
 	tipme_x_quiet_set(&quiet, false, 1300);
 	tipme_x_quiet_set(&quiet, true, 1900);
-	ok(copied_of(&quiet, TIPME_X_DEVICE, TIPME_INPUT_KIND_KEY_PRESS) == 700, "input from 1100 to 1300 and from 1900 on is withheld");
-	ok(copied_of(&quiet, TIPME_X_INPUT, TIPME_INPUT_KIND_MOTION) == 700, "also as the input thread saw it");
-	ok(copied_of(&quiet, TIPME_X_DELIVER, TIPME_INPUT_KIND_KEY_PRESS) == 700, "and as clients were told of it");
-	ok(copied_of(&quiet, TIPME_X_DELIVER, TIPME_INPUT_KIND_OTHER) == 1000, "but not other things that they are told");
+	ok(copied_of(&quiet, TIPME_X_DEVICE, TIPME_INPUT_KIND_KEY_PRESS) == 700,
+	   "input from 1100 to 1300 and from 1900 on is withheld");
+	ok(copied_of(&quiet, TIPME_X_INPUT, TIPME_INPUT_KIND_MOTION) == 700,
+	   "also as the input thread saw it");
+	ok(copied_of(&quiet, TIPME_X_DELIVER, TIPME_INPUT_KIND_KEY_PRESS) == 700,
+	   "and as clients were told of it");
+	ok(copied_of(&quiet, TIPME_X_DELIVER, TIPME_INPUT_KIND_OTHER) == 1000,
+	   "but not other things that they are told");
 	ok(copied_of(&quiet, TIPME_X_REQUEST, 0) == 1000, "nor requests");
 	for (uint64_t i = 0; i < 40; i++)
 		tipme_x_quiet_set(&quiet, !(i % 2), 2000 + i);
-	ok(quiet.count == TIPME_X_QUIET_MAX && quiet.part[0].from == 1100 && quiet.part[TIPME_X_QUIET_MAX - 1].to == 2039,
+	ok(quiet.count == TIPME_X_QUIET_MAX && quiet.part[0].from == 1100 &&
+		   quiet.part[TIPME_X_QUIET_MAX - 1].to == 2039,
 	   "forty changes more: the first parts have become one, none is forgotten");
 }
 
@@ -196,7 +216,8 @@ static void test_coverage(void)
 	oldest->duration_ns = 110;
 	tipme_x_ring_copy(&ring, &copy, UINT32_MAX);
 	tipme_x_ring_copy_more(&ring, &copy, UINT32_MAX);
-	ok(copy.records == SLOTS && copy.first_ns == 900, "a ring that has lost nothing is complete from its first record on");
+	ok(copy.records == SLOTS && copy.first_ns == 900,
+	   "a ring that has lost nothing is complete from its first record on");
 	for (int i = 0; i < 10; i++)
 		put(&w);
 	w.head->grab_pid = 88;
@@ -205,9 +226,11 @@ static void test_coverage(void)
 	tipme_x_ring_copy_more(&ring, &copy, UINT32_MAX);
 	memcpy(&section, copy.buf, sizeof(section));
 	memcpy(&grab, copy.buf + copy.len - sizeof(grab), sizeof(grab));
-	ok(copy.records == SLOTS + 1 && copy.first_ns == 1010, "one that has, from the end of the oldest: what was overwritten may lie in it (%llu)",
+	ok(copy.records == SLOTS + 1 && copy.first_ns == 1010,
+	   "one that has, from the end of the oldest: what was overwritten may lie in it (%llu)",
 	   (unsigned long long)copy.first_ns);
-	ok(grab.type == TIPME_X_GRAB && grab.ts_ns == 1005 && grab.pid == 88, "and the grab of that time is told");
+	ok(grab.type == TIPME_X_GRAB && grab.ts_ns == 1005 && grab.pid == 88,
+	   "and the grab of that time is told");
 	ok(section.first_ns == 900, "the section begins with the oldest record all the same");
 	free(copy.buf);
 	tipme_x_ring_close(&ring);
@@ -236,7 +259,8 @@ static void test_present(void)
 	tipme_x_ring_copy_more(&ring, &copy, 9000);
 	ok(copy.records == 4, "two records, the grab and the request that is being executed");
 	memcpy(&rec, copy.buf + copy.len - sizeof(rec), sizeof(rec));
-	ok(rec.type == TIPME_X_REQUEST && rec.count == 0 && rec.pid == 77 && rec.major == 62 && rec.ts_ns == 5000 && rec.duration_ns == 4000,
+	ok(rec.type == TIPME_X_REQUEST && rec.count == 0 && rec.pid == 77 && rec.major == 62 &&
+		   rec.ts_ns == 5000 && rec.duration_ns == 4000,
 	   "the unfinished request: whose, which, since when");
 	ok(copy.first_ns == 1000, "coverage begins with the ring, not with the grab");
 	free(copy.buf);
@@ -298,7 +322,8 @@ static unsigned int records_impossible(const struct tipme_x_copy *copy, uint64_t
 		struct tipme_head head;
 
 		memcpy(&head, copy->buf + at, sizeof(head));
-		wrong += head.type < TIPME_X_DEVICE || head.type > TIPME_X_PAINTED || head.len8 != 4 || head.gen || !head.ts_ns || head.ts_ns > now_ns + 1000000;
+		wrong += head.type < TIPME_X_DEVICE || head.type > TIPME_X_PAINTED ||
+			 head.len8 != 4 || head.gen || !head.ts_ns || head.ts_ns > now_ns + 1000000;
 	}
 	return wrong;
 }
@@ -306,7 +331,9 @@ static unsigned int records_impossible(const struct tipme_x_copy *copy, uint64_t
 /* Random heads near the edges of what a counter can be, and slots half of which look whole. */
 static void scramble(struct writer *w, unsigned int round)
 {
-	static const uint64_t edges[] = { 0, 1, SLOTS, SLOTS + 1, UINT64_MAX, UINT64_MAX - SLOTS, 1ULL << 63 };
+	static const uint64_t edges[] = { 0,	     1,		 SLOTS,
+					  SLOTS + 1, UINT64_MAX, UINT64_MAX - SLOTS,
+					  1ULL << 63 };
 	unsigned char *head = (unsigned char *)w->head;
 
 	for (size_t i = 8; i < sizeof(*w->head); i += 8)
@@ -343,7 +370,8 @@ static void test_counters(void)
 	w.head->lost = UINT64_MAX;
 	w.head->head = UINT64_MAX - 3;
 	tipme_x_ring_copy_more(&ring, &copy, 5000);
-	ok(copy.lost_ring && copy.lost_ring <= NUMBER_MAX && copy.first_ns <= NUMBER_MAX && copy.last_ns <= NUMBER_MAX,
+	ok(copy.lost_ring && copy.lost_ring <= NUMBER_MAX && copy.first_ns <= NUMBER_MAX &&
+		   copy.last_ns <= NUMBER_MAX,
 	   "a writer that says it lost all that a counter can hold: the number is one that fits into a manifest");
 	free(copy.buf);
 	tipme_x_ring_close(&ring);
@@ -372,13 +400,16 @@ static void test_hostile(void)
 		long_ones += copy.len > copy.cap;
 		/* Looking at every record of every round would only take longer. */
 		wrong += round % 16 ? 0 : records_impossible(&copy, 1ULL << 62);
-		large += copy.lost_ring > NUMBER_MAX || copy.torn > NUMBER_MAX || copy.impossible > NUMBER_MAX;
+		large += copy.lost_ring > NUMBER_MAX || copy.torn > NUMBER_MAX ||
+			 copy.impossible > NUMBER_MAX;
 		kept += copy.records;
 		dropped += copy.impossible;
 	}
-	ok(!long_ones && !wrong, "%u random rings: no copy too long, no impossible record in it", rounds);
+	ok(!long_ones && !wrong, "%u random rings: no copy too long, no impossible record in it",
+	   rounds);
 	ok(!large, "none makes a number that a manifest cannot hold");
-	ok(kept && dropped, "%llu random records were possible, %llu were not", (unsigned long long)kept, (unsigned long long)dropped);
+	ok(kept && dropped, "%llu random records were possible, %llu were not",
+	   (unsigned long long)kept, (unsigned long long)dropped);
 	free(copy.buf);
 	tipme_x_ring_close(&ring);
 	writer_free(&w, BYTES);
@@ -409,20 +440,25 @@ static void test_concurrent(void)
 
 	writing = true;
 	pthread_create(&thread, NULL, write_on, &w);
-	/* On a machine with other work the writer may be through before the reader has looked once. */
+	/*
+	 * On a machine with other work the writer may be through before the reader has looked once.
+	 */
 	while (!seen || __atomic_load_n(&w.head->head, __ATOMIC_RELAXED) < 20000000) {
 		tipme_x_ring_copy(&ring, &copy, UINT64_MAX / 2);
-		for (size_t at = sizeof(struct tipme_section); at < copy.len; at += TIPME_X_SLOT_BYTES) {
+		for (size_t at = sizeof(struct tipme_section); at < copy.len;
+		     at += TIPME_X_SLOT_BYTES) {
 			struct tipme_x_request rec;
 
 			memcpy(&rec, copy.buf + at, sizeof(rec));
-			torn += rec.duration_ns != (uint32_t)((rec.ts_ns - 1000) * 2654435761U) || rec.pid != (uint32_t)(rec.ts_ns - 1000);
+			torn += rec.duration_ns != (uint32_t)((rec.ts_ns - 1000) * 2654435761U) ||
+				rec.pid != (uint32_t)(rec.ts_ns - 1000);
 		}
 		seen += copy.records;
 	}
 	__atomic_store_n(&writing, false, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	ok(!torn && seen, "20 million records written while %llu were copied: none torn", (unsigned long long)seen);
+	ok(!torn && seen, "20 million records written while %llu were copied: none torn",
+	   (unsigned long long)seen);
 	free(copy.buf);
 	tipme_x_ring_close(&ring);
 	writer_free(&w, BYTES);

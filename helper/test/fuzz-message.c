@@ -14,7 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 /* Half of the inputs get a head that is right, or the text would hardly ever be reached. */
 static size_t give_head(uint8_t *to, const uint8_t *data, size_t len)
 {
-	struct tipme_message head = { .magic = TIPME_MESSAGE_MAGIC, .version = 1, .verb = TIPME_VERB_TRIGGER, .text_len = (uint32_t)len };
+	struct tipme_message head = { .magic = TIPME_MESSAGE_MAGIC,
+				      .version = 1,
+				      .verb = TIPME_VERB_TRIGGER,
+				      .text_len = (uint32_t)len };
 
 	memcpy(to, &head, sizeof(head));
 	memcpy(to + sizeof(head), data, len);

@@ -40,7 +40,8 @@ static int load(struct tipme_kallsyms **ks, const char *text, const char *module
 	return err;
 }
 
-static void is_name(const struct tipme_kallsyms *ks, uint64_t addr, const char *want, const char *what)
+static void is_name(const struct tipme_kallsyms *ks, uint64_t addr, const char *want,
+		    const char *what)
 {
 	char name[128];
 
@@ -55,17 +56,21 @@ int main(void)
 	struct tipme_kallsyms *ks;
 	char name[128];
 
-	ok(load(&ks, "ffffffff81001000 T second\nffffffff81000000 t alias\nffffffff81000000 T first\n"
-		     "ffffffff81001800 D data\nffffffffc0000000 t hook\t[mod]\n"
-		     "ffffffffc0100000 t bpf_prog_0123456789abcdef_tipme_exit\t[bpf]\n",
-		"mod 16384 2 other,another, Live 0xffffffffc0000000\n") == 0, "a table loads");
+	ok(load(&ks,
+		"ffffffff81001000 T second\nffffffff81000000 t alias\nffffffff81000000 T first\n"
+		"ffffffff81001800 D data\nffffffffc0000000 t hook\t[mod]\n"
+		"ffffffffc0100000 t bpf_prog_0123456789abcdef_tipme_exit\t[bpf]\n",
+		"mod 16384 2 other,another, Live 0xffffffffc0000000\n") == 0,
+	   "a table loads");
 	is_name(ks, 0xffffffff81000000, "first+0x0", "of several names the global one");
 	is_name(ks, 0xffffffff81000fff, "first+0xfff", "the last byte before the next symbol");
 	is_name(ks, 0xffffffff81001900, "second+0x900", "data is no function");
 	is_name(ks, 0xffffffffc0000010, "hook+0x10 [mod]", "a module's function");
 	is_name(ks, 0xffffffffc0003fff, "hook+0x3fff [mod]", "its last byte");
-	is_name(ks, 0xffffffffc0004000, "?", "behind it: a module that has gone since, or has come");
-	is_name(ks, 0xffffffffc0100008, "bpf_prog_tipme_exit+0x8 [bpf]", "a tracing program, without its checksum");
+	is_name(ks, 0xffffffffc0004000, "?",
+		"behind it: a module that has gone since, or has come");
+	is_name(ks, 0xffffffffc0100008, "bpf_prog_tipme_exit+0x8 [bpf]",
+		"a tracing program, without its checksum");
 	is_name(ks, 0xffffffff80ffffff, "?", "before the first symbol");
 	is_name(ks, 0xffffffff90000000, "?", "far behind a symbol");
 	is_name(NULL, 0xffffffff81000000, "?", "no table");
@@ -74,7 +79,8 @@ int main(void)
 	tipme_kallsyms_function(ks, 0x81001001, name, sizeof(name));
 	ok(!strcmp(name, "?"), "the middle of a function is no function");
 	tipme_kallsyms_free(ks);
-	ok(load(&ks, "0000000000000000 T first\n0000000000000000 T second\n", "") == -EACCES, "hidden addresses");
+	ok(load(&ks, "0000000000000000 T first\n0000000000000000 T second\n", "") == -EACCES,
+	   "hidden addresses");
 	ok(load(&ks, "nothing of the kind\n", "") == -ENODATA, "no table at all");
 	ok(tipme_kallsyms_load(&ks, "/nonexistent", NULL) == -ENOENT && !ks, "no file");
 	tipme_kallsyms_free(NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A source that records what another cannot, beside it: samples and the lives of processes come from it, all else from the first; and a class
- * that each of them records in part.
+ * A source that records what another cannot, beside it: samples and the lives of processes come
+ * from it, all else from the first; and a class that each of them records in part.
  */
 #include "config.h"
 
@@ -33,7 +33,8 @@ static void ok(int good, const char *what)
 /* What a copy has, by the source that its sections name. */
 struct found {
 	unsigned long switches, samples, others;
-	unsigned long stacks_beside, stacks_first; /* stacks that records name, by whose table they are of */
+	/* stacks that records name, by whose table they are of */
+	unsigned long stacks_beside, stacks_first;
 };
 
 struct seen {
@@ -60,7 +61,8 @@ static void record_note(struct seen *s, uint32_t source, const struct tipme_head
 		f->others++;
 	}
 	if (stack)
-		*((stack & 0xffff) > TIPME_STACKS_BESIDE ? &f->stacks_beside : &f->stacks_first) += 1;
+		*((stack & 0xffff) > TIPME_STACKS_BESIDE ? &f->stacks_beside : &f->stacks_first) +=
+			1;
 }
 
 static struct seen copy_read(const struct tipme_kernel_copy *c)
@@ -94,7 +96,8 @@ static int life_note(void *arg, const struct tipme_life *life)
 	const struct tipme_life_exec *e = (const void *)life;
 	struct lives *l = arg;
 
-	if (life->kind == TIPME_LIFE_EXEC && life->args_len && memmem(e->args, life->args_len, l->name, strlen(l->name))) {
+	if (life->kind == TIPME_LIFE_EXEC && life->args_len &&
+	    memmem(e->args, life->args_len, l->name, strlen(l->name))) {
 		l->pid = life->pid;
 		l->exec++;
 	}
@@ -108,8 +111,8 @@ static int stack_note(void *arg, uint32_t id, const uint64_t *frames, unsigned i
 }
 
 /*
- * A process that is busy for so long that it is sampled, in its own code and in the kernel. What is told of processes is taken meanwhile: a machine
- * that calls many programs fills what keeps it.
+ * A process that is busy for so long that it is sampled, in its own code and in the kernel. What is
+ * told of processes is taken meanwhile: a machine that calls many programs fills what keeps it.
  */
 static void busy_child(struct tipme_kernel_source *src, const char *name, struct lives *lives)
 {
@@ -119,7 +122,9 @@ static void busy_child(struct tipme_kernel_source *src, const char *name, struct
 	pid = fork();
 
 	if (!pid) {
-		execl("/bin/sh", "/bin/sh", "-c", "i=0; while [ $i -lt 150000 ]; do i=$((i + 1)); : < /dev/null; done", name, (char *)NULL);
+		execl("/bin/sh", "/bin/sh", "-c",
+		      "i=0; while [ $i -lt 150000 ]; do i=$((i + 1)); : < /dev/null; done", name,
+		      (char *)NULL);
 		_exit(127);
 	}
 	while (!waitpid(pid, NULL, WNOHANG)) {
@@ -133,8 +138,10 @@ static void classes(struct tipme_kernel_source *src)
 	uint32_t able, on;
 
 	on = tipme_kernel_source_classes(src, &able);
-	ok(!on && (able & WANTED) == WANTED, "what one of the two can record, both can; nothing is on");
-	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_SAMPLE, 1) && !tipme_kernel_source_class_set(src, TIPME_CLASS_IDENTITY, 1),
+	ok(!on && (able & WANTED) == WANTED,
+	   "what one of the two can record, both can; nothing is on");
+	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_SAMPLE, 1) &&
+		   !tipme_kernel_source_class_set(src, TIPME_CLASS_IDENTITY, 1),
 	   "classes of the second begin");
 	ok(tipme_kernel_source_classes(src, &able) == WANTED, "and are told to be on");
 }
@@ -154,22 +161,33 @@ static void recording(struct tipme_kernel_source *src, struct tipme_kernel_copy 
 	t = copy_read(c);
 	first = &t.by[TIPME_SOURCE_KERNEL_BPF];
 	beside = &t.by[TIPME_SOURCE_KERNEL_MODULE];
-	ok(s.whole && t.whole && s.records && t.records > s.records, "two phases of a copy are whole, and the second has more");
+	ok(s.whole && t.whole && s.records && t.records > s.records,
+	   "two phases of a copy are whole, and the second has more");
 	ok(t.records == c->records, "as many records as were counted");
 	ok(first->switches > 10 && !first->samples, "the first records switches, and no samples");
-	ok(beside->samples > 10 && !beside->switches && !beside->others, "the second records samples, and nothing else");
-	ok(beside->stacks_beside && !beside->stacks_first && !first->stacks_beside, "their stacks are told apart by their ids");
-	ok(tipme_kernel_source_stacks(src, stack_note, &t.a_stack) == 1, "a sample's stack is found among those of both");
-	ok(c->beside && c->beside->coverage[0].first_ns && !c->beside->torn, "the second's coverage is told");
-	/* What stands behind a record that somebody is just writing is read when he has done so; on a busy machine he may have lost his CPU. */
+	ok(beside->samples > 10 && !beside->switches && !beside->others,
+	   "the second records samples, and nothing else");
+	ok(beside->stacks_beside && !beside->stacks_first && !first->stacks_beside,
+	   "their stacks are told apart by their ids");
+	ok(tipme_kernel_source_stacks(src, stack_note, &t.a_stack) == 1,
+	   "a sample's stack is found among those of both");
+	ok(c->beside && c->beside->coverage[0].first_ns && !c->beside->torn,
+	   "the second's coverage is told");
+	/*
+	 * What stands behind a record that somebody is just writing is read when he has done so; on
+	 * a busy machine he may have lost his CPU.
+	 */
 	for (int i = 0; i < 18000 && !lives.exited; i++) {
 		tipme_kernel_source_lives_take(src, life_note, &lives);
 		usleep(10000);
 	}
-	ok(lives.exec == 1 && lives.exited == 1, "a process is told with its arguments and its end");
-	printf("# %lu samples, %lu of them in the kernel\n", beside->samples, beside->stacks_beside);
+	ok(lives.exec == 1 && lives.exited == 1,
+	   "a process is told with its arguments and its end");
+	printf("# %lu samples, %lu of them in the kernel\n", beside->samples,
+	       beside->stacks_beside);
 	printf("# told %d times to have begun, %d times to have ended\n", lives.exec, lives.exited);
-	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_SAMPLE, 0) && !tipme_kernel_source_class_set(src, TIPME_CLASS_IDENTITY, 0),
+	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_SAMPLE, 0) &&
+		   !tipme_kernel_source_class_set(src, TIPME_CLASS_IDENTITY, 0),
 	   "classes of the second end");
 }
 
@@ -216,7 +234,10 @@ static void gaps_fill(int highest)
 		close(fd);
 }
 
-/* Each program that is attached is a descriptor: with room for those of the second alone, the kernel refuses the first its own. */
+/*
+ * Each program that is attached is a descriptor: with room for those of the second alone, the
+ * kernel refuses the first its own.
+ */
 static void in_part(struct tipme_kernel_source *src)
 {
 	const uint32_t bit = 1U << PARTLY;
@@ -226,26 +247,40 @@ static void in_part(struct tipme_kernel_source *src)
 	descriptors(&highest);
 	gaps_fill(highest);
 	before = descriptors(&highest);
-	ok(!tipme_kernel_source_class_set(src->beside, PARTLY, 1), "the second alone begins its part");
+	ok(!tipme_kernel_source_class_set(src->beside, PARTLY, 1),
+	   "the second alone begins its part");
 	second = descriptors(&highest) - before;
-	ok(second > 0 && !tipme_kernel_source_class_set(src->beside, PARTLY, 0) && descriptors(&highest) == before, "and ends it");
+	ok(second > 0 && !tipme_kernel_source_class_set(src->beside, PARTLY, 0) &&
+		   descriptors(&highest) == before,
+	   "and ends it");
 	ok(!tipme_kernel_source_class_set(src, PARTLY, 1), "of a class in two parts, both begin");
 	with = descriptors(&highest) - before;
 	ok(with > second, "each with programs of its own");
-	ok(!tipme_kernel_source_class_set(src, PARTLY, 0) && descriptors(&highest) == before, "and both end");
+	ok(!tipme_kernel_source_class_set(src, PARTLY, 0) && descriptors(&highest) == before,
+	   "and both end");
 	descriptors_limit((rlim_t)highest + 1 + (rlim_t)second);
-	ok(tipme_kernel_source_class_set(src, PARTLY, 1) < 0, "where the kernel refuses the first its part, the class does not begin");
+	ok(tipme_kernel_source_class_set(src, PARTLY, 1) < 0,
+	   "where the kernel refuses the first its part, the class does not begin");
 	descriptors_limit(0);
-	ok(descriptors(&highest) == before, "and the part of the second, which had begun, is taken back");
-	ok(!(tipme_kernel_source_classes(src, &able) & bit) && able & bit, "the class is told to be off, and possible");
-	ok(!tipme_kernel_source_class_set(src, PARTLY, 1) && descriptors(&highest) - before == with, "later it begins whole");
+	ok(descriptors(&highest) == before,
+	   "and the part of the second, which had begun, is taken back");
+	ok(!(tipme_kernel_source_classes(src, &able) & bit) && able & bit,
+	   "the class is told to be off, and possible");
+	ok(!tipme_kernel_source_class_set(src, PARTLY, 1) && descriptors(&highest) - before == with,
+	   "later it begins whole");
 	ok(!tipme_kernel_source_class_set(src, PARTLY, 0), "and ends");
 }
 
-/* What tipme_kernel_source_open() does where there is the module; here the tracing programs stand in for it, with no class but the core. */
+/*
+ * What tipme_kernel_source_open() does where there is the module; here the tracing programs stand
+ * in for it, with no class but the core.
+ */
 static struct tipme_kernel_source *both_open(char *why, size_t len)
 {
-	struct tipme_kernel_options opt = { .source = TIPME_SOURCE_KERNEL_BPF, .classes_given = 1, .rate = 100000, .stack_entries = 32768 };
+	struct tipme_kernel_options opt = { .source = TIPME_SOURCE_KERNEL_BPF,
+					    .classes_given = 1,
+					    .rate = 100000,
+					    .stack_entries = 32768 };
 	struct tipme_kernel_source *src;
 
 	if (tipme_kernel_source_open(&src, &opt, why, len))
@@ -254,7 +289,8 @@ static struct tipme_kernel_source *both_open(char *why, size_t len)
 	partly.classes_partly = 1U << PARTLY;
 	src->backend = &partly;
 	src->classes_able = partly.classes_partly;
-	if (tipme_kernel_bpf.open_beside(&src->beside, &opt, WANTED | partly.classes_partly, why, len)) {
+	if (tipme_kernel_bpf.open_beside(&src->beside, &opt, WANTED | partly.classes_partly, why,
+					 len)) {
 		src->beside = NULL;
 		tipme_kernel_source_close(src);
 		return NULL;
@@ -280,10 +316,12 @@ int main(void)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	ok(src->beside->classes_able == (WANTED | 1U << PARTLY), "the second can record what it was asked for, and no more");
+	ok(src->beside->classes_able == (WANTED | 1U << PARTLY),
+	   "the second can record what it was asked for, and no more");
 	in_part(src);
 	classes(src);
-	ok(!tipme_kernel_copy_alloc(src, &copy) && copy.size == tipme_kernel_source_copy_bytes(src), "memory for copies of both");
+	ok(!tipme_kernel_copy_alloc(src, &copy) && copy.size == tipme_kernel_source_copy_bytes(src),
+	   "memory for copies of both");
 	recording(src, &copy);
 	tipme_kernel_copy_free(&copy);
 	tipme_kernel_source_close(src);

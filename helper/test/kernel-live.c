@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The running kernel is recorded while processes of ours do a known number of things: exactly these must be in the records. */
+/*
+ * The running kernel is recorded while processes of ours do a known number of things: exactly these
+ * must be in the records.
+ */
 #include "config.h"
 
 #include <arpa/inet.h>
@@ -96,7 +99,10 @@ static void switches(struct told *t, int sign)
 	t->forced += sign * u.ru_nivcsw;
 }
 
-/* What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it. */
+/*
+ * What will come is waited for as long as a machine may take that others keep busy; only a hang is
+ * meant to reach it.
+ */
 #define PATIENCE_MS 180000
 
 static void proc_read(pid_t pid, const char *file, char *text, size_t len)
@@ -113,7 +119,10 @@ static void proc_read(pid_t pid, const char *file, char *text, size_t len)
 		fclose(f);
 }
 
-/* In that state, and off its CPU: a thread on its way to sleep is shown as asleep, too, but has no place where it waits. */
+/*
+ * In that state, and off its CPU: a thread on its way to sleep is shown as asleep, too, but has no
+ * place where it waits.
+ */
 static int is_off_cpu(pid_t pid, const char *comm, char state)
 {
 	char want[64], stat[256], place[64];
@@ -130,7 +139,10 @@ static void await_off_cpu(pid_t pid, const char *comm, char state)
 		nap_ms(1);
 }
 
-/* The names it takes mark the time in which it is counted: between them it does only what `act` does. */
+/*
+ * The names it takes mark the time in which it is counted: between them it does only what `act`
+ * does.
+ */
 static void act_burn(void *arg);
 static void act_ping(void *arg);
 
@@ -140,7 +152,11 @@ static void child_run(struct child *c, int go, int back, void (*act)(void *arg),
 	char byte;
 
 	if (act == act_burn || act == act_ping)
-		pin(0); /* before it is counted: who moves a thread to another CPU stops it in a way of its own */
+		/*
+		 * before it is counted: who moves a thread to another CPU stops it in a way of its
+		 * own
+		 */
+		pin(0);
 	if (read(go, &byte, 1) != 1)
 		_exit(1);
 	prctl(PR_SET_NAME, "k1-begin");
@@ -238,7 +254,8 @@ static struct told proc_told_asleep(pid_t pid, const char *comm)
 		was = proc_told(pid);
 		nap_ms(5);
 		t = proc_told(pid);
-		still = t.voluntary == was.voluntary && t.forced == was.forced && is_off_cpu(pid, comm, 'S');
+		still = t.voluntary == was.voluntary && t.forced == was.forced &&
+			is_off_cpu(pid, comm, 'S');
 	}
 	return t;
 }
@@ -306,7 +323,8 @@ struct turns {
 
 static long turns_of(const struct turns *t)
 {
-	return __atomic_load_n(&t->taken[0], __ATOMIC_RELAXED) + __atomic_load_n(&t->taken[1], __ATOMIC_RELAXED);
+	return __atomic_load_n(&t->taken[0], __ATOMIC_RELAXED) +
+	       __atomic_load_n(&t->taken[1], __ATOMIC_RELAXED);
 }
 
 struct burner {
@@ -326,7 +344,8 @@ static void act_burn(void *arg)
 		t = (struct told){ .voluntary = -begin.voluntary, .forced = -begin.forced };
 		switches(&t, 1);
 		__atomic_store_n(&b->turns->taken[b->own], t.forced, __ATOMIC_RELAXED);
-	} while ((clock_ns() - begin_ns < 150000000 || turns_of(b->turns) < 2) && clock_ns() - begin_ns < PATIENCE_MS * 1000000ULL);
+	} while ((clock_ns() - begin_ns < 150000000 || turns_of(b->turns) < 2) &&
+		 clock_ns() - begin_ns < PATIENCE_MS * 1000000ULL);
 }
 
 static volatile sig_atomic_t signalled;
@@ -336,7 +355,10 @@ static void on_signal(int sig)
 	signalled++;
 }
 
-/* pause() goes to sleep without looking: now and then the signal comes between its decision and the switch. */
+/*
+ * pause() goes to sleep without looking: now and then the signal comes between its decision and the
+ * switch.
+ */
 static void act_pause(void *arg)
 {
 	while (signalled < 1000000 && !*(volatile int *)arg)
@@ -376,7 +398,10 @@ static void act_wait_in_pause(void *arg)
 	pause();
 }
 
-/* Who asks a terminal that has nothing to read whether it has something waits for the worker: until it has begun, it is not queued once more. */
+/*
+ * Who asks a terminal that has nothing to read whether it has something waits for the worker: until
+ * it has begun, it is not queued once more.
+ */
 static void act_pty(void *arg)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -387,7 +412,8 @@ static void act_pty(void *arg)
 		return;
 	end.fd = open(ptsname(master), O_RDWR | O_NOCTTY);
 	for (int i = 0; i < WRITES; i++)
-		if (write(master, "x\n", 2) != 2 || read(end.fd, line, sizeof(line)) != 2 || poll(&end, 1, 0))
+		if (write(master, "x\n", 2) != 2 || read(end.fd, line, sizeof(line)) != 2 ||
+		    poll(&end, 1, 0))
 			return;
 }
 
@@ -427,15 +453,16 @@ static void lines_make(const struct tipme_kernel_copy *c)
 	qsort(lines, line_count, sizeof(*lines), by_time);
 }
 
-#define EACH(h_, type_, i_)                                                                                            \
-	for (size_t i_ = 0; i_ < line_count; i_++)                                                                     \
+#define EACH(h_, type_, i_)                        \
+	for (size_t i_ = 0; i_ < line_count; i_++) \
 		for (const type_ *h_ = (const void *)lines[i_].h; h_; h_ = NULL)
 
 /* The time between the two names of a child. */
 static void between(pid_t tid, uint64_t *from, uint64_t *to)
 {
 	*from = *to = 0;
-	EACH(r, struct tipme_rename, i) {
+	EACH(r, struct tipme_rename, i)
+	{
 		if (r->type != TIPME_RENAME || r->tid != (uint32_t)tid)
 			continue;
 		if (!strncmp(r->comm, "k1-begin", 16))
@@ -502,7 +529,8 @@ static int search_stack(void *arg, const void *rec, size_t len)
 	return 0;
 }
 
-static int stack_has(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, uint32_t id, const char *want)
+static int stack_has(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, uint32_t id,
+		     const char *want)
 {
 	struct stack_search q = { id, want, 0 };
 
@@ -520,8 +548,9 @@ static int is_of_init(uint32_t tid)
 }
 
 /*
- * Some machines run under an init whose threads are hidden from tracing, from perf as well as from us: they come, and then that CPU is
- * silent until they have left. What happened on it meanwhile, an interrupt's waking of ours included, is not there to be counted.
+ * Some machines run under an init whose threads are hidden from tracing, from perf as well as from
+ * us: they come, and then that CPU is silent until they have left. What happened on it meanwhile,
+ * an interrupt's waking of ours included, is not there to be counted.
  */
 static long blind_windows(uint64_t from, uint64_t to)
 {
@@ -529,19 +558,23 @@ static long blind_windows(uint64_t from, uint64_t to)
 	long n = 0;
 
 	memset(running, 0xff, sizeof(running));
-	EACH(s, struct tipme_sched_switch, i) {
+	EACH(s, struct tipme_sched_switch, i)
+	{
 		uint32_t cpu = lines[i].cpu;
 
 		if (s->type != TIPME_SCHED_SWITCH || cpu >= 1024)
 			continue;
-		n += s->ts_ns > from && s->ts_ns < to && running[cpu] != ~0U && running[cpu] != s->tid &&
-		     is_of_init(running[cpu]);
+		n += s->ts_ns > from && s->ts_ns < to && running[cpu] != ~0U &&
+		     running[cpu] != s->tid && is_of_init(running[cpu]);
 		running[cpu] = s->next_tid;
 	}
 	return n;
 }
 
-/* Exact; on a machine with blind windows, but for what they may hide: a switch or two each, and the windows that are not seen at all. */
+/*
+ * Exact; on a machine with blind windows, but for what they may hide: a switch or two each, and the
+ * windows that are not seen at all.
+ */
 static void is_traced(pid_t tid, long got, long want, const char *what)
 {
 	uint64_t from, to;
@@ -556,7 +589,8 @@ static void is_traced(pid_t tid, long got, long want, const char *what)
 	snprintf(line, sizeof(line), "%s: %ld", what, want);
 	ok(labs(got - want) <= 2 * blind, line);
 	if (got != want)
-		printf("# got %ld, with about %ld blind windows of this machine's init\n", got, blind);
+		printf("# got %ld, with about %ld blind windows of this machine's init\n", got,
+		       blind);
 }
 
 /* --- checks --- */
@@ -573,8 +607,9 @@ static void check_switch_counts(const struct child *c, const char *what)
 }
 
 /*
- * On each CPU a thread that comes must be the next one that leaves: so none is missing, and none is there twice. A machine that runs
- * in a monitor's hands may have an init whose threads leave unseen: perf does not see these switches either. They are told apart.
+ * On each CPU a thread that comes must be the next one that leaves: so none is missing, and none is
+ * there twice. A machine that runs in a monitor's hands may have an init whose threads leave
+ * unseen: perf does not see these switches either. They are told apart.
  */
 static long broken_chains(uint32_t cpus, const struct tipme_kernel_coverage *cov)
 {
@@ -582,23 +617,28 @@ static long broken_chains(uint32_t cpus, const struct tipme_kernel_coverage *cov
 	long broken = 0;
 
 	memset(running, 0xff, sizeof(running));
-	EACH(s, struct tipme_sched_switch, i) {
+	EACH(s, struct tipme_sched_switch, i)
+	{
 		uint32_t cpu = lines[i].cpu;
 
-		if (s->type != TIPME_SCHED_SWITCH || cpu >= cpus || cpu >= 1024 || s->ts_ns < cov[cpu].first_ns)
+		if (s->type != TIPME_SCHED_SWITCH || cpu >= cpus || cpu >= 1024 ||
+		    s->ts_ns < cov[cpu].first_ns)
 			continue;
 		if (running[cpu] != ~0U && running[cpu] != s->tid && is_of_init(running[cpu]))
-			printf("# cpu %u: thread %u of init came, and was not seen to leave\n", cpu, running[cpu]);
+			printf("# cpu %u: thread %u of init came, and was not seen to leave\n", cpu,
+			       running[cpu]);
 		else if (running[cpu] != ~0U && running[cpu] != s->tid) {
 			broken++;
-			printf("# cpu %u at %llu: %u came, %u left\n", cpu, s->ts_ns, running[cpu], s->tid);
+			printf("# cpu %u at %llu: %u came, %u left\n", cpu, s->ts_ns, running[cpu],
+			       s->tid);
 		}
 		running[cpu] = s->next_tid;
 	}
 	return broken;
 }
 
-static void check_sleeps(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks, const struct child *c)
+static void check_sleeps(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks,
+			 const struct child *c)
 {
 	struct counted n = count_of(c->pid);
 	long named = 0;
@@ -607,7 +647,8 @@ static void check_sleeps(struct tipme_kernel_source *src, const struct tipme_kal
 	is_traced(c->pid, n.wakings, SLEEPS, "sleeper: wakings");
 	is_traced(c->pid, n.by_irq, SLEEPS, "sleeper: wakings by the timer's interrupt");
 	is_traced(c->pid, n.with_stack, SLEEPS, "sleeper: wakings with the stack of the sleep");
-	EACH(w, struct tipme_sched_waking, i) {
+	EACH(w, struct tipme_sched_waking, i)
+	{
 		if (w->type == TIPME_SCHED_WAKING && w->tid == (uint32_t)c->pid && w->stack_id &&
 		    w->context == TIPME_CONTEXT_HARDIRQ && !named)
 			named = stack_has(src, ks, w->stack_id, "hrtimer_nanosleep+0x");
@@ -619,19 +660,23 @@ static void check_threads(const struct child *c)
 {
 	long forks = 0, exits = 0, codes = 0, starts = 0, execs = 0;
 
-	EACH(f, struct tipme_fork, i) {
+	EACH(f, struct tipme_fork, i)
+	{
 		if (f->type != TIPME_FORK || f->tid != (uint32_t)c->pid)
 			continue;
 		forks++;
-		EACH(e, struct tipme_exit, k) {
+		EACH(e, struct tipme_exit, k)
+		{
 			const struct tipme_exec *x = (const void *)e;
 
 			if (e->tid != f->child_tid)
 				continue;
 			exits += e->type == TIPME_EXIT;
-			codes += e->type == TIPME_EXIT && e->exit_code == (forks == FORKS ? 0 : (forks - 1) << 8);
+			codes += e->type == TIPME_EXIT &&
+				 e->exit_code == (forks == FORKS ? 0 : (forks - 1) << 8);
 			starts += e->type == TIPME_EXIT && e->start_ns == f->child_start_ns;
-			execs += x->type == TIPME_EXEC && x->start_ns == f->child_start_ns && x->pid == f->child_pid;
+			execs += x->type == TIPME_EXEC && x->start_ns == f->child_start_ns &&
+				 x->pid == f->child_pid;
 		}
 	}
 	is_count(forks, FORKS, "forks");
@@ -647,16 +692,21 @@ static void check_renames(const struct child *c)
 	long right = 0;
 
 	is_count(n.renames, RENAMES, "renames");
-	EACH(r, struct tipme_rename, i) {
+	EACH(r, struct tipme_rename, i)
+	{
 		char name[32];
 
 		snprintf(name, sizeof(name), "k1-name-%ld", right);
-		right += r->type == TIPME_RENAME && r->tid == (uint32_t)c->pid && !strncmp(r->comm, name, 16);
+		right += r->type == TIPME_RENAME && r->tid == (uint32_t)c->pid &&
+			 !strncmp(r->comm, name, 16);
 	}
 	is_count(right, RENAMES, "names, in order");
 }
 
-/* Sleeps that a task ended: of those that the other one woke, leaving out wakings that came before the thread had left its CPU. */
+/*
+ * Sleeps that a task ended: of those that the other one woke, leaving out wakings that came before
+ * the thread had left its CPU.
+ */
 static long sleeps_ended_by(pid_t tid, pid_t waker)
 {
 	uint64_t from, to;
@@ -664,7 +714,8 @@ static long sleeps_ended_by(pid_t tid, pid_t waker)
 	long n = 0;
 
 	between(tid, &from, &to);
-	EACH(s, struct tipme_sched_switch, i) {
+	EACH(s, struct tipme_sched_switch, i)
+	{
 		const struct tipme_sched_waking *w = (const void *)s;
 
 		if (s->ts_ns < from || s->ts_ns > to || s->tid != (uint32_t)tid)
@@ -685,17 +736,22 @@ static void check_ping(const struct child *a, const struct child *b)
 
 	check_switch_counts(a, "ping");
 	check_switch_counts(b, "pong");
-	ok(na.sleeping + nb.sleeping >= ROUND_TRIPS, "ping-pong: at least one of the two slept in each round trip");
-	is_traced(a->pid, sleeps_ended_by(a->pid, b->pid), na.sleeping, "ping: each sleep ended by pong");
-	is_traced(b->pid, sleeps_ended_by(b->pid, a->pid), nb.sleeping, "pong: each sleep ended by ping");
+	ok(na.sleeping + nb.sleeping >= ROUND_TRIPS,
+	   "ping-pong: at least one of the two slept in each round trip");
+	is_traced(a->pid, sleeps_ended_by(a->pid, b->pid), na.sleeping,
+		  "ping: each sleep ended by pong");
+	is_traced(b->pid, sleeps_ended_by(b->pid, a->pid), nb.sleeping,
+		  "pong: each sleep ended by ping");
 }
 
 static void check_priorities(const struct child *c)
 {
 	long real_time = 0, nice5 = 0;
 
-	EACH(s, struct tipme_sched_switch, i) {
-		if (s->type != TIPME_SCHED_SWITCH || s->tid != (uint32_t)c->pid || s->prev_state != TIPME_TASK_STATE_SLEEPING)
+	EACH(s, struct tipme_sched_switch, i)
+	{
+		if (s->type != TIPME_SCHED_SWITCH || s->tid != (uint32_t)c->pid ||
+		    s->prev_state != TIPME_TASK_STATE_SLEEPING)
 			continue;
 		real_time += s->prev_prio == 99 - 7;
 		nice5 += s->prev_prio == 120 + nice_other();
@@ -710,12 +766,16 @@ static void check_tcp(const struct child *sender, const struct child *receiver)
 	uint64_t from, to;
 
 	between(receiver->pid, &from, &to);
-	EACH(w, struct tipme_sched_waking, i) {
-		if (w->type != TIPME_SCHED_WAKING || w->tid != (uint32_t)receiver->pid || w->ts_ns < from || w->ts_ns > to)
+	EACH(w, struct tipme_sched_waking, i)
+	{
+		if (w->type != TIPME_SCHED_WAKING || w->tid != (uint32_t)receiver->pid ||
+		    w->ts_ns < from || w->ts_ns > to)
 			continue;
-		if (w->raiser_tid == (uint32_t)sender->pid && w->context == TIPME_CONTEXT_SOFTIRQ_TASK)
+		if (w->raiser_tid == (uint32_t)sender->pid &&
+		    w->context == TIPME_CONTEXT_SOFTIRQ_TASK)
 			task++;
-		else if (w->raiser_tid == (uint32_t)sender->pid && w->context == TIPME_CONTEXT_SOFTIRQ_MIXED)
+		else if (w->raiser_tid == (uint32_t)sender->pid &&
+			 w->context == TIPME_CONTEXT_SOFTIRQ_MIXED)
 			mixed++;
 		else
 			other++;
@@ -723,7 +783,8 @@ static void check_tcp(const struct child *sender, const struct child *receiver)
 	printf("# receiver: %ld sleeps; woken in a softirq that the sender raised %ld, and an interrupt too %ld, otherwise %ld\n",
 	       sleeps, task, mixed, other);
 	is_traced(receiver->pid, sleeps, MESSAGES, "receiver slept for each message");
-	is_traced(receiver->pid, task + mixed, MESSAGES, "receiver: wakings with the sender as raiser of the softirq");
+	is_traced(receiver->pid, task + mixed, MESSAGES,
+		  "receiver: wakings with the sender as raiser of the softirq");
 	ok(task > mixed, "receiver: most of them in a softirq of the sender alone");
 }
 
@@ -740,23 +801,28 @@ static void check_work(const struct tipme_kallsyms *ks, const struct child *c)
 	long queued = 0, started = 0, ended = 0;
 	uint64_t work = 0;
 
-	EACH(w, struct tipme_work_queued, i) {
+	EACH(w, struct tipme_work_queued, i)
+	{
 		const struct tipme_work_start *s = (const void *)w;
 
-		if (w->type == TIPME_WORK_QUEUED && w->tid == (uint32_t)c->pid && w->context == TIPME_CONTEXT_TASK &&
+		if (w->type == TIPME_WORK_QUEUED && w->tid == (uint32_t)c->pid &&
+		    w->context == TIPME_CONTEXT_TASK &&
 		    function_is(ks, w->function, "flush_to_ldisc")) {
 			queued++;
 			work = w->work;
 		}
-		started += s->type == TIPME_WORK_START && work && s->work == work && function_is(ks, s->function, "flush_to_ldisc");
-		ended += s->type == TIPME_WORK_END && work && s->work == work && function_is(ks, s->function, "flush_to_ldisc");
+		started += s->type == TIPME_WORK_START && work && s->work == work &&
+			   function_is(ks, s->function, "flush_to_ldisc");
+		ended += s->type == TIPME_WORK_END && work && s->work == work &&
+			 function_is(ks, s->function, "flush_to_ldisc");
 	}
 	is_traced(c->pid, queued, WRITES, "work that writes to a pty queued");
 	is_traced(c->pid, started, WRITES, "as often a worker began it");
 	is_traced(c->pid, ended, WRITES, "as often a worker ended it");
 }
 
-static const struct tipme_kernel_thread *thread_of(const struct tipme_kernel_thread *t, int n, pid_t tid)
+static const struct tipme_kernel_thread *thread_of(const struct tipme_kernel_thread *t, int n,
+						   pid_t tid)
 {
 	for (int i = 0; i < n; i++)
 		if (t[i].rec.tid == (uint32_t)tid)
@@ -769,23 +835,28 @@ static uint64_t left_cpu_at(pid_t tid, uint64_t before)
 	uint64_t at = 0;
 
 	EACH(s, struct tipme_sched_switch, i)
-		if (s->type == TIPME_SCHED_SWITCH && s->tid == (uint32_t)tid && s->ts_ns < before)
-			at = s->ts_ns;
+	if (s->type == TIPME_SCHED_SWITCH && s->tid == (uint32_t)tid && s->ts_ns < before)
+		at = s->ts_ns;
 	return at;
 }
 
-/* Whether a thread that runs was last seen to leave: it came in a blind window, and nobody knows when. */
+/*
+ * Whether a thread that runs was last seen to leave: it came in a blind window, and nobody knows
+ * when.
+ */
 static int came_unseen(pid_t tid, uint64_t before)
 {
 	int unseen = 0;
 
 	EACH(s, struct tipme_sched_switch, i)
-		if (s->type == TIPME_SCHED_SWITCH && s->ts_ns < before && (s->tid == (uint32_t)tid || s->next_tid == (uint32_t)tid))
-			unseen = s->next_tid != (uint32_t)tid;
+	if (s->type == TIPME_SCHED_SWITCH && s->ts_ns < before &&
+	    (s->tid == (uint32_t)tid || s->next_tid == (uint32_t)tid))
+		unseen = s->next_tid != (uint32_t)tid;
 	return unseen;
 }
 
-static const struct tipme_kernel_thread *thread_in(const struct tipme_kernel_thread *threads, int n, uint32_t tid, uint64_t start_ns)
+static const struct tipme_kernel_thread *thread_in(const struct tipme_kernel_thread *threads, int n,
+						   uint32_t tid, uint64_t start_ns)
 {
 	for (int i = 0; i < n; i++)
 		if (threads[i].rec.tid == tid && (!start_ns || threads[i].rec.start_ns == start_ns))
@@ -793,46 +864,66 @@ static const struct tipme_kernel_thread *thread_in(const struct tipme_kernel_thr
 	return NULL;
 }
 
-/* Who has not run between two pictures has the same stack; who has, and sleeps elsewhere, another. */
-static void check_pictures_agree(const struct tipme_kernel_thread *a, int n, const struct tipme_kernel_thread *b, int m, const struct child *moved)
+/*
+ * Who has not run between two pictures has the same stack; who has, and sleeps elsewhere, another.
+ */
+static void check_pictures_agree(const struct tipme_kernel_thread *a, int n,
+				 const struct tipme_kernel_thread *b, int m,
+				 const struct child *moved)
 {
-	const struct tipme_kernel_thread *then = thread_in(a, n, moved->pid, 0), *now = thread_in(b, m, moved->pid, 0);
+	const struct tipme_kernel_thread *then = thread_in(a, n, moved->pid, 0),
+					 *now = thread_in(b, m, moved->pid, 0);
 	int same = 0, others = 0;
 
 	for (int i = 0; i < n; i++) {
-		const struct tipme_kernel_thread *t = thread_in(b, m, a[i].rec.tid, a[i].rec.start_ns);
+		const struct tipme_kernel_thread *t =
+			thread_in(b, m, a[i].rec.tid, a[i].rec.start_ns);
 
 		if (!t || !a[i].rec.stack_id || !t->rec.stack_id || t->switches != a[i].switches)
 			continue;
 		same++;
 		others += t->rec.stack_id != a[i].rec.stack_id;
 	}
-	ok(same > 10 && !others, "threads that have not run between two pictures have the same stacks");
-	ok(then && now && then->rec.stack_id && now->rec.stack_id && then->rec.stack_id != now->rec.stack_id, "one that has run has another");
+	ok(same > 10 && !others,
+	   "threads that have not run between two pictures have the same stacks");
+	ok(then && now && then->rec.stack_id && now->rec.stack_id &&
+		   then->rec.stack_id != now->rec.stack_id,
+	   "one that has run has another");
 }
 
 static void check_picture(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks,
-			  const struct tipme_picture *pic, const struct tipme_kernel_thread *threads, int n,
-			  const struct child *paused, const struct child *stopped, uint64_t paused_switches)
+			  const struct tipme_picture *pic,
+			  const struct tipme_kernel_thread *threads, int n,
+			  const struct child *paused, const struct child *stopped,
+			  uint64_t paused_switches)
 {
-	const struct tipme_kernel_thread *p = thread_of(threads, n, paused->pid), *s = thread_of(threads, n, stopped->pid);
+	const struct tipme_kernel_thread *p = thread_of(threads, n, paused->pid),
+					 *s = thread_of(threads, n, stopped->pid);
 	const struct tipme_kernel_thread *me = thread_of(threads, n, getpid());
 
-	ok(n > 3 && pic->threads == (uint32_t)n && pic->end_ns >= pic->ts_ns, "a picture of all threads");
+	ok(n > 3 && pic->threads == (uint32_t)n && pic->end_ns >= pic->ts_ns,
+	   "a picture of all threads");
 	ok(p && p->rec.state == TIPME_TASK_STATE_SLEEPING, "picture: one that pauses is asleep");
 	ok(p && p->rec.since_ns && p->rec.since_ns == left_cpu_at(paused->pid, pic->ts_ns),
 	   "picture: since it left the CPU");
 	ok(p && stack_has(src, ks, p->rec.stack_id, "pause+0x"), "picture: its stack names pause");
-	ok(p && p->rec.pid == (uint32_t)paused->pid && p->rec.ppid == (uint32_t)getpid() && p->rec.uid == getuid() &&
-	   p->rec.prio == 120 + nice_own() && !strncmp(p->rec.comm, "k1-begin", 16) && !p->rec.flags, "picture: who it is");
-	ok(p && p->switches == paused_switches, "picture: how often it was switched, as /proc says");
-	ok(s && s->rec.state == TIPME_TASK_STATE_STOPPED && s->rec.since_ns == left_cpu_at(stopped->pid, pic->ts_ns),
+	ok(p && p->rec.pid == (uint32_t)paused->pid && p->rec.ppid == (uint32_t)getpid() &&
+		   p->rec.uid == getuid() && p->rec.prio == 120 + nice_own() &&
+		   !strncmp(p->rec.comm, "k1-begin", 16) && !p->rec.flags,
+	   "picture: who it is");
+	ok(p && p->switches == paused_switches,
+	   "picture: how often it was switched, as /proc says");
+	ok(s && s->rec.state == TIPME_TASK_STATE_STOPPED &&
+		   s->rec.since_ns == left_cpu_at(stopped->pid, pic->ts_ns),
 	   "picture: one that was stopped is stopped, since it left the CPU");
-	ok(me && me->rec.state == TIPME_TASK_STATE_RUNNING && (me->rec.since_ns == 0) == came_unseen(getpid(), me->rec.ts_ns) &&
-	   me->rec.since_ns < pic->end_ns, "picture: we are running");
+	ok(me && me->rec.state == TIPME_TASK_STATE_RUNNING &&
+		   (me->rec.since_ns == 0) == came_unseen(getpid(), me->rec.ts_ns) &&
+		   me->rec.since_ns < pic->end_ns,
+	   "picture: we are running");
 	EACH(f, struct tipme_fork, i)
-		if (f->type == TIPME_FORK && f->child_tid == (uint32_t)paused->pid)
-			ok(p && p->rec.start_ns == f->child_start_ns, "picture: started when the fork told");
+	if (f->type == TIPME_FORK && f->child_tid == (uint32_t)paused->pid)
+		ok(p && p->rec.start_ns == f->child_start_ns,
+		   "picture: started when the fork told");
 }
 
 /* --- pairs --- */
@@ -923,7 +1014,8 @@ static int run_tcp(struct child *sender, struct child *receiver)
 
 static void run_burners(struct child *a, struct child *b)
 {
-	struct turns *turns = mmap(NULL, sizeof(*turns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct turns *turns = mmap(NULL, sizeof(*turns), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct burner first = { turns, 0 }, second = { turns, 1 };
 
 	if (turns == MAP_FAILED)
@@ -970,9 +1062,10 @@ static struct child run_signals(void)
 }
 
 /*
- * From its waiting for the word to go until it waits for the signal that killed it: what it does to give its memory back was not told, and may be
- * interrupted often. A sleep that a signal undid before the switch counts as forced, in the kernel as with us. (A waking tells nothing here:
- * that of a thread on its way to sleep is stamped before the switch.)
+ * From its waiting for the word to go until it waits for the signal that killed it: what it does to
+ * give its memory back was not told, and may be interrupted often. A sleep that a signal undid
+ * before the switch counts as forced, in the kernel as with us. (A waking tells nothing here: that
+ * of a thread on its way to sleep is stamped before the switch.)
  */
 static void check_signals(const struct child *c)
 {
@@ -984,8 +1077,10 @@ static void check_signals(const struct child *c)
 		if (lines[i].h->ts_ns > from && lines[i].h->ts_ns < c->told_ns)
 			count_one(&n, lines[i].h, c->pid);
 	printf("# signals: %ld sleeps, %ld forced\n", n.sleeping, n.runnable);
-	is_traced(c->pid, n.sleeping, c->told.voluntary, "signals: sleeps as the kernel counts them");
-	is_traced(c->pid, n.runnable, c->told.forced, "signals: forced switches as the kernel counts them");
+	is_traced(c->pid, n.sleeping, c->told.voluntary,
+		  "signals: sleeps as the kernel counts them");
+	is_traced(c->pid, n.runnable, c->told.forced,
+		  "signals: forced switches as the kernel counts them");
 }
 
 /* --- the whole --- */
@@ -993,7 +1088,8 @@ static void check_signals(const struct child *c)
 static void check_recording(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks)
 {
 	static struct tipme_kernel_thread threads[8192], threads_after[8192];
-	struct child sleeper, forker, renamer, ping, pong, burn1, burn2, prio, sender, receiver, pty, signals, paused, stopped, moved;
+	struct child sleeper, forker, renamer, ping, pong, burn1, burn2, prio, sender, receiver,
+		pty, signals, paused, stopped, moved;
 	struct tipme_kernel_stats st;
 	struct tipme_kernel_copy copy;
 	struct tipme_picture pic;
@@ -1048,16 +1144,25 @@ static void check_recording(struct tipme_kernel_source *src, const struct tipme_
 	check_work(ks, &pty);
 	check_signals(&signals);
 	is_count(count_of(stopped.pid).stopped, 1, "stopped child: one switch as stopped");
-	check_picture(src, ks, &pic, threads, n, &paused, &stopped, paused_told.voluntary + paused_told.forced);
+	check_picture(src, ks, &pic, threads, n, &paused, &stopped,
+		      paused_told.voluntary + paused_told.forced);
 	check_pictures_agree(threads, n, threads_after, m, &moved);
-	is_count(broken_chains(copy.cpus, copy.coverage), 0, "switches that do not follow from the one before, over both phases");
-	ok(!copy.torn && !copy.cut && !st.lost.pool && !st.lost.nested && !st.lost.stack_table, "nothing torn, cut or lost");
-	printf("# %" PRIu64 " records, torn %" PRIu64 ", cut %" PRIu64 ", pool %" PRIu64 ", nested %" PRIu64 ", stack_table %" PRIu64 ", missed %" PRIu64
-	       ", sleep_table %" PRIu64 "\n", copy.records, copy.torn, copy.cut, st.lost.pool, st.lost.nested, st.lost.stack_table, st.lost.missed, st.lost.sleep_table);
+	is_count(broken_chains(copy.cpus, copy.coverage), 0,
+		 "switches that do not follow from the one before, over both phases");
+	ok(!copy.torn && !copy.cut && !st.lost.pool && !st.lost.nested && !st.lost.stack_table,
+	   "nothing torn, cut or lost");
+	printf("# %" PRIu64 " records, torn %" PRIu64 ", cut %" PRIu64 ", pool %" PRIu64
+	       ", nested %" PRIu64 ", stack_table %" PRIu64 ", missed %" PRIu64
+	       ", sleep_table %" PRIu64 "\n",
+	       copy.records, copy.torn, copy.cut, st.lost.pool, st.lost.nested, st.lost.stack_table,
+	       st.lost.missed, st.lost.sleep_table);
 	tipme_kernel_copy_free(&copy);
 }
 
-/* A pool of few and small sub-buffers turns over many times: what the copy says it covers is there without a gap. */
+/*
+ * A pool of few and small sub-buffers turns over many times: what the copy says it covers is there
+ * without a gap.
+ */
 static void check_small_pool(void)
 {
 	struct tipme_kernel_options opt = { .pool_bytes = 24 * 4096, .subbuf_bytes = 4096 };
@@ -1067,7 +1172,8 @@ static void check_small_pool(void)
 	struct child ping, pong;
 	char why[256] = "";
 
-	if (tipme_kernel_source_open(&src, &opt, why, sizeof(why)) || tipme_kernel_copy_alloc(src, &copy)) {
+	if (tipme_kernel_source_open(&src, &opt, why, sizeof(why)) ||
+	    tipme_kernel_copy_alloc(src, &copy)) {
 		ok(0, "a small pool opens");
 		printf("# %s\n", why);
 		return;
@@ -1078,9 +1184,11 @@ static void check_small_pool(void)
 	tipme_kernel_source_stats(src, &st);
 	lines_make(&copy);
 	ok(st.records > copy.records * 3, "a small pool was overwritten more than three times");
-	is_count(broken_chains(copy.cpus, copy.coverage), 0, "small pool: switches that do not follow from the one before");
+	is_count(broken_chains(copy.cpus, copy.coverage), 0,
+		 "small pool: switches that do not follow from the one before");
 	ok(!copy.torn && !st.lost.pool, "small pool: nothing torn, nothing lost");
-	ok(copy.coverage[0].first_ns > st.start_ns && copy.coverage[0].first_ns < copy.coverage[0].last_ns,
+	ok(copy.coverage[0].first_ns > st.start_ns &&
+		   copy.coverage[0].first_ns < copy.coverage[0].last_ns,
 	   "small pool: coverage begins later than the recording");
 	tipme_kernel_copy_free(&copy);
 	tipme_kernel_source_close(src);
@@ -1088,7 +1196,8 @@ static void check_small_pool(void)
 
 static void check_refusal(void)
 {
-	struct tipme_kernel_options opt = { .source = TIPME_SOURCE_KERNEL_BPF }; /* there is one that needs no rights at all */
+	/* there is one that needs no rights at all */
+	struct tipme_kernel_options opt = { .source = TIPME_SOURCE_KERNEL_BPF };
 	struct tipme_kernel_source *src;
 	int pipes[2], n;
 	char why[256] = "", got[300] = "";
@@ -1112,7 +1221,8 @@ static void check_refusal(void)
 	   "without capabilities it is refused with a sentence that says which");
 	printf("# %s\n", got);
 	opt.subbuf_bytes = 5000;
-	ok(tipme_kernel_source_open(&src, &opt, why, sizeof(why)) == -EINVAL && strstr(why, "5000"), "a foolish size is refused");
+	ok(tipme_kernel_source_open(&src, &opt, why, sizeof(why)) == -EINVAL && strstr(why, "5000"),
+	   "a foolish size is refused");
 }
 
 int main(void)

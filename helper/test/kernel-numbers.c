@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Numbers in place of addresses: by first appearance, the same for the same, none that tells where anything lies. */
+/*
+ * Numbers in place of addresses: by first appearance, the same for the same, none that tells where
+ * anything lies.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -24,7 +27,10 @@ static void ok(int good, const char *what)
 
 static struct tipme_work_queued queued(unsigned int item, unsigned int function)
 {
-	return (struct tipme_work_queued){ .type = TIPME_WORK_QUEUED, .len8 = sizeof(struct tipme_work_queued) / 8, .tid = 1, .work = ITEM + 64ULL * item,
+	return (struct tipme_work_queued){ .type = TIPME_WORK_QUEUED,
+					   .len8 = sizeof(struct tipme_work_queued) / 8,
+					   .tid = 1,
+					   .work = ITEM + 64ULL * item,
 					   .function = (uint32_t)(FUNCTION + 16 * function) };
 }
 
@@ -35,11 +41,16 @@ static void test_first_appearance(void)
 
 	r[3].work = 0;
 	ok(!tipme_numbers_new(&n) && !tipme_numbers_apply(n, r, sizeof(r)), "records get numbers");
-	ok(r[0].work == 1 && r[1].work == 2 && r[2].work == 1, "1 for the first, 2 for the next, the same for the same");
+	ok(r[0].work == 1 && r[1].work == 2 && r[2].work == 1,
+	   "1 for the first, 2 for the next, the same for the same");
 	ok(r[0].function == 1 && r[1].function == 1 && r[2].function == 2, "each kind by itself");
 	ok(r[3].work == 0, "nothing stays nothing");
-	ok(tipme_numbers_count(n, TIPME_NUMBERED_FUNCTION) == 2 && tipme_numbers_what(n, TIPME_NUMBERED_FUNCTION, 2) == (uint32_t)(FUNCTION + 16), "what a number was, the recorder knows");
-	ok(tipme_numbers_find(n, TIPME_NUMBERED_WORK, ITEM + 64 * 5) == 2 && !tipme_numbers_find(n, TIPME_NUMBERED_WORK, ITEM), "and finds it");
+	ok(tipme_numbers_count(n, TIPME_NUMBERED_FUNCTION) == 2 &&
+		   tipme_numbers_what(n, TIPME_NUMBERED_FUNCTION, 2) == (uint32_t)(FUNCTION + 16),
+	   "what a number was, the recorder knows");
+	ok(tipme_numbers_find(n, TIPME_NUMBERED_WORK, ITEM + 64 * 5) == 2 &&
+		   !tipme_numbers_find(n, TIPME_NUMBERED_WORK, ITEM),
+	   "and finds it");
 	tipme_numbers_free(n);
 }
 
@@ -53,21 +64,35 @@ static void test_all_fields(void)
 		struct tipme_thread thread;
 		struct tipme_network network;
 	} r = {
-		.waking = { .type = TIPME_SCHED_WAKING, .len8 = sizeof(r.waking) / 8, .stack_id = 0x30f01 },
+		.waking = { .type = TIPME_SCHED_WAKING,
+			    .len8 = sizeof(r.waking) / 8,
+			    .stack_id = 0x30f01 },
 		.lock = { .type = TIPME_LOCK_CONTENTION, .len8 = sizeof(r.lock) / 8, .lock = ITEM },
-		.sample = { .type = TIPME_SAMPLE, .len8 = sizeof(r.sample) / 8, .kernel_stack_id = 0x30f02, .user_stack_id = 0x30f01 },
-		.start = { .type = TIPME_WORK_START, .len8 = sizeof(r.start) / 8, .work = ITEM, .function = (uint32_t)FUNCTION },
-		.thread = { .type = TIPME_THREAD, .len8 = sizeof(r.thread) / 8, .stack_id = 0x30f01 },
+		.sample = { .type = TIPME_SAMPLE,
+			    .len8 = sizeof(r.sample) / 8,
+			    .kernel_stack_id = 0x30f02,
+			    .user_stack_id = 0x30f01 },
+		.start = { .type = TIPME_WORK_START,
+			   .len8 = sizeof(r.start) / 8,
+			   .work = ITEM,
+			   .function = (uint32_t)FUNCTION },
+		.thread = { .type = TIPME_THREAD,
+			    .len8 = sizeof(r.thread) / 8,
+			    .stack_id = 0x30f01 },
 		.network = { .type = TIPME_NETWORK, .len8 = sizeof(r.network) / 8, .socket = ITEM },
 	};
 	struct tipme_numbers *n = NULL;
 
-	ok(!tipme_numbers_new(&n) && !tipme_numbers_apply(n, &r, sizeof(r)), "records of all kinds that have addresses, or places that are a hash of them");
-	ok(r.waking.stack_id == 1 && r.sample.kernel_stack_id == 2 && r.thread.stack_id == 1, "stacks");
+	ok(!tipme_numbers_new(&n) && !tipme_numbers_apply(n, &r, sizeof(r)),
+	   "records of all kinds that have addresses, or places that are a hash of them");
+	ok(r.waking.stack_id == 1 && r.sample.kernel_stack_id == 2 && r.thread.stack_id == 1,
+	   "stacks");
 	ok(r.sample.user_stack_id == 1, "user stacks");
-	ok(r.lock.lock == 1 && r.start.work == 1 && r.start.function == 1 && r.network.socket == 1, "locks, work items, functions, sockets");
+	ok(r.lock.lock == 1 && r.start.work == 1 && r.start.function == 1 && r.network.socket == 1,
+	   "locks, work items, functions, sockets");
 	r.thread.len8 = 0;
-	ok(tipme_numbers_apply(n, &r.thread, sizeof(r.thread)) == -EINVAL, "a record without a length is refused");
+	ok(tipme_numbers_apply(n, &r.thread, sizeof(r.thread)) == -EINVAL,
+	   "a record without a length is refused");
 	tipme_numbers_free(n);
 }
 
@@ -79,7 +104,8 @@ static void test_many(void)
 
 	for (unsigned int i = 0; r && i < MANY; i++)
 		r[i] = queued(i * 7919U, i % 1000);
-	ok(r && !tipme_numbers_new(&n) && !tipme_numbers_apply(n, r, MANY * sizeof(*r)), "a hundred thousand work items");
+	ok(r && !tipme_numbers_new(&n) && !tipme_numbers_apply(n, r, MANY * sizeof(*r)),
+	   "a hundred thousand work items");
 	for (unsigned int i = 0; r && i < MANY; i++)
 		wrong += r[i].work != i + 1 || r[i].function != i % 1000 + 1;
 	ok(!wrong, "each has its number");
@@ -107,8 +133,11 @@ static void test_order(void)
 	for (s.stack_id = 5; s.stack_id; s.stack_id -= 2 - (s.stack_id == 1)) /* 5, 3, 1 */
 		tipme_number_sorter_put(&sorter, s.stack_id, &s);
 	s.stack_id = 6;
-	ok(tipme_number_sorter_put(&sorter, 6, &s) == -EINVAL && tipme_number_sorter_put(&sorter, 0, &s) == -EINVAL, "one that has no number is refused");
-	ok(!tipme_number_sorter_emit(&sorter, in_order, &last) && last == 5, "and come by their numbers, in whatever order they were found");
+	ok(tipme_number_sorter_put(&sorter, 6, &s) == -EINVAL &&
+		   tipme_number_sorter_put(&sorter, 0, &s) == -EINVAL,
+	   "one that has no number is refused");
+	ok(!tipme_number_sorter_emit(&sorter, in_order, &last) && last == 5,
+	   "and come by their numbers, in whatever order they were found");
 	tipme_number_sorter_free(&sorter);
 }
 

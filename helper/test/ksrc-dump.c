@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records with the kernel source until standard input closes (or for some seconds), and prints every record as a line, in order of time. */
+/*
+ * Records with the kernel source until standard input closes (or for some seconds), and prints
+ * every record as a line, in order of time.
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -15,16 +18,17 @@
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: ksrc-dump [-s SECONDS] [-p] [-n] [-q] [-w] [-b POOL_BYTES] [-m STACK_MIN_US] [-S bpf|module]\n"
-			"                 [-c CLASSES] [-i IDLE_MIN_US]\n"
-			"Records until standard input closes, at most SECONDS; prints 'ready' on stderr when it does.\n"
-			"  -p  picture of all threads, taken at the end, -n  names of stacks and functions, -q  no records, only facts\n"
-			"  -w  'ready' only when the source has stopped measuring its own programs, which makes them dearer\n"
-			"  -S  with this kernel source, or not at all, -c  with these record classes (also +NAME,-NAME)\n"
-			"  -i  with idle states that take so long to leave\n"
-			"examples: ksrc-dump -s 3 | grep sched_waking\n"
-			"          ksrc-dump -s 1 -p | grep ' thread '\n"
-			"          (sleep 2; echo) | ksrc-dump -n\n");
+	fprintf(stderr,
+		"usage: ksrc-dump [-s SECONDS] [-p] [-n] [-q] [-w] [-b POOL_BYTES] [-m STACK_MIN_US] [-S bpf|module]\n"
+		"                 [-c CLASSES] [-i IDLE_MIN_US]\n"
+		"Records until standard input closes, at most SECONDS; prints 'ready' on stderr when it does.\n"
+		"  -p  picture of all threads, taken at the end, -n  names of stacks and functions, -q  no records, only facts\n"
+		"  -w  'ready' only when the source has stopped measuring its own programs, which makes them dearer\n"
+		"  -S  with this kernel source, or not at all, -c  with these record classes (also +NAME,-NAME)\n"
+		"  -i  with idle states that take so long to leave\n"
+		"examples: ksrc-dump -s 3 | grep sched_waking\n"
+		"          ksrc-dump -s 1 -p | grep ' thread '\n"
+		"          (sleep 2; echo) | ksrc-dump -n\n");
 	return 64;
 }
 
@@ -109,14 +113,17 @@ static void print_facts(struct tipme_kernel_source *src, const struct tipme_kern
 	struct tipme_kernel_stats st;
 
 	tipme_kernel_source_stats(src, &st);
-	printf("stats records=%" PRIu64 " pool=%" PRIu64 " nested=%" PRIu64 " missed=%" PRIu64 " stack_table=%" PRIu64
-	       " sleep_table=%" PRIu64 " pool_bytes=%" PRIu64 " map_bytes=%" PRIu64 " programs=%u start_ns=%" PRIu64 "\n",
-	       st.records, st.lost.pool, st.lost.nested, st.lost.missed, st.lost.stack_table, st.lost.sleep_table,
-	       st.pool_bytes, st.map_bytes, st.programs, st.start_ns);
-	printf("copy records=%" PRIu64 " torn=%" PRIu64 " cut=%" PRIu64 " bytes=%zu\n", c->records, c->torn, c->cut, c->len);
+	printf("stats records=%" PRIu64 " pool=%" PRIu64 " nested=%" PRIu64 " missed=%" PRIu64
+	       " stack_table=%" PRIu64 " sleep_table=%" PRIu64 " pool_bytes=%" PRIu64
+	       " map_bytes=%" PRIu64 " programs=%u start_ns=%" PRIu64 "\n",
+	       st.records, st.lost.pool, st.lost.nested, st.lost.missed, st.lost.stack_table,
+	       st.lost.sleep_table, st.pool_bytes, st.map_bytes, st.programs, st.start_ns);
+	printf("copy records=%" PRIu64 " torn=%" PRIu64 " cut=%" PRIu64 " bytes=%zu\n", c->records,
+	       c->torn, c->cut, c->len);
 	for (unsigned int i = 0; i < c->cpus; i++)
-		printf("coverage cpu=%u first_ns=%" PRIu64 " last_ns=%" PRIu64 " records=%" PRIu64 "\n", i,
-		       c->coverage[i].first_ns, c->coverage[i].last_ns, c->coverage[i].records);
+		printf("coverage cpu=%u first_ns=%" PRIu64 " last_ns=%" PRIu64 " records=%" PRIu64
+		       "\n",
+		       i, c->coverage[i].first_ns, c->coverage[i].last_ns, c->coverage[i].records);
 }
 
 static void wait_for_measured(struct tipme_kernel_source *src)
@@ -159,7 +166,8 @@ int main(int argc, char **argv)
 		else if (o == 'w')
 			measured = 1;
 		else if (o == 'S')
-			opt.source = strcmp(optarg, "module") ? TIPME_SOURCE_KERNEL_BPF : TIPME_SOURCE_KERNEL_MODULE;
+			opt.source = strcmp(optarg, "module") ? TIPME_SOURCE_KERNEL_BPF
+							      : TIPME_SOURCE_KERNEL_MODULE;
 		else if (o == 'b')
 			opt.pool_bytes = strtoull(optarg, NULL, 0);
 		else if (o == 'i')

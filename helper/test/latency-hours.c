@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The longest latency of each block: as the distributions grow, block by block, in constant memory. */
+/*
+ * The longest latency of each block: as the distributions grow, block by block, in constant memory.
+ */
 #include "config.h"
 
 #include <stdlib.h>
@@ -27,7 +29,9 @@ static int64_t at(struct json_object *o, size_t i)
 
 	json_object_object_get_ex(o, "max_us", &max);
 	json_object_object_get_ex(max, "total_user", &list);
-	return i < json_object_array_length(list) ? json_object_get_int64(json_object_array_get_idx(list, i)) : -1;
+	return i < json_object_array_length(list)
+		       ? json_object_get_int64(json_object_array_get_idx(list, i))
+		       : -1;
 }
 
 static int64_t number(struct json_object *o, const char *name)
@@ -55,7 +59,8 @@ static void some_minutes(void)
 	count(0, 9);
 	tipme_hours_take(h, &all, 190 * SECOND, 1);
 	o = tipme_hours_json(h);
-	ok(number(o, "seconds") == 60 && number(o, "last_s") == 10, "three minutes and ten seconds");
+	ok(number(o, "seconds") == 60 && number(o, "last_s") == 10,
+	   "three minutes and ten seconds");
 	ok(at(o, 0) == 70, "the longest of both CPUs, and not what was before");
 	ok(at(o, 1) == 0, "a minute without any");
 	ok(at(o, 2) <= 100000 && at(o, 2) > 98000, "a long one, as exact as its bucket");
@@ -81,14 +86,16 @@ static void two_weeks(void)
 	}
 	o = tipme_hours_json(h);
 	s = number(o, "seconds");
-	ok(s > 60 && s % 60 == 0 && !(s / 60 & (s / 60 - 1)), "blocks have become longer, by doubling");
+	ok(s > 60 && s % 60 == 0 && !(s / 60 & (s / 60 - 1)),
+	   "blocks have become longer, by doubling");
 	for (size_t i = 0; at(o, i) >= 0; i++) {
 		uint64_t first = i * (uint64_t)s / 60, last = first + (uint64_t)s / 60;
 
 		right &= at(o, i) == (last / 1000 > first / 1000 ? 4000 : 7);
 	}
 	ok(right, "... each with the longest in it");
-	ok(at(o, TIPME_LATENCY_BLOCKS / 2 - 2) > 0 && at(o, TIPME_LATENCY_BLOCKS) < 0, "... and never more than there is room for");
+	ok(at(o, TIPME_LATENCY_BLOCKS / 2 - 2) > 0 && at(o, TIPME_LATENCY_BLOCKS) < 0,
+	   "... and never more than there is room for");
 	json_object_put(o);
 	tipme_hours_free(h);
 }

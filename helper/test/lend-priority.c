@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lends priority: so many times a real-time thread waits for a lock that an ordinary one holds. Prints both threads' numbers. */
+/*
+ * Lends priority: so many times a real-time thread waits for a lock that an ordinary one holds.
+ * Prints both threads' numbers.
+ */
 #include "config.h"
 
 #include <pthread.h>
@@ -30,7 +33,8 @@ static long own_priority(void)
 	long prio = 0;
 
 	if (end)
-		sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %ld", &prio);
+		sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %ld",
+		       &prio);
 	if (f)
 		fclose(f);
 	return prio;

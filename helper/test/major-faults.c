@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Takes page faults that must read: from a mapped file whose pages it has put away, or from swap where its memory is limited. Prints how many the kernel counted. */
+/*
+ * Takes page faults that must read: from a mapped file whose pages it has put away, or from swap
+ * where its memory is limited. Prints how many the kernel counted.
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,7 +49,9 @@ int main(int argc, char **argv)
 {
 	struct rusage used;
 	size_t len = 0;
-	void *p = argc == 3 && !strcmp(argv[1], "file") ? mapped(argv[2], &len) : argc == 2 && !strcmp(argv[1], "swap") ? swapped(&len) : MAP_FAILED;
+	void *p = argc == 3 && !strcmp(argv[1], "file")	  ? mapped(argv[2], &len)
+		  : argc == 2 && !strcmp(argv[1], "swap") ? swapped(&len)
+							  : MAP_FAILED;
 
 	if (p == MAP_FAILED || madvise(p, len, MADV_RANDOM))
 		return 1;

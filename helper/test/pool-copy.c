@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a copy of the pool says it covers, where writers were interrupted at the worst of times: told step by step, in simulated time.
- * pool-stress.c has the same in a storm, where it comes up now and then.
+ * What a copy of the pool says it covers, where writers were interrupted at the worst of times:
+ * told step by step, in simulated time. pool-stress.c has the same in a storm, where it comes up
+ * now and then.
  */
 #include "config.h"
 
@@ -64,7 +65,10 @@ static void interrupted_end(struct interrupted *w)
 	tipme_pool_end(&pool.cpus[0]);
 }
 
-/* Numbers of records that are missing in the copy although it says that it covers their time; ~0 if one is there twice. */
+/*
+ * Numbers of records that are missing in the copy although it says that it covers their time; ~0 if
+ * one is there twice.
+ */
 static uint64_t missing(void)
 {
 	const char *p = copy.buf, *end = p + copy.len;
@@ -81,12 +85,16 @@ static uint64_t missing(void)
 	}
 	/* The number is the time, less START_NS + 1. */
 	for (uint64_t i = 0; i < written && n != ~0ULL; i++)
-		n += !seen[i] && START_NS + 1 + i > copy.coverage[0].first_ns && START_NS + 1 + i <= copy.coverage[0].last_ns;
+		n += !seen[i] && START_NS + 1 + i > copy.coverage[0].first_ns &&
+		     START_NS + 1 + i <= copy.coverage[0].last_ns;
 	free(seen);
 	return n;
 }
 
-/* A writer asks the clock, then an interrupt writes for long, then the writer turns: what is overwritten is newer than its record. */
+/*
+ * A writer asks the clock, then an interrupt writes for long, then the writer turns: what is
+ * overwritten is newer than its record.
+ */
 static void late_turner(void)
 {
 	uint64_t slots, old_ns;
@@ -100,7 +108,8 @@ static void late_turner(void)
 	test_write(0, old_ns, slots - 3);
 	write_records(SUBS * slots - 10); /* all before the fourth is gone */
 	tipme_pool_copy(&view, &copy, test_clock_ns, 0);
-	ok(copy.coverage[0].first_ns >= START_NS + 3 * slots, "a sub-buffer begins when it is taken, not when the first record in it does");
+	ok(copy.coverage[0].first_ns >= START_NS + 3 * slots,
+	   "a sub-buffer begins when it is taken, not when the first record in it does");
 	ok(!missing(), "and nothing that is covered is missing");
 }
 
@@ -115,10 +124,12 @@ static void hole(void)
 	w = interrupted_begin();
 	write_records(slots + 20);
 	tipme_pool_copy(&view, &copy, test_clock_ns, 0);
-	ok(copy.coverage[0].first_ns > START_NS + slots - 1 && !missing(), "a record in the making: what comes after its sub-buffer is covered");
+	ok(copy.coverage[0].first_ns > START_NS + slots - 1 && !missing(),
+	   "a record in the making: what comes after its sub-buffer is covered");
 	interrupted_end(&w);
 	write_records(slots);
-	ok(!tipme_pool_copy(&view, &copy, test_clock_ns, 1) && !copy.cut && copy.coverage[0].last_ns == test_clock_ns,
+	ok(!tipme_pool_copy(&view, &copy, test_clock_ns, 1) && !copy.cut &&
+		   copy.coverage[0].last_ns == test_clock_ns,
 	   "when it has ended, the copy goes on");
 	ok(copy.coverage[0].first_ns == START_NS, "and covers all that it would have without");
 	ok(!missing() && copy.records == written, "nothing is missing, nothing twice");
@@ -136,17 +147,22 @@ static void two_holes(void)
 	b = interrupted_begin();
 	write_records(slots);
 	tipme_pool_copy(&view, &copy, test_clock_ns, 0);
-	ok(copy.coverage[0].first_ns > START_NS + 2 * slots - 1 && !missing(), "two in the making: what comes after both is covered");
+	ok(copy.coverage[0].first_ns > START_NS + 2 * slots - 1 && !missing(),
+	   "two in the making: what comes after both is covered");
 	interrupted_end(&b);
 	tipme_pool_copy(&view, &copy, test_clock_ns, 1);
-	ok(copy.coverage[0].first_ns > START_NS + 2 * slots - 1 && !missing(), "while one is, the same");
+	ok(copy.coverage[0].first_ns > START_NS + 2 * slots - 1 && !missing(),
+	   "while one is, the same");
 	interrupted_end(&a);
 	write_records(1);
 	tipme_pool_copy(&view, &copy, test_clock_ns, 1);
-	ok(copy.coverage[0].first_ns == START_NS && !missing() && copy.records == written, "when both have ended, all is");
+	ok(copy.coverage[0].first_ns == START_NS && !missing() && copy.records == written,
+	   "when both have ended, all is");
 	write_records(slots);
 	tipme_pool_copy(&view, &copy, test_clock_ns, 1);
-	ok(!copy.cut && copy.coverage[0].first_ns == START_NS && !missing() && copy.records == written, "and so it stays");
+	ok(!copy.cut && copy.coverage[0].first_ns == START_NS && !missing() &&
+		   copy.records == written,
+	   "and so it stays");
 }
 
 /* What was overwritten between two looks is gone, whatever has ended late. */
@@ -164,11 +180,15 @@ static void hole_then_gap(void)
 	seen_ns = test_clock_ns;
 	interrupted_end(&w);
 	write_records((SUBS + 2) * slots);
-	ok(tipme_pool_copy(&view, &copy, test_clock_ns, 1) && copy.cut, "what was overwritten meanwhile ends the copy");
+	ok(tipme_pool_copy(&view, &copy, test_clock_ns, 1) && copy.cut,
+	   "what was overwritten meanwhile ends the copy");
 	ok(copy.coverage[0].last_ns <= seen_ns && !missing(), "where it was");
 }
 
-/* An interrupt that writes whole sub-buffers: they wait for whom it interrupted, and are overwritten newest first. What is covered is there all the time. */
+/*
+ * An interrupt that writes whole sub-buffers: they wait for whom it interrupted, and are
+ * overwritten newest first. What is covered is there all the time.
+ */
 static void long_interrupt(void)
 {
 	uint64_t lacking = 0, began_ns = START_NS, back = 0;
@@ -186,11 +206,17 @@ static void long_interrupt(void)
 		back += copy.coverage[0].first_ns < began_ns;
 		began_ns = copy.coverage[0].first_ns;
 	}
-	ok(!lacking && !back, "several that waited for an interrupted writer: while they are overwritten, nothing that is covered is missing");
-	ok(written - copy.records <= (SUBS + 1) * tipme_pool_slots && began_ns <= test_clock_ns - (SUBS - 2) * tipme_pool_slots, "and after them the whole pool is covered");
+	ok(!lacking && !back,
+	   "several that waited for an interrupted writer: while they are overwritten, nothing that is covered is missing");
+	ok(written - copy.records <= (SUBS + 1) * tipme_pool_slots &&
+		   began_ns <= test_clock_ns - (SUBS - 2) * tipme_pool_slots,
+	   "and after them the whole pool is covered");
 }
 
-/* In parts, while others write: what is covered is there, whatever was overwritten between two of them. */
+/*
+ * In parts, while others write: what is covered is there, whatever was overwritten between two of
+ * them.
+ */
 static void in_parts(uint64_t between)
 {
 	uint64_t parts = 0, slots, begun_ns;
@@ -204,10 +230,14 @@ static void in_parts(uint64_t between)
 		write_records(between);
 		parts++;
 	}
-	ok(parts >= SUBS / 2 - 1 && !missing() && copy.coverage[0].last_ns == begun_ns, "a copy in parts: nothing that is covered is missing");
-	ok(copy.coverage[0].first_ns <= begun_ns - (between > slots ? 1 : SUBS - 2) * slots, "and it covers what was not overwritten before its part came");
+	ok(parts >= SUBS / 2 - 1 && !missing() && copy.coverage[0].last_ns == begun_ns,
+	   "a copy in parts: nothing that is covered is missing");
+	ok(copy.coverage[0].first_ns <= begun_ns - (between > slots ? 1 : SUBS - 2) * slots,
+	   "and it covers what was not overwritten before its part came");
 	write_records(10);
-	ok(!tipme_pool_copy(&view, &copy, test_clock_ns, 1) && !missing() && copy.coverage[0].last_ns == test_clock_ns, "when it goes on, the same");
+	ok(!tipme_pool_copy(&view, &copy, test_clock_ns, 1) && !missing() &&
+		   copy.coverage[0].last_ns == test_clock_ns,
+	   "when it goes on, the same");
 }
 
 int main(void)

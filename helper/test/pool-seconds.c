@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All CPUs keep the same seconds: 16 of them in simulated time, with all load on one, with slow ones, with loads that move. */
+/*
+ * All CPUs keep the same seconds: 16 of them in simulated time, with all load on one, with slow
+ * ones, with loads that move.
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -16,8 +19,12 @@ static void result(int good, const char *what, double share)
 	printf("%s %d - %s: %.1f %%\n", good ? "ok" : "not ok", ++tests, what, share * 100);
 }
 
-/* Records of a CPU stand `every[cpu]` ns apart. Returns the worst share of the window that any CPU ever kept once the pool was full. */
-static double simulate(uint64_t (*every)(uint32_t cpu, uint64_t now), uint32_t subs, uint64_t window_ns, uint64_t end_ns)
+/*
+ * Records of a CPU stand `every[cpu]` ns apart. Returns the worst share of the window that any CPU
+ * ever kept once the pool was full.
+ */
+static double simulate(uint64_t (*every)(uint32_t cpu, uint64_t now), uint32_t subs,
+		       uint64_t window_ns, uint64_t end_ns)
 {
 	uint64_t next[TEST_CPUS], number[TEST_CPUS] = { 0 }, looked = 0;
 	struct tipme_kernel_coverage cov[TEST_CPUS];
@@ -68,7 +75,10 @@ static uint64_t one_busy(uint32_t cpu, uint64_t now)
 	return cpu == 3 ? SECOND / RATE : SECOND * 5;
 }
 
-/* CPUs that fill a sub-buffer in about 1/2 to 3 windows: each gives one back with fresh and old records in it. */
+/*
+ * CPUs that fill a sub-buffer in about 1/2 to 3 windows: each gives one back with fresh and old
+ * records in it.
+ */
 static uint64_t some_slow(uint32_t cpu, uint64_t now)
 {
 	return cpu == 3 ? SECOND / (RATE - RATE / 50) : window / SLOTS * (cpu + 1) / 4;
@@ -85,7 +95,10 @@ static uint64_t moving(uint32_t cpu, uint64_t now)
 	return now / (window / 10) % TEST_CPUS == cpu ? SECOND / RATE : SECOND / 10;
 }
 
-/* So unlike a CPU that takes whatever is next in the pool, one that is idle never loses what it has written last. */
+/*
+ * So unlike a CPU that takes whatever is next in the pool, one that is idle never loses what it has
+ * written last.
+ */
 static uint64_t one_silent(uint32_t cpu, uint64_t now)
 {
 	return cpu == 5 ? window / 3 : cpu == 3 ? SECOND / RATE : SECOND * 9;
@@ -98,10 +111,13 @@ int main(void)
 		double least;
 		const char *what;
 	} loads[] = {
-		{ one_busy, 0.9, "all load on one of 16 CPUs: of the seconds that the pool could hold, the worst CPU kept at least" },
-		{ some_slow, 0.9, "slow CPUs give back half-old sub-buffers: the worst kept at least" },
+		{ one_busy, 0.9,
+		  "all load on one of 16 CPUs: of the seconds that the pool could hold, the worst CPU kept at least" },
+		{ some_slow, 0.9,
+		  "slow CPUs give back half-old sub-buffers: the worst kept at least" },
 		{ all_alike, 0.9, "all CPUs alike: the worst kept at least" },
-		{ moving, 0.6, "a load that moves (with a sixth more records elsewhere): the worst kept at least" },
+		{ moving, 0.6,
+		  "a load that moves (with a sixth more records elsewhere): the worst kept at least" },
 		{ one_silent, 0.9, "three records a window on one CPU: the worst kept at least" },
 	};
 	int failed = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads write as CPUs, signals interrupt them in the middle and write, too, while copies are taken without a pause: no torn
- * record may be accepted, none twice, and what is missing must be what was counted as lost. Both kinds of writers are mixed. Compiled with
- * TIPME_POOL_NMI a third signal is a non-maskable interrupt: it comes into writers that have interrupts off, and writes.
+ * Threads write as CPUs, signals interrupt them in the middle and write, too, while copies are
+ * taken without a pause: no torn record may be accepted, none twice, and what is missing must be
+ * what was counted as lost. Both kinds of writers are mixed. Compiled with TIPME_POOL_NMI a third
+ * signal is a non-maskable interrupt: it comes into writers that have interrupts off, and writes.
  * Without arguments 2 x 10^7 records, with --all or TIPME_TEST_ALL=1 10^8 in the first part.
  */
 #include "config.h"
@@ -30,7 +31,8 @@ struct writer {
 
 struct part {
 	const char *name;
-	unsigned int cpus, writers; /* several writers of one CPU take turns at any point, as on a preemptible kernel */
+	/* several writers of one CPU take turns at any point, as on a preemptible kernel */
+	unsigned int cpus, writers;
 	uint32_t subs;
 	uint64_t records; /* of each writer */
 	int two_tasks; /* interrupts preempt one by the other */
@@ -40,7 +42,8 @@ static struct writer writers[MOST_WRITERS];
 static uint64_t numbers[TEST_CPUS * 8]; /* next number of each CPU, a cache line apart */
 static __thread uint32_t my_cpu;
 static __thread unsigned int my_signals;
-static __thread volatile sig_atomic_t irqs_off = 1; /* interrupts that come now have not come; so at first, until my_cpu is known */
+/* interrupts that come now have not come; so at first, until my_cpu is known */
+static __thread volatile sig_atomic_t irqs_off = 1;
 #ifdef TIPME_POOL_NMI
 static __thread unsigned int my_nmis;
 static __thread volatile sig_atomic_t nmi_comes; /* my_cpu is known */
@@ -82,8 +85,9 @@ static void write_some(unsigned int n, int off)
 }
 
 /*
- * Two tasks of one CPU, of which an interrupt lets now one run, now the other: what one has begun waits while the other begins and
- * ends, and the other way round. On the way there is a record of the switch, made with interrupts off.
+ * Two tasks of one CPU, of which an interrupt lets now one run, now the other: what one has begun
+ * waits while the other begins and ends, and the other way round. On the way there is a record of
+ * the switch, made with interrupts off.
  */
 struct tasks {
 	ucontext_t context[2];
@@ -116,8 +120,9 @@ static void second_task_run(void)
 }
 
 /*
- * An interrupt: a few records; now and then more than three sub-buffers of them, so that full ones must wait for whom we interrupted.
- * Half of them run with interrupts off, the others are themselves interrupted.
+ * An interrupt: a few records; now and then more than three sub-buffers of them, so that full ones
+ * must wait for whom we interrupted. Half of them run with interrupts off, the others are
+ * themselves interrupted.
  */
 static void on_signal(int sig)
 {
@@ -135,13 +140,17 @@ static void on_signal(int sig)
 }
 
 #ifdef TIPME_POOL_NMI
-/* Nothing interrupts an NMI. Now and then it fills more than a sub-buffer, so that what it retires must wait for whom it interrupted. */
+/*
+ * Nothing interrupts an NMI. Now and then it fills more than a sub-buffer, so that what it retires
+ * must wait for whom it interrupted.
+ */
 static void on_nmi(int sig)
 {
 	unsigned int n = ++my_nmis % 16 ? 1 + my_nmis % 3 : 400;
 
 	while (nmi_comes && n--)
-		test_write_nmi(my_cpu, test_now(), __atomic_fetch_add(&numbers[my_cpu * 8], 1, __ATOMIC_RELAXED));
+		test_write_nmi(my_cpu, test_now(),
+			       __atomic_fetch_add(&numbers[my_cpu * 8], 1, __ATOMIC_RELAXED));
 }
 #endif
 
@@ -174,7 +183,10 @@ static void *writer_run(void *arg)
 	if (w->tasks)
 		tasks_start(w->tasks);
 	irqs_off = 0;
-	/* On a machine with other work they may be through before anybody has looked: then they go on. */
+	/*
+	 * On a machine with other work they may be through before anybody has looked: then they go
+	 * on.
+	 */
 	for (uint64_t i = 0; i < w->records || (!looked && i < 100 * w->records); i++)
 		write_some(1, i % 2 && may_be_off);
 	if (w->tasks)
@@ -224,8 +236,8 @@ struct look {
 #define SEEN_SIZE (1U << 22)
 
 /*
- * Of one CPU in one copy. An interrupted writer stores an old number late, so the lowest number says nothing; all numbers from the
- * highest of the first section on must be there.
+ * Of one CPU in one copy. An interrupted writer stores an old number late, so the lowest number
+ * says nothing; all numbers from the highest of the first section on must be there.
  */
 struct range {
 	uint64_t floor, max, count;
@@ -242,9 +254,11 @@ static void look_at_record(struct look *l, uint32_t cpu, const struct test_recor
 	*seen = 1;
 }
 
-typedef void (*section_fn)(struct look *l, struct range *r, uint32_t cpu, const struct test_record *rec, uint64_t count);
+typedef void (*section_fn)(struct look *l, struct range *r, uint32_t cpu,
+			   const struct test_record *rec, uint64_t count);
 
-static void section_look(struct look *l, struct range *r, uint32_t cpu, const struct test_record *rec, uint64_t count)
+static void section_look(struct look *l, struct range *r, uint32_t cpu,
+			 const struct test_record *rec, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		look_at_record(l, cpu, &rec[i]);
@@ -254,7 +268,8 @@ static void section_look(struct look *l, struct range *r, uint32_t cpu, const st
 		r->floor = r->max;
 }
 
-static void section_count(struct look *l, struct range *r, uint32_t cpu, const struct test_record *rec, uint64_t count)
+static void section_count(struct look *l, struct range *r, uint32_t cpu,
+			  const struct test_record *rec, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		r->count += rec[i].number >= r->floor;
@@ -262,14 +277,16 @@ static void section_count(struct look *l, struct range *r, uint32_t cpu, const s
 	}
 }
 
-static void walk(struct look *l, struct range *ranges, const struct tipme_kernel_copy *c, section_fn fn)
+static void walk(struct look *l, struct range *ranges, const struct tipme_kernel_copy *c,
+		 section_fn fn)
 {
 	const char *p = c->buf, *end = p + c->len;
 
 	while (p < end) {
 		const struct tipme_section *sec = (const void *)p;
 
-		if (sec->type != TIPME_SECTION || sec->cpu >= TEST_CPUS || sec->body_len != sec->count * 32 ||
+		if (sec->type != TIPME_SECTION || sec->cpu >= TEST_CPUS ||
+		    sec->body_len != sec->count * 32 ||
 		    sec->body_len > (size_t)(end - p) - sizeof(*sec)) {
 			l->bad++;
 			return;
@@ -290,7 +307,8 @@ static void count_gaps(struct look *l, const struct range *r, uint32_t cpus, uin
 	}
 }
 
-static void check_copy(struct look *l, const struct tipme_kernel_copy *c, uint32_t cpus, uint64_t inside, int in_one_run)
+static void check_copy(struct look *l, const struct tipme_kernel_copy *c, uint32_t cpus,
+		       uint64_t inside, int in_one_run)
 {
 	struct range ranges[TEST_CPUS] = { 0 };
 
@@ -304,15 +322,17 @@ static void check_copy(struct look *l, const struct tipme_kernel_copy *c, uint32
 }
 
 /*
- * Only copies whose coverage has one piece tell about gaps: the sections before a gap are there, too, and others follow them. (A sub-buffer begins
- * when it is taken. The record that it was taken for is older, and may be all that the newest one has: nothing is missing behind that.)
+ * Only copies whose coverage has one piece tell about gaps: the sections before a gap are there,
+ * too, and others follow them. (A sub-buffer begins when it is taken. The record that it was taken
+ * for is older, and may be all that the newest one has: nothing is missing behind that.)
  */
 static int one_piece(const struct tipme_kernel_copy *c)
 {
 	const char *p = c->buf, *end = p + c->len;
 	int older[TEST_CPUS] = { 0 };
 
-	for (; p < end; p += sizeof(struct tipme_section) + ((const struct tipme_section *)p)->count * 32) {
+	for (; p < end;
+	     p += sizeof(struct tipme_section) + ((const struct tipme_section *)p)->count * 32) {
 		const struct tipme_section *sec = (const void *)p;
 
 		if (older[sec->cpu])
@@ -344,7 +364,9 @@ static void writers_start(const struct part *p)
 	memset(numbers, 0, sizeof(numbers));
 	stop = looked = 0;
 	for (unsigned int i = 0; i < p->writers; i++) {
-		writers[i] = (struct writer){ .cpu = i % p->cpus, .records = p->records, .alone = p->writers <= p->cpus };
+		writers[i] = (struct writer){ .cpu = i % p->cpus,
+					      .records = p->records,
+					      .alone = p->writers <= p->cpus };
 		writers[i].tasks = p->two_tasks ? calloc(1, sizeof(*writers[i].tasks)) : NULL;
 		if (pthread_create(&writers[i].thread, NULL, writer_run, &writers[i]))
 			abort();
@@ -352,8 +374,9 @@ static void writers_start(const struct part *p)
 }
 
 /*
- * As many records for each CPU as the pool holds, in turn. Interrupted writers keep several sub-buffers pending, which are then queued newest first: until
- * these have been overwritten, coverage may begin behind a gap among them.
+ * As many records for each CPU as the pool holds, in turn. Interrupted writers keep several
+ * sub-buffers pending, which are then queued newest first: until these have been overwritten,
+ * coverage may begin behind a gap among them.
  */
 static void write_undisturbed(const struct part *p)
 {
@@ -362,7 +385,8 @@ static void write_undisturbed(const struct part *p)
 			write_one();
 }
 
-static void conclude(const struct part *p, struct tipme_kernel_copy *c, const struct tipme_pool_view *v, struct look *l)
+static void conclude(const struct part *p, struct tipme_kernel_copy *c,
+		     const struct tipme_pool_view *v, struct look *l)
 {
 	uint64_t lost = 0, stored = 0;
 	struct look last = *l;
@@ -372,23 +396,29 @@ static void conclude(const struct part *p, struct tipme_kernel_copy *c, const st
 		uint64_t head = cpu->cursor & TIPME_POOL_HEAD_MASK;
 
 		lost += cpu->lost_pool + cpu->lost_nested;
-		stored += cpu->taken ? (cpu->taken - 1) * tipme_pool_slots + (head < tipme_pool_slots ? head : tipme_pool_slots) : 0;
+		stored += cpu->taken ? (cpu->taken - 1) * tipme_pool_slots +
+					       (head < tipme_pool_slots ? head : tipme_pool_slots)
+				     : 0;
 	}
-	printf("# %s: %" PRIu64 " records, %" PRIu64 " lost, %" PRIu64 " copies (%" PRIu64 " without a gap) with %" PRIu64
-	       " records looked at\n", p->name, written(p), lost, l->copies, l->in_one_run, l->records);
+	printf("# %s: %" PRIu64 " records, %" PRIu64 " lost, %" PRIu64 " copies (%" PRIu64
+	       " without a gap) with %" PRIu64 " records looked at\n",
+	       p->name, written(p), lost, l->copies, l->in_one_run, l->records);
 	ok(!l->bad && l->records, p->name, "every accepted record proves itself");
 	ok(!l->twice, p->name, "none is in a copy twice");
 	ok(!l->torn, p->name, "every slot of a full sub-buffer is whole");
-	ok(!l->gaps_over && l->in_one_run, p->name, "no more numbers are missing than were lost or in the making");
+	ok(!l->gaps_over && l->in_one_run, p->name,
+	   "no more numbers are missing than were lost or in the making");
 	ok(stored + lost == written(p), p->name, "stored and lost are all that was written");
 	tipme_pool_copy(v, c, test_now(), 0);
 	check_copy(&last, c, p->cpus, 0, one_piece(c));
-	ok(last.gaps_over == l->gaps_over && last.bad == l->bad && !last.torn, p->name, "a copy at rest is whole");
+	ok(last.gaps_over == l->gaps_over && last.bad == l->bad && !last.torn, p->name,
+	   "a copy at rest is whole");
 	write_undisturbed(p);
 	tipme_pool_copy(v, c, test_now(), 0);
 	check_copy(&last, c, p->cpus, 0, 1);
-	ok(last.gaps_over == l->gaps_over && last.bad == l->bad && last.twice == l->twice && !last.torn && one_piece(c), p->name,
-	   "after a round that nobody interrupts there is no gap");
+	ok(last.gaps_over == l->gaps_over && last.bad == l->bad && last.twice == l->twice &&
+		   !last.torn && one_piece(c),
+	   p->name, "after a round that nobody interrupts there is no gap");
 }
 
 static void run(const struct part *p)
@@ -414,7 +444,8 @@ static void run(const struct part *p)
 		looked = l.records && l.in_one_run;
 	}
 	stop = 1;
-	pthread_join(interrupter, NULL); /* first: it may still be about to interrupt a writer, who must be there */
+	/* first: it may still be about to interrupt a writer, who must be there */
+	pthread_join(interrupter, NULL);
 	for (unsigned int i = 0; i < p->writers; i++) {
 		pthread_join(writers[i].thread, NULL);
 		free(writers[i].tasks);
@@ -428,7 +459,9 @@ static void run(const struct part *p)
 /* The check itself: a record in which one word is another's must be found out. */
 static void check_the_check(void)
 {
-	struct test_record r = { .type = TIPME_FORK, .len8 = 4, .number = 7, .tid = (uint32_t)(7 * 2654435761U) };
+	struct test_record r = {
+		.type = TIPME_FORK, .len8 = 4, .number = 7, .tid = (uint32_t)(7 * 2654435761U)
+	};
 	int good;
 
 	r.proof = test_proof(1, 7);

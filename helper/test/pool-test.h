@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A kernel pool in ordinary memory, with the writer of pool.h and the reader of kernel_copy.c, for tests. */
+/*
+ * A kernel pool in ordinary memory, with the writer of pool.h and the reader of kernel_copy.c, for
+ * tests.
+ */
 #ifndef TIPME_POOL_TEST_H
 #define TIPME_POOL_TEST_H
 
@@ -66,7 +69,10 @@ static inline __u64 tipme_pool_clock(void)
 #define TIPME_POOL_WRITER
 #include "pool.h"
 
-/* `gen` is what all sub-buffers begin with: near 65535 the slots' numbers begin anew in the middle of a test. */
+/*
+ * `gen` is what all sub-buffers begin with: near 65535 the slots' numbers begin anew in the middle
+ * of a test.
+ */
 static void pool_setup(uint32_t subs, uint32_t subbuf_bytes, uint64_t gen)
 {
 	uint32_t cells = 1;
@@ -83,7 +89,8 @@ static void pool_setup(uint32_t subs, uint32_t subbuf_bytes, uint64_t gen)
 	pool.subs = subs;
 	pool.subbuf_bytes = subbuf_bytes;
 	pool.cell_mask = cells - 1;
-	tipme_pool_slots = (subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
+	tipme_pool_slots =
+		(subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
 	for (uint32_t i = 0; i < subs; i++) {
 		pool.cells[i] = TIPME_POOL_CELL((uint64_t)i, i);
 		tipme_pool_sub(i)->gen = gen;
@@ -95,8 +102,11 @@ static void pool_setup(uint32_t subs, uint32_t subbuf_bytes, uint64_t gen)
 
 static struct tipme_pool_view pool_view(unsigned int cpus, uint64_t start_ns)
 {
-	return (struct tipme_pool_view){ .base = pool.base, .subs = pool.subs, .subbuf_bytes = pool.subbuf_bytes,
-					 .cpus = cpus, .start_ns = start_ns };
+	return (struct tipme_pool_view){ .base = pool.base,
+					 .subs = pool.subs,
+					 .subbuf_bytes = pool.subbuf_bytes,
+					 .cpus = cpus,
+					 .start_ns = start_ns };
 }
 
 /* A record that proves itself: each word follows from CPU and number. */
@@ -114,7 +124,8 @@ static inline uint64_t test_proof(uint32_t cpu, uint64_t number)
 	return (number + 1) * 0x9e3779b97f4a7c15ULL ^ (uint64_t)cpu << 56;
 }
 
-static inline void test_fill(uint32_t cpu, uint64_t now, uint64_t number, struct test_record *r, __u16 gen)
+static inline void test_fill(uint32_t cpu, uint64_t now, uint64_t number, struct test_record *r,
+			     __u16 gen)
 {
 	if (!r)
 		return;
@@ -145,7 +156,10 @@ static inline void test_write_irqs_off(uint32_t cpu, uint64_t now, uint64_t numb
 #ifdef TIPME_POOL_NMI
 	r = tipme_pool_try_irqs_off(&pool.cpus[cpu], TIPME_FORK, &gen);
 #else
-	/* As the tracing programs do: their short way first, and the other by itself where that is not asked. */
+	/*
+	 * As the tracing programs do: their short way first, and the other by itself where that is
+	 * not asked.
+	 */
 	r = number & 1 ? tipme_pool_try_begin_irqs_off(&pool.cpus[cpu], &gen) : NULL;
 #endif
 	r = r ? r : tipme_pool_begin_irqs_off(&pool.cpus[cpu], cpu, &gen);
@@ -166,7 +180,8 @@ static inline void test_write_nmi(uint32_t cpu, uint64_t now, uint64_t number)
 
 static inline int test_holds(uint32_t cpu, const struct test_record *r)
 {
-	return r->type == TIPME_FORK && r->len8 == 4 && !r->gen && r->tid == (uint32_t)(r->number * 2654435761U) &&
+	return r->type == TIPME_FORK && r->len8 == 4 && !r->gen &&
+	       r->tid == (uint32_t)(r->number * 2654435761U) &&
 	       r->proof == test_proof(cpu, r->number);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* As many processes as this machine makes in some seconds, on every CPU at once; each ends, or calls a program that does. Prints how many, and in what time. */
+/*
+ * As many processes as this machine makes in some seconds, on every CPU at once; each ends, or
+ * calls a program that does. Prints how many, and in what time.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +25,8 @@ static double now_s(void)
 static unsigned long storm(double end_s, int exec)
 {
 	static char *const nothing[] = { (char *)"true", NULL };
-	volatile unsigned long n = 0; /* volatile: whoever comes back from vfork() finds it as it was */
+	/* volatile: whoever comes back from vfork() finds it as it was */
+	volatile unsigned long n = 0;
 
 	while (now_s() < end_s) {
 		pid_t pid = exec ? vfork() : fork();
@@ -45,7 +49,9 @@ int main(int argc, char **argv)
 {
 	double seconds = argc == 3 ? atof(argv[1]) : 0, begin_s = now_s();
 	int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), exec = argc == 3 && !strcmp(argv[2], "exec");
-	unsigned long sum = 0, *count = mmap(NULL, (size_t)cpus * sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned long sum = 0,
+		      *count = mmap(NULL, (size_t)cpus * sizeof(*count), PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (seconds <= 0 || count == MAP_FAILED) {
 		fprintf(stderr, "usage: process-storm SECONDS exit|exec\n");

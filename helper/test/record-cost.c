@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a record costs is known from the beginning, and found anew whenever the kernel measures programs, for whomever. */
+/*
+ * What a record costs is known from the beginning, and found anew whenever the kernel measures
+ * programs, for whomever.
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -14,7 +17,10 @@
 #include "daemon-tap.h"
 #include "kernel_backend.h"
 
-/* What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it. */
+/*
+ * What will come is waited for as long as a machine may take that others keep busy; only a hang is
+ * meant to reach it.
+ */
 #define PATIENCE_S 180
 
 static time_t now_s(void)
@@ -62,15 +68,18 @@ static void check(struct tipme_kernel_source *src)
 	struct tipme_kernel_stats st = stats(src);
 	int fd;
 
-	ok(first_ns && st.cost[TIPME_CLASSES].ns && !st.measuring, "what a record costs is measured once");
+	ok(first_ns && st.cost[TIPME_CLASSES].ns && !st.measuring,
+	   "what a record costs is measured once");
 	ok(st.cost[TIPME_CLASSES].low_ns <= st.cost[TIPME_CLASSES].ns &&
-	   st.cost[TIPME_CLASSES].ns <= st.cost[TIPME_CLASSES].high_ns, "... as a median between its quartiles");
+		   st.cost[TIPME_CLASSES].ns <= st.cost[TIPME_CLASSES].high_ns,
+	   "... as a median between its quartiles");
 	printf("# %u ns, %u to %u\n", st.cost[TIPME_CLASSES].ns, st.cost[TIPME_CLASSES].low_ns,
 	       st.cost[TIPME_CLASSES].high_ns);
 	fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	later_ns = measured_after(src, first_ns);
 	ok(later_ns > first_ns, "and again when somebody else has the kernel measure");
-	ok(stats(src).cost[TIPME_CLASSES].ns && !stats(src).measuring, "... which is not ours to end");
+	ok(stats(src).cost[TIPME_CLASSES].ns && !stats(src).measuring,
+	   "... which is not ours to end");
 	printf("# %u ns\n", stats(src).cost[TIPME_CLASSES].ns);
 	if (fd >= 0)
 		close(fd);

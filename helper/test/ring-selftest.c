@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ring of a tipme.ko that was built with TIPME_SELFTEST=1: threads, softirqs, interrupts and NMIs of all CPUs write at once while copies are
- * taken. usage: ring-selftest POOL-MB RECORDS   Prints what it found; exit 0 if nothing contradicts.
+ * The ring of a tipme.ko that was built with TIPME_SELFTEST=1: threads, softirqs, interrupts and
+ * NMIs of all CPUs write at once while copies are taken. usage: ring-selftest POOL-MB RECORDS
+ * Prints what it found; exit 0 if nothing contradicts.
  */
 #include "config.h"
 
@@ -26,7 +27,8 @@ struct writing {
 
 struct found {
 	uint64_t records, wrong, twice, back, missing;
-	uint64_t next[TIPME_SELFTEST_CPUS][TIPME_SELFTEST_CONTEXTS]; /* number that follows the last seen */
+	/* number that follows the last seen */
+	uint64_t next[TIPME_SELFTEST_CPUS][TIPME_SELFTEST_CONTEXTS];
 	int any[TIPME_SELFTEST_CPUS][TIPME_SELFTEST_CONTEXTS];
 };
 
@@ -42,14 +44,17 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-/* Slots are in the order in which they were reserved: of one CPU and context the numbers only grow. */
+/*
+ * Slots are in the order in which they were reserved: of one CPU and context the numbers only grow.
+ */
 static void look(struct found *f, uint32_t cpu, const struct tipme_selftest_record *r)
 {
 	uint32_t context = r->tid >> 16;
 	uint64_t *next;
 
 	f->records++;
-	if ((r->tid & 0xffff) != cpu || context >= TIPME_SELFTEST_CONTEXTS || r->proof != TIPME_SELFTEST_PROOF(r->tid, r->number)) {
+	if ((r->tid & 0xffff) != cpu || context >= TIPME_SELFTEST_CONTEXTS ||
+	    r->proof != TIPME_SELFTEST_PROOF(r->tid, r->number)) {
 		f->wrong++;
 		return;
 	}
@@ -123,18 +128,22 @@ static int run(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, uin
 	tipme_kernel_source_copy(src, c);
 	look_all(&f, c);
 	tipme_kernel_source_stats(src, &stats);
-	printf("error=%d thread=%" PRIu64 " softirq=%" PRIu64 " hardirq=%" PRIu64 " nmi=%" PRIu64 "\n", w.err, sum_of(&w.request, 0),
-	       sum_of(&w.request, 1), sum_of(&w.request, 2), sum_of(&w.request, 3));
-	printf("copies=%" PRIu64 " looked=%" PRIu64 " wrong=%" PRIu64 " back=%" PRIu64 " torn=%" PRIu64 "\n", copies, looked, wrong + f.wrong,
-	       back + f.back, torn + c->torn);
-	printf("rest records=%" PRIu64 " absent=%" PRIu64 " lost=%" PRIu64 " cut=%" PRIu64 "\n", f.records, absent(&f, &w.request),
-	       stats.lost.pool + stats.lost.nested, c->cut);
+	printf("error=%d thread=%" PRIu64 " softirq=%" PRIu64 " hardirq=%" PRIu64 " nmi=%" PRIu64
+	       "\n",
+	       w.err, sum_of(&w.request, 0), sum_of(&w.request, 1), sum_of(&w.request, 2),
+	       sum_of(&w.request, 3));
+	printf("copies=%" PRIu64 " looked=%" PRIu64 " wrong=%" PRIu64 " back=%" PRIu64
+	       " torn=%" PRIu64 "\n",
+	       copies, looked, wrong + f.wrong, back + f.back, torn + c->torn);
+	printf("rest records=%" PRIu64 " absent=%" PRIu64 " lost=%" PRIu64 " cut=%" PRIu64 "\n",
+	       f.records, absent(&f, &w.request), stats.lost.pool + stats.lost.nested, c->cut);
 	return w.err || wrong || f.wrong || back || f.back || torn || c->torn;
 }
 
 int main(int argc, char **argv)
 {
-	struct tipme_kernel_options opt = { .source = TIPME_SOURCE_KERNEL_MODULE, .classes_given = 1 };
+	struct tipme_kernel_options opt = { .source = TIPME_SOURCE_KERNEL_MODULE,
+					    .classes_given = 1 };
 	struct tipme_kernel_source *src;
 	struct tipme_kernel_copy copy;
 	char why[512] = "";
@@ -143,7 +152,8 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 64;
 	opt.pool_bytes = strtoull(argv[1], NULL, 0) << 20;
-	if (tipme_kernel_source_open(&src, &opt, why, sizeof(why)) || tipme_kernel_copy_alloc(src, &copy)) {
+	if (tipme_kernel_source_open(&src, &opt, why, sizeof(why)) ||
+	    tipme_kernel_copy_alloc(src, &copy)) {
 		fprintf(stderr, "ring-selftest: cannot record: %s\n", why);
 		return 1;
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A table of stacks that is full makes room by what only overwritten records name, and by nothing else. */
+/*
+ * A table of stacks that is full makes room by what only overwritten records name, and by nothing
+ * else.
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -18,7 +21,10 @@
 #define LOST 200 /* so many that found no place: the table is full */
 #define ROOM 100
 #define BURNERS 2
-/* What will come is waited for as long as a machine may take that others keep busy; only a hang is meant to reach it. */
+/*
+ * What will come is waited for as long as a machine may take that others keep busy; only a hang is
+ * meant to reach it.
+ */
 #define PATIENCE_S 180
 
 static uint64_t clock_ns(void)
@@ -154,8 +160,14 @@ static int gone(const struct ids *before, const struct ids *after)
 static struct tipme_kernel_source *opened(uint64_t pool_bytes)
 {
 	struct tipme_kernel_options opt = {
-		.source = TIPME_SOURCE_KERNEL_BPF, .classes_given = 1, .classes = 1U << TIPME_CLASS_SAMPLE, .stack_entries = ENTRIES,
-		.window_s = 600, .rate = 1000, .pool_bytes = pool_bytes, .subbuf_bytes = 4096,
+		.source = TIPME_SOURCE_KERNEL_BPF,
+		.classes_given = 1,
+		.classes = 1U << TIPME_CLASS_SAMPLE,
+		.stack_entries = ENTRIES,
+		.window_s = 600,
+		.rate = 1000,
+		.pool_bytes = pool_bytes,
+		.subbuf_bytes = 4096,
 	};
 	struct tipme_kernel_source *src;
 	char why[256] = "";
@@ -196,7 +208,8 @@ static void check_overwritten(void)
 	while (claimed_since(src, full_ns) < ROOM && lost(src) < before + LOST && clock_ns() < end)
 		nap();
 	burners_end(pid);
-	ok(claimed_since(src, full_ns) >= ROOM, "when all that it has is named by overwritten records only, others find a place");
+	ok(claimed_since(src, full_ns) >= ROOM,
+	   "when all that it has is named by overwritten records only, others find a place");
 	printf("# %d claimed, %" PRIu64 " lost\n", claimed_since(src, full_ns), lost(src) - before);
 	tipme_kernel_source_close(src);
 }
@@ -226,7 +239,8 @@ static void check_named(void)
 	tipme_kernel_source_stacks_age(src, 0);
 	fill(src, 1UL << 41, LOST);
 	tipme_kernel_source_user_stacks(src, id_note, &after);
-	ok(before.count > ENTRIES / 2 && !gone(&before, &after), "what records of the pool name stays");
+	ok(before.count > ENTRIES / 2 && !gone(&before, &after),
+	   "what records of the pool name stays");
 	printf("# %d were there, %d have gone\n", before.count, gone(&before, &after));
 	check_kept(src);
 	tipme_kernel_source_close(src);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The outside witness: an X client, no part of the recorder, that prints when a window changed on the screen, how long the server let a request
- * wait, and how late the witness itself got a CPU. One thread; each line is one write; ends with its server or by a signal. */
+/* The outside witness: an X client, no part of the recorder, that prints when a window changed on
+ * the screen, how long the server let a request wait, and how late the witness itself got a CPU.
+ * One thread; each line is one write; ends with its server or by a signal. */
 #include "config.h"
 
 #include <poll.h>
@@ -14,9 +15,10 @@
 #include <xcb/xcb.h>
 #include <xcb/xcbext.h>
 
-#define TICK_NS 10000000LL   /* between two questions to the server */
-#define TELL_NS 10000000LL   /* a shorter wait is not worth a line */
-#define MAX_PIXELS 65536     /* more are not fetched: the server would be kept busy by its witness */
+#define TICK_NS 10000000LL /* between two questions to the server */
+#define TELL_NS 10000000LL /* a shorter wait is not worth a line */
+/* more are not fetched: the server would be kept busy by its witness */
+#define MAX_PIXELS 65536
 
 static const char usage[] =
 	"usage: tipme-witness X Y WIDTH HEIGHT\n"
@@ -33,8 +35,9 @@ struct witness {
 	xcb_connection_t *x;
 	xcb_window_t window;
 	uint8_t damage_event;
-	uint32_t *seen;       /* the screen's pixels as last fetched, 24 bits; only those of the part */
-	uint16_t width;       /* of the screen */
+	/* the screen's pixels as last fetched, 24 bits; only those of the part */
+	uint32_t *seen;
+	uint16_t width; /* of the screen */
 	xcb_rectangle_t part; /* what is watched */
 	bool asked;
 	int64_t asked_ns, tick_ns;
@@ -88,11 +91,13 @@ static int smaller(int a, int b)
 static xcb_rectangle_t clip(const struct witness *w, xcb_rectangle_t r)
 {
 	int x1 = larger(r.x, w->part.x), y1 = larger(r.y, w->part.y);
-	int x2 = smaller(r.x + r.width, w->part.x + w->part.width), y2 = smaller(r.y + r.height, w->part.y + w->part.height);
+	int x2 = smaller(r.x + r.width, w->part.x + w->part.width),
+	    y2 = smaller(r.y + r.height, w->part.y + w->part.height);
 
 	if (x2 <= x1 || y2 <= y1)
 		return (xcb_rectangle_t){ 0 };
-	return (xcb_rectangle_t){ (int16_t)x1, (int16_t)y1, (uint16_t)(x2 - x1), (uint16_t)(y2 - y1) };
+	return (xcb_rectangle_t){ (int16_t)x1, (int16_t)y1, (uint16_t)(x2 - x1),
+				  (uint16_t)(y2 - y1) };
 }
 
 /* Fetched piece by piece before anything is watched, so that the first drawing can be compared. */
@@ -101,10 +106,16 @@ static void take_all(struct witness *w)
 	uint16_t rows = (uint16_t)(MAX_PIXELS / w->part.width);
 
 	for (int y = w->part.y; rows && y < w->part.y + w->part.height; y += rows) {
-		xcb_rectangle_t r = clip(w, (xcb_rectangle_t){ w->part.x, (int16_t)y, w->part.width, rows });
-		xcb_get_image_reply_t *image = xcb_get_image_reply(w->x, xcb_get_image(w->x, XCB_IMAGE_FORMAT_Z_PIXMAP, w->window, r.x, r.y, r.width, r.height, ~0U), NULL);
+		xcb_rectangle_t r =
+			clip(w, (xcb_rectangle_t){ w->part.x, (int16_t)y, w->part.width, rows });
+		xcb_get_image_reply_t *image = xcb_get_image_reply(
+			w->x,
+			xcb_get_image(w->x, XCB_IMAGE_FORMAT_Z_PIXMAP, w->window, r.x, r.y, r.width,
+				      r.height, ~0U),
+			NULL);
 
-		if (image && (size_t)xcb_get_image_data_length(image) >= (size_t)r.width * r.height * 4)
+		if (image &&
+		    (size_t)xcb_get_image_data_length(image) >= (size_t)r.width * r.height * 4)
 			take_pixels(w, &r, xcb_get_image_data(image));
 		free(image);
 	}
@@ -117,7 +128,10 @@ static const char *look(struct witness *w, xcb_rectangle_t r)
 
 	if ((size_t)r.width * r.height > MAX_PIXELS)
 		return what;
-	image = xcb_get_image_reply(w->x, xcb_get_image(w->x, XCB_IMAGE_FORMAT_Z_PIXMAP, w->window, r.x, r.y, r.width, r.height, ~0U), NULL);
+	image = xcb_get_image_reply(w->x,
+				    xcb_get_image(w->x, XCB_IMAGE_FORMAT_Z_PIXMAP, w->window, r.x,
+						  r.y, r.width, r.height, ~0U),
+				    NULL);
 	if (image && (size_t)xcb_get_image_data_length(image) >= (size_t)r.width * r.height * 4)
 		what = take_pixels(w, &r, xcb_get_image_data(image)) ? "changed" : "same";
 	free(image);
@@ -134,7 +148,8 @@ static void on_event(struct witness *w, const xcb_generic_event_t *e)
 		return;
 	r = clip(w, d->area);
 	if (r.width)
-		printf("damage %lld %d %d %u %u %s\n", (long long)t, r.x, r.y, r.width, r.height, look(w, r));
+		printf("damage %lld %d %d %u %u %s\n", (long long)t, r.x, r.y, r.width, r.height,
+		       look(w, r));
 }
 
 /* One question is out at a time; the answer of a server that does other things comes late. */
@@ -192,14 +207,17 @@ static int begin(struct witness *w)
 		return -1;
 	w->window = screen->root;
 	w->width = screen->width_in_pixels;
-	w->part = clip(&(struct witness){ .part = { 0, 0, screen->width_in_pixels, screen->height_in_pixels } }, w->part);
+	w->part = clip(&(struct witness){ .part = { 0, 0, screen->width_in_pixels,
+						    screen->height_in_pixels } },
+		       w->part);
 	w->seen = calloc((size_t)w->width * screen->height_in_pixels, sizeof(*w->seen));
 	if (!w->seen || !w->part.width)
 		return -1;
 	take_all(w);
 	w->damage_event = ext->first_event + XCB_DAMAGE_NOTIFY;
 	free(xcb_damage_query_version_reply(w->x, xcb_damage_query_version(w->x, 1, 1), NULL));
-	xcb_damage_create(w->x, xcb_generate_id(w->x), w->window, XCB_DAMAGE_REPORT_LEVEL_RAW_RECTANGLES);
+	xcb_damage_create(w->x, xcb_generate_id(w->x), w->window,
+			  XCB_DAMAGE_REPORT_LEVEL_RAW_RECTANGLES);
 	xcb_flush(w->x);
 	return 0;
 }
@@ -214,14 +232,17 @@ int main(int argc, char **argv)
 		fputs(usage, asked ? stdout : stderr);
 		return asked ? 0 : 64;
 	}
-	w.part = (xcb_rectangle_t){ (int16_t)atoi(argv[1]), (int16_t)atoi(argv[2]), (uint16_t)atoi(argv[3]), (uint16_t)atoi(argv[4]) };
+	w.part = (xcb_rectangle_t){ (int16_t)atoi(argv[1]), (int16_t)atoi(argv[2]),
+				    (uint16_t)atoi(argv[3]), (uint16_t)atoi(argv[4]) };
 	w.x = xcb_connect(NULL, NULL);
 	if (xcb_connection_has_error(w.x)) {
-		fprintf(stderr, "tipme: witness: no X server answers at %s: set DISPLAY\n", getenv("DISPLAY") ? getenv("DISPLAY") : "DISPLAY, which is not set");
+		fprintf(stderr, "tipme: witness: no X server answers at %s: set DISPLAY\n",
+			getenv("DISPLAY") ? getenv("DISPLAY") : "DISPLAY, which is not set");
 		return 1;
 	}
 	if (begin(&w)) {
-		fprintf(stderr, "tipme: witness: nothing to watch: the part lies outside the screen, or the server has no DAMAGE: look with xdpyinfo\n");
+		fprintf(stderr,
+			"tipme: witness: nothing to watch: the part lies outside the screen, or the server has no DAMAGE: look with xdpyinfo\n");
 		return 1;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);

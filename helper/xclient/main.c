@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tipme-x-observer: observes the X server of this session, where it has no hooks. Needs no privilege. */
+/*
+ * tipme-x-observer: observes the X server of this session, where it has no hooks. Needs no
+ * privilege.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -51,7 +54,10 @@ static int run(struct tipme_observer *o)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "display", required_argument, NULL, 'd' }, { "ring-kib", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' }, { 0 },
+		{ "display", required_argument, NULL, 'd' },
+		{ "ring-kib", required_argument, NULL, 'r' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	struct tipme_observer_options options = { 0 };
 	struct tipme_observer *observer;

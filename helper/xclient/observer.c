@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The observer of an X server without hooks: connects, asks to be told, and writes down what it is told. */
+/*
+ * The observer of an X server without hooks: connects, asks to be told, and writes down what it is
+ * told.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -29,7 +32,10 @@ static int refuse(char *why, size_t why_len, int err, const char *sentence)
 	return err;
 }
 
-/* The server's process is known where the connection is a local one; elsewhere its clock is another anyway. */
+/*
+ * The server's process is known where the connection is a local one; elsewhere its clock is another
+ * anyway.
+ */
 static int server_identify(struct tipme_observer *o, const char *display)
 {
 	struct ucred peer;
@@ -37,7 +43,8 @@ static int server_identify(struct tipme_observer *o, const char *display)
 	char path[64], *host = NULL;
 	int number = 0, screen;
 
-	if (getsockopt(xcb_get_file_descriptor(o->x), SOL_SOCKET, SO_PEERCRED, &peer, &len) || peer.pid <= 0)
+	if (getsockopt(xcb_get_file_descriptor(o->x), SOL_SOCKET, SO_PEERCRED, &peer, &len) ||
+	    peer.pid <= 0)
 		return -EREMOTE;
 	if (xcb_parse_display(display, &host, &number, &screen))
 		o->display = (unsigned)number;
@@ -56,7 +63,9 @@ static int connect_server(struct tipme_observer *o, const char *display, char *w
 	o->x = xcb_connect(display, &screen);
 	o->data = xcb_connect(display, NULL);
 	if (xcb_connection_has_error(o->x) || xcb_connection_has_error(o->data))
-		return refuse(why, why_len, -ECONNREFUSED, "the X server does not let us in: set DISPLAY and XAUTHORITY of the session");
+		return refuse(
+			why, why_len, -ECONNREFUSED,
+			"the X server does not let us in: set DISPLAY and XAUTHORITY of the session");
 	o->setup = xcb_get_setup(o->x);
 	xcb_screen_iterator_t it = xcb_setup_roots_iterator(o->setup);
 
@@ -69,7 +78,8 @@ static int connect_server(struct tipme_observer *o, const char *display, char *w
 	o->own_base[0] = o->setup->resource_id_base;
 	o->own_base[1] = xcb_get_setup(o->data)->resource_id_base;
 	if (server_identify(o, display))
-		return refuse(why, why_len, -EREMOTE, "the X server is on another machine: run the recorder there");
+		return refuse(why, why_len, -EREMOTE,
+			      "the X server is on another machine: run the recorder there");
 	return 0;
 }
 
@@ -81,8 +91,10 @@ static int clock_tie(struct tipme_observer *o)
 	uint64_t before_ns = tipme_clock_ns();
 	bool tied = false;
 
-	xcb_create_window(o->x, 0, w, o->root, -1, -1, 1, 1, 0, XCB_WINDOW_CLASS_INPUT_ONLY, XCB_COPY_FROM_PARENT, XCB_CW_EVENT_MASK, &mask);
-	xcb_change_property(o->x, XCB_PROP_MODE_REPLACE, w, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8, 5, "tipme");
+	xcb_create_window(o->x, 0, w, o->root, -1, -1, 1, 1, 0, XCB_WINDOW_CLASS_INPUT_ONLY,
+			  XCB_COPY_FROM_PARENT, XCB_CW_EVENT_MASK, &mask);
+	xcb_change_property(o->x, XCB_PROP_MODE_REPLACE, w, XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8, 5,
+			    "tipme");
 	xcb_destroy_window(o->x, w);
 	free(xcb_get_input_focus_reply(o->x, xcb_get_input_focus(o->x), NULL));
 	uint64_t after_ns = tipme_clock_ns();
@@ -90,7 +102,8 @@ static int clock_tie(struct tipme_observer *o)
 	for (xcb_generic_event_t *e; (e = xcb_poll_for_event(o->x)); free(e)) {
 		if ((e->response_type & 0x7f) != XCB_PROPERTY_NOTIFY)
 			continue;
-		tipme_x_time_tie(&o->time, ((xcb_property_notify_event_t *)e)->time, before_ns, after_ns);
+		tipme_x_time_tie(&o->time, ((xcb_property_notify_event_t *)e)->time, before_ns,
+				 after_ns);
 		tied = true;
 	}
 	return tied ? 0 : -EPROTO;
@@ -110,12 +123,16 @@ static bool damage_open(struct tipme_observer *o)
 	if (!extension_is_there(o->x, &xcb_damage_id))
 		return false;
 	v = xcb_damage_query_version_reply(o->x, xcb_damage_query_version(o->x, 1, 1), NULL);
-	o->damage_event = xcb_get_extension_data(o->x, &xcb_damage_id)->first_event + XCB_DAMAGE_NOTIFY;
+	o->damage_event =
+		xcb_get_extension_data(o->x, &xcb_damage_id)->first_event + XCB_DAMAGE_NOTIFY;
 	free(v);
 	return v != NULL;
 }
 
-/* Raw events come even when a grab or a focus on nothing keeps an event from everybody: they tell us to look what RECORD has. */
+/*
+ * Raw events come even when a grab or a focus on nothing keeps an event from everybody: they tell
+ * us to look what RECORD has.
+ */
 static void xinput_open(struct tipme_observer *o)
 {
 	struct {
@@ -123,8 +140,12 @@ static void xinput_open(struct tipme_observer *o)
 		uint32_t mask;
 	} want = {
 		.head = { .deviceid = XCB_INPUT_DEVICE_ALL_MASTER, .mask_len = 1 },
-		.mask = XCB_INPUT_XI_EVENT_MASK_RAW_KEY_PRESS | XCB_INPUT_XI_EVENT_MASK_RAW_KEY_RELEASE | XCB_INPUT_XI_EVENT_MASK_RAW_BUTTON_PRESS |
-			XCB_INPUT_XI_EVENT_MASK_RAW_BUTTON_RELEASE | XCB_INPUT_XI_EVENT_MASK_RAW_TOUCH_BEGIN | XCB_INPUT_XI_EVENT_MASK_RAW_TOUCH_END,
+		.mask = XCB_INPUT_XI_EVENT_MASK_RAW_KEY_PRESS |
+			XCB_INPUT_XI_EVENT_MASK_RAW_KEY_RELEASE |
+			XCB_INPUT_XI_EVENT_MASK_RAW_BUTTON_PRESS |
+			XCB_INPUT_XI_EVENT_MASK_RAW_BUTTON_RELEASE |
+			XCB_INPUT_XI_EVENT_MASK_RAW_TOUCH_BEGIN |
+			XCB_INPUT_XI_EVENT_MASK_RAW_TOUCH_END,
 	};
 
 	if (!extension_is_there(o->x, &xcb_input_id))
@@ -135,8 +156,9 @@ static void xinput_open(struct tipme_observer *o)
 }
 
 /*
- * What is told to us, and to nobody else. A change of the screen bears a time of its own, but where input waits to be processed the server does not look at
- * its clock for that: it may be older than the key that the change answers. RECORD looks, and tells both in their order.
+ * What is told to us, and to nobody else. A change of the screen bears a time of its own, but where
+ * input waits to be processed the server does not look at its clock for that: it may be older than
+ * the key that the change answers. RECORD looks, and tells both in their order.
  */
 static xcb_void_cookie_t record_own(struct tipme_observer *o)
 {
@@ -146,7 +168,8 @@ static xcb_void_cookie_t record_own(struct tipme_observer *o)
 		{ .delivered_events = { o->damage_event, o->damage_event } },
 	};
 
-	return xcb_record_register_clients_checked(o->x, o->context, XCB_RECORD_H_TYPE_FROM_SERVER_TIME, 1, 2, &own, range);
+	return xcb_record_register_clients_checked(
+		o->x, o->context, XCB_RECORD_H_TYPE_FROM_SERVER_TIME, 1, 2, &own, range);
 }
 
 static bool record_done(struct tipme_observer *o, xcb_void_cookie_t request)
@@ -162,15 +185,22 @@ static bool record_open(struct tipme_observer *o)
 {
 	xcb_record_client_spec_t all = XCB_RECORD_CS_ALL_CLIENTS;
 	xcb_record_range_t range[2] = {
-		{ .delivered_events = { XCB_KEY_PRESS, XCB_MOTION_NOTIFY }, .device_events = { XCB_KEY_PRESS, XCB_MOTION_NOTIFY }, .client_started = 1, .client_died = 1 },
+		{ .delivered_events = { XCB_KEY_PRESS, XCB_MOTION_NOTIFY },
+		  .device_events = { XCB_KEY_PRESS, XCB_MOTION_NOTIFY },
+		  .client_started = 1,
+		  .client_died = 1 },
 		{ .delivered_events = { XCB_GE_GENERIC, XCB_GE_GENERIC } },
 	};
 
-	if (!extension_is_there(o->x, &xcb_record_id) || !extension_is_there(o->data, &xcb_record_id))
+	if (!extension_is_there(o->x, &xcb_record_id) ||
+	    !extension_is_there(o->data, &xcb_record_id))
 		return false;
 	free(xcb_record_query_version_reply(o->x, xcb_record_query_version(o->x, 1, 13), NULL));
 	o->context = xcb_generate_id(o->x);
-	if (!record_done(o, xcb_record_create_context_checked(o->x, o->context, XCB_RECORD_H_TYPE_FROM_SERVER_TIME, 1, 2, &all, range)) || !record_done(o, record_own(o)))
+	if (!record_done(o, xcb_record_create_context_checked(o->x, o->context,
+							      XCB_RECORD_H_TYPE_FROM_SERVER_TIME, 1,
+							      2, &all, range)) ||
+	    !record_done(o, record_own(o)))
 		return false;
 	o->context_sequence = xcb_record_enable_context(o->data, o->context).sequence;
 	xcb_flush(o->data);
@@ -179,7 +209,8 @@ static bool record_open(struct tipme_observer *o)
 
 static int ring_open(struct tipme_observer *o, unsigned kib)
 {
-	int err = tipme_xring_open(&o->ring, tipme_xring_log2(kib ? kib : RING_KIB), o->server_name);
+	int err =
+		tipme_xring_open(&o->ring, tipme_xring_log2(kib ? kib : RING_KIB), o->server_name);
 
 	if (err)
 		return err;
@@ -191,7 +222,8 @@ static int ring_open(struct tipme_observer *o, unsigned kib)
 	return 0;
 }
 
-static int open_all(struct tipme_observer *o, const struct tipme_observer_options *options, char *why, size_t why_len)
+static int open_all(struct tipme_observer *o, const struct tipme_observer_options *options,
+		    char *why, size_t why_len)
 {
 	int err = connect_server(o, options->display, why, why_len);
 
@@ -202,18 +234,25 @@ static int open_all(struct tipme_observer *o, const struct tipme_observer_option
 	if (clock_tie(o))
 		return refuse(why, why_len, -EPROTO, "the X server does not tell its time");
 	if (!damage_open(o))
-		return refuse(why, why_len, -ENOSYS, "the X server has no DAMAGE extension: what changes on the screen cannot be seen");
+		return refuse(
+			why, why_len, -ENOSYS,
+			"the X server has no DAMAGE extension: what changes on the screen cannot be seen");
 	if (observer_clients_open(o))
-		return refuse(why, why_len, -ENOSYS, "the X server has no X-Resource extension 1.2: whose windows are whose cannot be seen");
+		return refuse(
+			why, why_len, -ENOSYS,
+			"the X server has no X-Resource extension 1.2: whose windows are whose cannot be seen");
 	xinput_open(o);
 	if (!record_open(o))
-		return refuse(why, why_len, -ENOSYS, "the X server has no RECORD extension: to whom input goes cannot be seen");
+		return refuse(
+			why, why_len, -ENOSYS,
+			"the X server has no RECORD extension: to whom input goes cannot be seen");
 	observer_windows_open(o);
 	observer_offer_open(o, options->rundir);
 	return 0;
 }
 
-int tipme_observer_open(const struct tipme_observer_options *options, struct tipme_observer **observer, char *why, size_t why_len)
+int tipme_observer_open(const struct tipme_observer_options *options,
+			struct tipme_observer **observer, char *why, size_t why_len)
 {
 	struct tipme_observer *o = calloc(1, sizeof(*o));
 
@@ -247,18 +286,29 @@ void tipme_observer_close(struct tipme_observer *o)
 static void put_device(struct tipme_observer *o, const struct tipme_x_event *e, uint64_t ts_ns)
 {
 	struct tipme_x_device rec = {
-		.ts_ns = ts_ns, .type = TIPME_X_DEVICE, .input_seq = tipme_x_recent_add(&o->recent, e), .server_ms = e->time_ms - (uint32_t)o->time.ahead_ms,
-		.device = e->device, .kind = e->kind,
+		.ts_ns = ts_ns,
+		.type = TIPME_X_DEVICE,
+		.input_seq = tipme_x_recent_add(&o->recent, e),
+		.server_ms = e->time_ms - (uint32_t)o->time.ahead_ms,
+		.device = e->device,
+		.kind = e->kind,
 	};
 
 	tipme_xring_put(&o->ring, &rec);
 }
 
-static void put_delivery(struct tipme_observer *o, const struct tipme_x_event *e, uint32_t client, uint64_t ts_ns)
+static void put_delivery(struct tipme_observer *o, const struct tipme_x_event *e, uint32_t client,
+			 uint64_t ts_ns)
 {
 	struct tipme_x_deliver rec = {
-		.ts_ns = ts_ns, .type = TIPME_X_DELIVER, .pid = observer_pid_of(o, client), .window = e->window, .input_seq = tipme_x_recent_find(&o->recent, e),
-		.client = (uint16_t)observer_client_of(o, client), .kind = e->kind, .x_type = e->x_type,
+		.ts_ns = ts_ns,
+		.type = TIPME_X_DELIVER,
+		.pid = observer_pid_of(o, client),
+		.window = e->window,
+		.input_seq = tipme_x_recent_find(&o->recent, e),
+		.client = (uint16_t)observer_client_of(o, client),
+		.kind = e->kind,
+		.x_type = e->x_type,
 	};
 
 	/* Not from a device: one client sent it to another. */
@@ -276,8 +326,12 @@ static void take_change(struct tipme_observer *o, const uint8_t *element)
 	observer_damaged(o, &e, tipme_x_time_ns(&o->time, server_ms, tipme_clock_ns()));
 }
 
-/* base 0: an event of a device; else it was delivered to that client. Of windows only what is told to ourselves comes here. */
-static void take_element(struct tipme_observer *o, uint32_t base, const uint8_t *element, size_t len)
+/*
+ * base 0: an event of a device; else it was delivered to that client. Of windows only what is told
+ * to ourselves comes here.
+ */
+static void take_element(struct tipme_observer *o, uint32_t base, const uint8_t *element,
+			 size_t len)
 {
 	struct tipme_x_event e;
 
@@ -313,7 +367,8 @@ static void take_recorded(struct tipme_observer *o, xcb_record_enable_context_re
 	if (r->category != TIPME_X_FROM_SERVER)
 		return;
 	/* Of a client with the other byte order the events are in that. */
-	for (size_t at = 0; !r->client_swapped && at + TIPME_X_ELEMENT_BYTES <= len; at += TIPME_X_ELEMENT_BYTES)
+	for (size_t at = 0; !r->client_swapped && at + TIPME_X_ELEMENT_BYTES <= len;
+	     at += TIPME_X_ELEMENT_BYTES)
 		take_element(o, r->xid_base, data + at, len - at);
 }
 
@@ -332,7 +387,10 @@ static void take_event(struct tipme_observer *o, xcb_generic_event_t *e)
 		observer_arm_tick(o);
 }
 
-/* What RECORD holds back comes out whenever the server writes to anybody: so we have it write to us. */
+/*
+ * What RECORD holds back comes out whenever the server writes to anybody: so we have it write to
+ * us.
+ */
 static void tick(struct tipme_observer *o, uint64_t now_ns)
 {
 	if (!o->tick_ns || now_ns < o->tick_ns)
@@ -358,14 +416,17 @@ static bool take_answers(struct tipme_observer *o)
 	return some;
 }
 
-/* Until nothing is there: while a question is answered events come in that no poll() would tell of. */
+/*
+ * Until nothing is there: while a question is answered events come in that no poll() would tell of.
+ */
 static int take_all(struct tipme_observer *o)
 {
 	do
 		for (xcb_generic_event_t *e; (e = xcb_poll_for_event(o->x)); free(e))
 			take_event(o, e);
 	while (take_answers(o));
-	return xcb_connection_has_error(o->x) || xcb_connection_has_error(o->data) ? -ECONNRESET : 0;
+	return xcb_connection_has_error(o->x) || xcb_connection_has_error(o->data) ? -ECONNRESET
+										   : 0;
 }
 
 int tipme_observer_step(struct tipme_observer *o, char *why, size_t why_len)
@@ -381,13 +442,18 @@ int tipme_observer_step(struct tipme_observer *o, char *why, size_t why_len)
 	return observer_offer_step(o, now_ns, why, why_len);
 }
 
-int tipme_observer_poll(const struct tipme_observer *o, struct pollfd fds[TIPME_OBSERVER_FDS], int *timeout_ms)
+int tipme_observer_poll(const struct tipme_observer *o, struct pollfd fds[TIPME_OBSERVER_FDS],
+			int *timeout_ms)
 {
 	uint64_t now_ns = tipme_clock_ns();
-	int tick_ms = !o->tick_ns ? -1 : now_ns >= o->tick_ns ? 0 : (int)((o->tick_ns - now_ns) / 1000000) + 1;
+	int tick_ms = !o->tick_ns	     ? -1
+		      : now_ns >= o->tick_ns ? 0
+					     : (int)((o->tick_ns - now_ns) / 1000000) + 1;
 	int offer_ms = observer_offer_timeout_ms(o, now_ns);
 
-	*timeout_ms = tick_ms < 0 ? offer_ms : offer_ms < 0 || tick_ms < offer_ms ? tick_ms : offer_ms;
+	*timeout_ms = tick_ms < 0			   ? offer_ms
+		      : offer_ms < 0 || tick_ms < offer_ms ? tick_ms
+							   : offer_ms;
 	fds[0] = (struct pollfd){ .fd = xcb_get_file_descriptor(o->x), .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = xcb_get_file_descriptor(o->data), .events = POLLIN };
 	fds[2] = (struct pollfd){ .fd = o->sock, .events = POLLIN };

@@ -25,7 +25,8 @@ struct observed_window {
 	xcb_damage_damage_t damage;
 	uint16_t made; /* number of the request that made it */
 	unsigned notices; /* in this tick */
-	bool dirty; /* the server holds a region of what changed, which must be emptied now and then */
+	/* the server holds a region of what changed, which must be emptied now and then */
+	bool dirty;
 	bool coarse; /* floods us: only the first change of each tick is told */
 	unsigned calm_ticks;
 };
@@ -74,7 +75,8 @@ void observer_window_gone(struct tipme_observer *o, xcb_window_t window);
 void observer_damaged(struct tipme_observer *o, const xcb_damage_notify_event_t *e, uint64_t ts_ns);
 /* Returns true if another tick is wanted. */
 bool observer_windows_tick(struct tipme_observer *o);
-void observer_put_damage(struct tipme_observer *o, xcb_window_t window, uint64_t ts_ns, uint16_t width, uint16_t height);
+void observer_put_damage(struct tipme_observer *o, xcb_window_t window, uint64_t ts_ns,
+			 uint16_t width, uint16_t height);
 
 /* offer.c */
 void observer_offer_open(struct tipme_observer *o, const char *rundir);

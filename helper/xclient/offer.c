@@ -32,7 +32,8 @@ static void offer(struct tipme_observer *o, uint64_t now_ns)
 	if (sock < 0)
 		return;
 	if (fcntl(sock, F_SETFL, O_NONBLOCK) ||
-	    tipme_message_send_fd(sock, TIPME_VERB_X_HELLO, o->display, o->server_name, strlen(o->server_name), o->ring.fd, MSG_DONTWAIT)) {
+	    tipme_message_send_fd(sock, TIPME_VERB_X_HELLO, o->display, o->server_name,
+				  strlen(o->server_name), o->ring.fd, MSG_DONTWAIT)) {
 		close(sock);
 		return;
 	}
@@ -40,11 +41,13 @@ static void offer(struct tipme_observer *o, uint64_t now_ns)
 }
 
 /* Returns 0, or what tipmed said against us where that is final. */
-static int take_answer(struct tipme_observer *o, const char *buf, size_t len, char *why, size_t why_len)
+static int take_answer(struct tipme_observer *o, const char *buf, size_t len, char *why,
+		       size_t why_len)
 {
 	struct tipme_incoming in;
 
-	if (tipme_message_parse(buf, len, &in) || in.verb != TIPME_VERB_REPLY || (in.arg != EEXIST && in.arg != EACCES))
+	if (tipme_message_parse(buf, len, &in) || in.verb != TIPME_VERB_REPLY ||
+	    (in.arg != EEXIST && in.arg != EACCES))
 		return 0;
 	tipme_text_clean(why, why_len, in.text, in.text_len < 200 ? in.text_len : 200);
 	return -(int)in.arg;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which windows are watched for changes: in each child of the root, the outermost windows of other clients than the one that owns it
- * (a window manager's frame is not what answers a key); where there is none, the child itself.
+ * Which windows are watched for changes: in each child of the root, the outermost windows of other
+ * clients than the one that owns it (a window manager's frame is not what answers a key); where
+ * there is none, the child itself.
  */
 #include "config.h"
 
@@ -25,15 +26,18 @@ static struct observed_window *window_find(struct tipme_observer *o, xcb_window_
 }
 
 /*
- * The server reports the whole window at once; as that is no change, and the report has the number of our request, a request
- * more (any) makes all others differ. Every change is told as it happens, even if we do not come to read it: an observer that has to
- * empty the region first would miss what happens while it waits for a CPU.
+ * The server reports the whole window at once; as that is no change, and the report has the number
+ * of our request, a request more (any) makes all others differ. Every change is told as it happens,
+ * even if we do not come to read it: an observer that has to empty the region first would miss what
+ * happens while it waits for a CPU.
  */
 static void damage_create(struct tipme_observer *o, struct observed_window *w)
 {
 	w->damage = xcb_generate_id(o->x);
-	w->made = (uint16_t)xcb_damage_create(o->x, w->damage, w->window, w->coarse ? XCB_DAMAGE_REPORT_LEVEL_NON_EMPTY :
-										    XCB_DAMAGE_REPORT_LEVEL_RAW_RECTANGLES).sequence;
+	w->made = (uint16_t)xcb_damage_create(o->x, w->damage, w->window,
+					      w->coarse ? XCB_DAMAGE_REPORT_LEVEL_NON_EMPTY
+							: XCB_DAMAGE_REPORT_LEVEL_RAW_RECTANGLES)
+			  .sequence;
 	xcb_no_operation(o->x);
 	/* Non-empty from the start, and silent until it is emptied. */
 	w->dirty = true;
@@ -63,17 +67,21 @@ static void unwatch(struct tipme_observer *o, struct observed_window *w)
 }
 
 /* Watches what others have in `window`; returns how many. */
-static unsigned watch_inside(struct tipme_observer *o, xcb_window_t window, xcb_window_t top, unsigned depth, unsigned *looked_at)
+static unsigned watch_inside(struct tipme_observer *o, xcb_window_t window, xcb_window_t top,
+			     unsigned depth, unsigned *looked_at)
 {
 	unsigned found = 0;
-	xcb_query_tree_reply_t *tree = xcb_query_tree_reply(o->x, xcb_query_tree(o->x, window), NULL);
+	xcb_query_tree_reply_t *tree =
+		xcb_query_tree_reply(o->x, xcb_query_tree(o->x, window), NULL);
 	int children = tree ? xcb_query_tree_children_length(tree) : 0;
 
 	for (int i = 0; i < children && ++*looked_at < LOOKED_AT_MAX; i++) {
 		xcb_window_t child = xcb_query_tree_children(tree)[i];
 
 		if ((child & o->client_mask) == (top & o->client_mask)) {
-			found += depth < DEPTH_MAX ? watch_inside(o, child, top, depth + 1, looked_at) : 0;
+			found += depth < DEPTH_MAX
+					 ? watch_inside(o, child, top, depth + 1, looked_at)
+					 : 0;
 			continue;
 		}
 		watch(o, child, top);
@@ -103,7 +111,8 @@ static void watch_top(struct tipme_observer *o, xcb_window_t top)
 void observer_window_appeared(struct tipme_observer *o, xcb_window_t window)
 {
 	for (unsigned i = 0; i < DEPTH_MAX && window && window != o->root; i++) {
-		xcb_query_tree_reply_t *tree = xcb_query_tree_reply(o->x, xcb_query_tree(o->x, window), NULL);
+		xcb_query_tree_reply_t *tree =
+			xcb_query_tree_reply(o->x, xcb_query_tree(o->x, window), NULL);
 		xcb_window_t parent = tree ? tree->parent : 0;
 
 		free(tree);
@@ -118,7 +127,8 @@ void observer_window_gone(struct tipme_observer *o, xcb_window_t window)
 	if (!window)
 		return;
 	for (unsigned i = 0; i < OBSERVER_WINDOWS; i++)
-		if (o->window[i].window && (o->window[i].window == window || o->window[i].top == window))
+		if (o->window[i].window &&
+		    (o->window[i].window == window || o->window[i].top == window))
 			unwatch(o, &o->window[i]);
 }
 
@@ -127,18 +137,25 @@ void observer_windows_open(struct tipme_observer *o)
 	uint32_t mask = XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY;
 
 	xcb_change_window_attributes(o->x, o->root, XCB_CW_EVENT_MASK, &mask);
-	xcb_query_tree_reply_t *tree = xcb_query_tree_reply(o->x, xcb_query_tree(o->x, o->root), NULL);
+	xcb_query_tree_reply_t *tree =
+		xcb_query_tree_reply(o->x, xcb_query_tree(o->x, o->root), NULL);
 
 	for (int i = 0; tree && i < xcb_query_tree_children_length(tree); i++)
 		watch_top(o, xcb_query_tree_children(tree)[i]);
 	free(tree);
 }
 
-void observer_put_damage(struct tipme_observer *o, xcb_window_t window, uint64_t ts_ns, uint16_t width, uint16_t height)
+void observer_put_damage(struct tipme_observer *o, xcb_window_t window, uint64_t ts_ns,
+			 uint16_t width, uint16_t height)
 {
 	struct tipme_x_damage rec = {
-		.ts_ns = ts_ns, .type = TIPME_X_DAMAGE, .pid = observer_pid_of(o, window), .window = window,
-		.client = (uint16_t)observer_client_of(o, window), .width = width, .height = height,
+		.ts_ns = ts_ns,
+		.type = TIPME_X_DAMAGE,
+		.pid = observer_pid_of(o, window),
+		.window = window,
+		.client = (uint16_t)observer_client_of(o, window),
+		.width = width,
+		.height = height,
 	};
 
 	tipme_xring_put(&o->ring, &rec);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the RECORD extension tells of input events. The bytes come from an X server, which may be anybody's: nothing beyond them is read. */
+/*
+ * What the RECORD extension tells of input events. The bytes come from an X server, which may be
+ * anybody's: nothing beyond them is read.
+ */
 #include "config.h"
 
 #include <string.h>
@@ -9,7 +12,15 @@
 #include "x_record.h"
 
 /* Event types of XI2 that are input. */
-enum { XI2_KEY_PRESS = 2, XI2_KEY_RELEASE, XI2_BUTTON_PRESS, XI2_BUTTON_RELEASE, XI2_MOTION, XI2_TOUCH_BEGIN = 18, XI2_TOUCH_END = 20 };
+enum {
+	XI2_KEY_PRESS = 2,
+	XI2_KEY_RELEASE,
+	XI2_BUTTON_PRESS,
+	XI2_BUTTON_RELEASE,
+	XI2_MOTION,
+	XI2_TOUCH_BEGIN = 18,
+	XI2_TOUCH_END = 20
+};
 
 static uint32_t get32(const uint8_t *p)
 {
@@ -111,7 +122,8 @@ uint32_t tipme_x_recent_find(const struct tipme_x_recent *recent, const struct t
 		uint32_t seq = recent->seq - back;
 		uint32_t at = seq % TIPME_X_RECENT;
 
-		if (recent->event[at].seq == seq && recent->event[at].time_ms == event->time_ms && recent->event[at].kind == event->kind &&
+		if (recent->event[at].seq == seq && recent->event[at].time_ms == event->time_ms &&
+		    recent->event[at].kind == event->kind &&
 		    recent->event[at].detail == event->detail)
 			return seq;
 	}

@@ -10,7 +10,11 @@
 #define TIPME_X_RECENT 256 /* device events to which a delivery may belong */
 
 /* Categories of an answer, as the extension numbers them. */
-enum tipme_x_category { TIPME_X_FROM_SERVER = 0, TIPME_X_CLIENT_STARTED = 2, TIPME_X_CLIENT_DIED = 3 };
+enum tipme_x_category {
+	TIPME_X_FROM_SERVER = 0,
+	TIPME_X_CLIENT_STARTED = 2,
+	TIPME_X_CLIENT_DIED = 3
+};
 
 /* An event in the 32 bytes of the protocol that RECORD gives of it. */
 struct tipme_x_event {
@@ -24,7 +28,9 @@ struct tipme_x_event {
 	bool mapped; /* not input: a window has appeared */
 };
 
-/* Reads one element: the server's time, and an event. Returns false where it is none that we want. */
+/*
+ * Reads one element: the server's time, and an event. Returns false where it is none that we want.
+ */
 bool tipme_x_event_read(struct tipme_x_event *event, const uint8_t *element, size_t len);
 #define TIPME_X_ELEMENT_BYTES 36
 
@@ -39,6 +45,7 @@ struct tipme_x_recent {
 
 uint32_t tipme_x_recent_add(struct tipme_x_recent *recent, const struct tipme_x_event *event);
 /* Its number, or 0. */
-uint32_t tipme_x_recent_find(const struct tipme_x_recent *recent, const struct tipme_x_event *event);
+uint32_t tipme_x_recent_find(const struct tipme_x_recent *recent,
+			     const struct tipme_x_event *event);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Record classes that say what was changed from outside: signals, inherited priority, migrations, frequency, idle states. */
+/*
+ * Record classes that say what was changed from outside: signals, inherited priority, migrations,
+ * frequency, idle states.
+ */
 #include <linux/cpuidle.h>
 #include <linux/sched/signal.h>
 #include <linux/signal.h>
@@ -10,12 +13,13 @@
 #include "ring.h"
 
 /* Those that by default end, stop or continue. */
-#define SIGNALS                                                                                                         \
-	(BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGILL) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) |           \
-	 BIT(SIGKILL) | BIT(SIGSEGV) | BIT(SIGTERM) | BIT(SIGCONT) | BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) |       \
-	 BIT(SIGTTOU) | BIT(SIGXCPU) | BIT(SIGXFSZ) | BIT(SIGSYS))
+#define SIGNALS                                                                                   \
+	(BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGILL) | BIT(SIGABRT) | BIT(SIGBUS) |    \
+	 BIT(SIGFPE) | BIT(SIGKILL) | BIT(SIGSEGV) | BIT(SIGTERM) | BIT(SIGCONT) | BIT(SIGSTOP) | \
+	 BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGXCPU) | BIT(SIGXFSZ) | BIT(SIGSYS))
 
-static void on_signal_generate(void *unused, int sig, struct kernel_siginfo *info, struct task_struct *p, int group, int result)
+static void on_signal_generate(void *unused, int sig, struct kernel_siginfo *info,
+			       struct task_struct *p, int group, int result)
 {
 	u32 raiser;
 
@@ -106,7 +110,8 @@ static u32 idle_latency_ns(unsigned int state)
 {
 	struct cpuidle_driver *drv = cpuidle_get_driver();
 
-	if (!drv || state >= drv->state_count || drv->states[state].exit_latency < IDLE_LATENCY_MIN_US)
+	if (!drv || state >= drv->state_count ||
+	    drv->states[state].exit_latency < IDLE_LATENCY_MIN_US)
 		return 0;
 	return drv->states[state].exit_latency * NSEC_PER_USEC;
 }
@@ -133,8 +138,10 @@ static void on_cpu_idle(void *unused, unsigned int state, unsigned int of_cpu)
 	tipme_record(&r);
 }
 
-#define PROBES(P)                                                                                                       \
-	P(signal_generate, SIGNAL) P(sched_pi_setprio, PRIORITY) P(sched_migrate_task, MIGRATE)                         \
+#define PROBES(P)                      \
+	P(signal_generate, SIGNAL)     \
+	P(sched_pi_setprio, PRIORITY)  \
+	P(sched_migrate_task, MIGRATE) \
 	P(cpu_frequency, FREQUENCY) P(cpu_idle, IDLE) PROBES_BANDWIDTH(P)
 
 #define CHECK(name, of_class) TIPME_PROBE_CHECK(name);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /dev/tipme: begins and ends recording, shares the ring, takes pictures, tells of triggers. See docs/abi/dev-tipme. */
+/*
+ * /dev/tipme: begins and ends recording, shares the ring, takes pictures, tells of triggers. See
+ * docs/abi/dev-tipme.
+ */
 #include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>

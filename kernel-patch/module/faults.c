@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* memory_wait of page faults that had to read. The kernel has no tracepoint for them, but counts them as an event of perf: each is one overflow. */
+/*
+ * memory_wait of page faults that had to read. The kernel has no tracepoint for them, but counts
+ * them as an event of perf: each is one overflow.
+ */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/mm.h>
@@ -14,8 +17,9 @@
 static DEFINE_PER_CPU(struct perf_event *, counter);
 
 /*
- * The sleep in which this thread waited for a page is its last one, and has just ended; else (the page was there, or read at once) it
- * waited for none. Preemption is off, so neither the CPU nor the table of sleeps goes.
+ * The sleep in which this thread waited for a page is its last one, and has just ended; else (the
+ * page was there, or read at once) it waited for none. Preemption is off, so neither the CPU nor
+ * the table of sleeps goes.
  */
 static u64 waited_ns(const struct tipme_kernel_cpu *c, u32 tid, u64 now)
 {
@@ -29,7 +33,10 @@ static u64 waited_ns(const struct tipme_kernel_cpu *c, u32 tid, u64 now)
 	return now - d->begin_ns;
 }
 
-/* The thread itself holds this lock, or that of the area: so waiting would be wrong, and trying does nearly always do. */
+/*
+ * The thread itself holds this lock, or that of the area: so waiting would be wrong, and trying
+ * does nearly always do.
+ */
 static u8 kind_of(unsigned long address)
 {
 	struct mm_struct *mm = current->mm;
@@ -46,7 +53,8 @@ static u8 kind_of(unsigned long address)
 }
 
 /* The fault is over; in the thread that had it, with preemption off. */
-static void on_major_fault(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+static void on_major_fault(struct perf_event *event, struct perf_sample_data *data,
+			   struct pt_regs *regs)
 {
 	const struct tipme_kernel_cpu *c = __this_cpu_read(tipme_this_cpu);
 
@@ -81,7 +89,8 @@ static int counters_open(void)
 	unsigned int cpu;
 
 	lockdep_assert_held(&tipme_control);
-	for_each_online_cpu(cpu) {
+	for_each_online_cpu(cpu)
+	{
 		if (per_cpu(counter, cpu))
 			continue;
 		event = counter_open(cpu);
@@ -111,23 +120,26 @@ int tipme_faults_begin(void)
 	return err;
 }
 
-/* A handler that still runs has preemption off, and writes by tipme_record() alone: see tipme_ring_free(). */
+/*
+ * A handler that still runs has preemption off, and writes by tipme_record() alone: see
+ * tipme_ring_free().
+ */
 void tipme_faults_end(void)
 {
 	unsigned int cpu;
 
 	lockdep_assert_held(&tipme_control);
-	for_each_possible_cpu(cpu)
-		counter_close(cpu);
+	for_each_possible_cpu(cpu) counter_close(cpu);
 	counting = false;
 }
 
 /* --- CPUs that come --- */
 
 /*
- * Perf ends the counters of a CPU that goes, for good. So one that comes gets a new one: by work, not in the callback, for that holds the
- * hotplug lock for writing, and a software event takes it to switch its branch. The mark is set after perf knows the CPU again
- * (it is prepared earlier), so a counter opened later lives, and one opened earlier is opened anew.
+ * Perf ends the counters of a CPU that goes, for good. So one that comes gets a new one: by work,
+ * not in the callback, for that holds the hotplug lock for writing, and a software event takes it
+ * to switch its branch. The mark is set after perf knows the CPU again (it is prepared earlier), so
+ * a counter opened later lives, and one opened earlier is opened anew.
  */
 static struct cpumask came;
 static enum cpuhp_state hotplug_state;
@@ -138,14 +150,13 @@ static void on_came(struct work_struct *unused)
 	int err = 0;
 
 	mutex_lock(&tipme_control);
-	for_each_possible_cpu(cpu)
-		if (cpumask_test_and_clear_cpu(cpu, &came))
-			counter_close(cpu);
+	for_each_possible_cpu(cpu) if (cpumask_test_and_clear_cpu(cpu, &came)) counter_close(cpu);
 	if (counting)
 		err = counters_open();
 	mutex_unlock(&tipme_control);
 	if (err)
-		pr_warn("page faults of a CPU that has come cannot be recorded (%d): switch the class memory off and on\n", err);
+		pr_warn("page faults of a CPU that has come cannot be recorded (%d): switch the class memory off and on\n",
+			err);
 }
 
 static DECLARE_WORK(came_work, on_came);
@@ -159,7 +170,8 @@ static int cpu_came(unsigned int cpu)
 
 int tipme_faults_init(void)
 {
-	int state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tipme/faults:online", cpu_came, NULL);
+	int state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tipme/faults:online", cpu_came,
+					      NULL);
 
 	if (state < 0)
 		return state;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Input devices: when an event enters the kernel (class and device, never which key unless asked), and the hot-keys of the console. */
+/*
+ * Input devices: when an event enters the kernel (class and device, never which key unless asked),
+ * and the hot-keys of the console.
+ */
 #include <linux/input.h>
 #include <linux/kd.h>
 #include <linux/kstrtox.h>
@@ -11,8 +14,9 @@
 #include "tipme.h"
 
 /*
- * A filter sees events before all other handlers and may swallow them. It does not see those of a device that somebody has grabbed
- * (EVIOCGRAB): such keys are neither recorded nor taken. It runs with the device's lock held and interrupts off.
+ * A filter sees events before all other handlers and may swallow them. It does not see those of a
+ * device that somebody has grabbed (EVIOCGRAB): such keys are neither recorded nor taken. It runs
+ * with the device's lock held and interrupts off.
  */
 
 struct seen_device {
@@ -33,16 +37,21 @@ enum { LEFT_CTRL, RIGHT_CTRL, LEFT_ALT, RIGHT_ALT };
 
 static u8 class_of(const struct input_dev *dev)
 {
-	if (test_bit(EV_ABS, dev->evbit) && test_bit(BTN_TOUCH, dev->keybit) && !test_bit(BTN_TOOL_FINGER, dev->keybit))
+	if (test_bit(EV_ABS, dev->evbit) && test_bit(BTN_TOUCH, dev->keybit) &&
+	    !test_bit(BTN_TOOL_FINGER, dev->keybit))
 		return TIPME_DEVICE_CLASS_TOUCH;
-	if (test_bit(EV_REL, dev->evbit) || test_bit(BTN_TOOL_FINGER, dev->keybit) || test_bit(BTN_LEFT, dev->keybit))
+	if (test_bit(EV_REL, dev->evbit) || test_bit(BTN_TOOL_FINGER, dev->keybit) ||
+	    test_bit(BTN_LEFT, dev->keybit))
 		return TIPME_DEVICE_CLASS_POINTER;
 	if (test_bit(KEY_A, dev->keybit) && test_bit(KEY_ENTER, dev->keybit))
 		return TIPME_DEVICE_CLASS_KEYBOARD;
 	return TIPME_DEVICE_CLASS_OTHER;
 }
 
-/* evdev's handle of the same device is named eventN. It may come after ours. The list is RCU's, and the caller is inside. */
+/*
+ * evdev's handle of the same device is named eventN. It may come after ours. The list is RCU's, and
+ * the caller is inside.
+ */
 static u16 number_of(struct seen_device *seen)
 {
 	struct input_handle *other;
@@ -50,9 +59,10 @@ static u16 number_of(struct seen_device *seen)
 
 	if (likely(seen->number != NO_NUMBER))
 		return seen->number;
-	list_for_each_entry_rcu(other, &seen->handle.dev->h_list, d_node)
-		if (other->name && !strncmp(other->name, "event", 5) && !kstrtouint(other->name + 5, 10, &number) && number < NO_NUMBER)
-			seen->number = number;
+	list_for_each_entry_rcu(other, &seen->handle.dev->h_list,
+				d_node) if (other->name && !strncmp(other->name, "event", 5) &&
+					    !kstrtouint(other->name + 5, 10, &number) &&
+					    number < NO_NUMBER) seen->number = number;
 	return seen->number;
 }
 
@@ -87,7 +97,10 @@ static void record(struct seen_device *seen, unsigned int type, unsigned int cod
 		seen->moved = true;
 	else if (type == EV_SYN && code == SYN_REPORT && seen->moved) {
 		seen->moved = false;
-		put(seen, seen->class == TIPME_DEVICE_CLASS_TOUCH ? TIPME_INPUT_KIND_TOUCH : TIPME_INPUT_KIND_MOTION, 0);
+		put(seen,
+		    seen->class == TIPME_DEVICE_CLASS_TOUCH ? TIPME_INPUT_KIND_TOUCH
+							    : TIPME_INPUT_KIND_MOTION,
+		    0);
 	}
 }
 
@@ -95,7 +108,8 @@ static void record(struct seen_device *seen, unsigned int type, unsigned int cod
 
 static void modifier_note(unsigned int code, int value)
 {
-	static const unsigned int code_of[] = { KEY_LEFTCTRL, KEY_RIGHTCTRL, KEY_LEFTALT, KEY_RIGHTALT };
+	static const unsigned int code_of[] = { KEY_LEFTCTRL, KEY_RIGHTCTRL, KEY_LEFTALT,
+						KEY_RIGHTALT };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(code_of); i++) {
@@ -119,22 +133,19 @@ static unsigned int action_of(unsigned int code)
 {
 	switch (code) {
 	case KEY_EQUAL: /* where + is, without shift */
-	case KEY_KPPLUS:
-		return TIPME_CHORD_ACTION_START;
+	case KEY_KPPLUS: return TIPME_CHORD_ACTION_START;
 	case KEY_MINUS:
-	case KEY_KPMINUS:
-		return TIPME_CHORD_ACTION_SNAPSHOT;
-	case KEY_0:
-		return TIPME_CHORD_ACTION_NO_INPUT;
-	case KEY_1:
-		return TIPME_CHORD_ACTION_DEFAULT_INPUT;
+	case KEY_KPMINUS: return TIPME_CHORD_ACTION_SNAPSHOT;
+	case KEY_0: return TIPME_CHORD_ACTION_NO_INPUT;
+	case KEY_1: return TIPME_CHORD_ACTION_DEFAULT_INPUT;
 	}
 	return 0;
 }
 
 /*
- * A server or compositor that draws on the screen traps its own chords, and must see them to know that they are none of its
- * events; so the kernel takes them on text consoles, unless told to take them everywhere.
+ * A server or compositor that draws on the screen traps its own chords, and must see them to know
+ * that they are none of its events; so the kernel takes them on text consoles, unless told to take
+ * them everywhere.
  */
 static bool hotkeys_are_ours(void)
 {
@@ -168,7 +179,9 @@ static bool hotkey(struct seen_device *seen, unsigned int code, int value)
 		return true;
 	}
 	modifier_note(code, value);
-	action = value == 1 && chord_is_down() && tipme_ring_live() && hotkeys_are_ours() ? action_of(code) : 0;
+	action = value == 1 && chord_is_down() && tipme_ring_live() && hotkeys_are_ours()
+			 ? action_of(code)
+			 : 0;
 	if (!action)
 		return false;
 	seen->swallowing = true;
@@ -190,7 +203,8 @@ static bool on_event(struct input_handle *handle, unsigned int type, unsigned in
 
 /* --- devices come and go --- */
 
-static int connect(struct input_handler *handler, struct input_dev *dev, const struct input_device_id *id)
+static int connect(struct input_handler *handler, struct input_dev *dev,
+		   const struct input_device_id *id)
 {
 	struct seen_device *seen = kzalloc(sizeof(*seen), GFP_KERNEL);
 	int err;
@@ -225,7 +239,10 @@ static void disconnect(struct input_handle *handle)
 	kfree(container_of(handle, struct seen_device, handle));
 }
 
-/* Keyboards, pointers, touch screens; not switches, sensors and joysticks, which would have to be kept awake. */
+/*
+ * Keyboards, pointers, touch screens; not switches, sensors and joysticks, which would have to be
+ * kept awake.
+ */
 static bool match(struct input_handler *handler, struct input_dev *dev)
 {
 	return class_of(dev) != TIPME_DEVICE_CLASS_OTHER;
@@ -233,7 +250,7 @@ static bool match(struct input_handler *handler, struct input_dev *dev)
 
 static const struct input_device_id ids[] = {
 	{ .flags = INPUT_DEVICE_ID_MATCH_EVBIT, .evbit = { BIT_MASK(EV_KEY) } },
-	{ },
+	{},
 };
 
 static struct input_handler handler = {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The latency driver: a timer with a known expiry on each CPU, and how late what follows from it is, stage by stage. */
+/*
+ * The latency driver: a timer with a known expiry on each CPU, and how late what follows from it
+ * is, stage by stage.
+ */
 #include <linux/capability.h>
 #include <linux/cpuhotplug.h>
 #include <linux/fs.h>
@@ -18,14 +21,17 @@
 #include "latency.h"
 
 /*
- * An expiry goes from stage to stage: hard interrupt, deferred work, threads. Deferred work is a tasklet of high priority: what a driver
- * uses whose interrupt handler must be short. It runs in the first softirq vector when the interrupt returns, unless softirqs are off or
- * ksoftirqd has taken over; on real-time kernels always in a thread. An irq_work would be a second hard interrupt, so it would not show
- * what defers, and threaded interrupts and workqueues are threads, which we measure as such.
+ * An expiry goes from stage to stage: hard interrupt, deferred work, threads. Deferred work is a
+ * tasklet of high priority: what a driver uses whose interrupt handler must be short. It runs in
+ * the first softirq vector when the interrupt returns, unless softirqs are off or ksoftirqd has
+ * taken over; on real-time kernels always in a thread. An irq_work would be a second hard
+ * interrupt, so it would not show what defers, and threaded interrupts and workqueues are threads,
+ * which we measure as such.
  *
- * Between two stages lies one place, with a flag: who fills it sets the flag with release, who has emptied it clears it with release.
- * A later expiry that finds the place taken goes no further and is counted: the one on its way is the one whose latency matters, and
- * what is late is measured to its end, however long it takes.
+ * Between two stages lies one place, with a flag: who fills it sets the flag with release, who has
+ * emptied it clears it with release. A later expiry that finds the place taken goes no further and
+ * is counted: the one on its way is the one whose latency matters, and what is late is measured to
+ * its end, however long it takes.
  */
 struct shot {
 	u64 expiry_ns;
@@ -65,7 +71,8 @@ struct cpu_latency {
 	unsigned long user_busy; /* bit 0: a thread is inside the ioctl */
 	struct shot user_shot;
 	struct histogram *histogram; /* one for each stage; kept until the file is closed */
-	struct mutex causes_mutex; /* all below: of threads that copy causes, and of the ioctl that takes them */
+	/* all below: of threads that copy causes, and of the ioctl that takes them */
+	struct mutex causes_mutex;
 	struct tipme_latency_causes causes;
 	struct tipme_latency_sample *samples;
 	u32 sample_count;
@@ -132,7 +139,8 @@ static void record(const struct cpu_latency *l, const struct shot *shot, u64 thr
 	tipme_record(&r);
 }
 
-static void record_user(const struct cpu_latency *l, const struct shot *shot, u64 user_ns, u8 priority)
+static void record_user(const struct cpu_latency *l, const struct shot *shot, u64 user_ns,
+			u8 priority)
 {
 	struct tipme_latency_user r = {
 		.ts_ns = shot->expiry_ns + shot->irq_ns + shot->deferred_ns + user_ns,
@@ -148,13 +156,18 @@ static void record_user(const struct cpu_latency *l, const struct shot *shot, u6
 	tipme_record(&r);
 }
 
-/* In the late thread, bound to its CPU. Causes that nobody has taken stay; the samples go into the ring all the same. */
-static void causes_keep(struct cpu_latency *l, const struct shot *shot, enum tipme_latency_stage stage, u64 stage_ns, u64 end_ns)
+/*
+ * In the late thread, bound to its CPU. Causes that nobody has taken stay; the samples go into the
+ * ring all the same.
+ */
+static void causes_keep(struct cpu_latency *l, const struct shot *shot,
+			enum tipme_latency_stage stage, u64 stage_ns, u64 end_ns)
 {
 	u32 lost = 0, n;
 
 	mutex_lock(&l->causes_mutex);
-	n = tipme_sampler_copy(shot->expiry_ns, end_ns, l->samples, l->causes_kept ? 0 : CAUSES, &lost);
+	n = tipme_sampler_copy(shot->expiry_ns, end_ns, l->samples, l->causes_kept ? 0 : CAUSES,
+			       &lost);
 	if (!l->causes_kept) {
 		l->sample_count = n;
 		l->causes = (struct tipme_latency_causes){
@@ -172,9 +185,11 @@ static void causes_keep(struct cpu_latency *l, const struct shot *shot, enum tip
 }
 
 /* Counts a thread's stage and its sum, and does what is due above the threshold. In that thread. */
-static void arrived(struct cpu_latency *l, const struct shot *shot, enum tipme_latency_stage stage, u64 now, u8 priority)
+static void arrived(struct cpu_latency *l, const struct shot *shot, enum tipme_latency_stage stage,
+		    u64 now, u8 priority)
 {
-	u64 ns = now > shot->from_ns ? now - shot->from_ns : 0, total = shot->irq_ns + shot->deferred_ns + ns;
+	u64 ns = now > shot->from_ns ? now - shot->from_ns : 0,
+	    total = shot->irq_ns + shot->deferred_ns + ns;
 	struct histogram *sum = &l->histogram[total_of(stage)];
 
 	count(&l->histogram[stage], ns, shot->expiry_ns);
@@ -197,38 +212,45 @@ static enum hrtimer_restart on_expiry(struct hrtimer *timer)
 {
 	u64 now = ktime_get_ns();
 	struct cpu_latency *l = container_of(timer, struct cpu_latency, timer);
-	u64 expiry = ktime_to_ns(hrtimer_get_expires(timer)), late = now > expiry ? now - expiry : 0;
-	u64 passed = hrtimer_forward(timer, ns_to_ktime(now), period); /* from the expiry, so nothing drifts */
+	u64 expiry = ktime_to_ns(hrtimer_get_expires(timer)),
+	    late = now > expiry ? now - expiry : 0;
+	/* from the expiry, so nothing drifts */
+	u64 passed = hrtimer_forward(timer, ns_to_ktime(now), period);
 
 	count(&l->histogram[TIPME_STAGE_IRQ], late, expiry);
 	if (passed > 1)
 		skip(l, TIPME_STAGE_IRQ, passed - 1);
 	tipme_sampler_timer();
-	if (smp_load_acquire(&l->deferred_taken)) { /* partner: the tasklet's store, after its last look at the shot */
+	/* partner: the tasklet's store, after its last look at the shot */
+	if (smp_load_acquire(&l->deferred_taken)) {
 		skip(l, TIPME_STAGE_DEFERRED, 1);
 		return HRTIMER_RESTART;
 	}
 	l->shot = (struct shot){ .expiry_ns = expiry, .irq_ns = late, .from_ns = now };
-	smp_store_release(&l->deferred_taken, true); /* after the shot; partner: the next expiry's load, scheduling orders for the tasklet */
+	/* after the shot; partner: the next expiry's load, scheduling orders for the tasklet */
+	smp_store_release(&l->deferred_taken, true);
 	tasklet_hi_schedule(&l->deferred);
 	return HRTIMER_RESTART;
 }
 
 static void thread_wake(struct cpu_latency *l, struct thread *t)
 {
-	if (smp_load_acquire(&t->taken)) { /* partner: the thread's store, after its last look at the shot */
+	/* partner: the thread's store, after its last look at the shot */
+	if (smp_load_acquire(&t->taken)) {
 		skip(l, t->stage, 1);
 		return;
 	}
 	t->shot = l->shot;
 	t->shot.from_ns = ktime_get_ns();
-	smp_store_release(&t->taken, true); /* partner: the thread's load; wake_up_process() orders against its set_current_state() */
+	/* partner: the thread's load; wake_up_process() orders against its set_current_state() */
+	smp_store_release(&t->taken, true);
 	wake_up_process(t->task);
 }
 
 static void user_wake(struct cpu_latency *l)
 {
-	int state = smp_load_acquire(&l->user); /* partner: the waiter's stores, after its last look at the shot */
+	/* partner: the waiter's stores, after its last look at the shot */
+	int state = smp_load_acquire(&l->user);
 
 	if (state == USER_WAITS) {
 		l->user_shot = l->shot;
@@ -249,7 +271,8 @@ static void on_deferred(struct tasklet_struct *tasklet)
 
 	shot->deferred_ns = now > shot->from_ns ? now - shot->from_ns : 0;
 	count(&l->histogram[TIPME_STAGE_DEFERRED], shot->deferred_ns, shot->expiry_ns);
-	count(&l->histogram[TIPME_STAGE_IRQ_DEFERRED], shot->irq_ns + shot->deferred_ns, shot->expiry_ns);
+	count(&l->histogram[TIPME_STAGE_IRQ_DEFERRED], shot->irq_ns + shot->deferred_ns,
+	      shot->expiry_ns);
 	thread_wake(l, &l->thread[0]);
 	thread_wake(l, &l->thread[1]);
 	user_wake(l);
@@ -278,9 +301,12 @@ static int thread_run(void *data)
 
 /* --- CPUs come and go --- */
 
-static int thread_start(struct cpu_latency *l, struct thread *t, enum tipme_latency_stage stage, u8 priority, const char *name)
+static int thread_start(struct cpu_latency *l, struct thread *t, enum tipme_latency_stage stage,
+			u8 priority, const char *name)
 {
-	struct sched_attr attr = { .size = sizeof(attr), .sched_policy = SCHED_FIFO, .sched_priority = priority };
+	struct sched_attr attr = { .size = sizeof(attr),
+				   .sched_policy = SCHED_FIFO,
+				   .sched_priority = priority };
 	int err;
 
 	t->cpu = l;
@@ -319,10 +345,12 @@ static int latency_cpu_up(unsigned int cpu)
 	l->number = cpu;
 	l->deferred_taken = false;
 	l->user = USER_AWAY;
-	err = thread_start(l, &l->thread[0], TIPME_STAGE_HIGH, options.high_priority, "tipme-high/%u");
+	err = thread_start(l, &l->thread[0], TIPME_STAGE_HIGH, options.high_priority,
+			   "tipme-high/%u");
 	if (err)
 		return err;
-	err = thread_start(l, &l->thread[1], TIPME_STAGE_MEDIUM, options.medium_priority, "tipme-medium/%u");
+	err = thread_start(l, &l->thread[1], TIPME_STAGE_MEDIUM, options.medium_priority,
+			   "tipme-medium/%u");
 	if (err)
 		goto err_medium;
 	err = tipme_sampler_cpu_up(cpu);
@@ -341,7 +369,10 @@ err_medium:
 	return err;
 }
 
-/* What makes the next thing goes first: the timer schedules the tasklet, and that wakes the threads. Threads copy samples. */
+/*
+ * What makes the next thing goes first: the timer schedules the tasklet, and that wakes the
+ * threads. Threads copy samples.
+ */
 static int latency_cpu_down(unsigned int cpu)
 {
 	struct cpu_latency *l = per_cpu_ptr(&latencies, cpu);
@@ -384,13 +415,17 @@ static int measure_begin(struct file *file, struct tipme_latency_start *s)
 	options = *s;
 	period = ns_to_ktime((u64)s->period_us * NSEC_PER_USEC);
 	threshold_ns = (u64)s->threshold_us * NSEC_PER_USEC;
-	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "tipme/latency:online", latency_cpu_up, latency_cpu_down);
+	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "tipme/latency:online", latency_cpu_up,
+				  latency_cpu_down);
 	if (state < 0) {
 		tipme_sampler_close();
 		return state;
 	}
 	hotplug_state = state;
-	/* Last: until then no ioctl of the file comes to the memory, which the caller frees where this failed. Partner: cpu_of(). */
+	/*
+	 * Last: until then no ioctl of the file comes to the memory, which the caller frees where
+	 * this failed. Partner: cpu_of().
+	 */
 	smp_store_release(&owner, file);
 	return 0;
 }
@@ -399,7 +434,8 @@ static void memory_free(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu(cpu)
+	{
 		struct cpu_latency *l = per_cpu_ptr(&latencies, cpu);
 
 		vfree(l->histogram);
@@ -432,7 +468,10 @@ static long start(struct file *file, struct tipme_latency_start __user *arg)
 	return err;
 }
 
-/* The CPU, if the file measures and the CPU ever did. Its memory stays as long as the file, which the caller holds. */
+/*
+ * The CPU, if the file measures and the CPU ever did. Its memory stays as long as the file, which
+ * the caller holds.
+ */
 static struct cpu_latency *cpu_of(struct file *file, u32 cpu)
 {
 	struct cpu_latency *l;
@@ -472,13 +511,17 @@ static long read(struct file *file, struct tipme_latency_read __user *arg)
 	return copy_to_user(arg, &r, sizeof(r)) ? -EFAULT : 0;
 }
 
-/* The way of the last shot ended when the thread looked at its clock; a time that cannot be is not counted. */
+/*
+ * The way of the last shot ended when the thread looked at its clock; a time that cannot be is not
+ * counted.
+ */
 static void user_arrived(struct cpu_latency *l, const struct tipme_latency_wait *w)
 {
 	u64 now = ktime_get_ns();
 
 	if (w->seen_ns >= l->user_shot.from_ns && w->seen_ns <= now)
-		arrived(l, &l->user_shot, TIPME_STAGE_USER, w->seen_ns, min_t(u32, w->rt_priority, 99));
+		arrived(l, &l->user_shot, TIPME_STAGE_USER, w->seen_ns,
+			min_t(u32, w->rt_priority, 99));
 }
 
 /* The CPU went away, and may be back already. */
@@ -492,9 +535,11 @@ static long user_sleep(struct cpu_latency *l, struct tipme_latency_wait *w)
 	unsigned int downs = READ_ONCE(l->downs);
 	int err;
 
-	smp_store_release(&l->user, USER_WAITS); /* partner: the waker's load: what is left of the last shot was read */
+	/* partner: the waker's load: what is left of the last shot was read */
+	smp_store_release(&l->user, USER_WAITS);
 	/* partner of the load: the waker's exchange, after the shot */
-	err = swait_event_interruptible_exclusive(l->wait, smp_load_acquire(&l->user) == USER_TAKEN || user_left(l, downs));
+	err = swait_event_interruptible_exclusive(
+		l->wait, smp_load_acquire(&l->user) == USER_TAKEN || user_left(l, downs));
 	if (err) {
 		smp_store_release(&l->user, USER_AWAY); /* partner: the waker's load */
 		return err;
@@ -554,7 +599,8 @@ static long causes(struct file *file, struct tipme_latency_causes __user *arg)
 	c.max = max;
 	c.count = min(max, l->sample_count);
 	c.lost += l->sample_count - c.count;
-	if (copy_to_user(u64_to_user_ptr(samples), l->samples, c.count * sizeof(*l->samples)) || copy_to_user(arg, &c, sizeof(c)))
+	if (copy_to_user(u64_to_user_ptr(samples), l->samples, c.count * sizeof(*l->samples)) ||
+	    copy_to_user(arg, &c, sizeof(c)))
 		err = -EFAULT;
 	else
 		l->causes_kept = false;
@@ -607,7 +653,8 @@ int tipme_latency_init(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu(cpu)
+	{
 		struct cpu_latency *l = per_cpu_ptr(&latencies, cpu);
 
 		init_swait_queue_head(&l->wait);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tipme.ko: an interactive-latency flight recorder. This is the table of its parts, and the order in which they begin and end. */
+/*
+ * tipme.ko: an interactive-latency flight recorder. This is the table of its parts, and the order
+ * in which they begin and end.
+ */
 #include <linux/module.h>
 #include <linux/mutex.h>
 
@@ -7,12 +10,14 @@
 #include "tipme.h"
 
 /*
- * In order of initialisation; everything goes in the reverse order. The trigger first: all others may pull it. The device late: from
- * then on user space comes in. What only writes while recording has start and stop.
+ * In order of initialisation; everything goes in the reverse order. The trigger first: all others
+ * may pull it. The device late: from then on user space comes in. What only writes while recording
+ * has start and stop.
  */
 static const struct tipme_part parts[] = {
 	{ "trigger", .init = tipme_trigger_init, .exit = tipme_trigger_exit },
-	{ "tracepoints", .init = tipme_tracepoints_init, .start = tipme_tracepoints_start, .stop = tipme_tracepoints_stop },
+	{ "tracepoints", .init = tipme_tracepoints_init, .start = tipme_tracepoints_start,
+	  .stop = tipme_tracepoints_stop },
 	{ "faults", .init = tipme_faults_init, .exit = tipme_faults_exit },
 	{ "input", .init = tipme_input_init, .exit = tipme_input_exit },
 	{ "sysctl", .init = tipme_sysctl_init, .exit = tipme_sysctl_exit },
@@ -48,7 +53,8 @@ static int __init tipme_init(void)
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {
 		err = part_init(i);
 		if (err) {
-			pr_err("%s cannot begin (%d): the module is not loaded\n", parts[i].name, err);
+			pr_err("%s cannot begin (%d): the module is not loaded\n", parts[i].name,
+			       err);
 			parts_exit(i);
 			return err;
 		}

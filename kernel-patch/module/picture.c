@@ -15,14 +15,18 @@
 /* Threads looked at before others may run. */
 #define BATCH 64
 
-/* First the numbers, in one short pass; then thread by thread, so that the machine is not held up however many there are. */
+/*
+ * First the numbers, in one short pass; then thread by thread, so that the machine is not held up
+ * however many there are.
+ */
 static u32 tids_collect(pid_t *tid, u32 max)
 {
 	struct task_struct *process, *thread;
 	u32 n = 0;
 
 	rcu_read_lock();
-	for_each_process_thread(process, thread) {
+	for_each_process_thread(process, thread)
+	{
 		if (n < max)
 			tid[n] = thread->pid;
 		n++;
@@ -73,12 +77,16 @@ static u8 state_of(struct task_struct *p)
 		return TIPME_TASK_STATE_DEAD;
 	if (READ_ONCE(p->on_cpu))
 		return TIPME_TASK_STATE_RUNNING;
-	if (!state || state & (TASK_WAKING | TASK_NEW) || tipme_is_queued(p)) /* as good as runnable */
+	/* as good as runnable */
+	if (!state || state & (TASK_WAKING | TASK_NEW) || tipme_is_queued(p))
 		return TIPME_TASK_STATE_RUNNABLE;
 	return tipme_state_of_flags(state);
 }
 
-/* pi_lock keeps a blocked thread blocked: so its state, the time since and its stack belong together, and the stack stays. */
+/*
+ * pi_lock keeps a blocked thread blocked: so its state, the time since and its stack belong
+ * together, and the stack stays.
+ */
 static void state_fill(struct tipme_thread *r, struct task_struct *p)
 {
 	unsigned long flags;
@@ -135,7 +143,8 @@ static u32 batch_fill(struct tipme_picture_entry *entry, const pid_t *tid, u32 n
 	return filled;
 }
 
-static long copy_all(struct tipme_picture_request *q, const pid_t *tid, u32 n, struct tipme_picture_entry *batch)
+static long copy_all(struct tipme_picture_request *q, const pid_t *tid, u32 n,
+		     struct tipme_picture_entry *batch)
 {
 	struct tipme_picture_entry __user *to = u64_to_user_ptr(q->entries);
 	u32 i, filled;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The ring: a pool of sub-buffers in memory that is never paged, shared read-only with user space, written from any context. */
+/*
+ * The ring: a pool of sub-buffers in memory that is never paged, shared read-only with user space,
+ * written from any context.
+ */
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -12,7 +15,10 @@
 struct tipme_ring tipme_ring;
 DEFINE_PER_CPU(struct tipme_kernel_cpu *, tipme_this_cpu);
 
-/* Half of the machine's memory is more than any recorder needs; a mistyped size must not take the machine down. */
+/*
+ * Half of the machine's memory is more than any recorder needs; a mistyped size must not take the
+ * machine down.
+ */
 static int sizes_check(const struct tipme_start *s)
 {
 	u64 pool = (u64)s->subs * s->subbuf_bytes;
@@ -77,7 +83,9 @@ int tipme_ring_make(struct tipme_start *s)
 	if (err)
 		return err;
 	header_fill(&h, s);
-	/* vmalloc_user() gives zeroes: what user space maps tells it nothing that we did not write. */
+	/*
+	 * vmalloc_user() gives zeroes: what user space maps tells it nothing that we did not write.
+	 */
 	tipme_ring.area = vmalloc_user(h.map_bytes);
 	tipme_ring.cells = kvcalloc(cells, sizeof(u64), GFP_KERNEL);
 	tipme_ring.sleeps = kvcalloc(TIPME_SLEEPS, sizeof(struct tipme_sleep), GFP_KERNEL);
@@ -91,7 +99,8 @@ int tipme_ring_make(struct tipme_start *s)
 	tipme_ring.pool = tipme_ring.area + h.pool_offset;
 	tipme_ring.subs = s->subs;
 	tipme_ring.sub_shift = ilog2(s->subbuf_bytes);
-	tipme_ring.slots = (s->subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
+	tipme_ring.slots =
+		(s->subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
 	tipme_ring.cell_mask = cells - 1;
 	tipme_ring.stack_mask = s->stack_entries - 1;
 	tipme_ring.stack_old_ns = 0;
@@ -104,7 +113,10 @@ int tipme_ring_make(struct tipme_start *s)
 	memcpy(tipme_ring.area, &h, sizeof(h));
 	s->map_bytes = h.map_bytes;
 	for_each_possible_cpu(cpu)
-		/* Who finds the pointer finds the ring. Partner: the address dependency in tipme_record(), through this very pointer. */
+		/*
+		 * Who finds the pointer finds the ring. Partner: the address dependency in
+		 * tipme_record(), through this very pointer.
+		 */
 		smp_store_release(per_cpu_ptr(&tipme_this_cpu, cpu), &tipme_ring.cpus[cpu]);
 	return 0;
 }
@@ -115,8 +127,9 @@ bool tipme_ring_live(void)
 }
 
 /*
- * Probes are gone by now. Others (the latency driver, the sampler) come through tipme_record(), with preemption off from the look at the
- * pointer to the end of the record: an RCU grace period outlasts them all, also those in interrupts and NMIs.
+ * Probes are gone by now. Others (the latency driver, the sampler) come through tipme_record(),
+ * with preemption off from the look at the pointer to the end of the record: an RCU grace period
+ * outlasts them all, also those in interrupts and NMIs.
  */
 void tipme_ring_free(void)
 {
@@ -125,8 +138,7 @@ void tipme_ring_free(void)
 	lockdep_assert_held(&tipme_control);
 	if (!tipme_ring.area)
 		return;
-	for_each_possible_cpu(cpu)
-		WRITE_ONCE(*per_cpu_ptr(&tipme_this_cpu, cpu), NULL);
+	for_each_possible_cpu(cpu) WRITE_ONCE(*per_cpu_ptr(&tipme_this_cpu, cpu), NULL);
 	synchronize_rcu();
 	memory_free();
 }
@@ -143,8 +155,8 @@ int tipme_ring_mmap(struct vm_area_struct *vma)
 }
 
 /*
- * Preemption is off, so the CPU stays the same; interrupts and NMIs may come between any two instructions. An NMI does not queue what
- * is retired (see pool.h).
+ * Preemption is off, so the CPU stays the same; interrupts and NMIs may come between any two
+ * instructions. An NMI does not queue what is retired (see pool.h).
  */
 void tipme_record(const void *rec)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The ring's memory, and its writer inline for those who write in the scheduler's hot path; others call tipme_record(). */
+/*
+ * The ring's memory, and its writer inline for those who write in the scheduler's hot path; others
+ * call tipme_record().
+ */
 #ifndef TIPME_RING_H
 #define TIPME_RING_H
 
@@ -8,7 +11,10 @@
 
 #include "tipme.h"
 
-/* Filled before the first probe is registered and cleared after the last has gone: probes read it without a look. */
+/*
+ * Filled before the first probe is registered and cleared after the last has gone: probes read it
+ * without a look.
+ */
 struct tipme_ring {
 	char *pool;
 	u32 subs, sub_shift, slots, cell_mask;
@@ -32,7 +38,9 @@ DECLARE_PER_CPU(struct tipme_kernel_cpu *, tipme_this_cpu); /* NULL while nothin
 
 static __always_inline struct tipme_pool_header *tipme_pool_sub(__u32 sub)
 {
-	return likely(sub < tipme_ring.subs) ? (void *)(tipme_ring.pool + ((size_t)sub << tipme_ring.sub_shift)) : NULL;
+	return likely(sub < tipme_ring.subs)
+		       ? (void *)(tipme_ring.pool + ((size_t)sub << tipme_ring.sub_shift))
+		       : NULL;
 }
 
 /* The same for one that a cursor names whose slot is below the last. */
@@ -64,7 +72,8 @@ static __always_inline __u64 tipme_pool_clock(void)
 #include "pool.h"
 
 /* With interrupts off, until the record is committed. */
-static __always_inline void *tipme_record_begin_irqs_off(struct tipme_kernel_cpu *c, u64 now, u8 type, u32 tid, u16 *gen)
+static __always_inline void *tipme_record_begin_irqs_off(struct tipme_kernel_cpu *c, u64 now,
+							 u8 type, u32 tid, u16 *gen)
 {
 	struct tipme_head *head = tipme_pool_begin_irqs_off(&c->pool, smp_processor_id(), gen);
 
@@ -77,8 +86,12 @@ static __always_inline void *tipme_record_begin_irqs_off(struct tipme_kernel_cpu
 	return head;
 }
 
-/* The same, if there is no more to do than to fill it in: else NULL, and then tipme_record_begin_irqs_off() does it. */
-static __always_inline void *tipme_record_try_irqs_off(struct tipme_kernel_cpu *c, u64 now, u8 type, u32 tid, u16 *gen)
+/*
+ * The same, if there is no more to do than to fill it in: else NULL, and then
+ * tipme_record_begin_irqs_off() does it.
+ */
+static __always_inline void *tipme_record_try_irqs_off(struct tipme_kernel_cpu *c, u64 now, u8 type,
+						       u32 tid, u16 *gen)
 {
 	u64 second_word = type | TIPME_POOL_SLOT_BYTES / 8 << 8 | (u64)tid << 32;
 	struct tipme_head *head = tipme_pool_try_irqs_off(&c->pool, second_word, gen);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The cause sampler: what each CPU does, many times a millisecond, kept for a moment; copied out only when a latency was too long. */
+/*
+ * The cause sampler: what each CPU does, many times a millisecond, kept for a moment; copied out
+ * only when a latency was too long.
+ */
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/perf_event.h>
@@ -19,9 +22,10 @@
 #define SAMPLES 4096
 
 /*
- * One writer, on the CPU itself: an NMI handler or a hard interrupt, never both (one kind makes all samples). One reader, a thread bound
- * to the CPU: the writer comes between its instructions, but never the other way round. So the reader copies a place, then looks whether
- * the writer has come round to it.
+ * One writer, on the CPU itself: an NMI handler or a hard interrupt, never both (one kind makes all
+ * samples). One reader, a thread bound to the CPU: the writer comes between its instructions, but
+ * never the other way round. So the reader copies a place, then looks whether the writer has come
+ * round to it.
  */
 struct cpu_sampler {
 	struct tipme_latency_sample *sample;
@@ -36,7 +40,10 @@ static DEFINE_PER_CPU(struct cpu_sampler, samplers);
 static u32 sample_period_us;
 static u8 kind;
 
-/* What was interrupted. In an NMI handler the kernel counts that as one level of hard interrupt, too. */
+/*
+ * What was interrupted. In an NMI handler the kernel counts that as one level of hard interrupt,
+ * too.
+ */
 static u8 context_interrupted(void)
 {
 	unsigned int hardirq = (preempt_count() & HARDIRQ_MASK) >> HARDIRQ_SHIFT;
@@ -66,7 +73,8 @@ static void take(struct pt_regs *regs)
 	if (!to->user) {
 		/* The unwinder begins with who called what was interrupted. */
 		to->frame[to->frames++] = regs->ip;
-		for (unwind_start(&state, current, regs, NULL); !unwind_done(&state) && to->frames < TIPME_LATENCY_FRAMES;
+		for (unwind_start(&state, current, regs, NULL);
+		     !unwind_done(&state) && to->frames < TIPME_LATENCY_FRAMES;
 		     unwind_next_frame(&state)) {
 			unsigned long ip = unwind_get_return_address(&state);
 
@@ -75,7 +83,10 @@ static void take(struct pt_regs *regs)
 			to->frame[to->frames++] = ip;
 		}
 	}
-	/* After the place is filled. Partner: the reader's two looks at head; both are on this CPU, so the compiler is all there is to hold. */
+	/*
+	 * After the place is filled. Partner: the reader's two looks at head; both are on this CPU,
+	 * so the compiler is all there is to hold.
+	 */
 	barrier();
 	WRITE_ONCE(s->head, head + 1);
 }
@@ -87,8 +98,11 @@ void tipme_sampler_timer(void)
 }
 
 #ifdef CONFIG_PERF_EVENTS
-/* The counter's overflow is an NMI here. Another counter's, taken over by perf, would be one, too. */
-static void on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+/*
+ * The counter's overflow is an NMI here. Another counter's, taken over by perf, would be one, too.
+ */
+static void on_overflow(struct perf_event *event, struct perf_sample_data *data,
+			struct pt_regs *regs)
 {
 	take(regs);
 }
@@ -117,16 +131,25 @@ static bool has_counter(void)
 	return true;
 }
 #else
-static struct perf_event *counter_open(unsigned int cpu) { return ERR_PTR(-EOPNOTSUPP); }
-static bool has_counter(void) { return false; }
-static void perf_event_release_kernel(struct perf_event *event) { }
+static struct perf_event *counter_open(unsigned int cpu)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+static bool has_counter(void)
+{
+	return false;
+}
+static void perf_event_release_kernel(struct perf_event *event)
+{
+}
 #endif
 
 #ifdef CONFIG_X86_LOCAL_APIC
 /*
- * A CPU gets no second NMI from us before its handler has ended the first: so none of ours is merged with another, none comes unknown,
- * and what is not ours we leave to others. An NMI that never arrives (its CPU went offline) would stop the sampling of that CPU; it
- * begins anew when the CPU comes up.
+ * A CPU gets no second NMI from us before its handler has ended the first: so none of ours is
+ * merged with another, none comes unknown, and what is not ours we leave to others. An NMI that
+ * never arrives (its CPU went offline) would stop the sampling of that CPU; it begins anew when the
+ * CPU comes up.
  */
 static int on_nmi(unsigned int type, struct pt_regs *regs)
 {
@@ -135,7 +158,8 @@ static int on_nmi(unsigned int type, struct pt_regs *regs)
 	if (!READ_ONCE(s->pending))
 		return NMI_DONE;
 	take(regs);
-	smp_store_release(&s->pending, 0); /* partner: the sender's load; the next NMI may come at once and waits for this one's end */
+	/* partner: the sender's load; the next NMI may come at once and waits for this one's end */
+	smp_store_release(&s->pending, 0);
 	return NMI_HANDLED;
 }
 
@@ -165,9 +189,17 @@ static void nmi_close(void)
 	unregister_nmi_handler(NMI_LOCAL, "tipme");
 }
 #else
-static enum hrtimer_restart on_send(struct hrtimer *timer) { return HRTIMER_NORESTART; }
-static bool nmi_open(void) { return false; }
-static void nmi_close(void) { }
+static enum hrtimer_restart on_send(struct hrtimer *timer)
+{
+	return HRTIMER_NORESTART;
+}
+static bool nmi_open(void)
+{
+	return false;
+}
+static void nmi_close(void)
+{
+}
 #endif
 
 /* The best first: only NMIs see what runs with interrupts off. */
@@ -206,16 +238,23 @@ int tipme_sampler_cpu_up(unsigned int cpu)
 			return err;
 		}
 	}
-	/* Release: the writer finds an empty ring. It is on this CPU, or sends to it after it has seen the pointer. */
+	/*
+	 * Release: the writer finds an empty ring. It is on this CPU, or sends to it after it has
+	 * seen the pointer.
+	 */
 	smp_store_release(&s->sample, sample);
 	if (kind == TIPME_SAMPLE_KIND_NMI_IPI) {
 		tipme_hrtimer_setup(&s->timer, on_send, HRTIMER_MODE_REL_PINNED_HARD);
-		hrtimer_start(&s->timer, ns_to_ktime((u64)sample_period_us * NSEC_PER_USEC), HRTIMER_MODE_REL_PINNED_HARD);
+		hrtimer_start(&s->timer, ns_to_ktime((u64)sample_period_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_PINNED_HARD);
 	}
 	return 0;
 }
 
-/* On this CPU, or it is going. Its own timer first; then nobody writes its samples any more but NMIs on it, which interrupts off do not hold. */
+/*
+ * On this CPU, or it is going. Its own timer first; then nobody writes its samples any more but
+ * NMIs on it, which interrupts off do not hold.
+ */
 void tipme_sampler_cpu_down(unsigned int cpu)
 {
 	struct cpu_sampler *s = per_cpu_ptr(&samplers, cpu);
@@ -246,7 +285,8 @@ static void record(const struct tipme_latency_sample *from)
 		.ts_ns = from->ts_ns,
 		.type = TIPME_SAMPLE,
 		.tid = from->tid,
-		.kernel_stack_id = tipme_stack_put(from->frame, min_t(u32, from->frames, TIPME_STACK_FRAMES), from->ts_ns),
+		.kernel_stack_id = tipme_stack_put(
+			from->frame, min_t(u32, from->frames, TIPME_STACK_FRAMES), from->ts_ns),
 		.period_us = sample_period_us,
 		.cpu = smp_processor_id(),
 		.kind = kind,
@@ -267,7 +307,11 @@ u32 tipme_sampler_copy(u64 from_ns, u64 to_ns, struct tipme_latency_sample *to, 
 	for (i = begin; i < head; i++) {
 		struct tipme_latency_sample one = s->sample[i % SAMPLES];
 
-		barrier(); /* the copy before the look whether it was written meanwhile; the writer is on this CPU */
+		/*
+		 * the copy before the look whether it was written meanwhile; the writer is on this
+		 * CPU
+		 */
+		barrier();
 		if (READ_ONCE(s->head) - i >= SAMPLES) {
 			(*lost)++;
 			continue;

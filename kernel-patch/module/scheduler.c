@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is always recorded: switches, wake-ups, threads, workers; and the time in interrupts and who raised a softirq, which those tell. */
+/*
+ * What is always recorded: switches, wake-ups, threads, workers; and the time in interrupts and who
+ * raised a softirq, which those tell.
+ */
 #include <linux/binfmts.h>
 #include <linux/interrupt.h>
 #include <linux/sched/signal.h>
@@ -25,13 +28,19 @@ static __always_inline struct tipme_sleep *sleep_of(u32 tid)
 
 /* --- time in interrupts --- */
 
-/* Charges the time up to now to the innermost of what goes on. Interrupts may come between any two lines, but not in their own charge. */
+/*
+ * Charges the time up to now to the innermost of what goes on. Interrupts may come between any two
+ * lines, but not in their own charge.
+ */
 static void irq_charge(struct tipme_kernel_cpu *c)
 {
 	u64 now = tipme_now();
 	u64 mark = READ_ONCE(c->irq_mark_ns);
 
-	/* Whoever moved the mark meanwhile has charged the time before it; what came since is too short to matter. */
+	/*
+	 * Whoever moved the mark meanwhile has charged the time before it; what came since is too
+	 * short to matter.
+	 */
 	if (now <= mark || cmpxchg_local(&c->irq_mark_ns, mark, now) != mark)
 		return;
 	if (c->irq_depth)
@@ -69,7 +78,8 @@ u8 tipme_context_here(u32 *raiser)
 }
 
 /* Written when it is over, with the time of its beginning. */
-static noinline void irq_put(const struct tipme_kernel_cpu *c, u64 begin_ns, u64 duration_ns, u32 number, u8 kind, u8 context)
+static noinline void irq_put(const struct tipme_kernel_cpu *c, u64 begin_ns, u64 duration_ns,
+			     u32 number, u8 kind, u8 context)
 {
 	struct tipme_irq r = {
 		.ts_ns = begin_ns,
@@ -113,7 +123,8 @@ static void irq_leave_probe(u8 kind, u32 number)
 		return;
 	irq_charge(c);
 	if (!--c->irq_depth && irq_is_long(c->irq_ns - c->irq_before_ns))
-		irq_put(c, c->irq_begin_ns, c->irq_ns - c->irq_before_ns, number, kind, TIPME_CONTEXT_HARDIRQ);
+		irq_put(c, c->irq_begin_ns, c->irq_ns - c->irq_before_ns, number, kind,
+			TIPME_CONTEXT_HARDIRQ);
 }
 
 static void on_irq_handler_entry(void *unused, int irq, struct irqaction *action)
@@ -126,9 +137,15 @@ static void on_irq_handler_exit(void *unused, int irq, struct irqaction *action,
 	irq_leave_probe(TIPME_IRQ_KIND_HARDIRQ, irq);
 }
 
-#define VECTOR(name, kind)                                                                                              \
-	static void on_##name##_entry(void *unused, int vector) { irq_enter_probe(); }                                  \
-	static void on_##name##_exit(void *unused, int vector) { irq_leave_probe(kind, vector); }
+#define VECTOR(name, kind)                                      \
+	static void on_##name##_entry(void *unused, int vector) \
+	{                                                       \
+		irq_enter_probe();                              \
+	}                                                       \
+	static void on_##name##_exit(void *unused, int vector)  \
+	{                                                       \
+		irq_leave_probe(kind, vector);                  \
+	}
 
 VECTOR(local_timer, TIPME_IRQ_KIND_TIMER)
 VECTOR(irq_work, TIPME_IRQ_KIND_IPI)
@@ -159,8 +176,8 @@ static void on_softirq_exit(void *unused, unsigned int vec)
 		return;
 	irq_charge(c);
 	if (irq_is_long(c->softirq_ns - c->softirq_before_ns))
-		irq_put(c, c->softirq_begin_ns, c->softirq_ns - c->softirq_before_ns, vec, TIPME_IRQ_KIND_SOFTIRQ,
-			tipme_rule_softirq_context(c->serving));
+		irq_put(c, c->softirq_begin_ns, c->softirq_ns - c->softirq_before_ns, vec,
+			TIPME_IRQ_KIND_SOFTIRQ, tipme_rule_softirq_context(c->serving));
 	c->softirq_depth = 0;
 	c->serving = 0;
 }
@@ -179,10 +196,13 @@ static void on_softirq_raise(void *unused, unsigned int vec)
 /* --- switches --- */
 
 /* rules.h has them as numbers. */
-static_assert(TIPME_FLAGS_DEAD == (TASK_DEAD | EXIT_ZOMBIE | EXIT_DEAD) && TIPME_FLAG_TRACED == __TASK_TRACED);
-static_assert(TIPME_FLAG_STOPPED == __TASK_STOPPED && TIPME_FLAG_PARKED == TASK_PARKED && TIPME_FLAG_FROZEN == TASK_FROZEN);
+static_assert(TIPME_FLAGS_DEAD == (TASK_DEAD | EXIT_ZOMBIE | EXIT_DEAD) &&
+	      TIPME_FLAG_TRACED == __TASK_TRACED);
+static_assert(TIPME_FLAG_STOPPED == __TASK_STOPPED && TIPME_FLAG_PARKED == TASK_PARKED &&
+	      TIPME_FLAG_FROZEN == TASK_FROZEN);
 static_assert(TIPME_FLAG_RTLOCK_WAIT == TASK_RTLOCK_WAIT && TIPME_FLAGS_IDLE == TASK_IDLE);
-static_assert(TIPME_FLAG_UNINTERRUPTIBLE == TASK_UNINTERRUPTIBLE && TIPME_FLAG_INTERRUPTIBLE == TASK_INTERRUPTIBLE);
+static_assert(TIPME_FLAG_UNINTERRUPTIBLE == TASK_UNINTERRUPTIBLE &&
+	      TIPME_FLAG_INTERRUPTIBLE == TASK_INTERRUPTIBLE);
 
 u8 tipme_state_of_flags(u32 s)
 {
@@ -195,8 +215,9 @@ bool tipme_is_blocked(u8 state)
 }
 
 /*
- * The argument is what the scheduler went by, but up to 6.13 it still shows a sleep that a pending signal has just undone; the task then
- * shows 0. The task alone will not do: a waker on another CPU may already have put TASK_WAKING there.
+ * The argument is what the scheduler went by, but up to 6.13 it still shows a sleep that a pending
+ * signal has just undone; the task then shows 0. The task alone will not do: a waker on another CPU
+ * may already have put TASK_WAKING there.
  */
 static __always_inline u8 state_after_switch(bool preempt, struct task_struct *prev, u32 prev_state)
 {
@@ -215,7 +236,10 @@ static u32 take_ns(u64 *sum)
 	return min_t(u64, ns, U32_MAX);
 }
 
-/* No thread is switched inside an interrupt, nor, but on real-time kernels, inside a softirq: there the rest counts as the task's own. */
+/*
+ * No thread is switched inside an interrupt, nor, but on real-time kernels, inside a softirq: there
+ * the rest counts as the task's own.
+ */
 static void irq_settle(struct tipme_kernel_cpu *c)
 {
 	if (!c->irq_depth && !c->softirq_depth)
@@ -239,17 +263,20 @@ static __always_inline void sleep_set(struct tipme_sleep *s, u32 tid, u8 state, 
 	s->since_ns = now;
 }
 
-/* A trigger because a thread that was runnable had to wait for longer than somebody wants to bear. */
+/*
+ * A trigger because a thread that was runnable had to wait for longer than somebody wants to bear.
+ */
 static noinline void wakeup_check(u32 tid, u64 now)
 {
 	const struct tipme_sleep *s = sleep_of(tid);
 
-	if (tid && s->tid == tid && s->state == TIPME_TASK_STATE_RUNNABLE && now > s->since_ns + (u64)tipme_wakeup_threshold_us * 1000)
+	if (tid && s->tid == tid && s->state == TIPME_TASK_STATE_RUNNABLE &&
+	    now > s->since_ns + (u64)tipme_wakeup_threshold_us * 1000)
 		tipme_trigger(TIPME_TRIGGER_WAKEUP, tid, now - s->since_ns);
 }
 
-static __always_inline void switch_fill(struct tipme_sched_switch *r, struct task_struct *prev, struct task_struct *next, u8 state,
-					bool preempt)
+static __always_inline void switch_fill(struct tipme_sched_switch *r, struct task_struct *prev,
+					struct task_struct *next, u8 state, bool preempt)
 {
 	r->next_tid = next->pid;
 	r->prev_state = state;
@@ -259,7 +286,8 @@ static __always_inline void switch_fill(struct tipme_sched_switch *r, struct tas
 }
 
 /* A thread that is preempted is noted, too: the picture tells since when it has not run. */
-static __always_inline void switch_note(struct tipme_kernel_cpu *c, u32 tid, u32 next_tid, u8 state, u64 now)
+static __always_inline void switch_note(struct tipme_kernel_cpu *c, u32 tid, u32 next_tid, u8 state,
+					u64 now)
 {
 	c->running_tid = next_tid;
 	c->switch_ns = now;
@@ -270,7 +298,8 @@ static __always_inline void switch_note(struct tipme_kernel_cpu *c, u32 tid, u32
 }
 
 /* There were interrupts, or this sub-buffer is full. */
-static noinline void switch_slowly(u64 now, struct task_struct *prev, struct task_struct *next, u8 state, bool preempt)
+static noinline void switch_slowly(u64 now, struct task_struct *prev, struct task_struct *next,
+				   u8 state, bool preempt)
 {
 	struct tipme_kernel_cpu *c = this_cpu();
 	struct tipme_sched_switch *r;
@@ -287,8 +316,12 @@ static noinline void switch_slowly(u64 now, struct task_struct *prev, struct tas
 	switch_note(c, prev->pid, next->pid, state, now);
 }
 
-/* The run queue is locked, so interrupts are off. What is seldom is done by another function: so this one has little to save. */
-static void on_sched_switch(void *unused, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+/*
+ * The run queue is locked, so interrupts are off. What is seldom is done by another function: so
+ * this one has little to save.
+ */
+static void on_sched_switch(void *unused, bool preempt, struct task_struct *prev,
+			    struct task_struct *next, unsigned int prev_state)
 {
 	u8 state = state_after_switch(preempt, prev, prev_state);
 	u64 now = tipme_now();
@@ -328,7 +361,10 @@ static void disk_sleep_note(u32 tid, u64 begin_ns, u64 end_ns)
 	d->end_ns = end_ns;
 }
 
-/* Ends the sleep of p in our table, and takes the stack it slept on if it was long: it has not moved yet. */
+/*
+ * Ends the sleep of p in our table, and takes the stack it slept on if it was long: it has not
+ * moved yet.
+ */
 static u32 sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p, u32 tid, u64 now)
 {
 	struct tipme_sleep *s = sleep_of(tid);
@@ -343,14 +379,16 @@ static u32 sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p, u32 tid,
 	}
 	if (s->tid && !tipme_is_blocked(s->state))
 		return 0;
-	since = s->tid ? s->since_ns : tipme_ring.start_ns; /* nothing noted: it slept when we came */
+	/* nothing noted: it slept when we came */
+	since = s->tid ? s->since_ns : tipme_ring.start_ns;
 	if (s->tid && s->state == TIPME_TASK_STATE_DISK_SLEEP)
 		disk_sleep_note(tid, since, now);
 	sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
 	return now > since + tipme_ring.stack_min_ns ? tipme_stack_of_sleeper(p, now) : 0;
 }
 
-static void waking_fill(struct tipme_kernel_cpu *c, struct tipme_sched_waking *r, struct task_struct *p, u32 stack)
+static void waking_fill(struct tipme_kernel_cpu *c, struct tipme_sched_waking *r,
+			struct task_struct *p, u32 stack)
 {
 	u32 raiser = 0;
 
@@ -390,11 +428,15 @@ static noinline void waking_slowly(struct task_struct *p, u64 now, bool is_new)
 	tipme_pool_commit((void *)r, gen);
 }
 
-/* The usual: a thread that runs ends a sleep that we saw begin, too short for a stack, and not one of those that page faults look for. */
-static __always_inline bool waking_is_plain(const struct task_struct *p, const struct tipme_sleep *s, u64 now)
+/*
+ * The usual: a thread that runs ends a sleep that we saw begin, too short for a stack, and not one
+ * of those that page faults look for.
+ */
+static __always_inline bool waking_is_plain(const struct task_struct *p,
+					    const struct tipme_sleep *s, u64 now)
 {
-	return s->tid == p->pid && s->state == TIPME_TASK_STATE_SLEEPING && now <= s->since_ns + tipme_ring.stack_min_ns && !READ_ONCE(p->on_cpu) &&
-	       in_task();
+	return s->tid == p->pid && s->state == TIPME_TASK_STATE_SLEEPING &&
+	       now <= s->since_ns + tipme_ring.stack_min_ns && !READ_ONCE(p->on_cpu) && in_task();
 }
 
 /* As on_sched_switch(): quick where it may be. */
@@ -441,12 +483,14 @@ u64 tipme_state_since(struct task_struct *p, u8 state)
 
 	if (state == TIPME_TASK_STATE_RUNNING)
 		return READ_ONCE(c->running_tid) == p->pid ? READ_ONCE(c->switch_ns) : 0;
-	return READ_ONCE(s->tid) == p->pid && READ_ONCE(s->state) == state ? READ_ONCE(s->since_ns) : 0;
+	return READ_ONCE(s->tid) == p->pid && READ_ONCE(s->state) == state ? READ_ONCE(s->since_ns)
+									   : 0;
 }
 
 /* --- threads --- */
 
-static void on_sched_process_fork(void *unused, struct task_struct *parent, struct task_struct *child)
+static void on_sched_process_fork(void *unused, struct task_struct *parent,
+				  struct task_struct *child)
 {
 	TIPME_NEW_RECORD(tipme_fork, TIPME_FORK, parent->pid);
 
@@ -466,7 +510,8 @@ static void on_sched_process_exit(void *unused, struct task_struct *p)
 	tipme_record(&r);
 }
 
-static void on_sched_process_exec(void *unused, struct task_struct *p, pid_t old_tid, struct linux_binprm *bprm)
+static void on_sched_process_exec(void *unused, struct task_struct *p, pid_t old_tid,
+				  struct linux_binprm *bprm)
 {
 	TIPME_NEW_RECORD(tipme_exec, TIPME_EXEC, p->pid);
 
@@ -488,7 +533,8 @@ static void on_task_rename(void *unused, struct task_struct *p, const char *comm
 
 /* --- workers --- */
 
-static void on_workqueue_queue_work(void *unused, int req_cpu, struct pool_workqueue *pwq, struct work_struct *work)
+static void on_workqueue_queue_work(void *unused, int req_cpu, struct pool_workqueue *pwq,
+				    struct work_struct *work)
 {
 	TIPME_NEW_RECORD(tipme_work_queued, TIPME_WORK_QUEUED, current->pid);
 	u32 raiser = 0;
@@ -519,20 +565,26 @@ static void on_workqueue_execute_end(void *unused, struct work_struct *work, wor
 	tipme_record(&r);
 }
 
-/* Interrupts before what takes their sums; exits before entries, so that no entry stays open that was just seen. */
-#define PROBES(P)                                                                                                       \
-	P(irq_handler_exit, 0) P(irq_handler_entry, 0) P(softirq_exit, 0) P(softirq_entry, 0) P(softirq_raise, 0)       \
-	P(local_timer_exit, 0) P(local_timer_entry, 0) P(irq_work_exit, 0) P(irq_work_entry, 0) PROBES_SMP(P)           \
-	P(sched_switch, 1) P(sched_waking, 1) P(sched_wakeup_new, 1) P(sched_process_fork, 1) P(sched_process_exit, 1)  \
-	P(sched_process_exec, 1) P(task_rename, 1)                                                                      \
-	P(workqueue_queue_work, 0) P(workqueue_execute_start, 0) P(workqueue_execute_end, 0)
+/*
+ * Interrupts before what takes their sums; exits before entries, so that no entry stays open that
+ * was just seen.
+ */
+/* clang-format off */
+#define PROBES(P) \
+	P(irq_handler_exit, 0) P(irq_handler_entry, 0) P(softirq_exit, 0) P(softirq_entry, 0) \
+	P(softirq_raise, 0) P(local_timer_exit, 0) P(local_timer_entry, 0) P(irq_work_exit, 0) \
+	P(irq_work_entry, 0) PROBES_SMP(P) P(sched_switch, 1) P(sched_waking, 1) \
+	P(sched_wakeup_new, 1) P(sched_process_fork, 1) P(sched_process_exit, 1) \
+	P(sched_process_exec, 1) P(task_rename, 1) P(workqueue_queue_work, 0) \
+	P(workqueue_execute_start, 0) P(workqueue_execute_end, 0)
 #ifdef CONFIG_SMP
-#define PROBES_SMP(P)                                                                                                   \
-	P(reschedule_exit, 0) P(reschedule_entry, 0) P(call_function_exit, 0) P(call_function_entry, 0)                 \
-	P(call_function_single_exit, 0) P(call_function_single_entry, 0)
+#define PROBES_SMP(P) \
+	P(reschedule_exit, 0) P(reschedule_entry, 0) P(call_function_exit, 0) \
+	P(call_function_entry, 0) P(call_function_single_exit, 0) P(call_function_single_entry, 0)
 #else
 #define PROBES_SMP(P)
 #endif
+/* clang-format on */
 
 #define CHECK(name, is_needed) TIPME_PROBE_CHECK(name);
 static void __maybe_unused check(void)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writers of all contexts at once, for tests of the ring: a thread, a softirq, a timer's interrupt and NMIs on each CPU write numbered records.
- * Compiled only with TIPME_SELFTEST=1, or CONFIG_TIPME_SELFTEST in a kernel's tree.
+ * Writers of all contexts at once, for tests of the ring: a thread, a softirq, a timer's interrupt
+ * and NMIs on each CPU write numbered records. Compiled only with TIPME_SELFTEST=1, or
+ * CONFIG_TIPME_SELFTEST in a kernel's tree.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -34,7 +35,10 @@ static void fill(struct tipme_selftest_record *r, enum tipme_selftest_context co
 {
 	u64 number = this_cpu_ptr(&writers)->number[context]++;
 
-	*r = (struct tipme_selftest_record){ .ts_ns = tipme_now(), .type = TIPME_PROC_STATE, .len8 = sizeof(*r) / 8, .number = number };
+	*r = (struct tipme_selftest_record){ .ts_ns = tipme_now(),
+					     .type = TIPME_PROC_STATE,
+					     .len8 = sizeof(*r) / 8,
+					     .number = number };
 	r->tid = TIPME_SELFTEST_TID(context, raw_smp_processor_id());
 	r->proof = TIPME_SELFTEST_PROOF(r->tid, number);
 }
@@ -60,8 +64,8 @@ static void write_irqs_off(enum tipme_selftest_context context)
 	c = __this_cpu_read(tipme_this_cpu);
 	if (c) {
 		fill(&r, context);
-		slot = tipme_record_try_irqs_off(c, r.ts_ns, r.type, r.tid, &gen) ?:
-		       tipme_record_begin_irqs_off(c, r.ts_ns, r.type, r.tid, &gen);
+		slot = tipme_record_try_irqs_off(c, r.ts_ns, r.type, r.tid, &gen)
+			       ?: tipme_record_begin_irqs_off(c, r.ts_ns, r.type, r.tid, &gen);
 		if (slot) {
 			slot->number = r.number;
 			slot->proof = r.proof;
@@ -153,7 +157,10 @@ static int cpu_begin(unsigned int cpu)
 	return smp_call_function_single(cpu, timer_begin, NULL, 1);
 }
 
-/* `stop` is set: nothing begins anew. An NMI that is on its way is waited for, for nobody else would know it. */
+/*
+ * `stop` is set: nothing begins anew. An NMI that is on its way is waited for, for nobody else
+ * would know it.
+ */
 static void cpu_end(unsigned int cpu)
 {
 	struct writers *w = per_cpu_ptr(&writers, cpu);
@@ -173,9 +180,8 @@ static u64 written(void)
 	u64 n = 0;
 	int i;
 
-	for_each_online_cpu(cpu)
-		for (i = 0; i < TIPME_SELFTEST_CONTEXTS; i++)
-			n += READ_ONCE(per_cpu_ptr(&writers, cpu)->number[i]);
+	for_each_online_cpu(cpu) for (i = 0; i < TIPME_SELFTEST_CONTEXTS; i++) n +=
+		READ_ONCE(per_cpu_ptr(&writers, cpu)->number[i]);
 	return n;
 }
 
@@ -189,9 +195,9 @@ static int run(u64 records)
 	WRITE_ONCE(stop, false);
 	cpus_read_lock();
 	/* All before any begins: the first one sends NMIs to the next. */
+	for_each_online_cpu(cpu) memset(per_cpu_ptr(&writers, cpu), 0, sizeof(struct writers));
 	for_each_online_cpu(cpu)
-		memset(per_cpu_ptr(&writers, cpu), 0, sizeof(struct writers));
-	for_each_online_cpu(cpu) {
+	{
 		err = cpu_begin(cpu);
 		if (err)
 			break;
@@ -199,8 +205,7 @@ static int run(u64 records)
 	while (!err && written() < records)
 		err = msleep_interruptible(20) ? -EINTR : 0;
 	WRITE_ONCE(stop, true);
-	for_each_online_cpu(cpu)
-		cpu_end(cpu);
+	for_each_online_cpu(cpu) cpu_end(cpu);
 	cpus_read_unlock();
 	unregister_nmi_handler(NMI_LOCAL, "tipme_selftest");
 	return err;
@@ -219,10 +224,10 @@ long tipme_selftest_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		return -EFAULT;
 	mutex_lock(&one_at_a_time);
 	err = run(records);
-	for_each_online_cpu(cpu)
-		if (!err && cpu < TIPME_SELFTEST_CPUS &&
-		    copy_to_user(to->written[cpu], per_cpu_ptr(&writers, cpu)->number, sizeof(to->written[cpu])))
-			err = -EFAULT;
+	for_each_online_cpu(cpu) if (!err && cpu < TIPME_SELFTEST_CPUS &&
+				     copy_to_user(to->written[cpu],
+						  per_cpu_ptr(&writers, cpu)->number,
+						  sizeof(to->written[cpu]))) err = -EFAULT;
 	mutex_unlock(&one_at_a_time);
 	return err;
 }

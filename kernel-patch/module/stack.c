@@ -5,8 +5,12 @@
 
 #include "ring.h"
 
-/* Claims an entry that shows `key`. Its id is the place in the lower half and the number of claims in the upper. */
-static u32 stack_claim(struct tipme_stack_entry *e, u32 i, u64 key, u64 hash, const u64 *frames, u32 count, u64 now)
+/*
+ * Claims an entry that shows `key`. Its id is the place in the lower half and the number of claims
+ * in the upper.
+ */
+static u32 stack_claim(struct tipme_stack_entry *e, u32 i, u64 key, u64 hash, const u64 *frames,
+		       u32 count, u64 now)
 {
 	int k;
 
@@ -17,7 +21,8 @@ static u32 stack_claim(struct tipme_stack_entry *e, u32 i, u64 key, u64 hash, co
 	e->used_ns = now;
 	for (k = 0; k < TIPME_STACK_FRAMES; k++)
 		e->frames[k] = k < count ? frames[k] : 0;
-	smp_store_release(&e->key, hash); /* partner: the reader loads key first and compares it again last */
+	/* partner: the reader loads key first and compares it again last */
+	smp_store_release(&e->key, hash);
 	return tipme_rule_stack_id(e->gen, i, 0);
 }
 
@@ -40,13 +45,20 @@ u32 tipme_stack_put(const u64 *frames, u32 count, u64 now)
 	for (probe = 0; probe < TIPME_STACK_PROBES && !id; probe++) {
 		u32 i = (hash + probe) & tipme_ring.stack_mask;
 		struct tipme_stack_entry *e = &tipme_ring.stacks[i];
-		u32 gen = READ_ONCE(e->gen); /* before key: a claim in between gives an id that finds nothing, never a wrong stack */
+		/*
+		 * before key: a claim in between gives an id that finds nothing, never a wrong
+		 * stack
+		 */
+		u32 gen = READ_ONCE(e->gen);
 		u64 key = smp_load_acquire(&e->key);
 
 		if (key == hash) {
 			WRITE_ONCE(e->used_ns, now);
 			id = tipme_rule_stack_id(gen, i, 0);
-		} else if (key != TIPME_STACK_BUSY && (!key || tipme_rule_stack_is_old(READ_ONCE(e->used_ns), now, READ_ONCE(tipme_ring.stack_old_ns), tipme_ring.stack_keep_ns))) {
+		} else if (key != TIPME_STACK_BUSY &&
+			   (!key || tipme_rule_stack_is_old(READ_ONCE(e->used_ns), now,
+							    READ_ONCE(tipme_ring.stack_old_ns),
+							    tipme_ring.stack_keep_ns))) {
 			id = stack_claim(e, i, key, hash, frames, count, now);
 		}
 	}
@@ -58,9 +70,10 @@ out:
 }
 
 /*
- * The scheduler's own functions say nothing about what was waited for. Which they are, no module is told: user space reads it in
- * /proc/kallsyms. No reference on the stack is taken (the function that gives it back is not exported), nor is one needed: the
- * caller keeps the thread from waking, so it does not exit.
+ * The scheduler's own functions say nothing about what was waited for. Which they are, no module is
+ * told: user space reads it in /proc/kallsyms. No reference on the stack is taken (the function
+ * that gives it back is not exported), nor is one needed: the caller keeps the thread from waking,
+ * so it does not exit.
  */
 u32 tipme_stack_of_sleeper(struct task_struct *p, u64 now)
 {
@@ -70,7 +83,8 @@ u32 tipme_stack_of_sleeper(struct task_struct *p, u64 now)
 
 	if (!task_stack_page(p))
 		return 0;
-	for (unwind_start(&state, p, NULL, NULL); !unwind_done(&state) && count < TIPME_STACK_FRAMES; unwind_next_frame(&state)) {
+	for (unwind_start(&state, p, NULL, NULL);
+	     !unwind_done(&state) && count < TIPME_STACK_FRAMES; unwind_next_frame(&state)) {
 		unsigned long ip = unwind_get_return_address(&state);
 
 		if (!ip)

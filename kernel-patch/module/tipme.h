@@ -28,14 +28,26 @@ static inline u64 tipme_now(void)
 
 struct tipme_part {
 	const char *name;
-	/* When the module is loaded. May be NULL. Returns 0 or -errno, and then leaves nothing behind. */
+	/*
+	 * When the module is loaded. May be NULL. Returns 0 or -errno, and then leaves nothing
+	 * behind.
+	 */
 	int (*init)(void);
 	void (*exit)(void);
-	/* When recording begins, with tipme_control held: the ring is there. May be NULL. The same returns. */
+	/*
+	 * When recording begins, with tipme_control held: the ring is there. May be NULL. The same
+	 * returns.
+	 */
 	int (*start)(void);
-	/* When it ends, while the ring is still there: from its return on nothing of this part writes. */
+	/*
+	 * When it ends, while the ring is still there: from its return on nothing of this part
+	 * writes.
+	 */
 	void (*stop)(void);
-	/* An ioctl of /dev/tipme that no other part knows. -ENOIOCTLCMD: not one of mine. No lock is held. May be NULL. */
+	/*
+	 * An ioctl of /dev/tipme that no other part knows. -ENOIOCTLCMD: not one of mine. No lock
+	 * is held. May be NULL.
+	 */
 	long (*ioctl)(struct file *file, unsigned int cmd, unsigned long arg);
 };
 
@@ -54,12 +66,14 @@ int tipme_ring_mmap(struct vm_area_struct *vma);
 bool tipme_ring_live(void);
 
 /*
- * Writes a record of 32 bytes whose ts_ns, type, tid and body are filled in; len8 and gen are not looked at. In any context, NMI
- * included, also while nothing records: then it goes nowhere. Never waits; counts what is lost.
+ * Writes a record of 32 bytes whose ts_ns, type, tid and body are filled in; len8 and gen are not
+ * looked at. In any context, NMI included, also while nothing records: then it goes nowhere. Never
+ * waits; counts what is lost.
  */
 void tipme_record(const void *rec);
 
-#define TIPME_NEW_RECORD(record, number, about) struct record r = { .ts_ns = tipme_now(), .type = number, .tid = about }
+#define TIPME_NEW_RECORD(record, number, about) \
+	struct record r = { .ts_ns = tipme_now(), .type = number, .tid = about }
 
 /* Who does something now, for the record's `context`. */
 u8 tipme_context_here(u32 *raiser_tid);
@@ -70,7 +84,10 @@ u8 tipme_context_here(u32 *raiser_tid);
 u32 tipme_stack_put(const u64 *frames, u32 count, u64 now);
 /* Stacks that were last named before this may make room for others. */
 void tipme_stacks_old(u64 before_ns);
-/* The stack of a blocked thread: its pi_lock is held (so that it stays blocked), or it is being woken. */
+/*
+ * The stack of a blocked thread: its pi_lock is held (so that it stays blocked), or it is being
+ * woken.
+ */
 u32 tipme_stack_of_sleeper(struct task_struct *p, u64 now);
 
 /* --- trigger.c --- */
@@ -98,9 +115,15 @@ struct tipme_probe {
 	bool on;
 };
 
-/* A kernel that has no such tracepoint, or whose tracepoint has another prototype, must be told at compile time. */
-#define TIPME_PROBE(name, of_class, is_needed)                                                                          \
-	{ .tracepoint = #name, .function = (void *)on_##name, .class = of_class, .needed = is_needed }
+/*
+ * A kernel that has no such tracepoint, or whose tracepoint has another prototype, must be told at
+ * compile time.
+ */
+#define TIPME_PROBE(name, of_class, is_needed)                                         \
+	{                                                                              \
+		.tracepoint = #name, .function = (void *)on_##name, .class = of_class, \
+		.needed = is_needed                                                    \
+	}
 #define TIPME_PROBE_CHECK(name) check_trace_callback_type_##name(on_##name)
 
 struct tipme_probes {
@@ -115,7 +138,8 @@ int tipme_tracepoints_start(void);
 void tipme_tracepoints_stop(void);
 u32 tipme_classes_able(void);
 u32 tipme_classes_on(void); /* also those that are asked for while nothing records */
-int tipme_classes_set(u32 mask); /* tipme_control held. -EOPNOTSUPP: one cannot be recorded here; nothing has changed */
+/* tipme_control held. -EOPNOTSUPP: one cannot be recorded here; nothing has changed */
+int tipme_classes_set(u32 mask);
 void tipme_tracepoints_info(struct tipme_info *info);
 
 /* Thresholds of classes that are a look at what is always measured: 0 while the class is off. */
@@ -141,10 +165,20 @@ void tipme_faults_exit(void);
 int tipme_faults_begin(void);
 void tipme_faults_end(void);
 #else
-static inline int tipme_faults_init(void) { return 0; }
-static inline void tipme_faults_exit(void) { }
-static inline int tipme_faults_begin(void) { return 0; }
-static inline void tipme_faults_end(void) { }
+static inline int tipme_faults_init(void)
+{
+	return 0;
+}
+static inline void tipme_faults_exit(void)
+{
+}
+static inline int tipme_faults_begin(void)
+{
+	return 0;
+}
+static inline void tipme_faults_end(void)
+{
+}
 #endif
 
 /* --- selftest.c: compiled only for tests --- */
@@ -161,9 +195,16 @@ int tipme_input_init(void);
 void tipme_input_exit(void);
 void tipme_input_class(bool on);
 #else
-static inline int tipme_input_init(void) { return 0; }
-static inline void tipme_input_exit(void) { }
-static inline void tipme_input_class(bool on) { }
+static inline int tipme_input_init(void)
+{
+	return 0;
+}
+static inline void tipme_input_exit(void)
+{
+}
+static inline void tipme_input_class(bool on)
+{
+}
 #endif
 
 #endif

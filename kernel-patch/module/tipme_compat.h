@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What differs from kernel to kernel, each in one helper. Written for 6.1 to 6.12; newer ones as far as they compile. */
+/*
+ * What differs from kernel to kernel, each in one helper. Written for 6.1 to 6.12; newer ones as
+ * far as they compile.
+ */
 #ifndef TIPME_COMPAT_H
 #define TIPME_COMPAT_H
 
@@ -31,14 +34,22 @@ static inline void tipme_vma_never_write(struct vm_area_struct *vma)
 #define TIPME_CTL struct ctl_table
 #endif
 
-/* 6.11, acc154691fc7 ("sysctl: Warn on an empty procname element"): tables have no empty last element any more */
+/*
+ * 6.11, acc154691fc7 ("sysctl: Warn on an empty procname element"): tables have no empty last
+ * element any more
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define TIPME_CTL_END
 #else
-#define TIPME_CTL_END {}
+#define TIPME_CTL_END \
+	{             \
+	}
 #endif
 
-/* 6.12, 152e11f6df29 ("sched/fair: Implement delayed dequeue"): a sleeper may stay queued for a while; its state shows what it is */
+/*
+ * 6.12, 152e11f6df29 ("sched/fair: Implement delayed dequeue"): a sleeper may stay queued for a
+ * while; its state shows what it is
+ */
 static inline bool tipme_is_queued(struct task_struct *p)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
@@ -49,8 +60,9 @@ static inline bool tipme_is_queued(struct task_struct *p)
 }
 
 /*
- * The tracepoint of queued work shows a structure that is private to kernel/workqueue.c. Its beginning, and that of the pool which
- * it names, are the same from 3.9 to at least 6.12; the lock's size follows the kernel's configuration. Beyond that we do not look.
+ * The tracepoint of queued work shows a structure that is private to kernel/workqueue.c. Its
+ * beginning, and that of the pool which it names, are the same from 3.9 to at least 6.12; the
+ * lock's size follows the kernel's configuration. Beyond that we do not look.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define TIPME_HAS_WORK_CPU 1
@@ -78,7 +90,9 @@ static inline int tipme_work_cpu(const void *pwq)
 #endif
 
 /* 6.13, 908a1d775422 ("hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()") */
-static inline void tipme_hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *), enum hrtimer_mode mode)
+static inline void tipme_hrtimer_setup(struct hrtimer *timer,
+				       enum hrtimer_restart (*function)(struct hrtimer *),
+				       enum hrtimer_mode mode)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 	hrtimer_setup(timer, function, CLOCK_MONOTONIC, mode);

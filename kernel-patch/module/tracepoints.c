@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which tracepoints have our probes: found by name, registered class by class, so that what is off costs nothing. */
+/*
+ * Which tracepoints have our probes: found by name, registered class by class, so that what is off
+ * costs nothing.
+ */
 #include <linux/module.h>
 #include <linux/mutex.h>
 
 #include "tipme.h"
 
-static struct tipme_probes *const tables[] = { &tipme_scheduler_probes, &tipme_waits_probes, &tipme_changes_probes };
+static struct tipme_probes *const tables[] = { &tipme_scheduler_probes, &tipme_waits_probes,
+					       &tipme_changes_probes };
 
-/* Looks at what is always measured, so that no probe is registered for them; thresholds as of the other kernel sources. */
+/*
+ * Looks at what is always measured, so that no probe is registered for them; thresholds as of the
+ * other kernel sources.
+ */
 #define IRQ_MIN_NS (100 * NSEC_PER_USEC)
 #define SPIN_MIN_NS (50 * NSEC_PER_USEC)
 
@@ -18,8 +25,8 @@ static u32 able, on; /* classes; `on` is what is wanted, and while recording wha
 static bool recording;
 static bool core_missing;
 
-#define for_each_probe(t, p)                                                                                            \
-	for (t = 0; t < ARRAY_SIZE(tables); t++)                                                                        \
+#define for_each_probe(t, p)                     \
+	for (t = 0; t < ARRAY_SIZE(tables); t++) \
 		for (p = tables[t]->probe; p < tables[t]->probe + tables[t]->count; p++)
 
 static void found(struct tracepoint *tp, void *unused)
@@ -27,9 +34,7 @@ static void found(struct tracepoint *tp, void *unused)
 	struct tipme_probe *p;
 	unsigned int t;
 
-	for_each_probe(t, p)
-		if (!strcmp(tp->name, p->tracepoint))
-			p->tp = tp;
+	for_each_probe(t, p) if (!strcmp(tp->name, p->tracepoint)) p->tp = tp;
 }
 
 int tipme_tracepoints_init(void)
@@ -39,12 +44,14 @@ int tipme_tracepoints_init(void)
 
 	for_each_kernel_tracepoint(found, NULL);
 	able = BIT(TIPME_CLASS_IRQ) | (IS_ENABLED(CONFIG_INPUT) ? BIT(TIPME_CLASS_INPUT) : 0);
-	for_each_probe(t, p) {
+	for_each_probe(t, p)
+	{
 		if (p->tp && p->class != TIPME_CLASS_CORE)
 			able |= BIT(p->class);
 		if (p->tp)
 			continue;
-		pr_info("this kernel has no tracepoint %s: what it tells is not recorded\n", p->tracepoint);
+		pr_info("this kernel has no tracepoint %s: what it tells is not recorded\n",
+			p->tracepoint);
 		if (p->needed)
 			return -EOPNOTSUPP;
 		core_missing |= p->class == TIPME_CLASS_CORE;
@@ -81,9 +88,7 @@ static void class_end(unsigned int class)
 		tipme_input_class(false);
 	if (class == TIPME_CLASS_MEMORY)
 		tipme_faults_end();
-	for_each_probe(t, p)
-		if (p->class == class)
-			probe_end(p);
+	for_each_probe(t, p) if (p->class == class) probe_end(p);
 }
 
 static int class_begin(unsigned int class)
@@ -92,7 +97,8 @@ static int class_begin(unsigned int class)
 	unsigned int t;
 	int err;
 
-	for_each_probe(t, p) {
+	for_each_probe(t, p)
+	{
 		err = p->class == class ? probe_begin(p) : 0;
 		if (err) {
 			class_end(class);
@@ -131,7 +137,7 @@ int tipme_classes_set(u32 mask)
 	lockdep_assert_held(&tipme_control);
 	if (mask & ~able)
 		return -EOPNOTSUPP;
-	for (class = 0; class < TIPME_CLASSES && recording; class++) {
+	for (class = 0; class < TIPME_CLASSES && recording; class ++) {
 		if (!((mask ^ on) & BIT(class)))
 			continue;
 		if (!(mask & BIT(class))) {
@@ -168,7 +174,7 @@ void tipme_tracepoints_stop(void)
 {
 	unsigned int class;
 
-	for (class = 0; class < TIPME_CLASSES; class++)
+	for (class = 0; class < TIPME_CLASSES; class ++)
 		class_end(class);
 	class_end(TIPME_CLASS_CORE);
 	recording = false;
@@ -182,8 +188,7 @@ void tipme_tracepoints_info(struct tipme_info *info)
 
 	info->classes_able = able;
 	info->classes = on;
-	for_each_probe(t, p)
-		info->probes += p->on;
+	for_each_probe(t, p) info->probes += p->on;
 	info->flags |= core_missing ? TIPME_INFO_NO_PROBE : 0;
 	info->flags |= TIPME_HAS_WORK_CPU ? 0 : TIPME_INFO_NO_WORK_CPU;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Triggers: from any context into a few places, from there by irq_work to whoever reads, polls or wants a signal. */
+/*
+ * Triggers: from any context into a few places, from there by irq_work to whoever reads, polls or
+ * wants a signal.
+ */
 #include <linux/fs.h>
 #include <linux/irq_work.h>
 #include <linux/poll.h>
@@ -9,8 +12,9 @@
 #include "tipme.h"
 
 /*
- * One place for each kind. Who finds it taken adds nothing: there is a trigger of that kind that nobody has read yet. `claimed` is
- * set before the place is filled in, `ready` after; the reader takes ready away, reads, and then takes claimed away.
+ * One place for each kind. Who finds it taken adds nothing: there is a trigger of that kind that
+ * nobody has read yet. `claimed` is set before the place is filled in, `ready` after; the reader
+ * takes ready away, reads, and then takes claimed away.
  */
 #define PLACES 8
 
@@ -21,8 +25,8 @@ static DECLARE_WAIT_QUEUE_HEAD(waiting);
 static struct fasync_struct *fasync;
 
 /*
- * Triggers come while run queues are locked and from NMIs: nobody may be woken there. On real-time kernels this runs in a thread, as
- * the locks of wait queues and fasync demand.
+ * Triggers come while run queues are locked and from NMIs: nobody may be woken there. On real-time
+ * kernels this runs in a thread, as the locks of wait queues and fasync demand.
  */
 static void tell(struct irq_work *work)
 {
@@ -44,10 +48,16 @@ void tipme_trigger(enum tipme_trigger_reason reason, u32 value, u64 measured_ns)
 	if (test_and_set_bit(i, &claimed))
 		return;
 	place[i] = (struct tipme_trigger_event){
-		.ts_ns = tipme_now(), .reason = reason, .value = value, .measured_ns = measured_ns,
+		.ts_ns = tipme_now(),
+		.reason = reason,
+		.value = value,
+		.measured_ns = measured_ns,
 	};
 	atomic64_inc(&taken);
-	smp_mb__before_atomic(); /* the place before ready; partner: test_and_clear_bit() of the reader, which orders fully */
+	/*
+	 * the place before ready; partner: test_and_clear_bit() of the reader, which orders fully
+	 */
+	smp_mb__before_atomic();
 	set_bit(i, &ready);
 	irq_work_queue(&teller);
 }
@@ -110,7 +120,10 @@ int tipme_trigger_init(void)
 	return 0;
 }
 
-/* The last part to end: nobody triggers any more, and no file is open; but the last telling may still be on its way. */
+/*
+ * The last part to end: nobody triggers any more, and no file is open; but the last telling may
+ * still be on its way.
+ */
 void tipme_trigger_exit(void)
 {
 	irq_work_sync(&teller);

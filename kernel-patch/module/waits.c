@@ -19,21 +19,20 @@ struct compact_control; /* what trace/events/compaction.h leaves to its includer
 static u8 io_op(blk_opf_t flags, u32 bytes)
 {
 	switch (flags & REQ_OP_MASK) {
-	case REQ_OP_READ:
-		return TIPME_IO_OP_READ;
+	case REQ_OP_READ: return TIPME_IO_OP_READ;
 	case REQ_OP_WRITE:
-		return bytes ? TIPME_IO_OP_WRITE : TIPME_IO_OP_FLUSH; /* a write of nothing asks for a flush */
-	case REQ_OP_FLUSH:
-		return TIPME_IO_OP_FLUSH;
+		/* a write of nothing asks for a flush */
+		return bytes ? TIPME_IO_OP_WRITE : TIPME_IO_OP_FLUSH;
+	case REQ_OP_FLUSH: return TIPME_IO_OP_FLUSH;
 	case REQ_OP_DISCARD:
 	case REQ_OP_SECURE_ERASE:
-	case REQ_OP_WRITE_ZEROES:
-		return TIPME_IO_OP_DISCARD;
+	case REQ_OP_WRITE_ZEROES: return TIPME_IO_OP_DISCARD;
 	}
 	return TIPME_IO_OP_OTHER;
 }
 
-static void io_put(sector_t sector, const struct gendisk *disk, u32 bytes, blk_opf_t flags, u8 phase)
+static void io_put(sector_t sector, const struct gendisk *disk, u32 bytes, blk_opf_t flags,
+		   u8 phase)
 {
 	TIPME_NEW_RECORD(tipme_io, TIPME_IO, current->pid);
 
@@ -48,7 +47,8 @@ static void io_put(sector_t sector, const struct gendisk *disk, u32 bytes, blk_o
 /* The disk, not the partition: so requests and what they were made of have the same name. */
 static void io_bio(const struct bio *bio, u8 phase)
 {
-	io_put(bio->bi_iter.bi_sector, bio->bi_bdev->bd_disk, bio->bi_iter.bi_size, bio->bi_opf, phase);
+	io_put(bio->bi_iter.bi_sector, bio->bi_bdev->bd_disk, bio->bi_iter.bi_size, bio->bi_opf,
+	       phase);
 }
 
 /* A request without data, and one that bypasses the block layer, shows -1 as its sector. */
@@ -94,7 +94,8 @@ static void on_block_rq_requeue(void *unused, struct request *rq)
 	io_request(rq, blk_rq_bytes(rq), TIPME_IO_PHASE_REQUEUED);
 }
 
-static void on_block_rq_complete(void *unused, struct request *rq, blk_status_t error, unsigned int bytes)
+static void on_block_rq_complete(void *unused, struct request *rq, blk_status_t error,
+				 unsigned int bytes)
 {
 	io_request(rq, bytes, error ? TIPME_IO_PHASE_FAILED : TIPME_IO_PHASE_COMPLETED);
 }
@@ -123,22 +124,34 @@ static unsigned long lock_word(void *lock, unsigned int flags)
 	if (flags & LCB_F_MUTEX)
 		return atomic_long_read(&((struct mutex *)lock)->owner) & ~7UL;
 	if (flags & (LCB_F_SPIN | LCB_F_PERCPU | LCB_F_RT))
-		return flags == LCB_F_RT ? (unsigned long)READ_ONCE(((struct rt_mutex_base *)lock)->owner) & ~1UL : 0;
-	return flags & (LCB_F_READ | LCB_F_WRITE) ? atomic_long_read(&((struct rw_semaphore *)lock)->owner) : 0;
+		return flags == LCB_F_RT
+			       ? (unsigned long)READ_ONCE(((struct rt_mutex_base *)lock)->owner) &
+					 ~1UL
+			       : 0;
+	return flags & (LCB_F_READ | LCB_F_WRITE)
+		       ? atomic_long_read(&((struct rw_semaphore *)lock)->owner)
+		       : 0;
 #endif
 }
 
-/* The owner may let go and end while we look, and a semaphore's word may be old: so look as at memory that may be gone. */
+/*
+ * The owner may let go and end while we look, and a semaphore's word may be old: so look as at
+ * memory that may be gone.
+ */
 static u32 lock_owner(void *lock, unsigned int flags)
 {
 	unsigned long word;
 	pid_t tid;
 
-	/* On real-time kernels a lock of readers and writers is no rt_mutex, and does not say who holds it. */
+	/*
+	 * On real-time kernels a lock of readers and writers is no rt_mutex, and does not say who
+	 * holds it.
+	 */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && flags != LCB_F_RT && !(flags & LCB_F_MUTEX))
 		return 0;
 	word = lock_word(lock, flags);
-	if (!word || word & 1) /* a semaphore that readers hold names one that had it at some time */
+	/* a semaphore that readers hold names one that had it at some time */
+	if (!word || word & 1)
 		return 0;
 	return get_kernel_nofault(tid, &((struct task_struct *)(word & ~7UL))->pid) ? 0 : tid;
 }
@@ -160,8 +173,8 @@ static void lock_put(u64 ts_ns, const void *lock, u32 owner_tid, u8 kind, u8 pha
 }
 
 /*
- * Who spins stays on its CPU, and only interrupts come in between: a few places a CPU, used as a stack. If a place is overwritten
- * by mistake, a record of a short wait is missing, no more.
+ * Who spins stays on its CPU, and only interrupts come in between: a few places a CPU, used as a
+ * stack. If a place is overwritten by mistake, a record of a short wait is missing, no more.
  */
 static void spin_begin(const void *lock)
 {
@@ -198,7 +211,8 @@ static void on_contention_begin(void *unused, void *lock, unsigned int flags)
 	if (flags & LCB_F_SPIN && !(flags & LCB_F_MUTEX))
 		spin_begin(lock);
 	else
-		lock_put(tipme_now(), lock, lock_owner(lock, flags), lock_kind(flags), TIPME_PHASE_BEGIN, 0);
+		lock_put(tipme_now(), lock, lock_owner(lock, flags), lock_kind(flags),
+			 TIPME_PHASE_BEGIN, 0);
 }
 
 static void on_contention_end(void *unused, void *lock, int error)
@@ -226,7 +240,9 @@ static void memory_begin(u64 amount, u8 kind)
 {
 	struct tipme_memory_begun *b = &begun[current->pid % TIPME_MEMORY_WAITS];
 
-	*b = (struct tipme_memory_begun){ .tid = current->pid, .kind = kind, .begin_ns = tipme_now() };
+	*b = (struct tipme_memory_begun){ .tid = current->pid,
+					  .kind = kind,
+					  .begin_ns = tipme_now() };
 	memory_put(amount, 0, kind, TIPME_PHASE_BEGIN);
 }
 
@@ -262,26 +278,30 @@ static void on_mm_vmscan_memcg_reclaim_end(void *unused, unsigned long reclaimed
 
 #ifdef CONFIG_COMPACTION
 /* What moved is not told; the kernel's own thread for it is one of those that show here. */
-static void on_mm_compaction_begin(void *unused, struct compact_control *cc, unsigned long zone_start, unsigned long zone_end, bool sync)
+static void on_mm_compaction_begin(void *unused, struct compact_control *cc,
+				   unsigned long zone_start, unsigned long zone_end, bool sync)
 {
 	memory_begin(0, TIPME_MEMORY_WAIT_KIND_COMPACTION);
 }
 
-static void on_mm_compaction_end(void *unused, struct compact_control *cc, unsigned long zone_start, unsigned long zone_end, bool sync,
-				 int status)
+static void on_mm_compaction_end(void *unused, struct compact_control *cc, unsigned long zone_start,
+				 unsigned long zone_end, bool sync, int status)
 {
 	memory_end(0, TIPME_MEMORY_WAIT_KIND_COMPACTION);
 }
 #endif
 
 /* The kernel tells of it when it is over. */
-static void on_mm_vmscan_throttled(void *unused, int node, int timeout_us, int delayed_us, int reason)
+static void on_mm_vmscan_throttled(void *unused, int node, int timeout_us, int delayed_us,
+				   int reason)
 {
-	memory_put(0, delayed_us > 0 ? (u64)delayed_us * NSEC_PER_USEC : 0, TIPME_MEMORY_WAIT_KIND_THROTTLED, TIPME_PHASE_END);
+	memory_put(0, delayed_us > 0 ? (u64)delayed_us * NSEC_PER_USEC : 0,
+		   TIPME_MEMORY_WAIT_KIND_THROTTLED, TIPME_PHASE_END);
 }
 
 #ifdef CONFIG_MEMCG
-#define PROBES_MEMCG(P) P(mm_vmscan_memcg_reclaim_begin, MEMORY) P(mm_vmscan_memcg_reclaim_end, MEMORY)
+#define PROBES_MEMCG(P) \
+	P(mm_vmscan_memcg_reclaim_begin, MEMORY) P(mm_vmscan_memcg_reclaim_end, MEMORY)
 #else
 #define PROBES_MEMCG(P)
 #endif
@@ -290,12 +310,15 @@ static void on_mm_vmscan_throttled(void *unused, int node, int timeout_us, int d
 #else
 #define PROBES_COMPACTION(P)
 #endif
-#define PROBES(P)                                                                                                       \
-	P(block_bio_queue, IO) P(block_bio_backmerge, IO) P(block_bio_frontmerge, IO) P(block_rq_merge, IO)             \
-	P(block_rq_insert, IO) P(block_rq_issue, IO) P(block_rq_requeue, IO) P(block_rq_complete, IO)                   \
-	P(contention_begin, LOCK) P(contention_end, LOCK)                                                               \
-	P(mm_vmscan_direct_reclaim_begin, MEMORY) P(mm_vmscan_direct_reclaim_end, MEMORY) P(mm_vmscan_throttled, MEMORY) \
-	PROBES_MEMCG(P) PROBES_COMPACTION(P)
+/* clang-format off */
+#define PROBES(P) \
+	P(block_bio_queue, IO) P(block_bio_backmerge, IO) P(block_bio_frontmerge, IO) \
+	P(block_rq_merge, IO) P(block_rq_insert, IO) P(block_rq_issue, IO) \
+	P(block_rq_requeue, IO) P(block_rq_complete, IO) \
+	P(contention_begin, LOCK) P(contention_end, LOCK) \
+	P(mm_vmscan_direct_reclaim_begin, MEMORY) P(mm_vmscan_direct_reclaim_end, MEMORY) \
+	P(mm_vmscan_throttled, MEMORY) PROBES_MEMCG(P) PROBES_COMPACTION(P)
+/* clang-format on */
 
 #define CHECK(name, of_class) TIPME_PROBE_CHECK(name);
 static void __maybe_unused check(void)

@@ -34,7 +34,9 @@ static int reply(int fd, uint64_t unique, int error, const void *body, size_t si
 	char message[8192];
 	struct fuse_out_header *head = (struct fuse_out_header *)message;
 
-	*head = (struct fuse_out_header){ .len = (uint32_t)(sizeof(*head) + size), .error = error, .unique = unique };
+	*head = (struct fuse_out_header){ .len = (uint32_t)(sizeof(*head) + size),
+					  .error = error,
+					  .unique = unique };
 	if (size)
 		memcpy(message + sizeof(*head), body, size);
 	return write(fd, message, head->len) < 0 ? -errno : 0;
@@ -43,7 +45,9 @@ static int reply(int fd, uint64_t unique, int error, const void *body, size_t si
 static struct fuse_attr attributes(uint64_t inode)
 {
 	return (struct fuse_attr){
-		.ino = inode, .nlink = 1, .blksize = 4096,
+		.ino = inode,
+		.nlink = 1,
+		.blksize = 4096,
 		.mode = inode == DOCUMENT ? S_IFREG | 0644 : S_IFDIR | 0755,
 		.size = inode == DOCUMENT ? DOCUMENT_BYTES : 0,
 	};
@@ -56,7 +60,9 @@ static int fuse_answer(int fd, const struct fuse_in_header *in, int64_t ms)
 
 	switch (in->opcode) {
 	case FUSE_INIT: {
-		struct fuse_init_out out = { .major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096 };
+		struct fuse_init_out out = { .major = FUSE_KERNEL_VERSION,
+					     .minor = 31,
+					     .max_write = 4096 };
 
 		return reply(fd, in->unique, 0, &out, sizeof(out));
 	}
@@ -82,17 +88,13 @@ static int fuse_answer(int fd, const struct fuse_in_header *in, int64_t ms)
 		take(ms);
 		return reply(fd, in->unique, 0, &out, sizeof(out));
 	}
-	case FUSE_READ:
-		return reply(fd, in->unique, 0, text, sizeof(text));
+	case FUSE_READ: return reply(fd, in->unique, 0, text, sizeof(text));
 	case FUSE_FORGET:
-	case FUSE_BATCH_FORGET:
-		return 0;
+	case FUSE_BATCH_FORGET: return 0;
 	case FUSE_FLUSH:
 	case FUSE_RELEASE:
-	case FUSE_RELEASEDIR:
-		return reply(fd, in->unique, 0, NULL, 0);
-	default:
-		return reply(fd, in->unique, -ENOSYS, NULL, 0);
+	case FUSE_RELEASEDIR: return reply(fd, in->unique, 0, NULL, 0);
+	default: return reply(fd, in->unique, -ENOSYS, NULL, 0);
 	}
 }
 
@@ -103,7 +105,8 @@ static int run_fuse(const char *dir, int64_t ms)
 	char options[128];
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
+		 fd);
 	if (fd < 0 || mount("stage", dir, "fuse", MS_NOSUID | MS_NODEV, options))
 		return -errno;
 	report("ready %d\n", (int)getpid());
@@ -148,7 +151,8 @@ static int run_autofs(const char *dir, int64_t ms)
 
 	if (pipe(ends))
 		return -errno;
-	snprintf(options, sizeof(options), "fd=%d,pgrp=%d,minproto=5,maxproto=5,indirect", ends[1], getpgrp());
+	snprintf(options, sizeof(options), "fd=%d,pgrp=%d,minproto=5,maxproto=5,indirect", ends[1],
+		 getpgrp());
 	if (mount("stage", dir, "autofs", 0, options))
 		return -errno;
 	int root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -183,6 +187,7 @@ int main(int argc, char **argv)
 			report("failed %s %s\n", argv[2], strerror(-err));
 		return err ? 1 : 0;
 	}
-	fprintf(stderr, "usage: stage NAME fuse|autofs FOLDER MS, or stage NAME fanotify FILE MS\n");
+	fprintf(stderr,
+		"usage: stage NAME fuse|autofs FOLDER MS, or stage NAME fanotify FILE MS\n");
 	return 64;
 }

@@ -267,10 +267,20 @@ static void wait_sound(void)
 }
 
 /* A fence that nobody signals, of a graphics processor that is none: vgem. */
-/* As in the kernel's drm_mode.h, drm.h and vgem_drm.h, which Debian keeps in packages of their own. */
-struct dumb { uint32_t height, width, bpp, flags, handle, pitch; uint64_t size; };
-struct attach { uint32_t handle, flags, out_fence, pad; };
-struct prime { uint32_t handle, flags; int32_t fd; };
+/*
+ * As in the kernel's drm_mode.h, drm.h and vgem_drm.h, which Debian keeps in packages of their own.
+ */
+struct dumb {
+	uint32_t height, width, bpp, flags, handle, pitch;
+	uint64_t size;
+};
+struct attach {
+	uint32_t handle, flags, out_fence, pad;
+};
+struct prime {
+	uint32_t handle, flags;
+	int32_t fd;
+};
 #define CREATE_DUMB _IOWR('d', 0xb2, struct dumb)
 #define FENCE_ATTACH _IOWR('d', 0x41, struct attach)
 #define HANDLE_TO_FD _IOWR('d', 0x2d, struct prime)
@@ -300,11 +310,20 @@ static const struct {
 	const char *name;
 	void (*act)(void);
 } waits[] = {
-	{ "nfs", wait_nfs },	     { "cifs", wait_cifs },
-	{ "fuse", wait_fuse },	     { "fanotify", wait_fanotify }, { "seccomp", wait_seccomp },
-	{ "autofs", wait_autofs },   { "userfault", wait_userfault }, { "uring", wait_uring },
-	{ "frozen", wait_frozen },   { "rcu", wait_rcu },	    { "dirty", wait_dirty },
-	{ "sync", wait_sync },	     { "sound", wait_sound },	    { "fence", wait_fence },
+	{ "nfs", wait_nfs },
+	{ "cifs", wait_cifs },
+	{ "fuse", wait_fuse },
+	{ "fanotify", wait_fanotify },
+	{ "seccomp", wait_seccomp },
+	{ "autofs", wait_autofs },
+	{ "userfault", wait_userfault },
+	{ "uring", wait_uring },
+	{ "frozen", wait_frozen },
+	{ "rcu", wait_rcu },
+	{ "dirty", wait_dirty },
+	{ "sync", wait_sync },
+	{ "sound", wait_sound },
+	{ "fence", wait_fence },
 };
 
 /* The stack of a task, innermost first, as one line like those of an episode. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file system whose one file, "document", is read slowly: each first read of it sleeps or computes for so many ms. As a disk far away, or an archive. */
+/*
+ * A file system whose one file, "document", is read slowly: each first read of it sleeps or
+ * computes for so many ms. As a disk far away, or an archive.
+ */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
 #include <fuse.h>
@@ -45,7 +48,8 @@ static int on_open(const char *path, struct fuse_file_info *fi)
 static int on_read(const char *path, char *buf, size_t size, off_t at, struct fuse_file_info *fi)
 {
 	int64_t end = now_ns() + delay_ns();
-	struct timespec wait = { .tv_sec = delay_ns() / 1000000000, .tv_nsec = delay_ns() % 1000000000 };
+	struct timespec wait = { .tv_sec = delay_ns() / 1000000000,
+				 .tv_nsec = delay_ns() % 1000000000 };
 
 	(void)path, (void)fi;
 	if (at >= SIZE)
@@ -60,7 +64,9 @@ static int on_read(const char *path, char *buf, size_t size, off_t at, struct fu
 	return (int)size;
 }
 
-static const struct fuse_operations operations = { .getattr = on_getattr, .open = on_open, .read = on_read };
+static const struct fuse_operations operations = { .getattr = on_getattr,
+						   .open = on_open,
+						   .read = on_read };
 
 int main(int argc, char **argv)
 {

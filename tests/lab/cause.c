@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The processes that make clients of the laboratory wait; what each of them did goes to the truth file. */
+/*
+ * The processes that make clients of the laboratory wait; what each of them did goes to the truth
+ * file.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -35,10 +38,14 @@ static int64_t number(const struct cause *c, int i)
 	return c->arg[i] ? atoll(c->arg[i]) : 0;
 }
 
-/* Compilers, one after another, `parallel` at a time: each computes for a while in a process of its own. Children have a name of their own. */
+/*
+ * Compilers, one after another, `parallel` at a time: each computes for a while in a process of its
+ * own. Children have a name of their own.
+ */
 static int run_storm(const struct cause *c)
 {
-	int64_t parallel = number(c, 1), life_ns = number(c, 2) * NS_PER_MS, from = number(c, 3), until = number(c, 4);
+	int64_t parallel = number(c, 1), life_ns = number(c, 2) * NS_PER_MS, from = number(c, 3),
+		until = number(c, 4);
 	int64_t alive = 0, all = 0;
 
 	sleep_until_ns(from);
@@ -85,7 +92,9 @@ static int run_hog(const struct cause *c)
 	int n = (int)number(c, 0);
 
 	for (int i = 0; i < n && i < 64; i++) {
-		hogs[i] = (struct hog){ .from = number(c, 1), .until = number(c, 2), .name = c->name };
+		hogs[i] = (struct hog){ .from = number(c, 1),
+					.until = number(c, 2),
+					.name = c->name };
 		if (pthread_create(&hogs[i].thread, NULL, hog_run, &hogs[i]))
 			return -EAGAIN;
 		/* Where the CPUs are named, each thread stays on its own. */
@@ -139,7 +148,10 @@ static int run_serve(const struct cause *c)
 	}
 }
 
-/* It had its lock while it was like others; now it is the least of all, also where the kernel groups by session. */
+/*
+ * It had its lock while it was like others; now it is the least of all, also where the kernel
+ * groups by session.
+ */
 static void become_least(void)
 {
 	FILE *group = fopen("/proc/self/autogroup", "w");
@@ -206,19 +218,26 @@ static int run_write(const struct cause *c)
 #define RECEIVERS 64
 #define GROUP 0xef010101U /* 239.1.1.1 */
 
-/* A socket of the group on loopback; who cannot read keeps what fits and drops the rest, after all the work of receiving it. */
+/*
+ * A socket of the group on loopback; who cannot read keeps what fits and drops the rest, after all
+ * the work of receiving it.
+ */
 static int join_group(union lab_address *a, socklen_t len)
 {
-	struct ip_mreq m = { .imr_multiaddr.s_addr = htonl(GROUP), .imr_interface.s_addr = htonl(INADDR_LOOPBACK) };
+	struct ip_mreq m = { .imr_multiaddr.s_addr = htonl(GROUP),
+			     .imr_interface.s_addr = htonl(INADDR_LOOPBACK) };
 	int one = 1, fd = socket(AF_INET, SOCK_DGRAM, 0);
 
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) || bind(fd, &a->any, len) ||
-	    setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m, sizeof(m)))
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(fd, &a->any, len) || setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m, sizeof(m)))
 		return -errno;
 	return 0;
 }
 
-/* Sends datagrams over loopback to a group of many sockets: receiving them is softirq time, on the CPU that is named for it. */
+/*
+ * Sends datagrams over loopback to a group of many sockets: receiving them is softirq time, on the
+ * CPU that is named for it.
+ */
 static int run_datagrams(const struct cause *c)
 {
 	struct in_addr lo = { .s_addr = htonl(INADDR_LOOPBACK) };
@@ -232,22 +251,26 @@ static int run_datagrams(const struct cause *c)
 		err = join_group(&a, len);
 	if (err)
 		return err;
-	if (out < 0 || setsockopt(out, IPPROTO_IP, IP_MULTICAST_IF, &lo, sizeof(lo)) || connect(out, &a.any, len))
+	if (out < 0 || setsockopt(out, IPPROTO_IP, IP_MULTICAST_IF, &lo, sizeof(lo)) ||
+	    connect(out, &a.any, len))
 		return -errno;
 	sleep_until_ns(number(c, 0));
 	int64_t from = now_ns();
 
 	while (now_ns() < number(c, 1))
-		if (send(out, packet, sizeof(packet), 0) < 0 && errno != ECONNREFUSED && errno != ENOBUFS)
+		if (send(out, packet, sizeof(packet), 0) < 0 && errno != ECONNREFUSED &&
+		    errno != ENOBUFS)
 			return -errno;
 	report_span("datagrams", (int)getpid(), from, now_ns(), 0);
 	return 0;
 }
 
 #ifdef HAVE_GIO
-static const char interface_xml[] = "<node><interface name='org.example.Lab'><method name='Ask'/></interface></node>";
+static const char interface_xml[] =
+	"<node><interface name='org.example.Lab'><method name='Ask'/></interface></node>";
 
-static void on_call(GDBusConnection *bus, const char *sender, const char *path, const char *interface, const char *method, GVariant *parameters,
+static void on_call(GDBusConnection *bus, const char *sender, const char *path,
+		    const char *interface, const char *method, GVariant *parameters,
 		    GDBusMethodInvocation *call, void *arg)
 {
 	const struct cause *c = arg;
@@ -277,9 +300,11 @@ static int run_dbus(const struct cause *c)
 	GDBusNodeInfo *node = g_dbus_node_info_new_for_xml(interface_xml, NULL);
 	GDBusConnection *bus = g_bus_get_sync(G_BUS_TYPE_SESSION, NULL, NULL);
 
-	if (!bus || !g_dbus_connection_register_object(bus, "/", node->interfaces[0], &vtable, (void *)c, NULL, NULL))
+	if (!bus || !g_dbus_connection_register_object(bus, "/", node->interfaces[0], &vtable,
+						       (void *)c, NULL, NULL))
 		return -EIO;
-	g_bus_own_name_on_connection(bus, c->arg[0], G_BUS_NAME_OWNER_FLAGS_NONE, on_name, NULL, NULL, NULL);
+	g_bus_own_name_on_connection(bus, c->arg[0], G_BUS_NAME_OWNER_FLAGS_NONE, on_name, NULL,
+				     NULL, NULL);
 	g_main_loop_run(g_main_loop_new(NULL, FALSE));
 	return 0;
 }

@@ -25,7 +25,8 @@ static void answer(GtkWidget *label, gboolean with_deeds, char c)
 		deeds_tell();
 }
 
-static gboolean on_key(GtkEventControllerKey *k, guint keyval, guint code, GdkModifierType state, gpointer label)
+static gboolean on_key(GtkEventControllerKey *k, guint keyval, guint code, GdkModifierType state,
+		       gpointer label)
 {
 	(void)k, (void)code;
 	if (state & (GDK_CONTROL_MASK | GDK_ALT_MASK) || keyval > 127 || keyval < 33)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A Tk program: a key or a click makes it do its deeds and then type a letter; w opens a second window, v writes into that, the third button posts a menu. */
+/*
+ * A Tk program: a key or a click makes it do its deeds and then type a letter; w opens a second
+ * window, v writes into that, the third button posts a menu.
+ */
 #include "config.h"
 
 #include <stdio.h>

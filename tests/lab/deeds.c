@@ -29,7 +29,8 @@
 struct deed {
 	const struct deed_kind *kind;
 	char arg[200];
-	long long number; /* of milliseconds, bytes; what stands first in arg, where a number does */
+	/* of milliseconds, bytes; what stands first in arg, where a number does */
+	long long number;
 	int fd;
 	char *memory;
 	int64_t from_ns, to_ns, cpu_ns;
@@ -62,10 +63,12 @@ static void act_sleep(struct deed *d)
 	sleep_ns(d->number * NS_PER_MS);
 }
 
-/* So many ms of work, whatever takes the CPU away meanwhile: interrupts count as a thread's CPU time, but do none of its work. It looks at
- * the clock all the time, so that it knows itself for how long it did not work; returns that. */
+/* So many ms of work, whatever takes the CPU away meanwhile: interrupts count as a thread's CPU
+ * time, but do none of its work. It looks at the clock all the time, so that it knows itself for
+ * how long it did not work; returns that. */
 #define GAP_NS 1000
-#define GAP_TURNS 12 /* where a turn takes so long that nearly each would be a gap: an emulated CPU */
+/* where a turn takes so long that nearly each would be a gap: an emulated CPU */
+#define GAP_TURNS 12
 static int64_t gap_ns = GAP_NS;
 static volatile unsigned int spun;
 
@@ -128,7 +131,10 @@ static void act_thread(struct deed *d)
 		pthread_join(t, NULL);
 }
 
-/* A thread that keeps a lock, as one does that saves a document which the main thread wants to change. */
+/*
+ * A thread that keeps a lock, as one does that saves a document which the main thread wants to
+ * change.
+ */
 static pthread_mutex_t kept = PTHREAD_MUTEX_INITIALIZER;
 static sem_t keeps;
 
@@ -218,7 +224,10 @@ static void act_fsync(struct deed *d)
 
 static struct deed *reclaimed;
 
-/* The kernel takes the pages away, as it does where memory is short: from the one who has them mapped. */
+/*
+ * The kernel takes the pages away, as it does where memory is short: from the one who has them
+ * mapped.
+ */
 static void on_reclaim(int sig)
 {
 	int err = errno;
@@ -266,7 +275,10 @@ static int open_grow(struct deed *d)
 	return 0;
 }
 
-/* As many MiB of memory of its own as the number says; each page is touched, with something that is not the same in all of it: else it is not even compressed. */
+/*
+ * As many MiB of memory of its own as the number says; each page is touched, with something that is
+ * not the same in all of it: else it is not even compressed.
+ */
 static void act_grow(struct deed *d)
 {
 	size_t size = (size_t)d->number << 20;
@@ -294,8 +306,9 @@ static void act_ask(struct deed *d)
 /* A round trip this short met nobody else's request: what the server computed in it was for us. */
 #define ALONE_NS 200000
 
-/* One after the other for so many ms. What stands as CPU time is the X server's clock at the beginning, and what these cost it themselves: all
- * that it computes beyond that until the answer is there is for others. What it computed for them meanwhile stands as `others`. */
+/* One after the other for so many ms. What stands as CPU time is the X server's clock at the
+ * beginning, and what these cost it themselves: all that it computes beyond that until the answer
+ * is there is for others. What it computed for them meanwhile stands as `others`. */
 static void act_roundtrips(struct deed *d)
 {
 	const char *server = getenv("LAB_SERVER");
@@ -341,8 +354,9 @@ static int open_dbus(struct deed *d)
 static void act_dbus(struct deed *d)
 {
 	GError *e = NULL;
-	GVariant *answer = g_dbus_connection_call_sync(bus, d->arg, "/", "org.example.Lab", "Ask", NULL, NULL, G_DBUS_CALL_FLAGS_NONE, -1,
-						       NULL, &e);
+	GVariant *answer =
+		g_dbus_connection_call_sync(bus, d->arg, "/", "org.example.Lab", "Ask", NULL, NULL,
+					    G_DBUS_CALL_FLAGS_NONE, -1, NULL, &e);
 
 	if (answer)
 		g_variant_unref(answer);
@@ -353,20 +367,13 @@ static void act_dbus(struct deed *d)
 #endif
 
 static const struct deed_kind kinds[] = {
-	{ "compute", NULL, act_compute },
-	{ "spin", open_spin, act_spin },
-	{ "thread", NULL, act_thread },
-	{ "futex", NULL, act_futex },
-	{ "sleep", NULL, act_sleep },
-	{ "flock", open_path, act_flock },
-	{ "fcntl", open_path, act_fcntl },
-	{ "open", NULL, act_open },
-	{ "read", open_path, act_read },
-	{ "fsync", open_path, act_fsync },
-	{ "fault", open_fault, act_fault },
-	{ "grow", open_grow, act_grow },
-	{ "ask", open_ask, act_ask },
-	{ "roundtrips", NULL, act_roundtrips },
+	{ "compute", NULL, act_compute },   { "spin", open_spin, act_spin },
+	{ "thread", NULL, act_thread },	    { "futex", NULL, act_futex },
+	{ "sleep", NULL, act_sleep },	    { "flock", open_path, act_flock },
+	{ "fcntl", open_path, act_fcntl },  { "open", NULL, act_open },
+	{ "read", open_path, act_read },    { "fsync", open_path, act_fsync },
+	{ "fault", open_fault, act_fault }, { "grow", open_grow, act_grow },
+	{ "ask", open_ask, act_ask },	    { "roundtrips", NULL, act_roundtrips },
 #ifdef HAVE_GIO
 	{ "dbus", open_dbus, act_dbus },
 #endif

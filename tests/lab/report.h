@@ -52,7 +52,9 @@ static inline void compute_until_ns(int64_t at_ns)
 		;
 }
 
-/* One line into the truth file, which is a file in memory: many write to it, each line by one call. */
+/*
+ * One line into the truth file, which is a file in memory: many write to it, each line by one call.
+ */
 __attribute__((format(printf, 1, 2))) static inline void report(const char *format, ...)
 {
 	const char *path = getenv("LAB_TRUTH");
@@ -71,9 +73,11 @@ __attribute__((format(printf, 1, 2))) static inline void report(const char *form
 }
 
 /* What was done from..to (wall), and how much of it was this thread's computing. */
-static inline void report_span(const char *what, int tid, int64_t from_ns, int64_t to_ns, int64_t cpu_ns)
+static inline void report_span(const char *what, int tid, int64_t from_ns, int64_t to_ns,
+			       int64_t cpu_ns)
 {
-	report("span %s %d %d %lld %lld %lld\n", what, (int)getpid(), tid, (long long)from_ns, (long long)to_ns, (long long)cpu_ns);
+	report("span %s %d %d %lld %lld %lld\n", what, (int)getpid(), tid, (long long)from_ns,
+	       (long long)to_ns, (long long)cpu_ns);
 }
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* X clients that make other X clients wait: by a grab, a long request, many requests, or by holding input back. */
+/*
+ * X clients that make other X clients wait: by a grab, a long request, many requests, or by holding
+ * input back.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -37,7 +40,8 @@ static void open_pixmap(struct xcause *c)
 	c->pixmap = xcb_generate_id(c->x);
 	xcb_create_pixmap(c->x, c->screen->root_depth, c->pixmap, c->screen->root, SIDE, SIDE);
 	c->gc = xcb_generate_id(c->x);
-	xcb_create_gc(c->x, c->gc, c->pixmap, XCB_GC_FOREGROUND | XCB_GC_LINE_WIDTH, pixel_and_width);
+	xcb_create_gc(c->x, c->gc, c->pixmap, XCB_GC_FOREGROUND | XCB_GC_LINE_WIDTH,
+		      pixel_and_width);
 	roundtrip(c);
 }
 
@@ -63,7 +67,8 @@ static void send_arcs(struct xcause *c, uint32_t count)
 	xcb_arc_t *arcs = calloc(count, sizeof(*arcs));
 
 	for (uint32_t i = 0; i < count; i++)
-		arcs[i] = (xcb_arc_t){ (int16_t)(30 + i % 7), 30, 900, (uint16_t)(700 + i % 5), 0, 360 * 64 };
+		arcs[i] = (xcb_arc_t){ (int16_t)(30 + i % 7),	30, 900,
+				       (uint16_t)(700 + i % 5), 0,  360 * 64 };
 	xcb_poly_arc(c->x, c->pixmap, c->gc, count, arcs);
 	xcb_flush(c->x);
 	free(arcs);
@@ -84,7 +89,8 @@ static uint32_t arcs_for(struct xcause *c, int64_t ms)
 	uint32_t tried = 2;
 
 	open_pixmap(c);
-	for (draw_arcs(c, 1, &from); tried < 1000 && (took = draw_arcs(c, tried, &from)) < 40 * NS_PER_MS;)
+	for (draw_arcs(c, 1, &from);
+	     tried < 1000 && (took = draw_arcs(c, tried, &from)) < 40 * NS_PER_MS;)
 		tried *= 2;
 	uint32_t count = (uint32_t)(ms * NS_PER_MS * tried / (took ? took : 1)) + 1;
 
@@ -104,7 +110,10 @@ static int run_long(struct xcause *c)
 	return 0;
 }
 
-/* One request after another, of some 15 ms each, until a time; four are always there, more would go on long after it ends. */
+/*
+ * One request after another, of some 15 ms each, until a time; four are always there, more would go
+ * on long after it ends.
+ */
 static int run_flood(struct xcause *c)
 {
 	uint32_t count = arcs_for(c, 15);
@@ -125,14 +134,19 @@ static int run_flood(struct xcause *c)
 	return 0;
 }
 
-/* A window manager that looks at each press first, and once takes its time before it lets it through. */
+/*
+ * A window manager that looks at each press first, and once takes its time before it lets it
+ * through.
+ */
 static int run_hold(struct xcause *c)
 {
 	xcb_generic_event_t *e;
 
-	xcb_grab_key(c->x, 1, c->screen->root, XCB_MOD_MASK_ANY, KEY_HELD, XCB_GRAB_MODE_ASYNC, XCB_GRAB_MODE_SYNC);
-	xcb_grab_button(c->x, 1, c->screen->root, XCB_EVENT_MASK_BUTTON_PRESS, XCB_GRAB_MODE_SYNC, XCB_GRAB_MODE_ASYNC, XCB_NONE, XCB_NONE,
-			XCB_BUTTON_INDEX_1, XCB_MOD_MASK_ANY);
+	xcb_grab_key(c->x, 1, c->screen->root, XCB_MOD_MASK_ANY, KEY_HELD, XCB_GRAB_MODE_ASYNC,
+		     XCB_GRAB_MODE_SYNC);
+	xcb_grab_button(c->x, 1, c->screen->root, XCB_EVENT_MASK_BUTTON_PRESS, XCB_GRAB_MODE_SYNC,
+			XCB_GRAB_MODE_ASYNC, XCB_NONE, XCB_NONE, XCB_BUTTON_INDEX_1,
+			XCB_MOD_MASK_ANY);
 	roundtrip(c);
 	report("ready %d\n", (int)getpid());
 	while ((e = xcb_wait_for_event(c->x))) {
@@ -143,7 +157,10 @@ static int run_hold(struct xcause *c)
 
 			if (from >= c->arg[0])
 				sleep_ns(c->arg[1] * NS_PER_MS);
-			xcb_allow_events(c->x, type == XCB_KEY_PRESS ? XCB_ALLOW_REPLAY_KEYBOARD : XCB_ALLOW_REPLAY_POINTER, XCB_CURRENT_TIME);
+			xcb_allow_events(c->x,
+					 type == XCB_KEY_PRESS ? XCB_ALLOW_REPLAY_KEYBOARD
+							       : XCB_ALLOW_REPLAY_POINTER,
+					 XCB_CURRENT_TIME);
 			xcb_flush(c->x);
 			if (from >= c->arg[0])
 				report_span("held", (int)getpid(), from, now_ns(), 0);
@@ -181,10 +198,8 @@ static const struct {
 	const char *verb, *usage;
 	int (*run)(struct xcause *c);
 } verbs[] = {
-	{ "grab", "FROM UNTIL", run_grab },
-	{ "long", "FROM MS", run_long },
-	{ "flood", "FROM UNTIL", run_flood },
-	{ "hold", "FROM MS", run_hold },
+	{ "grab", "FROM UNTIL", run_grab },   { "long", "FROM MS", run_long },
+	{ "flood", "FROM UNTIL", run_flood }, { "hold", "FROM MS", run_hold },
 	{ "fonts", "FROM MS", run_fonts },
 };
 
@@ -209,6 +224,7 @@ int main(int argc, char **argv)
 		xcb_disconnect(c.x);
 		return rc ? 1 : 0;
 	}
-	fprintf(stderr, "usage: xcause NAME VERB FROM UNTIL|MS; times are CLOCK_MONOTONIC ns; verbs: grab, long, flood, hold, fonts\n");
+	fprintf(stderr,
+		"usage: xcause NAME VERB FROM UNTIL|MS; times are CLOCK_MONOTONIC ns; verbs: grab, long, flood, hold, fonts\n");
 	return 64;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two real-time processes on CPU 0 pass a byte to and fro through pipes; prints nanoseconds a round trip: two switches, two wake-ups. */
+/*
+ * Two real-time processes on CPU 0 pass a byte to and fro through pipes; prints nanoseconds a round
+ * trip: two switches, two wake-ups.
+ */
 #include "config.h"
 
 #include <sched.h>

@@ -7,16 +7,17 @@
 #include "hooks.h"
 
 /*
- * A damage object on the root sees all windows that draw into the screen's own pixmap. A window that a compositor has
- * redirected draws elsewhere, so it gets one of its own, for as long as it has its own pixmap.
+ * A damage object on the root sees all windows that draw into the screen's own pixmap. A window
+ * that a compositor has redirected draws elsewhere, so it gets one of its own, for as long as it
+ * has its own pixmap.
  */
 struct watch {
 	DamagePtr damage;
 	WindowPtr window;
 	ScreenPtr screen;
-	RegionPtr kept;			/* what the server has added up: see on_damage() */
-	struct watch *next;		/* list of those with damage */
-	BoxRec box;			/* its extents */
+	RegionPtr kept; /* what the server has added up: see on_damage() */
+	struct watch *next; /* list of those with damage */
+	BoxRec box; /* its extents */
 	unsigned pieces;
 	bool listed;
 	bool redirected;
@@ -29,27 +30,31 @@ struct wrapped_screen {
 };
 
 /*
- * To tell of damage costs the server more than the damage does: regions made, cut and thrown away with each request. So it is not asked
- * about requests that name the window they draw on (target.c): the root's damage object rests from the first of them until something
- * comes whose damage only the server knows. What a window's coming, going and moving changes is not such: the server paints backgrounds and borders and copies
- * what is there through two procedures of the screen's, which are ours to wrap. In a flood of one client's not even the window is looked at: for the time of one
- * record each request of this client is taken to draw. Roots only: they live as long as the screens.
+ * To tell of damage costs the server more than the damage does: regions made, cut and thrown away
+ * with each request. So it is not asked about requests that name the window they draw on
+ * (target.c): the root's damage object rests from the first of them until something comes whose
+ * damage only the server knows. What a window's coming, going and moving changes is not such: the
+ * server paints backgrounds and borders and copies what is there through two procedures of the
+ * screen's, which are ours to wrap. In a flood of one client's not even the window is looked at:
+ * for the time of one record each request of this client is taken to draw. Roots only: they live as
+ * long as the screens.
  */
 static struct {
 	struct watch *watch;
-	ScreenPtr screen;		/* its */
+	ScreenPtr screen; /* its */
 	uint64_t since_ns;
 	/*
-	 * What was drawn on last, a window that can be seen, until windows change: then it may be one no longer. 0: not known.
-	 * Whether the box below is what can be seen of it tipme_hooks.box_known says.
+	 * What was drawn on last, a window that can be seen, until windows change: then it may be
+	 * one no longer. 0: not known. Whether the box below is what can be seen of it
+	 * tipme_hooks.box_known says.
 	 */
 	XID known;
-	uint16_t client;		/* whose flood it is; 0: nobody's */
+	uint16_t client; /* whose flood it is; 0: nobody's */
 } rest TIPME_HOT_DATA;
 
 /* The window that the request just executed has drawn on, and what can be seen of it. */
 static struct {
-	XID window;			/* 0: none */
+	XID window; /* 0: none */
 	BoxRec box;
 } drawn TIPME_HOT_DATA;
 
@@ -59,7 +64,10 @@ static struct {
 	BoxRec box;
 } known TIPME_HOT_DATA;
 
-/* What is joined of one client's: all plain windows, or one redirected window; no window has this number. */
+/*
+ * What is joined of one client's: all plain windows, or one redirected window; no window has this
+ * number.
+ */
 #define PLAIN_WINDOWS 1
 
 static DevPrivateKeyRec watch_key TIPME_HOT_DATA;
@@ -89,7 +97,9 @@ static TIPME_HOT __attribute__((noinline)) void rest_begin(struct watch *watch)
 	DamageUnregister(watch->damage);
 }
 
-/* A flood goes on; one without its own root at rest is of redirected windows, or of another screen. */
+/*
+ * A flood goes on; one without its own root at rest is of redirected windows, or of another screen.
+ */
 static TIPME_HOT __attribute__((noinline)) void flood_begin(uint16_t client, uint64_t since_ns)
 {
 	/* Its requests are not looked at: they may change windows. */
@@ -120,14 +130,18 @@ static void watch_changed(struct watch *watch, const BoxRec *box)
 	tipme_hooks.damaged = true;
 }
 
-/* After so many pieces of one request the server is not asked for a while; they may have cost more than the request. */
+/*
+ * After so many pieces of one request the server is not asked for a while; they may have cost more
+ * than the request.
+ */
 #define PIECES_MAX 256
 
 /*
- * The server tells each piece as it comes. It also adds them up, which costs nothing as long as the sum is one box that holds the
- * next piece; else the sum is thrown away, or it would become as intricate as all that was ever drawn.
+ * The server tells each piece as it comes. It also adds them up, which costs nothing as long as the
+ * sum is one box that holds the next piece; else the sum is thrown away, or it would become as
+ * intricate as all that was ever drawn.
  *
-  * No damage object may be taken from the server here, not even our own. Telling the cursor of a
+ * No damage object may be taken from the server here, not even our own. Telling the cursor of a
  * change takes the cursor off the screen. That is a change, too, and we are told of it while the
  * server is about to tell us of the first.
  */
@@ -174,7 +188,8 @@ static void watch_start(WindowPtr window)
 		return;
 	watch->window = window;
 	watch->screen = screen;
-	watch->damage = DamageCreate(on_damage, on_damage_destroyed, DamageReportRawRegion, TRUE, screen, watch);
+	watch->damage = DamageCreate(on_damage, on_damage_destroyed, DamageReportRawRegion, TRUE,
+				     screen, watch);
 	if (!watch->damage) {
 		free(watch);
 		return;
@@ -190,7 +205,8 @@ static bool is_redirected(WindowPtr window, PixmapPtr pixmap)
 {
 	ScreenPtr screen = window->drawable.pScreen;
 
-	return window->parent && pixmap != screen->GetScreenPixmap(screen) && pixmap != screen->GetWindowPixmap(window->parent);
+	return window->parent && pixmap != screen->GetScreenPixmap(screen) &&
+	       pixmap != screen->GetWindowPixmap(window->parent);
 }
 
 static void on_set_window_pixmap(WindowPtr window, PixmapPtr pixmap)
@@ -209,7 +225,10 @@ static void on_set_window_pixmap(WindowPtr window, PixmapPtr pixmap)
 	watch = dixLookupPrivate(&window->devPrivates, &watch_key);
 	want = is_redirected(window, pixmap);
 	if (want && !watch) {
-		/* Also where there is no memory for its damage object: then it is not told of, but is not taken for a plain one either. */
+		/*
+		 * Also where there is no memory for its damage object: then it is not told of, but
+		 * is not taken for a plain one either.
+		 */
 		tipme_hooks.redirected++;
 		/* From now on the root's damage object tells where the screen changes. */
 		tipme_damage_wake();
@@ -260,12 +279,15 @@ static void on_paint_window(WindowPtr window, RegionPtr region, int what)
 /* The region is where it was; what can be seen of it where it is now has changed. */
 static BoxRec copied_to(const WindowRec *window, DDXPointRec from, RegionPtr region)
 {
-	const BoxRec *seen = RegionExtents((RegionPtr)&window->borderClip), *was = RegionExtents(region);
+	const BoxRec *seen = RegionExtents((RegionPtr)&window->borderClip),
+		     *was = RegionExtents(region);
 	int dx = window->drawable.x - from.x, dy = window->drawable.y - from.y;
 
 	return (BoxRec){
-		.x1 = (short)max(was->x1 + dx, seen->x1), .y1 = (short)max(was->y1 + dy, seen->y1),
-		.x2 = (short)min(was->x2 + dx, seen->x2), .y2 = (short)min(was->y2 + dy, seen->y2),
+		.x1 = (short)max(was->x1 + dx, seen->x1),
+		.y1 = (short)max(was->y1 + dy, seen->y1),
+		.x2 = (short)min(was->x2 + dx, seen->x2),
+		.y2 = (short)min(was->y2 + dy, seen->y2),
 	};
 }
 
@@ -301,7 +323,8 @@ void tipme_damage_init(ScreenPtr screen)
 	if (!DamageSetup(screen))
 		return;
 	watch_start(screen->root);
-	wrapped[screen->myNum] = (struct wrapped_screen){ screen->SetWindowPixmap, screen->PaintWindow, screen->CopyWindow };
+	wrapped[screen->myNum] = (struct wrapped_screen){ screen->SetWindowPixmap,
+							  screen->PaintWindow, screen->CopyWindow };
 	screen->SetWindowPixmap = on_set_window_pixmap;
 	screen->PaintWindow = on_paint_window;
 	screen->CopyWindow = on_copy_window;
@@ -349,13 +372,19 @@ TIPME_HOT_REQUEST bool tipme_damage_told(uint16_t client)
 	return !rest.watch || rest.client == client;
 }
 
-/* Whether what is drawn on this plain window is for us to see. A picture that was asked for may come at any time, and only the server tells. */
+/*
+ * Whether what is drawn on this plain window is for us to see. A picture that was asked for may
+ * come at any time, and only the server tells.
+ */
 static TIPME_HOT_REQUEST bool is_ours(WindowPtr window)
 {
 	ScreenPtr screen = window->drawable.pScreen;
 	struct watch *watch;
 
-	/* Where a compositor paints, its window's visible part is all of the screen: where in it, only the server tells. */
+	/*
+	 * Where a compositor paints, its window's visible part is all of the screen: where in it,
+	 * only the server tells.
+	 */
 	if (tipme_present_asked() || tipme_hooks.redirected)
 		return false;
 	if (rest.watch)
@@ -366,7 +395,9 @@ static TIPME_HOT_REQUEST bool is_ours(WindowPtr window)
 	return watch;
 }
 
-/* A flood that draws elsewhere goes untimed only if the server tells of what it draws on windows. */
+/*
+ * A flood that draws elsewhere goes untimed only if the server tells of what it draws on windows.
+ */
 static TIPME_HOT_REQUEST bool is_flood(const struct tipme_x_request *req)
 {
 	return tipme_join_flood(&tipme_group_of(req->client)->request, req->ts_ns);
@@ -380,7 +411,8 @@ static TIPME_HOT_REQUEST void remember(const WindowRec *window, uint8_t major)
 	tipme_hooks.box_known = major != X_ClearArea;
 }
 
-TIPME_HOT_REQUEST XID tipme_damage_before(const ClientRec *client, const struct tipme_x_request *req)
+TIPME_HOT_REQUEST XID tipme_damage_before(const ClientRec *client,
+					  const struct tipme_x_request *req)
 {
 	enum tipme_target target;
 	WindowPtr window = NULL;
@@ -412,14 +444,16 @@ TIPME_HOT_REQUEST XID tipme_damage_before(const ClientRec *client, const struct 
 		if (!rest.watch || !is_flood(req))
 			return 0;
 		break;
-	case TIPME_TARGET_UNKNOWN:
-		break;
+	case TIPME_TARGET_UNKNOWN: break;
 	}
 	tipme_damage_wake();
 	return 0;
 }
 
-/* The server has just looked it up itself, so this is quick; before, it would have been our time that it takes to find it in memory. */
+/*
+ * The server has just looked it up itself, so this is quick; before, it would have been our time
+ * that it takes to find it in memory.
+ */
 static TIPME_HOT_REQUEST bool look_at_drawn(const struct tipme_x_request *req, XID id)
 {
 	WindowPtr window;
@@ -433,7 +467,8 @@ static TIPME_HOT_REQUEST bool look_at_drawn(const struct tipme_x_request *req, X
 
 TIPME_HOT_REQUEST void tipme_damage_drawn(const struct tipme_x_request *req, XID id)
 {
-	if (!(tipme_hooks.box_known && id == rest.known && req->major != X_ClearArea) && !look_at_drawn(req, id))
+	if (!(tipme_hooks.box_known && id == rest.known && req->major != X_ClearArea) &&
+	    !look_at_drawn(req, id))
 		return;
 	/* A background that was painted for it is the same change. */
 	if (damaged_list && rest.watch && rest.watch->listed) {
@@ -451,7 +486,8 @@ void tipme_damage_rested(uint64_t now_ns)
 		tipme_damage_flood_end();
 }
 
-TIPME_HOT __attribute__((noinline)) void tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns)
+TIPME_HOT __attribute__((noinline)) void
+tipme_damage_assume(struct tipme_x_group *group, const struct tipme_x_request *req, uint64_t end_ns)
 {
 	struct tipme_x_damage *rec = &group->last_damage;
 
@@ -463,9 +499,12 @@ TIPME_HOT __attribute__((noinline)) void tipme_damage_assume(struct tipme_x_grou
 	tipme_xring_amend(&tipme_hooks.ring, group->damage.index, rec);
 }
 
-static TIPME_HOT_REQUEST struct tipme_x_damage damage_of(XID window, uint64_t now_ns, const struct tipme_x_request *req)
+static TIPME_HOT_REQUEST struct tipme_x_damage damage_of(XID window, uint64_t now_ns,
+							 const struct tipme_x_request *req)
 {
-	struct tipme_x_damage rec = { .ts_ns = now_ns, .type = TIPME_X_DAMAGE, .window = (uint32_t)window };
+	struct tipme_x_damage rec = { .ts_ns = now_ns,
+				      .type = TIPME_X_DAMAGE,
+				      .window = (uint32_t)window };
 
 	if (req) {
 		rec.pid = req->pid;
@@ -477,7 +516,8 @@ static TIPME_HOT_REQUEST struct tipme_x_damage damage_of(XID window, uint64_t no
 }
 
 /* True: it is one of a flood. */
-static TIPME_HOT_REQUEST bool change_record(XID window, const BoxRec *box, uint64_t key, uint64_t now_ns, const struct tipme_x_request *whose)
+static TIPME_HOT_REQUEST bool change_record(XID window, const BoxRec *box, uint64_t key,
+					    uint64_t now_ns, const struct tipme_x_request *whose)
 {
 	struct tipme_x_group *group = tipme_group_of(whose ? whose->client : 0);
 	struct tipme_x_damage rec = damage_of(window, now_ns, whose);
@@ -502,7 +542,8 @@ static void watch_drawn(struct watch *watch, uint64_t now_ns, const struct tipme
 	uint64_t key = watch->window->drawable.id;
 	struct tipme_x_drawn rec;
 
-	if (tipme_join_flood(&group->damage, now_ns) && tipme_join_fits(&group->damage, key, now_ns))
+	if (tipme_join_flood(&group->damage, now_ns) &&
+	    tipme_join_fits(&group->damage, key, now_ns))
 		box_join(&group->box, &watch->box);
 	else
 		group->box = watch->box;
@@ -516,7 +557,8 @@ static void watch_drawn(struct watch *watch, uint64_t now_ns, const struct tipme
 	tipme_hooks_join(&group->damage, key, &rec);
 }
 
-static __attribute__((noinline)) void watch_record(struct watch *watch, uint64_t now_ns, const struct tipme_x_request *whose)
+static __attribute__((noinline)) void watch_record(struct watch *watch, uint64_t now_ns,
+						   const struct tipme_x_request *whose)
 {
 	WindowPtr window = watch->window;
 	bool many = watch->pieces >= PIECES_MAX;

@@ -18,7 +18,8 @@
 static int copy_alloc(struct tipme_x_copy *copy, const struct tipme_x_ring *ring)
 {
 	copy->cap = tipme_x_ring_copy_bytes(ring);
-	copy->buf = mmap(NULL, copy->cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	copy->buf =
+		mmap(NULL, copy->cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return copy->buf == MAP_FAILED ? -errno : 0;
 }
 
@@ -62,8 +63,15 @@ static int ring_write(int fd, int ring_fd, uint64_t now_ns, uint64_t *body_len)
 static int head_write(int fd, uint64_t now_ns, uint64_t body_len)
 {
 	struct tipme_file_header head = {
-		.byte_order = TIPME_BYTE_ORDER, .major = TIPME_FORMAT_MAJOR, .minor = TIPME_FORMAT_MINOR, .header_len = sizeof(head),
-		.source = TIPME_SOURCE_X_HOOKS, .created_ns = now_ns, .trigger_ns = now_ns, .episode_id = now_ns, .body_len = body_len,
+		.byte_order = TIPME_BYTE_ORDER,
+		.major = TIPME_FORMAT_MAJOR,
+		.minor = TIPME_FORMAT_MINOR,
+		.header_len = sizeof(head),
+		.source = TIPME_SOURCE_X_HOOKS,
+		.created_ns = now_ns,
+		.trigger_ns = now_ns,
+		.episode_id = now_ns,
+		.body_len = body_len,
 	};
 
 	memcpy(head.magic, TIPME_FILE_MAGIC, sizeof(head.magic));
@@ -84,7 +92,8 @@ static int file_write(int fd, const int *ring_fds, unsigned count, uint64_t now_
 	return err ? err : head_write(fd, now_ns, body_len);
 }
 
-int tipme_dump_save(const char *dir, const int *ring_fds, unsigned count, char *path, size_t path_len)
+int tipme_dump_save(const char *dir, const int *ring_fds, unsigned count, char *path,
+		    size_t path_len)
 {
 	struct timespec t;
 	uint64_t now_ns;
@@ -92,7 +101,8 @@ int tipme_dump_save(const char *dir, const int *ring_fds, unsigned count, char *
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	now_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-	if (snprintf(path, path_len, "%s/tipme-x-%d-%llu.rec", dir, (int)getpid(), (unsigned long long)now_ns) >= (int)path_len)
+	if (snprintf(path, path_len, "%s/tipme-x-%d-%llu.rec", dir, (int)getpid(),
+		     (unsigned long long)now_ns) >= (int)path_len)
 		return -ENAMETOOLONG;
 	/* Anybody may write to the folder: the name must be new. */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

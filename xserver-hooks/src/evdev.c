@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stands between the input drivers and libevdev: Xorg loads this module before them, and for all to see, so their calls
- * of libevdev_next_event() come here first.
+ * Stands between the input drivers and libevdev: Xorg loads this module before them, and for all to
+ * see, so their calls of libevdev_next_event() come here first.
  */
 #include "config.h"
 
@@ -44,7 +44,10 @@ static struct {
 	_Atomic(get_fd_proc) get_fd;
 } libevdev;
 
-/* A layout as the input thread knows it: for each key the modifiers it sets and, for each chord, 1 + its level. */
+/*
+ * A layout as the input thread knows it: for each key the modifiers it sets and, for each chord, 1
+ * + its level.
+ */
 struct layout_key {
 	_Atomic uint8_t modifiers;
 	_Atomic uint8_t level[TIPME_HOTKEY_ACTIONS];
@@ -53,13 +56,13 @@ struct layout_key {
 static struct {
 	_Atomic bool on;
 	_Atomic bool no_input;
-	_Atomic int owner;		/* the input thread; 0: it has read nothing yet */
+	_Atomic int owner; /* the input thread; 0: it has read nothing yet */
 	struct tipme_xring ring;
-	struct tipme_xclock clock;	/* owner's */
-	struct tipme_hotkey hotkey;	/* owner's, but for the chords */
-	struct tipme_join motion;	/* owner's */
+	struct tipme_xclock clock; /* owner's */
+	struct tipme_hotkey hotkey; /* owner's, but for the chords */
+	struct tipme_join motion; /* owner's */
 	struct layout_key key[256];
-	_Atomic uint32_t fired_ms[TIPME_HOTKEY_ACTIONS];	/* 0: not yet */
+	_Atomic uint32_t fired_ms[TIPME_HOTKEY_ACTIONS]; /* 0: not yet */
 } thread;
 
 static __thread int own_tid;
@@ -90,7 +93,8 @@ static uint16_t device_number(const void *dev)
 	struct stat st;
 	unsigned n;
 
-	if (!get_fd || fstat(get_fd(dev), &st) || !S_ISCHR(st.st_mode) || major(st.st_rdev) != EVDEV_MAJOR)
+	if (!get_fd || fstat(get_fd(dev), &st) || !S_ISCHR(st.st_mode) ||
+	    major(st.st_rdev) != EVDEV_MAJOR)
 		return DEVICE_UNKNOWN;
 	n = minor(st.st_rdev);
 	return (uint16_t)(n < EVDEV_MINOR_BASE + EVDEV_MINORS ? n - EVDEV_MINOR_BASE : n);
@@ -119,10 +123,14 @@ static int64_t clock_ns(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* libinput has the kernel stamp events with CLOCK_MONOTONIC, others with the time of day. 0: with neither. */
+/*
+ * libinput has the kernel stamp events with CLOCK_MONOTONIC, others with the time of day. 0: with
+ * neither.
+ */
 static uint64_t stamp_ns(const struct input_event *ev, uint64_t now_ns)
 {
-	int64_t stamp = (int64_t)ev->input_event_sec * 1000000000 + (int64_t)ev->input_event_usec * 1000;
+	int64_t stamp =
+		(int64_t)ev->input_event_sec * 1000000000 + (int64_t)ev->input_event_usec * 1000;
 	int64_t age = (int64_t)now_ns - stamp;
 
 	if (age < 0 || age > STAMP_AGE_MAX_NS) {
@@ -130,7 +138,9 @@ static uint64_t stamp_ns(const struct input_event *ev, uint64_t now_ns)
 		age = (int64_t)now_ns - stamp;
 	}
 	/* Stamps are cut to microseconds, and the two clocks were read one after the other. */
-	return age > -1000000 && age <= STAMP_AGE_MAX_NS ? (uint64_t)(age < 0 ? (int64_t)now_ns : stamp) : 0;
+	return age > -1000000 && age <= STAMP_AGE_MAX_NS
+		       ? (uint64_t)(age < 0 ? (int64_t)now_ns : stamp)
+		       : 0;
 }
 
 static uint8_t kind_of_key(unsigned code, int value)
@@ -150,10 +160,8 @@ static uint8_t kind_of_key(unsigned code, int value)
 static uint8_t kind_of(const struct input_event *ev)
 {
 	switch (ev->type) {
-	case EV_KEY:
-		return kind_of_key(ev->code, ev->value);
-	case EV_REL:
-		return TIPME_INPUT_KIND_MOTION;
+	case EV_KEY: return kind_of_key(ev->code, ev->value);
+	case EV_REL: return TIPME_INPUT_KIND_MOTION;
 	case EV_ABS:
 		return ev->code >= ABS_MT_SLOT ? TIPME_INPUT_KIND_TOUCH : TIPME_INPUT_KIND_MOTION;
 	}
@@ -170,10 +178,15 @@ static bool is_more_of_it(uint8_t kind, uint16_t type)
 	return more;
 }
 
-static void input_record(const void *dev, const struct input_event *ev, uint8_t kind, uint64_t now_ns)
+static void input_record(const void *dev, const struct input_event *ev, uint8_t kind,
+			 uint64_t now_ns)
 {
 	struct tipme_x_input rec = {
-		.ts_ns = now_ns, .type = TIPME_X_INPUT, .kernel_ns = stamp_ns(ev, now_ns), .device = device_of(dev), .kind = kind,
+		.ts_ns = now_ns,
+		.type = TIPME_X_INPUT,
+		.kernel_ns = stamp_ns(ev, now_ns),
+		.device = device_of(dev),
+		.kind = kind,
 	};
 
 	if (kind == TIPME_INPUT_KIND_MOTION)
@@ -218,13 +231,17 @@ static void follow_key(const void *dev, const struct input_event *ev, uint64_t n
 
 	if (ev->value == 2 || keycode > 255)
 		return;
-	if (tipme_hotkey_feed(&thread.hotkey, &layout, device_of(dev) & 255, (uint8_t)keycode, ev->value != 0) == TIPME_HOTKEY_FIRE)
+	if (tipme_hotkey_feed(&thread.hotkey, &layout, device_of(dev) & 255, (uint8_t)keycode,
+			      ev->value != 0) == TIPME_HOTKEY_FIRE)
 		chord_act(thread.hotkey.action, now_ns);
 }
 
 /* ---- the call ---- */
 
-/* The first thread that reads and is not the main one; that one reads when a device is opened, and not for long. */
+/*
+ * The first thread that reads and is not the main one; that one reads when a device is opened, and
+ * not for long.
+ */
 static bool is_owner(void)
 {
 	int none = 0;
@@ -259,8 +276,8 @@ static void see(const void *dev, const struct input_event *ev)
 
 /*
  * Arguments, Returns: those of libevdev.
- * Side effects: a record, and the hot-key. What libevdev makes up to catch up with a device has another status, and is
- * nothing that anybody did now.
+ * Side effects: a record, and the hot-key. What libevdev makes up to catch up with a device has
+ * another status, and is nothing that anybody did now.
  */
 EXPORT int libevdev_next_event(void *dev, unsigned flags, struct input_event *ev);
 EXPORT int libevdev_next_event(void *dev, unsigned flags, struct input_event *ev)
@@ -307,7 +324,11 @@ void tipme_evdev_publish(const struct tipme_hotkey_layout *layout)
 		for (int action = 1; action < TIPME_HOTKEY_ACTIONS; action++) {
 			uint32_t keysym = thread.hotkey.chord[action].keysym;
 
-			key->level[action] = keysym ? (uint8_t)(layout->level(layout->arg, (uint8_t)keycode, keysym) + 1) : 0;
+			key->level[action] =
+				keysym ? (uint8_t)(layout->level(layout->arg, (uint8_t)keycode,
+								 keysym) +
+						   1)
+				       : 0;
 		}
 	}
 }

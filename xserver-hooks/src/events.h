@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Beginning of the server's internal events. Its own header is not installed, so this is what xorg-server 21.1 does,
- * checked against each event at run time (tipme_event_is_sane): if it ever differs, the hooks switch themselves off.
+ * Beginning of the server's internal events. Its own header is not installed, so this is what
+ * xorg-server 21.1 does, checked against each event at run time (tipme_event_is_sane): if it ever
+ * differs, the hooks switch themselves off.
  */
 #ifndef TIPME_EVENTS_H
 #define TIPME_EVENTS_H
@@ -27,20 +28,21 @@ enum tipme_event_type {
 
 /* Common to device events and raw events. */
 struct tipme_event {
-	unsigned char header;		/* always 255 */
+	unsigned char header; /* always 255 */
 	int type;
-	int length;			/* bytes */
+	int length; /* bytes */
 	uint32_t time_ms;
 	int device_id;
 	int source_id;
-	uint32_t detail;		/* key code or button */
+	uint32_t detail; /* key code or button */
 };
 
 static TIPME_INLINE bool tipme_event_is_sane(const struct tipme_event *ev)
 {
 	return ev->header == 0xff && ev->type >= TIPME_ET_KEY_PRESS && ev->type <= TIPME_ET_LAST &&
-	       ev->length >= (int)sizeof(*ev) && ev->length <= 65536 && (ev->type > TIPME_ET_TOUCH_END ||
-	       (ev->device_id >= 0 && ev->device_id < 256 && ev->source_id >= 0 && ev->source_id < 256));
+	       ev->length >= (int)sizeof(*ev) && ev->length <= 65536 &&
+	       (ev->type > TIPME_ET_TOUCH_END || (ev->device_id >= 0 && ev->device_id < 256 &&
+						  ev->source_id >= 0 && ev->source_id < 256));
 }
 
 #endif

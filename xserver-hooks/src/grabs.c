@@ -11,7 +11,7 @@ struct grab_hook {
 	void (*deactivate)(DeviceIntPtr);
 	DeviceIntPtr dev;
 	uint8_t what;
-	XID resource;			/* of the grab that is recorded as begun; 0: none */
+	XID resource; /* of the grab that is recorded as begun; 0: none */
 };
 
 /* By the number of the device. */
@@ -22,8 +22,12 @@ static void grab_record(const struct grab_hook *hook, bool begin)
 	int index = CLIENT_ID(hook->resource);
 	ClientPtr client = index < currentMaxClients ? clients[index] : NULL;
 	struct tipme_x_grab rec = {
-		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_GRAB, .pid = tipme_client_pid(client), .client = (uint16_t)index,
-		.what = hook->what, .begin = begin,
+		.ts_ns = tipme_hooks_now_ns(),
+		.type = TIPME_X_GRAB,
+		.pid = tipme_client_pid(client),
+		.client = (uint16_t)index,
+		.what = hook->what,
+		.begin = begin,
 	};
 
 	tipme_hooks_record(&rec);
@@ -34,7 +38,8 @@ static void grab_begun(struct grab_hook *hook)
 {
 	GrabPtr grab = hook->dev->deviceGrab.grab;
 
-	if (!tipme_hooks.active || !grab || hook->dev->deviceGrab.implicitGrab || hook->resource == grab->resource)
+	if (!tipme_hooks.active || !grab || hook->dev->deviceGrab.implicitGrab ||
+	    hook->resource == grab->resource)
 		return;
 	hook->resource = grab->resource;
 	grab_record(hook, true);
@@ -62,12 +67,16 @@ TIPME_HOT_INPUT void tipme_grabs_hook(DeviceIntPtr dev)
 {
 	struct grab_hook *hook;
 
-	if (dev->id < 0 || dev->id > 255 || !dev->deviceGrab.ActivateGrab || dev->deviceGrab.ActivateGrab == on_grab)
+	if (dev->id < 0 || dev->id > 255 || !dev->deviceGrab.ActivateGrab ||
+	    dev->deviceGrab.ActivateGrab == on_grab)
 		return;
 	hook = &hooks[dev->id];
 	*hook = (struct grab_hook){
-		.activate = dev->deviceGrab.ActivateGrab, .deactivate = dev->deviceGrab.DeactivateGrab, .dev = dev,
-		.what = dev->key && !dev->valuator ? TIPME_X_GRAB_WHAT_KEYBOARD : TIPME_X_GRAB_WHAT_POINTER,
+		.activate = dev->deviceGrab.ActivateGrab,
+		.deactivate = dev->deviceGrab.DeactivateGrab,
+		.dev = dev,
+		.what = dev->key && !dev->valuator ? TIPME_X_GRAB_WHAT_KEYBOARD
+						   : TIPME_X_GRAB_WHAT_POINTER,
 	};
 	dev->deviceGrab.ActivateGrab = on_grab;
 	dev->deviceGrab.DeactivateGrab = on_ungrab;
@@ -87,7 +96,9 @@ void tipme_grabs_on_server(CallbackListPtr *list, void *data, void *call)
 	const ServerGrabInfoRec *info = call;
 	struct tipme_x_ring_header *h = tipme_hooks.ring.header;
 	bool begin = info->grabstate == SERVER_GRABBED;
-	struct tipme_x_grab rec = { .type = TIPME_X_GRAB, .what = TIPME_X_GRAB_WHAT_SERVER, .begin = begin };
+	struct tipme_x_grab rec = { .type = TIPME_X_GRAB,
+				    .what = TIPME_X_GRAB_WHAT_SERVER,
+				    .begin = begin };
 
 	if (!tipme_hooks.active || (!begin && info->grabstate != SERVER_UNGRABBED))
 		return;

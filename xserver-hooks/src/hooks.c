@@ -34,7 +34,9 @@ void tipme_hooks_disable(const char *why)
 	tipme_hooks.active = false;
 	tipme_evdev_disable();
 	if (!said)
-		LogMessageVerb(X_ERROR, SAID, "tipme: recording stopped: %s: the session goes on without it\n", why);
+		LogMessageVerb(X_ERROR, SAID,
+			       "tipme: recording stopped: %s: the session goes on without it\n",
+			       why);
 	said = true;
 }
 
@@ -50,14 +52,18 @@ TIPME_HOT_INPUT __attribute__((noinline)) void tipme_hooks_record(const void *re
 	tipme_xring_put(&tipme_hooks.ring, record);
 }
 
-TIPME_HOT_INPUT __attribute__((noinline)) void tipme_hooks_join(struct tipme_join *join, uint64_t key, const void *record)
+TIPME_HOT_INPUT __attribute__((noinline)) void tipme_hooks_join(struct tipme_join *join,
+								uint64_t key, const void *record)
 {
 	tipme_join_put(join, &tipme_hooks.ring, key, record);
 }
 
 TIPME_SELDOM void tipme_group_begin(struct tipme_x_group *group, int client)
 {
-	*group = (struct tipme_x_group){ .client = (uint16_t)client, .pid = client < currentMaxClients ? tipme_client_pid(clients[client]) : 0 };
+	*group = (struct tipme_x_group){ .client = (uint16_t)client,
+					 .pid = client < currentMaxClients
+							? tipme_client_pid(clients[client])
+							: 0 };
 }
 
 /* ---- clients ---- */
@@ -65,8 +71,11 @@ TIPME_SELDOM void tipme_group_begin(struct tipme_x_group *group, int client)
 static void client_record(const ClientRec *client, enum tipme_x_client_state state)
 {
 	struct tipme_x_client rec = {
-		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_CLIENT, .pid = tipme_client_pid(client),
-		.client = (uint16_t)client->index, .state = (uint8_t)state,
+		.ts_ns = tipme_hooks_now_ns(),
+		.type = TIPME_X_CLIENT,
+		.pid = tipme_client_pid(client),
+		.client = (uint16_t)client->index,
+		.state = (uint8_t)state,
 	};
 
 	admitted[client->index] = state != TIPME_X_CLIENT_STATE_GONE;
@@ -81,7 +90,9 @@ static void client_gone(const ClientRec *client)
 	*tipme_group_of(client->index) = (struct tipme_x_group){ .client = 0 };
 }
 
-/* Arguments: a client whose state has changed. When it has gone, its connection is closed already. */
+/*
+ * Arguments: a client whose state has changed. When it has gone, its connection is closed already.
+ */
 static void on_client_state(CallbackListPtr *list, void *data, void *call)
 {
 	const ClientRec *client = ((NewClientInfoRec *)call)->client;
@@ -95,7 +106,9 @@ static void on_client_state(CallbackListPtr *list, void *data, void *call)
 		/* Now it is known whose it is. */
 		tipme_group_begin(&tipme_groups[client->index & (TIPME_GROUPS - 1)], client->index);
 		client_record(client, TIPME_X_CLIENT_STATE_CONNECTED);
-	} else if ((client->clientState == ClientStateGone || client->clientState == ClientStateRetained) && admitted[client->index]) {
+	} else if ((client->clientState == ClientStateGone ||
+		    client->clientState == ClientStateRetained) &&
+		   admitted[client->index]) {
 		client_gone(client);
 	}
 }
@@ -112,7 +125,10 @@ static void clients_present(void)
 
 static void screen_init(ScreenPtr screen);
 
-/* First time in a generation: all extensions and screens are there, and no client has been served yet. */
+/*
+ * First time in a generation: all extensions and screens are there, and no client has been served
+ * yet.
+ */
 static TIPME_SELDOM void generation_init(void)
 {
 	const char *misfit = tipme_abi_misfit();
@@ -136,8 +152,8 @@ static TIPME_SELDOM void generation_init(void)
 }
 
 /*
- * The sleep is in the ring at once, so that a server that sleeps for ever is seen to; when it wakes, the record is
- * written over by one that says how long it was.
+ * The sleep is in the ring at once, so that a server that sleeps for ever is seen to; when it
+ * wakes, the record is written over by one that says how long it was.
  */
 static TIPME_HOT_INPUT void sleep_begin(uint64_t now_ns)
 {
@@ -150,7 +166,10 @@ static TIPME_HOT_INPUT void sleep_begin(uint64_t now_ns)
 static TIPME_HOT_WAKE void sleep_end(uint64_t now_ns)
 {
 	struct tipme_x_idle rec = {
-		.ts_ns = tipme_hooks.asleep_ns, .type = TIPME_X_IDLE, .duration_ns = now_ns - tipme_hooks.asleep_ns, .flushed = tipme_hooks.flushed,
+		.ts_ns = tipme_hooks.asleep_ns,
+		.type = TIPME_X_IDLE,
+		.duration_ns = now_ns - tipme_hooks.asleep_ns,
+		.flushed = tipme_hooks.flushed,
 	};
 	struct tipme_x_wakeup wakeup = { .ts_ns = now_ns, .type = TIPME_X_WAKEUP };
 
@@ -166,10 +185,15 @@ static TIPME_SELDOM void tell_saved(void)
 	char path[TIPME_LINK_PATH_LEN];
 
 	if (tipme_link_saved(path))
-		LogMessageVerb(X_INFO, SAID, "tipme: hot-key: tipmed does not listen: the X server's own records are in %s (tipme open)\n", path);
+		LogMessageVerb(
+			X_INFO, SAID,
+			"tipme: hot-key: tipmed does not listen: the X server's own records are in %s (tipme open)\n",
+			path);
 }
 
-/* An older tie of the clock is renewed before a sleep, so that it is not due when the server wakes. */
+/*
+ * An older tie of the clock is renewed before a sleep, so that it is not due when the server wakes.
+ */
 #define FRESH_NS 40000000
 
 static TIPME_SELDOM void chores(uint64_t now_ns)
@@ -216,14 +240,16 @@ TIPME_HOT_SECTION(tipme_code_wake);
 TIPME_HOT_SECTION(tipme_clients);
 
 /*
- * All at once, before anything waits for a part of it: half of what a waking costs is looking up where pages are, and several can be looked for at a time. What is for clients is
- * only looked for: which of it will be needed is not known.
+ * All at once, before anything waits for a part of it: half of what a waking costs is looking up
+ * where pages are, and several can be looked for at a time. What is for clients is only looked for:
+ * which of it will be needed is not known.
  */
 static TIPME_INLINE void wake_fetch(void)
 {
 	const struct tipme_hooks *hooks = &tipme_hooks;
 
-	const struct tipme_xslot *slot = &hooks->ring.slots[hooks->ring.head & ((1ULL << hooks->ring.log2) - 1)];
+	const struct tipme_xslot *slot =
+		&hooks->ring.slots[hooks->ring.head & ((1ULL << hooks->ring.log2) - 1)];
 
 	tipme_hot_fetch((const char *)hooks, (const char *)&hooks->device);
 	tipme_hot_fetch(tipme_code_wake_begin, tipme_code_wake_end);
@@ -271,7 +297,10 @@ static const struct {
 static Bool on_close_screen(ScreenPtr screen)
 {
 	tipme_damage_close(screen);
-	/* Others put back what they had found here before us, so ours must be gone when the next generation begins. */
+	/*
+	 * Others put back what they had found here before us, so ours must be gone when the next
+	 * generation begins.
+	 */
 	tipme_requests_unwrap();
 	screen->CloseScreen = close_screen[screen->myNum];
 	return screen->CloseScreen(screen);
@@ -291,7 +320,8 @@ static uint32_t display_number(void)
 
 static bool is_false(const char *word)
 {
-	return word && (!strcasecmp(word, "false") || !strcasecmp(word, "no") || !strcasecmp(word, "off") || !strcmp(word, "0"));
+	return word && (!strcasecmp(word, "false") || !strcasecmp(word, "no") ||
+			!strcasecmp(word, "off") || !strcmp(word, "0"));
 }
 
 static void chord_init(enum tipme_chord_action action, const char *standard)
@@ -314,7 +344,7 @@ static void chords_init(void)
 	tipme_hooks.swallow = !is_false(options.swallow);
 }
 
-#define OWN_FILES 4    /* two rings, the link and its socket */
+#define OWN_FILES 4 /* two rings, the link and its socket */
 #define SPARE_FILES 32 /* the server's: fonts, devices, the keyboard's compiler, clients */
 
 /* Where few files may be open, the one that the server cannot open any more would be ours. */
@@ -345,11 +375,16 @@ static int process_init(void)
 	/* Where it has no ring, the input thread records nothing. */
 	tipme_evdev_init(&hooks->hotkey, name, display_number());
 	err = tipme_link_start(&(struct tipme_link_options){
-		.run_dir = options.run_dir, .dump_dir = options.dump_dir, .server_name = name, .display = display_number(),
+		.run_dir = options.run_dir,
+		.dump_dir = options.dump_dir,
+		.server_name = name,
+		.display = display_number(),
 		.ring_fd = hooks->ring.fd,
 	});
 	if (err)
-		LogMessageVerb(X_WARNING, SAID, "tipme: RunDir: %s: the hot-key cannot be passed on\n", strerror(-err));
+		LogMessageVerb(X_WARNING, SAID,
+			       "tipme: RunDir: %s: the hot-key cannot be passed on\n",
+			       strerror(-err));
 	return 0;
 }
 
@@ -363,7 +398,8 @@ static void hooks_init(void)
 
 		tried = true;
 		if (!has_files())
-			return tipme_hooks_disable("the server may have too few files open (ulimit -n)");
+			return tipme_hooks_disable(
+				"the server may have too few files open (ulimit -n)");
 		err = process_init();
 		if (err)
 			return tipme_hooks_disable(strerror(-err));
@@ -374,7 +410,9 @@ static void hooks_init(void)
 	tipme_hooks.ready = false;
 	tipme_damage_register();
 	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++) {
-		/* The last two are in servers with our patch only; elsewhere they have no address. */
+		/*
+		 * The last two are in servers with our patch only; elsewhere they have no address.
+		 */
 		if (callbacks[i].list)
 			AddCallback(callbacks[i].list, callbacks[i].call, NULL);
 	}

@@ -17,19 +17,28 @@ static struct {
 	bool swallowed;
 } last_slave TIPME_HOT_DATA;
 
-/* Whether the event being processed came through our key handler, which has already followed the key. */
+/*
+ * Whether the event being processed came through our key handler, which has already followed the
+ * key.
+ */
 static bool in_key_handler TIPME_HOT_DATA;
 
 /* The action of a hot-key that is not swallowed, until its device event has its record. */
 static uint8_t passing_chord TIPME_HOT_DATA;
 
-/* The keyboard that was typed on last; whether the input thread may know an older layout of it, and since when it knows this one. */
+/*
+ * The keyboard that was typed on last; whether the input thread may know an older layout of it, and
+ * since when it knows this one.
+ */
 static DeviceIntPtr layout_device TIPME_HOT_DATA;
 static bool layout_stale TIPME_HOT_DATA;
 static uint64_t layout_ns TIPME_HOT_DATA;
 #define LAYOUT_AGE_NS 60000000000ULL
 
-/* Device events of late: a client that froze a device gets them when no device event is being processed. */
+/*
+ * Device events of late: a client that froze a device gets them when no device event is being
+ * processed.
+ */
 #define RECENT 64
 static struct {
 	uint32_t time_ms, input_seq;
@@ -50,14 +59,18 @@ static TIPME_HOT_INPUT uint8_t kind_of_type(int type)
 {
 	/* Not with the constants, which are nowhere near. */
 	static uint8_t kinds[] TIPME_HOT_TABLE = {
-		[TIPME_ET_KEY_PRESS] = TIPME_INPUT_KIND_KEY_PRESS, [TIPME_ET_KEY_RELEASE] = TIPME_INPUT_KIND_KEY_RELEASE,
+		[TIPME_ET_KEY_PRESS] = TIPME_INPUT_KIND_KEY_PRESS,
+		[TIPME_ET_KEY_RELEASE] = TIPME_INPUT_KIND_KEY_RELEASE,
 		[TIPME_ET_BUTTON_PRESS] = TIPME_INPUT_KIND_BUTTON_PRESS,
-		[TIPME_ET_BUTTON_RELEASE] = TIPME_INPUT_KIND_BUTTON_RELEASE, [TIPME_ET_MOTION] = TIPME_INPUT_KIND_MOTION,
-		[TIPME_ET_TOUCH_BEGIN] = TIPME_INPUT_KIND_TOUCH, [TIPME_ET_TOUCH_UPDATE] = TIPME_INPUT_KIND_TOUCH,
+		[TIPME_ET_BUTTON_RELEASE] = TIPME_INPUT_KIND_BUTTON_RELEASE,
+		[TIPME_ET_MOTION] = TIPME_INPUT_KIND_MOTION,
+		[TIPME_ET_TOUCH_BEGIN] = TIPME_INPUT_KIND_TOUCH,
+		[TIPME_ET_TOUCH_UPDATE] = TIPME_INPUT_KIND_TOUCH,
 		[TIPME_ET_TOUCH_END] = TIPME_INPUT_KIND_TOUCH,
 	};
 
-	return type >= 0 && type < (int)(sizeof(kinds)) && kinds[type] ? kinds[type] : TIPME_INPUT_KIND_OTHER;
+	return type >= 0 && type < (int)(sizeof(kinds)) && kinds[type] ? kinds[type]
+								       : TIPME_INPUT_KIND_OTHER;
 }
 
 /* A master's copy of a slave's event is the same event of the person's: it gets the same number. */
@@ -74,13 +87,19 @@ static TIPME_HOT_INPUT uint32_t seq_of(const struct tipme_event *ev, bool is_mas
 
 static void chord_record(uint32_t input_seq, uint8_t action);
 
-static TIPME_HOT_INPUT uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev, uint8_t kind)
+static TIPME_HOT_INPUT uint32_t device_record(const struct tipme_event *ev, DeviceIntPtr dev,
+					      uint8_t kind)
 {
 	bool is_master = is_master_device(dev);
 	uint32_t seq = seq_of(ev, is_master);
 	struct tipme_x_device rec = {
-		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_DEVICE, .input_seq = seq, .server_ms = ev->time_ms,
-		.device = (uint16_t)dev->id, .kind = kind, .is_master = is_master,
+		.ts_ns = tipme_hooks_now_ns(),
+		.type = TIPME_X_DEVICE,
+		.input_seq = seq,
+		.server_ms = ev->time_ms,
+		.device = (uint16_t)dev->id,
+		.kind = kind,
+		.is_master = is_master,
 	};
 
 	if (kind == TIPME_INPUT_KIND_MOTION)
@@ -98,8 +117,8 @@ static TIPME_HOT_INPUT uint32_t device_record(const struct tipme_event *ev, Devi
 }
 
 /*
- * Arguments: the event that the server is about to process or, of a frozen device, has put aside; its device.
- * Side effects: a record; the deliveries that follow name this event.
+ * Arguments: the event that the server is about to process or, of a frozen device, has put aside;
+ * its device. Side effects: a record; the deliveries that follow name this event.
  */
 TIPME_HOT_INPUT void tipme_input_on_device(CallbackListPtr *list, void *data, void *call)
 {
@@ -110,7 +129,8 @@ TIPME_HOT_INPUT void tipme_input_on_device(CallbackListPtr *list, void *data, vo
 	if (!tipme_hooks.active || tipme_hooks.no_input)
 		return;
 	if (!tipme_event_is_sane(ev)) {
-		tipme_hooks_disable("this server's input events have another layout than those of xorg-server 21.1");
+		tipme_hooks_disable(
+			"this server's input events have another layout than those of xorg-server 21.1");
 		return;
 	}
 	kind = kind_of_type(ev->type);
@@ -136,19 +156,15 @@ static uint8_t xi2_kind(int evtype, uint32_t flags)
 {
 	switch (evtype) {
 	case XI_KeyPress:
-		return flags & XIKeyRepeat ? TIPME_INPUT_KIND_KEY_REPEAT : TIPME_INPUT_KIND_KEY_PRESS;
-	case XI_KeyRelease:
-		return TIPME_INPUT_KIND_KEY_RELEASE;
-	case XI_ButtonPress:
-		return TIPME_INPUT_KIND_BUTTON_PRESS;
-	case XI_ButtonRelease:
-		return TIPME_INPUT_KIND_BUTTON_RELEASE;
-	case XI_Motion:
-		return TIPME_INPUT_KIND_MOTION;
+		return flags & XIKeyRepeat ? TIPME_INPUT_KIND_KEY_REPEAT
+					   : TIPME_INPUT_KIND_KEY_PRESS;
+	case XI_KeyRelease: return TIPME_INPUT_KIND_KEY_RELEASE;
+	case XI_ButtonPress: return TIPME_INPUT_KIND_BUTTON_PRESS;
+	case XI_ButtonRelease: return TIPME_INPUT_KIND_BUTTON_RELEASE;
+	case XI_Motion: return TIPME_INPUT_KIND_MOTION;
 	case XI_TouchBegin:
 	case XI_TouchUpdate:
-	case XI_TouchEnd:
-		return TIPME_INPUT_KIND_TOUCH;
+	case XI_TouchEnd: return TIPME_INPUT_KIND_TOUCH;
 	}
 	return TIPME_INPUT_KIND_OTHER;
 }
@@ -160,8 +176,10 @@ static __attribute__((noinline)) struct delivery delivery_generic(const xEvent *
 
 	if (!extension.xi_major || generic->extension != extension.xi_major)
 		return (struct delivery){ .kind = TIPME_INPUT_KIND_OTHER };
-	if (generic->evtype >= XI_KeyPress && generic->evtype <= XI_FocusOut && generic->evtype != XI_DeviceChanged)
-		return (struct delivery){ xi2_kind(xi2->evtype, xi2->flags), (uint32_t)xi2->event, xi2->time };
+	if (generic->evtype >= XI_KeyPress && generic->evtype <= XI_FocusOut &&
+	    generic->evtype != XI_DeviceChanged)
+		return (struct delivery){ xi2_kind(xi2->evtype, xi2->flags), (uint32_t)xi2->event,
+					  xi2->time };
 	if (generic->evtype >= XI_TouchBegin && generic->evtype <= XI_TouchEnd)
 		return (struct delivery){ TIPME_INPUT_KIND_TOUCH, (uint32_t)xi2->event, xi2->time };
 	return (struct delivery){ .kind = TIPME_INPUT_KIND_OTHER };
@@ -169,7 +187,8 @@ static __attribute__((noinline)) struct delivery delivery_generic(const xEvent *
 
 static TIPME_HOT_KEY bool is_pointer_like(int type)
 {
-	return (type >= KeyPress && type <= MotionNotify) || type == EnterNotify || type == LeaveNotify;
+	return (type >= KeyPress && type <= MotionNotify) || type == EnterNotify ||
+	       type == LeaveNotify;
 }
 
 static TIPME_HOT_KEY struct delivery delivery_of(const xEvent *event)
@@ -180,7 +199,10 @@ static TIPME_HOT_KEY struct delivery delivery_of(const xEvent *event)
 
 	if (type == GenericEvent)
 		return delivery_generic(event);
-	/* Events of the first XInput are laid out like core events: 1 is DeviceKeyPress, 5 DeviceMotionNotify. */
+	/*
+	 * Events of the first XInput are laid out like core events: 1 is DeviceKeyPress, 5
+	 * DeviceMotionNotify.
+	 */
 	if (extension.xi_event_base && xi1 >= 1 && xi1 <= 5)
 		type = KeyPress + xi1 - 1;
 	if (is_pointer_like(type)) {
@@ -202,14 +224,16 @@ static TIPME_HOT_KEY bool kinds_match(uint8_t device, uint8_t delivered)
 static __attribute__((noinline)) uint32_t recent_seq(const struct delivery *d)
 {
 	for (uint32_t seq = tipme_hooks.input_seq, i = 0; i < RECENT; i++, seq--)
-		if (recent[seq % RECENT].input_seq == seq && recent[seq % RECENT].time_ms == d->time_ms &&
+		if (recent[seq % RECENT].input_seq == seq &&
+		    recent[seq % RECENT].time_ms == d->time_ms &&
 		    kinds_match(recent[seq % RECENT].kind, d->kind))
 			return seq;
 	return 0;
 }
 
 /* The requests that follow a key or a button are what it is about. */
-static TIPME_HOT_KEY void deliver_record(struct tipme_x_group *group, const struct tipme_x_deliver *rec)
+static TIPME_HOT_KEY void deliver_record(struct tipme_x_group *group,
+					 const struct tipme_x_deliver *rec)
 {
 	if (rec->kind == TIPME_INPUT_KIND_MOTION) {
 		tipme_hooks_join(&group->motion, 1 + rec->x_type, rec);
@@ -223,22 +247,28 @@ static TIPME_HOT_KEY void deliver_record(struct tipme_x_group *group, const stru
 	}
 }
 
-/* Of no device, and one of a flood of the same: it adds nothing to the record there is. Within a request its beginning is near enough. */
+/*
+ * Of no device, and one of a flood of the same: it adds nothing to the record there is. Within a
+ * request its beginning is near enough.
+ */
 static TIPME_HOT_KEY bool is_another_of_flood(struct tipme_x_group *group, int type)
 {
 	bool by_device = type <= MotionNotify || type == GenericEvent ||
-		(extension.xi_event_base && type > extension.xi_event_base && type <= extension.xi_event_base + 5);
+			 (extension.xi_event_base && type > extension.xi_event_base &&
+			  type <= extension.xi_event_base + 5);
 	uint64_t now_ns;
 
 	if (by_device)
 		return false;
 	now_ns = tipme_hooks.in_request ? tipme_hooks.request_ns : tipme_hooks_now_ns();
-	return tipme_join_flood(&group->deliver, now_ns) && tipme_join_fits(&group->deliver, 1 + (uint64_t)type, now_ns);
+	return tipme_join_flood(&group->deliver, now_ns) &&
+	       tipme_join_fits(&group->deliver, 1 + (uint64_t)type, now_ns);
 }
 
 /*
  * Arguments: a client and the events that are about to be written to it.
- * Side effects: one record: where there are several events, the others are the first one's valuators.
+ * Side effects: one record: where there are several events, the others are the first one's
+ * valuators.
  */
 TIPME_HOT_KEY void tipme_input_on_deliver(CallbackListPtr *list, void *data, void *call)
 {
@@ -272,8 +302,13 @@ TIPME_HOT_KEY void tipme_input_on_deliver(CallbackListPtr *list, void *data, voi
 	    recent[seq % RECENT].kind == TIPME_INPUT_KIND_KEY_REPEAT)
 		d.kind = TIPME_INPUT_KIND_KEY_REPEAT;
 	rec = (struct tipme_x_deliver){
-		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_DELIVER, .pid = group->pid,
-		.window = d.window, .input_seq = seq, .client = (uint16_t)info->client->index, .kind = d.kind,
+		.ts_ns = tipme_hooks_now_ns(),
+		.type = TIPME_X_DELIVER,
+		.pid = group->pid,
+		.window = d.window,
+		.input_seq = seq,
+		.client = (uint16_t)info->client->index,
+		.kind = d.kind,
 		.x_type = info->events->u.u.type & 0x7f,
 	};
 	deliver_record(group, &rec);
@@ -299,7 +334,8 @@ static int layout_level(void *arg, uint8_t keycode, uint32_t keysym)
 		return -1;
 	for (int group = 0; group < XkbKeyNumGroups(xkb, keycode); group++)
 		for (int level = 0; level < XkbKeyGroupWidth(xkb, keycode, group); level++)
-			if (XkbKeySymEntry(xkb, keycode, level, group) == keysym && (found < 0 || level < found))
+			if (XkbKeySymEntry(xkb, keycode, level, group) == keysym &&
+			    (found < 0 || level < found))
 				found = level;
 	return found;
 }
@@ -308,21 +344,27 @@ static bool has_layout(DeviceIntPtr dev, struct tipme_hotkey_layout *layout)
 {
 	if (!dev->key || !dev->key->xkbInfo || !dev->key->xkbInfo->desc)
 		return false;
-	*layout = (struct tipme_hotkey_layout){ layout_modifiers, layout_level, dev->key->xkbInfo->desc };
+	*layout = (struct tipme_hotkey_layout){ layout_modifiers, layout_level,
+						dev->key->xkbInfo->desc };
 	return true;
 }
 
 static void chord_record(uint32_t input_seq, uint8_t action)
 {
 	struct tipme_x_chord rec = {
-		.ts_ns = tipme_hooks_now_ns(), .type = TIPME_X_CHORD, .action = action, .input_seq = input_seq,
+		.ts_ns = tipme_hooks_now_ns(),
+		.type = TIPME_X_CHORD,
+		.action = action,
+		.input_seq = input_seq,
 	};
 
 	tipme_hooks_record(&rec);
 	tipme_hooks.ring.header->chords++;
 }
 
-/* The input thread was quicker, perhaps by seconds; what it has asked for is not asked for again. */
+/*
+ * The input thread was quicker, perhaps by seconds; what it has asked for is not asked for again.
+ */
 static void chord_act(uint8_t action, uint32_t time_ms)
 {
 	if (action == TIPME_CHORD_ACTION_NO_INPUT || action == TIPME_CHORD_ACTION_DEFAULT_INPUT)
@@ -338,7 +380,8 @@ static TIPME_SELDOM void layout_is_stale(void)
 }
 
 /* Perhaps the hot-key; true: it is, and goes no further. */
-static TIPME_SELDOM bool slave_key_asked(const struct tipme_event *ev, DeviceIntPtr dev, bool pressed)
+static TIPME_SELDOM bool slave_key_asked(const struct tipme_event *ev, DeviceIntPtr dev,
+					 bool pressed)
 {
 	struct tipme_hotkey_layout layout;
 	enum tipme_hotkey_answer answer;
@@ -346,7 +389,8 @@ static TIPME_SELDOM bool slave_key_asked(const struct tipme_event *ev, DeviceInt
 
 	if (!has_layout(dev, &layout))
 		return false;
-	answer = tipme_hotkey_feed(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255, pressed);
+	answer = tipme_hotkey_feed(&tipme_hooks.hotkey, &layout, (unsigned)dev->id,
+				   ev->detail & 255, pressed);
 	if (answer == TIPME_HOTKEY_FIRE)
 		chord_act(tipme_hooks.hotkey.action, ev->time_ms);
 	if (answer == TIPME_HOTKEY_PASS)
@@ -380,7 +424,8 @@ static TIPME_HOT_KEY bool slave_key(const struct tipme_event *ev, DeviceIntPtr d
 
 /*
  * Arguments: a key event of a slave, then the same of its master.
- * Side effects: passes it to the server as the server would itself, unless it belongs to the hot-key.
+ * Side effects: passes it to the server as the server would itself, unless it belongs to the
+ * hot-key.
  */
 static TIPME_HOT_KEY void on_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 {
@@ -408,15 +453,16 @@ void tipme_input_request(uint8_t major, uint8_t minor)
 {
 	if (major == X_ChangeKeyboardMapping || major == X_SetModifierMapping ||
 	    (major == extension.xkb_major && (minor == X_kbSetMap || minor == X_kbGetKbdByName)) ||
-	    (major == extension.xi_major && (minor == X_ChangeDeviceKeyMapping || minor == X_SetDeviceModifierMapping)))
+	    (major == extension.xi_major &&
+	     (minor == X_ChangeDeviceKeyMapping || minor == X_SetDeviceModifierMapping)))
 		layout_is_stale();
 }
 
 /*
-  * The input thread must not look into the server's layouts, which change under it: it has a table of
- * its own. To make that takes longer than all else that a key costs. So it is made anew only when a
- * request may have changed the layout, when another keyboard is typed on, and once in a while in case
- * that was not all; and when the server has nothing else to do.
+ * The input thread must not look into the server's layouts, which change under it: it has a table
+ * of its own. To make that takes longer than all else that a key costs. So it is made anew only
+ * when a request may have changed the layout, when another keyboard is typed on, and once in a
+ * while in case that was not all; and when the server has nothing else to do.
  */
 void tipme_input_idle(void)
 {
@@ -446,10 +492,13 @@ static TIPME_SELDOM bool raw_key_asked(const struct tipme_event *ev, DeviceIntPt
 	struct tipme_hotkey_layout layout;
 
 	return has_layout(dev, &layout) &&
-	       tipme_hotkey_peek(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255, pressed) != TIPME_HOTKEY_PASS;
+	       tipme_hotkey_peek(&tipme_hooks.hotkey, &layout, (unsigned)dev->id, ev->detail & 255,
+				 pressed) != TIPME_HOTKEY_PASS;
 }
 
-/* Raw key events go to all who asked for them, and come first: the hot-key is not for them either. */
+/*
+ * Raw key events go to all who asked for them, and come first: the hot-key is not for them either.
+ */
 static TIPME_HOT_KEY void on_raw_key(int screen, InternalEvent *event, DeviceIntPtr dev)
 {
 	static bool swallowed TIPME_HOT_DATA;
@@ -460,7 +509,9 @@ static TIPME_HOT_KEY void on_raw_key(int screen, InternalEvent *event, DeviceInt
 		key_fetch();
 	if (tipme_hooks.active && tipme_event_is_sane(ev)) {
 		if (!is_master_device(dev))
-			swallowed = tipme_hooks.swallow && !tipme_hotkey_passes(&tipme_hooks.hotkey, pressed) && raw_key_asked(ev, dev, pressed);
+			swallowed = tipme_hooks.swallow &&
+				    !tipme_hotkey_passes(&tipme_hooks.hotkey, pressed) &&
+				    raw_key_asked(ev, dev, pressed);
 		if (swallowed)
 			return;
 	}

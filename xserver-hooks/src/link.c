@@ -34,23 +34,26 @@
 #define SYSCTL "/proc/sys/kernel/tipme/trigger"
 
 struct link {
-	char run_dir[sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/tipmed-4294967295.sock")];
+	char run_dir[sizeof(((struct sockaddr_un *)0)->sun_path) -
+		     sizeof("/tipmed-4294967295.sock")];
 	char server_name[NAME_LEN];
 	char dump_dir[128];
 	uint32_t display;
 	int ring_fd;
 	bool offered[TIPME_LINK_RINGS];
 	int event_fd;
-	int sock;			/* -1: not connected */
-	bool start;			/* to be passed on */
-	bool snapshot;			/* to be passed on */
+	int sock; /* -1: not connected */
+	bool start; /* to be passed on */
+	bool snapshot; /* to be passed on */
 	time_t saved_s;
 	unsigned saves;
 };
 
 static struct link link_state = { .event_fd = -1, .sock = -1 };
 
-/* Between the threads: what was asked for (a bit for each chord_action), the file that was saved. */
+/*
+ * Between the threads: what was asked for (a bit for each chord_action), the file that was saved.
+ */
 static _Atomic unsigned asked;
 static char saved_path[TIPME_LINK_PATH_LEN];
 _Atomic bool tipme_link_saved_is_new TIPME_HOT_DATA;
@@ -79,9 +82,9 @@ static bool is_in_open_place(const char *path)
 }
 
 /*
- * The ring tells who types when. It goes to whoever owns the folder, or to root. A folder in which anybody can put a
- * socket is no address; nor is one that anybody could have made, unless it is root's or the server's own; nor a link, which
- * leads wherever its maker likes.
+ * The ring tells who types when. It goes to whoever owns the folder, or to root. A folder in which
+ * anybody can put a socket is no address; nor is one that anybody could have made, unless it is
+ * root's or the server's own; nor a link, which leads wherever its maker likes.
  */
 static bool peer_is_trusted(const struct link *link, int sock)
 {
@@ -98,7 +101,10 @@ static bool peer_is_trusted(const struct link *link, int sock)
 	return peer.uid == 0 || peer.uid == st.st_uid;
 }
 
-/* The socket is root's and the recorder's owner's; whom they have named has one of his own beside it. */
+/*
+ * The socket is root's and the recorder's owner's; whom they have named has one of his own beside
+ * it.
+ */
 static int link_knock(const struct link *link, int sock)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -108,7 +114,8 @@ static int link_knock(const struct link *link, int sock)
 		return 0;
 	if (errno != EACCES)
 		return -errno;
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/tipmed-%u.sock", link->run_dir, (unsigned int)geteuid());
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/tipmed-%u.sock", link->run_dir,
+		 (unsigned int)geteuid());
 	return connect(sock, (struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0;
 }
 
@@ -125,11 +132,18 @@ static int link_socket(const struct link *link)
 	return sock;
 }
 
-/* Sends one message, with a descriptor unless fd is -1. Returns 0 or -errno; -EAGAIN: the peer does not read. */
+/*
+ * Sends one message, with a descriptor unless fd is -1. Returns 0 or -errno; -EAGAIN: the peer does
+ * not read.
+ */
 static int link_send(struct link *link, uint16_t verb, uint32_t arg, const char *text, int fd)
 {
 	struct tipme_message msg = {
-		.magic = MESSAGE_MAGIC, .version = 1, .verb = verb, .arg = arg, .text_len = (uint32_t)strlen(text),
+		.magic = MESSAGE_MAGIC,
+		.version = 1,
+		.verb = verb,
+		.arg = arg,
+		.text_len = (uint32_t)strlen(text),
 	};
 	struct iovec iov[2] = { { &msg, sizeof(msg) }, { (void *)text, msg.text_len } };
 	union {
@@ -197,13 +211,19 @@ static void send_actions(struct link *link)
 		link->snapshot = false;
 }
 
-/* Answers are for people with a command line; here they only have to be taken, so that tipmed need not wait. */
+/*
+ * Answers are for people with a command line; here they only have to be taken, so that tipmed need
+ * not wait.
+ */
 static void take_answers(struct link *link)
 {
 	char answer[4096];
 	ssize_t n;
 
-	/* MSG_TRUNC keeps a long answer from looking like several; no control buffer: no descriptor is ever taken. */
+	/*
+	 * MSG_TRUNC keeps a long answer from looking like several; no control buffer: no descriptor
+	 * is ever taken.
+	 */
 	do
 		n = recv(link->sock, answer, sizeof(answer), MSG_DONTWAIT | MSG_TRUNC);
 	while (n > 0);
@@ -224,14 +244,18 @@ static bool trigger_kernel(void)
 	return done;
 }
 
-/* Nobody listens: what the server knows itself is saved. One that comes later hears of the hot-key all the same. */
+/*
+ * Nobody listens: what the server knows itself is saved. One that comes later hears of the hot-key
+ * all the same.
+ */
 static void save_own(struct link *link)
 {
 	int fds[TIPME_LINK_RINGS] = { ring_to_offer(link, 0), ring_to_offer(link, 1) };
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	if (tipme_link_saved_is_new || link->saves == SAVES_MAX || (link->saves && t.tv_sec - link->saved_s < SAVE_GAP_S))
+	if (tipme_link_saved_is_new || link->saves == SAVES_MAX ||
+	    (link->saves && t.tv_sec - link->saved_s < SAVE_GAP_S))
 		return;
 	link->saved_s = t.tv_sec;
 	link->saves++;
@@ -275,7 +299,8 @@ static void link_step(struct link *link)
 		return;
 	if (fds[0].revents)
 		take_chords(link);
-	if (link->sock >= 0 && fds[1].fd == link->sock && (fds[1].revents & (POLLIN | POLLHUP | POLLERR)))
+	if (link->sock >= 0 && fds[1].fd == link->sock &&
+	    (fds[1].revents & (POLLIN | POLLHUP | POLLERR)))
 		take_answers(link);
 	if (link->sock < 0)
 		link_connect(link);
@@ -314,7 +339,8 @@ int tipme_link_start(const struct tipme_link_options *opt)
 {
 	struct link *link = &link_state;
 	const char *run_dir = opt->run_dir && *opt->run_dir ? opt->run_dir : TIPME_RUNDIR_DEFAULT;
-	const char *dump_dir = opt->dump_dir && *opt->dump_dir ? opt->dump_dir : TIPME_DUMPDIR_DEFAULT;
+	const char *dump_dir =
+		opt->dump_dir && *opt->dump_dir ? opt->dump_dir : TIPME_DUMPDIR_DEFAULT;
 
 	if (strlen(run_dir) >= sizeof(link->run_dir) || strlen(dump_dir) >= sizeof(link->dump_dir))
 		return -ENAMETOOLONG;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two ways in: Xorg loads the object as a module; Xvfb and Xephyr, which load none, take it by preload. */
+/*
+ * Two ways in: Xorg loads the object as a module; Xvfb and Xephyr, which load none, take it by
+ * preload.
+ */
 #include "config.h"
 
 #include <stdlib.h>
@@ -47,16 +50,25 @@ static void *setup(void *module, void *opts, int *err_major, int *err_minor)
 }
 
 static XF86ModuleVersionInfo version = {
-	.modname = "tipme", .vendor = "tipme", ._modinfo1_ = MODINFOSTRING1, ._modinfo2_ = MODINFOSTRING2,
-	.xf86version = XORG_VERSION_CURRENT, .minorversion = 1, .abiclass = ABI_CLASS_EXTENSION,
-	.abiversion = ABI_EXTENSION_VERSION, .moduleclass = MOD_CLASS_NONE,
+	.modname = "tipme",
+	.vendor = "tipme",
+	._modinfo1_ = MODINFOSTRING1,
+	._modinfo2_ = MODINFOSTRING2,
+	.xf86version = XORG_VERSION_CURRENT,
+	.minorversion = 1,
+	.abiclass = ABI_CLASS_EXTENSION,
+	.abiversion = ABI_EXTENSION_VERSION,
+	.moduleclass = MOD_CLASS_NONE,
 };
 
 /* The loader looks for the name of the module followed by ModuleData. */
 extern XF86ModuleData tipmeModuleData;
 EXPORT XF86ModuleData tipmeModuleData = { &version, setup, NULL };
 
-/* Programs that the server starts, xkbcomp for one, inherit its environment: there nothing must happen. */
+/*
+ * Programs that the server starts, xkbcomp for one, inherit its environment: there nothing must
+ * happen.
+ */
 __attribute__((constructor)) static void preload(void)
 {
 	struct tipme_hooks_options opt;

@@ -34,13 +34,20 @@ static void stuck_set(ClientPtr client, bool is, uint64_t now_ns);
 
 /* ---- replies and errors ---- */
 
-static TIPME_HOT_REQUEST void reply_record(const ClientRec *client, uint64_t now_ns, uint32_t bytes, uint8_t error)
+static TIPME_HOT_REQUEST void reply_record(const ClientRec *client, uint64_t now_ns, uint32_t bytes,
+					   uint8_t error)
 {
 	struct tipme_x_group *group = tipme_group_of(client->index);
 	struct tipme_x_reply rec = {
-		.ts_ns = now_ns, .type = TIPME_X_REPLY, .pid = group->pid, .bytes = bytes,
-		.client = (uint16_t)client->index, .sequence = (uint16_t)client->sequence, .major = client->majorOp,
-		.minor = (uint8_t)client->minorOp, .error = error,
+		.ts_ns = now_ns,
+		.type = TIPME_X_REPLY,
+		.pid = group->pid,
+		.bytes = bytes,
+		.client = (uint16_t)client->index,
+		.sequence = (uint16_t)client->sequence,
+		.major = client->majorOp,
+		.minor = (uint8_t)client->minorOp,
+		.error = error,
 	};
 	uint64_t key = 1 + error;
 
@@ -60,7 +67,8 @@ TIPME_HOT_REQUEST void tipme_output_on_reply(CallbackListPtr *list, void *data, 
 	if (!tipme_hooks.active || info->client->index <= 0)
 		return;
 	if (info->startOfReply)
-		reply_record(info->client, tipme_hooks_now_ns(), (uint32_t)(info->dataLenBytes + info->bytesRemaining), 0);
+		reply_record(info->client, tipme_hooks_now_ns(),
+			     (uint32_t)(info->dataLenBytes + info->bytesRemaining), 0);
 	else
 		tipme_group_of(info->client->index)->written = 1;
 }
@@ -74,41 +82,55 @@ void tipme_output_error(const ClientRec *client, const xEvent *event, uint64_t n
 
 /* ---- writing ---- */
 
-/* The server keeps a list of those for which it has output that waits; who is not in it has taken all. */
+/*
+ * The server keeps a list of those for which it has output that waits; who is not in it has taken
+ * all.
+ */
 static bool has_output(const ClientRec *client)
 {
 	return client->output_pending.next != &client->output_pending;
 }
 
 /*
- * The keyboard extension writes its events without telling the callbacks for events. That something was written of which
- * there is no record is how they are seen; which of its events, and of which window, is not known.
+ * The keyboard extension writes its events without telling the callbacks for events. That something
+ * was written of which there is no record is how they are seen; which of its events, and of which
+ * window, is not known.
  */
 static void unseen_record(const ClientRec *client, struct tipme_x_group *group, uint64_t now_ns)
 {
 	struct tipme_x_deliver rec = {
-		.ts_ns = now_ns, .type = TIPME_X_DELIVER, .pid = tipme_client_pid(client), .input_seq = tipme_hooks.cur_input_seq,
-		.client = (uint16_t)client->index, .kind = TIPME_INPUT_KIND_OTHER, .x_type = xkb_event_base,
+		.ts_ns = now_ns,
+		.type = TIPME_X_DELIVER,
+		.pid = tipme_client_pid(client),
+		.input_seq = tipme_hooks.cur_input_seq,
+		.client = (uint16_t)client->index,
+		.kind = TIPME_INPUT_KIND_OTHER,
+		.x_type = xkb_event_base,
 	};
 
 	tipme_hooks_join(&group->deliver, 1 + xkb_event_base, &rec);
 }
 
-/* Arguments: the client whose output is about to be written; one that is being closed may have none. */
+/*
+ * Arguments: the client whose output is about to be written; one that is being closed may have
+ * none.
+ */
 TIPME_HOT_INPUT void tipme_output_on_flush(CallbackListPtr *list, void *data, void *call)
 {
 	const ClientRec *client = call;
 	struct tipme_x_flush rec = { .type = TIPME_X_FLUSH };
 	struct tipme_x_group *group;
 
-	if (!tipme_hooks.active || !client || client->index <= 0 || client->index >= MAXCLIENTS || client->clientGone)
+	if (!tipme_hooks.active || !client || client->index <= 0 || client->index >= MAXCLIENTS ||
+	    client->clientGone)
 		return;
 	group = tipme_group_of(client->index);
 	rec.ts_ns = tipme_hooks_now_ns();
 	rec.pid = group->pid;
 	rec.client = (uint16_t)client->index;
 	/* What has waited had its record before. */
-	if (!group->written && xkb_event_base && client->clientState == ClientStateRunning && !has_output(client))
+	if (!group->written && xkb_event_base && client->clientState == ClientStateRunning &&
+	    !has_output(client))
 		unseen_record(client, group, rec.ts_ns);
 	/* Of a row of events each is written by itself if its bytes are swapped. */
 	group->written = client->swapped && group->written ? (uint16_t)(group->written - 1) : 0;
@@ -121,19 +143,26 @@ TIPME_HOT_INPUT void tipme_output_on_flush(CallbackListPtr *list, void *data, vo
 	tipme_hooks_join(&group->flush, 1, &rec);
 }
 
-/* Arguments: the client, and what its connection did not take. The record of the flush gets its duration. */
+/*
+ * Arguments: the client, and what its connection did not take. The record of the flush gets its
+ * duration.
+ */
 void tipme_output_on_flush_done(CallbackListPtr *list, void *data, void *call)
 {
 	const struct tipme_flush_done_info *done = call;
 	ClientPtr client = done->client;
 	struct tipme_x_group *group;
 
-	if (!tipme_hooks.active || client->index <= 0 || client->index >= MAXCLIENTS || client->clientGone)
+	if (!tipme_hooks.active || client->index <= 0 || client->index >= MAXCLIENTS ||
+	    client->clientGone)
 		return;
 	group = tipme_group_of(client->index);
 	if (group->flush.key && group->flush_ns) {
 		struct tipme_x_flush rec = {
-			.ts_ns = group->flush_ns, .type = TIPME_X_FLUSH, .pid = tipme_client_pid(client), .client = (uint16_t)client->index,
+			.ts_ns = group->flush_ns,
+			.type = TIPME_X_FLUSH,
+			.pid = tipme_client_pid(client),
+			.client = (uint16_t)client->index,
 			.duration_ns = tipme_hooks_now_ns() - group->flush_ns,
 		};
 
@@ -163,7 +192,8 @@ void tipme_output_on_arrival(CallbackListPtr *list, void *data, void *call)
 
 static bool takes_more(ClientPtr client)
 {
-	struct pollfd fd = { .fd = client->osPrivate ? XaceGetConnectionNumber(client) : -1, .events = POLLOUT };
+	struct pollfd fd = { .fd = client->osPrivate ? XaceGetConnectionNumber(client) : -1,
+			     .events = POLLOUT };
 
 	/* A closed one is no stuck one. */
 	return fd.fd < 0 || poll(&fd, 1, 0) != 0;
@@ -172,7 +202,10 @@ static bool takes_more(ClientPtr client)
 static void stuck_set(ClientPtr client, bool is, uint64_t now_ns)
 {
 	struct tipme_x_output_full rec = {
-		.ts_ns = now_ns, .type = TIPME_X_OUTPUT_FULL, .pid = tipme_client_pid(client), .client = (uint16_t)client->index,
+		.ts_ns = now_ns,
+		.type = TIPME_X_OUTPUT_FULL,
+		.pid = tipme_client_pid(client),
+		.client = (uint16_t)client->index,
 		.phase = is ? TIPME_PHASE_BEGIN : TIPME_PHASE_END,
 	};
 
@@ -188,7 +221,8 @@ static void look(int index, uint64_t now_ns)
 {
 	ClientPtr client = index < currentMaxClients ? clients[index] : NULL;
 
-	if (client && !client->clientGone && client->clientState == ClientStateRunning && (stuck.is[index] || has_output(client)))
+	if (client && !client->clientGone && client->clientState == ClientStateRunning &&
+	    (stuck.is[index] || has_output(client)))
 		stuck_set(client, !takes_more(client), now_ns);
 }
 

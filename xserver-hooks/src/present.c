@@ -30,12 +30,18 @@ static uint32_t value(const ClientRec *client, uint32_t raw)
 	return client->swapped ? __builtin_bswap32(raw) : raw;
 }
 
-/* Arguments: the client, the request that is about to be executed. Its length was not checked yet. */
+/*
+ * Arguments: the client, the request that is about to be executed. Its length was not checked yet.
+ */
 void tipme_present_begin(const ClientRec *client, const struct tipme_x_request *req)
 {
 	xPresentPixmapReq pixmap;
 	struct tipme_x_present rec = {
-		.ts_ns = req->ts_ns, .type = TIPME_X_PRESENT, .pid = req->pid, .client = req->client, .phase = TIPME_PHASE_BEGIN,
+		.ts_ns = req->ts_ns,
+		.type = TIPME_X_PRESENT,
+		.pid = req->pid,
+		.client = req->client,
+		.phase = TIPME_PHASE_BEGIN,
 	};
 
 	if (req->major != present_major || !present_major || req->minor != X_PresentPixmap ||
@@ -52,16 +58,21 @@ void tipme_present_event(const ClientRec *client, const xEvent *event, uint64_t 
 {
 	const xPresentCompleteNotify *done = (const void *)event;
 	struct tipme_x_present rec = {
-		.ts_ns = now_ns, .type = TIPME_X_PRESENT, .pid = tipme_client_pid(client), .client = (uint16_t)client->index,
+		.ts_ns = now_ns,
+		.type = TIPME_X_PRESENT,
+		.pid = tipme_client_pid(client),
+		.client = (uint16_t)client->index,
 		.phase = TIPME_PHASE_END,
 	};
 
-	if (!present_major || done->extension != present_major || done->evtype != PresentCompleteNotify ||
-	    done->kind != PresentCompleteKindPixmap)
+	if (!present_major || done->extension != present_major ||
+	    done->evtype != PresentCompleteNotify || done->kind != PresentCompleteKindPixmap)
 		return;
 	rec.window = (uint32_t)done->window;
 	rec.serial = done->serial;
-	rec.mode = done->mode == PresentCompleteModeFlip ? 1 : done->mode == PresentCompleteModeSkip ? 2 : 0;
+	rec.mode = done->mode == PresentCompleteModeFlip   ? 1
+		   : done->mode == PresentCompleteModeSkip ? 2
+							   : 0;
 	tipme_hooks_record(&rec);
 }
 

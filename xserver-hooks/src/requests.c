@@ -9,14 +9,18 @@
 typedef int (*request_proc)(ClientPtr);
 
 /*
- * In a flood the clock is not read after each request but after some of them: reading it is most of what a record costs.
- * What was executed since the last reading waits here, a few short requests at most, and is recorded with the next.
+ * In a flood the clock is not read after each request but after some of them: reading it is most of
+ * what a record costs. What was executed since the last reading waits here, a few short requests at
+ * most, and is recorded with the next.
  */
 #define UNTIMED_MAX 15
 #define UNTIMED_NS 200000
-static struct tipme_x_request untimed TIPME_HOT_DATA __attribute__((aligned(64)));	/* count 0: none */
+/* count 0: none */
+static struct tipme_x_request untimed TIPME_HOT_DATA __attribute__((aligned(64)));
 
-/* Where the last request ended, how many records there were then, and how many may follow untimed. */
+/*
+ * Where the last request ended, how many records there were then, and how many may follow untimed.
+ */
 static struct {
 	uint64_t end_ns;
 	uint64_t head;
@@ -26,7 +30,8 @@ static struct {
 } last TIPME_HOT_DATA;
 
 /*
- * By opcode: opcodes that nothing else here wants to know of; those of them that change nothing that is seen; which of the two may go untimed now.
+ * By opcode: opcodes that nothing else here wants to know of; those of them that change nothing
+ * that is seen; which of the two may go untimed now.
  */
 #define PLAIN 1
 #define HARMLESS 2
@@ -36,11 +41,15 @@ static request_proc real_procs[256] TIPME_HOT_CLIENTS;
 static request_proc real_swapped_procs[256];
 
 TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_pid) % 8 == 0);
-TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_client) == offsetof(struct tipme_x_ring_header, cur_pid) + 4);
-TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_major) == offsetof(struct tipme_x_ring_header, cur_pid) + 6);
-TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_minor) == offsetof(struct tipme_x_ring_header, cur_pid) + 7);
+TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_client) ==
+	     offsetof(struct tipme_x_ring_header, cur_pid) + 4);
+TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_major) ==
+	     offsetof(struct tipme_x_ring_header, cur_pid) + 6);
+TIPME_ASSERT(offsetof(struct tipme_x_ring_header, cur_minor) ==
+	     offsetof(struct tipme_x_ring_header, cur_pid) + 7);
 
-static inline void header_set(uint64_t start_ns, uint32_t pid, uint16_t client, uint8_t major, uint8_t minor)
+static inline void header_set(uint64_t start_ns, uint32_t pid, uint16_t client, uint8_t major,
+			      uint8_t minor)
 {
 	struct tipme_x_ring_header *h = tipme_hooks.ring.header;
 	uint64_t who = pid | (uint64_t)client << 32 | (uint64_t)major << 48 | (uint64_t)minor << 56;
@@ -51,8 +60,11 @@ static inline void header_set(uint64_t start_ns, uint32_t pid, uint16_t client, 
 	__atomic_store_n(&h->cur_start_ns, start_ns, __ATOMIC_RELEASE);
 }
 
-/* Quiet: no events, replies, input or damage came up inside it. Others are joined in floods only. */
-static TIPME_HOT_REQUEST bool request_record(struct tipme_x_group *group, const struct tipme_x_request *req, bool quiet)
+/*
+ * Quiet: no events, replies, input or damage came up inside it. Others are joined in floods only.
+ */
+static TIPME_HOT_REQUEST bool request_record(struct tipme_x_group *group,
+					     const struct tipme_x_request *req, bool quiet)
 {
 	struct tipme_xring *ring = &tipme_hooks.ring;
 	struct tipme_join *join = &group->request;
@@ -61,7 +73,8 @@ static TIPME_HOT_REQUEST bool request_record(struct tipme_x_group *group, const 
 	/* Outside of floods nothing may lie between the requests of a run. */
 	if (!flood && (!quiet || ring->head != group->run_head))
 		tipme_request_run_end(&group->run);
-	if (!tipme_request_run_add(&group->run, req, flood) || !tipme_request_run_amend(&group->run, ring, join->index)) {
+	if (!tipme_request_run_add(&group->run, req, flood) ||
+	    !tipme_request_run_amend(&group->run, ring, join->index)) {
 		group->run.rec = *req;
 		tipme_join_begin(join, ring, 1, req);
 	}
@@ -71,7 +84,10 @@ static TIPME_HOT_REQUEST bool request_record(struct tipme_x_group *group, const 
 	return flood;
 }
 
-/* How many may follow untimed: as many as take UNTIMED_NS if they are like those just recorded. So much too early may one begin that hangs. */
+/*
+ * How many may follow untimed: as many as take UNTIMED_NS if they are like those just recorded. So
+ * much too early may one begin that hangs.
+ */
 static inline unsigned untimed_left(const struct tipme_x_request *req)
 {
 	uint32_t each_ns = req->duration_ns / req->count;
@@ -86,7 +102,8 @@ static TIPME_HOT_REQUEST void request_end(struct tipme_x_request *req, uint64_t 
 	struct tipme_x_group *group = tipme_group_of(req->client);
 	bool flood;
 
-	req->duration_ns = end_ns - req->ts_ns < UINT32_MAX ? (uint32_t)(end_ns - req->ts_ns) : UINT32_MAX;
+	req->duration_ns =
+		end_ns - req->ts_ns < UINT32_MAX ? (uint32_t)(end_ns - req->ts_ns) : UINT32_MAX;
 	flood = request_record(group, req, quiet);
 	if (hooks->damaged)
 		tipme_damage_record(end_ns, req);
@@ -115,12 +132,14 @@ TIPME_HOT_INPUT void tipme_requests_settle(uint64_t now_ns)
 }
 
 /*
- * A request that comes at once after another of the same client begins where that one ended: one reading of the clock
- * instead of two. Between them lies nothing but the reading of the request, which is work for this client.
+ * A request that comes at once after another of the same client begins where that one ended: one
+ * reading of the clock instead of two. Between them lies nothing but the reading of the request,
+ * which is work for this client.
  */
 static TIPME_INLINE bool comes_at_once(const ClientRec *client)
 {
-	return tipme_hooks.no_pause && last.client == client->index && last.head == tipme_hooks.ring.head;
+	return tipme_hooks.no_pause && last.client == client->index &&
+	       last.head == tipme_hooks.ring.head;
 }
 
 static TIPME_HOT_REQUEST uint64_t begin_ns(bool at_once)
@@ -151,9 +170,11 @@ static TIPME_HOT_REQUEST void request_fetch(const ClientRec *client)
 /*
  * Arguments: the client whose request it is, the server's own procedure.
  * Returns: what that returns.
- * Side effects: records. The procedure may free the client (KillClient on itself), so nothing of it is read afterwards.
+ * Side effects: records. The procedure may free the client (KillClient on itself), so nothing of it
+ * is read afterwards.
  */
-static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr client, request_proc proc)
+static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr client,
+								       request_proc proc)
 {
 	struct tipme_hooks *hooks = &tipme_hooks;
 	struct tipme_x_request req;
@@ -162,7 +183,10 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 	bool at_once, quiet;
 	int ret;
 
-	/* A procedure for swapped requests calls the plain one through the table: that is still the same request. */
+	/*
+	 * A procedure for swapped requests calls the plain one through the table: that is still the
+	 * same request.
+	 */
 	if (!hooks->active || hooks->in_request)
 		return proc(client);
 	if (hooks->request_forgotten)
@@ -171,9 +195,14 @@ static TIPME_HOT_REQUEST __attribute__((noinline)) int request_execute(ClientPtr
 	/* Before the count: it may end the run of untimed ones. */
 	start_ns = begin_ns(at_once);
 	req = (struct tipme_x_request){
-		.ts_ns = start_ns, .type = TIPME_X_REQUEST, .pid = tipme_group_of(client->index)->pid,
-		.client = (uint16_t)client->index, .major = client->majorOp, .minor = (uint8_t)client->minorOp,
-		.sequence = (uint16_t)client->sequence, .count = (uint16_t)(untimed.count + 1),
+		.ts_ns = start_ns,
+		.type = TIPME_X_REQUEST,
+		.pid = tipme_group_of(client->index)->pid,
+		.client = (uint16_t)client->index,
+		.major = client->majorOp,
+		.minor = (uint8_t)client->minorOp,
+		.sequence = (uint16_t)client->sequence,
+		.count = (uint16_t)(untimed.count + 1),
 	};
 	if (hooks->damaged)
 		tipme_damage_record(req.ts_ns, NULL);
@@ -207,7 +236,8 @@ static inline bool goes_untimed(const ClientRec *client)
 {
 	const struct tipme_hooks *hooks = &tipme_hooks;
 
-	return last.left && comes_at_once(client) && traits[client->majorOp] & untimed_ones && hooks->active && !hooks->in_request && !hooks->damaged;
+	return last.left && comes_at_once(client) && traits[client->majorOp] & untimed_ones &&
+	       hooks->active && !hooks->in_request && !hooks->damaged;
 }
 
 /* It was more than it seemed, and so ends like any other. */
@@ -221,8 +251,8 @@ static TIPME_HOT __attribute__((noinline)) void untimed_end(void)
 }
 
 /*
- * What request_execute() does, for such a one, with as little as can be: all of it is paid for each request of a flood. That what it
- * draws need not be looked at the last timed one has seen to.
+ * What request_execute() does, for such a one, with as little as can be: all of it is paid for each
+ * request of a flood. That what it draws need not be looked at the last timed one has seen to.
  */
 static TIPME_HOT __attribute__((noinline)) int request_untimed(ClientPtr client, request_proc proc)
 {
@@ -233,7 +263,10 @@ static TIPME_HOT __attribute__((noinline)) int request_untimed(ClientPtr client,
 	last.left--;
 	if (!untimed.count)
 		untimed = (struct tipme_x_request){
-			.ts_ns = last.end_ns, .type = TIPME_X_REQUEST, .pid = last.pid, .client = (uint16_t)last.client,
+			.ts_ns = last.end_ns,
+			.type = TIPME_X_REQUEST,
+			.pid = last.pid,
+			.client = (uint16_t)last.client,
 		};
 	untimed.major = client->majorOp;
 	untimed.minor = (uint8_t)client->minorOp;
@@ -241,7 +274,8 @@ static TIPME_HOT __attribute__((noinline)) int request_untimed(ClientPtr client,
 	untimed.count++;
 	hooks->cur_input_seq = 0;
 	hooks->request_ns = last.end_ns;
-	header_set(last.end_ns, last.pid, (uint16_t)last.client, client->majorOp, (uint8_t)client->minorOp);
+	header_set(last.end_ns, last.pid, (uint16_t)last.client, client->majorOp,
+		   (uint8_t)client->minorOp);
 	hooks->in_request = true;
 	ret = proc(client);
 	hooks->in_request = false;
@@ -275,10 +309,13 @@ void tipme_requests_wrap(void)
 {
 	tipme_target_init();
 	for (int major = 0; major < 256; major++) {
-		bool plain = !tipme_input_concerns((uint8_t)major) && !tipme_present_concerns((uint8_t)major) &&
+		bool plain = !tipme_input_concerns((uint8_t)major) &&
+			     !tipme_present_concerns((uint8_t)major) &&
 			     !tipme_frames_concerns((uint8_t)major);
 
-		traits[major] = !plain ? 0 : tipme_target_harmless((uint8_t)major) ? PLAIN | HARMLESS : PLAIN;
+		traits[major] = !plain					? 0
+				: tipme_target_harmless((uint8_t)major) ? PLAIN | HARMLESS
+									: PLAIN;
 	}
 	for (int major = 0; major < 256; major++) {
 		if (!is_wrapped(ProcVector[major])) {

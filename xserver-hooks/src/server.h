@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The X server's own interface, as far as we use it. All of it is weak: the object is preloaded into programs that are no server. */
+/*
+ * The X server's own interface, as far as we use it. All of it is weak: the object is preloaded
+ * into programs that are no server.
+ */
 #ifndef TIPME_SERVER_H
 #define TIPME_SERVER_H
 

@@ -11,11 +11,14 @@
 #include <X11/extensions/shapeproto.h>
 #include <X11/extensions/shmproto.h>
 
-/* Of an opcode: where in the request the number of the drawable or picture stands, in bytes; or one of these. */
+/*
+ * Of an opcode: where in the request the number of the drawable or picture stands, in bytes; or one
+ * of these.
+ */
 #define ASK_SERVER 0
-#define HARMLESS 1		/* it changes nothing that can be seen */
-#define IS_PICTURE 2		/* beside the place */
-#define WINDOWS 3		/* windows come, go, move: TIPME_TARGET_WINDOWS */
+#define HARMLESS 1 /* it changes nothing that can be seen */
+#define IS_PICTURE 2 /* beside the place */
+#define WINDOWS 3 /* windows come, go, move: TIPME_TARGET_WINDOWS */
 #define PLACE(entry) ((entry) & ~3U)
 
 struct span {
@@ -24,28 +27,42 @@ struct span {
 
 /* All others may draw in another way. */
 static const struct span core[] = {
-	{ X_CreateWindow, X_CreateWindow, HARMLESS }, { X_ChangeWindowAttributes, X_ChangeWindowAttributes, WINDOWS },
-	{ X_GetWindowAttributes, X_GetWindowAttributes, HARMLESS }, { X_DestroyWindow, X_CirculateWindow, WINDOWS },
-	{ X_ChangeSaveSet, X_ChangeSaveSet, HARMLESS }, { X_GetGeometry, X_FreeGC, HARMLESS },
-	{ X_ClearArea, X_ClearArea, 4 }, { X_CopyArea, X_CopyPlane, 8 }, { X_PolyPoint, X_PutImage, 4 },
-	{ X_GetImage, X_GetImage, HARMLESS }, { X_PolyText8, X_ImageText16, 4 }, { X_CreateColormap, X_GetScreenSaver, HARMLESS },
+	{ X_CreateWindow, X_CreateWindow, HARMLESS },
+	{ X_ChangeWindowAttributes, X_ChangeWindowAttributes, WINDOWS },
+	{ X_GetWindowAttributes, X_GetWindowAttributes, HARMLESS },
+	{ X_DestroyWindow, X_CirculateWindow, WINDOWS },
+	{ X_ChangeSaveSet, X_ChangeSaveSet, HARMLESS },
+	{ X_GetGeometry, X_FreeGC, HARMLESS },
+	{ X_ClearArea, X_ClearArea, 4 },
+	{ X_CopyArea, X_CopyPlane, 8 },
+	{ X_PolyPoint, X_PutImage, 4 },
+	{ X_GetImage, X_GetImage, HARMLESS },
+	{ X_PolyText8, X_ImageText16, 4 },
+	{ X_CreateColormap, X_GetScreenSaver, HARMLESS },
 	{ X_NoOperation, X_NoOperation, HARMLESS },
 };
 
 static const struct span render[] = {
-	{ X_RenderQueryVersion, X_RenderFreePicture, HARMLESS }, { X_RenderComposite, X_RenderComposite, 16 | IS_PICTURE },
-	{ X_RenderTrapezoids, X_RenderTriFan, 12 | IS_PICTURE }, { X_RenderCreateGlyphSet, X_RenderFreeGlyphs, HARMLESS },
-	{ X_RenderCompositeGlyphs8, X_RenderCompositeGlyphs32, 12 | IS_PICTURE }, { X_RenderFillRectangles, X_RenderFillRectangles, 8 | IS_PICTURE },
-	{ X_RenderCreateCursor, X_RenderCreateAnimCursor, HARMLESS }, { X_RenderAddTraps, X_RenderAddTraps, 4 | IS_PICTURE },
+	{ X_RenderQueryVersion, X_RenderFreePicture, HARMLESS },
+	{ X_RenderComposite, X_RenderComposite, 16 | IS_PICTURE },
+	{ X_RenderTrapezoids, X_RenderTriFan, 12 | IS_PICTURE },
+	{ X_RenderCreateGlyphSet, X_RenderFreeGlyphs, HARMLESS },
+	{ X_RenderCompositeGlyphs8, X_RenderCompositeGlyphs32, 12 | IS_PICTURE },
+	{ X_RenderFillRectangles, X_RenderFillRectangles, 8 | IS_PICTURE },
+	{ X_RenderCreateCursor, X_RenderCreateAnimCursor, HARMLESS },
+	{ X_RenderAddTraps, X_RenderAddTraps, 4 | IS_PICTURE },
 	{ X_RenderCreateSolidFill, X_RenderCreateConicalGradient, HARMLESS },
 };
 
 static const struct span shm[] = {
-	{ X_ShmQueryVersion, X_ShmDetach, HARMLESS }, { X_ShmPutImage, X_ShmPutImage, 4 }, { X_ShmGetImage, X_ShmCreatePixmap, HARMLESS },
+	{ X_ShmQueryVersion, X_ShmDetach, HARMLESS },
+	{ X_ShmPutImage, X_ShmPutImage, 4 },
+	{ X_ShmGetImage, X_ShmCreatePixmap, HARMLESS },
 };
 
 static const struct span shape[] = {
-	{ X_ShapeQueryVersion, X_ShapeQueryVersion, HARMLESS }, { X_ShapeRectangles, X_ShapeOffset, WINDOWS },
+	{ X_ShapeQueryVersion, X_ShapeQueryVersion, HARMLESS },
+	{ X_ShapeRectangles, X_ShapeOffset, WINDOWS },
 	{ X_ShapeQueryExtents, X_ShapeGetRectangles, HARMLESS },
 };
 
@@ -60,17 +77,25 @@ static const struct {
 	const struct span *spans;
 	size_t count;
 } by_minor[] = {
-	{ "RENDER", SPANS(render) }, { "MIT-SHM", SPANS(shm) }, { "DAMAGE", SPANS(damage) }, { "SHAPE", SPANS(shape) },
+	{ "RENDER", SPANS(render) },
+	{ "MIT-SHM", SPANS(shm) },
+	{ "DAMAGE", SPANS(damage) },
+	{ "SHAPE", SPANS(shape) },
 };
 #define TABLES (sizeof(by_minor) / sizeof(*by_minor))
 
 /* These have nothing to do with the screen. */
 static const char *const harmless_extensions[] = {
-	"BIG-REQUESTS", "Generic Event Extension", "RECORD", "SYNC", "X-Resource", "XC-MISC", "XFIXES", "XInputExtension", "XKEYBOARD",
+	"BIG-REQUESTS", "Generic Event Extension", "RECORD",	"SYNC", "X-Resource", "XC-MISC",
+	"XFIXES",	"XInputExtension",	   "XKEYBOARD",
 };
 
-static uint8_t major_of[TABLES] TIPME_HOT_DATA, entry_of_major[256] TIPME_HOT_TABLE, entry_of_minor[TABLES][256];
-/* The server does not tell modules the number of this type, but what it is called; 0: it does not know it. */
+static uint8_t major_of[TABLES] TIPME_HOT_DATA, entry_of_major[256] TIPME_HOT_TABLE,
+	entry_of_minor[TABLES][256];
+/*
+ * The server does not tell modules the number of this type, but what it is called; 0: it does not
+ * know it.
+ */
 static RESTYPE picture_type TIPME_HOT_DATA;
 /* The server's function for it, beside what it is called with. */
 static int (*look_up)(void **, XID, RESTYPE, ClientPtr, Mask) TIPME_HOT_DATA;
@@ -147,7 +172,8 @@ static TIPME_HOT_REQUEST WindowPtr picture_window(XID id)
 	/* The drawable stands first in a picture; a picture of a colour has none. */
 	DrawablePtr *picture = resource(id, picture_type);
 
-	return picture && *picture && (*picture)->type == DRAWABLE_WINDOW ? (WindowPtr)*picture : NULL;
+	return picture && *picture && (*picture)->type == DRAWABLE_WINDOW ? (WindowPtr)*picture
+									  : NULL;
 }
 
 static TIPME_HOT_REQUEST enum tipme_target visible(WindowPtr window)
@@ -155,7 +181,9 @@ static TIPME_HOT_REQUEST enum tipme_target visible(WindowPtr window)
 	ScreenPtr screen = window->drawable.pScreen;
 
 	/* What is redirected has a damage object of its own. */
-	if (!window->viewable || (tipme_hooks.redirected && screen->GetWindowPixmap(window) != screen->GetScreenPixmap(screen)))
+	if (!window->viewable ||
+	    (tipme_hooks.redirected &&
+	     screen->GetWindowPixmap(window) != screen->GetScreenPixmap(screen)))
 		return TIPME_TARGET_NONE;
 	if (window->clipList.extents.x1 < window->clipList.extents.x2)
 		return TIPME_TARGET_WINDOW;
@@ -163,7 +191,8 @@ static TIPME_HOT_REQUEST enum tipme_target visible(WindowPtr window)
 	return window->firstChild ? TIPME_TARGET_UNKNOWN : TIPME_TARGET_NONE;
 }
 
-TIPME_HOT_REQUEST enum tipme_target tipme_target_of(const ClientRec *client, const struct tipme_x_request *req, XID *id)
+TIPME_HOT_REQUEST enum tipme_target tipme_target_of(const ClientRec *client,
+						    const struct tipme_x_request *req, XID *id)
 {
 	uint8_t entry = entry_of(req);
 	uint32_t raw;
@@ -173,14 +202,16 @@ TIPME_HOT_REQUEST enum tipme_target tipme_target_of(const ClientRec *client, con
 	if (entry == WINDOWS)
 		return TIPME_TARGET_WINDOWS;
 	/* Its length was not checked yet. */
-	if (!PLACE(entry) || (entry & IS_PICTURE && !picture_type) || client->req_len <= PLACE(entry) / 4)
+	if (!PLACE(entry) || (entry & IS_PICTURE && !picture_type) ||
+	    client->req_len <= PLACE(entry) / 4)
 		return TIPME_TARGET_UNKNOWN;
 	memcpy(&raw, (const char *)client->requestBuffer + PLACE(entry), sizeof(raw));
 	*id = client->swapped ? __builtin_bswap32(raw) : raw;
 	return TIPME_TARGET_WINDOW;
 }
 
-TIPME_HOT_REQUEST enum tipme_target tipme_target_look(const struct tipme_x_request *req, XID id, WindowPtr *window)
+TIPME_HOT_REQUEST enum tipme_target tipme_target_look(const struct tipme_x_request *req, XID id,
+						      WindowPtr *window)
 {
 	*window = entry_of(req) & IS_PICTURE ? picture_window(id) : resource(id, RT_WINDOW);
 	if (!*window || (req->major == X_ClearArea && (*window)->backgroundState == None))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For machines without input devices: lets a pipe answer the questions that are asked of an event device, so that the real
- * evdev driver and the real libevdev read keys from it in the real input thread. Preloaded into the server.
+ * For machines without input devices: lets a pipe answer the questions that are asked of an event
+ * device, so that the real evdev driver and the real libevdev read keys from it in the real input
+ * thread. Preloaded into the server.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

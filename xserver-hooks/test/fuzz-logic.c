@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* For libFuzzer: hot-keys as anybody might write them, keys in any order from any device, requests at any times. */
+/*
+ * For libFuzzer: hot-keys as anybody might write them, keys in any order from any device, requests
+ * at any times.
+ */
 #include "config.h"
 
 #include <stddef.h>
@@ -12,7 +15,13 @@
 #include "ring_reader.h"
 #include "xring.h"
 
-#define MUST(what) do { if (!(what)) { fprintf(stderr, "violated: %s\n", #what); abort(); } } while (0)
+#define MUST(what)                                                \
+	do {                                                      \
+		if (!(what)) {                                    \
+			fprintf(stderr, "violated: %s\n", #what); \
+			abort();                                  \
+		}                                                 \
+	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -44,23 +53,28 @@ static void keys(const uint8_t *data, size_t len)
 	if (err)
 		tipme_hotkey_parse(&hk, "Ctrl+Alt+minus", why, sizeof(why));
 	for (size_t i = 0; i + 2 < len; i += 3) {
-		bool pressed = data[i + 2] & 1, was_down = tipme_hotkey_is_down(&hk, data[i], data[i + 1]);
-		enum tipme_hotkey_answer peek = tipme_hotkey_peek(&hk, &layout, data[i], data[i + 1], pressed);
+		bool pressed = data[i + 2] & 1,
+		     was_down = tipme_hotkey_is_down(&hk, data[i], data[i + 1]);
+		enum tipme_hotkey_answer peek =
+			tipme_hotkey_peek(&hk, &layout, data[i], data[i + 1], pressed);
 		uint8_t held = hk.held[data[i + 1]];
 
 		MUST(tipme_hotkey_feed(&hk, &layout, data[i], data[i + 1], pressed) == peek);
 		MUST(tipme_hotkey_is_down(&hk, data[i], data[i + 1]) == pressed);
-		MUST(hk.held[data[i + 1]] == held + (pressed && !was_down) - (!pressed && was_down));
+		MUST(hk.held[data[i + 1]] ==
+		     held + (pressed && !was_down) - (!pressed && was_down));
 	}
 }
 
 /* ---- requests ---- */
 
-static void request_put(struct tipme_xring *ring, struct tipme_join *join, struct tipme_request_run *run, const struct tipme_x_request *req)
+static void request_put(struct tipme_xring *ring, struct tipme_join *join,
+			struct tipme_request_run *run, const struct tipme_x_request *req)
 {
 	bool flood = tipme_join_flood(join, req->ts_ns);
 
-	if (tipme_request_run_add(run, req, flood) && tipme_request_run_amend(run, ring, join->index))
+	if (tipme_request_run_add(run, req, flood) &&
+	    tipme_request_run_amend(run, ring, join->index))
 		return;
 	run->rec = *req;
 	tipme_join_begin(join, ring, 1, req);
@@ -78,8 +92,13 @@ static void requests(const uint8_t *data, size_t len)
 	MUST(!tipme_xring_open(&ring, TIPME_XRING_LOG2_MIN, "fuzz"));
 	for (size_t i = 0; i + 3 < len && count < 1000; i += 4, count++) {
 		struct tipme_x_request req = {
-			.ts_ns = now_ns, .type = TIPME_X_REQUEST, .client = 1 + data[i] % 2, .pid = 1 + data[i] % 2, .major = data[i + 1],
-			.duration_ns = (uint32_t)data[i + 2] * data[i + 2] * 300, .count = 1,
+			.ts_ns = now_ns,
+			.type = TIPME_X_REQUEST,
+			.client = 1 + data[i] % 2,
+			.pid = 1 + data[i] % 2,
+			.major = data[i + 1],
+			.duration_ns = (uint32_t)data[i + 2] * data[i + 2] * 300,
+			.count = 1,
 		};
 
 		request_put(&ring, &join, &run, &req);

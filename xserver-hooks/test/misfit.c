@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For the tests, linked into a copy of the hooks so that it stands between them and the server: a server that is not as they
- * know it. TIPME_TEST_MISFIT says how.
+ * For the tests, linked into a copy of the hooks so that it stands between them and the server: a
+ * server that is not as they know it. TIPME_TEST_MISFIT says how.
  */
 #include "config.h"
 
@@ -34,7 +34,10 @@ static void fill(void *server)
 		inputInfo.keyboard = &other;
 }
 
-/* Only Xorg has one of its own; the number of its next great change. This is what the hooks look at first. */
+/*
+ * Only Xorg has one of its own; the number of its next great change. This is what the hooks look at
+ * first.
+ */
 int LoaderGetABIVersion(const char *class)
 {
 	void *server = dlopen(NULL, RTLD_LAZY);

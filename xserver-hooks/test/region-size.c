@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Preloaded into a server, for the tests: how large a region became that was added to, in a file that the test may set back. */
+/*
+ * Preloaded into a server, for the tests: how large a region became that was added to, in a file
+ * that the test may set back.
+ */
 #include "config.h"
 
 #include <dlfcn.h>
@@ -36,7 +39,8 @@ __attribute__((constructor)) static void open_file(void)
 	largest = mem == MAP_FAILED ? NULL : mem;
 }
 
-__attribute__((visibility("default"))) int pixman_region_union(struct region *into, struct region *a, struct region *b);
+__attribute__((visibility("default"))) int pixman_region_union(struct region *into,
+							       struct region *a, struct region *b);
 int pixman_region_union(struct region *into, struct region *a, struct region *b)
 {
 	static union_proc real;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stands where tipmed does: takes rings and triggers of X servers, prints what is in the rings on demand. */
+/*
+ * Stands where tipmed does: takes rings and triggers of X servers, prints what is in the rings on
+ * demand.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -23,7 +26,7 @@
 #define RINGS 2
 
 static struct server {
-	int sock;			/* -1: gone */
+	int sock; /* -1: gone */
 	pid_t pid;
 	unsigned rings;
 	unsigned log2[RINGS];
@@ -38,7 +41,8 @@ static int listen_at(const char *run_dir)
 
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/tipmed.sock", run_dir);
 	unlink(addr.sun_path);
-	if (sock < 0 || bind(sock, (struct sockaddr *)&addr, sizeof(addr)) || chmod(addr.sun_path, 0666) || listen(sock, 4)) {
+	if (sock < 0 || bind(sock, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    chmod(addr.sun_path, 0666) || listen(sock, 4)) {
 		perror(addr.sun_path);
 		exit(1);
 	}
@@ -51,7 +55,8 @@ static void server_accept(int listener)
 	socklen_t len = sizeof(peer);
 	int sock = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
-	if (sock < 0 || server_count == SERVERS || getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
+	if (sock < 0 || server_count == SERVERS ||
+	    getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
 		close(sock);
 		return;
 	}
@@ -66,7 +71,10 @@ static ssize_t receive(int sock, void *buf, size_t cap, int *fd)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec iov = { buf, cap };
-	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr mh = { .msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control) };
 	ssize_t n = recvmsg(sock, &mh, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&mh) : NULL;
 
@@ -94,8 +102,8 @@ static void hello(int n, const struct tipme_message *msg, const char *text, int 
 	s->log2[s->rings] = (unsigned)__builtin_ctzl(slots);
 	s->header[s->rings] = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
-	printf("%s %d pid=%d display=%u name=%.*s slots=%zu\n", s->rings ? "another" : "hello", n, (int)s->pid, msg->arg,
-	       (int)msg->text_len, text, slots);
+	printf("%s %d pid=%d display=%u name=%.*s slots=%zu\n", s->rings ? "another" : "hello", n,
+	       (int)s->pid, msg->arg, (int)msg->text_len, text, slots);
 	s->rings++;
 }
 
@@ -114,17 +122,20 @@ static void server_read(int n)
 		return;
 	}
 	memcpy(&msg, buf, sizeof(msg));
-	if ((size_t)len < sizeof(msg) || (size_t)len != sizeof(msg) + msg.text_len || msg.magic != 0x4d504954U)
+	if ((size_t)len < sizeof(msg) || (size_t)len != sizeof(msg) + msg.text_len ||
+	    msg.magic != 0x4d504954U)
 		printf("bad %d: %zd bytes that are no message\n", n, len);
 	else if (msg.verb == TIPME_VERB_X_HELLO)
 		hello(n, &msg, buf + sizeof(msg), fd);
 	else
-		printf("%s %d arg=%u\n", msg.verb == TIPME_VERB_TRIGGER ? "trigger" : "other", n, msg.arg);
+		printf("%s %d arg=%u\n", msg.verb == TIPME_VERB_TRIGGER ? "trigger" : "other", n,
+		       msg.arg);
 }
 
 static int by_time(const void *a, const void *b)
 {
-	uint64_t x = ((const struct tipme_xslot *)a)->ts_ns, y = ((const struct tipme_xslot *)b)->ts_ns;
+	uint64_t x = ((const struct tipme_xslot *)a)->ts_ns,
+		 y = ((const struct tipme_xslot *)b)->ts_ns;
 
 	return x < y ? -1 : x > y;
 }
@@ -148,18 +159,23 @@ static void dump(int n, int ring)
 	free(recs);
 	printf("header head=%lu cur_start_ns=%lu cur_pid=%u cur_major=%u cur_minor=%u grab_pid=%u grab_start_ns=%lu chords=%lu "
 	       "lost=%lu display=%u server_pid=%u server_tid=%u whole=%zu\n.\n",
-	       (unsigned long)head, (unsigned long)header->cur_start_ns, header->cur_pid, header->cur_major,
-	       header->cur_minor, header->grab_pid, (unsigned long)header->grab_start_ns,
-	       (unsigned long)header->chords, (unsigned long)header->lost, header->display, header->server_pid,
-	       header->server_tid, whole);
+	       (unsigned long)head, (unsigned long)header->cur_start_ns, header->cur_pid,
+	       header->cur_major, header->cur_minor, header->grab_pid,
+	       (unsigned long)header->grab_start_ns, (unsigned long)header->chords,
+	       (unsigned long)header->lost, header->display, header->server_pid, header->server_tid,
+	       whole);
 }
 
-/* "dump N" (its first ring), "dump N 1" (its second), "drop N" (close its connection), "deaf" (take nothing more), "hear", "quit" */
+/*
+ * "dump N" (its first ring), "dump N 1" (its second), "drop N" (close its connection), "deaf" (take
+ * nothing more), "hear", "quit"
+ */
 static void command(const char *line, bool *deaf)
 {
 	int n = 0, ring = 0;
 
-	if (sscanf(line, "dump %d %d", &n, &ring) >= 1 && n < server_count && ring < (int)servers[n].rings)
+	if (sscanf(line, "dump %d %d", &n, &ring) >= 1 && n < server_count &&
+	    ring < (int)servers[n].rings)
 		dump(n, ring);
 	else if (sscanf(line, "drop %d", &n) == 1 && n < server_count)
 		shutdown(servers[n].sock, SHUT_RDWR);
@@ -184,11 +200,13 @@ int main(int argc, char **argv)
 	setvbuf(stdin, NULL, _IONBF, 0);
 	puts("listening");
 	for (;;) {
-		struct pollfd fds[2 + SERVERS] = { { .fd = 0, .events = POLLIN }, { .fd = listener, .events = POLLIN } };
+		struct pollfd fds[2 + SERVERS] = { { .fd = 0, .events = POLLIN },
+						   { .fd = listener, .events = POLLIN } };
 		int count = server_count;
 
 		for (int i = 0; i < count; i++)
-			fds[2 + i] = (struct pollfd){ .fd = deaf ? -1 : servers[i].sock, .events = POLLIN };
+			fds[2 + i] = (struct pollfd){ .fd = deaf ? -1 : servers[i].sock,
+						      .events = POLLIN };
 		if (poll(fds, (nfds_t)(2 + count), -1) < 0)
 			return 1;
 		for (int i = 0; i < count; i++)

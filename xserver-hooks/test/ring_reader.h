@@ -8,8 +8,12 @@
 
 #include "xring.h"
 
-/* Copies slot `index` (counted from the beginning of time); false: it is being written, or was overwritten since. */
-static inline bool ring_read(const struct tipme_xslot *slots, unsigned log2, uint64_t index, struct tipme_xslot *out)
+/*
+ * Copies slot `index` (counted from the beginning of time); false: it is being written, or was
+ * overwritten since.
+ */
+static inline bool ring_read(const struct tipme_xslot *slots, unsigned log2, uint64_t index,
+			     struct tipme_xslot *out)
 {
 	const struct tipme_xslot *slot = &slots[index & ((1ULL << log2) - 1)];
 	uint64_t tag = __atomic_load_n(&slot->tag, __ATOMIC_ACQUIRE);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preloaded into a server beside the hooks, for the tests: says in each of its generations how many entries of the tables of requests
- * lie in the hooks, when its extensions begin (none should) and when it serves.
+ * Preloaded into a server beside the hooks, for the tests: says in each of its generations how many
+ * entries of the tables of requests lie in the hooks, when its extensions begin (none should) and
+ * when it serves.
  */
 #include "config.h"
 
@@ -21,7 +22,8 @@ static unsigned in_hooks(int (**table)(ClientPtr))
 	Dl_info info;
 
 	for (int major = 0; major < 256; major++)
-		if (dladdr((void *)(uintptr_t)table[major], &info) && info.dli_fname && strstr(info.dli_fname, "libtipme.so"))
+		if (dladdr((void *)(uintptr_t)table[major], &info) && info.dli_fname &&
+		    strstr(info.dli_fname, "libtipme.so"))
 			count++;
 	return count;
 }
@@ -32,7 +34,8 @@ static void say(const char *when)
 
 	if (!out)
 		return;
-	fprintf(out, "%s %lu %u %u\n", when, serverGeneration, in_hooks(ProcVector), in_hooks(SwappedProcVector));
+	fprintf(out, "%s %lu %u %u\n", when, serverGeneration, in_hooks(ProcVector),
+		in_hooks(SwappedProcVector));
 	fclose(out);
 }
 

@@ -43,15 +43,18 @@ static void read_one(struct tipme_xclock *clock, struct agreement *a)
 
 static void check(const struct agreement *a, const char *what)
 {
-	printf("# %s: %lu readings, %lu by the counter, worst %lu ns off\n", what, (unsigned long)a->readings,
-	       (unsigned long)a->by_counter, (unsigned long)a->worst_ns);
+	printf("# %s: %lu readings, %lu by the counter, worst %lu ns off\n", what,
+	       (unsigned long)a->readings, (unsigned long)a->by_counter,
+	       (unsigned long)a->worst_ns);
 	ok(a->readings && !a->off, "%s: it agrees with the kernel's clock", what);
-	ok(a->near >= a->readings - a->readings / 10, "%s: to 2 microseconds, but where that is slewed", what);
+	ok(a->near >= a->readings - a->readings / 10,
+	   "%s: to 2 microseconds, but where that is slewed", what);
 	ok(!a->back, "%s: it never runs back", what);
 }
 
 /* The host may leave us hardly any of the time that is asked for: then longer, up to a minute. */
-static bool enough(const struct tipme_xclock *clock, const struct agreement *a, uint64_t gone_ns, uint64_t for_ns)
+static bool enough(const struct tipme_xclock *clock, const struct agreement *a, uint64_t gone_ns,
+		   uint64_t for_ns)
 {
 	bool by_counter = !clock->use_tsc || a->by_counter > a->readings / 2;
 

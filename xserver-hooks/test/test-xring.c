@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The ring and the runs of requests: a reader beside the writer never takes a torn record, and no record is lost in between. */
+/*
+ * The ring and the runs of requests: a reader beside the writer never takes a torn record, and no
+ * record is lost in between.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -29,8 +32,8 @@ static struct tipme_xslot make(uint64_t n)
 
 static bool is_made(const struct tipme_xslot *rec, uint64_t n, uint32_t tid)
 {
-	return rec->ts_ns == n && rec->body[0] == mix(n) && rec->body[1] == mix(~n) && (rec->tag & 0xffff) == (TIPME_X_SLEEP | 4 << 8) &&
-	       rec->tag >> 32 == tid;
+	return rec->ts_ns == n && rec->body[0] == mix(n) && rec->body[1] == mix(~n) &&
+	       (rec->tag & 0xffff) == (TIPME_X_SLEEP | 4 << 8) && rec->tag >> 32 == tid;
 }
 
 static void test_memory(void)
@@ -44,17 +47,25 @@ static void test_memory(void)
 	ok(!fstat(ring.fd, &st) && st.st_size == 256 + 32 * 4096, "of 256 + 32 x 2^12 bytes");
 	ok(fcntl(ring.fd, F_GET_SEALS) == (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), "sealed");
 	ok(ftruncate(ring.fd, 4096) && errno == EPERM, "it cannot be shrunk");
-	ok(!memcmp(ring.header->magic, "TIPMEXRG", 8) && ring.header->slot_count == 4096 && ring.header->header_len == 256 &&
-	   ring.header->server_pid == (uint32_t)getpid() && ring.header->server_tid == (uint32_t)gettid(), "its header says what it is");
+	ok(!memcmp(ring.header->magic, "TIPMEXRG", 8) && ring.header->slot_count == 4096 &&
+		   ring.header->header_len == 256 &&
+		   ring.header->server_pid == (uint32_t)getpid() &&
+		   ring.header->server_tid == (uint32_t)gettid(),
+	   "its header says what it is");
 	ok(!strcmp(ring.header->server_name, "a server with a"), "a long name is cut, and ends");
 	tipme_xring_close(&ring);
 	tipme_xring_close(&ring);
-	ok(tipme_xring_open(&ring, 9, "") == -EINVAL && tipme_xring_open(&ring, 21, "") == -EINVAL, "other sizes are refused");
-	ok(tipme_xring_log2(0) == 17 && tipme_xring_log2(2048) == 16 && tipme_xring_log2(1) == 10 && tipme_xring_log2(2049) == 17 &&
-	   tipme_xring_log2(1UL << 40) == 20, "KiB become slots");
+	ok(tipme_xring_open(&ring, 9, "") == -EINVAL && tipme_xring_open(&ring, 21, "") == -EINVAL,
+	   "other sizes are refused");
+	ok(tipme_xring_log2(0) == 17 && tipme_xring_log2(2048) == 16 && tipme_xring_log2(1) == 10 &&
+		   tipme_xring_log2(2049) == 17 && tipme_xring_log2(1UL << 40) == 20,
+	   "KiB become slots");
 }
 
-/* Where files may not be as large, the kernel answers the wish for one with a signal that ends whoever has it. */
+/*
+ * Where files may not be as large, the kernel answers the wish for one with a signal that ends
+ * whoever has it.
+ */
 static void test_file_limit(void)
 {
 	struct tipme_xring ring = { .fd = -1 };
@@ -63,7 +74,8 @@ static void test_file_limit(void)
 	getrlimit(RLIMIT_FSIZE, &old);
 	low = (struct rlimit){ 100000, old.rlim_max };
 	setrlimit(RLIMIT_FSIZE, &low);
-	ok(tipme_xring_open(&ring, 12, "limited") == -EFBIG, "where no file may be as large there is no ring, and the process goes on");
+	ok(tipme_xring_open(&ring, 12, "limited") == -EFBIG,
+	   "where no file may be as large there is no ring, and the process goes on");
 	ok(!tipme_xring_open(&ring, 10, "small"), "a smaller one is made");
 	tipme_xring_close(&ring);
 	setrlimit(RLIMIT_FSIZE, &old);
@@ -86,7 +98,8 @@ static void test_wrap(void)
 		good += ring_read(ring.slots, 10, i, &rec) && is_made(&rec, i, ring.tid);
 	for (uint64_t i = n - 2048; i < n - 1024; i++)
 		stale += ring_read(ring.slots, 10, i, &rec);
-	ok(good == 1024, "after the generation has wrapped all slots are whole (%lu)", (unsigned long)good);
+	ok(good == 1024, "after the generation has wrapped all slots are whole (%lu)",
+	   (unsigned long)good);
 	ok(stale == 0, "and none passes for one of the round before");
 	ok(ring.header->head == n, "the header counts them");
 	tipme_xring_close(&ring);
@@ -127,7 +140,10 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-/* On a machine with other work the writer may be through before the reader has begun: then it goes on, for minutes if need be. */
+/*
+ * On a machine with other work the writer may be through before the reader has begun: then it goes
+ * on, for minutes if need be.
+ */
 static void test_concurrent(uint64_t records)
 {
 	struct tipme_xring ring;
@@ -148,8 +164,8 @@ static void test_concurrent(uint64_t records)
 	}
 	r.stop = true;
 	pthread_join(thread, NULL);
-	printf("# %lu records, %lu copies, %lu slots whole, %lu refused\n", (unsigned long)n, (unsigned long)r.copies,
-	       (unsigned long)r.whole, (unsigned long)r.torn_seen);
+	printf("# %lu records, %lu copies, %lu slots whole, %lu refused\n", (unsigned long)n,
+	       (unsigned long)r.copies, (unsigned long)r.whole, (unsigned long)r.torn_seen);
 	ok(r.whole > 0 && r.copies > 1, "the reader got records while the writer wrote");
 	ok(r.torn_seen > 0, "slots were being overwritten under its eyes");
 	ok(r.torn_taken == 0, "none of the records it took was torn");
@@ -159,8 +175,14 @@ static void test_concurrent(uint64_t records)
 static struct tipme_x_request request(uint64_t ts_ns, uint32_t duration_ns, uint16_t client)
 {
 	return (struct tipme_x_request){
-		.ts_ns = ts_ns, .type = TIPME_X_REQUEST, .pid = 100U + client, .client = client, .duration_ns = duration_ns,
-		.major = 127, .sequence = (uint16_t)ts_ns, .count = 1,
+		.ts_ns = ts_ns,
+		.type = TIPME_X_REQUEST,
+		.pid = 100U + client,
+		.client = client,
+		.duration_ns = duration_ns,
+		.major = 127,
+		.sequence = (uint16_t)ts_ns,
+		.count = 1,
 	};
 }
 
@@ -174,10 +196,12 @@ static void test_run(void)
 		req = request(1000 + i * 100, 50, 3);
 		joined = tipme_request_run_add(&run, &req, false) == (i > 0) && joined;
 	}
-	ok(joined && run.rec.count == 10 && run.rec.ts_ns == 1000 && run.rec.duration_ns == 950 && run.rec.sequence == 1900,
+	ok(joined && run.rec.count == 10 && run.rec.ts_ns == 1000 && run.rec.duration_ns == 950 &&
+		   run.rec.sequence == 1900,
 	   "ten short requests make one record from the first's beginning to the last's end");
 	req = request(2000, 50, 4);
-	ok(!tipme_request_run_add(&run, &req, false) && run.rec.count == 1 && run.rec.client == 4, "another client's begins another run");
+	ok(!tipme_request_run_add(&run, &req, false) && run.rec.count == 1 && run.rec.client == 4,
+	   "another client's begins another run");
 	req = request(2100, TIPME_RUN_SHORT_NS + 1, 4);
 	ok(!tipme_request_run_add(&run, &req, false), "so does a long one");
 	req = request(2200 + TIPME_RUN_SHORT_NS, 50, 4);
@@ -201,7 +225,8 @@ static void test_run_sums(bool flood)
 
 	srand(1);
 	for (int i = 0; i < 1000000; i++) {
-		req = request(ts, (uint32_t)(rand() % 1000 ? 10 + rand() % 100 : rand() % 100000), (uint16_t)(rand() % 100 ? 1 : 2));
+		req = request(ts, (uint32_t)(rand() % 1000 ? 10 + rand() % 100 : rand() % 100000),
+			      (uint16_t)(rand() % 100 ? 1 : 2));
 		ts += req.duration_ns + (uint64_t)(rand() % 5000 ? 5 : 50000);
 		in_count++;
 		last = run.rec;
@@ -214,9 +239,11 @@ static void test_run_sums(bool flood)
 		records++;
 	}
 	out_count += run.rec.count;
-	ok(out_count == in_count, "a million requests are counted in %lu records", (unsigned long)records);
+	ok(out_count == in_count, "a million requests are counted in %lu records",
+	   (unsigned long)records);
 	ok(in_order, "which do not overlap");
-	ok(longest <= (flood ? TIPME_JOIN_NS + TIPME_RUN_FLOOD_SHORT_NS : TIPME_RUN_SPAN_NS + TIPME_RUN_SHORT_NS + TIPME_RUN_GAP_NS),
+	ok(longest <= (flood ? TIPME_JOIN_NS + TIPME_RUN_FLOOD_SHORT_NS
+			     : TIPME_RUN_SPAN_NS + TIPME_RUN_SHORT_NS + TIPME_RUN_GAP_NS),
 	   "no run is longer than its limit");
 }
 
@@ -231,13 +258,19 @@ static void test_join(void)
 	if (tipme_xring_open(&ring, 17, "join"))
 		return (void)ok(false, "a ring is made");
 	for (int i = 0; i < TIPME_FLOOD_COUNT; i++, ts += 1000)
-		tipme_join_put(&join, &ring, 1, &(struct tipme_xslot){ ts, TIPME_X_SLEEP, { 0, 0 } });
-	ok(ring.head == TIPME_FLOOD_COUNT, "the first %d have slots of their own", TIPME_FLOOD_COUNT);
+		tipme_join_put(&join, &ring, 1,
+			       &(struct tipme_xslot){ ts, TIPME_X_SLEEP, { 0, 0 } });
+	ok(ring.head == TIPME_FLOOD_COUNT, "the first %d have slots of their own",
+	   TIPME_FLOOD_COUNT);
 	for (int i = 0; i < 1000; i++, ts += 1000)
-		tipme_join_put(&join, &ring, 1, &(struct tipme_xslot){ ts, TIPME_X_IDLE, { ts, ~ts } });
-	ok(ring.head == TIPME_FLOOD_COUNT, "those after them within %d ms are joined", TIPME_JOIN_NS / 1000000);
-	ok(ring_read(ring.slots, 17, ring.head - 1, &rec) && rec.ts_ns == ts - 1000 && (rec.tag & 0xff) == TIPME_X_IDLE &&
-	   rec.body[0] == ts - 1000 && rec.body[1] == ~(ts - 1000), "the slot has the last of them, whole, and its type");
+		tipme_join_put(&join, &ring, 1,
+			       &(struct tipme_xslot){ ts, TIPME_X_IDLE, { ts, ~ts } });
+	ok(ring.head == TIPME_FLOOD_COUNT, "those after them within %d ms are joined",
+	   TIPME_JOIN_NS / 1000000);
+	ok(ring_read(ring.slots, 17, ring.head - 1, &rec) && rec.ts_ns == ts - 1000 &&
+		   (rec.tag & 0xff) == TIPME_X_IDLE && rec.body[0] == ts - 1000 &&
+		   rec.body[1] == ~(ts - 1000),
+	   "the slot has the last of them, whole, and its type");
 	tipme_join_put(&join, &ring, 2, &(struct tipme_xslot){ ts, TIPME_X_IDLE, { 0, 0 } });
 	ok(ring.head == TIPME_FLOOD_COUNT + 1, "another kind has its own slot");
 	slots = ring.head;
@@ -247,10 +280,13 @@ static void test_join(void)
 	ok(ring.head == slots + 2, "after something of interest they are alone again");
 	slots = ring.head;
 	for (int i = 0; i < 40 * 100000; i++, ts += 10000)
-		tipme_join_put(&join, &ring, 2, &(struct tipme_xslot){ ts, TIPME_X_IDLE, { 0, 0 } });
-	ok(ring.head - slots < 20000, "40 s of 100,000 a second take %lu slots", (unsigned long)(ring.head - slots));
+		tipme_join_put(&join, &ring, 2,
+			       &(struct tipme_xslot){ ts, TIPME_X_IDLE, { 0, 0 } });
+	ok(ring.head - slots < 20000, "40 s of 100,000 a second take %lu slots",
+	   (unsigned long)(ring.head - slots));
 	join.index = ring.head - (1U << 17) - 1;
-	ok(!tipme_xring_amend(&ring, join.index, &rec), "a slot that is another record's by now is left alone");
+	ok(!tipme_xring_amend(&ring, join.index, &rec),
+	   "a slot that is another record's by now is left alone");
 	tipme_xring_close(&ring);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Preloaded into an Xlib client: before it destroys a window that can be seen, writes a hash of what the window shows. The
- * few types are those of Xlib's public interface, so that its headers are not needed to build.
+ * Preloaded into an Xlib client: before it destroys a window that can be seen, writes a hash of
+ * what the window shows. The few types are those of Xlib's public interface, so that its headers
+ * are not needed to build.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,9 +40,12 @@ static void *xlib(const char *name)
 
 static void hash_window(Display *display, XID window)
 {
-	int (*get_attributes)(Display *, XID, void *) = (int (*)(Display *, XID, void *))xlib("XGetWindowAttributes");
-	struct image *(*get_image)(Display *, XID, int, int, unsigned, unsigned, unsigned long, int) =
-		(struct image *(*)(Display *, XID, int, int, unsigned, unsigned, unsigned long, int))xlib("XGetImage");
+	int (*get_attributes)(Display *, XID, void *) =
+		(int (*)(Display *, XID, void *))xlib("XGetWindowAttributes");
+	struct image *(*get_image)(Display *, XID, int, int, unsigned, unsigned, unsigned long,
+				   int) =
+		(struct image * (*)(Display *, XID, int, int, unsigned, unsigned, unsigned long,
+				    int)) xlib("XGetImage");
 	const char *path = getenv("TIPME_TEST_HASHES");
 	struct attributes a;
 	struct image *image;
@@ -50,7 +54,8 @@ static void hash_window(Display *display, XID window)
 
 	if (!path || !get_attributes(display, window, &a) || a.map_state != IS_VIEWABLE)
 		return;
-	image = get_image(display, window, 0, 0, (unsigned)a.width, (unsigned)a.height, ~0UL, Z_PIXMAP);
+	image = get_image(display, window, 0, 0, (unsigned)a.width, (unsigned)a.height, ~0UL,
+			  Z_PIXMAP);
 	if (!image)
 		return;
 	for (long i = 0; i < (long)image->bytes_per_line * image->height; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints what the reader makes of an episode, a line each, for the comparison with the reader in Perl.
- * usage: episode-text FOLDER FROM-NS TO-NS; exit status 1: it does not open
+ * Prints what the reader makes of an episode, a line each, for the comparison with the reader in
+ * Perl. usage: episode-text FOLDER FROM-NS TO-NS; exit status 1: it does not open
  */
 #include "config.h"
 
@@ -25,8 +25,8 @@ static void print_events(const struct tipme_events *ev)
 {
 	printf("count %u exact %" PRIu64 "\n", ev->count, ev->exact_ns);
 	for (uint32_t i = 0; i < ev->count; i++)
-		printf("event %" PRIu64 " %u %u %u %u %u %u %u %u\n", ev->ts_ns[i], ev->type[i], ev->cpu[i], ev->tid[i], ev->a[i], ev->b[i], ev->c[i],
-			ev->d[i], ev->nr[i]);
+		printf("event %" PRIu64 " %u %u %u %u %u %u %u %u\n", ev->ts_ns[i], ev->type[i],
+		       ev->cpu[i], ev->tid[i], ev->a[i], ev->b[i], ev->c[i], ev->d[i], ev->nr[i]);
 	print_group("by_tid", &ev->by_tid);
 	print_group("by_cpu", &ev->by_cpu);
 	print_group("by_kind", &ev->by_kind);
@@ -35,18 +35,22 @@ static void print_events(const struct tipme_events *ev)
 static void print_states(const struct tipme_states *st)
 {
 	for (uint32_t i = 0; i < st->count; i++) {
-		printf("state %u %" PRIu64 " %" PRIu64 " %u", st->tid[i], st->from_ns[i], st->to_ns[i], st->kind[i]);
+		printf("state %u %" PRIu64 " %" PRIu64 " %u", st->tid[i], st->from_ns[i],
+		       st->to_ns[i], st->kind[i]);
 		if (st->kind[i] == TIPME_INTERVAL_RUNNING)
-			printf(" cpu %u irq %u softirq %u", st->cpu[i], st->irq_ns[i], st->softirq_ns[i]);
+			printf(" cpu %u irq %u softirq %u", st->cpu[i], st->irq_ns[i],
+			       st->softirq_ns[i]);
 		if (st->kind[i] == TIPME_INTERVAL_RUNNABLE)
 			printf(" how %u cpu %u wake %d", st->how[i], st->cpu[i], (int)st->wake[i]);
 		if (st->kind[i] == TIPME_INTERVAL_BLOCKED)
-			printf(" in %u wake %d stack %u", st->state[i], (int)st->wake[i], st->stack_id[i]);
+			printf(" in %u wake %d stack %u", st->state[i], (int)st->wake[i],
+			       st->stack_id[i]);
 		printf("%s\n", st->flags[i] & TIPME_INTERVAL_GUESSED ? " guessed" : "");
 	}
 }
 
-static void print_names(const struct tipme_threads *th, const struct tipme_events *ev, uint64_t from, uint64_t to)
+static void print_names(const struct tipme_threads *th, const struct tipme_events *ev,
+			uint64_t from, uint64_t to)
 {
 	for (uint32_t k = 0; k < ev->by_tid.count; k++) {
 		for (int part = 0; part <= 4; part++) {
@@ -54,8 +58,10 @@ static void print_names(const struct tipme_threads *th, const struct tipme_event
 			struct tipme_who w;
 
 			tipme_threads_at(th, ev->by_tid.key[k], t, &w);
-			printf("who %u %" PRIu64 " pid %u ppid %u start %" PRIu64 " kernel %d prio %u known %d %s\n", w.tid, t, w.pid, w.ppid, w.start_ns, w.kernel,
-				w.prio, w.known, w.comm);
+			printf("who %u %" PRIu64 " pid %u ppid %u start %" PRIu64
+			       " kernel %d prio %u known %d %s\n",
+			       w.tid, t, w.pid, w.ppid, w.start_ns, w.kernel, w.prio, w.known,
+			       w.comm);
 		}
 	}
 }
@@ -63,14 +69,20 @@ static void print_names(const struct tipme_threads *th, const struct tipme_event
 static void print_cpus(const struct tipme_cpu_intervals *ci)
 {
 	for (uint32_t i = 0; i < ci->count; i++)
-		printf("cpu %u %" PRIu64 " %" PRIu64 " %" PRId64 " %u\n", ci->cpu[i], ci->from_ns[i], ci->to_ns[i], ci->tid[i] == TIPME_NONE ? -1 : (int64_t)ci->tid[i], ci->prio[i]);
+		printf("cpu %u %" PRIu64 " %" PRIu64 " %" PRId64 " %u\n", ci->cpu[i],
+		       ci->from_ns[i], ci->to_ns[i],
+		       ci->tid[i] == TIPME_NONE ? -1 : (int64_t)ci->tid[i], ci->prio[i]);
 }
 
 static void print_stages(const struct tipme_stages *st)
 {
 	for (uint32_t i = 0; i < st->count; i++)
-		printf("stage %" PRIu64 " %u kind %u tid %u pid %u client %u window %u seq %u request %u duration %" PRIu64 "\n", st->ts_ns[i], st->type[i],
-			st->kind[i], st->tid[i], st->pid[i], st->client[i], st->window[i], st->input_seq[i], st->request[i], st->duration_ns[i]);
+		printf("stage %" PRIu64
+		       " %u kind %u tid %u pid %u client %u window %u seq %u request %u duration %" PRIu64
+		       "\n",
+		       st->ts_ns[i], st->type[i], st->kind[i], st->tid[i], st->pid[i],
+		       st->client[i], st->window[i], st->input_seq[i], st->request[i],
+		       st->duration_ns[i]);
 }
 
 static int print_all(struct tipme_episode *ep, uint64_t from, uint64_t to)
@@ -116,7 +128,8 @@ int main(int argc, char **argv)
 
 	for (size_t i = 0; i < tipme_episode_damage_count(ep); i++)
 		printf("damage %s\n", tipme_episode_damage(ep, i));
-	printf("unknown %" PRIu64 " lost %" PRIu64 "\n", tipme_episode_unknown(ep), tipme_episode_facts(ep)->lost);
+	printf("unknown %" PRIu64 " lost %" PRIu64 "\n", tipme_episode_unknown(ep),
+	       tipme_episode_facts(ep)->lost);
 	tipme_episode_close(ep);
 	if (err)
 		printf("error %d\n", err);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For libFuzzer: an episode as a stranger might have made it. The first byte says which file the rest
- * is: the manifest, a whole record file, or records that stand in sections with heads as they should be.
- * What is made of it must add up: intervals cover the stretch exactly.
+ * For libFuzzer: an episode as a stranger might have made it. The first byte says which file the
+ * rest is: the manifest, a whole record file, or records that stand in sections with heads as they
+ * should be. What is made of it must add up: intervals cover the stretch exactly.
  */
 #include "config.h"
 
@@ -13,22 +13,31 @@
 
 #include "episode/episode.h"
 
-#define MUST(what) do { if (!(what)) { fprintf(stderr, "violated: %s\n", #what); abort(); } } while (0)
+#define MUST(what)                                                \
+	do {                                                      \
+		if (!(what)) {                                    \
+			fprintf(stderr, "violated: %s\n", #what); \
+			abort();                                  \
+		}                                                 \
+	} while (0)
 #define MS 1000000ULL
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static const char MANIFEST[] = "{\"format\":{\"major\":1,\"minor\":1},\"id\":\"f\",\"trigger\":{\"ns\":4000},\"sources\":["
+static const char MANIFEST[] =
+	"{\"format\":{\"major\":1,\"minor\":1},\"id\":\"f\",\"trigger\":{\"ns\":4000},\"sources\":["
 	"{\"source\":\"kernel_bpf\",\"file\":\"kernel.rec\",\"coverage\":[{\"cpu\":0,\"first_ns\":1},{\"cpu\":1,\"first_ns\":90}]},"
 	"{\"source\":\"tipmed\",\"file\":\"threads.rec\"},{\"source\":\"x_hooks\",\"file\":\"x-1.rec\"}]}";
-static const char SAMPLED[] = "{\"format\":{\"major\":1,\"minor\":1},\"id\":\"f\",\"trigger\":{\"ns\":4000},\"sources\":["
+static const char SAMPLED[] =
+	"{\"format\":{\"major\":1,\"minor\":1},\"id\":\"f\",\"trigger\":{\"ns\":4000},\"sources\":["
 	"{\"source\":\"proc_sampled\",\"file\":\"kernel.rec\",\"coverage\":[{\"cpu\":0}]},{\"source\":\"tipmed\",\"file\":\"threads.rec\"}]}";
 
 static char folder[64];
 
 static void remove_folder(void)
 {
-	static const char *const files[] = { "manifest.json", "kernel.rec", "threads.rec", "x-1.rec" };
+	static const char *const files[] = { "manifest.json", "kernel.rec", "threads.rec",
+					     "x-1.rec" };
 	char path[128];
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -52,14 +61,19 @@ static void spew(const char *name, const void *head, size_t head_len, const void
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	MUST(fd >= 0 && write(fd, head, head_len) == (ssize_t)head_len && write(fd, data, len) == (ssize_t)len);
+	MUST(fd >= 0 && write(fd, head, head_len) == (ssize_t)head_len &&
+	     write(fd, data, len) == (ssize_t)len);
 	close(fd);
 }
 
 static struct tipme_file_header file_head(uint32_t source, size_t len)
 {
-	return (struct tipme_file_header){ .magic = TIPME_FILE_MAGIC, .byte_order = TIPME_BYTE_ORDER, .major = TIPME_FORMAT_MAJOR,
-		.header_len = sizeof(struct tipme_file_header), .source = source, .body_len = len };
+	return (struct tipme_file_header){ .magic = TIPME_FILE_MAGIC,
+					   .byte_order = TIPME_BYTE_ORDER,
+					   .major = TIPME_FORMAT_MAJOR,
+					   .header_len = sizeof(struct tipme_file_header),
+					   .source = source,
+					   .body_len = len };
 }
 
 /* Cut into sections of 160 bytes, of two CPUs in turn. */
@@ -70,8 +84,14 @@ static void spew_sections(const char *name, uint32_t source, const uint8_t *data
 
 	for (size_t at = 0, k = 0; at < len && n + 56 + 160 <= sizeof(body); at += 160, k++) {
 		size_t part = len - at < 160 ? len - at : 160;
-		struct tipme_section s = { .type = TIPME_SECTION, .len8 = sizeof(s) / 8, .source = source, .cpu = k & 1, .first_ns = 10 * k,
-			.last_ns = 10 * k + 9, .count = part / 32, .body_len = part };
+		struct tipme_section s = { .type = TIPME_SECTION,
+					   .len8 = sizeof(s) / 8,
+					   .source = source,
+					   .cpu = k & 1,
+					   .first_ns = 10 * k,
+					   .last_ns = 10 * k + 9,
+					   .count = part / 32,
+					   .body_len = part };
 
 		memcpy(body + n, &s, sizeof(s));
 		memcpy(body + n + sizeof(s), data + at, part);
@@ -92,7 +112,8 @@ static void spew_whole(const char *name, uint32_t source, const uint8_t *data, s
 static void check_states(const struct tipme_states *st, uint64_t from, uint64_t to)
 {
 	for (uint32_t i = 0; i < st->count; i++) {
-		bool first = !i || st->tid[i] != st->tid[i - 1], last = i + 1 == st->count || st->tid[i + 1] != st->tid[i];
+		bool first = !i || st->tid[i] != st->tid[i - 1],
+		     last = i + 1 == st->count || st->tid[i + 1] != st->tid[i];
 
 		MUST(st->from_ns[i] < st->to_ns[i]);
 		MUST(st->from_ns[i] == (first ? from : st->to_ns[i - 1]));

@@ -50,7 +50,10 @@ struct tipmed_cgroups {
 	uint64_t next_scan_ns;
 };
 
-/* The hierarchy of the CPU controller (version 1), and the unified one: each thread is in one group of both. */
+/*
+ * The hierarchy of the CPU controller (version 1), and the unified one: each thread is in one group
+ * of both.
+ */
 static void hierarchies_find(struct tipmed_cgroups *c)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
@@ -134,7 +137,10 @@ static void quota_read(int dir, bool unified, uint32_t *quota_us, uint32_t *peri
 	*period_us = *quota_us ? (uint32_t)period : 0;
 }
 
-/* At first 100 (unified) or 1024; 0: it has none, so its threads stand beside those of the group above. */
+/*
+ * At first 100 (unified) or 1024; 0: it has none, so its threads stand beside those of the group
+ * above.
+ */
 static uint32_t weight_read(int dir, bool unified)
 {
 	unsigned long first = unified ? 100 : 1024;
@@ -187,7 +193,8 @@ static struct cgroup *cgroup_find(struct tipmed_cgroups *c, uint64_t id, unsigne
 	return NULL;
 }
 
-static void cgroup_note(struct tipmed_cgroups *c, unsigned int hierarchy, uint64_t id, const char *path, int dir)
+static void cgroup_note(struct tipmed_cgroups *c, unsigned int hierarchy, uint64_t id,
+			const char *path, int dir)
 {
 	struct cgroup *g = cgroup_find(c, id, hierarchy);
 	uint32_t quota_us, period_us, weight = weight_read(dir, c->hierarchy[hierarchy].unified);
@@ -208,7 +215,8 @@ static void cgroup_note(struct tipmed_cgroups *c, unsigned int hierarchy, uint64
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void scan(struct tipmed_cgroups *c, unsigned int hierarchy, int dir, char *path, size_t len, unsigned int depth)
+static void scan(struct tipmed_cgroups *c, unsigned int hierarchy, int dir, char *path, size_t len,
+		 unsigned int depth)
 {
 	DIR *d = fdopendir(dir);
 	struct dirent *e;
@@ -221,7 +229,8 @@ static void scan(struct tipmed_cgroups *c, unsigned int hierarchy, int dir, char
 	if (!fstat(dir, &st))
 		cgroup_note(c, hierarchy, st.st_ino, len ? path : "/", dir);
 	while (depth < DEPTH_MAX && (e = readdir(d))) {
-		if (e->d_type != DT_DIR || e->d_name[0] == '.' || len + strlen(e->d_name) + 2 > PATH_MAX)
+		if (e->d_type != DT_DIR || e->d_name[0] == '.' ||
+		    len + strlen(e->d_name) + 2 > PATH_MAX)
 			continue;
 		int sub = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -274,15 +283,20 @@ static void throttled_look(struct tipmed_cgroups *c, struct cgroup *g, uint64_t 
 	if (!more || !emit)
 		return;
 	struct tipme_cpu_throttle rec = {
-		.ts_ns = now_ns, .type = TIPME_CPU_THROTTLE, .len8 = sizeof(rec) / 8, .cgroup = g->id,
-		.throttled_us = us - before < UINT32_MAX ? (uint32_t)(us - before) : UINT32_MAX, .cpu = 65535,
+		.ts_ns = now_ns,
+		.type = TIPME_CPU_THROTTLE,
+		.len8 = sizeof(rec) / 8,
+		.cgroup = g->id,
+		.throttled_us = us - before < UINT32_MAX ? (uint32_t)(us - before) : UINT32_MAX,
+		.cpu = 65535,
 		.phase = TIPME_PHASE_SAMPLE,
 	};
 
 	emit(arg, &rec, sizeof(rec));
 }
 
-void tipmed_cgroups_look(struct tipmed_cgroups *c, uint64_t now_ns, void (*emit)(void *arg, const void *rec, size_t len), void *arg)
+void tipmed_cgroups_look(struct tipmed_cgroups *c, uint64_t now_ns,
+			 void (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	scan_all(c, now_ns);
 	for (unsigned int i = 0; i < c->count; i++)
@@ -290,13 +304,18 @@ void tipmed_cgroups_look(struct tipmed_cgroups *c, uint64_t now_ns, void (*emit)
 			throttled_look(c, &c->table[i], now_ns, emit, arg);
 }
 
-static int name_emit(const struct cgroup *g, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+static int name_emit(const struct cgroup *g, int (*emit)(void *arg, const void *rec, size_t len),
+		     void *arg)
 {
 	union {
 		struct tipme_cgroup_name rec;
 		char bytes[2040];
-	} u = { .rec = { .type = TIPME_CGROUP_NAME, .cgroup = g->id, .quota_us = g->quota_us, .period_us = g->period_us } };
-	size_t fixed = offsetof(struct tipme_cgroup_name, path), room = sizeof(u) - fixed, text = strlen(g->path);
+	} u = { .rec = { .type = TIPME_CGROUP_NAME,
+			 .cgroup = g->id,
+			 .quota_us = g->quota_us,
+			 .period_us = g->period_us } };
+	size_t fixed = offsetof(struct tipme_cgroup_name, path), room = sizeof(u) - fixed,
+	       text = strlen(g->path);
 	size_t len = (fixed + (text < room ? text : room - 1) + 1 + 7) / 8 * 8;
 
 	snprintf(u.bytes + fixed, room, "%s", g->path);
@@ -304,10 +323,14 @@ static int name_emit(const struct cgroup *g, int (*emit)(void *arg, const void *
 	return emit(arg, &u, len);
 }
 
-static int weight_emit(const struct cgroup *g, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+static int weight_emit(const struct cgroup *g, int (*emit)(void *arg, const void *rec, size_t len),
+		       void *arg)
 {
 	struct tipme_cgroup_weight rec = {
-		.type = TIPME_CGROUP_WEIGHT, .len8 = sizeof(rec) / 8, .cgroup = g->id, .weight = g->weight,
+		.type = TIPME_CGROUP_WEIGHT,
+		.len8 = sizeof(rec) / 8,
+		.cgroup = g->id,
+		.weight = g->weight,
 	};
 
 	/* The root's says that all others have what is usual. */
@@ -318,7 +341,8 @@ static int weight_emit(const struct cgroup *g, int (*emit)(void *arg, const void
 	return emit(arg, &rec, sizeof(rec));
 }
 
-int tipmed_cgroups_names(struct tipmed_cgroups *c, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+int tipmed_cgroups_names(struct tipmed_cgroups *c,
+			 int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	int ret = 0;
 

@@ -13,17 +13,21 @@
 #include "classes.h"
 #include "options.h"
 
-int tipmed_classes_init(struct tipmed_classes *c, struct tipme_kernel_source *source, uint32_t wanted, uint32_t own)
+int tipmed_classes_init(struct tipmed_classes *c, struct tipme_kernel_source *source,
+			uint32_t wanted, uint32_t own)
 {
 	pthread_mutexattr_t attr;
 	uint32_t able, on = tipme_kernel_source_classes(source, &able);
 
-	*c = (struct tipmed_classes){ .source = source, .own = own, .able = able | own, .on = on | (wanted & own) };
+	*c = (struct tipmed_classes){
+		.source = source, .own = own, .able = able | own, .on = on | (wanted & own)
+	};
 	c->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->done_fd < 0)
 		return -errno;
 	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT); /* the trigger thread may wait for it */
+	/* the trigger thread may wait for it */
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	int err = -pthread_mutex_init(&c->lock, &attr);
 
 	pthread_mutexattr_destroy(&attr);
@@ -52,7 +56,9 @@ int tipmed_classes_ask(struct tipmed_classes *c, const char *json, size_t len, u
 /* "auto": true, false, or milliseconds. Returns 0 or -EINVAL. */
 static int auto_set(struct tipmed_classes *c, struct json_object *value)
 {
-	int64_t ms = json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : json_object_get_boolean(value) ? TIPMED_AUTO_MS_DEFAULT : 0;
+	int64_t ms = json_object_is_type(value, json_type_int) ? json_object_get_int64(value)
+		     : json_object_get_boolean(value)	       ? TIPMED_AUTO_MS_DEFAULT
+							       : 0;
 
 	if (ms && (ms < TIPMED_AUTO_MS_LEAST || ms > TIPMED_AUTO_MS_MOST))
 		return -EINVAL;
@@ -60,7 +66,8 @@ static int auto_set(struct tipmed_classes *c, struct json_object *value)
 	return 0;
 }
 
-static int wish_parse(struct tipmed_classes *c, const char *text, uint32_t *on, uint32_t *off, char *why, size_t len)
+static int wish_parse(struct tipmed_classes *c, const char *text, uint32_t *on, uint32_t *off,
+		      char *why, size_t len)
 {
 	struct json_object *wish = json_tokener_parse(text);
 	int err = 0;
@@ -71,14 +78,18 @@ static int wish_parse(struct tipmed_classes *c, const char *text, uint32_t *on, 
 		snprintf(why, len, "not a JSON object of class names and true or false");
 		return -EINVAL;
 	}
-	json_object_object_foreach(wish, name, value) {
+	json_object_object_foreach(wish, name, value)
+	{
 		int which = tipme_class_find(name, strlen(name));
 
 		if (!strcmp(name, "auto") && !auto_set(c, value))
 			continue;
 
 		if (which < 0 || !json_object_is_type(value, json_type_boolean)) {
-			snprintf(why, len, "%.40s: no record class, or neither true nor false: tipme status lists the classes", name);
+			snprintf(
+				why, len,
+				"%.40s: no record class, or neither true nor false: tipme status lists the classes",
+				name);
 			err = -EINVAL;
 			break;
 		}
@@ -88,7 +99,9 @@ static int wish_parse(struct tipmed_classes *c, const char *text, uint32_t *on, 
 	return err;
 }
 
-/* Of a class that both can record, the kernel's part is the exact one and ours goes on beside it. */
+/*
+ * Of a class that both can record, the kernel's part is the exact one and ours goes on beside it.
+ */
 static int one_set(struct tipmed_classes *c, unsigned int which, int on)
 {
 	int err = tipme_kernel_source_class_set(c->source, which, on);
@@ -112,7 +125,8 @@ static int wish_do(struct tipmed_classes *c, uint32_t on, uint32_t off, char *wh
 			continue;
 		err = one_set(c, i, on >> i & 1);
 		if (err && !first) {
-			snprintf(why, len, "%s: cannot be recorded here (%s)", tipme_classes[i].name, strerror(-err));
+			snprintf(why, len, "%s: cannot be recorded here (%s)",
+				 tipme_classes[i].name, strerror(-err));
 			first = err;
 		}
 	}

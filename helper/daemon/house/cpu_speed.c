@@ -75,20 +75,26 @@ static void cpu_look(struct tipmed_speed_cpu *was, unsigned int cpu, uint8_t pow
 		.limit_khz = (uint32_t)of_cpu(cpu, "cpufreq/scaling_max_freq"),
 		.throttled = of_cpu(cpu, "thermal_throttle/core_throttle_count") +
 			     of_cpu(cpu, "thermal_throttle/package_throttle_count"),
-		.power = power, .known = 1,
+		.power = power,
+		.known = 1,
 	};
-	uint64_t more = was->known && now.throttled > was->throttled ? now.throttled - was->throttled : 0;
+	uint64_t more =
+		was->known && now.throttled > was->throttled ? now.throttled - was->throttled : 0;
 
 	if (was->known && !more && !differs(now.khz, was->khz) && now.limit_khz == was->limit_khz &&
 	    now.power == was->power)
 		return;
 	*was = now;
 	struct tipme_cpu_speed rec = {
-		.ts_ns = now_ns, .type = TIPME_CPU_SPEED, .len8 = sizeof(rec) / 8,
-		.khz = now.khz, .limit_khz = now.limit_khz,
+		.ts_ns = now_ns,
+		.type = TIPME_CPU_SPEED,
+		.len8 = sizeof(rec) / 8,
+		.khz = now.khz,
+		.limit_khz = now.limit_khz,
 		.max_khz = (uint32_t)of_cpu(cpu, "cpufreq/cpuinfo_max_freq"),
 		.throttled = more < UINT16_MAX ? (uint16_t)more : UINT16_MAX,
-		.cpu = (uint16_t)cpu, .power = power,
+		.cpu = (uint16_t)cpu,
+		.power = power,
 	};
 
 	emit(arg, &rec, sizeof(rec));

@@ -81,7 +81,9 @@ int tipmed_memory_look(struct tipmed_memory *m, uint64_t now_ns, struct tipme_me
 	if (n < 0)
 		return (int)n;
 	*rec = (struct tipme_memory_state){
-		.ts_ns = now_ns, .type = TIPME_MEMORY_STATE, .len8 = sizeof(*rec) / 8,
+		.ts_ns = now_ns,
+		.type = TIPME_MEMORY_STATE,
+		.len8 = sizeof(*rec) / 8,
 		.since_ns = m->looked_ns,
 		.total_kib = kib_of(text, "MemTotal:"),
 		.available_kib = kib_of(text, "MemAvailable:"),

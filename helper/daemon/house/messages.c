@@ -16,12 +16,13 @@
 
 #define KIND(k) TIPME_KERNEL_MESSAGE_KIND_##k
 #define LINE_MAX_BYTES 8192 /* the kernel's own limit for one message */
-#define AT_ONCE 1000	    /* messages of one look: a kernel that says more is not to keep us */
+#define AT_ONCE 1000 /* messages of one look: a kernel that says more is not to keep us */
 #define GROUPS 4
 
 /*
  * The first that fits counts. Group 3, else group 1, is the device; group 2 is the number if it has
- * one. A device is what the kernel calls it: never a path, an address or a name that somebody chose.
+ * one. A device is what the kernel calls it: never a path, an address or a name that somebody
+ * chose.
  */
 static const struct {
 	unsigned int kind;
@@ -36,7 +37,8 @@ static const struct {
 	{ KIND(GPU_FAULT), "^(amdgpu|i915|xe|nouveau|radeon) .*(ERROR|fault)" },
 	{ KIND(DISK_TIMEOUT), "^nvme (nvme[0-9]+): I/O .*timeout" },
 	{ KIND(DISK_TIMEOUT), "^nvme (nvme[0-9]+): .*(reset|controller is down)" },
-	{ KIND(DISK_ERROR), "^(ata[0-9]+)[.0-9]*: (exception|hard resetting|soft resetting|failed)" },
+	{ KIND(DISK_ERROR),
+	  "^(ata[0-9]+)[.0-9]*: (exception|hard resetting|soft resetting|failed)" },
 	{ KIND(DISK_ERROR), "(I|medium|hardware)(/O)? error, dev ([a-z0-9-]+)" },
 	{ KIND(SPLIT_LOCK), "^x86/split lock detection: #()[A-Z]+: .*/([0-9]+) took a" },
 	{ KIND(CLOCK_UNSTABLE), "Marking clocksource '(tsc)[a-z-]*' as unstable" },
@@ -148,17 +150,23 @@ int tipmed_message_known(const struct tipmed_messages *m, const char *line,
 
 	if (!text || !table)
 		return 0;
-	/* Behind the first line stand a continuation and what the device is: not part of the text. */
+	/*
+	 * Behind the first line stand a continuation and what the device is: not part of the text.
+	 */
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, "\n"), text);
 	for (unsigned int i = 0; i < KNOWN; i++) {
 		if (regexec(&table[i], first, GROUPS, at, 0))
 			continue;
 		*rec = (struct tipme_kernel_message){
-			.ts_ns = us * 1000, .type = TIPME_KERNEL_MESSAGE, .len8 = sizeof(*rec) / 8,
-			.kind = (uint16_t)known[i].kind, .severity = (uint16_t)severity,
+			.ts_ns = us * 1000,
+			.type = TIPME_KERNEL_MESSAGE,
+			.len8 = sizeof(*rec) / 8,
+			.kind = (uint16_t)known[i].kind,
+			.severity = (uint16_t)severity,
 		};
 		if (known[i].kind != KIND(OOM_KILL))
-			device_copy(rec->device, sizeof(rec->device), first, &at[at[3].rm_so < 0 ? 1 : 3]);
+			device_copy(rec->device, sizeof(rec->device), first,
+				    &at[at[3].rm_so < 0 ? 1 : 3]);
 		if (at[2].rm_so >= 0 && isdigit((unsigned char)first[at[2].rm_so]))
 			rec->number = (uint32_t)strtoul(first + at[2].rm_so, NULL, 10);
 		return 1;

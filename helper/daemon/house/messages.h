@@ -12,14 +12,14 @@
 struct tipme_kernel_message;
 
 struct tipmed_messages {
-	int fd;		    /* -1: the kernel's messages may not be read */
-	void *table;	    /* compiled */
+	int fd; /* -1: the kernel's messages may not be read */
+	void *table; /* compiled */
 	uint64_t looked_ns; /* 0: never */
 };
 
 /*
- * Opens the log at its end, so only while that is still permitted (CAP_SYSLOG). Returns 0 or -errno;
- * then *m does nothing.
+ * Opens the log at its end, so only while that is still permitted (CAP_SYSLOG). Returns 0 or
+ * -errno; then *m does nothing.
  */
 int tipmed_messages_open(struct tipmed_messages *m);
 

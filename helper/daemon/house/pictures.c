@@ -31,7 +31,8 @@ struct known {
 #define LOOKED_BYTES (TIPMED_THREADS_MAX * sizeof(struct tipme_kernel_thread))
 
 struct tipmed_pictures {
-	pthread_mutex_t lock; /* guards ring and head; the rest belongs to the thread that keeps house */
+	/* guards ring and head; the rest belongs to the thread that keeps house */
+	pthread_mutex_t lock;
 	union slot *ring;
 	uint64_t head; /* slots written so far */
 	struct known *known, *next;
@@ -67,7 +68,8 @@ int tipmed_pictures_new(struct tipmed_pictures **pictures)
 	p->next = tipmed_reserve_new(KNOWN_BYTES);
 	p->looked = tipmed_reserve_new(LOOKED_BYTES);
 	p->hash = calloc(HASH_SLOTS, sizeof(*p->hash));
-	int err = p->ring && p->known && p->next && p->looked && p->hash ? lock_init(&p->lock) : -ENOMEM;
+	int err = p->ring && p->known && p->next && p->looked && p->hash ? lock_init(&p->lock)
+									 : -ENOMEM;
 
 	if (err) {
 		tipmed_pictures_free(p);
@@ -99,7 +101,8 @@ void tipmed_pictures_give_back(struct tipmed_pictures *p)
 
 static uint32_t hash_of(uint32_t tid, uint64_t start_ns)
 {
-	return (uint32_t)((tid * 0x9e3779b97f4a7c15ULL ^ start_ns * 0xc2b2ae3d27d4eb4fULL) >> 40) % HASH_SLOTS;
+	return (uint32_t)((tid * 0x9e3779b97f4a7c15ULL ^ start_ns * 0xc2b2ae3d27d4eb4fULL) >> 40) %
+	       HASH_SLOTS;
 }
 
 /* The hash is never more than half full, so each search ends. */
@@ -141,13 +144,16 @@ static bool still_written(const struct tipmed_pictures *p, uint64_t index)
 
 static bool thread_changed(const struct tipme_kernel_thread *a, const struct tipme_kernel_thread *b)
 {
-	return a->switches != b->switches || a->rec.state != b->rec.state || a->rec.prio != b->rec.prio ||
-	       a->rec.uid != b->rec.uid || a->rec.cpus_allowed != b->rec.cpus_allowed || memcmp(a->rec.comm, b->rec.comm, sizeof(a->rec.comm));
+	return a->switches != b->switches || a->rec.state != b->rec.state ||
+	       a->rec.prio != b->rec.prio || a->rec.uid != b->rec.uid ||
+	       a->rec.cpus_allowed != b->rec.cpus_allowed ||
+	       memcmp(a->rec.comm, b->rec.comm, sizeof(a->rec.comm));
 }
 
 /*
- * A thread that had slept longer than the ring reaches back, and moves now: what it did until the picture before would be known
- * to nobody, so that goes into the ring first, with the time of that picture.
+ * A thread that had slept longer than the ring reaches back, and moves now: what it did until the
+ * picture before would be known to nobody, so that goes into the ring first, with the time of that
+ * picture.
  */
 static void before_add(struct tipmed_pictures *p, const struct known *was)
 {
@@ -160,15 +166,21 @@ static void before_add(struct tipmed_pictures *p, const struct known *was)
 }
 
 /* Behind the record of the thread: who reads in order knows it then. */
-static void affinity_add(struct tipmed_pictures *p, const struct tipme_thread *was, const struct tipme_thread *now)
+static void affinity_add(struct tipmed_pictures *p, const struct tipme_thread *was,
+			 const struct tipme_thread *now)
 {
 	uint64_t within_ns = now->ts_ns - p->known_ns;
 	struct tipme_affinity rec = {
-		.ts_ns = now->ts_ns, .type = TIPME_AFFINITY, .len8 = sizeof(rec) / 8, .tid = now->tid, .cpus_allowed = now->cpus_allowed,
+		.ts_ns = now->ts_ns,
+		.type = TIPME_AFFINITY,
+		.len8 = sizeof(rec) / 8,
+		.tid = now->tid,
+		.cpus_allowed = now->cpus_allowed,
 		.within_ns = within_ns < UINT32_MAX ? (uint32_t)within_ns : UINT32_MAX,
 	};
 
-	if (!p->notes_affinity || !was->cpus_allowed || !now->cpus_allowed || was->cpus_allowed == now->cpus_allowed)
+	if (!p->notes_affinity || !was->cpus_allowed || !now->cpus_allowed ||
+	    was->cpus_allowed == now->cpus_allowed)
 		return;
 	slot_add(p, &rec, sizeof(rec));
 	p->noted++;
@@ -231,7 +243,8 @@ void tipmed_pictures_add(struct tipmed_pictures *p, const struct tipme_picture *
 	if (count < TIPMED_THREADS_MAX)
 		ended_add(p, picture->ts_ns);
 	if (still_written(p, at))
-		p->ring[at % TIPMED_PICTURE_SLOTS].picture.changed = (uint32_t)(p->head - at - 1) - p->noted;
+		p->ring[at % TIPMED_PICTURE_SLOTS].picture.changed =
+			(uint32_t)(p->head - at - 1) - p->noted;
 	pthread_mutex_unlock(&p->lock);
 	known_swap(p, count, picture->ts_ns);
 }
@@ -266,7 +279,8 @@ size_t tipmed_pictures_bytes(void)
 	return TIPMED_PICTURE_SLOTS * sizeof(union slot);
 }
 
-size_t tipmed_pictures_copy(struct tipmed_pictures *p, void *buf, uint64_t *count, uint64_t *first_ns)
+size_t tipmed_pictures_copy(struct tipmed_pictures *p, void *buf, uint64_t *count,
+			    uint64_t *first_ns)
 {
 	size_t len = 0;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What all threads did, looked at each second. Only what changed is kept, in a ring; a thread that ended is kept once more, so
- * that its name lasts as long as the ring. There is room for the most from the start; memory is taken as threads come.
+ * What all threads did, looked at each second. Only what changed is kept, in a ring; a thread that
+ * ended is kept once more, so that its name lasts as long as the ring. There is room for the most
+ * from the start; memory is taken as threads come.
  */
 #ifndef TIPMED_PICTURES_H
 #define TIPMED_PICTURES_H
@@ -24,12 +25,15 @@ void tipmed_pictures_free(struct tipmed_pictures *pictures);
 /* Before the first picture, after all memory was locked: takes no more than threads need. */
 void tipmed_pictures_give_back(struct tipmed_pictures *pictures);
 
-/* Takes one. Only the thread that keeps house calls it. Returns the number of threads seen, or -errno. */
+/*
+ * Takes one. Only the thread that keeps house calls it. Returns the number of threads seen, or
+ * -errno.
+ */
 int tipmed_pictures_take(struct tipmed_pictures *pictures, struct tipme_kernel_source *source);
 
 /*
- * Whether a thread that may run on other CPUs than in the picture before gets an affinity record; take() asks the source, which may have
- * one of each change itself.
+ * Whether a thread that may run on other CPUs than in the picture before gets an affinity record;
+ * take() asks the source, which may have one of each change itself.
  */
 void tipmed_pictures_note_affinity(struct tipmed_pictures *pictures, bool note);
 
@@ -44,9 +48,10 @@ void tipmed_pictures_keep(struct tipmed_pictures *pictures, const void *rec, siz
 size_t tipmed_pictures_bytes(void);
 
 /*
- * Copies the ring into `buf`, from the oldest whole picture on, as records; any thread may call it. Returns the bytes; *count
- * records, *first_ns the time of that picture (0: there is none).
+ * Copies the ring into `buf`, from the oldest whole picture on, as records; any thread may call it.
+ * Returns the bytes; *count records, *first_ns the time of that picture (0: there is none).
  */
-size_t tipmed_pictures_copy(struct tipmed_pictures *pictures, void *buf, uint64_t *count, uint64_t *first_ns);
+size_t tipmed_pictures_copy(struct tipmed_pictures *pictures, void *buf, uint64_t *count,
+			    uint64_t *first_ns);
 
 #endif

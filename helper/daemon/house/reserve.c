@@ -25,10 +25,12 @@ void tipmed_reserve_give_back(void *p, size_t bytes)
 		return;
 	munlock(p, bytes); /* what is locked is not given back */
 	madvise(p, bytes, MADV_DONTNEED);
-	mlock2(p, bytes, MLOCK_ONFAULT); /* without the capability nothing was locked before, either */
+	/* without the capability nothing was locked before, either */
+	mlock2(p, bytes, MLOCK_ONFAULT);
 }
 
 void tipmed_reserve_ready(void *p, size_t bytes)
 {
-	madvise(p, bytes, MADV_POPULATE_WRITE); /* before Linux 5.14 it is taken when it is written */
+	/* before Linux 5.14 it is taken when it is written */
+	madvise(p, bytes, MADV_POPULATE_WRITE);
 }

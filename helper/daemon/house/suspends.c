@@ -10,12 +10,16 @@
 #include "clock.h"
 #include "suspends.h"
 
-/* Reading clocks one after the other may be interrupted; no suspend is as short as this, and no step that matters. */
+/*
+ * Reading clocks one after the other may be interrupted; no suspend is as short as this, and no
+ * step that matters.
+ */
 #define LEAST_NS 50000000
 
 struct tipmed_clocks tipmed_clocks_read(void)
 {
-	return (struct tipmed_clocks){ tipme_clock_ns(), tipme_clock_of_ns(CLOCK_BOOTTIME), tipme_clock_of_ns(CLOCK_REALTIME) };
+	return (struct tipmed_clocks){ tipme_clock_ns(), tipme_clock_of_ns(CLOCK_BOOTTIME),
+				       tipme_clock_of_ns(CLOCK_REALTIME) };
 }
 
 static int64_t offset_of(const struct tipmed_clocks *c)
@@ -23,7 +27,10 @@ static int64_t offset_of(const struct tipmed_clocks *c)
 	return (int64_t)(c->boottime_ns - c->monotonic_ns);
 }
 
-/* That clock goes on with the other while the machine sleeps, and as fast as it: only who sets it changes this. */
+/*
+ * That clock goes on with the other while the machine sleeps, and as fast as it: only who sets it
+ * changes this.
+ */
 static int64_t wall_of(const struct tipmed_clocks *c)
 {
 	return (int64_t)(c->realtime_ns - c->boottime_ns);
@@ -31,10 +38,16 @@ static int64_t wall_of(const struct tipmed_clocks *c)
 
 void tipmed_suspends_init(struct tipmed_suspends *s, const struct tipmed_clocks *now)
 {
-	*s = (struct tipmed_suspends){ .lock = PTHREAD_MUTEX_INITIALIZER, .offset_ns = offset_of(now), .wall_ns = wall_of(now), .looked_ns = now->monotonic_ns };
+	*s = (struct tipmed_suspends){ .lock = PTHREAD_MUTEX_INITIALIZER,
+				       .offset_ns = offset_of(now),
+				       .wall_ns = wall_of(now),
+				       .looked_ns = now->monotonic_ns };
 }
 
-/* It never expires; but the kernel cancels it when that clock makes a step, as it does by as much as the machine slept. */
+/*
+ * It never expires; but the kernel cancels it when that clock makes a step, as it does by as much
+ * as the machine slept.
+ */
 void tipmed_suspends_watch_again(int fd)
 {
 	const struct itimerspec never = { .it_value.tv_sec = LONG_MAX };
@@ -62,7 +75,8 @@ int tipmed_suspends_watch(void)
 	return fd;
 }
 
-static bool slept(struct tipmed_suspends *s, const struct tipmed_clocks *now, uint64_t from_ns, uint64_t to_ns)
+static bool slept(struct tipmed_suspends *s, const struct tipmed_clocks *now, uint64_t from_ns,
+		  uint64_t to_ns)
 {
 	int64_t slept_ns = offset_of(now) - s->offset_ns;
 	bool seen = from_ns >= s->looked_ns && to_ns >= from_ns && to_ns <= now->monotonic_ns;
@@ -70,7 +84,8 @@ static bool slept(struct tipmed_suspends *s, const struct tipmed_clocks *now, ui
 	if (slept_ns < LEAST_NS)
 		return false;
 	s->suspend[s->count++ % TIPMED_SUSPENDS_MAX] =
-		(struct tipmed_suspend){ seen ? from_ns : s->looked_ns, seen ? to_ns : now->monotonic_ns, (uint64_t)slept_ns };
+		(struct tipmed_suspend){ seen ? from_ns : s->looked_ns,
+					 seen ? to_ns : now->monotonic_ns, (uint64_t)slept_ns };
 	s->offset_ns = offset_of(now);
 	return true;
 }
@@ -81,11 +96,13 @@ static void stepped(struct tipmed_suspends *s, const struct tipmed_clocks *now)
 
 	if (by_ns > -LEAST_NS && by_ns < LEAST_NS)
 		return;
-	s->step[s->steps++ % TIPMED_SUSPENDS_MAX] = (struct tipmed_clock_step){ s->looked_ns, now->monotonic_ns, by_ns };
+	s->step[s->steps++ % TIPMED_SUSPENDS_MAX] =
+		(struct tipmed_clock_step){ s->looked_ns, now->monotonic_ns, by_ns };
 	s->wall_ns = wall_of(now);
 }
 
-bool tipmed_suspends_look(struct tipmed_suspends *s, const struct tipmed_clocks *now, uint64_t from_ns, uint64_t to_ns)
+bool tipmed_suspends_look(struct tipmed_suspends *s, const struct tipmed_clocks *now,
+			  uint64_t from_ns, uint64_t to_ns)
 {
 	pthread_mutex_lock(&s->lock);
 	bool has_slept = slept(s, now, from_ns, to_ns);
@@ -101,7 +118,8 @@ static unsigned int oldest_of(unsigned int count)
 	return count > TIPMED_SUSPENDS_MAX ? count - TIPMED_SUSPENDS_MAX : 0;
 }
 
-unsigned int tipmed_suspends_since(struct tipmed_suspends *s, uint64_t since_ns, struct tipmed_suspend *out)
+unsigned int tipmed_suspends_since(struct tipmed_suspends *s, uint64_t since_ns,
+				   struct tipmed_suspend *out)
 {
 	unsigned int n = 0;
 
@@ -113,7 +131,8 @@ unsigned int tipmed_suspends_since(struct tipmed_suspends *s, uint64_t since_ns,
 	return n;
 }
 
-unsigned int tipmed_clock_steps_since(struct tipmed_suspends *s, uint64_t since_ns, struct tipmed_clock_step *out)
+unsigned int tipmed_clock_steps_since(struct tipmed_suspends *s, uint64_t since_ns,
+				      struct tipmed_clock_step *out)
 {
 	unsigned int n = 0;
 

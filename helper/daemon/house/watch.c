@@ -10,7 +10,10 @@
 #include "clock.h"
 #include "watch.h"
 
-/* The pool may keep more seconds than asked for, on a quiet machine many more: remember losses for as long as is cheap. */
+/*
+ * The pool may keep more seconds than asked for, on a quiet machine many more: remember losses for
+ * as long as is cheap.
+ */
 #define HISTORY_S 3600U
 
 struct past {
@@ -83,7 +86,8 @@ void tipmed_watch_look(struct tipmed_watch *w, unsigned int threads, uint64_t pi
 	pthread_mutex_unlock(&w->lock);
 }
 
-unsigned int tipmed_watch_get(struct tipmed_watch *w, struct tipmed_watched *now, struct tipme_kernel_coverage *cov, unsigned int n)
+unsigned int tipmed_watch_get(struct tipmed_watch *w, struct tipmed_watched *now,
+			      struct tipme_kernel_coverage *cov, unsigned int n)
 {
 	n = n < w->cpus ? n : w->cpus;
 	pthread_mutex_lock(&w->lock);
@@ -99,7 +103,8 @@ double tipmed_watch_kept_s(struct tipmed_watch *w, uint64_t now_ns)
 
 	pthread_mutex_lock(&w->lock);
 	for (unsigned int cpu = 0; cpu < w->cpus; cpu++)
-		since_ns = w->coverage[cpu].first_ns > since_ns ? w->coverage[cpu].first_ns : since_ns;
+		since_ns =
+			w->coverage[cpu].first_ns > since_ns ? w->coverage[cpu].first_ns : since_ns;
 	pthread_mutex_unlock(&w->lock);
 	return now_ns > since_ns ? (double)(now_ns - since_ns) / 1e9 : 0;
 }

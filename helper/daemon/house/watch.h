@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel source's own counters, looked at each second: what status shows, and what was lost in the last seconds. */
+/*
+ * The kernel source's own counters, looked at each second: what status shows, and what was lost in
+ * the last seconds.
+ */
 #ifndef TIPMED_WATCH_H
 #define TIPMED_WATCH_H
 
@@ -24,12 +27,14 @@ void tipmed_watch_free(struct tipmed_watch *watch);
 void tipmed_watch_look(struct tipmed_watch *watch, unsigned int threads, uint64_t picture_ns);
 
 /* Any thread. Coverage of at most `n` CPUs; returns how many. */
-unsigned int tipmed_watch_get(struct tipmed_watch *watch, struct tipmed_watched *now, struct tipme_kernel_coverage *cov, unsigned int n);
+unsigned int tipmed_watch_get(struct tipmed_watch *watch, struct tipmed_watched *now,
+			      struct tipme_kernel_coverage *cov, unsigned int n);
 
 /* The seconds of which all CPUs have everything, as the last look found; any thread may ask. */
 double tipmed_watch_kept_s(struct tipmed_watch *watch, uint64_t now_ns);
 
 /* The losses counted up to `ns` or shortly before; zero if that is before recording began. */
-void tipmed_watch_lost_before(struct tipmed_watch *watch, uint64_t ns, struct tipme_kernel_lost *lost);
+void tipmed_watch_lost_before(struct tipmed_watch *watch, uint64_t ns,
+			      struct tipme_kernel_lost *lost);
 
 #endif

@@ -23,7 +23,10 @@
 #define TICK_NS 20000000
 /* What the kernel appends to the path of a file in whose place there is another, or none. */
 #define DELETED " (deleted)"
-/* More processes than this do not get a look in one second. Of a storm those get it that have waited longest: short ones have gone then, and want none. */
+/*
+ * More processes than this do not get a look in one second. Of a storm those get it that have
+ * waited longest: short ones have gone then, and want none.
+ */
 #define LOOKS_MAX 32U
 
 struct mapping {
@@ -41,7 +44,10 @@ struct space {
 	struct mapping *mapping;
 };
 
-/* A process with a stack that was used since the last look, and not there when its mappings were last seen. */
+/*
+ * A process with a stack that was used since the last look, and not there when its mappings were
+ * last seen.
+ */
 struct wanted {
 	uint32_t pid;
 	uint64_t first_ns; /* its oldest such stack */
@@ -99,12 +105,16 @@ static struct space *space_oldest(struct tipmed_code *c)
 	return oldest;
 }
 
-/* What has the pid now: perhaps not what had it when the stack was taken, of which nobody will know more, then. */
+/*
+ * What has the pid now: perhaps not what had it when the stack was taken, of which nobody will know
+ * more, then.
+ */
 static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 {
 	struct timespec real;
 
-	clock_gettime(CLOCK_REALTIME, &real); /* before the look: what is changed after it is changed after this */
+	/* before the look: what is changed after it is changed after this */
+	clock_gettime(CLOCK_REALTIME, &real);
 	int n = tipme_kernel_source_mappings(c->source, pid, c->found, MAPPINGS_MAX);
 	struct mapping *m = n > 0 ? calloc((size_t)n, sizeof(*m)) : NULL;
 	struct space *s;
@@ -114,13 +124,22 @@ static void space_look(struct tipmed_code *c, uint32_t pid, uint64_t now_ns)
 	for (int i = 0; i < n; i++) {
 		c->found[i].path[sizeof(c->found[i].path) - 1] = '\0';
 		m[i] = (struct mapping){ c->found[i].start, c->found[i].end, c->found[i].offset,
-					 c->found[i].path[0] ? tipmed_modules_number(&c->modules, c->found[i].path, c->found[i].bytes, pid) : 0 };
+					 c->found[i].path[0]
+						 ? tipmed_modules_number(&c->modules,
+									 c->found[i].path,
+									 c->found[i].bytes, pid)
+						 : 0 };
 	}
 	s = space_of(c, pid, c->found[0].space);
 	if (!s)
 		s = space_oldest(c);
 	free(s->mapping);
-	*s = (struct space){ c->found[0].space, pid, (uint32_t)n, now_ns, (int64_t)real.tv_sec * 1000000000 + real.tv_nsec, m };
+	*s = (struct space){ c->found[0].space,
+			     pid,
+			     (uint32_t)n,
+			     now_ns,
+			     (int64_t)real.tv_sec * 1000000000 + real.tv_nsec,
+			     m };
 }
 
 static struct wanted *wanted_of(struct tipmed_code *c, uint32_t pid)
@@ -177,7 +196,9 @@ static void modules_forget(struct tipmed_code *c)
 
 void tipmed_code_look(struct tipmed_code *c, uint64_t now_ns)
 {
-	/* The writer may hold it while it reads files: what is missed now is looked at in a second. */
+	/*
+	 * The writer may hold it while it reads files: what is missed now is looked at in a second.
+	 */
 	if (pthread_mutex_trylock(&c->lock))
 		return;
 	if (tipmed_modules_crowded(&c->modules))
@@ -198,7 +219,10 @@ uint64_t tipmed_code_refused(const struct tipmed_code *c)
 
 /* --- names --- */
 
-/* For one file; and for all files of an episode. Whoever waits for that waits for a name, and an address does as well. */
+/*
+ * For one file; and for all files of an episode. Whoever waits for that waits for a name, and an
+ * address does as well.
+ */
 #define FILE_PATIENCE_NS (5 * TIPME_NS_PER_S)
 #define PATIENCE_NS (10 * TIPME_NS_PER_S)
 
@@ -228,7 +252,10 @@ static const struct mapping *mapping_of(const struct space *s, uint64_t addr)
 	return NULL;
 }
 
-/* A return address may lie behind its function, if that was left for ever: what called is the byte before. */
+/*
+ * A return address may lie behind its function, if that was left for ever: what called is the byte
+ * before.
+ */
 static uint64_t offset_of(const struct mapping *m, uint64_t addr, bool is_leaf)
 {
 	return addr - m->start + m->offset - !is_leaf;
@@ -287,15 +314,18 @@ static void module_ask(const struct naming *n, struct tipmed_module *m, struct a
 	a->count = count;
 	if (m->hangs || now >= n->deadline_ns)
 		return;
-	int err = tipmed_elf_reader_ask(m->path, a->offset, count, file_ns < n->deadline_ns ? file_ns : n->deadline_ns, &a->answer);
+	int err = tipmed_elf_reader_ask(m->path, a->offset, count,
+					file_ns < n->deadline_ns ? file_ns : n->deadline_ns,
+					&a->answer);
 
 	a->answered = !err;
 	m->hangs = err == -ETIMEDOUT;
 }
 
 /*
- * The module whose file the process had mapped. After an upgrade or a compilation, or in another mount namespace, another file has that path, whose names
- * would be wrong ones: it has another size, or was put there after we last saw the process map the path. Then there is none to be read.
+ * The module whose file the process had mapped. After an upgrade or a compilation, or in another
+ * mount namespace, another file has that path, whose names would be wrong ones: it has another
+ * size, or was put there after we last saw the process map the path. Then there is none to be read.
  */
 static uint32_t module_true(const struct naming *n, const struct space *s, uint32_t module)
 {
@@ -303,7 +333,8 @@ static uint32_t module_true(const struct naming *n, const struct space *s, uint3
 	const struct tipmed_module *m = &n->code->modules.at[module - 1];
 	const struct asked *a = &n->asked[module - 1];
 
-	if (!a->answered || (a->answer.bytes == m->bytes && a->answer.changed_ns + TICK_NS < s->looked_real_ns))
+	if (!a->answered ||
+	    (a->answer.bytes == m->bytes && a->answer.changed_ns + TICK_NS < s->looked_real_ns))
 		return module;
 	snprintf(path, sizeof(path), "%s" DELETED, m->path);
 	return tipmed_modules_number(&n->code->modules, path, m->bytes, s->pid);
@@ -311,12 +342,15 @@ static uint32_t module_true(const struct naming *n, const struct space *s, uint3
 
 static const char *name_of(const struct asked *a, uint64_t offset)
 {
-	const uint64_t *at = a->answered ? bsearch(&offset, a->offset, a->count, sizeof(offset), by_value) : NULL;
+	const uint64_t *at =
+		a->answered ? bsearch(&offset, a->offset, a->count, sizeof(offset), by_value)
+			    : NULL;
 
 	return at ? a->answer.name[at - a->offset] : NULL;
 }
 
-static int frame_name(const struct naming *n, const struct space *s, uint64_t addr, bool is_leaf, char *buf, size_t len)
+static int frame_name(const struct naming *n, const struct space *s, uint64_t addr, bool is_leaf,
+		      char *buf, size_t len)
 {
 	const struct mapping *m = mapping_of(s, addr);
 	uint32_t module = m && m->module ? module_true(n, s, m->module) : 0;
@@ -332,14 +366,16 @@ static int frame_name(const struct naming *n, const struct space *s, uint64_t ad
 	return snprintf(buf, len, "+0x%llx [%u]", (unsigned long long)offset, module);
 }
 
-static int stack_emit(const struct naming *n, uint32_t number, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+static int stack_emit(const struct naming *n, uint32_t number,
+		      int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	const struct tipme_user_frames *f = &n->stack[number - 1];
 	union {
 		struct tipme_user_stack rec;
 		char bytes[2040];
 	} u = { .rec = { .type = TIPME_USER_STACK, .tid = f->pid, .stack_id = number } };
-	size_t fixed = offsetof(struct tipme_user_stack, text), room = sizeof(u) - fixed - 8, len = 0;
+	size_t fixed = offsetof(struct tipme_user_stack, text), room = sizeof(u) - fixed - 8,
+	       len = 0;
 	const struct space *s = space_of(n->code, f->pid, f->space);
 
 	for (unsigned int i = 0; i < f->count; i++) {
@@ -359,12 +395,15 @@ static int stack_emit(const struct naming *n, uint32_t number, int (*emit)(void 
 	return emit(arg, &u, len);
 }
 
-static int module_emit(const struct naming *n, uint32_t i, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+static int module_emit(const struct naming *n, uint32_t i,
+		       int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	union {
 		struct tipme_module rec;
 		char bytes[512];
-	} u = { .rec = { .type = TIPME_MODULE, .module_id = i + 1, .pid = n->code->modules.at[i].pid } };
+	} u = { .rec = { .type = TIPME_MODULE,
+			 .module_id = i + 1,
+			 .pid = n->code->modules.at[i].pid } };
 	size_t fixed = offsetof(struct tipme_module, path);
 	int w = snprintf(u.bytes + fixed, sizeof(u) - fixed - 8, "%s", n->code->modules.at[i].path);
 	size_t len = (fixed + (size_t)w + 1 + 7) / 8 * 8;
@@ -375,7 +414,10 @@ static int module_emit(const struct naming *n, uint32_t i, int (*emit)(void *arg
 	return emit(arg, &u, len);
 }
 
-/* The stacks first, then the files that they lie in, one after the other; only then is anything named. */
+/*
+ * The stacks first, then the files that they lie in, one after the other; only then is anything
+ * named.
+ */
 static int all_ask(struct naming *n)
 {
 	int err = tipme_kernel_source_user_stacks(n->code->source, stack_take, n);
@@ -388,10 +430,15 @@ static int all_ask(struct naming *n)
 	return err;
 }
 
-int tipmed_code_emit(struct tipmed_code *c, uint64_t from_ns, const struct tipme_numbers *numbers, int (*emit)(void *arg, const void *rec, size_t len), void *arg)
+int tipmed_code_emit(struct tipmed_code *c, uint64_t from_ns, const struct tipme_numbers *numbers,
+		     int (*emit)(void *arg, const void *rec, size_t len), void *arg)
 {
 	uint32_t stacks = tipme_numbers_count(numbers, TIPME_NUMBERED_USER_STACK);
-	struct naming n = { .code = c, .from_ns = from_ns, .numbers = numbers, .stack = calloc(stacks + 1, sizeof(*n.stack)), .asked = calloc(TIPMED_MODULES_MAX, sizeof(*n.asked)) };
+	struct naming n = { .code = c,
+			    .from_ns = from_ns,
+			    .numbers = numbers,
+			    .stack = calloc(stacks + 1, sizeof(*n.stack)),
+			    .asked = calloc(TIPMED_MODULES_MAX, sizeof(*n.asked)) };
 	int ret = n.stack && n.asked ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&c->lock);

@@ -49,13 +49,19 @@ static int transfer(int fd, void *buf, size_t len, bool out, uint64_t deadline_n
 	for (char *at = buf; len;) {
 		struct pollfd p = { .fd = fd, .events = out ? POLLOUT : POLLIN };
 		uint64_t now = deadline_ns ? tipme_clock_ns() : 0;
-		int ready = deadline_ns && now >= deadline_ns ? 0 : poll(&p, 1, deadline_ns ? (int)((deadline_ns - now) / 1000000) + 1 : -1);
+		int ready =
+			deadline_ns && now >= deadline_ns
+				? 0
+				: poll(&p, 1,
+				       deadline_ns ? (int)((deadline_ns - now) / 1000000) + 1 : -1);
 
 		if (!ready)
 			return -ETIMEDOUT;
 		if (ready < 0 && errno != EINTR)
 			return -errno;
-		ssize_t n = ready < 0 ? -1 : out ? send(fd, at, len, MSG_NOSIGNAL | MSG_DONTWAIT) : recv(fd, at, len, MSG_DONTWAIT);
+		ssize_t n = ready < 0 ? -1
+			    : out     ? send(fd, at, len, MSG_NOSIGNAL | MSG_DONTWAIT)
+				      : recv(fd, at, len, MSG_DONTWAIT);
 
 		if (!n)
 			return -EPIPE;
@@ -69,7 +75,8 @@ static int transfer(int fd, void *buf, size_t len, bool out, uint64_t deadline_n
 
 /* --- in the reader --- */
 
-static char *names_of(const struct tipme_elf *elf, const uint64_t *offsets, uint32_t count, uint32_t *bytes)
+static char *names_of(const struct tipme_elf *elf, const uint64_t *offsets, uint32_t count,
+		      uint32_t *bytes)
 {
 	char *text = malloc((size_t)count * NAME_MAX_BYTES + 1);
 	size_t len = 0;
@@ -143,7 +150,8 @@ static void reader_run(int fd, pid_t parent)
 	limit(RLIMIT_FSIZE, 0);
 	limit(RLIMIT_NPROC, 0);
 	limit(RLIMIT_NOFILE, 64);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent || tipmed_filter_reader() == -EPERM)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent ||
+	    tipmed_filter_reader() == -EPERM)
 		_exit(1);
 	while (!serve_one(fd))
 		;
@@ -161,7 +169,10 @@ static int wish_take(int from)
 	} passed;
 	char byte;
 	struct iovec text = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &text, .msg_iovlen = 1, .msg_control = passed.bytes, .msg_controllen = sizeof(passed.bytes) };
+	struct msghdr msg = { .msg_iov = &text,
+			      .msg_iovlen = 1,
+			      .msg_control = passed.bytes,
+			      .msg_controllen = sizeof(passed.bytes) };
 	ssize_t n;
 	int fd = -1;
 
@@ -175,7 +186,10 @@ static int wish_take(int from)
 	return fd;
 }
 
-/* Those who have ended; the last one is ended first. Returns how many are left, who wait for what never comes. */
+/*
+ * Those who have ended; the last one is ended first. Returns how many are left, who wait for what
+ * never comes.
+ */
 static unsigned int readers_end(pid_t *last, unsigned int running)
 {
 	if (*last > 0)
@@ -205,7 +219,8 @@ static void forker_run(int from, pid_t parent, const struct tipmed_user *user)
 	dup2(from, 3);
 	close_range(4, ~0U, 0);
 	prctl(PR_SET_NAME, "tipmed-symbols");
-	if (chdir("/") || tipmed_privileges_none(user) || prctl(PR_SET_DUMPABLE, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+	if (chdir("/") || tipmed_privileges_none(user) || prctl(PR_SET_DUMPABLE, 0) ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	while ((fd = wish_take(3)) >= 0) {
 		running = readers_end(&last, running);
@@ -229,7 +244,9 @@ static void forker_run(int from, pid_t parent, const struct tipmed_user *user)
 
 int tipmed_elf_reader_start(const struct tipmed_file_owner *owner)
 {
-	struct tipmed_user user = { .set = owner->uid != geteuid(), .uid = owner->uid, .gid = owner->gid };
+	struct tipmed_user user = { .set = owner->uid != geteuid(),
+				    .uid = owner->uid,
+				    .gid = owner->gid };
 	pid_t parent = getpid();
 	int ends[2];
 
@@ -256,7 +273,10 @@ static int wish_send(int fd)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} passed = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
 	struct iovec text = { "", 1 };
-	struct msghdr msg = { .msg_iov = &text, .msg_iovlen = 1, .msg_control = passed.bytes, .msg_controllen = sizeof(passed.bytes) };
+	struct msghdr msg = { .msg_iov = &text,
+			      .msg_iovlen = 1,
+			      .msg_control = passed.bytes,
+			      .msg_controllen = sizeof(passed.bytes) };
 
 	memcpy(CMSG_DATA(&passed.head), &fd, sizeof(fd));
 	return sendmsg(forker_fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
@@ -317,15 +337,22 @@ static int reply_read(uint32_t count, uint64_t deadline_ns, struct tipmed_elf_an
 	if (err || reply.error)
 		return err ? err : reply.error < 0 && reply.error > -4096 ? reply.error : -EBADMSG;
 	reply.build_id[TIPME_BUILD_ID_CHARS] = '\0';
-	if (reply.text_bytes > (uint64_t)count * NAME_MAX_BYTES || strspn(reply.build_id, "0123456789abcdef") != strlen(reply.build_id))
+	if (reply.text_bytes > (uint64_t)count * NAME_MAX_BYTES ||
+	    strspn(reply.build_id, "0123456789abcdef") != strlen(reply.build_id))
 		return -EBADMSG;
-	*a = (struct tipmed_elf_answer){ .bytes = reply.bytes, .changed_ns = reply.changed_ns, .text = malloc(reply.text_bytes + 1), .name = calloc(count + 1, sizeof(*a->name)) };
+	*a = (struct tipmed_elf_answer){ .bytes = reply.bytes,
+					 .changed_ns = reply.changed_ns,
+					 .text = malloc(reply.text_bytes + 1),
+					 .name = calloc(count + 1, sizeof(*a->name)) };
 	memcpy(a->build_id, reply.build_id, strlen(reply.build_id) + 1);
-	err = a->text && a->name ? transfer(reader_fd, a->text, reply.text_bytes, false, deadline_ns) : -ENOMEM;
+	err = a->text && a->name
+		      ? transfer(reader_fd, a->text, reply.text_bytes, false, deadline_ns)
+		      : -ENOMEM;
 	return err ? err : names_check(a, reply.text_bytes, count);
 }
 
-int tipmed_elf_reader_ask(const char *path, const uint64_t *offsets, uint32_t count, uint64_t deadline_ns, struct tipmed_elf_answer *a)
+int tipmed_elf_reader_ask(const char *path, const uint64_t *offsets, uint32_t count,
+			  uint64_t deadline_ns, struct tipmed_elf_answer *a)
 {
 	struct request req = { (uint32_t)strlen(path) + 1, count };
 	int err = req.path_bytes > PATH_MAX || count > OFFSETS_MAX ? -E2BIG : reader_wake();
@@ -336,13 +363,18 @@ int tipmed_elf_reader_ask(const char *path, const uint64_t *offsets, uint32_t co
 	if (!err)
 		err = transfer(reader_fd, (void *)path, req.path_bytes, true, deadline_ns);
 	if (!err)
-		err = transfer(reader_fd, (void *)offsets, count * sizeof(*offsets), true, deadline_ns);
+		err = transfer(reader_fd, (void *)offsets, count * sizeof(*offsets), true,
+			       deadline_ns);
 	if (!err)
 		err = reply_read(count, deadline_ns, a);
 	if (err)
 		tipmed_elf_answer_free(a);
-	/* A late answer, or half of one, would be taken for that to the next question: the next reader ends this one. */
-	if (err == -ETIMEDOUT || err == -EPIPE || err == -EBADMSG || err == -ECONNRESET || err == -ENOMEM)
+	/*
+	 * A late answer, or half of one, would be taken for that to the next question: the next
+	 * reader ends this one.
+	 */
+	if (err == -ETIMEDOUT || err == -EPIPE || err == -EBADMSG || err == -ECONNRESET ||
+	    err == -ENOMEM)
 		tipmed_elf_reader_rest();
 	return err;
 }

@@ -21,7 +21,10 @@
 #define STACK_BYTES (256 << 10)
 /* Room for a line that tells how much was looked at. */
 #define CUT_BYTES 96
-/* No environment or command line is larger than the kernel's limit of both, which follows the stack's: nobody reads on for ever. */
+/*
+ * No environment or command line is larger than the kernel's limit of both, which follows the
+ * stack's: nobody reads on for ever.
+ */
 #define PROC_TEXT_MAX (64U << 20)
 
 /* What was called: shared by the process and by children that called nothing themselves. */
@@ -50,20 +53,53 @@ struct tipmed_identity {
 	bool all_environment;
 	struct tipmed_identity_facts facts;
 	struct tipme_kernel_source *source;
-	pthread_mutex_t taking; /* the source's ring has one reader at a time; taken before `lock` */
+	/* the source's ring has one reader at a time; taken before `lock` */
+	pthread_mutex_t taking;
 	pthread_t thread;
 	int quit[2]; /* a pipe: closed at the writing end, it tells the thread to end */
-	char clean[sizeof(((struct tipme_life_exec *)0)->env) + CUT_BYTES]; /* used under the lock */
+	/* used under the lock */
+	char clean[sizeof(((struct tipme_life_exec *)0)->env) + CUT_BYTES];
 };
 
 /* --- texts --- */
 
 /* Only what says how a program shows and behaves; no paths of the user, no tokens. */
 static const char *const allowed[] = {
-	"DISPLAY", "WAYLAND_DISPLAY", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP", "XDG_SESSION_DESKTOP", "DESKTOP_SESSION", "LANG",
-	"LANGUAGE", "LC_*", "TERM", "SHELL", "GDK_*", "GTK_IM_MODULE", "GTK_THEME", "GTK_MODULES", "GSK_*", "QT_*", "SDL_*",
-	"CLUTTER_*", "LIBGL_*", "MESA_*", "vblank_mode", "__GL_*", "__GLX_*", "DRI_PRIME", "VK_*", "LD_PRELOAD", "LD_BIND_NOW",
-	"MALLOC_*", "G_SLICE", "MOZ_ENABLE_WAYLAND", "MOZ_X11_EGL", "OMP_NUM_THREADS", "PULSE_LATENCY_MSEC", "XMODIFIERS",
+	"DISPLAY",
+	"WAYLAND_DISPLAY",
+	"XDG_SESSION_TYPE",
+	"XDG_CURRENT_DESKTOP",
+	"XDG_SESSION_DESKTOP",
+	"DESKTOP_SESSION",
+	"LANG",
+	"LANGUAGE",
+	"LC_*",
+	"TERM",
+	"SHELL",
+	"GDK_*",
+	"GTK_IM_MODULE",
+	"GTK_THEME",
+	"GTK_MODULES",
+	"GSK_*",
+	"QT_*",
+	"SDL_*",
+	"CLUTTER_*",
+	"LIBGL_*",
+	"MESA_*",
+	"vblank_mode",
+	"__GL_*",
+	"__GLX_*",
+	"DRI_PRIME",
+	"VK_*",
+	"LD_PRELOAD",
+	"LD_BIND_NOW",
+	"MALLOC_*",
+	"G_SLICE",
+	"MOZ_ENABLE_WAYLAND",
+	"MOZ_X11_EGL",
+	"OMP_NUM_THREADS",
+	"PULSE_LATENCY_MSEC",
+	"XMODIFIERS",
 };
 
 static bool name_allowed(const char *var, size_t var_len)
@@ -74,14 +110,19 @@ static bool name_allowed(const char *var, size_t var_len)
 	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++) {
 		size_t n = strlen(allowed[i]);
 
-		if (allowed[i][n - 1] == '*' ? len >= n - 1 && !strncmp(var, allowed[i], n - 1) : len == n && !strncmp(var, allowed[i], n))
+		if (allowed[i][n - 1] == '*' ? len >= n - 1 && !strncmp(var, allowed[i], n - 1)
+					     : len == n && !strncmp(var, allowed[i], n))
 			return true;
 	}
 	return false;
 }
 
-/* Pieces that end in NUL, joined by line ends; a line end inside a piece is no line end. Returns how many pieces. */
-static unsigned int pieces_join(char *to, size_t cap, const char *from, size_t len, bool (*wanted)(const char *piece, size_t len))
+/*
+ * Pieces that end in NUL, joined by line ends; a line end inside a piece is no line end. Returns
+ * how many pieces.
+ */
+static unsigned int pieces_join(char *to, size_t cap, const char *from, size_t len,
+				bool (*wanted)(const char *piece, size_t len))
 {
 	unsigned int count = 0;
 	size_t out = 0;
@@ -107,11 +148,13 @@ static unsigned int pieces_join(char *to, size_t cap, const char *from, size_t l
 /* Whoever reads it shall not take the beginning for the whole. */
 static void environment_join(struct tipmed_identity *id, const struct tipme_life_exec *l)
 {
-	unsigned int count = pieces_join(id->clean, sizeof(l->env) + 1, l->env, l->head.env_len, id->all_environment ? NULL : name_allowed);
+	unsigned int count = pieces_join(id->clean, sizeof(l->env) + 1, l->env, l->head.env_len,
+					 id->all_environment ? NULL : name_allowed);
 	size_t len = strlen(id->clean);
 
 	if (l->head.env_total > l->head.env_len)
-		snprintf(id->clean + len, sizeof(id->clean) - len, "%s(cut: %u of %u bytes were looked at)", count ? "\n" : "",
+		snprintf(id->clean + len, sizeof(id->clean) - len,
+			 "%s(cut: %u of %u bytes were looked at)", count ? "\n" : "",
 			 l->head.env_len, l->head.env_total);
 }
 
@@ -128,14 +171,19 @@ static void program_drop(struct tipmed_identity *id, struct program *p)
 	}
 }
 
-static struct program *program_new(struct tipmed_identity *id, uint64_t ts_ns, uint32_t uid, const char *args, const char *env, const char *exe)
+static struct program *program_new(struct tipmed_identity *id, uint64_t ts_ns, uint32_t uid,
+				   const char *args, const char *env, const char *exe)
 {
 	size_t a = strlen(args) + 1, e = strlen(env) + 1, x = strlen(exe) + 1;
 	struct program *p = calloc(1, sizeof(*p) + a + e + x);
 
 	if (!p)
 		return NULL;
-	*p = (struct program){ .users = 1, .ts_ns = ts_ns, .uid = uid, .bytes = sizeof(*p) + a + e + x, .args = (char *)(p + 1) };
+	*p = (struct program){ .users = 1,
+			       .ts_ns = ts_ns,
+			       .uid = uid,
+			       .bytes = sizeof(*p) + a + e + x,
+			       .args = (char *)(p + 1) };
 	p->env = p->args + a;
 	p->exe = p->env + e;
 	memcpy(p->args, args, a);
@@ -213,7 +261,9 @@ static struct process *process_get(struct tipmed_identity *id, const struct tipm
 	*at = calloc(1, sizeof(**at));
 	if (!*at)
 		return NULL;
-	**at = (struct process){ .pid = l->pid, .ppid = l->ppid, .uid = l->uid, .start_ns = l->start_ns };
+	**at = (struct process){
+		.pid = l->pid, .ppid = l->ppid, .uid = l->uid, .start_ns = l->start_ns
+	};
 	id->facts.processes++;
 	id->facts.bytes += sizeof(**at);
 	return *at;
@@ -243,14 +293,16 @@ static void programs_cut(struct tipmed_identity *id, struct program *p)
 	p->before = NULL;
 }
 
-static void program_set(struct tipmed_identity *id, struct process *p, const struct tipme_life_exec *l)
+static void program_set(struct tipmed_identity *id, struct process *p,
+			const struct tipme_life_exec *l)
 {
 	char args[sizeof(l->args) + 1], exe[sizeof(l->exe) + 1];
 	unsigned int count = pieces_join(args, sizeof(args), l->args, l->head.args_len, NULL);
 
 	environment_join(id, l);
 	tipme_text_clean(exe, sizeof(exe), l->exe, l->head.exe_len);
-	if (!room_make(id, sizeof(struct program) + strlen(args) + strlen(id->clean) + strlen(exe) + 3)) {
+	if (!room_make(id, sizeof(struct program) + strlen(args) + strlen(id->clean) + strlen(exe) +
+				   3)) {
 		id->facts.lost++;
 		return;
 	}
@@ -281,7 +333,8 @@ static bool lengths_possible(const struct tipme_life *l)
 {
 	const struct tipme_life_exec *e = (const void *)l;
 
-	return l->args_len <= sizeof(e->args) && l->env_len <= sizeof(e->env) && l->exe_len <= sizeof(e->exe);
+	return l->args_len <= sizeof(e->args) && l->env_len <= sizeof(e->env) &&
+	       l->exe_len <= sizeof(e->exe);
 }
 
 void tipmed_identity_add(struct tipmed_identity *id, const struct tipme_life *l)
@@ -303,14 +356,18 @@ void tipmed_identity_add(struct tipmed_identity *id, const struct tipme_life *l)
 void tipmed_identity_age(struct tipmed_identity *id, uint64_t now_ns)
 {
 	pthread_mutex_lock(&id->lock);
-	while (id->first_ended && id->first_ended->exit_ns + TIPMED_IDENTITY_KEEP_S * TIPME_NS_PER_S < now_ns)
+	while (id->first_ended &&
+	       id->first_ended->exit_ns + TIPMED_IDENTITY_KEEP_S * TIPME_NS_PER_S < now_ns)
 		ended_forget(id);
 	pthread_mutex_unlock(&id->lock);
 }
 
 /* --- those who were there before us --- */
 
-/* The beginning of a text of the kernel about a process, and how long it is in all. Returns how much of it there is in buf. */
+/*
+ * The beginning of a text of the kernel about a process, and how long it is in all. Returns how
+ * much of it there is in buf.
+ */
 static uint32_t proc_read(uint32_t pid, const char *name, char *buf, size_t cap, uint32_t *total)
 {
 	char path[64], more[4096];
@@ -325,7 +382,8 @@ static uint32_t proc_read(uint32_t pid, const char *name, char *buf, size_t cap,
 	n = read(fd, buf, cap);
 	uint32_t len = n > 0 ? (uint32_t)n : 0;
 
-	for (*total = len; n > 0 && *total >= cap && *total < PROC_TEXT_MAX; *total += n > 0 ? (uint32_t)n : 0)
+	for (*total = len;
+	     n > 0 && *total >= cap && *total<PROC_TEXT_MAX; *total += n> 0 ? (uint32_t)n : 0)
 		n = read(fd, more, sizeof(more));
 	close(fd);
 	return len;
@@ -336,7 +394,11 @@ static void seed_one(struct tipmed_identity *id, const struct tipme_thread *t)
 	static struct tipme_life_exec l; /* only one thread runs yet */
 	char path[64];
 
-	l.head = (struct tipme_life){ .start_ns = t->start_ns, .kind = TIPME_LIFE_EXEC, .pid = t->pid, .ppid = t->ppid, .uid = t->uid };
+	l.head = (struct tipme_life){ .start_ns = t->start_ns,
+				      .kind = TIPME_LIFE_EXEC,
+				      .pid = t->pid,
+				      .ppid = t->ppid,
+				      .uid = t->uid };
 	l.head.args_len = proc_read(t->pid, "cmdline", l.args, sizeof(l.args), &l.head.args_total);
 	l.head.env_len = proc_read(t->pid, "environ", l.env, sizeof(l.env), &l.head.env_total);
 	snprintf(path, sizeof(path), "/proc/%u/exe", t->pid);
@@ -346,7 +408,8 @@ static void seed_one(struct tipmed_identity *id, const struct tipme_thread *t)
 	tipmed_identity_add(id, &l.head);
 }
 
-void tipmed_identity_seed(struct tipmed_identity *id, const struct tipme_kernel_thread *threads, unsigned int n)
+void tipmed_identity_seed(struct tipmed_identity *id, const struct tipme_kernel_thread *threads,
+			  unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		if (threads[i].rec.tid == threads[i].rec.pid)
@@ -373,7 +436,9 @@ static void take(struct tipmed_identity *id)
 static void *identity_run(void *arg)
 {
 	struct tipmed_identity *id = arg;
-	struct pollfd fds[2] = { { .fd = id->quit[0], .events = POLLIN }, { .fd = tipme_kernel_source_lives_fd(id->source), .events = POLLIN } };
+	struct pollfd fds[2] = { { .fd = id->quit[0], .events = POLLIN },
+				 { .fd = tipme_kernel_source_lives_fd(id->source),
+				   .events = POLLIN } };
 
 	while (!fds[0].revents) {
 		poll(fds, 2, 1000);
@@ -471,7 +536,10 @@ static int emit_text(const struct emitter *e, void *rec, size_t fixed, const cha
 	return emit_part(e, rec, fixed, text, n < room ? n : room);
 }
 
-/* Text that is too long stands in several records, one after the other; it is not cut inside a character. */
+/*
+ * Text that is too long stands in several records, one after the other; it is not cut inside a
+ * character.
+ */
 static int emit_parts(const struct emitter *e, void *rec, size_t fixed, const char *text)
 {
 	size_t room = RECORD_BYTES - fixed - 1, n;
@@ -489,22 +557,48 @@ static int emit_parts(const struct emitter *e, void *rec, size_t fixed, const ch
 
 static int emit_program(const struct emitter *e, const struct process *p, const struct program *g)
 {
-	union { struct tipme_exec_args rec; char bytes[2048]; } args = { .rec = {
-		.ts_ns = g->ts_ns, .type = TIPME_EXEC_ARGS, .tid = p->pid, .pid = p->pid, .start_ns = p->start_ns, .uid = g->uid,
-		.total_len = g->args_total, .count = g->args_count } };
-	union { struct tipme_exec_environment rec; char bytes[2048]; } env = { .rec = {
-		.ts_ns = g->ts_ns, .type = TIPME_EXEC_ENVIRONMENT, .tid = p->pid, .pid = p->pid, .start_ns = p->start_ns, .uid = g->uid } };
+	union {
+		struct tipme_exec_args rec;
+		char bytes[2048];
+	} args = { .rec = { .ts_ns = g->ts_ns,
+			    .type = TIPME_EXEC_ARGS,
+			    .tid = p->pid,
+			    .pid = p->pid,
+			    .start_ns = p->start_ns,
+			    .uid = g->uid,
+			    .total_len = g->args_total,
+			    .count = g->args_count } };
+	union {
+		struct tipme_exec_environment rec;
+		char bytes[2048];
+	} env = { .rec = { .ts_ns = g->ts_ns,
+			   .type = TIPME_EXEC_ENVIRONMENT,
+			   .tid = p->pid,
+			   .pid = p->pid,
+			   .start_ns = p->start_ns,
+			   .uid = g->uid } };
 	int ret = emit_text(e, &args, offsetof(struct tipme_exec_args, text), g->args);
 
-	return ret ? ret : emit_parts(e, &env, offsetof(struct tipme_exec_environment, text), g->env);
+	return ret ? ret
+		   : emit_parts(e, &env, offsetof(struct tipme_exec_environment, text), g->env);
 }
 
 static int emit_process(const struct emitter *e, const struct process *p, uid_t owner)
 {
-	union { struct tipme_process rec; char bytes[2048]; } u = { .rec = {
-		.ts_ns = p->exit_ns, .type = TIPME_PROCESS, .tid = p->pid, .pid = p->pid, .ppid = p->ppid, .start_ns = p->start_ns,
-		.exit_ns = p->exit_ns, .uid = p->uid, .exit_code = p->exit_code } };
-	int ret = emit_text(e, &u, offsetof(struct tipme_process, exe), p->program ? p->program->exe : "");
+	union {
+		struct tipme_process rec;
+		char bytes[2048];
+	} u = { .rec = { .ts_ns = p->exit_ns,
+			 .type = TIPME_PROCESS,
+			 .tid = p->pid,
+			 .pid = p->pid,
+			 .ppid = p->ppid,
+			 .start_ns = p->start_ns,
+			 .exit_ns = p->exit_ns,
+			 .uid = p->uid,
+			 .exit_code = p->exit_code } };
+	int ret = emit_text(e, &u, offsetof(struct tipme_process, exe),
+			    p->program ? p->program->exe : "");
 
 	for (const struct program *g = p->program; g && !ret; g = g->before)
 		if (!owner || g->uid == owner)
@@ -512,10 +606,14 @@ static int emit_process(const struct emitter *e, const struct process *p, uid_t 
 	return ret;
 }
 
-/* A process that ended before is wanted if one that is wanted names it as its parent. The list of numbers grows by its parents' parents. */
+/*
+ * A process that ended before is wanted if one that is wanted names it as its parent. The list of
+ * numbers grows by its parents' parents.
+ */
 static bool wanted(const struct process *p, uint64_t from_ns, const uint8_t *parents)
 {
-	return !p->exit_ns || p->exit_ns >= from_ns || parents[p->pid / 8 % (1 << 19)] & 1 << p->pid % 8;
+	return !p->exit_ns || p->exit_ns >= from_ns ||
+	       parents[p->pid / 8 % (1 << 19)] & 1 << p->pid % 8;
 }
 
 static void parents_mark(struct tipmed_identity *id, uint64_t from_ns, uint8_t *parents)
@@ -524,7 +622,8 @@ static void parents_mark(struct tipmed_identity *id, uint64_t from_ns, uint8_t *
 		for (unsigned int i = 0; i < BUCKETS; i++)
 			for (const struct process *p = id->bucket[i]; p; p = p->next)
 				if (wanted(p, from_ns, parents))
-					parents[p->ppid / 8 % (1 << 19)] |= (uint8_t)(1 << p->ppid % 8);
+					parents[p->ppid / 8 % (1 << 19)] |=
+						(uint8_t)(1 << p->ppid % 8);
 }
 
 int tipmed_identity_emit(struct tipmed_identity *id, uint64_t from_ns, uid_t owner,

@@ -15,7 +15,8 @@ static uint32_t place_free(const struct tipmed_modules *m)
 	return m->used;
 }
 
-uint32_t tipmed_modules_number(struct tipmed_modules *m, const char *path, uint64_t bytes, uint32_t pid)
+uint32_t tipmed_modules_number(struct tipmed_modules *m, const char *path, uint64_t bytes,
+			       uint32_t pid)
 {
 	for (uint32_t i = 0; i < m->used; i++)
 		if (m->at[i].path && m->at[i].bytes == bytes && !strcmp(m->at[i].path, path))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files that processes had mapped, by number: path and size, since an upgrade puts another file at the same path. The table is full some
- * time; then the numbers of those that nobody refers to any more are used again.
+ * Files that processes had mapped, by number: path and size, since an upgrade puts another file at
+ * the same path. The table is full some time; then the numbers of those that nobody refers to any
+ * more are used again.
  */
 #ifndef TIPMED_MODULES_H
 #define TIPMED_MODULES_H
@@ -26,12 +27,15 @@ struct tipmed_modules {
 };
 
 /* The number, which stays the same until it is forgotten; 0: no room, and one more is refused. */
-uint32_t tipmed_modules_number(struct tipmed_modules *m, const char *path, uint64_t bytes, uint32_t pid);
+uint32_t tipmed_modules_number(struct tipmed_modules *m, const char *path, uint64_t bytes,
+			       uint32_t pid);
 
 /* Whether it is time to forget some: an eighth is left. */
 bool tipmed_modules_crowded(const struct tipmed_modules *m);
 
-/* Frees all numbers but those kept: keep[number - 1]. Only while nobody holds a number that is not. */
+/*
+ * Frees all numbers but those kept: keep[number - 1]. Only while nobody holds a number that is not.
+ */
 void tipmed_modules_forget(struct tipmed_modules *m, const bool *keep);
 
 void tipmed_modules_clear(struct tipmed_modules *m);

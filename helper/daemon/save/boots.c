@@ -19,7 +19,8 @@
 
 static bool is_boot_id(const char *id)
 {
-	return strlen(id) == TIPMED_BOOT_ID_CHARS && strspn(id, "0123456789abcdef-") == TIPMED_BOOT_ID_CHARS;
+	return strlen(id) == TIPMED_BOOT_ID_CHARS &&
+	       strspn(id, "0123456789abcdef-") == TIPMED_BOOT_ID_CHARS;
 }
 
 void tipmed_boot_id(char id[TIPMED_BOOT_ID_CHARS + 1])
@@ -76,7 +77,8 @@ static int boots_print(const struct tipmed_boots *b, FILE *file)
 
 static int boots_write(const struct tipmed_boots *b, int library_fd)
 {
-	int fd = openat(library_fd, NAME_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(library_fd, NAME_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			0600);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	int err = file ? boots_print(b, file) : -errno;
 

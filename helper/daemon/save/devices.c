@@ -28,7 +28,10 @@ static int emit_text(const struct emitter *e, void *rec, size_t fixed, const cha
 	return e->emit(e->arg, rec, len);
 }
 
-/* " 25:  counts of CPUs ...  chip  hwirq-edge  device, device": the names begin behind what tells the kind of the line. */
+/*
+ * " 25:  counts of CPUs ...  chip  hwirq-edge  device, device": the names begin behind what tells
+ * the kind of the line.
+ */
 static char *irq_devices(char *line)
 {
 	char *at = strchr(line, ':');
@@ -61,11 +64,18 @@ static int irqs_emit(const struct emitter *e)
 
 	while (f && !ret && getline(&line, &cap, f) > 0) {
 		unsigned long number = strtoul(line, &end, 10);
-		union { struct tipme_irq_name rec; char bytes[512]; } u = { .rec = { .type = TIPME_IRQ_NAME, .number = (uint32_t)number } };
+		union {
+			struct tipme_irq_name rec;
+			char bytes[512];
+		} u = { .rec = { .type = TIPME_IRQ_NAME, .number = (uint32_t)number } };
 
 		text = end != line ? irq_devices(line) : NULL;
 		if (!text)
-			continue; /* the line of CPUs, and sums of the architecture, which have names and no numbers */
+			/*
+			 * the line of CPUs, and sums of the architecture, which have names and no
+			 * numbers
+			 */
+			continue;
 		blanks_join(text);
 		if (strlen(text) > 400)
 			text[400] = '\0';
@@ -77,7 +87,8 @@ static int irqs_emit(const struct emitter *e)
 	return ret;
 }
 
-static int number_read(const char *disk, const char *name, const char *format, unsigned int *a, unsigned int *b)
+static int number_read(const char *disk, const char *name, const char *format, unsigned int *a,
+		       unsigned int *b)
 {
 	char path[512];
 
@@ -92,7 +103,10 @@ static int number_read(const char *disk, const char *name, const char *format, u
 
 static int disk_emit(const struct emitter *e, const char *name)
 {
-	union { struct tipme_disk_name rec; char bytes[512]; } u = { .rec = { .type = TIPME_DISK_NAME } };
+	union {
+		struct tipme_disk_name rec;
+		char bytes[512];
+	} u = { .rec = { .type = TIPME_DISK_NAME } };
 	unsigned int major, minor, rotational = 0, none;
 
 	if (number_read(name, "dev", "%u:%u", &major, &minor) != 2 || strlen(name) > 255)

@@ -55,30 +55,37 @@ int tipmed_episode_begin(struct tipmed_episode *episode, int library_fd, const c
 	snprintf(episode->tmp, sizeof(episode->tmp), ".%s.tmp", id);
 	if (mkdirat(library_fd, episode->tmp, 0700))
 		return -errno;
-	episode->dir_fd = openat(library_fd, episode->tmp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	episode->dir_fd =
+		openat(library_fd, episode->tmp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return episode->dir_fd < 0 ? -errno : 0;
 }
 
 static int file_create(struct tipmed_episode *episode, const char *name)
 {
-	int fd = openat(episode->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(episode->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0600);
 
 	return fd < 0 ? -errno : fd;
 }
 
-int tipmed_episode_text(struct tipmed_episode *episode, const char *name, const char *text, size_t len)
+int tipmed_episode_text(struct tipmed_episode *episode, const char *name, const char *text,
+			size_t len)
 {
 	int fd = file_create(episode, name);
 
 	return fd < 0 ? fd : sync_and_close(fd, write_all(fd, text, len));
 }
 
-/* The folder before its name, the name before the answer: after `saved` no loss of power takes the episode away. */
+/*
+ * The folder before its name, the name before the answer: after `saved` no loss of power takes the
+ * episode away.
+ */
 int tipmed_episode_commit(struct tipmed_episode *episode)
 {
 	if (fsync(episode->dir_fd))
 		return -errno;
-	if (renameat2(episode->library_fd, episode->tmp, episode->library_fd, episode->id, RENAME_NOREPLACE))
+	if (renameat2(episode->library_fd, episode->tmp, episode->library_fd, episode->id,
+		      RENAME_NOREPLACE))
 		return -errno;
 	close(episode->dir_fd);
 	episode->dir_fd = -1;
@@ -94,7 +101,9 @@ bool tipmed_episode_is_id(const char *id, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)id[i];
 
-		if (form[i] == '-' ? c != '-' : form[i] == 'd' ? !isdigit(c) : !isxdigit(c) || isupper(c))
+		if (form[i] == '-'   ? c != '-'
+		    : form[i] == 'd' ? !isdigit(c)
+				     : !isxdigit(c) || isupper(c))
 			return false;
 	}
 	return true;
@@ -179,7 +188,8 @@ void tipmed_episodes_sweep(int library_fd)
 	closedir(dir);
 }
 
-int tipmed_record_file_begin(struct tipmed_episode *episode, struct tipmed_record_file *file, const char *name, const struct tipme_file_header *head)
+int tipmed_record_file_begin(struct tipmed_episode *episode, struct tipmed_record_file *file,
+			     const char *name, const struct tipme_file_header *head)
 {
 	int fd = file_create(episode, name);
 
@@ -215,7 +225,8 @@ void tipmed_record_file_add(struct tipmed_record_file *file, const void *data, s
 	file->filled += len;
 }
 
-void tipmed_record_file_patch(struct tipmed_record_file *file, uint64_t at, const void *data, size_t len)
+void tipmed_record_file_patch(struct tipmed_record_file *file, uint64_t at, const void *data,
+			      size_t len)
 {
 	flush(file);
 	if (!file->error)

@@ -76,11 +76,15 @@ static int refuse_folder(int err, char *why, size_t why_len, const char *path)
 	struct stat st;
 
 	if (err == -ENOTDIR && !lstat(path, &st) && S_ISLNK(st.st_mode))
-		return refuse(-1, err, why, why_len, path, "is a symbolic link, which is not followed: name the folder that it leads to");
+		return refuse(
+			-1, err, why, why_len, path,
+			"is a symbolic link, which is not followed: name the folder that it leads to");
 	if (err == -ENOTDIR)
-		return refuse(-1, err, why, why_len, path, "is no folder, or lies below a file: name another");
+		return refuse(-1, err, why, why_len, path,
+			      "is no folder, or lies below a file: name another");
 	if (err == -EACCES || err == -EPERM || err == -EROFS)
-		return refuse(-1, err, why, why_len, path, "may not be written: name another folder, or run it with sudo");
+		return refuse(-1, err, why, why_len, path,
+			      "may not be written: name another folder, or run it with sudo");
 	return refuse(-1, err, why, why_len, path, strerror(-err));
 }
 
@@ -104,7 +108,10 @@ int tipmed_library_open(const char *path, uid_t owner, gid_t group, char *why, s
 
 	if (fd < 0)
 		return refuse_folder(fd, why, why_len, path);
-	/* By descriptor: a folder above it may belong to somebody who would like us to give away another file. */
+	/*
+	 * By descriptor: a folder above it may belong to somebody who would like us to give away
+	 * another file.
+	 */
 	if (made && fchown(fd, owner, group)) {
 		int err = -errno;
 
@@ -115,7 +122,10 @@ int tipmed_library_open(const char *path, uid_t owner, gid_t group, char *why, s
 	return unfit ? refuse(fd, -EPERM, why, why_len, path, unfit) : fd;
 }
 
-/* Whether the name leads to what we have open. Where it cannot be told, as it is for who may not go there by name, what is open counts. */
+/*
+ * Whether the name leads to what we have open. Where it cannot be told, as it is for who may not go
+ * there by name, what is open counts.
+ */
 static int library_leads_there(const char *path, int fd)
 {
 	struct stat held, named;
@@ -132,7 +142,9 @@ int tipmed_library_follow(const char *path, uid_t owner, int *fd, char *why, siz
 	if (there > 0)
 		return 0;
 	if (there < 0 && mkdir(path, 0700))
-		return refuse(-1, there, why, why_len, path, "the library is no longer there: recording goes on; make it again (mkdir -m 700), then ask again");
+		return refuse(
+			-1, there, why, why_len, path,
+			"the library is no longer there: recording goes on; make it again (mkdir -m 700), then ask again");
 	int new = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (new < 0)
@@ -149,8 +161,9 @@ int tipmed_library_follow(const char *path, uid_t owner, int *fd, char *why, siz
 #define MODE_OF_GROUP 0775
 
 /*
- * The folder stays root's, which is what those trust who offer their rings; but whom root becomes can take the socket away at the end. Where that is not to be
- * had, a socket is left that nobody listens on; clients know what that means. The next start, which has the lock, takes it back.
+ * The folder stays root's, which is what those trust who offer their rings; but whom root becomes
+ * can take the socket away at the end. Where that is not to be had, a socket is left that nobody
+ * listens on; clients know what that means. The next start, which has the lock, takes it back.
  */
 static void folder_of_group(int fd, gid_t group)
 {
@@ -158,7 +171,10 @@ static void folder_of_group(int fd, gid_t group)
 		fchmod(fd, MODE_OF_GROUP);
 }
 
-/* Whether a recorder is there that could answer: who has died keeps his socket as long as one of his threads is on the way out. */
+/*
+ * Whether a recorder is there that could answer: who has died keeps his socket as long as one of
+ * his threads is on the way out.
+ */
 static bool is_served(const char *rundir)
 {
 	struct ucred peer = { 0 };
@@ -172,12 +188,16 @@ static bool is_served(const char *rundir)
 		peer.pid = 0;
 	close(fd);
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)peer.pid);
-	if (tipme_file_line(path, stat, sizeof(stat)) && sscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+	if (tipme_file_line(path, stat, sizeof(stat)) &&
+	    sscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
 		state = '?';
 	return state != 'Z' && state != 'X';
 }
 
-/* The kernel gives back what a killed recorder held with its last thread, which has tracing programs to let go of: that may take a second, and more. */
+/*
+ * The kernel gives back what a killed recorder held with its last thread, which has tracing
+ * programs to let go of: that may take a second, and more.
+ */
 static int lock_take(int fd, const char *rundir)
 {
 	for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB); ms += ENDING_STEP_MS) {
@@ -194,16 +214,27 @@ int tipmed_rundir_open(const char *path, gid_t group, char *why, size_t why_len)
 	int fd = folder_open(path, 0755, &made);
 
 	if (fd < 0)
-		return fd == -EACCES ? refuse(fd, fd, why, why_len, path, "may not be made: run it with sudo") : refuse_folder(fd, why, why_len, path);
+		return fd == -EACCES ? refuse(fd, fd, why, why_len, path,
+					      "may not be made: run it with sudo")
+				     : refuse_folder(fd, why, why_len, path);
 	struct stat st;
 
-	/* In a folder of somebody else, or open to all, anybody could put another socket in place of ours; but see folder_of_group(). */
-	if (fstat(fd, &st) || (st.st_uid != geteuid() && st.st_uid) || ((st.st_mode & 022) && (st.st_mode & 07777) != MODE_OF_GROUP))
-		return refuse(fd, -EPERM, why, why_len, path, "the folder of the socket is not ours alone: name another with --rundir");
+	/*
+	 * In a folder of somebody else, or open to all, anybody could put another socket in place
+	 * of ours; but see folder_of_group().
+	 */
+	if (fstat(fd, &st) || (st.st_uid != geteuid() && st.st_uid) ||
+	    ((st.st_mode & 022) && (st.st_mode & 07777) != MODE_OF_GROUP))
+		return refuse(
+			fd, -EPERM, why, why_len, path,
+			"the folder of the socket is not ours alone: name another with --rundir");
 	if (lock_take(fd, path))
-		return refuse(fd, -EEXIST, why, why_len, "a recorder runs already", "see tipme status, or end it with tipme stop");
+		return refuse(fd, -EEXIST, why, why_len, "a recorder runs already",
+			      "see tipme status, or end it with tipme stop");
 	if ((st.st_mode & 020) && fchmod(fd, 0755))
-		return refuse(fd, -EPERM, why, why_len, path, "a group may write into the folder of the socket: name another with --rundir");
+		return refuse(
+			fd, -EPERM, why, why_len, path,
+			"a group may write into the folder of the socket: name another with --rundir");
 	if (made || !strcmp(path, TIPME_RUNDIR_DEFAULT) || (st.st_mode & 020))
 		folder_of_group(fd, group);
 	return fd;

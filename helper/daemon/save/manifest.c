@@ -78,7 +78,8 @@ static void add_frequencies(struct json_object *to)
 	struct json_object *list = json_object_new_array();
 
 	for (unsigned int cpu = 0; cpu < (unsigned int)sysconf(_SC_NPROCESSORS_CONF); cpu++) {
-		unsigned int now = frequency_of(cpu, "scaling_cur_freq"), most = frequency_of(cpu, "cpuinfo_max_freq");
+		unsigned int now = frequency_of(cpu, "scaling_cur_freq"),
+			     most = frequency_of(cpu, "cpuinfo_max_freq");
 
 		if (!now || !most)
 			continue;
@@ -113,7 +114,8 @@ const char *const tipmed_trigger_kinds[] = {
 	[TIPMED_TRIGGER_KERNEL] = "kernel",
 };
 
-static void add_trigger(struct json_object *to, const struct tipmed_trigger *from, uint64_t before_ns)
+static void add_trigger(struct json_object *to, const struct tipmed_trigger *from,
+			uint64_t before_ns)
 {
 	struct json_object *trigger = add_object(to, "trigger");
 
@@ -135,7 +137,8 @@ static void add_classes(struct json_object *to, const struct tipmed_manifest *m)
 
 	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
 		add(classes, tipme_classes[i].name,
-		    m->classes_able & 1U << i ? json_object_new_boolean(m->classes >> i & 1) : NULL);
+		    m->classes_able & 1U << i ? json_object_new_boolean(m->classes >> i & 1)
+					      : NULL);
 }
 
 /* What a record costs: the median of each class, and its quartiles apart. */
@@ -203,7 +206,8 @@ static void add_clock_steps(struct json_object *to, const struct tipmed_manifest
 
 static void add_recorder(struct json_object *to, const struct tipmed_manifest *m)
 {
-	struct json_object *recorder = add_object(to, "recorder"), *limits = json_object_new_array(), *agents = json_object_new_array();
+	struct json_object *recorder = add_object(to, "recorder"),
+			   *limits = json_object_new_array(), *agents = json_object_new_array();
 
 	add_text(recorder, "version", PACKAGE_VERSION);
 	add_number(recorder, "pid", (uint64_t)getpid());
@@ -224,7 +228,8 @@ static void add_recorder(struct json_object *to, const struct tipmed_manifest *m
 	add_costs(recorder, m);
 }
 
-static void add_coverage(struct json_object *list, unsigned int cpu, uint64_t first_ns, uint64_t last_ns, uint64_t records)
+static void add_coverage(struct json_object *list, unsigned int cpu, uint64_t first_ns,
+			 uint64_t last_ns, uint64_t records)
 {
 	struct json_object *c = json_object_new_object();
 
@@ -235,7 +240,8 @@ static void add_coverage(struct json_object *list, unsigned int cpu, uint64_t fi
 	json_object_array_add(list, c);
 }
 
-static struct json_object *source_new(const char *kind, const char *file, struct json_object **coverage)
+static struct json_object *source_new(const char *kind, const char *file,
+				      struct json_object **coverage)
 {
 	struct json_object *source = json_object_new_object();
 
@@ -248,11 +254,14 @@ static struct json_object *source_new(const char *kind, const char *file, struct
 static struct json_object *kernel_source(const struct tipmed_manifest *m)
 {
 	const struct tipme_kernel_copy *copy = &m->snap->kernel;
-	struct json_object *coverage, *source = source_new(tipme_kernel_source_name(m->snap->source), "kernel.rec", &coverage);
+	struct json_object *coverage,
+		*source = source_new(tipme_kernel_source_name(m->snap->source), "kernel.rec",
+				     &coverage);
 
 	for (unsigned int cpu = 0; cpu < copy->cpus; cpu++)
 		if (copy->coverage[cpu].records)
-			add_coverage(coverage, cpu, copy->coverage[cpu].first_ns, copy->coverage[cpu].last_ns, copy->coverage[cpu].records);
+			add_coverage(coverage, cpu, copy->coverage[cpu].first_ns,
+				     copy->coverage[cpu].last_ns, copy->coverage[cpu].records);
 	add(source, "coverage", coverage);
 	struct json_object *lost = add_object(source, "lost");
 
@@ -279,7 +288,8 @@ static struct json_object *kernel_source_beside(const struct tipmed_manifest *m)
 
 	for (unsigned int cpu = 0; cpu < copy->cpus; cpu++)
 		if (copy->coverage[cpu].records)
-			add_coverage(coverage, cpu, copy->coverage[cpu].first_ns, copy->coverage[cpu].last_ns, copy->coverage[cpu].records);
+			add_coverage(coverage, cpu, copy->coverage[cpu].first_ns,
+				     copy->coverage[cpu].last_ns, copy->coverage[cpu].records);
 	add(source, "coverage", coverage);
 	struct json_object *lost = add_object(source, "lost");
 
@@ -328,12 +338,16 @@ static struct json_object *pictures_source(const struct tipmed_manifest *m)
 	return source;
 }
 
-/* Its records have no times but those of the processes; what is complete is told by when those ended. */
+/*
+ * Its records have no times but those of the processes; what is complete is told by when those
+ * ended.
+ */
 static struct json_object *identity_source(const struct tipmed_manifest *m)
 {
 	struct json_object *coverage, *source = source_new("tipmed", "identity.rec", &coverage);
 
-	add_coverage(coverage, 0, m->identity.complete_since_ns, m->snap->end_ns, m->identity_count);
+	add_coverage(coverage, 0, m->identity.complete_since_ns, m->snap->end_ns,
+		     m->identity_count);
 	add(source, "coverage", coverage);
 	struct json_object *lost = add_object(source, "lost");
 
@@ -372,7 +386,8 @@ char *tipmed_manifest_text(const struct tipmed_manifest *m)
 	add_clock_steps(top, m);
 	add_recorder(top, m);
 	add_sources(top, m);
-	const char *text = json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *text = json_object_to_json_string_ext(
+		top, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
 	char *copy = text ? strdup(text) : NULL;
 
 	json_object_put(top);

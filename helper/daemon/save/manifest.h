@@ -27,5 +27,4 @@ struct tipmed_manifest {
 /* The text, to be freed by the caller; NULL without memory. */
 char *tipmed_manifest_text(const struct tipmed_manifest *manifest);
 
-
 #endif

@@ -27,7 +27,8 @@ int tipmed_note_parse(struct tipmed_note *note, const char *text, size_t len)
 struct tipmed_note *tipmed_notes_free_one(struct tipmed_notes *notes)
 {
 	for (int i = 0; i < TIPMED_NOTES_MAX; i++)
-		if (atomic_load_explicit(&notes->note[i].state, memory_order_acquire) == TIPMED_NOTE_FREE)
+		if (atomic_load_explicit(&notes->note[i].state, memory_order_acquire) ==
+		    TIPMED_NOTE_FREE)
 			return &notes->note[i];
 	return NULL;
 }
@@ -39,7 +40,10 @@ unsigned int tipmed_notes_save(struct tipmed_notes *notes, int library_fd)
 	for (int i = 0; i < TIPMED_NOTES_MAX; i++) {
 		struct tipmed_note *note = &notes->note[i];
 
-		/* Acquire: pairs with the trigger thread's store of ASKED, after which the words are ours. */
+		/*
+		 * Acquire: pairs with the trigger thread's store of ASKED, after which the words
+		 * are ours.
+		 */
 		if (atomic_load_explicit(&note->state, memory_order_acquire) != TIPMED_NOTE_ASKED)
 			continue;
 		note->error = tipmed_episode_note(library_fd, note->id, note->words);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The user's words about an episode that is saved already: the trigger thread takes them, the writer puts them on disk. */
+/*
+ * The user's words about an episode that is saved already: the trigger thread takes them, the
+ * writer puts them on disk.
+ */
 #ifndef TIPMED_NOTES_H
 #define TIPMED_NOTES_H
 
@@ -26,7 +29,9 @@ struct tipmed_notes {
 	struct tipmed_note note[TIPMED_NOTES_MAX];
 };
 
-/* Reads "ID\nWORDS". Returns 0, or -EINVAL if that is no id of an episode. The words are cleaned. */
+/*
+ * Reads "ID\nWORDS". Returns 0, or -EINVAL if that is no id of an episode. The words are cleaned.
+ */
 int tipmed_note_parse(struct tipmed_note *note, const char *text, size_t len);
 
 /* A place for a note; NULL: all are taken. */

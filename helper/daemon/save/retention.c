@@ -24,7 +24,10 @@
 /* Of what the owner keeps, so much of what others ask for. */
 #define FRIENDS_SHARE 4
 
-/* A folder's time changes when a file in it is made, renamed or removed: while these are equal, the episode is as it was. */
+/*
+ * A folder's time changes when a file in it is made, renamed or removed: while these are equal, the
+ * episode is as it was.
+ */
 struct look {
 	ino_t inode;
 	struct timespec folder, cache;
@@ -53,12 +56,14 @@ static uint64_t folder_bytes(int fd, int depth)
 	struct stat st;
 
 	for (struct dirent *e; dir && (e = readdir(dir));) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		sum += (uint64_t)st.st_blocks * 512;
 		if (!S_ISDIR(st.st_mode) || !depth)
 			continue;
-		int below = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int below = openat(dirfd(dir), e->d_name,
+				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 		sum += below < 0 ? 0 : folder_bytes(below, depth - 1);
 		if (below >= 0)
@@ -77,7 +82,8 @@ static char *manifest_read(int fd)
 	struct stat st;
 	char *text = NULL;
 
-	if (file >= 0 && !fstat(file, &st) && S_ISREG(st.st_mode) && st.st_size < MANIFEST_MAX && (text = calloc(1, (size_t)st.st_size + 1)) &&
+	if (file >= 0 && !fstat(file, &st) && S_ISREG(st.st_mode) && st.st_size < MANIFEST_MAX &&
+	    (text = calloc(1, (size_t)st.st_size + 1)) &&
 	    read(file, text, (size_t)st.st_size) != st.st_size)
 		text[0] = '\0';
 	if (file >= 0)
@@ -91,14 +97,20 @@ static void trigger_read(int fd, struct tipmed_kept *k)
 	struct json_object *top = text ? json_tokener_parse(text) : NULL, *trigger, *value;
 
 	if (json_object_object_get_ex(top, "trigger", &trigger)) {
-		k->automatic = json_object_object_get_ex(trigger, "kind", &value) && json_object_is_type(value, json_type_string) &&
+		k->automatic = json_object_object_get_ex(trigger, "kind", &value) &&
+			       json_object_is_type(value, json_type_string) &&
 			       !strcmp(json_object_get_string(value), "auto");
-		k->measured_ms = json_object_object_get_ex(trigger, "measured_ms", &value) ? json_object_get_int(value) : 0;
-		k->ns = json_object_object_get_ex(trigger, "ns", &value) ? json_object_get_uint64(value) : 0;
+		k->measured_ms = json_object_object_get_ex(trigger, "measured_ms", &value)
+					 ? json_object_get_int(value)
+					 : 0;
+		k->ns = json_object_object_get_ex(trigger, "ns", &value)
+				? json_object_get_uint64(value)
+				: 0;
 		k->of_friend = json_object_object_get_ex(trigger, "by", &value);
 		k->by = k->of_friend ? (uint32_t)json_object_get_int64(value) : 0;
 	}
-	if (json_object_object_get_ex(top, "boot_id", &value) && json_object_is_type(value, json_type_string))
+	if (json_object_object_get_ex(top, "boot_id", &value) &&
+	    json_object_is_type(value, json_type_string))
 		snprintf(k->boot_id, sizeof(k->boot_id), "%s", json_object_get_string(value));
 	json_object_put(top);
 	free(text);
@@ -126,7 +138,8 @@ static bool same_time(struct timespec a, struct timespec b)
 
 static bool same_look(const struct look *a, const struct look *b)
 {
-	return a->inode == b->inode && same_time(a->folder, b->folder) && same_time(a->cache, b->cache);
+	return a->inode == b->inode && same_time(a->folder, b->folder) &&
+	       same_time(a->cache, b->cache);
 }
 
 /* Returns 0, or -errno if the episode cannot be opened. */
@@ -172,9 +185,9 @@ static int by_id(const void *a, const void *b)
 }
 
 /*
-  * By boot, and in a boot by its own clock: no clock that was wrong makes an episode older than it is.
- * Some boots the library does not know: episodes of an older version, or that were copied here. Of
- * these nothing is known but the ids, which begin with the time of day.
+ * By boot, and in a boot by its own clock: no clock that was wrong makes an episode older than it
+ * is. Some boots the library does not know: episodes of an older version, or that were copied here.
+ * Of these nothing is known but the ids, which begin with the time of day.
  */
 static int by_age(const void *a, const void *b)
 {
@@ -194,14 +207,16 @@ static void shelf_sort(struct tipmed_shelf *s, int (*by)(const void *a, const vo
 }
 
 /* Looked at first, read after it: a change in between is seen the next time. */
-static void shelf_add(struct tipmed_shelf *s, const struct tipmed_shelf *old, int library_fd, const char *id)
+static void shelf_add(struct tipmed_shelf *s, const struct tipmed_shelf *old, int library_fd,
+		      const char *id)
 {
 	struct tipmed_kept k = { 0 };
 
 	snprintf(k.id, sizeof(k.id), "%s", id);
 	if (!look_at(library_fd, id, &k.look))
 		return;
-	const struct tipmed_kept *before = old->count ? bsearch(&k, old->kept, old->count, sizeof(k), by_id) : NULL;
+	const struct tipmed_kept *before =
+		old->count ? bsearch(&k, old->kept, old->count, sizeof(k), by_id) : NULL;
 
 	if (before && same_look(&before->look, &k.look))
 		shelf_push(s, before);
@@ -254,7 +269,10 @@ bool tipmed_retention_limits(const struct tipmed_retention *keep)
 	return keep->count || keep->bytes || keep->days || keep->worst;
 }
 
-/* Whoever pinned it in the very tick of the clock in which we looked has not changed the folder's time. */
+/*
+ * Whoever pinned it in the very tick of the clock in which we looked has not changed the folder's
+ * time.
+ */
 static bool pinned_now(struct tipmed_kept *k, int library_fd)
 {
 	char path[40];
@@ -293,18 +311,21 @@ static size_t mildest(const struct tipmed_shelf *s, const char *spare, unsigned 
 		if (!s->kept[i].automatic || s->kept[i].pinned)
 			continue;
 		++*automatic;
-		if (may_go(&s->kept[i], spare) && (best == SIZE_MAX || s->kept[i].measured_ms < s->kept[best].measured_ms))
+		if (may_go(&s->kept[i], spare) &&
+		    (best == SIZE_MAX || s->kept[i].measured_ms < s->kept[best].measured_ms))
 			best = i;
 	}
 	return best;
 }
 
-static unsigned int worst_keep(struct tipmed_shelf *s, int library_fd, const struct tipmed_retention *keep, const char *spare)
+static unsigned int worst_keep(struct tipmed_shelf *s, int library_fd,
+			       const struct tipmed_retention *keep, const char *spare)
 {
 	unsigned int gone = 0, automatic;
 	size_t i = mildest(s, spare, &automatic);
 
-	while (keep->worst && automatic > keep->worst && i != SIZE_MAX && shelf_remove(s, i, library_fd)) {
+	while (keep->worst && automatic > keep->worst && i != SIZE_MAX &&
+	       shelf_remove(s, i, library_fd)) {
 		gone++;
 		i = mildest(s, spare, &automatic);
 	}
@@ -319,7 +340,8 @@ static uint64_t share(uint64_t limit)
 
 static bool friends_too_much(const struct tipmed_shelf *s, const struct tipmed_retention *keep)
 {
-	return (keep->count && s->friends > share(keep->count)) || (keep->bytes && s->friends_bytes > share(keep->bytes));
+	return (keep->count && s->friends > share(keep->count)) ||
+	       (keep->bytes && s->friends_bytes > share(keep->bytes));
 }
 
 /* How many have been kept for this user. */
@@ -339,7 +361,9 @@ static size_t friends_oldest(const struct tipmed_shelf *s, const char *spare)
 	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; i < s->count; i++) {
-		unsigned int n = s->kept[i].of_friend && may_go(&s->kept[i], spare) ? count_by(s, s->kept[i].by) : 0;
+		unsigned int n = s->kept[i].of_friend && may_go(&s->kept[i], spare)
+					 ? count_by(s, s->kept[i].by)
+					 : 0;
 
 		if (n > most) {
 			most = n;
@@ -349,8 +373,12 @@ static size_t friends_oldest(const struct tipmed_shelf *s, const char *spare)
 	return best;
 }
 
-/* What permitted users have asked for lies on a shelf of its own, so that none of it makes anything of the owner's go. */
-static unsigned int friends_keep(struct tipmed_shelf *s, int library_fd, const struct tipmed_retention *keep, const char *spare)
+/*
+ * What permitted users have asked for lies on a shelf of its own, so that none of it makes anything
+ * of the owner's go.
+ */
+static unsigned int friends_keep(struct tipmed_shelf *s, int library_fd,
+				 const struct tipmed_retention *keep, const char *spare)
 {
 	unsigned int gone = 0;
 
@@ -364,24 +392,31 @@ static unsigned int friends_keep(struct tipmed_shelf *s, int library_fd, const s
 	return gone;
 }
 
-/* In seconds. The clock may have been set; in this boot an episode is no older than the time since, with all that the machine slept. */
+/*
+ * In seconds. The clock may have been set; in this boot an episode is no older than the time since,
+ * with all that the machine slept.
+ */
 static time_t age_of(const struct tipmed_shelf *s, const struct tipmed_kept *k, time_t now)
 {
 	time_t age = k->saved ? now - k->saved : 0;
 	uint64_t since_boot_ns = tipme_clock_of_ns(CLOCK_BOOTTIME);
-	time_t most = since_boot_ns > k->ns ? (time_t)((since_boot_ns - k->ns) / TIPME_NS_PER_S) : 0;
+	time_t most =
+		since_boot_ns > k->ns ? (time_t)((since_boot_ns - k->ns) / TIPME_NS_PER_S) : 0;
 
 	return k->boot && k->boot == s->boot && age > most ? most : age;
 }
 
-static bool too_much(const struct tipmed_shelf *s, const struct tipmed_retention *keep, const struct tipmed_kept *oldest, time_t now)
+static bool too_much(const struct tipmed_shelf *s, const struct tipmed_retention *keep,
+		     const struct tipmed_kept *oldest, time_t now)
 {
-	bool own = !oldest->of_friend && ((keep->count && s->own > keep->count) || (keep->bytes && s->bytes > keep->bytes));
+	bool own = !oldest->of_friend && ((keep->count && s->own > keep->count) ||
+					  (keep->bytes && s->bytes > keep->bytes));
 
 	return own || (keep->days && age_of(s, oldest, now) > (time_t)keep->days * 86400);
 }
 
-unsigned int tipmed_retention_keep(struct tipmed_shelf *s, int library_fd, const struct tipmed_retention *keep, const char *spare)
+unsigned int tipmed_retention_keep(struct tipmed_shelf *s, int library_fd,
+				   const struct tipmed_retention *keep, const char *spare)
 {
 	time_t now = time(NULL);
 
@@ -389,10 +424,12 @@ unsigned int tipmed_retention_keep(struct tipmed_shelf *s, int library_fd, const
 	if (!tipmed_retention_limits(keep))
 		return 0;
 	tipmed_shelf_read(s, library_fd);
-	unsigned int gone = worst_keep(s, library_fd, keep, spare) + friends_keep(s, library_fd, keep, spare);
+	unsigned int gone =
+		worst_keep(s, library_fd, keep, spare) + friends_keep(s, library_fd, keep, spare);
 
 	for (size_t i = 0; i < s->count;) {
-		if (too_much(s, keep, &s->kept[i], now) && may_go(&s->kept[i], spare) && shelf_remove(s, i, library_fd))
+		if (too_much(s, keep, &s->kept[i], now) && may_go(&s->kept[i], spare) &&
+		    shelf_remove(s, i, library_fd))
 			gone++;
 		else
 			i++;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The state of the machine when an episode is written: drivers, settings, what is mounted, what runs. */
+/*
+ * The state of the machine when an episode is written: drivers, settings, what is mounted, what
+ * runs.
+ */
 #include "config.h"
 
 #include <ctype.h>
@@ -83,7 +86,8 @@ static void each_of(const char *folder, const char *begins, struct json_object *
 	int n = scandir(folder, &names, NULL, alphasort);
 
 	for (int i = 0; i < n; i++) {
-		if (names[i]->d_name[0] != '.' && !strncmp(names[i]->d_name, begins, strlen(begins)))
+		if (names[i]->d_name[0] != '.' &&
+		    !strncmp(names[i]->d_name, begins, strlen(begins)))
 			entry(list, folder, names[i]->d_name);
 		free(names[i]);
 	}
@@ -156,21 +160,19 @@ static void crypt_entry(struct json_object *list, const char *folder, const char
 static const char *bus_name(unsigned int bus)
 {
 	switch (bus) {
-	case 0x03:
-		return "usb";
-	case 0x05:
-		return "bluetooth";
-	case 0x06:
-		return "virtual";
-	case 0x11:
-		return "ps2";
-	case 0x18:
-		return "i2c";
+	case 0x03: return "usb";
+	case 0x05: return "bluetooth";
+	case 0x06: return "virtual";
+	case 0x11: return "ps2";
+	case 0x18: return "i2c";
 	}
 	return "other";
 }
 
-/* The device of the bus that an input device is a part of: the nearest above that says how it saves power. */
+/*
+ * The device of the bus that an input device is a part of: the nearest above that says how it saves
+ * power.
+ */
 static void add_power(struct json_object *input, char *path)
 {
 	char file[PATH_MAX + 64], word[WORD], *slash;
@@ -226,9 +228,10 @@ static struct json_object *list_of(const char *folder, const char *begins,
 static struct json_object *mounts(void)
 {
 	static const char *const none[] = {
-		"bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs",
-		"efivarfs", "fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "ramfs",
-		"rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tmpfs", "tracefs", "binfmt_misc",
+		"bpf",	    "cgroup",	"cgroup2", "configfs",	  "debugfs",	"devpts",
+		"devtmpfs", "efivarfs", "fusectl", "hugetlbfs",	  "mqueue",	"nsfs",
+		"proc",	    "pstore",	"ramfs",   "rpc_pipefs",  "securityfs", "selinuxfs",
+		"sysfs",    "tmpfs",	"tracefs", "binfmt_misc",
 	};
 	struct json_object *kinds = json_object_new_object(), *was;
 	char text[4096];
@@ -263,7 +266,9 @@ static struct json_object *swaps(void)
 		if (sscanf(line, "%255s %63s %llu", name, type, &kib) != 3)
 			continue;
 		struct json_object *swap = json_object_new_object();
-		const char *kind = strstr(name, "/zram") ? "zram" : !strcmp(type, "file") ? "file" : "disk";
+		const char *kind = strstr(name, "/zram")   ? "zram"
+				   : !strcmp(type, "file") ? "file"
+							   : "disk";
 
 		add(swap, "kind", json_object_new_string(kind));
 		add(swap, "kib", json_object_new_int64((int64_t)kib));
@@ -278,12 +283,27 @@ static struct json_object *swaps(void)
 static int option_known(const char *word)
 {
 	static const char *const known[] = {
-		"amd_pstate", "amdgpu.", "clocksource=", "cpufreq.", "i915.", "idle=", "intel_idle.",
-		"intel_iommu=", "intel_pstate=", "iommu=", "irqaffinity=", "isolcpus=", "mem=",
-		"mitigations=", "nohz", "nosmt", "nouveau.", "nvidia", "nvme_core.", "nvme.", "pcie_",
-		"preempt=", "processor.", "psi=", "psmouse.", "radeon.", "rcu", "split_lock_detect=",
-		"threadirqs", "transparent_hugepage=", "tsc=", "usbcore.", "usbhid.", "video=", "xe.",
-		"zswap.", "acpi_osi=", "acpi=", "drm.", "snd_hda_intel.", "iwlwifi.", "libata.",
+		"amd_pstate",	 "amdgpu.",
+		"clocksource=",	 "cpufreq.",
+		"i915.",	 "idle=",
+		"intel_idle.",	 "intel_iommu=",
+		"intel_pstate=", "iommu=",
+		"irqaffinity=",	 "isolcpus=",
+		"mem=",		 "mitigations=",
+		"nohz",		 "nosmt",
+		"nouveau.",	 "nvidia",
+		"nvme_core.",	 "nvme.",
+		"pcie_",	 "preempt=",
+		"processor.",	 "psi=",
+		"psmouse.",	 "radeon.",
+		"rcu",		 "split_lock_detect=",
+		"threadirqs",	 "transparent_hugepage=",
+		"tsc=",		 "usbcore.",
+		"usbhid.",	 "video=",
+		"xe.",		 "zswap.",
+		"acpi_osi=",	 "acpi=",
+		"drm.",		 "snd_hda_intel.",
+		"iwlwifi.",	 "libata.",
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -309,13 +329,54 @@ static struct json_object *kernel_options(void)
 static int program_known(const char *comm)
 {
 	static const char *const known[] = {
-		"Hyprland", "Xorg", "Xwayland", "cinnamon", "compton", "cosmic-comp", "enlightenment",
-		"fcitx", "fcitx5", "gnome-shell", "i3", "ibus-daemon", "kwin_wayland", "kwin_x11",
-		"labwc", "marco", "metacity", "mutter", "muffin", "niri", "openbox", "picom", "sway",
-		"wayfire", "weston", "xfwm4", "evilwm", "xdg-desktop-por", "xdg-document-po",
-		"baloo_file", "tracker-miner-f", "localsearch-3", "packagekitd", "snapd", "thermald",
-		"tlp", "power-profiles-", "tuned", "auditd", "clamd", "clamonacc", "earlyoom",
-		"systemd-oomd", "powerdevil", "ananicy-cpp", "gamemoded", "pipewire", "pulseaudio",
+		"Hyprland",
+		"Xorg",
+		"Xwayland",
+		"cinnamon",
+		"compton",
+		"cosmic-comp",
+		"enlightenment",
+		"fcitx",
+		"fcitx5",
+		"gnome-shell",
+		"i3",
+		"ibus-daemon",
+		"kwin_wayland",
+		"kwin_x11",
+		"labwc",
+		"marco",
+		"metacity",
+		"mutter",
+		"muffin",
+		"niri",
+		"openbox",
+		"picom",
+		"sway",
+		"wayfire",
+		"weston",
+		"xfwm4",
+		"evilwm",
+		"xdg-desktop-por",
+		"xdg-document-po",
+		"baloo_file",
+		"tracker-miner-f",
+		"localsearch-3",
+		"packagekitd",
+		"snapd",
+		"thermald",
+		"tlp",
+		"power-profiles-",
+		"tuned",
+		"auditd",
+		"clamd",
+		"clamonacc",
+		"earlyoom",
+		"systemd-oomd",
+		"powerdevil",
+		"ananicy-cpp",
+		"gamemoded",
+		"pipewire",
+		"pulseaudio",
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -340,7 +401,8 @@ static struct json_object *programs(void)
 	struct json_object *set = json_object_new_object(), *list = json_object_new_array();
 
 	each_of("/proc", "", set, program_entry);
-	json_object_object_foreach(set, comm, value) {
+	json_object_object_foreach(set, comm, value)
+	{
 		(void)value;
 		json_object_array_add(list, json_object_new_string(comm));
 	}
@@ -366,7 +428,8 @@ static void add_memory(struct json_object *state)
 
 static void add_cpus(struct json_object *state)
 {
-	add_file(state, "clock_source", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	add_file(state, "clock_source",
+		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	add_file(state, "governor", FREQ "scaling_governor");
 	add_file(state, "frequency_driver", FREQ "scaling_driver");
 	add_file(state, "energy_preference", FREQ "energy_performance_preference");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The state of the machine when an episode is written: drivers, settings, what is mounted, what runs. */
+/*
+ * The state of the machine when an episode is written: drivers, settings, what is mounted, what
+ * runs.
+ */
 #ifndef TIPMED_STATE_H
 #define TIPMED_STATE_H
 

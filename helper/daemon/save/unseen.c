@@ -83,7 +83,11 @@ static bool look(uint32_t tid, uint64_t from_ns, struct tipme_thread *rec)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	*rec = (struct tipme_thread){ .ts_ns = tipme_clock_ns(), .type = TIPME_THREAD, .len8 = sizeof(*rec) / 8, .tid = tid, .uid = owned ? st.st_uid : 0 };
+	*rec = (struct tipme_thread){ .ts_ns = tipme_clock_ns(),
+				      .type = TIPME_THREAD,
+				      .len8 = sizeof(*rec) / 8,
+				      .tid = tid,
+				      .uid = owned ? st.st_uid : 0 };
 	if (!tipme_proc_stat_parse(text, &f, rec->comm, sizeof(rec->comm)))
 		return false;
 	tipme_proc_stat_apply(&f, tipme_clock_slept_ns(), rec);
@@ -91,13 +95,16 @@ static bool look(uint32_t tid, uint64_t from_ns, struct tipme_thread *rec)
 	return rec->start_ns < from_ns && rec->pid;
 }
 
-unsigned int tipmed_unseen_look(struct tipmed_unseen *u, const void *recs, size_t len, uint64_t from_ns, struct tipme_thread *found, unsigned int max)
+unsigned int tipmed_unseen_look(struct tipmed_unseen *u, const void *recs, size_t len,
+				uint64_t from_ns, struct tipme_thread *found, unsigned int max)
 {
 	const struct tipme_head *rec;
 	unsigned int n = 0;
 
-	for (size_t at = 0; at < len && n < max && (rec = record_at(recs, len, at)); at += rec->len8 * 8U) {
-		if (rec->type != TIPME_SCHED_SWITCH || learn(u, ((const struct tipme_sched_switch *)rec)->next_tid))
+	for (size_t at = 0; at < len && n < max && (rec = record_at(recs, len, at));
+	     at += rec->len8 * 8U) {
+		if (rec->type != TIPME_SCHED_SWITCH ||
+		    learn(u, ((const struct tipme_sched_switch *)rec)->next_tid))
 			continue;
 		if (u->looks++ >= LOOKS_MAX)
 			break;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Threads that records name and no picture has shown. A kernel may keep some from the iterator that pictures are made with (those of the first process, on
- * some hosts of virtual machines): /proc tells who they are.
+ * Threads that records name and no picture has shown. A kernel may keep some from the iterator that
+ * pictures are made with (those of the first process, on some hosts of virtual machines): /proc
+ * tells who they are.
  */
 #ifndef TIPMED_UNSEEN_H
 #define TIPMED_UNSEEN_H
@@ -17,13 +18,18 @@ struct tipmed_unseen;
 struct tipmed_unseen *tipmed_unseen_new(void);
 void tipmed_unseen_free(struct tipmed_unseen *unseen);
 
-/* These records, of pictures or of the kernel, tell who a thread is, or that it was born while we recorded. */
+/*
+ * These records, of pictures or of the kernel, tell who a thread is, or that it was born while we
+ * recorded.
+ */
 void tipmed_unseen_known(struct tipmed_unseen *unseen, const void *recs, size_t len);
 
 /*
- * Fills in those that run in the records and are not known, at most `max`, if they began before `from_ns` (another that has the number by now is not meant).
- * Their state is that of now. Returns how many.
+ * Fills in those that run in the records and are not known, at most `max`, if they began before
+ * `from_ns` (another that has the number by now is not meant). Their state is that of now. Returns
+ * how many.
  */
-unsigned int tipmed_unseen_look(struct tipmed_unseen *unseen, const void *recs, size_t len, uint64_t from_ns, struct tipme_thread *found, unsigned int max);
+unsigned int tipmed_unseen_look(struct tipmed_unseen *unseen, const void *recs, size_t len,
+				uint64_t from_ns, struct tipme_thread *found, unsigned int max);
 
 #endif

@@ -25,7 +25,10 @@
 #include "unseen.h"
 #include "writer.h"
 
-/* Locked memory is populated memory: no 8 MB of stack for a thread that needs a few pages. The record file's buffer is on it. */
+/*
+ * Locked memory is populated memory: no 8 MB of stack for a thread that needs a few pages. The
+ * record file's buffer is on it.
+ */
 #define STACK_BYTES (512 << 10)
 
 /* More threads than one process has as a rule. */
@@ -34,9 +37,14 @@
 static struct tipme_file_header file_header(const struct tipmed_snapshot *snap, uint32_t source)
 {
 	struct tipme_file_header head = {
-		.byte_order = TIPME_BYTE_ORDER, .major = TIPME_FORMAT_MAJOR, .minor = TIPME_FORMAT_MINOR,
-		.header_len = sizeof(head), .source = source, .created_ns = snap->copied_ns,
-		.trigger_ns = snap->trigger.ns, .episode_id = snap->trigger.episode_id,
+		.byte_order = TIPME_BYTE_ORDER,
+		.major = TIPME_FORMAT_MAJOR,
+		.minor = TIPME_FORMAT_MINOR,
+		.header_len = sizeof(head),
+		.source = source,
+		.created_ns = snap->copied_ns,
+		.trigger_ns = snap->trigger.ns,
+		.episode_id = snap->trigger.episode_id,
 	};
 
 	memcpy(head.magic, TIPME_FILE_MAGIC, sizeof(head.magic));
@@ -55,8 +63,9 @@ static uint64_t window_begin(const struct tipmed_snapshot *snap)
 	return first_ns == UINT64_MAX ? 0 : first_ns;
 }
 
-static int save_buffer(struct tipmed_episode *episode, struct tipmed_record_file *file, const char *name,
-		       const struct tipmed_snapshot *snap, uint32_t source, const void *buf, size_t len)
+static int save_buffer(struct tipmed_episode *episode, struct tipmed_record_file *file,
+		       const char *name, const struct tipmed_snapshot *snap, uint32_t source,
+		       const void *buf, size_t len)
 {
 	struct tipme_file_header head = file_header(snap, source);
 
@@ -65,27 +74,39 @@ static int save_buffer(struct tipmed_episode *episode, struct tipmed_record_file
 	return tipmed_record_file_end(file);
 }
 
-static int save_x(struct tipmed_episode *episode, struct tipmed_record_file *file, const struct tipmed_snapshot *snap)
+static int save_x(struct tipmed_episode *episode, struct tipmed_record_file *file,
+		  const struct tipmed_snapshot *snap)
 {
 	int err = 0;
 
 	for (int i = 0; !err && i < snap->x.parts; i++) {
 		const struct tipmed_x_part *part = &snap->x.part[i];
 
-		err = save_buffer(episode, file, part->file, snap, part->source, part->copy->buf, part->copy->len);
+		err = save_buffer(episode, file, part->file, snap, part->source, part->copy->buf,
+				  part->copy->len);
 	}
 	return err;
 }
 
-static struct tipme_section section_of(uint64_t first_ns, uint64_t last_ns, uint64_t count, uint64_t body_len)
+static struct tipme_section section_of(uint64_t first_ns, uint64_t last_ns, uint64_t count,
+				       uint64_t body_len)
 {
 	return (struct tipme_section){
-		.ts_ns = first_ns, .type = TIPME_SECTION, .len8 = sizeof(struct tipme_section) / 8, .source = TIPME_SOURCE_TIPMED,
-		.first_ns = first_ns, .last_ns = last_ns, .count = count, .body_len = body_len,
+		.ts_ns = first_ns,
+		.type = TIPME_SECTION,
+		.len8 = sizeof(struct tipme_section) / 8,
+		.source = TIPME_SOURCE_TIPMED,
+		.first_ns = first_ns,
+		.last_ns = last_ns,
+		.count = count,
+		.body_len = body_len,
 	};
 }
 
-/* Who ran and was in no picture; `len` bytes of those are in the writer's buffer. Returns how many, in *found, which is the caller's to free. */
+/*
+ * Who ran and was in no picture; `len` bytes of those are in the writer's buffer. Returns how many,
+ * in *found, which is the caller's to free.
+ */
 static uint32_t look_unseen(const struct tipmed_writer *w, size_t len, struct tipme_thread **found)
 {
 	const struct tipmed_snapshot *snap = w->snap;
@@ -96,35 +117,44 @@ static uint32_t look_unseen(const struct tipmed_writer *w, size_t len, struct ti
 	if (unseen && *found) {
 		tipmed_unseen_known(unseen, w->pictures_buf, len);
 		for (uint32_t i = 0; i < snap->picture.changed; i++)
-			tipmed_unseen_known(unseen, &snap->threads[i].rec, sizeof(snap->threads[i].rec));
+			tipmed_unseen_known(unseen, &snap->threads[i].rec,
+					    sizeof(snap->threads[i].rec));
 		tipmed_unseen_known(unseen, snap->kernel.buf, snap->kernel.len);
-		n = tipmed_unseen_look(unseen, snap->kernel.buf, snap->kernel.len, window_begin(snap), *found, UNSEEN_MAX);
+		n = tipmed_unseen_look(unseen, snap->kernel.buf, snap->kernel.len,
+				       window_begin(snap), *found, UNSEEN_MAX);
 	}
 	tipmed_unseen_free(unseen);
 	return n;
 }
 
-/* The ring of changes up to now, then the full look at the trigger, then those whom both have missed. */
-static void add_pictures(struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m, struct tipme_numbers *numbers)
+/*
+ * The ring of changes up to now, then the full look at the trigger, then those whom both have
+ * missed.
+ */
+static void add_pictures(struct tipmed_record_file *file, struct tipmed_writer *w,
+			 struct tipmed_manifest *m, struct tipme_numbers *numbers)
 {
 	const struct tipmed_snapshot *snap = w->snap;
 	uint64_t count;
-	size_t len = tipmed_pictures_copy(w->pictures, w->pictures_buf, &count, &m->pictures_first_ns);
+	size_t len =
+		tipmed_pictures_copy(w->pictures, w->pictures_buf, &count, &m->pictures_first_ns);
 	uint32_t full = snap->picture.changed;
 	struct tipme_thread *found;
 	uint32_t missed = look_unseen(w, len, &found);
 	int err = tipme_numbers_apply(numbers, w->pictures_buf, len);
 
 	for (uint32_t i = 0; i < full && !err; i++)
-		err = tipme_numbers_apply(numbers, &snap->threads[i].rec, sizeof(snap->threads[i].rec));
+		err = tipme_numbers_apply(numbers, &snap->threads[i].rec,
+					  sizeof(snap->threads[i].rec));
 	if (err && !file->error)
 		file->error = err;
 	m->pictures_count = count + 1 + full + missed;
 	m->pictures_last_ns = snap->end_ns;
 	if (!m->pictures_first_ns)
 		m->pictures_first_ns = snap->picture.ts_ns;
-	struct tipme_section section = section_of(m->pictures_first_ns, m->pictures_last_ns, m->pictures_count,
-						  len + sizeof(snap->picture) + (full + missed) * sizeof(struct tipme_thread));
+	struct tipme_section section = section_of(
+		m->pictures_first_ns, m->pictures_last_ns, m->pictures_count,
+		len + sizeof(snap->picture) + (full + missed) * sizeof(struct tipme_thread));
 
 	tipmed_record_file_add(file, &section, sizeof(section));
 	tipmed_record_file_add(file, w->pictures_buf, len);
@@ -150,7 +180,8 @@ static int name_add(void *arg, const void *rec, size_t len)
 }
 
 /* The table of symbols is read for each episode: it is large, and modules come and go. */
-static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w, const struct tipme_numbers *numbers)
+static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w,
+		      const struct tipme_numbers *numbers)
 {
 	const struct tipmed_snapshot *snap = w->snap;
 	struct tipme_section section = section_of(0, 0, 0, 0);
@@ -174,11 +205,14 @@ static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w, 
 }
 
 /* What came with the trigger, as far as it is valid. */
-static void add_told(struct tipmed_record_file *file, const struct tipmed_snapshot *snap, struct tipmed_manifest *m)
+static void add_told(struct tipmed_record_file *file, const struct tipmed_snapshot *snap,
+		     struct tipmed_manifest *m)
 {
 	uint64_t count;
 	size_t len;
-	void *records = snap->trigger.told_fd ? tipmed_told_read(snap->trigger.told_fd, &len, &count) : NULL;
+	void *records = snap->trigger.told_fd
+				? tipmed_told_read(snap->trigger.told_fd, &len, &count)
+				: NULL;
 
 	if (!records)
 		return;
@@ -189,7 +223,8 @@ static void add_told(struct tipmed_record_file *file, const struct tipmed_snapsh
 	free(records);
 }
 
-static int save_threads(struct tipmed_episode *episode, struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m,
+static int save_threads(struct tipmed_episode *episode, struct tipmed_record_file *file,
+			struct tipmed_writer *w, struct tipmed_manifest *m,
 			struct tipme_numbers *numbers)
 {
 	struct tipme_file_header head = file_header(w->snap, TIPME_SOURCE_TIPMED);
@@ -229,7 +264,8 @@ static int gather(void *arg, const void *rec, size_t len)
 }
 
 /* Without memory for all of it, what was gathered until then is saved. */
-static int save_identity(struct tipmed_episode *episode, struct tipmed_record_file *file, struct tipmed_writer *w, struct tipmed_manifest *m)
+static int save_identity(struct tipmed_episode *episode, struct tipmed_record_file *file,
+			 struct tipmed_writer *w, struct tipmed_manifest *m)
 {
 	struct tipme_file_header head = file_header(w->snap, TIPME_SOURCE_TIPMED);
 	struct gathered g = { 0 };
@@ -261,33 +297,48 @@ static void lost_in_window(const struct tipmed_writer *w, struct tipmed_manifest
 		return;
 	memcpy(m->cost, stats.cost, sizeof(m->cost));
 	m->lost = (struct tipme_kernel_lost){
-		.pool = stats.lost.pool - before.pool, .nested = stats.lost.nested - before.nested,
-		.missed = stats.lost.missed - before.missed, .stack_table = stats.lost.stack_table - before.stack_table,
-		.sleep_table = stats.lost.sleep_table - before.sleep_table, .lives = stats.lost.lives - before.lives,
+		.pool = stats.lost.pool - before.pool,
+		.nested = stats.lost.nested - before.nested,
+		.missed = stats.lost.missed - before.missed,
+		.stack_table = stats.lost.stack_table - before.stack_table,
+		.sleep_table = stats.lost.sleep_table - before.sleep_table,
+		.lives = stats.lost.lives - before.lives,
 	};
 }
 
 static int save_manifest(struct tipmed_episode *episode, struct tipmed_manifest *m)
 {
 	char *text = tipmed_manifest_text(m);
-	int err = text ? tipmed_episode_text(episode, "manifest.json", text, strlen(text)) : -ENOMEM;
+	int err =
+		text ? tipmed_episode_text(episode, "manifest.json", text, strlen(text)) : -ENOMEM;
 
 	free(text);
 	return err;
 }
 
-/* The copy is the recorder's memory as it was: the addresses in it go before anything is written. */
-static int save_kernel(struct tipmed_episode *episode, struct tipmed_record_file *file, const struct tipmed_snapshot *snap, struct tipme_numbers *numbers)
+/*
+ * The copy is the recorder's memory as it was: the addresses in it go before anything is written.
+ */
+static int save_kernel(struct tipmed_episode *episode, struct tipmed_record_file *file,
+		       const struct tipmed_snapshot *snap, struct tipme_numbers *numbers)
 {
 	int err = tipme_numbers_apply(numbers, snap->kernel.buf, snap->kernel.len);
 
-	return err ? err : save_buffer(episode, file, "kernel.rec", snap, tipme_kernel_source_kind(snap->source), snap->kernel.buf, snap->kernel.len);
+	return err ? err
+		   : save_buffer(episode, file, "kernel.rec", snap,
+				 tipme_kernel_source_kind(snap->source), snap->kernel.buf,
+				 snap->kernel.len);
 }
 
-static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, struct tipmed_record_file *file, struct tipme_numbers *numbers)
+static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode,
+		      struct tipmed_record_file *file, struct tipme_numbers *numbers)
 {
 	const struct tipmed_snapshot *snap = w->snap;
-	struct tipmed_manifest m = { .opt = w->opt, .limits = w->limits, .snap = snap, .recorder_start_ns = w->start_ns, .suspends = w->suspends };
+	struct tipmed_manifest m = { .opt = w->opt,
+				     .limits = w->limits,
+				     .snap = snap,
+				     .recorder_start_ns = w->start_ns,
+				     .suspends = w->suspends };
 	int err = save_kernel(episode, file, snap, numbers);
 
 	if (!err)
@@ -297,9 +348,11 @@ static int save_files(struct tipmed_writer *w, struct tipmed_episode *episode, s
 	if (!err)
 		err = save_x(episode, file, snap);
 	if (!err)
-		err = tipmed_episode_text(episode, "schema", tipme_schema_text, sizeof(tipme_schema_text) - 1);
+		err = tipmed_episode_text(episode, "schema", tipme_schema_text,
+					  sizeof(tipme_schema_text) - 1);
 	if (!err && snap->trigger.words[0])
-		err = tipmed_episode_text(episode, "note.txt", snap->trigger.words, strlen(snap->trigger.words));
+		err = tipmed_episode_text(episode, "note.txt", snap->trigger.words,
+					  strlen(snap->trigger.words));
 	lost_in_window(w, &m);
 	m.classes = tipmed_classes_get(w->classes, &m.classes_able);
 	return err ? err : save_manifest(episode, &m);
@@ -322,17 +375,20 @@ static int save_episode(struct tipmed_writer *w)
 		err = tipmed_episode_commit(&episode);
 	tipmed_episode_abandon(&episode);
 	if (err)
-		snprintf(snap->saved_text, sizeof(snap->saved_text), "%s: %s: recording goes on; make room or mend it, then ask again",
+		snprintf(snap->saved_text, sizeof(snap->saved_text),
+			 "%s: %s: recording goes on; make room or mend it, then ask again",
 			 w->opt->library, strerror(-err));
 	else
-		snprintf(snap->saved_text, sizeof(snap->saved_text), "%s/%s", w->opt->library, snap->trigger.id);
+		snprintf(snap->saved_text, sizeof(snap->saved_text), "%s/%s", w->opt->library,
+			 snap->trigger.id);
 	return err;
 }
 
 static void save(struct tipmed_writer *w)
 {
 	struct tipmed_snapshot *snap = w->snap;
-	int err = tipmed_library_follow(w->opt->library, w->owner, &w->library_fd, snap->saved_text, sizeof(snap->saved_text));
+	int err = tipmed_library_follow(w->opt->library, w->owner, &w->library_fd, snap->saved_text,
+					sizeof(snap->saved_text));
 
 	if (!err)
 		err = save_episode(w);
@@ -351,7 +407,8 @@ static bool save_if_asked(struct tipmed_writer *w)
 	malloc_trim(0); /* kernel symbols and names took some, which would stay locked */
 	tipmed_reserve_give_back(w->pictures_buf, tipmed_pictures_bytes());
 	if (!w->snap->saved_error)
-		w->gone += tipmed_retention_keep(&w->shelf, w->library_fd, &w->opt->keep, w->snap->trigger.id);
+		w->gone += tipmed_retention_keep(&w->shelf, w->library_fd, &w->opt->keep,
+						 w->snap->trigger.id);
 	atomic_store_explicit(&w->save_state, TIPMED_SAVE_DONE, memory_order_release);
 	return true;
 }
@@ -360,11 +417,14 @@ static void *writer_run(void *arg)
 {
 	struct tipmed_writer *w = arg;
 
-	w->start_error = tipmed_privileges_drop(w->user, &(struct tipmed_file_owner){ w->owner, w->group });
+	w->start_error =
+		tipmed_privileges_drop(w->user, &(struct tipmed_file_owner){ w->owner, w->group });
 	if (!w->start_error)
 		tipmed_episodes_sweep(w->library_fd);
 	sem_post(&w->ready);
-	/* Ten thousand episodes take seconds the first time, for which nobody shall have to wait. */
+	/*
+	 * Ten thousand episodes take seconds the first time, for which nobody shall have to wait.
+	 */
 	if (!w->start_error && tipmed_retention_limits(&w->opt->keep))
 		tipmed_shelf_read(&w->shelf, w->library_fd);
 	while (!w->start_error) {
@@ -414,7 +474,8 @@ bool tipmed_writer_saved(struct tipmed_writer *w)
 {
 	int done = TIPMED_SAVE_DONE;
 
-	return atomic_compare_exchange_strong_explicit(&w->save_state, &done, TIPMED_SAVE_IDLE, memory_order_acq_rel, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&w->save_state, &done, TIPMED_SAVE_IDLE,
+						       memory_order_acq_rel, memory_order_relaxed);
 }
 
 void tipmed_writer_notes(struct tipmed_writer *w)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The thread that saves episodes, as the owner of the library: beside, synced, renamed. The only one that
- * may wait for a disk.
+ * The thread that saves episodes, as the owner of the library: beside, synced, renamed. The only
+ * one that may wait for a disk.
  */
 #ifndef TIPMED_WRITER_H
 #define TIPMED_WRITER_H
@@ -56,7 +56,10 @@ struct tipmed_writer {
 	pthread_t thread;
 };
 
-/* Starts the thread while we still have all privileges: it takes the owner's, then drops the rest. Returns 0 or -errno. */
+/*
+ * Starts the thread while we still have all privileges: it takes the owner's, then drops the rest.
+ * Returns 0 or -errno.
+ */
 int tipmed_writer_start(struct tipmed_writer *writer);
 
 /* Hands a snapshot over; done_fd becomes readable when it is saved or has failed. */

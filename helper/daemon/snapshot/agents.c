@@ -53,7 +53,8 @@ unsigned int tipmed_agents_list(const struct tipmed_agents *agents, uint64_t sin
 	unsigned int n = 0;
 
 	for (int i = 0; i < TIPMED_AGENTS_MAX; i++)
-		if (agents->agent[i].pid && (agents->agent[i].connections || agents->agent[i].gone_ns >= since_ns))
+		if (agents->agent[i].pid &&
+		    (agents->agent[i].connections || agents->agent[i].gone_ns >= since_ns))
 			pids[n++] = agents->agent[i].pid;
 	return n;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The processes that talk with the user on our behalf: what is typed into their windows is never the problem. Only the trigger thread uses it. */
+/*
+ * The processes that talk with the user on our behalf: what is typed into their windows is never
+ * the problem. Only the trigger thread uses it.
+ */
 #ifndef TIPMED_AGENTS_H
 #define TIPMED_AGENTS_H
 
@@ -20,7 +23,10 @@ struct tipmed_agents {
 void tipmed_agents_add(struct tipmed_agents *agents, pid_t pid);
 void tipmed_agents_gone(struct tipmed_agents *agents, pid_t pid, uint64_t now_ns);
 
-/* The agents there are, and those that went since `since_ns`. Fills at most TIPMED_AGENTS_MAX; returns how many. */
+/*
+ * The agents there are, and those that went since `since_ns`. Fills at most TIPMED_AGENTS_MAX;
+ * returns how many.
+ */
 unsigned int tipmed_agents_list(const struct tipmed_agents *agents, uint64_t since_ns, pid_t *pids);
 
 #endif

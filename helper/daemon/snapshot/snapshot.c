@@ -70,11 +70,13 @@ void tipmed_trigger_stamp(struct tipmed_trigger *trigger)
 
 	trigger->ns = tipme_clock_ns();
 	trigger->wall_s = (time_t)(tipme_clock_of_ns(CLOCK_REALTIME) / TIPME_NS_PER_S);
-	if (getrandom(&trigger->episode_id, sizeof(trigger->episode_id), GRND_NONBLOCK) != sizeof(trigger->episode_id))
+	if (getrandom(&trigger->episode_id, sizeof(trigger->episode_id), GRND_NONBLOCK) !=
+	    sizeof(trigger->episode_id))
 		trigger->episode_id = trigger->ns * 0x9e3779b97f4a7c15ULL;
 	gmtime_r(&trigger->wall_s, &tm);
 	strftime(time_text, sizeof(time_text), "%Y%m%d-%H%M%S", &tm);
-	snprintf(trigger->id, sizeof(trigger->id), "%.18s-%04x", time_text, (unsigned int)(trigger->episode_id & 0xffff));
+	snprintf(trigger->id, sizeof(trigger->id), "%.18s-%04x", time_text,
+		 (unsigned int)(trigger->episode_id & 0xffff));
 }
 
 bool tipmed_snapshot_part(struct tipmed_snapshot *snap)
@@ -88,13 +90,17 @@ bool tipmed_snapshot_part(struct tipmed_snapshot *snap)
 
 void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_trigger *trigger)
 {
-	/* The X rings first: they are smaller, and their servers may be the ones that write fastest. */
+	/*
+	 * The X rings first: they are smaller, and their servers may be the ones that write
+	 * fastest.
+	 */
 	tipmed_x_servers_copy(&snap->x);
 	tipme_kernel_source_copy_begin(snap->source, &snap->kernel);
 	snap->copying = true;
 	tipmed_snapshot_part(snap);
 	snap->trigger = *trigger;
-	int n = tipme_kernel_source_picture(snap->source, &snap->picture, snap->threads, TIPMED_THREADS_MAX);
+	int n = tipme_kernel_source_picture(snap->source, &snap->picture, snap->threads,
+					    TIPMED_THREADS_MAX);
 
 	snap->picture.changed = n > 0 ? (uint32_t)n : 0;
 	snap->phase = TIPMED_POST;

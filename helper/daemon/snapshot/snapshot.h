@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One snapshot at a time: trigger -> everything is copied -> recording goes on for some seconds -> what is new is copied -> the
- * writer saves it. One more trigger is remembered meanwhile. The trigger thread owns it, but for the phase SAVING, when the
- * writer does; a semaphore and an event descriptor hand it over and back.
+ * One snapshot at a time: trigger -> everything is copied -> recording goes on for some seconds ->
+ * what is new is copied -> the writer saves it. One more trigger is remembered meanwhile. The
+ * trigger thread owns it, but for the phase SAVING, when the writer does; a semaphore and an event
+ * descriptor hand it over and back.
  */
 #ifndef TIPMED_SNAPSHOT_H
 #define TIPMED_SNAPSHOT_H
@@ -20,7 +21,12 @@
 
 enum tipmed_phase { TIPMED_IDLE, TIPMED_POST, TIPMED_SAVING };
 
-enum tipmed_trigger_kind { TIPMED_TRIGGER_COMMAND, TIPMED_TRIGGER_HOTKEY, TIPMED_TRIGGER_AUTO, TIPMED_TRIGGER_KERNEL };
+enum tipmed_trigger_kind {
+	TIPMED_TRIGGER_COMMAND,
+	TIPMED_TRIGGER_HOTKEY,
+	TIPMED_TRIGGER_AUTO,
+	TIPMED_TRIGGER_KERNEL
+};
 
 extern const char *const tipmed_trigger_kinds[]; /* their names in manifests and messages */
 
@@ -43,15 +49,18 @@ struct tipmed_trigger {
 struct tipmed_snapshot {
 	_Atomic enum tipmed_phase phase; /* any thread may look */
 	struct tipmed_trigger trigger;
-	uint64_t before_ns; /* when somebody asked for the last episode before, which was saved; 0: nobody did */
+	/* when somebody asked for the last episode before, which was saved; 0: nobody did */
+	uint64_t before_ns;
 	bool copying; /* the first copy is not complete: tipmed_snapshot_part() goes on with it */
 	uint64_t copied_ns; /* when the first copy was complete, or its last part was */
 	uint64_t end_ns; /* up to when recording is in it */
 	struct tipme_kernel_source *source;
 	struct tipme_kernel_copy kernel;
-	struct tipme_picture picture; /* of all threads, after the first copy; changed = how many follow */
+	/* of all threads, after the first copy; changed = how many follow */
+	struct tipme_picture picture;
 	struct tipme_kernel_thread *threads;
-	unsigned int threads_ready; /* memory is there for so many; only the thread that keeps house looks at it */
+	/* memory is there for so many; only the thread that keeps house looks at it */
+	unsigned int threads_ready;
 	struct tipmed_x_servers x;
 	pid_t agents[TIPMED_AGENTS_MAX]; /* who talked with the user for us in these seconds */
 	unsigned int agent_count;
@@ -64,7 +73,10 @@ struct tipmed_snapshot {
 int tipmed_snapshot_init(struct tipmed_snapshot *snap, struct tipme_kernel_source *source);
 void tipmed_snapshot_free(struct tipmed_snapshot *snap);
 
-/* After all memory was locked: keeps what a usual snapshot needs; expect() adds what more threads need, before there are so many. */
+/*
+ * After all memory was locked: keeps what a usual snapshot needs; expect() adds what more threads
+ * need, before there are so many.
+ */
 void tipmed_snapshot_give_back(struct tipmed_snapshot *snap);
 void tipmed_snapshot_expect(struct tipmed_snapshot *snap, unsigned int threads);
 
@@ -72,8 +84,9 @@ void tipmed_snapshot_expect(struct tipmed_snapshot *snap, unsigned int threads);
 void tipmed_trigger_stamp(struct tipmed_trigger *trigger);
 
 /*
- * The first copy, at the trigger: X rings, the first part of the kernel's pool, the picture of the threads. The kernel makes memory for what it has
- * not copied before; it may make it slowly, and recording goes on meanwhile. Returns with snap->copying set while there is more of it to copy.
+ * The first copy, at the trigger: X rings, the first part of the kernel's pool, the picture of the
+ * threads. The kernel makes memory for what it has not copied before; it may make it slowly, and
+ * recording goes on meanwhile. Returns with snap->copying set while there is more of it to copy.
  */
 void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_trigger *trigger);
 

@@ -12,7 +12,9 @@
 #include "tipme_records.h"
 #include "told.h"
 
-/* In the numbers of stacks; a kernel source would need 50 days of nothing but new stacks to set it. */
+/*
+ * In the numbers of stacks; a kernel source would need 50 days of nothing but new stacks to set it.
+ */
 #define TOLD_STACK 0x80000000U
 
 int tipmed_told_keep(int fd)
@@ -50,7 +52,8 @@ static bool may_be_told(const char *rec, size_t len)
 		if (len != sizeof(sample))
 			return false;
 		memcpy(&sample, rec, sizeof(sample));
-		return (!sample.kernel_stack_id || sample.kernel_stack_id & TOLD_STACK) && !sample.user_stack_id;
+		return (!sample.kernel_stack_id || sample.kernel_stack_id & TOLD_STACK) &&
+		       !sample.user_stack_id;
 	case TIPME_STACK:
 		if (len < sizeof(stack))
 			return false;

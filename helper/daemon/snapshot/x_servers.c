@@ -37,15 +37,16 @@ static int find_ring(const struct tipmed_x_servers *servers, const struct tipmed
 }
 
 /*
- * Where a further ring of a process goes: in the place of one that it has given up, or that it has too many of; -1: in a
- * place of its own. The process may be another by now, with the same number.
+ * Where a further ring of a process goes: in the place of one that it has given up, or that it has
+ * too many of; -1: in a place of its own. The process may be another by now, with the same number.
  */
 static int find_older(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new)
 {
 	int rings = 0, last = -1;
 
 	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
-		if (!servers->server[i].used || servers->server[i].pid != new->pid || servers->server[i].uid != new->uid)
+		if (!servers->server[i].used || servers->server[i].pid != new->pid ||
+		    servers->server[i].uid != new->uid)
 			continue;
 		if (!servers->server[i].connected)
 			return i;
@@ -64,7 +65,8 @@ bool tipmed_x_servers_is_further(const struct tipmed_x_servers *servers, int ind
 }
 
 /* What the server's user holds who offers it, or all users of his kind. */
-static int friends_rings(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new, bool all)
+static int friends_rings(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new,
+			 bool all)
 {
 	int n = 0;
 
@@ -76,17 +78,23 @@ static int friends_rings(const struct tipmed_x_servers *servers, const struct ti
 	return n;
 }
 
-/* Whether a ring whose server is gone may make room for a new one: a permitted user's for any, but if he has enough only his own; the owner's for the owner's. */
-static bool may_replace(const struct tipmed_x_server *s, const struct tipmed_x_server *new, bool enough)
+/*
+ * Whether a ring whose server is gone may make room for a new one: a permitted user's for any, but
+ * if he has enough only his own; the owner's for the owner's.
+ */
+static bool may_replace(const struct tipmed_x_server *s, const struct tipmed_x_server *new,
+			bool enough)
 {
 	return !new->of_friend || (s->of_friend && (!enough || s->uid == new->uid));
 }
 
 /* A free place, or that of the server that has been gone for longest. */
-static int find_place(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new, bool busy)
+static int find_place(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new,
+		      bool busy)
 {
-	bool enough = new->of_friend && friends_rings(servers, new, false) >= TIPMED_X_RINGS_FRIEND;
-	bool full = enough || (new->of_friend && friends_rings(servers, new, true) >= TIPMED_X_RINGS_FRIENDS);
+	bool enough = new->of_friend &&friends_rings(servers, new, false) >= TIPMED_X_RINGS_FRIEND;
+	bool full = enough ||
+		    (new->of_friend &&friends_rings(servers, new, true) >= TIPMED_X_RINGS_FRIENDS);
 	int best = -1;
 
 	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
@@ -94,7 +102,8 @@ static int find_place(const struct tipmed_x_servers *servers, const struct tipme
 
 		if (!s->used && !full)
 			return i;
-		if (s->used && !s->connected && !busy && may_replace(s, new, enough) && (best < 0 || s->gone_ns < servers->server[best].gone_ns))
+		if (s->used && !s->connected && !busy && may_replace(s, new, enough) &&
+		    (best < 0 || s->gone_ns < servers->server[best].gone_ns))
 			best = i;
 	}
 	return best;
@@ -105,7 +114,8 @@ static size_t copies_bytes(const struct tipmed_x_servers *servers, bool of_frien
 	size_t sum = 0;
 
 	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++)
-		sum += !of_friends || servers->server[i].of_friend ? servers->server[i].copy.cap : 0;
+		sum += !of_friends || servers->server[i].of_friend ? servers->server[i].copy.cap
+								   : 0;
 	return sum;
 }
 
@@ -119,7 +129,8 @@ static int open_for_reading(int fd)
 }
 
 /* The buffer of the copy is made now, so that the trigger needs no memory. */
-static int server_open(struct tipmed_x_server *s, const struct tipmed_x_servers *servers, int fd, const char **why)
+static int server_open(struct tipmed_x_server *s, const struct tipmed_x_servers *servers, int fd,
+		       const char **why)
 {
 	int err = tipme_x_ring_open(fd, &s->ring, why);
 
@@ -128,10 +139,12 @@ static int server_open(struct tipmed_x_server *s, const struct tipmed_x_servers 
 	s->copy.cap = tipme_x_ring_copy_bytes(&s->ring);
 	*why = "the rings of all X servers together are too large: take a smaller RingKB";
 	if (copies_bytes(servers, false) + s->copy.cap > TIPMED_X_COPY_BYTES_MAX ||
-	    (s->of_friend && copies_bytes(servers, true) + s->copy.cap > TIPMED_X_COPY_BYTES_FRIENDS))
+	    (s->of_friend &&
+	     copies_bytes(servers, true) + s->copy.cap > TIPMED_X_COPY_BYTES_FRIENDS))
 		return -ENOMEM;
 	*why = "no memory for a copy of the ring";
-	void *buf = mmap(NULL, s->copy.cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	void *buf = mmap(NULL, s->copy.cap, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (buf == MAP_FAILED)
 		return -errno;
@@ -152,13 +165,15 @@ static bool has_hooks(const struct tipmed_x_servers *servers, pid_t pid)
 	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
 		const struct tipmed_x_server *s = &servers->server[i];
 
-		if (s->used && s->connected && s->pid == pid && s->ring.source == TIPME_SOURCE_X_HOOKS)
+		if (s->used && s->connected && s->pid == pid &&
+		    s->ring.source == TIPME_SOURCE_X_HOOKS)
 			return true;
 	}
 	return false;
 }
 
-static int check_observer(const struct tipmed_x_server *new, const struct tipmed_x_servers *servers, const char **why)
+static int check_observer(const struct tipmed_x_server *new, const struct tipmed_x_servers *servers,
+			  const char **why)
 {
 	if (new->ring.source != TIPME_SOURCE_X_CLIENT)
 		return 0;
@@ -169,7 +184,8 @@ static int check_observer(const struct tipmed_x_server *new, const struct tipmed
 	return has_hooks(servers, new->ring.observed_pid) ? -EEXIST : 0;
 }
 
-static int server_new(struct tipmed_x_servers *servers, struct tipmed_x_server new, int fd, int place, const char **why)
+static int server_new(struct tipmed_x_servers *servers, struct tipmed_x_server new, int fd,
+		      int place, const char **why)
 {
 	int err = server_open(&new, servers, fd, why);
 
@@ -193,17 +209,24 @@ static void server_name(struct tipmed_x_server *s, const struct tipme_incoming *
 	s->display = in->arg;
 }
 
-int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, const struct tipmed_x_writer *writer, int fd, bool busy,
-			 const char **why)
+int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in,
+			 const struct tipmed_x_writer *writer, int fd, bool busy, const char **why)
 {
-	struct tipmed_x_server new = { .used = true, .connected = true, .reader_fd = -1, .pid = writer->pid, .uid = writer->uid, .of_friend = writer->of_friend };
+	struct tipmed_x_server new = { .used = true,
+				       .connected = true,
+				       .reader_fd = -1,
+				       .pid = writer->pid,
+				       .uid = writer->uid,
+				       .of_friend = writer->of_friend };
 	struct stat st;
 	int place;
 
 	*why = "the server's process id is not visible here, or no memory came with the message";
 	if (new.pid <= 0 || fd < 0)
 		return -EINVAL;
-	/* Asked first: of a file that somebody serves, even its size may take as long as he likes. */
+	/*
+	 * Asked first: of a file that somebody serves, even its size may take as long as he likes.
+	 */
 	*why = "the ring is no memfd";
 	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st))
 		return -EBADF;
@@ -222,7 +245,9 @@ int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_in
 		return -EAGAIN;
 	if (place < 0)
 		place = find_place(servers, &new, busy);
-	*why = new.of_friend ? "this user, or all who are neither root nor the owner, share as many rings as they may" : "16 X servers or threads of them share their rings already";
+	*why = new.of_friend
+		       ? "this user, or all who are neither root nor the owner, share as many rings as they may"
+		       : "16 X servers or threads of them share their rings already";
 	return place < 0 ? -EMFILE : server_new(servers, new, fd, place, why);
 }
 
@@ -250,14 +275,19 @@ static bool file_taken(const struct tipmed_x_servers *servers, const char *file)
 	return false;
 }
 
-/* The second ring of a process is that of another thread; what it says of itself is believed as far as the name is new. */
+/*
+ * The second ring of a process is that of another thread; what it says of itself is believed as far
+ * as the name is new.
+ */
 static void part_file(const struct tipmed_x_servers *servers, struct tipmed_x_part *part)
 {
 	snprintf(part->file, sizeof(part->file), "x-%d.rec", (int)part->pid);
 	if (file_taken(servers, part->file))
-		snprintf(part->file, sizeof(part->file), "x-%d-%u.rec", (int)part->pid, part->copy->server_tid);
+		snprintf(part->file, sizeof(part->file), "x-%d-%u.rec", (int)part->pid,
+			 part->copy->server_tid);
 	for (int n = 0; file_taken(servers, part->file); n++)
-		snprintf(part->file, sizeof(part->file), "x-%d-%u-%d.rec", (int)part->pid, part->copy->server_tid, n);
+		snprintf(part->file, sizeof(part->file), "x-%d-%u-%d.rec", (int)part->pid,
+			 part->copy->server_tid, n);
 }
 
 void tipmed_x_servers_copy(struct tipmed_x_servers *servers)
@@ -269,7 +299,12 @@ void tipmed_x_servers_copy(struct tipmed_x_servers *servers)
 
 		if (!s->used)
 			continue;
-		*part = (struct tipmed_x_part){ .pid = s->pid, .server_pid = tipmed_x_server_pid(s), .source = s->ring.source, .display = s->display, .server = s, .copy = &s->copy };
+		*part = (struct tipmed_x_part){ .pid = s->pid,
+						.server_pid = tipmed_x_server_pid(s),
+						.source = s->ring.source,
+						.display = s->display,
+						.server = s,
+						.copy = &s->copy };
 		memcpy(part->name, s->name, sizeof(part->name));
 		tipme_x_ring_copy(&s->ring, &s->copy, tipme_clock_ns());
 		part_file(servers, part);
@@ -281,7 +316,8 @@ void tipmed_x_servers_copy(struct tipmed_x_servers *servers)
 void tipmed_x_servers_copy_more(struct tipmed_x_servers *servers)
 {
 	for (int i = 0; i < servers->parts; i++)
-		tipme_x_ring_copy_more(&servers->part[i].server->ring, servers->part[i].copy, tipme_clock_ns());
+		tipme_x_ring_copy_more(&servers->part[i].server->ring, servers->part[i].copy,
+				       tipme_clock_ns());
 }
 
 void tipmed_x_servers_free(struct tipmed_x_servers *servers)

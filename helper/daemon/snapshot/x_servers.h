@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The X servers that share a ring with us. Only the trigger thread touches them; the writer reads copies that are handed to it. */
+/*
+ * The X servers that share a ring with us. Only the trigger thread touches them; the writer reads
+ * copies that are handed to it.
+ */
 #ifndef TIPMED_X_SERVERS_H
 #define TIPMED_X_SERVERS_H
 
@@ -14,8 +17,8 @@
 #define TIPMED_X_RINGS_PER_PROCESS 4
 
 /*
- * What one user may hold of these who is neither root nor the owner: as many as one server has; and all such users together: so that the servers of root and the
- * owner get in.
+ * What one user may hold of these who is neither root nor the owner: as many as one server has; and
+ * all such users together: so that the servers of root and the owner get in.
  */
 #define TIPMED_X_RINGS_FRIEND 4
 #define TIPMED_X_RINGS_FRIENDS 8
@@ -42,7 +45,10 @@ struct tipmed_x_server {
 	dev_t dev;
 	ino_t ino;
 	uint64_t gone_ns;
-	int reader_fd; /* the ring's memory, open for reading alone, for others; -1: its writer lets nobody open it */
+	/*
+	 * the ring's memory, open for reading alone, for others; -1: its writer lets nobody open it
+	 */
+	int reader_fd;
 	struct tipme_x_ring ring;
 	struct tipme_x_copy copy;
 };
@@ -54,7 +60,8 @@ struct tipmed_x_part {
 	uint32_t source;
 	unsigned int display;
 	char name[32];
-	char file[40]; /* in the episode: x-<pid>.rec; a further ring of that process x-<pid>-<tid>.rec */
+	/* in the episode: x-<pid>.rec; a further ring of that process x-<pid>-<tid>.rec */
+	char file[40];
 	const struct tipmed_x_server *server; /* only for the trigger thread */
 	struct tipme_x_copy *copy;
 };
@@ -68,11 +75,12 @@ struct tipmed_x_servers {
 };
 
 /*
- * Takes the ring that `writer` offers by `fd` (the caller's). Returns the index, or -errno and a reason. A server that connects again
- * with the same memory goes on where it was. While `busy`, nothing that a snapshot may be using is given up.
+ * Takes the ring that `writer` offers by `fd` (the caller's). Returns the index, or -errno and a
+ * reason. A server that connects again with the same memory goes on where it was. While `busy`,
+ * nothing that a snapshot may be using is given up.
  */
-int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in, const struct tipmed_x_writer *writer, int fd, bool busy,
-			 const char **why);
+int tipmed_x_servers_add(struct tipmed_x_servers *servers, const struct tipme_incoming *in,
+			 const struct tipmed_x_writer *writer, int fd, bool busy, const char **why);
 
 /* The server that a ring is about: its writer, or the one that an observer names. */
 pid_t tipmed_x_server_pid(const struct tipmed_x_server *s);

@@ -39,8 +39,10 @@ static struct {
 	void (*wl_client_get_credentials)(void *client, pid_t *pid, uid_t *uid, gid_t *gid);
 	void *(*wl_resource_create)(void *client, const void *interface, int version, uint32_t id);
 	uint32_t (*wl_resource_get_id)(void *resource);
-	void (*wl_resource_set_implementation)(void *resource, const void *implementation, void *data, void *destroy);
-	void (*wl_resource_set_dispatcher)(void *resource, void *dispatcher, const void *implementation, void *data, void *destroy);
+	void (*wl_resource_set_implementation)(void *resource, const void *implementation,
+					       void *data, void *destroy);
+	void (*wl_resource_set_dispatcher)(void *resource, void *dispatcher,
+					   const void *implementation, void *data, void *destroy);
 	void *(*wl_display_add_protocol_logger)(void *display, void *function, void *data);
 	void (*wl_resource_post_event)(void *resource, uint32_t opcode, ...);
 	void (*wl_resource_post_event_array)(void *resource, uint32_t opcode, void *args);
@@ -49,15 +51,22 @@ static struct {
 	const void *wl_surface_interface, *wl_keyboard_interface;
 } lib;
 
-#define NAMED(name) { #name, (void **)&lib.name }
+#define NAMED(name)                       \
+	{                                 \
+#name, (void **)&lib.name \
+	}
 static const struct {
 	const char *name;
 	void **place;
 } wanted[] = {
-	NAMED(wl_display_create), NAMED(wl_display_get_event_loop), NAMED(wl_event_loop_dispatch), NAMED(wl_client_create), NAMED(wl_client_get_credentials),
-	NAMED(wl_resource_create), NAMED(wl_resource_get_id), NAMED(wl_resource_set_implementation), NAMED(wl_resource_set_dispatcher),
-	NAMED(wl_display_add_protocol_logger), NAMED(wl_resource_post_event), NAMED(wl_resource_post_event_array), NAMED(wl_resource_queue_event),
-	NAMED(wl_resource_queue_event_array), NAMED(wl_surface_interface), NAMED(wl_keyboard_interface),
+	NAMED(wl_display_create),	   NAMED(wl_display_get_event_loop),
+	NAMED(wl_event_loop_dispatch),	   NAMED(wl_client_create),
+	NAMED(wl_client_get_credentials),  NAMED(wl_resource_create),
+	NAMED(wl_resource_get_id),	   NAMED(wl_resource_set_implementation),
+	NAMED(wl_resource_set_dispatcher), NAMED(wl_display_add_protocol_logger),
+	NAMED(wl_resource_post_event),	   NAMED(wl_resource_post_event_array),
+	NAMED(wl_resource_queue_event),	   NAMED(wl_resource_queue_event_array),
+	NAMED(wl_surface_interface),	   NAMED(wl_keyboard_interface),
 };
 #define WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
@@ -66,7 +75,10 @@ struct callers {
 	unsigned char *function[CALLERS_MAX]; /* of the library, innermost first */
 };
 
-/* A message that a place has to show: its object, its opcode, and one of its arguments, so many bytes behind the first. */
+/*
+ * A message that a place has to show: its object, its opcode, and one of its arguments, so many
+ * bytes behind the first.
+ */
 struct expected {
 	void *object;
 	uint32_t opcode, arg;
@@ -131,7 +143,8 @@ static void on_request(void *client, void *resource)
 	callers_look();
 }
 
-static int on_dispatched(const void *implementation, void *target, uint32_t opcode, const void *message, void *args)
+static int on_dispatched(const void *implementation, void *target, uint32_t opcode,
+			 const void *message, void *args)
 {
 	(void)implementation;
 	(void)target;
@@ -204,7 +217,9 @@ static bool is_shown(const greg_t *r)
 		return false;
 	if (e->arg_at == NO_ARG)
 		return true;
-	return pread(trap.memory, &arg, sizeof(arg), r[order[p->args]] + p->args_at + e->arg_at) == sizeof(arg) && arg == e->arg;
+	return pread(trap.memory, &arg, sizeof(arg), r[order[p->args]] + p->args_at + e->arg_at) ==
+		       sizeof(arg) &&
+	       arg == e->arg;
 }
 
 static void on_trap(int number, siginfo_t *info, void *context)
@@ -221,7 +236,8 @@ static void on_trap(int number, siginfo_t *info, void *context)
 }
 
 /* It stands for one hit. */
-static bool trap_set(unsigned char *at, const struct tipmed_wayland_probe *probe, const struct expected *expected)
+static bool trap_set(unsigned char *at, const struct tipmed_wayland_probe *probe,
+		     const struct expected *expected)
 {
 	trap.at = at;
 	trap.was = *at;
@@ -237,15 +253,17 @@ static bool trap_end(void)
 }
 
 /*
- * Behind what marks a place that may be jumped to. *emulated: the instruction there is one that the kernel emulates at a probe;
- * any other it has to single-step, which is a second trap.
+ * Behind what marks a place that may be jumped to. *emulated: the instruction there is one that the
+ * kernel emulates at a probe; any other it has to single-step, which is a second trap.
  */
 static unsigned char *probe_at(unsigned char *function, uint8_t *emulated)
 {
 	static const unsigned char endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	unsigned char *p = memcmp(function, endbr64, sizeof(endbr64)) ? function : function + sizeof(endbr64);
+	unsigned char *p =
+		memcmp(function, endbr64, sizeof(endbr64)) ? function : function + sizeof(endbr64);
 
-	*emulated = (*p >= 0x50 && *p <= 0x57) || (*p == 0x41 && p[1] >= 0x50 && p[1] <= 0x57) || *p == 0x90 || *p == 0xe9 || *p == 0xeb;
+	*emulated = (*p >= 0x50 && *p <= 0x57) || (*p == 0x41 && p[1] >= 0x50 && p[1] <= 0x57) ||
+		    *p == 0x90 || *p == 0xe9 || *p == 0xeb;
 	return p;
 }
 
@@ -255,7 +273,9 @@ static bool shows_events(unsigned char *at, const struct tipmed_wayland_probe *p
 	(void)arg;
 	for (enum way way = POST; way < WAYS; way++)
 		for (uint32_t i = 0; i < 4; i++) {
-			const struct expected e = { world.keyboard, i & 1 ? KEYBOARD_KEY : KEYBOARD_MODIFIERS, i >> 1, 3 * sizeof(union argument) };
+			const struct expected e = { world.keyboard,
+						    i & 1 ? KEYBOARD_KEY : KEYBOARD_MODIFIERS,
+						    i >> 1, 3 * sizeof(union argument) };
 
 			if (!trap_set(at, probe, &e))
 				return false;
@@ -267,14 +287,19 @@ static bool shows_events(unsigned char *at, const struct tipmed_wayland_probe *p
 }
 
 /* Three requests of a surface. */
-static bool shows_requests(unsigned char *at, const struct tipmed_wayland_probe *probe, void *surface)
+static bool shows_requests(unsigned char *at, const struct tipmed_wayland_probe *probe,
+			   void *surface)
 {
 	const uint32_t new_id = 2, attach[3] = { 0, 5, 7 }; /* a buffer, x, y */
-	const struct expected e[] = { { surface, SURFACE_COMMIT, 0, NO_ARG }, { surface, SURFACE_FRAME, new_id, 0 }, { surface, SURFACE_ATTACH, attach[2], 2 * sizeof(union argument) } };
+	const struct expected e[] = { { surface, SURFACE_COMMIT, 0, NO_ARG },
+				      { surface, SURFACE_FRAME, new_id, 0 },
+				      { surface, SURFACE_ATTACH, attach[2],
+					2 * sizeof(union argument) } };
 	const uint32_t *const args[] = { NULL, &new_id, attach }, count[] = { 0, 1, 3 };
 
 	for (size_t i = 0; i < sizeof(e) / sizeof(e[0]); i++) {
-		bool served = trap_set(at, probe, &e[i]) && request_send(surface, e[i].opcode, args[i], count[i]);
+		bool served = trap_set(at, probe, &e[i]) &&
+			      request_send(surface, e[i].opcode, args[i], count[i]);
 
 		if (!trap_end() || !served)
 			return false;
@@ -297,7 +322,8 @@ static int segment_look(struct dl_phdr_info *info, size_t size, void *arg)
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || address - p->p_vaddr >= p->p_filesz)
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) ||
+		    address - p->p_vaddr >= p->p_filesz)
 			continue;
 		file_offset = address - p->p_vaddr + p->p_offset;
 		return 1;
@@ -313,7 +339,8 @@ static uint64_t offset_of(unsigned char *at)
 }
 
 /* By which arguments a place shows what is wanted; as the source has them, or in another order. */
-static bool arguments_find(unsigned char *at, struct tipmed_wayland_probe *p, shows_fn *shows, void *arg)
+static bool arguments_find(unsigned char *at, struct tipmed_wayland_probe *p, shows_fn *shows,
+			   void *arg)
 {
 	const struct tipmed_wayland_probe first = *p;
 
@@ -321,7 +348,8 @@ static bool arguments_find(unsigned char *at, struct tipmed_wayland_probe *p, sh
 		p->object = (uint8_t)((first.object + n) % ARGUMENTS);
 		p->opcode = (uint8_t)((first.opcode + n / ARGUMENTS) % ARGUMENTS);
 		p->args = (uint8_t)((first.args + n / ARGUMENTS / ARGUMENTS) % ARGUMENTS);
-		if (p->object != p->opcode && p->object != p->args && p->opcode != p->args && shows(at, p, arg))
+		if (p->object != p->opcode && p->object != p->args && p->opcode != p->args &&
+		    shows(at, p, arg))
 			return true;
 	}
 	*p = first;
@@ -329,7 +357,8 @@ static bool arguments_find(unsigned char *at, struct tipmed_wayland_probe *p, sh
 }
 
 /* Of the callers that show what is wanted, the first that needs no second trap; else the first. */
-static bool choose(const struct callers *c, struct tipmed_wayland_probe *probe, shows_fn *shows, void *arg)
+static bool choose(const struct callers *c, struct tipmed_wayland_probe *probe, shows_fn *shows,
+		   void *arg)
 {
 	const struct tipmed_wayland_probe wanted_so = *probe;
 
@@ -365,7 +394,8 @@ static int world_make(void)
 	if (!world.keyboard || !world.surface || !world.dispatched)
 		return -EBADMSG;
 	lib.wl_resource_set_implementation(world.surface, implementation, NULL, NULL);
-	lib.wl_resource_set_dispatcher(world.dispatched, (void *)on_dispatched, implementation, NULL, NULL);
+	lib.wl_resource_set_dispatcher(world.dispatched, (void *)on_dispatched, implementation,
+				       NULL, NULL);
 	return 0;
 }
 
@@ -373,9 +403,11 @@ static bool fields_find(struct tipmed_wayland_place *place)
 {
 	uint32_t who[3] = { 0 };
 
-	lib.wl_client_get_credentials(world.client, (pid_t *)&who[0], (uid_t *)&who[1], (gid_t *)&who[2]);
+	lib.wl_client_get_credentials(world.client, (pid_t *)&who[0], (uid_t *)&who[1],
+				      (gid_t *)&who[2]);
 	for (uint16_t i = 0; i < 128 && !place->client_at; i += 8)
-		if (!memcmp((char *)world.surface + i, &world.client, 8) && !memcmp((char *)world.keyboard + i, &world.client, 8))
+		if (!memcmp((char *)world.surface + i, &world.client, 8) &&
+		    !memcmp((char *)world.keyboard + i, &world.client, 8))
 			place->client_at = i;
 	for (uint16_t i = 0; i < STRUCT_MAX && !place->pid_at; i += 4)
 		if (!memcmp((char *)world.client + i, who, sizeof(who)))
@@ -383,7 +415,10 @@ static bool fields_find(struct tipmed_wayland_place *place)
 	return place->client_at && place->pid_at && who[0] == (uint32_t)getpid();
 }
 
-/* wl_closure_invoke(closure, flags, target, opcode, data), wl_closure_dispatch(closure, dispatcher, target, opcode) */
+/*
+ * wl_closure_invoke(closure, flags, target, opcode, data), wl_closure_dispatch(closure, dispatcher,
+ * target, opcode)
+ */
 static bool requests_find(struct tipmed_wayland_place *place)
 {
 	struct tipmed_wayland_probe *first = &place->request[0], *second = &place->request[1];
@@ -393,15 +428,20 @@ static bool requests_find(struct tipmed_wayland_place *place)
 		return false;
 	of = world.callers;
 	for (uint16_t at = 8; at < 64 && !first->offset; at += 8) {
-		*first = (struct tipmed_wayland_probe){ .object = 2, .opcode = 3, .args = 0, .args_at = at };
+		*first = (struct tipmed_wayland_probe){
+			.object = 2, .opcode = 3, .args = 0, .args_at = at
+		};
 		choose(&of, first, shows_requests, world.surface);
 	}
 	if (!first->offset || !request_send(world.dispatched, SURFACE_COMMIT, NULL, 0))
 		return false;
 	of = world.callers;
-	*second = (struct tipmed_wayland_probe){ .object = 2, .opcode = 3, .args = 0, .args_at = first->args_at };
+	*second = (struct tipmed_wayland_probe){
+		.object = 2, .opcode = 3, .args = 0, .args_at = first->args_at
+	};
 	/* One function may serve both. */
-	if (choose(&of, second, shows_requests, world.dispatched) && second->offset == first->offset)
+	if (choose(&of, second, shows_requests, world.dispatched) &&
+	    second->offset == first->offset)
 		second->offset = 0;
 	return true;
 }
@@ -446,7 +486,8 @@ static int library_load(int fd, char *why, size_t why_len)
 	return 0;
 }
 
-int tipmed_calibrate(int fd, int memory, struct tipmed_wayland_place *place, char *why, size_t why_len)
+int tipmed_calibrate(int fd, int memory, struct tipmed_wayland_place *place, char *why,
+		     size_t why_len)
 {
 	struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 	int err = library_load(fd, why, why_len);
@@ -468,7 +509,8 @@ int tipmed_calibrate(int fd, int memory, struct tipmed_wayland_place *place, cha
 
 #else
 
-int tipmed_calibrate(int fd, int memory, struct tipmed_wayland_place *place, char *why, size_t why_len)
+int tipmed_calibrate(int fd, int memory, struct tipmed_wayland_place *place, char *why,
+		     size_t why_len)
 {
 	(void)fd;
 	(void)memory;

@@ -26,7 +26,8 @@ int tipmed_limit_add(struct tipmed_limits *limits, const char *format, ...)
 	if (n == TIPMED_LIMITS_MAX)
 		return -1;
 	memcpy(limits->text[n], text, sizeof(text));
-	limits->count = n + 1; /* last: who reads meanwhile sees whole sentences, which never change */
+	/* last: who reads meanwhile sees whole sentences, which never change */
+	limits->count = n + 1;
 	return (int)n;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the recorder cannot do here, in sentences: shown at the start and by status, never kept silent. */
+/*
+ * What the recorder cannot do here, in sentences: shown at the start and by status, never kept
+ * silent.
+ */
 #ifndef TIPMED_LIMITATIONS_H
 #define TIPMED_LIMITATIONS_H
 
@@ -14,10 +17,12 @@ struct tipmed_limits {
 };
 
 /*
- * By the thread that starts all and then keeps house; any thread may read meanwhile. Returns the number of the sentence, for end(), or -1. A sentence that
- * was over and is true again has its old place.
+ * By the thread that starts all and then keeps house; any thread may read meanwhile. Returns the
+ * number of the sentence, for end(), or -1. A sentence that was over and is true again has its old
+ * place.
  */
-int tipmed_limit_add(struct tipmed_limits *limits, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int tipmed_limit_add(struct tipmed_limits *limits, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* It is so no more; -1: nothing. */
 void tipmed_limit_end(struct tipmed_limits *limits, int number);
 

@@ -76,7 +76,8 @@ static void answer_send(int to, struct answer *a, const int *fd, unsigned int co
 
 static void serve_event(int to, const struct request *req)
 {
-	bool known = (req->which == TIPME_CLASS_SAMPLE || req->which == TIPME_CLASS_MEMORY) && req->cpu >= 0;
+	bool known = (req->which == TIPME_CLASS_SAMPLE || req->which == TIPME_CLASS_MEMORY) &&
+		     req->cpu >= 0;
 	int fd = known ? tipme_kernel_event_open(req->which, req->cpu) : -EINVAL;
 	struct answer a = { .err = fd < 0 ? fd : 0 };
 
@@ -127,7 +128,8 @@ static void run(int from, pid_t parent, const struct tipmed_user *user)
 	dup2(from, 3);
 	close_range(4, ~0U, 0);
 	prctl(PR_SET_NAME, "tipmed-events");
-	if (chdir("/") || tipmed_privileges_only(user, CAP_SYS_ADMIN) || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+	if (chdir("/") || tipmed_privileges_only(user, CAP_SYS_ADMIN) ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	serve(3);
 	_exit(0);
@@ -146,7 +148,10 @@ pid_t tipmed_opener_fork(const struct tipmed_user *user)
 	pid = fork();
 	if (!pid)
 		run(ends[1], parent, user);
-	int err = pid < 0 ? -errno : setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ? -errno : 0;
+	int err = pid < 0 ? -errno
+		  : setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))
+			  ? -errno
+			  : 0;
 
 	close(ends[1]);
 	if (err) {
@@ -169,7 +174,10 @@ static int ask(const struct request *req, struct answer *a, int *fd, unsigned in
 {
 	struct iovec text = { a, sizeof(*a) };
 	union passed passed;
-	struct msghdr msg = { .msg_iov = &text, .msg_iovlen = 1, .msg_control = passed.bytes, .msg_controllen = sizeof(passed.bytes) };
+	struct msghdr msg = { .msg_iov = &text,
+			      .msg_iovlen = 1,
+			      .msg_control = passed.bytes,
+			      .msg_controllen = sizeof(passed.bytes) };
 	ssize_t n;
 
 	*count = 0;
@@ -192,7 +200,10 @@ static int ask_alone(const struct request *req, struct answer *a, int *fd, unsig
 	pthread_mutex_lock(&lock);
 	int err = ask(req, a, fd, count);
 
-	/* A late answer would be taken for that to the next question. One that was refused itself says why. */
+	/*
+	 * A late answer would be taken for that to the next question. One that was refused itself
+	 * says why.
+	 */
 	if (err == -EACCES && opener_fd >= 0 && !*a->lib.why) {
 		close(opener_fd);
 		opener_fd = -1;
@@ -229,6 +240,7 @@ int tipmed_opener_wayland(const char *path, struct tipme_wayland_library *lib)
 	for (unsigned int i = 0; i < lib->count; i++)
 		lib->probe[i].fd = fd[i];
 	if (err && !lib->why[0])
-		snprintf(lib->why, sizeof(lib->why), "the process that sets probes has not answered");
+		snprintf(lib->why, sizeof(lib->why),
+			 "the process that sets probes has not answered");
 	return err;
 }

@@ -58,8 +58,30 @@ const char tipmed_usage[] =
 	"  sudo tipme start --always\n"
 	"  sudo tipme start --window 120 --rate 50000\n";
 
-enum { OPT_FOREGROUND = 1, OPT_WINDOW, OPT_RATE, OPT_POST, OPT_HOTKEY, OPT_CLASSES, OPT_WAYLAND_LIBRARY, OPT_HISTORY, OPT_ENVIRONMENT, OPT_SOURCE, OPT_AUTO, OPT_KEEP, OPT_KEEP_MB, OPT_KEEP_DAYS, OPT_KEEP_WORST, OPT_OWNER, OPT_ALLOW, OPT_USER, OPT_LIBRARY,
-	OPT_RUNDIR, OPT_HELP, OPT_VERSION };
+enum {
+	OPT_FOREGROUND = 1,
+	OPT_WINDOW,
+	OPT_RATE,
+	OPT_POST,
+	OPT_HOTKEY,
+	OPT_CLASSES,
+	OPT_WAYLAND_LIBRARY,
+	OPT_HISTORY,
+	OPT_ENVIRONMENT,
+	OPT_SOURCE,
+	OPT_AUTO,
+	OPT_KEEP,
+	OPT_KEEP_MB,
+	OPT_KEEP_DAYS,
+	OPT_KEEP_WORST,
+	OPT_OWNER,
+	OPT_ALLOW,
+	OPT_USER,
+	OPT_LIBRARY,
+	OPT_RUNDIR,
+	OPT_HELP,
+	OPT_VERSION
+};
 
 static const struct option long_options[] = {
 	{ "foreground", no_argument, NULL, OPT_FOREGROUND },
@@ -87,7 +109,8 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-static int number(const char *name, const char *text, unsigned long least, unsigned long most, unsigned long *value)
+static int number(const char *name, const char *text, unsigned long least, unsigned long most,
+		  unsigned long *value)
 {
 	char *end;
 
@@ -95,7 +118,9 @@ static int number(const char *name, const char *text, unsigned long least, unsig
 	*value = strtoul(text, &end, 10);
 	if (!errno && end != text && !*end && text[0] != '-' && *value >= least && *value <= most)
 		return 0;
-	fprintf(stderr, "tipme: start: --%s %s: not a number from %lu to %lu: see tipme start --help\n", name, text, least, most);
+	fprintf(stderr,
+		"tipme: start: --%s %s: not a number from %lu to %lu: see tipme start --help\n",
+		name, text, least, most);
 	return -EINVAL;
 }
 
@@ -105,7 +130,8 @@ static int full_path(const char *name, const char *text, char *to, size_t cap)
 		strcpy(to, text);
 		return 0;
 	}
-	fprintf(stderr, "tipme: start: --%s %s: not a full path of usual length: begin it with /\n", name, text);
+	fprintf(stderr, "tipme: start: --%s %s: not a full path of usual length: begin it with /\n",
+		name, text);
 	return -EINVAL;
 }
 
@@ -120,7 +146,8 @@ static int allow(struct tipmed_options *opt)
 	if (err)
 		return err;
 	if (opt->allow_count == TIPMED_ALLOW_MAX) {
-		fprintf(stderr, "tipme: start: --allow-uid: more than %d users: name fewer\n", TIPMED_ALLOW_MAX);
+		fprintf(stderr, "tipme: start: --allow-uid: more than %d users: name fewer\n",
+			TIPMED_ALLOW_MAX);
 		return -EINVAL;
 	}
 	opt->allow[opt->allow_count++] = (uid_t)value;
@@ -133,7 +160,8 @@ static int user(struct tipmed_options *opt)
 		strcpy(opt->user, optarg);
 		return 0;
 	}
-	fprintf(stderr, "tipme: start: --user %s: not the name of a user: see tipme start --help\n", optarg);
+	fprintf(stderr, "tipme: start: --user %s: not the name of a user: see tipme start --help\n",
+		optarg);
 	return -EINVAL;
 }
 
@@ -142,11 +170,15 @@ static int hotkey(struct tipmed_options *opt)
 	struct tipme_hotkey parsed = { 0 };
 	char why[160];
 
-	if (strlen(optarg) < sizeof(opt->hotkey) && !tipme_hotkey_parse(&parsed, optarg, why, sizeof(why))) {
+	if (strlen(optarg) < sizeof(opt->hotkey) &&
+	    !tipme_hotkey_parse(&parsed, optarg, why, sizeof(why))) {
 		strcpy(opt->hotkey, optarg);
 		return 0;
 	}
-	fprintf(stderr, "tipme: start: --hotkey: %s\n", strlen(optarg) < sizeof(opt->hotkey) ? why : "a chord is shorter: see tipme start --help");
+	fprintf(stderr, "tipme: start: --hotkey: %s\n",
+		strlen(optarg) < sizeof(opt->hotkey)
+			? why
+			: "a chord is shorter: see tipme start --help");
 	return -EINVAL;
 }
 
@@ -169,7 +201,9 @@ static int source(struct tipmed_options *opt)
 		const char *name;
 		enum tipme_source source;
 	} sources[] = {
-		{ "kernel_module", TIPME_SOURCE_KERNEL_MODULE }, { "kernel_bpf", TIPME_SOURCE_KERNEL_BPF }, { "proc_sampled", TIPME_SOURCE_PROC_SAMPLED },
+		{ "kernel_module", TIPME_SOURCE_KERNEL_MODULE },
+		{ "kernel_bpf", TIPME_SOURCE_KERNEL_BPF },
+		{ "proc_sampled", TIPME_SOURCE_PROC_SAMPLED },
 	};
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
@@ -177,7 +211,9 @@ static int source(struct tipmed_options *opt)
 			opt->source = sources[i].source;
 			return 0;
 		}
-	fprintf(stderr, "tipme: start: --source %s: no such source: say kernel_module, kernel_bpf or proc_sampled\n", optarg);
+	fprintf(stderr,
+		"tipme: start: --source %s: no such source: say kernel_module, kernel_bpf or proc_sampled\n",
+		optarg);
 	return -EINVAL;
 }
 
@@ -191,27 +227,55 @@ static int apply(struct tipmed_options *opt, int which)
 	case OPT_HELP: opt->help = true; return 0;
 	case OPT_VERSION: opt->version = true; return 0;
 	case OPT_ENVIRONMENT: opt->record_environment = true; return 0;
-	case OPT_HISTORY: err = number("history", optarg, 1, 1024, &value); opt->identity_bytes = value << 20; return err;
+	case OPT_HISTORY:
+		err = number("history", optarg, 1, 1024, &value);
+		opt->identity_bytes = value << 20;
+		return err;
 	case OPT_HOTKEY: return hotkey(opt);
 	case OPT_CLASSES: return classes(opt);
-	case OPT_WAYLAND_LIBRARY: return full_path("wayland-library", optarg, opt->wayland_library, sizeof(opt->wayland_library));
+	case OPT_WAYLAND_LIBRARY:
+		return full_path("wayland-library", optarg, opt->wayland_library,
+				 sizeof(opt->wayland_library));
 	case OPT_SOURCE: return source(opt);
 	case OPT_AUTO:
 		opt->auto_ms = TIPMED_AUTO_MS_DEFAULT;
-		err = optarg ? number("auto", optarg, TIPMED_AUTO_MS_LEAST, TIPMED_AUTO_MS_MOST, &value) : 0;
+		err = optarg ? number("auto", optarg, TIPMED_AUTO_MS_LEAST, TIPMED_AUTO_MS_MOST,
+				      &value)
+			     : 0;
 		opt->auto_ms = optarg ? (unsigned int)value : opt->auto_ms;
 		return err;
-	case OPT_KEEP: err = number("keep", optarg, 0, 1000000, &value); opt->keep.count = (unsigned int)value; return err;
-	case OPT_KEEP_MB: err = number("keep-mb", optarg, 0, 100000000, &value); opt->keep.bytes = value * 1000000; return err;
-	case OPT_KEEP_DAYS: err = number("keep-days", optarg, 0, 100000, &value); opt->keep.days = (unsigned int)value; return err;
-	case OPT_KEEP_WORST: err = number("keep-worst", optarg, 0, 1000000, &value); opt->keep.worst = (unsigned int)value; return err;
+	case OPT_KEEP:
+		err = number("keep", optarg, 0, 1000000, &value);
+		opt->keep.count = (unsigned int)value;
+		return err;
+	case OPT_KEEP_MB:
+		err = number("keep-mb", optarg, 0, 100000000, &value);
+		opt->keep.bytes = value * 1000000;
+		return err;
+	case OPT_KEEP_DAYS:
+		err = number("keep-days", optarg, 0, 100000, &value);
+		opt->keep.days = (unsigned int)value;
+		return err;
+	case OPT_KEEP_WORST:
+		err = number("keep-worst", optarg, 0, 1000000, &value);
+		opt->keep.worst = (unsigned int)value;
+		return err;
 	case OPT_ALLOW: return allow(opt);
 	case OPT_USER: return user(opt);
 	case OPT_LIBRARY: return full_path("library", optarg, opt->library, sizeof(opt->library));
 	case OPT_RUNDIR: return full_path("rundir", optarg, opt->rundir, sizeof(opt->rundir));
-	case OPT_WINDOW: err = number("window", optarg, 1, 3600, &value); opt->window_s = (unsigned int)value; return err;
-	case OPT_RATE: err = number("rate", optarg, 100, 10000000, &value); opt->rate = (unsigned int)value; return err;
-	case OPT_POST: err = number("post", optarg, 0, 60, &value); opt->post_s = (unsigned int)value; return err;
+	case OPT_WINDOW:
+		err = number("window", optarg, 1, 3600, &value);
+		opt->window_s = (unsigned int)value;
+		return err;
+	case OPT_RATE:
+		err = number("rate", optarg, 100, 10000000, &value);
+		opt->rate = (unsigned int)value;
+		return err;
+	case OPT_POST:
+		err = number("post", optarg, 0, 60, &value);
+		opt->post_s = (unsigned int)value;
+		return err;
 	case OPT_OWNER:
 		opt->owner_auto = !strcmp(optarg, "auto");
 		if (opt->owner_auto)
@@ -224,11 +288,15 @@ static int apply(struct tipmed_options *opt, int which)
 	return -EINVAL;
 }
 
-/* An option that there is none of, one with a value that it cannot have, or without the one that it needs. */
+/*
+ * An option that there is none of, one with a value that it cannot have, or without the one that it
+ * needs.
+ */
 static int option_wrong(const char *arg, int which)
 {
 	if (which == ':')
-		fprintf(stderr, "tipme: start: %s: its value is missing: see tipme start --help\n", arg);
+		fprintf(stderr, "tipme: start: %s: its value is missing: see tipme start --help\n",
+			arg);
 	else
 		fprintf(stderr, "tipme: start: %s: no such option: see tipme start --help\n", arg);
 	return -EINVAL;
@@ -238,17 +306,24 @@ int tipmed_options_parse(int argc, char **argv, struct tipmed_options *opt)
 {
 	int which, err = 0;
 
-	*opt = (struct tipmed_options){ .window_s = 40, .post_s = 2, .keep = { .count = 200, .worst = 20, .bytes = 4000000000 }, .classes = tipme_classes_default(),
-		.hotkey = TIPME_HOTKEY_DEFAULT };
+	*opt = (struct tipmed_options){ .window_s = 40,
+					.post_s = 2,
+					.keep = { .count = 200, .worst = 20, .bytes = 4000000000 },
+					.classes = tipme_classes_default(),
+					.hotkey = TIPME_HOTKEY_DEFAULT };
 	snprintf(opt->rundir, sizeof(opt->rundir), "%s", tipme_rundir_to_start());
 	opterr = 0;
 	while (!err && (which = getopt_long(argc, argv, ":", long_options, NULL)) != -1)
-		err = which == '?' || which == ':' ? option_wrong(argv[optind - 1], which) : apply(opt, which);
+		err = which == '?' || which == ':' ? option_wrong(argv[optind - 1], which)
+						   : apply(opt, which);
 	if (!err && optind < argc) {
-		fprintf(stderr, "tipme: start: %s: not an option: see tipme start --help\n", argv[optind]);
+		fprintf(stderr, "tipme: start: %s: not an option: see tipme start --help\n",
+			argv[optind]);
 		err = -EINVAL;
 	}
-	return err || opt->owner_auto ? err : tipmed_owner_set(opt, opt->owner_given ? opt->owner : tipmed_owner_find());
+	return err || opt->owner_auto
+		       ? err
+		       : tipmed_owner_set(opt, opt->owner_given ? opt->owner : tipmed_owner_find());
 }
 
 int tipmed_owner_set(struct tipmed_options *opt, uid_t owner)
@@ -257,7 +332,9 @@ int tipmed_owner_set(struct tipmed_options *opt, uid_t owner)
 	int err = opt->library[0] ? 0 : tipme_library(owner, opt->library, sizeof(opt->library));
 
 	if (err)
-		fprintf(stderr, "tipme: start: the library of user %u: %s: name a folder with --library\n", (unsigned int)owner, strerror(-err));
+		fprintf(stderr,
+			"tipme: start: the library of user %u: %s: name a folder with --library\n",
+			(unsigned int)owner, strerror(-err));
 	return err;
 }
 

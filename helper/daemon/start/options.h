@@ -30,7 +30,8 @@ struct tipmed_options {
 	unsigned int source; /* enum tipme_source; 0: the best that there is */
 	unsigned int auto_ms; /* 0: no trigger without a human */
 	struct tipmed_retention keep;
-	unsigned int post_s; /* how long recording goes on after the trigger, before the copy is complete */
+	/* how long recording goes on after the trigger, before the copy is complete */
+	unsigned int post_s;
 	size_t identity_bytes; /* 0: the default */
 	bool record_environment; /* all of it */
 	char hotkey[64]; /* read from the keyboards; "none": not */
@@ -41,7 +42,8 @@ struct tipmed_options {
 	uid_t owner;
 	uid_t allow[TIPMED_ALLOW_MAX];
 	unsigned int allow_count;
-	char user[33]; /* whom root becomes; "": the system user that is made for it, if there is one */
+	char user[33]; /* whom root becomes; "": the system user that is made for it, if there is
+			  one */
 	char rundir[PATH_MAX];
 	char library[PATH_MAX];
 };

@@ -43,8 +43,10 @@ static const struct {
 	{ CAP_BPF, "CAP_BPF", "the kernel source cannot be loaded" },
 	{ CAP_PERFMON, "CAP_PERFMON", "the kernel source cannot be attached" },
 	{ CAP_SYSLOG, "CAP_SYSLOG", "kernel functions may have no names" },
-	{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "the recorder may be swapped out under the load that it records" },
-	{ CAP_SYS_NICE, "CAP_SYS_NICE", "the trigger thread is not real-time: under load the copy may come late" },
+	{ CAP_IPC_LOCK, "CAP_IPC_LOCK",
+	  "the recorder may be swapped out under the load that it records" },
+	{ CAP_SYS_NICE, "CAP_SYS_NICE",
+	  "the trigger thread is not real-time: under load the copy may come late" },
 };
 #define KEPT (sizeof(kept) / sizeof(kept[0]))
 
@@ -60,7 +62,10 @@ static bool may_become(void)
 	return true;
 }
 
-/* Who is root in a user namespace alone has these capabilities, too, but only ids that are mapped there; and groups may be closed to him. */
+/*
+ * Who is root in a user namespace alone has these capabilities, too, but only ids that are mapped
+ * there; and groups may be closed to him.
+ */
 static bool is_there(const struct tipmed_user *user)
 {
 	gid_t groups[NGROUPS_MAX];
@@ -72,27 +77,36 @@ static bool is_there(const struct tipmed_user *user)
 		return false;
 	syscall(SYS_setfsgid, user->gid);
 	syscall(SYS_setfsuid, user->uid);
-	bool both = (gid_t)syscall(SYS_setfsgid, -1) == user->gid && (uid_t)syscall(SYS_setfsuid, -1) == user->uid;
+	bool both = (gid_t)syscall(SYS_setfsgid, -1) == user->gid &&
+		    (uid_t)syscall(SYS_setfsuid, -1) == user->uid;
 
 	syscall(SYS_setfsuid, uid);
 	syscall(SYS_setfsgid, gid);
 	return both;
 }
 
-int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_limits *limits, char *why, size_t why_len)
+int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_limits *limits,
+		     char *why, size_t why_len)
 {
 	const struct passwd *entry = getpwnam(*name ? name : TIPME_SYSTEM_USER);
 
 	*user = (struct tipmed_user){ .group_count = TIPMED_GROUPS_MAX };
 	if (!entry || geteuid() || !entry->pw_uid) {
-		snprintf(why, why_len, "--user %s: %s", name, entry ? "only root can become another user: leave it out" : "no such user: make it, or leave it out");
-		return !*name || (entry && entry->pw_uid == geteuid()) ? 0 : entry ? -EPERM : -ENOENT;
+		snprintf(why, why_len, "--user %s: %s", name,
+			 entry ? "only root can become another user: leave it out"
+			       : "no such user: make it, or leave it out");
+		return !*name || (entry && entry->pw_uid == geteuid()) ? 0
+		       : entry					       ? -EPERM
+								       : -ENOENT;
 	}
 	user->uid = entry->pw_uid;
 	user->gid = entry->pw_gid;
 	if (!may_become() || !is_there(user)) {
-		tipmed_limit_add(limits, "stays user 0 (%s): it may still do with root's files what root may",
-				 may_become() ? "the user is not in this user namespace" : "no CAP_SETUID and CAP_SETGID");
+		tipmed_limit_add(
+			limits,
+			"stays user 0 (%s): it may still do with root's files what root may",
+			may_become() ? "the user is not in this user namespace"
+				     : "no CAP_SETUID and CAP_SETGID");
 		return 0;
 	}
 	/* Of more groups than that, the first. */
@@ -103,15 +117,18 @@ int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_l
 }
 
 /*
- * glibc's set*id would change all threads; these system calls change the calling one, which is what is wanted. The kernel takes what is
- * effective from who is no longer root, and with PR_SET_KEEPCAPS leaves what is permitted.
+ * glibc's set*id would change all threads; these system calls change the calling one, which is what
+ * is wanted. The kernel takes what is effective from who is no longer root, and with
+ * PR_SET_KEEPCAPS leaves what is permitted.
  */
 static int user_become(const struct tipmed_user *user)
 {
 	if (!user->set)
 		return 0;
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || syscall(SYS_setgroups, (size_t)user->group_count, user->groups) ||
-	    syscall(SYS_setresgid, user->gid, user->gid, user->gid) || syscall(SYS_setresuid, user->uid, user->uid, user->uid))
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) ||
+	    syscall(SYS_setgroups, (size_t)user->group_count, user->groups) ||
+	    syscall(SYS_setresgid, user->gid, user->gid, user->gid) ||
+	    syscall(SYS_setresuid, user->uid, user->uid, user->uid))
 		return -errno;
 	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
@@ -125,12 +142,19 @@ static int files_become(const struct tipmed_file_owner *files)
 		return -errno;
 	syscall(SYS_setfsgid, files->gid);
 	syscall(SYS_setfsuid, files->uid);
-	/* They do not fail, they only do nothing: ask for an impossible id to learn the present one. */
-	return (gid_t)syscall(SYS_setfsgid, -1) == files->gid && (uid_t)syscall(SYS_setfsuid, -1) == files->uid ? 0 : -EPERM;
+	/*
+	 * They do not fail, they only do nothing: ask for an impossible id to learn the present
+	 * one.
+	 */
+	return (gid_t)syscall(SYS_setfsgid, -1) == files->gid &&
+			       (uid_t)syscall(SYS_setfsuid, -1) == files->uid
+		       ? 0
+		       : -EPERM;
 }
 
 /* Keeps of these capabilities those that we have, and those for becoming somebody, while we do. */
-static int give_up(const struct tipmed_user *user, const struct tipmed_file_owner *files, const unsigned int *keep, size_t count)
+static int give_up(const struct tipmed_user *user, const struct tipmed_file_owner *files,
+		   const unsigned int *keep, size_t count)
 {
 	bool had[KEPT], had_becoming = may_become();
 	bool may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) == 1;
@@ -145,7 +169,10 @@ static int give_up(const struct tipmed_user *user, const struct tipmed_file_owne
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, becoming[i]);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	/* Without CAP_SETPCAP the bounding set stays; with no new privileges nothing can be got from it. */
+	/*
+	 * Without CAP_SETPCAP the bounding set stays; with no new privileges nothing can be got
+	 * from it.
+	 */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (capng_apply(may_bound ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS))
 		return -EPERM;
@@ -184,7 +211,10 @@ void tipmed_privileges_tell(struct tipmed_limits *limits)
 			tipmed_limit_add(limits, "no %s: %s", kept[i].name, kept[i].cost);
 }
 
-/* Without the capability a lock of future memory makes allocations fail at the limit: rather be swapped out than fall. */
+/*
+ * Without the capability a lock of future memory makes allocations fail at the limit: rather be
+ * swapped out than fall.
+ */
 void tipmed_memory_lock(struct tipmed_limits *limits)
 {
 	/* What loading took (the types of a whole kernel) is not needed any more. */
@@ -192,7 +222,10 @@ void tipmed_memory_lock(struct tipmed_limits *limits)
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_IPC_LOCK) != 1)
 		return;
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
-		tipmed_limit_add(limits, "not locked in memory (%s): the recorder may be swapped out under the load that it records", strerror(errno));
+		tipmed_limit_add(
+			limits,
+			"not locked in memory (%s): the recorder may be swapped out under the load that it records",
+			strerror(errno));
 }
 
 static int write_text(const char *path, const char *text)
@@ -213,7 +246,10 @@ static int oom_score_adj(void)
 	return (int)adj;
 }
 
-/* Lower than it ever was needs CAP_SYS_RESOURCE; then take the lowest that is permitted, which may be what whoever started us had set. */
+/*
+ * Lower than it ever was needs CAP_SYS_RESOURCE; then take the lowest that is permitted, which may
+ * be what whoever started us had set.
+ */
 void tipmed_oom_spare(struct tipmed_limits *limits)
 {
 	int before = oom_score_adj(), refusal = 0;
@@ -228,13 +264,17 @@ void tipmed_oom_spare(struct tipmed_limits *limits)
 		refusal = err;
 	}
 	if (oom_score_adj() > -1000)
-		tipmed_limit_add(limits, "oom_score_adj stays at %d (%s): when memory runs out, the OOM killer may end the recorder", oom_score_adj(), strerror(-refusal));
+		tipmed_limit_add(
+			limits,
+			"oom_score_adj stays at %d (%s): when memory runs out, the OOM killer may end the recorder",
+			oom_score_adj(), strerror(-refusal));
 }
 
 /*
- * The threads that write and keep house are not real-time, but a storm of busy threads must not make them late by minutes: saving
- * needs a few tenths of a second of CPU time, a picture less than a thousandth of one. Where sessions are scheduled as groups,
- * the nice value counts only inside a session: then the session must be ahead, but not if it is that of a terminal.
+ * The threads that write and keep house are not real-time, but a storm of busy threads must not
+ * make them late by minutes: saving needs a few tenths of a second of CPU time, a picture less than
+ * a thousandth of one. Where sessions are scheduled as groups, the nice value counts only inside a
+ * session: then the session must be ahead, but not if it is that of a terminal.
  */
 void tipmed_priority_raise(struct tipmed_limits *limits)
 {
@@ -243,19 +283,24 @@ void tipmed_priority_raise(struct tipmed_limits *limits)
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_NICE) != 1)
 		return;
 	if (setpriority(PRIO_PROCESS, 0, NICE))
-		tipmed_limit_add(limits, "no better priority (%s): under load, saving takes long", strerror(errno));
+		tipmed_limit_add(limits, "no better priority (%s): under load, saving takes long",
+				 strerror(errno));
 	snprintf(text, sizeof(text), "%d", NICE);
 	int err = getsid(0) == getpid() ? write_text("/proc/self/autogroup", text) : 0;
 
 	if (err && err != -ENOENT)
-		tipmed_limit_add(limits, "no better priority for our session (%s): under load, saving takes long", strerror(-err));
+		tipmed_limit_add(
+			limits,
+			"no better priority for our session (%s): under load, saving takes long",
+			strerror(-err));
 }
 
 int tipmed_realtime_enter(void)
 {
 	struct sched_param param = { .sched_priority = RT_PRIORITY };
 
-	return syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) ? -errno : 0;
+	return syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) ? -errno
+											    : 0;
 }
 
 static bool realtime_works(void)
@@ -274,9 +319,10 @@ static bool has_cpu_cgroups(void)
 }
 
 /*
- * Kernels with RT_GROUP_SCHED give real-time only to cgroups that have some run time of their own. Session cgroups have none, and
- * what is below them can have none either: take one below the root. It stays, empty, when we end: only root with all its
- * capabilities may remove it, and we have dropped those.
+ * Kernels with RT_GROUP_SCHED give real-time only to cgroups that have some run time of their own.
+ * Session cgroups have none, and what is below them can have none either: take one below the root.
+ * It stays, empty, when we end: only root with all its capabilities may remove it, and we have
+ * dropped those.
  */
 static int cgroup_enter(void)
 {
@@ -300,6 +346,8 @@ void tipmed_realtime_allow(struct tipmed_limits *limits)
 
 	if (!err && realtime_works())
 		return;
-	tipmed_limit_add(limits, "the trigger thread cannot be real-time (its cgroup has no real-time run time%s%s): under load the copy may come late",
-			 err ? "; " : "", err ? strerror(-err) : "");
+	tipmed_limit_add(
+		limits,
+		"the trigger thread cannot be real-time (its cgroup has no real-time run time%s%s): under load the copy may come late",
+		err ? "; " : "", err ? strerror(-err) : "");
 }

@@ -20,10 +20,11 @@ struct tipmed_user {
 };
 
 /*
- * Looks up `name`; "": the user that is made for us, if there is one. Nobody else where we are not root, or where that user is root.
- * Returns 0, or -errno and a sentence.
+ * Looks up `name`; "": the user that is made for us, if there is one. Nobody else where we are not
+ * root, or where that user is root. Returns 0, or -errno and a sentence.
  */
-int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_limits *limits, char *why, size_t why_len);
+int tipmed_user_find(struct tipmed_user *user, const char *name, struct tipmed_limits *limits,
+		     char *why, size_t why_len);
 
 /* Whose files a thread writes: they belong to him, and it may do with files what he may. */
 struct tipmed_file_owner {
@@ -32,8 +33,9 @@ struct tipmed_file_owner {
 };
 
 /*
- * Becomes `user`, and as far as files go `files` (NULL: the user, too); keeps the capabilities that recording needs, of those we have, and
- * gives up all others, for this thread and the threads that it makes from now on; new programs get none. Returns 0 or -errno.
+ * Becomes `user`, and as far as files go `files` (NULL: the user, too); keeps the capabilities that
+ * recording needs, of those we have, and gives up all others, for this thread and the threads that
+ * it makes from now on; new programs get none. Returns 0 or -errno.
  */
 int tipmed_privileges_drop(const struct tipmed_user *user, const struct tipmed_file_owner *files);
 

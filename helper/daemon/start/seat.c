@@ -10,7 +10,10 @@
 
 #include "seat.h"
 
-/* The seat of the machine's own screen; without logind there is none, and nobody is known to sit there. */
+/*
+ * The seat of the machine's own screen; without logind there is none, and nobody is known to sit
+ * there.
+ */
 #define SEAT "seat0"
 
 /* Below are the system's own users, among them those of login screens. */
@@ -21,15 +24,17 @@ bool tipmed_seat_user(uid_t *uid)
 {
 	uid_t value;
 
-	if (sd_seat_get_active(SEAT, NULL, &value) < 0 || (value && value < USERS_FROM) || value == NOBODY)
+	if (sd_seat_get_active(SEAT, NULL, &value) < 0 || (value && value < USERS_FROM) ||
+	    value == NOBODY)
 		return false;
 	*uid = value;
 	return true;
 }
 
 /*
- * One of those who are logged in at the seat, shown or not. By their sessions: when the last session ends, what logind says of the seat's users
- * is not said anew, so that it names who has gone.
+ * One of those who are logged in at the seat, shown or not. By their sessions: when the last
+ * session ends, what logind says of the seat's users is not said anew, so that it names who has
+ * gone.
  */
 static bool seat_has(uid_t uid)
 {
@@ -53,7 +58,10 @@ bool tipmed_seat_left(uid_t owner)
 
 	if (tipmed_seat_user(&now))
 		return now != owner;
-	/* A text console that asks who logs in: nobody has come, and whose session waits behind it comes back, or presses the hot-key there. */
+	/*
+	 * A text console that asks who logs in: nobody has come, and whose session waits behind it
+	 * comes back, or presses the hot-key there.
+	 */
 	return !sd_seat_get_active(SEAT, NULL, &now) || !seat_has(owner);
 }
 

@@ -37,7 +37,8 @@ struct found {
 	char why[160];
 };
 
-static int refused(struct tipme_wayland_library *lib, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int refused(struct tipme_wayland_library *lib, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static int refused(struct tipme_wayland_library *lib, int err, const char *format, ...)
 {
@@ -50,8 +51,9 @@ static int refused(struct tipme_wayland_library *lib, int err, const char *forma
 }
 
 /*
- * Calibrating runs what is in the file, and its probes may be hit by any process. Where a mount says nosuid, somebody else than
- * the administrator may have made it, and says himself whom its files belong to.
+ * Calibrating runs what is in the file, and its probes may be hit by any process. Where a mount
+ * says nosuid, somebody else than the administrator may have made it, and says himself whom its
+ * files belong to.
  */
 static int trust_look(int fd, struct tipme_wayland_library *lib)
 {
@@ -92,8 +94,9 @@ static void only_keep(const int *fd, int count, int from)
 }
 
 /*
- * The same bytes in a file of our own: in the library itself another recorder may have set probes, which every process that maps it
- * meets before its own breakpoints. -1: there is no such file here.
+ * The same bytes in a file of our own: in the library itself another recorder may have set probes,
+ * which every process that maps it meets before its own breakpoints. -1: there is no such file
+ * here.
  */
 static int copy_of(int fd)
 {
@@ -108,13 +111,19 @@ static int copy_of(int fd)
 	return at == st.st_size ? copy : -1;
 }
 
-/* What it prints is for nobody. In descriptor 3 the library, in 4 whom it tells, in 5 its own memory. */
+/*
+ * What it prints is for nobody. In descriptor 3 the library, in 4 whom it tells, in 5 its own
+ * memory.
+ */
 static void calibrator_run(int fd, int tell, pid_t parent)
 {
 	struct found found = { 0 };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), copy = copy_of(fd), memory;
 
-	/* Who has become another user may not open his own memory, as one who was not meant to be looked at. */
+	/*
+	 * Who has become another user may not open his own memory, as one who was not meant to be
+	 * looked at.
+	 */
 	prctl(PR_SET_DUMPABLE, 1);
 	memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	prctl(PR_SET_DUMPABLE, 0);
@@ -126,19 +135,26 @@ static void calibrator_run(int fd, int tell, pid_t parent)
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_FSIZE, 0);
 	limit(RLIMIT_NPROC, 0);
-	if (memory < 0 || tipmed_privileges_none(&(struct tipmed_user){ 0 }) || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent || tipmed_filter_calibrator() == -EPERM)
+	if (memory < 0 || tipmed_privileges_none(&(struct tipmed_user){ 0 }) ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent ||
+	    tipmed_filter_calibrator() == -EPERM)
 		_exit(1);
 	found.err = tipmed_calibrate(3, 5, &found.place, found.why, sizeof(found.why));
 	_exit(write(4, &found, sizeof(found)) != sizeof(found));
 }
 
-/* It ran what is in the library: nothing that it says is believed but numbers within their bounds. */
+/*
+ * It ran what is in the library: nothing that it says is believed but numbers within their bounds.
+ */
 static int found_check(const struct found *f, ssize_t bytes, struct tipme_wayland_library *lib)
 {
 	const struct tipmed_wayland_place *p = &f->place;
 
-	if (bytes != sizeof(*f) || f->err > 0 || f->err < -4095 || !memchr(f->why, 0, sizeof(f->why)))
-		return refused(lib, -EBADMSG, "it cannot be calibrated: the process that tried has ended without a word");
+	if (bytes != sizeof(*f) || f->err > 0 || f->err < -4095 ||
+	    !memchr(f->why, 0, sizeof(f->why)))
+		return refused(
+			lib, -EBADMSG,
+			"it cannot be calibrated: the process that tried has ended without a word");
 	if (f->err)
 		return refused(lib, f->err, "it cannot be calibrated: %s", f->why);
 	if (!p->event.offset || !p->request[0].offset || p->client_at > 4095 || p->pid_at > 4095)
@@ -187,7 +203,11 @@ static int uprobe_type(void)
 static int probe_open(int type, int fd, uint64_t offset)
 {
 	char path[32];
-	struct perf_event_attr attr = { .type = (uint32_t)type, .size = sizeof(attr), .config2 = offset, .sample_period = 1, .wakeup_events = 1 };
+	struct perf_event_attr attr = { .type = (uint32_t)type,
+					.size = sizeof(attr),
+					.config2 = offset,
+					.sample_period = 1,
+					.wakeup_events = 1 };
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	attr.config1 = (uint64_t)(uintptr_t)path;
@@ -196,18 +216,24 @@ static int probe_open(int type, int fd, uint64_t offset)
 	return event < 0 ? -errno : event;
 }
 
-static uint64_t cookie_of(const struct tipmed_wayland_place *place, const struct tipmed_wayland_probe *p)
+static uint64_t cookie_of(const struct tipmed_wayland_place *place,
+			  const struct tipmed_wayland_probe *p)
 {
-	return TIPME_WAYLAND_COOKIE(place->client_at, place->pid_at, p->args_at, p->object, p->opcode, p->args);
+	return TIPME_WAYLAND_COOKIE(place->client_at, place->pid_at, p->args_at, p->object,
+				    p->opcode, p->args);
 }
 
-static int probes_open(int fd, const struct tipmed_wayland_place *place, struct tipme_wayland_library *lib)
+static int probes_open(int fd, const struct tipmed_wayland_place *place,
+		       struct tipme_wayland_library *lib)
 {
-	const struct tipmed_wayland_probe *const p[TIPME_WAYLAND_PROBES] = { &place->event, &place->request[0], &place->request[1] };
+	const struct tipmed_wayland_probe *const p[TIPME_WAYLAND_PROBES] = { &place->event,
+									     &place->request[0],
+									     &place->request[1] };
 	int type = uprobe_type();
 
 	if (type < 0)
-		return refused(lib, type, "this kernel has no probes in programs (CONFIG_UPROBE_EVENTS)");
+		return refused(lib, type,
+			       "this kernel has no probes in programs (CONFIG_UPROBE_EVENTS)");
 	for (int i = 0; i < TIPME_WAYLAND_PROBES; i++) {
 		if (!p[i]->offset)
 			continue;
@@ -215,9 +241,11 @@ static int probes_open(int fd, const struct tipmed_wayland_place *place, struct 
 
 		if (event < 0) {
 			tipme_wayland_library_close(lib);
-			return refused(lib, event == -EPERM ? -EACCES : event, "the kernel sets no probe in it (%s)", strerror(-event));
+			return refused(lib, event == -EPERM ? -EACCES : event,
+				       "the kernel sets no probe in it (%s)", strerror(-event));
 		}
-		lib->probe[lib->count++] = (struct tipme_wayland_probe){ event, !i, cookie_of(place, p[i]) };
+		lib->probe[lib->count++] =
+			(struct tipme_wayland_probe){ event, !i, cookie_of(place, p[i]) };
 		lib->emulated += p[i]->emulated;
 	}
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A libwayland-server, made ready to be watched: opened, trusted or not, calibrated by a process without rights, and probed by
- * events of the kernel. The file that was looked at is the file that is probed, whatever happens to its path meanwhile.
+ * A libwayland-server, made ready to be watched: opened, trusted or not, calibrated by a process
+ * without rights, and probed by events of the kernel. The file that was looked at is the file that
+ * is probed, whatever happens to its path meanwhile.
  */
 #ifndef TIPMED_WAYLAND_LIBRARY_H
 #define TIPMED_WAYLAND_LIBRARY_H
@@ -9,9 +10,11 @@
 #include "kernel_source.h"
 
 /*
- * Only files that root owns and nobody else can write, on a file system whose owners the kernel believes (no nosuid). Returns 0 or -errno, and then
- * a sentence in lib->why: -ENOENT, there is no such file, which is no news; -EPERM, it is not trusted; as tipmed_calibrate(); -EACCES, the kernel lets us
- * set no probes. The caller closes lib->probe[].fd. Takes milliseconds, at most two seconds.
+ * Only files that root owns and nobody else can write, on a file system whose owners the kernel
+ * believes (no nosuid). Returns 0 or -errno, and then a sentence in lib->why: -ENOENT, there is no
+ * such file, which is no news; -EPERM, it is not trusted; as tipmed_calibrate(); -EACCES, the
+ * kernel lets us set no probes. The caller closes lib->probe[].fd. Takes milliseconds, at most two
+ * seconds.
  */
 int tipmed_wayland_library_open(const char *path, struct tipme_wayland_library *lib);
 

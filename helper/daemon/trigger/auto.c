@@ -15,12 +15,16 @@
 
 #define LOOK_NS 100000000L
 #define MS_NS 1000000ULL
-/* Enough for what a server writes in a tenth of a second; a flood is passed over rather than read in the trigger thread. */
+/*
+ * Enough for what a server writes in a tenth of a second; a flood is passed over rather than read
+ * in the trigger thread.
+ */
 #define RECORDS_MOST 8192
 /* After one, for so long no other: a machine in trouble is not to be kept busy with saving. */
 #define QUIET_NS (30 * TIPME_NS_PER_S)
 
-int tipmed_auto_init(struct tipmed_auto *a, struct tipmed_x_servers *x, const struct tipmed_agents *agents, unsigned int threshold_ms)
+int tipmed_auto_init(struct tipmed_auto *a, struct tipmed_x_servers *x,
+		     const struct tipmed_agents *agents, unsigned int threshold_ms)
 {
 	*a = (struct tipmed_auto){ .x = x, .agents = agents };
 	a->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -38,7 +42,8 @@ void tipmed_auto_free(struct tipmed_auto *a)
 /* The timer runs only while there is something to look for. */
 void tipmed_auto_set(struct tipmed_auto *a, unsigned int threshold_ms)
 {
-	struct itimerspec look = { .it_interval.tv_nsec = threshold_ms ? LOOK_NS : 0, .it_value.tv_nsec = threshold_ms ? LOOK_NS : 0 };
+	struct itimerspec look = { .it_interval.tv_nsec = threshold_ms ? LOOK_NS : 0,
+				   .it_value.tv_nsec = threshold_ms ? LOOK_NS : 0 };
 
 	atomic_store(&a->threshold_ms, threshold_ms);
 	timerfd_settime(a->timer_fd, 0, &look, NULL);
@@ -73,14 +78,17 @@ static struct tipmed_auto_press *press_of(struct tipmed_auto *a, uint32_t pid)
 
 static void on_deliver(struct tipmed_auto *a, const struct tipme_x_deliver *r)
 {
-	if ((r->kind != TIPME_INPUT_KIND_KEY_PRESS && r->kind != TIPME_INPUT_KIND_BUTTON_PRESS) || !r->pid || is_agent(a, r->pid))
+	if ((r->kind != TIPME_INPUT_KIND_KEY_PRESS && r->kind != TIPME_INPUT_KIND_BUTTON_PRESS) ||
+	    !r->pid || is_agent(a, r->pid))
 		return;
 	struct tipmed_auto_press *p = press_of(a, r->pid);
 
 	a->in_use = r->pid;
 	/* An earlier press that is not answered yet is the one that has waited longest. */
 	if (!p && (p = press_of(a, 0)))
-		*p = (struct tipmed_auto_press){ .pid = r->pid, .client = r->client, .ns = r->ts_ns };
+		*p = (struct tipmed_auto_press){ .pid = r->pid,
+						 .client = r->client,
+						 .ns = r->ts_ns };
 }
 
 static void on_damage(struct tipmed_auto *a, const struct tipme_x_damage *r)
@@ -89,18 +97,24 @@ static void on_damage(struct tipmed_auto *a, const struct tipme_x_damage *r)
 
 	if (!p || r->ts_ns < p->ns)
 		return;
-	/* Who had nothing to do meanwhile has answered with nothing, and now does something else. */
+	/*
+	 * Who had nothing to do meanwhile has answered with nothing, and now does something else.
+	 */
 	if (!p->idle)
 		worse(a, r->ts_ns - p->ns, p->pid, "answered a press");
 	p->pid = 0;
 }
 
-/* Under a compositor the client has answered as soon; what that one makes of it is not followed here. */
+/*
+ * Under a compositor the client has answered as soon; what that one makes of it is not followed
+ * here.
+ */
 static void on_drawn(struct tipmed_auto *a, const struct tipme_x_drawn *r)
 {
 	for (int i = 0; r->client && i < TIPMED_AUTO_WAITING; i++)
 		if (a->press[i].pid && a->press[i].client == r->client)
-			on_damage(a, &(struct tipme_x_damage){ .ts_ns = r->ts_ns, .pid = a->press[i].pid });
+			on_damage(a, &(struct tipme_x_damage){ .ts_ns = r->ts_ns,
+							       .pid = a->press[i].pid });
 }
 
 static void on_record(void *arg, const struct tipme_head *rec)
@@ -124,7 +138,8 @@ static void follow(struct tipmed_auto *a, uint64_t now_ns)
 			a->follow[i].ino = s->ino;
 			a->follow[i].next = UINT64_MAX;
 		}
-		tipme_x_ring_follow(&s->ring, &a->follow[i].next, RECORDS_MOST, now_ns, on_record, a);
+		tipme_x_ring_follow(&s->ring, &a->follow[i].next, RECORDS_MOST, now_ns, on_record,
+				    a);
 	}
 }
 
@@ -137,7 +152,8 @@ static bool counts_read(uint32_t pid, uint64_t *ran_ns, uint64_t *waited_ns)
 	unsigned long long ran, waited;
 
 	snprintf(path, sizeof(path), "/proc/%u/schedstat", pid);
-	if (tipme_file_read(path, text, sizeof(text)) <= 0 || sscanf(text, "%llu %llu", &ran, &waited) != 2)
+	if (tipme_file_read(path, text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%llu %llu", &ran, &waited) != 2)
 		return false;
 	*ran_ns = ran;
 	*waited_ns = waited;
@@ -153,7 +169,10 @@ static char state_read(uint32_t pid)
 	return end && end[1] == ' ' ? end[2] : '?';
 }
 
-/* A client that sleeps, and did not run between two looks, has nothing to do, or waits for somebody we cannot see: either is no reason to save. */
+/*
+ * A client that sleeps, and did not run between two looks, has nothing to do, or waits for somebody
+ * we cannot see: either is no reason to save.
+ */
 static void press_look(struct tipmed_auto *a, struct tipmed_auto_press *p, uint64_t now_ns)
 {
 	uint64_t ran_ns, waited_ns;
@@ -169,7 +188,9 @@ static void press_look(struct tipmed_auto *a, struct tipmed_auto_press *p, uint6
 	p->ran_ns = ran_ns;
 	if (p->idle || now_ns - p->ns < atomic_load(&a->threshold_ms) * MS_NS)
 		return;
-	worse(a, now_ns - p->ns, p->pid, state == 'T' ? "is stopped and has not answered a press" : "has not answered a press");
+	worse(a, now_ns - p->ns, p->pid,
+	      state == 'T' ? "is stopped and has not answered a press"
+			   : "has not answered a press");
 	p->pid = 0;
 }
 
@@ -230,7 +251,8 @@ static void tell(struct tipmed_auto *a, char *text, size_t len)
 		strcpy(comm, "?");
 	comm[strcspn(comm, "\n")] = '\0';
 	a->measured_ms = (unsigned int)(a->worst_ns / MS_NS);
-	snprintf(text, len, "%s (pid %u) %s: %u ms", comm, a->worst_pid, a->worst_what, a->measured_ms);
+	snprintf(text, len, "%s (pid %u) %s: %u ms", comm, a->worst_pid, a->worst_what,
+		 a->measured_ms);
 }
 
 int tipmed_auto_take(void *arg, enum tipmed_trigger_kind *kind, uid_t *by, char *text, size_t len)

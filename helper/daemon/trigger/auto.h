@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Triggers without a human: a response, or a wait for a CPU of the program in use, that was longer than a threshold. Looked for ten
- * times a second in what is recorded anyway; off, it costs nothing. All in the trigger thread, but for the switch.
+ * Triggers without a human: a response, or a wait for a CPU of the program in use, that was longer
+ * than a threshold. Looked for ten times a second in what is recorded anyway; off, it costs
+ * nothing. All in the trigger thread, but for the switch.
  */
 #ifndef TIPMED_AUTO_H
 #define TIPMED_AUTO_H
@@ -30,7 +31,11 @@ struct tipmed_auto_press {
 struct tipmed_auto_task {
 	uint32_t pid;
 	uint64_t ran_ns, waited_ns; /* as the kernel counted at the last look */
-	uint64_t waits_ns;	    /* for so long up to then, without having run: it is counted when a thread runs, and when it is moved while it waits */
+	/*
+	 * for so long up to then, without having run: it is counted when a thread runs, and when it
+	 * is moved while it waits
+	 */
+	uint64_t waits_ns;
 	bool known, wanted;
 };
 
@@ -55,7 +60,8 @@ struct tipmed_auto {
 };
 
 /* Returns 0 or -errno. */
-int tipmed_auto_init(struct tipmed_auto *a, struct tipmed_x_servers *x, const struct tipmed_agents *agents, unsigned int threshold_ms);
+int tipmed_auto_init(struct tipmed_auto *a, struct tipmed_x_servers *x,
+		     const struct tipmed_agents *agents, unsigned int threshold_ms);
 void tipmed_auto_free(struct tipmed_auto *a);
 
 /* Any thread; 0: off. */

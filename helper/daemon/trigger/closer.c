@@ -72,8 +72,9 @@ void tipmed_closer_stop(struct tipmed_closer *closer)
 }
 
 /*
- * An order is smaller than PIPE_BUF, so it is written whole or not at all. A pipe holds 8,192 of them; who may bring descriptors is not read
- * while TIPMED_CLOSER_FULL wait, so it is never full. If it were, the descriptor would stay open.
+ * An order is smaller than PIPE_BUF, so it is written whole or not at all. A pipe holds 8,192 of
+ * them; who may bring descriptors is not read while TIPMED_CLOSER_FULL wait, so it is never full.
+ * If it were, the descriptor would stay open.
  */
 void tipmed_closer_close(struct tipmed_closer *closer, int fd, bool unread)
 {

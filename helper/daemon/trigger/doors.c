@@ -19,7 +19,8 @@
 
 static int address_of(const struct tipmed_door *door, const char *rundir, struct sockaddr_un *addr)
 {
-	return door->own ? tipme_socket_address(rundir, addr) : tipme_socket_address_of(rundir, door->uid, addr);
+	return door->own ? tipme_socket_address(rundir, addr)
+			 : tipme_socket_address_of(rundir, door->uid, addr);
 }
 
 /* Who may not give files away leaves it open to all; who knocks is looked at in any case. */
@@ -51,7 +52,8 @@ static int door_open(struct tipmed_door *door, const char *path, const struct so
 	return err ? err : listen(door->fd, BACKLOG) ? -errno : 0;
 }
 
-static int door_add(struct tipmed_doors *doors, const struct tipmed_options *opt, bool own, uid_t uid, char *why, size_t why_len)
+static int door_add(struct tipmed_doors *doors, const struct tipmed_options *opt, bool own,
+		    uid_t uid, char *why, size_t why_len)
 {
 	struct tipmed_door *door = &doors->door[doors->count];
 	struct sockaddr_un addr;
@@ -60,13 +62,15 @@ static int door_add(struct tipmed_doors *doors, const struct tipmed_options *opt
 	int err = address_of(door, opt->rundir, &addr);
 
 	if (err) {
-		snprintf(why, why_len, "%s: its socket cannot be made there: the path is too long", opt->rundir);
+		snprintf(why, why_len, "%s: its socket cannot be made there: the path is too long",
+			 opt->rundir);
 		return err;
 	}
 	doors->count++;
 	err = door_open(door, addr.sun_path, &addr);
 	if (err)
-		snprintf(why, why_len, "%s: the socket cannot be made: %s", addr.sun_path, strerror(-err));
+		snprintf(why, why_len, "%s: the socket cannot be made: %s", addr.sun_path,
+			 strerror(-err));
 	return err;
 }
 
@@ -78,7 +82,8 @@ static bool has_door(const struct tipmed_doors *doors, uid_t uid)
 	return false;
 }
 
-int tipmed_doors_open(struct tipmed_doors *doors, const struct tipmed_options *opt, char *why, size_t why_len)
+int tipmed_doors_open(struct tipmed_doors *doors, const struct tipmed_options *opt, char *why,
+		      size_t why_len)
 {
 	doors->count = 0;
 	int err = door_add(doors, opt, true, opt->owner, why, why_len);
@@ -113,7 +118,8 @@ bool tipmed_doors_gone(const struct tipmed_doors *doors, const struct tipmed_opt
 {
 	struct sockaddr_un addr;
 
-	return !address_of(&doors->door[0], opt->rundir, &addr) && door_ours(&doors->door[0], addr.sun_path) == 0;
+	return !address_of(&doors->door[0], opt->rundir, &addr) &&
+	       door_ours(&doors->door[0], addr.sun_path) == 0;
 }
 
 void tipmed_doors_unlink(const struct tipmed_doors *doors, const struct tipmed_options *opt)
@@ -121,7 +127,8 @@ void tipmed_doors_unlink(const struct tipmed_doors *doors, const struct tipmed_o
 	struct sockaddr_un addr;
 
 	for (unsigned int i = 0; i < doors->count; i++)
-		if (!address_of(&doors->door[i], opt->rundir, &addr) && door_ours(&doors->door[i], addr.sun_path) == 1)
+		if (!address_of(&doors->door[i], opt->rundir, &addr) &&
+		    door_ours(&doors->door[i], addr.sun_path) == 1)
 			unlink(addr.sun_path);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sockets that tipmed listens on: one for root and the owner, and one for each user named with --allow-uid. Each is a user's alone (mode 0600), so that the
- * kernel keeps strangers out, and whoever knocks without end fills no queue but his own.
+ * The sockets that tipmed listens on: one for root and the owner, and one for each user named with
+ * --allow-uid. Each is a user's alone (mode 0600), so that the kernel keeps strangers out, and
+ * whoever knocks without end fills no queue but his own.
  */
 #ifndef TIPMED_DOORS_H
 #define TIPMED_DOORS_H
@@ -19,13 +20,19 @@ struct tipmed_door {
 	int fd;
 	bool own; /* root's and the owner's */
 	uid_t uid;
-	dev_t dev; /* of the socket's file, and its number there: what has our name may be another's by now */
+	/* of the socket's file, and its number there: what has our name may be another's by now */
+	dev_t dev;
 	ino_t ino;
-	bool paused; /* nobody is let in until the closer has done its work, or what came is paid for */
-	uint64_t paid_ns; /* the time up to which knocks and messages are paid for; not of our own door */
+	/* nobody is let in until the closer has done its work, or what came is paid for */
+	bool paused;
+	/* the time up to which knocks and messages are paid for; not of our own door */
+	uint64_t paid_ns;
 };
 
-/* What one user who is neither root nor the owner may have done for him: the thread that does it is ahead of all others on the machine. */
+/*
+ * What one user who is neither root nor the owner may have done for him: the thread that does it is
+ * ahead of all others on the machine.
+ */
 #define TIPMED_DOOR_PER_S 500
 #define TIPMED_DOOR_BURST 1000
 
@@ -35,13 +42,17 @@ struct tipmed_doors {
 };
 
 /* Returns 0, or -errno and a sentence. */
-int tipmed_doors_open(struct tipmed_doors *doors, const struct tipmed_options *opt, char *why, size_t why_len);
+int tipmed_doors_open(struct tipmed_doors *doors, const struct tipmed_options *opt, char *why,
+		      size_t why_len);
 
 /* Whether one more may be done for who comes by this door; pay() for each. */
 bool tipmed_door_affords(const struct tipmed_door *door, uint64_t now_ns);
 void tipmed_door_pay(struct tipmed_door *door, uint64_t now_ns);
 
-/* Whether nobody can come in any more: somebody has taken our own socket away, or has put another in its place. */
+/*
+ * Whether nobody can come in any more: somebody has taken our own socket away, or has put another
+ * in its place.
+ */
 bool tipmed_doors_gone(const struct tipmed_doors *doors, const struct tipmed_options *opt);
 
 /* Takes the sockets away; who is connected stays so. */

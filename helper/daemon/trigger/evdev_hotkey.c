@@ -53,7 +53,8 @@ static int level_of(void *arg, uint8_t keycode, uint32_t keysym)
 
 static bool code_wanted(const struct tipmed_evdev *e, unsigned code)
 {
-	return code < CODES_MAX && (e->layout.modifiers[X_KEYCODE(code)] || e->layout.level[X_KEYCODE(code)] >= 0);
+	return code < CODES_MAX &&
+	       (e->layout.modifiers[X_KEYCODE(code)] || e->layout.level[X_KEYCODE(code)] >= 0);
 }
 
 int tipmed_evdev_new(struct tipmed_evdev **evdev, const char *chord, char *why, size_t why_len)
@@ -67,7 +68,9 @@ int tipmed_evdev_new(struct tipmed_evdev **evdev, const char *chord, char *why, 
 	if (e)
 		e->dir_fd = e->epoll_fd = e->inotify_fd = -1;
 	if (!err)
-		err = tipmed_evdev_layout_read(&e->layout, e->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym, why, why_len);
+		err = tipmed_evdev_layout_read(&e->layout,
+					       e->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym,
+					       why, why_len);
 	if (!err)
 		err = (e->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ? -errno : 0;
 	if (err) {
@@ -86,8 +89,11 @@ static void keyboard_close(struct tipmed_evdev *e, struct keyboard *k)
 
 	/* A keyboard that is pulled out holds nothing any more. */
 	for (unsigned code = 0; code < CODES_MAX; code++)
-		if (code_wanted(e, code) && tipme_hotkey_is_down(&e->hotkey, (unsigned)(k - e->keyboard), (uint8_t)X_KEYCODE(code)))
-			tipme_hotkey_feed(&e->hotkey, &layout, (unsigned)(k - e->keyboard), (uint8_t)X_KEYCODE(code), false);
+		if (code_wanted(e, code) &&
+		    tipme_hotkey_is_down(&e->hotkey, (unsigned)(k - e->keyboard),
+					 (uint8_t)X_KEYCODE(code)))
+			tipme_hotkey_feed(&e->hotkey, &layout, (unsigned)(k - e->keyboard),
+					  (uint8_t)X_KEYCODE(code), false);
 	close(k->fd);
 	*k = (struct keyboard){ .fd = -1 };
 }
@@ -116,14 +122,17 @@ union mask {
 
 static int mask_take(int fd, uint32_t type, const union mask *mask, unsigned codes)
 {
-	struct input_mask take = { .type = type, .codes_size = (codes + 63) / 64 * 8, .codes_ptr = (uintptr_t)mask };
+	struct input_mask take = { .type = type,
+				   .codes_size = (codes + 63) / 64 * 8,
+				   .codes_ptr = (uintptr_t)mask };
 
 	return ioctl(fd, EVIOCSMASK, &take) < 0 ? -errno : 0;
 }
 
 /*
- * From here on the kernel gives us these keys and nothing else: no other key wakes us, or comes near us. Types, too: with each key
- * comes its scan code, as an event of another type. Returns 0 or -errno.
+ * From here on the kernel gives us these keys and nothing else: no other key wakes us, or comes
+ * near us. Types, too: with each key comes its scan code, as an event of another type. Returns 0 or
+ * -errno.
  */
 static int mask_set(const struct tipmed_evdev *e, int fd)
 {
@@ -257,10 +266,14 @@ static bool feed(struct tipmed_evdev *e, const struct keyboard *k, unsigned code
 	struct tipme_hotkey_layout layout = { modifiers_of, level_of, &e->layout };
 
 	return code_wanted(e, code) &&
-	       tipme_hotkey_feed(&e->hotkey, &layout, (unsigned)(k - e->keyboard), (uint8_t)X_KEYCODE(code), pressed) == TIPME_HOTKEY_FIRE;
+	       tipme_hotkey_feed(&e->hotkey, &layout, (unsigned)(k - e->keyboard),
+				 (uint8_t)X_KEYCODE(code), pressed) == TIPME_HOTKEY_FIRE;
 }
 
-/* After a loss the device itself says what is down: releases first, so that a key that is held fires nothing anew. */
+/*
+ * After a loss the device itself says what is down: releases first, so that a key that is held
+ * fires nothing anew.
+ */
 static void resync(struct tipmed_evdev *e, const struct keyboard *k)
 {
 	uint8_t down[KEY_CNT / 8] = { 0 };
@@ -268,7 +281,9 @@ static void resync(struct tipmed_evdev *e, const struct keyboard *k)
 	if (ioctl(k->fd, EVIOCGKEY(sizeof(down)), down) < 0)
 		memset(down, 0, sizeof(down));
 	for (unsigned code = 0; code < CODES_MAX; code++)
-		if (!(down[code / 8] >> code % 8 & 1) && tipme_hotkey_is_down(&e->hotkey, (unsigned)(k - e->keyboard), (uint8_t)X_KEYCODE(code)))
+		if (!(down[code / 8] >> code % 8 & 1) &&
+		    tipme_hotkey_is_down(&e->hotkey, (unsigned)(k - e->keyboard),
+					 (uint8_t)X_KEYCODE(code)))
 			feed(e, k, code, false);
 	for (unsigned code = 0; code < CODES_MAX; code++)
 		if ((down[code / 8] >> code % 8 & 1) && e->layout.modifiers[X_KEYCODE(code)])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The hot-key, read from the keyboards themselves: works on the console, under Wayland, and while an X server hangs. The kernel is asked to
- * give us nothing but the keys that can be part of the chord, and nothing is kept but which of those are down.
+ * The hot-key, read from the keyboards themselves: works on the console, under Wayland, and while
+ * an X server hangs. The kernel is asked to give us nothing but the keys that can be part of the
+ * chord, and nothing is kept but which of those are down.
  */
 #ifndef TIPMED_EVDEV_HOTKEY_H
 #define TIPMED_EVDEV_HOTKEY_H
@@ -14,16 +15,23 @@ struct tipmed_evdev;
 struct input_event;
 
 /*
- * Reads the chord, for the keyboard layout that /etc/default/keyboard names. Returns 0, or -errno and a sentence; -ENOTSUP: built without
- * libxkbcommon. The chord "none" makes one that never fires.
+ * Reads the chord, for the keyboard layout that /etc/default/keyboard names. Returns 0, or -errno
+ * and a sentence; -ENOTSUP: built without libxkbcommon. The chord "none" makes one that never
+ * fires.
  */
 int tipmed_evdev_new(struct tipmed_evdev **evdev, const char *chord, char *why, size_t why_len);
 void tipmed_evdev_free(struct tipmed_evdev *evdev);
 
-/* Opens the keyboards below `dir` (/dev/input) and watches for new ones. Returns how many can be read, or -errno; *refused: how many may not be. */
+/*
+ * Opens the keyboards below `dir` (/dev/input) and watches for new ones. Returns how many can be
+ * read, or -errno; *refused: how many may not be.
+ */
 int tipmed_evdev_open(struct tipmed_evdev *evdev, const char *dir, unsigned *refused);
 
-/* Takes a descriptor that brings struct input_event; it is closed with the others. Returns 0 or -errno. */
+/*
+ * Takes a descriptor that brings struct input_event; it is closed with the others. Returns 0 or
+ * -errno.
+ */
 int tipmed_evdev_add(struct tipmed_evdev *evdev, int fd, unsigned number);
 
 /* Readable when there is something to take. */

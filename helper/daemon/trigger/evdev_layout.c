@@ -50,22 +50,32 @@ static void settings_read(struct setting *settings)
 
 static struct xkb_keymap *keymap_new(struct xkb_context *context)
 {
-	struct setting s[SETTINGS] = { { "XKBMODEL", "" }, { "XKBLAYOUT", "" }, { "XKBVARIANT", "" }, { "XKBOPTIONS", "" } };
+	struct setting s[SETTINGS] = {
+		{ "XKBMODEL", "" }, { "XKBLAYOUT", "" }, { "XKBVARIANT", "" }, { "XKBOPTIONS", "" }
+	};
 
 	settings_read(s);
-	struct xkb_rule_names names = { .rules = "evdev", .model = s[MODEL].value, .layout = s[LAYOUT].value, .variant = s[VARIANT].value, .options = s[OPTIONS].value };
-	struct xkb_keymap *keymap = xkb_keymap_new_from_names(context, &names, XKB_KEYMAP_COMPILE_NO_FLAGS);
+	struct xkb_rule_names names = { .rules = "evdev",
+					.model = s[MODEL].value,
+					.layout = s[LAYOUT].value,
+					.variant = s[VARIANT].value,
+					.options = s[OPTIONS].value };
+	struct xkb_keymap *keymap =
+		xkb_keymap_new_from_names(context, &names, XKB_KEYMAP_COMPILE_NO_FLAGS);
 
 	/* A layout that is not installed: the standard one has the chord, too. */
-	return keymap ? keymap : xkb_keymap_new_from_names(context, NULL, XKB_KEYMAP_COMPILE_NO_FLAGS);
+	return keymap ? keymap
+		      : xkb_keymap_new_from_names(context, NULL, XKB_KEYMAP_COMPILE_NO_FLAGS);
 }
 
 static int level_find(struct xkb_keymap *keymap, xkb_keycode_t key, uint32_t keysym)
 {
 	int best = -1;
 
-	for (xkb_layout_index_t group = 0; group < xkb_keymap_num_layouts_for_key(keymap, key); group++)
-		for (xkb_level_index_t level = 0; level < xkb_keymap_num_levels_for_key(keymap, key, group); level++) {
+	for (xkb_layout_index_t group = 0; group < xkb_keymap_num_layouts_for_key(keymap, key);
+	     group++)
+		for (xkb_level_index_t level = 0;
+		     level < xkb_keymap_num_levels_for_key(keymap, key, group); level++) {
 			const xkb_keysym_t *syms;
 			int n = xkb_keymap_key_get_syms_by_level(keymap, key, group, level, &syms);
 
@@ -82,8 +92,10 @@ static uint8_t modifiers_find(struct xkb_keymap *keymap, xkb_keycode_t key)
 		const char *name;
 		uint8_t bit;
 	} known[] = {
-		{ XKB_MOD_NAME_SHIFT, TIPME_MOD_SHIFT }, { XKB_MOD_NAME_CTRL, TIPME_MOD_CTRL },
-		{ XKB_MOD_NAME_ALT, TIPME_MOD_ALT }, { XKB_MOD_NAME_LOGO, TIPME_MOD_SUPER },
+		{ XKB_MOD_NAME_SHIFT, TIPME_MOD_SHIFT },
+		{ XKB_MOD_NAME_CTRL, TIPME_MOD_CTRL },
+		{ XKB_MOD_NAME_ALT, TIPME_MOD_ALT },
+		{ XKB_MOD_NAME_LOGO, TIPME_MOD_SUPER },
 	};
 	struct xkb_state *state = xkb_state_new(keymap);
 	uint8_t bits = 0;
@@ -92,13 +104,15 @@ static uint8_t modifiers_find(struct xkb_keymap *keymap, xkb_keycode_t key)
 		return 0;
 	xkb_state_update_key(state, key, XKB_KEY_DOWN);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (xkb_state_mod_name_is_active(state, known[i].name, XKB_STATE_MODS_DEPRESSED) > 0)
+		if (xkb_state_mod_name_is_active(state, known[i].name, XKB_STATE_MODS_DEPRESSED) >
+		    0)
 			bits |= known[i].bit;
 	xkb_state_unref(state);
 	return bits;
 }
 
-int tipmed_evdev_layout_read(struct tipmed_evdev_layout *layout, uint32_t keysym, char *why, size_t why_len)
+int tipmed_evdev_layout_read(struct tipmed_evdev_layout *layout, uint32_t keysym, char *why,
+			     size_t why_len)
 {
 	struct xkb_context *context = xkb_context_new(XKB_CONTEXT_NO_FLAGS);
 	struct xkb_keymap *keymap = context ? keymap_new(context) : NULL;
@@ -115,7 +129,8 @@ int tipmed_evdev_layout_read(struct tipmed_evdev_layout *layout, uint32_t keysym
 	return keymap ? 0 : -ENOENT;
 }
 #else
-int tipmed_evdev_layout_read(struct tipmed_evdev_layout *layout, uint32_t keysym, char *why, size_t why_len)
+int tipmed_evdev_layout_read(struct tipmed_evdev_layout *layout, uint32_t keysym, char *why,
+			     size_t why_len)
 {
 	*layout = (struct tipmed_evdev_layout){ .keysym = keysym };
 	snprintf(why, why_len, "built without libxkbcommon");

@@ -24,7 +24,10 @@ static struct tipmed_closer *closer_of(struct tipmed_server *server, bool may_al
 	return may_all ? &server->closer_own : &server->closer;
 }
 
-/* Memory of the kind that rings and records come in is closed at once; of all else strangers decide how long it takes. */
+/*
+ * Memory of the kind that rings and records come in is closed at once; of all else strangers decide
+ * how long it takes.
+ */
 void tipmed_peer_passed_close(void *arg, int fd)
 {
 	const struct tipmed_bringer *by = arg;
@@ -76,7 +79,10 @@ static const char *peer_refusal(const struct tipmed_server *server, const struct
 	}
 	if (!new->may_all && same >= TIPMED_PEERS_FRIEND)
 		return "too many connections of this user: close some";
-	return (new->cred.uid && others >= TIPMED_PEERS_OTHERS) || (!new->may_all && friends >= TIPMED_PEERS_FRIENDS) ? "too many connections: close some" : NULL;
+	return (new->cred.uid &&others >= TIPMED_PEERS_OTHERS) ||
+			       (!new->may_all &&friends >= TIPMED_PEERS_FRIENDS)
+		       ? "too many connections: close some"
+		       : NULL;
 }
 
 static struct tipmed_peer *peer_place(struct tipmed_server *server)
@@ -88,10 +94,11 @@ static struct tipmed_peer *peer_place(struct tipmed_server *server)
 }
 
 /*
- * A socket that is closed with something unread in it takes our answer away from the peer: let nothing more in, and have what is there
- * thrown away before it is closed.
+ * A socket that is closed with something unread in it takes our answer away from the peer: let
+ * nothing more in, and have what is there thrown away before it is closed.
  */
-static void peer_refuse(struct tipmed_server *server, struct tipmed_peer *new, uint32_t error, const char *why)
+static void peer_refuse(struct tipmed_server *server, struct tipmed_peer *new, uint32_t error,
+			const char *why)
 {
 	shutdown(new->fd, SHUT_RD);
 	tipmed_peer_answer(new, error, why);
@@ -100,15 +107,20 @@ static void peer_refuse(struct tipmed_server *server, struct tipmed_peer *new, u
 }
 
 /*
- * Whoever keeps the closer from its work could fill our table of descriptors: then nobody new of his kind comes in or is read. Those who are connected and may do all
- * are read on: what they pass by mistake is little. And whoever asks without end would have this thread, which is real-time, work for him alone.
+ * Whoever keeps the closer from its work could fill our table of descriptors: then nobody new of
+ * his kind comes in or is read. Those who are connected and may do all are read on: what they pass
+ * by mistake is little. And whoever asks without end would have this thread, which is real-time,
+ * work for him alone.
  */
-static bool must_wait(struct tipmed_server *server, const struct tipmed_door *door, bool may_all, uint64_t now_ns)
+static bool must_wait(struct tipmed_server *server, const struct tipmed_door *door, bool may_all,
+		      uint64_t now_ns)
 {
-	return tipmed_closer_full(closer_of(server, may_all)) || (!may_all && !tipmed_door_affords(door, now_ns));
+	return tipmed_closer_full(closer_of(server, may_all)) ||
+	       (!may_all && !tipmed_door_affords(door, now_ns));
 }
 
-bool tipmed_peer_must_pause(struct tipmed_server *server, struct tipmed_door *door, bool may_all, int fd, bool *paused)
+bool tipmed_peer_must_pause(struct tipmed_server *server, struct tipmed_door *door, bool may_all,
+			    int fd, bool *paused)
 {
 	uint64_t now_ns = tipme_clock_ns();
 
@@ -122,7 +134,8 @@ bool tipmed_peer_must_pause(struct tipmed_server *server, struct tipmed_door *do
 	return true;
 }
 
-static bool goes_on(struct tipmed_server *server, const struct tipmed_door *door, bool may_all, int fd, bool *paused, uint32_t what)
+static bool goes_on(struct tipmed_server *server, const struct tipmed_door *door, bool may_all,
+		    int fd, bool *paused, uint32_t what)
 {
 	if (fd < 0 || !*paused)
 		return true;
@@ -147,14 +160,16 @@ void tipmed_peers_resume(struct tipmed_server *server)
 	for (uint32_t i = 0; i < TIPMED_PEERS_MAX; i++) {
 		struct tipmed_peer *peer = &server->peer[i];
 
-		all &= goes_on(server, &server->doors.door[peer->door], peer->may_all, peer->fd, &peer->paused, i);
+		all &= goes_on(server, &server->doors.door[peer->door], peer->may_all, peer->fd,
+			       &peer->paused, i);
 	}
 	server->paused = !all;
 }
 
 void tipmed_peers_accept(struct tipmed_server *server, struct tipmed_door *door)
 {
-	struct tipmed_peer new = { .number = ++server->peers_seen, .door = (unsigned int)(door - server->doors.door) };
+	struct tipmed_peer new = { .number = ++server->peers_seen,
+				   .door = (unsigned int)(door - server->doors.door) };
 	socklen_t len = sizeof(new.cred);
 
 	if (tipmed_peer_must_pause(server, door, door->own, door->fd, &door->paused))
@@ -169,18 +184,21 @@ void tipmed_peers_accept(struct tipmed_server *server, struct tipmed_door *door)
 	struct tipmed_peer *place = peer_place(server);
 
 	if (why || !place) {
-		peer_refuse(server, &new, why ? EACCES : EAGAIN, why ? why : "too many connections: close some");
+		peer_refuse(server, &new, why ? EACCES : EAGAIN,
+			    why ? why : "too many connections: close some");
 		return;
 	}
 	*place = new;
 	tipmed_server_watch(server, new.fd, (uint32_t)(place - server->peer));
 }
 
-void tipmed_peers_tell(struct tipmed_server *server, uint16_t verb, uint32_t error, const char *text)
+void tipmed_peers_tell(struct tipmed_server *server, uint16_t verb, uint32_t error,
+		       const char *text)
 {
 	for (int i = 0; i < TIPMED_PEERS_MAX; i++)
 		if (server->peer[i].fd >= 0 && server->peer[i].watches)
-			tipme_message_send(server->peer[i].fd, verb, error, text, strlen(text), MSG_DONTWAIT);
+			tipme_message_send(server->peer[i].fd, verb, error, text, strlen(text),
+					   MSG_DONTWAIT);
 }
 
 struct tipmed_peer *tipmed_peer_find(struct tipmed_server *server, uint64_t number)

@@ -9,8 +9,8 @@
 #define SAME_PRESS_NS (TIPME_NS_PER_S / 2)
 
 /*
- * A teller that has not told by then never will: it was not the one on the screen. What is told instead of it would have to be a
- * press that no keyboard had: one made by a program.
+ * A teller that has not told by then never will: it was not the one on the screen. What is told
+ * instead of it would have to be a press that no keyboard had: one made by a program.
  */
 #define LATE_NS (60 * TIPME_NS_PER_S)
 
@@ -32,7 +32,8 @@ void tipmed_press_owe(struct tipmed_press_teller *teller, uint64_t now_ns)
 	teller->owed_ns = now_ns;
 }
 
-bool tipmed_press_told(struct tipmed_presses *presses, struct tipmed_press_teller *teller, uint64_t now_ns)
+bool tipmed_press_told(struct tipmed_presses *presses, struct tipmed_press_teller *teller,
+		       uint64_t now_ns)
 {
 	teller->told_ns = now_ns;
 	if (teller->owed && now_ns - teller->owed_ns < LATE_NS) {

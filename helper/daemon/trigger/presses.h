@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One press of the hot-key is one episode, however many tell of it: the keyboards themselves, an X server, the agent. A server that hung, or
- * had no CPU, tells of it when it goes on, which may be long after.
+ * One press of the hot-key is one episode, however many tell of it: the keyboards themselves, an X
+ * server, the agent. A server that hung, or had no CPU, tells of it when it goes on, which may be
+ * long after.
  */
 #ifndef TIPMED_PRESSES_H
 #define TIPMED_PRESSES_H
@@ -21,9 +22,13 @@ struct tipmed_presses {
 };
 
 /* A teller tells of a press. True: it is known already. */
-bool tipmed_press_told(struct tipmed_presses *presses, struct tipmed_press_teller *teller, uint64_t now_ns);
+bool tipmed_press_told(struct tipmed_presses *presses, struct tipmed_press_teller *teller,
+		       uint64_t now_ns);
 
-/* A keyboard, or the kernel, has a press (we see it at once). True: it is known already. Then, for each teller, tipmed_press_owe(). */
+/*
+ * A keyboard, or the kernel, has a press (we see it at once). True: it is known already. Then, for
+ * each teller, tipmed_press_owe().
+ */
 bool tipmed_press_seen(struct tipmed_presses *presses, uint64_t now_ns);
 
 /* The teller will tell of the press that was just seen, too, if it has not yet. */

@@ -8,7 +8,10 @@
 #define TRIGGER_COST_NS (5 * TIPME_NS_PER_S)
 #define TRIGGER_BURST 2
 
-/* His place; else one whose owner owes nothing; -1: there is none, which takes more users at once than there may be. */
+/*
+ * His place; else one whose owner owes nothing; -1: there is none, which takes more users at once
+ * than there may be.
+ */
 static int place_of(const struct tipmed_quota *q, uint64_t who, uint64_t now_ns)
 {
 	int free = -1;

@@ -67,7 +67,8 @@ static void *server_run(void *arg)
 	server->realtime_error = tipmed_realtime_enter();
 	while (!server->quitting || server->snap.phase != TIPMED_IDLE) {
 		/* Each 10 seconds at least: rings of servers that are gone are given up. */
-		int n = epoll_wait(server->epoll_fd, events, EVENTS_AT_ONCE, server->paused ? PAUSE_MS : 10000);
+		int n = epoll_wait(server->epoll_fd, events, EVENTS_AT_ONCE,
+				   server->paused ? PAUSE_MS : 10000);
 
 		for (int i = 0; i < n; i++)
 			dispatch(server, events[i].data.u32);

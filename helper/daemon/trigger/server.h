@@ -44,12 +44,15 @@ struct tipmed_peer {
 	bool paused; /* not read until the closer has done its work, or what came is paid for */
 };
 
-/* Who else than a peer may ask for an episode: a key on the console, a threshold in the kernel, a watcher of our own. */
+/*
+ * Who else than a peer may ask for an episode: a key on the console, a threshold in the kernel, a
+ * watcher of our own.
+ */
 struct tipmed_origin {
 	int fd; /* readable when there is something to take */
 	/*
-	 * In the trigger thread: takes what is there without blocking. Returns 0 for a snapshot, with its kind, the user who asked, if one did, and what was seen;
-	 * else -errno.
+	 * In the trigger thread: takes what is there without blocking. Returns 0 for a snapshot,
+	 * with its kind, the user who asked, if one did, and what was seen; else -errno.
 	 */
 	int (*take)(void *arg, enum tipmed_trigger_kind *kind, uid_t *by, char *text, size_t len);
 	void *arg;
@@ -87,7 +90,8 @@ struct tipmed_server {
 	bool quitting;
 	struct tipmed_peer peer[TIPMED_PEERS_MAX];
 	uint64_t peers_seen;
-	struct tipmed_closer closer, closer_own; /* of friends; of root and the owner, whom no friend keeps out by what he passes */
+	/* of friends; of root and the owner, whom no friend keeps out by what he passes */
+	struct tipmed_closer closer, closer_own;
 	bool paused; /* so are some peers, or doors */
 	struct tipmed_agents agents;
 	struct tipmed_auto automatic;

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the trigger thread offer each other: the loop, connections, episodes being taken, verbs. */
+/*
+ * What the parts of the trigger thread offer each other: the loop, connections, episodes being
+ * taken, verbs.
+ */
 #ifndef TIPMED_SERVER_PARTS_H
 #define TIPMED_SERVER_PARTS_H
 
 #include "server.h"
 
 /* What epoll events are about: the place of a peer, or one of these. */
-enum { ON_TIMER = TIPMED_PEERS_MAX, ON_QUIT, ON_DONE, ON_CLASSES, ON_DOOR, ON_ORIGIN = ON_DOOR + TIPMED_DOORS_MAX };
+enum {
+	ON_TIMER = TIPMED_PEERS_MAX,
+	ON_QUIT,
+	ON_DONE,
+	ON_CLASSES,
+	ON_DOOR,
+	ON_ORIGIN = ON_DOOR + TIPMED_DOORS_MAX
+};
 
 /* --- the loop: server.c --- */
 
@@ -25,7 +35,8 @@ struct tipmed_bringer {
 void tipmed_peer_answer(struct tipmed_peer *peer, uint32_t error, const char *text);
 
 /* To everybody who watches. */
-void tipmed_peers_tell(struct tipmed_server *server, uint16_t verb, uint32_t error, const char *text);
+void tipmed_peers_tell(struct tipmed_server *server, uint16_t verb, uint32_t error,
+		       const char *text);
 
 /* NULL: it has gone. */
 struct tipmed_peer *tipmed_peer_find(struct tipmed_server *server, uint64_t number);
@@ -38,8 +49,12 @@ void tipmed_peer_close(struct tipmed_server *server, struct tipmed_peer *peer);
 /* Somebody connects. */
 void tipmed_peers_accept(struct tipmed_server *server, struct tipmed_door *door);
 
-/* Whether nothing is to be read for now from a peer or a door; then it is paused. Else it has paid for one message. */
-bool tipmed_peer_must_pause(struct tipmed_server *server, struct tipmed_door *door, bool may_all, int fd, bool *paused);
+/*
+ * Whether nothing is to be read for now from a peer or a door; then it is paused. Else it has paid
+ * for one message.
+ */
+bool tipmed_peer_must_pause(struct tipmed_server *server, struct tipmed_door *door, bool may_all,
+			    int fd, bool *paused);
 
 /* Those who were paused go on where nothing speaks against it any more. */
 void tipmed_peers_resume(struct tipmed_server *server);
@@ -47,7 +62,8 @@ void tipmed_peers_resume(struct tipmed_server *server);
 /* --- from a trigger to the saved episode: taking.c --- */
 
 /* A peer asks for an episode. */
-void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd);
+void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *peer,
+			      const struct tipme_incoming *in, int fd);
 
 /* Something else does. */
 void tipmed_taking_on_origin(struct tipmed_server *server, const struct tipmed_origin *origin);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From a trigger to the saved episode: copy at once, copy on for some seconds, hand over to the writer, tell who asked. */
+/*
+ * From a trigger to the saved episode: copy at once, copy on for some seconds, hand over to the
+ * writer, tell who asked.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -21,7 +24,9 @@ static void tell_triggered(struct tipmed_server *server, const struct tipmed_tri
 {
 	char text[96];
 
-	snprintf(text, sizeof(text), "%s\n%s\n%.1f", trigger->id, tipmed_trigger_kinds[trigger->kind], tipmed_watch_kept_s(server->watch, trigger->ns));
+	snprintf(text, sizeof(text), "%s\n%s\n%.1f", trigger->id,
+		 tipmed_trigger_kinds[trigger->kind],
+		 tipmed_watch_kept_s(server->watch, trigger->ns));
 	tipmed_peers_tell(server, TIPME_VERB_TRIGGERED, 0, text);
 }
 
@@ -31,18 +36,21 @@ void tipmed_taking_finish(struct tipmed_server *server)
 	uint64_t since_ns = tipme_clock_ns() - (uint64_t)server->opt->window_s * TIPME_NS_PER_S;
 
 	tipmed_snapshot_end(&server->snap);
-	server->snap.agent_count = tipmed_agents_list(&server->agents, since_ns, server->snap.agents);
+	server->snap.agent_count =
+		tipmed_agents_list(&server->agents, since_ns, server->snap.agents);
 	tipmed_writer_save(server->writer, &server->snap);
 }
 
 /*
- * The copy goes on while recording does: at once at the end, a flood of records would have overwritten the first of them. A large pool is copied in parts,
- * one after the other; who asks something, or triggers again, is served in between.
+ * The copy goes on while recording does: at once at the end, a flood of records would have
+ * overwritten the first of them. A large pool is copied in parts, one after the other; who asks
+ * something, or triggers again, is served in between.
  */
 static void copy_go_on(struct tipmed_server *server)
 {
 	struct itimerspec part = { .it_value.tv_nsec = 1 };
-	struct itimerspec post = { .it_value.tv_nsec = POST_STEP_NS, .it_interval.tv_nsec = POST_STEP_NS };
+	struct itimerspec post = { .it_value.tv_nsec = POST_STEP_NS,
+				   .it_interval.tv_nsec = POST_STEP_NS };
 
 	timerfd_settime(server->timer_fd, 0, server->snap.copying ? &part : &post, NULL);
 }
@@ -111,7 +119,8 @@ static void tell_saved(struct tipmed_server *server)
 	uint32_t error = (uint32_t)-snap->saved_error;
 
 	if (peer && !peer->watches)
-		tipme_message_send(peer->fd, TIPME_VERB_SAVED, error, snap->saved_text, strlen(snap->saved_text), MSG_DONTWAIT);
+		tipme_message_send(peer->fd, TIPME_VERB_SAVED, error, snap->saved_text,
+				   strlen(snap->saved_text), MSG_DONTWAIT);
 	tipmed_peers_tell(server, TIPME_VERB_SAVED, error, snap->saved_text);
 }
 
@@ -125,7 +134,8 @@ void tipmed_taking_note_answer(struct tipmed_server *server, const struct tipmed
 	if (note->error == -ENOENT)
 		snprintf(text, sizeof(text), "%s: no such episode: see tipme list", note->id);
 	else if (note->error)
-		snprintf(text, sizeof(text), "%s: the words could not be saved: %s", note->id, strerror(-note->error));
+		snprintf(text, sizeof(text), "%s: the words could not be saved: %s", note->id,
+			 strerror(-note->error));
 	else
 		snprintf(text, sizeof(text), "{\"id\": \"%s\"}", note->id);
 	tipmed_peer_answer(peer, (uint32_t)-note->error, text);
@@ -167,7 +177,8 @@ void tipmed_taking_on_done(struct tipmed_server *server)
 	tipmed_taking_go_on(server);
 }
 
-static struct tipmed_pending *pending_of(struct tipmed_server *server, const struct tipmed_trigger *trigger)
+static struct tipmed_pending *pending_of(struct tipmed_server *server,
+					 const struct tipmed_trigger *trigger)
 {
 	int which = trigger->of_friend ? TIPMED_PENDING_FRIEND : TIPMED_PENDING_OWN;
 
@@ -182,7 +193,8 @@ static struct tipmed_pending *pending_of(struct tipmed_server *server, const str
 static uint32_t trigger_refusal(struct tipmed_server *server, const struct tipmed_trigger *trigger,
 				uint64_t who, uint64_t *from_ns, const char **why)
 {
-	bool may_wait = trigger->kind == TIPMED_TRIGGER_HOTKEY && !trigger->of_friend && !trigger->unasked;
+	bool may_wait =
+		trigger->kind == TIPMED_TRIGGER_HOTKEY && !trigger->of_friend && !trigger->unasked;
 
 	*from_ns = trigger->ns;
 	if (server->snap.phase != TIPMED_IDLE && pending_of(server, trigger)->is) {
@@ -223,7 +235,10 @@ static const struct tipmed_trigger *press_joins(struct tipmed_server *server,
 	return &waits->trigger;
 }
 
-/* A keyboard, or the kernel, has a press; servers and agents may tell of it, too. True: it is known already. */
+/*
+ * A keyboard, or the kernel, has a press; servers and agents may tell of it, too. True: it is known
+ * already.
+ */
 static bool press_seen(struct tipmed_server *server, const struct tipmed_trigger *trigger)
 {
 	if (trigger->kind != TIPMED_TRIGGER_HOTKEY)
@@ -248,25 +263,31 @@ static void trigger_take(struct tipmed_server *server, const struct tipmed_trigg
 	tell_triggered(server, trigger);
 }
 
-void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
+void tipmed_taking_on_trigger(struct tipmed_server *server, struct tipmed_peer *peer,
+			      const struct tipme_incoming *in, int fd)
 {
 	struct tipmed_trigger trigger = {
-		.requester = peer->number, .of_friend = !peer->may_all, .by = peer->cred.uid,
+		.requester = peer->number,
+		.of_friend = !peer->may_all,
+		.by = peer->cred.uid,
 		/* Only who measures brings records. */
 		.unasked = peer->may_all && fd >= 0,
-		.kind = in->arg == TIPME_CHORD_ACTION_SNAPSHOT ? TIPMED_TRIGGER_HOTKEY : TIPMED_TRIGGER_COMMAND,
+		.kind = in->arg == TIPME_CHORD_ACTION_SNAPSHOT ? TIPMED_TRIGGER_HOTKEY
+							       : TIPMED_TRIGGER_COMMAND,
 	};
 	const char *why;
 	char text[64];
 
 	tipmed_trigger_stamp(&trigger);
-	if (trigger.kind == TIPMED_TRIGGER_HOTKEY && tipmed_press_told(&server->presses, &peer->press, trigger.ns)) {
+	if (trigger.kind == TIPMED_TRIGGER_HOTKEY &&
+	    tipmed_press_told(&server->presses, &peer->press, trigger.ns)) {
 		tipmed_peer_answer(peer, 0, "{\"known\": true}");
 		return;
 	}
 	const struct tipmed_trigger *joined = press_joins(server, &trigger);
 	uint64_t from_ns = 0;
-	uint32_t error = joined ? 0 : trigger_refusal(server, &trigger, peer->cred.uid, &from_ns, &why);
+	uint32_t error =
+		joined ? 0 : trigger_refusal(server, &trigger, peer->cred.uid, &from_ns, &why);
 
 	if (error) {
 		server->refused_triggers++;
@@ -306,7 +327,8 @@ void tipmed_taking_on_origin(struct tipmed_server *server, const struct tipmed_o
 		trigger.of_friend = by && by != server->opt->owner;
 		trigger.by = by;
 	}
-	trigger.unasked = trigger.kind == TIPMED_TRIGGER_AUTO || trigger.kind == TIPMED_TRIGGER_KERNEL;
+	trigger.unasked =
+		trigger.kind == TIPMED_TRIGGER_AUTO || trigger.kind == TIPMED_TRIGGER_KERNEL;
 	tipmed_trigger_stamp(&trigger);
 	if (press_seen(server, &trigger))
 		return;

@@ -12,23 +12,28 @@
 #include "clock.h"
 #include "server_parts.h"
 
-static void on_wish(struct tipmed_server *server, struct tipmed_peer *peer, const char *wish, size_t len)
+static void on_wish(struct tipmed_server *server, struct tipmed_peer *peer, const char *wish,
+		    size_t len)
 {
 	int err = tipmed_classes_ask(server->classes, wish, len, peer->number);
 
 	if (err == -EBUSY)
-		tipmed_peer_answer(peer, EBUSY, "another wish of this kind is being done: ask again");
+		tipmed_peer_answer(peer, EBUSY,
+				   "another wish of this kind is being done: ask again");
 	else if (err)
 		tipmed_peer_answer(peer, (uint32_t)-err, "the wish is too long");
 }
 
-/* From this moment on; the kernel's own records of input devices follow when the class is switched. */
+/*
+ * From this moment on; the kernel's own records of input devices follow when the class is switched.
+ */
 static void on_input_chord(struct tipmed_server *server, struct tipmed_peer *peer, bool input)
 {
 	const char *wish = input ? "{\"input\": true}" : "{\"input\": false}";
 
 	if (!peer->may_all) {
-		tipmed_peer_answer(peer, EACCES, "only root and the owner of the recorder may do that");
+		tipmed_peer_answer(peer, EACCES,
+				   "only root and the owner of the recorder may do that");
 		return;
 	}
 	if (!input)
@@ -36,22 +41,28 @@ static void on_input_chord(struct tipmed_server *server, struct tipmed_peer *pee
 	on_wish(server, peer, wish, strlen(wish));
 }
 
-static void on_chord(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
+static void on_chord(struct tipmed_server *server, struct tipmed_peer *peer,
+		     const struct tipme_incoming *in, int fd)
 {
 	if (in->arg == 0 || in->arg == TIPME_CHORD_ACTION_SNAPSHOT)
 		tipmed_taking_on_trigger(server, peer, in, fd);
 	else if (in->arg == TIPME_CHORD_ACTION_START)
 		tipmed_peer_answer(peer, 0, "{\"recording\": true}");
-	else if (in->arg == TIPME_CHORD_ACTION_NO_INPUT || in->arg == TIPME_CHORD_ACTION_DEFAULT_INPUT)
+	else if (in->arg == TIPME_CHORD_ACTION_NO_INPUT ||
+		 in->arg == TIPME_CHORD_ACTION_DEFAULT_INPUT)
 		on_input_chord(server, peer, in->arg == TIPME_CHORD_ACTION_DEFAULT_INPUT);
 	else
 		tipmed_peer_answer(peer, EOPNOTSUPP, "no hot-key asks for this");
 }
 
-static void on_hello(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
+static void on_hello(struct tipmed_server *server, struct tipmed_peer *peer,
+		     const struct tipme_incoming *in, int fd)
 {
 	const char *why;
-	int place = tipmed_x_servers_add(&server->snap.x, in, &(struct tipmed_x_writer){ peer->cred.pid, peer->cred.uid, !peer->may_all }, fd, server->snap.phase != TIPMED_IDLE, &why);
+	int place = tipmed_x_servers_add(&server->snap.x, in,
+					 &(struct tipmed_x_writer){ peer->cred.pid, peer->cred.uid,
+								    !peer->may_all },
+					 fd, server->snap.phase != TIPMED_IDLE, &why);
 
 	if (place < 0) {
 		tipmed_peer_answer(peer, (uint32_t)-place, why);
@@ -69,7 +80,10 @@ static void on_watch(struct tipmed_server *server, struct tipmed_peer *peer)
 	tipmed_peer_answer(peer, 0, "{\"watching\": true}");
 }
 
-/* Words about an episode that is not written yet go with it; the snapshot is not the writer's before SAVING. */
+/*
+ * Words about an episode that is not written yet go with it; the snapshot is not the writer's
+ * before SAVING.
+ */
 static bool note_goes_along(struct tipmed_server *server, const struct tipmed_note *note)
 {
 	struct tipmed_trigger *trigger = NULL;
@@ -84,16 +98,19 @@ static bool note_goes_along(struct tipmed_server *server, const struct tipmed_no
 	return trigger;
 }
 
-static void on_note(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in)
+static void on_note(struct tipmed_server *server, struct tipmed_peer *peer,
+		    const struct tipme_incoming *in)
 {
 	struct tipmed_note *note = tipmed_notes_free_one(&server->writer->notes);
 
 	if (!note) {
-		tipmed_peer_answer(peer, EAGAIN, "other words are being saved: ask again in a second");
+		tipmed_peer_answer(peer, EAGAIN,
+				   "other words are being saved: ask again in a second");
 		return;
 	}
 	if (tipmed_note_parse(note, in->text, in->text_len)) {
-		tipmed_peer_answer(peer, EINVAL, "a note begins with the id of its episode and a line end");
+		tipmed_peer_answer(peer, EINVAL,
+				   "a note begins with the id of its episode and a line end");
 		return;
 	}
 	note->requester = peer->number;
@@ -110,16 +127,20 @@ static void on_note(struct tipmed_server *server, struct tipmed_peer *peer, cons
 /* The list, or one ring. Only root and the owner get here: a snapshot gives them the same. */
 static void on_rings(struct tipmed_server *server, struct tipmed_peer *peer, uint32_t place)
 {
-	const struct tipmed_x_server *s = place < TIPMED_X_SERVERS_MAX ? &server->snap.x.server[place] : NULL;
+	const struct tipmed_x_server *s =
+		place < TIPMED_X_SERVERS_MAX ? &server->snap.x.server[place] : NULL;
 
 	if (!s && place != UINT32_MAX)
 		tipmed_peer_answer(peer, EINVAL, "there is no such place");
 	else if (!s)
-		tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out, tipmed_status_rings(server), MSG_DONTWAIT);
+		tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out,
+				   tipmed_status_rings(server), MSG_DONTWAIT);
 	else if (!s->used || s->reader_fd < 0)
-		tipmed_peer_answer(peer, ENOENT, "no ring is there, or its writer lets nobody read it");
+		tipmed_peer_answer(peer, ENOENT,
+				   "no ring is there, or its writer lets nobody read it");
 	else
-		tipme_message_send_fd(peer->fd, TIPME_VERB_REPLY, 0, "{\"ring\": true}", strlen("{\"ring\": true}"), s->reader_fd, MSG_DONTWAIT);
+		tipme_message_send_fd(peer->fd, TIPME_VERB_REPLY, 0, "{\"ring\": true}",
+				      strlen("{\"ring\": true}"), s->reader_fd, MSG_DONTWAIT);
 }
 
 static void on_stop(struct tipmed_server *server, struct tipmed_peer *peer)
@@ -135,7 +156,9 @@ void tipmed_verbs_classes_done(struct tipmed_server *server)
 	int err;
 	uint64_t number = tipmed_classes_done(server->classes, &err, why, sizeof(why));
 
-	tipme_x_quiet_set(&server->snap.x.quiet, !tipmed_classes_has(server->classes, TIPME_CLASS_INPUT), tipme_clock_ns());
+	tipme_x_quiet_set(&server->snap.x.quiet,
+			  !tipmed_classes_has(server->classes, TIPME_CLASS_INPUT),
+			  tipme_clock_ns());
 	for (int i = 0; i < TIPMED_PEERS_MAX; i++) {
 		struct tipmed_peer *peer = &server->peer[i];
 
@@ -144,20 +167,24 @@ void tipmed_verbs_classes_done(struct tipmed_server *server)
 		if (err)
 			tipmed_peer_answer(peer, (uint32_t)-err, why);
 		else
-			tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out, tipmed_status_classes(server), MSG_DONTWAIT);
+			tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out,
+					   tipmed_status_classes(server), MSG_DONTWAIT);
 	}
 }
 
-static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, const struct tipme_incoming *in, int fd)
+static void on_message(struct tipmed_server *server, struct tipmed_peer *peer,
+		       const struct tipme_incoming *in, int fd)
 {
 	if (in->verb == TIPME_VERB_TRIGGER)
 		on_chord(server, peer, in, fd);
 	else if (in->verb == TIPME_VERB_X_HELLO)
 		on_hello(server, peer, in, fd);
 	else if (!peer->may_all)
-		tipmed_peer_answer(peer, EACCES, "only root and the owner of the recorder may do that");
+		tipmed_peer_answer(peer, EACCES,
+				   "only root and the owner of the recorder may do that");
 	else if (in->verb == TIPME_VERB_STATUS)
-		tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out, tipmed_status_write(server), MSG_DONTWAIT);
+		tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out,
+				   tipmed_status_write(server), MSG_DONTWAIT);
 	else if (in->verb == TIPME_VERB_RINGS)
 		on_rings(server, peer, in->arg);
 	else if (in->verb == TIPME_VERB_STOP)
@@ -169,7 +196,8 @@ static void on_message(struct tipmed_server *server, struct tipmed_peer *peer, c
 	else if (in->verb == TIPME_VERB_SET)
 		on_wish(server, peer, in->text, in->text_len);
 	else
-		tipmed_peer_answer(peer, ENOSYS, "this verb is not known to this version of tipmed");
+		tipmed_peer_answer(peer, ENOSYS,
+				   "this verb is not known to this version of tipmed");
 }
 
 void tipmed_verbs_on_peer(struct tipmed_server *server, struct tipmed_peer *peer)
@@ -178,9 +206,11 @@ void tipmed_verbs_on_peer(struct tipmed_server *server, struct tipmed_peer *peer
 	struct tipmed_bringer by = { server, peer->may_all };
 	int fd;
 
-	if (!peer->may_all && tipmed_peer_must_pause(server, &server->doors.door[peer->door], false, peer->fd, &peer->paused))
+	if (!peer->may_all && tipmed_peer_must_pause(server, &server->doors.door[peer->door], false,
+						     peer->fd, &peer->paused))
 		return;
-	ssize_t n = tipme_message_receive_dropping(peer->fd, server->in, sizeof(server->in), &fd, MSG_DONTWAIT, tipmed_peer_passed_close, &by);
+	ssize_t n = tipme_message_receive_dropping(peer->fd, server->in, sizeof(server->in), &fd,
+						   MSG_DONTWAIT, tipmed_peer_passed_close, &by);
 
 	if (n == -EAGAIN)
 		return;
@@ -191,7 +221,8 @@ void tipmed_verbs_on_peer(struct tipmed_server *server, struct tipmed_peer *peer
 	int err = n < 0 ? (int)n : tipme_message_parse(server->in, (size_t)n, &in);
 
 	if (err)
-		tipmed_peer_answer(peer, (uint32_t)-err, "not a message of version 1 (see docs/formats.md)");
+		tipmed_peer_answer(peer, (uint32_t)-err,
+				   "not a message of version 1 (see docs/formats.md)");
 	else
 		on_message(server, peer, &in, fd);
 	if (fd >= 0)

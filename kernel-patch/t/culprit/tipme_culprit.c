@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* For tests of the cause sampler: again and again, it keeps one CPU from its threads for a while, in a way of one's choice. Never load it elsewhere. */
+/*
+ * For tests of the cause sampler: again and again, it keeps one CPU from its threads for a while,
+ * in a way of one's choice. Never load it elsewhere.
+ */
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/kthread.h>
@@ -14,11 +17,16 @@ module_param(off_us, uint, 0444);
 module_param(every_ms, uint, 0444);
 static char *how = "irqs_off";
 module_param(how, charp, 0444);
-MODULE_PARM_DESC(how, "irqs_off, softirq (a tasklet that begins again until the time is over), rcu (a long callback), printk");
+MODULE_PARM_DESC(
+	how,
+	"irqs_off, softirq (a tasklet that begins again until the time is over), rcu (a long callback), printk");
 
 static struct task_struct *thread;
 
-/* By the clock, since udelay() goes by what a CPU measured of itself when it came up: in an emulator, where nothing runs evenly, that may be a thousandth. */
+/*
+ * By the clock, since udelay() goes by what a CPU measured of itself when it came up: in an
+ * emulator, where nothing runs evenly, that may be a thousandth.
+ */
 static __always_inline void spin_us(unsigned int us)
 {
 	u64 end = ktime_get_mono_fast_ns() + (u64)us * NSEC_PER_USEC;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* For tests in an emulated machine, which has no frequency to change: two frequencies for each CPU that change nothing but what the kernel says of them. */
+/*
+ * For tests in an emulated machine, which has no frequency to change: two frequencies for each CPU
+ * that change nothing but what the kernel says of them.
+ */
 #include <linux/cpufreq.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
