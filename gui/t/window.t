@@ -1,15 +1,17 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# The window as an ordinary user has it, on episodes made from a story: what it would show equals what
-# the command line prints; under Xvfb each page comes up without a warning, and shows those numbers.
+# The window as an ordinary user has it, on episodes made from a story: what it would show equals
+# what the command line prints; under Xvfb each page comes up without a warning, and shows those
+# numbers.
 use strict;
 use warnings;
 use Cpanel::JSON::XS qw(decode_json encode_json);
-use File::Copy qw(copy);
-use File::Temp qw(tempdir);
-use FindBin    qw($Bin);
+use File::Copy       qw(copy);
+use File::Temp       qw(tempdir);
+use FindBin          qw($Bin);
 use Test::More;
-use lib "$Bin/../../postmortem/t/lib", "$Bin/../../postmortem/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use lib "$Bin/../../postmortem/t/lib", "$Bin/../../postmortem/lib", "$Bin/../../abi/lib",
+	"$Bin/../../abi/generated";
 use Tipme::CommandLine qw(ms);
 use Tipme::Test::Episode;
 
@@ -19,9 +21,9 @@ my $tmp     = tempdir('tipme-gui-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 my $library = "$tmp/library";
 my $MS      = 1_000_000;
 my ($XORG, $XTERM, $SPIN) = (100, 812, 901);
-local $ENV{TIPME_LIBRARY} = $library;
-local $ENV{XDG_RUNTIME_DIR} = "$tmp/run";
-local $ENV{HOME} = "$tmp/home";
+local $ENV{TIPME_LIBRARY}            = $library;
+local $ENV{XDG_RUNTIME_DIR}          = "$tmp/run";
+local $ENV{HOME}                     = "$tmp/home";
 local $ENV{DBUS_SESSION_BUS_ADDRESS} = 'disabled:';
 mkdir $_, 0700 or die "$_: $!\n" for $library, "$tmp/run", "$tmp/home", "$tmp/out";
 
@@ -30,25 +32,53 @@ mkdir $_, 0700 or die "$_: $!\n" for $library, "$tmp/run", "$tmp/home", "$tmp/ou
 sub answered {
 	my ($e, $n, $t, $done) = @_;
 	$e->x(int(($t + 0.05) * $MS), 'x_device', input_seq => $n, kind => 'key_press', device => 3);
-	$e->x(int(($t + 0.10) * $MS), 'x_deliver', input_seq => $n, kind => 'key_press', pid => $XTERM, client => 4);
+	$e->x(
+		int(($t + 0.10) * $MS), 'x_deliver', input_seq => $n, kind => 'key_press', pid => $XTERM,
+		client => 4
+	);
 	$e->wake(0, int(($t + 0.15) * $MS), $XTERM, $XORG);
-	$e->x(int(($done - 0.3) * $MS), 'x_request', pid => $XTERM, client => 4, duration_ns => 200_000, count => 1, major => 76);
-	$e->x(int($done * $MS), 'x_damage', pid => $XTERM, client => 4, width => 8, height => 16, major => 76);
-	$e->switch(0, int($t * $MS), $SPIN, $XORG, 'runnable', prev_preempted => 1, prev_prio => 120, next_prio => 120);
-	$e->switch(0, int(($t + 0.2) * $MS), $XORG, $SPIN, 'sleeping', prev_prio => 120, next_prio => 120);
-	$e->switch(0, int(($done - 2) * $MS), $SPIN, $XTERM, 'runnable', prev_preempted => 1, prev_prio => 120, next_prio => 120);
+	$e->x(
+		int(($done - 0.3) * $MS), 'x_request', pid => $XTERM, client => 4,
+		duration_ns => 200_000, count => 1, major => 76
+	);
+	$e->x(
+		int($done * $MS), 'x_damage', pid => $XTERM, client => 4, width => 8, height => 16,
+		major => 76
+	);
+	$e->switch(
+		0, int($t * $MS), $SPIN, $XORG, 'runnable', prev_preempted => 1, prev_prio => 120,
+		next_prio => 120
+	);
+	$e->switch(
+		0, int(($t + 0.2) * $MS), $XORG, $SPIN, 'sleeping', prev_prio => 120,
+		next_prio => 120
+	);
+	$e->switch(
+		0, int(($done - 2) * $MS), $SPIN, $XTERM, 'runnable', prev_preempted => 1,
+		prev_prio => 120, next_prio => 120
+	);
 	$e->wake(0, int(($done - 0.5) * $MS), $XORG, $XTERM);
-	$e->switch(0, int(($done - 0.4) * $MS), $XTERM, $XORG, 'sleeping', prev_prio => 120, next_prio => 120);
-	$e->switch(0, int(($done + 0.1) * $MS), $XORG, $SPIN, 'sleeping', prev_prio => 120, next_prio => 120);
+	$e->switch(
+		0, int(($done - 0.4) * $MS), $XTERM, $XORG, 'sleeping', prev_prio => 120,
+		next_prio => 120
+	);
+	$e->switch(
+		0, int(($done + 0.1) * $MS), $XORG, $SPIN, 'sleeping', prev_prio => 120,
+		next_prio => 120
+	);
 	return;
 }
 
 sub story {
 	my ($id) = @_;
-	my $e = Tipme::Test::Episode->new(trigger_ns => 9500 * $MS, end_ns => 10_000 * $MS, first_ns => 1, cpus => 1, server_pid => $XORG, id => $id);
-	$e->thread(@$_) for [ $XORG, 'Xorg' ], [ $XTERM, 'xterm' ], [ $SPIN, 'spin', state => 'running' ];
+	my $e = Tipme::Test::Episode->new(
+		trigger_ns => 9500 * $MS, end_ns     => 10_000 * $MS, first_ns => 1,
+		cpus       => 1,          server_pid => $XORG,        id       => $id
+	);
+	$e->thread(@$_)
+		for [ $XORG, 'Xorg' ], [ $XTERM, 'xterm' ], [ $SPIN, 'spin', state => 'running' ];
 	answered($e, $_, 4000 + 500 * $_, 4003 + 500 * $_) for 1 .. 4;
-	answered($e, 5, 8000, 8600);
+	answered($e, 5,  8000,            8600);
 	return $e->write("$library/$id");
 }
 
@@ -62,7 +92,10 @@ unlink glob "$library/20261120-150303-cccc/x-*.rec";
 
 # An ordinary user, where the tests run as root; he needs to read what was built.
 my @AS = ();
-if (!$> && !system "setpriv --reuid 65534 --regid 65534 --clear-groups test -x '$BUILD/gui/tipme-gui' 2>/dev/null") {
+if (   !$>
+	&& !system
+	"setpriv --reuid 65534 --regid 65534 --clear-groups test -x '$BUILD/gui/tipme-gui' 2>/dev/null")
+{
 	@AS = qw(setpriv --reuid 65534 --regid 65534 --clear-groups);
 	system 'chown', '-R', '65534:65534', $tmp;
 	chmod 0755, $tmp;
@@ -81,9 +114,18 @@ sub run {
 	waitpid $pid, 0;
 	return ($? >> 8, map { slurp("$tmp/$_") } qw(stdout stderr));
 }
-sub slurp { my ($file) = @_; open my $h, '<', $file or die "$file: $!\n"; local $/; return scalar(<$h>) // '' }
 
-sub rows { my ($name, $text) = @_; return map { [ split /\t/ ] } map { /^\Q$name\E\t(.*)/ ? $1 : () } split /\n/, $text }
+sub slurp {
+	my ($file) = @_;
+	open my $h, '<', $file or die "$file: $!\n";
+	local $/;
+	return scalar(<$h>) // '';
+}
+
+sub rows {
+	my ($name, $text) = @_;
+	return map { [ split /\t/ ] } map { /^\Q$name\E\t(.*)/ ? $1 : () } split /\n/, $text;
+}
 
 my %told;
 for my $id (qw(20261120-150301-aaaa 20261120-150302-bbbb 20261120-150303-cccc)) {
@@ -92,16 +134,23 @@ for my $id (qw(20261120-150301-aaaa 20261120-150302-bbbb 20261120-150303-cccc)) 
 	is $status, 0, "$id: it opens" or diag $errors;
 	my $d = $told{$id} = $json ? decode_json($json) : {};
 	my $i = $d->{interval} // next;
-	is_deeply [ rows('sentence', $dump) ], [ [ $d->{verdict}{sentence} ] ], '... with the sentence of diagnose';
+	is_deeply [ rows('sentence', $dump) ], [ [ $d->{verdict}{sentence} ] ],
+		'... with the sentence of diagnose';
 	is_deeply [ rows('interval', $dump) ], [ [ @$i{qw(start_ns end_ns)} ] ], '... its interval';
-	is_deeply [ map { $_->[2] } rows('part', $dump) ], [ map { $_->{ns} } @{ $d->{totals}{blamed} } ], '... its sum, part by part';
-	is_deeply [ rows('stage', $dump) ], [ map { [ $_->{name}, $_->{ts_ns} - $i->{start_ns} ] } @{ $d->{event}{stages} } ], '... its stages';
-	my %thread = map { $_->[1] => [ @$_[ 2 .. 4 ] ] } grep { $_->[0] eq 'thread' } rows('sum', $dump);
-	is_deeply $thread{ $_->{tid} }, [ @$_{qw(running_ns runnable_ns blocked_ns)} ], "... lane of $_->{comm}: running, runnable and blocked"
+	is_deeply [ map { $_->[2] } rows('part', $dump) ],
+		[ map { $_->{ns} } @{ $d->{totals}{blamed} } ], '... its sum, part by part';
+	is_deeply [ rows('stage', $dump) ],
+		[ map { [ $_->{name}, $_->{ts_ns} - $i->{start_ns} ] } @{ $d->{event}{stages} } ],
+		'... its stages';
+	my %thread =
+		map { $_->[1] => [ @$_[ 2 .. 4 ] ] } grep { $_->[0] eq 'thread' } rows('sum', $dump);
+	is_deeply $thread{ $_->{tid} }, [ @$_{qw(running_ns runnable_ns blocked_ns)} ],
+		"... lane of $_->{comm}: running, runnable and blocked"
 		for grep { $thread{ $_->{tid} } } @{ $d->{totals}{threads} };
 }
 my $first = $told{'20261120-150301-aaaa'};
-is $first->{verdict}{kind}, 'cpu-contention', 'the story has a culprit' or diag explain $first->{verdict};
+is $first->{verdict}{kind}, 'cpu-contention', 'the story has a culprit'
+	or diag explain $first->{verdict};
 my (undef, $damaged) = run('gui', '--dump', '20261120-150302-bbbb');
 like $damaged, qr/^(?:known|said|problem)\t.*kernel\.rec/m, 'a cut episode says what it lacks';
 my ($none, undef, $why) = run('gui', '--dump', 'nothing');
@@ -115,10 +164,12 @@ is_deeply [ rows('sentence', $short) ], [ [ $first->{verdict}{sentence} ] ],
 	'the beginning of one id opens it';
 verbs();
 run('bundle', '20261120-150301', '--yes', '-o', "$tmp/sent.tipme");
+
 for my $time (qw(once again)) {
 	my ($status, $sent, $errors) = run('gui', '--dump', "$tmp/sent.tipme");
 	is "$status$errors", '0', "a bundle opens, $time";
-	is_deeply [ rows('sentence', $sent) ], [ [ $first->{verdict}{sentence} ] ], '... and says the same';
+	is_deeply [ rows('sentence', $sent) ], [ [ $first->{verdict}{sentence} ] ],
+		'... and says the same';
 }
 my ($broken, undef, $said) = run('gui', '--dump', "$SRC/README.md");
 is $broken, 1, 'a file that is no bundle: it fails';
@@ -127,13 +178,19 @@ my ($usage) = run('gui', '--page', 'nowhere');
 is $usage, 64, 'no such page: usage';
 
 SKIP: {
-	skip 'no Xvfb here: install the packages of class test in .ci/packages', 1 if system 'command -v Xvfb >/dev/null 2>&1';
+	skip 'no Xvfb here: install the packages of class test in .ci/packages', 1
+		if system 'command -v Xvfb >/dev/null 2>&1';
 	pages();
 }
-for my $tool ([ 'desktop-file-validate', 'desktop' ], [ 'appstreamcli validate --no-net', 'metainfo.xml' ]) {
-	SKIP: {
+for my $tool (
+	[ 'desktop-file-validate',          'desktop' ],
+	[ 'appstreamcli validate --no-net', 'metainfo.xml' ]
+	)
+{
+SKIP: {
 		my ($command, $end) = @$tool;
-		skip "no $command here: install the packages of class test in .ci/packages", 1 if system "command -v @{[ $command =~ /^(\S+)/ ]} >/dev/null 2>&1";
+		skip "no $command here: install the packages of class test in .ci/packages", 1
+			if system "command -v @{[ $command =~ /^(\S+)/ ]} >/dev/null 2>&1";
 		my $said = qx{$command "$SRC/gui/data/io.github.tipme.Tipme.$end" 2>&1};
 		is $?, 0, "$end is valid" or diag $said;
 	}
@@ -145,17 +202,19 @@ sub pages {
 	pipe my $read, my $write or die "$!\n";
 	my $server = fork // die "fork: $!\n";
 	if (!$server) {
-		open STDERR, '>', '/dev/null';
+		open STDERR, '>',  '/dev/null';
 		open STDOUT, '>&', $write or die "$!\n";
 		exec 'Xvfb', '-displayfd', 1, '-screen', 0, '1400x900x24', '-nolisten', 'tcp';
 	}
 	close $write or die "$!\n";
 	chomp(my $number = <$read> // '');
-	local @ENV{qw(DISPLAY GSK_RENDERER GTK_A11Y GSETTINGS_BACKEND GDK_BACKEND)} = (":$number", qw(cairo none memory x11));
+	local @ENV{qw(DISPLAY GSK_RENDERER GTK_A11Y GSETTINGS_BACKEND GDK_BACKEND)} =
+		(":$number", qw(cairo none memory x11));
 	my %words;
 	for my $page (qw(episodes answer timeline)) {
-		my ($status, $text, $errors) = run('gui', '--page', $page, '--picture', "$tmp/out/$page.png", '20261120-150301-aaaa');
-		is $status, 0, "$page: comes up" or diag $errors;
+		my ($status, $text, $errors) =
+			run('gui', '--page', $page, '--picture', "$tmp/out/$page.png", '20261120-150301-aaaa');
+		is $status, 0,  "$page: comes up" or diag $errors;
 		is $errors, '', '... without a warning';
 		like slurp("$tmp/out/$page.png"), qr/\A\x89PNG/, '... and has a picture';
 		$words{$page} = $text;
@@ -168,13 +227,14 @@ sub pages {
 	}
 	my $response = ms($d->{interval}{duration_ns});
 	like $words{episodes}, qr/^\Q$response\E$/m, "the list has the response, $response";
-	like $words{episodes}, qr/^xterm$/m, '... and the application';
-	like $words{timeline}, qr/ms running/, 'the timeline has the sums of a lane';
+	like $words{episodes}, qr/^xterm$/m,         '... and the application';
+	like $words{timeline}, qr/ms running/,       'the timeline has the sums of a lane';
 	facts();
-	my ($status, $text, $errors) = run('gui', '--page', 'answer', '--picture', "$tmp/out/cut.png", '20261120-150302-bbbb');
+	my ($status, $text, $errors) =
+		run('gui', '--page', 'answer', '--picture', "$tmp/out/cut.png", '20261120-150302-bbbb');
 	is "$status$errors", '0', 'a damaged episode comes up without a warning';
 	like $text, qr/kernel\.rec/, '... and the page says what is damaged';
-	SKIP: {
+SKIP: {
 		skip 'no xdotool here: install the packages of class test in .ci/packages', 1
 			if system 'command -v xdotool >/dev/null 2>&1';
 		by_keyboard();
@@ -187,7 +247,7 @@ sub pages {
 
 # Pages that show what a verb says: its words, its sums.
 sub facts {
-	my ($one, $two) = qw(20261120-150301-aaaa 20261120-150302-bbbb);
+	my ($one,  $two)  = qw(20261120-150301-aaaa 20261120-150302-bbbb);
 	my (undef, $json) = run('compare', $one, $one, '--json');
 	my $c = decode_json($json);
 	my ($status, $text, $errors) =
@@ -206,8 +266,7 @@ sub facts {
 	like $text, qr/^What goes into the file:$/m, '... with what would leave';
 	outcomes($one);
 	local $ENV{TIPME_RUNDIR} = "$tmp/run";
-	($status, $text, $errors) =
-		run('gui', '--page', 'live', '--picture', "$tmp/out/live.png");
+	($status, $text, $errors) = run('gui', '--page', 'live', '--picture', "$tmp/out/live.png");
 	is "$status$errors", '0', 'live: comes up without a warning';
 	like $text, qr/^tipme is not recording$/m, '... and says that nothing is recorded';
 	return;
@@ -232,18 +291,19 @@ sub outcomes {
 	spew(
 		"$tmp/night.json",
 		{
-			format => 'tipme latency', version => 1, kernel => 'k', source => 'user',
+			format     => 'tipme latency', version => 1, kernel => 'k', source => 'user',
 			duration_s => 60, period_us => 1000,
-			stages => [
+			stages     => [
 				{
-					stage => 'total_user', count => 60_000, sum_ns => 600_012_000, max_ns => 1_490_000,
+					stage   => 'total_user', count => 60_000, sum_ns => 600_012_000,
+					max_ns  => 1_490_000,
 					buckets => [ [ 10, 59_990 ], [ 1490, 10 ] ]
 				}
 			]
 		}
 	);
 	my $measured = shown('measured', "$tmp/night.json");
-	like $measured, qr/^1\.5 ms$/m, '... with the longest latency';
+	like $measured, qr/^1\.5 ms$/m,                          '... with the longest latency';
 	like $measured, qr/^How many latencies were how long$/m, '... and its distribution';
 	like shown('measured', "$SRC/README.md"), qr/^tipme: profile: /m, '... or why there is none';
 	return;
@@ -270,7 +330,7 @@ sub verbs {
 		my ($verb, @options) = split / /, $words;
 		like $help, qr/^  \Q$verb\E /m, "$name: tipme $verb is a verb";
 		my (undef, $usage) = run($verb, '--help');
-		like $usage, qr/\Q$_\E\b/, "... that has $_" for @options;
+		like $usage,  qr/\Q$_\E\b/,                          "... that has $_" for @options;
 		like $manual, qr/^\Q$keys\E\|.*\btipme \Q$words\E/m, '... and the manual has its keys';
 		ok !$seen{$keys}++, '... which are of nothing else' if $keys ne '-';
 	}
@@ -292,15 +352,17 @@ sub focus {
 	my ($title) = @_;
 	my $id;
 	ok until_true(
-		sub { ($id) = qx{xdotool search --onlyvisible --name '$title' 2>/dev/null} =~ /^(\d+)/m }
-		),
+		sub { ($id) = qx{xdotool search --onlyvisible --name '$title' 2>/dev/null} =~ /^(\d+)/m }),
 		"the window shows: $title"
 		or return;
 	system 'xdotool', 'windowfocus', '--sync', $id;
 	return $id;
 }
 
-sub seen { my ($title) = @_; return qx{xdotool search --onlyvisible --name '$title' 2>/dev/null} =~ /^(\d+)/m ? $1 : 0 }
+sub seen {
+	my ($title) = @_;
+	return qx{xdotool search --onlyvisible --name '$title' 2>/dev/null} =~ /^(\d+)/m ? $1 : 0;
+}
 
 # gone(TITLE): there is no such window any more
 sub gone {
@@ -349,7 +411,9 @@ sub by_keyboard {
 	press('alt+d');
 	gone('^Delete the episode');
 	ok until_true(sub { !-e "$library/$new" }), 'Delete removes it, pinned as it is';
-	my @pages = qw(Compare 4 Report 5 Live 6 Check 7 Week 8 Measured 9 Timeline 3 Answer 2 Episodes 1);
+	my @pages =
+		qw(Compare 4 Report 5 Live 6 Check 7 Week 8 Measured 9 Timeline 3 Answer 2 Episodes 1);
+
 	for my $page (map { [ "alt+$pages[2 * $_ + 1]", $pages[ 2 * $_ ] ] } 0 .. 8) {
 		focus(' - tipme');
 		press($page->[0]);
@@ -368,7 +432,7 @@ sub without_episodes {
 	my ($status, $text, $errors) =
 		run('gui', '--page', 'episodes', '--picture', "$tmp/out/first.png");
 	is "$status$errors", '0', 'without episodes: no warning';
-	like $text, qr/^tipme is not recording$/m, '... it says that nothing is recorded';
+	like $text, qr/^tipme is not recording$/m,   '... it says that nothing is recorded';
 	like $text, qr/^This runs: .*tipme start$/m, '... what would start it';
 	like $text, qr/never which key/,             '... and what is recorded';
 	return;

@@ -1,14 +1,15 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Episodes of which bytes were changed at random, or which were cut anywhere: a clear refusal, or what could be read and sums that are right; no
-# warning, no crash, no loop. 400 by default, 500,000 with TIPME_TEST_ALL=1 (each round has two
-# episodes, and each process its part of all: its memory stays as it is), as many as TIPME_FUZZ_ROUNDS says; of a seed (TIPME_FUZZ_SEED) each is the same.
+# Episodes of which bytes were changed at random, or which were cut anywhere: a clear refusal, or
+# what could be read and sums that are right; no warning, no crash, no loop. 400 by default, 500,000
+# with TIPME_TEST_ALL=1 (each round has two episodes, and each process its part of all: its memory
+# stays as it is), as many as TIPME_FUZZ_ROUNDS says; of a seed (TIPME_FUZZ_SEED) each is the same.
 use strict;
 use warnings;
 use Test::More;
-use File::Temp qw(tempdir);
-use FindBin qw($Bin);
-use POSIX qw(_exit);
+use File::Temp  qw(tempdir);
+use FindBin     qw($Bin);
+use POSIX       qw(_exit);
 use Time::HiRes qw(time);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Cpanel::JSON::XS ();
@@ -21,47 +22,74 @@ use Tipme::Test::Story;
 use Tipme::Threads;
 
 my $PATIENCE_S = 60;    # for one episode of a few kilobytes
-my $seed = $ENV{TIPME_FUZZ_SEED} // 12345;
-my $rounds = $ENV{TIPME_FUZZ_ROUNDS} // ($ENV{TIPME_TEST_ALL} ? 500_000 : 400);
-my $tmp = tempdir(-w '/dev/shm' ? (DIR => '/dev/shm') : (), CLEANUP => 1);
+my $seed       = $ENV{TIPME_FUZZ_SEED}   // 12345;
+my $rounds     = $ENV{TIPME_FUZZ_ROUNDS} // ($ENV{TIPME_TEST_ALL} ? 500_000 : 400);
+my $tmp        = tempdir(-w '/dev/shm' ? (DIR => '/dev/shm') : (), CLEANUP => 1);
 # The second one without quotas, since with them no path is told by runs.
-my @good = map { each_kind($_)->builder->write("$tmp/good$_") } 0, 1;
+my @good  = map { each_kind($_)->builder->write("$tmp/good$_") } 0, 1;
 my $whole = Tipme::Diagnosis->new(Tipme::Episode->open($good[0]))->run;
-is($whole->{unknown_records}, 0, 'a record of each kind is known');
+is($whole->{unknown_records},        0,           'a record of each kind is known');
 is($whole->{event}{stages}[0]{name}, 'interrupt', 'the key is followed from its interrupt on');
 {
-	local ($Tipme::WakeupChain::LONG, $Tipme::WakeupChain::CHUNK, $Tipme::WakeupChain::LAST) = (10, 5, 2);
-	ok(scalar(grep { $_->{mixed} } @{ Tipme::Diagnosis->new(Tipme::Episode->open($good[1]))->run->{path} }), 'part of a long path is told by runs');
+	local ($Tipme::WakeupChain::LONG, $Tipme::WakeupChain::CHUNK, $Tipme::WakeupChain::LAST) =
+		(10, 5, 2);
+	ok(
+		scalar(
+			grep { $_->{mixed} }
+				@{ Tipme::Diagnosis->new(Tipme::Episode->open($good[1]))->run->{path} }
+		),
+		'part of a long path is told by runs'
+	);
 }
 my @files = qw(kernel.rec threads.rec x-100.rec module.rec x-100-101.rec manifest.json schema);
-my $record_files = grep { /rec$/ } @files;
-my @bytes = map { my $from = $_; +{ map { $_ => slurp("$from/$_") } @files } } @good;
+my $record_files = grep {/rec$/} @files;
+my @bytes        = map {
+	my $from = $_;
+	+{ map { $_ => slurp("$from/$_") } @files }
+} @good;
 
-my $from = time;
-my $parts = $rounds < 10_000 ? 1 : qx{nproc} + 0;
+my $from    = time;
+my $parts   = $rounds < 10_000 ? 1 : qx{nproc} + 0;
 my @workers = map { worker($_) } 0 .. $parts - 1;
-my %all = (verdicts => 0, errors => 0, read => 0, refused => 0, bad => {});
+my %all     = (verdicts => 0, errors => 0, read => 0, refused => 0, bad => {});
 for my $w (@workers) {
 	waitpid $w->{pid}, 0;
-	my $r = $? ? { bad => { "worker ended with status $?" => 'unknown' } } : Cpanel::JSON::XS->new->decode(slurp($w->{file}));
+	my $r =
+		$?
+		? { bad => { "worker ended with status $?" => 'unknown' } }
+		: Cpanel::JSON::XS->new->decode(slurp($w->{file}));
 	$all{$_} += $r->{$_} // 0 for qw(verdicts errors read refused);
 	%{ $all{bad} } = (%{ $all{bad} }, %{ $r->{bad} });
 }
-is_deeply($all{bad}, {}, "$rounds damaged episodes: $all{verdicts} verdicts, $all{errors} clear errors; all records of as many more: $all{read} read, $all{refused} refused")
-	or diag(explain($all{bad}));
+is_deeply(
+	$all{bad}, {},
+	"$rounds damaged episodes: $all{verdicts} verdicts, $all{errors} clear errors; all records of as many more: $all{read} read, $all{refused} refused"
+) or diag(explain($all{bad}));
 cmp_ok($all{verdicts}, '>', $rounds / 10, 'many are read as far as they go');
-cmp_ok($all{errors}, '>', 0, 'some are refused');
+cmp_ok($all{errors},   '>', 0,            'some are refused');
 note(sprintf '%.0f episodes a second', 2 * $rounds / (time - $from));
 done_testing();
 
-sub slurp { my ($path) = @_; open my $h, '<:raw', $path or die "$path: $!\n"; local $/; return <$h> }
-sub spew { my ($path, $b) = @_; open my $h, '>:raw', $path or die "$path: $!\n"; print {$h} $b; close $h or die "$path: $!\n"; return }
+sub slurp {
+	my ($path) = @_;
+	open my $h, '<:raw', $path or die "$path: $!\n";
+	local $/;
+	return <$h>;
+}
+
+sub spew {
+	my ($path, $b) = @_;
+	open my $h, '>:raw', $path or die "$path: $!\n";
+	print {$h} $b;
+	close $h or die "$path: $!\n";
+	return;
+}
 
 # One process that does each PARTS-th of the rounds.
 sub worker {
 	my ($part) = @_;
-	my $file = "$tmp/result-$part";
-	my $pid = fork // die "fork: $!\n";
+	my $file   = "$tmp/result-$part";
+	my $pid    = fork // die "fork: $!\n";
 	return { pid => $pid, file => $file } if $pid;
 	my $ok = eval { spew($file, Cpanel::JSON::XS->new->encode(rounds_of($part))); 1 };
 	print STDERR $@ if !$ok;
@@ -70,8 +98,11 @@ sub worker {
 
 sub rounds_of {
 	my ($part) = @_;
-	my @dir = map { "$tmp/fuzz-$part-$_" } 0, 1;
-	for my $k (0, 1) { mkdir $dir[$k] or die "$dir[$k]: $!\n"; spew("$dir[$k]/$_", $bytes[$k]{$_}) for @files }
+	my @dir    = map {"$tmp/fuzz-$part-$_"} 0, 1;
+	for my $k (0, 1) {
+		mkdir $dir[$k] or die "$dir[$k]: $!\n";
+		spew("$dir[$k]/$_", $bytes[$k]{$_}) for @files;
+	}
 	my %r = (verdicts => 0, errors => 0, read => 0, refused => 0, bad => {});
 	my $warm;
 	for (my $round = $part; $round < $rounds; $round += $parts) {
@@ -90,33 +121,49 @@ sub rounds_of {
 
 sub resident { return (slurp('/proc/self/status') =~ /^VmRSS:\s+(\d+)/m)[0] }
 
-# Damages one file and does DO with the episode; what it should not do is kept with the number that makes it again.
+# Damages one file and does DO with the episode; what it should not do is kept with the number that
+# makes it again.
 sub damage {
 	my ($dir, $bytes, $n, $do, $r, $yes, $no) = @_;
 	my $state = ($seed + $n * 2654435761) & 0x7fffffff;
-	my $rand = sub { $state = ($state * 1103515245 + 12345) & 0x7fffffff; return ($state >> 8) % $_[0] };
+	my $rand =
+		sub { $state = ($state * 1103515245 + 12345) & 0x7fffffff; return ($state >> 8) % $_[0] };
 	$rand->(2) for 1 .. 3;
-	my $file = $files[ $rand->(20) < 17 ? $rand->($record_files) : $record_files + $rand->(@files - $record_files) ];
+	my $file = $files[
+		  $rand->(20) < 17
+		? $rand->($record_files)
+		: $record_files + $rand->(@files - $record_files)
+	];
 	# Every other path is told by runs, as those of a thousand times as many records are.
-	local ($Tipme::WakeupChain::LONG, $Tipme::WakeupChain::CHUNK, $Tipme::WakeupChain::LAST) = (10, 5, 2) if $n & 4;
-	my $b = $bytes->{$file};
+	local ($Tipme::WakeupChain::LONG, $Tipme::WakeupChain::CHUNK, $Tipme::WakeupChain::LAST) =
+		(10, 5, 2)
+		if $n & 4;
+	my $b   = $bytes->{$file};
 	my $how = $rand->(5);
 	# Another kind of record in the same place: its fields mean something else now.
-	if ($how == 4 && $file =~ /rec$/) { for (0 .. $rand->(6)) { my $at = 64 + 32 * $rand->(int((length($b) - 64) / 32)); substr $b, $at + 8, 1, chr 3 + $rand->(25) } }
-	elsif ($how) { for (0 .. $rand->(6)) { my $at = $rand->(length $b); substr $b, $at, 1, chr $rand->(256) } }
-	else { $b = substr $b, 0, $rand->(length $b) }
+	if ($how == 4 && $file =~ /rec$/) {
+		for (0 .. $rand->(6)) {
+			my $at = 64 + 32 * $rand->(int((length($b) - 64) / 32));
+			substr $b, $at + 8, 1, chr 3 + $rand->(25);
+		}
+	} elsif ($how) {
+		for (0 .. $rand->(6)) { my $at = $rand->(length $b); substr $b, $at, 1, chr $rand->(256) }
+	} else {
+		$b = substr $b, 0, $rand->(length $b);
+	}
 	spew("$dir/$file", $b);
 	my @warned;
 	local $SIG{__WARN__} = sub { push @warned, @_ };
-	local $SIG{ALRM} = sub { die "hangs\n" };
+	local $SIG{ALRM}     = sub { die "hangs\n" };
 	alarm $PATIENCE_S;
 	my $wrong = eval { $do->($dir, $n) };
-	my $why = $@;
+	my $why   = $@;
 	alarm 0;
 	$r->{ defined $wrong ? $yes : $no }++;
 	$r->{bad}{"warned: $warned[0]"} //= "$n $file" if @warned;
-	$r->{bad}{"wrong: $wrong"} //= "$n $file" if $wrong;
-	$r->{bad}{"died: $why"} //= "$n $file" if !defined $wrong && ($why =~ / at \S+ line \d+/ || $why eq "hangs\n" || $why !~ /\S/);
+	$r->{bad}{"wrong: $wrong"}      //= "$n $file" if $wrong;
+	$r->{bad}{"died: $why"}         //= "$n $file"
+		if !defined $wrong && ($why =~ / at \S+ line \d+/ || $why eq "hangs\n" || $why !~ /\S/);
 	return $file;
 }
 
@@ -124,10 +171,14 @@ sub damage {
 sub judge {
 	my ($dir, $n) = @_;
 	# Now and then step by step, too: that must come to the same.
-	my ($d, $other) = !($n % 14) ? Tipme::Test::Story::both_ways($dir) : Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run;
+	my ($d, $other) =
+		!($n % 14)
+		? Tipme::Test::Story::both_ways($dir)
+		: Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run;
 	Tipme::Report::Text::page($d);
 	Tipme::Report::JSON::data($d);
-	return 'plain steps at one go' if $other && Tipme::Test::Story::told($d) ne Tipme::Test::Story::told($other);
+	return 'plain steps at one go'
+		if $other && Tipme::Test::Story::told($d) ne Tipme::Test::Story::told($other);
 	return wrong($d);
 }
 
@@ -140,7 +191,11 @@ sub wrong {
 	return 'interval' if $all != $i->{end_ns} - $i->{start_ns} || $all <= 0;
 	for my $p (@{ $d->{path} }) {
 		return 'path: gap or overlap' if $p->{from_ns} != $at || $p->{to_ns} <= $at;
-		$kinds{ $_->[0] } += $_->[1] for $p->{mixed} ? map { [ @$_{qw(kind ns)} ] } @{ $p->{among} } : [ $p->{blamed}{kind}, $p->{to_ns} - $at ];
+		$kinds{ $_->[0] } +=
+			$_->[1]
+			for $p->{mixed}
+			? map { [ @$_{qw(kind ns)} ] } @{ $p->{among} }
+			: [ $p->{blamed}{kind}, $p->{to_ns} - $at ];
 		$at = $p->{to_ns};
 	}
 	return 'path: end' if $at != $i->{end_ns};
@@ -150,15 +205,18 @@ sub wrong {
 		return "$part: $sum of $all" if $sum != $all;
 	}
 	for (keys %kinds) { return "kind $_" if $kinds{$_} != ($d->{totals}{kinds}{$_} // -1) }
-	for my $t (@{ $d->{totals}{threads} }) { return "thread $t->{tid}" if $t->{running_ns} + $t->{runnable_ns} + $t->{blocked_ns} + $t->{absent_ns} != $all }
+	for my $t (@{ $d->{totals}{threads} }) {
+		return "thread $t->{tid}"
+			if $t->{running_ns} + $t->{runnable_ns} + $t->{blocked_ns} + $t->{absent_ns} != $all;
+	}
 	return '';
 }
 
 # Each record of each file, and who the threads are.
 sub read_all {
 	my ($dir) = @_;
-	my $ep = Tipme::Episode->open($dir);
-	my $n = 0;
+	my $ep    = Tipme::Episode->open($dir);
+	my $n     = 0;
 	$ep->each(sub { $n++ });
 	my $threads = Tipme::Threads->new($ep);
 	$threads->at($_, $ep->trigger_ns) for $threads->tids, 901;

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Input events: which count, to whom they belong, when they entered; the hot-key's own presses never do.
+# Input events: which count, to whom they belong, when they entered; the hot-key's own presses never
+# do.
 use strict;
 use warnings;
 use Test::More;
@@ -27,19 +28,22 @@ is_deeply([ map { $_->{n} } @e ], [ 1 .. 6 ], 'they are numbered from 1');
 is_deeply([ map { $_->{chord} ? 1 : 0 } @e ], [ 0, 0, 0, 1, 1, 1 ], 'the hot-key and its modifiers are marked');
 is_deeply([ map { $_->{candidate} ? 1 : 0 } @e ], [ 1, 1, 1, 0, 0, 0 ], 'and are no candidates');
 
-# Modifiers that were delivered (to a client that has hung since): they are the hot-key's all the same, and what was typed before is not.
+# Modifiers that were delivered (to a client that has hung since): they are the hot-key's all the
+# same, and what was typed before is not.
 my $s = story()->enter(1000, no_wake => 1)->enter(2940)->enter(2970, no_wake => 1)->enter(3000, chord => 'last');
 $d = opened($s);
 is_deeply([ map { $_->{chord} ? 1 : 0 } $d->events ], [ 0, 0, 0, 0, 1, 1, 1 ], 'delivered modifiers are the hot-key\'s; the key that nobody answered is not');
 
-# On a server without hooks our own agent hears the hot-key; and what is typed into its dialog is never the problem.
+# On a server without hooks our own agent hears the hot-key; and what is typed into its dialog is
+# never the problem.
 $s = story(manifest => { recorder => { agents => [900] }, trigger => { kind => 'hotkey', ns => 3010 * MS } });
 $s->enter(1000, no_wake => 1)->enter(2000, chord => 'dialog')->enter(2940)->enter(2970, no_wake => 1)->enter(3000, chord => 'agent');
 $s->builder->x($_->[1] * MS, 'x_deliver', input_seq => $_->[0], kind => 'key_press', pid => 900, client => 9, x_type => 2) for [ 5, 2000.2 ], [ 8, 3000.2 ];
 $d = opened($s);
 is_deeply([ map { $_->{chord} ? 1 : 0 } $d->events ], [ 0, 0, 0, 0, 0, 1, 1, 1 ], 'what the agent heard is the hot-key');
 is_deeply([ map { $_->{candidate} ? 1 : 0 } $d->events ], [ 1, 1, 1, 1, 0, 0, 0, 0 ], 'what went to the dialog is no candidate');
-# The one of the episode before is no candidate either; where that was asked for by a command, what was typed then is none of it.
+# The one of the episode before is no candidate either; where that was asked for by a command, what
+# was typed then is none of it.
 for ([ 'hot-key', [ 0, 0, 0, 1, 1, 1, 1, 1, 1 ], 1502 ], [ 'command', [ (0) x 6, 1, 1, 1 ], 1501 ]) {
 	my ($what, $chords, $before) = @$_;
 	$s = story(manifest => { recorder => { agents => [900] }, trigger => { kind => 'hotkey', ns => 3010 * MS, before_ns => $before * MS } });
@@ -48,7 +52,8 @@ for ([ 'hot-key', [ 0, 0, 0, 1, 1, 1, 1, 1, 1 ], 1502 ], [ 'command', [ (0) x 6,
 	$s->builder->x($_->[1] * MS, 'x_deliver', input_seq => $_->[0], kind => 'key_press', pid => 900, client => 9, x_type => 2) for $typed ? () : [ 6, 1500.2 ], [ 9, 3000.2 ];
 	is_deeply([ map { $_->{chord} ? 1 : 0 } opened($s)->events ], $chords, "the $what of the episode before");
 }
-# A client that draws at every press draws at those of the hot-key, too: that answers them, not the key before.
+# A client that draws at every press draws at those of the hot-key, too: that answers them, not the
+# key before.
 $s = story()->key(1000, 400)->enter(2940)->run(1, 2940.3, 2941, CLIENT, 'sleeping')->draw(2940.5)->enter(3000, chord => 'last');
 $d = opened($s);
 is_deeply([ map { $_->{chord} ? 1 : 0 } $d->events ], [ 0, 0, 0, 0, 0, 1 ], 'a press that was answered may be no modifier');
@@ -59,7 +64,8 @@ my ($slow) = grep { $_->{n} == 4 } opened($s)->events;
 is($slow->{next_ns}, int(2900.19 * MS + 0.5), 'the presses of a hot-key end the time in which the key before is answered');
 is(scalar @{ $slow->{bursts} }, 1, '... and what they draw is not its answer');
 
-# The number of a client that has gone is given to another: what that one draws answers nobody else's key.
+# The number of a client that has gone is given to another: what that one draws answers nobody
+# else's key.
 $s = story();
 $s->builder->x(1000 * MS, 'x_device', input_seq => 70, kind => 'key_press', device => 6)->x(1000.1 * MS, 'x_deliver', input_seq => 70, kind => 'key_press', pid => 555, client => 4, x_type => 2)
 	->x(1050 * MS, 'x_client', pid => 555, client => 4, state => 'gone');
@@ -88,8 +94,9 @@ my $i = opened($s)->run(event => 4)->{interval};
 is($i->{start_ns}, 1000 * MS, 'the event entered when the input thread was woken');
 is($i->{certainty}, 'exact', 'which is exact');
 
-# A server without such a thread was woken, and waited for a CPU: it may have been woken for something else, and the event come meanwhile; but not if
-# a process woke it that has then asked it nothing: that one wrote the event.
+# A server without such a thread was woken, and waited for a CPU: it may have been woken for
+# something else, and the event come meanwhile; but not if a process woke it that has then asked it
+# nothing: that one wrote the event.
 for my $case ([ 1, 0, 'exact' ], [ 30, 0, 'inferred' ], [ 30, 700, 'exact' ], [ 30, 700, 'inferred', x_request => { client => 7, duration_ns => 20_000, major => 43, count => 1 } ],
 	[ 30, 700, 'inferred', x_client => { client => 7, state => 'gone' } ], [ 30, 700, 'exact', x_request => { pid => 555, client => 7, duration_ns => 20_000, major => 43, count => 1 } ], [ 30, SERVER, 'inferred' ]) {
 	my ($late, $by, $sure, $kind, $fields) = @$case;
@@ -108,7 +115,8 @@ for my $case ([ 1, 0, 'exact' ], [ 30, 0, 'inferred' ], [ 30, 700, 'exact' ], [ 
 	is($i->{certainty}, $sure, "$name: how sure that is");
 }
 
-# The same with what the input thread itself tells, in a file of its own, and with sleeps and wakings in one record.
+# The same with what the input thread itself tells, in a file of its own, and with sleeps and
+# wakings in one record.
 $s = story();
 $s->builder->thread(101, 'InputThread', pid => SERVER, ts_ns => 5 * MS);
 $s->wake(0, 1000, 101, 0, 'epoll', context => 'hardirq')->run(0, 1150, 1150.2, 101, 'sleeping');
@@ -133,7 +141,8 @@ my ($read) = grep { $_->{name} eq 'read' } @{ $r->{event}{stages} };
 is($read->{ts_ns}, 1150.03 * MS, 'the reading is a stage') or diag explain $r->{event}{stages};
 is(scalar(grep { defined $_->{kernel_ns} } $d->events), 1, 'no other event has it') or diag explain [ map { $_->{kernel_ns} } $d->events ];
 
-# With the kernel module: the input core's own record, of this device and kind, and the interrupt around it, where that was long enough for a record.
+# With the kernel module: the input core's own record, of this device and kind, and the interrupt
+# around it, where that was long enough for a record.
 sub with_module {
 	my (@records) = @_;
 	my $s = story();
@@ -174,7 +183,8 @@ is(join(', ', stage($m)), 'interrupt 0.3, input 0.8, read 1.4', 'a softirq of a 
 is($m->{path}[0]{to_ns}, 999.85 * MS, 'until it ends') or diag explain $m->{path};
 is($m->{path}[0]{blamed}{comm}, 'softirq 6 (tasklets)', 'by its name, too');
 
-# A server that hangs in a request: only its input thread has read the key, and the hot-key after it.
+# A server that hangs in a request: only its input thread has read the key, and the hot-key after
+# it.
 $s = story();
 $b = $s->builder;
 $b->thread(700, 'painter', ts_ns => 5 * MS)->thread(101, 'InputThread', pid => SERVER, ts_ns => 5 * MS);
@@ -205,8 +215,9 @@ $d = opened($s);
 $r = $d->run(event => $p[0]{n});
 is_deeply([ $r->{verdict}{kind}, $r->{verdict}{blamed}{comm} ], [ 'client-queue', 'painter' ], $r->{verdict}{sentence});
 
-# In the middle of that request the server sleeps for a moment, until a worker wakes it that a thread had woken which sleeps for seconds each time: what the server did before is
-# still why nobody answered.
+# In the middle of that request the server sleeps for a moment, until a worker wakes it that a
+# thread had woken which sleeps for seconds each time: what the server did before is still why
+# nobody answered.
 for my $stack (0, 8, 'long') {
 	my $lasts = $stack eq 'long' ? 9000 : 2500;
 	$s = story(trigger => $lasts + 500);
@@ -228,7 +239,8 @@ for my $stack (0, 8, 'long') {
 	is_deeply([ $r->{verdict}{kind}, $r->{verdict}{blamed}{comm}, $r->{verdict}{share} > 0.99 ? 1 : 0 ], [ 'client-queue', 'painter', 1 ], 'a sleep of another kind than for the next request' . { 0 => '', 8 => ', known by its stack', long => ', in a request longer than a record can tell' }->{$stack} . ": $r->{verdict}{sentence}");
 }
 
-# A server that was busy with another client's request: its time stamp, taken by the input thread, tells when the key came.
+# A server that was busy with another client's request: its time stamp, taken by the input thread,
+# tells when the key came.
 $s = story();
 $b = $s->builder;
 $b->thread(700, 'painter', ts_ns => 5 * MS)->x(990 * MS, 'x_sleep')->wake(0, 1000 * MS, SERVER, 700, stack_id => 2, wakee_cpu => 0);
@@ -250,7 +262,8 @@ $r = opened($s)->run;
 is($r->{event}{kind}, 'key_press', 'the press is judged');
 is($r->{interval}{end_ns}, 1401.1 * MS, 'and answered after the release');
 
-# A process injects keys; a real-time process keeps the server, which another client had woken, from its CPU when the last one is written.
+# A process injects keys; a real-time process keeps the server, which another client had woken, from
+# its CPU when the last one is written.
 {
 	my $s = story(no_usual => 1);
 	my $b = $s->builder->thread(700, 'typist', ts_ns => 5 * MS)->thread(710, 'asker', ts_ns => 5 * MS)->thread(901, 'hog', ts_ns => 5 * MS);
@@ -271,7 +284,8 @@ is($r->{interval}{end_ns}, 1401.1 * MS, 'and answered after the release');
 	is("$late->{interval}{certainty} $late->{verdict}{kind} $late->{verdict}{blamed}{comm}", 'inferred rt-starvation hog', '... which is inferred');
 }
 
-# The pointer's motion is answered by the pointer: what kept the server from reading it is judged; of many read in one go only the first.
+# The pointer's motion is answered by the pointer: what kept the server from reading it is judged;
+# of many read in one go only the first.
 sub moves {
 	my ($from, %o) = @_;
 	my $s = story();
@@ -319,7 +333,8 @@ is($r->{verdict}{kind}, 'none', 'what is always so slow is nothing unusual');
 my ($mine) = Tipme::Diagnosis->new(Tipme::Episode->open(story()->key(1000, 400)->hotkey(3000)->builder->write("$tmp/mine")))->usual_responses(4);
 is_deeply($mine, { kind => 'key_press', comm => 'xterm', events => 3, median_ns => 2_940_000 }, 'what others will call usual');
 
-# Asked twice while the ring holds both: the second answer is about what came since, if that is worth it.
+# Asked twice while the ring holds both: the second answer is about what came since, if that is
+# worth it.
 for ([ 300, 1500, 'what came since, though it was shorter' ], [ 20, 1000, 'where nothing unusual came since, what there was' ]) {
 	my ($late, $from, $what) = @$_;
 	my $again = story(manifest => { trigger => { kind => 'hotkey', ns => 3000 * MS, text => '', before_ns => 1480 * MS } })->key(1000, 400)->key(1500, $late)->hotkey(3000);
@@ -341,7 +356,8 @@ for ([ 300, 1500, 'what came since, though it was shorter' ], [ 20, 1000, 'where
 	is_deeply($v->{circumstance_codes}, ['asked-before'], '... is said to have been there then');
 }
 
-# No input event at all: what stood still longest; a nice process, a kernel thread, and what came after the trigger do not count.
+# No input event at all: what stood still longest; a nice process, a kernel thread, and what came
+# after the trigger do not count.
 my $ring = Tipme::Test::Episode->new(trigger_ns => 3000 * MS, end_ns => 4000 * MS, first_ns => MS);
 $ring->thread(@$_) for [ 10, 'desk' ], [ 11, 'hog' ], [ 12, 'kswapd0', flags => 1 ], [ 13, 'nicely', prio => 139 ], [ 14, 'later' ];
 $ring->switch(0, 2 * MS, 999, 0, 'sleeping')->switch(1, 2 * MS, 999, 11, 'sleeping');
@@ -352,7 +368,8 @@ my $stall = Tipme::Diagnosis->new(Tipme::Episode->open($ring->write("$tmp/stall"
 is("$stall->{verdict}{kind} $stall->{verdict}{blamed}{comm}", 'cpu-contention hog', 'no input event: the worst stall');
 is("$stall->{interval}{start_ns} $stall->{interval}{end_ns}", 1000 * MS . ' ' . 1700 * MS, 'from when to when');
 like($stall->{verdict}{sentence}, qr/^desk \(pid 10\) was woken and did not run for 700 ms, the longest here: for 700 ms \(100 %\) it waited for a CPU taken by "hog" \(pid 11\)\. \(No X server was recorded/, 'in words');
-# Asked for a time, the one that lasted then, or the nearest; it is what servers that nobody records are left with.
+# Asked for a time, the one that lasted then, or the nearest; it is what servers that nobody records
+# are left with.
 $ring->wake(0, 2000 * MS, 14, 0, context => 'hardirq')->switch(1, 2200 * MS, 11, 14, 'runnable', prev_preempted => 1)->switch(1, 2201 * MS, 14, 11, 'sleeping');
 my $two = Tipme::Episode->open($ring->write("$tmp/two-stalls"));
 for ([ -1.9, 'desk', 700, 'the longest at that time' ], [ -0.9, 'later', 200, 'the longest at that time' ], [ -0.1, 'later', 200, 'the nearest to that time' ]) {

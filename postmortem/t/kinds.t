@@ -25,7 +25,10 @@ sub documented {
 	return sort $list =~ /^\| `([a-z-]+)` \|/mg;
 }
 
-is_deeply([ documented() ], [ Tipme::Kinds::kinds() ], 'the documented kinds are those with an entry');
+is_deeply(
+	[ documented() ], [ Tipme::Kinds::kinds() ],
+	'the documented kinds are those with an entry'
+);
 for my $kind (Tipme::Kinds::kinds()) {
 	my $e = Tipme::Kinds::entry($kind);
 	for my $field (qw(list phrase cause)) {
@@ -36,11 +39,14 @@ for my $kind (Tipme::Kinds::kinds()) {
 	is_deeply([ grep { !$FLAG{$_} } @{ $e->{flags} } ], [], "$kind: known flags");
 	ok(defined $e->{ask} || $kind =~ /\A(?:none|unknown)\z/, "$kind: whom to ask");
 	next if !defined $e->{story};
-	my @judged = map { /\A(.*?);\n/s ? $1 : () } split /^(?=.*\bjudged\()/m, slurp("$Bin/$e->{story}");
-	ok((grep { /'\Q$kind\E'/ } @judged), "$kind: $e->{story} tells a story of it");
+	my @judged = map { /\A(.*?);\n/s ? $1 : () } split /^(?=.*\bjudged\()/m,
+		slurp("$Bin/$e->{story}");
+	ok((grep {/'\Q$kind\E'/} @judged), "$kind: $e->{story} tells a story of it");
 }
-is(Tipme::Kinds::words('of-a-later-version', 'phrase'), 'of-a-later-version',
-	'a kind of a later version goes by its name');
+is(
+	Tipme::Kinds::words('of-a-later-version', 'phrase'), 'of-a-later-version',
+	'a kind of a later version goes by its name'
+);
 
 sub story { return Tipme::Test::Story->new }
 
@@ -55,8 +61,10 @@ sub sleeps {
 
 my $s = sleeps(90, 'wait_woken+0x89;sk_wait_data+0x172;tcp_recvmsg+0x6e', 'softirq_irq');
 judged('network', $s, 'network-wait', 'xterm', 0.98, 1);
-$s = sleeps(91, '__wait_for_common+0x92;wait_for_completion_timeout+0x1d;usb_start_wait_urb+0x9c',
-	'hardirq');
+$s = sleeps(
+	91, '__wait_for_common+0x92;wait_for_completion_timeout+0x1d;usb_start_wait_urb+0x9c',
+	'hardirq'
+);
 judged('device', $s, 'device-wait', 'xterm', 0.98, 1);
 $s = sleeps(92, 'dma_fence_default_wait+0x1c8;drm_atomic_helper_wait_for_fences+0x6b', 'hardirq');
 judged('gpu', $s, 'gpu-wait', 'xterm', 0.98, 1);
@@ -64,18 +72,27 @@ judged('gpu', $s, 'gpu-wait', 'xterm', 0.98, 1);
 # The server needs long for what the client asked for.
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 $s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1601, SERVER, 'sleeping');
-$s->builder->x(1001.1 * MS, 'x_wakeup')->x(1001.2 * MS, 'x_request', pid => CLIENT, client => 4,
-	duration_ns => 599 * MS, major => 74, sequence => 1, count => 1);
-$s->builder->x(1600.5 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6,
-	height => 13)->x(1600.9 * MS, 'x_sleep');
+$s->builder->x(1001.1 * MS, 'x_wakeup')->x(
+	1001.2 * MS, 'x_request', pid => CLIENT, client => 4,
+	duration_ns => 599 * MS, major => 74, sequence => 1, count => 1
+);
+$s->builder->x(
+	1600.5 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6,
+	height => 13
+)->x(1600.9 * MS, 'x_sleep');
 judged('the server computes', $s->hotkey(3000), 'server-compute', 'Xorg', 0.98, 1);
 
 # Held back by a limit of the kernel's, until its own timer.
-$s = sleeps(94, 'balance_dirty_pages+0x3bc;balance_dirty_pages_ratelimited_flags+0x2a0;generic_perform_write+0x15a',
-	'hardirq');
+$s = sleeps(
+	94,
+	'balance_dirty_pages+0x3bc;balance_dirty_pages_ratelimited_flags+0x2a0;generic_perform_write+0x15a',
+	'hardirq'
+);
 judged('writeback', $s, 'writeback', 'xterm', 0.98, 1);
-$s = sleeps(95, 'msleep_interruptible;split_lock_warn;handle_user_split_lock;exc_alignment_check',
-	'hardirq');
+$s = sleeps(
+	95, 'msleep_interruptible;split_lock_warn;handle_user_split_lock;exc_alignment_check',
+	'hardirq'
+);
 judged('a split lock', $s, 'cpu-penalty', 'xterm', 0.98, 1);
 
 # A file server: who takes its answer is a thread of the kernel's, and not to be blamed.

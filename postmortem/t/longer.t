@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use Test::More;
 use File::Temp qw(tempdir);
-use FindBin qw($Bin);
+use FindBin    qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Columns;
 use Tipme::Diagnosis;
@@ -18,23 +18,26 @@ use Tipme::Stall;
 use Tipme::Test::Episode;
 use Tipme::Test::Story;
 
-my $tmp = tempdir(CLEANUP => 1);
+my $tmp   = tempdir(CLEANUP => 1);
 my $later = Tipme::Test::Episode::schema_text();
 $later =~ s/^format 1\.\d+$/format 1.9/m;
 my $n = 0;
 for my $kind (qw(sched_switch sched_waking signal fork)) {
-	$later =~ s/(record $kind \d+ .*?)\n\n/$1\n\tu32 later_one : "a later field"\n\tu32 later_two : "and another"\n\n/s and $n++;
+	$later =~
+		s/(record $kind \d+ .*?)\n\n/$1\n\tu32 later_one : "a later field"\n\tu32 later_two : "and another"\n\n/s
+		and $n++;
 }
 is($n, 4, 'four kinds of records are longer in the later schema');
 
 for my $with ('with the program in C', 'in Perl alone') {
 	no warnings 'redefine';
 	my $program = \&Tipme::Columns::program;
-	local *Tipme::Columns::program = $with =~ /Perl/ ? sub { return } : $program;
-	SKIP: {
+	local *Tipme::Columns::program = $with =~ /Perl/ ? sub {return} : $program;
+SKIP: {
 		skip 'tipme-columns was not built', 1 if $with !~ /Perl/ && !defined $program->();
 		for my $story (qw(slow stalled stopped)) {
-			my ($ours, $theirs) = map { facts($story, $_) } Tipme::Test::Episode::schema_text(), $later;
+			my ($ours, $theirs) = map { facts($story, $_) } Tipme::Test::Episode::schema_text(),
+				$later;
 			is_deeply($theirs, $ours, "$story: the same of longer records, $with");
 		}
 	}
@@ -57,20 +60,28 @@ sub facts {
 		delete $b->{rec}{'x-100.rec'};
 		$s->wake(0, 1000, 1000, 999, undef)->run(1, 1600, 1650, 1000, 'sleeping');
 	}
-	$s->kernel(0, 900, 'signal', tid => 200, sender_tid => 999, pid => 200, signal => 19, context => 'task') if $story eq 'stopped';
+	$s->kernel(
+		0, 900, 'signal', tid => 200, sender_tid => 999, pid => 200, signal => 19,
+		context => 'task'
+	) if $story eq 'stopped';
 	$s->hotkey(2900) if $story ne 'stalled';
-	my $dir = $b->write("$tmp/episode");
-	my $ep = Tipme::Episode->open($dir);
-	my $kernel = Tipme::Kernel->new($ep);
-	my $stall = Tipme::Stall->worst($ep, $kernel->threads);
+	my $dir     = $b->write("$tmp/episode");
+	my $ep      = Tipme::Episode->open($dir);
+	my $kernel  = Tipme::Kernel->new($ep);
+	my $stall   = Tipme::Stall->worst($ep, $kernel->threads);
 	my $signals = Tipme::KernelEvents->load_only($ep, Tipme::KernelEvents::SIGNAL);
-	my %facts = (
+	my %facts   = (
 		sentence => Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run->{verdict}{sentence},
-		stall    => $stall ? "$stall->{tid} $stall->{start_ns} $stall->{end_ns} $stall->{what}" : 'none',
-		delays   => scalar @{ $kernel->run_delays(200) },
-		sleeps   => join(' ', map { "$_->{from}-" . ($_->{to} // '') } @{ Tipme::Sleeps->new($ep)->of(200) // [] }),
-		signals  => join(' ', map { join ',', $signals->columns($_) } 0 .. $signals->count - 1),
-		damage   => join(' ', $ep->damage),
+		stall    => $stall
+		? "$stall->{tid} $stall->{start_ns} $stall->{end_ns} $stall->{what}"
+		: 'none',
+		delays => scalar @{ $kernel->run_delays(200) },
+		sleeps => join(
+			' ',
+			map { "$_->{from}-" . ($_->{to} // '') } @{ Tipme::Sleeps->new($ep)->of(200) // [] }
+		),
+		signals => join(' ', map { join ',', $signals->columns($_) } 0 .. $signals->count - 1),
+		damage  => join(' ', $ep->damage),
 	);
 	system 'rm', '-rf', $dir;
 	return \%facts;

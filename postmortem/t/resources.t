@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# One story for each of the kernel's rarer records: disks, locks, memory, interrupts, quotas, signals, samples; who is named, and exact sums.
+# One story for each of the kernel's rarer records: disks, locks, memory, interrupts, quotas,
+# signals, samples; who is named, and exact sums.
 use strict;
 use warnings;
 use Test::More;
@@ -20,7 +21,8 @@ sub story { return Tipme::Test::Story->new(@_) }
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 sub like_sentence { my ($d, $re, $what) = @_; like($d->{verdict}{sentence}, $re, "$what: the sentence") }
 
-# The client runs from 1000.25 on, sleeps from 1001 to UNTIL in that stack, woken as told, runs 1 ms and draws.
+# The client runs from 1000.25 on, sleeps from 1001 to UNTIL in that stack, woken as told, runs 1 ms
+# and draws.
 sub sleeps {
 	my ($s, $stack, $until, %wake) = @_;
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, $wake{state} // 'sleeping');
@@ -44,7 +46,8 @@ cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'disk, queued: sure');
 like($d->{verdict}{next}, qr/ionice -c 3 -p 810/, 'disk, queued: what to do next');
 is($d->{verdict}{door}, 'whoever runs updatedb (pid 810): it had the disk', 'disk, queued: at whose door to knock');
 
-# --- only its own request, which the device takes long for; and one that is in two pieces, on a partition ---
+# --- only its own request, which the device takes long for; and one that is in two pieces, on a
+# partition ---
 $s = story()->daemon('disk_name', dev => 8 << 20, rotational => 1, name => 'sda');
 $s->kernel(1, 1000.9, 'io', tid => CLIENT, phase => 'queued', sector => 90, dev => 8 << 20 | 1, sectors => 16, op => 'read');
 for my $p ([ 90, 1001.1, 1300 ], [ 98, 1300.1, 1700 ]) {
@@ -73,8 +76,8 @@ $d = judged('fsync', sleeps($s, 'journal', 1700.3, state => 'disk_sleep', waker 
 cmp_ok($own->{ns}, '>', 99 * MS, 'fsync: what the journal wrote is for the client');
 ok(!(grep { ($_->{comm} // '') =~ /jbd2/ } @{ $d->{totals}{blamed} }), 'fsync: nobody is sent to the journal');
 
-# --- fsync behind a writer in a cgroup with a limit: a worker hands the requests down when their time has come, and nobody knows who asked for
-# them but by whom they wake when they are done ---
+# --- fsync behind a writer in a cgroup with a limit: a worker hands the requests down when their
+# time has come, and nobody knows who asked for them but by whom they wake when they are done ---
 $s = story();
 $s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS)->thread(830, 'dd', ts_ns => 900 * MS);
 for my $k (0 .. 5) {
@@ -92,7 +95,8 @@ $d = judged('fsync, held back', sleeps($s, 'disk', 1700.01, state => 'disk_sleep
 my ($theirs) = grep { $_->{kind} eq 'disk-io' && $_->{pid} == 830 } @{ $d->{totals}{blamed} };
 is($theirs->{ns}, ns(1600) - ns(1001), 'fsync, held back: up to what they had let go last');
 
-# --- the same; of one large write, handed down in pieces, the last piece alone wakes its writer, and was handed down together with the one before ---
+# --- the same; of one large write, handed down in pieces, the last piece alone wakes its writer,
+# and was handed down together with the one before ---
 sub pieces {
 	my ($s, $went) = @_;
 	$s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS)->thread(830, 'dd', ts_ns => 900 * MS)->switch(1, ns($went), 830, 0, 'disk_sleep');
@@ -102,7 +106,8 @@ sub pieces {
 }
 judged('fsync behind pieces', sleeps(pieces(story(), 1010), 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'dd', 0.99, 1);
 
-# --- the writer's next write has begun, and ends after all that is recorded: it goes on where the last one ended ---
+# --- the writer's next write has begun, and ends after all that is recorded: it goes on where the
+# last one ended ---
 $s = story();
 $s->builder->thread(840, 'kworker/0:2', flags => 1, ts_ns => 900 * MS)->thread(830, 'dd', ts_ns => 900 * MS)->switch(1, ns(800), 830, 0, 'disk_sleep');
 $s->io(840, 7000 + 8 * $_->[0], $_->[1], $_->[1] + 0.05, $_->[2], op => 'write') for [ 0, 950, 951 ], [ 1, 1400, 1401 ], [ 2, 1698, 1698.5 ];
@@ -115,7 +120,8 @@ $s = pieces(story(section_records => 16), 700);
 $s->kernel(0, 701 + $_ / 100, 'sched_waking', tid => 999, waker_tid => 0, context => 'hardirq', prio => 120, wakee_cpu => 0), $s->kernel(1, 701 + $_ / 100, 'sched_waking', tid => 999, waker_tid => 0, context => 'hardirq', prio => 120, wakee_cpu => 0) for 1 .. 100;
 judged('fsync behind an old sleeper', sleeps($s, 'disk', 1700.01, state => 'disk_sleep'), 'disk-io', 'dd', 0.99, 1);
 
-# --- the client read something long ago; of that CPU's records the end of it is not at hand, of the other's the beginning is ---
+# --- the client read something long ago; of that CPU's records the end of it is not at hand, of the
+# other's the beginning is ---
 $s = pieces(story(section_records => 16), 1010);
 $s->builder->thread(850, 'login', ts_ns => 600 * MS);
 $s->io($_, 20_000 + $_, 600, 600.1, 600.5) for 850, CLIENT;
@@ -147,7 +153,8 @@ $d = judged('reclaim', $s->run(1, 1000.25, 1801, CLIENT, 'sleeping')->draw(1800.
 like_sentence($d, qr/it was looking for pages to free, because its memory cgroup had none left\.$/, 'reclaim');
 is($d->{totals}{kinds}{'memory-reclaim'}, 800 * MS, 'reclaim: exactly as long as the records say');
 
-# --- a futex: held by a thread of its own; by another process; a thread that is asked to work; one that is waited for until it ends ---
+# --- a futex: held by a thread of its own; by another process; a thread that is asked to work; one
+# that is waited for until it ends ---
 sub holder {
 	my ($s, $comm, $pid, %o) = @_;
 	$s->builder->thread(201, $comm, pid => $pid, prio => $o{prio} // 120, ts_ns => 900 * MS);
@@ -184,7 +191,8 @@ $s->hotkey(4000)->picture(CLIENT, 'xterm', state => 'disk_sleep', since_ns => 10
 $d = judged('kernel lock, open', $s, 'lock-wait', 'backup', 0.99, 1);
 is($d->{interval}{certainty}, 'open', 'kernel lock: the interval is open');
 
-# --- priority inversion: the holder is nice, a hog keeps it from the CPU; and the same with its priority lent ---
+# --- priority inversion: the holder is nice, a hog keeps it from the CPU; and the same with its
+# priority lent ---
 sub inversion {
 	my ($lent) = @_;
 	my $s = story();
@@ -197,7 +205,8 @@ sub inversion {
 $d = judged('priority inversion', inversion(0), 'priority-inversion', 'hog', 0.97, 1);
 like_sentence($d, qr/it waited for a lock that nicely \(pid 860\), of low priority, could not give back because "hog" \(pid 861\) had the CPU\.$/, 'priority inversion');
 is_deeply($d->{verdict}{blamed}{holder}, { pid => 860, comm => 'nicely' }, 'priority inversion: who held it');
-# --- the same where the hog and another take turns a thousand times; and daemons of one name that have nothing to do with each other ---
+# --- the same where the hog and another take turns a thousand times; and daemons of one name that
+# have nothing to do with each other ---
 sub turns {
 	my (@hogs) = @_;
 	my $s = story(first_ns => 1);
@@ -279,7 +288,8 @@ like($d->{verdict}{sentence}, qr/ms: most likely, for \d+ ms/, 'quota, looked at
 is($d->{totals}{kinds}{'cpu-throttled'}, 401 * MS, 'quota, looked at: as much as was counted') or diag(explain($d->{totals}{kinds}));
 cmp_ok($d->{verdict}{confidence}, '<', 0.5, 'quota, looked at: when in it is not known');
 
-# --- the kernel counts a stretch of throttling when it ends: of one that lasts while the daemon looks, all is in the next count ---
+# --- the kernel counts a stretch of throttling when it ends: of one that lasts while the daemon
+# looks, all is in the next count ---
 $s = throttled();
 $s->builder->thread(880, 'tipmed', ts_ns => 900 * MS);
 $s->run(1, 1259.9, 1260.1, 880, 'sleeping');
@@ -367,7 +377,8 @@ my $slowed = slow(what => 'slowed down', now => 3_200_000, changes => [ [ 100, 3
 cmp_ok(abs($slowed->{slow_ns} - 600 * MS), '<', 3 * MS, 'slowed down: for how long');
 cmp_ok(abs($slowed->{khz} - 1_100_000), '<', 20_000, 'slowed down: to how much');
 
-# --- woken on a CPU that sleeps deeply: what the kernel says of that stands beside the wait, and no share moves ---
+# --- woken on a CPU that sleeps deeply: what the kernel says of that stands beside the wait, and no
+# share moves ---
 sub asleep {
 	my ($what, @exits) = @_;
 	my $s = story()->enter(1000);
@@ -380,7 +391,8 @@ my $idle = 'it could run, but its CPU stayed idle';
 is_deeply(\@waits, [ [$idle], ["$idle, in state 3, which takes 890 us to leave"], [$idle], [$idle] ], 'deeply asleep: said of the wait that it was woken for, of no other');
 is_deeply([ map { [ @$_{qw(kind ns)} ] } @{ $deep->{totals}{blamed} } ], [ map { [ @$_{qw(kind ns)} ] } @{ $plain->{totals}{blamed} } ], 'deeply asleep: each part is as long as without');
 
-# --- moved from one CPU to another while it waits: each of the two that kept it waiting has its part ---
+# --- moved from one CPU to another while it waits: each of the two that kept it waiting has its
+# part ---
 $s = story()->enter(1000);
 $s->builder->thread(870, 'first', ts_ns => 900 * MS)->thread(871, 'second', ts_ns => 900 * MS);
 $s->builder->switch(1, ns(1000.1), 0, 870, 'runnable')->switch(0, ns(1000.4), 0, 871, 'runnable')->switch(1, ns(1802), 870, 0, 'dead');
@@ -413,7 +425,8 @@ is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in paint or what 
 $d = judged('sampled, stripped', sampled(70, '+0x1a2b[5];main+0x3[6]'), 'app-compute', 'xterm', 0.98, 1);
 is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in the code at +0x1a2b (libvte.so.0).'], 'sampled: no symbol');
 
-# How often of how many: what could be chance is not said. Each stack is another function, but for the first, which so many have.
+# How often of how many: what could be chance is not said. Each stack is another function, but for
+# the first, which so many have.
 for my $case ([ 1, 84, 0 ], [ 2, 2, 0 ], [ 4, 4, 0 ], [ 5, 5, 1 ], [ 4, 10, 0 ], [ 5, 10, 1 ], [ 20, 70, 0 ], [ 22, 70, 1 ]) {
 	my ($k, $of, $said) = @$case;
 	my @other = map { "f$_+0x1a[5]" } 1 .. $of - $k;

@@ -1,11 +1,12 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# What the records of a Wayland compositor tell: who was slow, who the clients are, and when a picture was used.
+# What the records of a Wayland compositor tell: who was slow, who the clients are, and when a
+# picture was used.
 use strict;
 use warnings;
 use Test::More;
 use File::Temp qw(tempdir);
-use FindBin qw($Bin);
+use FindBin    qw($Bin);
 use lib "$Bin/lib", "$Bin/../lib", "$Bin/../../abi/generated", "$Bin/../../abi/lib";
 use Tipme::DisplaySource;
 use Tipme::Episode;
@@ -19,80 +20,133 @@ sub story { return Tipme::Test::WaylandStory->new(@_) }
 my $dir = tempdir(CLEANUP => 1);
 my $n   = 0;
 
-sub folder { my ($s) = @_; my $folder = "$dir/" . ++$n; $s->builder->write($folder); return $folder }
-sub sources { my ($s) = @_; return Tipme::DisplaySource->load_all(Tipme::Episode->open(folder($s))) }
+sub folder {
+	my ($s) = @_;
+	my $folder = "$dir/" . ++$n;
+	$s->builder->write($folder);
+	return $folder;
+}
+
+sub sources {
+	my ($s) = @_;
+	return Tipme::DisplaySource->load_all(Tipme::Episode->open(folder($s)));
+}
 
 # 1. Who was slow.
-judged('the client computes', story()->enter(1000)->run(1, 1000.25, 1600, CLIENT, 'sleeping')->draw(1599.8), 'app-compute', 'xterm', 0.98, 1);
+judged(
+	'the client computes',
+	story()->enter(1000)->run(1, 1000.25, 1600, CLIENT, 'sleeping')->draw(1599.8), 'app-compute',
+	'xterm', 0.98, 1
+);
 
 my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
-$s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1601, SERVER, 'sleeping')->draw(1600.5, undef, awake => 1, done => 1600.8);
-judged('the compositor computes before it takes the picture', $s, 'compositor-compute', 'sway', 0.98, 1);
+$s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1601, SERVER, 'sleeping')
+	->draw(1600.5, undef, awake => 1, done => 1600.8);
+judged(
+	'the compositor computes before it takes the picture', $s, 'compositor-compute', 'sway',
+	0.98, 1
+);
 
-$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->draw(1000.9, undef, no_done => 1);
-$s->wake(0, 1002, SERVER, 0, 'epoll', context => 'hardirq')->run(0, 1002.05, 1602, SERVER, 'sleeping')->told(1601.9, 'wl_done', callback => 30, what => 'done');
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
+	->draw(1000.9, undef, no_done => 1);
+$s->wake(0, 1002, SERVER, 0, 'epoll', context => 'hardirq')
+	->run(0, 1002.05, 1602, SERVER, 'sleeping')
+	->told(1601.9, 'wl_done', callback => 30, what => 'done');
 judged('... or before it has used it', $s, 'compositor-compute', 'sway', 0.95, 1);
 
 # Nobody can be woken while he is stopped: the key came at some time of that.
-$s = story()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)->run(0, 1540.05, 1540.4, SERVER, 'sleeping')->enter(1540.05, awake => 1);
+$s = story()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
+	->run(0, 1540.05, 1540.4, SERVER, 'sleeping')->enter(1540.05, awake => 1);
 $s->run(1, 1540.3, 1542, CLIENT, 'sleeping')->draw(1541.8);
 judged('the compositor is stopped', $s, 'stopped', 'sway', 0.98, 1);
 
-$s = story()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 3000, SERVER, 999)->run(0, 3000.05, 3000.4, SERVER, 'sleeping')->enter(3000.05, awake => 1);
+$s = story()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 3000, SERVER, 999)
+	->run(0, 3000.05, 3000.4, SERVER, 'sleeping')->enter(3000.05, awake => 1);
 $s->run(1, 3000.3, 3002, CLIENT, 'sleeping')->draw(3001.8);
 my $d = judged('... for two seconds', $s, 'stopped', 'sway', 0.98, 1);
 cmp_ok($d->{interval}{duration_ns}, '>', 1_990 * MS, '... all of which count');
 
 # It waits for a CPU.
 $s = story()->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq');
-$s->run(0, 999.5, 1500, 999, 'sleeping', prio => 120)->run(0, 1500.05, 1500.4, SERVER, 'sleeping')->enter(1500, awake => 1)->run(1, 1500.3, 1502, CLIENT, 'sleeping')->draw(1501.8);
+$s->run(0, 999.5, 1500, 999, 'sleeping', prio => 120)->run(0, 1500.05, 1500.4, SERVER, 'sleeping')
+	->enter(1500, awake => 1)->run(1, 1500.3, 1502, CLIENT, 'sleeping')->draw(1501.8);
 judged('the compositor waits for a CPU', $s, 'cpu-contention', 'init', 0.98, 1);
 
 $s = story()->enter(1000)->run(1, 1000.25, 1003, CLIENT, 'sleeping')->draw(1002.8);
 $d = judged('nothing unusual', $s, 'none', undef, undef, 1);
 
-# The hot-key, heard on the keyboards, is sent to the client, too: Ctrl, Alt and the key are the question, not what it is about.
+# The hot-key, heard on the keyboards, is sent to the client, too: Ctrl, Alt and the key are the
+# question, not what it is about.
 $s = story()->enter(1000)->run(1, 1000.25, 1600, CLIENT, 'sleeping')->draw(1599.8);
 $s->enter($_)->run(1, $_ + 0.25, $_ + 0.5, CLIENT, 'sleeping') for 3940, 3970, 3999;
 $d = judged('the hot-key goes to the client, too', $s, 'app-compute', 'xterm', 0.98, 1);
-is((grep { $_->{chord} } Tipme::InputPath->new(Tipme::Episode->open(folder($s)))->events), 3, '... and its three presses are marked');
+is(
+	(grep { $_->{chord} } Tipme::InputPath->new(Tipme::Episode->open(folder($s)))->events), 3,
+	'... and its three presses are marked'
+);
 
 # 2. Who the clients are.
 my ($x) = sources(story());
-is($x->{pid}, SERVER, 'the compositor is the process of the thread that sent');
+is($x->{pid},  SERVER, 'the compositor is the process of the thread that sent');
 is($x->{name}, 'sway', '... by its name');
-is_deeply([ map { $_->{pid} } $x->all('deliver') ], [ (CLIENT) x 3 ], 'a client is who the kernel says has connected');
+is_deeply(
+	[ map { $_->{pid} } $x->all('deliver') ], [ (CLIENT) x 3 ],
+	'a client is who the kernel says has connected'
+);
 is(scalar $x->all('device'), 3, 'an event for each delivery');
 
-sub keys_of { my ($claimed, @more) = @_; my $s = story(no_usual => 1, @more); $s->enter($_, with => { pid => $claimed })->draw($_ + 5, undef, with => { pid => $claimed }) for 1000, 1200, 1400; return $s }
+sub keys_of {
+	my ($claimed, @more) = @_;
+	my $s = story(no_usual => 1, @more);
+	$s->enter($_, with => { pid => $claimed })->draw($_ + 5, undef, with => { pid => $claimed })
+		for 1000, 1200, 1400;
+	return $s;
+}
 ($x) = sources(keys_of(SERVER));
-is_deeply([ map { $_->{pid} } $x->all('deliver') ], [ (CLIENT) x 3 ], 'a connection that the compositor made: the client is whom it wakes');
-is_deeply([ map { $_->{pid} } $x->all('draw') ],    [ (CLIENT) x 3 ], '... in each record');
+is_deeply(
+	[ map { $_->{pid} } $x->all('deliver') ], [ (CLIENT) x 3 ],
+	'a connection that the compositor made: the client is whom it wakes'
+);
+is_deeply([ map { $_->{pid} } $x->all('draw') ], [ (CLIENT) x 3 ], '... in each record');
 ($x) = sources(keys_of(SHELL));
-is_deeply([ map { $_->{pid} } $x->all('deliver') ], [ (CLIENT) x 3 ], 'a connection that was passed on: the same');
+is_deeply(
+	[ map { $_->{pid} } $x->all('deliver') ], [ (CLIENT) x 3 ],
+	'a connection that was passed on: the same'
+);
 $s = story(no_usual => 1);
 $s->enter($_, no_wake => 1, with => { pid => 4711 }) for 1000, 1200, 1400;
 ($x) = sources($s);
-is_deeply([ map { $_->{pid} } $x->all('deliver') ], [ (0) x 3 ], 'a process that was never woken, and is not there: nobody is named');
+is_deeply(
+	[ map { $_->{pid} } $x->all('deliver') ], [ (0) x 3 ],
+	'a process that was never woken, and is not there: nobody is named'
+);
 
 # 3. Which deliveries are one event.
 $s = story(no_usual => 1)->enter(1000);
 $s->told(1000.195, 'wl_deliver', object => 12, kind => 'key_press', what => 'keyboard');
 ($x) = sources($s);
 is(scalar $x->all('device'), 1, 'a client with two keyboards is told twice of one key');
-$s = story(no_usual => 1)->enter(1000, with => { what => 'input_method', pid => SHELL, client => 5 });
+$s = story(no_usual => 1)
+	->enter(1000, with => { what => 'input_method', pid => SHELL, client => 5 });
 $s->told(1100, 'wl_deliver', object => 12, kind => 'key_press', what => 'text');
 ($x) = sources($s);
-is(scalar $x->all('device'), 1, 'an input method makes text of a key: that is one event');
+is(scalar $x->all('device'),  1, 'an input method makes text of a key: that is one event');
 is(scalar $x->all('deliver'), 2, '... which goes to both');
 
 # 4. When a picture was used.
 ($x) = sources(story(no_usual => 1)->enter(1000)->draw(1005, undef, done => 1020));
 my @draws = $x->all('draw');
-is($x->shown({}, \@draws, 4000 * MS, 1)->{ns}, 1020 * MS, 'a picture is used when its callback is done');
+is(
+	$x->shown({}, \@draws, 4000 * MS, 1)->{ns}, 1020 * MS,
+	'a picture is used when its callback is done'
+);
 is($x->shown({}, \@draws, 1010 * MS, 1)->{ns}, undef, '... and not before');
-($x) = sources(story(no_usual => 1)->enter(1000)->draw(1005, undef, no_done => 1, with => { callback => 0 }));
-is($x->shown({}, [ $x->all('draw') ], 4000 * MS, 1), undef, 'one without a callback, when it was taken');
+($x) = sources(
+	story(no_usual => 1)->enter(1000)->draw(1005, undef, no_done => 1, with => { callback => 0 }));
+is(
+	$x->shown({}, [ $x->all('draw') ], 4000 * MS, 1), undef,
+	'one without a callback, when it was taken'
+);
 
 Tipme::Test::Judge::cut_to_the_path();
 done_testing();

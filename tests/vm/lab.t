@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Causes of the laboratory on Debian's kernels, in an emulated machine, with a key on its keyboard: the tracing programs and the kernel module as
-# source. The key's time is that of the input device, read by a process of its own; the answer's is what a second X client sees.
+# Causes of the laboratory on Debian's kernels, in an emulated machine, with a key on its keyboard:
+# the tracing programs and the kernel module as source. The key's time is that of the input device,
+# read by a process of its own; the answer's is what a second X client sees.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -26,9 +27,13 @@ my $LASTS_NS = 2_500_000_000;
 my $FELT_NS = 50_000_000;      # no cause is meant to be shorter
 my $CPUS = 2;
 my $BEFORE_KEY_NS = 700_000_000;
-# begin: what runs beside it, from about 0.7 s before the key on for 2.5 s (it is started long before, because an emulated CPU is slow); with: what it is started through; own: the client must be pinned
-# to a CPU, or get a quota, little memory, or little of the disk's time (writes); before: what must be ready before any key. ns: how much of the interval the cause truly had; parts: the same of several.
-# files: what lies on the slow disk, in bytes; cold: which of them is in no cache when the key comes; bps: what the disk (that is, the emulator) gives from then on. env: of client and helpers.
+# begin: what runs beside it, from about 0.7 s before the key on for 2.5 s (it is started long
+# before, because an emulated CPU is slow); with: what it is started through; own: the client must
+# be pinned to a CPU, or get a quota, little memory, or little of the disk's time (writes); before:
+# what must be ready before any key. ns: how much of the interval the cause truly had; parts: the
+# same of several.
+# files: what lies on the slow disk, in bytes; cold: which of them is in no cache when the key
+# comes; bps: what the disk (that is, the emulator) gives from then on. env: of client and helpers.
 my %CAUSE = (
 	computes => { deeds => 'compute 700', kinds => ['app-compute'], ns => \&client_ns },
 	thread   => { deeds => 'thread 700', kinds => ['app-compute'], ns => \&client_ns },
@@ -39,7 +44,8 @@ my %CAUSE = (
 		kinds => ['ipc-wait'], ns => \&served_ns },
 	loopback => { deeds => 'ask tcp:20123', serve => ['serve tcp:20123 compute 700'], kinds => [qw(ipc-wait network-wait)], ns => \&served_ns },
 	lock     => { deeds => 'flock /dev/shm/lab-lock', begin => ['cause OTHER hold flock /dev/shm/lab-lock sleep FROM UNTIL'], kinds => [qw(lock-wait ipc-wait)], ns => sub { $_[0]->spans_ns('hold') } },
-	# The holder has the lock before the key and is nice from then on; the hog comes a moment later and keeps it from the CPU.
+	# The holder has the lock before the key and is nice from then on; the hog comes a moment later
+	# and keeps it from the CPU.
 	inversion => { deeds => 'flock /dev/shm/lab-lock', kinds => [qw(priority-inversion cpu-contention)], ns => \&until_ns,
 		begin => [ 'cause THIRD hold flock /dev/shm/lab-lock work FROM UNTIL 60', 'cause OTHER hog 1 LATER UNTIL' ], with => [ 'taskset -c 0', 'taskset -c 0 nice -n -15' ] },
 	grab     => { deeds => 'compute 5', begin => ['xcause OTHER grab FROM UNTIL'], kinds => ['server-grab'], ns => sub { $_[0]->spans_ns('grab') } },
@@ -57,7 +63,8 @@ my %CAUSE = (
 	dbus     => { deeds => 'dbus org.example.Lab', env => 'DBUS_SESSION_BUS_ADDRESS=unix:path=/tmp/lab-bus', serve => ['dbus org.example.Lab sleep 700'], kinds => ['ipc-wait'], ns => \&served_ns },
 	'disk-read' => { deeds => 'read /srv/lab/document', files => { document => 1_400_000 }, cold => 'document', bps => 2_000_000, kinds => ['disk-io'], ns => sub { waited_ns($_[0], 'read') } },
 	faults   => { deeds => 'fault /srv/lab/document', files => { document => 1_400_000 }, cold => 'document', bps => 2_000_000, kinds => [qw(page-fault-io disk-io)], ns => sub { waited_ns($_[0], 'fault') } },
-	# Not by a slow disk: the emulator lets a large request through and is idle afterwards, so that nobody is ahead of those that have to wait for it.
+	# Not by a slow disk: the emulator lets a large request through and is idle afterwards, so that
+	# nobody is ahead of those that have to wait for it.
 	fsync    => { deeds => 'fsync 40960 /srv/lab/document', files => { document => 40_960, copy => 4096 }, own => 'writes', begin => ['cause OTHER write /srv/lab/copy 1433600 FROM UNTIL'], with => ['/opt/lab/in-group'],
 		kinds => ['disk-io'], ns => sub { waited_ns($_[0], 'fsync') } },
 	memcg    => { deeds => 'grow 90', own => 'memory', kinds => ['memory-reclaim'], ns => sub { $_[0]{reclaimed} } },
@@ -91,7 +98,8 @@ sub on_kernel {
 	make_swap($vm);
 	watch_interrupts($vm);
 	$vm->run('echo 1 > /proc/sys/kernel/task_delayacct');
-	# Else each session gets the same share of the CPUs, and a nice value means nothing outside its own.
+	# Else each session gets the same share of the CPUs, and a nice value means nothing outside its
+	# own.
 	$vm->run('echo 0 > /proc/sys/kernel/sched_autogroup_enabled');
 	for my $cause ($ENV{TIPME_LAB_CAUSES} ? split /,/, $ENV{TIPME_LAB_CAUSES} : sort keys %CAUSE) {
 		BAIL_OUT("TIPME_LAB_CAUSES: no cause $cause here: one of @{[ sort keys %CAUSE ]}") if !$CAUSE{$cause};
@@ -102,7 +110,8 @@ sub on_kernel {
 	$vm->close;
 }
 
-# A cause that holds nobody up (a fair share of the CPU came just when the key did) has shown nothing, and is staged again.
+# A cause that holds nobody up (a fair share of the CPU came just when the key did) has shown
+# nothing, and is staged again.
 sub staged {
 	my ($vm, @what) = @_;
 	for my $try (1 .. 3) {
@@ -112,8 +121,9 @@ sub staged {
 	fail('staged: the key is answered late');
 }
 
-# One cause: client and observer, some ordinary keys, the key that counts, the hot-key, the comparison. Returns in how many ms
-# that key was answered if that is as if there had been no cause, else nothing true.
+# One cause: client and observer, some ordinary keys, the key that counts, the hot-key, the
+# comparison. Returns in how many ms that key was answered if that is as if there had been no cause,
+# else nothing true.
 sub on_cause {
 	my ($vm, $server, $name, $where) = @_;
 	end_all($vm);
@@ -152,11 +162,13 @@ sub on_cause {
 	my $at = int(now($vm) * 1e9);
 	my $ahead = $at - int(Time::HiRes::time() * 1e9);
 	if ($cause->{before}) { begin($vm, $cause->{before}, $at); $vm->wait_for('it is ready', 'grep -q ^ready /dev/shm/truth'); sleep 2 }
-	# Of very many interrupts the trace events would be the greater part; there the client sees itself when it does not work.
+	# Of very many interrupts the trace events would be the greater part; there the client sees
+	# itself when it does not work.
 	$vm->run('echo ' . ($name eq 'softirq' ? 0 : 1) . ' > /sys/kernel/tracing/instances/lab/tracing_on');
 	my @began = map { begin($vm, $cause->{begin}[$_], $at, $cause->{with} ? $cause->{with}[$_] : undef) } 0 .. $#{ $cause->{begin} // [] };
 	$r->{until} = $at + $LEAD_NS + $LASTS_NS if @began;
-	# By our own clock, which goes as fast: whoever asks the machine now has to wait for its CPUs until the cause is over.
+	# By our own clock, which goes as fast: whoever asks the machine now has to wait for its CPUs
+	# until the cause is over.
 	if (@began) { sleep 0.1 while Time::HiRes::time() * 1e9 + $ahead < $at + $LEAD_NS + $BEFORE_KEY_NS }
 	if ($cause->{stops}) {
 		my $stop = 'use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC); sub t { int(clock_gettime(CLOCK_MONOTONIC) * 1e9) } my $p = shift; my $f = t(); kill STOP => $p; sleep 1.5; kill CONT => $p; printf "span stop %d %d %d %d 0\n", $p, $p, $f, t()';
@@ -205,7 +217,8 @@ sub served_ns {
 # What it did not compute of what it did.
 sub waited_ns { my ($r, $what) = @_; return $r->spans_ns($what) - $r->cpu_ns($what) }
 
-# Whichever is more is the verdict: the receiving, or the client's own work. The client itself saw when it did not work.
+# Whichever is more is the verdict: the receiving, or the client's own work. The client itself saw
+# when it did not work.
 sub softirq_parts {
 	my ($r) = @_;
 	my $own = $r->cpu_ns('spin');
@@ -215,12 +228,14 @@ sub softirq_parts {
 # All that the client computed: on an emulated CPU, drawing its answer counts, too.
 sub client_ns { return $_[0]{by_client} - $_[0]{irq}{client} }
 
-# What the server computed for others while the client asked it, as the client saw it on the server's clock.
+# What the server computed for others while the client asked it, as the client saw it on the
+# server's clock.
 sub others_ns { my ($r) = @_; return $r->cpu_ns('others') - $r->{irq}{server} }
 
 sub until_ns { my ($r) = @_; my $to = $r->{until} < $r->{answer_ns} ? $r->{until} : $r->{answer_ns}; return $to > $r->{press_ns} ? $to - $r->{press_ns} - not_theirs_ns($r) : 0 }
 
-# What interrupts, and the recorder itself, had while others had the CPUs; of two CPUs it is one that the client waits for.
+# What interrupts, and the recorder itself, had while others had the CPUs; of two CPUs it is one
+# that the client waits for.
 sub not_theirs_ns { my ($r) = @_; return ($r->{irq}{others} + $r->{irq}{helper} + $r->{recorder}) / $CPUS }
 
 # Neither client nor server worked, nor was it interrupts or the recorder who kept it waiting.

@@ -5,32 +5,44 @@ package Tipme::Answered;
 use strict;
 use warnings;
 
-my $SURE_NS = 30_000_000;     # what is answered faster is not looked at more closely
-my $ALL     = 1 << 30;        # bursts
-my $LONG_NS = 200_000_000;    # a client that can take no event for so long hangs, whatever it has drawn
+my $SURE_NS = 30_000_000;    # what is answered faster is not looked at more closely
+my $ALL     = 1 << 30;       # bursts
+my $LONG_NS =
+	200_000_000;    # a client that can take no event for so long hangs, whatever it has drawn
 
 # new(episode => Episode, kernel => Kernel, path => InputPath, rest => AtRest, caused => Caused,
 # trigger => ns)
 sub new { my ($class, %o) = @_; return bless { %o, resolved => {} }, $class }
 
-# response(EVENT): { first_ns, end_ns, open, gone, damage, exact, busy, tid, asked }: when the screen began to
-# change, and had changed; open: it was not, up to the trigger or (gone) until the client closed its
-# connection; busy: it ends when the client could take another event, or still can take none (open);
+# response(EVENT): { first_ns, end_ns, open, gone, damage, exact, busy, tid, asked }: when the
+# screen began to change, and had changed; open: it was not, up to the trigger or (gone) until the
+# client closed its connection; busy: it ends when the client could take another event, or still can
+# take none (open);
 # tid: the thread from which the chain goes back, where the end is not a change of the screen.
-# asked: [ thread, ns ], where the answer was waited for from then on, of somebody who was not at rest.
-# drawn_ns, frame: where a compositor had to bring it to the screen: when the client had drawn, and what
+# asked: [ thread, ns ], where the answer was waited for from then on, of somebody who was not at
+# rest.
+# drawn_ns, frame: where a compositor had to bring it to the screen: when the client had drawn, and
+# what
 # DisplaySource's shown() knows of it; open then is what the compositor owes.
 # undef: no visible effect
 sub response {
 	my ($self, $e) = @_;
-	return { end_ns => $e->{device_ns}, open => 0, damage => undef, exact => 1 } if ($e->{motion} // '') eq 'cursor';
+	return { end_ns => $e->{device_ns}, open => 0, damage => undef, exact => 1 }
+		if ($e->{motion} // '') eq 'cursor';
 	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 1 } if $e->{pending};
-	return if !defined $e->{deliver_ns};
+	return                          if !defined $e->{deliver_ns};
 	return $self->_first_window($e) if $e->{start};
 	if (!$self->{resolved}{ $e->{n} }) {
 		$e->{server}->refine($e);
 		my $told = $self->_told($e);
-		$self->{resolved}{ $e->{n} } = $told ? [$told] : [ $self->_shown($e, scalar $self->_until_free($e, scalar $self->_observed($e, $self->_drawn($e)))) ];
+		$self->{resolved}{ $e->{n} } =
+			$told
+			? [$told]
+			: [
+			$self->_shown(
+				$e, scalar $self->_until_free($e, scalar $self->_observed($e, $self->_drawn($e)))
+			)
+			];
 	}
 	return $self->{resolved}{ $e->{n} }[0];
 }
@@ -47,40 +59,65 @@ sub _first_window {
 	return { end_ns => $self->{trigger}, open => 1, damage => undef, exact => 1, tid => $e->{pid} };
 }
 
-# What a bundle tells of its event: the records by which that was found have stayed where they were made.
+# What a bundle tells of its event: the records by which that was found have stayed where they were
+# made.
 sub _told {
 	my ($self, $e) = @_;
 	my $own = $self->{path}->own;
-	my $a = $own && $e == $own ? $self->{episode}->manifest->{bundle}{event}{answer} : undef;
+	my $a   = $own && $e == $own ? $self->{episode}->manifest->{bundle}{event}{answer} : undef;
 	return if !$a;
-	my $damage = defined $a->{damage_ns} ? (sort { ($b->{client} == $e->{client}) <=> ($a->{client} == $e->{client}) } $e->{server}->between('draw', $a->{damage_ns}, $a->{damage_ns} + 1))[0] : undef;
+	my $damage =
+		defined $a->{damage_ns}
+		? (sort { ($b->{client} == $e->{client}) <=> ($a->{client} == $e->{client}) }
+			$e->{server}->between('draw', $a->{damage_ns}, $a->{damage_ns} + 1))[0]
+		: undef;
 	return if !$damage && (defined $a->{damage_ns} || !$a->{open} && !$a->{busy});
-	return { (map { defined $a->{$_} ? ($_ => $a->{$_}) : () } qw(first_ns tid busy gone drawn_ns frame)), end_ns => $a->{end_ns}, open => $a->{open}, exact => $a->{exact}, damage => $damage,
-		defined $a->{asked_ns} ? (asked => [ $a->{asked_tid}, $a->{asked_ns} ]) : () };
+	return {
+		(
+			map { defined $a->{$_} ? ($_ => $a->{$_}) : () }
+				qw(first_ns tid busy gone drawn_ns frame)
+		),
+		end_ns => $a->{end_ns},
+		open   => $a->{open},
+		exact  => $a->{exact},
+		damage => $damage,
+		defined $a->{asked_ns} ? (asked => [ $a->{asked_tid}, $a->{asked_ns} ]) : ()
+	};
 }
 
-# A change that was only observed from outside happened while the server ran, somewhere in the millisecond that it named.
+# A change that was only observed from outside happened while the server ran, somewhere in the
+# millisecond that it named.
 sub _observed {
 	my ($self, $e, $r) = @_;
 	return $r if !$r || $e->{server}{exact};
 	my $end = $r->{damage} ? $e->{server}->drawn_ns($e, $r->{damage}) : $r->{end_ns};
-	return { %$r, exact => 0, end_ns => !$r->{open} && $end > $self->{trigger} ? $self->{trigger} : $end };
+	return {
+		%$r, exact => 0,
+		end_ns => !$r->{open} && $end > $self->{trigger} ? $self->{trigger} : $end
+	};
 }
 
 # What was drawn is seen when a compositor has brought it to the screen.
 sub _shown {
 	my ($self, $e, $r) = @_;
-	my $s = $r && $r->{draws} && !$r->{open} && !$r->{busy} ? $e->{server}->shown($e, $r->{draws}, $self->{trigger}) : undef;
-	return $r if !$s;
+	my $s =
+		   $r
+		&& $r->{draws}
+		&& !$r->{open}
+		&& !$r->{busy} ? $e->{server}->shown($e, $r->{draws}, $self->{trigger}) : undef;
+	return $r                  if !$s;
 	return { %$r, exact => 0 } if !defined $s->{pid};
 	my %drawn = (drawn_ns => $r->{end_ns}, frame => $s);
-	return { %$r, %drawn, end_ns => $self->{trigger}, open => 1 } if !defined $s->{ns};
-	return { %$r, %drawn, end_ns => $s->{ns}, exact => $r->{exact} && $s->{exact} ? 1 : 0 };
+	return { %$r, %drawn, end_ns => $self->{trigger}, open  => 1 } if !defined $s->{ns};
+	return { %$r, %drawn, end_ns => $s->{ns},         exact => $r->{exact} && $s->{exact} ? 1 : 0 };
 }
 
 sub _end {
 	my ($burst, %o) = @_;
-	return { first_ns => $burst->[0], end_ns => $burst->[1], open => 0, damage => $burst->[2][-1], draws => $burst->[2], exact => 1, %o };
+	return {
+		first_ns => $burst->[0], end_ns => $burst->[1], open => 0, damage => $burst->[2][-1],
+		draws    => $burst->[2], exact  => 1,           %o
+	};
 }
 
 sub _drawn {
@@ -90,32 +127,39 @@ sub _drawn {
 	if (!$self->{kernel}->has_records || !$e->{pid}) { return @b ? _end($b[0], exact => 0) : undef }
 	my $limit = @b ? $b[0][0] : $e->{next_ns} // $self->{trigger};
 	my $quiet = $self->{rest}->since($e, $limit);
-	my @sure = defined $quiet ? () : $b[0] // ();
+	my @sure  = defined $quiet ? () : $b[0] // ();
 	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
 	return _end($later, ref $how ? (exact => 0, @$how ? (asked => $how) : ()) : ()) if $later;
-	return _end($sure[0]) if @sure;
+	return _end($sure[0])                                                           if @sure;
 	# The client rests, and has drawn nothing: a key without effect.
 	return if defined $quiet;
-	# Where an X server's records reach back further than the kernel's, nobody knows whether the client had come to rest.
+ # Where an X server's records reach back further than the kernel's, nobody knows whether the client
+ # had come to rest.
 	return if $limit <= $self->{kernel}->covered_from;
-	# The client has not looked at anything else meanwhile: what it shows after the next press answers this one as well.
-	my ($first) = @{ $self->{path}->bursts($e, $e->{next_ns} // $self->{trigger}, $self->{trigger} + 1) };
+  # The client has not looked at anything else meanwhile: what it shows after the next press answers
+  # this one as well.
+	my ($first) =
+		@{ $self->{path}->bursts($e, $e->{next_ns} // $self->{trigger}, $self->{trigger} + 1) };
 	return _end($first) if $first;
 	my $gone = defined $e->{gone_ns} && $e->{gone_ns} < $self->{trigger} ? 1 : 0;
-	return { end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone, damage => undef, exact => 1, tid => $self->{rest}->hand($e) };
+	return {
+		end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone,
+		damage => undef, exact => 1, tid => $self->{rest}->hand($e)
+	};
 }
 
-# hangs_until(EVENT): ns up to which the client could take no other event, if that was long; else undef
+# hangs_until(EVENT): ns up to which the client could take no other event, if that was long; else
+# undef
 sub hangs_until {
 	my ($self, $e) = @_;
 	return if $e->{motion} || $e->{start};
-	my $b = $self->{rest}->free_at($e) or return;
+	my $b  = $self->{rest}->free_at($e) or return;
 	my $to = $b->{to} < $self->{trigger} ? $b->{to} : $self->{trigger};
 	return $to - $e->{deliver_ns} >= $LONG_NS ? $to : undef;
 }
 
-# A client that can take no event is slow, whatever it has drawn before; unless it goes on drawing, and
-# so plays a film. RESPONSE: what was drawn.
+# A client that can take no event is slow, whatever it has drawn before; unless it goes on drawing,
+# and so plays a film. RESPONSE: what was drawn.
 sub _until_free {
 	my ($self, $e, $r) = @_;
 	my $to = $r && $r->{open} ? undef : $self->hangs_until($e);
@@ -124,11 +168,15 @@ sub _until_free {
 	my $hung;
 	for my $b (@{ $self->{path}->bursts($e, $t, $to, $ALL) }) {
 		$hung = $b if $b->[0] - $t >= $LONG_NS;
-		$t = $b->[1];
+		$t    = $b->[1];
 	}
 	my @first = $r && defined $r->{first_ns} ? (first_ns => $r->{first_ns}) : ();
-	my $b = $self->{rest}->free_at($e);
-	return { @first, end_ns => $to, open => $b->{to} > $to ? 1 : 0, damage => undef, exact => 1, busy => 1, tid => $b->{tid} } if $to - $t >= $LONG_NS;
+	my $b     = $self->{rest}->free_at($e);
+	return {
+		@first, end_ns => $to, open => $b->{to} > $to ? 1 : 0, damage => undef, exact => 1,
+		busy => 1, tid => $b->{tid}
+		}
+		if $to - $t >= $LONG_NS;
 	return $hung ? { %{ _end($hung) }, @first } : $r;
 }
 

@@ -9,24 +9,26 @@ use Tipme::KernelEvents;
 use Tipme::WakeupChain;
 
 my $NS_PER_MS  = 1_000_000;
-my $NEAR_NS    = 60_000_000;     # records this far before a change tell who woke the client for it
-my $SILENCE_NS = 100_000_000;    # in a film, only what comes after so long a silence is looked at
-my $MAX_CHECKS = 12;             # bursts of one event that are traced back; with more it is a film
-my $FRAME_NS   = 50_000_000;     # between frames there is less
-my $MOMENT_NS  = 1_000_000_000;  # a client that waits a moment after an event waits no longer
-my $LONG_NS    = 200_000_000;    # what it then does takes long from here on
-my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
-my $MAX_LIKE   = 5;              # of them that are looked at
-my $OFTEN      = 2;              # that must have come through a process
-my $CHANCE     = 0.2;            # that its clock comes so soon after presses by itself
-my $NAPS       = 5;              # in a row: it looks by the clock whether something has come
+my $NEAR_NS    = 60_000_000;      # records this far before a change tell who woke the client for it
+my $SILENCE_NS = 100_000_000;     # in a film, only what comes after so long a silence is looked at
+my $MAX_CHECKS = 12;              # bursts of one event that are traced back; with more it is a film
+my $FRAME_NS   = 50_000_000;      # between frames there is less
+my $MOMENT_NS  = 1_000_000_000;   # a client that waits a moment after an event waits no longer
+my $LONG_NS    = 200_000_000;     # what it then does takes long from here on
+my $AT_ONCE_NS = 100_000_000;     # answers so quick tell through whom they usually come
+my $MAX_LIKE   = 5;               # of them that are looked at
+my $OFTEN      = 2;               # that must have come through a process
+my $CHANCE     = 0.2;             # that its clock comes so soon after presses by itself
+my $NAPS       = 5;               # in a row: it looks by the clock whether something has come
 my %NO_REST    = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
 # new(kernel => Kernel, reasons => Reasons, rest => AtRest, path => InputPath)
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
-# last_of(EVENT, BURSTS): the last of them that the event has caused, and how that is known: 'chain' or
-# 'paced' (exact; the second by a thread of the client's that paces frames), or [ thread of the client, when it asked ] (inferred: see _waited_for); nothing: none
+# last_of(EVENT, BURSTS): the last of them that the event has caused, and how that is known: 'chain'
+# or
+# 'paced' (exact; the second by a thread of the client's that paces frames), or [ thread of the
+# client, when it asked ] (inferred: see _waited_for); nothing: none
 sub last_of {
 	my ($self, $e, @b) = @_;
 	return $self->_in_film($e, @b) if @b > $MAX_CHECKS;
@@ -37,7 +39,8 @@ sub last_of {
 	return;
 }
 
-# Of a film, or of frames that a clock of the client's paces, only what comes after silence may be an answer, and the first of it is.
+# Of a film, or of frames that a clock of the client's paces, only what comes after silence may be
+# an answer, and the first of it is.
 sub _in_film {
 	my ($self, $e, @b) = @_;
 	my ($t, %silent) = ($e->{deliver_ns});
@@ -50,28 +53,35 @@ sub _in_film {
 
 sub _caused {
 	my ($self, $e, $b) = @_;
-	my $t = $self->request_ns($e, $b->[2][0]);
+	my $t      = $self->request_ns($e, $b->[2][0]);
 	my $drawer = drawer($e, $b->[2][0]);
-	my $near = $self->{kernel}->states($t - $NEAR_NS > $e->{deliver_ns} ? $t - $NEAR_NS : $e->{deliver_ns}, $t);
+	my $near   = $self->{kernel}
+		->states($t - $NEAR_NS > $e->{deliver_ns} ? $t - $NEAR_NS : $e->{deliver_ns}, $t);
 	# A client that its own timer has just woken blinks, or plays.
 	my $timer = $self->_own_timer($e, $near, $t, $drawer);
 	return [] if $timer && $drawer == $e->{pid} && $self->_after_asking($e, $t);
-	my $late = $timer && !_by_network($near, $timer) && $timer->{to} - $timer->{from} > $FRAME_NS && $t - $timer->{to} < $LONG_NS;
+	my $late =
+		   $timer
+		&& !_by_network($near, $timer)
+		&& $timer->{to} - $timer->{from} > $FRAME_NS
+		&& $t - $timer->{to} < $LONG_NS;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
 	return 0 if $late && !$self->_waited_in_vain($e, $states, $t);
 	my ($tid, $ran) = $self->last_ran($states, $drawer, $t);
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
-	my $chain = $self->chain($states, $e);
+	my $chain    = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
-	my @clock = grep { $self->_is_own_clock($e, $_) } $chain->waits;
+	my @clock    = grep { $self->_is_own_clock($e, $_) } $chain->waits;
 	$_->{run} = _one_wait($chain, $_->{tid}, $states->before(@$_{qw(tid to)})) for @clock;
 	return [] if grep { $self->_after_a_moment($e, $segments, $t, $_, @clock) } @clock;
-	return 0 if $late;
+	return 0  if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments) || $self->_of_a_new_client($e, $segments);
 	my ($net, $paced, @own) = (0, 0);
+
 	for my $w ($chain->waits) {
-		# The client's own timer ended it; or an interrupt the server's, which then brought the client another event.
+	  # The client's own timer ended it; or an interrupt the server's, which then brought the client
+	  # another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';
 		my $pid = $self->_pid($w->{tid}, $w->{to});
 		if ($pid == $e->{pid} && $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason})) {
@@ -81,30 +91,45 @@ sub _caused {
 			$net = 1;
 			next;
 		}
-		# A thread that has the timers of others slept until one of them; one that paces frames does so for less.
+ # A thread that has the timers of others slept until one of them; one that paces frames does so for
+ # less.
 		return 0 if $w->{to} - $w->{from} > $FRAME_NS && $chain->is_idle_there($w);
-		$paced = 1 if $pid == $e->{pid} && $w->{waker}{context} eq 'hardirq' && $chain->is_idle_there($w);
-		return 0 if ($pid == $e->{server}{pid} || $pid == $drawer && $pid != $e->{pid}) && $w->{reason} && $w->{reason}{class} eq 'loop';
+		$paced = 1
+			if $pid == $e->{pid} && $w->{waker}{context} eq 'hardirq' && $chain->is_idle_there($w);
+		return 0
+			if ($pid == $e->{server}{pid} || $pid == $drawer && $pid != $e->{pid})
+			&& $w->{reason}
+			&& $w->{reason}{class} eq 'loop';
 	}
-	return @own ? $self->_after_a_timer($e, $segments, $t, @own) : $net ? [] : $paced ? 'paced' : 'chain';
+	return
+		  @own   ? $self->_after_a_timer($e, $segments, $t, @own)
+		: $net   ? []
+		: $paced ? 'paced'
+		:          'chain';
 }
 
-# Nothing but its own timer woke the client, again and again: it had asked another process, and looked by the clock whether
-# the answer had come. It is no clock of its own if it did not do so before the event, and drew nothing meanwhile.
+# Nothing but its own timer woke the client, again and again: it had asked another process, and
+# looked by the clock whether the answer had come. It is no clock of its own if it did not do so
+# before the event, and drew nothing meanwhile.
 sub _after_asking {
 	my ($self, $e, $t) = @_;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
 	my $timer  = $self->_own_timer($e, $states, $t) or return 0;
 	my $tid    = $self->{rest}->hand($e);
 	my $run    = $self->chain($states, $e)->naps->run($tid, $timer);
-	return 0 if !$run || $run->{naps} < $NAPS || $run->{asked}[1] <= $e->{deliver_ns} || $t - $timer->{to} >= $LONG_NS;
+	return 0
+		if !$run
+		|| $run->{naps} < $NAPS
+		|| $run->{asked}[1] <= $e->{deliver_ns}
+		|| $t - $timer->{to} >= $LONG_NS;
 	my $before = $e->{deliver_ns} - $MOMENT_NS;
 	return 0 if $self->{rest}->timers($tid, $e->{deliver_ns}, $run->{asked}[1]);
 	my @naps = $self->{rest}->timers($tid, $before, $e->{deliver_ns});
 	return @naps < $NAPS ? 1 : 0;
 }
 
-# The client's own timer has a part in it. Yet it is an answer if it had asked another process, and then looked every few milliseconds whether that was done.
+# The client's own timer has a part in it. Yet it is an answer if it had asked another process, and
+# then looked every few milliseconds whether that was done.
 sub _after_a_timer {
 	my ($self, $e, $segments, $t, @own) = @_;
 	return 0 if @own > 1 || $own[0]{to} - $own[0]{from} > $FRAME_NS;
@@ -128,7 +153,8 @@ sub _one_wait {
 # Did the thread that takes the client's events sleep there until a timer of its own?
 sub _is_own_clock {
 	my ($self, $e, $w) = @_;
-	return $w->{tid} == $self->{rest}->hand($e)
+	return
+		   $w->{tid} == $self->{rest}->hand($e)
 		&& $w->{waker}
 		&& $w->{waker}{context} eq 'hardirq'
 		&& $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason});
@@ -143,7 +169,7 @@ sub _after_a_moment {
 	my $moment = $w->{to} - $e->{deliver_ns};
 	# A sleep in which it waited for somebody whom it had asked is a part of its work.
 	my @later = grep { $_->{from} >= $w->{to} && !$_->{run} } @clock;
-	my ($end)  = sort { $a <=> $b } $t, map { $_->{from} } @later;
+	my ($end) = sort { $a <=> $b } $t, map { $_->{from} } @later;
 	return 0
 		if $moment > $MOMENT_NS
 		|| $end - $w->{to} < $LONG_NS
@@ -151,17 +177,19 @@ sub _after_a_moment {
 	my @before = $self->{rest}->timers($w->{tid}, $e->{deliver_ns}, $w->{to});
 	return 0 if grep { $_ > $FRAME_NS } @before;
 	my ($hop)  = grep { $_->{from} >= $w->{to} } reverse $self->_hops($e, $segments);
-	my ($mute) = map { $_->{run}{asked}[0] } grep { $_->{from} >= $w->{to} && $_->{run} } @clock;
+	my ($mute) = map  { $_->{run}{asked}[0] } grep { $_->{from} >= $w->{to} && $_->{run} } @clock;
 	my $rest   = $self->{rest};
 	my @times =
 		$hop ? grep { $rest->turn_of_timer($w->{tid}, $_) } $rest->woken_by($hop->{tid}, $e->{pid})
-		: defined $mute ? grep { $rest->turn_of_timer($w->{tid}, $_, $AT_ONCE_NS) } $rest->woken($mute)
-		:                 $rest->long_turns_by_timer($e, $LONG_NS);
+		: defined $mute ? grep { $rest->turn_of_timer($w->{tid}, $_, $AT_ONCE_NS) }
+		$rest->woken($mute)
+		: $rest->long_turns_by_timer($e, $LONG_NS);
 	return $self->_only_after_presses($e, $moment, @times);
 }
 
-# Each of these times comes within two seconds after a press, and so soon after one (MOMENT, ns) that
-# it would seldom happen to come so: by what of the client's life lies so shortly after presses.
+# Each of these times comes within two seconds after a press, and so soon after one (MOMENT, ns)
+# that it would seldom happen to come so: by what of the client's life lies so shortly after
+# presses.
 sub _only_after_presses {
 	my ($self, $e, $moment, @times) = @_;
 	my @presses = sort { $a <=> $b } map { $_->{deliver_ns} }
@@ -183,10 +211,12 @@ sub _only_after_presses {
 	return $life > 0 && ($near / $life)**(@times || 1) <= $CHANCE ? 1 : 0;
 }
 
-# The chain ends in somebody who could not be woken by the client, since it had not been at rest since
-# before the event: it was stopped, or computed, or waited for something. Did the client wait for it?
+# The chain ends in somebody who could not be woken by the client, since it had not been at rest
+# since before the event: it was stopped, or computed, or waited for something. Did the client wait
+# for it?
 # Only if there is a sign that the client had asked it:
-# - the client has woken a third one since the delivery, which did not wake the client again until the
+# - the client has woken a third one since the delivery, which did not wake the client again until
+# the
 #   chain comes to it, and there goes on to the one that was not at rest when it was woken; or
 # - the answers to other events of this client came through the same process.
 # Returning to each sleeper instead would come to the client nearly always, and accuse the innocent.
@@ -195,12 +225,16 @@ sub _waited_for {
 	my ($first, @further) = $self->_hops($e, $segments) or return 0;
 	return 0 if $first->{looks};
 	my $then = $chain->states->at($first->{tid}, $e->{deliver_ns});
-	if (!($then && $then->{kind} eq 'absent') && !$self->_rests($chain, $first->{tid}, $e->{deliver_ns})) {
+	if (   !($then && $then->{kind} eq 'absent')
+		&& !$self->_rests($chain, $first->{tid}, $e->{deliver_ns}))
+	{
 		return 0 if !$self->_usually_through($e, $first->{pid});
 		my $done = $self->{rest}->first_sleep($e);
 		return defined $done ? [ $self->{rest}->hand($e), $done ] : 0;
 	}
-	my $asked = $self->_set_going($states, $e->{pid}, $e->{deliver_ns}, $first) // $self->_born_for($e, $states, $first) or return 0;
+	my $asked = $self->_set_going($states, $e->{pid}, $e->{deliver_ns}, $first)
+		// $self->_born_for($e, $states, $first)
+		or return 0;
 	my ($by, $t) = ($first, $asked->[1]);
 	for my $hop (@further) {
 		return $asked if !$self->_rests($chain, $hop->{tid}, $t);
@@ -211,8 +245,8 @@ sub _waited_for {
 	return 0;
 }
 
-# had_made(EVENT, PID, BIRTH): was a process made because of an event? The chain back from its birth comes to the client
-# at the time of delivery, by nobody's timer.
+# had_made(EVENT, PID, BIRTH): was a process made because of an event? The chain back from its birth
+# comes to the client at the time of delivery, by nobody's timer.
 sub had_made {
 	my ($self, $e, $pid, $birth) = @_;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $birth + $NS_PER_MS);
@@ -221,27 +255,39 @@ sub had_made {
 
 sub _born_of {
 	my ($self, $e, $states, $tid, $birth) = @_;
-	my $chain = $self->chain($states, $e);
+	my $chain    = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $birth + 1);
 	return 0 if !$chain->reached || !$self->_through_client($e, $segments);
 	# A timer of somebody's that had a part in it: then it was made by the clock.
-	return (grep { $_->{waker} && $_->{waker}{context} eq 'hardirq' && !($_->{reason} && $_->{reason}{class} eq 'disk') } $chain->waits) ? 0 : 1;
+	return (
+		grep {
+				   $_->{waker}
+				&& $_->{waker}{context} eq 'hardirq'
+				&& !($_->{reason} && $_->{reason}{class} eq 'disk')
+		} $chain->waits
+	) ? 0 : 1;
 }
 
-# The process was made after the delivery, and for it (by a shell, for a terminal): the chain back from its birth comes to the client.
+# The process was made after the delivery, and for it (by a shell, for a terminal): the chain back
+# from its birth comes to the client.
 # [ thread of it, when it began the wait that the chain met ]; undef: it was not
 sub _born_for {
 	my ($self, $e, $states, $hop) = @_;
-	my ($birth) = map { $_->{to} } grep { $_->{kind} eq 'absent' && $_->{from} <= $e->{deliver_ns} } @{ $states->intervals($hop->{tid}) };
+	my ($birth) =
+		map  { $_->{to} }
+		grep { $_->{kind} eq 'absent' && $_->{from} <= $e->{deliver_ns} }
+		@{ $states->intervals($hop->{tid}) };
 	return if !defined $birth || $birth <= $e->{deliver_ns} || $birth >= $hop->{from};
 	return if !$self->_born_of($e, $states, $hop->{tid}, $birth);
 	my $slept = $states->before($hop->{tid}, $hop->{from});
-	$slept = $states->before($hop->{tid}, $slept->{from}) while $slept && $slept->{kind} ne 'blocked' && $slept->{from} > $birth;
+	$slept = $states->before($hop->{tid}, $slept->{from})
+		while $slept && $slept->{kind} ne 'blocked' && $slept->{from} > $birth;
 	return $slept && $slept->{kind} eq 'blocked' ? [ $hop->{tid}, $slept->{from} ] : undef;
 }
 
-# The processes that a chain passes, from its end backwards, but client, server and kernel: { pid, tid (the thread last met), from, to,
-# looks: it woke the server, and not the client (or another that did): a client that looks at the screen is none that ours waits for }
+# The processes that a chain passes, from its end backwards, but client, server and kernel: { pid,
+# tid (the thread last met), from, to, looks: it woke the server, and not the client (or another
+# that did): a client that looks at the screen is none that ours waits for }
 sub _hops {
 	my ($self, $e, $segments) = @_;
 	my ($then, @hops) = (0);
@@ -249,12 +295,19 @@ sub _hops {
 		return if $s->{state} eq 'unknown';
 		my $who = $self->{kernel}->threads->at($s->{tid}, $s->{to} - 1);
 		next if $who->{kernel};
-		my $looks = $then == $e->{server}{pid} || $then != $e->{pid} && @hops && $hops[-1]{looks} ? 1 : 0;
+		my $looks =
+			$then == $e->{server}{pid} || $then != $e->{pid} && @hops && $hops[-1]{looks} ? 1 : 0;
 		my $same = $then == $who->{pid};
 		$then = $who->{pid};
 		next if $then == $e->{server}{pid} || $then == $e->{pid};
 		if ($same) { @{ $hops[-1] }{qw(tid from)} = @$s{qw(tid from)} }
-		else       { push @hops, { pid => $then, tid => $s->{tid}, from => $s->{from}, to => $s->{to}, looks => $looks } }
+		else {
+			push @hops,
+				{
+				pid   => $then, tid => $s->{tid}, from => $s->{from}, to => $s->{to},
+				looks => $looks
+				};
+		}
 	}
 	return @hops;
 }
@@ -265,18 +318,27 @@ sub _rests {
 	my $i = $chain->states->at($tid, $t) or return 1;
 	return 0 if $i->{kind} ne 'blocked' || $NO_REST{ $i->{state} };
 	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
-	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
-	return Tipme::WakeupChain::waits_for_requests($r) || $chain->is_idle_there({ tid => $tid, reason => $r });
+	my $r     = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
+	return Tipme::WakeupChain::waits_for_requests($r)
+		|| $chain->is_idle_there({ tid => $tid, reason => $r });
 }
 
-# [ thread, when ]: a process (PID) woke the process of a hop since a time, which has not woken it again until the chain comes to that hop; undef: it did not
+# [ thread, when ]: a process (PID) woke the process of a hop since a time, which has not woken it
+# again until the chain comes to that hop; undef: it did not
 sub _set_going {
 	my ($self, $states, $pid, $since, $hop) = @_;
 	my ($ev, $asked) = ($states->events);
-	for (my $k = $ev->first_at($since); $k < $ev->count && vec($ev->{ts}, $k, 64) < $hop->{from}; $k++) {
-		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || (vec($ev->{d}, $k, 32) >> 16 & 255);
-		my $t = vec $ev->{ts}, $k, 64;
-		my $tid = vec $ev->{a}, $k, 32;
+	for (
+		my $k = $ev->first_at($since);
+		$k < $ev->count && vec($ev->{ts}, $k, 64) < $hop->{from};
+		$k++
+		)
+	{
+		next
+			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
+			|| (vec($ev->{d}, $k, 32) >> 16 & 255);
+		my $t   = vec $ev->{ts}, $k, 64;
+		my $tid = vec $ev->{a},  $k, 32;
 		my ($by, $who) = map { $self->_pid($_, $t) } $tid, vec($ev->{tid}, $k, 32);
 		if    ($by == $pid && $who == $hop->{pid}) { $asked = [ $tid, $t ] }
 		elsif ($by == $hop->{pid} && $who == $pid) { $asked = undef }
@@ -284,46 +346,64 @@ sub _set_going {
 	return $asked;
 }
 
-# Did the answers to other events of this client come through that process? The nearest ones that were answered at once tell.
+# Did the answers to other events of this client come through that process? The nearest ones that
+# were answered at once tell.
 sub _usually_through {
 	my ($self, $e, $pid) = @_;
 	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
 	return ($of->{$pid} // 0) >= $OFTEN ? 1 : 0;
 }
 
-# still_busy(EVENT, UNTIL): the process through which the answers to other events of this client came, if it has not been at rest since the
-# delivery, so that it could not have been woken; undef: there is none. That this event asked it for anything is not known.
+# still_busy(EVENT, UNTIL): the process through which the answers to other events of this client
+# came, if it has not been at rest since the delivery, so that it could not have been woken; undef:
+# there is none. That this event asked it for anything is not known.
 sub still_busy {
 	my ($self, $e, $until) = @_;
 	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
-	my @by = sort { $of->{$b} <=> $of->{$a} || $a <=> $b } grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of;
+	my @by = sort { $of->{$b} <=> $of->{$a} || $a <=> $b }
+		grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of;
 	return (grep { !$self->{rest}->rested($_, $e->{deliver_ns}, $until) } @by)[0];
 }
 
 sub _partners {
 	my ($self, $e) = @_;
-	my @like = sort { abs($a->{deliver_ns} - $e->{deliver_ns}) <=> abs($b->{deliver_ns} - $e->{deliver_ns}) || $a->{n} <=> $b->{n} } grep {
-		$_ != $e && ($_->{pid} // 0) == $e->{pid} && $_->{client} == $e->{client} && $_->{candidate} && @{ $_->{bursts} } && $_->{bursts}[0][0] - $_->{deliver_ns} < $AT_ONCE_NS
+	my @like = sort {
+		abs($a->{deliver_ns} - $e->{deliver_ns}) <=> abs($b->{deliver_ns} - $e->{deliver_ns})
+			|| $a->{n} <=> $b->{n}
+	} grep {
+			   $_ != $e
+			&& ($_->{pid} // 0) == $e->{pid}
+			&& $_->{client} == $e->{client}
+			&& $_->{candidate}
+			&& @{ $_->{bursts} }
+			&& $_->{bursts}[0][0] - $_->{deliver_ns} < $AT_ONCE_NS
 	} $self->{path}->events;
 	splice @like, $MAX_LIKE if @like > $MAX_LIKE;
 	my %n;
 	for my $o (@like) {
-		my $t = $self->request_ns($o, $o->{bursts}[0][2][0]);
+		my $t      = $self->request_ns($o, $o->{bursts}[0][2][0]);
 		my $states = $self->{kernel}->states($o->{deliver_ns} - $NS_PER_MS, $t);
 		my ($tid, $ran) = $self->last_ran($states, drawer($o, $o->{bursts}[0][2][0]), $t);
 		next if !defined $tid || $ran <= $o->{deliver_ns};
-		my $chain = $self->chain($states, $o);
+		my $chain    = $self->chain($states, $o);
 		my $segments = $chain->walk_once($tid, $o->{deliver_ns}, $ran);
 		next if !$chain->reached;
 		my %seen;
-		$n{network}++ if grep { $_->{waker} && $_->{waker}{context} eq 'softirq_irq' && $self->_pid($_->{tid}, $_->{to}) == $o->{pid} && $self->{rest}->waits_for_events($o, $_->{tid}, $_->{reason}) } $chain->waits;
-		$n{ $_->{pid} }++ for grep { !$_->{looks} && !$seen{ $_->{pid} }++ } $self->_hops($o, $segments);
+		$n{network}++ if grep {
+				   $_->{waker}
+				&& $_->{waker}{context} eq 'softirq_irq'
+				&& $self->_pid($_->{tid}, $_->{to}) == $o->{pid}
+				&& $self->{rest}->waits_for_events($o, $_->{tid}, $_->{reason})
+		} $chain->waits;
+		$n{ $_->{pid} }++
+			for grep { !$_->{looks} && !$seen{ $_->{pid} }++ } $self->_hops($o, $segments);
 	}
 	return \%n;
 }
 
-# Whoever types (a script, an input method) was there, too, when the server read the key, and may later have the client draw. Only what the client itself
-# has set going answers the key: from the server the chain goes on to the client, and to nobody else first.
+# Whoever types (a script, an input method) was there, too, when the server read the key, and may
+# later have the client draw. Only what the client itself has set going answers the key: from the
+# server the chain goes on to the client, and to nobody else first.
 sub _through_client {
 	my ($self, $e, $segments) = @_;
 	for my $s (@$segments) {
@@ -334,13 +414,14 @@ sub _through_client {
 	return 1;
 }
 
-# What another program showed that the press had started (its first window has the keyboard now), and
-# ours draws because of that, belongs to that program's start.
+# What another program showed that the press had started (its first window has the keyboard now),
+# and ours draws because of that, belongs to that program's start.
 sub _of_a_new_client {
 	my ($self, $e, $segments) = @_;
 	my @looks = map { $_->{pid} } grep { $_->{looks} } $self->_hops($e, $segments) or return 0;
 	my %since = map { $_->{pid} => 1 }
-		grep { $_->{state} && $_->{pid} && $_->{ts_ns} > $e->{deliver_ns} } $e->{server}->all('client');
+		grep { $_->{state} && $_->{pid} && $_->{ts_ns} > $e->{deliver_ns} }
+		$e->{server}->all('client');
 	return scalar grep { $since{$_} } @looks;
 }
 
@@ -356,16 +437,29 @@ sub _own_timer {
 	return $context == 2 || $context == 4 ? $i : undef;    # softirq_irq, hardirq
 }
 
-sub _by_network { my ($states, $i) = @_; return (vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255) == 2 }    # softirq_irq
+sub _by_network {
+	my ($states, $i) = @_;
+	return (vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255) == 2;
+}    # softirq_irq
 
 # drawer(EVENT, DAMAGE): the process that drew: the client, or one that draws in the client's window
-sub drawer { my ($e, $d) = @_; return $d && defined $d->{client} && $d->{client} != $e->{client} && $d->{pid} ? $d->{pid} : $e->{pid} }
+sub drawer {
+	my ($e, $d) = @_;
+	return
+		   $d
+		&& defined $d->{client}
+		&& $d->{client} != $e->{client}
+		&& $d->{pid} ? $d->{pid} : $e->{pid};
+}
 
 # chain(STATES, EVENT): a walker for it
 sub chain {
 	my ($self, $states, $e) = @_;
-	return Tipme::WakeupChain->new(states => $states, threads => $self->{kernel}->threads, reasons => $self->{reasons},
-		server => $e->{server}, server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid}, client_pid => ($e->{start} ? $e->{start}{by_pid} : $e->{pid}) // -1);
+	return Tipme::WakeupChain->new(
+		states => $states,      threads    => $self->{kernel}->threads, reasons => $self->{reasons},
+		server => $e->{server}, server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid},
+		client_pid => ($e->{start} ? $e->{start}{by_pid} : $e->{pid}) // -1
+	);
 }
 
 sub _pid { my ($self, $tid, $t) = @_; return $self->{kernel}->threads->at($tid, $t)->{pid} }
@@ -378,7 +472,10 @@ sub last_ran {
 		next if $try != $pid && !@{ $states->events->of_tid($try) };
 		my $end = $t;
 		while (my $i = $states->before($try, $end)) {
-			if ($i->{kind} eq 'running') { ($tid, $at) = ($try, $end) if !defined $at || $end > $at; last }
+			if ($i->{kind} eq 'running') {
+				($tid, $at) = ($try, $end) if !defined $at || $end > $at;
+				last;
+			}
 			last if $i->{from} >= $end || defined $at && $i->{from} <= $at;
 			$end = $i->{from};
 		}

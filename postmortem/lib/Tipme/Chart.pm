@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Charts as SVG, for all that measure: lines, steps, points, histograms, bars, spikes; bands and
 # whiskers for intervals; thresholds and ranges; linear, logarithmic, time or named axes.
-# The colours are those of Okabe and Ito ("Color Universal Design", 2008). Each series differs by its
-# dashes or marks, too. The picture has its own background, which is dark where the screen is.
+# The colours are those of Okabe and Ito ("Color Universal Design", 2008). Each series differs by
+# its dashes or marks, too. The picture has its own background, which is dark where the screen is.
 #
 # A picture file is written by Tipme::Timeline::File::write_picture(FILE, SVG); in a page of
 # Tipme::Page it stands by picture(SVG).
@@ -86,8 +86,10 @@ sub _series {
 			_finite($p->[$i]);
 		}
 	}
-	return { %$s, kind => $kind, name => one_line($s->{name} // ''),
-		Tipme::Chart::Drawing::look_of($n) };
+	return {
+		%$s, kind => $kind, name => one_line($s->{name} // ''),
+		Tipme::Chart::Drawing::look_of($n)
+	};
 }
 
 sub _finite {

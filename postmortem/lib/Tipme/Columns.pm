@@ -1,29 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Many records as columns: the program tipme-columns makes them in a file that is mapped here, so that
-# only what is looked at takes memory.
+# Many records as columns: the program tipme-columns makes them in a file that is mapped here, so
+# that only what is looked at takes memory.
 package Tipme::Columns;
 
 use strict;
 use warnings;
-use Errno ();
-use Fcntl qw(F_SETFD);
+use Errno   ();
+use Fcntl   qw(F_SETFD);
 use FindBin ();
-use POSIX ();
+use POSIX   ();
 use Tipme::Progress;
 
-my $HEADER       = 64;        # bytes, as of each entry behind it (docs/formats.md, "A file of columns")
+my $HEADER       = 64;    # bytes, as of each entry behind it (docs/formats.md, "A file of columns")
 my $COLUMNS_MOST = 256;
 my @COLUMNS      = qw(ts type cpu tid a b c d sec nr);
 my $CAN_MAP      = eval { require File::Map; 1 };
 
-# program(): where it is; undef: nowhere, as in a tree that was not built, or where no file can be mapped
+# program(): where it is; undef: nowhere, as in a tree that was not built, or where no file can be
+# mapped
 sub program {
 	return if !$CAN_MAP;
-	my ($found) = grep { -x } (length($ENV{TIPME_BUILDDIR} // '') ? "$ENV{TIPME_BUILDDIR}/postmortem/tipme-columns" : ()), "$FindBin::RealBin/tipme-columns";
+	my ($found) =
+		grep {-x} (
+		length($ENV{TIPME_BUILDDIR} // '') ? "$ENV{TIPME_BUILDDIR}/postmortem/tipme-columns" : ()),
+		"$FindBin::RealBin/tipme-columns";
 	return $found;
 }
 
-# fill(KERNEL EVENTS, \SECTIONS): columns and lists of all records of these sections up to {to}. 0: it could not; then nothing has changed.
+# fill(KERNEL EVENTS, \SECTIONS): columns and lists of all records of these sections up to {to}. 0:
+# it could not; then nothing has changed.
 sub fill {
 	my ($ev, $sections) = @_;
 	return 0 if !defined program() || $ev->{to} < 0;
@@ -34,13 +39,14 @@ sub fill {
 	Tipme::Progress::show('reading records', 1, 2);
 	my $columns = _directory($file) or return 0;
 	_map($ev, $columns, $file);
-	$ev->{sections} = [@$sections];
+	$ev->{sections}     = [@$sections];
 	$ev->{columns_file} = $file;
 	_say_what_is_odd($ev, $sections, $odd);
 	return 1;
 }
 
-# check(EPISODE, \SECTIONS): notes of each section whether all of it are records of 32 bytes and of known kinds
+# check(EPISODE, \SECTIONS): notes of each section whether all of it are records of 32 bytes and of
+# known kinds
 sub check {
 	my ($ep, $sections) = @_;
 	my $odd = defined program() ? _ask($ep, $sections, [], 'check') : undef;
@@ -49,18 +55,27 @@ sub check {
 	return;
 }
 
-# perfetto(EPISODE, FILE HANDLE, FROM, TO): writes a trace, as Tipme::Export::Perfetto does: (records written, records without a place there); () where
-# the program cannot; dies with the error of writing.
+# perfetto(EPISODE, FILE HANDLE, FROM, TO): writes a trace, as Tipme::Export::Perfetto does:
+# (records written, records without a place there); () where the program cannot; dies with the error
+# of writing.
 sub perfetto {
 	my ($ep, $to_file, $from, $to) = @_;
 	defined program() or return;
 	local ($SIG{PIPE}, $?) = ('IGNORE', 0);
-	my ($pid, $in, $out) = _start([$to_file], 'perfetto', $ep->dir, fileno $to_file, sprintf('%d', $from), defined $to ? sprintf('%d', $to) : '18446744073709551615') or return;
+	my ($pid, $in, $out) = _start(
+		[$to_file], 'perfetto', $ep->dir, fileno $to_file, sprintf('%d', $from),
+		defined $to ? sprintf('%d', $to) : '18446744073709551615'
+	) or return;
 	close $in;
-	my $answer = do { local $/; <$out> } // '';
+	my $answer = do { local $/; <$out> }
+		// '';
 	close $out;
 	waitpid $pid, 0;
-	if ($answer =~ /^errno (\d+)$/) { local $! = $1; die "$!\n" if $!{ENOSPC} || $!{EDQUOT} || $!{EFBIG} || $!{EIO} }
+
+	if ($answer =~ /^errno (\d+)$/) {
+		local $! = $1;
+		die "$!\n" if $!{ENOSPC} || $!{EDQUOT} || $!{EFBIG} || $!{EIO};
+	}
 	return !$? && $answer =~ /^(\d+) (\d+)$/ ? ($1, $2) : ();
 }
 
@@ -74,29 +89,41 @@ sub _say_what_is_odd {
 	return;
 }
 
-# sums(KERNEL EVENTS, \@ROWS, \@STRETCHES): who had the CPUs. ROWS, [ tid, from ], say from when on a thread counts apart; STRETCHES are
-# [ cpu, from, to ]. Of each stretch a list of { tid, ns, longest_ns, longest_from }; undef: the program cannot.
+# sums(KERNEL EVENTS, \@ROWS, \@STRETCHES): who had the CPUs. ROWS, [ tid, from ], say from when on
+# a thread counts apart; STRETCHES are
+# [ cpu, from, to ]. Of each stretch a list of { tid, ns, longest_ns, longest_from }; undef: the
+# program cannot.
 sub sums {
 	my ($ev, $rows, $stretches) = @_;
 	my $answer = _occupancy($ev, [ map { [ @$_, 0, 0 ] } @$rows ], $stretches, 'sums') // return;
 	my ($at, @sums) = (0);
 	for (@$stretches) {
-		my $n = unpack 'V', substr $answer, $at, 4;
+		my $n  = unpack 'V', substr $answer, $at, 4;
 		my @of = unpack '(V Q< Q< Q<)*', substr $answer, $at + 4, 28 * $n;
-		push @sums, [ map { { tid => $of[ 4 * $_ ], ns => $of[ 4 * $_ + 1 ], longest_ns => $of[ 4 * $_ + 2 ], longest_from => $of[ 4 * $_ + 3 ] } } 0 .. $n - 1 ];
+		push @sums, [
+			map {
+				{
+					tid => $of[ 4 * $_ ], ns => $of[ 4 * $_ + 1 ], longest_ns => $of[ 4 * $_ + 2 ],
+					longest_from => $of[ 4 * $_ + 3 ]
+				}
+			} 0 .. $n - 1
+		];
 		$at += 4 + 28 * $n;
 	}
 	return \@sums;
 }
 
-# runs(KERNEL EVENTS, \@ROWS, \@STRETCHES, FROM, TO, WIDTH): what of it a picture of WIDTH pixels shows. ROWS are [ tid, from, rank, number ]; who has
-# no row is not drawn. Of each stretch a list of [ column, column, number ], half-open; undef: the program cannot.
+# runs(KERNEL EVENTS, \@ROWS, \@STRETCHES, FROM, TO, WIDTH): what of it a picture of WIDTH pixels
+# shows. ROWS are [ tid, from, rank, number ]; who has no row is not drawn. Of each stretch a list
+# of [ column, column, number ], half-open; undef: the program cannot.
 sub runs {
 	my ($ev, $rows, $stretches, $from, $to, $width) = @_;
-	my $answer = _occupancy($ev, $rows, $stretches, 'runs', map { sprintf '%d', $_ } $from, $to, $width) // return;
+	my $answer =
+		_occupancy($ev, $rows, $stretches, 'runs', map { sprintf '%d', $_ } $from, $to, $width)
+		// return;
 	my ($at, @runs) = (0);
 	for (@$stretches) {
-		my $n = unpack 'V', substr $answer, $at, 4;
+		my $n  = unpack 'V',  substr $answer, $at, 4;
 		my @of = unpack 'V*', substr $answer, $at + 4, 12 * $n;
 		push @runs, [ map { [ @of[ 3 * $_ .. 3 * $_ + 2 ] ] } 0 .. $n - 1 ];
 		$at += 4 + 12 * $n;
@@ -108,8 +135,12 @@ sub _occupancy {
 	my ($ev, $rows, $stretches, $mode, @args) = @_;
 	my $file = $ev->{columns_file} // return;
 	defined program() or return;
-	my $request = pack('V', scalar @$rows) . join('', map { pack 'V Q< V V', @$_ } sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } @$rows)
-		. pack('V', scalar @$stretches) . join '', map { pack 'V Q< Q<', @$_ } @$stretches;
+	my $request = pack('V', scalar @$rows) . join(
+		'',
+		map { pack 'V Q< V V', @$_ } sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } @$rows
+		)
+		. pack('V', scalar @$stretches)
+		. join '', map { pack 'V Q< Q<', @$_ } @$stretches;
 	local ($SIG{PIPE}, $?) = ('IGNORE', 0);
 	my ($pid, $in, $out) = _start([$file], $mode, fileno $file, @args) or return;
 	my $answer = eval { _put($in, $request); close $in; local $/; <$out> };
@@ -119,12 +150,18 @@ sub _occupancy {
 	return $? ? undef : $answer;
 }
 
-# What the program answers to sections, or undef. It reads the files that are open here: what was looked at is what it gets.
+# What the program answers to sections, or undef. It reads the files that are open here: what was
+# looked at is what it gets.
 sub _ask {
 	my ($ep, $sections, $handles, @args) = @_;
 	local ($SIG{PIPE}, $?) = ('IGNORE', 0);
-	my ($pid, $in, $out) = _start([ @$handles, map { $ep->handle($_) } keys %{ { map { $_->{file} => 1 } @$sections } } ], @args) or return;
-	my $request = pack('V', scalar @$sections) . join '', map { pack 'V Q< V V', fileno($ep->handle($_->{file})), $_->{offset}, $_->{body_len}, $_->{cpu} } @$sections;
+	my ($pid, $in, $out) = _start(
+		[ @$handles, map { $ep->handle($_) } keys %{ { map { $_->{file} => 1 } @$sections } } ],
+		@args
+	) or return;
+	my $request = pack('V', scalar @$sections) . join '', map {
+		pack 'V Q< V V', fileno($ep->handle($_->{file})), $_->{offset}, $_->{body_len}, $_->{cpu}
+	} @$sections;
 	my $answer = eval { _put($in, $request); close $in; _get($out, scalar @$sections) };
 	close $in;
 	close $out;
@@ -136,11 +173,11 @@ sub _start {
 	my ($handles, @args) = @_;
 	pipe(my $from_us, my $in) && pipe(my $out, my $to_us) or return;
 	my $program = program();
-	my $pid = fork // return;
+	my $pid     = fork // return;
 	if (!$pid) {
 		fcntl $_, F_SETFD, 0 for @$handles;
 		POSIX::dup2(fileno $from_us, 0);
-		POSIX::dup2(fileno $to_us, 1);
+		POSIX::dup2(fileno $to_us,   1);
 		{ no warnings 'exec'; exec {$program} $program, @args }
 		POSIX::_exit(127);
 	}
@@ -153,7 +190,12 @@ sub _directory {
 	my ($file) = @_;
 	my $header = _at($file, 0, $HEADER);
 	my ($magic, $order, $major, undef, undef, $n) = unpack 'a8 V v v V V', $header;
-	return if length $header < $HEADER || $magic ne 'TIPMECOL' || $order != 0x04030201 || $major != 1 || $n > $COLUMNS_MOST;
+	return
+		   if length $header < $HEADER
+		|| $magic ne 'TIPMECOL'
+		|| $order != 0x04030201
+		|| $major != 1
+		|| $n > $COLUMNS_MOST;
 	my %columns;
 	for my $entry (unpack "(a$HEADER)$n", _at($file, $HEADER, $HEADER * $n)) {
 		my ($table, $name, $width, undef, $rows, $offset) = unpack 'Z16 Z16 V V Q< Q<', $entry;
@@ -175,7 +217,8 @@ sub _at {
 sub _column {
 	my ($file, $c) = @_;
 	my $mapped = '';
-	File::Map::map_handle($mapped, $file, '<', $c->{offset}, $c->{width} * $c->{rows}) if $c->{rows};
+	File::Map::map_handle($mapped, $file, '<', $c->{offset}, $c->{width} * $c->{rows})
+		if $c->{rows};
 	return \$mapped;
 }
 
@@ -183,18 +226,28 @@ sub _map {
 	my ($ev, $columns, $file) = @_;
 	for my $name (@COLUMNS) {
 		my $c = $columns->{"events $name"};
-		if   ($c->{rows}) { File::Map::map_handle($ev->{$name}, $file, '<', $c->{offset}, $c->{width} * $c->{rows}) }
-		else              { $ev->{$name} = '' }
+		if ($c->{rows}) {
+			File::Map::map_handle($ev->{$name}, $file, '<', $c->{offset}, $c->{width} * $c->{rows});
+		} else {
+			$ev->{$name} = '';
+		}
 	}
 	for my $table (qw(by_tid by_cpu by_kind)) {
 		my @key   = unpack 'N*', ${ _column($file, $columns->{"$table key"}) };
 		my @first = unpack 'N*', ${ _column($file, $columns->{"$table first"}) };
 		my $index = $columns->{"$table index"};
 		my %lists;
-		# There are many threads: all their lists are one mapping, of which parts are taken when asked for.
-		if ($table eq 'by_tid') { %lists = map { $key[$_] => [ @first[ $_, $_ + 1 ] ] } 0 .. $#key; $ev->{all_by_tid} = _column($file, $index) }
-		else {
-			for my $k (0 .. $#key) { File::Map::map_handle($lists{ $key[$k] }, $file, '<', $index->{offset} + 4 * $first[$k], 4 * ($first[ $k + 1 ] - $first[$k])) }
+ # There are many threads: all their lists are one mapping, of which parts are taken when asked for.
+		if ($table eq 'by_tid') {
+			%lists = map { $key[$_] => [ @first[ $_, $_ + 1 ] ] } 0 .. $#key;
+			$ev->{all_by_tid} = _column($file, $index);
+		} else {
+			for my $k (0 .. $#key) {
+				File::Map::map_handle(
+					$lists{ $key[$k] }, $file, '<',
+					$index->{offset} + 4 * $first[$k], 4 * ($first[ $k + 1 ] - $first[$k])
+				);
+			}
 		}
 		$ev->{$table} = \%lists;
 	}
@@ -203,7 +256,9 @@ sub _map {
 
 sub _put {
 	my ($h, $bytes) = @_;
-	for (my $at = 0; $at < length $bytes;) { $at += syswrite($h, $bytes, length($bytes) - $at, $at) // die "short\n" }
+	for (my $at = 0; $at < length $bytes;) {
+		$at += syswrite($h, $bytes, length($bytes) - $at, $at) // die "short\n";
+	}
 	return;
 }
 

@@ -5,36 +5,44 @@ package Tipme::CommandLine;
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
-use Exporter qw(import);
-use Getopt::Long ();
-use POSIX ();
-use Time::Local qw(timegm);
+use Exporter         qw(import);
+use Getopt::Long     ();
+use POSIX            ();
+use Time::Local      qw(timegm);
 use Tipme::Printable qw(put printable);
 use Tipme::Progress;
 
-our @EXPORT_OK = qw(options replaceable print_json terminal_json ms seconds with_commas bytes_text local_time said_yes table);
+our @EXPORT_OK =
+	qw(options replaceable print_json terminal_json ms seconds with_commas bytes_text local_time said_yes table);
 
 my $USAGE_ERROR = 64;
 
-# Seconds or nanoseconds of CLOCK_MONOTONIC, or -SECONDS before the trigger; and what is said of all else.
+# Seconds or nanoseconds of CLOCK_MONOTONIC, or -SECONDS before the trigger; and what is said of all
+# else.
 our $TIME = qr/\A-?[0-9]{1,19}(?:[.][0-9]{1,9})?\z/;
-our $NO_TIME = 'not a time: give seconds, or nanoseconds, of CLOCK_MONOTONIC, or -SECONDS before the trigger';
+our $NO_TIME =
+	'not a time: give seconds, or nanoseconds, of CLOCK_MONOTONIC, or -SECONDS before the trigger';
 
-# options(\@ARGS, HELP, MAX, SPEC ...): (\%options, undef), or (undef, exit status) after the help or a complaint;
-# up to MAX words stay in ARGS. Beside Getopt's types there is `at=t`, a time as `diagnose` takes it.
+# options(\@ARGS, HELP, MAX, SPEC ...): (\%options, undef), or (undef, exit status) after the help
+# or a complaint;
+# up to MAX words stay in ARGS. Beside Getopt's types there is `at=t`, a time as `diagnose` takes
+# it.
 sub options {
 	my ($args, $help, $max, @spec) = @_;
 	my (%o, @bad);
 	my @times = map { s/=t\z/=s/ ? $_ =~ /\A([\w-]+)/ : () } @spec;
 	local $SIG{__WARN__} = sub { push @bad, $_[0] };
-	my $parser = Getopt::Long::Parser->new(config => [qw(gnu_getopt no_ignore_case no_auto_abbrev)]);
+	my $parser =
+		Getopt::Long::Parser->new(config => [qw(gnu_getopt no_ignore_case no_auto_abbrev)]);
 	my $ok = $parser->getoptionsfromarray($args, \%o, 'help|h', @spec);
 	if ($o{help}) { put($help); return (undef, 0) }
-	push @bad, map { qq{Value "$o{$_}" invalid for option $_ ($NO_TIME)\n} } grep { defined $o{$_} && $o{$_} !~ $TIME } @times;
+	push @bad,
+		map {qq{Value "$o{$_}" invalid for option $_ ($NO_TIME)\n}}
+		grep { defined $o{$_} && $o{$_} !~ $TIME } @times;
 	push @bad, "too many arguments: $args->[$max]\n" if $ok && @$args > $max;
 	return (\%o, undef) if !@bad;
-	my ($usage) = $help =~ /\A([^\n]*)/;
-	my ($verb) = $usage =~ /\Ausage: tipme (\S+)/;
+	my ($usage) = $help  =~ /\A([^\n]*)/;
+	my ($verb)  = $usage =~ /\Ausage: tipme (\S+)/;
 	print STDERR 'tipme: ', defined $verb ? "$verb: " : '', _complaint($bad[0]), ": $usage\n";
 	return (undef, $USAGE_ERROR);
 }
@@ -42,34 +50,43 @@ sub options {
 # Getopt's words, as all our complaints are: what it is about, and what is wrong with it.
 sub _complaint {
 	my ($text) = printable($_[0]) =~ s/\s*\z//r;
-	return (length $1 == 1 ? '-' : '--') . "$1: no such option" if $text =~ /\AUnknown option: ?(.*)\z/s;
-	return "--$2 $1: " . ($3 // 'not understood') if $text =~ /\AValue "(.*)" invalid for option (\S+)(?: \((.*)\))?\z/s;
+	return (length $1 == 1 ? '-' : '--') . "$1: no such option"
+		if $text =~ /\AUnknown option: ?(.*)\z/s;
+	return "--$2 $1: " . ($3 // 'not understood')
+		if $text =~ /\AValue "(.*)" invalid for option (\S+)(?: \((.*)\))?\z/s;
 	return "--$1: its value is missing" if $text =~ /\AOption (\S+) requires an argument\z/;
 	return lcfirst $text;
 }
 
-# replaceable(FILE): dies unless it is new or an ordinary file. What is written beside and renamed takes the place of whatever is there, and for root that
-# may be /dev/null.
+# replaceable(FILE): dies unless it is new or an ordinary file. What is written beside and renamed
+# takes the place of whatever is there, and for root that may be /dev/null.
 sub replaceable {
 	my ($file) = @_;
-	die "$file: a link, or no ordinary file, which would be replaced: name a file\n" if -l $file || -e _ && !-f _;
+	die "$file: a link, or no ordinary file, which would be replaced: name a file\n"
+		if -l $file || -e _ && !-f _;
 	return;
 }
 
 # print_json(DATA): sorted, and in ASCII, so that no name can write to the terminal.
-sub print_json { Tipme::Progress::clear(); print terminal_json(Cpanel::JSON::XS->new->canonical->pretty->indent_length(2)->ascii->encode($_[0])); return }
+sub print_json {
+	Tipme::Progress::clear();
+	print terminal_json(
+		Cpanel::JSON::XS->new->canonical->pretty->indent_length(2)->ascii->encode($_[0]));
+	return;
+}
 
-# terminal_json(JSON): in ASCII a DEL is left, which a terminal may obey; it can stand inside strings only.
+# terminal_json(JSON): in ASCII a DEL is left, which a terminal may obey; it can stand inside
+# strings only.
 sub terminal_json { return $_[0] =~ s{\x7f}{\\u007f}gr }
 
 # seconds(S): "12 us", "3.2 ms", "90 s", "44 min", "12 h", "7 days"; three digits
 sub seconds {
 	my ($s) = @_;
-	return sprintf '%.3g us', $s * 1e6 if $s < 1e-3;
-	return sprintf '%.4g ms', $s * 1e3 if $s < 1;
-	return sprintf '%.3g s', $s if $s < 120;
-	return sprintf '%.3g min', $s / 60 if $s < 7200;
-	return sprintf '%.3g h', $s / 3600 if $s < 172_800;
+	return sprintf '%.3g us',   $s * 1e6  if $s < 1e-3;
+	return sprintf '%.4g ms',   $s * 1e3  if $s < 1;
+	return sprintf '%.3g s',    $s        if $s < 120;
+	return sprintf '%.3g min',  $s / 60   if $s < 7200;
+	return sprintf '%.3g h',    $s / 3600 if $s < 172_800;
 	return sprintf '%.3g days', $s / 86400;
 }
 
@@ -78,7 +95,11 @@ sub ms {
 	my ($ns) = @_;
 	return '-' if !defined $ns;
 	my $ms = abs($ns) / 1e6;
-	my $text = $ms < 1 ? sprintf('%.2f ms', $ms) : $ms < 10 ? sprintf('%.1f ms', $ms) : $ms < 9999.5 ? sprintf('%.0f ms', $ms) : sprintf('%.1f s', $ms / 1000);
+	my $text =
+		  $ms < 1      ? sprintf('%.2f ms', $ms)
+		: $ms < 10     ? sprintf('%.1f ms', $ms)
+		: $ms < 9999.5 ? sprintf('%.0f ms', $ms)
+		:                sprintf('%.1f s', $ms / 1000);
 	return $ns < 0 ? "-$text" : $text;
 }
 
@@ -90,14 +111,18 @@ sub with_commas {
 
 sub bytes_text {
 	my ($n) = @_;
-	for my $unit (qw(bytes KB MB)) { return sprintf($n < 10 && $unit ne 'bytes' ? '%.1f %s' : '%.0f %s', $n, $unit) if $n < 1024; $n /= 1024 }
+	for my $unit (qw(bytes KB MB)) {
+		return sprintf($n < 10 && $unit ne 'bytes' ? '%.1f %s' : '%.0f %s', $n, $unit) if $n < 1024;
+		$n /= 1024;
+	}
 	return sprintf '%.1f GB', $n;
 }
 
-# local_time("2026-11-20T15:03:01Z"): as the clock on the wall says; what is no such time stays as it is.
+# local_time("2026-11-20T15:03:01Z"): as the clock on the wall says; what is no such time stays as
+# it is.
 sub local_time {
 	my ($utc) = @_;
-	my @t = $utc =~ /\A(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?Z\z/ or return $utc;
+	my @t     = $utc =~ /\A(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?Z\z/ or return $utc;
 	my $epoch = eval { timegm(@t[ 5, 4, 3, 2 ], $t[1] - 1, $t[0]) } // return $utc;
 	return POSIX::strftime('%Y-%m-%d %H:%M:%S', localtime $epoch);
 }
@@ -111,15 +136,23 @@ sub said_yes {
 	return defined $answer && $answer =~ /\A\s*y(?:es)?\s*\z/i ? 1 : 0;
 }
 
-# table(\@ROWS, ALIGN): lines with columns as wide as they need; ALIGN has l or r for each column, the last column is not padded.
+# table(\@ROWS, ALIGN): lines with columns as wide as they need; ALIGN has l or r for each column,
+# the last column is not padded.
 sub table {
 	my ($rows, $align) = @_;
 	my @width;
-	for my $r (@$rows) { for my $i (0 .. $#$r) { $width[$i] = length $r->[$i] if length $r->[$i] > ($width[$i] // 0) } }
+	for my $r (@$rows) {
+		for my $i (0 .. $#$r) {
+			$width[$i] = length $r->[$i] if length $r->[$i] > ($width[$i] // 0);
+		}
+	}
 	my @align = split //, $align;
 	return join '', map {
-		my $r = $_;
-		my $line = join '  ', map { my $w = ($width[$_] // 0) * ($align[$_] eq 'r' ? 1 : -1); sprintf "%${w}s", $r->[$_] } 0 .. $#$r;
+		my $r    = $_;
+		my $line = join '  ', map {
+			my $w = ($width[$_] // 0) * ($align[$_] eq 'r' ? 1 : -1);
+			sprintf "%${w}s", $r->[$_]
+		} 0 .. $#$r;
 		$line =~ s/\s+\z//;
 		"$line\n";
 	} @$rows;

@@ -5,7 +5,7 @@ package Tipme::Enrolment;
 
 use strict;
 use warnings;
-use Fcntl qw(O_WRONLY O_CREAT O_EXCL O_NOFOLLOW O_RDONLY);
+use Fcntl      qw(O_WRONLY O_CREAT O_EXCL O_NOFOLLOW O_RDONLY);
 use File::Path qw(make_path);
 
 our $ID   = qr/\A[0-9a-f]{32}\z/;
@@ -26,7 +26,8 @@ sub fleets {
 	return sort grep { $_ =~ $NAME } readdir $d;
 }
 
-# id(FLEET): the number there, or undef where it was not joined. Dies where the file is none of ours.
+# id(FLEET): the number there, or undef where it was not joined. Dies where the file is none of
+# ours.
 sub id {
 	my ($fleet) = @_;
 	my $file = _file($fleet);
@@ -40,7 +41,8 @@ sub id {
 	return $text;
 }
 
-# join_fleet(FLEET, again => 1): a new number; `again`: in place of the one that is there. Returns it.
+# join_fleet(FLEET, again => 1): a new number; `again`: in place of the one that is there. Returns
+# it.
 sub join_fleet {
 	my ($fleet, %o) = @_;
 	my $file = _file($fleet);
@@ -55,7 +57,8 @@ sub join_fleet {
 	make_path(folder(), { mode => 0700 });
 	my $new = "$file.$$";
 	sysopen my $out, $new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600 or die "$new: $!\n";
-	print {$out} "$id\n" and close $out and rename $new, $file or die "$file: $!: is the disk full?\n";
+	print {$out} "$id\n" and close $out and rename $new, $file
+		or die "$file: $!: is the disk full?\n";
 	return $id;
 }
 
@@ -69,7 +72,8 @@ sub leave {
 
 sub _file {
 	my ($fleet) = @_;
-	die "'$fleet' is no name of a fleet: letters, digits, dots, dashes; at most 64\n" if $fleet !~ $NAME;
+	die "'$fleet' is no name of a fleet: letters, digits, dots, dashes; at most 64\n"
+		if $fleet !~ $NAME;
 	return folder() . "/$fleet";
 }
 

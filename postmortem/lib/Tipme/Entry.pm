@@ -9,29 +9,39 @@ use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 use Tipme::Resources;
 
-my $BEFORE_NS = 10_000_000;    # evdev's time is taken when the device's report is whole: so long after its first part at most
-my $ROUND_NS  = 1_000;         # evdev counts microseconds, and cuts the rest off
+my $BEFORE_NS = 10_000_000
+	; # evdev's time is taken when the device's report is whole: so long after its first part at most
+my $ROUND_NS  = 1_000;    # evdev counts microseconds, and cuts the rest off
 my $NO_NUMBER = 65535;
-my %KIND = %{ $Tipme::Record::Layout::ENUM{input_kind} };
+my %KIND      = %{ $Tipme::Record::Layout::ENUM{input_kind} };
 
 # new(EPISODE)
 sub new {
 	my ($class, $ep) = @_;
-	return bless { ep => $ep, seen => scalar grep { $_->{source} eq 'kernel_module' } $ep->coverage }, $class;
+	return
+		bless { ep => $ep, seen => scalar grep { $_->{source} eq 'kernel_module' } $ep->coverage },
+		$class;
 }
 
 # of(EVENT): { core_ns, cpu, interrupt_ns } of an event of InputPath that has the kernel's time; interrupt_ns is undef where the interrupt was too short
 # for a record of its own. Undef: not recorded.
 sub of {
 	my ($self, $e) = @_;
-	my $t = $e->{kernel_ns} // return;
-	my $r = $e->{read_record} // $e->{device_record};
+	my $t    = $e->{kernel_ns}   // return;
+	my $r    = $e->{read_record} // $e->{device_record};
 	my $list = $self->_of_kind($e->{kind}) or return;
 	my ($lo, $hi) = (0, scalar @$list);
-	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($list->[$m]{ts} <= $t + $ROUND_NS) { $lo = $m + 1 } else { $hi = $m } }
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if   ($list->[$m]{ts} <= $t + $ROUND_NS) { $lo = $m + 1 }
+		else                                     { $hi = $m }
+	}
 	while ($lo-- && $list->[$lo]{ts} > $t - $BEFORE_NS) {
 		my $c = $list->[$lo];
-		next if defined $r->{kernel_ns} && grep { $_ != $r->{device} && $_ != $NO_NUMBER && $r->{device} != $NO_NUMBER } $c->{device};
+		next
+			if defined $r->{kernel_ns}
+			&& grep { $_ != $r->{device} && $_ != $NO_NUMBER && $r->{device} != $NO_NUMBER }
+			$c->{device};
 		return { core_ns => $c->{ts}, cpu => $c->{cpu}, interrupt_ns => $self->_interrupt($c) };
 	}
 	return;
@@ -46,7 +56,11 @@ sub _of_kind {
 		$ev = Tipme::KernelEvents->load_only($self->{ep}, Tipme::KernelEvents::INPUT);
 		for my $i (@{ $ev->of_kind(Tipme::KernelEvents::INPUT) }) {
 			my $b = $ev->b($i);
-			push @{ $of{ $KIND{ $b >> 16 & 255 } // '' } }, { ts => vec($ev->{ts}, $i, 64), cpu => vec($ev->{cpu}, $i, 16), device => $b & 65535 };
+			push @{ $of{ $KIND{ $b >> 16 & 255 } // '' } },
+				{
+				ts     => vec($ev->{ts}, $i, 64), cpu => vec($ev->{cpu}, $i, 16),
+				device => $b & 65535
+				};
 		}
 		\%of;
 	};
@@ -56,7 +70,8 @@ sub _of_kind {
 # Since when the interrupt lasted in which the input core was told; of several the outermost.
 sub _interrupt {
 	my ($self, $c) = @_;
-	$self->{irqs} //= Tipme::Resources->new(Tipme::KernelEvents->load_only($self->{ep}, Tipme::KernelEvents::IRQ));
+	$self->{irqs} //= Tipme::Resources->new(
+		Tipme::KernelEvents->load_only($self->{ep}, Tipme::KernelEvents::IRQ));
 	my ($irq) = brings($self->{irqs}, @$c{qw(cpu ts)});
 	return $irq ? $irq->{from} : undef;
 }
@@ -64,7 +79,9 @@ sub _interrupt {
 # brings(RESOURCES, CPU, TIME): the interrupts and softirqs in which that CPU was at that time, the outermost first
 sub brings {
 	my ($resources, $cpu, $t) = @_;
-	return sort { $a->{from} <=> $b->{from} } grep { $_->{what} eq 'hardirq' || $_->{what} eq 'softirq' } $resources->irqs($cpu, $t, $t + 1);
+	return sort { $a->{from} <=> $b->{from} }
+		grep    { $_->{what} eq 'hardirq' || $_->{what} eq 'softirq' }
+		$resources->irqs($cpu, $t, $t + 1);
 }
 
 1;

@@ -12,32 +12,42 @@ use Tipme::Record::Layout;
 
 my $MAX_SCHEMA   = 262_144;
 my $MAX_FILE     = 8 << 30;
-my $MAX_SECTION  = 256 << 20;     # what we hold in memory at once
+my $MAX_SECTION  = 256 << 20;    # what we hold in memory at once
 my $MAX_SECTIONS = 200_000;
 my $BYTE_ORDER   = 0x01020304;
 my $SECTION_TYPE = 1;
-my $HEAD         = 16;            # bytes with which every record begins
+my $HEAD         = 16;           # bytes with which every record begins
 my $SECTION_SIZE = $Tipme::Record::Layout::RECORD{$SECTION_TYPE}{size};
 
-# Inside a section times may run back a little: an interrupt records between time stamp and slot of the record below it.
+# Inside a section times may run back a little: an interrupt records between time stamp and slot of
+# the record below it.
 my $SLACK_NS = 1_000_000;
 
-# open(DIR): checks everything that can be checked without reading all records; dies with one clear sentence.
+# open(DIR): checks everything that can be checked without reading all records; dies with one clear
+# sentence.
 sub open {
 	my ($class, $dir) = @_;
 	$dir =~ s{(?<=.)/+\z}{};
-	my $self = bless { dir => $dir, files => [], sections => [], damage => [], unknown => {}, handle => {} }, $class;
+	my $self = bless {
+		dir    => $dir, files => [], sections => [], damage => [], unknown => {},
+		handle => {}
+	}, $class;
 	if (!-e $dir) {
-		die "$dir: you may not read it: it belongs to another user: ask for a file that `tipme bundle` writes\n" if $!{EACCES};
+		die
+			"$dir: you may not read it: it belongs to another user: ask for a file that `tipme bundle` writes\n"
+			if $!{EACCES};
 		die "$dir: no such folder: `tipme list` shows the episodes\n";
 	}
 	die "$dir: not an episode (not a folder): `tipme list` shows the episodes\n" if !-d _;
-	die "$dir: you may not read it: it belongs to another user: ask for a file that `tipme bundle` writes\n" if !-x _;
-	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n" if !-e "$dir/manifest.json";
+	die
+		"$dir: you may not read it: it belongs to another user: ask for a file that `tipme bundle` writes\n"
+		if !-x _;
+	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n"
+		if !-e "$dir/manifest.json";
 	my $read = eval { $self->_read_all; 1 };
-	my $why = $@;
+	my $why  = $@;
 	$self->_still_there if !$read || @{ $self->{damage} };
-	die $why if !$read;
+	die $why            if !$read;
 	return $self;
 }
 
@@ -50,10 +60,12 @@ sub _read_all {
 	return;
 }
 
-# `tipme rm`, or the recorder that makes room, may remove an episode while we read it; files that are open already stay readable.
+# `tipme rm`, or the recorder that makes room, may remove an episode while we read it; files that
+# are open already stay readable.
 sub _still_there {
 	my ($self) = @_;
-	die "$self->{dir}: was removed meanwhile: `tipme list` shows the episodes\n" if !-e $self->{dir};
+	die "$self->{dir}: was removed meanwhile: `tipme list` shows the episodes\n"
+		if !-e $self->{dir};
 	return;
 }
 
@@ -64,8 +76,8 @@ sub record   { return $_[0]{record} }
 # files(): { name, source, size, body_len, header }
 sub files { return @{ $_[0]{files} } }
 
-# sections(): { file, source, cpu, first_ns, last_ns, count, offset, body_len, number }, ordered by first_ns; offset is that of the first
-# record, number the count of records before it in its file
+# sections(): { file, source, cpu, first_ns, last_ns, count, offset, body_len, number }, ordered by
+# first_ns; offset is that of the first record, number the count of records before it in its file
 sub sections { return @{ $_[0]{sections} } }
 
 # damage(): what could not be read, in sentences
@@ -74,24 +86,36 @@ sub damage { return @{ $_[0]{damage} } }
 # unknown_count(): records of unknown number that were met so far (each of them was skipped)
 sub unknown_count { my $n = 0; $n += $_ for values %{ $_[0]{unknown} }; return $n }
 
-sub id         { return $_[0]{manifest}{id} }
+sub id { return $_[0]{manifest}{id} }
 # agents: processes that talked with the user for the recorder
-sub agents     { return grep { $_ } @{ ($_[0]{manifest}{recorder} // {})->{agents} // [] } }
-# watched_until(): up to then answers count. Whoever pressed the hot-key means what came before; a threshold fires in the midst of a
-# delay, and what was recorded after it says how long that lasted.
-sub watched_until { my ($self) = @_; return ($self->{manifest}{trigger}{kind} // '') eq 'auto' ? $self->end_ns : $self->trigger_ns }
+sub agents {
+	return grep {$_} @{ ($_[0]{manifest}{recorder} // {})->{agents} // [] };
+}
+# watched_until(): up to then answers count. Whoever pressed the hot-key means what came before; a
+# threshold fires in the midst of a delay, and what was recorded after it says how long that lasted.
+sub watched_until {
+	my ($self) = @_;
+	return ($self->{manifest}{trigger}{kind} // '') eq 'auto' ? $self->end_ns : $self->trigger_ns;
+}
 
 sub trigger_ns { return $_[0]{manifest}{trigger}{ns} }
-# suspends(FROM, TO): when the machine slept, as far as that may lie between these: { from_ns, to_ns (at some time between these), slept_ns }
-sub suspends   { my ($self, $from, $to) = @_; return grep { $_->{from_ns} < $to && $_->{to_ns} > $from } @{ $self->{manifest}{suspends} } }
-sub end_ns     { return $_[0]{manifest}{end_ns} // $_[0]{manifest}{trigger}{ns} }
+# suspends(FROM, TO): when the machine slept, as far as that may lie between these: { from_ns, to_ns
+# (at some time between these), slept_ns }
+sub suspends {
+	my ($self, $from, $to) = @_;
+	return grep { $_->{from_ns} < $to && $_->{to_ns} > $from } @{ $self->{manifest}{suspends} };
+}
+sub end_ns { return $_[0]{manifest}{end_ns} // $_[0]{manifest}{trigger}{ns} }
 
-# coverage(): one entry for each CPU of each source: { source, file, cpu, first_ns, last_ns, records }
+# coverage(): one entry for each CPU of each source: { source, file, cpu, first_ns, last_ns, records
+# }
 sub coverage {
 	my ($self) = @_;
 	my @c;
 	for my $s (@{ $self->{manifest}{sources} }) {
-		push @c, map { { source => $s->{source}, file => $s->{file}, %$_{qw(cpu first_ns last_ns records)} } } @{ $s->{coverage} };
+		push @c, map {
+			{ source => $s->{source}, file => $s->{file}, %$_{qw(cpu first_ns last_ns records)} }
+		} @{ $s->{coverage} };
 	}
 	return @c;
 }
@@ -110,19 +134,21 @@ sub lost {
 # lost_count(): all records that are lost
 sub lost_count { my ($self) = @_; return lost_sums($self->lost)->{records} }
 
-# Causes whose records are there, and have no stack: there was no room for it, or for the sleep that it belongs to.
+# Causes whose records are there, and have no stack: there was no room for it, or for the sleep that
+# it belongs to.
 my %STACKLESS = map { $_ => 1 } qw(stack_table sleep_table);
 
 # lost_stack(CAUSE): whether what is counted there are records without a stack, and not records
 sub lost_stack { my ($cause) = @_; return $STACKLESS{$cause} }
 
-# lost_sums(lost): { records, stacks, record_causes, stack_causes } of what lost() gives; the causes are lists of [ source, cause, count ], in order
+# lost_sums(lost): { records, stacks, record_causes, stack_causes } of what lost() gives; the causes
+# are lists of [ source, cause, count ], in order
 sub lost_sums {
 	my ($lost) = @_;
 	my %sum = (records => 0, stacks => 0, record_causes => [], stack_causes => []);
 	for my $source (sort keys %$lost) {
 		for my $cause (sort keys %{ $lost->{$source} }) {
-			my $n = $lost->{$source}{$cause} or next;
+			my $n    = $lost->{$source}{$cause} or next;
 			my $what = lost_stack($cause) ? 'stack' : 'record';
 			$sum{"${what}s"} += $n;
 			push @{ $sum{"${what}_causes"} }, [ $source, $cause, $n ];
@@ -140,15 +166,17 @@ sub note {
 
 sub _slurp {
 	my ($self, $name, $max) = @_;
-	my $fh = $self->_handle($name);
+	my $fh   = $self->_handle($name);
 	my $size = -s $fh;
-	die "$self->{dir}/$name: $size bytes, more than $max: not an episode of tipme\n" if $size > $max;
+	die "$self->{dir}/$name: $size bytes, more than $max: not an episode of tipme\n"
+		if $size > $max;
 	my $got = read($fh, my $text, $size);
 	die "$self->{dir}/$name: cannot be read: $!\n" if !defined $got;
 	return $text;
 }
 
-# Neither links nor pipes nor devices: a stranger's episode must not make us read elsewhere, or wait.
+# Neither links nor pipes nor devices: a stranger's episode must not make us read elsewhere, or
+# wait.
 sub _handle {
 	my ($self, $name) = @_;
 	my $path = "$self->{dir}/$name";
@@ -167,7 +195,10 @@ sub _handle {
 
 sub _read_manifest {
 	my ($self) = @_;
-	$self->{manifest} = Tipme::Manifest->read($self->_slurp('manifest.json', $Tipme::Manifest::MAX_BYTES), "$self->{dir}/manifest.json");
+	$self->{manifest} = Tipme::Manifest->read(
+		$self->_slurp('manifest.json', $Tipme::Manifest::MAX_BYTES),
+		"$self->{dir}/manifest.json"
+	);
 }
 
 # schema_text(): the schema as it stands in the episode
@@ -177,7 +208,8 @@ sub _read_schema {
 	my ($self) = @_;
 	my $path = "$self->{dir}/schema";
 	die "$path: is missing: is the episode whole?\n" if !-e $path;
-	$self->{record} = eval { Tipme::Record->from_schema($self->_slurp('schema', $MAX_SCHEMA), $path) };
+	$self->{record} =
+		eval { Tipme::Record->from_schema($self->_slurp('schema', $MAX_SCHEMA), $path) };
 	return if $self->{record};
 	(my $why = $@) =~ s/ at \S+ line \d+\.?\n?\z//;
 	die "$why\n";
@@ -193,35 +225,58 @@ sub _open_file {
 	my ($self, $name) = @_;
 	my $path = "$self->{dir}/$name";
 	if (!-e $path && !-l $path) { push @{ $self->{damage} }, "$name: is missing"; return }
-	my $fh = $self->_handle($name);
+	my $fh   = $self->_handle($name);
 	my $size = -s $fh;
 	die "$path: $size bytes: more than this program reads\n" if $size > $MAX_FILE;
-	my $h = $self->_file_header($name, $fh, $size) or return;
+	my $h    = $self->_file_header($name, $fh, $size) or return;
 	my $body = $size - $h->{header_len};
+
 	if ($body != $h->{body_len}) {
-		push @{ $self->{damage} }, $body < $h->{body_len} ? "$name: was cut: $body of $h->{body_len} bytes are there"
+		push @{ $self->{damage} },
+			$body < $h->{body_len}
+			? "$name: was cut: $body of $h->{body_len} bytes are there"
 			: "$name: has " . ($body - $h->{body_len}) . ' bytes behind its end, not read';
 		$body = $h->{body_len} if $body > $h->{body_len};
 	}
 	$self->{handle}{$name} = $fh;
-	push @{ $self->{files} }, { name => $name, source => $h->{source_name}, size => $size, body_len => $body, header => $h };
-	$self->_scan_sections($name, $fh, $h->{header_len}, $h->{header_len} + $body, $h->{source_name});
+	push @{ $self->{files} },
+		{
+		name   => $name, source => $h->{source_name}, size => $size, body_len => $body,
+		header => $h
+		};
+	$self->_scan_sections(
+		$name, $fh, $h->{header_len}, $h->{header_len} + $body,
+		$h->{source_name}
+	);
 }
 
 sub _file_header {
 	my ($self, $name, $fh, $size) = @_;
 	my $path = "$self->{dir}/$name";
-	my $l = $Tipme::Record::Layout::STRUCT{file_header};
-	if ($size < $l->{size}) { push @{ $self->{damage} }, "$name: was cut: $size bytes, not even its header of $l->{size}"; return }
+	my $l    = $Tipme::Record::Layout::STRUCT{file_header};
+	if ($size < $l->{size}) {
+		push @{ $self->{damage} }, "$name: was cut: $size bytes, not even its header of $l->{size}";
+		return;
+	}
 	my $bytes = $self->_read_at($name, $fh, 0, $l->{size});
 	my %h;
 	@h{ @{ $l->{names} } } = unpack $l->{template}, $bytes;
 	die "$path: not a record file of tipme\n" if substr($bytes, 0, 8) ne 'TIPMEREC';
-	die sprintf("%s: byte order 0x%08x: written on a machine of another byte order, which this program does not read\n", $path, $h{byte_order})
-		if $h{byte_order} != $BYTE_ORDER;
-	die "$path: format $h{major}.$h{minor}: this program reads format $Tipme::Record::Layout::MAJOR: use the tipme that wrote it, or a later one\n" if $h{major} != $Tipme::Record::Layout::MAJOR;
-	die "$path: header of $h{header_len} bytes: the file is damaged\n" if $h{header_len} < $l->{size} || $h{header_len} > 4096 || $h{header_len} % 8;
-	if ($size < $h{header_len}) { push @{ $self->{damage} }, "$name: was cut: $size bytes, not even its header of $h{header_len}"; return }
+	die sprintf(
+		"%s: byte order 0x%08x: written on a machine of another byte order, which this program does not read\n",
+		$path, $h{byte_order}
+	) if $h{byte_order} != $BYTE_ORDER;
+	die
+		"$path: format $h{major}.$h{minor}: this program reads format $Tipme::Record::Layout::MAJOR: use the tipme that wrote it, or a later one\n"
+		if $h{major} != $Tipme::Record::Layout::MAJOR;
+	die "$path: header of $h{header_len} bytes: the file is damaged\n"
+		if $h{header_len} < $l->{size} || $h{header_len} > 4096 || $h{header_len} % 8;
+
+	if ($size < $h{header_len}) {
+		push @{ $self->{damage} },
+			"$name: was cut: $size bytes, not even its header of $h{header_len}";
+		return;
+	}
 	$h{source_name} = $self->{record}->name_of('source', $h{source});
 	return \%h;
 }
@@ -234,25 +289,34 @@ sub _read_at {
 	return $bytes;
 }
 
-# From section to section without a look at what is between; whatever is impossible ends the reading of this file, aloud.
+# From section to section without a look at what is between; whatever is impossible ends the reading
+# of this file, aloud.
 sub _scan_sections {
 	my ($self, $name, $fh, $off, $end, $source) = @_;
 	my ($n, $records, $l) = (0, 0, $Tipme::Record::Layout::RECORD{$SECTION_TYPE});
 	while ($off < $end) {
 		$n++;
-		my $stop = sub { push @{ $self->{damage} }, "$name: section $n at byte $off: $_[0]: the rest of the file is not read" };
+		my $stop = sub {
+			push @{ $self->{damage} },
+				"$name: section $n at byte $off: $_[0]: the rest of the file is not read";
+		};
 		return $stop->('cut') if $end - $off < $SECTION_SIZE;
 		my %s;
-		@s{ @{ $l->{names} } } = unpack $l->{template}, $self->_read_at($name, $fh, $off, $SECTION_SIZE);
-		return $stop->("record of type $s{type} where a section belongs") if $s{type} != $SECTION_TYPE;
-		return $stop->('length ' . 8 * $s{len8}) if 8 * $s{len8} < $SECTION_SIZE;
-		return $stop->('too many sections') if $n > $MAX_SECTIONS;
-		return $stop->("$s{body_len} bytes long") if $s{body_len} > $MAX_SECTION;
+		@s{ @{ $l->{names} } } = unpack $l->{template},
+			$self->_read_at($name, $fh, $off, $SECTION_SIZE);
+		return $stop->("record of type $s{type} where a section belongs")
+			if $s{type} != $SECTION_TYPE;
+		return $stop->('length ' . 8 * $s{len8})                  if 8 * $s{len8} < $SECTION_SIZE;
+		return $stop->('too many sections')                       if $n > $MAX_SECTIONS;
+		return $stop->("$s{body_len} bytes long")                 if $s{body_len} > $MAX_SECTION;
 		return $stop->("$s{count} records in $s{body_len} bytes") if 16 * $s{count} > $s{body_len};
-		my $at = $off + 8 * $s{len8};
+		my $at   = $off + 8 * $s{len8};
 		my $left = $end > $at ? $end - $at : 0;
-		my %sec = (file => $name, cpu => $s{cpu}, first_ns => $s{first_ns}, last_ns => $s{last_ns}, count => $s{count}, offset => $at, body_len => $s{body_len},
-			number => $records, source => $self->{record}->name_of('source', $s{source}));
+		my %sec  = (
+			file   => $name,     cpu => $s{cpu}, first_ns => $s{first_ns}, last_ns => $s{last_ns},
+			count  => $s{count}, offset => $at,  body_len => $s{body_len},
+			number => $records,  source => $self->{record}->name_of('source', $s{source})
+		);
 		if ($s{body_len} > $left) {
 			@sec{qw(body_len cut)} = ($left, 1);
 			$stop->("$left of $s{body_len} bytes are there");
@@ -265,7 +329,11 @@ sub _scan_sections {
 
 sub _order_sections {
 	my ($self) = @_;
-	my @s = sort { $a->{first_ns} <=> $b->{first_ns} || $a->{file} cmp $b->{file} || $a->{offset} <=> $b->{offset} } @{ $self->{sections} };
+	my @s = sort {
+			   $a->{first_ns} <=> $b->{first_ns}
+			|| $a->{file} cmp $b->{file}
+			|| $a->{offset} <=> $b->{offset}
+	} @{ $self->{sections} };
 	$self->{sections} = \@s;
 }
 
@@ -279,20 +347,26 @@ sub section_bytes {
 }
 
 # record_at(FILE, OFFSET, LENGTH): the bytes of a record that was met there
-sub record_at { my ($self, $name, $off, $len) = @_; return $self->_read_at($name, $self->{handle}{$name}, $off, $len) }
+sub record_at {
+	my ($self, $name, $off, $len) = @_;
+	return $self->_read_at($name, $self->{handle}{$name}, $off, $len);
+}
 
 # sections_between(FROM, TO [, SOURCES]): those that may hold records of [FROM, TO)
 sub sections_between {
 	my ($self, $from, $to, $sources) = @_;
 	my %want = map { $_ => 1 } @{ $sources // [] };
 	return grep {
-		(!$sources || $want{ $_->{source} })
-			&& (!defined $from || $_->{last_ns} + $SLACK_NS >= $from) && (!defined $to || $_->{first_ns} < $to + $SLACK_NS)
+			   (!$sources || $want{ $_->{source} })
+			&& (!defined $from || $_->{last_ns} + $SLACK_NS >= $from)
+			&& (!defined $to   || $_->{first_ns} < $to + $SLACK_NS)
 	} @{ $self->{sections} };
 }
 
-# section_heads(SECTION): of each record, in the order of the file: its number, its length, where it begins in BYTES, and the number behind its head (of most
-# records a process); in one list; and \BYTES. A fourth of the time that section_records() takes. A record that is impossible ends it, aloud.
+# section_heads(SECTION): of each record, in the order of the file: its number, its length, where it
+# begins in BYTES, and the number behind its head (of most records a process); in one list; and
+# \BYTES. A fourth of the time that section_records() takes. A record that is impossible ends it,
+# aloud.
 sub section_heads {
 	my ($self, $s) = @_;
 	my $buf = $self->section_bytes($s);
@@ -305,11 +379,13 @@ sub section_heads {
 		$off += $len;
 		$n++;
 	}
-	$self->_record_damage($s, $n + 1, $off, ($self->{record}->length_at(\$buf, $off))[1]) if $off < $end;
+	$self->_record_damage($s, $n + 1, $off, ($self->{record}->length_at(\$buf, $off))[1])
+		if $off < $end;
 	return (\@r, \$buf);
 }
 
-# section_records(SECTION): [ ts, offset in BYTES, length ], ordered by time; and \BYTES. A record that is impossible ends it, aloud.
+# section_records(SECTION): [ ts, offset in BYTES, length ], ordered by time; and \BYTES. A record
+# that is impossible ends it, aloud.
 sub section_records {
 	my ($self, $s) = @_;
 	my $buf = $self->section_bytes($s);
@@ -329,25 +405,36 @@ sub _record_damage {
 	my ($self, $s, $n, $off, $why) = @_;
 	my $at = $s->{offset} + $off;
 	return if $self->{damaged}{"$s->{file} $at"}++ || $s->{cut};
-	push @{ $self->{damage} }, "$s->{file}: record $n of the section at byte $s->{offset}, at byte $at: $why: the rest of the section is not read";
+	push @{ $self->{damage} },
+		"$s->{file}: record $n of the section at byte $s->{offset}, at byte $at: $why: the rest of the section is not read";
 }
 
-# damaged_section(FILE): 1 if a record in a section of it was impossible, as far as sections have been read
-sub damaged_section { my ($self, $file) = @_; return (grep { index($_, "$file ") == 0 } keys %{ $self->{damaged} }) ? 1 : 0 }
+# damaged_section(FILE): 1 if a record in a section of it was impossible, as far as sections have
+# been read
+sub damaged_section {
+	my ($self, $file) = @_;
+	return (grep { index($_, "$file ") == 0 } keys %{ $self->{damaged} }) ? 1 : 0;
+}
 
 # each_raw(CALLBACK, from_ns, to_ns, sources): all records of [from_ns, to_ns) merged by time:
-# CALLBACK->(ts, bytes of the record, section, offset in the file). Memory: the sections that overlap at one time.
+# CALLBACK->(ts, bytes of the record, section, offset in the file). Memory: the sections that
+# overlap at one time.
 sub each_raw {
 	my ($self, $cb, %o) = @_;
 	my @wait = $self->sections_between(@o{qw(from_ns to_ns sources)});
 	my ($from, $to, @open) = ($o{from_ns} // 0, $o{to_ns});
 	while (@wait || @open) {
-		my ($first) = sort { $a->{list}[ $a->{at} ][0] <=> $b->{list}[ $b->{at} ][0] || $a->{order} <=> $b->{order} } @open;
-		while (@wait && (!$first || $wait[0]{first_ns} <= $first->{list}[ $first->{at} ][0] + $SLACK_NS)) {
+		my ($first) = sort {
+			$a->{list}[ $a->{at} ][0] <=> $b->{list}[ $b->{at} ][0] || $a->{order} <=> $b->{order}
+		} @open;
+		while (@wait
+			&& (!$first || $wait[0]{first_ns} <= $first->{list}[ $first->{at} ][0] + $SLACK_NS))
+		{
 			my $s = shift @wait;
 			my ($list, $buf) = $self->section_records($s);
 			next if !@$list;
-			my $o = { section => $s, list => $list, buf => $buf, at => 0, order => ++$self->{order} };
+			my $o =
+				{ section => $s, list => $list, buf => $buf, at => 0, order => ++$self->{order} };
 			push @open, $o;
 			$first = $o if !$first || $list->[0][0] < $first->{list}[ $first->{at} ][0];
 		}
@@ -375,20 +462,28 @@ sub _run {
 	my ($list, $s) = @$o{qw(list section)};
 	do {
 		my ($ts, $off, $len) = @{ $list->[ $o->{at}++ ] };
-		$cb->($ts, substr(${ $o->{buf} }, $off, $len), $s, $s->{offset} + $off) if $ts >= $from && (!defined $to || $ts < $to);
+		$cb->($ts, substr(${ $o->{buf} }, $off, $len), $s, $s->{offset} + $off)
+			if $ts >= $from && (!defined $to || $ts < $to);
 	} while ($o->{at} < @$list && (!defined $until || $list->[ $o->{at} ][0] <= $until));
 }
 
-# each(CALLBACK, from_ns, to_ns, sources): the same, decoded: CALLBACK->(name, \%fields, { file, source, cpu, offset }).
+# each(CALLBACK, from_ns, to_ns, sources): the same, decoded: CALLBACK->(name, \%fields, { file,
+# source, cpu, offset }).
 # Records of unknown number are counted, not handed over.
 sub each {
 	my ($self, $cb, %o) = @_;
-	$self->each_raw(sub {
-		my ($ts, $bytes, $s, $off) = @_;
-		my ($name, $f) = $self->{record}->decode(\$bytes, 0);
-		if (!defined $name) { $self->unknown_seen($f->{type}, $s->{file}, $off); return }
-		$cb->($name, $f, { file => $s->{file}, source => $s->{source}, cpu => $s->{cpu}, offset => $off });
-	}, %o);
+	$self->each_raw(
+		sub {
+			my ($ts, $bytes, $s, $off) = @_;
+			my ($name, $f) = $self->{record}->decode(\$bytes, 0);
+			if (!defined $name) { $self->unknown_seen($f->{type}, $s->{file}, $off); return }
+			$cb->(
+				$name, $f,
+				{ file => $s->{file}, source => $s->{source}, cpu => $s->{cpu}, offset => $off }
+			);
+		},
+		%o
+	);
 }
 
 # Counts each unknown record once, however often it is met.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The kernel's view of any stretch of an episode, loaded when asked for: an episode is large, a question is small.
+# The kernel's view of any stretch of an episode, loaded when asked for: an episode is large, a
+# question is small.
 package Tipme::Kernel;
 
 use strict;
@@ -9,19 +10,23 @@ use Tipme::Sampled;
 use Tipme::TaskStates;
 use Tipme::Threads;
 
-my $SOURCE    = qr/^(?:kernel_|proc_sampled\z)/;
-my $FOREVER   = 1 << 62;
-my $KEEP      = 4;              # stretches held at once ...
-my $KEEP_MOST = 500_000;        # ... if they have no more records than this; the newest is held in any case
+my $SOURCE  = qr/^(?:kernel_|proc_sampled\z)/;
+my $FOREVER = 1 << 62;
+my $KEEP    = 4;                                 # stretches held at once ...
+my $KEEP_MOST =
+	500_000;    # ... if they have no more records than this; the newest is held in any case
 my $BEFORE_NS = 150_000_000;    # what is asked for next mostly lies a little before or after
 my $AFTER_NS  = 60_000_000;     # that of a verdict goes 50 ms beyond the answer
 
 # new(EPISODE, blind => 1): blind: its records are not to be believed, as if there were none
 sub new {
 	my ($class, $ep, %o) = @_;
-	my @c = grep { $_->{source} =~ $SOURCE } $ep->coverage;
+	my @c       = grep        { $_->{source} =~ $SOURCE } $ep->coverage;
 	my $sampled = @c && !grep { $_->{source} =~ /^kernel_/ } @c;
-	return bless { ep => $ep, threads => Tipme::Threads->new($ep), kept => [], has => $o{blind} ? 0 : scalar @c, sampled => $sampled, loaded => 0 }, $class;
+	return bless {
+		ep  => $ep,                       threads => Tipme::Threads->new($ep), kept   => [],
+		has => $o{blind} ? 0 : scalar @c, sampled => $sampled,                 loaded => 0
+	}, $class;
 }
 
 sub threads     { return $_[0]{threads} }
@@ -29,8 +34,9 @@ sub has_records { return $_[0]{has} }
 
 # covered_from(): when the records of all CPUs begin; 0 where there are none
 sub covered_from {
-	my ($self) = @_;
-	my ($latest) = sort { $b <=> $a } map { $_->{first_ns} } grep { $_->{source} =~ $SOURCE } $self->{ep}->coverage;
+	my ($self)   = @_;
+	my ($latest) = sort { $b <=> $a }
+		map { $_->{first_ns} } grep { $_->{source} =~ $SOURCE } $self->{ep}->coverage;
 	return $latest // 0;
 }
 
@@ -50,29 +56,43 @@ sub states {
 	$to = $self->{ep}->end_ns if $to >= $self->{ep}->trigger_ns && $to < $self->{ep}->end_ns;
 	$to += $AFTER_NS;
 	@{ $self->{kept} } = grep { $_->from < $from || $_->to > $to } @{ $self->{kept} };
-	splice @{ $self->{kept} }, 1 if @{ $self->{kept} } && $self->{kept}[0]->events->count > $KEEP_MOST / 2;    # room first
+	splice @{ $self->{kept} }, 1
+		if @{ $self->{kept} } && $self->{kept}[0]->events->count > $KEEP_MOST / 2;    # room first
 	my $ev = $self->{sampled} ? $self->_samples : $self->_load($from, $to);
-	my $s = ($self->{sampled} ? 'Tipme::Sampled' : 'Tipme::TaskStates')->new($ev, $self->{threads}, $from, $to);
+	my $s  = ($self->{sampled} ? 'Tipme::Sampled' : 'Tipme::TaskStates')
+		->new($ev, $self->{threads}, $from, $to);
 	unshift @{ $self->{kept} }, $s;
 	my ($n, $all) = (0, 0);
-	$n++ while $n < @{ $self->{kept} } && $n < $KEEP && ($all += $self->{kept}[$n]->events->count) <= $KEEP_MOST;
+	$n++
+		while $n < @{ $self->{kept} }
+		&& $n < $KEEP
+		&& ($all += $self->{kept}[$n]->events->count) <= $KEEP_MOST;
 	splice @{ $self->{kept} }, $n || 1;
 	return $s;
 }
 
-# stop_signal(\TIDS, TIME): as Resources has it, from all of the episode: what is stopped may have been so for long. Without an index.
+# stop_signal(\TIDS, TIME): as Resources has it, from all of the episode: what is stopped may have
+# been so for long. Without an index.
 sub stop_signal {
 	my ($self, $tids, $t) = @_;
-	my $found = Tipme::Resources->new(Tipme::KernelEvents->load_only($self->{ep}, Tipme::KernelEvents::SIGNAL))->stop_signal($tids, $t + 1_000_000) or return;
+	my $found = Tipme::Resources->new(
+		Tipme::KernelEvents->load_only($self->{ep}, Tipme::KernelEvents::SIGNAL))
+		->stop_signal($tids, $t + 1_000_000)
+		or return;
 	delete $found->{index};
 	return $found;
 }
 
-# run_delays(TID): each time that a thread waited 1 ms or more for a CPU after it was woken, anywhere in the episode: [ woken, ran ], in order.
-# Found by looking for its number in the raw records: to decode them all would take ten times as long. A lost coming counts as late as it can be.
+# run_delays(TID): each time that a thread waited 1 ms or more for a CPU after it was woken,
+# anywhere in the episode: [ woken, ran ], in order.
+# Found by looking for its number in the raw records: to decode them all would take ten times as
+# long. A lost coming counts as late as it can be.
 sub run_delays {
 	my ($self, $tid) = @_;
-	return $self->{delays}{$tid} //= $self->{sampled} ? Tipme::Sampled::run_delays($self->_samples, $tid) : $self->_run_delays($tid);
+	return $self->{delays}{$tid} //=
+		$self->{sampled}
+		? Tipme::Sampled::run_delays($self->_samples, $tid)
+		: $self->_run_delays($tid);
 }
 
 # Samples are few, and a thread that slept has none for long: all of them at once.
@@ -90,15 +110,18 @@ sub _run_delays {
 	my ($self, $tid) = @_;
 	my $code = $self->{ep}->record;
 	my ($switch, $waking) = map { $code->number_of($_) } qw(sched_switch sched_waking);
-	my ($key, @events) = (pack 'V', $tid);
+	my ($key, @events)    = (pack 'V', $tid);
 	for my $s ($self->{ep}->sections_between(undef, undef, [qw(kernel_bpf kernel_module)])) {
 		my $buf = Tipme::KernelEvents::plain($self->{ep}, $s);
 		for (my $at = index $buf, $key; $at >= 0; $at = index $buf, $key, $at + 1) {
 			my $field = $at % 32;
 			next if $field != 12 && $field != 16 || $at - $field + 32 > length $buf;
 			my ($ts, $type, $state) = unpack 'Q<Cx19C', substr $buf, $at - $field, 32;
-			if    ($type == $switch) { push @events, [ $ts, $field == 16 ? 'comes' : $state ? 'sleeps' : 'waits' ] }
-			elsif ($type == $waking && $field == 12) { push @events, [ $ts, 'woken' ] }
+			if ($type == $switch) {
+				push @events, [ $ts, $field == 16 ? 'comes' : $state ? 'sleeps' : 'waits' ];
+			} elsif ($type == $waking && $field == 12) {
+				push @events, [ $ts, 'woken' ];
+			}
 		}
 	}
 	my ($asleep, $woken, @delays) = (1);

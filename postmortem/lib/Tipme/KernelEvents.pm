@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The kernel source's records of a stretch of time, in columns ordered by time: decoded in bulk, because there are many.
+# The kernel source's records of a stretch of time, in columns ordered by time: decoded in bulk,
+# because there are many.
 package Tipme::KernelEvents;
 
 use strict;
@@ -9,43 +10,58 @@ use Tipme::Columns;
 use Tipme::Progress;
 
 # Numbers of the records, as in the schema; all are 32 bytes long, later fields would stand behind.
-use constant { SWITCH => 3, WAKING => 4, FORK => 5, EXIT => 6, EXEC => 7, RENAME => 8, WORK_QUEUED => 9, WORK_START => 10, WORK_END => 11,
-	IO => 12, LOCK => 13, MEMORY => 14, IRQ => 15, SIGNAL => 16, THROTTLE => 17, PRIORITY => 18, MIGRATE => 19, CPU_FREQUENCY => 20, CPU_IDLE => 21,
-	STEAL => 22, SAMPLE => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27, AFFINITY => 28, NETWORK => 29 };
+use constant {
+	SWITCH     => 3,  WAKING   => 4, FORK => 5, EXIT => 6, EXEC => 7, RENAME => 8, WORK_QUEUED => 9,
+	WORK_START => 10, WORK_END => 11,
+	IO => 12, LOCK => 13, MEMORY => 14, IRQ => 15, SIGNAL => 16, THROTTLE => 17, PRIORITY => 18,
+	MIGRATE  => 19, CPU_FREQUENCY => 20, CPU_IDLE => 21,
+	STEAL    => 22, SAMPLE  => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27,
+	AFFINITY => 28, NETWORK => 29
+};
 use constant { FIRST => SWITCH, LAST => NETWORK };
 # Of Wayland compositors, in the same sections; DisplaySource::Wayland reads them.
 use constant { WL_DELIVER => 96, WL_COMMIT => 97, WL_DONE => 98 };
-my $SIZE    = 32;
-my @SOURCES = qw(kernel_bpf kernel_module proc_sampled);
+my $SIZE       = 32;
+my @SOURCES    = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
-my $ODD_TYPE   = do { my ($a, $b, $c, $d) = map { sprintf '\x%02x', $_ } FIRST, LAST, WL_DELIVER, WL_DONE; qr/[^$a-$b$c-$d]/s };
-our $MANY   = 20_000;       # records, from which on the pass over them is left to C
-my $FEW     = 8;            # records away from where one was found last, the next one mostly is
-# Records held at once: in memory, and in a mapped file. Beyond this the earliest sections are left out, and that is said.
+my $ODD_TYPE   = do {
+	my ($a, $b, $c, $d) = map { sprintf '\x%02x', $_ } FIRST, LAST, WL_DELIVER, WL_DONE;
+	qr/[^$a-$b$c-$d]/s;
+};
+our $MANY = 20_000;    # records, from which on the pass over them is left to C
+my $FEW = 8;           # records away from where one was found last, the next one mostly is
+# Records held at once: in memory, and in a mapped file. Beyond this the earliest sections are left
+# out, and that is said.
 my $MAX        = 4_000_000;
 my $MAX_MAPPED = 16_000_000;
 
-# Columns are strings of numbers of so many bits, for vec(): a tenth of the memory that lists of Perl take. a and d, b and c: of the 16 bytes behind the
-# head the first and last, the second and third number; sec and nr: the section and which record of it, counted from 1.
-my %BITS = (ts => 64, type => 8, cpu => 16, map { $_ => 32 } qw(tid a b c d sec nr));
+# Columns are strings of numbers of so many bits, for vec(): a tenth of the memory that lists of
+# Perl take. a and d, b and c: of the 16 bytes behind the head the first and last, the second and
+# third number; sec and nr: the section and which record of it, counted from 1.
+my %BITS    = (ts => 64, type => 8, cpu => 16, map { $_ => 32 } qw(tid a b c d sec nr));
 my @COLUMNS = sort keys %BITS;
 
-# load(EPISODE, FROM, TO): the columns. Sections are loaded whole, and of each CPU one more before FROM, so that who ran at FROM is known.
+# load(EPISODE, FROM, TO): the columns. Sections are loaded whole, and of each CPU one more before
+# FROM, so that who ran at FROM is known.
 # exact_from() is the time from which on all CPUs are complete.
 sub load {
 	my ($class, $ep, $from, $to) = @_;
 	my $self = _empty($class, $ep, $from, $to);
-	my @s = $self->_choose($from, $to);
-	my $n = 0;
+	my @s    = $self->_choose($from, $to);
+	my $n    = 0;
 	$n += $_->{count} for @s;
 	return $self if $n > $MANY && Tipme::Columns::fill($self, \@s);
-	for my $k (0 .. $#s) { $self->_columns($s[$k], $self->normal($s[$k])); Tipme::Progress::show('reading records', $k, $#s + 1) }
+	for my $k (0 .. $#s) {
+		$self->_columns($s[$k], $self->normal($s[$k]));
+		Tipme::Progress::show('reading records', $k, $#s + 1);
+	}
 	$self->_order;
 	$self->_index;
 	return $self;
 }
 
-# load_only(EPISODE, TYPE, ...): the records of some kinds, of the whole episode; others are not even decoded
+# load_only(EPISODE, TYPE, ...): the records of some kinds, of the whole episode; others are not
+# even decoded
 sub load_only {
 	my ($class, $ep, @types) = @_;
 	my $self = _empty($class, $ep, 0, 1 << 62);
@@ -70,7 +86,10 @@ sub load_only {
 
 sub _empty {
 	my ($class, $ep, $from, $to) = @_;
-	return bless { ep => $ep, from => $from, to => $to, sections => [], left_out => 0, (map { $_ => '' } @COLUMNS), map { $_ => {} } qw(by_tid by_cpu by_kind lists) }, $class;
+	return bless {
+		ep => $ep, from => $from, to => $to, sections => [], left_out => 0,
+		(map { $_ => '' } @COLUMNS), map { $_ => {} } qw(by_tid by_cpu by_kind lists)
+	}, $class;
 }
 
 sub _choose {
@@ -78,44 +97,58 @@ sub _choose {
 	my (%before, @in);
 	for my $s ($self->{ep}->sections_between(undef, $to, \@SOURCES)) {
 		my $old = $before{ _lane($s) };
-		if ($s->{first_ns} <= $from) { $before{ _lane($s) } = $s; push @in, $old if $old && $old->{last_ns} >= $from }
-		else                         { push @in, $s }
+		if ($s->{first_ns} <= $from) {
+			$before{ _lane($s) } = $s;
+			push @in, $old if $old && $old->{last_ns} >= $from;
+		} else {
+			push @in, $s;
+		}
 	}
 	my @s = sort { $a->{first_ns} <=> $b->{first_ns} } @in, values %before;
 	my $n = 0;
 	my @keep;
 	my $max = defined Tipme::Columns::program() ? $MAX_MAPPED : $MAX;
-	for (reverse @s) { $n += $_->{count}; if ($n > $max && @keep) { $self->{left_out} += $_->{count} } else { unshift @keep, $_ } }
+	for (reverse @s) {
+		$n += $_->{count};
+		if ($n > $max && @keep) { $self->{left_out} += $_->{count} }
+		else                    { unshift @keep, $_ }
+	}
 	$self->_exact($from, \@keep);
 	return @keep;
 }
 
-# Two sources may record side by side, each with sections of its own: a section of one says nothing about when the other's begin.
+# Two sources may record side by side, each with sections of its own: a section of one says nothing
+# about when the other's begin.
 sub _lane { my ($s) = @_; return "$s->{cpu} $s->{source}" }
 
-# Of each CPU and source: its first loaded record, or the beginning of its coverage where nothing was recorded on it before.
+# Of each CPU and source: its first loaded record, or the beginning of its coverage where nothing
+# was recorded on it before.
 sub _exact {
 	my ($self, $from, $keep) = @_;
 	my (%first, %any);
-	for (@$keep) { my $f = \$first{ _lane($_) }; $$f = $_->{first_ns} if !defined $$f || $_->{first_ns} < $$f }
+	for (@$keep) {
+		my $f = \$first{ _lane($_) };
+		$$f = $_->{first_ns} if !defined $$f || $_->{first_ns} < $$f;
+	}
 	my $exact = 0;
 	for my $c ($self->{ep}->coverage) {
 		next if !grep { $_ eq $c->{source} } @SOURCES;
 		my $f = $first{ _lane($c) };
 		my $t = defined $f && $f > $c->{first_ns} && $f <= $from ? $f : $c->{first_ns};
-		$t = $f if defined $f && $self->{left_out} && $f > $t;
-		$exact = $t if $t > $exact;
+		$t                = $f if defined $f && $self->{left_out} && $f > $t;
+		$exact            = $t if $t > $exact;
 		$any{ _lane($c) } = 1;
 	}
 	for my $lane (keys %first) { $exact = $first{$lane} if !$any{$lane} && $first{$lane} > $exact }
 	$self->{exact_from} = $exact;
 }
 
-# plain(EPISODE, SECTION): the bytes of its records, each cut or padded to the 32 that we know. All who
-# look into raw records take them from here: those of a later minor version may be longer.
+# plain(EPISODE, SECTION): the bytes of its records, each cut or padded to the 32 that we know. All
+# who look into raw records take them from here: those of a later minor version may be longer.
 sub plain {
 	my ($ep, $s) = @_;
-	Tipme::Columns::check($ep, [ $ep->sections_between(undef, undef, \@SOURCES) ]) if !defined $s->{plain} && !$ep->{plain_checked}++;
+	Tipme::Columns::check($ep, [ $ep->sections_between(undef, undef, \@SOURCES) ])
+		if !defined $s->{plain} && !$ep->{plain_checked}++;
 	return $s->{plain} ? $ep->section_bytes($s) : normal({ ep => $ep }, $s);
 }
 
@@ -125,7 +158,8 @@ sub normal {
 	my $buf = $self->{ep}->section_bytes($s);
 	# Strings of one byte a record: a regular expression passes them faster than any loop.
 	my $whole = substr $buf, 0, $SIZE * int(length($buf) / $SIZE);
-	$buf = _even($self, $s) if length($buf) % $SIZE || join('', unpack '(x9ax22)*', $whole) =~ $ODD_LENGTH;
+	$buf = _even($self, $s)
+		if length($buf) % $SIZE || join('', unpack '(x9ax22)*', $whole) =~ $ODD_LENGTH;
 	my $types = join '', unpack '(x8ax23)*', $buf;
 	return $types =~ $ODD_TYPE ? _known($self, $s, $buf, [ unpack 'C*', $types ]) : $buf;
 }
@@ -137,9 +171,9 @@ sub _columns {
 	$self->{type} .= join '', unpack '(x8ax23)*', $buf;
 	$self->{tid}  .= pack 'N*', unpack '(x12Vx16)*', $buf;
 	$self->{a}    .= pack 'N*', unpack '(x16Vx12)*', $buf;
-	$self->{b}    .= pack 'N*', unpack '(x20Vx8)*', $buf;
-	$self->{c}    .= pack 'N*', unpack '(x24Vx4)*', $buf;
-	$self->{d}    .= pack 'N*', unpack '(x28V)*', $buf;
+	$self->{b}    .= pack 'N*', unpack '(x20Vx8)*',  $buf;
+	$self->{c}    .= pack 'N*', unpack '(x24Vx4)*',  $buf;
+	$self->{d}    .= pack 'N*', unpack '(x28V)*',    $buf;
 	$self->{cpu}  .= pack('n', $s->{cpu} & 0xffff) x $n;
 	$self->{sec}  .= pack('N', scalar @{ $self->{sections} }) x $n;
 	$self->{nr}   .= pack 'N*', 1 .. $n;
@@ -148,7 +182,7 @@ sub _columns {
 
 # Records that are longer (a later minor) or shorter (an older one): their first 32 bytes.
 sub _even {
-	my ($self, $s) = @_;
+	my ($self, $s)   = @_;
 	my ($list, $buf) = $self->{ep}->section_records($s);
 	my @plain;
 	for my $r (sort { $a->[1] <=> $b->[1] } @$list) {
@@ -162,8 +196,13 @@ sub _known {
 	my ($self, $s, $buf, $type) = @_;
 	my $out = '';
 	for my $i (0 .. $#$type) {
-		if ($type->[$i] >= FIRST && $type->[$i] <= LAST || $type->[$i] >= WL_DELIVER && $type->[$i] <= WL_DONE) { $out .= substr $buf, $SIZE * $i, $SIZE }
-		else                                                  { $self->{ep}->unknown_seen($type->[$i], $s->{file}, $s->{offset} + $SIZE * $i) }
+		if (   $type->[$i] >= FIRST && $type->[$i] <= LAST
+			|| $type->[$i] >= WL_DELIVER && $type->[$i] <= WL_DONE)
+		{
+			$out .= substr $buf, $SIZE * $i, $SIZE;
+		} else {
+			$self->{ep}->unknown_seen($type->[$i], $s->{file}, $s->{offset} + $SIZE * $i);
+		}
 	}
 	return $out;
 }
@@ -171,44 +210,59 @@ sub _known {
 # One order of time over all CPUs. Sections are nearly sorted runs, which merge sort is quick with.
 sub _order {
 	my ($self) = @_;
-	my @ts = unpack 'Q>*', $self->{ts};
-	my @o = sort { $ts[$a] <=> $ts[$b] } 0 .. $#ts;
+	my @ts     = unpack 'Q>*', $self->{ts};
+	my @o      = sort { $ts[$a] <=> $ts[$b] } 0 .. $#ts;
 	pop @o while @o && $ts[ $o[-1] ] > $self->{to};
 	for my $c (@COLUMNS) {
-		my $template = $BITS{$c} == 64 ? 'Q>*' : $BITS{$c} == 32 ? 'N*' : $BITS{$c} == 16 ? 'n*' : 'C*';
+		my $template =
+			$BITS{$c} == 64 ? 'Q>*' : $BITS{$c} == 32 ? 'N*' : $BITS{$c} == 16 ? 'n*' : 'C*';
 		$self->{$c} = pack $template, (unpack $template, $self->{$c})[@o];
 	}
 }
 
-# by_tid: indices of the events that a thread took part in; by_cpu: indices of the switches; by_kind: forks, renames, works. Packed, too.
+# by_tid: indices of the events that a thread took part in; by_cpu: indices of the switches;
+# by_kind: forks, renames, works. Packed, too.
 sub _index {
 	my ($self) = @_;
 	my (%tid, %cpu, %kind);
 	my @tid = unpack 'N*', $self->{tid};
 	my @a   = unpack 'N*', $self->{a};
 	my @cpu = unpack 'n*', $self->{cpu};
-	my $i = -1;
+	my $i   = -1;
 	for my $t (unpack 'C*', $self->{type}) {
 		$i++;
 		if ($t == SWITCH) {
 			push @{ $tid{ $tid[$i] } }, $i if $tid[$i];
 			push @{ $tid{ $a[$i] } },   $i if $a[$i];
 			push @{ $cpu{ $cpu[$i] } }, $i;
+		} elsif ($t == WAKING) {
+			push @{ $tid{ $tid[$i] } }, $i;
+		} elsif ($t == FORK) {
+			push @{ $tid{ $a[$i] } }, $i;
+			push @{ $kind{$t} },      $i;
+		} else {
+			push @{ $kind{$t} }, $i;
 		}
-		elsif ($t == WAKING) { push @{ $tid{ $tid[$i] } }, $i }
-		elsif ($t == FORK)   { push @{ $tid{ $a[$i] } }, $i; push @{ $kind{$t} }, $i }
-		else                 { push @{ $kind{$t} }, $i }
 	}
-	for my $p ([ by_tid => \%tid ], [ by_cpu => \%cpu ], [ by_kind => \%kind ]) { $self->{ $p->[0] } = { map { $_ => pack 'N*', @{ $p->[1]{$_} } } keys %{ $p->[1] } } }
+	for my $p ([ by_tid => \%tid ], [ by_cpu => \%cpu ], [ by_kind => \%kind ]) {
+		$self->{ $p->[0] } = { map { $_ => pack 'N*', @{ $p->[1]{$_} } } keys %{ $p->[1] } };
+	}
 }
 
 sub count      { return length($_[0]{type}) }
 sub exact_from { return $_[0]{exact_from} }
 sub left_out   { return $_[0]{left_out} }
-sub tids       { return sort { $a <=> $b } keys %{ $_[0]{by_tid} } }
-sub cpus       { return sort { $a <=> $b } keys %{ $_[0]{by_cpu} } }
 
-# of_tid(TID), of_kind(TYPE): indices, as a list of Perl; of_cpu(CPU): of the switches there, a reference to a string for vec(), as there are many
+sub tids {
+	return sort { $a <=> $b } keys %{ $_[0]{by_tid} };
+}
+
+sub cpus {
+	return sort { $a <=> $b } keys %{ $_[0]{by_cpu} };
+}
+
+# of_tid(TID), of_kind(TYPE): indices, as a list of Perl; of_cpu(CPU): of the switches there, a
+# reference to a string for vec(), as there are many
 sub of_tid  { return $_[0]{lists}{"t$_[1]"} //= [ unpack 'N*', $_[0]->packed_of_tid($_[1]) ] }
 sub episode { return $_[0]{ep} }
 sub of_kind { return $_[0]{lists}{"k$_[1]"} //= [ unpack 'N*', $_[0]{by_kind}{ $_[1] } // '' ] }
@@ -218,23 +272,39 @@ sub of_cpu  { return \($_[0]{by_cpu}{ $_[1] } // '') }
 sub packed_of_tid {
 	my ($self, $tid) = @_;
 	my $list = $self->{by_tid}{$tid} // return '';
-	return ref $list ? substr ${ $self->{all_by_tid} }, 4 * $list->[0], 4 * ($list->[1] - $list->[0]) : $list;
+	return ref $list
+		? substr ${ $self->{all_by_tid} }, 4 * $list->[0], 4 * ($list->[1] - $list->[0])
+		: $list;
 }
 
 # evidence(INDEX): where the record stands: { file, record (counted in its file from 1), ts_ns }
 sub evidence {
 	my ($self, $i) = @_;
 	my $s = $self->{sections}[ vec $self->{sec}, $i, 32 ];
-	return { file => $s->{file}, record => $s->{number} + vec($self->{nr}, $i, 32), ts_ns => vec($self->{ts}, $i, 64) };
+	return {
+		file  => $s->{file}, record => $s->{number} + vec($self->{nr}, $i, 32),
+		ts_ns => vec($self->{ts}, $i, 64)
+	};
 }
 
 # work(INDEX): of a work record: the numbers of the work item and of its function
-sub work { my ($self, $i) = @_; return (vec($self->{a}, $i, 32) | $self->b($i) << 32, $self->c($i)) }
+sub work {
+	my ($self, $i) = @_;
+	return (vec($self->{a}, $i, 32) | $self->b($i) << 32, $self->c($i));
+}
 
-# b(INDEX), c(INDEX): the second and third number of a record's last 16 bytes; columns(INDEX): ts tid a b c d
+# b(INDEX), c(INDEX): the second and third number of a record's last 16 bytes; columns(INDEX): ts
+# tid a b c d
 sub b { return vec $_[0]{b}, $_[1], 32 }
 sub c { return vec $_[0]{c}, $_[1], 32 }
-sub columns { my ($self, $i) = @_; return (vec($self->{ts}, $i, 64), vec($self->{tid}, $i, 32), vec($self->{a}, $i, 32), vec($self->{b}, $i, 32), vec($self->{c}, $i, 32), vec($self->{d}, $i, 32)) }
+
+sub columns {
+	my ($self, $i) = @_;
+	return (
+		vec($self->{ts}, $i, 64), vec($self->{tid}, $i, 32), vec($self->{a}, $i, 32),
+		vec($self->{b},  $i, 32), vec($self->{c},   $i, 32), vec($self->{d}, $i, 32)
+	);
+}
 
 # text(INDEX): the text that fills a record's last 16 bytes (rename)
 sub text { my ($self, $i) = @_; return unpack 'Z16', $self->bytes($i) }
@@ -242,7 +312,8 @@ sub text { my ($self, $i) = @_; return unpack 'Z16', $self->bytes($i) }
 # bytes(INDEX): a record's last 16 bytes, for those that ask for odd fields
 sub bytes { my ($self, $i) = @_; return pack 'V4', ($self->columns($i))[ 2 .. 5 ] }
 
-# release(): of mapped columns, our memory need not hold what was looked at: the kernel's cache has it
+# release(): of mapped columns, our memory need not hold what was looked at: the kernel's cache has
+# it
 sub release {
 	my ($self) = @_;
 	return if !$self->{columns_file};
@@ -251,7 +322,10 @@ sub release {
 }
 
 # count_between(FROM, TO): how many records there are in [FROM, TO)
-sub count_between { my ($self, $from, $to) = @_; return $self->first_at($to) - $self->first_at($from) }
+sub count_between {
+	my ($self, $from, $to) = @_;
+	return $self->first_at($to) - $self->first_at($from);
+}
 
 # switches_between(CPU, FROM, TO): how many switches a CPU has in [FROM, TO)
 sub switches_between {
@@ -260,49 +334,63 @@ sub switches_between {
 	return $self->last_before($list, $to) - $self->last_before($list, $from);
 }
 
-# count_types(FROM, TO): { record number => how many there are in [FROM, TO) }; each kind but that of wakings has lists of its own
+# count_types(FROM, TO): { record number => how many there are in [FROM, TO) }; each kind but that
+# of wakings has lists of its own
 sub count_types {
 	my ($self, $from, $to) = @_;
 	my ($first, $end) = ($self->first_at($from), $self->first_at($to));
 	my %n;
-	$n{+SWITCH} += _positions($_, $end) - _positions($_, $first) for map { \$_ } values %{ $self->{by_cpu} };
-	$n{$_} += _positions(\$self->{by_kind}{$_}, $end) - _positions(\$self->{by_kind}{$_}, $first) for keys %{ $self->{by_kind} };
+	$n{ +SWITCH } += _positions($_, $end) - _positions($_, $first)
+		for map { \$_ } values %{ $self->{by_cpu} };
+	$n{$_} += _positions(\$self->{by_kind}{$_}, $end) - _positions(\$self->{by_kind}{$_}, $first)
+		for keys %{ $self->{by_kind} };
 	my $rest = $end - $first;
 	$rest -= $_ for values %n;
-	$n{+WAKING} = $rest;
+	$n{ +WAKING } = $rest;
 	return { map { $n{$_} ? ($_ => $n{$_}) : () } keys %n };
 }
 
 # How many indices of a list are below I.
 sub _positions {
-	my ($list, $i) = @_;
-	my ($lo, $hi) = (0, length($$list) / 4);
-	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (vec($$list, $m, 32) < $i) { $lo = $m + 1 } else { $hi = $m } }
+	my ($list, $i)  = @_;
+	my ($lo,   $hi) = (0, length($$list) / 4);
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if   (vec($$list, $m, 32) < $i) { $lo = $m + 1 }
+		else                            { $hi = $m }
+	}
 	return $lo;
 }
 
 # first_at(TIME): index of the first record at or after TIME
 sub first_at {
-	my ($self, $t) = @_;
-	my ($lo, $hi) = (0, $self->count);
-	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if (vec($self->{ts}, $m, 64) < $t) { $lo = $m + 1 } else { $hi = $m } }
+	my ($self, $t)  = @_;
+	my ($lo,   $hi) = (0, $self->count);
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if   (vec($self->{ts}, $m, 64) < $t) { $lo = $m + 1 }
+		else                                 { $hi = $m }
+	}
 	return $lo;
 }
 
-# last_before(INDICES, TIME, NEAR): position, in what of_tid() or of_cpu() has, of the last one that is before TIME, or -1; NEAR: where it may be, so that
-# whoever asks for one time after the other is answered at once
+# last_before(INDICES, TIME, NEAR): position, in what of_tid() or of_cpu() has, of the last one that
+# is before TIME, or -1; NEAR: where it may be, so that whoever asks for one time after the other is
+# answered at once
 sub last_before {
 	my ($self, $list, $t, $near) = @_;
 	my $packed = ref $list ne 'ARRAY';
 	my ($lo, $hi) = (0, $packed ? length($$list) / 4 : scalar @$list);
 	if ($packed && defined $near && $near >= 0 && $near < $hi) {
-		my ($from, $to) = ($near > $FEW ? $near - $FEW : 0, $near + $FEW < $hi ? $near + $FEW : $hi - 1);
+		my ($from, $to) =
+			($near > $FEW ? $near - $FEW : 0, $near + $FEW < $hi ? $near + $FEW : $hi - 1);
 		$lo = $from if vec($self->{ts}, vec($$list, $from, 32), 64) < $t;
-		$hi = $to   if vec($self->{ts}, vec($$list, $to, 32), 64) >= $t;
+		$hi = $to   if vec($self->{ts}, vec($$list, $to,   32), 64) >= $t;
 	}
 	while ($lo < $hi) {
 		my $m = ($lo + $hi) >> 1;
-		if (vec($self->{ts}, $packed ? vec($$list, $m, 32) : $list->[$m], 64) < $t) { $lo = $m + 1 } else { $hi = $m }
+		if (vec($self->{ts}, $packed ? vec($$list, $m, 32) : $list->[$m], 64) < $t) { $lo = $m + 1 }
+		else                                                                        { $hi = $m }
 	}
 	return $lo - 1;
 }

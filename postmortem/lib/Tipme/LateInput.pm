@@ -21,8 +21,8 @@ my $DENSER      = 4;                # than it moved before
 my ($MOTION)    = grep { $Tipme::Record::Layout::ENUM{input_kind}{$_} eq 'motion' }
 	keys %{ $Tipme::Record::Layout::ENUM{input_kind} };
 
-# facts(VERDICT, EPISODE, EVENTS, DISPLAY SOURCES): reasons: a device that was late in a movement; and
-# where nothing else is found, that the device of the last press may have slept
+# facts(VERDICT, EPISODE, EVENTS, DISPLAY SOURCES): reasons: a device that was late in a movement;
+# and where nothing else is found, that the device of the last press may have slept
 sub facts {
 	my ($v, $ep, $events, @servers) = @_;
 	my $state  = $ep->manifest->{state};
@@ -91,8 +91,8 @@ sub longest {
 	return $best;
 }
 
-# after_sleep(TIME, INPUTS of the machine's state, FACTS): whether the device of the last report up to
-# a time saves power, and had been silent for so long that it slept: { device, bus, silent_ns,
+# after_sleep(TIME, INPUTS of the machine's state, FACTS): whether the device of the last report up
+# to a time saves power, and had been silent for so long that it slept: { device, bus, silent_ns,
 # after_ms }; undef: it does not, or nobody knows
 sub after_sleep {
 	my ($t, $inputs, @facts) = @_;
@@ -119,7 +119,8 @@ sub input_of {
 	return $is;
 }
 
-# busiest(FROM, TO, FACTS): the device with most reports a second in a stretch: { device, per_s }; or undef
+# busiest(FROM, TO, FACTS): the device with most reports a second in a stretch: { device, per_s };
+# or undef
 sub busiest {
 	my ($from, $to, @facts) = @_;
 	my %n;

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The library: the user's episode folders, and a SQLite table of them that is made again from the folders at any time.
+# The library: the user's episode folders, and a SQLite table of them that is made again from the
+# folders at any time.
 package Tipme::Library;
 
 use strict;
 use warnings;
-use Cwd ();
-use Fcntl qw(:flock O_RDONLY O_RDWR O_CREAT O_NOFOLLOW O_NONBLOCK S_ISREG);
+use Cwd            ();
+use Fcntl          qw(:flock O_RDONLY O_RDWR O_CREAT O_NOFOLLOW O_NONBLOCK S_ISREG);
 use File::Basename qw(dirname);
 use Tipme::Episode ();
 use Tipme::Manifest;
-use Tipme::Notes qw(note_of tags_of);
+use Tipme::Notes     qw(note_of tags_of);
 use Tipme::Printable qw(printable);
 
 our $ID = qr/[0-9]{8}-[0-9]{6}-[0-9a-f]{4}/;
@@ -27,7 +28,8 @@ sub folder { return (_places())[0] }
 sub _places {
 	return $ENV{TIPME_LIBRARY} if defined $ENV{TIPME_LIBRARY} && length $ENV{TIPME_LIBRARY};
 	my $machine = "$MACHINE/$<";
-	my ($share) = grep { defined && m{\A/} } $ENV{XDG_DATA_HOME}, defined $ENV{HOME} ? "$ENV{HOME}/.local/share" : undef;
+	my ($share) = grep { defined && m{\A/} } $ENV{XDG_DATA_HOME},
+		defined $ENV{HOME} ? "$ENV{HOME}/.local/share" : undef;
 	return $machine if !defined $share;
 	return $> && !-e $machine ? ("$share/tipme", $machine) : ($machine, "$share/tipme");
 }
@@ -39,23 +41,32 @@ sub elsewhere {
 	return grep { @{ $_->{ids} } } map { { folder => $_, ids => [ _ids_in($_) ] } } @others;
 }
 
-# open(folder => DIR): the library, with its table up to date. Without the folder, or where it cannot be written, the table lives in
-# memory: it holds nothing that the folders do not.
+# open(folder => DIR): the library, with its table up to date. Without the folder, or where it
+# cannot be written, the table lives in memory: it holds nothing that the folders do not.
 sub open {
 	my ($class, %o) = @_;
 	eval { require DBI; require DBD::SQLite; 1 }
-		or die "library: the Perl module DBD::SQLite is not installed: install it (Debian: libdbd-sqlite3-perl)\n";
-	my $self = bless { folder => $o{folder} // folder(), named => defined $o{folder}, warn => $o{warn} // sub { print STDERR printable($_[0]), "\n" } }, $class;
+		or die
+		"library: the Perl module DBD::SQLite is not installed: install it (Debian: libdbd-sqlite3-perl)\n";
+	my $self = bless {
+		folder => $o{folder} // folder(), named => defined $o{folder},
+		warn => $o{warn} // sub { print STDERR printable($_[0]), "\n" }
+	}, $class;
 	# Root leaves nothing of its own in a user's library.
-	$self->{dbh} = -d $self->{folder} && -w _ && (stat _)[4] == $> ? $self->_open_file : $self->_open_table(':memory:');
+	$self->{dbh} =
+		   -d $self->{folder}
+		&& -w _
+		&& (stat _)[4] == $> ? $self->_open_file : $self->_open_table(':memory:');
 	$self->scan;
 	return $self;
 }
 
-# scan(): a row for each new episode folder, none for those that are gone; answers how many were added and dropped.
+# scan(): a row for each new episode folder, none for those that are gone; answers how many were
+# added and dropped.
 sub scan {
 	my ($self) = @_;
-	my %have = map { $_->[0] => $_->[1] } @{ $self->{dbh}->selectall_arrayref('SELECT id, stamp FROM episodes') };
+	my %have = map { $_->[0] => $_->[1] }
+		@{ $self->{dbh}->selectall_arrayref('SELECT id, stamp FROM episodes') };
 	my (@new, %there);
 	for my $id ($self->_folders) {
 		my $stamp = _stamp("$self->{folder}/$id");
@@ -63,9 +74,14 @@ sub scan {
 		push @new, [ $id, $stamp ] if !defined $have{$id} || $have{$id} ne $stamp;
 	}
 	# Other programs that look at the library wait while we write: so many rows at a time.
-	while (my @some = splice @new, 0, $AT_A_TIME) { $self->_in_transaction(sub { $self->_add(@$_) for @some }); $there{added} += @some }
+	while (my @some = splice @new, 0, $AT_A_TIME) {
+		$self->_in_transaction(sub { $self->_add(@$_) for @some });
+		$there{added} += @some;
+	}
 	my @gone = grep { !$there{$_} } sort keys %have;
-	$self->_in_transaction(sub { $self->{dbh}->do('DELETE FROM episodes WHERE id = ?', undef, $_) for @gone }) if @gone;
+	$self->_in_transaction(
+		sub { $self->{dbh}->do('DELETE FROM episodes WHERE id = ?', undef, $_) for @gone })
+		if @gone;
 	return ($there{added} // 0, scalar @gone);
 }
 
@@ -89,13 +105,25 @@ sub episode {
 # newest(N): the newest N rows, the newest last; count(): of all
 sub newest {
 	my ($self, $n) = @_;
-	return reverse @{ $self->{dbh}->selectall_arrayref("$ROWS ORDER BY e.time DESC, e.id DESC LIMIT ?", { Slice => {} }, $n) };
+	return reverse @{
+		$self->{dbh}->selectall_arrayref(
+			"$ROWS ORDER BY e.time DESC, e.id DESC LIMIT ?", { Slice => {} }, $n
+		)
+	};
 }
-sub count { my ($self) = @_; return scalar $self->{dbh}->selectrow_array('SELECT count(*) FROM episodes') }
 
-sub _ids { my ($self) = @_; return @{ $self->{dbh}->selectcol_arrayref('SELECT id FROM episodes ORDER BY time, id') } }
+sub count {
+	my ($self) = @_;
+	return scalar $self->{dbh}->selectrow_array('SELECT count(*) FROM episodes');
+}
 
-# folder_of(WHAT): the same as locate, without a look at the library where WHAT is a path; folders_of(WHAT ...): of several
+sub _ids {
+	my ($self) = @_;
+	return @{ $self->{dbh}->selectcol_arrayref('SELECT id FROM episodes ORDER BY time, id') };
+}
+
+# folder_of(WHAT): the same as locate, without a look at the library where WHAT is a path;
+# folders_of(WHAT ...): of several
 sub folder_of { my ($class, $what) = @_; return ($class->folders_of($what))[0] }
 
 sub folders_of {
@@ -106,7 +134,8 @@ sub folders_of {
 
 sub is_path { my ($what) = @_; return defined $what && ($what =~ m{/} || -d $what) }
 
-# locate(WHAT): the folder of an episode: a path, an id, the beginning of just one id; nothing or `last` is the newest.
+# locate(WHAT): the folder of an episode: a path, an id, the beginning of just one id; nothing or
+# `last` is the newest.
 sub locate {
 	my ($self, $what) = @_;
 	my @ids = $self->_ids;
@@ -115,49 +144,75 @@ sub locate {
 		die "$self->{folder}: no episode there: make one with the hot-key or `tipme snap`\n";
 	}
 	return $what if $what =~ m{/} || -d $what;
-	die "'': no episode has an empty name: name one, or say last (see `tipme list`)\n" if !length $what;
+	die "'': no episode has an empty name: name one, or say last (see `tipme list`)\n"
+		if !length $what;
 	my @match = grep { index($_, $what) == 0 } @ids;
 	return "$self->{folder}/$match[0]" if length $what && @match == 1;
-	my @there = @match || !length $what ? () : map { my $e = $_; map { "$e->{folder}/$_" } grep { index($_, $what) == 0 } @{ $e->{ids} } } $self->elsewhere;
+	my @there = @match || !length $what ? () : map {
+		my $e = $_;
+		map {"$e->{folder}/$_"} grep { index($_, $what) == 0 } @{ $e->{ids} }
+	} $self->elsewhere;
 	return $there[0] if @there == 1;
 	$what = printable($what);
-	die "$what: stands for " . @match . " episodes: give more of the id (see `tipme list`)\n" if @match;
-	die "$what: no such episode in $self->{folder}: see `tipme list`, or give the path of an episode folder\n";
+	die "$what: stands for " . @match . " episodes: give more of the id (see `tipme list`)\n"
+		if @match;
+	die
+		"$what: no such episode in $self->{folder}: see `tipme list`, or give the path of an episode folder\n";
 }
 
-# set_verdict(ID, { kind, sentence, blamed_comm, client_comm, blamed_pid, share, confidence, interval_ns }): what diagnose found.
+# set_verdict(ID, { kind, sentence, blamed_comm, client_comm, blamed_pid, share, confidence,
+# interval_ns }): what diagnose found.
 sub set_verdict {
 	my ($self, $id, $v) = @_;
 	my @columns = qw(kind sentence blamed_comm client_comm blamed_pid share confidence interval_ns);
 	return 0 if !$self->{dbh}->selectrow_array('SELECT 1 FROM episodes WHERE id = ?', undef, $id);
 	my @values = map { $v->{$_} } @columns;
 	$_ = printable($_ // '') for @values[ 0 .. 3 ];
-	$self->_in_transaction(sub {
-		$self->{dbh}->do('INSERT OR REPLACE INTO verdicts (episode_id, ' . join(', ', @columns) . ') VALUES (?' . ', ?' x @columns . ')',
-			undef, $id, @values);
-	});
+	$self->_in_transaction(
+		sub {
+			$self->{dbh}->do(
+					  'INSERT OR REPLACE INTO verdicts (episode_id, '
+					. join(', ', @columns)
+					. ') VALUES (?'
+					. ', ?' x @columns . ')',
+				undef, $id, @values
+			);
+		}
+	);
 	return 1;
 }
 
-# set_usual(ID, { kind, comm, events, median_ns } ...): what was usual in an episode; usual(KIND, COMM, NOT ID): (median of the newest episodes'
-# medians, each as often as it has events; how many events), or nothing
+# set_usual(ID, { kind, comm, events, median_ns } ...): what was usual in an episode; usual(KIND,
+# COMM, NOT ID): (median of the newest episodes' medians, each as often as it has events; how many
+# events), or nothing
 sub set_usual {
 	my ($self, $id, @usual) = @_;
 	return 0 if !$self->{dbh}->selectrow_array('SELECT 1 FROM episodes WHERE id = ?', undef, $id);
-	$self->_in_transaction(sub {
-		$self->{dbh}->do('DELETE FROM usual WHERE episode_id = ?', undef, $id);
-		$self->{dbh}->do('INSERT OR REPLACE INTO usual (episode_id, kind, comm, events, median_ns) VALUES (?, ?, ?, ?, ?)', undef, $id, printable($_->{kind}), printable($_->{comm}), @$_{qw(events median_ns)}) for @usual;
-	});
+	$self->_in_transaction(
+		sub {
+			$self->{dbh}->do('DELETE FROM usual WHERE episode_id = ?', undef, $id);
+			$self->{dbh}->do(
+				'INSERT OR REPLACE INTO usual (episode_id, kind, comm, events, median_ns) VALUES (?, ?, ?, ?, ?)',
+				undef, $id, printable($_->{kind}), printable($_->{comm}), @$_{qw(events median_ns)}
+			) for @usual;
+		}
+	);
 	return 1;
 }
 
 sub usual {
 	my ($self, $kind, $comm, $not) = @_;
-	my $rows = $self->{dbh}->selectall_arrayref('SELECT u.median_ns, u.events FROM usual u JOIN episodes e ON e.id = u.episode_id WHERE u.kind = ? AND u.comm = ? AND u.episode_id <> ? '
-		. "ORDER BY e.time DESC, e.id DESC LIMIT $USUAL_EPISODES", undef, $kind, printable($comm), $not // '');
+	my $rows = $self->{dbh}->selectall_arrayref(
+		'SELECT u.median_ns, u.events FROM usual u JOIN episodes e ON e.id = u.episode_id WHERE u.kind = ? AND u.comm = ? AND u.episode_id <> ? '
+			. "ORDER BY e.time DESC, e.id DESC LIMIT $USUAL_EPISODES", undef, $kind,
+		printable($comm), $not // ''
+	);
 	my ($n, $sum) = (0, 0);
 	$n += $_->[1] for @$rows;
-	for (sort { $a->[0] <=> $b->[0] } @$rows) { $sum += $_->[1]; return ($_->[0], $n) if 2 * $sum >= $n }
+	for (sort { $a->[0] <=> $b->[0] } @$rows) {
+		$sum += $_->[1];
+		return ($_->[0], $n) if 2 * $sum >= $n;
+	}
 	return;
 }
 
@@ -180,14 +235,22 @@ sub _ids_in {
 # Size, time and number of the manifest, the note and the tags: they change when the episode does.
 sub _stamp {
 	my ($dir) = @_;
-	return join ' ', map { my @s = lstat "$dir/$_"; @s ? join(',', @s[ 1, 7, 9 ]) : '-' } qw(manifest.json note.txt tags.txt);
+	return join ' ',
+		map { my @s = lstat "$dir/$_"; @s ? join(',', @s[ 1, 7, 9 ]) : '-' }
+		qw(manifest.json note.txt tags.txt);
 }
 
-my @COLUMNS = qw(problem time kernel cpus note tags trigger_kind trigger_text trigger_ns records lost bytes);
+my @COLUMNS =
+	qw(problem time kernel cpus note tags trigger_kind trigger_text trigger_ns records lost bytes);
 
 # Not REPLACE: that would take the verdict with it.
-my $ADD = 'INSERT INTO episodes (id, stamp, ' . join(', ', @COLUMNS) . ') VALUES (?, ?' . ', ?' x @COLUMNS . ') '
-	. 'ON CONFLICT (id) DO UPDATE SET stamp = excluded.stamp, ' . join(', ', map { "$_ = excluded.$_" } @COLUMNS);
+my $ADD =
+	  'INSERT INTO episodes (id, stamp, '
+	. join(', ', @COLUMNS)
+	. ') VALUES (?, ?'
+	. ', ?' x @COLUMNS . ') '
+	. 'ON CONFLICT (id) DO UPDATE SET stamp = excluded.stamp, '
+	. join(', ', map {"$_ = excluded.$_"} @COLUMNS);
 
 sub _add {
 	my ($self, $id, $stamp) = @_;
@@ -195,23 +258,34 @@ sub _add {
 	# The time of a damaged episode is still known: it stands in the name.
 	$row->{time} ||= sprintf '%s-%s-%sT%s:%s:%sZ', $id =~ /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/;
 	my %default = (records => 0, lost => 0, bytes => 0, cpus => undef, trigger_ns => undef);
-	$self->{dbh}->prepare_cached($ADD)->execute($id, $stamp, map { $row->{$_} // (exists $default{$_} ? $default{$_} : '') } @COLUMNS);
+	$self->{dbh}->prepare_cached($ADD)->execute(
+		$id, $stamp,
+		map { $row->{$_} // (exists $default{$_} ? $default{$_} : '') } @COLUMNS
+	);
 }
 
-# What the list shows of an episode: from its manifest alone, since opening its files takes ten times as long. What is wrong inside them is said by whoever
-# reads them; that one is missing is said here.
+# What the list shows of an episode: from its manifest alone, since opening its files takes ten
+# times as long. What is wrong inside them is said by whoever reads them; that one is missing is
+# said here.
 sub _facts {
 	my ($dir) = @_;
 	my %size = _sizes($dir);
-	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n" if !exists $size{'manifest.json'};
-	my $m = Tipme::Manifest->facts($dir);
+	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n"
+		if !exists $size{'manifest.json'};
+	my $m       = Tipme::Manifest->facts($dir);
 	my @missing = grep { !exists $size{$_} } 'schema', map { $_->{file} } @{ $m->{sources} };
-	my %row = (problem => @missing ? "$missing[0]: is missing, or no plain file" : '', time => _text($m->{time}), kernel => _text($m->{kernel}), cpus => _count($m->{cpus}), note => exists $size{'note.txt'} ? note_of($dir) : '',
-		tags => exists $size{'tags.txt'} ? join(' ', tags_of($dir)) : '');
+	my %row     = (
+		problem => @missing ? "$missing[0]: is missing, or no plain file" : '',
+		time    => _text($m->{time}), kernel => _text($m->{kernel}), cpus => _count($m->{cpus}),
+		note    => exists $size{'note.txt'} ? note_of($dir)            : '',
+		tags    => exists $size{'tags.txt'} ? join(' ', tags_of($dir)) : ''
+	);
 	my $t = $m->{trigger};
-	@row{qw(trigger_kind trigger_text trigger_ns)} = (_text($t->{kind}), _text($t->{text}), _count($t->{ns}));
+	@row{qw(trigger_kind trigger_text trigger_ns)} =
+		(_text($t->{kind}), _text($t->{text}), _count($t->{ns}));
 	for my $s (@{ $m->{sources} }) {
-		$row{records} += _count($_->{records}) for grep { ref eq 'HASH' } @{ ref $s->{coverage} eq 'ARRAY' ? $s->{coverage} : [] };
+		$row{records} += _count($_->{records})
+			for grep { ref eq 'HASH' } @{ ref $s->{coverage} eq 'ARRAY' ? $s->{coverage} : [] };
 		my $lost = ref $s->{lost} eq 'HASH' ? $s->{lost} : {};
 		$row{lost} += _count($lost->{$_}) for grep { !Tipme::Episode::lost_stack($_) } keys %$lost;
 	}
@@ -244,13 +318,19 @@ sub _open_file {
 	my ($self) = @_;
 	my $file = "$self->{folder}/library.sqlite";
 	sysopen my $lock, "$self->{folder}/library.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600
-		or die "library: $self->{folder}/library.lock: $!: give the folder to yourself, or name another in TIPME_LIBRARY\n";
+		or die
+		"library: $self->{folder}/library.lock: $!: give the folder to yourself, or name another in TIPME_LIBRARY\n";
 	flock $lock, LOCK_EX;
 	my $old = umask 077;
 	my $dbh = eval { $self->_open_table($file) };
 	if (!$dbh) {
 		my $why = $@;
-		if ($why =~ /newer tipme/ || $why !~ /malformed|not a database|corrupt|not a tipme library|disk image/) { umask $old; die $why }
+		if (   $why =~ /newer tipme/
+			|| $why !~ /malformed|not a database|corrupt|not a tipme library|disk image/)
+		{
+			umask $old;
+			die $why;
+		}
 		$self->_set_aside($file, $why);
 		$dbh = $self->_open_table($file);
 	}
@@ -260,11 +340,16 @@ sub _open_file {
 
 sub _open_table {
 	my ($self, $file) = @_;
-	my $dbh = DBI->connect("dbi:SQLite:dbname=$file", '', '',
-		{ RaiseError => 1, PrintError => 0, AutoCommit => 1, sqlite_unicode => 1, sqlite_use_immediate_transaction => 1 });
+	my $dbh = DBI->connect(
+		"dbi:SQLite:dbname=$file", '', '',
+		{
+			RaiseError => 1, PrintError => 0, AutoCommit => 1, sqlite_unicode => 1,
+			sqlite_use_immediate_transaction => 1
+		}
+	);
 	$dbh->sqlite_busy_timeout(10_000);
 	my ($check) = $dbh->selectrow_array('PRAGMA quick_check(1)');
-	die "$file: corrupt: $check\n" if $check ne 'ok';
+	die "$file: corrupt: $check\n"        if $check ne 'ok';
 	$dbh->do('PRAGMA journal_mode = WAL') if $file ne ':memory:';
 	$dbh->do('PRAGMA foreign_keys = ON');
 	_migrate($dbh, $file);
@@ -274,46 +359,57 @@ sub _open_table {
 # The numbered files of schema/, each in one transaction with the number that says it is done.
 sub _migrate {
 	my ($dbh, $file) = @_;
-	my ($id) = $dbh->selectrow_array('PRAGMA application_id');
-	my ($at) = $dbh->selectrow_array('PRAGMA user_version');
+	my ($id)     = $dbh->selectrow_array('PRAGMA application_id');
+	my ($at)     = $dbh->selectrow_array('PRAGMA user_version');
 	my ($tables) = $dbh->selectrow_array('SELECT count(*) FROM sqlite_master');
 	die "$file: not a tipme library\n" if $id != $APPLICATION_ID && ($id || $at || $tables);
 	my @steps = _schema_files();
-	die "library: $file was written by a newer tipme (schema $at, this one knows $steps[-1][0]): update tipme\n" if $at > $steps[-1][0];
+	die
+		"library: $file was written by a newer tipme (schema $at, this one knows $steps[-1][0]): update tipme\n"
+		if $at > $steps[-1][0];
 	for my $step (grep { $_->[0] > $at } @steps) {
-		_transaction($dbh, sub {
-			$dbh->do($_) for _statements($step->[1]), "PRAGMA application_id = $APPLICATION_ID", "PRAGMA user_version = $step->[0]";
-		});
+		_transaction(
+			$dbh,
+			sub {
+				$dbh->do($_) for _statements($step->[1]), "PRAGMA application_id = $APPLICATION_ID",
+					"PRAGMA user_version = $step->[0]";
+			}
+		);
 	}
 }
 
 # schema/ lies beside lib/ in the source tree, and beside the installed modules.
 sub _schema_files {
-	my $base = dirname(__FILE__);
-	my ($dir) = grep { -d } "$base/../../schema", "$base/../schema";
+	my $base  = dirname(__FILE__);
+	my ($dir) = grep {-d} "$base/../../schema", "$base/../schema";
 	die "library: no folder schema near $base: install tipme again\n" if !defined $dir;
 	opendir my $dh, $dir or die "library: $dir: $!: install tipme again\n";
-	return map { /^(\d{4})-/ ? [ $1 + 0, "$dir/$_" ] : () } sort grep { /\.sql$/ } readdir $dh;
+	return map { /^(\d{4})-/ ? [ $1 + 0, "$dir/$_" ] : () } sort grep {/\.sql$/} readdir $dh;
 }
 
 sub _statements {
 	my ($file) = @_;
-	CORE::open my $fh, '<:encoding(UTF-8)', $file or die "library: $file: $!: install tipme again\n";
+	CORE::open my $fh, '<:encoding(UTF-8)', $file
+		or die "library: $file: $!: install tipme again\n";
 	my $text = do { local $/ = undef; <$fh> };
 	$text =~ s/^--.*$//mg;
-	return grep { /\S/ } split /;\s*$/m, $text;
+	return grep {/\S/} split /;\s*$/m, $text;
 }
 
 sub _set_aside {
 	my ($self, $file, $why) = @_;
 	my $n = 1;
 	$n++ while -e "$file.damaged-$n";
-	rename $file, "$file.damaged-$n" or die "library: $file is damaged and cannot be set aside: $!: remove it\n";
+	rename $file, "$file.damaged-$n"
+		or die "library: $file is damaged and cannot be set aside: $!: remove it\n";
 	# The log of changes belongs to the damaged table; a new one must not find it.
 	for my $log (grep { -e "$file$_" } qw(-wal -shm)) {
-		rename "$file$log", "$file.damaged-$n$log" or die "library: $file$log cannot be set aside: $!: remove it\n";
+		rename "$file$log", "$file.damaged-$n$log"
+			or die "library: $file$log cannot be set aside: $!: remove it\n";
 	}
-	$self->{warn}->('tipme: library: its table was damaged (' . _reason($why) . "): kept as $file.damaged-$n, made again from the folders");
+	$self->{warn}->('tipme: library: its table was damaged ('
+			. _reason($why)
+			. "): kept as $file.damaged-$n, made again from the folders");
 }
 
 sub _in_transaction { return _transaction($_[0]{dbh}, $_[1]) }

@@ -49,8 +49,9 @@ sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
 # --- memory ---
 
-# memory(FROM, TO): of the seconds that lie in a stretch, or the one before its end: { available_kib,
-# total_kib, swap_total_kib, swap_free_kib, some_us, full_us, of_ns, oom_kills, swapped_in, ... };
+# memory(FROM, TO): of the seconds that lie in a stretch, or the one before its end: {
+# available_kib, total_kib, swap_total_kib, swap_free_kib, some_us, full_us, of_ns, oom_kills,
+# swapped_in, ... };
 # undef where nobody looked. Pressures are sums of the seconds; undef where the kernel tells none.
 sub memory {
 	my ($self, $from, $to) = @_;
@@ -214,8 +215,8 @@ sub message_facts {
 
 # --- how fast CPUs might run ---
 
-# speed(CPU, TIME): the last look at a CPU at or before a time: { khz, limit_khz, max_khz, throttled,
-# power: mains, battery or '' }; or undef
+# speed(CPU, TIME): the last look at a CPU at or before a time: { khz, limit_khz, max_khz,
+# throttled, power: mains, battery or '' }; or undef
 sub speed {
 	my ($self, $cpu, $t) = @_;
 	my ($s) = grep { $_->{cpu} == $cpu && $_->{ts_ns} <= $t }

@@ -19,8 +19,9 @@ our @EXPORT_OK = qw(own_cost);
 sub own_cost {
 	my ($manifest, $ev, $from, $to) = @_;
 	my ($cost, $spread) = _record_costs($manifest);
-	my %of  = %{ $ev->count_types($from, $to) };
-	my %sum = (records => 0, samples => 0, total_ns => 0, samples_ns => 0, low_ns => 0, high_ns => 0);
+	my %of = %{ $ev->count_types($from, $to) };
+	my %sum =
+		(records => 0, samples => 0, total_ns => 0, samples_ns => 0, low_ns => 0, high_ns => 0);
 	for my $type (keys %of) {
 		my $name  = $Tipme::Record::Layout::RECORD{$type}{name};
 		my $class = defined $cost->{$name} ? $name : 'sched';
@@ -28,7 +29,11 @@ sub own_cost {
 		my ($low, $high) = @{ $spread->{$class} // [ $each, $each ] };
 		$sum{records} += $of{$type};
 		$sum{samples} += $of{$type} if $name eq 'sample';
-		if (!defined $each) { delete @sum{qw(total_ns samples_ns low_ns high_ns)}; $cost = {}; next }
+		if (!defined $each) {
+			delete @sum{qw(total_ns samples_ns low_ns high_ns)};
+			$cost = {};
+			next;
+		}
 		next if !exists $sum{total_ns};
 		$sum{total_ns}   += $of{$type} * $each;
 		$sum{samples_ns} += $of{$type} * $each if $name eq 'sample';
@@ -38,11 +43,11 @@ sub own_cost {
 	my $cpus    = ($manifest->{cpus} // 0) || 1;
 	my $time_ns = ($to - $from) * $cpus;
 	my $known   = exists $sum{total_ns} && $sum{records} && $time_ns > 0;
-	my %o = (records => $sum{records}, samples => $sum{samples}, cpus => $cpus + 0);
+	my %o       = (records => $sum{records}, samples => $sum{samples}, cpus => $cpus + 0);
 	@o{qw(cost_ns total_ns samples_ns share share_low share_high)} = (undef) x 6;
 	return \%o if !$known;
-	$o{cost_ns} = $sum{total_ns} / $sum{records};
-	$o{$_} = int $sum{$_} for qw(total_ns samples_ns);
+	$o{cost_ns}                        = $sum{total_ns} / $sum{records};
+	$o{$_}                             = int $sum{$_} for qw(total_ns samples_ns);
 	@o{qw(share share_low share_high)} = map { $sum{$_} / $time_ns } qw(total_ns low_ns high_ns);
 	return \%o;
 }

@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Pages of HTML that need nothing but themselves: no script, no network, no font; and the report in a bundle.
+# Pages of HTML that need nothing but themselves: no script, no network, no font; and the report in
+# a bundle.
 package Tipme::Page;
 
 use strict;
 use warnings;
 use Tipme::Kinds;
-use Tipme::Printable qw(one_line);
+use Tipme::Printable    qw(one_line);
 use Tipme::Report::Text ();
-use Tipme::Verdict qw(duration_text);
-use Tipme::Words qw(N__ fill);
+use Tipme::Verdict      qw(duration_text);
+use Tipme::Words        qw(N__ fill);
 
-my $STYLE = 'body{font:16px/1.5 sans-serif;max-width:75rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}table{border-collapse:collapse}td,th{padding:.15rem .8rem .15rem 0;text-align:left;'
+my $STYLE =
+	'body{font:16px/1.5 sans-serif;max-width:75rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}table{border-collapse:collapse}td,th{padding:.15rem .8rem .15rem 0;text-align:left;'
 	. 'border-bottom:1px solid #ddd;vertical-align:top}pre{margin:.2rem 0 .8rem;font-size:.85rem;overflow-x:auto}td.n{text-align:right;white-space:nowrap}.scroll{overflow-x:auto}svg{max-width:100%;height:auto}.wide svg{min-width:56rem}h1{font-size:1.4rem}h2{font-size:1.1rem;margin:1.5rem 0 .3rem}'
 	. '#z2:checked~.wide svg{width:200%;max-width:none}#z4:checked~.wide svg{width:400%;max-width:none}label{padding-right:1rem}'
 	. '@media(prefers-color-scheme:dark){body{color:#e4e6ea;background:#16181d}td,th{border-color:#3b4048}svg{background:#fff}}'
 	. '@media print{body{max-width:none;color:#000;background:#fff}.scroll,pre{overflow:visible}.wide svg{min-width:0;width:100%!important}input,label{display:none}h2{break-after:avoid}tr,svg,pre{break-inside:avoid}}';
 # Without a script: a browser shows the picture as wide as is asked for.
-my $ZOOM = join '', map { "<input type=\"radio\" name=\"z\" id=\"z$_\"" . ($_ == 1 ? ' checked' : '') . "><label for=\"z$_\">$_&#215;</label>" } 1, 2, 4;
+my $ZOOM = join '', map {
+		  "<input type=\"radio\" name=\"z\" id=\"z$_\""
+		. ($_ == 1 ? ' checked' : '')
+		. "><label for=\"z$_\">$_&#215;</label>"
+} 1, 2, 4;
 
 my $SMALL = 0.005;    # of the interval: behind the first $ROWS, so little is summed up
 my $ROWS  = 8;
@@ -31,12 +37,19 @@ sub text {
 # table(HEADINGS, ROWS): of texts; a duration stands to the right
 sub table {
 	my ($head, @rows) = @_;
-	my $html = '<div class="scroll"><table>' . (@$head ? '<tr>' . join('', map { '<th>' . text($_) . '</th>' } @$head) . "</tr>\n" : '');
-	$html .= '<tr>' . join('', map { (/\A[\d.,]+ (?:ns|us|ms|s)\z/ ? '<td class="n">' : '<td>') . text($_) . '</td>' } @$_) . "</tr>\n" for @rows;
+	my $html = '<div class="scroll"><table>'
+		. (@$head ? '<tr>' . join('', map { '<th>' . text($_) . '</th>' } @$head) . "</tr>\n" : '');
+	$html .= '<tr>' . join(
+		'',
+		map { (/\A[\d.,]+ (?:ns|us|ms|s)\z/ ? '<td class="n">' : '<td>') . text($_) . '</td>' } @$_
+		)
+		. "</tr>\n"
+		for @rows;
 	return "$html</table></div>\n";
 }
 
-# picture(SVG): a picture of Tipme::Chart or Tipme::Timeline::Picture, as UTF-8 bytes, within a page;
+# picture(SVG): a picture of Tipme::Chart or Tipme::Timeline::Picture, as UTF-8 bytes, within a
+# page;
 # what is too wide for the screen is scrolled
 sub picture {
 	my $svg = $_[0] =~ s/\A.*?(?=<svg)//sr;
@@ -44,23 +57,29 @@ sub picture {
 	return "<div class=\"scroll\">$svg</div>\n";
 }
 
-# page(TITLE, [ HEADING, HTML ] ...): UTF-8 bytes; a browser that obeys loads nothing and runs nothing
+# page(TITLE, [ HEADING, HTML ] ...): UTF-8 bytes; a browser that obeys loads nothing and runs
+# nothing
 sub page {
 	my ($title, @parts) = @_;
-	my $html = "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-		. "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>" . text($title) . "</title><style>$STYLE</style></head><body>\n";
-	for my $p (@parts) { $html .= (length $p->[0] ? '<h2>' . text($p->[0]) . "</h2>\n" : '') . "$p->[1]\n" }
+	my $html =
+		"<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
+		. "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>"
+		. text($title)
+		. "</title><style>$STYLE</style></head><body>\n";
+	for my $p (@parts) {
+		$html .= (length $p->[0] ? '<h2>' . text($p->[0]) . "</h2>\n" : '') . "$p->[1]\n";
+	}
 	$html .= "</body></html>\n";
 	utf8::encode($html);
 	return $html;
 }
 
-# report(DATA of a diagnosis, manifest => of the episode, svg => picture as text, or undef, left_out => [ texts ],
-# system => as Tipme::Bundle::parts has it,
+# report(DATA of a diagnosis, manifest => of the episode, svg => picture as text, or undef, left_out
+# => [ texts ], system => as Tipme::Bundle::parts has it,
 # stacks => [ of Tipme::Stacks ]): the page for who shall look into it
 sub report {
 	my ($d, %o) = @_;
-	my $v = $d->{verdict};
+	my $v     = $d->{verdict};
 	my @parts = (
 		[
 			'', '<h1>' . text($v->{sentence}) . '</h1>' . join '',
@@ -69,8 +88,13 @@ sub report {
 		_steps($o{system})
 	);
 	push @parts,
-		[ fill(N__('Timeline')),
-		"<div>$ZOOM" . '<div class="scroll wide">' . ($o{svg} =~ s/\A.*?(?=<svg)//sr) . '</div></div>' ]
+		[
+		fill(N__('Timeline')),
+		"<div>$ZOOM"
+			. '<div class="scroll wide">'
+			. ($o{svg} =~ s/\A.*?(?=<svg)//sr)
+			. '</div></div>'
+		]
 		if defined $o{svg};
 	push @parts, _sums($d), _function($o{system}), _stacks($o{stacks}), _stages($d), _threads($d);
 	push @parts, _versions($d, @o{qw(system manifest)});
@@ -80,8 +104,8 @@ sub report {
 
 sub _steps {
 	my ($system) = @_;
-	my $steps = ($system // {})->{steps} // {};
-	my @rows = map { defined $steps->{ $_->[0] } ? [ fill($_->[1]), $steps->{ $_->[0] } ] : () }
+	my $steps    = ($system // {})->{steps} // {};
+	my @rows     = map { defined $steps->{ $_->[0] } ? [ fill($_->[1]), $steps->{ $_->[0] } ] : () }
 		[ did => N__('What was done') ],
 		[ expected => N__('What was expected') ], [ often => N__('How often') ];
 	return @rows ? [ fill(N__('Steps')), table([], @rows) ] : ();
@@ -102,12 +126,12 @@ sub _who {
 }
 
 sub _sums {
-	my ($d) = @_;
+	my ($d)   = @_;
 	my @all   = @{ $d->{totals}{blamed} };
 	my $least = $SMALL * (($d->{interval} // {})->{duration_ns} // 0);
 	my @small = grep { $all[$_]{ns} < $least && $_ >= $ROWS } 0 .. $#all;
 	my @few   = @small > 1 ? splice @all, $small[0] : ();
-	my @rows = map {
+	my @rows  = map {
 		[
 			duration_text($_->{ns}),
 			Tipme::Kinds::words($_->{kind}, 'phrase'),
@@ -123,8 +147,16 @@ sub _sums {
 sub _stacks {
 	my ($stacks) = @_;
 	return if !@{ $stacks // [] };
-	return [ fill(N__('Stacks')), join '',
-		map { '<p>' . text("$_->{who} $_->{what}") . '</p><pre>' . join("\n", map { text($_) } @{ $_->{frames} }) . '</pre>' } @$stacks ];
+	return [
+		fill(N__('Stacks')), join '',
+		map {
+				  '<p>'
+				. text("$_->{who} $_->{what}")
+				. '</p><pre>'
+				. join("\n", map { text($_) } @{ $_->{frames} })
+				. '</pre>'
+		} @$stacks
+	];
 }
 
 sub _stages {
@@ -160,10 +192,10 @@ sub _versions {
 	my ($d, $system, $m) = @_;
 	my @facts = @{ ($system // {})->{facts} // [] };
 	@facts = (
-		[ 'Linux', $m->{kernel} ],
+		[ 'Linux',                   $m->{kernel} ],
 		[ fill(N__('architecture')), $m->{machine} ],
 		[ fill(N__('CPUs')),         $m->{cpus} ],
-		[ 'tipme', ($m->{recorder} // {})->{version} ]
+		[ 'tipme',                   ($m->{recorder} // {})->{version} ]
 	) if !@facts;
 	push @facts, [ fill(N__('episode')), $m->{id} ],
 		[ fill(N__('event')), ($d->{event} // {})->{n} ];

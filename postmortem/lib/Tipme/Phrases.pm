@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What tipme says in more than one place, or in its windows: one table for the post-mortem (Perl) and
-# for the command line, the agent and the question (C, helper/lib/words.h, made by helper/lib/gen-words).
-# The words of a kind of verdict are in Tipme::Kinds; the C programs get them by `tipme diagnose --json`.
+# What tipme says in more than one place, or in its windows: one table for the post-mortem (Perl)
+# and for the command line, the agent and the question (C, helper/lib/words.h, made by
+# helper/lib/gen-words).
+# The words of a kind of verdict are in Tipme::Kinds; the C programs get them by `tipme diagnose
+# --json`.
 package Tipme::Phrases;
 
 use strict;
@@ -77,7 +79,8 @@ my @PHRASES = (
 	close          => N__('Close'),
 
 	# Behind a verdict.
-	further => N__('Stages, threads and evidence: tipme diagnose -v. A report for others: tipme bundle'),
+	further =>
+		N__('Stages, threads and evidence: tipme diagnose -v. A report for others: tipme bundle'),
 );
 my %PHRASE = @PHRASES;
 

@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Text that a stranger wrote (names of processes, notes), made fit for a terminal, a picture, a file name.
+# Text that a stranger wrote (names of processes, notes), made fit for a terminal, a picture, a file
+# name.
 package Tipme::Printable;
 
 use strict;
 use warnings;
-use Encode ();
+use Encode   ();
 use Exporter qw(import);
 use Tipme::Progress;
 
 our @EXPORT_OK = qw(characters printable one_line shorten xml_text put);
 
-# Control characters could move the cursor or rename the window; bidirectional marks could turn a sentence around;
+# Control characters could move the cursor or rename the window; bidirectional marks could turn a
+# sentence around;
 # surrogates and non-characters are no XML.
-my $UNFIT = qr/[\x00-\x08\x0b-\x1f\x7f-\x9f\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{d800}-\x{dfff}\x{fdd0}-\x{fdef}\x{fff0}-\x{fffc}\x{fffe}\x{ffff}]/;
+my $UNFIT =
+	qr/[\x00-\x08\x0b-\x1f\x7f-\x9f\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{d800}-\x{dfff}\x{fdd0}-\x{fdef}\x{fff0}-\x{fffc}\x{fffe}\x{ffff}]/;
 
-# characters(BYTES OR TEXT): what UTF-8 bytes say, nothing taken out: for JSON, which escapes what it must.
+# characters(BYTES OR TEXT): what UTF-8 bytes say, nothing taken out: for JSON, which escapes what
+# it must.
 sub characters {
 	my ($s) = @_;
 	return '' if !defined $s;
-	return utf8::is_utf8($s) || $s !~ /[^\x00-\x7f]/ ? "$s" : Encode::decode('UTF-8', my $copy = $s, Encode::FB_DEFAULT);
+	return utf8::is_utf8($s)
+		|| $s !~ /[^\x00-\x7f]/ ? "$s" : Encode::decode('UTF-8', my $copy = $s, Encode::FB_DEFAULT);
 }
 
-# printable(BYTES OR TEXT): characters; what cannot be shown stands as '?', an escape sequence is taken out whole.
+# printable(BYTES OR TEXT): characters; what cannot be shown stands as '?', an escape sequence is
+# taken out whole.
 sub printable {
 	my $s = characters($_[0]);
 	$s =~ s/\e(?:\[[0-?]*[ -\/]*[@-~]|[\]PX^_][^\a\e]*(?:\a|\e\\)?|[@-Z\\^_])//g;

@@ -21,26 +21,36 @@ sub new {
 		next if /^\s*(?:#|$)/;
 		my ($kind, $context, $kind_of, $frames, $code) = split /\t/;
 		die "$file: line $n: five columns are needed\n" if !defined $code;
-		push @rows, { kind => $kind, context => $context, class => $kind_of, frames => qr/$frames/, code => $code };
+		push @rows,
+			{
+			kind => $kind, context => $context, class => $kind_of, frames => qr/$frames/,
+			code => $code
+			};
 	}
 	return bless { rows => \@rows, memo => {} }, $class;
 }
 
-# of(STACK, CONTEXT): { kind, class, code }: the code is one of Tipme::Reason or undef; CONTEXT is that of the waking, or undef where none came
+# of(STACK, CONTEXT): { kind, class, code }: the code is one of Tipme::Reason or undef; CONTEXT is
+# that of the waking, or undef where none came
 sub of {
 	my ($self, $stack, $context) = @_;
 	return if !defined $stack || $stack eq '';
 	my $key = ($context // 'none') . " $stack";
 	return $self->{memo}{$key} if exists $self->{memo}{$key};
-	my ($row) = grep { _fits($_->{context}, $context) && $stack =~ $_->{frames} } @{ $self->{rows} };
+	my ($row) =
+		grep { _fits($_->{context}, $context) && $stack =~ $_->{frames} } @{ $self->{rows} };
 	return $self->{memo}{$key} = $row;
 }
 
 sub _fits {
 	my ($want, $context) = @_;
-	return 1 if $want eq 'any';
+	return 1               if $want eq 'any';
 	return $want eq 'none' if !defined $context;
-	return $want eq 'hardirq' ? $context eq 'hardirq' : $want eq 'softirq' ? $context eq 'softirq_irq' : $IRQ{$context} ? 1 : 0;
+	return
+		  $want eq 'hardirq' ? $context eq 'hardirq'
+		: $want eq 'softirq' ? $context eq 'softirq_irq'
+		: $IRQ{$context}     ? 1
+		:                      0;
 }
 
 # is_loop(STACK): does a thread wait there as the event loop of a program does?

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What each thread did, from samples of /proc: how long it ran and waited for a CPU between two samples is the kernel's own count; when, is put together.
+# What each thread did, from samples of /proc: how long it ran and waited for a CPU between two
+# samples is the kernel's own count; when, is put together.
 package Tipme::Sampled;
 
 use strict;
@@ -11,13 +12,17 @@ use Tipme::Record::Layout;
 
 my %STATE        = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %STATE_NUMBER = reverse %STATE;
-my $SATURATED = 4294967295;
-my $SURE_NS   = 100_000_000;    # what lasts as long is known but for 20 ms at its edges; what is shorter is guessed
-my $SLICE_NS  = 100_000_000;    # who had a CPU is told for pieces as long: inside one, the order is not known
-my $WAIT_NS   = 1_000_000;
+my $SATURATED    = 4294967295;
+my $SURE_NS      = 100_000_000
+	;    # what lasts as long is known but for 20 ms at its edges; what is shorter is guessed
+my $SLICE_NS =
+	100_000_000;    # who had a CPU is told for pieces as long: inside one, the order is not known
+my $WAIT_NS = 1_000_000;
 
-# Two samples of a thread, its counts between them, and what it does at their times: [ t0, t1, state before, state at t1, ran, waited, cpu, prio, stack before ].
-# A thread that slept before was woken, waited, ran, and then does what the second sample says; a thread that was awake ran first.
+# Two samples of a thread, its counts between them, and what it does at their times: [ t0, t1, state
+# before, state at t1, ran, waited, cpu, prio, stack before ].
+# A thread that slept before was woken, waited, ran, and then does what the second sample says; a
+# thread that was awake ran first.
 
 sub wakers_unknown { return 1 }
 
@@ -34,21 +39,28 @@ sub _decoded {
 	my %of;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) }) {
 		my (undef, $tid, $run, $wait, $stack, $d) = $ev->columns($i);
-		push @{ $of{$tid} }, { ts => vec($ev->{ts}, $i, 64), run => $run == $SATURATED ? undef : $run, wait => $wait == $SATURATED ? undef : $wait, stack_id => $stack,
-			cpu => $d & 65535, state => $STATE{ $d >> 16 & 255 } // 'unknown', prio => $d >> 24, index => $i };
+		push @{ $of{$tid} }, {
+			ts    => vec($ev->{ts}, $i, 64), run => $run == $SATURATED ? undef : $run,
+			wait  => $wait == $SATURATED ? undef : $wait, stack_id => $stack,
+			cpu   => $d & 65535, state => $STATE{ $d >> 16 & 255 } // 'unknown', prio => $d >> 24,
+			index => $i
+		};
 	}
 	return $ev->{samples} = \%of;
 }
 
 sub _build {
 	my ($self, $tid) = @_;
-	my @s = @{ $self->samples($tid) };
-	my $m = { list => [] };
-	my $ev = $self->{ev};
-	my ($end) = map { vec($ev->{ts}, $_, 64) } grep { vec($ev->{tid}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
-	my ($birth) = map { vec($ev->{ts}, $_, 64) } grep { vec($ev->{a}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
+	my @s     = @{ $self->samples($tid) };
+	my $m     = { list => [] };
+	my $ev    = $self->{ev};
+	my ($end) = map { vec($ev->{ts}, $_, 64) }
+		grep { vec($ev->{tid}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
+	my ($birth) = map { vec($ev->{ts}, $_, 64) }
+		grep { vec($ev->{a}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
 	return $self->_pictured($tid) if !@s;
 	push @{ $m->{list} }, $self->_before($tid, $s[0], $birth);
+
 	for my $k (0 .. $#s) {
 		my ($a, $b) = @s[ $k, $k + 1 ];
 		if ($b) { push @{ $m->{list} }, $self->_between($m->{list}, $a, $b) }
@@ -63,24 +75,30 @@ sub _before {
 	my ($self, $tid, $s, $birth) = @_;
 	my $from = $self->_beginning;
 	return if $s->{ts} <= $from;
-	return { from => $from, to => $s->{ts}, kind => 'absent' } if defined $birth && $birth <= $s->{ts};
+	return { from => $from, to => $s->{ts}, kind => 'absent' }
+		if defined $birth && $birth <= $s->{ts};
 	return { from => $from, to => $s->{ts}, _state($s), guessed => 1 };
 }
 
-# What a thread does in a state, as an interval has it; a thread that can run is taken to wait, as no count says that it ran.
+# What a thread does in a state, as an interval has it; a thread that can run is taken to wait, as
+# no count says that it ran.
 sub _state {
 	my ($s) = @_;
 	my $state = $s->{state};
-	return (kind => 'running', cpu => $s->{cpu}, prio => $s->{prio}) if $state eq 'running';
-	return (kind => 'runnable', how => 'unknown', cpu => $s->{cpu}) if $state eq 'runnable';
+	return (kind => 'running',  cpu => $s->{cpu}, prio => $s->{prio}) if $state eq 'running';
+	return (kind => 'runnable', how => 'unknown', cpu  => $s->{cpu})  if $state eq 'runnable';
 	return (kind => 'absent') if $state eq 'dead';
 	return (kind => 'blocked', state => $state, stack_id => $s->{stack_id});
 }
 
-# The last sample stands until the thread's end, or for good; a picture may know better what it does now.
+# The last sample stands until the thread's end, or for good; a picture may know better what it does
+# now.
 sub _after {
 	my ($self, $tid, $s, $end) = @_;
-	return ({ from => $s->{ts}, to => $end, _state($s) }, { from => $end, to => $self->{to}, kind => 'absent' }) if defined $end && $end > $s->{ts} && $end < $self->{to};
+	return (
+		{ from => $s->{ts}, to => $end,        _state($s) },
+		{ from => $end,     to => $self->{to}, kind => 'absent' }
+	) if defined $end && $end > $s->{ts} && $end < $self->{to};
 	return { from => $s->{ts}, to => $self->{to}, _state($s) } if $s->{ts} < $self->{to};
 	return;
 }
@@ -95,15 +113,22 @@ sub _between {
 	# A wait that began before the sample that did not see it: the sleep before it ended earlier.
 	$self->_wait_earlier($list, $wait - ($gap - $run), $a) if $wait > $gap - $run;
 	$wait = $gap - $run if $wait > $gap - $run;
-	my $rest = $gap - $run - $wait;
-	my $asleep = { _state($a)}->{kind} eq 'blocked';
-	# A thread that was seen able to run and has neither run nor waited yet, as far as the kernel has counted: it waits still.
-	if (!$asleep && !$run && !$wait) { return _pieces($a, $b, [ $gap, kind => 'runnable', how => 'unknown', cpu => $b->{cpu} ]) }
-	my @running = ($run, kind => 'running', cpu => $b->{cpu}, prio => $b->{prio}, irq_ns => 0, softirq_ns => 0);
-	my @waiting = ($wait, kind => 'runnable', how => $asleep ? 'woken' : 'preempted', cpu => $b->{cpu});
-	my @asleep  = ($rest, $asleep ? _state($a) : (kind => 'blocked', state => 'unknown'));
-	return _pieces($a, $b, \@asleep, \@waiting, \@running) if $asleep;
-	return _pieces($a, $b, \@running, \@asleep, \@waiting) if $b->{state} eq 'runnable';
+	my $rest   = $gap - $run - $wait;
+	my $asleep = { _state($a) }->{kind} eq 'blocked';
+   # A thread that was seen able to run and has neither run nor waited yet, as far as the kernel has
+   # counted: it waits still.
+	if (!$asleep && !$run && !$wait) {
+		return _pieces($a, $b, [ $gap, kind => 'runnable', how => 'unknown', cpu => $b->{cpu} ]);
+	}
+	my @running = (
+		$run, kind => 'running', cpu => $b->{cpu}, prio => $b->{prio}, irq_ns => 0,
+		softirq_ns => 0
+	);
+	my @waiting =
+		($wait, kind => 'runnable', how => $asleep ? 'woken' : 'preempted', cpu => $b->{cpu});
+	my @asleep = ($rest, $asleep ? _state($a) : (kind => 'blocked', state => 'unknown'));
+	return _pieces($a, $b, \@asleep,  \@waiting, \@running) if $asleep;
+	return _pieces($a, $b, \@running, \@asleep,  \@waiting) if $b->{state} eq 'runnable';
 	@asleep = ($rest, _state($b)) if $b->{state} ne 'dead';
 	return _pieces($a, $b, \@waiting, \@running, \@asleep);
 }
@@ -124,7 +149,10 @@ sub _wait_earlier {
 	while ($ns > 0 && @$list && $list->[-1]{kind} eq 'blocked') {
 		my $last = $list->[-1];
 		my $part = $last->{to} - $last->{from} < $ns ? $last->{to} - $last->{from} : $ns;
-		my %wait = (kind => 'runnable', how => 'woken', cpu => $s->{cpu}, from => $last->{to} - $part, to => $last->{to});
+		my %wait = (
+			kind => 'runnable', how => 'woken', cpu => $s->{cpu}, from => $last->{to} - $part,
+			to   => $last->{to}
+		);
 		$last->{to} -= $part;
 		pop @$list if $last->{to} <= $last->{from};
 		push @$list, \%wait;
@@ -138,11 +166,17 @@ sub _whole {
 	my @out;
 	for my $i (grep { $_->{to} > $_->{from} } @$list) {
 		my $l = $out[-1];
-		if ($l && $l->{kind} eq $i->{kind} && ($l->{state} // '') eq ($i->{state} // '') && ($l->{stack_id} // 0) == ($i->{stack_id} // 0) && ($l->{cpu} // -1) == ($i->{cpu} // -1)) {
+		if (   $l
+			&& $l->{kind} eq $i->{kind}
+			&& ($l->{state}    // '') eq ($i->{state} // '')
+			&& ($l->{stack_id} // 0) ==  ($i->{stack_id} // 0)
+			&& ($l->{cpu}      // -1) == ($i->{cpu}      // -1))
+		{
 			$l->{to} = $i->{to};
 			delete $l->{guessed} if $l->{to} - $l->{from} >= $SURE_NS;
+		} else {
+			push @out, $i;
 		}
-		else { push @out, $i }
 	}
 	return \@out;
 }
@@ -150,17 +184,23 @@ sub _whole {
 # A thread without a sample: it did all the time what the pictures say.
 sub _pictured {
 	my ($self, $tid) = @_;
-	my $p = $self->{threads}->picture_at($tid, $self->{to});
+	my $p   = $self->{threads}->picture_at($tid, $self->{to});
 	my %cur = (from => $self->_beginning, to => $self->{to}, guessed => 1);
-	if    (!$p)                                        { @cur{qw(kind state)} = ('blocked', 'unknown') }
-	elsif ($p->{state} == $STATE_NUMBER{runnable})     { @cur{qw(kind how cpu)} = ('runnable', 'unknown', $p->{cpu}) }
-	elsif ($p->{state} == $STATE_NUMBER{dead})         { $cur{kind} = 'absent' }
-	else                                               { @cur{qw(kind state stack_id)} = ('blocked', $STATE{ $p->{state} } // 'unknown', $p->{stack_id}) }
+	if    (!$p) { @cur{qw(kind state)} = ('blocked', 'unknown') }
+	elsif ($p->{state} == $STATE_NUMBER{runnable}) {
+		@cur{qw(kind how cpu)} = ('runnable', 'unknown', $p->{cpu});
+	} elsif ($p->{state} == $STATE_NUMBER{dead}) {
+		$cur{kind} = 'absent';
+	} else {
+		@cur{qw(kind state stack_id)} =
+			('blocked', $STATE{ $p->{state} } // 'unknown', $p->{stack_id});
+	}
 	delete $cur{guessed} if $p && $p->{since_ns} && $p->{since_ns} <= $self->{from};
 	return $self->_clip([ \%cur ]);
 }
 
-# occupants(CPU, FROM, TO): as TaskStates has it; inside 100 ms the order in which they had it is not known, so each has one stretch of it.
+# occupants(CPU, FROM, TO): as TaskStates has it; inside 100 ms the order in which they had it is
+# not known, so each has one stretch of it.
 sub occupants {
 	my ($self, $cpu, $from, $to) = @_;
 	my @out;
@@ -199,19 +239,24 @@ sub _runs {
 	return $self->{runs} if $self->{runs};
 	my %runs;
 	for my $tid (sort { $a <=> $b } keys %{ _decoded($self->{ev}) }) {
-		push @{ $runs{ $_->{cpu} } }, [ $_->{from}, $_->{to}, $tid, $_->{prio} // 120 ] for grep { $_->{kind} eq 'running' } @{ $self->intervals($tid) };
+		push @{ $runs{ $_->{cpu} } }, [ $_->{from}, $_->{to}, $tid, $_->{prio} // 120 ]
+			for grep { $_->{kind} eq 'running' } @{ $self->intervals($tid) };
 	}
 	@$_ = sort { $a->[0] <=> $b->[0] || $a->[2] <=> $b->[2] } @$_ for values %runs;
 	return $self->{runs} = \%runs;
 }
 
-# run_delays(KERNEL EVENTS, TID): waits for a CPU of 1 ms or more: [ from, to ], as far as counts and samples tell
+# run_delays(KERNEL EVENTS, TID): waits for a CPU of 1 ms or more: [ from, to ], as far as counts
+# and samples tell
 sub run_delays {
 	my ($ev, $tid) = @_;
 	my @d;
-	for my $i (grep { vec($ev->{tid}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) }) {
+	for my $i (grep { vec($ev->{tid}, $_, 32) == $tid }
+		@{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) })
+	{
 		my ($t, undef, $run, $wait) = $ev->columns($i);
-		push @d, [ $t - $run - $wait, $t - $run ] if $wait >= $WAIT_NS && $wait != $SATURATED && $run != $SATURATED;
+		push @d, [ $t - $run - $wait, $t - $run ]
+			if $wait >= $WAIT_NS && $wait != $SATURATED && $run != $SATURATED;
 	}
 	return \@d;
 }

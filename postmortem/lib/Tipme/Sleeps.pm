@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# When one thread was awake and when it slept, over a whole episode: found by looking for its number in
-# the raw records, since to decode all of them would take ten times as long.
+# When one thread was awake and when it slept, over a whole episode: found by looking for its number
+# in the raw records, since to decode all of them would take ten times as long.
 package Tipme::Sleeps;
 
 use strict;
@@ -9,19 +9,20 @@ no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 
-my $SIZE     = 32;
-my $SHORT_NS = 1_000_000;    # shorter sleeps have no stack, and count as awake
-my %STATE    = %{ $Tipme::Record::Layout::ENUM{task_state} };
-my %CONTEXT  = %{ $Tipme::Record::Layout::ENUM{context} };
+my $SIZE       = 32;
+my $SHORT_NS   = 1_000_000;    # shorter sleeps have no stack, and count as awake
+my %STATE      = %{ $Tipme::Record::Layout::ENUM{task_state} };
+my %CONTEXT    = %{ $Tipme::Record::Layout::ENUM{context} };
 my ($RUNNABLE) = grep { $STATE{$_} eq 'runnable' } keys %STATE;
 
 # new(EPISODE)
 sub new { my ($class, $ep) = @_; return bless { ep => $ep, of => {} }, $class }
 
-# of(TID): the sleeps of 1 ms or more, in order: { from, to, state, waker, context, stack_id }, ns of
-# CLOCK_MONOTONIC; from 0: since before the records begin; to undef: nobody has ended it. Between them
-# the thread was awake: it ran, or waited for a CPU. waker: the thread that ended the sleep in its own
-# context, or 0. undef instead of a list: no record names the thread.
+# of(TID): the sleeps of 1 ms or more, in order: { from, to, state, waker, context, stack_id }, ns
+# of
+# CLOCK_MONOTONIC; from 0: since before the records begin; to undef: nobody has ended it. Between
+# them the thread was awake: it ran, or waited for a CPU. waker: the thread that ended the sleep in
+# its own context, or 0. undef instead of a list: no record names the thread.
 sub of {
 	my ($self, $tid) = @_;
 	$self->{of}{$tid} = $self->_of($tid) if !exists $self->{of}{$tid};
@@ -31,28 +32,32 @@ sub of {
 sub _of {
 	my ($self, $tid) = @_;
 	my @events = sort { $a->[0] <=> $b->[0] } $self->_records($tid) or return;
-	my ($sleep, $pending, @sleeps) = ($events[0][1] eq 'woken' ? { from => 0, state => 'unknown' } : undef, 0);
+	my ($sleep, $pending, @sleeps) =
+		($events[0][1] eq 'woken' ? { from => 0, state => 'unknown' } : undef, 0);
 	for my $e (@events) {
 		my ($t, $what, @more) = @$e;
 		if ($what eq 'woken') {
 			if ($sleep) { push @sleeps, { %$sleep, to => $t, @more }; undef $sleep }
 			else        { $pending = 1 }    # on its way to sleep: it will not
-		}
-		elsif ($what eq 'comes') {
+		} elsif ($what eq 'comes') {
 			# Without a waking it had raced with going to sleep, or the record was lost.
-			push @sleeps, { %$sleep, to => $t, waker => 0, context => 'unknown', stack_id => 0 } if $sleep && !$pending;
+			push @sleeps, { %$sleep, to => $t, waker => 0, context => 'unknown', stack_id => 0 }
+				if $sleep && !$pending;
 			($sleep, $pending) = (undef, 0);
+		} else {
+			$sleep = { from => $t, state => $what };
 		}
-		else { $sleep = { from => $t, state => $what }; }
 	}
-	push @sleeps, { %$sleep, to => undef, waker => 0, context => 'unknown', stack_id => 0 } if $sleep && !$pending;
+	push @sleeps, { %$sleep, to => undef, waker => 0, context => 'unknown', stack_id => 0 }
+		if $sleep && !$pending;
 	return [ grep { !defined $_->{to} || $_->{to} - $_->{from} >= $SHORT_NS } @sleeps ];
 }
 
-# [ ns, woken, waker => TID, context =>, stack_id => ], [ ns, comes ], [ ns, STATE ] of one that leaves to sleep
+# [ ns, woken, waker => TID, context =>, stack_id => ], [ ns, comes ], [ ns, STATE ] of one that
+# leaves to sleep
 sub _records {
-	my ($self, $tid) = @_;
-	my ($key, @events) = (pack 'V', $tid);
+	my ($self, $tid)    = @_;
+	my ($key,  @events) = (pack 'V', $tid);
 	for my $s ($self->{ep}->sections_between(undef, undef, [qw(kernel_bpf kernel_module)])) {
 		my $buf = Tipme::KernelEvents::plain($self->{ep}, $s);
 		for (my $at = index $buf, $key; $at >= 0; $at = index $buf, $key, $at + 1) {
@@ -60,12 +65,17 @@ sub _records {
 			next if $field != 12 && $field != 16 || $at - $field + $SIZE > length $buf;
 			my ($ts, $type, $a, $b, $d) = unpack 'Q<Cx7V2x4V', substr $buf, $at - $field, $SIZE;
 			if ($type == Tipme::KernelEvents::SWITCH) {
-				if ($field == 16) { push @events, [ $ts, 'comes' ] }
-				elsif (!($d >> 24) && ($d & 255) != $RUNNABLE) { push @events, [ $ts, $STATE{ $d & 255 } // 'unknown' ] }
-			}
-			elsif ($type == Tipme::KernelEvents::WAKING && $field == 12) {
+				if    ($field == 16) { push @events, [ $ts, 'comes' ] }
+				elsif (!($d >> 24) && ($d & 255) != $RUNNABLE) {
+					push @events, [ $ts, $STATE{ $d & 255 } // 'unknown' ];
+				}
+			} elsif ($type == Tipme::KernelEvents::WAKING && $field == 12) {
 				my $context = $CONTEXT{ $d >> 16 & 255 } // 'unknown';
-				push @events, [ $ts, 'woken', waker => $context eq 'task' && $a != $tid ? $a : 0, context => $context, stack_id => $b ];
+				push @events,
+					[
+					$ts, 'woken', waker => $context eq 'task' && $a != $tid ? $a : 0,
+					context => $context, stack_id => $b
+					];
 			}
 		}
 	}

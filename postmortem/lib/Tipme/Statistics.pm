@@ -8,8 +8,8 @@ package Tipme::Statistics;
 
 use strict;
 use warnings;
-use Exporter qw(import);
-use List::Util qw(min);
+use Exporter                  qw(import);
+use List::Util                qw(min);
 use Statistics::Distributions qw(chisqrdistr fdistr udistr);
 
 our @EXPORT_OK = qw(poisson_interval rate_ratio quantile_ranks proportion_interval median
@@ -30,7 +30,10 @@ my $ENDLESS = 1_000_000;
 sub poisson_interval {
 	my ($count) = @_;
 	my $tail = (1 - $CONFIDENCE) / 2;
-	return ($count ? _chi_square(2 * $count, $tail) / 2 : 0, _chi_square(2 * $count + 2, 1 - $tail) / 2);
+	return (
+		$count ? _chi_square(2 * $count, $tail) / 2 : 0,
+		_chi_square(2 * $count + 2, 1 - $tail) / 2
+	);
 }
 
 # rate_ratio(A, TIME_A, B, TIME_B): (ratio, least, most) of A events in TIME_A to B in TIME_B.
@@ -75,13 +78,16 @@ sub quantile_ranks {
 	return ($low >= 1 ? $low : undef, $high <= $n ? $high : undef);
 }
 
-# difference_interval(A, LEAST_A, MOST_A, B, LEAST_B, MOST_B): (B - A, least, most) from the intervals of
-# both, of the same confidence. Zou and Donner, "Construction of confidence intervals about effect
-# measures: a simple general approach", Statistics in Medicine 2008, equation 10.
+# difference_interval(A, LEAST_A, MOST_A, B, LEAST_B, MOST_B): (B - A, least, most) from the
+# intervals of both, of the same confidence. Zou and Donner, "Construction of confidence intervals
+# about effect measures: a simple general approach", Statistics in Medicine 2008, equation 10.
 sub difference_interval {
 	my ($a, $least_a, $most_a, $b, $least_b, $most_b) = @_;
 	my $d = $b - $a;
-	return ($d, $d - sqrt(($b - $least_b)**2 + ($most_a - $a)**2), $d + sqrt(($most_b - $b)**2 + ($a - $least_a)**2));
+	return (
+		$d, $d - sqrt(($b - $least_b)**2 + ($most_a - $a)**2),
+		$d + sqrt(($most_b - $b)**2 + ($a - $least_a)**2)
+	);
 }
 
 # The P-quantile (lower tail) of chi-square.
@@ -93,11 +99,14 @@ sub _f {
 	my ($n, $m, $tail) = @_;
 	if ($n <= $LARGE || $m <= $LARGE) {
 		# Where one side is far larger the library may end in a logarithm of nothing.
-		my $f = eval { fdistr((map { min($_, $ENDLESS) } $n, $m), $tail) };
+		my $f = eval {
+			fdistr((map { min($_, $ENDLESS) } $n, $m), $tail);
+		};
 		return $f if defined $f && $f =~ /\A[0-9.]+(?:e[-+]?[0-9]+)?\z/ && $f > 0;
 	}
 	my ($z, $a, $b) = (udistr($tail), 2 / (9 * $n), 2 / (9 * $m));
-	my ($A, $B, $C) = ((1 - $b)**2 - $z**2 * $b, -2 * (1 - $a) * (1 - $b), (1 - $a)**2 - $z**2 * $a);
+	my ($A, $B, $C) =
+		((1 - $b)**2 - $z**2 * $b, -2 * (1 - $a) * (1 - $b), (1 - $a)**2 - $z**2 * $a);
 	# The larger root of A x^2 + B x + C, x the cube root of F.
 	return ((-$B + sqrt($B**2 - 4 * $A * $C)) / (2 * $A))**3;
 }
@@ -116,7 +125,7 @@ sub median_interval {
 	my $n = @v;
 	my ($below, $tail, $probability) = (0, 0, 0.5**$n);
 	while ($tail + $probability <= (1 - $CONFIDENCE) / 2) {
-		$tail += $probability;
+		$tail        += $probability;
 		$probability *= ($n - $below) / ($below + 1);
 		$below++;
 	}
@@ -127,10 +136,14 @@ sub median_interval {
 # Hodges and Lehmann, Annals of Mathematical Statistics 1963: the median of all ratios of a value of
 # B to one of A; its interval inverts the rank-sum test (Mann and Whitney 1947), exactly up to 50
 # values on a side, by the normal approximation above. With COMPARISONS all intervals of so many
-# hold together with that confidence (Bonferroni; Dunn, JASA 1961). undef: too few values to bound it.
+# hold together with that confidence (Bonferroni; Dunn, JASA 1961). undef: too few values to bound
+# it.
 sub ratio_of_medians {
 	my ($of, $to, $comparisons) = @_;
-	my @ratios = sort { $a <=> $b } map { my $x = $_; map { $_ / $x } @$to } @$of;
+	my @ratios = sort { $a <=> $b } map {
+		my $x = $_;
+		map { $_ / $x } @$to
+	} @$of;
 	return (undef, undef, undef) if !@ratios;
 	my $k = _rank_sum_below(scalar @$of, scalar @$to, (1 - $CONFIDENCE) / 2 / ($comparisons // 1));
 	# The geometric mean of the two in the middle: the ratio of A to B is then the inverse.
@@ -160,7 +173,7 @@ sub _rank_sum_ways {
 	my @c = (1, (0) x ($n * $m));
 	for my $i (1 .. $n) {
 		for (my $j = $n * $m; $j >= $m + $i; $j--) { $c[$j] -= $c[ $j - $m - $i ] }
-		for my $j ($i .. $n * $m) { $c[$j] += $c[ $j - $i ] }
+		for my $j ($i .. $n * $m)                  { $c[$j] += $c[ $j - $i ] }
 	}
 	return @c;
 }

@@ -17,8 +17,8 @@ my $MOST = 3;
 my @MORE_PATHS = qw(/usr/local/sbin /usr/sbin /sbin /usr/local/bin /usr/bin /bin);
 
 # A table: [ KIND, condition (a reason's code, a sub of verdict and state, or undef), command, mark,
-# undo ]. Words in braces are filled in; a line of which one is not known is left out. What changes a
-# setting says with what it is undone: what the machine had when the episode was written.
+# undo ]. Words in braces are filled in; a line of which one is not known is left out. What changes
+# a setting says with what it is undone: what the machine had when the episode was written.
 my @STEPS = (
 	[ 'writeback', undef, 'grep -E "^(Dirty|Writeback):" /proc/meminfo', 'look' ],
 	[
@@ -37,16 +37,16 @@ my @STEPS = (
 		'cpu-slow', undef, 'powerprofilesctl set performance', 'try',
 		'powerprofilesctl set balanced'
 	],
-	[ 'cpu-slow',       undef,        'sensors',               'look' ],
-	[ 'stopped',        \&_is_still, 'kill -CONT {pid}',      'cure', 'kill -STOP {pid}' ],
+	[ 'cpu-slow',       undef,              'sensors',          'look' ],
+	[ 'stopped',        \&_is_still,        'kill -CONT {pid}', 'cure', 'kill -STOP {pid}' ],
 	[ 'cpu-contention', 'had-cpu-firmware', 'grep . /sys/firmware/acpi/interrupts/gpe*', 'look' ],
 	[ 'cpu-contention', 'had-cpu-work',     'cat /proc/interrupts',                      'look' ],
 	[
 		'cpu-contention', sub { $_[2] !~ /^had-cpu-(?:firmware|work)\z/ },
 		'renice -n 19 -p {pid}', 'try', 'renice -n 0 -p {pid}'
 	],
-	[ 'rt-starvation',  undef,        'chrt -o -p 0 {pid}',    'try',  'chrt -f -p 1 {pid}' ],
-	[ 'disk-io',        'disk-ahead', 'ionice -c 3 -p {pid}',  'try', 'ionice -c 2 -n 4 -p {pid}' ],
+	[ 'rt-starvation', undef,        'chrt -o -p 0 {pid}',   'try', 'chrt -f -p 1 {pid}' ],
+	[ 'disk-io',       'disk-ahead', 'ionice -c 3 -p {pid}', 'try', 'ionice -c 2 -n 4 -p {pid}' ],
 	[
 		'disk-io', sub { _some($_[1]{encrypted}) },
 		'cryptsetup refresh --perf-no_read_workqueue --perf-no_write_workqueue {encrypted}', 'try',
@@ -60,32 +60,34 @@ my @STEPS = (
 		'disk-io', sub { $_[0]{disk_pause_ns} && ($_[0]{blamed}{disk} // '') =~ /^nvme/ },
 		'cat /sys/module/nvme_core/parameters/default_ps_max_latency_us', 'look'
 	],
-	[ 'disk-io',        sub { $_[0]{disk_pause_ns} }, 'hdparm -C -B /dev/{disk}',              'look' ],
-	[ 'disk-io',        sub { $_[0]{reported} }, 'smartctl -a /dev/{disk}',                'look' ],
-	[ 'disk-io',        undef,                   'iostat -x 1',                            'look' ],
-	[ 'memory-reclaim', undef,                   'ps aux --sort=-rss',                     'look' ],
-	[ 'page-fault-io',  undef,                   'ps aux --sort=-rss',                     'look' ],
-	[ 'client-queue',   'requests-waiting',      'xrandr --current',                       'look' ],
-	[ 'gpu-wait',       'wait-monitor',          'xrandr --current',                       'look' ],
+	[ 'disk-io',        sub { $_[0]{disk_pause_ns} }, 'hdparm -C -B /dev/{disk}',          'look' ],
+	[ 'disk-io',        sub { $_[0]{reported} },      'smartctl -a /dev/{disk}',           'look' ],
+	[ 'disk-io',        undef,                        'iostat -x 1',                       'look' ],
+	[ 'memory-reclaim', undef,                        'ps aux --sort=-rss',                'look' ],
+	[ 'page-fault-io',  undef,                        'ps aux --sort=-rss',                'look' ],
+	[ 'client-queue',   'requests-waiting',           'xrandr --current',                  'look' ],
+	[ 'gpu-wait',       'wait-monitor',               'xrandr --current',                  'look' ],
 	[ 'gpu-wait',      undef,        'journalctl -k -g "drm|amdgpu|i915|nouveau|NVRM"',    'look' ],
 	[ 'device-wait',   'wait-power', 'grep . /sys/bus/usb/devices/*/power/runtime_status', 'look' ],
 	[ 'device-wait',   undef,        'journalctl -k -n 50',                                'look' ],
 	[ 'machine-stall', undef,        'fwupdmgr get-updates',                               'look' ],
 	[ 'time-out',      undef,        'systemctl --user --failed',                          'look' ],
-	[ 'network-wait', 'wait-service-dns',       'resolvectl status',                     'look' ],
-	[ 'network-wait', 'wait-service-files',     'findmnt -t nfs,nfs4,cifs,fuse.sshfs',   'look' ],
-	[ 'network-wait', 'wait-service-directory', 'id',                                    'look' ],
-	[ 'network-wait', 'wait-service-print',     'lpstat -v',                             'look' ],
-	[ 'network-wait', 'wait-service-ssh',       'iw dev',                                'look' ],
-	[ 'network-wait', undef,                    'ss -tni',                               'look' ],
-	[ 'irq-time',      undef,        'cat /proc/interrupts',                               'look' ],
-	[ 'app-compute',   undef,        'perf record -g -p {pid} -- sleep 10',                'look' ],
-	[ 'lock-wait',     'wait-file-lock', 'lslocks',                                        'look' ],
+	[ 'network-wait',  'wait-service-dns',       'resolvectl status',                      'look' ],
+	[ 'network-wait',  'wait-service-files',     'findmnt -t nfs,nfs4,cifs,fuse.sshfs',    'look' ],
+	[ 'network-wait',  'wait-service-directory', 'id',                                     'look' ],
+	[ 'network-wait',  'wait-service-print',     'lpstat -v',                              'look' ],
+	[ 'network-wait',  'wait-service-ssh',       'iw dev',                                 'look' ],
+	[ 'network-wait',  undef,                    'ss -tni',                                'look' ],
+	[ 'irq-time',      undef,                    'cat /proc/interrupts',                   'look' ],
+	[ 'app-compute',   undef,                    'perf record -g -p {pid} -- sleep 10',    'look' ],
+	[ 'lock-wait',     'wait-file-lock',         'lslocks',                                'look' ],
 );
 my %MARK = (look => N__('look'), try => N__('try'), cure => N__('cure'));
 
 # Who runs again needs no cure.
-sub _is_still { return !grep { $_ eq 'until' } tags_of(($_[0]{blamed} // {})->{detail} // '') }
+sub _is_still {
+	return !grep { $_ eq 'until' } tags_of(($_[0]{blamed} // {})->{detail} // '');
+}
 
 sub _some { return ref $_[0] eq 'ARRAY' && @{ $_[0] } ? 1 : 0 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Who a thread was at a moment: the pictures of all threads, and what forks, renames and execs tell between them; and what else the daemon
-# wrote down by name: stacks, functions, modules, processes, cgroups, disks, interrupt lines.
+# Who a thread was at a moment: the pictures of all threads, and what forks, renames and execs tell
+# between them; and what else the daemon wrote down by name: stacks, functions, modules, processes,
+# cgroups, disks, interrupt lines.
 package Tipme::Threads;
 
 use strict;
@@ -9,24 +10,33 @@ no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 
-my $KERNEL_THREAD = 1;    # bit 0 of flags
+my $KERNEL_THREAD = 1;     # bit 0 of flags
 
 # What each of these records is kept under, and by which of its fields.
-my %NAMED = (stack => 'stack_id', function => 'function', user_stack => 'stack_id', module => 'module_id', irq_name => 'number', cgroup_name => 'cgroup', disk_name => 'dev',
-	cgroup_weight => 'cgroup');
+my %NAMED = (
+	stack    => 'stack_id', function => 'function', user_stack => 'stack_id', module => 'module_id',
+	irq_name => 'number',   cgroup_name => 'cgroup', disk_name => 'dev',
+	cgroup_weight => 'cgroup'
+);
 my %LOOKED = map { $_ => 1 } qw(
 	cpu_throttle steal latency_user sample affinity memory_state cpu_speed kernel_message
 );
-my @SEEN  = qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm cgroup cpus_allowed rss_kib uid);
+my @SEEN =
+	qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm cgroup cpus_allowed rss_kib uid);
 
-# Of these there is one or more for every process of the last minutes, and a verdict names a few: only where they stand is kept, by process.
+# Of these there is one or more for every process of the last minutes, and a verdict names a few:
+# only where they stand is kept, by process.
 my %BY_NEED = map { $_ => 1 } qw(process exec_args);
 my %UNUSED  = map { $_ => 1 } qw(exec_environment);
 
-# new(EPISODE): reads the whole of the thread file: pictures come about once a second, and only what changed. Who processes were is read when asked for.
+# new(EPISODE): reads the whole of the thread file: pictures come about once a second, and only what
+# changed. Who processes were is read when asked for.
 sub new {
 	my ($class, $ep) = @_;
-	my $self = bless { ep => $ep, seen => {}, changes => {}, pids => {}, files => [], places => {}, needed => {}, map { $_ => {} } keys %NAMED }, $class;
+	my $self = bless {
+		ep     => $ep, seen => {}, changes => {}, pids => {}, files => [], places => {},
+		needed => {},  map { $_ => {} } keys %NAMED
+	}, $class;
 	my $code = $ep->record;
 	$self->_read_section($ep, $code, $_) for $ep->sections_between(undef, undef, ['tipmed']);
 	$_ = [ sort { $a->{ts_ns} <=> $b->{ts_ns} } @$_ ] for values %{ $self->{seen} };
@@ -35,16 +45,21 @@ sub new {
 
 sub _read_section {
 	my ($self, $ep, $code, $s) = @_;
-	my %name = map { $code->number_of($_) => $_ } keys %BY_NEED, keys %UNUSED;
+	my %name   = map { $code->number_of($_) => $_ } keys %BY_NEED, keys %UNUSED;
 	my $thread = $code->number_of('thread');
-	my $l = $Tipme::Record::Layout::RECORD{$thread};
+	my $l      = $Tipme::Record::Layout::RECORD{$thread};
 	my ($heads, $buf) = $ep->section_heads($s);
 	push @{ $self->{files} }, $s->{file};
-	my $file = $#{ $self->{files} };
+	my $file   = $#{ $self->{files} };
 	my $places = $self->{places};
+
 	for (my $i = 0; $i < @$heads; $i += 4) {
 		my ($type, $len, $off, $pid) = @$heads[ $i .. $i + 3 ];
-		if (my $name = $name{$type}) { $places->{"$name $pid"} .= pack 'Q<V V', $s->{offset} + $off, $len, $file if !$UNUSED{$name}; next }
+		if (my $name = $name{$type}) {
+			$places->{"$name $pid"} .= pack 'Q<V V', $s->{offset} + $off, $len, $file
+				if !$UNUSED{$name};
+			next;
+		}
 		if ($type == $thread) { $self->_add_thread($l, substr $$buf, $off, $len); next }
 		my ($name, $f) = $code->decode($buf, $off);
 		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off) }
@@ -79,23 +94,27 @@ sub _add_thread {
 sub _add_named {
 	my ($self, $name, $f) = @_;
 	my $key = $NAMED{$name};
-	if    ($name eq 'function')  { $self->{function}{ $f->{function} } = $f->{name} }
-	elsif ($name eq 'stack')     { $self->{stack}{ $f->{stack_id} } = $f->{text} }
-	elsif ($key)                 { $self->{$name}{ $f->{$key} } = $f }
-	elsif ($LOOKED{$name})       { push @{ $self->{looked}{$name} }, $f }
+	if    ($name eq 'function') { $self->{function}{ $f->{function} } = $f->{name} }
+	elsif ($name eq 'stack')    { $self->{stack}{ $f->{stack_id} } = $f->{text} }
+	elsif ($key)                { $self->{$name}{ $f->{$key} } = $f }
+	elsif ($LOOKED{$name})      { push @{ $self->{looked}{$name} }, $f }
 }
 
-# add_events(KERNEL EVENTS): forks, renames and execs of a stretch of time; may be called for several
+# add_events(KERNEL EVENTS): forks, renames and execs of a stretch of time; may be called for
+# several
 sub add_events {
 	my ($self, $ev) = @_;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
 		my ($child, $pid) = (vec($ev->{a}, $i, 32), $ev->b($i));
-		$self->{changes}{$child}{ vec($ev->{ts}, $i, 64) . ' fork' } //=
-			{ ts => vec($ev->{ts}, $i, 64), parent => vec($ev->{tid}, $i, 32), pid => $pid, start_ns => $ev->c($i) | vec($ev->{d}, $i, 32) << 32 };
+		$self->{changes}{$child}{ vec($ev->{ts}, $i, 64) . ' fork' } //= {
+			ts       => vec($ev->{ts}, $i, 64), parent => vec($ev->{tid}, $i, 32), pid => $pid,
+			start_ns => $ev->c($i) | vec($ev->{d}, $i, 32) << 32
+		};
 		$self->{pids}{$pid}{$child} = 1;
 	}
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::RENAME) }) {
-		$self->{changes}{ vec($ev->{tid}, $i, 32) }{ vec($ev->{ts}, $i, 64) . ' name' } //= { ts => vec($ev->{ts}, $i, 64), comm => $ev->text($i) };
+		$self->{changes}{ vec($ev->{tid}, $i, 32) }{ vec($ev->{ts}, $i, 64) . ' name' } //=
+			{ ts => vec($ev->{ts}, $i, 64), comm => $ev->text($i) };
 	}
 	$self->{memo} = {};
 	delete @$self{qw(order known)};
@@ -103,13 +122,19 @@ sub add_events {
 
 sub _changes {
 	my ($self, $tid) = @_;
-	return $self->{order}{$tid} //= [ sort { $a->{ts} <=> $b->{ts} } values %{ $self->{changes}{$tid} // {} } ];
+	return $self->{order}{$tid} //=
+		[ sort { $a->{ts} <=> $b->{ts} } values %{ $self->{changes}{$tid} // {} } ];
 }
 
-# at(TID, TIME): { tid, pid, ppid, start_ns, comm, kernel, prio, known }; comm is "?" where nobody saw the thread
+# at(TID, TIME): { tid, pid, ppid, start_ns, comm, kernel, prio, known }; comm is "?" where nobody
+# saw the thread
 sub at {
 	my ($self, $tid, $t, $depth) = @_;
-	return { tid => 0, pid => 0, ppid => 0, start_ns => 0, comm => 'idle', kernel => 1, prio => 120, known => 1 } if !$tid;
+	return {
+		tid  => 0,   pid   => 0, ppid => 0, start_ns => 0, comm => 'idle', kernel => 1,
+		prio => 120, known => 1
+		}
+		if !$tid;
 	# Between what is known of it, and of whom it came from, it stays the same.
 	my $key = "$tid " . $self->_epoch($tid, $t);
 	return $self->{memo}{$key} if $self->{memo}{$key};
@@ -118,13 +143,18 @@ sub at {
 	return $self->{memo}{$key} = $who;
 }
 
-# epochs(TID): the times, in order, at which something is known of a thread: between them the answers of at() stay the same
+# epochs(TID): the times, in order, at which something is known of a thread: between them the
+# answers of at() stay the same
 sub epochs { my ($self, $tid) = @_; return @{ $self->_known($tid) } }
 
 sub _known {
 	my ($self, $tid) = @_;
-	return $self->{known}{$tid} //= [ sort { $a <=> $b } (map { @$_{qw(ts_ns start_ns)} } @{ $self->{seen}{$tid} // [] }), (map { $_->{ts} } @{ $self->_changes($tid) }),
-		map { ($_->{start_ns} - 10_000_000, $_->{exit_ns} ? $_->{exit_ns} + 10_000_001 : ()) } @{ $self->_by_need('process', $tid) } ];
+	return $self->{known}{$tid} //= [
+		sort { $a <=> $b } (map { @$_{qw(ts_ns start_ns)} } @{ $self->{seen}{$tid} // [] }),
+		(map { $_->{ts} } @{ $self->_changes($tid) }),
+		map { ($_->{start_ns} - 10_000_000, $_->{exit_ns} ? $_->{exit_ns} + 10_000_001 : ()) }
+			@{ $self->_by_need('process', $tid) }
+	];
 }
 
 # How many of the times at which something is known of a thread lie at or before a time.
@@ -132,29 +162,40 @@ sub _epoch {
 	my ($self, $tid, $t) = @_;
 	my $known = $self->_known($tid);
 	my ($lo, $hi) = (0, scalar @$known);
-	while ($lo < $hi) { my $m = ($lo + $hi) >> 1; if ($known->[$m] <= $t) { $lo = $m + 1 } else { $hi = $m } }
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if   ($known->[$m] <= $t) { $lo = $m + 1 }
+		else                      { $hi = $m }
+	}
 	return $lo;
 }
 
 sub _at {
 	my ($self, $tid, $t, $depth) = @_;
 	my ($fork) = grep { $_->{parent} && $_->{ts} <= $t } reverse @{ $self->_changes($tid) };
-	my $seen = $self->{seen}{$tid} // [];
-	my ($pic) = grep { $_->{ts_ns} <= $t } reverse @$seen;
-	undef $pic if $pic && $fork && $fork->{start_ns} != $pic->{start_ns} && $pic->{ts_ns} < $fork->{ts};
+	my $seen   = $self->{seen}{$tid} // [];
+	my ($pic)  = grep { $_->{ts_ns} <= $t } reverse @$seen;
+	undef $pic
+		if $pic && $fork && $fork->{start_ns} != $pic->{start_ns} && $pic->{ts_ns} < $fork->{ts};
 	my $start = $pic ? $pic->{start_ns} : $fork ? $fork->{start_ns} : undef;
-	my ($later) = grep { $_->{ts_ns} > $t && (defined $start ? _same($_->{start_ns}, $start) : $_->{start_ns} <= $t) } @$seen;
-	my $any = $pic // $later;
+	my ($later) = grep {
+		$_->{ts_ns} > $t && (defined $start ? _same($_->{start_ns}, $start) : $_->{start_ns} <= $t)
+	} @$seen;
+	my $any  = $pic // $later;
 	my $comm = $self->_comm($tid, $t, $pic, $fork, $later, $depth);
 	return {
 		tid => $tid, pid => $any ? $any->{pid} : $fork ? $fork->{pid} : $tid,
-		ppid => $any ? $any->{ppid} : $fork && $depth < 8 ? $self->_parent_of($fork, $tid, $depth) : $self->_process_at($tid, $t)->{ppid} // 0,
+		ppid => $any ? $any->{ppid}
+		: $fork && $depth < 8 ? $self->_parent_of($fork, $tid, $depth)
+		: $self->_process_at($tid, $t)->{ppid} // 0,
 		start_ns => $start // ($later ? $later->{start_ns} : 0), comm => $comm,
-		kernel => $any ? $any->{flags} & $KERNEL_THREAD : 0, prio => $any ? $any->{prio} : 120, known => $any || $fork ? 1 : 0,
+		kernel   => $any ? $any->{flags} & $KERNEL_THREAD : 0, prio => $any ? $any->{prio} : 120,
+		known    => $any || $fork ? 1 : 0,
 	};
 }
 
-# A new thread of a process that was there has its process's parent; a new process has the one that made it.
+# A new thread of a process that was there has its process's parent; a new process has the one that
+# made it.
 sub _parent_of {
 	my ($self, $fork, $tid, $depth) = @_;
 	my $by = $self->at($fork->{parent}, $fork->{ts}, $depth + 1);
@@ -164,20 +205,25 @@ sub _parent_of {
 # process records come where a process has ended: the one of that number that lived at a time, or {}
 sub _process_at {
 	my ($self, $pid, $t) = @_;
-	my ($p) = grep { $_->{start_ns} <= $t + 10_000_000 && (!$_->{exit_ns} || $_->{exit_ns} >= $t - 10_000_000) } reverse @{ $self->_by_need('process', $pid) };
+	my ($p) = grep {
+		$_->{start_ns} <= $t + 10_000_000 && (!$_->{exit_ns} || $_->{exit_ns} >= $t - 10_000_000)
+	} reverse @{ $self->_by_need('process', $pid) };
 	return $p // {};
 }
 
-# Start times of the picture and of the fork record may differ by the kernel's rounding to clock ticks.
+# Start times of the picture and of the fork record may differ by the kernel's rounding to clock
+# ticks.
 sub _same { my ($a, $b) = @_; return abs($a - $b) <= 10_000_000 }
 
-# The newest of: a rename, what a picture saw, the parent's name at the fork; else what a later picture of the same thread saw.
+# The newest of: a rename, what a picture saw, the parent's name at the fork; else what a later
+# picture of the same thread saw.
 sub _comm {
 	my ($self, $tid, $t, $pic, $fork, $later, $depth) = @_;
 	my $since = $pic ? $pic->{ts_ns} : $fork ? $fork->{ts} : 0;
-	my ($name) = grep { defined $_->{comm} && $_->{ts} <= $t && $_->{ts} >= $since } reverse @{ $self->_changes($tid) };
+	my ($name) = grep { defined $_->{comm} && $_->{ts} <= $t && $_->{ts} >= $since }
+		reverse @{ $self->_changes($tid) };
 	return $name->{comm} if $name;
-	return $pic->{comm} if $pic;
+	return $pic->{comm}  if $pic;
 	# A kernel thread is born with its name; no rename tells it (Linux 6.4 and later).
 	return $later->{comm} if $later && $later->{flags} & $KERNEL_THREAD;
 	if ($fork && $depth < 8) {
@@ -189,7 +235,8 @@ sub _comm {
 	return $exe =~ m{([^/]+)\z} ? substr($1, 0, 15) : '?';
 }
 
-# picture_at(TID, TIME): the last picture of the thread at or before TIME, else the first one after it; or undef
+# picture_at(TID, TIME): the last picture of the thread at or before TIME, else the first one after
+# it; or undef
 sub picture_at {
 	my ($self, $tid, $t) = @_;
 	my $seen = $self->{seen}{$tid} or return;
@@ -201,22 +248,31 @@ sub picture_at {
 sub pictures { my ($self, $tid) = @_; return @{ $self->{seen}{$tid} // [] } }
 
 # tids(), tids_of(PID): threads that were seen, in order
-sub tids    { my ($self) = @_; return sort { $a <=> $b } keys %{ $self->{seen} } }
-sub tids_of { my ($self, $pid) = @_; return sort { $a <=> $b } keys %{ $self->{pids}{$pid} // {} } }
+sub tids {
+	my ($self) = @_;
+	return sort { $a <=> $b } keys %{ $self->{seen} };
+}
 
-# facts(TID, TIME): the picture nearest to a time, which also says its cgroup, on which CPUs it may run, and what memory it has; or {}
+sub tids_of {
+	my ($self, $pid) = @_;
+	return sort { $a <=> $b } keys %{ $self->{pids}{$pid} // {} };
+}
+
+# facts(TID, TIME): the picture nearest to a time, which also says its cgroup, on which CPUs it may
+# run, and what memory it has; or {}
 sub facts {
 	my ($self, $tid, $t) = @_;
 	return $self->picture_at($tid, $t) // {};
 }
 
-# ancestors(PID, TIME): the processes above it, nearest first: [ pid, comm ], without the first process
+# ancestors(PID, TIME): the processes above it, nearest first: [ pid, comm ], without the first
+# process
 sub ancestors {
 	my ($self, $pid, $t) = @_;
 	my (@up, %seen);
 	for (1 .. 32) {
 		my $who = $self->at($pid, $t);
-		my $up = $who->{ppid};
+		my $up  = $who->{ppid};
 		last if !$up || $up <= 2 || $seen{$up}++;
 		push @up, [ $up, $self->at($up, $t)->{comm} ];
 		$pid = $up;
@@ -230,32 +286,50 @@ sub args {
 	return defined $text ? $text =~ s/\n/ /gr : undef;
 }
 
-# called(PID, TIME): the same, a word a line; exe(PID, TIME): the file that it ran; modules(): of each file in which code ran, its record
+# called(PID, TIME): the same, a word a line; exe(PID, TIME): the file that it ran; modules(): of
+# each file in which code ran, its record
 sub called {
 	my ($self, $pid, $t) = @_;
-	my ($a) = grep { $_->{start_ns} <= $t + 10_000_000 } reverse @{ $self->_by_need('exec_args', $pid) };
+	my ($a) =
+		grep { $_->{start_ns} <= $t + 10_000_000 } reverse @{ $self->_by_need('exec_args', $pid) };
 	return $a ? $a->{text} : undef;
 }
 
-sub exe     { my ($self, $pid, $t) = @_; return $self->_process_at($pid, $t)->{exe} }
-sub modules { my ($self) = @_; return map { $self->{module}{$_} } sort { $a <=> $b } keys %{ $self->{module} } }
+sub exe { my ($self, $pid, $t) = @_; return $self->_process_at($pid, $t)->{exe} }
 
-# looked(NAME): records that the daemon wrote of what it, or who triggered, saw beside the kernel source (%LOOKED), in order of time
-sub looked { my ($self, $name) = @_; return sort { $a->{ts_ns} <=> $b->{ts_ns} } @{ $self->{looked}{$name} // [] } }
+sub modules {
+	my ($self) = @_;
+	return map { $self->{module}{$_} } sort { $a <=> $b } keys %{ $self->{module} };
+}
 
-# stack(ID), user_stack(ID): its text, or undef; function(LOW HALF): name of a kernel function, or undef
-sub stack      { my ($self, $id) = @_; return $id ? $self->{stack}{$id} : undef }
-sub user_stack { my ($self, $id) = @_; return $id && $self->{user_stack}{$id} ? $self->{user_stack}{$id}{text} : undef }
-sub function   { my ($self, $low) = @_; return $self->{function}{$low} }
+# looked(NAME): records that the daemon wrote of what it, or who triggered, saw beside the kernel
+# source (%LOOKED), in order of time
+sub looked {
+	my ($self, $name) = @_;
+	return sort { $a->{ts_ns} <=> $b->{ts_ns} } @{ $self->{looked}{$name} // [] };
+}
+
+# stack(ID), user_stack(ID): its text, or undef; function(LOW HALF): name of a kernel function, or
+# undef
+sub stack { my ($self, $id) = @_; return $id ? $self->{stack}{$id} : undef }
+
+sub user_stack {
+	my ($self, $id) = @_;
+	return $id && $self->{user_stack}{$id} ? $self->{user_stack}{$id}{text} : undef;
+}
+sub function { my ($self, $low) = @_; return $self->{function}{$low} }
 
 # module(ID): path of the file that a frame of a user stack lies in, or undef
-sub module { my ($self, $id) = @_; return $self->{module}{$id} ? $self->{module}{$id}{path} : undef }
+sub module {
+	my ($self, $id) = @_;
+	return $self->{module}{$id} ? $self->{module}{$id}{path} : undef;
+}
 
 # cgroups(), cgroup(ID), disk(DEV), irq(LINE): { path, quota_us, period_us }; a name
 sub cgroups { my ($self) = @_; return values %{ $self->{cgroup_name} } }
 sub cgroup { my ($self, $id) = @_; return $id ? $self->{cgroup_name}{$id} : undef }
-# weight_of(PATH): what part of the CPUs a cgroup gets: { weight (0: none of its own), cgroup } where
-# there is a record; knows_weights(): does the episode have them?
+# weight_of(PATH): what part of the CPUs a cgroup gets: { weight (0: none of its own), cgroup }
+# where there is a record; knows_weights(): does the episode have them?
 sub weight_of {
 	my ($self, $path) = @_;
 	my $of = $self->{weight_of} //=
@@ -263,7 +337,12 @@ sub weight_of {
 	return $of->{$path};
 }
 sub knows_weights { my ($self) = @_; return scalar keys %{ $self->{cgroup_weight} } }
-sub disk   { my ($self, $dev) = @_; return $self->{disk_name}{$dev} ? $self->{disk_name}{$dev}{name} : sprintf '%d:%d', $dev >> 20, $dev & 0xfffff }
-sub irq    { my ($self, $n) = @_; return $self->{irq_name}{$n} ? $self->{irq_name}{$n}{name} : undef }
+
+sub disk {
+	my ($self, $dev) = @_;
+	return $self->{disk_name}{$dev} ? $self->{disk_name}{$dev}{name} : sprintf '%d:%d', $dev >> 20,
+		$dev & 0xfffff;
+}
+sub irq { my ($self, $n) = @_; return $self->{irq_name}{$n} ? $self->{irq_name}{$n}{name} : undef }
 
 1;

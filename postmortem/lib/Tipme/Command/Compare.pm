@@ -5,7 +5,7 @@ package Tipme::Command::Compare;
 use strict;
 use warnings;
 use Tipme::CommandLine qw(options print_json local_time table);
-use Tipme::Compare qw(compare);
+use Tipme::Compare     qw(compare);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
@@ -27,20 +27,30 @@ settings, what is mounted and runs.
   tipme compare 20261119 20261120 --json | jq '.causes[0]'
 END
 
-my $MAX_CAUSES = 12;
+my $MAX_CAUSES  = 12;
 my $MAX_CHANGES = 20;
-my %STAGE = (input => 'until the kernel had taken it in', server => 'until the X server ran', device => 'until it had read the event', deliver => 'until it had sent it', client => 'until the client ran',
-	request => 'until the first request', drawn => 'until the client had drawn', feedback => 'until the screen had changed', open => 'up to the trigger, or the client\'s end: no answer');
+my %STAGE       = (
+	input    => 'until the kernel had taken it in', server  => 'until the X server ran',
+	device   => 'until it had read the event',      deliver => 'until it had sent it',
+	client   => 'until the client ran',
+	request  => 'until the first request', drawn => 'until the client had drawn',
+	feedback => 'until the screen had changed',
+	open     => 'up to the trigger, or the client\'s end: no answer'
+);
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 2, 'json', 'event-a=i', 'event-b=i');
+	my ($o,     $exit) = options(\@args, $HELP, 2, 'json', 'event-a=i', 'event-b=i');
 	return $exit if !$o;
-	if (@args < 2) { print STDERR "tipme: compare: two episodes are needed: `tipme list` shows them\n"; return 64 }
-	my @d = map { Tipme::Diagnosis->new(Tipme::Episode->open($_)) } Tipme::Library->folders_of(@args);
+	if (@args < 2) {
+		print STDERR "tipme: compare: two episodes are needed: `tipme list` shows them\n";
+		return 64;
+	}
+	my @d =
+		map { Tipme::Diagnosis->new(Tipme::Episode->open($_)) } Tipme::Library->folders_of(@args);
 	my $c = compare(@d, event_a => $o->{'event-a'}, event_b => $o->{'event-b'});
-	if ($o->{json}) { print_json(Tipme::Report::JSON::clean($c)) }
-	else            { put(_text($c)) }
+	if   ($o->{json}) { print_json(Tipme::Report::JSON::clean($c)) }
+	else              { put(_text($c)) }
 	return 0;
 }
 
@@ -50,33 +60,63 @@ sub _text {
 	my $text = Text::Wrap::wrap('', '', one_line($c->{sentence})) . "\n\n";
 	for my $side (qw(a b)) {
 		my $s = $c->{$side};
-		my $who = $s->{client} ? one_line($s->{client}{comm}) . (defined $s->{client}{pid} ? " ($s->{client}{pid})" : '') : 'the pointer';
-		$text .= sprintf "%s  %s, %s, event %d of %s%s, confidence %.0f %%\n", uc $side, one_line($s->{id}), local_time(one_line($s->{time} // '')), $s->{event}, $who,
+		my $who =
+			$s->{client}
+			? one_line($s->{client}{comm})
+			. (defined $s->{client}{pid} ? " ($s->{client}{pid})" : '')
+			: 'the pointer';
+		$text .= sprintf "%s  %s, %s, event %d of %s%s, confidence %.0f %%\n", uc $side,
+			one_line($s->{id}), local_time(one_line($s->{time} // '')), $s->{event}, $who,
 			$s->{certainty} eq 'exact' ? '' : " ($s->{certainty})", 100 * $s->{confidence};
 	}
 	my @causes = @{ $c->{causes} };
-	my @rest = splice @causes, $MAX_CAUSES < @causes ? $MAX_CAUSES : scalar @causes;
-	my %rest = (a_ns => 0, b_ns => 0, difference_ns => 0);
+	my @rest   = splice @causes, $MAX_CAUSES < @causes ? $MAX_CAUSES : scalar @causes;
+	my %rest   = (a_ns => 0, b_ns => 0, difference_ns => 0);
 	for my $r (@rest) { $rest{$_} += $r->{$_} for keys %rest }
-	my @rows = map { _row($_, $_->{kind} . (defined $_->{comm} ? '  ' . one_line($_->{comm}) : '')) } @causes;
+	my @rows =
+		map { _row($_, $_->{kind} . (defined $_->{comm} ? '  ' . one_line($_->{comm}) : '')) }
+		@causes;
 	push @rows, _row(\%rest, scalar(@rest) . ' others') if @rest;
-	return $text . "\n" . table([ [ 'A, ms', 'B, ms', 'B - A', 'stage' ], (map { _row($_, $STAGE{ $_->{name} }) } @{ $c->{stages} }), _sum($c) ], 'rrrl')
-		. "\n" . table([ [ 'A, ms', 'B, ms', 'B - A', 'cause' ], @rows, _sum($c) ], 'rrrl') . _machine($c);
+	return $text . "\n" . table(
+		[
+			[ 'A, ms', 'B, ms', 'B - A', 'stage' ],
+			(map { _row($_, $STAGE{ $_->{name} }) } @{ $c->{stages} }), _sum($c)
+		],
+		'rrrl'
+		)
+		. "\n"
+		. table([ [ 'A, ms', 'B, ms', 'B - A', 'cause' ], @rows, _sum($c) ], 'rrrl')
+		. _machine($c);
 }
 
 # What is another with the machine itself: a driver, a setting, what runs.
 sub _machine {
-	my ($c) = @_;
-	my @d = @{ $c->{machine} } or return '';
+	my ($c)  = @_;
+	my @d    = @{ $c->{machine} } or return '';
 	my @more = splice @d, $MAX_CHANGES < @d ? $MAX_CHANGES : scalar @d;
-	my @rows = map { my $d = $_; [ $d->{what}, map { shorten($d->{$_} // '', 30) } qw(a b) ] } @d;
+	my @rows = map {
+		my $d = $_;
+		[ $d->{what}, map { shorten($d->{$_} // '', 30) } qw(a b) ]
+	} @d;
 	push @rows, [ scalar(@more) . ' others', '', '' ] if @more;
 	return "\n" . table([ [ 'the machine', 'A', 'B' ], @rows ], 'lll');
 }
 
-sub _row { my ($d, $name) = @_; return [ _ms($d->{a_ns}), _ms($d->{b_ns}), sprintf('%+.3f', $d->{difference_ns} / 1e6), shorten($name, 48) ] }
+sub _row {
+	my ($d, $name) = @_;
+	return [
+		_ms($d->{a_ns}), _ms($d->{b_ns}), sprintf('%+.3f', $d->{difference_ns} / 1e6),
+		shorten($name, 48)
+	];
+}
 
-sub _sum { my ($c) = @_; return [ _ms($c->{a}{duration_ns}), _ms($c->{b}{duration_ns}), sprintf('%+.3f', $c->{difference_ns} / 1e6), 'all' ] }
+sub _sum {
+	my ($c) = @_;
+	return [
+		_ms($c->{a}{duration_ns}),                   _ms($c->{b}{duration_ns}),
+		sprintf('%+.3f', $c->{difference_ns} / 1e6), 'all'
+	];
+}
 
 sub _ms { return sprintf '%.3f', $_[0] / 1e6 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# tipme events: every input event of an episode, how long each stage took, and the response times together.
+# tipme events: every input event of an episode, how long each stage took, and the response times
+# together.
 package Tipme::Command::Events;
 
 use strict;
@@ -8,11 +9,11 @@ use Tipme::CommandLine qw(options print_json ms table);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
-use Tipme::Moment qw(clock_text);
-use Tipme::Phrases qw(phrase);
+use Tipme::Moment    qw(clock_text);
+use Tipme::Phrases   qw(phrase);
 use Tipme::Printable qw(put one_line shorten);
 use Tipme::Responses qw(responses summary);
-use Tipme::Verdict qw(duration_text event_words);
+use Tipme::Verdict   qw(duration_text event_words);
 
 my $HELP = <<'END';
 usage: tipme events [EPISODE] [--slowest] [--json]
@@ -30,39 +31,60 @@ END
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'slowest');
+	my ($o,     $exit) = options(\@args, $HELP, 1, 'json', 'slowest');
 	return $exit if !$o;
-	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
+	my $episode   = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my $diagnosis = Tipme::Diagnosis->new($episode);
 	return _slowest($o, $episode, $diagnosis->slowest) if $o->{slowest};
-	my @events = responses($diagnosis);
+	my @events  = responses($diagnosis);
 	my $summary = summary(@events);
-	if ($o->{json}) { print_json({ version => 1, id => $episode->id, trigger_ns => $episode->trigger_ns, events => \@events, summary => $summary }) }
-	else            { put(_text($episode, \@events, $summary)) }
+
+	if ($o->{json}) {
+		print_json(
+			{
+				version => 1,        id      => $episode->id, trigger_ns => $episode->trigger_ns,
+				events  => \@events, summary => $summary
+			}
+		);
+	} else {
+		put(_text($episode, \@events, $summary));
+	}
 	print STDERR 'tipme: events: ', one_line($_), "\n" for $episode->damage;
 	return 0;
 }
 
-# The words of each moment are those of the list that `tipme diagnose` prints where nothing was unusual.
+# The words of each moment are those of the list that `tipme diagnose` prints where nothing was
+# unusual.
 sub _slowest {
 	my ($o, $episode, $slowest) = @_;
-	$_->{words} = phrase('moment', clock => clock_text($_->{time}) // '-', event => event_words($_->{kind}),
-		program => one_line($_->{comm}), time => duration_text($_->{duration_ns})) for @$slowest;
+	$_->{words} = phrase(
+		'moment', clock => clock_text($_->{time}) // '-', event => event_words($_->{kind}),
+		program => one_line($_->{comm}), time => duration_text($_->{duration_ns})
+	) for @$slowest;
 	if ($o->{json}) { print_json({ version => 1, id => $episode->id, slowest => $slowest }) }
 	else {
-		put(join('', map { "$_->{words}  --event $_->{n}\n" } @$slowest) || phrase('no_moments') . "\n");
+		put(join('', map {"$_->{words}  --event $_->{n}\n"} @$slowest)
+				|| phrase('no_moments') . "\n");
 	}
 	return 0;
 }
 
 sub _text {
 	my ($episode, $events, $summary) = @_;
-	return "No input events in this episode: no X server had hooks, or nobody touched a key (see `tipme show`).\n" if !@$events;
+	return
+		"No input events in this episode: no X server had hooks, or nobody touched a key (see `tipme show`).\n"
+		if !@$events;
 	my @rows = ([ 'N', 'AT, s', 'KIND', 'CLIENT', 'READ', 'SENT', 'DRAWN', 'RESPONSE' ]);
 	for my $e (@$events) {
-		push @rows, [ $e->{n}, sprintf('%.3f', ($e->{entered_ns} - $episode->trigger_ns) / 1e9), $e->{kind} =~ tr/_/ /r, _client($e->{client}),
-			_took($e->{entered_ns}, $e->{server_ns}), _took($e->{server_ns}, $e->{deliver_ns}), _took($e->{deliver_ns}, $e->{first_damage_ns}),
-			$e->{hotkey} ? 'hot-key' : ms($e->{response_ns}) . ($e->{gone} ? ' gone' : $e->{open} ? ' ...' : '') ];
+		push @rows, [
+			$e->{n}, sprintf('%.3f', ($e->{entered_ns} - $episode->trigger_ns) / 1e9),
+			$e->{kind} =~ tr/_/ /r,                   _client($e->{client}),
+			_took($e->{entered_ns}, $e->{server_ns}), _took($e->{server_ns}, $e->{deliver_ns}),
+			_took($e->{deliver_ns}, $e->{first_damage_ns}),
+			$e->{hotkey}
+			? 'hot-key'
+			: ms($e->{response_ns}) . ($e->{gone} ? ' gone' : $e->{open} ? ' ...' : '')
+		];
 	}
 	return table(\@rows, 'rrllrrrr') . "\n" . _sum($summary);
 }
@@ -70,17 +92,34 @@ sub _text {
 sub _client {
 	my ($c) = @_;
 	return '-' if !$c;
-	return defined $c->{pid} ? shorten(one_line($c->{comm}), 15) . " ($c->{pid})" : one_line($c->{comm}) =~ s/ \(.*/ (not local)/r;
+	return defined $c->{pid}
+		? shorten(one_line($c->{comm}), 15) . " ($c->{pid})"
+		: one_line($c->{comm}) =~ s/ \(.*/ (not local)/r;
 }
 
 sub _took { my ($from, $to) = @_; return ms(defined $from && defined $to ? $to - $from : undef) }
 
 sub _sum {
 	my ($s) = @_;
-	my $text = "$s->{events} input events, $s->{answered} answered" . ($s->{open} > $s->{gone} ? ', ' . ($s->{open} - $s->{gone}) . ' not yet' : '') . ($s->{gone} ? ", $s->{gone} never" : '');
-	$text .= ': median ' . ms($s->{median_ns}) . ', 95th percentile ' . ms($s->{p95_ns}) . ', longest ' . ms($s->{max_ns}) . " (event $s->{max_n})" if defined $s->{median_ns};
+	my $text =
+		  "$s->{events} input events, $s->{answered} answered"
+		. ($s->{open} > $s->{gone} ? ', ' . ($s->{open} - $s->{gone}) . ' not yet' : '')
+		. ($s->{gone}              ? ", $s->{gone} never"                          : '');
+	$text .=
+		  ': median '
+		. ms($s->{median_ns})
+		. ', 95th percentile '
+		. ms($s->{p95_ns})
+		. ', longest '
+		. ms($s->{max_ns})
+		. " (event $s->{max_n})"
+		if defined $s->{median_ns};
 	my $all = $s->{wait_ns} + $s->{think_ns};
-	$text .= sprintf "\nwaiting for answers %s of %s between the first event and the last answer (%.1f %%)", ms($s->{wait_ns}), ms($all), 100 * $s->{wait_ns} / $all if $all;
+	$text .=
+		sprintf
+		"\nwaiting for answers %s of %s between the first event and the last answer (%.1f %%)",
+		ms($s->{wait_ns}), ms($all), 100 * $s->{wait_ns} / $all
+		if $all;
 	return "$text\n";
 }
 

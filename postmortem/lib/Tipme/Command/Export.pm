@@ -4,7 +4,7 @@ package Tipme::Command::Export;
 
 use strict;
 use warnings;
-use Fcntl qw(O_WRONLY O_CREAT O_EXCL);
+use Fcntl              qw(O_WRONLY O_CREAT O_EXCL);
 use Tipme::CommandLine qw(options replaceable with_commas);
 use Tipme::Episode;
 use Tipme::Index;
@@ -28,14 +28,21 @@ my %WRITER = map { lc $_ => "Tipme::Export::$_" } qw(Perfetto Chrome Ftrace Text
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'format=s', 'output|o=s', 'from=f', 'to=f');
+	my ($o,     $exit) = options(\@args, $HELP, 1, 'format=s', 'output|o=s', 'from=f', 'to=f');
 	return $exit if !$o;
-	my $writer = $WRITER{ $o->{format} // '' } // return _misuse('no format ' . printable($o->{format} // 'given') . ': say --format perfetto, chrome, ftrace or text');
-	my $file = $o->{output} // return _misuse('no file named: say -o FILE');
+	my $writer = $WRITER{ $o->{format} // '' } // return _misuse('no format '
+			. printable($o->{format} // 'given')
+			. ': say --format perfetto, chrome, ftrace or text');
+	my $file    = $o->{output} // return _misuse('no file named: say -o FILE');
 	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
-	my ($n, $left) = _write($writer, $episode, $file, map { defined $o->{$_} ? $episode->trigger_ns + int($o->{$_} * 1e6) : undef } qw(from to));
+	my ($n, $left) = _write(
+		$writer, $episode, $file,
+		map { defined $o->{$_} ? $episode->trigger_ns + int($o->{$_} * 1e6) : undef } qw(from to)
+	);
 	put(one_line($file), ': ', with_commas($n), " records\n");
-	print STDERR 'tipme: export: ', with_commas($left), ' of ', with_commas($n + $left), " records omitted: they have no place in this format: --format text keeps all\n" if $left;
+	print STDERR 'tipme: export: ', with_commas($left), ' of ', with_commas($n + $left),
+		" records omitted: they have no place in this format: --format text keeps all\n"
+		if $left;
 	print STDERR 'tipme: export: ', one_line($_), "\n" for $episode->damage;
 	return 0;
 }
@@ -60,37 +67,54 @@ sub _quickly {
 sub _one_by_one {
 	my ($class, $episode, $h, $file, $from, $to) = @_;
 	my ($n, $left) = (0, 0);
-	my $w = $class->new(episode => $episode, threads => Tipme::Kernel->new($episode)->threads, out => sub { print {$h} @_ or die "$file: $!: make room there, or choose another place with -o\n" });
+	my $w = $class->new(
+		episode => $episode,
+		threads => Tipme::Kernel->new($episode)->threads,
+		out     => sub {
+			print {$h} @_ or die "$file: $!: make room there, or choose another place with -o\n";
+		}
+	);
 	$w->begin;
 	my $all = 0;
 	$all += $_->{count} for $episode->sections;
-	Tipme::Index->open($episode)->each($from, $to, sub {
-		my ($bytes, $where) = @_;
-		Tipme::Progress::show('writing records', $n + $left, $all) if !(($n + $left) % 1024);
-		my ($name, $f) = $episode->record->decode(\$bytes, 0);
-		defined $name && $w->record($name, $f, $where, \$bytes) ? $n++ : $left++;
-		return 0;
-	});
+	Tipme::Index->open($episode)->each(
+		$from, $to,
+		sub {
+			my ($bytes, $where) = @_;
+			Tipme::Progress::show('writing records', $n + $left, $all) if !(($n + $left) % 1024);
+			my ($name, $f) = $episode->record->decode(\$bytes, 0);
+			defined $name && $w->record($name, $f, $where, \$bytes) ? $n++ : $left++;
+			return 0;
+		}
+	);
 	$w->end;
 	return ($n, $left);
 }
 
-# Beside its place, then renamed: no half export. Each writer has begin(), record(NAME, FIELDS, WHERE) (false: left out), end(), giving bytes to `out`.
+# Beside its place, then renamed: no half export. Each writer has begin(), record(NAME, FIELDS,
+# WHERE) (false: left out), end(), giving bytes to `out`.
 sub _write {
 	my ($class, $episode, $file, $from, $to) = @_;
 	require(($class =~ s{::}{/}gr) . '.pm');
 	replaceable($file);
 	unlink "$file.tmp";
-	sysopen my $h, "$file.tmp", O_WRONLY | O_CREAT | O_EXCL or die "$file: $!: choose another place with -o\n";
+	sysopen my $h, "$file.tmp", O_WRONLY | O_CREAT | O_EXCL
+		or die "$file: $!: choose another place with -o\n";
 	binmode $h;
 	my ($n, $left) = (0, 0);
 	my $ok = eval {
 		# Names of stacks and functions stand at time 0: they are no events.
-		($n, $left) = _quickly($class, $episode, $h, $file, $from // 1, $to) or ($n, $left) = _one_by_one($class, $episode, $h, $file, $from // 1, $to);
+			   ($n, $left) = _quickly($class, $episode, $h, $file, $from // 1, $to)
+			or ($n, $left) = _one_by_one($class, $episode, $h, $file, $from // 1, $to);
 		close $h or die "$file: $!: make room there, or choose another place with -o\n";
 		rename "$file.tmp", $file or die "$file: $!: choose another place with -o\n";
 	};
-	if (!$ok) { my $why = $@; close $h; unlink "$file.tmp"; die $why }    # by hand, or Perl complains of the full disk once more
+	if (!$ok) {
+		my $why = $@;
+		close $h;
+		unlink "$file.tmp";
+		die $why;
+	}    # by hand, or Perl complains of the full disk once more
 	return ($n, $left);
 }
 

@@ -53,8 +53,10 @@ sub run {
 	if ($sent) {
 		@{ $d->{verdict} }{qw(door next)} = (undef, undef);
 	}
-	put(Tipme::Report::Text::page($d), $sent ? "\n" . _for_receiver($d, $folder) : '',
-		"\nunpacked into ", one_line($folder), "\n");
+	put(
+		Tipme::Report::Text::page($d), $sent ? "\n" . _for_receiver($d, $folder) : '',
+		"\nunpacked into ", one_line($folder), "\n"
+	);
 	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
 }
 
@@ -68,7 +70,8 @@ sub _from_sender {
 		my @rows  = map {
 			[ map {"$_"} @$_[ 0, 1 ] ]
 		} grep {
-			ref eq 'ARRAY' && @$_ == 2 && !grep { !defined || ref } @$_
+			ref eq 'ARRAY' && @$_ == 2 && !grep { !defined || ref }
+				@$_
 		} @$facts;
 		my $steps = ref $s eq 'HASH' && ref $s->{steps} eq 'HASH' ? $s->{steps} : {};
 		push @rows,
@@ -106,8 +109,12 @@ sub _for_receiver {
 sub _with_advice {
 	my ($why) = @_;
 	$why =~ s/\s*\z//;
-	my $itself = qr/not a bundle of tipme|is no plain file|was cut|damaged|than a bundle has|plain files only|name that a bundle has|is no number|there twice|members/;
-	return $why . ($why =~ /$itself\z/ ? ': ask its sender for the file that `tipme bundle` wrote' : '') . "\n";
+	my $itself =
+		qr/not a bundle of tipme|is no plain file|was cut|damaged|than a bundle has|plain files only|name that a bundle has|is no number|there twice|members/;
+	return
+		  $why
+		. ($why =~ /$itself\z/ ? ': ask its sender for the file that `tipme bundle` wrote' : '')
+		. "\n";
 }
 
 1;

@@ -4,7 +4,7 @@ package Tipme::Command::Pin;
 
 use strict;
 use warnings;
-use Fcntl qw(O_WRONLY O_CREAT O_NOFOLLOW);
+use Fcntl              qw(O_WRONLY O_CREAT O_NOFOLLOW);
 use Tipme::CommandLine qw(options);
 use Tipme::Library;
 use Tipme::Printable qw(put one_line);
@@ -25,15 +25,22 @@ my $USAGE_ERROR = 64;
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, $MAX, 'undo');
+	my ($o,     $exit) = options(\@args, $HELP, $MAX, 'undo');
 	return $exit if !$o;
-	if (!@args) { print STDERR 'tipme: pin: no episode named: say which, or last (see `tipme list`)', "
-"; return $USAGE_ERROR }
+	if (!@args) {
+		print STDERR 'tipme: pin: no episode named: say which, or last (see `tipme list`)', "
+";
+		return $USAGE_ERROR;
+	}
 	my $library = Tipme::Library->open;
 	for my $folder (map { $library->locate($_) } @args) {
-		my $id = $library->id_of($folder) // die "$folder: not in your library: only episodes there are removed to make room\n";
+		my $id = $library->id_of($folder)
+			// die "$folder: not in your library: only episodes there are removed to make room\n";
 		if ($o->{undo}) { unlink "$folder/pinned" or $!{ENOENT} or die "$folder/pinned: $!\n" }
-		else            { sysopen my $h, "$folder/pinned", O_WRONLY | O_CREAT | O_NOFOLLOW, 0600 or die "$folder/pinned: $!\n" }
+		else {
+			sysopen my $h, "$folder/pinned", O_WRONLY | O_CREAT | O_NOFOLLOW, 0600
+				or die "$folder/pinned: $!\n";
+		}
 		put(one_line($id), $o->{undo} ? " may be removed to make room\n" : " stays\n");
 	}
 	return 0;

@@ -4,7 +4,7 @@ package Tipme::Command::Rm;
 
 use strict;
 use warnings;
-use File::Path ();
+use File::Path         ();
 use Tipme::CommandLine qw(options);
 use Tipme::Library;
 use Tipme::Printable qw(put one_line);
@@ -25,15 +25,20 @@ my $USAGE_ERROR = 64;
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, $MAX, 'pinned');
+	my ($o,     $exit) = options(\@args, $HELP, $MAX, 'pinned');
 	return $exit if !$o;
-	if (!@args) { print STDERR 'tipme: rm: no episode named: say which (see `tipme list`)', "
-"; return $USAGE_ERROR }
+	if (!@args) {
+		print STDERR 'tipme: rm: no episode named: say which (see `tipme list`)', "
+";
+		return $USAGE_ERROR;
+	}
 	my $library = Tipme::Library->open;
 	my %folder;
 	for my $folder (map { $library->locate($_) } @args) {
-		my $id = $library->id_of($folder) // die "$folder: not an episode of your library: remove other folders yourself\n";
-		die "$id: is pinned: say --pinned if you mean it, or tipme pin $id --undo\n" if -e "$folder/pinned" && !$o->{pinned};
+		my $id = $library->id_of($folder)
+			// die "$folder: not an episode of your library: remove other folders yourself\n";
+		die "$id: is pinned: say --pinned if you mean it, or tipme pin $id --undo\n"
+			if -e "$folder/pinned" && !$o->{pinned};
 		$folder{$id} = $folder;
 	}
 	_remove($_, $folder{$_}) for sort keys %folder;
@@ -41,13 +46,17 @@ sub run {
 	return 0;
 }
 
-# First out of the list of episodes, by a name that tipmed clears away at its start, so that half an episode is never seen.
+# First out of the list of episodes, by a name that tipmed clears away at its start, so that half an
+# episode is never seen.
 sub _remove {
 	my ($id, $folder) = @_;
 	my $gone = $folder =~ s{[^/]+/*\z}{.$id.tmp}r;
 	rename $folder, $gone or die "$folder: $!\n";
 	File::Path::remove_tree($gone, { error => \my $errors });
-	die "$id: not all of it could be removed: " . join('; ', map { values %$_ } @$errors) . ": see $gone\n" if @$errors;
+	die "$id: not all of it could be removed: "
+		. join('; ', map { values %$_ } @$errors)
+		. ": see $gone\n"
+		if @$errors;
 	put(one_line($id), " removed\n");
 }
 

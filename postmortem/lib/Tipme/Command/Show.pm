@@ -6,10 +6,11 @@ use strict;
 use warnings;
 use Cpanel::JSON::XS ();
 use Tipme::Command::List;
-use Tipme::CommandLine qw(options print_json terminal_json ms with_commas bytes_text local_time table);
+use Tipme::CommandLine
+	qw(options print_json terminal_json ms with_commas bytes_text local_time table);
 use Tipme::Episode;
 use Tipme::Library;
-use Tipme::Notes qw(tags_of);
+use Tipme::Notes     qw(tags_of);
 use Tipme::Printable qw(put one_line printable characters);
 
 my $HELP = <<'END';
@@ -28,12 +29,12 @@ my $DEFAULT_LIMIT = 1000;
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) = options(\@args, $HELP, 1, 'json', 'records=s', 'limit=i');
+	my ($o,     $exit) = options(\@args, $HELP, 1, 'json', 'records=s', 'limit=i');
 	return $exit if !$o;
 	my $library = Tipme::Library->open;
 	my $episode = Tipme::Episode->open($library->locate($args[0]));
 	return _records($episode, $o) if defined $o->{records};
-	my $id = $library->id_of($episode->dir);
+	my $id  = $library->id_of($episode->dir);
 	my $row = defined $id ? $library->episode($id) : undef;
 	if ($o->{json}) { print_json(_data($episode, $row)) }
 	else            { put(_text($episode, $row)) }
@@ -42,25 +43,49 @@ sub run {
 
 sub _data {
 	my ($e, $row) = @_;
-	my %d = map { $_ => $e->manifest->{$_} } qw(id time kernel machine cpus trigger end_ns recorder sources format);
-	return { %d, path => $e->dir, note => characters($e->note), tags => [ tags_of($e->dir) ], lost => $e->lost, damage => [ $e->damage ], verdict => $row ? Tipme::Command::List::verdict_data($row) : undef };
+	my %d = map { $_ => $e->manifest->{$_} }
+		qw(id time kernel machine cpus trigger end_ns recorder sources format);
+	return {
+		%d, path => $e->dir, note => characters($e->note), tags => [ tags_of($e->dir) ],
+		lost    => $e->lost, damage => [ $e->damage ],
+		verdict => $row ? Tipme::Command::List::verdict_data($row) : undef
+	};
 }
 
 sub _text {
 	my ($e, $row) = @_;
-	my $m = $e->manifest;
-	my $id = one_line($m->{id});
+	my $m        = $e->manifest;
+	my $id       = one_line($m->{id});
 	my $recorder = ref $m->{recorder} eq 'HASH' ? $m->{recorder} : {};
-	my @facts = (
+	my @facts    = (
 		[ 'folder', one_line($e->dir) ],
-		[ 'time', local_time(one_line($m->{time})) . ', by ' . _trigger($m->{trigger}) . '; recorded ' . ms($e->end_ns - $e->trigger_ns) . ' more' ],
-		[ 'machine', join ', ', (map { one_line($_) } grep { defined } @$m{qw(kernel machine)}), defined $m->{cpus} ? one_line($m->{cpus}) . ' CPUs' : 'not told' ],
-		[ 'recorder', defined $recorder->{version} ? 'tipme ' . one_line($recorder->{version}) : 'none' ]);
+		[
+			'time',
+			local_time(one_line($m->{time})) . ', by '
+				. _trigger($m->{trigger})
+				. '; recorded '
+				. ms($e->end_ns - $e->trigger_ns) . ' more'
+		],
+		[
+			'machine', join ', ', (map { one_line($_) } grep {defined} @$m{qw(kernel machine)}),
+			defined $m->{cpus} ? one_line($m->{cpus}) . ' CPUs' : 'not told'
+		],
+		[
+			'recorder',
+			defined $recorder->{version} ? 'tipme ' . one_line($recorder->{version}) : 'none'
+		]
+	);
 	push @facts, [ 'note', one_line($e->note) ] if length($e->note // '');
 	push @facts, [ 'tags', join ' ', tags_of($e->dir) ] if tags_of($e->dir);
 	my $text = "Episode $id\n\n" . table([ map { [ "  $_->[0]", $_->[1] ] } @facts ], 'll');
-	$text .= "\n" . (defined $row && defined $row->{kind} ? one_line($row->{sentence}) : "Not diagnosed yet: tipme diagnose $id") . "\n";
-	return $text . "\n" . _coverage($e) . _losses($e) . join '', map { one_line($_) . "\n" } $e->damage;
+	$text .= "\n"
+		. (
+		defined $row && defined $row->{kind}
+		? one_line($row->{sentence})
+		: "Not diagnosed yet: tipme diagnose $id"
+		) . "\n";
+	return $text . "\n" . _coverage($e) . _losses($e) . join '',
+		map { one_line($_) . "\n" } $e->damage;
 }
 
 sub _trigger {
@@ -75,8 +100,12 @@ sub _coverage {
 	my @rows = ([ 'SOURCE', 'FILE', 'CPU', 'COVERS, s', 'TO TRIGGER', 'RECORDS' ]);
 	for my $c ($e->coverage) {
 		my $seconds = sub { sprintf '%+.3f', ($_[0] - $e->trigger_ns) / 1e9 };
-		push @rows, [ one_line($c->{source}), one_line($c->{file}), $c->{cpu}, sprintf('%.3f', ($c->{last_ns} - $c->{first_ns}) / 1e9),
-			$seconds->($c->{first_ns}) . '..' . $seconds->($c->{last_ns}), with_commas($c->{records}) ];
+		push @rows, [
+			one_line($c->{source}), one_line($c->{file}), $c->{cpu},
+			sprintf('%.3f', ($c->{last_ns} - $c->{first_ns}) / 1e9),
+			$seconds->($c->{first_ns}) . '..' . $seconds->($c->{last_ns}),
+			with_commas($c->{records})
+		];
 	}
 	my $bytes = 0;
 	$bytes += $_->{size} for $e->files;
@@ -86,34 +115,49 @@ sub _coverage {
 sub _losses {
 	my ($e) = @_;
 	my $sums = Tipme::Episode::lost_sums($e->lost);
-	my $text = with_commas($sums->{records}) . ' records lost' . _causes($sums->{record_causes}) . "\n";
-	$text .= with_commas($sums->{stacks}) . ' records are there without their stack' . _causes($sums->{stack_causes}) . "\n" if $sums->{stacks};
+	my $text =
+		with_commas($sums->{records}) . ' records lost' . _causes($sums->{record_causes}) . "\n";
+	$text .=
+		  with_commas($sums->{stacks})
+		. ' records are there without their stack'
+		. _causes($sums->{stack_causes}) . "\n"
+		if $sums->{stacks};
 	return $text;
 }
 
 sub _causes {
 	my ($causes) = @_;
-	return @$causes ? ' (' . join(', ', map { "$_->[0] $_->[1] " . with_commas($_->[2]) } @$causes) . ')' : '';
+	return @$causes
+		? ' (' . join(', ', map { "$_->[0] $_->[1] " . with_commas($_->[2]) } @$causes) . ')'
+		: '';
 }
 
 # --- records ---
 
 sub _records {
-	my ($e, $o) = @_;
+	my ($e,    $o)  = @_;
 	my ($from, $to) = _range($o->{records}, $e->trigger_ns);
 	my $limit = $o->{limit} // $DEFAULT_LIMIT;
 	require Tipme::Index;
 	my $index = Tipme::Index->open($e);
 	my ($n, $print) = (0, $o->{json} ? _json_printer($e) : _text_printer($e));
 	my $more = 0;
-	$index->each($from, $to, sub {
-		return $more = 1 if $limit && $n >= $limit;
-		$print->(@_, $n++);
-		return 0;
-	});
+	$index->each(
+		$from, $to,
+		sub {
+			return $more = 1 if $limit && $n >= $limit;
+			$print->(@_, $n++);
+			return 0;
+		}
+	);
 	print $n ? "\n]}\n" : "{\"records\": []}\n" if $o->{json};
-	print STDERR "tipme: show: more than $limit records there: give a shorter range, or --limit 0 for all\n" if $more;
-	print STDERR 'tipme: show: ' . $index->disordered . " records whose time ran back too far are left out\n" if $index->disordered;
+	print STDERR
+		"tipme: show: more than $limit records there: give a shorter range, or --limit 0 for all\n"
+		if $more;
+	print STDERR 'tipme: show: '
+		. $index->disordered
+		. " records whose time ran back too far are left out\n"
+		if $index->disordered;
 	print STDERR "tipme: show: ", one_line($_), "\n" for $e->damage;
 	return 0;
 }
@@ -122,8 +166,13 @@ sub _records {
 sub _range {
 	my ($text, $trigger) = @_;
 	my $number = qr/([-+]?\d{1,15}(?:\.\d{1,9})?|\d{1,19}ns)?/;
-	my ($from, $to) = $text =~ /\A$number\.\.$number\z/ or die "--records " . printable($text) . ": not a range: say --records -1000..0, or FROMns..TOns\n";
-	return map { !defined ? undef : /(.*)ns\z/ ? $1 + 0 : _at_least_zero($trigger + int($_ * 1e6)) } $from, $to;
+	my ($from, $to) = $text =~ /\A$number\.\.$number\z/
+		or die "--records "
+		. printable($text)
+		. ": not a range: say --records -1000..0, or FROMns..TOns\n";
+	return
+		map { !defined ? undef : /(.*)ns\z/ ? $1 + 0 : _at_least_zero($trigger + int($_ * 1e6)) }
+		$from, $to;
 }
 
 sub _at_least_zero { return $_[0] < 0 ? 0 : $_[0] }
@@ -134,7 +183,10 @@ sub _text_printer {
 	return sub {
 		my ($bytes, $w) = @_;
 		my ($line) = $reader->text(\$bytes, 0);
-		put(sprintf "%14.6f ms  cpu %-2d  %s  [%s@%d]\n", ($w->{ts} - $trigger) / 1e6, $w->{cpu}, one_line($line), $w->{file}, $w->{offset});
+		put(
+			sprintf "%14.6f ms  cpu %-2d  %s  [%s@%d]\n", ($w->{ts} - $trigger) / 1e6, $w->{cpu},
+			one_line($line), $w->{file}, $w->{offset}
+		);
 	};
 }
 

@@ -9,8 +9,10 @@ no warnings 'portable';    # numbers of 64 bits
 use parent -norequire, 'Tipme::DisplaySource::X11';
 
 my $NS_PER_MS = 1_000_000;
-my $SLACK_NS  = 2 * $NS_PER_MS;     # the server counts whole milliseconds, of a clock that may itself stand still for one
-my @BACK_NS   = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS);    # so far before an event is looked when the server awoke for it: mostly, and where it had to wait
+my $SLACK_NS  = 2 * $NS_PER_MS
+	;    # the server counts whole milliseconds, of a clock that may itself stand still for one
+my @BACK_NS = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS)
+	; # so far before an event is looked when the server awoke for it: mostly, and where it had to wait
 
 # refine(EVENT): its delivery is where the server woke the client; wakeup_ns and asleep_ns: when the server awoke for it, and had fallen asleep
 sub refine {
@@ -25,32 +27,49 @@ sub refine {
 		last if $turn;
 	}
 	$e->{deliver_ns} = $woke if defined $woke;
-	return if !$turn || $turn->{from} > $e->{deliver_ns};
-	$e->{device_ns} = $turn->{from} if $turn->{from} > $e->{device_ns};
+	return                   if !$turn || $turn->{from} > $e->{deliver_ns};
+	$e->{device_ns}              = $turn->{from} if $turn->{from} > $e->{device_ns};
 	@$e{qw(wakeup_ns asleep_ns)} = @$turn{qw(from asleep)};
 	return;
 }
 
 # A change that was only observed from outside happened while the server ran, somewhere in the millisecond that it named.
-sub asked_ns { my ($self, $e, $d) = @_; my $turn = $self->_turn_for($e, $d); return $turn->{asked} // $turn->{from} }
-sub drawn_ns { my ($self, $e, $d) = @_; return $self->{kernel}->has_records ? $self->_turn_for($e, $d)->{to} : $d->{ts_ns} }
+sub asked_ns {
+	my ($self, $e, $d) = @_;
+	my $turn = $self->_turn_for($e, $d);
+	return $turn->{asked} // $turn->{from};
+}
+
+sub drawn_ns {
+	my ($self, $e, $d) = @_;
+	return $self->{kernel}->has_records ? $self->_turn_for($e, $d)->{to} : $d->{ts_ns};
+}
 
 # { from, to, asked } of the server's run in which it changed the screen; asked: when the client had woken it for that
-sub _turn_for { my ($self, $e, $d) = @_; return $self->{turns}{ $d->{nr} } //= $self->_turn($e, $d->{ts_ns}) }
+sub _turn_for {
+	my ($self, $e, $d) = @_;
+	return $self->{turns}{ $d->{nr} } //= $self->_turn($e, $d->{ts_ns});
+}
 
 sub _turn {
 	my ($self, $e, $floor) = @_;
-	my $tid = $self->{tid};
+	my $tid    = $self->{tid};
 	my $states = $self->{kernel}->states($floor - $BACK_NS[0], $floor + $SLACK_NS);
-	my @ran = grep { $_->{kind} eq 'running' && $_->{to} > $floor && $_->{from} < $floor + $SLACK_NS } @{ $states->intervals($tid) };
+	my @ran =
+		grep { $_->{kind} eq 'running' && $_->{to} > $floor && $_->{from} < $floor + $SLACK_NS }
+		@{ $states->intervals($tid) };
 	# Sure of the server's own millisecond; the one after it only where it did not run in that.
 	my @sure = grep { $_->{from} < $floor + $NS_PER_MS } @ran;
-	my $run = @sure ? $sure[-1] : $ran[0];
+	my $run  = @sure ? $sure[-1] : $ran[0];
 	return { from => $floor, to => $floor + $NS_PER_MS } if !$run;
 	my $turn = $self->turn_of($states, $tid, $run->{to}) // { from => $run->{from} };
-	my $to = $run->{to} < $floor + $SLACK_NS ? $run->{to} : $floor + $SLACK_NS;
-	my @asked = $self->wakings($states, ($turn->{asleep} // $turn->{from}), $to, $e->{pid}, $tid, 1);
-	return { from => $turn->{from} > $floor ? $turn->{from} : $floor, to => $to, asked => $asked[-1] };
+	my $to   = $run->{to} < $floor + $SLACK_NS ? $run->{to} : $floor + $SLACK_NS;
+	my @asked =
+		$self->wakings($states, ($turn->{asleep} // $turn->{from}), $to, $e->{pid}, $tid, 1);
+	return {
+		from  => $turn->{from} > $floor ? $turn->{from} : $floor, to => $to,
+		asked => $asked[-1]
+	};
 }
 
 # When a thread of the client first woke the server; it was awake, or never was asked: not known.

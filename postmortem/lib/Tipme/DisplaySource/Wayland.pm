@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A Wayland compositor as a source: what its library sent clients and executed for them, which the tracing
-# programs recorded (class wayland). When it had nothing to do, and when it was woken for an event, the
-# kernel's scheduling tells.
+# A Wayland compositor as a source: what its library sent clients and executed for them, which the
+# tracing programs recorded (class wayland). When it had nothing to do, and when it was woken for an
+# event, the kernel's scheduling tells.
 package Tipme::DisplaySource::Wayland;
 
 use strict;
@@ -15,31 +15,40 @@ use Tipme::Threads;
 
 my $SIZE      = 32;
 my $NS_PER_MS = 1_000_000;
-my $SAME_NS   = $NS_PER_MS;            # a client with two keyboards is told twice of one key
-my $HELD_NS   = 2_000_000_000;         # an input method makes text of a key within this
-my $TURN_NS   = 5 * $NS_PER_MS;        # what was sent is written within this
-my $REST_NS   = 100 * $NS_PER_MS;      # a compositor that sleeps for so long has nothing to paint
-my @BACK_NS   = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS);    # so far before an event is looked when the compositor awoke for it
-my %NUMBER    = map { $Tipme::Record::Layout::RECORD{$_}{name} => $_ } keys %Tipme::Record::Layout::RECORD;
-my %WHAT      = %{ $Tipme::Record::Layout::ENUM{wl_input} };
-my %KIND      = reverse %{ $Tipme::Record::Layout::ENUM{input_kind} };
-my %STANDS    = map { $_ => 1 } qw(stopped traced frozen);
+my $SAME_NS   = $NS_PER_MS;          # a client with two keyboards is told twice of one key
+my $HELD_NS   = 2_000_000_000;       # an input method makes text of a key within this
+my $TURN_NS   = 5 * $NS_PER_MS;      # what was sent is written within this
+my $REST_NS   = 100 * $NS_PER_MS;    # a compositor that sleeps for so long has nothing to paint
+my @BACK_NS   = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS)
+	;    # so far before an event is looked when the compositor awoke for it
+my %NUMBER =
+	map { $Tipme::Record::Layout::RECORD{$_}{name} => $_ } keys %Tipme::Record::Layout::RECORD;
+my %WHAT   = %{ $Tipme::Record::Layout::ENUM{wl_input} };
+my %KIND   = reverse %{ $Tipme::Record::Layout::ENUM{input_kind} };
+my %STANDS = map { $_ => 1 } qw(stopped traced frozen);
 
 # sources(EPISODE): one object for each compositor of the episode
 sub sources {
 	my ($class, $ep) = @_;
 	my $classes = ($ep->manifest->{recorder} // {})->{classes};
 	return if ref $classes eq 'HASH' && !$classes->{wayland};
-	my $ev = Tipme::KernelEvents->load_only($ep, map { $NUMBER{$_} } qw(wl_deliver wl_commit wl_done));
+	my $ev =
+		Tipme::KernelEvents->load_only($ep, map { $NUMBER{$_} } qw(wl_deliver wl_commit wl_done));
 	return if !$ev->count;
 	my ($threads, %of) = (Tipme::Threads->new($ep));
 	for my $i (0 .. $ev->count - 1) {
 		my ($ts, $tid, $pid, $client, $object, $more) = $ev->columns($i);
 		my $own = $threads->at($tid, $ts);
-		my $x = $of{ $own->{pid} || $tid } //= $class->new(file => 'wayland-' . ($own->{pid} || $tid), pid => $own->{pid} || $tid, name => $own->{comm}, source => 'wayland', exact => 1,
-			clients => {}, done => {}, by_tid => {});
+		my $x   = $of{ $own->{pid} || $tid } //= $class->new(
+			file    => 'wayland-' . ($own->{pid} || $tid), pid => $own->{pid} || $tid,
+			name    => $own->{comm}, source => 'wayland', exact  => 1,
+			clients => {},           done   => {},        by_tid => {}
+		);
 		$x->{by_tid}{$tid}++;
-		$x->_add($ev, $i, vec($ev->{type}, $i, 8), ts_ns => $ts, tid => $tid, pid => $pid, client => $client, object => $object, more => $more);
+		$x->_add(
+			$ev, $i, vec($ev->{type}, $i, 8), ts_ns => $ts, tid => $tid, pid => $pid,
+			client => $client, object => $object, more => $more
+		);
 	}
 	return map { $of{$_}->_complete($ep, $threads) } sort { $a <=> $b } keys %of;
 }
@@ -50,13 +59,13 @@ sub _add {
 	@r{qw(file nr)} = @$where{qw(file record)};
 	my ($object, $more) = delete @r{qw(object more)};
 	push @{ $self->{clients}{ $r{client} } }, \%r;
-	if ($type == $NUMBER{wl_done}) { push @{ $self->{done}{"$r{client} $object"} }, { %r, told => $more & 255 } }
-	elsif ($type == $NUMBER{wl_commit}) {
+	if ($type == $NUMBER{wl_done}) {
+		push @{ $self->{done}{"$r{client} $object"} }, { %r, told => $more & 255 };
+	} elsif ($type == $NUMBER{wl_commit}) {
 		# What is shown when is another question: see shown().
 		@r{qw(window callback width height)} = ($object, $more, 0, 0);
 		push @{ $self->{draw} }, \%r;
-	}
-	else {
+	} else {
 		@r{qw(object kind what)} = ($object, $more & 255, $WHAT{ $more >> 8 & 255 } // '');
 		push @{ $self->{deliver} }, \%r;
 	}
@@ -76,20 +85,24 @@ sub _complete {
 
 # ---- who the clients are ----
 
-# A connection that the compositor made itself, or that somebody passed on, has another process at its end than the
-# kernel names. The compositor wakes its clients by writing to them: so a client is whom it wakes after sending it something.
+# A connection that the compositor made itself, or that somebody passed on, has another process at
+# its end than the kernel names. The compositor wakes its clients by writing to them: so a client is
+# whom it wakes after sending it something.
 sub _name_clients {
 	my ($self, $ep, $threads) = @_;
-	my @woken = $self->_woken($ep, $threads);
+	my @woken   = $self->_woken($ep, $threads);
 	my %claimed = map { $_->[0]{pid} => 1 } values %{ $self->{clients} };
 	for my $records (values %{ $self->{clients} }) {
 		my $claims = $records->[0]{pid};
-		my $n = _woken_after(\@woken, $records);
+		my $n      = _woken_after(\@woken, $records);
 		next if $claims != $self->{pid} && $n->{$claims};
 		# Who was always busy was never woken; and nobody is accused of what another says of him.
 		my ($pid) = sort { $n->{$b} <=> $n->{$a} || $a <=> $b } grep { !$claimed{$_} } keys %$n;
 		$pid = 0 if !defined $pid || $n->{$pid} * 2 < grep { defined $_->{what} } @$records;
-		$pid = $claims if !$pid && $claims != $self->{pid} && _same_user($threads, $self->{pid}, $claims, $records->[0]{ts_ns});
+		$pid = $claims
+			if !$pid
+			&& $claims != $self->{pid}
+			&& _same_user($threads, $self->{pid}, $claims, $records->[0]{ts_ns});
 		$_->{pid} = $pid for @$records;
 	}
 	return;
@@ -121,28 +134,36 @@ sub _woken {
 # { process => after how many of the records it was woken soon }
 sub _woken_after {
 	my ($woken, $records) = @_;
-	my ($k, %n) = (0);
+	my ($k,     %n)       = (0);
 	for my $r (sort { $a->{ts_ns} <=> $b->{ts_ns} } @$records) {
 		$k++ while $k < @$woken && $woken->[$k][0] < $r->{ts_ns};
 		my %seen;
-		for (my $j = $k; $j < @$woken && $woken->[$j][0] < $r->{ts_ns} + $TURN_NS; $j++) { $n{ $woken->[$j][1] }++ if !$seen{ $woken->[$j][1] }++ }
+		for (my $j = $k; $j < @$woken && $woken->[$j][0] < $r->{ts_ns} + $TURN_NS; $j++) {
+			$n{ $woken->[$j][1] }++ if !$seen{ $woken->[$j][1] }++;
+		}
 	}
 	return \%n;
 }
 
 # ---- events ----
 
-# There is no record of the device: an event is what was sent of it. What an input method was sent, and the text that it
-# made of it for another client, are one event.
+# There is no record of the device: an event is what was sent of it. What an input method was sent,
+# and the text that it made of it for another client, are one event.
 sub _number_events {
 	my ($self) = @_;
 	my ($seq, %last, @method) = (0);
 	for my $d ($self->all('deliver')) {
 		my $same = $last{"$d->{client} $d->{kind} $d->{what}"};
 		$last{"$d->{client} $d->{kind} $d->{what}"} = $d;
-		if ($same && $same->{object} != $d->{object} && $d->{ts_ns} - $same->{ts_ns} < $SAME_NS) { $d->{input_seq} = $same->{input_seq}; next }
+		if ($same && $same->{object} != $d->{object} && $d->{ts_ns} - $same->{ts_ns} < $SAME_NS) {
+			$d->{input_seq} = $same->{input_seq};
+			next;
+		}
 		@method = grep { $_->{ts_ns} > $d->{ts_ns} - $HELD_NS } @method;
-		if ($d->{what} eq 'text' && @method) { $d->{input_seq} = (shift @method)->{input_seq}; next }
+		if ($d->{what} eq 'text' && @method) {
+			$d->{input_seq} = (shift @method)->{input_seq};
+			next;
+		}
 		$d->{input_seq} = ++$seq;
 		push @method, $d if $d->{what} eq 'input_method' && $d->{kind} == $KIND{key_press};
 		push @{ $self->{device} }, { %$d, device => $d->{object}, server_ms => 0, is_master => 0 };
@@ -155,13 +176,14 @@ sub _number_events {
 sub title     { return 'the compositor' }
 sub computing { return 'compositor-compute' }
 
-# refine(EVENT): the compositor awoke for it, as the kernel saw; one that could not run then was late by that
+# refine(EVENT): the compositor awoke for it, as the kernel saw; one that could not run then was
+# late by that
 sub refine {
 	my ($self, $e) = @_;
 	return if $e->{refined}++ || !$self->{kernel}->has_records;
 	for my $back (@BACK_NS) {
 		my $states = $self->{kernel}->states($e->{device_ns} - $back, $e->{device_ns} + $NS_PER_MS);
-		my $turn = $self->_turn($states, $e->{device_record}{tid}, $e->{device_ns}) or next;
+		my $turn   = $self->_turn($states, $e->{device_record}{tid}, $e->{device_ns}) or next;
 		# A stop that goes on where these records begin may be longer.
 		next if defined $turn->{came} && $turn->{came} <= $states->from && $back != $BACK_NS[-1];
 		@$e{qw(wakeup_ns asleep_ns came_ns)} = @$turn{qw(from asleep came)};
@@ -170,13 +192,15 @@ sub refine {
 	return;
 }
 
-# shown(EVENT, \@DRAWS, UNTIL, QUICK): when the compositor told the client that its last picture was used. When the panel shows
-# it, no library knows. A picture without a callback counts as used when it was taken.
+# shown(EVENT, \@DRAWS, UNTIL, QUICK): when the compositor told the client that its last picture was
+# used. When the panel shows it, no library knows. A picture without a callback counts as used when
+# it was taken.
 sub shown {
 	my ($self, $e, $draws, $until, $quick) = @_;
 	my $d = $draws->[-1];
 	return if !$d->{callback};
-	my ($told) = grep { $_->{ts_ns} > $d->{ts_ns} } @{ $self->{done}{"$d->{client} $d->{callback}"} // [] };
+	my ($told) =
+		grep { $_->{ts_ns} > $d->{ts_ns} } @{ $self->{done}{"$d->{client} $d->{callback}"} // [] };
 	my %who = (pid => $self->{pid}, tid => $d->{tid});
 	return { %who, ns => $told->{ts_ns}, exact => 1 } if $told && $told->{ts_ns} <= $until;
 	# It is not told of windows that nobody sees.
@@ -189,21 +213,28 @@ sub _rests {
 	my ($self, $d, $until) = @_;
 	return 0 if !$self->{kernel} || !$self->{kernel}->has_records;
 	my $states = $self->{kernel}->states($d->{ts_ns}, $until);
-	return scalar grep { $_->{kind} eq 'blocked' && !$STANDS{ $_->{state} } && $_->{to} - ($_->{from} > $d->{ts_ns} ? $_->{from} : $d->{ts_ns}) >= $REST_NS } @{ $states->intervals($d->{tid}) };
+	return scalar grep {
+			   $_->{kind} eq 'blocked'
+			&& !$STANDS{ $_->{state} }
+			&& $_->{to} - ($_->{from} > $d->{ts_ns} ? $_->{from} : $d->{ts_ns}) >= $REST_NS
+	} @{ $states->intervals($d->{tid}) };
 }
 
-# waited_since(EVENT, TIME): as it seems from its sleeps alone: one that was stopped until it came to the event
+# waited_since(EVENT, TIME): as it seems from its sleeps alone: one that was stopped until it came
+# to the event
 sub waited_since {
 	my ($self, $e, $t) = @_;
-	my ($s) = grep { defined $_->{to} && $_->{to} <= $e->{device_ns} } reverse @{ $self->{sleeps}->of($e->{device_record}{tid}) // [] };
+	my ($s) = grep { defined $_->{to} && $_->{to} <= $e->{device_ns} }
+		reverse @{ $self->{sleeps}->of($e->{device_record}{tid}) // [] };
 	return $s && $STANDS{ $s->{state} } && $s->{from} < $t ? $s->{from} : $t;
 }
 
-# As turn_of(); what comes while it is stopped waits since some time of that: came, at worst since its begin.
+# As turn_of(); what comes while it is stopped waits since some time of that: came, at worst since
+# its begin.
 sub _turn {
 	my ($self, $states, $tid, $t) = @_;
 	my $turn = $self->turn_of($states, $tid, $t) or return;
-	my $i = $states->before($tid, $turn->{from});
+	my $i    = $states->before($tid, $turn->{from});
 	return $turn if !$i || !$STANDS{ $i->{state} // '' };
 	my $begin = $i->{real_from} // $i->{from};
 	return { from => $begin, asleep => $begin, came => $begin };

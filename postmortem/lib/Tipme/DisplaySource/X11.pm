@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# One X server as a source: the records of its hooks, sorted by kind and time. What an observer beside it
-# recorded is of the same form, and loaded here, too (DisplaySource/Observed.pm).
+# One X server as a source: the records of its hooks, sorted by kind and time. What an observer
+# beside it recorded is of the same form, and loaded here, too (DisplaySource/Observed.pm).
 package Tipme::DisplaySource::X11;
 
 use strict;
@@ -14,33 +14,53 @@ my $NS_PER_MS = 1_000_000;
 
 # Which record is which fact.
 my %FACT = (
-	x_device => 'device', x_deliver => 'deliver', x_damage => 'draw', x_request => 'request', x_sleep => 'sleep', x_wakeup => 'wakeup', x_chord => 'chord',
-	x_input => 'input', x_client => 'client', x_grab => 'grab',
-	x_drawn => 'draw', x_painted => 'paint', x_told => 'told', x_taken => 'taken', x_present => 'present', x_redirect => 'redirect',
+	x_device  => 'device',  x_deliver  => 'deliver', x_damage => 'draw', x_request => 'request',
+	x_sleep   => 'sleep',   x_wakeup   => 'wakeup',  x_chord  => 'chord',
+	x_input   => 'input',   x_client   => 'client',  x_grab   => 'grab',
+	x_drawn   => 'draw',    x_painted  => 'paint',   x_told   => 'told', x_taken => 'taken',
+	x_present => 'present', x_redirect => 'redirect',
 );
 # Facts that only this class knows.
 my @OWN = qw(grab paint told taken present redirect);
-my $CURSOR = 2;    # opcode of ChangeWindowAttributes: what it changes on the screen is the server's cursor
+my $CURSOR =
+	2;    # opcode of ChangeWindowAttributes: what it changes on the screen is the server's cursor
 
-# sources(EPISODE): one object for each X server of the episode; what its other threads wrote into files of their own is in it, too
+# sources(EPISODE): one object for each X server of the episode; what its other threads wrote into
+# files of their own is in it, too
 sub sources {
 	my ($class, $ep) = @_;
 	my (%of, @servers);
-	my %hooked = map { $_->{server_pid} => 1 } grep { $_->{source} eq 'x_hooks' && defined $_->{server_pid} } @{ $ep->manifest->{sources} };
+	my %hooked =
+		map  { $_->{server_pid} => 1 }
+		grep { $_->{source} eq 'x_hooks' && defined $_->{server_pid} }
+		@{ $ep->manifest->{sources} };
 	# x-<pid>.rec, that of the thread that serves the clients, before x-<pid>-<tid>.rec
-	for my $s (sort { length $a->{file} <=> length $b->{file} || $a->{file} cmp $b->{file} } @{ $ep->manifest->{sources} }) {
+	for my $s (sort { length $a->{file} <=> length $b->{file} || $a->{file} cmp $b->{file} }
+		@{ $ep->manifest->{sources} })
+	{
 		next if !grep { $_ eq $s->{source} } @SOURCES;
-		# What the server itself told is exact: an observer that came before the hooks has nothing to add.
+  # What the server itself told is exact: an observer that came before the hooks has nothing to add.
 		next if $s->{source} eq 'x_client' && $hooked{ $s->{server_pid} // 0 };
 		next if $of{ $s->{file} };
-		my ($first) = grep { $s->{source} eq 'x_hooks' && $_->{exact} && defined $s->{server_pid} && ($_->{pid} // 0) == $s->{server_pid} } @servers;
+		my ($first) = grep {
+				   $s->{source} eq 'x_hooks'
+				&& $_->{exact}
+				&& defined $s->{server_pid}
+				&& ($_->{pid} // 0) == $s->{server_pid}
+		} @servers;
 		if ($first) { $of{ $s->{file} } = $first; next }
 		my $exact = $s->{source} eq 'x_hooks' ? 1 : 0;
-		$of{ $s->{file} } = ($exact ? $class : 'Tipme::DisplaySource::Observed')->new(file => $s->{file}, pid => $s->{server_pid}, tid => $s->{server_tid} // $s->{server_pid},
-			name => $s->{server_name}, display => $s->{display}, source => $s->{source}, exact => $exact, map { $_ => [] } @OWN);
+		$of{ $s->{file} } = ($exact ? $class : 'Tipme::DisplaySource::Observed')->new(
+			file  => $s->{file}, pid => $s->{server_pid},
+			tid   => $s->{server_tid} // $s->{server_pid},
+			name  => $s->{server_name}, display => $s->{display}, source => $s->{source},
+			exact => $exact,            map { $_ => [] } @OWN
+		);
 		push @servers, $of{ $s->{file} };
 	}
-	for my $s ($ep->sections_between(undef, undef, \@SOURCES)) { $of{ $s->{file} }->_load($ep, $s) if $of{ $s->{file} } }
+	for my $s ($ep->sections_between(undef, undef, \@SOURCES)) {
+		$of{ $s->{file} }->_load($ep, $s) if $of{ $s->{file} };
+	}
 	$_->_in_order for @servers;
 	return @servers;
 }
@@ -48,7 +68,7 @@ sub sources {
 sub _load {
 	my ($self, $ep, $s) = @_;
 	my ($list, $buf) = $ep->section_records($s);
-	my $code = $ep->record;
+	my $code  = $ep->record;
 	my %flush = ($code->number_of('x_flush') => 1);
 	my %file_order;
 	my ($n, %known) = (0);
@@ -61,15 +81,19 @@ sub _load {
 		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off); next }
 		my $f = $fields->(substr $$buf, $off, $len);
 		$f->{nr} = $s->{number} + $file_order{$off};
-		# The input thread tells what it read; its hot-key is the server's own, seen before, and perhaps seen nowhere else.
+	# The input thread tells what it read; its hot-key is the server's own, seen before, and perhaps
+	# seen nowhere else.
 		if ($s->{file} ne $self->{file}) {
-			push @{ $self->{ $name eq 'x_chord' ? 'input_chord' : 'input' } }, { %$f, file => $s->{file} } if $name =~ /\Ax_(?:input|chord)\z/;
+			push @{ $self->{ $name eq 'x_chord' ? 'input_chord' : 'input' } },
+				{ %$f, file => $s->{file} }
+				if $name =~ /\Ax_(?:input|chord)\z/;
 			next;
 		}
 		if ($name eq 'x_idle') { $self->_add_idle($f); next }
 		my $fact = $FACT{$name} // next;
 		$self->{tid} //= $f->{tid};
-		$f->{gone} = $code->name_of('x_client_state', $f->{state}) eq 'gone' ? 1 : 0 if $fact eq 'client';
+		$f->{gone} = $code->name_of('x_client_state', $f->{state}) eq 'gone' ? 1 : 0
+			if $fact eq 'client';
 		$f->{hidden} = 1 if $name eq 'x_drawn';
 		push @{ $self->{$fact} }, $f;
 	}
@@ -80,10 +104,12 @@ sub _load {
 sub _add_idle {
 	my ($self, $f) = @_;
 	push @{ $self->{sleep} }, { ts_ns => $f->{ts_ns}, tid => $f->{tid}, nr => $f->{nr} };
-	push @{ $self->{wakeup} }, { ts_ns => $f->{ts_ns} + $f->{duration_ns}, tid => $f->{tid}, nr => $f->{nr} };
+	push @{ $self->{wakeup} },
+		{ ts_ns => $f->{ts_ns} + $f->{duration_ns}, tid => $f->{tid}, nr => $f->{nr} };
 }
 
-# A server that sleeps when the ring is copied has written no end of it; what it does after that in a later copy is one.
+# A server that sleeps when the ring is copied has written no end of it; what it does after that in
+# a later copy is one.
 sub _end_sleeps {
 	my ($self) = @_;
 	my ($wakeup, $sleep, $k, @ends) = ($self->{wakeup}, $self->{sleep}, 0);
@@ -92,21 +118,37 @@ sub _end_sleeps {
 		$k++ while $k < @$wakeup && $wakeup->[$k]{ts_ns} < $s->{ts_ns};
 		my $w = $wakeup->[$k];
 		next if $w && (!$next || $w->{ts_ns} <= $next->{ts_ns});
-		my ($first) = sort { $a->{ts_ns} <=> $b->{ts_ns} } grep { defined } map { $self->{$_}[ $self->lower($_, $s->{ts_ns} + 1) ] } qw(device deliver request sleep);
-		push @ends, { ts_ns => $first->{ts_ns}, tid => $first->{tid}, nr => $first->{nr} } if $first && (!$w || $w->{ts_ns} > $first->{ts_ns});
+		my ($first) =
+			sort { $a->{ts_ns} <=> $b->{ts_ns} }
+			grep {defined}
+			map  { $self->{$_}[ $self->lower($_, $s->{ts_ns} + 1) ] }
+			qw(device deliver request sleep);
+		push @ends, { ts_ns => $first->{ts_ns}, tid => $first->{tid}, nr => $first->{nr} }
+			if $first && (!$w || $w->{ts_ns} > $first->{ts_ns});
 	}
-	$self->{wakeup} = [ sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @$wakeup, @ends ] if @ends;
+	$self->{wakeup} =
+		[ sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @$wakeup, @ends ]
+		if @ends;
 }
 
 sub _in_order {
 	my ($self) = @_;
 	$self->sort_facts;
-	for my $k (@OWN) { $self->{$k} = [ sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @{ $self->{$k} } ] }
+	for my $k (@OWN) {
+		$self->{$k} =
+			[ sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @{ $self->{$k} } ];
+	}
 	$self->_name_drawers;
 	$self->{frames} = Tipme::DisplaySource::Frames->new($self);
 	# Beside a compositor others may draw on the screen itself (a window that fills it).
-	my @plain = grep { $_->{pid} && !$self->{frames}->is_compositor($_->{pid}) && $_->{major} != $CURSOR } @{ $self->{paint} };
-	$self->{draw} = [ sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @{ $self->{draw} }, map { { window => 0, %$_ } } @plain ] if @plain;
+	my @plain =
+		grep { $_->{pid} && !$self->{frames}->is_compositor($_->{pid}) && $_->{major} != $CURSOR }
+		@{ $self->{paint} };
+	$self->{draw} = [
+		sort { $a->{ts_ns} <=> $b->{ts_ns} || $a->{nr} <=> $b->{nr} } @{ $self->{draw} },
+		map  { { window => 0, %$_ } } @plain
+		]
+		if @plain;
 	return $self->_end_sleeps;
 }
 
@@ -115,11 +157,14 @@ sub _name_drawers {
 	my ($self) = @_;
 	my @unnamed = grep { !defined $_->{pid} } @{ $self->{draw} } or return;
 	my (%pid, %first);
-	my @known = sort { $a->{ts_ns} <=> $b->{ts_ns} } map { $self->all($_) } qw(request deliver client);
+	my @known =
+		sort { $a->{ts_ns} <=> $b->{ts_ns} } map { $self->all($_) } qw(request deliver client);
 	for (reverse @known) { $first{ $_->{client} } = $_->{pid} }
 	my $k = 0;
 	for my $d (@unnamed) {
-		for (; $k < @known && $known[$k]{ts_ns} <= $d->{ts_ns}; $k++) { $pid{ $known[$k]{client} } = $known[$k]{pid} }
+		for (; $k < @known && $known[$k]{ts_ns} <= $d->{ts_ns}; $k++) {
+			$pid{ $known[$k]{client} } = $known[$k]{pid};
+		}
 		$d->{pid} = $pid{ $d->{client} } // $first{ $d->{client} } // 0;
 	}
 	return;
@@ -128,7 +173,8 @@ sub _name_drawers {
 sub painted_between {
 	my ($self, $from, $to) = @_;
 	my %of;
-	push @{ $of{ $_->{pid} } }, $_ for grep { $self->{frames}->is_compositor($_->{pid}) } $self->between('paint', $from, $to);
+	push @{ $of{ $_->{pid} } }, $_
+		for grep { $self->{frames}->is_compositor($_->{pid}) } $self->between('paint', $from, $to);
 	return map { $of{$_} } sort { $a <=> $b } keys %of;
 }
 
@@ -138,8 +184,9 @@ sub shown {
 	return $draws->[-1]{hidden} ? $self->{frames}->shown($draws, $until, $quick) : undef;
 }
 
-# maker_of(WINDOW): the upper bits of a window's number are the client that made it. How many they are is
-# the server's setting: that number by which most events went to windows of whom they went to.
+# maker_of(WINDOW): the upper bits of a window's number are the client that made it. How many they
+# are is the server's setting: that number by which most events went to windows of whom they went
+# to.
 my @MAKER_BITS = 18 .. 24;
 my $MOSTLY     = 0.8;
 
@@ -160,12 +207,13 @@ sub _maker_bits {
 	return $all && $n{$best} >= $MOSTLY * $all ? $best : 0;
 }
 
-# request_end(POSITION): when that request, or run of them, ended: undef if it was still being executed. A record can tell 4.3 s; one that lasted longer did so up to the next of its thread.
+# request_end(POSITION): when that request, or run of them, ended: undef if it was still being
+# executed. A record can tell 4.3 s; one that lasted longer did so up to the next of its thread.
 sub request_end {
 	my ($self, $k) = @_;
 	my $all = $self->{request};
-	my $r = $all->[$k];
-	return if !$r->{count};
+	my $r   = $all->[$k];
+	return                                 if !$r->{count};
 	return $r->{ts_ns} + $r->{duration_ns} if $r->{duration_ns} < 0xffff_ffff;
 	return $k < $#$all ? $all->[ $k + 1 ]{ts_ns} : undef;
 }
@@ -227,7 +275,9 @@ sub asked_ns {
 	for (my $k = $self->lower('request', $d->{ts_ns} + 1) - 1; $k >= 0; $k--) {
 		my $r = $self->{request}[$k];
 		last if $r->{ts_ns} < $d->{ts_ns} - 1_000 * $NS_PER_MS;
-		return $r->{ts_ns} if (!defined $d->{client} || $r->{client} == $d->{client}) && $r->{ts_ns} + $r->{duration_ns} + $NS_PER_MS >= $d->{ts_ns};
+		return $r->{ts_ns}
+			if (!defined $d->{client} || $r->{client} == $d->{client})
+			&& $r->{ts_ns} + $r->{duration_ns} + $NS_PER_MS >= $d->{ts_ns};
 	}
 	return $d->{ts_ns};
 }

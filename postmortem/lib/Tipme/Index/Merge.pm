@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Merges the sections of an episode by time, in bounded memory: each stream (file, source, CPU) is read a few thousand records ahead.
+# Merges the sections of an episode by time, in bounded memory: each stream (file, source, CPU) is
+# read a few thousand records ahead.
 package Tipme::Index::Merge;
 
 use strict;
 use warnings;
 use Tipme::Record::Layout;
 
-# An entry: time, number of the file, offset in it / 8, number of the source, CPU; then the record. Entries sort as bytes.
+# An entry: time, number of the file, offset in it / 8, number of the source, CPU; then the record.
+# Entries sort as bytes.
 our $TEMPLATE = 'Q>CNCn';
 our $HEAD     = 16;
 
-my $AHEAD    = 4096;             # records of a stream that are read at once
-my $SLACK_NS = 10_000_000;       # how far times may run back inside a stream; recorders stay far below
+my $AHEAD    = 4096;          # records of a stream that are read at once
+my $SLACK_NS = 10_000_000;    # how far times may run back inside a stream; recorders stay far below
 my $NEVER    = ~0;
 
 sub new {
 	my ($class, $episode) = @_;
-	my $self = bless { episode => $episode, disordered => 0, flushed => pack('Q>', 0), files => [ sort map { $_->{name} } $episode->files ] }, $class;
+	my $self = bless {
+		episode => $episode, disordered => 0, flushed => pack('Q>', 0),
+		files   => [ sort map { $_->{name} } $episode->files ]
+	}, $class;
 	$self->_make_streams;
 	return $self;
 }
@@ -45,10 +50,15 @@ sub _make_streams {
 	my ($self) = @_;
 	my (%stream, %source, $i);
 	my %file = map { $_ => $i++ // 0 } @{ $self->{files} };
-	for my $s (sort { $a->{first_ns} <=> $b->{first_ns} || $a->{offset} <=> $b->{offset} } $self->{episode}->sections) {
-		my $known = keys %source;
+	for my $s (sort { $a->{first_ns} <=> $b->{first_ns} || $a->{offset} <=> $b->{offset} }
+		$self->{episode}->sections)
+	{
+		my $known  = keys %source;
 		my $source = $source{ $s->{source} } //= $known;
-		my $new = { file => $file{ $s->{file} }, source => $source, cpu => _min($s->{cpu}, 0xffff), sections => [], entries => [] };
+		my $new    = {
+			file     => $file{ $s->{file} }, source => $source, cpu => _min($s->{cpu}, 0xffff),
+			sections => [], entries => []
+		};
 		push @{ ($stream{"$s->{file} $source $s->{cpu}"} //= $new)->{sections} }, {%$s};
 		$self->{bytes} += $s->{body_len};
 	}
@@ -67,12 +77,16 @@ sub _set_until {
 # Reads the next part of a stream; answers how many bytes it was.
 sub _read_ahead {
 	my ($self, $stream) = @_;
-	my $s = $stream->{sections}[0];
+	my $s    = $stream->{sections}[0];
 	my $part = $self->_part($s);
-	my @new = _fixed_entries($stream, $s, $part);
+	my @new  = _fixed_entries($stream, $s, $part);
 	if (!@new) {
-		# Records of several lengths, or a damaged one: the episode's own walk knows what to do, for all that is left of it.
-		$part = { %$s, offset => $s->{offset} + ($s->{from} // 0), body_len => $s->{body_len} - ($s->{from} // 0) };
+	# Records of several lengths, or a damaged one: the episode's own walk knows what to do, for all
+	# that is left of it.
+		$part = {
+			%$s, offset => $s->{offset} + ($s->{from} // 0),
+			body_len => $s->{body_len} - ($s->{from} // 0)
+		};
 		@new = $self->_walked_entries($stream, $part);
 	}
 	$s->{from} += $part->{body_len};
@@ -90,9 +104,10 @@ sub _read_ahead {
 sub _part {
 	my ($self, $s) = @_;
 	$s->{from} //= 0;
-	my $len = _min($s->{body_len} - $s->{from}, 32 * $AHEAD);
+	my $len  = _min($s->{body_len} - $s->{from}, 32 * $AHEAD);
 	my %part = (%$s, offset => $s->{offset} + $s->{from}, body_len => $len);
-	$part{bytes} = $s->{body_len} == 32 * $s->{count} ? $self->{episode}->section_bytes(\%part) : '';
+	$part{bytes} =
+		$s->{body_len} == 32 * $s->{count} ? $self->{episode}->section_bytes(\%part) : '';
 	return \%part;
 }
 
@@ -104,8 +119,10 @@ sub _fixed_entries {
 	return if join('', unpack '(x9ax22)*', $bytes) =~ tr/\x04//c;
 	my ($file, $source, $cpu, $at) = (@$stream{qw(file source cpu)}, $part->{offset} / 8);
 	my @ts = unpack '(Q<x24)*', $bytes;
-	my $i = 0;
-	return sort map { pack 'Q>CNCna32', $ts[ $i++ ], $file, $at + 4 * ($i - 1), $source, $cpu, $_ } unpack '(a32)*', $bytes;
+	my $i  = 0;
+	return
+		sort map { pack 'Q>CNCna32', $ts[ $i++ ], $file, $at + 4 * ($i - 1), $source, $cpu, $_ }
+		unpack '(a32)*', $bytes;
 }
 
 sub _walked_entries {
@@ -113,7 +130,10 @@ sub _walked_entries {
 	my ($list, $buf) = $self->{episode}->section_records($part);
 	return map {
 		my ($ts, $off, $len) = @$_;
-		pack("Q>CNCna$len", $ts, $stream->{file}, ($part->{offset} + $off) / 8, @$stream{qw(source cpu)}, substr $$buf, $off, $len)
+		pack(
+			"Q>CNCna$len", $ts, $stream->{file}, ($part->{offset} + $off) / 8,
+			@$stream{qw(source cpu)}, substr $$buf, $off, $len
+		)
 	} @$list;
 }
 
@@ -140,11 +160,11 @@ sub _min {
 # How many entries of a sorted list are below a key.
 sub _below {
 	my ($list, $key) = @_;
-	my ($lo, $hi) = (0, scalar @$list);
+	my ($lo,   $hi)  = (0, scalar @$list);
 	while ($lo < $hi) {
 		my $mid = ($lo + $hi) >> 1;
-		if ($list->[$mid] lt $key) { $lo = $mid + 1 }
-		else                       { $hi = $mid }
+		if   ($list->[$mid] lt $key) { $lo = $mid + 1 }
+		else                         { $hi = $mid }
 	}
 	return $lo;
 }
@@ -155,7 +175,7 @@ sub _progress {
 	return if !-t STDERR;
 	my $now = time;
 	$self->{begun} //= $now;
-	if (!defined $done) { print STDERR "\r\e[K" if $self->{told} }
+	if    (!defined $done) { print STDERR "\r\e[K" if $self->{told} }
 	elsif ($now > $self->{begun} + 1 && $now != ($self->{told} // 0)) {
 		$self->{told} = $now;
 		printf STDERR "\rindexing the episode: %d %%", 100 * $done / ($self->{bytes} || 1);

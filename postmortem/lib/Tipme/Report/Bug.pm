@@ -8,7 +8,7 @@ use warnings;
 use Digest::SHA        qw(sha256_hex);
 use List::Util         qw(max);
 use Text::Wrap         ();
-use Tipme::Bundle        ();
+use Tipme::Bundle      ();
 use Tipme::CommandLine qw(with_commas);
 use Tipme::Episode     ();
 use Tipme::Kinds;
@@ -50,8 +50,10 @@ sub form_for {
 sub signature {
 	my ($d, $culprit) = @_;
 	my ($v, $b)       = ($d->{verdict}, $d->{verdict}{blamed} // {});
-	my @of = ($v->{kind}, $culprit->{package}{system}, $culprit->name, $culprit->{function} // '',
-		$b->{detail_code} // '');
+	my @of = (
+		$v->{kind}, $culprit->{package}{system}, $culprit->name, $culprit->{function} // '',
+		$b->{detail_code} // ''
+	);
 	return substr sha256_hex(join "\0", map { my $t = characters($_); utf8::encode($t); $t } @of),
 		0, 16;
 }
@@ -116,8 +118,10 @@ sub _function {
 	} @{ $c->{build_ids} };
 	if (my $driver = $c->{driver}) {
 		push @line,
-			fill(N__('Module {module}: {description}'), module => $driver->{module},
-			description => one_line($driver->{description} // '-'));
+			fill(
+			N__('Module {module}: {description}'), module => $driver->{module},
+			description => one_line($driver->{description} // '-')
+			);
 	}
 	return @line;
 }
@@ -129,9 +133,11 @@ sub _causes {
 	my @b = @{ $d->{totals}{blamed} };
 	splice @b, $CAUSES if @b > $CAUSES;
 	return map {
-		[ duration_text($_->{ns}), sprintf('%.0f %%', 100 * $_->{ns} / max(1, $i->{duration_ns})),
+		[
+			duration_text($_->{ns}), sprintf('%.0f %%', 100 * $_->{ns} / max(1, $i->{duration_ns})),
 			Tipme::Kinds::words($_->{kind}, 'phrase')
-				. (defined $_->{comm} ? ': ' . one_line($_->{comm}) : '') ]
+				. (defined $_->{comm} ? ': ' . one_line($_->{comm}) : '')
+		]
 	} @b;
 }
 
@@ -164,12 +170,15 @@ sub _observed {
 		)
 	);
 	push @line,
-		fill(N__('{n} % of the delay was measured exactly.'), n => sprintf '%.0f',
-		100 * $v->{exact})
-		if $d->{interval} && defined $v->{exact};
+		fill(
+		N__('{n} % of the delay was measured exactly.'), n => sprintf '%.0f',
+		100 * $v->{exact}
+		) if $d->{interval} && defined $v->{exact};
 	push @line,
-		fill(N__('{n} records were lost.'),
-		n => with_commas(Tipme::Episode::lost_sums($d->{lost})->{records}));
+		fill(
+		N__('{n} records were lost.'),
+		n => with_commas(Tipme::Episode::lost_sums($d->{lost})->{records})
+		);
 	push @line, grep {/\ANot observed/} @{ $v->{circumstances} // [] };
 	return @line;
 }
@@ -178,9 +187,8 @@ sub _observed {
 sub _circumstances {
 	my ($r) = @_;
 	my ($text, $code) = @{ $r->{d}{verdict} }{qw(circumstances circumstance_codes)};
-	return
-		map  { $text->[$_] }
-		grep { !$Tipme::Bundle::CALLED{ $code->[$_] // '' } && $text->[$_] !~ /\ANot observed/ }
+	return map { $text->[$_] }
+		grep   { !$Tipme::Bundle::CALLED{ $code->[$_] // '' } && $text->[$_] !~ /\ANot observed/ }
 		0 .. $#{ $text // [] };
 }
 
@@ -199,7 +207,11 @@ sub _attached {
 
 # function_lines(DATA, CULPRIT), versions(CULPRIT, FACTS): the same for the pages of a bundle
 sub function_lines { my ($d, $culprit) = @_; return _function({ d => $d, culprit => $culprit }) }
-sub versions { my ($culprit, $facts) = @_; return [ _versions({ culprit => $culprit, facts => $facts }) ] }
+
+sub versions {
+	my ($culprit, $facts) = @_;
+	return [ _versions({ culprit => $culprit, facts => $facts }) ];
+}
 
 # --- the forms ---
 
@@ -252,7 +264,7 @@ sub _debian {
 	my ($r) = @_;
 	my $p = $r->{culprit}{package};
 	return
-		"To: submit\@bugs.debian.org\nSubject: $p->{name}: $r->{title}\n\n"
+		  "To: submit\@bugs.debian.org\nSubject: $p->{name}: $r->{title}\n\n"
 		. "Package: $p->{name}\nVersion: $p->{version}\nSeverity: normal\n\n"
 		. _plain($r);
 }
@@ -316,8 +328,8 @@ sub _kernel {
 		. _wrap(
 		fill(
 			N__(
-				'(scripts/get_maintainer.pl of the kernel says who looks after the file of '
-				. 'that function: write to them, and to its list.)'
+					  '(scripts/get_maintainer.pl of the kernel says who looks after the file of '
+					. 'that function: write to them, and to its list.)'
 			)
 		)
 		)

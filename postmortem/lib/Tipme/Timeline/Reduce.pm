@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Before drawing: at most one span for each pixel column of a lane, and the worst of those that share a column wins.
+# Before drawing: at most one span for each pixel column of a lane, and the worst of those that
+# share a column wins.
 package Tipme::Timeline::Reduce;
 
 use strict;
@@ -8,8 +9,9 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(reduce_spans reduce_marks);
 
-# reduce_spans(SCALE, SPANS, RANK): SPANS are [ from, to, key ]; RANK->(key) says how bad a key is. Answers runs [ column, column, key ],
-# half-open, in order. Of equally bad ones the one that fills most of the column wins.
+# reduce_spans(SCALE, SPANS, RANK): SPANS are [ from, to, key ]; RANK->(key) says how bad a key is.
+# Answers runs [ column, column, key ], half-open, in order. Of equally bad ones the one that fills
+# most of the column wins.
 sub reduce_spans {
 	my ($scale, $spans, $rank) = @_;
 	my (@best, %rank);
@@ -20,20 +22,22 @@ sub reduce_spans {
 		my ($first, $last) = ($scale->column($from), $scale->column($to - 1));
 		for my $c ($first .. $last) {
 			my $fill = $c > $first && $c < $last ? 1e18 : $to - $from;
-			my $b = $best[$c];
-			$best[$c] = [ $bad, $fill, $key ] if !$b || $bad > $b->[0] || $bad == $b->[0] && $fill > $b->[1];
+			my $b    = $best[$c];
+			$best[$c] = [ $bad, $fill, $key ]
+				if !$b || $bad > $b->[0] || $bad == $b->[0] && $fill > $b->[1];
 		}
 	}
 	my @runs;
 	for my $c (0 .. $#best) {
 		my $b = $best[$c] or next;
 		if (@runs && $runs[-1][1] == $c && $runs[-1][2] eq $b->[2]) { $runs[-1][1] = $c + 1 }
-		else                                                        { push @runs, [ $c, $c + 1, $b->[2] ] }
+		else { push @runs, [ $c, $c + 1, $b->[2] ] }
 	}
 	return \@runs;
 }
 
-# reduce_marks(SCALE, MARKS, GAP): MARKS are [ ts, kind, text ]; of a kind, none within GAP pixels of the one before.
+# reduce_marks(SCALE, MARKS, GAP): MARKS are [ ts, kind, text ]; of a kind, none within GAP pixels
+# of the one before.
 sub reduce_marks {
 	my ($scale, $marks, $gap) = @_;
 	my (%last, @kept);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A Debian desktop in an emulator: boot or restore it, give it a payload, run commands as root, press keys, take pictures.
+# A Debian desktop in an emulator: boot or restore it, give it a payload, run commands as root,
+# press keys, take pictures.
 # And a machine without one that counts instructions.
 package Tipme::VM;
 use strict;
@@ -14,7 +15,8 @@ use POSIX qw(WNOHANG);
 use Scalar::Util qw(refaddr weaken);
 use Time::HiRes qw(sleep time);
 
-# An emulated machine on a busy host may need this long for anything; only a hang is meant to reach it.
+# An emulated machine on a busy host may need this long for anything; only a hang is meant to reach
+# it.
 use constant PATIENCE_S => 600;
 # Then it is asked whether it is still there.
 use constant SILENCE_S => 5;
@@ -40,8 +42,8 @@ sub lacks {
 # Whether this is the ordinary run of the tests, of which emulated machines are only a part.
 sub thin { return !defined $ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL} }
 
-# Why a test is left out, as a sentence; undef: it is not. A test that says 'in part' is in the ordinary run, too, with less; there it is no
-# failure that a download cannot be had.
+# Why a test is left out, as a sentence; undef: it is not. A test that says 'in part' is in the
+# ordinary run, too, with less; there it is no failure that a download cannot be had.
 sub left_out {
 	my ($part) = @_;
 	return 'emulated machines are not wanted: TIPME_TEST_VM=0' if !($ENV{TIPME_TEST_VM} // 1);
@@ -63,8 +65,10 @@ sub one_at_a_time {
 
 sub _here { return __FILE__ =~ s{lib/Tipme/VM\.pm$}{}r }
 
-# Tipme::VM->new(kernel => '6.1', payload => DIR of `make install DESTDIR=DIR`): a machine whose desktop is up.
-# With boot => DIR it is a kernel that mkkernel made instead of Debian's own. It is restored from what an earlier boot saved, or booted and saved. close() or the end of the program ends it.
+# Tipme::VM->new(kernel => '6.1', payload => DIR of `make install DESTDIR=DIR`): a machine whose
+# desktop is up.
+# With boot => DIR it is a kernel that mkkernel made instead of Debian's own. It is restored from
+# what an earlier boot saved, or booted and saved. close() or the end of the program ends it.
 sub new {
 	my ($class, %opt) = @_;
 	my $self = bless { owner => $$, memory_mb => 1536, %opt }, $class;
@@ -75,7 +79,8 @@ sub new {
 	one_at_a_time($state, sub { $self->_boot_and_save($state) if !-e $state });
 	my $begin = time;
 	$self->_start('-incoming', "exec:zstdcat '$state'");
-	# It was stopped when it was saved, and is when it has been loaded; telling it to go on while it is being loaded has no effect.
+	# It was stopped when it was saved, and is when it has been loaded; telling it to go on while it
+	# is being loaded has no effect.
 	$self->_until('the saved machine runs', sub {
 		my $status = $self->monitor('info status');
 		$self->monitor('cont') if $status =~ /paused/ && $status !~ /inmigrate/;
@@ -91,7 +96,8 @@ sub new {
 # Tipme::VM->counted(kernel => '6.1', payload => DIR, script => TEXT): boots a machine with one CPU,
 # whose clock advances by 1 ns with each instruction and not while it idles. It runs the bash script
 # as root with nothing beside it, and returns what that printed. The same
-# input gives the same counts; they differ, by less than a thousandth, only in when the host answers the disks.
+# input gives the same counts; they differ, by less than a thousandth, only in when the host answers
+# the disks.
 sub counted {
 	my ($class, %opt) = @_;
 	my $self = bless { owner => $$, memory_mb => 1024, counts => 1, %opt }, $class;
@@ -121,7 +127,8 @@ sub _make_root {
 	return;
 }
 
-# The machine must be the same when it is saved and when it is restored: everything that shapes it is in the name.
+# The machine must be the same when it is saved and when it is restored: everything that shapes it
+# is in the name.
 sub _state_file {
 	my ($self) = @_;
 	my $key = substr sha256_hex(join "\n", emulator()->{version}, map { s/\Q$self->{dir}\E//gr } $self->_machine), 0, 12;
@@ -138,7 +145,8 @@ sub _machine {
 		'-drive', "if=none,id=payload,file=$d/payload.tar,format=raw", '-device', 'virtio-blk-pci,drive=payload',
 		'-serial', "file:$d/console.log",
 	);
-	# With more than one CPU the counting emulator hangs at boot. Addresses, random numbers and the date must be the same each time, too.
+	# With more than one CPU the counting emulator hangs at boot. Addresses, random numbers and the
+	# date must be the same each time, too.
 	return (
 		@common, (split ' ', '-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm -vga none -monitor none'),
 		'-append', 'console=ttyS0 panic=-1 quiet nokaslr init=/usr/local/sbin/counted',
@@ -152,10 +160,12 @@ sub _machine {
 
 my $emulator;
 
-# The emulator: the command that runs it, its version, and whether the CPUs of its machines may be several threads. Before 8.1 such an emulator may
-# translate code that another CPU is changing, and keep the old: the guest then dies of a breakpoint that is no longer there ("Oops: int3"),
-# since tracing programs and modules change code of a kernel that runs. All CPUs in one thread is the lesser evil: then one CPU waits
-# up to a tenth of a second for the other, and timers come late. So a newer one is fetched where the system's is old. TIPME_EMULATOR is another, whatever its age.
+# The emulator: the command that runs it, its version, and whether the CPUs of its machines may be
+# several threads. Before 8.1 such an emulator may translate code that another CPU is changing, and
+# keep the old: the guest then dies of a breakpoint that is no longer there ("Oops: int3"), since
+# tracing programs and modules change code of a kernel that runs. All CPUs in one thread is the
+# lesser evil: then one CPU waits up to a tenth of a second for the other, and timers come late. So
+# a newer one is fetched where the system's is old. TIPME_EMULATOR is another, whatever its age.
 sub emulator {
 	return $emulator if $emulator;
 	$emulator = _of_version($ENV{TIPME_EMULATOR} // 'qemu-system-x86_64');
@@ -192,8 +202,9 @@ sub _fork {
 	my ($self, @machine) = @_;
 	# An emulator must not outlive whoever started it, however that ends.
 	my @command = (qw(setpriv --pdeathsig TERM nice -n 10), @{ emulator()->{command} }, @machine, @{ $self->{emulator} // [] });
-	# A machine that resets or switches off itself waits, so that it can be looked at; and of a CPU that cannot even report its fault
-	# (a triple fault) the guest could say nothing. This does not shape the machine, so it is not part of its name.
+	# A machine that resets or switches off itself waits, so that it can be looked at; and of a CPU
+	# that cannot even report its fault (a triple fault) the guest could say nothing. This does not
+	# shape the machine, so it is not part of its name.
 	push @command, qw(-action shutdown=pause -d cpu_reset -D), "$self->{dir}/resets.log" if !$self->{counts};
 	$self->{pid} = fork // croak "fork: $!";
 	if (!$self->{pid}) {
@@ -252,7 +263,8 @@ sub _read_until {
 	return $got;
 }
 
-# Whether the emulator has ended, or does so within SECONDS, or its machine has reset or switched off itself.
+# Whether the emulator has ended, or does so within SECONDS, or its machine has reset or switched
+# off itself.
 sub _ended {
 	my ($self, $seconds) = @_;
 	my $end = time + $seconds;
@@ -292,7 +304,8 @@ sub monitor {
 sub _open_shell {
 	my ($self) = @_;
 	$self->{shell} = $self->_connect('shell.sock');
-	# What is said before the shell is there is lost, or comes back as the terminal's echo, which still has the quotes.
+	# What is said before the shell is there is lost, or comes back as the terminal's echo, which
+	# still has the quotes.
 	my ($select, $got) = (IO::Select->new($self->{shell}), '');
 	$self->_until('the root shell answers', sub {
 		syswrite $self->{shell}, "echo hel''lo\n";
@@ -303,14 +316,17 @@ sub _open_shell {
 	return;
 }
 
-# Runs a shell COMMAND as root in the machine; returns what it prints (standard error, too), in list context with its exit status.
-# A shell function or variable lives on to the next call; an `exit` must stand in parentheses, or that shell ends and nobody answers.
+# Runs a shell COMMAND as root in the machine; returns what it prints (standard error, too), in list
+# context with its exit status.
+# A shell function or variable lives on to the next call; an `exit` must stand in parentheses, or
+# that shell ends and nobody answers.
 sub run {
 	my ($self, $command) = @_;
 	my $mark = sprintf 'mark-%d-%d', $$, ++$self->{marks};
 	my $s = $self->{shell};
 	local $SIG{PIPE} = 'IGNORE';
-	# The echo's mark is split by quotes: the text of the command itself never looks like the answer's end.
+	# The echo's mark is split by quotes: the text of the command itself never looks like the
+	# answer's end.
 	syswrite $s, "{ $command\n} 2>&1 < /dev/null; echo \"\" \"$mark\"\"=\$?\"\n";
 	my $got = $self->_read_until('shell', qr/ \Q$mark\E=\d+\r?\n/);
 	my ($out, $rc) = $got =~ /\A(.*) \Q$mark\E=(\d+)\r?\n/s;

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Judges a story, and checks what holds of every diagnosis: the path covers the interval, all sums are exact, each reason has words, page and JSON can be made.
+# Judges a story, and checks what holds of every diagnosis: the path covers the interval, all sums
+# are exact, each reason has words, page and JSON can be made.
 package Tipme::Test::Judge;
 
 use strict;
 use warnings;
-use Exporter qw(import);
+use Exporter   qw(import);
 use File::Temp qw(tempdir);
 use Test::More;
 use Tipme::Bundle;
@@ -17,22 +18,30 @@ use Tipme::Report::Text;
 our @EXPORT_OK = qw(judged exact cut_to_the_path);
 
 my $tmp = tempdir(CLEANUP => 1);
-my $n = 0;
+my $n   = 0;
 
 # judged(WHAT, STORY, KIND, COMM, LEAST, MOST share, OPTIONS): the diagnosis
 sub judged {
 	my ($what, $story, $kind, $comm, $least, $most, %o) = @_;
 	my $d = $story->diagnose("$tmp/s" . ++$n, %o);
 	my $v = $d->{verdict};
-	is($v->{kind}, $kind, "$what: verdict $kind") or diag($v->{sentence});
+	is($v->{kind},         $kind, "$what: verdict $kind")                or diag($v->{sentence});
 	is($v->{blamed}{comm}, $comm, "$what: names " . ($comm // 'nobody')) or diag($v->{sentence});
-	cmp_ok($v->{share}, '>=', $least, "$what: share $v->{share}") if defined $least;
-	cmp_ok($v->{share}, '<=', $most, "$what: not more than is true") if defined $most;
+	cmp_ok($v->{share}, '>=', $least, "$what: share $v->{share}")     if defined $least;
+	cmp_ok($v->{share}, '<=', $most,  "$what: not more than is true") if defined $most;
 	exact($what, $d);
-	my @codes = map { ($_->{reason_code}, map { $_->{detail_code} } $_->{blamed}, @{ $_->{among} // [] }) } @{ $d->{path} };
-	is_deeply([ grep { defined && !Tipme::Reason::is_known($_) } @codes ], [], "$what: each reason has words");
+	my @codes = map {
+		($_->{reason_code}, map { $_->{detail_code} } $_->{blamed}, @{ $_->{among} // [] })
+	} @{ $d->{path} };
+	is_deeply(
+		[ grep { defined && !Tipme::Reason::is_known($_) } @codes ], [],
+		"$what: each reason has words"
+	);
 	my $page = Tipme::Report::Text::page($d);
-	ok(!(grep { length > 100 } split /\n/, Tipme::Report::Text::short($d)), "$what: nor is the short form");
+	ok(
+		!(grep { length > 100 } split /\n/, Tipme::Report::Text::short($d)),
+		"$what: nor is the short form"
+	);
 	ok(!(grep { length > 100 } split /\n/, $page), "$what: the page is not wide");
 	bundled($what, "$tmp/s$n") if !%o;
 	my $json = Tipme::Report::JSON::data($d);
@@ -45,13 +54,16 @@ our %DETAIL;
 
 sub bundled {
 	my ($what, $dir) = @_;
-	my $ep = Tipme::Episode->open($dir);
+	my $ep        = Tipme::Episode->open($dir);
 	my $diagnosis = Tipme::Diagnosis->new($ep);
-	my $d = $diagnosis->run;
+	my $d         = $diagnosis->run;
 	my ($bundle, @files) = Tipme::Bundle->made($ep, $diagnosis, $d);
 	Tipme::Bundle->write("$dir.tipme", @files);
 	Tipme::Bundle->unpack_to("$dir.tipme", "$dir.opened");
-	is($bundle->core_of(Tipme::Diagnosis->new(Tipme::Episode->open("$dir.opened"))->run), $bundle->core_of($d), "$what: a bundle gives the same");
+	is(
+		$bundle->core_of(Tipme::Diagnosis->new(Tipme::Episode->open("$dir.opened"))->run),
+		$bundle->core_of($d), "$what: a bundle gives the same"
+	);
 	my ($manifest) = map { $_->[1] } grep { $_->[0] eq 'manifest.json' } @files;
 	unlike($manifest, qr/_ns" : -?\d+\./, "$what: all times are whole numbers, for readers in C");
 	$DETAIL{ $bundle->told->{detail} }++;
@@ -69,7 +81,10 @@ sub exact {
 	my ($what, $d) = @_;
 	return if !$d->{interval};
 	my ($t, $bad) = ($d->{interval}{start_ns}, 0);
-	for my $p (@{ $d->{path} }) { $bad++ if $p->{from_ns} != $t || $p->{to_ns} <= $p->{from_ns}; $t = $p->{to_ns} }
+	for my $p (@{ $d->{path} }) {
+		$bad++ if $p->{from_ns} != $t || $p->{to_ns} <= $p->{from_ns};
+		$t = $p->{to_ns};
+	}
 	ok(!$bad && $t == $d->{interval}{end_ns}, "$what: the path has no gap and no overlap");
 	for my $sum (qw(kinds states)) {
 		my $ns = 0;
@@ -80,7 +95,10 @@ sub exact {
 	$blamed += $_->{ns} for @{ $d->{totals}{blamed} };
 	is($blamed, $d->{interval}{duration_ns}, "$what: those who are blamed add up");
 	for my $th (@{ $d->{totals}{threads} }) {
-		is($th->{running_ns} + $th->{runnable_ns} + $th->{blocked_ns} + $th->{absent_ns}, $d->{interval}{duration_ns}, "$what: thread $th->{tid} adds up");
+		is(
+			$th->{running_ns} + $th->{runnable_ns} + $th->{blocked_ns} + $th->{absent_ns},
+			$d->{interval}{duration_ns}, "$what: thread $th->{tid} adds up"
+		);
 	}
 }
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Episodes that tell one story each: an X server (100), a terminal (200) and its shell (300) on two CPUs; a key, and what made it slow.
+# Episodes that tell one story each: an X server (100), a terminal (200) and its shell (300) on two
+# CPUs; a key, and what made it slow.
 package Tipme::Test::Story;
 
 use strict;
 use warnings;
-use Carp qw(croak);
+use Carp             qw(croak);
 use Cpanel::JSON::XS ();
 use Tipme::Diagnosis;
 use Tipme::Episode;
@@ -14,26 +15,47 @@ use Tipme::Test::Episode;
 use constant MS => 1_000_000;
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
 
-my %STACK = (poll => 'schedule_hrtimeout_range_clock+0x9d;poll_schedule_timeout.constprop.0+0x4b;do_sys_poll+0x4a8;__x64_sys_poll+0x3f',
-	epoll => 'schedule_hrtimeout_range_clock+0x9d;ep_poll+0x36e;do_epoll_wait+0xbb;__x64_sys_epoll_wait+0x60', nanosleep => 'do_nanosleep+0x6a;hrtimer_nanosleep+0xae;__x64_sys_nanosleep+0xa2',
-	tty => 'schedule_timeout+0x10e;wait_woken+0x62;n_tty_read+0x26c;tty_read+0x129', wait4 => 'do_wait+0x60;kernel_wait4+0xa6;__do_sys_wait4+0xac', disk => 'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_read+0x2a1',
-	futex => 'futex_wait_queue+0x60;__futex_wait+0x14c;futex_wait+0x6a;do_futex+0x105', mutex => 'schedule_preempt_disabled+0x15;__mutex_lock.constprop.0+0x4a5;mutex_lock+0x30',
-	flock => 'flock_lock_inode_wait+0xd1;__do_sys_flock+0x13c', fault => 'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_fault+0x8b2;__do_fault+0x31;handle_mm_fault+0xf1',
-	swap => 'io_schedule+0x42;folio_wait_bit_common+0x13d;do_swap_page+0x5c9;handle_mm_fault+0xf1', journal => 'jbd2_log_wait_commit+0xd9;ext4_fsync_journal+0x50;ext4_sync_file+0x1c1',
-	jbd2 => 'io_schedule+0x42;bit_wait_io+0xd;__wait_on_bit+0x4e;__wait_on_buffer+0x31;jbd2_journal_commit_transaction+0x141a', direct => '__iomap_dio_rw+0x5ea;iomap_dio_rw+0xe;xfs_file_dio_write_aligned+0x9b;vfs_write+0x22f', unix => 'schedule_timeout+0x10e;unix_stream_data_wait+0x9a;unix_stream_read_generic+0x3b1');
-my $n = 0;
-my %ID = map { $_ => ++$n } qw(poll epoll nanosleep tty wait4 disk futex mutex flock fault swap journal jbd2 direct unix);
+my %STACK = (
+	poll =>
+		'schedule_hrtimeout_range_clock+0x9d;poll_schedule_timeout.constprop.0+0x4b;do_sys_poll+0x4a8;__x64_sys_poll+0x3f',
+	epoll =>
+		'schedule_hrtimeout_range_clock+0x9d;ep_poll+0x36e;do_epoll_wait+0xbb;__x64_sys_epoll_wait+0x60',
+	nanosleep => 'do_nanosleep+0x6a;hrtimer_nanosleep+0xae;__x64_sys_nanosleep+0xa2',
+	tty       => 'schedule_timeout+0x10e;wait_woken+0x62;n_tty_read+0x26c;tty_read+0x129',
+	wait4     => 'do_wait+0x60;kernel_wait4+0xa6;__do_sys_wait4+0xac',
+	disk      => 'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_read+0x2a1',
+	futex     => 'futex_wait_queue+0x60;__futex_wait+0x14c;futex_wait+0x6a;do_futex+0x105',
+	mutex     => 'schedule_preempt_disabled+0x15;__mutex_lock.constprop.0+0x4a5;mutex_lock+0x30',
+	flock     => 'flock_lock_inode_wait+0xd1;__do_sys_flock+0x13c', fault =>
+		'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_fault+0x8b2;__do_fault+0x31;handle_mm_fault+0xf1',
+	swap => 'io_schedule+0x42;folio_wait_bit_common+0x13d;do_swap_page+0x5c9;handle_mm_fault+0xf1',
+	journal => 'jbd2_log_wait_commit+0xd9;ext4_fsync_journal+0x50;ext4_sync_file+0x1c1',
+	jbd2    =>
+		'io_schedule+0x42;bit_wait_io+0xd;__wait_on_bit+0x4e;__wait_on_buffer+0x31;jbd2_journal_commit_transaction+0x141a',
+	direct =>
+		'__iomap_dio_rw+0x5ea;iomap_dio_rw+0xe;xfs_file_dio_write_aligned+0x9b;vfs_write+0x22f',
+	unix => 'schedule_timeout+0x10e;unix_stream_data_wait+0x9a;unix_stream_read_generic+0x3b1'
+);
+my $n  = 0;
+my %ID = map { $_ => ++$n }
+	qw(poll epoll nanosleep tty wait4 disk futex mutex flock fault swap journal jbd2 direct unix);
 
-# new(trigger => MS, ...): all are asleep; three ordinary keys have been answered in 3 ms each, at 100, 300 and 500 ms
+# new(trigger => MS, ...): all are asleep; three ordinary keys have been answered in 3 ms each, at
+# 100, 300 and 500 ms
 sub new {
-	my ($class, %o) = @_;
+	my ($class,   %o)      = @_;
 	my ($trigger, $server) = (delete($o{trigger}) // 4000, delete($o{server_comm}) // 'Xorg');
-	my $b = Tipme::Test::Episode->new(trigger_ns => $trigger * MS, end_ns => ($trigger + 1000) * MS, server_pid => SERVER, first_ns => MS, %o);
+	my $b = Tipme::Test::Episode->new(
+		trigger_ns => $trigger * MS, end_ns => ($trigger + 1000) * MS,
+		server_pid => SERVER, first_ns => MS, %o
+	);
 	my $self = bless { b => $b, seq => 0, done => {} }, $class;
 	$b->switch($_, 2 * MS + $_, 999, 0, 'sleeping') for 0, 1;
-	$b->thread(SERVER, $server, ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 0)->thread(CLIENT, 'xterm', ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1)
-		->thread(SHELL, 'bash', ppid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1)->thread(KWORKER, 'kworker/1:2', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(999, 'init', ts_ns => 5 * MS);
+	$b->thread(SERVER, $server, ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 0)
+		->thread(CLIENT,  'xterm', ts_ns => 5 * MS,  since_ns => 2 * MS, cpu   => 1)
+		->thread(SHELL,   'bash',  ppid  => CLIENT,  ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1)
+		->thread(KWORKER, 'kworker/1:2', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(999,     'init',        ts_ns => 5 * MS);
 	$b->stack($ID{$_}, $STACK{$_}) for sort keys %ID;
 	$b->daemon($trigger * MS, 'function', function => 0x1234, name => 'flush_to_ldisc');
 	$self->key($_, 3) for $o{no_usual} ? () : (100, 300, 500);
@@ -43,70 +65,120 @@ sub new {
 sub builder { return $_[0]{b} }
 sub id      { return $ID{ $_[1] } }
 
-# run(CPU, FROM, TO, TID, STATE, %more): the thread runs there in [FROM, TO) ms, the CPU is idle before and after
+# run(CPU, FROM, TO, TID, STATE, %more): the thread runs there in [FROM, TO) ms, the CPU is idle
+# before and after
 sub run {
 	my ($self, $cpu, $from, $to, $tid, $state, %f) = @_;
 	my $prio = $f{prio} // 120;
-	$self->{b}->switch($cpu, ns($from), $f{prev} // 0, $tid, $f{prev_state} // 'runnable', next_prio => $prio);
-	$self->{b}->switch($cpu, ns($to), $tid, $f{next} // 0, $state, prev_prio => $prio, prev_preempted => $f{preempted} // 0) if !$f{open};
+	$self->{b}->switch(
+		$cpu, ns($from), $f{prev} // 0, $tid, $f{prev_state} // 'runnable',
+		next_prio => $prio
+	);
+	$self->{b}->switch(
+		$cpu, ns($to), $tid, $f{next} // 0, $state, prev_prio => $prio,
+		prev_preempted => $f{preempted} // 0
+	) if !$f{open};
 	return $self;
 }
 
-sub wake { my ($self, $cpu, $t, $wakee, $waker, $stack, %f) = @_; $self->{b}->wake($cpu, ns($t), $wakee, $waker, stack_id => $stack ? $ID{$stack} : 0, wakee_cpu => $wakee == SERVER ? 0 : 1, %f); return $self }
+sub wake {
+	my ($self, $cpu, $t, $wakee, $waker, $stack, %f) = @_;
+	$self->{b}->wake(
+		$cpu, ns($t), $wakee, $waker, stack_id => $stack ? $ID{$stack} : 0,
+		wakee_cpu => $wakee == SERVER ? 0 : 1, %f
+	);
+	return $self;
+}
 
 sub ns { return int($_[0] * MS + 0.5) }
 
-# enter(MS): a key wakes the server, which reads it and sends it to the client, and sleeps again: 0.3 ms. The client is woken at +0.2.
+# enter(MS): a key wakes the server, which reads it and sends it to the client, and sleeps again:
+# 0.3 ms. The client is woken at +0.2.
 sub enter {
 	my ($self, $t, %o) = @_;
-	my $b = $self->{b};
+	my $b   = $self->{b};
 	my $seq = ++$self->{seq};
 	$b->x(ns($t - 0.5), 'x_sleep') if !$o{awake};
-	$self->wake(0, $t, SERVER, 0, 'epoll', context => 'hardirq')->run(0, $t + 0.05, $t + 0.3, SERVER, 'sleeping');
+	$self->wake(0, $t, SERVER, 0, 'epoll', context => 'hardirq')
+		->run(0, $t + 0.05, $t + 0.3, SERVER, 'sleeping');
 	$b->x(ns($t + 0.06), 'x_wakeup');
-	$b->x(ns($t + 0.1), 'x_device', input_seq => $seq, kind => $o{kind} // 'key_press', device => 6);
-	$b->x(ns($t + 0.11), 'x_device', input_seq => $seq, kind => $o{kind} // 'key_press', device => 3, is_master => 1);
-	$b->x(ns($t + 0.19), 'x_deliver', input_seq => $seq, kind => $o{kind} // 'key_press', pid => CLIENT, client => 4, x_type => 2, window => $o{window} // 0) if !$o{chord};
-	$self->wake(0, $t + 0.2, CLIENT, SERVER, $o{client_stack} // 'poll') if !$o{no_wake} && !$o{chord};
-	$b->x(ns($t + 0.21), 'x_chord', input_seq => $seq, action => 'snapshot') if $o{chord} && $o{chord} eq 'last';
+	$b->x(
+		ns($t + 0.1), 'x_device', input_seq => $seq, kind => $o{kind} // 'key_press',
+		device => 6
+	);
+	$b->x(
+		ns($t + 0.11), 'x_device', input_seq => $seq, kind => $o{kind} // 'key_press',
+		device => 3, is_master => 1
+	);
+	$b->x(
+		ns($t + 0.19), 'x_deliver', input_seq => $seq, kind => $o{kind} // 'key_press',
+		pid => CLIENT, client => 4, x_type => 2, window => $o{window} // 0
+	) if !$o{chord};
+	$self->wake(0, $t + 0.2, CLIENT, SERVER, $o{client_stack} // 'poll')
+		if !$o{no_wake} && !$o{chord};
+	$b->x(ns($t + 0.21), 'x_chord', input_seq => $seq, action => 'snapshot')
+		if $o{chord} && $o{chord} eq 'last';
 	$b->x(ns($t + 0.28), 'x_sleep');
 	return $self;
 }
 
-# draw(MS, WAKER): the client's request wakes the server at MS, which has changed the screen 0.2 ms later, and sleeps again at +0.3
+# draw(MS, WAKER): the client's request wakes the server at MS, which has changed the screen 0.2 ms
+# later, and sleeps again at +0.3
 sub draw {
 	my ($self, $t, $waker, %o) = @_;
-	my $b = $self->{b};
+	my $b   = $self->{b};
 	my $run = $o{run} // $t + 0.05;
 	$self->wake(1, $t, SERVER, $waker // CLIENT, 'epoll');
 	$self->run(0, $run, $run + 0.25, SERVER, 'sleeping');
 	$b->x(ns($run + 0.01), 'x_wakeup');
-	$b->x(ns($run + 0.05), 'x_request', pid => $o{pid} // CLIENT, client => $o{client} // 4, duration_ns => 100_000, major => 74, sequence => 1, count => 1);
-	$b->x(ns($run + 0.15), 'x_damage', pid => $o{pid} // CLIENT, client => $o{client} // 4, major => 74, width => 6, height => 13, window => $o{window} // 0);
+	$b->x(
+		ns($run + 0.05), 'x_request', pid => $o{pid} // CLIENT, client => $o{client} // 4,
+		duration_ns => 100_000, major => 74, sequence => 1, count => 1
+	);
+	$b->x(
+		ns($run + 0.15), 'x_damage', pid => $o{pid} // CLIENT, client => $o{client} // 4,
+		major => 74, width => 6, height => 13, window => $o{window} // 0
+	);
 	$b->x(ns($run + 0.24), 'x_sleep');
 	return $self;
 }
 
-# key(MS, LATENCY): an ordinary key: the client runs at once and draws after LATENCY - 0.5 ms of its own
+# key(MS, LATENCY): an ordinary key: the client runs at once and draws after LATENCY - 0.5 ms of its
+# own
 sub key {
 	my ($self, $t, $latency) = @_;
-	return $self->enter($t)->run(1, $t + 0.25, $t + $latency, CLIENT, 'sleeping')->draw($t + $latency - 0.2);
+	return $self->enter($t)->run(1, $t + 0.25, $t + $latency, CLIENT, 'sleeping')
+		->draw($t + $latency - 0.2);
 }
 
 # hotkey(MS): Ctrl, Alt and the key that ends the chord
-sub hotkey { my ($self, $t) = @_; return $self->enter($t - 60, chord => 1)->enter($t - 30, chord => 1)->enter($t, chord => 'last') }
+sub hotkey {
+	my ($self, $t) = @_;
+	return $self->enter($t - 60, chord => 1)->enter($t - 30, chord => 1)
+		->enter($t, chord => 'last');
+}
 
 # kernel(CPU, MS, NAME, ...): any other record of the kernel; daemon(NAME, ...): one of names
-sub kernel { my ($self, $cpu, $t, $name, %f) = @_; $self->{b}->kernel($cpu, ns($t), $name, %f); return $self }
-sub daemon { my ($self, $name, %f) = @_; $self->{b}->daemon(delete $f{ts_ns} // $self->{b}{trigger_ns}, $name, %f); return $self }
+sub kernel {
+	my ($self, $cpu, $t, $name, %f) = @_;
+	$self->{b}->kernel($cpu, ns($t), $name, %f);
+	return $self;
+}
 
-# io(TID, SECTOR, QUEUED, ISSUED, COMPLETED, ...): a block request, times in ms (undef: it does not come so far)
+sub daemon {
+	my ($self, $name, %f) = @_;
+	$self->{b}->daemon(delete $f{ts_ns} // $self->{b}{trigger_ns}, $name, %f);
+	return $self;
+}
+
+# io(TID, SECTOR, QUEUED, ISSUED, COMPLETED, ...): a block request, times in ms (undef: it does not
+# come so far)
 sub io {
 	my ($self, $tid, $sector, $queued, $issued, $completed, %f) = @_;
 	my %r = (sector => $sector, dev => 8 << 20, sectors => 8, op => 'read', %f);
-	$self->kernel(1, $queued, 'io', tid => $tid, phase => 'queued', %r);
+	$self->kernel(1, $queued,         'io', tid => $tid, phase => 'queued',   %r);
 	$self->kernel(1, $queued + 0.001, 'io', tid => $tid, phase => 'inserted', %r);
-	$self->kernel(0, $issued, 'io', tid => 0, phase => 'issued', %r) if defined $issued;
+	$self->kernel(0, $issued,    'io', tid => 0, phase => 'issued',    %r) if defined $issued;
 	$self->kernel(0, $completed, 'io', tid => 0, phase => 'completed', %r) if defined $completed;
 	return $self;
 }
@@ -115,7 +187,7 @@ sub io {
 sub lasts {
 	my ($self, $name, $cpu, $from, $to, %f) = @_;
 	$self->kernel($cpu, $from, $name, phase => 'begin', %f);
-	$self->kernel($cpu, $to, $name, phase => 'end', %f) if defined $to;
+	$self->kernel($cpu, $to,   $name, phase => 'end',   %f) if defined $to;
 	return $self;
 }
 
@@ -123,17 +195,22 @@ sub lasts {
 sub picture { my ($self, $tid, $comm, %f) = @_; $self->{b}->thread($tid, $comm, %f); return $self }
 
 # diagnose(DIR, %options): writes the episode there and has it judged
-# diagnose(FOLDER, OPTIONS of run): step by step, and with plain steps at one go; both must say the same, to the last record number
+# diagnose(FOLDER, OPTIONS of run): step by step, and with plain steps at one go; both must say the
+# same, to the last record number
 sub diagnose {
 	my ($self, $dir, %o) = @_;
 	my ($d, $other) = both_ways($self->{b}->write($dir), %o);
-	croak "$dir: the walk step by step and the one with plain steps at one go differ" if told($d) ne told($other);
+	croak "$dir: the walk step by step and the one with plain steps at one go differ"
+		if told($d) ne told($other);
 	return $d;
 }
 
 sub both_ways {
 	my ($dir, %o) = @_;
-	return map { local $Tipme::WakeupChain::TURNS = $_; Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run(%o) } 1, 0;
+	return map {
+		local $Tipme::WakeupChain::TURNS = $_;
+		Tipme::Diagnosis->new(Tipme::Episode->open($dir))->run(%o)
+	} 1, 0;
 }
 
 # told(DIAGNOSIS): all of it, as one text
