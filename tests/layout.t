@@ -176,12 +176,13 @@ is(
 );
 
 # How C is laid out. The text of a literal does not count: cutting hides it from a search.
-is(join("\n", map { long_lines($_) } @sources), '', "no line of C over $COLUMNS columns");
+my @laid_out = grep { $_ ne 'helper/lib/words.h' } @sources;    # generated
+is(join("\n", map { long_lines($_) } @laid_out), '', "no line of C over $COLUMNS columns");
 SKIP: {
 	my ($version) = qx{clang-format --version 2>/dev/null} =~ /version (\d+)/;
 	skip 'needs clang-format 14, which Debian 12 has: others lay out in other ways', 1
 		if ($version // 0) != 14;
-	my $said = qx{cd '$top' && clang-format --dry-run -Werror @sources 2>&1};
+	my $said = qx{cd '$top' && clang-format --dry-run -Werror @laid_out 2>&1};
 	is($said =~ s/^((?:.*\n){20})(?s:.*)/$1.../r, '', 'clang-format would change nothing');
 }
 done_testing;

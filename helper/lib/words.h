@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What tipme says in more than one place; made by helper/lib/gen-words from Tipme::Phrases: change
- * that, not this.
- */
+/* What tipme says in more than one place; made by helper/lib/gen-words from Tipme::Phrases: change that, not this. */
 #ifndef TIPME_WORDS_H
 #define TIPME_WORDS_H
 
-#define TIPME_WORDS_USUALLY \
-	"\"Usually\" is the median of other answers of the same program to such events."
+#define TIPME_WORDS_USUALLY "\"Usually\" is the median of other answers of the same program to such events."
 #define TIPME_WORDS_UNUSUAL "\"Unusual\" is one 100 ms later (pointer: 75 ms), or one after 500 ms."
 #define TIPME_WORDS_SAVING "Saving what just happened..."
 #define TIPME_WORDS_SAVING_LAST "Saving the last %s seconds..."
@@ -25,8 +21,7 @@
 #define TIPME_WORDS_SLOW_UNKNOWN "Something was slow."
 #define TIPME_WORDS_DETAILS "Details"
 #define TIPME_WORDS_HOTKEY_NONE "No hot-key works here yet."
-#define TIPME_WORDS_HOTKEY_SILENT \
-	"No key press arrived. Does another program use this shortcut, or is this Wayland? See tipme doctor"
+#define TIPME_WORDS_HOTKEY_SILENT "No key press arrived. Does another program use this shortcut, or is this Wayland? See tipme doctor"
 #define TIPME_WORDS_SAVED_AT "Saved at %s"
 #define TIPME_WORDS_SAVED_TITLE "Saved"
 #define TIPME_WORDS_LOOKING "Looking for the cause..."
@@ -62,7 +57,6 @@
 #define TIPME_WORDS_REPORT_SAVED "Saved as %s. tipme sends nothing: give it to whom you like."
 #define TIPME_WORDS_REPORT_FAILED "No report: %s"
 #define TIPME_WORDS_CLOSE "Close"
-#define TIPME_WORDS_FURTHER \
-	"Stages, threads and evidence: tipme diagnose -v. A report for others: tipme bundle"
+#define TIPME_WORDS_FURTHER "Stages, threads and evidence: tipme diagnose -v. A report for others: tipme bundle"
 
 #endif

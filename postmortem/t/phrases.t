@@ -25,7 +25,7 @@ my $said = join '',
 	grep { !m{/words\.h\z|/Phrases\.pm\z} }
 	glob("$top/helper/*/*.c $top/postmortem/lib/Tipme/*.pm $top/postmortem/lib/Tipme/*/*.pm");
 for my $name (sort keys %text) {
-	ok($said =~ /\bTIPME_WORDS_\U$name\E\b|phrase\('\Q$name\E'/, "$name is said somewhere");
+	ok($said =~ /\bTIPME_WORDS_\U$name\E\b|phrase\(\s*'\Q$name\E'/, "$name is said somewhere");
 }
 while ($said =~ /\bTIPME_WORDS_([A-Z_]+)\b/g) {
 	fail("TIPME_WORDS_$1: no such phrase") if !exists $text{ lc $1 };

@@ -26,11 +26,7 @@ my @CASES = (
 		'do_sigtimedwait.isra.0+0x156;__x64_sys_rt_sigtimedwait+0x6b;do_syscall_64+0x71',
 		'timer-sleep', 'nap'
 	],
-	[
-		'pause', 'none',
-		'__do_sys_pause+0x2a;do_syscall_64+0x71;entry_SYSCALL_64_after_hwframe+0x76',
-		'timer-sleep', 'nap'
-	],
+	[ 'pause', 'none', '__do_sys_pause+0x2a;do_syscall_64+0x71', 'timer-sleep', 'nap' ],
 	[
 		'a fault that reads', 'hardirq',
 		'folio_wait_bit_common+0x110;filemap_fault+0x739;__do_fault+0x34;do_fault+0x4aa;__handle_mm_fault+0x7fc;handle_mm_fault+0xd0;exc_page_fault+0x176',
