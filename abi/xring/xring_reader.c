@@ -143,11 +143,23 @@ static bool slot_copy(const struct tipme_x_ring *ring, uint64_t index, unsigned 
 	return __atomic_load_n(gen, __ATOMIC_RELAXED) == want;
 }
 
-static bool record_possible(const struct tipme_head *rec, uint64_t now_ns)
+/* The time of a whole slot's record, for a request that of its end: it is written then. */
+static uint64_t written_ns(const unsigned char *slot)
 {
-	return rec->type >= TIPME_X_DEVICE && rec->type <= TIPME_X_PAINTED &&
-	       rec->len8 == TIPME_X_SLOT_BYTES / 8 && rec->ts_ns &&
-	       rec->ts_ns <= now_ns + FUTURE_NS;
+	struct tipme_x_request rec;
+
+	memcpy(&rec, slot, sizeof(rec));
+	return rec.ts_ns + (rec.type == TIPME_X_REQUEST ? rec.duration_ns : 0);
+}
+
+static bool record_possible(const unsigned char *slot, uint64_t now_ns)
+{
+	struct tipme_head rec;
+
+	memcpy(&rec, slot, sizeof(rec));
+	return rec.type >= TIPME_X_DEVICE && rec.type <= TIPME_X_PAINTED &&
+	       rec.len8 == TIPME_X_SLOT_BYTES / 8 && rec.ts_ns && rec.ts_ns <= now_ns + FUTURE_NS &&
+	       written_ns(slot) <= now_ns + FUTURE_NS;
 }
 
 static bool is_quiet(const struct tipme_x_quiet *quiet, uint64_t ts_ns)
@@ -200,11 +212,11 @@ static void record_keep(struct tipme_x_copy *copy, uint64_t now_ns)
 {
 	struct tipme_head rec;
 
-	memcpy(&rec, copy->buf + copy->len, sizeof(rec));
-	if (!record_possible(&rec, now_ns)) {
+	if (!record_possible(copy->buf + copy->len, now_ns)) {
 		copy->impossible++;
 		return;
 	}
+	memcpy(&rec, copy->buf + copy->len, sizeof(rec));
 	if (is_quiet(copy->quiet, rec.ts_ns) && is_input(copy->buf + copy->len, rec.type)) {
 		copy->withheld++;
 		return;
@@ -290,12 +302,9 @@ static void request_add(const struct tipme_x_ring *ring, struct tipme_x_copy *co
  */
 static uint64_t complete_from(const struct tipme_x_copy *copy)
 {
-	struct tipme_x_request oldest;
-
 	if (!copy->lapped || !copy->records)
 		return copy->first_ns;
-	memcpy(&oldest, copy->buf + sizeof(struct tipme_section), sizeof(oldest));
-	return oldest.ts_ns + (oldest.type == TIPME_X_REQUEST ? oldest.duration_ns : 0);
+	return written_ns(copy->buf + sizeof(struct tipme_section));
 }
 
 /* A grab that began before the oldest record would not be seen otherwise. */
@@ -385,6 +394,6 @@ void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32
 	if (head - *next > most)
 		*next = head - most;
 	for (; *next != head; ++*next)
-		if (slot_copy(ring, *next, slot.bytes) && record_possible(&slot.head, now_ns))
+		if (slot_copy(ring, *next, slot.bytes) && record_possible(slot.bytes, now_ns))
 			fn(arg, &slot.head);
 }

@@ -232,6 +232,13 @@ static void test_coverage(void)
 	ok(grab.type == TIPME_X_GRAB && grab.ts_ns == 1005 && grab.pid == 88,
 	   "and the grab of that time is told");
 	ok(section.first_ns == 900, "the section begins with the oldest record all the same");
+	/* Who lies about how long a request took does not move that into the future. */
+	oldest->duration_ns = UINT32_MAX;
+	tipme_x_ring_copy(&ring, &copy, 3000000);
+	tipme_x_ring_copy_more(&ring, &copy, 3000000);
+	ok(copy.impossible >= 1 && copy.first_ns < 3000000 + 1000000,
+	   "a request that would end later than now is impossible (%llu)",
+	   (unsigned long long)copy.first_ns);
 	free(copy.buf);
 	tipme_x_ring_close(&ring);
 	writer_free(&w, BYTES);
@@ -248,8 +255,10 @@ static void test_present(void)
 	struct tipme_x_copy copy = copy_new(&ring);
 	struct tipme_x_request rec;
 
-	put(&w);
-	put(&w);
+	for (unsigned int i = 0; i < 2; i++) {
+		put(&w);
+		((struct tipme_x_request *)w.slots)[i].duration_ns = 1;
+	}
 	w.head->cur_start_ns = 5000;
 	w.head->cur_pid = 77;
 	w.head->cur_major = 62;

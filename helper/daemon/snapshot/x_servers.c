@@ -92,11 +92,12 @@ static bool may_replace(const struct tipmed_x_server *s, const struct tipmed_x_s
 static int find_place(const struct tipmed_x_servers *servers, const struct tipmed_x_server *new,
 		      bool busy)
 {
-	bool enough = new->of_friend &&friends_rings(servers, new, false) >= TIPMED_X_RINGS_FRIEND;
-	bool full = enough ||
-		    (new->of_friend &&friends_rings(servers, new, true) >= TIPMED_X_RINGS_FRIENDS);
+	bool enough = friends_rings(servers, new, false) >= TIPMED_X_RINGS_FRIEND,
+	     full = friends_rings(servers, new, true) >= TIPMED_X_RINGS_FRIENDS;
 	int best = -1;
 
+	enough = enough && new->of_friend;
+	full = enough || (full && new->of_friend);
 	for (int i = 0; i < TIPMED_X_SERVERS_MAX; i++) {
 		const struct tipmed_x_server *s = &servers->server[i];
 

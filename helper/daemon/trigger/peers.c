@@ -79,10 +79,11 @@ static const char *peer_refusal(const struct tipmed_server *server, const struct
 	}
 	if (!new->may_all && same >= TIPMED_PEERS_FRIEND)
 		return "too many connections of this user: close some";
-	return (new->cred.uid &&others >= TIPMED_PEERS_OTHERS) ||
-			       (!new->may_all &&friends >= TIPMED_PEERS_FRIENDS)
-		       ? "too many connections: close some"
-		       : NULL;
+	if (new->cred.uid && others >= TIPMED_PEERS_OTHERS)
+		return "too many connections: close some";
+	if (!new->may_all && friends >= TIPMED_PEERS_FRIENDS)
+		return "too many connections: close some";
+	return NULL;
 }
 
 static struct tipmed_peer *peer_place(struct tipmed_server *server)
