@@ -196,11 +196,12 @@ sub answer {
 	return ($verb, $arg, substr $bytes, 16, $len);
 }
 
-# The machine's own folder, /run/tipme, is not the test's: the test is run once more with another
-# /run. Returns whether that is done; needs root.
+# The machine's own folders, /run/tipme and /var/lib/tipme, are not the test's: the test is run once
+# more with others. Returns whether that is done; needs root.
 sub own_run {
 	return 1 if $ENV{TIPME_TEST_OWN_RUN};
-	my $run = 'mount --make-rprivate / && mount -t tmpfs tmpfs /run';
+	my $run = 'mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -p /var/lib/tipme'
+		. ' && mount -t tmpfs tmpfs /var/lib/tipme';
 	return 0 if system 'unshare', '-m', 'sh', '-c', $run;
 	local $ENV{TIPME_TEST_OWN_RUN} = 1;
 	exec 'unshare', '-m', 'sh', '-c', "$run && exec \"\$@\"", 'sh', $^X, $0 or croak "$0: $!";
