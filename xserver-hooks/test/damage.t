@@ -114,7 +114,8 @@ during(
 	}
 );
 my @runs = only(\@r, 'x_request', pid => $$, major => XClient::NO_OPERATION);
-is(sum0(map { $_->{count} } @runs), $many, "$many requests are all counted");
+is(sum0(map { $_->{count} } @runs), $many, "$many requests are all counted")
+	or diag map { my $r = $_; join(' ', map {"$_=$r->{$_}"} sort keys %$r), "\n" } @runs[ 0, -1 ];
 cmp_ok(scalar @runs, '<', $many / 20, 'in few records');
 is(
 	(
