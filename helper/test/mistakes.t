@@ -193,7 +193,9 @@ row('tipme: check: no episode: name the one with the problem: see tipme list', 6
 row('tipme: report: --form fax: no such form: say *', 64, [ 'report', $good, '--form', 'fax' ]);
 row('tipme: fleet: top: is not installed: install the package tipme-fleet', 1,
 	[ 'fleet', 'top' ]);
-row('tipme: profile: record, episode, report, compare, cpu or idle is meant: see tipme profile --help',
+row(
+	'tipme: profile: record, episode, report, compare, cpu or idle is meant: see tipme profile '
+		. '--help',
 	64, [ 'profile', 'recrd' ]);
 row('tipme: profile: DIR/no: no such file: name a file of `tipme profile record`', 1,
 	[ 'profile', 'report', "$dir/no" ]);
