@@ -279,6 +279,14 @@ like($d->{verdict}{sentence}, qr/ms: for \d+ ms/, 'quota: known exactly, and so 
 like($d->{verdict}{next}, qr/^Raise the quota \(`systemctl set-property user\.slice CPUQuota=\.\.\.`\)\.$/, 'quota: which one to raise');
 $d = judged('quota, sampled', throttled(sample => 1), 'cpu-throttled', 'xterm', 0.76, 0.79);
 cmp_ok($d->{verdict}{confidence}, '<', 0.3, 'quota, sampled: inferred');
+# --- put into its cgroup after the last picture of it: the next picture says which ---
+$s = story();
+$s->builder->thread(CLIENT, 'xterm', ts_ns => $_->[0] * MS, cgroup => $_->[1], cpu => 1) for [ 900, 1 ], [ 1900, 77 ];
+$s->daemon("cgroup_name", cgroup => 77, path => "/x", quota_us => 20_000, period_us => 100_000);
+$s->enter(1000);
+$s->run(1, 1000.25 + 100 * $_, 1020 + 100 * $_, CLIENT, $_ < 7 ? 'runnable' : 'sleeping', preempted => $_ < 7 ? 1 : 0) for 0 .. 7;
+$s->daemon('cpu_throttle', ts_ns => ns(1890), cgroup => 77, cpu => 65535, phase => 'sample', throttled_us => 560_000);
+judged('quota, of a cgroup it has just come to', $s->draw(1719.9)->hotkey(3000), 'cpu-throttled', 'xterm', 0.76, 0.79);
 # --- by what the daemon found by looking, on a machine where no CPU idles: so much, and no more ---
 $s = throttled(busy => 1);
 $s->daemon('cpu_throttle', ts_ns => ns(1100 + 1000 * $_), cgroup => 70, cpu => 65535, phase => 'sample', throttled_us => $_ ? 400_000 : 1000) for 0, 1;

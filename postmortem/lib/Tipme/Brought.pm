@@ -103,7 +103,7 @@ sub part {
 	return if $i || !_numbers($s, @STUTTER, @STOOD) || $s->{from_ns} >= $s->{to_ns};
 	my ($source) = grep { ($_->{pid} // -1) == $s->{source_pid} } $diagnosis->servers;
 	my %stall = (tid => $s->{tid}, start_ns => $s->{from_ns}, end_ns => $s->{to_ns},
-		missed => $s->{missed});
+		of => $s->{pid}, missed => $s->{missed});
 	my $part = $diagnosis->part_of_stall({ %stall, what => 'stutter', source => $source });
 	$part->{verdict}{stutter} = { (map { $_ => $s->{$_} } @STUTTER), stood => $s };
 	return { %$part, slowest => [] };

@@ -171,7 +171,7 @@ sub _nothing {
 	$part->{candidates} = [ map { my $x = $_; +{ map { $_ => $x->{$_} } qw(n kind pid comm start_ns end_ns possible_ns open why words by others) } } @unproven ];
 	$part->{slowest} = $self->slowest;
 	push @{ $part->{verdict}{circumstances} }, Tipme::LateInput::facts($part->{verdict}, $self->{episode}, [ $self->events ], $self->{path}->servers);
-	push @{ $part->{verdict}{circumstances} }, (map { Tipme::Candidates::said($_) } grep { !$first || $_ != $first } @unproven), $stutter ? $stutter->{verdict}{sentence} : (), $c->unseen, $c->beside // ();
+	push @{ $part->{verdict}{circumstances} }, (map { Tipme::Candidates::said($_) } grep { !$first || $_ != $first } @unproven), $stutter ? fill(N__('{picture}; whether it had anything to show then is not known.'), picture => $stutter->{verdict}{head}) : (), $c->unseen, $c->beside // ();
 	return $part;
 }
 
@@ -183,7 +183,7 @@ sub _stutter {
 	my $asked = $g->{source}->asked_ns(undef, $g->{draw});
 	my ($tid, $ran) = $self->{problem}->caused->last_ran($self->{kernel}->states($g->{last_ns}, $asked), $g->{pid}, $asked);
 	return if !defined $tid || $ran <= $g->{from_ns};
-	my $part = $self->part_of_stall({ tid => $tid, start_ns => $g->{from_ns}, end_ns => $ran, what => 'stutter', source => $g->{source}, missed => $g->{missed} });
+	my $part = $self->part_of_stall({ tid => $tid, start_ns => $g->{from_ns}, end_ns => $ran, what => 'stutter', of => $g->{pid}, source => $g->{source}, missed => $g->{missed} });
 	my ($v, $clock) = ($part->{verdict}, delete $part->{by_clock_ns});
 	my $own = Tipme::Stutter->by_input($g, $self->events)
 		|| Tipme::Stutter->at_start($g, $self->{kernel}->threads, $self->{kernel}->covered_from)
@@ -269,7 +269,7 @@ sub part_of_stall {
 	my ($self, $stall, $why, $late) = @_;
 	my ($from, $to) = @$stall{qw(start_ns end_ns)};
 	my ($states, $threads, $x) = ($self->{kernel}->states($from - $BEFORE_NS, $to + $AFTER_NS), $self->{kernel}->threads, $stall->{source} // Tipme::DisplaySource->none);
-	my $who = $threads->at($stall->{tid}, $to);
+	my $who = $threads->at($stall->{of} // $stall->{tid}, $to);
 	my $chain = Tipme::WakeupChain->new(states => $states, threads => $threads, reasons => $self->{reasons}, server_tid => $x->{tid}, server_pid => $x->{pid}, $stall->{source} ? (server => $x) : (), client_pid => $who->{pid});
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $x, client_pid => $who->{pid},
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) });

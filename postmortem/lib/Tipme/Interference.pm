@@ -168,8 +168,11 @@ sub _quota {
 	my ($self, $wait, $throttled) = @_;
 	return if !@$wait;
 	my ($tid, $from, $to) = ($wait->[0]{tid}, $wait->[0]{from}, $wait->[-1]{to});
-	my $own   = $self->{threads}->facts($tid, $from)->{cgroup} or return @$wait;
-	my @mine  = grep { $self->_above($_, $own) } @$throttled;
+	my @own   = $self->{threads}->cgroups_of($tid, $from) or return @$wait;
+	my @mine  = grep {
+		my $g = $_;
+		grep { $self->_above($g, $_) } @own
+	} @$throttled;
 	my @exact = map {
 		my $g = $_;
 		map {
@@ -232,7 +235,7 @@ sub _quota {
 	# idles.
 	my $idle = 0;
 	$idle += $_->{to} - $_->{from} for grep { $_->{idle} } @s;
-	my $limited = $idle >= $IDLE_NS ? $self->_limited($own) : undef;
+	my ($limited) = $idle >= $IDLE_NS ? map { $self->_limited($_) } @own : ();
 	return $limited
 		? map { $_->{idle} ? { %$_, exact => 0, by => $self->_quota_words($limited) } : $_ } @s
 		: @s;
@@ -290,11 +293,11 @@ sub _above {
 # The nearest cgroup from this one upwards that has a quota.
 sub _limited {
 	my ($self, $own) = @_;
-	my $c = $self->{threads}->cgroup($own) or return;
+	my $c = $self->{threads}->cgroup($own) or return ();
 	return $own if $c->{quota_us};
 	my ($best) = sort { length $b->{path} <=> length $a->{path} }
 		grep { $_->{quota_us} && $self->_above($_->{cgroup}, $own) } $self->{threads}->cgroups;
-	return $best ? $best->{cgroup} : undef;
+	return $best ? $best->{cgroup} : ();
 }
 
 sub _quota_words {

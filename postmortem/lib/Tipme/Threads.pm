@@ -265,6 +265,15 @@ sub facts {
 	return $self->picture_at($tid, $t) // {};
 }
 
+# cgroups_of(TID, TIME): ids of those that it may have been in: as the picture nearest to the time
+# says, and the first one after it. Desktops put a program into its group some time after its start.
+sub cgroups_of {
+	my ($self, $tid, $t) = @_;
+	my ($after) = grep { $_->{ts_ns} > $t } $self->pictures($tid);
+	my %seen;
+	return grep { $_ && !$seen{$_}++ } map { $_->{cgroup} } $self->facts($tid, $t), $after // ();
+}
+
 # ancestors(PID, TIME): the processes above it, nearest first: [ pid, comm ], without the first
 # process
 sub ancestors {
