@@ -166,7 +166,8 @@ GtkWidget *agent_window_new(const char *title, int width)
 	gtk_window_set_focus_on_map(w, FALSE);
 	gtk_window_set_keep_above(w, TRUE);
 	gtk_window_set_resizable(w, FALSE);
-	gtk_window_set_default_size(w, width, -1);
+	/* Not its default size: with one GTK 3 keeps the widest that it ever was. */
+	gtk_widget_set_size_request(window, width, -1);
 	return window;
 }
 

@@ -187,8 +187,11 @@ void question_on_undo(GtkWidget *widget, gpointer arg)
 	g_signal_handlers_unblock_by_func(q->entry, question_on_changed, q);
 	q->undoing = true;
 	write_now(q);
-	if (other)
-		question_diagnose(q);
+	if (!other)
+		return;
+	/* What it shows is about another moment. */
+	question_panel_hide(q);
+	question_diagnose(q);
 }
 
 /* What was typed is saved first; the window goes when it is. */
@@ -213,6 +216,7 @@ void question_on_yes(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
 
+	question_moments_hide(q);
 	question_answer(q, &q->now.choice, q->sentence);
 }
 
@@ -249,6 +253,7 @@ void question_ask(const char *path, int timeout_s)
 	question_diagnose(&q);
 	gtk_main();
 	g_cancellable_cancel(q.cancel);
+	g_cancellable_cancel(q.panel_cancel);
 	scribe_free(q.scribe);
 	answer_set(&q.now, &none);
 	answer_set(&q.before, &none);

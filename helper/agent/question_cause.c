@@ -82,8 +82,8 @@ static void on_diagnosed(void *arg, int status, const char *out, const char *err
 }
 
 /*
- * `tipme diagnose EPISODE`, about the event that the user has meant if there is one, with the
- * option `more` unless NULL; with it the episode comes to know which is meant.
+ * `tipme diagnose EPISODE`, about the event that the user has meant if there is one. NULL: for the
+ * panel; else with the option `more`, and the episode comes to know which is meant.
  */
 static void ask_tipme(struct question *q, const char *more, agent_verb_done done)
 {
@@ -94,11 +94,15 @@ static void ask_tipme(struct question *q, const char *more, agent_verb_done done
 		args[n++] = "--event";
 		args[n++] = q->now.event;
 	}
+	if (!more) {
+		agent_verb_run(args, NULL, q->panel_cancel, done, q);
+		return;
+	}
 	args[n++] = more;
 	/* Both only where the answer has changed. */
-	if (more && q->now.event)
+	if (q->now.event)
 		args[n] = "--keep";
-	else if (more && q->kept)
+	else if (q->kept)
 		args[n] = "--forget";
 	q->kept = q->now.event;
 	agent_verb_run(args, NULL, q->cancel, done, q);
@@ -118,13 +122,19 @@ void question_diagnose(struct question *q)
 
 /* --- another moment --- */
 
+void question_moments_hide(struct question *q)
+{
+	q->asking = false;
+	gtk_widget_hide(q->moments);
+}
+
 static void on_moment(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
 	char *note = g_strdup_printf(TIPME_WORDS_MOMENT_NOTE,
 				     (const char *)g_object_get_data(G_OBJECT(widget), "words"));
 
-	gtk_widget_hide(q->moments);
+	question_moments_hide(q);
 	question_answer_moment(q, g_object_get_data(G_OBJECT(widget), "event"), note);
 	g_free(note);
 }
@@ -133,7 +143,7 @@ static void on_none(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
 
-	gtk_widget_hide(q->moments);
+	question_moments_hide(q);
 	question_answer_moment(q, NULL, TIPME_WORDS_NOT_THAT);
 }
 
@@ -143,7 +153,7 @@ static GtkWidget *choice_add(struct question *q, const char *text, GCallback cal
 
 	gtk_widget_set_halign(gtk_bin_get_child(GTK_BIN(choice)), GTK_ALIGN_START);
 	g_signal_connect(choice, "clicked", call, q);
-	gtk_container_add(GTK_CONTAINER(q->moments), choice);
+	gtk_container_add(GTK_CONTAINER(q->list), choice);
 	return choice;
 }
 
@@ -171,18 +181,25 @@ static void destroy(GtkWidget *widget, gpointer arg)
 static void on_moments(void *arg, int status, const char *out, const char *err)
 {
 	struct question *q = arg;
+
+	/* Answered meanwhile: by [Yes], or by asking for something else. */
+	if (!q->asking)
+		return;
 	struct json_object *top = json_tokener_parse(out), *list = part(top, "slowest");
 	size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
-	gtk_container_foreach(GTK_CONTAINER(q->moments), destroy, NULL);
-	gtk_container_add(GTK_CONTAINER(q->moments),
+	q->asking = false;
+	gtk_container_foreach(GTK_CONTAINER(q->list), destroy, NULL);
+	gtk_container_add(GTK_CONTAINER(q->list),
 			  notice_label(n ? TIPME_WORDS_WHICH : TIPME_WORDS_NO_MOMENTS));
 	for (size_t i = 0; i < n; i++)
 		moment_add(q, i + 1, json_object_array_get_idx(list, i));
 	choice_add(q, TIPME_WORDS_NONE_OF_THESE, G_CALLBACK(on_none));
 	json_object_put(top);
-	gtk_widget_set_no_show_all(q->moments, FALSE);
-	gtk_widget_show_all(q->moments);
+	gtk_widget_show_all(q->list);
+	question_panel_hide(q);
+	question_fit(q, q->moments);
+	gtk_widget_show(q->moments);
 }
 
 void question_on_no(GtkWidget *widget, gpointer arg)
@@ -191,6 +208,10 @@ void question_on_no(GtkWidget *widget, gpointer arg)
 	const char *args[] = { "events", q->path, "--slowest", "--json", NULL };
 
 	question_timeout_stop(q);
+	/* Who presses twice has the list already, or will have it. */
+	if (q->asking || gtk_widget_get_visible(q->moments))
+		return;
+	q->asking = true;
 	agent_verb_run(args, NULL, q->cancel, on_moments, q);
 }
 
@@ -201,18 +222,35 @@ static void panel_text(struct question *q, const char *text)
 	gtk_text_buffer_set_text(gtk_text_view_get_buffer(GTK_TEXT_VIEW(q->text)), text, -1);
 }
 
+void question_panel_hide(struct question *q)
+{
+	g_cancellable_cancel(q->panel_cancel);
+	g_clear_object(&q->panel_cancel);
+	q->shown = NULL;
+	q->report_waits = false;
+	gtk_widget_hide(q->panel);
+	gtk_widget_hide(q->report_save);
+}
+
 /*
  * Shows what `what` (TIPME_WORDS_WHY, _REPORT) has to say, or hides it. Returns whether it is
- * shown.
+ * shown. One at a time is open, the panel or the list of moments: both are higher than screens.
  */
 static bool panel_toggle(struct question *q, const char *what, const char *text)
 {
+	bool hide = q->shown == what;
+
 	question_timeout_stop(q);
-	q->shown = q->shown == what ? NULL : what;
+	question_panel_hide(q);
+	if (hide)
+		return false;
+	question_moments_hide(q);
+	q->shown = what;
+	q->panel_cancel = g_cancellable_new();
 	panel_text(q, text);
-	gtk_widget_hide(q->report_save);
-	gtk_widget_set_visible(q->panel, q->shown != NULL);
-	return q->shown;
+	question_fit(q, q->panel_scroll);
+	gtk_widget_show(q->panel);
+	return true;
 }
 
 static const char why[] = TIPME_WORDS_WHY, report[] = TIPME_WORDS_REPORT;
@@ -252,7 +290,7 @@ static void report_preview(struct question *q)
 
 	q->report_waits = q->diagnosing;
 	if (!q->diagnosing)
-		agent_verb_run(args, NULL, q->cancel, on_previewed, q);
+		agent_verb_run(args, NULL, q->panel_cancel, on_previewed, q);
 }
 
 void question_on_report(GtkWidget *widget, gpointer arg)
@@ -283,8 +321,12 @@ static void on_report_written(void *arg, int status, const char *out, const char
 	char *text = file ? g_strdup_printf(TIPME_WORDS_REPORT_SAVED, file)
 			  : g_strdup_printf(TIPME_WORDS_REPORT_FAILED, err);
 
-	gtk_widget_set_visible(q->report_save, !file);
-	panel_text(q, text);
+	if (q->shown == report) {
+		gtk_widget_set_visible(q->report_save, !file);
+		panel_text(q, text);
+	} else {
+		gtk_label_set_text(GTK_LABEL(q->status), text);
+	}
 	g_free(text);
 	g_free(file);
 }

@@ -24,13 +24,17 @@ struct question {
 	struct scribe_calls calls;
 	struct scribe *scribe;
 	GCancellable *cancel;
+	GCancellable *panel_cancel; /* of what is on its way to the panel; NULL: it is closed */
 	struct answer now, before; /* before: what Undo brings back */
 	char *sentence; /* of the verdict; NULL: not known */
 	bool kept; /* the episode is about an event that was meant */
 	bool diagnosing, again, report_waits; /* what is to be done when it is diagnosed */
+	bool asking; /* for the slowest moments */
 	bool undoing, closing;
 	GtkWidget *window, *verdict, *yes, *no, *moments, *entry, *status, *undo, *start, *panel,
 		*text, *report_save;
+	GtkWidget *list; /* in `moments`, which scrolls */
+	GtkWidget *panel_scroll; /* around `text` */
 	const char *shown; /* by what button the panel is shown; NULL: it is not */
 };
 
@@ -57,12 +61,19 @@ void question_on_close(GtkWidget *widget, gpointer question);
  */
 void question_diagnose(struct question *q);
 void question_on_no(GtkWidget *widget, gpointer question);
+void question_moments_hide(struct question *q);
+void question_panel_hide(struct question *q); /* what is on its way to it does not come any more */
 void question_on_why(GtkWidget *widget, gpointer question);
 void question_on_report(GtkWidget *widget, gpointer question);
 void question_on_report_save(GtkWidget *widget, gpointer question);
 
 /* --- question_window.c: what is seen --- */
 
+/*
+ * Before `part` (`moments`, `panel_scroll`), which is hidden, is shown: it gets the height that it
+ * would like to have, or what the screen has left, and then scrolls.
+ */
+void question_fit(struct question *q, GtkWidget *part);
 /* Makes the window, and shows it in a corner. */
 void question_window_make(struct question *q);
 

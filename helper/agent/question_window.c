@@ -14,6 +14,8 @@
 #define VERDICT_HEIGHT 84 /* kept free for it: what is below stays where it is when it comes */
 #define PANEL_WIDTH 660 /* 80 columns */
 #define PANEL_HEIGHT 260
+#define PART_LEAST 80 /* of the panel or the list: some lines, whatever the screen */
+#define SPACING 8
 #define WORDS_MAX 500
 
 static const struct {
@@ -31,7 +33,7 @@ static GtkWidget *row(GtkButtonBoxStyle style)
 	GtkWidget *box = gtk_button_box_new(GTK_ORIENTATION_HORIZONTAL);
 
 	gtk_button_box_set_layout(GTK_BUTTON_BOX(box), style);
-	gtk_box_set_spacing(GTK_BOX(box), 8);
+	gtk_box_set_spacing(GTK_BOX(box), SPACING);
 	return box;
 }
 
@@ -74,7 +76,8 @@ static char *headline(const char *id)
 static void add_verdict(struct question *q, GtkWidget *box)
 {
 	char *head = headline(q->id);
-	GtkWidget *title = notice_label(""), *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *title = notice_label(""),
+		  *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, SPACING);
 
 	gtk_label_set_markup(GTK_LABEL(title), head);
 	g_free(head);
@@ -87,7 +90,17 @@ static void add_verdict(struct question *q, GtkWidget *box)
 	q->no = button(q, buttons, TIPME_WORDS_NO, 'N', G_CALLBACK(question_on_no));
 	gtk_widget_set_sensitive(q->no, FALSE);
 	gtk_container_add(GTK_CONTAINER(box), buttons);
-	q->moments = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
+	q->list = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
+	q->moments = gtk_scrolled_window_new(NULL, NULL);
+	GtkScrolledWindow *scroll = GTK_SCROLLED_WINDOW(q->moments);
+
+	gtk_scrolled_window_set_policy(scroll, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+	gtk_scrolled_window_set_propagate_natural_height(scroll, TRUE);
+	gtk_container_add(GTK_CONTAINER(q->moments), q->list);
+	GtkWidget *port = gtk_bin_get_child(GTK_BIN(q->moments));
+
+	gtk_viewport_set_shadow_type(GTK_VIEWPORT(port), GTK_SHADOW_NONE);
+	gtk_widget_show(port);
 	gtk_widget_set_no_show_all(q->moments, TRUE);
 	gtk_container_add(GTK_CONTAINER(box), q->moments);
 }
@@ -115,7 +128,7 @@ static void add_doing(struct question *q, GtkWidget *box)
 
 static void add_status(struct question *q, GtkWidget *box)
 {
-	GtkWidget *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, SPACING);
 
 	q->status = notice_label("");
 	gtk_widget_set_hexpand(q->status, TRUE);
@@ -136,15 +149,15 @@ static void add_status(struct question *q, GtkWidget *box)
 
 static void add_panel(struct question *q, GtkWidget *box)
 {
-	GtkWidget *scroll = gtk_scrolled_window_new(NULL, NULL);
+	GtkWidget *scroll = q->panel_scroll = gtk_scrolled_window_new(NULL, NULL);
 
-	q->panel = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
+	q->panel = gtk_box_new(GTK_ORIENTATION_VERTICAL, SPACING);
 	q->text = gtk_text_view_new();
 	gtk_text_view_set_editable(GTK_TEXT_VIEW(q->text), FALSE);
 	gtk_text_view_set_cursor_visible(GTK_TEXT_VIEW(q->text), FALSE);
 	gtk_text_view_set_monospace(GTK_TEXT_VIEW(q->text), TRUE);
 	gtk_text_view_set_wrap_mode(GTK_TEXT_VIEW(q->text), GTK_WRAP_WORD_CHAR);
-	gtk_widget_set_size_request(scroll, PANEL_WIDTH, PANEL_HEIGHT);
+	gtk_widget_set_size_request(scroll, PANEL_WIDTH, -1);
 	gtk_scrolled_window_set_shadow_type(GTK_SCROLLED_WINDOW(scroll), GTK_SHADOW_IN);
 	gtk_container_add(GTK_CONTAINER(scroll), q->text);
 	gtk_container_add(GTK_CONTAINER(q->panel), scroll);
@@ -158,7 +171,8 @@ static void add_panel(struct question *q, GtkWidget *box)
 
 static GtkWidget *contents(struct question *q)
 {
-	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8), *end = row(GTK_BUTTONBOX_END);
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, SPACING),
+		  *end = row(GTK_BUTTONBOX_END);
 
 	gtk_container_set_border_width(GTK_CONTAINER(box), 12);
 	add_verdict(q, box);
@@ -170,6 +184,30 @@ static GtkWidget *contents(struct question *q)
 	button(q, end, TIPME_WORDS_CLOSE, 'C', G_CALLBACK(question_on_close));
 	gtk_container_add(GTK_CONTAINER(box), end);
 	return box;
+}
+
+void question_fit(struct question *q, GtkWidget *part)
+{
+	GdkWindow *window = gtk_widget_get_window(q->window);
+	GdkRectangle area, frame;
+	int others, button;
+
+	GtkWidget *all = gtk_bin_get_child(GTK_BIN(q->window));
+	GdkMonitor *monitor =
+		gdk_display_get_monitor_at_window(gtk_widget_get_display(all), window);
+
+	gdk_monitor_get_workarea(monitor, &area);
+	gdk_window_get_frame_extents(window, &frame);
+	gtk_widget_get_preferred_height_for_width(all, WIDTH, NULL, &others);
+	gtk_widget_get_preferred_height(q->no, NULL, &button); /* of a hidden one: 0 */
+	/* The frame, and the button below the panel with its spaces. */
+	others += frame.height - gdk_window_get_height(window) + button + 3 * SPACING;
+	int most = MAX(area.height - others, PART_LEAST);
+
+	if (part == q->moments)
+		gtk_scrolled_window_set_max_content_height(GTK_SCROLLED_WINDOW(part), most);
+	else
+		gtk_widget_set_size_request(part, PANEL_WIDTH, MIN(most, PANEL_HEIGHT));
 }
 
 static gboolean on_delete(GtkWidget *widget, GdkEvent *event, gpointer arg)

@@ -107,6 +107,42 @@ for my $where (sort keys %pointer) {
 	end($pid);
 }
 
+# Whatever is asked for, its buttons stay on the screen: the list of moments, or a text.
+{
+	my $pid = ask();
+	my $w   = wait_until(\&window);
+	wait_until(sub { (place($w))[3] == $told });
+	my @place = place($w);
+	command($x, 'xdotool', 'mousemove', $place[0] + 200, $place[1] + 20);
+	my $wide = sub { (place($w))[2] > 600 };
+	my $list = sub { (place($w))[3] > $told && !$wide->() };
+	my $why;     # how high it is with a text
+	my $save = sub { (place($w))[3] > $why };
+	# What is looked up comes later: pressed until it is there.
+	for my $case (
+		[ 'alt+n', $list, 'another moment' ],
+		[ 'alt+w', $wide, 'why' ],
+		[ 'alt+n', $list, 'another moment again, instead of it' ],
+		[ 'alt+r', $save, 'a report, and its button' ],
+		)
+	{
+		my ($key, $done, $what) = @$case;
+		ok wait_until(sub { command($x, 'xdotool', 'key', $key); wait_until($done, 2) }), $what
+			or diag("told $told, now " . join ' ', place($w));
+		ok wait_until(
+			sub {
+				my ($left, $top, $width, $height) = place($w);
+				$left >= 0 && $top >= 0 && $left + $width <= $WIDTH && $top + $height <= $HEIGHT;
+			}
+			),
+			'... is on the screen, with all else'
+			or diag(join ' ', place($w));
+		$why = (place($w))[3] if $key eq 'alt+w';
+		command($x, 'xdotool', 'mousemove', (place($w))[0] + 200, (place($w))[1] + 20);
+	}
+	end($pid);
+}
+
 # The recorder ends and comes again while the question is open: the words are not lost.
 my $pid = ask();
 my $w   = wait_until(\&window);
