@@ -115,14 +115,15 @@ static int run_runs(char **args)
 
 #ifdef TIPME_HAS_MANIFEST
 /*
- * perfetto EPISODE OUT-FD FROM-NS TO-NS: a trace; answers how many records it has, and how many
- * have no place there; or the errno of writing
+ * perfetto EPISODE OUT-FD FROM-NS TO-NS all|x: a trace, with scheduling or without; answers how
+ * many records it has, and how many have no place there; or the errno of writing
  */
 static int run_perfetto(char **args)
 {
 	uint64_t written, left;
-	int err = tipme_perfetto(args[0], atoi(args[1]), strtoull(args[2], NULL, 10),
-				 strtoull(args[3], NULL, 10), &written, &left);
+	int err =
+		tipme_perfetto(args[0], atoi(args[1]), strtoull(args[2], NULL, 10),
+			       strtoull(args[3], NULL, 10), !strcmp(args[4], "x"), &written, &left);
 
 	if (err)
 		printf("errno %d\n", -err);
@@ -154,7 +155,7 @@ static const struct {
 	{ "runs", 4, run_runs, "runs COLUMNS-FD FROM-NS TO-NS WIDTH <ROWS-AND-STRETCHES" },
 #ifdef TIPME_HAS_MANIFEST
 	{ "write", 4, run_write, "write EPISODE OUT-FD FROM-NS TO-NS" },
-	{ "perfetto", 4, run_perfetto, "perfetto EPISODE OUT-FD FROM-NS TO-NS" },
+	{ "perfetto", 5, run_perfetto, "perfetto EPISODE OUT-FD FROM-NS TO-NS all|x" },
 #endif
 };
 

@@ -7,11 +7,11 @@
 
 /*
  * Writes a Perfetto trace of the records of [from, to) to a descriptor: how many stand in it, and
- * how many have no place there. -errno where the episode does not open or nothing more can be
- * written.
+ * how many have no place there. X_ONLY: nothing of scheduling. -errno where the episode does not
+ * open or nothing more can be written.
  */
-int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, uint64_t *written,
-		   uint64_t *left);
+int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, bool x_only,
+		   uint64_t *written, uint64_t *left);
 
 /*
  * Both read rows and stretches of time from standard input (postmortem/lib/Tipme/Columns.pm) and

@@ -415,7 +415,7 @@ static int count_records(struct export *x, struct tipme_episode *ep)
 	return err;
 }
 
-static int export_all(struct export *x, struct tipme_episode *ep)
+static int export_all(struct export *x, struct tipme_episode *ep, bool x_only)
 {
 	struct tipme_events ev = { 0 };
 	struct tipme_stages st = { 0 };
@@ -427,7 +427,7 @@ static int export_all(struct export *x, struct tipme_episode *ep)
 	x->th = th;
 	if (!err) {
 		begin(x, ep->facts.trigger_ns);
-		err = export_events(x, &ev);
+		err = x_only ? 0 : export_events(x, &ev);
 	}
 	err = err ? err : export_stages(x, &st);
 	err = err ? err : count_records(x, ep);
@@ -437,9 +437,8 @@ static int export_all(struct export *x, struct tipme_episode *ep)
 	return err;
 }
 
-/* Writes the trace to a descriptor; how many records it has, and how many have no place there. */
-int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, uint64_t *written,
-		   uint64_t *left)
+int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, bool x_only,
+		   uint64_t *written, uint64_t *left)
 {
 	struct export x = { .fd = fd,
 			    .from = from,
@@ -453,7 +452,7 @@ int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, uint64_t
 						: -ENOMEM;
 
 	if (!err)
-		err = export_all(&x, ep);
+		err = export_all(&x, ep, x_only);
 	if (!err) {
 		flush(&x);
 		err = x.err;

@@ -15,6 +15,7 @@ use IO::Uncompress::Gunzip ();
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Bundle;
 use Tipme::Command::Bundle;
+use Tipme::Command::Export;
 use Tipme::Command::Open;
 use Tipme::Episode;
 use Tipme::Test::Story;
@@ -49,6 +50,57 @@ sub verb {
 }
 
 sub slurp { my ($f) = @_; open my $h, '<:raw', $f or die "$f: $!\n"; local $/; return scalar <$h> }
+
+# fields(BYTES): of a message of protocol buffers, [ number, value ] each
+sub fields {
+	my ($b) = @_;
+	my ($at, @f) = (0);
+	my $varint = sub {
+		my ($n, $shift) = (0, 0);
+		while (1) {
+			my $c = ord substr $b, $at++, 1;
+			$n |= ($c & 127) << $shift;
+			return $n if $c < 128;
+			$shift += 7;
+		}
+	};
+	while ($at < length $b) {
+		my $key = $varint->();
+		my $len = ($key & 7) == 2 ? $varint->() : ($key & 7) == 1 ? 8 : 0;
+		push @f, [ $key >> 3, $len ? substr $b, $at, $len : $varint->() ];
+		$at += $len;
+	}
+	return @f;
+}
+
+sub field {
+	my ($b, $n) = @_;
+	return map { $_->[1] } grep { $_->[0] == $n } fields($b);
+}
+
+# slices(TRACE): { track, name, from, to } of what a viewer draws, by the names of its tracks; each
+# switch as one of the track "switches"
+sub slices {
+	my ($trace) = @_;
+	my (%name, %open, @slices);
+	for my $p (field($trace, 1)) {
+		for my $d (field($p, 60)) {
+			my ($thread) = field($d, 4);
+			my ($name)   = defined $thread ? 'thread ' . (field($thread, 2))[0] : field($d, 2);
+			$name{ (field($d, 1))[0] } = $name;
+		}
+		for my $e (field($p, 11)) {
+			my ($t) = field($p, 8);
+			my ($type, $track, $name) = map { (field($e, $_))[0] } 9, 11, 23;
+			push @{ $open{$track} }, { track => $name{$track}, name => $name, from => $t }
+				if $type == 1;
+			push @slices, { %{ pop @{ $open{$track} } }, to => $t } if $type == 2;
+		}
+		push @slices, map { { track => 'switches', name => 'switch', from => $_, to => $_ } }
+			map { (field($_, 1))[0] } map { field($_, 2) } field($p, 1);
+	}
+	return @slices;
+}
 
 # A hog keeps the client from its CPU; beside it runs what is nobody's business.
 my $s = Tipme::Test::Story->new(
@@ -178,6 +230,25 @@ like($html, qr/prefers-color-scheme:dark.*\@media print/s,       '... for dark s
 		},
 		{ 100 => 'unknown', 200 => 'runnable' },
 		'... and what the threads did'
+	);
+}
+# ... nor does the trace for a viewer draw it, which goes on with what came last where switches are.
+{
+	my @trace  = slices(slurp("$tmp/opened/trace.pftrace"));
+	my $within = sub {
+		my ($track) = @_;
+		return join ' ', map { $_->{name} }
+			grep { $_->{track} eq $track && $_->{from} < 1700 * MS && $_->{to} > 1100 * MS } @trace;
+	};
+	is_deeply(
+		[ map { $within->($_) } 'CPU 0', 'CPU 1',     'thread 100', 'thread 200' ],
+		[ '',                            'hog (870)', '',           'runnable' ],
+		'the trace draws as much'
+	) or diag(explain \@trace);
+	ok((!grep { $_->{track} eq 'switches' } @trace), '... and has no switches to draw between');
+	like(
+		verb('Export', "$tmp/opened", '--format', 'perfetto', '-o', "$tmp/export")->{err},
+		qr/^tipme: export: this bundle has stretches/m, '... which who exports the records is told'
 	);
 }
 like(

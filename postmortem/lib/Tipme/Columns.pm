@@ -55,16 +55,17 @@ sub check {
 	return;
 }
 
-# perfetto(EPISODE, FILE HANDLE, FROM, TO): writes a trace, as Tipme::Export::Perfetto does:
+# perfetto(EPISODE, FILE HANDLE, FROM, TO, WITHOUT): a trace, as Tipme::Export::Perfetto has it:
 # (records written, records without a place there); () where the program cannot; dies with the error
 # of writing.
 sub perfetto {
-	my ($ep, $to_file, $from, $to) = @_;
+	my ($ep, $to_file, $from, $to, $without) = @_;
 	defined program() or return;
 	local ($SIG{PIPE}, $?) = ('IGNORE', 0);
 	my ($pid, $in, $out) = _start(
 		[$to_file], 'perfetto', $ep->dir, fileno $to_file, sprintf('%d', $from),
-		defined $to ? sprintf('%d', $to) : '18446744073709551615'
+		defined $to ? sprintf('%d', $to) : '18446744073709551615',
+		$without    ? 'x'                : 'all'
 	) or return;
 	close $in;
 	my $answer = do { local $/; <$out> }

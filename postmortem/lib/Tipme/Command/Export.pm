@@ -43,6 +43,10 @@ sub run {
 	print STDERR 'tipme: export: ', with_commas($left), ' of ', with_commas($n + $left),
 		" records omitted: they have no place in this format: --format text keeps all\n"
 		if $left;
+	print STDERR "tipme: export: this bundle has stretches of threads: between them a viewer draws"
+		. " what came last. Its trace.pftrace has the stretches alone.\n"
+		if $o->{format} =~ /\A(?:perfetto|chrome)\z/
+		&& (($episode->manifest->{bundle} // {})->{detail} // '') eq 'path';
 	print STDERR 'tipme: export: ', one_line($_), "\n" for $episode->damage;
 	return 0;
 }

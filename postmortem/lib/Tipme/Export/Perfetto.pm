@@ -28,8 +28,8 @@ my %STATE         = (
 my %INSTANT_OF = map { $_ => 1 }
 	qw(x_device x_deliver x_damage x_chord x_input x_present x_drawn x_told x_taken x_painted);
 
-# whole(EPISODE, FILE HANDLE, FROM, TO): all of it by the program in C, forty times as fast:
-# (records, records without a place here), or ()
+# whole(EPISODE, FILE HANDLE, FROM, TO, WITHOUT): all of it by the program in C, forty times as
+# fast: (records, records without a place here), or (); WITHOUT: 1: nothing of scheduling
 sub whole { my ($class, @what) = @_; return Tipme::Columns::perfetto(@what) }
 
 sub new { my ($class, %o) = @_; return bless { %o, bundle => {}, count => {} }, $class }
@@ -43,9 +43,11 @@ sub _varint {
 sub _number { my ($field, $n) = @_; return _varint($field << 3) . _varint($n) }
 sub _bytes  { my ($field, $b) = @_; return _varint($field << 3 | 2) . _varint(length $b) . $b }
 
-# number_field(FIELD, N), bytes_field(FIELD, BYTES): for whoever adds packets
+# number_field(FIELD, N), bytes_field(FIELD, BYTES), fixed_field(FIELD, N of eight bytes): for
+# whoever adds packets
 sub number_field { return _number(@_) }
 sub bytes_field  { return _bytes(@_) }
+sub fixed_field  { my ($field, $n) = @_; return _varint($field << 3 | 1) . pack 'Q<', $n }
 
 sub _packet {
 	my ($self, $b) = @_;

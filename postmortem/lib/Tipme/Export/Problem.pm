@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use Encode ();
 use Tipme::Export::Perfetto;
+use Tipme::Export::Stretches;
 use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
 
@@ -17,8 +18,9 @@ use constant {
 };
 use constant { SLICE_BEGIN => 1,    SLICE_END => 2,    INSTANT   => 3, OUR_SEQUENCE => 2 };
 use constant { VERDICT     => 7471, PATH      => 7472, MONOTONIC => 3, BOOTTIME     => 6 };
-my $AROUND_NS = 100_000_000;
-my $LONG      = 1 << 20;       # bytes of records: of tens of thousands, who woke whom is left out
+my $AROUND_NS  = 100_000_000;
+my @SCHEDULING = qw(sched_switch sched_waking);
+my $LONG       = 1 << 20;    # bytes of records: of tens of thousands, who woke whom is left out
 
 # trace(DIAGNOSIS, DATA): its bytes
 sub trace {
@@ -35,30 +37,33 @@ sub trace {
 			CLOCKS, join '', map { _bytes(1, _number(1, $_) . _number(2, $t)) } MONOTONIC, BOOTTIME
 		)
 	);
-	my $records = $self->_records($ep, $from, $to);
-	$records = $self->_in_perl($ep, $from, $to, 'sched_waking') if length $records > $LONG;
-	$out .= $records;
+	my $stretches = $i ? Tipme::Export::Stretches->trace($diagnosis, $d, $from, $to) : undef;
+	my $records   = $self->_records($ep, $from, $to, defined $stretches ? @SCHEDULING : ());
+	$records = $self->_in_perl($ep, $from, $to, @SCHEDULING[ 1 .. $#SCHEDULING ])
+		if !defined $stretches && length $records > $LONG;
+	$out .= $records . ($stretches // '');
 	$self->_tree($i ? $i->{end_ns} : $t, $self->{threads}->tids);
 	$self->_verdict if $i;
 	return $out;
 }
 
-# By the program in C, where there is one.
+# By the program in C, where there is one; without the records of these kinds: none, or scheduling
 sub _records {
-	my ($self, $ep, $from, $to) = @_;
+	my ($self, $ep, $from, $to, @without) = @_;
 	open my $file, '+>', undef or die "$!\n";
-	if (Tipme::Export::Perfetto->whole($ep, $file, $from // 0, $to)) {
+	if (Tipme::Export::Perfetto->whole($ep, $file, $from // 0, $to, @without ? 1 : 0)) {
 		seek $file, 0, 0;
 		binmode $file;
 		local $/ = undef;
 		return <$file> // '';
 	}
-	return $self->_in_perl($ep, $from, $to, '');
+	return $self->_in_perl($ep, $from, $to, @without);
 }
 
-# Without the records of a kind.
+# Without the records of these kinds.
 sub _in_perl {
-	my ($self, $ep, $from, $to, $without) = @_;
+	my ($self, $ep, $from, $to, @without) = @_;
+	my %without = map { $_ => 1 } @without;
 	my $out     = '';
 	my $records = Tipme::Export::Perfetto->new(
 		episode => $ep, threads => $self->{threads},
@@ -68,7 +73,7 @@ sub _in_perl {
 	$ep->each(
 		sub {
 			my ($name, $f, $where) = @_;
-			$records->record($name, $f, { %$where, ts => $f->{ts_ns} }) if $name ne $without;
+			$records->record($name, $f, { %$where, ts => $f->{ts_ns} }) if !$without{$name};
 		},
 		from_ns => $from,
 		to_ns   => $to

@@ -17,6 +17,12 @@ sub new {
 	return bless { of => $of, waits => $waits, joined => {} }, $class;
 }
 
+# tids(): of which threads something is known
+sub tids {
+	my ($self) = @_;
+	return sort { $a <=> $b } keys %{ $self->{of} };
+}
+
 # clip(TID, CPU, FROM, TO): of the time in which a thread (0: nobody) ran on a CPU, or, without a
 # CPU, in which it did not run: [ from, to ] ... where that is known
 sub clip {
