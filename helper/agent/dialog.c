@@ -11,6 +11,7 @@
 
 #include "notice.h"
 #include "question.h"
+#include "scheme.h"
 #include "words.h"
 
 int main(int argc, char **argv)
@@ -35,6 +36,7 @@ int main(int argc, char **argv)
 			gdk_display_get_default() && error ? error->message : "no display");
 		return 1;
 	}
+	agent_scheme_follow();
 	if (notice && argc == 1)
 		return notice_ask(notice, button ? button : TIPME_WORDS_DETAILS, timeout_s) ? 0 : 1;
 	if (argc != 2 || argv[1][0] != '/') {

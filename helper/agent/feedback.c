@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session_bus.h"
 #include "feedback.h"
+#include "x_resources.h"
 
 /*
  * A notification that is not there by then is given up: the user is to know at once, also while the
@@ -54,38 +56,12 @@ struct agent_feedback {
 	char **lines; /* of the text, as the window shows it */
 };
 
-/* Only where there is a session bus already: none is to be started for us. */
-static GDBusConnection *bus_open(void)
-{
-	const char *address = g_getenv("DBUS_SESSION_BUS_ADDRESS"),
-		   *runtime = g_getenv("XDG_RUNTIME_DIR");
-	char *path = runtime ? g_build_filename(runtime, "bus", NULL) : NULL;
-	bool there = (address && *address) || (path && g_file_test(path, G_FILE_TEST_EXISTS));
-
-	g_free(path);
-	if (!there)
-		return NULL;
-	GDBusConnection *bus = g_bus_get_sync(G_BUS_TYPE_SESSION, NULL, NULL);
-
-	if (bus)
-		g_dbus_connection_set_exit_on_close(bus, FALSE);
-	return bus;
-}
-
-/* What desktops tell programs of their scale; 0: nothing. */
-static int told_dpi(struct agent_feedback *f)
-{
-	const char *text = XGetDefault(f->display, "Xft", "dpi");
-
-	return text ? atoi(text) : 0;
-}
-
 static int scale_wanted(struct agent_feedback *f)
 {
 	/* The smaller side: monitors are turned, too. */
 	int dots = MIN(f->area.width, f->area.height),
 	    by_dots = (dots + USUAL_DOTS / 2) / USUAL_DOTS;
-	int by_dpi = (told_dpi(f) + USUAL_DPI / 2) / USUAL_DPI;
+	int by_dpi = (agent_told_dpi(f->display) + USUAL_DPI / 2) / USUAL_DPI;
 
 	return CLAMP(MAX(by_dots, by_dpi), 1, SCALE_MAX);
 }
@@ -161,10 +137,18 @@ static void area_follow(struct agent_feedback *f)
 
 static void window_make(struct agent_feedback *f)
 {
+	unsigned long paper = 0, ink = 0;
+
+	/* One of them alone might be the colour that the other one usually has. */
+	if (!agent_told_colour(f->display, "background", &paper) ||
+	    !agent_told_colour(f->display, "foreground", &ink)) {
+		paper = BlackPixel(f->display, DefaultScreen(f->display));
+		ink = WhitePixel(f->display, DefaultScreen(f->display));
+	}
 	XSetWindowAttributes attributes = {
 		.override_redirect = True,
-		.background_pixel = BlackPixel(f->display, DefaultScreen(f->display)),
-		.border_pixel = WhitePixel(f->display, DefaultScreen(f->display)),
+		.background_pixel = paper,
+		.border_pixel = ink,
 		.event_mask = ExposureMask,
 	};
 
@@ -179,7 +163,7 @@ static void window_make(struct agent_feedback *f)
 	XSetClassHint(f->display, f->window,
 		      &(XClassHint){ (char *)"tipme-agent", (char *)"Tipme-agent" });
 	f->gc = XCreateGC(f->display, f->window, 0, NULL);
-	XSetForeground(f->display, f->gc, WhitePixel(f->display, DefaultScreen(f->display)));
+	XSetForeground(f->display, f->gc, ink);
 	XSetFont(f->display, f->gc, f->font->fid);
 }
 
@@ -471,7 +455,7 @@ struct agent_feedback *agent_feedback_new(Display *display, bool use_notificatio
 	f->cancel = g_cancellable_new();
 	f->offers = g_hash_table_new_full(NULL, NULL, NULL, offer_free);
 	if (use_notifications)
-		f->bus = bus_open();
+		f->bus = agent_session_bus();
 	if (f->bus)
 		signals_follow(f);
 	if (display)
