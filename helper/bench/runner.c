@@ -44,7 +44,7 @@ static const char usage[] =
 volatile sig_atomic_t tipme_task_interrupted;
 
 static const struct tipme_task *const tables[] = { tipme_tasks_cpu,  tipme_tasks_files,
-						   tipme_tasks_talk,
+						   tipme_tasks_talk, tipme_tasks_wayland,
 #ifdef TIPME_BENCH_X
 						   tipme_tasks_x,
 #endif

@@ -44,6 +44,7 @@ struct tipme_task {
 /* Each ends with a row without a name. */
 extern const struct tipme_task tipme_tasks_cpu[], tipme_tasks_files[], tipme_tasks_talk[];
 extern const struct tipme_task tipme_tasks_x[], tipme_tasks_apps[], tipme_tasks_web[];
+extern const struct tipme_task tipme_tasks_wayland[];
 
 /* A signal asked for the end: tasks that wait look at it. */
 extern volatile sig_atomic_t tipme_task_interrupted;

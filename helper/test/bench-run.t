@@ -37,8 +37,8 @@ sub left {
 
 # Each task with few rounds: what cannot be timed here says why.
 my $r = run(
-	'null syscall exec fs-read fs-create net wakeup dbus-call memory-access/64K --rounds 1 '
-		. '--budget 1'
+	'null syscall exec fs-read fs-create net wakeup dbus-call memory-access/64K window/wayland '
+		. '--rounds 1 --budget 1'
 );
 is($r->{rc}, 0, 'a run') or diag $r->{said};
 cmp_ok(scalar @{ $r->{tasks} }, '>=', 16, scalar @{ $r->{tasks} } . ' tasks');

@@ -52,7 +52,8 @@ sub _child {
 	my ($out, $env, @command) = @_;
 	POSIX::setpgid(0, 0);
 	%ENV = (%ENV, %$env);
-	delete $ENV{WAYLAND_DISPLAY};
+	# Toolkits are to use the X server.
+	delete $ENV{WAYLAND_DISPLAY} if $command[-2] ne 'window/wayland';
 	open STDOUT, '>&', $out        or POSIX::_exit(127);
 	open STDIN,  '<',  '/dev/null' or POSIX::_exit(127);
 	exec { $command[0] } @command or POSIX::_exit(127);
