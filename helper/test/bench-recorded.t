@@ -24,7 +24,7 @@ my $cpu = qx{taskset -cp $$} =~ /: (\d+)/ ? $1 : 0;
 my $hog = fork // die $!;
 if (!$hog) { exec 'taskset', '-c', $cpu, "$dir/greedy", '-e', '1 while 1' or die $! }
 my $out =
-	qx{taskset -c $cpu "$tipme" bench run memory-chase/4M exec/static wakeup/pipe-same --rounds 1 --folder "$dir" -o "$dir/r.json" 2>&1};
+	qx{taskset -c $cpu "$tipme" bench run memory-chase/4M exec/static wakeup/pipe-same app-ghostscript --rounds 1 --folder "$dir" -o "$dir/r.json" 2>&1};
 is($? >> 8, 0, 'a run') or diag $out;
 kill 'KILL', $hog;
 waitpid $hog, 0;
@@ -33,7 +33,7 @@ qx{"$tipme" stop};
 open my $in, '<', "$dir/r.json" or die $!;
 my ($run) = @{ Cpanel::JSON::XS::decode_json(do { local $/; readline $in })->{runs} };
 SKIP: {
-	skip 'samples only are recorded here', 6 if ($run->{recorder} // '') !~ /^kernel_/;
+	skip 'samples only are recorded here', 7 if ($run->{recorder} // '') !~ /^kernel_/;
 	is($run->{told}, $run->{repeated}, 'the recorder tells the parts of all repeats') or diag $out;
 	my %task    = map { $_->{name} => $_ } @{ $run->{tasks} };
 	my @repeats = map {
@@ -58,6 +58,17 @@ SKIP: {
 	ok((grep { $_->{what} =~ /pipe, until tipme-bench-tas/ } @on),
 		'what a sleep was for, and who ended it')
 		or diag explain \@on;
+	SKIP: {
+		my $gs = $task{'app-ghostscript'};
+		skip "no Ghostscript: $gs->{unavailable}", 1 if defined $gs->{unavailable};
+		my %did;
+		for my $p (map { @{ $_->{parts} } } map {@$_} @{ $gs->{rounds} }) {
+			$did{ $1 // '' } += $p->{ns}
+				if ($p->{what} // '') =~ /\Awaiting for a child process to end(?:: (.*)|,.*)?\z/;
+		}
+		cmp_ok($did{'gs was running'} // 0, '>', 0, 'who waits for a program is told what it did')
+			or diag explain \%did;
+	}
 	is(join(' ', grep { -d && !m{/boots\z} } glob "$library/*"), '', 'no episode stays');
 }
 done_testing;

@@ -135,7 +135,7 @@ sub _parts {
 		} elsif ($i->{kind} eq 'runnable') {
 			$self->_others(\%ns, $states, $threads, $i, $from, $to);
 		} elsif ($i->{kind} eq 'blocked') {
-			$ns{ 'blocked: ' . $self->_on($states, $threads, $i) } += $to - $from;
+			$self->_slept(\%ns, $states, $threads, $i, $from, $to);
 		} else {
 			$ns{ $i->{kind} } += $to - $from;
 		}
@@ -171,8 +171,34 @@ sub _others {
 	return;
 }
 
-# What a sleep was for, by its stack, and which thread ended it.
-sub _on {
+# Whoever waits for a child process to end waits for what that one does meanwhile.
+sub _slept {
+	my ($self, $ns, $states, $threads, $i, $from, $to) = @_;
+	my ($reason, $tid) = $self->_reason($states, $threads, $i);
+	my ($left, $begin) = ($to - $from, 'blocked: waiting for a child process to end: ');
+	my $child = $tid && $reason && $reason->{code} eq 'wait-child' ? $threads->at($tid, $to) : undef;
+	for my $c ($child ? @{ $states->intervals($child->{pid}) } : ()) {
+		my $did = $self->_child_did($states, $threads, $c) // next;
+		my $took = min($c->{to}, $to) - max($c->{from}, $from);
+		next if $took <= 0;
+		$ns->{"$begin$child->{comm} $did"} += $took;
+		$left -= $took;
+	}
+	$ns->{ 'blocked: ' . _on($threads, $i, $reason, $tid) } += $left if $left;
+	return;
+}
+
+sub _child_did {
+	my ($self, $states, $threads, $c) = @_;
+	return 'was running'      if $c->{kind} eq 'running';
+	return 'waited for a CPU' if $c->{kind} eq 'runnable';
+	return if $c->{kind} ne 'blocked';
+	my ($reason) = $self->_reason($states, $threads, $c);
+	return $reason ? 'was ' . Tipme::Reason::words($reason->{code}) : 'slept';
+}
+
+# What a sleep was for, by its stack, and which thread ended it: (reason or undef, tid or undef)
+sub _reason {
 	my ($self, $states, $threads, $i) = @_;
 	my $ev = $states->events;
 	my ($context, $tid);
@@ -181,6 +207,11 @@ sub _on {
 		$tid     = vec $ev->{a}, $i->{wake}, 32 if $context eq 'task';
 	}
 	my $reason = $self->{reasons}->of(scalar $threads->stack($i->{stack_id}), $context);
+	return ($reason, $tid);
+}
+
+sub _on {
+	my ($threads, $i, $reason, $tid) = @_;
 	my $what =
 		  $reason                     ? Tipme::Reason::words($reason->{code})
 		: $i->{state} eq 'disk_sleep' ? 'a sleep that no signal ends'
