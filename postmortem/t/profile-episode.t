@@ -12,7 +12,9 @@ use Test::More;
 use lib "$Bin/lib", "$Bin/../lib", "$Bin/../../abi/generated", "$Bin/../../abi/lib";
 use Tipme::Diagnosis;
 use Tipme::Episode;
+use Tipme::Profile::Episode;
 use Tipme::Profile::File;
+use Tipme::Profile::Live;
 use Tipme::Responses qw(responses);
 use Tipme::Test::Story;
 use Tipme::Test::WaylandStory;
@@ -54,7 +56,42 @@ for my $class (qw(Tipme::Test::Story Tipme::Test::WaylandStory)) {
 	like $text, qr/^xterm +key +5 +5 +0 /m, '... report reads it';
 	open my $h, '<', $file or die;
 	unlike do { local $/; <$h> }, qr/entered|deliver|"ns"/, '... no time of a key is in it';
+	in_parts("$dir/$name", $p, $name);
 }
 qx{$^X $Bin/../bin/tipme-postmortem profile episode $dir/nothing 2>&1};
 is $? >> 8, 1, 'no episode is refused';
+qx{$^X $Bin/../bin/tipme-postmortem profile episode --live soon 2>&1};
+is $? >> 8, 64, 'a time that is none is refused';
 done_testing;
+
+# The same events, counted in three parts, as `episode --live` does: the second begins in the midst
+# of the longest answer, and the last has none.
+sub in_parts {
+	my ($folder, $whole, $name) = @_;
+	my $episode   = Tipme::Episode->open($folder);
+	my $diagnosis = Tipme::Diagnosis->new($episode);
+	my @events    = responses($diagnosis);
+	my @at        = map { $_->{entered_ns} } grep { defined $_->{response_ns} } @events;
+	my ($from, $long, $end) = ($at[0], $at[3] + 50e6, $episode->end_ns);
+	my $live = Tipme::Profile::Live->new(now => $from);
+	my $began = $from;
+	for my $to ($long, $end, $end + 1) {
+		my $part = Tipme::Profile::Episode::part($episode, [ $diagnosis->servers ],
+			[ $began, $live->{until} ],
+			$from, $to, @events);
+		$live->add({ %$part, to => $to });
+		$from = $to;
+	}
+	my $file = "$folder-parts.json";
+	open my $h, '>', $file or die;
+	print {$h} Cpanel::JSON::XS->new->encode($live->profile);
+	close $h or die;
+	my $p = Tipme::Profile::File->read($file);
+	is_deeply $p->{pairs}, $whole->{pairs}, "$name, in parts: the same counts";
+	is_deeply $p->{rows},  $whole->{rows},  '... in the same minutes';
+	is sum0(map { $_->{waiting_ns} } @{ $p->{apps} }),
+		sum0(map { $_->{waiting_ns} } @{ $whole->{apps} }), '... and as long waited for';
+	is sum0(map { $_->{waiting_ns} + $_->{thinking_ns} } @{ $p->{apps} }), $p->{duration_ns},
+		'... all moments add up';
+	return;
+}

@@ -176,7 +176,8 @@ sub _slept {
 	my ($self, $ns, $states, $threads, $i, $from, $to) = @_;
 	my ($reason, $tid) = $self->_reason($states, $threads, $i);
 	my ($left, $begin) = ($to - $from, 'blocked: waiting for a child process to end: ');
-	my $child = $tid && $reason && $reason->{code} eq 'wait-child' ? $threads->at($tid, $to) : undef;
+	my $child;
+	$child = $threads->at($tid, $to) if $tid && $reason && $reason->{code} eq 'wait-child';
 	for my $c ($child ? @{ $states->intervals($child->{pid}) } : ()) {
 		my $did = $self->_child_did($states, $threads, $c) // next;
 		my $took = min($c->{to}, $to) - max($c->{from}, $from);

@@ -5,6 +5,7 @@ package Tipme::Command::Profile;
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
+use POSIX            ();
 use Tipme::Chart;
 use Tipme::CommandLine qw(options print_json ms table);
 use Tipme::Page;
@@ -60,12 +61,18 @@ END
 
 $HELP{episode} = <<'END';
 usage: tipme profile episode [EPISODE] [-o FILE]
+       tipme profile episode --live TIME [-o FILE]
 
 The input events of an episode as a profile, for report and compare: a few seconds, but of every
 display source, Wayland compositors among them, and with the kernel's records behind it. FILE is
 EPISODE.json if not told. Without EPISODE, the newest.
 
+  --live TIME   for so long (90s, 10min, 4h) or until ^C: each half minute an episode is saved,
+                counted and removed. It takes more of the machine than `tipme profile record`,
+                which sees X servers alone
+
   tipme profile episode last -o slow.json
+  tipme profile episode --live 1h -o wayland.json
   tipme profile report slow.json
   tipme profile compare usual.json slow.json
 END
@@ -141,8 +148,9 @@ sub _write_pictures {
 
 sub _episode {
 	my (@args) = @_;
-	my ($o, $exit) = options(\@args, $HELP{episode}, 1, 'output|o=s');
+	my ($o, $exit) = options(\@args, $HELP{episode}, 1, 'output|o=s', 'live=s');
 	return $exit if !$o;
+	return _live($o, @args) if defined $o->{live};
 	require Tipme::Diagnosis;
 	require Tipme::Episode;
 	require Tipme::Library;
@@ -153,10 +161,34 @@ sub _episode {
 	my $profile   = Tipme::Profile::Episode::profile($episode, [ $diagnosis->servers ],
 		Tipme::Responses::responses($diagnosis));
 	my $file = $o->{output} // $episode->id . '.json';
-	# Its owner's alone, as what `record` writes.
+	_write_profile($file, $profile);
+	put(one_line($file), "\n");
+	return 0;
+}
+
+# Its owner's alone, as what `record` writes.
+sub _write_profile {
+	my ($file, $profile) = @_;
 	my $mask = umask 0077;
 	write_bytes($file, Cpanel::JSON::XS->new->utf8->canonical->encode($profile));
 	umask $mask;
+	return;
+}
+
+my %SECONDS = ('' => 1, s => 1, min => 60, h => 3600, d => 86400);
+
+sub _live {
+	my ($o, @args) = @_;
+	return _misuse('episode: --live: takes no episode') if @args;
+	my ($n, $unit) = $o->{live} =~ /\A([1-9][0-9]{0,6})(s|min|h|d|)\z/
+		or return _misuse("episode: --live $o->{live}: 90s, 10min or 4h is meant");
+	require Tipme::Profile::Live;
+	my $file = $o->{output} // POSIX::strftime('profile-%Y%m%d-%H%M%S.json', localtime);
+	my $tipme = defined $ENV{TIPME_BUILDDIR} ? "$ENV{TIPME_BUILDDIR}/tipme" : 'tipme';
+	my $live = Tipme::Profile::Live->new(tipme => $tipme);
+	local @SIG{qw(INT TERM HUP)} = (sub { $live->stop }) x 3;
+	print STDERR 'tipme: profile: counting to ' . one_line($file) . ": ^C ends it\n";
+	$live->run($n * $SECONDS{$unit}, sub { _write_profile($file, $_[0]) });
 	put(one_line($file), "\n");
 	return 0;
 }

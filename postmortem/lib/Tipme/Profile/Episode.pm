@@ -24,6 +24,23 @@ sub profile {
 	die $episode->id . ": no input events in it: see `tipme show`\n" if !@events;
 	my $from = min(map { $_->{entered_ns} } @events);
 	my $to   = max($episode->end_ns, map { $_->{feedback_ns} // $_->{entered_ns} } @events);
+	return _profile($episode, $servers, $from, $from, $to, @events);
+}
+
+# part(EPISODE, SERVERS, [ BEGAN, WAITED UNTIL ], FROM, TO, EVENTS): the same of those events that
+# entered in [FROM, TO), as a part of a profile that began at BEGAN. Until then a person waited in
+# the part before. There may be no events. It has waited_until, too.
+sub part {
+	my ($episode, $servers, $before, $from, $to, @events) = @_;
+	my ($began, $until) = @$before;
+	@events = grep { _counts($_) && $_->{entered_ns} >= $from && $_->{entered_ns} < $to } @events;
+	my $p = _profile($episode, $servers, $began, $from, $to, @events);
+	($p->{apps}, $p->{waited_until}) = _apps(max($from, $until), $to, @events);
+	return $p;
+}
+
+sub _profile {
+	my ($episode, $servers, $began, $from, $to, @events) = @_;
 	my (%pair, %row);
 	for my $e (@events) {
 		my ($app, $kind) = ($e->{client}{comm}, $KIND{ $e->{kind} });
@@ -31,7 +48,7 @@ sub profile {
 			app   => $app, kind => $kind, (map { $_ => 0 } _outcomes()), ahead => 0, events => 0,
 			stage => { map { $_ => { count => 0, sum_ns => 0, max_ns => 0, at => {} } } @STAGES }
 		};
-		_add($pair, \%row, $e, $from, $to);
+		_add($pair, \%row, $e, $began);
 	}
 	my @sources = map { $_->{source} // 'x_hooks' } @$servers;
 	return {
@@ -40,7 +57,7 @@ sub profile {
 		exact         => (grep { !$_->{exact} } @$servers) ? 0 : 1, key_times => 0,
 		duration_ns   => $to - $from,          minutes_of_row => 1, minutes_of_machine_row => 1,
 		lost_records  => $episode->lost_count, lost_answers   => 0, own_cpu_ns             => 0,
-		thresholds_ms => \@THRESHOLDS,         apps           => _apps($from, $to, @events),
+		thresholds_ms => \@THRESHOLDS,         apps           => (_apps($from, $to, @events))[0],
 		pairs         => [ map { _pair($pair{$_}) } sort keys %pair ],
 		rows          => [ map { $row{$_} } sort keys %row ], machine_rows => [], worst => []
 	};
@@ -78,7 +95,7 @@ sub _outcome {
 }
 
 sub _add {
-	my ($pair, $rows, $e, $from, $to) = @_;
+	my ($pair, $rows, $e, $from) = @_;
 	my $outcome = _outcome($e);
 	my $end     = $e->{feedback_ns} // $e->{entered_ns};
 	my $minute  = 0 + sprintf '%d', ($end - $from) / 60e9;
@@ -159,14 +176,13 @@ sub _apps {
 	}
 	my ($most) = sort { $events{$b} <=> $events{$a} || $a cmp $b } keys %events;
 	my $thinking = $to - $from - sum0(values %waiting);
-	return [
-		map {
-			{
-				app => $_, waiting_ns => $waiting{$_}, thinking_ns => $_ eq $most ? $thinking : 0,
-				background_ns => 0
-			}
-		} sort keys %waiting
-	];
+	my @apps     = map {
+		{
+			app => $_, waiting_ns => $waiting{$_}, thinking_ns => $_ eq $most ? $thinking : 0,
+			background_ns => 0
+		}
+	} sort keys %waiting;
+	return (\@apps, $until);
 }
 
 1;
