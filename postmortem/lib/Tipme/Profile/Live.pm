@@ -79,6 +79,7 @@ sub _in_child {
 	my ($self, $folder) = @_;
 	my $pid = open(my $in, '-|') // die "a process: $!: end some programs\n";
 	if (!$pid) {
+		POSIX::nice(19);
 		my $part = eval { $self->_part($folder) };
 		print {*STDERR} "tipme: profile: $@" if !$part;
 		print $JSON->encode($part // {});
