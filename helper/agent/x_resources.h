@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the desktop tells programs of its look by X resources. */
-#ifndef TIPME_AGENT_TOLD_H
-#define TIPME_AGENT_TOLD_H
+#ifndef TIPME_AGENT_X_RESOURCES_H
+#define TIPME_AGENT_X_RESOURCES_H
 
 #include <X11/Xlib.h>
 #include <stdbool.h>

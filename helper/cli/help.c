@@ -27,7 +27,7 @@ void cli_help(FILE *to, const struct tipme_verb_entry *verbs)
 				fprintf(to, "  %-9s %s\n", v->name, v->summary);
 	}
 	fputs("\n" TIPME_WORDS_USUALLY "\n" TIPME_WORDS_UNUSUAL "\n"
-	      "\nEach verb: --help. Examples:\n"
+	      "\nOne verb: tipme help VERB. Examples:\n"
 	      "  sudo tipme start\n  tipme snap -m 'it hung'\n  tipme diagnose last\n",
 	      to);
 }

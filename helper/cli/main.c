@@ -119,21 +119,44 @@ static int dispatch(const struct tipme_verb_entry *verb, int argc, char **argv)
 	return TIPME_EXIT_DONE;
 }
 
+static const struct tipme_verb_entry *verb_find(const char *name)
+{
+	for (const struct tipme_verb_entry *v = verbs; v->name; v++)
+		if (!strcmp(v->name, name))
+			return v;
+	return NULL;
+}
+
+/* `tipme help VERB` is `tipme VERB --help`, as with other programs that have verbs. */
+static int help(const char *name)
+{
+	char *args[] = { (char *)name, (char *)"--help", NULL };
+
+	if (!name || !strcmp(name, "help")) {
+		cli_help(stdout, verbs);
+		return TIPME_EXIT_DONE;
+	}
+	const struct tipme_verb_entry *verb = verb_find(name);
+
+	return verb ? dispatch(verb, 2, args) : cli_no_verb(verbs, name);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
-	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
-		cli_help(stdout, verbs);
-		return TIPME_EXIT_DONE;
-	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		return help(NULL);
+	if (!strcmp(name, "help"))
+		return help(argc > 2 && argv[2][0] != '-' ? argv[2] : NULL);
 	if (!strcmp(name, "--version")) {
 		puts("tipme " PACKAGE_VERSION);
 		return TIPME_EXIT_DONE;
 	}
-	for (const struct tipme_verb_entry *v = verbs; v->name; v++)
-		if (!strcmp(v->name, name))
-			return dispatch(v, argc - 1, argv + 1);
+	const struct tipme_verb_entry *verb = verb_find(name);
+
+	if (verb)
+		return dispatch(verb, argc - 1, argv + 1);
 	if (!*name)
 		cli_help(stderr, verbs);
 	return *name ? cli_no_verb(verbs, name) : TIPME_EXIT_USAGE;

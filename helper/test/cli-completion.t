@@ -23,8 +23,8 @@ sub has {
 sub bash {
 	my (@words) = @_;
 	my $script =
-		'. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tipme; printf "%s\n" '
-			. '"${COMPREPLY[@]}"';
+		  '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tipme; printf "%s\n" '
+		. '"${COMPREPLY[@]}"';
 	my ($status, $out, $err) = $d->run('bash', '-c', $script, "$made/tipme", @words);
 	is "$status$err", 0, "bash: @words";
 	return sort split /\n/, $out;
@@ -33,6 +33,7 @@ sub bash {
 is_deeply [ grep { !/^-|^help$/ } bash(tipme(), '') ], [ sort @verbs ], '... offers each verb';
 is_deeply [ bash(tipme(), 'sta') ],         [qw(start status)],         '... those that begin so';
 is_deeply [ bash(tipme(), 'status', '-') ], [qw(--help --json)],        '... the options of a verb';
+is_deeply [ bash(tipme(), 'help', 'sta') ], [qw(start status)],         '... verbs to be told of';
 for my $verb (@verbs) {
 	my (undef, $text) = $d->run(tipme(), $verb, '--help');
 	$text =~ s/^examples:\n.*//ims;
@@ -45,24 +46,32 @@ mkdir $d->library;
 is_deeply [ bash(tipme(), 'diagnose', '') ], ['last'], 'an episode: the last';
 
 SKIP: {
-	skip 'zsh is not installed', 2 if !has('zsh');
+	skip 'zsh is not installed', 3 if !has('zsh');
 	my ($status, undef, $err) = $d->run('zsh', '-n', "$made/_tipme");
 	is "$status$err", 0, 'zsh understands its file';
 	# compadd and _describe belong to a line that is typed: here they print.
 	my $script =
-		'compadd() { [ "$1" = -- ] && shift; print -l -- "$@" }; words=(tipme status -); '
-			. 'CURRENT=3; . "$0"';
+		  'compadd() { [ "$1" = -- ] && shift; print -l -- "$@" }; words=(tipme status -); '
+		. 'CURRENT=3; . "$0"';
 	my (undef, $out) = $d->run('zsh', '-fc', $script, "$made/_tipme");
 	is_deeply [ sort split /\n/, $out ], [qw(--help --json)],
 		'... and offers the options of a verb';
+	$script =
+		'_describe() { print -l -- "${(P)2[@]%%:*}" }; words=(tipme help ""); CURRENT=3; . "$0"';
+	(undef, $out) = $d->run('zsh', '-fc', $script, "$made/_tipme");
+	is_deeply [ sort split /\n/, $out ], [ sort @verbs ], '... and verbs to be told of';
 }
 SKIP: {
-	skip 'fish is not installed', 2 if !has('fish');
+	skip 'fish is not installed', 3 if !has('fish');
 	local $ENV{HOME} = $d->dir;
 	my ($status, $out, $err) =
 		$d->run('fish', '-c', "source '$made/tipme.fish'; complete -C 'tipme status --'");
 	is "$status$err", 0, 'fish understands its file';
 	is_deeply [ grep {/^--(?:json|help)$/} sort split /\n/, $out =~ s/\t.*//gmr ],
 		[qw(--help --json)], '... and offers the options of a verb';
+	(undef, $out) =
+		$d->run('fish', '-c', "source '$made/tipme.fish'; complete -C 'tipme help sta'");
+	is_deeply [ sort split /\n/, $out =~ s/\t.*//gmr ], [qw(start status)],
+		'... and verbs to be told of';
 }
 done_testing;

@@ -46,6 +46,11 @@ my %times;
 $times{$_}++ for @verbs;
 is_deeply [ grep { $times{$_} > 1 } @verbs ], [], '... each once';
 is + ($d->run(tipme(), 'help'))[1], $help, 'help is --help';
+is + ($d->run(tipme(), 'help', $_))[1], ($d->run(tipme(), $_, '--help'))[1],
+	"help $_ is $_ --help" for qw(start status diagnose);
+is + ($d->run(tipme(), 'help', 'statr'))[2],
+	"tipme: no verb 'statr': did you mean 'start' or 'status'? See tipme help\n",
+	'... of no verb: what was meant';
 like $help, qr/^"Usually" is the median of other answers of the same program/m,
 	'it says what "usually" means';
 like $help, qr/^"Unusual" is one 100 ms later/m, '... and "unusual"';
@@ -72,9 +77,11 @@ for (
 	is $err, "tipme: no verb '$typed': $hint\n", '... and what was meant';
 }
 
-for my $case ([], ['nonsense'], ['rm'], [ 'status', 'extra' ], [ 'stop', '--now' ],
+for my $case (
+	[], ['nonsense'], ['rm'], [ 'status', 'extra' ], [ 'stop', '--now' ],
 	[ 'snap', 'words' ], [ 'snap', '-x' ], [ 'snap', '-m' ], [ 'doctor', '--yaml' ],
-	[ 'snap', '-m', 'x' x 65001 ])
+	[ 'snap', '-m', 'x' x 65001 ]
+	)
 {
 	my ($code, $out, $err) = $d->run(tipme(), @$case);
 	my $name = substr "tipme @$case", 0, 40;
@@ -94,8 +101,10 @@ is_deeply [ ($d->run(tipme(), 'status', '--json'))[ 0, 1 ] ], [ 1, "{\"recording
 	'status --json without a recorder is JSON';
 
 # A program that is not there.
-my ($gone, undef, $why) = $d->run('env', 'TIPME_SRCDIR=/nowhere', 'TIPME_BUILDDIR=/nowhere',
-	"$ENV{TIPME_BUILDDIR}/helper/cli/tipme", 'list');
+my ($gone, undef, $why) = $d->run(
+	'env', 'TIPME_SRCDIR=/nowhere', 'TIPME_BUILDDIR=/nowhere',
+	"$ENV{TIPME_BUILDDIR}/helper/cli/tipme", 'list'
+);
 is $gone, 1, 'a verb whose program is missing';
 like $why, qr{\Atipme: list: /nowhere/\S+: No such file or directory: install}, 'is named';
 done_testing;
