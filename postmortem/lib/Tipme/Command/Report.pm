@@ -57,7 +57,9 @@ sub run {
 	}
 	die "$o->{output}: is there already: name another file\n"
 		if defined $o->{output} && (-e $o->{output} || -l $o->{output});
-	my $r = prepared(Tipme::Library->folder_of($args[0]), $o);
+	# Its sentence first: whose package it is takes as long again.
+	my $told = sub { put(_wrap($_[0]{verdict}{sentence}), "\n"); STDOUT->flush };
+	my $r    = prepared(Tipme::Library->folder_of($args[0]), $o, $o->{json} ? () : $told);
 	if ($o->{json}) { print_json(_data($r)); return 0 }
 	put(_whom($r));
 	# How this machine is set up is for whoever set it up; a text is made if it is asked for.
@@ -75,12 +77,13 @@ sub run {
 }
 
 # prepared(FOLDER, OPTIONS as above): { d, culprit, form, title, text, signature, facts, before => [
-# entries of the history ], id }
+# entries of the history ], id }; TOLD gets d as soon as it is there
 sub prepared {
-	my ($dir, $o) = @_;
+	my ($dir, $o, $told) = @_;
 	my $ep        = Tipme::Episode->open($dir);
 	my $diagnosis = Tipme::Diagnosis->new($ep);
 	my $d         = $diagnosis->run;
+	$told->($d) if $told;
 	my $packages  = Tipme::Package->new(root => $ENV{TIPME_ROOT});
 	my $culprit   = Tipme::Culprit->of($d, $diagnosis, package => $packages);
 	my $form      = $o->{form} // Tipme::Report::Bug::form_for($culprit, $packages->os);
@@ -117,8 +120,7 @@ sub _whom {
 	my ($r) = @_;
 	my ($c, $v) = ($r->{culprit}, $r->{d}{verdict});
 	my $p    = ($c->{driver} // {})->{package} // $c->{package};
-	my @line = ($v->{sentence}, '');
-	push @line, _about($c, $p, $v);
+	my @line = _about($c, $p, $v);
 	push @line,
 		fill(N__('Package: {name} {version} ({system}).'), name => $p->{name},
 		version => $p->{version} // '', system => $p->{system})
