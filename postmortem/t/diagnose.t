@@ -128,7 +128,7 @@ for (
 	is($no->{exit}, 64, "$verb @rest: the command line was not understood");
 	like(
 		$no->{err},
-		qr/^tipme: $verb: \Q$rest[-2] $rest[-1]\E: not a time: give seconds, .*: usage: tipme $verb /,
+		qr/^tipme: $verb: \Q$rest[-2] $rest[-1]\E: not a time: give HH:MM:SS, .*: usage: tipme $verb /,
 		'what is wrong, and what is meant'
 	);
 }

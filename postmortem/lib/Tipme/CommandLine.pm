@@ -17,11 +17,12 @@ our @EXPORT_OK =
 
 my $USAGE_ERROR = 64;
 
-# Seconds or nanoseconds of CLOCK_MONOTONIC, or -SECONDS before the trigger; and what is said of all
-# else.
-our $TIME = qr/\A-?[0-9]{1,19}(?:[.][0-9]{1,9})?\z/;
-our $NO_TIME =
-	'not a time: give seconds, or nanoseconds, of CLOCK_MONOTONIC, or -SECONDS before the trigger';
+# By the clock on the wall; seconds or nanoseconds of CLOCK_MONOTONIC, or -SECONDS before the
+# trigger; and what is said of all else.
+our $TIME =
+	qr/\A(?:[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?|-?[0-9]{1,19}(?:[.][0-9]{1,9})?)\z/;
+our $NO_TIME = 'not a time: give HH:MM:SS, -SECONDS before the trigger, or seconds or nanoseconds '
+	. 'of CLOCK_MONOTONIC';
 
 # options(\@ARGS, HELP, MAX, SPEC ...): (\%options, undef), or (undef, exit status) after the help
 # or a complaint;

@@ -19,7 +19,7 @@ use Tipme::LateInput;
 use Tipme::Latency;
 use Tipme::RanDry;
 use Tipme::Meant qw(meant_event);
-use Tipme::Moment qw(before_text moment ns_of within);
+use Tipme::Moment qw(before_text moment ns_of stretch_of);
 use Tipme::OwnCost qw(own_cost);
 use Tipme::ProblemInterval;
 use Tipme::Record::Layout;
@@ -90,11 +90,11 @@ sub of {
 }
 
 # run(event => N, at => NS): the data of `diagnose --json` (docs/diagnose-json.md); a time is in ns, or in seconds if it has a
-# decimal point or is small; a negative one counts from the trigger
+# decimal point or is small; a negative one counts from the trigger; HH:MM:SS is by the clock
 sub run {
 	my ($self, %o) = @_;
 	my $ep = $self->{episode};
-	$o{at} = within($ep, $o{at}) if defined $o{at};
+	@o{qw(at at_to)} = stretch_of($ep, $o{at}) if defined $o{at};
 	my $meant = defined $o{event} || defined $o{at} ? undef : meant_event($self);
 	$o{event} = $meant if defined $meant;
 	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads) // Tipme::RanDry->of($ep, $self->{kernel}->covered_from);

@@ -7,13 +7,13 @@ use strict;
 use warnings;
 use Exporter     qw(import);
 use POSIX        ();
-use Time::Local  qw(timegm);
+use Time::Local  qw(timegm timelocal);
 use Tipme::Words qw(N__ fill);
 
 my $NS_PER_S = 1_000_000_000;
 my $LEAST_NS = 100_000_000_000;    # less are seconds
 
-our @EXPORT_OK = qw(moment clock_text before_text ns_of within);
+our @EXPORT_OK = qw(moment clock_text before_text ns_of stretch_of);
 
 # moment(EPISODE, NS): { time: UTC as in the manifest, to a millisecond, or undef where the episode
 # does not say when it was, before_trigger_ns: negative where it came later }. While the machine
@@ -72,13 +72,15 @@ sub before_text {
 		time => sprintf $s < 9.95 ? '%.1f s' : '%.0f s', $s);
 }
 
-# ns_of(EPISODE, TIME): a time as users give it: seconds of CLOCK_MONOTONIC if it has a decimal
-# point or is small, else ns; a negative one counts from the trigger. Dies where it is no time.
+# ns_of(EPISODE, TIME): a time as users give it: HH:MM:SS by the clock on the wall; seconds of
+# CLOCK_MONOTONIC if it has a decimal point or is small, else ns; a negative one counts from the
+# trigger. Dies where it is no time.
 sub ns_of {
 	my ($ep, $at) = @_;
+	return _by_clock($ep, $at) if $at =~ /:/;
 	my ($minus, $s, $fraction) = $at =~ /\A(-?)(\d{1,19})(?:[.](\d{1,9}))?\z/
-		or die "--at $at: not a time: give seconds, or nanoseconds, of CLOCK_MONOTONIC, "
-		. "or -SECONDS before the trigger\n";
+		or die "--at $at: not a time: give HH:MM:SS, -SECONDS before the trigger, or seconds or "
+		. "nanoseconds of CLOCK_MONOTONIC\n";
 	return $s + 0 if !$minus && !defined $fraction && $s >= $LEAST_NS;
 
 	# Digit by digit: a product of floating point numbers is off by a nanosecond now and then.
@@ -86,12 +88,38 @@ sub ns_of {
 	return $minus ? $ep->trigger_ns - $ns : $ns;
 }
 
-# within(EPISODE, TIME): the same; dies where nothing was recorded then
-sub within {
+# On the day on which it is closest to the trigger: midnight may lie between.
+sub _by_clock {
 	my ($ep, $at) = @_;
-	my ($ns, $last) = (ns_of($ep, $at), $ep->end_ns);
+	my ($hour, $min, $s, $fraction) = $at =~ /\A(\d{1,2}):(\d\d):(\d\d)(?:[.](\d{1,9}))?\z/;
+	my ($epoch, $ms) = _epoch($ep->manifest->{time})
+		or die "--at $at: the episode does not say when it was: give -SECONDS before the trigger\n";
+	my ($nearest) = sort { abs $a <=> abs $b } map {
+		my @day = (localtime $epoch + 86_400 * $_)[ 3, 4, 5 ];
+		my $t   = eval { timelocal($s, $min, $hour, @day) };
+		defined $t ? $epoch - $t : ();
+	} -1, 0, 1;
+	die "--at $at: not a time: give HH:MM:SS by the clock\n" if !defined $nearest;
+	my $before = $nearest * $NS_PER_S + $ms * 1e6 - substr(($fraction // '') . '0' x 9, 0, 9);
+	# What the machine slept meanwhile is none of CLOCK_MONOTONIC.
+	my @slept = $before > 0 ? $ep->suspends(0, $ep->trigger_ns) : ();
+	for my $p (sort { $b->{to_ns} <=> $a->{to_ns} } @slept) {
+		my $since = $ep->trigger_ns - $p->{to_ns};
+		last if $before <= $since;
+		$before = $before - $p->{slept_ns} > $since ? $before - $p->{slept_ns} : $since;
+	}
+	return $ep->trigger_ns - $before;
+}
+
+# stretch_of(EPISODE, TIME): (from, to) in ns: a whole second where it is one by the clock, else
+# from is to; dies where nothing was recorded then
+sub stretch_of {
+	my ($ep, $at) = @_;
+	my $from = ns_of($ep, $at);
+	my $to   = $at =~ /:\d\d\z/ ? $from + $NS_PER_S - 1 : $from;
+	my $last = $ep->end_ns;
 	my ($first) = sort { $a <=> $b } grep {defined} map { $_->{first_ns} } $ep->coverage;
-	return $ns if !$first || $ns >= $first && $ns <= $last;
+	return ($from, $to) if !$first || $to >= $first && $from <= $last;
 	die sprintf "--at %s: nothing was recorded then: choose one from %.3f to %.3f s, "
 		. "or up to -%.3f s before the hot-key\n",
 		$at, map { $_ / $NS_PER_S } $first, $last, $ep->trigger_ns - $first;

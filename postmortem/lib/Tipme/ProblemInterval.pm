@@ -61,7 +61,7 @@ sub choose {
 		my ($e) = grep { $_->{n} == $o{event} } @events;
 		return $e && $self->interval($e);
 	}
-	if (defined $o{at})     { return $self->_at(\@events, $o{at}) }
+	if (defined $o{at})     { return $self->_at(\@events, $o{at}, $o{at_to}) }
 	if ($self->{path}->own) { return scalar $self->interval($self->{path}->own) }
  # What a threshold has caught is what was being waited for just then, whatever else is in the ring.
 	my $caught =
@@ -143,12 +143,20 @@ sub _recorder_start {
 	return defined $t && !ref $t && $t =~ /\A\d{1,19}\z/ ? $t : 0;
 }
 
-# The event that was being handled at a time, else the one nearest to it.
+# The slowest of those that entered in a stretch of time; else the event that was being handled in
+# the middle of it, else the one nearest to that.
 sub _at {
-	my ($self, $events, $t) = @_;
+	my ($self, $events, $from, $to) = @_;
+	$to //= $from;
+	my $t = $from + int(($to - $from) / 2);
 	# A start goes on while other things are done: those first.
 	my @c = grep { $_->{candidate} && ($_->{motion} // '') ne 'cursor' && !$_->{start} } @$events;
 	my @starts = grep { $_->{start} } @$events;
+	my ($slowest) = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} }
+		grep {defined}
+		map  { $self->interval($_) }
+		grep { $from < $to && $_->{device_ns} >= $from && $_->{device_ns} <= $to } @c;
+	return $slowest if $slowest;
 	my @near =
 		sort { abs($a->{device_ns} - $t) <=> abs($b->{device_ns} - $t) || $a->{n} <=> $b->{n} } @c;
 	my @before = grep { ($_->{wakeup_ns} // $_->{device_ns}) <= $t } (reverse @c), reverse @starts;

@@ -23,7 +23,8 @@ verdict, when it was, whom to ask, what to do, the largest causes. -v adds the s
 threads and the evidence.
 
 EPISODE is an id, a folder, or `last`. --event takes the number that `tipme events` shows; --at
-takes a time in seconds, as the records have it, or -SECONDS before the hot-key. --thread with
+takes a time by the clock (HH:MM:SS, the slowest answer of that second), -SECONDS before the
+hot-key, or a time in seconds, as the records have it. --thread with
 --from and --to asks what a thread did in a stretch of time that you measured yourself, whether
 an input event was there or not. --keep, with --event or --at: this is the moment that was meant;
 the list, a report, a bundle, a picture are about it from now on, until --forget.
@@ -35,6 +36,7 @@ Exit status: 0; 2 where the verdict is "unknown"; 1 where it failed; 64 usage.
 
   tipme diagnose
   tipme diagnose 20261120-150301-3f2a --json | jq .verdict
+  tipme diagnose last --at 15:02:58
   tipme diagnose last -v --at -3.5
   tipme diagnose last --event 12 --keep
   tipme diagnose last --thread 4711 --from -2.5 --to -2.0

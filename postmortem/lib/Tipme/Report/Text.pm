@@ -115,8 +115,8 @@ sub _slowest {
 	return fill(N__('Slowest:')) . "\n" . table(\@rows, 'lllll') . _wrap(
 		fill(
 			N__(
-					  'About when was it? tipme diagnose {id} --at -SECONDS (before the hot-key), '
-					. 'or --event N.'
+					  'About when was it? tipme diagnose {id} --at HH:MM:SS, --at -SECONDS (before '
+					. 'the hot-key), or --event N.'
 			),
 			id => one_line($d->{id})
 		)
