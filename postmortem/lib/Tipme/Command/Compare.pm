@@ -8,6 +8,7 @@ use Tipme::CommandLine qw(options print_json local_time table);
 use Tipme::Compare     qw(compare);
 use Tipme::Diagnosis;
 use Tipme::Episode;
+use Tipme::Kinds;
 use Tipme::Library;
 use Tipme::Printable qw(put one_line shorten);
 use Tipme::Report::JSON;
@@ -65,7 +66,7 @@ sub _text {
 			? one_line($s->{client}{comm})
 			. (defined $s->{client}{pid} ? " ($s->{client}{pid})" : '')
 			: 'the pointer';
-		$text .= sprintf "%s  %s, %s, event %d of %s%s, confidence %.0f %%\n", uc $side,
+		$text .= sprintf "%s  %s, %s, event %d of %s%s, %.0f %% measured exactly\n", uc $side,
 			one_line($s->{id}), local_time(one_line($s->{time} // '')), $s->{event}, $who,
 			$s->{certainty} eq 'exact' ? '' : " ($s->{certainty})", 100 * $s->{confidence};
 	}
@@ -73,9 +74,12 @@ sub _text {
 	my @rest   = splice @causes, $MAX_CAUSES < @causes ? $MAX_CAUSES : scalar @causes;
 	my %rest   = (a_ns => 0, b_ns => 0, difference_ns => 0);
 	for my $r (@rest) { $rest{$_} += $r->{$_} for keys %rest }
-	my @rows =
-		map { _row($_, $_->{kind} . (defined $_->{comm} ? '  ' . one_line($_->{comm}) : '')) }
-		@causes;
+	my @rows = map {
+		_row(
+			$_, Tipme::Kinds::words($_->{kind}, 'phrase')
+				. (defined $_->{comm} ? '  - ' . one_line($_->{comm}) : '')
+		)
+	} @causes;
 	push @rows, _row(\%rest, scalar(@rest) . ' others') if @rest;
 	return $text . "\n" . table(
 		[
