@@ -57,6 +57,14 @@ for ([ 'hot-key', [ 0, 0, 0, 1, 1, 1, 1, 1, 1 ], 1502 ], [ 'command', [ (0) x 6,
 $s = story()->key(1000, 400)->enter(2940)->run(1, 2940.3, 2941, CLIENT, 'sleeping')->draw(2940.5)->enter(3000, chord => 'last');
 $d = opened($s);
 is_deeply([ map { $_->{chord} ? 1 : 0 } $d->events ], [ 0, 0, 0, 0, 0, 1 ], 'a press that was answered may be no modifier');
+# A client may draw at each key, at a modifier, too: one that is held down still is the hot-key's.
+for ([ 2970, [ (0) x 7, 1 ], 'not one that was let go before' ], [ undef, [ (0) x 5, 1, 1 ], '... but one that is held' ]) {
+	my ($let_go, $chords, $what) = @$_;
+	$s = story()->key(1000, 400)->enter(1080, kind => 'key_release', no_wake => 1)->enter(2940)->run(1, 2940.3, 2941, CLIENT, 'sleeping')->draw(2940.5);
+	$s->enter($let_go, kind => 'key_release', no_wake => 1) if defined $let_go;
+	$s->enter(3000, chord => 'last');
+	is_deeply([ map { $_->{chord} ? 1 : 0 } opened($s)->events ], $chords, $what);
+}
 $s = story()->key(1000, 400)->enter(2900)->enter(2940)->enter(3000, chord => 'last');
 $s->builder->x(2940.8 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6, height => 13);
 $s->builder->x(2940.5 * MS, 'x_deliver', kind => 'other', pid => CLIENT, client => 4, x_type => 85);

@@ -244,7 +244,7 @@ sub _first_damage {
 
 # A hot-key and the presses that lead up to it are the user's question, not what it is about. Which
 # keys they are is not recorded: so it is the run of presses of the same device up to the chord, as
-# long as nothing on the screen answered them.
+# long as nothing on the screen answered them, or they were held down.
 sub _mark_chords {
 	my ($self, $x, $events, @chords) = @_;
 	for my $c (@chords) {
@@ -257,11 +257,15 @@ sub _mark_chords {
 				&& (!defined $device || $_->{device} == $device)
 		} @$events;
 		my $modifiers = 0;
+		# Of a keyboard of which no release was recorded, nobody knows what was held.
+		my $held = defined $device
+			&& grep { $_->{kind} eq 'key_release' && $_->{device} == $device } @$events;
 		for my $e (reverse @before) {
-			next if $e->{chord};
+			$held = 0 if $e->{kind} eq 'key_release';
+			next      if $e->{chord};
 			last
 				if $e->{kind} eq 'key_press'
-				&& ($modifiers >= 2 || $self->_answered($x, $e, $c->{ts_ns}));
+				&& ($modifiers >= 2 || !$held && $self->_answered($x, $e, $c->{ts_ns}));
 			next if $e->{kind} ne 'key_press';
 			$e->{chord} = 1;
 			$modifiers++;
