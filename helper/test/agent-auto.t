@@ -22,7 +22,7 @@ for my $program (qw(Xvfb xterm xdotool openbox xprop xwd)) {
 my ($CTRL, $ALT, $MINUS) = (37, 64, 20);
 
 my $nobody   = (getpwnam 'nobody')[2] // 65534;
-my $d        = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 3, '--auto' ]);
+my $d        = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 1, '--auto' ]);
 my $x        = Tipme::Display->new(kind => 'Xvfb', rundir => $d->rundir, hooks => $hooks);
 my $public   = public($d->dir);
 my $pictures = $ENV{TIPME_TEST_PICTURES};
