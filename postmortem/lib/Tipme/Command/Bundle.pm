@@ -156,7 +156,8 @@ sub _shown {
 	$text .= table([ map { [ "  $_->[0]", bytes_text(length $_->[1]) ] } @$files ], 'lr');
 	$text .= Text::Wrap::wrap('names of processes: ', '  ', join ', ', @{ $told->{names} }) . "\n"
 		if @{ $told->{names} };
-	my @out = map { with_commas($told->{dropped}{$_}) . " $_" } sort keys %{ $told->{dropped} };
+	my @out = map { /\Athe / ? $_ : with_commas($told->{dropped}{$_}) . " $_" }
+		sort keys %{ $told->{dropped} };
 	$text .= Text::Wrap::wrap(
 		'left out or replaced: ', '  ',
 		@out ? join('; ', @out) : 'nothing was there to be left out'
