@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ static void open_mode(struct tipme_profile_mode *m, int user)
 
 	attr.config = PERF_COUNT_SW_CPU_CLOCK;
 	attr.sample_period = PERIOD_NS;
+	attr.disabled = 1;
 	attr.exclude_kernel = user;
 	attr.exclude_user = !user;
 	attr.exclude_hv = user;
@@ -33,11 +35,21 @@ static void open_mode(struct tipme_profile_mode *m, int user)
 			    : mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
 }
 
+static void switch_on(const struct tipme_profile *p, bool on)
+{
+	unsigned long what = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+
+	ioctl(p->kernel.fd, what, 0);
+	ioctl(p->user.fd, what, 0);
+}
+
 void tipme_profile_begin(struct tipme_profile *p)
 {
 	p->begun_ns = p->begun_ns ? p->begun_ns : tipme_clock_ns();
 	open_mode(&p->user, 1);
 	open_mode(&p->kernel, 0);
+	/* Only now: what making the rings takes is kernel mode, and not the task's. */
+	switch_on(p, true);
 }
 
 /* Samples have no body, so that the bytes in the ring tell their number. */
@@ -57,6 +69,7 @@ static uint64_t end_mode(struct tipme_profile_mode *m)
 
 void tipme_profile_end(struct tipme_profile *p)
 {
+	switch_on(p, false);
 	p->had = p->user.ring != MAP_FAILED && p->kernel.ring != MAP_FAILED;
 	p->user_samples += end_mode(&p->user);
 	p->kernel_samples += end_mode(&p->kernel);

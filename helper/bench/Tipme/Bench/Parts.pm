@@ -178,11 +178,13 @@ sub _slept {
 	my ($left, $begin) = ($to - $from, 'blocked: waiting for a child process to end: ');
 	my $child;
 	$child = $threads->at($tid, $to) if $tid && $reason && $reason->{code} eq 'wait-child';
+	# Whoever ended it may have been another of its threads.
+	my $name = $child ? $threads->at($child->{pid}, $to)->{comm} : undef;
 	for my $c ($child ? @{ $states->intervals($child->{pid}) } : ()) {
 		my $did = $self->_child_did($states, $threads, $c) // next;
 		my $took = min($c->{to}, $to) - max($c->{from}, $from);
 		next if $took <= 0;
-		$ns->{"$begin$child->{comm} $did"} += $took;
+		$ns->{"$begin$name $did"} += $took;
 		$left -= $took;
 	}
 	$ns->{ 'blocked: ' . _on($threads, $i, $reason, $tid) } += $left if $left;
