@@ -19,7 +19,7 @@
 
 static const char usage[] =
 	"usage: tipme profile record [-d TIME] [-o FILE] [--episodes-over MS] [-- PROGRAM ...]\n"
-	"       tipme profile episode [EPISODE] [-o FILE]\n"
+	"       tipme profile episode [EPISODE | --live TIME] [-o FILE]\n"
 	"       tipme profile report FILE [--html FILE | --pictures FOLDER | --json]\n"
 	"       tipme profile compare A B [--over MS] [--junit FILE] [--json]\n"
 	"       tipme profile cpu [EPISODE] [-o FILE] [--json]\n"
@@ -29,7 +29,8 @@ static const char usage[] =
 	"waited for its change of the screen, by application and stage. It needs a running\n"
 	"recorder (`tipme start`) of your own, no privilege, and the same memory however long\n"
 	"it runs. It writes FILE each minute. `tipme profile report --help`, and the same of\n"
-	"episode, compare, cpu and idle, say what those do.\n"
+	"episode, compare, cpu and idle, say what those do. It sees X servers; on Wayland,\n"
+	"`tipme profile episode --live` counts for hours.\n"
 	"\n"
 	"  -d, --duration TIME    ends after TIME: 90s, 10min, 4h; else with PROGRAM or ^C\n"
 	"  -o, --output FILE      instead of profile-DATE-TIME.json\n"
