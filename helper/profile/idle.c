@@ -64,7 +64,7 @@ struct cpu {
 	pthread_t thread;
 	int number;
 	uint64_t iterations; /* of one loop */
-	uint64_t end_ns;
+	uint64_t duration_ns;
 	/* usual: sum of the usual times of all loops */
 	uint64_t loops, wall_ns, taken_ns, usual_ns;
 	/* the usual time: at first, least and most since */
@@ -108,15 +108,20 @@ static int group_of_our_own(void)
 			return 1;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	setsid();
-	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (write(fd, "19", 2) != 2)
-			fprintf(stderr,
-				"tipme: profile: idle: its group keeps its priority: others "
-				"may have waited for it\n");
-		close(fd);
-	}
 	return -1;
+}
+
+/* Once all have calibrated, which nobody does well who has to wait for everybody. */
+static void lower_group(void)
+{
+	int fd = child ? -1 : open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "19", 2) != 2)
+		fprintf(stderr,
+			"tipme: profile: idle: its group keeps its priority: others may have "
+			"waited for it\n");
+	if (fd >= 0)
+		close(fd);
 }
 
 static __attribute__((noinline)) void work(uint64_t iterations)
@@ -204,7 +209,9 @@ static void *loop(void *arg)
 	calibrate(c);
 	/* Only then: nobody calibrates well whom everybody may interrupt. */
 	pthread_setschedparam(pthread_self(), SCHED_IDLE, &param);
-	pthread_barrier_wait(&all_calibrated);
+	if (pthread_barrier_wait(&all_calibrated) == PTHREAD_BARRIER_SERIAL_THREAD)
+		lower_group();
+	uint64_t end_ns = tipme_clock_ns() + c->duration_ns;
 	uint64_t cpu_from = tipme_clock_of_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	at[0] = tipme_clock_ns();
@@ -215,10 +222,10 @@ static void *loop(void *arg)
 		do {
 			work(c->iterations);
 			at[++n] = tipme_clock_ns();
-		} while (n < BLOCK && at[n] < c->end_ns && !ended);
+		} while (n < BLOCK && at[n] < end_ns && !ended);
 		block_end(c, at, n);
 		at[0] = at[n];
-	} while (at[0] < c->end_ns && !ended);
+	} while (at[0] < end_ns && !ended);
 	c->cpu_ns = tipme_clock_of_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_from;
 	return NULL;
 }
@@ -310,8 +317,7 @@ static int cpus_make(struct cpu *cpus, uint64_t duration_ns)
 		cpus[count].e = malloc(KEPT * sizeof(struct elongation));
 		if (!cpus[count].e)
 			return 0;
-		/* Calibrating takes part of a second. */
-		cpus[count++].end_ns = tipme_clock_ns() + duration_ns + 500 * MS_NS;
+		cpus[count++].duration_ns = duration_ns;
 	}
 	return count;
 }
