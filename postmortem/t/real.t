@@ -25,7 +25,7 @@ cmp_ok(scalar @real, '>=', 12, @real . ' scenes of real programs');
 my %worlds;
 for my $file (@real) {
 	my ($name) = $file =~ m{([^/]+)\.tar\.xz\z};
-	cmp_ok(-s $file, '<', 90 << 10, "$name: is small");
+	cmp_ok(-s $file, '<', 100 << 10, "$name: is small");
 	my $truth = Cpanel::JSON::XS->new->decode(slurp("$Bin/real/$name.json"));
 	unpacked($file, "$tmp/$name");
 	my ($d, $other) = Tipme::Test::Story::both_ways("$tmp/$name");

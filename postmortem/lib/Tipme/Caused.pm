@@ -5,7 +5,9 @@ package Tipme::Caused;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Tipme::DisplaySource;
 use Tipme::KernelEvents;
+use Tipme::Moments;
 use Tipme::WakeupChain;
 
 my $NS_PER_MS  = 1_000_000;
@@ -18,7 +20,6 @@ my $LONG_NS    = 200_000_000;     # what it then does takes long from here on
 my $AT_ONCE_NS = 100_000_000;     # answers so quick tell through whom they usually come
 my $MAX_LIKE   = 5;               # of them that are looked at
 my $OFTEN      = 2;               # that must have come through a process
-my $CHANCE     = 0.2;             # that its clock comes so soon after presses by itself
 my $NAPS       = 5;               # in a row: it looks by the clock whether something has come
 my %NO_REST    = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
@@ -71,9 +72,10 @@ sub _caused {
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
 	my $chain    = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
-	my @clock    = grep { $self->_is_own_clock($e, $_) } $chain->waits;
+	my @clock    = grep { $self->_moments->is_own_clock($e, $_) } $chain->waits;
 	$_->{run} = _one_wait($chain, $_->{tid}, $states->before(@$_{qw(tid to)})) for @clock;
-	return [] if grep { $self->_after_a_moment($e, $segments, $t, $_, @clock) } @clock;
+	my @hops = @clock ? $self->_hops($e, $segments) : ();
+	return [] if grep { $self->_moments->after_a_moment($e, \@hops, $t, $_, @clock) } @clock;
 	return 0  if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments) || $self->_of_a_new_client($e, $segments);
@@ -150,67 +152,6 @@ sub _one_wait {
 	return $run && $run->{naps} == 1 ? $run : undef;
 }
 
-# Did the thread that takes the client's events sleep there until a timer of its own?
-sub _is_own_clock {
-	my ($self, $e, $w) = @_;
-	return
-		   $w->{tid} == $self->{rest}->hand($e)
-		&& $w->{waker}
-		&& $w->{waker}{context} eq 'hardirq'
-		&& $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason});
-}
-
-# Or it let a moment go by after the event, as who searches while one types does, and what it then
-# did took long. Before and after that its timers at most paced frames (CLOCK: all of them on the
-# chain). That it does so for the event, and not by a clock, is seen by its doing so at no other
-# times: ask the same process, or be busy for long.
-sub _after_a_moment {
-	my ($self, $e, $segments, $t, $w, @clock) = @_;
-	my $moment = $w->{to} - $e->{deliver_ns};
-	# A sleep in which it waited for somebody whom it had asked is a part of its work.
-	my @later = grep { $_->{from} >= $w->{to} && !$_->{run} } @clock;
-	my ($end) = sort { $a <=> $b } $t, map { $_->{from} } @later;
-	return 0
-		if $moment > $MOMENT_NS
-		|| $end - $w->{to} < $LONG_NS
-		|| grep { $_->{to} - $_->{from} > $FRAME_NS } @later;
-	my @before = $self->{rest}->timers($w->{tid}, $e->{deliver_ns}, $w->{to});
-	return 0 if grep { $_ > $FRAME_NS } @before;
-	my ($hop)  = grep { $_->{from} >= $w->{to} } reverse $self->_hops($e, $segments);
-	my ($mute) = map  { $_->{run}{asked}[0] } grep { $_->{from} >= $w->{to} && $_->{run} } @clock;
-	my $rest   = $self->{rest};
-	my @times =
-		$hop ? grep { $rest->turn_of_timer($w->{tid}, $_) } $rest->woken_by($hop->{tid}, $e->{pid})
-		: defined $mute ? grep { $rest->turn_of_timer($w->{tid}, $_, $AT_ONCE_NS) }
-		$rest->woken($mute)
-		: $rest->long_turns_by_timer($e, $LONG_NS);
-	return $self->_only_after_presses($e, $moment, @times);
-}
-
-# Each of these times comes within two seconds after a press, and so soon after one (MOMENT, ns)
-# that it would seldom happen to come so: by what of the client's life lies so shortly after
-# presses.
-sub _only_after_presses {
-	my ($self, $e, $moment, @times) = @_;
-	my @presses = sort { $a <=> $b } map { $_->{deliver_ns} }
-		grep { $_->{candidate} && ($_->{pid} // 0) == $e->{pid} && defined $_->{deliver_ns} }
-		$self->{path}->events;
-	for my $at (@times) {
-		return 0 if !grep { $at >= $_ && $at <= $_ + 2 * $MOMENT_NS } @presses;
-	}
-	my $k     = $self->{kernel};
-	my $born  = $k->threads->at($e->{pid}, $e->{deliver_ns})->{start_ns} || 0;
-	my $since = $born > $k->covered_from ? $born : $k->covered_from;
-	my ($near, $to) = (0, $since);
-	for my $press (grep { $_ >= $since } @presses) {
-		my $from = $press > $to ? $press : $to;
-		$to = $press + $moment;
-		$near += $to - $from if $to > $from;
-	}
-	my $life = $self->{trigger} - $since;
-	return $life > 0 && ($near / $life)**(@times || 1) <= $CHANCE ? 1 : 0;
-}
-
 # The chain ends in somebody who could not be woken by the client, since it had not been at rest
 # since before the event: it was stopped, or computed, or waited for something. Did the client wait
 # for it?
@@ -253,11 +194,13 @@ sub had_made {
 	return $self->_born_of($e, $states, $pid, $birth);
 }
 
+# WAITS takes those of the chain, if it comes to the client
 sub _born_of {
-	my ($self, $e, $states, $tid, $birth) = @_;
+	my ($self, $e, $states, $tid, $birth, $waits) = @_;
 	my $chain    = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $birth + 1);
 	return 0 if !$chain->reached || !$self->_through_client($e, $segments);
+	@$waits = $chain->waits if $waits;
 	# A timer of somebody's that had a part in it: then it was made by the clock.
 	return (
 		grep {
@@ -278,7 +221,10 @@ sub _born_for {
 		grep { $_->{kind} eq 'absent' && $_->{from} <= $e->{deliver_ns} }
 		@{ $states->intervals($hop->{tid}) };
 	return if !defined $birth || $birth <= $e->{deliver_ns} || $birth >= $hop->{from};
-	return if !$self->_born_of($e, $states, $hop->{tid}, $birth);
+	my @waits;
+	return
+		if !$self->_born_of($e, $states, $hop->{tid}, $birth, \@waits)
+		&& !$self->_moments->made_after_a_moment($e, @waits);
 	my $slept = $states->before($hop->{tid}, $hop->{from});
 	$slept = $states->before($hop->{tid}, $slept->{from})
 		while $slept && $slept->{kind} ne 'blocked' && $slept->{from} > $birth;
@@ -462,6 +408,12 @@ sub chain {
 	);
 }
 
+sub _moments {
+	my ($self) = @_;
+	return $self->{moments} //=
+		Tipme::Moments->new(map { $_ => $self->{$_} } qw(kernel rest path trigger));
+}
+
 sub _pid { my ($self, $tid, $t) = @_; return $self->{kernel}->threads->at($tid, $t)->{pid} }
 
 # last_ran(STATES, PID, TIME): (thread of the process, time) that ran last up to TIME
@@ -481,6 +433,29 @@ sub last_ran {
 		}
 	}
 	return ($tid, $at);
+}
+
+# asked_by(EVENT, STATES, DAMAGE, TIME): (thread of the client, when it ran last) that asked for
+# what the server began at that time, as far as is known: the one that ran last. What the server
+# begins just after another client's grab had waited for that; the thread that takes the client's
+# events had sent it, if it rested by then: what its other threads did meanwhile sent nothing.
+sub asked_by {
+	my ($self, $e, $states, $damage, $t) = @_;
+	my ($g) = grep {
+		   defined $_->[1]
+			&& $_->[1] <= $t
+			&& $t - $_->[1] < $NEAR_NS
+			&& !Tipme::DisplaySource::is_of($_->[3], @$e{qw(pid client)})
+	} $e->{server}->grabs;
+	my $tid = $g ? $self->{rest}->hand($e) : undef;
+	my $s   = defined $tid ? $states->before($tid, $g->[1]) : undef;
+	if ($s && $s->{kind} eq 'blocked' && $self->{rest}->rests_in($e, $tid, $s)) {
+		$s = $states->before($tid, $s->{from})
+			while $s && $s->{kind} ne 'running' && $s->{from} > $e->{deliver_ns};
+		return ($tid, $s->{to})
+			if $s && $s->{kind} eq 'running' && $s->{to} > $e->{deliver_ns} && $s->{to} < $g->[1];
+	}
+	return $self->last_ran($states, drawer($e, $damage), $t);
 }
 
 # request_ns(EVENT, DAMAGE): when the server began the request that did it

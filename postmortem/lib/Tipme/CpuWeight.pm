@@ -34,8 +34,9 @@ sub _is_ordinary {
 sub _chain {
 	my ($threads, $who, $t) = @_;
 	my ($tid, $prio) = @$who;
-	my $facts = $tid && $threads->knows_weights ? $threads->facts($tid, $t)         : {};
-	my $group = $facts->{cgroup}                ? $threads->cgroup($facts->{cgroup}) : undef;
+	# Of two groups it has come to the later one between two pictures.
+	my $id    = $tid && $threads->knows_weights ? ($threads->cgroups_of($tid, $t))[-1] : undef;
+	my $group = $id                             ? $threads->cgroup($id)                : undef;
 	my @chain = $group ? { is => '/', group => 1 } : ();
 	my $path  = '';
 	for my $part ($group ? grep {length} split m{/}, $group->{path} : ()) {

@@ -389,7 +389,7 @@ sub _via {
 	my $e = $i->{event};
 	my $p = $self->{problem}->caused;
 	my $begun = $p->request_ns($e, $i->{damage});
-	my ($tid, $ran) = $p->last_ran($states, Tipme::Caused::drawer($e, $i->{damage}), $begun);
+	my ($tid, $ran) = $p->asked_by($e, $states, $i->{damage}, $begun);
 	return if !defined $tid || $ran <= $e->{deliver_ns};
 	my $s = $states->before($e->{server}{tid}, $begun);
 	$s = $states->before($e->{server}{tid}, $s->{from}) while $s && $s->{kind} ne 'blocked' && $s->{from} > $states->from;

@@ -168,6 +168,17 @@ my %CAUSE = (
 		begin   => sub { my ($s) = @_; $s->stop_pids($s->{workload}->wm_pid) },
 		release => sub { my ($s) = @_; $s->cont_pids($s->{workload}->wm_pid) },
 	},
+	'input-method' => {
+		kinds => [qw(stopped ipc-wait)], answer => 'after', action => 'key', who => $helper,
+		world => { map { $_ => 1 } 'GTK 3', 'Qt', 'terminal' },
+		says  => 'the input method, which gets each key first, is stopped for %d ms',
+		needs => sub {
+			-x '/usr/bin/ibus-daemon' && -x '/usr/bin/xprop' ? '' : 'no ibus (Debian: ibus, x11-utils)';
+		},
+		before  => sub { $_[0]->input_method },
+		begin   => sub { my ($s) = @_; $s->_look_around; $s->stop_pids(keys %{ $s->{helpers} }) },
+		release => sub { my ($s) = @_; $s->cont_pids(keys %{ $s->{helpers} }) },
+	},
 	stopped => {
 		kinds   => ['stopped'], who => $client, answer => 'after',
 		says    => 'the program is stopped (SIGSTOP) for %d ms',

@@ -77,7 +77,7 @@ sub _start {
 		"$bin/shell",
 		Tipme::Desk::Programs::shell($self->{deed}) =~ s/\bBIN\b/$bin/gr
 	);
-	my %o = (env => { DESK_DEED => $self->{deed} });
+	my %o = (env => { DESK_DEED => $self->{deed}, %{ $self->{program_env} // {} } });
 	$o{command} = [ map {s/^BIN\b/$bin/r} @{ $p->{command} } ] if ref $p->{command} eq 'ARRAY';
 	$o{page}    = ($p->{page} =~ s/BIN/$bin/r) . '?' . ($self->{deed} =~ s/ /%20/gr) if $p->{page};
 	$self->{running} = $w->start($self->{program}, %o);
@@ -342,6 +342,20 @@ sub service {
 	);
 	for (1 .. 200) { return $1 if Tipme::Lab::Cgroup::slurp($log) =~ /^ready (\S+)/m; sleep 0.05 }
 	croak 'the service was not ready within 10 s';
+}
+
+# input_method(): ibus, for those who speak its protocol and those who speak that of X
+sub input_method {
+	my ($self) = @_;
+	my %env = ($self->{workload}->env, $self->{stage}{display}->env);
+	local $self->{env} = { map { $_ => $env{$_} } qw(DBUS_SESSION_BUS_ADDRESS HOME) };
+	$self->helper([qw(ibus-daemon --xim --panel disable --config disable --emoji-extension disable)],
+		x => 1);
+	$self->{program_env} =
+		{ XMODIFIERS => '@im=ibus', GTK_IM_MODULE => 'xim', QT_IM_MODULE => 'ibus' };
+	local @ENV{ keys %env } = values %env;
+	for (1 .. 200) { return if `xprop -root XIM_SERVERS 2>&1` =~ /ibus/; sleep 0.05 }
+	croak 'ibus was not ready within 10 s';
 }
 
 sub database {

@@ -63,9 +63,9 @@ sub mounts {
 sub lacks {
 	my ($what) = @_;
 	my $m      = mounts();
-	my ($l1)   = $LIMIT{$what}{v1}->('1:0', 1);
+	my ($l1)   = $LIMIT{$what}{v1}->(1, 1);
 	return '' if $m->{ $l1->[0] } && -e "$m->{$l1->[0]}/cgroup.procs";
-	my ($l2) = $LIMIT{$what}{v2}->('1:0', 1);
+	my ($l2) = $LIMIT{$what}{v2}->(1, 1);
 	return '' if $m->{unified} && slurp("$m->{unified}/cgroup.controllers") =~ /\b\Q$l2->[0]\E\b/;
 	return "no cgroup controller $l1->[0] here";
 }
