@@ -7,6 +7,7 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::DisplaySource;
 use Tipme::KernelEvents;
+use Tipme::Messages qw(messages);
 use Tipme::Moments;
 use Tipme::WakeupChain;
 
@@ -163,8 +164,17 @@ sub _one_wait {
 # Returning to each sleeper instead would come to the client nearly always, and accuse the innocent.
 sub _waited_for {
 	my ($self, $e, $states, $chain, $segments) = @_;
-	my ($first, @further) = $self->_hops($e, $segments) or return 0;
-	return 0 if $first->{looks};
+	my @hops  = $self->_hops($e, $segments);
+	my $asked = $self->_waited_for_one_of($e, $states, $chain, @hops);
+	# Whom the client had do something after it had got what it waited for does not matter.
+	my @before = @hops ? grep { $_->{turn} == $hops[-1]{turn} } @hops : ();
+	return $asked if $asked || @before == @hops;
+	return $self->_waited_for_one_of($e, $states, $chain, @before);
+}
+
+sub _waited_for_one_of {
+	my ($self, $e, $states, $chain, $first, @further) = @_;
+	return 0 if !$first || $first->{looks};
 	my $then = $chain->states->at($first->{tid}, $e->{deliver_ns});
 	if (   !($then && $then->{kind} eq 'absent')
 		&& !$self->_rests($chain, $first->{tid}, $e->{deliver_ns}))
@@ -173,14 +183,14 @@ sub _waited_for {
 		my $done = $self->{rest}->first_sleep($e);
 		return defined $done ? [ $self->{rest}->hand($e), $done ] : 0;
 	}
-	my $asked = $self->_set_going($states, $e->{pid}, $e->{deliver_ns}, $first)
+	my $asked = $self->_set_going($e, $states, $e->{pid}, $e->{deliver_ns}, $first)
 		// $self->_born_for($e, $states, $first)
 		or return 0;
 	my ($by, $t) = ($first, $asked->[1]);
 	for my $hop (@further) {
 		return $asked if !$self->_rests($chain, $hop->{tid}, $t);
 		# One that was at rest has been asked by the one before it, or was not.
-		my $next = $self->_set_going($states, $by->{pid}, $t - $NS_PER_MS, $hop) or return 0;
+		my $next = $self->_set_going($e, $states, $by->{pid}, $t - $NS_PER_MS, $hop) or return 0;
 		($by, $t) = ($hop, $next->[1]);
 	}
 	return 0;
@@ -233,10 +243,11 @@ sub _born_for {
 
 # The processes that a chain passes, from its end backwards, but client, server and kernel: { pid,
 # tid (the thread last met), from, to, looks: it woke the server, and not the client (or another
-# that did): a client that looks at the screen is none that ours waits for }
+# that did): a client that looks at the screen is none that ours waits for, unless it sent ours a
+# message; turn: how often the chain has come to the client before }
 sub _hops {
 	my ($self, $e, $segments) = @_;
-	my ($then, @hops) = (0);
+	my ($then, $turn, $until, @hops) = (0, 0, 0);
 	for my $s (reverse @$segments) {
 		return if $s->{state} eq 'unknown';
 		my $who = $self->{kernel}->threads->at($s->{tid}, $s->{to} - 1);
@@ -244,14 +255,18 @@ sub _hops {
 		my $looks =
 			$then == $e->{server}{pid} || $then != $e->{pid} && @hops && $hops[-1]{looks} ? 1 : 0;
 		my $same = $then == $who->{pid};
+		$until = $s->{to} if $then != $e->{server}{pid} && $who->{pid} == $e->{server}{pid};
+		$turn++ if !$same && $who->{pid} == $e->{pid};
 		$then = $who->{pid};
 		next if $then == $e->{server}{pid} || $then == $e->{pid};
+		$looks = 0
+			if $looks && !$same && messages($e->{server}, $then, $e->{pid}, $s->{to}, $until);
 		if ($same) { @{ $hops[-1] }{qw(tid from)} = @$s{qw(tid from)} }
 		else {
 			push @hops,
 				{
-				pid   => $then, tid => $s->{tid}, from => $s->{from}, to => $s->{to},
-				looks => $looks
+				pid   => $then,  tid  => $s->{tid}, from => $s->{from}, to => $s->{to},
+				looks => $looks, turn => $turn
 				};
 		}
 	}
@@ -269,10 +284,10 @@ sub _rests {
 		|| $chain->is_idle_there({ tid => $tid, reason => $r });
 }
 
-# [ thread, when ]: a process (PID) woke the process of a hop since a time, which has not woken it
-# again until the chain comes to that hop; undef: it did not
+# [ thread, when ]: a process (PID) woke the process of a hop since a time, or sent it a message;
+# that one has not answered until the chain comes to that hop; undef: it did not
 sub _set_going {
-	my ($self, $states, $pid, $since, $hop) = @_;
+	my ($self, $e, $states, $pid, $since, $hop) = @_;
 	my ($ev, $asked) = ($states->events);
 	for (
 		my $k = $ev->first_at($since);
@@ -289,7 +304,13 @@ sub _set_going {
 		if    ($by == $pid && $who == $hop->{pid}) { $asked = [ $tid, $t ] }
 		elsif ($by == $hop->{pid} && $who == $pid) { $asked = undef }
 	}
-	return $asked;
+	# Or it sent it a message, which was not answered by one.
+	my ($answer) = reverse messages($e->{server}, $hop->{pid}, $pid, $since, $hop->{from});
+	my ($sent) =
+		grep { $_ > ($answer // 0) }
+		messages($e->{server}, $pid, $hop->{pid}, $since, $hop->{from});
+	return $asked if !defined $sent || $asked && $asked->[1] < $sent;
+	return [ $pid == $e->{pid} ? $self->{rest}->hand($e) : $pid, $sent ];
 }
 
 # Did the answers to other events of this client come through that process? The nearest ones that

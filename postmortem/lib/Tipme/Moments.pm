@@ -93,7 +93,8 @@ sub made_after_a_moment {
 	return 0
 		if $moment > $MOMENT_NS
 		|| grep { $_ > $FRAME_NS } $self->{rest}->timers($w->{tid}, $e->{deliver_ns}, $w->{to});
-	return $self->_only_after_presses($e, $moment, $self->{rest}->long_turns_by_timer($e, $LONG_NS));
+	my @long = $self->{rest}->long_turns_by_timer($e, $LONG_NS);
+	return $self->_only_after_presses($e, $moment, @long);
 }
 
 1;

@@ -173,7 +173,8 @@ my %CAUSE = (
 		world => { map { $_ => 1 } 'GTK 3', 'Qt', 'terminal' },
 		says  => 'the input method, which gets each key first, is stopped for %d ms',
 		needs => sub {
-			-x '/usr/bin/ibus-daemon' && -x '/usr/bin/xprop' ? '' : 'no ibus (Debian: ibus, x11-utils)';
+			-x '/usr/bin/ibus-daemon'
+				&& -x '/usr/bin/xprop' ? '' : 'no ibus (Debian: ibus, x11-utils)';
 		},
 		before  => sub { $_[0]->input_method },
 		begin   => sub { my ($s) = @_; $s->_look_around; $s->stop_pids(keys %{ $s->{helpers} }) },

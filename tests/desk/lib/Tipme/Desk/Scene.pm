@@ -349,8 +349,8 @@ sub input_method {
 	my ($self) = @_;
 	my %env = ($self->{workload}->env, $self->{stage}{display}->env);
 	local $self->{env} = { map { $_ => $env{$_} } qw(DBUS_SESSION_BUS_ADDRESS HOME) };
-	$self->helper([qw(ibus-daemon --xim --panel disable --config disable --emoji-extension disable)],
-		x => 1);
+	my @without = map { ("--$_" => 'disable') } qw(panel config emoji-extension);
+	$self->helper([ 'ibus-daemon', '--xim', @without ], x => 1);
 	$self->{program_env} =
 		{ XMODIFIERS => '@im=ibus', GTK_IM_MODULE => 'xim', QT_IM_MODULE => 'ibus' };
 	local @ENV{ keys %env } = values %env;
