@@ -177,6 +177,14 @@ $s->run(0, 900, 901, 850, 'sleeping')->wake(0, 1700, 850, 0, 'nanosleep', contex
 $d = judged('file lock', sleeps($s, 'flock', 1700.1, waker => 850, context => 'task'), 'lock-wait', 'backup', 0.98, 1);
 like_sentence($d, qr/it waited for a lock that "backup" \(pid 850\) held while sleeping for a time that it chose \(nanosleep\)\.$/, 'file lock');
 
+# --- the same, by one that told another program of it before it slept in its event loop: it need not wait for that one ---
+$s = story();
+$s->builder->thread(850, 'backup', ts_ns => 900 * MS)->thread(860, 'logger', ts_ns => 900 * MS);
+$s->run(0, 998, 999, 850, 'sleeping')->wake(0, 998.9, 860, 850, 'poll')->run(0, 999.1, 999.3, 860, 'sleeping');
+$s->wake(0, 1700, 850, 0, 'poll', context => 'hardirq')->run(0, 1700.05, 1700.3, 850, 'sleeping');
+$d = judged('file lock, after a message', sleeps($s, 'flock', 1700.1, waker => 850, context => 'task'), 'lock-wait', 'backup', 0.98, 1);
+like_sentence($d, qr/for 699 ms \(100 %\) it waited for a lock that "backup" \(pid 850\) held while waiting in its event loop until a time that it chose\.$/, 'file lock, after a message');
+
 # --- the same, let go by ending, after the client had woken it ---
 $s = story();
 $s->builder->thread(850, 'backup', ts_ns => 900 * MS);

@@ -1100,6 +1100,16 @@ sub naps {
 		Tipme::Naps->new(%$self{qw(states threads reasons server server_tid server_pid)});
 }
 
+# Is the walk in who has a lock that others wait for? That it has it is known; whom it asked before
+# it slept, and whether it waits for that one, would be a guess.
+sub _has_lock {
+	my ($self) = @_;
+	my ($held) = map { $_->[4] // () } reverse @{ $self->{frames} };
+	return 0 if !$held || $held->{class} ne 'lock';
+	my $pid = $self->{threads}->at($self->{tid}, $self->{t})->{pid};
+	return !defined $held->{within} || $held->{within} == $pid ? 1 : 0;
+}
+
 # It had asked somebody, and looks by the clock whether the answer has come: a wait for that one,
 # who has not answered.
 sub _naps_for_answer {
@@ -1107,6 +1117,7 @@ sub _naps_for_answer {
 	return 0
 		if $self->{below}
 		|| $self->{tid} == $self->{server_tid}
+		|| $self->_has_lock
 		|| $waker->{context} ne 'hardirq' && $waker->{tid} != $self->{server_tid};
 	my $run = $self->naps->run($self->{tid}, $i) or return 0;
 	return 1 if $self->_found_by_the_clock($run, $i, $lo, $s);
