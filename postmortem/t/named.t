@@ -147,4 +147,37 @@ $d = judged('the clipboard', wants(), 'time-out', 'editor', 0.95, 1);
 sentence($d, qr/it waited for an answer of "editor" \(pid 500\), and gave up\.$/);
 judged('... that is still waited for', wants(waits  => 1), 'ipc-wait',    'editor', 0.8, 1);
 judged('... of whom nobody tells',     wants(untold => 1), 'timer-sleep', 'xterm',  0.9, 1);
+
+# --- an input method of X is handed the key by a message, had been stopped before, and hands it
+# back by another: without those it would be somebody who looks at the screen ---
+sub handed_on {
+	my ($type) = @_;
+	my $s      = Tipme::Test::Story->new;
+	my $b      = $s->builder;
+	$b->thread(OTHER, 'imserver', ts_ns => 5 * MS, since_ns => 2 * MS);
+	my $asks = sub {
+		my ($t, $from, $to) = @_;
+		$b->x($t * MS,          'x_wakeup');
+		$b->x(($t + 0.1) * MS, 'x_deliver', kind => 'other', x_type => $type, @$to);
+		$b->x(
+			($t + 0.05) * MS, 'x_request', @$from,
+			duration_ns => MS / 10, major => 25, sequence => 9, count => 1
+		);
+		$b->x(($t + 0.3) * MS, 'x_sleep');
+	};
+	my @client = (pid => CLIENT, client => 4);
+	my @other  = (pid => OTHER,  client => 9);
+	$s->wake(1, 890, OTHER, 0, 'poll', context => 'hardirq')
+		->run(1, 890.1, 890.2, OTHER, 'stopped');
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
+		->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1001.3, SERVER, 'sleeping');
+	$asks->(1001.01, \@client, \@other);
+	$s->wake(0, 1600, OTHER, 999)->run(1, 1600.1, 1601, OTHER, 'sleeping')
+		->wake(1, 1600.9, SERVER, OTHER, 'epoll')->run(0, 1601, 1601.4, SERVER, 'sleeping');
+	$asks->(1601.01, \@other, \@client);
+	$s->wake(0, 1601.3, CLIENT, SERVER, 'poll')->run(1, 1601.4, 1603, CLIENT, 'sleeping');
+	return $s->draw(1602.9)->hotkey(3000);
+}
+judged('an input method', handed_on(33), 'stopped', 'imserver', 0.95, 1);
+judged('... and one who only looks', handed_on(22), 'none', undef, 0, 0);
 done_testing();

@@ -179,6 +179,8 @@ sub _waited_for_one_of {
 	if (   !($then && $then->{kind} eq 'absent')
 		&& !$self->_rests($chain, $first->{tid}, $e->{deliver_ns}))
 	{
+		my $sent = $self->_sent($e, $e->{pid}, $e->{deliver_ns}, $first->{to}, $first->{pid});
+		return $sent if $sent;
 		return 0 if !$self->_usually_through($e, $first->{pid});
 		my $done = $self->{rest}->first_sleep($e);
 		return defined $done ? [ $self->{rest}->hand($e), $done ] : 0;
@@ -304,12 +306,17 @@ sub _set_going {
 		if    ($by == $pid && $who == $hop->{pid}) { $asked = [ $tid, $t ] }
 		elsif ($by == $hop->{pid} && $who == $pid) { $asked = undef }
 	}
-	# Or it sent it a message, which was not answered by one.
-	my ($answer) = reverse messages($e->{server}, $hop->{pid}, $pid, $since, $hop->{from});
-	my ($sent) =
-		grep { $_ > ($answer // 0) }
-		messages($e->{server}, $pid, $hop->{pid}, $since, $hop->{from});
-	return $asked if !defined $sent || $asked && $asked->[1] < $sent;
+	my $sent = $self->_sent($e, $pid, $since, $hop->{from}, $hop->{pid});
+	return $sent && !($asked && $asked->[1] < $sent->[1]) ? $sent : $asked;
+}
+
+# The same by a message, which was not answered by one.
+sub _sent {
+	my ($self, $e, $pid, $since, $until, $other) = @_;
+	my ($answer) = reverse messages($e->{server}, $other, $pid, $since, $until);
+	my ($sent) = grep { $_ > ($answer // 0) }
+		messages($e->{server}, $pid, $other, $since, $until);
+	return if !defined $sent;
 	return [ $pid == $e->{pid} ? $self->{rest}->hand($e) : $pid, $sent ];
 }
 
