@@ -23,7 +23,7 @@ static void line(const char *text, int stage, unsigned int cpu, uint64_t number,
 	ok(stage < 0 ? !told
 		     : told && l.stage == stage && l.cpu == cpu && l.number == number &&
 			       l.seen_ns == seen_ns && l.ns == ns,
-	   text);
+	   "%s", text);
 }
 
 int main(void)
