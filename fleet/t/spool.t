@@ -138,6 +138,9 @@ subtest 'a hostile file harms only itself' => sub {
 	);
 	small_file("$spool/bad-$_.tipme-counts", { %$c, counts => [$c], %{ $count{$_} } })
 		for keys %count;
+	my ($p) = presences(machines => 1, weeks => 1);
+	my %present = ('present-week' => { week => 99_999 }, 'present-hours' => { hours => 169 });
+	small_file("$spool/bad-$_.tipme-presence", { %$p, %{ $present{$_} } }) for keys %present;
 	small_file("$spool/odd.tipme-counts",
 		{ %$c, counts => [ { %$c, application => "a\e[2J'; DROP TABLE counts; --" } ] });
 	bundle(
@@ -184,6 +187,7 @@ subtest 'a hostile file harms only itself' => sub {
 	is_deeply [ grep { !/\.why$/ } names("$spool/refused") ],
 		[
 		sort((map {"bad-$_.tipme"} keys %bad), (map {"bad-$_.tipme-counts"} keys %count),
+			(map {"bad-$_.tipme-presence"} keys %present),
 			map {"$_.tipme"} qw(other deep lone bomb junk cut fifo folder))
 		],
 		'the others are aside';

@@ -159,17 +159,27 @@ sub signature {
 sub of_presence {
 	my ($file, %o) = @_;
 	my $p    = _small($file, $MAX_PRESENCE, %o);
-	my $week = _whole($p->{week}, 100_000);
+	my ($week) = _week($file, $p);
 	my $hours =
 		   defined $p->{hours}
 		&& !ref $p->{hours}
 		&& $p->{hours} =~ /\A\d{1,3}(?:\.\d+)?\z/
 		&& $p->{hours} <= 168 ? $p->{hours} + 0 : undef;
-	die "$file: says of no week for how many hours\n" if !defined $week || !defined $hours;
+	die "$file: says of its week not for how many hours\n" if !defined $hours;
 	return {
 		machine => $p->{machine},       week    => $week, hours => $hours,
 		kernel  => _name($p->{kernel}), version => _name($p->{version})
 	};
+}
+
+# (week, its first second) of a small file: one that a recorder can have seen.
+sub _week {
+	my ($file, $p) = @_;
+	my $week = _whole($p->{week}, 100_000);
+	my $time = defined $week ? Tipme::Fleet::Database::week_time($week) : undef;
+	die "$file: is of a time that cannot be\n"
+		if !defined $time || $time < $FIRST || $time > time + $AHEAD_S;
+	return ($week, $time);
 }
 
 # The object of a small file that is for our fleet, if one is named.
@@ -191,10 +201,7 @@ sub _small {
 sub of_counts {
 	my ($file, %o) = @_;
 	my $p    = _small($file, $MAX_COUNTS, %o);
-	my $week = _whole($p->{week}, 100_000);
-	my $time = defined $week ? Tipme::Fleet::Database::week_time($week) : undef;
-	die "$file: is of a time that cannot be\n"
-		if !defined $time || $time < $FIRST || $time > time + $AHEAD_S;
+	my ($week, $time) = _week($file, $p);
 	die "$file: says of which profile it is by no number\n"
 		if ref $p->{profile} || ($p->{profile} // '') !~ /\A[0-9a-f]{16}\z/;
 	my $counts = $p->{counts};
