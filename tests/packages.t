@@ -182,7 +182,8 @@ sub clean_root {
 	is $?, 0, 'a source package' or return diag $log;
 	my @sums = map { build($suite, $source, $_) } 1, 2;
 	is $sums[0],   $sums[1], 'two builds have the same hashes';
-	isnt $sums[0], '',       '... of packages that there are';
+	# What is not there can be neither judged nor installed.
+	isnt $sums[0], '', '... of packages that there are' or return;
 	my $said =
 		qx{cd "$source/1" && lintian --tag-display-limit 0 --fail-on error,warning *.changes 2>&1};
 	is $?, 0, 'lintian has no error or warning' or diag $said;
