@@ -32,7 +32,10 @@ sub new {
 # run(SECONDS, sub { with the profile so far }): until then, or until stop() is called
 sub run {
 	my ($self, $seconds, $keep) = @_;
-	my $end = $self->{began} + $seconds * 1e9;
+	my $end    = $self->{began} + $seconds * 1e9;
+	my $status = eval { $JSON->decode(join "\n", $self->_tipme(qw(status --json))) } // {};
+	die "no recorder runs here, or it serves somebody else: run `tipme start`\n"
+		if !$status->{recording};
 	while (!$self->{ended}) {
 		my $next = min($end, $self->{from} + $EACH_S * 1e9);
 		while (!$self->{stopped} && _now() < $next) { sleep 0.2 }
