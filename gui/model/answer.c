@@ -37,6 +37,16 @@ static void stretch_free(gpointer data)
 	g_free(stretch);
 }
 
+static void step_free(gpointer data)
+{
+	TipmeStep *step = data;
+
+	g_free(step->command);
+	g_free(step->mark);
+	g_free(step->undo);
+	g_free(step);
+}
+
 static TipmeAnswer *answer_new(void)
 {
 	TipmeAnswer *answer = g_new0(TipmeAnswer, 1);
@@ -45,6 +55,7 @@ static TipmeAnswer *answer_new(void)
 	answer->parts = g_ptr_array_new_with_free_func(part_free);
 	answer->stages = g_ptr_array_new_with_free_func(stage_free);
 	answer->path = g_ptr_array_new_with_free_func(stretch_free);
+	answer->steps = g_ptr_array_new_with_free_func(step_free);
 	answer->candidates = g_ptr_array_new_with_free_func(g_free);
 	answer->known = g_ptr_array_new_with_free_func(g_free);
 	answer->threads = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -74,6 +85,7 @@ void tipme_answer_free(TipmeAnswer *answer)
 	g_ptr_array_unref(answer->parts);
 	g_ptr_array_unref(answer->stages);
 	g_ptr_array_unref(answer->path);
+	g_ptr_array_unref(answer->steps);
 	g_ptr_array_unref(answer->candidates);
 	g_ptr_array_unref(answer->known);
 	g_array_unref(answer->threads);
@@ -173,6 +185,19 @@ static void read_texts(GPtrArray *to, struct json_object *list)
 			to, g_strdup(json_object_get_string(json_object_array_get_idx(list, i))));
 }
 
+static void read_steps(TipmeAnswer *answer, struct json_object *list)
+{
+	for (guint i = 0; i < tipme_json_length(list); i++) {
+		struct json_object *from = json_object_array_get_idx(list, i);
+		TipmeStep *step = g_new0(TipmeStep, 1);
+
+		step->command = g_strdup(tipme_json_text(from, "command"));
+		step->mark = g_strdup(tipme_json_text(from, "mark"));
+		step->undo = g_strdup(tipme_json_text(from, "undo"));
+		g_ptr_array_add(answer->steps, step);
+	}
+}
+
 static void read_interval(TipmeAnswer *answer, struct json_object *interval)
 {
 	answer->from_ns = tipme_json_number(interval, "start_ns", 0);
@@ -197,6 +222,7 @@ static void read_verdict(TipmeAnswer *answer, struct json_object *verdict)
 	answer->confidence = share(verdict, "confidence");
 	answer->exact = share(verdict, "exact");
 	read_texts(answer->known, tipme_json_get(verdict, "circumstances"));
+	read_steps(answer, tipme_json_get(verdict, "steps"));
 }
 
 TipmeAnswer *tipme_answer_from_json(struct json_object *diagnosis)

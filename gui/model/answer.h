@@ -26,6 +26,11 @@ typedef struct {
 	char *thread, *state, *reason, *charged; /* charged: whom, for what */
 } TipmeStretch;
 
+/* A command that this system has, to look, to try or to cure. */
+typedef struct {
+	char *command, *mark, *undo; /* undo: "" where nothing needs it */
+} TipmeStep;
+
 typedef struct {
 	char *problem; /* the command's own words where it failed, else NULL */
 	char *id, *kind, *sentence, *when, *ask, *next, *app;
@@ -37,6 +42,7 @@ typedef struct {
 	GPtrArray *parts; /* TipmePart, the largest first; they add up to the interval */
 	GPtrArray *stages; /* TipmeStage */
 	GPtrArray *path; /* TipmeStretch, without gap or overlap */
+	GPtrArray *steps; /* TipmeStep */
 	GPtrArray *candidates; /* char *: what may have been, where nothing is proven */
 	GPtrArray *known; /* char *: circumstances, what was not observed, damage, losses */
 	GArray *threads; /* guint32: threads of the path, each once, in order */

@@ -70,6 +70,10 @@ static void dump_lanes(GString *text, const TipmeLanes *lanes, gint64 from_ns, g
 		const TipmeLane *lane = g_ptr_array_index(lanes->lanes, i);
 		gint64 sums[TIPME_LANE_STATES];
 
+		if (lane->is_events) {
+			g_string_append_printf(text, "events\t%s\t%u\n", lane->name, lane->count);
+			continue;
+		}
 		tipme_lane_sums(lane, from_ns, to_ns, sums);
 		g_string_append_printf(text,
 				       "sum\t%s\t%u\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT

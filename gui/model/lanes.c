@@ -11,10 +11,12 @@
 
 #define BLOCK 32U /* spans for which one row of sums is kept */
 
+/* Marked at any zoom: long waits, and events, which last no time. */
 static gboolean is_long_wait(const TipmeSpan *span)
 {
-	return span->state == TIPME_LANE_RUNNABLE &&
-	       span->to_ns - span->from_ns >= TIPME_LANE_WORST_NS;
+	return span->state == TIPME_LANE_EVENT ||
+	       (span->state == TIPME_LANE_RUNNABLE &&
+		span->to_ns - span->from_ns >= TIPME_LANE_WORST_NS);
 }
 
 TipmeLane *tipme_lane_new(char *name, const TipmeSpan *spans, guint count)
@@ -51,10 +53,17 @@ void tipme_lane_free(gpointer data)
 	g_free(lane);
 }
 
-guint tipme_lane_at(const TipmeLane *lane, gint64 ns)
+/* The same, where it is known that all spans before `low` end by then. */
+static guint at_behind(const TipmeLane *lane, gint64 ns, guint low)
 {
-	guint low = 0, high = lane->count;
+	guint step = 1, high = low;
 
+	while (high < lane->count && lane->spans[high].to_ns <= ns) {
+		low = high + 1;
+		high += step;
+		step *= 2;
+	}
+	high = MIN(high, lane->count);
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
 
@@ -66,10 +75,19 @@ guint tipme_lane_at(const TipmeLane *lane, gint64 ns)
 	return low;
 }
 
-/* What came before a time: sums and long waits that begin before it. */
-static void until(const TipmeLane *lane, gint64 ns, gint64 sums[TIPME_LANE_STATES], guint *waits)
+guint tipme_lane_at(const TipmeLane *lane, gint64 ns)
 {
-	guint at = tipme_lane_at(lane, ns), block = at / BLOCK;
+	return at_behind(lane, ns, 0);
+}
+
+/*
+ * What came before a time, whose place is tipme_lane_at(): sums and long waits that begin before
+ * it.
+ */
+static void until(const TipmeLane *lane, gint64 ns, guint at, gint64 sums[TIPME_LANE_STATES],
+		  guint *waits)
+{
+	guint block = at / BLOCK;
 
 	memcpy(sums, &lane->sums[block * TIPME_LANE_STATES], TIPME_LANE_STATES * sizeof(*sums));
 	*waits = lane->waits[block];
@@ -89,8 +107,8 @@ void tipme_lane_sums(const TipmeLane *lane, gint64 from_ns, gint64 to_ns,
 	gint64 before[TIPME_LANE_STATES];
 	guint waits;
 
-	until(lane, from_ns, before, &waits);
-	until(lane, to_ns, sums, &waits);
+	until(lane, from_ns, tipme_lane_at(lane, from_ns), before, &waits);
+	until(lane, to_ns, tipme_lane_at(lane, to_ns), sums, &waits);
 	sums[TIPME_LANE_NOTHING] = to_ns - from_ns;
 	for (int state = TIPME_LANE_BLOCKED; state < TIPME_LANE_STATES; state++) {
 		sums[state] -= before[state];
@@ -111,10 +129,8 @@ static void add_pixel(GArray *pixels, int x, guint8 state, gboolean wait)
 }
 
 /* A long wait that goes on at a pixel's left edge began before it. */
-static gboolean waits_at(const TipmeLane *lane, gint64 ns)
+static gboolean waits_at(const TipmeLane *lane, gint64 ns, guint at)
 {
-	guint at = tipme_lane_at(lane, ns);
-
 	return at < lane->count && lane->spans[at].from_ns < ns && is_long_wait(&lane->spans[at]);
 }
 
@@ -124,15 +140,17 @@ void tipme_lane_pixels(const TipmeLane *lane, gint64 from_ns, gint64 to_ns, int 
 	gint64 before[TIPME_LANE_STATES], after[TIPME_LANE_STATES];
 	guint waits_before, waits_after;
 	gint64 left = from_ns;
+	guint at = tipme_lane_at(lane, left), next;
 
 	g_array_set_size(pixels, 0);
-	until(lane, left, before, &waits_before);
+	until(lane, left, at, before, &waits_before);
 	for (int x = 0; x < width; x++) {
 		gint64 right = from_ns + (gint64)((double)(to_ns - from_ns) * (x + 1) / width);
 		gint64 rest = right - left, most = 0;
 		guint8 best = TIPME_LANE_NOTHING;
 
-		until(lane, right, after, &waits_after);
+		next = at_behind(lane, right, at);
+		until(lane, right, next, after, &waits_after);
 		for (guint8 state = TIPME_LANE_BLOCKED; state < TIPME_LANE_STATES; state++) {
 			gint64 took = after[state] - before[state];
 
@@ -143,10 +161,11 @@ void tipme_lane_pixels(const TipmeLane *lane, gint64 from_ns, gint64 to_ns, int 
 			}
 		}
 		add_pixel(pixels, x, rest > most ? TIPME_LANE_NOTHING : best,
-			  waits_after > waits_before || (right > left && waits_at(lane, left)));
+			  waits_after > waits_before || (right > left && waits_at(lane, left, at)));
 		memcpy(before, after, sizeof(before));
 		waits_before = waits_after;
 		left = right;
+		at = next;
 	}
 }
 
@@ -157,5 +176,6 @@ void tipme_lanes_free(TipmeLanes *lanes)
 	g_ptr_array_unref(lanes->lanes);
 	g_ptr_array_unref(lanes->said);
 	g_hash_table_unref(lanes->names);
+	g_hash_table_unref(lanes->stacks);
 	g_free(lanes);
 }

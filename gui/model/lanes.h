@@ -13,6 +13,7 @@ typedef enum {
 	TIPME_LANE_BLOCKED,
 	TIPME_LANE_RUNNABLE, /* waits for a CPU */
 	TIPME_LANE_RUNNING,
+	TIPME_LANE_EVENT, /* of an input device, a display server or its client */
 	TIPME_LANE_STATES
 } TipmeLaneState;
 
@@ -21,15 +22,19 @@ typedef enum {
 
 typedef struct {
 	gint64 from_ns, to_ns; /* half-open */
-	guint32 who; /* CPU lanes: the thread that ran; thread lanes: the CPU; G_MAXUINT32: not
-			known */
+	/*
+	 * CPU lanes: the thread that ran; thread lanes: the CPU, G_MAXUINT32: not known; where it
+	 * is blocked: the kernel stack, 0: not known; events: the client's process.
+	 */
+	guint32 who;
 	guint8 state; /* TipmeLaneState */
-	guint8 task_state; /* blocked: enum tipme_task_state */
+	guint8 task_state; /* blocked: enum tipme_task_state; events: the record's type */
+	guint8 prio; /* running: the kernel's priority, 0: not known; events: what kind of input */
 } TipmeSpan;
 
 typedef struct {
 	char *name; /* "CPU 0", "xterm (17515)" */
-	gboolean is_cpu;
+	gboolean is_cpu, is_events; /* neither: a thread */
 	guint32 number; /* of the CPU, or the thread's */
 	TipmeSpan *spans;
 	guint count;
@@ -42,22 +47,25 @@ typedef struct {
 typedef struct {
 	int x, width;
 	guint8 state; /* that took most of the time */
-	gboolean wait; /* a wait for a CPU of TIPME_LANE_WORST_NS or more lies in it */
+	gboolean wait; /* a wait for a CPU of TIPME_LANE_WORST_NS or more lies in it, or an event */
 } TipmePixels;
 
 typedef struct {
 	GPtrArray *lanes; /* TipmeLane */
 	GPtrArray *said; /* char *: what could not be read */
 	GHashTable *names; /* thread number to its name */
+	GHashTable *stacks; /* number of a kernel stack to its frames, innermost first */
 	gint64 first_ns, last_ns;
 } TipmeLanes;
 
 /*
- * Reads the folder of an episode: a lane for each CPU, and for each of `threads`. NULL and an
- * error, a sentence, where it does not open. What is damaged is said in `said`.
+ * Reads the folder of an episode: a lane for each CPU, for each of `threads`, for threads whose
+ * name or number begins with one of the words of `more` (NULL: none), and for input, requests and
+ * what was drawn. NULL and an error, a sentence, where it does not open. What is damaged is said in
+ * `said`.
  */
 TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint thread_count,
-			     GCancellable *cancellable, GError **error);
+			     const char *more, GCancellable *cancellable, GError **error);
 
 /* Accepts NULL. */
 void tipme_lanes_free(TipmeLanes *lanes);
@@ -79,6 +87,12 @@ guint tipme_lane_at(const TipmeLane *lane, gint64 ns);
  */
 void tipme_lane_pixels(const TipmeLane *lane, gint64 from_ns, gint64 to_ns, int width,
 		       GArray *pixels);
+
+/* The stack of a sleep, a frame a line; NULL: not known. Free it. */
+char *tipme_lanes_stack(const TipmeLanes *lanes, const TipmeSpan *span);
+
+/* "xterm (812)": a name of a thread as a stranger may have made it, fit to be shown. Free it. */
+char *tipme_lanes_who(const char *comm, guint32 tid);
 
 /* A span in words, for tables and screen readers. Free it. */
 char *tipme_lanes_words(const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span);

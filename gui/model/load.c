@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "episode/episode.h"
+#include "lane_events.h"
 #include "lanes.h"
 #include "language.h"
 
@@ -24,17 +25,24 @@ static void reading_close(Reading *r)
 	tipme_episode_close(r->ep);
 }
 
-static char *who_name(Reading *r, guint32 tid, guint64 ns)
-{
-	struct tipme_who who;
-	g_autofree char *name = NULL;
+#define MOST_MORE 40U /* lanes for one search */
 
-	tipme_threads_at(r->th, tid, ns, &who);
-	name = g_utf8_make_valid(who.comm, -1);
+char *tipme_lanes_who(const char *comm, guint32 tid)
+{
+	g_autofree char *name = g_utf8_make_valid(comm, -1);
+
 	for (char *c = name; *c; c++)
 		if ((guchar)*c < ' ' || *c == 127)
 			*c = '?';
 	return g_strdup_printf("%s (%u)", name, tid);
+}
+
+static char *who_name(Reading *r, guint32 tid, guint64 ns)
+{
+	struct tipme_who who;
+
+	tipme_threads_at(r->th, tid, ns, &who);
+	return tipme_lanes_who(who.comm, tid);
 }
 
 static void note_name(TipmeLanes *lanes, Reading *r, guint32 tid, guint64 ns)
@@ -43,6 +51,17 @@ static void note_name(TipmeLanes *lanes, Reading *r, guint32 tid, guint64 ns)
 
 	if (tid && tid != TIPME_NONE && !g_hash_table_contains(lanes->names, key))
 		g_hash_table_insert(lanes->names, key, who_name(r, tid, ns));
+}
+
+static void note_stack(TipmeLanes *lanes, Reading *r, guint32 id)
+{
+	gpointer key = GUINT_TO_POINTER(id);
+	const char *frames = id && !g_hash_table_contains(lanes->stacks, key)
+				     ? tipme_threads_stack(r->th, id)
+				     : NULL;
+
+	if (frames)
+		g_hash_table_insert(lanes->stacks, key, g_utf8_make_valid(frames, -1));
 }
 
 static void add_lane(TipmeLanes *lanes, char *name, GArray *spans, gboolean is_cpu, guint32 number)
@@ -61,8 +80,12 @@ static void cpu_lanes(TipmeLanes *lanes, Reading *r)
 	const struct tipme_cpu_intervals *ci = &r->ci;
 
 	for (guint32 i = 0; i < ci->count; i++) {
-		TipmeSpan span = { (gint64)ci->from_ns[i], (gint64)ci->to_ns[i], ci->tid[i],
-				   TIPME_LANE_RUNNING, 0 };
+		TipmeSpan span = { (gint64)ci->from_ns[i],
+				   (gint64)ci->to_ns[i],
+				   ci->tid[i],
+				   TIPME_LANE_RUNNING,
+				   0,
+				   ci->prio[i] };
 
 		note_name(lanes, r, ci->tid[i], ci->from_ns[i]);
 		if (ci->tid[i] != 0 && ci->tid[i] != TIPME_NONE)
@@ -89,10 +112,13 @@ static void thread_lanes(TipmeLanes *lanes, Reading *r)
 	const struct tipme_states *st = &r->st;
 
 	for (guint32 i = 0; i < st->count; i++) {
-		TipmeSpan span = { (gint64)st->from_ns[i], (gint64)st->to_ns[i], st->cpu[i],
-				   lane_state(st->kind[i]), st->state[i] };
+		TipmeSpan span = { (gint64)st->from_ns[i],  (gint64)st->to_ns[i], st->cpu[i],
+				   lane_state(st->kind[i]), st->state[i],	  st->prio[i] };
 
-		if (st->flags[i] & TIPME_INTERVAL_NO_CPU || span.state == TIPME_LANE_BLOCKED)
+		if (span.state == TIPME_LANE_BLOCKED) {
+			span.who = st->stack_id[i];
+			note_stack(lanes, r, span.who);
+		} else if (st->flags[i] & TIPME_INTERVAL_NO_CPU)
 			span.who = TIPME_NONE;
 		if (span.state != TIPME_LANE_NOTHING)
 			g_array_append_val(spans, span);
@@ -104,18 +130,62 @@ static void thread_lanes(TipmeLanes *lanes, Reading *r)
 	}
 }
 
+static gboolean is_kernel(const struct tipme_coverage *coverage)
+{
+	return coverage->records && coverage->source >= TIPME_SOURCE_KERNEL_BPF &&
+	       coverage->source <= TIPME_SOURCE_PROC_SAMPLED;
+}
+
+/* A quiet display server keeps minutes: the episode is what the kernel has, if it has anything. */
 static void span_of(const struct tipme_episode *ep, guint64 *from, guint64 *to)
 {
 	const struct tipme_episode_facts *facts = tipme_episode_facts(ep);
+	gboolean kernel = FALSE;
 
 	*from = facts->trigger_ns;
 	*to = MAX(facts->end_ns, facts->trigger_ns);
 	for (size_t i = 0; i < facts->coverage_count; i++)
-		if (facts->coverage[i].records && facts->coverage[i].source != TIPME_SOURCE_TIPMED)
+		kernel |= is_kernel(&facts->coverage[i]);
+	for (size_t i = 0; i < facts->coverage_count; i++)
+		if (kernel ? is_kernel(&facts->coverage[i])
+			   : facts->coverage[i].records &&
+				     facts->coverage[i].source != TIPME_SOURCE_TIPMED)
 			*from = MIN(*from, facts->coverage[i].first_ns);
 }
 
-static int read_all(Reading *r, const guint32 *threads, guint count, guint64 from, guint64 to,
+static gboolean is_wanted(Reading *r, guint32 tid, guint64 to, char **words)
+{
+	g_autofree char *who = who_name(r, tid, to);
+	g_autofree char *number = g_strdup_printf("%u", tid);
+	g_autofree char *name = g_utf8_casefold(who, -1);
+
+	for (; *words; words++) {
+		g_autofree char *word = g_utf8_casefold(*words, -1);
+
+		if (*word && (g_str_has_prefix(name, word) || !g_strcmp0(number, word)))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* Threads that ran, slept or were woken, whose name or number is asked for. */
+static void add_wanted(Reading *r, GArray *threads, const char *more, guint64 to)
+{
+	g_auto(GStrv) words = g_strsplit(more ? more : "", " ", -1);
+	guint most = threads->len + MOST_MORE;
+
+	for (guint32 i = 0; *words && i < r->ev.by_tid.count && threads->len < most; i++) {
+		guint32 tid = r->ev.by_tid.key[i];
+		gboolean there = !tid;
+
+		for (guint k = 0; !there && k < threads->len; k++)
+			there = g_array_index(threads, guint32, k) == tid;
+		if (!there && is_wanted(r, tid, to, words))
+			g_array_append_val(threads, tid);
+	}
+}
+
+static int read_all(Reading *r, GArray *threads, const char *more, guint64 from, guint64 to,
 		    GCancellable *cancellable)
 {
 	int err = tipme_events_load(&r->ev, r->ep, from, to);
@@ -123,7 +193,13 @@ static int read_all(Reading *r, const guint32 *threads, guint count, guint64 fro
 	err = err ? err : tipme_threads_load(&r->th, r->ep, &r->ev);
 	if (!err && g_cancellable_is_cancelled(cancellable))
 		return -ECANCELED;
-	err = err ? err : tipme_states_make(&r->st, &r->ev, r->th, threads, count, from, to);
+	if (!err)
+		add_wanted(r, threads, more, to);
+	err = err ? err
+		  : tipme_states_make(&r->st, &r->ev, r->th, (const guint32 *)(void *)threads->data,
+				      threads->len, from, to);
+	if (!err && g_cancellable_is_cancelled(cancellable))
+		return -ECANCELED;
 	return err ? err : tipme_cpu_intervals_make(&r->ci, &r->ev, r->th, from, to);
 }
 
@@ -134,6 +210,7 @@ static TipmeLanes *lanes_new(void)
 	lanes->lanes = g_ptr_array_new_with_free_func(tipme_lane_free);
 	lanes->said = g_ptr_array_new_with_free_func(g_free);
 	lanes->names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	lanes->stacks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	return lanes;
 }
 
@@ -160,9 +237,10 @@ static void take_damage(TipmeLanes *lanes, Reading *r)
 }
 
 TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint thread_count,
-			     GCancellable *cancellable, GError **error)
+			     const char *more, GCancellable *cancellable, GError **error)
 {
 	Reading r = { 0 };
+	g_autoptr(GArray) wanted = g_array_new(FALSE, FALSE, sizeof(guint32));
 	char why[512] = "";
 	guint64 from, to;
 
@@ -177,7 +255,11 @@ TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint t
 	span_of(r.ep, &from, &to);
 	lanes->first_ns = (gint64)from;
 	lanes->last_ns = (gint64)to;
-	int err = read_all(&r, threads, thread_count, from, to, cancellable);
+	if (thread_count)
+		g_array_append_vals(wanted, threads, thread_count);
+	int err = read_all(&r, wanted, more, from, to, cancellable);
+
+	err = err ? err : tipme_events_add(lanes, r.ep, r.th, lanes->first_ns, lanes->last_ns);
 
 	if (err) {
 		g_set_error(error, G_IO_ERROR,
@@ -214,6 +296,8 @@ static const char *sleep_words(guint8 state)
 
 char *tipme_lanes_words(const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span)
 {
+	if (lane->is_events)
+		return tipme_events_words(lanes, span);
 	if (lane->is_cpu)
 		return g_strdup_printf(_("runs %s"), name_of(lanes, span->who));
 	if (span->state == TIPME_LANE_BLOCKED)
@@ -221,7 +305,19 @@ char *tipme_lanes_words(const TipmeLanes *lanes, const TipmeLane *lane, const Ti
 	if (span->who == TIPME_NONE)
 		return g_strdup(span->state == TIPME_LANE_RUNNING ? _("running")
 								  : _("waits for a CPU"));
+	if (span->state == TIPME_LANE_RUNNING && span->prio)
+		return g_strdup_printf(_("running on CPU %u, priority %u"), span->who, span->prio);
 	return g_strdup_printf(span->state == TIPME_LANE_RUNNING ? _("running on CPU %u")
 								 : _("waits for CPU %u"),
 			       span->who);
+}
+
+char *tipme_lanes_stack(const TipmeLanes *lanes, const TipmeSpan *span)
+{
+	const char *frames =
+		span->state == TIPME_LANE_BLOCKED
+			? g_hash_table_lookup(lanes->stacks, GUINT_TO_POINTER(span->who))
+			: NULL;
+
+	return frames ? g_strdelimit(g_strdup(frames), ";", '\n') : NULL;
 }

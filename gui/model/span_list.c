@@ -25,6 +25,7 @@ struct _TipmeSpanList {
 	GObject parent_instance;
 	const TipmeLanes *lanes;
 	const TipmeLane *lane;
+	guint count; /* the lane may be gone when the next is set */
 };
 
 static GType get_item_type(GListModel *model)
@@ -36,7 +37,7 @@ static guint get_n_items(GListModel *model)
 {
 	TipmeSpanList *self = TIPME_SPAN_LIST(model);
 
-	return self->lane ? self->lane->count : 0;
+	return self->count;
 }
 
 static gpointer get_item(GListModel *model, guint position)
@@ -81,5 +82,6 @@ void tipme_span_list_set(TipmeSpanList *self, const TipmeLanes *lanes, const Tip
 
 	self->lanes = lanes;
 	self->lane = lane;
+	self->count = lane ? lane->count : 0;
 	g_list_model_items_changed(G_LIST_MODEL(self), 0, removed, get_n_items(G_LIST_MODEL(self)));
 }

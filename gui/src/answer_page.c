@@ -8,6 +8,7 @@
 #include "language.h"
 
 #include <adwaita.h>
+#include <string.h>
 
 #define NO_SWATCH G_MAXUINT
 #define MOST_PARTS 7 /* named in the legend; the others are one */
@@ -154,12 +155,120 @@ static void add_stages(GtkWidget *box, const TipmeAnswer *answer)
 	gtk_box_append(GTK_BOX(box), flow);
 }
 
+static const char *mark_words(const char *mark)
+{
+	return !strcmp(mark, "look")  ? _("Look closer:")
+	       : !strcmp(mark, "try") ? _("Try it:")
+				      : _("A cure:");
+}
+
+static void on_copy(GtkButton *button, const char *command)
+{
+	gdk_clipboard_set_text(gtk_widget_get_clipboard(GTK_WIDGET(button)), command);
+	gtk_button_set_label(button, _("Copied"));
+}
+
+/* A command changes the system, so the user runs it where he sees what it says. */
+static GtkWidget *command_new(const char *words, const char *command)
+{
+	GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *button = gtk_button_new_with_label(_("Copy"));
+	GtkWidget *text = tipme_label_new(command, "monospace");
+	g_autofree char *says = g_strdup_printf(_("Copy: %s"), command);
+	char *own = g_strdup(command);
+
+	gtk_widget_set_tooltip_text(button, _("Copy the command, to be run in a terminal"));
+	gtk_widget_set_valign(button, GTK_ALIGN_CENTER);
+	gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, says,
+				       -1);
+	g_object_set_data_full(G_OBJECT(button), "command", own, g_free);
+	g_signal_connect(button, "clicked", G_CALLBACK(on_copy), own);
+	gtk_widget_set_hexpand(text, TRUE);
+	gtk_box_append(GTK_BOX(row), gtk_label_new(words));
+	gtk_box_append(GTK_BOX(row), text);
+	gtk_box_append(GTK_BOX(row), button);
+	return row;
+}
+
+static void add_steps(GtkWidget *box, const TipmeAnswer *answer)
+{
+	for (guint i = 0; i < answer->steps->len; i++) {
+		const TipmeStep *step = g_ptr_array_index(answer->steps, i);
+
+		gtk_box_append(GTK_BOX(box), command_new(mark_words(step->mark), step->command));
+		if (*step->undo)
+			gtk_box_append(GTK_BOX(box), command_new(_("Takes it back:"), step->undo));
+	}
+}
+
 static void add_list(GtkWidget *box, const char *heading, GPtrArray *texts)
 {
 	if (texts->len)
 		add(box, heading, "heading");
 	for (guint i = 0; i < texts->len; i++)
 		add(box, g_ptr_array_index(texts, i), NULL);
+}
+
+static void on_stretch(GtkButton *button, TipmeSession *session)
+{
+	const TipmeAnswer *answer = tipme_session_answer(session);
+	guint nr = GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "stretch"));
+
+	if (!answer || nr >= answer->path->len)
+		return;
+	const TipmeStretch *stretch = g_ptr_array_index(answer->path, nr);
+
+	tipme_session_show(session, stretch->tid, stretch->from_ns, stretch->to_ns);
+	gtk_widget_activate_action(GTK_WIDGET(button), "win.page-timeline", NULL);
+}
+
+static GtkWidget *stretch_new(TipmeSession *session, const TipmeAnswer *answer, guint nr)
+{
+	const TipmeStretch *stretch = g_ptr_array_index(answer->path, nr);
+	g_autofree char *at = tipme_text_ms(stretch->from_ns - answer->from_ns);
+	g_autofree char *time = tipme_text_ms(stretch->to_ns - stretch->from_ns);
+	g_autofree char *text =
+		g_strdup_printf(_("After %s, for %s, %s was %s. Charged to %s."), at, time,
+				stretch->thread, stretch->state, stretch->charged);
+	GtkWidget *button = gtk_button_new(), *label = gtk_label_new(text);
+
+	gtk_label_set_wrap(GTK_LABEL(label), TRUE);
+	gtk_label_set_xalign(GTK_LABEL(label), 0);
+	gtk_button_set_child(GTK_BUTTON(button), label);
+	gtk_widget_add_css_class(button, "flat");
+	gtk_widget_set_tooltip_text(button, _("Show it on the timeline"));
+	gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, text,
+				       -1);
+	g_object_set_data(G_OBJECT(button), "stretch", GUINT_TO_POINTER(nr));
+	g_signal_connect(button, "clicked", G_CALLBACK(on_stretch), session);
+	return button;
+}
+
+/* The evidence, in the order in which it happened; each part leads to its place. */
+static void add_walk(GtkWidget *box, TipmeSession *session, const TipmeAnswer *answer)
+{
+	GtkWidget *expander = gtk_expander_new(_("Why do you say so?"));
+	GtkWidget *rows = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
+	gint64 least = (answer->to_ns - answer->from_ns) / 200;
+	guint left_out = 0;
+
+	if (!answer->has_interval || !answer->path->len)
+		return;
+	for (guint i = 0; i < answer->path->len; i++) {
+		const TipmeStretch *stretch = g_ptr_array_index(answer->path, i);
+
+		if (stretch->to_ns - stretch->from_ns >= least)
+			gtk_box_append(GTK_BOX(rows), stretch_new(session, answer, i));
+		else
+			left_out++;
+	}
+	g_autofree char *rest =
+		g_strdup_printf(_("%u shorter parts are on the timeline only."), left_out);
+
+	if (left_out)
+		add(rows, rest, "dim-label");
+	gtk_expander_set_child(GTK_EXPANDER(expander), rows);
+	gtk_box_append(GTK_BOX(box), expander);
 }
 
 static void add_certainty(GtkWidget *box, const TipmeAnswer *answer)
@@ -185,9 +294,11 @@ static void fill_page(GtkWidget *box, TipmeSession *session)
 	}
 	add_headed(box, _("Whom to ask"), answer->ask);
 	add_headed(box, _("What to do"), answer->next);
+	add_steps(box, answer);
 	add_list(box, _("What it may have been"), answer->candidates);
 	add_sum(box, session, answer);
 	add_stages(box, answer);
+	add_walk(box, session, answer);
 	add_list(box, _("What else is known"), answer->known);
 	if (lanes)
 		add_list(box, _("About the records"), lanes->said);

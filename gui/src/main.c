@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <locale.h>
+#include <stdio.h>
 
 #include "actions.h"
 #include "command.h"
@@ -13,7 +14,7 @@
 
 static TipmeWish wish;
 static gboolean dump, actions, service;
-static char **rest;
+static char **rest, *size;
 
 static const GOptionEntry options[] = {
 	{ "page", 0, 0, G_OPTION_ARG_STRING, &wish.page,
@@ -21,6 +22,8 @@ static const GOptionEntry options[] = {
 	  "PAGE" },
 	{ "picture", 0, 0, G_OPTION_ARG_FILENAME, &wish.picture,
 	  N_("Write a picture of the page and its words, then end"), "FILE.png" },
+	{ "size", 0, 0, G_OPTION_ARG_STRING, &size,
+	  N_("How large the window is; 1280x800 without it"), "WIDTHxHEIGHT" },
 	{ "dump", 0, 0, G_OPTION_ARG_NONE, &dump, N_("Print what would be shown; needs no display"),
 	  NULL },
 	{ "actions", 0, 0, G_OPTION_ARG_NONE, &actions,
@@ -46,7 +49,7 @@ static int dump_episode(const char *folder)
 	TipmeAnswer *answer =
 		object ? tipme_answer_from_json(object) : tipme_answer_failed(error->message);
 	TipmeLanes *lanes = tipme_lanes_load(folder, (const guint32 *)(void *)answer->threads->data,
-					     answer->threads->len, NULL, &unread);
+					     answer->threads->len, NULL, NULL, &unread);
 	g_autofree char *text = tipme_dump_episode(answer, lanes);
 
 	g_print("%s", text);
@@ -169,11 +172,21 @@ static void open_there(GApplication *application)
 	g_autofree char *episode = absolute(wish.episode ? wish.episode : "");
 	g_autofree char *other = absolute(wish.other ? wish.other : "");
 	g_autofree char *hint = g_strjoin("\n", wish.page ? wish.page : "", episode, other, NULL);
-	GDBusConnection *bus = g_application_get_dbus_connection(application);
 
 	g_application_open(application, &file, 1, hint);
-	if (bus)
-		g_dbus_connection_flush_sync(bus, NULL, NULL);
+}
+
+/* -1: the window is ours, go on. Within g_application_run(), which leaves the bus as it should. */
+static int on_options(GApplication *application, GVariantDict *unused, gpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!wish.episode && !wish.page)
+		return -1;
+	if (!g_application_register(application, NULL, &error))
+		return fail(error->message);
+	open_there(application);
+	return g_application_get_is_remote(application) ? 0 : -1;
 }
 
 static int run_window(void)
@@ -188,18 +201,17 @@ static int run_window(void)
 
 	g_signal_connect(application, "activate", G_CALLBACK(on_activate), NULL);
 	g_signal_connect(application, "open", G_CALLBACK(on_open), NULL);
-	if (!wish.picture && (wish.episode || wish.page)) {
-		g_autoptr(GError) error = NULL;
-
-		if (!g_application_register(G_APPLICATION(application), NULL, &error))
-			return fail(error->message);
-		open_there(G_APPLICATION(application));
-		if (g_application_get_is_remote(G_APPLICATION(application)))
-			return 0;
-	}
+	if (!wish.picture)
+		g_signal_connect(application, "handle-local-options", G_CALLBACK(on_options), NULL);
 	int status = g_application_run(G_APPLICATION(application), 0, NULL);
 
 	return status ? status : wish.status;
+}
+
+static gboolean size_is_right(void)
+{
+	return !size || (sscanf(size, "%dx%d", &wish.width, &wish.height) == 2 && wish.width > 0 &&
+			 wish.height > 0);
 }
 
 static gboolean page_is_known(void)
@@ -240,7 +252,7 @@ int main(int argc, char **argv)
 		"Examples:\n  tipme gui\n  tipme gui last\n  tipme gui --page timeline last\n");
 	g_option_context_add_main_entries(context, options, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) || !count_is_right() ||
-	    !page_is_known()) {
+	    !page_is_known() || !size_is_right()) {
 		g_printerr("tipme: gui: %s: see tipme gui --help\n",
 			   error ? error->message : "one EPISODE, and a page that there is");
 		return 64;

@@ -13,10 +13,10 @@
 GdkRGBA tipme_paint_state(guint8 state, gboolean dark)
 {
 	static const GdkRGBA light[TIPME_LANE_STATES] = {
-		{ 0 }, HEX(0xcc79a7), HEX(0xe69f00), HEX(0x0072b2)
+		{ 0 }, HEX(0xcc79a7), HEX(0xe69f00), HEX(0x0072b2), HEX(0x009e73)
 	};
 	static const GdkRGBA night[TIPME_LANE_STATES] = {
-		{ 0 }, HEX(0xd991bb), HEX(0xf0b429), HEX(0x4aa8e0)
+		{ 0 }, HEX(0xd991bb), HEX(0xf0b429), HEX(0x4aa8e0), HEX(0x2ecf9f)
 	};
 
 	return dark ? night[state] : light[state];
@@ -24,7 +24,7 @@ GdkRGBA tipme_paint_state(guint8 state, gboolean dark)
 
 double tipme_paint_height(guint8 state)
 {
-	static const double heights[TIPME_LANE_STATES] = { 0, 0.25, 0.6, 1 };
+	static const double heights[TIPME_LANE_STATES] = { 0, 0.25, 0.6, 1, 1 };
 
 	return heights[state];
 }
@@ -32,8 +32,8 @@ double tipme_paint_height(guint8 state)
 const char *tipme_paint_name(guint8 state)
 {
 	static const char *const names[TIPME_LANE_STATES] = { N_("idle"), N_("blocked"),
-							      N_("waits for a CPU"),
-							      N_("running") };
+							      N_("waits for a CPU"), N_("running"),
+							      N_("event") };
 
 	return _(names[state]);
 }

@@ -23,19 +23,28 @@ gboolean tipme_picture_is_drawn(GtkWidget *window)
 	return node != NULL;
 }
 
-gboolean tipme_picture_save(GtkWidget *window, const char *file)
+GdkTexture *tipme_picture_of(GtkWidget *widget)
 {
-	GskRenderer *renderer = gtk_native_get_renderer(GTK_NATIVE(window));
-	int width = gtk_widget_get_width(window), height = gtk_widget_get_height(window);
-	g_autofree char *beside = g_strconcat(file, ".part", NULL);
-	GskRenderNode *node = drawn(window);
+	GskRenderer *renderer = gtk_native_get_renderer(gtk_widget_get_native(widget));
+	int width = gtk_widget_get_width(widget), height = gtk_widget_get_height(widget);
+	GskRenderNode *node = drawn(widget);
 
 	if (!node)
-		return FALSE;
-	g_autoptr(GdkTexture) texture = gsk_renderer_render_texture(
+		return NULL;
+	GdkTexture *texture = gsk_renderer_render_texture(
 		renderer, node, &GRAPHENE_RECT_INIT(0, 0, (float)width, (float)height));
 
 	gsk_render_node_unref(node);
+	return texture;
+}
+
+gboolean tipme_picture_save(GtkWidget *window, const char *file)
+{
+	g_autofree char *beside = g_strconcat(file, ".part", NULL);
+	g_autoptr(GdkTexture) texture = tipme_picture_of(window);
+
+	if (!texture)
+		return FALSE;
 	return gdk_texture_save_to_png(texture, beside) && !g_rename(beside, file);
 }
 

@@ -11,6 +11,8 @@
 
 typedef struct {
 	char *episode, *folder;
+	char *more; /* lanes that were asked for by name; NULL: none */
+	GArray *threads; /* of the path, where the answer is there already; else NULL */
 	TipmeAnswer *answer;
 	TipmeLanes *lanes;
 	char *problem;
@@ -22,11 +24,12 @@ struct _TipmeSession {
 	GCancellable *loading;
 	TipmeView view;
 	guint lane, span;
+	gint64 from_ns, to_ns; /* the range that is measured; equal: none */
 };
 
 G_DEFINE_FINAL_TYPE(TipmeSession, tipme_session, G_TYPE_OBJECT)
 
-enum { LOADED, VIEW_CHANGED, SELECTION_CHANGED, SIGNALS };
+enum { LOADED, LANES_CHANGED, VIEW_CHANGED, SELECTION_CHANGED, SIGNALS };
 static guint signals[SIGNALS];
 
 static void opened_free(gpointer data)
@@ -38,6 +41,8 @@ static void opened_free(gpointer data)
 	g_free(opened->episode);
 	g_free(opened->folder);
 	g_free(opened->problem);
+	g_free(opened->more);
+	g_clear_pointer(&opened->threads, g_array_unref);
 	tipme_answer_free(opened->answer);
 	tipme_lanes_free(opened->lanes);
 	g_free(opened);
@@ -55,7 +60,8 @@ static void tipme_session_finalize(GObject *object)
 
 static void tipme_session_class_init(TipmeSessionClass *klass)
 {
-	static const char *const names[SIGNALS] = { "loaded", "view-changed", "selection-changed" };
+	static const char *const names[SIGNALS] = { "loaded", "lanes-changed", "view-changed",
+						    "selection-changed" };
 
 	G_OBJECT_CLASS(klass)->finalize = tipme_session_finalize;
 	for (int i = 0; i < SIGNALS; i++)
@@ -93,13 +99,25 @@ static void load(GTask *task, gpointer source, gpointer data, GCancellable *canc
 
 	opened->episode = g_strdup(asked->episode);
 	opened->folder = g_strdup(asked->folder);
-	diagnose(opened, cancellable);
-	opened->lanes = tipme_lanes_load(opened->folder,
-					 (const guint32 *)(void *)opened->answer->threads->data,
-					 opened->answer->threads->len, cancellable, &error);
+	opened->more = g_strdup(asked->more);
+	if (!asked->threads)
+		diagnose(opened, cancellable);
+	const GArray *threads = asked->threads ? asked->threads : opened->answer->threads;
+
+	opened->lanes = tipme_lanes_load(opened->folder, (const guint32 *)(void *)threads->data,
+					 threads->len, asked->more, cancellable, &error);
 	if (error)
 		opened->problem = g_strdup(error->message);
 	g_task_return_pointer(task, opened, opened_free);
+}
+
+/* Of a thread or a CPU: those above are of events. */
+static guint first_lane(const TipmeLanes *lanes)
+{
+	for (guint i = 0; lanes && i < lanes->lanes->len; i++)
+		if (!((const TipmeLane *)g_ptr_array_index(lanes->lanes, i))->is_events)
+			return i;
+	return 0;
 }
 
 static void load_done(GObject *source, GAsyncResult *result, gpointer data)
@@ -110,15 +128,38 @@ static void load_done(GObject *source, GAsyncResult *result, gpointer data)
 	if (!opened)
 		return;
 	g_clear_object(&self->loading);
+	gboolean again = !opened->answer;
+
+	if (again)
+		opened->answer = g_steal_pointer(&self->opened->answer);
 	opened_free(self->opened);
 	self->opened = opened;
+	self->lane = first_lane(opened->lanes);
+	if (again) {
+		self->span = G_MAXUINT;
+		g_signal_emit(self, signals[LANES_CHANGED], 0);
+		g_signal_emit(self, signals[SELECTION_CHANGED], 0);
+		return;
+	}
+	self->from_ns = self->to_ns = 0;
 	if (opened->lanes)
 		tipme_view_init(&self->view, opened->lanes->first_ns, opened->lanes->last_ns);
-	self->lane = 0;
 	self->span = G_MAXUINT;
 	tipme_session_fit(self);
 	g_signal_emit(self, signals[LOADED], 0);
 	g_signal_emit(self, signals[SELECTION_CHANGED], 0);
+}
+
+/* It takes `asked`. */
+static void start(TipmeSession *self, Opened *asked)
+{
+	g_cancellable_cancel(self->loading);
+	g_clear_object(&self->loading);
+	self->loading = g_cancellable_new();
+	g_autoptr(GTask) task = g_task_new(self, self->loading, load_done, NULL);
+
+	g_task_set_task_data(task, asked, opened_free);
+	g_task_run_in_thread(task, load);
 }
 
 void tipme_session_open(TipmeSession *self, const char *episode, const char *folder)
@@ -127,13 +168,37 @@ void tipme_session_open(TipmeSession *self, const char *episode, const char *fol
 
 	asked->episode = g_strdup(episode);
 	asked->folder = g_strdup(folder);
-	g_cancellable_cancel(self->loading);
-	g_clear_object(&self->loading);
-	self->loading = g_cancellable_new();
-	g_autoptr(GTask) task = g_task_new(self, self->loading, load_done, NULL);
+	start(self, asked);
+}
 
-	g_task_set_task_data(task, asked, opened_free);
-	g_task_run_in_thread(task, load);
+void tipme_session_more(TipmeSession *self, const char *words)
+{
+	Opened *asked;
+
+	if (!self->opened || self->loading)
+		return;
+	asked = g_new0(Opened, 1);
+	asked->episode = g_strdup(self->opened->episode);
+	asked->folder = g_strdup(self->opened->folder);
+	asked->more = g_strdup(words);
+	asked->threads = g_array_copy(self->opened->answer->threads);
+	start(self, asked);
+}
+
+void tipme_session_set_range(TipmeSession *self, gint64 from_ns, gint64 to_ns)
+{
+	self->from_ns = MIN(from_ns, to_ns);
+	self->to_ns = MAX(from_ns, to_ns);
+	tipme_session_view_changed(self);
+}
+
+gboolean tipme_session_range(TipmeSession *self, gint64 *from_ns, gint64 *to_ns)
+{
+	gboolean chosen = self->to_ns > self->from_ns;
+
+	*from_ns = chosen ? self->from_ns : self->view.from_ns;
+	*to_ns = chosen ? self->to_ns : self->view.to_ns;
+	return chosen;
 }
 
 const TipmeAnswer *tipme_session_answer(TipmeSession *self)
@@ -189,6 +254,22 @@ void tipme_session_select(TipmeSession *self, guint lane, guint span)
 	g_signal_emit(self, signals[SELECTION_CHANGED], 0);
 }
 
+void tipme_session_show(TipmeSession *self, guint32 tid, gint64 from_ns, gint64 to_ns)
+{
+	const TipmeLanes *lanes = tipme_session_lanes(self);
+	gint64 margin = MAX(to_ns - from_ns, 20000);
+
+	tipme_view_set(&self->view, from_ns - margin, to_ns + margin);
+	for (guint i = 0; lanes && i < lanes->lanes->len; i++) {
+		const TipmeLane *lane = g_ptr_array_index(lanes->lanes, i);
+		guint span = tipme_lane_at(lane, from_ns);
+
+		if (!lane->is_cpu && !lane->is_events && lane->number == tid)
+			tipme_session_select(self, i, span < lane->count ? span : G_MAXUINT);
+	}
+	tipme_session_view_changed(self);
+}
+
 guint tipme_session_selected_lane(TipmeSession *self)
 {
 	return self->lane;
@@ -205,6 +286,13 @@ static const TipmeLane *selected(TipmeSession *self)
 
 	return lanes && self->lane < lanes->lanes->len ? g_ptr_array_index(lanes->lanes, self->lane)
 						       : NULL;
+}
+
+const TipmeSpan *tipme_session_span(TipmeSession *self)
+{
+	const TipmeLane *lane = selected(self);
+
+	return lane && self->span < lane->count ? &lane->spans[self->span] : NULL;
 }
 
 void tipme_session_step_span(TipmeSession *self, int by)

@@ -2,7 +2,7 @@
 /*
  * What a window shows: one episode, its visible time, its selection. Widgets talk to this, not to
  * each other. Signals, all in the main thread: "loaded" (answer, lanes or both are there, or a
- * problem is), "view-changed", "selection-changed".
+ * problem is), "lanes-changed", "view-changed" (the range, too), "selection-changed".
  */
 #ifndef TIPME_GUI_SESSION_H
 #define TIPME_GUI_SESSION_H
@@ -21,6 +21,15 @@ TipmeSession *tipme_session_new(void);
 /* Opens an episode in a thread of its own; what was being opened is cancelled. */
 void tipme_session_open(TipmeSession *self, const char *episode, const char *folder);
 
+/* Adds lanes of threads whose name or number is one of these words, in a thread of its own. */
+void tipme_session_more(TipmeSession *self, const char *words);
+
+/* The range that is measured; equal times: none. */
+void tipme_session_set_range(TipmeSession *self, gint64 from_ns, gint64 to_ns);
+
+/* That range, or FALSE and what is visible. */
+gboolean tipme_session_range(TipmeSession *self, gint64 *from_ns, gint64 *to_ns);
+
 /* NULL until it is there. They belong to the session, up to the next open(). */
 const TipmeAnswer *tipme_session_answer(TipmeSession *self);
 const TipmeLanes *tipme_session_lanes(TipmeSession *self);
@@ -36,10 +45,16 @@ void tipme_session_view_changed(TipmeSession *self);
 /* Shows the problem interval with a margin, or all where there is none. */
 void tipme_session_fit(TipmeSession *self);
 
+/* A stretch of a thread with a margin, selected in its lane. */
+void tipme_session_show(TipmeSession *self, guint32 tid, gint64 from_ns, gint64 to_ns);
+
 /* Lane and span; span G_MAXUINT: none. */
 void tipme_session_select(TipmeSession *self, guint lane, guint span);
 guint tipme_session_selected_lane(TipmeSession *self);
 guint tipme_session_selected_span(TipmeSession *self);
+
+/* The selected span, or NULL. */
+const TipmeSpan *tipme_session_span(TipmeSession *self);
 
 /* Selects the next (1) or previous (-1) span of the selected lane, in sight; or another lane. */
 void tipme_session_step_span(TipmeSession *self, int by);

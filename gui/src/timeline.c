@@ -1,245 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Draws in passes, after lanes are reduced to at most one span per pixel. One conversion between
- * times and pixels serves drawing and hits: tipme_view_x() and tipme_view_time().
- */
+/* The canvas of the timeline: keys, wheel, drag, click, and what a screen reader is told. */
 #include "config.h"
 
-#include "timeline.h"
+#include "timeline_draw.h"
 
 #include <adwaita.h>
 #include <math.h>
 
-#include "paint.h"
-#include "numbers.h"
 #include "language.h"
-
-#define NAMES 170 /* pixels for the names of lanes */
-#define AXIS 24
-#define LANE 26
-#define GAP 6
-#define THIN 3 /* pixels of a lane in the overview */
-
-struct _TipmeTimeline {
-	GtkWidget parent_instance;
-	TipmeSession *session;
-	gboolean overview;
-	GArray *pixels;
-	double pointer_x, dragged;
-};
 
 G_DEFINE_FINAL_TYPE(TipmeTimeline, tipme_timeline, GTK_TYPE_WIDGET)
 
-/* What one frame needs to know. */
-typedef struct {
-	GtkSnapshot *to;
-	const TipmeLanes *lanes;
-	TipmeView view;
-	int left, width, height, top, lane, gap;
-	gboolean dark;
-	GdkRGBA ink;
-} Frame;
-
-static void fill(Frame *f, const GdkRGBA *colour, double x, double y, double width, double height)
+static void forget_whole(TipmeTimeline *self)
 {
-	gtk_snapshot_append_color(f->to, colour,
-				  &GRAPHENE_RECT_INIT((float)x, (float)y, (float)width,
-						      (float)height));
+	g_clear_pointer(&self->whole, gsk_render_node_unref);
+	gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 
-static void write_text(TipmeTimeline *self, Frame *f, const char *text, double x, double y,
-		       int most)
+static void tipme_timeline_size_allocate(GtkWidget *widget, int width, int height, int baseline)
 {
-	g_autoptr(PangoLayout) layout = gtk_widget_create_pango_layout(GTK_WIDGET(self), text);
-
-	pango_layout_set_width(layout, most * PANGO_SCALE);
-	pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END);
-	gtk_snapshot_save(f->to);
-	gtk_snapshot_translate(f->to, &GRAPHENE_POINT_INIT((float)x, (float)y));
-	gtk_snapshot_append_layout(f->to, layout, &f->ink);
-	gtk_snapshot_restore(f->to);
+	forget_whole(TIPME_TIMELINE(widget));
 }
 
-static gboolean frame_init(TipmeTimeline *self, Frame *f, GtkSnapshot *snapshot)
+static void on_loaded(TipmeTimeline *self)
 {
-	GtkWidget *widget = GTK_WIDGET(self);
-
-	f->to = snapshot;
-	f->lanes = tipme_session_lanes(self->session);
-	f->view = *tipme_session_view(self->session);
-	if (self->overview)
-		tipme_view_set(&f->view, f->view.first_ns, f->view.last_ns);
-	f->left = NAMES;
-	f->width = gtk_widget_get_width(widget) - NAMES;
-	f->height = gtk_widget_get_height(widget);
-	f->top = self->overview ? 2 : AXIS;
-	f->lane = self->overview ? THIN : LANE;
-	f->gap = self->overview ? 1 : GAP;
-	f->dark = adw_style_manager_get_dark(adw_style_manager_get_default());
-	gtk_style_context_get_color(gtk_widget_get_style_context(widget), &f->ink);
-	return f->lanes && f->width > 0;
-}
-
-static void draw_interval(TipmeTimeline *self, Frame *f)
-{
-	const TipmeAnswer *answer = tipme_session_answer(self->session);
-	GdkRGBA tint = f->ink;
-
-	if (!answer || !answer->has_interval)
-		return;
-	double from = CLAMP(tipme_view_x(&f->view, answer->from_ns, f->width), 0, f->width);
-	double to = CLAMP(tipme_view_x(&f->view, answer->to_ns, f->width), 0, f->width);
-
-	tint.alpha = 0.08f;
-	fill(f, &tint, f->left + from, 0, MAX(to - from, 1), f->height);
-}
-
-static void draw_lane(TipmeTimeline *self, Frame *f, const TipmeLane *lane, int y)
-{
-	GdkRGBA mark = tipme_paint_wait(f->dark), line = f->ink;
-
-	line.alpha = 0.15f;
-	fill(f, &line, f->left, y + f->lane - 1, f->width, 1);
-	tipme_lane_pixels(lane, f->view.from_ns, f->view.to_ns, f->width, self->pixels);
-	for (guint i = 0; i < self->pixels->len; i++) {
-		const TipmePixels *p = &g_array_index(self->pixels, TipmePixels, i);
-		GdkRGBA colour = tipme_paint_state(p->state, f->dark);
-		double height = MAX(1, round(f->lane * tipme_paint_height(p->state)));
-
-		if (p->state != TIPME_LANE_NOTHING)
-			fill(f, &colour, f->left + p->x, y + f->lane - height, p->width, height);
-		if (p->wait)
-			fill(f, &mark, f->left + p->x, y, p->width, MAX(1, f->lane / 6));
-	}
-}
-
-static void draw_lanes(TipmeTimeline *self, Frame *f)
-{
-	int y = f->top;
-
-	for (guint i = 0; i < f->lanes->lanes->len; i++, y += f->lane + f->gap)
-		draw_lane(self, f, g_ptr_array_index(f->lanes->lanes, i), y);
-}
-
-static void draw_names(TipmeTimeline *self, Frame *f)
-{
-	int y = f->top;
-	GdkRGBA chosen = f->ink;
-
-	chosen.alpha = 0.12f;
-	if (self->overview) {
-		write_text(self, f, _("Whole episode"), 8, MAX(0, (f->height - 18) / 2),
-			   NAMES - 16);
-		return;
-	}
-	for (guint i = 0; i < f->lanes->lanes->len; i++, y += f->lane + f->gap) {
-		const TipmeLane *lane = g_ptr_array_index(f->lanes->lanes, i);
-
-		if (i == tipme_session_selected_lane(self->session))
-			fill(f, &chosen, 0, y - f->gap / 2, NAMES - 4, f->lane + f->gap);
-		write_text(self, f, lane->name, 8, y + 3, NAMES - 16);
-	}
-}
-
-/* Times count from the beginning of the problem interval, or of the episode. */
-static gint64 zero_of(TipmeTimeline *self)
-{
-	const TipmeAnswer *answer = tipme_session_answer(self->session);
-
-	return answer && answer->has_interval ? answer->from_ns
-					      : tipme_session_view(self->session)->first_ns;
-}
-
-static void draw_axis(TipmeTimeline *self, Frame *f)
-{
-	gint64 step = tipme_view_tick(&f->view, f->width / 110), zero = zero_of(self);
-	gint64 first = (f->view.from_ns - zero) / step * step;
-	GdkRGBA line = f->ink;
-
-	line.alpha = 0.12f;
-	for (gint64 t = first; t <= f->view.to_ns - zero; t += step) {
-		double x = tipme_view_x(&f->view, zero + t, f->width);
-		g_autofree char *text = tipme_text_tick(t, step);
-
-		if (x < 0)
-			continue;
-		fill(f, &line, f->left + x, 0, 1, f->height);
-		write_text(self, f, text, f->left + x + 4, 2, 100);
-	}
-}
-
-/* The hot-key, and what is selected. */
-static void draw_marks(TipmeTimeline *self, Frame *f)
-{
-	const TipmeAnswer *answer = tipme_session_answer(self->session);
-	guint lane_nr = tipme_session_selected_lane(self->session),
-	      span_nr = tipme_session_selected_span(self->session);
-
-	if (answer && answer->trigger_ns >= f->view.from_ns &&
-	    answer->trigger_ns <= f->view.to_ns) {
-		double x = f->left + tipme_view_x(&f->view, answer->trigger_ns, f->width);
-
-		fill(f, &f->ink, MIN(x, f->left + f->width - 2), 0, 2, f->height);
-	}
-	if (self->overview || span_nr == G_MAXUINT || lane_nr >= f->lanes->lanes->len)
-		return;
-	const TipmeLane *lane = g_ptr_array_index(f->lanes->lanes, lane_nr);
-	const TipmeSpan *span = &lane->spans[span_nr];
-	double from = CLAMP(tipme_view_x(&f->view, span->from_ns, f->width), 0, f->width);
-	double to = CLAMP(tipme_view_x(&f->view, span->to_ns, f->width), 0, f->width);
-	int y = f->top + (int)lane_nr * (f->lane + f->gap);
-
-	fill(f, &f->ink, f->left + from, y - 2, MAX(to - from, 2), 2);
-	fill(f, &f->ink, f->left + from, y + f->lane, MAX(to - from, 2), 2);
-}
-
-/* All but the problem interval. */
-static void dim_rest(TipmeTimeline *self, Frame *f)
-{
-	const TipmeAnswer *answer = tipme_session_answer(self->session);
-	GdkRGBA veil =
-		f->dark ? (GdkRGBA){ 0.12f, 0.12f, 0.12f, 0.6f } : (GdkRGBA){ 1, 1, 1, 0.6f };
-
-	if (!answer || !answer->has_interval)
-		return;
-	double from = CLAMP(tipme_view_x(&f->view, answer->from_ns, f->width), 0, f->width);
-	double to = CLAMP(tipme_view_x(&f->view, answer->to_ns, f->width), 0, f->width);
-
-	fill(f, &veil, f->left, f->top, from, f->height);
-	fill(f, &veil, f->left + to, f->top, f->width - to, f->height);
-}
-
-static void draw_frame_of_view(TipmeTimeline *self, Frame *f)
-{
-	const TipmeView *view = tipme_session_view(self->session);
-	double from = f->left + tipme_view_x(&f->view, view->from_ns, f->width);
-	double to = MAX(f->left + tipme_view_x(&f->view, view->to_ns, f->width), from + 3);
-
-	fill(f, &f->ink, from, 0, 2, f->height);
-	fill(f, &f->ink, to - 2, 0, 2, f->height);
-	fill(f, &f->ink, from, 0, to - from, 1);
-	fill(f, &f->ink, from, f->height - 1, to - from, 1);
-}
-
-static void tipme_timeline_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
-{
-	TipmeTimeline *self = TIPME_TIMELINE(widget);
-	Frame f;
-
-	if (!frame_init(self, &f, snapshot))
-		return;
-	gtk_snapshot_push_clip(snapshot, &GRAPHENE_RECT_INIT(0, 0, (float)(f.left + f.width),
-							     (float)f.height));
-	draw_interval(self, &f);
-	draw_lanes(self, &f);
-	dim_rest(self, &f);
-	if (!self->overview)
-		draw_axis(self, &f);
-	draw_names(self, &f);
-	draw_marks(self, &f);
-	if (self->overview)
-		draw_frame_of_view(self, &f);
-	gtk_snapshot_pop(snapshot);
+	forget_whole(self);
+	gtk_widget_queue_resize(GTK_WIDGET(self));
 }
 
 static void tipme_timeline_measure(GtkWidget *widget, GtkOrientation orientation, int for_size,
@@ -296,14 +82,60 @@ static gboolean on_scroll(GtkEventControllerScroll *controller, double dx, doubl
 	return GDK_EVENT_STOP;
 }
 
+static gint64 time_at(TipmeTimeline *self, double x)
+{
+	return tipme_view_time(tipme_session_view(self->session), x - NAMES, plot_width(self));
+}
+
+static void on_pinch_begin(GtkGesture *gesture, GdkEventSequence *sequence, TipmeTimeline *self)
+{
+	double y;
+
+	gtk_gesture_get_bounding_box_center(gesture, &self->pointer_x, &y);
+	self->zoomed = 1;
+}
+
+static void on_pinch(GtkGestureZoom *gesture, double scale, TipmeTimeline *self)
+{
+	if (scale <= 0)
+		return;
+	zoom(self, self->zoomed / scale);
+	self->zoomed = scale;
+}
+
+/* The range begins or ends with the selected span: what Shift and the mouse do. */
+static void mark_range(TipmeTimeline *self, gboolean ends)
+{
+	const TipmeSpan *span = tipme_session_span(self->session);
+	gint64 from, to;
+
+	if (!span)
+		return;
+	if (!tipme_session_range(self->session, &from, &to))
+		tipme_session_set_range(self->session, span->from_ns, span->to_ns);
+	else
+		tipme_session_set_range(self->session, ends ? from : span->from_ns,
+					ends ? span->to_ns : to);
+}
+
 static void on_drag_begin(GtkGestureDrag *gesture, double x, double y, TipmeTimeline *self)
 {
 	self->dragged = 0;
+	self->measuring =
+		gtk_event_controller_get_current_event_state(GTK_EVENT_CONTROLLER(gesture)) &
+		GDK_SHIFT_MASK;
 	gtk_widget_grab_focus(GTK_WIDGET(self));
 }
 
 static void on_drag(GtkGestureDrag *gesture, double dx, double dy, TipmeTimeline *self)
 {
+	double x, y;
+
+	if (self->measuring) {
+		gtk_gesture_drag_get_start_point(gesture, &x, &y);
+		tipme_session_set_range(self->session, time_at(self, x), time_at(self, x + dx));
+		return;
+	}
 	pan(self, self->dragged - dx);
 	self->dragged = dx;
 }
@@ -370,6 +202,9 @@ static gboolean on_key(GtkEventControllerKey *controller, guint key, guint code,
 		break;
 	case GDK_KEY_period: tipme_session_step_span(self->session, 1); break;
 	case GDK_KEY_comma: tipme_session_step_span(self->session, -1); break;
+	case GDK_KEY_bracketleft: mark_range(self, FALSE); break;
+	case GDK_KEY_bracketright: mark_range(self, TRUE); break;
+	case GDK_KEY_Escape: tipme_session_set_range(self->session, 0, 0); break;
 	case GDK_KEY_Down: tipme_session_step_lane(self->session, 1); break;
 	case GDK_KEY_Up: tipme_session_step_lane(self->session, -1); break;
 	default: return GDK_EVENT_PROPAGATE;
@@ -403,6 +238,11 @@ static void add_controllers(TipmeTimeline *self)
 
 	g_signal_connect(click, "released", G_CALLBACK(on_click), self);
 	gtk_widget_add_controller(GTK_WIDGET(self), GTK_EVENT_CONTROLLER(click));
+	GtkGesture *pinch = gtk_gesture_zoom_new();
+
+	g_signal_connect(pinch, "begin", G_CALLBACK(on_pinch_begin), self);
+	g_signal_connect(pinch, "scale-changed", G_CALLBACK(on_pinch), self);
+	gtk_widget_add_controller(GTK_WIDGET(self), GTK_EVENT_CONTROLLER(pinch));
 }
 
 /* What a screen reader is told: the selection in words; the table beside has all. */
@@ -435,6 +275,7 @@ static void tipme_timeline_dispose(GObject *object)
 	g_signal_handlers_disconnect_by_data(adw_style_manager_get_default(), self);
 	g_clear_object(&self->session);
 	g_clear_pointer(&self->pixels, g_array_unref);
+	g_clear_pointer(&self->whole, gsk_render_node_unref);
 	G_OBJECT_CLASS(tipme_timeline_parent_class)->dispose(object);
 }
 
@@ -443,8 +284,9 @@ static void tipme_timeline_class_init(TipmeTimelineClass *klass)
 	GtkWidgetClass *widget_class = GTK_WIDGET_CLASS(klass);
 
 	G_OBJECT_CLASS(klass)->dispose = tipme_timeline_dispose;
-	widget_class->snapshot = tipme_timeline_snapshot;
+	widget_class->snapshot = tipme_timeline_draw;
 	widget_class->measure = tipme_timeline_measure;
+	widget_class->size_allocate = tipme_timeline_size_allocate;
 	gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_IMG);
 	gtk_widget_class_set_css_name(widget_class, "timeline");
 }
@@ -466,10 +308,11 @@ GtkWidget *tipme_timeline_new(TipmeSession *session, gboolean overview)
 	gtk_accessible_update_property(GTK_ACCESSIBLE(self), GTK_ACCESSIBLE_PROPERTY_LABEL,
 				       overview ? _("Whole episode") : _("Timeline"), -1);
 	add_controllers(self);
-	g_signal_connect_swapped(session, "loaded", G_CALLBACK(gtk_widget_queue_resize), self);
+	g_signal_connect_swapped(session, "loaded", G_CALLBACK(on_loaded), self);
+	g_signal_connect_swapped(session, "lanes-changed", G_CALLBACK(on_loaded), self);
 	g_signal_connect_swapped(session, "view-changed", G_CALLBACK(gtk_widget_queue_draw), self);
 	g_signal_connect_swapped(session, "selection-changed", G_CALLBACK(describe), self);
 	g_signal_connect_swapped(adw_style_manager_get_default(), "notify::dark",
-				 G_CALLBACK(gtk_widget_queue_draw), self);
+				 G_CALLBACK(forget_whole), self);
 	return GTK_WIDGET(self);
 }

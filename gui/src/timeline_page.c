@@ -7,6 +7,7 @@
 #include "columns.h"
 #include "pages.h"
 #include "paint.h"
+#include "picture.h"
 #include "span_list.h"
 #include "numbers.h"
 #include "timeline.h"
@@ -16,7 +17,7 @@ typedef struct {
 	TipmeSession *session;
 	TipmeSpanList *spans;
 	GtkSingleSelection *chosen;
-	GtkWidget *view, *title, *sums, *problem;
+	GtkWidget *view, *title, *sums, *problem, *stack, *canvas;
 	guint lane; /* that the table shows */
 	gboolean taking; /* the session's selection is on its way into the table */
 } Page;
@@ -52,25 +53,105 @@ static const TipmeLane *lane_of(Page *page)
 	return lanes && nr < lanes->lanes->len ? g_ptr_array_index(lanes->lanes, nr) : NULL;
 }
 
-/* Sums of what is visible of the selected lane: they add up to its length. */
-static void show_sums(Page *page)
+/* "4.9 ms running · 9.2 ms waits for a CPU": they add up to the stretch. Free it. */
+static char *sums_text(const TipmeLane *lane, gint64 from_ns, gint64 to_ns)
 {
-	const TipmeLane *lane = lane_of(page);
-	const TipmeView *view = tipme_session_view(page->session);
 	gint64 sums[TIPME_LANE_STATES];
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	if (!lane)
-		return;
-	tipme_lane_sums(lane, view->from_ns, view->to_ns, sums);
-	for (int state = TIPME_LANE_STATES; state-- > 0;) {
+	tipme_lane_sums(lane, from_ns, to_ns, sums);
+	for (int state = TIPME_LANE_EVENT; state-- > 0;) {
 		g_autofree char *time = tipme_text_ms(sums[state]);
 
 		g_string_append_printf(text, "%s%s %s", text->len ? " · " : "", time,
 				       tipme_paint_name((guint8)state));
 	}
+	return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static char *events_text(const TipmeLane *lane, gint64 from_ns, gint64 to_ns)
+{
+	return g_strdup_printf(_("%u events"),
+			       tipme_lane_at(lane, to_ns) - tipme_lane_at(lane, from_ns));
+}
+
+/* Sums of the selected lane: of the range that is measured, else of what is visible. */
+static void show_sums(Page *page)
+{
+	const TipmeLane *lane = lane_of(page);
+	gint64 from, to;
+
+	if (!lane)
+		return;
+	gboolean range = tipme_session_range(page->session, &from, &to);
+	g_autofree char *sums = (lane->is_events ? events_text : sums_text)(lane, from, to);
+	g_autofree char *text =
+		range ? g_strdup_printf(_("Range of %.3f ms: %s"), (double)(to - from) / 1e6, sums)
+		      : g_strdup(sums);
+
 	gtk_label_set_text(GTK_LABEL(page->title), lane->name);
-	gtk_label_set_text(GTK_LABEL(page->sums), text->str);
+	gtk_label_set_text(GTK_LABEL(page->sums), text);
+}
+
+/* The stack of the sleep that is selected. */
+static void show_stack(Page *page)
+{
+	const TipmeSpan *span = tipme_session_span(page->session);
+	g_autofree char *stack =
+		span && lane_of(page) && !lane_of(page)->is_cpu
+			? tipme_lanes_stack(tipme_session_lanes(page->session), span)
+			: NULL;
+	g_autofree char *text = stack ? g_strdup_printf(_("It slept in:\n%s"), stack) : NULL;
+
+	gtk_label_set_text(GTK_LABEL(page->stack), text ? text : "");
+	gtk_widget_set_visible(page->stack, text != NULL);
+}
+
+/* The sums of each lane, as text that can be pasted: of the range, else of what is visible. */
+static char *copy_text(Page *page)
+{
+	const TipmeLanes *lanes = tipme_session_lanes(page->session);
+	const TipmeAnswer *answer = tipme_session_answer(page->session);
+	gint64 from, to;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	tipme_session_range(page->session, &from, &to);
+	if (answer && answer->sentence)
+		g_string_append_printf(text, "%s\n", answer->sentence);
+	g_string_append_printf(text, "%.3f ms\n", (double)(to - from) / 1e6);
+	for (guint i = 0; lanes && i < lanes->lanes->len; i++) {
+		const TipmeLane *lane = g_ptr_array_index(lanes->lanes, i);
+		g_autofree char *sums = (lane->is_events ? events_text : sums_text)(lane, from, to);
+
+		g_string_append_printf(text, "%s: %s\n", lane->name, sums);
+	}
+	return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* Control+C copies text, with Shift a picture. */
+static gboolean on_key(GtkEventControllerKey *controller, guint key, guint code,
+		       GdkModifierType held, Page *page)
+{
+	GdkClipboard *to = gtk_widget_get_clipboard(page->canvas);
+
+	if (gdk_keyval_to_lower(key) != GDK_KEY_c || !(held & GDK_CONTROL_MASK))
+		return GDK_EVENT_PROPAGATE;
+	if (held & GDK_SHIFT_MASK) {
+		g_autoptr(GdkTexture) picture = tipme_picture_of(page->canvas);
+
+		if (picture)
+			gdk_clipboard_set_texture(to, picture);
+	} else {
+		g_autofree char *text = copy_text(page);
+
+		gdk_clipboard_set_text(to, text);
+	}
+	return GDK_EVENT_STOP;
+}
+
+static void on_more(GtkEntry *entry, Page *page)
+{
+	tipme_session_more(page->session, gtk_editable_get_text(GTK_EDITABLE(entry)));
 }
 
 /* The rows are a list inside the table, which alone knows how to scroll. */
@@ -97,6 +178,7 @@ static void on_selection(TipmeSession *session, Page *page)
 		scroll_to(page, span);
 	page->taking = FALSE;
 	show_sums(page);
+	show_stack(page);
 }
 
 static void on_row(GtkSingleSelection *chosen, GParamSpec *spec, Page *page)
@@ -119,6 +201,15 @@ static void on_loaded(TipmeSession *session, Page *page)
 	gtk_label_set_text(GTK_LABEL(page->problem), problem ? problem : "");
 	gtk_widget_set_visible(page->problem, problem != NULL);
 	show_sums(page);
+}
+
+/* The lanes that the table's model looks at have gone. */
+static void on_lanes(TipmeSession *session, Page *page)
+{
+	page->taking = TRUE;
+	page->lane = tipme_session_selected_lane(session);
+	tipme_span_list_set(page->spans, tipme_session_lanes(session), lane_of(page));
+	page->taking = FALSE;
 }
 
 static void on_view(TipmeSession *session, Page *page)
@@ -179,7 +270,7 @@ static GtkWidget *legend_new(void)
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
 
 	g_object_set(box, "margin-start", 8, "margin-top", 6, "margin-bottom", 6, NULL);
-	for (int state = TIPME_LANE_STATES; state-- > 0;) {
+	for (int state = TIPME_LANE_EVENT; state-- > 0;) {
 		GtkWidget *key = gtk_drawing_area_new();
 
 		gtk_drawing_area_set_content_width(GTK_DRAWING_AREA(key), 18);
@@ -191,7 +282,8 @@ static GtkWidget *legend_new(void)
 		gtk_box_append(GTK_BOX(box), gtk_label_new(state ? tipme_paint_name((guint8)state)
 								 : _("a wait of 0.1 ms or more")));
 	}
-	GtkWidget *keys = gtk_label_new(_("W S zoom   A D move   F fit   , . step   Home all"));
+	GtkWidget *keys =
+		gtk_label_new(_("W S zoom   A D move   F fit   , . step   [ ] range   Home all"));
 
 	gtk_widget_add_css_class(keys, "dim-label");
 	gtk_widget_set_hexpand(keys, TRUE);
@@ -212,11 +304,26 @@ static GtkWidget *canvas_new(Page *page)
 	gtk_box_append(GTK_BOX(box), page->problem);
 	gtk_box_append(GTK_BOX(box), tipme_timeline_new(page->session, TRUE));
 	gtk_box_append(GTK_BOX(box), legend_new());
-	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled),
-				      tipme_timeline_new(page->session, FALSE));
+	page->canvas = tipme_timeline_new(page->session, FALSE);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), page->canvas);
+	GtkEventController *key = gtk_event_controller_key_new();
+
+	g_signal_connect(key, "key-pressed", G_CALLBACK(on_key), page);
+	gtk_widget_add_controller(page->canvas, key);
 	gtk_widget_set_vexpand(scrolled, TRUE);
 	gtk_box_append(GTK_BOX(box), scrolled);
 	return box;
+}
+
+static GtkWidget *more_new(Page *page)
+{
+	GtkWidget *entry = gtk_entry_new();
+
+	gtk_entry_set_placeholder_text(GTK_ENTRY(entry), _("More threads: names or numbers"));
+	gtk_accessible_update_property(GTK_ACCESSIBLE(entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
+				       _("More threads: names or numbers"), -1);
+	g_signal_connect(entry, "activate", G_CALLBACK(on_more), page);
+	return entry;
 }
 
 static GtkWidget *beside_new(Page *page)
@@ -228,11 +335,15 @@ static GtkWidget *beside_new(Page *page)
 	page->title = tipme_label_new("", "heading");
 	page->sums = tipme_label_new("", NULL);
 	g_object_set(box, "margin-start", 8, "margin-top", 8, NULL);
+	gtk_box_append(GTK_BOX(box), more_new(page));
 	gtk_box_append(GTK_BOX(box), page->title);
 	gtk_box_append(GTK_BOX(box), page->sums);
+	page->stack = tipme_label_new("", "monospace");
+	gtk_widget_hide(page->stack);
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), page->view);
 	gtk_widget_set_vexpand(scrolled, TRUE);
 	gtk_box_append(GTK_BOX(box), scrolled);
+	gtk_box_append(GTK_BOX(box), page->stack);
 	return box;
 }
 
@@ -247,6 +358,7 @@ GtkWidget *tipme_timeline_page_new(TipmeSession *session)
 	gtk_paned_set_position(GTK_PANED(paned), 900);
 	gtk_paned_set_resize_end_child(GTK_PANED(paned), FALSE);
 	g_signal_connect(session, "loaded", G_CALLBACK(on_loaded), page);
+	g_signal_connect(session, "lanes-changed", G_CALLBACK(on_lanes), page);
 	g_signal_connect(session, "selection-changed", G_CALLBACK(on_selection), page);
 	g_signal_connect(session, "view-changed", G_CALLBACK(on_view), page);
 	g_object_set_data_full(G_OBJECT(paned), "page", page, page_free);

@@ -390,6 +390,8 @@ static void fill_window(Window *self)
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0),
 		  *overlay = adw_toast_overlay_new();
 
+	/* A label that is read is not one that is copied. */
+	g_object_set(gtk_settings_get_default(), "gtk-label-select-on-focus", FALSE, NULL);
 	self->stack = adw_view_stack_new();
 	self->episodes = tipme_episodes_page_new(on_opened, self);
 	add_page(self, self->episodes, "episodes", _("Episodes"), "view-list-symbolic");
@@ -427,7 +429,8 @@ GtkWidget *tipme_window_new(AdwApplication *application, TipmeWish *wish)
 	self->wish = wish;
 	self->session = tipme_session_new();
 	self->window = adw_application_window_new(GTK_APPLICATION(application));
-	gtk_window_set_default_size(GTK_WINDOW(self->window), 1280, 800);
+	gtk_window_set_default_size(GTK_WINDOW(self->window), wish->width ? wish->width : 1280,
+				    wish->height ? wish->height : 800);
 	fill_window(self);
 	g_object_set_data_full(G_OBJECT(self->window), "window", self, window_free);
 	g_signal_connect(self->session, "loaded", G_CALLBACK(on_loaded), self);

@@ -12,6 +12,7 @@ typedef struct {
 	char *other; /* with the page compare: the second */
 	char *page; /* one of tipme_window_pages; NULL: answer with an episode, else episodes */
 	char *picture; /* a file for a picture of the page, after which the program ends; or NULL */
+	int width, height; /* of the window; 0: as usual */
 	int status; /* exit status: 0, or 1 where the picture failed */
 } TipmeWish;
 

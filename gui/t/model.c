@@ -144,8 +144,12 @@ static void test_lane(void)
 
 		at = from + g_rand_int_range(random, 1, 90000);
 		TipmeSpan span = {
-			from, at, 0,
-			(guint8)g_rand_int_range(random, TIPME_LANE_BLOCKED, TIPME_LANE_STATES), 0
+			from,
+			at,
+			0,
+			(guint8)g_rand_int_range(random, TIPME_LANE_BLOCKED, TIPME_LANE_EVENT),
+			0,
+			0
 		};
 
 		g_array_append_val(spans, span);
@@ -363,7 +367,7 @@ static void test_undo(void)
 static void test_refused(void)
 {
 	g_autoptr(GError) error = NULL;
-	TipmeLanes *lanes = tipme_lanes_load("/no/such/folder", NULL, 0, NULL, &error);
+	TipmeLanes *lanes = tipme_lanes_load("/no/such/folder", NULL, 0, NULL, NULL, &error);
 
 	ok(!lanes && error && strstr(error->message, "/no/such/folder"),
 	   "what does not open is said");
