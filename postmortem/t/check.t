@@ -160,6 +160,11 @@ is("$json->{result} $json->{after}{presses} $json->{before}{slow}", 'better 25 6
 		$check->($later, $later)->{after}{presses}, $j->{after}{presses},
 		'... also of an episode that is named twice'
 	);
+	# Saved once more before the cure, and the one behind it is named.
+	my $s = Tipme::Test::Story->new(trigger => 18_000, no_usual => 1);
+	$s->key(8100 + 120 * $_, 3) for 1 .. 30;
+	$s->key(17_100, 3)->key(17_200, 3)->hotkey(18_000)->builder->{manifest}{boot_id} = 'one';
+	is($check->(keep($s))->{after}{presses}, 2, '... nor does what was saved in between');
 }
 
 # --- one that a real-time process keeps from its CPU ---

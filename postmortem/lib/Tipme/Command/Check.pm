@@ -77,15 +77,22 @@ sub run {
 }
 
 # A ring still has what was pressed before the cure: each press counts once, in the episode that was
-# saved first.
+# saved first. What somebody saved in between, and does not name now, was before the cure.
 sub _presses_since {
 	my ($problem, $ep, @after) = @_;
 	my $boot  = sub { return $_[0]->manifest->{boot_id} // '' };
 	my %until = length $boot->($ep) ? ($boot->($ep) => $ep->end_ns) : ();
+	my %named = map { s{.*/}{}r => 1 } @after;
+	my @all   = map { Tipme::Episode->open($_) } @after;
+	push @all, grep { ($_->manifest->{trigger}{kind} // '') =~ /\A(?:hotkey|command)\z/ }
+		map {
+		eval { Tipme::Episode->open($_) } // ()
+		} grep { !$named{s{.*/}{}r} } _behind($ep->id);
 	my @presses;
-	for my $e (sort { $a->end_ns <=> $b->end_ns } map { Tipme::Episode->open($_) } @after) {
+	for my $e (sort { $a->end_ns <=> $b->end_ns } @all) {
 		my $of = $boot->($e);
-		push @presses, Tipme::Cure::presses($problem, Tipme::Diagnosis->new($e), $until{$of});
+		push @presses, Tipme::Cure::presses($problem, Tipme::Diagnosis->new($e), $until{$of})
+			if $named{ $e->dir =~ s{.*/}{}r };
 		$until{$of} = $e->end_ns if length $of && $e->end_ns > ($until{$of} // 0);
 	}
 	return @presses;
