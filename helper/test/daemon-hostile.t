@@ -65,6 +65,7 @@ my $flags = 0;
 for (1 .. 3000) { send($deaf, Tipme::TestDaemon::message(3, 0, ''), MSG_DONTWAIT) // last }
 is $d->status->{pid}, $pid, 'a peer that never reads hinders nobody';
 close $deaf;
+wait_until(sub { fds() <= $fds }) or diag(fds(), " instead of $fds");
 
 # Many connections.
 my @many = grep {defined} map { $d->connection } 1 .. 80;
