@@ -267,7 +267,6 @@ sub few_files {
 			($x, $why) = limited($peer->{dir}, $least + $more, hooks => hooks());
 			last if $x;
 			sleep 0.1;
-			sleep 0.1;
 		}
 		ok($x, "$more more: with hooks it begins") or diag($why), next;
 		serves($x, "$more more: serves");
