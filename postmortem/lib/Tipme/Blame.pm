@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use Tipme::Interference;
 use Tipme::Kinds;
-use Tipme::Reason qw(reason with_more);
+use Tipme::Reason qw(reason with_more args_of);
 use Tipme::DisplaySource;
 
 my $MAX_EVIDENCE = 6;    # of one stretch
@@ -294,7 +294,8 @@ sub _through {
 	# A kernel thread that writes a journal does so for whoever waits for it.
 	my $for = $who->{kernel} && !$s->{work} ? $self->_who($held->{tid}, $held->{at} - 1) : $s->{work} ? $self->_asker($s->{work}) : $who;
 	return { %{ _thread($for, $held->{kind}, reason('through', doing => $held->{code}, comm => $who->{comm})) }, disk => $b->{disk} } if $held->{class} ne 'lock';
-	return _thread($for, $held->{kind}, reason('holding', doing => $s->{state} eq 'running' ? 'computing' : $b->{detail}));
+	my $doing = $s->{state} eq 'running' ? 'computing' : $b->{detail};
+	return _thread($for, $held->{kind}, reason('holding', doing => with_more($doing, lock => args_of($held->{code})->{words})));
 }
 
 sub _own { my ($self, $who) = @_; return $who->{pid} == $self->{client_pid} || $who->{pid} == $self->{server}{pid} }

@@ -285,7 +285,8 @@ sub _manifest {
 	my $i = $self->{d}{interval};
 	$out{suspends} = [ $self->{ep}->suspends(@$i{qw(start_ns end_ns)}) ] if $i;
 	$out{fleet} = $self->{fleet} if $self->{fleet};
-	$out{bundle} = { version => 2, detail => $self->{cut}->detail, from_ns => $self->{from}, to_ns => $self->{to} < 1 << 62 ? $self->{to} : undef, $self->_pinned };
+	my @waits = $self->{diagnosis}{reasons}->own_waits;
+	$out{bundle} = { version => 2, detail => $self->{cut}->detail, from_ns => $self->{from}, to_ns => $self->{to} < 1 << 62 ? $self->{to} : undef, (@waits ? (waits => \@waits) : ()), $self->_pinned };
 	# What was cut away is not covered any more.
 	for my $c (map { @{ $_->{coverage} } } grep { $_->{source} ne 'tipmed' } @{ $out{sources} }) { $c->{first_ns} = max($c->{first_ns}, $self->{cut}->begins) }
 	return Cpanel::JSON::XS->new->canonical->pretty->encode(\%out);
@@ -308,7 +309,7 @@ sub _pinned {
 	$answer{damage_ns} = $r->{damage}{ts_ns} if $r->{damage};
 	$answer{frame} = { map { defined $r->{frame}{$_} ? ($_ => $r->{frame}{$_}) : () } qw(ns exact pid told_ns asked_ns) } if $r->{frame};
 	@answer{qw(asked_tid asked_ns)} = @{ $r->{asked} } if $r->{asked};
-	return (%brought, event => { %$own, @start, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle(Tipme::Reasons->new), asked => $self->{cut}->asked, (map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus), map { $_ ? (disk_pause_ns => $_) : () } $self->{d}{verdict}{disk_pause_ns});
+	return (%brought, event => { %$own, @start, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle($self->{diagnosis}{reasons}), asked => $self->{cut}->asked, (map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus), map { $_ ? (disk_pause_ns => $_) : () } $self->{d}{verdict}{disk_pause_ns});
 }
 
 # Where all events are there: which of them the sender has meant.

@@ -40,7 +40,7 @@ my $JUST_NS   = 50_000_000;       # after an answer: what was asked for before i
 # new(EPISODE, baseline => sub): everything that is read once; baseline->(KIND, COMM) answers what is usual elsewhere: (ns, how many events)
 sub new {
 	my ($class, $ep, %o) = @_;
-	my $self = bless { episode => $ep, reasons => Tipme::Reasons->new, baseline => $o{baseline} }, $class;
+	my $self = bless { episode => $ep, reasons => Tipme::Reasons->new($ep), baseline => $o{baseline} }, $class;
 	$self->_look;
 	return $self;
 }

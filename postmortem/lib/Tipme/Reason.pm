@@ -63,6 +63,7 @@ my %DOING = (
 		N__('waiting for the permission of another process (a virus scanner, a sandbox)'),
 	'wait-automount' => N__('waiting for a folder to be mounted (autofs)'),
 	'wait-audit'     => N__('waiting for the audit daemon to read what it is told'),
+	'own-wait'       => N__('waiting for {words}'),
 	'wait-kernel'    => N__('waiting until each CPU has passed through the kernel (RCU)'),
 	'wait-writeback' => N__('held back, because too much written data is not on the disk yet'),
 	'split-lock'     => N__('held back by the kernel for a split lock'),
@@ -341,6 +342,7 @@ my @MORE = (
 	[ until  => N__('{reason}, until {until} let it go on') ],
 	[ still  => N__('{reason}, and still is') ],
 	[ for_it => N__('{reason}, for it') ],
+	[ lock   => N__('{reason} (the lock is {lock})') ],
 );
 # Arguments that are reasons themselves.
 my %NESTED = map { $_ => 1 } qw(doing op bus);

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# From the kernel stack of a sleep to the reason of it, through the table reasons.tsv.
+# From the kernel stack of a sleep to the reason of it, through the table reasons.tsv; before that,
+# through the lines that a person has added.
 package Tipme::Reasons;
 
 use strict;
 use warnings;
 use File::Basename qw(dirname);
+use Tipme::OwnWaits;
 
 my %IRQ = map { $_ => 1 } qw(hardirq softirq_irq nmi);
 
-# new(): reads the table beside this file
+# new(): reads the table beside this file, and the lines of this person and machine.
+# new(EPISODE): of a bundle those of its sender
 sub new {
-	my ($class, $file) = @_;
-	$file //= dirname(__FILE__) . '/reasons.tsv';
-	my (@rows, $n);
+	my ($class, $ep) = @_;
+	my $file   = dirname(__FILE__) . '/reasons.tsv';
+	my $bundle = $ep     ? $ep->manifest->{bundle}                 : undef;
+	my @rows   = $bundle ? Tipme::OwnWaits::sent($bundle->{waits}) : Tipme::OwnWaits::here();
+	my $n;
 	open my $h, '<', $file or die "$file: $!: is tipme installed whole?\n";
 	local $_;    # the caller's may stand for something
 	while (<$h>) {
@@ -40,6 +45,13 @@ sub of {
 	my ($row) =
 		grep { _fits($_->{context}, $context) && $stack =~ $_->{frames} } @{ $self->{rows} };
 	return $self->{memo}{$key} = $row;
+}
+
+# own_waits(): the lines that a person had added, of those that fitted a stack
+sub own_waits {
+	my ($self) = @_;
+	my %seen;
+	return map { $_->{own} } grep { $_ && $_->{own} && !$seen{$_}++ } values %{ $self->{memo} };
 }
 
 sub _fits {

@@ -11,7 +11,7 @@ use Tipme::KernelEvents;
 use Tipme::Kinds;
 use Tipme::Naps;
 use Tipme::Progress;
-use Tipme::Reason qw(reason);
+use Tipme::Reason qw(reason with_more);
 use Tipme::Record::Layout;
 use Tipme::Turns;
 
@@ -579,7 +579,7 @@ sub _blocked {
 	$self->_emit(
 		$lo, %s,
 		kind   => $r->{kind},
-		reason => reason(
+		reason => with_more(
 			$r->{code}, in => $in, $self->_others_of_disk($r->{class}),
 			$whose ? ($self->{states}->wakers_unknown ? 'sampled' : 'untold', $whose) : ()
 		),
