@@ -86,6 +86,9 @@ sub needs {
 	my @missing = grep { /-dev$/ && !$wanted{$_} && !$given{$_} }
 		slurp("$SRC/.ci/packages") =~ /^build (\S+)$/mg;
 	is_deeply \@missing, [], 'Build-Depends has each library of .ci/packages';
+	# Where this is a warning here, it is an error there: hardening makes it one.
+	like slurp("$BUILD/Makefile"), qr/^TIPME_CFLAGS =.* -Wformat-security /m,
+		'our own builds warn of what hardened ones refuse';
 	my ($version) = slurp("$SRC/configure.ac") =~ /^AC_INIT\(\[tipme\], \[([\d.]+)\]/m;
 	like slurp("$SRC/debian/changelog"), qr/\Atipme \(\Q$version\E\)/,
 		'the newest entry of changelog is this version';
