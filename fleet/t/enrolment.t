@@ -56,6 +56,8 @@ is_deeply [
 	],
 	[ 0, { name => 'office', machine => $id } ],
 	'one for the fleet has that of this fleet';
+is_deeply [ map { (stat "$tmp/$_.tipme")[2] & 07777 } qw(plain mine) ], [ 0600, 0640 ],
+	'... and can be read by the group of a spool, which the other cannot';
 is_deeply [ (run("open $tmp/mine.tipme -o $tmp/opened"))[1] ], [0], '... and opens as any other';
 
 my ($new) = (run('fleet rotate office'))[0] =~ /is ([0-9a-f]{32})$/m;

@@ -58,7 +58,7 @@ subtest 'a bundle is a row' => sub {
 		small_file("$spool/$week.tipme-counts", { %{ $of[0] }, counts => \@of });
 	}
 	open my $other, '>', "$spool/README" or die "$!\n";
-	is_deeply take($spool, $db), { new => 69, known => 0, refused => 0, young => 0 },
+	is_deeply take($spool, $db), { new => 69, known => 0, refused => 0, young => 0, stuck => 0 },
 		'all are taken';
 	my $dbh     = Tipme::Fleet::Database->open($db)->dbh;
 	my $counted = $dbh->selectall_arrayref('SELECT * FROM counts ORDER BY week DESC, late',
@@ -98,7 +98,8 @@ subtest 'a bundle is a row' => sub {
 	is $have->[0]{stage},    'answer',         'the stage that took longest';
 	is $have->[0]{hardware}, 'x86_64, 4 CPUs', 'the machine in short';
 	bundle("$spool/again.tipme", $rows[3]);
-	is_deeply take($spool, $db, keep => 1), { new => 0, known => 1, refused => 0, young => 0 },
+	is_deeply take($spool, $db, keep => 1),
+		{ new => 0, known => 1, refused => 0, young => 0, stuck => 0 },
 		'the same once more is known';
 	is_deeply [ names("$spool/taken") ], ['again.tipme'], '... and kept, where that is wanted';
 };
@@ -197,6 +198,7 @@ subtest 'a hostile file harms only itself' => sub {
 		like scalar <$why>, qr/\A\Q$file\E: [ -~]+\n\z/, "$file: why, in one line";
 	}
 	ok -l "$spool/link.tipme", 'a link is not followed, and stays';
+	is $did->{stuck}, 1, '... which is counted';
 	my ($o) = grep { $_->{episode} eq 'odd' } @{ in_db($db) };
 	unlike "$o->{sentence}$o->{culprit}", qr/[\x00-\x1f\x7f\x{202e}]/,
 		'nothing in a row can write to a terminal';
@@ -206,12 +208,70 @@ subtest 'a hostile file harms only itself' => sub {
 	is length $o->{sentence}, 500, '... nor be longer than it may';
 };
 
+# Whoever may bring files may make everything else there, too. As root the importer is another user
+# here, as it is where the package runs it.
+subtest 'a folder that somebody else made' => sub {
+	my ($spool, $db) = fresh();
+	my ($importer, $bringer) = $> ? ($>, $>) : (64_001, 64_002);
+	my $junk = sub {
+		my ($name) = @_;
+		open my $out, '>', "$spool/$name.tipme" or die "$!\n";
+		print {$out} 'x' x 1000;
+		close $out;
+		utime time - 3600, time - 3600, "$spool/$name.tipme";
+	};
+	mkdir "$tmp/theirs" or die "$!\n";
+	open my $precious, '>', "$tmp/theirs/a.tipme.why" or die "$!\n";
+	print {$precious} "precious\n";
+	close $precious;
+	mkdir "$spool/folder.tipme", 0555 or die "$!\n";
+	utime time - 3600, time - 3600, "$spool/folder.tipme";
+	chmod 0755, $tmp;
+	my $try = sub {
+		my ($jobs) = @_;
+		system 'chown', '-Rh', $importer, $db =~ s{/db$}{}r, "$tmp/theirs" if !$>;
+		chown $bringer, -1, "$spool/folder.tipme" if !$>;
+		my $pid = open(my $pipe, '-|') // die "$!\n";
+		return split ' ', <$pipe> // '' if $pid;
+		$> = $importer;
+		my $did = eval { take($spool, $db, jobs => $jobs) } // {};
+		print join(' ', map { $did->{$_} // 'none' } qw(new refused stuck)), "\n";
+		close STDOUT;
+		POSIX::_exit(0);
+	};
+	$junk->('a');
+	bundle("$spool/good.tipme", $rows[0]);
+	symlink "$tmp/theirs", "$spool/refused" or die "$!\n";
+	is_deeply [ $try->(1) ], [ 1, 0, 2 ], 'a link: the good one is a row, the others stay';
+	is_deeply [ names("$tmp/theirs") ], ['a.tipme.why'], '... nothing is put where it leads';
+	is slurp("$tmp/theirs/a.tipme.why"), "precious\n", '... nor written over';
+	unlink "$spool/refused";
+	mkdir "$spool/refused", 0777 or die "$!\n";
+	chmod 0777, "$spool/refused";
+	symlink "$tmp/theirs/a.tipme.why", "$spool/refused/a.tipme.why" or die "$!\n";
+	is_deeply [ $try->(3) ], [ 0, 0, 2 ], 'a folder that others may write to: both stay';
+	is slurp("$tmp/theirs/a.tipme.why"), "precious\n", '... and nothing is written through a link';
+	unlink "$spool/refused/a.tipme.why";
+	rmdir "$spool/refused" or die "$!\n";
+	is_deeply [ $try->(1) ], [ 0, 1, 1 ], 'a folder of its own: what can be moved is aside';
+	is_deeply [ names("$spool/refused") ], [ 'a.tipme', 'a.tipme.why' ], '... with the reason';
+	chmod 0755, "$spool/folder.tipme";
+};
+
+sub slurp {
+	my ($file) = @_;
+	open my $in, '<', $file or return;
+	local $/ = undef;
+	return scalar <$in>;
+}
+
 subtest 'many at once, each once' => sub {
 	my ($spool, $db) = fresh();
 	my @many = rows(400, machines => 20, seed => 2);
 	bundle("$spool/$_.tipme", $many[$_]) for 0 .. $#many;
 	my $did = take($spool, $db, jobs => 4);
-	is_deeply $did, { new => 400, known => 0, refused => 0, young => 0 }, 'four workers';
+	is_deeply $did, { new => 400, known => 0, refused => 0, young => 0, stuck => 0 },
+		'four workers';
 	is scalar @{ in_db($db) }, 400, '... no row twice';
 	# Two verbs at a time, too.
 	bundle("$spool/$_.tipme", $many[$_]) for 0 .. $#many;

@@ -94,6 +94,8 @@ sub run {
 		return 1;
 	}
 	my $size = Tipme::Bundle->write($o->{output}, @files);
+	# Who takes it into the fleet's database is another user, of the group of a spool folder.
+	chmod 0640, $o->{output} if $fleet;
 	put("\n" . one_line($o->{output}) . ' written, ' . bytes_text($size) . ".\n");
 	return 0;
 }
