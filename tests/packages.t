@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Debian's packages. Always: they hold exactly what `make install` installs, and name what is built
 # with. With TIPME_TEST_ALL=1 also: in clean roots of Debian 12 and 13 they are built twice with
-# the same hash, and lintian has no error or warning. In fresh roots they are installed, tell a true
-# verdict, are removed, and leave nothing when they are purged. Debian's rpm builds the others.
+# the same hash. In fresh roots they are installed, tell a true verdict, are removed, and leave
+# nothing when they are purged; that Debian's lintian has no error or warning. Debian's rpm builds
+# the others.
+#
+# TIPME_TEST_KEEP=FOLDER: what was built, and what a part said that went well, stays there, by the
+# commit and the scripts that made it. Run again, the test takes it from there and goes on.
 use strict;
 use warnings;
-use File::Temp qw(tempdir);
+use Digest::SHA qw(sha256_hex);
+use File::Path  qw(make_path);
+use File::Temp  qw(tempdir);
 use Test::More;
 
 my ($SRC, $BUILD) =
@@ -21,7 +27,7 @@ if ($ENV{TIPME_TEST_ALL}) {
 SKIP: {
 		skip 'not root: a clean root needs it', 1 if $>;
 		my ($lacks) =
-			grep { system "command -v $_ >/dev/null 2>&1" } qw(mmdebstrap dpkg-source lintian);
+			grep { system "command -v $_ >/dev/null 2>&1" } qw(mmdebstrap dpkg-source);
 		skip "no $lacks here: install the packages of class all in .ci/packages", 1
 			if defined $lacks;
 		for my $suite (split ' ', $ENV{TIPME_TEST_SUITES} // 'bookworm trixie') {
@@ -178,19 +184,16 @@ sub rpm_packages {
 
 sub clean_root {
 	my ($suite) = @_;
-	my $source = "$tmp/$suite";
-	mkdir $source or die "$source: $!\n";
+	my $source = kept_folder($suite);
 	my $log =
-		qx{cd "$SRC" && git archive --prefix=tipme/ HEAD | tar -x -C "$source" && cd "$source" && dpkg-source -b tipme 2>&1};
+		qx{cd "$SRC" && rm -rf "$source/tipme" && git archive --prefix=tipme/ HEAD | tar -x -C "$source" && cd "$source" && dpkg-source -b tipme 2>&1};
 	is $?, 0, 'a source package' or return diag $log;
 	my @sums = map { build($suite, $source, $_) } 1, 2;
 	is $sums[0],   $sums[1], 'two builds have the same hashes';
 	# What is not there can be neither judged nor installed.
 	isnt $sums[0], '', '... of packages that there are' or return;
-	my $said =
-		qx{cd "$source/1" && lintian --tag-display-limit 0 --fail-on error,warning *.changes 2>&1};
-	is $?, 0, 'lintian has no error or warning' or diag $said;
-	$said = in_root($suite, 'apt', "$SRC/tests/packages-life", "$source/1", $source);
+	my $said = part($source, 'life',
+		sub { in_root($suite, 'apt', "$SRC/tests/packages-life", "$source/1", $source) });
 	is $?, 0, 'installed, demo, removed, purged' or diag $said;
 	like $said, qr/The verdict is true/,                          '... with a true verdict';
 	like $said, qr/^fleet: SQLite and PostgreSQL say the same$/m, '... a fleet of it';
@@ -200,6 +203,7 @@ sub clean_root {
 		'... settings and the fleet';
 	like $said, qr/^polkit: says what will be recorded$/m, '... polkit asks in words';
 	like $said, qr/^autopkgtest: passed$/m,                '... and autopkgtest runs the demo';
+	like $said, qr/^lintian: no error or warning$/m, "... lintian of $suite finds nothing";
 SKIP: {
 		skip 'no piuparts here: install the packages of class all in .ci/packages', 1
 			if system 'command -v piuparts > /dev/null';
@@ -209,20 +213,57 @@ SKIP: {
 		my $make    = "mmdebstrap --mode=root --variant=apt --include=$there $suite $base";
 		my $options = "-d $suite -b $base --scriptsdir /etc/piuparts/scripts --no-eatmydata"
 			. ' --warn-on-debsums-errors --do-not-verify-signatures';
-		$said = qx{$make 2>&1 && cd "$source/1" && piuparts $options *.changes 2>&1};
+		$said = part($source, 'piuparts',
+			sub { scalar qx{$make 2>&1 && cd "$source/1" && piuparts $options *.changes 2>&1} });
 		is $?, 0, 'piuparts finds nothing' or diag substr $said, -20_000;
 	}
 	return;
+}
+
+# A folder for what is made of this suite; kept, it is named by all that shapes it.
+sub kept_folder {
+	my ($suite) = @_;
+	my $keep = $ENV{TIPME_TEST_KEEP} // $tmp;
+	my ($tree) = qx{git -C "$SRC" rev-parse HEAD^{tree}} =~ /^(\w+)$/ or die "$SRC: no commit\n";
+	my $made = sha256_hex(join "\n", $tree, map { slurp("$SRC/tests/packages-$_") } qw(build life));
+	my $folder = "$keep/$suite-" . substr $made, 0, 16;
+	make_path($folder);
+	return $folder;
+}
+
+# What a part of the test says, and its status in $?; taken from an earlier run that kept it.
+sub part {
+	my ($folder, $name, $code) = @_;
+	my $kept = "$folder/$name.said";
+	if (-e $kept) {
+		note "$name: went well before, in $folder";
+		$? = 0;
+		return slurp($kept);
+	}
+	my $begin = time;
+	my $said  = $code->();
+	my $status = $?;
+	diag sprintf '%s: %d s', $name, time - $begin;
+	if (!$status) {
+		open my $out, '>', "$kept.new" or die "$kept: $!\n";
+		print {$out} $said and close $out and rename "$kept.new", $kept or die "$kept: $!\n";
+	}
+	$? = $status;
+	return $said;
 }
 
 # Builds in a new root, in a folder of its own; the first time with the tests of a build.
 # Returns the hashes of the packages.
 sub build {
 	my ($suite, $source, $n) = @_;
-	mkdir "$source/$n" or die "$source/$n: $!\n";
-	my $said = in_root(
-		$suite, 'build', "$SRC/tests/packages-build", $source, "$source/$n", "build-$n",
-		$n > 1 ? 'nocheck' : ()
+	make_path("$source/$n");
+	my $said = part(
+		$source,
+		"build-$n",
+		sub {
+			in_root($suite, 'build', "$SRC/tests/packages-build", $source, "$source/$n",
+				"build-$n", $n > 1 ? 'nocheck' : ());
+		}
 	);
 	is $?, 0, "build $n in a clean root" or diag substr $said, -30_000;
 	return scalar qx{cd "$source/$n" && sha256sum *.deb};
