@@ -28,6 +28,7 @@ int main(int argc, char **argv)
 	};
 	GError *error = NULL;
 
+	tipme_language_begin();
 	gdk_set_allowed_backends("x11,wayland");
 	if (!gtk_init_with_args(&argc, &argv, "EPISODE - asks what happened", entries, NULL,
 				&error)) {
@@ -38,7 +39,8 @@ int main(int argc, char **argv)
 	}
 	agent_scheme_follow();
 	if (notice && argc == 1)
-		return notice_ask(notice, button ? button : TIPME_WORDS_DETAILS, timeout_s) ? 0 : 1;
+		return notice_ask(notice, button ? button : _(TIPME_WORDS_DETAILS), timeout_s) ? 0
+											       : 1;
 	if (argc != 2 || argv[1][0] != '/') {
 		fprintf(stderr,
 			"tipme: dialog: one folder of an episode is needed, as a full path: tipme-agent does that\n");

@@ -124,8 +124,8 @@ static void on_triggered(void *arg, const char *id, const char *kind, double sec
 		return;
 	g_hash_table_add(a->asked, g_strdup(id));
 	char *number = g_strdup_printf("%.0f", seconds);
-	char *text = seconds < 1 ? g_strdup(TIPME_WORDS_SAVING)
-				 : g_strdup_printf(TIPME_WORDS_SAVING_LAST, number);
+	char *text = seconds < 1 ? g_strdup(_(TIPME_WORDS_SAVING))
+				 : g_strdup_printf(_(TIPME_WORDS_SAVING_LAST), number);
 
 	say(a, text);
 	g_free(text);
@@ -135,7 +135,7 @@ static void on_triggered(void *arg, const char *id, const char *kind, double sec
 static void on_refused(void *arg, const char *why)
 {
 	struct agent *a = arg;
-	char *text = g_strdup_printf(TIPME_WORDS_NOT_DONE, why);
+	char *text = g_strdup_printf(_(TIPME_WORDS_NOT_DONE), why);
 
 	say(a, text);
 	g_free(text);
@@ -151,7 +151,7 @@ static void on_saved(void *arg, int error, const char *text)
 	const char *id = strrchr(text, '/');
 
 	if (error) {
-		char *line = g_strdup_printf(TIPME_WORDS_NOT_SAVED, text);
+		char *line = g_strdup_printf(_(TIPME_WORDS_NOT_SAVED), text);
 
 		say(a, line);
 		g_free(line);
@@ -173,7 +173,7 @@ static void on_joined(void *arg)
 
 static void on_left(void *arg)
 {
-	say(arg, TIPME_WORDS_ENDED);
+	say(arg, _(TIPME_WORDS_ENDED));
 }
 
 static void heard_in_test(struct agent *a, const struct agent_chord *chord, enum agent_keys_way way)
@@ -198,13 +198,13 @@ static void on_heard(void *arg, const struct agent_chord *chord, enum agent_keys
 	if (err == -ENOTCONN)
 		agent_offer_start(a->feedback, a->dialog);
 	else if (err)
-		say(a, TIPME_WORDS_DEAF);
+		say(a, _(TIPME_WORDS_DEAF));
 	else if (chord->action == TIPME_CHORD_ACTION_START)
-		say(a, TIPME_WORDS_RECORDING);
+		say(a, _(TIPME_WORDS_RECORDING));
 	else if (chord->action == TIPME_CHORD_ACTION_NO_INPUT)
-		say(a, TIPME_WORDS_NO_INPUT);
+		say(a, _(TIPME_WORDS_NO_INPUT));
 	else if (chord->action == TIPME_CHORD_ACTION_DEFAULT_INPUT)
-		say(a, TIPME_WORDS_DEFAULT_INPUT);
+		say(a, _(TIPME_WORDS_DEFAULT_INPUT));
 }
 
 /*
@@ -430,7 +430,7 @@ static gboolean on_test_over(gpointer arg)
 {
 	struct agent *a = arg;
 
-	puts(TIPME_WORDS_HOTKEY_SILENT);
+	puts(_(TIPME_WORDS_HOTKEY_SILENT));
 	g_main_loop_quit(a->loop);
 	return G_SOURCE_REMOVE;
 }
@@ -511,6 +511,7 @@ int main(int argc, char **argv)
 	static struct agent agent = { .dialog_s = 60 };
 
 	setlocale(LC_ALL, "");
+	tipme_language_begin();
 	int misuse = options_parse(&agent, argc, argv);
 
 	if (misuse)

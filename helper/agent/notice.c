@@ -22,7 +22,8 @@ GtkWidget *notice_label(const char *text)
 
 GtkWidget *notice_button(const char *text, char key)
 {
-	const char *at = strchr(text, key);
+	const char either[] = { key, g_ascii_tolower(key), 0 };
+	const char *exact = strchr(text, key), *at = exact ? exact : strpbrk(text, either);
 	int before = at ? (int)(at - text) : 0;
 	char *marked = g_strdup_printf("%.*s_%s", before, text, text + before);
 	GtkWidget *button = gtk_button_new_with_mnemonic(marked);

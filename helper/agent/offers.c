@@ -53,8 +53,8 @@ static void on_started(void *arg, int status, const char *out, const char *err)
 {
 	struct agent_feedback *feedback = arg;
 	char *why = g_strndup(err, strcspn(err, "\n"));
-	char *text = status ? g_strdup_printf(TIPME_WORDS_NOT_DONE, why)
-			    : g_strdup(TIPME_WORDS_RECORDING);
+	char *text = status ? g_strdup_printf(_(TIPME_WORDS_NOT_DONE), why)
+			    : g_strdup(_(TIPME_WORDS_RECORDING));
 
 	agent_feedback_say(feedback, text);
 	g_free(text);
@@ -77,13 +77,13 @@ void agent_offer_start(struct agent_feedback *feedback, const char *dialog)
 	gint64 now_us = g_get_monotonic_time();
 
 	if (last_us && now_us - last_us < OFFER_AGAIN_US) {
-		agent_feedback_say(feedback, TIPME_WORDS_NOT_RECORDING);
+		agent_feedback_say(feedback, _(TIPME_WORDS_NOT_RECORDING));
 		return;
 	}
 	last_us = now_us;
 	agent_feedback_offer(feedback, &(struct agent_offer){
-					       .text = TIPME_WORDS_NOT_RECORDING,
-					       .button = TIPME_WORDS_START_RECORDING,
+					       .text = _(TIPME_WORDS_NOT_RECORDING),
+					       .button = _(TIPME_WORDS_START_RECORDING),
 					       .program = dialog,
 					       .at_once = true,
 					       .chosen = on_start_chosen,
@@ -108,8 +108,9 @@ static char *slow_text(const char *json)
 					   json_object_object_get_ex(verdict, "head", &head)
 				   ? json_object_get_string(head)
 				   : NULL;
-	char *sentence = what ? g_strconcat(what, ".", NULL) : g_strdup(TIPME_WORDS_SLOW_UNKNOWN);
-	char *text = g_strdup_printf(TIPME_WORDS_SLOW_SAVED, sentence);
+	char *sentence =
+		what ? g_strconcat(what, ".", NULL) : g_strdup(_(TIPME_WORDS_SLOW_UNKNOWN));
+	char *text = g_strdup_printf(_(TIPME_WORDS_SLOW_SAVED), sentence);
 
 	json_object_put(top);
 	g_free(sentence);
@@ -129,7 +130,7 @@ static void on_diagnosed(void *arg, int status, const char *out, const char *err
 	}
 	agent_feedback_offer(o->feedback, &(struct agent_offer){
 						  .text = text,
-						  .button = TIPME_WORDS_DETAILS,
+						  .button = _(TIPME_WORDS_DETAILS),
 						  .program = o->dialog,
 						  .chosen = on_details_chosen,
 						  .free_arg = offered_free,

@@ -85,7 +85,7 @@ static void on_saved(void *arg)
 		gtk_main_quit();
 		return;
 	}
-	say(q, q->undoing ? TIPME_WORDS_UNDONE : TIPME_WORDS_SAVED_WORDS, !q->undoing, false);
+	say(q, q->undoing ? _(TIPME_WORDS_UNDONE) : _(TIPME_WORDS_SAVED_WORDS), !q->undoing, false);
 	q->undoing = false;
 	if (!q->shown)
 		timeout_start(q);
@@ -94,7 +94,7 @@ static void on_saved(void *arg)
 static void on_refused(void *arg, const char *why)
 {
 	struct question *q = arg;
-	char *text = g_strdup_printf(TIPME_WORDS_NOT_SAVED, why);
+	char *text = g_strdup_printf(_(TIPME_WORDS_NOT_SAVED), why);
 
 	q->closing = false;
 	say(q, text, false, false);
@@ -106,7 +106,7 @@ static void on_alone(void *arg)
 	struct question *q = arg;
 
 	q->closing = false;
-	say(q, TIPME_WORDS_NOT_RECORDED, false, true);
+	say(q, _(TIPME_WORDS_NOT_RECORDED), false, true);
 }
 
 static void write_now(struct question *q)
@@ -114,7 +114,7 @@ static void write_now(struct question *q)
 	char *words = answer_words(&q->now);
 
 	question_timeout_stop(q);
-	say(q, TIPME_WORDS_SAVING_WORDS, false, false);
+	say(q, _(TIPME_WORDS_SAVING_WORDS), false, false);
 	scribe_write(q->scribe, words);
 	g_free(words);
 }
@@ -226,7 +226,7 @@ static void on_started(void *arg, int status, const char *out, const char *err)
 
 	gtk_widget_set_sensitive(q->start, TRUE);
 	if (status)
-		gtk_label_set_text(GTK_LABEL(q->status), *err ? err : TIPME_WORDS_NOT_RECORDED);
+		gtk_label_set_text(GTK_LABEL(q->status), *err ? err : _(TIPME_WORDS_NOT_RECORDED));
 }
 
 /* The words follow by themselves when it runs. */

@@ -41,16 +41,16 @@ static void verdict_show(struct question *q, struct json_object *top)
 	g_free(q->sentence);
 	q->sentence = g_strdup(sentence);
 	if (!sentence) {
-		char *text = g_strdup_printf(TIPME_WORDS_CAUSE_UNKNOWN, q->id);
+		char *text = g_strdup_printf(_(TIPME_WORDS_CAUSE_UNKNOWN), q->id);
 
 		gtk_label_set_text(GTK_LABEL(q->verdict), text);
 		g_free(text);
 		return;
 	}
-	char *cause =
-		sure ? g_strdup_printf(TIPME_WORDS_PROBABLE_CAUSE, sentence) : g_strdup(sentence);
-	char *moment = when ? g_strdup_printf("\n" TIPME_WORDS_WHEN, when) : g_strdup("");
-	char *text = g_strconcat(cause, moment, NULL);
+	char *cause = sure ? g_strdup_printf(_(TIPME_WORDS_PROBABLE_CAUSE), sentence)
+			   : g_strdup(sentence);
+	char *moment = when ? g_strdup_printf(_(TIPME_WORDS_WHEN), when) : NULL;
+	char *text = g_strconcat(cause, moment ? "\n" : NULL, moment, NULL);
 
 	gtk_label_set_text(GTK_LABEL(q->verdict), text);
 	gtk_widget_set_sensitive(q->yes, sure);
@@ -110,7 +110,7 @@ static void ask_tipme(struct question *q, const char *more, agent_verb_done done
 
 void question_diagnose(struct question *q)
 {
-	gtk_label_set_text(GTK_LABEL(q->verdict), TIPME_WORDS_LOOKING);
+	gtk_label_set_text(GTK_LABEL(q->verdict), _(TIPME_WORDS_LOOKING));
 	gtk_widget_set_sensitive(q->yes, FALSE);
 	/* One at a time: the last answer is to be the last that the episode comes to know. */
 	q->again = q->diagnosing;
@@ -131,7 +131,7 @@ void question_moments_hide(struct question *q)
 static void on_moment(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
-	char *note = g_strdup_printf(TIPME_WORDS_MOMENT_NOTE,
+	char *note = g_strdup_printf(_(TIPME_WORDS_MOMENT_NOTE),
 				     (const char *)g_object_get_data(G_OBJECT(widget), "words"));
 
 	question_moments_hide(q);
@@ -144,7 +144,7 @@ static void on_none(GtkWidget *widget, gpointer arg)
 	struct question *q = arg;
 
 	question_moments_hide(q);
-	question_answer_moment(q, NULL, TIPME_WORDS_NOT_THAT);
+	question_answer_moment(q, NULL, _(TIPME_WORDS_NOT_THAT));
 }
 
 static GtkWidget *choice_add(struct question *q, const char *text, GCallback call)
@@ -191,10 +191,10 @@ static void on_moments(void *arg, int status, const char *out, const char *err)
 	q->asking = false;
 	gtk_container_foreach(GTK_CONTAINER(q->list), destroy, NULL);
 	gtk_container_add(GTK_CONTAINER(q->list),
-			  notice_label(n ? TIPME_WORDS_WHICH : TIPME_WORDS_NO_MOMENTS));
+			  notice_label(n ? _(TIPME_WORDS_WHICH) : _(TIPME_WORDS_NO_MOMENTS)));
 	for (size_t i = 0; i < n; i++)
 		moment_add(q, i + 1, json_object_array_get_idx(list, i));
-	choice_add(q, TIPME_WORDS_NONE_OF_THESE, G_CALLBACK(on_none));
+	choice_add(q, _(TIPME_WORDS_NONE_OF_THESE), G_CALLBACK(on_none));
 	json_object_put(top);
 	gtk_widget_show_all(q->list);
 	question_panel_hide(q);
@@ -265,7 +265,7 @@ static void on_explained(void *arg, int status, const char *out, const char *err
 
 void question_on_why(GtkWidget *widget, gpointer arg)
 {
-	if (panel_toggle(arg, why, TIPME_WORDS_LOOKING))
+	if (panel_toggle(arg, why, _(TIPME_WORDS_LOOKING)))
 		ask_tipme(arg, NULL, on_explained);
 }
 
@@ -296,7 +296,7 @@ static void report_preview(struct question *q)
 void question_on_report(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
-	if (panel_toggle(q, report, TIPME_WORDS_REPORT_MAKING))
+	if (panel_toggle(q, report, _(TIPME_WORDS_REPORT_MAKING)))
 		report_preview(q);
 }
 
@@ -318,8 +318,8 @@ static void on_report_written(void *arg, int status, const char *out, const char
 		begin--;
 	char *file = begin ? g_strdup_printf("%s/%.*s", reports_folder(), (int)(end - begin), begin)
 			   : NULL;
-	char *text = file ? g_strdup_printf(TIPME_WORDS_REPORT_SAVED, file)
-			  : g_strdup_printf(TIPME_WORDS_REPORT_FAILED, err);
+	char *text = file ? g_strdup_printf(_(TIPME_WORDS_REPORT_SAVED), file)
+			  : g_strdup_printf(_(TIPME_WORDS_REPORT_FAILED), err);
 
 	if (q->shown == report) {
 		gtk_widget_set_visible(q->report_save, !file);

@@ -60,8 +60,8 @@ static char *headline(const char *id)
 			: NULL;
 	GDateTime *local = utc ? g_date_time_to_local(utc) : NULL;
 	char *time = local ? g_date_time_format(local, "%X") : NULL;
-	char *words = time ? g_strdup_printf(TIPME_WORDS_SAVED_AT, time)
-			   : g_strdup(TIPME_WORDS_SAVED_TITLE);
+	char *words = time ? g_strdup_printf(_(TIPME_WORDS_SAVED_AT), time)
+			   : g_strdup(_(TIPME_WORDS_SAVED_TITLE));
 	char *text = g_markup_printf_escaped("<b>%s</b>", words);
 
 	g_free(words);
@@ -86,8 +86,8 @@ static void add_verdict(struct question *q, GtkWidget *box)
 	gtk_widget_set_size_request(q->verdict, -1, VERDICT_HEIGHT);
 	gtk_container_add(GTK_CONTAINER(box), title);
 	gtk_container_add(GTK_CONTAINER(box), q->verdict);
-	q->yes = button(q, buttons, TIPME_WORDS_YES, 'Y', G_CALLBACK(question_on_yes));
-	q->no = button(q, buttons, TIPME_WORDS_NO, 'N', G_CALLBACK(question_on_no));
+	q->yes = button(q, buttons, _(TIPME_WORDS_YES), 'Y', G_CALLBACK(question_on_yes));
+	q->no = button(q, buttons, _(TIPME_WORDS_NO), 'N', G_CALLBACK(question_on_no));
 	gtk_widget_set_sensitive(q->no, FALSE);
 	gtk_container_add(GTK_CONTAINER(box), buttons);
 	q->list = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
@@ -111,17 +111,17 @@ static void add_doing(struct question *q, GtkWidget *box)
 
 	q->entry = gtk_entry_new();
 	gtk_entry_set_max_length(GTK_ENTRY(q->entry), WORDS_MAX);
-	gtk_entry_set_placeholder_text(GTK_ENTRY(q->entry), TIPME_WORDS_OWN_WORDS);
+	gtk_entry_set_placeholder_text(GTK_ENTRY(q->entry), _(TIPME_WORDS_OWN_WORDS));
 	g_signal_connect(q->entry, "changed", G_CALLBACK(question_on_changed), q);
 	g_signal_connect(q->entry, "activate", G_CALLBACK(question_on_close), q);
 	for (size_t i = 0; i < G_N_ELEMENTS(doings); i++) {
-		GtkWidget *b = button(q, buttons, doings[i].name, doings[i].key,
+		GtkWidget *b = button(q, buttons, _(doings[i].name), doings[i].key,
 				      G_CALLBACK(question_on_doing));
 
 		gtk_widget_set_hexpand(b, TRUE);
-		g_object_set_data(G_OBJECT(b), "note", (void *)doings[i].note);
+		g_object_set_data(G_OBJECT(b), "note", (void *)_(doings[i].note));
 	}
-	gtk_container_add(GTK_CONTAINER(box), notice_label(TIPME_WORDS_DOING));
+	gtk_container_add(GTK_CONTAINER(box), notice_label(_(TIPME_WORDS_DOING)));
 	gtk_container_add(GTK_CONTAINER(box), buttons);
 	gtk_container_add(GTK_CONTAINER(box), q->entry);
 }
@@ -133,8 +133,9 @@ static void add_status(struct question *q, GtkWidget *box)
 	q->status = notice_label("");
 	gtk_widget_set_hexpand(q->status, TRUE);
 	gtk_container_add(GTK_CONTAINER(line), q->status);
-	q->undo = button(q, line, TIPME_WORDS_UNDO, 'U', G_CALLBACK(question_on_undo));
-	q->start = button(q, line, TIPME_WORDS_START_RECORDING, 'S', G_CALLBACK(question_on_start));
+	q->undo = button(q, line, _(TIPME_WORDS_UNDO), 'U', G_CALLBACK(question_on_undo));
+	q->start =
+		button(q, line, _(TIPME_WORDS_START_RECORDING), 'S', G_CALLBACK(question_on_start));
 	gtk_widget_set_no_show_all(q->undo, TRUE);
 	gtk_widget_set_no_show_all(q->start, TRUE);
 	/* As high as with a button, so that nothing moves when one comes. */
@@ -161,7 +162,7 @@ static void add_panel(struct question *q, GtkWidget *box)
 	gtk_scrolled_window_set_shadow_type(GTK_SCROLLED_WINDOW(scroll), GTK_SHADOW_IN);
 	gtk_container_add(GTK_CONTAINER(scroll), q->text);
 	gtk_container_add(GTK_CONTAINER(q->panel), scroll);
-	q->report_save = button(q, q->panel, TIPME_WORDS_REPORT_SAVE, 'v',
+	q->report_save = button(q, q->panel, _(TIPME_WORDS_REPORT_SAVE), 'v',
 				G_CALLBACK(question_on_report_save));
 	gtk_widget_show_all(scroll);
 	gtk_widget_hide(q->report_save);
@@ -179,9 +180,9 @@ static GtkWidget *contents(struct question *q)
 	add_doing(q, box);
 	add_status(q, box);
 	add_panel(q, box);
-	button(q, end, TIPME_WORDS_WHY, 'W', G_CALLBACK(question_on_why));
-	button(q, end, TIPME_WORDS_REPORT, 'R', G_CALLBACK(question_on_report));
-	button(q, end, TIPME_WORDS_CLOSE, 'C', G_CALLBACK(question_on_close));
+	button(q, end, _(TIPME_WORDS_WHY), 'W', G_CALLBACK(question_on_why));
+	button(q, end, _(TIPME_WORDS_REPORT), 'R', G_CALLBACK(question_on_report));
+	button(q, end, _(TIPME_WORDS_CLOSE), 'C', G_CALLBACK(question_on_close));
 	gtk_container_add(GTK_CONTAINER(box), end);
 	return box;
 }

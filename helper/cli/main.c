@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "translate.h"
 
 static const struct tipme_verb_entry verbs[] = {
 	{ "doctor", "what can be recorded here, and what to do for more", cli_doctor,
@@ -145,6 +146,7 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
+	tipme_language_begin();
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		return help(NULL);
 	if (!strcmp(name, "help"))

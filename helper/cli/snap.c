@@ -79,7 +79,7 @@ static void tell_verdict(char *path)
 		_exit(cli_program(&diagnose, 2, argv));
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
-	puts("\n" TIPME_WORDS_FURTHER);
+	printf("\n%s\n", _(TIPME_WORDS_FURTHER));
 }
 
 /* A script reads the id first, then the folder: two lines, as long as there is no terminal. */

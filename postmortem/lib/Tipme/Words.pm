@@ -5,7 +5,8 @@ package Tipme::Words;
 
 use strict;
 use warnings;
-use Exporter qw(import);
+use Exporter       qw(import);
+use File::Basename qw(dirname);
 
 our @EXPORT_OK = qw(N__ fill);
 
@@ -32,25 +33,37 @@ sub _catalog {
 	require POSIX;
 	POSIX::setlocale(POSIX::LC_MESSAGES(), '');
 	eval { require Locale::TextDomain; require Locale::Messages; 1 } or return \&N__;
+	my @folders = _folders();
 	{
 		# The library asks whose sentences they are by the package that calls it.
 		package Tipme::Words::Catalog;
-		Locale::TextDomain->import('tipme');
+		Locale::TextDomain->import('tipme', @folders);
 	}
 	Locale::Messages::bind_textdomain_codeset(tipme => 'UTF-8');
 	Locale::Messages::bind_textdomain_filter(tipme => \&Locale::Messages::turn_utf_8_on);
 	return \&Tipme::Words::Catalog::text;
 }
 
-# Where the library would look, for each language that is wanted.
+# Where catalogues lie: where the build tree or a test says; beside our modules; where they were
+# installed with the modules; where systems have theirs.
+sub _folders {
+	my $named = $ENV{TIPME_LOCALEDIR} // '';
+	return (
+		length $named ? $named : (),
+		(map {"$_/LocaleData"} grep { !ref } @INC),
+		dirname(__FILE__) . '/../../../locale', '/usr/share/locale', '/usr/local/share/locale'
+	);
+}
+
+# Whether there is one, for each language that is wanted.
 sub _is_there {
 	my ($locale) = @_;
 	my @want     = grep {length} split(/:/, $ENV{LANGUAGE} // ''), $locale;
 	my @names    = map { ($_, s/[.@].*//r, s/[_.@].*//r) } @want;
-	my @folders  = map {"$_/LocaleData"} grep { !ref } @INC;
-	for my $folder (@folders, '/usr/share/locale', '/usr/local/share/locale') {
-		return 1 if grep { -e "$folder/$_/LC_MESSAGES/tipme.mo" } @names;
-	}
+	return 1 if grep {
+		my $folder = $_;
+		grep { -e "$folder/$_/LC_MESSAGES/tipme.mo" } @names
+	} _folders();
 	return 0;
 }
 

@@ -9,11 +9,12 @@ use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
 use Tipme::Meant;
-use Tipme::Phrases qw(phrase);
+use Tipme::Phrases   qw(phrases);
 use Tipme::Printable qw(put one_line);
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
 
+my %SAID = phrases();
 my $HELP = <<"END";
 usage: tipme diagnose [EPISODE] [-v] [--json] [--event N | --at TIME | --thread TID --from T --to T]
                       [--keep | --forget]
@@ -29,8 +30,8 @@ hot-key, or a time in seconds, as the records have it. --thread with
 an input event was there or not. --keep, with --event or --at: this is the moment that was meant;
 the list, a report, a bundle, a picture are about it from now on, until --forget.
 
-@{[ phrase('usually') ]}
-@{[ phrase('unusual') ]}
+$SAID{usually}
+$SAID{unusual}
 
 Exit status: 0; 2 where the verdict is "unknown"; 1 where it failed; 64 usage.
 

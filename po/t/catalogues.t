@@ -1,0 +1,222 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# The catalogues: each says every sentence, and takes the same arguments. Files that desktops read
+# have their words in each language, too. German verdicts, on the stories of other tests, have no
+# English left; what JSON decides and the exit status stay.
+#
+# Who writes a sentence knows not every language: a few may wait for their translation ($FEW), none
+# with TIPME_TEST_ALL=1. CONTRIBUTING.md says what to do about them.
+use strict;
+use warnings;
+use utf8;
+use Cpanel::JSON::XS ();
+use Encode           qw(decode);
+use File::Path       qw(make_path);
+use File::Temp       qw(tempdir);
+use FindBin          qw($Bin);
+use Test::More;
+use lib map {"$Bin/../../$_"} qw(postmortem/lib postmortem/t/lib abi/lib abi/generated);
+use Tipme::Test::Story;
+
+my $SRC     = "$Bin/../..";
+my $FEW     = $ENV{TIPME_TEST_ALL} ? 0 : 25;
+my @STORIES = qw(verdicts resources late kinds);
+# Words that no German sentence has; what stands in quotes, in backquotes or in brackets is a name.
+my $ENGLISH =
+	qr/\b(?:the|of|for|which|whom|and|is|not|had|been|waiting|waited|with|answered|no|to)\b/;
+
+plan skip_all => 'needs xgettext and msgfmt (Debian: gettext), Locale::TextDomain (libintl-perl)'
+	if grep { system("$_ >/dev/null 2>&1") } 'xgettext --version', 'msgfmt --version',
+	"$^X -MLocale::TextDomain -e 1";
+my $tmp = tempdir('tipme-po-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+binmode $_, ':encoding(UTF-8)' for Test::More->builder->output, Test::More->builder->failure_output;
+
+sub slurp {
+	my ($f) = @_;
+	open my $h, '<:encoding(UTF-8)', $f or die "$f: $!\n";
+	local $/;
+	return scalar <$h>;
+}
+
+# entries(FILE): { id => [ translation, is it fuzzy? ] }, of what msgcat writes on one line each
+sub entries {
+	my ($file) = @_;
+	open my $pipe, '-|:encoding(UTF-8)', 'msgcat', '--no-wrap', $file or die "msgcat: $!\n";
+	my $text = do { local $/; <$pipe> };
+	my %of;
+	for (split /\n\n/, $text) {
+		next if /^#~/m;
+		my ($id) = /^msgid (".*"(?:\n".*")*)/m or next;
+		my @said = /^msgstr(?:\[\d\])? (".*"(?:\n".*")*)/mg;
+		$of{ plain($id) } =
+			[ (grep { plain($_) eq '' } @said) ? '' : plain($said[0]), /^#,.*\bfuzzy\b/m ? 1 : 0 ];
+	}
+	delete $of{''};
+	return \%of;
+}
+
+sub plain {
+	my ($quoted) = @_;
+	return join '', map { substr $_, 1, -1 } split /\n/, $quoted;
+}
+
+is system("$SRC/po/update", '--to', "$tmp/tipme.pot"), 0, 'what is to be translated is collected';
+my $now = entries("$tmp/tipme.pot");
+cmp_ok scalar keys %$now, '>', 900, keys(%$now) . ' sentences';
+my $kept = entries("$SRC/po/tipme.pot");
+few('sentences that po/tipme.pot has not: make update-po', grep { !$kept->{$_} } keys %$now);
+my @languages = map {m{([^/]+)[.]po\z}} glob "$SRC/po/*.po";
+ok scalar(grep { $_ eq 'de' } @languages), "languages: @languages";
+catalogue($_) for @languages;
+beside($_)    for @languages;
+german();
+done_testing;
+
+sub few {
+	my ($what, @those) = @_;
+	cmp_ok scalar @those, '<=', $FEW, "$what: " . @those;
+	diag "  $_" for @those;
+	return;
+}
+
+sub catalogue {
+	my ($name) = @_;
+	my $folder = "$tmp/locale/$name/LC_MESSAGES";
+	make_path($folder);
+	my $said = qx{msgfmt --check -o "$folder/tipme.mo" "$SRC/po/$name.po" 2>&1};
+	is "$?$said", '0', "$name: msgfmt finds no fault";
+	my $in = entries("$SRC/po/$name.po");
+	few("$name: sentences without a translation",
+		grep { !$in->{$_} || $in->{$_}[0] eq '' || $in->{$_}[1] } keys %$now);
+	my @arguments = grep {
+		my $id = $_;
+		my @of = map {
+			join ' ',
+				sort { $a cmp $b }
+				/(\{\w+\})/g
+		} $id, $in->{$id}[0];
+		$in->{$id}[0] ne '' && $of[0] ne $of[1]
+	} grep { $in->{$_} } keys %$now;
+	is_deeply \@arguments, [], "$name: the same {arguments}";
+	open my $makefile, '<', "$SRC/po/Makefile.inc" or die "$!\n";
+	ok scalar(grep {m{locale/\Q$name\E/LC_MESSAGES/tipme[.]mo}} <$makefile>), "$name: is installed";
+	return;
+}
+
+# Files of other readers: what they have in English stands beside it in this language.
+sub beside {
+	my ($name) = @_;
+	for my $file (qw(gui/data/io.github.tipme.Tipme.desktop helper/service/tipme-agent.desktop.in))
+	{
+		my $text = slurp("$SRC/$file");
+		my @keys = grep { $_ ne 'Name' || $text !~ /^Name=tipme$/m }
+			$text =~ /^(Name|GenericName|Comment|Keywords)=/mg;
+		is_deeply [ grep { $text !~ /^\Q$_\E\[\Q$name\E\]=/m } @keys ], [], "$name: $file";
+	}
+	for my $file (
+		qw(gui/data/io.github.tipme.Tipme.metainfo.xml gui/data/io.github.tipme.Tipme.xml
+		helper/service/io.github.tipme.policy.in)
+		)
+	{
+		my $text = slurp("$SRC/$file");
+		my (%english, %there);
+		$english{$1}++ while $text =~ /<(summary|p|comment|description|message)>\s*[^<\s]/g;
+		$there{$1}++   while $text =~ /<(\w+) xml:lang="\Q$name\E">/g;
+		is_deeply \%there, \%english, "$name: $file";
+	}
+	return;
+}
+
+# A locale that is no C locale, whatever this system has: the C library's own under another name.
+sub locale {
+	my ($c) = grep {-d} '/usr/lib/locale/C.utf8', '/usr/lib/locale/C.UTF-8';
+	return if !$c;
+	make_path("$tmp/locales");
+	system 'cp', '-r', $c, "$tmp/locales/de_DE.UTF-8";
+	return "$tmp/locales";
+}
+
+sub told {
+	my ($language, @command) = @_;
+	local %ENV = (
+		%ENV,
+		PERL5LIB => join(
+			':', map({"$SRC/$_"} qw(postmortem/lib postmortem/t/lib abi/lib abi/generated)),
+			$ENV{PERL5LIB} // ()
+		),
+		TIPME_LOCALEDIR => "$tmp/locale",
+		TIPME_LIBRARY   => "$tmp/library",
+		LANGUAGE        => '',
+		LOCPATH         => locale_once(),
+		LC_ALL          => $language eq 'de' ? 'de_DE.UTF-8' : 'C'
+	);
+	open my $pipe, '-|', @command or die "$command[0]: $!\n";
+	my $out = do { local $/; <$pipe> }
+		// '';
+	close $pipe;
+	return { out => decode('UTF-8', $out), exit => $? >> 8 };
+}
+
+my $locales;
+sub locale_once { return $locales //= locale() // '' }
+
+sub german {
+	if (!length locale_once()) {
+	SKIP: { skip 'no locale C.UTF-8 in a folder of its own here', 1 }
+		return;
+	}
+	local $ENV{PERL5OPT}        = '-MTipme::Test::Told';
+	local $ENV{TIPME_TEST_TOLD} = "$tmp/told";
+	told('de', 'sh', '-c', 'exec "$@" >/dev/null 2>&1', 'sh', $^X, "$SRC/postmortem/t/$_.t")
+		for @STORIES;
+	my ($undef, @reports) = split /\f/, slurp("$tmp/told");
+	my %kinds = map { /\A(\S+)/ ? ($1 => 1) : () } @reports;
+	cmp_ok scalar @reports,    '>',  100, @reports . ' reports of stories';
+	cmp_ok scalar keys %kinds, '>=', 25,  '... of ' . keys(%kinds) . ' kinds of verdicts';
+	my %lines = map { $_ => 1 } map { my (undef, @line) = split /\n/; @line } @reports;
+	is_deeply [ grep { english($_) } sort keys %lines ], [],
+		'... no English in their ' . keys(%lines) . ' lines';
+	delete @ENV{qw(PERL5OPT TIPME_TEST_TOLD)};
+	verbs();
+	return;
+}
+
+sub english {
+	my ($text) = @_;
+	my $bare   = $text =~ s/\A#\s*//mgr =~ s/`[^`]*`|"[^"]*"|„[^“]*“|\bclient \d+.*//gr;
+	return $bare =~ $ENGLISH;
+}
+
+# The verbs: other words, the same decisions.
+sub verbs {
+	my $s = Tipme::Test::Story->new->enter(1000);
+	$s->builder->thread(901, 'hog', ts_ns => 900_000_000, state => 'runnable');
+	$s->run(1, 1000.1, 1900, 901, 'runnable', preempted => 1, next => 200);
+	$s->builder->switch(1, 1_901_000_000, 200, 0, 'sleeping');
+	mkdir "$tmp/library";
+	my $dir   = $s->draw(1900.9)->hotkey(3000)->builder->write("$tmp/library/20261120-150301-3f2a");
+	my @tipme = ($^X, "$SRC/postmortem/bin/tipme-postmortem");
+	for my $command (
+		[ 'diagnose', $dir ], [ 'diagnose', $dir, '-v' ], ['list'], [ 'list', '--week' ],
+		[ 'check',    $dir ], [ 'report',   $dir ]
+		)
+	{
+		my ($here, $there) = map { told($_, @tipme, @$command) } 'C', 'de';
+		my $name = "tipme $command->[0]" . (@$command > 2 ? " $command->[2]" : '');
+		is $there->{exit},  $here->{exit}, "$name: the same exit status";
+		isnt $there->{out}, $here->{out},  '... other words';
+		is_deeply [ grep { english($_) } split /\n/, $there->{out} ], [], '... no English in them';
+	}
+	my ($here, $there) =
+		map {
+		Cpanel::JSON::XS->new->decode(told($_, @tipme, 'diagnose', $dir, '--json')->{out})
+			->{verdict}
+		} 'C', 'de';
+	like $there->{sentence},
+		qr/\Axterm \(pid 200\) antwortete auf Tastendruck nach 901 ms, .*: es wartete .* auf eine CPU/,
+		'a German verdict';
+	is_deeply [ map { $there->{$_} } qw(kind share_ns confidence) ],
+		[ map { $here->{$_} } qw(kind share_ns confidence) ], '... that decides the same';
+	is $there->{blamed}{comm}, $here->{blamed}{comm}, '... and blames the same';
+	return;
+}
