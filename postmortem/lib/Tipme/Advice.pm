@@ -4,7 +4,8 @@ package Tipme::Advice;
 
 use strict;
 use warnings;
-use Exporter qw(import);
+use Exporter      qw(import);
+use Tipme::Called qw(called);
 use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
 use Tipme::Reason    qw(values_of);
@@ -47,10 +48,10 @@ sub advise {
 		module => one_line($module)
 	) if defined $module && $module ne ($b->{comm} // '');
 	my $starter = $b->{starter};
-	$door =
-		fill($OR_STARTER, door => $door,
-		name => one_line($starter->{comm}) . " (pid $starter->{pid})")
-		if $starter && defined $door;
+	$door = fill(
+		$OR_STARTER, door => $door,
+		name => one_line($starter->{comm}) . " (pid $starter->{pid})"
+	) if $starter && defined $door;
 	return { door => $door, next => $next };
 }
 
@@ -63,8 +64,8 @@ sub _values {
 	return (
 		(map { $_ => one_line($args->{$_}) } keys %$args),
 		name => defined $b->{comm}
-		? one_line($b->{comm}) . (defined $b->{pid} ? " (pid $b->{pid})" : '')
-		: 'it',
+		? called($b->{comm}) . (defined $b->{pid} ? " (pid $b->{pid})" : '')
+		: fill(N__('it')),
 		pid     => $b->{pid}                                             // 'PID',
 		pids    => @pids && @pids <= 8 ? join(' -p ', @pids) : $b->{pid} // 'PID',
 		episode => $id,
@@ -72,7 +73,7 @@ sub _values {
 		? "/sys/dev/block/$disk"
 		: '/sys/block/' . one_line($b->{disk} // 'DISK'),
 		quota   => _quota_of($args->{cgroup}),
-		stopper => $b->{by} ? one_line($b->{by}{comm}) : 'somebody',
+		stopper => $b->{by} ? one_line($b->{by}{comm}) : fill(N__('somebody')),
 		send    => fill($SEND, episode => $id),
 	);
 }

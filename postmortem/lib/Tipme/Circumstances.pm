@@ -5,6 +5,7 @@ package Tipme::Circumstances;
 
 use strict;
 use warnings;
+use Tipme::Called qw(called);
 use Tipme::CpuWeight;
 use Tipme::DiskPause;
 use Tipme::Functions;
@@ -245,8 +246,8 @@ sub _function_words {
 	my $kernel = $f->{module} eq 'kernel';
 	return reason(
 		'in-function' . ($f->{inside} ? '-or-below' : '') . ($kernel ? '-of-kernel' : ''),
-		n        => $f->{samples},  of     => $f->{of},
-		function => $f->{function}, module => $kernel ? undef : $f->{module}
+		n        => $f->{samples},          of     => $f->{of},
+		function => called($f->{function}), module => $kernel ? undef : $f->{module}
 	);
 }
 

@@ -477,8 +477,8 @@ sub _evidence {
 	my ($self, $i, $path, $v) = @_;
 	my $e = $i->{event};
 	my $x = $e->{server};
-	my @ev = ({ what => 'input event', %{ $x->evidence($e->{device_record}) } }, $e->{deliver_record} ? { what => 'delivery', %{ $x->evidence($e->{deliver_record}) } } : ());
-	push @ev, { what => 'feedback', %{ $x->evidence($i->{damage}) } } if $i->{damage};
+	my @ev = ({ what => fill(N__('input event')), %{ $x->evidence($e->{device_record}) } }, $e->{deliver_record} ? { what => fill(N__('delivery')), %{ $x->evidence($e->{deliver_record}) } } : ());
+	push @ev, { what => fill(N__('feedback')), %{ $x->evidence($i->{damage}) } } if $i->{damage};
 	return [ @ev, @{ $self->_evidence_of_path($path, $v) } ];
 }
 
@@ -489,10 +489,10 @@ sub _evidence_of_path {
 	my %seen;
 	for my $p (grep { defined } @big[ 0 .. 4 ]) {
 		my @r = grep { !$seen{"$_->{file} $_->{record}"}++ } @{ $p->{evidence} };
-		my $what = $p->{state} =~ /^(?:running|runnable)$/ ? "$p->{comm} ($p->{tid}) $p->{state}" : "$p->{comm} ($p->{tid}) " . Tipme::Reason::words($p->{reason});
+		my $what = $p->{state} =~ /^(?:running|runnable)$/ ? "$p->{comm} ($p->{tid}) " . fill($p->{state} eq 'running' ? N__('running') : N__('runnable')) : "$p->{comm} ($p->{tid}) " . Tipme::Reason::words($p->{reason});
 		$what .= ": $p->{blamed}{comm} ($p->{blamed}{tid}) " . Tipme::Reason::words($p->{blamed}{detail}) if $p->{state} eq 'runnable' && defined $p->{blamed}{tid};
 		push @ev, { what => $what, %{ $r[0] } } if @r;
-		push @ev, { what => '... until', %{ $r[-1] } } if @r > 1;
+		push @ev, { what => fill(N__('... until')), %{ $r[-1] } } if @r > 1;
 	}
 	return \@ev;
 }

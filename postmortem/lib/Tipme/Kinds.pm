@@ -5,9 +5,9 @@ package Tipme::Kinds;
 
 use strict;
 use warnings;
-use Tipme::Printable qw(one_line);
-use Tipme::Reason    qw(tags_of);
-use Tipme::Words     qw(N__ fill);
+use Tipme::Called qw(called);
+use Tipme::Reason qw(tags_of);
+use Tipme::Words  qw(N__ fill);
 
 # Fields of an entry. Words in braces are filled in: {name} the blamed process.
 #   list    at most 34 columns, for `tipme list`
@@ -331,8 +331,10 @@ my %KIND = (
 		cause  => N__('the low weight that {name} has at the CPUs'),
 		ask    => N__('whoever gave {name} its nice value: others rightly came first'),
 		next   => N__('Give it an ordinary weight (`renice -n 0 -p {pid}`), and see what set it.'),
-		clause => N__('for {time} {waiter} got little of a CPU, since nice {nice} gives it '
-				. 'a low weight; {others} had it'),
+		clause => N__(
+				  'for {time} {waiter} got little of a CPU, since nice {nice} gives it '
+				. 'a low weight; {others} had it'
+		),
 		by => {
 			'light-group' => {
 				ask  => N__('whoever gave {cgroup} its weight: others rightly came first'),
@@ -722,7 +724,7 @@ sub words {
 # may be undef
 sub short {
 	my ($kind, $comm, $pid) = @_;
-	my $who = one_line($comm);
+	my $who = called($comm);
 	$who = length $who ? $who . (defined $pid ? " ($pid)" : '') : fill(N__('somebody'));
 	return words($kind, 'list', name => $who);
 }

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use Cpanel::JSON::XS ();
 use Exporter         qw(import);
+use Tipme::Called    qw(called);
 use Tipme::Printable qw(characters);
 use Tipme::Words     qw(N__ fill);
 
@@ -383,7 +384,13 @@ sub codes { return sort keys %WORDS }
 sub values_of {
 	my ($reason) = @_;
 	my $args = args_of($reason);
-	return { map { $_ => $NESTED{$_} ? words($args->{$_}) : characters($args->{$_}) } keys %$args };
+	return {
+		map {
+				  $_ => $NESTED{$_} ? words($args->{$_})
+				: $_ eq 'what' ? called(characters($args->{$_}))
+				: characters($args->{$_})
+		} keys %$args
+	};
 }
 
 # spell(\@HASHES, FIELD): in place: FIELD in words, FIELD_code its code, once

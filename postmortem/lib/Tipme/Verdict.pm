@@ -4,7 +4,8 @@ package Tipme::Verdict;
 
 use strict;
 use warnings;
-use Exporter qw(import);
+use Exporter      qw(import);
+use Tipme::Called qw(called);
 use Tipme::Kinds;
 use Tipme::Printable qw(one_line);
 use Tipme::Reason    qw(values_of);
@@ -274,7 +275,7 @@ sub _slow_start {
 
 sub _head {
 	my ($i, $client, $all) = @_;
-	my ($e, $comm) = ($i->{event}, one_line($client->{comm}));
+	my ($e, $comm) = ($i->{event}, called($client->{comm}));
 	my $drawn = $i->{busy} && defined $i->{first_ns}
 		? fill(
 		N__(', though it drew something after {time}'),
@@ -423,10 +424,10 @@ sub _name {
 	my ($g, $adjective) = @_;
 	my $adj = defined $adjective ? "$adjective " : '';
 	# A client of another machine has no process here.
-	return Tipme::Kinds::has($g->{kind}, 'client') ? one_line($g->{comm}) : fill(N__('nobody'))
+	return Tipme::Kinds::has($g->{kind}, 'client') ? called($g->{comm}) : fill(N__('nobody'))
 		if !defined $g->{pid};
 	my %v = (
-		n  => $g->{processes}, adj => $adj, comm => one_line($g->{comm} // '?'), pid => $g->{pid},
+		n  => $g->{processes}, adj => $adj, comm => called($g->{comm} // '?'), pid => $g->{pid},
 		by => $g->{parent}
 		? fill(N__(', started by {parent}'), parent => one_line($g->{parent}))
 		: ''

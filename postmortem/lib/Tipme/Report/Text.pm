@@ -6,6 +6,7 @@ package Tipme::Report::Text;
 use strict;
 use warnings;
 use Text::Wrap         ();
+use Tipme::Called      qw(called);
 use Tipme::CommandLine qw(table with_commas);
 use Tipme::Kinds;
 use Tipme::Steps;
@@ -47,6 +48,11 @@ my %WAYLAND_STAGE = (
 	request  => N__('the compositor took the picture of the client'),
 	drawn    => N__('the compositor had the picture of the client'),
 	feedback => N__('the compositor told the client that the picture was used'),
+);
+
+my %STATE = (
+	running => N__('running'), runnable => N__('runnable'), blocked => N__('blocked'),
+	unknown => N__('unknown')
 );
 
 # stage_words(NAME): what happened then
@@ -203,7 +209,7 @@ sub _sum {
 		]
 		for _by_time($t);
 	my $line = join '  ',
-		map { my $ns = $t->{states}{$_} // 0; "$_ " . _ms($ns) . ' ms' }
+		map { my $ns = $t->{states}{$_} // 0; fill($STATE{$_}) . ' ' . _ms($ns) . ' ms' }
 		qw(running runnable blocked), $t->{states}{unknown} ? 'unknown' : ();
 	return table(
 		[
@@ -230,9 +236,9 @@ sub _who {
 	}
 	my @c    = sort { $ns{$b} <=> $ns{$a} || $a cmp $b } keys %ns;
 	my @text = map {
-			  $n{$_} > 1       ? fill(N__('{comm} ({n} processes)'), comm => $_, n => $n{$_})
+			  $n{$_} > 1 ? fill(N__('{comm} ({n} processes)'), comm => called($_), n => $n{$_})
 			: defined $pid{$_} ? "$_ ($pid{$_})"
-			: $_
+			: called($_)
 	} @c;
 	splice @text, 2, @text, '...' if @text > 2;
 	return @text ? '- ' . join(', ', @text) : '';
