@@ -9,8 +9,8 @@ use Test::More;
 my $top         = $ENV{TIPME_SRCDIR} // '..';
 my $MAX_WORDS   = 25;
 my $MAX_COLUMNS = 100;
-# Names and abbreviations that codespell takes for misspellings.
-my @NAMES = qw(isnt vermillion renderd lates fro ue nknown te);
+# Names, abbreviations and words of German that codespell takes for misspellings.
+my @NAMES = qw(isnt vermillion renderd lates fro ue nknown te sie);
 
 my @plain = pages();
 cmp_ok scalar @plain, '>', 5, scalar(@plain) . ' pages are read';
