@@ -216,6 +216,32 @@ judged('a client that is busy for a moment', pressed(150), 'none', undef);
 	judged('a cursor that blinks beside a thread that reads', polls($s->hotkey(7000), 3701, 'futex'), 'none', undef);
 }
 
+# --- a moment after the key, by its own timer, the program sleeps in select(), in pieces (Tcl's `after`): that is no event loop to one whose events come to it in a futex ---
+sub sleeps_in_pieces {
+	my (%o) = @_;
+	my $s = story(no_usual => 1, trigger => 8000);
+	my $told = sub {
+		my ($t, %e) = @_;
+		$s->enter($t, no_wake => 1, %e)->wake(0, $t + 0.2, WORKER, SERVER, 'poll', wakee_cpu => 1)->run(1, $t + 0.22, $t + 0.24, WORKER, 'sleeping');
+		$s->wake(1, $t + 0.23, CLIENT, WORKER, $o{loop} ? 'poll' : 'futex')->run(1, $t + 0.25, $t + 2, CLIENT, 'sleeping');
+	};
+	my $sleeps = sub {
+		my ($t) = @_;
+		$s->wake(1, $t, CLIENT, 0, $o{loop} ? 'poll' : 'futex', context => 'hardirq')->run(1, $t + 0.1, $t + 0.3, CLIENT, 'sleeping');
+		$s->wake(1, $t + 500 * $_, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $t + 500 * $_ + 0.02, $t + 500 * $_ + ($_ < 3 ? 0.05 : 2), CLIENT, 'sleeping') for 1 .. 3;
+		$s->draw($t + 1501.8);
+	};
+	for my $t (600, 700, 800, 2000) { $told->($t); $s->draw($t + 1.9) }
+	$told->(2080, kind => 'key_release');
+	$sleeps->(2150);
+	$sleeps->(5150) if $o{clock};
+	return polls($s->hotkey(7500), $o{clock} ? 6652 : 3652, $o{loop} ? 'poll' : 'futex');
+}
+$d = judged('a sleep in pieces, a moment after an echo', sleeps_in_pieces(), 'timer-sleep', 'xterm', 0.9, 1);
+cmp_ok(abs($d->{interval}{duration_ns} - 1652 * MS), '<', MS, '... up to what it then drew');
+judged('... by the clock', sleeps_in_pieces(clock => 1), 'none', undef);
+judged('... in its event loop', sleeps_in_pieces(loop => 1), 'none', undef);
+
 # --- a moment after the key, by its own timer, the program asks a service that takes long; by the clock it does so at other times, too ---
 sub after_a_moment {
 	my (%o) = @_;

@@ -23,6 +23,7 @@ my $GLANCE_NS = 500_000;       # awake so shortly, a thread has taken no event
 my $MAX_TOLD  = 8;              # deliveries that tell who takes a client's events
 my $MAX_HANDS = 4;              # threads of a client that hand an event on to each other
 my $NAP_NS    = 50_000_000;     # a program that looks for events after naps so short is no slower by it
+my $OFTEN     = 3;              # deliveries that tell where a thread waits for events, and where it does not
 my %STATE     = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %NO_REST   = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
@@ -282,7 +283,7 @@ sub _busy {
 	for my $k (0 .. $#$sleeps) {
 		my $s = $sleeps->[$k];
 		next if $deaf->{$k} || !$self->_rests($e, $tid, $s);
-		push @busy, { tid => $tid, from => $from, to => $s->{from}, lasts => 0, timer => $timer, moment => $self->_moment($tid, $s) } if $s->{from} > $from;
+		push @busy, { tid => $tid, from => $from, to => $s->{from}, lasts => 0, timer => $timer, moment => $self->_moment($e, $tid, $s) } if $s->{from} > $from;
 		$from  = $s->{to} // return \@busy;
 		$timer = $s->{context} eq 'hardirq' ? 1 : 0;
 	}
@@ -292,11 +293,11 @@ sub _busy {
 
 # Is a sleep as short as those between which programs look for events, and none in an event loop?
 sub _moment {
-	my ($self, $tid, $s) = @_;
+	my ($self, $e, $tid, $s) = @_;
 	return 0 if !defined $s->{to} || $s->{to} - $s->{from} > $NAP_NS;
 	my $stack = $self->{kernel}->threads->stack($s->{stack_id});
 	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
-	return $r && ($r->{class} eq 'nap' || $r->{kind} eq 'futex-wait') ? 1 : 0;
+	return $r && ($r->{class} eq 'nap' || $r->{kind} eq 'futex-wait' || $r->{class} eq 'loop' && $self->_elsewhere($e, $tid)) ? 1 : 0;
 }
 
 # Which sleeps went on though an event had come: { position => 1 }
@@ -319,10 +320,7 @@ sub _deaf {
 }
 
 # Has an event ever ended a sleep of the thread?
-sub _listens {
-	my ($self, $e, $tid) = @_;
-	return $self->{listens}{"$e->{server}{file} $e->{client} $tid"} //= $self->_look_where($e, $tid, undef);
-}
+sub _listens { my ($self, $e, $tid) = @_; return $self->_found($e, $tid)->{''} ? 1 : 0 }
 
 # Does a thread wait for events in that sleep, as far as its state and stack tell? Where they tell nothing, it is believed to.
 sub _rests {
@@ -331,8 +329,9 @@ sub _rests {
 	my $id = $s->{stack_id} || $self->_pictured($tid, $s);
 	my $stack = $self->{kernel}->threads->stack($id);
 	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
-	return 1 if !$r || $r->{class} eq 'loop';
 	my $to = $s->{to} // $self->_end;
+	return 1 if !$r;
+	return $to - $s->{from} <= $NAP_NS || !$self->_elsewhere($e, $tid) ? 1 : 0 if $r->{class} eq 'loop';
 	return 1 if ($r->{class} eq 'nap' || $r->{kind} eq 'futex-wait') && $to - $s->{from} <= $NAP_NS || $self->_found_in($e, $tid, $r->{class});
 	return 0 if $r->{kind} ne 'futex-wait' || $to - $s->{from} < $PROBE_NS;
 	my $states = $self->{kernel}->states($s->{from} - $NS_PER_MS, $s->{from} + $HEARD_NS);
@@ -343,11 +342,16 @@ sub _rests {
 sub waits_for_events {
 	my ($self, $e, $tid, $r) = @_;
 	return 0 if !$r;
-	return $r->{class} eq 'loop' || $self->_knows($e) && $tid == $self->hand($e) && $self->_found_in($e, $tid, $r->{class}) ? 1 : 0;
+	return $self->_elsewhere($e, $tid) ? 0 : 1 if $r->{class} eq 'loop';
+	return $self->_knows($e) && $tid == $self->hand($e) && $self->_found_in($e, $tid, $r->{class}) ? 1 : 0;
 }
 
 # rests_in(EVENT, TID, INTERVAL): the same, for an interval of TaskStates
-sub rests_in { my ($self, $e, $tid, $i) = @_; return $self->in_loop($i) || $self->_waits_there($e, $tid, $i) }
+sub rests_in {
+	my ($self, $e, $tid, $i) = @_;
+	return $self->_elsewhere($e, $tid) ? 0 : 1 if $self->in_loop($i);
+	return $self->_waits_there($e, $tid, $i);
+}
 
 sub _waits_there {
 	my ($self, $e, $tid, $i) = @_;
@@ -365,25 +369,38 @@ sub _pictured {
 }
 
 # Where a delivery found a thread and ended its sleep, by the server or by another of its threads, there it waits for events.
-sub _found_in {
-	my ($self, $e, $tid, $class) = @_;
-	return $self->{found}{"$e->{server}{file} $e->{client} $tid"}{$class} //= $self->_look_where($e, $tid, $class);
+sub _found_in { my ($self, $e, $tid, $class) = @_; return $self->_found($e, $tid)->{$class} ? 1 : 0 }
+
+# Does the thread that takes the client's events wait for them in a futex alone, where another one hands them on?
+# Deliveries have found it there, and never in poll() or select(). There it waits for something else, or for a time.
+sub _elsewhere {
+	my ($self, $e, $tid) = @_;
+	return 0 if !$self->_knows($e) || $tid != $self->hand($e);
+	my $n = $self->_found($e, $tid);
+	return !$n->{loop} && ($n->{lock} // 0) >= $OFTEN ? 1 : 0;
+}
+
+# In how many of its sleeps events found it, by the class of the sleep; '': of all classes, and none
+sub _found {
+	my ($self, $e, $tid) = @_;
+	return $self->{found}{"$e->{server}{file} $e->{client} $tid"} //= $self->_look_where($e, $tid);
 }
 
 sub _look_where {
-	my ($self, $e, $tid, $class) = @_;
-	my ($sleeps, $k) = ($self->{sleeps}->of($tid) // [], 0);
+	my ($self, $e, $tid) = @_;
+	my ($sleeps, $k, $last, %n) = ($self->{sleeps}->of($tid) // [], 0, -1);
 	for my $d ($self->_told($e)) {
 		$k++ while $k < @$sleeps && defined $sleeps->[$k]{to} && $sleeps->[$k]{to} < $d->[0];
 		my $s = $sleeps->[$k] or last;
-		next if $s->{from} > $d->[0] || !defined $s->{to} || $s->{to} > $d->[1];
+		next if $k == $last || $s->{from} > $d->[0] || !defined $s->{to} || $s->{to} > $d->[1];
 		next if $s->{waker} != $e->{server}{tid} && !$self->_is_own($e, $s->{waker}, $s->{to});
-		return 1 if !defined $class;
+		$last = $k;
+		$n{''}++;
 		my $stack = $self->{kernel}->threads->stack($s->{stack_id}) // next;
-		my $r = $self->{reasons}->of($stack, undef);
-		return 1 if $r && $r->{class} eq $class;
+		my $r = $self->{reasons}->of($stack, undef) or next;
+		$n{ $r->{class} }++;
 	}
-	return 0;
+	return \%n;
 }
 
 # Both lists are in order of time and may be long (a client and its server that take turns): none of them is looked at twice.
@@ -395,7 +412,7 @@ sub _first_quiet {
 	for my $i (@{ $states->intervals($tid) }) {
 		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
 		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
-		my $rest = $self->in_loop($i) || $self->_waits_there($e, $tid, $i) ? $i->{from} : $self->_loop_of_another($states, $e->{pid}, $tid, $i);
+		my $rest = $self->rests_in($e, $tid, $i) ? $i->{from} : $self->_loop_of_another($states, $e->{pid}, $tid, $i);
 		next if !defined $rest;
 		$first++ while $first < @$asleep && $asleep->[$first][1] <= $i->{from};
 		for (my $k = $first; $k < @$asleep && $asleep->[$k][0] < $i->{to}; $k++) {
