@@ -61,7 +61,7 @@ sub _caused {
 		->states($t - $NEAR_NS > $e->{deliver_ns} ? $t - $NEAR_NS : $e->{deliver_ns}, $t);
 	# A client that its own timer has just woken blinks, or plays.
 	my $timer = $self->_own_timer($e, $near, $t, $drawer);
-	return [] if $timer && $drawer == $e->{pid} && $self->_after_asking($e, $t);
+	return [] if $drawer == $e->{pid} && $self->_after_asking($e, $near, $t);
 	my $late =
 		   $timer
 		&& !_by_network($near, $timer)
@@ -115,9 +115,10 @@ sub _caused {
 # looked by the clock whether the answer had come. It is no clock of its own if it did not do so
 # before the event, and drew nothing meanwhile.
 sub _after_asking {
-	my ($self, $e, $t) = @_;
+	my ($self, $e, $near, $t) = @_;
+	$self->_own_timer($e, $near, $t, undef, beyond_server => 1) or return 0;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
-	my $timer  = $self->_own_timer($e, $states, $t) or return 0;
+	my $timer  = $self->_own_timer($e, $states, $t, undef, beyond_server => 1) or return 0;
 	my $tid    = $self->{rest}->hand($e);
 	my $run    = $self->chain($states, $e)->naps->run($tid, $timer);
 	return 0
@@ -400,15 +401,30 @@ sub _of_a_new_client {
 }
 
 # The sleep of the client before it drew, if its own timer ended it: that answers nobody, as such.
+# beyond_server: the last one that was not spent on what it had asked of the server.
 sub _own_timer {
-	my ($self, $e, $states, $t, $drawer) = @_;
+	my ($self, $e, $states, $t, $drawer, %o) = @_;
 	my ($tid, $ran) = $self->last_ran($states, $drawer // $e->{pid}, $t);
 	return if !defined $tid;
 	my $i = $states->before($tid, $ran);
-	while ($i && $i->{kind} ne 'blocked') { $i = $states->before($tid, $i->{from}) }
+	$i = $states->before($tid, $i->{from})
+		while $i
+		&& ($i->{kind} ne 'blocked' || $o{beyond_server} && _asks_server($e, $states, $i));
 	return if !$i || !defined $i->{wake} || !$self->{rest}->rests_in($e, $tid, $i);
 	my $context = vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255;
 	return $context == 2 || $context == 4 ? $i : undef;    # softirq_irq, hardirq
+}
+
+# Did the client sleep there until the server had done what it had asked for?
+sub _asks_server {
+	my ($e, $states, $i) = @_;
+	my $x = $e->{server};
+	return 0 if !$x->{exact} || !defined $i->{wake} || $i->{to} - $i->{from} > $FRAME_NS;
+	my ($ev, $w) = ($states->events, $i->{wake});
+	return 0
+		if (vec($ev->{d}, $w, 32) >> 16 & 255) || vec($ev->{a}, $w, 32) != $x->{tid};
+	return scalar grep { ($_->{pid} // 0) == $e->{pid} }
+		$x->between('request', $i->{from} - $NS_PER_MS, $i->{to});
 }
 
 sub _by_network {

@@ -1041,8 +1041,8 @@ sub _thawed {
 	return 0;
 }
 
-# Whom it had asked did something, or ended, a few naps before the end, and it found that when it
-# looked: the walk goes on in that one.
+# Whom it had asked did something, or ended, a few naps before the end (in one of them, or between
+# two), and it found that when it looked: the walk goes on in that one.
 sub _found_by_the_clock {
 	my ($self, $run, $i, $lo, $s) = @_;
 	my ($tid, $asked) = @{ $run->{asked} };
@@ -1052,13 +1052,13 @@ sub _found_by_the_clock {
 		if $done - $asked < $PEER_NS
 		|| $run->{to} - $done > $FOUND_NS
 		|| $run->{from} < $self->_bound
-		|| $self->{t} <= $done
+		|| $done - $self->{t} > $FOUND_NS
 		|| $self->{jumped}{$tid};
 	my $from = $done > $lo ? $done : $lo;
 	$self->_emit(
 		$from, %$s, kind => 'timer-sleep', reason => 'loop-timer', class => 'loop',
 		exact => 0
-	);
+	) if $from < $self->{t};
 	return 1 if $done < $lo;
 	push @{ $self->{frames} }, [ $self->{tid}, $run->{from}, 1 ];
 	$self->{jumped}{$_} = 1 for $tid, $self->{tid};
