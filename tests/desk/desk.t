@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Real programs, in scenes that are drawn from the commit's hash; each is played once. In six
 # something is done: at least as many are right as the rate that tests/desk/claim states reaches
-# 999 times in 1,000. In two nothing is done: not both may accuse somebody. What the verdict is
-# about real programs is held more tightly, and without chance, by postmortem/t/real.t.
+# 999 times in 1,000. In two nothing is done: not both may accuse somebody. How many can be judged
+# is held to such a rate, too, for a machine that is not quiet. What the verdict is about real
+# programs is held more tightly, and without chance, by postmortem/t/real.t.
 # TIPME_TEST_ALL=1: 100 and 100, all programs.
 use strict;
 use warnings;
@@ -24,6 +25,7 @@ my $all = $ENV{TIPME_TEST_ALL};
 my ($caused, $quiet, $set) = $all ? (100, 100, 'all') : (6, 2, 'ci');
 use constant ACCUSED    => 0.03;   # of quiet scenes; docs/accuracy.md has what was measured
 use constant MOST_VOID  => 0.15;
+use constant VOIDS      => 0.35;    # of scenes on a machine that is not quiet: 9 to 32 % so far
 use constant CI_SECONDS => 100;     # no scene begins later
 
 my $word = $ENV{TIPME_DESK_SEED} // do {
@@ -44,7 +46,9 @@ $desk->close;
 note($_) for split /\n/, Tipme::Desk::Table::table(@caused, @quiet);
 
 my $c = Tipme::Desk::Table::counts(@caused, @quiet);
-cmp_ok($c->{judged}, '>=', 0.5 * ($caused + $quiet), 'at least half of the scenes can be judged');
+my $played = $c->{drawn} - $c->{skipped};
+my $can    = least_right($played, 1 - VOIDS);
+cmp_ok($c->{judged}, '>=', $can, "at least $can of $played that were played can be judged");
 cmp_ok($c->{void},   '<=', MOST_VOID * $c->{drawn},  "at most 15 % are void") if $all;
 my $judged = Tipme::Desk::Table::counts(@caused)->{judged};
 my $least  = least_right($judged, claim());
