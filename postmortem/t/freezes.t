@@ -216,32 +216,6 @@ judged('a client that is busy for a moment', pressed(150), 'none', undef);
 	judged('a cursor that blinks beside a thread that reads', polls($s->hotkey(7000), 3701, 'futex'), 'none', undef);
 }
 
-# --- a moment after the key, by its own timer, the program sleeps in select(), in pieces (Tcl's `after`): that is no event loop to one whose events come to it in a futex ---
-sub sleeps_in_pieces {
-	my (%o) = @_;
-	my $s = story(no_usual => 1, trigger => 8000);
-	my $told = sub {
-		my ($t, %e) = @_;
-		$s->enter($t, no_wake => 1, %e)->wake(0, $t + 0.2, WORKER, SERVER, 'poll', wakee_cpu => 1)->run(1, $t + 0.22, $t + 0.24, WORKER, 'sleeping');
-		$s->wake(1, $t + 0.23, CLIENT, WORKER, $o{loop} ? 'poll' : 'futex')->run(1, $t + 0.25, $t + 2, CLIENT, 'sleeping');
-	};
-	my $sleeps = sub {
-		my ($t) = @_;
-		$s->wake(1, $t, CLIENT, 0, $o{loop} ? 'poll' : 'futex', context => 'hardirq')->run(1, $t + 0.1, $t + 0.3, CLIENT, 'sleeping');
-		$s->wake(1, $t + 500 * $_, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $t + 500 * $_ + 0.02, $t + 500 * $_ + ($_ < 3 ? 0.05 : 2), CLIENT, 'sleeping') for 1 .. 3;
-		$s->draw($t + 1501.8);
-	};
-	for my $t (600, 700, 800, 2000) { $told->($t); $s->draw($t + 1.9) }
-	$told->(2080, kind => 'key_release');
-	$sleeps->(2150);
-	$sleeps->(5150) if $o{clock};
-	return polls($s->hotkey(7500), $o{clock} ? 6652 : 3652, $o{loop} ? 'poll' : 'futex');
-}
-$d = judged('a sleep in pieces, a moment after an echo', sleeps_in_pieces(), 'timer-sleep', 'xterm', 0.9, 1);
-cmp_ok(abs($d->{interval}{duration_ns} - 1652 * MS), '<', MS, '... up to what it then drew');
-judged('... by the clock', sleeps_in_pieces(clock => 1), 'none', undef);
-judged('... in its event loop', sleeps_in_pieces(loop => 1), 'none', undef);
-
 # --- a moment after the key, by its own timer, the program asks a service that takes long; by the clock it does so at other times, too ---
 sub after_a_moment {
 	my (%o) = @_;
@@ -392,35 +366,6 @@ is($d->{interval}{certainty}, 'inferred', '... inferred');
 judged('one who looks by the clock finds the answer', looks_by_the_clock(done => 1), 'ipc-wait', 'service', 0.9, 1);
 judged('one who looks by the clock all the time', looks_by_the_clock(always => 1), 'none', undef);
 judged('one who looks by the clock, and asked nobody', looks_by_the_clock(asks => 0), 'none', undef);
-# --- the same of an editor whose command waits for a lock (Vim): its child ends between two looks, and the answer is drawn after a question to the server ---
-sub looks_for_its_command {
-	my (%o) = @_;
-	my $s = story(no_usual => 1);
-	$s->builder->thread(860, 'holder', ts_ns => 5 * MS, since_ns => 2 * MS)->thread(850, 'flock', ppid => CLIENT, ts_ns => ns(1001));
-	$s->key($_, 3) for 500, 600, 700;
-	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
-	$s->kernel(1, 1001, 'fork', tid => CLIENT, child_tid => 850, child_pid => 850)->wake(1, 1001.1, 850, CLIENT, undef, wakee_cpu => 0)->run(0, 1001.2, 1003, 850, 'sleeping');
-	my $t = 1002;
-	while ($t < 1390) { $t += 10; $s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $t + 0.1, $t + 0.3, CLIENT, 'sleeping'); $t += 0.3 }
-	# The holder lets go of the lock, and the child ends, while the client is awake, or in its next nap.
-	my $free = $t + ($o{between} ? 10.1 : 5);
-	$s->wake(0, $free - 2, 860, 0, 'nanosleep', context => 'hardirq')->run(0, $free - 1.9, $free - 0.9, 860, 'sleeping')->wake(0, $free - 1, 850, 860, 'flock', wakee_cpu => 0)
-		->run(0, $free - 0.8, $free, 850, 'dead');
-	$s->wake(1, $t + 10, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $t + 10.05, $t + 10.3, CLIENT, 'sleeping') if $o{between};
-	$t += $o{between} ? 20.3 : 10;
-	$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $t + 0.1, $t + 1, CLIENT, 'sleeping');
-	# It asks the server for something, and sleeps until that has answered.
-	$s->wake(1, $t + 0.9, SERVER, CLIENT, 'epoll')->run(0, $t + 0.95, $t + 1.4, SERVER, 'sleeping')->wake(0, $t + 1.2, CLIENT, SERVER, undef);
-	my $b = $s->builder->x(ns($t + 0.96), 'x_wakeup');
-	$b->x(ns($t + 1), 'x_request', pid => CLIENT, client => 4, duration_ns => 100_000, major => 43, sequence => 1, count => 1) if !$o{event};
-	$b->x(ns($t + 1.39), 'x_sleep');
-	return polls($s->run(1, $t + 1.5, $t + 4, CLIENT, 'sleeping')->draw($t + 3.8)->hotkey(3000), $t + 4);
-}
-for my $between (0, 1) {
-	$d = judged('a command whose end is found by the clock' . ($between ? ', between two looks' : ''), looks_for_its_command(between => $between), 'lock-wait', 'holder', 0.9, 1);
-	like($d->{verdict}{sentence}, qr/flock \(pid 850\), for which it waited, waited for a lock that "holder"/, '... the sentence');
-}
-judged('... what it draws when the server has sent it something', looks_for_its_command(event => 1), 'none', undef);
 # --- another client asks the server for something each 10 ms, by its clock, and has just woken it when ours asks: it is not why ours waits ---
 sub looker {
 	my (%o) = @_;

@@ -10,7 +10,8 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
-use constant { CLIENT => 200, SERVICE => 500, MS => 1_000_000 };
+use constant { SERVER => 100, CLIENT => 200, WORKER => 201, SERVICE => 500, MS => 1_000_000 };
+sub ns { return Tipme::Test::Story::ns($_[0]) }
 
 # A key, an echo, frames of it; 150 ms after the key 600 ms of work, by computing or by `sleep`, and
 # a frame that shows it.
@@ -22,7 +23,7 @@ sub echo_then_work {
 		$s->wake(1, $at, CLIENT, 0, $stack // 'poll', context => 'hardirq')
 			->run(1, $at + 0.1, $at + $for, CLIENT, $state // 'sleeping');
 	};
-	if ($o{key}) { $by_timer->($t + $_, 1) for 16, 32, 48 }
+	if ($o{key})   { $by_timer->($t + $_,  1) for 16, 32, 48 }
 	if ($o{ticks}) { $by_timer->($t + 120, 1) }
 	if ($o{sleep}) {
 		$by_timer->($t + 150, 1);
@@ -57,7 +58,7 @@ for my $how ([ 'computes', 'app-compute' ], [ 'sleeps', 'timer-sleep', sleep => 
 	my $d = judged("one that $what after its echo", story(%o), $kind, 'xterm', 0.7, 1);
 	cmp_ok(abs($d->{interval}{duration_ns} - 766 * MS), '<', MS, '... from the key to the work');
 	is($d->{interval}{certainty}, 'inferred', '... which is inferred');
-	judged("... and does so without a key, too", story(%o, clock => 1), 'none', undef);
+	judged("... and does so without a key, too",     story(%o, clock => 1), 'none', undef);
 	judged("... and has looked at the clock before", story(%o, ticks => 1), 'none', undef);
 }
 
@@ -65,8 +66,8 @@ for my $how ([ 'computes', 'app-compute' ], [ 'sleeps', 'timer-sleep', sleep => 
 sub asks_in_vain {
 	my ($s, $t) = @_;
 	$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')
-		->run(1, $t + 0.1, $t + 1, CLIENT, 'sleeping')->wake(1, $t + 0.9, SERVICE, CLIENT, 'epoll')
-		->run(0, $t + 1, $t + 2, SERVICE, 'sleeping')
+		->run(1, $t + 0.1, $t + 1, CLIENT,  'sleeping')->wake(1, $t + 0.9, SERVICE, CLIENT, 'epoll')
+		->run(0, $t + 1,   $t + 2, SERVICE, 'sleeping')
 		->wake(1, $t + 600, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, $t + 600.1, $t + 603, CLIENT, 'sleeping');
 	return $s->draw($t + 602.8);
@@ -75,7 +76,7 @@ for my $clock (0, 1) {
 	my $s = Tipme::Test::Story->new(trigger => 8000);
 	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS);
 	asks_in_vain($s->key(2000, 3), 2150);
-	asks_in_vain($s, 5000) if $clock;
+	asks_in_vain($s,               5000) if $clock;
 	my $what   = $clock ? '... who asks by the clock, too' : 'one that asks in vain after it';
 	my @expect = $clock ? ('none', undef)                  : ('time-out', 'service');
 	judged($what, end($s, $clock ? 5603 : 2753, 8000), @expect);
@@ -90,4 +91,92 @@ for my $clock (0, 1) {
 	$s->key(3000 + 150 * $_, 3) for 0 .. 11;
 	judged('who types all the time, and work by the clock', end($s, 4653, 5000), 'none', undef);
 }
+# A moment after the key, by its own timer, a program sleeps in select(), in pieces (Tcl's `after`):
+# that is no event loop to one whose events come to it in a futex.
+sub sleeps_in_pieces {
+	my (%o) = @_;
+	my $s = Tipme::Test::Story->new(no_usual => 1, trigger => 8000);
+	$s->builder->thread(WORKER, 'worker', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS);
+	my $told = sub {
+		my ($t, %e) = @_;
+		$s->enter($t, no_wake => 1, %e)->wake(0, $t + 0.2, WORKER, SERVER, 'poll', wakee_cpu => 1)
+			->run(1, $t + 0.22, $t + 0.24, WORKER, 'sleeping');
+		$s->wake(1, $t + 0.23, CLIENT, WORKER, $o{loop} ? 'poll' : 'futex')
+			->run(1, $t + 0.25, $t + 2, CLIENT, 'sleeping');
+	};
+	my $sleeps = sub {
+		my ($t) = @_;
+		$s->wake(1, $t, CLIENT, 0, $o{loop} ? 'poll' : 'futex', context => 'hardirq')
+			->run(1, $t + 0.1, $t + 0.3, CLIENT, 'sleeping');
+		$s->wake(1, $t + 500 * $_, CLIENT, 0, 'poll', context => 'hardirq')
+			->run(1, $t + 500 * $_ + 0.02, $t + 500 * $_ + ($_ < 3 ? 0.05 : 2), CLIENT, 'sleeping')
+			for 1 .. 3;
+		$s->draw($t + 1501.8);
+	};
+	for my $t (600, 700, 800, 2000) { $told->($t); $s->draw($t + 1.9) }
+	$told->(2080, kind => 'key_release');
+	$sleeps->(2150);
+	$sleeps->(5150) if $o{clock};
+	return $s->hotkey(7500)
+		->picture(CLIENT, 'xterm', since_ns => ns($o{clock} ? 6652 : 3652),
+		stack_id => $s->id($o{loop} ? 'poll' : 'futex'));
+}
+my $d =
+	judged('a sleep in pieces, a moment after an echo', sleeps_in_pieces(), 'timer-sleep', 'xterm',
+	0.9, 1);
+cmp_ok(abs($d->{interval}{duration_ns} - 1652 * MS), '<', MS, '... up to what it then drew');
+judged('... by the clock',      sleeps_in_pieces(clock => 1), 'none', undef);
+judged('... in its event loop', sleeps_in_pieces(loop  => 1), 'none', undef);
+
+# An editor looks by the clock whether its command has ended, and that one waits for a lock (Vim).
+# It ends in a nap, or between two; the answer is drawn after a question to the server.
+sub looks_for_its_command {
+	my (%o) = @_;
+	my $s = Tipme::Test::Story->new(no_usual => 1);
+	$s->builder->thread(860, 'holder', ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(850, 'flock', ppid => CLIENT, ts_ns => ns(1001));
+	$s->key($_, 3) for 500, 600, 700;
+	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
+	$s->kernel(1, 1001, 'fork', tid => CLIENT, child_tid => 850, child_pid => 850)
+		->wake(1, 1001.1, 850, CLIENT, undef, wakee_cpu => 0)
+		->run(0, 1001.2, 1003, 850, 'sleeping');
+	my $t = 1002;
+	while ($t < 1390) {
+		$t += 10;
+		$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')
+			->run(1, $t + 0.1, $t + 0.3, CLIENT, 'sleeping');
+		$t += 0.3;
+	}
+# The holder lets go of the lock, and the child ends, while the client is awake, or in its next nap.
+	my $free = $t + ($o{between} ? 10.1 : 5);
+	$s->wake(0, $free - 2, 860, 0, 'nanosleep', context => 'hardirq')
+		->run(0, $free - 1.9, $free - 0.9, 860, 'sleeping')
+		->wake(0, $free - 1, 850, 860, 'flock', wakee_cpu => 0)
+		->run(0, $free - 0.8, $free, 850, 'dead');
+	$s->wake(1, $t + 10, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, $t + 10.05, $t + 10.3, CLIENT, 'sleeping')
+		if $o{between};
+	$t += $o{between} ? 20.3 : 10;
+	$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, $t + 0.1, $t + 1, CLIENT, 'sleeping');
+	# It asks the server for something, and sleeps until that has answered.
+	$s->wake(1, $t + 0.9, SERVER, CLIENT, 'epoll')->run(0, $t + 0.95, $t + 1.4, SERVER, 'sleeping')
+		->wake(0, $t + 1.2, CLIENT, SERVER, undef);
+	my $b = $s->builder->x(ns($t + 0.96), 'x_wakeup');
+	$b->x(ns($t + 1), 'x_request', pid => CLIENT, client => 4, duration_ns => 100_000, major => 43,
+		sequence => 1, count => 1)
+		if !$o{event};
+	$b->x(ns($t + 1.39), 'x_sleep');
+	return end($s->run(1, $t + 1.5, $t + 4, CLIENT, 'sleeping')->draw($t + 3.8), $t + 4, 3000);
+}
+for my $between (0, 1) {
+	my $d = judged(
+		'a command whose end is found by the clock' . ($between ? ', between two looks' : ''),
+		looks_for_its_command(between => $between), 'lock-wait', 'holder', 0.9, 1);
+	like($d->{verdict}{sentence},
+		qr/flock \(pid 850\), for which it waited, waited for a lock that "holder"/,
+		'... the sentence');
+}
+judged('... what it draws when the server has sent it something',
+	looks_for_its_command(event => 1), 'none', undef);
 done_testing();

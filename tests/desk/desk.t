@@ -23,7 +23,7 @@ use Tipme::Lab;
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 my $all = $ENV{TIPME_TEST_ALL};
 my ($caused, $quiet, $set) = $all ? (100, 100, 'all') : (6, 2, 'ci');
-use constant ACCUSED    => 0.03;   # of quiet scenes; docs/accuracy.md has what was measured
+use constant ACCUSED    => 0.03;    # of quiet scenes; docs/accuracy.md has what was measured
 use constant MOST_VOID  => 0.15;
 use constant VOIDS      => 0.35;    # of scenes on a machine that is not quiet: 9 to 32 % so far
 use constant CI_SECONDS => 100;     # no scene begins later
@@ -45,11 +45,11 @@ my @quiet  = play(quiet  => $quiet);
 $desk->close;
 note($_) for split /\n/, Tipme::Desk::Table::table(@caused, @quiet);
 
-my $c = Tipme::Desk::Table::counts(@caused, @quiet);
+my $c      = Tipme::Desk::Table::counts(@caused, @quiet);
 my $played = $c->{drawn} - $c->{skipped};
 my $can    = least_right($played, 1 - VOIDS);
 cmp_ok($c->{judged}, '>=', $can, "at least $can of $played that were played can be judged");
-cmp_ok($c->{void},   '<=', MOST_VOID * $c->{drawn},  "at most 15 % are void") if $all;
+cmp_ok($c->{void},   '<=', MOST_VOID * $c->{drawn}, "at most 15 % are void") if $all;
 my $judged = Tipme::Desk::Table::counts(@caused)->{judged};
 my $least  = least_right($judged, claim());
 cmp_ok(scalar(grep { $_->{right} } @caused), '>=', $least, "right in at least $least of $judged");

@@ -9,6 +9,7 @@ use Tipme::DisplaySource;
 use Tipme::KernelEvents;
 use Tipme::Messages qw(messages);
 use Tipme::Moments;
+use Tipme::Naps qw(asks_server);
 use Tipme::WakeupChain;
 
 my $NS_PER_MS  = 1_000_000;
@@ -182,7 +183,7 @@ sub _waited_for_one_of {
 	{
 		my $sent = $self->_sent($e, $e->{pid}, $e->{deliver_ns}, $first->{to}, $first->{pid});
 		return $sent if $sent;
-		return 0 if !$self->_usually_through($e, $first->{pid});
+		return 0     if !$self->_usually_through($e, $first->{pid});
 		my $done = $self->{rest}->first_sleep($e);
 		return defined $done ? [ $self->{rest}->hand($e), $done ] : 0;
 	}
@@ -212,7 +213,7 @@ sub _born_of {
 	my ($self, $e, $states, $tid, $birth, $waits) = @_;
 	my $chain    = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $birth + 1);
-	return 0 if !$chain->reached || !$self->_through_client($e, $segments);
+	return 0                if !$chain->reached || !$self->_through_client($e, $segments);
 	@$waits = $chain->waits if $waits;
 	# A timer of somebody's that had a part in it: then it was made by the clock.
 	return (
@@ -315,8 +316,7 @@ sub _set_going {
 sub _sent {
 	my ($self, $e, $pid, $since, $until, $other) = @_;
 	my ($answer) = reverse messages($e->{server}, $other, $pid, $since, $until);
-	my ($sent) = grep { $_ > ($answer // 0) }
-		messages($e->{server}, $pid, $other, $since, $until);
+	my ($sent) = grep { $_ > ($answer // 0) } messages($e->{server}, $pid, $other, $since, $until);
 	return if !defined $sent;
 	return [ $pid == $e->{pid} ? $self->{rest}->hand($e) : $pid, $sent ];
 }
@@ -409,22 +409,11 @@ sub _own_timer {
 	my $i = $states->before($tid, $ran);
 	$i = $states->before($tid, $i->{from})
 		while $i
-		&& ($i->{kind} ne 'blocked' || $o{beyond_server} && _asks_server($e, $states, $i));
+		&& ($i->{kind} ne 'blocked'
+		|| $o{beyond_server} && asks_server($e->{server}, $e->{pid}, $states, $i));
 	return if !$i || !defined $i->{wake} || !$self->{rest}->rests_in($e, $tid, $i);
 	my $context = vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255;
 	return $context == 2 || $context == 4 ? $i : undef;    # softirq_irq, hardirq
-}
-
-# Did the client sleep there until the server had done what it had asked for?
-sub _asks_server {
-	my ($e, $states, $i) = @_;
-	my $x = $e->{server};
-	return 0 if !$x->{exact} || !defined $i->{wake} || $i->{to} - $i->{from} > $FRAME_NS;
-	my ($ev, $w) = ($states->events, $i->{wake});
-	return 0
-		if (vec($ev->{d}, $w, 32) >> 16 & 255) || vec($ev->{a}, $w, 32) != $x->{tid};
-	return scalar grep { ($_->{pid} // 0) == $e->{pid} }
-		$x->between('request', $i->{from} - $NS_PER_MS, $i->{to});
 }
 
 sub _by_network {
@@ -486,12 +475,12 @@ sub last_ran {
 sub asked_by {
 	my ($self, $e, $states, $damage, $t) = @_;
 	my ($g) = grep {
-		   defined $_->[1]
+			   defined $_->[1]
 			&& $_->[1] <= $t
 			&& $t - $_->[1] < $NEAR_NS
 			&& !Tipme::DisplaySource::is_of($_->[3], @$e{qw(pid client)})
 	} $e->{server}->grabs;
-	my $tid = $g ? $self->{rest}->hand($e) : undef;
+	my $tid = $g           ? $self->{rest}->hand($e)        : undef;
 	my $s   = defined $tid ? $states->before($tid, $g->[1]) : undef;
 	if ($s && $s->{kind} eq 'blocked' && $self->{rest}->rests_in($e, $tid, $s)) {
 		$s = $states->before($tid, $s->{from})

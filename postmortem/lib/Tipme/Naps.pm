@@ -6,7 +6,10 @@ package Tipme::Naps;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Exporter qw(import);
 use Tipme::KernelEvents;
+
+our @EXPORT_OK = qw(asks_server);
 
 my $WORKS_NS = 30_000_000;            # who runs for longer between two naps does something else
 my $LEAST_NS = 100_000_000;           # what somebody lets go by for an answer is not shorter
@@ -142,6 +145,19 @@ sub owner_asked {
 		return [ @$d{qw(pid ts_ns)} ] if @for;
 	}
 	return;
+}
+
+# asks_server(SOURCE, PID, STATES, INTERVAL): did a thread of that process sleep there until the
+# server had done what it had asked for?
+sub asks_server {
+	my ($x, $pid, $states, $i) = @_;
+	return 0 if !$x->{exact} || !defined $i->{wake} || $i->{to} - $i->{from} > $NAP_NS;
+	my ($ev, $w) = ($states->events, $i->{wake});
+	return 0
+		if (vec($ev->{d}, $w, 32) >> 16 & 255) != $TASK || vec($ev->{a}, $w, 32) != $x->{tid};
+	return
+		scalar grep { ($_->{pid} // 0) == $pid }
+		$x->between('request', $i->{from} - $SERVES_NS, $i->{to});
 }
 
 # [ thread, when, process ]: whom a thread woke in [FROM, TO), but the server and the kernel's own
