@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Processes that make others wait in ways of which public bug trackers tell; run as root. */
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/auto_fs4.h>
 #include <linux/fuse.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +14,9 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "report.h"
@@ -166,6 +171,59 @@ static int run_autofs(const char *dir, int64_t ms)
 	return 0;
 }
 
+static int pass(int to, int fd)
+{
+	char byte = 0, room[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec io = { &byte, 1 };
+	struct msghdr m = {
+		.msg_iov = &io, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(to, &m, 0) == 1 ? 0 : -errno;
+}
+
+/*
+ * A network of its own, with one cable whose other end nobody listens at: what is sent to
+ * 198.51.100.9 arrives, and no answer comes, as from a server that is away. Whoever connects to the
+ * socket and writes 'u' or 't' gets a UDP or TCP socket there.
+ */
+static int run_mute(const char *path, int64_t ms)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)ms;
+	if (door < 0 || strlen(path) >= sizeof(at.sun_path) || unshare(CLONE_NEWNET))
+		return -errno;
+	if (system("ip link add v0 type veth peer name v1 && ip link set v0 up && "
+		   "ip link set v1 up && ip addr add 198.51.100.1/24 dev v0 && "
+		   "ip neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 dev v0 nud permanent"))
+		return -ENODEV;
+	strcpy(at.sun_path, path);
+	if (bind(door, (struct sockaddr *)&at, sizeof(at)) || chmod(path, 0666) || listen(door, 4))
+		return -errno;
+	report("ready %d\n", (int)getpid());
+	for (;;) {
+		int fd = accept4(door, NULL, NULL, SOCK_CLOEXEC);
+		char how;
+
+		if (fd < 0)
+			return -errno;
+		if (read(fd, &how, 1) == 1) {
+			int s = socket(AF_INET, how == 'u' ? SOCK_DGRAM : SOCK_STREAM, 0);
+
+			pass(fd, s);
+			close(s);
+		}
+		close(fd);
+	}
+}
+
 static const struct {
 	const char *verb, *usage;
 	int (*run)(const char *path, int64_t ms);
@@ -173,6 +231,7 @@ static const struct {
 	{ "fuse", "FOLDER MS", run_fuse },
 	{ "fanotify", "FILE MS", run_fanotify },
 	{ "autofs", "FOLDER MS", run_autofs },
+	{ "mute", "SOCKET MS", run_mute },
 };
 
 int main(int argc, char **argv)
@@ -188,6 +247,7 @@ int main(int argc, char **argv)
 		return err ? 1 : 0;
 	}
 	fprintf(stderr,
-		"usage: stage NAME fuse|autofs FOLDER MS, or stage NAME fanotify FILE MS\n");
+		"usage: stage NAME fuse|autofs FOLDER MS, or stage NAME fanotify FILE MS, or "
+		"stage NAME mute SOCKET MS\n");
 	return 64;
 }

@@ -2,8 +2,10 @@
 /* What a client of the laboratory does before it answers. */
 #include "config.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -336,6 +339,57 @@ static void act_roundtrips(struct deed *d)
 	report_span("others", atoi(server), begin, now_ns(), cpu - d->cpu_ns);
 }
 
+/* "mute PATH u|t PORT MS": a socket that a stage passes (tests/causes/stage.c), behind which nobody
+ * answers. */
+static int open_mute(struct deed *d)
+{
+	char path[108], how, byte, room[CMSG_SPACE(sizeof(int))];
+	struct iovec io = { &byte, 1 };
+	struct msghdr m = {
+		.msg_iov = &io, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)
+	};
+
+	if (sscanf(d->arg, "%107s %c", path, &how) != 2)
+		return -EINVAL;
+	int door = lab_connect(path);
+
+	if (door < 0 || write(door, &how, 1) != 1 || recvmsg(door, &m, MSG_CMSG_CLOEXEC) != 1)
+		return door < 0 ? door : -EIO;
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	close(door);
+	if (!c || c->cmsg_type != SCM_RIGHTS)
+		return -EIO;
+	memcpy(&d->fd, CMSG_DATA(c), sizeof(d->fd));
+	return 0;
+}
+
+/* As a resolver asks by UDP, as programs connect by TCP; it gives up after so many ms. */
+static void act_mute(struct deed *d)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	unsigned int port;
+	long long ms;
+	char how;
+
+	if (sscanf(d->arg, "%*s %c %u %lld", &how, &port, &ms) != 3)
+		return;
+	inet_pton(AF_INET, "198.51.100.9", &to.sin_addr);
+	to.sin_port = htons((uint16_t)port);
+	if (how == 'u') {
+		struct pollfd p = { .fd = d->fd, .events = POLLIN };
+
+		if (!connect(d->fd, (struct sockaddr *)&to, sizeof(to)) &&
+		    write(d->fd, "who?", 4) == 4)
+			poll(&p, 1, (int)ms);
+	} else {
+		struct timeval t = { ms / 1000, ms % 1000 * 1000 };
+
+		setsockopt(d->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+		connect(d->fd, (struct sockaddr *)&to, sizeof(to));
+	}
+}
+
 #ifdef HAVE_GIO
 static GDBusConnection *bus;
 
@@ -374,6 +428,7 @@ static const struct deed_kind kinds[] = {
 	{ "read", open_path, act_read },    { "fsync", open_path, act_fsync },
 	{ "fault", open_fault, act_fault }, { "grow", open_grow, act_grow },
 	{ "ask", open_ask, act_ask },	    { "roundtrips", NULL, act_roundtrips },
+	{ "mute", open_mute, act_mute },
 #ifdef HAVE_GIO
 	{ "dbus", open_dbus, act_dbus },
 #endif

@@ -76,17 +76,56 @@ my %CAUSE = (
 	},
 );
 
+# Servers that are away: who is asked, the way, the port, the words of the verdict.
+my %AWAY = (
+	dns         => [ 'the name service',                     'u', 53,  qr/the name service/ ],
+	printer     => [ 'a printer, or its server',             't', 631, qr/a printer/ ],
+	directory   => [ 'the directory of users (LDAP)',        't', 389, qr/the directory of users/ ],
+	ssh         => [ 'a machine behind SSH',                 't', 22,  qr/a machine behind SSH/ ],
+	'far-files' => [ 'a file server, by the program itself', 't', 445, qr/a file server/ ],
+);
+for my $name (keys %AWAY) {
+	my ($server, $way, $port) = @{ $AWAY{$name} };
+	$CAUSE{$name} = {
+		says =>
+			sub {"the client asks $server, which does not answer; it gives up after $_[0]{ms} ms"},
+		kinds => [qw(network-wait time-out)],
+		clients => [ $way eq 'u' ? 'gtk' : 'own' ],
+		needs => sub { -x '/sbin/ip' || -x '/usr/sbin/ip' ? '' : 'no ip here (Debian: iproute2)' },
+		prepare => sub {
+			my ($r) = @_;
+			my $door = $r->work . "/net-$r->{seed}-$name";
+			unlink $door;
+			_stage($r, 'mute', $door, $r->{ms});
+			$r->{deeds} = "mute $door $way $port $r->{ms}";
+		},
+		charged => sub { $_[0]->spans_ns('mute') },
+	};
+}
+
 # Rows of the survey (docs/causes.md) that are staged natively: number => cause
 our %ROW = (
 	2  => 'memcg', 5  => 'hog', 6 => 'disk-read', 8 => 'storm', 11 => 'computes', 13 => 'service',
 	14 => 'dbus',  16 => 'storm',
 	26 => 'chain', 30 => 'fuse', 36 => 'fsync', 49 => 'memcg', 50 => 'scanner', 57 => 'automount',
-	59 => 'grab',  61 => 'rt-hog',
+	12 => 'far-files', 33 => 'printer', 34 => 'dns', 52 => 'directory', 60 => 'ssh',
+	59 => 'grab',      61 => 'rt-hog',
 );
 
 Tipme::Lab::Causes::add(%CAUSE);
 
-# own(): those that the laboratory has not
-sub own { return sort keys %CAUSE }
+# own(): those that the laboratory has not, of servers that are away one
+sub own {
+	return grep { !$AWAY{$_} || $_ eq 'dns' } sort keys %CAUSE;
+}
+
+# all(): each that a row names, and those
+sub all {
+	my %all = map { $_ => 1 } values %ROW, keys %CAUSE;
+	return sort keys %all;
+}
+
+# words(NAME): what the sentence says of it, a pattern; none: nothing of its own
+sub words { return $AWAY{ $_[0] } ? $AWAY{ $_[0] }[3] : undef }
 
 1;
