@@ -11,7 +11,7 @@ use Tipme::Responses   qw(responses summary);
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
-use constant { SERVER => 100, CLIENT => 200, SHELL => 300, NEW => 400, MS => 1_000_000 };
+use constant { SERVER => 100, CLIENT => 200, SHELL => 300, NEW => 400, OTHER => 500, MS => 1_000_000 };
 
 # A key has the client fork NEW (through the shell, with `shell`), which connects, and draws its
 # first window at `shown` ms.
@@ -44,12 +44,32 @@ sub story {
 	$s->kernel(1, $t + 5, 'rename', tid => NEW, comm => 'editor');
 	my ($from, $end) = ($t + 4, $o{shown});
 	$b->x(($o{came} // $end - 5) * MS, 'x_client', pid => NEW, client => 7, state => 'connected');
-	$s->run(1, $from, $end, NEW, 'sleeping');
+	if ($o{beside}) { naps_and_asks($s, $from, $end) }
+	else            { $s->run(1, $from, $end, NEW, 'sleeping') }
 	$s->draw($end - 0.3, NEW, pid => NEW, client => 7) if !$o{no_window};
 	# The new window has the keyboard now, and the one that was pressed in draws its cursor anew.
 	$s->wake(0, $end - 0.05, CLIENT, SERVER, 'poll')->run(1, $end, $end + 2, CLIENT, 'sleeping')
 		->draw($end + 1.8) if $o{redraws};
 	return $s->hotkey($o{hotkey} // 8000);
+}
+
+# The new program sleeps until 3,500 ms. Then it reads the rest of a long answer, which is no
+# request. The server is awake, since another client asked it; that one had slept all the time.
+sub naps_and_asks {
+	my ($s, $from, $end) = @_;
+	$s->builder->thread(OTHER, 'panel', ts_ns => 900 * MS, since_ns => 910 * MS,
+		stack_id => $s->id('nanosleep'));
+	$s->run(1, $from, $from + 1, NEW, 'sleeping');
+	$s->wake(1, 3500, NEW, 0, 'nanosleep', context => 'hardirq')
+		->run(1, 3500.1, 3510, NEW, 'sleeping');
+	$s->wake(0, 3504, OTHER, 0, 'nanosleep', context => 'hardirq')
+		->run(0, 3504.1, 3506, OTHER, 'sleeping');
+	$s->wake(0, 3505.9, SERVER, OTHER, 'epoll')->run(0, 3506, 3512.5, SERVER, 'sleeping');
+	$s->builder->x(
+		3507 * MS, 'x_request', pid => OTHER, client => 9, duration_ns => 4 * MS, major => 20,
+		sequence => 3, count => 1
+	);
+	return $s->wake(0, 3512, NEW, SERVER, 'poll')->run(1, 3512.1, $end, NEW, 'sleeping');
 }
 
 my $d = judged('a program that needs long', story(shown => 4000), 'app-compute', 'editor', 0.98, 1);
@@ -69,6 +89,11 @@ is($d->{event}{kind}, 'start', '... which is a start, too');
 my $again = story(shown => 4000, shell => 1, redraws => 1);
 $d = judged('... whose terminal draws again', $again, 'app-compute', 'editor', 0.98, 1);
 is($d->{event}{kind}, 'start', '... because of the new window: no answer to the key');
+
+judged('a start that sleeps, and meets the server awake for another client',
+	story(shown => 4000, beside => 1), 'timer-sleep', 'editor', 0.8, 1);
+judged('... made by a shell', story(shown => 4000, beside => 1, shell => 1),
+	'timer-sleep', 'editor', 0.8, 1);
 
 judged('a start that takes a second, where nothing is known of others', story(shown => 2000),
 	'none', undef);

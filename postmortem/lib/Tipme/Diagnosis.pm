@@ -341,8 +341,8 @@ sub _segments {
 	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => [ grep { defined } _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef ]);
 }
 
-# Before a program was there, whoever made it had the time.
-sub _parent_at_birth { my ($e) = @_; return $e->{start} ? [ @{ $e->{start} }{qw(parent born_ns)}, 0 ] : () }
+# Before a program was there, whoever made it had the time; and the way there leads through it.
+sub _parent_at_birth { my ($e) = @_; my $s = $e->{start}; return $s ? [ @$s{qw(parent born_ns)}, 0, undef, undef, $s->{pid} ] : () }
 
 # Backwards from the screen: the server that painted, the compositor that had asked it to, from where the client had drawn on as without a compositor.
 # Where nothing has been painted yet, from the compositor.

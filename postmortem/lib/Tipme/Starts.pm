@@ -12,7 +12,7 @@ my $NS_PER_MS = 1_000_000;
 my $SPAN_NS   = 10_000_000_000;    # from the press to the birth of the process
 my $LIFE_NS =
 	60_000_000_000;    # a process that is older than this when it connects did not just start
-my $PRESSES   = 6;     # before the birth, that are looked at
+my $PRESSES   = 6;     # before the birth, that are looked at, of each server
 my $MOST      = 8;     # new clients that are looked at, the last ones
 my $CONNECTED = 1;     # of enum x_client_state: it was admitted then
 my %PRESS = map { $_ => 1 } qw(key_press key_repeat key_release button_press button_release touch);
@@ -62,7 +62,8 @@ sub _of {
 			- 20 * $NS_PER_MS
 	} $self->{path}->events;
 	return if !@before || $before[0]{server} != $x && !grep { $_->{server} == $x } @before;
-	splice @before, 0, @before - $PRESSES if @before > $PRESSES;
+	my %of;
+	@before = reverse grep { ++$of{ $_->{server} } <= $PRESSES } reverse @before;
 	my $states = $self->{kernel}->states($before[0]{deliver_ns} - $NS_PER_MS, $t);
 	my ($birth) =
 		grep { $_->{kind} eq 'runnable' && $_->{how} eq 'forked' } @{ $states->intervals($pid) };

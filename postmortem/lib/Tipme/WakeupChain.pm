@@ -88,8 +88,8 @@ sub walk_once { my ($self, @args) = @_; $self->{returning} = 0; return $self->_w
 
 sub _walk {
 	my ($self, $tid, $from, $to, %o) = @_;
-	@$self{qw(segments waits tid t from deliver_ns below frames steps jumped reached short)} =
-		([], [], $tid, $to, $from, $o{deliver_ns} // $from, 0, [], 0, {}, 0, 0);
+	@$self{qw(segments waits tid t from deliver_ns below frames steps jumped reached short strayed)}
+		= ([], [], $tid, $to, $from, $o{deliver_ns} // $from, 0, [], 0, {}, 0, 0, 0);
 	push @{ $self->{frames} }, map { [@$_] } @{ $o{via} // [] };
 	$self->{below} = 1 if !defined $o{deliver_ns};
 	$self->{frame} = $o{frame};
@@ -171,7 +171,9 @@ sub _check {
 
 # Frames are threads to which the walk returns at a time: [ tid, time, guessed, work, held ]; a
 # frame is left when the walk has come down to its time. held: the thread waits there for something
-# that those in whom the walk is now have: { kind, class, code, tid, prio, at, lock }.
+# that those in whom the walk is now have: { kind, class, code, tid, prio, at, lock }. A sixth field
+# is the process in which the walk has to be then, if it is not in that thread already: else it has
+# strayed.
 sub _cross_bounds {
 	my ($self) = @_;
 	my $f = $self->{frames};
@@ -181,7 +183,14 @@ sub _cross_bounds {
 		$self->{jumped} = {};
 		return;
 	}
-	while (@$f && $self->{t} <= $f->[-1][1]) { $self->{tid} = pop(@$f)->[0] }
+	while (@$f && $self->{t} <= $f->[-1][1]) {
+		my ($tid, $t, $by) = @{ pop @$f }[ 0, 1, 5 ];
+		$self->{strayed} = 1
+			if defined $by
+			&& $self->{tid} != $tid
+			&& $self->{threads}->at($self->{tid}, $t)->{pid} != $by;
+		$self->{tid} = $tid;
+	}
 }
 
 sub _note_reached {
@@ -189,6 +198,7 @@ sub _note_reached {
 	my $last   = $self->{segments}[-1];
 	my $pid    = $self->{tid} ? $self->{threads}->at($self->{tid}, $self->{t})->{pid} : -1;
 	$self->{reached} = ($pid == $self->{client_pid} || $pid == $self->{server_pid})
+		&& !$self->{strayed}
 		&& !($last && $last->{state} eq 'unknown') ? 1 : 0;
 }
 
