@@ -264,6 +264,16 @@ judged('a program that looks for mail by the clock', after_a_moment(clock => 1),
 	like($d->{verdict}{sentence}, qr/: most likely, for 1\.50 s \(100 %\) it waited for an answer of "service" \(pid 500\b.*\), and gave up\.$/, '... the sentence');
 }
 
+# --- the same over a bus that hands nothing on: the service hangs already, and is woken by nobody ---
+{
+	my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping');
+	release($s, 1080, no_wake => 1);
+	$s->picture(BUS, 'bus', since_ns => ns(1001.1), stack_id => $s->id('epoll'));
+	$s->wake(1, 2501, CLIENT, 0, 'poll', context => 'hardirq')->run(1, 2501.1, 2503, CLIENT, 'sleeping')->draw(2502.8)->hotkey(3500);
+	$d = judged('the bus hands nothing on', polls($s, 2503), 'time-out', 'bus', 0.95, 1);
+	like($d->{verdict}{sentence}, qr/waited for an answer of "bus" \(pid \d+\b.*\), or of one behind it, and gave up\.$/, '... it may not be the bus');
+}
+
 # --- another client has the server; ours looks at the clock meanwhile ---
 {
 	my $s = story();

@@ -11,7 +11,9 @@ use Tipme::Responses   qw(responses summary);
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
-use constant { SERVER => 100, CLIENT => 200, SHELL => 300, NEW => 400, OTHER => 500, MS => 1_000_000 };
+use constant {
+	SERVER => 100, CLIENT => 200, SHELL => 300, NEW => 400, OTHER => 500, MS => 1_000_000
+};
 
 # A key has the client fork NEW (through the shell, with `shell`), which connects, and draws its
 # first window at `shown` ms.

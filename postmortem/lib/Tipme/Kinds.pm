@@ -66,6 +66,16 @@ my %BY_HOLDING = (
 		),
 	},
 );
+# Who passes on what others ask, as a bus does, may have had nobody to pass it on to.
+my %BY_ANSWER = (
+	behind => {
+		clause => N__(
+				  'for {time} {waiter} waited for an answer of {name}, or of one behind it, and '
+				. 'gave up'
+		),
+		ask => N__('whoever runs {name}, or what it passes on to: no answer came'),
+	},
+);
 my %BY_DISK = (
 	sampled => {
 		ask  => N__('the disk, or whoever else used it, which is not known'),
@@ -455,6 +465,7 @@ my %KIND = (
 		clause => N__('for {time} {waiter} waited for an answer of {name}, and gave up'),
 		story  => 'freezes.t',
 		flags  => [qw(args)],
+		by     => \%BY_ANSWER,
 	},
 	'cpu-penalty' => {
 		list   => N__('{name} was held back'),

@@ -113,9 +113,23 @@ sub _draws {
 	return scalar grep { ($_->{pid} // 0) == $pid } $x->between('draw', $from, $to);
 }
 
+# may_have_handed_on(ASKED, TIME): is the one that was asked at rest at TIME, and not known to have
+# handed on what it was asked? One behind it who can take nothing is woken by nobody.
+sub may_have_handed_on {
+	my ($self, $asked, $t) = @_;
+	my ($tid, $at, $sure) = @$asked;
+	return 0 if $sure;
+	my $i = $self->{states}->before($tid, $t);
+	return 0 if !$i || $i->{kind} ne 'blocked' || $i->{state} ne 'sleeping';
+	return 0 if $i->{from} > $at + $ASKED_NS;
+	my $stack = $self->{threads}->stack($i->{stack_id});
+	return defined $stack && $self->{reasons}->is_loop($stack) ? 1 : 0;
+}
+
 # asked(TID, TIME): [ thread of another process, when ] that a thread asked for something just
 # before it slept at TIME: the one it woke last, or had another thread of its process wake; and
-# whom that one woke for it at once (a bus hands on). undef: nobody
+# whom that one woke for it at once (a bus hands on). A third field is 1 where it was handed on.
+# undef: nobody
 sub asked {
 	my ($self, $tid, $t) = @_;
 	my $own     = $self->{threads}->at($tid, $t)->{pid};
@@ -128,7 +142,7 @@ sub asked {
 	return [ @$first[ 0, 1 ] ] if ($self->{threads}->at(@$first[ 0, 1 ])->{ppid} // 0) == $own;
 	my ($then) = grep { $_->[2] != $own && $_->[2] != $first->[2] }
 		$self->_woken_by($first->[0], $first->[1], $first->[1] + $ASKED_NS);
-	return [ @{ $then // $first }[ 0, 1 ] ];
+	return [ @{ $then // $first }[ 0, 1 ], $then ? 1 : 0 ];
 }
 
 # owner_asked(TID, TIME): [ first thread of another client, when ] that the server told that its
@@ -142,7 +156,7 @@ sub owner_asked {
 		next if ($d->{x_type} // 0) != $SELECTION_REQUEST || !$d->{pid} || $d->{pid} == $own;
 		my ($from, $to) = map { $d->{ts_ns} + $_ } -$SERVES_NS, $SERVES_NS;
 		my @for = grep { ($_->{pid} // 0) == $own } $x->between('request', $from, $to);
-		return [ @$d{qw(pid ts_ns)} ] if @for;
+		return [ @$d{qw(pid ts_ns)}, 1 ] if @for;
 	}
 	return;
 }

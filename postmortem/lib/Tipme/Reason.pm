@@ -338,6 +338,7 @@ my @MORE = (
 		}
 	],
 	[ mute   => N__('{reason}, which did not come: it gave up') ],
+	[ behind => N__('{reason}, nor did one behind it') ],
 	[ again  => N__('{reason}; it had to be asked again, {again} times') ],
 	[ from   => N__('{reason} from {from}') ],
 	[ until  => N__('{reason}, until {until} let it go on') ],

@@ -1136,9 +1136,10 @@ sub _naps_for_answer {
 		tid    => $self->{tid},                                    from  => $lo, to => $self->{t},
 		reason => scalar $self->{reasons}->of($s->{stack}, undef), waker => $waker, run => $run
 		};
+	my $behind = $self->naps->may_have_handed_on($run->{asked}, $self->{t});
 	$self->_emit(
-		$lo, %$s, kind => 'time-out', reason => 'no-answer', class => 'loop',
-		asked => $run->{asked}, exact => 0
+		$lo, %$s, kind => 'time-out', reason => reason('no-answer', behind => $behind || undef),
+		class => 'loop', asked => $run->{asked}, exact => 0
 	);
 	return 1;
 }
