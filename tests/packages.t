@@ -21,6 +21,7 @@ my $tmp = tempdir('tipme-packages-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 
 lists();
 modules();
+network();
 needs();
 spec();
 if ($ENV{TIPME_TEST_ALL}) {
@@ -49,6 +50,18 @@ sub modules {
 			grep { !$there{$_} } qx{cd "$SRC/$dir" && find Tipme -name '*.pm'} =~ /(\S+)/g;
 	}
 	is_deeply \@missing, [], 'each module of the sources is installed';
+	return;
+}
+
+# Nobody but the fleet's package can reach another machine: no other program can look up its address,
+# and no other module knows a network or a database server.
+sub network {
+	my $words = 'getaddrinfo|gethostbyname|inet_(pton|aton)|IO::Socket::(INET|IP)|LWP::|HTTP::Tiny|'
+		. 'Net::[A-Z]|DBD::Pg';
+	my @files = map {s/\A\Q$tmp\E\/installed\///r} split /\n/,
+		qx{grep -rlaE '$words' "$tmp/installed"};
+	is_deeply \@files, ['usr/share/tipme/fleet/Tipme/Fleet/Database.pm'],
+		'a network is known to the database of a fleet alone';
 	return;
 }
 
