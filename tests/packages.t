@@ -53,8 +53,8 @@ sub modules {
 	return;
 }
 
-# Nobody but the fleet's package can reach another machine: no other program can look up its address,
-# and no other module knows a network or a database server.
+# Nobody but the fleet's package can reach another machine: no other program can look up its
+# address, and no other module knows a network or a database server.
 sub network {
 	my $words = 'getaddrinfo|gethostbyname|inet_(pton|aton)|IO::Socket::(INET|IP)|LWP::|HTTP::Tiny|'
 		. 'Net::[A-Z]|DBD::Pg';
