@@ -1045,6 +1045,7 @@ static const struct tipme_field_name fields_wl_deliver[] = {
 	{ "object", 24, 4, 0, 0 },
 	{ "kind", 28, 1, 0, enum_input_kind },
 	{ "what", 29, 1, 0, enum_wl_input },
+	{ "age_ms", 30, 2, 0, 0 },
 	{ 0, 0, 0, 0, 0 },
 };
 static const struct tipme_field_name fields_wl_commit[] = {

@@ -2142,7 +2142,7 @@ struct tipme_wl_deliver {
 	__u32 object; /* the client's number of its keyboard, pointer ... */
 	__u8 kind; /* [enum tipme_input_kind] what happened */
 	__u8 what; /* [enum tipme_wl_input] what it was sent to */
-	__u16 pad0; /* 0 */
+	__u16 age_ms; /* [ms] in the ring of Wayland records alone, else 0: how long ago its device told of it, by the time that the compositor tells the client; 0: less than 5 ms, more than a minute, or no time of this clock */
 };
 TIPME_ASSERT(sizeof(struct tipme_wl_deliver) == 32);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, ts_ns) == 0);
@@ -2155,7 +2155,7 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, client) == 20);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, object) == 24);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, kind) == 28);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, what) == 29);
-TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, pad0) == 30);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, age_ms) == 30);
 
 /* a Wayland compositor (tid is its thread) took a new picture of a surface from a client */
 struct tipme_wl_commit {

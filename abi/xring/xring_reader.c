@@ -7,10 +7,12 @@
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "xring_reader.h"
 
@@ -92,6 +94,39 @@ int tipme_x_ring_open(int fd, struct tipme_x_ring *ring, const char **why)
 	return err;
 }
 
+/* Nobody can make such a table smaller; what is mapped beyond its end is refused. */
+static bool is_table(int fd)
+{
+	static const char name[] = "anon_inode:bpf-map";
+	char path[32], text[sizeof(name)];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlink(path, text, sizeof(text)) == sizeof(name) - 1 &&
+	       !memcmp(text, name, sizeof(name) - 1);
+}
+
+int tipme_x_ring_open_table(int fd, unsigned int log2, struct tipme_x_ring *ring, const char **why)
+{
+	size_t bytes = HEADER_BYTES + ((size_t)TIPME_X_SLOT_BYTES << log2);
+
+	*why = "the ring is no table of the kernel's";
+	if (!is_table(fd))
+		return -EBADF;
+	void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+	*why = "the ring cannot be mapped";
+	if (map == MAP_FAILED)
+		return -errno;
+	*ring = (struct tipme_x_ring){
+		.head = map,
+		.slots = (const unsigned char *)map + HEADER_BYTES,
+		.bytes = bytes,
+		.slot_count = 1U << log2,
+		.source = TIPME_SOURCE_KERNEL_BPF,
+	};
+	return 0;
+}
+
 void tipme_x_ring_close(struct tipme_x_ring *ring)
 {
 	if (ring->head)
@@ -152,13 +187,20 @@ static uint64_t written_ns(const unsigned char *slot)
 	return rec.ts_ns + (rec.type == TIPME_X_REQUEST ? rec.duration_ns : 0);
 }
 
-static bool record_possible(const unsigned char *slot, uint64_t now_ns)
+/* What an X server tells, or what tracing programs tell of Wayland compositors. */
+static bool type_possible(uint32_t source, uint8_t type)
+{
+	return source == TIPME_SOURCE_KERNEL_BPF
+		       ? type >= TIPME_WL_DELIVER && type <= TIPME_WL_DONE
+		       : type >= TIPME_X_DEVICE && type <= TIPME_X_PAINTED;
+}
+
+static bool record_possible(uint32_t source, const unsigned char *slot, uint64_t now_ns)
 {
 	struct tipme_head rec;
 
 	memcpy(&rec, slot, sizeof(rec));
-	return rec.type >= TIPME_X_DEVICE && rec.type <= TIPME_X_PAINTED &&
-	       rec.len8 == TIPME_X_SLOT_BYTES / 8 && rec.ts_ns && rec.ts_ns <= now_ns + FUTURE_NS &&
+	return type_possible(source, rec.type) && rec.len8 == TIPME_X_SLOT_BYTES / 8 && rec.ts_ns && rec.ts_ns <= now_ns + FUTURE_NS &&
 	       written_ns(slot) <= now_ns + FUTURE_NS;
 }
 
@@ -212,7 +254,7 @@ static void record_keep(struct tipme_x_copy *copy, uint64_t now_ns)
 {
 	struct tipme_head rec;
 
-	if (!record_possible(copy->buf + copy->len, now_ns)) {
+	if (!record_possible(TIPME_SOURCE_X_HOOKS, copy->buf + copy->len, now_ns)) {
 		copy->impossible++;
 		return;
 	}
@@ -378,6 +420,9 @@ void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy
 		copy->first_ns = complete_ns;
 }
 
+/* Writers may be kept from a record that they have begun while others write so many. */
+#define BEGUN_MAX 16
+
 void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32_t most,
 			 uint64_t now_ns, void (*fn)(void *arg, const struct tipme_head *rec),
 			 void *arg)
@@ -393,7 +438,13 @@ void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32
 		*next = head;
 	if (head - *next > most)
 		*next = head - most;
-	for (; *next != head; ++*next)
-		if (slot_copy(ring, *next, slot.bytes) && record_possible(slot.bytes, now_ns))
+	for (; *next != head; ++*next) {
+		if (!slot_copy(ring, *next, slot.bytes)) {
+			if (head - *next <= BEGUN_MAX)
+				return;
+			continue;
+		}
+		if (record_possible(ring->source, slot.bytes, now_ns))
 			fn(arg, &slot.head);
+	}
 }

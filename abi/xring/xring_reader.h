@@ -25,7 +25,7 @@ struct tipme_x_ring {
 	const unsigned char *slots;
 	size_t bytes;
 	uint32_t slot_count;
-	uint32_t source; /* x_hooks, or x_client: an observer wrote it */
+	uint32_t source; /* x_hooks, or x_client: an observer wrote it; or kernel_bpf */
 	/* the server that an observer says it observes; 0: the writer is the server */
 	pid_t observed_pid;
 };
@@ -76,6 +76,12 @@ int tipme_x_ring_open(int fd, struct tipme_x_ring *ring, const char **why);
 void tipme_x_ring_close(struct tipme_x_ring *ring);
 
 /*
+ * The same for the ring of Wayland records, which tracing programs write: a table of the kernel's,
+ * of 2^log2 slots. To be followed, not copied.
+ */
+int tipme_x_ring_open_table(int fd, unsigned int log2, struct tipme_x_ring *ring, const char **why);
+
+/*
  * How large the buffer of a copy must be, so that it holds all slots twice: those at the trigger
  * and those after it.
  */
@@ -93,7 +99,7 @@ void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy
 
 /*
  * Calls fn for each whole record that came since the last call, at most `most` of them (older ones
- * are passed over). *next is the caller's place in the ring; UINT64_MAX: begin with what comes from
+ * are passed over). One that is still being written is waited for, till the next call. *next is the caller's place in the ring; UINT64_MAX: begin with what comes from
  * now on. The contents are the writer's word and no more.
  */
 void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32_t most,

@@ -13,6 +13,7 @@
 
 #include "rules.h"
 #include "tables.h"
+#include "wayland_ring.h"
 #include "map.bpf.h"
 
 #define tipme_likely(x) __builtin_expect(!!(x), 1)

@@ -60,6 +60,20 @@ struct {
 	__uint(max_entries, TIPME_WAYLAND_SURFACES);
 } tipme_wayland_surfaces SEC(".maps");
 
+/*
+ * What profiles are made of: the same records of the owner's compositors alone, in the form of an X
+ * server's ring (xring.h), but with several writers. The daemon freezes it and passes it on: nobody
+ * writes it but these programs.
+ */
+struct tipme_wayland_ring {
+	struct tipme_x_ring_header header; /* of it only the head is used */
+	struct {
+		__u64 ts_ns, tag, body[2];
+	} slot[1 << TIPME_WAYLAND_RING_LOG2];
+};
+
+TIPME_MAP(tipme_wayland_ring, sizeof(struct tipme_wayland_ring), 1);
+
 /* Compares words, not bytes: names are short, and the verifier sees one path. */
 static __always_inline bool tipme_wayland_is(const struct tipme_wayland_call *w, const char *name,
 					     int len)
@@ -163,6 +177,30 @@ static __always_inline __u32 tipme_wayland_hash(__u64 address)
 	return (h ^ h >> 29) * 0xbf58476d1ce4e5b9ULL >> 32;
 }
 
+/* A reader trusts any slot whose gen is that of its index: so the tag goes first and comes last. */
+static __always_inline void tipme_wayland_tell(__u64 now, __u8 type, __u64 body0, __u64 body1)
+{
+	__u64 index, tid = tipme_current_tid(), gen;
+	struct tipme_wayland_ring *ring;
+	__u32 zero = 0, place;
+
+	if ((__u32)bpf_get_current_uid_gid() != tipme_wayland_uids[0])
+		return;
+	ring = bpf_map_lookup_elem(&tipme_wayland_ring, &zero);
+	if (!ring)
+		return;
+	index = __sync_fetch_and_add(&ring->header.head, 1);
+	place = index & ((1 << TIPME_WAYLAND_RING_LOG2) - 1);
+	gen = 1 + (index >> TIPME_WAYLAND_RING_LOG2) % 65535;
+	tipme_pool_store(&ring->slot[place].tag, 0);
+	tipme_pool_barrier();
+	tipme_pool_store(&ring->slot[place].ts_ns, now);
+	tipme_pool_store(&ring->slot[place].body[0], body0);
+	tipme_pool_store(&ring->slot[place].body[1], body1);
+	tipme_pool_barrier();
+	tipme_pool_store(&ring->slot[place].tag, type | 4 << 8 | gen << 16 | tid << 32);
+}
+
 /* --- events --- */
 
 /* wl_keyboard.key: serial, time, key, state. Of it the state alone is read, here and below. */
@@ -244,39 +282,78 @@ static __always_inline __u8 tipme_wayland_told(const struct tipme_wayland_call *
 	return 0;
 }
 
+/* Unit: ms. Clocks of compositors are coarse; and some devices that programs made have other ones. */
+#define TIPME_WAYLAND_AGE_MIN 5
+#define TIPME_WAYLAND_AGE_MAX 60000
+
+/* Which argument is the time of the device; -1: none is. */
+static __always_inline int tipme_wayland_time_at(const struct tipme_wayland_call *w, __u8 kind,
+						 __u8 what)
+{
+	bool is_motion = kind == TIPME_INPUT_KIND_MOTION || kind == TIPME_INPUT_KIND_WHEEL;
+
+	switch (what) {
+	case TIPME_WL_INPUT_KEYBOARD:
+	case TIPME_WL_INPUT_INPUT_METHOD: return 1;
+	case TIPME_WL_INPUT_POINTER: return is_motion ? 0 : 1;
+	case TIPME_WL_INPUT_TOUCH: return w->opcode == 2 ? 0 : 1;
+	case TIPME_WL_INPUT_DRAG: return is_motion ? 0 : -1;
+	}
+	return -1;
+}
+
+/*
+ * How long ago that was: what a compositor that stood still let the event wait. Unit: ms. 0: not
+ * worth telling, or no time of this clock.
+ */
+static __always_inline __u32 tipme_wayland_age(const struct tipme_wayland_call *w, __u8 kind,
+					       __u8 what, __u64 now)
+{
+	int at = tipme_wayland_time_at(w, kind, what);
+	__u32 time = at < 0 ? 0 : tipme_wayland_arg(w, at), age = (__u32)(now / 1000000) - time;
+
+	return time && age >= TIPME_WAYLAND_AGE_MIN && age < TIPME_WAYLAND_AGE_MAX ? age : 0;
+}
+
 static __always_inline int tipme_wayland_deliver(const struct tipme_wayland_call *w, __u8 kind,
 						 __u8 what)
 {
-	__u64 client = tipme_wayland_client(w);
-	__u32 pid = tipme_wayland_pid(w, client);
+	__u64 client = tipme_wayland_client(w), age;
+	__u32 pid = tipme_wayland_pid(w, client), hash = tipme_wayland_hash(client);
 
 	TIPME_RECORD(tipme_wl_deliver, TIPME_WL_DELIVER, tipme_current_tid());
 	if (r) {
 		r->pid = pid;
-		r->client = tipme_wayland_hash(client);
+		r->client = hash;
 		r->object = w->id;
 		r->kind = kind;
 		r->what = what;
-		r->pad0 = 0;
+		r->age_ms = 0;
 	}
-	return tipme_record_end(c, (void *)r, false, gen);
+	tipme_record_end(c, (void *)r, false, gen);
+	age = tipme_wayland_age(w, kind, what, now);
+	tipme_wayland_tell(now, TIPME_WL_DELIVER, pid | (__u64)hash << 32,
+			   w->id | (__u64)kind << 32 | (__u64)what << 40 | age << 48);
+	return 0;
 }
 
 static __always_inline int tipme_wayland_done(const struct tipme_wayland_call *w, __u8 what)
 {
 	__u64 client = tipme_wayland_client(w);
-	__u32 pid = tipme_wayland_pid(w, client);
+	__u32 pid = tipme_wayland_pid(w, client), hash = tipme_wayland_hash(client);
 
 	TIPME_RECORD(tipme_wl_done, TIPME_WL_DONE, tipme_current_tid());
 	if (r) {
 		r->pid = pid;
-		r->client = tipme_wayland_hash(client);
+		r->client = hash;
 		r->callback = w->id;
 		r->what = what;
 		r->pad0 = 0;
 		r->pad1 = 0;
 	}
-	return tipme_record_end(c, (void *)r, false, gen);
+	tipme_record_end(c, (void *)r, false, gen);
+	tipme_wayland_tell(now, TIPME_WL_DONE, pid | (__u64)hash << 32, w->id | (__u64)what << 32);
+	return 0;
 }
 
 /* A function through which all events go. */
@@ -300,16 +377,19 @@ int tipme_wayland_event(struct pt_regs *ctx)
 static __always_inline int tipme_wayland_commit(const struct tipme_wayland_call *w, __u64 client,
 						__u32 callback)
 {
-	__u32 pid = tipme_wayland_pid(w, client);
+	__u32 pid = tipme_wayland_pid(w, client), hash = tipme_wayland_hash(client);
 
 	TIPME_RECORD(tipme_wl_commit, TIPME_WL_COMMIT, tipme_current_tid());
 	if (r) {
 		r->pid = pid;
-		r->client = tipme_wayland_hash(client);
+		r->client = hash;
 		r->surface = w->id;
 		r->callback = callback;
 	}
-	return tipme_record_end(c, (void *)r, false, gen);
+	tipme_record_end(c, (void *)r, false, gen);
+	tipme_wayland_tell(now, TIPME_WL_COMMIT, pid | (__u64)hash << 32,
+			   w->id | (__u64)callback << 32);
+	return 0;
 }
 
 /* wl_surface: attach 1, frame 3, commit 6. A commit without a new buffer shows nothing new. */

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "profile.h"
+#include "answers.h"
 
 /* Damages closer than this are one burst. */
 #define BURST_GAP_NS (10 * TIPME_MS_NS)
@@ -32,18 +32,13 @@ void tipme_answers_init(struct tipme_answers *s, uint64_t patience_ns)
 	s->patience_ns = patience_ns;
 }
 
-static struct tipme_pending *nth(struct tipme_answers *s, unsigned int i)
-{
-	return &s->pending[(s->first + i) % TIPME_PENDING];
-}
-
 /* --- how an event ends --- */
 
 /* In order of delivery: one that is complete waits for those before it. */
 static void hand_on(struct tipme_answers *s)
 {
-	while (s->count && nth(s, 0)->closed) {
-		struct tipme_pending *p = nth(s, 0);
+	while (s->count && tipme_pending_nth(s, 0)->closed) {
+		struct tipme_pending *p = tipme_pending_nth(s, 0);
 
 		if (!p->dropped)
 			s->done(s->arg, &p->a);
@@ -66,7 +61,7 @@ static void close_as(struct tipme_pending *p, enum tipme_outcome outcome, uint64
 static bool seq_is_elsewhere(struct tipme_answers *s, const struct tipme_pending *p)
 {
 	for (unsigned int i = 0; i < s->count; i++) {
-		const struct tipme_pending *o = nth(s, i);
+		const struct tipme_pending *o = tipme_pending_nth(s, i);
 
 		if (o != p && o->seq == p->seq && !o->dropped &&
 		    (!o->closed || o->a.outcome == TIPME_ANSWERED))
@@ -83,9 +78,13 @@ static void without_effect(struct tipme_answers *s, struct tipme_pending *p, uin
 		p->dropped = true;
 }
 
+/* Whoever asked to be told when his picture is used is waited for until he is. */
 static void answered(struct tipme_pending *p)
 {
-	close_as(p, TIPME_ANSWERED, p->a.end_ns);
+	if (p->picture)
+		p->whole = true;
+	else
+		close_as(p, TIPME_ANSWERED, p->a.end_ns);
 }
 
 /* --- what the server tells --- */
@@ -98,6 +97,7 @@ static uint8_t kind_of(uint8_t input_kind)
 	case TIPME_INPUT_KIND_BUTTON_PRESS:
 	case TIPME_INPUT_KIND_BUTTON_RELEASE: return TIPME_KIND_BUTTON;
 	case TIPME_INPUT_KIND_MOTION: return TIPME_KIND_MOTION;
+	case TIPME_INPUT_KIND_WHEEL: return TIPME_KIND_WHEEL;
 	case TIPME_INPUT_KIND_TOUCH: return TIPME_KIND_TOUCH;
 	default: return TIPME_KINDS;
 	}
@@ -138,7 +138,7 @@ static uint64_t entered(struct tipme_answers *s, const struct tipme_x_device *r)
 static void see_wheel(struct tipme_answers *s, const struct tipme_x_device *r)
 {
 	for (unsigned int i = s->count; i-- > 0;) {
-		struct tipme_pending *p = nth(s, i);
+		struct tipme_pending *p = tipme_pending_nth(s, i);
 
 		if (p->a.kind != TIPME_KIND_BUTTON || p->release || p->device != r->device)
 			continue;
@@ -164,14 +164,12 @@ static void pointer_moved(struct tipme_answers *s, uint64_t entered_ns, uint64_t
 	s->done(s->arg, &a);
 }
 
-static void on_device(struct tipme_answers *s, const struct tipme_x_device *r)
+void tipme_answers_device(struct tipme_answers *s, const struct tipme_x_device *r,
+			  uint64_t entered_ns)
 {
 	unsigned int i = r->input_seq % TIPME_DEVICES;
 
-	/* The master device repeats what its slaves have told. */
-	if (r->is_master || (s->device[i].device_ns && s->device[i].seq == r->input_seq))
-		return;
-	s->device[i].entered_ns = entered(s, r);
+	s->device[i].entered_ns = entered_ns;
 	s->device[i].device_ns = r->ts_ns;
 	s->device[i].seq = r->input_seq;
 	s->device[i].server_ms = r->server_ms;
@@ -181,8 +179,19 @@ static void on_device(struct tipme_answers *s, const struct tipme_x_device *r)
 		s->held++;
 	if (r->kind == TIPME_INPUT_KIND_BUTTON_RELEASE) {
 		s->held -= s->held > 0;
-		see_wheel(s, r);
+		if (!s->wayland.is)
+			see_wheel(s, r);
 	}
+}
+
+static void on_device(struct tipme_answers *s, const struct tipme_x_device *r)
+{
+	unsigned int i = r->input_seq % TIPME_DEVICES;
+
+	/* The master device repeats what its slaves have told. */
+	if (r->is_master || (s->device[i].device_ns && s->device[i].seq == r->input_seq))
+		return;
+	tipme_answers_device(s, r, entered(s, r));
 	if (r->kind == TIPME_INPUT_KIND_MOTION && !s->held && !s->wanted)
 		pointer_moved(s, s->device[i].entered_ns, r->ts_ns);
 }
@@ -191,7 +200,7 @@ static void on_device(struct tipme_answers *s, const struct tipme_x_device *r)
 static void overtake(struct tipme_answers *s, const struct tipme_pending *by)
 {
 	for (unsigned int i = 0; i < s->count; i++) {
-		struct tipme_pending *p = nth(s, i);
+		struct tipme_pending *p = tipme_pending_nth(s, i);
 
 		if (p->closed || p == by || p->seq == by->seq || p->a.pid != by->a.pid ||
 		    p->a.client != by->a.client)
@@ -211,7 +220,7 @@ static void overtake(struct tipme_answers *s, const struct tipme_pending *by)
 static bool see_others(struct tipme_answers *s, const struct tipme_x_deliver *r, bool *shared)
 {
 	for (unsigned int i = 0; i < s->count; i++) {
-		struct tipme_pending *p = nth(s, i);
+		struct tipme_pending *p = tipme_pending_nth(s, i);
 
 		if (p->closed || p->seq != r->input_seq)
 			continue;
@@ -233,7 +242,7 @@ static struct tipme_pending *pending_new(struct tipme_answers *s)
 		s->lost++;
 		return NULL;
 	}
-	p = nth(s, s->count++);
+	p = tipme_pending_nth(s, s->count++);
 	memset(p, 0, sizeof(*p));
 	p->used = true;
 	return p;
@@ -244,7 +253,7 @@ static bool is_wanted(const struct tipme_answers *s, uint32_t pid)
 	return !s->wanted || s->wanted(s->arg, pid);
 }
 
-static void on_deliver(struct tipme_answers *s, const struct tipme_x_deliver *r)
+void tipme_answers_deliver(struct tipme_answers *s, const struct tipme_x_deliver *r)
 {
 	unsigned int i = r->input_seq % TIPME_DEVICES;
 	uint8_t kind = kind_of(r->kind);
@@ -288,7 +297,7 @@ static void on_deliver(struct tipme_answers *s, const struct tipme_x_deliver *r)
 static void drop_shared(struct tipme_answers *s, const struct tipme_pending *with)
 {
 	for (unsigned int i = 0; i < s->count; i++) {
-		struct tipme_pending *p = nth(s, i);
+		struct tipme_pending *p = tipme_pending_nth(s, i);
 
 		if (p != with && p->seq == with->seq &&
 		    !(p->closed && p->a.outcome == TIPME_ANSWERED))
@@ -300,7 +309,7 @@ static void drop_shared(struct tipme_answers *s, const struct tipme_pending *wit
 static bool press_waited(struct tipme_answers *s, const struct tipme_pending *p, uint64_t ns)
 {
 	for (unsigned int i = 0; i < s->count; i++) {
-		const struct tipme_pending *o = nth(s, i);
+		const struct tipme_pending *o = tipme_pending_nth(s, i);
 
 		if (o != p && !o->dropped && !o->release && o->a.kind != TIPME_KIND_MOTION &&
 		    o->a.pid == p->a.pid && o->a.client == p->a.client && o->a.first_ns &&
@@ -325,47 +334,51 @@ static void first_change(struct tipme_answers *s, struct tipme_pending *p, uint6
 		return;
 	}
 	p->a.ahead = p->overtaken;
-	p->a.first_ns = p->a.end_ns = ns;
+	p->a.first_ns = p->a.end_ns = p->changed_ns = ns;
 	drop_shared(s, p);
 }
 
-/* pid NULL: the record does not name the process. */
-static void on_change(struct tipme_answers *s, uint64_t ts_ns, uint16_t client, const uint32_t *pid)
+void tipme_answers_change(struct tipme_answers *s, uint64_t ts_ns, uint16_t client,
+			  const uint32_t *pid, uint32_t picture)
 {
 	for (unsigned int i = 0; i < s->count; i++) {
-		struct tipme_pending *p = nth(s, i);
+		struct tipme_pending *p = tipme_pending_nth(s, i);
 
-		if (p->closed || (pid && p->a.pid != *pid) || p->a.client != client ||
+		if (p->closed || p->whole || (pid && p->a.pid != *pid) || p->a.client != client ||
 		    ts_ns < p->a.deliver_ns)
 			continue;
 		if (!p->a.first_ns)
 			first_change(s, p, ts_ns);
-		else if (ts_ns - p->a.end_ns < BURST_GAP_NS || ts_ns - p->a.deliver_ns < SURE_NS)
-			p->a.end_ns = ts_ns;
+		else if (ts_ns - p->changed_ns < BURST_GAP_NS ||
+			 ts_ns - p->a.deliver_ns < SURE_NS)
+			p->a.end_ns = p->changed_ns = ts_ns;
 		else
 			answered(p);
+		if (picture && !p->closed && p->changed_ns == ts_ns)
+			p->picture = picture;
 	}
 }
 
 static void on_damage(struct tipme_answers *s, const struct tipme_x_damage *r)
 {
-	on_change(s, r->ts_ns, r->client, &r->pid);
+	tipme_answers_change(s, r->ts_ns, r->client, &r->pid, 0);
 }
 
 /* Under a compositor: what that makes of it is not followed here. */
 static void on_drawn(struct tipme_answers *s, const struct tipme_x_drawn *r)
 {
 	if (r->client)
-		on_change(s, r->ts_ns, r->client, NULL);
+		tipme_answers_change(s, r->ts_ns, r->client, NULL, 0);
 }
 
 static void on_gone(struct tipme_answers *s, const struct tipme_x_client *r)
 {
 	for (unsigned int i = 0; i < s->count && r->state == TIPME_X_CLIENT_STATE_GONE; i++) {
-		struct tipme_pending *p = nth(s, i);
+		struct tipme_pending *p = tipme_pending_nth(s, i);
 
 		if (p->closed || p->a.pid != r->pid || p->a.client != r->client)
 			continue;
+		p->picture = 0;
 		if (p->a.first_ns)
 			answered(p);
 		else
@@ -377,8 +390,8 @@ static void on_gone(struct tipme_answers *s, const struct tipme_x_client *r)
 static void on_chord(struct tipme_answers *s, const struct tipme_x_chord *r)
 {
 	for (unsigned int i = 0; i < s->count; i++)
-		if (nth(s, i)->seq == r->input_seq)
-			nth(s, i)->closed = nth(s, i)->dropped = true;
+		if (tipme_pending_nth(s, i)->seq == r->input_seq)
+			tipme_pending_nth(s, i)->closed = tipme_pending_nth(s, i)->dropped = true;
 }
 
 void tipme_answers_record(struct tipme_answers *s, const struct tipme_head *rec)
@@ -392,14 +405,14 @@ void tipme_answers_record(struct tipme_answers *s, const struct tipme_head *rec)
 		break;
 	case TIPME_X_INPUT: on_input(s, (const void *)rec); break;
 	case TIPME_X_DEVICE: on_device(s, (const void *)rec); break;
-	case TIPME_X_DELIVER: on_deliver(s, (const void *)rec); break;
+	case TIPME_X_DELIVER: tipme_answers_deliver(s, (const void *)rec); break;
 	case TIPME_X_DAMAGE: on_damage(s, (const void *)rec); break;
 	case TIPME_X_DRAWN: on_drawn(s, (const void *)rec); break;
 	case TIPME_X_CLIENT: on_gone(s, (const void *)rec); break;
 	case TIPME_X_CHORD: on_chord(s, (const void *)rec); break;
-	default: break;
+	default: tipme_answers_wayland(s, rec); break;
 	}
-	if (s->count && nth(s, 0)->closed)
+	if (s->count && tipme_pending_nth(s, 0)->closed)
 		hand_on(s);
 }
 
@@ -408,11 +421,13 @@ void tipme_answers_record(struct tipme_answers *s, const struct tipme_head *rec)
 void tipme_answers_until(struct tipme_answers *s, uint64_t now_ns)
 {
 	for (unsigned int i = 0; i < s->count; i++) {
-		struct tipme_pending *p = nth(s, i);
+		struct tipme_pending *p = tipme_pending_nth(s, i);
 
 		if (p->closed)
 			continue;
-		if (p->a.first_ns && now_ns >= p->a.end_ns + BURST_GAP_NS &&
+		if (p->whole && now_ns >= p->changed_ns + TIPME_PICTURE_NS)
+			p->picture = 0;
+		if (p->a.first_ns && now_ns >= p->changed_ns + BURST_GAP_NS &&
 		    now_ns >= p->a.deliver_ns + SURE_NS)
 			answered(p);
 		else if (!p->a.first_ns && now_ns >= p->a.deliver_ns + s->patience_ns)
@@ -427,7 +442,7 @@ void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint6
 	bool busy = !rests || ran_ns > BUSY_NS;
 
 	for (unsigned int i = 0; i < s->count; i++) {
-		struct tipme_pending *p = nth(s, i);
+		struct tipme_pending *p = tipme_pending_nth(s, i);
 
 		if (p->closed || p->a.first_ns || p->a.pid != pid)
 			continue;
@@ -436,6 +451,9 @@ void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint6
 		/* Whether it is a wheel is not known yet. */
 		bool young = p->a.kind == TIPME_KIND_BUTTON && !p->release &&
 			     since < WHEEL_MS * TIPME_MS_NS;
+
+		/* It may be about to draw, when its turn comes. */
+		young |= tipme_answers_picture_due(s, pid, now_ns);
 
 		p->seen_busy |= busy;
 		/* It computed for so long; when, within the look, is not known. */
@@ -446,42 +464,15 @@ void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint6
 	hand_on(s);
 }
 
-bool tipme_answers_waiting(const struct tipme_answers *s, void (*fn)(void *arg, uint32_t pid),
-			   void *arg)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; i < s->count; i++) {
-		const struct tipme_pending *p = &s->pending[(s->first + i) % TIPME_PENDING];
-		bool seen = false;
-
-		if (p->closed || p->a.first_ns)
-			continue;
-		any = true;
-		for (unsigned int k = 0; k < i && !seen; k++) {
-			const struct tipme_pending *o = &s->pending[(s->first + k) % TIPME_PENDING];
-
-			seen = !o->closed && !o->a.first_ns && o->a.pid == p->a.pid;
-		}
-		if (!seen && fn && p->a.pid)
-			fn(arg, p->a.pid);
-	}
-	return any;
-}
-
-uint64_t tipme_answers_oldest_ns(const struct tipme_answers *s)
-{
-	return s->count ? s->pending[s->first].a.entered_ns : UINT64_MAX;
-}
-
 void tipme_answers_end(struct tipme_answers *s, uint64_t now_ns)
 {
 	tipme_answers_until(s, now_ns);
 	for (unsigned int i = 0; i < s->count; i++) {
-		struct tipme_pending *p = nth(s, i);
+		struct tipme_pending *p = tipme_pending_nth(s, i);
 
 		if (p->closed)
 			continue;
+		p->picture = 0;
 		if (p->a.first_ns)
 			answered(p);
 		else if (p->shared && seq_is_elsewhere(s, p))

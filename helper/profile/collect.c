@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -113,29 +112,22 @@ static struct process *process_of(struct collect *c, uint32_t pid)
 static bool on_wanted(void *arg, uint32_t pid)
 {
 	struct collect *c = arg;
+
+	if (!c->child)
+		return true;
 	struct process *p = process_of(c, pid);
 
 	if (p->wanted < 0)
-		p->wanted = !c->child || tipme_process_is_below(pid, (uint32_t)c->child);
+		p->wanted = tipme_process_is_below(pid, (uint32_t)c->child);
 	return p->wanted;
 }
 
-/* Without an answer: how long the program worked. */
-static uint64_t drawn_ns(const struct tipme_answer *a)
+/* Of what an X server is sent as a Wayland client, its own ring tells. */
+static bool on_wanted_by_wayland(void *arg, uint32_t pid)
 {
-	uint64_t end = a->first_ns ? a->first_ns : a->end_ns;
+	struct collect *c = arg;
 
-	return end > a->deliver_ns ? end - a->deliver_ns : 0;
-}
-
-static void put_time(struct collect *c, unsigned int app, const struct tipme_answer *a)
-{
-	fprintf(c->times, "%llu\t%s\t%s\t%u\t%llu\t%llu\t%llu\t%llu\n",
-		(unsigned long long)a->entered_ns, c->p.table.app[app].name,
-		tipme_profile_kinds[a->kind], a->outcome,
-		(unsigned long long)(a->device_ns - a->entered_ns),
-		(unsigned long long)(a->deliver_ns - a->device_ns), (unsigned long long)drawn_ns(a),
-		(unsigned long long)(a->first_ns ? a->end_ns - a->first_ns : 0));
+	return !(c->rings && tipme_rings_is_server(c->rings, pid)) && on_wanted(arg, pid);
 }
 
 static void on_done(void *arg, const struct tipme_answer *a)
@@ -153,7 +145,7 @@ static void on_done(void *arg, const struct tipme_answer *a)
 	if (!a->pointer)
 		tipme_moments_wait(&c->p.moments, app, a->entered_ns, a->end_ns);
 	if (c->times)
-		put_time(c, app, a);
+		tipme_times_put(c->times, c->p.table.app[app].name, a);
 	if (c->judge)
 		tipme_judge_answer(c->judge, app, a,
 				   (uint32_t)((a->end_ns - c->p.table.begin_ns) / MINUTE_NS),
@@ -270,12 +262,23 @@ static void count_lost(struct collect *c)
 	c->lost_before = lost;
 }
 
-static void note_source(struct collect *c, bool exact)
+static void note_source(struct collect *c, const char *name)
 {
-	if (!*c->p.source)
-		c->p.exact = exact;
-	c->p.exact &= exact;
-	snprintf(c->p.source, sizeof(c->p.source), "%s", exact ? "x_hooks" : "x_client");
+	bool exact = strcmp(name, "x_client") != 0;
+
+	c->p.exact = exact && (c->p.exact || !*c->p.source);
+	snprintf(c->p.source, sizeof(c->p.source), "%s", name);
+}
+
+static void note_sources(struct collect *c)
+{
+	for (unsigned int i = 0; i < TIPME_RINGS; i++) {
+		const struct tipme_ring_facts *f = tipme_rings_facts(c->rings, i);
+
+		/* The ring of Wayland records is there in every session. */
+		if (f->used && (!f->wayland || c->source[i].wayland.seq))
+			note_source(c, f->wayland ? "wayland" : f->exact ? "x_hooks" : "x_client");
+	}
 }
 
 static void each_second(struct collect *c)
@@ -283,9 +286,7 @@ static void each_second(struct collect *c)
 	char why[256];
 
 	tipme_rings_update(c->rings, why, sizeof(why));
-	for (unsigned int i = 0; i < TIPME_RINGS; i++)
-		if (tipme_rings_facts(c->rings, i)->used)
-			note_source(c, tipme_rings_facts(c->rings, i)->exact);
+	note_sources(c);
 	count_lost(c);
 	if (c->judge)
 		tipme_judge_step(c->judge, false);
@@ -354,8 +355,10 @@ static int finish(struct collect *c)
 	for (unsigned int i = 0; i < TIPME_RINGS; i++)
 		tipme_answers_end(&c->source[i], c->now_ns);
 	look_at_moments(c, true);
-	if (c->rings)
+	if (c->rings) {
+		note_sources(c);
 		count_lost(c);
+	}
 	if (c->judge)
 		tipme_judge_step(c->judge, true);
 	if (!c->replaying)
@@ -375,7 +378,9 @@ static void begin(struct collect *c, uint64_t now_ns, uint64_t patience_ns)
 	for (unsigned int i = 0; i < TIPME_RINGS; i++) {
 		tipme_answers_init(&c->source[i], patience_ns);
 		c->source[i].done = on_done;
-		c->source[i].wanted = c->child ? on_wanted : NULL;
+		c->source[i].wanted = i == TIPME_RINGS - 1 ? on_wanted_by_wayland
+				      : c->child	   ? on_wanted
+							   : NULL;
 		c->source[i].arg = c;
 	}
 	c->next_second_ns = now_ns;
@@ -395,25 +400,6 @@ static int start_program(struct collect *c)
 		fprintf(stderr, "tipme: profile: %s: %s\n", c->o->program[0], strerror(errno));
 		_exit(127);
 	}
-	return 0;
-}
-
-static int open_times(struct collect *c)
-{
-	char name[4096];
-
-	if (!c->o->key_times)
-		return 0;
-	snprintf(name, sizeof(name), "%s.times", c->o->file);
-	unlink(name);
-	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	c->times = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!c->times)
-		return -errno;
-	c->p.key_times = true;
-	fputs("entered_ns\tapp\tkind\toutcome\tread_ns\tsent_ns\tdrawn_ns\tfinished_ns\n",
-	      c->times);
 	return 0;
 }
 
@@ -475,7 +461,9 @@ static int replay(struct collect *c)
 					  : strerror(-err));
 		return 1;
 	}
-	note_source(c, source != TIPME_SOURCE_X_CLIENT);
+	note_source(c, c->source[0].wayland.is		 ? "wayland"
+		       : source == TIPME_SOURCE_X_CLIENT ? "x_client"
+							 : "x_hooks");
 	return finish(c);
 }
 
@@ -487,7 +475,8 @@ int tipme_collect(const struct tipme_collect_options *o)
 	if (!c)
 		return 1;
 	c->o = o;
-	err = open_times(c);
+	err = o->key_times ? tipme_times_open(o->file, &c->times) : 0;
+	c->p.key_times = c->times;
 	if (err)
 		fprintf(stderr, "tipme: profile: %s.times: %s: choose another place with -o\n",
 			o->file, strerror(-err));

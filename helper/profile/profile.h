@@ -69,9 +69,39 @@ struct tipme_pending {
 	uint32_t seq;
 	uint16_t device;
 	bool used, closed, dropped, release, overtaken, seen_busy, shared;
+	bool whole; /* all of its answer is drawn: only its last picture is waited for */
+	uint32_t picture; /* the callback of that; 0: none */
 	uint64_t number; /* order of delivery, over all sources */
+	uint64_t changed_ns; /* the last change that belongs to it */
 	uint64_t worked_ns; /* that the client has worked since, as far as it was seen */
 	uint32_t server_ms;
+};
+
+/* What is known of Wayland compositors and their clients (answers_wayland.c). */
+#define TIPME_PICTURES 64
+#define TIPME_METHODS 8
+
+struct tipme_wayland {
+	bool is; /* there was a record of one */
+	uint32_t seq; /* of input events: we number them */
+	struct {
+		uint64_t ns;
+		uint32_t client, object;
+		uint8_t kind, what;
+	} last; /* that was told */
+	/* The last motion that counts, and wheel: until the client draws, others wait with it. */
+	uint64_t motion_ns, wheel_ns;
+	uint32_t motion_client, wheel_client;
+	struct {
+		uint64_t ns;
+		uint32_t seq;
+	} method[TIPME_METHODS]; /* keys that input methods have, the oldest first */
+	unsigned int methods;
+	struct {
+		uint64_t ns;
+		uint32_t pid, callback;
+		uint16_t client;
+	} picture[TIPME_PICTURES]; /* that their compositor has not used yet */
 };
 
 /* One display source: what is known of its input events, and which are not answered yet. */
@@ -93,6 +123,7 @@ struct tipme_answers {
 	unsigned int first, count;
 	uint64_t last_ns; /* of all records */
 	uint64_t last_drag_go_ns;
+	struct tipme_wayland wayland;
 	uint64_t lost; /* events for which there was no room */
 	/* Called in order of delivery, once each answer is complete. */
 	void (*done)(void *arg, const struct tipme_answer *a);
@@ -282,6 +313,10 @@ struct tipme_profile {
 int tipme_profile_write(const struct tipme_profile *p, const char *file, uint64_t now_ns, char *why,
 			size_t why_len);
 
+/* Begins FILE.times anew, mode 0600. Returns 0 or -errno. */
+int tipme_times_open(const char *file, FILE **to);
+void tipme_times_put(FILE *to, const char *app, const struct tipme_answer *a);
+
 /* --- sources --- */
 
 /*
@@ -302,10 +337,11 @@ void tipme_rings_free(struct tipme_rings *r);
 /* Connects, and asks for rings that are new. Returns how many there are, or -errno and why. */
 int tipme_rings_update(struct tipme_rings *r, char *why, size_t why_len);
 
-#define TIPME_RINGS 16
+/* Those of X servers, and that of Wayland compositors. */
+#define TIPME_RINGS 17
 
 struct tipme_ring_facts {
-	bool used, exact;
+	bool used, exact, wayland;
 	uint64_t lost;
 };
 
@@ -316,6 +352,8 @@ const struct tipme_ring_facts *tipme_rings_facts(const struct tipme_rings *r, un
 
 /* The user wants no input recorded. */
 bool tipme_rings_quiet(const struct tipme_rings *r);
+/* An X server that has a ring: what it is sent as a Wayland client, it tells better itself. */
+bool tipme_rings_is_server(const struct tipme_rings *r, uint32_t pid);
 /* Processes that talk with the user on the recorder's behalf. */
 bool tipme_rings_is_agent(const struct tipme_rings *r, uint32_t pid);
 

@@ -16,6 +16,7 @@
 #include "paths.h"
 #include "profile.h"
 #include "text.h"
+#include "wayland_ring.h"
 #include "xring_reader.h"
 
 /* A recorder that hangs is left, and joined again later. */
@@ -27,6 +28,7 @@ struct ring {
 	struct tipme_ring_facts facts;
 	struct tipme_x_ring map;
 	uint64_t memory, next;
+	uint32_t pid; /* of the X server; 0: of many compositors */
 	bool asleep; /* the last record says that the server went to sleep */
 };
 
@@ -87,6 +89,14 @@ bool tipme_rings_is_agent(const struct tipme_rings *r, uint32_t pid)
 {
 	for (unsigned int i = 0; i < r->agents; i++)
 		if (r->agent[i] == pid)
+			return true;
+	return false;
+}
+
+bool tipme_rings_is_server(const struct tipme_rings *r, uint32_t pid)
+{
+	for (unsigned int i = 0; pid && i < TIPME_RINGS; i++)
+		if (r->ring[i].facts.used && r->ring[i].pid == pid)
 			return true;
 	return false;
 }
@@ -173,22 +183,34 @@ static uint64_t number_of(struct json_object *o, const char *name)
 	return json_object_object_get_ex(o, name, &v) ? (uint64_t)json_object_get_int64(v) : 0;
 }
 
-static void ring_open(struct tipme_rings *r, unsigned int place, uint64_t memory, bool exact)
+static void ring_open(struct tipme_rings *r, unsigned int place, const struct ring *as)
 {
 	struct tipme_incoming in;
 	struct ring *ring = &r->ring[place];
 	const char *why;
-	int fd;
+	int fd, err;
 
 	ring_drop(ring);
 	if (ask(r, TIPME_VERB_RINGS, place, "", &in, &fd) || fd < 0)
 		return;
-	if (!tipme_x_ring_open(fd, &ring->map, &why)) {
-		ring->facts = (struct tipme_ring_facts){ .used = true, .exact = exact };
-		ring->memory = memory;
+	err = as->facts.wayland
+		      ? tipme_x_ring_open_table(fd, TIPME_WAYLAND_RING_LOG2, &ring->map, &why)
+		      : tipme_x_ring_open(fd, &ring->map, &why);
+	if (!err) {
+		ring->facts = as->facts;
+		ring->memory = as->memory;
 		ring->next = UINT64_MAX;
 	}
 	close(fd);
+}
+
+static const char *source_of(struct json_object *o)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, "source", &v) && json_object_is_type(v, json_type_string)
+		       ? json_object_get_string(v)
+		       : "";
 }
 
 static unsigned int rings_take(struct tipme_rings *r, struct json_object *list)
@@ -197,16 +219,18 @@ static unsigned int rings_take(struct tipme_rings *r, struct json_object *list)
 	unsigned int open = 0;
 
 	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
-		struct json_object *o = json_object_array_get_idx(list, i), *source;
-		uint64_t place = number_of(o, "place"), memory = number_of(o, "memory");
-		bool exact = json_object_object_get_ex(o, "source", &source) &&
-			     strcmp(json_object_get_string(source), "x_client") != 0;
+		struct json_object *o = json_object_array_get_idx(list, i);
+		uint64_t place = number_of(o, "place");
+		struct ring as = { .facts.used = true, .memory = number_of(o, "memory") };
 
+		as.facts.exact = strcmp(source_of(o), "x_client") != 0;
+		as.facts.wayland = !strcmp(source_of(o), "wayland");
 		if (place >= TIPME_RINGS)
 			continue;
 		listed[place] = true;
-		if (!r->ring[place].facts.used || r->ring[place].memory != memory)
-			ring_open(r, (unsigned int)place, memory, exact);
+		if (!r->ring[place].facts.used || r->ring[place].memory != as.memory)
+			ring_open(r, (unsigned int)place, &as);
+		r->ring[place].pid = (uint32_t)number_of(o, "pid");
 	}
 	for (unsigned int i = 0; i < TIPME_RINGS; i++) {
 		if (!listed[i])

@@ -86,6 +86,8 @@ struct tipme_kernel_backend {
 	int (*cpus_look)(struct tipme_kernel_source *src);
 	/* May be NULL: see tipme_kernel_source_wayland_look(). */
 	void (*wayland_look)(struct tipme_kernel_source *src);
+	/* May be NULL: see tipme_kernel_source_wayland_fd(). */
+	int (*wayland_fd)(struct tipme_kernel_source *src);
 	/* May be NULL: see tipme_kernel_source_suspended(). */
 	int (*suspended)(struct tipme_kernel_source *src, uint64_t since_ns, uint64_t *from_ns,
 			 uint64_t *to_ns);

@@ -31,6 +31,7 @@ static int attach(struct bpf_source *src, char *why, size_t why_len)
 	if (err)
 		return tipme_bpf_refused(err, "share memory with", why, why_len);
 	tipme_bpf_pool_init(src);
+	tipme_bpf_wayland_freeze(src);
 	err = kernel_source_bpf__attach(src->skel);
 	if (err)
 		return tipme_bpf_refused(err, "attach", why, why_len);
@@ -162,6 +163,7 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.class_set = tipme_bpf_class_set,
 	.cpus_look = tipme_bpf_cpus_look,
 	.wayland_look = tipme_bpf_wayland_look,
+	.wayland_fd = tipme_bpf_wayland_fd,
 	.suspended = tipme_bpf_suspended,
 	.user_stacks = tipme_bpf_user_stacks,
 	.stacks_old = tipme_bpf_stacks_old,

@@ -65,6 +65,8 @@ struct bpf_source {
 	struct tipme_record_cost cost[TIPME_CLASSES + 1];
 	struct wayland_file wayland[TIPME_WAYLAND_FILES];
 	uint64_t wayland_looks;
+	/* what class wayland tells of the owner's compositors; -1: it cannot be passed on */
+	int wayland_ring;
 	struct ring_buffer *lives;
 	struct life_taker *taker; /* only while lives are taken */
 };
@@ -117,6 +119,8 @@ int tipme_bpf_cpus_look(struct tipme_kernel_source *base);
 int tipme_bpf_wayland_attach(struct bpf_source *src);
 void tipme_bpf_wayland_detach(struct bpf_source *src);
 void tipme_bpf_wayland_look(struct tipme_kernel_source *base);
+void tipme_bpf_wayland_freeze(struct bpf_source *src);
+int tipme_bpf_wayland_fd(struct tipme_kernel_source *base);
 
 /* --- what a record costs: kernel_bpf_cost.c --- */
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "kernel_bpf.h"
@@ -176,4 +177,17 @@ void tipme_bpf_wayland_look(struct tipme_kernel_source *base)
 {
 	if (base->classes & 1U << TIPME_CLASS_WAYLAND)
 		look(bpf_of(base));
+}
+
+/* Whoever has its descriptor can map it for reading, and do nothing else with it. */
+void tipme_bpf_wayland_freeze(struct bpf_source *src)
+{
+	int fd = bpf_map__fd(src->skel->maps.tipme_wayland_ring);
+
+	src->wayland_ring = !bpf_map_freeze(fd) ? fd : -1;
+}
+
+int tipme_bpf_wayland_fd(struct tipme_kernel_source *base)
+{
+	return base->classes & 1U << TIPME_CLASS_WAYLAND ? bpf_of(base)->wayland_ring : -1;
 }

@@ -162,6 +162,18 @@ static void wayland_look(struct tipme_kernel_source *src)
 		src->backend->wayland_look(src);
 }
 
+int tipme_kernel_source_wayland_fd(struct tipme_kernel_source *src, uint64_t *memory)
+{
+	for (; src; src = src->beside) {
+		int fd = src->backend->wayland_fd ? src->backend->wayland_fd(src) : -1;
+
+		*memory = src->view.start_ns;
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
 void tipme_kernel_source_wayland_look(struct tipme_kernel_source *src)
 {
 	wayland_look(src);

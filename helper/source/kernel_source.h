@@ -303,6 +303,12 @@ int tipme_kernel_event_open(unsigned int which, int cpu);
  * replaced; some seconds apart. Not on the trigger thread.
  */
 void tipme_kernel_source_wayland_look(struct tipme_kernel_source *src);
+/*
+ * The ring of what class wayland records of the first of wayland_uids: a descriptor that can be
+ * mapped for reading, and stays the source's; -1: there is none, or the class is off. *memory is
+ * another number where the ring is another.
+ */
+int tipme_kernel_source_wayland_fd(struct tipme_kernel_source *src, uint64_t *memory);
 
 /*
  * Who may run where, in class priority: 1 if each change has its record, -ENOTSUP if pictures have

@@ -14,6 +14,8 @@
 
 /* Rings: a server has one for each of its threads that writes. */
 #define TIPMED_X_SERVERS_MAX 16
+/* In the list of rings: that of Wayland records. */
+#define TIPMED_WAYLAND_PLACE TIPMED_X_SERVERS_MAX
 #define TIPMED_X_RINGS_PER_PROCESS 4
 
 /*

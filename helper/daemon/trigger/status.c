@@ -264,6 +264,7 @@ size_t tipmed_status_rings(struct tipmed_server *server)
 {
 	struct tipme_text text;
 	const char *between = "";
+	uint64_t memory;
 
 	tipme_text_init(&text, server->out, sizeof(server->out));
 	tipme_text_add(&text, "{\"quiet\": %s",
@@ -282,6 +283,11 @@ size_t tipmed_status_rings(struct tipmed_server *server)
 			s->ring.source == TIPME_SOURCE_X_CLIENT ? "x_client" : "x_hooks");
 		between = ", ";
 	}
+	if (tipme_kernel_source_wayland_fd(server->snap.source, &memory) >= 0)
+		tipme_text_add(
+			&text,
+			"%s{\"place\": %d, \"memory\": %llu, \"pid\": 0, \"source\": \"wayland\"}",
+			between, TIPMED_WAYLAND_PLACE, (unsigned long long)memory);
 	tipme_text_add(&text, "]}");
 	return text.len;
 }

@@ -124,23 +124,41 @@ static void on_note(struct tipmed_server *server, struct tipmed_peer *peer,
 	tipmed_writer_notes(server->writer);
 }
 
-/* The list, or one ring. Only root and the owner get here: a snapshot gives them the same. */
+/* A descriptor of memory that can be mapped for reading alone; -1: there is none at that place. */
+static int ring_at(struct tipmed_server *server, uint32_t place)
+{
+	const struct tipmed_x_server *s;
+	uint64_t memory;
+
+	if (place == TIPMED_WAYLAND_PLACE)
+		return tipme_kernel_source_wayland_fd(server->snap.source, &memory);
+	s = &server->snap.x.server[place];
+	return s->used ? s->reader_fd : -1;
+}
+
+/*
+ * The list, or one ring. Only root and the owner get here: a snapshot gives them the same. Of
+ * Wayland it is the owner's compositors alone.
+ */
 static void on_rings(struct tipmed_server *server, struct tipmed_peer *peer, uint32_t place)
 {
-	const struct tipmed_x_server *s =
-		place < TIPMED_X_SERVERS_MAX ? &server->snap.x.server[place] : NULL;
-
-	if (!s && place != UINT32_MAX)
-		tipmed_peer_answer(peer, EINVAL, "there is no such place");
-	else if (!s)
+	if (place == UINT32_MAX) {
 		tipme_message_send(peer->fd, TIPME_VERB_REPLY, 0, server->out,
 				   tipmed_status_rings(server), MSG_DONTWAIT);
-	else if (!s->used || s->reader_fd < 0)
+		return;
+	}
+	if (place > TIPMED_WAYLAND_PLACE) {
+		tipmed_peer_answer(peer, EINVAL, "there is no such place");
+		return;
+	}
+	int fd = ring_at(server, place);
+
+	if (fd < 0)
 		tipmed_peer_answer(peer, ENOENT,
 				   "no ring is there, or its writer lets nobody read it");
 	else
 		tipme_message_send_fd(peer->fd, TIPME_VERB_REPLY, 0, "{\"ring\": true}",
-				      strlen("{\"ring\": true}"), s->reader_fd, MSG_DONTWAIT);
+				      strlen("{\"ring\": true}"), fd, MSG_DONTWAIT);
 }
 
 static void on_stop(struct tipmed_server *server, struct tipmed_peer *peer)

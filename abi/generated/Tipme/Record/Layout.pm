@@ -397,8 +397,8 @@ our %RECORD = (
 	},
 	96 => {
 		name => 'wl_deliver', size => 32, template => 'Q<CCvVVVVCCv',
-		names => [qw(ts_ns type len8 gen tid pid client object kind what pad0)],
-		enum => { kind => 'input_kind', what => 'wl_input' }, zero => { pad0 => 1 },
+		names => [qw(ts_ns type len8 gen tid pid client object kind what age_ms)],
+		enum => { kind => 'input_kind', what => 'wl_input' }, zero => {  },
 	},
 	97 => {
 		name => 'wl_commit', size => 32, template => 'Q<CCvVVVVV',

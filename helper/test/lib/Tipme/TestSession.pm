@@ -10,9 +10,11 @@ use constant MS     => 1_000_000;
 use constant MINUTE => 60_000_000_000;
 my %TYPE = (
 	x_device => 64, x_deliver => 65, x_damage => 67, x_sleep => 69, x_wakeup => 70,
-	x_client => 72
+	x_client => 72, wl_deliver => 96, wl_commit => 97, wl_done => 98
 );
-my %KIND = (key_press => 1, key_release => 2, button_press => 3, button_release => 4, motion => 5);
+my %KIND = (key_press => 1, key_release => 2, button_press => 3, button_release => 4, motion => 5,
+	wheel => 9);
+my %WHAT = (keyboard => 1, pointer => 2, text => 5, input_method => 6);
 
 # new(FILE, from_ns =>): a file of records that begins then
 sub new {
@@ -60,6 +62,25 @@ sub device {
 sub damage {
 	my ($self, $ns, $pid) = @_;
 	return $self->record($ns, 'x_damage', pack 'VVvCCvv', $pid, 1, $pid, 70, 0, 10, 10);
+}
+
+# What a Wayland compositor sends, takes and tells; client: its process, and a number
+sub sent {
+	my ($self, $ns, $pid, $kind, %o) = @_;
+	return $self->record(
+		$ns, 'wl_deliver', pack 'VVVCCv', $pid, $o{client} // $pid, $o{object} // 7,
+		$KIND{$kind}, $WHAT{ $o{what} // 'keyboard' }, $o{age_ms} // 0
+	);
+}
+
+sub commit {
+	my ($self, $ns, $pid, $callback, %o) = @_;
+	return $self->record($ns, 'wl_commit', pack 'VVVV', $pid, $o{client} // $pid, 3, $callback);
+}
+
+sub told {
+	my ($self, $ns, $pid, $callback) = @_;
+	return $self->record($ns, 'wl_done', pack 'VVVCCv', $pid, $pid, $callback, 1, 0, 0);
 }
 sub quiet { my ($self, $ns) = @_; return $self->record($ns, 'x_sleep', pack 'Q<Q<', 0, 0) }
 sub done { my ($self) = @_; close $self->{h} or die "$self->{file}: $!\n"; return $self->{file} }

@@ -63,16 +63,14 @@ $HELP{episode} = <<'END';
 usage: tipme profile episode [EPISODE] [-o FILE]
        tipme profile episode --live TIME [-o FILE]
 
-The input events of an episode as a profile, for report and compare: a few seconds, but of every
-display source, Wayland compositors among them, and with the kernel's records behind it. FILE is
-EPISODE.json if not told. Without EPISODE, the newest.
+The input events of an episode as a profile, for report and compare: a few seconds, but with the
+kernel's records behind it. FILE is EPISODE.json if not told. Without EPISODE, the newest.
 
   --live TIME   for so long (90s, 10min, 4h) or until ^C: each half minute an episode is saved,
-                counted and removed. It takes more of the machine than `tipme profile record`,
-                which sees X servers alone
+                counted and removed. It takes more of the machine than `tipme profile record`
 
   tipme profile episode last -o slow.json
-  tipme profile episode --live 1h -o wayland.json
+  tipme profile episode --live 1h -o monday.json
   tipme profile report slow.json
   tipme profile compare usual.json slow.json
 END

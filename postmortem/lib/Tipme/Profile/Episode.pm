@@ -12,10 +12,11 @@ my @THRESHOLDS = (25, 50, 75, 100, 110, 120, 150, 1000);
 my @STAGES     = qw(read sent drawn finished response);
 my %KIND       = (
 	key_press => 'key',    key_repeat     => 'key',    button_press => 'button',
-	motion    => 'motion', button_release => 'button', touch        => 'touch'
+	motion    => 'motion', button_release => 'button', touch        => 'touch',
+	wheel     => 'wheel'
 );
 # Those that are events whether or not they are answered.
-my %PRESS = map { $_ => 1 } qw(key_press key_repeat button_press touch);
+my %PRESS = map { $_ => 1 } qw(key_press key_repeat button_press touch wheel);
 
 # profile(EPISODE, SERVERS, EVENTS of Tipme::Responses): what docs/formats.md calls a profile
 sub profile {
