@@ -200,8 +200,8 @@ static bool record_possible(uint32_t source, const unsigned char *slot, uint64_t
 	struct tipme_head rec;
 
 	memcpy(&rec, slot, sizeof(rec));
-	return type_possible(source, rec.type) && rec.len8 == TIPME_X_SLOT_BYTES / 8 && rec.ts_ns && rec.ts_ns <= now_ns + FUTURE_NS &&
-	       written_ns(slot) <= now_ns + FUTURE_NS;
+	return type_possible(source, rec.type) && rec.len8 == TIPME_X_SLOT_BYTES / 8 && rec.ts_ns &&
+	       rec.ts_ns <= now_ns + FUTURE_NS && written_ns(slot) <= now_ns + FUTURE_NS;
 }
 
 static bool is_quiet(const struct tipme_x_quiet *quiet, uint64_t ts_ns)

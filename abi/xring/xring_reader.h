@@ -99,8 +99,9 @@ void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy
 
 /*
  * Calls fn for each whole record that came since the last call, at most `most` of them (older ones
- * are passed over). One that is still being written is waited for, till the next call. *next is the caller's place in the ring; UINT64_MAX: begin with what comes from
- * now on. The contents are the writer's word and no more.
+ * are passed over). One that is still being written is waited for, till the next call. *next is the
+ * caller's place in the ring; UINT64_MAX: begin with what comes from now on. The contents are the
+ * writer's word and no more.
  */
 void tipme_x_ring_follow(const struct tipme_x_ring *ring, uint64_t *next, uint32_t most,
 			 uint64_t now_ns, void (*fn)(void *arg, const struct tipme_head *rec),

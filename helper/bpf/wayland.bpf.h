@@ -282,7 +282,8 @@ static __always_inline __u8 tipme_wayland_told(const struct tipme_wayland_call *
 	return 0;
 }
 
-/* Unit: ms. Clocks of compositors are coarse; and some devices that programs made have other ones. */
+/* Unit: ms. Clocks of compositors are coarse; and some devices that programs made have other ones.
+ */
 #define TIPME_WAYLAND_AGE_MIN 5
 #define TIPME_WAYLAND_AGE_MAX 60000
 

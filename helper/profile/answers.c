@@ -349,8 +349,7 @@ void tipme_answers_change(struct tipme_answers *s, uint64_t ts_ns, uint16_t clie
 			continue;
 		if (!p->a.first_ns)
 			first_change(s, p, ts_ns);
-		else if (ts_ns - p->changed_ns < BURST_GAP_NS ||
-			 ts_ns - p->a.deliver_ns < SURE_NS)
+		else if (ts_ns - p->changed_ns < BURST_GAP_NS || ts_ns - p->a.deliver_ns < SURE_NS)
 			p->a.end_ns = p->changed_ns = ts_ns;
 		else
 			answered(p);

@@ -208,7 +208,8 @@ static const char *source_of(struct json_object *o)
 {
 	struct json_object *v;
 
-	return json_object_object_get_ex(o, "source", &v) && json_object_is_type(v, json_type_string)
+	return json_object_object_get_ex(o, "source", &v) &&
+			       json_object_is_type(v, json_type_string)
 		       ? json_object_get_string(v)
 		       : "";
 }

@@ -18,9 +18,8 @@ static uint64_t drawn_ns(const struct tipme_answer *a)
 
 void tipme_times_put(FILE *to, const char *app, const struct tipme_answer *a)
 {
-	fprintf(to, "%llu\t%s\t%s\t%u\t%llu\t%llu\t%llu\t%llu\n",
-		(unsigned long long)a->entered_ns, app,
-		tipme_profile_kinds[a->kind], a->outcome,
+	fprintf(to, "%llu\t%s\t%s\t%u\t%llu\t%llu\t%llu\t%llu\n", (unsigned long long)a->entered_ns,
+		app, tipme_profile_kinds[a->kind], a->outcome,
 		(unsigned long long)(a->device_ns - a->entered_ns),
 		(unsigned long long)(a->deliver_ns - a->device_ns), (unsigned long long)drawn_ns(a),
 		(unsigned long long)(a->first_ns ? a->end_ns - a->first_ns : 0));
@@ -37,7 +36,6 @@ int tipme_times_open(const char *file, FILE **to)
 	*to = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!*to)
 		return -errno;
-	fputs("entered_ns\tapp\tkind\toutcome\tread_ns\tsent_ns\tdrawn_ns\tfinished_ns\n",
-	      *to);
+	fputs("entered_ns\tapp\tkind\toutcome\tread_ns\tsent_ns\tdrawn_ns\tfinished_ns\n", *to);
 	return 0;
 }
