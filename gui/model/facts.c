@@ -340,6 +340,33 @@ static void add_answers(GPtrArray *tables, struct json_object *answers)
 	}
 }
 
+/* Means; what was not answered has none. */
+static void add_stages(GPtrArray *tables, struct json_object *answers)
+{
+	static const char *const stages[] = { "read", "sent", "drawn", "finished" };
+	TipmeFacts *facts = table(tables, _("Mean time of each stage"), TRUE);
+
+	row(facts, _("read"), _("sent"), _("drawn"), _("finished"), _("application and input"),
+	    NULL);
+	for (guint i = 0; i < tipme_json_length(answers); i++) {
+		struct json_object *one = json_object_array_get_idx(answers, i);
+		gint64 count = tipme_json_number(one, "answered", 0);
+		struct json_object *sums = tipme_json_get(one, "stages");
+		char *mean[G_N_ELEMENTS(stages)];
+
+		if (count <= 0 || !sums)
+			continue;
+		for (guint j = 0; j < G_N_ELEMENTS(stages); j++)
+			mean[j] = tipme_text_ms(tipme_json_number(sums, stages[j], 0) / count);
+		g_autofree char *name = g_strdup_printf("%s, %s", tipme_json_text(one, "app"),
+							tipme_json_text(one, "kind"));
+
+		row(facts, mean[0], mean[1], mean[2], mean[3], name, NULL);
+		for (guint j = 0; j < G_N_ELEMENTS(stages); j++)
+			g_free(mean[j]);
+	}
+}
+
 static void add_moments(GPtrArray *tables, struct json_object *moments)
 {
 	TipmeFacts *facts = table(tables, _("Where the time went"), TRUE);
@@ -433,8 +460,10 @@ GPtrArray *tipme_facts_of_measurement(struct json_object *object)
 
 	if (tipme_json_length(stages))
 		add_latencies(tables, stages);
-	if (tipme_json_length(answers))
+	if (tipme_json_length(answers)) {
 		add_answers(tables, answers);
+		add_stages(tables, answers);
+	}
 	if (tipme_json_length(tipme_json_get(measurement, "moments")))
 		add_moments(tables, tipme_json_get(measurement, "moments"));
 	if (tipme_json_length(tipme_json_get(measurement, "between")))

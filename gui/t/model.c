@@ -262,7 +262,10 @@ static void test_charts(void)
 		"\"percentiles\":[{},{},{\"us\":100},{\"us\":null}],\"worst\":[{\"us\":900},{\"us\":null}],"
 		"\"histogram\":[[1,40],[10,0],[100,2]],\"above\":[[1,42],[100,2]],\"blocks\":[5,1000]}]}]}");
 	struct json_object *profile = json_tokener_parse(
-		"{\"kinds\":{\"key\":{\"limit_ms\":[50,150],\"histogram\":[{\"from_ms\":2,\"events\":7}],"
+		"{\"answers\":[{\"app\":\"a\",\"kind\":\"key\",\"answered\":2,\"p50\":4000000,"
+		"\"p99\":6000000,\"max_ns\":6000000,\"stages\":{\"read\":200000,\"sent\":100000,"
+		"\"drawn\":8000000,\"finished\":1700000}},{\"app\":\"b\",\"kind\":\"key\",\"answered\":0}],"
+		"\"kinds\":{\"key\":{\"limit_ms\":[50,150],\"histogram\":[{\"from_ms\":2,\"events\":7}],"
 		"\"cumulative\":[{\"us\":2000,\"events\":7,\"ns\":14000000}],\"over_time\":[{\"minute\":0,\"max_ns\":3000000},"
 		"{\"minute\":1,\"max_ns\":null}]}},"
 		"\"between\":[{\"ms\":50,\"events\":2,\"mean_s\":3.24,\"deviation_s\":null}],"
@@ -291,6 +294,10 @@ static void test_charts(void)
 		 "its sums");
 	is_lines(
 		tipme_facts_dump(views),
+		"How long answers took\nmedian\t99 %\tlongest\tapplication and input\n"
+		"4.0 ms\t6.0 ms\t6.0 ms\ta, key\n-\t-\t-\tb, key\n"
+		"Mean time of each stage\nread\tsent\tdrawn\tfinished\tapplication and input\n"
+		"0.10 ms\t0.05 ms\t4.0 ms\t0.85 ms\ta, key\n"
 		"Times between long answers\nanswers\tmean, s\tdeviation, s\tlonger than, ms\n"
 		"2\t3.2\t-\t50\nThe longest answers\nanswer\tminute\tapplication, input and verdict\n"
 		"200 ms\t3\ta, key: v\nWhat the machine did\nbusy, %\tdevice interrupts a second\t"

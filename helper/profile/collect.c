@@ -347,6 +347,8 @@ static int run(struct collect *c)
 		if (c->now_ns >= c->next_minute_ns)
 			err = each_minute(c);
 	}
+	c->now_ns = tipme_clock_ns();
+	follow(c);
 	return err;
 }
 
@@ -421,6 +423,8 @@ static int record(struct collect *c)
 	tipme_machine_begin(&c->p.machine);
 	if (c->o->episodes_over_ms)
 		c->judge = tipme_judge_new(&c->p, c->rings, c->o->episodes_over_ms, c->o->keep);
+	/* What comes from now on counts. */
+	follow(c);
 	if (!c->o->quiet)
 		fprintf(stderr, "tipme: profile: recording to %s%s\n", c->o->file,
 			*c->o->program || c->o->duration_ns ? "" : ", until ^C");
