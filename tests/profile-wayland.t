@@ -22,8 +22,7 @@ my $lacks = Tipme::WaylandStage->lacks;
 plan skip_all => "$lacks is not installed" if defined $lacks;
 use constant { NOBODY => Tipme::WaylandStage::NOBODY, FRIEND => 65_533 };
 
-my $d =
-	Tipme::TestDaemon->new(args => [ '--owner', NOBODY, '--allow-uid', FRIEND, '--post', 0 ]);
+my $d = Tipme::TestDaemon->new(args => [ '--owner', NOBODY, '--allow-uid', FRIEND, '--post', 0 ]);
 mkdir $d->library, 0700;
 chown NOBODY, NOBODY, $d->library;
 my ($rc, $out, $err) = $d->start;
@@ -59,8 +58,10 @@ sub ended {
 	waitpid $pid, 0;
 	is($?, 0, "$name: an ordinary user collects") or diag slurp("$dir/his/$name.said");
 	my $p = Tipme::Profile::File->read("$dir/his/$name.json");
-	is(sum0(map { @$_{qw(waiting_ns thinking_ns background_ns)} } @{ $p->{apps} }),
-		$p->{duration_ns}, '... each moment is waiting, thinking or background');
+	is(
+		sum0(map { @$_{qw(waiting_ns thinking_ns background_ns)} } @{ $p->{apps} }),
+		$p->{duration_ns}, '... each moment is waiting, thinking or background'
+	);
 	unlike(slurp("$dir/his/$name.json"), qr/entered|deliver/, '... no time of a key is in it');
 	return $p;
 }
@@ -74,14 +75,14 @@ sub slurp {
 
 # Of the keys of the terminal.
 sub keys_of {
-	my ($p) = @_;
+	my ($p)    = @_;
 	my ($pair) = $p->pairs_of('key', 'foot');
 	return $pair // { events => 0, answered => 0 };
 }
 
 # How many presses the compositor sends while SUB types, and until it says nothing more.
 sub pressed {
-	my ($sub)  = @_;
+	my ($sub) = @_;
 	my $before = $stage->said($press);
 	$sub->();
 	my ($size, $same) = (-1, 0);
@@ -150,8 +151,10 @@ for my $round (1 .. 5) {
 	my $k      = keys_of(ended('typed', $pid));
 	is($k->{events}, $keys, "each of $keys keys is counted, as the compositor's log has it");
 	my %stage = %{ $k->{stage} };
-	is(sum0(map { $stage{$_}->sum_ns } qw(read sent drawn finished)),
-		$stage{response}->sum_ns, 'its stages add up');
+	is(
+		sum0(map { $stage{$_}->sum_ns } qw(read sent drawn finished)),
+		$stage{response}->sum_ns, 'its stages add up'
+	);
 	@sums = ([ $k->{answered}, map { $stage{$_}->sum_ns } qw(drawn finished) ], engine($folder));
 	last if "@{$sums[0]}" eq "@{$sums[1]}";
 }
@@ -202,15 +205,22 @@ sub nested {
 	$stage->press('a');
 	sleep 0.6;
 	kill 'CONT', $stage->compositor;
-	pressed(sub { $stage->wait_for(sub { $stage->said($press) > $n }, 'the key') });
+	pressed(
+		sub {
+			$stage->wait_for(sub { $stage->said($press) > $n }, 'the key');
+		}
+	);
 	my $p = ended('stopped', $pid);
-	cmp_ok(keys_of($p)->{stage}{read}->max_ns,
-		'>', 5e8, 'a compositor that stood still: the key entered before');
+	cmp_ok(
+		keys_of($p)->{stage}{read}->max_ns,
+		'>', 5e8, 'a compositor that stood still: the key entered before'
+	);
 	my %x = $stage->{x}->env;
 	local @ENV{ keys %x } = values %x;
 	$pid = collect('motions');
 	system 'xdotool', qw(mousedown 1),
-		(map { ('mousemove_relative', '--', $_ % 200 < 100 ? 1 : -1, 0, 'sleep', 0.0005) } 1 .. 9000),
+		(map { ('mousemove_relative', '--', $_ % 200 < 100 ? 1 : -1, 0, 'sleep', 0.0005) }
+			1 .. 9000),
 		qw(mouseup 1);
 	my $told = $stage->said(qr/-> wl_pointer\@\d+\.motion/);
 	$p = ended('motions', $pid);

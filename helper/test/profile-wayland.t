@@ -22,8 +22,7 @@ sub profile {
 	my ($sub) = @_;
 	my $s = Tipme::TestSession->new("$dir/" . ++$n . '.rec');
 	$sub->($s, 2_000 * MS);
-	is system(
-		$tipme, qw(profile record -q --name 200=editor --name 300=method --replay),
+	is system($tipme, qw(profile record -q --name 200=editor --name 300=method --replay),
 		$s->done, '-o', "$dir/$n.json"
 		),
 		0, 'replayed'
@@ -76,7 +75,7 @@ subtest 'an answer ends when its last picture is used' => sub {
 					->told($t + 3000 * MS, 200, 15);
 				# No callback was asked for: it counts as used when it was taken.
 				$t += 5000 * MS;
-				$s->sent($t, 200, 'key_press')->commit($t + 5 * MS, 200, 0);
+				$s->sent($t,             200, 'key_press')->commit($t + 5 * MS, 200, 0);
 				$s->sent($t + 9000 * MS, 200, 'key_press')->told($t + 30_000 * MS, 200, 99);
 			}
 		)
@@ -99,7 +98,7 @@ subtest 'keys typed while pictures wait for their turn' => sub {
 			sub {
 				my ($s, $t) = @_;
 				# The second key comes before the first one's picture is used.
-				$s->sent($t, 200, 'key_press')->commit($t + 2 * MS, 200, 21);
+				$s->sent($t,          200, 'key_press')->commit($t + 2 * MS, 200, 21);
 				$s->sent($t + 8 * MS, 200, 'key_press')->told($t + 16 * MS, 200, 21)
 					->commit($t + 17 * MS, 200, 22)->told($t + 33 * MS, 200, 22);
 				$s->told($t + 9000 * MS, 200, 99);
@@ -117,17 +116,16 @@ subtest 'what is one event' => sub {
 				my ($s, $t) = @_;
 				# Two keyboards of one client are told of one key; letting go is none.
 				$s->sent($t, 200, 'key_press')->sent($t + 20_000, 200, 'key_press', object => 8)
-					->commit($t + 2 * MS, 200, 0)
-					->sent($t + 90 * MS, 200, 'key_release');
+					->commit($t + 2 * MS, 200, 0)->sent($t + 90 * MS, 200, 'key_release');
 				# An input method has the key first, and makes text of it.
 				$t += 1000 * MS;
-				$s->sent($t, 300, 'key_press', what => 'input_method');
+				$s->sent($t,          300, 'key_press', what => 'input_method');
 				$s->sent($t + 5 * MS, 200, 'key_press', what => 'text')
 					->commit($t + 7 * MS, 200, 0);
 				# The compositor moves the pointer by itself; with a button the client answers,
 				# once for all motions before its picture.
 				$t += 1000 * MS;
-				$s->sent($t, 200, 'motion', what => 'pointer');
+				$s->sent($t,            200, 'motion',       what => 'pointer');
 				$s->sent($t + 100 * MS, 200, 'button_press', what => 'pointer')
 					->commit($t + 101 * MS, 200, 0);
 				$s->sent($t + (200 + $_) * MS, 200, 'motion', what => 'pointer') for 0 .. 5;
@@ -137,12 +135,13 @@ subtest 'what is one event' => sub {
 				$t += 1000 * MS;
 				$s->sent($t, 200, 'wheel', what => 'pointer')
 					->sent($t + 10_000, 200, 'wheel', what => 'pointer')
-					->commit($t + 6 * MS, 200, 0)
-					->told($t + 20_000 * MS, 200, 99);
+					->commit($t + 6 * MS, 200, 0)->told($t + 20_000 * MS, 200, 99);
 			}
 		)
 	);
-	is_deeply { map { $_ => [ @{ $p->{$_} }[ 0, 1, 7 ] ] } keys %$p },
+	is_deeply {
+		map { $_ => [ @{ $p->{$_} }[ 0, 1, 7 ] ] } keys %$p
+	},
 		{
 		'editor key'    => [ 2, 2, 9 * MS ],
 		'editor button' => [ 1, 1, 1 * MS ],
@@ -173,15 +172,14 @@ subtest 'two sessions with other text give the same profile' => sub {
 		srand $seed;
 		profile(
 			sub {
-				my ($s)  = @_;
+				my ($s) = @_;
 				my $from = $s->{from_ns};
 				for my $minute (0 .. 4) {
 					my @took = map { 5 + $_ % 11 } 0 .. 59;
 					@took = reverse @took if $seed == 2;
 					for my $k (0 .. 59) {
 						my $t = $from + $minute * 60_000 * MS + int((1000 * $k + 300 * rand) * MS);
-						$s->sent($t, 200, 'key_press')
-							->commit($t + 2 * MS, 200, 40 + $k)
+						$s->sent($t, 200, 'key_press')->commit($t + 2 * MS, 200, 40 + $k)
 							->told($t + $took[$k] * MS, 200, 40 + $k);
 					}
 				}

@@ -9,11 +9,13 @@ use warnings;
 use constant MS     => 1_000_000;
 use constant MINUTE => 60_000_000_000;
 my %TYPE = (
-	x_device => 64, x_deliver => 65, x_damage => 67, x_sleep => 69, x_wakeup => 70,
+	x_device => 64, x_deliver  => 65, x_damage  => 67, x_sleep => 69, x_wakeup => 70,
 	x_client => 72, wl_deliver => 96, wl_commit => 97, wl_done => 98
 );
-my %KIND = (key_press => 1, key_release => 2, button_press => 3, button_release => 4, motion => 5,
-	wheel => 9);
+my %KIND = (
+	key_press => 1, key_release => 2, button_press => 3, button_release => 4, motion => 5,
+	wheel     => 9
+);
 my %WHAT = (keyboard => 1, pointer => 2, text => 5, input_method => 6);
 
 # new(FILE, from_ns =>): a file of records that begins then

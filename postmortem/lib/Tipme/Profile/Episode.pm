@@ -175,7 +175,7 @@ sub _apps {
 		$waiting{$app} += $end - $since;
 		$until = $end;
 	}
-	my ($most) = sort { $events{$b} <=> $events{$a} || $a cmp $b } keys %events;
+	my ($most)   = sort { $events{$b} <=> $events{$a} || $a cmp $b } keys %events;
 	my $thinking = $to - $from - sum0(values %waiting);
 	my @apps     = map {
 		{
