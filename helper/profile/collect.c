@@ -405,15 +405,19 @@ static int start_program(struct collect *c)
 	return 0;
 }
 
+static const char nobody_tells[] = "no X server and no compositor is seen yet: see `tipme doctor`";
+
 static int record(struct collect *c)
 {
 	char why[256] = "no memory";
 
 	c->rings = tipme_rings_new();
-	if (!c->rings || tipme_rings_update(c->rings, why, sizeof(why)) < 0) {
-		fprintf(stderr, "tipme: profile: %s\n", why);
+	int rings = c->rings ? tipme_rings_update(c->rings, why, sizeof(why)) : -1;
+
+	if (rings <= 0)
+		fprintf(stderr, "tipme: profile: %s\n", rings ? why : nobody_tells);
+	if (rings < 0)
 		return 1;
-	}
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
 	signal(SIGPIPE, SIG_IGN);
