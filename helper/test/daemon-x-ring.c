@@ -287,6 +287,63 @@ static void refused(int fd, int err, const char *reason)
 	ok((err ? got == err : got < 0) && strstr(why, reason), "refused: %s", why);
 }
 
+static void count_one(void *arg, const struct tipme_head *rec)
+{
+	struct tipme_x_request r;
+	uint64_t *sum = arg;
+
+	memcpy(&r, rec, sizeof(r));
+	sum[0]++;
+	sum[1] += r.pid;
+}
+
+/* How many records came, and that no other ones did. */
+static unsigned int followed(const struct tipme_x_ring *ring, uint64_t *next, uint64_t *sum)
+{
+	uint64_t before = sum[0];
+
+	tipme_x_ring_follow(ring, next, SLOTS, 1ULL << 62, count_one, sum);
+	return (unsigned int)(sum[0] - before);
+}
+
+static void test_follow(void)
+{
+	struct writer w = writer_new(BYTES, SEALS);
+	uint64_t next = UINT64_MAX, sum[2] = { 0 };
+	struct tipme_x_ring ring;
+	const char *why;
+
+	if (tipme_x_ring_open(w.fd, &ring, &why))
+		exit(99);
+	put(&w);
+	ok(!followed(&ring, &next, sum), "what came before is not followed");
+	for (int i = 0; i < 5; i++)
+		put(&w);
+	ok(followed(&ring, &next, sum) == 5 && sum[1] == 1 + 2 + 3 + 4 + 5, "what comes is, once");
+	for (int i = 0; i < 3; i++)
+		put(&w);
+	uint16_t *gen = (uint16_t *)(w.slots + 7 * TIPME_X_SLOT_BYTES + 10);
+
+	*gen = 0;
+	ok(followed(&ring, &next, sum) == 1, "one that is being written is waited for");
+	*gen = 1;
+	ok(followed(&ring, &next, sum) == 2 && sum[1] == 15 + 6 + 7 + 8,
+	   "... and comes in its turn");
+	*gen = 0;
+	next = 7;
+	for (int i = 0; i < 40; i++)
+		put(&w);
+	ok(followed(&ring, &next, sum) == 41, "... but not for ever");
+	put(&w);
+	w.slots[49 * TIPME_X_SLOT_BYTES + 8] = TIPME_WL_DELIVER;
+	ok(!followed(&ring, &next, sum) && next == 50, "an X server tells nothing of Wayland");
+	tipme_x_ring_close(&ring);
+	int err = tipme_x_ring_open_table(w.fd, 10, &ring, &why);
+
+	ok(err == -EBADF && strstr(why, "no table"), "memory of a process is refused: %s", why);
+	writer_free(&w, BYTES);
+}
+
 static void test_refused(void)
 {
 	struct writer w = writer_new(BYTES, F_SEAL_GROW | F_SEAL_SEAL);
@@ -479,6 +536,7 @@ int main(void)
 	test_quiet();
 	test_coverage();
 	test_present();
+	test_follow();
 	test_refused();
 	test_counters();
 	test_hostile();
