@@ -117,16 +117,15 @@ sub episode {
 # client is stopped is answered late, and judged.
 my $other = Tipme::WaylandStage->new(uid => FRIEND);
 $other->terminal('/bin/cat');
-my $pid  = collect('late', '--episodes-over', 300);
+my $pid  = collect('late', '--episodes-over', 500);
 my $keys = pressed(
 	sub {
-		$other->type('b' x 5, apart => 0.05);
-		$stage->type('aaa',   apart => 0.1);
+		$other->type('bbbbb', apart => 0.05);
 		$stage->begin_typing([ a => 100 ]);
 		$stage->pressed(0);
 		kill 'STOP', $foot;
 		$stage->pressed(1);
-		sleep 0.6;
+		sleep 1.2;
 		kill 'CONT', $foot;
 		$stage->typed;
 	}
@@ -135,15 +134,15 @@ $stage->wait_for(sub { glob $d->library . '/2*/manifest.json' }, 'its episode');
 my $p = ended('late', $pid);
 is($p->{source}, 'wayland', 'by what a compositor tells');
 ok($p->{exact}, '... exactly');
-is(keys_of($p)->{events}, $keys, "$keys keys of his own, and none of another user's session");
-cmp_ok(keys_of($p)->{stage}{response}->max_ns, '>', 5e8, '... one of which took long');
+is(keys_of($p)->{events}, $keys, 'a key of his own, and none of another user\'s session');
+cmp_ok(keys_of($p)->{stage}{response}->max_ns, '>', 1e9, '... that took long');
 my ($slow) = @{ $p->{worst} };
 like($slow->{verdict}, qr/foot.* stopped/, '... for what the engine says of it');
 $other->close;
 
 # The engine sees more than the collector: where somebody kept client or compositor from its work,
 # they may take another picture for the last one. So one of five rounds has to agree, exactly.
-my ($said, @sums);
+my @sums;
 for my $round (1 .. 5) {
 	$pid  = collect('typed');
 	$keys = pressed(sub { $stage->type('a' x 12, apart => 0.1) });
