@@ -11,7 +11,8 @@ use List::Util       qw(sum0);
 use POSIX            ();
 use Test::More;
 use Time::HiRes qw(sleep);
-use lib "$ENV{TIPME_SRCDIR}/helper/test/lib", "$ENV{TIPME_SRCDIR}/tests/lib",
+use lib "$ENV{TIPME_SRCDIR}/helper/test/lib", "$ENV{TIPME_SRCDIR}/helper/demo",
+	"$ENV{TIPME_SRCDIR}/tests/lib",
 	map {"$ENV{TIPME_SRCDIR}/$_"} qw(postmortem/lib abi/generated abi/lib);
 use Tipme::Profile::File;
 use Tipme::TestDaemon qw(tipme);
@@ -182,7 +183,7 @@ if ($ENV{TIPME_TEST_ALL}) {
 	cost($p);
 }
 $stage->close;
-nested() if $ENV{TIPME_TEST_ALL} && !defined Tipme::WaylandStage->lacks('weston');
+nested() if $ENV{TIPME_TEST_ALL} && !defined Tipme::WaylandStage->lacks('cage');
 $d->stop;
 done_testing;
 
@@ -195,7 +196,7 @@ sub cost {
 
 # A compositor whose events come from the server in whose window it is, with their times.
 sub nested {
-	$stage = Tipme::WaylandStage->new(compositor => 'weston');
+	$stage = Tipme::WaylandStage->new(compositor => 'cage');
 	$stage->terminal('/bin/cat');
 	$stage->type('aa');
 	my $pid = collect('stopped');
