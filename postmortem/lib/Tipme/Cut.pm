@@ -62,7 +62,7 @@ sub new {
 			@{ $o{wider} // [] });
 	if ($self->{detail} eq 'path') {
 		$self->{states} = $diagnosis->judged_on // $diagnosis->states($self->{start}, $self->{end});
-		$self->_stand_on($diagnosis->threads);
+		$self->_stand_on($diagnosis);
 	}
 	my ($e) = $d->{event} ? grep { $_->{n} == $d->{event}{n} } $diagnosis->events : ();
 	my $r = $e ? $diagnosis->answer_of($e) // {} : {};
@@ -155,7 +155,7 @@ sub joined {
 
 # What the path rests on beside it, as Ground has it. Where all threads are kept, each has a part.
 sub _stand_on {
-	my ($self, $threads) = @_;
+	my ($self, $diagnosis) = @_;
 	$self->{waits} = waits($self->{states}, $self->{d}{path}, $self->{wider});
 	my %part = map { $_ => [ @{ $self->{of}{$_} } ] } keys %{ $self->{of} };
 	my $ev   = $self->{states}->events;
@@ -174,9 +174,9 @@ sub _stand_on {
 	my ($deliver) = map { $_->{ts_ns} }
 		grep { $_->{name} eq 'deliver' } @{ ($self->{d}{event} // {})->{stages} // [] };
 	$self->{ground} = Tipme::Ground->of(
-		$self->{states}, $self->{d}, threads => $threads, near => $NEAR_NS,
-		stretches => { map { $_ => joined(@{ $part{$_} }) } keys %part },
-		waits     => $self->{waits}, deliver_ns => $deliver
+		$self->{states}, $self->{d}, threads => $diagnosis->threads, near => $NEAR_NS,
+		stretches => { map { $_ => joined(@{ $part{$_} }) } keys %part }, waits => $self->{waits},
+		deliver_ns => $deliver, passed => [ map { $_->passed } $diagnosis->judged_by // () ]
 	);
 	return;
 }

@@ -72,14 +72,14 @@ sub interval_of { my ($self, $e) = @_; return $self->{problem}->interval($e) }
 sub answer_of   { my ($self, $e) = @_; return $self->{problem}->response($e) }
 # alike(KIND): the candidates of that kind
 sub alike { my ($self, $kind) = @_; return grep { $_->{kind} eq $kind && $_->{candidate} } $self->events }
-
 sub usual_responses { my ($self, $not) = @_; return $self->{problem}->usual_responses($not) }
 sub threads     { return $_[0]{kernel}->threads }
 sub servers     { return $_[0]{path}->servers }
 sub states      { my ($self, $from, $to) = @_; return $self->{kernel}->states($from, $to) }
 
-# judged_on(): the states that the last run() went by, as TaskStates; undef: it judged no event
+# judged_on(), judged_by(): the TaskStates and the WakeupChain that the last run() went by; undef: it judged no event
 sub judged_on { return $_[0]{judged_on} }
+sub judged_by { return $_[0]{judged_by} }
 
 # of(EPISODE, event => N, at => NS): a diagnosis of an event; dies where there is none to be judged
 sub of {
@@ -237,8 +237,8 @@ sub part_of {
 	my $end = $i->{open} ? $self->_min($to + $AFTER_NS, $self->{episode}->end_ns) : $to + $JUST_NS;
 	$end = $to + $JUST_NS if $end < $to + $JUST_NS;
 	my $states = $self->{kernel}->states($from - $BEFORE_NS, $end);
-	$self->{judged_on} = $states;
 	my $chain = $self->{problem}->caused->chain($states, $e);
+	@$self{qw(judged_on judged_by)} = ($states, $chain);
 	my $threads = $self->{kernel}->threads;
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} || -1, client => $e->{pending} ? undef : $e->{client},
 		held_input => $e->{held}, answered_ns => $i->{damage} ? $to : undef,

@@ -15,8 +15,8 @@ use Tipme::WakeupChain;
 my $HANDED_NS = 20_000_000;    # whom a thread asks, that one asks the next within this time
 
 # of(STATES, DATA, threads => Threads, near => ns, stretches => { tid => [[from, to] ...] },
-# waits => { CPU => [[from, to] ...] }: lists apart and in order, deliver_ns => when the event was
-# delivered)
+# waits => { CPU => [[from, to] ...] }: lists apart and in order, passed => as WakeupChain has it,
+# deliver_ns => when the event was delivered)
 sub of {
 	my ($class, $states, $d, %o) = @_;
 	my $self = bless {
@@ -30,6 +30,7 @@ sub of {
 	$self->_works;
 	$self->_disks;
 	$self->_handed_on;
+	$self->_passed($_) for @{ $o{passed} };
 	return $self;
 }
 
@@ -144,6 +145,16 @@ sub _slept {
 	$at = min($at, $self->{deliver_ns} - $self->{near}) if $from < ($self->{deliver_ns} // 0);
 	return $self->_keep($leave) if $from >= $at;
 	return $self->_copy($leave, 'slept', $at, next_tid => 0);
+}
+
+# Somebody asleep led to who woke it, at times at which it need not have a part: who has a lock, and
+# waits for another that waits for a third. That it slept then, and who woke it.
+sub _passed {
+	my ($self, $p) = @_;
+	my $i = $p->{sleep};
+	$self->_slept($i, $i->{leave}, $p->{at});
+	$self->_keep($i->{wake}) if defined $i->{wake};
+	return;
 }
 
 # One that runs on when its part ends leaves its CPU then; or later, if another part of it is next.

@@ -69,11 +69,11 @@ sub walk {
 	$self->{returning} = 0;
 	my $first = $self->_walk(@args);
 	return $first if $self->{reached};
-	my @waits = @{ $self->{waits} };
+	my @first = @$self{qw(waits passed)};
 	$self->{returning} = 1;
 	my $second = $self->_walk(@args);
 	return $second if $self->{reached};
-	$self->{waits} = \@waits;
+	@$self{qw(waits passed)} = @first;
 	return $first;
 }
 
@@ -88,8 +88,9 @@ sub walk_once { my ($self, @args) = @_; $self->{returning} = 0; return $self->_w
 
 sub _walk {
 	my ($self, $tid, $from, $to, %o) = @_;
-	@$self{qw(segments waits tid t from deliver_ns below frames steps jumped reached short strayed)}
-		= ([], [], $tid, $to, $from, $o{deliver_ns} // $from, 0, [], 0, {}, 0, 0, 0);
+	@$self{qw(segments waits passed frames jumped)} = ([], [], {}, [], {});
+	@$self{qw(tid t from deliver_ns below steps reached short strayed)} =
+		($tid, $to, $from, $o{deliver_ns} // $from, 0, 0, 0, 0, 0);
 	push @{ $self->{frames} }, map { [@$_] } @{ $o{via} // [] };
 	$self->{below} = 1 if !defined $o{deliver_ns};
 	$self->{frame} = $o{frame};
@@ -758,6 +759,7 @@ sub _follow {
 		&& $reason->{class} eq 'server'
 		&& $self->{threads}->at($who, $waker->{at})->{kernel};
 	return 0 if $self->{jumped}{$who}++;
+	$self->_pass($i);
 	my $at = $waker->{at} < $t ? $waker->{at} : $t;
 	if ($waker->{context} ne 'task') {
 		# What a softirq does later, its raiser had asked for when it last ran.
@@ -965,6 +967,7 @@ sub _ask_holder {
 		reverse $self->{states}->resources->lock_waits($self->{tid}, $self->{t} - 1, $self->{t});
 	my $who = $lock ? $lock->{owner} : 0;
 	return 0 if !$who || $who == $self->{tid} || $self->{jumped}{$who}++;
+	$self->_pass($i);
 	my $held = {
 		kind => 'lock-wait',  class => 'lock', code => $r ? $r->{code} : 'wait-kernel-lock',
 		tid  => $self->{tid}, at    => $self->{t},
@@ -1172,10 +1175,26 @@ sub _ask_peer {
 		defined $peer || $self->{below} ? undef : $self->naps->owner_asked($self->{tid}, $begin);
 	my $who = defined $peer ? vec($ev->{tid}, $peer, 32) : $owner ? $owner->[0] : undef;
 	return 0 if !defined $who || $self->{jumped}{$who}++;
+	$self->_pass($i);
 	push @{ $self->{frames} }, [ $self->{tid}, $lo, 1 ];
 	$self->{jumped}{ $self->{tid} } = 1;
 	$self->{tid} = $who;
 	return 1;
+}
+
+# The walk goes on in somebody else, in the midst of a sleep that need not be on the path at all.
+sub _pass {
+	my ($self, $i) = @_;
+	return if $self->{t} >= $i->{to} || !defined $i->{leave};
+	$self->{passed}{ $i->{leave} } = { sleep => $i, at => $self->{t} };
+	return;
+}
+
+# passed(): sleeps that the last walk was led through without any time spent in them: { sleep => as
+# TaskStates has it, at => the earliest time at which it was there }
+sub passed {
+	my ($self) = @_;
+	return map { $self->{passed}{$_} } sort { $a <=> $b } keys %{ $self->{passed} };
 }
 
 # waits(): sleeps that the last walk passed without following whoever ended them
