@@ -368,6 +368,18 @@ for my $since (990, 1000.8) {
 	release($s, 1080, no_wake => 1);
 	judged('a lock of a file, still held', polls($s->hotkey(3000), 1001, 'flock')->picture(800, 'backup', since_ns => ns(900), stack_id => $s->id('nanosleep')), 'lock-wait', 'backup', 0.9, 1);
 }
+# --- ... and that waits for another, which it made just before it fell asleep ---
+{
+	local %Tipme::Test::Judge::DETAIL;
+	my $s = story()->enter(1000, no_wake => 1);
+	$s->kernel(0, 980, 'fork', tid => SHELL, child_tid => 800, child_pid => 800, child_start_ns => ns(980))->kernel(0, 980.1, 'rename', tid => 800, comm => 'backup');
+	$s->kernel(0, 989, 'fork', tid => 800, child_tid => 810, child_pid => 810, child_start_ns => ns(989))->kernel(0, 989.1, 'rename', tid => 810, comm => 'sleep')->wake(0, 989.2, 810, 800);
+	$s->run(0, 981, 990, 800, 'sleeping', next => 810)->run(0, 990, 991, 810, 'sleeping');
+	$s->run(1, 970, 1001, CLIENT, 'sleeping')->kernel(1, 1000.95, 'lock_contention', tid => CLIENT, lock => 77, owner_tid => 800, kind => 'file', phase => 'begin');
+	$s = polls($s->hotkey(3000), 1001, 'flock')->picture(810, 'sleep', since_ns => ns(991), stack_id => $s->id('nanosleep'))->picture(800, 'backup', since_ns => ns(990), stack_id => $s->id('wait4'));
+	judged('a lock of a file, still held for another', $s, 'lock-wait', 'sleep', 0.9, 1);
+	cut_to_the_path();
+}
 # --- a service is asked over a bus and never answers, and the client looks by the clock for its answer until it gives up (Emacs) ---
 sub looks_by_the_clock {
 	my (%o) = @_;

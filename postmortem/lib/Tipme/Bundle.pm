@@ -20,7 +20,6 @@ use Tipme::Progress;
 use Tipme::Reasons;
 use Tipme::Record::Layout;
 
-
 # Of records in which text stands: what remains of it. What is not here and has text is left out.
 my %TEXT = (rename => \&_comm, thread => \&_comm, stack => undef, function => undef, user_stack => undef, irq_name => undef, disk_name => undef, section => undef, kernel_message => undef,
 	module => sub { my ($self, $f) = @_; $f->{path} = _basename($f->{path}); return 1 },
@@ -72,6 +71,8 @@ sub _name_those_who_matter {
 	# Who started those who are blamed, and who let them go on, is named in the verdict, too.
 	my $end = ($d->{interval} // {})->{end_ns} // $self->{ep}->trigger_ns;
 	for my $pid (@large) { my ($up) = $t->ancestors($pid, $end); $pid{ $up->[0] } = 1 if $up }
+	# ... as of the time when it was blamed: one that has ended since has left its children to another.
+	$pid{ $_->{parent} } = 1 for grep { $_->{parent} && $pid{ $_->{pid} // 0 } } map { ($_->{blamed}, @{ $_->{among} // [] }) } @{ $d->{path} };
 	my @said = map { [ $_->{to_ns} - $_->{from_ns}, grep { defined } $_->{reason}, map { $_->{detail} } $_->{blamed}, @{ $_->{among} // [] } ] } @{ $d->{path} };
 	$self->{said} = join "\n", grep { defined } $d->{verdict}{sentence}, map { @$_[ 1 .. $#$_ ] } @said;
 	$pid{$_} = 1 for map { /\(pid (\d+)\)/g } $d->{verdict}{sentence} // '', map { @$_[ 1 .. $#$_ ] } grep { $_->[0] >= $least } @said;

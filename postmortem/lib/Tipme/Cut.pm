@@ -156,7 +156,8 @@ sub joined {
 # What the path rests on beside it, as Ground has it. Where all threads are kept, each has a part.
 sub _stand_on {
 	my ($self, $diagnosis) = @_;
-	$self->{waits} = waits($self->{states}, $self->{d}{path}, $self->{wider});
+	$self->{waits}  = waits($self->{states}, $self->{d}{path}, $self->{wider});
+	$self->{passed} = [ map { $_->passed } $diagnosis->judged_by // () ];
 	my %part = map { $_ => [ @{ $self->{of}{$_} } ] } keys %{ $self->{of} };
 	my $ev   = $self->{states}->events;
 	for my $w (@{ $self->{wider} }) {
@@ -176,7 +177,7 @@ sub _stand_on {
 	$self->{ground} = Tipme::Ground->of(
 		$self->{states}, $self->{d}, threads => $diagnosis->threads, near => $NEAR_NS,
 		stretches => { map { $_ => joined(@{ $part{$_} }) } keys %part }, waits => $self->{waits},
-		deliver_ns => $deliver, passed => [ map { $_->passed } $diagnosis->judged_by // () ]
+		deliver_ns => $deliver, passed => $self->{passed}
 	);
 	return;
 }
@@ -216,23 +217,19 @@ sub idle {
 	];
 }
 
-# asked(): where a thread of the path slept since before what is kept, and had asked the one that woke it: [ { tid, who } ]
+# asked(): where a thread slept since before what is kept, and had asked the one that woke it, or that has to: [ { tid, who } ]
 sub asked {
 	my ($self) = @_;
 	return [] if $self->{detail} ne 'path';
-	my ($states, %pair) = $self->{states};
+	my $states = $self->{states};
+	my %pair   = map { ("$_->{tid} $_->{asked}" => { tid => $_->{tid} + 0, who => $_->{asked} + 0 }) }
+		grep { defined $_->{asked} && $_->{sleep}{from} < $self->{from} } @{ $self->{passed} };
 	my $chain = Tipme::WakeupChain->new(states => $states, threads => $states->{threads});
 	my $ev    = $states->events;
 	for my $tid (keys %{ $self->{of} }) {
-		for my $i (
-			grep {
-					   $_->{kind} eq 'blocked'
-					&& defined $_->{wake}
-					&& ($_->{real_from} // $_->{from}) < $self->{from}
-					&& $_->{to} > $self->{from}
-			} @{ $states->intervals($tid) }
-			)
-		{
+		for my $i (@{ $states->intervals($tid) }) {
+			next if $i->{kind} ne 'blocked' || !defined $i->{wake};
+			next if ($i->{real_from} // $i->{from}) >= $self->{from} || $i->{to} <= $self->{from};
 			my $who = vec $ev->{a}, $i->{wake}, 32;
 			$pair{"$tid $who"} = { tid => $tid + 0, who => $who }
 				if $self->{of}{$who} && $chain->asked($who, $tid, $i, $i->{to});

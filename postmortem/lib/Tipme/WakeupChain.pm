@@ -879,6 +879,13 @@ sub _told_idle {
 
 sub _told { return $_[0]{states}->events->episode->manifest->{bundle} // {} }
 
+# Nor has it the waking of whom a thread asked before it slept, if that was long before.
+sub _told_peer {
+	my ($self) = @_;
+	my ($of) = grep { $_->{tid} == $self->{tid} } @{ $self->_told->{asked} // [] };
+	return $of ? $of->{who} : undef;
+}
+
 # waits_for_requests(REASON): for the next request, or for nobody knows what
 sub waits_for_requests { my ($r) = @_; return !$r || $WAITS_FOR_REQUESTS{ $r->{class} } ? 1 : 0 }
 
@@ -1173,9 +1180,12 @@ sub _ask_peer {
 	}
 	my $owner =
 		defined $peer || $self->{below} ? undef : $self->naps->owner_asked($self->{tid}, $begin);
-	my $who = defined $peer ? vec($ev->{tid}, $peer, 32) : $owner ? $owner->[0] : undef;
+	my $who =
+		  defined $peer ? vec($ev->{tid}, $peer, 32)
+		: $owner        ? $owner->[0]
+		:                 $self->_told_peer;
 	return 0 if !defined $who || $self->{jumped}{$who}++;
-	$self->_pass($i);
+	$self->_pass($i, $who);
 	push @{ $self->{frames} }, [ $self->{tid}, $lo, 1 ];
 	$self->{jumped}{ $self->{tid} } = 1;
 	$self->{tid} = $who;
@@ -1184,14 +1194,16 @@ sub _ask_peer {
 
 # The walk goes on in somebody else, in the midst of a sleep that need not be on the path at all.
 sub _pass {
-	my ($self, $i) = @_;
+	my ($self, $i, $asked) = @_;
 	return if $self->{t} >= $i->{to} || !defined $i->{leave};
-	$self->{passed}{ $i->{leave} } = { sleep => $i, at => $self->{t} };
+	$self->{passed}{ $i->{leave} } =
+		{ sleep => $i, at => $self->{t}, tid => $self->{tid}, asked => $asked };
 	return;
 }
 
 # passed(): sleeps that the last walk was led through without any time spent in them: { sleep => as
-# TaskStates has it, at => the earliest time at which it was there }
+# TaskStates has it, at => the earliest time at which it was there, tid, asked => whom it had asked,
+# where that was inferred }
 sub passed {
 	my ($self) = @_;
 	return map { $self->{passed}{$_} } sort { $a <=> $b } keys %{ $self->{passed} };
