@@ -217,13 +217,14 @@ sub idle {
 	];
 }
 
-# asked(): where a thread slept since before what is kept, and had asked the one that woke it, or that has to: [ { tid, who } ]
+# asked(): where a thread slept since before what is kept, and had asked the one that woke it, or (still) that has to: [ { tid, who, still } ]
 sub asked {
 	my ($self) = @_;
 	return [] if $self->{detail} ne 'path';
 	my $states = $self->{states};
-	my %pair   = map { ("$_->{tid} $_->{asked}" => { tid => $_->{tid} + 0, who => $_->{asked} + 0 }) }
-		grep { defined $_->{asked} && $_->{sleep}{from} < $self->{from} } @{ $self->{passed} };
+	my %pair   = map {
+		("$_->{tid} $_->{asked}" => { tid => $_->{tid} + 0, who => $_->{asked} + 0, still => 1 })
+	} grep { defined $_->{asked} && $_->{sleep}{from} < $self->{from} } @{ $self->{passed} };
 	my $chain = Tipme::WakeupChain->new(states => $states, threads => $states->{threads});
 	my $ev    = $states->events;
 	for my $tid (keys %{ $self->{of} }) {
@@ -231,7 +232,7 @@ sub asked {
 			next if $i->{kind} ne 'blocked' || !defined $i->{wake};
 			next if ($i->{real_from} // $i->{from}) >= $self->{from} || $i->{to} <= $self->{from};
 			my $who = vec $ev->{a}, $i->{wake}, 32;
-			$pair{"$tid $who"} = { tid => $tid + 0, who => $who }
+			$pair{"$tid $who"} //= { tid => $tid + 0, who => $who }
 				if $self->{of}{$who} && $chain->asked($who, $tid, $i, $i->{to});
 		}
 	}

@@ -188,7 +188,9 @@ my $TOP = _object(
 			4096
 		),
 		idle  => _list(_object('tid!' => \&_integer, 'idle!' => \&_integer), 4096),
-		asked => _list(_object('tid!' => \&_integer, 'who!'  => \&_integer), 4096),
+		asked => _list(
+			_object('tid!' => \&_integer, 'who!' => \&_integer, still => \&_integer), 4096
+		),
 		parts => _list(
 			_object(
 				'name!'   => \&_text, 'bytes!' => \&_integer,

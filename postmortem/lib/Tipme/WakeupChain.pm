@@ -882,7 +882,8 @@ sub _told { return $_[0]{states}->events->episode->manifest->{bundle} // {} }
 # Nor has it the waking of whom a thread asked before it slept, if that was long before.
 sub _told_peer {
 	my ($self) = @_;
-	my ($of) = grep { $_->{tid} == $self->{tid} } @{ $self->_told->{asked} // [] };
+	my ($of) =
+		grep { $_->{still} && $_->{tid} == $self->{tid} } @{ $self->_told->{asked} // [] };
 	return $of ? $of->{who} : undef;
 }
 
