@@ -149,6 +149,15 @@ cmp_ok($by_x,     '<=', $chance + 1, 'after: X records tell no more of them than
 cmp_ok($by_sched, '<=', $chance + 1, '... nor does the scheduling');
 ok((grep { abs($_ - $slow) <= 3 * MS } @$x), 'the press that the report is about is there');
 is($bundle->core_of($theirs),     $bundle->core_of($d),     'verdict, path and sums are the same');
+{
+	# A number that was part of a text on the way is the same number: or all of it would be sent.
+	my ($first, @rest) = @{ $d->{path} };
+	my %texts = map { $_ => "$first->{$_}" } grep { defined $first->{$_} } qw(tid pid from_ns);
+	my %blamed =
+		(%{ $first->{blamed} }, map { defined ? "$_" : $_ } %{ $first->{blamed} }{qw(tid pid)});
+	my $same = { %$d, path => [ { %$first, %texts, blamed => \%blamed }, @rest ] };
+	is($bundle->core_of($same), $bundle->core_of($d), '... numbers that were texts are the same');
+}
 is($theirs->{event}{n},           $d->{event}{n},           '... and the number of the event');
 is($theirs->{interval}{usual_ns}, $d->{interval}{usual_ns}, '... and the usual time');
 

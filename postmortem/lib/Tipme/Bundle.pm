@@ -68,10 +68,9 @@ sub _name_those_who_matter {
 	my @large = grep { $ns{$_} >= $least } keys %ns;
 	my %pid = map { $_ => 1 } grep { defined } @large, @{ $blamed->{pids} // [] }, $blamed->{pid}, (map { ($_->{client} // {})->{pid}, $_->{server}{pid} } $d->{event} // ()),
 		map { $_->{server_pid} } @{ $self->{ep}->manifest->{sources} };
-	# Who started those who are blamed, and who let them go on, is named in the verdict, too.
+	# Who started those who are blamed (then, or at the end), and who let them go on, is named in the verdict, too.
 	my $end = ($d->{interval} // {})->{end_ns} // $self->{ep}->trigger_ns;
 	for my $pid (@large) { my ($up) = $t->ancestors($pid, $end); $pid{ $up->[0] } = 1 if $up }
-	# ... as of the time when it was blamed: one that has ended since has left its children to another.
 	$pid{ $_->{parent} } = 1 for grep { $_->{parent} && $pid{ $_->{pid} // 0 } } map { ($_->{blamed}, @{ $_->{among} // [] }) } @{ $d->{path} };
 	my @said = map { [ $_->{to_ns} - $_->{from_ns}, grep { defined } $_->{reason}, map { $_->{detail} } $_->{blamed}, @{ $_->{among} // [] } ] } @{ $d->{path} };
 	$self->{said} = join "\n", grep { defined } $d->{verdict}{sentence}, map { @$_[ 1 .. $#$_ ] } @said;
@@ -208,14 +207,13 @@ sub _opened {
 # core_of(DATA): what must be the same for whoever opens a bundle, as one text: event, interval, stages, path, sums and verdict, with the names that it keeps.
 # core(DATA): the same, with all names
 sub core_of { my ($self, $d) = @_; return core($d, $self->{named}) }
-
 sub core {
 	my ($d, $named) = @_;
 	my $v = $d->{verdict};
 	return Cpanel::JSON::XS->new->canonical->allow_blessed->encode([ { map { $_ => $v->{$_} } qw(kind sentence share_ns share confidence exact) }, _of_who($v->{blamed}), $d->{interval},
 		$d->{event} && [ $d->{event}{n}, map { [ @$_{qw(name ts_ns certainty)} ] } @{ $d->{event}{stages} } ], [ map { _of_path($_, $named) } @{ $d->{path} } ],
 		$v->{kind} eq 'none' || defined $v->{why} ? () : [ map { s/-untold\z//r } grep { !/\A(?:called-as|largest)\z/ } @{ $v->{circumstance_codes} // [] } ],
-		@{ $d->{totals} }{qw(kinds states)}, [ map { +{ %$_, comm => _name($_, $named) } } @{ $d->{totals}{threads} } ], [ map { _of_who($_, $named) } @{ $d->{totals}{blamed} } ] ]);
+		@{ $d->{totals} }{qw(kinds states)}, [ map { +{ _same(%$_), comm => _name($_, $named) } } @{ $d->{totals}{threads} } ], [ map { _of_who($_, $named) } @{ $d->{totals}{blamed} } ] ]);
 }
 
 sub _name { my ($w, $named) = @_; return $named && $w->{pid} && !$named->{ $w->{pid} } ? 'process' : $w->{comm} }
@@ -227,11 +225,13 @@ sub _circumstances {
 	return [ map { $texts->[$_] } grep { !$CALLED{ $codes->[$_] // '' } } 0 .. $#$texts ];
 }
 
-sub _of_who { my ($w, $named) = @_; return $w && { (map { $_ => $w->{$_} } qw(kind pid tid ns state detail)), comm => _name($w, $named) } }
+# A number that was part of a text on the way is the same number.
+sub _same { return map { defined && !ref && /\A-?(?:0|[1-9]\d{0,17})\z/ ? $_ + 0 : $_ } @_ }
+sub _of_who { my ($w, $named) = @_; return $w && { (map { $_ => _same($w->{$_}) } qw(kind pid tid ns state detail)), comm => _name($w, $named) } }
 
 sub _of_path {
 	my ($p, $named) = @_;
-	return [ (map { $p->{$_} } qw(from_ns to_ns tid pid state exact reason)), _name($p, $named), map { _of_who($_, $named) } $p->{blamed}, @{ $p->{among} // [] } ];
+	return [ _same(@$p{qw(from_ns to_ns tid pid state exact reason)}), _name($p, $named), map { _of_who($_, $named) } $p->{blamed}, @{ $p->{among} // [] } ];
 }
 
 sub _comm {
