@@ -149,6 +149,23 @@ cmp_ok($by_x,     '<=', $chance + 1, 'after: X records tell no more of them than
 cmp_ok($by_sched, '<=', $chance + 1, '... nor does the scheduling');
 ok((grep { abs($_ - $slow) <= 3 * MS } @$x), 'the press that the report is about is there');
 is($bundle->core_of($theirs),     $bundle->core_of($d),     'verdict, path and sums are the same');
+# What rests on records of long before is told where all threads are kept, too.
+for my $detail (qw(interval seconds)) {
+	my $ep = Tipme::Episode->open("$tmp/e$n");
+	my $of = Tipme::Diagnosis->new($ep);
+	my $b  = Tipme::Bundle->new(
+		$ep, $of->run,
+		diagnosis => $of, threads => $of->threads, detail => $detail
+	);
+	my ($manifest) = map { $_->[1] } grep { $_->[0] eq 'manifest.json' } $b->files;
+	my $idle = Cpanel::JSON::XS->new->decode($manifest)->{bundle}{idle};
+	is_deeply(
+		[ map { $_->{tid} } @$idle ],
+		[ map { $_->{tid} } @{ $bundle->{cut}->idle(Tipme::Reasons->new) } ],
+		"$detail: which threads mostly wait for something to do"
+	);
+	ok(scalar @$idle, '... of which there are some');
+}
 {
 	# A number that was part of a text on the way is the same number: or all of it would be sent.
 	my ($first, @rest) = @{ $d->{path} };

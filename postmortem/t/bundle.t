@@ -20,6 +20,7 @@ use Tipme::Command::Open;
 use Tipme::Episode;
 use Tipme::Test::Story;
 use Tipme::Timeline;
+use Tipme::Versions;
 
 use constant { CLIENT => 200, MS => 1_000_000 };
 my @warnings;
@@ -107,13 +108,13 @@ my $s = Tipme::Test::Story->new(
 	manifest => {
 		boot_id  => 'bootsecret',
 		trigger  => { kind   => 'command', ns => 4000 * MS, text => 'trigsecret' },
-		recorder => { limits => ['limitsecret'], start_ns => 1 }
+		recorder => { limits => ['limitsecret'], start_ns => 1, pid => 890 }
 	}
 );
 my $b = $s->enter(1000)->builder;
 $b->thread(870, 'hog', ppid => 860, uid => 4242, ts_ns => 900 * MS)
 	->thread(860, 'make',    ts_ns => 900 * MS)->thread(880, 'commsecret', ts_ns => 900 * MS)
-	->thread(12,  'kswapd0', flags => 1);
+	->thread(12, 'kswapd0', flags => 1)->thread(890, 'tipmed', ts_ns => 900 * MS);
 $b->switch(1, 1000.1 * MS, 0, 870, 'runnable')
 	->switch(1, 1800 * MS, 870, CLIENT, 'runnable', prev_preempted => 1)
 	->switch(1, 1802 * MS, CLIENT, 870, 'sleeping')->switch(1, 1803 * MS, 870, 0, 'dead');
@@ -151,8 +152,8 @@ my $r = verb('Bundle', $dir, '-o', "$tmp/no.tipme");
 is($r->{exit}, 1, 'nobody agreed: exit status 1');
 ok(!-e "$tmp/no.tipme", 'and nothing is written');
 like(
-	$r->{out}, qr/^names of processes: Xorg, hog, make, xterm$/m,
-	'but what would have been is shown: whose names'
+	$r->{out}, qr/^names of processes: Xorg, hog, make, tipmed, xterm$/m,
+	'but what would have been is shown: whose names, the recorder among them'
 ) or diag($r->{out});
 like(
 	$r->{out},
@@ -164,6 +165,11 @@ like(
 	$r->{out} =~ s/\s+/ /gr,
 	qr/tells when the one was that it is about; not when others were\. It names programs and libraries/,
 	'... and what it tells all the same'
+);
+like(
+	$r->{out} =~ s/\s+/ /gr,
+	qr/Your note is left out; --with-note takes it along: "notesecret" Not told: what you did, what you expected, how often/,
+	'... the note, and what only the sender can add'
 );
 $r = verb('Bundle', $dir, '-o', "$tmp/b.tipme", '--yes');
 is($r->{exit},                       0,    'agreed') or diag($r->{died} . $r->{err});
@@ -210,6 +216,7 @@ unlike(
 );
 like($html, qr{<h2>Where the time went</h2>.*<h2>Threads</h2>}s, '... and tables');
 like($html, qr/prefers-color-scheme:dark.*\@media print/s,       '... for dark screens, and paper');
+like($html, qr/\bp\{overflow-wrap:break-word\}/, '... on a small screen a build-id is broken');
 # What the file does not tell is not drawn: not who had the other CPU, nor what the server did off
 # the path.
 {
@@ -291,10 +298,62 @@ SKIP: {
 	like($trace, qr/23: "xterm: waiting for a CPU that others had: hog"/, '... who was waited for');
 	like($trace, qr/^  2 \{(?:\n    .*)*\n      3: "hog"/m, '... and the processes by name');
 }
-verb('Bundle', $dir, '-o', "$tmp/steps.tipme", '--yes', '--did', 'I typed <b>', '--often', 'daily');
+{
+	local @ENV{qw(XDG_CURRENT_DESKTOP XDG_SESSION_TYPE GDK_SCALE)} = qw(GNOME x11 2);
+	$r = verb(
+		'Bundle', $dir, '-o', "$tmp/steps.tipme", qw(--yes --with-note --did), 'I typed <b>',
+		'--often', 'daily'
+	);
+	unlike($r->{out}, qr/^(?:Your note|Not told)/m, 'steps and note: nothing more is asked for');
+}
 my $opened = verb('Open', "$tmp/steps.tipme", '-o', "$tmp/steps")->{out};
 like($opened,                         qr/^done +I typed <b>$/m,   'steps are told');
 like(slurp("$tmp/steps/report.html"), qr/<td>I typed &lt;b&gt;</, '... in the page, too');
+{
+	my $there = Cpanel::JSON::XS->new->decode(slurp("$tmp/steps/system.json"));
+	my %fact  = map { $_->[0] => $_->[1] } @{ $there->{facts} };
+	is("$fact{desktop}, $fact{scale}", 'GNOME, x11, GDK_SCALE=2', 'versions: desktop and scale');
+	is_deeply(
+		[ grep { !length($fact{$_} // '') } qw(distribution kernel program package processor memory) ],
+		[], '... the program, its package and the machine'
+	) or diag(explain \%fact);
+}
+{
+	my $facts = Tipme::Versions->facts(
+		bless({}, 'Installed'),
+		{ kernel => '6.1', machine => 'x86_64', cpus => 4, recorder => { version => '0.1' } }
+	);
+	is_deeply(
+		[ map {"$_->[0]: $_->[1]"} grep { $_->[0] !~ /\A(?:desktop|scale)\z/ } @$facts ],
+		[
+			'distribution: Some Linux 1',
+			'kernel: Linux 6.1 x86_64',
+			'X server: xserver-xorg-core 1.0',
+			'graphics driver: libgl1-mesa-dri 2.0',
+			'window managers: xfwm4 3.0',
+			'GTK: libgtk-4-1 4.0',
+			'Qt: libqt6core6 6.0',
+			'processor: Fast, 4 CPUs',
+			'memory: 8 GiB',
+			'tipme: 0.1'
+		],
+		'... X server, driver, window manager and toolkits, where they are installed'
+	);
+
+	sub Installed::os { return { name => 'Some Linux 1' } }
+
+	sub Installed::read {
+		my ($self, $file) = @_;
+		return $file =~ /cpuinfo/ ? "model name : Fast\n" : "MemTotal: 8388608 kB\n";
+	}
+
+	sub Installed::versions {
+		return {
+			'xserver-xorg-core' => '1.0', 'libgl1-mesa-dri' => '2.0', xfwm4 => '3.0',
+			'libgtk-4-1'        => '4.0', libqt6core6       => '6.0'
+		};
+	}
+}
 {
 	my $t = Archive::Tar->new("$tmp/b.tipme");
 	$t->replace_content('verdict.txt', 'somebody else was it');

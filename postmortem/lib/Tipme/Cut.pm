@@ -43,7 +43,7 @@ our @DETAIL = qw(path interval seconds whole);
 sub new {
 	my ($class, $diagnosis, $d, %o) = @_;
 	my %none = map { $_ => {} } qw(of pid mentioned stacks aside);
-	my $self = bless { %none, d => $d, detail => $o{detail} // 'path' }, $class;
+	my $self = bless { %none, passed => [], d => $d, detail => $o{detail} // 'path' }, $class;
 	my $i = $d->{interval};
 	if (!$i || $self->{detail} eq 'whole') {
 		my @none = ('none', ($diagnosis->episode->trigger_ns) x 2);
@@ -60,10 +60,8 @@ sub new {
 	$self->_stretches;
 	$self->{wider} = joined(map { [ max($_->[0], $self->{from}), min($_->[1], $self->{to}) ] }
 			@{ $o{wider} // [] });
-	if ($self->{detail} eq 'path') {
-		$self->{states} = $diagnosis->judged_on // $diagnosis->states($self->{start}, $self->{end});
-		$self->_stand_on($diagnosis);
-	}
+	$self->{states} = $diagnosis->judged_on // $diagnosis->states($self->{start}, $self->{end});
+	$self->_stand_on($diagnosis) if $self->{detail} eq 'path';
 	my ($e) = $d->{event} ? grep { $_->{n} == $d->{event}{n} } $diagnosis->events : ();
 	my $r = $e ? $diagnosis->answer_of($e) // {} : {};
 	$r = unproven_answer($d, $e) if $e && defined $d->{verdict}{why};
@@ -207,8 +205,7 @@ sub _within { return Tipme::Ground::within(@_) }
 # idle(REASONS): of the threads of the path, what their sleeps off it say: [ { tid, idle: 1: it mostly waits in a futex for something to do } ]
 sub idle {
 	my ($self, $reasons) = @_;
-	return [] if $self->{detail} ne 'path';
-	my $states = $self->{states};
+	my $states = $self->{states} or return [];
 	return [
 		map {
 			{ tid => $_ + 0,
@@ -220,8 +217,7 @@ sub idle {
 # asked(): where a thread slept since before what is kept, and had asked the one that woke it, or (still) that has to: [ { tid, who, still } ]
 sub asked {
 	my ($self) = @_;
-	return [] if $self->{detail} ne 'path';
-	my $states = $self->{states};
+	my $states = $self->{states} or return [];
 	my %pair   = map {
 		("$_->{tid} $_->{asked}" => { tid => $_->{tid} + 0, who => $_->{asked} + 0, still => 1 })
 	} grep { defined $_->{asked} && $_->{sleep}{from} < $self->{from} } @{ $self->{passed} };
@@ -312,7 +308,7 @@ sub carries {
 # Who it is that has a part may have been told only then. Who made whom long before is not looked at.
 	return
 		   if $name eq 'fork'
-		&& $self->{states}
+		&& $self->{ground}
 		&& $self->{states}->events->count
 		&& $f->{ts_ns} < vec $self->{states}->events->{ts}, 0, 64;
 	return "$name $f->{tid}"

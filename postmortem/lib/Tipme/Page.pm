@@ -13,7 +13,7 @@ use Tipme::Words        qw(N__ fill);
 
 my $STYLE =
 	'body{font:16px/1.5 sans-serif;max-width:75rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}table{border-collapse:collapse}td,th{padding:.15rem .8rem .15rem 0;text-align:left;'
-	. 'border-bottom:1px solid #ddd;vertical-align:top}pre{margin:.2rem 0 .8rem;font-size:.85rem;overflow-x:auto}td.n{text-align:right;white-space:nowrap}.scroll{overflow-x:auto}svg{max-width:100%;height:auto}.wide svg{min-width:56rem}h1{font-size:1.4rem}h2{font-size:1.1rem;margin:1.5rem 0 .3rem}'
+	. 'border-bottom:1px solid #ddd;vertical-align:top}pre{margin:.2rem 0 .8rem;font-size:.85rem;overflow-x:auto}td.n{text-align:right;white-space:nowrap}p{overflow-wrap:break-word}.scroll{overflow-x:auto}svg{max-width:100%;height:auto}.wide svg{min-width:56rem}h1{font-size:1.4rem}h2{font-size:1.1rem;margin:1.5rem 0 .3rem}'
 	. '#z2:checked~.wide svg{width:200%;max-width:none}#z4:checked~.wide svg{width:400%;max-width:none}label{padding-right:1rem}'
 	. '@media(prefers-color-scheme:dark){body{color:#e4e6ea;background:#16181d}td,th{border-color:#3b4048}svg{background:#fff}}'
 	. '@media print{body{max-width:none;color:#000;background:#fff}.scroll,pre{overflow:visible}.wide svg{min-width:0;width:100%!important}input,label{display:none}h2{break-after:avoid}tr,svg,pre{break-inside:avoid}}';

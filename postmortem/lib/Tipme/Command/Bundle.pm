@@ -85,7 +85,7 @@ sub run {
 	my $system = _system($ep, $diagnosis, $d, $o);
 	push @files, $bundle->parts($system, @files);
 	@files = Tipme::Bundle->sealed(@files);
-	put(_shown($bundle->told, \@files, $system));
+	put(_shown($bundle->told, \@files, $system) . _could($ep->note, $o));
 
 	if (!$o->{yes} && !_agreed($o->{output}, $bundle->told->{detail})) {
 		print STDERR 'tipme: bundle: not written: ',
@@ -175,6 +175,20 @@ sub _shown {
 		. Text::Wrap::wrap('', '',
 		$TELLS{ $told->{detail} } . _wide($told->{wide_ns}) . _turns($told))
 		. "\n";
+}
+
+# What only the sender can tell, and has not.
+sub _could {
+	my ($note, $o) = @_;
+	local $Text::Wrap::columns = 80;
+	my @could;
+	push @could, 'Your note is left out; --with-note takes it along: "' . one_line($note =~ s/\s+\z//r) . '"'
+		if defined $note && length $note && !$o->{'with-note'};
+	push @could,
+		'Not told: what you did, what you expected, how often it happens: '
+		. '--did, --expected, --often.'
+		if !grep { defined $o->{$_} } qw(did expected often);
+	return join '', map { "\n" . Text::Wrap::wrap('', '  ', $_) . "\n" } @could;
 }
 
 sub _wide {
