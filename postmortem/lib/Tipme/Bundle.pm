@@ -165,7 +165,6 @@ sub parts {
 }
 
 sub _utf8 { my ($s) = @_; utf8::encode($s); return $s }
-
 # sealed(FILES): the same, with a manifest that says of each other part how long it is, and its sum (SHA-256)
 sub sealed {
 	my ($class, @files) = @_;
