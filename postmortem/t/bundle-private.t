@@ -149,6 +149,31 @@ cmp_ok($by_x,     '<=', $chance + 1, 'after: X records tell no more of them than
 cmp_ok($by_sched, '<=', $chance + 1, '... nor does the scheduling');
 ok((grep { abs($_ - $slow) <= 3 * MS } @$x), 'the press that the report is about is there');
 is($bundle->core_of($theirs),     $bundle->core_of($d),     'verdict, path and sums are the same');
+# Where no cut gives the very same sums, one with the same sentence is sent, not all that is there.
+{
+	no warnings 'redefine';
+	my $count = 0;
+	local *Tipme::Bundle::core_of = sub { return ++$count };
+	my (undef, $there, $to, $made) = unpacked((typed())[0]);
+	is(
+		$made->told->{detail} . $made->told->{nearly}, 'seconds1',
+		'never the same: all threads of these seconds'
+	);
+	is($there->{verdict}{sentence}, $d->{verdict}{sentence}, '... with the same sentence');
+	my %input;
+	Tipme::Episode->open($to)->each(sub { $input{ $_[1]{input_seq} } = 1 if $_[0] eq 'x_device' });
+	is(scalar keys %input, 1, '... and no input event but its own');
+	local *Tipme::Brought::nearly = sub { return 0 };
+	(undef, undef, undef, $made) = unpacked((typed())[0]);
+	is($made->told->{detail}, 'whole', 'another sentence: all that is there, and that is said');
+}
+is(
+	Tipme::Brought::nearly(
+		$d, { %$d, totals => { %{ $d->{totals} }, kinds => { stopped => 1 } } }
+	),
+	0,
+	'sums that are far off are not nearly the same'
+);
 # What rests on records of long before is told where all threads are kept, too.
 for my $detail (qw(interval seconds)) {
 	my $ep = Tipme::Episode->open("$tmp/e$n");

@@ -101,7 +101,7 @@ sub made {
 		return ($b, @files) if $detail eq 'whole' || $detail eq 'none';
 		my ($theirs, $again) = eval { _opened(@files) };
 		$b->{opened} = [ $theirs, $again ];
-		return ($b, @files) if $again && $b->core_of($again) eq $b->core_of($d);
+		return ($b, @files) if $again && ($b->core_of($again) eq $b->core_of($d) || $detail eq 'seconds' && ($b->{nearly} = Tipme::Brought::nearly($d, $again)));
 		next if $detail ne 'path' || !$again;
 		$wider = @reach ? $b->_wider($d, $again, $wider, shift @reach) : undef;
 		unshift @detail, 'path' if $wider;
@@ -480,7 +480,7 @@ sub diagnosis_of {
 
 # told(): what a bundle holds and what was left out: { names [...], dropped { what => how many }, detail: as Cut has it, wide_ns: for how long all threads are kept with detail path,
 # turns: how often the server took a CPU from the path for a moment, as it does for a key }
-sub told { my ($self) = @_; return { names => [ sort keys %{ $self->{names} } ], dropped => $self->{dropped}, detail => $self->{cut}->detail, wide_ns => $self->{cut}->wide_ns, turns => $self->_turns } }
+sub told { my ($self) = @_; return { names => [ sort keys %{ $self->{names} } ], dropped => $self->{dropped}, detail => $self->{cut}->detail, wide_ns => $self->{cut}->wide_ns, turns => $self->_turns, nearly => $self->{nearly} // 0 } }
 
 my $MOMENT_NS = 5_000_000;
 

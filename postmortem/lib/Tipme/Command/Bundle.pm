@@ -173,8 +173,15 @@ sub _shown {
 	return
 		$text . "\n"
 		. Text::Wrap::wrap('', '',
-		$TELLS{ $told->{detail} } . _wide($told->{wide_ns}) . _turns($told))
+		$TELLS{ $told->{detail} } . _wide($told->{wide_ns}) . _turns($told) . _nearly($told))
 		. "\n";
+}
+
+sub _nearly {
+	my ($told) = @_;
+	return $told->{nearly}
+		? ' Whoever opens it reads the same sentence; a sum may differ by a thousandth of the interval.'
+		: '';
 }
 
 # What only the sender can tell, and has not.
