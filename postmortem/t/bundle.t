@@ -314,7 +314,10 @@ like(slurp("$tmp/steps/report.html"), qr/<td>I typed &lt;b&gt;</, '... in the pa
 	my %fact  = map { $_->[0] => $_->[1] } @{ $there->{facts} };
 	is("$fact{desktop}, $fact{scale}", 'GNOME, x11, GDK_SCALE=2', 'versions: desktop and scale');
 	is_deeply(
-		[ grep { !length($fact{$_} // '') } qw(distribution kernel program package processor memory) ],
+		[
+			grep { !length($fact{$_} // '') }
+				qw(distribution kernel program package processor memory)
+		],
 		[], '... the program, its package and the machine'
 	) or diag(explain \%fact);
 }

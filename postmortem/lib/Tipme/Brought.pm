@@ -77,7 +77,8 @@ sub nearly {
 	my ($words, $again)  = map { $_->{verdict}{sentence} } $ours, $theirs;
 	return 0 if $words ne $again || grep { $i->{$_} != $j->{$_} } qw(start_ns end_ns);
 	my %off = %{ $ours->{totals}{kinds} };
-	$off{$_} = ($off{$_} // 0) - $theirs->{totals}{kinds}{$_} for keys %{ $theirs->{totals}{kinds} };
+	my %has = %{ $theirs->{totals}{kinds} };
+	$off{$_} = ($off{$_} // 0) - $has{$_} for keys %has;
 	return (grep { abs($_) > $LITTLE * $i->{duration_ns} } values %off) ? 0 : 1;
 }
 

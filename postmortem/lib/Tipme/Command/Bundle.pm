@@ -180,7 +180,8 @@ sub _shown {
 sub _nearly {
 	my ($told) = @_;
 	return $told->{nearly}
-		? ' Whoever opens it reads the same sentence; a sum may differ by a thousandth of the interval.'
+		? ' Whoever opens it reads the same sentence; '
+		. 'a sum may differ by a thousandth of the interval.'
 		: '';
 }
 
@@ -189,7 +190,9 @@ sub _could {
 	my ($note, $o) = @_;
 	local $Text::Wrap::columns = 80;
 	my @could;
-	push @could, 'Your note is left out; --with-note takes it along: "' . one_line($note =~ s/\s+\z//r) . '"'
+	push @could,
+		'Your note is left out; --with-note takes it along: "'
+		. one_line($note =~ s/\s+\z//r) . '"'
 		if defined $note && length $note && !$o->{'with-note'};
 	push @could,
 		'Not told: what you did, what you expected, how often it happens: '
