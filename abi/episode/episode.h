@@ -355,6 +355,48 @@ int tipme_cpu_intervals_make(struct tipme_cpu_intervals *ci, const struct tipme_
 			     const struct tipme_threads *th, uint64_t from_ns, uint64_t to_ns);
 void tipme_cpu_intervals_free(struct tipme_cpu_intervals *ci);
 
+/* ---- what lasted beside threads ---- */
+
+/*
+ * Requests in disks (TIPME_IO: from issue to completion), waits for kernel locks
+ * (TIPME_LOCK_CONTENTION), interrupts that were long (TIPME_IRQ); by type, then from_ns. They may
+ * overlap. What has no end in the records is open: it lasts up to to_ns of tipme_waits_make().
+ */
+struct tipme_waits {
+	uint32_t count;
+	const uint64_t *from_ns, *to_ns;
+	const uint64_t *asked_ns; /* disk: when it was asked for, else from_ns */
+	const uint32_t *tid; /* who asked (0: not known), waited, or was interrupted */
+	const uint32_t *number; /* the device; who had the lock (0: not known); line or vector */
+	const uint16_t *cpu; /* where it began */
+	const uint8_t *type;
+	const uint8_t *kind; /* enum tipme_io_op, tipme_lock_kind or tipme_irq_kind */
+	const uint8_t *open; /* 1: the records have no end of it */
+	void *memory; /* private */
+};
+
+int tipme_waits_make(struct tipme_waits *w, const struct tipme_events *ev, uint64_t to_ns);
+void tipme_waits_free(struct tipme_waits *w);
+
+/* What records name by a number: user stacks, files of code, disks, interrupt lines. */
+struct tipme_names;
+
+int tipme_names_load(struct tipme_names **nm, struct tipme_episode *ep);
+
+/* Accepts NULL. */
+void tipme_names_free(struct tipme_names *nm);
+
+/* NULL: not known. */
+const char *tipme_names_disk(const struct tipme_names *nm, uint32_t dev);
+const char *tipme_names_irq(const struct tipme_names *nm, uint32_t line);
+
+/*
+ * The stack of a sample, kernel and user, innermost frame first, each "function TAB module
+ * NEWLINE": cut to size (at least 1), NUL-ended. Returns its length; 0: nothing is known.
+ */
+size_t tipme_names_frames(const struct tipme_names *nm, const struct tipme_threads *th,
+			  uint32_t kernel_id, uint32_t user_id, char *to, size_t size);
+
 /* ---- input events and what the X server did ---- */
 
 /*

@@ -9,6 +9,7 @@ const TipmeAction tipme_actions[] = {
 	{ "refresh", N_("Read again"), "list --json", "F5", FALSE },
 	{ "snap", N_("Save what just happened"), "snap", "<Control>n", FALSE },
 	{ "diagnose", N_("Open"), "diagnose --json", "<Control>d", FALSE },
+	{ "cancel", N_("Cancel"), "diagnose --json", "<Control>period", FALSE },
 	{ "pin", N_("Pin"), "pin", "<Control>p", FALSE },
 	{ "unpin", N_("Unpin"), "pin --undo", "<Control><Shift>p", FALSE },
 	{ "note", N_("Note"), "note", "<Control>e", FALSE },

@@ -76,6 +76,28 @@ static void add_kind(TipmeLanes *lanes, const Kind *kind, const struct tipme_sta
 	g_ptr_array_add(lanes->lanes, lane);
 }
 
+static gboolean same(const TipmeMessage *a, const TipmeMessage *b)
+{
+	return a->ns == b->ns && a->from == b->from && a->to == b->to;
+}
+
+/* Events go from the server's thread to the client's first one, requests back. */
+static void add_messages(TipmeLanes *lanes, const struct tipme_stages *st)
+{
+	for (guint32 i = 0; i < st->count; i++) {
+		TipmeMessage message = { (gint64)st->ts_ns[i], st->tid[i], st->pid[i] };
+		GArray *all = lanes->messages;
+
+		if (st->type[i] == TIPME_X_REQUEST)
+			message = (TipmeMessage){ message.ns, message.to, message.from };
+		else if (st->type[i] != TIPME_X_DELIVER)
+			continue;
+		if (message.from && message.to &&
+		    !(all->len && same(&g_array_index(all, TipmeMessage, all->len - 1), &message)))
+			g_array_append_val(all, message);
+	}
+}
+
 int tipme_events_add(TipmeLanes *lanes, struct tipme_episode *ep, const struct tipme_threads *th,
 		     gint64 from_ns, gint64 to_ns)
 {
@@ -84,6 +106,8 @@ int tipme_events_add(TipmeLanes *lanes, struct tipme_episode *ep, const struct t
 
 	for (guint i = 0; !err && i < G_N_ELEMENTS(kinds); i++)
 		add_kind(lanes, &kinds[i], &st, th);
+	if (!err)
+		add_messages(lanes, &st);
 	tipme_stages_free(&st);
 	return err;
 }

@@ -169,6 +169,88 @@ void tipme_lane_pixels(const TipmeLane *lane, gint64 from_ns, gint64 to_ns, int 
 	}
 }
 
+char *tipme_lane_pin_name(const TipmeLane *lane)
+{
+	const char *number = lane->is_cpu || lane->is_events ? NULL : strrchr(lane->name, '(');
+
+	return number && number > lane->name
+		       ? g_strndup(lane->name, (gsize)(number - lane->name) - 1)
+		       : g_strdup(lane->name);
+}
+
+typedef struct {
+	TipmeLane *lane;
+	guint pin, group; /* places among the pinned ones, and of the group */
+} Placed;
+
+static int by_place(gconstpointer one, gconstpointer other)
+{
+	const Placed *a = one, *b = other;
+
+	if (a->pin != b->pin)
+		return a->pin < b->pin ? -1 : 1;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	return a->lane->place < b->lane->place ? -1 : a->lane->place > b->lane->place;
+}
+
+static guint pin_of(const TipmeLane *lane, const char *const *pinned)
+{
+	g_autofree char *name = tipme_lane_pin_name(lane);
+
+	for (guint i = 0; pinned && pinned[i]; i++)
+		if (!strcmp(pinned[i], name))
+			return i;
+	return G_MAXUINT;
+}
+
+/* The place of the first thread of the same process. */
+static guint group_of(const TipmeLanes *lanes, const TipmeLane *lane)
+{
+	guint first = lane->place;
+
+	for (guint i = 0; lane->process && i < lanes->lanes->len; i++) {
+		const TipmeLane *other = g_ptr_array_index(lanes->lanes, i);
+
+		if (other->process == lane->process)
+			first = MIN(first, other->place);
+	}
+	return first;
+}
+
+void tipme_lanes_arrange(TipmeLanes *lanes, const char *const *pinned, gboolean grouped)
+{
+	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(Placed));
+
+	for (guint i = 0; i < lanes->lanes->len; i++) {
+		TipmeLane *lane = g_ptr_array_index(lanes->lanes, i);
+		Placed placed = { lane, pin_of(lane, pinned),
+				  grouped ? group_of(lanes, lane) : lane->place };
+
+		lane->pinned = placed.pin != G_MAXUINT;
+		g_array_append_val(all, placed);
+	}
+	g_array_sort(all, by_place);
+	for (guint i = 0; i < all->len; i++)
+		lanes->lanes->pdata[i] = g_array_index(all, Placed, i).lane;
+}
+
+TipmeLanes *tipme_lanes_new(void)
+{
+	TipmeLanes *lanes = g_new0(TipmeLanes, 1);
+
+	lanes->lanes = g_ptr_array_new_with_free_func(tipme_lane_free);
+	lanes->said = g_ptr_array_new_with_free_func(g_free);
+	lanes->names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	lanes->stacks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	lanes->irqs = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	lanes->stack_of = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	lanes->facts = g_array_new(FALSE, FALSE, sizeof(TipmeFact));
+	lanes->messages = g_array_new(FALSE, FALSE, sizeof(TipmeMessage));
+	lanes->frames = g_ptr_array_new_with_free_func(g_free);
+	return lanes;
+}
+
 void tipme_lanes_free(TipmeLanes *lanes)
 {
 	if (!lanes)
@@ -177,5 +259,10 @@ void tipme_lanes_free(TipmeLanes *lanes)
 	g_ptr_array_unref(lanes->said);
 	g_hash_table_unref(lanes->names);
 	g_hash_table_unref(lanes->stacks);
+	g_hash_table_unref(lanes->irqs);
+	g_hash_table_unref(lanes->stack_of);
+	g_array_unref(lanes->facts);
+	g_array_unref(lanes->messages);
+	g_ptr_array_unref(lanes->frames);
 	g_free(lanes);
 }

@@ -35,6 +35,11 @@ typedef struct {
 typedef struct {
 	char *name; /* "CPU 0", "xterm (17515)" */
 	gboolean is_cpu, is_events; /* neither: a thread */
+	gboolean samples; /* the lane of all samples */
+	gboolean has_facts; /* events whose spans' `who` is a place in TipmeLanes.facts */
+	guint32 process; /* of a thread */
+	guint place; /* in which it was read */
+	gboolean pinned;
 	guint32 number; /* of the CPU, or the thread's */
 	TipmeSpan *spans;
 	guint count;
@@ -42,6 +47,25 @@ typedef struct {
 			 block */
 	guint *waits; /* private: long waits before each block */
 } TipmeLane;
+
+/* What lasted beside threads, or a sample: of lanes that have facts. */
+typedef struct {
+	gint64 ns; /* how long it was */
+	gint64 queued_ns; /* disk: how long it waited before; sample: for how long it stands */
+	guint32 tid; /* who asked, waited, was interrupted, or ran */
+	guint32 number; /* owner of the lock, interrupt line; sample: place in TipmeLanes.frames */
+	guint16 cpu;
+	guint8 type, kind; /* the record's; as struct tipme_waits has it */
+	gboolean open; /* it was not over at the end */
+} TipmeFact;
+
+/* A message between two threads that have lanes, perhaps. */
+typedef struct {
+	gint64 ns;
+	guint32 from, to;
+} TipmeMessage;
+
+#define TIPME_LANES_MOST_DISKS 16U
 
 /* What one pixel or a run of equal pixels of a lane shows. */
 typedef struct {
@@ -55,17 +79,42 @@ typedef struct {
 	GPtrArray *said; /* char *: what could not be read */
 	GHashTable *names; /* thread number to its name */
 	GHashTable *stacks; /* number of a kernel stack to its frames, innermost first */
+	GArray *facts; /* TipmeFact */
+	GArray *messages; /* TipmeMessage, in order of time */
+	GPtrArray *frames; /* char *: stacks of samples, "function TAB module" a line, innermost
+			      first */
+	GHashTable *irqs; /* interrupt line to its devices */
+	GHashTable *stack_of; /* private: kernel and user stack to a place in frames */
 	gint64 first_ns, last_ns;
 } TipmeLanes;
 
+/* How an episode is read. */
+typedef struct {
+	const char *more; /* names or numbers of other threads, or how they begin; NULL: none */
+	GCancellable *cancellable; /* or NULL */
+	void (*progress)(double share, gpointer data); /* 0 to 1; or NULL */
+	gpointer data;
+} TipmeReading;
+
 /*
- * Reads the folder of an episode: a lane for each CPU, for each of `threads`, for threads whose
- * name or number begins with one of the words of `more` (NULL: none), and for input, requests and
- * what was drawn. NULL and an error, a sentence, where it does not open. What is damaged is said in
- * `said`.
+ * Reads the folder of an episode: a lane for each CPU, for each of `threads` and those of
+ * TipmeReading.more; for input, requests, what was drawn, disks, locks, interrupts and samples.
+ * NULL and an error, a sentence, where it does not open. What is damaged is said in `said`.
  */
 TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint thread_count,
-			     const char *more, GCancellable *cancellable, GError **error);
+			     const TipmeReading *how, GError **error);
+
+/*
+ * Orders the lanes: pinned ones first (names, NULL behind the last), then as they were read; or
+ * grouped: threads of one process stand together.
+ */
+void tipme_lanes_arrange(TipmeLanes *lanes, const char *const *pinned, gboolean grouped);
+
+/* By which a lane is pinned: its name without the number of a thread. Free it. */
+char *tipme_lane_pin_name(const TipmeLane *lane);
+
+/* Without any lane. */
+TipmeLanes *tipme_lanes_new(void);
 
 /* Accepts NULL. */
 void tipme_lanes_free(TipmeLanes *lanes);
@@ -90,6 +139,9 @@ void tipme_lane_pixels(const TipmeLane *lane, gint64 from_ns, gint64 to_ns, int 
 
 /* The stack of a sleep, a frame a line; NULL: not known. Free it. */
 char *tipme_lanes_stack(const TipmeLanes *lanes, const TipmeSpan *span);
+
+/* Text as a stranger may have made it, fit to be shown. Free it. */
+char *tipme_lanes_safe(const char *text);
 
 /* "xterm (812)": a name of a thread as a stranger may have made it, fit to be shown. Free it. */
 char *tipme_lanes_who(const char *comm, guint32 tid);

@@ -4,6 +4,7 @@
 
 #include "episode/episode.h"
 #include "lane_events.h"
+#include "lane_waits.h"
 #include "lanes.h"
 #include "language.h"
 
@@ -27,13 +28,20 @@ static void reading_close(Reading *r)
 
 #define MOST_MORE 40U /* lanes for one search */
 
-char *tipme_lanes_who(const char *comm, guint32 tid)
+char *tipme_lanes_safe(const char *text)
 {
-	g_autofree char *name = g_utf8_make_valid(comm, -1);
+	char *safe = g_utf8_make_valid(text, -1);
 
-	for (char *c = name; *c; c++)
+	for (char *c = safe; *c; c++)
 		if ((guchar)*c < ' ' || *c == 127)
 			*c = '?';
+	return safe;
+}
+
+char *tipme_lanes_who(const char *comm, guint32 tid)
+{
+	g_autofree char *name = tipme_lanes_safe(comm);
+
 	return g_strdup_printf("%s (%u)", name, tid);
 }
 
@@ -64,7 +72,8 @@ static void note_stack(TipmeLanes *lanes, Reading *r, guint32 id)
 		g_hash_table_insert(lanes->stacks, key, g_utf8_make_valid(frames, -1));
 }
 
-static void add_lane(TipmeLanes *lanes, char *name, GArray *spans, gboolean is_cpu, guint32 number)
+static TipmeLane *add_lane(TipmeLanes *lanes, char *name, GArray *spans, gboolean is_cpu,
+			   guint32 number)
 {
 	TipmeLane *lane = tipme_lane_new(name, (const TipmeSpan *)(void *)spans->data, spans->len);
 
@@ -72,6 +81,15 @@ static void add_lane(TipmeLanes *lanes, char *name, GArray *spans, gboolean is_c
 	lane->number = number;
 	g_ptr_array_add(lanes->lanes, lane);
 	g_array_set_size(spans, 0);
+	return lane;
+}
+
+static guint32 process_of(Reading *r, guint32 tid, guint64 ns)
+{
+	struct tipme_who who;
+
+	tipme_threads_at(r->th, tid, ns, &who);
+	return who.pid;
 }
 
 static void cpu_lanes(TipmeLanes *lanes, Reading *r)
@@ -125,7 +143,8 @@ static void thread_lanes(TipmeLanes *lanes, Reading *r)
 		if (i + 1 == st->count || st->tid[i + 1] != st->tid[i]) {
 			note_name(lanes, r, st->tid[i], st->to_ns[i] - 1);
 			add_lane(lanes, who_name(r, st->tid[i], st->to_ns[i] - 1), spans, FALSE,
-				 st->tid[i]);
+				 st->tid[i])
+				->process = process_of(r, st->tid[i], st->to_ns[i] - 1);
 		}
 	}
 }
@@ -185,33 +204,29 @@ static void add_wanted(Reading *r, GArray *threads, const char *more, guint64 to
 	}
 }
 
-static int read_all(Reading *r, GArray *threads, const char *more, guint64 from, guint64 to,
-		    GCancellable *cancellable)
+/* Tells how far it is; -ECANCELED: nobody waits for it any more. */
+static int reached(const TipmeReading *how, double share)
 {
-	int err = tipme_events_load(&r->ev, r->ep, from, to);
+	if (how->progress)
+		how->progress(share, how->data);
+	return g_cancellable_is_cancelled(how->cancellable) ? -ECANCELED : 0;
+}
 
+static int read_all(Reading *r, GArray *threads, const TipmeReading *how, guint64 from, guint64 to)
+{
+	int err = reached(how, 0.1);
+
+	err = err ? err : tipme_events_load(&r->ev, r->ep, from, to);
+	err = err ? err : reached(how, 0.4);
 	err = err ? err : tipme_threads_load(&r->th, r->ep, &r->ev);
-	if (!err && g_cancellable_is_cancelled(cancellable))
-		return -ECANCELED;
 	if (!err)
-		add_wanted(r, threads, more, to);
+		add_wanted(r, threads, how->more, to);
+	err = err ? err : reached(how, 0.5);
 	err = err ? err
 		  : tipme_states_make(&r->st, &r->ev, r->th, (const guint32 *)(void *)threads->data,
 				      threads->len, from, to);
-	if (!err && g_cancellable_is_cancelled(cancellable))
-		return -ECANCELED;
+	err = err ? err : reached(how, 0.7);
 	return err ? err : tipme_cpu_intervals_make(&r->ci, &r->ev, r->th, from, to);
-}
-
-static TipmeLanes *lanes_new(void)
-{
-	TipmeLanes *lanes = g_new0(TipmeLanes, 1);
-
-	lanes->lanes = g_ptr_array_new_with_free_func(tipme_lane_free);
-	lanes->said = g_ptr_array_new_with_free_func(g_free);
-	lanes->names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	lanes->stacks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	return lanes;
 }
 
 static void take_damage(TipmeLanes *lanes, Reading *r)
@@ -237,7 +252,7 @@ static void take_damage(TipmeLanes *lanes, Reading *r)
 }
 
 TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint thread_count,
-			     const char *more, GCancellable *cancellable, GError **error)
+			     const TipmeReading *how, GError **error)
 {
 	Reading r = { 0 };
 	g_autoptr(GArray) wanted = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -250,17 +265,18 @@ TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint t
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s: %s", folder, words);
 		return NULL;
 	}
-	TipmeLanes *lanes = lanes_new();
+	TipmeLanes *lanes = tipme_lanes_new();
 
 	span_of(r.ep, &from, &to);
 	lanes->first_ns = (gint64)from;
 	lanes->last_ns = (gint64)to;
 	if (thread_count)
 		g_array_append_vals(wanted, threads, thread_count);
-	int err = read_all(&r, wanted, more, from, to, cancellable);
+	int err = read_all(&r, wanted, how, from, to);
 
 	err = err ? err : tipme_events_add(lanes, r.ep, r.th, lanes->first_ns, lanes->last_ns);
-
+	err = err ? err : tipme_waits_add(lanes, r.ep, &r.ev, r.th, lanes->last_ns);
+	err = err ? err : reached(how, 0.8);
 	if (err) {
 		g_set_error(error, G_IO_ERROR,
 			    err == -ECANCELED ? G_IO_ERROR_CANCELLED : G_IO_ERROR_FAILED, "%s: %s",
@@ -272,6 +288,8 @@ TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint t
 	thread_lanes(lanes, &r);
 	cpu_lanes(lanes, &r);
 	take_damage(lanes, &r);
+	for (guint i = 0; i < lanes->lanes->len; i++)
+		((TipmeLane *)g_ptr_array_index(lanes->lanes, i))->place = i;
 	reading_close(&r);
 	return lanes;
 }
@@ -296,6 +314,8 @@ static const char *sleep_words(guint8 state)
 
 char *tipme_lanes_words(const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span)
 {
+	if (lane->has_facts)
+		return tipme_waits_words(lanes, span);
 	if (lane->is_events)
 		return tipme_events_words(lanes, span);
 	if (lane->is_cpu)

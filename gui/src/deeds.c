@@ -292,7 +292,8 @@ static void on_action(GSimpleAction *action, GVariant *parameter, gpointer data)
 		undo(deeds);
 	else if (!strcmp(name, "measured"))
 		open_measurement(deeds);
-	else if (!strcmp(name, "find") || g_str_has_prefix(name, "page-"))
+	else if (!strcmp(name, "find") || !strcmp(name, "cancel") ||
+		 g_str_has_prefix(name, "page-"))
 		deeds->show(name, NULL, deeds->data);
 	else
 		do_rows(deeds, name);

@@ -48,8 +48,9 @@ static int dump_episode(const char *folder)
 	struct json_object *object = tipme_command_json(args, NULL, &error);
 	TipmeAnswer *answer =
 		object ? tipme_answer_from_json(object) : tipme_answer_failed(error->message);
+	const TipmeReading how = { 0 };
 	TipmeLanes *lanes = tipme_lanes_load(folder, (const guint32 *)(void *)answer->threads->data,
-					     answer->threads->len, NULL, NULL, &unread);
+					     answer->threads->len, &how, &unread);
 	g_autofree char *text = tipme_dump_episode(answer, lanes);
 
 	g_print("%s", text);

@@ -29,6 +29,10 @@ GtkWidget *tipme_action_button(const char *name);
 GtkWidget *tipme_answer_page_new(TipmeSession *session);
 GtkWidget *tipme_timeline_page_new(TipmeSession *session);
 
+/* How wide the table beside the lanes is; otherwise: what is told while nobody has seen it. */
+int tipme_timeline_page_table(GtkWidget *page, int otherwise);
+void tipme_timeline_page_set_table(GtkWidget *page, int width);
+
 /* Two episodes, stage by stage and cause by cause; rows: the two. */
 GtkWidget *tipme_compare_page_new(void);
 void tipme_compare_page_set(GtkWidget *page, GPtrArray *rows);

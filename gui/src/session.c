@@ -1,52 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loading runs in a thread of GTask: it fills an Opened, which the main thread takes over whole.
- * A newer open() cancels the older one, whose result is then thrown away.
+ * Loading runs in a thread of GTask: it fills a TipmeOpened, which the main thread takes over
+ * whole. A newer open() cancels the older one, whose result is then thrown away.
  */
 #include "config.h"
 
 #include "session.h"
 
-#include "command.h"
-
-typedef struct {
-	char *episode, *folder;
-	char *more; /* lanes that were asked for by name; NULL: none */
-	GArray *threads; /* of the path, where the answer is there already; else NULL */
-	TipmeAnswer *answer;
-	TipmeLanes *lanes;
-	char *problem;
-} Opened;
+#include "opened.h"
 
 struct _TipmeSession {
 	GObject parent_instance;
-	Opened *opened;
+	TipmeOpened *opened;
 	GCancellable *loading;
 	TipmeView view;
 	guint lane, span;
 	gint64 from_ns, to_ns; /* the range that is measured; equal: none */
+	double share; /* of what is being loaded */
+	char **pinned; /* names of lanes, never NULL */
+	gboolean grouped;
+	char *left; /* the episode whose view is restored, or NULL */
+	gint64 left_from_ns, left_to_ns;
 };
 
 G_DEFINE_FINAL_TYPE(TipmeSession, tipme_session, G_TYPE_OBJECT)
 
-enum { LOADED, LANES_CHANGED, VIEW_CHANGED, SELECTION_CHANGED, SIGNALS };
+enum { LOADED, LANES_CHANGED, VIEW_CHANGED, SELECTION_CHANGED, PROGRESS, SIGNALS };
+
 static guint signals[SIGNALS];
-
-static void opened_free(gpointer data)
-{
-	Opened *opened = data;
-
-	if (!opened)
-		return;
-	g_free(opened->episode);
-	g_free(opened->folder);
-	g_free(opened->problem);
-	g_free(opened->more);
-	g_clear_pointer(&opened->threads, g_array_unref);
-	tipme_answer_free(opened->answer);
-	tipme_lanes_free(opened->lanes);
-	g_free(opened);
-}
 
 static void tipme_session_finalize(GObject *object)
 {
@@ -54,14 +35,16 @@ static void tipme_session_finalize(GObject *object)
 
 	g_cancellable_cancel(self->loading);
 	g_clear_object(&self->loading);
-	opened_free(self->opened);
+	tipme_opened_free(self->opened);
+	g_strfreev(self->pinned);
+	g_free(self->left);
 	G_OBJECT_CLASS(tipme_session_parent_class)->finalize(object);
 }
 
 static void tipme_session_class_init(TipmeSessionClass *klass)
 {
 	static const char *const names[SIGNALS] = { "loaded", "lanes-changed", "view-changed",
-						    "selection-changed" };
+						    "selection-changed", "progress" };
 
 	G_OBJECT_CLASS(klass)->finalize = tipme_session_finalize;
 	for (int i = 0; i < SIGNALS; i++)
@@ -72,6 +55,7 @@ static void tipme_session_class_init(TipmeSessionClass *klass)
 static void tipme_session_init(TipmeSession *self)
 {
 	self->span = G_MAXUINT;
+	self->pinned = g_new0(char *, 1);
 	tipme_view_init(&self->view, 0, G_GINT64_CONSTANT(1000000000));
 }
 
@@ -80,61 +64,95 @@ TipmeSession *tipme_session_new(void)
 	return g_object_new(TIPME_TYPE_SESSION, NULL);
 }
 
-static void diagnose(Opened *opened, GCancellable *cancellable)
-{
-	const char *args[] = { "diagnose", "--json", opened->episode, NULL };
-	g_autoptr(GError) error = NULL;
-	struct json_object *diagnosis = tipme_command_json(args, cancellable, &error);
+/* A step of a loading, on its way from its thread to the main one. */
+typedef struct {
+	TipmeSession *session;
+	GCancellable *loading;
+	double share;
+} Step;
 
-	opened->answer =
-		diagnosis ? tipme_answer_from_json(diagnosis) : tipme_answer_failed(error->message);
-	json_object_put(diagnosis);
+static void step_free(gpointer data)
+{
+	Step *step = data;
+
+	g_object_unref(step->session);
+	g_object_unref(step->loading);
+	g_free(step);
 }
 
-static void load(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+static gboolean on_step(gpointer data)
 {
-	const Opened *asked = data;
-	g_autoptr(GError) error = NULL;
-	Opened *opened = g_new0(Opened, 1);
+	const Step *step = data;
 
-	opened->episode = g_strdup(asked->episode);
-	opened->folder = g_strdup(asked->folder);
-	opened->more = g_strdup(asked->more);
-	if (!asked->threads)
-		diagnose(opened, cancellable);
-	const GArray *threads = asked->threads ? asked->threads : opened->answer->threads;
-
-	opened->lanes = tipme_lanes_load(opened->folder, (const guint32 *)(void *)threads->data,
-					 threads->len, asked->more, cancellable, &error);
-	if (error)
-		opened->problem = g_strdup(error->message);
-	g_task_return_pointer(task, opened, opened_free);
+	if (step->session->loading == step->loading) {
+		step->session->share = step->share;
+		g_signal_emit(step->session, signals[PROGRESS], 0);
+	}
+	return G_SOURCE_REMOVE;
 }
 
-/* Of a thread or a CPU: those above are of events. */
-static guint first_lane(const TipmeLanes *lanes)
+/* Called in the loading's thread. */
+static void tell(double share, gpointer data)
 {
-	for (guint i = 0; lanes && i < lanes->lanes->len; i++)
-		if (!((const TipmeLane *)g_ptr_array_index(lanes->lanes, i))->is_events)
-			return i;
-	return 0;
+	GTask *task = data;
+	Step *step = g_new(Step, 1);
+
+	*step = (Step){ g_object_ref(g_task_get_source_object(task)),
+			g_object_ref(g_task_get_cancellable(task)), share };
+	g_idle_add_full(G_PRIORITY_DEFAULT, on_step, step, step_free);
+}
+
+/* How much of the verdict's path a thread has. */
+static gint64 on_path(const TipmeAnswer *answer, guint32 tid)
+{
+	gint64 ns = 0;
+
+	for (guint i = 0; answer && i < answer->path->len; i++) {
+		const TipmeStretch *stretch = g_ptr_array_index(answer->path, i);
+
+		if (stretch->tid == tid)
+			ns += stretch->to_ns - stretch->from_ns;
+	}
+	return ns;
+}
+
+/* The thread that the interval was spent on, else the first of a thread or CPU. */
+static guint first_lane(const TipmeLanes *lanes, const TipmeAnswer *answer)
+{
+	gint64 most = -1;
+	guint best = 0;
+
+	for (guint i = 0; lanes && i < lanes->lanes->len; i++) {
+		const TipmeLane *lane = g_ptr_array_index(lanes->lanes, i);
+		gint64 ns = lane->is_cpu ? 0 : on_path(answer, lane->number);
+
+		if (lane->is_events || ns <= most)
+			continue;
+		most = ns;
+		best = i;
+	}
+	return best;
 }
 
 static void load_done(GObject *source, GAsyncResult *result, gpointer data)
 {
 	TipmeSession *self = TIPME_SESSION(source);
-	Opened *opened = g_task_propagate_pointer(G_TASK(result), NULL);
+	TipmeOpened *opened = g_task_propagate_pointer(G_TASK(result), NULL);
 
 	if (!opened)
 		return;
 	g_clear_object(&self->loading);
+	g_signal_emit(self, signals[PROGRESS], 0);
+	if (opened->lanes)
+		tipme_lanes_arrange(opened->lanes, (const char *const *)self->pinned,
+				    self->grouped);
 	gboolean again = !opened->answer;
 
 	if (again)
 		opened->answer = g_steal_pointer(&self->opened->answer);
-	opened_free(self->opened);
+	tipme_opened_free(self->opened);
 	self->opened = opened;
-	self->lane = first_lane(opened->lanes);
+	self->lane = first_lane(opened->lanes, opened->answer);
 	if (again) {
 		self->span = G_MAXUINT;
 		g_signal_emit(self, signals[LANES_CHANGED], 0);
@@ -146,25 +164,45 @@ static void load_done(GObject *source, GAsyncResult *result, gpointer data)
 		tipme_view_init(&self->view, opened->lanes->first_ns, opened->lanes->last_ns);
 	self->span = G_MAXUINT;
 	tipme_session_fit(self);
+	if (!g_strcmp0(self->left, opened->episode))
+		tipme_view_set(&self->view, self->left_from_ns, self->left_to_ns);
+	g_clear_pointer(&self->left, g_free);
 	g_signal_emit(self, signals[LOADED], 0);
 	g_signal_emit(self, signals[SELECTION_CHANGED], 0);
 }
 
 /* It takes `asked`. */
-static void start(TipmeSession *self, Opened *asked)
+static void start(TipmeSession *self, TipmeOpened *asked)
 {
 	g_cancellable_cancel(self->loading);
 	g_clear_object(&self->loading);
 	self->loading = g_cancellable_new();
 	g_autoptr(GTask) task = g_task_new(self, self->loading, load_done, NULL);
 
-	g_task_set_task_data(task, asked, opened_free);
-	g_task_run_in_thread(task, load);
+	asked->tell = tell;
+	g_task_set_task_data(task, asked, tipme_opened_free);
+	self->share = 0;
+	g_task_run_in_thread(task, tipme_opened_load);
+	g_signal_emit(self, signals[PROGRESS], 0);
+}
+
+void tipme_session_cancel(TipmeSession *self)
+{
+	if (!self->loading)
+		return;
+	g_cancellable_cancel(self->loading);
+	g_clear_object(&self->loading);
+	g_signal_emit(self, signals[PROGRESS], 0);
+}
+
+double tipme_session_share(TipmeSession *self)
+{
+	return self->share;
 }
 
 void tipme_session_open(TipmeSession *self, const char *episode, const char *folder)
 {
-	Opened *asked = g_new0(Opened, 1);
+	TipmeOpened *asked = g_new0(TipmeOpened, 1);
 
 	asked->episode = g_strdup(episode);
 	asked->folder = g_strdup(folder);
@@ -173,11 +211,11 @@ void tipme_session_open(TipmeSession *self, const char *episode, const char *fol
 
 void tipme_session_more(TipmeSession *self, const char *words)
 {
-	Opened *asked;
+	TipmeOpened *asked;
 
 	if (!self->opened || self->loading)
 		return;
-	asked = g_new0(Opened, 1);
+	asked = g_new0(TipmeOpened, 1);
 	asked->episode = g_strdup(self->opened->episode);
 	asked->folder = g_strdup(self->opened->folder);
 	asked->more = g_strdup(words);
@@ -322,4 +360,106 @@ void tipme_session_step_lane(TipmeSession *self, int by)
 	if (lanes && lanes->lanes->len)
 		tipme_session_select(self, (guint)CLAMP(nr, 0, (gint64)lanes->lanes->len - 1),
 				     G_MAXUINT);
+}
+
+/* The first moment after a sleep: its thread has just been woken. */
+static gboolean is_woken(const TipmeLane *lane, guint span)
+{
+	return span && lane->spans[span - 1].state == TIPME_LANE_BLOCKED &&
+	       lane->spans[span].state != TIPME_LANE_BLOCKED &&
+	       lane->spans[span - 1].to_ns == lane->spans[span].from_ns;
+}
+
+void tipme_session_step_wake(TipmeSession *self, int by)
+{
+	const TipmeLane *lane = selected(self);
+	gint64 span;
+
+	if (!lane || lane->is_cpu || lane->is_events)
+		return;
+	span = self->span == G_MAXUINT ? (gint64)tipme_lane_at(lane, self->view.from_ns) - (by > 0)
+				       : (gint64)self->span;
+	do
+		span += by;
+	while (span >= 0 && span < (gint64)lane->count && !is_woken(lane, (guint)span));
+	if (span < 0 || span >= (gint64)lane->count)
+		return;
+	self->span = (guint)span;
+	tipme_session_step_span(self, 0);
+	g_signal_emit(self, signals[SELECTION_CHANGED], 0);
+}
+
+/* The selection stays with its lane. */
+static void arrange(TipmeSession *self)
+{
+	const TipmeLane *lane = selected(self);
+	TipmeLanes *lanes = self->opened ? self->opened->lanes : NULL;
+	guint nr = 0;
+
+	if (!lanes)
+		return;
+	tipme_lanes_arrange(lanes, (const char *const *)self->pinned, self->grouped);
+	if (lane && g_ptr_array_find(lanes->lanes, lane, &nr))
+		self->lane = nr;
+	g_signal_emit(self, signals[LANES_CHANGED], 0);
+	g_signal_emit(self, signals[SELECTION_CHANGED], 0);
+}
+
+void tipme_session_arrange(TipmeSession *self, const char *const *pinned, gboolean grouped)
+{
+	g_strfreev(self->pinned);
+	self->pinned = g_strdupv((char **)pinned);
+	self->grouped = grouped;
+	arrange(self);
+}
+
+void tipme_session_group(TipmeSession *self)
+{
+	self->grouped = !self->grouped;
+	arrange(self);
+}
+
+void tipme_session_pin(TipmeSession *self)
+{
+	const TipmeLane *lane = selected(self);
+	g_autofree char *name = lane ? tipme_lane_pin_name(lane) : NULL;
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	gboolean there = FALSE;
+
+	if (!lane)
+		return;
+	for (char **one = self->pinned; *one; one++) {
+		if (g_str_equal(*one, name))
+			there = TRUE;
+		else
+			g_strv_builder_add(names, *one);
+	}
+	if (!there)
+		g_strv_builder_add(names, name);
+	g_strfreev(self->pinned);
+	self->pinned = g_strv_builder_end(names);
+	arrange(self);
+}
+
+const char *const *tipme_session_pinned(TipmeSession *self)
+{
+	return (const char *const *)self->pinned;
+}
+
+gboolean tipme_session_is_grouped(TipmeSession *self)
+{
+	return self->grouped;
+}
+
+void tipme_session_restore(TipmeSession *self, const char *episode, gint64 from_ns, gint64 to_ns)
+{
+	g_free(self->left);
+	self->left = to_ns > from_ns ? g_strdup(episode) : NULL;
+	self->left_from_ns = from_ns;
+	self->left_to_ns = to_ns;
+}
+
+const char *tipme_session_episode(TipmeSession *self)
+{
+	return self->opened ? self->opened->episode : NULL;
 }

@@ -11,10 +11,33 @@
 
 G_DEFINE_FINAL_TYPE(TipmeTimeline, tipme_timeline, GTK_TYPE_WIDGET)
 
+/* As much room as the text needs: users of large text see it whole. */
+static void fit_text(TipmeTimeline *self)
+{
+	g_autoptr(PangoLayout) layout =
+		gtk_widget_create_pango_layout(GTK_WIDGET(self), "Compositor (1234567)");
+	int width, height;
+
+	pango_layout_get_pixel_size(layout, &width, &height);
+	self->sizes = (TipmeSizes){ .text = height,
+				    .names = CLAMP(width + 16, 150, 360),
+				    .axis = 2 * height + 8,
+				    .lane = height + 9,
+				    .gap = MAX(6, height / 4) };
+}
+
 static void forget_whole(TipmeTimeline *self)
 {
 	g_clear_pointer(&self->whole, gsk_render_node_unref);
 	gtk_widget_queue_draw(GTK_WIDGET(self));
+}
+
+static void tipme_timeline_css_changed(GtkWidget *widget, GtkCssStyleChange *change)
+{
+	GTK_WIDGET_CLASS(tipme_timeline_parent_class)->css_changed(widget, change);
+	fit_text(TIPME_TIMELINE(widget));
+	forget_whole(TIPME_TIMELINE(widget));
+	gtk_widget_queue_resize(widget);
 }
 
 static void tipme_timeline_size_allocate(GtkWidget *widget, int width, int height, int baseline)
@@ -37,21 +60,21 @@ static void tipme_timeline_measure(GtkWidget *widget, GtkOrientation orientation
 	int count = lanes ? (int)lanes->lanes->len : 0;
 
 	if (orientation == GTK_ORIENTATION_HORIZONTAL)
-		*minimum = *natural = NAMES + 100;
+		*minimum = *natural = self->sizes.names + 100;
 	else
 		*minimum = *natural = self->overview ? MAX(20, 4 + count * (THIN + 1))
-						     : AXIS + count * (LANE + GAP);
+						     : tipme_sizes_lane(&self->sizes, (guint)count);
 }
 
 static int plot_width(TipmeTimeline *self)
 {
-	return gtk_widget_get_width(GTK_WIDGET(self)) - NAMES;
+	return gtk_widget_get_width(GTK_WIDGET(self)) - self->sizes.names;
 }
 
 static void zoom(TipmeTimeline *self, double factor)
 {
-	tipme_view_zoom(tipme_session_view(self->session), factor, self->pointer_x - NAMES,
-			plot_width(self));
+	tipme_view_zoom(tipme_session_view(self->session), factor,
+			self->pointer_x - self->sizes.names, plot_width(self));
 	tipme_session_view_changed(self->session);
 }
 
@@ -84,7 +107,8 @@ static gboolean on_scroll(GtkEventControllerScroll *controller, double dx, doubl
 
 static gint64 time_at(TipmeTimeline *self, double x)
 {
-	return tipme_view_time(tipme_session_view(self->session), x - NAMES, plot_width(self));
+	return tipme_view_time(tipme_session_view(self->session), x - self->sizes.names,
+			       plot_width(self));
 }
 
 static void on_pinch_begin(GtkGesture *gesture, GdkEventSequence *sequence, TipmeTimeline *self)
@@ -149,7 +173,7 @@ static void on_overview_drag(GtkGestureDrag *gesture, double dx, double dy, Tipm
 
 	gtk_gesture_drag_get_start_point(gesture, &x, &y);
 	tipme_view_set(&all, all.first_ns, all.last_ns);
-	at = tipme_view_time(&all, x + dx - NAMES, plot_width(self));
+	at = tipme_view_time(&all, x + dx - self->sizes.names, plot_width(self));
 	tipme_view_set(view, at - span / 2, at - span / 2 + span);
 	tipme_session_view_changed(self->session);
 }
@@ -162,16 +186,16 @@ static void on_overview_press(GtkGestureDrag *gesture, double x, double y, Tipme
 static void on_click(GtkGestureClick *gesture, int presses, double x, double y, TipmeTimeline *self)
 {
 	const TipmeLanes *lanes = tipme_session_lanes(self->session);
-	int nr = ((int)y - AXIS) / (LANE + GAP);
+	int nr = ((int)y - self->sizes.axis) / (self->sizes.lane + self->sizes.gap);
 	guint span = G_MAXUINT;
 
-	if (!lanes || y < AXIS || (guint)nr >= lanes->lanes->len)
+	if (!lanes || y < self->sizes.axis || (guint)nr >= lanes->lanes->len)
 		return;
 	const TipmeLane *lane = g_ptr_array_index(lanes->lanes, (guint)nr);
 
-	if (x >= NAMES) {
-		gint64 ns = tipme_view_time(tipme_session_view(self->session), x - NAMES,
-					    plot_width(self));
+	if (x >= self->sizes.names) {
+		gint64 ns = tipme_view_time(tipme_session_view(self->session),
+					    x - self->sizes.names, plot_width(self));
 
 		span = tipme_lane_at(lane, ns);
 	}
@@ -202,6 +226,11 @@ static gboolean on_key(GtkEventControllerKey *controller, guint key, guint code,
 		break;
 	case GDK_KEY_period: tipme_session_step_span(self->session, 1); break;
 	case GDK_KEY_comma: tipme_session_step_span(self->session, -1); break;
+	case GDK_KEY_n:
+		tipme_session_step_wake(self->session, held & GDK_SHIFT_MASK ? -1 : 1);
+		break;
+	case GDK_KEY_p: tipme_session_pin(self->session); break;
+	case GDK_KEY_g: tipme_session_group(self->session); break;
 	case GDK_KEY_bracketleft: mark_range(self, FALSE); break;
 	case GDK_KEY_bracketright: mark_range(self, TRUE); break;
 	case GDK_KEY_Escape: tipme_session_set_range(self->session, 0, 0); break;
@@ -259,7 +288,8 @@ static void describe(TipmeTimeline *self)
 						? tipme_lanes_words(lanes, lane, &lane->spans[span])
 						: g_strdup("");
 
-		words = g_strdup_printf("%s %s", lane->name, what);
+		words = g_strdup_printf("%s%s %s", lane->name, lane->pinned ? _(", pinned:") : "",
+					what);
 	}
 	gtk_accessible_update_property(GTK_ACCESSIBLE(self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
 				       words ? words : "", -1);
@@ -286,6 +316,7 @@ static void tipme_timeline_class_init(TipmeTimelineClass *klass)
 	G_OBJECT_CLASS(klass)->dispose = tipme_timeline_dispose;
 	widget_class->snapshot = tipme_timeline_draw;
 	widget_class->measure = tipme_timeline_measure;
+	widget_class->css_changed = tipme_timeline_css_changed;
 	widget_class->size_allocate = tipme_timeline_size_allocate;
 	gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_IMG);
 	gtk_widget_class_set_css_name(widget_class, "timeline");
@@ -294,7 +325,8 @@ static void tipme_timeline_class_init(TipmeTimelineClass *klass)
 static void tipme_timeline_init(TipmeTimeline *self)
 {
 	self->pixels = g_array_new(FALSE, FALSE, sizeof(TipmePixels));
-	self->pointer_x = NAMES;
+	self->pointer_x = 0;
+	fit_text(self);
 }
 
 GtkWidget *tipme_timeline_new(TipmeSession *session, gboolean overview)

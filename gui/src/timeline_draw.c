@@ -20,7 +20,7 @@ typedef struct {
 	const TipmeLanes *lanes;
 	TipmeView view;
 	int left, width, height, top, lane, gap;
-	gboolean dark;
+	gboolean dark, contrast;
 	GdkRGBA ink;
 } Frame;
 
@@ -53,13 +53,14 @@ static gboolean frame_init(TipmeTimeline *self, Frame *f, GtkSnapshot *snapshot)
 	f->view = *tipme_session_view(self->session);
 	if (self->overview)
 		tipme_view_set(&f->view, f->view.first_ns, f->view.last_ns);
-	f->left = NAMES;
-	f->width = gtk_widget_get_width(widget) - NAMES;
+	f->left = self->sizes.names;
+	f->width = gtk_widget_get_width(widget) - self->sizes.names;
 	f->height = gtk_widget_get_height(widget);
-	f->top = self->overview ? 2 : AXIS;
-	f->lane = self->overview ? THIN : LANE;
-	f->gap = self->overview ? 1 : GAP;
+	f->top = self->overview ? 2 : self->sizes.axis;
+	f->lane = self->overview ? THIN : self->sizes.lane;
+	f->gap = self->overview ? 1 : self->sizes.gap;
 	f->dark = adw_style_manager_get_dark(adw_style_manager_get_default());
+	f->contrast = adw_style_manager_get_high_contrast(adw_style_manager_get_default());
 	gtk_style_context_get_color(gtk_widget_get_style_context(widget), &f->ink);
 	return f->lanes && f->width > 0;
 }
@@ -74,7 +75,7 @@ static void draw_interval(TipmeTimeline *self, Frame *f)
 	double from = CLAMP(tipme_view_x(&f->view, answer->from_ns, f->width), 0, f->width);
 	double to = CLAMP(tipme_view_x(&f->view, answer->to_ns, f->width), 0, f->width);
 
-	tint.alpha = 0.08f;
+	tint.alpha = f->contrast ? 0.16f : 0.08f;
 	fill(f, &tint, f->left + from, 0, MAX(to - from, 1), f->height);
 }
 
@@ -91,7 +92,7 @@ static void draw_lane(TipmeTimeline *self, Frame *f, const TipmeLane *lane, int 
 	GdkRGBA mark = tipme_paint_wait(f->dark), line = f->ink;
 	GdkRGBA event = tipme_paint_state(TIPME_LANE_EVENT, f->dark);
 
-	line.alpha = 0.15f;
+	line.alpha = f->contrast ? 0.6f : 0.15f;
 	fill(f, &line, f->left, y + f->lane - 1, f->width, 1);
 	int column = column_of(f, lane);
 
@@ -121,23 +122,45 @@ static void draw_lanes(TipmeTimeline *self, Frame *f)
 		draw_lane(self, f, g_ptr_array_index(f->lanes->lanes, i), y);
 }
 
+/* A corner before the name. */
+static void draw_pin(Frame *f, int y)
+{
+	for (int i = 0; i < 6; i++)
+		fill(f, &f->ink, 0, y + i, 6 - i, 1);
+}
+
+/* Does the next lane show a thread of the same process? */
+static gboolean joins(Frame *f, guint nr)
+{
+	const TipmeLane *lane = g_ptr_array_index(f->lanes->lanes, nr);
+	const TipmeLane *next =
+		nr + 1 < f->lanes->lanes->len ? g_ptr_array_index(f->lanes->lanes, nr + 1) : NULL;
+
+	return next && lane->process && lane->process == next->process;
+}
+
 static void draw_names(TipmeTimeline *self, Frame *f)
 {
 	int y = f->top;
 	GdkRGBA chosen = f->ink;
 
-	chosen.alpha = 0.12f;
+	chosen.alpha = f->contrast ? 0.3f : 0.12f;
 	if (self->overview) {
-		write_text(self, f, _("Whole episode"), 8, MAX(0, (f->height - 18) / 2),
-			   NAMES - 16);
+		write_text(self, f, _("Whole episode"), 8,
+			   MAX(0, (f->height - self->sizes.text) / 2), f->left - 16);
 		return;
 	}
 	for (guint i = 0; i < f->lanes->lanes->len; i++, y += f->lane + f->gap) {
 		const TipmeLane *lane = g_ptr_array_index(f->lanes->lanes, i);
 
 		if (i == tipme_session_selected_lane(self->session))
-			fill(f, &chosen, 0, y - f->gap / 2, NAMES - 4, f->lane + f->gap);
-		write_text(self, f, lane->name, 8, y + 3, NAMES - 16);
+			fill(f, &chosen, 0, y - f->gap / 2, f->left - 4, f->lane + f->gap);
+		if (lane->pinned)
+			draw_pin(f, y);
+		if (joins(f, i))
+			fill(f, &f->ink, f->left - 8, y + f->lane / 4, 2, f->lane + f->gap);
+		write_text(self, f, lane->name, 8, y + (f->lane - self->sizes.text) / 2,
+			   f->left - 20);
 	}
 }
 
@@ -152,11 +175,12 @@ static gint64 zero_of(TipmeTimeline *self)
 
 static void draw_axis(TipmeTimeline *self, Frame *f)
 {
-	gint64 step = tipme_view_tick(&f->view, f->width / 110), zero = zero_of(self);
+	gint64 step = tipme_view_tick(&f->view, f->width / (6 * self->sizes.text + 10)),
+	       zero = zero_of(self);
 	gint64 first = (f->view.from_ns - zero) / step * step;
 	GdkRGBA line = f->ink;
 
-	line.alpha = 0.12f;
+	line.alpha = f->contrast ? 0.5f : 0.12f;
 	for (gint64 t = first; t <= f->view.to_ns - zero; t += step) {
 		double x = tipme_view_x(&f->view, zero + t, f->width);
 		g_autofree char *text = tipme_text_tick(t, step);
@@ -164,7 +188,7 @@ static void draw_axis(TipmeTimeline *self, Frame *f)
 		if (x < 0)
 			continue;
 		fill(f, &line, f->left + x, 0, 1, f->height);
-		write_text(self, f, text, f->left + x + 4, 2, 100);
+		write_text(self, f, text, f->left + x + 4, 2, 8 * self->sizes.text);
 	}
 }
 
@@ -234,11 +258,12 @@ static void draw_stages(TipmeTimeline *self, Frame *f)
 
 		if (x < 0 || x > f->width)
 			continue;
-		fill(f, &line, f->left + x, AXIS / 2, 1, f->height);
+		fill(f, &line, f->left + x, self->sizes.axis / 2, 1, f->height);
 		if (x < free_x)
 			continue;
-		write_text(self, f, stage->name, f->left + x + 3, AXIS / 2 - 1, 80);
-		free_x = x + 80;
+		write_text(self, f, stage->name, f->left + x + 3, self->sizes.axis / 2 - 1,
+			   6 * self->sizes.text);
+		free_x = x + 6 * self->sizes.text;
 	}
 }
 
@@ -253,14 +278,15 @@ static int lane_of_thread(Frame *f, guint32 tid)
 	return -1;
 }
 
-static void draw_arrow(Frame *f, double x, int from, int to)
+/* size: of its head, in pixels. */
+static void draw_arrow(Frame *f, double x, int from, int to, int size)
 {
 	int step = f->lane + f->gap, down = to > from ? 1 : -1;
 	double begin = f->top + from * step + f->lane / 2.0, end = f->top + to * step;
 
 	end += down > 0 ? 0 : f->lane;
-	fill(f, &f->ink, x, MIN(begin, end), 1.5, ABS(end - begin));
-	for (int i = 0; i < 5; i++)
+	fill(f, &f->ink, x, MIN(begin, end), size > 4 ? 1.5 : 1, ABS(end - begin));
+	for (int i = 0; i < size; i++)
 		fill(f, &f->ink, x - i, end - down * (i + 1), 2 * i + 1.5, 1);
 }
 
@@ -282,10 +308,44 @@ static void draw_chain(TipmeTimeline *self, Frame *f)
 		if (from < 0 || to < 0 || from == to ||
 		    ((int)x == last_x && from == last_from && to == last_to))
 			continue;
-		draw_arrow(f, f->left + x, from, to);
+		draw_arrow(f, f->left + x, from, to, 5);
 		last_x = (int)x;
 		last_from = from;
 		last_to = to;
+	}
+}
+
+/* Index of the first at or after a time. */
+static guint message_at(const GArray *all, gint64 ns)
+{
+	guint low = 0, high = all->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(all, TipmeMessage, middle).ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Messages between threads that are seen: thin arrows, where there are few enough to tell apart. */
+static void draw_messages(Frame *f)
+{
+	const GArray *all = f->lanes->messages;
+	guint first = message_at(all, f->view.from_ns), last = message_at(all, f->view.to_ns);
+	Frame thin = *f;
+
+	thin.ink.alpha = f->contrast ? 1 : 0.45f;
+	for (guint i = first; last - first <= MESSAGES_MOST && i < last; i++) {
+		const TipmeMessage *message = &g_array_index(all, TipmeMessage, i);
+		int from = lane_of_thread(f, message->from), to = lane_of_thread(f, message->to);
+
+		if (from >= 0 && to >= 0 && from != to)
+			draw_arrow(&thin, f->left + tipme_view_x(&f->view, message->ns, f->width),
+				   from, to, 3);
 	}
 }
 
@@ -305,7 +365,8 @@ static void draw_range(TipmeTimeline *self, Frame *f)
 	fill(f, &tint, f->left + to - 2, f->top, 2, f->height);
 	tint.alpha = 0.15f;
 	fill(f, &tint, f->left + from, f->top, to - from, f->height);
-	write_text(self, f, text, f->left + from + 6, f->height - 20, 120);
+	write_text(self, f, text, f->left + from + 6, f->height - self->sizes.text - 2,
+		   8 * self->sizes.text);
 }
 
 static void draw_content(TipmeTimeline *self, Frame *f)
@@ -316,6 +377,7 @@ static void draw_content(TipmeTimeline *self, Frame *f)
 	if (!self->overview) {
 		draw_axis(self, f);
 		draw_stages(self, f);
+		draw_messages(f);
 		draw_chain(self, f);
 		draw_range(self, f);
 	}

@@ -5,22 +5,34 @@
 
 #include "timeline.h"
 
-#define NAMES 170 /* pixels for the names of lanes */
-#define AXIS 42 /* for times, and names of stages */
-#define LANE 26
-#define GAP 6
 #define THIN 3 /* pixels of a lane in the overview */
+#define MESSAGES_MOST 400 /* visible ones, of more no arrows are drawn */
+
+/* Pixels, by the size of the text. */
+typedef struct {
+	int text; /* a line */
+	int names; /* for the names of lanes */
+	int axis; /* for times, and names of stages */
+	int lane, gap;
+} TipmeSizes;
 
 struct _TipmeTimeline {
 	GtkWidget parent_instance;
 	TipmeSession *session;
 	gboolean overview;
+	TipmeSizes sizes;
 	GArray *pixels;
 	GskRenderNode *whole; /* overview: all but the frame of the view, or NULL */
 	double pointer_x, dragged;
 	double zoomed; /* by a pinch, so far */
 	gboolean measuring; /* the drag chooses a range */
 };
+
+/* Where a lane begins, counted from the top of the canvas. */
+static inline int tipme_sizes_lane(const TipmeSizes *sizes, guint nr)
+{
+	return sizes->axis + (int)nr * (sizes->lane + sizes->gap);
+}
 
 /* The widget's snapshot. */
 void tipme_timeline_draw(GtkWidget *widget, GtkSnapshot *snapshot);

@@ -5,11 +5,13 @@
 #include <adwaita.h>
 
 #include "columns.h"
+#include "flame_graph.h"
 #include "pages.h"
 #include "paint.h"
 #include "picture.h"
 #include "span_list.h"
 #include "numbers.h"
+#include "state.h"
 #include "timeline.h"
 #include "language.h"
 
@@ -282,8 +284,8 @@ static GtkWidget *legend_new(void)
 		gtk_box_append(GTK_BOX(box), gtk_label_new(state ? tipme_paint_name((guint8)state)
 								 : _("a wait of 0.1 ms or more")));
 	}
-	GtkWidget *keys =
-		gtk_label_new(_("W S zoom   A D move   F fit   , . step   [ ] range   Home all"));
+	GtkWidget *keys = gtk_label_new(_(
+		"W S zoom   A D move   F fit   , . step   N wake-up   [ ] range   P pin   G group   Home all"));
 
 	gtk_widget_add_css_class(keys, "dim-label");
 	gtk_widget_set_hexpand(keys, TRUE);
@@ -312,6 +314,7 @@ static GtkWidget *canvas_new(Page *page)
 	gtk_widget_add_controller(page->canvas, key);
 	gtk_widget_set_vexpand(scrolled, TRUE);
 	gtk_box_append(GTK_BOX(box), scrolled);
+	gtk_box_append(GTK_BOX(box), tipme_flame_graph_new(page->session));
 	return box;
 }
 
@@ -355,12 +358,39 @@ GtkWidget *tipme_timeline_page_new(TipmeSession *session)
 	page->session = g_object_ref(session);
 	gtk_paned_set_start_child(GTK_PANED(paned), canvas_new(page));
 	gtk_paned_set_end_child(GTK_PANED(paned), beside_new(page));
-	gtk_paned_set_position(GTK_PANED(paned), 900);
 	gtk_paned_set_resize_end_child(GTK_PANED(paned), FALSE);
+	gtk_paned_set_shrink_end_child(GTK_PANED(paned), FALSE);
+	gtk_paned_set_wide_handle(GTK_PANED(paned), TRUE);
+	tipme_timeline_page_set_table(paned, TIPME_STATE_TABLE);
 	g_signal_connect(session, "loaded", G_CALLBACK(on_loaded), page);
 	g_signal_connect(session, "lanes-changed", G_CALLBACK(on_lanes), page);
 	g_signal_connect(session, "selection-changed", G_CALLBACK(on_selection), page);
 	g_signal_connect(session, "view-changed", G_CALLBACK(on_view), page);
 	g_object_set_data_full(G_OBJECT(paned), "page", page, page_free);
 	return paned;
+}
+
+int tipme_timeline_page_table(GtkWidget *page, int otherwise)
+{
+	int width = gtk_widget_get_width(gtk_paned_get_end_child(GTK_PANED(page)));
+
+	return width > 0 ? width : otherwise;
+}
+
+/* The first time that the page has a size. */
+static void on_sized(GtkPaned *paned, GParamSpec *property, gpointer table)
+{
+	int width = gtk_widget_get_width(GTK_WIDGET(paned));
+
+	if (width <= 0)
+		return;
+	g_signal_handlers_disconnect_by_func(paned, on_sized, table);
+	gtk_paned_set_position(paned, MAX(width / 3, width - GPOINTER_TO_INT(table)));
+}
+
+void tipme_timeline_page_set_table(GtkWidget *page, int width)
+{
+	g_signal_handlers_disconnect_matched(page, G_SIGNAL_MATCH_FUNC, 0, 0, NULL, on_sized, NULL);
+	g_signal_connect(page, "notify::max-position", G_CALLBACK(on_sized),
+			 GINT_TO_POINTER(width));
 }

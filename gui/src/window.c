@@ -13,6 +13,8 @@
 #include "dump.h"
 #include "pages.h"
 #include "picture.h"
+#include "progress.h"
+#include "remember.h"
 #include "run.h"
 #include "unpack.h"
 #include "language.h"
@@ -29,7 +31,8 @@ const char *const tipme_window_pages[] = { "episodes", "answer", "timeline", "co
 
 typedef struct {
 	GtkWidget *window, *stack, *episodes, *compare, *report, *check, *week, *measured, *live,
-		*title;
+		*title, *timeline;
+	TipmeRemember *remember;
 	guint asking; /* source that asks the recorder while the live page is seen, or 0 */
 	AdwToastOverlay *toasts;
 	TipmeSession *session;
@@ -95,8 +98,6 @@ static void say(Window *self, const char *text)
 
 static void open_episode(Window *self, const char *episode, const char *folder)
 {
-	if (!self->wish->picture)
-		say(self, _("Reading the episode"));
 	tipme_session_open(self->session, episode, folder);
 }
 
@@ -173,6 +174,28 @@ static gboolean open_file(Window *self, const char *file)
 	return TRUE;
 }
 
+/* Goes on where the window was closed, unless something has happened since. FALSE: it does not. */
+static gboolean resume(Window *self, GPtrArray *rows)
+{
+	const TipmeState *state = tipme_remember_state(self->remember);
+	const char *newest =
+		rows && rows->len ? ((TipmeRow *)g_ptr_array_index(rows, 0))->id : NULL;
+
+	if (self->wish->page || self->wish->episode || self->wish->picture || !state->page ||
+	    g_strcmp0(newest, state->newest))
+		return FALSE;
+	if (!strcmp(state->page, "week") || !strcmp(state->page, "live")) {
+		show_page(self, state->page);
+		return TRUE;
+	}
+	if ((strcmp(state->page, "answer") && strcmp(state->page, "timeline")) || !state->episode ||
+	    !g_file_test(state->episode, G_FILE_TEST_IS_DIR))
+		return FALSE;
+	self->wish->page = g_strdup(state->page);
+	open_episode(self, state->episode, state->episode);
+	return TRUE;
+}
+
 /* The episode that was asked for, once the list is known. */
 static void open_wished(Window *self, GPtrArray *rows)
 {
@@ -180,6 +203,8 @@ static void open_wished(Window *self, GPtrArray *rows)
 	guint found = 0;
 	TipmeRow *row = episode && rows ? tipme_rows_find(rows, episode, &found) : NULL;
 
+	if (resume(self, rows))
+		return;
 	if (open_facts(self, rows, row))
 		settled(self);
 	else if (row)
@@ -233,11 +258,13 @@ static void watch(Window *self, const char *folder)
 static void show_rows(Window *self, GPtrArray *rows, const char *problem)
 {
 	tipme_episodes_page_set(self->episodes, rows, problem);
-	if (self->listed)
-		return;
-	self->listed = TRUE;
-	tipme_episodes_page_focus(self->episodes, FALSE);
-	open_wished(self, rows);
+	if (!self->listed) {
+		self->listed = TRUE;
+		tipme_episodes_page_focus(self->episodes, FALSE);
+		open_wished(self, rows);
+	}
+	if (rows && rows->len)
+		tipme_remember_newest(self->remember, ((TipmeRow *)g_ptr_array_index(rows, 0))->id);
 }
 
 static void on_listed(const TipmeResult *result, gpointer data)
@@ -304,6 +331,8 @@ static void on_show(const char *name, GPtrArray *rows, gpointer data)
 		show_page(self, name);
 	else if (row)
 		return;
+	else if (!strcmp(name, "cancel"))
+		tipme_session_cancel(self->session);
 	else if (!strcmp(name, "find"))
 		show_page(self, "episodes");
 	else
@@ -379,6 +408,7 @@ static void window_free(gpointer data)
 	if (self->asking)
 		g_source_remove(self->asking);
 	tipme_deeds_end(&self->deeds);
+	tipme_remember_free(self->remember);
 	g_clear_object(&self->monitor);
 	g_free(self->unpacked);
 	g_object_unref(self->session);
@@ -397,7 +427,8 @@ static void fill_window(Window *self)
 	add_page(self, self->episodes, "episodes", _("Episodes"), "view-list-symbolic");
 	add_page(self, tipme_answer_page_new(self->session), "answer", _("Answer"),
 		 "dialog-information-symbolic");
-	add_page(self, tipme_timeline_page_new(self->session), "timeline", _("Timeline"),
+	self->timeline = tipme_timeline_page_new(self->session);
+	add_page(self, self->timeline, "timeline", _("Timeline"),
 		 "media-playlist-consecutive-symbolic");
 	self->compare = tipme_compare_page_new();
 	self->report = tipme_report_page_new();
@@ -416,6 +447,7 @@ static void fill_window(Window *self)
 	on_page(ADW_VIEW_STACK(self->stack), NULL, self);
 	gtk_widget_set_vexpand(self->stack, TRUE);
 	gtk_box_append(GTK_BOX(box), header_new(self));
+	gtk_box_append(GTK_BOX(box), tipme_progress_new(self->session));
 	gtk_box_append(GTK_BOX(box), self->stack);
 	self->toasts = ADW_TOAST_OVERLAY(overlay);
 	adw_toast_overlay_set_child(self->toasts, box);
@@ -432,6 +464,9 @@ GtkWidget *tipme_window_new(AdwApplication *application, TipmeWish *wish)
 	gtk_window_set_default_size(GTK_WINDOW(self->window), wish->width ? wish->width : 1280,
 				    wish->height ? wish->height : 800);
 	fill_window(self);
+	self->remember =
+		tipme_remember_new(GTK_WINDOW(self->window), ADW_VIEW_STACK(self->stack),
+				   self->timeline, self->session, !wish->picture && !wish->width);
 	g_object_set_data_full(G_OBJECT(self->window), "window", self, window_free);
 	g_signal_connect(self->session, "loaded", G_CALLBACK(on_loaded), self);
 	self->deeds = (TipmeDeeds){ self->window, self->episodes, NULL,	   on_say,

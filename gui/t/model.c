@@ -8,14 +8,17 @@
 #include <math.h>
 #include <string.h>
 
+#include <glib/gstdio.h>
 #include <json-c/json.h>
 
 #include "curves.h"
 #include "dump.h"
 #include "episodes.h"
 #include "facts.h"
+#include "flame.h"
 #include "lanes.h"
 #include "numbers.h"
+#include "state.h"
 #include "undo.h"
 #include "view.h"
 
@@ -374,10 +377,114 @@ static void test_undo(void)
 static void test_refused(void)
 {
 	g_autoptr(GError) error = NULL;
-	TipmeLanes *lanes = tipme_lanes_load("/no/such/folder", NULL, 0, NULL, NULL, &error);
+	const TipmeReading how = { 0 };
+	TipmeLanes *lanes = tipme_lanes_load("/no/such/folder", NULL, 0, &how, &error);
 
 	ok(!lanes && error && strstr(error->message, "/no/such/folder"),
 	   "what does not open is said");
+}
+
+/* What a window remembers; a damaged file is as good as none. */
+static void test_state(void)
+{
+	g_autofree char *folder = g_dir_make_tmp("tipme-state-XXXXXX", NULL);
+	char *pinned[] = { "Xorg", "Disk sda", NULL };
+	TipmeState kept = { 1500, 900, TRUE, "timeline", "new", "/library/one",
+			    5,	  9,   333,  pinned,	 TRUE };
+
+	g_setenv("XDG_CONFIG_HOME", folder, TRUE);
+	TipmeState *state = tipme_state_load();
+
+	ok(!state->width && !state->page && state->table == TIPME_STATE_TABLE && !state->pinned[0],
+	   "nothing is remembered at first");
+	tipme_state_free(state);
+	ok(tipme_state_save(&kept), "it is written");
+	state = tipme_state_load();
+	ok(state->width == 1500 && state->height == 900 && state->maximized &&
+		   !g_strcmp0(state->page, "timeline") &&
+		   !g_strcmp0(state->episode, "/library/one"),
+	   "size, page and episode come back");
+	ok(state->from_ns == 5 && state->to_ns == 9 && state->table == 333 && state->grouped &&
+		   g_strv_equal((const char *const *)state->pinned, (const char *const *)pinned),
+	   "... and stretch, table and lanes");
+	tipme_state_free(state);
+	g_autofree char *below = g_build_filename(folder, "tipme", NULL);
+	g_autofree char *file = g_build_filename(below, "gui.ini", NULL);
+
+	g_file_set_contents(file, "[window]\nwidth=-7\nheight=99999999\n[timel", -1, NULL);
+	state = tipme_state_load();
+	ok(!state->width && !state->height && state->table == TIPME_STATE_TABLE,
+	   "a damaged file means what a new user gets");
+	tipme_state_free(state);
+	ok(!g_remove(file) && !g_rmdir(below) && !g_rmdir(folder), "... and leaves no other file");
+}
+
+static void add_lane(TipmeLanes *lanes, const char *name, guint32 process, const TipmeSpan *spans,
+		     guint count)
+{
+	TipmeLane *lane = tipme_lane_new(g_strdup(name), spans, count);
+
+	lane->process = process;
+	lane->number = process;
+	lane->place = lanes->lanes->len;
+	g_ptr_array_add(lanes->lanes, lane);
+}
+
+static TipmeLanes *lanes_of_two(void)
+{
+	TipmeLanes *lanes = tipme_lanes_new();
+	const TipmeSpan samples[] = { { 10, 11, 0, TIPME_LANE_EVENT, 0, 0 },
+				      { 20, 21, 1, TIPME_LANE_EVENT, 0, 0 },
+				      { 30, 31, 2, TIPME_LANE_EVENT, 0, 0 } };
+	const TipmeFact facts[] = { { 1, 4000, 7, 0, 0, 0, 0, FALSE },
+				    { 1, 2000, 7, 1, 0, 0, 0, FALSE },
+				    { 1, 1000, 8, 0, 1, 0, 0, FALSE } };
+
+	g_array_append_vals(lanes->facts, facts, 3);
+	g_ptr_array_add(lanes->frames, g_strdup("parse\tedit\nmain\tedit\n"));
+	g_ptr_array_add(lanes->frames, g_strdup("main\tedit\n"));
+	add_lane(lanes, "Samples", 0, samples, 3);
+	((TipmeLane *)lanes->lanes->pdata[0])->samples = TRUE;
+	((TipmeLane *)lanes->lanes->pdata[0])->is_events = TRUE;
+	add_lane(lanes, "a (7)", 7, NULL, 0);
+	add_lane(lanes, "b (8)", 8, NULL, 0);
+	add_lane(lanes, "c (7)", 7, NULL, 0);
+	return lanes;
+}
+
+static char *names(const TipmeLanes *lanes)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < lanes->lanes->len; i++)
+		g_string_append_printf(text, "%s%s", i ? " " : "",
+				       ((TipmeLane *)lanes->lanes->pdata[i])->name);
+	return g_string_free(text, FALSE);
+}
+
+static void test_arranged(void)
+{
+	const char *const pinned[] = { "b", "Samples", NULL };
+	TipmeLanes *lanes = lanes_of_two();
+
+	tipme_lanes_arrange(lanes, pinned, FALSE);
+	is_text(names(lanes), "b (8) Samples a (7) c (7)");
+	tipme_lanes_arrange(lanes, NULL, TRUE);
+	is_text(names(lanes), "Samples a (7) c (7) b (8)");
+	tipme_lanes_arrange(lanes, NULL, FALSE);
+	is_text(names(lanes), "Samples a (7) b (8) c (7)");
+	TipmeFlame *flame = tipme_flame_new(lanes, lanes->lanes->pdata[1], 0, 100);
+
+	ok(flame->samples == 2 && flame->ns == 6000 && tipme_flame_depth(flame) == 2,
+	   "samples of one thread, two calls deep");
+	is_lines(tipme_flame_words(flame, 9),
+		 "main (edit): 1 of 2 samples\nparse (edit): 1 of 2 samples\n",
+		 "the innermost functions");
+	tipme_flame_free(flame);
+	flame = tipme_flame_new(lanes, lanes->lanes->pdata[0], 15, 100);
+	ok(flame->samples == 2 && flame->ns == 3000, "samples of all threads, in a range");
+	tipme_flame_free(flame);
+	tipme_lanes_free(lanes);
 }
 
 int main(void)
@@ -392,6 +499,8 @@ int main(void)
 	test_ticks();
 	test_undo();
 	test_refused();
+	test_state();
+	test_arranged();
 	g_print("1..%d\n", tests);
 	return failed != 0;
 }

@@ -24,6 +24,7 @@ my ($XORG, $XTERM, $SPIN) = (100, 812, 901);
 local $ENV{TIPME_LIBRARY}            = $library;
 local $ENV{XDG_RUNTIME_DIR}          = "$tmp/run";
 local $ENV{HOME}                     = "$tmp/home";
+local $ENV{XDG_CONFIG_HOME}          = "$tmp/home/.config";
 local $ENV{DBUS_SESSION_BUS_ADDRESS} = 'disabled:';
 mkdir $_, 0700 or die "$_: $!\n" for $library, "$tmp/run", "$tmp/home", "$tmp/out";
 
@@ -420,6 +421,12 @@ sub by_keyboard {
 		focus("^$page->[1] - tipme");
 	}
 	press('ctrl+d');
+	focus('^Answer - tipme');
+	my $kept = "$tmp/home/.config/tipme/gui.ini";
+	ok until_true(sub { -e $kept && slurp($kept) =~ /^page=answer\nnewest=\Q$id\E\n/m }),
+		'page and newest episode are remembered';
+	ended($pid);
+	$pid = opened();
 	focus('^Answer - tipme');
 	ended($pid);
 	return;

@@ -12,8 +12,10 @@ use File::Temp qw(tempdir);
 use FindBin    qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Episode;
+use Tipme::Functions;
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
+use Tipme::Resources;
 use Tipme::Sampled;
 use Tipme::TaskStates;
 use Tipme::Test::Episode;
@@ -62,6 +64,10 @@ for my $round (1 .. 25 * $many) {
 for my $round (1 .. 10 * $many) {
 	alike(sampled_episode("sampled-$round", $seed + $round), "samples $round", 0, 3_000 * $MS)
 		or last;
+}
+
+for my $round (1 .. 5 * $many) {
+	alike(waiting_episode("waits-$round", $seed + $round), "waits $round", 0, 800 * $MS) or last;
 }
 
 # --- a later minor's longer records, an older one's shorter ones ---
@@ -210,6 +216,7 @@ sub perl_text {
 			$st->occupants($cpu, $from, $to);
 	}
 	push @out, stages($ep, $from, $to);
+	push @out, waits($ev, $th, $to), samples($ev, $th);
 	push @out, map {"damage $_"} $ep->damage;
 	return join "\n", @out, 'unknown ' . unknown($ep) . ' lost ' . $ep->lost_count . "\n";
 }
@@ -258,6 +265,53 @@ sub stages {
 			. "request $request duration $n{duration_ns}";
 	}
 	return @out;
+}
+
+# Requests in disks, waits for locks, interrupts: by type, then time. An end may be missing where the
+# records of some CPUs only are at hand.
+sub waits {
+	my ($ev, $th, $to) = @_;
+	my $r      = Tipme::Resources->new($ev, $th);
+	my %number = map { $_ => { reverse %{ $Tipme::Record::Layout::ENUM{$_} } } }
+		qw(io_op lock_kind irq_kind);
+	my ($disk, $locks, $irqs) = map { $r->_table($_) } qw(disk locks irq);
+	my @w = map {
+		[
+			12, @$_{qw(issued completed queued tid dev)}, vec($ev->{cpu}, $_->{index}, 16),
+			$number{io_op}{ $_->{op} }, $_->{index}
+		]
+	} map {@$_} values %{ $disk->{service} };
+	push @w, map {
+		[
+			13, $_->{from}, $_->{to} == 1 << 62 ? undef : $_->{to}, $_->{from}, $_->{tid},
+			$_->{owner}, vec($ev->{cpu}, $_->{index}, 16), $number{lock_kind}{ $_->{what} },
+			$_->{index}
+		]
+	} map {@$_} values %$locks;
+	push @w, map {
+		[
+			15, @$_{qw(from to from)}, vec($ev->{tid}, $_->{index}, 32), $_->{number},
+			vec($ev->{cpu}, $_->{index}, 16), $number{irq_kind}{ $_->{what} }, $_->{index}
+		]
+	} map {@$_} values %$irqs;
+	return map {
+		my ($type, $from, $end, $asked, $tid, $n, $cpu, $kind) = @$_;
+		my $open = defined $end ? 0 : 1;
+		$end //= $from < $to ? $to : $from;
+		"wait $type $from $end asked $asked tid $tid number $n cpu $cpu kind $kind open $open";
+	} sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] || $a->[8] <=> $b->[8] }
+		grep { defined $_->[2] || $_->[1] >= $ev->exact_from } @w;
+}
+
+sub samples {
+	my ($ev, $th) = @_;
+	my $functions = Tipme::Functions->new(threads => $th);
+	return map {
+		my ($ts, undef, $kernel, $user) = $ev->columns($_);
+		"sample $ts " . join '', map { s/\tthe code at /\t/r . '|' }
+			map {s/\Athe code at //r}
+			$functions->frames({ kernel_stack => $kernel, user_stack => $user });
+	} @{ $ev->of_kind(Tipme::KernelEvents::SAMPLE) };
 }
 
 sub first_difference {
@@ -344,6 +398,56 @@ sub random_records {
 		}
 	}
 	return;
+}
+
+# Requests that are merged, cut, never done; locks, locks of files, interrupts, samples.
+sub waiting_episode {
+	my ($name, $number) = @_;
+	my $rand = dice($number * 7919 & 0x7fffffff);
+	my $b =
+		Tipme::Test::Episode->new(trigger_ns => 700 * $MS, first_ns => $number % 2 ? 0 : 50 * $MS,
+		section_records => 40);
+	$b->daemon(
+		0, 'user_stack', stack_id => $_, frames => 2,
+		text => "inner_$_+0x1f [1];+0x2a [2];c++filt+3 [9];nowhere"
+	) for 1 .. 3;
+	$b->daemon(0, 'module', module_id => $_, pid => 1, path => "/usr/lib/lib$_.so") for 1, 2;
+	$b->daemon(
+		0, 'stack', stack_id => 1, frames => 2,
+		text => '_raw_spin_unlock_irqrestore+0x1/0x2;ext4_read+0x9/0xff;sys_read+0x1/0x2'
+	);
+	for my $n (1 .. 500) {
+		my ($t, $cpu, $tid) = ($n * $MS + $rand->(300_000), $rand->(2), 100 + $rand->(4));
+		my %io = (
+			tid     => $tid, sector => 8 * $rand->(6), dev => (8 << 20) + $rand->(2),
+			sectors => (8, 8, 16, 0, 65535)[ $rand->(5) ],
+			op      => (qw(read write flush))[ $rand->(3) ]
+		);
+		my $what = $rand->(12);
+		if ($what < 6) {
+			$b->kernel($cpu, $t, 'io', %io,
+				phase => (qw(queued issued completed failed inserted))[ $rand->(5) ]);
+		} elsif ($what < 9) {
+			$b->kernel(
+				$cpu, $t, 'lock_contention', tid => $tid, lock => 1 + $rand->(3),
+				owner_tid => 100 + $rand->(4), kind => (qw(mutex spin file))[ $rand->(3) ],
+				phase     => $rand->(2) ? 'begin' : 'end'
+			);
+		} elsif ($what < 10) {
+			$b->kernel(
+				$cpu, $t, 'irq', tid => $tid, duration_ns => $rand->(900_000), number => $rand->(9),
+				kind => (qw(hardirq softirq))[ $rand->(2) ]
+			);
+		} elsif ($what < 11) {
+			$b->kernel(
+				$cpu, $t, 'sample', tid => $tid, kernel_stack_id => $rand->(3),
+				user_stack_id => $rand->(4), cpu => $cpu, kind => 'clock', period_us => 1000
+			);
+		} else {
+			$b->wake($cpu, $t, $tid, 104, context => 'hardirq');
+		}
+	}
+	return $b->write("$tmp/$name");
 }
 
 sub sampled_episode {

@@ -85,6 +85,31 @@ static void print_stages(const struct tipme_stages *st)
 		       st->duration_ns[i]);
 }
 
+static void print_waits(const struct tipme_waits *w)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		printf("wait %u %" PRIu64 " %" PRIu64 " asked %" PRIu64
+		       " tid %u number %u cpu %u kind %u open %u\n",
+		       w->type[i], w->from_ns[i], w->to_ns[i], w->asked_ns[i], w->tid[i],
+		       w->number[i], w->cpu[i], w->kind[i], w->open[i]);
+}
+
+/* Each sample of the kernel's records, with its stack on one line. */
+static void print_samples(const struct tipme_events *ev, const struct tipme_threads *th,
+			  const struct tipme_names *nm)
+{
+	uint32_t n;
+	const uint32_t *of = tipme_group(&ev->by_kind, TIPME_SAMPLE, &n);
+	char frames[8192];
+
+	for (uint32_t k = 0; k < n; k++) {
+		tipme_names_frames(nm, th, ev->a[of[k]], ev->b[of[k]], frames, sizeof(frames));
+		for (char *c = frames; *c; c++)
+			*c = *c == '\n' ? '|' : *c;
+		printf("sample %" PRIu64 " %s\n", ev->ts_ns[of[k]], frames);
+	}
+}
+
 static int print_all(struct tipme_episode *ep, uint64_t from, uint64_t to)
 {
 	struct tipme_events ev;
@@ -92,19 +117,27 @@ static int print_all(struct tipme_episode *ep, uint64_t from, uint64_t to)
 	struct tipme_states st = { 0 };
 	struct tipme_cpu_intervals ci = { 0 };
 	struct tipme_stages sg = { 0 };
+	struct tipme_waits w = { 0 };
+	struct tipme_names *nm = NULL;
 	int err = tipme_events_load(&ev, ep, from, to);
 
 	err = err ? err : tipme_threads_load(&th, ep, &ev);
 	err = err ? err : tipme_states_make(&st, &ev, th, ev.by_tid.key, ev.by_tid.count, from, to);
 	err = err ? err : tipme_cpu_intervals_make(&ci, &ev, th, from, to);
 	err = err ? err : tipme_stages_load(&sg, ep, from, to);
+	err = err ? err : tipme_waits_make(&w, &ev, to);
+	err = err ? err : tipme_names_load(&nm, ep);
 	if (!err) {
 		print_events(&ev);
 		print_names(th, &ev, from, to);
 		print_states(&st);
 		print_cpus(&ci);
 		print_stages(&sg);
+		print_waits(&w);
+		print_samples(&ev, th, nm);
 	}
+	tipme_names_free(nm);
+	tipme_waits_free(&w);
 	tipme_stages_free(&sg);
 	tipme_cpu_intervals_free(&ci);
 	tipme_states_free(&st);

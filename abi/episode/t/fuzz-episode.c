@@ -128,19 +128,30 @@ static void use(struct tipme_episode *ep, uint64_t from, uint64_t to)
 	struct tipme_states st = { 0 };
 	struct tipme_cpu_intervals ci = { 0 };
 	struct tipme_stages sg = { 0 };
+	struct tipme_waits w = { 0 };
+	struct tipme_names *nm = NULL;
 	struct tipme_who who;
+	char frames[200];
 	int err = tipme_events_load(&ev, ep, from, to);
 
 	err = err ? err : tipme_threads_load(&th, ep, &ev);
 	err = err ? err : tipme_states_make(&st, &ev, th, ev.by_tid.key, ev.by_tid.count, from, to);
 	err = err ? err : tipme_cpu_intervals_make(&ci, &ev, th, from, to);
 	err = err ? err : tipme_stages_load(&sg, ep, from, to);
+	err = err ? err : tipme_waits_make(&w, &ev, to);
+	err = err ? err : tipme_names_load(&nm, ep);
+	for (uint32_t i = 0; !err && i < w.count; i++)
+		MUST(w.from_ns[i] <= w.to_ns[i] || w.type[i] != TIPME_IRQ);
+	for (uint32_t i = 0; !err && i < 50; i++)
+		MUST(tipme_names_frames(nm, th, i, i, frames, sizeof(frames)) < sizeof(frames));
 	if (!err && !ev.sampled)
 		check_states(&st, from, to);
 	for (uint32_t i = 0; !err && i < ci.count; i++)
 		MUST(ci.from_ns[i] < ci.to_ns[i] && ci.to_ns[i] <= to);
 	for (uint32_t i = 0; !err && i < ev.by_tid.count && i < 50; i++)
 		tipme_threads_at(th, ev.by_tid.key[i], to, &who);
+	tipme_names_free(nm);
+	tipme_waits_free(&w);
 	tipme_stages_free(&sg);
 	tipme_cpu_intervals_free(&ci);
 	tipme_states_free(&st);
