@@ -308,8 +308,8 @@ sub samples {
 	my $functions = Tipme::Functions->new(threads => $th);
 	return map {
 		my ($ts, undef, $kernel, $user) = $ev->columns($_);
-		"sample $ts " . join '', map { s/\tthe code at /\t/r . '|' }
-			map {s/\Athe code at //r}
+		"sample $ts " . join '',
+			map { s/\Athe code at //r . '|' }
 			$functions->frames({ kernel_stack => $kernel, user_stack => $user });
 	} @{ $ev->of_kind(Tipme::KernelEvents::SAMPLE) };
 }
@@ -404,9 +404,10 @@ sub random_records {
 sub waiting_episode {
 	my ($name, $number) = @_;
 	my $rand = dice($number * 7919 & 0x7fffffff);
-	my $b =
-		Tipme::Test::Episode->new(trigger_ns => 700 * $MS, first_ns => $number % 2 ? 0 : 50 * $MS,
-		section_records => 40);
+	my $b    = Tipme::Test::Episode->new(
+		trigger_ns      => 700 * $MS, first_ns => $number % 2 ? 0 : 50 * $MS,
+		section_records => 40
+	);
 	$b->daemon(
 		0, 'user_stack', stack_id => $_, frames => 2,
 		text => "inner_$_+0x1f [1];+0x2a [2];c++filt+3 [9];nowhere"
@@ -425,8 +426,10 @@ sub waiting_episode {
 		);
 		my $what = $rand->(12);
 		if ($what < 6) {
-			$b->kernel($cpu, $t, 'io', %io,
-				phase => (qw(queued issued completed failed inserted))[ $rand->(5) ]);
+			$b->kernel(
+				$cpu, $t, 'io', %io,
+				phase => (qw(queued issued completed failed inserted))[ $rand->(5) ]
+			);
 		} elsif ($what < 9) {
 			$b->kernel(
 				$cpu, $t, 'lock_contention', tid => $tid, lock => 1 + $rand->(3),
