@@ -134,6 +134,13 @@ static void add_sum(GtkWidget *box, TipmeSession *session, const TipmeAnswer *an
 	gtk_box_append(GTK_BOX(box), legend_new(answer));
 }
 
+/* An arrow to the next stage, in the direction of writing. */
+static const char *onwards(void)
+{
+	return gtk_widget_get_default_direction() == GTK_TEXT_DIR_RTL ? "\342\206\220 "
+								      : "\342\206\222 ";
+}
+
 static void add_stages(GtkWidget *box, const TipmeAnswer *answer)
 {
 	GtkWidget *flow = gtk_flow_box_new();
@@ -146,7 +153,7 @@ static void add_stages(GtkWidget *box, const TipmeAnswer *answer)
 		const TipmeStage *stage = g_ptr_array_index(answer->stages, i);
 		g_autofree char *at = tipme_text_ms(stage->at_ns);
 		g_autofree char *text = g_strdup_printf(
-			"%s%s\n%s%s", i ? "\342\206\222 " : "", stage->name, at,
+			"%s%s\n%s%s", i ? onwards() : "", stage->name, at,
 			g_strcmp0(stage->certainty, "exact") ? _(" (inferred)") : "");
 
 		gtk_flow_box_insert(GTK_FLOW_BOX(flow), gtk_label_new(text), -1);

@@ -15,9 +15,11 @@ static void setup(GtkSignalListItemFactory *factory, GtkListItem *item, Column *
 	GtkWidget *label = gtk_label_new(NULL);
 
 	gtk_label_set_xalign(GTK_LABEL(label), column->number ? 1 : 0);
-	gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
+	/* A number that is cut is a wrong one. */
 	if (column->number)
 		gtk_widget_add_css_class(label, "numeric");
+	else
+		gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
 	gtk_list_item_set_child(item, label);
 }
 

@@ -171,13 +171,18 @@ static GtkWidget *bar_new(Page *page)
 	static const char *const names[] = { "diagnose", "note",   "tag",  "pin",
 					     "unpin",	 "delete", "undo", "compare",
 					     "check",	 "report", "snap", "refresh" };
-	GtkWidget *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
+	GtkWidget *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6),
+		  *scrolled = gtk_scrolled_window_new();
 
+	/* With large text they are wider than a screen: the focus brings each into sight. */
+	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_AUTOMATIC,
+				       GTK_POLICY_NEVER);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), bar);
 	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
 		gtk_box_append(GTK_BOX(bar), tipme_action_button(names[i]));
 	g_object_set(bar, "margin-start", 12, "margin-end", 12, "margin-top", 8, "margin-bottom", 8,
 		     NULL);
-	return bar;
+	return scrolled;
 }
 
 GtkWidget *tipme_episodes_page_new(void (*opened)(TipmeRow *row, gpointer data), gpointer data)

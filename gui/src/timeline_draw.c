@@ -36,8 +36,14 @@ static void write_text(TipmeTimeline *self, Frame *f, const char *text, double x
 {
 	g_autoptr(PangoLayout) layout = gtk_widget_create_pango_layout(GTK_WIDGET(self), text);
 
-	pango_layout_set_width(layout, most * PANGO_SCALE);
-	pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END);
+	int width;
+
+	/* Text that fits begins at x in any direction of writing: it tells of that place. */
+	pango_layout_get_pixel_size(layout, &width, NULL);
+	if (width > most) {
+		pango_layout_set_width(layout, most * PANGO_SCALE);
+		pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END);
+	}
 	gtk_snapshot_save(f->to);
 	gtk_snapshot_translate(f->to, &GRAPHENE_POINT_INIT((float)x, (float)y));
 	gtk_snapshot_append_layout(f->to, layout, &f->ink);

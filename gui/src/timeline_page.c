@@ -281,8 +281,11 @@ static GtkWidget *legend_new(void)
 		gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(key), draw_key,
 					       GUINT_TO_POINTER(state), NULL);
 		gtk_box_append(GTK_BOX(box), key);
-		gtk_box_append(GTK_BOX(box), gtk_label_new(state ? tipme_paint_name((guint8)state)
-								 : _("a wait of 0.1 ms or more")));
+		GtkWidget *words = gtk_label_new(state ? tipme_paint_name((guint8)state)
+						       : _("a wait of 0.1 ms or more"));
+
+		gtk_label_set_ellipsize(GTK_LABEL(words), PANGO_ELLIPSIZE_END);
+		gtk_box_append(GTK_BOX(box), words);
 	}
 	GtkWidget *keys = gtk_label_new(_(
 		"W S zoom   A D move   F fit   , . step   N wake-up   [ ] range   P pin   G group   Home all"));

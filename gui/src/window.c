@@ -16,6 +16,7 @@
 #include "progress.h"
 #include "remember.h"
 #include "run.h"
+#include "switcher.h"
 #include "unpack.h"
 #include "language.h"
 
@@ -343,14 +344,13 @@ static void on_show(const char *name, GPtrArray *rows, gpointer data)
 
 static GtkWidget *header_new(Window *self)
 {
-	GtkWidget *header = adw_header_bar_new(), *switcher = adw_view_switcher_new();
+	GtkWidget *header = adw_header_bar_new();
 	GtkWidget *menu = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
 
-	adw_view_switcher_set_stack(ADW_VIEW_SWITCHER(switcher), ADW_VIEW_STACK(self->stack));
-	adw_view_switcher_set_policy(ADW_VIEW_SWITCHER(switcher), ADW_VIEW_SWITCHER_POLICY_NARROW);
 	self->title = adw_window_title_new("tipme", "");
 	gtk_box_append(GTK_BOX(menu), self->title);
-	adw_header_bar_set_title_widget(ADW_HEADER_BAR(header), switcher);
+	adw_header_bar_set_title_widget(ADW_HEADER_BAR(header),
+					tipme_switcher_new(ADW_VIEW_STACK(self->stack)));
 	adw_header_bar_pack_start(ADW_HEADER_BAR(header), menu);
 	return header;
 }
