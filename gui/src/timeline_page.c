@@ -375,9 +375,9 @@ GtkWidget *tipme_timeline_page_new(TipmeSession *session)
 
 int tipme_timeline_page_table(GtkWidget *page, int otherwise)
 {
-	int width = gtk_widget_get_width(gtk_paned_get_end_child(GTK_PANED(page)));
+	int width = gtk_widget_get_width(page);
 
-	return width > 0 ? width : otherwise;
+	return width > 0 ? width - gtk_paned_get_position(GTK_PANED(page)) : otherwise;
 }
 
 /* The first time that the page has a size. */

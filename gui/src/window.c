@@ -113,7 +113,7 @@ static void on_loaded(TipmeSession *session, Window *self)
 
 	adw_window_title_set_subtitle(ADW_WINDOW_TITLE(self->title), answer->id ? answer->id : "");
 	show_page(self, self->wish->page ? self->wish->page : "answer");
-	self->wish->page = NULL; /* it is for the first episode only */
+	g_clear_pointer(&self->wish->page, g_free); /* it is for the first episode only */
 	list(self); /* the verdict is in the library now */
 	settled(self);
 }
