@@ -393,13 +393,9 @@ static void test_state(void)
 			    5,	  9,   333,  pinned,	 TRUE };
 
 	g_setenv("XDG_CONFIG_HOME", folder, TRUE);
+	ok(tipme_state_save(&kept), "it is written");
 	TipmeState *state = tipme_state_load();
 
-	ok(!state->width && !state->page && state->table == TIPME_STATE_TABLE && !state->pinned[0],
-	   "nothing is remembered at first");
-	tipme_state_free(state);
-	ok(tipme_state_save(&kept), "it is written");
-	state = tipme_state_load();
 	ok(state->width == 1500 && state->height == 900 && state->maximized &&
 		   !g_strcmp0(state->page, "timeline") &&
 		   !g_strcmp0(state->episode, "/library/one"),
@@ -471,8 +467,6 @@ static void test_arranged(void)
 	is_text(names(lanes), "b (8) Samples a (7) c (7)");
 	tipme_lanes_arrange(lanes, NULL, TRUE);
 	is_text(names(lanes), "Samples a (7) c (7) b (8)");
-	tipme_lanes_arrange(lanes, NULL, FALSE);
-	is_text(names(lanes), "Samples a (7) b (8) c (7)");
 	TipmeFlame *flame = tipme_flame_new(lanes, lanes->lanes->pdata[1], 0, 100);
 
 	ok(flame->samples == 2 && flame->ns == 6000 && tipme_flame_depth(flame) == 2,
