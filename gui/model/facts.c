@@ -177,7 +177,8 @@ static void add_state(GPtrArray *tables, struct json_object *status)
 	add_number(facts, _("records a second"), 0, number_of(status, "rate"), "");
 	add_number(facts, _("memory"), 1, number_of(memory, "resident_bytes") / 1e6, " MB");
 	if (up_s > 0)
-		add_number(facts, _("CPU time of its own"), 2, cpu_ms / up_s / 10, " % of one CPU");
+		add_number(facts, _("CPU time of its own"), 2, cpu_ms / up_s / 10,
+			   /* xgettext:no-c-format */ _(" % of one CPU"));
 	add_number(facts, _("episodes saved"), 0, number_of(status, "episodes"), "");
 	add_number(facts, _("that failed"), 0, number_of(status, "failures"), "");
 	row(facts, _("library"), tipme_json_text(status, "library"), NULL);
@@ -267,7 +268,9 @@ GPtrArray *tipme_facts_of_check(struct json_object *check)
 /* "xterm: a disk was slow (reported; checked: better)" */
 static char *week_name(struct json_object *cause)
 {
-	const char *checked = tipme_json_text(cause, "checked");
+	const char *code = tipme_json_text(cause, "checked"),
+		   *words = tipme_json_text(cause, "checked_words");
+	const char *checked = *words ? words : code;
 	gboolean reported = tipme_json_number(cause, "reported", 0) != 0;
 
 	return g_strdup_printf("%s: %s%s%s%s", tipme_json_text(cause, "program"),

@@ -242,7 +242,10 @@ int main(int argc, char **argv)
 	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
 	g_autoptr(GError) error = NULL;
 
+	/* Numbers as the verbs print them; GTK would set the locale anew. */
 	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C");
+	gtk_disable_setlocale();
 	find_words();
 	g_option_context_set_translation_domain(context, GETTEXT_PACKAGE);
 	g_option_context_set_summary(
@@ -254,8 +257,8 @@ int main(int argc, char **argv)
 	g_option_context_add_main_entries(context, options, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) || !count_is_right() ||
 	    !page_is_known() || !size_is_right()) {
-		g_printerr("tipme: gui: %s: see tipme gui --help\n",
-			   error ? error->message : "one EPISODE, and a page that there is");
+		g_printerr(_("tipme: gui: %s: see tipme gui --help\n"),
+			   error ? error->message : _("one EPISODE, and a page that there is"));
 		return 64;
 	}
 	if (actions) {

@@ -311,8 +311,8 @@ static const char *reports_folder(void)
 static void on_report_written(void *arg, int status, const char *out, const char *err)
 {
 	struct question *q = arg;
-	const char *end = strstr(out, " written");
-	const char *begin = end;
+	const char *suffix = g_strrstr(out, ".tipme ");
+	const char *end = suffix ? suffix + strlen(".tipme") : NULL, *begin = end;
 
 	while (begin && begin > out && begin[-1] != '\n')
 		begin--;

@@ -16,6 +16,7 @@
 #include "message.h"
 #include "paths.h"
 #include "text.h"
+#include "translate.h"
 
 static char buf[TIPME_MESSAGE_MAX + 1];
 
@@ -24,19 +25,19 @@ int cli_connect(const char *verb)
 	int fd = tipme_message_connect(tipme_rundir());
 
 	if (fd == -ENOENT || fd == -ECONNREFUSED)
-		cli_fail("%s: no recorder runs here: start it with sudo tipme start", verb);
+		cli_fail(_("%s: no recorder runs here: start it with sudo tipme start"), verb);
 	else if (fd == -EACCES)
 		cli_fail(
-			"%s: the recorder serves root and its owner: ask them to start it with --allow-uid for you",
+			_("%s: the recorder serves root and its owner: ask them to start it with --allow-uid for you"),
 			verb);
 	else if (fd == -EPERM)
 		cli_fail(
-			"%s: %s: it is a link, or others may write there, or who answers there is neither root nor its owner: nothing was sent: end that program, or name "
-			"the recorder's folder in TIPME_RUNDIR",
+			_("%s: %s: it is a link, or others may write there, or who answers there is neither root nor its owner: nothing was sent: end that program, or name "
+			  "the recorder's folder in TIPME_RUNDIR"),
 			verb, tipme_rundir());
 	else if (fd < 0)
-		cli_fail("%s: %s/" TIPME_SOCKET_NAME ": %s: see tipme doctor", verb, tipme_rundir(),
-			 strerror(-fd));
+		cli_fail(_("%s: %s/%s: %s: see tipme doctor"), verb, tipme_rundir(),
+			 TIPME_SOCKET_NAME, strerror(-fd));
 	return fd;
 }
 
@@ -87,7 +88,7 @@ static void say_silent(int fd, const char *name, int seconds)
 
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
 	cli_fail(
-		"%s: the recorder (pid %d) has not answered for %d s: it is stopped, or hangs: look at it with ps, or end it with kill -KILL and start another",
+		_("%s: the recorder (pid %d) has not answered for %d s: it is stopped, or hangs: look at it with ps, or end it with kill -KILL and start another"),
 		name, (int)peer.pid, seconds);
 }
 
@@ -107,7 +108,7 @@ int cli_ask(int fd, const char *name, uint16_t verb, const char *text, char *to)
 	if (err == -EAGAIN)
 		say_silent(fd, name, seconds);
 	else if (err)
-		cli_fail("%s: the recorder did not answer: %s: see tipme status", name,
+		cli_fail(_("%s: the recorder did not answer: %s: see tipme status"), name,
 			 strerror(-err));
 	else if (refused)
 		cli_fail("%s: %s", name, to);

@@ -100,7 +100,7 @@ int cli_fail(const char *format, ...)
 
 int cli_misuse(const struct tipme_verb_entry *verb, const char *arg)
 {
-	cli_fail("%s: %s: not understood: see tipme %s --help", verb->name, arg, verb->name);
+	cli_fail(_("%s: %s: not understood: see tipme %s --help"), verb->name, arg, verb->name);
 	return TIPME_EXIT_USAGE;
 }
 

@@ -27,7 +27,7 @@ static int snap_options(const struct tipme_verb_entry *verb, int argc, char **ar
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "m:", options, NULL)) != -1) {
 		if (c == '?' && optopt == 'm') {
-			cli_fail("snap: %s: its text is missing: see tipme snap --help",
+			cli_fail(_("snap: %s: its text is missing: see tipme snap --help"),
 				 argv[optind - 1]);
 			return TIPME_EXIT_USAGE;
 		}
@@ -36,13 +36,13 @@ static int snap_options(const struct tipme_verb_entry *verb, int argc, char **ar
 		*words = optarg;
 	}
 	if (optind < argc) {
-		cli_fail("snap: %s: what happened goes behind -m: tipme snap -m '%s'", argv[optind],
-			 argv[optind]);
+		cli_fail(_("snap: %s: what happened goes behind -m: tipme snap -m '%s'"),
+			 argv[optind], argv[optind]);
 		return TIPME_EXIT_USAGE;
 	}
 	if (strlen(*words) <= TIPME_MESSAGE_TEXT_MAX)
 		return 0;
-	cli_fail("snap: the text is longer than %d bytes: shorten it", TIPME_MESSAGE_TEXT_MAX);
+	cli_fail(_("snap: the text is longer than %d bytes: shorten it"), TIPME_MESSAGE_TEXT_MAX);
 	return TIPME_EXIT_USAGE;
 }
 
@@ -56,9 +56,11 @@ static void say_waiting(void)
 
 	json_object_put(status);
 	if (more_s)
-		printf("Recording %d more second%s...\n", more_s, more_s == 1 ? "" : "s");
+		printf(dngettext("tipme", "Recording %d more second...\n",
+				 "Recording %d more seconds...\n", (unsigned long)more_s),
+		       more_s);
 	else
-		puts("Saving...");
+		puts(_(TIPME_WORDS_SAVING_WORDS));
 	fflush(stdout);
 }
 
@@ -89,7 +91,7 @@ static void say_saved(const char *id, char *path, bool terminal)
 		puts(path);
 		return;
 	}
-	printf("Saved as %s\n\n", id);
+	printf(_("Saved as %s\n\n"), id);
 	tell_verdict(path);
 }
 
@@ -118,8 +120,8 @@ int cli_snap(const struct tipme_verb_entry *verb, int argc, char **argv)
 		puts(id);
 	fflush(stdout);
 	if (cli_wait(fd, TIPME_VERB_SAVED, &error, buf))
-		return cli_fail(
-			"snap: the recorder ended before the episode was saved: start it again with sudo tipme start");
+		return cli_fail(_(
+			"snap: the recorder ended before the episode was saved: start it again with sudo tipme start"));
 	if (error)
 		return cli_fail("snap: %s", buf);
 	close(fd);

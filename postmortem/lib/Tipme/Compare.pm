@@ -5,11 +5,13 @@ package Tipme::Compare;
 
 use strict;
 use warnings;
-use Exporter qw(import);
+use Exporter      qw(import);
+use Tipme::Called qw(called);
 use Tipme::Kinds;
 use Tipme::Machine;
 use Tipme::Printable qw(one_line);
 use Tipme::Verdict   qw(duration_text event_words);
+use Tipme::Words     qw(N__ fill);
 
 our @EXPORT_OK = qw(compare);
 
@@ -142,25 +144,41 @@ sub _causes {
 sub _sentence {
 	my ($da, $db, $diff, $causes) = @_;
 	my ($ta, $tb) = map { duration_text($_->{interval}{duration_ns}) } $da, $db;
-	my $head = ucfirst(event_words($db->{event}{kind}))
-		. " was answered after $ta in A, and after $tb in B";
+	my %say = (
+		head => fill(
+			N__('{event} was answered after {a} in A, and after {b} in B'),
+			event => ucfirst(event_words($db->{event}{kind})), a => $ta, b => $tb
+		),
+		time => duration_text(abs $diff)
+	);
 	# What moved the same way as the whole explains it.
 	my ($c) = grep { $_->{difference_ns} * ($diff <=> 0) > 0 } @$causes;
-	return "$head." if !$diff || !$c;
+	return "$say{head}." if !$diff || !$c;
 	# Something else may have become quicker meanwhile: no part is more than the whole.
 	my $part = abs($c->{difference_ns}) < abs($diff) ? abs $c->{difference_ns} : abs $diff;
-	my $name = defined $c->{comm} ? '"' . one_line($c->{comm}) . '"'           : 'somebody';
-	my $why  = sprintf '%s lost %s of it (%.0f %%) through %s', $diff > 0 ? 'it' : 'A',
-		duration_text($part), 100 * $part / abs $diff,
-		Tipme::Kinds::words($c->{kind}, 'cause', name => $name);
+	my $name = defined $c->{comm} ? '"' . called($c->{comm}) . '"' : fill(N__('somebody'));
 	# Where it is nearly all of it, some kinds say it in plainer words.
 	my $absent =
 		   $diff < 0
 		&& $part >= $NEARLY_ALL * abs $diff
 		&& (Tipme::Kinds::entry($c->{kind}) // {})->{absent};
-	$why = Tipme::Kinds::words($c->{kind}, 'absent', name => $name) if $absent;
-	return sprintf '%s. B was %s %s, because %s.', $head, duration_text(abs $diff),
-		$diff > 0 ? 'slower' : 'faster', $why;
+	return fill(
+		N__('{head}. B was {time} faster, because {why}.'),
+		%say, why => Tipme::Kinds::words($c->{kind}, 'absent', name => $name)
+	) if $absent;
+	return fill(
+		$diff > 0
+		? N__(
+			'{head}. B was {time} slower, because it lost {part} of it ({share} %) through {cause}.'
+			)
+		: N__(
+			'{head}. B was {time} faster, because A lost {part} of it ({share} %) through {cause}.'
+		),
+		%say,
+		part  => duration_text($part),
+		share => sprintf('%.0f', 100 * $part / abs $diff),
+		cause => Tipme::Kinds::words($c->{kind}, 'cause', name => $name)
+	);
 }
 
 1;

@@ -12,6 +12,7 @@ use Tipme::Episode ();
 use Tipme::Manifest;
 use Tipme::Notes     qw(note_of tags_of);
 use Tipme::Printable qw(printable);
+use Tipme::Words     qw(N__ fill);
 
 our $ID = qr/[0-9]{8}-[0-9]{6}-[0-9a-f]{4}/;
 my $APPLICATION_ID = 0x5449504d;    # TIPM
@@ -141,10 +142,13 @@ sub locate {
 	my @ids = $self->_ids;
 	if (!defined $what || $what eq 'last') {
 		return "$self->{folder}/$ids[-1]" if @ids;
-		die "$self->{folder}: no episode there: make one with the hot-key or `tipme snap`\n";
+		die fill(N__('{folder}: no episode there: make one with the hot-key or `tipme snap`'),
+			folder => $self->{folder})
+			. "\n";
 	}
 	return $what if $what =~ m{/} || -d $what;
-	die "'': no episode has an empty name: name one, or say last (see `tipme list`)\n"
+	die fill(N__('\'\': no episode has an empty name: name one, or say last (see `tipme list`)'))
+		. "\n"
 		if !length $what;
 	my @match = grep { index($_, $what) == 0 } @ids;
 	return "$self->{folder}/$match[0]" if length $what && @match == 1;
@@ -154,10 +158,17 @@ sub locate {
 	} $self->elsewhere;
 	return $there[0] if @there == 1;
 	$what = printable($what);
-	die "$what: stands for " . @match . " episodes: give more of the id (see `tipme list`)\n"
+	die fill(N__('{what}: stands for {n} episodes: give more of the id (see `tipme list`)'),
+		what => $what, n => scalar @match)
+		. "\n"
 		if @match;
-	die
-		"$what: no such episode in $self->{folder}: see `tipme list`, or give the path of an episode folder\n";
+	die fill(
+		N__(
+			'{what}: no such episode in {folder}: see `tipme list`, or give the path of an episode folder'
+		),
+		what   => $what,
+		folder => $self->{folder}
+	) . "\n";
 }
 
 # set_verdict(ID, { kind, sentence, blamed_comm, client_comm, blamed_pid, share, confidence,
@@ -270,7 +281,9 @@ sub _add {
 sub _facts {
 	my ($dir) = @_;
 	my %size = _sizes($dir);
-	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n"
+	die fill(N__('{folder}: not an episode (no manifest.json): `tipme list` shows the episodes'),
+		folder => $dir)
+		. "\n"
 		if !exists $size{'manifest.json'};
 	my $m       = Tipme::Manifest->facts($dir);
 	my @missing = grep { !exists $size{$_} } 'schema', map { $_->{file} } @{ $m->{sources} };

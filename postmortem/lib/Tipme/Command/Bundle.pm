@@ -4,6 +4,7 @@ package Tipme::Command::Bundle;
 
 use strict;
 use warnings;
+use Encode     qw(encode);
 use Text::Wrap ();
 use Tipme::Bundle;
 use Tipme::CommandLine qw(options bytes_text local_time said_yes table with_commas);
@@ -15,6 +16,7 @@ use Tipme::Package;
 use Tipme::Printable qw(characters put one_line);
 use Tipme::Report::Bug;
 use Tipme::Versions;
+use Tipme::Words qw(N__ fill);
 
 my $HELP = <<'END';
 usage: tipme bundle [EPISODE] [-o FILE] [--yes] [--with-note] [--all] [--fleet NAME]
@@ -41,22 +43,50 @@ did, what you expected, and how often it comes.
   tipme open report.tipme
 END
 
-my $PROGRAMS = ' It names programs and libraries that have a part in the problem.';
+my $PROGRAMS = N__('It names programs and libraries that have a part in the problem.');
 my %TELLS    = (
-	path =>
-		'Of the keys that you pressed, the file tells when the one was that it is about; not when others were.'
-		. $PROGRAMS,
-	interval =>
-		'This verdict rests on what all threads did, so the file has that, from 0.1 s before the problem to 0.1 s after it. From it, times of other keys can be found, and text can be guessed.'
-		. $PROGRAMS,
-	seconds =>
-		'This verdict rests on what all threads did, so the file has that, from 1 s before the problem to 0.5 s after it. From it, times of other keys can be found, and text can be guessed.'
-		. $PROGRAMS,
-	none =>
-		'Nothing was slow, so the file has no record of what programs did, and of no key. --all takes all of it, with the time of each key press.',
-	whole =>
-		'The file tells when each key was pressed, from which text can be guessed, and which programs and libraries ran: give it only to people to whom you would tell that.',
+	path => [
+		N__(
+			'Of the keys that you pressed, the file tells when the one was that it is about; not when others were.'
+		),
+		$PROGRAMS
+	],
+	interval => [
+		N__(
+			'This verdict rests on what all threads did, so the file has that, from 0.1 s before the problem to 0.1 s after it. From it, times of other keys can be found, and text can be guessed.'
+		),
+		$PROGRAMS
+	],
+	seconds => [
+		N__(
+			'This verdict rests on what all threads did, so the file has that, from 1 s before the problem to 0.5 s after it. From it, times of other keys can be found, and text can be guessed.'
+		),
+		$PROGRAMS
+	],
+	none => [
+		N__(
+			'Nothing was slow, so the file has no record of what programs did, and of no key. --all takes all of it, with the time of each key press.'
+		)
+	],
+	whole => [
+		N__(
+			'The file tells when each key was pressed, from which text can be guessed, and which programs and libraries ran: give it only to people to whom you would tell that.'
+		)
+	],
 );
+
+# What is left out, as Tipme::Bundle and Tipme::Cut call it.
+my @LEFT = (
+	N__('command lines'), N__('environments'), N__('names of input devices'),
+	N__('names of processes that have no part in it'), N__('the note'), N__('the tags'),
+	N__('records of kinds that this program does not know'),
+	N__('input events that are not the one of the verdict'),
+	N__('records of the X server off the path'),
+	N__('functions and libraries of programs without a part'),
+	N__('threads without a part'), N__('names of devices without a part'),
+	N__('records of the kernel off the path')
+);
+my %SAID = map { $_ => 1 } @LEFT;
 
 sub run {
 	my ($class, @args) = @_;
@@ -65,7 +95,7 @@ sub run {
 		'often=s'
 	);
 	return $exit if !$o;
-	die "$o->{output}: is there already: name another file\n"
+	die fill(N__('{file}: is there already: name another file'), file => $o->{output}) . "\n"
 		if defined $o->{output} && (-e $o->{output} || -l $o->{output});
 	my $ep        = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my $diagnosis = Tipme::Diagnosis->new($ep);
@@ -88,15 +118,27 @@ sub run {
 	put(_shown($bundle->told, \@files, $system) . _could($ep->note, $o));
 
 	if (!$o->{yes} && !_agreed($o->{output}, $bundle->told->{detail})) {
-		print STDERR 'tipme: bundle: not written: ',
-			-t STDIN ? 'you did not agree' : 'cannot ask without a terminal',
-			": review the list, then add --yes\n";
+		my $why = -t STDIN ? N__('you did not agree') : N__('cannot ask without a terminal');
+		print STDERR encode(
+			'UTF-8',
+			fill(
+				N__('tipme: bundle: not written: {why}: review the list, then add --yes'),
+				why => fill($why)
+			)
+		) . "\n";
 		return 1;
 	}
 	my $size = Tipme::Bundle->write($o->{output}, @files);
 	# Who takes it into the fleet's database is another user, of the group of a spool folder.
 	chmod 0640, $o->{output} if $fleet;
-	put("\n" . one_line($o->{output}) . ' written, ' . bytes_text($size) . ".\n");
+	put(
+		"\n" . fill(
+			N__('{file} written, {size}.'),
+			file => one_line($o->{output}),
+			size => bytes_text($size)
+			)
+			. "\n"
+	);
 	return 0;
 }
 
@@ -154,34 +196,46 @@ sub _sentence {
 sub _shown {
 	my ($told, $files, $system) = @_;
 	local $Text::Wrap::columns = 80;
-	my $text = "What goes into the file:\n";
+	my $text = fill(N__('What goes into the file:')) . "\n";
 	$text .= table([ map { [ "  $_->[0]", bytes_text(length $_->[1]) ] } @$files ], 'lr');
-	$text .= Text::Wrap::wrap('names of processes: ', '  ', join ', ', @{ $told->{names} }) . "\n"
+	$text .= Text::Wrap::wrap(
+		fill(N__('names of processes:')) . ' ', '  ', join ', ',
+		@{ $told->{names} }
+		)
+		. "\n"
 		if @{ $told->{names} };
-	my @out = map { /\Athe / ? $_ : with_commas($told->{dropped}{$_}) . " $_" }
+	my @out = map {
+		(/\Athe / ? '' : with_commas($told->{dropped}{$_}) . ' ') . ($SAID{$_} ? fill($_) : $_)
+		}
 		sort keys %{ $told->{dropped} };
 	$text .= Text::Wrap::wrap(
-		'left out or replaced: ', '  ',
-		@out ? join('; ', @out) : 'nothing was there to be left out'
+		fill(N__('left out or replaced:')) . ' ', '  ',
+		@out ? join('; ', @out) : fill(N__('nothing was there to be left out'))
 	) . "\n";
 	$text .= Text::Wrap::wrap(
-		'versions: ', '  ', join '; ',
+		fill(N__('versions:')) . ' ', '  ', join '; ',
 		map {"$_->[0] $_->[1]"} @{ $system->{facts} }
 		)
 		. "\n"
 		if @{ $system->{facts} };
-	return
-		$text . "\n"
-		. Text::Wrap::wrap('', '',
-		$TELLS{ $told->{detail} } . _wide($told->{wide_ns}) . _turns($told) . _nearly($told))
-		. "\n";
+	return $text . "\n" . Text::Wrap::wrap(
+		'', '',
+		join(' ', map { fill($_) } @{ $TELLS{ $told->{detail} } })
+			. _wide($told->{wide_ns})
+			. _turns($told)
+			. _nearly($told)
+	) . "\n";
 }
 
 sub _nearly {
 	my ($told) = @_;
 	return $told->{nearly}
-		? ' Whoever opens it reads the same sentence; '
-		. 'a sum may differ by a thousandth of the interval.'
+		? ' ' . fill(
+		N__(
+			'Whoever opens it reads the same sentence; '
+				. 'a sum may differ by a thousandth of the interval.'
+		)
+		)
 		: '';
 }
 
@@ -191,12 +245,18 @@ sub _could {
 	local $Text::Wrap::columns = 80;
 	my @could;
 	push @could,
-		'Your note is left out; --with-note takes it along: "'
-		. one_line($note =~ s/\s+\z//r) . '"'
+		fill(
+		N__('Your note is left out; --with-note takes it along: "{note}"'),
+		note => one_line($note =~ s/\s+\z//r)
+		)
 		if defined $note && length $note && !$o->{'with-note'};
 	push @could,
-		'Not told: what you did, what you expected, how often it happens: '
-		. '--did, --expected, --often.'
+		fill(
+		N__(
+			'Not told: what you did, what you expected, how often it happens: '
+				. '--did, --expected, --often.'
+		)
+		)
 		if !grep { defined $o->{$_} } qw(did expected often);
 	return join '', map { "\n" . Text::Wrap::wrap('', '  ', $_) . "\n" } @could;
 }
@@ -204,27 +264,36 @@ sub _could {
 sub _wide {
 	my ($ns) = @_;
 	return '' if !$ns;
-	return
-		sprintf
-		' For %.0f ms in all this verdict rests on what all threads did, so the file has that: '
-		. 'times of keys pressed just then can be found.', $ns / 1e6;
+	return ' ' . fill(
+		N__(
+			'For {ms} ms in all this verdict rests on what all threads did, so the file has that: '
+				. 'times of keys pressed just then can be found.'
+		),
+		ms => sprintf '%.0f',
+		$ns / 1e6
+	);
 }
 
 sub _turns {
 	my ($told) = @_;
 	return '' if !$told->{turns} || $told->{detail} ne 'path';
-	return
-		  " $told->{turns} times in it the display server took a CPU from whoever is on the path, "
-		. 'which it does when a key is pressed, too: those moments are in the file.';
+	return ' ' . fill(
+		N__(
+				  '{n} times in it the display server took a CPU from whoever is on the path, '
+				. 'which it does when a key is pressed, too: those moments are in the file.'
+		),
+		n => $told->{turns}
+	);
 }
 
 # What tells of all keys is asked for twice.
 sub _agreed {
 	my ($file, $detail) = @_;
 	return 0 if !-t STDIN;
-	return 0 if !said_yes('Write ' . one_line($file) . '?');
+	return 0 if !said_yes(fill(N__('Write {file}?'), file => one_line($file)));
 	return $detail ne 'whole'
-		|| said_yes('It tells when each key was pressed in these seconds. Write it all the same?');
+		|| said_yes(
+		fill(N__('It tells when each key was pressed in these seconds. Write it all the same?')));
 }
 
 1;

@@ -4,6 +4,7 @@ package Tipme::Command::Check;
 
 use strict;
 use warnings;
+use Encode             qw(encode);
 use Text::Wrap         ();
 use Tipme::CommandLine qw(options print_json with_commas);
 use Tipme::Cure;
@@ -41,7 +42,9 @@ sub run {
 	my ($o,     $exit) = options(\@args, $HELP, $MOST, 'json');
 	return $exit if !$o;
 	if (!@args) {
-		print STDERR "tipme: check: no episode: name the one with the problem: see tipme list\n";
+		print STDERR encode('UTF-8',
+			fill(N__('tipme: check: no episode: name the one with the problem: see tipme list')))
+			. "\n";
 		return 64;
 	}
 	my ($dir, @after) = Tipme::Library->folders_of(@args);
@@ -54,11 +57,14 @@ sub run {
 	my $diagnosis = Tipme::Diagnosis->new($ep, baseline => $usual);
 	my $d         = $diagnosis->run;
 	my $problem   = Tipme::Cure::problem($diagnosis, $d)
-		or die "$id: no press of a program was slow there: name an episode with a problem\n";
+		or
+		die fill(N__('{id}: no press of a program was slow there: name an episode with a problem'),
+		id => $id)
+		. "\n";
 	my @before = Tipme::Cure::presses($problem, $diagnosis);
 	@after = _behind($id) if !@after;
 	my @presses = _presses_since($problem, $ep, @after);
-	my $r = Tipme::Cure::compared($problem, \@before, \@presses);
+	my $r       = Tipme::Cure::compared($problem, \@before, \@presses);
 	_remember($id, $d, $r, @after) if @presses;
 
 	if ($o->{json}) {
@@ -71,8 +77,9 @@ sub run {
 				}
 			)
 		);
+	} else {
+		put(_said($id, $d, $problem, $r, scalar @after));
 	}
-	else { put(_said($id, $d, $problem, $r, scalar @after)) }
 	return $r->{result} eq 'better' ? 0 : 2;
 }
 
@@ -86,9 +93,11 @@ sub _presses_since {
 	my @all   = map { Tipme::Episode->open($_) } @after;
 	push @all, grep { ($_->manifest->{trigger}{kind} // '') =~ /\A(?:hotkey|command)\z/ }
 		map {
-		eval { Tipme::Episode->open($_) } // ()
+		eval { Tipme::Episode->open($_) }
+			// ()
 		} grep { !$named{s{.*/}{}r} } _behind($ep->id);
 	my @presses;
+
 	for my $e (sort { $a->end_ns <=> $b->end_ns } @all) {
 		my $of = $boot->($e);
 		push @presses, Tipme::Cure::presses($problem, Tipme::Diagnosis->new($e), $until{$of})
@@ -130,17 +139,21 @@ sub _wrap {
 	return Text::Wrap::wrap('', '', one_line($text)) . "\n";
 }
 
-sub _said { return join '', map { _wrap($_) } _lines(@_) }
+sub _said {
+	return join '', map { _wrap($_) } _lines(@_);
+}
 
 sub _lines {
 	my ($id, $d, $problem, $r, $episodes) = @_;
-	my %of = (event => event_words($problem->{kind}), comm => $problem->{comm},
-		limit => duration_text($problem->{slow_ns}));
+	my %of = (
+		event => event_words($problem->{kind}), comm => $problem->{comm},
+		limit => duration_text($problem->{slow_ns})
+	);
 	my @line = (
 		fill(N__('Problem: {sentence}'), sentence => $d->{verdict}{sentence}),
 		_side(
 			N__(
-				'Before: {slow} of {n} times {event} of {comm} took longer than {limit}; '
+					  'Before: {slow} of {n} times {event} of {comm} took longer than {limit}; '
 					. 'the median was {median}.'
 			),
 			$r->{before},
@@ -151,7 +164,7 @@ sub _lines {
 		push @line,
 			fill(
 			N__(
-				'After: no such press in {n} episodes. Press the same keys in {comm} again, '
+					  'After: no such press in {n} episodes. Press the same keys in {comm} again, '
 					. 'then `tipme snap`, then `tipme check {id}`.'
 			),
 			%of,
@@ -164,9 +177,10 @@ sub _lines {
 		_side(N__('After: {slow} of {n} times; the median was {median}.'), $r->{after}, %of);
 	my ($ratio, $least, $most) = @{ $r->{times} };
 	push @line,
-		fill(N__('A press takes {least} to {most} times as long as before (at 95 %).'),
-		least => _number($least), most => _number($most))
-		if defined $least && defined $most;
+		fill(
+		N__('A press takes {least} to {most} times as long as before (at 95 %).'),
+		least => _number($least), most => _number($most)
+		) if defined $least && defined $most;
 	return (@line, _result($r));
 }
 
@@ -174,9 +188,11 @@ sub _number { my ($x) = @_; return sprintf $x >= 10 ? '%.0f' : '%.2g', $x }
 
 sub _side {
 	my ($words, $side, %of) = @_;
-	return fill($words, %of, slow => with_commas($side->{slow}),
+	return fill(
+		$words, %of, slow => with_commas($side->{slow}),
 		n      => with_commas($side->{presses}),
-		median => defined $side->{median_ns} ? duration_text($side->{median_ns}) : '-');
+		median => defined $side->{median_ns} ? duration_text($side->{median_ns}) : '-'
+	);
 }
 
 sub _result {
@@ -194,7 +210,8 @@ sub _result {
 	) if !defined $r->{more};
 	return fill(
 		N__('Not sure yet: {n} more presses without a slow one, and it is better for sure.'),
-		n => with_commas($r->{more}));
+		n => with_commas($r->{more})
+	);
 }
 
 1;

@@ -4,6 +4,7 @@ package Tipme::Command::Compare;
 
 use strict;
 use warnings;
+use Tipme::Called      qw(called);
 use Tipme::CommandLine qw(options print_json local_time table);
 use Tipme::Compare     qw(compare);
 use Tipme::Diagnosis;
@@ -12,7 +13,8 @@ use Tipme::Kinds;
 use Tipme::Library;
 use Tipme::Printable qw(put one_line shorten);
 use Tipme::Report::JSON;
-use Text::Wrap ();
+use Tipme::Words qw(N__ fill);
+use Text::Wrap   ();
 
 my $HELP = <<'END';
 usage: tipme compare A B [--event-a N] [--event-b N] [--json]
@@ -31,12 +33,12 @@ END
 my $MAX_CAUSES  = 12;
 my $MAX_CHANGES = 20;
 my %STAGE       = (
-	input    => 'until the kernel had taken it in', server  => 'until the X server ran',
-	device   => 'until it had read the event',      deliver => 'until it had sent it',
-	client   => 'until the client ran',
-	request  => 'until the first request', drawn => 'until the client had drawn',
-	feedback => 'until the screen had changed',
-	open     => 'up to the trigger, or the client\'s end: no answer'
+	input    => N__('until the kernel had taken it in'), server  => N__('until the X server ran'),
+	device   => N__('until it had read the event'),      deliver => N__('until it had sent it'),
+	client   => N__('until the client ran'),
+	request  => N__('until the first request'), drawn => N__('until the client had drawn'),
+	feedback => N__('until the screen had changed'),
+	open     => N__('up to the trigger, or the client\'s end: no answer')
 );
 
 sub run {
@@ -65,31 +67,35 @@ sub _text {
 			$s->{client}
 			? one_line($s->{client}{comm})
 			. (defined $s->{client}{pid} ? " ($s->{client}{pid})" : '')
-			: 'the pointer';
-		$text .= sprintf "%s  %s, %s, event %d of %s%s, %.0f %% measured exactly\n", uc $side,
-			one_line($s->{id}), local_time(one_line($s->{time} // '')), $s->{event}, $who,
-			$s->{certainty} eq 'exact' ? '' : " ($s->{certainty})", 100 * $s->{confidence};
+			: fill(N__('the pointer'));
+		$text .= fill(
+			N__('{side}  {id}, {time}, event {n} of {who}, {share} % measured exactly'),
+			side  => uc $side, id => one_line($s->{id}),
+			time  => local_time(one_line($s->{time} // '')),
+			n     => $s->{event},
+			who   => $who . ($s->{certainty} eq 'exact' ? '' : " ($s->{certainty})"),
+			share => sprintf '%.0f', 100 * $s->{confidence}
+		) . "\n";
 	}
 	my @causes = @{ $c->{causes} };
 	my @rest   = splice @causes, $MAX_CAUSES < @causes ? $MAX_CAUSES : scalar @causes;
 	my %rest   = (a_ns => 0, b_ns => 0, difference_ns => 0);
 	for my $r (@rest) { $rest{$_} += $r->{$_} for keys %rest }
 	my @rows = map {
-		_row(
-			$_, Tipme::Kinds::words($_->{kind}, 'phrase')
-				. (defined $_->{comm} ? '  - ' . one_line($_->{comm}) : '')
-		)
+		_row($_,
+			Tipme::Kinds::words($_->{kind}, 'phrase')
+				. (defined $_->{comm} ? '  - ' . called($_->{comm}) : ''))
 	} @causes;
-	push @rows, _row(\%rest, scalar(@rest) . ' others') if @rest;
+	push @rows, _row(\%rest, fill(N__('{n} others'), n => scalar @rest)) if @rest;
 	return $text . "\n" . table(
 		[
-			[ 'A, ms', 'B, ms', 'B - A', 'stage' ],
-			(map { _row($_, $STAGE{ $_->{name} }) } @{ $c->{stages} }), _sum($c)
+			[ 'A, ms', 'B, ms', 'B - A', fill(N__('stage')) ],
+			(map { _row($_, fill($STAGE{ $_->{name} } // $_->{name})) } @{ $c->{stages} }), _sum($c)
 		],
 		'rrrl'
 		)
 		. "\n"
-		. table([ [ 'A, ms', 'B, ms', 'B - A', 'cause' ], @rows, _sum($c) ], 'rrrl')
+		. table([ [ 'A, ms', 'B, ms', 'B - A', fill(N__('cause')) ], @rows, _sum($c) ], 'rrrl')
 		. _machine($c);
 }
 
@@ -102,8 +108,8 @@ sub _machine {
 		my $d = $_;
 		[ $d->{what}, map { shorten($d->{$_} // '', 30) } qw(a b) ]
 	} @d;
-	push @rows, [ scalar(@more) . ' others', '', '' ] if @more;
-	return "\n" . table([ [ 'the machine', 'A', 'B' ], @rows ], 'lll');
+	push @rows, [ fill(N__('{n} others'), n => scalar @more), '', '' ] if @more;
+	return "\n" . table([ [ fill(N__('the machine')), 'A', 'B' ], @rows ], 'lll');
 }
 
 sub _row {
@@ -118,7 +124,7 @@ sub _sum {
 	my ($c) = @_;
 	return [
 		_ms($c->{a}{duration_ns}),                   _ms($c->{b}{duration_ns}),
-		sprintf('%+.3f', $c->{difference_ns} / 1e6), 'all'
+		sprintf('%+.3f', $c->{difference_ns} / 1e6), fill(N__('all'))
 	];
 }
 

@@ -5,7 +5,7 @@ package Tipme::Command::List;
 use strict;
 use warnings;
 use Tipme::CommandLine qw(options print_json ms local_time table);
-use Cpanel::JSON::XS ();
+use Cpanel::JSON::XS   ();
 use POSIX              qw(strftime);
 use Tipme::History;
 use Tipme::Kinds;
@@ -46,7 +46,7 @@ sub run {
 	my $library = Tipme::Library->open;
 	return _week($library, $o->{json}) if $o->{week};
 	my $most     = $o->{n} // ($o->{all} || $o->{json} ? undef : $NEWEST);
-	my @episodes = defined $most ? $library->newest($most) : $library->episodes;
+	my @episodes = defined $most ? $library->newest($most)     : $library->episodes;
 	my $older    = defined $most ? $library->count - @episodes : 0;
 	if ($o->{json}) {
 		print_json(
@@ -95,9 +95,10 @@ sub _week {
 	$became{ $_->{episode} // '' }{checked}  = $_->{result} for $history->all('check');
 
 	for my $e (@slow) {
-		my $of = $by{ join "\0", $e->{client_comm}, $e->{kind}, $e->{blamed_comm} // '' } //=
-			{ program => $e->{client_comm}, cause => _what($e), times => 0, sum_ns => 0,
-			longest_ns => 0 };
+		my $of = $by{ join "\0", $e->{client_comm}, $e->{kind}, $e->{blamed_comm} // '' } //= {
+			program    => $e->{client_comm}, cause => _what($e), times => 0, sum_ns => 0,
+			longest_ns => 0
+		};
 		$of->{times}++;
 		$of->{sum_ns} += $e->{interval_ns};
 		$of->{longest_ns} = $e->{interval_ns} if $e->{interval_ns} > $of->{longest_ns};
@@ -113,6 +114,7 @@ sub _week {
 		N__('Your last seven days: {n} slow answers in {episodes} episodes, {sum} in all.'),
 		n => scalar @slow, episodes => scalar @all, sum => ms($sum)
 	);
+	$_->{checked_words} = result_words($_->{checked}) for grep { defined $_->{checked} } @rows;
 	if ($as_json) {
 		print_json(
 			Tipme::Report::JSON::clean(
@@ -150,17 +152,29 @@ sub _week_rows {
 
 sub _became {
 	my ($of) = @_;
-	my @words = ($of->{reported} ? fill(N__('reported')) : (),
-		defined $of->{checked} ? fill(N__('checked: {result}'), result => $of->{checked}) : ());
+	my @words = (
+		$of->{reported} ? fill(N__('reported')) : (),
+		defined $of->{checked}
+		? fill(N__('checked: {result}'), result => result_words($of->{checked}))
+		: ()
+	);
 	return @words ? [ ('') x 4, join '; ', @words ] : ();
+}
+
+# result_words(RESULT): what a check of a cure came to
+sub result_words {
+	my ($result) = @_;
+	my %words = (better => N__('better'), worse => N__('worse'), same => N__('the same'),
+		unsure => N__('not sure yet'));
+	return fill($words{$result} // $result);
 }
 
 # as_data(LIBRARY, ROW): an episode of the library, as list --json and show --json print it.
 sub as_data {
 	my ($library, $row) = @_;
 	my %e = map { $_ => $row->{$_} } qw(id time note kernel cpus records lost bytes);
-	$e{tags} = [ split / /, $row->{tags} ];
-	$e{path} = "$library->{folder}/$row->{id}";
+	$e{tags}   = [ split / /, $row->{tags} ];
+	$e{path}   = "$library->{folder}/$row->{id}";
 	$e{pinned} = -e "$e{path}/pinned" ? Cpanel::JSON::XS::true() : Cpanel::JSON::XS::false();
 	$e{trigger} =
 		{ kind => $row->{trigger_kind}, ns => $row->{trigger_ns}, text => $row->{trigger_text} };

@@ -55,7 +55,7 @@ sub run {
 			. join(', ', Tipme::Report::Bug::forms()) . "\n";
 		return 64;
 	}
-	die "$o->{output}: is there already: name another file\n"
+	die fill(N__('{file}: is there already: name another file'), file => $o->{output}) . "\n"
 		if defined $o->{output} && (-e $o->{output} || -l $o->{output});
 	# Its sentence first: whose package it is takes as long again.
 	my $told = sub { put(_wrap($_[0]{verdict}{sentence}), "\n"); STDOUT->flush };
@@ -84,9 +84,9 @@ sub prepared {
 	my $diagnosis = Tipme::Diagnosis->new($ep);
 	my $d         = $diagnosis->run;
 	$told->($d) if $told;
-	my $packages  = Tipme::Package->new(root => $ENV{TIPME_ROOT});
-	my $culprit   = Tipme::Culprit->of($d, $diagnosis, package => $packages);
-	my $form      = $o->{form} // Tipme::Report::Bug::form_for($culprit, $packages->os);
+	my $packages = Tipme::Package->new(root => $ENV{TIPME_ROOT});
+	my $culprit  = Tipme::Culprit->of($d, $diagnosis, package => $packages);
+	my $form     = $o->{form} // Tipme::Report::Bug::form_for($culprit, $packages->os);
 	die "--form $form: the culprit is of no package: say --form text or markdown\n"
 		if $form =~ /\A(?:debian|launchpad|abrt)\z/ && !defined $culprit->{package}{version};
 	my $signature = Tipme::Report::Bug::signature($d, $culprit);
@@ -122,13 +122,15 @@ sub _whom {
 	my $p    = ($c->{driver} // {})->{package} // $c->{package};
 	my @line = _about($c, $p, $v);
 	push @line,
-		fill(N__('Package: {name} {version} ({system}).'), name => $p->{name},
-		version => $p->{version} // '', system => $p->{system})
-		if defined $p->{name} && $c->{what} ne 'setup';
+		fill(
+		N__('Package: {name} {version} ({system}).'), name => $p->{name},
+		version => $p->{version} // '', system => $p->{system}
+		) if defined $p->{name} && $c->{what} ne 'setup';
 	push @line,
-		fill(N__('The makers take reports at {url} ({from}).'), url => $p->{tracker},
-		from => $p->{tracker_from})
-		if defined $p->{tracker} && $c->{what} ne 'setup';
+		fill(
+		N__('The makers take reports at {url} ({from}).'), url => $p->{tracker},
+		from => $p->{tracker_from}
+		) if defined $p->{tracker} && $c->{what} ne 'setup';
 	push @line, fill(N__('The distribution takes reports at {url}.'), url => $p->{distribution})
 		if defined $p->{distribution} && $c->{what} !~ /\A(?:setup|unknown)\z/;
 	push @line, map {
@@ -151,19 +153,22 @@ sub _about {
 	) if $c->{what} eq 'setup';
 	return fill(N__('The cause is not known, so there is nobody to tell.'))
 		if $c->{what} eq 'unknown';
-	return fill(N__('Tell the makers of the Linux kernel: {function}.'), function => join ' ',
-		grep {defined} $c->{function} // $c->{comm}, defined $c->{module} ? "($c->{module})" : ())
-		if $c->{what} eq 'kernel';
-	return fill(N__('Tell the author of the program {script}, which {exe} runs.'),
-		script => $c->{script}, exe => $c->{exe} =~ s{\A.*/}{}r)
-		if $c->{what} eq 'script' && $p->{system} eq 'none';
-	return fill(N__('Tell whoever made {comm}: its file {exe} belongs to no package.'),
-		comm => $c->{comm} // '?', exe => $c->{exe} // '?')
-		if $p->{system} eq 'none';
+	return fill(
+		N__('Tell the makers of the Linux kernel: {function}.'), function => join ' ',
+		grep {defined} $c->{function} // $c->{comm}, defined $c->{module} ? "($c->{module})" : ()
+	) if $c->{what} eq 'kernel';
+	return fill(
+		N__('Tell the author of the program {script}, which {exe} runs.'),
+		script => $c->{script}, exe => $c->{exe} =~ s{\A.*/}{}r
+	) if $c->{what} eq 'script' && $p->{system} eq 'none';
+	return fill(
+		N__('Tell whoever made {comm}: its file {exe} belongs to no package.'),
+		comm => $c->{comm} // '?', exe => $c->{exe} // '?'
+	) if $p->{system} eq 'none';
 	return fill(
 		N__('This episode was recorded elsewhere: ask whoever sent it for the package of {comm}.'),
-		comm => $c->{comm} // '?')
-		if $p->{system} eq 'elsewhere';
+		comm => $c->{comm} // '?'
+	) if $p->{system} eq 'elsewhere';
 	return fill(N__('Tell the makers of {name}.'), name => $c->name);
 }
 
@@ -189,8 +194,10 @@ sub _next {
 sub _agreed {
 	my ($r, $o) = @_;
 	return 0 if !-t STDIN;
-	my @what = (defined $o->{output} ? 'write ' . one_line($o->{output}) : (),
-		$o->{mail} ? 'open your mail program' : (), $o->{open} ? 'open your browser' : ());
+	my @what = (
+		defined $o->{output} ? 'write ' . one_line($o->{output}) : (),
+		$o->{mail} ? 'open your mail program' : (), $o->{open} ? 'open your browser' : ()
+	);
 	put(ucfirst(join ', ', @what) . '? [y/N] ');
 	STDOUT->flush;
 	my $answer = <STDIN>;
@@ -219,12 +226,14 @@ sub _done {
 		binmode $out;
 		print {$out} _text_bytes(_for_file($r)) and close $out
 			or die "$o->{output}: $!: is the disk full?\n";
-		put(one_line($o->{output}) . " written.\n");
+		put(fill(N__('{file} written.'), file => one_line($o->{output})) . "\n");
 	}
 	if ($o->{mail}) {
 		my ($to, $subject, $body) = map { _text_bytes($_) } _mail($r);
-		_start('xdg-email', '--utf8', '--subject', $subject, '--body', $body,
-			(defined $o->{attach} ? ('--attach', $o->{attach}) : ()), length $to ? $to : ());
+		_start(
+			'xdg-email', '--utf8', '--subject', $subject, '--body', $body,
+			(defined $o->{attach} ? ('--attach', $o->{attach}) : ()), length $to ? $to : ()
+		);
 	}
 	if ($o->{open}) {
 		my $p = ($r->{culprit}{driver} // {})->{package} // $r->{culprit}{package};
