@@ -62,6 +62,18 @@ static TipmeAnswer *answer_new(void)
 	return answer;
 }
 
+const char *tipme_stage_words(const char *name)
+{
+	static const char *const known[] = {
+		N_("interrupt"), N_("input"),	N_("read"),	N_("server"),
+		N_("device"),	 N_("deliver"), N_("client"),	N_("request"),
+		N_("drawn"),	 N_("told"),	N_("painting"), N_("born"),
+		N_("feedback"),	 N_("free"),	N_("open"),	NULL,
+	};
+
+	return g_strv_contains(known, name) ? _(name) : name;
+}
+
 TipmeAnswer *tipme_answer_failed(const char *why)
 {
 	TipmeAnswer *answer = answer_new();

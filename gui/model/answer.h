@@ -51,6 +51,9 @@ typedef struct {
 
 TipmeAnswer *tipme_answer_from_json(struct json_object *diagnosis);
 
+/* The name of a stage, in the language of the user; one that is not known stays. */
+const char *tipme_stage_words(const char *name);
+
 /* An answer that says why there is none. */
 TipmeAnswer *tipme_answer_failed(const char *why);
 

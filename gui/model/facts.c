@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "answer.h"
 #include "facts.h"
 #include "json.h"
 #include "numbers.h"
@@ -68,8 +69,11 @@ static void add_differences(GPtrArray *tables, struct json_object *comparison, c
 	for (guint i = 0; i < tipme_json_length(list); i++) {
 		struct json_object *one = json_object_array_get_idx(list, i);
 		const char *comm = tipme_json_text(one, "comm");
-		g_autofree char *name = g_strjoin(*comm ? "  " : "", tipme_json_text(one, "name"),
-						  tipme_json_text(one, "kind"), comm, NULL);
+		const char *phrase = tipme_json_text(one, "phrase");
+		g_autofree char *name =
+			g_strjoin(*comm ? "  " : "",
+				  tipme_stage_words(tipme_json_text(one, "name")),
+				  *phrase ? phrase : tipme_json_text(one, "kind"), comm, NULL);
 
 		add_times(facts, tipme_json_number(one, "a_ns", 0),
 			  tipme_json_number(one, "b_ns", 0),

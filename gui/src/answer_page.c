@@ -153,7 +153,7 @@ static void add_stages(GtkWidget *box, const TipmeAnswer *answer)
 		const TipmeStage *stage = g_ptr_array_index(answer->stages, i);
 		g_autofree char *at = tipme_text_ms(stage->at_ns);
 		g_autofree char *text = g_strdup_printf(
-			"%s%s\n%s%s", i ? onwards() : "", stage->name, at,
+			"%s%s\n%s%s", i ? onwards() : "", tipme_stage_words(stage->name), at,
 			g_strcmp0(stage->certainty, "exact") ? _(" (inferred)") : "");
 
 		gtk_flow_box_insert(GTK_FLOW_BOX(flow), gtk_label_new(text), -1);

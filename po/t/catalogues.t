@@ -19,7 +19,7 @@ use lib map {"$Bin/../../$_"} qw(postmortem/lib postmortem/t/lib abi/lib abi/gen
 use Tipme::Test::Story;
 
 my $SRC     = "$Bin/../..";
-my $FEW     = $ENV{TIPME_TEST_ALL} ? 0 : 25;
+my $FEW     = $ENV{TIPME_TEST_ALL} ? 0 : 100;
 my @STORIES = qw(verdicts resources late kinds);
 # Words that no German sentence has; what stands in quotes, in backquotes or in brackets is a name.
 my $ENGLISH =
@@ -203,13 +203,15 @@ sub verbs {
 	my @tipme = ($^X, "$SRC/postmortem/bin/tipme-postmortem");
 	for my $command (
 		[ 'diagnose', $dir ], [ 'diagnose', $dir, '-v' ], ['list'], [ 'list', '--week' ],
-		[ 'check',    $dir ], [ 'report',   $dir ]
+		[ 'check',    $dir ], [ 'report',   $dir ],
+		[ 'bundle',   $dir, '-o', "$tmp/b.tipme" ]
 		)
 	{
 		my ($here, $there) = map { told($_, @tipme, @$command) } 'C', 'de';
 		my $name = "tipme $command->[0]" . (@$command > 2 ? " $command->[2]" : '');
 		is $there->{exit},  $here->{exit}, "$name: the same exit status";
 		isnt $there->{out}, $here->{out},  '... other words';
+		unlike $there->{out}, qr/\x{c3}/, '... encoded once';
 		is_deeply [ grep { $_ =~ $ENGLISH } split /\n/, bare($there->{out}) ], [],
 			'... no English in them';
 	}

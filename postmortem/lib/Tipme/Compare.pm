@@ -133,6 +133,7 @@ sub _causes {
 	for (@d) {
 		@$_{qw(kind comm)} = split /\t/, delete $_->{name}, 2;
 		$_->{comm}         = undef if !length $_->{comm};
+		$_->{phrase}       = Tipme::Kinds::words($_->{kind}, 'phrase');
 	}
 	return sort {
 			   abs($b->{difference_ns}) <=> abs($a->{difference_ns})

@@ -57,10 +57,11 @@ sub data {
 			qw(what comm pid exe script function module build_ids driver package how) };
 }
 
-# name(): what a title calls it
+# name(english => 1): what a title calls it, in the user's language; english: as it is compared
 sub name {
-	my ($self) = @_;
-	return fill(N__('Linux kernel'))
+	my ($self, %o) = @_;
+	my $say = $o{english} ? sub { return $_[0] } : \&fill;
+	return $say->(N__('Linux kernel'))
 		. (defined $self->{module} && $self->{module} ne 'kernel' ? ": $self->{module}" : '')
 		if $self->{what} eq 'kernel';
 	return $self->{script} =~ s{\A.*/}{}r if defined $self->{script};

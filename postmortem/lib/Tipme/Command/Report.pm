@@ -65,7 +65,7 @@ sub run {
 	# How this machine is set up is for whoever set it up; a text is made if it is asked for.
 	return 0 if $r->{culprit}{what} eq 'setup' && !defined $o->{form};
 	if ($r->{culprit}{what} eq 'unknown' && !defined $o->{form}) { return 2 }
-	put("\n", _text_bytes($r->{text}), "\n");
+	put("\n", $r->{text}, "\n");
 	return _next($r) if !defined $o->{output} && !$o->{mail} && !$o->{open};
 	if (!$o->{yes} && !_agreed($r, $o)) {
 		print STDERR 'tipme: report: nothing was done: ',

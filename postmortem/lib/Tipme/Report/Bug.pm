@@ -51,7 +51,7 @@ sub signature {
 	my ($d, $culprit) = @_;
 	my ($v, $b)       = ($d->{verdict}, $d->{verdict}{blamed} // {});
 	my @of = (
-		$v->{kind}, $culprit->{package}{system}, $culprit->name, $culprit->{function} // '',
+		$v->{kind}, $culprit->{package}{system}, $culprit->name(english => 1), $culprit->{function} // '',
 		$b->{detail_code} // ''
 	);
 	return substr sha256_hex(join "\0", map { my $t = characters($_); utf8::encode($t); $t } @of),
