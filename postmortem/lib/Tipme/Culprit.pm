@@ -52,9 +52,11 @@ sub of {
 # data(): the same for JSON
 sub data {
 	my ($self) = @_;
-	return { map { $_ => $self->{$_} }
+	return {
+		map      { $_ => $self->{$_} }
 			grep { defined $self->{$_} }
-			qw(what comm pid exe script function module build_ids driver package how) };
+			qw(what comm pid exe script function module build_ids driver package how)
+	};
 }
 
 # name(english => 1): what a title calls it, in the user's language; english: as it is compared
@@ -124,8 +126,10 @@ sub _package {
 	my $file = $self->{what} eq 'script' ? $self->{script} : $self->{exe};
 	my $seen = $self->{pid}              ? $self->{threads}->facts($self->{pid}, $self->_end) : {};
 	my $of   = $self->{threads}->cgroup($seen->{cgroup});
-	return $packages->of(defined $file && $file =~ m{\A/} ? $file : '?',
-		cgroup => $of ? $of->{path} : undef);
+	return $packages->of(
+		defined $file && $file =~ m{\A/} ? $file : '?',
+		cgroup => $of ? $of->{path} : undef
+	);
 }
 
 # The module of a kernel function, from the names of this kernel; what modinfo says of it.
@@ -147,8 +151,10 @@ sub _build_ids {
 	my %want    = map { $_ => 1 } grep { defined && $_ ne 'kernel' } $self->{module}, $base;
 	my %seen;
 	my @of = grep { length $_->{build_id} && $want{ $_->{path} =~ s{\A.*/}{}sr } } @modules;
-	return [ map { [ $_->{path} =~ s{\A.*/}{}sr, $_->{build_id} ] }
-			grep { !$seen{ $_->{build_id} }++ } @of ];
+	return [
+		map  { [ $_->{path} =~ s{\A.*/}{}sr, $_->{build_id} ] }
+		grep { !$seen{ $_->{build_id} }++ } @of
+	];
 }
 
 1;

@@ -51,8 +51,9 @@ sub signature {
 	my ($d, $culprit) = @_;
 	my ($v, $b)       = ($d->{verdict}, $d->{verdict}{blamed} // {});
 	my @of = (
-		$v->{kind}, $culprit->{package}{system}, $culprit->name(english => 1), $culprit->{function} // '',
-		$b->{detail_code} // ''
+		$v->{kind}, $culprit->{package}{system}, $culprit->name(english => 1),
+		$culprit->{function} // '',
+		$b->{detail_code}    // ''
 	);
 	return substr sha256_hex(join "\0", map { my $t = characters($_); utf8::encode($t); $t } @of),
 		0, 16;
