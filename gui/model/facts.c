@@ -272,9 +272,7 @@ GPtrArray *tipme_facts_of_check(struct json_object *check)
 /* "xterm: a disk was slow (reported; checked: better)" */
 static char *week_name(struct json_object *cause)
 {
-	const char *code = tipme_json_text(cause, "checked"),
-		   *words = tipme_json_text(cause, "checked_words");
-	const char *checked = *words ? words : code;
+	const char *checked = tipme_json_text(cause, "checked_words");
 	gboolean reported = tipme_json_number(cause, "reported", 0) != 0;
 
 	return g_strdup_printf("%s: %s%s%s%s", tipme_json_text(cause, "program"),

@@ -241,7 +241,7 @@ static void test_more_facts(void)
 		"\"after\":{\"presses\":20,\"slow\":0}}");
 	struct json_object *week = json_tokener_parse(
 		"{\"sentence\":\"Your week\",\"causes\":[{\"program\":\"xterm\",\"cause\":\"disk\",\"times\":2,"
-		"\"sum_ns\":500000000,\"longest_ns\":400000000,\"reported\":1,\"checked\":\"better\"}]}");
+		"\"sum_ns\":500000000,\"longest_ns\":400000000,\"reported\":1,\"checked_words\":\"better\"}]}");
 	g_autoptr(GPtrArray) cure = tipme_facts_of_check(check);
 	g_autoptr(GPtrArray) days = tipme_facts_of_week(week);
 
