@@ -230,9 +230,10 @@ sub _shown {
 sub _nearly {
 	my ($told) = @_;
 	return $told->{nearly}
-		? ' ' . fill(
+		? ' '
+		. fill(
 		N__(
-			'Whoever opens it reads the same sentence; '
+				  'Whoever opens it reads the same sentence; '
 				. 'a sum may differ by a thousandth of the interval.'
 		)
 		)
@@ -248,16 +249,14 @@ sub _could {
 		fill(
 		N__('Your note is left out; --with-note takes it along: "{note}"'),
 		note => one_line($note =~ s/\s+\z//r)
-		)
-		if defined $note && length $note && !$o->{'with-note'};
+		) if defined $note && length $note && !$o->{'with-note'};
 	push @could,
 		fill(
 		N__(
-			'Not told: what you did, what you expected, how often it happens: '
+				  'Not told: what you did, what you expected, how often it happens: '
 				. '--did, --expected, --often.'
 		)
-		)
-		if !grep { defined $o->{$_} } qw(did expected often);
+		) if !grep { defined $o->{$_} } qw(did expected often);
 	return join '', map { "\n" . Text::Wrap::wrap('', '  ', $_) . "\n" } @could;
 }
 
