@@ -185,11 +185,11 @@ sub german {
 	return;
 }
 
-# Without names and commands, which may go over the end of a line.
+# Without names, options and commands, which may go over the end of a line.
 sub bare {
 	my ($text) = @_;
 	return $text =~ s/`[^`]*`|"[^"
-]*"|„[^“]*“//gr;
+]*"|„[^“]*“|--[\w-]+//gr;
 }
 
 # The verbs: other words, the same decisions.
