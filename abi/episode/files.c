@@ -145,8 +145,9 @@ static int check_header(struct tipme_episode *ep, struct tipme_file *f, struct t
 			ep->dir, f->name, h->byte_order);
 	if (h->major != TIPME_FORMAT_MAJOR)
 		return tipme_refuse(ep, -EPROTO,
-				    "%s/%s: format %u.%u: this program reads format %u", ep->dir,
-				    f->name, h->major, h->minor, TIPME_FORMAT_MAJOR);
+				    "%s/%s: format %u.%u: this program reads format %u: use the "
+				    "tipme that wrote it, or a later one",
+				    ep->dir, f->name, h->major, h->minor, TIPME_FORMAT_MAJOR);
 	if (h->header_len < sizeof(*h) || h->header_len > 4096 || h->header_len % 8)
 		return tipme_refuse(ep, -EPROTO, "%s/%s: header of %u bytes: the file is damaged",
 				    ep->dir, f->name, h->header_len);
