@@ -13,6 +13,7 @@
 #include "language.h"
 #include "numbers.h"
 #include "paint.h"
+#include "strip.h"
 
 /* What one frame needs to know. */
 typedef struct {
@@ -104,6 +105,17 @@ static void draw_lane(TipmeTimeline *self, Frame *f, const TipmeLane *lane, int 
 
 	tipme_lane_pixels(lane, f->view.from_ns, f->view.to_ns, MAX(f->width / column, 1),
 			  self->pixels);
+	if (column > 1) {
+		int scale = gtk_widget_get_scale_factor(GTK_WIDGET(self));
+		g_autoptr(GdkTexture) strip =
+			tipme_strip_new(lane, self->pixels, column, f->width * scale,
+					f->lane * scale, scale, f->dark);
+
+		gtk_snapshot_append_texture(f->to, strip,
+					    &GRAPHENE_RECT_INIT((float)f->left, (float)y,
+								(float)f->width, (float)f->lane));
+		return;
+	}
 	for (guint i = 0; i < self->pixels->len; i++) {
 		const TipmePixels *p = &g_array_index(self->pixels, TipmePixels, i);
 		GdkRGBA colour = tipme_paint_state(p->state, f->dark);
