@@ -8,11 +8,11 @@ use warnings;
 use Exporter       qw(import);
 use File::Basename qw(dirname);
 
-our @EXPORT_OK = qw(N__ fill);
+our @EXPORT_OK = qw(N__ fill in_english is_translated);
 
 # The user's catalog is opened at the first sentence, and only where there is one: that takes
 # 25 ms, a tenth of what a verb has for its first output.
-my $translate;
+our $translate;
 
 # N__(TEXT): marks a text of a table for translation, and is the text itself
 sub N__ { return $_[0] }
@@ -25,6 +25,19 @@ sub fill {
 	$text = $translate->($text);
 	$text =~ s/\{(\w+)\}/$value{$1} \/\/ "{$1}"/ge;
 	return $text;
+}
+
+# is_translated(): does the user read another language than ours?
+sub is_translated {
+	$translate //= _catalog();
+	return $translate == \&N__ ? 0 : 1;
+}
+
+# in_english(CODE): what CODE gives, with sentences in English: for strangers, to whom a file goes
+sub in_english {
+	my ($code) = @_;
+	local $translate = \&N__;
+	return $code->();
 }
 
 sub _catalog {
@@ -59,7 +72,7 @@ sub _folders {
 sub _is_there {
 	my ($locale) = @_;
 	my @want     = grep {length} split(/:/, $ENV{LANGUAGE} // ''), $locale;
-	my @names    = map { ($_, s/[.@].*//r, s/[_.@].*//r) } @want;
+	my @names    = map  { ($_, s/[.@].*//r, s/[_.@].*//r) } @want;
 	return 1 if grep {
 		my $folder = $_;
 		grep { -e "$folder/$_/LC_MESSAGES/tipme.mo" } @names
@@ -68,6 +81,7 @@ sub _is_there {
 }
 
 sub Tipme::Words::Catalog::text {
+
 	package Tipme::Words::Catalog;
 	return &__($_[0]);
 }

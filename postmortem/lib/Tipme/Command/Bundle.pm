@@ -16,7 +16,7 @@ use Tipme::Package;
 use Tipme::Printable qw(characters put one_line);
 use Tipme::Report::Bug;
 use Tipme::Versions;
-use Tipme::Words qw(N__ fill);
+use Tipme::Words qw(N__ fill in_english is_translated);
 
 my $HELP = <<'END';
 usage: tipme bundle [EPISODE] [-o FILE] [--yes] [--with-note] [--all] [--fleet NAME]
@@ -107,14 +107,8 @@ sub run {
 	# What is known already; what goes into the file takes some time to find out.
 	put(_sentence($d));
 	STDOUT->flush;
-	my ($bundle, @files) = Tipme::Bundle->made(
-		$ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all},
-		fleet => $fleet
-	);
-	$d = $bundle->diagnosis;
-	my $system = _system($ep, $diagnosis, $d, $o);
-	push @files, $bundle->parts($system, @files);
-	@files = Tipme::Bundle->sealed(@files);
+	my @ours = is_translated() ? () : ($diagnosis, $d);
+	my ($bundle, $system, @files) = in_english(sub { _files($ep, $o, $fleet, @ours) });
 	put(_shown($bundle->told, \@files, $system) . _could($ep->note, $o));
 
 	if (!$o->{yes} && !_agreed($o->{output}, $bundle->told->{detail})) {
@@ -140,6 +134,23 @@ sub run {
 			. "\n"
 	);
 	return 0;
+}
+
+# The bundle, what its reader has to know of the system, its files. Strangers read it, so it is in
+# English; DIAGNOSIS, D: where they are that already.
+sub _files {
+	my ($ep, $o, $fleet, $diagnosis, $d) = @_;
+	if (!$d) {
+		$diagnosis = Tipme::Diagnosis->new($ep);
+		$d         = $diagnosis->run;
+	}
+	my ($bundle, @files) = Tipme::Bundle->made(
+		$ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all},
+		fleet => $fleet
+	);
+	my $system = _system($ep, $diagnosis, $bundle->diagnosis, $o);
+	push @files, $bundle->parts($system, @files);
+	return ($bundle, $system, Tipme::Bundle->sealed(@files));
 }
 
 # For which fleet, and who we are there; nothing without its name.

@@ -17,7 +17,7 @@ use Tipme::Package;
 use Tipme::Printable qw(characters put one_line);
 use Tipme::Report::Bug;
 use Tipme::Report::JSON;
-use Tipme::Words qw(N__ fill);
+use Tipme::Words qw(N__ fill in_english is_translated);
 
 my $HELP = <<'END';
 usage: tipme report [EPISODE] [--form FORM] [--did TEXT] [--expected TEXT] [--often TEXT]
@@ -93,17 +93,32 @@ sub prepared {
 	my $note      = characters($ep->note // '') =~ s/\s+/ /gr =~ s/\A | \z//gr;
 	my %steps = map { defined $o->{$_} ? ($_ => characters($o->{$_})) : () } qw(did expected often);
 	$steps{did} //= $note if length $note;
-	my $facts = $ep->manifest->{bundle} ? [] : Tipme::Versions->facts($packages, $ep->manifest);
-	my $text  = Tipme::Report::Bug::text(
-		$form, $d, $culprit, facts => $facts, steps => \%steps,
-		file => defined $o->{attach} ? $o->{attach} =~ s{\A.*/}{}sr : undef, signature => $signature
+	my $history    = Tipme::History->open;
+	my %for_makers = (
+		form => $form, steps => \%steps, signature => $signature,
+		file => defined $o->{attach} ? $o->{attach} =~ s{\A.*/}{}sr : undef
 	);
-	my $history = Tipme::History->open;
+	my @ours = is_translated() ? () : ($d, $culprit);
 	return {
-		d => $d, id => $ep->id, culprit => $culprit, form => $form, text => $text, facts => $facts,
-		title  => Tipme::Report::Bug::title($d), signature => $signature, history => $history,
+		d       => $d, id => $ep->id, culprit => $culprit, form => $form, signature => $signature,
+		history => $history,
+		%{ in_english(sub { _for_makers($ep, $packages, \%for_makers, @ours) }) },
 		before => [ grep { ($_->{signature} // '') eq $signature } $history->all('report') ]
 	};
+}
+
+# { text, title, facts }: what the makers read is English, whatever the person reads. D, CULPRIT:
+# where they are in English already.
+sub _for_makers {
+	my ($ep, $packages, $o, $d, $culprit) = @_;
+	if (!$d) {
+		my $diagnosis = Tipme::Diagnosis->new($ep);
+		$d       = $diagnosis->run;
+		$culprit = Tipme::Culprit->of($d, $diagnosis, package => $packages);
+	}
+	my $facts = $ep->manifest->{bundle} ? [] : Tipme::Versions->facts($packages, $ep->manifest);
+	my $text  = Tipme::Report::Bug::text($o->{form}, $d, $culprit, facts => $facts, %$o);
+	return { text => $text, title => Tipme::Report::Bug::title($d), facts => $facts };
 }
 
 sub _text_bytes { my ($text) = @_; utf8::encode($text) if utf8::is_utf8($text); return $text }
