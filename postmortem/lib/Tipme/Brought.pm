@@ -66,9 +66,9 @@ sub quiet {
 	return { events => $events, servers => $servers, still => $sampled ? 0 : 1 };
 }
 
-# nearly(DATA of a diagnosis, DATA of what was made of a cut): 1: the same sentence of the same
-# interval, and no sum is off by more than a thousandth of it. For the rest nobody has to be told of
-# all keys.
+# nearly(DATA of a diagnosis, DATA of what was made of a cut): 1: the same sentence and
+# circumstances of the same interval, and no sum is off by more than a thousandth of it. For the
+# rest nobody has to be told of all keys.
 my $LITTLE = 0.001;
 
 sub nearly {
@@ -76,10 +76,19 @@ sub nearly {
 	my ($i,     $j)      = map { $_->{interval} // return 0 } $ours, $theirs;
 	my ($words, $again)  = map { $_->{verdict}{sentence} } $ours, $theirs;
 	return 0 if $words ne $again || grep { $i->{$_} != $j->{$_} } qw(start_ns end_ns);
+	my ($facts, $told) = map { join ' ', _facts($_) } $ours, $theirs;
+	return 0 if $facts ne $told;
 	my %off = %{ $ours->{totals}{kinds} };
 	my %has = %{ $theirs->{totals}{kinds} };
 	$off{$_} = ($off{$_} // 0) - $has{$_} for keys %has;
 	return (grep { abs($_) > $LITTLE * $i->{duration_ns} } values %off) ? 0 : 1;
+}
+
+# Who reads it need not know more of them, nor how a process was called.
+sub _facts {
+	my ($d) = @_;
+	return grep { !/\A(?:called-as|largest)\z/ }
+		map { s/-untold\z//r } @{ $d->{verdict}{circumstance_codes} // [] };
 }
 
 sub _of { my ($ep) = @_; my $b = $ep->manifest->{bundle}; return ref $b eq 'HASH' ? $b : {} }
