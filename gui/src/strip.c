@@ -9,7 +9,7 @@
 
 typedef struct {
 	guint32 *pixels; /* of the machine's byte order: alpha, red, green, blue */
-	int width, height;
+	int width, height, stride;
 } Strip;
 
 static guint32 argb(GdkRGBA colour)
@@ -24,18 +24,23 @@ static void fill(Strip *s, guint32 colour, int x, int y, int width, int height)
 
 	for (int row = MAX(y, 0); row < bottom; row++)
 		for (int i = x; i < end; i++)
-			s->pixels[(gsize)row * (gsize)s->width + (gsize)i] = colour;
+			s->pixels[(gsize)row * (gsize)s->stride + (gsize)i] = colour;
 }
 
-GdkTexture *tipme_strip_new(const TipmeLane *lane, const GArray *pixels, int column, int width,
-			    int height, int scale, gboolean dark)
+cairo_surface_t *tipme_strip_new(const TipmeLane *lane, const GArray *pixels, int column, int width,
+				 int height, int scale, gboolean dark)
 {
-	gsize bytes = (gsize)width * (gsize)height * sizeof(guint32);
-	Strip s = { .pixels = g_malloc0(bytes), .width = width, .height = height };
-	g_autoptr(GBytes) data = g_bytes_new_take(s.pixels, bytes);
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, width, height);
+	int stride = cairo_image_surface_get_stride(surface) / (int)sizeof(guint32);
+	Strip s = { .pixels = (guint32 *)(void *)cairo_image_surface_get_data(surface),
+		    .width = width,
+		    .height = height,
+		    .stride = stride };
 	guint32 colours[TIPME_LANE_STATES], wait = argb(tipme_paint_wait(dark));
 	int heights[TIPME_LANE_STATES];
 
+	if (cairo_surface_status(surface))
+		return surface;
 	for (guint8 state = 0; state < TIPME_LANE_STATES; state++) {
 		colours[state] = argb(tipme_paint_state(state, dark));
 		heights[state] = (int)MAX(scale, lround(height * tipme_paint_height(state)));
@@ -52,6 +57,7 @@ GdkTexture *tipme_strip_new(const TipmeLane *lane, const GArray *pixels, int col
 		else if (p->wait)
 			fill(&s, wait, x, 0, wide, MAX(scale, height / 6));
 	}
-	return gdk_memory_texture_new(width, height, GDK_MEMORY_DEFAULT, data,
-				      (gsize)width * sizeof(guint32));
+	cairo_surface_mark_dirty(surface);
+	cairo_surface_set_device_scale(surface, scale, scale);
+	return surface;
 }

@@ -107,13 +107,17 @@ static void draw_lane(TipmeTimeline *self, Frame *f, const TipmeLane *lane, int 
 			  self->pixels);
 	if (column > 1) {
 		int scale = gtk_widget_get_scale_factor(GTK_WIDGET(self));
-		g_autoptr(GdkTexture) strip =
+		cairo_surface_t *strip =
 			tipme_strip_new(lane, self->pixels, column, f->width * scale,
 					f->lane * scale, scale, f->dark);
+		cairo_t *cr = gtk_snapshot_append_cairo(
+			f->to, &GRAPHENE_RECT_INIT((float)f->left, (float)y, (float)f->width,
+						   (float)f->lane));
 
-		gtk_snapshot_append_texture(f->to, strip,
-					    &GRAPHENE_RECT_INIT((float)f->left, (float)y,
-								(float)f->width, (float)f->lane));
+		cairo_set_source_surface(cr, strip, f->left, y);
+		cairo_paint(cr);
+		cairo_destroy(cr);
+		cairo_surface_destroy(strip);
 		return;
 	}
 	for (guint i = 0; i < self->pixels->len; i++) {
