@@ -53,24 +53,31 @@ my %TELLS    = (
 	],
 	interval => [
 		N__(
-			'This verdict rests on what all threads did, so the file has that, from 0.1 s before the problem to 0.1 s after it. From it, times of other keys can be found, and text can be guessed.'
+			'This verdict rests on what all threads did, so the file has that, from 0.1 s '
+				. 'before the problem to 0.1 s after it. From it, times of other keys can be '
+				. 'found, and text can be guessed.'
 		),
 		$PROGRAMS
 	],
 	seconds => [
 		N__(
-			'This verdict rests on what all threads did, so the file has that, from 1 s before the problem to 0.5 s after it. From it, times of other keys can be found, and text can be guessed.'
+			'This verdict rests on what all threads did, so the file has that, from 1 s '
+				. 'before the problem to 0.5 s after it. From it, times of other keys can be '
+				. 'found, and text can be guessed.'
 		),
 		$PROGRAMS
 	],
 	none => [
 		N__(
-			'Nothing was slow, so the file has no record of what programs did, and of no key. --all takes all of it, with the time of each key press.'
+			'Nothing was slow, so the file has no record of what programs did, and of no '
+				. 'key. --all takes all of it, with the time of each key press.'
 		)
 	],
 	whole => [
 		N__(
-			'The file tells when each key was pressed, from which text can be guessed, and which programs and libraries ran: give it only to people to whom you would tell that.'
+			'The file tells when each key was pressed, from which text can be guessed, and '
+				. 'which programs and libraries ran: give it only to people to whom you would '
+				. 'tell that.'
 		)
 	],
 );
