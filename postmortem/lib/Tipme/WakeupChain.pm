@@ -129,17 +129,18 @@ sub _room {
 # somebody else, nor up to where the records begin.
 sub _turns {
 	my ($self, $turns, $exact, $to, $shorten) = @_;
-	my $bound = $self->_bound;
+	my ($bound, $frames, $s) = ($self->_bound, @$self{qw(frames segments)});
 	return 0
 		if $self->_in_frame
 		|| $bound < $exact
-		|| $self->{returning}
 		|| $self->{steps} + 2000 > $MAX_STEPS
-		|| grep { $_->[2] || $_->[3] || $_->[4] } @{ $self->{frames} };
+		|| grep { $_->[3] || $_->[4] } @$frames;
+	my ($first, $guessed) = (scalar @$s, scalar grep { $_->[2] } @$frames);
 	my ($tid, $t, $steps) = $turns->steps(
-		$self->{segments}, @$self{qw(tid t)}, $bound,
-		$shorten ? $self->_room : 1 << 62, $self->{jumped}
+		$s, @$self{qw(tid t)}, $bound, $shorten ? $self->_room : 1 << 62,
+		$self->{jumped}, $self->{returning} ? $frames : undef
 	);
+	if ($guessed) { $_->{exact} = 0 for @$s[ $first .. $#$s ] }
 	@$self{qw(tid t)} = ($tid, $t);
 	$self->{steps} += $steps - 1                                                   if $steps;
 	Tipme::Progress::show('following the wake-ups', $to - $t, $to - $self->{from}) if $steps > 500;
