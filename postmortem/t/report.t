@@ -10,6 +10,7 @@ use File::Path       qw(make_path);
 use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Package;
 use Tipme::Test::Story;
 
 use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
@@ -265,6 +266,27 @@ for my $os (sort keys %OS) {
 	}
 	is($t->{culprit}{package}{distribution}, $url, "$os: its tracker");
 }
+
+# --- the package of a kernel: Debian's are signed copies, of which nobody takes reports ---
+spit("$tmp/debian/etc/os-release", "ID=debian\n");
+spit(
+	"$tmp/debian/var/lib/dpkg/status",
+	"Package: linux-image-6.1.0-9-amd64\nStatus: install ok installed\nSource: linux-signed-amd64 (6.1.27+1)\nVersion: 6.1.27-1\nArchitecture: amd64\nMaintainer: A <a\@example.org>\nDescription: x\n\n"
+);
+spit(
+	"$tmp/debian/var/lib/dpkg/info/linux-image-6.1.0-9-amd64.list",
+	"/.\n/boot\n/boot/vmlinuz-6.1.0-9-amd64\n"
+);
+spit("$tmp/debian/var/lib/dpkg/info/format", "1\n");
+my $linux = Tipme::Package->new(root => "$tmp/debian")->of('/boot/vmlinuz-6.1.0-9-amd64');
+is_deeply(
+	[ @$linux{qw(name version source distribution)} ],
+	[
+		'linux-image-6.1.0-9-amd64', '6.1.27-1',
+		'linux',                     'https://bugs.debian.org/src:linux'
+	],
+	'a kernel: its bugs are those of the source'
+);
 
 # --- an RPM package, in a database that rpm itself made ---
 SKIP: {

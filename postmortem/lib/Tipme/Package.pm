@@ -143,6 +143,8 @@ sub _dpkg {
 		_ask('dpkg-query', @dir, '-W', '-f', join('\t', map {"\${$_}"} @field) . '\n', $name) // '',
 		-1;
 	my $bugs = $f{Bugs};
+	# Signed kernels are copies: their bugs are those of the source that was signed.
+	$f{'source:Package'} =~ s/\Alinux-signed(?:-\w+)?\z/linux/ if defined $f{'source:Package'};
 	return {
 		system => 'dpkg', name => $name, version => $f{Version}, source => $f{'source:Package'},
 		home   => $f{Homepage}, origin => $f{Origin},

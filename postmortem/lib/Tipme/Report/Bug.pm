@@ -232,9 +232,11 @@ sub _columns {
 	} 0 .. $n - 1;
 	return join '', map {
 		my $row = $_;
-		$indent
-			. join('  ', (map { sprintf "%-$wide[$_]s", $row->[$_] } 0 .. $n - 1), $row->[$n])
-			. "\n"
+		my $head = join '', $indent, map { sprintf "%-$wide[$_]s  ", $row->[$_] } 0 .. $n - 1;
+		local $Text::Wrap::columns  = $WIDTH;
+		local $Text::Wrap::huge     = 'overflow';
+		local $Text::Wrap::unexpand = 0;
+		Text::Wrap::wrap($head, ' ' x length $head, $row->[$n]) . "\n"
 	} @rows;
 }
 
