@@ -90,6 +90,11 @@ for my $file (sort glob "$path/*") {
 for my $all ([], ['--all']) {
 	my $file = $d->dir . '/' . @$all . '.tipme';
 	($rc, undef, $err) = $d->run(tipme(), 'bundle', '--yes', @$all, $path, '-o', $file);
+	# What was recorded is different each time: it may be told by all of it alone.
+	if ($rc && !@$all && $err =~ /^tipme: bundle: no part of this episode/) {
+		pass 'bundle: nothing is written without --all';
+		next;
+	}
 	is $rc, 0, "bundle @$all" or diag $err;
 	my $tar = Archive::Tar->new($file) or BAIL_OUT("$file: no archive: $err");
 	for my $name ($tar->list_files) {

@@ -81,9 +81,9 @@ sub _name_those_who_matter {
 	$self->{named} = \%pid;
 }
 
-# made(EPISODE, DIAGNOSIS, DATA, OPTIONS of new): (the bundle that tells least and from which verdict
-# and sums come out as they are here, its files). What the path rests on is found by asking: where the
-# path of what was kept differs from ours, all threads are kept, and it is asked again.
+# made(EPISODE, DIAGNOSIS, DATA, OPTIONS of new): (the bundle that tells least and from which verdict and
+# sums come out as they are here, its files); nothing, where only all of it would do, and nobody asked for
+# that. Where the path of what was kept differs from ours, all threads are kept, and it is asked again.
 my @REACH_NS   = (2_000_000, 25_000_000);    # on both sides of where they differ
 my $WIDE_SHARE = 0.05;                       # so much of the interval may be kept so, or ...
 my $WIDE_NS    = 60_000_000;                 # ... so much

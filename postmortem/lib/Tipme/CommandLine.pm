@@ -128,13 +128,13 @@ sub local_time {
 	return POSIX::strftime('%Y-%m-%d %H:%M:%S', localtime $epoch);
 }
 
-# said_yes(QUESTION): asks on the terminal; all but a clear yes is a no.
+# said_yes(QUESTION, 1: Enter alone is a yes): asks on the terminal; all but a clear yes is a no.
 sub said_yes {
-	my ($question) = @_;
-	put("\n$question [y/N] ");
+	my ($question, $enter) = @_;
+	put("\n$question " . ($enter ? '[Y/n] ' : '[y/N] '));
 	STDOUT->flush;
-	my $answer = <STDIN>;
-	return defined $answer && $answer =~ /\A\s*y(?:es)?\s*\z/i ? 1 : 0;
+	my $answer = <STDIN> // return 0;
+	return $answer =~ /\A\s*y(?:es)?\s*\z/i || $enter && $answer !~ /\S/ ? 1 : 0;
 }
 
 # table(\@ROWS, ALIGN): lines with columns as wide as they need; ALIGN has l or r for each column,

@@ -36,10 +36,11 @@ my %MACHINE   = map { $_ => 1 } qw(memory_state cpu_speed kernel_message);
 my $AROUND_NS = 2_000_000_000;    # around the cut: as Tipme::Machine looks
 
 # How much is kept, the least first: path: of each thread, the stretches of the path; interval: all threads, the interval and 0.1 s on both sides; seconds: the
-# same, from 1 s before to 0.5 s after. Input events other than the episode's own are in none of these. whole: all, with all input events. none: nothing was slow, no record.
-our @DETAIL = qw(path interval seconds whole);
+# same, from 1 s before to 0.5 s after. Input events other than the episode's own are in none of these. Beside them: whole: all, with all input events, where somebody has asked
+# for it. none: nothing was slow, no record.
+our @DETAIL = qw(path interval seconds);
 
-# new(DIAGNOSIS, DATA of its run, detail => one of @DETAIL, wider => [ [from, to] ... ]: with detail path, where all threads are kept)
+# new(DIAGNOSIS, DATA of its run, detail => one of @DETAIL, whole or none, wider => [ [from, to] ... ]: with detail path, where all threads are kept)
 sub new {
 	my ($class, $diagnosis, $d, %o) = @_;
 	my %none = map { $_ => {} } qw(of pid mentioned stacks aside);

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Encode     qw(encode);
 use Text::Wrap ();
+use Tipme::Asked;
 use Tipme::Bundle;
 use Tipme::CommandLine qw(options bytes_text local_time said_yes table with_commas);
 use Tipme::Culprit;
@@ -28,14 +29,15 @@ part; what it did at other times is there as sums. Of input events only the one 
 Not in it: command lines, environments, key codes, folders, users, the machine's name, your note and tags (unless --with-note).
 Where nothing was slow it has no such records at all. Some verdicts need more of them: then it is
 said, before you are asked, that the file tells when keys were pressed. --all takes all seconds of
-the episode, with the time of each key press: that is asked twice. What goes in is shown, and you
-are asked, before the file is written; --yes says that you have agreed. Without -o the file is named
+the episode, with the time of each key press: that is asked twice. Where no part of it says the same
+as the whole, nothing is written without --all. What goes in is shown, and you are asked, before the
+file is written; --yes says that you have agreed, and asks for nothing. Without -o the file is named
 after the program and the time: tipme-xterm-20261122-1724.tipme. With --fleet it carries the number
 by which that fleet knows this machine (`tipme fleet join NAME` first); no other bundle carries it.
 
 It is a plain archive: `tar xf FILE` opens it, report.html needs no tipme, trace.pftrace is for
 ui.perfetto.dev, manifest.json has the sum of each part. --did, --expected and --often say what you
-did, what you expected, and how often it comes.
+did, what you expected, and how often it comes; at a terminal you are asked for them.
 
   tipme bundle
   tipme bundle -o slow-editor.tipme
@@ -43,6 +45,10 @@ did, what you expected, and how often it comes.
   tipme open report.tipme
 END
 
+my $ONLY_ALL = N__(
+	'no part of this episode gives the same verdict, so nothing was written: --all takes all of it, '
+		. 'and tells when each key was pressed; `tipme report` writes a text without records'
+);
 my $PROGRAMS = N__('It names programs and libraries that have a part in the problem.');
 my %TELLS    = (
 	path => [
@@ -114,8 +120,13 @@ sub run {
 	# What is known already; what goes into the file takes some time to find out.
 	put(_sentence($d));
 	STDOUT->flush;
+	if (!$o->{yes} && !$fleet) {
+		Tipme::Asked::steps($o);
+		$o->{'with-note'} ||= Tipme::Asked::note($ep->note);
+	}
 	my @ours = is_translated() ? () : ($diagnosis, $d);
 	my ($bundle, $system, @files) = in_english(sub { _files($ep, $o, $fleet, @ours) });
+	die fill($ONLY_ALL) . "\n" if !$bundle;
 	put(_shown($bundle->told, \@files, $system) . _could($ep->note, $o));
 
 	if (!$o->{yes} && !_agreed($o->{output}, $bundle->told->{detail})) {
@@ -154,7 +165,7 @@ sub _files {
 	my ($bundle, @files) = Tipme::Bundle->made(
 		$ep, $diagnosis, $d, note => $o->{'with-note'}, all => $o->{all},
 		fleet => $fleet
-	);
+	) or return;
 	my $system = _system($ep, $diagnosis, $bundle->diagnosis, $o);
 	push @files, $bundle->parts($system, @files);
 	return ($bundle, $system, Tipme::Bundle->sealed(@files));

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Fcntl              qw(O_WRONLY O_CREAT O_EXCL O_NOFOLLOW);
 use Text::Wrap         ();
+use Tipme::Asked;
 use Tipme::CommandLine qw(options print_json local_time);
 use Tipme::Culprit;
 use Tipme::Diagnosis;
@@ -19,7 +20,8 @@ use Tipme::Report::Bug;
 use Tipme::Report::JSON;
 use Tipme::Words qw(N__ fill in_english is_translated);
 
-my $HELP = <<'END';
+my $BEFORE = 3;    # episodes of the same signature that are named
+my $HELP   = <<'END';
 usage: tipme report [EPISODE] [--form FORM] [--did TEXT] [--expected TEXT] [--often TEXT]
                     [--attach FILE] [-o FILE] [--mail] [--open] [--yes] [--json]
 
@@ -29,7 +31,8 @@ not observed. Where the cause is how this machine is set up, it says how to chan
 
 FORM is debian (reportbug), launchpad (apport), abrt (Bugzilla), markdown (GitLab, GitHub), kernel
 (a mail to a list) or text; without it the one that they take. --did, --expected and --often are the
-steps; without --did your note is taken. --attach names the file that `tipme bundle` wrote.
+steps; without --did your note is taken. At a terminal -o, --mail and --open ask for them first.
+--attach names the file that `tipme bundle` wrote.
 
 tipme sends nothing. -o writes the text; --mail opens your mail program with it, --open the tracker
 in your browser. The text is shown, and you are asked, before that; --yes says that you have agreed.
@@ -58,15 +61,17 @@ sub run {
 	die fill(N__('{file}: is there already: name another file'), file => $o->{output}) . "\n"
 		if defined $o->{output} && (-e $o->{output} || -l $o->{output});
 	# Its sentence first: whose package it is takes as long again.
+	my $acts = defined $o->{output} || $o->{mail} || $o->{open};
 	my $told = sub { put(_wrap($_[0]{verdict}{sentence}), "\n"); STDOUT->flush };
-	my $r    = prepared(Tipme::Library->folder_of($args[0]), $o, $o->{json} ? () : $told);
+	my $ask  = $acts && !$o->{yes} ? \&Tipme::Asked::steps : undef;
+	my $r = prepared(Tipme::Library->folder_of($args[0]), $o, $o->{json} ? () : ($told, $ask));
 	if ($o->{json}) { print_json(_data($r)); return 0 }
 	put(_whom($r));
 	# How this machine is set up is for whoever set it up; a text is made if it is asked for.
 	return 0 if $r->{culprit}{what} eq 'setup' && !defined $o->{form};
 	if ($r->{culprit}{what} eq 'unknown' && !defined $o->{form}) { return 2 }
 	put("\n", $r->{text}, "\n");
-	return _next($r) if !defined $o->{output} && !$o->{mail} && !$o->{open};
+	return _next($r) if !$acts;
 	if (!$o->{yes} && !_agreed($r, $o)) {
 		print STDERR 'tipme: report: nothing was done: ',
 			-t STDIN ? 'you did not agree' : 'cannot ask without a terminal',
@@ -77,9 +82,10 @@ sub run {
 }
 
 # prepared(FOLDER, OPTIONS as above): { d, culprit, form, title, text, signature, facts, before => [
-# entries of the history ], id }; TOLD gets d as soon as it is there
+# entries of the history ], id }; TOLD gets d as soon as it is there; ASK, where there is
+# somebody to tell, the options, to which it may add, and the note
 sub prepared {
-	my ($dir, $o, $told) = @_;
+	my ($dir, $o, $told, $ask) = @_;
 	my $ep        = Tipme::Episode->open($dir);
 	my $diagnosis = Tipme::Diagnosis->new($ep);
 	my $d         = $diagnosis->run;
@@ -87,10 +93,13 @@ sub prepared {
 	my $packages = Tipme::Package->new(root => $ENV{TIPME_ROOT});
 	my $culprit  = Tipme::Culprit->of($d, $diagnosis, package => $packages);
 	my $form     = $o->{form} // Tipme::Report::Bug::form_for($culprit, $packages->os);
-	die "--form $form: the culprit is of no package: say --form text or markdown\n"
-		if $form =~ /\A(?:debian|launchpad|abrt)\z/ && !defined $culprit->{package}{version};
+	die "--form $form: the culprit is of no package of a distribution: say text or markdown\n"
+		if $form =~ /\A(?:debian|launchpad|abrt)\z/
+		&& $culprit->{package}{system} !~ /\A(?:dpkg|rpm)\z/;
 	my $signature = Tipme::Report::Bug::signature($d, $culprit);
 	my $note      = characters($ep->note // '') =~ s/\s+/ /gr =~ s/\A | \z//gr;
+	$ask->($o, $note)
+		if $ask && (defined $o->{form} || $culprit->{what} !~ /\A(?:setup|unknown)\z/);
 	my %steps = map { defined $o->{$_} ? ($_ => characters($o->{$_})) : () } qw(did expected often);
 	$steps{did} //= $note if length $note;
 	my $history    = Tipme::History->open;
@@ -153,8 +162,16 @@ sub _whom {
 			N__('This machine reported the same signature before: {time}, episode {id}.'),
 			time => local_time($_->{time} // '?'), id => $_->{episode} // '?'
 		)
-	} @{ $r->{before} };
+	} _last_of_each(@{ $r->{before} });
 	return join '', map { length ? _wrap($_) : "\n" } @line;
+}
+
+# Of what was reported before: each episode once, of its last time; no more than the last few.
+sub _last_of_each {
+	my (%seen, @last);
+	for my $of (reverse @_) { push @last, $of if !$seen{ $of->{episode} // '?' }++ }
+	splice @last, $BEFORE if @last > $BEFORE;
+	return reverse @last;
 }
 
 sub _about {
