@@ -13,59 +13,61 @@ use Tipme::Display;
 use Tipme::ExactPath qw(exact_path);
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
-my $repeats = $ENV{TIPME_TEST_ALL} ? 3 : 1;
+my $repeats = $ENV{TIPME_TEST_ALL} ? 3 : 0;
 my @causes  = qw(cpu-storm rt-hog slow-helper stopped);
 local $ENV{TIPME_LIBRARY} = tempdir(CLEANUP => 1);
 
-for my $round (1 .. $repeats) {
-	for my $cause (@causes) {
-		my $seed = $round * 100 + length $cause;
-		my $r;
-		twice(
-			sub {
-				my $out = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed $seed --cause $cause --json};
-				$r = eval { Cpanel::JSON::XS->new->decode($out) } // {};
-				return $r->{right};
-			}
-		);
-		ok($r->{right}, "$cause, seed $seed: the verdict is true")
-			or diag(
-			"truth: $r->{truth}{kind} $r->{truth}{text}; verdict: $r->{verdict}{kind}: "
-				. "$r->{verdict}{sentence}"
-			);
-		exact_path(
-			Cpanel::JSON::XS->new->decode(
-				scalar qx{"$ENV{TIPME_BUILDDIR}/tipme" diagnose "$r->{episode}" --json}
-			)
-		) if $r->{episode};
-	}
-}
-
-# By a seed alone, as text, and whatever DISPLAY says: the demo has its own server, and doctor says
-# what this session has.
-my $plain = eval { Tipme::Display->new(kind => 'Xvfb') };
-for my $session (
-	[ 'DISPLAY unset',          undef,                     qr/DISPLAY is not set/ ],
-	[ 'DISPLAY is dead',        ':4711',                   qr/no server answers there/ ],
-	[ 'a server without hooks', $plain && $plain->display, qr/no hooks seen in X server/ ]
+# One cause as JSON, drawn by a seed; with TIPME_TEST_ALL each of them by name.
+for my $how (
+	[ 10, 'slow-helper' ],
+	map {
+		my $round = $_;
+		map { [ $round * 100 + length, $_, '--cause', $_ ] } @causes
+	} 1 .. $repeats
 	)
 {
-	my ($what, $display, $says) = @$session;
+	my ($seed, $cause, @named) = @$how;
+	my $r;
+	twice(
+		sub {
+			my $out = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed $seed @named --json};
+			$r = eval { Cpanel::JSON::XS->new->decode($out) } // {};
+			return $r->{right};
+		}
+	);
+	is($r->{cause}, $cause, "seed $seed is $cause");
+	ok($r->{right}, '... and the verdict is true')
+		or diag("truth: $r->{truth}{kind} $r->{truth}{text}; verdict: $r->{verdict}{kind}: "
+			. "$r->{verdict}{sentence}");
+	exact($r->{episode}) if $r->{episode};
+}
+
+# The other three as text, by a seed alone, and whatever DISPLAY says: the demo has its own server,
+# and doctor says what this session has.
+my $plain = eval { Tipme::Display->new(kind => 'Xvfb') };
+for my $session (
+	[ 'DISPLAY unset',          3, undef,                     qr/DISPLAY is not set/ ],
+	[ 'DISPLAY is dead',        6, ':4711',                   qr/no server answers there/ ],
+	[ 'a server without hooks', 8, $plain && $plain->display, qr/no hooks seen in X server/ ]
+	)
+{
+	my ($what, $seed, $display, $says) = @$session;
 SKIP: {
-		skip 'no Xvfb here', 4 if $what =~ /hooks/ && !$plain;
+		skip 'no Xvfb here', 7 if $what =~ /hooks/ && !$plain;
 		local $ENV{DISPLAY} = $display;
 		delete $ENV{DISPLAY} if !defined $display;
 		my ($rc, $text) = twice(
 			sub {
-				my $said = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed 3 2>&1};
+				my $said = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed $seed 2>&1};
 				return ($? == 0, $? >> 8, $said);
 			}
 		);
-		is($rc, 0, "$what: drawn by a seed, a true verdict") or diag($text);
+		is($rc, 0, "$what: drawn by seed $seed, a true verdict") or diag($text);
 		like($text, qr/The verdict is true/, '... and it says so');
 		like($text, $says,                   '... and what this session has');
 		my ($png) = $text =~ /^timeline\s+(\S+\.png)$/m;
 		ok($png && -s $png, '... and the timeline is a picture');
+		exact($text =~ /^episode\s+(\S+)$/m);
 	}
 }
 $plain->stop if $plain;
@@ -74,21 +76,27 @@ $plain->stop if $plain;
 {
 	my $text = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --late --cause stopped --seed 5 2>&1};
 	is($? >> 8, 0, 'a cause that came too late: a true verdict') or diag($text);
-	like($text, qr/^The answer came after \d+ ms, too soon .*: once more \.\.\.$/m,
-		'... of the story that was told once more');
+	like(
+		$text, qr/^The answer came after \d+ ms, too soon .*: once more \.\.\.$/m,
+		'... of the story that was told once more'
+	);
 	my @typed = $text =~ /^(typing at)/mg;
 	is(scalar @typed, 2, '... and that one was felt') or diag($text);
 }
 
 # Containers: its own processes, no network, no user but one, who is called root there and may do
 # something inside, or nothing at all; or is an ordinary one.
-for my $container ([ 'its root', [qw(-r)] ],
+for my $container (
+	[ 'its root',                    [qw(-r)] ],
 	[ 'an ordinary user',            [qw(--user --map-user=1000 --map-group=1000)], 'powerless' ],
-	[ 'a root without capabilities', [qw(-r)],                                      'powerless' ])
+	[ 'a root without capabilities', [qw(-r)],                                      'powerless' ]
+	)
 {
 	my ($who, $map, $powerless) = @$container;
-	my @enter = ('unshare', @$map, qw(-m -p -n --fork --mount-proc),
-		$powerless ? qw(setpriv --bounding-set=-all --inh-caps=-all --no-new-privs) : ());
+	my @enter = (
+		'unshare', @$map, qw(-m -p -n --fork --mount-proc),
+		$powerless ? qw(setpriv --bounding-set=-all --inh-caps=-all --no-new-privs) : ()
+	);
 SKIP: {
 		skip 'no user namespaces here', 3 if system("@enter true 2>/dev/null");
 		local $ENV{HOME} = tempdir(CLEANUP => 1);
@@ -96,8 +104,10 @@ SKIP: {
 		my $text = qx{@enter "$ENV{TIPME_BUILDDIR}/tipme" demo --cause stopped --seed 3 2>&1};
 		if ($who =~ /without/) {
 			isnt($? >> 8, 0, "in a container, $who: no terminal runs for such a one");
-			like($text, qr/^tipme: demo: xterm ended at once: .*be an ordinary user there$/m,
-				'... which is told, with what to do');
+			like(
+				$text, qr/^tipme: demo: xterm ended at once: .*be an ordinary user there$/m,
+				'... which is told, with what to do'
+			);
 			next;
 		}
 		is($? >> 8, 0, "in a container, $who: a true verdict") or diag($text);
@@ -134,29 +144,47 @@ SKIP: {
 			}
 		);
 		is($rc, 0, "demo --here, $what: a true verdict") or diag($text);
-		(@how ? \&unlike : \&like)
-			->($text, qr/Nobody in this session heard the hot-key/,
-			'... and whether the hot-key was heard is told');
-		like($text, @how ? qr/by its hooks/ : qr/as a client sees it/,
-			'... and how the server was seen');
+		(@how ? \&unlike : \&like)->(
+			$text, qr/Nobody in this session heard the hot-key/,
+			'... and whether the hot-key was heard is told'
+		);
+		like(
+			$text, @how ? qr/by its hooks/ : qr/as a client sees it/,
+			'... and how the server was seen'
+		);
 		my ($asks, $why) = here($tree, $d);
 		is($asks, 64, '... never without having asked') or diag($why);
 		$d->stop;
 	}
 	qx{"$ENV{TIPME_BUILDDIR}/tipme" stop 2>&1};
 	my $stopped = Tipme::Display->new(kind => 'Xvfb', uid => 65534, gid => 65534);
-	like((here($tree, $stopped, '--yes'))[1], qr/no recorder runs, or it is not yours/,
-		'demo --here needs a recorder');
+	like(
+		(here($tree, $stopped, '--yes'))[1], qr/no recorder runs, or it is not yours/,
+		'demo --here needs a recorder'
+	);
 	$stopped->stop;
 	# What a session calls its server is all that can be seen of it from outside.
 	system('cp', Tipme::Display::find_server('Xvfb'), "$tmp/Xwayland");
 	my $xwayland =
 		Tipme::Display->new(kind => 'Xvfb', program => "$tmp/Xwayland", uid => 65534, gid => 65534);
-	like((here($tree, $xwayland, '--yes'))[1], qr/is Xwayland, where injected keys/,
-		'... and refuses Xwayland');
+	like(
+		(here($tree, $xwayland, '--yes'))[1], qr/is Xwayland, where injected keys/,
+		'... and refuses Xwayland'
+	);
 	$xwayland->stop;
 }
 done_testing;
+
+# exact(EPISODE): what its verdict is made of
+sub exact {
+	my ($episode) = @_;
+	exact_path(
+		Cpanel::JSON::XS->new->decode(
+			scalar qx{"$ENV{TIPME_BUILDDIR}/tipme" diagnose "$episode" --json}
+		)
+	);
+	return;
+}
 
 # Runs CODE, and once more if what it returns first is not true; returns the rest of that.
 sub twice {
@@ -171,8 +199,10 @@ sub twice {
 # What an ordinary user needs of the trees, which may be closed to him.
 sub public_tree {
 	my ($to) = @_;
-	for ([ $ENV{TIPME_SRCDIR}, qw(helper/demo postmortem abi) ],
-		[ $ENV{TIPME_BUILDDIR}, qw(helper/cli/tipme helper/xclient/tipme-x-observer) ])
+	for (
+		[ $ENV{TIPME_SRCDIR},   qw(helper/demo postmortem abi) ],
+		[ $ENV{TIPME_BUILDDIR}, qw(helper/cli/tipme helper/xclient/tipme-x-observer) ]
+		)
 	{
 		my ($from, @parts) = @$_;
 		for my $part (@parts) {
@@ -189,9 +219,10 @@ sub public_tree {
 # `tipme demo --here` as the user of that session: its exit status and what it said.
 sub here {
 	my ($tree, $d, @args) = @_;
-	local %ENV =
-		(%ENV, $d->env, TIPME_SRCDIR => $tree, TIPME_BUILDDIR => $tree, PERL5LIB => join ':',
-		map {"$tree/$_"} qw(abi/lib abi/generated postmortem/lib));
+	local %ENV = (
+		%ENV, $d->env, TIPME_SRCDIR => $tree, TIPME_BUILDDIR => $tree, PERL5LIB => join ':',
+		map {"$tree/$_"} qw(abi/lib abi/generated postmortem/lib)
+	);
 	my $text =
 		qx{setpriv --reuid=65534 --regid=65534 --clear-groups "$tree/helper/cli/tipme" demo --here @args </dev/null 2>&1};
 	return ($? >> 8, $text);

@@ -17,7 +17,7 @@ my %is_test = map { $_ => 1 } @tests;
 cmp_ok scalar @tests, '>', 40, 'tests there are: ' . @tests;
 is scalar(keys %is_test), scalar @tests, '... none twice';
 ok $is_test{'tests/parts.t'}, '... this one is among them';
-my %seconds = map { /^(\d+) (\S+)$/ ? ($2 => $1) : () } lines("$SRC/.ci/seconds");
+my %seconds = map { /^(\d+) (\S+)(?: \d+)?$/ ? ($2 => $1) : () } lines("$SRC/.ci/seconds");
 cmp_ok scalar keys %seconds, '>', 20, 'the table is there';
 # What is not built here is no test here, but it must be somewhere.
 is_deeply [ grep { !$is_test{$_} && !-e "$SRC/$_" && !-e "$SRC/$_.c" } sort keys %seconds ], [],
@@ -52,6 +52,8 @@ is scalar(map { part("$_/2", 'a.t', 'b.t', 'c.t') } 1, 2), 3,
 		my @source = (glob("$SRC/$pattern"), glob("$SRC/$pattern.c"));
 		ok scalar(grep {-e} @source), "... $pattern names tests that there are";
 	}
+	is_deeply [ sort(filter('.ci/longest')) ], [ sort @tests ], 'the longest first: all, and each once';
+	is((filter('.ci/longest', 'a.t', 'tests/demo.t', 'b.t'))[0], 'tests/demo.t', '... in that order');
 	filter('.ci/group others');
 	is $? >> 8, 64, '... another group is refused';
 }

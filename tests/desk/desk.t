@@ -17,6 +17,7 @@ use lib "$FindBin::Bin/lib",
 use Tipme::Desk;
 use Tipme::Desk::Draw;
 use Tipme::Desk::Table;
+use Tipme::Drawn qw(commit seed_of);
 use Tipme::Floor qw(least_right);
 use Tipme::Lab;
 
@@ -28,13 +29,9 @@ use constant MOST_VOID  => 0.15;
 use constant VOIDS      => 0.35;    # of scenes on a machine that is not quiet: 9 to 32 % so far
 use constant CI_SECONDS => 100;     # no scene begins later
 
-my $word = $ENV{TIPME_DESK_SEED} // do {
-	my $h = qx{git -C "$ENV{TIPME_SRCDIR}" rev-parse HEAD 2>/dev/null};
-	chomp $h;
-	$h || 'tipme';
-};
+my $word = $ENV{TIPME_DESK_SEED} // commit($ENV{TIPME_SRCDIR});
 note("seed $word (TIPME_DESK_SEED)");
-my $seed = Tipme::Desk::Draw::seed_of($word);
+my $seed = seed_of($word);
 Tipme::Lab::prefer_ourselves();
 my $desk = Tipme::Desk->new(
 	library => tempdir(CLEANUP => 1), seed => $seed,

@@ -8,9 +8,6 @@ use Tipme::Desk::Causes;
 use Tipme::Desk::Programs;
 use Tipme::Workload::Programs;
 
-# seed_of(TEXT): a number, of a commit's hash or of any word
-sub seed_of { my ($text) = @_; return unpack 'N', sha256($text) }
-
 # What a scene draws is told by its own generator, so that a scene can be played again alone:
 # number, from 0 to limit - 1.
 sub generator {
