@@ -2,6 +2,8 @@
 /* The question what happened: each choice is saved at once, and can be taken back. */
 #include "config.h"
 
+#include <string.h>
+
 #include "question.h"
 #include "question_parts.h"
 #include "verb.h"
@@ -11,11 +13,12 @@
 
 static void answer_set(struct answer *to, const struct answer *from)
 {
-	struct answer copy = { g_strdup(from->choice), g_strdup(from->doing), g_strdup(from->own),
-			       g_strdup(from->event) };
+	struct answer copy = *from;
 
+	copy.choice = g_strdup(from->choice);
+	copy.own = g_strdup(from->own);
+	copy.event = g_strdup(from->event);
 	g_free(to->choice);
-	g_free(to->doing);
 	g_free(to->own);
 	g_free(to->event);
 	*to = copy;
@@ -23,13 +26,16 @@ static void answer_set(struct answer *to, const struct answer *from)
 
 static char *answer_words(const struct answer *a)
 {
-	const char *const all[] = { a->doing, a->own, a->choice };
-	const char *parts[G_N_ELEMENTS(all) + 1] = { NULL };
+	const char *parts[QUESTION_SHORTS + 3] = { NULL };
 	int n = 0;
 
-	for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
-		if (all[i])
-			parts[n++] = all[i];
+	for (size_t i = 0; i < QUESTION_SHORTS; i++)
+		if (a->said[i])
+			parts[n++] = _(a->said[i]->note);
+	if (a->own)
+		parts[n++] = a->own;
+	if (a->choice)
+		parts[n++] = a->choice;
 	return g_strjoinv("; ", (char **)parts);
 }
 
@@ -130,18 +136,29 @@ void question_answer(struct question *q, char **field, const char *text)
 	write_now(q);
 }
 
+/* Another answer, about which tipme is asked again. */
+static void answer_become(struct question *q, const struct answer *next)
+{
+	answer_set(&q->before, &q->now);
+	answer_set(&q->now, next);
+	write_now(q);
+	question_moments_hide(q);
+	question_panel_hide(q); /* it is about what was before */
+	question_shorts_show(q);
+	question_diagnose(q);
+}
+
 void question_answer_moment(struct question *q, const char *event, const char *text)
 {
 	if (!g_strcmp0(q->now.event, event)) {
 		question_answer(q, &q->now.choice, text);
 		return;
 	}
-	struct answer next = { (char *)text, q->now.doing, q->now.own, (char *)event };
+	struct answer next = q->now;
 
-	answer_set(&q->before, &q->now);
-	answer_set(&q->now, &next);
-	write_now(q);
-	question_diagnose(q);
+	next.choice = (char *)text;
+	next.event = (char *)event;
+	answer_become(q, &next);
 }
 
 /* What stands in the entry, if it is new. Returns whether something is on its way now. */
@@ -179,7 +196,8 @@ void question_on_changed(GtkEditable *entry, gpointer arg)
 void question_on_undo(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
-	bool other = g_strcmp0(q->now.event, q->before.event);
+	bool other = g_strcmp0(q->now.event, q->before.event) ||
+		     memcmp(q->now.said, q->before.said, sizeof(q->now.said));
 
 	answer_set(&q->now, &q->before);
 	g_signal_handlers_block_by_func(q->entry, question_on_changed, q);
@@ -187,6 +205,7 @@ void question_on_undo(GtkWidget *widget, gpointer arg)
 	g_signal_handlers_unblock_by_func(q->entry, question_on_changed, q);
 	q->undoing = true;
 	write_now(q);
+	question_shorts_show(q);
 	if (!other)
 		return;
 	/* What it shows is about another moment. */
@@ -205,11 +224,19 @@ void question_on_close(GtkWidget *widget, gpointer arg)
 		gtk_main_quit();
 }
 
-void question_on_doing(GtkWidget *widget, gpointer arg)
+/* Whether the pointer moved is asked only of those for whom everything stood still. */
+void question_on_said(GtkWidget *widget, gpointer arg)
 {
 	struct question *q = arg;
+	const struct said *said = g_object_get_data(G_OBJECT(widget), "said");
+	struct answer next = q->now;
 
-	question_answer(q, &q->now.doing, g_object_get_data(G_OBJECT(widget), "note"));
+	if (next.said[said->to] == said)
+		return;
+	next.said[said->to] = said;
+	if (said->to == QUESTION_WHAT)
+		next.said[QUESTION_POINTER] = NULL;
+	answer_become(q, &next);
 }
 
 void question_on_yes(GtkWidget *widget, gpointer arg)

@@ -30,6 +30,20 @@ static const char *text_of(struct json_object *from, const char *key)
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
 }
 
+/* What tipme says of the answers to the short questions; NULL: nothing */
+static char *felt_words(struct json_object *felt)
+{
+	struct json_object *words = part(felt, "words");
+	GString *all = g_string_new(NULL);
+
+	for (size_t i = 0;
+	     json_object_is_type(words, json_type_array) && i < json_object_array_length(words);
+	     i++)
+		g_string_append_printf(all, "%s%s", i ? " " : "",
+				       json_object_get_string(json_object_array_get_idx(words, i)));
+	return g_string_free(all, !all->len);
+}
+
 /* A cause, which the user may take over, or just what is known. */
 static void verdict_show(struct question *q, struct json_object *top)
 {
@@ -47,16 +61,20 @@ static void verdict_show(struct question *q, struct json_object *top)
 		g_free(text);
 		return;
 	}
+	char *felt = felt_words(part(top, "felt"));
 	char *cause = sure ? g_strdup_printf(_(TIPME_WORDS_PROBABLE_CAUSE), sentence)
 			   : g_strdup(sentence);
 	char *moment = when ? g_strdup_printf(_(TIPME_WORDS_WHEN), when) : NULL;
-	char *text = g_strconcat(cause, moment ? "\n" : NULL, moment, NULL);
+	char *about = g_strconcat(cause, moment ? "\n" : NULL, moment, NULL);
+	char *text = g_strconcat(about, felt ? "\n" : NULL, felt, NULL);
 
 	gtk_label_set_text(GTK_LABEL(q->verdict), text);
 	gtk_widget_set_sensitive(q->yes, sure);
 	g_free(text);
+	g_free(about);
 	g_free(moment);
 	g_free(cause);
+	g_free(felt);
 }
 
 static void report_preview(struct question *q);
@@ -81,31 +99,44 @@ static void on_diagnosed(void *arg, int status, const char *out, const char *err
 		report_preview(q);
 }
 
+/* The answers to the short questions, for --felt; NULL: there are none, or an event says more */
+static char *felt_codes(const struct answer *a)
+{
+	const char *codes[QUESTION_SHORTS + 1] = { NULL };
+	int n = 0;
+
+	for (size_t i = 0; i < QUESTION_SHORTS && !a->event; i++)
+		if (a->said[i])
+			codes[n++] = a->said[i]->code;
+	return n ? g_strjoinv(",", (char **)codes) : NULL;
+}
+
 /*
- * `tipme diagnose EPISODE`, about the event that the user has meant if there is one. NULL: for the
- * panel; else with the option `more`, and the episode comes to know which is meant.
+ * `tipme diagnose EPISODE`, about what the user has said if that is anything. NULL: for the
+ * panel; else with the option `more`, and the episode comes to know what was said.
  */
 static void ask_tipme(struct question *q, const char *more, agent_verb_done done)
 {
 	const char *args[7] = { "diagnose", q->path };
+	char *felt = felt_codes(&q->now);
+	bool said = q->now.event || felt;
 	int n = 2;
 
-	if (q->now.event) {
-		args[n++] = "--event";
-		args[n++] = q->now.event;
+	if (said) {
+		args[n++] = felt ? "--felt" : "--event";
+		args[n++] = felt ? felt : q->now.event;
 	}
-	if (!more) {
-		agent_verb_run(args, NULL, q->panel_cancel, done, q);
-		return;
+	if (more) {
+		args[n++] = more;
+		/* Both only where the answer has changed. */
+		if (said)
+			args[n] = "--keep";
+		else if (q->kept)
+			args[n] = "--forget";
+		q->kept = said;
 	}
-	args[n++] = more;
-	/* Both only where the answer has changed. */
-	if (q->now.event)
-		args[n] = "--keep";
-	else if (q->kept)
-		args[n] = "--forget";
-	q->kept = q->now.event;
-	agent_verb_run(args, NULL, q->cancel, done, q);
+	agent_verb_run(args, NULL, more ? q->cancel : q->panel_cancel, done, q);
+	g_free(felt);
 }
 
 void question_diagnose(struct question *q)

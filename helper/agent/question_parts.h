@@ -8,12 +8,22 @@
 
 #include "scribe.h"
 
+/* The short questions, and an answer to one of them. */
+enum question_short { QUESTION_WHAT, QUESTION_POINTER, QUESTION_AGAIN, QUESTION_SHORTS };
+
+struct said {
+	enum question_short to;
+	const char *code; /* for `tipme diagnose --felt` */
+	const char *name, *note; /* on the button; in the user's note */
+	char key;
+};
+
 /* What the user has answered; each NULL or a text. */
 struct answer {
 	char *choice; /* what it was */
-	char *doing;
 	char *own; /* words */
 	char *event; /* which was meant; NULL: the verdict's own */
+	const struct said *said[QUESTION_SHORTS]; /* each NULL: not answered */
 };
 
 struct question {
@@ -33,6 +43,8 @@ struct question {
 	bool undoing, closing;
 	GtkWidget *window, *verdict, *yes, *no, *moments, *entry, *status, *undo, *start, *panel,
 		*text, *report_save;
+	GtkWidget *
+		shorts[QUESTION_SHORTS]; /* those that are hidden at first; [QUESTION_WHAT]: NULL */
 	GtkWidget *list; /* in `moments`, which scrolls */
 	GtkWidget *panel_scroll; /* around `text` */
 	const char *shown; /* by what button the panel is shown; NULL: it is not */
@@ -47,7 +59,7 @@ void question_answer_moment(struct question *q, const char *event, const char *t
 void question_timeout_stop(struct question *q);
 void question_told(struct question *q); /* the cause is shown */
 void question_on_yes(GtkWidget *widget, gpointer question);
-void question_on_doing(GtkWidget *button, gpointer question); /* its data "note" is the answer */
+void question_on_said(GtkWidget *button, gpointer question); /* its data "said" is the answer */
 void question_on_changed(GtkEditable *entry, gpointer question);
 void question_on_undo(GtkWidget *widget, gpointer question);
 void question_on_start(GtkWidget *widget, gpointer question);
@@ -68,6 +80,9 @@ void question_on_report(GtkWidget *widget, gpointer question);
 void question_on_report_save(GtkWidget *widget, gpointer question);
 
 /* --- question_window.c: what is seen --- */
+
+/* Shows the short questions that the answers so far lead to. */
+void question_shorts_show(struct question *q);
 
 /*
  * Before `part` (`moments`, `panel_scroll`), which is hidden, is shown: it gets the height that it

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "notice.h"
 #include "place.h"
@@ -18,15 +19,21 @@
 #define SPACING 8
 #define WORDS_MAX 500
 
-static const struct {
-	const char *name, *note;
-	char key;
-} doings[] = {
-	{ TIPME_WORDS_TYPING, TIPME_WORDS_TYPING_NOTE, 'T' },
-	{ TIPME_WORDS_CLICKING, TIPME_WORDS_CLICKING_NOTE, 'k' },
-	{ TIPME_WORDS_SCROLLING, TIPME_WORDS_SCROLLING_NOTE, 'l' },
-	{ TIPME_WORDS_TESTING, TIPME_WORDS_TESTING_NOTE, 'J' },
+/* Those of a question follow each other. */
+static const struct said answers[] = {
+	{ QUESTION_WHAT, "typing", TIPME_WORDS_TYPING, TIPME_WORDS_TYPING_NOTE, 'T' },
+	{ QUESTION_WHAT, "click", TIPME_WORDS_CLICKING, TIPME_WORDS_CLICKING_NOTE, 'k' },
+	{ QUESTION_WHAT, "smooth", TIPME_WORDS_SCROLLING, TIPME_WORDS_SCROLLING_NOTE, 'l' },
+	{ QUESTION_WHAT, "start", TIPME_WORDS_STARTING, TIPME_WORDS_STARTING_NOTE, 'g' },
+	{ QUESTION_WHAT, "all", TIPME_WORDS_EVERYTHING, TIPME_WORDS_ALL_NOTE, 'E' },
+	{ QUESTION_WHAT, "test", TIPME_WORDS_TESTING, TIPME_WORDS_TESTING_NOTE, 'J' },
+	{ QUESTION_POINTER, "pointer-moved", TIPME_WORDS_MOVED, TIPME_WORDS_MOVED_NOTE, 'm' },
+	{ QUESTION_POINTER, "pointer-stood", TIPME_WORDS_STOOD, TIPME_WORDS_STOOD_NOTE, 'd' },
+	{ QUESTION_AGAIN, "again", TIPME_WORDS_AGAIN, TIPME_WORDS_AGAIN_NOTE, 'A' },
+	{ QUESTION_AGAIN, "once", TIPME_WORDS_ONCE, TIPME_WORDS_ONCE_NOTE, 'O' },
 };
+
+#define IN_A_ROW 3 /* six answers in one would be wider than the rest */
 
 static GtkWidget *row(GtkButtonBoxStyle style)
 {
@@ -105,24 +112,65 @@ static void add_verdict(struct question *q, GtkWidget *box)
 	gtk_container_add(GTK_CONTAINER(box), q->moments);
 }
 
+/* The answers to a question, as many in a row as there is room for. */
+static GtkWidget *answers_new(struct question *q, enum question_short to)
+{
+	GtkWidget *grid = gtk_grid_new();
+	int n = 0;
+
+	gtk_grid_set_column_homogeneous(GTK_GRID(grid), TRUE);
+	gtk_grid_set_column_spacing(GTK_GRID(grid), 4);
+	gtk_grid_set_row_spacing(GTK_GRID(grid), 4);
+	for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
+		if (answers[i].to != to)
+			continue;
+		GtkWidget *b = notice_button(_(answers[i].name), answers[i].key);
+
+		gtk_widget_set_hexpand(b, to == QUESTION_WHAT);
+		g_object_set_data(G_OBJECT(b), "said", (void *)&answers[i]);
+		g_signal_connect(b, "clicked", G_CALLBACK(question_on_said), q);
+		gtk_grid_attach(GTK_GRID(grid), b, n % IN_A_ROW, n / IN_A_ROW, 1, 1);
+		n++;
+	}
+	return grid;
+}
+
+/* A question that other answers lead to, in one row with them: screens may have 600 rows only. */
+static void add_short(struct question *q, GtkWidget *box, enum question_short to, const char *text)
+{
+	GtkWidget *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, SPACING),
+		  *label = notice_label(text);
+
+	gtk_widget_set_hexpand(label, TRUE);
+	gtk_container_add(GTK_CONTAINER(line), label);
+	gtk_container_add(GTK_CONTAINER(line), answers_new(q, to));
+	gtk_widget_show_all(line);
+	gtk_widget_hide(line);
+	gtk_widget_set_no_show_all(line, TRUE);
+	gtk_container_add(GTK_CONTAINER(box), line);
+	q->shorts[to] = line;
+}
+
+void question_shorts_show(struct question *q)
+{
+	const struct said *what = q->now.said[QUESTION_WHAT];
+	bool felt = what && strcmp(what->code, "test");
+
+	gtk_widget_set_visible(q->shorts[QUESTION_POINTER], felt && !strcmp(what->code, "all"));
+	gtk_widget_set_visible(q->shorts[QUESTION_AGAIN], felt);
+}
+
 static void add_doing(struct question *q, GtkWidget *box)
 {
-	GtkWidget *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
-
 	q->entry = gtk_entry_new();
 	gtk_entry_set_max_length(GTK_ENTRY(q->entry), WORDS_MAX);
 	gtk_entry_set_placeholder_text(GTK_ENTRY(q->entry), _(TIPME_WORDS_OWN_WORDS));
 	g_signal_connect(q->entry, "changed", G_CALLBACK(question_on_changed), q);
 	g_signal_connect(q->entry, "activate", G_CALLBACK(question_on_close), q);
-	for (size_t i = 0; i < G_N_ELEMENTS(doings); i++) {
-		GtkWidget *b = button(q, buttons, _(doings[i].name), doings[i].key,
-				      G_CALLBACK(question_on_doing));
-
-		gtk_widget_set_hexpand(b, TRUE);
-		g_object_set_data(G_OBJECT(b), "note", (void *)_(doings[i].note));
-	}
 	gtk_container_add(GTK_CONTAINER(box), notice_label(_(TIPME_WORDS_DOING)));
-	gtk_container_add(GTK_CONTAINER(box), buttons);
+	gtk_container_add(GTK_CONTAINER(box), answers_new(q, QUESTION_WHAT));
+	add_short(q, box, QUESTION_POINTER, _(TIPME_WORDS_POINTER));
+	add_short(q, box, QUESTION_AGAIN, _(TIPME_WORDS_OFTEN));
 	gtk_container_add(GTK_CONTAINER(box), q->entry);
 }
 

@@ -82,15 +82,19 @@ sub noted {
 	return;
 }
 
+# The question about the episode; its window.
+sub ask {
+	{
+		local @ENV{qw(TIPME_BUILDDIR HOME PATH TZ)} = ($public, $x->dir, "$public/bin", 'UTC');
+		delete local @ENV{qw(DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR)};
+		$x->spawn("$public/helper/agent/tipme-dialog", '--timeout', 0, $path);
+	}
+	return wait_until(\&window) || BAIL_OUT('no question: ' . slurp($x->dir . '/clients.log'));
+}
+
 $x->spawn('openbox');
 wait_until(sub { command($x, qw(xprop -root _NET_SUPPORTING_WM_CHECK)) =~ /window id/ });
-my $dialog;
-{
-	local @ENV{qw(TIPME_BUILDDIR HOME PATH TZ)} = ($public, $x->dir, "$public/bin", 'UTC');
-	delete local @ENV{qw(DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR)};
-	$dialog = $x->spawn("$public/helper/agent/tipme-dialog", '--timeout', 0, $path);
-}
-my $w = wait_until(\&window) or BAIL_OUT('no question: ' . slurp($x->dir . '/clients.log'));
+my $w = ask();
 picture('question-first');
 
 # Its first line: a click there chooses nothing. Where it is has to be asked for each time: what is
@@ -173,6 +177,28 @@ click_first_line();
 ok wait_until(sub { command($x, 'xdotool', 'key', 'Escape'); wait_until(sub { !window() }, 2) }),
 	'Escape closes it';
 like words(), qr/^Nothing happened when I clicked; /, '... and what was said stays';
+
+# The short questions: who says that everything stood still is asked more, and tipme heeds it.
+sub felt { return -e "$path/felt.txt" ? slurp("$path/felt.txt") : '' }
+is + ($d->run(tipme(), 'diagnose', $path, '--forget'))[0], 0, 'the moment is forgotten';
+$w = ask();
+click_first_line();
+wait_until(sub { command($x, 'xdotool', 'getwindowfocus') == $w });
+noted('alt+e', 'Everything stood still', 'everything stood still');
+ok wait_until(sub { felt() eq "all\n" }), '... the episode has that in a word';
+my $asked = wait_until(sub { height() > $plain && height() }) // 0;
+ok $asked, '... and more is asked';
+noted('alt+m', 'Everything stood still; The pointer still moved', 'the pointer moved');
+noted('alt+a', 'Everything stood still; The pointer still moved; It comes again and again',
+	'it comes again and again');
+ok wait_until(sub { felt() eq "all,pointer-moved,again\n" }), '... all in words of ours';
+picture('question-felt');
+noted('alt+u', 'Everything stood still; The pointer still moved', '... which can be taken back');
+ok wait_until(sub { felt() eq "all,pointer-moved\n" }), '... there, too';
+noted('alt+t', 'Typing was slow', 'not everything, but typing: nothing is left of the pointer');
+ok wait_until(sub { height() < $asked }), '... nor asked for it';
+ok wait_until(sub { felt() eq "typing\n" }), '... and the episode knows';
+is meant(), $sentence[0], '... and the verdict is about a key';
 $d->stop;
 $x->stop;
 done_testing;

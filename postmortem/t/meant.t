@@ -65,7 +65,7 @@ like(said('list'), qr/ 600 ms xterm/, '... nor in the list');
 for my $wrong ([qw(--keep)], [qw(--forget --event 4)], [qw(--keep --forget --event 4)]) {
 	($out, $exit) = tipme('diagnose', $id, @$wrong);
 	is($exit, 64, "@$wrong: not understood");
-	like($out, qr/\Atipme: diagnose: --keep goes with --event or --at/, '... and why');
+	like($out, qr/\Atipme: diagnose: --keep goes with --event, --at or --felt/, '... and why');
 }
 ($out, $exit) = tipme('diagnose', $id, '--event', 99, '--keep');
 like("$exit $out", qr/\A1 tipme: diagnose: nothing to keep: there is no input event 99/,

@@ -312,10 +312,11 @@ sub _pinned {
 	return (%brought, event => { %$own, @start, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle($self->{diagnosis}{reasons}), asked => $self->{cut}->asked, (map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus), map { $_ ? (disk_pause_ns => $_) : () } $self->{d}{verdict}{disk_pause_ns});
 }
 
-# Where all events are there: which of them the sender has meant.
+# Where all events are there: which of them the sender has meant, or has described.
 sub _meant {
 	my ($self) = @_;
-	my $ns = $self->{d}{meant} ? Tipme::Meant::meant_ns($self->{ep}) : undef;
+	my ($e)    = ($self->{d}{felt} // {})->{found} && $self->{d}{event} ? grep { $_->{n} == $self->{d}{event}{n} } $self->{diagnosis}->events : ();
+	my $ns     = $self->{d}{meant} ? Tipme::Meant::meant_ns($self->{ep}) : $e ? Tipme::ProblemInterval::entered_ns($e) : undef;
 	return defined $ns ? (meant_ns => $ns) : ();
 }
 

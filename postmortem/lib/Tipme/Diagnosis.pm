@@ -12,6 +12,7 @@ use Tipme::Circumstances;
 use Tipme::Damage qw(damage_of);
 use Tipme::DisplaySource;
 use Tipme::Entry;
+use Tipme::Felt;
 use Tipme::InputPath;
 use Tipme::Kernel;
 use Tipme::Kinds;
@@ -89,7 +90,7 @@ sub of {
 	return $d;
 }
 
-# run(event => N, at => NS): the data of `diagnose --json` (docs/diagnose-json.md); a time is in ns, or in seconds if it has a
+# run(event => N, at => NS, felt => as Tipme::Felt::parse has it): the data of `diagnose --json` (docs/diagnose-json.md); a time is in ns, or in seconds if it has a
 # decimal point or is small; a negative one counts from the trigger; HH:MM:SS is by the clock
 sub run {
 	my ($self, %o) = @_;
@@ -97,17 +98,29 @@ sub run {
 	@o{qw(at at_to)} = stretch_of($ep, $o{at}) if defined $o{at};
 	my $meant = defined $o{event} || defined $o{at} ? undef : meant_event($self);
 	$o{event} = $meant if defined $meant;
+	$o{felt} = defined $o{event} || defined $o{at} ? undef : $o{felt} // Tipme::Felt::of($ep);
 	my $late = defined $o{event} || defined $o{at} ? undef : Tipme::Latency->of($ep, $self->{kernel}->threads) // Tipme::RanDry->of($ep, $self->{kernel}->covered_from);
 	return $self->_whole($self->part_of_stall($late->stall, undef, $late)) if $late;
 	my $i = $self->_choose(%o);
 	if (my $brought = defined $o{event} || defined $o{at} ? undef : Tipme::Brought::part($self, $i)) { return $self->_whole($brought) }
+	my $felt = $o{felt} && ($i ? $i->{felt} : Tipme::Felt::told($o{felt}, 0, undef));
+	if (my $part = $self->_jerky($felt)) { return $self->_whole($part) }
 	$i->{chosen} = 1 if $i && !defined $o{event} && !defined $o{at};
 	# Nothing to judge at all: then whatever stood still longest, or stood still at the time that was asked for.
 	my $stall = $i || defined $o{event} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads, $o{at});
 	my $part = $i ? $self->part_of($i) : $stall ? $self->part_of_stall($stall, $self->_without_interval(%o, stall => 1)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
 	$part = $self->_nothing($part) if $part->{verdict}{kind} eq 'none' && !defined $o{event} && !defined $o{at};
 	$part->{meant} = 1 if defined $meant;
+	$part->{felt} = $felt if $felt;
 	return $self->_whole($part);
+}
+
+# Who saw something move and then stand still means a picture, where no press was slow.
+sub _jerky {
+	my ($self, $felt) = @_;
+	return if !$felt || ($felt->{what} // '') ne 'smooth' || $felt->{found};
+	my $part = $self->_stutter or return;
+	return { %$part, felt => Tipme::Felt::told($felt, 1, undef) };
 }
 
 # run_thread(TID, FROM, TO): the same for what a thread did in a stretch of time that somebody measured: FROM and TO as `at` of run()

@@ -8,7 +8,7 @@ use warnings;
 use Exporter qw(import);
 use Fcntl    qw(O_RDONLY O_WRONLY O_CREAT O_EXCL O_NOFOLLOW O_NONBLOCK);
 
-our @EXPORT_OK = qw(meant_event meant_ns keep forget);
+our @EXPORT_OK = qw(meant_event meant_ns keep forget put take_away);
 
 my $FILE = 'moment.txt';
 
@@ -35,23 +35,35 @@ sub meant_event {
 sub keep {
 	my ($diagnosis, $n) = @_;
 	my ($e) = grep { $_->{n} == $n } $diagnosis->events;
-	my ($dir, $ns) = ($diagnosis->episode->dir, Tipme::ProblemInterval::entered_ns($e));
-	my $new = "$dir/.$FILE.$$";
-	unlink $new;
-	my $good = sysopen my $out, $new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600;
-	$good &&= print {$out} "$ns\n";
-	$good = close $out if $good;
-	return if $good && rename $new, "$dir/$FILE";
-	my $why = "$!";
-	unlink $new;
-	die "$dir: the moment was not kept: $why: is it your own episode?\n";
+	put($diagnosis->episode, $FILE, Tipme::ProblemInterval::entered_ns($e));
+	return;
 }
 
 # forget(EPISODE): it is chosen by tipme again
-sub forget {
-	my $dir = $_[0]->dir;
-	return if unlink("$dir/$FILE") || $!{ENOENT};
-	die "$dir/$FILE: cannot be removed: $!: is it your own episode?\n";
+sub forget { my ($ep) = @_; take_away($ep, $FILE); return }
+
+# put(EPISODE, FILE, WORD): a line beside the records, whole or not at all; dies where it cannot be
+# written
+sub put {
+	my ($ep, $file, $word) = @_;
+	my $dir = $ep->dir;
+	my $new = "$dir/.$file.$$";
+	unlink $new;
+	my $good = sysopen my $out, $new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600;
+	$good &&= print {$out} "$word\n";
+	$good = close $out if $good;
+	return if $good && rename $new, "$dir/$file";
+	my $why = "$!";
+	unlink $new;
+	die "$dir: what you said was not kept: $why: is it your own episode?\n";
+}
+
+# take_away(EPISODE, FILE): such a line, if it is there
+sub take_away {
+	my ($ep, $file) = @_;
+	my $path = $ep->dir . "/$file";
+	return if unlink($path) || $!{ENOENT};
+	die "$path: cannot be removed: $!: is it your own episode?\n";
 }
 
 1;

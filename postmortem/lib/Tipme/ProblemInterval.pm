@@ -10,6 +10,7 @@ use Tipme::Answered;
 use Tipme::AtRest;
 use Tipme::Caused;
 use Tipme::Entry;
+use Tipme::Felt;
 use Scalar::Util qw(weaken);
 use Tipme::Injected;
 use Tipme::Starts;
@@ -50,10 +51,10 @@ sub caused   { return $_[0]{caused} }
 sub rest     { return $_[0]{rest} }
 sub response { my ($self, $e) = @_; return $self->{answered}->response($e) }
 
-# choose(event => N, at => NS): the problem interval, or undef where there is no input event that
-# could be one:
+# choose(event => N, at => NS, felt => as Tipme::Felt::of has it): the problem interval, or undef
+# where there is no input event that could be one:
 # { event, start_ns, end_ns, open, exact, usual_ns, usual_count, excess_ns, damage, entered (as
-# Entry has it) }
+# Entry has it), felt (as Tipme::Felt::told has it; only where somebody said something) }
 sub choose {
 	my ($self, %o) = @_;
 	my @events = $self->{path}->events;
@@ -63,17 +64,41 @@ sub choose {
 	}
 	if (defined $o{at})     { return $self->_at(\@events, $o{at}, $o{at_to}) }
 	if ($self->{path}->own) { return scalar $self->interval($self->{path}->own) }
- # What a threshold has caught is what was being waited for just then, whatever else is in the ring.
-	my $caught =
-		($self->{episode}->manifest->{trigger}{kind} // '') eq 'auto'
-		? $self->_at(\@events, $self->{episode}->trigger_ns)
-		: undef;
-	return $caught if $caught;
-	my @c =
-		sort { $b->{upper} <=> $a->{upper} }
-		grep { !$_->{event}{motion} || $_->{upper} >= $MOTION_NS }
-		map  { { event => $_, upper => $self->_upper($_) } } grep { $_->{candidate} } @events;
-	# Whoever asks again means what came since he asked before, if there was anything.
+	my @c     = $self->_candidates(@events);
+	my $felt  = $o{felt};
+	my $said  = $felt && $self->_newest(Tipme::Felt::matching($felt, @c));
+	my $found = $said && is_unusual($said);
+	my $i = ($found ? $said : undef) // $self->_caught(\@events) // $self->_newest(@c) // return;
+	return $felt ? { %$i, felt => Tipme::Felt::told($felt, $found, $i, @c) } : $i;
+}
+
+# What a threshold has caught is what was being waited for just then, whatever else is in the ring.
+sub _caught {
+	my ($self, $events) = @_;
+	return if ($self->{episode}->manifest->{trigger}{kind} // '') ne 'auto';
+	return $self->_at($events, $self->{episode}->trigger_ns);
+}
+
+# Events that may have been answered late, as the X records show: { event, from_ns, upper: ns that it
+# can have lasted at most, ended: an answer is known }, the longest first.
+sub _candidates {
+	my ($self, @events) = @_;
+	my @c;
+	for my $e (grep { $_->{candidate} } @events) {
+		my ($from, $to) = $self->_reach($e);
+		push @c,
+			{
+			event => $e, from_ns => $from, upper => $to - $from,
+			ended => defined $self->_end_of($e) ? 1 : 0
+			}
+			if !$e->{motion} || $to - $from >= $MOTION_NS;
+	}
+	return sort { $b->{upper} <=> $a->{upper} } @c;
+}
+
+# Whoever asks again means what came since he asked before, if there was anything.
+sub _newest {
+	my ($self, @c) = @_;
 	my $before = $self->{episode}->manifest->{trigger}{before_ns};
 	my $since =
 		defined $before ? $self->_best(grep { entered_ns($_->{event}) > $before } @c) : undef;
@@ -151,7 +176,7 @@ sub _at {
 	my $t = $from + int(($to - $from) / 2);
 	# A start goes on while other things are done: those first.
 	my @c = grep { $_->{candidate} && ($_->{motion} // '') ne 'cursor' && !$_->{start} } @$events;
-	my @starts = grep { $_->{start} } @$events;
+	my @starts    = grep { $_->{start} } @$events;
 	my ($slowest) = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} }
 		grep {defined}
 		map  { $self->interval($_) }
@@ -168,11 +193,11 @@ sub _at {
 	return;
 }
 
-# What the response can have lasted at most: as the X records show, and what the server waited for a
-# CPU before it could look.
-sub _upper {
+# (from, to): what the response can have lasted at most: as the X records show, and what the server
+# waited for a CPU before it could look.
+sub _reach {
 	my ($self, $e) = @_;
-	return $self->{trigger} - ($e->{kernel_ns} // $e->{read_ns}) if $e->{pending};
+	return ($e->{kernel_ns} // $e->{read_ns}, $self->{trigger}) if $e->{pending};
 	my $start = $e->{wakeup_ns} // $e->{device_ns};
 	my $x     = $e->{server};
 	my $stamp = $self->_server_stamp($e);
@@ -184,7 +209,7 @@ sub _upper {
 	$start = $x->waited_since($e, $start);
 	my $end   = $self->_end_of($e) // $self->{trigger};
 	my $hangs = $self->{answered}->hangs_until($e);
-	return (defined $hangs && $hangs > $end ? $hangs : $end) - $start;
+	return ($start, defined $hangs && $hangs > $end ? $hangs : $end);
 }
 
 # The last of what the X records have for an answer, or the first with FIRST; undef: nothing

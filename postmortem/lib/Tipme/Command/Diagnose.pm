@@ -7,6 +7,7 @@ use warnings;
 use Tipme::CommandLine qw(options print_json);
 use Tipme::Diagnosis;
 use Tipme::Episode;
+use Tipme::Felt;
 use Tipme::Library;
 use Tipme::Meant;
 use Tipme::Phrases   qw(phrases);
@@ -17,7 +18,7 @@ use Tipme::Report::Text;
 my %SAID = phrases();
 my $HELP = <<"END";
 usage: tipme diagnose [EPISODE] [-v] [--json] [--event N | --at TIME | --thread TID --from T --to T]
-                      [--keep | --forget]
+                      [--felt WORDS] [--keep | --forget]
 
 Finds the input event that was answered unusually late (or not yet), and says who made it so: the
 verdict, when it was, whom to ask, what to do, the largest causes. -v adds the sum, the stages, the
@@ -30,6 +31,11 @@ hot-key, or a time in seconds, as the records have it. --thread with
 an input event was there or not. --keep, with --event or --at: this is the moment that was meant;
 the list, a report, a bundle, a picture are about it from now on, until --forget.
 
+--felt says what it was like; the verdict is about such a moment if one was slow, and says so if
+none was. WORDS, with commas between: typing, click, smooth (moving or scrolling was not), start (a
+program took long to), all (everything stood still) or test; pointer-moved or pointer-stood; again
+or once (whether it comes again and again). --keep goes with it, too.
+
 $SAID{usually}
 $SAID{unusual}
 
@@ -40,15 +46,25 @@ Exit status: 0; 2 where the verdict is "unknown"; 1 where it failed; 64 usage.
   tipme diagnose last --at 15:02:58
   tipme diagnose last -v --at -3.5
   tipme diagnose last --event 12 --keep
+  tipme diagnose last --felt all,pointer-moved,again
   tipme diagnose last --thread 4711 --from -2.5 --to -2.0
 END
 
 sub run {
 	my ($class, @args) = @_;
-	my ($o, $exit) =
-		options(\@args, $HELP, 1, 'json', 'verbose|v', 'event=i', 'at=t', 'thread=i', 'from=t',
-		'to=t', 'keep', 'forget');
+	my ($o,     $exit) = options(
+		\@args, $HELP,    1,      'json', 'verbose|v', 'event=i', 'at=t', 'thread=i', 'from=t',
+		'to=t', 'felt=s', 'keep', 'forget'
+	);
 	return $exit if !$o;
+	my $felt = defined $o->{felt} ? Tipme::Felt::parse($o->{felt}) : undef;
+	if (defined $o->{felt} && !$felt) {
+		print STDERR 'tipme: diagnose: --felt '
+			. one_line($o->{felt})
+			. ': one word for each question: '
+			. join(', ', Tipme::Felt::words()) . "\n";
+		return 64;
+	}
 	my $stretch = grep {defined} @$o{qw(thread from to)};
 	if ($stretch && ($stretch < 3 || defined $o->{event} || defined $o->{at})) {
 		print STDERR
@@ -57,9 +73,15 @@ sub run {
 		return 64;
 	}
 	my $asked = grep {defined} @$o{qw(event at)};
-	if ($o->{keep} && (!$asked || $o->{forget}) || $o->{forget} && ($asked || $stretch)) {
+	my $said  = $asked || $felt;
+	if ($o->{keep} && (!$said || $o->{forget}) || $o->{forget} && ($said || $stretch)) {
 		print STDERR
-			'tipme: diagnose: --keep goes with --event or --at, and --forget with neither: '
+			'tipme: diagnose: --keep goes with --event, --at or --felt, and --forget with none: '
+			. "see tipme diagnose --help\n";
+		return 64;
+	}
+	if ($felt && $stretch) {
+		print STDERR 'tipme: diagnose: --felt does not go with --thread: '
 			. "see tipme diagnose --help\n";
 		return 64;
 	}
@@ -67,25 +89,31 @@ sub run {
 	my $library = eval { Tipme::Library->open(@quiet) };
 	my $why     = $@;
 	my $dir     = $library ? $library->locate($args[0]) : Tipme::Library->folder_of($args[0]);
-	my $id    = $library ? $library->id_of($dir) : undef;
-	my $usual = sub {
+	my $id      = $library ? $library->id_of($dir)      : undef;
+	my $usual   = sub {
 		return $library ? eval { $library->usual(@_, $id) } : ();
 	};
 	my $diagnosis = Tipme::Diagnosis->new(Tipme::Episode->open($dir), baseline => $usual);
-	Tipme::Meant::forget($diagnosis->episode) if $o->{forget};
+	if ($o->{forget}) {
+		$_->($diagnosis->episode) for \&Tipme::Meant::forget, \&Tipme::Felt::forget;
+	}
+	# Words are about a moment that tipme chooses.
+	Tipme::Felt::keep($diagnosis->episode, $o->{felt}) if $felt && $o->{keep};
+	Tipme::Meant::forget($diagnosis->episode) if $felt && $o->{keep} && !$asked;
 	my $d =
 		defined $o->{thread}
 		? $diagnosis->run_thread(@$o{qw(thread from to)})
-		: $diagnosis->run(event => $o->{event}, at => $o->{at});
-	_keep($diagnosis, $d) if $o->{keep};
+		: $diagnosis->run(event => $o->{event}, at => $o->{at}, felt => $felt);
+	_keep($diagnosis, $d) if $o->{keep} && $asked;
 	my $chosen = !$asked && !$stretch || $o->{keep};
 	if (!$library) {
 		print STDERR 'tipme: diagnose: the library was not asked: ' . one_line($why) . "\n";
+	} elsif (defined $id && $chosen) {
+		_remember($library, $id, $d, $diagnosis);
 	}
-	elsif (defined $id && $chosen) { _remember($library, $id, $d, $diagnosis) }
-	if    ($o->{json})             { print_json(Tipme::Report::JSON::data($d)) }
-	elsif ($o->{verbose})          { put(Tipme::Report::Text::page($d)) }
-	else                           { put(Tipme::Report::Text::short($d)) }
+	if    ($o->{json})    { print_json(Tipme::Report::JSON::data($d)) }
+	elsif ($o->{verbose}) { put(Tipme::Report::Text::page($d)) }
+	else                  { put(Tipme::Report::Text::short($d)) }
 	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
 }
 
@@ -108,9 +136,9 @@ sub _remember {
 			$id,
 			{
 				%$v{qw(kind sentence share confidence)},
-				blamed_comm => ($v->{blamed} // {})->{comm},
+				blamed_comm => ($v->{blamed}                  // {})->{comm},
 				client_comm => (($d->{event} // {})->{client} // {})->{comm},
-				blamed_pid  => ($v->{blamed} // {})->{pid},
+				blamed_pid  => ($v->{blamed}                  // {})->{pid},
 				interval_ns => $d->{interval} ? $d->{interval}{duration_ns} : undef
 			}
 		);

@@ -62,7 +62,7 @@ sub stage_words { my ($name) = @_; return defined $STAGE{$name} ? fill($STAGE{$n
 sub short {
 	my ($d)  = @_;
 	my $v    = $d->{verdict};
-	my @part = (_wrap($v->{sentence}) . _when($d), _slowest($d));
+	my @part = (_wrap($v->{sentence}) . _when($d) . _felt($d), _slowest($d));
 	push @part, join '', map { _wrap($_) } @{ $v->{circumstances} // [] } if $d->{slowest};
 	push @part, _advice($v);
 	push @part, _largest_causes($d) if $d->{interval} && $v->{kind} ne 'none';
@@ -75,7 +75,7 @@ sub page {
 	my ($d)  = @_;
 	my $v    = $d->{verdict};
 	my @part = (
-		_wrap($v->{sentence}) . _when($d), _slowest($d),
+		_wrap($v->{sentence}) . _when($d) . _felt($d), _slowest($d),
 		(map { _wrap($_) } @{ $v->{circumstances} // [] }),
 		_advice($v)
 	);
@@ -106,6 +106,13 @@ sub _when {
 		? fill(N__('That was at {clock}, {before}.'), clock => $clock, before => $before) . $chosen
 		: fill(N__('That was {before}.'), before => $before) . $chosen
 	);
+}
+
+# What the person had said, where there is something to say of that.
+sub _felt {
+	my ($d) = @_;
+	my $words = join ' ', @{ ($d->{felt} // {})->{words} // [] };
+	return length $words ? _wrap($words) : '';
 }
 
 # Where nothing was slow: what was slowest, and the question which of them is meant.
