@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# What a person said that it was like decides which slow answer is meant, and never who made it slow.
+# What a person said that it was like decides which slow answer is meant, never who made it slow.
 use strict;
 use warnings;
 use Test::More;

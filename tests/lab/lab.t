@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Each cause that can be injected: who did it, and of what kind it was, when the answer began and
 # ended, and how large a part the cause had. First tries count. The commit's hash draws half of the
-# causes, without those that tests/demo.t stages, their programs and lengths; TIPME_TEST_ALL: all of
-# them, in five rounds. Of each of the three as many are right as a rate of 95 % reaches 999 times in
-# 1,000; over five rounds no cause is missed each time. A run in which the cause had
-# no effect, as an observer and those who did it say, is void before the verdict is looked at: it
-# is staged again, and counted.
+# causes, without those that tests/demo.t stages, their programs and lengths. TIPME_TEST_ALL: all
+# of them, in five rounds. Of each of the three as many are right as a rate of 95 % reaches 999
+# times in 1,000; over five rounds no cause is missed each time. A run in which the cause had no
+# effect, as an observer and those who did it say, is void before the verdict is looked at: it is
+# staged again, and counted.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);

@@ -315,8 +315,7 @@ sub _pinned {
 # Where all events are there: which of them the sender has meant, or has described.
 sub _meant {
 	my ($self) = @_;
-	my ($e)    = ($self->{d}{felt} // {})->{found} && $self->{d}{event} ? grep { $_->{n} == $self->{d}{event}{n} } $self->{diagnosis}->events : ();
-	my $ns     = $self->{d}{meant} ? Tipme::Meant::meant_ns($self->{ep}) : $e ? Tipme::ProblemInterval::entered_ns($e) : undef;
+	my $ns = Tipme::Felt::meant_ns($self->{diagnosis}, $self->{d});
 	return defined $ns ? (meant_ns => $ns) : ();
 }
 

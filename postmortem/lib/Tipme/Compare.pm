@@ -11,7 +11,8 @@ use Tipme::Kinds;
 use Tipme::Machine;
 use Tipme::Printable qw(one_line);
 use Tipme::Verdict   qw(duration_text event_words);
-use Tipme::Words     qw(N__ fill);
+use Tipme::WithoutInterval;
+use Tipme::Words qw(N__ fill);
 
 our @EXPORT_OK = qw(compare);
 
@@ -61,7 +62,7 @@ sub _name { return $_[0]->episode->id }
 sub _of {
 	my ($x, $n) = @_;
 	my $d = $x->run(event => $n);
-	die _name($x) . ': ' . lcfirst($x->why_not($n)) . ": `tipme events` lists them\n"
+	die _name($x) . ': ' . lcfirst(Tipme::WithoutInterval::why_not($x, $n)) . ": `tipme events` lists them\n"
 		if !$d->{event};
 	return $d;
 }

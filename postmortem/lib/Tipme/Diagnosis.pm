@@ -31,6 +31,7 @@ use Tipme::Stutter;
 use Tipme::Steps qw(steps);
 use Tipme::Verdict qw(duration_text event_words judge judge_stall totals no_input);
 use Tipme::WakeupChain;
+use Tipme::WithoutInterval;
 use Tipme::Words qw(N__ fill);
 
 my $BEFORE_NS = 100_000_000;      # of the kernel's records before the interval, so that states at its beginning are known
@@ -108,7 +109,7 @@ sub run {
 	$i->{chosen} = 1 if $i && !defined $o{event} && !defined $o{at};
 	# Nothing to judge at all: then whatever stood still longest, or stood still at the time that was asked for.
 	my $stall = $i || defined $o{event} || $self->{path}->events ? undef : Tipme::Stall->worst($ep, $self->{kernel}->threads, $o{at});
-	my $part = $i ? $self->part_of($i) : $stall ? $self->part_of_stall($stall, $self->_without_interval(%o, stall => 1)->{sentence}) : { verdict => $self->_without_interval(%o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
+	my $part = $i ? $self->part_of($i) : $stall ? $self->part_of_stall($stall, Tipme::WithoutInterval::verdict($self, %o, stall => 1)->{sentence}) : { verdict => Tipme::WithoutInterval::verdict($self, %o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
 	$part = $self->_nothing($part) if $part->{verdict}{kind} eq 'none' && !defined $o{event} && !defined $o{at};
 	$part->{meant} = 1 if defined $meant;
 	$part->{felt} = $felt if $felt;
@@ -218,28 +219,6 @@ sub slowest {
 	splice @i, $SLOWEST if @i > $SLOWEST;
 	return [ map { my $e = $_->{event}; +{ n => $e->{n}, kind => $e->{kind}, duration_ns => $_->{end_ns} - $_->{start_ns},
 		comm => $e->{pid} ? $self->{kernel}->threads->at($e->{pid}, $_->{end_ns})->{comm} : Tipme::DisplaySource::unnamed($e->{client}), time => moment($self->{episode}, $_->{start_ns})->{time} } } @i ];
-}
-
-# why_not(N): what hinders that an input event is judged, in words
-sub why_not {
-	my ($self, $n) = @_;
-	my ($e) = grep { $_->{n} == $n } $self->events;
-	return fill(N__('There is no input event {n}'), n => $n) if !$e;
-	return fill(N__('Event {n} belongs to the hot-key'), n => $n) if $e->{chord};
-	return fill(defined $e->{deliver_ns} ? N__('No answer is known to event {n}, {event}: nothing on the screen changed by it')
-		: N__('No answer is known to event {n}, {event}: it went to no client'), n => $n, event => event_words($e->{kind}));
-}
-
-sub _without_interval {
-	my ($self, %o) = @_;
-	my $q = Tipme::Brought::quiet($self, $self->{kernel}->sampled);
-	return no_input(fill(N__('{why}: `tipme events` lists them.'), why => $self->why_not($o{event}))) if defined $o{event};
-	# Samples would not have seen it; and where one did, the sentence has named it already.
-	my $still = !$q->{still} || $o{stall} ? '' : fill(N__(' No thread of a program stood still for 100 ms.'));
-	return no_input(fill(N__('No X server was recorded, so which key was slow is not known: load the hooks into the X server (`tipme doctor` says how).{still}'), still => $still)) if !$q->{servers};
-	return no_input(fill(N__('No input event is in this episode: press a key before the hot-key.{still}'), still => $still)) if !$q->{events};
-	return { kind => 'none', share => 0, share_ns => 0, blamed => undef, exact => 1, confidence => 1,
-		sentence => fill(N__('Nothing unusual: none of the {n} input events here waited for an answer.'), n => $q->{events}) };
 }
 
 # part_of(INTERVAL): the part of a diagnosis that is about it; part_of_stall(): the same of a thread that stood still

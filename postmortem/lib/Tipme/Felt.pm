@@ -91,6 +91,16 @@ sub keep {
 # forget(EPISODE): nobody has said anything
 sub forget { my ($ep) = @_; Tipme::Meant::take_away($ep, $FILE); return }
 
+# meant_ns(DIAGNOSIS, DATA): when the event entered that somebody has meant, or described, if what
+# run() said is about that; else undef
+sub meant_ns {
+	my ($diagnosis, $d) = @_;
+	return Tipme::Meant::meant_ns($diagnosis->episode) if $d->{meant};
+	return if !($d->{felt} // {})->{found} || !$d->{event};
+	my ($e) = grep { $_->{n} == $d->{event}{n} } $diagnosis->events;
+	return $e ? Tipme::ProblemInterval::entered_ns($e) : undef;
+}
+
 # matching(FELT, CANDIDATES ...): those of { event, from_ns, upper, ended } (as ProblemInterval has
 # them) that can be meant
 sub matching {

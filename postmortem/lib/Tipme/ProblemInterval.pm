@@ -79,8 +79,8 @@ sub _caught {
 	return $self->_at($events, $self->{episode}->trigger_ns);
 }
 
-# Events that may have been answered late, as the X records show: { event, from_ns, upper: ns that it
-# can have lasted at most, ended: an answer is known }, the longest first.
+# Events that may have been answered late, as the X records show, the longest first:
+# { event, from_ns, upper: ns that it can have lasted at most, ended: an answer is known }
 sub _candidates {
 	my ($self, @events) = @_;
 	my @c;
