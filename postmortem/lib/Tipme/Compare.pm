@@ -62,9 +62,9 @@ sub _name { return $_[0]->episode->id }
 sub _of {
 	my ($x, $n) = @_;
 	my $d = $x->run(event => $n);
-	die _name($x) . ': ' . lcfirst(Tipme::WithoutInterval::why_not($x, $n)) . ": `tipme events` lists them\n"
-		if !$d->{event};
-	return $d;
+	return $d if $d->{event};
+	my $why = lcfirst Tipme::WithoutInterval::why_not($x, $n);
+	die _name($x) . ": $why: `tipme events` lists them\n";
 }
 
 # The middle one of the responses to the same kind of event by a client of the same name; if there
