@@ -4,10 +4,11 @@
 package Tipme::Tasks;
 use strict;
 use warnings;
-use Carp        qw(croak);
-use List::Util  qw(max);
-use POSIX       ();
-use Time::HiRes qw(sleep time);
+use Carp             qw(croak);
+use Cpanel::JSON::XS ();
+use List::Util       qw(max);
+use POSIX            ();
+use Time::HiRes      qw(sleep time);
 use Tipme::Stage;
 use Tipme::Workload;
 use Tipme::Workload::Programs;
@@ -15,6 +16,8 @@ use Tipme::Workload::Programs;
 # A text as large as that of the paper, and as many characters typed.
 use constant { TEXT_BYTES => 56 * 1024, TYPED => 1300, LINE => 65 };
 use constant PATIENCE_S => 120;
+# As many as `tipme type` makes of one.
+use constant TRIALS => 35;
 my @WORDS =
 	qw(the slow brown system waits for its disk and we wait for the system every morning while
 	windows open one after another and a clock shows how long each answer took on this machine);
@@ -41,27 +44,32 @@ sub editors  { return qw(mousepad featherpad gnome-text-editor xedit emacs gvim)
 sub offices  { return qw(abiword) }
 sub can_slow { my ($name) = @_; return exists $SLOW{$name} }
 
-# Tipme::Tasks->new(library => FOLDER, seed => N, wpm => N): recorder, X server, session, and
-# somebody who types.
+# Tipme::Tasks->new(library => FOLDER, seed => N, wpm => N, folder => of what is kept)
 sub new {
 	my ($class, %o) = @_;
-	my $stage = Tipme::Stage->new(
-		library       => $o{library}, seed => $o{seed} // 1, wpm => $o{wpm} // 100,
+	return bless { seed => 1, wpm => 100, %o }, $class;
+}
+
+# Recorder, X server, session, and somebody who types; they begin when they are needed first.
+sub stage {
+	my ($self) = @_;
+	return $self->{stage} if $self->{stage};
+	my $stage = $self->{stage} = Tipme::Stage->new(
+		(map { $_ => $self->{$_} } qw(library seed wpm)),
 		recorder_args => [ '--post', 0, '--window', 10 ]
 	);
-	my $self = bless { stage => $stage, runs => 0 }, $class;
 	$stage->start_typist;
 	$self->{workload} = Tipme::Workload->new(
 		display => $stage->{display}, work => $stage->{work},
 		ids     => $stage->{ids}
 	);
 	$stage->at_end(sub { $self->{workload}->close });
-	return $self;
+	return $stage;
 }
 
-sub close { my ($self) = @_; $self->{stage}->close; return }
+sub close { my ($self) = @_; $self->{stage}->close if $self->{stage}; return }
 
-# editing(CHARACTERS), office(): lines of `tipme type`
+# editing(CHARACTERS), office(), trials(): lines of `tipme type`
 sub editing {
 	my ($characters) = @_;
 	my @lines =
@@ -97,6 +105,9 @@ sub office {
 	return (@lines, keys_of('page down', 'page_down', 10, 0.4), 'operation');
 }
 
+# The simplest events: a key that means nothing to the program, and a click beside its window.
+sub trials { return ('trial key', 'move 560 0', 'trial click') }
+
 sub keys_of {
 	my ($operation, $key, $count, $pause_s) = @_;
 	return ("operation $operation", ("key $key", "sleep $pause_s") x $count);
@@ -129,12 +140,14 @@ sub _document {
 # open_program(PROGRAM, TASK, slow_ms => N): with the text of the task, as Tipme::Workload has it
 sub open_program {
 	my ($self, $name, $task, %o) = @_;
+	$self->stage;
 	my $w       = $self->{workload};
 	my $office  = $task eq 'office';
 	my $file    = $w->file("$w->{home}/text." . ($office ? 'rtf' : 'txt'), _document($office));
 	my $p       = Tipme::Workload::Programs::get($name);
 	my @command = @{ ref $p->{command} eq 'CODE' ? $p->{command}->($w->home) : $p->{command} };
 	push @command, 'FILE' if !grep { $_ eq 'FILE' } @command;
+
 	if ($o{slow_ms}) {
 		my $slow = $SLOW{$name} // croak "$name: nothing is known that makes it slow";
 		splice @command, 1, 0, $slow->($o{slow_ms} / 1000);
@@ -142,15 +155,31 @@ sub open_program {
 	return $w->start($name, file => $file, command => \@command);
 }
 
-# run(PROGRAM, task => editing or office, slow_ms => N, characters => N, folder => of the files):
-# { profile, times, operations } (files), typed => presses
+# run(PROGRAM, task => editing, office or trials, run => N, slow_ms => N, characters => N): {
+# profile, times, operations } (files), typed => presses. A session that was kept is not played
+# again.
 sub run {
 	my ($self, $name, %o) = @_;
+	my $at = "$self->{folder}/$name-$o{task}-" . ($o{slow_ms} ? "slow$o{slow_ms}-" : '') . $o{run};
+	my $played = _slurp("$at.typed");
+	$played = $self->_play($name, $at, %o) if !length $played;
+	return {
+		program    => $name,            profile => "$at.json", times => "$at.json.times",
+		operations => "$at.operations", typed   => $played + 0
+	};
+}
+
+sub _play {
+	my ($self, $name, $at, %o) = @_;
 	my $program   = $self->open_program($name, $o{task}, slow_ms => $o{slow_ms});
-	my $at        = "$o{folder}/$name-" . ++$self->{runs};
 	my $collector = $self->_collect("$at.json");
 	my $typed     = eval {
-		$self->_type("$at.operations", $o{task} eq 'office' ? office() : editing($o{characters}));
+		$self->_type(
+			"$at.operations",
+			$o{task} eq 'office'   ? office()
+			: $o{task} eq 'trials' ? trials()
+			:                        editing($o{characters})
+		);
 	};
 	my $why = $@;
 	sleep 1;
@@ -158,10 +187,22 @@ sub run {
 	waitpid $collector->{script}, 0;
 	$self->{workload}->stop($program);
 	die $why if !defined $typed;
-	return {
-		program    => $name,            profile => "$at.json", times => "$at.json.times",
-		operations => "$at.operations", typed   => $typed
-	};
+	# Last: who finds this file finds the others whole.
+	open my $h, '>', "$at.typed" or croak "$at.typed: $!";
+	print {$h} "$typed\n";
+	CORE::close $h or croak "$at.typed: $!";
+	return $typed;
+}
+
+# What `tipme profile report --json` says of a session.
+sub report {
+	my ($r) = @_;
+	my $tipme = defined $ENV{TIPME_BUILDDIR} ? "$ENV{TIPME_BUILDDIR}/tipme" : 'tipme';
+	open my $h, '-|', $tipme, qw(profile report), $r->{profile}, '--times', $r->{times},
+		'--operations', $r->{operations}, '--json'
+		or croak "$tipme: $!";
+	local $/;
+	return Cpanel::JSON::XS->new->decode(<$h>);
 }
 
 # Times of keys are for a terminal alone: script(1) is one.
@@ -192,12 +233,16 @@ sub _collect {
 # Has the typist do all lines; writes what he tells of operations. Returns the number of presses.
 sub _type {
 	my ($self, $file, @lines) = @_;
-	my $stage   = $self->{stage};
-	my $presses = 0;
+	my $stage = $self->{stage};
+	my ($presses, $names) = (0, 0);
 	for (@lines) {
-		$presses += /^type (.*)/s ? length $1 : /^(?:key|chord|click|wheel|drag) / ? 1 : 0;
+		$presses +=
+			  /^type (.*)/s                           ? length $1
+			: /^(?:key|chord|click|wheel|drag|move) / ? 1
+			: /^trial /                               ? TRIALS
+			:                                           0;
+		$names += /^trial / ? 2 : /^operation/ ? 1 : 0;
 	}
-	my $names = grep {/^operation/} @lines;
 	open my $h, '>', $file or croak "$file: $!";
 	$stage->type_lines(@lines);
 	my ($seen, $named) = (0, 0);
