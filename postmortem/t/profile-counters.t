@@ -7,7 +7,7 @@ use warnings;
 use FindBin;
 use Test::More;
 use lib "$FindBin::Bin/../lib";
-use Tipme::Profile::Counters qw(read_trace of_events available);
+use Tipme::Profile::Counters qw(read_trace of_events of_process available that_fit);
 
 # As perf 6.1 prints them: one sample a line, those of one switch with one time.
 my $trace = <<'END';
@@ -46,6 +46,43 @@ open my $h, '<', \$stat or die;
 is_deeply available($h),
 	{ 'context-switches' => '', cycles => 'not supported', 'page-faults' => 'not counted' },
 	'what is not available says why';
+
+# All threads of a process; one that was not sampled is not zero.
+my $threads = trace(<<'END');
+ a  200/200  2.004000000:    2000000       task-clock:
+ a  200/200  2.004000000:         40      page-faults:
+ a  200/201  2.004000000:    2000000       task-clock:
+ a  200/201  2.004000000:          7      page-faults:
+ b  300/300  2.004000000:    2000000       task-clock:
+ b  300/300  2.004000000:          9      page-faults:
+END
+is_deeply [ of_process($threads, 200, ['page-faults'], [ 2000 * $ms, 2010 * $ms ]) ],
+	[ { 'page-faults' => 47 } ], 'two threads of a process';
+is_deeply [ of_process($threads, 200, ['page-faults'], [ 3000 * $ms, 3010 * $ms ]) ],
+	[ { 'page-faults' => 0 } ], '... that counted nothing meanwhile';
+is_deeply [ of_process($threads, 400, ['page-faults'], [ 2000 * $ms, 2010 * $ms ]) ], [],
+	'a process without a sample has no counts, not zero';
+
+# A PMU with two counters, that knows nothing of the TLB.
+my $pmu = sub {
+	my ($text)   = @_;
+	my @asked    = $text =~ /([\w-]+)/g;
+	my @hardware = grep {/^(?:cycles|instructions|cache-misses)$/} @asked;
+	my $full     = $text =~ /^\{/ && @hardware > 2;
+	return { map { $_ => /TLB/ ? 'not supported' : $full ? 'not counted' : '' } @asked };
+};
+is_deeply [
+	that_fit($pmu, qw(context-switches cycles dTLB-load-misses instructions cache-misses)) ],
+	[
+	[qw(context-switches cycles instructions)],
+	{
+		'dTLB-load-misses' => 'not supported',
+		'cache-misses'     => 'no counter is left beside the others'
+	}
+	],
+	'a group is made of what counts together';
+is_deeply [ that_fit(sub { return {} }, 'cycles') ], [ [], { cycles => 'not known' } ],
+	'... or of nothing';
 
 # A trace that was recorded: two threads, and the events of a whole group at each switch. The sums
 # by another route.
