@@ -22,9 +22,16 @@ my %STAGE     = (
 	finished => 'in the program, until the screen had changed'
 );
 
+# What else may be another in B: fields of a profile, and their names.
+my %CIRCUMSTANCE = (
+	cpus   => 'CPUs', kernel => 'kernel', machine => 'machine', recorder => 'version of tipme',
+	source => 'display source'
+);
+
 # compare(A, B, kind =>, app =>, over_ms =>): { sentence, slower, faster (0, 1), differences => [ {
 # app, kind, quantile, a_ns, b_ns, difference_ns, least_ns, most_ns, slower, faster, stage, by }
-# ... ], left_out => [ texts ] }. Slower: the whole interval is above OVER_MS; faster: below
+# ... ], left_out => [ texts ], circumstances => [ [ name, of A, of B ] of those that differ ] }.
+# Slower: the whole interval is above OVER_MS; faster: below
 # -OVER_MS.
 sub compare {
 	my ($a, $b, %o) = @_;
@@ -47,9 +54,13 @@ sub compare {
 	local $Tipme::Statistics::CONFIDENCE = 1 - 0.05 / max(1, scalar @asked);
 	my @d = map { _difference($b, $_, $o{over_ms} // 0) } @asked;
 	my %c = (
-		slower  => (grep { $_->{slower} } @d) ? 1 : 0,
-		faster  => (grep { $_->{faster} } @d) ? 1 : 0, differences => \@d, left_out => \@left_out,
-		over_ms => $o{over_ms} // 0
+		slower => (grep { $_->{slower} } @d) ? 1 : 0,
+		faster => (grep { $_->{faster} } @d) ? 1 : 0, differences => \@d, left_out => \@left_out,
+		over_ms       => $o{over_ms} // 0,
+		circumstances => [
+			map { [ $CIRCUMSTANCE{$_}, $a->{$_}, $b->{$_} ] } grep { $a->{$_} ne $b->{$_} }
+			sort keys %CIRCUMSTANCE
+		]
 	);
 	$c{sentence} = _sentence(@d);
 	return \%c;
@@ -145,7 +156,12 @@ sub text {
 			'lllrrrll'
 			)
 		: ''
-	) . join '', map { 'left out: ' . one_line($_) . "\n" } @{ $c->{left_out} };
+		)
+		. join('', map { 'left out: ' . one_line($_) . "\n" } @{ $c->{left_out} })
+		. join '',
+		map {
+		sprintf "%s: A %s, B %s\n", map { one_line($_) } @$_
+		} @{ $c->{circumstances} };
 }
 
 sub _says {
