@@ -172,6 +172,23 @@ subtest 'each view by another route' => sub {
 	cmp_ok abs($hundred->{deviation_s} - $deviation), '<', 1e-6, '... its deviation, too';
 	is $r->{moments}[0]{waiting_ns}, $r->{answers}[0]{sum_ns},
 		'no two waits at once: waiting is the sum';
+	is_deeply [ map { $_->[1] } @{ $exact->{kinds}{key}{each}[0]{events} } ],
+		[ map { $_ / 1e6 } split /\n/, $awk->('printf "%.0f\n", t') ], 'figure 5: each event';
+	my ($close) = $exact->{kinds}{key}{each}[1];
+	is max(map { $_->[1] } @{ $close->{events} }), $r->{answers}[0]{max_ns} / 1e6,
+		'... magnified: the longest is among them';
+	is sprintf('%.6f', $close->{to_s} - $close->{from_s}), '2.000000', '... in two seconds';
+	my ($full) = said('report', $file, '--full', '--kind', 'key');
+	my @bins = map { [split] } $full =~ /^ *([\d.e+]+ +[\d.e+]+ +\d+ +#+ +\d+ .*)$/mg;
+	is sum0(map { $_->[2] } @bins), 1800, 'as text: the histogram has all events';
+	my ($ten) = grep { $_->[1] == 10 } @bins;
+	# The bucket in which 10 ms are begins at 9,984 us.
+	is $ten->[4],    $awk->('if (t < 10112000) n++ } END { print n'), '... up to 10 ms, too';
+	is $bins[-1][4], 1800,                                            '... and at its end';
+	my ($time) = $full =~ /^Latency over time: key\n(.*?)\n(?:\n|\z)/ms;
+	my @lines = map { [split] } $time =~ /^ *(\d+ +1?\d+ .*)$/mg;
+	is sum0(map { $_->[1] } @lines), 1800, 'the course over time has all events';
+	like $time, qr/^each line is 2 minutes$/m, '... in no more lines than a person compares';
 };
 
 subtest 'operations of a script' => sub {
@@ -342,6 +359,13 @@ subtest 'compare, as a person asks' => sub {
 	like $text, qr/^editor +key +the median .*slower: drawn/m, 'a line of the median';
 	($text, $status) = said('compare', $fast, "$dir/slow.rec.json", '--over', 500);
 	is $status, 0, 'not by half a second: 0';
+	my %other = %{ json($fast) };
+	@other{qw(kernel cpus)} = ('6.99', $other{cpus} + 1);
+	open my $h, '>', "$dir/other.json" or die;
+	print {$h} Cpanel::JSON::XS->new->encode(\%other);
+	close $h;
+	($text) = said('compare', $fast, "$dir/other.json");
+	like $text, qr/^CPUs: A \d+, B \d+\nkernel: A \S+, B 6\.99\n\z/m, 'what else differs is said';
 	($text, $status) = said('compare', $fast, $fast, '--junit', "$dir/j.xml");
 	is $status, 0, 'the same: 0';
 	like slurp("$dir/j.xml"), qr/<testsuite name="tipme profile" tests="2" failures="0"/, 'JUnit';

@@ -154,6 +154,11 @@ my ($slow) = @{ $p->{worst} };
 is $slow->{episode}, $new, '... which is kept' or diag explain $p->{worst};
 cmp_ok $slow->{response_ns}, '>', 300_000_000, '... with how long it took';
 like $slow->{verdict}, qr/stopped/, '... and what the engine says of it';
+my ($report, $cpu) =
+	map { Cpanel::JSON::XS->new->decode(scalar $s->command('profile', @$_, '--json')) }
+	[ 'report', "$s->{work}/late.json" ], [ 'cpu', $new ];
+delete $cpu->{version};
+is_deeply $report->{cpu}, $cpu, 'the report has how busy the CPUs were around it';
 $k = keys_of($p, 'xterm');
 ($resp) = grep { $_->{stage} eq 'response' } @{ $k->{stages} };
 is $k->{answered}, 4, 'four keys';

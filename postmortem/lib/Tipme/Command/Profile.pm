@@ -13,12 +13,13 @@ use Tipme::Printable       qw(put one_line);
 use Tipme::Profile::Charts qw(charts);
 use Tipme::Profile::File;
 use Tipme::Profile::Report qw(report_text report_json report_page);
+use Tipme::Profile::Views  ();
 use Tipme::Timeline::File  qw(write_picture write_bytes);
 
 my %HELP = (
 	report => <<'END',
 usage: tipme profile report FILE [--html FILE] [--pictures FOLDER [--png]] [--json]
-                            [--times FILE [--operations FILE]]
+                            [--times FILE [--operations FILE]] [--full]
 
 What a session felt like: how long answers took by application and kind of input; how long a
 person waited and thought, and how much went on in the background; times between long answers; what
@@ -28,12 +29,13 @@ the machine does while nobody touches it. The views are those of Endo et al., OS
   --pictures FOLDER  the pictures as SVG, with --png as PNG
   --times FILE       what --record-key-times wrote: each event in pictures, exact times between
   --operations FILE  what `tipme type` printed: the times of each operation by its name
-  --kind KIND        of key, button, motion, wheel, touch only this one in pictures
+  --kind KIND        of key, button, motion, wheel, touch only this one in pictures and --full
+  --full             as text, too, what the pictures show
 
   tipme profile report monday.json
   tipme profile report monday.json --html monday.html
   tipme profile report monday.json --pictures out --png --kind key
-  tipme profile report p.json --times p.json.times --operations script.out
+  tipme profile report p.json --full --times p.json.times --operations script.out
 END
 	compare => <<'END',
 usage: tipme profile compare A B [--over MS] [--kind KIND] [--app NAME] [--junit FILE] [--json]
@@ -101,7 +103,7 @@ sub _report {
 	my (@args) = @_;
 	my ($o, $exit) = options(
 		\@args,         $HELP{report}, 1, 'html=s', 'pictures=s', 'png', 'kind=s', 'times=s',
-		'operations=s', 'json'
+		'operations=s', 'json',        'full'
 	);
 	return $exit                                                        if !$o;
 	return _misuse("report: --kind $o->{kind}: one of @KINDS is meant") if _bad_kind($o);
@@ -109,16 +111,23 @@ sub _report {
 	return _misuse('report: --operations: wants --times: a profile has no times of its own')
 		if defined $o->{operations} && !defined $o->{times};
 	my $p      = Tipme::Profile::File->read($args[0]);
-	my @charts = $o->{html} || $o->{pictures} ? map { charts($p, $_) } $o->{kind} // @KINDS : ();
+	my @kinds  = $o->{kind} // @KINDS;
+	my $drawn  = $o->{html} || $o->{pictures};
+	my @charts = $drawn ? map { charts($p, $_) } @kinds : ();
+
 	if (defined $o->{times}) {
 		require Tipme::Profile::Times;
 		$p->{times} = Tipme::Profile::Times->read($o->{times});
-		push @charts, map { $p->{times}->charts($_) } $o->{kind} // @KINDS
-			if $o->{html} || $o->{pictures};
+		push @charts, map { $p->{times}->charts($_) } @kinds if $drawn;
 	}
 	if (defined $o->{operations}) {
 		require Tipme::Profile::Operations;
 		$p->{operations} = Tipme::Profile::Operations->read($o->{operations});
+	}
+	if ($drawn || $o->{json} || $o->{full}) {
+		$p->{cpu} = _cpu_of_longest($p);
+		push @charts, [ 'cpu', Tipme::Profile::Cpu::cpu_chart(@{ $p->{cpu} }{qw(use title)}) ]
+			if $drawn && $p->{cpu};
 	}
 	_write_pictures($o, @charts) if defined $o->{pictures};
 
@@ -126,9 +135,26 @@ sub _report {
 		write_bytes($o->{html}, report_page($p, @charts));
 		put(one_line($o->{html}), "\n");
 	}
-	if    ($o->{json})                                     { print_json(report_json($p)) }
-	elsif (!defined $o->{html} && !defined $o->{pictures}) { put(report_text($p)) }
+	if    ($o->{json}) { print_json(report_json($p)) }
+	elsif (!defined $o->{html} && !defined $o->{pictures}) {
+		put(report_text($p, $o->{full} ? @kinds : ()));
+	}
 	return 0;
+}
+
+# How busy the CPUs were around the longest answer whose episode is still there.
+sub _cpu_of_longest {
+	my ($p) = @_;
+	for my $long (Tipme::Profile::Views::long_events($p)) {
+		next if ($long->{episode} // '') !~ /\A\d{8}-\d{6}-[0-9a-f]{4}\z/;
+		require Tipme::Library;
+		my $folder = eval { Tipme::Library->folder_of($long->{episode}) };
+		next if !defined $folder || !-e "$folder/manifest.json";
+		require Tipme::Profile::Cpu;
+		my $use = eval { Tipme::Profile::Cpu::around($long->{episode}, {}) } or next;
+		return { title => delete $use->{title}, use => $use };
+	}
+	return;
 }
 
 sub _write_pictures {
@@ -147,7 +173,7 @@ sub _write_pictures {
 sub _episode {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{episode}, 1, 'output|o=s', 'live=s');
-	return $exit if !$o;
+	return $exit            if !$o;
 	return _live($o, @args) if defined $o->{live};
 	require Tipme::Diagnosis;
 	require Tipme::Episode;
@@ -156,8 +182,10 @@ sub _episode {
 	require Tipme::Responses;
 	my $episode   = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my $diagnosis = Tipme::Diagnosis->new($episode);
-	my $profile   = Tipme::Profile::Episode::profile($episode, [ $diagnosis->servers ],
-		Tipme::Responses::responses($diagnosis));
+	my $profile   = Tipme::Profile::Episode::profile(
+		$episode, [ $diagnosis->servers ],
+		Tipme::Responses::responses($diagnosis)
+	);
 	my $file = $o->{output} // $episode->id . '.json';
 	_write_profile($file, $profile);
 	put(one_line($file), "\n");
@@ -181,9 +209,9 @@ sub _live {
 	my ($n, $unit) = $o->{live} =~ /\A([1-9][0-9]{0,6})(s|min|h|d|)\z/
 		or return _misuse("episode: --live $o->{live}: 90s, 10min or 4h is meant");
 	require Tipme::Profile::Live;
-	my $file = $o->{output} // POSIX::strftime('profile-%Y%m%d-%H%M%S.json', localtime);
+	my $file  = $o->{output} // POSIX::strftime('profile-%Y%m%d-%H%M%S.json', localtime);
 	my $tipme = defined $ENV{TIPME_BUILDDIR} ? "$ENV{TIPME_BUILDDIR}/tipme" : 'tipme';
-	my $live = Tipme::Profile::Live->new(tipme => $tipme);
+	my $live  = Tipme::Profile::Live->new(tipme => $tipme);
 	local @SIG{qw(INT TERM HUP)} = (sub { $live->stop }) x 3;
 	print STDERR 'tipme: profile: counting to ' . one_line($file) . ": ^C ends it\n";
 	$live->run($n * $SECONDS{$unit}, sub { _write_profile($file, $_[0]) });
@@ -191,65 +219,28 @@ sub _live {
 	return 0;
 }
 
-# What is shown around the event, in ns, unless the user says so.
-my ($BEFORE_NS, $AFTER_NS) = (100_000_000, 300_000_000);
-
 sub _cpu {
 	my (@args) = @_;
 	my ($o, $exit) =
 		options(\@args, $HELP{cpu}, 1, 'output|o=s', 'event=i', 'from=f', 'to=f', 'json');
 	return $exit if !$o;
-	require Tipme::Diagnosis;
-	require Tipme::Episode;
-	require Tipme::Library;
 	require Tipme::Profile::Cpu;
-	my $episode   = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
-	my $diagnosis = Tipme::Diagnosis->new($episode);
-	my $result    = $diagnosis->run(event => $o->{event});
-	my ($start, $end) =
-		$result->{interval}
-		? @{ $result->{interval} }{qw(start_ns end_ns)}
-		: ($episode->trigger_ns) x 2;
-	my $from = defined $o->{from} ? $start + int($o->{from} * 1e6) : $start - $BEFORE_NS;
-	my $to   = defined $o->{to}   ? $start + int($o->{to} * 1e6)   : $end + $AFTER_NS;
-	$to = $episode->end_ns if $to > $episode->end_ns;
-	die "--from and --to: nothing lies between: give the earlier one first\n" if $to - $from < 1e6;
-	my $states = $diagnosis->states($from, $to);
-	my $use    = Tipme::Profile::Cpu::cpu_use($states, $from, $to);
-	my $irqs   = Tipme::Profile::Cpu::interrupts($states, $use->{from_ns}, $use->{to_ns});
-
-	if (defined $o->{output}) {
-		my $title = 'CPU use: ' . one_line($result->{verdict}{sentence});
-		write_picture(
-			$o->{output},
-			Tipme::Chart->svg(Tipme::Profile::Cpu::cpu_chart($use, $title))
-		);
-	}
-	if ($o->{json}) {
-		print_json(
-			{ version => 1, id => $episode->id, event_ns => $start, %$use, interrupts => $irqs });
-	} else {
-		put(_cpu_text($use, $irqs));
-	}
+	my $use   = Tipme::Profile::Cpu::around($args[0], $o);
+	my $title = delete $use->{title};
+	write_picture($o->{output}, Tipme::Chart->svg(Tipme::Profile::Cpu::cpu_chart($use, $title)))
+		if defined $o->{output};
+	if ($o->{json}) { print_json({ version => 1, %$use }) }
+	else            { put(_cpu_text($use)) }
 	return 0;
 }
 
 sub _cpu_text {
-	my ($use, $irqs) = @_;
-	my $all  = $use->{cpus} * ($use->{to_ns} - $use->{from_ns});
-	my @rows = map {
-		my $w     = $use->{windows}{$_};
-		my $whole = $use->{cpus} * $_ * 1e6;
-		[ "$_ ms", scalar(@$w), scalar(grep { $_ >= 0.99 * $whole } @$w), scalar(grep { !$_ } @$w) ]
-	} sort { $a <=> $b } keys %{ $use->{windows} };
-	my @took = map { [ $_->{class}, $_->{count}, ms($_->{ns}) ] } @{ $irqs->{long} };
-	return sprintf(
-		"%s of %d CPUs: busy %.2f %%%s; interrupts %s, softirqs %s\n\n",
-		ms($use->{to_ns} - $use->{from_ns}), $use->{cpus}, 100 * $use->{busy_ns} / $all,
-		$use->{unknown_ns} ? sprintf(', not known %.2f %%', 100 * $use->{unknown_ns} / $all) : '',
-		map { ms($_) } @{ $irqs->{sums} }{qw(hardirq softirq)}
-		)
-		. table([ [ 'windows of', 'all', 'all CPUs busy', 'all idle' ], @rows ], 'rrrr')
+	my ($use) = @_;
+	my ($line, $rows) = Tipme::Profile::Cpu::cpu_text($use);
+	my @took = map { [ $_->{class}, $_->{count}, ms($_->{ns}) ] } @{ $use->{interrupts}{long} };
+	return
+		  "$line\n\n"
+		. table($rows, 'rrrr')
 		. (@took ? "\n" . table([ [ 'long interrupts', 'count', 'together' ], @took ], 'lrr') : '');
 }
 

@@ -6,11 +6,13 @@ package Tipme::Profile::Cpu;
 
 use strict;
 use warnings;
-use Exporter   qw(import);
-use List::Util qw(min sum0);
+use Exporter           qw(import);
+use List::Util         qw(min sum0);
+use Tipme::CommandLine qw(ms);
 use Tipme::KernelEvents;
+use Tipme::Printable qw(one_line);
 
-our @EXPORT_OK = qw(cpu_use interrupts cpu_chart);
+our @EXPORT_OK = qw(cpu_use interrupts cpu_chart cpu_text around);
 
 # Unit: ns.
 my $MS = 1_000_000;
@@ -18,6 +20,53 @@ my $MS = 1_000_000;
 my @WINDOWS_MS = (1, 10, 100);
 # Softirqs by their vector, as the kernel numbers them.
 my @SOFTIRQS = qw(HI TIMER NET_TX NET_RX BLOCK IRQ_POLL TASKLET SCHED HRTIMER RCU);
+
+# What is shown around the event, in ns, unless the user says so.
+my ($BEFORE_NS, $AFTER_NS) = (100_000_000, 300_000_000);
+
+# around(ID of an episode, { event, from, to } (ms from the event)): what cpu_use() says, with id,
+# event_ns, interrupts, and title, for the chart.
+sub around {
+	my ($id, $o) = @_;
+	require Tipme::Diagnosis;
+	require Tipme::Episode;
+	require Tipme::Library;
+	my $episode   = Tipme::Episode->open(Tipme::Library->folder_of($id));
+	my $diagnosis = Tipme::Diagnosis->new($episode);
+	my $result    = $diagnosis->run(event => $o->{event});
+	my ($start, $end) =
+		$result->{interval}
+		? @{ $result->{interval} }{qw(start_ns end_ns)}
+		: ($episode->trigger_ns) x 2;
+	my $from = defined $o->{from} ? $start + int($o->{from} * 1e6) : $start - $BEFORE_NS;
+	my $to   = defined $o->{to}   ? $start + int($o->{to} * 1e6)   : $end + $AFTER_NS;
+	$to = $episode->end_ns if $to > $episode->end_ns;
+	die "--from and --to: nothing lies between: give the earlier one first\n" if $to - $from < 1e6;
+	my $states = $diagnosis->states($from, $to);
+	my $use    = cpu_use($states, $from, $to);
+	return {
+		%$use,
+		id         => $episode->id, event_ns => $start,
+		title      => 'CPU use: ' . one_line($result->{verdict}{sentence}),
+		interrupts => interrupts($states, $use->{from_ns}, $use->{to_ns})
+	};
+}
+
+# cpu_text(what around() gives): a line, and rows of a table of windows, for people.
+sub cpu_text {
+	my ($use) = @_;
+	my $all   = $use->{cpus} * ($use->{to_ns} - $use->{from_ns});
+	my @rows  = map {
+		my $w     = $use->{windows}{$_};
+		my $whole = $use->{cpus} * $_ * $MS;
+		[ "$_ ms", scalar(@$w), scalar(grep { $_ >= 0.99 * $whole } @$w), scalar(grep { !$_ } @$w) ]
+	} @WINDOWS_MS;
+	my $line = sprintf '%s of %d CPUs: busy %.2f %%%s; interrupts %s, softirqs %s',
+		ms($use->{to_ns} - $use->{from_ns}), $use->{cpus}, 100 * $use->{busy_ns} / $all,
+		$use->{unknown_ns} ? sprintf(', not known %.2f %%', 100 * $use->{unknown_ns} / $all) : '',
+		map { ms($_) } @{ $use->{interrupts}{sums} }{qw(hardirq softirq)};
+	return ($line, [ [ 'windows of', 'all', 'all CPUs busy', 'all idle' ], @rows ]);
+}
 
 # cpu_use(STATES, FROM, TO): { cpus, from_ns, to_ns, busy_ns, unknown_ns, windows => { MS => [
 # busy_ns of each window, of all CPUs together ] } }. FROM is an ns; TO is moved back to whole

@@ -5,7 +5,8 @@ package Tipme::Profile::Report;
 use strict;
 use warnings;
 use Exporter   qw(import);
-use List::Util qw(sum0);
+use List::Util qw(max sum0);
+use POSIX      qw(floor);
 use Tipme::Chart;
 use Tipme::CommandLine qw(ms table with_commas);
 use Tipme::Page;
@@ -20,8 +21,79 @@ sub _sections {
 	my ($p) = @_;
 	return (
 		_answers($p), _stages($p),     _waiting($p), _between($p),
-		_long($p),    _operations($p), _idle($p)
+		_long($p),    _operations($p), _idle($p),    _cpu($p)
 	);
+}
+
+# How busy the CPUs were around the longest answer that has an episode.
+sub _cpu {
+	my ($p) = @_;
+	my $use = ($p->{cpu} // return)->{use};
+	my ($line, $rows) = Tipme::Profile::Cpu::cpu_text($use);
+	return [ 'CPU use around the longest answer', 'rrrr', $rows, "$use->{id}: $line" ];
+}
+
+# What the pictures show, as text: figures 5 and 7 of each kind of input.
+sub _curves {
+	my ($p, @kinds) = @_;
+	return
+		map { my $c = $p->counts('response', $_); $c->count ? (_time($p, $_), _bins($c, $_)) : () }
+		@kinds;
+}
+
+# Unit: lines. More parts of a session than these nobody compares.
+my $PARTS = 24;
+
+sub _time {
+	my ($p, $kind) = @_;
+	my @time  = over_time($p, $kind);
+	my $width = $p->{minutes_of_row};
+	$width *= 2 while $p->{duration_ns} / 60e9 > $PARTS * $width;
+	my @parts;
+	for my $t (@time) {
+		my $n = int($t->{minute} / $width);
+		push @parts, { from => $n * $width } if !@parts || $parts[-1]{from} != $n * $width;
+		$parts[-1]{$_} += $t->{$_} for qw(events answered sum_ns);
+		$parts[-1]{max_ns} = max($parts[-1]{max_ns} // 0, $t->{max_ns});
+		$parts[-1]{over}[$_] += $t->{over}[$_] for 0 .. $#{ $t->{over} };
+	}
+	my @ms   = @{ $p->{thresholds_ms} };
+	my @rows = map {
+		[
+			$_->{from}, @$_{qw(events answered)},
+			$_->{answered} ? ms($_->{sum_ns} / $_->{answered}) : '-',
+			ms($_->{max_ns}), @{ $_->{over} }
+		]
+	} @parts;
+	return [
+		"Latency over time: $kind", 'r' x (5 + @ms),
+		[ [ qw(minute events answered mean longest), map {"over $_ ms"} @ms ], @rows ],
+		$width == 1 ? 'each line is a minute' : "each line is $width minutes"
+	];
+}
+
+# Four bins to a decade; a mark is a quarter of a decade of events, too.
+sub _bins {
+	my ($c, $kind) = @_;
+	my (%bin, @rows);
+	$bin{ floor(log($_->[0]) / log(10) * 4 + 1e-6) } += $_->[2] for histogram($c);
+	my @curve = cumulative($c);
+	my ($all, $ns) = (0, 0);
+	for my $n (sort { $a <=> $b } keys %bin) {
+		$all += $bin{$n};
+		while (@curve && $curve[0]{events} <= $all) { $ns = (shift @curve)->{ns} }
+		push @rows,
+			[
+			(map { sprintf '%.3g', 10**($_ / 4) } $n, $n + 1), $bin{$n},
+			'#' x (1 + int(4 * log($bin{$n}) / log 10)), $all, ms($ns)
+			];
+	}
+	return [
+		"How many answers took how long: $kind",
+		'rrrlrr',
+		[ [ 'from ms', 'to ms', 'events', 'logarithmic', 'up to here', 'together' ], @rows ],
+		'up to here and together: all answers that took at most so long, and their latencies'
+	];
 }
 
 sub _short { return shorten(one_line($_[0]), 24) }
@@ -238,16 +310,16 @@ sub _head {
 		$p->{lost_records} ? with_commas($p->{lost_records}) . ' records lost' : 'nothing lost';
 }
 
-# report_text(PROFILE), report_json(PROFILE), report_page(PROFILE, charts of Tipme::Profile::Charts)
+# report_text(PROFILE, KINDS that are told in full), report_json(PROFILE), report_page(PROFILE,
+# charts of Tipme::Profile::Charts)
 sub report_text {
-	my ($p) = @_;
+	my ($p, @kinds) = @_;
 	my $text = _head($p) . "\n";
-	for my $s (_sections($p)) {
+	for my $s (_sections($p), _curves($p, @kinds)) {
 		my ($head, $align, $rows, $note) = @$s;
 		next if @$rows < 2;
 		$text .= "\n$head\n" . table($rows, $align) . (length $note ? "$note\n" : '');
 	}
-	my @all = moments($p);
 	return $text;
 }
 
@@ -265,14 +337,16 @@ sub report_json {
 			],
 			cumulative => [ cumulative($c) ],
 			over_time  => [ over_time($p, $kind) ],
-			between    => [ _between_rows($p, $kind) ]
+			between    => [ _between_rows($p, $kind) ],
+			$p->{times} ? (each => [ $p->{times}->each_event($kind) ]) : ()
 		};
 	}
 	return {
 		version => 1, file => $p->{file}, began => $p->{began}, duration_ns => $p->{duration_ns},
 		exact   => $p->{exact},           answers => [ summary($p) ], moments => [ moments($p) ],
 		between => [ _between_rows($p) ], long_events => [ long_events($p) ], machine => idle($p),
-		kinds   => \%views,               $p->{operations} ? _operations_json($p) : ()
+		kinds   => \%views, $p->{operations} ? _operations_json($p) : (),
+		$p->{cpu} ? (cpu => $p->{cpu}{use}) : ()
 	};
 }
 

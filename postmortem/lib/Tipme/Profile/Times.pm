@@ -58,30 +58,53 @@ sub _of {
 	return grep { !defined $kind || $_->{kind} eq $kind } @{ $self->{events} };
 }
 
-# charts(KIND): figure 5: each event as a line from when it began; the whole, and 2 s around the
-# longest.
-sub charts {
-	my ($self, $kind) = @_;
-	my @events    = $self->_of($kind) or return ();
+# Figure 5: what is shown of a kind: the whole, and 2 s around the longest, in s from the first
+# event.
+sub _shown {
+	my (@events)  = @_;
 	my $zero      = $events[0]{entered_ns};
 	my ($longest) = sort { $b->{response_ns} <=> $a->{response_ns} } @events;
 	my $middle    = ($longest->{entered_ns} - $zero) / 1e9;
 	my $end       = max($CLOSE_S, ($events[-1]{entered_ns} - $zero) / 1e9);
 	my $from      = max(0, min($end - $CLOSE_S, $middle - $CLOSE_S / 2));
+	return ($zero, [ 0, $end ], [ $from, $from + $CLOSE_S ]);
+}
+
+# charts(KIND): each event as a line from when it began; the whole, and magnified.
+sub charts {
+	my ($self, $kind) = @_;
+	my @events = $self->_of($kind) or return ();
+	my ($zero, $all, $close) = _shown(@events);
 	return (
-		_chart("$kind-events-over-time", "Each event: $kind", $kind, 0, $end, $zero, @events),
+		_chart("$kind-events-over-time", "Each event: $kind", $kind, @$all, $zero, @events),
 		_chart(
-			"$kind-longest", "Two seconds around the longest: $kind", $kind, $from,
-			$from + $CLOSE_S, $zero, @events
+			"$kind-longest", "Two seconds around the longest: $kind",
+			$kind, @$close, $zero, @events
 		)
 	);
+}
+
+# each_event(KIND): the same as { from_s, to_s, events => [ [ s, ms ] ... ] } of whole and
+# magnified.
+sub each_event {
+	my ($self, $kind) = @_;
+	my @events = $self->_of($kind) or return ();
+	my ($zero, @shown) = _shown(@events);
+	return
+		map { +{ from_s => $_->[0], to_s => $_->[1], events => [ _points(@$_, $zero, @events) ] } }
+		@shown;
+}
+
+sub _points {
+	my ($from, $to, $zero, @events) = @_;
+	return grep { $_->[0] >= $from && $_->[0] <= $to }
+		map { [ ($_->{entered_ns} - $zero) / 1e9, $_->{response_ns} / 1e6 ] } @events;
 }
 
 sub _chart {
 	my ($name, $title, $kind, $from, $to, $zero, @events) = @_;
 	my ($low, $high, $what) = limits($kind);
-	my @points = map { [ ($_->{entered_ns} - $zero) / 1e9, $_->{response_ns} / 1e6 ] } @events;
-	@points = grep { $_->[0] >= $from && $_->[0] <= $to } @points;
+	my @points = _points($from, $to, $zero, @events);
 	return [
 		$name,
 		{
