@@ -84,7 +84,8 @@ for my $wrong (
 	[ [ '--wpm', 0, 'a' ],                qr/--wpm: 0: not between/ ],
 	[ [ '--uinput', '--window', 1, 'a' ], qr/--uinput: not with/ ],
 	[ [ '--pointer', 'x', 'a' ],          qr/--pointer: only with --socket/ ],
-	[ [ '--virtual', '--uinput', 'a' ],   qr/--virtual: not with/ ]
+	[ [ '--virtual', '--uinput', 'a' ],   qr/--virtual: not with/ ],
+	[ [ '--best', '--uinput', 'a' ],      qr/--best: not with/ ]
 	)
 {
 	($status, undef, $err) = type($wrong->[0]);
@@ -96,9 +97,7 @@ for my $wrong (
 is($status, 0, 'trials') or diag($err);
 is_deeply(
 	[ map { (split ' ', $_, $_ =~ /^=/ ? 3 : 2)[-1] =~ s/^\d+\s*\z//r } split /\n/, $out ],
-	[
-		'a b', 'unbound key', ('unbound') x 3, '', 'click on the background', ('button 1') x 2, ''
-	],
+	[ 'a b', 'unbound key', ('unbound') x 3, '', 'click on the background', ('button 1') x 2, '' ],
 	'... told with what they are'
 );
 there(sub { 6 <= (() = slurp("$dir/xev") =~ /^ButtonPress event/mg) }, 'the last click');
@@ -117,7 +116,8 @@ for my $wrong (
 	like($err, $wrong->[1], '... and why');
 }
 SKIP: {
-	skip 'there is a /dev/uinput here: keys would reach this machine', 1 if -e '/dev/uinput';
+	skip 'there is a /dev/uinput here: keys would reach this machine', 2 if -e '/dev/uinput';
+	like((type([ '--best', 'a' ]))[2], qr/by XTEST begin/, 'the best that is here is XTEST');
 	like(
 		(type([ '--uinput', 'a' ]))[2], qr{/dev/uinput: .*: load the module uinput},
 		'no uinput: what to do'
@@ -148,6 +148,11 @@ $x->stop;
 	);
 	is(scalar(() = $out =~ /^\d+ /mg), 4, '... each press has its time');
 	like((type(['--virtual'], "click 1\n"))[2], qr/has no pointer/, '... and no pointer');
+SKIP: {
+		skip 'there is a /dev/uinput here: keys would reach this machine', 1 if -e '/dev/uinput';
+		delete local $ENV{DISPLAY};
+		like((type([ '--best', 'a' ]))[2], qr/by a virtual/, 'the best of a Wayland session');
+	}
 }
 done_testing;
 
@@ -174,7 +179,6 @@ sub type {
 	close $in;
 	my $status = system(
 		"'$tipme' type @{[ map { s/'/'\\''/gr =~ s/^|$/'/gr } @$args ]} < $dir/in > $dir/out 2> "
-			. "$dir/err"
-	) >> 8;
+			. "$dir/err") >> 8;
 	return ($status, slurp("$dir/out"), slurp("$dir/err"));
 }
