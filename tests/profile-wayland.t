@@ -183,7 +183,10 @@ if ($ENV{TIPME_TEST_ALL}) {
 	cost($p);
 }
 $stage->close;
-nested() if $ENV{TIPME_TEST_ALL} && !defined Tipme::WaylandStage->lacks('cage');
+if ($ENV{TIPME_TEST_ALL}) {
+	nested()    if !defined Tipme::WaylandStage->lacks('cage');
+	x_clients() if !grep { !-x "/usr/bin/$_" } qw(Xwayland xterm);
+}
 $d->stop;
 done_testing;
 
@@ -228,4 +231,37 @@ sub nested {
 	cost($p);
 	$stage->close;
 	return;
+}
+
+# Programs of X in a Wayland session. The compositor sends each key to Xwayland. Where that is
+# observed, its own ring tells whose key it was: so it counts once, either way.
+sub x_clients {
+	$stage = Tipme::WaylandStage->new;
+	my %x     = (DISPLAY => $stage->x_display // die("sway has no X display\n"));
+	my $drawn = $stage->said(qr/wl_surface\@\d+\.commit/);
+	my $xterm = $stage->spawn(\%x, qw(xterm -e /bin/cat));
+	$stage->wait_for(sub { $stage->said(qr/wl_surface\@\d+\.commit/) > $drawn + 1 }, 'xterm');
+	is_deeply(counted('compositor'), { Xwayland => $keys }, "$keys keys of Xwayland, once each");
+	my $observer = "$dir/his/tipme-x-observer";
+	system('cp', "$ENV{TIPME_BUILDDIR}/helper/xclient/tipme-x-observer", $observer) == 0 or die;
+	chmod 0755, "$dir/his", $observer;
+	$stage->spawn({ %x, TIPME_RUNDIR => $d->rundir }, $observer);
+	$stage->wait_for(
+		sub {
+			my $status = ($d->run(tipme(), 'status', '--json'))[1];
+			@{ Cpanel::JSON::XS->new->decode($status)->{x_servers} // [] };
+		},
+		'the observer'
+	);
+	is_deeply(counted('observer'), { xterm => $keys }, "$keys keys of its client, once each");
+	$stage->close;
+	return;
+}
+
+# Types some keys; { application => keys that were counted }
+sub counted {
+	my ($name) = @_;
+	my $pid = collect($name);
+	$keys = pressed(sub { $stage->type('a' x 20, apart => 0.1) });
+	return { map { ($_->{app} => $_->{events}) } ended($name, $pid)->pairs_of('key') };
 }
