@@ -147,14 +147,25 @@ static void add_histogram(GPtrArray *charts, struct json_object *view, const cha
 			  _("answer, ms"), TRUE, _("answers"), TRUE);
 	TipmeCurve *curve = curve_new(chart, kind);
 	struct json_object *list = tipme_json_get(view, "histogram");
+	double end = NAN;
 
 	for (guint i = 0; i < tipme_json_length(list); i++) {
 		struct json_object *bin = json_object_array_get_idx(list, i);
 
+		/* Bins without an answer are not told: a stair would go on over them. */
+		if (number(bin, "from_ms") > end * 1.001)
+			add_point(chart, curve, end, 0);
 		add_point(chart, curve, number(bin, "from_ms"), number(bin, "events"));
+		end = number(bin, "to_ms");
 	}
+	add_point(chart, curve, end, 0);
 	set_limits(chart, view);
+	guint before = charts->len;
+
 	finish(charts, chart);
+	/* One answer stands above none. */
+	if (charts->len > before && chart->y.from == 1)
+		chart->y.from = 0.7;
 }
 
 static void add_cumulative(GPtrArray *charts, struct json_object *view, const char *kind)
@@ -204,6 +215,62 @@ static void add_over_time(GPtrArray *charts, struct json_object *view, const cha
 	}
 	set_limits(chart, view);
 	chart->limits_on_y = TRUE;
+	finish(charts, chart);
+}
+
+/* Figure 5: each event at its time; the whole, and magnified. */
+static void add_each(GPtrArray *charts, struct json_object *view, const char *kind)
+{
+	struct json_object *shown = tipme_json_get(view, "each");
+
+	for (guint i = 0; i < tipme_json_length(shown); i++) {
+		struct json_object *part = json_object_array_get_idx(shown, i);
+		struct json_object *list = tipme_json_get(part, "events");
+		double from = number(part, "from_s");
+		g_autofree char *axis = i ? g_strdup_printf(_("s from %.1f s on"), from)
+					  : g_strdup(_("since the first event, s"));
+		char *title = i ? g_strdup_printf(_("Two seconds around the longest: %s"), kind)
+				: g_strdup_printf(_("Each event: %s"), kind);
+		TipmeChart *chart = chart_new(title, axis, FALSE, _("answer, ms"), FALSE);
+		TipmeCurve *curve = curve_new(chart, kind);
+
+		for (guint j = 0; j < tipme_json_length(list); j++) {
+			struct json_object *pair = json_object_array_get_idx(list, j);
+
+			add_point(chart, curve, element(pair, 0) - from, element(pair, 1));
+		}
+		set_limits(chart, view);
+		chart->limits_on_y = chart->spikes = TRUE;
+		finish(charts, chart);
+	}
+}
+
+/* Figure 4: windows of 1, 10 and 100 ms, each the share of all CPUs that was busy. */
+static void add_cpu_use(GPtrArray *charts, struct json_object *cpu)
+{
+	struct json_object *windows = tipme_json_get(cpu, "windows");
+	double cpus = number(cpu, "cpus");
+	double all = (number(cpu, "to_ns") - number(cpu, "from_ns")) / 1e6, end = 0;
+	TipmeChart *chart = chart_new(g_strdup(_("CPU use around the longest answer")), _("ms"),
+				      FALSE, _("busy, %"), FALSE);
+
+	for (int ms = 1; ms <= 100; ms *= 10, end = 0) {
+		g_autofree char *field = g_strdup_printf("%d", ms);
+		g_autofree char *name = g_strdup_printf("%d ms", ms);
+		struct json_object *list = tipme_json_get(windows, field);
+		TipmeCurve *curve = curve_new(chart, name);
+		double share = NAN;
+
+		for (guint i = 0; i < tipme_json_length(list); i++) {
+			double begin = end;
+
+			/* The last one may be shorter. */
+			end = fmin(all, begin + ms);
+			share = 100 * element(list, i) / (cpus * (end - begin) * 1e6);
+			add_point(chart, curve, begin, share);
+		}
+		add_point(chart, curve, end, share);
+	}
 	finish(charts, chart);
 }
 
@@ -261,8 +328,10 @@ GPtrArray *tipme_charts_of_measurement(struct json_object *object)
 			add_cumulative(charts, view, kind);
 			add_by_events(charts, view, kind);
 			add_over_time(charts, view, kind);
+			add_each(charts, view, kind);
 		}
 	}
+	add_cpu_use(charts, tipme_json_get(measurement, "cpu"));
 	if (!tipme_json_length(stages))
 		return charts;
 	add_stages(charts, stages, "histogram", g_strdup(_("How many latencies were how long")),

@@ -25,6 +25,7 @@ typedef struct {
 	char *title;
 	TipmeAxis x, y;
 	GPtrArray *curves; /* TipmeCurve: stairs */
+	gboolean spikes; /* each point stands alone instead */
 	double limits[2]; /* thresholds; NAN: none */
 	gboolean limits_on_y;
 } TipmeChart;

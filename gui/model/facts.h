@@ -9,7 +9,7 @@
 typedef struct {
 	char *heading; /* or "" */
 	gboolean has_titles; /* the first row names the columns; all but the last are numbers */
-	GPtrArray *rows; /* char **: cells, at most four, NULL behind the last */
+	GPtrArray *rows; /* char **: cells, at most five, NULL behind the last */
 } TipmeFacts;
 
 /* Tables of `tipme compare A B --json`; elements are TipmeFacts. Never NULL. */

@@ -107,12 +107,29 @@ static void draw_limits(const Plot *plot)
 	cairo_set_dash(plot->cr, NULL, 0, 0);
 }
 
+/* Each point is a line from the foot. */
+static void draw_spikes(const Plot *plot, const TipmeCurve *curve)
+{
+	cairo_set_line_width(plot->cr, 1);
+	for (guint i = 0; i < curve->points->len; i++) {
+		const TipmePoint *point = &g_array_index(curve->points, TipmePoint, i);
+
+		cairo_move_to(plot->cr, x_of(plot, point->x), TOP + plot->height);
+		cairo_line_to(plot->cr, x_of(plot, point->x), y_of(plot, point->y));
+	}
+	cairo_stroke(plot->cr);
+}
+
 /* A stair: each value holds up to the next. */
 static void draw_curve(const Plot *plot, const TipmeCurve *curve, guint place)
 {
 	GdkRGBA colour = tipme_paint_part(place + 2);
 
 	gdk_cairo_set_source_rgba(plot->cr, &colour);
+	if (plot->chart->spikes) {
+		draw_spikes(plot, curve);
+		return;
+	}
 	cairo_set_line_width(plot->cr, 2);
 	for (guint i = 0; i < curve->points->len; i++) {
 		const TipmePoint *point = &g_array_index(curve->points, TipmePoint, i);

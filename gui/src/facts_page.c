@@ -261,12 +261,25 @@ static void on_profile(const TipmeResult *result, gpointer page)
 	show_measurement(page, result, "profile");
 }
 
-/* What is no result of the one is taken by the other, or refused in its words. */
+/*
+ * What is no result of the one is taken by the other, or refused in its words. Times of events and
+ * names of operations are taken where they lie beside a profile.
+ */
 static void on_latency(const TipmeResult *result, gpointer page)
 {
 	const char *file = g_object_get_data(G_OBJECT(page), "file");
-	const char *args[] = { "profile", "report", file, "--json", NULL };
+	g_autofree char *times = g_strconcat(file, ".times", NULL);
+	g_autofree char *operations = g_strconcat(file, ".operations", NULL);
+	const char *args[9] = { "profile", "report", file, "--json" };
 
+	if (g_file_test(times, G_FILE_TEST_IS_REGULAR)) {
+		args[4] = "--times";
+		args[5] = times;
+		if (g_file_test(operations, G_FILE_TEST_IS_REGULAR)) {
+			args[6] = "--operations";
+			args[7] = operations;
+		}
+	}
 	if (result->status)
 		tipme_run_verb(page, args, on_profile, page);
 	else

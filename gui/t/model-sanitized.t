@@ -11,8 +11,8 @@ use Tipme::Sanitized qw(no_complaint);
 my ($src, $build) = @ENV{qw(TIPME_SRCDIR TIPME_BUILDDIR)};
 defined $build or die "TIPME_BUILDDIR is not set: run it by make check\n";
 my @include = map { "-I'$_'" } $build, "$src/abi", "$src/abi/generated", "$src/gui/model";
-my @files   = map { "'$_'" } "$src/gui/t/model.c", glob("$src/gui/model/*.c"),
-	glob("$src/abi/episode/*.c");
+my @files   = map { "'$_'" } map { glob "$src/$_" } 'gui/t/model*.c', 'gui/model/*.c',
+	'abi/episode/*.c';
 my $packages = 'gio-2.0 json-c';
 no_complaint('model', @include, q(-DTIPME_BINDIR='"/usr/bin"'), @files,
 	"\$(pkg-config --cflags --libs $packages)", '-lm');
