@@ -237,7 +237,7 @@ sub nested {
 # observed, its own ring tells whose key it was: so it counts once, either way.
 sub x_clients {
 	$stage = Tipme::WaylandStage->new;
-	my %x     = (DISPLAY => $stage->x_display // die("sway has no X display\n"));
+	my %x     = (DISPLAY => $stage->wait_for(sub { $stage->x_display }, 'the X display'));
 	my $drawn = $stage->said(qr/wl_surface\@\d+\.commit/);
 	my $xterm = $stage->spawn(\%x, qw(xterm -e /bin/cat));
 	$stage->wait_for(sub { $stage->said(qr/wl_surface\@\d+\.commit/) > $drawn + 1 }, 'xterm');
