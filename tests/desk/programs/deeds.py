@@ -54,6 +54,27 @@ def http(port):
     return urllib.request.urlopen(f'http://127.0.0.1:{port}/').read()
 
 
+def far(door):
+    """Asks a server in the network whose sockets are to be had at that door (far.py)."""
+    import socket
+    with socket.socket(socket.AF_UNIX) as asks:
+        asks.connect(door)
+        fds = socket.recv_fds(asks, 1, 1)[1]
+    with socket.socket(fileno=fds[0]) as server:
+        server.connect(('198.51.100.9', 80))
+        server.sendall(b'GET / HTTP/1.0\r\n\r\n')
+        while server.recv(4096):
+            pass
+
+
+def grow(mb):
+    """As many MiB of memory of its own, each page of which is touched."""
+    import mmap
+    with mmap.mmap(-1, int(mb) << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as m:
+        for at in range(0, len(m), mmap.PAGESIZE):
+            m[at] = at >> 12 & 255 | 1
+
+
 def do(line):
     words = line.split()
     if words:
@@ -63,6 +84,7 @@ def do(line):
 def warm(line):
     """What a program has done before: modules loaded, the bus known."""
     import fcntl
+    import mmap
     import sqlite3
     import urllib.request
     if line.startswith('dbus'):

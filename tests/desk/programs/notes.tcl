@@ -17,7 +17,7 @@ proc read_ {path} { set f [open $path rb]; set n [string length [read $f]]; clos
 proc flock {path} { exec flock $path true }
 proc sqlite {path} { exec sqlite3 -cmd ".timeout 20000" $path "insert into t values (1)" }
 proc dbus {name {timeout_ms 25000}} { catch { exec gdbus call --session --timeout [expr {($timeout_ms + 999) / 1000}] --dest $name --object-path /store --method $name.Ask } }
-proc http {port} { set s [socket 127.0.0.1 $port]; puts $s "GET / HTTP/1.0\r\n\r"; flush $s; read $s; close $s }
+proc http {port} { set s [socket 127.0.0.1 $port]; fconfigure $s -translation binary; puts $s "GET / HTTP/1.0\r\n\r"; flush $s; read $s; close $s }
 proc answer {} {
 	if {[info exists ::env(DESK_DEED)] && $::env(DESK_DEED) ne ""} {
 		set words [split $::env(DESK_DEED)]

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Carp        qw(croak);
 use Time::HiRes qw(sleep);
+use Tipme::Lab::Causes;
 
 my $PYTHON = '/usr/bin/python3';
 
@@ -119,6 +120,19 @@ my %CAUSE = (
 		says   => 'the program asks a web server of this machine that sleeps for %d ms',
 		before => sub { my ($s) = @_; $s->{deed} = 'http ' . $s->service('0', "sleep $s->{ms}") },
 	},
+	network => {
+		deed  => 'far', kinds => ['network-wait'], who => $client, answer => 'last',
+		least_ms => 300,
+		says  => 'the program asks a web server behind a line whose queue others have filled: '
+			. '%d ms',
+		needs => sub {
+			return 'no network of its own here (Debian: iproute2)'
+				if system 'unshare -n tc qdisc add dev lo root tbf rate 1mbit burst 1600 limit 9000'
+				. ' 2>/dev/null';
+			return '';
+		},
+		before => sub { my ($s) = @_; $s->{deed} = 'far ' . $s->far_server },
+	},
 	'slow-files' => {
 		deed   => 'read', kinds => [qw(ipc-wait timer-sleep device-wait)], who => $helper,
 		answer => 'last',
@@ -211,6 +225,25 @@ my %CAUSE = (
 		begin    => sub {
 			my ($s) = @_;
 			my $c = $s->cgroup->limit(cpu => 10_000, 100_000);
+			$c->add($_) for keys %{ $s->{family} };
+		},
+	},
+	memory => {
+		deed     => 'grow', kinds => ['memory-reclaim'], who => $client, answer => 'last',
+		unsure   => 1, least_ms => 300, most_ms => 1500,
+		says     => 'the program takes memory, of which its control group may have 24 MiB: the '
+			. 'rest is reclaimed, to compressed swap, about %d ms',
+		needs    => sub {
+			Tipme::Lab::Causes::needs_swap() || Tipme::Lab::Cgroup::lacks('memory');
+		},
+		before   => sub {
+			my ($s) = @_;
+			Tipme::Lab::Causes::swap_on($s);
+			$s->{deed} = 'grow ' . Tipme::Lab::Causes::grow_mb($s);
+		},
+		begin    => sub {
+			my ($s) = @_;
+			my $c = $s->cgroup->limit(memory => 24 << 20);
 			$c->add($_) for keys %{ $s->{family} };
 		},
 	},

@@ -8,10 +8,12 @@ use File::Basename qw(dirname);
 use Tipme::Workload::Programs;
 
 my $DIR          = dirname(__FILE__) . '/../../../programs';
-my @FILES        = qw(deeds.py gtk.py qt.py notes.tcl deeds.el deeds.vim page.html store.py);
+my @FILES        = qw(deeds.py gtk.py qt.py notes.tcl deeds.el deeds.vim page.html store.py
+	far.py);
 my %ALL          = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read);
 my %SHELL        = (%ALL, start => 1);    # those that start others
-my %WORKS        = (%ALL, work  => 1);    # those that can count the CPU's time that they use
+# Those that can count the CPU's time that they use, take memory, and get a socket from somebody.
+my %WORKS        = (%ALL, map { $_ => 1 } qw(work grow far));
 my $GTK_SETTINGS = "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n";
 
 # Those that do deeds, and the line that makes them: F5 in most; the shell has a function.
@@ -121,7 +123,7 @@ sub shell {
 	);
 	return
 		  "PS1='\$ '\nx() { "
-		. ($what ? $do{$what}->(@w) : 'true')
+		. ($what && $do{$what} ? $do{$what}->(@w) : 'true')
 		. '; echo the answer; }' . "\n";
 }
 

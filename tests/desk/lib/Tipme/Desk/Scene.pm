@@ -344,6 +344,22 @@ sub service {
 	croak 'the service was not ready within 10 s';
 }
 
+# far_server(): a web server behind a slow line, in a network of its own; returns the door to it
+sub far_server {
+	my ($self) = @_;
+	my ($door, $log) = map {"$self->{stage}{work}/$_-$self->{count}"} qw(door far);
+	$self->write_file($log, '');
+	$self->helper(
+		[
+			'sh', '-c', 'exec "$@" >' . $log, 'sh', '/usr/bin/python3', "$self->{lab}{bin}/far.py",
+			$door, $self->{ms}
+		],
+		root => 1
+	);
+	for (1 .. 200) { return $door if Tipme::Lab::Cgroup::slurp($log) =~ /^ready/m; sleep 0.05 }
+	croak 'the server behind a slow line was not ready within 10 s';
+}
+
 # input_method(): ibus, for those who speak its protocol and those who speak that of X
 sub input_method {
 	my ($self) = @_;

@@ -517,18 +517,18 @@ my %CAUSE = (
 	'memcg' => {
 		says => sub {
 			'the client uses '
-				. _grow_mb($_[0])
+				. grow_mb($_[0])
 				. ' MiB where its control group may have 24: the rest is reclaimed, to swap';
 		},
 		kinds => ['memory-reclaim'],
 		@DEEDS,
 		most_ms => 1500,
-		needs   => sub { _needs_swap() || Tipme::Lab::Cgroup::lacks('memory') },
+		needs   => sub { needs_swap() || Tipme::Lab::Cgroup::lacks('memory') },
 		prepare => sub {
 			my ($r) = @_;
-			_swap_on($r);
+			swap_on($r);
 			_count_delays($r);
-			$r->{deeds} = 'grow ' . _grow_mb($r);
+			$r->{deeds} = 'grow ' . grow_mb($r);
 		},
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(memory => 24 << 20) },
 		before       => sub { my ($r) = @_; $r->{cg}->add($r->{client_pid}) },
@@ -690,11 +690,13 @@ sub _take_pages {
 	croak "$r->{file}: its pages stay in memory";
 }
 
-sub _grow_mb { my ($r) = @_; return 24 + int($r->{ms} * 0.3) }
+# grow_mb(RUN): MiB of memory that take about as long as the run is meant to, under a limit
+sub grow_mb { my ($r) = @_; return 24 + int($r->{ms} * 0.3) }
 
+# needs_swap(): why memory cannot be compressed here; '' if it can.
 # To ask for a device is to read, so that one could be had that cannot be given its size, or back,
 # where /sys may not be written.
-sub _needs_swap {
+sub needs_swap {
 	return 'no compressed memory to swap to (zram)' if !-r '/sys/class/zram-control/hot_add';
 	open my $h, '>>', '/sys/class/zram-control/hot_remove'
 		or return "no compressed memory to swap to (zram: $!)";
@@ -710,8 +712,9 @@ sub _count_delays {
 	return;
 }
 
+# swap_on(RUN): up to the end of the run.
 # Memory that is compressed is a swap space that no disk slows down.
-sub _swap_on {
+sub swap_on {
 	my ($r) = @_;
 	my $n =
 		Tipme::Lab::Cgroup::slurp('/sys/class/zram-control/hot_add') =~ /(\d+)/
