@@ -10,6 +10,7 @@ use Carp qw(croak);
 use Tipme::KernelEvents;
 use Tipme::Kinds;
 use Tipme::Naps;
+use Tipme::Pacer;
 use Tipme::Progress;
 use Tipme::Reason qw(reason with_more);
 use Tipme::Record::Layout;
@@ -35,6 +36,9 @@ my $IDLE_SLEEPS =
 	2;  # so often, and for so much of its sleep, a thread sleeps where it waits for something to do
 my $IDLE_MOSTLY = 0.8;
 my $EXIT_NS     = 10_000_000;    # who wakes another this shortly before its end does so by ending
+my $NAP_NS  = 50_000_000;    # between frames there is less
+my $LEAVES  = 3;             # tries to leave a pacer
+my $TRAIL   = 64;         # segments of a walk that tell through whom it came to a pacer
 my $MANY   = 500;    # who had a CPU during one wait: beyond this they are told by runs of time ...
 my $RUNS   = 400;    # ... so many, of this length at least
 my $RUN_NS = 10_000_000;
@@ -66,11 +70,10 @@ sub new {
 # that slept.
 sub walk {
 	my ($self, @args) = @_;
-	$self->{returning} = 0;
-	my $first = $self->_walk(@args);
+	my $first = $self->walk_once(@args);
 	return $first if $self->{reached};
 	my @first = @$self{qw(waits passed)};
-	$self->{returning} = 1;
+	@$self{qw(returning stays)} = (1, 1);
 	my $second = $self->_walk(@args);
 	return $second if $self->{reached};
 	@$self{qw(waits passed)} = @first;
@@ -83,14 +86,40 @@ sub states { return $_[0]{states} }
 # reached(): did the last walk come to the client or the server at the time of delivery?
 sub reached { return $_[0]{reached} }
 
-# walk_once: the same without a second try
-sub walk_once { my ($self, @args) = @_; $self->{returning} = 0; return $self->_walk(@args) }
+# walk_once: the same without returning. A path that has left a pacer for somebody, and does not
+# come to the client so, leaves it for another, or stays with the pacer.
+sub walk_once {
+	my ($self, @args) = @_;
+	@$self{qw(returning stays wrong)} = (0, 0, {});
+	for (1 .. $LEAVES) {
+		my $s = $self->_walk(@args);
+		return $s if !defined $self->{left} || $self->{reached} && !$self->_by_a_clock;
+		$self->{wrong}{ $self->{left_for} } = 1;
+	}
+	$self->{stays} = 1;
+	return $self->_walk(@args);
+}
+
+# Has the last walk waited for a clock of the client's, for longer than for a frame?
+sub _by_a_clock {
+	my ($self) = @_;
+	for my $w (@{ $self->{waits} }) {
+		next
+			if !$w->{waker}
+			|| $w->{waker}{context} ne 'hardirq'
+			|| $w->{to} - $w->{from} <= $NAP_NS
+			|| !$w->{reason}
+			|| $w->{reason}{class} ne 'loop' && $w->{reason}{kind} ne 'futex-wait';
+		return 1 if $self->{threads}->at($w->{tid}, $w->{to})->{pid} == $self->{client_pid};
+	}
+	return 0;
+}
 
 sub _walk {
 	my ($self, $tid, $from, $to, %o) = @_;
 	@$self{qw(segments waits passed frames jumped)} = ([], [], {}, [], {});
-	@$self{qw(tid t from deliver_ns below steps reached short strayed)} =
-		($tid, $to, $from, $o{deliver_ns} // $from, 0, 0, 0, 0, 0);
+	@$self{qw(tid t from deliver_ns below steps reached short strayed left)} =
+		($tid, $to, $from, $o{deliver_ns} // $from, 0, 0, 0, 0, 0, undef);
 	push @{ $self->{frames} }, map { [@$_] } @{ $o{via} // [] };
 	$self->{below} = 1 if !defined $o{deliver_ns};
 	$self->{frame} = $o{frame};
@@ -564,6 +593,7 @@ sub _blocked {
 	return if $waker && $self->_naps_for_answer($i, $lo, $waker, \%s);
 	return if $waker && $self->_follow($i, $lo, $waker, \%s);
 	return if $waker && $self->_naps_for_lock($i, $lo, $r, \%s);
+	return if $waker && $self->_paces($i, $lo, $r, \%s);
 	return
 		if !$waker
 		&& ($self->_ask_client || $self->_ask_holder($i, $lo, $r) || $self->_ask_peer($i, $lo));
@@ -1021,6 +1051,45 @@ sub _naps_for_lock {
 	$self->{jumped}{ $self->{tid} } = 1;
 	$self->{tid} = $who;
 	return 1;
+}
+
+# It paces frames, and one of those that it has woken had worked for somebody else since its tick
+# before: what the frame shows is that. The walk waits with the pacer, and goes on in that one.
+sub _paces {
+	my ($self, $i, $lo, $r, $s) = @_;
+	return 0
+		if $self->{below}
+		|| $self->{stays}
+		|| $s->{waker}{context} ne 'hardirq'
+		|| $self->{tid} == $self->{server_tid};
+	my ($tid, $t, $for) =
+		Tipme::Pacer::worked_since(@$self{qw(states tid)}, $i, $self->_trail,
+		{ %{ $self->{wrong} }, $self->{server_tid} => 1 })
+		or return 0;
+	return 0 if $t <= $lo || $t >= $self->{t};
+	push @{ $self->{waits} },
+		{ tid => $self->{tid}, from => $t, to => $self->{t}, reason => $r, waker => $s->{waker} };
+	$self->_emit(
+		$t, %$s,
+		kind   => $r ? $r->{kind} : 'timer-sleep',
+		reason => $r ? $r->{code} : 'loop-timer',
+		class  => $r ? $r->{class} : 'loop', exact => 0
+	);
+	@$self{qw(tid left left_for)} = ($tid, $t, $for);
+	return 1;
+}
+
+# The threads that the walk has just passed, up to where it left a pacer before: { tid => 1 }
+sub _trail {
+	my ($self) = @_;
+	my ($segments, %on) = ($self->{segments});
+	my $last = $#$segments < $TRAIL ? 0 : @$segments - $TRAIL;
+	for my $s (reverse @$segments[ $last .. $#$segments ]) {
+		last if defined $self->{left} && $s->{to} > $self->{left};
+		$on{ $s->{tid} } = 1;
+	}
+	delete @on{ @$self{qw(tid server_tid)} };
+	return \%on;
 }
 
 # The last lock of a file that a thread tried in vain between its sleep before an interval and that
