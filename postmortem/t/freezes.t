@@ -330,6 +330,8 @@ sub looks_by_the_clock {
 	};
 	$s->key($_, 3) for 600, 700;
 	$naps->(705, 990) if $o{always};
+	$s->wake(1, $_, CLIENT, 0, 'poll', context => 'hardirq')->run(1, $_ + 0.1, $_ + 0.3, CLIENT, 'sleeping')
+		for $o{seldom} ? map { 640 + 40 * $_ } 2 .. 8 : ();
 	my $asks = $o{asks} // 1;
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 	$s->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping')->wake(0, 1001.05, SERVICE, BUS, 'epoll')->run(0, 1001.2, 1002, SERVICE, $o{done} ? 'runnable' : 'sleeping') if $asks;
@@ -342,6 +344,7 @@ sub looks_by_the_clock {
 $d = judged('nobody answers one who looks by the clock', looks_by_the_clock(), 'time-out', 'service', 0.9, 1);
 is($d->{interval}{certainty}, 'inferred', '... inferred');
 judged('one who looks by the clock finds the answer', looks_by_the_clock(done => 1), 'ipc-wait', 'service', 0.9, 1);
+judged('... and its timers came now and then before', looks_by_the_clock(seldom => 1), 'time-out', 'service', 0.9, 1);
 judged('one who looks by the clock all the time', looks_by_the_clock(always => 1), 'none', undef);
 judged('one who looks by the clock, and asked nobody', looks_by_the_clock(asks => 0), 'none', undef);
 # --- another client asks the server for something each 10 ms, by its clock, and has just woken it when ours asks: it is not why ours waits ---
@@ -438,12 +441,26 @@ sub command {
 	$s->run(0, $t + 0.1, $t + 2, SHELL, 'sleeping')->kernel(0, $t + 1, 'fork', tid => SHELL, child_tid => 870, child_pid => 870);
 	$s->builder->thread(870, 'gdbus', ppid => SHELL, ts_ns => ns($t + 1));
 	$s->run(1, $t + 1.2, $t + 3, 870, 'sleeping')->wake(1, $t + 2.8, BUS, 870, 'epoll')->run(0, $t + 2.9, $t + 3.1, BUS, 'sleeping');
-	$s->run(0, 1389.9, 1390.05, 600, 'sleeping')->wake(0, 1390, SERVICE, 600)->run(1, 1390.1, 1391, SERVICE, 'sleeping')->wake(1, 1390.8, BUS, SERVICE, 'epoll')
-		->run(0, 1390.9, 1391.1, BUS, 'sleeping')->wake(0, 1391, 870, BUS, 'poll')->run(1, 1391.2, 1392, 870, 'dead')->wake(1, 1391.8, CLIENT, 870, 'poll')->run(1, 1392.1, 1394, CLIENT, 'sleeping');
-	return polls($s->draw(1393.8)->hotkey(3000), 1394);
+	$s->run(0, 1389.9, 1390.05, 600, 'sleeping')->wake(0, 1390, SERVICE, 600);
+	# What the service answers comes over the bus, or the command then asks once more.
+	my $answer = sub {
+		my ($at) = @_;
+		$s->run(1, $at + 0.1, $at + 1, SERVICE, 'sleeping')->wake(1, $at + 0.8, BUS, SERVICE, 'epoll')
+			->run(0, $at + 0.9, $at + 1.1, BUS, 'sleeping')->wake(0, $at + 1, 870, BUS, 'poll');
+	};
+	$answer->(1390);
+	my $end = 1391.2;
+	if ($o{twice}) {
+		$s->run(1, 1391.2, 1392, 870, 'sleeping')->wake(1, 1391.3, BUS, 870, 'epoll')->run(0, 1391.4, 1391.6, BUS, 'sleeping')->wake(0, 1391.5, SERVICE, BUS, 'epoll');
+		$answer->(1392);
+		$end = 1393.2;
+	}
+	$s->run(1, $end, $end + 0.8, 870, 'dead')->wake(1, $end + 0.6, CLIENT, 870, 'poll')->run(1, $end + 0.9, $end + 2.8, CLIENT, 'sleeping');
+	return polls($s->draw($end + 2.6)->hotkey(3000), $end + 2.8);
 }
 $d = judged('a command that asks a stopped service', command(), 'stopped', 'service', 0.95, 1);
 cmp_ok(abs($d->{interval}{duration_ns} - 394 * MS), '<', MS, '... from the key to what the client drew');
+$d = judged('... and asks it once more', command(twice => 1), 'stopped', 'service', 0.95, 1);
 $d = judged('a command of a loop that was there before', command(loop => 1), 'unknown', undef);
 # --- frozen while it slept in a futex: who thaws the process wakes all its threads where they slept; one of two processes that share a futex wakes one ---
 for my $thaws (1, 0) {
@@ -452,6 +469,15 @@ for my $thaws (1, 0) {
 	$s->run(1, 1600.5, 1602, CLIENT, 'sleeping')->draw(1601.8);
 	$d = judged($thaws ? 'frozen in a futex' : 'a futex that two processes share', polls($s->hotkey(3000), 1602), $thaws ? ('stopped', 'xterm', 0.9, 1) : ('futex-wait', 'bash', 0.9, 1));
 	like($d->{verdict}{sentence}, qr/it was frozen by its control group, until bash \(pid 600\) let it go on/, '... the sentence') if $thaws;
+}
+# --- an answer that was long in coming, and a process that was started for it works on: what comes of that later comes besides ---
+{
+	my $s = story()->enter(1000)->run(1, 1000.25, 1800, CLIENT, 'sleeping')->kernel(1, 1400, 'fork', tid => CLIENT, child_tid => 870, child_pid => 870);
+	$s->builder->thread(870, 'compiler', ppid => CLIENT, ts_ns => ns(1400));
+	$s->run(0, 1400.2, 1402, 870, 'sleeping')->draw(1799.8)->wake(0, 2199, 870, 0, 'nanosleep', context => 'hardirq')->run(0, 2199.1, 2200, 870, 'dead');
+	$s->wake(0, 2199.9, CLIENT, 870, 'poll')->run(1, 2200.1, 2202, CLIENT, 'sleeping');
+	$d = judged('a process that works on after the answer', polls($s->draw(2201.8)->hotkey(4000), 2202), 'app-compute', 'xterm', 0.9, 1);
+	cmp_ok(abs($d->{interval}{duration_ns} - 800 * MS), '<', MS, '... from the key to the answer');
 }
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

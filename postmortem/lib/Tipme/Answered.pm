@@ -7,6 +7,7 @@ use warnings;
 
 my $SURE_NS = 30_000_000;    # what is answered faster is not looked at more closely
 my $ALL     = 1 << 30;       # bursts
+my $ONE_GO_NS = 150_000_000; # what is drawn within is drawn in one go
 my $LONG_NS =
 	200_000_000;    # a client that can take no event for so long hangs, whatever it has drawn
 
@@ -129,6 +130,7 @@ sub _drawn {
 	my $quiet = $self->{rest}->since($e, $limit);
 	my @sure  = defined $quiet ? () : $b[0] // ();
 	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
+	($later, $how) = $self->_first_go($e, $later, $how, @b) if $later && @sure;
 	return _end($later, ref $how ? (exact => 0, @$how ? (asked => $how) : ()) : ()) if $later;
 	return _end($sure[0])                                                           if @sure;
 	# The client rests, and has drawn nothing: a key without effect.
@@ -146,6 +148,27 @@ sub _drawn {
 		end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone,
 		damage => undef, exact => 1, tid => $self->{rest}->hand($e)
 	};
+}
+
+# An answer that was long in coming is the one that was waited for. What the event also causes after
+# a shorter silence (a process that was started works on) comes besides.
+sub _first_go {
+	my ($self, $e, $later, $how, $first, @b) = @_;
+	my $waited = $first->[0] - $e->{deliver_ns};
+	return ($later, $how) if $waited < $LONG_NS;
+	my ($end, @go) = ($first->[1]);
+	while (@b && $b[0][0] - $end < $ONE_GO_NS) {
+		return ($later, $how) if $b[0] == $later;
+		push @go, shift @b;
+		$end = $go[-1][1];
+	}
+	for (@b) {
+		return ($later, $how) if $_->[0] - $end >= $waited;
+		last if $_ == $later;
+		$end = $_->[1];
+	}
+	my @in = $self->{caused}->last_of($e, @go);
+	return @in ? @in : ($first, 'chain');
 }
 
 # hangs_until(EVENT): ns up to which the client could take no other event, if that was long; else

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::DisplaySource;
+use Tipme::Hops qw(hops once);
 use Tipme::KernelEvents;
 use Tipme::Messages qw(messages);
 use Tipme::Moments;
@@ -22,6 +23,7 @@ my $LONG_NS    = 200_000_000;     # what it then does takes long from here on
 my $AT_ONCE_NS = 100_000_000;     # answers so quick tell through whom they usually come
 my $MAX_LIKE   = 5;               # of them that are looked at
 my $OFTEN      = 2;               # that must have come through a process
+my $SELDOM     = 3;               # times fewer timers of its own than when it looks by the clock
 my $NAPS       = 5;               # in a row: it looks by the clock whether something has come
 my %NO_REST    = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
@@ -127,10 +129,13 @@ sub _after_asking {
 		|| $run->{naps} < $NAPS
 		|| $run->{asked}[1] <= $e->{deliver_ns}
 		|| $t - $timer->{to} >= $LONG_NS;
-	my $before = $e->{deliver_ns} - $MOMENT_NS;
-	return 0 if $self->{rest}->timers($tid, $e->{deliver_ns}, $run->{asked}[1]);
-	my @naps = $self->{rest}->timers($tid, $before, $e->{deliver_ns});
-	return @naps < $NAPS ? 1 : 0;
+	my $rest = $self->{rest};
+	return 0 if $rest->timers($tid, $e->{deliver_ns}, $run->{asked}[1]);
+	# Others of its timers may have come now and then before.
+	my $long   = $t - $run->{asked}[1] < $MOMENT_NS ? $t - $run->{asked}[1] : $MOMENT_NS;
+	my @before = $rest->timers($tid, $e->{deliver_ns} - $long, $e->{deliver_ns});
+	my @after  = $rest->timers($tid, $run->{asked}[1], $run->{asked}[1] + $long);
+	return @before < $NAPS || @before * $SELDOM < @after ? 1 : 0;
 }
 
 # The client's own timer has a part in it. Yet it is an answer if it had asked another process, and
@@ -170,9 +175,14 @@ sub _waited_for {
 	my $asked = $self->_waited_for_one_of($e, $states, $chain, @hops);
 	# Whom the client had do something after it had got what it waited for does not matter.
 	my @before = @hops ? grep { $_->{turn} == $hops[-1]{turn} } @hops : ();
-	return $asked if $asked || @before == @hops;
-	return $self->_waited_for_one_of($e, $states, $chain, @before);
+	$asked = $self->_waited_for_one_of($e, $states, $chain, @before)
+		if !$asked && @before && @before < @hops;
+	return $asked if $asked;
+	my @once = once(@hops);
+	return @once < @hops ? $self->_waited_for_one_of($e, $states, $chain, @once) : 0;
 }
+
+sub _hops { my ($self, @of) = @_; return hops($self->{kernel}->threads, @of) }
 
 sub _waited_for_one_of {
 	my ($self, $e, $states, $chain, $first, @further) = @_;
@@ -243,38 +253,6 @@ sub _born_for {
 	$slept = $states->before($hop->{tid}, $slept->{from})
 		while $slept && $slept->{kind} ne 'blocked' && $slept->{from} > $birth;
 	return $slept && $slept->{kind} eq 'blocked' ? [ $hop->{tid}, $slept->{from} ] : undef;
-}
-
-# The processes that a chain passes, from its end backwards, but client, server and kernel: { pid,
-# tid (the thread last met), from, to, looks: it woke the server, and not the client (or another
-# that did): a client that looks at the screen is none that ours waits for, unless it sent ours a
-# message; turn: how often the chain has come to the client before }
-sub _hops {
-	my ($self, $e, $segments) = @_;
-	my ($then, $turn, $until, @hops) = (0, 0, 0);
-	for my $s (reverse @$segments) {
-		return if $s->{state} eq 'unknown';
-		my $who = $self->{kernel}->threads->at($s->{tid}, $s->{to} - 1);
-		next if $who->{kernel};
-		my $looks =
-			$then == $e->{server}{pid} || $then != $e->{pid} && @hops && $hops[-1]{looks} ? 1 : 0;
-		my $same = $then == $who->{pid};
-		$until = $s->{to} if $then != $e->{server}{pid} && $who->{pid} == $e->{server}{pid};
-		$turn++ if !$same && $who->{pid} == $e->{pid};
-		$then = $who->{pid};
-		next if $then == $e->{server}{pid} || $then == $e->{pid};
-		$looks = 0
-			if $looks && !$same && messages($e->{server}, $then, $e->{pid}, $s->{to}, $until);
-		if ($same) { @{ $hops[-1] }{qw(tid from)} = @$s{qw(tid from)} }
-		else {
-			push @hops,
-				{
-				pid   => $then,  tid  => $s->{tid}, from => $s->{from}, to => $s->{to},
-				looks => $looks, turn => $turn
-				};
-		}
-	}
-	return @hops;
 }
 
 # Is a thread where others can ask it for something? Where nothing tells, it is taken to be.
