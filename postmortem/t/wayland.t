@@ -39,6 +39,17 @@ judged(
 	'xterm', 0.98, 1
 );
 
+my @WHEEL = (with => { kind => 'wheel', what => 'pointer' });
+judged(
+	'... while one scrolls',
+	story()->enter(1000, @WHEEL)->run(1, 1000.25, 1600, CLIENT, 'sleeping')->draw(1599.8),
+	'app-compute', 'xterm', 0.98, 1
+);
+my $scrolls = story();
+$scrolls->enter($_, @WHEEL)->run(1, $_ + 0.25, $_ + 4, CLIENT, 'sleeping')->draw($_ + 3.8)
+	for map { 1000 + 10 * $_ } 0 .. 60;
+judged('... and is quick', $scrolls, 'none', undef, undef, 1);
+
 my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 $s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1601, SERVER, 'sleeping')
 	->draw(1600.5, undef, awake => 1, done => 1600.8);

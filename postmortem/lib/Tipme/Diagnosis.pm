@@ -213,7 +213,7 @@ sub _stutter {
 sub slowest {
 	my ($self) = @_;
 	my @c = sort { $b->[1] <=> $a->[1] || $a->[0]{n} <=> $b->[0]{n} } map { [ $_, $_->{bursts}[-1][1] - $_->{device_ns} ] }
-		grep { $_->{candidate} && $_->{device_ns} > $self->{kernel}->covered_from && ref $_->{bursts} eq 'ARRAY' && @{ $_->{bursts} } && $_->{kind} =~ /press|repeat|touch|start/ } $self->events;
+		grep { $_->{candidate} && $_->{device_ns} > $self->{kernel}->covered_from && ref $_->{bursts} eq 'ARRAY' && @{ $_->{bursts} } && $_->{kind} =~ /press|repeat|touch|wheel|start/ } $self->events;
 	splice @c, 4 * $SLOWEST if @c > 4 * $SLOWEST;
 	my @i = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} } grep { defined } map { scalar $self->interval_of($_->[0]) } @c;
 	splice @i, $SLOWEST if @i > $SLOWEST;

@@ -16,8 +16,8 @@ my $MS            = 1_000_000;
 my $READ_NS =
 	100_000_000; # an input thread may be kept from working for so long between reading and stamping
 my $MAX_BURSTS = 60;    # of one event; what goes on longer is a film, not an answer
-my %PRESS      = map { $_ => 1 } qw(key_press button_press key_repeat);
-my %CANDIDATE  = map { $_ => 1 } qw(key_press key_repeat button_press button_release touch);
+my %PRESS      = map { $_ => 1 } qw(key_press button_press key_repeat wheel);
+my %CANDIDATE  = map { $_ => 1 } qw(key_press key_repeat button_press button_release touch wheel);
 
 # new(EPISODE): all input events of all display sources
 sub new {

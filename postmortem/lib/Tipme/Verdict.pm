@@ -28,6 +28,7 @@ my %EVENT = (
 	button_press   => N__('a click'),
 	button_release => N__('the release of a button'),
 	motion         => N__('a motion of the pointer'),
+	wheel          => N__('scrolling'),
 	touch          => N__('a touch'),
 	start          => N__('the start of a program'),
 	other          => N__('an input event'),
