@@ -204,6 +204,18 @@ static void add_clock_steps(struct json_object *to, const struct tipmed_manifest
 	add(to, "clock_steps", all);
 }
 
+/* How long the trigger thread copied, and for how long at most it looked at nothing else. */
+static void add_copy(struct json_object *to, const struct tipmed_snapshot *snap)
+{
+	struct json_object *copy = add_object(to, "copy");
+
+	add_number(copy, "bytes", snap->copied_bytes);
+	add_number(copy, "parts", snap->parts);
+	add_number(copy, "ns", snap->copied_ns - snap->trigger.ns);
+	add_number(copy, "cpu_ns", snap->cpu_ns);
+	add_number(copy, "longest_ns", snap->longest_ns);
+}
+
 static void add_recorder(struct json_object *to, const struct tipmed_manifest *m)
 {
 	struct json_object *recorder = add_object(to, "recorder"),
@@ -224,6 +236,7 @@ static void add_recorder(struct json_object *to, const struct tipmed_manifest *m
 	for (unsigned int i = 0; i < m->snap->agent_count; i++)
 		json_object_array_add(agents, json_object_new_int(m->snap->agents[i]));
 	add(recorder, "agents", agents);
+	add_copy(recorder, m->snap);
 	add_classes(recorder, m);
 	add_costs(recorder, m);
 }

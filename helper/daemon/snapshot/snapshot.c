@@ -79,17 +79,49 @@ void tipmed_trigger_stamp(struct tipmed_trigger *trigger)
 		 (unsigned int)(trigger->episode_id & 0xffff));
 }
 
-bool tipmed_snapshot_part(struct tipmed_snapshot *snap)
+struct stretch {
+	uint64_t ns, cpu_ns;
+};
+
+static struct stretch stretch_begin(void)
 {
-	if (!snap->copying)
-		return false;
+	return (struct stretch){ tipme_clock_ns(), tipme_clock_of_ns(CLOCK_THREAD_CPUTIME_ID) };
+}
+
+static void stretch_end(struct tipmed_snapshot *snap, const struct stretch *begin)
+{
+	uint64_t ns = tipme_clock_ns() - begin->ns;
+
+	snap->longest_ns = ns > snap->longest_ns ? ns : snap->longest_ns;
+	snap->cpu_ns += tipme_clock_of_ns(CLOCK_THREAD_CPUTIME_ID) - begin->cpu_ns;
+}
+
+static void part_copy(struct tipmed_snapshot *snap)
+{
 	snap->copying = tipme_kernel_source_copy_part(snap->source, &snap->kernel, PART_BYTES);
 	snap->copied_ns = tipme_clock_ns();
+	snap->copied_bytes = snap->kernel.len;
+	snap->parts++;
+}
+
+bool tipmed_snapshot_part(struct tipmed_snapshot *snap)
+{
+	struct stretch begin = stretch_begin();
+
+	if (!snap->copying)
+		return false;
+	part_copy(snap);
+	stretch_end(snap, &begin);
 	return snap->copying;
 }
 
 void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_trigger *trigger)
 {
+	struct stretch begin = stretch_begin();
+
+	snap->parts = 0;
+	snap->longest_ns = 0;
+	snap->cpu_ns = 0;
 	/*
 	 * The X rings first: they are smaller, and their servers may be the ones that write
 	 * fastest.
@@ -97,13 +129,14 @@ void tipmed_snapshot_begin(struct tipmed_snapshot *snap, const struct tipmed_tri
 	tipmed_x_servers_copy(&snap->x);
 	tipme_kernel_source_copy_begin(snap->source, &snap->kernel);
 	snap->copying = true;
-	tipmed_snapshot_part(snap);
+	part_copy(snap);
 	snap->trigger = *trigger;
 	int n = tipme_kernel_source_picture(snap->source, &snap->picture, snap->threads,
 					    TIPMED_THREADS_MAX);
 
 	snap->picture.changed = n > 0 ? (uint32_t)n : 0;
 	snap->phase = TIPMED_POST;
+	stretch_end(snap, &begin);
 }
 
 void tipmed_snapshot_more(struct tipmed_snapshot *snap)

@@ -53,6 +53,13 @@ struct tipmed_snapshot {
 	uint64_t before_ns;
 	bool copying; /* the first copy is not complete: tipmed_snapshot_part() goes on with it */
 	uint64_t copied_ns; /* when the first copy was complete, or its last part was */
+	/*
+	 * what the first copy was: its parts, bytes, the longest time without a look at others, and
+	 * the time that it had a CPU, which has no stolen time in it
+	 */
+	unsigned int parts;
+	size_t copied_bytes;
+	uint64_t longest_ns, cpu_ns;
 	uint64_t end_ns; /* up to when recording is in it */
 	struct tipme_kernel_source *source;
 	struct tipme_kernel_copy kernel;

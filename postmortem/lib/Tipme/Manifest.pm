@@ -204,6 +204,7 @@ my $TOP = _object(
 		version               => \&_text, limits => _list(\&_text), agents => _list(\&_integer),
 		classes               => _each(\&_flag), record_cost_ns => \&_cost,
 		record_cost_spread_ns => _each(_list(\&_number, 2)),
+		copy                  => _each(\&_integer),
 		map { $_ => \&_integer } qw(pid start_ns window_s post_s)
 	)
 );
