@@ -7,15 +7,17 @@
 #include <string.h>
 
 #include "chords.h"
+#include "translate.h"
 
 static const struct {
 	enum tipme_chord_action action;
 	const char *name, *says, *text;
 } defaults[AGENT_CHORDS] = {
-	{ TIPME_CHORD_ACTION_START, "start", "start recording", "Ctrl+Alt+plus" },
-	{ TIPME_CHORD_ACTION_SNAPSHOT, "snapshot", "save what just happened", "Ctrl+Alt+minus" },
-	{ TIPME_CHORD_ACTION_NO_INPUT, "no-input", "record no input at all", "Ctrl+Alt+0" },
-	{ TIPME_CHORD_ACTION_DEFAULT_INPUT, "default-input", "record input, never which key",
+	{ TIPME_CHORD_ACTION_START, "start", N_("start recording"), "Ctrl+Alt+plus" },
+	{ TIPME_CHORD_ACTION_SNAPSHOT, "snapshot", N_("save what just happened"),
+	  "Ctrl+Alt+minus" },
+	{ TIPME_CHORD_ACTION_NO_INPUT, "no-input", N_("record no input at all"), "Ctrl+Alt+0" },
+	{ TIPME_CHORD_ACTION_DEFAULT_INPUT, "default-input", N_("record input, never which key"),
 	  "Ctrl+Alt+1" },
 };
 

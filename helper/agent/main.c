@@ -40,7 +40,8 @@ struct agent {
 	GHashTable *asked, *automatic;
 	char *dialog; /* program of the question; NULL: none */
 	/* options */
-	gboolean test, no_dialog, no_observer, no_notifications, version;
+	gboolean test, list; /* list: tests nothing, says only which keys make the chords */
+	gboolean no_dialog, no_observer, no_notifications, version;
 	char *set[AGENT_CHORDS];
 	char *config;
 	int dialog_s;
@@ -113,7 +114,7 @@ static void on_triggered(void *arg, const char *id, const char *kind, double sec
 	struct agent *a = arg;
 
 	if (a->test) {
-		printf("heard, by the X server itself or by the recorder: episode %s\n", id);
+		printf(_("heard, by the X server itself or by the recorder: episode %s\n"), id);
 		a->status = 0;
 		g_main_loop_quit(a->loop);
 		return;
@@ -168,7 +169,7 @@ static void on_joined(void *arg)
 	struct agent *a = arg;
 
 	if (a->test)
-		printf("the recorder is there\n");
+		puts(_("the recorder is there"));
 }
 
 static void on_left(void *arg)
@@ -178,9 +179,9 @@ static void on_left(void *arg)
 
 static void heard_in_test(struct agent *a, const struct agent_chord *chord, enum agent_keys_way way)
 {
-	printf("heard %s (%s), %s\n", chord->text, chord->says,
-	       way == AGENT_BY_GRAB ? "by the grab of the key: no other program gets it"
-				    : "as a raw event: also while a menu is open");
+	printf(_("heard %s (%s), %s\n"), chord->text, _(chord->says),
+	       way == AGENT_BY_GRAB ? _("by the grab of the key: no other program gets it")
+				    : _("as a raw event: also while a menu is open"));
 	a->status = 0;
 	g_main_loop_quit(a->loop);
 }
@@ -283,25 +284,26 @@ static bool alone(struct agent *a)
 static void tell_chord(const struct agent *a, const struct agent_chord *c)
 {
 	unsigned int count = agent_keys_count(a->keys, c->action);
+	char *keys = count == 1 ? g_strdup(_("1 key")) : g_strdup_printf(_("%u keys"), count);
 
 	if (!c->hotkey.chord[TIPME_CHORD_ACTION_SNAPSHOT].keysym)
-		printf("%-14s none\n", c->name);
+		printf(_("%-14s none\n"), c->name);
 	else if (!count)
-		printf("%-14s %s: no key of this layout bears that symbol: choose another with --%s\n",
+		printf(_("%-14s %s: no key of this layout bears that symbol: choose another with --%s\n"),
 		       c->name, c->text, c->name);
 	else if (agent_keys_taken(a->keys, c->action) && a->beside)
-		printf("%-14s %s (%u key%s): %s; taken, as it should be, if it is the agent of this session that has it\n",
-		       c->name, c->text, count, count == 1 ? "" : "s", c->says);
+		printf(_("%-14s %s (%s): %s; taken, as it should be, if it is the agent of this session that has it\n"),
+		       c->name, c->text, keys, _(c->says));
 	else if (agent_keys_taken(a->keys, c->action))
-		printf("%-14s %s: another program has taken it%s: choose another with --%s\n",
+		printf(_("%-14s %s: another program has taken it%s: choose another with --%s\n"),
 		       c->name, c->text,
 		       agent_keys_raw(a->keys)
-			       ? " (it is heard all the same, but that program gets it, too)"
+			       ? _(" (it is heard all the same, but that program gets it, too)")
 			       : "",
 		       c->name);
 	else
-		printf("%-14s %s (%u key%s): %s\n", c->name, c->text, count, count == 1 ? "" : "s",
-		       c->says);
+		printf("%-14s %s (%s): %s\n", c->name, c->text, keys, _(c->says));
+	g_free(keys);
 }
 
 static void tell_chords(const struct agent *a)
@@ -393,6 +395,8 @@ static int options_parse(struct agent *a, int argc, char **argv)
 		  "record input, never which key (Ctrl+Alt+1)", "CHORD" },
 		{ "test-hotkey", 0, 0, G_OPTION_ARG_NONE, &a->test,
 		  "press it now: says whether it is heard, and ends", NULL },
+		{ "hotkeys", 0, 0, G_OPTION_ARG_NONE, &a->list,
+		  "say which keys make the chords here, and end", NULL },
 		{ "no-dialog", 0, 0, G_OPTION_ARG_NONE, &a->no_dialog, "do not ask what happened",
 		  NULL },
 		{ "no-observer", 0, 0, G_OPTION_ARG_NONE, &a->no_observer,
@@ -466,6 +470,19 @@ static int display_prepare(struct agent *a)
 	return 0;
 }
 
+/* As a test looks at them. */
+static int list(struct agent *a)
+{
+	a->test = true;
+	int failed = display_prepare(a);
+
+	if (failed)
+		return failed;
+	agent_keys_free(a->keys);
+	XCloseDisplay(a->display);
+	return 0;
+}
+
 static int run(struct agent *a)
 {
 	struct agent_recorder_calls calls = { on_joined,  on_left,  on_triggered,
@@ -488,7 +505,7 @@ static int run(struct agent *a)
 	if (a->test) {
 		a->status = 1;
 		g_timeout_add_seconds(TEST_S, on_test_over, a);
-		printf("press one of them now (%d seconds)\n", TEST_S);
+		printf(_("press one of them now (%d seconds)\n"), TEST_S);
 		fflush(stdout);
 	}
 	g_main_loop_run(a->loop);
@@ -520,5 +537,7 @@ int main(int argc, char **argv)
 		puts("tipme-agent " PACKAGE_VERSION);
 		return 0;
 	}
-	return chords_set(&agent) ? 1 : run(&agent);
+	if (chords_set(&agent))
+		return 1;
+	return agent.list ? list(&agent) : run(&agent);
 }

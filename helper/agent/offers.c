@@ -96,7 +96,7 @@ static void on_details_chosen(void *arg)
 {
 	struct offered *o = arg;
 
-	if (o->dialog)
+	if (!agent_window_start(o->path) && o->dialog)
 		agent_question_start(o->dialog, o->path, 0);
 }
 
@@ -122,7 +122,7 @@ static void on_diagnosed(void *arg, int status, const char *out, const char *err
 	struct offered *o = arg;
 	char *text = slow_text(out);
 
-	if (!o->dialog) {
+	if (!o->dialog && !agent_window_there()) {
 		agent_feedback_say(o->feedback, text);
 		offered_free(o);
 		g_free(text);

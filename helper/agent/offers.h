@@ -13,8 +13,9 @@ void agent_offer_start(struct agent_feedback *feedback, const char *dialog);
 
 /*
  * An episode was saved without a human: what it was, as `tipme diagnose` says it, and [Details],
- * which opens the question about it. Looks for the cause first, beside the main loop. `dialog`:
- * the program of the question, NULL: none is wanted.
+ * which opens it in the window, or the question about it where the window is not installed. Looks
+ * for the cause first, beside the main loop. `dialog`: the program of the question, NULL: none is
+ * wanted.
  */
 void agent_offer_details(struct agent_feedback *feedback, const char *dialog, const char *path);
 

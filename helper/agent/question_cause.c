@@ -284,6 +284,15 @@ static bool panel_toggle(struct question *q, const char *what, const char *text)
 	return true;
 }
 
+/* The question stays: it may still be answered. */
+void question_on_open(GtkWidget *widget, gpointer arg)
+{
+	struct question *q = arg;
+
+	question_timeout_stop(q);
+	agent_window_start(q->path);
+}
+
 static const char why[] = TIPME_WORDS_WHY, report[] = TIPME_WORDS_REPORT;
 
 static void on_explained(void *arg, int status, const char *out, const char *err)

@@ -75,6 +75,7 @@ void question_diagnose(struct question *q);
 void question_on_no(GtkWidget *widget, gpointer question);
 void question_moments_hide(struct question *q);
 void question_panel_hide(struct question *q); /* what is on its way to it does not come any more */
+void question_on_open(GtkWidget *widget, gpointer question); /* in the window of tipme gui */
 void question_on_why(GtkWidget *widget, gpointer question);
 void question_on_report(GtkWidget *widget, gpointer question);
 void question_on_report_save(GtkWidget *widget, gpointer question);

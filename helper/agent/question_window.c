@@ -8,6 +8,7 @@
 #include "notice.h"
 #include "place.h"
 #include "question_parts.h"
+#include "verb.h"
 #include "words.h"
 
 /* or more; less than half of a small screen: there is always a corner beside the pointer */
@@ -228,6 +229,8 @@ static GtkWidget *contents(struct question *q)
 	add_doing(q, box);
 	add_status(q, box);
 	add_panel(q, box);
+	if (agent_window_there())
+		button(q, end, _(TIPME_WORDS_OPEN), 'O', G_CALLBACK(question_on_open));
 	button(q, end, _(TIPME_WORDS_WHY), 'W', G_CALLBACK(question_on_why));
 	button(q, end, _(TIPME_WORDS_REPORT), 'R', G_CALLBACK(question_on_report));
 	button(q, end, _(TIPME_WORDS_CLOSE), 'C', G_CALLBACK(question_on_close));

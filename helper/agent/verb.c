@@ -111,3 +111,23 @@ void agent_verb_run_aside(const char *const *args, agent_verb_done done, void *a
 {
 	verb_run(args, NULL, become_nice, NULL, done, arg);
 }
+
+bool agent_window_there(void)
+{
+	char *program = agent_program_path("gui", "tipme-gui", TIPME_LIBEXECDIR);
+	bool there = g_file_test(program, G_FILE_TEST_IS_EXECUTABLE);
+
+	g_free(program);
+	return there;
+}
+
+bool agent_window_start(const char *path)
+{
+	char *tipme = agent_program_path(".", "tipme", TIPME_BINDIR);
+	char *argv[] = { tipme, (char *)"gui", (char *)path, NULL };
+	bool good = agent_window_there() &&
+		    g_spawn_async("/", argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, NULL);
+
+	g_free(tipme);
+	return good;
+}

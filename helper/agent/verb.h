@@ -4,6 +4,7 @@
 #define TIPME_AGENT_VERB_H
 
 #include <gio/gio.h>
+#include <stdbool.h>
 
 /*
  * What a verb has printed: `out`, `err` (valid UTF-8, never NULL), and its exit status, or -1: it
@@ -26,5 +27,14 @@ void agent_verb_run_aside(const char *const *args, agent_verb_done done, void *a
  * one, in `installed`. To be freed.
  */
 char *agent_program_path(const char *folder, const char *name, const char *installed);
+
+/* Not every installation has the window of `tipme gui`. */
+bool agent_window_there(void);
+
+/*
+ * Opens an episode in it, by the verb, which finds the library; where a window is open, there.
+ * False: there is none.
+ */
+bool agent_window_start(const char *path);
 
 #endif

@@ -2,8 +2,11 @@
 /* doctor: what can be recorded here, why not more, and what to do about it. */
 #include "config.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -13,6 +16,7 @@
 #include "doctor.h"
 #include "message.h"
 #include "paths.h"
+#include "translate.h"
 
 /* A recorder that hangs must not hang the doctor. */
 #define DOCTOR_PATIENCE_S 3
@@ -148,12 +152,29 @@ static void say_summary(const struct doctor_session *session, bool exact, bool p
 		puts("You: nothing can be recorded.");
 }
 
+/* Hot-keys are the agent's: it says which keys make them here, and tries them. */
+static int ask_agent(const char *option)
+{
+	const char *tree = getenv("TIPME_BUILDDIR");
+	char path[PATH_MAX];
+
+	if (tree && *tree)
+		snprintf(path, sizeof(path), "%s/helper/agent/tipme-agent", tree);
+	else
+		snprintf(path, sizeof(path), "%s/tipme-agent", TIPME_BINDIR);
+	execl(path, path, option, (char *)NULL);
+	return cli_fail(_("doctor: %s: %s: the agent, which has the hot-keys, is not installed"),
+			path, strerror(errno));
+}
+
 int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
 	const char *option = argc > 1 ? argv[1] : "";
 	bool json = !strcmp(option, "--json"), brief = !strcmp(option, "--brief");
 	bool all = !strcmp(option, "-v") || !strcmp(option, "--verbose");
 
+	if (argc == 2 && (!strcmp(option, "--hotkeys") || !strcmp(option, "--test-hotkey")))
+		return ask_agent(option);
 	if (argc > 1 + (json || brief || all))
 		return cli_misuse(verb, argv[1 + (json || brief || all)]);
 	struct doctor_session session = { .status = cli_recorder_status(DOCTOR_PATIENCE_S) };

@@ -11,10 +11,12 @@
 
 static const struct tipme_verb_entry verbs[] = {
 	{ "doctor", "what can be recorded here, and what to do for more", cli_doctor,
-	  "usage: tipme doctor [-v | --brief | --json]\n"
+	  "usage: tipme doctor [-v | --brief | --json | --hotkeys | --test-hotkey]\n"
 	  "Says what this machine can record, what is missing and what that costs.\n"
 	  "  -v, --verbose  each check, also what is well\n"
 	  "  --brief  only what this session has, and what stops recording\n"
+	  "  --hotkeys  which keys make the agent's hot-keys here, and what each does\n"
+	  "  --test-hotkey  the same, and whether the next one that is pressed is heard\n"
 	  "Ends with 0 if recording is possible, with 1 if not.\n\n"
 	  "Examples:\n  tipme doctor\n  sudo tipme doctor\n  tipme doctor --json\n",
 	  NULL, TIPME_EVERYDAY },
@@ -32,7 +34,8 @@ static const struct tipme_verb_entry verbs[] = {
 	{ "classes", "what is recorded beside scheduling, and switching it", cli_classes,
 	  "usage: tipme classes [+CLASS | -CLASS]... [--json]\n"
 	  "Lists the record classes, after switching some on (+) or off (-). A class that\nis off costs nothing; the recorder goes on meanwhile.\n\n"
-	  "Examples:\n  tipme classes\n  tipme classes +migrate -io\n  tipme classes --json\n",
+	  "Examples:\n  tipme classes\n  tipme classes +migrate -io\n  tipme classes -input\n"
+	  "  tipme classes +input\n  tipme classes --json\n",
 	  NULL, TIPME_INVESTIGATE },
 	{ "snap", "save what just happened (what the hot-key does)", cli_snap,
 	  "usage: tipme snap [-m TEXT]\n"

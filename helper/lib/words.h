@@ -66,6 +66,7 @@
 #define TIPME_WORDS_SAVING_WORDS N_("Saving...")
 #define TIPME_WORDS_UNDO N_("Undo")
 #define TIPME_WORDS_UNDONE N_("Taken back.")
+#define TIPME_WORDS_OPEN N_("Open")
 #define TIPME_WORDS_WHY N_("Why?")
 #define TIPME_WORDS_REPORT N_("Report...")
 #define TIPME_WORDS_REPORT_MAKING N_("Looking what goes into a report...")

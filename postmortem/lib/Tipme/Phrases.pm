@@ -84,6 +84,7 @@ my @PHRASES = (
 	saving_words   => N__('Saving...'),
 	undo           => N__('Undo'),
 	undone         => N__('Taken back.'),
+	open           => N__('Open'),
 	why            => N__('Why?'),
 	report         => N__('Report...'),
 	report_making  => N__('Looking what goes into a report...'),
