@@ -32,6 +32,34 @@ const TipmeAction tipme_actions[] = {
 	{ "measured", N_("Open a measurement"), "profile report --json", "<Control>o", FALSE },
 	{ "bundle", N_("Write the file"), "bundle --yes -o", "<Control>b", FALSE },
 	{ "start", N_("Start recording"), "start", NULL, FALSE },
+	{ "no-input", N_("Record no input"), "classes -input", NULL, FALSE },
+	{ "input", N_("Record input again"), "classes +input", NULL, FALSE },
+	{ "test-hotkey", N_("Test a hot-key"), "doctor --test-hotkey", "<Control>y", FALSE },
+	{ 0 },
+};
+
+const TipmeTimelineDeed tipme_timeline_deeds[] = {
+	{ "zoom-in", "timeline --from --to", "w plus" },
+	{ "zoom-out", "timeline --from --to", "s minus" },
+	{ "left", "timeline --from --to", "a Left" },
+	{ "right", "timeline --from --to", "d Right" },
+	{ "fit", "timeline", "f 0" },
+	{ "whole", "timeline --from --to", "Home" },
+	{ "next", "gui --dump --lane", "period" },
+	{ "previous", "gui --dump --lane", "comma" },
+	{ "next-wake", "gui --dump --lane", "n" },
+	{ "last-wake", "gui --dump --lane", "<Shift>n" },
+	{ "lane-down", "gui --dump --lane", "Down" },
+	{ "lane-up", "gui --dump --lane", "Up" },
+	{ "pin", "gui --dump --pin", "p" },
+	{ "group", "gui --dump --group", "g" },
+	{ "range-begin", "gui --dump --from --to", "bracketleft" },
+	{ "range-end", "gui --dump --from --to", "bracketright" },
+	{ "no-range", "gui --dump", "Escape" },
+	{ "copy-text", "gui --dump --from --to", "<Control>c" },
+	{ "copy-picture", "timeline -o", "<Control><Shift>c" },
+	{ "more-threads", "gui --dump --threads", NULL },
+	{ "functions", "gui --dump --lane --from --to", NULL },
 	{ 0 },
 };
 
@@ -50,5 +78,8 @@ char *tipme_actions_dump(void)
 	for (const TipmeAction *action = tipme_actions; action->name; action++)
 		g_string_append_printf(text, "%s\t%s\t%s\n", action->name, action->verb,
 				       action->keys ? action->keys : "-");
+	for (const TipmeTimelineDeed *deed = tipme_timeline_deeds; deed->name; deed++)
+		g_string_append_printf(text, "timeline-%s\t%s\t%s\n", deed->name, deed->verb,
+				       deed->keys ? deed->keys : "-");
 	return g_string_free(text, FALSE);
 }

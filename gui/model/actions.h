@@ -19,7 +19,18 @@ extern const TipmeAction tipme_actions[];
 /* NULL: there is none of that name. */
 const TipmeAction *tipme_action_find(const char *name);
 
-/* A line for each: name, verb, keys or "-"; parted by tabs. Free it. */
+/* What can be done on the timeline's canvas, by keys that are letters elsewhere. */
+typedef struct {
+	const char *name;
+	const char *verb; /* that says or draws the same, with its options */
+	const char
+		*keys; /* as gtk_accelerator_parse() reads each, a blank between two; NULL: none */
+} TipmeTimelineDeed;
+
+/* Ends with an element whose name is NULL. */
+extern const TipmeTimelineDeed tipme_timeline_deeds[];
+
+/* A line for each of either kind: name, verb, keys or "-"; parted by tabs. Free it. */
 char *tipme_actions_dump(void);
 
 #endif

@@ -2,10 +2,14 @@
 /* The models as text. */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dump.h"
+#include "flame.h"
 #include "language.h"
+
+#define FUNCTIONS_MOST 20
 
 char *tipme_dump_rows(GPtrArray *rows)
 {
@@ -85,16 +89,69 @@ static void dump_lanes(GString *text, const TipmeLanes *lanes, gint64 from_ns, g
 	dump_texts(text, "said", lanes->said);
 }
 
-char *tipme_dump_episode(const TipmeAnswer *answer, const TipmeLanes *lanes)
+/* Each span of the range, as the table beside the canvas has it. */
+static void dump_spans(GString *text, const TipmeLanes *lanes, const TipmeLane *lane,
+		       gint64 from_ns, gint64 to_ns)
+{
+	for (guint i = tipme_lane_at(lane, from_ns);
+	     i < lane->count && lane->spans[i].from_ns < to_ns; i++) {
+		const TipmeSpan *span = &lane->spans[i];
+		g_autofree char *words = tipme_lanes_words(lanes, lane, span);
+
+		g_string_append_printf(text,
+				       "span\t%s\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT "\t%s\n",
+				       lane->name, span->from_ns, span->to_ns, words);
+	}
+}
+
+static void dump_functions(GString *text, const TipmeLanes *lanes, const TipmeLane *lane,
+			   gint64 from_ns, gint64 to_ns)
+{
+	TipmeFlame *flame = tipme_flame_new(lanes, lane, from_ns, to_ns);
+	g_autofree char *words = tipme_flame_words(flame, FUNCTIONS_MOST);
+	g_auto(GStrv) lines = g_strsplit(words, "\n", -1);
+
+	for (char **line = lines; *line; line++)
+		if (**line)
+			g_string_append_printf(text, "function\t%s\t%s\n", lane->name, *line);
+	tipme_flame_free(flame);
+}
+
+static void dump_lane(GString *text, const TipmeLanes *lanes, const char *name, gint64 from_ns,
+		      gint64 to_ns)
+{
+	for (guint i = 0; i < lanes->lanes->len; i++) {
+		const TipmeLane *lane = g_ptr_array_index(lanes->lanes, i);
+
+		if (!g_str_has_prefix(lane->name, name))
+			continue;
+		dump_spans(text, lanes, lane, from_ns, to_ns);
+		dump_functions(text, lanes, lane, from_ns, to_ns);
+	}
+}
+
+static gint64 time_of(double ms, gint64 zero_ns, gint64 otherwise)
+{
+	return isnan(ms) ? otherwise : zero_ns + (gint64)(ms * 1e6);
+}
+
+char *tipme_dump_episode(const TipmeAnswer *answer, const TipmeLanes *lanes,
+			 const TipmeDumped *dumped)
 {
 	GString *text = g_string_new(NULL);
 	gboolean within = answer && answer->has_interval;
 
 	if (answer)
 		dump_answer(text, answer);
-	if (lanes)
-		dump_lanes(text, lanes, within ? answer->from_ns : lanes->first_ns,
-			   within ? answer->to_ns : lanes->last_ns);
+	if (lanes) {
+		gint64 zero = within ? answer->from_ns : lanes->first_ns;
+		gint64 from = time_of(dumped->from_ms, zero, zero);
+		gint64 to = time_of(dumped->to_ms, zero, within ? answer->to_ns : lanes->last_ns);
+
+		dump_lanes(text, lanes, from, MAX(from, to));
+		if (dumped->lane)
+			dump_lane(text, lanes, dumped->lane, from, MAX(from, to));
+	}
 	return g_string_free(text, FALSE);
 }
 

@@ -14,13 +14,21 @@
  */
 char *tipme_dump_rows(GPtrArray *rows);
 
+/* Of which range, in ms from the interval's beginning; NAN: where the interval begins or ends. */
+typedef struct {
+	double from_ms, to_ms;
+	const char *lane; /* the name of one, or its beginning: all that it did; NULL: none */
+} TipmeDumped;
+
 /*
  * Lines of words parted by tabs: `sentence`, `interval` (from, to), `part` (kind, who, ns), `stage`
  * (name, ns from the interval's beginning), `path` (thread, from, to), `sum` (lane, then ns
- * running, runnable, blocked within the interval), `candidate`, `known`, `said`, `problem`. Either
- * may be NULL.
+ * running, runnable, blocked within the range), `candidate`, `known`, `said`, `problem`; of the
+ * lane that is asked for `span` (lane, from, to, what) and `function` (what samples say). Either
+ * of the two may be NULL.
  */
-char *tipme_dump_episode(const TipmeAnswer *answer, const TipmeLanes *lanes);
+char *tipme_dump_episode(const TipmeAnswer *answer, const TipmeLanes *lanes,
+			 const TipmeDumped *dumped);
 
 /*
  * The row that EPISODE means: an id, the beginning of just one, or `last`. It belongs to the list.

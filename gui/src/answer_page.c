@@ -287,6 +287,17 @@ static void add_certainty(GtkWidget *box, const TipmeAnswer *answer)
 		add(box, text, "dim-label");
 }
 
+/* Where to go from here; the pages are about the open episode then. */
+static void add_onward(GtkWidget *box, const TipmeAnswer *answer)
+{
+	static const char *const pages[] = { "page-timeline", "page-report", "page-check" };
+	GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+
+	for (guint i = 0; !answer->problem && i < G_N_ELEMENTS(pages); i++)
+		gtk_box_append(GTK_BOX(row), tipme_action_button(pages[i]));
+	gtk_box_append(GTK_BOX(box), row);
+}
+
 static void fill_page(GtkWidget *box, TipmeSession *session)
 {
 	const TipmeAnswer *answer = tipme_session_answer(session);
@@ -311,6 +322,7 @@ static void fill_page(GtkWidget *box, TipmeSession *session)
 		add_list(box, _("About the records"), lanes->said);
 	add_headed(box, _("The records cannot be read"), tipme_session_problem(session));
 	add_certainty(box, answer);
+	add_onward(box, answer);
 }
 
 static void on_loaded(TipmeSession *session, GtkWidget *scrolled)

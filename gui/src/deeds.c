@@ -28,6 +28,13 @@ static void on_done(const TipmeResult *result, gpointer data)
 	deeds->changed(deeds->data);
 }
 
+/* The page of the recorder tells what is so now. */
+static void on_switched(const TipmeResult *result, gpointer data)
+{
+	if (result->status)
+		on_done(result, data);
+}
+
 /* VERB ID... [OPTION...]; it belongs to the caller. */
 static char **args_of(const char *verb, GPtrArray *rows, const char *const *options)
 {
@@ -208,6 +215,20 @@ static void write_bundle(TipmeDeeds *deeds, GPtrArray *rows)
 	gtk_native_dialog_show(GTK_NATIVE_DIALOG(dialog));
 }
 
+/* What the agent's hot-keys for it do. */
+static void switch_input(TipmeDeeds *deeds, gboolean on)
+{
+	const char *args[] = { "classes", on ? "+input" : "-input", NULL };
+
+	tipme_run_verb(deeds->window, args, on_switched, deeds);
+}
+
+static void test_hotkey(TipmeDeeds *deeds)
+{
+	deeds->show("page-live", NULL, deeds->data);
+	deeds->show("test-hotkey", NULL, deeds->data);
+}
+
 static void start(TipmeDeeds *deeds)
 {
 	g_auto(GStrv) argv = tipme_first_page_command();
@@ -288,10 +309,14 @@ static void on_action(GSimpleAction *action, GVariant *parameter, gpointer data)
 		run(deeds, "snap", NULL, NULL);
 	else if (!strcmp(name, "start"))
 		start(deeds);
+	else if (g_str_has_suffix(name, "input"))
+		switch_input(deeds, !strcmp(name, "input"));
 	else if (!strcmp(name, "undo"))
 		undo(deeds);
 	else if (!strcmp(name, "measured"))
 		open_measurement(deeds);
+	else if (!strcmp(name, "test-hotkey"))
+		test_hotkey(deeds);
 	else if (!strcmp(name, "find") || !strcmp(name, "cancel") ||
 		 g_str_has_prefix(name, "page-"))
 		deeds->show(name, NULL, deeds->data);
@@ -341,25 +366,4 @@ void tipme_deeds_install(GtkApplication *application, TipmeDeeds *deeds)
 		g_action_map_add_action(G_ACTION_MAP(deeds->window), G_ACTION(made));
 		gtk_application_set_accels_for_action(application, detailed, keys);
 	}
-}
-
-GtkWidget *tipme_action_button(const char *name)
-{
-	const TipmeAction *action = tipme_action_find(name);
-	GtkWidget *button = gtk_button_new_with_label(_(action->words));
-	g_autofree char *detailed = g_strconcat("win.", name, NULL);
-	g_autofree char *tip = g_strdup_printf("tipme %s", action->verb);
-	guint key = 0;
-	GdkModifierType modifiers = 0;
-
-	if (action->keys && gtk_accelerator_parse(action->keys, &key, &modifiers)) {
-		g_autofree char *label = gtk_accelerator_get_label(key, modifiers);
-		char *both = g_strdup_printf("%s (%s)", tip, label);
-
-		g_free(tip);
-		tip = both;
-	}
-	gtk_actionable_set_action_name(GTK_ACTIONABLE(button), detailed);
-	gtk_widget_set_tooltip_text(button, tip);
-	return button;
 }

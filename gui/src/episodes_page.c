@@ -228,6 +228,20 @@ GPtrArray *tipme_episodes_page_chosen(GtkWidget *widget)
 	return rows;
 }
 
+TipmeRow *tipme_episodes_page_find(GtkWidget *widget, const char *path)
+{
+	Page *page = g_object_get_data(G_OBJECT(widget), "page");
+	guint count = g_list_model_get_n_items(G_LIST_MODEL(page->rows));
+
+	for (guint i = 0; i < count; i++) {
+		g_autoptr(TipmeRow) row = g_list_model_get_item(G_LIST_MODEL(page->rows), i);
+
+		if (!g_strcmp0(row->path, path))
+			return row; /* the list keeps it */
+	}
+	return NULL;
+}
+
 static gboolean has_id(GPtrArray *rows, const char *id)
 {
 	for (guint i = 0; i < rows->len; i++)

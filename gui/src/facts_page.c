@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Pages that show what a verb says: a comparison, a report, a cure, a week, a measurement, the
- * recorder.
- */
+/* Pages that show what a verb says: a comparison, a report, a cure, a week, a measurement. */
 #include "config.h"
 
 #include "actions.h"
 #include "chart.h"
 #include "curves.h"
 #include "facts.h"
+#include "facts_page.h"
 #include "json.h"
 #include "pages.h"
 #include "run.h"
@@ -88,7 +86,7 @@ static void add_tables(GtkWidget *box, GPtrArray *tables)
 	}
 }
 
-static GtkWidget *page_new(void)
+GtkWidget *tipme_facts_page_new(void)
 {
 	GtkWidget *scrolled = gtk_scrolled_window_new(), *clamp = adw_clamp_new();
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 10);
@@ -104,8 +102,9 @@ static GtkWidget *page_new(void)
 	return scrolled;
 }
 
-static void show(GtkWidget *page, const TipmeResult *result,
-		 GPtrArray *(*tables_of)(struct json_object *), const char *verb, GPtrArray *rows)
+void tipme_facts_page_show(GtkWidget *page, const TipmeResult *result,
+			   GPtrArray *(*tables_of)(struct json_object *), const char *verb,
+			   GPtrArray *rows)
 {
 	g_autoptr(GError) error = NULL;
 	struct json_object *object = tipme_command_parse(result->out, result->said, &error);
@@ -127,7 +126,7 @@ gboolean tipme_facts_page_is_busy(GtkWidget *page)
 	return g_object_get_data(G_OBJECT(page), "busy") != NULL;
 }
 
-static void set_busy(GtkWidget *page, gboolean busy)
+void tipme_facts_page_set_busy(GtkWidget *page, gboolean busy)
 {
 	g_object_set_data(G_OBJECT(page), "busy", GINT_TO_POINTER(busy));
 }
@@ -142,7 +141,7 @@ static void keep_rows(GtkWidget *page, GPtrArray *rows)
 
 GtkWidget *tipme_compare_page_new(void)
 {
-	GtkWidget *page = page_new();
+	GtkWidget *page = tipme_facts_page_new();
 
 	add(g_object_get_data(G_OBJECT(page), "box"),
 	    _("Select two episodes in the list, with Control or Shift, then press Ctrl+K."), NULL);
@@ -151,9 +150,9 @@ GtkWidget *tipme_compare_page_new(void)
 
 static void on_compared(const TipmeResult *result, gpointer page)
 {
-	set_busy(page, FALSE);
-	show(page, result, tipme_facts_of_comparison, "compare",
-	     g_object_get_data(G_OBJECT(page), "rows"));
+	tipme_facts_page_set_busy(page, FALSE);
+	tipme_facts_page_show(page, result, tipme_facts_of_comparison, "compare",
+			      g_object_get_data(G_OBJECT(page), "rows"));
 }
 
 void tipme_compare_page_set(GtkWidget *page, GPtrArray *rows)
@@ -163,7 +162,7 @@ void tipme_compare_page_set(GtkWidget *page, GPtrArray *rows)
 
 	keep_rows(page, rows);
 	add(cleared(page), _("Comparing two episodes"), NULL);
-	set_busy(page, TRUE);
+	tipme_facts_page_set_busy(page, TRUE);
 	tipme_run_verb(page, args, on_compared, page);
 }
 
@@ -171,10 +170,10 @@ void tipme_compare_page_set(GtkWidget *page, GPtrArray *rows)
 
 GtkWidget *tipme_check_page_new(void)
 {
-	GtkWidget *page = page_new();
+	GtkWidget *page = tipme_facts_page_new();
 
 	add(g_object_get_data(G_OBJECT(page), "box"),
-	    _("Did the cure help? Select the episode with the problem in the list, then press Ctrl+H. "
+	    _("Did the cure help? Select the episode with the problem in the list, or open it. "
 	      "It is compared with what came after it."),
 	    NULL);
 	return page;
@@ -182,9 +181,9 @@ GtkWidget *tipme_check_page_new(void)
 
 static void on_checked(const TipmeResult *result, gpointer page)
 {
-	set_busy(page, FALSE);
-	show(page, result, tipme_facts_of_check, "check",
-	     g_object_get_data(G_OBJECT(page), "rows"));
+	tipme_facts_page_set_busy(page, FALSE);
+	tipme_facts_page_show(page, result, tipme_facts_of_check, "check",
+			      g_object_get_data(G_OBJECT(page), "rows"));
 }
 
 void tipme_check_page_set(GtkWidget *page, GPtrArray *rows)
@@ -194,7 +193,7 @@ void tipme_check_page_set(GtkWidget *page, GPtrArray *rows)
 
 	keep_rows(page, rows);
 	add(cleared(page), _("Comparing with what came after it"), NULL);
-	set_busy(page, TRUE);
+	tipme_facts_page_set_busy(page, TRUE);
 	tipme_run_verb(page, args, on_checked, page);
 }
 
@@ -202,20 +201,20 @@ void tipme_check_page_set(GtkWidget *page, GPtrArray *rows)
 
 GtkWidget *tipme_week_page_new(void)
 {
-	return page_new();
+	return tipme_facts_page_new();
 }
 
 static void on_week(const TipmeResult *result, gpointer page)
 {
-	set_busy(page, FALSE);
-	show(page, result, tipme_facts_of_week, "list --week", NULL);
+	tipme_facts_page_set_busy(page, FALSE);
+	tipme_facts_page_show(page, result, tipme_facts_of_week, "list --week", NULL);
 }
 
 void tipme_week_page_read(GtkWidget *page)
 {
 	static const char *const args[] = { "list", "--week", "--json", NULL };
 
-	set_busy(page, TRUE);
+	tipme_facts_page_set_busy(page, TRUE);
 	tipme_run_verb(page, args, on_week, page);
 }
 
@@ -223,7 +222,7 @@ void tipme_week_page_read(GtkWidget *page)
 
 GtkWidget *tipme_measured_page_new(void)
 {
-	GtkWidget *page = page_new();
+	GtkWidget *page = tipme_facts_page_new();
 	GtkWidget *box = g_object_get_data(G_OBJECT(page), "box");
 
 	add(box, _("Open a file that tipme latency record or tipme profile record wrote."), NULL);
@@ -248,8 +247,8 @@ static void show_measurement(GtkWidget *page, const TipmeResult *result, const c
 	g_autofree char *command = g_strdup_printf("%s report %s", verb, file);
 	GtkWidget *box;
 
-	set_busy(page, FALSE);
-	show(page, result, tipme_facts_of_measurement, command, NULL);
+	tipme_facts_page_set_busy(page, FALSE);
+	tipme_facts_page_show(page, result, tipme_facts_of_measurement, command, NULL);
 	box = g_object_get_data(G_OBJECT(page), "box");
 	add_charts(box, measurement);
 	gtk_box_append(GTK_BOX(box), tipme_action_button("measured"));
@@ -292,39 +291,18 @@ void tipme_measured_page_set(GtkWidget *page, const char *file)
 
 	g_object_set_data_full(G_OBJECT(page), "file", g_strdup(file), g_free);
 	add(cleared(page), _("Reading the measurement"), NULL);
-	set_busy(page, TRUE);
+	tipme_facts_page_set_busy(page, TRUE);
 	tipme_run_verb(page, args, on_latency, page);
-}
-
-/* --- live --- */
-
-GtkWidget *tipme_live_page_new(void)
-{
-	return page_new();
-}
-
-static void on_status(const TipmeResult *result, gpointer page)
-{
-	set_busy(page, FALSE);
-	show(page, result, tipme_facts_of_status, "status", NULL);
-}
-
-void tipme_live_page_read(GtkWidget *page)
-{
-	static const char *const args[] = { "status", "--json", NULL };
-
-	set_busy(page, TRUE);
-	tipme_run_verb(page, args, on_status, page);
 }
 
 /* --- report --- */
 
 GtkWidget *tipme_report_page_new(void)
 {
-	GtkWidget *page = page_new();
+	GtkWidget *page = tipme_facts_page_new();
 
 	add(g_object_get_data(G_OBJECT(page), "box"),
-	    _("Select an episode in the list, then press Ctrl+R."), NULL);
+	    _("Select an episode in the list, or open one: this page is about it."), NULL);
 	return page;
 }
 
@@ -340,7 +318,7 @@ static void add_said(GtkWidget *page, const char *heading, const char *verb,
 
 static void on_bundle(const TipmeResult *result, gpointer page)
 {
-	set_busy(page, FALSE);
+	tipme_facts_page_set_busy(page, FALSE);
 	add_said(page, _("What would leave in a file, and what would not"), "bundle", result);
 	gtk_box_append(GTK_BOX(g_object_get_data(G_OBJECT(page), "box")),
 		       tipme_action_button("bundle"));
@@ -363,6 +341,6 @@ void tipme_report_page_set(GtkWidget *page, GPtrArray *rows)
 
 	keep_rows(page, rows);
 	add(cleared(page), _("Looking for whom to tell"), NULL);
-	set_busy(page, TRUE);
+	tipme_facts_page_set_busy(page, TRUE);
 	tipme_run_verb(page, args, on_report, page);
 }

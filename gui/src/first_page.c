@@ -12,9 +12,12 @@
 
 #include <adwaita.h>
 
+#define ASK_S 2 /* whether it runs now */
+
 typedef struct {
 	GtkWidget *status, *start, *command, *press, *snap;
 	gboolean has_problem;
+	guint asking; /* source, while the page is seen; or 0 */
 } First;
 
 static const char *const recorded[] = {
@@ -63,9 +66,30 @@ static void on_status(const TipmeResult *result, gpointer data)
 	json_object_put(status);
 }
 
-void tipme_first_page_set(GtkWidget *page, const char *problem)
+static gboolean ask(gpointer page)
 {
 	static const char *const args[] = { "status", "--json", NULL };
+
+	tipme_run_verb(page, args, on_status, g_object_get_data(page, "first"));
+	return G_SOURCE_CONTINUE;
+}
+
+/* Somebody may start the recorder in a terminal, or at login. */
+static void on_seen(GtkWidget *page, First *self)
+{
+	if (!self->asking)
+		self->asking = g_timeout_add_seconds(ASK_S, ask, page);
+}
+
+static void on_unseen(GtkWidget *page, First *self)
+{
+	if (self->asking)
+		g_source_remove(self->asking);
+	self->asking = 0;
+}
+
+void tipme_first_page_set(GtkWidget *page, const char *problem)
+{
 	First *self = g_object_get_data(G_OBJECT(page), "first");
 
 	self->has_problem = problem != NULL;
@@ -73,7 +97,7 @@ void tipme_first_page_set(GtkWidget *page, const char *problem)
 		adw_status_page_set_title(ADW_STATUS_PAGE(self->status),
 					  _("The episodes cannot be listed"));
 	adw_status_page_set_description(ADW_STATUS_PAGE(self->status), problem);
-	tipme_run_verb(page, args, on_status, self);
+	ask(page);
 }
 
 static GtkWidget *button_new(const char *name, const char *css)
@@ -135,5 +159,7 @@ GtkWidget *tipme_first_page_new(void)
 	adw_clamp_set_child(ADW_CLAMP(clamp), content_new(self));
 	adw_status_page_set_child(ADW_STATUS_PAGE(self->status), clamp);
 	g_object_set_data_full(G_OBJECT(self->status), "first", self, g_free);
+	g_signal_connect(self->status, "map", G_CALLBACK(on_seen), self);
+	g_signal_connect(self->status, "unmap", G_CALLBACK(on_unseen), self);
 	return self->status;
 }

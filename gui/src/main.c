@@ -3,16 +3,17 @@
 #include "config.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "actions.h"
 #include "command.h"
-#include "dump.h"
-#include "unpack.h"
+#include "dumped.h"
 #include "window.h"
 #include "language.h"
 
 static TipmeWish wish;
+static TipmeDumpWish dumped = { .what = { NAN, NAN, NULL } };
 static gboolean dump, actions, service;
 static char **rest, *size;
 
@@ -26,6 +27,19 @@ static const GOptionEntry options[] = {
 	  N_("How large the window is; 1280x800 without it"), "WIDTHxHEIGHT" },
 	{ "dump", 0, 0, G_OPTION_ARG_NONE, &dump, N_("Print what would be shown; needs no display"),
 	  NULL },
+	{ "from", 0, 0, G_OPTION_ARG_DOUBLE, &dumped.what.from_ms,
+	  N_("With --dump: sums from here on, in ms from the event"), "MS" },
+	{ "to", 0, 0, G_OPTION_ARG_DOUBLE, &dumped.what.to_ms, N_("With --dump: up to here"),
+	  "MS" },
+	{ "lane", 0, 0, G_OPTION_ARG_STRING, &dumped.what.lane,
+	  N_("With --dump: all that this lane did, and its functions by samples"), "NAME" },
+	{ "threads", 0, 0, G_OPTION_ARG_STRING, &dumped.threads,
+	  N_("With --dump: lanes of these, too: names or numbers, with blanks between them"),
+	  "WORDS" },
+	{ "pin", 0, 0, G_OPTION_ARG_STRING_ARRAY, &dumped.pinned,
+	  N_("With --dump: this lane first"), "NAME" },
+	{ "group", 0, 0, G_OPTION_ARG_NONE, &dumped.grouped,
+	  N_("With --dump: threads of one process stand together"), NULL },
 	{ "actions", 0, 0, G_OPTION_ARG_NONE, &actions,
 	  N_("Print what the window can do: name, verb, keys"), NULL },
 	{ "gapplication-service", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &service, NULL,
@@ -38,80 +52,6 @@ static int fail(const char *why)
 {
 	g_printerr("%s\n", why);
 	return 1;
-}
-
-static int dump_episode(const char *folder)
-{
-	const char *args[] = { "diagnose", "--json", folder, NULL };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GError) unread = NULL;
-	struct json_object *object = tipme_command_json(args, NULL, &error);
-	TipmeAnswer *answer =
-		object ? tipme_answer_from_json(object) : tipme_answer_failed(error->message);
-	const TipmeReading how = { 0 };
-	TipmeLanes *lanes = tipme_lanes_load(folder, (const guint32 *)(void *)answer->threads->data,
-					     answer->threads->len, &how, &unread);
-	g_autofree char *text = tipme_dump_episode(answer, lanes);
-
-	g_print("%s", text);
-	if (unread)
-		g_print("problem\t%s\n", unread->message);
-	json_object_put(object);
-	tipme_answer_free(answer);
-	tipme_lanes_free(lanes);
-	return 0;
-}
-
-/* The content of a file that `tipme bundle` wrote; -1: it is none. */
-static int dump_file(const char *file)
-{
-	g_autofree char *folder = tipme_unpack_folder(file);
-	const char *args[] = { "open", file, "-o", folder, NULL };
-	g_auto(GStrv) argv = folder ? tipme_command_argv(args) : NULL;
-	g_autofree char *said = NULL;
-
-	if (!folder)
-		return -1;
-	if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
-		g_spawn_sync(NULL, argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said,
-			     NULL, NULL);
-	if (g_file_test(folder, G_FILE_TEST_IS_DIR))
-		return dump_episode(folder);
-	g_printerr("%s", said ? said : "");
-	return 1;
-}
-
-static int run_dump(void)
-{
-	const char *args[] = { "list", "--json", NULL };
-	g_autoptr(GError) error = NULL;
-	struct json_object *object = tipme_command_json(args, NULL, &error);
-
-	if (!object)
-		return fail(error->message);
-	g_autoptr(GPtrArray) rows = tipme_rows_from_json(object);
-	guint found = 0;
-	TipmeRow *row = wish.episode ? tipme_rows_find(rows, wish.episode, &found) : NULL;
-
-	json_object_put(object);
-	if (row)
-		return dump_episode(row->path);
-	if (wish.episode && g_file_test(wish.episode, G_FILE_TEST_IS_DIR))
-		return dump_episode(wish.episode);
-	int status = wish.episode ? dump_file(wish.episode) : -1;
-
-	if (status >= 0)
-		return status;
-	if (wish.episode) {
-		g_autofree char *why = tipme_rows_why_not(wish.episode, found);
-
-		g_printerr("tipme: gui: %s\n", why);
-		return 1;
-	}
-	g_autofree char *text = tipme_dump_rows(rows);
-
-	g_print("%s", text);
-	return 0;
 }
 
 /* One window for each program; what is asked for later is shown in it. */
@@ -269,5 +209,6 @@ int main(int argc, char **argv)
 	}
 	wish.episode = rest ? g_strdup(rest[0]) : NULL;
 	wish.other = wish.episode ? g_strdup(rest[1]) : NULL;
-	return dump ? run_dump() : run_window();
+	dumped.episode = wish.episode;
+	return dump ? tipme_dump_run(&dumped) : run_window();
 }

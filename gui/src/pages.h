@@ -17,6 +17,9 @@ void tipme_episodes_page_set(GtkWidget *page, GPtrArray *rows, const char *probl
 /* The rows that are selected. Free it. */
 GPtrArray *tipme_episodes_page_chosen(GtkWidget *page);
 
+/* The row of the episode in a folder, which belongs to the page; NULL: it is not in the list. */
+TipmeRow *tipme_episodes_page_find(GtkWidget *page, const char *path);
+
 /* Rows that are not shown, or shown again; ids end with NULL. */
 void tipme_episodes_page_hide(GtkWidget *page, const char *const *ids, gboolean hide);
 
@@ -56,6 +59,9 @@ void tipme_measured_page_set(GtkWidget *page, const char *file);
 /* The recorder; read() asks it anew. */
 GtkWidget *tipme_live_page_new(void);
 void tipme_live_page_read(GtkWidget *page);
+
+/* Which keys make the hot-keys; then the next one that is pressed, if it is heard. */
+void tipme_live_page_test(GtkWidget *page);
 
 /* Does one of these still wait for its verb? */
 gboolean tipme_facts_page_is_busy(GtkWidget *page);

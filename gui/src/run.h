@@ -23,4 +23,10 @@ void tipme_run(GtkWidget *owner, const char *const *argv, TipmeDone done, gpoint
 /* The same with `tipme ARGS...`. */
 void tipme_run_verb(GtkWidget *owner, const char *const *args, TipmeDone done, gpointer data);
 
+/*
+ * The same; line() comes with each line of either stream when it is there, done() without them.
+ */
+void tipme_run_lines(GtkWidget *owner, const char *const *args,
+		     void (*line)(const char *line, gpointer data), TipmeDone done, gpointer data);
+
 #endif

@@ -6,7 +6,9 @@
 
 #include <adwaita.h>
 #include <math.h>
+#include <string.h>
 
+#include "actions.h"
 #include "language.h"
 
 G_DEFINE_FINAL_TYPE(TipmeTimeline, tipme_timeline, GTK_TYPE_WIDGET)
@@ -202,43 +204,158 @@ static void on_click(GtkGestureClick *gesture, int presses, double x, double y, 
 	tipme_session_select(self->session, (guint)nr, span < lane->count ? span : G_MAXUINT);
 }
 
+/* --- what keys do: the names of tipme_timeline_deeds --- */
+
+static void zoom_in(TipmeTimeline *self)
+{
+	zoom(self, 1 / 1.5);
+}
+
+static void zoom_out(TipmeTimeline *self)
+{
+	zoom(self, 1.5);
+}
+
+static void left(TipmeTimeline *self)
+{
+	pan(self, -plot_width(self) / 8.0);
+}
+
+static void right(TipmeTimeline *self)
+{
+	pan(self, plot_width(self) / 8.0);
+}
+
+static void fit(TipmeTimeline *self)
+{
+	tipme_session_fit(self->session);
+}
+
+static void whole(TipmeTimeline *self)
+{
+	tipme_view_set(tipme_session_view(self->session), G_MININT64 / 4, G_MAXINT64 / 4);
+	tipme_session_view_changed(self->session);
+}
+
+static void next(TipmeTimeline *self)
+{
+	tipme_session_step_span(self->session, 1);
+}
+
+static void previous(TipmeTimeline *self)
+{
+	tipme_session_step_span(self->session, -1);
+}
+
+static void next_wake(TipmeTimeline *self)
+{
+	tipme_session_step_wake(self->session, 1);
+}
+
+static void last_wake(TipmeTimeline *self)
+{
+	tipme_session_step_wake(self->session, -1);
+}
+
+static void lane_down(TipmeTimeline *self)
+{
+	tipme_session_step_lane(self->session, 1);
+}
+
+static void lane_up(TipmeTimeline *self)
+{
+	tipme_session_step_lane(self->session, -1);
+}
+
+static void pin(TipmeTimeline *self)
+{
+	tipme_session_pin(self->session);
+}
+
+static void group(TipmeTimeline *self)
+{
+	tipme_session_group(self->session);
+}
+
+static void range_begin(TipmeTimeline *self)
+{
+	mark_range(self, FALSE);
+}
+
+static void range_end(TipmeTimeline *self)
+{
+	mark_range(self, TRUE);
+}
+
+static void no_range(TipmeTimeline *self)
+{
+	tipme_session_set_range(self->session, 0, 0);
+}
+
+/* Copies are made by the page, which has the sums. */
+static const struct {
+	const char *name;
+	void (*done)(TipmeTimeline *self);
+} deeds[] = {
+	{ "zoom-in", zoom_in },
+	{ "zoom-out", zoom_out },
+	{ "left", left },
+	{ "right", right },
+	{ "fit", fit },
+	{ "whole", whole },
+	{ "next", next },
+	{ "previous", previous },
+	{ "next-wake", next_wake },
+	{ "last-wake", last_wake },
+	{ "lane-down", lane_down },
+	{ "lane-up", lane_up },
+	{ "pin", pin },
+	{ "group", group },
+	{ "range-begin", range_begin },
+	{ "range-end", range_end },
+	{ "no-range", no_range },
+};
+
+/* Shift tells two letters apart; of others it may be what types them. */
+static gboolean is_made_by(const char *keys, guint key, GdkModifierType held)
+{
+	g_auto(GStrv) each = g_strsplit(keys ? keys : "", " ", -1);
+
+	for (char **text = each; *text; text++) {
+		GdkModifierType wanted;
+		guint other;
+
+		if (gtk_accelerator_parse(*text, &other, &wanted) &&
+		    other == gdk_keyval_to_lower(key) &&
+		    (held & GDK_CONTROL_MASK) == (wanted & GDK_CONTROL_MASK) &&
+		    (!g_unichar_isalpha(gdk_keyval_to_unicode(key)) ||
+		     (held & GDK_SHIFT_MASK) == (wanted & GDK_SHIFT_MASK)))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+const char *tipme_timeline_deed(guint key, GdkModifierType held)
+{
+	if (held & GDK_ALT_MASK)
+		return NULL;
+	for (const TipmeTimelineDeed *deed = tipme_timeline_deeds; deed->name; deed++)
+		if (is_made_by(deed->keys, key, held))
+			return deed->name;
+	return NULL;
+}
+
 static gboolean on_key(GtkEventControllerKey *controller, guint key, guint code,
 		       GdkModifierType held, TipmeTimeline *self)
 {
-	int width = plot_width(self);
+	const char *name = tipme_timeline_deed(key, held);
 
-	if (held & (GDK_CONTROL_MASK | GDK_ALT_MASK))
-		return GDK_EVENT_PROPAGATE;
-	switch (gdk_keyval_to_lower(key)) {
-	case GDK_KEY_w:
-	case GDK_KEY_plus: zoom(self, 1 / 1.5); break;
-	case GDK_KEY_s:
-	case GDK_KEY_minus: zoom(self, 1.5); break;
-	case GDK_KEY_a:
-	case GDK_KEY_Left: pan(self, -width / 8.0); break;
-	case GDK_KEY_d:
-	case GDK_KEY_Right: pan(self, width / 8.0); break;
-	case GDK_KEY_f:
-	case GDK_KEY_0: tipme_session_fit(self->session); break;
-	case GDK_KEY_Home:
-		tipme_view_set(tipme_session_view(self->session), G_MININT64 / 4, G_MAXINT64 / 4);
-		tipme_session_view_changed(self->session);
-		break;
-	case GDK_KEY_period: tipme_session_step_span(self->session, 1); break;
-	case GDK_KEY_comma: tipme_session_step_span(self->session, -1); break;
-	case GDK_KEY_n:
-		tipme_session_step_wake(self->session, held & GDK_SHIFT_MASK ? -1 : 1);
-		break;
-	case GDK_KEY_p: tipme_session_pin(self->session); break;
-	case GDK_KEY_g: tipme_session_group(self->session); break;
-	case GDK_KEY_bracketleft: mark_range(self, FALSE); break;
-	case GDK_KEY_bracketright: mark_range(self, TRUE); break;
-	case GDK_KEY_Escape: tipme_session_set_range(self->session, 0, 0); break;
-	case GDK_KEY_Down: tipme_session_step_lane(self->session, 1); break;
-	case GDK_KEY_Up: tipme_session_step_lane(self->session, -1); break;
-	default: return GDK_EVENT_PROPAGATE;
-	}
-	return GDK_EVENT_STOP;
+	for (gsize i = 0; name && i < G_N_ELEMENTS(deeds); i++)
+		if (!strcmp(deeds[i].name, name)) {
+			deeds[i].done(self);
+			return GDK_EVENT_STOP;
+		}
+	return GDK_EVENT_PROPAGATE;
 }
 
 static void add_controllers(TipmeTimeline *self)

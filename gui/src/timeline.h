@@ -13,4 +13,7 @@ G_DECLARE_FINAL_TYPE(TipmeTimeline, tipme_timeline, TIPME, TIMELINE, GtkWidget)
 /* overview: thin lanes over the whole episode, with the visible stretch framed. */
 GtkWidget *tipme_timeline_new(TipmeSession *session, gboolean overview);
 
+/* The name of the deed (actions.h) that a key does on the canvas; NULL: none. */
+const char *tipme_timeline_deed(guint key, GdkModifierType held);
+
 #endif

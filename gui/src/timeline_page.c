@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <adwaita.h>
+#include <string.h>
 
 #include "columns.h"
 #include "flame_graph.h"
@@ -135,10 +136,11 @@ static gboolean on_key(GtkEventControllerKey *controller, guint key, guint code,
 		       GdkModifierType held, Page *page)
 {
 	GdkClipboard *to = gtk_widget_get_clipboard(page->canvas);
+	const char *deed = tipme_timeline_deed(key, held);
 
-	if (gdk_keyval_to_lower(key) != GDK_KEY_c || !(held & GDK_CONTROL_MASK))
+	if (!deed || !g_str_has_prefix(deed, "copy-"))
 		return GDK_EVENT_PROPAGATE;
-	if (held & GDK_SHIFT_MASK) {
+	if (!strcmp(deed, "copy-picture")) {
 		g_autoptr(GdkTexture) picture = tipme_picture_of(page->canvas);
 
 		if (picture)
@@ -287,16 +289,19 @@ static GtkWidget *legend_new(void)
 		gtk_label_set_ellipsize(GTK_LABEL(words), PANGO_ELLIPSIZE_END);
 		gtk_box_append(GTK_BOX(box), words);
 	}
-	GtkWidget *keys = gtk_label_new(_(
-		"W S zoom   A D move   F fit   , . step   N wake-up   [ ] range   P pin   G group   Home all"));
-
-	gtk_widget_add_css_class(keys, "dim-label");
-	gtk_widget_set_hexpand(keys, TRUE);
-	gtk_label_set_xalign(GTK_LABEL(keys), 1);
-	gtk_label_set_ellipsize(GTK_LABEL(keys), PANGO_ELLIPSIZE_END);
-	gtk_widget_set_margin_end(keys, 8);
-	gtk_box_append(GTK_BOX(box), keys);
 	return box;
+}
+
+/* As many lines as it takes: what is cut off is of no use. */
+static GtkWidget *keys_new(void)
+{
+	GtkWidget *keys = tipme_label_new(
+		_("W S zoom   A D move   F fit   , . step   N wake-up   [ ] range   P pin   G group   Home all"),
+		"dim-label");
+
+	g_object_set(keys, "margin-start", 8, "margin-end", 8, "margin-bottom", 6, "selectable",
+		     FALSE, NULL);
+	return keys;
 }
 
 static GtkWidget *canvas_new(Page *page)
@@ -309,6 +314,7 @@ static GtkWidget *canvas_new(Page *page)
 	gtk_box_append(GTK_BOX(box), page->problem);
 	gtk_box_append(GTK_BOX(box), tipme_timeline_new(page->session, TRUE));
 	gtk_box_append(GTK_BOX(box), legend_new());
+	gtk_box_append(GTK_BOX(box), keys_new());
 	page->canvas = tipme_timeline_new(page->session, FALSE);
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), page->canvas);
 	GtkEventController *key = gtk_event_controller_key_new();

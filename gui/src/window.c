@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The list is read by a child process; the session loads an episode in a thread of GTask. The
- * window takes both results in the main thread. A monitor of the library's folder, and each
- * diagnosis, let it read the list again.
+ * A child process reads the list, a thread an episode; the main thread takes what they found. A
+ * monitor of the library's folder, and each diagnosis, let the list be read again.
  */
 #include "config.h"
 
@@ -11,6 +10,7 @@
 #include "command.h"
 #include "deeds.h"
 #include "dump.h"
+#include "follow.h"
 #include "pages.h"
 #include "picture.h"
 #include "progress.h"
@@ -43,7 +43,7 @@ typedef struct {
 	GFileMonitor *monitor; /* of the library's folder; NULL: not known yet */
 	guint changes; /* source that reads the list again, or 0 */
 	unsigned int tries; /* for a picture */
-	gboolean listing, again, listed; /* it is being read; then once more; it was read once */
+	gboolean listing, again, listed, told; /* it is read; then again; it was; page is told */
 } Window;
 
 static void list(Window *self);
@@ -51,6 +51,13 @@ static void list(Window *self);
 static void show_page(Window *self, const char *name)
 {
 	adw_view_stack_set_visible_child_name(ADW_VIEW_STACK(self->stack), name);
+}
+
+static void show_told(Window *self, const char *name)
+{
+	self->told = TRUE;
+	show_page(self, name);
+	self->told = FALSE;
 }
 
 static gboolean take_picture(gpointer data)
@@ -141,7 +148,7 @@ static gboolean open_facts(Window *self, GPtrArray *rows, TipmeRow *row)
 		tipme_measured_page_set(self->measured, self->wish->episode);
 	else if (g_strcmp0(page, "live") && g_strcmp0(page, "week") && g_strcmp0(page, "measured"))
 		return FALSE;
-	show_page(self, page);
+	show_told(self, page);
 	return TRUE;
 }
 
@@ -329,11 +336,13 @@ static void on_show(const char *name, GPtrArray *rows, gpointer data)
 	else if (row)
 		open_episode(self, row->path, row->path);
 	if (row && strcmp(name, "diagnose"))
-		show_page(self, name);
+		show_told(self, name);
 	else if (row)
 		return;
 	else if (!strcmp(name, "cancel"))
 		tipme_session_cancel(self->session);
+	else if (!strcmp(name, "test-hotkey"))
+		tipme_live_page_test(self->live);
 	else if (!strcmp(name, "find"))
 		show_page(self, "episodes");
 	else
@@ -396,6 +405,11 @@ static void on_page(AdwViewStack *stack, GParamSpec *property, Window *self)
 	ask_while_seen(self, page && page == self->live);
 	if (page && page == self->week)
 		tipme_week_page_read(page);
+	if (page && page == self->report)
+		tipme_follow(page, tipme_report_page_set, self->episodes, self->session,
+			     self->told);
+	else if (page && page == self->check)
+		tipme_follow(page, tipme_check_page_set, self->episodes, self->session, self->told);
 }
 
 static void window_free(gpointer data)

@@ -107,7 +107,7 @@ my @WALK = (
 	[ 'alt+2',  'Answer',   'label',       '^Where the time went$' ],
 	[ 'alt+3',  'Timeline', 'image',       '^Timeline$' ],
 	[ 'alt+3',  'Timeline', 'tree table',  '^What the selected lane did$' ],
-	[ 'alt+5',  'Report',   'label',       'press Ctrl\+R' ],
+	[ 'alt+5',  'Report',   'label',       '^Whom to tell, and the text for them$' ],
 	[ 'alt+6',  'Live',     'label',       '^tipme is not recording$' ],
 	[ 'alt+8',  'Week',     'label',       quotemeta $week ],
 	[ 'alt+9',  'Measured', 'label',       '.' ],
@@ -176,7 +176,7 @@ sub under_x {
 	if (!$server) {
 		open STDERR, '>',  '/dev/null' or die "$!\n";
 		open STDOUT, '>&', $write      or die "$!\n";
-		exec 'Xvfb', '-displayfd', 1, '-screen', 0, '1280x800x24', '-nolisten', 'tcp';
+		exec 'Xvfb', '-displayfd', 1, '-screen', 0, '1280x800x24', '-noreset', '-nolisten', 'tcp';
 	}
 	close $write or die "$!\n";
 	chomp(my $number = <$read> // '');

@@ -153,6 +153,7 @@ my $first = $told{'20261120-150301-aaaa'};
 is $first->{verdict}{kind}, 'cpu-contention', 'the story has a culprit'
 	or diag explain $first->{verdict};
 my (undef, $damaged) = run('gui', '--dump', '20261120-150302-bbbb');
+ranges();
 like $damaged, qr/^(?:known|said|problem)\t.*kernel\.rec/m, 'a cut episode says what it lacks';
 my ($none, undef, $why) = run('gui', '--dump', 'nothing');
 is $none, 1, 'no such episode: it fails';
@@ -198,14 +199,15 @@ SKIP: {
 }
 done_testing;
 
-# Each page under an X server of its own.
+# Each page under an X server of its own, which does not begin anew when a client has gone: who
+# connects just then would be thrown out.
 sub pages {
 	pipe my $read, my $write or die "$!\n";
 	my $server = fork // die "fork: $!\n";
 	if (!$server) {
 		open STDERR, '>',  '/dev/null';
 		open STDOUT, '>&', $write or die "$!\n";
-		exec 'Xvfb', '-displayfd', 1, '-screen', 0, '1400x900x24', '-nolisten', 'tcp';
+		exec 'Xvfb', '-displayfd', 1, '-screen', 0, '1400x900x24', '-noreset', '-nolisten', 'tcp';
 	}
 	close $write or die "$!\n";
 	chomp(my $number = <$read> // '');
@@ -318,6 +320,22 @@ sub spew {
 	return;
 }
 
+# What the timeline's keys lead to, as text: spans of a lane, sums of a range.
+sub ranges {
+	my $id = '20261120-150301-aaaa';
+	my (undef, $text) =
+		run(qw(gui --dump --from 10 --to 110 --lane xterm --threads spin), $id);
+	my %sum = map { ("$_->[0] $_->[1]" => $_->[2] + $_->[3] + $_->[4]) } rows('sum', $text);
+	is $sum{"thread $XTERM"}, 100 * $MS, 'sums of a range are as long as the range';
+	ok exists $sum{"thread $SPIN"}, '... another thread has a lane';
+	my @spans = rows('span', $text);
+	like $spans[0][0], qr/^xterm /, '... a lane says what it did';
+	cmp_ok $spans[0][2] - $spans[0][1], '>', 0, '... each for a time';
+	my ($first) = rows('sum', (run('gui', '--dump', '--pin', 'CPU 0', $id))[1]);
+	is "@$first[0, 1]", 'cpu 0', 'a pinned lane is the first';
+	return;
+}
+
 # Each action has a verb of the command line, with options that it knows, and stands in the manual.
 sub verbs {
 	my (undef, $help)    = run('--help');
@@ -325,13 +343,14 @@ sub verbs {
 	my $manual = slurp("$SRC/helper/man/tipme-gui.1") =~ s/\\-/-/gr;
 	my @lines  = map { [ split /\t/ ] } split /\n/, $actions;
 	cmp_ok scalar @lines, '>', 9, 'the window says what it can do';
-	my %seen;
+	cmp_ok scalar(grep { $_->[0] =~ /^timeline-/ } @lines), '>', 9, '... and its timeline';
+	my (%seen, %usage);
 	for (@lines) {
 		my ($name, $words, $keys) = @$_;
 		my ($verb, @options) = split / /, $words;
 		like $help, qr/^  \Q$verb\E /m, "$name: tipme $verb is a verb";
-		my (undef, $usage) = run($verb, '--help');
-		like $usage,  qr/\Q$_\E\b/,                          "... that has $_" for @options;
+		$usage{$verb} //= (run($verb, '--help'))[1];
+		like $usage{$verb}, qr/\Q$_\E\b/, "... that has $_" for @options;
 		like $manual, qr/^\Q$keys\E\|.*\btipme \Q$words\E/m, '... and the manual has its keys';
 		ok !$seen{$keys}++, '... which are of nothing else' if $keys ne '-';
 	}
