@@ -224,7 +224,7 @@ sub _work_of_nobody {
 # Who made the backlog before which a writer is held back. The kernel holds a writer back once for so
 # many pages that it has written: who was held back most often has written most. undef: the waiter, or nobody clearly.
 my $HELD_BACK = qr/\bbalance_dirty_pages/;
-my $CLEARLY   = 2;
+my $CLEARLY   = 2;    # times more often than the waiter itself: then another is meant
 
 sub _writer {
 	my ($self, $who) = @_;

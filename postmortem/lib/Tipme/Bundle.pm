@@ -37,6 +37,7 @@ my %ADDRESS = (
 	work_queued => { work => 'work', function => 'function' }, work_start => { work => 'work', function => 'function' }, work_end => { work => 'work', function => 'function' },
 	function => { function => 'function' }, lock_contention => { lock => 'lock' }, network => { socket => 'socket' },
 	(map { $_ => { stack_id => 'stack' } } qw(sched_waking thread proc_state stack)), user_stack => { stack_id => 'user' }, sample => { kernel_stack_id => 'stack', user_stack_id => 'user' });
+# Minor version of the format since which records have numbers for addresses.
 my $NUMBERED_SINCE = 3;
 my @MANIFEST = qw(format time kernel machine cpus page_size end_ns hz_note frequencies state);
 my @RECORDER = qw(version pid agents start_ns window_s post_s record_cost_ns record_cost_spread_ns);
@@ -135,8 +136,8 @@ sub _wider {
 # these files, for whoever has no tipme: report.html, verdict.txt, verdict.json, summary.txt, trace.pftrace. A picture of more than 600 KB is left to
 # `tipme timeline`, a trace of more than 4 MB to `tipme export`.
 my $MAX_PICTURE = 600 << 10;
-my $MAX_TRACE   = 4 << 20;
-my $MAX_PATH    = 500;
+my $MAX_TRACE   = 4 << 20;    # bytes of the trace for Perfetto
+my $MAX_PATH    = 500;    # stretches of the path in the JSON of a bundle; more make it large
 
 sub parts {
 	my ($self, $system, @files) = @_;
@@ -314,8 +315,7 @@ sub _pinned {
 
 # Where all events are there: which of them the sender has meant, or has described.
 sub _meant {
-	my ($self) = @_;
-	my $ns = Tipme::Felt::meant_ns($self->{diagnosis}, $self->{d});
+	my $ns = Tipme::Felt::meant_ns(@{ $_[0] }{qw(diagnosis d)});
 	return defined $ns ? (meant_ns => $ns) : ();
 }
 
@@ -482,7 +482,7 @@ sub diagnosis_of {
 # turns: how often the server took a CPU from the path for a moment, as it does for a key }
 sub told { my ($self) = @_; return { names => [ sort keys %{ $self->{names} } ], dropped => $self->{dropped}, detail => $self->{cut}->detail, wide_ns => $self->{cut}->wide_ns, turns => $self->_turns, nearly => $self->{nearly} // 0 } }
 
-my $MOMENT_NS = 5_000_000;
+my $MOMENT_NS = 5_000_000;    # ns; who has the CPU for less at a time is taken for one who sends a key
 
 sub _turns {
 	my ($self) = @_;

@@ -13,6 +13,7 @@ use Tipme::Verdict qw(duration_text event_words);
 use Tipme::Words   qw(N__ fill);
 
 my $NOTICE_NS  = 100_000_000;    # a change that comes sooner seems to come at once
+# Ns; what is answered sooner seems to come at once (docs/method.md, Limits).
 my $AT_ONCE_NS = 100_000_000;
 my $MOST       = 3;              # candidates that are told
 my $LOOKS      = 24;             # presses that are looked at for that

@@ -15,7 +15,7 @@ use Tipme::Printable qw(one_line);
 use Tipme::Reason    qw(reason);
 use Tipme::Words     qw(N__ fill);
 
-my $MOST      = 0.5;
+my $MOST      = 0.5;    # of the share: what has more than half of it is told as its circumstance
 my $LIGHTER   = 3;               # times; five nice levels
 my $SLOW      = 0.75;            # of a CPU's highest frequency
 my $MAX_LOOK  = 500;             # stretches for which other CPUs are looked at

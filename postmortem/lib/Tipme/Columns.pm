@@ -12,7 +12,7 @@ use POSIX   ();
 use Tipme::Progress;
 
 my $HEADER       = 64;    # bytes, as of each entry behind it (docs/formats.md, "A file of columns")
-my $COLUMNS_MOST = 256;
+my $COLUMNS_MOST = 256;    # columns of one file; the reader in C makes some 20
 my @COLUMNS      = qw(ts type cpu tid a b c d sec nr);
 my $CAN_MAP      = eval { require File::Map; 1 };
 

@@ -16,7 +16,7 @@ use Tipme::Words qw(N__ fill);
 
 our @EXPORT_OK = qw(compare);
 
-my $NEARLY_ALL = 0.9;
+my $NEARLY_ALL = 0.9;    # of the difference: a cause with so much explains it alone
 my @STAGES     = qw(input server device deliver client request drawn feedback free open);
 
 # compare(DIAGNOSIS A, DIAGNOSIS B, event_a => N, event_b => N): { version, kind, a, b,

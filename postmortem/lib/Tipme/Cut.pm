@@ -12,7 +12,7 @@ use Tipme::Ground;
 use Tipme::WakeupChain;
 
 our $NEAR_NS = 1_000_000;        # records so near to a stretch of the path belong to it
-my $MARGIN_NS = 100_000_000;
+my $MARGIN_NS = 100_000_000;    # ns before and behind the interval that a bundle covers
 my $COARSE_NS = 1_000_000_000;   # of the time since which a thread is blocked that had no part then
 my %INPUT     = map { $_ => 1 } qw(x_device x_deliver x_input input x_chord wl_deliver);
 my %SCHED     = map { $_ => 1 } qw(sched_switch sched_waking migrate);

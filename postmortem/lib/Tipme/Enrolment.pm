@@ -10,7 +10,7 @@ use File::Path qw(make_path);
 
 our $ID   = qr/\A[0-9a-f]{32}\z/;
 our $NAME = qr/\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z/;
-my $BYTES = 16;
+my $BYTES = 16;    # random bytes of a machine's number: nobody guesses 128 bits
 
 # folder(): where this user's enrolments lie, one file each
 sub folder {

@@ -12,7 +12,7 @@ use Tipme::Resources;
 my $BEFORE_NS = 10_000_000
 	; # evdev's time is taken when the device's report is whole: so long after its first part at most
 my $ROUND_NS  = 1_000;    # evdev counts microseconds, and cuts the rest off
-my $NO_NUMBER = 65535;
+my $NO_NUMBER = 65535;    # in a record: the server gave the device no number (abi/records.def)
 my %KIND      = %{ $Tipme::Record::Layout::ENUM{input_kind} };
 
 # new(EPISODE)

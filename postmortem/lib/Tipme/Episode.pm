@@ -10,14 +10,16 @@ use Tipme::Manifest;
 use Tipme::Record;
 use Tipme::Record::Layout;
 
-my $MAX_SCHEMA   = 262_144;
+my $MAX_SCHEMA   = 262_144;    # bytes of the schema in a file's head
+# Bytes of one file of records; the copy of a ring is at most 1 GiB a CPU.
 my $MAX_FILE     = 8 << 30;
 my $MAX_SECTION  = 256 << 20;    # what we hold in memory at once
-my $MAX_SECTIONS = 200_000;
+my $MAX_SECTIONS = 200_000;    # sections of one file; a writer makes a few for each CPU
+# As the writer's machine has it: another order reads as another number.
 my $BYTE_ORDER   = 0x01020304;
-my $SECTION_TYPE = 1;
+my $SECTION_TYPE = 1;    # record `section` (abi/records.def)
 my $HEAD         = 16;           # bytes with which every record begins
-my $SECTION_SIZE = $Tipme::Record::Layout::RECORD{$SECTION_TYPE}{size};
+my $SECTION_SIZE = $Tipme::Record::Layout::RECORD{$SECTION_TYPE}{size};    # bytes of it
 
 # Inside a section times may run back a little: an interrupt records between time stamp and slot of
 # the record below it.

@@ -7,7 +7,7 @@ use warnings;
 
 my $CLEAR = 0.4
 	; # a function that has so many of the samples itself is named; else the one below which most of them lie
-my $MOST  = 0.7;
+my $MOST  = 0.7;    # of the samples: a caller with so many stands for what is below it
 my $LEAST = 5;     # samples, less than which say nothing
 my $SURE  = 0.2;   # a part of the time that a function had for sure (see _sure), or it is not named
 my $Z     = 1.96;  # for sure: at 95 %

@@ -13,7 +13,7 @@ use Tipme::Printable qw(characters);
 
 my $NAME    = 'history.jsonl';
 my $MAX     = 4 << 20;           # bytes; what is older than the newest $KEEP lines goes before that
-my $KEEP    = 5_000;
+my $KEEP    = 5_000;    # lines that stay
 my $VERSION = 1;
 
 # open(FOLDER): that of the library, or, where this user may not write there, of the user's own data

@@ -14,7 +14,7 @@ my $SHORT_NS =
 my $SHORT_PART = 0.05;          # ... if they are that part of it
 my $STALL_NS   = 50_000_000;    # five samples that did not come
 my $NEAR_NS    = 30_000_000;    # before and after which some came
-my $ANY_CPU    = 65535;
+my $ANY_CPU    = 65535;    # in a record: no CPU in particular (abi/records.def)
 my $IDLE_NS    = 1_000_000;     # a runnable thread whose CPU idles so long is kept from it
 my %SOFTIRQ    = map { $_->[0] => $_->[1] } [ 0 => 'high tasklets' ], [ 1 => 'timers' ],
 	[ 2 => 'network, sending' ], [ 3 => 'network, receiving' ], [ 4 => 'disks' ],

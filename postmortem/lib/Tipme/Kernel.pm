@@ -11,7 +11,7 @@ use Tipme::TaskStates;
 use Tipme::Threads;
 
 my $SOURCE  = qr/^(?:kernel_|proc_sampled\z)/;
-my $FOREVER = 1 << 62;
+my $FOREVER = 1 << 62;    # ns; later than any clock says
 my $KEEP    = 4;                                 # stretches held at once ...
 my $KEEP_MOST =
 	500_000;    # ... if they have no more records than this; the newest is held in any case

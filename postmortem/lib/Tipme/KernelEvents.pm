@@ -21,7 +21,7 @@ use constant {
 use constant { FIRST => SWITCH, LAST => NETWORK };
 # Of Wayland compositors, in the same sections; DisplaySource::Wayland reads them.
 use constant { WL_DELIVER => 96, WL_COMMIT => 97, WL_DONE => 98 };
-my $SIZE       = 32;
+my $SIZE       = 32;    # bytes of a switch record (abi/records.def)
 my @SOURCES    = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
 my $ODD_TYPE   = do {
@@ -33,7 +33,7 @@ my $FEW = 8;           # records away from where one was found last, the next on
 # Records held at once: in memory, and in a mapped file. Beyond this the earliest sections are left
 # out, and that is said.
 my $MAX        = 4_000_000;
-my $MAX_MAPPED = 16_000_000;
+my $MAX_MAPPED = 16_000_000;    # records when the reader in C holds them in a mapped file
 
 # Columns are strings of numbers of so many bits, for vec(): a tenth of the memory that lists of
 # Perl take. a and d, b and c: of the 16 bytes behind the head the first and last, the second and

@@ -16,7 +16,7 @@ use Tipme::Words     qw(N__ fill);
 
 our $ID = qr/[0-9]{8}-[0-9]{6}-[0-9a-f]{4}/;
 my $APPLICATION_ID = 0x5449504d;    # TIPM
-my $AT_A_TIME      = 1000;
+my $AT_A_TIME      = 1000;    # episodes looked at between two commits of the table
 my $USUAL_EPISODES = 50;            # how many are looked at for what is usual
 
 our $MACHINE = '/var/lib/tipme';    # a recorder that root has started keeps episodes there, by user

@@ -10,12 +10,12 @@ use Tipme::Printable qw(one_line);
 use Tipme::Reason    qw(reason);
 use Tipme::Record::Layout;
 
-my $SECOND_NS     = 1_000_000_000;
-my $NOT_KNOWN     = 4_294_967_295;
+my $SECOND_NS     = 1_000_000_000;    # ns; the state of the machine is looked at so often
+my $NOT_KNOWN     = 4_294_967_295;    # in a record: the kernel did not say (abi/records.def)
 my $FULL          = 0.1;              # less of all memory is left
 my $PRESSED       = 0.2;              # of the time some thread waited for memory
 my $MOST_NAMES    = 3;                # of those who have the memory
-my $MOST_MESSAGES = 3;
+my $MOST_MESSAGES = 3;    # reports of the kernel that are told beside one verdict
 my $AROUND_NS     = 2 * $SECOND_NS;   # a report of the kernel comes before, or up to so long behind
 my %MESSAGE       = %{ $Tipme::Record::Layout::ENUM{kernel_message_kind} };
 my %POWER         = %{ $Tipme::Record::Layout::ENUM{power_source} };

@@ -12,9 +12,10 @@ use Tipme::Record::Layout;
 # A recorder on 4,096 CPUs writes half of this. A hostile megabyte of JSON becomes 100 MB in memory.
 our $MAX_BYTES = 1 << 20;
 
-my $MAX_LIST  = 65_536;
-my $MAX_FILES = 64;
-my $MAX_TEXT  = 65_536;
+my $MAX_LIST  = 65_536;    # entries of one list of a manifest; more is no manifest of ours
+my $MAX_FILES = 64;    # files of one episode
+my $MAX_TEXT  = 65_536;    # bytes of one text
+# A count that is larger is cut to this, so that it stays a number.
 my $MAX_COUNT = 999_999_999_999_999_999;
 my $FAST      = Cpanel::JSON::XS->new->utf8->max_depth(32);
 my $FILE_NAME = qr/\A[a-z0-9-]{1,60}\.rec\z/;

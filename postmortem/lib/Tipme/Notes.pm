@@ -15,8 +15,8 @@ our @EXPORT_OK = qw(note_of tags_of tag_word set_note set_tags undo_note undo_ta
 
 my $NOTE      = 'note.txt';
 my $TAGS      = 'tags.txt';
-my $MAX_BYTES = 65_536;
-my $MAX_TAGS  = 32;
+my $MAX_BYTES = 65_536;    # bytes of a note: a page and more of a person's words
+my $MAX_TAGS  = 32;    # tags of an episode
 my $WORD      = qr/[\p{L}\p{N}][\p{L}\p{N}._-]{0,39}/;
 
 # note_of(DIR): what can be shown of the user's words; '' without any

@@ -25,7 +25,7 @@ my $ZOOM = join '', map {
 } 1, 2, 4;
 
 my $SMALL = 0.005;    # of the interval: behind the first $ROWS, so little is summed up
-my $ROWS  = 8;
+my $ROWS  = 8;    # rows of a table before small ones are summed up
 
 # text(WORDS): as it may stand in HTML
 sub text {

@@ -8,8 +8,8 @@ use warnings;
 use Time::HiRes qw(time);
 
 my ($AFTER_S) = map { defined && /\A\d+(?:\.\d+)?\z/ ? $_ : 1 } $ENV{TIPME_PROGRESS_S};
-my $EVERY_S = 0.1;
-my $WIDTH   = 30;
+my $EVERY_S = 0.1;    # s between two pictures of the bar
+my $WIDTH   = 30;    # columns of the bar
 my ($to, $began, $last, $shown) = (-t STDERR ? \*STDERR : undef, time, 0, 0);
 
 # show(WHAT, DONE, TOTAL): the bar, if it is time for it

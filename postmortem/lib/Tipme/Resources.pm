@@ -14,9 +14,9 @@ my $FEW  = 32;                                           # of a list, which are 
 my %ENUM = map { $_ => $Tipme::Record::Layout::ENUM{$_} }
 	qw(io_phase io_op lock_kind memory_wait_kind irq_kind context phase net_service net_act net_place);
 my $MAX_BEFORE = 64;        # requests one after another on the disk that are looked at for an owner
-my $FOREVER    = 1 << 62;
-my $SATURATED  = 4294967295;
-my $ANY_CPU    = 65535;
+my $FOREVER    = 1 << 62;    # ns; later than any clock says
+my $SATURATED  = 4294967295;    # in a record: longer than its field can say (abi/records.def)
+my $ANY_CPU    = 65535;    # in a record: no CPU in particular (abi/records.def)
 my $NEAR_NS    = 1_000_000; # a completion this shortly before a waking has caused it
 my $WAKES_NS   = 200_000;   # and a waking this shortly after one, on its CPU, comes of it
 my $SAMPLE_NS  = 1_000_000_000; # what a first sample of a quota is about: nobody saw the one before

@@ -12,11 +12,12 @@ use Tipme::NewFolder qw(new_folder);
 use Tipme::Record::Layout;
 use Tipme::Record::SchemaText;
 
-my $MAX_FILE = 512 << 20;
+my $MAX_FILE = 512 << 20;    # bytes; what is larger is no copy of a ring
 my $MAGIC    = 'TIPMEREC';
+# As the writer's machine has it: another order reads as another number.
 my $ORDER    = 0x01020304;
-my $X_HOOKS  = 4;
-my $SECTION  = 1;
+my $X_HOOKS  = 4;    # source of records (abi/records.def)
+my $SECTION  = 1;    # record `section` (abi/records.def)
 my $TID_AT   = 12;           # in the head of each record
 
 # is_one(FILE): does it begin as a record file does?

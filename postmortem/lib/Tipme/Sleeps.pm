@@ -9,7 +9,7 @@ no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 
-my $SIZE       = 32;
+my $SIZE       = 32;    # bytes of a switch record (abi/records.def)
 my $SHORT_NS   = 1_000_000;    # shorter sleeps have no stack, and count as awake
 my %STATE      = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %CONTEXT    = %{ $Tipme::Record::Layout::ENUM{context} };

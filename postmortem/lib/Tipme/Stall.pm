@@ -12,7 +12,7 @@ use Tipme::Record::Layout;
 my %STATE    = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %NUMBER   = reverse %STATE;
 my $ORDINARY = 120;           # kernel priority of nice 0: who is nicer is meant to wait
-my $LEAST_NS = 100_000_000;
+my $LEAST_NS = 100_000_000;    # ns; who stands still for less has not been noticed by anybody
 my $KEEP     = 64;            # that are looked at more closely
 my $TOGETHER = 40;            # sections held at once
 

@@ -12,7 +12,7 @@ use Tipme::Words     qw(N__ fill);
 
 our @EXPORT_OK = qw(steps);
 
-my $MOST = 3;
+my $MOST = 3;    # commands that a person is told to try
 # Where commands are that an ordinary user may not have in his path.
 my @MORE_PATHS = qw(/usr/local/sbin /usr/sbin /sbin /usr/local/bin /usr/bin /bin);
 

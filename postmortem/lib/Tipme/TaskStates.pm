@@ -15,7 +15,7 @@ use Tipme::Resources;
 my %STATE = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %STATE_NUMBER = reverse %STATE;
 my ($RUNNABLE, $DEAD, $RUNNING, $UNKNOWN) = @STATE_NUMBER{qw(runnable dead running unknown)};
-my $SATURATED = 4294967295;
+my $SATURATED = 4294967295;    # in a record: longer than its field can say (abi/records.def)
 my $SWITCH_NS = 500;    # no CPU changes threads faster
 our $MANY_ON = 20_000;    # switches of a CPU from which on the program in C counts: starting it takes as long as some thousand here
 my $RELEASE = 100_000;    # occupants after which memory is given back: some 10 MB of columns

@@ -15,10 +15,10 @@ use Tipme::Timeline::Known;
 use Tipme::Timeline::Picture;
 use Tipme::Timeline::Reduce qw(reduce_spans);
 
-my $MAX_LANES  = 14;
-my $MAX_CPUS   = 64;
+my $MAX_LANES  = 14;    # rows of threads; a picture of more is higher than a screen
+my $MAX_CPUS   = 64;    # rows of CPUs; beyond them only those that the path was on
 my $MARGIN     = 0.06;        # of the interval, shown before and after it
-my $MIN_MARGIN = 2_000_000;
+my $MIN_MARGIN = 2_000_000;    # ns beside the interval, whatever its length
 our $MANY = 100_000;          # records, from which on they are not held one by one
 
 # How a state of the records is drawn; what is not here is plain sleep.

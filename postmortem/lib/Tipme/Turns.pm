@@ -10,7 +10,7 @@ use Tipme::Record::Layout;
 
 my $MOST     = 1024;       # steps, after which the walk tells how far it has come
 my $RT_BELOW = 100;        # as in the walk itself
-my $DEADLINE = 255;
+my $DEADLINE = 255;    # priority in a record: SCHED_DEADLINE (abi/records.def)
 my ($TASK)   = grep { $Tipme::Record::Layout::ENUM{context}{$_} eq 'task' }
 	keys %{ $Tipme::Record::Layout::ENUM{context} };
 

@@ -39,8 +39,8 @@ my %WAIT_FOR_CPU =
 my $OF_ONE_NAME =
 	0.6;    # of a kind: then the processes of that name are meant; else what they all come from
 my $NEARLY_ALL  = 0.95;             # of interrupts: then the others are not worth a word
-my $OF_ONE_TREE = 0.8;
-my $OLD_NS      = 10_000_000_000;
+my $OF_ONE_TREE = 0.8;    # of the time: then what they all come from is named
+my $OLD_NS      = 10_000_000_000;    # ns; a process that is older is a name that people know
 my $LIKELY      = 0.5;              # a verdict of which less is exact is likely, and says so
 my $LEAST       = 3;                # processes that make a crowd
 my $OFF         = 0.05

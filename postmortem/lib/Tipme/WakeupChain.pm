@@ -17,9 +17,9 @@ use Tipme::Record::Layout;
 use Tipme::Turns;
 
 my %CONTEXT   = %{ $Tipme::Record::Layout::ENUM{context} };
-my $MAX_STEPS = 200_000;
+my $MAX_STEPS = 200_000;    # links of one walk; the longest real one had 39,000
 my $RT_BELOW  = 100;                                         # kernel priorities below are real-time
-my $DEADLINE  = 255;
+my $DEADLINE  = 255;    # priority in a record: SCHED_DEADLINE (abi/records.def)
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
 my $MAX_AWAKE =
 	64;  # stretches of running and waiting for a CPU that are looked at for the server's last sleep
@@ -34,18 +34,18 @@ my $PEER_NS =
 	20_000_000;    # a thread woken by ours so shortly before ours fell asleep is whom it asked
 my $IDLE_SLEEPS =
 	2;  # so often, and for so much of its sleep, a thread sleeps where it waits for something to do
-my $IDLE_MOSTLY = 0.8;
+my $IDLE_MOSTLY = 0.8;    # of its sleeps in one place: there it waits for work
 my $EXIT_NS     = 10_000_000;    # who wakes another this shortly before its end does so by ending
 my $NAP_NS  = 50_000_000;    # between frames there is less
 my $LEAVES  = 3;             # tries to leave a pacer
 my $TRAIL   = 64;         # segments of a walk that tell through whom it came to a pacer
 my $MANY   = 500;    # who had a CPU during one wait: beyond this they are told by runs of time ...
 my $RUNS   = 400;    # ... so many, of this length at least
-my $RUN_NS = 10_000_000;
+my $RUN_NS = 10_000_000;    # ns of records that one look back takes at least
 our $LONG =
 	5_000;  # segments of a walk, from which on those behind are told by runs where somebody can ...
 our $CHUNK = 2_000;    # ... so many at once, but for the last ones, which the walk may look at
-our $LAST  = 64;
+our $LAST  = 64;    # steps that stay single at the end when the others are shortened
 our $TURNS = 1;        # plain steps are done at one go; 0: each by itself, to the same result
 my %STOPPED    = map { $_ => 1 } qw(stopped traced frozen);
 my $MAX_NESTED = 8;                                           # workers that queue work for workers

@@ -13,7 +13,7 @@ use Tipme::Record::Layout;
 use Tipme::Sleeps;
 use Tipme::Threads;
 
-my $SIZE      = 32;
+my $SIZE      = 32;    # bytes of a record of the kernel's side (abi/records.def)
 my $NS_PER_MS = 1_000_000;
 my $SAME_NS   = $NS_PER_MS;          # a client with two keyboards is told twice of one key
 my $HELD_NS   = 2_000_000_000;       # an input method makes text of a key within this

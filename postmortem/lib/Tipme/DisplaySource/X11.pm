@@ -188,6 +188,7 @@ sub shown {
 # are is the server's setting: that number by which most events went to windows of whom they went
 # to.
 my @MAKER_BITS = 18 .. 24;
+# Of a client's requests that must come from one thread to make it the drawing one.
 my $MOSTLY     = 0.8;
 
 sub maker_of {

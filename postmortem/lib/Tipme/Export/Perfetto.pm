@@ -20,7 +20,7 @@ use constant {
 	TRACK_EVENT_CATEGORIES => 22, TRACK_EVENT_NAME => 23,
 	SLICE_BEGIN            => 1,  SLICE_END => 2, INSTANT => 3, SEQUENCE => 1, X_TRACK => 7469,
 };
-my $BUNDLE_EVENTS = 500;
+my $BUNDLE_EVENTS = 500;    # events of one packet, as the kernel's own writer has it
 my %STATE         = (
 	runnable => 0,  sleeping => 1, disk_sleep => 2, stopped   => 4, traced => 8, dead => 16,
 	parked   => 64, idle     => 2, frozen     => 2, lock_wait => 2

@@ -13,7 +13,7 @@ my $MAX = 100_000;
 # A first trial is cold if it took longer than those after it by this many quartile ranges: Tukey,
 # "Exploratory Data Analysis", 1977. At most a quarter of the trials can be cold.
 my $FENCE     = 1.5;
-my $MOST_COLD = 0.25;
+my $MOST_COLD = 0.25;    # of the trials that may be set aside as cold; more are no exception
 # Rows of table 1.
 my $LONGEST = 10;
 

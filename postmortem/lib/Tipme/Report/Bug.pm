@@ -17,7 +17,7 @@ use Tipme::Verdict   qw(duration_text event_words);
 use Tipme::Words     qw(N__ fill);
 
 my $WIDTH       = 72;                               # of a mail
-my $CAUSES      = 5;
+my $CAUSES      = 5;    # causes that are listed; the rest is summed up
 my $KERNEL_LIST = 'linux-kernel@vger.kernel.org';
 
 my %FORM = (

@@ -16,9 +16,9 @@ use Tipme::Episode   ();
 use Tipme::Verdict   qw(duration_text event_words);
 use Tipme::Words     qw(N__ fill);
 
-my $WIDTH     = 80;
+my $WIDTH     = 80;    # columns of a terminal
 my $MAX_WIDTH = 98;      # of lines that cannot be wrapped
-my $MAX_ROWS  = 8;
+my $MAX_ROWS  = 8;    # rows of a table; -v has all
 my $CAUSES    = 3;       # of the short form ...
 my $LEAST     = 0.01;    # ... that have at least this share
 

@@ -10,10 +10,10 @@ use Tipme::Timeline::Reduce qw(reduce_spans reduce_marks);
 use Tipme::Timeline::Scale;
 use Tipme::Timeline::Style;
 
-my $WIDTH  = 1400;
-my $MARGIN = 28;
-my $LEFT   = 240;
-my $PLOT   = $WIDTH - $LEFT - $MARGIN;
+my $WIDTH  = 1400;    # pixels
+my $MARGIN = 28;    # pixels at the right
+my $LEFT   = 240;    # pixels for names
+my $PLOT   = $WIDTH - $LEFT - $MARGIN;    # pixels for the time
 my $FONT   = "'DejaVu Sans', 'Liberation Sans', Arial, sans-serif";
 my $C      = \%Tipme::Timeline::Style::COLOUR;
 my $MARK_GAP = 7;    # pixels between two marks of a kind
