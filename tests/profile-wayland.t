@@ -233,15 +233,16 @@ sub nested {
 	return;
 }
 
-# Programs of X in a Wayland session. The compositor sends each key to Xwayland. Where that is
-# observed, its own ring tells whose key it was: so it counts once, either way.
+# Programs of X in a Wayland session. The compositor sends each key to Xwayland, by a connection
+# that it made itself: so they count as its own. Where the X server is observed, its ring tells
+# whose key it was. Each counts once, either way.
 sub x_clients {
 	$stage = Tipme::WaylandStage->new;
 	my %x     = (DISPLAY => $stage->wait_for(sub { $stage->x_display }, 'the X display'));
 	my $drawn = $stage->said(qr/wl_surface\@\d+\.commit/);
 	my $xterm = $stage->spawn(\%x, qw(xterm -e /bin/cat));
 	$stage->wait_for(sub { $stage->said(qr/wl_surface\@\d+\.commit/) > $drawn + 1 }, 'xterm');
-	is_deeply(counted('compositor'), { Xwayland => $keys }, "$keys keys of Xwayland, once each");
+	is_deeply(counted('compositor'), { sway => $keys }, "$keys keys of the compositor, once each");
 	my $observer = "$dir/his/tipme-x-observer";
 	system('cp', "$ENV{TIPME_BUILDDIR}/helper/xclient/tipme-x-observer", $observer) == 0 or die;
 	chmod 0755, "$dir/his", $observer;
