@@ -262,6 +262,8 @@ like(
 	slurp("$tmp/opened/summary.txt"), qr/\Axterm \(pid 200\) answered a key press after 802 ms/,
 	'a summary for a mail'
 );
+unlike(slurp("$tmp/opened/$_.txt"), qr/^(?:Ask|Next):|tipme bundle/m, "$_: not the sender's advice")
+	for qw(summary verdict);
 cmp_ok(-s "$tmp/b.tipme", '<', 300_000, '... and is small');
 
 # A plain archive, each part with its sum, for whoever has no tipme.
@@ -404,8 +406,7 @@ is(
 );
 is(verb('Open')->{exit}, 64, 'no file: usage');
 
-# No input event in it, but a stall: a bundle like any other.
-{
+{    # No input event in it, but a stall: a bundle like any other.
 	my $e = Tipme::Test::Episode->new(trigger_ns => 5_000_000_000, first_ns => 1_000_000);
 	$e->thread(10, 'desk', ts_ns => 2_000_000)->thread(11, 'hog', ts_ns => 2_000_000)
 		->switch(1, 3_000_000, 0,  11, 'runnable')->switch(1, 4_000_000, 11, 10, 'runnable')
@@ -417,6 +418,7 @@ is(verb('Open')->{exit}, 64, 'no file: usage');
 	$e->write("$tmp/stall");
 	$r = verb('Bundle', "$tmp/stall", '-o', "$tmp/stall.tipme", '--yes');
 	is($r->{exit}, 0, 'an episode without an input event') or diag($r->{died} . $r->{err});
+	unlike($r->{out}, qr/Your note/, 'no note');
 	like($r->{out}, qr/\Adesk \(pid 10\) was woken and did not run for 700 ms/, 'its verdict');
 	is(verb('Open', "$tmp/stall.tipme", '-o', "$tmp/stalled")->{exit}, 0, 'and opened');
 	is_deeply(\@warnings, [], 'without a warning');

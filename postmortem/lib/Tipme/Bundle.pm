@@ -159,7 +159,7 @@ sub parts {
 	my $data = Tipme::Report::JSON::data($told);
 	# A path of thousands of turns is for programs, which make it anew.
 	delete $data->{path} if @{ $data->{path} // [] } > $MAX_PATH;
-	return ([ 'verdict.txt', _utf8(Tipme::Report::Text::page($told)) ], [ 'verdict.json', $json->encode($data) ], [ 'summary.txt', _utf8(Tipme::Report::Text::short($told)) ],
+	return ([ 'verdict.txt', _utf8(Tipme::Report::Text::page($told, sent => 1)) ], [ 'verdict.json', $json->encode($data) ], [ 'summary.txt', _utf8(Tipme::Report::Text::short($told, sent => 1)) ],
 		[ 'system.json', $json->encode($system) ],
 		[ 'report.html', Tipme::Page::report($told, manifest => $diagnosis->episode->manifest, svg => length($svg // '') <= $MAX_PICTURE ? $svg : undef, left_out => [ map { with_commas($out{$_}) . " $_" } sort keys %out ], system => $system, stacks => [ Tipme::Stacks::of($diagnosis, $d) ]) ],
 		defined $trace && length $trace <= $MAX_TRACE ? [ 'trace.pftrace', $trace ] : ());

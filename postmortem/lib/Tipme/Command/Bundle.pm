@@ -122,12 +122,12 @@ sub run {
 	STDOUT->flush;
 	if (!$o->{yes} && !$fleet) {
 		Tipme::Asked::steps($o);
-		$o->{'with-note'} ||= Tipme::Asked::note($ep->note);
+		$o->{'with-note'} ||= Tipme::Asked::note(scalar $ep->note);
 	}
 	my @ours = is_translated() ? () : ($diagnosis, $d);
 	my ($bundle, $system, @files) = in_english(sub { _files($ep, $o, $fleet, @ours) });
 	die fill($ONLY_ALL) . "\n" if !$bundle;
-	put(_shown($bundle->told, \@files, $system) . _could($ep->note, $o));
+	put(_shown($bundle->told, \@files, $system) . _could(scalar $ep->note, $o));
 
 	if (!$o->{yes} && !_agreed($o->{output}, $bundle->told->{detail})) {
 		my $why = -t STDIN ? N__('you did not agree') : N__('cannot ask without a terminal');

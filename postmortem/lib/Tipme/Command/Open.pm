@@ -49,14 +49,9 @@ sub run {
 	put(_from_sender($ep, $folder)) if $sent;
 	STDOUT->flush;
 	my $d = Tipme::Diagnosis->new($ep)->run;
-
-	if ($sent) {
-		@{ $d->{verdict} }{qw(door next)} = (undef, undef);
-	}
-	put(
-		Tipme::Report::Text::page($d), $sent ? "\n" . _for_receiver($d, $folder) : '',
-		"\nunpacked into ", one_line($folder), "\n"
-	);
+	my $page = Tipme::Report::Text::page($d, sent => $sent);
+	$page .= "\n" . _for_receiver($d, $folder) if $sent;
+	put($page, "\nunpacked into ", one_line($folder), "\n");
 	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
 }
 

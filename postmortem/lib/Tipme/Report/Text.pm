@@ -58,26 +58,27 @@ my %STATE = (
 # stage_words(NAME): what happened then
 sub stage_words { my ($name) = @_; return defined $STAGE{$name} ? fill($STAGE{$name}) : $name }
 
-# short(DIAGNOSIS): the first things that its reader wants to know
+# short(DIAGNOSIS, sent => 1: its reader got it sent, and cannot do what is advised): the first
+# things that its reader wants to know
 sub short {
-	my ($d)  = @_;
+	my ($d, %o) = @_;
 	my $v    = $d->{verdict};
 	my @part = (_wrap($v->{sentence}) . _when($d) . _felt($d), _slowest($d));
 	push @part, join '', map { _wrap($_) } @{ $v->{circumstances} // [] } if $d->{slowest};
-	push @part, _advice($v);
+	push @part, _advice($v) if !$o{sent};
 	push @part, _largest_causes($d) if $d->{interval} && $v->{kind} ne 'none';
-	push @part, _damage($d), _more($d);
+	push @part, _damage($d), _more($d, $o{sent});
 	return join "\n", grep {length} @part;
 }
 
-# page(DIAGNOSIS): all of it
+# page(DIAGNOSIS, sent => as in short): all of it
 sub page {
-	my ($d)  = @_;
+	my ($d, %o) = @_;
 	my $v    = $d->{verdict};
 	my @part = (
 		_wrap($v->{sentence}) . _when($d) . _felt($d), _slowest($d),
 		(map { _wrap($_) } @{ $v->{circumstances} // [] }),
-		_advice($v)
+		$o{sent} ? () : _advice($v)
 	);
 	push @part, _sum($d), _threads($d), _stages($d), _places($d), _evidence($d) if $d->{interval};
 	push @part, _footer($d);
@@ -191,9 +192,10 @@ sub _damage {
 }
 
 sub _more {
-	my ($d) = @_;
-	return ($d->{interval} ? _wrap(_confidence($d->{verdict})) : '')
-		. _wrap(fill(N__('All of it: tipme diagnose {id} -v'), id => one_line($d->{id})));
+	my ($d, $sent) = @_;
+	my $exact = $d->{interval} ? _wrap(_confidence($d->{verdict})) : '';
+	return $exact if $sent;
+	return $exact . _wrap(fill(N__('All of it: tipme diagnose {id} -v'), id => one_line($d->{id})));
 }
 
 # What the interval is made of: these lines add up to it exactly.
