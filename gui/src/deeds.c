@@ -185,16 +185,38 @@ static void ask_words(TipmeDeeds *deeds, GPtrArray *rows, gboolean tags)
 			  first->note, on_note, about_new(deeds, rows), about_free);
 }
 
+typedef struct {
+	TipmeDeeds *deeds;
+	char *path;
+} Written;
+
+/* Where it is, which is what its writer looks for. */
+static void on_written(const TipmeResult *result, gpointer data)
+{
+	Written *written = data;
+	g_autofree char *text = g_strdup_printf(
+		_("Saved as %s. tipme sends nothing: give it to whom you like."), written->path);
+
+	if (result->status)
+		on_done(result, written->deeds);
+	else
+		written->deeds->say(text, FALSE, written->deeds->data);
+	g_free(written->path);
+	g_free(written);
+}
+
 static void on_chosen(GtkNativeDialog *dialog, int response, TipmeDeeds *deeds)
 {
 	const char *id = g_object_get_data(G_OBJECT(dialog), "id");
 
 	if (response == GTK_RESPONSE_ACCEPT) {
 		g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
-		g_autofree char *path = g_file_get_path(file);
-		const char *args[] = { "bundle", id, "--yes", "-o", path, NULL };
+		Written *written = g_new(Written, 1);
 
-		tipme_run_verb(deeds->window, args, on_done, deeds);
+		*written = (Written){ deeds, g_file_get_path(file) };
+		const char *args[] = { "bundle", id, "--yes", "-o", written->path, NULL };
+
+		tipme_run_verb(deeds->window, args, on_written, written);
 	}
 	g_object_unref(dialog);
 }

@@ -213,6 +213,7 @@ GtkWidget *tipme_episodes_page_new(void (*opened)(TipmeRow *row, gpointer data),
 	gtk_box_append(GTK_BOX(box), page->stack);
 	g_signal_connect(page->search, "search-changed", G_CALLBACK(on_search), page);
 	g_object_set_data_full(G_OBJECT(box), "page", page, page_free);
+	g_object_set_data(G_OBJECT(box), "within", page->first);
 	return box;
 }
 

@@ -123,7 +123,10 @@ void tipme_facts_page_show(GtkWidget *page, const TipmeResult *result,
 
 gboolean tipme_facts_page_is_busy(GtkWidget *page)
 {
-	return g_object_get_data(G_OBJECT(page), "busy") != NULL;
+	GtkWidget *within = g_object_get_data(G_OBJECT(page), "within");
+
+	return g_object_get_data(G_OBJECT(page), "busy") ||
+	       (within && g_object_get_data(G_OBJECT(within), "busy"));
 }
 
 void tipme_facts_page_set_busy(GtkWidget *page, gboolean busy)
@@ -318,6 +321,11 @@ static void add_said(GtkWidget *page, const char *heading, const char *verb,
 
 static void on_bundle(const TipmeResult *result, gpointer page)
 {
+	GtkWidget *waiting = g_object_get_data(G_OBJECT(page), "waiting");
+
+	if (waiting)
+		gtk_box_remove(GTK_BOX(g_object_get_data(G_OBJECT(page), "box")), waiting);
+	g_object_set_data(G_OBJECT(page), "waiting", NULL);
 	tipme_facts_page_set_busy(page, FALSE);
 	add_said(page, _("What would leave in a file, and what would not"), "bundle", result);
 	gtk_box_append(GTK_BOX(g_object_get_data(G_OBJECT(page), "box")),
@@ -332,6 +340,10 @@ static void on_report(const TipmeResult *result, gpointer page)
 
 	cleared(page);
 	add_said(page, _("Whom to tell, and the text for them"), "report", result);
+	GtkWidget *waiting = tipme_label_new(_("Looking what goes into a report..."), "dim-label");
+
+	gtk_box_append(GTK_BOX(g_object_get_data(G_OBJECT(page), "box")), waiting);
+	g_object_set_data(G_OBJECT(page), "waiting", waiting);
 	tipme_run_verb(page, args, on_bundle, page);
 }
 
@@ -340,6 +352,7 @@ void tipme_report_page_set(GtkWidget *page, GPtrArray *rows)
 	const char *args[] = { "report", ((TipmeRow *)g_ptr_array_index(rows, 0))->id, NULL };
 
 	keep_rows(page, rows);
+	g_object_set_data(G_OBJECT(page), "waiting", NULL);
 	add(cleared(page), _("Looking for whom to tell"), NULL);
 	tipme_facts_page_set_busy(page, TRUE);
 	tipme_run_verb(page, args, on_report, page);

@@ -5,6 +5,7 @@
 #include "first_page.h"
 
 #include "actions.h"
+#include "facts_page.h"
 #include "json.h"
 #include "pages.h"
 #include "run.h"
@@ -57,6 +58,7 @@ static void on_status(const TipmeResult *result, gpointer data)
 		runs ? g_strdup_printf(_("tipme records (%s): no episodes yet"), source)
 		     : g_strdup(_("tipme is not recording"));
 
+	tipme_facts_page_set_busy(self->status, FALSE);
 	if (!self->has_problem)
 		adw_status_page_set_title(ADW_STATUS_PAGE(self->status), title);
 	gtk_widget_set_visible(self->start, !runs);
@@ -97,6 +99,7 @@ void tipme_first_page_set(GtkWidget *page, const char *problem)
 		adw_status_page_set_title(ADW_STATUS_PAGE(self->status),
 					  _("The episodes cannot be listed"));
 	adw_status_page_set_description(ADW_STATUS_PAGE(self->status), problem);
+	tipme_facts_page_set_busy(page, TRUE);
 	ask(page);
 }
 

@@ -14,7 +14,8 @@
 #include "language.h"
 
 typedef struct {
-	GtkWidget *title, *tables; /* of which one is seen: it does not record, it does */
+	GtkWidget *title, *start; /* seen while it does not record */
+	GtkWidget *tables; /* seen while it does */
 	GtkWidget *input, *off, *on; /* what is recorded of input, and the switch */
 	GtkWidget *hotkey, *chords, *test;
 	gboolean listed, testing;
@@ -32,6 +33,7 @@ static void show_controls(Live *self, struct json_object *status)
 	gboolean runs = *tipme_json_text(status, "source") != '\0';
 
 	gtk_widget_set_visible(self->title, !runs);
+	gtk_widget_set_visible(self->start, !runs);
 	gtk_widget_set_visible(self->tables, runs);
 	gtk_label_set_text(GTK_LABEL(self->input), tipme_live_input_words(input));
 	gtk_widget_set_visible(self->off, input == TIPME_INPUT_ON);
@@ -127,6 +129,7 @@ GtkWidget *tipme_live_page_new(void)
 
 	g_object_set_data_full(G_OBJECT(page), "live", self, g_free);
 	self->title = label_new(box, _("tipme is not recording"), "title-2");
+	self->start = button_new(box, "start");
 	label_new(box, _("Input"), "heading");
 	self->input = label_new(box, "", NULL);
 	self->off = button_new(box, "no-input");
@@ -139,6 +142,7 @@ GtkWidget *tipme_live_page_new(void)
 	gtk_box_append(GTK_BOX(box), self->tables);
 	g_object_set_data(G_OBJECT(page), "box", self->tables);
 	gtk_widget_set_visible(self->title, FALSE);
+	gtk_widget_set_visible(self->start, FALSE);
 	gtk_widget_set_visible(self->off, FALSE);
 	gtk_widget_set_visible(self->on, FALSE);
 	return page;

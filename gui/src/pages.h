@@ -63,7 +63,7 @@ void tipme_live_page_read(GtkWidget *page);
 /* Which keys make the hot-keys; then the next one that is pressed, if it is heard. */
 void tipme_live_page_test(GtkWidget *page);
 
-/* Does one of these still wait for its verb? */
+/* Does one of these still wait for its verb, or the part that is its data "within"? */
 gboolean tipme_facts_page_is_busy(GtkWidget *page);
 
 /* A label for running text: wraps, can be selected; css: a class, or NULL. */
