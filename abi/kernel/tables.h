@@ -94,35 +94,6 @@ struct tipme_stack_entry {
 };
 
 /*
- * How a sleeper's stack is known again without unwinding it: helper/bpf/again.bpf.h. Words are
- * those from the stack pointer up, and behind them the one at the end of the stack.
- */
-#define TIPME_AGAIN_WORDS 255
-
-/* Of one CPU: whoever uses the words has interrupts off. */
-struct tipme_again_cpu {
-	__u64 word[TIPME_AGAIN_WORDS + 1];
-	__u64 known; /* stacks of sleepers that were not unwound */
-	__u64 unwound;
-	__u64 wrong; /* known, and another when unwound; looked at on request alone */
-	__u64 pad0[5];
-};
-
-/* Of one entry of the table of stacks. */
-struct tipme_again {
-	__u32 id; /* 0: being written */
-	__u16 words; /* so many have to be read */
-	__u8 sure; /* so many unwindings have confirmed the places */
-	__u8 failed; /* so often they were guessed */
-	__u8 at[TIPME_STACK_FRAMES]; /* index of word */
-};
-
-/* The last two stacks of a thread, found by tid modulo size. */
-struct tipme_again_guess {
-	__u32 id[2];
-};
-
-/*
  * The same for user stacks. What their addresses mean depends on the address space of the process.
  */
 #define TIPME_USER_FRAMES 24

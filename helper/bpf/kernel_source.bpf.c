@@ -7,7 +7,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#include "again.bpf.h"
 #include "irq.bpf.h"
 
 /* --- scheduler --- */
@@ -178,7 +177,7 @@ static __always_inline void tipme_disk_sleep_note(__u32 tid, __u64 begin_ns, __u
  * moved yet.
  */
 static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct task_struct *p,
-					     __u32 tid, __u64 now, bool irqs_off)
+					     __u32 tid, __u64 now)
 {
 	struct tipme_sleep *s = tipme_sleep_of(tid);
 	__u64 since;
@@ -196,9 +195,7 @@ static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct 
 	if (s->tid && s->state == TIPME_TASK_STATE_DISK_SLEEP)
 		tipme_disk_sleep_note(tid, since, now);
 	tipme_sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
-	if (!since || now <= since + tipme_stack_min_ns)
-		return 0;
-	return irqs_off ? tipme_stack_again(p, now) : tipme_stack_of(p, now);
+	return since && now > since + tipme_stack_min_ns ? tipme_stack_of(p, now) : 0;
 }
 
 static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct task_struct *p,
@@ -210,7 +207,7 @@ static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct ta
 	if (is_new)
 		tipme_sleep_note(tid, TIPME_TASK_STATE_RUNNABLE, now);
 	else
-		stack = tipme_sleep_end(c, p, tid, now, irqs_off);
+		stack = tipme_sleep_end(c, p, tid, now);
 	struct tipme_sched_waking *r =
 		tipme_slot_begin(c, bpf_get_smp_processor_id(), irqs_off, &gen);
 
@@ -526,6 +523,22 @@ struct {
 	__uint(value_size, sizeof(struct tipme_looked));
 	__uint(max_entries, TIPME_LOOKED);
 } tipme_looks SEC(".maps");
+
+/*
+ * Whether the table still has the stack with this id: touched, so that it stays. Claimed meanwhile:
+ * then the id finds nothing, never another stack.
+ */
+static __always_inline bool tipme_stack_touch(__u32 id, __u64 now)
+{
+	__u32 i = ((id & 0xffff) - 1 - tipme_stack_base) & tipme_stack_mask;
+	struct tipme_stack_entry *e = bpf_map_lookup_elem(&tipme_stacks, &i);
+
+	if (!e || (__u16)tipme_pool_load(&e->gen) != (__u16)(id >> 16) ||
+	    tipme_pool_load(&e->key) <= TIPME_STACK_BUSY)
+		return false;
+	tipme_pool_store(&e->used_ns, now);
+	return true;
+}
 
 static __always_inline __u32 tipme_stack_looked(struct task_struct *p, __u64 switches, __u64 now)
 {

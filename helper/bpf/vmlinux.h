@@ -202,13 +202,8 @@ struct cred {
 	struct kuid uid;
 };
 
-struct thread_struct {
-	unsigned long sp; /* of who does not run */
-};
-
 struct task_struct {
 	struct thread_info thread_info;
-	struct thread_struct thread;
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;

@@ -127,17 +127,6 @@ static uint64_t missed(const struct bpf_source *src)
 	return sum;
 }
 
-static void again_count(const struct bpf_source *src, struct tipme_kernel_stats *stats)
-{
-	const struct tipme_again_cpu *cpus = src->again.base;
-
-	for (unsigned int i = 0; i < src->base.view.cpus; i++) {
-		stats->stacks_known += cpus[i].known;
-		stats->stacks_unwound += cpus[i].unwound;
-		stats->stacks_wrong += cpus[i].wrong;
-	}
-}
-
 static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats *stats)
 {
 	struct bpf_source *src = bpf_of(base);
@@ -147,8 +136,7 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 		.start_ns = src->base.view.start_ns,
 		.pool_bytes = src->pool.bytes,
 		.map_bytes = src->pool.bytes + src->cells.bytes + src->cpus.bytes +
-			     sizeof(*src->skel->bss) + src->stacks.bytes + src->user_stacks.bytes +
-			     src->again.bytes,
+			     sizeof(*src->skel->bss) + src->stacks.bytes + src->user_stacks.bytes,
 		.cpus = src->base.view.cpus,
 		.subbufs = src->base.view.subs,
 		.subbuf_bytes = src->base.view.subbuf_bytes,
@@ -160,7 +148,6 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 	stats->measuring = src->measure_fd >= 0;
 	memcpy(stats->cost, src->cost, sizeof(stats->cost));
 	tipme_kernel_tables_count(&tables, stats);
-	again_count(src, stats);
 	return 0;
 }
 

@@ -49,7 +49,7 @@ struct wayland_file {
 struct bpf_source {
 	struct tipme_kernel_source base; /* first: it is what others hold */
 	struct kernel_source_bpf *skel;
-	struct map_memory pool, cells, cpus, stacks, user_stacks, again;
+	struct map_memory pool, cells, cpus, stacks, user_stacks;
 	struct tipme_kernel_options opt; /* complete */
 	unsigned int user_entries;
 	/* classes that it records beside another source; 0: it stands alone, and records all */

@@ -258,13 +258,6 @@ static int set_sizes(struct bpf_source *src)
 	err = err ? err
 		  : resize(skel->maps.tipme_cpus, sizeof(struct tipme_kernel_cpu),
 			   src->base.view.cpus);
-	err = err ? err
-		  : resize(skel->maps.tipme_again_cpus, sizeof(struct tipme_again_cpu),
-			   src->base.view.cpus);
-	err = err ? err
-		  : resize(skel->maps.tipme_agains, sizeof(struct tipme_again),
-			   src->opt.stack_entries);
-	skel->rodata->tipme_again_check = src->opt.stacks_check;
 	skel->rodata->tipme_user_stack_mask = src->user_entries - 1;
 	skel->rodata->tipme_sample_period_us = 1000000 / TIPME_SAMPLES_PER_S;
 	err = err ? err
@@ -302,7 +295,6 @@ int tipme_bpf_map_all(struct bpf_source *src)
 	err = err ? err : map_memory(skel->maps.tipme_cpus, PROT_READ | PROT_WRITE, &src->cpus);
 	err = err ? err : map_memory(skel->maps.tipme_stacks, PROT_READ, &src->stacks);
 	err = err ? err : map_memory(skel->maps.tipme_user_stacks, PROT_READ, &src->user_stacks);
-	err = err ? err : map_memory(skel->maps.tipme_again_cpus, PROT_READ, &src->again);
 	src->base.view.base = src->pool.base;
 	return err;
 }
@@ -416,5 +408,4 @@ void tipme_bpf_unmap_all(struct bpf_source *src)
 	unmap(&src->cpus);
 	unmap(&src->stacks);
 	unmap(&src->user_stacks);
-	unmap(&src->again);
 }

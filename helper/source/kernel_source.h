@@ -85,8 +85,6 @@ struct tipme_kernel_options {
 	 * two up to 32768
 	 */
 	unsigned int stack_entries;
-	/* stacks of sleepers that are known again are unwound all the same, and compared */
-	int stacks_check;
 	/*
 	 * May be NULL. As tipme_kernel_event_open(), for when that gives -EACCES: the process may
 	 * have given up what it had when it began.
@@ -188,8 +186,6 @@ struct tipme_kernel_stats {
 	uint64_t start_ns; /* when the last program was attached */
 	uint64_t records;
 	struct tipme_kernel_lost lost;
-	/* stacks of sleepers: known again, unwound, and, with stacks_check, known and others */
-	uint64_t stacks_known, stacks_unwound, stacks_wrong;
 	uint64_t pool_bytes;
 	uint64_t map_bytes; /* pool and all tables */
 	unsigned int cpus; /* possible CPUs: as many coverages */
