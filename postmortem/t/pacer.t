@@ -57,4 +57,26 @@ $d = judged(
 	'ipc-wait',
 	'service'
 );
+
+# A film that stood still before the event was delivered, since nobody could draw: the first picture
+# that comes then is looked at, however soon after the delivery it comes.
+{
+	my ($deliver, @looked) = (1_300 * MS);
+	no warnings 'redefine';
+	local *Tipme::Caused::_caused = sub { push @looked, $_[2][0] / MS; return 'paced' };
+	my $in_film = sub {
+		my ($last) = @_;
+		my @frames = map { [ (1_305 + 16 * $_) * MS, (1_306 + 16 * $_) * MS ] } 0 .. 20;
+		my $e      = {
+			deliver_ns => $deliver, bursts => \@frames,
+			damages    => [ map { { ts_ns => $_->[0] } } [ $last * MS ], @frames ]
+		};
+		@looked = ();
+		my ($burst) = (bless {}, 'Tipme::Caused')->_in_film($e, @frames);
+		return $burst ? $burst->[0] / MS : undef;
+	};
+	is($in_film->(1_000), 1_305, 'a film that stood still before the delivery: its first picture');
+	is($in_film->(1_290), undef, 'a film that goes on: none');
+	is("@looked",         '',    '... not one is looked at');
+}
 done_testing();

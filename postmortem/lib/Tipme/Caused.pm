@@ -45,10 +45,12 @@ sub last_of {
 }
 
 # Of a film, or of frames that a clock of the client's paces, only what comes after silence may be
-# an answer, and the first of it is.
+# an answer, and the first of it is. The film may have stood still before the event was delivered,
+# too, where that came late.
 sub _in_film {
 	my ($self, $e, @b) = @_;
-	my ($t, %silent) = ($e->{deliver_ns});
+	my ($last) = grep { $_->{ts_ns} < $e->{deliver_ns} } reverse @{ $e->{damages} // [] };
+	my ($t, %silent) = ($last ? $last->{ts_ns} : $e->{deliver_ns});
 	for (@{ $e->{bursts} }) { $silent{ $_->[0] } = 1 if $_->[0] - $t >= $SILENCE_NS; $t = $_->[1] }
 	@b = grep { $silent{ $_->[0] } } @b;
 	splice @b, $MAX_CHECKS if @b > $MAX_CHECKS;
