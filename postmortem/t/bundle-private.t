@@ -12,6 +12,7 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Bundle;
 use Tipme::Diagnosis;
 use Tipme::Episode;
+use Tipme::Gathered;
 use Tipme::Command::Bundle;
 use Tipme::Test::Story;
 
@@ -242,7 +243,7 @@ sub computing {
 		push @press, $t;
 		if (!$same) { $s->enter($t, no_wake => 1); next }
 		my @ns = map { Tipme::Test::Story::ns($t + $_) } 0.1, 0.3;
-		$s->builder->switch(1, $ns[0], CLIENT, SERVER, 'runnable', prev_preempted => 1)
+		$s->builder->switch(1, $ns[0], CLIENT, SERVER, 'runnable', prev_preempted => 1, irq_ns => 700)
 			->switch(1, $ns[1], SERVER, CLIENT, 'sleeping');
 	}
 	$s->builder->switch(1, Tipme::Test::Story::ns($end + 2), CLIENT, 0, 'sleeping');
@@ -250,13 +251,33 @@ sub computing {
 	return ($s->hotkey(8000), [ map { $_ * MS } 100, 300, 500, @press ], $slow * MS);
 }
 
-($s, $press, $slow) = computing(1);
+($s, $press, $slow)          = computing(1);
 ($d, $theirs, $dir, $bundle) = unpacked($s);
-is(
-	$bundle->told->{turns}, 15,
-	'a server that takes the CPU of the path for each key: that is told'
+($x, $sched)                 = guesses($dir);
+my @took = Tipme::Gathered::moments($d->{path}, SERVER);
+is(scalar @took, 15, 'a server that takes the CPU of the path for each key');
+is($bundle->told->{turns}, 0, '... of which a bundle tells nothing');
+is_deeply([ map { $_->{to_ns} - $_->{from_ns} } Tipme::Gathered::moments($theirs->{path}, SERVER) ],
+	[ 15 * 0.2 * MS ], '... but for the sum, at one time');
+cmp_ok(
+	recovered($press, [ @$x, @$sched ]), '<=', chance($press, [ @$x, @$sched ]) + 1,
+	'... that tells no key'
 );
-is($bundle->core_of($theirs), $bundle->core_of($d), '... and verdict and sums are the same');
+my ($same, $ours) = map { $bundle->core_of({ %$_, path => [] }) } $theirs, $d;
+is($same, $ours, '... and verdict and sums are the same');
+my $interrupts = 0;
+Tipme::Episode->open($dir)->each(
+	sub { $interrupts += $_[1]{irq_ns} if $_[0] eq 'sched_switch' && $_[1]{tid} == CLIENT });
+is($interrupts, 15 * 700, '... interrupts, too');
+
+# Where the server never sleeps for long enough, they are told as they were, and so is that.
+{
+	no warnings 'redefine';
+	local *Tipme::Gathered::_free = sub { return };
+	($d, $theirs, $dir, $bundle) = unpacked($s);
+	is($bundle->told->{turns}, 15, 'no time for it: that the moments are there is told');
+	is($bundle->core_of($theirs), $bundle->core_of($d), '... and path and sums are the same');
+}
 
 ($s, $press, $slow)          = computing();
 ($d, $theirs, $dir, $bundle) = unpacked($s);

@@ -11,6 +11,7 @@ use Tipme::Brought;
 use Tipme::CommandLine qw(with_commas);
 use Tipme::Cut;
 use Encode qw(encode_utf8);
+use Tipme::Gathered;
 use Tipme::Latency;
 use Tipme::RanDry;
 use Tipme::Meant;
@@ -19,6 +20,7 @@ use Tipme::Printable qw(one_line);
 use Tipme::Progress;
 use Tipme::Reasons;
 use Tipme::Record::Layout;
+use Tipme::RecordBytes qw(packed section file);
 
 # Of records in which text stands: what remains of it. What is not here and has text is left out.
 my %TEXT = (rename => \&_comm, thread => \&_comm, stack => undef, function => undef, user_stack => undef, irq_name => undef, disk_name => undef, section => undef, kernel_message => undef,
@@ -91,7 +93,14 @@ my $WIDE_NS    = 60_000_000;                 # ... so much
 
 sub made {
 	my ($class, $ep, $diagnosis, $d, %o) = @_;
-	my $of    = $d->{path} // [];
+	# Where that fails, the moments are told as they were, and counted (told()).
+	my $g    = $o{all} ? undef : eval { Tipme::Gathered->of($diagnosis, $d) };
+	my @made = $g ? _made($class, $g->{diagnosis}->episode, @$g{qw(diagnosis data)}, %o, gathered => $g) : ();
+	return @made && $made[0]{cut}->detail eq 'path' ? @made : _made($class, $ep, $diagnosis, $d, %o);
+}
+
+sub _made {
+	my ($class, $ep, $diagnosis, $d, %o) = @_;
 	my $wider = [];
 	my @reach = @REACH_NS;
 	my @detail = $o{all} ? 'whole' : $d->{interval} ? @Tipme::Cut::DETAIL : 'none';
@@ -206,6 +215,8 @@ sub _opened {
 
 # core_of(DATA): what must be the same for whoever opens a bundle, as one text: event, interval, stages, path, sums and verdict, with the names that it keeps.
 # core(DATA): the same, with all names
+# data(): what whoever opens it comes to; of the path alone it may have fewer stretches than DATA of made()
+sub data { return $_[0]{d} }
 sub core_of { my ($self, $d) = @_; return core($d, $self->{named}) }
 sub core {
 	my ($d, $named) = @_;
@@ -348,12 +359,9 @@ sub _records {
 	for my $of (map { $by{$_} } sort { $a <=> $b } keys %by) {
 		my @r = sort { $a->[0] <=> $b->[0] } map { [ unpack('Q<', $_), $_ ] } sort(values %{ $of->{carried} });
 		@r = sort { $a->[0] <=> $b->[0] } @r, @{ $of->{kept} };
-		my $out = join '', map { $_->[1] } @r;
-		$body .= _section($code, $of->{section}, $r[0][0], $r[-1][0], scalar @r, length $out) . $out if @r;
+		$body .= section($code, $of->{section}, join('', map { $_->[1] } @r), $r[0][0], $r[-1][0], scalar @r) if @r;
 	}
-	my $l = $Tipme::Record::Layout::STRUCT{file_header};
-	my %h = (%{ $file->{header} }, header_len => $l->{size}, body_len => length $body);
-	return pack($l->{template} =~ s/Z(\d+)/a$1/gr, map { $h{$_} } @{ $l->{names} }) . $body;
+	return file($file->{header}, $body);
 }
 
 # Most records lie outside of what is kept: these are told by their heads, and only counted. As
@@ -417,13 +425,6 @@ sub _stacks_last {
 	return map { @$_ } @by;
 }
 
-sub _section {
-	my ($code, $s, $first, $last, $n, $len) = @_;
-	my $l = $code->layout('section');
-	my %f = (ts_ns => $first, type => 1, len8 => $l->{size} / 8, gen => 0, tid => 0, source => $code->value_of('source', $s->{source}), cpu => $s->{cpu}, first_ns => $first, last_ns => $last, count => $n, body_len => $len);
-	return pack $l->{template}, map { $f{$_} } @{ $l->{names} };
-}
-
 # The bytes of a record as they may be told, or undef: kinds that this program does not know, and texts that are on no list, stay here.
 sub _redacted {
 	my ($self, $code, $bytes, $kept, $named, $of) = @_;
@@ -435,7 +436,7 @@ sub _redacted {
 	if (!defined $carry && !$kept->($name, $f)) {
 		# Told at another time, for whom it matters only.
 		my @copies = $named ? () : $self->{cut}->copies($name, $f);
-		push @{ $of->{kept} }, map { [ $_->{ts_ns}, _packed($code->layout($name), { %$f, %$_ }) ] } @copies;
+		push @{ $of->{kept} }, map { [ $_->{ts_ns}, packed($code->layout($name), { %$f, %$_ }) ] } @copies;
 		$self->{dropped}{ Tipme::Cut::left_out($name) }++;
 		return;
 	}
@@ -449,7 +450,7 @@ sub _redacted {
 	return if $change && !$change->($self, $f);
 	$f->{$_} = 0 for @{ $ZERO{$name} // [] };
 	$f->{$_} = $self->_number($address->{$_}, $f->{$_}) for sort keys %{ $address // {} };
-	return (_packed($l, $f), $carry);
+	return (packed($l, $f), $carry);
 }
 
 # 1 for the first of its kind that is met, 2 for the next; nothing (0) stays nothing.
@@ -457,16 +458,6 @@ sub _number {
 	my ($self, $kind, $what) = @_;
 	my $n = $self->{numbers}{$kind} //= {};
 	return $what ? $n->{$what} //= 1 + keys %$n : 0;
-}
-
-sub _packed {
-	my ($l, $f) = @_;
-	my $last = $l->{names}[-1];
-	my $open = $l->{template} =~ /\*\z/;
-	my $len = $l->{size} + ($open ? 8 * int((length($f->{$last}) + 7) / 8) : 0);
-	$len = 8 * 255 if $len > 8 * 255;
-	my $b = pack $l->{template} =~ s/Z(\d+|\*)/a$1/gr, map { $_ eq 'len8' ? $len / 8 : $f->{$_} } @{ $l->{names} };
-	return substr $b . "\0" x $len, 0, $len;
 }
 
 # The diagnosis as it may be told: how a process was called, and the user's words at the trigger, are nobody's business.
@@ -482,12 +473,11 @@ sub diagnosis_of {
 # turns: how often the server took a CPU from the path for a moment, as it does for a key }
 sub told { my ($self) = @_; return { names => [ sort keys %{ $self->{names} } ], dropped => $self->{dropped}, detail => $self->{cut}->detail, wide_ns => $self->{cut}->wide_ns, turns => $self->_turns, nearly => $self->{nearly} // 0 } }
 
-my $MOMENT_NS = 5_000_000;    # ns; who has the CPU for less at a time is taken for one who sends a key
-
 sub _turns {
 	my ($self) = @_;
 	my $pid = (($self->{d}{event} // {})->{server} // {})->{pid} // return 0;
-	return scalar grep { $_->{state} eq 'runnable' && ($_->{blamed}{pid} // 0) == $pid && ($_->{pid} // 0) != $pid && $_->{to_ns} - $_->{from_ns} < $MOMENT_NS } @{ $self->{d}{path} };
+	my @all = Tipme::Gathered::moments($self->{d}{path}, $pid);
+	return @all - (($self->{gathered} // {})->{groups} // 0);
 }
 
 # write(FILE, FILES ...), unpack_to(FILE, FOLDER), texts_of(FILE ...): as Tipme::Archive has them,

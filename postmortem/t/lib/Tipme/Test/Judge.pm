@@ -62,8 +62,10 @@ sub bundled {
 	Tipme::Bundle->unpack_to("$dir.tipme", "$dir.opened");
 	is(
 		$bundle->core_of(Tipme::Diagnosis->new(Tipme::Episode->open("$dir.opened"))->run),
-		$bundle->core_of($d), "$what: a bundle gives the same"
+		$bundle->core_of($bundle->data), "$what: a bundle gives the same"
 	);
+	my @sums = map { $bundle->core_of({ %$_, path => [] }) } $d, $bundle->data;
+	is($sums[1], $sums[0], "$what: ... verdict and sums are ours") if $bundle->data != $d;
 	my ($manifest) = map { $_->[1] } grep { $_->[0] eq 'manifest.json' } @files;
 	unlike($manifest, qr/_ns" : -?\d+\./, "$what: all times are whole numbers, for readers in C");
 	$DETAIL{ $bundle->told->{detail} }++;
