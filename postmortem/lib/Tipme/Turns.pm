@@ -26,16 +26,13 @@ sub new {
 	}, $class;
 }
 
-# steps(\SEGMENTS, TID, TIME, BOUND, MOST SEGMENTS, \JUMPED, \FRAMES): walks back from TIME towards
-# BOUND as long as each step is plain: (TID, TIME, steps done). FRAMES of the walk, where that
-# returns to every thread that slept: those in which it still is at the end are added.
+# steps(\SEGMENTS, TID, TIME, BOUND, MOST SEGMENTS, \JUMPED): walks back from TIME towards BOUND as
+# long as each step is plain: (TID, TIME, steps done).
 # Plain is what WakeupChain does with a thread that works for nobody else: it ran; it waited for a
 # CPU that one other thread, or nobody, had; it slept for a request until another thread woke it.
 # For these both do the same, segment by segment; all else is left to the walk.
-# A thread that is come to in the midst of its sleep is, too: who was passed so is noted there.
 sub steps {
-	my ($self, $segments, $tid, $t, $bound, $room, $jumped, $frames) = @_;
-	my ($outer, $depth) = ($bound, scalar @{ $frames // [] });
+	my ($self, $segments, $tid, $t, $bound, $room, $jumped) = @_;
 	my ($works, $moves, $lists, $at, $end) = (@$self{qw(works moves list at)}, $self->{states}->to);
 	my ($ts, $d, $a) = map { \$self->{ev}{$_} } qw(ts d a);
 	my $steps = 0;
@@ -78,7 +75,6 @@ sub steps {
 				|| !defined $wake
 				|| (vec($$d, $wake, 32) >> 16 & 255) != $TASK
 				|| vec($$ts, $wake, 64) < $t
-				|| $t < $i->{to}
 				|| $i->{state} eq 'stopped'
 				|| $i->{state} eq 'traced'
 				|| $i->{state} eq 'frozen'
@@ -99,10 +95,6 @@ sub steps {
 				: !($self->{request}{ $i->{stack_id} // 0 } //=
 				$self->_for_a_request($i->{stack_id}));
 			@$jumped{ $who, $tid } = (1, 1);
-			if ($frames && $tid != $self->{server_tid}) {
-				push @$frames, [ $tid, $lo, 0, undef, undef ];
-				$bound = $lo;
-			}
 			$tid = $who;
 			$steps++;
 			next;
@@ -110,10 +102,6 @@ sub steps {
 		%$jumped = () if %$jumped;
 		$t       = $lo;
 		$steps++;
-		while ($frames && @$frames > $depth && $t <= $frames->[-1][1]) {
-			$tid   = (pop @$frames)->[0];
-			$bound = @$frames > $depth ? $frames->[-1][1] : $outer;
-		}
 	}
 	return ($tid, $t, $steps);
 }

@@ -158,18 +158,17 @@ sub _room {
 # somebody else, nor up to where the records begin.
 sub _turns {
 	my ($self, $turns, $exact, $to, $shorten) = @_;
-	my ($bound, $frames, $s) = ($self->_bound, @$self{qw(frames segments)});
+	my $bound = $self->_bound;
 	return 0
 		if $self->_in_frame
 		|| $bound < $exact
+		|| $self->{returning}
 		|| $self->{steps} + 2000 > $MAX_STEPS
-		|| grep { $_->[3] || $_->[4] } @$frames;
-	my ($first, $guessed) = (scalar @$s, scalar grep { $_->[2] } @$frames);
+		|| grep { $_->[2] || $_->[3] || $_->[4] } @{ $self->{frames} };
 	my ($tid, $t, $steps) = $turns->steps(
-		$s, @$self{qw(tid t)}, $bound, $shorten ? $self->_room : 1 << 62,
-		$self->{jumped}, $self->{returning} ? $frames : undef
+		$self->{segments}, @$self{qw(tid t)}, $bound,
+		$shorten ? $self->_room : 1 << 62, $self->{jumped}
 	);
-	if ($guessed) { $_->{exact} = 0 for @$s[ $first .. $#$s ] }
 	@$self{qw(tid t)} = ($tid, $t);
 	$self->{steps} += $steps - 1                                                   if $steps;
 	Tipme::Progress::show('following the wake-ups', $to - $t, $to - $self->{from}) if $steps > 500;
