@@ -185,7 +185,7 @@ row('tipme: type: unknown option: fast: see tipme type --help', 64, [ 'type', '-
 row('tipme: list: -n and --all: say one of them: see tipme list --help', 64,
 	[ 'list', '--all', '-n', 3 ]);
 row(
-	'tipme: diagnose: --keep goes with --event or --at, and --forget with neither: see tipme '
+	'tipme: diagnose: --keep goes with --event, --at or --felt, and --forget with none: see tipme '
 		. 'diagnose --help',
 	64, [ 'diagnose', $good, '--keep' ]);
 row('tipme: rm: --pined: no such option: usage: tipme rm *', 64, [ 'rm', $good, '--pined' ]);

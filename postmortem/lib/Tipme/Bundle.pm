@@ -310,7 +310,8 @@ sub _pinned {
 	my %named = map { $self->{threads}->at($_, $self->{ep}->trigger_ns)->{comm} => 1 } keys %{ $self->{named} };
 	my %brought = $self->{cut}->detail eq 'whole' ? () : Tipme::Brought::sent($self->{d}, sub { return $named{ $_[0] } });
 	$brought{quiet} = Tipme::Brought::quiet($self->{diagnosis}, $self->{d}{sampled}) if $self->{cut}->detail eq 'none';
-	my $own = $self->{cut}->own or return (%brought, $self->_meant);
+	my @idle = map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus;
+	my $own = $self->{cut}->own or return (%brought, $self->_meant, @idle);
 	my $i = $self->{d}{interval};
 	my ($e) = grep { $_->{n} == $own->{n} } $self->{diagnosis}->events;
 	my $r = $self->{diagnosis}->answer_of($e) // {};
@@ -321,7 +322,7 @@ sub _pinned {
 	$answer{damage_ns} = $r->{damage}{ts_ns} if $r->{damage};
 	$answer{frame} = { map { defined $r->{frame}{$_} ? ($_ => $r->{frame}{$_}) : () } qw(ns exact pid told_ns asked_ns) } if $r->{frame};
 	@answer{qw(asked_tid asked_ns)} = @{ $r->{asked} } if $r->{asked};
-	return (%brought, event => { %$own, @start, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle($self->{diagnosis}{reasons}), asked => $self->{cut}->asked, (map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus), map { $_ ? (disk_pause_ns => $_) : () } $self->{d}{verdict}{disk_pause_ns});
+	return (%brought, event => { %$own, @start, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle($self->{diagnosis}{reasons}), asked => $self->{cut}->asked, @idle, map { $_ ? (disk_pause_ns => $_) : () } $self->{d}{verdict}{disk_pause_ns});
 }
 
 # Where all events are there: which of them the sender has meant, or has described.

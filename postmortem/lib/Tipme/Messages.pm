@@ -7,7 +7,7 @@ use strict;
 use warnings;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(messages);
+our @EXPORT_OK = qw(asks messages);
 
 # Events of the X protocol that one client has another get: SelectionRequest, SelectionNotify,
 # ClientMessage.
@@ -30,6 +30,15 @@ sub messages {
 		map { $_->{ts_ns} }
 		grep { is_message($_->{x_type}) && ($_->{pid} // 0) == $other }
 		$x->between('deliver', $from, $to);
+}
+
+# asks(PATH, FIELDS of a delivery, NEAR): 1: so the server told the one to whom the path comes just
+# then for the first time: who has the clipboard is asked so
+sub asks {
+	my ($path, $f, $near) = @_;
+	return 0 if !is_message($f->{x_type}) || !$f->{pid};
+	my ($first) = grep { ($_->{blamed}{pid} // 0) == $f->{pid} } @$path;
+	return $first && abs($f->{ts_ns} - $first->{from_ns}) <= $near ? 1 : 0;
 }
 
 1;
