@@ -17,6 +17,7 @@ use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Index;
 use Tipme::Library;
+use Tipme::RecordBytes;
 use Tipme::Test::Story;
 use Tipme::Timeline::File qw(write_picture);
 
@@ -256,7 +257,7 @@ my $header = sub {
 };
 my $record  = pack 'Q<CCvV', 2_000_000_000, $ep->record->number_of('sched_waking'), 2, 0, 200;
 my $section = sub {
-	Tipme::Bundle::_section(
+	Tipme::RecordBytes::section_head(
 		$ep->record, { source => 'kernel_bpf', cpu => 0 }, 1_999_000_000,
 		2_000_000_000,                                     @_
 	);

@@ -8,7 +8,7 @@ no warnings 'portable';    # numbers of 64 bits
 use Exporter qw(import);
 use Tipme::Record::Layout;
 
-our @EXPORT_OK = qw(packed section file);
+our @EXPORT_OK = qw(packed section section_head file);
 
 # packed(LAYOUT, FIELDS): a record; a text that fills it is cut where the record could not say how
 # long it is
@@ -23,18 +23,24 @@ sub packed {
 	return substr $b . "\0" x $len, 0, $len;
 }
 
-# section(CODE, SECTION, BODY, FIRST, LAST, COUNT): the record that begins a section of that source
-# and CPU, and its records, in order of time: of the first, of the last, how many. CODE: as record()
-# of the episode
+# section(CODE, SECTION, BODY, FIRST, LAST, COUNT): the head of a section of that source and CPU,
+# and its records, in order of time: of the first, of the last, how many. CODE: as record() of the
+# episode
 sub section {
-	my ($code, $s, $body, $first, $last, $n) = @_;
+	my ($code, $s, $body, @records) = @_;
+	return section_head($code, $s, @records, length $body) . $body;
+}
+
+# section_head(CODE, SECTION, FIRST, LAST, COUNT, LENGTH): the record that begins a section
+sub section_head {
+	my ($code, $s, $first, $last, $n, $len) = @_;
 	my $l = $code->layout('section');
 	my %f = (
 		ts_ns    => $first, type => 1, len8 => $l->{size} / 8, gen => 0, tid => 0,
 		source   => $code->value_of('source', $s->{source}), cpu => $s->{cpu},
-		first_ns => $first, last_ns => $last, count => $n, body_len => length $body
+		first_ns => $first, last_ns => $last, count => $n, body_len => $len
 	);
-	return pack($l->{template}, map { $f{$_} } @{ $l->{names} }) . $body;
+	return pack $l->{template}, map { $f{$_} } @{ $l->{names} };
 }
 
 # file(HEADER, BODY): a file of records, without a text of the schema; HEADER: as files() of the
