@@ -10,6 +10,7 @@ use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Felt;
 use Tipme::Test::Story;
+use Tipme::Test::Verb qw(tipme_in);
 
 my $tmp = tempdir(CLEANUP => 1);
 @ENV{qw(TIPME_LIBRARY TIPME_HISTORY LC_ALL TZ)} = ("$tmp/library", "$tmp/history", 'C', 'UTC');
@@ -32,19 +33,7 @@ my $story =
 	->run(1, 2000.25, 2400, 200, 'sleeping')->draw(2399.8)->key(2500, 600)->hotkey(3900);
 kept($story, $id);
 
-sub tipme {
-	my (@args) = @_;
-	my $pid = open(my $pipe, '-|') // die "fork: $!\n";
-	if (!$pid) {
-		chdir $tmp or die "$!\n";
-		open STDERR, '>&', \*STDOUT    or die "$!\n";
-		open STDIN,  '<',  '/dev/null' or die "$!\n";
-		exec $^X, "$Bin/../bin/tipme-postmortem", @args;
-	}
-	my $out = do { local $/; <$pipe> };
-	close $pipe;
-	return ($out // '') =~ s/\s+/ /gr, $? >> 8;
-}
+sub tipme { return tipme_in($tmp, @_) }
 sub said { return (tipme('diagnose', @_))[0] }
 sub data { return Cpanel::JSON::XS->new->decode(said(@_, '--json')) }
 

@@ -9,6 +9,7 @@ use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Story;
+use Tipme::Test::Verb qw(tipme_in);
 
 my $tmp = tempdir(CLEANUP => 1);
 @ENV{qw(TIPME_LIBRARY TIPME_HISTORY LC_ALL TZ)} = ("$tmp/library", "$tmp/history", 'C', 'UTC');
@@ -21,20 +22,7 @@ my $b =
 $b->{id} = $id;
 $b->write($dir);
 
-# tipme(VERB ...): what it prints, with its complaints, on one line; and its exit status
-sub tipme {
-	my (@args) = @_;
-	my $pid = open(my $pipe, '-|') // die "fork: $!\n";
-	if (!$pid) {
-		chdir $tmp or die "$!\n";
-		open STDERR, '>&', \*STDOUT    or die "$!\n";
-		open STDIN,  '<',  '/dev/null' or die "$!\n";
-		exec $^X, "$Bin/../bin/tipme-postmortem", @args;
-	}
-	my $out = do { local $/; <$pipe> };
-	close $pipe;
-	return ($out // '') =~ s/\s+/ /gr, $? >> 8;
-}
+sub tipme { return tipme_in($tmp, @_) }
 sub said { return (tipme(@_))[0] }
 
 like(said('diagnose', $id), qr/after 600 ms/, 'without a word: the worst');

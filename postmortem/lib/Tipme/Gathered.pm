@@ -121,9 +121,8 @@ sub _free {
 sub _wakings {
 	my ($g, $states) = @_;
 	my $ev = $states->events;
-	my (@wakings, $since);
-	my %begins = map { $_->[0] => 1 } @{ $g->{moments} };
-	for my $t (sort { $a <=> $b } keys %begins) {
+	my @wakings;
+	for my $t (map { $_->[0] } @{ $g->{moments} }) {
 		my $i = $states->at($g->{server}, $t) or next;
 		my $b = $states->before($g->{server}, $i->{from});
 		push @wakings, map { vec($ev->{tid}, $_, 32) . ' ' . vec $ev->{ts}, $_, 64 }
