@@ -3,12 +3,15 @@
 # What people really suffer from, staged: the causes of docs/causes.md that this machine can make,
 # each with its verdict as printed. In an ordinary run those that no other test stages; with
 # TIPME_TEST_ALL=1 each row of that page that can be staged natively; TIPME_CAUSES=a,b: these.
+# First tries count. Each miss is told; it fails where fewer are right than a rate of 95 % reaches in
+# 999 of 1,000 runs.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
 use FindBin;
 use Test::More;
 use lib "$FindBin::Bin/lib", map {"$ENV{TIPME_SRCDIR}/$_"} qw(helper/demo tests/lib tests/lab/lib);
+use Tipme::Floor qw(least_right);
 use Tipme::Lab;
 use Tipme::Lab::Table;
 use Tipme::Staged;
@@ -22,7 +25,8 @@ my @causes =
 Tipme::Lab::prefer_ourselves();
 my $lab =
 	Tipme::Lab->new(library => tempdir(CLEANUP => 1), seed => $seed, programs => ['causes/stage']);
-my @all;
+use constant RATE => 0.95;    # of the causes that are named by kind and process
+my (@all, $right);
 
 for my $cause (@causes) {
 	my ($client) = @{ Tipme::Lab::cause($cause)->{clients} // ['own'] };
@@ -30,13 +34,17 @@ for my $cause (@causes) {
 	push @all, $r;
 SKIP: {
 		skip "$cause: $r->{skipped}", 1 if $r->{skipped};
-		ok($r->{right}, "$cause: $r->{verdict}{sentence}")
-			or diag($r->{failed} // "$r->{truth}{says}; $r->{why}");
+		ok($r->{verdict}, "$cause: $r->{verdict}{sentence}") or diag($r->{failed});
 	}
+	next if !$r->{verdict};
 	my $words = Tipme::Staged::words($cause);
-	like($r->{verdict}{sentence}, $words, "$cause: it says who was asked")
-		if $words && $r->{verdict};
+	$r->{right} &&= $r->{verdict}{sentence} =~ $words ? 1 : 0 if $words;
+	$right++ if $r->{right};
+	diag("$cause: MISS: $r->{truth}{says}; $r->{why}: $r->{verdict}{sentence}") if !$r->{right};
 }
+my $judged = grep { $_->{verdict} } @all;
+my $least  = least_right($judged, RATE);
+cmp_ok($right // 0, '>=', $least, "at least $least of $judged are right");
 $lab->close;
 diag($_)
 	for split /\n/,
