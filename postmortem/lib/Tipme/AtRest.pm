@@ -148,7 +148,7 @@ sub _can_be_asked {
 	my $stack = $self->{kernel}->threads->stack($s->{stack_id} || $self->_pictured($tid, $s));
 	my $r = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
 	# A shell whose command runs has left the terminal to that.
-	return $r && $r->{class} eq 'wait' || Tipme::WakeupChain::waits_for_requests($r) ? 1 : 0;
+	return $r && $r->{class} eq 'wait' || Tipme::WakeupChain::Waker::waits_for_requests($r) ? 1 : 0;
 }
 
 sub _knows {

@@ -264,7 +264,7 @@ sub _rests {
 	return 0 if $i->{kind} ne 'blocked' || $NO_REST{ $i->{state} };
 	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
 	my $r     = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
-	return Tipme::WakeupChain::waits_for_requests($r)
+	return Tipme::WakeupChain::Waker::waits_for_requests($r)
 		|| $chain->is_idle_there({ tid => $tid, reason => $r });
 }
 

@@ -211,7 +211,7 @@ sub idle {
 	return [
 		map {
 			{ tid => $_ + 0,
-				idle => Tipme::WakeupChain::is_idle_in($states, $states->{threads}, $reasons, $_) }
+				idle => Tipme::WakeupChain::Waker::is_idle_in($states, $states->{threads}, $reasons, $_) }
 		} sort { $a <=> $b } keys %{ $self->{of} }
 	];
 }

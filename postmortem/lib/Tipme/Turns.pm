@@ -149,7 +149,7 @@ sub _waited {
 	return {
 		tid   => $tid,       from => $lo, to => $t, exact => 0, evidence => $evidence, plain => 1,
 		state => 'runnable', cpu => $cpu, own_prio => $own, kind => 'unknown', idle => $who ? 0 : 1,
-		reason => Tipme::WakeupChain::idle_reason($self->{states}->resources, $cpu, $lo, $t)
+		reason => Tipme::WakeupChain::Queue::idle_reason($self->{states}->resources, $cpu, $lo, $t)
 	};
 }
 
@@ -158,7 +158,7 @@ sub _waited {
 sub _for_a_request {
 	my ($self, $id) = @_;
 	my $stack = $self->{threads}->stack($id);
-	return Tipme::WakeupChain::waits_for_requests($self->{reasons}->of($stack, 'task')) ? 1 : 0;
+	return Tipme::WakeupChain::Waker::waits_for_requests($self->{reasons}->of($stack, 'task')) ? 1 : 0;
 }
 
 1;

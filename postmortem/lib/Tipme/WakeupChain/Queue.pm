@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A part of WakeupChain: a wait for a CPU, and who had the CPU meanwhile.
+package Tipme::WakeupChain::Queue;
+
+use strict;
+use warnings;
+no warnings 'portable';    # numbers of 64 bits
+use Tipme::Reason qw(reason);
+
+my $RT_BELOW = 100;   # kernel priorities below are real-time
+my $DEADLINE = 255;   # priority in a record: SCHED_DEADLINE (abi/records.def)
+my $MANY     = 500;   # who had a CPU during one wait: beyond this they are told by runs of time ...
+my $RUNS     = 400;   # ... so many, of this length at least
+my $RUN_NS   = 10_000_000;    # ns of records that one look back takes at least
+
+# The wait for a CPU is charged to those who had it meanwhile.
+sub _runnable {
+	my ($self, $i, $lo) = @_;
+	my $states = $self->{states};
+	my ($tid, $t) = @$self{qw(tid t)};
+	my $next     = $i->{to} < $states->to              ? $states->at($tid, $i->{to}) : undef;
+	my $ran_on   = $next && $next->{kind} eq 'running' ? $next->{cpu}                : $i->{cpu};
+	my $prio     = $self->_priority($tid, $next, $t);
+	my @evidence = grep {defined} $i->{wake}, $i->{leave}, $i->{fork},
+		$next ? $next->{come} : undef;
+
+	for my $span (reverse $self->_queues($i, $lo, $ran_on)) {
+		my ($from, $to, $cpu) = @$span;
+		if ($states->many_on($cpu, $from, $to, $MANY)) {
+			$self->_occupied_in_turn($i, $span, $prio, \@evidence);
+			next;
+		}
+ # Of several that had the CPU in turn, the first and the last carry the records of the wait itself.
+		my @o = reverse $states->occupants($cpu, $from, $to);
+		$self->_occupied($i, $o[$_], $prio, $_ && $_ < $#o ? [] : \@evidence, $cpu) for 0 .. $#o;
+	}
+	$self->_at($lo);
+	if ($i->{how} eq 'forked' && $lo == $i->{from}) { $self->{tid} = $i->{parent} }
+}
+
+# Of very many that had the CPU in turn, those of a run of time are one segment: `among` says who
+# had how much of it. They are looked at one by one and only their sums are kept.
+sub _occupied_in_turn {
+	my ($self, $i, $span, $own_prio, $evidence) = @_;
+	my ($from, $to, $cpu) = @$span;
+	my $length = ($to - $from) / $RUNS;
+	$length = $RUN_NS if $length < $RUN_NS;
+	my ($tid, $rt, $works, $kept) =
+		($self->{tid}, $own_prio < $RT_BELOW, $self->_works, $self->{segments});
+	my ($run, $among, $kind, $until, @out) = (undef, {}, '', 0);
+	$self->{states}->each_occupant(
+		$cpu, $from, $to,
+		sub {
+			my ($begin, $end, $who, $prio, $index) = @_;
+			if (!$who || $who == $tid) {
+				$self->{segments} = [];
+				$self->_occupied($i, \@_, $own_prio, [], $cpu);
+				push @out, reverse @{ $self->{segments} };
+				undef $run;
+				return;
+			}
+			my $is = !$rt
+				&& ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
+			my $work = $works->{$who} ? $self->_work_between($who, $begin, $end) : undef;
+			my $for  = $work          ? $work->{tid}                             : $who;
+			if (!$run || $kind ne $is || $end > $until || !$among->{$for}) {
+				my $new = !$run || $kind ne $is || $end > $until;
+				$self->{segments} = [];
+				$self->_occupied($i, \@_, $own_prio, [], $cpu);
+				my $s = $self->{segments}[0];
+				if ($new) {
+					push @out, $run = { %$s, among => $among = {} };
+					($kind, $until) = ($is, $begin + $length);
+				}
+				$among->{$for} = { segment => $s, ns => 0 };
+			}
+			$among->{$for}{ns} += $end - $begin;
+			$run->{to}   = $end;
+			$run->{last} = $index;
+		}
+	);
+	for (@out) { my $last = delete $_->{last}; push @{ $_->{evidence} }, $last if defined $last }
+	for (@out ? ($out[0], $out[-1]) : ()) { $_->{evidence} = [ @$evidence, @{ $_->{evidence} } ] }
+	$self->{segments} = [ @$kept, reverse @out ];
+}
+
+# In whose queue it waited when: [ from, to, CPU ]. Where no record tells of its moves, all the time
+# in that of the CPU on which it ran next.
+sub _queues {
+	my ($self, $i, $lo, $ran_on) = @_;
+	my ($from, @q) = ($lo);
+	my @moves = $self->{states}->resources->migrations($self->{tid}, $lo, $self->{t});
+	for my $m (@moves) { push @q, [ $from, $m->[0], $m->[1] ] if $m->[0] > $from; $from = $m->[0] }
+	push @q, [ $from, $self->{t}, @moves ? $moves[-1][2] : $ran_on ];
+	return @q;
+}
+
+sub _priority {
+	my ($self, $tid, $next, $t) = @_;
+	return $next->{prio} if $next && defined $next->{prio};
+	return $self->{threads}->at($tid, $t)->{prio};
+}
+
+sub _occupied {
+	my ($self, $i, $o, $own_prio, $evidence, $cpu) = @_;
+	my $rt = $own_prio < $RT_BELOW;
+	my ($from, $to, $tid, $prio, $index) = @$o;
+	my %s = (
+		state    => 'runnable', cpu => $cpu, evidence => [ @$evidence, grep {defined} $index ],
+		exact    => $i->{guessed} ? 0 : 1,
+		own_prio => $own_prio
+	);
+	if ($tid && $tid != $self->{tid}) {
+		my $kind =
+			!$rt && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
+		return $self->_put(
+			$from, $to, %s, kind => $kind, blamed_tid => $tid, blamed_prio => $prio,
+			blamed_work => scalar $self->_work_between($tid, $from, $to), reason => 'wait-cpu'
+		);
+	}
+ # Its CPU was idle: on the way to another, or slow to wake up. Where it was put first may have been
+ # busy.
+	if (defined $i->{cpu} && $i->{cpu} != $cpu) {
+		for my $p (reverse $self->{states}->occupants($i->{cpu}, $from, $to)) {
+			my ($f, $e, $who, $pr, $ix) = @$p;
+			my $busy = $who && $who != $self->{tid};
+			my $kind = !$busy ? 'unknown' : !$rt
+				&& ($pr < $RT_BELOW || $pr == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
+			$self->_put(
+				$f, $e, %s, kind => $kind, blamed_tid => $busy ? $who : undef, blamed_prio => $pr,
+				idle => $busy ? 0 : 1, reason => $busy ? 'wait-cpu' : 'cpu-idle',
+				exact => $busy ? $s{exact} : 0, evidence => [ @$evidence, grep {defined} $ix ]
+			);
+		}
+		return;
+	}
+	$self->_put(
+		$from, $to, %s, kind => 'unknown', exact => 0, idle => defined $tid && !$tid ? 1 : 0,
+		reason => defined $tid
+		? idle_reason($self->{states}->resources, $cpu, $from, $to)
+		: 'own-cpu-unknown'
+	);
+}
+
+# Of a wait for a CPU that idled: also what the kernel says of the state that it had to leave. How
+# much of the wait that was nobody measured.
+sub idle_reason {
+	my ($resources, $cpu, $from, $to) = @_;
+	my $left = $resources->idle_left($cpu, $from, $to);
+	return $left
+		? reason(
+		'cpu-idle-deep', state => $left->{state}, us => sprintf '%.0f',
+		$left->{exit_ns} / 1e3
+		)
+		: 'cpu-idle';
+}
+
+1;

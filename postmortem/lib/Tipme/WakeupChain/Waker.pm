@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A part of WakeupChain: who ended a sleep, and whether the thread had waited for that one.
+package Tipme::WakeupChain::Waker;
+
+use strict;
+use warnings;
+no warnings 'portable';    # numbers of 64 bits
+use Tipme::KernelEvents;
+use Tipme::Record::Layout;
+
+my %CONTEXT            = %{ $Tipme::Record::Layout::ENUM{context} };
+my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
+my $MAX_AWAKE =
+	64;  # stretches of running and waiting for a CPU that are looked at for the server's last sleep
+my $THAW_NS = 2_000_000;    # all threads of a frozen process are woken within
+my $OTHERS  = 2;            # threads that are let go on together with ours
+my $ASKS_NS = 1_000_000;    # a request may be served before who asked has fallen asleep
+my $IDLE_SLEEPS =
+	2;  # so often, and for so much of its sleep, a thread sleeps where it waits for something to do
+my $IDLE_MOSTLY = 0.8;             # of its sleeps in one place: there it waits for work
+my $EXIT_NS     = 10_000_000;      # who wakes another this shortly before its end does so by ending
+my %HELD        = map { $_ => 1 }
+	qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
+
+# Who ended a sleep: { tid (0: no thread), context, at, index, guessed }
+sub _waker {
+	my ($self, $i) = @_;
+	return if !defined $i->{wake};
+	my $ev      = $self->{states}->events;
+	my $w       = $i->{wake};
+	my $context = $CONTEXT{ vec($ev->{d}, $w, 32) >> 16 & 255 } // 'unknown';
+	my %w = (context => $context, at => vec($ev->{ts}, $w, 64), index => $w, tid => 0, exact => 1);
+	if    ($context eq 'task')          { $w{tid}           = $self->_who_woke($w) }
+	elsif ($context eq 'softirq_task')  { $w{tid}           = $ev->c($w) }
+	elsif ($context eq 'softirq_mixed') { @w{qw(tid exact)} = ($ev->c($w), 0) }
+	$w{tid} = 0 if $w{tid} == $self->{tid};
+	return \%w;
+}
+
+# The thread that a waking names; where its leaving was lost (its number was still on that CPU's
+# record), the one that leaves that CPU next.
+sub _who_woke {
+	my ($self,   $w)  = @_;
+	my ($states, $ev) = ($self->{states}, $self->{states}->events);
+	my $tid = vec $ev->{a}, $w, 32;
+	return $tid if !$tid || $states->leaves($tid);
+	return $states->runs_at(vec($ev->{cpu}, $w, 16), $w) // $tid;
+}
+
+# Goes on with the waker, and comes back to this thread below the beginning of its sleep.
+sub _follow {
+	my ($self, $i, $lo, $waker, $s) = @_;
+	my ($t, $tid) = ($self->{t}, $self->{tid});
+	my $who    = $waker->{tid} or return 0;
+	my $reason = $self->{reasons}->of($s->{stack}, $waker->{context});
+	# The kernel's own thread takes the answer of a file server, and has not made anybody wait.
+	return 0
+		if $reason
+		&& $reason->{class} eq 'server'
+		&& $self->{threads}->at($who, $waker->{at})->{kernel};
+	return 0 if $self->{jumped}{$who}++;
+	$self->_pass($i);
+	my $at = $waker->{at} < $t ? $waker->{at} : $t;
+	if ($waker->{context} ne 'task') {
+		# What a softirq does later, its raiser had asked for when it last ran.
+		my $run = $self->_last_run($who, $at);
+		return 0 if !defined $run || $run <= $lo;
+		$at = $run;
+	}
+	$self->_put($at, $t, %$s, kind => 'irq-time', reason => 'softirq-to-come') if $at < $t;
+	$self->_at($at);
+	my $wait = {
+		tid    => $tid, from => $lo, to => $at, waker => $waker, state => $i->{state},
+		reason => $reason,
+		before => !$self->{below} && ($i->{real_from} // $i->{from}) < $self->{deliver_ns} ? 1 : 0
+	};
+	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact}, undef, $self->_held($i, $wait, $who) ]
+		if $self->_comes_back($wait);
+	# Nobody is asked twice at one time, or two that wait for each other would keep us for ever.
+	$self->{jumped}{$tid} = 1;
+	$self->{tid} = $who;
+	my $work = $self->_work_at($who, $at);
+	$self->_to_queuer($work) if $work;
+	return 1;
+}
+
+# What a thread did before it slept belongs to the path if it waited for an answer; where it waited
+# for the next request, as an event loop does, only the waker leads on. A stack tells the one from
+# the other, mostly: `returning` takes all sleeps for the first kind.
+# The server's records tell it: one that executed a request all that time, and slept for a moment (a
+# page, a lock), goes on with it.
+sub _comes_back {
+	my ($self, $wait) = @_;
+	return $self->{server} ? $self->{server}->in_request(@$wait{qw(from to)}) : 0
+		if $wait->{tid} == $self->{server_tid};
+	return 1
+		if $wait->{waker}{tid} == $self->{server_tid}
+		&& $self->asks_awake_server(@$wait{qw(tid from to)});
+	# Nobody waits for the next request where nothing may disturb it, however short the sleep was.
+	return 1 if $self->{returning}             || ($wait->{state} // '') eq 'disk_sleep';
+	return waits_for_requests($wait->{reason}) || $self->is_idle_there($wait) ? 0 : 1;
+}
+
+# asks_awake_server(TID, FROM, TO): was the server awake for somebody else already when the thread
+# asked it for something and slept, in [FROM, TO)?
+# Then who woke the server is not why the thread waited: it came to the server by its own request.
+sub asks_awake_server {
+	my ($self, $tid, $from, $to) = @_;
+	my $states = $self->{states};
+	my $i      = $self->_server_slept($to);
+	# Asleep in between: it was woken for what it then told the thread.
+	return 0 if !$i || !defined $i->{wake} || $i->{to} > $from;
+	my $by  = vec $states->events->{a}, $i->{wake}, 32;
+	my $pid = $self->{threads}->at($tid, $from)->{pid};
+	return 0 if $by == $tid || $by && $self->{threads}->at($by, $i->{to})->{pid} == $pid;
+	return (grep { ($_->{pid} // 0) == $pid }
+			$self->{server} ? $self->{server}->between('request', $from - $ASKS_NS, $to) : ())
+		? 1
+		: 0;
+}
+
+# The last sleep of the server before TIME; undef: it was awake for long, or it is not known. A walk
+# asks for thousands of times in one stretch without a sleep, so this is found once for all.
+sub _server_slept {
+	my ($self,   $t)   = @_;
+	my ($states, $tid) = ($self->{states}, $self->{server_tid});
+	my $i = $states->before($tid, $t) or return;
+	$self->{slept} //= _sleeps_before($states->intervals($tid));
+	my ($sleep, $steps) = @{ $self->{slept}{ $i->{from} } };
+	return $sleep && $steps <= $MAX_AWAKE ? $sleep : undef;
+}
+
+# { when an interval begins => [ the last sleep up to it, without a gap; so many intervals before ]
+# }
+sub _sleeps_before {
+	my ($intervals) = @_;
+	my ($sleep, $steps, $end, %of);
+	for my $i (@$intervals) {
+		$sleep = undef if defined $end && $i->{from} != $end;
+		($sleep, $steps) = ($i, -1) if $i->{kind} eq 'blocked';
+		$of{ $i->{from} } = [ $sleep, ++$steps ];
+		$end = $i->{to};
+	}
+	return \%of;
+}
+
+# is_idle_there(WAIT, as waits() has it): a thread of a pool, or one that has the timers of others,
+# sleeps in a futex until it gets something to do: it sleeps nowhere else. In one that mostly sleeps
+# elsewhere, or hardly ever, a futex is a lock, or an answer; but not one in which it slept before
+# the event was delivered.
+sub is_idle_there {
+	my ($self, $wait) = @_;
+	my $r = $wait->{reason};
+	return 0 if !$r || $r->{kind} ne 'futex-wait' || $wait->{tid} == $self->{client_pid};
+	return 1 if $wait->{before};
+	return $self->{idle}{ $wait->{tid} } //= $self->_told_idle($wait->{tid})
+		// is_idle_in(@$self{qw(states threads reasons)}, $wait->{tid});
+}
+
+# is_idle_in(STATES, THREADS, REASONS, TID): does a thread sleep in a futex, and nowhere else,
+# mostly?
+sub is_idle_in {
+	my ($states, $threads, $reasons, $tid) = @_;
+	my ($n, $there, $all) = (0, 0, 0);
+	for my $i (grep { $_->{kind} eq 'blocked' && $_->{stack_id} } @{ $states->intervals($tid) }) {
+		my $of = $reasons->of(scalar $threads->stack($i->{stack_id}), 'task');
+		$all += $i->{to} - $i->{from};
+		if ($of && $of->{kind} eq 'futex-wait') { $n++; $there += $i->{to} - $i->{from} }
+	}
+	return $n >= $IDLE_SLEEPS && $there >= $IDLE_MOSTLY * $all ? 1 : 0;
+}
+
+# A bundle has few sleeps of a thread, and says what they were where all of them were known.
+sub _told_idle {
+	my ($self, $tid) = @_;
+	my ($of) = grep { $_->{tid} == $tid } @{ $self->_told->{idle} // [] };
+	return $of ? $of->{idle} : undef;
+}
+
+sub _told { return $_[0]{states}->events->episode->manifest->{bundle} // {} }
+
+# waits_for_requests(REASON): for the next request, or for nobody knows what
+sub waits_for_requests { my ($r) = @_; return !$r || $WAITS_FOR_REQUESTS{ $r->{class} } ? 1 : 0 }
+
+# Did the waker have what the thread waited for? Not one that the thread had asked to do something
+# (woken, or made, by it), nor one that wakes by ending: these work for it.
+sub _held {
+	my ($self, $i, $wait, $who) = @_;
+	my $r = $wait->{reason};
+	return if !$r || !$HELD{ $r->{class} };
+	# A futex is also what threads are joined and handed work by; other locks are locks.
+	return
+		if $r->{kind} eq 'futex-wait'
+		&& ($self->_all_go_on($wait, $who)
+		|| $self->asked($who, $wait->{tid}, $i, $wait->{to})
+		|| $self->_ends($who, $wait->{waker}{at}));
+	return {
+		%$r{qw(kind class code)}, tid => $wait->{tid}, at => $wait->{to},
+		prio => $self->{threads}->at($wait->{tid}, $wait->{to})->{prio}
+	};
+}
+
+# Did the waker, a thread of the same process, let several of its threads go on at once? Then it
+# kept no lock, of which there is one holder, and which goes to one waiter: all of them stood still
+# for something that the process does (it collects garbage).
+sub _all_go_on {
+	my ($self, $wait,    $who) = @_;
+	my ($ev,   $threads, $at)  = ($self->{states}->events, $self->{threads}, $wait->{waker}{at});
+	my $pid = $threads->at($wait->{tid}, $at)->{pid};
+	return 0 if $threads->at($who, $at)->{pid} != $pid;
+	my %woken;
+	for (
+		my $k = $ev->first_at($at - $THAW_NS);
+		$k < $ev->count && vec($ev->{ts}, $k, 64) < $at + $THAW_NS;
+		$k++
+		)
+	{
+		next
+			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
+			|| vec($ev->{a},    $k, 32) != $who
+			|| (vec($ev->{d}, $k, 32) >> 16 & 255);
+		my $tid = vec $ev->{tid}, $k, 32;
+		$woken{$tid} = 1 if $tid != $wait->{tid} && $threads->at($tid, $at)->{pid} == $pid;
+	}
+	return keys %woken >= $OTHERS ? 1 : 0;
+}
+
+sub _ends {
+	my ($self, $who, $at) = @_;
+	my $ev = $self->{states}->events;
+	for my $e (@{ $ev->of_kind(Tipme::KernelEvents::EXIT) }) {
+		return 1 if vec($ev->{tid}, $e, 32) == $who && abs(vec($ev->{ts}, $e, 64) - $at) < $EXIT_NS;
+	}
+	return 0;
+}
+
+# A frozen thread may sleep on where it slept, and who thaws its process wakes it there. No other
+# process ends a wait for a futex of one's own:
+# one that does, and wakes another thread of the process at the same time, has thawed it.
+sub _thawed {
+	my ($self, $waker) = @_;
+	return 0 if !$waker->{tid} || $waker->{context} ne 'task';
+	my ($ev, $threads) = ($self->{states}->events, $self->{threads});
+	my $pid = $threads->at($self->{tid}, $waker->{at})->{pid};
+	return 0 if $threads->at($waker->{tid}, $waker->{at})->{pid} == $pid;
+	for (
+		my $k = $ev->first_at($waker->{at} - $THAW_NS);
+		$k < $ev->count && vec($ev->{ts}, $k, 64) < $waker->{at} + $THAW_NS;
+		$k++
+		)
+	{
+		next
+			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
+			|| vec($ev->{a},    $k, 32) != $waker->{tid};
+		my $tid = vec $ev->{tid}, $k, 32;
+		return 1 if $tid != $self->{tid} && $threads->at($tid, $waker->{at})->{pid} == $pid;
+	}
+	return 0;
+}
+
+# When a thread last ran up to a time.
+sub _last_run {
+	my ($self, $tid, $t) = @_;
+	for (1 .. 1000) {
+		my $i = $self->{states}->before($tid, $t) or return;
+		return $t if $i->{kind} eq 'running';
+		return    if $i->{from} >= $t;
+		$t = $i->{from};
+	}
+	return;
+}
+
+1;
