@@ -129,7 +129,8 @@ judged('... by the clock',      sleeps_in_pieces(clock => 1), 'none', undef);
 judged('... in its event loop', sleeps_in_pieces(loop  => 1), 'none', undef);
 
 # An editor looks by the clock whether its command has ended, and that one waits for a lock (Vim).
-# It ends in a nap, or between two; the answer is drawn after a question to the server.
+# It ends in a nap, or between two; the answer is drawn after a question to the server. Before that
+# it may draw an echo, or move a picture.
 sub looks_for_its_command {
 	my (%o) = @_;
 	my $s = Tipme::Test::Story->new(no_usual => 1);
@@ -141,18 +142,24 @@ sub looks_for_its_command {
 		->wake(1, 1001.1, 850, CLIENT, undef, wakee_cpu => 0)
 		->run(0, 1001.2, 1003, 850, 'sleeping');
 	my $t = 1002;
+	my $look = 0;
 	while ($t < 1390) {
 		$t += 10;
+		my $draws = grep { $_ == $look } @{ $o{draws} // [] };
+		my $awake = $draws ? 0.9 : 0.3;
 		$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')
-			->run(1, $t + 0.1, $t + 0.3, CLIENT, 'sleeping');
-		$t += 0.3;
+			->run(1, $t + 0.1, $t + $awake, CLIENT, 'sleeping');
+		$s->draw($t + 0.2) if $draws;
+		$look++;
+		$t += $awake;
 	}
 # The holder lets go of the lock, and the child ends, while the client is awake, or in its next nap.
 	my $free = $t + ($o{between} ? 10.1 : 5);
 	$s->wake(0, $free - 2, 860, 0, 'nanosleep', context => 'hardirq')
 		->run(0, $free - 1.9, $free - 0.9, 860, 'sleeping')
 		->wake(0, $free - 1, 850, 860, 'flock', wakee_cpu => 0)
-		->run(0, $free - 0.8, $free, 850, 'dead');
+		->run(0, $free - 0.8, $free, 850, 'dead')
+		->kernel(0, $free - 0.1, 'exit', tid => 850);
 	$s->wake(1, $t + 10, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, $t + 10.05, $t + 10.3, CLIENT, 'sleeping')
 		if $o{between};
@@ -177,6 +184,9 @@ for my $between (0, 1) {
 		qr/flock \(pid 850\), for which it waited, waited for a lock that "holder"/,
 		'... the sentence');
 }
+judged('... after an echo', looks_for_its_command(draws => [3]), 'lock-wait', 'holder', 0.9, 1);
+judged('... of one that draws each time it looks', looks_for_its_command(draws => [ 3 .. 40 ]),
+	'none', undef);
 judged('... what it draws when the server has sent it something',
 	looks_for_its_command(event => 1), 'none', undef);
 done_testing();

@@ -19,6 +19,8 @@ my $PART = 0.1;   # ... or, if it does so less and less often, each tenth of the
 my $SELECTION_REQUEST = 30;           # of the X protocol
 my $SERVES_NS         = 1_000_000;    # the server tells the owner while it executes what was asked
 my $EVENTS            = 2;            # that may come one after the other between two naps
+my $ECHOES   = 1;             # times that it draws while it waits for its own child
+my $FOUND_NS = 50_000_000;    # who looks by the clock finds an end within
 my ($TASK, $HARDIRQ) = (0, 4);
 
 # new(states => TaskStates, threads => Threads, reasons => Reasons, server => DisplaySource or
@@ -28,7 +30,7 @@ sub new { my ($class, %o) = @_; return bless { %o, runs => {} }, $class }
 # run(TID, INTERVAL): the run of naps that a sleep of the thread, as TaskStates has it, belongs to,
 # as far as that sleep: { from (the first nap's begin, ns), to, asked => [ thread of another
 # process, when ], naps (how many) }; undef: it is none. An event that comes meanwhile does not end
-# the run; what the client draws does.
+# the run. What the client draws does, but for an echo of one that waits for its own child.
 sub run {
 	my ($self, $tid, $i) = @_;
 	my $known = $self->{runs}{$tid} //= {};
@@ -53,13 +55,16 @@ sub _by_timer {
 
 sub _find {
 	my ($self, $tid, $i, $known) = @_;
-	my ($states, $last, $first, $events, $asked, @of) = ($self->{states}, $i, undef, 0);
+	my ($states, $last, $first, $events, $echoes, $asked, $child, @of) =
+		($self->{states}, $i, undef, 0, 0);
 	while ($i && $self->_is_nap($i)) {
 		$events = $self->_by_timer($i) ? 0 : $events + 1;
 		last if $events > $EVENTS;
 		($first, my $t) = ($i, $i->{from});
 		push @of, $i;
-		$asked = $self->asked($tid, $first->{real_from} // $t) and last;
+		$asked = $self->asked($tid, $first->{real_from} // $t);
+		undef $asked if $asked && $child && $asked->[0] != $child;
+		last         if $asked;
 		my $ran = 0;
 		undef $i;
 		while (my $b = $states->before($tid, $t)) {
@@ -68,7 +73,9 @@ sub _find {
 			last if $b->{kind} eq 'absent' || $ran > $WORKS_NS || $b->{from} >= $t;
 			$t = $b->{from};
 		}
-		last if $i && $self->_draws($tid, $i->{to}, $first->{from});
+		next if !$i || !$self->_draws($tid, $i->{to}, $first->{from});
+		$child //= $self->_child_that_ended($tid, $last);
+		last if !$child || ++$echoes > $ECHOES;
 	}
 	# One that is too long is not of the run that goes on behind it; by itself it may be a wait.
 	my ($long) = @of > 1 ? grep { _too_long($of[$_], $first) } 0 .. $#of : ();
@@ -82,6 +89,22 @@ sub _find {
 		: undef;
 	$known->{ $_->{from} } = $run for @of;
 	return $run;
+}
+
+# The child of a thread's process that ended last before the end of a nap, and not long before;
+# 0: none
+sub _child_that_ended {
+	my ($self, $tid, $nap) = @_;
+	my ($ev, $threads) = ($self->{states}->events, $self->{threads});
+	my $own = $threads->at($tid, $nap->{from})->{pid};
+	for my $e (reverse @{ $ev->of_kind(Tipme::KernelEvents::EXIT) }) {
+		my ($who, $t) = (vec($ev->{tid}, $e, 32), vec($ev->{ts}, $e, 64));
+		next   if $t > $nap->{to};
+		return 0 if $t < $nap->{to} - $FOUND_NS;
+		my $child = $threads->at($who, $t);
+		return $who if $child->{pid} == $who && ($child->{ppid} // 0) == $own;
+	}
+	return 0;
 }
 
 sub _too_long {
