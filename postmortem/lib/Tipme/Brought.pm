@@ -8,6 +8,7 @@ use strict;
 use warnings;
 use List::Util        qw(min);
 use Tipme::Candidates ();
+use Tipme::Covered       ();
 use Tipme::Machine    ();
 use Tipme::Printable  qw(one_line);
 use Tipme::Reason     qw(args_of code_of reason);
@@ -57,13 +58,17 @@ sub _fact {
 }
 
 # quiet(DIAGNOSIS, SAMPLED): of an episode in which nothing was slow: { events, servers: how many,
-# still: 1: no thread of a program stood still for long }
+# still: 1: no thread of a program stood still for long, covered_ns: as Tipme::Covered has it }
 sub quiet {
 	my ($diagnosis, $sampled) = @_;
 	my $told = _of($diagnosis->episode)->{quiet};
-	return { map { $_ => $told->{$_} + 0 } @QUIET } if _numbers($told, @QUIET);
+	return { map { $_ => ($told->{$_} // 0) + 0 } @QUIET, 'covered_ns' } if _numbers($told, @QUIET);
 	my ($events, $servers) = map { scalar @$_ } [ $diagnosis->events ], [ $diagnosis->servers ];
-	return { events => $events, servers => $servers, still => $sampled ? 0 : 1 };
+	my $covered = Tipme::Covered::ns($diagnosis->episode, $diagnosis->{kernel});
+	return {
+		events  => $events, servers => $servers, still => $sampled ? 0 : 1,
+		covered_ns => $covered
+	};
 }
 
 # nearly(DATA of a diagnosis, DATA of what was made of a cut): 1: the same sentence and

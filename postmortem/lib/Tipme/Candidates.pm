@@ -7,6 +7,7 @@ package Tipme::Candidates;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Tipme::Covered      ();
 use Tipme::Printable qw(one_line);
 use Tipme::Sleeps;
 use Tipme::Verdict qw(duration_text event_words);
@@ -202,6 +203,7 @@ sub unseen {
 		N__('Not observed: what came more than {time} before the hot-key.'),
 		time => duration_text($self->{trigger} - $from)
 		) if $k->has_records && $from && $from < $self->{trigger};
+	push @say, Tipme::Covered::filled($ep, $k);
 	my $silent = grep {
 			   $_->{candidate}
 			&& defined $_->{deliver_ns}

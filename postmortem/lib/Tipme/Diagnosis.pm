@@ -15,6 +15,7 @@ use Tipme::Entry;
 use Tipme::Felt;
 use Tipme::InputPath;
 use Tipme::Kernel;
+use Tipme::Covered;
 use Tipme::Kinds;
 use Tipme::LateInput;
 use Tipme::Latency;
@@ -183,6 +184,7 @@ sub _nothing {
 		Tipme::Candidates::told($part, $first);
 	}
 	$part->{candidates} = [ map { my $x = $_; +{ map { $_ => $x->{$_} } qw(n kind pid comm start_ns end_ns possible_ns open why words by others) } } @unproven ];
+	$part->{verdict}{sentence} .= Tipme::Covered::words(Tipme::Brought::quiet($self, $self->{kernel}->sampled)->{covered_ns}) if $part->{verdict}{kind} eq 'none';
 	$part->{slowest} = $self->slowest;
 	push @{ $part->{verdict}{circumstances} }, Tipme::LateInput::facts($part->{verdict}, $self->{episode}, [ $self->events ], $self->{path}->servers);
 	push @{ $part->{verdict}{circumstances} }, (map { Tipme::Candidates::said($_) } grep { !$first || $_ != $first } @unproven), $stutter ? fill(N__('{picture}; whether it had anything to show then is not known.'), picture => $stutter->{verdict}{head}) : (), $c->unseen, $c->beside // ();
