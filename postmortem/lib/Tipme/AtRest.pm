@@ -206,9 +206,8 @@ sub _who_asks_at {
 	my ($self, $e, $td) = @_;
 	my ($server, %told, $reader) = ($e->{server}{tid});
 	my $ev = $self->{kernel}->states($td - $NS_PER_MS, $td + $HANDED_NS)->events;
-	for (my $k = $ev->first_at($td); $k < $ev->count && vec($ev->{ts}, $k, 64) < $td + $HANDED_NS; $k++) {
-		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || (vec($ev->{d}, $k, 32) >> 16 & 255);
-		my ($by, $tid, $t) = (vec($ev->{a}, $k, 32), vec($ev->{tid}, $k, 32), vec($ev->{ts}, $k, 64));
+	for my $w ($ev->wakings($td, $td + $HANDED_NS)) {
+		my ($tid, $t, $by) = @$w;
 		return $by if $tid == $server && $told{$by} && $by != $reader;
 		next if $by != $server && !$told{$by} || !$self->_is_own($e, $tid, $t);
 		$reader //= $tid;
@@ -234,9 +233,8 @@ sub _hand_at {
 # [ thread of the client, when ] that BY woke first in [FROM, TO)
 sub _first_woken {
 	my ($self, $e, $ev, $by, $from, $to) = @_;
-	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $to; $k++) {
-		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING || vec($ev->{a}, $k, 32) != $by || (vec($ev->{d}, $k, 32) >> 16 & 255);
-		my ($tid, $t) = (vec($ev->{tid}, $k, 32), vec($ev->{ts}, $k, 64));
+	for my $w ($ev->wakings($from, $to, $by)) {
+		my ($tid, $t) = @$w;
 		return [ $tid, $t ] if $tid != $by && $self->_is_own($e, $tid, $t);
 	}
 	return;
@@ -245,7 +243,7 @@ sub _first_woken {
 sub _asks {
 	my ($self, $ev, $tid, $server, $from) = @_;
 	for my $k (@{ $ev->of_tid($server) }) {
-		return 1 if vec($ev->{type}, $k, 8) == Tipme::KernelEvents::WAKING && vec($ev->{tid}, $k, 32) == $server && vec($ev->{a}, $k, 32) == $tid && vec($ev->{ts}, $k, 64) > $from;
+		return 1 if $ev->kind($k) == Tipme::KernelEvents::WAKING && $ev->tid($k) == $server && $ev->waker($k) == $tid && $ev->ts($k) > $from;
 	}
 	return 0;
 }

@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use List::Util        qw(min);
 use Tipme::Candidates ();
-use Tipme::Covered       ();
+use Tipme::Covered    ();
 use Tipme::Machine    ();
 use Tipme::Printable  qw(one_line);
 use Tipme::Reason     qw(args_of code_of reason);
@@ -66,7 +66,7 @@ sub quiet {
 	my ($events, $servers) = map { scalar @$_ } [ $diagnosis->events ], [ $diagnosis->servers ];
 	my $covered = Tipme::Covered::ns($diagnosis->episode, $diagnosis->{kernel});
 	return {
-		events  => $events, servers => $servers, still => $sampled ? 0 : 1,
+		events     => $events, servers => $servers, still => $sampled ? 0 : 1,
 		covered_ns => $covered
 	};
 }
@@ -93,7 +93,7 @@ sub nearly {
 sub _facts {
 	my ($d) = @_;
 	return grep { !/\A(?:called-as|largest)\z/ }
-		map { s/-untold\z//r } @{ $d->{verdict}{circumstance_codes} // [] };
+		map {s/-untold\z//r} @{ $d->{verdict}{circumstance_codes} // [] };
 }
 
 sub _of { my ($ep) = @_; my $b = $ep->manifest->{bundle}; return ref $b eq 'HASH' ? $b : {} }
@@ -132,8 +132,10 @@ sub part {
 	my $s = _of($ep)->{stutter};
 	return if $i || !_numbers($s, @STUTTER, @STOOD) || $s->{from_ns} >= $s->{to_ns};
 	my ($source) = grep { ($_->{pid} // -1) == $s->{source_pid} } $diagnosis->servers;
-	my %stall = (tid => $s->{tid}, start_ns => $s->{from_ns}, end_ns => $s->{to_ns},
-		of => $s->{pid}, missed => $s->{missed});
+	my %stall = (
+		tid => $s->{tid}, start_ns => $s->{from_ns}, end_ns => $s->{to_ns},
+		of  => $s->{pid}, missed   => $s->{missed}
+	);
 	my $part = $diagnosis->part_of_stall({ %stall, what => 'stutter', source => $source });
 	$part->{verdict}{stutter} = { (map { $_ => $s->{$_} } @STUTTER), stood => $s };
 	return { %$part, slowest => [] };

@@ -7,19 +7,19 @@ package Tipme::Candidates;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
-use Tipme::Covered      ();
+use Tipme::Covered   ();
 use Tipme::Printable qw(one_line);
 use Tipme::Sleeps;
 use Tipme::Verdict qw(duration_text event_words);
 use Tipme::Words   qw(N__ fill);
 
-my $NOTICE_NS  = 100_000_000;    # a change that comes sooner seems to come at once
+my $NOTICE_NS = 100_000_000;    # a change that comes sooner seems to come at once
 # Ns; what is answered sooner seems to come at once (docs/method.md, Limits).
 my $AT_ONCE_NS = 100_000_000;
-my $MOST       = 3;              # candidates that are told
-my $LOOKS      = 24;             # presses that are looked at for that
-my $ENOUGH     = 3;              # other presses of a client that tell what is usual for it
-my $CLIENTS    = 6;              # of which the worst stretch beside the events is looked for
+my $MOST       = 3;             # candidates that are told
+my $LOOKS      = 24;            # presses that are looked at for that
+my $ENOUGH     = 3;             # other presses of a client that tell what is usual for it
+my $CLIENTS    = 6;             # of which the worst stretch beside the events is looked for
 my $MS         = 1_000_000;
 
 # Why an answer is not proven, as a code and in words.
@@ -124,11 +124,11 @@ sub _woken_by {
 		while $i && $i->{kind} ne 'blocked' && $i->{from} > $e->{deliver_ns};
 	return if !$i || $i->{kind} ne 'blocked' || !defined $i->{wake};
 	my ($ev, $w) = ($states->events, $i->{wake});
-	my $context = vec($ev->{d}, $w, 32) >> 16 & 255;
+	my $context = $ev->context($w);
 	return 'network' if $context == 2;
 	return 'timer'   if $context == 4;
 	return           if $context;
-	my $who = $self->{kernel}->threads->at(vec($ev->{a}, $w, 32), $i->{to});
+	my $who = $self->{kernel}->threads->at($ev->waker($w), $i->{to});
 	return if $who->{pid} == $e->{server}{pid};
 	return ('process', one_line($who->{comm}) . " (pid $who->{pid})");
 }

@@ -136,7 +136,7 @@ sub _after_asking {
 	# Others of its timers may have come now and then before.
 	my $long   = $t - $run->{asked}[1] < $MOMENT_NS ? $t - $run->{asked}[1] : $MOMENT_NS;
 	my @before = $rest->timers($tid, $e->{deliver_ns} - $long, $e->{deliver_ns});
-	my @after  = $rest->timers($tid, $run->{asked}[1], $run->{asked}[1] + $long);
+	my @after  = $rest->timers($tid, $run->{asked}[1],         $run->{asked}[1] + $long);
 	return @before < $NAPS || @before * $SELDOM < @after ? 1 : 0;
 }
 
@@ -273,18 +273,9 @@ sub _rests {
 sub _set_going {
 	my ($self, $e, $states, $pid, $since, $hop) = @_;
 	my ($ev, $asked) = ($states->events);
-	for (
-		my $k = $ev->first_at($since);
-		$k < $ev->count && vec($ev->{ts}, $k, 64) < $hop->{from};
-		$k++
-		)
-	{
-		next
-			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
-			|| (vec($ev->{d}, $k, 32) >> 16 & 255);
-		my $t   = vec $ev->{ts}, $k, 64;
-		my $tid = vec $ev->{a},  $k, 32;
-		my ($by, $who) = map { $self->_pid($_, $t) } $tid, vec($ev->{tid}, $k, 32);
+	for my $w ($ev->wakings($since, $hop->{from})) {
+		my ($whom, $t, $tid) = @$w;
+		my ($by, $who) = map { $self->_pid($_, $t) } $tid, $whom;
 		if    ($by == $pid && $who == $hop->{pid}) { $asked = [ $tid, $t ] }
 		elsif ($by == $hop->{pid} && $who == $pid) { $asked = undef }
 	}
@@ -392,13 +383,13 @@ sub _own_timer {
 		&& ($i->{kind} ne 'blocked'
 		|| $o{beyond_server} && asks_server($e->{server}, $e->{pid}, $states, $i));
 	return if !$i || !defined $i->{wake} || !$self->{rest}->rests_in($e, $tid, $i);
-	my $context = vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255;
+	my $context = $states->events->context($i->{wake});
 	return $context == 2 || $context == 4 ? $i : undef;    # softirq_irq, hardirq
 }
 
 sub _by_network {
 	my ($states, $i) = @_;
-	return (vec($states->events->{d}, $i->{wake}, 32) >> 16 & 255) == 2;
+	return $states->events->context($i->{wake}) == 2;
 }    # softirq_irq
 
 # drawer(EVENT, DAMAGE): the process that drew: the client, or one that draws in the client's window

@@ -9,11 +9,11 @@ no warnings 'portable';    # numbers of 64 bits
 use Tipme::Verdict qw(duration_text);
 use Tipme::Words   qw(N__ fill);
 
-my $FAR_NS = 10_000_000_000;    # a person presses the hot-key within so long of the lag, usually
-my $START_NS = 2_000_000_000;    # a recorder that has just been started had nothing to drop
-my $MOSTLY = 0.25;              # of all switches and wakings: that thread filled the memory
-my $ABOUT  = 1000;              # records a second: no reader needs it more exactly
-my $FLOOD  = 20_000;            # records a second of a busy machine; below, the memory was small
+my $FAR_NS   = 10_000_000_000;    # a person presses the hot-key within so long of the lag, usually
+my $START_NS = 2_000_000_000;     # a recorder that has just been started had nothing to drop
+my $MOSTLY   = 0.25;              # of all switches and wakings: that thread filled the memory
+my $ABOUT    = 1000;              # records a second: no reader needs it more exactly
+my $FLOOD    = 20_000;            # records a second of a busy machine; below, the memory was small
 
 # ns(EPISODE, KERNEL): ns before the hot-key that are still there, where the recorder ran for longer
 # and that is less than somebody needs; else 0
@@ -41,8 +41,9 @@ sub filled {
 	my $n       = $ev->first_at($trigger) - $ev->first_at($trigger - $ns);
 	my $rate    = $n / ($ns / 1e9);
 	return if $rate < $FLOOD;
-	my %of    = map { $_ => length($ev->packed_of_tid($_)) / 4 } grep {$_} $ev->tids;
-	my @tids  = grep { $of{$_} >= $MOSTLY * $ev->count } sort { $of{$b} <=> $of{$a} || $a <=> $b } keys %of;
+	my %of = map { $_ => length($ev->packed_of_tid($_)) / 4 } grep {$_} $ev->tids;
+	my @tids =
+		grep { $of{$_} >= $MOSTLY * $ev->count } sort { $of{$b} <=> $of{$a} || $a <=> $b } keys %of;
 	my @names = map { $kernel->threads->at($_, $trigger)->{comm} } @tids or return;
 	return fill(
 		N__('{who} filled the memory of the recorder: it took {n} records a second.'),

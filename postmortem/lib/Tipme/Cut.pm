@@ -164,11 +164,11 @@ sub _stand_on {
 		my %seen;
 		for (
 			my $i = $ev->first_at($w->[0]);
-			$i < $ev->count && vec($ev->{ts}, $i, 64) <= $w->[1];
+			$i < $ev->count && $ev->ts($i) <= $w->[1];
 			$i++
 			)
 		{
-			$seen{ vec $ev->{tid}, $i, 32 } = 1;
+			$seen{ $ev->tid($i) } = 1;
 		}
 		push @{ $part{$_} }, [@$w] for grep {$_} keys %seen;
 	}
@@ -229,7 +229,7 @@ sub asked {
 		for my $i (@{ $states->intervals($tid) }) {
 			next if $i->{kind} ne 'blocked' || !defined $i->{wake};
 			next if ($i->{real_from} // $i->{from}) >= $self->{from} || $i->{to} <= $self->{from};
-			my $who = vec $ev->{a}, $i->{wake}, 32;
+			my $who = $ev->waker($i->{wake});
 			$pair{"$tid $who"} //= { tid => $tid + 0, who => $who }
 				if $self->{of}{$who} && $chain->asked($who, $tid, $i, $i->{to});
 		}
@@ -312,7 +312,7 @@ sub carries {
 		   if $name eq 'fork'
 		&& $self->{ground}
 		&& $self->{states}->events->count
-		&& $f->{ts_ns} < vec $self->{states}->events->{ts}, 0, 64;
+		&& $f->{ts_ns} < $self->{states}->events->ts(0);
 	return "$name $f->{tid}"
 		if $name eq 'affinity' && $self->{of}{ $f->{tid} } && $self->_mention($name, $f);
 	return "$name $f->{ts_ns} $f->{tid}"

@@ -206,16 +206,13 @@ sub wakings {
 	my ($self, $states, $from, $until, $by, $to, $by_process) = @_;
 	my ($ev, @t) = ($states->events);
 	my $threads = $self->{kernel}->threads;
-	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $until; $k++) {
-		next
-			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
-			|| (vec($ev->{d}, $k, 32) >> 16 & 255) != 0;
-		my ($waker, $wakee) = (vec($ev->{a}, $k, 32), vec($ev->{tid}, $k, 32));
+	for my $w ($ev->wakings($from, $until, $by_process ? undef : $by)) {
+		my ($wakee, $t, $waker) = @$w;
 		next
 			if $by_process
-			? $wakee != $to || $threads->at($waker, vec($ev->{ts}, $k, 64))->{pid} != $by
-			: $waker != $by || $threads->at($wakee, vec($ev->{ts}, $k, 64))->{pid} != $to;
-		push @t, vec($ev->{ts}, $k, 64);
+			? $wakee != $to || $threads->at($waker, $t)->{pid} != $by
+			: $threads->at($wakee, $t)->{pid} != $to;
+		push @t, $t;
 	}
 	return @t;
 }

@@ -58,7 +58,7 @@ sub _of_kind {
 			my $b = $ev->b($i);
 			push @{ $of{ $KIND{ $b >> 16 & 255 } // '' } },
 				{
-				ts     => vec($ev->{ts}, $i, 64), cpu => vec($ev->{cpu}, $i, 16),
+				ts     => $ev->ts($i), cpu => $ev->cpu($i),
 				device => $b & 65535
 				};
 		}

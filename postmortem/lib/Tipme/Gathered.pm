@@ -92,9 +92,8 @@ sub _moment {
 	my $k    = $ev->last_before($list, $p->{from_ns}) + 1;
 	return if 4 * ($k + 2) > length $$list;
 	my @of = map { vec $$list, $_, 32 } $k, $k + 1;
-	my ($t, $who, $next) = map { [ map { vec $ev->{$_->[0]}, $_->[1], $_->[2] } @$_ ] }
-		map { my $column = $_; [ map { [ $column->[0], $_, $column->[1] ] } @of ] }
-		[ 'ts', 64 ], [ 'tid', 32 ], [ 'a', 32 ];
+	my ($t, $who, $next) =
+		map { my $what = $_; [ map { $ev->$what($_) } @of ] } qw(ts tid next_tid);
 	return if $t->[0] != $p->{from_ns} || $t->[1] != $p->{to_ns};
 	return if $who->[0] != $p->{tid} || $next->[1] != $p->{tid} || $next->[0] != $who->[1];
 	return { cpu => $i->{cpu}, server => $next->[0], key => "$i->{cpu} $next->[0]",
@@ -125,7 +124,7 @@ sub _wakings {
 	for my $t (map { $_->[0] } @{ $g->{moments} }) {
 		my $i = $states->at($g->{server}, $t) or next;
 		my $b = $states->before($g->{server}, $i->{from});
-		push @wakings, map { vec($ev->{tid}, $_, 32) . ' ' . vec $ev->{ts}, $_, 64 }
+		push @wakings, map { $ev->tid($_) . ' ' . $ev->ts($_) }
 			grep {defined} $i->{wake}, $b && $b->{kind} ne 'blocked' ? $b->{wake} : undef;
 	}
 	return @wakings;

@@ -68,7 +68,7 @@ sub last {
 # another time
 sub reach {
 	my ($self) = @_;
-	my @t      = _times(keys %{ $self->{records} }, keys %{ $self->{copies} });
+	my @t = _times(keys %{ $self->{records} }, keys %{ $self->{copies} });
 	return (min(@t), max(@t));
 }
 
@@ -87,7 +87,7 @@ sub within {
 
 sub _key {
 	my ($self, $i) = @_;
-	return vec($self->{ev}{tid}, $i, 32) . ' ' . vec $self->{ev}{ts}, $i, 64;
+	return $self->{ev}->tid($i) . ' ' . $self->{ev}->ts($i);
 }
 
 sub _keep { my ($self, $i) = @_; $self->{records}{ $self->_key($i) } = 1; return }
@@ -165,7 +165,7 @@ sub _left {
 	return if $i->{kind} ne 'running' || $i->{to} <= $end + $near || $i->{to} >= $states->to;
 	my $list = $ev->of_tid($tid);
 	my $e    = $list->[ $ev->last_before($list, $i->{to}) + 1 ] // return;
-	return if vec($ev->{ts}, $e, 64) != $i->{to} || vec($ev->{tid}, $e, 32) != $tid;
+	return if $ev->ts($e) != $i->{to} || $ev->tid($e) != $tid;
 	return if grep { $_->[0] > $end && $_->[0] <= $i->{to} + $near } @{ $self->{stretches}{$tid} };
 	return $self->_copy($e, 'ends', $end + $near, next_tid => 0);
 }
@@ -188,8 +188,8 @@ sub _beside {
 sub _edge {
 	my ($self, $i, $at, $side) = @_;
 	my $ev   = $self->{ev};
-	my $ts   = vec $ev->{ts}, $i, 64;
-	my $tid  = vec $ev->{ $side eq 'ends' ? 'tid' : 'a' }, $i, 32;
+	my $ts   = $ev->ts($i);
+	my $tid  = $side eq 'ends' ? $ev->tid($i) : $ev->next_tid($i);
 	my $mine = $self->{stretches}{$tid};
 	my ($lo, $hi) = $ts < $at ? ($ts, $at) : ($at, $ts);
 	return $self->_keep($i) if $mine && _overlap($mine, $lo, $hi, 0);
@@ -235,11 +235,11 @@ sub _handed_on {
 	return if !grep {/\A(?:time-out|timer-sleep)\z/} @kinds;
 	for my $tid (sort { $a <=> $b } keys %$mine) {
 		for my $i (@{ $self->_wakings($tid) }) {
-			my ($ts, $by) = (vec($ev->{ts}, $i, 64), vec $ev->{a}, $i, 32);
+			my ($ts, $by) = ($ev->ts($i), $ev->waker($i));
 			next if !$by || $mine->{$by};
 			my $asked = $self->_last_waking($by, $ts) // next;
-			next if $ts - vec($ev->{ts}, $asked, 64) > $HANDED_NS;
-			next if !$mine->{ vec $ev->{a}, $asked, 32 };
+			next if $ts - $ev->ts($asked) > $HANDED_NS;
+			next if !$mine->{ $ev->waker($asked) };
 			$self->_keep($_) for $asked, $i;
 		}
 	}
@@ -252,8 +252,8 @@ sub _last_waking {
 	my ($lo, $hi) = (0, scalar @$list);
 	while ($lo < $hi) {
 		my $m = ($lo + $hi) >> 1;
-		if   (vec($self->{ev}{ts}, $list->[$m], 64) <= $ts) { $lo = $m + 1 }
-		else                                              { $hi = $m }
+		if   ($self->{ev}->ts($list->[$m]) <= $ts) { $lo = $m + 1 }
+		else                                       { $hi = $m }
 	}
 	return $lo ? $list->[ $lo - 1 ] : undef;
 }
@@ -264,9 +264,9 @@ sub _wakings {
 	my $ev = $self->{ev};
 	return $self->{wakings}{$tid} //= [
 		grep {
-			vec($ev->{tid}, $_, 32) == $tid
-				&& vec($ev->{type}, $_, 8) == Tipme::KernelEvents::WAKING
-				&& !(vec($ev->{d}, $_, 32) >> 16 & 255)
+				   $ev->tid($_) == $tid
+				&& $ev->kind($_) == Tipme::KernelEvents::WAKING
+				&& !$ev->context($_)
 		} @{ $ev->of_tid($tid) }
 	];
 }

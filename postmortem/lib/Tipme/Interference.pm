@@ -14,7 +14,7 @@ my $SHORT_NS =
 my $SHORT_PART = 0.05;          # ... if they are that part of it
 my $STALL_NS   = 50_000_000;    # five samples that did not come
 my $NEAR_NS    = 30_000_000;    # before and after which some came
-my $ANY_CPU    = 65535;    # in a record: no CPU in particular (abi/records.def)
+my $ANY_CPU    = 65535;         # in a record: no CPU in particular (abi/records.def)
 my $IDLE_NS    = 1_000_000;     # a runnable thread whose CPU idles so long is kept from it
 my %SOFTIRQ    = map { $_->[0] => $_->[1] } [ 0 => 'high tasklets' ], [ 1 => 'timers' ],
 	[ 2 => 'network, sending' ], [ 3 => 'network, receiving' ], [ 4 => 'disks' ],
@@ -69,7 +69,7 @@ sub _silences {
 	return if !defined $cpu || !@{ $ev->of_kind(Tipme::KernelEvents::SAMPLE) };
 	my ($at, @found) = ($from);
 	for (my $k = $ev->first_at($from); $k < $ev->count; $k++) {
-		my $ts = vec $ev->{ts}, $k, 64;
+		my $ts = $ev->ts($k);
 		push @found, { from => $at, to => $ts < $to ? $ts : $to }
 			if $ts - $at >= $STALL_NS
 			&& $self->_sampled($cpu, $at - $NEAR_NS, $at + 1)
@@ -83,10 +83,10 @@ sub _silences {
 sub _sampled {
 	my ($self, $cpu, $from, $to) = @_;
 	my $ev = $self->{resources}->events;
-	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $to; $k++) {
+	for (my $k = $ev->first_at($from); $k < $ev->count && $ev->ts($k) < $to; $k++) {
 		return 1
-			if vec($ev->{type}, $k, 8) == Tipme::KernelEvents::SAMPLE
-			&& vec($ev->{cpu},  $k, 16) == $cpu;
+			if $ev->kind($k) == Tipme::KernelEvents::SAMPLE
+			&& $ev->cpu($k) == $cpu;
 	}
 	return 0;
 }
@@ -168,8 +168,8 @@ sub _quota {
 	my ($self, $wait, $throttled) = @_;
 	return if !@$wait;
 	my ($tid, $from, $to) = ($wait->[0]{tid}, $wait->[0]{from}, $wait->[-1]{to});
-	my @own   = $self->{threads}->cgroups_of($tid, $from) or return @$wait;
-	my @mine  = grep {
+	my @own  = $self->{threads}->cgroups_of($tid, $from) or return @$wait;
+	my @mine = grep {
 		my $g = $_;
 		grep { $self->_above($g, $_) } @own
 	} @$throttled;

@@ -21,8 +21,8 @@ use constant {
 use constant { FIRST => SWITCH, LAST => NETWORK };
 # Of Wayland compositors, in the same sections; DisplaySource::Wayland reads them.
 use constant { WL_DELIVER => 96, WL_COMMIT => 97, WL_DONE => 98 };
-my $SIZE       = 32;    # bytes of a switch record (abi/records.def)
-my @SOURCES    = qw(kernel_bpf kernel_module proc_sampled);
+my $SIZE    = 32;                                       # bytes of a switch record (abi/records.def)
+my @SOURCES = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
 my $ODD_TYPE   = do {
 	my ($a, $b, $c, $d) = map { sprintf '\x%02x', $_ } FIRST, LAST, WL_DELIVER, WL_DONE;
@@ -291,6 +291,36 @@ sub evidence {
 sub work {
 	my ($self, $i) = @_;
 	return (vec($self->{a}, $i, 32) | $self->b($i) << 32, $self->c($i));
+}
+
+# What a record says, by INDEX: kind (one of the numbers above), ts (ns), cpu; tid: who leaves the
+# CPU (switch), is woken (waking), made a thread (fork), or did something (all else).
+sub kind { return vec $_[0]{type}, $_[1], 8 }
+sub ts   { return vec $_[0]{ts},   $_[1], 64 }
+sub cpu  { return vec $_[0]{cpu},  $_[1], 16 }
+sub tid  { return vec $_[0]{tid},  $_[1], 32 }
+
+# Of one kind: next_tid: who comes to the CPU (switch); child (fork); waker: whom the kernel was
+# running then, and context: the number of a `context`, 0: a thread (waking)
+sub next_tid { return vec $_[0]{a}, $_[1], 32 }
+sub child    { return vec $_[0]{a}, $_[1], 32 }
+sub waker    { return vec $_[0]{a}, $_[1], 32 }
+sub context  { return vec($_[0]{d}, $_[1], 32) >> 16 & 255 }
+
+# wakings(FROM, TO, BY): [ whom, when, by whom ] of the wakings by threads in [FROM, TO) ns, in order
+# of time; BY: those by that thread alone
+sub wakings {
+	my ($self, $from, $to, $by)   = @_;
+	my ($ts, $type, $tid, $a, $d) = map { \$_ } @$self{qw(ts type tid a d)};
+	my ($n, @found)               = ($self->count);
+	for (my $k = $self->first_at($from); $k < $n; $k++) {
+		my $t = vec $$ts, $k, 64;
+		last if $t >= $to;
+		next if vec($$type, $k, 8) != WAKING || (vec($$d, $k, 32) >> 16 & 255);
+		my $who = vec $$a, $k, 32;
+		push @found, [ vec($$tid, $k, 32), $t, $who ] if !defined $by || $who == $by;
+	}
+	return @found;
 }
 
 # b(INDEX), c(INDEX): the second and third number of a record's last 16 bytes; columns(INDEX): ts

@@ -49,8 +49,8 @@ sub _all {
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::LATENCY_USER) }) {
 		my (undef, undef, $a, $b, $c, $d) = $ev->columns($i);
 		push @l,
-			{ expiry_ns => $c | $d << 32, end_ns => vec($ev->{ts}, $i, 64),
-			tid      => vec($ev->{tid}, $i, 32), thread_ns => $a, cpu => $b & 65535,
+			{ expiry_ns => $c | $d << 32, end_ns => $ev->ts($i),
+			tid      => $ev->tid($i), thread_ns => $a, cpu => $b & 65535,
 			priority => $b >> 16 & 255,          over      => $b >> 24 };
 	}
 	push @l, map {

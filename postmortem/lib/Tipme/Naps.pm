@@ -11,16 +11,16 @@ use Tipme::KernelEvents;
 
 our @EXPORT_OK = qw(asks_server);
 
-my $WORKS_NS = 30_000_000;            # who runs for longer between two naps does something else
-my $LEAST_NS = 100_000_000;           # what somebody lets go by for an answer is not shorter
-my $ASKED_NS = 20_000_000;            # before the first nap
-my $NAP_NS   = 50_000_000;            # who looks for something looks so often at least, ...
+my $WORKS_NS = 30_000_000;             # who runs for longer between two naps does something else
+my $LEAST_NS = 100_000_000;            # what somebody lets go by for an answer is not shorter
+my $ASKED_NS = 20_000_000;             # before the first nap
+my $NAP_NS   = 50_000_000;             # who looks for something looks so often at least, ...
 my $PART = 0.1;   # ... or, if it does so less and less often, each tenth of the time since it asked
-my $SELECTION_REQUEST = 30;           # of the X protocol
-my $SERVES_NS         = 1_000_000;    # the server tells the owner while it executes what was asked
-my $EVENTS            = 2;            # that may come one after the other between two naps
-my $ECHOES   = 1;             # times that it draws while it waits for its own child
-my $FOUND_NS = 50_000_000;    # who looks by the clock finds an end within
+my $SELECTION_REQUEST = 30;            # of the X protocol
+my $SERVES_NS         = 1_000_000;     # the server tells the owner while it executes what was asked
+my $EVENTS            = 2;             # that may come one after the other between two naps
+my $ECHOES            = 1;             # times that it draws while it waits for its own child
+my $FOUND_NS          = 50_000_000;    # who looks by the clock finds an end within
 my ($TASK, $HARDIRQ) = (0, 4);
 
 # new(states => TaskStates, threads => Threads, reasons => Reasons, server => DisplaySource or
@@ -50,7 +50,7 @@ sub within {
 sub _by_timer {
 	my ($self, $i) = @_;
 	return defined $i->{wake}
-		&& (vec($self->{states}->events->{d}, $i->{wake}, 32) >> 16 & 255) == $HARDIRQ;
+		&& $self->{states}->events->context($i->{wake}) == $HARDIRQ;
 }
 
 sub _find {
@@ -67,6 +67,7 @@ sub _find {
 		last         if $asked;
 		my $ran = 0;
 		undef $i;
+
 		while (my $b = $states->before($tid, $t)) {
 			if ($b->{kind} eq 'blocked') { $i = $b; last }
 			$ran += $t - $b->{from} if $b->{kind} eq 'running';
@@ -98,8 +99,8 @@ sub _child_that_ended {
 	my ($ev, $threads) = ($self->{states}->events, $self->{threads});
 	my $own = $threads->at($tid, $nap->{from})->{pid};
 	for my $e (reverse @{ $ev->of_kind(Tipme::KernelEvents::EXIT) }) {
-		my ($who, $t) = (vec($ev->{tid}, $e, 32), vec($ev->{ts}, $e, 64));
-		next   if $t > $nap->{to};
+		my ($who, $t) = ($ev->tid($e), $ev->ts($e));
+		next     if $t > $nap->{to};
 		return 0 if $t < $nap->{to} - $FOUND_NS;
 		my $child = $threads->at($who, $t);
 		return $who if $child->{pid} == $who && ($child->{ppid} // 0) == $own;
@@ -120,10 +121,10 @@ sub _is_nap {
 	return 0 if $i->{kind} ne 'blocked' || $i->{state} ne 'sleeping';
 	return 1 if !defined $i->{wake};
 	my $ev      = $self->{states}->events;
-	my $context = vec($ev->{d}, $i->{wake}, 32) >> 16 & 255;
+	my $context = $ev->context($i->{wake});
 	return 0
 		if $context != $HARDIRQ
-		&& !($context == $TASK && vec($ev->{a}, $i->{wake}, 32) == $self->{server_tid});
+		&& !($context == $TASK && $ev->waker($i->{wake}) == $self->{server_tid});
 	my $stack = $self->{threads}->stack($i->{stack_id});
 	my $r     = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
 	return !$r || $r->{class} eq 'loop' ? 1 : 0;
@@ -139,8 +140,8 @@ sub _draws {
 # may_have_handed_on(ASKED, TIME): is the one that was asked at rest at TIME, and not known to have
 # handed on what it was asked? One behind it who can take nothing is woken by nobody.
 sub may_have_handed_on {
-	my ($self, $asked, $t) = @_;
-	my ($tid, $at, $sure) = @$asked;
+	my ($self, $asked, $t)    = @_;
+	my ($tid,  $at,    $sure) = @$asked;
 	return 0 if $sure;
 	my $i = $self->{states}->before($tid, $t);
 	return 0 if !$i || $i->{kind} ne 'blocked' || $i->{state} ne 'sleeping';
@@ -191,7 +192,7 @@ sub asks_server {
 	return 0 if !$x->{exact} || !defined $i->{wake} || $i->{to} - $i->{from} > $NAP_NS;
 	my ($ev, $w) = ($states->events, $i->{wake});
 	return 0
-		if (vec($ev->{d}, $w, 32) >> 16 & 255) != $TASK || vec($ev->{a}, $w, 32) != $x->{tid};
+		if $ev->context($w) != $TASK || $ev->waker($w) != $x->{tid};
 	return
 		scalar grep { ($_->{pid} // 0) == $pid }
 		$x->between('request', $i->{from} - $SERVES_NS, $i->{to});
@@ -201,12 +202,8 @@ sub asks_server {
 sub _woken_by {
 	my ($self, $by, $from, $to) = @_;
 	my ($ev, @woken) = ($self->{states}->events);
-	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $to; $k++) {
-		next
-			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
-			|| vec($ev->{a},    $k, 32) != $by
-			|| (vec($ev->{d}, $k, 32) >> 16 & 255);
-		my ($tid, $t) = (vec($ev->{tid}, $k, 32), vec($ev->{ts}, $k, 64));
+	for my $w ($ev->wakings($from, $to, $by)) {
+		my ($tid, $t) = @$w;
 		my $who = $self->{threads}->at($tid, $t);
 		push @woken, [ $tid, $t, $who->{pid} ]
 			if !$who->{kernel} && $who->{pid} != $self->{server_pid} && $tid != $by;

@@ -44,13 +44,13 @@ sub _ticked {
 sub _wakings {
 	my ($states, $from, $to, $on) = @_;
 	my ($ev, @w) = ($states->events);
-	for (my $k = $ev->first_at($from); $k < $ev->count && vec($ev->{ts}, $k, 64) < $to; $k++) {
-		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING;
-		my $whom    = vec $ev->{tid}, $k, 32;
-		my $context = vec($ev->{d}, $k, 32) >> 16 & 255;
+	for (my $k = $ev->first_at($from); $k < $ev->count && $ev->ts($k) < $to; $k++) {
+		next if $ev->kind($k) != Tipme::KernelEvents::WAKING;
+		my $whom    = $ev->tid($k);
+		my $context = $ev->context($k);
 		next if !$on->{$whom} || $context != $TASK && $context != $SOFTIRQ_TASK;
-		my $who = $context == $TASK ? vec($ev->{a}, $k, 32) : $ev->c($k);
-		push @w, [ $who, $whom, vec($ev->{ts}, $k, 64) ] if $who && $who != $whom;
+		my $who = $context == $TASK ? $ev->waker($k) : $ev->c($k);
+		push @w, [ $who, $whom, $ev->ts($k) ] if $who && $who != $whom;
 	}
 	return @w;
 }

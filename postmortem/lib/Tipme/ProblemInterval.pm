@@ -430,9 +430,9 @@ sub _waking_of {
 		if (!$slept) { $t = $i->{from}; last if $t < $not_before; next }
 		my $w = $i->{wake};
 	 # A sleep that goes on beyond that time (its records begin later) was not ended for this event.
-		last if !defined $w || vec($ev->{ts}, $w, 64) < $not_before || vec($ev->{ts}, $w, 64) > $t;
-		$found = $t = vec($ev->{ts}, $w, 64);
-		$by    = (vec($ev->{d}, $w, 32) >> 16 & 255) == 0 ? vec($ev->{a}, $w, 32) : 0;
+		last if !defined $w || $ev->ts($w) < $not_before || $ev->ts($w) > $t;
+		$found = $t = $ev->ts($w);
+		$by    = $ev->context($w) == 0 ? $ev->waker($w) : 0;
 		last if !$by || $by == $tid || $self->_pid($by, $found) != $x->{pid};
 		$tid = $by;
 	}

@@ -87,8 +87,8 @@ sub _choose_range {
 sub _note_changes {
 	my ($self) = @_;
 	my $ev = $self->{ev};
-	$self->{changes}{ vec($ev->{a}, $_, 32) } = 1 for @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
-	$self->{changes}{ vec($ev->{tid}, $_, 32) } = 1
+	$self->{changes}{ $ev->child($_) } = 1 for @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
+	$self->{changes}{ $ev->tid($_) } = 1
 		for map { @{ $ev->of_kind($_) } } Tipme::KernelEvents::RENAME, Tipme::KernelEvents::EXEC;
 }
 
@@ -456,17 +456,17 @@ sub _priorities {
 	my $ev = $self->{ev};
 	my (@p, $came);
 	my @changes =
-		grep { vec($ev->{tid}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::PRIORITY) };
+		grep { $ev->tid($_) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::PRIORITY) };
 	for my $i (
 		sort { $a <=> $b } @changes,
-		grep { vec($ev->{type}, $_, 8) == Tipme::KernelEvents::SWITCH } @{ $ev->of_tid($tid) }
+		grep { $ev->kind($_) == Tipme::KernelEvents::SWITCH } @{ $ev->of_tid($tid) }
 		)
 	{
-		my ($t, $d) = (vec($ev->{ts}, $i, 64), vec($ev->{d}, $i, 32));
-		if (vec($ev->{type}, $i, 8) != Tipme::KernelEvents::SWITCH) {
+		my ($t, $d) = ($ev->ts($i), vec($ev->{d}, $i, 32));
+		if ($ev->kind($i) != Tipme::KernelEvents::SWITCH) {
 			_priority_from(\@p, $t, $ev->b($i) >> 8 & 255);
 			$came = undef;
-		} elsif (vec($ev->{tid}, $i, 32) == $tid) {
+		} elsif ($ev->tid($i) == $tid) {
 			_priority_from(\@p, $came // $t, $d >> 8 & 255);
 			$came = undef;
 		} else {
@@ -506,22 +506,22 @@ sub _marks {
 			&& $room->('sleep', $i->{from});
 	}
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
-		push @m, [ vec($ev->{ts}, $i, 64), 'fork', 'makes thread ' . vec($ev->{a}, $i, 32) ]
-			if vec($ev->{tid}, $i, 32) == $tid;
+		push @m, [ $ev->ts($i), 'fork', 'makes thread ' . $ev->child($i) ]
+			if $ev->tid($i) == $tid;
 	}
 	push @m,
-		map { [ vec($ev->{ts}, $_, 64), 'exit', 'exits' ] }
-		grep { vec($ev->{tid}, $_, 32) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
+		map { [ $ev->ts($_), 'exit', 'exits' ] }
+		grep { $ev->tid($_) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
 	return sort { $a->[0] <=> $b->[0] } @m;
 }
 
 sub _waker {
 	my ($self, $i) = @_;
 	my $ev      = $self->{ev};
-	my $context = $self->{ep}->record->name_of('context', vec($ev->{d}, $i, 32) >> 16 & 255);
+	my $context = $self->{ep}->record->name_of('context', $ev->context($i));
 	return $context =~ s/_.*//r if $context ne 'task';
-	my $w = $self->_who(vec($ev->{a}, $i, 32), vec($ev->{ts}, $i, 64));
-	return one_line($w->{comm}) . ' (' . vec($ev->{a}, $i, 32) . ')';
+	my $w = $self->_who($ev->waker($i), $ev->ts($i));
+	return one_line($w->{comm}) . ' (' . $ev->waker($i) . ')';
 }
 
 # --- the path ---

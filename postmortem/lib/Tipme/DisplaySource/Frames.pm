@@ -149,14 +149,9 @@ sub _woken {
 	my $to     = $told->{ts_ns} + $WAKE_NS < $until ? $told->{ts_ns} + $WAKE_NS : $until;
 	my $states = $kernel->states($told->{ts_ns} - $MS, $to);
 	my ($ev, $threads) = ($states->events, $kernel->threads);
-	for (
-		my $k = $ev->first_at($told->{ts_ns});
-		$k < $ev->count && vec($ev->{ts}, $k, 64) < $to;
-		$k++
-		)
-	{
-		next if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING;
-		my ($tid, $t) = (vec($ev->{tid}, $k, 32), vec($ev->{ts}, $k, 64));
+	for (my $k = $ev->first_at($told->{ts_ns}); $k < $ev->count && $ev->ts($k) < $to; $k++) {
+		next if $ev->kind($k) != Tipme::KernelEvents::WAKING;
+		my ($tid, $t) = ($ev->tid($k), $ev->ts($k));
 		next if $threads->at($tid, $t)->{pid} != $told->{pid};
 		my $i = $states->at($tid, $told->{ts_ns});
 		return { ns => $t, asleep => $i && $i->{kind} eq 'blocked' ? 1 : 0 };

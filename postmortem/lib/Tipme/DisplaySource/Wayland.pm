@@ -13,7 +13,7 @@ use Tipme::Record::Layout;
 use Tipme::Sleeps;
 use Tipme::Threads;
 
-my $SIZE      = 32;    # bytes of a record of the kernel's side (abi/records.def)
+my $SIZE      = 32;                  # bytes of a record of the kernel's side (abi/records.def)
 my $NS_PER_MS = 1_000_000;
 my $SAME_NS   = $NS_PER_MS;          # a client with two keyboards is told twice of one key
 my $HELD_NS   = 2_000_000_000;       # an input method makes text of a key within this
@@ -46,7 +46,7 @@ sub sources {
 		);
 		$x->{by_tid}{$tid}++;
 		$x->_add(
-			$ev, $i, vec($ev->{type}, $i, 8), ts_ns => $ts, tid => $tid, pid => $pid,
+			$ev, $i, $ev->kind($i), ts_ns => $ts, tid => $tid, pid => $pid,
 			client => $client, object => $object, more => $more
 		);
 	}

@@ -158,7 +158,7 @@ sub _thread {
 sub _woken {
 	my ($self, $tid, $wake) = @_;
 	my $ev = $self->{states}->events;
-	my ($t, $by) = (vec($ev->{ts}, $wake, 64), vec $ev->{a}, $wake, 32);
+	my ($t, $by) = ($ev->ts($wake), $ev->waker($wake));
 	return if !$by || !$self->{known}->clip($by, undef, $t, $t + 1);
 	$self->_event(
 		FIRST_THREAD + $by, $t, INSTANT_TYPE, 'wakes ' . $self->_comm($tid, $t),

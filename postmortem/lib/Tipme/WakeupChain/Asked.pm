@@ -29,7 +29,7 @@ sub asked {
 	my ($self, $who, $tid, $i, $to) = @_;
 	my $ev = $self->{states}->events;
 	$self->{made} //=
-		{ map { (vec($ev->{a}, $_, 32) . ' ' . vec($ev->{tid}, $_, 32)) => vec $ev->{ts}, $_, 64 }
+		{ map { ($ev->child($_) . ' ' . $ev->tid($_)) => $ev->ts($_) }
 			@{ $ev->of_kind(Tipme::KernelEvents::FORK) } };
 	my $made = $self->{made}{"$who $tid"};
 	return 1
@@ -39,11 +39,11 @@ sub asked {
 	my $since = ($i->{real_from} // $i->{from}) - $PEER_NS;
 	for (my $k = $ev->last_before($list, $to); $k >= 0; $k--) {
 		my $e = $list->[$k];
-		return 0 if vec($ev->{ts}, $e, 64) < $since;
+		return 0 if $ev->ts($e) < $since;
 		next
-			if vec($ev->{type}, $e, 8) != Tipme::KernelEvents::WAKING
-			|| vec($ev->{tid},  $e, 32) != $who;
-		return 1 if vec($ev->{a}, $e, 32) == $tid && (vec($ev->{d}, $e, 32) >> 16 & 255) == 0;
+			if $ev->kind($e) != Tipme::KernelEvents::WAKING
+			|| $ev->tid($e) != $who;
+		return 1 if $ev->waker($e) == $tid && $ev->context($e) == 0;
 	}
 	return 0;
 }
@@ -245,13 +245,8 @@ sub _ask_peer {
 	my ($self, $i, $lo) = @_;
 	my $ev = $self->{states}->events;
 	my ($begin, $peer) = ($i->{real_from} // $i->{from});
-	my $k = $ev->first_at($begin + 1);
-	while (--$k >= 0 && vec($ev->{ts}, $k, 64) > $begin - $PEER_NS) {
-		next
-			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
-			|| vec($ev->{a},    $k, 32) != $self->{tid}
-			|| (vec($ev->{d}, $k, 32) >> 16 & 255) != 0;
-		my $who = vec($ev->{tid}, $k, 32);
+	for my $w (reverse $ev->wakings($begin - $PEER_NS + 1, $begin + 1, $self->{tid})) {
+		my ($who) = @$w;
 		next if $who == $self->{server_tid} || $who == $self->{tid};
 		my $at = $self->{states}->before($who, $self->{t});
 		# One that has done its part and sleeps again as before is not whom we wait for.
@@ -261,12 +256,13 @@ sub _ask_peer {
 			&& !defined $at->{wake}
 			&& $at->{state} eq 'sleeping'
 			&& $self->{reasons}->is_loop($self->{threads}->stack($at->{stack_id}));
-		$peer = $k, last;
+		$peer = $who;
+		last;
 	}
 	my $owner =
 		defined $peer || $self->{below} ? undef : $self->naps->owner_asked($self->{tid}, $begin);
 	my $who =
-		  defined $peer ? vec($ev->{tid}, $peer, 32)
+		  defined $peer ? $peer
 		: $owner        ? $owner->[0]
 		:                 $self->_told_peer;
 	return 0 if !defined $who || $self->{jumped}{$who}++;

@@ -28,8 +28,8 @@ sub _waker {
 	return if !defined $i->{wake};
 	my $ev      = $self->{states}->events;
 	my $w       = $i->{wake};
-	my $context = $CONTEXT{ vec($ev->{d}, $w, 32) >> 16 & 255 } // 'unknown';
-	my %w = (context => $context, at => vec($ev->{ts}, $w, 64), index => $w, tid => 0, exact => 1);
+	my $context = $CONTEXT{ $ev->context($w) } // 'unknown';
+	my %w       = (context => $context, at => $ev->ts($w), index => $w, tid => 0, exact => 1);
 	if    ($context eq 'task')          { $w{tid}           = $self->_who_woke($w) }
 	elsif ($context eq 'softirq_task')  { $w{tid}           = $ev->c($w) }
 	elsif ($context eq 'softirq_mixed') { @w{qw(tid exact)} = ($ev->c($w), 0) }
@@ -42,9 +42,9 @@ sub _waker {
 sub _who_woke {
 	my ($self,   $w)  = @_;
 	my ($states, $ev) = ($self->{states}, $self->{states}->events);
-	my $tid = vec $ev->{a}, $w, 32;
+	my $tid = $ev->waker($w);
 	return $tid if !$tid || $states->leaves($tid);
-	return $states->runs_at(vec($ev->{cpu}, $w, 16), $w) // $tid;
+	return $states->runs_at($ev->cpu($w), $w) // $tid;
 }
 
 # Goes on with the waker, and comes back to this thread below the beginning of its sleep.
@@ -110,7 +110,7 @@ sub asks_awake_server {
 	my $i      = $self->_server_slept($to);
 	# Asleep in between: it was woken for what it then told the thread.
 	return 0 if !$i || !defined $i->{wake} || $i->{to} > $from;
-	my $by  = vec $states->events->{a}, $i->{wake}, 32;
+	my $by  = $states->events->waker($i->{wake});
 	my $pid = $self->{threads}->at($tid, $from)->{pid};
 	return 0 if $by == $tid || $by && $self->{threads}->at($by, $i->{to})->{pid} == $pid;
 	return (grep { ($_->{pid} // 0) == $pid }
@@ -209,17 +209,8 @@ sub _all_go_on {
 	my $pid = $threads->at($wait->{tid}, $at)->{pid};
 	return 0 if $threads->at($who, $at)->{pid} != $pid;
 	my %woken;
-	for (
-		my $k = $ev->first_at($at - $THAW_NS);
-		$k < $ev->count && vec($ev->{ts}, $k, 64) < $at + $THAW_NS;
-		$k++
-		)
-	{
-		next
-			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
-			|| vec($ev->{a},    $k, 32) != $who
-			|| (vec($ev->{d}, $k, 32) >> 16 & 255);
-		my $tid = vec $ev->{tid}, $k, 32;
+	for my $w ($ev->wakings($at - $THAW_NS, $at + $THAW_NS, $who)) {
+		my ($tid) = @$w;
 		$woken{$tid} = 1 if $tid != $wait->{tid} && $threads->at($tid, $at)->{pid} == $pid;
 	}
 	return keys %woken >= $OTHERS ? 1 : 0;
@@ -229,7 +220,7 @@ sub _ends {
 	my ($self, $who, $at) = @_;
 	my $ev = $self->{states}->events;
 	for my $e (@{ $ev->of_kind(Tipme::KernelEvents::EXIT) }) {
-		return 1 if vec($ev->{tid}, $e, 32) == $who && abs(vec($ev->{ts}, $e, 64) - $at) < $EXIT_NS;
+		return 1 if $ev->tid($e) == $who && abs($ev->ts($e) - $at) < $EXIT_NS;
 	}
 	return 0;
 }
@@ -243,16 +234,9 @@ sub _thawed {
 	my ($ev, $threads) = ($self->{states}->events, $self->{threads});
 	my $pid = $threads->at($self->{tid}, $waker->{at})->{pid};
 	return 0 if $threads->at($waker->{tid}, $waker->{at})->{pid} == $pid;
-	for (
-		my $k = $ev->first_at($waker->{at} - $THAW_NS);
-		$k < $ev->count && vec($ev->{ts}, $k, 64) < $waker->{at} + $THAW_NS;
-		$k++
-		)
-	{
-		next
-			if vec($ev->{type}, $k, 8) != Tipme::KernelEvents::WAKING
-			|| vec($ev->{a},    $k, 32) != $waker->{tid};
-		my $tid = vec $ev->{tid}, $k, 32;
+	my $at = $waker->{at};
+	for my $w ($ev->wakings($at - $THAW_NS, $at + $THAW_NS, $waker->{tid})) {
+		my ($tid) = @$w;
 		return 1 if $tid != $self->{tid} && $threads->at($tid, $waker->{at})->{pid} == $pid;
 	}
 	return 0;

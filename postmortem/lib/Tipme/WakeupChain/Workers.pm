@@ -50,7 +50,7 @@ sub _works {
 		Tipme::KernelEvents::WORK_START, Tipme::KernelEvents::WORK_END;
 	for my $i (@all) {
 		my ($type, $tid, $t) =
-			(vec($ev->{type}, $i, 8), vec($ev->{tid}, $i, 32), vec($ev->{ts}, $i, 64));
+			($ev->kind($i), $ev->tid($i), $ev->ts($i));
 		my ($work, $function) = $ev->work($i);
 		if    ($type == Tipme::KernelEvents::WORK_QUEUED) { $queued{$work} = $i }
 		elsif ($type == Tipme::KernelEvents::WORK_START) {
@@ -60,11 +60,10 @@ sub _works {
 				index  => $i
 			);
 			if (defined $q) {
-				my $by_task = ($CONTEXT{ vec($ev->{d}, $q, 32) >> 16 & 255 } // '') =~
-					/^(?:task|softirq_task)$/;
+				my $by_task = ($CONTEXT{ $ev->context($q) } // '') =~ /^(?:task|softirq_task)$/;
 				@w{qw(queued_ns tid queued)} = (
-					vec($ev->{ts}, $q, 64),
-					$by_task && vec($ev->{tid}, $q, 32) ? vec($ev->{tid}, $q, 32) : undef, $q
+					$ev->ts($q),
+					$by_task && $ev->tid($q) ? $ev->tid($q) : undef, $q
 				);
 			}
 			push @{ $of{$tid} }, $open{$tid} = \%w;
