@@ -271,8 +271,8 @@ is($r->{event}{kind}, 'key_press', 'the press is judged');
 is($r->{interval}{end_ns}, 1401.1 * MS, 'and answered after the release');
 
 # A process injects keys; a real-time process keeps the server, which another client had woken, from
-# its CPU when the last one is written.
-{
+# its CPU when the last one is written. Then it reads it at once, or serves that client first.
+for my $first (0, 1) {
 	my $s = story(no_usual => 1);
 	my $b = $s->builder->thread(700, 'typist', ts_ns => 5 * MS)->thread(710, 'asker', ts_ns => 5 * MS)->thread(901, 'hog', ts_ns => 5 * MS);
 	my $writes = sub { my ($t) = @_; return $s->wake(1, $t - 0.1, 700, 0, 'nanosleep', context => 'hardirq')->run(1, $t - 0.05, $t + 0.05, 700, 'sleeping') };
@@ -284,6 +284,8 @@ is($r->{interval}{end_ns}, 1401.1 * MS, 'and answered after the release');
 	}
 	$s->run(0, 990, 1400, 901, 'dead', prio => 79, next => SERVER)->wake(1, 1000, SERVER, 710, 'epoll');
 	$writes->(1100)->wake(1, 1200, 700, 0, 'nanosleep', context => 'hardirq');
+	$b->x(ns(1400.05), 'x_wakeup')->x(ns(1400.06), 'x_request', pid => 710, client => 9, duration_ns => 10_000, major => 43, count => 1)
+		->x(ns(1400.08), 'x_sleep') if $first;
 	$b->switch(0, ns(1400.5), SERVER, 0, 'sleeping')->x(ns(1400.1), 'x_wakeup')->x(ns(1400.2), 'x_device', input_seq => 90, kind => 'key_press', device => 6)
 		->x(ns(1400.25), 'x_deliver', input_seq => 90, kind => 'key_press', pid => CLIENT, client => 4)->x(ns(1400.3), 'x_request', pid => 710, client => 9, duration_ns => 20_000, major => 43, count => 1)->x(ns(1400.4), 'x_sleep');
 	$s->wake(0, 1400.26, CLIENT, SERVER, 'poll')->run(1, 1400.6, 1402, CLIENT, 'sleeping')->draw(1401.8)->hotkey(3000);

@@ -165,14 +165,24 @@ sub looks_for_its_command {
 		if $o{between};
 	$t += $o{between} ? 20.3 : 10;
 	$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')
-		->run(1, $t + 0.1, $t + 1, CLIENT, 'sleeping');
+		->run(1, $t + 0.1, $t + ($o{earlier} ? 4 : 1), CLIENT, 'sleeping');
+	# It asked for something that the server told it later (the window manager has to act).
+	if ($o{earlier}) {
+		$s->wake(1, $t + 0.2, SERVER, CLIENT, 'epoll')
+			->run(0, $t + 0.25, $t + 0.6, SERVER, 'sleeping');
+		$s->builder->x(ns($t + 0.26), 'x_wakeup')->x(
+			ns($t + 0.3), 'x_request', pid => CLIENT, client => 4, duration_ns => 100_000,
+			major => 25, sequence => 1, count => 1
+		)->x(ns($t + 0.5), 'x_sleep');
+		$t += 3;
+	}
 	# It asks the server for something, and sleeps until that has answered.
 	$s->wake(1, $t + 0.9, SERVER, CLIENT, 'epoll')->run(0, $t + 0.95, $t + 1.4, SERVER, 'sleeping')
 		->wake(0, $t + 1.2, CLIENT, SERVER, undef);
 	my $b = $s->builder->x(ns($t + 0.96), 'x_wakeup');
 	$b->x(ns($t + 1), 'x_request', pid => CLIENT, client => 4, duration_ns => 100_000, major => 43,
 		sequence => 1, count => 1)
-		if !$o{event};
+		if !$o{event} && !$o{earlier};
 	$b->x(ns($t + 1.39), 'x_sleep');
 	return end($s->run(1, $t + 1.5, $t + 4, CLIENT, 'sleeping')->draw($t + 3.8), $t + 4, 3000);
 }
@@ -185,8 +195,56 @@ for my $between (0, 1) {
 		'... the sentence');
 }
 judged('... after an echo', looks_for_its_command(draws => [3]), 'lock-wait', 'holder', 0.9, 1);
+judged('... after a word with the window manager', looks_for_its_command(earlier => 1), 'lock-wait',
+	'holder', 0.9, 1);
 judged('... of one that draws each time it looks', looks_for_its_command(draws => [ 3 .. 40 ]),
 	'none', undef);
+
+# A client blinks by its own timer, and asks the server for something first. That one is awake for
+# somebody who looks at the screen again and again, and answers through the client's reader.
+sub blinks_beside {
+	my $s = Tipme::Test::Story->new;
+	$s->builder->thread(WORKER, 'reader', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(SERVICE, 'watcher', ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->enter(1000, no_wake => 1)->wake(0, 1000.2, WORKER, SERVER, 'poll', wakee_cpu => 1)
+		->run(1, 1000.21, 1000.25, WORKER, 'sleeping')->wake(1, 1000.24, CLIENT, WORKER, 'poll')
+		->run(1, 1000.26, 1003, CLIENT, 'sleeping')->draw(1002.5);
+	$s->wake(0, 1002.75, SERVICE, SERVER, 'poll', wakee_cpu => 0)
+		->run(0, 1002.82, 1003.1, SERVICE, 'sleeping');
+	my $t    = 1003.1;
+	my $asks = sub {
+		my ($end) = @_;
+		$t += 10;
+		$s->wake(0, $t, SERVICE, 0, 'poll', context => 'hardirq')
+			->run(0, $t + 0.02, $t + 0.1, SERVICE, 'sleeping')
+			->wake(0, $t + 0.09, SERVER, SERVICE, 'epoll')
+			->run(0, $t + 0.11, $end // $t + 0.3, SERVER, 'sleeping');
+		$s->builder->x(ns($t + 0.12), 'x_wakeup')->x(
+			ns($t + 0.15), 'x_request', pid => SERVICE, client => 7, duration_ns => 20_000,
+			major => 43, sequence => 1, count => 1
+		);
+		return;
+	};
+	while ($t < 1360) {
+		$asks->();
+		$s->builder->x(ns($t + 0.28), 'x_sleep');
+		$s->wake(0, $t + 0.2, SERVICE, SERVER, 'poll', wakee_cpu => 0)
+			->run(0, $t + 0.32, $t + 0.4, SERVICE, 'sleeping');
+		$t += 0.4;
+	}
+	$s->wake(1, $t + 10.05, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, $t + 10.07, $t + 10.2, CLIENT, 'sleeping');
+	$asks->($t + 10.5);
+	$s->builder->x(
+		ns($t + 0.25), 'x_request', pid => CLIENT, client => 4, duration_ns => 50_000,
+		major => 43, sequence => 9, count => 1
+	)->x(ns($t + 0.48), 'x_sleep');
+	$s->wake(0, $t + 0.31, WORKER, SERVER, 'poll', wakee_cpu => 1)
+		->run(1, $t + 0.33, $t + 0.4, WORKER, 'sleeping')->wake(1, $t + 0.38, CLIENT, WORKER, 'poll')
+		->run(1, $t + 0.41, $t + 1.5, CLIENT, 'sleeping')->draw($t + 1);
+	return end($s, $t + 1.5, 3000);
+}
+judged('a blink beside somebody who keeps the server awake', blinks_beside(), 'none', undef);
 judged('... what it draws when the server has sent it something',
 	looks_for_its_command(event => 1), 'none', undef);
 done_testing();

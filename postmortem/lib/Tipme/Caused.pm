@@ -381,7 +381,7 @@ sub _own_timer {
 	$i = $states->before($tid, $i->{from})
 		while $i
 		&& ($i->{kind} ne 'blocked'
-		|| $o{beyond_server} && asks_server($e->{server}, $e->{pid}, $states, $i));
+		|| $o{beyond_server} && asks_server($e->{server}, $e->{pid}, $states, $tid, $i));
 	return if !$i || !defined $i->{wake} || !$self->{rest}->rests_in($e, $tid, $i);
 	my $context = $states->events->context($i->{wake});
 	return $context == 2 || $context == 4 ? $i : undef;    # softirq_irq, hardirq

@@ -185,17 +185,23 @@ sub owner_asked {
 	return;
 }
 
-# asks_server(SOURCE, PID, STATES, INTERVAL): did a thread of that process sleep there until the
-# server had done what it had asked for?
+# asks_server(SOURCE, PID, STATES, TID, INTERVAL): did a thread of that process sleep there until the
+# server had done what it, or the window manager for it, had been asked for since the thread slept
+# last? An input event that comes then is no answer.
 sub asks_server {
-	my ($x, $pid, $states, $i) = @_;
+	my ($x, $pid, $states, $tid, $i) = @_;
 	return 0 if !$x->{exact} || !defined $i->{wake} || $i->{to} - $i->{from} > $NAP_NS;
 	my ($ev, $w) = ($states->events, $i->{wake});
-	return 0
-		if $ev->context($w) != $TASK || $ev->waker($w) != $x->{tid};
-	return
-		scalar grep { ($_->{pid} // 0) == $pid }
-		$x->between('request', $i->{from} - $SERVES_NS, $i->{to});
+	return 0 if $ev->context($w) != $TASK || $ev->waker($w) != $x->{tid};
+	my $since = $i->{from};
+	while (my $b = $states->before($tid, $since)) {
+		last if $b->{kind} eq 'blocked' || $b->{kind} eq 'absent' || $b->{from} >= $since;
+		$since = $b->{from};
+	}
+	$since = $i->{from} - $SERVES_NS if $since > $i->{from} - $SERVES_NS;
+	return 0 if !grep { ($_->{pid} // 0) == $pid } $x->between('request', $since, $i->{to});
+	return (grep { $_->{input_seq} && ($_->{pid} // 0) == $pid }
+			$x->between('deliver', $i->{from}, $i->{to})) ? 0 : 1;
 }
 
 # [ thread, when, process ]: whom a thread woke in [FROM, TO), but the server and the kernel's own

@@ -369,12 +369,19 @@ sub entry {
 }
 
 # When the server fell asleep before it read an event, or a little before that where it had not
-# slept for long.
+# slept for long. A turn of its loop in which it was kept from a CPU, or found more to do, is none.
 sub _asleep_before {
 	my ($self, $e) = @_;
-	my $s    = $e->{server}->last_before('sleep', $e->{wakeup_ns});
+	my ($x, $first) = ($e->{server}, $e->{device_ns} - $LONG_NS);
+	my $s    = $x->last_before('sleep', $e->{wakeup_ns});
 	my $from = $s ? $s->{ts_ns} : $e->{wakeup_ns};
-	return $from > $e->{device_ns} - $LONG_NS ? $from : $e->{device_ns} - $LONG_NS;
+	return $first if $from <= $first;
+	my $states = $self->{kernel}->states($first, $e->{device_ns});
+	my $i      = $states->before($x->{tid}, $e->{wakeup_ns});
+	$i = $states->before($x->{tid}, $i->{from})
+		while $i && $i->{kind} ne 'blocked' && $i->{from} > $first;
+	return $from if !$i || $i->{from} > $from;
+	return $i->{from} > $first ? $i->{from} : $first;
 }
 
 # The waking that made the server read it, 1 if that is exact, the thread that woke it (0: none);

@@ -86,9 +86,8 @@ sub steps {
 				|| !$self->{states}->leaves($who)
 				|| $jumped->{$who}
 				|| $works->{$who};
-			last
-				if $who == $self->{server_tid}
-				&& ($self->{naps}->within($tid, $i) || $self->{asks}->($tid, $lo, $t));
+			last if $who == $self->{server_tid} && $self->{naps}->within($tid, $i);
+			last if $self->{asks}->($tid, $lo, $t, $who);
 			last
 				if $tid == $self->{server_tid}
 				? $self->{server} && $self->{server}->in_request($lo, $t)

@@ -93,20 +93,20 @@ sub _comes_back {
 	my ($self, $wait) = @_;
 	return $self->{server} ? $self->{server}->in_request(@$wait{qw(from to)}) : 0
 		if $wait->{tid} == $self->{server_tid};
-	return 1
-		if $wait->{waker}{tid} == $self->{server_tid}
-		&& $self->asks_awake_server(@$wait{qw(tid from to)});
+	return 1 if $self->asks_awake_server(@$wait{qw(tid from to)}, $wait->{waker}{tid});
 	# Nobody waits for the next request where nothing may disturb it, however short the sleep was.
 	return 1 if $self->{returning}             || ($wait->{state} // '') eq 'disk_sleep';
 	return waits_for_requests($wait->{reason}) || $self->is_idle_there($wait) ? 0 : 1;
 }
 
-# asks_awake_server(TID, FROM, TO): was the server awake for somebody else already when the thread
-# asked it for something and slept, in [FROM, TO)?
+# asks_awake_server(TID, FROM, TO, WAKER): was the server awake for somebody else already when the
+# thread asked it for something and slept, in [FROM, TO), until the server woke it, or a thread of
+# its process that reads what the server sends?
 # Then who woke the server is not why the thread waited: it came to the server by its own request.
 sub asks_awake_server {
-	my ($self, $tid, $from, $to) = @_;
+	my ($self, $tid, $from, $to, $waker) = @_;
 	my $states = $self->{states};
+	$to = $self->_read_at($waker, $tid, $from, $to) // return 0 if $waker != $self->{server_tid};
 	my $i      = $self->_server_slept($to);
 	# Asleep in between: it was woken for what it then told the thread.
 	return 0 if !$i || !defined $i->{wake} || $i->{to} > $from;
@@ -117,6 +117,20 @@ sub asks_awake_server {
 			$self->{server} ? $self->{server}->between('request', $from - $ASKS_NS, $to) : ())
 		? 1
 		: 0;
+}
+
+# When the server woke another thread of the process, before that one woke the thread; undef: not
+# since FROM
+sub _read_at {
+	my ($self, $reader, $tid, $from, $to) = @_;
+	my ($states, $threads) = @$self{qw(states threads)};
+	return if $threads->at($reader, $to)->{pid} != $threads->at($tid, $to)->{pid};
+	my $i = $states->before($reader, $to);
+	$i = $states->before($reader, $i->{from})
+		while $i && $i->{kind} ne 'blocked' && $i->{kind} ne 'absent' && $i->{from} > $from;
+	my ($ev, $w) = ($states->events, $i ? $i->{wake} : undef);
+	return if !defined $w || $i->{to} <= $from || $ev->context($w) != 0;
+	return $ev->waker($w) == $self->{server_tid} ? $ev->ts($w) : undef;
 }
 
 # The last sleep of the server before TIME; undef: it was awake for long, or it is not known. A walk
