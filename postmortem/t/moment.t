@@ -240,7 +240,8 @@ sub blinks_beside {
 		major => 43, sequence => 9, count => 1
 	)->x(ns($t + 0.48), 'x_sleep');
 	$s->wake(0, $t + 0.31, WORKER, SERVER, 'poll', wakee_cpu => 1)
-		->run(1, $t + 0.33, $t + 0.4, WORKER, 'sleeping')->wake(1, $t + 0.38, CLIENT, WORKER, 'poll')
+		->run(1, $t + 0.33, $t + 0.4, WORKER, 'sleeping')
+		->wake(1, $t + 0.38, CLIENT, WORKER, 'poll')
 		->run(1, $t + 0.41, $t + 1.5, CLIENT, 'sleeping')->draw($t + 1);
 	return end($s, $t + 1.5, 3000);
 }

@@ -3,8 +3,8 @@
 # What people really suffer from, staged: the causes of docs/causes.md that this machine can make,
 # each with its verdict as printed. In an ordinary run those that no other test stages; with
 # TIPME_TEST_ALL=1 each row of that page that can be staged natively; TIPME_CAUSES=a,b: these.
-# First tries count. Each miss is told; it fails where fewer are right than a rate of 95 % reaches in
-# 999 of 1,000 runs.
+# First tries count. Each miss is told. It fails where fewer are right than a rate of 95 % reaches
+# in 999 of 1,000 runs.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);

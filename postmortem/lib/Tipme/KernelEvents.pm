@@ -307,8 +307,8 @@ sub child    { return vec $_[0]{a}, $_[1], 32 }
 sub waker    { return vec $_[0]{a}, $_[1], 32 }
 sub context  { return vec($_[0]{d}, $_[1], 32) >> 16 & 255 }
 
-# wakings(FROM, TO, BY): [ whom, when, by whom ] of the wakings by threads in [FROM, TO) ns, in order
-# of time; BY: those by that thread alone
+# wakings(FROM, TO, BY): [ whom, when, by whom ] of the wakings by threads in [FROM, TO) ns, in
+# order of time; BY: those by that thread alone
 sub wakings {
 	my ($self, $from, $to, $by)   = @_;
 	my ($ts, $type, $tid, $a, $d) = map { \$_ } @$self{qw(ts type tid a d)};

@@ -185,9 +185,9 @@ sub owner_asked {
 	return;
 }
 
-# asks_server(SOURCE, PID, STATES, TID, INTERVAL): did a thread of that process sleep there until the
-# server had done what it, or the window manager for it, had been asked for since the thread slept
-# last? An input event that comes then is no answer.
+# asks_server(SOURCE, PID, STATES, TID, INTERVAL): did a thread of that process sleep there until
+# the server, or the window manager by way of it, had done what the process had asked for since the
+# thread slept last? An input event that comes then is no answer.
 sub asks_server {
 	my ($x, $pid, $states, $tid, $i) = @_;
 	return 0 if !$x->{exact} || !defined $i->{wake} || $i->{to} - $i->{from} > $NAP_NS;
