@@ -157,7 +157,8 @@ sub _waited {
 sub _for_a_request {
 	my ($self, $id) = @_;
 	my $stack = $self->{threads}->stack($id);
-	return Tipme::WakeupChain::Waker::waits_for_requests($self->{reasons}->of($stack, 'task')) ? 1 : 0;
+	my $r = $self->{reasons}->of($stack, 'task');
+	return Tipme::WakeupChain::Waker::waits_for_requests($r) ? 1 : 0;
 }
 
 1;
