@@ -5,6 +5,7 @@ package Tipme::Kernel;
 
 use strict;
 use warnings;
+use List::Util qw(max);
 use Tipme::KernelEvents;
 use Tipme::Sampled;
 use Tipme::TaskStates;
@@ -34,10 +35,9 @@ sub has_records { return $_[0]{has} }
 
 # covered_from(): when the records of all CPUs begin; 0 where there are none
 sub covered_from {
-	my ($self)   = @_;
-	my ($latest) = sort { $b <=> $a }
-		map { $_->{first_ns} } grep { $_->{source} =~ $SOURCE } $self->{ep}->coverage;
-	return $latest // 0;
+	my ($self) = @_;
+	return $self->{covered_from} //=
+		max(0, map { $_->{first_ns} } grep { $_->{source} =~ $SOURCE } $self->{ep}->coverage);
 }
 
 # sampled(): are there samples of /proc in place of the kernel's own records?

@@ -124,7 +124,9 @@ sub asks_awake_server {
 sub _read_at {
 	my ($self, $reader, $tid, $from, $to) = @_;
 	my ($states, $threads) = @$self{qw(states threads)};
-	return if $threads->at($reader, $to)->{pid} != $threads->at($tid, $to)->{pid};
+	return
+		if !($self->{of_one_process}{"$reader $tid"} //=
+		$threads->at($reader, $to)->{pid} == $threads->at($tid, $to)->{pid} ? 1 : 0);
 	my $i = $states->before($reader, $to);
 	$i = $states->before($reader, $i->{from})
 		while $i && $i->{kind} ne 'blocked' && $i->{kind} ne 'absent' && $i->{from} > $from;
