@@ -134,9 +134,9 @@ static int program_by_word(const struct tipme_verb_entry *verb, int argc, char *
  */
 int cli_latency(const struct tipme_verb_entry *verb, int argc, char **argv)
 {
-	static const char *const derived[] = { "report",	 "mttf",     "compare",
-					       "schedulability", "import",   "export",
-					       "model",		 "campaign", NULL };
+	static const char *const derived[] = { "report", "mttf",   "compare", "schedulability",
+					       "import", "export", "model",   "campaign",
+					       "mark",	 NULL };
 
 	return program_by_word(verb, argc, argv, derived, "tipme-postmortem");
 }

@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "latency.h"
+#include "latency_deferred.h"
 #include "latency_hours.h"
 #include "latency_model.h"
 #include "latency_xruns.h"
@@ -26,10 +27,11 @@
 static const char usage[] =
 	"usage: tipme latency record [options]\n"
 	"       tipme latency report FILE... | mttf FILE | compare A B | schedulability FILE TASKS\n"
-	"       tipme latency import FILE | export FILE                               (--help of each)\n"
-	"       tipme latency xruns [--duration S]\n"
+	"       tipme latency model | campaign FOLDER | mark FOLDER TEXT | import FILE | export FILE (--help of each)\n"
+	"       tipme latency xruns [--duration S] [--pipewire journal|LOG]\n"
 	"Measures, on each CPU, how late a timer's interrupt is, the work that it defers, and real-time threads woken by that.\n"
-	"xruns watches sound cards: a stream that runs dry is told, and tipmed, if it runs, saves an episode.\n\n"
+	"xruns watches sound cards: a stream that runs dry is told, and tipmed, if it runs, saves an episode.\n"
+	"--pipewire: what PipeWire reports, too, in your journal or in the file that PIPEWIRE_LOG names.\n\n"
 	"  -d, --duration S       how long (10)\n"
 	"  -t, --threshold US     end with 2 if a thread was later; its causes are kept, and tipmed, if it runs, saves an episode\n"
 	"  -p, --period US        of the timer (1000)\n"
@@ -51,7 +53,8 @@ static const char usage[] =
 struct arguments {
 	struct tipme_latency_options opt;
 	struct tipme_model model;
-	const char *source, *output;
+	bool deferred; /* the model is no thread */
+	const char *source, *output, *pipewire;
 	bool json;
 };
 
@@ -126,6 +129,8 @@ static int option(struct arguments *a, int c)
 	case 'e': return number(optarg, 1, 3600, &a->opt.every_s);
 	case 'o': a->output = optarg; return 0;
 	case 'j': a->json = true; return 0;
+	case 'D': a->deferred = true; return 0;
+	case 'w': a->pipewire = optarg; return 0;
 	case 'S': a->source = optarg; return is_source(optarg) ? 0 : -EINVAL;
 	}
 	return -EINVAL;
@@ -279,6 +284,23 @@ static int record(const struct arguments *a)
 	return rc;
 }
 
+/* A softirq cannot be preempted: what computes there for long takes the CPU from everybody. */
+#define DEFERRED_MOST_US 20000
+
+static int run_model(const struct arguments *a, struct tipme_latencies *all, struct tipme_model *m,
+		     char *why, size_t len)
+{
+	if (!a->deferred)
+		return tipme_latency_model(all, m, a->opt.duration_s, why, len);
+	if (m->compute_us > DEFERRED_MOST_US || m->compute_us > m->cycle_us / 2) {
+		snprintf(
+			why, len,
+			"deferred work computes for 20 ms and half of a cycle at most: nothing else runs meanwhile");
+		return -EINVAL;
+	}
+	return tipme_latency_deferred(all, m, a->opt.duration_s, why, len);
+}
+
 /* For the post-mortem's `tipme latency model`, which says what follows: a result as JSON. */
 static int model(const struct arguments *a)
 {
@@ -296,11 +318,11 @@ static int model(const struct arguments *a)
 	sigaction(SIGTERM, &action, NULL);
 	opt.period_us = m.cycle_us;
 	err = tipme_latencies_make(&all);
-	err = err ? err : tipme_latency_model(&all, &m, opt.duration_s, why, sizeof(why));
+	err = err ? err : run_model(a, &all, &m, why, sizeof(why));
 	if (!err)
 		o = tipme_latencies_json(&all, &opt);
 	if (o) {
-		json_object_object_add(o, "model", tipme_model_json(&m));
+		json_object_object_add(o, "model", tipme_model_json(&m, a->deferred));
 		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED));
 	}
 	json_object_put(o);
@@ -315,7 +337,7 @@ static int xruns(const struct arguments *a)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (tipme_latency_xruns(a->opt.duration_s, &seen))
+	if (tipme_latency_xruns(a->opt.duration_s, a->pipewire, &seen))
 		return EXIT_FAILURE;
 	return seen ? EXIT_OVER : 0;
 }
@@ -351,6 +373,8 @@ int main(int argc, char **argv)
 		{ "cycle", required_argument, NULL, 'y' },
 		{ "compute", required_argument, NULL, 'c' },
 		{ "priority", required_argument, NULL, 'r' },
+		{ "deferred", no_argument, NULL, 'D' },
+		{ "pipewire", required_argument, NULL, 'w' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },

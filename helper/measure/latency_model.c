@@ -119,10 +119,12 @@ int tipme_latency_model(struct tipme_latencies *all, struct tipme_model *model,
 	return s.err;
 }
 
-struct json_object *tipme_model_json(const struct tipme_model *m)
+struct json_object *tipme_model_json(const struct tipme_model *m, bool deferred)
 {
 	struct json_object *o = json_object_new_object();
 
+	json_object_object_add(o, "modality",
+			       json_object_new_string(deferred ? "deferred" : "thread"));
 	json_object_object_add(o, "buffers", json_object_new_int64(m->buffers));
 	json_object_object_add(o, "cycle_us", json_object_new_int64(m->cycle_us));
 	json_object_object_add(o, "compute_us", json_object_new_int64(m->compute_us));

@@ -4,6 +4,7 @@
 #define TIPME_MEASURE_LATENCY_MODEL_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,6 @@ struct tipme_model {
 int tipme_latency_model(struct tipme_latencies *all, struct tipme_model *model,
 			unsigned int duration_s, char *why, size_t why_len);
 
-struct json_object *tipme_model_json(const struct tipme_model *m);
+struct json_object *tipme_model_json(const struct tipme_model *m, bool deferred);
 
 #endif

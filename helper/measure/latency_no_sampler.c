@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The cause sampler and the stages where tracing programs are not built. */
+/* Sampler, stages and the client in deferred work where tracing programs are not built. */
 #include "config.h"
 
 #include <errno.h>
 #include <stdio.h>
 
+#include "latency_deferred.h"
 #include "latency_sampler.h"
 #include "latency_stages.h"
 
@@ -49,4 +50,11 @@ uint64_t tipme_stages_end(struct tipme_stages *s, unsigned int cpu, struct tipme
 			  struct tipme_distribution *d, uint64_t due_ns, uint64_t now_ns)
 {
 	return 0;
+}
+
+int tipme_latency_deferred(struct tipme_latencies *all, struct tipme_model *model,
+			   unsigned int duration_s, char *why, size_t why_len)
+{
+	snprintf(why, why_len, "this tipme was built without tracing programs");
+	return -EOPNOTSUPP;
 }

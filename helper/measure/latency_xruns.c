@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "latency.h"
 #include "latency_tell.h"
+#include "latency_pipewire.h"
 #include "latency_xruns.h"
 #include "small_file.h"
 
@@ -114,6 +115,41 @@ static uint32_t feeder(uint32_t owner)
 	return n == 1 ? only : owner;
 }
 
+static uint64_t times_slept(const char *task)
+{
+	char text[2048];
+
+	return file_text(task, "status", text, sizeof(text))
+		       ? number(text, "voluntary_ctxt_switches")
+		       : 0;
+}
+
+/*
+ * The thread of a process that serves cycles where it may have no real-time priority: who has slept
+ * most often, since others have less to wait for.
+ */
+static uint32_t cycler(uint32_t pid)
+{
+	uint32_t real_time = feeder(pid), best = real_time;
+	uint64_t most = 0;
+	char pattern[64];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/proc/%u/task/*", pid);
+	if (real_time != pid || glob(pattern, 0, NULL, &found))
+		return real_time;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		uint64_t n = times_slept(found.gl_pathv[i]);
+
+		if (n <= most)
+			continue;
+		most = n;
+		best = (uint32_t)strtoul(strrchr(found.gl_pathv[i], '/') + 1, NULL, 10);
+	}
+	globfree(&found);
+	return best;
+}
+
 /* Streams that are there now; what is known of those that stay is kept. */
 static unsigned int search(struct stream *s, unsigned int count)
 {
@@ -155,10 +191,23 @@ bool tipme_xrun_read(const char *status, const char *hw_params, uint64_t now_ns,
 	return to->at_ns && to->buffer_ns && to->pid;
 }
 
-/* Says it here and to the recorder. Returns whether there was one. */
+/* Says it here and to the recorder. */
+static void tell(struct tipme_teller *teller, const struct tipme_xrun *x, const char *what)
+{
+	char comm[NAME_LEN] = "?", path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", x->pid);
+	tipme_file_line(path, comm, sizeof(comm));
+	printf("%s of %.16s (pid %" PRIu32 ") %s, a buffer of %.1f ms\n", x->stream, comm, x->pid,
+	       what, (double)x->buffer_ns / 1e6);
+	fflush(stdout);
+	tipme_teller_tell_xrun(teller, x);
+}
+
+/* Returns whether there was one. */
 static bool look(struct stream *s, struct tipme_teller *teller)
 {
-	char status[FILE_LEN], setup[FILE_LEN] = "", comm[NAME_LEN] = "?", path[64];
+	char status[FILE_LEN], setup[FILE_LEN] = "";
 	struct tipme_xrun x = { .stream = s->name };
 
 	if (!file_text(s->dir, "status", status, sizeof(status)) || !strstr(status, "XRUN"))
@@ -172,25 +221,46 @@ static bool look(struct stream *s, struct tipme_teller *teller)
 		return false;
 	s->told_ns = x.at_ns;
 	x.tid = feeder(x.pid);
-	snprintf(path, sizeof(path), "/proc/%u/comm", x.pid);
-	tipme_file_line(path, comm, sizeof(comm));
-	printf("%s of %.16s (pid %" PRIu32 ") %s, a buffer of %.1f ms\n", s->name, comm, x.pid,
-	       s->name[strlen(s->name) - 1] == 'c' ? "ran over" : "ran dry",
-	       (double)x.buffer_ns / 1e6);
-	fflush(stdout);
-	tipme_teller_tell_xrun(teller, &x);
+	tell(teller, &x, s->name[strlen(s->name) - 1] == 'c' ? "ran over" : "ran dry");
 	return true;
 }
 
-int tipme_latency_xruns(unsigned int duration_s, uint64_t *seen)
+/* What PipeWire has reported since the last look. Returns how many. */
+static unsigned int look_at_log(struct tipme_pipewire *log, struct tipme_teller *teller)
+{
+	struct tipme_pipewire_xrun report;
+	unsigned int n = 0;
+
+	while (tipme_pipewire_next(log, &report)) {
+		char name[NAME_LEN];
+		struct tipme_xrun x = { .stream = name,
+					.at_ns = report.at_ns,
+					.buffer_ns = report.cycle_ns };
+
+		x.pid = report.client ? tipme_pipewire_process(report.node) : report.writer;
+		if (!x.pid)
+			continue;
+		snprintf(name, sizeof(name), "pipewire-%" PRIu32, report.node);
+		x.tid = cycler(x.pid);
+		tell(teller, &x, report.client ? "came too late" : "ran dry");
+		n++;
+	}
+	return n;
+}
+
+int tipme_latency_xruns(unsigned int duration_s, const char *pipewire, uint64_t *seen)
 {
 	static struct stream stream[STREAMS];
 	struct tipme_teller teller = { .fd = -1 };
 	uint64_t end = tipme_clock_ns() + duration_s * TIPME_NS_PER_S;
 	struct sched_param param = { .sched_priority = 2 };
 	unsigned int count = 0;
+	struct tipme_pipewire log;
+	int err = tipme_pipewire_open(&log, pipewire);
 
-	if (access("/proc/asound", F_OK)) {
+	if (err)
+		return err;
+	if (!pipewire && access("/proc/asound", F_OK)) {
 		fputs("tipme: latency: /proc/asound: there is no sound card here\n", stderr);
 		return -ENOENT;
 	}
@@ -203,8 +273,10 @@ int tipme_latency_xruns(unsigned int duration_s, uint64_t *seen)
 			count = search(stream, count);
 		for (unsigned int i = 0; i < count; i++)
 			*seen += look(&stream[i], &teller);
+		*seen += look_at_log(&log, &teller);
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
 	}
 	tipme_teller_close(&teller);
+	tipme_pipewire_close(&log);
 	return 0;
 }

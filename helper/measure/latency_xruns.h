@@ -9,9 +9,10 @@
 #include "latency_tell.h"
 
 /*
- * Watches all sound cards for so long. Returns 0 or -errno, which has been told; *seen: how many.
+ * Watches all sound cards for so long, and a log of PipeWire's (see latency_pipewire.h; NULL:
+ * none). Returns 0 or -errno, which has been told; *seen: how many.
  */
-int tipme_latency_xruns(unsigned int duration_s, uint64_t *seen);
+int tipme_latency_xruns(unsigned int duration_s, const char *pipewire, uint64_t *seen);
 
 /*
  * Of what /proc/asound says of a stream, and both clocks now: whether it has stopped; then when,

@@ -13,11 +13,13 @@ use Tipme::TestDaemon qw(slurp wait_until);
 my $tipme = "$ENV{TIPME_BUILDDIR}/tipme";
 my $dir   = tempdir(CLEANUP => 1);
 
-sub campaign {
+sub latency {
 	my ($args) = @_;
-	my $out = qx{"$tipme" latency campaign $args 2>&1};
+	my $out = qx{"$tipme" latency $args 2>&1};
 	return ($out, $? >> 8);
 }
+
+sub campaign { my ($args) = @_; return latency("campaign $args") }
 
 # A load that can be found again: it holds a file open.
 my $load    = "--load mark='exec sleep 1000 < /dev/null 3> $dir/held'";
@@ -40,6 +42,15 @@ my ($second, $refused) = campaign("$dir/c --each 2s $load");
 is($second, "tipme: latency: $dir/c: a campaign runs there: wait for it, or name another folder\n",
 	'a second one in the same folder is refused');
 is($refused, 1, '... and fails');
+# A mark belongs to the load that is being recorded then.
+my ($marked, $ok) = latency("mark $dir/c the scanner begins");
+is($ok, 0, 'something is marked') or diag $marked;
+like($marked, qr/^marked/, '... as it says');
+is((latency("mark $dir"))[1], 64, 'nothing said');
+is((latency("mark $dir/none x"))[0],
+	"tipme: latency: $dir/none: no such folder: name that of a campaign\n", 'no such folder');
+is((latency("mark $dir x"))[0], "tipme: latency: $dir: no campaign was begun there\n",
+	'no campaign');
 kill 'CONT', $pid;
 kill 'TERM', $pid;
 waitpid $pid, 0;
@@ -48,6 +59,10 @@ my $first = slurp("$dir/c/idle.json");
 my ($out, $rc) = campaign("$dir/c --each 2s $load");
 is($rc,                       0,      'it goes on') or diag $out;
 is(slurp("$dir/c/idle.json"), $first, '... and keeps what is complete');
+my $kept = Cpanel::JSON::XS->new->decode(slurp("$dir/c/campaign.json"));
+is(join(',', map { $_->{text} } @{ $kept->{marks} }), 'the scanner begins', '... and the marks');
+is(scalar(grep { ($_->{begun_s} // 0) > 1e9 } @{ $kept->{loads} }),
+	scalar @{ $kept->{loads} }, '... and when each load began');
 like($out, qr/^idle: is there already$/m, '... as it says');
 like($out, qr/^mark: .*(?:more|less) frequent in this load|^mark: No level tells the two apart\.$/m,
 	'each load is compared to idle');

@@ -274,6 +274,11 @@ subtest 'other programs' => sub {
 	is_deeply [ map {"$_->{stage} $_->{cpu} $_->{count} $_->{max_ns}"} @{ $d->{stages} } ],
 		[ 'irq 0 10 99000', 'total_high 0 10 120000', 'irq 1 10 3000', 'total_high 1 10 3000' ],
 		'rtla timerlat: interrupt and thread of each CPU';
+	my $fine = $read->(
+		"# RTLA timerlat histogram\n# Time unit is nanoseconds (ns)\nIndex IRQ-000\n3000 7\n3500 2\n"
+			. "4100 1\nover: 0\ncount: 10\nmin: 3000\navg: 3200\nmax: 4190\n");
+	is_deeply [ map { @$_{qw(buckets max_ns)} } @{ $fine->{stages} } ],
+		[ [ [ 3, 9 ], [ 4, 1 ] ], 4000 ], '... in nanoseconds, which -n has';
 	$again = $read->(export_text($d, 'rtla'));
 	is_deeply [ map { $_->{buckets} } @{ $again->{stages} } ],
 		[ map { $_->{buckets} } @{ $d->{stages} } ], 'to rtla and back';
@@ -292,6 +297,11 @@ subtest 'other programs' => sub {
 		],
 		[ $cyclic =~ s/000012 000001\t/000012 000001 7 /r,  qr/a row of 000012 us with 3 columns/ ],
 		[ $rtla   =~ s/^count:.*\n/count: 99 99 99 99\n/mr, qr/99 latencies, but 9 in its rows/ ],
+		[
+			$rtla =~ s/microseconds \(us\)/milliseconds (ms)/r,
+			qr/its unit is 'milliseconds \(ms\)': microseconds or nanoseconds are meant/
+		],
+		[ $cyclic =~ s/^000010 /-00010 /mr, qr/6 latencies, but 1 in its rows/ ],
 		[ "# Histogram\n000001 000000\n# Total: 000000000\n", qr/nothing was measured/ ]
 		)
 	{
@@ -315,11 +325,35 @@ subtest 'a client that runs for real' => sub {
 	# Garwood: 12 events are a mean of 6.20 to 20.96.
 	ok abs($m->{missed_least} - 6.2) < 0.01 && abs($m->{missed_most} - 20.96) < 0.01,
 		'... by their intervals';
+	like Tipme::Latency::Model::text($m), qr/, as an ordinary thread: slack 10\.50 ms/,
+		'a thread';
+	my $soft = Tipme::Latency::Model::judged($client,
+		{ %found, modality => 'deferred', missed => 0, late => 0 });
+	like Tipme::Latency::Model::text($soft), qr/, as deferred work: /, '... or deferred work';
 	$m = Tipme::Latency::Model::judged($client, { %found, missed => 60, late => 9 });
 	is $m->{agree}, 0, '60 and 9 do not';
 	like Tipme::Latency::Model::text($m),
 		qr/^More are missed: somebody takes the CPU while it computes\.$/m,
 		'... and what that means';
+};
+
+# Blocks of a minute whose longest are 1, 2, ... 10 ms; marked after 2.2 and 7.6 minutes.
+subtest 'marks' => sub {
+	require Tipme::Latency::Marks;
+	my $r = result([ map { my $ms = $_; (50, 1000 * $ms) } 1 .. 10 ], block => 2, block_s => 60);
+	is_deeply [ Tipme::Latency::Marks::rows($r, 'total_user') ], [], 'none';
+	$r->{marks} =
+		[ { after_s => 132, text => 'the <scanner>' }, { after_s => 456, text => 'end' } ];
+	my @rows = Tipme::Latency::Marks::rows($r, 'total_user');
+	is_deeply [ map { @$_{qw(before_us after_us)} } @rows ], [ 2000, 8000, 8000, 10_000 ],
+		'the longest before each mark, and from there to the next';
+	my $svg = Tipme::Latency::Marks::picture($r, 'total_user');
+	is xml_problem($svg), undef, 'a picture';
+	like $svg, qr/the &lt;scanner&gt;/, '... with the marks';
+	my $html = Tipme::Latency::Report::page(use_of('measured'), $r);
+	like $html, qr{over time.*<td>the &lt;scanner&gt;}s, '... and so has the page';
+	my ($part) = Tipme::Latency::Marks::part('x', result([ 1 .. 9 ]), 'total_user');
+	is $part, undef, 'one block has no time';
 };
 
 # Ten million latencies: what they cost to read is what their buckets cost.

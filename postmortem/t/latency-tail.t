@@ -101,6 +101,12 @@ subtest 'mean time to underrun, by hand' => sub {
 		'... with the interval of a count of 2'
 	);
 	near([ $m->{per_day} ], [108], 1e-9, '108 a day');
+	# Section 5 divides by (n - 1) t "for simplicity", and says that this is accurate for two
+	# buffers only. Each cycle draws a latency, so the rate is that of t: of four buffers with 16 ms
+	# of slack (two latencies above it) the paper's time is three times ours.
+	my $four = mttf($r, 'total_user', client('4x6:2'));
+	near([ $four->{mttf_s}, 3 * $four->{mttf_s} ], [ 6 * 50, 18 * 50 ], 1e-9,
+		'the cycle is t, where the paper takes (n - 1) t');
 	my $none = mttf($r, 'total_user', client('4x16'));
 	is $none->{mttf_s}, undef, 'none was above 44 ms: no mean';
 	# the interval of a count of 0 ends at 3.689
@@ -169,6 +175,18 @@ subtest 'two results' => sub {
 	like $said, qr/^Latencies above 8\.192 ms are 600 times more frequent in B \(\d+ to \d+\)\.$/m,
 		'... and one sentence';
 	is + (said('compare', $a, $a, '--over', 2))[1], 0, 'nothing over it: 0';
+	($said, $status) = said('compare', $a, $b, '-o', "$dir/both.html");
+	my $html = slurp("$dir/both.html");
+	like $html, qr/<h1>Latencies above 8\.192 ms are 600 times more frequent/, 'a page says it';
+	my @pictures = $html =~ m{(<svg.*?</svg>)}sg;
+	is scalar @pictures, 2, '... with both on one scale, twice';
+	like $_, qr/a\.json.*b\.json/s, '... by name' for @pictures;
+	unlike $html, qr/<script|\bsrc=/, '... and loads nothing';
+	said('compare', $a, $b, '-o', "$dir/both.svg");
+	like slurp("$dir/both.svg"), qr/<svg.*600 times more frequent/s,
+		'... or a picture that says it';
+	ok !eval { said('compare', $a, $b, '-o', "$dir/both.txt"); 1 }, 'another ending';
+	like $@, qr/both\.txt: \.html, \.svg or \.png is meant/, '... is refused';
 };
 
 subtest 'as a person asks' => sub {

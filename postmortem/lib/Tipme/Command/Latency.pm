@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Cpanel::JSON::XS   ();
 use Tipme::CommandLine qw(options print_json replaceable seconds table);
+use Tipme::Latency::Help;
 use Tipme::Latency::Result;
 use Tipme::Latency::Schedule qw(read_tasks schedulability);
 use Tipme::Latency::Tails    qw(tails worst_level);
@@ -13,100 +14,7 @@ use Tipme::Latency::Underrun qw(clients client mttf);
 use Tipme::Latency::Worst;
 use Tipme::Printable qw(put one_line);
 
-my %HELP = (
-	report => <<'END',
-usage: tipme latency report FILE... [--use NAME|FACTOR,HOURS,DAYS] [--json]
-                                    [-o FILE.html|FILE.svg|FILE.png]
-
-What `tipme latency record -o FILE` found: percentiles with 95 % intervals, the latency that is
-exceeded once in an hour, a day, a week of use, a histogram, and where the CPU was meanwhile. An
-hour of a driven load may stand for FACTOR hours of use; a day of use has HOURS, a week DAYS days.
-What so little was measured for is refused, with the time that it takes. With -o: a page (several
-results on one scale), or a picture of the first stage.
-
-  tipme latency report night.json
-  tipme latency report night.json --use office
-  tipme latency report idle.json load.json -o latency.html
-END
-	campaign => <<'END',
-usage: tipme latency campaign FOLDER [--each TIME] [--load NAME=COMMAND]... [--use NAME]
-
-The whole job: latencies of this machine at rest, beside somebody who types letters (where there
-are Xvfb and xterm), beside a compiler, and beside copies of files. Then a page with all of them on
-one scale (FOLDER/report.html), and what each load makes worse.
---each: time of each (10min; also 30s, 1h). --load adds one of yours; it runs until its time is
-over. Interrupted, the same command goes on with what is missing. As root threads are real-time.
-
-  sudo tipme latency campaign monday
-  sudo tipme latency campaign monday --each 1h --load video='mpv --loop film.mkv' --use office
-END
-	model => <<'END',
-usage: tipme latency model [--client NAME|BUFFERSxCYCLE[:COMPUTE]] [--priority P] [--duration S]
-                           [--json] [-o FILE]
-
-A client that is fed in cycles runs for real, and its missed deadlines are counted. Beside them
-stands what the latencies of the same cycles predict: those above the slack (N-1)T - C. Both agree
-where nobody takes the CPU while it computes. --priority: of SCHED_FIFO, 1 to 98 (root); 0, the
-usual, is an ordinary thread. -o keeps the latencies as a result that the other verbs read.
-
-  tipme latency model --client audio-128
-  sudo tipme latency model --client 3x6:1.5 --priority 80 --duration 60 -o model.json
-END
-	import => <<'END',
-usage: tipme latency import FILE -o RESULT [--period US]
-
-A histogram of cyclictest (--histfile) or of rtla (timerlat hist, osnoise hist) as a result that all
-verbs of `tipme latency` read. --period: of the timer, as it was given to that program (1000).
-
-  cyclictest -m -p 80 -i 1000 -D 1h -q -h 4000 --histfile night.hist
-  tipme latency import night.hist -o night.json
-  tipme latency report night.json
-END
-	export => <<'END',
-usage: tipme latency export FILE --format cyclictest|rtla|openmetrics [-o OUT]
-
-A result of `tipme latency record -o FILE` in the form of another program, on standard output if no
-OUT is named.
-
-  tipme latency export night.json --format cyclictest -o night.hist
-  tipme latency export night.json --format openmetrics
-END
-	mttf => <<'END',
-usage: tipme latency mttf FILE [--client NAME|BUFFERSxCYCLE[:COMPUTE]]... [--stage NAME] [--json]
-       tipme latency mttf --clients
-
-How often a client that is fed in cycles would run dry with the latencies of FILE, which
-`tipme latency record -o FILE` wrote. A client with N buffers of T ms that computes for C ms has a
-slack of (N-1)T - C; each latency above it is an underrun. Without --client: all known ones.
-
-  tipme latency mttf night.json
-  tipme latency mttf night.json --client audio-128 --client 3x6:1.5
-  tipme latency mttf night.json --stage total_high --json
-END
-	compare => <<'END',
-usage: tipme latency compare A B [--stage NAME] [--over RATIO] [--json]
-
-How many times more often a latency of B is above each level than one of A, with 95 % intervals.
-Exit status 2: at some level it is more than RATIO times, by the whole interval (--over).
-
-  tipme latency compare before.json after.json
-  tipme latency compare before.json after.json --stage total_high
-  tipme latency compare before.json after.json --over 2
-END
-	schedulability => <<'END',
-usage: tipme latency schedulability FILE TASKS [--once-in TIME] [--stage NAME] [--json]
-
-Whether the tasks of TASKS (a line each: NAME PERIOD_MS COMPUTE_MS [DEADLINE_MS [BUFFERS]]) meet
-their deadlines, by rate-monotonic priorities, if each may be late once in TIME (10min, 1h, 1d;
-usually 1h). +NAME is a driver, which goes before all tasks whatever its period. Exit status 2: one
-does not.
-
-  tipme latency schedulability night.json modem.tasks
-  tipme latency schedulability night.json modem.tasks --once-in 1d
-  tipme latency schedulability night.json modem.tasks --json
-END
-);
-
+my %HELP        = Tipme::Latency::Help::texts();
 my $USAGE_ERROR = 64;
 my $OVER        = 2;
 my %SECONDS     = (s => 1, min => 60, h => 3600, d => 86400);
@@ -116,8 +24,8 @@ sub run {
 	my $do = $class->can('_' . ($what // ''));
 	if (!$do || !$HELP{$what}) {
 		print STDERR
-			"tipme: latency: report, mttf, compare, schedulability, model, campaign, import or "
-			. "export is meant: see tipme latency --help\n";
+			"tipme: latency: report, mttf, compare, schedulability, model, campaign, mark, import "
+			. "or export is meant: see tipme latency --help\n";
 		return $USAGE_ERROR;
 	}
 	return $do->(@args);
@@ -153,10 +61,16 @@ sub _report {
 sub _model {
 	my (@args) = @_;
 	my ($o, $exit) = options(
-		\@args, $HELP{model}, 0, 'client=s', 'priority=i', 'duration=i', 'json',
+		\@args, $HELP{model}, 0, 'client=s', 'modality=s', 'priority=i', 'duration=i', 'json',
 		'output|o=s'
 	);
 	return $exit if !$o;
+	my $modality = $o->{modality} // 'thread';
+	if ($modality !~ /\A(?:thread|deferred)\z/ || $modality eq 'deferred' && $o->{priority}) {
+		print STDERR 'tipme: latency model: --modality ', one_line($modality),
+			": thread or deferred is meant, and a --priority for a thread only\n";
+		return $USAGE_ERROR;
+	}
 	my $c  = client($o->{client} // 'audio-256');
 	my %in = (priority => [ 0, 98, 0 ], duration => [ 1, 86_400, 10 ]);
 	for my $name (sort keys %in) {
@@ -167,7 +81,7 @@ sub _model {
 		return $USAGE_ERROR;
 	}
 	require Tipme::Latency::Model;
-	my ($m, $json) = Tipme::Latency::Model::run($c, $o->{priority}, $o->{duration});
+	my ($m, $json) = Tipme::Latency::Model::run($c, $modality, $o->{priority}, $o->{duration});
 	_write($o->{output}, $json) if defined $o->{output};
 	if   ($o->{json}) { print_json($m) }
 	else              { put(Tipme::Latency::Model::text($m)) }
@@ -220,6 +134,20 @@ sub _campaign {
 		);
 	}
 	put(one_line("$args[0]/report.html"), " has the rest\n");
+	return 0;
+}
+
+sub _mark {
+	my (@args) = @_;
+	my ($o, $exit) = options(\@args, $HELP{mark}, 1000);
+	return $exit if !$o;
+	my ($folder, @words) = @args;
+	if (!@words) {
+		print STDERR "tipme: latency mark: name the folder of a campaign, and say what happened\n";
+		return $USAGE_ERROR;
+	}
+	require Tipme::Latency::Campaign;
+	put(one_line(Tipme::Latency::Campaign::mark($folder, "@words")), "\n");
 	return 0;
 }
 
@@ -277,6 +205,20 @@ sub _draw {
 	}
 	die "$file: .html, .svg or .png is meant\n" if $file !~ /\.html\z/;
 	return _write($file, Tipme::Latency::Report::page($use, @results));
+}
+
+# Two on one scale: how often each was longer, as figure 5 of 1999.
+sub _draw_both {
+	my ($file, $says, $stage, $table, @results) = @_;
+	require Tipme::Latency::Report;
+	replaceable($file);
+	if ($file =~ /\.(?:svg|png)\z/) {
+		require Tipme::Timeline::File;
+		return Tipme::Timeline::File::write_picture($file,
+			Tipme::Latency::Report::tail($stage, $says, @results));
+	}
+	die "$file: .html, .svg or .png is meant\n" if $file !~ /\.html\z/;
+	return _write($file, Tipme::Latency::Report::both($stage, $says, $table, @results));
 }
 
 # Beside it first, and then in its place.
@@ -364,7 +306,7 @@ sub _mttf_json { my ($m) = @_; return { %$m, client => { %{ $m->{client} } } } }
 
 sub _compare {
 	my (@args) = @_;
-	my ($o, $exit) = options(\@args, $HELP{compare}, 2, 'stage=s', 'over=s', 'json');
+	my ($o, $exit) = options(\@args, $HELP{compare}, 2, 'stage=s', 'over=s', 'json', 'output|o=s');
 	return $exit if !$o;
 	my $over = $o->{over};
 	if (defined $over && $over !~ /\A[0-9]{1,9}(?:\.[0-9]{1,9})?\z/) {
@@ -379,6 +321,11 @@ sub _compare {
 	my $stage = $b->stage($a->stage($o->{stage}));
 	my @rows  = tails($a, $b, $stage);
 	my $says  = _sentence(scalar worst_level(@rows));
+	my @table = (
+		[ 'above', 'A an hour', 'B an hour', 'B to A', '95 % interval' ],
+		map { _tail_row($_) } @rows
+	);
+	_draw_both($o->{output}, $says, $stage, \@table, $a, $b) if defined $o->{output};
 	if ($o->{json}) {
 		print_json(
 			{
@@ -388,13 +335,10 @@ sub _compare {
 		);
 	} else {
 		put(
-			"$says\n\nA " . _about($a, $stage) . 'B ' . _about($b, $stage) . "\n" . table(
-				[
-					[ 'above', 'A an hour', 'B an hour', 'B to A', '95 % interval' ],
-					map { _tail_row($_) } @rows
-				],
-				'rrrrl'
-			)
+			"$says\n\nA "
+				. _about($a, $stage) . 'B '
+				. _about($b, $stage) . "\n"
+				. table(\@table, 'rrrrl')
 		);
 	}
 	return defined $over && (grep { $_->{least} > $over } @rows) ? $OVER : 0;

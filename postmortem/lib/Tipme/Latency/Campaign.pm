@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A campaign: latencies of the machine at rest and under loads, one recording each, and a page.
 #
-# Everything lies in one folder: campaign.json says which loads there are; NAME.json is the
-# recording under that load. Begun again it goes on with what is not complete.
+# Everything lies in one folder: campaign.json says which loads there are, when each began, and what
+# was marked; NAME.json is the recording under that load. Begun again it goes on with what is not
+# complete.
 package Tipme::Latency::Campaign;
 
 use strict;
@@ -10,12 +11,16 @@ use warnings;
 use Cpanel::JSON::XS ();
 use Exporter         qw(import);
 use Fcntl            qw(LOCK_EX LOCK_NB);
+use List::Util       qw(first);
 use File::Path       qw(remove_tree);
 use POSIX            ();
 use Time::HiRes      qw(sleep);
 use Tipme::Latency::Result;
 
-our @EXPORT_OK = qw(loads run);
+our @EXPORT_OK = qw(loads run mark);
+
+# Unit: characters. More is no mark, but a report.
+my $MARK_CHARS = 200;
 
 # Loads that need nothing but a shell and what %NEEDS names; each is repeated until its time is
 # over, in a folder of its own that is removed. `office` types letters and saves them, on a display
@@ -68,11 +73,12 @@ sub run {
 	mkdir $folder or $!{EEXIST} && -d $folder or die "$folder: $!\n";
 	my $lock  = _lock($folder);
 	my @steps = _steps($folder, %o);
-	_save(
+	_change(
 		$folder,
-		{
-			format => 'tipme campaign', version => 1, seconds => $o{seconds},
-			loads  => [ map { { name => $_->[0], command => $_->[1] } } @steps ]
+		sub {
+			my ($c) = @_;
+			$c->{seconds} = $o{seconds};
+			$c->{loads} //= [ map { { name => $_->[0], command => $_->[1] } } @steps ];
 		}
 	);
 	my (@files, $ended);
@@ -84,9 +90,60 @@ sub run {
 		push @files, $file;
 		if (_is_complete($file, $o{seconds})) { $o{say}->("$name: is there already"); next }
 		$o{say}->("$name: $o{seconds} s");
+		_change(
+			$folder,
+			sub {
+				(first { $_->{name} eq $name } @{ $_[0]{loads} })->{begun_s} = time;
+			}
+		);
 		_record($folder, $name, $command, $file, \$ended, %o);
 	}
-	return map { Tipme::Latency::Result->read($_) } @files;
+	my $marks = _marks(_read($folder));
+	return map {
+		my ($name) = m{([^/]*)\.json\z};
+		my $r = Tipme::Latency::Result->read($_);
+		$r->{marks} = $marks->{$name};
+		$r
+	} @files;
+}
+
+# mark(FOLDER, TEXT): what was marked, in words. Dies by a sentence.
+sub mark {
+	my ($folder, $text) = @_;
+	die "$folder: no such folder: name that of a campaign\n" if !-d $folder;
+	my $c = _read($folder) or die "$folder: no campaign was begun there\n";
+	die "$folder: a mark has 1 to $MARK_CHARS characters\n"
+		if !length $text || length $text > $MARK_CHARS;
+	my $now = time;
+	utf8::decode($text);
+	_change($folder, sub { push @{ $_[0]{marks} }, { s => $now, text => $text } });
+	my $load = _load_at($c, $now)
+		// return 'marked; but nothing is being recorded: the page will not show it';
+	return sprintf 'marked %d s after the begin of %s', $now - $load->{begun_s}, $load->{name};
+}
+
+# The load that was being recorded at that time.
+sub _load_at {
+	my ($c, $s) = @_;
+	return first {
+		my $begun = $_->{begun_s};
+		defined $begun && $s >= $begun && $s <= $begun + $c->{seconds}
+	}
+	@{ $c->{loads} };
+}
+
+# NAME => [ { after_s, text } ... ], in order
+sub _marks {
+	my ($c) = @_;
+	my %of;
+	for my $m (sort { $a->{s} <=> $b->{s} } grep { ref eq 'HASH' && ($_->{s} // '') =~ /\A\d+\z/ }
+		@{ $c->{marks} // [] })
+	{
+		my $load = _load_at($c, $m->{s}) // next;
+		push @{ $of{ $load->{name} } },
+			{ after_s => $m->{s} - $load->{begun_s}, text => $m->{text} // '' };
+	}
+	return \%of;
 }
 
 # Two in one folder would write the same files, and one's load would be the other's idle. The lock
@@ -107,12 +164,7 @@ sub _steps {
 		my $step = $_;
 		!grep { !_has($_) } @{ $NEEDS{ $step->[0] } // [] }
 	} @steps;
-	open my $in, '<:raw', "$folder/campaign.json" or return @steps;
-	my $was = eval {
-		Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> });
-	};
-	die "$folder/campaign.json: is none of tipme: name another folder\n"
-		if ref $was ne 'HASH' || ($was->{format} // '') ne 'tipme campaign';
+	my $was = _read($folder) or return @steps;
 	my $same = sub {
 		return join "\n", map { $_->[0] . '=' . ($_->[1] // '') } @_;
 	};
@@ -125,6 +177,32 @@ sub _steps {
 sub _has {
 	my ($name) = @_;
 	return grep { -x "$_/$name" } split /:/, $ENV{PATH} // '';
+}
+
+# campaign.json; undef: there is none.
+sub _read {
+	my ($folder) = @_;
+	open my $in, '<:raw', "$folder/campaign.json" or return;
+	my $was = eval {
+		Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> });
+	};
+	die "$folder/campaign.json: is none of tipme: name another folder\n"
+		if ref $was ne 'HASH'
+		|| ($was->{format} // '') ne 'tipme campaign'
+		|| ($was->{seconds} // '') !~ /\A[0-9]{1,9}\z/
+		|| ref $was->{loads} ne 'ARRAY'
+		|| grep { ref ne 'HASH' || !defined $_->{name} } @{ $was->{loads} };
+	return $was;
+}
+
+# Lets SUB change campaign.json. A campaign and a mark may want to at once: the folder is locked.
+sub _change {
+	my ($folder, $sub) = @_;
+	open my $lock, '<', $folder or die "$folder: $!\n";
+	flock $lock, LOCK_EX or die "$folder: $!\n";
+	my $c = _read($folder) // { format => 'tipme campaign', version => 1 };
+	$sub->($c);
+	return _save($folder, $c);
 }
 
 sub _save {

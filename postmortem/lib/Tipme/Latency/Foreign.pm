@@ -14,6 +14,8 @@ our @EXPORT_OK = qw(import_text export_text formats);
 
 # Unit: bytes. A histogram of 1,024 CPUs with a row for each of 10^6 us is no larger.
 my $MAX_BYTES = 256 << 20;
+# Units that rtla writes (-n: nanoseconds).
+my %PER_US = ('microseconds (us)' => 1, 'nanoseconds (ns)' => 1000);
 my %EXPORT = (cyclictest => \&_to_cyclictest, rtla => \&_to_rtla, openmetrics => \&_to_openmetrics);
 
 # formats(): names of those that can be written
@@ -75,19 +77,25 @@ sub _from_rtla {
 	} @columns;
 	# Time from the expiry: rtla's thread column holds the whole way.
 	for my $s (@stages) { $s->{stage} = 'total_high' if $s->{stage} eq 'high' }
-	my %foot;
+	my ($unit) = $text =~ /^# Time unit is (.*?)\s*$/m;
+	my $per_us = $PER_US{ $unit // 'microseconds (us)' }
+		// die "$file: its unit is '$unit': microseconds or nanoseconds are meant\n";
+	my (%foot, @row);
 	for my $line (split /\n/, $text) {
 		my ($name, @n) = split ' ', $line;
 		next if !defined $name || @n != @columns;
 		if ($name =~ /\A\d+\z/) {
 			for my $i (0 .. $#n) {
-				push @{ $stages[$i]{buckets} }, [ $name + 0, $n[$i] + 0 ]
-					if $n[$i] =~ /\A[1-9]\d*\z/;
+				$row[$i]{ int $name / $per_us } += $n[$i] if $n[$i] =~ /\A[1-9]\d*\z/;
 			}
 		}
 		elsif ($name =~ /\A(over|count|max):\z/) { $foot{$1} = \@n }
 	}
 	for my $i (0 .. $#stages) {
+		my $of = $row[$i] // {};
+		$stages[$i]{buckets} = [ map { [ $_ + 0, $of->{$_} ] } sort { $a <=> $b } keys %$of ];
+		my $max = ($foot{max} // [])->[$i] // '';
+		$foot{max}[$i] = int $max / $per_us if $max =~ /\A\d+\z/;
 		$stages[$i]{over}   = ($foot{over}  // [])->[$i] // 0;
 		$stages[$i]{told}   = ($foot{count} // [])->[$i];
 		$stages[$i]{max_us} = ($foot{max}   // [])->[$i];

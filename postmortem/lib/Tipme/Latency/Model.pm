@@ -19,15 +19,17 @@ sub program {
 	return ($ENV{TIPME_LIBEXECDIR} // $LIBEXEC) . '/tipme-latency';
 }
 
-# run(CLIENT, PRIORITY, SECONDS): (what was found, the result as JSON). Dies by a sentence.
+# run(CLIENT, MODALITY, PRIORITY, SECONDS): (what was found, the result as JSON). Modality: thread
+# or deferred. Dies by a sentence.
 sub run {
-	my ($c, $priority, $seconds) = @_;
+	my ($c, $modality, $priority, $seconds) = @_;
 	my $program = program();
 	my @us      = map { int(1000 * $_ + 0.5) } @$c{qw(cycle_ms compute_ms)};
 	die "client $c->{name}: a cycle of 0.1 ms to 1 s is meant\n"
 		if $us[0] < 100 || $us[0] > 1_000_000;
 	my $pid = open my $out, '-|', $program, 'model-run', '--buffers', $c->{buffers}, '--cycle',
-		$us[0], '--compute', $us[1], '--priority', $priority, '--duration', $seconds
+		$us[0], '--compute', $us[1], '--priority', $priority, '--duration', $seconds,
+		$modality eq 'deferred' ? '--deferred' : ()
 		or die "$program: $!: install all of tipme\n";
 	my $json = do { local $/ = undef; <$out> };
 	close $out or die "model: it did not end well\n";
@@ -49,13 +51,17 @@ sub judged {
 		missed_least => $missed[0],     missed_most     => $missed[1],
 		predicted    => $m->{late},     predicted_least => $late[0], predicted_most => $late[1],
 		longest_ms   => $m->{longest_us} / 1000,
+		modality     => $m->{modality} // 'thread',
 		agree        => $missed[0] <= $late[1] && $late[0] <= $missed[1] ? 1 : 0
 	};
 }
 
 sub text {
 	my ($m)  = @_;
-	my $who  = $m->{priority} ? "SCHED_FIFO $m->{priority}" : 'an ordinary thread';
+	my $who =
+		  $m->{modality} eq 'deferred' ? 'deferred work'
+		: $m->{priority}               ? "SCHED_FIFO $m->{priority}"
+		:                                'an ordinary thread';
 	my $said = sprintf "%s, as %s: slack %.2f ms, %d cycles; the longest took %.2f ms\n",
 		one_line($m->{what}), $who, @$m{qw(slack_ms cycles longest_ms)};
 	$said .= sprintf "missed     %d  (a mean of %.3g to %.3g)\n",

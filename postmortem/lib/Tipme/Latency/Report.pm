@@ -10,13 +10,14 @@ use Tipme::Chart;
 use Tipme::CommandLine       qw(seconds table with_commas);
 use Tipme::Latency::CallTree qw(tree lines flame);
 use Tipme::Latency::Extremes qw(fit level);
+use Tipme::Latency::Marks;
 use Tipme::Latency::Underrun qw(clients mttf);
 use Tipme::Latency::Worst    qw(worst together);
 use Tipme::Page;
 use Tipme::Printable  qw(one_line);
 use Tipme::Statistics qw(quantile_ranks);
 
-our @EXPORT_OK = qw(data text page histogram);
+our @EXPORT_OK = qw(data text page both histogram tail);
 
 my @PERCENTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999);
 my %TITLE       = (
@@ -289,9 +290,10 @@ sub _above {
 		map { [ $_, ($r->above($stage, $_))[0] / $hours ] } map { 2**($_ / 4) } 0 .. 96;
 }
 
-# Such rates, as a stair from the first to the last.
-sub _tail {
-	my ($stage, @results) = @_;
+# tail(STAGE, WORDS, RESULTS): such rates, as a stair from the first to the last, one curve for each
+# result, as figure 5 of 1999
+sub tail {
+	my ($stage, $words, @results) = @_;
 	my @series = map {
 		my $r = $_;
 		{
@@ -302,9 +304,10 @@ sub _tail {
 	} grep { $_->has($stage) } @results;
 	return Tipme::Chart->svg(
 		{
-			title => 'How often a latency was longer: ' . ($TITLE{$stage} // $stage),
-			x     => { label => 'longer than', unit => 'us', scale => 'log' },
-			y     => { label => 'an hour, on one CPU', scale => 'log' }, series => \@series
+			title    => 'How often a latency was longer: ' . ($TITLE{$stage} // $stage),
+			subtitle => $words,
+			x        => { label => 'longer than', unit => 'us', scale => 'log' },
+			y        => { label => 'an hour, on one CPU', scale => 'log' }, series => \@series
 		}
 	);
 }
@@ -324,11 +327,24 @@ sub page {
 		]
 	);
 	push @parts, [ 'How long', Tipme::Page::picture(histogram($stage, @results)) ],
-		[ 'How often', Tipme::Page::picture(_tail($stage, @results)) ];
+		[ 'How often', Tipme::Page::picture(tail($stage, undef, @results)) ];
 	my @data = map { data($_, $use) } @results;
 	push @parts, [ 'The worst, by load', _by_load(@data) ] if @data > 1;
 	push @parts, map { _part_of($results[$_], $data[$_]) } 0 .. $#results;
 	return Tipme::Page::page('tipme latency', @parts);
+}
+
+# both(STAGE, WORDS, TABLE, RESULTS): HTML as bytes: two results on one scale, with what is said of
+# them and the rows that say it
+sub both {
+	my ($stage, $words, $table, @results) = @_;
+	return Tipme::Page::page(
+		'tipme latency compare',
+		[ '', '<h1>' . Tipme::Page::text($words) . '</h1>' ],
+		[ 'How often',   Tipme::Page::picture(tail($stage, undef, @results)) ],
+		[ 'How long',    Tipme::Page::picture(histogram($stage, @results)) ],
+		[ 'Level by level', Tipme::Page::table(@$table) ]
+	);
 }
 
 # A table as the paper's third: services by loads.
@@ -392,6 +408,7 @@ sub _part_of {
 			. join '',
 		map { '<p>' . Tipme::Page::text($_) . '</p>' } _fit_words($d)
 	];
+	push @parts, Tipme::Latency::Marks::part($name, $r, $r->default_stage);
 	push @parts, [ "$name: who would run dry", _clients($r) ];
 	my $tree = tree($r->stacks);
 	push @parts, [
