@@ -3,7 +3,9 @@
 # The latency driver and the cause sampler of tipme.ko on Debian's own kernels (with
 # TIPME_TEST_ALL=1 also on ours): each expiry is counted at each stage, cyclictest sees the like in
 # the same seconds, and a function that keeps interrupts off for 2 ms is named. No absolute time is
-# judged: an emulator has none.
+# judged: an emulator has none. TIPME_TEST_PARTS: driver (all but the others), beside (tracing
+# programs and the module at once), planted (other causes; with TIPME_TEST_ALL=1), model (a client
+# that runs beside three loads; likewise).
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
@@ -15,7 +17,7 @@ use List::Util qw(sum);
 use Test::More;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib", "$FindBin::Bin/../../helper/test/lib";
 use Tipme::Desktop      ();
-use Tipme::Distribution qw(of_stage of_cyclictest total alike);
+use Tipme::Distribution qw(of_stage of_cyclictest of_rtla total alike);
 use Tipme::ExactPath    qw(exact_path);
 use Tipme::VM;
 
@@ -23,6 +25,20 @@ use constant SECONDS => 12;
 # An emulator beside other work has no time for a thousand a second on each CPU: then most expiries
 # would pass unmeasured.
 use constant PERIOD_US => 2000;
+# Where a planted cause is to be seen, whoever samples. Compaction needs no module.
+my %PLANTED = (
+	irqs_off   => qr/\bculprit_keeps_interrupts_off \[tipme_culprit\]/,
+	softirq    => qr/\bculprit_softirq_storm \[tipme_culprit\]/,
+	rcu        => qr/\bculprit_rcu_callback \[tipme_culprit\]/,
+	printk     => qr/\bculprit_console_writes \[tipme_culprit\]/,
+	compaction => qr/\b(?:compact_|isolate_migratepages|compaction_)/,
+);
+# What a client has beside it.
+my %LOAD = (
+	nothing => 'sleep 1000',
+	packing => 'while :; do gzip -c /usr/bin/perl; done > /dev/null',
+	files => 'while :; do dd if=/dev/zero of=/tmp/copied bs=64k count=200 2> /dev/null; sync; done',
+);
 my @STAGES = qw(deferred high irq irq_deferred medium total_high total_medium total_user user);
 
 my $left_out = Tipme::VM::left_out();
@@ -81,17 +97,11 @@ sub on_kernel {
 	my $vm = Tipme::VM->new(%how, payload => payload($kernel, $patched));
 	my ($said, $rc) = $vm->run('cd /; insmod tipme.ko');
 	is($rc, 0, 'the module is loaded') or diag($said), return;
-	my ($r, $cyclic) = measure($vm);
-	stages($r)           if $r;
-	compare($r, $cyclic) if $r;
-	# It is built for Debian's kernels only.
-	causes($r)          if $r && !$patched;
-	episodes($vm)       if !$patched;
-	without_module($vm) if !$patched;
-	# Debian's real-time kernel and ours have the tracer, its others do not.
-	timerlat($vm) if $kernel =~ /plain|rt/;
-	refusals($vm);
-	hotplug($vm);
+	driver($vm, $kernel, $patched) if wanted('driver');
+	beside($vm)                    if wanted('beside');
+	# The culprit is built for Debian's kernels only.
+	planted($vm, $kernel) if wanted('planted') && !$patched;
+	model($vm)            if wanted('model');
 	(my $out, $rc) = $vm->run(
 		'(! grep -q ^tipme_culprit /proc/modules || rmmod tipme_culprit; for i in 1 2 3; do rmmod tipme && insmod /tipme.ko || exit 1; done; rmmod tipme; ! grep -q ^tipme /proc/modules)'
 	);
@@ -106,6 +116,110 @@ sub on_kernel {
 		'nor about locks and memory'
 	);
 	$vm->close;
+}
+
+sub wanted {
+	my ($part) = @_;
+	my $wanted = $ENV{TIPME_TEST_PARTS}
+		// 'driver beside' . ($ENV{TIPME_TEST_ALL} ? ' planted model' : '');
+	return grep { $_ eq $part } split ' ', $wanted;
+}
+
+sub driver {
+	my ($vm, $kernel, $patched) = @_;
+	my ($r, $cyclic) = measure($vm);
+	stages($r)           if $r;
+	compare($r, $cyclic) if $r;
+	causes($r)           if $r && !$patched;
+	episodes($vm)        if !$patched;
+	without_module($vm)  if !$patched;
+	# Debian's real-time kernel and ours have the tracer, its others do not.
+	timerlat($vm) if $kernel =~ /plain|rt/;
+	refusals($vm);
+	hotplug($vm);
+	return;
+}
+
+# Both at once, from expiries of their own: each sees the same machine.
+sub beside {
+	my ($vm) = @_;
+	$vm->run('! grep -q ^tipme_culprit /proc/modules || rmmod tipme_culprit');
+	my ($out) = $vm->run(<<'END');
+cd /tmp; (/tipme-latency record --source module -d 16 --period 4000 --sample 0 --priorities 90,40,60 -o m.json > m.txt & sleep 2; /tipme-latency record --source tracing -d 11 --period 4300 --sample 0 -o t.json > t.txt; wait)
+END
+	my ($m, $t) = map { result($vm, "/tmp/$_.json") } 'm', 't';
+	ok($m && $t, 'the module and tracing programs, at once') or diag($out), return;
+	is($t->{source}, 'tracing', '... stages by these');
+	for my $cpu (0, 1) {
+		for my $stage (qw(irq deferred total_user)) {
+			my ($by_programs, $by_module) = map { of_stage($_, $cpu, $stage) } $t, $m;
+			cmp_ok(total($by_programs), '>', 100, "CPU $cpu, $stage: measured") or next;
+			alike("CPU $cpu, $stage", $by_programs, $by_module, 'the module');
+		}
+	}
+	return;
+}
+
+sub result {
+	my ($vm, $file) = @_;
+	return eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("cat $file")) };
+}
+
+# Each cause is named by its function, among the first of where the CPU was, and a sample has the
+# calls that led to it.
+sub planted {
+	my ($vm, $kernel) = @_;
+	for my $how (sort keys %PLANTED) {
+		# There consoles print in a thread of their own, which keeps nobody waiting.
+		next if $how eq 'printk' && $kernel =~ /rt/;
+		for my $source (qw(module tracing)) {
+			caused($vm, $how, $source);
+		}
+	}
+	return;
+}
+
+sub caused {
+	my ($vm, $how, $source) = @_;
+	my ($begin, $end) = (
+		"rmmod tipme_culprit 2> /dev/null; dmesg -n 8; insmod /tipme_culprit.ko off_us=4000 "
+			. "every_ms=20 how=$how",
+		'rmmod tipme_culprit; dmesg -n 4'
+	);
+	($begin, $end) = (
+		"rmmod tipme_culprit 2> /dev/null; chrt -f 95 taskset -c 1 sh -c 'while :; do echo 1 > "
+			. "/proc/sys/vm/compact_memory; sleep 0.02; done' & C=\$!",
+		'kill $C'
+	) if $how eq 'compaction';
+	my ($out) = $vm->run("$begin\n/tipme-latency record --source $source -d 6 --period 4000 "
+			. "--threshold 1000 --sample 200 -o /tmp/p.json > /tmp/p.txt 2>&1; $end; cat /tmp/p.txt");
+	my $r      = result($vm, '/tmp/p.json') // {};
+	my %p      = %{ $r->{places} // {} };
+	my @places = sort { $p{$b}{samples} <=> $p{$a}{samples} || $a cmp $b } keys %p;
+	my ($rank) = grep { $places[$_] =~ $PLANTED{$how} } 0 .. $#places;
+	my @trees  = grep { grep { s/[+]0x[0-9a-f\/x]+//r =~ $PLANTED{$how} } @$_ }
+		map { $_->{stack} } map { @{ $_->{samples} } } @{ $r->{causes} // [] };
+	my ($tree) = sort { @$b <=> @$a } @trees;
+	diag "$source, $how: rank ", defined $rank ? $rank + 1 : 'none', ' of ', scalar @places,
+		' places; ', join ' < ', map {s/[+]0x.*?(?= |$)//r} @{ $tree // [] };
+	ok(defined $rank && $rank < 10, "$source: $how is named among the first ten places")
+		or diag $out;
+	cmp_ok(scalar @{ $tree // [] }, '>=', 2, '... with the calls that led to it');
+	return;
+}
+
+# A client that runs for real, and what the latencies of the same cycles predict.
+sub model {
+	my ($vm) = @_;
+	for my $load (sort keys %LOAD) {
+		for my $how ('--priority 80', '--modality deferred') {
+			my ($out, $rc) = $vm->run("sh -c '$LOAD{$load}' & L=\$!; tipme latency model --client "
+					. "2x10:1 $how --duration 8; rc=\$?; kill \$L; wait; (exit \$rc)");
+			is($rc, 0, "a client, $how, beside $load: predicted as counted");
+			diag $out;
+		}
+	}
+	return;
 }
 
 # While the culprit is at work and cyclictest measures the same.
@@ -181,27 +295,13 @@ END
 	for my $cpu (0, 1) {
 		for ([ 'irq', 'IRQ' ], [ 'total_high', 'Thr' ]) {
 			my ($ours, $theirs) =
-				(of_stage($r, $cpu, $_->[0]), rtla_buckets($out, sprintf '%s-%03d', $_->[1], $cpu));
+				(of_stage($r, $cpu, $_->[0]), of_rtla($out, sprintf '%s-%03d', $_->[1], $cpu));
 			cmp_ok(total($theirs), '>', (SECONDS - 3) * 1e6 / PERIOD_US / 4,
 				"timerlat has measured $_->[1] of CPU $cpu")
 				or diag($out), next;
 			alike("CPU $cpu, $_->[0]", $ours, $theirs, 'timerlat');
 		}
 	}
-}
-
-# A column of rtla's table: pairs of microseconds and a count, as ours are.
-sub rtla_buckets {
-	my ($table, $column) = @_;
-	my ($head)  = $table =~ /^(Index.*)$/m or return [];
-	my @columns = split ' ', $head;
-	my ($i)     = grep { $columns[$_] eq $column } 0 .. $#columns or return [];
-	return [
-		map {
-			[ map { $_ + 0 } (split)[ 0, $i ] ]
-		} grep {/^\d/} split /\n/,
-		$table
-	];
 }
 
 sub causes {

@@ -3,6 +3,7 @@
  * For tests of the cause sampler: again and again, it keeps one CPU from its threads for a while,
  * in a way of one's choice. Never load it elsewhere.
  */
+#include <linux/console.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/kthread.h>
@@ -19,7 +20,7 @@ static char *how = "irqs_off";
 module_param(how, charp, 0444);
 MODULE_PARM_DESC(
 	how,
-	"irqs_off, softirq (a tasklet that begins again until the time is over), rcu (a long callback), printk");
+	"irqs_off, softirq (a tasklet that begins again until the time is over), rcu (a long callback), printk (to a console that is slow)");
 
 static struct task_struct *thread;
 
@@ -76,7 +77,19 @@ static void rcu_begin(void)
 		call_rcu(head, culprit_rcu_callback);
 }
 
-/* --- messages, with interrupts off, to a console that is slow --- */
+/* --- messages, with interrupts off, to a console that is slow: 100 characters in off_us --- */
+
+static noinline void culprit_console_writes(struct console *con, const char *text, unsigned int len)
+{
+	spin_us(off_us / 100 * len);
+}
+
+static struct console slow = {
+	.name = "culprit",
+	.write = culprit_console_writes,
+	.flags = CON_ENABLED,
+	.index = -1,
+};
 
 static noinline void culprit_prints(void)
 {
@@ -118,6 +131,8 @@ static int __init culprit_init(void)
 	thread = kthread_create_on_cpu(run, NULL, cpu, "culprit/%u");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
+	if (!strcmp(how, "printk"))
+		register_console(&slow);
 	wake_up_process(thread);
 	return 0;
 }
@@ -125,6 +140,8 @@ static int __init culprit_init(void)
 static void __exit culprit_exit(void)
 {
 	kthread_stop(thread);
+	if (!strcmp(how, "printk"))
+		unregister_console(&slow);
 	tasklet_kill(&storm);
 	rcu_barrier();
 }

@@ -8,7 +8,7 @@ use Exporter   qw(import);
 use List::Util qw(sum);
 use Test::More;
 
-our @EXPORT_OK = qw(of_stage of_cyclictest total alike);
+our @EXPORT_OK = qw(of_stage of_cyclictest of_rtla total alike);
 
 # Below this two distributions may differ by as much as each likes: it is the cost of a switch of
 # threads, more or less.
@@ -31,6 +31,18 @@ sub of_cyclictest {
 		} grep {/^\d/} split /\n/,
 		$text
 	];
+}
+
+# A column of rtla's table, as Thr-001; what is beyond its last bucket counts there.
+sub of_rtla {
+	my ($table, $column) = @_;
+	my ($head)  = $table =~ /^(Index.*)$/m or return [];
+	my @columns = split ' ', $head;
+	my ($i)     = grep { $columns[$_] eq $column } 0 .. $#columns or return [];
+	my @rows    = map { [ map { $_ + 0 } (split)[ 0, $i ] ] } $table =~ /^\d.*$/mg;
+	my ($over) = $table =~ /^over:(.*)$/m ? (split ' ', $1)[ $i - 1 ] : 0;
+	push @rows, [ $rows[-1][0] + 1, $over ] if @rows && $over;
+	return \@rows;
 }
 
 sub total {

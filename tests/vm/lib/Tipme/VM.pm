@@ -401,6 +401,17 @@ sub _unpack_payload {
 	return;
 }
 
+# Copies FOLDER of the machine into TO, a folder here, by the disk of the payload: a serial line takes
+# minutes for some megabytes. Returns where it is.
+sub fetch {
+	my ($self, $folder, $to) = @_;
+	my ($in, $name) = $folder =~ m{\A(.*)/([^/]+)\z} or croak "$folder: no folder";
+	my ($out, $rc) = $self->run("tar -cf /dev/vdb -C '$in' '$name' && sync && blockdev --flushbufs /dev/vdb");
+	$rc == 0 or croak "$folder could not be copied: $out";
+	system('tar', '-xf', "$self->{dir}/payload.tar", '-C', $to) == 0 or croak "$folder did not unpack: $?";
+	return "$to/$name";
+}
+
 # Presses a key, or several at once ("ctrl-alt-minus"), on the machine's keyboard.
 sub press {
 	my ($self, @keys) = @_;
