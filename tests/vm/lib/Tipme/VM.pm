@@ -97,7 +97,7 @@ sub new {
 # whose clock advances by 1 ns with each instruction and not while it idles. It runs the bash script
 # as root with nothing beside it, and returns what that printed. The same
 # input gives the same counts; they differ, by less than a thousandth, only in when the host answers
-# the disks.
+# the disks. With cpus => N it has so many, and an ordinary clock: then nothing is counted.
 sub counted {
 	my ($class, %opt) = @_;
 	my $self = bless { owner => $$, memory_mb => 1024, counts => 1, %opt }, $class;
@@ -145,6 +145,11 @@ sub _machine {
 		'-drive', "if=none,id=payload,file=$d/payload.tar,format=raw", '-device', 'virtio-blk-pci,drive=payload',
 		'-serial', "file:$d/console.log",
 	);
+	return (
+		@common, '-accel', 'tcg,thread=' . emulator()->{thread}, '-smp', $self->{cpus},
+		(split ' ', '-vga none -monitor none'),
+		'-append', 'console=ttyS0 panic=-1 quiet init=/usr/local/sbin/counted',
+	) if $self->{cpus};
 	# With more than one CPU the counting emulator hangs at boot. Addresses, random numbers and the
 	# date must be the same each time, too.
 	return (
