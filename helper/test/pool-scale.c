@@ -87,6 +87,27 @@ static void machine(unsigned int online, unsigned int possible, uint64_t ram_byt
 	   (double)bytes / 1e6);
 }
 
+/*
+ * The pool does not grow while it records: at a higher rate it keeps so much less, and no CPU is
+ * worse off than another.
+ */
+static void rate_times(unsigned int times, unsigned int online, uint64_t ram_bytes)
+{
+	struct tipme_kernel_machine m = { .possible = online,
+					  .online = online,
+					  .ram_bytes = ram_bytes };
+	struct tipme_kernel_options opt = { .window_s = 42 };
+	struct tipme_pool_view v;
+	double want, kept;
+
+	tipme_kernel_sizes_for(&v, &opt, &m);
+	want = (double)opt.rate / (RATE * (double)online * times) * 42.0;
+	pool_setup(v.subs / SCALE > 3 * online ? v.subs / SCALE : 3 * online, v.subbuf_bytes, 0);
+	kept = seconds_kept(&m, RATE * times, want / SCALE) * SCALE;
+	ok(kept >= 0.85 * want, "at more records a second it keeps so much less", online, kept,
+	   (double)v.subs * v.subbuf_bytes / 1e6);
+}
+
 int main(void)
 {
 	machine(2, 2, 4 * GB);
@@ -94,6 +115,8 @@ int main(void)
 	machine(64, 64, 64 * GB);
 	machine(64, 128, 16 * GB);
 	machine(256, 256, 512 * GB);
+	rate_times(3, 64, 64 * GB);
+	rate_times(10, 16, 16 * GB);
 	printf("1..%d\n", tests);
 	return failures != 0;
 }

@@ -63,12 +63,13 @@ sub on_kernel {
 	my ($default, $few) = $said =~ /^default\n(.*)^small\n(.*)/ms;
 	for ([ default => $default ], [ small => $few ]) {
 		my ($name, $facts) = @$_;
-		my @covered = map { {/(\w+)=(\d+)/g} } grep {/^coverage/} split /\n/, $facts // '';
+		my @covered = map { +{/(\w+)=(\d+)/g} } grep {/^coverage/} split /\n/, $facts // '';
 		is scalar(@covered), CPUS, "$name pool: each is covered" or diag $said;
 		is + (grep { $_->{records} < least($name) } @covered), 0, 'and has its records'
 			or diag $said;
 		like $facts, qr/^stats .*pool=0 nested=0 missed=0/m, 'nothing is lost' or diag $said;
-		my ($from, $to) = (max(map { $_->{first_ns} } @covered), min(map { $_->{last_ns} } @covered));
+		my $from = max(map { $_->{first_ns} } @covered);
+		my $to   = min(map { $_->{last_ns} } @covered);
 		cmp_ok $to, '>', $from, 'there is a time at which all are covered' or diag $said;
 		diag sprintf '%s, %s pool: all %d CPUs are covered for %.2f s; %s', $kernel, $name, CPUS,
 			($to - $from) / 1e9, $facts =~ /^(stats .*? pool_bytes=\d+)/m;
