@@ -19,11 +19,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "record_walk.h"
 #include "tipme_records.h"
 
 /* ---- one record ---- */
 
-#define TIPME_RECORD_HEAD 16U /* bytes with which every record begins */
 #define TIPME_EVENT_SIZE 32U /* bytes of a kernel record that this minor version knows */
 #define TIPME_EVENT_FIRST TIPME_SCHED_SWITCH
 #define TIPME_EVENT_LAST TIPME_NETWORK
@@ -31,51 +31,7 @@
 #define TIPME_EVENT_WAYLAND_FIRST TIPME_WL_DELIVER
 #define TIPME_EVENT_WAYLAND_LAST TIPME_WL_DONE
 
-struct tipme_rec {
-	const uint8_t *bytes; /* all of it, little-endian */
-	uint32_t len; /* in bytes, 16 to 2040 */
-	uint64_t ts_ns;
-	uint32_t tid;
-	uint8_t type; /* enum tipme_record; numbers that nobody knows are the caller's to skip */
-};
-
-/* Where a walk stands. Set `at` and `end`; tipme_record_next() moves `at`. */
-struct tipme_walk {
-	const uint8_t *at, *end;
-};
-
-/* Little-endian numbers at any address. */
-static inline uint64_t tipme_get64(const uint8_t *p)
-{
-	uint64_t n;
-
-	memcpy(&n, p, sizeof(n));
-	return n; /* record.c refuses to be compiled for a big-endian machine */
-}
-
-static inline uint32_t tipme_get32(const uint8_t *p)
-{
-	uint32_t n;
-
-	memcpy(&n, p, sizeof(n));
-	return n;
-}
-
-static inline uint16_t tipme_get16(const uint8_t *p)
-{
-	uint16_t n;
-
-	memcpy(&n, p, sizeof(n));
-	return n;
-}
-
-/*
- * The next record by its length field, whatever its type. Returns 1; 0 at the end; -EBADMSG where
- * no whole record stands (`at` stays there): tipme_walk_why() says why.
- */
-int tipme_record_next(struct tipme_walk *w, struct tipme_rec *r);
-
-/* Writes why no record stands at `at`, in the words of the Perl reader. */
+/* Writes why tipme_record_next() found no record at `at`, in the words of the Perl reader. */
 void tipme_walk_why(const struct tipme_walk *w, char *why, size_t size);
 
 /* A field of a record, 0 where the record is shorter (an older minor version). */

@@ -1,40 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The one walker of records: by the length field, bounded, fields read as 0 where a record ends
- * before them.
- */
+/* Fields of a record, 0 where it ends before them, and why a walk of records ended. */
 #include "config.h"
 
-#include <endian.h>
-#include <errno.h>
 #include <stdio.h>
 
 #include "episode/episode.h"
-
-_Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "records are little-endian, and are read in place");
-
-int tipme_record_next(struct tipme_walk *w, struct tipme_rec *r)
-{
-	size_t left = (size_t)(w->end - w->at);
-
-	if (!left)
-		return 0;
-	if (left < TIPME_RECORD_HEAD)
-		return -EBADMSG;
-	uint32_t len = w->at[offsetof(struct tipme_head, len8)] * 8U;
-
-	if (len < TIPME_RECORD_HEAD || len > left)
-		return -EBADMSG;
-	*r = (struct tipme_rec){
-		.bytes = w->at,
-		.len = len,
-		.ts_ns = tipme_get64(w->at),
-		.tid = tipme_get32(w->at + offsetof(struct tipme_head, tid)),
-		.type = w->at[offsetof(struct tipme_head, type)],
-	};
-	w->at += len;
-	return 1;
-}
 
 void tipme_walk_why(const struct tipme_walk *w, char *why, size_t size)
 {

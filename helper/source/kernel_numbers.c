@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernel_numbers.h"
-#include "tipme_records.h"
+#include "record_walk.h"
 
 #define SLOTS_FIRST 256U
 
@@ -162,18 +162,14 @@ static int record_apply(struct tipme_numbers *n, void *rec)
 
 int tipme_numbers_apply(struct tipme_numbers *n, void *recs, size_t len)
 {
-	int err = 0;
+	struct tipme_walk w = { recs, (const uint8_t *)recs + len };
+	struct tipme_rec r;
+	int err = 0, more;
 
-	for (char *p = recs; len && !err;) {
-		size_t step = len < sizeof(struct tipme_head)
-				      ? 0
-				      : (size_t)((const struct tipme_head *)p)->len8 * 8;
-
-		if (step < sizeof(struct tipme_head) || step > len)
+	while (!err && (more = tipme_record_next(&w, &r))) {
+		if (more < 0)
 			return -EINVAL;
-		err = record_apply(n, p);
-		p += step;
-		len -= step;
+		err = record_apply(n, (char *)recs + (r.bytes - (const uint8_t *)recs));
 	}
 	return err;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tipme_records.h"
+#include "record_walk.h"
 #include "told.h"
 
 /*
@@ -66,15 +66,13 @@ static bool may_be_told(const char *rec, size_t len)
 /* How long the valid part is. */
 static size_t valid(const char *buf, size_t len, uint64_t *count)
 {
+	struct tipme_walk w = { (const uint8_t *)buf, (const uint8_t *)buf + len };
+	struct tipme_rec r;
 	size_t at = 0;
 
 	*count = 0;
-	while (len - at >= sizeof(struct tipme_head)) {
-		size_t n = (size_t)((const struct tipme_head *)(buf + at))->len8 * 8;
-
-		if (n < sizeof(struct tipme_head) || n > len - at || !may_be_told(buf + at, n))
-			break;
-		at += n;
+	while (tipme_record_next(&w, &r) == 1 && may_be_told((const char *)r.bytes, r.len)) {
+		at += r.len;
 		(*count)++;
 	}
 	return at;
