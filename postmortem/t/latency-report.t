@@ -337,6 +337,20 @@ subtest 'a client that runs for real' => sub {
 		'... and what that means';
 };
 
+# As a client in deferred work leaves it.
+is of(
+	{
+		format => 'tipme latency', version => 1, kernel => 'k', source => 'tracing',
+		duration_s => 1, period_us => 1000,
+		stages     => [
+			{
+				stage => 'irq_deferred', count => 1, sum_ns => 1, max_ns => 1,
+				buckets => [ [ 0, 1 ] ]
+			}
+		]
+	}
+)->stage(undef), 'irq_deferred', 'the only stage is the one that is meant';
+
 # Blocks of a minute whose longest are 1, 2, ... 10 ms; marked after 2.2 and 7.6 minutes.
 subtest 'marks' => sub {
 	require Tipme::Latency::Marks;

@@ -208,7 +208,7 @@ sub stages {
 # there is.
 sub default_stage {
 	my ($self) = @_;
-	for my $name (qw(total_user total_high total_medium deferred irq)) {
+	for my $name (qw(total_user total_high total_medium irq_deferred deferred irq)) {
 		return $name if $self->has($name);
 	}
 	return (sort keys %{ $self->{stage} })[0] // die "$self->{file}: nothing was measured\n";
