@@ -32,8 +32,8 @@ const TipmeAction tipme_actions[] = {
 	{ "measured", N_("Open a measurement"), "profile report --json", "<Control>o", FALSE },
 	{ "bundle", N_("Write the file"), "bundle --yes -o", "<Control>b", FALSE },
 	{ "start", N_("Start recording"), "start", NULL, FALSE },
-	{ "no-input", N_("Record no input"), "classes -input", NULL, FALSE },
-	{ "input", N_("Record input again"), "classes +input", NULL, FALSE },
+	{ "no-input", N_("Record no input"), "classes -input", "<Control>j", FALSE },
+	{ "input", N_("Record input again"), "classes +input", "<Control><Shift>j", FALSE },
 	{ "test-hotkey", N_("Test a hot-key"), "doctor --test-hotkey", "<Control>y", FALSE },
 	{ 0 },
 };

@@ -3,6 +3,9 @@
 #include "config.h"
 
 #include "answer.h"
+
+#include <string.h>
+
 #include "json.h"
 #include "numbers.h"
 #include "language.h"
@@ -62,16 +65,26 @@ static TipmeAnswer *answer_new(void)
 	return answer;
 }
 
+/* In a few words: a column of the page, and a flag on the timeline. */
+static const struct {
+	const char *name, *words;
+} stages[] = {
+	{ "interrupt", N_("interrupt") },	 { "input", N_("it arrives") },
+	{ "read", N_("server reads it") },	 { "server", N_("server wakes up") },
+	{ "device", N_("server begins") },	 { "deliver", N_("sent to program") },
+	{ "client", N_("program runs") },	 { "request", N_("program draws") },
+	{ "drawn", N_("program has drawn") },	 { "told", N_("compositor is told") },
+	{ "painting", N_("compositor paints") }, { "born", N_("process is made") },
+	{ "feedback", N_("on the screen") },	 { "free", N_("program free again") },
+	{ "open", N_("no answer yet") },
+};
+
 const char *tipme_stage_words(const char *name)
 {
-	static const char *const known[] = {
-		N_("interrupt"), N_("input"),	N_("read"),	N_("server"),
-		N_("device"),	 N_("deliver"), N_("client"),	N_("request"),
-		N_("drawn"),	 N_("told"),	N_("painting"), N_("born"),
-		N_("feedback"),	 N_("free"),	N_("open"),	NULL,
-	};
-
-	return g_strv_contains(known, name) ? _(name) : name;
+	for (gsize i = 0; i < G_N_ELEMENTS(stages); i++)
+		if (!strcmp(name, stages[i].name))
+			return _(stages[i].words);
+	return name;
 }
 
 TipmeAnswer *tipme_answer_failed(const char *why)

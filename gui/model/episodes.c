@@ -87,6 +87,24 @@ GPtrArray *tipme_rows_from_json(struct json_object *list)
 	return rows;
 }
 
+gboolean tipme_row_same(TipmeRow *a, TipmeRow *b)
+{
+	return !strcmp(a->path, b->path) && !strcmp(a->time, b->time) && !strcmp(a->app, b->app) &&
+	       !strcmp(a->kind, b->kind) && !strcmp(a->verdict, b->verdict) &&
+	       !strcmp(a->note, b->note) && !strcmp(a->tags, b->tags) &&
+	       !strcmp(a->problem, b->problem) && a->pinned == b->pinned &&
+	       a->response_ns == b->response_ns;
+}
+
+/*
+ * Folders of episodes begin with the year; into the library's table other programs write verdicts.
+ * To read it changes nothing there.
+ */
+gboolean tipme_rows_change(const char *name)
+{
+	return g_ascii_isdigit(*name) || !strcmp(name, "library.sqlite");
+}
+
 const char *tipme_rows_folder(struct json_object *list)
 {
 	return tipme_json_text(list, "folder");

@@ -26,6 +26,12 @@ struct _TipmeRow {
 /* Rows of such an object, the newest first; never NULL. Elements are TipmeRow. */
 GPtrArray *tipme_rows_from_json(struct json_object *list);
 
+/* Do two rows of one id say the same? */
+gboolean tipme_row_same(TipmeRow *a, TipmeRow *b);
+
+/* Does the list say something else when this file of the library has changed? */
+gboolean tipme_rows_change(const char *name);
+
 /* The folder of the library that `tipme list --json` names, or "". It belongs to the object. */
 const char *tipme_rows_folder(struct json_object *list);
 

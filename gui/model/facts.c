@@ -8,6 +8,7 @@
 #include "answer.h"
 #include "facts_rows.h"
 #include "json.h"
+#include "live.h"
 #include "numbers.h"
 #include "language.h"
 
@@ -70,9 +71,13 @@ static void add_differences(GPtrArray *tables, struct json_object *comparison, c
 		struct json_object *one = json_object_array_get_idx(list, i);
 		const char *comm = tipme_json_text(one, "comm");
 		const char *phrase = tipme_json_text(one, "phrase");
+		const char *stage = tipme_json_text(one, "name");
+		/* The time that went by before it. */
+		g_autofree char *until =
+			*stage ? g_strdup_printf(_("until: %s"), tipme_stage_words(stage))
+			       : g_strdup("");
 		g_autofree char *name =
-			g_strjoin(*comm ? "  " : "",
-				  tipme_stage_words(tipme_json_text(one, "name")),
+			g_strjoin(*comm ? "  " : "", until,
 				  *phrase ? phrase : tipme_json_text(one, "kind"), comm, NULL);
 
 		add_times(facts, tipme_json_number(one, "a_ns", 0),
@@ -179,7 +184,7 @@ static void add_state(GPtrArray *tables, struct json_object *status)
 	double cpu_ms = number_of(cpu, "user_ms") + number_of(cpu, "system_ms");
 	struct json_object *memory = tipme_json_get(status, "memory");
 
-	tipme_facts_row(facts, _("source"), tipme_json_text(status, "source"), NULL);
+	tipme_facts_row(facts, _("source"), tipme_live_source_words(status), NULL);
 	add_number(facts, _("for"), 0, up_s, " s");
 	add_number(facts, _("records a second"), 0, number_of(status, "rate"), "");
 	add_number(facts, _("memory"), 1, number_of(memory, "resident_bytes") / 1e6, " MB");

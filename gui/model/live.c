@@ -28,6 +28,28 @@ const char *tipme_live_input_words(TipmeInput input)
 	return _("Nothing is recorded of input.");
 }
 
+static gboolean is_sampled(struct json_object *status)
+{
+	return !strcmp(tipme_json_text(status, "source"), "proc_sampled");
+}
+
+const char *tipme_live_source_words(struct json_object *status)
+{
+	const char *source = tipme_json_text(status, "source");
+
+	if (is_sampled(status))
+		return _("samples of /proc, 20 ms apart");
+	if (!strcmp(source, "kernel_bpf"))
+		return _("the kernel itself, by tracing programs");
+	return strcmp(source, "kernel_module") ? source : _("the kernel itself, by tipme.ko");
+}
+
+const char *tipme_live_recording_words(struct json_object *status)
+{
+	return is_sampled(status) ? _("tipme is recording by samples; nothing is saved yet")
+				  : _("tipme is recording; nothing is saved yet");
+}
+
 static gboolean has_hooks(struct json_object *status)
 {
 	struct json_object *servers = tipme_json_get(status, "x_servers");

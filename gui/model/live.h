@@ -19,6 +19,12 @@ TipmeInput tipme_live_input(struct json_object *status);
 /* What is recorded of input. */
 const char *tipme_live_input_words(TipmeInput input);
 
+/* Whom the recorder asks: "the kernel itself"; the name of one that is not known here. */
+const char *tipme_live_source_words(struct json_object *status);
+
+/* That it records, for a page without episodes: how exactly, and what comes next. */
+const char *tipme_live_recording_words(struct json_object *status);
+
 /* Who hears the hot-key that saves. Free it. */
 char *tipme_live_hotkey_words(struct json_object *status);
 

@@ -301,6 +301,31 @@ void tipme_episodes_page_hide(GtkWidget *widget, const char *const *ids, gboolea
 		gtk_widget_grab_focus(page->table);
 }
 
+/*
+ * Where the same episodes are there, only the rows that say something else: where somebody stands
+ * in the table stays. FALSE: they are others.
+ */
+static gboolean exchange(Page *page, GPtrArray *rows)
+{
+	guint count = g_list_model_get_n_items(G_LIST_MODEL(page->rows));
+
+	if (!rows || rows->len != count)
+		return FALSE;
+	for (guint i = 0; i < count; i++) {
+		g_autoptr(TipmeRow) row = g_list_model_get_item(G_LIST_MODEL(page->rows), i);
+
+		if (strcmp(row->id, ((TipmeRow *)g_ptr_array_index(rows, i))->id))
+			return FALSE;
+	}
+	for (guint i = 0; i < count; i++) {
+		g_autoptr(TipmeRow) row = g_list_model_get_item(G_LIST_MODEL(page->rows), i);
+
+		if (!tipme_row_same(row, g_ptr_array_index(rows, i)))
+			g_list_store_splice(page->rows, i, 1, &rows->pdata[i], 1);
+	}
+	return TRUE;
+}
+
 /* Rows that are exchanged lose the focus, which keys need: the table takes it back. */
 void tipme_episodes_page_set(GtkWidget *widget, GPtrArray *rows, const char *problem)
 {
@@ -308,8 +333,10 @@ void tipme_episodes_page_set(GtkWidget *widget, GPtrArray *rows, const char *pro
 	g_autoptr(GPtrArray) before = tipme_episodes_page_chosen(widget);
 	gboolean any = rows && rows->len, focused = table_has_focus(page);
 
-	g_list_store_splice(page->rows, 0, g_list_model_get_n_items(G_LIST_MODEL(page->rows)),
-			    rows ? rows->pdata : NULL, rows ? rows->len : 0);
+	if (!exchange(page, rows))
+		g_list_store_splice(page->rows, 0,
+				    g_list_model_get_n_items(G_LIST_MODEL(page->rows)),
+				    rows ? rows->pdata : NULL, rows ? rows->len : 0);
 	choose(page, before);
 	if (!any)
 		tipme_first_page_set(page->first, problem);

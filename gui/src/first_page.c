@@ -7,6 +7,7 @@
 #include "actions.h"
 #include "facts_page.h"
 #include "json.h"
+#include "live.h"
 #include "pages.h"
 #include "run.h"
 #include "language.h"
@@ -52,11 +53,8 @@ static void on_status(const TipmeResult *result, gpointer data)
 {
 	First *self = data;
 	struct json_object *status = json_tokener_parse(result->out);
-	const char *source = tipme_json_text(status, "source");
-	gboolean runs = !result->status && *source;
-	g_autofree char *title =
-		runs ? g_strdup_printf(_("tipme records (%s): no episodes yet"), source)
-		     : g_strdup(_("tipme is not recording"));
+	gboolean runs = !result->status && *tipme_json_text(status, "source");
+	const char *title = runs ? tipme_live_recording_words(status) : _("tipme is not recording");
 
 	tipme_facts_page_set_busy(self->status, FALSE);
 	if (!self->has_problem)

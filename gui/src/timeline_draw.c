@@ -267,6 +267,8 @@ static void draw_frame_of_view(TipmeTimeline *self, Frame *f)
 	fill(f, &f->ink, from, f->height - 1, to - from, 1);
 }
 
+#define STAGE_WIDTH 9 /* of its words, in heights of the text */
+
 /* Names of stages that would stand on another are left out; the answer's page has them all. */
 static void draw_stages(TipmeTimeline *self, Frame *f)
 {
@@ -283,9 +285,9 @@ static void draw_stages(TipmeTimeline *self, Frame *f)
 		fill(f, &line, f->left + x, self->sizes.axis / 2, 1, f->height);
 		if (x < free_x)
 			continue;
-		write_text(self, f, stage->name, f->left + x + 3, self->sizes.axis / 2 - 1,
-			   6 * self->sizes.text);
-		free_x = x + 6 * self->sizes.text;
+		write_text(self, f, tipme_stage_words(stage->name), f->left + x + 3,
+			   self->sizes.axis / 2 - 1, STAGE_WIDTH * self->sizes.text);
+		free_x = x + STAGE_WIDTH * self->sizes.text;
 	}
 }
 

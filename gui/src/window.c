@@ -239,14 +239,13 @@ static gboolean on_settled_changes(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Folders of episodes begin with the year; our own index is none of them. */
 static void on_folder(GFileMonitor *monitor, GFile *file, GFile *other, GFileMonitorEvent event,
 		      Window *self)
 {
 	g_autofree char *name = g_file_get_basename(file);
 	g_autofree char *new_name = other ? g_file_get_basename(other) : g_strdup("");
 
-	if (!g_ascii_isdigit(*name) && !g_ascii_isdigit(*new_name))
+	if (!tipme_rows_change(name) && !tipme_rows_change(new_name))
 		return;
 	if (!self->changes)
 		self->changes = g_timeout_add(CHANGES_MS, on_settled_changes, self);

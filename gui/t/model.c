@@ -15,6 +15,7 @@
 #include "facts.h"
 #include "flame.h"
 #include "lanes.h"
+#include "live.h"
 #include "numbers.h"
 #include "state.h"
 #include "undo.h"
@@ -80,6 +81,16 @@ static void test_rows(void)
 	ok(tipme_row_matches(two, ""), "an empty search finds all");
 	ok(tipme_row_matches(one, "is:pinned") && !tipme_row_matches(two, "is:pinned"),
 	   "pinned ones");
+	g_autoptr(GPtrArray) later = tipme_rows_from_json(list);
+	TipmeRow *same = g_ptr_array_index(later, 2);
+
+	ok(tipme_row_same(one, same), "read again, a row says the same");
+	g_free(same->verdict);
+	same->verdict = g_strdup("It waited for a CPU.");
+	ok(!tipme_row_same(one, same), "... but not with another verdict");
+	ok(tipme_rows_change("library.sqlite") && tipme_rows_change("20261120-150301-3f2a") &&
+		   !tipme_rows_change("library.lock"),
+	   "what changes the list");
 	guint found = 9;
 
 	ok(tipme_rows_find(rows, "on", &found) == one && found == 1, "the beginning of one id");
@@ -211,7 +222,7 @@ static void test_facts(void)
 
 	is_lines(tipme_facts_dump(tables),
 		 "Said.\nA\tone\t\txterm\nB\ttwo\t\t\n"
-		 "\nA, ms\tB, ms\tB - A\tstage\n0.000\t0.002\t+0.002\tclient\n"
+		 "\nA, ms\tB, ms\tB - A\tstage\n0.000\t0.002\t+0.002\tuntil: program runs\n"
 		 "2.000\t0.500\t-1.500\tall\n"
 		 "\nA, ms\tB, ms\tB - A\tcause\n0.007\t0.000\t+0.000\tdisk-io  dd\n"
 		 "2.000\t0.500\t-1.500\tall\n",
@@ -219,18 +230,30 @@ static void test_facts(void)
 	is_lines(tipme_facts_dump(none), "tipme is not recording\n", "no recorder");
 	json_object_put(comparison);
 	struct json_object *status = json_tokener_parse(
-		"{\"source\":\"bpf\",\"uptime_s\":10,\"cpu\":{\"user_ms\":20,\"system_ms\":30},"
+		"{\"source\":\"kernel_bpf\",\"uptime_s\":10,\"cpu\":{\"user_ms\":20,\"system_ms\":30},"
 		"\"coverage\":[{\"cpu\":0,\"seconds\":38.25},{\"cpu\":1,\"seconds\":3}],\"window_s\":40,"
 		"\"lost\":{\"ring\":3},\"classes\":{\"sched\":true,\"io\":false,\"x\":null}}");
 	g_autoptr(GPtrArray) live = tipme_facts_of_status(status);
 	g_autofree char *text = tipme_facts_dump(live);
 
+	ok(g_str_has_prefix(text, "source\t"
+				  "the kernel itself, by tracing programs\n") ||
+		   strstr(text, "\nsource\t"
+				"the kernel itself, by tracing programs\n"),
+	   "whom it asks, in words");
+	is_text(g_strdup(tipme_live_recording_words(status)),
+		"tipme is recording; nothing is saved yet");
 	ok(strstr(text, "\nCPU time of its own\t0.50 % of one CPU\n") != NULL,
 	   "the recorder's cost");
 	ok(strstr(text, "\nCPU 0\t38.2 s\nCPU 1\t3.0 s\nasked for\t40 s\n") != NULL,
 	   "seconds kept");
 	ok(strstr(text, "\nring\t3\n") != NULL, "what was lost");
 	ok(strstr(text, "\nsched\ton\nio\toff\nx\tcannot be recorded here\n") != NULL, "classes");
+	json_object_put(status);
+	status = json_tokener_parse("{\"source\":\"proc_sampled\"}");
+	is_text(g_strdup(tipme_live_source_words(status)), "samples of /proc, 20 ms apart");
+	is_text(g_strdup(tipme_live_recording_words(status)),
+		"tipme is recording by samples; nothing is saved yet");
 	json_object_put(status);
 }
 

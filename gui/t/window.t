@@ -447,7 +447,28 @@ sub by_keyboard {
 	ended($pid);
 	$pid = opened();
 	focus('^Answer - tipme');
+	press('alt+1');
+	focus('^Episodes - tipme');
+	judged_elsewhere('20261120-150305-eeee');
 	ended($pid);
+	return;
+}
+
+# What another program finds out stands in the open list: found first by its id, then by its kind
+# of cause, which it has when it has been judged.
+sub judged_elsewhere {
+	my ($id) = @_;
+	press('ctrl+f');
+	system 'xdotool', 'type', '--clearmodifiers', $id;
+	story($id);
+	system 'chown', '-R', '65534:65534', "$library/$id" if @AS;
+	ok until_true(sub { press('ctrl+p'); -e "$library/$id/pinned" }), 'a new episode is found';
+	ok until_true(sub { press('ctrl+shift+p'); !-e "$library/$id/pinned" }), '... and let go';
+	system 'xdotool', 'type', '--clearmodifiers', ' kind:cpu-contention';
+	my ($status) = run('diagnose', $id);
+	is $status, 0, 'somebody asks for its verdict elsewhere';
+	ok until_true(sub { press('ctrl+p'); -e "$library/$id/pinned" }),
+		'... and the open list has its kind of cause';
 	return;
 }
 

@@ -18,6 +18,7 @@ use Tipme::ExactPath qw(exact_path);
 use Tipme::Floor     qw(least_right);
 use Tipme::Lab;
 use Tipme::Lab::Table;
+use Tipme::SameNumbers qw(differences);
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 my $runs = $ENV{TIPME_TEST_ALL} ? 5 : 1;
@@ -109,5 +110,14 @@ sub adds_up {
 	note("$r->{verdict}{sentence} (truth: $r->{truth}{says})"
 			. ($r->{right} ? '' : ": MISS: $r->{why}"));
 	exact_path($r->{diagnosis}) if $r->{interval};
+	window_too($r->{episode})   if $ENV{TIPME_TEST_ALL} && -x "$ENV{TIPME_BUILDDIR}/gui/tipme-gui";
+	return;
+}
+
+# The window has the same numbers.
+sub window_too {
+	my ($episode) = @_;
+	is_deeply(differences("$ENV{TIPME_BUILDDIR}/tipme", $episode)->{differ},
+		[], 'the window has the same numbers');
 	return;
 }
