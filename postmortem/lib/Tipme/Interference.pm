@@ -8,6 +8,7 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 use Tipme::Reason qw(reason);
+use Tipme::Unpacked;
 
 my $SHORT_NS =
 	1_000_000;    # many short interrupts together, from here on, are told apart from running
@@ -328,6 +329,8 @@ sub _by_memory {
 		|| $s->{mixed};
 	my @waits = grep { $s->{state} ne 'running' || $_->{what} ne 'fault_file' }
 		$self->{resources}->memory_waits($s->{tid}, $s->{from}, $s->{to});
+	push @waits, Tipme::Unpacked::stretches(@$self{qw(resources threads)}, @$s{qw(tid from to)})
+		if $s->{state} eq 'running';
 	return $s if !@waits;
 	return _carve(
 		$s,
@@ -347,6 +350,7 @@ sub _by_memory {
 					kind => 'memory-reclaim', what => 'memory',
 					(map { $_ => 'memory-unpacked' } qw(reason detail)), own => 1
 				},
+				$x->{likely} ? (exact => 0) : (),
 				evidence => [ @{ $s->{evidence} }, $x->{index} ]
 			} if $unpacks;
 			my $kind = $x->{what} =~ /^fault/ ? 'page-fault-io' : 'memory-reclaim';

@@ -87,6 +87,13 @@ sub memory_waits {
 	return $self->_overlapping($self->_table('memory')->{$tid}, $from, $to);
 }
 
+# swap_reads(TID): faults of a thread that read from swap and waited for nothing: { ts, index }
+sub swap_reads {
+	my ($self, $tid) = @_;
+	$self->_table('memory');
+	return @{ $self->{swap_reads}{$tid} // [] };
+}
+
 sub _make_memory {
 	my ($self) = @_;
 	my (%of, %open);
@@ -105,6 +112,9 @@ sub _make_memory {
 		if    ($w) { $w->{to} = $ts }
 		elsif ($c) {
 			push @{ $of{$tid} }, { from => $ts - $c, to => $ts, what => $what, index => $i };
+		}
+		elsif ($what eq 'fault_swap') {
+			push @{ $self->{swap_reads}{$tid} }, { ts => $ts, index => $i };
 		}
 	}
 	for (values %of) {
