@@ -3,6 +3,7 @@
  * A small X client that answers keys in known ways, and another that grabs the server: what the
  * whole-chain tests type on.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,30 @@ static void roundtrip(void *arg)
 	free(xcb_get_input_focus_reply(c->x, xcb_get_input_focus(c->x), NULL));
 }
 
+static struct client *pastes;
+
+/* As a toolkit does that wants the text at once. What else comes meanwhile is not looked at. */
+static void paste(long long ms)
+{
+	struct pollfd p = { .fd = xcb_get_file_descriptor(pastes->x), .events = POLLIN };
+	xcb_generic_event_t *e;
+
+	xcb_convert_selection(pastes->x, pastes->window, XCB_ATOM_PRIMARY, XCB_ATOM_STRING,
+			      XCB_ATOM_CUT_BUFFER0, XCB_CURRENT_TIME);
+	xcb_flush(pastes->x);
+	for (;;) {
+		while ((e = xcb_poll_for_event(pastes->x))) {
+			int is = (e->response_type & 0x7f) == XCB_SELECTION_NOTIFY;
+
+			free(e);
+			if (is)
+				return;
+		}
+		if (poll(&p, 1, (int)ms) <= 0)
+			return;
+	}
+}
+
 static void answer_with_deeds(struct client *c)
 {
 	deeds_do(roundtrip, c);
@@ -140,6 +165,8 @@ static int serve_keys(struct client *c)
 	xcb_generic_event_t *e;
 
 	open_window(c, "tipme-stage");
+	pastes = c;
+	deeds_paste = paste;
 	while ((e = xcb_wait_for_event(c->x))) {
 		if ((e->response_type & 0x7f) == XCB_KEY_PRESS)
 			answer_key(c, ((xcb_key_press_event_t *)e)->detail);

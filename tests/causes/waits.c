@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dma-buf.h>
 #include <linux/filter.h>
 #include <linux/fuse.h>
 #include <linux/seccomp.h>
@@ -30,6 +29,8 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "deeds_kernel.h"
 
 #define LOOKS 60
 #define LOOK_US 50000
@@ -267,43 +268,15 @@ static void wait_sound(void)
 }
 
 /* A fence that nobody signals, of a graphics processor that is none: vgem. */
-/*
- * As in the kernel's drm_mode.h, drm.h and vgem_drm.h, which Debian keeps in packages of their own.
- */
-struct dumb {
-	uint32_t height, width, bpp, flags, handle, pitch;
-	uint64_t size;
-};
-struct attach {
-	uint32_t handle, flags, out_fence, pad;
-};
-struct prime {
-	uint32_t handle, flags;
-	int32_t fd;
-};
-#define CREATE_DUMB _IOWR('d', 0xb2, struct dumb)
-#define FENCE_ATTACH _IOWR('d', 0x41, struct attach)
-#define HANDLE_TO_FD _IOWR('d', 0x2d, struct prime)
-
 static void wait_fence(void)
 {
-	struct dumb dumb = { .height = 16, .width = 16, .bpp = 32 };
-	struct attach attach = { .flags = 1 /* for writing */ };
-	struct prime out = { .flags = O_RDWR };
-	struct dma_buf_sync begin = { .flags = DMA_BUF_SYNC_RW | DMA_BUF_SYNC_START };
 	const char *card = getenv("WAITS_CARD");
 	int fd = open(card ? card : "/dev/dri/card1", O_RDWR);
 
-	if (fd < 0 || ioctl(fd, CREATE_DUMB, &dumb)) {
-		perror("fence: memory");
-		return;
-	}
-	attach.handle = out.handle = dumb.handle;
-	if (ioctl(fd, FENCE_ATTACH, &attach) || ioctl(fd, HANDLE_TO_FD, &out)) {
+	if (fd < 0)
 		perror("fence");
-		return;
-	}
-	ioctl(out.fd, DMA_BUF_IOCTL_SYNC, &begin);
+	else
+		lab_fence(fd);
 }
 
 static const struct {

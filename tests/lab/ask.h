@@ -19,14 +19,24 @@ union lab_address {
 	struct sockaddr_in inet;
 };
 
-/* "tcp:PORT" on loopback, else the path of a local socket; returns the length of the address. */
+/*
+ * "tcp:PORT" on loopback, "tcp:A.B.C.D:PORT", else the path of a local socket; returns the length
+ * of the address.
+ */
 static inline socklen_t lab_address(const char *text, union lab_address *a)
 {
 	memset(a, 0, sizeof(*a));
 	if (!strncmp(text, "tcp:", 4)) {
 		a->inet.sin_family = AF_INET;
-		a->inet.sin_port = htons((uint16_t)atoi(text + 4));
-		a->inet.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		const char *port = strrchr(text, ':') + 1;
+		char host[INET_ADDRSTRLEN] = "127.0.0.1";
+
+		if (port > text + 4 && port - text - 5 < INET_ADDRSTRLEN) {
+			memcpy(host, text + 4, (size_t)(port - text - 5));
+			host[port - text - 5] = '\0';
+		}
+		a->inet.sin_port = htons((uint16_t)atoi(port));
+		inet_pton(AF_INET, host, &a->inet.sin_addr);
 		return sizeof(a->inet);
 	}
 	a->local.sun_family = AF_UNIX;

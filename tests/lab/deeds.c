@@ -2,10 +2,8 @@
 /* What a client of the laboratory does before it answers. */
 #include "config.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -24,6 +22,7 @@
 
 #include "ask.h"
 #include "deeds.h"
+#include "deeds_kernel.h"
 #include "report.h"
 
 #define DEEDS_MOST 8
@@ -50,6 +49,7 @@ static struct deed deeds[DEEDS_MOST];
 static int deed_count;
 static void (*deed_roundtrip)(void *arg);
 static void *deed_roundtrip_arg;
+void (*deeds_paste)(long long ms);
 
 static int gettid_int(void)
 {
@@ -339,55 +339,37 @@ static void act_roundtrips(struct deed *d)
 	report_span("others", atoi(server), begin, now_ns(), cpu - d->cpu_ns);
 }
 
-/* "mute PATH u|t PORT MS": a socket that a stage passes (tests/causes/stage.c), behind which nobody
- * answers. */
 static int open_mute(struct deed *d)
 {
-	char path[108], how, byte, room[CMSG_SPACE(sizeof(int))];
-	struct iovec io = { &byte, 1 };
-	struct msghdr m = {
-		.msg_iov = &io, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)
-	};
-
-	if (sscanf(d->arg, "%107s %c", path, &how) != 2)
-		return -EINVAL;
-	int door = lab_connect(path);
-
-	if (door < 0 || write(door, &how, 1) != 1 || recvmsg(door, &m, MSG_CMSG_CLOEXEC) != 1)
-		return door < 0 ? door : -EIO;
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	close(door);
-	if (!c || c->cmsg_type != SCM_RIGHTS)
-		return -EIO;
-	memcpy(&d->fd, CMSG_DATA(c), sizeof(d->fd));
-	return 0;
+	d->fd = lab_mute_open(d->arg);
+	return d->fd < 0 ? d->fd : 0;
 }
 
-/* As a resolver asks by UDP, as programs connect by TCP; it gives up after so many ms. */
 static void act_mute(struct deed *d)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET };
-	unsigned int port;
-	long long ms;
-	char how;
+	lab_mute(d->fd, d->arg);
+}
 
-	if (sscanf(d->arg, "%*s %c %u %lld", &how, &port, &ms) != 3)
-		return;
-	inet_pton(AF_INET, "198.51.100.9", &to.sin_addr);
-	to.sin_port = htons((uint16_t)port);
-	if (how == 'u') {
-		struct pollfd p = { .fd = d->fd, .events = POLLIN };
+static void act_write(struct deed *d)
+{
+	lab_write(d->fd, d->number);
+}
 
-		if (!connect(d->fd, (struct sockaddr *)&to, sizeof(to)) &&
-		    write(d->fd, "who?", 4) == 4)
-			poll(&p, 1, (int)ms);
-	} else {
-		struct timeval t = { ms / 1000, ms % 1000 * 1000 };
+static int open_swapped(struct deed *d)
+{
+	d->memory = lab_swapped_out((size_t)d->number << 20);
+	return d->memory ? 0 : -ENOMEM;
+}
 
-		setsockopt(d->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
-		connect(d->fd, (struct sockaddr *)&to, sizeof(to));
-	}
+static void act_swapped(struct deed *d)
+{
+	lab_touch(d->memory, (size_t)d->number << 20);
+}
+
+static void act_paste(struct deed *d)
+{
+	if (deeds_paste)
+		deeds_paste(d->number);
 }
 
 #ifdef HAVE_GIO
@@ -421,14 +403,24 @@ static void act_dbus(struct deed *d)
 #endif
 
 static const struct deed_kind kinds[] = {
-	{ "compute", NULL, act_compute },   { "spin", open_spin, act_spin },
-	{ "thread", NULL, act_thread },	    { "futex", NULL, act_futex },
-	{ "sleep", NULL, act_sleep },	    { "flock", open_path, act_flock },
-	{ "fcntl", open_path, act_fcntl },  { "open", NULL, act_open },
-	{ "read", open_path, act_read },    { "fsync", open_path, act_fsync },
-	{ "fault", open_fault, act_fault }, { "grow", open_grow, act_grow },
-	{ "ask", open_ask, act_ask },	    { "roundtrips", NULL, act_roundtrips },
+	{ "compute", NULL, act_compute },
+	{ "spin", open_spin, act_spin },
+	{ "thread", NULL, act_thread },
+	{ "futex", NULL, act_futex },
+	{ "sleep", NULL, act_sleep },
+	{ "flock", open_path, act_flock },
+	{ "fcntl", open_path, act_fcntl },
+	{ "open", NULL, act_open },
+	{ "read", open_path, act_read },
+	{ "fsync", open_path, act_fsync },
+	{ "fault", open_fault, act_fault },
+	{ "grow", open_grow, act_grow },
+	{ "ask", open_ask, act_ask },
+	{ "roundtrips", NULL, act_roundtrips },
 	{ "mute", open_mute, act_mute },
+	{ "write", open_path, act_write },
+	{ "swapped", open_swapped, act_swapped },
+	{ "paste", NULL, act_paste },
 #ifdef HAVE_GIO
 	{ "dbus", open_dbus, act_dbus },
 #endif

@@ -19,6 +19,9 @@ int deeds_open(const char *list);
  */
 void deeds_do(void (*roundtrip)(void *arg), void *arg);
 
+/* Asks who has the selection for it, and gives up after so many ms; a client that can sets it. */
+extern void (*deeds_paste)(long long ms);
+
 /* Writes what happened to the file named by LAB_TRUTH; call it after the answer is drawn. */
 void deeds_tell(void);
 

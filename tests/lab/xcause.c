@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * X clients that make other X clients wait: by a grab, a long request, many requests, or by holding
- * input back.
+ * X clients that make other X clients wait: by a grab, a long request, many requests, by holding
+ * input back, or by the selection that they have.
  */
 #include "config.h"
 
@@ -194,13 +194,47 @@ static int run_fonts(struct xcause *c)
 	return 0;
 }
 
+/* Has the selection; whoever wants it waits for so many ms. */
+static int run_own(struct xcause *c)
+{
+	xcb_window_t window = xcb_generate_id(c->x);
+	xcb_generic_event_t *e;
+
+	xcb_create_window(c->x, XCB_COPY_FROM_PARENT, window, c->screen->root, 0, 0, 1, 1, 0,
+			  XCB_WINDOW_CLASS_INPUT_ONLY, XCB_COPY_FROM_PARENT, 0, NULL);
+	xcb_set_selection_owner(c->x, window, XCB_ATOM_PRIMARY, XCB_CURRENT_TIME);
+	roundtrip(c);
+	report("ready %d\n", (int)getpid());
+	while ((e = xcb_wait_for_event(c->x))) {
+		xcb_selection_request_event_t *wanted = (xcb_selection_request_event_t *)e;
+
+		if ((e->response_type & 0x7f) == XCB_SELECTION_REQUEST) {
+			int64_t from = now_ns();
+			xcb_selection_notify_event_t answer = {
+				.response_type = XCB_SELECTION_NOTIFY,
+				.time = wanted->time,
+				.requestor = wanted->requestor,
+				.selection = wanted->selection,
+				.target = wanted->target,
+			};
+
+			sleep_ns(c->arg[1] * NS_PER_MS);
+			report_span("serve", (int)getpid(), from, now_ns(), 0);
+			xcb_send_event(c->x, 0, wanted->requestor, 0, (const char *)&answer);
+			xcb_flush(c->x);
+		}
+		free(e);
+	}
+	return 0;
+}
+
 static const struct {
 	const char *verb, *usage;
 	int (*run)(struct xcause *c);
 } verbs[] = {
 	{ "grab", "FROM UNTIL", run_grab },   { "long", "FROM MS", run_long },
 	{ "flood", "FROM UNTIL", run_flood }, { "hold", "FROM MS", run_hold },
-	{ "fonts", "FROM MS", run_fonts },
+	{ "fonts", "FROM MS", run_fonts },    { "own", "FROM MS", run_own },
 };
 
 int main(int argc, char **argv)
@@ -225,6 +259,6 @@ int main(int argc, char **argv)
 		return rc ? 1 : 0;
 	}
 	fprintf(stderr,
-		"usage: xcause NAME VERB FROM UNTIL|MS; times are CLOCK_MONOTONIC ns; verbs: grab, long, flood, hold, fonts\n");
+		"usage: xcause NAME VERB FROM UNTIL|MS; times are CLOCK_MONOTONIC ns; verbs: grab, long, flood, hold, fonts, own\n");
 	return 64;
 }

@@ -76,6 +76,25 @@ my %CAUSE = (
 	},
 );
 
+$CAUSE{clipboard} = {
+	says => sub {
+		"the client wants the selection of $_[0]{names}[0], which hands it over after $_[0]{ms} ms";
+	},
+	kinds   => [qw(ipc-wait time-out)],
+	clients => ['own'],
+	prepare => sub {
+		my ($r) = @_;
+		$r->{p} = $r->spawn(
+			[ 'BIN/xcause', $r->{names}[0], 'own', 0, $r->{ms} ], x => 1,
+			nice => -15
+		);
+		$r->{deeds} = 'paste ' . 3 * $r->{ms};
+		$r->await_ready($r->{p});
+	},
+	charged => sub { $_[0]->spans_ns('serve') },
+	who     => \&_who,
+};
+
 # Servers that are away: who is asked, the way, the port, the words of the verdict.
 my %AWAY = (
 	dns         => [ 'the name service',                     'u', 53,  qr/the name service/ ],
@@ -89,7 +108,7 @@ for my $name (keys %AWAY) {
 	$CAUSE{$name} = {
 		says =>
 			sub {"the client asks $server, which does not answer; it gives up after $_[0]{ms} ms"},
-		kinds => [qw(network-wait time-out)],
+		kinds   => [qw(network-wait time-out)],
 		clients => [ $way eq 'u' ? 'gtk' : 'own' ],
 		needs => sub { -x '/sbin/ip' || -x '/usr/sbin/ip' ? '' : 'no ip here (Debian: iproute2)' },
 		prepare => sub {
@@ -108,16 +127,14 @@ our %ROW = (
 	2  => 'memcg', 5  => 'hog', 6 => 'disk-read', 8 => 'storm', 11 => 'computes', 13 => 'service',
 	14 => 'dbus',  16 => 'storm',
 	26 => 'chain', 30 => 'fuse', 36 => 'fsync', 49 => 'memcg', 50 => 'scanner', 57 => 'automount',
-	12 => 'far-files', 33 => 'printer', 34 => 'dns', 52 => 'directory', 60 => 'ssh',
-	59 => 'grab',      61 => 'rt-hog',
+	12 => 'far-files', 33 => 'printer', 34 => 'dns',          52 => 'directory', 60 => 'ssh',
+	59 => 'grab',      61 => 'rt-hog', 35 => 'clipboard',
 );
 
 Tipme::Lab::Causes::add(%CAUSE);
 
-# own(): those that the laboratory has not, of servers that are away one
-sub own {
-	return grep { !$AWAY{$_} || $_ eq 'dns' } sort keys %CAUSE;
-}
+# own(): those of an ordinary run, which the laboratory has not; of servers that are away one
+sub own { return qw(automount dns fuse scanner) }
 
 # all(): each that a row names, and those
 sub all {

@@ -100,14 +100,15 @@ sub make_files {
 }
 
 # A file out of the page cache, and out of the memory of a client that has mapped it (it unmaps its
-# pages at our signal).
+# pages at our signal; 0: nobody has).
 sub make_cold {
-	my ($vm, $file, $pid) = @_;
+	my ($vm, $file, $pid, $dir) = @_;
+	$dir //= '/srv/lab';
 	my $drop = 'open my $h, q(<), shift or die; syscall 221, fileno $h, 0, 0, 4'
 		;    # fadvise64(POSIX_FADV_DONTNEED): of x86-64
-	my $mapped = "grep -q /srv/lab/$file /proc/$pid/maps && kill -USR1 $pid && sleep 0.2";
+	my $mapped = "grep -q $dir/$file /proc/$pid/maps && kill -USR1 $pid && sleep 0.2";
 	$vm->wait_for("$file is in no cache",
-		"$mapped; sync; perl -e '$drop' /srv/lab/$file; fincore -n -o PAGES /srv/lab/$file | grep "
+		"$mapped; sync; perl -e '$drop' $dir/$file; fincore -n -o PAGES $dir/$file | grep "
 			. "-qx ' *0 *'"
 	);
 	return;
