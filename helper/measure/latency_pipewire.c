@@ -30,15 +30,13 @@ static uint64_t stamp_ns(uint64_t ns, uint64_t now_ns)
 	return ns && ns <= now_ns && now_ns - ns < NEAR_NS ? ns : now_ns;
 }
 
-/* "[ 1234.567890]" of the journal, "[W][01234.567890]" of PipeWire; 0: none. */
+/* "[ 1234.567890]" of the journal. What PipeWire writes itself is of a clock that nobody steers. */
 static uint64_t line_ns(const char *line)
 {
 	uint64_t s;
 	unsigned int us;
 	int end;
 
-	if (!strncmp(line, "[", 1) && strlen(line) > 3 && line[2] == ']')
-		line += 3;
 	end = 0;
 	if (sscanf(line, "[ %" SCNu64 ".%6u]%n", &s, &us, &end) != 2 || !end)
 		return 0;
