@@ -20,6 +20,7 @@
 #include "paths.h"
 #include "processes.h"
 #include "run.h"
+#include "translate.h"
 
 #define SERVICE "tipmed.service"
 #define RECORDER_ENTRY "tipme-recorder.desktop"
@@ -157,9 +158,9 @@ static int agent_enable(const struct cli_person *person)
 				     : entry_add(person, AGENT_ENTRY, "tipme agent", program, "");
 
 	if (err)
-		return cli_fail("start: %s/.config/autostart/" AGENT_ENTRY
-				": %s: see to that, then start --always again",
-				person->home, strerror(-err));
+		return cli_fail(
+			_("start: %s/.config/autostart/%s: %s: see to that, then start --always again"),
+			person->home, AGENT_ENTRY, strerror(-err));
 	/* One that runs on this display already is enough: the second one ends. */
 	if ((getenv("DISPLAY") || getenv("WAYLAND_DISPLAY")) && !access(program, X_OK))
 		cli_run_aside((const char *const[]){ program, NULL });
@@ -177,9 +178,9 @@ static int agent_disable(const struct cli_person *person)
 			: entry_remove(person, AGENT_ENTRY);
 
 	if (err)
-		return cli_fail("stop: %s/.config/autostart/" AGENT_ENTRY
-				": %s: see to that, then stop --for-good again",
-				person->home, strerror(-err));
+		return cli_fail(
+			_("stop: %s/.config/autostart/%s: %s: see to that, then stop --for-good again"),
+			person->home, AGENT_ENTRY, strerror(-err));
 	own_program("tipme-agent", "helper/agent/tipme-agent", program, sizeof(program));
 	cli_processes_end(person->uid, program);
 	return 0;
@@ -195,9 +196,9 @@ static int own_recorder_enable(const struct cli_person *person)
 	int err = entry_add(person, RECORDER_ENTRY, "tipme recorder", tipme, " start");
 
 	if (err)
-		return cli_fail("start: %s/.config/autostart/" RECORDER_ENTRY
-				": %s: see to that, then start --always again",
-				person->home, strerror(-err));
+		return cli_fail(
+			_("start: %s/.config/autostart/%s: %s: see to that, then start --always again"),
+			person->home, RECORDER_ENTRY, strerror(-err));
 	if (recorder_runs())
 		return 0;
 	return cli_run_quietly((const char *const[]){ tipme, "start", NULL });
@@ -209,9 +210,9 @@ static int own_recorder_disable(const struct cli_person *person)
 	int err = entry_remove(person, RECORDER_ENTRY);
 
 	if (err)
-		return cli_fail("stop: %s/.config/autostart/" RECORDER_ENTRY
-				": %s: see to that, then stop --for-good again",
-				person->home, strerror(-err));
+		return cli_fail(
+			_("stop: %s/.config/autostart/%s: %s: see to that, then stop --for-good again"),
+			person->home, RECORDER_ENTRY, strerror(-err));
 	if (!recorder_runs())
 		return 0;
 	own_program("tipme", "tipme", tipme, sizeof(tipme));
@@ -227,9 +228,9 @@ static int service(const char *verb, const char *how, const char *now)
 		"systemctl", "--quiet", how, now ? now : SERVICE, now ? SERVICE : NULL, NULL });
 
 	if (status)
-		cli_fail("%s: " SERVICE ": systemctl %s failed (%d): %s", verb, how, status,
-			 geteuid() ? "do it with sudo, or give polkit the right to ask you"
-				   : "see systemctl status " SERVICE);
+		cli_fail(_("%s: %s: systemctl %s failed (%d): %s"), verb, SERVICE, how, status,
+			 geteuid() ? _("do it with sudo, or give polkit the right to ask you")
+				   : _("see systemctl status tipmed.service"));
 	return status;
 }
 
@@ -242,12 +243,12 @@ static void say_recorded(const struct cli_person *person, bool exact)
 		snprintf(library, sizeof(library), "/var/lib/tipme/%u", (unsigned int)person->uid);
 	else if (tipme_library(person->uid, library, sizeof(library)))
 		return;
-	printf("Recording now, and from each login on: the last 40 seconds, in memory only%s.\n",
-	       exact ? "" : ", by samples");
-	puts("Recorded is which program ran or waited, and for what; that a key was pressed, never which.");
-	printf("Saved is only what you ask for, by Ctrl+Alt+minus or `tipme snap`, in %s.\n",
+	puts(exact ? _("Recording now, and from each login on: the last 40 seconds, in memory only.")
+		   : _("Recording now, and from each login on: the last 40 seconds, in memory only, by samples."));
+	puts(_("Recorded is which program ran or waited, and for what; that a key was pressed, never which."));
+	printf(_("Saved is only what you ask for, by Ctrl+Alt+minus or `tipme snap`, in %s.\n"),
 	       library);
-	puts("To end this, now and for good: tipme stop --for-good");
+	puts(_("To end this, now and for good: tipme stop --for-good"));
 }
 
 int cli_start_always(void)
@@ -256,15 +257,14 @@ int cli_start_always(void)
 
 	if (cli_person_find(&person))
 		return cli_fail(
-			"start: user %u: has no entry in the list of users: log in as one who has",
+			_("start: user %u: has no entry in the list of users: log in as one who has"),
 			(unsigned int)geteuid());
 	bool exact = systemd_runs();
 
 	if (!exact && !person.uid)
 		return cli_fail(
-			"start: no systemd runs here: root has no service to enable: let your init start " TIPME_LIBEXECDIR
-			"/tipmed --owner auto, "
-			"or say it as the user who is to be recorded");
+			_("start: no systemd runs here: root has no service to enable: let your init start %s/tipmed --owner auto, or say it as the user who is to be recorded"),
+			TIPME_LIBEXECDIR);
 	if (exact ? service("start", "enable", "--now")
 		  : cli_as_person(&person, own_recorder_enable))
 		return TIPME_EXIT_FAILED;
@@ -280,7 +280,7 @@ int cli_stop_for_good(void)
 
 	if (cli_person_find(&person))
 		return cli_fail(
-			"stop: user %u: has no entry in the list of users: log in as one who has",
+			_("stop: user %u: has no entry in the list of users: log in as one who has"),
 			(unsigned int)geteuid());
 	bool failed = systemd_runs() && service("stop", "disable", "--now");
 
@@ -290,7 +290,7 @@ int cli_stop_for_good(void)
 		failed = true;
 	if (failed)
 		return TIPME_EXIT_FAILED;
-	puts("Recording has ended, also at login. What you saved stays: see tipme list; tipme rm removes it.");
+	puts(_("Recording has ended, also at login. What you saved stays: see tipme list; tipme rm removes it."));
 	return TIPME_EXIT_DONE;
 }
 
@@ -313,7 +313,7 @@ static int start_by_pkexec(void)
 		return cli_run_quietly((const char *const[]){ tipmed, NULL });
 	if (status)
 		return cli_fail(
-			"start: pkexec refused (%d): nobody agreed, or no polkit agent runs in this session: sudo tipme start",
+			_("start: pkexec refused (%d): nobody agreed, or no polkit agent runs in this session: sudo tipme start"),
 			status);
 	return TIPME_EXIT_DONE;
 }
@@ -329,6 +329,6 @@ int cli_start_ask(void)
 	if (recorder_comes())
 		return TIPME_EXIT_DONE;
 	return cli_fail(
-		"start: " SERVICE
-		": runs, and does not record for you: it does for who sits at the screen: see systemctl status " SERVICE);
+		_("start: %s: runs, and does not record for you: it does for who sits at the screen: see systemctl status %s"),
+		SERVICE, SERVICE);
 }

@@ -195,10 +195,10 @@ static void print_coverage(struct json_object *status)
 	}
 	/* Samples are of all CPUs together. */
 	if (length_of(list) > 1)
-		printf("kept       %.1f to %.1f s on %zu CPUs (asked for: %.0f s)\n", least, most,
-		       length_of(list), number_of(status, "window_s"));
+		printf(_("kept       %.1f to %.1f s on %zu CPUs (asked for: %.0f s)\n"), least,
+		       most, length_of(list), number_of(status, "window_s"));
 	else
-		printf("kept       %.1f s (asked for: %.0f s)\n", most,
+		printf(_("kept       %.1f s (asked for: %.0f s)\n"), most,
 		       number_of(status, "window_s"));
 }
 
@@ -217,7 +217,7 @@ static void print_losses(struct json_object *lost, bool stackless, const char *w
 		is_stackless(name) == stackless ? json_object_get_double(value) : 0;
 	if (stackless && !sum)
 		return;
-	printf("%s%.0f%s (", stackless ? "no stack   " : "lost       ", sum, what);
+	printf("%s%.0f%s (", stackless ? _("no stack   ") : _("lost       "), sum, what);
 	json_object_object_foreach(lost, cause, count)
 	{
 		if (is_stackless(cause) != stackless)
@@ -231,21 +231,21 @@ static void print_losses(struct json_object *lost, bool stackless, const char *w
 static void print_lost(struct json_object *lost)
 {
 	print_losses(lost, false, "");
-	print_losses(lost, true, " records, which are there without it");
+	print_losses(lost, true, _(" records, which are there without it"));
 }
 
 static void print_x_servers(struct json_object *list)
 {
 	if (!length_of(list))
-		puts("X servers  none with hooks");
+		puts(_("X servers  none with hooks"));
 	for (size_t i = 0; i < length_of(list); i++) {
 		struct json_object *s = json_object_array_get_idx(list, i);
 
-		printf("X server   %s :%s, pid %s%s\n", text_of(s, "name"), text_of(s, "display"),
-		       text_of(s, "pid"),
+		printf(_("X server   %s :%s, pid %s%s\n"), text_of(s, "name"),
+		       text_of(s, "display"), text_of(s, "pid"),
 		       json_object_get_boolean(part_of(s, "connected"))
 			       ? ""
-			       : ", gone; its last records are kept for a while");
+			       : _(", gone; its last records are kept for a while"));
 	}
 }
 
@@ -253,21 +253,21 @@ static void print_classes(struct json_object *classes)
 {
 	const char *between = "";
 
-	printf("classes    ");
+	printf(_("classes    "));
 	json_object_object_foreach(classes, name, on)
 	{
 		printf("%s%s%s", between, json_object_get_boolean(on) ? "" : on ? "-" : "!", name);
 		between = " ";
 	}
-	puts("\n           (- off, ! cannot be recorded here)");
+	puts(_("\n           (- off, ! cannot be recorded here)"));
 }
 
 static void print_trigger_thread(struct json_object *thread)
 {
 	if (json_object_get_boolean(part_of(thread, "realtime")))
-		puts("trigger    real-time");
+		puts(_("trigger    real-time"));
 	else
-		printf("trigger    not real-time: %s\n", text_of(thread, "why"));
+		printf(_("trigger    not real-time: %s\n"), text_of(thread, "why"));
 }
 
 #define SAMPLES_PER_S 99 /* of each CPU, while it is busy */
@@ -278,7 +278,7 @@ static void print_trigger_thread(struct json_object *thread)
  */
 static void print_other_costs(struct json_object *costs)
 {
-	const char *between = "           others: ", *end = "";
+	const char *between = _("           others: "), *end = "";
 
 	json_object_object_foreach(costs, name, ns)
 	{
@@ -286,7 +286,7 @@ static void print_other_costs(struct json_object *costs)
 			continue;
 		printf("%s%s %s", between, name, json_object_get_string(ns));
 		between = ", ";
-		end = " ns each\n";
+		end = _(" ns each\n");
 	}
 	fputs(end, stdout);
 }
@@ -296,7 +296,7 @@ static void print_quartiles(struct json_object *quartiles)
 {
 	if (json_object_is_type(quartiles, json_type_array) &&
 	    json_object_array_length(quartiles) == 2)
-		printf(" (%s to %s)",
+		printf(_(" (%s to %s)"),
 		       json_object_get_string(json_object_array_get_idx(quartiles, 0)),
 		       json_object_get_string(json_object_array_get_idx(quartiles, 1)));
 }
@@ -310,20 +310,21 @@ static void print_own_share(struct json_object *status)
 			 (double)length_of(part_of(status, "coverage"));
 
 	if (cost_ns > 0) {
-		printf("cost       %.0f ns a scheduler record", cost_ns);
+		printf(_("cost       %.0f ns a scheduler record"), cost_ns);
 		print_quartiles(part_of(part_of(status, "record_cost_spread_ns"), "sched"));
-		printf(": now about %.2f %% of one CPU", cost_ns * number_of(status, "rate") / 1e7);
+		printf(_(": now about %.2f %% of one CPU"),
+		       cost_ns * number_of(status, "rate") / 1e7);
 		if (samples > 0 &&
 		    json_object_get_boolean(part_of(part_of(status, "classes"), "sample")))
-			printf(", and up to %.2f %% for samples", samples / 1e7);
+			printf(_(", and up to %.2f %% for samples"), samples / 1e7);
 		puts("");
 		print_other_costs(costs);
-		printf("           measured %.0f s ago: on a busier machine twice that is usual\n",
+		printf(_("           measured %.0f s ago: on a busier machine twice that is usual\n"),
 		       number_of(status, "record_cost_age_s"));
 	} else if (json_object_get_boolean(part_of(status, "record_cost_measuring"))) {
-		puts("cost       of a record: is being measured");
+		puts(_("cost       of a record: is being measured"));
 	} else {
-		puts("cost       of a record: not measured (that takes CAP_SYS_ADMIN at the start)");
+		puts(_("cost       of a record: not measured (that takes CAP_SYS_ADMIN at the start)"));
 	}
 }
 
@@ -334,9 +335,9 @@ static void print_status(struct json_object *status)
 	double uptime_s = number_of(status, "uptime_s"),
 	       cpu_ms = number_of(cpu, "user_ms") + number_of(cpu, "system_ms");
 
-	printf("recording  %s for %.1f s, pid %s\n", text_of(status, "source"), uptime_s,
+	printf(_("recording  %s for %.1f s, pid %s\n"), text_of(status, "source"), uptime_s,
 	       text_of(status, "pid"));
-	printf("records    %.0f, now %.0f a second\n", number_of(status, "records"),
+	printf(_("records    %.0f, now %.0f a second\n"), number_of(status, "records"),
 	       number_of(status, "rate"));
 	print_coverage(status);
 	print_lost(part_of(status, "lost"));
@@ -344,25 +345,25 @@ static void print_status(struct json_object *status)
 	print_own_share(status);
 	struct json_object *identity = part_of(status, "identity");
 
-	printf("history    %s processes in %.1f MB; those that ended are known for %.0f s\n",
+	printf(_("history    %s processes in %.1f MB; those that ended are known for %.0f s\n"),
 	       text_of(identity, "processes"), number_of(identity, "bytes") / 1e6,
 	       number_of(identity, "ended_kept_s"));
-	printf("memory     %.1f MB: %.1f MB ring, %.1f MB kept for copies\n",
+	printf(_("memory     %.1f MB: %.1f MB ring, %.1f MB kept for copies\n"),
 	       number_of(memory, "resident_bytes") / 1e6, number_of(memory, "pool_bytes") / 1e6,
 	       number_of(memory, "copy_bytes") / 1e6);
-	printf("CPU        %.0f ms of our own, %.2f %% of one CPU\n", cpu_ms,
+	printf(_("CPU        %.0f ms of our own, %.2f %% of one CPU\n"), cpu_ms,
 	       uptime_s > 0 ? cpu_ms / uptime_s / 10 : 0);
 	print_x_servers(part_of(status, "x_servers"));
 	print_trigger_thread(part_of(status, "trigger_thread"));
 	if (number_of(status, "auto_ms") > 0)
-		printf("thresholds a snapshot by itself from %.0f ms on\n",
+		printf(_("thresholds a snapshot by itself from %.0f ms on\n"),
 		       number_of(status, "auto_ms"));
-	printf("episodes   %s saved, %s failed; last: %s\n", text_of(status, "episodes"),
+	printf(_("episodes   %s saved, %s failed; last: %s\n"), text_of(status, "episodes"),
 	       text_of(status, "failures"), text_of(status, "last_episode"));
-	printf("           %s; library %s\n", text_of(status, "saving"),
+	printf(_("           %s; library %s\n"), text_of(status, "saving"),
 	       text_of(status, "library"));
 	for (size_t i = 0; i < length_of(limits); i++)
-		printf("limited    %s\n",
+		printf(_("limited    %s\n"),
 		       json_object_get_string(json_object_array_get_idx(limits, i)));
 }
 
@@ -393,8 +394,8 @@ int cli_status(const struct tipme_verb_entry *verb, int argc, char **argv)
 	struct json_object *status = cli_answer_parse(buf);
 
 	if (!json_object_is_type(status, json_type_object))
-		return cli_fail(
-			"status: the recorder's answer is no JSON: it may be of another version: restart it");
+		return cli_fail(_(
+			"status: the recorder's answer is no JSON: it may be of another version: restart it"));
 	print_status(status);
 	json_object_put(status);
 	return TIPME_EXIT_DONE;
@@ -416,7 +417,7 @@ static struct json_object *classes_wish(const struct tipme_verb_entry *verb, int
 		}
 		if ((argv[i][0] != '+' && argv[i][0] != '-') || !argv[i][1] || argv[i][1] == '-') {
 			cli_fail(
-				"classes: %s: begin the name of a class with + or -: tipme classes lists them",
+				_("classes: %s: begin the name of a class with + or -: tipme classes lists them"),
 				argv[i]);
 			json_object_put(wish);
 			return NULL;

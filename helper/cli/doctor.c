@@ -21,7 +21,12 @@
 /* A recorder that hangs must not hang the doctor. */
 #define DOCTOR_PATIENCE_S 3
 
+#define STATE_COLUMNS 8
+
 static const char *const state_names[] = { "ok", "limited", "missing" };
+static const char *const state_words[] = { N_("ok"), N_("limited"), N_("missing") };
+/* How the action of a finding begins that more rights would mend. */
+static const char with_sudo[] = "run it with sudo";
 
 void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *action,
 		const char *format, ...)
@@ -29,9 +34,10 @@ void doctor_say(struct doctor_finding *finding, enum doctor_state state, const c
 	va_list args;
 
 	finding->state = state;
-	snprintf(finding->action, sizeof(finding->action), "%s", action);
+	snprintf(finding->action, sizeof(finding->action), "%s", *action ? _(action) : "");
+	finding->wants_root = !strncmp(action, with_sudo, strlen(with_sudo));
 	va_start(args, format);
-	vsnprintf(finding->meaning, sizeof(finding->meaning), format, args);
+	vsnprintf(finding->meaning, sizeof(finding->meaning), _(format), args);
 	va_end(args);
 }
 
@@ -49,9 +55,21 @@ static struct json_object *finding_json(const struct doctor_check *check,
 	return o;
 }
 
+/* In columns: a letter may have several bytes. */
+static const char *padded(const char *word)
+{
+	static char text[64];
+	size_t letters = 0, bytes = strlen(word);
+
+	for (const char *c = word; *c; c++)
+		letters += (*c & 0xc0) != 0x80;
+	snprintf(text, sizeof(text), "%-*s", (int)(STATE_COLUMNS + bytes - letters), word);
+	return text;
+}
+
 static void finding_print(const struct doctor_check *check, const struct doctor_finding *f)
 {
-	printf("%-8s %-13s %s\n", state_names[f->state], check->name, f->meaning);
+	printf("%s %-13s %s\n", padded(_(state_words[f->state])), check->name, f->meaning);
 	if (f->action[0])
 		printf("%-8s %-13s -> %s\n", "", "", f->action);
 }
@@ -59,8 +77,7 @@ static void finding_print(const struct doctor_check *check, const struct doctor_
 /* Where the summary says that sudo helps, no finding has to say it again. */
 static bool summed_up(const struct doctor_finding *f)
 {
-	return f->state == DOCTOR_OK ||
-	       !strncmp(f->action, "run it with sudo", strlen("run it with sudo"));
+	return f->state == DOCTOR_OK || f->wants_root;
 }
 
 /*
@@ -90,17 +107,17 @@ static bool look(const struct doctor_check *checks, struct doctor_session *sessi
 static const char *next_step(const struct doctor_session *session, bool exact, bool possible)
 {
 	if (session->status)
-		return session->hooks ? "when something is slow: Ctrl+Alt+minus, or tipme snap"
-				      : "when something is slow: tipme snap";
+		return session->hooks ? _("when something is slow: Ctrl+Alt+minus, or tipme snap")
+				      : _("when something is slow: tipme snap");
 	if (possible && !exact)
 		return geteuid()
-			       ? "sudo tipme doctor, then sudo tipme start (or tipme start, for samples only)"
-			       : "tipme start, for samples only; mend what is marked missing above for more";
+			       ? _("sudo tipme doctor, then sudo tipme start (or tipme start, for samples only)")
+			       : _("tipme start, for samples only; mend what is marked missing above for more");
 	if (possible)
-		return geteuid() ? "tipme start"
-				 : "tipme start; then, when something is slow: tipme snap";
-	return geteuid() ? "sudo tipme doctor, then sudo tipme start"
-			 : "mend what is marked missing above";
+		return geteuid() ? _("tipme start")
+				 : _("tipme start; then, when something is slow: tipme snap");
+	return geteuid() ? _("sudo tipme doctor, then sudo tipme start")
+			 : _("mend what is marked missing above");
 }
 
 static bool recorder_exact(struct json_object *status)
@@ -113,9 +130,9 @@ static bool recorder_exact(struct json_object *status)
 
 static const char *source_words(bool exact, bool possible)
 {
-	return exact	  ? "the kernel itself"
-	       : possible ? "the kernel, by samples of /proc (run as root for more)"
-			  : "no kernel source";
+	return exact	  ? _("the kernel itself")
+	       : possible ? _("the kernel, by samples of /proc (run as root for more)")
+			  : _("no kernel source");
 }
 
 static void report_json(struct json_object *list, bool exact, bool possible,
@@ -142,14 +159,15 @@ static void report_json(struct json_object *list, bool exact, bool possible,
 static void say_summary(const struct doctor_session *session, bool exact, bool possible)
 {
 	if (session->status)
-		printf("Recording now: %s.\n", session->exact_recorder ? "exact" : "samples only");
+		puts(session->exact_recorder ? _("Recording now: exact.")
+					     : _("Recording now: samples only."));
 	else if (exact)
-		puts("You: exact.");
+		puts(_("You: exact."));
 	else if (possible)
-		printf("You: samples only.%s\n",
-		       geteuid() ? " With sudo: exact, where the kernel permits." : "");
+		puts(geteuid() ? _("You: samples only. With sudo: exact, where the kernel permits.")
+			       : _("You: samples only."));
 	else
-		puts("You: nothing can be recorded.");
+		puts(_("You: nothing can be recorded."));
 }
 
 /* Hot-keys are the agent's: it says which keys make them here, and tries them. */
@@ -197,19 +215,19 @@ int cli_doctor(const struct tipme_verb_entry *verb, int argc, char **argv)
 	/* Somebody with more rights than we may have started it. */
 	possible = possible || session.status;
 	if (brief)
-		printf("Sources here: %s; %s.\n",
+		printf(_("Sources here: %s; %s.\n"),
 		       source_words(session.status ? session.exact_recorder : exact, possible),
-		       session.hooks	  ? "the X server, by its hooks"
-		       : session.observed ? "the X server, as a client sees it"
-					  : "no X server with hooks");
+		       session.hooks	  ? _("the X server, by its hooks")
+		       : session.observed ? _("the X server, as a client sees it")
+					  : _("no X server with hooks"));
 	if (json)
 		report_json(list, exact, possible, &session);
 	else
-		printf("%sRecording is %s here. Next: %s\n", brief ? "" : "\n",
-		       possible ? "possible" : "not possible",
-		       next_step(&session, exact, possible));
+		printf(possible ? _("%sRecording is possible here. Next: %s\n")
+				: _("%sRecording is not possible here. Next: %s\n"),
+		       brief ? "" : "\n", next_step(&session, exact, possible));
 	if (sums_up)
-		puts("Each check: tipme doctor -v");
+		puts(_("Each check: tipme doctor -v"));
 	json_object_put(session.status);
 	return possible ? TIPME_EXIT_DONE : TIPME_EXIT_FAILED;
 }

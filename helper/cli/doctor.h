@@ -13,6 +13,7 @@ struct doctor_finding {
 	enum doctor_state state;
 	char meaning[320]; /* what is so, and what that costs */
 	char action[200]; /* what to do; empty: nothing */
+	bool wants_root; /* more rights would mend it */
 };
 
 struct doctor_session {
@@ -31,6 +32,7 @@ struct doctor_check {
 extern const struct doctor_check doctor_machine_checks[]; /* a check without a name ends them */
 extern const struct doctor_check doctor_session_checks[];
 
+/* Action and format are marked for translation; what is filled in comes translated. */
 void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *action,
 		const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -19,15 +19,16 @@
 #include "doctor.h"
 #include "paths.h"
 #include "small_file.h"
+#include "translate.h"
 
 static void look_recorder(struct doctor_session *session, struct doctor_finding *f)
 {
 	if (session->status)
-		doctor_say(f, DOCTOR_OK, "", "a recorder runs and answers");
+		doctor_say(f, DOCTOR_OK, "", N_("a recorder runs and answers"));
 	else
 		doctor_say(
-			f, DOCTOR_LIMITED, "sudo tipme start",
-			"no recorder runs here, or it does not serve you: nothing is recorded for you now");
+			f, DOCTOR_LIMITED, N_("sudo tipme start"),
+			N_("no recorder runs here, or it does not serve you: nothing is recorded for you now"));
 }
 
 static bool have(unsigned int capability)
@@ -39,43 +40,43 @@ static void look_capability(const struct doctor_session *session, struct doctor_
 			    unsigned int capability, enum doctor_state without, const char *cost)
 {
 	if (have(capability))
-		doctor_say(f, DOCTOR_OK, "", "held");
+		doctor_say(f, DOCTOR_OK, "", N_("held"));
 	else if (session->exact_recorder)
 		doctor_say(
 			f, DOCTOR_OK, "",
-			"not held by you; the recorder that runs was started with what it needs");
+			N_("not held by you; the recorder that runs was started with what it needs"));
 	else
-		doctor_say(f, without, "run it with sudo", "not held: %s", cost);
+		doctor_say(f, without, N_("run it with sudo"), N_("not held: %s"), _(cost));
 }
 
 static void look_bpf_capability(struct doctor_session *session, struct doctor_finding *f)
 {
 	look_capability(session, f, CAP_BPF, DOCTOR_MISSING,
-			"the tracing programs cannot be loaded");
+			N_("the tracing programs cannot be loaded"));
 }
 
 static void look_perfmon(struct doctor_session *session, struct doctor_finding *f)
 {
 	look_capability(session, f, CAP_PERFMON, DOCTOR_MISSING,
-			"the tracing programs cannot be attached");
+			N_("the tracing programs cannot be attached"));
 }
 
 static void look_syslog(struct doctor_session *session, struct doctor_finding *f)
 {
 	look_capability(session, f, CAP_SYSLOG, DOCTOR_LIMITED,
-			"kernel functions in stacks may have no names");
+			N_("kernel functions in stacks may have no names"));
 }
 
 static void look_ipc_lock(struct doctor_session *session, struct doctor_finding *f)
 {
 	look_capability(session, f, CAP_IPC_LOCK, DOCTOR_LIMITED,
-			"the recorder may be swapped out under the load that it records");
+			N_("the recorder may be swapped out under the load that it records"));
 }
 
 static void look_nice(struct doctor_session *session, struct doctor_finding *f)
 {
 	look_capability(session, f, CAP_SYS_NICE, DOCTOR_LIMITED,
-			"under load the copy may come late");
+			N_("under load the copy may come late"));
 }
 
 static void look_kernel(struct doctor_session *session, struct doctor_finding *f)
@@ -86,24 +87,24 @@ static void look_kernel(struct doctor_session *session, struct doctor_finding *f
 	uname(&name);
 	sscanf(name.release, "%u.%u", &major, &minor);
 	if (strcmp(name.machine, "x86_64"))
-		doctor_say(f, DOCTOR_MISSING, "use an x86-64 machine",
-			   "%s: tipme records on x86-64 only, for now", name.machine);
+		doctor_say(f, DOCTOR_MISSING, N_("use an x86-64 machine"),
+			   N_("%s: tipme records on x86-64 only, for now"), name.machine);
 	else if (major < 6 || (major == 6 && !minor))
-		doctor_say(f, DOCTOR_LIMITED, "a kernel from 6.1 on",
-			   "Linux %s: older than what is tested (6.1)", name.release);
+		doctor_say(f, DOCTOR_LIMITED, N_("a kernel from 6.1 on"),
+			   N_("Linux %s: older than what is tested (6.1)"), name.release);
 	else
-		doctor_say(f, DOCTOR_OK, "", "Linux %s", name.release);
+		doctor_say(f, DOCTOR_OK, "", N_("Linux %s"), name.release);
 }
 
 static void look_btf(struct doctor_session *session, struct doctor_finding *f)
 {
 	if (!access("/sys/kernel/btf/vmlinux", R_OK))
-		doctor_say(f, DOCTOR_OK, "", "the kernel describes its own types");
+		doctor_say(f, DOCTOR_OK, "", N_("the kernel describes its own types"));
 	else
 		doctor_say(
 			f, DOCTOR_MISSING,
-			"a distribution's kernel has it; a kernel of your own needs CONFIG_DEBUG_INFO_BTF=y",
-			"no /sys/kernel/btf/vmlinux: the tracing programs cannot find their way in this kernel");
+			N_("a distribution's kernel has it; a kernel of your own needs CONFIG_DEBUG_INFO_BTF=y"),
+			N_("no /sys/kernel/btf/vmlinux: the tracing programs cannot find their way in this kernel"));
 }
 
 static void look_lockdown(struct doctor_session *session, struct doctor_finding *f)
@@ -112,39 +113,41 @@ static void look_lockdown(struct doctor_session *session, struct doctor_finding 
 
 	tipme_file_line("/sys/kernel/security/lockdown", line, sizeof(line));
 	if (strstr(line, "[confidentiality]"))
-		doctor_say(f, DOCTOR_MISSING, "boot with lockdown=integrity",
-			   "confidentiality: no program may read kernel memory, ours included");
+		doctor_say(f, DOCTOR_MISSING, N_("boot with lockdown=integrity"),
+			   N_("confidentiality: no program may read kernel memory, ours included"));
 	else if (strstr(line, "[integrity]"))
-		doctor_say(f, DOCTOR_OK, "",
-			   "integrity: tracing programs may run (kernel modules must be signed)");
+		doctor_say(
+			f, DOCTOR_OK, "",
+			N_("integrity: tracing programs may run (kernel modules must be signed)"));
 	else
-		doctor_say(f, DOCTOR_OK, "", "none");
+		doctor_say(f, DOCTOR_OK, "", N_("none"));
 }
 
 /* Not needed, so it is no limit where it is not there. */
 static void look_module(struct doctor_session *session, struct doctor_finding *f)
 {
 	if (!access("/dev/tipme", F_OK))
-		doctor_say(f, DOCTOR_OK, "",
-			   "tipme.ko is loaded: it records, and takes hot-keys on text consoles");
+		doctor_say(
+			f, DOCTOR_OK, "",
+			N_("tipme.ko is loaded: it records, and takes hot-keys on text consoles"));
 	else
 		doctor_say(
 			f, DOCTOR_OK, "",
-			"tipme.ko is not loaded: tracing programs record instead (no input devices, no hot-keys on text consoles)");
+			N_("tipme.ko is not loaded: tracing programs record instead (no input devices, no hot-keys on text consoles)"));
 }
 
 /* The same: all is recorded in either case. */
 static void look_user(struct doctor_session *session, struct doctor_finding *f)
 {
 	if (getpwnam(TIPME_SYSTEM_USER))
-		doctor_say(
-			f, DOCTOR_OK, "",
-			"a recorder that root starts becomes the system user " TIPME_SYSTEM_USER);
+		doctor_say(f, DOCTOR_OK, "",
+			   N_("a recorder that root starts becomes the system user %s"),
+			   TIPME_SYSTEM_USER);
 	else
 		doctor_say(
 			f, DOCTOR_OK, "",
-			"no system user " TIPME_SYSTEM_USER
-			" (systemd-sysusers makes it): a recorder that root starts stays user 0, without root's capabilities");
+			N_("no system user %s (systemd-sysusers makes it): a recorder that root starts stays user 0, without root's capabilities"),
+			TIPME_SYSTEM_USER);
 }
 
 static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
@@ -158,16 +161,18 @@ static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
 	if (fd >= 0)
 		close(fd);
 	if (fd >= 0)
-		doctor_say(f, DOCTOR_OK, "", "a map could be made");
+		doctor_say(f, DOCTOR_OK, "", N_("a map could be made"));
 	else if (err == EPERM && session->exact_recorder)
-		doctor_say(f, DOCTOR_OK, "", "not permitted to you; the recorder that runs may");
+		doctor_say(f, DOCTOR_OK, "",
+			   N_("not permitted to you; the recorder that runs may"));
 	else if (err == EPERM && !have(CAP_BPF))
-		doctor_say(f, DOCTOR_MISSING, "run it with sudo", "not permitted without CAP_BPF");
+		doctor_say(f, DOCTOR_MISSING, N_("run it with sudo"),
+			   N_("not permitted without CAP_BPF"));
 	else
 		doctor_say(f, DOCTOR_MISSING,
-			   err == EPERM ? "run it outside of the container"
-					: "a kernel with CONFIG_BPF_SYSCALL=y",
-			   "bpf(2) is refused: %s", strerror(err));
+			   err == EPERM ? N_("run it outside of the container")
+					: N_("a kernel with CONFIG_BPF_SYSCALL=y"),
+			   N_("bpf(2) is refused: %s"), strerror(err));
 }
 
 /* What the recorder that runs has said of it; NULL: nothing. */
@@ -203,18 +208,18 @@ static void look_counters(struct doctor_session *session, struct doctor_finding 
 	if (fd >= 0)
 		close(fd);
 	if (told)
-		doctor_say(f, DOCTOR_LIMITED, "", "the recorder that runs has %s", told);
+		doctor_say(f, DOCTOR_LIMITED, "", N_("the recorder that runs has %s"), told);
 	else if (session->exact_recorder)
-		doctor_say(f, DOCTOR_OK, "", "the recorder that runs has them");
+		doctor_say(f, DOCTOR_OK, "", N_("the recorder that runs has them"));
 	else if (fd >= 0)
-		doctor_say(f, DOCTOR_OK, "", "samples and page faults can be counted");
+		doctor_say(f, DOCTOR_OK, "", N_("samples and page faults can be counted"));
 	else
 		doctor_say(
 			f, DOCTOR_LIMITED,
 			geteuid()
-				? "run it with sudo, or sysctl kernel.perf_event_paranoid=2 beside CAP_PERFMON"
-				: "run it where no filter forbids perf_event_open (containers do)",
-			"no samples, no page faults that read: counting is refused (%s)",
+				? N_("run it with sudo, or sysctl kernel.perf_event_paranoid=2 beside CAP_PERFMON")
+				: N_("run it where no filter forbids perf_event_open (containers do)"),
+			N_("no samples, no page faults that read: counting is refused (%s)"),
 			strerror(err));
 }
 
@@ -224,13 +229,13 @@ static void look_symbols(struct doctor_session *session, struct doctor_finding *
 
 	tipme_file_line("/proc/sys/kernel/kptr_restrict", line, sizeof(line));
 	if (line[0] == '2')
-		doctor_say(f, DOCTOR_LIMITED, "sysctl kernel.kptr_restrict=1",
-			   "kptr_restrict is 2: kernel functions have no names, even for root");
+		doctor_say(f, DOCTOR_LIMITED, N_("sysctl kernel.kptr_restrict=1"),
+			   N_("kptr_restrict is 2: kernel functions have no names, even for root"));
 	else if (line[0] == '1' && !have(CAP_SYSLOG))
-		doctor_say(f, DOCTOR_LIMITED, "run it with sudo",
-			   "kptr_restrict is 1: kernel functions have names for root only");
+		doctor_say(f, DOCTOR_LIMITED, N_("run it with sudo"),
+			   N_("kptr_restrict is 1: kernel functions have names for root only"));
 	else
-		doctor_say(f, DOCTOR_OK, "", "kernel functions have names");
+		doctor_say(f, DOCTOR_OK, "", N_("kernel functions have names"));
 }
 
 /* In a child, so that nothing of it stays. */
@@ -252,15 +257,15 @@ static void look_realtime(struct doctor_session *session, struct doctor_finding 
 	int err = realtime_try();
 
 	if (!err)
-		doctor_say(f, DOCTOR_OK, "", "threads may be real-time");
+		doctor_say(f, DOCTOR_OK, "", N_("threads may be real-time"));
 	else if (have(CAP_SYS_NICE))
 		doctor_say(
 			f, DOCTOR_LIMITED, "",
-			"refused here (%s), usually for want of real-time run time in our cgroup: tipme start makes one that has it, if it may",
+			N_("refused here (%s), usually for want of real-time run time in our cgroup: tipme start makes one that has it, if it may"),
 			strerror(err));
 	else
-		doctor_say(f, DOCTOR_LIMITED, "run it with sudo",
-			   "refused (%s): under load the copy may come late", strerror(err));
+		doctor_say(f, DOCTOR_LIMITED, N_("run it with sudo"),
+			   N_("refused (%s): under load the copy may come late"), strerror(err));
 }
 
 const struct doctor_check doctor_machine_checks[] = {

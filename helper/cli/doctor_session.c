@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "translate.h"
 #include "words.h"
 
 /* The number of a display of this machine; -1 for one of another machine, -2 for nonsense. */
@@ -108,24 +109,24 @@ static void look_server(struct doctor_session *session, struct doctor_finding *f
 	if (session->observed)
 		doctor_say(
 			f, DOCTOR_LIMITED,
-			"for exact times: Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks",
-			"%.32s: X server %d has no hooks; tipme-x-observer tells of it, as a client can see it: times in ms, stages inferred, a compositor's frames unseen",
+			N_("for exact times: Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks"),
+			N_("%.32s: X server %d has no hooks; tipme-x-observer tells of it, as a client can see it: times in ms, stages inferred, a compositor's frames unseen"),
 			display, (int)pid);
 	else if (joined)
 		doctor_say(
 			f, DOCTOR_OK, "",
-			"%.32s: X server %d shares its records with the recorder: presses, answers and a compositor's frames are exact",
+			N_("%.32s: X server %d shares its records with the recorder: presses, answers and a compositor's frames are exact"),
 			display, (int)pid);
 	else if (session->hooks)
 		doctor_say(
-			f, DOCTOR_OK, session->status ? "" : "sudo tipme start",
-			"%.32s: X server %d has hooks, and joins a recorder that serves it within a second",
+			f, DOCTOR_OK, session->status ? "" : N_("sudo tipme start"),
+			N_("%.32s: X server %d has hooks, and joins a recorder that serves it within a second"),
 			display, (int)pid);
 	else
 		doctor_say(
 			f, DOCTOR_LIMITED,
-			"Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks",
-			"%.32s: no hooks seen in X server %d: scheduling is recorded, but not which key press led to which picture",
+			N_("Xorg: Section \"Module\" Load \"tipme\"; see the page of the X hooks"),
+			N_("%.32s: no hooks seen in X server %d: scheduling is recorded, but not which key press led to which picture"),
 			display, (int)pid);
 }
 
@@ -142,19 +143,19 @@ static void look_display(struct doctor_session *session, struct doctor_finding *
 	long number = display ? display_number(display) : -2;
 
 	if ((!display || !*display) && is_wayland()) {
-		doctor_say(f, DOCTOR_OK, "", "no X server in this Wayland session");
+		doctor_say(f, DOCTOR_OK, "", N_("no X server in this Wayland session"));
 		return;
 	}
 	if (!display || !*display) {
-		doctor_say(f, DOCTOR_LIMITED, "run it inside the session",
-			   "DISPLAY is not set: no X server to look at");
+		doctor_say(f, DOCTOR_LIMITED, N_("run it inside the session"),
+			   N_("DISPLAY is not set: no X server to look at"));
 		return;
 	}
 	if (number < 0) {
-		doctor_say(f, DOCTOR_LIMITED, "run it on the machine of the screen",
-			   "DISPLAY is %.64s: %s", display,
-			   number == -1 ? "a server of another machine cannot be recorded"
-					: "not the name of a display");
+		doctor_say(f, DOCTOR_LIMITED, N_("run it on the machine of the screen"),
+			   N_("DISPLAY is %.64s: %s"), display,
+			   number == -1 ? _("a server of another machine cannot be recorded")
+					: _("not the name of a display"));
 		return;
 	}
 	int fd = display_connect(number, true);
@@ -162,12 +163,13 @@ static void look_display(struct doctor_session *session, struct doctor_finding *
 	if (fd < 0)
 		fd = display_connect(number, false);
 	if (fd == -EAGAIN)
-		doctor_say(f, DOCTOR_LIMITED, "tipme snap, if it hangs now",
-			   "%.64s: the server takes no more connections: it hangs, or is very busy",
-			   display);
+		doctor_say(
+			f, DOCTOR_LIMITED, N_("tipme snap, if it hangs now"),
+			N_("%.64s: the server takes no more connections: it hangs, or is very busy"),
+			display);
 	else if (fd < 0)
-		doctor_say(f, DOCTOR_LIMITED, "start it, or correct DISPLAY",
-			   "%.64s: no server answers there: %s", display, strerror(-fd));
+		doctor_say(f, DOCTOR_LIMITED, N_("start it, or correct DISPLAY"),
+			   N_("%.64s: no server answers there: %s"), display, strerror(-fd));
 	if (fd < 0)
 		return;
 	look_server(session, f, display, fd);
@@ -203,17 +205,18 @@ static void look_wayland(struct doctor_finding *f)
 
 	if (access("/sys/bus/event_source/devices/uprobe", F_OK))
 		doctor_say(
-			f, DOCTOR_LIMITED, "a kernel with CONFIG_UPROBE_EVENTS, as Debian's are",
-			"Wayland: scheduling is recorded; this kernel has no probes, so not which press was slow");
+			f, DOCTOR_LIMITED,
+			N_("a kernel with CONFIG_UPROBE_EVENTS, as Debian's are"),
+			N_("Wayland: scheduling is recorded; this kernel has no probes, so not which press was slow"));
 	else if (!library)
 		doctor_say(
 			f, DOCTOR_LIMITED,
-			"tipme start --wayland-library FILE, where it is another file",
-			"Wayland: scheduling is recorded; no libwayland-server is known here, so not which press was slow");
+			N_("tipme start --wayland-library FILE, where it is another file"),
+			N_("Wayland: scheduling is recorded; no libwayland-server is known here, so not which press was slow"));
 	else
 		doctor_say(
 			f, DOCTOR_OK, "",
-			"Wayland: exact from the compositor's delivery to the picture that it used; inferred: when the key came; not seen: the panel");
+			N_("Wayland: exact from the compositor's delivery to the picture that it used; inferred: when the key came; not seen: the panel"));
 }
 
 static void look_type(struct doctor_session *session, struct doctor_finding *f)
@@ -223,10 +226,10 @@ static void look_type(struct doctor_session *session, struct doctor_finding *f)
 	if (is_wayland())
 		look_wayland(f);
 	else if (display && *display)
-		doctor_say(f, DOCTOR_OK, "", "X");
+		doctor_say(f, DOCTOR_OK, "", N_("X"));
 	else
 		doctor_say(f, DOCTOR_LIMITED, "",
-			   "no desktop session: scheduling is recorded all the same");
+			   N_("no desktop session: scheduling is recorded all the same"));
 }
 
 /*
@@ -236,16 +239,17 @@ static void look_type(struct doctor_session *session, struct doctor_finding *f)
 static const struct {
 	const char *desktop, *how;
 } shortcuts[] = {
-	{ "GNOME", "Settings, Keyboard, Custom Shortcuts: the command `tipme snap`" },
-	{ "KDE", "System Settings, Shortcuts, Add Command: `tipme snap`" },
-	{ "XFCE", "Settings, Keyboard, Application Shortcuts: the command `tipme snap`" },
-	{ "MATE", "Control Center, Keyboard Shortcuts, Add: the command `tipme snap`" },
-	{ "Cinnamon", "System Settings, Keyboard, Shortcuts, Custom: the command `tipme snap`" },
-	{ "LXQt", "Configuration Center, Shortcut Keys: the command `tipme snap`" },
-	{ "sway", "in ~/.config/sway/config: bindsym Ctrl+Alt+minus exec tipme snap" },
-	{ "i3", "in ~/.config/i3/config: bindsym Ctrl+Mod1+minus exec tipme snap" },
-	{ "Hyprland", "in hyprland.conf: bind = CTRL ALT, minus, exec, tipme snap" },
-	{ NULL, "in the desktop's settings give a key of your choice the command: tipme snap" },
+	{ "GNOME", N_("Settings, Keyboard, Custom Shortcuts: the command `tipme snap`") },
+	{ "KDE", N_("System Settings, Shortcuts, Add Command: `tipme snap`") },
+	{ "XFCE", N_("Settings, Keyboard, Application Shortcuts: the command `tipme snap`") },
+	{ "MATE", N_("Control Center, Keyboard Shortcuts, Add: the command `tipme snap`") },
+	{ "Cinnamon",
+	  N_("System Settings, Keyboard, Shortcuts, Custom: the command `tipme snap`") },
+	{ "LXQt", N_("Configuration Center, Shortcut Keys: the command `tipme snap`") },
+	{ "sway", N_("in ~/.config/sway/config: bindsym Ctrl+Alt+minus exec tipme snap") },
+	{ "i3", N_("in ~/.config/i3/config: bindsym Ctrl+Mod1+minus exec tipme snap") },
+	{ "Hyprland", N_("in hyprland.conf: bind = CTRL ALT, minus, exec, tipme snap") },
+	{ NULL, N_("in the desktop's settings give a key of your choice the command: tipme snap") },
 };
 
 static const char *shortcut_how(void)
@@ -290,22 +294,24 @@ static void look_hotkey(struct doctor_session *session, struct doctor_finding *f
 	if (session->hooks)
 		doctor_say(
 			f, DOCTOR_OK, "",
-			"Ctrl+Alt+minus, seen by the X server itself, even while a program holds the keyboard");
+			N_("Ctrl+Alt+minus, seen by the X server itself, even while a program holds the keyboard"));
 	else if (agent_pid(session->status))
 		doctor_say(
 			f, DOCTOR_OK, "",
-			"taken by tipme-agent (pid %d) in its session; try it there: tipme-agent --test-hotkey",
+			N_("taken by tipme-agent (pid %d) in its session; try it there: tipme-agent --test-hotkey"),
 			agent_pid(session->status));
 	else if (keyboards)
 		doctor_say(
 			f, DOCTOR_OK, "",
-			"%.63s, read by the recorder from %d keyboard%s: on the console, under Wayland, and while the screen hangs",
-			json_object_get_string(chord), keyboards, keyboards == 1 ? "" : "s");
+			keyboards == 1
+				? N_("%.63s, read by the recorder from %d keyboard: on the console, under Wayland, and while the screen hangs")
+				: N_("%.63s, read by the recorder from %d keyboards: on the console, under Wayland, and while the screen hangs"),
+			json_object_get_string(chord), keyboards);
 	else if (told && status_number(hotkey, "refused"))
 		doctor_say(
 			f, DOCTOR_LIMITED, shortcut_how(),
-			"%s The recorder may not read the keyboards, and neither hooks nor an agent are in this session",
-			TIPME_WORDS_HOTKEY_NONE);
+			N_("%s The recorder may not read the keyboards, and neither hooks nor an agent are in this session"),
+			_(TIPME_WORDS_HOTKEY_NONE));
 	else
 		doctor_say(f, DOCTOR_LIMITED, shortcut_how(), "%s", TIPME_WORDS_HOTKEY_NONE);
 }

@@ -6,29 +6,30 @@
 #include <string.h>
 
 #include "cli.h"
+#include "translate.h"
 #include "words.h"
 
 static const char *const groups[TIPME_GROUPS] = {
-	[TIPME_EVERYDAY] = "Everyday",
-	[TIPME_INVESTIGATE] = "Investigate",
-	[TIPME_SHARE] = "Share",
-	[TIPME_MEASURE] = "Measure",
+	[TIPME_EVERYDAY] = N_("Everyday"),
+	[TIPME_INVESTIGATE] = N_("Investigate"),
+	[TIPME_SHARE] = N_("Share"),
+	[TIPME_MEASURE] = N_("Measure"),
 };
 
 void cli_help(FILE *to, const struct tipme_verb_entry *verbs)
 {
-	fputs("usage: tipme VERB [options]\n"
-	      "A flight recorder for the desktop: who made that key press slow?\n",
+	fputs(_("usage: tipme VERB [options]\n"
+		"A flight recorder for the desktop: who made that key press slow?\n"),
 	      to);
 	for (unsigned int group = 0; group < TIPME_GROUPS; group++) {
-		fprintf(to, "\n%s\n", groups[group]);
+		fprintf(to, "\n%s\n", _(groups[group]));
 		for (const struct tipme_verb_entry *v = verbs; v->name; v++)
 			if (v->group == group)
-				fprintf(to, "  %-9s %s\n", v->name, v->summary);
+				fprintf(to, "  %-9s %s\n", v->name, _(v->summary));
 	}
-	fputs("\n" TIPME_WORDS_USUALLY "\n" TIPME_WORDS_UNUSUAL "\n"
-	      "\nOne verb: tipme help VERB. Examples:\n"
-	      "  sudo tipme start\n  tipme snap -m 'it hung'\n  tipme diagnose last\n",
+	fprintf(to, "\n%s\n%s\n", _(TIPME_WORDS_USUALLY), _(TIPME_WORDS_UNUSUAL));
+	fputs(_("\nOne verb: tipme help VERB. Examples:\n"
+		"  sudo tipme start\n  tipme snap -m 'it hung'\n  tipme diagnose last\n"),
 	      to);
 }
 
@@ -95,10 +96,10 @@ int cli_no_verb(const struct tipme_verb_entry *verbs, const char *name)
 	for (const struct tipme_verb_entry *v = verbs; v->name && used < sizeof(meant); v++)
 		if (fits(name, v->name))
 			used += (size_t)snprintf(meant + used, sizeof(meant) - used, "%s'%s'",
-						 used ? " or " : "", v->name);
+						 used ? _(" or ") : "", v->name);
 	if (used)
-		cli_fail("no verb '%s': did you mean %s? See tipme help", name, meant);
+		cli_fail(_("no verb '%s': did you mean %s? See tipme help"), name, meant);
 	else
-		cli_fail("no verb '%s': see tipme help", name);
+		cli_fail(_("no verb '%s': see tipme help"), name);
 	return TIPME_EXIT_USAGE;
 }

@@ -16,6 +16,7 @@
 #include "always.h"
 #include "cli.h"
 #include "paths.h"
+#include "translate.h"
 
 /* The variable is set by ./tipme in the build tree only; below it, where the program is. */
 static const struct {
@@ -58,7 +59,7 @@ static void locate(int which, char *path, size_t cap)
 
 static int missing(const char *verb, const char *path)
 {
-	return cli_fail("%s: %s: %s: install all of tipme, or look at what configure left out",
+	return cli_fail(_("%s: %s: %s: install all of tipme, or look at what configure left out"),
 			verb, path, strerror(errno));
 }
 
@@ -96,7 +97,7 @@ int cli_program(const struct tipme_verb_entry *verb, int argc, char **argv)
 
 	if (which < 0 || !args) {
 		free(args);
-		return cli_fail("%s: no memory: end some programs", verb->name);
+		return cli_fail(_("%s: no memory: end some programs"), verb->name);
 	}
 	locate(which, path, sizeof(path));
 	if (programs[which].reads_library)
@@ -182,7 +183,7 @@ int cli_start(const struct tipme_verb_entry *verb, int argc, char **argv)
 			if (argc == 2)
 				return starts[j].run();
 			cli_fail(
-				"start: %s: takes no further options: for --always those of the recorder are TIPMED_OPTIONS in /etc/default/tipme",
+				_("start: %s: takes no further options: for --always those of the recorder are TIPMED_OPTIONS in /etc/default/tipme"),
 				argv[i]);
 			return TIPME_EXIT_USAGE;
 		}

@@ -33,7 +33,7 @@ cmp_ok($lines, '<', $MOST_LINES, "$lines lines");
 my $COMMAND = <<'END';
 #!/bin/sh
 case "$1" in
---help) sed -n 's/^\t{ "\(count\)", "\([^"]*\)".*/  \1  \2/p' 'COPY/helper/cli/main.c' ;;
+--help) sed -n 's/^\t{ "\(count\)", N_("\([^"]*\)").*/  \1  \2/p' 'COPY/helper/cli/main.c' ;;
 --version) echo 'tipme 0' ;;
 *) exec PERL 'COPY/postmortem/bin/tipme-postmortem' "$@" ;;
 esac

@@ -19,6 +19,7 @@ use lib map {"$Bin/../../$_"} qw(postmortem/lib postmortem/t/lib abi/lib abi/gen
 use Tipme::Test::Story;
 
 my $SRC     = "$Bin/../..";
+my $BUILD   = $ENV{TIPME_BUILDDIR} // '';
 my $FEW     = $ENV{TIPME_TEST_ALL} ? 0 : 100;
 my @STORIES = qw(verdicts resources late kinds);
 # Words that no German sentence has; what stands in quotes, in backquotes or in brackets is a name.
@@ -147,6 +148,7 @@ sub told {
 		),
 		TIPME_LOCALEDIR => "$tmp/locale",
 		TIPME_LIBRARY   => "$tmp/library",
+		TIPME_RUNDIR    => "$tmp/norecorder",
 		LANGUAGE        => '',
 		LOCPATH         => locale_once(),
 		LC_ALL          => $language eq 'de' ? 'de_DE.UTF-8' : 'C'
@@ -192,6 +194,45 @@ sub bare {
 ]*"|„[^“]*“|--[\w-]+//gr;
 }
 
+# Each verb, and each verb of a verb, whose help the modules have.
+sub help_verbs {
+	my %below = (
+		fleet   => [qw(join leave rotate joined present counts)],
+		latency => [qw(report campaign mark model import export mttf compare schedulability)],
+		profile => [qw(report compare cpu episode)]
+	);
+	my @verbs =
+		map { m{([^/]+)[.]pm\z} ? lc $1 : () } glob "$SRC/postmortem/lib/Tipme/Command/*.pm";
+	return map {
+		my $verb = $_;
+		$below{$verb} ? map { [ $verb, $_ ] } @{ $below{$verb} } : [$verb]
+	} @verbs;
+}
+
+# What the command itself says: the list of verbs, their help, the doctor.
+sub commands {
+	# Why the kernel refuses something is said by the C library, which may have no German here.
+	my @why    = map { local $! = $_; "$!" } 1 .. 133;
+	my $kernel = join '|', map {quotemeta} @why;
+	for my $command (
+		['--help'],         map({ [ $_, '--help' ] } qw(doctor stop status classes snap)),
+		[ 'doctor', '-v' ], ['doctor']
+		)
+	{
+		my ($here, $there) = map { told($_, "$BUILD/tipme", @$command) } 'C', 'de';
+		is $there->{exit},  $here->{exit}, "tipme @$command: the same exit status";
+		isnt $there->{out}, $here->{out},  '... other words';
+		my $own = $there->{out} =~ s/^  \S.*\n//gmr =~ s/$kernel//gr;
+		is_deeply [ grep { $_ =~ $ENGLISH } split /\n/, bare($own) ], [], '... no English in them';
+	}
+	my %doctor = map {
+		$_ => Cpanel::JSON::XS->new->decode(told($_, "$BUILD/tipme", 'doctor', '--json')->{out})
+	} qw(C de);
+	is_deeply [ map {"$_->{name} $_->{state}"} @{ $doctor{de}{checks} } ],
+		[ map {"$_->{name} $_->{state}"} @{ $doctor{C}{checks} } ], '... and the same findings';
+	return;
+}
+
 # The verbs: other words, the same decisions.
 sub verbs {
 	my $s = Tipme::Test::Story->new->enter(1000);
@@ -204,7 +245,8 @@ sub verbs {
 	for my $command (
 		[ 'diagnose', $dir ], [ 'diagnose', $dir, '-v' ], ['list'], [ 'list', '--week' ],
 		[ 'check',    $dir ], [ 'report',   $dir ],
-		[ 'bundle',   $dir, '-o', "$tmp/b.tipme" ]
+		[ 'bundle',   $dir, '-o', "$tmp/b.tipme" ],
+		[ 'events',   $dir ], [ 'show', $dir ], map { [ @$_, '--help' ] } help_verbs()
 		)
 	{
 		my ($here, $there) = map { told($_, @tipme, @$command) } 'C', 'de';
@@ -214,17 +256,29 @@ sub verbs {
 		unlike $there->{out}, qr/\x{c3}/, '... encoded once';
 		my $own = $there->{out};
 
-		if ($command->[0] eq 'report') {
+		if ($command->[0] eq 'report' && $command->[-1] ne '--help') {
 			my $for_makers =
 				Cpanel::JSON::XS->new->decode(told('C', @tipme, @$command, '--json')->{out})
 				->{text};
 			ok $own =~ s/\Q$for_makers\E//, '... but what is for the makers, in English';
 		}
+		# Examples of a help are commands.
+		$own =~ s/^  \S.*\n//mg if $command->[-1] eq '--help';
 		# What goes into the file is shown as it is there.
-		$own =~ s/^Versionen: .*?\n(?=\S|\n)//ms if $command->[0] eq 'bundle';
+		$own =~ s/^Versionen: .*?\n(?=\S|\n)//ms
+			if $command->[0] eq 'bundle' && $command->[-1] ne '--help';
 		is_deeply [ grep { $_ =~ $ENGLISH } split /\n/, bare($own) ], [],
 			'... no English in them';
 	}
+	commands() if -x "$BUILD/tipme";
+	my ($picture) = map {
+		told('de', @tipme, 'timeline', $dir, '-o', "$tmp/de.svg");
+		slurp("$tmp/de.svg")
+	} 1;
+	like $picture, qr/>Wer die CPUs hatte</, 'the picture of a timeline';
+	my @written = $picture =~ m{<(?:text|title)[^>]*>([^<]*)<}g;
+	cmp_ok scalar @written, '>', 30, '... ' . @written . ' texts in it';
+	is_deeply [ grep { $_ =~ $ENGLISH } @written ], [], '... without English';
 	my ($here, $there) =
 		map {
 		Cpanel::JSON::XS->new->decode(told($_, @tipme, 'diagnose', $dir, '--json')->{out})

@@ -53,7 +53,11 @@ sub catalog {
 	for (@entries) {
 		my ($id)   = /^msgid (.*?)^msgstr/ms;
 		my $filled = join ' ', $id =~ /(\{\w+\})/g;
-		s/^msgstr ""\n?\z/sprintf qq{msgstr "\xc2\xa7%d %s"\n}, ++$n, $filled/me;
+		# Gettext wants line feeds where the sentence begins or ends with them.
+		my $before = $id =~ /\A(?:""\n)?"\\n/ ? '\n' : '';
+		my $after  = $id =~ /\\n"\s*\z/        ? '\n' : '';
+		my $said   = sprintf "%s\xc2\xa7%d %s%s", $before, ++$n, $filled, $after;
+		s/^msgstr ""\n?\z/msgstr "$said"\n/m;
 	}
 	spew(
 		"$tmp/xx.po",                                                         join "\n",

@@ -5,12 +5,14 @@ package Tipme::CommandLine;
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
+use Encode           ();
 use Exporter         qw(import);
 use Getopt::Long     ();
 use POSIX            ();
 use Time::Local      qw(timegm);
 use Tipme::Printable qw(put printable);
 use Tipme::Progress;
+use Tipme::Words qw(N__ fill);
 
 our @EXPORT_OK =
 	qw(options replaceable print_json terminal_json ms seconds with_commas bytes_text local_time said_yes table);
@@ -21,8 +23,9 @@ my $USAGE_ERROR = 64;
 # trigger; and what is said of all else.
 our $TIME =
 	qr/\A(?:[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?|-?[0-9]{1,19}(?:[.][0-9]{1,9})?)\z/;
-our $NO_TIME = 'not a time: give HH:MM:SS, -SECONDS before the trigger, or seconds or nanoseconds '
-	. 'of CLOCK_MONOTONIC';
+our $NO_TIME =
+	N__(  'not a time: give HH:MM:SS, -SECONDS before the trigger, or seconds or nanoseconds '
+		. 'of CLOCK_MONOTONIC');
 
 # options(\@ARGS, HELP, MAX, SPEC ...): (\%options, undef), or (undef, exit status) after the help
 # or a complaint;
@@ -36,26 +39,43 @@ sub options {
 	my $parser =
 		Getopt::Long::Parser->new(config => [qw(gnu_getopt no_ignore_case no_auto_abbrev)]);
 	my $ok = $parser->getoptionsfromarray($args, \%o, 'help|h', @spec);
+	my ($verb) = $help =~ /\Ausage: tipme (\S+)/;
+	$help = _help($help);
 	if ($o{help}) { put($help); return (undef, 0) }
 	push @bad,
-		map {qq{Value "$o{$_}" invalid for option $_ ($NO_TIME)\n}}
+		map {qq{Value "$o{$_}" invalid for option $_ (@{[ fill($NO_TIME) ]})\n}}
 		grep { defined $o{$_} && $o{$_} !~ $TIME } @times;
-	push @bad, "too many arguments: $args->[$max]\n" if $ok && @$args > $max;
+	push @bad, fill(N__('too many arguments: {word}'), word => $args->[$max]) . "\n"
+		if $ok && @$args > $max;
 	return (\%o, undef) if !@bad;
-	my ($usage) = $help  =~ /\A([^\n]*)/;
-	my ($verb)  = $usage =~ /\Ausage: tipme (\S+)/;
-	print STDERR 'tipme: ', defined $verb ? "$verb: " : '', _complaint($bad[0]), ": $usage\n";
+	my ($usage) = $help =~ /\A([^\n]*)/;
+	print STDERR Encode::encode(
+		'UTF-8',
+		'tipme: ' . (defined $verb ? "$verb: " : '') . _complaint($bad[0]) . ": $usage\n"
+	);
 	return (undef, $USAGE_ERROR);
+}
+
+# In the user's language; what words mean is said where a verb wants it.
+sub _help {
+	my ($text) = @_;
+	my %means;
+	if ($text =~ /\{usually\}/) {
+		require Tipme::Phrases;
+		%means = map { $_ => Tipme::Phrases::phrase($_) } qw(usually unusual);
+	}
+	return fill($text, %means);
 }
 
 # Getopt's words, as all our complaints are: what it is about, and what is wrong with it.
 sub _complaint {
 	my ($text) = printable($_[0]) =~ s/\s*\z//r;
-	return (length $1 == 1 ? '-' : '--') . "$1: no such option"
+	return fill(N__('{option}: no such option'), option => (length $1 == 1 ? '-' : '--') . $1)
 		if $text =~ /\AUnknown option: ?(.*)\z/s;
-	return "--$2 $1: " . ($3 // 'not understood')
+	return "--$2 $1: " . ($3 // fill(N__('not understood')))
 		if $text =~ /\AValue "(.*)" invalid for option (\S+)(?: \((.*)\))?\z/s;
-	return "--$1: its value is missing" if $text =~ /\AOption (\S+) requires an argument\z/;
+	return fill(N__('{option}: its value is missing'), option => "--$1")
+		if $text =~ /\AOption (\S+) requires an argument\z/;
 	return lcfirst $text;
 }
 

@@ -6,10 +6,30 @@ package Tipme::Responses;
 use strict;
 use warnings;
 use Exporter         qw(import);
-use Tipme::Printable qw(characters);
+use Tipme::Printable qw(characters one_line);
+use Tipme::Words     qw(N__ fill);
 use Tipme::DisplaySource;
 
-our @EXPORT_OK = qw(responses summary percentile);
+our @EXPORT_OK = qw(responses summary percentile kind_words);
+
+# As a column has them; a sentence says "a key press".
+my %KIND = (
+	key_press      => N__('key press'),
+	key_release    => N__('key release'),
+	key_repeat     => N__('key repeat'),
+	button_press   => N__('button press'),
+	button_release => N__('button release'),
+	motion         => N__('motion'),
+	wheel          => N__('wheel'),
+	touch          => N__('touch'),
+	start          => N__('start'),
+);
+
+# kind_words(KIND): in the user's language
+sub kind_words {
+	my ($kind) = @_;
+	return fill($KIND{$kind} // one_line($kind) =~ tr/_/ /r);
+}
 
 my %PRESS = map { $_ => 1 } qw(key_press key_repeat button_press touch start);
 

@@ -11,15 +11,17 @@ use Tipme::CommandLine qw(ms with_commas local_time);
 use Tipme::Columns;
 use Tipme::KernelEvents;
 use Tipme::Printable qw(one_line);
+use Tipme::Responses qw(kind_words);
 use Tipme::Timeline::Known;
 use Tipme::Timeline::Picture;
 use Tipme::Timeline::Reduce qw(reduce_spans);
+use Tipme::Words            qw(N__ fill);
 
-my $MAX_LANES  = 14;    # rows of threads; a picture of more is higher than a screen
-my $MAX_CPUS   = 64;    # rows of CPUs; beyond them only those that the path was on
-my $MARGIN     = 0.06;        # of the interval, shown before and after it
+my $MAX_LANES  = 14;           # rows of threads; a picture of more is higher than a screen
+my $MAX_CPUS   = 64;           # rows of CPUs; beyond them only those that the path was on
+my $MARGIN     = 0.06;         # of the interval, shown before and after it
 my $MIN_MARGIN = 2_000_000;    # ns beside the interval, whatever its length
-our $MANY = 100_000;          # records, from which on they are not held one by one
+our $MANY = 100_000;           # records, from which on they are not held one by one
 
 # How a state of the records is drawn; what is not here is plain sleep.
 my %DRAWN = (
@@ -77,7 +79,7 @@ sub _choose_range {
 	my $last    = max($self->{ep}->end_ns, map { $_->{last_ns} } @covered);
 	$self->{from} = max($o{from_ns} // $start - $margin, min($first, $start));
 	$self->{to}   = min($o{to_ns}   // $end + $margin, max($last, $end));
-	die "nothing is recorded between these times: see `tipme show` for what is\n"
+	die fill(N__('nothing is recorded between these times: see `tipme show` for what is')) . "\n"
 		if $self->{to} <= $self->{from};
 }
 
@@ -273,7 +275,8 @@ sub _parts {
 
 sub _unknown_span {
 	my ($self, $from, $to) = @_;
-	$self->{procs}{unknown} //= { name => 'unknown', label => 'unknown', pid => -1, comm => '' };
+	$self->{procs}{unknown} //=
+		{ name => 'unknown', label => fill(N__('unknown')), pid => -1, comm => '' };
 	return [ $from, $to, 'unknown' ];
 }
 
@@ -377,12 +380,12 @@ sub _more {
 	my @hidden = grep { $_ && !$shown{$_} } keys %{ $self->{tid_ns} };
 	return '' if !@hidden;
 	my $ns = sum0(map { $self->{tid_ns}{$_} } @hidden);
-	return
-		  with_commas(scalar @hidden)
-		. (@hidden == 1 ? ' more thread' : ' more threads')
-		. ' ran for '
-		. ms($ns)
-		. ' together';
+	return fill(
+		@hidden == 1
+		? N__('{n} more thread ran for {time} together')
+		: N__('{n} more threads ran for {time} together'),
+		n => with_commas(scalar @hidden), time => ms($ns)
+	);
 }
 
 # --- one lane ---
@@ -398,7 +401,8 @@ sub _thread {
 	my $comm = one_line($self->_who($tid, $self->{to})->{comm});
 	return {
 		tid    => $tid, key => $key, label => "$comm ($tid)",
-		detail => ($tid != $p->{pid} ? "of process $p->{pid}, " : '') . _prio_text($prio, @prio),
+		detail => ($tid != $p->{pid} ? fill(N__('of process {pid}, '), pid => $p->{pid}) : '')
+			. _prio_text($prio, @prio),
 		states => $self->_seen([ $self->_states($tid, $list) ]), prio => \@prio,
 		marks  => [ $self->_marks($tid, $list) ]
 	};
@@ -443,9 +447,10 @@ sub _prio_text {
 	my %seen = map { $_->[1] => 1 } @all;
 	return 'prio ' . join('-', (sort { $a <=> $b } keys %seen)[ 0, -1 ]) if keys %seen > 1;
 	return
-		  $prio == 255 ? 'deadline'
-		: $prio < 100  ? "real-time " . (99 - $prio) . ", prio $prio"
-		:                "prio $prio, nice " . ($prio - 120);
+		  $prio == 255 ? fill(N__('deadline'))
+		: $prio < 100
+		? fill(N__('real-time {urgency}, prio {prio}'), urgency => 99 - $prio, prio => $prio)
+		: fill(N__('prio {prio}, nice {nice}'),         prio    => $prio,      nice => $prio - 120);
 }
 
 # What the switches and the changes that were recorded say: [ ts, prio ], only where it changes. A
@@ -494,23 +499,23 @@ sub _marks {
 	# Only those that the picture has room for are put into words.
 	my $room = Tipme::Timeline::Picture::room_for_marks($self->{from}, $self->{to});
 	for my $i (@$list) {
-		push @m, [ $i->{from}, 'wake', 'woken by ' . $self->_waker($i->{wake}) ]
+		push @m,
+			[ $i->{from}, 'wake', fill(N__('woken by {who}'), who => $self->_waker($i->{wake})) ]
 			if $i->{kind} eq 'runnable'
 			&& ($i->{how} // '') eq 'woken'
 			&& defined $i->{wake}
 			&& $room->('wake', $i->{from});
-		my $long = $self->{known} ? '' : ' for ' . ms($i->{to} - $i->{from});
-		push @m, [ $i->{from}, 'sleep', "$i->{state}$long" ]
+		push @m, [ $i->{from}, 'sleep', $self->_sleep_words($i) ]
 			if $i->{kind} eq 'blocked'
 			&& $i->{from} > $self->{from}
 			&& $room->('sleep', $i->{from});
 	}
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
-		push @m, [ $ev->ts($i), 'fork', 'makes thread ' . $ev->child($i) ]
+		push @m, [ $ev->ts($i), 'fork', fill(N__('makes thread {tid}'), tid => $ev->child($i)) ]
 			if $ev->tid($i) == $tid;
 	}
 	push @m,
-		map { [ $ev->ts($_), 'exit', 'exits' ] }
+		map { [ $ev->ts($_), 'exit', fill(N__('exits')) ] }
 		grep { $ev->tid($_) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::EXIT) };
 	return sort { $a->[0] <=> $b->[0] } @m;
 }
@@ -618,8 +623,9 @@ sub _stretches {
 }
 
 my %WORDS = (
-	running => 'runs',                  runnable => 'waits for a CPU', blocked => 'blocked',
-	disk    => 'blocked in the kernel', stopped  => 'stopped',         unknown => 'unknown'
+	running => N__('runs'),    runnable => N__('waits for a CPU'),
+	blocked => N__('blocked'), disk     => N__('blocked in the kernel'),
+	stopped => N__('stopped'), unknown  => N__('unknown')
 );
 
 # Where one part is nearly all of it, that part's own label says more.
@@ -645,7 +651,7 @@ sub _stretch_label {
 	return $long->{label} if $long->{to} - $long->{from} >= 0.95 * ($s->{to} - $s->{from});
 	my @states = sort { $s->{ns}{$b} <=> $s->{ns}{$a} || $a cmp $b } keys %{ $s->{ns} };
 	return "$s->{who}: " . join ', ',
-		map { "$WORDS{$_} " . ms($s->{ns}{$_}) } @states[ 0 .. min(2, $#states) ];
+		map { fill($WORDS{$_}) . ' ' . ms($s->{ns}{$_}) } @states[ 0 .. min(2, $#states) ];
 }
 
 sub _path_state {
@@ -659,15 +665,17 @@ sub _segment_label {
 	my $who   = one_line($seg->{who}{comm});
 	my ($by) = sort { $seg->{by}{$b}{ns} <=> $seg->{by}{$a}{ns} || $a cmp $b } keys %{ $seg->{by} };
 	my $n    = keys %{ $seg->{by}{$by}{pids} };
-	my $took = ' ' . ms($seg->{to} - $seg->{from});
+	my $took = ms($seg->{to} - $seg->{from});
+	my $why  = length $seg->{why} ? ': ' . one_line($seg->{why}) : '';
 	my ($pid)  = keys %{ $seg->{by}{$by}{pids} };
 	my $others = one_line($by) . ($n > 1 ? " \N{U+d7} $n" : " ($pid)");
-	return "$who runs$took"                     if $seg->{state} eq 'running';
-	return "$who waits for a CPU$took: $others" if $seg->{state} eq 'runnable';
-	return "$who is stopped$took"               if $seg->{state} eq 'stopped';
-	return "unknown$took" . (length $seg->{why} ? ': ' . one_line($seg->{why}) : '')
-		if $seg->{state} eq 'unknown';
-	return "$who is blocked$took" . (length $seg->{why} ? ': ' . one_line($seg->{why}) : '');
+	my %said   = (who => $who, took => $took, others => $others);
+	return fill(N__('{who} runs {took}'),                      %said) if $seg->{state} eq 'running';
+	return fill(N__('{who} waits for a CPU {took}: {others}'), %said)
+		if $seg->{state} eq 'runnable';
+	return fill(N__('{who} is stopped {took}'), %said)        if $seg->{state} eq 'stopped';
+	return fill(N__('unknown {took}'),          %said) . $why if $seg->{state} eq 'unknown';
+	return fill(N__('{who} is blocked {took}'), %said) . $why;
 }
 
 sub _arrows {
@@ -682,12 +690,33 @@ sub _arrows {
 
 # --- words ---
 
+my %SLEEP = (
+	sleeping  => N__('sleeping'),           disk_sleep => N__('uninterruptible sleep'),
+	lock_wait => N__('waiting for a lock'), stopped    => N__('stopped')
+);
+
+# A bundle does not tell how long those sleep that have no part in the answer.
+sub _sleep_words {
+	my ($self, $i) = @_;
+	my $state = fill($SLEEP{ $i->{state} } // $i->{state});
+	return $state if $self->{known};
+	return fill(N__('{state} for {time}'), state => $state, time => ms($i->{to} - $i->{from}));
+}
+
 my %STAGE_WORDS = (
-	interrupt => 'interrupt',             input   => '%k arrives',     read     => '%s reads it',
-	server    => '%s wakes up',           device  => '%s works on it', deliver  => 'sent to %c',
-	client    => '%c runs',               request => '%c draws',       drawn    => '%c has drawn',
-	painting  => 'the compositor paints', born    => '%c is made',     feedback => 'on the screen',
-	free      => '%c is free again'
+	interrupt => N__('interrupt'),
+	input     => N__('{event} arrives'),
+	read      => N__('{server} reads it'),
+	server    => N__('{server} wakes up'),
+	device    => N__('{server} works on it'),
+	deliver   => N__('sent to {client}'),
+	client    => N__('{client} runs'),
+	request   => N__('{client} draws'),
+	drawn     => N__('{client} has drawn'),
+	painting  => N__('the compositor paints'),
+	born      => N__('{client} is made'),
+	feedback  => N__('on the screen'),
+	free      => N__('{client} is free again')
 );
 my @STAGE_ORDER =
 	qw(interrupt input server device deliver born client request drawn painting feedback free);
@@ -696,12 +725,13 @@ sub _stages {
 	my ($self) = @_;
 	my $e      = $self->{diag}{event} or return;
 	my %words  = (
-		k => one_line($e->{kind}) =~ tr/_/ /r, s => one_line($e->{server}{name} // 'the server'),
-		c => one_line($e->{client} ? $e->{client}{comm} : 'the client')
+		event  => kind_words($e->{kind}),
+		server => one_line($e->{server}{name} // fill(N__('the server'))),
+		client => one_line($e->{client} ? $e->{client}{comm} : fill(N__('the client')))
 	);
 	my %of = map { $_->{name} => $_ } @{ $e->{stages} };
 	return map {
-		my $label = $STAGE_WORDS{$_} =~ s/%([ksc])/$words{$1}/r;
+		my $label = fill($STAGE_WORDS{$_}, %words);
 		{ name => $_, label => $label, ts => $of{$_}{ts_ns}, certainty => $of{$_}{certainty} };
 	} grep { $of{$_} } @STAGE_ORDER;
 }
@@ -711,35 +741,44 @@ sub _words {
 	my ($ep, $d, $i) = @$self{qw(ep diag interval)};
 	my $m   = $ep->manifest;
 	my @sub = (
-		'Episode ' . one_line($m->{id}),          local_time(one_line($m->{time} // '')),
-		'Linux ' . one_line($m->{kernel} // '?'), one_line($m->{cpus} // '?') . ' CPUs'
+		fill(N__('Episode {id}'), id => one_line($m->{id})),
+		local_time(one_line($m->{time} // '')),
+		'Linux ' . one_line($m->{kernel} // '?'),
+		one_line($m->{cpus} // '?') . ' CPUs'
 	);
 	push @sub, '"' . one_line($ep->note) . '"' if length one_line($ep->note // '');
 	return (
 		title       => $d->{verdict}{sentence}, subtitle => join(" \x{2022} ", @sub),
 		footer      => $self->_footer,
-		start_label => $i->{guessed} ? 'a second before'
-		: !$d->{event} ? 'it stood still'
-		: one_line($d->{event}{kind}) =~ tr/_/ /r,
+		start_label => $i->{guessed} ? fill(N__('a second before'))
+		: !$d->{event} ? fill(N__('it stood still'))
+		: kind_words($d->{event}{kind}),
 		end_label => $i->{guessed} || !$d->{event} ? ''
-		: ($i->{certainty} // '') ne 'open' ? 'on the screen'
-		: $i->{gone}                        ? 'the client has gone'
-		:                                     'no answer yet'
+		: ($i->{certainty} // '') ne 'open' ? fill(N__('on the screen'))
+		: $i->{gone}                        ? fill(N__('the client has gone'))
+		:                                     fill(N__('no answer yet'))
 	);
 }
 
 sub _footer {
 	my ($self) = @_;
 	my ($ep, $d, $i) = @$self{qw(ep diag interval)};
-	my @parts = (with_commas($self->{ev}->count_between(@$i{qw(start_ns end_ns)}))
-			. ' kernel records in the interval', with_commas($ep->lost_count) . ' records lost');
-	if    ($self->{known}) { push @parts, 'dots: not told in this bundle' }
+	my @parts = (
+		fill(
+			N__('{n} kernel records in the interval'),
+			n => with_commas($self->{ev}->count_between(@$i{qw(start_ns end_ns)}))
+		),
+		fill(N__('{n} records lost'), n => with_commas($ep->lost_count))
+	);
+	if    ($self->{known}) { push @parts, fill(N__('dots: not told in this bundle')) }
 	elsif (($self->_covered)[0] > $self->{from} || ($self->_covered)[1] < $self->{to}) {
-		push @parts, 'dots: no records';
+		push @parts, fill(N__('dots: no records'));
 	}
 	push @parts,
-		sprintf('%.0f %% of the interval charged on exact evidence', 100 * $d->{verdict}{exact})
-		if !$i->{guessed};
+		fill(
+		N__('{share} % of the interval charged on exact evidence'),
+		share => sprintf('%.0f', 100 * $d->{verdict}{exact})
+		) if !$i->{guessed};
 	return join " \x{2022} ", @parts, map { one_line($_) } $ep->damage;
 }
 

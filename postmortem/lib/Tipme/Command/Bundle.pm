@@ -19,7 +19,7 @@ use Tipme::Report::Bug;
 use Tipme::Versions;
 use Tipme::Words qw(N__ fill in_english is_translated);
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme bundle [EPISODE] [-o FILE] [--yes] [--with-note] [--all] [--fleet NAME]
                     [--did TEXT] [--expected TEXT] [--often TEXT]
 

@@ -19,7 +19,7 @@ use Tipme::Words   qw(N__ fill);
 
 my $LOOKED = 10;        # of the episodes after the problem, the newest so many
 my $MOST   = 64;        # episodes that may be named
-my $HELP   = <<'END';
+my $HELP   = N__(<<'END');
 usage: tipme check EPISODE [AFTER ...] [--json]
 
 Did the cure help? EPISODE is the one with the problem. Follow its advice, press the same keys in

@@ -16,7 +16,7 @@ use Tipme::Report::JSON;
 use Tipme::Words qw(N__ fill);
 use Text::Wrap   ();
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme compare A B [--event-a N] [--event-b N] [--json]
 
 Two episodes: the same kind of event, stage by stage and cause by cause. Of the episode with the

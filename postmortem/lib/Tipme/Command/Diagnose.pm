@@ -14,9 +14,10 @@ use Tipme::Phrases   qw(phrases);
 use Tipme::Printable qw(put one_line);
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
+use Tipme::Words qw(N__);
 
 my %SAID = phrases();
-my $HELP = <<"END";
+my $HELP = N__(<<'END');
 usage: tipme diagnose [EPISODE] [-v] [--json] [--event N | --at TIME | --thread TID --from T --to T]
                       [--felt WORDS] [--keep | --forget]
 
@@ -36,8 +37,8 @@ none was. WORDS, with commas between: typing, click, smooth (moving or scrolling
 program took long to), all (everything stood still) or test; pointer-moved or pointer-stood; again
 or once (whether it comes again and again). --keep goes with it, too.
 
-$SAID{usually}
-$SAID{unusual}
+{usually}
+{unusual}
 
 Exit status: 0; 2 where the verdict is "unknown"; 1 where it failed; 64 usage.
 

@@ -12,10 +12,11 @@ use Tipme::Library;
 use Tipme::Moment    qw(clock_text);
 use Tipme::Phrases   qw(phrase);
 use Tipme::Printable qw(put one_line shorten);
-use Tipme::Responses qw(responses summary);
+use Tipme::Responses qw(responses summary kind_words);
 use Tipme::Verdict   qw(duration_text event_words);
+use Tipme::Words     qw(N__ fill);
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme events [EPISODE] [--slowest] [--json]
 
 Every input event with its stages: how long the X server took to read it, to deliver it, the client to change the screen (DRAWN: the
@@ -71,19 +72,30 @@ sub _slowest {
 
 sub _text {
 	my ($episode, $events, $summary) = @_;
-	return
-		"No input events in this episode: no X server had hooks, or nobody touched a key (see `tipme show`).\n"
+	return fill(
+		N__(
+			'No input events in this episode: no X server had hooks, or nobody touched a key (see '
+				. '`tipme show`).'
+		)
+		)
+		. "\n"
 		if !@$events;
-	my @rows = ([ 'N', 'AT, s', 'KIND', 'CLIENT', 'READ', 'SENT', 'DRAWN', 'RESPONSE' ]);
+	my @rows = (
+		[
+			map { fill($_) } N__('N'), N__('AT, s'), N__('KIND'), N__('CLIENT'), N__('READ'),
+			N__('SENT'), N__('DRAWN'), N__('RESPONSE')
+		]
+	);
 	for my $e (@$events) {
 		push @rows, [
 			$e->{n}, sprintf('%.3f', ($e->{entered_ns} - $episode->trigger_ns) / 1e9),
-			$e->{kind} =~ tr/_/ /r,                   _client($e->{client}),
+			kind_words($e->{kind}),                   _client($e->{client}),
 			_took($e->{entered_ns}, $e->{server_ns}), _took($e->{server_ns}, $e->{deliver_ns}),
 			_took($e->{deliver_ns}, $e->{first_damage_ns}),
 			$e->{hotkey}
-			? 'hot-key'
-			: ms($e->{response_ns}) . ($e->{gone} ? ' gone' : $e->{open} ? ' ...' : '')
+			? fill(N__('hot-key'))
+			: ms($e->{response_ns})
+				. ($e->{gone} ? ' ' . fill(N__('gone')) : $e->{open} ? ' ...' : '')
 		];
 	}
 	return table(\@rows, 'rrllrrrr') . "\n" . _sum($summary);
@@ -94,32 +106,34 @@ sub _client {
 	return '-' if !$c;
 	return defined $c->{pid}
 		? shorten(one_line($c->{comm}), 15) . " ($c->{pid})"
-		: one_line($c->{comm}) =~ s/ \(.*/ (not local)/r;
+		: one_line($c->{comm}) =~ s/ \(.*/' (' . fill(N__('not local')) . ')'/er;
 }
 
 sub _took { my ($from, $to) = @_; return ms(defined $from && defined $to ? $to - $from : undef) }
 
 sub _sum {
 	my ($s) = @_;
-	my $text =
-		  "$s->{events} input events, $s->{answered} answered"
-		. ($s->{open} > $s->{gone} ? ', ' . ($s->{open} - $s->{gone}) . ' not yet' : '')
-		. ($s->{gone}              ? ", $s->{gone} never"                          : '');
-	$text .=
-		  ': median '
-		. ms($s->{median_ns})
-		. ', 95th percentile '
-		. ms($s->{p95_ns})
-		. ', longest '
-		. ms($s->{max_ns})
-		. " (event $s->{max_n})"
-		if defined $s->{median_ns};
+	my $text = fill(
+		N__('{n} input events, {answered} answered'),
+		n => $s->{events}, answered => $s->{answered}
+	);
+	$text .= fill(N__(', {n} not yet'), n => $s->{open} - $s->{gone}) if $s->{open} > $s->{gone};
+	$text .= fill(N__(', {n} never'),   n => $s->{gone})              if $s->{gone};
+	$text .= fill(
+		N__(': median {median}, 95th percentile {p95}, longest {longest} (event {n})'),
+		median  => ms($s->{median_ns}), p95 => ms($s->{p95_ns}),
+		longest => ms($s->{max_ns}),    n   => $s->{max_n}
+	) if defined $s->{median_ns};
 	my $all = $s->{wait_ns} + $s->{think_ns};
-	$text .=
-		sprintf
-		"\nwaiting for answers %s of %s between the first event and the last answer (%.1f %%)",
-		ms($s->{wait_ns}), ms($all), 100 * $s->{wait_ns} / $all
-		if $all;
+	$text .= "\n" . fill(
+		N__(
+				  'waiting for answers {wait} of {all} between the first event and the last answer '
+				. '({share} %)'
+		),
+		wait  => ms($s->{wait_ns}),
+		all   => ms($all),
+		share => sprintf('%.1f', 100 * $s->{wait_ns} / $all)
+	) if $all;
 	return "$text\n";
 }
 

@@ -11,8 +11,9 @@ use Tipme::Index;
 use Tipme::Kernel;
 use Tipme::Library;
 use Tipme::Printable qw(put one_line printable);
+use Tipme::Words qw(N__);
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme export [EPISODE] --format perfetto|chrome|ftrace|text -o FILE [--from MS] [--to MS]
 
 Writes an episode's records for other programs. perfetto: its own trace format, for ui.perfetto.dev; chrome: JSON trace events, for chrome://tracing and

@@ -10,10 +10,11 @@ use POSIX              ();
 use Tipme::CommandLine qw(options replaceable said_yes table with_commas);
 use Tipme::Enrolment;
 use Tipme::Printable qw(put one_line);
+use Tipme::Words qw(N__ fill);
 
 my $USAGE_ERROR = 64;
 my %HELP        = (
-	join => <<'END',
+	join => N__(<<'END'),
 usage: tipme fleet join NAME
 
 This machine may take part in the fleet NAME: it gets a random number there, which is kept in
@@ -22,28 +23,28 @@ counts NAME` write it into a file. Nothing is sent by tipme.
 
   tipme fleet join office
 END
-	leave => <<'END',
+	leave => N__(<<'END'),
 usage: tipme fleet leave NAME
 
 Forgets the number. What was sent stays where it was sent.
 
   tipme fleet leave office
 END
-	rotate => <<'END',
+	rotate => N__(<<'END'),
 usage: tipme fleet rotate NAME
 
 A new number: what is sent from now on cannot be tied to what was sent before.
 
   tipme fleet rotate office
 END
-	joined => <<'END',
+	joined => N__(<<'END'),
 usage: tipme fleet joined
 
 The fleets in which this machine takes part.
 
   tipme fleet joined
 END
-	present => <<'END',
+	present => N__(<<'END'),
 usage: tipme fleet present NAME --hours N [--week N] -o FILE
 
 A small file for the fleet's spool: in this week (or that one, counted from 1970-01-05) a
@@ -52,7 +53,7 @@ number of this machine, the kernel's version, and tipme's.
 
   tipme fleet present office --hours 38 -o /var/spool/tipme/here.tipme-presence
 END
-	counts => <<'END',
+	counts => N__(<<'END'),
 usage: tipme fleet counts NAME PROFILE [--app NAME ...] [--yes] -o FILE
 
 A small file for the fleet's spool, of what `tipme profile record` has written: for each
@@ -67,7 +68,7 @@ that is finer. What goes in is shown, and you are asked; --yes says that you hav
 END
 );
 
-my $USAGE = <<'END';
+my $USAGE = N__(<<'END');
 usage: tipme fleet VERB [ARGUMENT ...]
 
 On a machine that takes part:
@@ -89,7 +90,7 @@ sub run {
 		print STDERR "tipme: fleet: no verb: see tipme fleet --help\n";
 		return $USAGE_ERROR;
 	}
-	if ($verb eq '--help' || $verb eq '-h') { put($USAGE); return 0 }
+	if ($verb eq '--help' || $verb eq '-h') { put(fill($USAGE)); return 0 }
 	return $class->can("_$verb")->(@args) if $HELP{$verb};
 	if (!eval { require Tipme::Fleet::Command; 1 }) {
 		die $@ if $@ !~ m{\ACan't locate Tipme/Fleet/Command\.pm};

@@ -16,7 +16,7 @@ use Tipme::Words qw(N__ fill);
 
 my $NEWEST = 20;
 my $WEEK_S = 7 * 86_400;
-my $HELP   = <<'END';
+my $HELP   = N__(<<'END');
 usage: tipme list [-n COUNT | --all | --week] [--json]
 
 The newest 20 episodes of your library, the newest first: how long the answer took, and through

@@ -8,8 +8,9 @@ use Tipme::CommandLine qw(options);
 use Tipme::Library;
 use Tipme::Notes     qw(note_of set_note undo_note);
 use Tipme::Printable qw(put one_line);
+use Tipme::Words qw(N__);
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme note EPISODE [TEXT | --clear | --undo]
 
 Your words about an episode: what you did, what you expected, what came of it. TEXT takes the place

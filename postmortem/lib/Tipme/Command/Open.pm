@@ -13,10 +13,11 @@ use Tipme::Notes     qw(tags_of);
 use Tipme::Printable qw(put one_line);
 use Tipme::Report::Text;
 use Tipme::ServerRecords;
+use Tipme::Words qw(N__);
 
 my $MOST_ROWS = 40;    # of what the sender says of the system
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme open FILE [-o FOLDER]
 
 Unpacks a file that `tipme bundle` wrote into a folder (FILE without its ending, unless you name one; it must not exist), and judges it anew: the

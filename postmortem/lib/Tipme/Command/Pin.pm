@@ -8,8 +8,9 @@ use Fcntl              qw(O_WRONLY O_CREAT O_NOFOLLOW);
 use Tipme::CommandLine qw(options);
 use Tipme::Library;
 use Tipme::Printable qw(put one_line);
+use Tipme::Words qw(N__);
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme pin EPISODE ... [--undo]
 
 A pinned episode is never removed to make room for newer ones, and `tipme rm` wants --pinned for it. EPISODE is an id of

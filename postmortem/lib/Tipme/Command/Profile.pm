@@ -15,9 +15,10 @@ use Tipme::Profile::File;
 use Tipme::Profile::Report qw(report_text report_json report_page);
 use Tipme::Profile::Views  ();
 use Tipme::Timeline::File  qw(write_picture write_bytes);
+use Tipme::Words qw(N__);
 
 my %HELP = (
-	report => <<'END',
+	report => N__(<<'END'),
 usage: tipme profile report FILE [--html FILE] [--pictures FOLDER [--png]] [--json]
                             [--times FILE [--operations FILE]] [--full]
 
@@ -37,7 +38,7 @@ the machine does while nobody touches it. The views are those of Endo et al., OS
   tipme profile report monday.json --pictures out --png --kind key
   tipme profile report p.json --full --times p.json.times --operations script.out
 END
-	compare => <<'END',
+	compare => N__(<<'END'),
 usage: tipme profile compare A B [--over MS] [--kind KIND] [--app NAME] [--junit FILE] [--json]
 
 How much longer answers of B take than those of A: the difference of each percentile, with an
@@ -50,7 +51,7 @@ and through whom. Exit status 2: by the whole interval some difference is above 
 END
 );
 
-$HELP{cpu} = <<'END';
+$HELP{cpu} = N__(<<'END');
 usage: tipme profile cpu [EPISODE] [-o FILE.svg|FILE.png] [--event N] [--from MS] [--to MS] [--json]
 
 How busy the CPUs were around an event, in windows of 1, 10 and 100 ms, and what interrupts took.
@@ -61,7 +62,7 @@ From the records of the kernel in an episode. --from and --to count in milliseco
   tipme profile cpu last --from -500 --to 2000 --json
 END
 
-$HELP{episode} = <<'END';
+$HELP{episode} = N__(<<'END');
 usage: tipme profile episode [EPISODE] [-o FILE]
        tipme profile episode --live TIME [-o FILE]
 

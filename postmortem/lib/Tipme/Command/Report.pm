@@ -21,7 +21,7 @@ use Tipme::Report::JSON;
 use Tipme::Words qw(N__ fill in_english is_translated);
 
 my $BEFORE = 3;    # episodes of the same signature that are named
-my $HELP   = <<'END';
+my $HELP   = N__(<<'END');
 usage: tipme report [EPISODE] [--form FORM] [--did TEXT] [--expected TEXT] [--often TEXT]
                     [--attach FILE] [-o FILE] [--mail] [--open] [--yes] [--json]
 

@@ -8,8 +8,9 @@ use File::Path         ();
 use Tipme::CommandLine qw(options);
 use Tipme::Library;
 use Tipme::Printable qw(put one_line);
+use Tipme::Words qw(N__);
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme rm EPISODE ... [--pinned]
 
 Removes episodes from your library, for good. EPISODE is an id of `tipme list` or the beginning of just one; `last` is the newest. Pinned

@@ -12,8 +12,9 @@ use Tipme::Episode;
 use Tipme::Library;
 use Tipme::Notes     qw(tags_of);
 use Tipme::Printable qw(put one_line printable characters);
+use Tipme::Words     qw(N__ fill);
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme show [EPISODE] [--json] [--records FROM..TO [--limit N]]
 
 What an episode is: when, why, by which sources, what they cover and what they lost. EPISODE is an id of `tipme list`, the beginning
@@ -58,31 +59,36 @@ sub _text {
 	my $id       = one_line($m->{id});
 	my $recorder = ref $m->{recorder} eq 'HASH' ? $m->{recorder} : {};
 	my @facts    = (
-		[ 'folder', one_line($e->dir) ],
+		[ fill(N__('folder')), one_line($e->dir) ],
 		[
-			'time',
-			local_time(one_line($m->{time})) . ', by '
-				. _trigger($m->{trigger})
-				. '; recorded '
-				. ms($e->end_ns - $e->trigger_ns) . ' more'
+			fill(N__('time')),
+			fill(
+				N__('{time}, by {trigger}; recorded {more} more'),
+				time    => local_time(one_line($m->{time})),
+				trigger => _trigger($m->{trigger}), more => ms($e->end_ns - $e->trigger_ns)
+			)
 		],
 		[
-			'machine', join ', ', (map { one_line($_) } grep {defined} @$m{qw(kernel machine)}),
-			defined $m->{cpus} ? one_line($m->{cpus}) . ' CPUs' : 'not told'
+			fill(N__('machine')), join ', ',
+			(map { one_line($_) } grep {defined} @$m{qw(kernel machine)}),
+			defined $m->{cpus} ? one_line($m->{cpus}) . ' CPUs' : fill(N__('not told'))
 		],
 		[
-			'recorder',
-			defined $recorder->{version} ? 'tipme ' . one_line($recorder->{version}) : 'none'
+			fill(N__('recorder')),
+			defined $recorder->{version}
+			? 'tipme ' . one_line($recorder->{version})
+			: fill(N__('none'))
 		]
 	);
-	push @facts, [ 'note', one_line($e->note) ] if length($e->note // '');
-	push @facts, [ 'tags', join ' ', tags_of($e->dir) ] if tags_of($e->dir);
-	my $text = "Episode $id\n\n" . table([ map { [ "  $_->[0]", $_->[1] ] } @facts ], 'll');
+	push @facts, [ fill(N__('note')), one_line($e->note) ] if length($e->note // '');
+	push @facts, [ fill(N__('tags')), join ' ', tags_of($e->dir) ] if tags_of($e->dir);
+	my $text = fill(N__('Episode {id}'), id => $id) . "\n\n"
+		. table([ map { [ "  $_->[0]", $_->[1] ] } @facts ], 'll');
 	$text .= "\n"
 		. (
 		defined $row && defined $row->{kind}
 		? one_line($row->{sentence})
-		: "Not diagnosed yet: tipme diagnose $id"
+		: fill(N__('Not diagnosed yet: tipme diagnose {id}'), id => $id)
 		) . "\n";
 	return $text . "\n" . _coverage($e) . _losses($e) . join '',
 		map { one_line($_) . "\n" } $e->damage;
@@ -91,13 +97,18 @@ sub _text {
 sub _trigger {
 	my ($t) = @_;
 	my $kind = one_line($t->{kind} // '?');
-	$kind = 'hot-key' if $kind eq 'hotkey';
+	$kind = fill(N__('hot-key')) if $kind eq 'hotkey';
 	return length one_line($t->{text} // '') ? "$kind: " . one_line($t->{text}) : $kind;
 }
 
 sub _coverage {
 	my ($e) = @_;
-	my @rows = ([ 'SOURCE', 'FILE', 'CPU', 'COVERS, s', 'TO TRIGGER', 'RECORDS' ]);
+	my @rows = (
+		[
+			map { fill($_) } N__('SOURCE'), N__('FILE'), N__('CPU'), N__('COVERS, s'),
+			N__('TO TRIGGER'), N__('RECORDS')
+		]
+	);
 	for my $c ($e->coverage) {
 		my $seconds = sub { sprintf '%+.3f', ($_[0] - $e->trigger_ns) / 1e9 };
 		push @rows, [
@@ -109,17 +120,19 @@ sub _coverage {
 	}
 	my $bytes = 0;
 	$bytes += $_->{size} for $e->files;
-	return table(\@rows, 'llrrrr') . bytes_text($bytes) . " of records\n";
+	return
+		  table(\@rows, 'llrrrr')
+		. fill(N__('{bytes} of records'), bytes => bytes_text($bytes)) . "\n";
 }
 
 sub _losses {
 	my ($e) = @_;
 	my $sums = Tipme::Episode::lost_sums($e->lost);
 	my $text =
-		with_commas($sums->{records}) . ' records lost' . _causes($sums->{record_causes}) . "\n";
+		  fill(N__('{n} records lost'), n => with_commas($sums->{records}))
+		. _causes($sums->{record_causes}) . "\n";
 	$text .=
-		  with_commas($sums->{stacks})
-		. ' records are there without their stack'
+		  fill(N__('{n} records are there without their stack'), n => with_commas($sums->{stacks}))
 		. _causes($sums->{stack_causes}) . "\n"
 		if $sums->{stacks};
 	return $text;

@@ -8,8 +8,9 @@ use Tipme::CommandLine qw(options);
 use Tipme::Library;
 use Tipme::Notes     qw(set_tags tag_word tags_of undo_tags);
 use Tipme::Printable qw(put one_line);
+use Tipme::Words qw(N__);
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme tag EPISODE ... [--add TAG]... [--remove TAG]... [--undo]
 
 Words by which you find episodes again: one word each, of letters, digits, dots and dashes; capital

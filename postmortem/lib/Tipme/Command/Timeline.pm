@@ -12,8 +12,9 @@ use Tipme::Printable qw(put one_line printable);
 use Tipme::Timeline;
 use Tipme::Timeline::File qw(write_picture);
 use Tipme::Timeline::Picture;
+use Tipme::Words qw(N__);
 
-my $HELP = <<'END';
+my $HELP = N__(<<'END');
 usage: tipme timeline [EPISODE] [-o FILE.svg|FILE.png] [--event N] [--at TIME] [--from MS] [--to MS]
 
 Draws the stages from finger to screen, where the time went, who had the CPUs, and what the threads did. Without EPISODE, the newest;

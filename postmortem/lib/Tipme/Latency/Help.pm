@@ -4,9 +4,10 @@ package Tipme::Latency::Help;
 
 use strict;
 use warnings;
+use Tipme::Words qw(N__);
 
 my %HELP = (
-	report => <<'END',
+	report => N__(<<'END'),
 usage: tipme latency report FILE... [--use NAME|FACTOR,HOURS,DAYS] [--json]
                                     [-o FILE.html|FILE.svg|FILE.png]
 
@@ -20,7 +21,7 @@ results on one scale), or a picture of the first stage.
   tipme latency report night.json --use office
   tipme latency report idle.json load.json -o latency.html
 END
-	campaign => <<'END',
+	campaign => N__(<<'END'),
 usage: tipme latency campaign FOLDER [--each TIME] [--load NAME=COMMAND]... [--use NAME]
 
 The whole job: latencies of this machine at rest, beside somebody who types letters (where there
@@ -33,7 +34,7 @@ What happens meanwhile can be marked (tipme latency mark); the page tells what i
   sudo tipme latency campaign monday
   sudo tipme latency campaign monday --each 1h --load video='mpv --loop film.mkv' --use office
 END
-	mark => <<'END',
+	mark => N__(<<'END'),
 usage: tipme latency mark FOLDER TEXT
 
 Says that something happened now, while a campaign runs in FOLDER: a scanner begins, a door opens, a
@@ -44,7 +45,7 @@ tells how long they were before it and after it.
   tipme latency mark monday back to idle
   sudo tipme latency mark monday governor: performance
 END
-	model => <<'END',
+	model => N__(<<'END'),
 usage: tipme latency model [--client NAME|BUFFERSxCYCLE[:COMPUTE]] [--modality thread|deferred]
                            [--priority P] [--duration S] [--json] [-o FILE]
 
@@ -58,7 +59,7 @@ defers, as modems have it. -o keeps the latencies as a result that the other ver
   sudo tipme latency model --client 3x6:1.5 --priority 80 --duration 60 -o model.json
   sudo tipme latency model --client modem-6 --modality deferred
 END
-	import => <<'END',
+	import => N__(<<'END'),
 usage: tipme latency import FILE -o RESULT [--period US]
 
 A histogram of cyclictest (--histfile) or of rtla (timerlat hist, osnoise hist) as a result that all
@@ -68,7 +69,7 @@ verbs of `tipme latency` read. --period: of the timer, as it was given to that p
   tipme latency import night.hist -o night.json
   tipme latency report night.json
 END
-	export => <<'END',
+	export => N__(<<'END'),
 usage: tipme latency export FILE --format cyclictest|rtla|openmetrics [-o OUT]
 
 A result of `tipme latency record -o FILE` in the form of another program, on standard output if no
@@ -77,7 +78,7 @@ OUT is named.
   tipme latency export night.json --format cyclictest -o night.hist
   tipme latency export night.json --format openmetrics
 END
-	mttf => <<'END',
+	mttf => N__(<<'END'),
 usage: tipme latency mttf FILE [--client NAME|BUFFERSxCYCLE[:COMPUTE]]... [--stage NAME] [--json]
        tipme latency mttf --clients
 
@@ -89,7 +90,7 @@ slack of (N-1)T - C; each latency above it is an underrun. Without --client: all
   tipme latency mttf night.json --client audio-128 --client 3x6:1.5
   tipme latency mttf night.json --stage total_high --json
 END
-	compare => <<'END',
+	compare => N__(<<'END'),
 usage: tipme latency compare A B [--stage NAME] [--over RATIO] [--json]
                                [-o FILE.html|FILE.svg|FILE.png]
 
@@ -101,7 +102,7 @@ with both on one scale, or a picture of how often each was longer.
   tipme latency compare before.json after.json -o scanner.svg
   tipme latency compare before.json after.json --over 2
 END
-	schedulability => <<'END',
+	schedulability => N__(<<'END'),
 usage: tipme latency schedulability FILE TASKS [--once-in TIME] [--stage NAME] [--json]
 
 Whether the tasks of TASKS (a line each: NAME PERIOD_MS COMPUTE_MS [DEADLINE_MS [BUFFERS]]) meet

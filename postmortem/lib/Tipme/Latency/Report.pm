@@ -11,21 +11,16 @@ use Tipme::CommandLine       qw(seconds table with_commas);
 use Tipme::Latency::CallTree qw(tree lines flame);
 use Tipme::Latency::Extremes qw(fit level);
 use Tipme::Latency::Marks;
+use Tipme::Latency::Titles   qw(title);
 use Tipme::Latency::Underrun qw(clients mttf);
 use Tipme::Latency::Worst    qw(worst together);
 use Tipme::Page;
 use Tipme::Printable  qw(one_line);
 use Tipme::Statistics qw(quantile_ranks);
+use Tipme::Words      qw(N__ fill);
 
 our @EXPORT_OK = qw(data text page both histogram tail);
-
 my @PERCENTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999);
-my %TITLE       = (
-	entry => 'entry',   waking   => 'waking', switch => 'switch to it', return => 'to user space',
-	irq => 'interrupt', deferred => 'deferred work', irq_deferred => 'both', high => 'high thread',
-	medium       => 'medium thread', user       => 'user thread', total_high => 'whole, high',
-	total_medium => 'whole, medium', total_user => 'whole, user'
-);
 # Places and lines of the call tree that are shown.
 my ($PLACES, $LEAST_SHARE) = (12, 0.02);
 
@@ -63,8 +58,8 @@ sub _stage {
 		}
 	} @PERCENTILES;
 	return {
-		stage     => $stage,              title  => $TITLE{$stage} // $stage, count       => $n,
-		mean_us   => $r->mean_us($stage), max_us => $r->max_us($stage),       percentiles => \@p,
+		stage     => $stage,                      title  => title($stage),     count       => $n,
+		mean_us   => $r->mean_us($stage),         max_us => $r->max_us($stage), percentiles => \@p,
 		worst     => [ worst($r, $stage, $use) ], together => together($r, $stage),
 		histogram => [ _bins($r, $stage) ],       above    => [ _above($r, $stage) ],
 		blocks    => [ $r->block_maxima($stage) ]
@@ -96,7 +91,8 @@ sub text {
 	my ($d, $r) = @_;
 	my @out = (_head($d), '', _table_of_stages($d), '');
 	push @out, _not_measured($d);
-	push @out, '95 % intervals of the percentiles', '', _percentiles($d), '', _worst_words($d), '',
+	push @out, fill(N__('95 % intervals of the percentiles')), '', _percentiles($d), '',
+		_worst_words($d), '',
 		_worst_table($d), _fit_words($d), '', _stars($r);
 	push @out, _causes($d, $r) if $d->{causes_seen};
 	return join '', map { /\n\z/ ? $_ : "$_\n" } @out;
@@ -106,16 +102,23 @@ sub _not_measured {
 	my ($d) = @_;
 	my %has = map { $_->{stage} => 1 } @{ $d->{stages} };
 	return () if $has{high} || $d->{source} !~ /\A(?:user|tracing)\z/;
-	return "not measured without tipme.ko: kernel threads\n" if $has{irq};
-	return "not measured without tipme.ko: interrupt, deferred work, kernel threads; as root the "
-		. "first two\nare by tracing programs (--source tracing)\n";
+	return fill(N__('not measured without tipme.ko: kernel threads')) . "\n" if $has{irq};
+	return fill(
+		N__(
+			"not measured without tipme.ko: interrupt, deferred work, kernel threads; as root the "
+				. "first two\nare by tracing programs (--source tracing)"
+		)
+	) . "\n";
 }
 
 sub _head {
-	my ($d)  = @_;
-	my $said = sprintf 'kernel %s, source %s, timer every %d us, %s', $d->{kernel}, $d->{source},
-		$d->{period_us}, seconds($d->{duration_s});
-	$said .= '; it was not complete' if !$d->{complete};
+	my ($d) = @_;
+	my $said = fill(
+		N__('kernel {kernel}, source {source}, timer every {us} us, {time}'),
+		kernel => $d->{kernel}, source => $d->{source}, us => int $d->{period_us},
+		time   => seconds($d->{duration_s})
+	);
+	$said .= fill(N__('; it was not complete')) if !$d->{complete};
 	return one_line($said);
 }
 
@@ -123,7 +126,7 @@ sub _table_of_stages {
 	my ($d) = @_;
 	return table(
 		[
-			[ 'us', 'count', 'mean', '99 %', '99.9 %', 'max' ],
+			[ 'us', fill(N__('count')), fill(N__('mean')), '99 %', '99.9 %', fill(N__('max')) ],
 			map {
 				my $s = $_;
 				[
@@ -150,8 +153,8 @@ sub _percentiles {
 					$s->{title},
 					map {
 							 !defined $_->{us} ? '-'
-							: defined $_->{least_us}
-							&& defined $_->{most_us} ? "$_->{least_us} to $_->{most_us}"
+							: defined $_->{least_us} && defined $_->{most_us}
+							? "$_->{least_us}" . fill(N__(' to {most}'), most => $_->{most_us})
 							: "$_->{us}"
 					} @{ $s->{percentiles} }
 				]
@@ -164,15 +167,20 @@ sub _percentiles {
 sub _worst_words {
 	my ($d) = @_;
 	my $u = $d->{use};
-	return sprintf "exceeded once in an hour, a day of %g h, a week of %g days: %s",
-		@$u{qw(hours days what)};
+	return fill(
+		N__('exceeded once in an hour, a day of {hours} h, a week of {days} days: {what}'),
+		hours => 0 + $u->{hours}, days => 0 + $u->{days}, what => $u->{what}
+	);
 }
 
 sub _worst_table {
 	my ($d) = @_;
 	return table(
 		[
-			[ '', 'an hour', '95 %', 'a day', '95 %', 'a week', '95 %' ],
+			[
+				'', fill(N__('an hour')), '95 %', fill(N__('a day')), '95 %', fill(N__('a week')),
+				'95 %'
+			],
 			map {
 				my $s = $_;
 				[ $s->{title}, map { _worst_cells($_) } @{ $s->{worst} } ]
@@ -188,14 +196,27 @@ sub _fit_words {
 	my ($s) = grep { $_->{fit} } @{ $d->{stages} } or return ();
 	my $f   = $s->{fit};
 	return () if !grep { !defined $_->{us} } @{ $s->{worst} };
-	return "$s->{title}, beyond what was measured: no fit, $f->{refused}"
-		. ($f->{needs_s} ? ': it takes ' . seconds($f->{needs_s}) : '')
+	return fill(
+		N__('{stage}, beyond what was measured: no fit, {why}'),
+		stage => $s->{title}, why => $f->{refused}
+		)
+		. ($f->{needs_s} ? fill(N__(': it takes {time}'), time => seconds($f->{needs_s})) : '')
 		if $f->{refused};
 	my ($far) = grep {$_} map { $_->{fit_needs_s} } @{ $s->{worst} };
-	return sprintf(
-		'~: beyond what was measured, by a fit: generalized extreme values of %d times %s, shape %.2f',
-		$f->{blocks}, seconds($f->{joined} * $d->{block_s}), $f->{shape}
-	) . ($far ? ";\nmore than ten times as long is not told: that takes " . seconds($far) : '');
+	my $said = fill(
+		N__(
+			'~: beyond what was measured, by a fit: generalized extreme values of {n} times {time}, '
+				. 'shape {shape}'
+		),
+		n     => int $f->{blocks},
+		time  => seconds($f->{joined} * $d->{block_s}),
+		shape => sprintf('%.2f', $f->{shape})
+	);
+	return $said if !$far;
+	return "$said;\n" . fill(
+		N__('more than ten times as long is not told: that takes {time}'),
+		time => seconds($far)
+	);
 }
 
 sub _worst_cells {
@@ -203,13 +224,22 @@ sub _worst_cells {
 	return (
 		'~' . _us($w->{fitted}{us}),
 		_us($w->{fitted}{least_us})
-			. (defined $w->{fitted}{most_us} ? ' to ' . _us($w->{fitted}{most_us}) : ' or more')
+			. (
+			defined $w->{fitted}{most_us}
+			? fill(N__(' to {most}'), most => _us($w->{fitted}{most_us}))
+			: fill(N__(' or more'))
+			)
 	) if $w->{fitted};
-	return ('-', 'takes ' . seconds($w->{needs_s})) if !defined $w->{us};
+	return ('-', fill(N__('takes {time}'), time => seconds($w->{needs_s}))) if !defined $w->{us};
 	my $least = defined $w->{least_us} ? _us($w->{least_us}) : '0';
 	return (
 		_us($w->{us}),
-		defined $w->{most_us} ? "$least to " . _us($w->{most_us}) : "$least or more"
+		$least
+			. (
+			defined $w->{most_us}
+			? fill(N__(' to {most}'), most => _us($w->{most_us}))
+			: fill(N__(' or more'))
+			)
 	);
 }
 
@@ -224,8 +254,9 @@ sub _stars {
 	for my $us (grep { $_ >= $from[0] && $_ <= $from[-1] } 0, map { 2**$_ } 0 .. 32) {
 		push @rows, [ $us, map { '*' x length($row{$us}{$_} || '') } @shown ];
 	}
-	return table([ [ 'from us', map { $TITLE{$_} } @shown ], @rows ], 'r' . 'l' x @shown)
-		. "each * a power of ten\n";
+	return
+		  table([ [ fill(N__('from us')), map { title($_) } @shown ], @rows ], 'r' . 'l' x @shown)
+		. fill(N__('each * a power of ten')) . "\n";
 }
 
 sub _causes {
@@ -233,19 +264,26 @@ sub _causes {
 	my @places = @{ $d->{places} };
 	my @out    = (
 		'',
-		sprintf 'where the CPU was until they came: %d samples of %d latencies over the threshold '
-			. '(by %s)',
-		$d->{samples_seen}, $d->{causes_seen}, $r->{sampler}
+		fill(
+			N__(
+				'where the CPU was until they came: {n} samples of {late} latencies over the threshold '
+					. '(by {who})'
+			),
+			n    => int $d->{samples_seen},
+			late => int $d->{causes_seen},
+			who  => $r->{sampler}
+		)
 	);
 	push @out, map {
 		sprintf '    %5d  %s%s', $_->{samples}, one_line($_->{where}),
 			$_->{irqs_off} * 2 > $_->{samples}
-			? ' (interrupts off)'
+			? ' ' . fill(N__('(interrupts off)'))
 			: ''
 	} @places[ 0 .. (@places > $PLACES ? $PLACES : @places) - 1 ];
-	push @out, sprintf '    %5d  code of processes', $r->{samples_user} if $r->{samples_user};
+	push @out, sprintf '    %5d  %s', $r->{samples_user}, fill(N__('code of processes'))
+		if $r->{samples_user};
 	my @lines = lines(tree($r->stacks), $LEAST_SHARE);
-	push @out, '', 'calls, of the longest', @lines if @lines;
+	push @out, '', fill(N__('calls, of the longest')), @lines if @lines;
 	return @out;
 }
 
@@ -257,7 +295,7 @@ sub histogram {
 	my @series = map {
 		my $r = $_;
 		{
-			name   => @results > 1 ? $r->{file} =~ s{.*/}{}r : $TITLE{$stage} // $stage,
+			name   => @results > 1 ? $r->{file} =~ s{.*/}{}r : title($stage),
 			kind   => 'step',
 			points =>
 				[ map { [ $_->[0] || 0.5, $_->[1] ] } grep { $_->[1] } $r->doublings($stage, 4) ]
@@ -265,7 +303,7 @@ sub histogram {
 	} grep { $_->has($stage) } @results;
 	return Tipme::Chart->svg(
 		{
-			title  => 'How many latencies were how long: ' . ($TITLE{$stage} // $stage),
+			title  => 'How many latencies were how long: ' . (title($stage)),
 			x      => { label => 'latency',   unit  => 'us', scale => 'log' },
 			y      => { label => 'latencies', scale => 'log' }, series => \@series,
 			limits => [ { axis => 'x', at => 1000, label => '1 ms' } ]
@@ -304,7 +342,7 @@ sub tail {
 	} grep { $_->has($stage) } @results;
 	return Tipme::Chart->svg(
 		{
-			title    => 'How often a latency was longer: ' . ($TITLE{$stage} // $stage),
+			title    => 'How often a latency was longer: ' . title($stage),
 			subtitle => $words,
 			x        => { label => 'longer than', unit => 'us', scale => 'log' },
 			y        => { label => 'an hour, on one CPU', scale => 'log' }, series => \@series
@@ -364,7 +402,7 @@ sub _by_load {
 	my @rows = map {
 		my $stage = $_;
 		[
-			$stage eq 'irq_deferred' ? 'and deferred work' : $TITLE{$stage},
+			$stage eq 'irq_deferred' ? 'and deferred work' : title($stage),
 			map {
 				my ($s) = grep { $_->{stage} eq $stage } @{ $_->{stages} };
 				$s ? map { (_worst_cells($_))[0] } @{ $s->{worst} } : ('') x 3

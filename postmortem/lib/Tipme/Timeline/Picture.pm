@@ -9,6 +9,7 @@ use Tipme::Printable qw(one_line shorten xml_text);
 use Tipme::Timeline::Reduce qw(reduce_spans reduce_marks);
 use Tipme::Timeline::Scale;
 use Tipme::Timeline::Style;
+use Tipme::Words qw(N__ fill);
 
 my $WIDTH  = 1400;    # pixels
 my $MARGIN = 28;    # pixels at the right
@@ -147,7 +148,7 @@ sub _draw_stages {
 		my $room = int(($w - 30) / 7.3);
 		$self->_text($tx, $y + 22, shorten(one_line($s->{label}), $room), size => 13, weight => 'bold');
 		my $took = $i ? '+' . ms($s->{ts} - $stages[ $i - 1 ]{ts}) : ms(0);
-		$took .= ' (inferred)' if $s->{certainty} eq 'inferred' && $room > 20;
+		$took .= ' ' . fill(N__('(inferred)')) if $s->{certainty} eq 'inferred' && $room > 20;
 		$self->_text($tx, $y + 43, $took, size => 14, fill => $hot ? $C->{vermillion} : $C->{soft}, weight => $hot ? 'bold' : 'normal');
 		$self->_draw_leader($g, $x + ($i ? 12 : 0), $y + $h, $s->{ts}, $hot);
 	}
@@ -179,7 +180,7 @@ sub _draw_path_lane {
 	my ($self) = @_;
 	my @path = @{ $self->{d}{path} } or return;
 	my ($y, $h, $s) = ($self->{at}{path}, 30, $self->{scale});
-	$self->_heading($y + 20, 'Where the time went');
+	$self->_heading($y + 20, fill(N__('Where the time went')));
 	my $g = $self->{svg}->group(class => 'blame');
 	my @spans = map { [ @$_{qw(from to)}, "$_->{state}\n$_->{key}\n$_->{label}" ] } @path;
 	for my $run (@{ reduce_spans($s, \@spans, sub { 10 - length((split /\n/, $_[0])[0]) }) }) {
@@ -204,7 +205,7 @@ sub _draw_cpus {
 	my ($self) = @_;
 	my @cpus = @{ $self->{d}{cpus} } or return;
 	my ($y, $h, $s, $procs) = ($self->{at}{cpus}, $self->{cpu_height}, $self->{scale}, $self->{d}{procs});
-	$self->_heading($y - 8, 'Who had the CPUs');
+	$self->_heading($y - 8, fill(N__('Who had the CPUs')));
 	$self->_draw_shares($y - 8);
 	for my $cpu (@cpus) {
 		my $g = $self->{svg}->group(class => 'cpu', id => "cpu$cpu->{cpu}");
@@ -233,7 +234,7 @@ sub _draw_shares {
 	for my $name (sort { ($a eq 'others') <=> ($b eq 'others') || $share{$b} <=> $share{$a} || $a cmp $b } keys %share) {
 		my ($one, @more) = values %{ $count{$name} };
 		my ($short) = split /\n/, $name;
-		my $text = ($name eq 'others' ? $name : @more ? one_line($short) . " \N{U+d7} " . (1 + @more) : one_line($one)) . ': ' . _percent($share{$name} / $all);
+		my $text = ($name eq 'others' ? fill(N__('others')) : @more ? one_line($short) . " \N{U+d7} " . (1 + @more) : one_line($one)) . ': ' . _percent($share{$name} / $all);
 		last if $x + 7 * length($text) + 40 > $WIDTH - $MARGIN;
 		$self->{svg}->rect(x => _n($x), y => $y - 10, width => 12, height => 12, fill => $colour{$name}, class => 'share');
 		$x = $self->_legend_text($x + 17, $y, $text);
@@ -272,7 +273,7 @@ sub _draw_threads {
 	my ($self) = @_;
 	my @threads = @{ $self->{d}{threads} } or return;
 	my $y = $self->{at}{threads};
-	$self->_heading($y - 8, 'What the threads did');
+	$self->_heading($y - 8, fill(N__('What the threads did')));
 	for my $t (@threads) {
 		$self->_draw_thread($t, $y);
 		$y += 38;
@@ -296,7 +297,7 @@ sub _draw_thread {
 		my $height = $h * $style->{ $run->[2] }{height};
 		my $r = $g->rect(x => $LEFT + $run->[0], y => _n($top + $h - $height), width => $run->[1] - $run->[0], height => _n($height),
 			fill => $self->_fill($run->[2], $t->{key}), class => "state $run->[2]");
-		$self->_tip($r, "$t->{label}: $style->{$run->[2]}{words}") if $run->[1] - $run->[0] > 2;
+		$self->_tip($r, "$t->{label}: " . fill($style->{ $run->[2] }{words})) if $run->[1] - $run->[0] > 2;
 	}
 	for my $m (@{ reduce_marks($s, $t->{marks}, $MARK_GAP) }) {
 		my $sign = Tipme::Timeline::Style::mark($g, $m->[1], $s->x($m->[0]), $top - 4.5);
@@ -356,7 +357,7 @@ sub _draw_moments {
 	my ($self) = @_;
 	my ($s, $at, $d) = @$self{qw(scale at d)};
 	my @moments = ([ $d->{start_ns}, $d->{start_label}, $C->{text} ], [ $d->{end_ns}, $d->{end_label}, $C->{text} ]);
-	push @moments, [ $d->{trigger_ns}, 'hot-key', $C->{purple} ] if defined $d->{trigger_ns};
+	push @moments, [ $d->{trigger_ns}, fill(N__('hot-key')), $C->{purple} ] if defined $d->{trigger_ns};
 	@moments = sort { $a->[0] <=> $b->[0] } grep { $s->holds($_->[0]) && length $_->[1] } @moments;
 	my ($y, $taken) = ($at->{bottom} + 20, 0);
 	for my $i (0 .. $#moments) {
@@ -383,18 +384,18 @@ sub _draw_legend {
 		# Running has the colour of whoever runs: three for example.
 		my @fill = defined $style->{$state}{fill} ? $style->{$state}{fill} : @$C{qw(blue green vermillion)};
 		$g->rect(x => _n($x + $_ * 24 / @fill), y => _n($y + 1 - $h), width => _n(24 / @fill), height => _n($h), fill => $fill[$_]) for 0 .. $#fill;
-		$x = $self->_legend_text($x + 30, $y, $style->{$state}{words});
+		$x = $self->_legend_text($x + 30, $y, fill($style->{$state}{words}));
 	}
 	($x, $y) = ($MARGIN, $y + 24);
 	for my $m (@Tipme::Timeline::Style::MARKS) {
 		Tipme::Timeline::Style::mark($g, $m->[0], $x + 6, $y - 4);
-		$x = $self->_legend_text($x + 16, $y, $m->[1]);
+		$x = $self->_legend_text($x + 16, $y, fill($m->[1]));
 	}
 	$g->line(x1 => $x, x2 => $x + 22, y1 => $y - 4, y2 => $y - 4, stroke => $C->{path}, 'stroke-width' => 3);
-	$x = $self->_legend_text($x + 28, $y, 'the way of the response');
+	$x = $self->_legend_text($x + 28, $y, fill(N__('the way of the response')));
 	$self->_draw_arrow($g, $x + 5, $y - 12, $y + 2, -1);
-	$x = $self->_legend_text($x + 16, $y, 'wakes');
-	$self->_text($x, $y, 'prio: 0-99 real-time, 100-139 nice -20 to 19; lower is more urgent', size => 12, fill => $C->{soft});
+	$x = $self->_legend_text($x + 16, $y, fill(N__('wakes')));
+	$self->_text($x, $y, fill(N__('prio: 0-99 real-time, 100-139 nice -20 to 19; lower is more urgent')), size => 12, fill => $C->{soft});
 	$self->_text($MARGIN, $y + 26, shorten(one_line($self->{d}{footer} // ''), 190), size => 11.5, fill => $C->{soft});
 }
 

@@ -5,6 +5,7 @@ package Tipme::Timeline::Style;
 
 use strict;
 use warnings;
+use Tipme::Words qw(N__);
 
 our %COLOUR = (
 	text  => '#1a1a1a', soft => '#5f6368', line => '#d9dce1', grid => '#e9ebee', shade => '#f4f6f8',
@@ -27,20 +28,22 @@ our %PROCESS = (
 # column.
 our %STATE = (
 	running =>
-		{ height => 1, fill => undef, rank => 3, words => 'running (colour of its process)' },
-	runnable =>
-		{ height => 2 / 3, fill => 'url(#hatch)', rank => 5, words => 'runnable: waits for a CPU' },
-	blocked => { height => 1 / 3, fill => '#aeb6c2', rank => 1, words => 'blocked: sleeps' },
-	disk    => {
-		height => 1 / 3, fill => $COLOUR{purple}, rank => 4, words => 'blocked, uninterruptible'
+		{ height => 1, fill => undef, rank => 3, words => N__('running (colour of its process)') },
+	runnable => {
+		height => 2 / 3, fill => 'url(#hatch)', rank => 5, words => N__('runnable: waits for a CPU')
 	},
-	stopped => { height => 1,     fill => 'url(#cross)', rank => 6, words => 'stopped' },
-	unknown => { height => 1 / 3, fill => 'url(#dots)',  rank => 0, words => 'unknown' },
+	blocked => { height => 1 / 3, fill => '#aeb6c2', rank => 1, words => N__('blocked: sleeps') },
+	disk    => {
+		height => 1 / 3, fill => $COLOUR{purple}, rank => 4,
+		words  => N__('blocked, uninterruptible')
+	},
+	stopped => { height => 1,     fill => 'url(#cross)', rank => 6, words => N__('stopped') },
+	unknown => { height => 1 / 3, fill => 'url(#dots)',  rank => 0, words => N__('unknown') },
 );
 our @STATES = qw(running runnable blocked disk stopped unknown);
 our @MARKS  = (
-	[ wake => 'wakes up' ], [ sleep => 'goes to sleep' ], [ fork => 'forks' ],
-	[ exit => 'exits' ]
+	[ wake => N__('wakes up') ], [ sleep => N__('goes to sleep') ], [ fork => N__('forks') ],
+	[ exit => N__('exits') ]
 );
 
 # define(SVG): the patterns that states refer to.
