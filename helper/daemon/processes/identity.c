@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "identity.h"
+#include "shared_text.h"
 #include "text.h"
 
 #define BUCKETS 16384U
@@ -34,7 +35,9 @@ struct program {
 	uint32_t uid, args_total, args_count;
 	size_t bytes; /* of memory, all together */
 	struct program *before; /* the same process called this one earlier */
-	char *args, *env, *exe; /* behind the structure; never NULL */
+	char *args, *exe; /* behind the structure; never NULL */
+	/* the programs of a session have the same one, as a rule: kept once; never NULL */
+	const char *env;
 };
 
 struct process {
@@ -52,6 +55,7 @@ struct tipmed_identity {
 	size_t limit;
 	bool all_environment;
 	struct tipmed_identity_facts facts;
+	struct tipmed_texts environments;
 	struct tipme_kernel_source *source;
 	/* the source's ring has one reader at a time; taken before `lock` */
 	pthread_mutex_t taking;
@@ -160,11 +164,30 @@ static void environment_join(struct tipmed_identity *id, const struct tipme_life
 
 /* --- programs --- */
 
+/* Returns NULL where there is no memory. */
+static const char *environment_hold(struct tipmed_identity *id, const char *env)
+{
+	size_t before = id->environments.bytes;
+	const char *held = tipmed_text_hold(&id->environments, env);
+
+	id->facts.bytes += id->environments.bytes - before;
+	return held;
+}
+
+static void environment_leave(struct tipmed_identity *id, const char *held)
+{
+	size_t before = id->environments.bytes;
+
+	tipmed_text_leave(&id->environments, held);
+	id->facts.bytes -= before - id->environments.bytes;
+}
+
 static void program_drop(struct tipmed_identity *id, struct program *p)
 {
 	while (p && !--p->users) {
 		struct program *before = p->before;
 
+		environment_leave(id, p->env);
 		id->facts.bytes -= p->bytes;
 		free(p);
 		p = before;
@@ -174,20 +197,22 @@ static void program_drop(struct tipmed_identity *id, struct program *p)
 static struct program *program_new(struct tipmed_identity *id, uint64_t ts_ns, uint32_t uid,
 				   const char *args, const char *env, const char *exe)
 {
-	size_t a = strlen(args) + 1, e = strlen(env) + 1, x = strlen(exe) + 1;
-	struct program *p = calloc(1, sizeof(*p) + a + e + x);
+	size_t a = strlen(args) + 1, x = strlen(exe) + 1;
+	struct program *p = calloc(1, sizeof(*p) + a + x);
+	const char *held = p ? environment_hold(id, env) : NULL;
 
-	if (!p)
+	if (!held) {
+		free(p);
 		return NULL;
+	}
 	*p = (struct program){ .users = 1,
 			       .ts_ns = ts_ns,
 			       .uid = uid,
-			       .bytes = sizeof(*p) + a + e + x,
-			       .args = (char *)(p + 1) };
-	p->env = p->args + a;
-	p->exe = p->env + e;
+			       .bytes = sizeof(*p) + a + x,
+			       .args = (char *)(p + 1),
+			       .env = held };
+	p->exe = p->args + a;
 	memcpy(p->args, args, a);
-	memcpy(p->env, env, e);
 	memcpy(p->exe, exe, x);
 	id->facts.bytes += p->bytes;
 	return p;
