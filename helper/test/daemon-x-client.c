@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Offers a ring to tipmed as an X server does, honest or not, prints the answer, and stays until
- * its input ends: daemon-x-client good | random | scribble | unsealed | hugehead | nofd
+ * its input ends: daemon-x-client good | random | scribble | unsealed | hugehead | nofd [SLOTS]
  */
 #include "config.h"
 
@@ -19,16 +19,22 @@
 #include "paths.h"
 #include "xring_reader.h"
 
-#define SLOTS 4096U
-#define BYTES (sizeof(struct tipme_x_ring_header) + SLOTS * TIPME_X_SLOT_BYTES)
+#define SLOTS_LEAST 1024U /* as many records as an honest one has, and more */
+
+static unsigned int slots = 4096;
+
+static size_t ring_bytes(void)
+{
+	return sizeof(struct tipme_x_ring_header) + slots * TIPME_X_SLOT_BYTES;
+}
 
 static struct tipme_x_ring_header *ring_new(int *fd)
 {
 	*fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (*fd < 0 || ftruncate(*fd, BYTES))
+	if (*fd < 0 || ftruncate(*fd, (off_t)ring_bytes()))
 		exit(99);
 	struct tipme_x_ring_header *head =
-		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+		mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 
 	if (head == MAP_FAILED)
 		exit(99);
@@ -42,11 +48,11 @@ static struct tipme_x_ring_header *ring_new(int *fd)
 /* A thousand requests of a millisecond ago and less, and one that is still being executed. */
 static void fill_good(struct tipme_x_ring_header *head)
 {
-	struct tipme_x_request *slots = (void *)(head + 1);
+	struct tipme_x_request *first = (void *)(head + 1);
 	unsigned long now_ns = tipme_clock_ns();
 
 	for (unsigned int i = 0; i < 1000; i++)
-		slots[i] = (struct tipme_x_request){
+		first[i] = (struct tipme_x_request){
 			.ts_ns = now_ns - 1000000 + i * 1000,
 			.type = TIPME_X_REQUEST,
 			.len8 = 4,
@@ -65,8 +71,8 @@ static void fill_random(struct tipme_x_ring_header *head)
 {
 	unsigned char *bytes = (unsigned char *)head;
 
-	srandom(1);
-	for (size_t i = 12 + 4; i < BYTES; i++)
+	srandom((unsigned int)getpid());
+	for (size_t i = 12 + 4; i < ring_bytes(); i++)
 		bytes[i] = (unsigned char)random();
 	head->major = TIPME_FORMAT_MAJOR;
 }
@@ -81,13 +87,13 @@ static void *scribble(void *arg)
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
-		unsigned char *word = bytes + 16 + x % ((BYTES - 24) / 8) * 8;
+		unsigned char *word = bytes + 16 + x % ((ring_bytes() - 24) / 8) * 8;
 
 		__atomic_store_n((unsigned long *)word, x >> x % 64, __ATOMIC_RELAXED);
 		/* Now and then what looks as if it were right. */
 		if (!(x & 7)) {
 			unsigned char *slot = bytes + sizeof(struct tipme_x_ring_header) +
-					      x % SLOTS * TIPME_X_SLOT_BYTES;
+					      x % slots * TIPME_X_SLOT_BYTES;
 			struct tipme_head rec = { .ts_ns = tipme_clock_ns(),
 						  .type = (unsigned char)(60 + x / 8 % 16),
 						  .len8 = 4,
@@ -95,7 +101,7 @@ static void *scribble(void *arg)
 
 			memcpy(slot, &rec, sizeof(rec));
 			__atomic_store_n(&((struct tipme_x_ring_header *)bytes)->head,
-					 x / 64 % (2 * SLOTS), __ATOMIC_RELAXED);
+					 x / 64 % (2 * slots), __ATOMIC_RELAXED);
 		}
 	}
 	return NULL;
@@ -136,6 +142,9 @@ static void print_answer(int sock)
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "good";
+
+	slots = argc > 2 ? (unsigned int)strtoul(argv[2], NULL, 10) : slots;
+	slots = slots < SLOTS_LEAST ? SLOTS_LEAST : slots;
 	int fd, sock = tipme_message_connect(tipme_rundir());
 	struct tipme_x_ring_header *head = ring_new(&fd);
 	char c;

@@ -12,28 +12,33 @@ use IPC::Open2 qw(open2);
 use Test::More;
 use Tipme::TestDaemon qw(slurp);
 
+# Verb and action of a message that asks for an episode; the verbs of its answers.
+use constant { TRIGGER => 2, COMMAND => 0, REPLY => 16, SAVED => 17 };
+
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 plan skip_all => 'the modules that read episodes are not installed'
 	if !eval { require Tipme::Episode; 1 };
 my $snapshots = $ENV{TIPME_TEST_SNAPSHOTS} // ($ENV{TIPME_TEST_ALL} ? 10_000 : 20);
-my $d         = Tipme::TestDaemon->new(
+# In memory, so that no disk is waited for ten thousand times.
+local $ENV{TMPDIR} = '/dev/shm' if -w '/dev/shm';
+my $d = Tipme::TestDaemon->new(
 	args => [ '--post', 0, '--window', 5, '--rate', 1000, '--source', 'proc_sampled', '--keep', 3 ]
 );
 is + ($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
-my $pid = $d->pid;
+my $pid  = $d->pid;
+my $peer = $d->connection;
 my (@liars, %bad, $records, $warm);
 $records = 0;
 
 for my $n (1 .. $snapshots) {
-	# Rings of other content each time.
+	# Rings of other content each time, and of all sizes; the largest take longest.
 	if ($n % 50 == 1) {
 		gone($_) for splice @liars;
-		@liars = map { x_client($_) } qw(random hugehead scribble good);
+		my $slots = (1024, 4096, 1024, 2048)[ $n / 50 % 4 ];
+		@liars = map { x_client($_, $slots) } qw(random hugehead scribble good);
 	}
-	my ($rc, $out, $err) = $d->snap;
-	my $path = (split /\n/, $out)[1];
-	if ($rc || !defined $path) { $bad{"snap $n: $err"}++; next }
-	my $why = eval { $records += whole($path); 1 } ? undef : $@;
+	my $path = saved();
+	my $why  = eval { $records += whole($path); 1 } ? undef : $@;
 	$bad{$why} //= $n if defined $why;
 	remove_tree($path);
 	$warm = resident() if $n == int($snapshots / 4) + 1;
@@ -63,11 +68,22 @@ sub whole {
 	return $n;
 }
 
+# Asks for an episode, as `tipme snap` does; its folder. Dies where there is none.
+sub saved {
+	send $peer, Tipme::TestDaemon::message(TRIGGER, COMMAND, ''), 0;
+	while (my ($verb, $error, $text) = Tipme::TestDaemon::answer($peer)) {
+		BAIL_OUT("no episode: $text") if $error || ($verb != REPLY && $verb != SAVED);
+		return $text if $verb == SAVED;
+	}
+	BAIL_OUT('the recorder does not answer');
+}
+
 sub resident { return (slurp("/proc/$pid/status") =~ /^VmRSS:\s+(\d+)/m)[0] }
 
 sub x_client {
-	my ($mode) = @_;
-	my $p = open2(my $out, my $in, "$ENV{TIPME_BUILDDIR}/helper/test/daemon-x-client", $mode);
+	my ($mode, $slots) = @_;
+	my $p =
+		open2(my $out, my $in, "$ENV{TIPME_BUILDDIR}/helper/test/daemon-x-client", $mode, $slots);
 	readline $out;
 	return [ $p, $in, $out ];
 }

@@ -189,7 +189,9 @@ static void add_names(struct tipmed_record_file *file, struct tipmed_writer *w,
 	struct names names = { .file = file };
 	uint64_t at = file->body_len;
 
-	tipme_kallsyms_load(&symbols, NULL, NULL);
+	/* Where threads are looked at in /proc, the kernel names what they sleep in by itself. */
+	if (tipme_kernel_source_kind(snap->source) != TIPME_SOURCE_PROC_SAMPLED)
+		tipme_kallsyms_load(&symbols, NULL, NULL);
 	tipmed_record_file_add(file, &section, sizeof(section));
 	int err = tipme_kernel_source_names(snap->source, symbols, numbers, name_add, &names);
 
