@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * For libFuzzer: an episode as a stranger might have made it. The first byte says which file the
- * rest is: the manifest, a whole record file, or records that stand in sections with heads as they
- * should be. What is made of it must add up: intervals cover the stretch exactly.
+ * rest is (the manifest, a whole record file, or records that stand in sections with heads as they
+ * should be), how long the sections are, and what is asked of it. What is made of it must add up:
+ * intervals cover the stretch exactly.
  */
 #include "config.h"
 
@@ -49,7 +50,9 @@ static void remove_folder(void)
 
 static void make_folder(void)
 {
-	snprintf(folder, sizeof(folder), "/tmp/fuzz-episode-XXXXXX");
+	/* In memory: a million inputs wait for no disk. */
+	snprintf(folder, sizeof(folder), "%s/fuzz-episode-XXXXXX",
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	MUST(mkdtemp(folder));
 	atexit(remove_folder);
 }
@@ -76,14 +79,16 @@ static struct tipme_file_header file_head(uint32_t source, size_t len)
 					   .body_len = len };
 }
 
-/* Cut into sections of 160 bytes, of two CPUs in turn. */
+static size_t section_bytes = 160;
+
+/* Cut into sections, of two CPUs in turn. */
 static void spew_sections(const char *name, uint32_t source, const uint8_t *data, size_t len)
 {
 	static uint8_t body[65536];
-	size_t n = 0;
+	size_t n = 0, most = section_bytes;
 
-	for (size_t at = 0, k = 0; at < len && n + 56 + 160 <= sizeof(body); at += 160, k++) {
-		size_t part = len - at < 160 ? len - at : 160;
+	for (size_t at = 0, k = 0; at < len && n + 56 + most <= sizeof(body); at += most, k++) {
+		size_t part = len - at < most ? len - at : most;
 		struct tipme_section s = { .type = TIPME_SECTION,
 					   .len8 = sizeof(s) / 8,
 					   .source = source,
@@ -169,10 +174,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (!folder[0])
 		make_folder();
 	uint8_t how = data[0] & 7;
+	bool many = data[0] & 8, narrow = data[0] & 16;
 	const char *manifest = how & 4 ? SAMPLED : MANIFEST;
 
 	data++;
 	len--;
+	/* Many sections take longest: half of the inputs have fewer. */
+	section_bytes = many ? 160 : 960;
 	spew("manifest.json", manifest, strlen(manifest), "", 0);
 	spew_sections("kernel.rec", TIPME_SOURCE_KERNEL_BPF, data, len);
 	spew_sections("threads.rec", TIPME_SOURCE_TIPMED, data, len);
@@ -188,7 +196,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (tipme_episode_open(&ep, folder, why, sizeof(why)))
 		return 0;
 	use(ep, 0, 300 * MS);
-	use(ep, 40, 41);
+	if (narrow)
+		use(ep, 40, 41);
+	else
+		use(ep, 900 * MS, 2100 * MS);
 	tipme_episode_close(ep);
 	return 0;
 }

@@ -9,10 +9,12 @@ use Tipme::Test::Story;
 
 our @EXPORT_OK = qw(each_kind);
 
-# each_kind(PLAIN): a Story; PLAIN: without quotas, since with them no path is told by runs
+# each_kind(PLAIN, SHORT): a Story; PLAIN: without quotas, since with them no path is told by runs;
+# SHORT: as few records as can be, so that many may be tried
 sub each_kind {
-	my ($plain) = @_;
-	my $s       = Tipme::Test::Story->new(trigger => 2000)->key(1000, 400)->hotkey(1900);
+	my ($plain, $short) = @_;
+	my $s = Tipme::Test::Story->new(trigger => 2000, no_usual => $short)->key(1000, 400);
+	$short ? $s->enter(1900, chord => 'last') : $s->hotkey(1900);
 	my @any     = (tid => 200);
 	$s->io(200, 90, 1010, 1020, 1300)->io(900, 98, 1011, 1015, 1200, op => 'write')
 		->kernel(0, 1250, 'io', phase => 'requeued', sector => 90, dev => 8 << 20, sectors => 8);
@@ -28,7 +30,7 @@ sub each_kind {
 	$s->kernel(1, 1260, 'cpu_frequency', khz => 800_000)->kernel(1, 1265, 'cpu_idle', idle_ns => 1)
 		->kernel(1, 1270, 'steal', steal_ns => 1_000_000, cpu => 1, since_ns => 1200 * 1_000_000);
 	$s->kernel(1, 1280 + $_, 'sample', @any, user_stack_id => 1, cpu => 1, kind => 'clock')
-		for 0 .. 9;
+		for 0 .. ($short ? 1 : 9);
 	$s->kernel(0, 999, 'input', kind => 'key_press')->kernel(0, 1281, 'latency', irq_ns => 5)
 		->kernel(0, 1282, 'latency_user', user_ns => 5);
 	$s->daemon('module', module_id => 5, path => '/usr/bin/xterm')
@@ -41,7 +43,7 @@ sub each_kind {
 		->daemon('process',   pid => 901,     ppid => 300, exe => '/bin/x')
 		->daemon('exec_args', pid => 200,     text => "a\nb");
 	# What the input thread and the kernel module say of the key; and two that take turns on a CPU,
-	# thirty times.
+	# thirty times, or as often as is told by runs.
 	my $b = $s->builder;
 	$b->add(
 		'x-100-101.rec', 'x_hooks', 0, 'x_input', ts_ns => 1_000_095_000, tid => 101,
@@ -63,7 +65,7 @@ sub each_kind {
 	);
 	$b->switch(1, 1_350_000_000 + 50_000 * $_, 200, 900, 'runnable', prev_preempted => 1)
 		->switch(1, 1_350_020_000 + 50_000 * $_, 900, 200, 'runnable', prev_preempted => 1)
-		for 0 .. 29;
+		for 0 .. ($short ? 6 : 29);
 	return $s->picture(200, 'xterm', cgroup => 77, cpus_allowed => 1, rss_kib => 5);
 }
 
