@@ -202,7 +202,9 @@ judged('... of one that draws each time it looks', looks_for_its_command(draws =
 
 # A client blinks by its own timer, and asks the server for something first. That one is awake for
 # somebody who looks at the screen again and again, and answers through the client's reader.
+# pieces: it loses its CPU so often before.
 sub blinks_beside {
+	my (%o) = @_;
 	my $s = Tipme::Test::Story->new;
 	$s->builder->thread(WORKER, 'reader', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)
 		->thread(SERVICE, 'watcher', ts_ns => 5 * MS, since_ns => 2 * MS);
@@ -213,12 +215,17 @@ sub blinks_beside {
 		->run(0, 1002.82, 1003.1, SERVICE, 'sleeping');
 	my $t    = 1003.1;
 	my $asks = sub {
-		my ($end) = @_;
+		my ($end, $pieces) = (@_, 0);
 		$t += 10;
 		$s->wake(0, $t, SERVICE, 0, 'poll', context => 'hardirq')
 			->run(0, $t + 0.02, $t + 0.1, SERVICE, 'sleeping')
-			->wake(0, $t + 0.09, SERVER, SERVICE, 'epoll')
-			->run(0, $t + 0.11, $end // $t + 0.3, SERVER, 'sleeping');
+			->wake(0, $t + 0.09, SERVER, SERVICE, 'epoll');
+		my $from = $t + 0.11;
+		for (1 .. $pieces) {
+			$s->run(0, $from, $from + 0.001, SERVER, 'runnable', preempted => 1);
+			$from += 0.002;
+		}
+		$s->run(0, $from, $end // $t + 0.3, SERVER, 'sleeping');
 		$s->builder->x(ns($t + 0.12), 'x_wakeup')->x(
 			ns($t + 0.15), 'x_request', pid => SERVICE, client => 7, duration_ns => 20_000,
 			major => 43, sequence => 1, count => 1
@@ -226,7 +233,7 @@ sub blinks_beside {
 		return;
 	};
 	while ($t < 1360) {
-		$asks->();
+		$asks->(undef);
 		$s->builder->x(ns($t + 0.28), 'x_sleep');
 		$s->wake(0, $t + 0.2, SERVICE, SERVER, 'poll', wakee_cpu => 0)
 			->run(0, $t + 0.32, $t + 0.4, SERVICE, 'sleeping');
@@ -234,7 +241,7 @@ sub blinks_beside {
 	}
 	$s->wake(1, $t + 10.05, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, $t + 10.07, $t + 10.2, CLIENT, 'sleeping');
-	$asks->($t + 10.5);
+	$asks->($t + 10.5, $o{pieces} // 0);
 	$s->builder->x(
 		ns($t + 0.25), 'x_request', pid => CLIENT, client => 4, duration_ns => 50_000,
 		major => 43, sequence => 9, count => 1
@@ -246,6 +253,42 @@ sub blinks_beside {
 	return end($s, $t + 1.5, 3000);
 }
 judged('a blink beside somebody who keeps the server awake', blinks_beside(), 'none', undef);
+judged('... that others kept from its CPU 80 times', blinks_beside(pieces => 80), 'none', undef);
 judged('... what it draws when the server has sent it something',
 	looks_for_its_command(event => 1), 'none', undef);
+
+# A client waits in its event loop for a service that has slept on its own since before the key. When it has
+# shown the answer, it tells the service so, and rests; its cursor blinks by a timer set before.
+sub blinks_after_its_answer {
+	my $s = Tipme::Test::Story->new(trigger => 5000);
+	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(WORKER, 'helper', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->wake(1, 2111.18, WORKER, CLIENT, 'futex', wakee_cpu => 0)
+		->run(0, 2111.22, 2111.26, WORKER, 'sleeping');
+	my $asks = sub {
+		my ($t, $for, $slept) = @_;
+		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping');
+		$s->wake(1, $t + 0.9, SERVICE, CLIENT, 'epoll') if !$slept;
+		$s->wake(0, $t + $for - 1, SERVICE, 0, 'nanosleep', context => 'hardirq', wakee_cpu => 0)
+			if $slept;
+		$s->run(0, $t + ($slept ? $for - 0.9 : 1), $t + $for, SERVICE, 'sleeping')
+			->wake(0, $t + $for - 0.1, CLIENT,  SERVICE, 'poll')
+			->run(1, $t + $for, $t + $for + 2, CLIENT, 'sleeping')->draw($t + $for + 1)
+			->wake(1, $t + $for + 1.9, SERVICE, CLIENT, 'epoll')
+			->run(0, $t + $for + 2, $t + $for + 2.5, SERVICE, 'sleeping');
+		return;
+	};
+	$asks->($_, 2) for 700, 800;
+	$s->wake(0, 899, SERVICE, 0, 'epoll', context => 'hardirq', wakee_cpu => 0)
+		->run(0, 899.1, 900, SERVICE, 'sleeping');
+	$asks->(1000, 700, 1);
+	# Another thread of its own tells it something first, for which it sleeps a moment.
+	$s->wake(1, 2111, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, 2111.1, 2111.2, CLIENT, 'sleeping')->wake(0, 2111.25, CLIENT, WORKER, 'poll')
+		->run(1, 2111.3, 2113,   CLIENT, 'sleeping')->draw(2112);
+	return end($s, 2113, 5000);
+}
+my $blink =
+	judged('a blink after the answer', blinks_after_its_answer(), 'ipc-wait', 'service', 0.99, 1);
+cmp_ok(abs($blink->{interval}{duration_ns} - 701 * MS), '<', MS, '... which ended before it');
 done_testing();

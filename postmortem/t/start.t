@@ -31,7 +31,8 @@ sub story {
 		$t += 98;
 	} elsif ($o{shell}) {
 		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping')
-			->wake(1, $t + 0.9, SHELL, CLIENT, 'tty')->draw($t + 0.8);
+			->wake(1, $t + 0.9, SHELL, CLIENT, 'tty');
+		$s->draw($t + 0.8) if !$o{timers};
 		$s->run(1, $t + 1.1, $t + 3, SHELL, 'sleeping')
 			->kernel(1, $t + 2, 'fork', tid => SHELL, child_tid => NEW, child_pid => NEW,
 			child_start_ns => ($t + 2) * MS);
@@ -47,11 +48,25 @@ sub story {
 	my ($from, $end) = ($t + 4, $o{shown});
 	$b->x(($o{came} // $end - 5) * MS, 'x_client', pid => NEW, client => 7, state => 'connected');
 	if ($o{beside}) { naps_and_asks($s, $from, $end) }
+	elsif ($o{timers}) {
+		# The client echoes by its own timer, a moment after the key. The server is awake for that
+		# when it tells the new program something, too.
+		$s->run(1, $from, $t + 10, NEW, 'sleeping')
+			->wake(1, $t + 17, CLIENT, 0, 'poll', context => 'hardirq')
+			->run(1, $t + 17.1, $t + 18, CLIENT, 'sleeping')->draw($t + 17.8)
+			->wake(0, $t + 18.05, NEW, SERVER, 'poll')->run(1, $t + 18.2, $end, NEW, 'sleeping');
+	}
 	else            { $s->run(1, $from, $end, NEW, 'sleeping') }
 	$s->draw($end - 0.3, NEW, pid => NEW, client => 7) if !$o{no_window};
-	# The new window has the keyboard now, and the one that was pressed in draws its cursor anew.
-	$s->wake(0, $end - 0.05, CLIENT, SERVER, 'poll')->run(1, $end, $end + 2, CLIENT, 'sleeping')
-		->draw($end + 1.8) if $o{redraws};
+	# The new window has the keyboard now, and the one that was pressed in draws its cursor anew, at
+	# once or by its timer.
+	my $lazy = $o{timers} ? 13 : 0;
+	$s->wake(0, $end - 0.05, CLIENT, SERVER, 'poll') if $o{redraws};
+	$s->run(1, $end, $end + 0.2, CLIENT, 'sleeping')
+		->wake(1, $end + $lazy, CLIENT, 0, 'poll', context => 'hardirq')
+		if $lazy;
+	$s->run(1, $end + $lazy, $end + $lazy + 2, CLIENT, 'sleeping')->draw($end + $lazy + 1.8)
+		if $o{redraws};
 	return $s->hotkey($o{hotkey} // 8000);
 }
 
@@ -91,6 +106,10 @@ is($d->{event}{kind}, 'start', '... which is a start, too');
 my $again = story(shown => 4000, shell => 1, redraws => 1);
 $d = judged('... whose terminal draws again', $again, 'app-compute', 'editor', 0.98, 1);
 is($d->{event}{kind}, 'start', '... because of the new window: no answer to the key');
+
+my $timers = story(shown => 4000, shell => 1, redraws => 1, timers => 1);
+$d = judged('... which draws by timers of its own', $timers, 'app-compute', 'editor', 0.98, 1);
+is($d->{event}{kind}, 'start', '... all the same');
 
 judged('a start that sleeps, and meets the server awake for another client',
 	story(shown => 4000, beside => 1), 'timer-sleep', 'editor', 0.8, 1);

@@ -130,7 +130,10 @@ sub _drawn {
 	my $quiet = $self->{rest}->since($e, $limit);
 	my @sure  = defined $quiet ? () : $b[0] // ();
 	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
-	($later, $how) = $self->_first_go($e, $later, $how, @b) if $later && @sure;
+	if ($later) {
+		my @from = @sure ? @b : $self->_from_first_caused($e, $later, @b);
+		($later, $how) = $self->_first_go($e, $later, $how, @from) if $from[0] != $later;
+	}
 	return _end($later, ref $how ? (exact => 0, @$how ? (asked => $how) : ()) : ()) if $later;
 	return _end($sure[0])                                                           if @sure;
 	# The client rests, and has drawn nothing: a key without effect.
@@ -148,6 +151,13 @@ sub _drawn {
 		end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone,
 		damage => undef, exact => 1, tid => $self->{rest}->hand($e)
 	};
+}
+
+# The bursts from the first one on that the event caused, where a later one is the last.
+sub _from_first_caused {
+	my ($self, $e, $later, @b) = @_;
+	shift @b while $b[0] != $later && !$self->{caused}->last_of($e, $b[0]);
+	return @b;
 }
 
 # An answer that was long in coming is the one that was waited for. What the event also causes after

@@ -10,8 +10,6 @@ use Tipme::Record::Layout;
 
 my %CONTEXT            = %{ $Tipme::Record::Layout::ENUM{context} };
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
-my $MAX_AWAKE =
-	64;  # stretches of running and waiting for a CPU that are looked at for the server's last sleep
 my $THAW_NS = 2_000_000;    # all threads of a frozen process are woken within
 my $OTHERS  = 2;            # threads that are let go on together with ours
 my $ASKS_NS = 1_000_000;    # a request may be served before who asked has fallen asleep
@@ -135,26 +133,25 @@ sub _read_at {
 	return $ev->waker($w) == $self->{server_tid} ? $ev->ts($w) : undef;
 }
 
-# The last sleep of the server before TIME; undef: it was awake for long, or it is not known. A walk
-# asks for thousands of times in one stretch without a sleep, so this is found once for all.
+# The last sleep of the server before TIME, however often it has lost its CPU since; undef: it is
+# not known. A walk asks for thousands of times in one stretch without a sleep, so this is found
+# once for all.
 sub _server_slept {
 	my ($self,   $t)   = @_;
 	my ($states, $tid) = ($self->{states}, $self->{server_tid});
 	my $i = $states->before($tid, $t) or return;
 	$self->{slept} //= _sleeps_before($states->intervals($tid));
-	my ($sleep, $steps) = @{ $self->{slept}{ $i->{from} } };
-	return $sleep && $steps <= $MAX_AWAKE ? $sleep : undef;
+	return $self->{slept}{ $i->{from} };
 }
 
-# { when an interval begins => [ the last sleep up to it, without a gap; so many intervals before ]
-# }
+# { when an interval begins => the last sleep up to it, without a gap }
 sub _sleeps_before {
 	my ($intervals) = @_;
-	my ($sleep, $steps, $end, %of);
+	my ($sleep, $end, %of);
 	for my $i (@$intervals) {
 		$sleep = undef if defined $end && $i->{from} != $end;
-		($sleep, $steps) = ($i, -1) if $i->{kind} eq 'blocked';
-		$of{ $i->{from} } = [ $sleep, ++$steps ];
+		$sleep = $i    if $i->{kind} eq 'blocked';
+		$of{ $i->{from} } = $sleep;
 		$end = $i->{to};
 	}
 	return \%of;
