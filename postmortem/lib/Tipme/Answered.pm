@@ -131,8 +131,8 @@ sub _drawn {
 	my @sure  = defined $quiet ? () : $b[0] // ();
 	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
 	if ($later) {
-		my @from = @sure ? @b : $self->_from_first_caused($e, $later, @b);
-		($later, $how) = $self->_first_go($e, $later, $how, @from) if $from[0] != $later;
+		my ($first, @from) = @sure ? ('chain', @b) : $self->_from_first_caused($e, $later, $how, @b);
+		($later, $how) = $self->_first_go($e, $later, $how, $first, @from) if $from[0] != $later;
 	}
 	return _end($later, ref $how ? (exact => 0, @$how ? (asked => $how) : ()) : ()) if $later;
 	return _end($sure[0])                                                           if @sure;
@@ -153,17 +153,22 @@ sub _drawn {
 	};
 }
 
-# The bursts from the first one on that the event caused, where a later one is the last.
+# The bursts from the first one on that the event caused, where a later one is the last; before them
+# how that first one was caused.
 sub _from_first_caused {
-	my ($self, $e, $later, @b) = @_;
-	shift @b while $b[0] != $later && !$self->{caused}->last_of($e, $b[0]);
-	return @b;
+	my ($self, $e, $later, $how, @b) = @_;
+	while ($b[0] != $later) {
+		my ($caused, $first_how) = $self->{caused}->last_of($e, $b[0]);
+		return ($first_how, @b) if $caused;
+		shift @b;
+	}
+	return ($how, @b);
 }
 
 # An answer that was long in coming is the one that was waited for. What the event also causes after
 # a shorter silence (a process that was started works on) comes besides.
 sub _first_go {
-	my ($self, $e, $later, $how, $first, @b) = @_;
+	my ($self, $e, $later, $how, $first_how, $first, @b) = @_;
 	my $waited = $first->[0] - $e->{deliver_ns};
 	return ($later, $how) if $waited < $LONG_NS;
 	my ($end, @go) = ($first->[1]);
@@ -178,7 +183,7 @@ sub _first_go {
 		$end = $_->[1];
 	}
 	my @in = $self->{caused}->last_of($e, @go);
-	return @in ? @in : ($first, 'chain');
+	return @in ? @in : ($first, $first_how);
 }
 
 # hangs_until(EVENT): ns up to which the client could take no other event, if that was long; else

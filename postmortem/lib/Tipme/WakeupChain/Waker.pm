@@ -11,6 +11,7 @@ use Tipme::Record::Layout;
 my %CONTEXT            = %{ $Tipme::Record::Layout::ENUM{context} };
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
 my $THAW_NS = 2_000_000;    # all threads of a frozen process are woken within
+my $GLANCE_NS = 1_000_000;   # awake so shortly, a thread that waited for a child has done nothing
 my $OTHERS  = 2;            # threads that are let go on together with ours
 my $ASKS_NS = 1_000_000;    # a request may be served before who asked has fallen asleep
 my $IDLE_SLEEPS =
@@ -72,7 +73,10 @@ sub _follow {
 		reason => $reason,
 		before => !$self->{below} && ($i->{real_from} // $i->{from}) < $self->{deliver_ns} ? 1 : 0
 	};
-	push @{ $self->{frames} }, [ $tid, $lo, !$waker->{exact}, undef, $self->_held($i, $wait, $who) ]
+	push @{ $self->{frames} }, [
+		$tid, $self->_began_to_wait($i, $lo, $reason),
+		!$waker->{exact}, undef, $self->_held($i, $wait, $who)
+		]
 		if $self->_comes_back($wait);
 	# Nobody is asked twice at one time, or two that wait for each other would keep us for ever.
 	$self->{jumped}{$tid} = 1;
@@ -80,6 +84,40 @@ sub _follow {
 	my $work = $self->_work_at($who, $at);
 	$self->_to_queuer($work) if $work;
 	return 1;
+}
+
+# Since when, above the bound, a thread waits for the child that ends its sleep: LO, or before that,
+# where the end of another child, or a signal, disturbed it and it did nothing but go on waiting.
+sub _began_to_wait {
+	my ($self, $i, $lo, $reason) = @_;
+	return $lo if !$reason || $reason->{code} ne 'wait-child';
+	my ($tid, $states, $bound) = ($self->{tid}, $self->{states}, $self->_bound);
+	my $ev = $states->events;
+	while ($lo > $bound) {
+		my ($ran, $t) = (0, $i->{from});
+		my $b;
+		while ($b = $states->before($tid, $t)) {
+			last if $b->{kind} eq 'blocked' || $b->{kind} eq 'absent' || $b->{from} >= $t;
+			$ran += $t - $b->{from} if $b->{kind} eq 'running';
+			$t = $b->{from};
+		}
+		last if !$b || $b->{kind} ne 'blocked' || $ran > $GLANCE_NS;
+		my $r = $self->{reasons}->of(scalar $self->{threads}->stack($b->{stack_id}), 'task');
+		last
+			if !$r
+			|| $r->{code} ne 'wait-child'
+			|| $ev->wakings($b->{to}, $i->{from}, $tid)
+			|| $self->_makes_a_process($tid, $b->{to}, $i->{from});
+		($i, $lo) = ($b, $b->{from} > $bound ? $b->{from} : $bound);
+	}
+	return $lo;
+}
+
+sub _makes_a_process {
+	my ($self, $tid, $from, $to) = @_;
+	my $ev = $self->{states}->events;
+	return scalar grep { $ev->tid($_) == $tid && $ev->ts($_) >= $from && $ev->ts($_) < $to }
+		@{ $ev->of_kind(Tipme::KernelEvents::FORK) };
 }
 
 # What a thread did before it slept belongs to the path if it waited for an answer; where it waited
