@@ -81,11 +81,11 @@ sub _caused {
 	my @clock    = grep { $self->_moments->is_own_clock($e, $_) } $chain->waits;
 	$_->{run} = _one_wait($chain, $_->{tid}, $states->before(@$_{qw(tid to)})) for @clock;
 	my @hops = @clock ? $self->_hops($e, $segments) : ();
-	return 0  if $self->_of_a_new_client($e, $segments);
+	return 0  if $chain->reached && $self->_of_a_new_client($e, $segments);
 	return [] if grep { $self->_moments->after_a_moment($e, \@hops, $t, $_, @clock) } @clock;
 	return 0  if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
-	return 0 if !$self->_through_client($e, $segments);
+	return 0 if !$self->_through_client($e, $segments) || $self->_of_another($e, $states, $segments);
 	my ($net, $paced, @own) = (0, 0);
 
 	for my $w ($chain->waits) {
@@ -359,6 +359,29 @@ sub _through_client {
 		return $who->{pid} == $e->{pid};
 	}
 	return 1;
+}
+
+# Did the server, on the way, wake the client for another input event, and for nothing that it had
+# asked? What the client then does is no answer to this one. (Mostly an interrupt has woken the
+# server for that event, and the chain ends there; but it may be awake for another client.)
+sub _of_another {
+	my ($self, $e, $states, $segments) = @_;
+	my $x = $e->{server};
+	for my $k (1 .. $#$segments) {
+		my ($by, $s) = @$segments[ $k - 1, $k ];
+		next
+			if $by->{tid} != $x->{tid}
+			|| $s->{tid} == $x->{tid}
+			|| $self->_pid($s->{tid}, $s->{from}) != $e->{pid};
+		my $i = $states->before(@$s{qw(tid from)});
+		next if !$i || $i->{kind} ne 'blocked' || !$self->{rest}->rests_in($e, $s->{tid}, $i);
+		my ($d) = reverse grep { $_->{input_seq} && ($_->{pid} // 0) == $e->{pid} }
+			$x->between('deliver', $i->{from}, $i->{to});
+		next if !$d || $d->{input_seq} == $e->{seq};
+		return 1 if !grep { ($_->{pid} // 0) == $e->{pid} }
+			$x->between('request', $d->{ts_ns} - $NS_PER_MS, $i->{to});
+	}
+	return 0;
 }
 
 # What another program showed that the press had started (its first window has the keyboard now),
