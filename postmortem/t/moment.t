@@ -200,9 +200,22 @@ judged('... after a word with the window manager', looks_for_its_command(earlier
 judged('... of one that draws each time it looks', looks_for_its_command(draws => [ 3 .. 40 ]),
 	'none', undef);
 
+sub shows_a_release {
+	my ($s, $t) = @_;
+	my %key = (input_seq => 90, kind => 'key_release');
+	$s->builder->x(ns($t + 0.2), 'x_device', %key, device => 6)
+		->x(ns($t + 0.25), 'x_deliver', %key, pid => CLIENT, client => 4, x_type => 3)
+		->x(ns($t + 0.48), 'x_sleep');
+	$s->wake(0, $t + 0.31, CLIENT, SERVER, 'poll')->run(1, $t + 0.41, $t + 0.8, CLIENT, 'sleeping')
+		->wake(1, $t + 35, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, $t + 35.1, $t + 37, CLIENT, 'sleeping')->draw($t + 36);
+	return end($s, $t + 37, 3000);
+}
+
 # A client blinks by its own timer, and asks the server for something first. That one is awake for
 # somebody who looks at the screen again and again, and answers through the client's reader.
-# pieces: it loses its CPU so often before.
+# pieces: it loses its CPU so often before. release: it sends the client a release, which that shows
+# a frame later.
 sub blinks_beside {
 	my (%o) = @_;
 	my $s = Tipme::Test::Story->new;
@@ -240,8 +253,10 @@ sub blinks_beside {
 		$t += 0.4;
 	}
 	$s->wake(1, $t + 10.05, CLIENT, 0, 'poll', context => 'hardirq')
-		->run(1, $t + 10.07, $t + 10.2, CLIENT, 'sleeping');
+		->run(1, $t + 10.07, $t + 10.2, CLIENT, 'sleeping')
+		if !$o{release};
 	$asks->($t + 10.5, $o{pieces} // 0);
+	return shows_a_release($s, $t) if $o{release};
 	$s->builder->x(
 		ns($t + 0.25), 'x_request', pid => CLIENT, client => 4, duration_ns => 50_000,
 		major => 43, sequence => 9, count => 1
@@ -253,6 +268,7 @@ sub blinks_beside {
 	return end($s, $t + 1.5, 3000);
 }
 judged('a blink beside somebody who keeps the server awake', blinks_beside(), 'none', undef);
+judged('... of one that a release has woken, not the press', blinks_beside(release => 1), 'none', undef);
 judged('... that others kept from its CPU 80 times', blinks_beside(pieces => 80), 'none', undef);
 judged('... what it draws when the server has sent it something',
 	looks_for_its_command(event => 1), 'none', undef);
