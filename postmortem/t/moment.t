@@ -268,13 +268,15 @@ sub blinks_beside {
 	return end($s, $t + 1.5, 3000);
 }
 judged('a blink beside somebody who keeps the server awake', blinks_beside(), 'none', undef);
-judged('... of one that a release has woken, not the press', blinks_beside(release => 1), 'none', undef);
+judged('... of one that a release has woken, not the press', blinks_beside(release => 1), 'none',
+	undef);
 judged('... that others kept from its CPU 80 times', blinks_beside(pieces => 80), 'none', undef);
 judged('... what it draws when the server has sent it something',
 	looks_for_its_command(event => 1), 'none', undef);
 
-# A client waits in its event loop for a service that has slept on its own since before the key. When it has
-# shown the answer, it tells the service so, and rests; its cursor blinks by a timer set before.
+# A client waits in its event loop for a service that has slept on its own since before the key.
+# When it has shown the answer, it tells the service so, and rests; its cursor blinks by a timer set
+# before.
 sub blinks_after_its_answer {
 	my $s = Tipme::Test::Story->new(trigger => 5000);
 	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)

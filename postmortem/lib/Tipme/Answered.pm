@@ -131,7 +131,8 @@ sub _drawn {
 	my @sure  = defined $quiet ? () : $b[0] // ();
 	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
 	if ($later) {
-		my ($first, @from) = @sure ? ('chain', @b) : $self->_from_first_caused($e, $later, $how, @b);
+		my ($first, @from) =
+			@sure ? ('chain', @b) : $self->_from_first_caused($e, $later, $how, @b);
 		($later, $how) = $self->_first_go($e, $later, $how, $first, @from) if $from[0] != $later;
 	}
 	return _end($later, ref $how ? (exact => 0, @$how ? (asked => $how) : ()) : ()) if $later;

@@ -85,7 +85,8 @@ sub _caused {
 	return [] if grep { $self->_moments->after_a_moment($e, \@hops, $t, $_, @clock) } @clock;
 	return 0  if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
-	return 0 if !$self->_through_client($e, $segments) || $self->_of_another($e, $states, $segments);
+	return 0
+		if !$self->_through_client($e, $segments) || $self->_of_another($e, $states, $segments);
 	my ($net, $paced, @own) = (0, 0);
 
 	for my $w ($chain->waits) {
