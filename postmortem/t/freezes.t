@@ -284,31 +284,6 @@ judged('a program that looks for mail by the clock', after_a_moment(clock => 1),
 	$s->builder->x(ns(1800.07), 'x_grab', pid => 700, client => 9, what => 'server', begin => 0);
 	$d = judged('a grab, and a client that looks at the clock', polls($s->draw(1800, 700)->hotkey(3000), 1561), 'server-grab', 'screenlock', 0.9, 1);
 }
-# --- one thread of the client reads its events, and another takes them. The reader asks the server for something first, which another
-# client has grabbed; the one that takes them looks at the clock meanwhile: it does not rest, it has nothing yet ---
-{
-	my $s = Tipme::Test::Story->new(no_usual => 1);
-	my ($READER, $TAKER) = (201, 202);
-	$s->builder->thread($READER, 'reader', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)->thread($TAKER, 'taker', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS);
-	my $takes = sub {
-		my ($t) = @_;
-		$s->wake(1, $t, $TAKER, $READER, 'futex')->run(1, $t + 0.1, $t + 4, $TAKER, 'sleeping')->draw($t + 2, $TAKER);
-	};
-	for my $t (500, 600, 700, 800) {
-		$s->enter($t, no_wake => 1)->wake(0, $t + 0.2, $READER, SERVER, 'poll', wakee_cpu => 1)->run(1, $t + 0.25, $t + 0.4, $READER, 'sleeping');
-		$takes->($t + 0.35);
-	}
-	$s->builder->thread(700, 'screenlock', ts_ns => 5 * MS)->x(900 * MS, 'x_grab', pid => 700, client => 9, what => 'server', begin => 1);
-	$s->enter(1000, no_wake => 1)->wake(0, 1000.2, $READER, SERVER, 'poll', wakee_cpu => 1)->run(1, 1000.25, 1000.4, $READER, 'sleeping');
-	$s->wake(1, $_, $TAKER, 0, 'futex', context => 'hardirq')->run(1, $_ + 0.1, $_ + 1.4, $TAKER, 'sleeping') for 900, 1300;
-	$s->wake(1, 1799.8, 700, 0, 'nanosleep', context => 'hardirq')->run(1, 1799.85, 1800.02, 700, 'sleeping')->wake(1, 1800, SERVER, 700, 'epoll')->run(0, 1800.05, 1800.2, SERVER, 'sleeping');
-	$s->builder->x(ns(1800.06), 'x_wakeup')->x(ns(1800.07), 'x_grab', pid => 700, client => 9, what => 'server', begin => 0)->x(ns(1800.19), 'x_sleep');
-	$s->wake(0, 1800.15, $READER, SERVER, 'poll', wakee_cpu => 1)->run(1, 1800.2, 1801, $READER, 'sleeping');
-	$takes->(1800.9);
-	$s->picture($TAKER, 'taker', pid => CLIENT, since_ns => ns(1805), stack_id => $s->id('futex'));
-	$d = judged('a grab, and a client with a reader', $s->hotkey(3000), 'server-grab', 'screenlock', 0.5, 1);
-	cmp_ok(abs($d->{interval}{duration_ns} - 803 * MS), '<', 2 * MS, '... up to what it then drew');
-}
 
 # --- woken by the network: an answer to who is usually answered by it (ssh -X), and news to others ---
 sub network {

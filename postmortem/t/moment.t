@@ -309,4 +309,48 @@ sub blinks_after_its_answer {
 my $blink =
 	judged('a blink after the answer', blinks_after_its_answer(), 'ipc-wait', 'service', 0.99, 1);
 cmp_ok(abs($blink->{interval}{duration_ns} - 701 * MS), '<', MS, '... which ended before it');
+
+# One thread of the client reads its events, and another takes them. The reader asks the server for
+# something first, which another client has grabbed; the one that takes them looks at the clock
+# meanwhile: it does not rest, it has nothing yet.
+sub reader_of_a_grabbed_server {
+	my $s = Tipme::Test::Story->new(no_usual => 1);
+	my ($reader, $taker) = (201, 202);
+	my @slept = (ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->builder->thread($reader, 'reader', pid => CLIENT, @slept)
+		->thread($taker, 'taker', pid => CLIENT, @slept)
+		->thread(700, 'screenlock', ts_ns => 5 * MS);
+	my %grab  = (pid => 700, client => 9, what => 'server');
+	my $takes = sub {
+		my ($t) = @_;
+		$s->wake(1, $t, $taker, $reader, 'futex')->run(1, $t + 0.1, $t + 4, $taker, 'sleeping')
+			->draw($t + 2, $taker);
+		return;
+	};
+	my $reads = sub {
+		my ($t) = @_;
+		$s->enter($t, no_wake => 1)->wake(0, $t + 0.2, $reader, SERVER, 'poll', wakee_cpu => 1)
+			->run(1, $t + 0.25, $t + 0.4, $reader, 'sleeping');
+		return;
+	};
+	for my $t (500, 600, 700, 800) { $reads->($t); $takes->($t + 0.35) }
+	$s->builder->x(900 * MS, 'x_grab', %grab, begin => 1);
+	$reads->(1000);
+	$s->wake(1, $_, $taker, 0, 'futex', context => 'hardirq')
+		->run(1, $_ + 0.1, $_ + 1.4, $taker, 'sleeping')
+		for 900, 1300;
+	$s->wake(1, 1799.8, 700, 0, 'nanosleep', context => 'hardirq')
+		->run(1, 1799.85, 1800.02, 700, 'sleeping')->wake(1, 1800, SERVER, 700, 'epoll')
+		->run(0, 1800.05, 1800.2, SERVER, 'sleeping');
+	$s->builder->x(ns(1800.06), 'x_wakeup')->x(ns(1800.07), 'x_grab', %grab, begin => 0)
+		->x(ns(1800.19), 'x_sleep');
+	$s->wake(0, 1800.15, $reader, SERVER, 'poll', wakee_cpu => 1)
+		->run(1, 1800.2, 1801, $reader, 'sleeping');
+	$takes->(1800.9);
+	$s->picture($taker, 'taker', pid => CLIENT, since_ns => ns(1805), stack_id => $s->id('futex'));
+	return $s->hotkey(3000);
+}
+my $grabbed = judged('a grab, and a client with a reader',
+	reader_of_a_grabbed_server(), 'server-grab', 'screenlock', 0.5, 1);
+cmp_ok(abs($grabbed->{interval}{duration_ns} - 803 * MS), '<', 2 * MS, '... up to what it drew');
 done_testing();
