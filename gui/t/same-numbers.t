@@ -8,8 +8,10 @@ use warnings;
 use File::Temp qw(tempdir);
 use FindBin    qw($Bin);
 use Test::More;
-use lib "$Bin/../../tests/lib";
+use lib "$Bin/../../tests/lib", "$Bin/../../postmortem/t/lib", "$Bin/../../postmortem/lib",
+	"$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::SameNumbers qw(differences);
+use Tipme::Test::Episode;
 
 plan skip_all => 'takes a minute: set TIPME_TEST_ALL=1' if !$ENV{TIPME_TEST_ALL};
 plan skip_all => 'needs xz (Debian: xz-utils)'          if system 'xz --version >/dev/null 2>&1';
@@ -23,6 +25,10 @@ for (@packed) {
 	my ($name) = m{([^/]+)\.tar\.xz\z};
 	mkdir "$tmp/$name"                                or die "$tmp/$name: $!\n";
 	system('tar', 'xJf', $_, '-C', "$tmp/$name") == 0 or die "$_: tar failed\n";
+	# They are kept without it.
+	open my $schema, '>', "$tmp/$name/schema" or die "$tmp/$name: $!\n";
+	print {$schema} Tipme::Test::Episode->schema_text;
+	close $schema or die "$tmp/$name: $!\n";
 }
 my @folders = ($tmp, split /:/, $ENV{TIPME_TEST_EPISODES} // '');
 open my $found, '-|', 'find', @folders, '-name', 'manifest.json' or die "find: $!\n";
