@@ -198,7 +198,7 @@ static void read_candidates(TipmeAnswer *answer, struct json_object *list)
 		g_autofree char *name = who(from);
 
 		g_ptr_array_add(answer->candidates,
-				g_strdup_printf("%s, perhaps %s: %s", name, possible,
+				g_strdup_printf(_("%s, perhaps %s: %s"), name, possible,
 						tipme_json_text(from, "words")));
 	}
 }

@@ -6,6 +6,7 @@
 
 #include "curves.h"
 #include "json.h"
+#include "numbers.h"
 #include "language.h"
 
 #define MOST_POINTS 100000 /* of one curve: a stranger's file may have more */
@@ -324,11 +325,13 @@ GPtrArray *tipme_charts_of_measurement(struct json_object *object)
 	if (json_object_is_type(kinds, json_type_object)) {
 		json_object_object_foreach(kinds, kind, view)
 		{
-			add_histogram(charts, view, kind);
-			add_cumulative(charts, view, kind);
-			add_by_events(charts, view, kind);
-			add_over_time(charts, view, kind);
-			add_each(charts, view, kind);
+			const char *input = tipme_text_input(kind);
+
+			add_histogram(charts, view, input);
+			add_cumulative(charts, view, input);
+			add_by_events(charts, view, input);
+			add_over_time(charts, view, input);
+			add_each(charts, view, input);
 		}
 	}
 	add_cpu_use(charts, tipme_json_get(measurement, "cpu"));

@@ -7,6 +7,7 @@
 #include "episodes.h"
 #include "json.h"
 #include "numbers.h"
+#include "retold.h"
 #include "language.h"
 
 G_DEFINE_FINAL_TYPE(TipmeRow, tipme_row, G_TYPE_OBJECT)
@@ -53,8 +54,10 @@ static char *joined(struct json_object *list)
 
 static char *verdict_words(TipmeRow *row, const char *sentence)
 {
-	if (*row->problem)
-		return g_strdup_printf(_("Damaged: %s"), row->problem);
+	g_autofree char *problem = *row->problem ? tipme_retold(row->problem) : NULL;
+
+	if (problem)
+		return g_strdup_printf(_("Damaged: %s"), problem);
 	return g_strdup(*sentence ? sentence : _("Not diagnosed yet: open it"));
 }
 

@@ -10,6 +10,7 @@
 #include "json.h"
 #include "live.h"
 #include "numbers.h"
+#include "retold.h"
 #include "language.h"
 
 static void facts_free(gpointer data)
@@ -202,9 +203,12 @@ static void add_limits(GPtrArray *tables, struct json_object *limits)
 		return;
 	TipmeFacts *facts = tipme_facts_table(tables, _("What is limited here"), FALSE);
 
-	for (guint i = 0; i < tipme_json_length(limits); i++)
-		tipme_facts_row(facts, json_object_get_string(json_object_array_get_idx(limits, i)),
-				NULL);
+	for (guint i = 0; i < tipme_json_length(limits); i++) {
+		const char *limit = json_object_get_string(json_object_array_get_idx(limits, i));
+		g_autofree char *words = tipme_retold(limit ? limit : "");
+
+		tipme_facts_row(facts, words ? words : "", NULL);
+	}
 }
 
 GPtrArray *tipme_facts_of_status(struct json_object *status)

@@ -15,8 +15,9 @@ static void add_answers(GPtrArray *tables, struct json_object *answers)
 			NULL);
 	for (guint i = 0; i < tipme_json_length(answers); i++) {
 		struct json_object *one = json_object_array_get_idx(answers, i);
-		g_autofree char *name = g_strdup_printf("%s, %s", tipme_json_text(one, "app"),
-							tipme_json_text(one, "kind"));
+		g_autofree char *name =
+			g_strdup_printf("%s, %s", tipme_json_text(one, "app"),
+					tipme_text_input(tipme_json_text(one, "kind")));
 
 		tipme_facts_durations(facts, tipme_json_number(one, "p50", G_MININT64),
 				      tipme_json_number(one, "p99", G_MININT64),
@@ -42,8 +43,9 @@ static void add_stages(GPtrArray *tables, struct json_object *answers)
 			continue;
 		for (guint j = 0; j < G_N_ELEMENTS(stages); j++)
 			mean[j] = tipme_text_ms(tipme_json_number(sums, stages[j], 0) / count);
-		g_autofree char *name = g_strdup_printf("%s, %s", tipme_json_text(one, "app"),
-							tipme_json_text(one, "kind"));
+		g_autofree char *name =
+			g_strdup_printf("%s, %s", tipme_json_text(one, "app"),
+					tipme_text_input(tipme_json_text(one, "kind")));
 
 		tipme_facts_row(facts, mean[0], mean[1], mean[2], mean[3], name, NULL);
 		for (guint j = 0; j < G_N_ELEMENTS(stages); j++)
@@ -104,9 +106,10 @@ static void add_long_events(GPtrArray *tables, struct json_object *events)
 		g_autofree char *took =
 			tipme_text_ms(tipme_json_number(one, "response_ns", G_MININT64));
 		g_autofree char *minute = tipme_text_of_count(one, "minute");
-		g_autofree char *what = g_strdup_printf("%s, %s: %s", tipme_json_text(one, "app"),
-							tipme_json_text(one, "kind"),
-							tipme_json_text(one, "verdict"));
+		g_autofree char *what =
+			g_strdup_printf("%s, %s: %s", tipme_json_text(one, "app"),
+					tipme_text_input(tipme_json_text(one, "kind")),
+					tipme_json_text(one, "verdict"));
 
 		tipme_facts_row(facts, took, minute, what, NULL);
 	}

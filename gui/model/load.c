@@ -6,6 +6,7 @@
 #include "lane_events.h"
 #include "lane_waits.h"
 #include "lanes.h"
+#include "retold.h"
 #include "language.h"
 
 /* All that is open while lanes are made. */
@@ -233,8 +234,11 @@ static void take_damage(TipmeLanes *lanes, Reading *r)
 {
 	const struct tipme_episode_facts *facts = tipme_episode_facts(r->ep);
 
-	for (size_t i = 0; i < tipme_episode_damage_count(r->ep); i++)
-		g_ptr_array_add(lanes->said, g_utf8_make_valid(tipme_episode_damage(r->ep, i), -1));
+	for (size_t i = 0; i < tipme_episode_damage_count(r->ep); i++) {
+		g_autofree char *damage = tipme_retold(tipme_episode_damage(r->ep, i));
+
+		g_ptr_array_add(lanes->said, g_utf8_make_valid(damage ? damage : "", -1));
+	}
 	if (r->ev.sampled)
 		g_ptr_array_add(
 			lanes->said,
@@ -260,7 +264,8 @@ TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint t
 	guint64 from, to;
 
 	if (tipme_episode_open(&r.ep, folder, why, sizeof(why))) {
-		g_autofree char *words = g_utf8_make_valid(why, -1);
+		g_autofree char *told = tipme_retold(why);
+		g_autofree char *words = g_utf8_make_valid(told ? told : why, -1);
 
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s: %s", folder, words);
 		return NULL;

@@ -3,8 +3,21 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "numbers.h"
+#include "language.h"
+
+const char *tipme_text_input(const char *kind)
+{
+	static const char *const words[] = { N_("key"), N_("button"), N_("motion"), N_("wheel"),
+					     N_("touch") };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+		if (!strcmp(kind, words[i]))
+			return _(words[i]);
+	return kind;
+}
 
 char *tipme_text_ms(gint64 ns)
 {

@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 		N_("Shows the episodes, who made a key press slow, and the timeline that proves it."));
 	g_option_context_set_description(
 		context,
-		"Examples:\n  tipme gui\n  tipme gui last\n  tipme gui --page timeline last\n");
+		N_("Examples:\n  tipme gui\n  tipme gui last\n  tipme gui --page timeline last\n"));
 	g_option_context_add_main_entries(context, options, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) || !count_is_right() ||
 	    !page_is_known() || !size_is_right()) {

@@ -74,7 +74,7 @@ static gboolean take_picture(gpointer data)
 	self->wish->status = tipme_picture_save(self->window, self->wish->picture) ? 0 : 1;
 	if (self->wish->status)
 		g_printerr(
-			"tipme: gui: %s: the picture cannot be written: see whether its folder is there\n",
+			_("tipme: gui: %s: the picture cannot be written: see whether its folder is there\n"),
 			self->wish->picture);
 	g_print("%s", words);
 	gtk_window_destroy(GTK_WINDOW(self->window));

@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -16,6 +17,7 @@
 #include "message.h"
 #include "paths.h"
 #include "text.h"
+#include "retold.h"
 #include "translate.h"
 
 static char buf[TIPME_MESSAGE_MAX + 1];
@@ -362,9 +364,13 @@ static void print_status(struct json_object *status)
 	       text_of(status, "failures"), text_of(status, "last_episode"));
 	printf(_("           %s; library %s\n"), text_of(status, "saving"),
 	       text_of(status, "library"));
-	for (size_t i = 0; i < length_of(limits); i++)
-		printf(_("limited    %s\n"),
-		       json_object_get_string(json_object_array_get_idx(limits, i)));
+	for (size_t i = 0; i < length_of(limits); i++) {
+		const char *limit = json_object_get_string(json_object_array_get_idx(limits, i));
+		char *words = limit ? tipme_retold(limit) : NULL;
+
+		printf(_("limited    %s\n"), words ? words : limit);
+		free(words);
+	}
 }
 
 static int status_no_recorder(bool json)

@@ -16,6 +16,7 @@
 #include "recorder.h"
 #include "rounds.h"
 #include "seat.h"
+#include "translate.h"
 
 static struct tipmed_recorder recorder = { .messages = { .fd = -1 }, .rundir_fd = -1 };
 
@@ -122,7 +123,8 @@ int main(int argc, char **argv)
 	if (tipmed_options_parse(argc, argv, &recorder.opt))
 		return 64;
 	if (recorder.opt.help || recorder.opt.version) {
-		fputs(recorder.opt.help ? tipmed_usage : "tipmed " PACKAGE_VERSION "\n", stdout);
+		fputs(recorder.opt.help ? tipme_help(tipmed_usage) : "tipmed " PACKAGE_VERSION "\n",
+		      stdout);
 		return 0;
 	}
 	umask(022);

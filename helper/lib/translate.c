@@ -17,3 +17,9 @@ void tipme_language_begin(void)
 	bindtextdomain("tipme", named && *named ? named : TIPME_LOCALEDIR);
 	bind_textdomain_codeset("tipme", "UTF-8");
 }
+
+const char *tipme_help(const char *usage)
+{
+	tipme_language_begin();
+	return _(usage);
+}

@@ -11,4 +11,7 @@
 /* Takes the user's language from the environment; numbers and dates stay as they are. */
 void tipme_language_begin(void);
 
+/* The help of a program that says nothing else in the user's language. */
+const char *tipme_help(const char *usage);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tipme says in more than one place; made by helper/lib/gen-words from Tipme::Phrases: change that, not this. */
+/* What tipme says in more than one place; made by helper/lib/gen-words from Tipme::Phrases and Tipme::Told: change those, not this. */
 #ifndef TIPME_WORDS_H
 #define TIPME_WORDS_H
 
@@ -75,5 +75,85 @@
 #define TIPME_WORDS_REPORT_FAILED N_("No report: %s")
 #define TIPME_WORDS_CLOSE N_("Close")
 #define TIPME_WORDS_FURTHER N_("Stages, threads and evidence: tipme diagnose -v. A report for others: tipme bundle")
+
+/* With {names}, as Tipme::Told has them. */
+#define TIPME_TOLD_SENTENCES \
+	N_("{file}: is missing"), \
+	N_("{file}: is missing, or no plain file"), \
+	N_("{file}: was cut: {n} bytes, not even its header of {p}"), \
+	N_("{file}: was cut: {n} of {p} bytes are there"), \
+	N_("{file}: has {n} bytes behind its end, not read"), \
+	N_("{file}: section {n} at byte {p}: {why}: the rest of the file is not read"), \
+	N_("{file}: record {n} of the section at byte {p}, at byte {q}: {why}: the rest of the section is not read"), \
+	N_("record of type {n} where a section belongs"), \
+	N_("length {n}"), \
+	N_("too many sections"), \
+	N_("{n} bytes long"), \
+	N_("{n} records in {p} bytes"), \
+	N_("{n} of {p} bytes are there"), \
+	N_("impossible: length {n}"), \
+	N_("cut: {n} bytes left, {p} wanted"), \
+	N_("cut"), \
+	N_("{folder}: no such folder: `tipme list` shows the episodes"), \
+	N_("{folder}: not an episode (not a folder): `tipme list` shows the episodes"), \
+	N_("{folder}: not an episode (no manifest.json): `tipme list` shows the episodes"), \
+	N_("{folder}: you may not read it: it belongs to another user: ask for a file that `tipme bundle` writes"), \
+	N_("{folder}: was removed meanwhile: `tipme list` shows the episodes"), \
+	N_("{file}: is a link: an episode holds plain files only"), \
+	N_("{file}: is no plain file: an episode holds plain files only"), \
+	N_("{file}: {n} bytes, more than {p}: not an episode of tipme"), \
+	N_("{file}: {n} bytes: more than this program reads"), \
+	N_("{file}: not a record file of tipme"), \
+	N_("{file}: byte order {order}: written on a machine of another byte order, which this program does not read"), \
+	N_("{file}: format {format}: this program reads format {n}: use the tipme that wrote it, or a later one"), \
+	N_("{file}: header of {n} bytes: the file is damaged"), \
+	N_("{file}: cannot be read at byte {n}: {why}"), \
+	N_("{file}: cannot be read at byte {n}"), \
+	N_("{file}: cannot be read: {why}"), \
+	N_("{file}: is missing: is the episode whole?"), \
+	N_("{file}: {why}: is the episode whole?"), \
+	N_("{file}: not JSON: {why}"), \
+	N_("{file}: {why}: not a manifest of tipme"), \
+	N_("{why}: ask its sender for the file that `tipme bundle` wrote"), \
+	N_("{file}: {why}: name a file that `tipme bundle` wrote"), \
+	N_("{file}: no manifest.json in it: not a bundle of tipme"), \
+	N_("{file}: at byte {n}: not a tar file: not a bundle of tipme"), \
+	N_("{file}: {why}: not a bundle of tipme"), \
+	N_("in a PID namespace: process ids in the kernel's records are those of the machine, so X servers and names cannot be matched: run it on the machine itself, or with --source proc_sampled"), \
+	N_("in a PID namespace: only the processes in it are seen: who else had a CPU is not known"), \
+	N_("the processes of others are hidden (/proc is mounted with hidepid): who else had a CPU is not known"), \
+	N_("Wayland compositors that use {library} are not recorded: {why}: which of their keys was slow is not known"), \
+	N_("a better source was refused: {why}"), \
+	N_("sampled: threads are looked at each 20 ms; how long they ran and waited for a CPU is exact, when is known to 20 ms, and who woke them is not known"), \
+	N_("no hot-key on the keyboards themselves: {why}"), \
+	N_("{n} input devices may not be read: no hot-key on them but by the X server or the agent (group input may)"), \
+	N_("no key of the layout in /etc/default/keyboard bears the symbol of {chord}: choose another with --hotkey"), \
+	N_("no filter of system calls ({why}): it may ask the kernel for more than it needs"), \
+	N_("built without libseccomp"), \
+	N_("seccomp(2) is refused, by the kernel or by who started it"), \
+	N_("no process that reads programs ({why}): functions of programs have no names"), \
+	N_("no process that opens events later ({why}): classes sample and memory_wait cannot be switched on again"), \
+	N_("no counters ({why}): no samples, and class memory_wait without page faults that read: start it as root, or with sysctl kernel.perf_event_paranoid=2 where nothing else forbids them"), \
+	N_("no counters ({why}): no samples, and class memory_wait without page faults that read"), \
+	N_("no counters ({why}): no samples: start it as root, or with sysctl kernel.perf_event_paranoid=2 where nothing else forbids them"), \
+	N_("no counters ({why}): no samples"), \
+	N_("no counters ({why}): class memory_wait without page faults that read"), \
+	N_("no samples any more of a CPU that was switched off, as they are when the machine sleeps ({why}): start the recorder again; with sysctl kernel.perf_event_paranoid=2 it may go on"), \
+	N_("no samples and page faults any more of a CPU that was switched off, as they are when the machine sleeps ({why}): start the recorder again; with sysctl kernel.perf_event_paranoid=2 it may go on"), \
+	N_("more than 4096 files with code are in use at one time: functions of the others show as ?"), \
+	N_("stays user 0 ({why}): it may still do with root's files what root may"), \
+	N_("the user is not in this user namespace"), \
+	N_("no CAP_SETUID and CAP_SETGID"), \
+	N_("no CAP_BPF: the kernel source cannot be loaded"), \
+	N_("no CAP_PERFMON: the kernel source cannot be attached"), \
+	N_("no CAP_SYSLOG: kernel functions may have no names"), \
+	N_("no CAP_IPC_LOCK: the recorder may be swapped out under the load that it records"), \
+	N_("no CAP_SYS_NICE: the trigger thread is not real-time: under load the copy may come late"), \
+	N_("not locked in memory ({why}): the recorder may be swapped out under the load that it records"), \
+	N_("oom_score_adj stays at {n} ({why}): when memory runs out, the OOM killer may end the recorder"), \
+	N_("no better priority ({why}): under load, saving takes long"), \
+	N_("no better priority for our session ({why}): under load, saving takes long"), \
+	N_("the trigger thread cannot be real-time (its cgroup has no real-time run time): under load the copy may come late"), \
+	N_("the trigger thread cannot be real-time (its cgroup has no real-time run time; {why}): under load the copy may come late")
 
 #endif

@@ -23,6 +23,7 @@
 #include "intervals.h"
 #include "loads.h"
 #include "memory_group.h"
+#include "translate.h"
 
 #define NS_PER_MS 1000000ULL
 #define MEMORY_SLEEP_NS (100 * NS_PER_MS)
@@ -32,7 +33,7 @@
 #define EXIT_OVER 2
 #define EXIT_USAGE 64
 
-static const char usage[] =
+static const char usage[] = N_(
 	"usage: tipme bench run|compare|report|merge|memory|sched [options]\n"
 	"run times small tasks and applications, and says where the time went; compare, report\n"
 	"and merge read its results: see tipme bench run --help, tipme-bench(1).\n"
@@ -55,7 +56,7 @@ static const char usage[] =
 	"Examples:\n"
 	"  sudo tipme bench memory --intervals 10000\n"
 	"  tipme bench run -o before.json\n"
-	"  sudo tipme start && sudo tipme bench memory --explain\n";
+	"  sudo tipme start && sudo tipme bench memory --explain\n");
 
 struct options {
 	unsigned int intervals;
@@ -495,7 +496,7 @@ int main(int argc, char **argv)
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
 		if (c == OPT_HELP || c == 'h') {
-			fputs(usage, stdout);
+			fputs(tipme_help(usage), stdout);
 			return 0;
 		}
 		if (c == '?') {
@@ -513,6 +514,6 @@ int main(int argc, char **argv)
 			signal(SIGTERM, on_signal);
 			return run_bench(b, &opt);
 		}
-	fputs(usage, stderr);
+	fputs(tipme_help(usage), stderr);
 	return EXIT_USAGE;
 }

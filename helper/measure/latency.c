@@ -20,11 +20,12 @@
 #include "latency_hours.h"
 #include "latency_model.h"
 #include "latency_xruns.h"
+#include "translate.h"
 
 #define EXIT_OVER 2
 #define EXIT_USAGE 64
 
-static const char usage[] =
+static const char usage[] = N_(
 	"usage: tipme latency record [options]\n"
 	"       tipme latency report FILE... | mttf FILE | compare A B | schedulability FILE TASKS\n"
 	"       tipme latency model | campaign FOLDER | mark FOLDER TEXT | import FILE | export FILE (--help of each)\n"
@@ -48,7 +49,7 @@ static const char usage[] =
 	"  sudo tipme latency record --duration 3600 --output night.json\n"
 	"  tipme latency xruns --duration 3600\n"
 	"  tipme latency report night.json\n"
-	"  tipme latency mttf night.json --client audio-128\n";
+	"  tipme latency mttf night.json --client audio-128\n");
 
 struct arguments {
 	struct tipme_latency_options opt;
@@ -394,7 +395,7 @@ int main(int argc, char **argv)
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "d:t:p:s:o:h", longs, NULL)) != -1) {
 		if (c == 'h') {
-			fputs(usage, stdout);
+			fputs(tipme_help(usage), stdout);
 			return 0;
 		}
 		if (c == '?') {
@@ -419,6 +420,6 @@ int main(int argc, char **argv)
 			"tipme: latency: %s: not understood: say record, report FILE, mttf, compare or schedulability: see tipme latency --help\n",
 			argv[optind]);
 	else
-		fputs(usage, stderr);
+		fputs(tipme_help(usage), stderr);
 	return EXIT_USAGE;
 }

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "translate.h"
 
 #define MS_NS 1000000ULL
 #define MAX_CPUS 256
@@ -40,7 +41,7 @@
 /* By how much the usual time may be off before it is called another frequency: per cent. */
 #define DRIFT 3
 
-static const char usage[] =
+static const char usage[] = N_(
 	"usage: tipme profile idle [-d SECONDS] [-o FILE] [--json]\n"
 	"\n"
 	"How busy each CPU is, by a loop of the lowest priority that takes a millisecond where\n"
@@ -54,7 +55,7 @@ static const char usage[] =
 	"Examples:\n"
 	"  tipme profile idle\n"
 	"  tipme profile idle -d 60 --json\n"
-	"  tipme profile idle -d 5 -o elongations.tsv\n";
+	"  tipme profile idle -d 5 -o elongations.tsv\n");
 
 struct elongation {
 	uint64_t from_ns, to_ns, taken_ns;
@@ -361,12 +362,12 @@ int main(int argc, char **argv)
 		case 'd': seconds = strtoul(optarg, NULL, 10); break;
 		case 'o': file = optarg; break;
 		case 'j': json = true; break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 64;
+		case 'h': fputs(tipme_help(usage), stdout); return 0;
+		default: fputs(tipme_help(usage), stderr); return 64;
 		}
 	}
 	if (optind != argc || seconds < 1 || seconds > 3600) {
-		fputs(usage, stderr);
+		fputs(tipme_help(usage), stderr);
 		return 64;
 	}
 	signal(SIGINT, on_signal);

@@ -16,8 +16,9 @@
 
 #include "clock.h"
 #include "collect.h"
+#include "translate.h"
 
-static const char usage[] =
+static const char usage[] = N_(
 	"usage: tipme profile record [-d TIME] [-o FILE] [--episodes-over MS] [-- PROGRAM ...]\n"
 	"       tipme profile episode [EPISODE | --live TIME] [-o FILE]\n"
 	"       tipme profile report FILE [--html FILE | --pictures FOLDER | --json]\n"
@@ -49,7 +50,7 @@ static const char usage[] =
 	"Examples:\n"
 	"  tipme profile record -d 4h -o monday.json\n"
 	"  tipme profile record --episodes-over 150 -- gedit notes.txt\n"
-	"  tipme profile record --replay EPISODE/x-123.rec -o episode.json\n";
+	"  tipme profile record --replay EPISODE/x-123.rec -o episode.json\n");
 
 static int fail(const char *what)
 {
@@ -128,7 +129,7 @@ static int options(int argc, char **argv, struct tipme_collect_options *o)
 			o->name[o->names++] = optarg;
 			break;
 		case 'q': o->quiet = true; break;
-		case 'h': fputs(usage, stdout); return 0;
+		case 'h': fputs(tipme_help(usage), stdout); return 0;
 		default: return 64;
 		}
 	}

@@ -233,6 +233,119 @@ sub commands {
 	return;
 }
 
+# Perl that is run in a language, with lines on its standard input; the lines it prints.
+sub lines_told {
+	my ($code, @lines) = @_;
+	open my $out, '>:encoding(UTF-8)', "$tmp/lines" or die "$!\n";
+	print {$out} map {"$_\n"} @lines;
+	close $out or die "$!\n";
+	return split /\n/, told('de', 'sh', '-c', 'exec "$@" <"$0"', "$tmp/lines", $^X, @$code)->{out};
+}
+
+# What the readers say of an episode that is cut: Perl and C alike.
+sub damaged {
+	my ($whole) = @_;
+	my $dir = "$tmp/20261120-150301-3f2b";
+	system 'cp', '-r', $whole, $dir;
+	truncate "$dir/kernel.rec", (-s "$dir/kernel.rec") - 100 or die "$!\n";
+	my $shown = told('de', $^X, "$SRC/postmortem/bin/tipme-postmortem", 'show', $dir)->{out};
+	my ($said) = $shown =~ /^(kernel[.]rec: wurde abgeschnitten: \d+ von \d+ Bytes sind da)$/m;
+	ok $said, 'what is cut is said by Perl in German' or diag $shown;
+	$said //= '';
+SKIP: {
+		skip 'no window was built', 1 if !-x "$BUILD/gui/tipme-gui";
+		like told('de', "$BUILD/gui/tipme-gui", '--dump', $dir)->{out},
+			qr/^said\t\Q$said\E$/m, '... and by the window';
+	}
+	return;
+}
+
+# What the recorder cannot do here: all that its source says has words in German, too.
+sub limits {
+	my @said;
+	for my $file (glob "$SRC/helper/daemon/*.c $SRC/helper/daemon/*/*.c") {
+		my $code = slurp($file);
+		while ($code =~ /tipmed_limit_add\(\s*[^,"]+,\s*((?:"(?:[^"\\]|\\.)*"\s*)+)/g) {
+			my $format = join '', $1 =~ /"((?:[^"\\]|\\.)*)"/g;
+			# Of parts only, or of parts that are none of a language: their wholes stand below.
+			next if $format =~ /%s%s|\Ano %s/;
+			push @said, $format =~ s/(?<=\w)%s//gr =~ s/%[a-z]*[du]/3/gr =~ s/%s/x/gr;
+		}
+	}
+	cmp_ok scalar @said, '>', 12, @said . ' sentences of the recorder';
+	push @said, 'a better source was refused: x', 'no counters (x): no samples',
+		'no CAP_BPF: the kernel source cannot be loaded';
+	my @told =
+		lines_told([ '-MTipme::Told=told', '-CS', '-ne', 'chomp; print told($_), "\n"' ], @said);
+	is_deeply [ map { $said[$_] } grep { ($told[$_] // '') eq $said[$_] } 0 .. $#said ], [],
+		'... each of them in German';
+	is_deeply [ grep { $_ =~ $ENGLISH } map { bare($_) } @told ], [], '... without English';
+	is_deeply [
+		lines_told(
+			[ '-MTipme::Told=told', '-CS', '-ne', 'chomp; print told($_), "\n"' ],
+			'something else: of another kind'
+		)
+		],
+		['something else: of another kind'],
+		'... all else as it is';
+	return;
+}
+
+sub spew_latency {
+	my ($file) = @_;
+	open my $out, '>', $file or die "$file: $!\n";
+	print {$out} Cpanel::JSON::XS->new->encode(
+		{
+			format     => 'tipme latency', version => 1, kernel => 'k', source => 'user',
+			duration_s => 60, period_us => 1000,
+			blocks     =>
+				{ seconds => 1, last_s => 0, max_us => { total_user => [ (10) x 59, 1490 ] } },
+			stages => [
+				{
+					stage   => 'total_user', count => 60_000, sum_ns => 600_012_000,
+					max_ns  => 1_490_000,
+					buckets => [ [ 10, 59_990 ], [ 1490, 10 ] ]
+				}
+			]
+		}
+	);
+	close $out or die "$file: $!\n";
+	return;
+}
+
+# Pages and texts of measurements.
+sub measured {
+	my ($dir) = @_;
+	my @tipme = ($^X, "$SRC/postmortem/bin/tipme-postmortem");
+	my ($profile, $latency) = ("$tmp/profile.json", "$tmp/latency.json");
+	told('C', @tipme, 'profile', 'episode', $dir, '-o', $profile);
+	spew_latency($latency);
+	for my $command (
+		[ qw(profile report), $profile, '--full' ], [ qw(profile compare), $profile, $profile ],
+		[ qw(latency report), $latency ], [ qw(latency compare), $latency, $latency ],
+		[ qw(latency mttf),   $latency ]
+		)
+	{
+		my ($here, $there) = map { told($_, @tipme, @$command) } 'C', 'de';
+		is $there->{exit},  $here->{exit}, "tipme @$command[ 0, 1 ]: the same exit status";
+		isnt $there->{out}, $here->{out},  '... other words';
+		is_deeply [ grep { $_ =~ $ENGLISH } split /\n/, bare($there->{out}) ], [],
+			'... no English in them';
+	}
+	for my $command (
+		[ qw(profile report), $profile, '--html', "$tmp/p.html" ],
+		[ qw(latency report), $latency, '-o',     "$tmp/l.html" ]
+		)
+	{
+		told('de', @tipme, @$command);
+		my $page  = slurp($command->[-1]);
+		my @texts = $page =~ m{<(?:text|title|h1|h2|p|th|td)\b[^>]*>([^<]+)<}g;
+		cmp_ok scalar @texts, '>', 20, "tipme @$command[ 0, 1 ]: a page of " . @texts . ' texts';
+		is_deeply [ grep { $_ =~ $ENGLISH } @texts ], [], '... without English';
+	}
+	return;
+}
+
 # The verbs: other words, the same decisions.
 sub verbs {
 	my $s = Tipme::Test::Story->new->enter(1000);
@@ -271,6 +384,9 @@ sub verbs {
 			'... no English in them';
 	}
 	commands() if -x "$BUILD/tipme";
+	damaged($dir);
+	limits();
+	measured($dir);
 	my ($picture) = map {
 		told('de', @tipme, 'timeline', $dir, '-o', "$tmp/de.svg");
 		slurp("$tmp/de.svg")

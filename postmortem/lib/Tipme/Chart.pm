@@ -15,6 +15,7 @@ use List::Util qw(max min);
 use Tipme::Chart::Axis;
 use Tipme::Chart::Text qw(text_width fit_text wrap_text);
 use Tipme::Printable   qw(one_line xml_text);
+use Tipme::Words       qw(N__ fill);
 
 # Unit: pixels.
 my ($WIDTH, $HEIGHT, $MARGIN, $GAP) = (900, 320, 16, 8);
@@ -287,7 +288,7 @@ sub _plan_legend {
 		map { { limit => $_, text => one_line($c->{limits}[$_]{label} // $c->{limits}[$_]{at}) } }
 		0 .. $#{ $c->{limits} // [] };
 	push @entries,
-		map { { range => $_, text => one_line($_->{label} // "$_->{from} to $_->{to}") } }
+		map { { range => $_, text => one_line($_->{label} // _from_to($_)) } }
 		@{ $c->{ranges} // [] };
 	my $x = my $begin = $MARGIN;
 	$y += $ROW if @entries;
@@ -306,6 +307,11 @@ sub _plan_legend {
 	return $y;
 }
 
+sub _from_to {
+	my ($range) = @_;
+	return fill(N__('{from} to {to}'), map { $_ => $range->{$_} } qw(from to));
+}
+
 # How many values have no place on a logarithmic axis.
 sub _left_out {
 	my ($self) = @_;
@@ -322,7 +328,10 @@ sub _left_out {
 		}
 	}
 	return $n
-		? "$n values of 0 or less are left out: a logarithmic axis has no place for them."
+		? fill(
+		N__('{n} values of 0 or less are left out: a logarithmic axis has no place for them.'),
+		n => $n
+		)
 		: ();
 }
 

@@ -15,7 +15,7 @@ use Tipme::Progress;
 use Tipme::Words qw(N__ fill);
 
 our @EXPORT_OK =
-	qw(options replaceable print_json terminal_json ms seconds with_commas bytes_text local_time said_yes table);
+	qw(options complain replaceable print_json terminal_json ms seconds with_commas bytes_text local_time said_yes table);
 
 my $USAGE_ERROR = 64;
 
@@ -49,11 +49,14 @@ sub options {
 		if $ok && @$args > $max;
 	return (\%o, undef) if !@bad;
 	my ($usage) = $help =~ /\A([^\n]*)/;
-	print STDERR Encode::encode(
-		'UTF-8',
-		'tipme: ' . (defined $verb ? "$verb: " : '') . _complaint($bad[0]) . ": $usage\n"
-	);
-	return (undef, $USAGE_ERROR);
+	return (undef, complain($verb, _complaint($bad[0]) . ": $usage"));
+}
+
+# complain(VERB, TEXT): characters to standard error, as UTF-8; the exit status of a misuse
+sub complain {
+	my ($verb, $text) = @_;
+	print STDERR Encode::encode('UTF-8', 'tipme: ' . (defined $verb ? "$verb: " : '') . "$text\n");
+	return $USAGE_ERROR;
 }
 
 # In the user's language; what words mean is said where a verb wants it.

@@ -16,7 +16,7 @@ use Tipme::Words     qw(N__ fill);
 
 our $ID = qr/[0-9]{8}-[0-9]{6}-[0-9a-f]{4}/;
 my $APPLICATION_ID = 0x5449504d;    # TIPM
-my $AT_A_TIME      = 1000;    # episodes looked at between two commits of the table
+my $AT_A_TIME      = 1000;          # episodes looked at between two commits of the table
 my $USUAL_EPISODES = 50;            # how many are looked at for what is usual
 
 our $MACHINE = '/var/lib/tipme';    # a recorder that root has started keeps episodes there, by user
@@ -142,9 +142,10 @@ sub locate {
 	my @ids = $self->_ids;
 	if (!defined $what || $what eq 'last') {
 		return "$self->{folder}/$ids[-1]" if @ids;
-		die fill(N__('{folder}: no episode there: make one with the hot-key or `tipme snap`'),
-			folder => $self->{folder})
-			. "\n";
+		die fill(
+			N__('{folder}: no episode there: make one with the hot-key or `tipme snap`'),
+			folder => $self->{folder}
+		) . "\n";
 	}
 	return $what if $what =~ m{/} || -d $what;
 	die fill(N__('\'\': no episode has an empty name: name one, or say last (see `tipme list`)'))
@@ -158,8 +159,10 @@ sub locate {
 	} $self->elsewhere;
 	return $there[0] if @there == 1;
 	$what = printable($what);
-	die fill(N__('{what}: stands for {n} episodes: give more of the id (see `tipme list`)'),
-		what => $what, n => scalar @match)
+	die fill(
+		N__('{what}: stands for {n} episodes: give more of the id (see `tipme list`)'),
+		what => $what, n => scalar @match
+		)
 		. "\n"
 		if @match;
 	die fill(
@@ -281,9 +284,8 @@ sub _add {
 sub _facts {
 	my ($dir) = @_;
 	my %size = _sizes($dir);
-	die fill(N__('{folder}: not an episode (no manifest.json): `tipme list` shows the episodes'),
-		folder => $dir)
-		. "\n"
+	# English: it is kept in the library.
+	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n"
 		if !exists $size{'manifest.json'};
 	my $m       = Tipme::Manifest->facts($dir);
 	my @missing = grep { !exists $size{$_} } 'schema', map { $_->{file} } @{ $m->{sources} };

@@ -10,13 +10,14 @@ use Exporter qw(import);
 use Fcntl    qw(:flock O_CREAT O_EXCL O_NOFOLLOW O_NONBLOCK O_RDONLY O_WRONLY);
 use IO::Handle;
 use Tipme::Printable qw(printable);
+use Tipme::Words     qw(N__ fill);
 
 our @EXPORT_OK = qw(note_of tags_of tag_word set_note set_tags undo_note undo_tags);
 
 my $NOTE      = 'note.txt';
 my $TAGS      = 'tags.txt';
-my $MAX_BYTES = 65_536;    # bytes of a note: a page and more of a person's words
-my $MAX_TAGS  = 32;    # tags of an episode
+my $MAX_BYTES = 65_536;       # bytes of a note: a page and more of a person's words
+my $MAX_TAGS  = 32;           # tags of an episode
 my $WORD      = qr/[\p{L}\p{N}][\p{L}\p{N}._-]{0,39}/;
 
 # note_of(DIR): what can be shown of the user's words; '' without any
@@ -38,7 +39,10 @@ sub tag_word {
 	my ($bytes) = @_;
 	my $word = lc printable($bytes);
 	return $word if $word =~ /\A$WORD\z/;
-	die "'$word': not a tag: one word of at most 40 letters, digits, dots and dashes\n";
+	die fill(
+		N__('\'{word}\': not a tag: one word of at most 40 letters, digits, dots and dashes'),
+		word => $word
+	) . "\n";
 }
 
 # set_note(DIR, BYTES), set_tags(DIR, TAGS ...): nothing at all removes them
@@ -46,7 +50,8 @@ sub set_note { my ($dir, $bytes) = @_; return _set($dir, $NOTE, printable($bytes
 
 sub set_tags {
 	my ($dir, @tags) = @_;
-	die "more than $MAX_TAGS tags: remove one first\n" if @tags > $MAX_TAGS;
+	die fill(N__('more than {n} tags: remove one first'), n => $MAX_TAGS) . "\n"
+		if @tags > $MAX_TAGS;
 	return _set($dir, $TAGS, join '', map {"$_\n"} sort @tags);
 }
 
@@ -69,7 +74,8 @@ sub _set {
 	my ($dir, $name, $text) = @_;
 	$text =~ s/\A\s+|\s+\z//g if $name eq $NOTE;
 	my $bytes = Encode::encode('UTF-8', $text);
-	die "a note of more than $MAX_BYTES bytes: make it shorter\n" if length $bytes > $MAX_BYTES;
+	die fill(N__('a note of more than {n} bytes: make it shorter'), n => $MAX_BYTES) . "\n"
+		if length $bytes > $MAX_BYTES;
 	my $lock = _locked($dir);
 	my $was  = _read($dir, $name);
 	return 0 if $was eq $bytes;
@@ -93,7 +99,8 @@ sub _locked {
 	my ($dir) = @_;
 	sysopen my $lock, $dir, O_RDONLY or die "$dir: $!\n";
 	my $owner = (stat $lock)[4];
-	die "$dir: belongs to another user: run this as that user\n" if defined $owner && $owner != $>;
+	die fill(N__('{folder}: belongs to another user: run this as that user'), folder => $dir) . "\n"
+		if defined $owner && $owner != $>;
 	flock $lock, LOCK_EX or die "$dir: $!\n";
 	return $lock;
 }

@@ -9,6 +9,7 @@ use Cpanel::JSON::XS ();
 use Exporter         qw(import);
 use Tipme::Called    qw(called);
 use Tipme::Printable qw(characters);
+use Tipme::Told      qw(told);
 use Tipme::Words     qw(N__ fill);
 
 our @EXPORT_OK = qw(reason with_more code_of args_of values_of tags_of words);
@@ -410,6 +411,7 @@ sub words {
 	my ($reason) = @_;
 	my $value = values_of($reason);
 	$value->{of} //= defined $value->{device} ? " ($value->{device})" : '';
+	$value->{what} = told($value->{what}) if code_of($reason) eq 'damaged';
 	my $text = fill($WORDS{ code_of($reason) } // code_of($reason), %$value);
 	for (grep { defined $value->{ $_->[0] } } @MORE) {
 		my ($name, $more) = @$_;

@@ -5,7 +5,7 @@ package Tipme::Command::Compare;
 use strict;
 use warnings;
 use Tipme::Called      qw(called);
-use Tipme::CommandLine qw(options print_json local_time table);
+use Tipme::CommandLine qw(options complain print_json local_time table);
 use Tipme::Compare     qw(compare);
 use Tipme::Diagnosis;
 use Tipme::Episode;
@@ -45,10 +45,8 @@ sub run {
 	my ($class, @args) = @_;
 	my ($o,     $exit) = options(\@args, $HELP, 2, 'json', 'event-a=i', 'event-b=i');
 	return $exit if !$o;
-	if (@args < 2) {
-		print STDERR "tipme: compare: two episodes are needed: `tipme list` shows them\n";
-		return 64;
-	}
+	return complain('compare', fill(N__('two episodes are needed: `tipme list` shows them')))
+		if @args < 2;
 	my @d =
 		map { Tipme::Diagnosis->new(Tipme::Episode->open($_)) } Tipme::Library->folders_of(@args);
 	my $c = compare(@d, event_a => $o->{'event-a'}, event_b => $o->{'event-b'});
@@ -82,9 +80,11 @@ sub _text {
 	my %rest   = (a_ns => 0, b_ns => 0, difference_ns => 0);
 	for my $r (@rest) { $rest{$_} += $r->{$_} for keys %rest }
 	my @rows = map {
-		_row($_,
+		_row(
+			$_,
 			Tipme::Kinds::words($_->{kind}, 'phrase')
-				. (defined $_->{comm} ? '  - ' . called($_->{comm}) : ''))
+				. (defined $_->{comm} ? '  - ' . called($_->{comm}) : '')
+		)
 	} @causes;
 	push @rows, _row(\%rest, fill(N__('{n} others'), n => scalar @rest)) if @rest;
 	return $text . "\n" . table(

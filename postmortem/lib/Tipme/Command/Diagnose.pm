@@ -4,7 +4,7 @@ package Tipme::Command::Diagnose;
 
 use strict;
 use warnings;
-use Tipme::CommandLine qw(options print_json);
+use Tipme::CommandLine qw(options complain print_json);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Felt;
@@ -14,7 +14,8 @@ use Tipme::Phrases   qw(phrases);
 use Tipme::Printable qw(put one_line);
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
-use Tipme::Words qw(N__);
+use Tipme::Told  qw(told);
+use Tipme::Words qw(N__ fill);
 
 my %SAID = phrases();
 my $HELP = N__(<<'END');
@@ -60,32 +61,26 @@ sub run {
 	return $exit if !$o;
 	my $felt = defined $o->{felt} ? Tipme::Felt::parse($o->{felt}) : undef;
 	if (defined $o->{felt} && !$felt) {
-		print STDERR 'tipme: diagnose: --felt '
-			. one_line($o->{felt})
-			. ': one word for each question: '
-			. join(', ', Tipme::Felt::words()) . "\n";
-		return 64;
+		return complain(
+			'diagnose',
+			fill(
+				N__('--felt {word}: one word for each question: {words}'),
+				word  => one_line($o->{felt}),
+				words => join(', ', Tipme::Felt::words())
+			)
+		);
 	}
 	my $stretch = grep {defined} @$o{qw(thread from to)};
 	if ($stretch && ($stretch < 3 || defined $o->{event} || defined $o->{at})) {
-		print STDERR
-			'tipme: diagnose: --thread, --from and --to go together, and with neither --event nor '
-			. "--at: see tipme diagnose --help\n";
-		return 64;
+		return _misuse(
+			N__('--thread, --from and --to go together, and with neither --event nor --at'));
 	}
 	my $asked = grep {defined} @$o{qw(event at)};
 	my $said  = $asked || $felt;
 	if ($o->{keep} && (!$said || $o->{forget}) || $o->{forget} && ($said || $stretch)) {
-		print STDERR
-			'tipme: diagnose: --keep goes with --event, --at or --felt, and --forget with none: '
-			. "see tipme diagnose --help\n";
-		return 64;
+		return _misuse(N__('--keep goes with --event, --at or --felt, and --forget with none'));
 	}
-	if ($felt && $stretch) {
-		print STDERR 'tipme: diagnose: --felt does not go with --thread: '
-			. "see tipme diagnose --help\n";
-		return 64;
-	}
+	return _misuse(N__('--felt does not go with --thread')) if $felt && $stretch;
 	my @quiet   = Tipme::Library::is_path($args[0]) ? (warn => sub { }) : ();
 	my $library = eval { Tipme::Library->open(@quiet) };
 	my $why     = $@;
@@ -108,7 +103,10 @@ sub run {
 	_keep($diagnosis, $d) if $o->{keep} && $asked;
 	my $chosen = !$asked && !$stretch || $o->{keep};
 	if (!$library) {
-		print STDERR 'tipme: diagnose: the library was not asked: ' . one_line($why) . "\n";
+		complain(
+			'diagnose',
+			fill(N__('the library was not asked: {why}'), why => told(one_line($why)))
+		);
 	} elsif (defined $id && $chosen) {
 		_remember($library, $id, $d, $diagnosis);
 	}
@@ -150,7 +148,19 @@ sub _remember {
 			)
 		);
 		1;
-	} or print STDERR 'tipme: diagnose: the library was not told: ' . one_line($@) . "\n";
+	}
+		or complain(
+		'diagnose',
+		fill(N__('the library was not told: {why}'), why => told(one_line($@)))
+		);
+}
+
+sub _misuse {
+	my ($why) = @_;
+	return complain(
+		'diagnose',
+		fill(N__('{why}: see tipme {verb} --help'), why => fill($why), verb => 'diagnose')
+	);
 }
 
 1;

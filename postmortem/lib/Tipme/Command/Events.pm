@@ -5,7 +5,7 @@ package Tipme::Command::Events;
 
 use strict;
 use warnings;
-use Tipme::CommandLine qw(options print_json ms table);
+use Tipme::CommandLine qw(options complain print_json ms table);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
@@ -14,6 +14,7 @@ use Tipme::Phrases   qw(phrase);
 use Tipme::Printable qw(put one_line shorten);
 use Tipme::Responses qw(responses summary kind_words);
 use Tipme::Verdict   qw(duration_text event_words);
+use Tipme::Told      qw(told);
 use Tipme::Words     qw(N__ fill);
 
 my $HELP = N__(<<'END');
@@ -50,7 +51,7 @@ sub run {
 	} else {
 		put(_text($episode, \@events, $summary));
 	}
-	print STDERR 'tipme: events: ', one_line($_), "\n" for $episode->damage;
+	complain('events', one_line(told($_))) for $episode->damage;
 	return 0;
 }
 

@@ -5,13 +5,14 @@ package Tipme::Command::Export;
 use strict;
 use warnings;
 use Fcntl              qw(O_WRONLY O_CREAT O_EXCL);
-use Tipme::CommandLine qw(options replaceable with_commas);
+use Tipme::CommandLine qw(options complain replaceable with_commas);
 use Tipme::Episode;
 use Tipme::Index;
 use Tipme::Kernel;
 use Tipme::Library;
 use Tipme::Printable qw(put one_line printable);
-use Tipme::Words qw(N__);
+use Tipme::Told      qw(told);
+use Tipme::Words     qw(N__ fill);
 
 my $HELP = N__(<<'END');
 usage: tipme export [EPISODE] --format perfetto|chrome|ftrace|text -o FILE [--from MS] [--to MS]
@@ -31,31 +32,49 @@ sub run {
 	my ($class, @args) = @_;
 	my ($o,     $exit) = options(\@args, $HELP, 1, 'format=s', 'output|o=s', 'from=f', 'to=f');
 	return $exit if !$o;
-	my $writer = $WRITER{ $o->{format} // '' } // return _misuse('no format '
-			. printable($o->{format} // 'given')
-			. ': say --format perfetto, chrome, ftrace or text');
-	my $file    = $o->{output} // return _misuse('no file named: say -o FILE');
+	my $writer = $WRITER{ $o->{format} // '' } // return _no_format($o->{format});
+	my $file   = $o->{output} // return complain('export', fill(N__('no file named: say -o FILE')));
 	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
 	my ($n, $left) = _write(
 		$writer, $episode, $file,
 		map { defined $o->{$_} ? $episode->trigger_ns + int($o->{$_} * 1e6) : undef } qw(from to)
 	);
-	put(one_line($file), ': ', with_commas($n), " records\n");
-	print STDERR 'tipme: export: ', with_commas($left), ' of ', with_commas($n + $left),
-		" records omitted: they have no place in this format: --format text keeps all\n"
-		if $left;
-	print STDERR "tipme: export: this bundle has stretches of threads: between them a viewer draws"
-		. " what came last. Its trace.pftrace has the stretches alone.\n"
-		if $o->{format} =~ /\A(?:perfetto|chrome)\z/
-		&& (($episode->manifest->{bundle} // {})->{detail} // '') eq 'path';
-	print STDERR 'tipme: export: ', one_line($_), "\n" for $episode->damage;
+	put(fill(N__('{file}: {n} records'), file => one_line($file), n => with_commas($n)), "\n");
+	complain('export', $_) for _left_out($n, $left), _only_path($o->{format}, $episode);
+	complain('export', one_line(told($_))) for $episode->damage;
 	return 0;
 }
 
-sub _misuse {
-	my ($why) = @_;
-	print STDERR "tipme: export: $why\n";
-	return 64;
+sub _no_format {
+	my ($format) = @_;
+	my $why =
+		defined $format
+		? N__('no format {format}: say --format perfetto, chrome, ftrace or text')
+		: N__('no format given: say --format perfetto, chrome, ftrace or text');
+	return complain('export', fill($why, format => printable($format // '')));
+}
+
+sub _left_out {
+	my ($n, $left) = @_;
+	return if !$left;
+	return fill(
+		N__(
+			'{n} of {all} records omitted: they have no place in this format: --format text keeps all'
+		),
+		n   => with_commas($left),
+		all => with_commas($n + $left)
+	);
+}
+
+sub _only_path {
+	my ($format, $episode) = @_;
+	return if $format !~ /\A(?:perfetto|chrome)\z/;
+	return if (($episode->manifest->{bundle} // {})->{detail} // '') ne 'path';
+	return fill(
+		N__(
+			'this bundle has stretches of threads: between them a viewer draws what came last. Its trace.pftrace has the stretches alone.'
+		)
+	);
 }
 
 # A writer may have whole(): all records at once by a program in C; () where that is not there.

@@ -5,7 +5,7 @@ package Tipme::Command::Latency;
 use strict;
 use warnings;
 use Cpanel::JSON::XS   ();
-use Tipme::CommandLine qw(options print_json replaceable seconds table);
+use Tipme::CommandLine qw(options complain print_json replaceable seconds table);
 use Tipme::Latency::Help;
 use Tipme::Latency::Result;
 use Tipme::Latency::Schedule qw(read_tasks schedulability);
@@ -13,38 +13,51 @@ use Tipme::Latency::Tails    qw(tails worst_level);
 use Tipme::Latency::Underrun qw(clients client mttf);
 use Tipme::Latency::Worst;
 use Tipme::Printable qw(put one_line);
+use Tipme::Words     qw(N__ fill);
 
 my %HELP        = Tipme::Latency::Help::texts();
 my $USAGE_ERROR = 64;
 my $OVER        = 2;
 my %SECONDS     = (s => 1, min => 60, h => 3600, d => 86400);
+my $NO_RESULT   = N__('name a result of `tipme latency record -o FILE`');
+my $NO_ENDING   = N__('{file}: .html, .svg or .png is meant');
 
 sub run {
 	my ($class, $what, @args) = @_;
 	my $do = $class->can('_' . ($what // ''));
 	if (!$do || !$HELP{$what}) {
-		print STDERR
-			"tipme: latency: report, mttf, compare, schedulability, model, campaign, mark, import "
-			. "or export is meant: see tipme latency --help\n";
-		return $USAGE_ERROR;
+		return complain(
+			'latency',
+			fill(
+				N__('{why}: see tipme {verb} --help'),
+				why => fill(
+					N__(
+						'report, mttf, compare, schedulability, model, campaign, mark, import or export is meant'
+					)
+				),
+				verb => 'latency'
+			)
+		);
 	}
 	return $do->(@args);
+}
+
+sub _misuse {
+	my ($what, $why, %value) = @_;
+	return complain("latency $what", fill($why, %value));
 }
 
 sub _report {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{report}, 64, 'use=s', 'json', 'output|o=s');
-	return $exit if !$o;
-	if (!@args) {
-		print STDERR "tipme: latency report: name a result of `tipme latency record -o FILE`\n";
-		return $USAGE_ERROR;
-	}
+	return $exit                         if !$o;
+	return _misuse('report', $NO_RESULT) if !@args;
 	require Tipme::Latency::Report;
 	my $use     = Tipme::Latency::Worst::use_of($o->{use} // 'measured');
 	my @results = map { Tipme::Latency::Result->read($_) } @args;
 	if (defined $o->{output}) {
 		_draw($o->{output}, $use, @results);
-		put(one_line($o->{output}), " written\n");
+		put(_written($o->{output}));
 		return 0;
 	}
 	if ($o->{json}) {
@@ -67,9 +80,13 @@ sub _model {
 	return $exit if !$o;
 	my $modality = $o->{modality} // 'thread';
 	if ($modality !~ /\A(?:thread|deferred)\z/ || $modality eq 'deferred' && $o->{priority}) {
-		print STDERR 'tipme: latency model: --modality ', one_line($modality),
-			": thread or deferred is meant, and a --priority for a thread only\n";
-		return $USAGE_ERROR;
+		return _misuse(
+			'model',
+			N__(
+				'--modality {name}: thread or deferred is meant, and a --priority for a thread only'
+			),
+			name => one_line($modality)
+		);
 	}
 	my $c  = client($o->{client} // 'audio-256');
 	my %in = (priority => [ 0, 98, 0 ], duration => [ 1, 86_400, 10 ]);
@@ -77,8 +94,11 @@ sub _model {
 		my ($least, $most, $usual) = @{ $in{$name} };
 		$o->{$name} //= $usual;
 		next if $o->{$name} >= $least && $o->{$name} <= $most;
-		print STDERR "tipme: latency model: --$name $o->{$name}: $least to $most is meant\n";
-		return $USAGE_ERROR;
+		return _misuse(
+			'model', N__('--{name} {value}: {least} to {most} is meant'),
+			name  => $name,  value => $o->{$name},
+			least => $least, most  => $most
+		);
 	}
 	require Tipme::Latency::Model;
 	my ($m, $json) = Tipme::Latency::Model::run($c, $modality, $o->{priority}, $o->{duration});
@@ -91,14 +111,13 @@ sub _model {
 sub _campaign {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{campaign}, 1, 'each=s', 'load=s@', 'use=s');
-	return $exit if !$o;
-	if (!@args) { print STDERR "tipme: latency campaign: name a folder\n"; return $USAGE_ERROR }
+	return $exit                                     if !$o;
+	return _misuse('campaign', N__('name a folder')) if !@args;
 	my ($n, $unit) = ($o->{each} // '10min') =~ /\A([1-9][0-9]{0,5})(s|min|h|d)\z/;
-	if (!$n) {
-		print STDERR
-			"tipme: latency campaign: --each $o->{each}: a time is meant, as in 30s, 10min, 1h\n";
-		return $USAGE_ERROR;
-	}
+	return _misuse(
+		'campaign', N__('--each {time}: a time is meant, as in 30s, 10min, 1h'),
+		time => $o->{each}
+	) if !$n;
 	my $use = Tipme::Latency::Worst::use_of($o->{use} // 'measured');
 	require Tipme::Latency::Campaign;
 	require Tipme::Latency::Model;
@@ -110,9 +129,10 @@ sub _campaign {
 			|| $load{$name}
 			|| grep { $_ eq $name } Tipme::Latency::Campaign::loads())
 		{
-			print STDERR 'tipme: latency campaign: --load ', one_line($text),
-				": NAME=COMMAND is meant, each NAME once\n";
-			return $USAGE_ERROR;
+			return _misuse(
+				'campaign', N__('--load {text}: NAME=COMMAND is meant, each NAME once'),
+				text => one_line($text)
+			);
 		}
 		$load{$name} = $command;
 	}
@@ -128,12 +148,14 @@ sub _campaign {
 		my ($name) = $r->{file} =~ m{([^/]*)\.json\z};
 		put(
 			one_line(
-				"$name: " . _sentence(scalar worst_level(tails($idle, $r, $stage)), 'this load')
+				"$name: "
+					. _sentence(scalar worst_level(tails($idle, $r, $stage)),
+					fill(N__('this load')))
 				)
 				. "\n"
 		);
 	}
-	put(one_line("$args[0]/report.html"), " has the rest\n");
+	put(fill(N__('{file} has the rest'), file => one_line("$args[0]/report.html")), "\n");
 	return 0;
 }
 
@@ -142,10 +164,7 @@ sub _mark {
 	my ($o, $exit) = options(\@args, $HELP{mark}, 1000);
 	return $exit if !$o;
 	my ($folder, @words) = @args;
-	if (!@words) {
-		print STDERR "tipme: latency mark: name the folder of a campaign, and say what happened\n";
-		return $USAGE_ERROR;
-	}
+	return _misuse('mark', N__('name the folder of a campaign, and say what happened')) if !@words;
 	require Tipme::Latency::Campaign;
 	put(one_line(Tipme::Latency::Campaign::mark($folder, "@words")), "\n");
 	return 0;
@@ -155,41 +174,40 @@ sub _import {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{import}, 1, 'output|o=s', 'period=i');
 	return $exit if !$o;
-	if (!@args || !defined $o->{output}) {
-		print STDERR "tipme: latency import: name a histogram, and the result with -o\n";
-		return $USAGE_ERROR;
-	}
-	if (defined $o->{period} && ($o->{period} < 100 || $o->{period} > 1_000_000)) {
-		print STDERR "tipme: latency import: --period $o->{period}: 100 to 1000000 us are meant\n";
-		return $USAGE_ERROR;
-	}
+	return _misuse('import', N__('name a histogram, and the result with -o'))
+		if !@args || !defined $o->{output};
+	return _misuse('import', N__('--period {n}: 100 to 1000000 us are meant'), n => $o->{period})
+		if defined $o->{period} && ($o->{period} < 100 || $o->{period} > 1_000_000);
 	require Tipme::Latency::Foreign;
 	my $result = Tipme::Latency::Foreign::import_text($args[0], period_us => $o->{period});
 	_write($o->{output}, Cpanel::JSON::XS->new->canonical->ascii->encode($result) . "\n");
-	put(one_line($o->{output}), " written\n");
+	put(_written($o->{output}));
 	return 0;
 }
 
 sub _export {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{export}, 1, 'output|o=s', 'format=s');
-	return $exit if !$o;
-	if (!@args || !defined $o->{format}) {
-		print STDERR "tipme: latency export: name a result, and --format\n";
-		return $USAGE_ERROR;
-	}
+	return $exit                                                 if !$o;
+	return _misuse('export', N__('name a result, and --format')) if !@args || !defined $o->{format};
 	require Tipme::Latency::Foreign;
 	Tipme::Latency::Result->read($args[0]);
 	open my $in, '<:raw', $args[0] or die "$args[0]: $!\n";
 	my $text = Tipme::Latency::Foreign::export_text(
 		Cpanel::JSON::XS->new->utf8->decode(do { local $/ = undef; <$in> }), $o->{format});
+
 	if (defined $o->{output}) {
 		_write($o->{output}, $text);
-		put(one_line($o->{output}), " written\n");
+		put(_written($o->{output}));
 	} else {
 		put($text);
 	}
 	return 0;
+}
+
+sub _written {
+	my ($file) = @_;
+	return fill(N__('{file} written'), file => one_line($file)) . "\n";
 }
 
 # A page, or a picture of the stage that is meant where none is named.
@@ -203,7 +221,7 @@ sub _draw {
 			Tipme::Latency::Report::histogram($results[0]->default_stage, @results)
 		);
 	}
-	die "$file: .html, .svg or .png is meant\n" if $file !~ /\.html\z/;
+	die fill($NO_ENDING, file => $file) . "\n" if $file !~ /\.html\z/;
 	return _write($file, Tipme::Latency::Report::page($use, @results));
 }
 
@@ -214,10 +232,12 @@ sub _draw_both {
 	replaceable($file);
 	if ($file =~ /\.(?:svg|png)\z/) {
 		require Tipme::Timeline::File;
-		return Tipme::Timeline::File::write_picture($file,
-			Tipme::Latency::Report::tail($stage, $says, @results));
+		return Tipme::Timeline::File::write_picture(
+			$file,
+			Tipme::Latency::Report::tail($stage, $says, @results)
+		);
 	}
-	die "$file: .html, .svg or .png is meant\n" if $file !~ /\.html\z/;
+	die fill($NO_ENDING, file => $file) . "\n" if $file !~ /\.html\z/;
 	return _write($file, Tipme::Latency::Report::both($stage, $says, $table, @results));
 }
 
@@ -240,7 +260,7 @@ sub _mttf {
 		put(
 			table(
 				[
-					[ 'name', 'slack, ms', 'what it is' ],
+					[ map { fill($_) } N__('name'), N__('slack, ms'), N__('what it is') ],
 					map {
 						[
 							$_->{name}, sprintf('%.2f', Tipme::Latency::Underrun::slack_ms($_)),
@@ -265,40 +285,59 @@ sub _mttf {
 	put(
 		_about($r, $stage) . "\n" . table(
 			[
-				[ 'client', 'slack, ms', 'late', 'underrun once in', '95 % interval', 'a day' ],
+				[
+					map { fill($_) } N__('client'), N__('slack, ms'),     N__('late'),
+					N__('underrun once in'),        N__('95 % interval'), N__('times a day')
+				],
 				map { _mttf_row($_) } @rows
 			],
 			'lrrrll'
 		)
 	);
-	put("\nThe interval holds where latencies are independent; those of one long stall are not.\n");
+	put(
+		"\n",
+		fill(
+			N__(
+				'The interval holds where latencies are independent; those of one long stall are not.'
+			)
+		),
+		"\n"
+	);
 	return 0;
 }
 
 sub _result {
 	my ($verb, $file) = @_;
 	return Tipme::Latency::Result->read($file) if defined $file;
-	print STDERR "tipme: latency $verb: name a result of `tipme latency record -o FILE`\n";
+	_misuse($verb, $NO_RESULT);
 	return;
 }
 
 sub _about {
 	my ($r, $stage) = @_;
-	return sprintf "%s: %s, %d latencies in %s; mean %.1f us, longest %.1f us\n",
-		one_line($r->{file}), $stage, $r->count($stage), seconds($r->{duration_s}),
-		$r->mean_us($stage), $r->max_us($stage);
+	return fill(
+		N__('{file}: {stage}, {n} latencies in {time}; mean {mean} us, longest {longest} us'),
+		file    => one_line($r->{file}), stage => $stage, n => $r->count($stage),
+		time    => seconds($r->{duration_s}),
+		mean    => sprintf('%.1f', $r->mean_us($stage)),
+		longest => sprintf('%.1f', $r->max_us($stage))
+	) . "\n";
 }
 
 sub _mttf_row {
 	my ($m)   = @_;
-	my $once  = defined $m->{mttf_s} ? seconds($m->{mttf_s}) : 'not seen';
+	my $once  = defined $m->{mttf_s} ? seconds($m->{mttf_s}) : fill(N__('not seen'));
 	my $range = (
 		defined $m->{most_s}
-		? seconds($m->{least_s}) . ' to ' . seconds($m->{most_s})
-		: 'more than ' . seconds($m->{least_s})
+		? fill(
+			N__('{from} to {to}'), from => seconds($m->{least_s}), to => seconds($m->{most_s})
+			)
+		: fill(N__('more than {time}'), time => seconds($m->{least_s}))
 	);
-	my $day = defined $m->{mttf_s} ? sprintf '%.3g', $m->{per_day} : sprintf 'under %.3g',
-		$m->{most_per_day};
+	my $day =
+		defined $m->{mttf_s}
+		? sprintf '%.3g', $m->{per_day}
+		: fill(N__('under {n}'), n => sprintf '%.3g', $m->{most_per_day});
 	return [ $m->{client}{name}, sprintf('%.2f', $m->{slack_ms}), $m->{late}, $once, $range, $day ];
 }
 
@@ -310,19 +349,19 @@ sub _compare {
 	return $exit if !$o;
 	my $over = $o->{over};
 	if (defined $over && $over !~ /\A[0-9]{1,9}(?:\.[0-9]{1,9})?\z/) {
-		print STDERR "tipme: latency compare: --over $over: a ratio is meant, as in 2\n";
-		return $USAGE_ERROR;
+		return _misuse('compare', N__('--over {n}: a ratio is meant, as in 2'), n => $over);
 	}
-	if (@args < 2) {
-		print STDERR "tipme: latency compare: name two results of `tipme latency record -o FILE`\n";
-		return $USAGE_ERROR;
-	}
+	return _misuse('compare', N__('name two results of `tipme latency record -o FILE`'))
+		if @args < 2;
 	my ($a, $b) = map { Tipme::Latency::Result->read($_) } @args;
 	my $stage = $b->stage($a->stage($o->{stage}));
 	my @rows  = tails($a, $b, $stage);
 	my $says  = _sentence(scalar worst_level(@rows));
 	my @table = (
-		[ 'above', 'A an hour', 'B an hour', 'B to A', '95 % interval' ],
+		[
+			map { fill($_) } N__('above'), N__('A an hour'), N__('B an hour'), N__('B to A'),
+			N__('95 % interval')
+		],
 		map { _tail_row($_) } @rows
 	);
 	_draw_both($o->{output}, $says, $stage, \@table, $a, $b) if defined $o->{output};
@@ -334,33 +373,42 @@ sub _compare {
 			}
 		);
 	} else {
-		put(
-			"$says\n\nA "
+		put(      "$says\n\nA "
 				. _about($a, $stage) . 'B '
 				. _about($b, $stage) . "\n"
-				. table(\@table, 'rrrrl')
-		);
+				. table(\@table, 'rrrrl'));
 	}
 	return defined $over && (grep { $_->{least} > $over } @rows) ? $OVER : 0;
 }
 
 sub _sentence {
 	my ($r, $b) = (@_, 'B');
-	return 'No level tells the two apart.' if !$r;
-	my $level = seconds($r->{level_us} / 1e6);
-	return sprintf 'Latencies above %s are %s times more frequent in %s (%s).', $level,
-		_times($r->{ratio}), $b, _range(@$r{qw(least most)})
-		if $r->{least} > 1;
-	return sprintf 'Latencies above %s are %s times less frequent in %s (%s).', $level,
-		_times($r->{ratio} ? 1 / $r->{ratio} : undef), $b,
-		_range(1 / $r->{most}, $r->{least} ? 1 / $r->{least} : undef);
+	return fill(N__('No level tells the two apart.')) if !$r;
+	my %in = (level => seconds($r->{level_us} / 1e6), where => $b);
+	return fill(
+		N__('Latencies above {level} are {n} times more frequent in {where} ({range}).'),
+		%in,
+		n     => _times($r->{ratio}),
+		range => _range(@$r{qw(least most)})
+	) if $r->{least} > 1;
+	return fill(
+		N__('Latencies above {level} are {n} times less frequent in {where} ({range}).'),
+		%in,
+		n     => _times($r->{ratio}                 ? 1 / $r->{ratio} : undef),
+		range => _range(1 / $r->{most}, $r->{least} ? 1 / $r->{least} : undef)
+	);
 }
 
-sub _times { my ($n) = @_; return defined $n ? _plain($n) : 'many' }
+sub _times { my ($n) = @_; return defined $n ? _plain($n) : fill(N__('many')) }
 
 sub _range {
 	my ($least, $most) = @_;
-	return _plain($least) . (defined $most ? ' to ' . _plain($most) : ' or more');
+	return _plain($least)
+		. (
+		defined $most
+		? fill(N__(' to {most}'), most => _plain($most))
+		: fill(N__(' or more'))
+		);
 }
 
 # Three digits, without an exponent.
@@ -379,46 +427,61 @@ sub _schedulability {
 	my ($o, $exit) = options(\@args, $HELP{schedulability}, 2, 'once-in=s', 'stage=s', 'json');
 	return $exit if !$o;
 	my ($n, $unit) = ($o->{'once-in'} // '1h') =~ /\A([0-9]{1,6})(s|min|h|d)\z/;
-	if (!$n) {
-		print STDERR
-			"tipme: latency schedulability: --once-in $o->{'once-in'}: a time is meant, as in "
-			. "10min, 1h, 1d\n";
-		return $USAGE_ERROR;
-	}
-	if (@args < 2) {
-		print STDERR
-			"tipme: latency schedulability: name a result of `tipme latency record -o FILE` and a "
-			. "file of tasks\n";
-		return $USAGE_ERROR;
-	}
+	return _misuse(
+		'schedulability', N__('--once-in {time}: a time is meant, as in 10min, 1h, 1d'),
+		time => $o->{'once-in'}
+	) if !$n;
+	return _misuse(
+		'schedulability',
+		N__('name a result of `tipme latency record -o FILE` and a file of tasks')
+	) if @args < 2;
 	my $r       = Tipme::Latency::Result->read($args[0]);
 	my @tasks   = read_tasks($args[1]);
 	my $stage   = $r->stage($o->{stage});
 	my $seconds = $n * $SECONDS{$unit};
-	my $worst   = $r->level($stage, 1 / $seconds)
-		// die sprintf
-		"%s: it watched for %s; what happens once in %s takes at least that long: record for "
-		. "longer, or say --once-in\n",
-		$r->{file}, seconds($r->watched_s($stage)), seconds($seconds);
+	my $worst   = $r->level($stage, 1 / $seconds) // die fill(
+		N__(
+			'{file}: it watched for {time}; what happens once in {once} takes at least that long: record for longer, or say --once-in'
+		),
+		file => $r->{file},
+		time => seconds($r->watched_s($stage)),
+		once => seconds($seconds)
+	) . "\n";
 	my $s = schedulability($worst, $r->mean_us($stage), @tasks);
 
 	if ($o->{json}) {
 		print_json({ %$s, stage => $stage, worst_us => $worst, once_in_s => $seconds });
 	} else {
 		put(
-			_about($r, $stage) . sprintf "exceeded once in %s: %s\n", seconds($seconds),
-			seconds($worst / 1e6)
+			_about($r, $stage),
+			fill(
+				N__('exceeded once in {time}: {worst}'),
+				time  => seconds($seconds),
+				worst => seconds($worst / 1e6)
+			),
+			"\n"
 		);
 		put(
-			sprintf
-				"load %.1f %% of a CPU; without latencies: Liu and Layland %.1f %%, hyperbolic "
-				. "%.3f (2 is the bound)\n\n",
-			100 * $s->{load}, 100 * $s->{liu_layland}, $s->{hyperbolic}
+			fill(
+				N__(
+					'load {load} % of a CPU; without latencies: Liu and Layland {bound} %, hyperbolic {product} (2 is the bound)'
+				),
+				load    => sprintf('%.1f', 100 * $s->{load}),
+				bound   => sprintf('%.1f', 100 * $s->{liu_layland}),
+				product => sprintf('%.3f', $s->{hyperbolic})
+			),
+			"\n\n"
 		);
 		put(
 			table(
 				[
-					[ 'task', 'pseudo worst case', 'response', 'deadline', '' ],
+					[
+						(
+							map { fill($_) } N__('task'), N__('pseudo worst case'), N__('response'),
+							N__('deadline')
+						),
+						''
+					],
 					map { _task_row($_) } @{ $s->{tasks} }
 				],
 				'lrrrl'
@@ -433,7 +496,7 @@ sub _task_row {
 	return [
 		one_line($t->{name}),
 		(map { defined $_ ? seconds($_ / 1e6) : '-' } @$t{qw(blocking_us response_us deadline_us)}),
-		$t->{meets} ? 'meets it' : 'misses it'
+		fill($t->{meets} ? N__('meets it') : N__('misses it'))
 	];
 }
 

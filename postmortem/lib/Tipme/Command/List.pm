@@ -4,7 +4,7 @@ package Tipme::Command::List;
 
 use strict;
 use warnings;
-use Tipme::CommandLine qw(options print_json ms local_time table);
+use Tipme::CommandLine qw(options complain print_json ms local_time table);
 use Cpanel::JSON::XS   ();
 use POSIX              qw(strftime);
 use Tipme::History;
@@ -38,10 +38,17 @@ sub run {
 	my ($o,     $exit) = options(\@args, $HELP, 0, 'json', 'all', 'week', 'n=i');
 	return $exit if !$o;
 	if (defined $o->{n} && ($o->{n} < 1 || $o->{all})) {
-		print STDERR 'tipme: list: ',
-			$o->{all} ? '-n and --all: say one of them' : "-n $o->{n}: not a count: say 1 or more",
-			": see tipme list --help\n";
-		return 64;
+		my $why =
+			$o->{all}
+			? N__('-n and --all: say one of them')
+			: N__('-n {n}: not a count: say 1 or more');
+		return complain(
+			'list',
+			fill(
+				N__('{why}: see tipme {verb} --help'), why => fill($why, n => $o->{n}),
+				verb => 'list'
+			)
+		);
 	}
 	my $library = Tipme::Library->open;
 	return _week($library, $o->{json}) if $o->{week};
@@ -164,8 +171,10 @@ sub _became {
 # result_words(RESULT): what a check of a cure came to
 sub result_words {
 	my ($result) = @_;
-	my %words = (better => N__('better'), worse => N__('worse'), same => N__('the same'),
-		unsure => N__('not sure yet'));
+	my %words = (
+		better => N__('better'), worse => N__('worse'), same => N__('the same'),
+		unsure => N__('not sure yet')
+	);
 	return fill($words{$result} // $result);
 }
 

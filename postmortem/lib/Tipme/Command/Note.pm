@@ -4,11 +4,11 @@ package Tipme::Command::Note;
 
 use strict;
 use warnings;
-use Tipme::CommandLine qw(options);
+use Tipme::CommandLine qw(options complain);
 use Tipme::Library;
 use Tipme::Notes     qw(note_of set_note undo_note);
 use Tipme::Printable qw(put one_line);
-use Tipme::Words qw(N__);
+use Tipme::Words     qw(N__ fill);
 
 my $HELP = N__(<<'END');
 usage: tipme note EPISODE [TEXT | --clear | --undo]
@@ -25,27 +25,30 @@ as the steps of `tipme report`, which shows them first.
   tipme note 20261120-150301-3f2a --undo
 END
 
-my $MAX         = 2;
-my $USAGE_ERROR = 64;
+my $MAX = 2;
 
 sub run {
 	my ($class, @args) = @_;
 	my ($o,     $exit) = options(\@args, $HELP, $MAX, 'clear', 'undo');
 	return $exit if !$o;
 	my ($episode, $text) = @args;
-	return _misused('no episode named: say which, or last (see `tipme list`)') if !defined $episode;
-	return _misused('TEXT, --clear and --undo: say one of them')
+	return complain('note', fill(N__('no episode named: say which, or last (see `tipme list`)')))
+		if !defined $episode;
+	return complain('note', fill(N__('TEXT, --clear and --undo: say one of them')))
 		if 1 < grep {defined} $text, @$o{qw(clear undo)};
 	my $folder = Tipme::Library->folder_of($episode);
-	-e "$folder/manifest.json" or die "$folder: not an episode: `tipme list` shows them\n";
+	-e "$folder/manifest.json"
+		or die fill(N__('{folder}: not an episode: `tipme list` shows them'), folder => $folder)
+		. "\n";
 	$text = '' if $o->{clear};
-	if ($o->{undo}) { undo_note($folder) or die "nothing to undo: the note was not changed yet\n" }
+
+	if ($o->{undo}) {
+		undo_note($folder) or die fill(N__('nothing to undo: the note was not changed yet')) . "\n";
+	}
 	set_note($folder, $text) if defined $text;
 	my $note = note_of($folder);
-	put(length $note ? one_line($note) . "\n" : "no note\n");
+	put(length $note ? one_line($note) . "\n" : fill(N__('no note')) . "\n");
 	return 0;
 }
-
-sub _misused { my ($why) = @_; print STDERR "tipme: note: $why\n"; return $USAGE_ERROR }
 
 1;

@@ -6,14 +6,14 @@ use strict;
 use warnings;
 use Tipme::Bundle;
 use Cpanel::JSON::XS   ();
-use Tipme::CommandLine qw(options table);
+use Tipme::CommandLine qw(options complain table);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Notes     qw(tags_of);
 use Tipme::Printable qw(put one_line);
 use Tipme::Report::Text;
 use Tipme::ServerRecords;
-use Tipme::Words qw(N__);
+use Tipme::Words qw(N__ fill);
 
 my $MOST_ROWS = 40;    # of what the sender says of the system
 
@@ -34,11 +34,8 @@ END
 sub run {
 	my ($class, @args) = @_;
 	my ($o,     $exit) = options(\@args, $HELP, 1, 'output|o=s');
-	return $exit if !$o;
-	if (!@args) {
-		print STDERR "tipme: open: no file: name one that `tipme bundle` wrote\n";
-		return 64;
-	}
+	return $exit                                                                      if !$o;
+	return complain('open', fill(N__('no file: name one that `tipme bundle` wrote'))) if !@args;
 	my $folder = $o->{output} // $args[0] =~ s/\.[A-Za-z0-9]+\z//r;
 	$folder .= '.episode' if $folder eq $args[0];
 	my $reader = Tipme::ServerRecords->is_one($args[0]) ? 'Tipme::ServerRecords' : 'Tipme::Bundle';
@@ -49,10 +46,10 @@ sub run {
 	# What is known already; judging takes some time.
 	put(_from_sender($ep, $folder)) if $sent;
 	STDOUT->flush;
-	my $d = Tipme::Diagnosis->new($ep)->run;
+	my $d    = Tipme::Diagnosis->new($ep)->run;
 	my $page = Tipme::Report::Text::page($d, sent => $sent);
 	$page .= "\n" . _for_receiver($d, $folder) if $sent;
-	put($page, "\nunpacked into ", one_line($folder), "\n");
+	put($page, "\n", fill(N__('unpacked into {folder}'), folder => one_line($folder)), "\n");
 	return $d->{verdict}{kind} eq 'unknown' ? 2 : 0;
 }
 
@@ -72,8 +69,9 @@ sub _from_sender {
 		my $steps = ref $s eq 'HASH' && ref $s->{steps} eq 'HASH' ? $s->{steps} : {};
 		push @rows,
 			map  { [ $_->[1], $steps->{ $_->[0] } ] }
-			grep { defined $steps->{ $_->[0] } && !ref $steps->{ $_->[0] } } [ did => 'done' ],
-			[ expected => 'expected' ], [ often => 'how often' ];
+			grep { defined $steps->{ $_->[0] } && !ref $steps->{ $_->[0] } }
+			[ did => fill(N__('done')) ],
+			[ expected => fill(N__('expected')) ], [ often => fill(N__('how often')) ];
 		splice @rows, $MOST_ROWS if @rows > $MOST_ROWS;
 		$text .= table(
 			[
@@ -84,21 +82,29 @@ sub _from_sender {
 			'll'
 		) if @rows;
 	}
-	$text .= 'The sender says: ' . one_line($ep->note) . "\n" if defined $ep->note;
+	$text .= fill(N__('The sender says: {text}'), text => one_line($ep->note)) . "\n"
+		if defined $ep->note;
 	my $tags = join ' ', tags_of($folder);
-	$text .= "The sender's tags: $tags\n" if length $tags;
+	$text .= fill(N__('The sender\'s tags: {tags}'), tags => $tags) . "\n" if length $tags;
 	return length $text ? "$text\n" : '';
 }
 
 # Not the sender's advice: the receiver is the one who can mend it.
 sub _for_receiver {
 	my ($d, $folder) = @_;
-	my $b   = $d->{verdict}{blamed} // {};
-	my $dir = one_line($folder);
-	my $who = defined $b->{comm} ? one_line($b->{comm}) . ' is what this verdict is about. ' : '';
-	return
-		"You were sent this. ${who}Numbers of events and processes, and the usual time, are the sender's.\n"
-		. "Look further: tipme timeline $dir -o FILE.svg; ui.perfetto.dev opens $dir/trace.pftrace.\n";
+	my $b    = $d->{verdict}{blamed} // {};
+	my $dir  = one_line($folder);
+	my @text = fill(N__('You were sent this.'));
+	push @text, fill(N__('{name} is what this verdict is about.'), name => one_line($b->{comm}))
+		if defined $b->{comm};
+	push @text,
+		fill(N__('Numbers of events and processes, and the usual time, are the sender\'s.'));
+	return join(' ', @text) . "\n" . fill(
+		N__(
+			'Look further: tipme timeline {folder} -o FILE.svg; ui.perfetto.dev opens {folder}/trace.pftrace.'
+		),
+		folder => $dir
+	) . "\n";
 }
 
 # What is wrong with the file itself leads to one thing to do.

@@ -7,7 +7,7 @@ use warnings;
 use Cpanel::JSON::XS ();
 use POSIX            ();
 use Tipme::Chart;
-use Tipme::CommandLine qw(options print_json ms table);
+use Tipme::CommandLine qw(options complain print_json ms table);
 use Tipme::Page;
 use Tipme::Printable       qw(put one_line);
 use Tipme::Profile::Charts qw(charts);
@@ -15,7 +15,7 @@ use Tipme::Profile::File;
 use Tipme::Profile::Report qw(report_text report_json report_page);
 use Tipme::Profile::Views  ();
 use Tipme::Timeline::File  qw(write_picture write_bytes);
-use Tipme::Words qw(N__);
+use Tipme::Words           qw(N__ fill in_english);
 
 my %HELP = (
 	report => N__(<<'END'),
@@ -78,22 +78,31 @@ kernel's records behind it. FILE is EPISODE.json if not told. Without EPISODE, t
   tipme profile compare usual.json slow.json
 END
 
-my $USAGE_ERROR = 64;
-my $OVER        = 2;
-my @KINDS       = qw(key button motion wheel touch);
+my $OVER    = 2;
+my @KINDS   = qw(key button motion wheel touch);
+my $NO_KIND = N__('--kind {kind}: one of {kinds} is meant');
 
 sub run {
 	my ($class, $what, @args) = @_;
 	my $do = $class->can('_' . ($what // ''));
 	if (!$do || !$HELP{$what}) {
-		print STDERR "tipme: profile: record, episode, report, compare, cpu or idle is meant: "
-			. "see tipme profile --help\n";
-		return $USAGE_ERROR;
+		return complain(
+			'profile',
+			fill(
+				N__('{why}: see tipme {verb} --help'),
+				why  => fill(N__('record, episode, report, compare, cpu or idle is meant')),
+				verb => 'profile'
+			)
+		);
 	}
 	return $do->(@args);
 }
 
-sub _misuse { my ($why) = @_; print STDERR "tipme: profile $why\n"; return $USAGE_ERROR }
+# Its first word is the one behind `profile`.
+sub _misuse {
+	my ($what, $why, %value) = @_;
+	return complain("profile $what", fill($why, %value));
+}
 
 sub _bad_kind {
 	my ($o) = @_;
@@ -106,10 +115,10 @@ sub _report {
 		\@args,         $HELP{report}, 1, 'html=s', 'pictures=s', 'png', 'kind=s', 'times=s',
 		'operations=s', 'json',        'full'
 	);
-	return $exit                                                        if !$o;
-	return _misuse("report: --kind $o->{kind}: one of @KINDS is meant") if _bad_kind($o);
-	return _misuse('report: name a file of `tipme profile record`')     if !@args;
-	return _misuse('report: --operations: wants --times: a profile has no times of its own')
+	return $exit                                                              if !$o;
+	return _misuse('report', $NO_KIND, kind => $o->{kind}, kinds => "@KINDS") if _bad_kind($o);
+	return _misuse('report', N__('name a file of `tipme profile record`'))    if !@args;
+	return _misuse('report', N__('--operations: wants --times: a profile has no times of its own'))
 		if defined $o->{operations} && !defined $o->{times};
 	my $p      = Tipme::Profile::File->read($args[0]);
 	my @kinds  = $o->{kind} // @KINDS;
@@ -162,7 +171,8 @@ sub _write_pictures {
 	my ($o, @charts) = @_;
 	my $folder = $o->{pictures};
 	mkdir $folder;
-	die "$folder: not a folder: name one for the pictures\n" if !-d $folder;
+	die fill(N__('{folder}: not a folder: name one for the pictures'), folder => $folder) . "\n"
+		if !-d $folder;
 	for my $c (@charts) {
 		my $file = "$folder/$c->[0]." . ($o->{png} ? 'png' : 'svg');
 		write_picture($file, Tipme::Chart->svg($c->[1]));
@@ -206,15 +216,18 @@ my %SECONDS = ('' => 1, s => 1, min => 60, h => 3600, d => 86400);
 
 sub _live {
 	my ($o, @args) = @_;
-	return _misuse('episode: --live: takes no episode') if @args;
+	return _misuse('episode', N__('--live: takes no episode')) if @args;
 	my ($n, $unit) = $o->{live} =~ /\A([1-9][0-9]{0,6})(s|min|h|d|)\z/
-		or return _misuse("episode: --live $o->{live}: 90s, 10min or 4h is meant");
+		or return _misuse(
+		'episode', N__('--live {time}: 90s, 10min or 4h is meant'),
+		time => $o->{live}
+		);
 	require Tipme::Profile::Live;
 	my $file  = $o->{output} // POSIX::strftime('profile-%Y%m%d-%H%M%S.json', localtime);
 	my $tipme = defined $ENV{TIPME_BUILDDIR} ? "$ENV{TIPME_BUILDDIR}/tipme" : 'tipme';
 	my $live  = Tipme::Profile::Live->new(tipme => $tipme);
 	local @SIG{qw(INT TERM HUP)} = (sub { $live->stop }) x 3;
-	print STDERR 'tipme: profile: counting to ' . one_line($file) . ": ^C ends it\n";
+	complain('profile', fill(N__('counting to {file}: ^C ends it'), file => one_line($file)));
 	$live->run($n * $SECONDS{$unit}, sub { _write_profile($file, $_[0]) });
 	put(one_line($file), "\n");
 	return 0;
@@ -238,31 +251,37 @@ sub _cpu {
 sub _cpu_text {
 	my ($use) = @_;
 	my ($line, $rows) = Tipme::Profile::Cpu::cpu_text($use);
-	my @took = map { [ $_->{class}, $_->{count}, ms($_->{ns}) ] } @{ $use->{interrupts}{long} };
+	my @took  = map { [ $_->{class}, $_->{count}, ms($_->{ns}) ] } @{ $use->{interrupts}{long} };
+	my @heads = map { fill($_) } N__('long interrupts'), N__('count'), N__('together');
 	return
 		  "$line\n\n"
 		. table($rows, 'rrrr')
-		. (@took ? "\n" . table([ [ 'long interrupts', 'count', 'together' ], @took ], 'lrr') : '');
+		. (@took ? "\n" . table([ \@heads, @took ], 'lrr') : '');
 }
 
 sub _compare {
 	my (@args) = @_;
 	my ($o, $exit) =
 		options(\@args, $HELP{compare}, 2, 'over=f', 'kind=s', 'app=s', 'junit=s', 'json');
-	return $exit                                                         if !$o;
-	return _misuse("compare: --kind $o->{kind}: one of @KINDS is meant") if _bad_kind($o);
-	return _misuse("compare: --over $o->{over}: milliseconds from 0 are meant")
+	return $exit if !$o;
+	return _misuse('compare', $NO_KIND, kind => $o->{kind}, kinds => "@KINDS") if _bad_kind($o);
+	return _misuse('compare', N__('--over {n}: milliseconds from 0 are meant'), n => $o->{over})
 		if defined $o->{over} && $o->{over} < 0;
-	return _misuse('compare: name two files of `tipme profile record`') if @args < 2;
+	return _misuse('compare', N__('name two files of `tipme profile record`')) if @args < 2;
 	require Tipme::Profile::Compare;
 	my ($a, $b) = map { Tipme::Profile::File->read($_) } @args;
-	my $c = Tipme::Profile::Compare::compare(
-		$a, $b, kind => $o->{kind}, app => $o->{app},
-		over_ms => $o->{over} // 0
-	);
-	if   (defined $o->{junit}) { write_bytes($o->{junit}, Tipme::Profile::Compare::junit($c)) }
-	if   ($o->{json})          { print_json($c) }
-	else                       { put(Tipme::Profile::Compare::text($c)) }
+	my $compared = sub {
+		return Tipme::Profile::Compare::compare(
+			$a, $b, kind => $o->{kind}, app => $o->{app},
+			over_ms => $o->{over} // 0
+		);
+	};
+	# Programs read the one, a person the other.
+	my $english = sub { Tipme::Profile::Compare::junit($compared->()) };
+	write_bytes($o->{junit}, in_english($english)) if defined $o->{junit};
+	my $c = $compared->();
+	if   ($o->{json}) { print_json($c) }
+	else              { put(Tipme::Profile::Compare::text($c)) }
 	return $c->{slower} ? $OVER : 0;
 }
 

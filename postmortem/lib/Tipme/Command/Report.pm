@@ -4,10 +4,10 @@ package Tipme::Command::Report;
 
 use strict;
 use warnings;
-use Fcntl              qw(O_WRONLY O_CREAT O_EXCL O_NOFOLLOW);
-use Text::Wrap         ();
+use Fcntl      qw(O_WRONLY O_CREAT O_EXCL O_NOFOLLOW);
+use Text::Wrap ();
 use Tipme::Asked;
-use Tipme::CommandLine qw(options print_json local_time);
+use Tipme::CommandLine qw(options complain print_json local_time);
 use Tipme::Culprit;
 use Tipme::Diagnosis;
 use Tipme::Episode;
@@ -20,7 +20,7 @@ use Tipme::Report::Bug;
 use Tipme::Report::JSON;
 use Tipme::Words qw(N__ fill in_english is_translated);
 
-my $BEFORE = 3;    # episodes of the same signature that are named
+my $BEFORE = 3;              # episodes of the same signature that are named
 my $HELP   = N__(<<'END');
 usage: tipme report [EPISODE] [--form FORM] [--did TEXT] [--expected TEXT] [--often TEXT]
                     [--attach FILE] [-o FILE] [--mail] [--open] [--yes] [--json]
@@ -52,11 +52,14 @@ sub run {
 	);
 	return $exit if !$o;
 	if (defined $o->{form} && !grep { $_ eq $o->{form} } Tipme::Report::Bug::forms()) {
-		print STDERR "tipme: report: --form "
-			. one_line($o->{form})
-			. ': no such form: say '
-			. join(', ', Tipme::Report::Bug::forms()) . "\n";
-		return 64;
+		return complain(
+			'report',
+			fill(
+				N__('--form {form}: no such form: say {forms}'),
+				form  => one_line($o->{form}),
+				forms => join(', ', Tipme::Report::Bug::forms())
+			)
+		);
 	}
 	die fill(N__('{file}: is there already: name another file'), file => $o->{output}) . "\n"
 		if defined $o->{output} && (-e $o->{output} || -l $o->{output});
@@ -64,7 +67,7 @@ sub run {
 	my $acts = defined $o->{output} || $o->{mail} || $o->{open};
 	my $told = sub { put(_wrap($_[0]{verdict}{sentence}), "\n"); STDOUT->flush };
 	my $ask  = $acts && !$o->{yes} ? \&Tipme::Asked::steps : undef;
-	my $r = prepared(Tipme::Library->folder_of($args[0]), $o, $o->{json} ? () : ($told, $ask));
+	my $r    = prepared(Tipme::Library->folder_of($args[0]), $o, $o->{json} ? () : ($told, $ask));
 	if ($o->{json}) { print_json(_data($r)); return 0 }
 	put(_whom($r));
 	# How this machine is set up is for whoever set it up; a text is made if it is asked for.
@@ -73,9 +76,11 @@ sub run {
 	put("\n", $r->{text}, "\n");
 	return _next($r) if !$acts;
 	if (!$o->{yes} && !_agreed($r, $o)) {
-		print STDERR 'tipme: report: nothing was done: ',
-			-t STDIN ? 'you did not agree' : 'cannot ask without a terminal',
-			": read the text, then add --yes\n";
+		my $why = -t STDIN ? N__('you did not agree') : N__('cannot ask without a terminal');
+		complain(
+			'report',
+			fill(N__('nothing was done: {why}: read the text, then add --yes'), why => fill($why))
+		);
 		return 1;
 	}
 	return _done($r, $o);
@@ -283,7 +288,7 @@ sub _done {
 			}
 		);
 		1;
-	} or print STDERR 'tipme: report: ' . one_line($@) . "\n";
+	} or complain('report', one_line($@));
 	return 0;
 }
 

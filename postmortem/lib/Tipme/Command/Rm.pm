@@ -5,10 +5,10 @@ package Tipme::Command::Rm;
 use strict;
 use warnings;
 use File::Path         ();
-use Tipme::CommandLine qw(options);
+use Tipme::CommandLine qw(options complain);
 use Tipme::Library;
 use Tipme::Printable qw(put one_line);
-use Tipme::Words qw(N__);
+use Tipme::Words     qw(N__ fill);
 
 my $HELP = N__(<<'END');
 usage: tipme rm EPISODE ... [--pinned]
@@ -21,24 +21,25 @@ ones are kept unless you say --pinned. All are looked at before the first is rem
   tipme rm --pinned 20261120-150301-3f2a
 END
 
-my $MAX         = 10_000;
-my $USAGE_ERROR = 64;
+my $MAX = 10_000;
 
 sub run {
 	my ($class, @args) = @_;
 	my ($o,     $exit) = options(\@args, $HELP, $MAX, 'pinned');
-	return $exit if !$o;
-	if (!@args) {
-		print STDERR 'tipme: rm: no episode named: say which (see `tipme list`)', "
-";
-		return $USAGE_ERROR;
-	}
+	return $exit                                                                       if !$o;
+	return complain('rm', fill(N__('no episode named: say which (see `tipme list`)'))) if !@args;
 	my $library = Tipme::Library->open;
 	my %folder;
 	for my $folder (map { $library->locate($_) } @args) {
-		my $id = $library->id_of($folder)
-			// die "$folder: not an episode of your library: remove other folders yourself\n";
-		die "$id: is pinned: say --pinned if you mean it, or tipme pin $id --undo\n"
+		my $id = $library->id_of($folder) // die fill(
+			N__('{folder}: not an episode of your library: remove other folders yourself'),
+			folder => $folder
+		) . "\n";
+		die fill(
+			N__('{id}: is pinned: say --pinned if you mean it, or tipme pin {id} --undo'),
+			id => $id
+			)
+			. "\n"
 			if -e "$folder/pinned" && !$o->{pinned};
 		$folder{$id} = $folder;
 	}
@@ -54,11 +55,14 @@ sub _remove {
 	my $gone = $folder =~ s{[^/]+/*\z}{.$id.tmp}r;
 	rename $folder, $gone or die "$folder: $!\n";
 	File::Path::remove_tree($gone, { error => \my $errors });
-	die "$id: not all of it could be removed: "
-		. join('; ', map { values %$_ } @$errors)
-		. ": see $gone\n"
+	die fill(
+		N__('{id}: not all of it could be removed: {why}: see {folder}'),
+		id     => $id, why => join('; ', map { values %$_ } @$errors),
+		folder => $gone
+		)
+		. "\n"
 		if @$errors;
-	put(one_line($id), " removed\n");
+	put(fill(N__('{id} removed'), id => one_line($id)), "\n");
 }
 
 1;

@@ -7,11 +7,12 @@ use warnings;
 use Cpanel::JSON::XS ();
 use Tipme::Command::List;
 use Tipme::CommandLine
-	qw(options print_json terminal_json ms with_commas bytes_text local_time table);
+	qw(options complain print_json terminal_json ms with_commas bytes_text local_time table);
 use Tipme::Episode;
 use Tipme::Library;
 use Tipme::Notes     qw(tags_of);
 use Tipme::Printable qw(put one_line printable characters);
+use Tipme::Told      qw(told);
 use Tipme::Words     qw(N__ fill);
 
 my $HELP = N__(<<'END');
@@ -91,7 +92,7 @@ sub _text {
 		: fill(N__('Not diagnosed yet: tipme diagnose {id}'), id => $id)
 		) . "\n";
 	return $text . "\n" . _coverage($e) . _losses($e) . join '',
-		map { one_line($_) . "\n" } $e->damage;
+		map { one_line(told($_)) . "\n" } $e->damage;
 }
 
 sub _trigger {
@@ -164,14 +165,18 @@ sub _records {
 		}
 	);
 	print $n ? "\n]}\n" : "{\"records\": []}\n" if $o->{json};
-	print STDERR
-		"tipme: show: more than $limit records there: give a shorter range, or --limit 0 for all\n"
-		if $more;
-	print STDERR 'tipme: show: '
-		. $index->disordered
-		. " records whose time ran back too far are left out\n"
-		if $index->disordered;
-	print STDERR "tipme: show: ", one_line($_), "\n" for $e->damage;
+	complain(
+		'show',
+		fill(
+			N__('more than {n} records there: give a shorter range, or --limit 0 for all'),
+			n => $limit
+		)
+	) if $more;
+	complain(
+		'show',
+		fill(N__('{n} records whose time ran back too far are left out'), n => $index->disordered)
+	) if $index->disordered;
+	complain('show', one_line(told($_))) for $e->damage;
 	return 0;
 }
 

@@ -4,11 +4,11 @@ package Tipme::Command::Tag;
 
 use strict;
 use warnings;
-use Tipme::CommandLine qw(options);
+use Tipme::CommandLine qw(options complain);
 use Tipme::Library;
 use Tipme::Notes     qw(set_tags tag_word tags_of undo_tags);
 use Tipme::Printable qw(put one_line);
-use Tipme::Words qw(N__);
+use Tipme::Words     qw(N__ fill);
 
 my $HELP = N__(<<'END');
 usage: tipme tag EPISODE ... [--add TAG]... [--remove TAG]... [--undo]
@@ -25,26 +25,36 @@ Tags stay beside the episode. They leave this machine only with `tipme bundle --
   tipme tag last
 END
 
-my $MAX         = 10_000;
-my $USAGE_ERROR = 64;
+my $MAX = 10_000;
 
 sub run {
 	my ($class, @args) = @_;
 	my ($o,     $exit) = options(\@args, $HELP, $MAX, 'add=s@', 'remove=s@', 'undo');
-	return $exit                                                               if !$o;
-	return _misused('no episode named: say which, or last (see `tipme list`)') if !@args;
-	return _misused('--undo goes alone: it brings back what was there before')
+	return $exit if !$o;
+	return complain('tag', fill(N__('no episode named: say which, or last (see `tipme list`)')))
+		if !@args;
+	return complain('tag', fill(N__('--undo goes alone: it brings back what was there before')))
 		if $o->{undo} && ($o->{add} || $o->{remove});
 	my ($add, $remove) = map {
 		[ map { tag_word($_) } @{ $o->{$_} // [] } ]
 	} qw(add remove);
 	my @folders = Tipme::Library->folders_of(@args);
-	-e "$_/manifest.json" or die "$_: not an episode: `tipme list` shows them\n" for @folders;
+	-e "$_/manifest.json"
+		or die fill(N__('{folder}: not an episode: `tipme list` shows them'), folder => $_) . "\n"
+		for @folders;
+
 	for my $folder (@folders) {
-		if ($o->{undo}) { undo_tags($folder) or die "nothing to undo: no tag was changed yet\n" }
-		elsif (@$add || @$remove) { _change($folder, $add, $remove) }
+		if ($o->{undo}) {
+			undo_tags($folder) or die fill(N__('nothing to undo: no tag was changed yet')) . "\n";
+		} elsif (@$add || @$remove) {
+			_change($folder, $add, $remove);
+		}
 		my $tags = join ' ', tags_of($folder);
-		put(one_line($folder =~ s{\A.*/(?=[^/])}{}r), ': ', length $tags ? $tags : 'no tags', "\n");
+		put(
+			one_line($folder =~ s{\A.*/(?=[^/])}{}r), ': ',
+			length $tags ? $tags : fill(N__('no tags')),
+			"\n"
+		);
 	}
 	return 0;
 }
@@ -55,7 +65,5 @@ sub _change {
 	delete @tag{@$remove};
 	return set_tags($folder, keys %tag);
 }
-
-sub _misused { my ($why) = @_; print STDERR "tipme: tag: $why\n"; return $USAGE_ERROR }
 
 1;

@@ -4,7 +4,7 @@ package Tipme::Command::Timeline;
 
 use strict;
 use warnings;
-use Tipme::CommandLine qw(options);
+use Tipme::CommandLine qw(options complain);
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Library;
@@ -12,6 +12,7 @@ use Tipme::Printable qw(put one_line printable);
 use Tipme::Timeline;
 use Tipme::Timeline::File qw(write_picture);
 use Tipme::Timeline::Picture;
+use Tipme::Told  qw(told);
 use Tipme::Words qw(N__);
 
 my $HELP = N__(<<'END');
@@ -30,14 +31,14 @@ sub run {
 	my ($class, @args) = @_;
 	my ($o, $exit) = options(\@args, $HELP, 1, 'output|o=s', 'event=i', 'at=t', 'from=f', 'to=f');
 	return $exit if !$o;
-	my $episode = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
-	my $file = $o->{output} // $episode->id . '.svg';
+	my $episode   = Tipme::Episode->open(Tipme::Library->folder_of($args[0]));
+	my $file      = $o->{output} // $episode->id . '.svg';
 	my $diagnosis = Tipme::Diagnosis->new($episode);
-	my $result = $diagnosis->run(event => $o->{event}, at => $o->{at});
-	my $data = Tipme::Timeline->collect($diagnosis, $result, _range($o, $result));
+	my $result    = $diagnosis->run(event => $o->{event}, at => $o->{at});
+	my $data      = Tipme::Timeline->collect($diagnosis, $result, _range($o, $result));
 	write_picture($file, Tipme::Timeline::Picture->svg($data));
 	put(one_line($file), "\n");
-	print STDERR 'tipme: timeline: ', one_line($_), "\n" for $episode->damage;
+	complain('timeline', one_line(told($_))) for $episode->damage;
 	return 0;
 }
 

@@ -11,8 +11,9 @@ package Tipme::Latency::Extremes;
 
 use strict;
 use warnings;
-use Exporter   qw(import);
-use List::Util qw(max min sum0);
+use Tipme::Words qw(N__);
+use Exporter     qw(import);
+use List::Util   qw(max min sum0);
 
 our @EXPORT_OK = qw(fit level);
 
@@ -45,18 +46,19 @@ sub fit {
 		@maxima = map { max @maxima[ 2 * $_, 2 * $_ + 1 ] } 0 .. @maxima / 2 - 1;
 		$joined *= 2;
 	};
-	return { refused => 'too few blocks', needs => $LEAST } if @maxima < $LEAST;
+	return { refused => N__('too few blocks'), needs => $LEAST } if @maxima < $LEAST;
 	my $alike = _alike(@maxima);
 	$join->() while @maxima > $MOST;
 	if ($alike) {
 		# What is left of it after the test finds none is still in the interval: once more.
 		$join->() while @maxima >= $LEAST && _alike(@maxima);
 		$join->() if @maxima >= $LEAST;
-		return { refused => 'stalls last longer than a block', needs => $LEAST * $joined }
+		return { refused => N__('stalls last longer than a block'), needs => $LEAST * $joined }
 			if @maxima < $LEAST;
 	}
 	my %values = map { $_ => 1 } @maxima;
-	return { refused => 'the longest of the blocks hardly differ' } if keys %values < $LEAST_VALUES;
+	return { refused => N__('the longest of the blocks hardly differ') }
+		if keys %values < $LEAST_VALUES;
 	my @sorted = sort { $a <=> $b } @maxima;
 	my $mean   = sum0(@sorted) / @sorted;
 	my $spread = sqrt(sum0(map { ($_ - $mean)**2 } @sorted) / $#sorted);
@@ -75,7 +77,7 @@ sub fit {
 		blocks => scalar @sorted, joined   => $joined, place  => $at->[0], scale => exp $at->[1],
 		shape  => $at->[2],       unlikely => $best,   maxima => \@sorted
 	);
-	return { refused => 'the longest of the blocks come of more than one kind of stall' }
+	return { refused => N__('the longest of the blocks come of more than one kind of stall') }
 		if _anderson_darling(\%f) > $AD_MOST;
 	return \%f;
 }
@@ -85,7 +87,7 @@ sub fit {
 sub level {
 	my ($f, $blocks) = @_;
 	my $t = $blocks / $f->{joined};
-	return { refused => 'too far beyond', needs => $blocks / $BEYOND }
+	return { refused => N__('too far beyond'), needs => $blocks / $BEYOND }
 		if $t > $BEYOND * $f->{blocks};
 	my $us = $f->{place} + $f->{scale} * _growth($t, $f->{shape});
 	my $m  = $f->{maxima};

@@ -10,6 +10,7 @@ use Tipme::Chart;
 use Tipme::CommandLine qw(seconds);
 use Tipme::Page;
 use Tipme::Printable qw(one_line);
+use Tipme::Words     qw(N__ fill);
 
 # Unit: characters, of a mark in a picture. Marks are cut there, the table has all of them.
 my $SHOWN = 24;
@@ -24,8 +25,9 @@ sub rows {
 	my @at    = (0, (map { int($_->{after_s} / $r->block_s + 0.5) } @marks), scalar @block);
 	@at = map { min($_, scalar @block) } @at;
 	my @span = map { max(@block[ $at[$_] .. $at[ $_ + 1 ] - 1 ]) } 0 .. $#at - 1;
-	return map { { %{ $marks[$_] }, before_us => $span[$_], after_us => $span[ $_ + 1 ] } }
-		0 .. $#marks;
+	return map {
+		{ %{ $marks[$_] }, before_us => $span[$_], after_us => $span[ $_ + 1 ] }
+	} 0 .. $#marks;
 }
 
 # picture(RESULT, STAGE): the longest of each block over time, with the marks
@@ -42,12 +44,12 @@ sub picture {
 	} @{ $r->{marks} // [] };
 	return Tipme::Chart->svg(
 		{
-			title  => 'The longest of each ' . seconds($r->block_s),
-			x      => { label => 'since the recording began', scale => 'time' },
-			y      => { label => 'the longest', unit => 'us', scale => 'log' },
+			title  => fill(N__('The longest of each {time}'), time => seconds($r->block_s)),
+			x      => { label => fill(N__('since the recording began')), scale => 'time' },
+			y      => { label => fill(N__('the longest')), unit => 'us', scale => 'log' },
 			series => [
 				{
-					name   => 'the longest', kind => 'step',
+					name   => fill(N__('the longest')), kind => 'step',
 					points => [ map { [ $r->block_s * $n++, $_ || undef ] } @block, $block[-1] ]
 				}
 			],
@@ -66,12 +68,15 @@ sub part {
 	my $us   = sub { return defined $_[0] ? seconds($_[0] / 1e6) : '-' };
 	my $html = Tipme::Page::picture(picture($r, $stage));
 	$html .= Tipme::Page::table(
-		[ 'mark', 'after', 'the longest before it', 'the longest from there on' ],
+		[
+			map { fill($_) } N__('mark'), N__('after'), N__('the longest before it'),
+			N__('the longest from there on')
+		],
 		map {
 			[ $_->{text}, seconds($_->{after_s}), map { $us->($_) } @$_{qw(before_us after_us)} ]
 		} @rows
 	) if @rows;
-	return [ "$name: over time", $html ];
+	return [ fill(N__('{name}: over time'), name => $name), $html ];
 }
 
 1;

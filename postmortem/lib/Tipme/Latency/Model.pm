@@ -9,6 +9,7 @@ use Cpanel::JSON::XS         ();
 use Tipme::Latency::Underrun qw(slack_ms);
 use Tipme::Printable         qw(one_line);
 use Tipme::Statistics        qw(poisson_interval);
+use Tipme::Words             qw(N__ fill);
 
 our $LIBEXEC = '/usr/libexec/tipme';
 
@@ -57,22 +58,39 @@ sub judged {
 }
 
 sub text {
-	my ($m)  = @_;
+	my ($m) = @_;
 	my $who =
-		  $m->{modality} eq 'deferred' ? 'deferred work'
+		  $m->{modality} eq 'deferred' ? fill(N__('deferred work'))
 		: $m->{priority}               ? "SCHED_FIFO $m->{priority}"
-		:                                'an ordinary thread';
-	my $said = sprintf "%s, as %s: slack %.2f ms, %d cycles; the longest took %.2f ms\n",
-		one_line($m->{what}), $who, @$m{qw(slack_ms cycles longest_ms)};
-	$said .= sprintf "missed     %d  (a mean of %.3g to %.3g)\n",
-		@$m{qw(missed missed_least missed_most)};
-	$said .= sprintf "predicted  %d  (%.3g to %.3g), by the latencies of the same cycles\n",
-		@$m{qw(predicted predicted_least predicted_most)};
-	return $said
-		. ($m->{agree} ? "They agree.\n"
-		: $m->{missed} > $m->{predicted}
-		? "More are missed: somebody takes the CPU while it computes.\n"
-		: "Fewer are missed.\n");
+		:                                fill(N__('an ordinary thread'));
+	my %is = map { $_ => sprintf '%.3g', $m->{$_} }
+		qw(missed_least missed_most predicted_least predicted_most);
+	my @said = (
+		fill(
+			N__('{what}, as {who}: slack {slack} ms, {n} cycles; the longest took {longest} ms'),
+			what    => one_line($m->{what}), who => $who,
+			slack   => sprintf('%.2f', $m->{slack_ms}), n => int $m->{cycles},
+			longest => sprintf('%.2f', $m->{longest_ms})
+		),
+		fill(
+			N__('missed     {n}  (a mean of {missed_least} to {missed_most})'),
+			%is, n => int $m->{missed}
+		),
+		fill(
+			N__(
+				'predicted  {n}  ({predicted_least} to {predicted_most}), by the latencies of the same cycles'
+			),
+			%is,
+			n => int $m->{predicted}
+		),
+		fill(
+			  $m->{agree} ? N__('They agree.')
+			: $m->{missed} > $m->{predicted}
+			? N__('More are missed: somebody takes the CPU while it computes.')
+			: N__('Fewer are missed.')
+		)
+	);
+	return join '', map {"$_\n"} @said;
 }
 
 1;

@@ -12,7 +12,7 @@ use Tipme::Latency::CallTree qw(tree lines flame);
 use Tipme::Latency::Extremes qw(fit level);
 use Tipme::Latency::Marks;
 use Tipme::Latency::Titles   qw(title);
-use Tipme::Latency::Underrun qw(clients mttf);
+use Tipme::Latency::Underrun qw(rows_of);
 use Tipme::Latency::Worst    qw(worst together);
 use Tipme::Page;
 use Tipme::Printable  qw(one_line);
@@ -58,7 +58,7 @@ sub _stage {
 		}
 	} @PERCENTILES;
 	return {
-		stage     => $stage,                      title  => title($stage),     count       => $n,
+		stage     => $stage,                      title  => title($stage),      count       => $n,
 		mean_us   => $r->mean_us($stage),         max_us => $r->max_us($stage), percentiles => \@p,
 		worst     => [ worst($r, $stage, $use) ], together => together($r, $stage),
 		histogram => [ _bins($r, $stage) ],       above    => [ _above($r, $stage) ],
@@ -198,7 +198,7 @@ sub _fit_words {
 	return () if !grep { !defined $_->{us} } @{ $s->{worst} };
 	return fill(
 		N__('{stage}, beyond what was measured: no fit, {why}'),
-		stage => $s->{title}, why => $f->{refused}
+		stage => $s->{title}, why => fill($f->{refused})
 		)
 		. ($f->{needs_s} ? fill(N__(': it takes {time}'), time => seconds($f->{needs_s})) : '')
 		if $f->{refused};
@@ -303,9 +303,9 @@ sub histogram {
 	} grep { $_->has($stage) } @results;
 	return Tipme::Chart->svg(
 		{
-			title  => 'How many latencies were how long: ' . (title($stage)),
-			x      => { label => 'latency',   unit  => 'us', scale => 'log' },
-			y      => { label => 'latencies', scale => 'log' }, series => \@series,
+			title => fill(N__('How many latencies were how long: {stage}'), stage => title($stage)),
+			x     => { label => fill(N__('latency')),   unit  => 'us', scale => 'log' },
+			y     => { label => fill(N__('latencies')), scale => 'log' }, series => \@series,
 			limits => [ { axis => 'x', at => 1000, label => '1 ms' } ]
 		}
 	);
@@ -342,10 +342,11 @@ sub tail {
 	} grep { $_->has($stage) } @results;
 	return Tipme::Chart->svg(
 		{
-			title    => 'How often a latency was longer: ' . title($stage),
+			title => fill(N__('How often a latency was longer: {stage}'), stage => title($stage)),
 			subtitle => $words,
-			x        => { label => 'longer than', unit => 'us', scale => 'log' },
-			y        => { label => 'an hour, on one CPU', scale => 'log' }, series => \@series
+			x        => { label => fill(N__('longer than')), unit => 'us', scale => 'log' },
+			y        => { label => fill(N__('an hour, on one CPU')), scale => 'log' },
+			series   => \@series
 		}
 	);
 }
@@ -357,17 +358,19 @@ sub page {
 	my @parts = (
 		[
 			'',
-			'<h1>'
-				. Tipme::Page::text(
-				'How late: ' . join ', ', map {s{.*/}{}r} map { $_->{file} } @results
+			'<h1>' . Tipme::Page::text(
+				fill(
+					N__('How late: {files}'),
+					files => join ', ', map {s{.*/}{}r} map { $_->{file} } @results
+				)
 				)
 				. '</h1>'
 		]
 	);
-	push @parts, [ 'How long', Tipme::Page::picture(histogram($stage, @results)) ],
-		[ 'How often', Tipme::Page::picture(tail($stage, undef, @results)) ];
+	push @parts, [ fill(N__('How long')), Tipme::Page::picture(histogram($stage, @results)) ],
+		[ fill(N__('How often')), Tipme::Page::picture(tail($stage, undef, @results)) ];
 	my @data = map { data($_, $use) } @results;
-	push @parts, [ 'The worst, by load', _by_load(@data) ] if @data > 1;
+	push @parts, [ fill(N__('The worst, by load')), _by_load(@data) ] if @data > 1;
 	push @parts, map { _part_of($results[$_], $data[$_]) } 0 .. $#results;
 	return Tipme::Page::page('tipme latency', @parts);
 }
@@ -378,10 +381,10 @@ sub both {
 	my ($stage, $words, $table, @results) = @_;
 	return Tipme::Page::page(
 		'tipme latency compare',
-		[ '', '<h1>' . Tipme::Page::text($words) . '</h1>' ],
-		[ 'How often',   Tipme::Page::picture(tail($stage, undef, @results)) ],
-		[ 'How long',    Tipme::Page::picture(histogram($stage, @results)) ],
-		[ 'Level by level', Tipme::Page::table(@$table) ]
+		[ '',                          '<h1>' . Tipme::Page::text($words) . '</h1>' ],
+		[ fill(N__('How often')),      Tipme::Page::picture(tail($stage, undef, @results)) ],
+		[ fill(N__('How long')),       Tipme::Page::picture(histogram($stage, @results)) ],
+		[ fill(N__('Level by level')), Tipme::Page::table(@$table) ]
 	);
 }
 
@@ -397,23 +400,23 @@ sub _by_load {
 	} qw(irq irq_deferred total_high total_medium total_user);
 	my @head = map {
 		my $name = $_->{file} =~ s{.*/|\.json\z}{}gr;
-		map {"$name, $_"} 'an hour', 'a day', 'a week'
+		map { "$name, " . fill($_) } N__('an hour'), N__('a day'), N__('a week')
 	} @data;
 	my @rows = map {
 		my $stage = $_;
 		[
-			$stage eq 'irq_deferred' ? 'and deferred work' : title($stage),
+			$stage eq 'irq_deferred' ? fill(N__('and deferred work')) : title($stage),
 			map {
 				my ($s) = grep { $_->{stage} eq $stage } @{ $_->{stages} };
 				$s ? map { (_worst_cells($_))[0] } @{ $s->{worst} } : ('') x 3
 			} @data
 		]
 	} @stages;
-	return
-		  '<p>'
-		. Tipme::Page::text(_worst_words($data[0]) . '; ~: by a fit; -: longer than was measured')
+	return '<p>'
+		. Tipme::Page::text(
+		_worst_words($data[0]) . fill(N__('; ~: by a fit; -: longer than was measured')))
 		. '</p>'
-		. Tipme::Page::table([ 'stage', @head ], @rows);
+		. Tipme::Page::table([ fill(N__('stage')), @head ], @rows);
 }
 
 sub _part_of {
@@ -423,7 +426,10 @@ sub _part_of {
 		[
 			$name,
 			'<p>' . Tipme::Page::text(_head($d)) . '</p>' . Tipme::Page::table(
-				[ 'stage', 'count', 'mean', map { _percentile_name($_) } @PERCENTILES ],
+				[
+					(map { fill($_) } N__('stage'), N__('count'), N__('mean')),
+					map { _percentile_name($_) } @PERCENTILES
+				],
 				map {
 					my $s = $_;
 					[
@@ -435,9 +441,12 @@ sub _part_of {
 		]
 	);
 	push @parts, [
-		"$name: the worst",
+		fill(N__('{name}: the worst'), name => $name),
 		'<p>' . Tipme::Page::text(_worst_words($d)) . '</p>' . Tipme::Page::table(
-			[ 'stage', 'an hour', '95 %', 'a day', '95 %', 'a week', '95 %' ],
+			[
+				fill(N__('stage')), map { (fill($_), '95 %') } N__('an hour'), N__('a day'),
+				N__('a week')
+			],
 			map {
 				my $s = $_;
 				[ $s->{title}, map { _worst_cells($_) } @{ $s->{worst} } ]
@@ -447,17 +456,27 @@ sub _part_of {
 		map { '<p>' . Tipme::Page::text($_) . '</p>' } _fit_words($d)
 	];
 	push @parts, Tipme::Latency::Marks::part($name, $r, $r->default_stage);
-	push @parts, [ "$name: who would run dry", _clients($r) ];
+	push @parts, [
+		fill(N__('{name}: who would run dry'), name => $name),
+		Tipme::Page::table(rows_of($r, $r->default_stage))
+	];
 	my $tree = tree($r->stacks);
 	push @parts, [
-		"$name: where the CPU was",
-		Tipme::Page::picture(flame($tree, title => 'Samples of the longest latencies, by calls'))
+		fill(N__('{name}: where the CPU was'), name => $name),
+		Tipme::Page::picture(
+			flame($tree, title => fill(N__('Samples of the longest latencies, by calls')))
+			)
 			. Tipme::Page::table(
-			[ 'samples', 'function < its callers' ],
+			[ fill(N__('samples')), fill(N__('function < its callers')) ],
 			map {
 				[
 					$_->{samples},
-					$_->{where} . ($_->{irqs_off} * 2 > $_->{samples} ? ' (interrupts off)' : '')
+					$_->{where}
+						. (
+						$_->{irqs_off} * 2 > $_->{samples}
+						? ' ' . fill(N__('(interrupts off)'))
+						: ''
+						)
 				]
 			} @{ $d->{places} }
 				[ 0 .. (@{ $d->{places} } > $PLACES ? $PLACES : @{ $d->{places} }) - 1 ]
@@ -466,35 +485,13 @@ sub _part_of {
 		if $tree->{samples};
 	push @parts,
 		[
-		"$name: the machine",
+		fill(N__('{name}: the machine'), name => $name),
 		Tipme::Page::table(
 			[], map { [ $_ =~ tr/_/ /r, $d->{facts}{$_} ] } sort keys %{ $d->{facts} }
 		)
 		]
 		if %{ $d->{facts} };
 	return @parts;
-}
-
-sub _a_day { my ($n) = @_; return $n >= 1000 ? with_commas(int $n) : sprintf '%.3g', $n }
-
-sub _clients {
-	my ($r) = @_;
-	my $stage = $r->default_stage;
-	return Tipme::Page::table(
-		[ 'client', 'slack', 'once in', 'a day' ],
-		map {
-			my $m = mttf($r, $stage, $_);
-			[
-				$_->{what}, seconds($m->{slack_ms} / 1000),
-				defined $m->{mttf_s}
-				? seconds($m->{mttf_s})
-				: 'more than ' . seconds($m->{least_s}),
-				defined $m->{mttf_s}
-				? _a_day($m->{per_day})
-				: 'under ' . _a_day($m->{most_per_day})
-			]
-		} clients()
-	);
 }
 
 1;

@@ -9,34 +9,39 @@ package Tipme::Latency::Underrun;
 
 use strict;
 use warnings;
-use Exporter          qw(import);
-use Tipme::Statistics qw(poisson_interval);
+use Exporter           qw(import);
+use Tipme::CommandLine qw(seconds with_commas);
+use Tipme::Statistics  qw(poisson_interval);
+use Tipme::Words       qw(N__ fill);
 
-our @EXPORT_OK = qw(clients client slack_ms mttf);
+our @EXPORT_OK = qw(clients client slack_ms mttf rows_of);
 
 # name: buffers, cycle in ms, share of the cycle that is computing, what it is. The paper's are
 # those of its table 1 and section 5.1 (the datapump computes for 25 % of its cycle); their buffers
 # and cycles are both ends of its ranges. Today's: frames / 48,000 a second.
+my $AUDIO   = N__('audio at 48 kHz, 2 buffers of {n} frames');
 my @CLIENTS = (
-	[ 'adsl',     2, 4,  0.25, 'ADSL, 2 buffers of 4 ms (1999)' ],
-	[ 'modem-4',  4, 4,  0.25, 'soft modem, 4 buffers of 4 ms (1999)' ],
-	[ 'modem-6',  3, 6,  0.25, 'soft modem, 3 buffers of 6 ms (1999)' ],
-	[ 'modem-16', 2, 16, 0.25, 'soft modem, 2 buffers of 16 ms (1999)' ],
-	[ 'rt-audio', 4, 8,  0.25, 'real-time audio, 4 buffers of 8 ms (1999)' ],
-	[ 'rt-video', 3, 33, 0.25, 'real-time video, 3 buffers of 33 ms (1999)' ],
+	[ 'adsl',     2, 4,  0.25, N__('ADSL, 2 buffers of 4 ms (1999)') ],
+	[ 'modem-4',  4, 4,  0.25, N__('soft modem, 4 buffers of 4 ms (1999)') ],
+	[ 'modem-6',  3, 6,  0.25, N__('soft modem, 3 buffers of 6 ms (1999)') ],
+	[ 'modem-16', 2, 16, 0.25, N__('soft modem, 2 buffers of 16 ms (1999)') ],
+	[ 'rt-audio', 4, 8,  0.25, N__('real-time audio, 4 buffers of 8 ms (1999)') ],
+	[ 'rt-video', 3, 33, 0.25, N__('real-time video, 3 buffers of 33 ms (1999)') ],
 	(
-		map { [ "audio-$_", 2, $_ / 48, 0.25, "audio at 48 kHz, 2 buffers of $_ frames" ] } 64,
+		map { [ "audio-$_", 2, $_ / 48, 0.25, $AUDIO, $_ ] } 64,
 		128, 256, 512, 1024
 	),
-	[ 'pipewire',  2, 1024 / 48,  0.1, 'PipeWire\'s usual quantum, 1024 frames' ],
-	[ 'video-60',  2, 1000 / 60,  0.5, 'video at 60 Hz, double buffered' ],
-	[ 'video-120', 2, 1000 / 120, 0.5, 'video at 120 Hz, double buffered' ],
+	[ 'pipewire',  2, 1024 / 48,  0.1, N__('PipeWire\'s usual quantum, 1024 frames') ],
+	[ 'video-60',  2, 1000 / 60,  0.5, N__('video at 60 Hz, double buffered') ],
+	[ 'video-120', 2, 1000 / 120, 0.5, N__('video at 120 Hz, double buffered') ],
 );
 
 sub clients {
 	return map {
-		{ name => $_->[0], buffers => $_->[1], cycle_ms => $_->[2],
-			compute_ms => $_->[2] * $_->[3], what => $_->[4] }
+		{
+			name       => $_->[0],           buffers => $_->[1], cycle_ms => $_->[2],
+			compute_ms => $_->[2] * $_->[3], what    => fill($_->[4], n => $_->[5])
+		}
 	} @CLIENTS;
 }
 
@@ -50,14 +55,19 @@ sub client {
 		$text =~ /\A([0-9]{1,3})x([0-9]{1,5}(?:\.[0-9]{1,6})?)(?::([0-9]{1,5}(?:\.[0-9]{1,6})?))?\z/
 		or die
 		"client $text: not known, and not BUFFERSxCYCLE[:COMPUTE] in ms, as in 3x6:1.5: `tipme "
-			. "latency mttf --clients` lists names\n";
+		. "latency mttf --clients` lists names\n";
 	$c //= $t / 4;
 	die "client $text: at least 2 buffers: one is being played while another is filled\n" if $n < 2;
 	die "client $text: a cycle of 0 ms\n" if $t <= 0;
 	die sprintf "client %s: it computes for %g of each %g ms: above the whole CPU\n", $text, $c, $t
 		if $c > $t;
-	return { name => $text, buffers => $n + 0, cycle_ms => $t + 0, compute_ms => $c + 0,
-		what => "$n buffers of $t ms, $c ms of computing" };
+	return {
+		name => $text, buffers => $n + 0, cycle_ms => $t + 0, compute_ms => $c + 0,
+		what => fill(
+			N__('{n} buffers of {cycle} ms, {compute} ms of computing'),
+			n => $n, cycle => $t, compute => $c
+		)
+	};
 }
 
 sub slack_ms { my ($c) = @_; return ($c->{buffers} - 1) * $c->{cycle_ms} - $c->{compute_ms} }
@@ -84,5 +94,29 @@ sub mttf {
 		most_per_day => 86400 * $most / $n / $cycle_s,
 	};
 }
+
+# rows_of(RESULT, STAGE): all clients, as a table has them; the first row is the heads
+sub rows_of {
+	my ($r, $stage) = @_;
+	return (
+		[ map { fill($_) } N__('client'), N__('slack'), N__('once in'), N__('times a day') ],
+		map {
+			my $m    = mttf($r, $stage, $_);
+			my $seen = defined $m->{mttf_s};
+			[
+				$_->{what},
+				seconds($m->{slack_ms} / 1000),
+				$seen
+				? seconds($m->{mttf_s})
+				: fill(N__('more than {time}'), time => seconds($m->{least_s})),
+				$seen
+				? _a_day($m->{per_day})
+				: fill(N__('under {n}'), n => _a_day($m->{most_per_day}))
+			]
+		} clients()
+	);
+}
+
+sub _a_day { my ($n) = @_; return $n >= 1000 ? with_commas(int $n) : sprintf '%.3g', $n }
 
 1;

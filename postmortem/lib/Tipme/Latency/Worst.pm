@@ -17,22 +17,25 @@ use warnings;
 use Exporter   qw(import);
 use List::Util qw(max sum0);
 use Tipme::Statistics;
+use Tipme::Words qw(N__ fill);
 
 our @EXPORT_OK = qw(uses use_of worst together);
 
 # name: factor of compression, hours of use a day, days a week, what it is. The paper's section 3.1:
 # its text has 40, 30, 12.5 hours a week, and browsing at 3 to 4 hours on 7 days.
 my @USES = (
-	[ 'office',      10, 8,   5, 'office work, driven 10 times as fast as by hand (1999)' ],
-	[ 'workstation', 5,  6,   5, 'engineering, driven 5 times as fast (1999)' ],
-	[ 'games',       1,  2.5, 5, 'games, as they are played (1999)' ],
-	[ 'web',         4,  3.5, 7, 'browsing, 4 times as fast (1999)' ],
-	[ 'measured',    1,  24,  7, 'as it was measured, without a break' ],
+	[ 'office',      10, 8,   5, N__('office work, driven 10 times as fast as by hand (1999)') ],
+	[ 'workstation', 5,  6,   5, N__('engineering, driven 5 times as fast (1999)') ],
+	[ 'games',       1,  2.5, 5, N__('games, as they are played (1999)') ],
+	[ 'web',         4,  3.5, 7, N__('browsing, 4 times as fast (1999)') ],
+	[ 'measured',    1,  24,  7, N__('as it was measured, without a break') ],
 );
 
 # uses(): [ { name, factor, hours, days, what } ]
 sub uses {
-	return map { my %u; @u{qw(name factor hours days what)} = @$_; \%u } @USES;
+	return
+		map { my %u; @u{qw(name factor hours days what)} = @$_; $u{what} = fill($u{what}); \%u }
+		@USES;
 }
 
 # use_of(TEXT): one by name, or FACTOR,HOURS,DAYS. Dies by a sentence.
@@ -47,8 +50,10 @@ sub use_of {
 	die "use $text: a factor of 0\n" if $factor <= 0;
 	die "use $text: a day has up to 24 hours, and a week up to 7 days\n"
 		if $hours <= 0 || $hours > 24 || $days <= 0 || $days > 7;
-	return { name => $text, factor => $factor + 0, hours => $hours + 0, days => $days + 0,
-		what => 'your own' };
+	return {
+		name => $text, factor => $factor + 0, hours => $hours + 0, days => $days + 0,
+		what => fill(N__('your own'))
+	};
 }
 
 # worst(RESULT, STAGE, USE): rows for 'hour', 'day', 'week': { per, use_s (seconds of use in it),
@@ -67,8 +72,10 @@ sub worst {
 sub _row {
 	my ($per, $use_s, $used_s, $factor, @blocks) = @_;
 	my $m   = $used_s / $use_s;
-	my %row = (per => $per, use_s => $use_s, us => undef, least_us => undef, most_us => undef,
-		needs_s => undef);
+	my %row = (
+		per     => $per, use_s => $use_s, us => undef, least_us => undef, most_us => undef,
+		needs_s => undef
+	);
 	if ($m < 1) { $row{needs_s} = $use_s / $factor; return \%row }
 	my ($few, $many) = _poisson_range($m);
 	my $at =

@@ -4,9 +4,11 @@ package Tipme::Profile::Charts;
 
 use strict;
 use warnings;
-use Exporter              qw(import);
-use List::Util            qw(max);
-use Tipme::Profile::Views qw(over_time histogram cumulative limits moments);
+use Exporter               qw(import);
+use List::Util             qw(max);
+use Tipme::Profile::Inputs qw(input_words limit_words);
+use Tipme::Profile::Views  qw(over_time histogram cumulative limits moments);
+use Tipme::Words           qw(N__ fill);
 
 our @EXPORT_OK = qw(charts);
 
@@ -19,7 +21,7 @@ sub charts {
 	my @named =
 		@pairs <= 6
 		? map { [ $_->{app}, $_->{stage}{response} ] } @pairs
-		: [ 'all applications', $p->counts('response', $kind) ];
+		: [ fill(N__('all applications')), $p->counts('response', $kind) ];
 	return (
 		_time($p, $kind),          _histogram($kind, @named), _cumulative($kind, @named),
 		_by_events($kind, @named), _stages($kind, @pairs)
@@ -31,7 +33,7 @@ sub _range {
 	my ($from, $to, $what) = limits($kind);
 	return {
 		axis  => $axis, from => $from, to => $to,
-		label => "where $what begin to irritate, $from to $to ms (TIPME, 2000)"
+		label => limit_words($from, $to, $what)
 	};
 }
 
@@ -46,18 +48,21 @@ sub _time {
 	return [
 		"$kind-time",
 		{
-			title    => "Latency over time: $kind",
-			subtitle => 'the longest answer of each '
-				. ($p->{minutes_of_row} == 1 ? 'minute' : "$p->{minutes_of_row} minutes")
-				. ', and the mean',
+			title    => fill(N__('Latency over time: {input}'), input => input_words($kind)),
+			subtitle => $p->{minutes_of_row} == 1
+			? fill(N__('the longest answer of each minute, and the mean'))
+			: fill(
+				N__('the longest answer of each {n} minutes, and the mean'),
+				n => $p->{minutes_of_row}
+			),
 			x => {
-				label => 'time since the beginning', scale => 'time', from => 0,
+				label => fill(N__('time since the beginning')), scale => 'time', from => 0,
 				to    => max($p->{duration_ns} / 1e9, $width)
 			},
-			y      => { label => 'latency', unit => 'ms' },
+			y      => { label => fill(N__('latency')), unit => 'ms' },
 			series => [
-				{ name => 'longest', kind => 'bars',   points => \@max },
-				{ name => 'mean',    kind => 'points', points => \@mean }
+				{ name => fill(N__('longest')), kind => 'bars',   points => \@max },
+				{ name => fill(N__('mean')),    kind => 'points', points => \@mean }
 			],
 			ranges => [ _range('y', $kind) ]
 		}
@@ -69,9 +74,10 @@ sub _histogram {
 	return [
 		"$kind-histogram",
 		{
-			title  => "How many answers took how long: $kind",
-			x      => { label => 'latency', unit  => 'ms',  scale => 'log' },
-			y      => { label => 'events',  scale => 'log', from  => 0.7 },
+			title =>
+				fill(N__('How many answers took how long: {input}'), input => input_words($kind)),
+			x      => { label => fill(N__('latency')), unit  => 'ms',  scale => 'log' },
+			y      => { label => fill(N__('events')),  scale => 'log', from  => 0.7 },
 			series => [
 				map { { name => $_->[0], kind => 'bars', points => [ histogram($_->[1]) ] } }
 					@named
@@ -86,10 +92,12 @@ sub _cumulative {
 	return [
 		"$kind-cumulative",
 		{
-			title    => "Which latencies the time went into: $kind",
-			subtitle => 'all answers that took at most so long, together',
-			x        => { label => 'latency', unit => 'ms', scale => 'log' },
-			y        => { label => 'cumulative latency', unit => 's' },
+			title => fill(
+				N__('Which latencies the time went into: {input}'), input => input_words($kind)
+			),
+			subtitle => fill(N__('all answers that took at most so long, together')),
+			x        => { label => fill(N__('latency')), unit => 'ms', scale => 'log' },
+			y        => { label => fill(N__('cumulative latency')), unit => 's' },
 			series   => [
 				map {
 					{ name => $_->[0], kind => 'step', points =>
@@ -106,10 +114,16 @@ sub _by_events {
 	return [
 		"$kind-events",
 		{
-			title => "Cumulative latency by number of events: $kind", subtitle =>
-				'shortest first: a straight line is even, a bend at the end is a few long ones',
-			x      => { label => 'events', from => 0 },
-			y      => { label => 'cumulative latency', unit => 's', from => 0 },
+			title => fill(
+				N__('Cumulative latency by number of events: {input}'),
+				input => input_words($kind)
+			),
+			subtitle => fill(
+				N__(
+					'shortest first: a straight line is even, a bend at the end is a few long ones')
+			),
+			x      => { label => fill(N__('events')), from => 0 },
+			y      => { label => fill(N__('cumulative latency')), unit => 's', from => 0 },
 			series => [
 				map {
 					{
@@ -127,21 +141,25 @@ sub _by_events {
 sub _stages {
 	my ($kind, @pairs) = @_;
 	my @stages = (
-		[ read  => 'until the server worked on it' ],    [ sent     => 'until it was sent' ],
-		[ drawn => 'until the screen began to change' ], [ finished => 'until it had changed' ]
+		[ read     => N__('until the server worked on it') ],
+		[ sent     => N__('until it was sent') ],
+		[ drawn    => N__('until the screen began to change') ],
+		[ finished => N__('until it had changed') ]
 	);
 	return [
 		"$kind-stages",
 		{
-			title => "Mean time of each stage: $kind",
-			x     =>
-				{ label => 'application', scale => 'names', names => [ map { $_->{app} } @pairs ] },
-			y      => { label => 'time', unit => 'ms' },
+			title => fill(N__('Mean time of each stage: {input}'), input => input_words($kind)),
+			x     => {
+				label => fill(N__('application')),
+				scale => 'names', names => [ map { $_->{app} } @pairs ]
+			},
+			y      => { label => fill(N__('time')), unit => 'ms' },
 			series => [
 				map {
 					my $s = $_;
 					{
-						name   => $s->[1],
+						name   => fill($s->[1]),
 						kind   => 'bars',
 						points => [
 							map {

@@ -9,23 +9,31 @@ package Tipme::Profile::Compare;
 
 use strict;
 use warnings;
-use List::Util         qw(max);
-use Tipme::CommandLine qw(ms table);
-use Tipme::Printable   qw(one_line shorten xml_text);
-use Tipme::Statistics  qw(difference_interval);
+use List::Util             qw(max);
+use Tipme::CommandLine     qw(ms table);
+use Tipme::Printable       qw(one_line shorten xml_text);
+use Tipme::Profile::Inputs qw(input_words);
+use Tipme::Statistics      qw(difference_interval);
+use Tipme::Words           qw(N__ fill);
 
 my @QUANTILES = (0.5, 0.9, 0.99);
 my @STAGES    = qw(read sent drawn finished);
 my %STAGE     = (
-	read     => 'before the display server worked on it', sent => 'in the display server',
-	drawn    => 'in the program, until the screen began to change',
-	finished => 'in the program, until the screen had changed'
+	read     => N__('before the display server worked on it'),
+	sent     => N__('in the display server'),
+	drawn    => N__('in the program, until the screen began to change'),
+	finished => N__('in the program, until the screen had changed')
 );
+
+# As columns have them.
+my %NAME =
+	(read => N__('read'), sent => N__('sent'), drawn => N__('drawn'), finished => N__('finished'));
 
 # What else may be another in B: fields of a profile, and their names.
 my %CIRCUMSTANCE = (
-	cpus   => 'CPUs', kernel => 'kernel', machine => 'machine', recorder => 'version of tipme',
-	source => 'display source'
+	cpus     => N__('CPUs'), kernel => N__('kernel'), machine => N__('machine'),
+	recorder => N__('version of tipme'),
+	source   => N__('display source')
 );
 
 # compare(A, B, kind =>, app =>, over_ms =>): { sentence, slower, faster (0, 1), differences => [ {
@@ -39,16 +47,16 @@ sub compare {
 	for my $pair ($a->pairs_of($o{kind}, $o{app})) {
 		my ($other) = $b->pairs_of($pair->{kind}, $pair->{app});
 		if ($other) { push @common, [ $pair, $other ] }
-		else        { push @left_out, "$pair->{app}, $pair->{kind}: only in A" }
+		else        { push @left_out, _left_out($pair, N__('{app}, {input}: only in A')) }
 	}
 	for my $pair ($b->pairs_of($o{kind}, $o{app})) {
-		push @left_out, "$pair->{app}, $pair->{kind}: only in B"
+		push @left_out, _left_out($pair, N__('{app}, {input}: only in B'))
 			if !$a->pairs_of($pair->{kind}, $pair->{app});
 	}
 	my @asked;
 	for my $c (@common) {
 		my @q = grep { _bounded($_, @$c) } @QUANTILES;
-		push @left_out, "$c->[0]{app}, $c->[0]{kind}: too few answers" if !@q;
+		push @left_out, _left_out($c->[0], N__('{app}, {input}: too few answers')) if !@q;
 		push @asked,    map { [ @$c, $_ ] } @q;
 	}
 	local $Tipme::Statistics::CONFIDENCE = 1 - 0.05 / max(1, scalar @asked);
@@ -58,12 +66,17 @@ sub compare {
 		faster => (grep { $_->{faster} } @d) ? 1 : 0, differences => \@d, left_out => \@left_out,
 		over_ms       => $o{over_ms} // 0,
 		circumstances => [
-			map { [ $CIRCUMSTANCE{$_}, $a->{$_}, $b->{$_} ] } grep { $a->{$_} ne $b->{$_} }
+			map { [ fill($CIRCUMSTANCE{$_}), $a->{$_}, $b->{$_} ] } grep { $a->{$_} ne $b->{$_} }
 			sort keys %CIRCUMSTANCE
 		]
 	);
 	$c{sentence} = _sentence(@d);
 	return \%c;
+}
+
+sub _left_out {
+	my ($pair, $why) = @_;
+	return fill($why, app => $pair->{app}, input => input_words($pair->{kind}));
 }
 
 # With the widest interval that may be asked for, or the number of questions would depend on itself.
@@ -116,27 +129,50 @@ sub _sentence {
 	my (@d)     = @_;
 	my @changed = sort { abs $b->{difference_ns} <=> abs $a->{difference_ns} }
 		grep { $_->{slower} || $_->{faster} } @d;
-	return @d
-		? 'Nothing tells the two apart.'
-		: 'Nothing can be compared: no application and kind of input has enough answers in both.'
-		if !@changed;
+	return fill(
+		@d
+		? N__('Nothing tells the two apart.')
+		: N__(
+			'Nothing can be compared: no application and kind of input has enough answers in both.')
+	) if !@changed;
 	my ($worst) = grep { $_->{slower} } @changed;
 	my $d = $worst // $changed[0];
-	return sprintf '%s answers %s %s %s (%s of them; %s to %s), %s%s.', one_line($d->{app}),
-		_plural($d->{kind}), ms(abs $d->{difference_ns}), $d->{slower} ? 'later' : 'sooner',
-		_part($d->{quantile}),
-		(map { ms(abs $_) } $d->{slower} ? @$d{qw(least_ns most_ns)} : @$d{qw(most_ns least_ns)}),
-		$STAGE{ $d->{stage} }, defined $d->{by} ? ', through ' . one_line($d->{by}) : '';
+	my ($from, $to) =
+		map { ms(abs $_) } $d->{slower} ? @$d{qw(least_ns most_ns)} : @$d{qw(most_ns least_ns)};
+	return fill(
+		$d->{slower}
+		? N__(
+			'{app} answers {inputs} {time} later ({part} of them; {from} to {to}), {stage}{through}.'
+			)
+		: N__(
+			'{app} answers {inputs} {time} sooner ({part} of them; {from} to {to}), {stage}{through}.'
+		),
+		app     => one_line($d->{app}),
+		inputs  => _plural($d->{kind}),
+		time    => ms(abs $d->{difference_ns}),
+		part    => _part($d->{quantile}),
+		from    => $from,
+		to      => $to,
+		stage   => fill($STAGE{ $d->{stage} }),
+		through => defined $d->{by}
+		? fill(N__(', through {name}'), name => one_line($d->{by}))
+		: ''
+	);
 }
 
 sub _plural {
 	my ($kind) = @_;
-	return {
-		key   => 'keys', button => 'clicks', motion => 'motion', wheel => 'turns of the wheel',
-		touch => 'touches'
-	}->{$kind};
+	my %of = (
+		key   => N__('keys'), button => N__('clicks'), motion => N__('motion'),
+		wheel => N__('turns of the wheel'), touch => N__('touches')
+	);
+	return fill($of{$kind});
 }
-sub _part { my ($q) = @_; return $q == 0.5 ? 'the median' : sprintf '%g %%', 100 * $q }
+
+sub _part {
+	my ($q) = @_;
+	return $q == 0.5 ? fill(N__('the median')) : sprintf '%g %%', 100 * $q;
+}
 
 # text(COMPARISON), junit(COMPARISON): for people, and for those who gate on it (UTF-8 bytes).
 sub text {
@@ -144,23 +180,35 @@ sub text {
 	my @rows = map {
 		my $d = $_;
 		[
-			shorten(one_line($d->{app}), 24), $d->{kind}, _part($d->{quantile}),
+			shorten(one_line($d->{app}), 24), input_words($d->{kind}), _part($d->{quantile}),
 			(map { ms($_) } @$d{qw(a_ns b_ns difference_ns)}),
-			ms($d->{least_ns}) . ' to ' . ms($d->{most_ns}), _says($d)
+			fill(N__('{from} to {to}'), from => ms($d->{least_ns}), to => ms($d->{most_ns})),
+			_says($d)
 		]
 	} @{ $c->{differences} };
 	return "$c->{sentence}\n" . (
 		@rows
 		? "\n" . table(
-			[ [ 'application', 'input', 'of them', 'A', 'B', 'B - A', 'interval', '' ], @rows ],
+			[
+				[
+					(map { fill($_) } N__('application'), N__('input'), N__('of them')),
+					'A', 'B', 'B - A', fill(N__('interval')), ''
+				],
+				@rows
+			],
 			'lllrrrll'
 			)
 		: ''
 		)
-		. join('', map { 'left out: ' . one_line($_) . "\n" } @{ $c->{left_out} })
+		. join(
+		'',
+		map { fill(N__('left out: {what}'), what => one_line($_)) . "\n" } @{ $c->{left_out} }
+		)
 		. join '',
 		map {
-		sprintf "%s: A %s, B %s\n", map { one_line($_) } @$_
+		sprintf "%s: A %s, B %s\n",
+			map { one_line($_) }
+			@$_
 		} @{ $c->{circumstances} };
 }
 
@@ -168,8 +216,8 @@ sub _says {
 	my ($d) = @_;
 	return '' if !$d->{slower} && !$d->{faster};
 	return
-		  ($d->{slower} ? 'slower' : 'faster')
-		. ": $d->{stage}"
+		  fill($d->{slower} ? N__('slower') : N__('faster')) . ': '
+		. fill($NAME{ $d->{stage} })
 		. (defined $d->{by} ? ', ' . one_line($d->{by}) : '');
 }
 

@@ -11,6 +11,7 @@ use List::Util         qw(min sum0);
 use Tipme::CommandLine qw(ms);
 use Tipme::KernelEvents;
 use Tipme::Printable qw(one_line);
+use Tipme::Words     qw(N__ fill);
 
 our @EXPORT_OK = qw(cpu_use interrupts cpu_chart cpu_text around);
 
@@ -41,13 +42,15 @@ sub around {
 	my $from = defined $o->{from} ? $start + int($o->{from} * 1e6) : $start - $BEFORE_NS;
 	my $to   = defined $o->{to}   ? $start + int($o->{to} * 1e6)   : $end + $AFTER_NS;
 	$to = $episode->end_ns if $to > $episode->end_ns;
-	die "--from and --to: nothing lies between: give the earlier one first\n" if $to - $from < 1e6;
+	die fill(N__('--from and --to: nothing lies between: give the earlier one first')) . "\n"
+		if $to - $from < 1e6;
 	my $states = $diagnosis->states($from, $to);
 	my $use    = cpu_use($states, $from, $to);
 	return {
 		%$use,
-		id         => $episode->id, event_ns => $start,
-		title      => 'CPU use: ' . one_line($result->{verdict}{sentence}),
+		id    => $episode->id, event_ns => $start,
+		title =>
+			fill(N__('CPU use: {sentence}'), sentence => one_line($result->{verdict}{sentence})),
 		interrupts => interrupts($states, $use->{from_ns}, $use->{to_ns})
 	};
 }
@@ -61,11 +64,22 @@ sub cpu_text {
 		my $whole = $use->{cpus} * $_ * $MS;
 		[ "$_ ms", scalar(@$w), scalar(grep { $_ >= 0.99 * $whole } @$w), scalar(grep { !$_ } @$w) ]
 	} @WINDOWS_MS;
-	my $line = sprintf '%s of %d CPUs: busy %.2f %%%s; interrupts %s, softirqs %s',
-		ms($use->{to_ns} - $use->{from_ns}), $use->{cpus}, 100 * $use->{busy_ns} / $all,
-		$use->{unknown_ns} ? sprintf(', not known %.2f %%', 100 * $use->{unknown_ns} / $all) : '',
-		map { ms($_) } @{ $use->{interrupts}{sums} }{qw(hardirq softirq)};
-	return ($line, [ [ 'windows of', 'all', 'all CPUs busy', 'all idle' ], @rows ]);
+	my ($hard, $soft) = map { ms($_) } @{ $use->{interrupts}{sums} }{qw(hardirq softirq)};
+	my $unknown = $use->{unknown_ns}
+		? fill(
+		N__(', not known {share} %'),
+		share => sprintf '%.2f', 100 * $use->{unknown_ns} / $all
+		)
+		: '';
+	my $line = fill(
+		N__('{time} of {n} CPUs: busy {share} %{unknown}; interrupts {hard}, softirqs {soft}'),
+		time    => ms($use->{to_ns} - $use->{from_ns}), n => $use->{cpus},
+		share   => sprintf('%.2f', 100 * $use->{busy_ns} / $all),
+		unknown => $unknown, hard => $hard, soft => $soft
+	);
+	my @heads =
+		map { fill($_) } N__('windows of'), N__('all'), N__('all CPUs busy'), N__('all idle');
+	return ($line, [ \@heads, @rows ]);
 }
 
 # cpu_use(STATES, FROM, TO): { cpus, from_ns, to_ns, busy_ns, unknown_ns, windows => { MS => [
@@ -164,10 +178,13 @@ sub cpu_chart {
 	}
 	return {
 		title    => $title,
-		subtitle => "share of all $use->{cpus} CPUs that was busy, in windows of 1, 10 and 100 ms",
-		x        => { label => 'time', unit => 'ms', from => 0 },
-		y        => { label => 'busy', unit => '%',  from => 0, to => 100 },
-		series   => \@series
+		subtitle => fill(
+			N__('share of all {n} CPUs that was busy, in windows of 1, 10 and 100 ms'),
+			n => $use->{cpus}
+		),
+		x      => { label => fill(N__('time')), unit => 'ms', from => 0 },
+		y      => { label => fill(N__('busy')), unit => '%',  from => 0, to => 100 },
+		series => \@series
 	};
 }
 

@@ -10,9 +10,12 @@ use POSIX      qw(floor);
 use Tipme::Chart;
 use Tipme::CommandLine qw(ms table with_commas);
 use Tipme::Page;
-use Tipme::Printable qw(one_line shorten);
+use Tipme::Printable       qw(one_line shorten);
+use Tipme::Profile::Inputs qw(input_words);
 use Tipme::Profile::Views
 	qw(summary between long_events moments idle over_time histogram cumulative limits);
+
+use Tipme::Words qw(N__ fill);
 
 our @EXPORT_OK = qw(report_text report_json report_page);
 
@@ -30,7 +33,7 @@ sub _cpu {
 	my ($p) = @_;
 	my $use = ($p->{cpu} // return)->{use};
 	my ($line, $rows) = Tipme::Profile::Cpu::cpu_text($use);
-	return [ 'CPU use around the longest answer', 'rrrr', $rows, "$use->{id}: $line" ];
+	return [ fill(N__('CPU use around the longest answer')), 'rrrr', $rows, "$use->{id}: $line" ];
 }
 
 # What the pictures show, as text: figures 5 and 7 of each kind of input.
@@ -66,9 +69,17 @@ sub _time {
 		]
 	} @parts;
 	return [
-		"Latency over time: $kind", 'r' x (5 + @ms),
-		[ [ qw(minute events answered mean longest), map {"over $_ ms"} @ms ], @rows ],
-		$width == 1 ? 'each line is a minute' : "each line is $width minutes"
+		fill(N__('Latency over time: {input}'), input => input_words($kind)), 'r' x (5 + @ms),
+		[
+			[
+				_heads(N__('minute'), N__('events'), N__('answered'), N__('mean'), N__('longest')),
+				map { fill(N__('over {n} ms'), n => $_) } @ms
+			],
+			@rows
+		],
+		$width == 1
+		? fill(N__('each line is a minute'))
+		: fill(N__('each line is {n} minutes'), n => $width)
 	];
 }
 
@@ -89,11 +100,27 @@ sub _bins {
 			];
 	}
 	return [
-		"How many answers took how long: $kind",
+		fill(N__('How many answers took how long: {input}'), input => input_words($kind)),
 		'rrrlrr',
-		[ [ 'from ms', 'to ms', 'events', 'logarithmic', 'up to here', 'together' ], @rows ],
-		'up to here and together: all answers that took at most so long, and their latencies'
+		[
+			[
+				_heads(
+					N__('from ms'),     N__('to ms'),      N__('events'),
+					N__('logarithmic'), N__('up to here'), N__('together')
+				)
+			],
+			@rows
+		],
+		fill(
+			N__(
+				'up to here and together: all answers that took at most so long, and their latencies'
+			)
+		)
 	];
+}
+
+sub _heads {
+	return map { fill($_) } @_;
 }
 
 sub _short { return shorten(one_line($_[0]), 24) }
@@ -103,24 +130,30 @@ sub _answers {
 	my @rows = map {
 		my $r = $_;
 		[
-			_short($r->{app}), $r->{kind}, $r->{events}, $r->{answered}, $r->{without_effect},
+			_short($r->{app}), input_words($r->{kind}), $r->{events}, $r->{answered},
+			$r->{without_effect},
 			(map { ms($_) } @$r{qw(p50 p95 p99 max_ns)}), "$r->{over_low}, $r->{over_high}",
 			ms($r->{sum_ns})
 		]
 	} summary($p);
 	return [
-		'Answers',
+		fill(N__('Answers')),
 		'llrrrrrrrrr',
 		[
 			[
-				'application', 'input',   'events',      'answered', 'no effect', 'median', '95 %',
-				'99 %',        'longest', 'over limits', 'together'
+				_heads(
+					N__('application'), N__('input'), N__('events'), N__('answered'),
+					N__('no effect'),   N__('median')
+				),
+				'95 %',
+				'99 %',
+				_heads(N__('longest'), N__('over limits'), N__('together'))
 			],
 			@rows
 		],
 		join "\n",
 		grep {length} _typed_ahead($p),
-		'limits: motion 25 and 75 ms, all else 50 and 150 ms (TIPME, 2000)'
+		fill(N__('limits: motion 25 and 75 ms, all else 50 and 150 ms (TIPME, 2000)'))
 	];
 }
 
@@ -130,9 +163,10 @@ sub _typed_ahead {
 		my $k = $_;
 		sum0(map { $_->{$k} } @{ $p->{pairs} })
 	} qw(ahead gone unanswered);
-	return join '; ', ($ahead ? "$ahead were answered together with a later one" : ()),
-		($gone ? "of $gone the program ended before" : ()),
-		$open ? "$open were not answered when recording ended" : ();
+	return join '; ',
+		($ahead ? fill(N__('{n} were answered together with a later one'), n => $ahead) : ()),
+		($gone  ? fill(N__('of {n} the program ended before'),             n => $gone)  : ()),
+		$open ? fill(N__('{n} were not answered when recording ended'), n => $open) : ();
 }
 
 sub _stages {
@@ -141,17 +175,29 @@ sub _stages {
 		my $r = $_;
 		$r->{answered}
 			? [
-			_short($r->{app}), $r->{kind},
+			_short($r->{app}), input_words($r->{kind}),
 			(map { ms($r->{stages}{$_} / $r->{answered}) } qw(read sent drawn finished)),
 			ms($r->{mean_ns})
 			]
 			: ()
 	} summary($p);
 	my $note =
-		$p->{exact} ? '' : 'seen from outside, to the millisecond: the display server has no hooks';
+		$p->{exact}
+		? ''
+		: fill(N__('seen from outside, to the millisecond: the display server has no hooks'));
 	return [
-		'Mean time of each stage', 'llrrrrr',
-		[ [ 'application', 'input', 'read', 'sent', 'drawn', 'finished', 'all' ], @rows ], $note
+		fill(N__('Mean time of each stage')),
+		'llrrrrr',
+		[
+			[
+				_heads(
+					N__('application'), N__('input'), N__('read'), N__('sent'), N__('drawn'),
+					N__('finished'),    N__('all')
+				)
+			],
+			@rows
+		],
+		$note
 	];
 }
 
@@ -164,16 +210,30 @@ sub _waiting {
 	my @rows  = map {
 		my $m = $_;
 		[
-			defined $m->{app} ? _short($m->{app}) : 'all',
+			defined $m->{app} ? _short($m->{app}) : fill(N__('all')),
 			(map { sprintf '%.1f s', $m->{$_} / 1e9 } @parts), sprintf '%.2f %%',
 			100 * $m->{waiting_ns} / $total
 		]
 	} @all;
-	my $note = sprintf 'A person waited %.1f s of %s (%.2f %%).', $sum->{waiting_ns} / 1e9,
-		_long_time($total / 1e9), 100 * $sum->{waiting_ns} / $total;
+	my $note = fill(
+		N__('A person waited {seconds} s of {time} ({share} %).'),
+		seconds => sprintf('%.1f', $sum->{waiting_ns} / 1e9),
+		time    => _long_time($total / 1e9),
+		share   => sprintf('%.2f', 100 * $sum->{waiting_ns} / $total)
+	);
 	return [
-		'Waiting, thinking, background',                                                    'lrrrr',
-		[ [ 'application in use', 'waiting', 'thinking', 'background', 'waited' ], @rows ], $note
+		fill(N__('Waiting, thinking, background')),
+		'lrrrr',
+		[
+			[
+				_heads(
+					N__('application in use'), N__('waiting'), N__('thinking'), N__('background'),
+					N__('waited')
+				)
+			],
+			@rows
+		],
+		$note
 	];
 }
 
@@ -200,11 +260,12 @@ sub _between {
 		]
 	} _between_rows($p);
 	return [
-		'Times between long answers', 'rrrr',
-		[ [ 'over', 'events', 'mean', 'deviation' ], @rows ],
+		fill(N__('Times between long answers')),
+		'rrrr',
+		[ [ _heads(N__('over'), N__('events'), N__('mean'), N__('deviation')) ], @rows ],
 		$p->{times}
-		? 'by the times of the events'
-		: 'to the minute: when in a minute an event was is not kept'
+		? fill(N__('by the times of the events'))
+		: fill(N__('to the minute: when in a minute an event was is not kept'))
 	];
 }
 
@@ -212,15 +273,25 @@ sub _long {
 	my ($p) = @_;
 	my @rows = map {
 		[
-			ms($_->{response_ns}), _short($_->{app}), $_->{kind},
-			sprintf('minute %d', $_->{minute}),
+			ms($_->{response_ns}), _short($_->{app}), input_words($_->{kind}),
+			fill(N__('minute {n}'), n => sprintf '%d', $_->{minute}),
 			one_line($_->{episode}), shorten(one_line($_->{verdict}), 90)
 		]
 	} long_events($p);
 	return @rows
 		? [
-		'The longest answers',                                                         'rlllll',
-		[ [ 'answer', 'application', 'input', 'when', 'episode', 'verdict' ], @rows ], ''
+		fill(N__('The longest answers')),
+		'rlllll',
+		[
+			[
+				_heads(
+					N__('answer'), N__('application'), N__('input'), N__('when'), N__('episode'),
+					N__('verdict')
+				)
+			],
+			@rows
+		],
+		''
 		]
 		: ();
 }
@@ -233,36 +304,55 @@ sub _operations {
 	my @long = map {
 		[
 			ms($_->{response_ns}), length $_->{operation} ? one_line($_->{operation}) : '-',
-			_short($_->{app}),     $_->{kind}, sprintf '%.1f s', $_->{at_s}
+			_short($_->{app}),     input_words($_->{kind}), sprintf '%.1f s', $_->{at_s}
 		]
 	} $o->longest(@all);
 	my @each = map {
 		my $t = $_;
 		[
-			one_line($t->{operation}), _short($t->{app}), $t->{kind}, @$t{qw(events cold)},
+			one_line($t->{operation}), _short($t->{app}), input_words($t->{kind}),
+			@$t{qw(events cold)},
 			(
 				map { defined $t->{$_} ? ms($t->{$_}) : '-' }
 					qw(mean_ns deviation_ns median_ns max_ns)
 			),
-			$t->{until} eq 'screen' ? 'the screen had changed' : 'the program rested'
+			fill(
+				$t->{until} eq 'screen' ? N__('the screen had changed') : N__('the program rested')
+			)
 		]
 	} $o->trials(@all);
 	return (
 		[
-			'Long answers by operation',
-			'rlllr', [ [ 'answer', 'operation', 'application', 'input', 'at' ], @long ], ''
+			fill(N__('Long answers by operation')),
+			'rlllr',
+			[
+				[
+					_heads(
+						N__('answer'), N__('operation'), N__('application'), N__('input'), N__('at')
+					)
+				],
+				@long
+			],
+			''
 		],
 		[
-			'Operations',
+			fill(N__('Operations')),
 			'lllrrrrrrl',
 			[
 				[
-					'operation', 'application', 'input', 'events', 'cold', 'mean', 'deviation',
-					'median',    'longest',     'until'
+					_heads(
+						N__('operation'), N__('application'), N__('input'), N__('events'),
+						N__('cold'),      N__('mean'),        N__('deviation'),
+						N__('median'),    N__('longest'),     N__('until')
+					)
 				],
 				@each
 			],
-			'cold: first ones that took longer than usual for those after them; they are set aside'
+			fill(
+				N__(
+					'cold: first ones that took longer than usual for those after them; they are set aside'
+				)
+			)
 		]
 	);
 }
@@ -275,39 +365,54 @@ sub _idle {
 		my $i    = $idle->{$which} or next;
 		my $cost = join ', ', map {
 			defined $i->{cost_us}{$_}
-				? sprintf('%s %.1f us', $_ eq 'irq' ? 'interrupt' : $_, $i->{cost_us}{$_})
+				? sprintf('%s %.1f us', $_ eq 'irq' ? fill(N__('interrupt')) : $_,
+				$i->{cost_us}{$_})
 				: ()
 		} qw(irq softirq);
 		push @rows, [
-			$which eq 'idle' ? 'nobody touches it' : 'in use', sprintf('%.0f s', $i->{seconds}),
+			fill($which eq 'idle' ? N__('nobody touches it') : N__('in use')),
+			sprintf('%.0f s',  $i->{seconds}),
 			sprintf('%.2f %%', 100 * $i->{busy}),
 			(map { sprintf '%.1f', $i->{interrupts}{$_} // 0 } qw(device timer between_cpus other)),
 			sprintf('%.1f', sum0(values %{ $i->{softirqs} })),
-			length $cost ? $cost : 'not available'
+			length $cost ? $cost : fill(N__('not available'))
 		];
 	}
 	return @rows
 		? [
-		'What the machine does',
+		fill(N__('What the machine does')),
 		'lrrrrrrrl',
 		[
 			[
-				'minutes in which', 'watched', 'busy', 'device', 'timer', 'between CPUs', 'other',
-				'softirqs',         'cost of one'
+				_heads(
+					N__('minutes in which'), N__('watched'),      N__('busy'),  N__('device'),
+					N__('timer'),            N__('between CPUs'), N__('other'), N__('softirqs'),
+					N__('cost of one')
+				)
 			],
 			@rows
 		],
-		'interrupts and softirqs a second; their cost is what the kernel counts, where it does'
+		fill(
+			N__(
+				'interrupts and softirqs a second; their cost is what the kernel counts, where it does'
+			)
+		)
 		]
 		: ();
 }
 
 sub _head {
 	my ($p) = @_;
-	return sprintf '%s: %s from %s UTC, %d CPUs, Linux %s; %s', one_line($p->{file}),
-		_long_time($p->{duration_ns} / 1e9), one_line($p->{began}) =~ tr/TZ/ /r =~ s/ \z//r,
-		$p->{cpus}, one_line($p->{kernel}),
-		$p->{lost_records} ? with_commas($p->{lost_records}) . ' records lost' : 'nothing lost';
+	return fill(
+		N__('{file}: {time} from {begin} UTC, {cpus} CPUs, Linux {kernel}; {lost}'),
+		file  => one_line($p->{file}),
+		time  => _long_time($p->{duration_ns} / 1e9),
+		begin => one_line($p->{began}) =~ tr/TZ/ /r =~ s/ \z//r,
+		cpus  => $p->{cpus}, kernel => one_line($p->{kernel}),
+		lost  => $p->{lost_records}
+		? fill(N__('{n} records lost'), n => with_commas($p->{lost_records}))
+		: fill(N__('nothing lost'))
+	);
 }
 
 # report_text(PROFILE, KINDS that are told in full), report_json(PROFILE), report_page(PROFILE,
@@ -361,7 +466,7 @@ sub report_page {
 	my @parts = [
 		'',
 		'<h1>'
-			. Tipme::Page::text('How it felt')
+			. Tipme::Page::text(fill(N__('How it felt')))
 			. '</h1><p>'
 			. Tipme::Page::text(_head($p)) . '</p>'
 	];
@@ -377,7 +482,7 @@ sub report_page {
 			];
 	}
 	push @parts, map { [ '', Tipme::Page::picture(Tipme::Chart->svg($_->[1])) ] } @charts;
-	return Tipme::Page::page('How it felt', @parts);
+	return Tipme::Page::page(fill(N__('How it felt')), @parts);
 }
 
 1;

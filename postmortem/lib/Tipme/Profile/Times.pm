@@ -5,8 +5,10 @@ package Tipme::Profile::Times;
 
 use strict;
 use warnings;
-use List::Util            qw(max min sum0);
-use Tipme::Profile::Views qw(between_times limits);
+use List::Util             qw(max min sum0);
+use Tipme::Profile::Inputs qw(input_words limit_words);
+use Tipme::Profile::Views  qw(between_times limits);
+use Tipme::Words           qw(N__ fill);
 
 # Unit: events. A month of a quick typist has fewer.
 my $MAX = 10_000_000;
@@ -76,9 +78,12 @@ sub charts {
 	my @events = $self->_of($kind) or return ();
 	my ($zero, $all, $close) = _shown(@events);
 	return (
-		_chart("$kind-events-over-time", "Each event: $kind", $kind, @$all, $zero, @events),
 		_chart(
-			"$kind-longest", "Two seconds around the longest: $kind",
+			"$kind-events-over-time", N__('Each event: {input}'),
+			$kind, @$all, $zero, @events
+		),
+		_chart(
+			"$kind-longest", N__('Two seconds around the longest: {input}'),
 			$kind, @$close, $zero, @events
 		)
 	);
@@ -108,14 +113,17 @@ sub _chart {
 	return [
 		$name,
 		{
-			title => $title,
-			x => { label => 'since the first event', scale => 'time', from => $from, to => $to },
-			y => { label => 'latency', unit => 'ms' },
-			series => [ { name => 'an event', kind => 'spikes', points => \@points } ],
+			title => fill($title, input => input_words($kind)),
+			x     => {
+				label => fill(N__('since the first event')),
+				scale => 'time', from => $from, to => $to
+			},
+			y      => { label => fill(N__('latency')), unit => 'ms' },
+			series => [ { name => fill(N__('an event')), kind => 'spikes', points => \@points } ],
 			ranges => [
 				{
 					axis  => 'y', from => $low, to => $high,
-					label => "where $what begin to irritate, $low to $high ms (TIPME, 2000)"
+					label => limit_words($low, $high, $what)
 				}
 			]
 		}

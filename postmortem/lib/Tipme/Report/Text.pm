@@ -14,11 +14,12 @@ use Tipme::Moment    qw(clock_text);
 use Tipme::Printable qw(one_line shorten);
 use Tipme::Episode   ();
 use Tipme::Verdict   qw(duration_text event_words);
+use Tipme::Told      qw(told);
 use Tipme::Words     qw(N__ fill);
 
-my $WIDTH     = 80;    # columns of a terminal
+my $WIDTH     = 80;      # columns of a terminal
 my $MAX_WIDTH = 98;      # of lines that cannot be wrapped
-my $MAX_ROWS  = 8;    # rows of a table; -v has all
+my $MAX_ROWS  = 8;       # rows of a table; -v has all
 my $CAUSES    = 3;       # of the short form ...
 my $LEAST     = 0.01;    # ... that have at least this share
 
@@ -65,7 +66,7 @@ sub short {
 	my $v    = $d->{verdict};
 	my @part = (_wrap($v->{sentence}) . _when($d) . _felt($d), _slowest($d));
 	push @part, join '', map { _wrap($_) } @{ $v->{circumstances} // [] } if $d->{slowest};
-	push @part, _advice($v) if !$o{sent};
+	push @part, _advice($v)         if !$o{sent};
 	push @part, _largest_causes($d) if $d->{interval} && $v->{kind} ne 'none';
 	push @part, _damage($d), _more($d, $o{sent});
 	return join "\n", grep {length} @part;
@@ -111,7 +112,7 @@ sub _when {
 
 # What the person had said, where there is something to say of that.
 sub _felt {
-	my ($d) = @_;
+	my ($d)   = @_;
 	my $words = join ' ', @{ ($d->{felt} // {})->{words} // [] };
 	return length $words ? _wrap($words) : '';
 }
@@ -188,7 +189,7 @@ sub _cause {
 
 sub _damage {
 	my ($d) = @_;
-	return join '', map { _wrap(fill(N__('Damage: {what}'), what => $_)) } @{ $d->{damage} };
+	return join '', map { _wrap(fill(N__('Damage: {what}'), what => told($_))) } @{ $d->{damage} };
 }
 
 sub _more {
@@ -390,7 +391,7 @@ sub _footer {
 		N__('{n} records of kinds that this program does not know were skipped'),
 		n => $d->{unknown_records}
 		) if $d->{unknown_records};
-	push @line, map { fill(N__('damage: {what}'), what => $_) } @{ $d->{damage} };
+	push @line, map { fill(N__('damage: {what}'), what => told($_)) } @{ $d->{damage} };
 	push @line,
 		fill(
 		N__(
