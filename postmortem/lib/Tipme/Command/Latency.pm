@@ -20,7 +20,9 @@ my $USAGE_ERROR = 64;
 my $OVER        = 2;
 my %SECONDS     = (s => 1, min => 60, h => 3600, d => 86400);
 my $NO_RESULT   = N__('name a result of `tipme latency record -o FILE`');
-my $NO_ENDING   = N__('{file}: .html, .svg or .png is meant');
+my $WHICH =
+	N__('report, mttf, compare, schedulability, model, campaign, mark, import or export is meant');
+my $NO_ENDING = N__('{file}: .html, .svg or .png is meant');
 
 sub run {
 	my ($class, $what, @args) = @_;
@@ -28,15 +30,7 @@ sub run {
 	if (!$do || !$HELP{$what}) {
 		return complain(
 			'latency',
-			fill(
-				N__('{why}: see tipme {verb} --help'),
-				why => fill(
-					N__(
-						'report, mttf, compare, schedulability, model, campaign, mark, import or export is meant'
-					)
-				),
-				verb => 'latency'
-			)
+			fill(N__('{why}: see tipme {verb} --help'), why => fill($WHICH), verb => 'latency')
 		);
 	}
 	return $do->(@args);
@@ -148,9 +142,10 @@ sub _campaign {
 		my ($name) = $r->{file} =~ m{([^/]*)\.json\z};
 		put(
 			one_line(
-				"$name: "
-					. _sentence(scalar worst_level(tails($idle, $r, $stage)),
-					fill(N__('this load')))
+				"$name: " . _sentence(
+					scalar worst_level(tails($idle, $r, $stage)),
+					fill(N__('this load'))
+				)
 				)
 				. "\n"
 		);
