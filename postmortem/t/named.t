@@ -22,8 +22,10 @@ sub sentence {
 
 # --- the first request after a pause takes long: the disk slept ---
 sub first_request {
-	my ($before) = @_;
+	my ($before, @reported) = @_;
 	my $s = Tipme::Test::Story->new(trigger => 40_000);
+	$s->daemon('kernel_message', ts_ns => 32_900 * MS, kind => 'disk_error', device => $_)
+		for @reported;
 	$s->io(900,    7,  $before,  $before + 1, $before + 3);
 	$s->io(CLIENT, 90, 30_000.9, 30_001.5,    33_000)->enter(30_000);
 	$s->run(1, 30_000.25, 30_001, CLIENT, 'disk_sleep');
@@ -38,6 +40,8 @@ like(
 	'it slept'
 );
 unlike(said(first_request(29_000)), qr/had had nothing to do/, 'one that is awake is only slow');
+unlike(said(first_request(2000, '8:0')), qr/had to wake/, 'one that could not read is no sleeper');
+like(said(first_request(2000, 'sdq')), qr/had to wake/, 'another disk that could not read');
 
 # --- a commit of btrfs; the stack was published with a report (reasons.t) ---
 {

@@ -72,6 +72,8 @@ sub _disk_that_slept {
 	my ($self, $v, $of) = @_;
 	my $disk = ($v->{blamed} // {})->{disk};
 	return if !defined $disk || $v->{kind} !~ /^(?:disk-io|page-fault-io)$/;
+	# What the kernel has said of the disk is why it took long.
+	return if (($v->{reported} // {})->{device} // '') eq $disk;
 	my $p = Tipme::DiskPause::of($of, $self->{states}->resources, $disk) or return;
 	$v->{disk_pause_ns} = $p->{pause_ns};
 	return reason(
