@@ -366,10 +366,20 @@ static void act_swapped(struct deed *d)
 	lab_touch(d->memory, (size_t)d->number << 20);
 }
 
+static void act_huge(struct deed *d)
+{
+	lab_huge((size_t)d->number << 20);
+}
+
 static void act_paste(struct deed *d)
 {
 	if (deeds_paste)
 		deeds_paste(d->number);
+}
+
+static void act_fence(struct deed *d)
+{
+	lab_fence(d->fd);
 }
 
 #ifdef HAVE_GIO
@@ -420,6 +430,8 @@ static const struct deed_kind kinds[] = {
 	{ "mute", open_mute, act_mute },
 	{ "write", open_path, act_write },
 	{ "swapped", open_swapped, act_swapped },
+	{ "huge", NULL, act_huge },
+	{ "fence", open_path, act_fence },
 	{ "paste", NULL, act_paste },
 #ifdef HAVE_GIO
 	{ "dbus", open_dbus, act_dbus },

@@ -19,6 +19,7 @@
 #include "deeds_kernel.h"
 
 #define PAGE 4096
+#define HUGE_PAGE (2U << 20)
 
 int lab_mute_open(const char *arg)
 {
@@ -100,6 +101,19 @@ void lab_touch(char *memory, size_t bytes)
 
 	for (size_t at = 0; at < bytes; at += PAGE)
 		sum = (char)(sum + memory[at]);
+}
+
+void lab_huge(size_t bytes)
+{
+	char *m = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+
+	if (m == MAP_FAILED)
+		return;
+	madvise(m, bytes + HUGE_PAGE, MADV_HUGEPAGE);
+	for (size_t at = 0; at < bytes; at += HUGE_PAGE)
+		m[at] = 1;
+	munmap(m, bytes + HUGE_PAGE);
 }
 
 /*

@@ -21,6 +21,9 @@ void lab_write(int fd, long long bytes);
 char *lab_swapped_out(size_t bytes);
 void lab_touch(char *memory, size_t bytes);
 
+/* Memory in large pieces, used once and given back. */
+void lab_huge(size_t bytes);
+
 /* Waits for a fence that nobody signals, of the graphics driver vgem; it gives up after 10 s. */
 void lab_fence(int card);
 
