@@ -415,9 +415,12 @@ void tipme_x_ring_copy_more(const struct tipme_x_ring *ring, struct tipme_x_copy
 	grab_add(ring, copy, now_ns);
 	request_add(ring, copy, now_ns);
 	section_write(ring, copy);
-	/* What is complete begins where the ring did; those two only say what held by then. */
+	/*
+	 * What is complete begins where the ring did; those two only say what held by then. A
+	 * record may lie a little ahead of this look, what it covers may not.
+	 */
 	if (complete_ns)
-		copy->first_ns = complete_ns;
+		copy->first_ns = complete_ns < now_ns ? complete_ns : now_ns;
 }
 
 /* Writers may be kept from a record that they have begun while others write so many. */

@@ -239,6 +239,12 @@ static void test_coverage(void)
 	ok(copy.impossible >= 1 && copy.first_ns < 3000000 + 1000000,
 	   "a request that would end later than now is impossible (%llu)",
 	   (unsigned long long)copy.first_ns);
+	/* A little ahead is possible; but nobody is covered from later than he was looked at. */
+	oldest->duration_ns = 3000000 - 900 + 500000;
+	tipme_x_ring_copy(&ring, &copy, 3000000);
+	tipme_x_ring_copy_more(&ring, &copy, 3000000);
+	ok(copy.first_ns == 3000000, "nothing is complete from later than the look (%llu)",
+	   (unsigned long long)copy.first_ns);
 	free(copy.buf);
 	tipme_x_ring_close(&ring);
 	writer_free(&w, BYTES);
