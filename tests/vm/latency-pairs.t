@@ -50,9 +50,9 @@ done_testing;
 
 sub in_turns {
 	my ($name, $part) = @_;
-	my %turn = (ours => sub { ours($part->{source}, $part->{pairs}) }, theirs => $part->{theirs},
+	my %turn = (ours => sub { ours($part->{source}) }, theirs => $part->{theirs},
 		nothing => sub { ((turn("sleep $S"))[1], {}) });
-	my (%ratio, %busy);
+	my (%ratio, %busy, %ours);
 	my $end = time + ($ENV{TIPME_PAIRS_S} // 86_400);
 	for my $round (1 .. PAIRS) {
 		last if time >= $end;
@@ -64,6 +64,7 @@ sub in_turns {
 			(my $busy, $of{$who}) = $turn{$who}->();
 			push @{ $busy{$who} }, $busy;
 		}
+		push @{ $ours{$_} }, quantile($of{ours}{$_}, 0.5) for keys %{ $of{ours} };
 		for my $pair (@{ $part->{pairs} }) {
 			my ($o, $t) = ($of{ours}{ $pair->[0] }, $of{theirs}{ $pair->[1] });
 			my $few = min(map { total($_) } $o, $t);
@@ -76,6 +77,10 @@ sub in_turns {
 	for my $pair (sort keys %ratio) {
 		judge($name, $pair, $_, @{ $ratio{$pair} }{ $_, 'us' }) for 0.5, 0.9, 0.99;
 	}
+	# Where a difference lies.
+	diag "$name: ours, median of the turns' medians: ", join ', ',
+		map { sprintf '%s %d us', $_, (sort { $a <=> $b } @{ $ours{$_} })[ @{ $ours{$_} } / 2 ] }
+		sort keys %ours;
 	for my $who (sort keys %busy) {
 		my @b = sort { $a <=> $b } @{ $busy{$who} };
 		diag sprintf '%s: busy of both CPUs: %s %.1f %% (median of %d turns; quartiles %.1f, %.1f)',
@@ -132,7 +137,7 @@ sub turn {
 }
 
 sub ours {
-	my ($source, $pairs) = @_;
+	my ($source) = @_;
 	my ($said, $busy) = turn(
 		sprintf '/usr/libexec/tipme/tipme-latency record --source %s --duration %d --period %d '
 			. '--sample 0 --output /tmp/r.json',
@@ -141,10 +146,7 @@ sub ours {
 	my $r = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/r.json')) }
 		or BAIL_OUT("ours: $said");
 	my %of;
-	for my $stage (map { $_->[0] } @$pairs) {
-		$of{$stage} = [ map { @{ $_->{buckets} } } grep { $_->{stage} eq $stage }
-				@{ $r->{stages} } ];
-	}
+	push @{ $of{ $_->{stage} } }, @{ $_->{buckets} } for @{ $r->{stages} };
 	return ($busy, \%of);
 }
 

@@ -92,7 +92,7 @@ sub judged {
 		my $copy = $vm->fetch($episode, $here);
 		Cpanel::JSON::XS->new->decode(
 			scalar qx{"$ENV{TIPME_BUILDDIR}/tipme" diagnose "$copy" --json 2>/dev/null});
-	} or return;
+	} or diag("$episode is not judged: $@"), return;
 	note $d->{verdict}{sentence};
 	exact_path($d) if $d->{underrun};
 	return $d;
