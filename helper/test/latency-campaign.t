@@ -56,8 +56,10 @@ kill 'TERM', $pid;
 waitpid $pid, 0;
 isnt($?, 0, 'interrupted: it says so');
 my $first = slurp("$dir/c/idle.json");
-my ($out, $rc) = campaign("$dir/c --each 2s $load");
+my ($out, $rc) = campaign("$dir/c --each 2s --threshold 200000 $load");
 is($rc,                       0,      'it goes on') or diag $out;
+is(Cpanel::JSON::XS->new->decode(slurp("$dir/c/mark.json"))->{threshold_us},
+	200_000, '... with causes of what is above a threshold');
 is(slurp("$dir/c/idle.json"), $first, '... and keeps what is complete');
 my $kept = Cpanel::JSON::XS->new->decode(slurp("$dir/c/campaign.json"));
 is(join(',', map { $_->{text} } @{ $kept->{marks} }), 'the scanner begins', '... and the marks');
@@ -81,7 +83,9 @@ ok($rc == 1
 		&& $out =~ /^tipme: latency: bad: the load has ended by itself: is its command right\?$/m,
 	'a load that ends by itself is told');
 
-for my $wrong ('', "$dir/e --each 5", "$dir/e --load x", "$dir/e --load idle=true") {
+for my $wrong ('', "$dir/e --each 5", "$dir/e --load x", "$dir/e --load idle=true",
+	"$dir/e --threshold 0")
+{
 	is((campaign($wrong))[1], 64, "usage: '$wrong'");
 }
 done_testing;

@@ -23,6 +23,7 @@ results on one scale), or a picture of the first stage.
 END
 	campaign => N__(<<'END'),
 usage: tipme latency campaign FOLDER [--each TIME] [--load NAME=COMMAND]... [--use NAME]
+                              [--threshold US]
 
 The whole job: latencies of this machine at rest, beside somebody who types letters (where there
 are Xvfb and xterm), beside a compiler, and beside copies of files. Then a page with all of them on
@@ -30,8 +31,9 @@ one scale (FOLDER/report.html), and what each load makes worse.
 --each: time of each (10min; also 30s, 1h). --load adds one of yours; it runs until its time is
 over. Interrupted, the same command goes on with what is missing. As root threads are real-time.
 What happens meanwhile can be marked (tipme latency mark); the page tells what it changed.
+--threshold: of latencies above it the page tells where the CPU was, by function and by calls.
 
-  sudo tipme latency campaign monday
+  sudo tipme latency campaign monday --threshold 1000
   sudo tipme latency campaign monday --each 1h --load video='mpv --loop film.mkv' --use office
 END
 	mark => N__(<<'END'),
