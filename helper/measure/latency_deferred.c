@@ -152,6 +152,8 @@ static const char *reason(int err)
 {
 	return err == -EPERM || err == -EACCES
 		       ? "the kernel does not permit it: run as root, or with CAP_BPF and CAP_PERFMON"
+	       : err == -EOPNOTSUPP
+		       ? "real-time kernels have no timers for tracing programs: take a thread"
 	       : err == -ERANGE ? "so long a computation is too long for deferred work"
 				: strerror(-err);
 }

@@ -21,18 +21,43 @@ struct tipme_stages {
 	struct latency_stages_bpf *skel;
 	struct tipme_stages_slot *slot;
 	size_t bytes;
-	int arm_fd;
+	int arm_fd; /* -1: this kernel has no timers for such programs */
 };
 
 /*
- * What this kernel does not have is left out: without the interrupt's entry the rest can be told.
+ * What this kernel does not have is left out: without the interrupt's entry, or without timers of
+ * such programs (real-time kernels refuse them), the rest can be told.
  */
-static void leave_out(struct latency_stages_bpf *skel)
+static void leave_out(struct latency_stages_bpf *skel, bool timers)
 {
+	if (!timers) {
+		bpf_program__set_autoload(skel->progs.tipme_stages_arm, false);
+		bpf_map__set_autocreate(skel->maps.tipme_deferred, false);
+	}
 	if (libbpf_find_vmlinux_btf_id("local_timer_entry", BPF_TRACE_RAW_TP) > 0)
 		return;
 	bpf_program__set_autoload(skel->progs.tipme_stages_interrupt, false);
 	bpf_program__set_autoload(skel->progs.tipme_stages_interrupt_end, false);
+}
+
+static int programs_load(struct tipme_stages *s, unsigned int possible, bool timers)
+{
+	int err;
+
+	s->skel = latency_stages_bpf__open();
+	if (!s->skel)
+		return -errno;
+	leave_out(s->skel, timers);
+	err = bpf_map__set_max_entries(s->skel->maps.tipme_stages, possible);
+	err = err ? err : bpf_map__set_max_entries(s->skel->maps.tipme_deferred, possible);
+	err = err ? err : latency_stages_bpf__load(s->skel);
+	err = err ? err : latency_stages_bpf__attach(s->skel);
+	s->arm_fd = err || !timers ? -1 : bpf_program__fd(s->skel->progs.tipme_stages_arm);
+	if (err) {
+		latency_stages_bpf__destroy(s->skel);
+		s->skel = NULL;
+	}
+	return err;
 }
 
 static int load(struct tipme_stages *s)
@@ -43,18 +68,11 @@ static int load(struct tipme_stages *s)
 
 	if (possible <= 0)
 		return possible ? possible : -ENODEV;
-	s->skel = latency_stages_bpf__open();
-	if (!s->skel)
-		return -errno;
-	leave_out(s->skel);
-	err = bpf_map__set_max_entries(s->skel->maps.tipme_stages, (uint32_t)possible);
-	err = err ? err
-		  : bpf_map__set_max_entries(s->skel->maps.tipme_deferred, (uint32_t)possible);
-	err = err ? err : latency_stages_bpf__load(s->skel);
-	err = err ? err : latency_stages_bpf__attach(s->skel);
+	err = programs_load(s, (unsigned int)possible, true);
+	if (err && err != -EPERM && err != -EACCES)
+		err = programs_load(s, (unsigned int)possible, false);
 	if (err)
 		return err;
-	s->arm_fd = bpf_program__fd(s->skel->progs.tipme_stages_arm);
 	s->bytes = (sizeof(*s->slot) * (size_t)possible + page - 1) / page * page;
 	base = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
 		    bpf_map__fd(s->skel->maps.tipme_stages), 0);
@@ -131,7 +149,9 @@ uint64_t tipme_stages_begin(struct tipme_stages *s, unsigned int cpu, struct tip
 
 	slot->entry_ns = slot->irq_ns = slot->waking_ns = slot->switch_ns = 0;
 	slot->due_ns = expiry_ns;
-	if (!deferred_take(slot, way, d)) {
+	if (s->arm_fd < 0) {
+		slot->tid = (uint32_t)gettid();
+	} else if (!deferred_take(slot, way, d)) {
 		d[TIPME_STAGE_DEFERRED].skipped++;
 	} else {
 		slot->deferred_ns = 0;

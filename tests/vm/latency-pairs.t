@@ -139,7 +139,7 @@ sub turn {
 sub ours {
 	my ($source) = @_;
 	my ($said, $busy) = turn(
-		sprintf '/usr/libexec/tipme/tipme-latency record --source %s --duration %d --period %d '
+		sprintf 'rm -f /tmp/r.json; /usr/libexec/tipme/tipme-latency record --source %s --duration %d --period %d '
 			. '--sample 0 --output /tmp/r.json',
 		$source, $S, PERIOD_US
 	);
