@@ -83,9 +83,11 @@ ok($rc == 1
 		&& $out =~ /^tipme: latency: bad: the load has ended by itself: is its command right\?$/m,
 	'a load that ends by itself is told');
 
-for my $wrong ('', "$dir/e --each 5", "$dir/e --load x", "$dir/e --load idle=true",
-	"$dir/e --threshold 0")
-{
+($out, $rc) = campaign("$dir/e --threshold 0");
+is("$rc $out", "1 tipme: latency: --threshold 0: 1 to 4000000 us are meant\n",
+	'a threshold of nothing is refused');
+
+for my $wrong ('', "$dir/e --each 5", "$dir/e --load x", "$dir/e --load idle=true") {
 	is((campaign($wrong))[1], 64, "usage: '$wrong'");
 }
 done_testing;

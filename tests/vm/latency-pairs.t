@@ -139,8 +139,8 @@ sub turn {
 sub ours {
 	my ($source) = @_;
 	my ($said, $busy) = turn(
-		sprintf 'rm -f /tmp/r.json; /usr/libexec/tipme/tipme-latency record --source %s --duration %d --period %d '
-			. '--sample 0 --output /tmp/r.json',
+		sprintf 'rm -f /tmp/r.json; /usr/libexec/tipme/tipme-latency record --source %s '
+			. '--duration %d --period %d --sample 0 --output /tmp/r.json',
 		$source, $S, PERIOD_US
 	);
 	my $r = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/r.json')) }

@@ -244,8 +244,8 @@ sub model {
 			my ($least, $most) = poisson_interval($late // 0);
 			ok(defined $late && $least <= $m->{missed_most} && $most >= $m->{missed_least},
 				'... and by mttf');
-			diag sprintf '%s beside %s: %d missed, %d predicted, %s by mttf, of %d; the longest %.1f ms',
-				$how, $load, @$m{qw(missed predicted)}, $late // 'none', @$m{qw(cycles longest_ms)};
+			diag sprintf
+				'%s beside %s: %d missed, %d predicted, %s by mttf, of %d; the longest %.1f ms', $how, $load, @$m{qw(missed predicted)}, $late // 'none', @$m{qw(cycles longest_ms)};
 		}
 	}
 	return;

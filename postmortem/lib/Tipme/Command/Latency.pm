@@ -41,15 +41,6 @@ sub _misuse {
 	return complain("latency $what", fill($why, %value));
 }
 
-sub _out_of_range {
-	my ($what, $name, $value, $least, $most) = @_;
-	return _misuse(
-		$what, N__('--{name} {value}: {least} to {most} is meant'),
-		name  => $name,  value => $value,
-		least => $least, most  => $most
-	);
-}
-
 sub _report {
 	my (@args) = @_;
 	my ($o, $exit) = options(\@args, $HELP{report}, 64, 'use=s', 'json', 'output|o=s');
@@ -97,7 +88,11 @@ sub _model {
 		my ($least, $most, $usual) = @{ $in{$name} };
 		$o->{$name} //= $usual;
 		next if $o->{$name} >= $least && $o->{$name} <= $most;
-		return _out_of_range('model', $name, $o->{$name}, $least, $most);
+		return _misuse(
+			'model', N__('--{name} {value}: {least} to {most} is meant'),
+			name  => $name,  value => $o->{$name},
+			least => $least, most  => $most
+		);
 	}
 	require Tipme::Latency::Model;
 	my ($m, $json) = Tipme::Latency::Model::run($c, $modality, $o->{priority}, $o->{duration});
@@ -109,9 +104,8 @@ sub _model {
 
 sub _campaign {
 	my (@args) = @_;
-	my ($o, $exit) = options(
-		\@args, $HELP{campaign}, 1, 'each=s', 'load=s@', 'use=s', 'threshold=i'
-	);
+	my ($o, $exit) =
+		options(\@args, $HELP{campaign}, 1, 'each=s', 'load=s@', 'use=s', 'threshold=i');
 	return $exit                                     if !$o;
 	return _misuse('campaign', N__('name a folder')) if !@args;
 	my ($n, $unit) = ($o->{each} // '10min') =~ /\A([1-9][0-9]{0,5})(s|min|h|d)\z/;
@@ -119,9 +113,6 @@ sub _campaign {
 		'campaign', N__('--each {time}: a time is meant, as in 30s, 10min, 1h'),
 		time => $o->{each}
 	) if !$n;
-	my $over = $o->{threshold};
-	return _out_of_range('campaign', 'threshold', $over, 1, 4_000_000)
-		if defined $over && ($over < 1 || $over > 4_000_000);
 	my $use = Tipme::Latency::Worst::use_of($o->{use} // 'measured');
 	require Tipme::Latency::Campaign;
 	require Tipme::Latency::Model;
@@ -142,8 +133,8 @@ sub _campaign {
 	}
 	my @results = Tipme::Latency::Campaign::run(
 		$args[0], seconds => $n * $SECONDS{$unit}, load => \%load,
-		program => Tipme::Latency::Model::program(), say => sub { put("$_[0]\n") },
-		record  => defined $over ? [ '--threshold', $over ] : []
+		program      => Tipme::Latency::Model::program(), say => sub { put("$_[0]\n") },
+		threshold_us => $o->{threshold}
 	);
 	_draw("$args[0]/report.html", $use, @results);
 	my ($idle, @loaded) = @results;

@@ -19,6 +19,8 @@ use Tipme::Latency::Result;
 
 our @EXPORT_OK = qw(loads run mark);
 
+# Unit: us. The longest threshold that a recording takes.
+my $MOST_US    = 4_000_000;
 # Unit: characters. More is no mark, but a report.
 my $MARK_CHARS = 200;
 
@@ -66,10 +68,12 @@ sub loads {
 	return map { $_->[0] } @LOADS;
 }
 
-# run(FOLDER, seconds => S, load => { NAME => COMMAND }, record => [ options ], say => SUB): the
-# results in order, idle first. Dies by a sentence; what is complete stays.
+# run(FOLDER, seconds => S, load => { NAME => COMMAND }, threshold_us => US or undef, say => SUB):
+# the results in order, idle first. Dies by a sentence; what is complete stays.
 sub run {
 	my ($folder, %o) = @_;
+	my $over = $o{threshold_us} // $MOST_US;
+	die "--threshold $over: 1 to $MOST_US us are meant\n" if $over < 1 || $over > $MOST_US;
 	mkdir $folder or $!{EEXIST} && -d $folder or die "$folder: $!\n";
 	my $lock  = _lock($folder);
 	my @steps = _steps($folder, %o);
@@ -240,7 +244,7 @@ sub _record {
 		[
 			'record', '--duration', $o{seconds}, '--every', _block_s($o{seconds}), '--output',
 			$file,
-			@{ $o{record} // [] }
+			defined $o{threshold_us} ? ('--threshold', $o{threshold_us}) : ()
 		],
 		$load,
 		$ended
