@@ -245,7 +245,8 @@ sub model {
 			ok(defined $late && $least <= $m->{missed_most} && $most >= $m->{missed_least},
 				'... and by mttf');
 			diag sprintf
-				'%s beside %s: %d missed, %d predicted, %s by mttf, of %d; the longest %.1f ms', $how, $load, @$m{qw(missed predicted)}, $late // 'none', @$m{qw(cycles longest_ms)};
+				'%s beside %s: %d missed, %d predicted, %s by mttf, of %d; the longest %.1f ms',
+				$how, $load, @$m{qw(missed predicted)}, $late // 'none', @$m{qw(cycles longest_ms)};
 		}
 	}
 	return;
