@@ -77,6 +77,44 @@ $s->run(1, 3000.3, 3002, CLIENT, 'sleeping')->draw(3001.8);
 my $d = judged('... for two seconds', $s, 'stopped', 'sway', 0.98, 1);
 cmp_ok($d->{interval}{duration_ns}, '>', 1_990 * MS, '... all of which count');
 
+# Where the machine does much, a look at what was just before does not reach back to where the stop
+# began: a picture that was taken before that says nothing of it.
+$s = story(section_records => 4)->run(0, 999.9, 1000, SERVER, 'stopped');
+$s->run(0, 1010 + $_ * 2, 1011 + $_ * 2, 999, 'sleeping') for 0 .. 250;
+$s->wake(1, 1540, SERVER, 999)->run(0, 1540.05, 1540.4, SERVER, 'sleeping')
+	->enter(1540.05, awake => 1);
+$s->run(1, 1540.3, 1551, CLIENT, 'sleeping')->draw(1550.8);
+$d = judged('... on a busy machine', $s, 'stopped', 'sway', 0.97, 1);
+is($d->{interval}{start_ns}, 1000 * MS, '... from its begin');
+
+# When it goes on, it does first what it was about to do: it asks somebody, and sleeps for the
+# answer. Then it comes to the key, which was there.
+sub first_asks {
+	my ($stack, $answered) = @_;
+	my $s = story();
+	$s->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
+		->run(0, 1540.05, 1540.3, SERVER, 'sleeping');
+	$s->wake(0, 1540.25, SHELL, SERVER, 'unix')->run(1, 1540.3, $answered, SHELL, 'sleeping');
+	$s->wake(1, $answered - 0.02, SERVER, SHELL, $stack)
+		->run(0, $answered + 0.05, $answered + 0.5, SERVER, 'sleeping')
+		->enter($answered + 0.1, awake => 1);
+	return $s->run(1, $answered + 0.4, $answered + 11, CLIENT, 'sleeping')->draw($answered + 10.8);
+}
+judged('... and asks somebody before', first_asks('',     1540.6), 'stopped', 'sway', 0.96, 1);
+judged('... who takes his time',       first_asks('poll', 1545),   'stopped', 'sway', 0.96, 1);
+$d = judged('... and has waited for events since', first_asks('epoll', 1545), 'none', undef);
+cmp_ok($d->{interval}{duration_ns}, '<', 20 * MS, '... so the key came later');
+
+# Who never sleeps for long, as with a mouse that moves all the time, is not stopped for ever.
+$s = story()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
+	->run(0, 1540.05, 1540.4, SERVER, 'sleeping');
+$s->wake(0, 1541 + $_ / 2, SERVER, 0, '', context => 'hardirq')
+	->run(0, 1541.1 + $_ / 2, 1541.3 + $_ / 2, SERVER, 'sleeping')
+	for 0 .. 918;
+$s->enter(2001)->run(1, 2001.25, 2004, CLIENT, 'sleeping')->draw(2003.8);
+$d = judged('a stop that was over long before', $s, 'none');
+cmp_ok($d->{interval}{duration_ns}, '<', 10 * MS, '... and is no part of it');
+
 # It waits for a CPU.
 $s = story()->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq');
 $s->run(0, 999.5, 1500, 999, 'sleeping', prio => 120)->run(0, 1500.05, 1500.4, SERVER, 'sleeping')

@@ -18,6 +18,7 @@ my $NS_PER_MS = 1_000_000;
 my $SAME_NS   = $NS_PER_MS;          # a client with two keyboards is told twice of one key
 my $HELD_NS   = 2_000_000_000;       # an input method makes text of a key within this
 my $TURN_NS   = 5 * $NS_PER_MS;      # what was sent is written within this
+my $LATE_NS   = 100 * $NS_PER_MS;    # one that was stopped comes to what it missed within this
 my $REST_NS   = 100 * $NS_PER_MS;    # a compositor that sleeps for so long has nothing to paint
 my @BACK_NS   = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS)
 	;    # so far before an event is looked when the compositor awoke for it
@@ -185,7 +186,7 @@ sub refine {
 		my $states = $self->{kernel}->states($e->{device_ns} - $back, $e->{device_ns} + $NS_PER_MS);
 		my $turn   = $self->_turn($states, $e->{device_record}{tid}, $e->{device_ns}) or next;
 		# A stop that goes on where these records begin may be longer.
-		next if defined $turn->{came} && $turn->{came} <= $states->from && $back != $BACK_NS[-1];
+		next if $turn->{cut} && $back != $BACK_NS[-1];
 		@$e{qw(wakeup_ns asleep_ns came_ns)} = @$turn{qw(from asleep came)};
 		return;
 	}
@@ -224,20 +225,68 @@ sub _rests {
 # to the event
 sub waited_since {
 	my ($self, $e, $t) = @_;
-	my ($s) = grep { defined $_->{to} && $_->{to} <= $e->{device_ns} }
-		reverse @{ $self->{sleeps}->of($e->{device_record}{tid}) // [] };
-	return $s && $STANDS{ $s->{state} } && $s->{from} < $t ? $s->{from} : $t;
+	my $stop = $self->_stop_before($e->{device_record}{tid}, $e->{device_ns});
+	return $stop && $stop->{begin} < $t ? $stop->{begin} : $t;
 }
 
 # As turn_of(); what comes while it is stopped waits since some time of that: came, at worst since
-# its begin.
+# its begin; cut: it may have begun before these records do.
 sub _turn {
 	my ($self, $states, $tid, $t) = @_;
 	my $turn = $self->turn_of($states, $tid, $t) or return;
-	my $i    = $states->before($tid, $turn->{from});
-	return $turn if !$i || !$STANDS{ $i->{state} // '' };
-	my $begin = $i->{real_from} // $i->{from};
-	return { from => $begin, asleep => $begin, came => $begin };
+	my $stop = $self->_stop_before($tid, $t);
+	undef $stop if $stop && $stop->{to} < $turn->{from} && $stop->{to} < $t - $LATE_NS;
+	if (!$stop) {
+		my $i = $states->before($tid, $turn->{from});
+		return $turn if !$i || !$STANDS{ $i->{state} // '' };
+		$stop = { begin => $i->{real_from} // $i->{from} };
+		$stop->{cut} = $stop->{begin} <= $states->from;
+	}
+	my $begin = $stop->{begin};
+	return { from => $begin, asleep => $begin, came => $begin, cut => $stop->{cut} };
+}
+
+# The last sleep before TIME in which it was stopped, with its begin, if it has not waited for
+# events since: it was awake, but for less than 1 ms at a time, or slept elsewhere than where it
+# waits for events (for the answer to a request of its own). What comes while it is stopped is there
+# when it goes on.
+sub _stop_before {
+	my ($self, $tid, $t) = @_;
+	my $sleeps = $self->{sleeps}->of($tid) // return;
+	my ($lo, $hi) = (0, scalar @$sleeps);
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if   (defined $sleeps->[$m]{to} && $sleeps->[$m]{to} <= $t) { $lo = $m + 1 }
+		else                                                        { $hi = $m }
+	}
+	my $k = $lo - 1;
+	$k-- while $k >= 0 && $self->_elsewhere($tid, $sleeps->[$k]);
+	my $s = $k >= 0 ? $sleeps->[$k] : return;
+	return $STANDS{ $s->{state} } ? { %$s, begin => $s->{from} } : undef;
+}
+
+# Was that sleep in another system call than that in which the thread waits for events, where it
+# sleeps longest? Where it is not known, it was not.
+sub _elsewhere {
+	my ($self, $tid, $s) = @_;
+	return 0 if $STANDS{ $s->{state} };
+	my $call = $self->_call($s) // return 0;
+	my $most = $self->{loop}{$tid} //= do {
+		my %ns;
+		for my $o (grep { defined $_->{to} && $_->{from} } @{ $self->{sleeps}->of($tid) }) {
+			$ns{ $self->_call($o) // '' } += $o->{to} - $o->{from} if !$STANDS{ $o->{state} };
+		}
+		delete $ns{''};
+		(sort { $ns{$b} <=> $ns{$a} || $a cmp $b } keys %ns)[0] // '';
+	};
+	return $most ne '' && $call ne $most;
+}
+
+# The system call in which it slept; undef: not known
+sub _call {
+	my ($self, $s) = @_;
+	my $stack = $s->{stack_id} ? $self->{kernel}->threads->stack($s->{stack_id}) : undef;
+	return defined $stack && $stack =~ /\b__\w+?_sys_(\w+)/ ? $1 : undef;
 }
 
 1;
