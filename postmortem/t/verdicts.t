@@ -120,6 +120,24 @@ is_deeply([ map { $_->{name} } @{ $d->{event}{stages} } ], [qw(input server devi
 $d = judged('rt-starvation', storm(story(), prio => 49), 'rt-starvation', 'spin', 0.98, 1);
 like($d->{verdict}{sentence}, qr/ for a CPU that 3 real-time processes "spin" \(first pid 901, started by make\) kept\.$/, 'rt-starvation: says so');
 
+# --- it became that while it ran: no record tells, but it leaves its CPU so; who is lent urgency for a lock is no such process ---
+sub raised {
+	my ($s, %leaves) = @_;
+	$s->builder->thread(901, 'mixer', ts_ns => 900 * MS, state => 'runnable');
+	$s->builder->switch(1, 999 * MS, 0, 901, 'runnable');
+	$s->enter(1000);
+	$s->builder->switch(1, 1930 * MS, 901, CLIENT, 'sleeping', %leaves)->switch(1, 1933 * MS, CLIENT, 0, 'sleeping');
+	return $s->draw(1932.9)->hotkey(3000);
+}
+judged('made real-time while it ran', raised(story(), prev_prio => 79), 'rt-starvation', 'mixer', 0.98, 1);
+judged('made deadline while it ran', raised(story(), prev_prio => 255), 'rt-starvation', 'mixer', 0.98, 1);
+judged('made nicer while it ran', raised(story(), prev_prio => 130), 'cpu-contention', 'mixer', 0.98, 1);
+{
+	my $s = story();
+	$s->kernel(1, 1500, 'priority', tid => 901, changer_tid => KWORKER, old_prio => 120, new_prio => 79, inherited => 1);
+	judged('lent urgency while it ran', raised($s, prev_prio => 79), 'cpu-contention', 'mixer', 0.98, 1);
+}
+
 # --- a real-time process keeps the server, which its own timer had woken, from looking at its input: the X records alone show a quick answer ---
 sub starved_server {
 	my $s = story();

@@ -37,6 +37,7 @@ sub new {
 sub from   { return $_[0]{from} }
 sub to     { return $_[0]{to} }
 sub events { return $_[0]{ev} }
+sub threads { return $_[0]{threads} }
 
 # wakers_unknown(): are there no records of who woke whom?
 sub wakers_unknown { return 0 }
@@ -371,19 +372,19 @@ sub _comes {
 	my $cpu = vec $ev->{cpu}, $i, 16;
 	_turn($m, $t, { from => $t, kind => 'running', cpu => $cpu, prio => vec($ev->{d}, $i, 32) >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i });
 	# Its leaving was lost, if somebody else leaves this CPU next. That one is taken to have run ever since, and this one not at all.
-	my $next = $self->_switch_after($i, $cpu);
+	my $next = $self->switch_after($i, $cpu);
 	return if !defined $next || vec($ev->{tid}, $next, 32) == $m->{tid} || ($self->_next_exec($m, 0) // $next) < $next;
 	_turn($m, $t, { from => $t, kind => 'blocked', state => 'unknown', guessed => 1 });
 }
 
-# The time of the switch of the same CPU before that of an index, and the index of the one after it; undef: there is none
+# The time of the switch of the same CPU before that of an index; switch_after(INDEX, CPU): the index of the one after it; undef: there is none
 sub _switch_before {
 	my ($self, $i) = @_;
 	my ($ev, $k) = ($self->{ev}, $self->_place($i));
 	return $k > 0 ? vec($ev->{ts}, vec(${ $ev->of_cpu(vec $ev->{cpu}, $i, 16) }, $k - 1, 32), 64) : undef;
 }
 
-sub _switch_after {
+sub switch_after {
 	my ($self, $i, $cpu) = @_;
 	my $ev = $self->{ev};
 	my $list = $ev->of_cpu($cpu);

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::Record::Layout;
+use Tipme::Urgency;
 
 my $MOST     = 1024;       # steps, after which the walk tells how far it has come
 my $RT_BELOW = 100;        # as in the walk itself
@@ -134,7 +135,7 @@ sub _waited {
 
 	if ($who && $who != $tid) {
 		return if $self->{works}{$who};
-		my $prio = vec($ev->{d}, $came, 32) >> 16 & 255;
+		my $prio = Tipme::Urgency::kept_by($self->{states}, $came, $left);
 		return {
 			tid        => $tid,      from  => $lo, to  => $t, exact => $i->{guessed} ? 0 : 1,
 			evidence   => $evidence, plain => 1, state => 'runnable', cpu => $cpu, own_prio => $own,

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::Reason qw(reason);
+use Tipme::Urgency;
 
 my $RT_BELOW = 100;   # kernel priorities below are real-time
 my $DEADLINE = 255;   # priority in a record: SCHED_DEADLINE (abi/records.def)
@@ -111,6 +112,7 @@ sub _occupied {
 		own_prio => $own_prio
 	);
 	if ($tid && $tid != $self->{tid}) {
+		$prio = $self->_kept_by($o, $cpu);
 		my $kind =
 			!$rt && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
 		return $self->_put(
@@ -124,6 +126,7 @@ sub _occupied {
 		for my $p (reverse $self->{states}->occupants($i->{cpu}, $from, $to)) {
 			my ($f, $e, $who, $pr, $ix) = @$p;
 			my $busy = $who && $who != $self->{tid};
+			$pr = $self->_kept_by($p, $i->{cpu}) if $busy;
 			my $kind = !$busy ? 'unknown' : !$rt
 				&& ($pr < $RT_BELOW || $pr == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
 			$self->_put(
@@ -140,6 +143,15 @@ sub _occupied {
 		? idle_reason($self->{states}->resources, $cpu, $from, $to)
 		: 'own-cpu-unknown'
 	);
+}
+
+# The priority by which an occupant, of which it is known how it came, kept the CPU.
+sub _kept_by {
+	my ($self, $o, $cpu)                  = @_;
+	my (undef, undef, $tid, $prio, $came) = @$o;
+	my ($states, $a)                      = ($self->{states}, \$self->{states}->events->{a});
+	return $prio if !defined $came || vec($$a, $came, 32) != $tid;
+	return Tipme::Urgency::kept_by($states, $came, $states->switch_after($came, $cpu));
 }
 
 # Of a wait for a CPU that idled: also what the kernel says of the state that it had to leave. How
