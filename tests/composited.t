@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Real compositors on headless servers: keys end when the screen has changed, which a witness of its
 # pixels confirms; a compositor that stands still is named, and one that does not is not. Two
-# compositors by default; all of them with TIPME_TEST_ALL=1.
-#   tests/composited.t [NAME ...]   only these; TIPME_COMPOSITED_N: presses of each sort
+# compositors by default; all of them, and more scenes, with TIPME_TEST_ALL=1 and in
+# tests/screen-table.
+#   tests/composited.t [NAME ...]   only these; TIPME_COMPOSITED_N: presses of each sort;
+#   TIPME_TEST_PARTS='quiet|stopped': these scenes alone
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -12,17 +14,24 @@ use Time::HiRes qw(sleep time);
 use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
 use Tipme::Diagnosis;
 use Tipme::Episode;
+use Tipme::Hog  qw(allowed_cpus can_compute compute hog keep_to starved_by);
+use Tipme::Rows qw(counted keep row sentences sorted_out wanted);
 use Tipme::Stage;
 use Tipme::Typist::Session;
 
+$SIG{$_} = sub { exit 1 }
+	for qw(INT TERM HUP);    # so that all that was started is ended
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 plan skip_all => 'the X server hooks or the test client were not built'
 	if !-x "$ENV{TIPME_BUILDDIR}/tests/client";
 my $witness = "$ENV{TIPME_BUILDDIR}/tests/.libs/screen-witness.so";
 plan skip_all => "$witness was not built" if !-r $witness;
 
-my $STOP_S = 0.54;         # so long something stands still
-my $WITHIN = 100_000;      # ns between the witness and the end, where that is said to be exact
+my $computing = "$ENV{TIPME_BUILDDIR}/tests/.libs/computing.so";
+my @SCENES    = wanted(4, qw(quiet stopped client film starved computes));
+
+my $STOP_S = 0.54;           # so long something stands still
+my $WITHIN = 100_000;        # ns between the witness and the end, where that is said to be exact
 my $FRAME  = 60_000_000;
 # presents: hands whole pictures to the server, which shows them a little later; whole: paints all
 # of the screen
@@ -37,6 +46,7 @@ my %COMPOSITOR = (
 	mutter   => { command => [qw(dbus-run-session -- mutter --x11)], whole => 1 },
 	kwin_x11 => { command => [qw(dbus-run-session -- kwin_x11)],     whole => 1 },
 );
+my $last_scene;    # the folder of its episode
 my @names = @ARGV ? @ARGV : $ENV{TIPME_TEST_ALL} ? sort keys %COMPOSITOR : qw(picom xcompmgr);
 my $N     = $ENV{TIPME_COMPOSITED_N} // ($ENV{TIPME_TEST_ALL} ? 20 : 3);
 
@@ -63,8 +73,14 @@ sub compositor {
 		}
 	);
 	my $d = $stage->{display};
-	$d->spawn(qw(sh -c), 'HOME=$0 XDG_RUNTIME_DIR=$0 exec "$@"', $d->dir,
-		@{ $COMPOSITOR{$name}{command} });
+	my @with =
+		  (grep { $_ eq 'computes' } @SCENES)
+		? ('env', 'LD_PRELOAD=' . copied($computing, $dir), 'TIPME_COMPUTE_MS=' . 1000 * $STOP_S)
+		: ();
+	$d->spawn(
+		@with, qw(sh -c), 'HOME=$0 XDG_RUNTIME_DIR=$0 exec "$@"', $d->dir,
+		@{ $COMPOSITOR{$name}{command} }
+	);
 	my $client = copied("$ENV{TIPME_BUILDDIR}/tests/client", $stage->{work});
 	my $editor = $stage->start_client('tipme-stage', $client, '-m', 600, '-n', 'editor');
 	my $pid    = await(sub { process_of($program, $d) }) or return fail("$name runs");
@@ -86,58 +102,167 @@ sub compositor {
 	system qw(xdotool click 1);
 	sleep 2;
 	$keys = Tipme::Typist::Session->new(seed => 3);
-	my $type = sub {
-		my ($n, $do) = @_;
-		my @t;
-		for (1 .. $n) { push @t, Tipme::Typist::now_ns(); $do->(); }
-		return @t;
-	};
-	my $key      = sub { $keys->key('d'); sleep 0.35 };
+	my %world =
+		(name => $name, stage => $stage, pixels => "$dir/pixels", pid => $pid, editor => $editor);
+	# Each press gives the time at which it began.
+	my $key = sub { my $t = Tipme::Typist::now_ns(); $keys->key('d'); sleep 0.35; return $t };
+	$world{key} = $key;
 	my $stopping = sub {
 		my ($whom) = @_;
 		return sub {
+			my $t = Tipme::Typist::now_ns();
 			kill 'STOP', $whom;
 			sleep 0.02;
 			$keys->key('d');
 			sleep $STOP_S;
 			kill 'CONT', $whom;
 			sleep 0.5;
+			return $t;
 		}
 	};
-
-	my %quiet = scene($stage, $type->($N + 2, $key));
-	is(join(' ', map { $_->{verdict}{kind} } @{ $quiet{of} }),
-		join(' ', ('none') x @{ $quiet{of} }), 'quiet typing: nobody is accused');
-	cmp_ok(scalar @{ $quiet{of} }, '>=', $N, '... of ' . @{ $quiet{of} } . ' presses');
-	agrees('quiet', $name, "$dir/pixels", @{ $quiet{of} });
-
-	my %stopped = scene($stage, $type->($N, $stopping->($pid)));
-	is(scalar(grep { named($_, $pid, 0.95) } @{ $stopped{of} }), $N,
-		"the compositor is stopped: it is named with 95 % of it, $N of $N times")
-		or told(@{ $stopped{of} });
-	agrees('compositor stopped', $name, "$dir/pixels", @{ $stopped{of} });
-
-	my %client = scene($stage, $type->($N, $stopping->($editor)));
-	is(scalar(grep { named($_, $editor, 0.9) && part($_, $pid) < 0.05 } @{ $client{of} }), $N,
-		"the client is stopped: it is named, the compositor has less than 5 %, $N of $N times")
-		or told(@{ $client{of} });
-
-	# Beside a window that draws 60 times a second.
-	my $film  = copied("$ENV{TIPME_BUILDDIR}/tests/film", $stage->{work});
-	my $other = $d->spawn($film);
-	sleep 1;
-	my %beside = scene($stage, $type->($N, $stopping->($pid)));
-	is(scalar(grep { named($_, $pid, 0.9) } @{ $beside{of} }), $N,
-		"beside a film: a stopped compositor is named, $N of $N times")
-		or told(@{ $beside{of} });
-	%beside = scene($stage, $type->($N + 2, $key));
-	is(join(' ', map { $_->{verdict}{kind} } @{ $beside{of} }),
-		join(' ', ('none') x @{ $beside{of} }), '... and quiet typing accuses nobody')
-		or told(@{ $beside{of} });
-	kill 'TERM', $other;
-	waitpid $other, 0;
+	my $film = sub {
+		my $pid = $d->spawn(copied("$ENV{TIPME_BUILDDIR}/tests/film", $stage->{work}));
+		sleep 1;
+		return sub { kill 'TERM', $pid; waitpid $pid, 0; return }
+	};
+	my %part = (
+		quiet => sub {
+			agrees('quiet', \%world, quiet(\%world, 'quiet', $key));
+		},
+		stopped => sub {
+			my @of = late(
+				\%world,           'stopped',
+				$stopping->($pid), sub { named($_[0], $pid, 0.95) },
+				'the compositor is stopped: it is named with 95 % of it'
+			);
+			agrees('compositor stopped', \%world, @of);
+		},
+		client => sub {
+			late(
+				\%world, 'client',
+				$stopping->($editor),
+				sub { named($_[0], $editor, 0.9) && part($_[0], $pid) < 0.05 },
+				'the client is stopped: it is named, the compositor has less than 5 %'
+			);
+		},
+		# Beside a window that draws 60 times a second.
+		film => sub {
+			my $end = $film->();
+			late(
+				{ %world, pixels => undef },
+				'film',
+				$stopping->($pid), sub { named($_[0], $pid, 0.9) },
+				'beside a film: a stopped compositor is named'
+			);
+			quiet({ %world, pixels => undef }, 'film-quiet', $key);
+			$end->();
+		},
+		starved  => sub { starved(\%world, $key) },
+		computes => sub {
+			ok(can_compute($pid), 'the compositor can be made to compute')
+				or return;
+			late(
+				\%world,
+				'computes',
+				sub {
+					my $t = Tipme::Typist::now_ns();
+					compute($pid);
+					sleep 0.02;
+					$keys->key('d');
+					sleep $STOP_S + 0.5;
+					return $t;
+				},
+				sub { named($_[0], $pid, 0.95) },
+				'the compositor computes: it is named with 95 % of it'
+			);
+		},
+	);
+	$part{$_}->() for @SCENES;
 	$stage->close;
 	return;
+}
+
+# A real-time process has the compositor's CPU; server, client and we have the other.
+sub starved {
+	my ($w, $key) = @_;
+	my @may = allowed_cpus();
+SKIP: {
+		skip 'starved: this takes two CPUs', 1 if @may < 2;
+		my @others = ($w->{stage}{display}->pid, $w->{editor}, $$);
+		keep_to($may[-1], $w->{pid});
+		keep_to($may[0],  @others);
+		late(
+			$w,
+			'starved',
+			sub {
+				my $hog = hog($may[-1], $STOP_S) // die "no hog: $!\n";
+				my $t   = $key->();
+				waitpid $hog, 0;
+				sleep 0.5;
+				return $t;
+			},
+			sub { starved_by($_[0], $w->{pid}, 'mixer', 0.9) },
+			'the compositor is kept from its CPU: who has that is named'
+		);
+		keep_to(join(',', @may), $w->{pid}, @others);
+	}
+	return;
+}
+
+# N presses that DO gives, each of which is late: as many as it takes are GOOD. Their diagnoses.
+sub late {
+	my ($w, $scene, $do, $good, $says) = @_;
+	# What is usual is told by others.
+	if (counted()) { $w->{key}->() for 1 .. 3 }
+	my @t  = map { $do->() } 1 .. $N;
+	my @of = scene($w->{stage}, $t[0]);
+	my $n  = sorted_out(
+		\@t, \@of, $good,
+		sub {
+			my (undef, $from, $to) = @_;
+			return counted() && $w->{pixels} && (delay($w, $from, $to) // 0) < $STOP_S / 3;
+		}
+	);
+	my $counted = $N - $n->{void};
+	keep($last_scene, "$w->{name}-$scene") if @{ $n->{missed} };
+	is($n->{right}, $counted, "$says, $n->{right} of $counted times") or told(@{ $n->{missed} });
+	row($w->{name}, $scene, $N, %$n{qw(right void)}, said => [ sentences(@{ $n->{missed} }) ]);
+	return @of;
+}
+
+# Presses that nothing disturbs: nobody is accused. Their diagnoses.
+sub quiet {
+	my ($w, $scene, $do) = @_;
+	my @t    = map { $do->() } 1 .. $N + 2;
+	my @of   = scene($w->{stage}, $t[0]);
+	my @miss = grep { $_->{verdict}{kind} ne 'none' } @of;
+	# Where the screen changed late, somebody is to be accused.
+	my @sure =
+		counted() && $w->{pixels}
+		? grep { (delay($w, $_->{interval}{start_ns}, 9e18) // 0) < 0.1 } @miss
+		: @miss;
+	is(scalar @sure, 0, "$scene: quiet typing accuses nobody") or told(@sure);
+	cmp_ok(scalar @of, '>=', $N, '... of ' . @of . ' presses');
+	keep($last_scene, "$w->{name}-$scene") if @sure;
+	my $void = @miss - @sure;
+	row(
+		$w->{name}, $scene, scalar @of, right => @of - @miss, void => $void,
+		said => [ sentences(@sure) ]
+	);
+	return @of;
+}
+
+# How many seconds after a time, and before another, the pixels first changed; undef: they did not.
+sub delay {
+	my ($w, $from, $to) = @_;
+	my ($first) = grep { $_ > $from && $_ < $to } map { $_->[0] } pixels($w->{pixels});
+	return defined $first ? ($first - $from) / 1e9 : undef;
+}
+
+sub pixels {
+	my ($file) = @_;
+	open my $in, '<', $file or return;
+	return map { [split] } <$in>;
 }
 
 # A copy that the server's user can read.
@@ -172,20 +297,23 @@ sub process_of {
 
 sub changes { my ($file) = @_; open my $in, '<', $file or return 0; my $n = () = <$in>; return $n }
 
-# Saves what was typed since the last scene, and judges each press: of => [ diagnoses ]
+# Saves what was typed since a time, and judges each press: the diagnoses
 sub scene {
-	my ($stage, @ns) = @_;
+	my ($stage, $from) = @_;
 	my @old = $stage->episodes;
 	$stage->command('snap', '-m', 'scene');
 	my $episode = $stage->new_episode(@old);
-	my $d       = Tipme::Diagnosis->new(Tipme::Episode->open($episode));
+	$last_scene = $episode;
+	my $d = Tipme::Diagnosis->new(Tipme::Episode->open($episode));
 	# Others may type elsewhere on this machine.
 	my @press = grep {
 			   $_->{kind} eq 'key_press'
-			&& $_->{device_ns} >= $ns[0]
+			&& $_->{device_ns} >= $from
 			&& $_->{server}{pid} == $stage->{display}->pid
 	} $d->events;
-	return (episode => $episode, of => [ map { $d->run(event => $_->{n}) } @press ]);
+	return map {
+		{ %{ $d->run(event => $_->{n}) }, device_ns => $_->{device_ns} }
+	} @press;
 }
 
 sub named {
@@ -202,16 +330,13 @@ sub part {
 	return $d->{interval}{duration_ns} ? $ns / $d->{interval}{duration_ns} : 0;
 }
 
-sub told {
-	diag "$_->{verdict}{kind} $_->{interval}{certainty} $_->{verdict}{sentence}" for @_;
-	return;
-}
+sub told { diag $_ for sentences(@_); return }
 
 # Where the end is said to be exact, the pixels say the same; elsewhere it is within a frame.
 sub agrees {
-	my ($what, $name, $file, @of) = @_;
-	open my $in, '<', $file or return fail("$file: $!");
-	my @seen = map { [ split ' ' ] } <$in>;
+	my ($what, $w, @of) = @_;
+	my $name = $w->{name};
+	my @seen = pixels($w->{pixels}) or return fail("$w->{pixels}: $!");
 	my ($exact, $near, $n, @off) = (0, 0, 0);
 	for my $d (grep { $_->{interval} && $_->{interval}{certainty} ne 'open' } @of) {
 		my ($from, $end) = @{ $d->{interval} }{qw(start_ns end_ns)};
@@ -228,6 +353,11 @@ sub agrees {
 		$near++  if abs $off <= $FRAME;
 	}
 	note "$name, $what: ms after the pixels (?: inferred): @off";
+	my @sure = sort { $a <=> $b } grep { !/\?/ } @off;
+	row(
+		$name, "ends, $what", $n, right => $near, exact => $exact, sure => scalar @sure,
+		ms => @sure ? [ @sure[ 0, $#sure / 2, -1 ] ] : []
+	);
 	is($near,  $n, "$what: each end is within a frame of the pixels") or diag "@off";
 	is($exact, $n, "$what: ... within 0.1 ms of them")
 		or diag "@off"

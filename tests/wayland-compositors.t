@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Other compositors than that of tests/wayland.t, each in the window of a headless X server: keys
 # and pictures are recorded as their own logs have them,
-# and whoever stands still is named. With TIPME_TEST_ALL=1 alone; NAME ...: only these;
-# TIPME_COMPOSITED_N: presses of each sort
+# and whoever stands still is named. With TIPME_TEST_ALL=1, or by tests/screen-table, alone.
+#   tests/wayland-compositors.t [NAME ...]   only these; sway/CLIENT: with that client;
+#   TIPME_COMPOSITED_N: presses of each sort; TIPME_TEST_PARTS='quiet|stopped': these scenes alone
 use strict;
 use warnings;
 use Test::More;
@@ -13,75 +14,211 @@ use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/helper/test/lib",
 	map {"$ENV{TIPME_SRCDIR}/$_"} qw(postmortem/lib abi/generated abi/lib);
 use Tipme::Diagnosis;
 use Tipme::Episode;
+use Tipme::Hog qw(allowed_cpus can_compute compute hog keep_to starved_by);
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
+use Tipme::Rows qw(keep row sentences sorted_out wanted);
 use Tipme::TestDaemon;
 use Tipme::WaylandStage;
 
+$SIG{$_} = sub { exit 1 }
+	for qw(INT TERM HUP);    # so that all that was started is ended
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 plan skip_all => 'minutes on other compositors: with TIPME_TEST_ALL=1 alone'
 	if !$ENV{TIPME_TEST_ALL} && !@ARGV;
-my $N      = $ENV{TIPME_COMPOSITED_N} // 3;
-my $STOP_S = 0.54;
+my $N         = $ENV{TIPME_COMPOSITED_N} // ($ENV{TIPME_TEST_ALL} ? 20 : 3);
+my @SCENES    = wanted(6, qw(quiet stopped client computes helper starved));
+my $STOP_S    = 0.54;
+my $COMPUTE_S = 1.3;
+my $AT_ONCE   = 5;           # presses of a scene that are judged together
+my $computing = "$ENV{TIPME_BUILDDIR}/tests/.libs/computing.so";
 my %NUMBER =
 	map { $Tipme::Record::Layout::RECORD{$_}{name} => $_ } keys %Tipme::Record::Layout::RECORD;
-# foot 1.13 ends at once where a compositor names no refresh rate.
+# What runs in a terminal, and so is its helper: it echoes.
+my $ECHO = q{#!/usr/bin/perl
+$| = 1; $0 = 'editor'; system 'stty raw -echo';
+while (sysread STDIN, my $c, 1) { print $c }
+};
+# foot 1.13 ends at once where a compositor names no refresh rate. @HELPER: the file with that.
 my %CLIENT = (
-	foot              => [qw(foot --config=/dev/null /bin/sh)],
-	'weston-terminal' => [qw(weston-terminal --shell=/bin/sh)]
+	foot                => { command => [qw(foot --config=/dev/null @HELPER)], helper => 1 },
+	'weston-terminal'   => { command => [qw(weston-terminal --shell=@HELPER)], helper => 1 },
+	mousepad            => { command => [qw(mousepad --disable-server)] },
+	'gnome-text-editor' => { command => [qw(gnome-text-editor --standalone --new-window)] },
+	featherpad          => { command => [qw(featherpad --standalone)] },
+	'firefox-esr'       =>
+		{ command => [qw(firefox-esr --no-remote --profile @HOME/profile @HOME/page.html)] },
 );
-my $d = Tipme::TestDaemon->new(args => [ '--owner', Tipme::WaylandStage::NOBODY, '--post', 0 ]);
+my $PAGE = '<body onload="t.focus()"><textarea id="t" rows="20" cols="60"></textarea>';
+my $d    = Tipme::TestDaemon->new(args => [ '--owner', Tipme::WaylandStage::NOBODY, '--post', 0 ]);
 
-for my $name (@ARGV ? @ARGV : ('sway', Tipme::WaylandStage->nested, 'xwayland')) {
-	my $lacks = Tipme::WaylandStage->lacks($name);
+my @CLIENTS = map {"sway/$_"} qw(mousepad gnome-text-editor featherpad firefox-esr);
+for my $name (@ARGV ? @ARGV : ('sway', Tipme::WaylandStage->nested, 'xwayland', @CLIENTS)) {
+	my ($compositor, $client) = split m{/}, $name;
+	my $lacks = Tipme::WaylandStage->lacks($compositor);
 	($lacks) = grep { !installed($_) } qw(Xwayland xterm) if !$lacks && $name eq 'xwayland';
+	($lacks) = grep { !installed($_) } $client            if !$lacks && $client;
 	subtest $name => sub {
 		plan skip_all => "$lacks is not installed" if defined $lacks;
-		eval { $name eq 'xwayland' ? x_clients() : compositor($name); 1 } or do {
+		eval { $name eq 'xwayland' ? x_clients() : compositor($name, $compositor, $client); 1 }
+			or do {
 			fail('it goes to its end');
 			diag $@;
-		};
+			};
 		$d->stop;
 	};
 }
 done_testing;
 
 sub compositor {
-	my ($name) = @_;
+	my ($name, $compositor, $client_name) = @_;
 	is(($d->start)[0], 0, 'the recorder starts');
-	my $stage = Tipme::WaylandStage->new(compositor => $name);
-	my $client =
-		$stage->client(@{ $CLIENT{ $name eq 'kwin_wayland' ? 'weston-terminal' : 'foot' } });
+	my $stage = Tipme::WaylandStage->new(compositor => $compositor);
+	$client_name //= $compositor eq 'kwin_wayland' ? 'weston-terminal' : 'foot';
+	my $c       = $CLIENT{$client_name} // die "$client_name: no such client\n";
+	my %file    = (HELPER => $stage->file('editor', $ECHO, 0755), HOME => $stage->home);
+	my @command = map {s/\@(HELPER|HOME)/$file{$1}/r} @{ $c->{command} };
+	$stage->file($_->[0], $_->[1]) for [ 'page.html', $PAGE ], [ 'profile/user.js', '' ];
+	my %env = (MOZ_ENABLE_WAYLAND => 1, QT_QPA_PLATFORM => 'wayland');
+
+	if (-r $computing && grep { $_ eq 'computes' } @SCENES) {
+		%env = (
+			%env,
+			LD_PRELOAD       => $stage->copied($computing),
+			TIPME_COMPUTE_MS => 1000 * $COMPUTE_S
+		);
+	}
+	my $client = $stage->client_with(\%env, @command);
+	my $editor = $c->{helper} ? helper_of($stage, $client) : undef;
 	sleep 1;
 	my ($pid) = $stage->compositor;
-
-	my $quiet = scene(sub { $stage->type('a', apart => 0.35) for 1 .. $N + 2 });
-	like_the_log($stage, $quiet->{episode}, $client);
-	is(
-		join(' ', map { $_->{verdict}{kind} } @{ $quiet->{of} }),
-		join(' ', ('none') x @{ $quiet->{of} }), 'quiet typing: nobody is accused'
-	) or told(@{ $quiet->{of} });
-	cmp_ok(scalar @{ $quiet->{of} }, '>=', $N, '... of ' . @{ $quiet->{of} } . ' presses');
-
-	my $stopped = scene(
-		map {
-			my $whom = $_;
-			sub { while_stopped($stage, $whom) for 1 .. $N }
-		} $pid
+	my %w     = (name => $name, stage => $stage, pid => $pid, client => $client);
+	my %part  = (
+		quiet   => sub { quiet(\%w) },
+		stopped => sub {
+			late(
+				\%w, 'stopped', stopping($pid, $stage), 'the compositor is stopped: it is named',
+				sub { named($_[0], $pid, 0.95) }
+			);
+		},
+		client => sub {
+			late(
+				\%w, 'client', stopping($client, $stage), 'the client is stopped: it is named',
+				sub { named($_[0], $client, 0.95) }
+			);
+		},
+		computes => sub {
+			ok(can_compute($client), 'the client can be made to compute')
+				or return;
+			late(
+				\%w, 'computes', computing($client), 'the client computes: it is named',
+				sub { $_[0]{verdict}{kind} eq 'app-compute' && of_it($_[0], $client, 0.95) }
+			);
+		},
+		helper => sub {
+			return if !$editor;
+			late(
+				\%w, 'helper', stopping($editor, $stage),
+				'whom the client asks is stopped: it is named',
+				sub { named($_[0], $editor, 0.95) }
+			);
+		},
+		starved => sub { starved(\%w, $editor // ()) },
 	);
-	is(
-		scalar(grep { named($_, $pid, 0.95) } @{ $stopped->{of} }), $N,
-		"the compositor is stopped: it is named, with 95 % of that time, $N of $N times"
-	) or told(@{ $stopped->{of} });
-
-	in_time($stage, $quiet->{episode});
-	my $still = scene(sub { while_stopped($stage, $client) for 1 .. $N });
-	is(
-		scalar(grep { named($_, $client, 0.95) } @{ $still->{of} }), $N,
-		"the client is stopped: it is named, with 95 % of that time, $N of $N times"
-	) or told(@{ $still->{of} });
+	$part{$_}->()
+		for grep { !$client_name || /^(?:quiet|client|computes)$/ || $name !~ m{/} } @SCENES;
 	$stage->close;
 	return;
+}
+
+# Presses that nothing disturbs.
+sub quiet {
+	my ($w) = @_;
+	my ($stage, $pid) = @$w{qw(stage pid)};
+	my $quiet = scene(sub { $stage->type('a', apart => 0.35) for 1 .. $N + 2 });
+	like_the_log($stage, $quiet->{episode});
+	my @miss = grep { $_->{verdict}{kind} ne 'none' } @{ $quiet->{of} };
+	is(scalar @miss, 0, 'quiet typing: nobody is accused') or told(@miss);
+	keep($quiet->{episode}, "$w->{name}-quiet") if @miss;
+	my $n = @{ $quiet->{of} };
+	cmp_ok($n, '>=', $N, "... of $n presses");
+	row($w->{name}, 'quiet', $n, right => $n - @miss, said => [ sentences(@miss) ]);
+	in_time($stage, $quiet->{episode});
+	return;
+}
+
+# N presses, each late: as many as were sent are GOOD. The ring of the recorder holds some of them.
+sub late {
+	my ($w, $scene, $during, $says, $good) = @_;
+	my %all = (right => 0, void => 0, missed => []);
+	for (my $left = $N; $left > 0; $left -= $AT_ONCE) {
+		my @t;
+		my $now = $left < $AT_ONCE ? $left : $AT_ONCE;
+		# What is usual is told by others; in sway three go before each.
+		$w->{stage}->type('aaa', apart => 0.3) if $w->{stage}{x};
+		my $played = scene(sub { push @t, one_late($w->{stage}, @$during) for 1 .. $now });
+		my $n      = sorted_out(\@t, $played->{of}, $good, sub { !$_[0] });
+		$all{$_} += $n->{$_} for qw(right void);
+		push @{ $all{missed} }, @{ $n->{missed} };
+		keep($played->{episode}, "$w->{name}-$scene") if @{ $n->{missed} };
+	}
+	my $counted = $N - $all{void};
+	is($all{right}, $counted, "$says, with 95 % of that time, $all{right} of $counted times")
+		or told(@{ $all{missed} });
+	cmp_ok($counted, '>', 0, '... and was there');
+	row($w->{name}, $scene, $N, %all{qw(right void)}, said => [ sentences(@{ $all{missed} }) ]);
+	return;
+}
+
+# What makes a press late, for one_late().
+sub stopping {
+	my ($whom, $stage) = @_;
+	return [
+		sub { kill 'STOP',                $whom },
+		sub { sleep $STOP_S; kill 'CONT', $whom },
+		$whom == $stage->compositor
+	];
+}
+
+# So long that the key comes before its end.
+sub computing {
+	my ($whom) = @_;
+	return [ sub { compute($whom) }, sub { sleep $COMPUTE_S } ];
+}
+
+# A real-time process has the compositor's CPU; all others of the session have the rest.
+sub starved {
+	my ($w,     @helpers) = @_;
+	my ($first, @may)     = allowed_cpus();
+SKIP: {
+		skip 'starved: this takes two CPUs', 1 if !@may;
+		my $x      = $w->{stage}{x};
+		my @others = ($w->{client}, @helpers, $$, $x ? $x->pid : ());
+		keep_to($may[-1], $w->{pid});
+		keep_to($first,   @others);
+		my $hog;
+		my $begin = sub { $hog = hog($may[-1], 0.9) // die "no hog: $!\n" };
+		late(
+			$w, 'starved',
+			[ $begin, sub { waitpid $hog, 0 }, 1 ],
+			'the compositor is kept from its CPU: who has that is named',
+			sub { starved_by($_[0], $w->{pid}, 'mixer', 0.9) }
+		);
+		keep_to(join(',', $first, @may), $w->{pid}, @others);
+	}
+	return;
+}
+
+# The program in a terminal
+sub helper_of {
+	my ($stage, $terminal) = @_;
+	return $stage->wait_for(
+		sub {
+			open my $h, '<', "/proc/$terminal/task/$terminal/children" or return;
+			return (split ' ', <$h> // '')[0];
+		},
+		'the program in the terminal'
+	);
 }
 
 # Programs of X in a Wayland session: the compositor knows Xwayland alone, and the wake-ups lead on
@@ -117,20 +254,30 @@ sub x_clients {
 }
 
 # Three keys, and a fourth while a process is stopped, by one keyboard
-sub one_of_four {
-	my ($stage, $whom) = @_;
-	$stage->begin_typing((map { [ a => 200 ] } 1 .. 3), [ a => 900 ]);
-	$stage->pressed(3);
-	sleep 0.3;
-	kill 'STOP', $whom;
-	# A compositor that is stopped sends nothing meanwhile.
-	if   ($whom == $stage->compositor) { sleep 0.6 }
-	else                               { $stage->pressed(4) }
-	sleep $STOP_S;
-	kill 'CONT', $whom;
-	$stage->typed;
+sub one_of_four { my ($stage, $whom) = @_; one_late($stage, @{ stopping($whom, $stage) }); return }
+
+# A press that comes between what BEGINs and what ENDs its lateness; silent: the compositor cannot
+# send it meanwhile. When that began.
+sub one_late {
+	my ($stage, $begin, $end, $silent) = @_;
+	if (!$stage->{x}) {
+		$stage->begin_typing((map { [ a => 200 ] } 1 .. 3), [ a => 900 ]);
+		$stage->pressed(3);
+		sleep 0.3;
+	}
+	my $t = now_ns();
+	$begin->();
+	if    ($stage->{x}) { sleep 0.02; $stage->press }
+	elsif ($silent)     { sleep 0.65 }
+	else                { $stage->pressed(4) }
+	$end->();
+	$stage->typed if !$stage->{x};
 	sleep 0.5;
-	return;
+	return $t;
+}
+
+sub now_ns {
+	return int 1e9 * Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC());
 }
 
 sub installed {
@@ -138,22 +285,10 @@ sub installed {
 	return grep { -x "$_/$p" } split /:/, $ENV{PATH};
 }
 
-sub while_stopped {
-	my ($stage, $whom) = @_;
-	return one_of_four($stage, $whom) if !$stage->{x};
-	kill 'STOP', $whom;
-	sleep 0.02;
-	$stage->press;
-	sleep $STOP_S;
-	kill 'CONT', $whom;
-	sleep 0.6;
-	return;
-}
-
 # What was typed since: the diagnosis of each press
 sub scene {
 	my ($act) = @_;
-	my $from = Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC()) * 1e9;
+	my $from = now_ns();
 	$act->();
 	sleep 0.3;
 	my $folder = episode();
@@ -163,7 +298,14 @@ sub scene {
 			&& $_->{device_ns} >= $from
 			&& ($_->{server}{source} // '') eq 'wayland'
 	} $dg->events;
-	return { episode => $folder, of => [ map { $dg->run(event => $_->{n}) } @press ] };
+	return {
+		episode => $folder,
+		of      => [
+			map {
+				{ %{ $dg->run(event => $_->{n}) }, device_ns => $_->{device_ns} }
+			} @press
+		]
+	};
 }
 
 sub episode {
@@ -241,7 +383,16 @@ sub named {
 		&& $v->{blamed}{pid} == $pid
 		&& charged($j, $pid) >= $share * ($STOP_S - 0.02) * 1e9;
 }
-sub part { my ($j, $pid) = @_; return charged($j, $pid) / ($j->{interval}{duration_ns} || 1) }
+
+# The same, with that part of the interval
+sub of_it {
+	my ($j, $pid, $share) = @_;
+	my $v = $j->{verdict};
+	return
+		   ($v->{blamed} // {})->{pid}
+		&& $v->{blamed}{pid} == $pid
+		&& charged($j, $pid) >= $share * $j->{interval}{duration_ns};
+}
 
 sub charged {
 	my ($j, $pid) = @_;
@@ -250,7 +401,4 @@ sub charged {
 	return $ns;
 }
 
-sub told {
-	diag "$_->{verdict}{kind} $_->{interval}{certainty} $_->{verdict}{sentence}" for @_;
-	return;
-}
+sub told { diag $_ for sentences(@_); return }

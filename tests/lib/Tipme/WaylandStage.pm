@@ -162,17 +162,43 @@ sub spawn {
 	return $pid;
 }
 
+# home(): the session's own folder; file(NAME, TEXT, MODE): a file in it; copied(FILE): a copy that
+# the session can read. Their paths.
+sub home { return "$_[0]{dir}/session" }
+
+sub file {
+	my ($self, $name, $text, $mode) = @_;
+	my $path   = $self->home . "/$name";
+	my $folder = $path =~ s{/[^/]*\z}{}r;
+	if (!-d $folder) { mkdir $folder, 0700; chown $self->{uid}, $self->{uid}, $folder }
+	open my $h, '>', $path or croak "$path: $!";
+	print {$h} $text;
+	close $h or croak "$path: $!";
+	chown $self->{uid}, $self->{uid}, $path;
+	chmod $mode // 0600, $path;
+	return $path;
+}
+
+sub copied {
+	my ($self, $file) = @_;
+	my $path = "$self->{dir}/" . $file =~ s{.*/}{}r;
+	copy($file, $path) && chmod 0755, $path or croak "$path: $!";
+	return $path;
+}
+
 # terminal(COMMAND): foot, in which COMMAND runs; when it has drawn its window its pid comes back
 sub terminal {
 	my ($self, @command) = @_;
 	return $self->client('foot', '--config=/dev/null', @command);
 }
 
-# client(COMMAND): the same with any client
-sub client {
-	my ($self, @command) = @_;
+# client(COMMAND), client_with({ENVIRONMENT}, COMMAND): the same with any client
+sub client { my ($self, @command) = @_; return $self->client_with({}, @command) }
+
+sub client_with {
+	my ($self, $env, @command) = @_;
 	my $before = $self->said(qr/wl_surface\@\d+\.commit/);
-	my $pid    = $self->spawn({}, @command);
+	my $pid    = $self->spawn($env, @command);
 	$self->wait_for(sub { $self->said(qr/wl_surface\@\d+\.commit/) > $before + 1 }, 'the client');
 	return $pid if !$self->{x};
 	# Where the pointer is, windows get the focus by a click.

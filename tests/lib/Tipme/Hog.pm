@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A real-time process that has a CPU for a while, and whether a diagnosis says so; a process that is
+# made to compute (tests/computing.c).
+package Tipme::Hog;
+use strict;
+use warnings;
+no warnings 'portable';    # numbers of 64 bits
+use Exporter qw(import);
+
+our @EXPORT_OK = qw(allowed_cpus can_compute compute hog keep_to starved_by);
+
+use constant SIGNAL => 44;    # as in tests/computing.c
+
+# allowed_cpus(): numbers of the CPUs that we may use
+sub allowed_cpus {
+	return
+		map { /(\d+)-(\d+)/ ? $1 .. $2 : $_ } map { split /,/ } `taskset -cp $$` =~ /: ([\d,-]+)$/;
+}
+
+# keep_to(CPUS, PID ...): these processes run there alone
+sub keep_to {
+	my ($cpus, @pids) = @_;
+	system "taskset -acp $cpus $_ >/dev/null" for @pids;
+	return;
+}
+
+# hog(CPU, SECONDS): a process named mixer that has it for so long; it has begun. It makes itself
+# real-time while it runs.
+sub hog {
+	my ($cpu, $seconds) = @_;
+	pipe my $in, my $out or return;
+	my $pid = fork // return;
+	if (!$pid) {
+		close $in;
+		open STDOUT, '>&', $out;
+		exec 'taskset', '-c', $cpu, 'chrt', '-f', 20, $^X, '-MTime::HiRes=time', '-e',
+			"\$0 = 'mixer'; syswrite STDOUT, 'x';"
+			. "my \$end = time + $seconds; 1 while time < \$end"
+			or exit 127;
+	}
+	close $out;
+	sysread $in, my $begun, 1 or return;
+	return $pid;
+}
+
+# can_compute(PID): does it wait for that signal? compute(PID): it begins to
+sub can_compute {
+	my ($pid) = @_;
+	open my $status, '<', "/proc/$pid/status" or return 0;
+	my ($caught) = map { /^SigCgt:\s*(\w+)/ ? hex $1 : () } <$status>;
+	return $caught && $caught & 1 << SIGNAL - 1;
+}
+sub compute { my ($pid) = @_; return kill SIGNAL, $pid }
+
+# starved_by(DIAGNOSIS, PID, NAME, SHARE): is it said that PID waited for a CPU that NAME had, for
+# at least that part of the interval?
+sub starved_by {
+	my ($d, $pid, $name, $share) = @_;
+	my $v = $d->{verdict};
+	return 0 if $v->{kind} ne 'rt-starvation' || ($v->{blamed}{comm} // '') ne $name;
+	my $ns = 0;
+	$ns += $_->{to_ns} - $_->{from_ns}
+		for grep { $_->{pid} == $pid && $_->{state} eq 'runnable' } @{ $d->{path} };
+	return $ns >= $share * $d->{interval}{duration_ns};
+}
+
+1;
