@@ -1,11 +1,12 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Memory and pressure of the machine, and what the kernel reports: beside a witness that reads
-# /proc/pressure and /proc/vmstat in the same seconds, and beside dmesg.
+# Memory and pressure of the machine, what the kernel reports, and what CPU time groups of processes
+# are meant to get: beside a witness that reads /proc/pressure and /proc/vmstat in the same seconds,
+# beside dmesg, and beside the files of the groups.
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/lib", "$FindBin::Bin/../../tests/lab/lib";
+use lib "$FindBin::Bin/lib", map {"$FindBin::Bin/../../tests/$_"} qw(lib lab/lib);
 use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use POSIX      ();
@@ -13,6 +14,7 @@ use Test::More;
 use Time::HiRes qw(sleep clock_gettime CLOCK_MONOTONIC);
 use Tipme::Lab::Cgroup;
 use Tipme::TestDaemon qw(slurp records_of wait_until);
+use Tipme::Weights    qw($LIST_WEIGHTS weights_of weights_differ);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 plan skip_all => 'a part of all tests (TIPME_TEST_ALL=1)'  if !$ENV{TIPME_TEST_ALL};
@@ -38,7 +40,10 @@ wait_until(
 	sub {
 		sleep 0.1;
 		push @seen, witness();
-		return grown('memory some') > 50_000 && grown('pgmajfault') > 100;
+		# The limit of one group may be no pressure of the whole machine.
+		my $pressed = grown('memory some') > 50_000 || grown('io full') > 50_000;
+		$pressed ||= now_ns() > $began->{ns} + 20_000_000_000;
+		return $pressed && grown('pgmajfault') > 100;
 	}
 );
 my $enough_ns = now_ns() + 3_500_000_000;
@@ -71,8 +76,11 @@ SKIP: {
 	my $disk = file_system() // skip 'no file system may be made here whose errors can be had', 3;
 	my $n    = 3;
 	my $door = "/sys/fs/ext4/$disk->{name}/trigger_fs_error";
+	# Those of a run before this one stand there, too.
+	my $before = () = qx{dmesg} =~ /EXT4-fs error \(device $disk->{name}\)/g;
 	for (1 .. $n) { put($door, "test $_") }
 	my $dmesg = () = qx{dmesg} =~ /EXT4-fs error \(device $disk->{name}\)/g;
+	$dmesg -= $before;
 	my @errors;
 	wait_until(
 		sub {
@@ -86,15 +94,52 @@ SKIP: {
 	is scalar(grep { $_->{device} eq $disk->{name} } @errors), $dmesg, 'we have as many, of it';
 	is scalar(@errors),                                        $dmesg, '... and of nothing else';
 }
+
+# --- weights of groups ---
+SKIP: {
+	my @made = weighed(512, 1024, 3000) or skip 'no groups with weights may be made here', 2;
+	my ($before, $after, $text, @wrong);
+	wait_until(
+		sub {
+			$before = weights_of(scalar qx{$LIST_WEIGHTS});
+			$text   = join "\n", texts('identity');
+			$after  = weights_of(scalar qx{$LIST_WEIGHTS});
+			@wrong  = weights_differ($before, $after, split /\n/, $text);
+			return !@wrong || !sleep 1;
+		}
+	);
+	is join("\n", @wrong), '', 'weights of ' . keys(%$after) . ' groups, as their files say';
+	my @told = map { $after->{$_} // "$_ usual" } @made;
+	like "@told", qr/^\d+ 500 \S+ usual \d+ 2929$/, 'three that we made: two are told';
+	rmdir for @made;
+}
 $d->stop;
 done_testing();
 
 sub now_ns { return int(clock_gettime(CLOCK_MONOTONIC) * 1e9) }
 
+# Records of an episode that is saved now.
+sub texts {
+	my ($file) = @_;
+	my (undef, @r) = records_of((split /\n/, ($d->snap)[1])[1] . "/$file.rec");
+	return @r;
+}
+
 sub records {
 	my ($name) = @_;
-	my (undef, @r) = records_of((split /\n/, ($d->snap)[1])[1] . '/threads.rec');
-	return map { +{/(\w+)=(\S+)/g} } grep {/^\Q$name\E /} @r;
+	return map { +{/(\w+)=(\S+)/g} } grep {/^\Q$name\E /} texts('threads');
+}
+
+# Groups of these shares (1024 is what all get): their folders.
+sub weighed {
+	my @shares = @_;
+	my $base   = Tipme::Lab::Cgroup::mounts()->{cpu} // return;
+	my @made;
+	for my $n (@shares) {
+		push @made, "$base/tipme-test-$$-$n";
+		mkdir $made[-1] and put("$made[-1]/cpu.shares", $n) or return;
+	}
+	return @made;
 }
 
 # What the kernel counts: { ns, NAME => number }.
