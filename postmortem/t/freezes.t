@@ -401,7 +401,7 @@ cmp_ok(abs($d->{interval}{duration_ns} - 400 * MS), '<', 2 * MS, '... up to the 
 	$s->wake(0, 2700, 820, 0, 'nanosleep', context => 'hardirq')->run(0, 2700.1, 2700.5, 820, 'sleeping')->wake(0, 2700.4, CLIENT, 820, 'poll')->run(1, 2700.6, 2702, CLIENT, 'sleeping')->draw(2701.8);
 	$d = judged('a helper that is young', polls($s->hotkey(3000), 2702), 'ipc-wait', 'sleep', 0.9, 1);
 	is_deeply($d->{verdict}{blamed}{starter}, { pid => SHELL, comm => 'bash' }, '... who had it run');
-	is($d->{verdict}{door}, 'the makers of sleep (pid 820), which was waited for, or whoever wrote what bash (pid 300) runs', '... is asked, too');
+	is($d->{verdict}{door}, 'whoever wrote what bash (pid 300) runs, else the makers of sleep (pid 820), which was waited for', '... is asked first');
 	ok((grep { $_ eq 'bash (pid 300) had it run.' } @{ $d->{verdict}{circumstances} }), '... and it is said');
 	$d = judged('a service that is old', over_a_bus(stopped => 1), 'stopped', 'service', 0.95, 1);
 	is($d->{verdict}{blamed}{starter}, undef, '... is asked itself');

@@ -22,7 +22,10 @@ my %PINNED = (
 );
 my $OR_KERNEL  = N__('{door}, or of the kernel: the time went there');
 my $OR_MODULE  = N__('{door}, or of {module}: the time went there');
-my $OR_STARTER = N__('{door}, or whoever wrote what {name} runs');
+# A program that was started for a moment does what its starter told it: ask there first. Whose load
+# takes the CPUs is asked first of whoever runs it.
+my $OR_STARTER   = N__('{door}, or whoever wrote what {name} runs');
+my $STARTER_ELSE = N__('whoever wrote what {name} runs, else {door}');
 my $SEND = N__('Send them the episode: `tipme bundle {episode}` makes one redacted file of it.');
 
 # advise(VERDICT, ID of the episode): { door, next }, each a text or undef
@@ -49,7 +52,7 @@ sub advise {
 	) if defined $module && $module ne ($b->{comm} // '');
 	my $starter = $b->{starter};
 	$door = fill(
-		$OR_STARTER, door => $door,
+		Tipme::Kinds::has($kind, 'cpu') ? $OR_STARTER : $STARTER_ELSE, door => $door,
 		name => one_line($starter->{comm}) . " (pid $starter->{pid})"
 	) if $starter && defined $door;
 	return { door => $door, next => $next };
