@@ -390,7 +390,7 @@ sub _via {
 	if ($s && $s->{kind} eq 'blocked' && defined $s->{wake} && $s->{to} > $e->{deliver_ns}) {
 		my $ev = $states->events;
 		my $w = $s->{wake};
-		my $by = $ev->context($w) == 0 ? $ev->waker($w) : $ev->c($w);
+		my $by = $ev->context($w) == 0 ? $ev->waker($w) : $ev->sched_waking_raiser_tid($w);
 		return if $by && $self->{kernel}->threads->at($by, $s->{to})->{pid} == $e->{pid};
 	}
 	return [ $tid, $ran, 0 ];

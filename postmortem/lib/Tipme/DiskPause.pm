@@ -7,11 +7,9 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
-use Tipme::Record::Layout;
 
 my $LONG_NS   = 300_000_000;      # what a disk takes that is awake is less
 my $PAUSED_NS = 5_000_000_000;    # no disk goes to sleep sooner and needs so long
-my %PHASE     = reverse %{ $Tipme::Record::Layout::ENUM{io_phase} };
 
 # of(PATH, RESOURCES, DISK): of the longest of these stretches in which a thread waited for that
 # disk: { pause_ns, took_ns }; undef: it had something to do, or was not slow, or nobody knows
@@ -34,14 +32,14 @@ sub of {
 sub _idle_before {
 	my ($ep, $dev, $t) = @_;
 	my $ev     = Tipme::KernelEvents->load_only($ep, Tipme::KernelEvents::IO);
-	my %with   = map  { $PHASE{$_} => 1 } qw(issued completed failed requeued);
+	my %with   = map  { $_ => 1 } qw(issued completed failed requeued);
 	my ($last) = sort { $b <=> $a } map { $_->{first_ns} }
 		grep { $_->{source} =~ /^kernel_/ } $ep->coverage;
 	return 0 if !defined $last;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::IO) }) {
-		my ($ts, undef, undef, undef, $of, $d) = $ev->columns($i);
+		my $ts = $ev->ts($i);
 		last        if $ts >= $t;
-		$last = $ts if $of == $dev && $with{ $d >> 24 } && $ts > $last;
+		$last = $ts if $ev->io_dev($i) == $dev && $with{ $ev->io_phase($i) // '' } && $ts > $last;
 	}
 	return $t > $last ? $t - $last : 0;
 }

@@ -6,14 +6,12 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
-use Tipme::Record::Layout;
 use Tipme::Resources;
 
 my $BEFORE_NS = 10_000_000
 	; # evdev's time is taken when the device's report is whole: so long after its first part at most
 my $ROUND_NS  = 1_000;    # evdev counts microseconds, and cuts the rest off
 my $NO_NUMBER = 65535;    # in a record: the server gave the device no number (abi/records.def)
-my %KIND      = %{ $Tipme::Record::Layout::ENUM{input_kind} };
 
 # new(EPISODE)
 sub new {
@@ -55,12 +53,8 @@ sub _of_kind {
 		my (%of, $ev) = ();
 		$ev = Tipme::KernelEvents->load_only($self->{ep}, Tipme::KernelEvents::INPUT);
 		for my $i (@{ $ev->of_kind(Tipme::KernelEvents::INPUT) }) {
-			my $b = $ev->b($i);
-			push @{ $of{ $KIND{ $b >> 16 & 255 } // '' } },
-				{
-				ts     => $ev->ts($i), cpu => $ev->cpu($i),
-				device => $b & 65535
-				};
+			push @{ $of{ $ev->input_kind($i) // '' } },
+				{ ts => $ev->ts($i), cpu => $ev->cpu($i), device => $ev->input_device($i) };
 		}
 		\%of;
 	};

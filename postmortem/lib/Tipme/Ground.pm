@@ -292,9 +292,9 @@ sub _disks {
 	return if !@sleeps;
 	my (%open, @requests);
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::IO) }) {
-		my ($ts, undef, $a, $b, $c) = $ev->columns($i);
-		my $r = $open{"$a $b $c"};
-		push @requests, $r = $open{"$a $b $c"} = { from => $ts, of => [] }
+		my ($ts, $key) = ($ev->ts($i), $ev->io_dev($i) . ' ' . $ev->io_sector($i));
+		my $r = $open{$key};
+		push @requests, $r = $open{$key} = { from => $ts, of => [] }
 			if !$r || $ts - $r->{to} > 1_000_000_000;
 		$r->{to} = $ts;
 		push @{ $r->{of} }, $i;

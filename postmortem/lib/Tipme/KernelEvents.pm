@@ -5,22 +5,24 @@ package Tipme::KernelEvents;
 
 use strict;
 use warnings;
-no warnings 'portable';    # numbers of 64 bits
+no warnings 'portable';                 # numbers of 64 bits
+use parent 'Tipme::Record::Columns';    # a method for each field, as in the schema
 use Tipme::Columns;
 use Tipme::Progress;
 
 # Numbers of the records, as in the schema; all are 32 bytes long, later fields would stand behind.
+# A record has the name of its constant, but for those that are written so often that they have a
+# shorter one. (Those of Wayland compositors stand in the same sections.)
 use constant {
-	SWITCH     => 3,  WAKING   => 4, FORK => 5, EXIT => 6, EXEC => 7, RENAME => 8, WORK_QUEUED => 9,
-	WORK_START => 10, WORK_END => 11,
-	IO => 12, LOCK => 13, MEMORY => 14, IRQ => 15, SIGNAL => 16, THROTTLE => 17, PRIORITY => 18,
-	MIGRATE  => 19, CPU_FREQUENCY => 20, CPU_IDLE => 21,
-	STEAL    => 22, SAMPLE  => 23, INPUT => 24, LATENCY => 25, LATENCY_USER => 26, PROC_STATE => 27,
-	AFFINITY => 28, NETWORK => 29
+	(map { uc($_) => $Tipme::Record::Columns::NUMBER{$_} } keys %Tipme::Record::Columns::NUMBER),
+	SWITCH   => $Tipme::Record::Columns::NUMBER{sched_switch},
+	WAKING   => $Tipme::Record::Columns::NUMBER{sched_waking},
+	LOCK     => $Tipme::Record::Columns::NUMBER{lock_contention},
+	MEMORY   => $Tipme::Record::Columns::NUMBER{memory_wait},
+	THROTTLE => $Tipme::Record::Columns::NUMBER{cpu_throttle}
 };
 use constant { FIRST => SWITCH, LAST => NETWORK };
-# Of Wayland compositors, in the same sections; DisplaySource::Wayland reads them.
-use constant { WL_DELIVER => 96, WL_COMMIT => 97, WL_DONE => 98 };
+use constant CONTEXT => $Tipme::Record::Columns::SHIFT{sched_waking}{context};
 my $SIZE    = 32;                                       # bytes of a switch record (abi/records.def)
 my @SOURCES = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
@@ -287,10 +289,11 @@ sub evidence {
 	};
 }
 
-# work(INDEX): of a work record: the numbers of the work item and of its function
+# work(INDEX): of a work record: the numbers of the work item and of its function, which stand at
+# the same place in all three
 sub work {
 	my ($self, $i) = @_;
-	return (vec($self->{a}, $i, 32) | $self->b($i) << 32, $self->c($i));
+	return ($self->work_queued_work($i), $self->work_queued_function($i));
 }
 
 # What a record says, by INDEX: kind (one of the numbers above), ts (ns), cpu; tid: who leaves the
@@ -305,7 +308,7 @@ sub tid  { return vec $_[0]{tid},  $_[1], 32 }
 sub next_tid { return vec $_[0]{a}, $_[1], 32 }
 sub child    { return vec $_[0]{a}, $_[1], 32 }
 sub waker    { return vec $_[0]{a}, $_[1], 32 }
-sub context  { return vec($_[0]{d}, $_[1], 32) >> 16 & 255 }
+sub context  { return vec($_[0]{d}, $_[1], 32) >> CONTEXT & 255 }
 
 # wakings(FROM, TO, BY): [ whom, when, by whom ] of the wakings by threads in [FROM, TO) ns, in
 # order of time; BY: those by that thread alone
@@ -316,18 +319,15 @@ sub wakings {
 	for (my $k = $self->first_at($from); $k < $n; $k++) {
 		my $t = vec $$ts, $k, 64;
 		last if $t >= $to;
-		next if vec($$type, $k, 8) != WAKING || (vec($$d, $k, 32) >> 16 & 255);
+		next if vec($$type, $k, 8) != WAKING || (vec($$d, $k, 32) >> CONTEXT & 255);
 		my $who = vec $$a, $k, 32;
 		push @found, [ vec($$tid, $k, 32), $t, $who ] if !defined $by || $who == $by;
 	}
 	return @found;
 }
 
-# b(INDEX), c(INDEX): the second and third number of a record's last 16 bytes; columns(INDEX): ts
-# tid a b c d
-sub b { return vec $_[0]{b}, $_[1], 32 }
-sub c { return vec $_[0]{c}, $_[1], 32 }
-
+# columns(INDEX): ts tid a b c d, for tests; all else asks for fields by their names
+# (Tipme::Record::Columns)
 sub columns {
 	my ($self, $i) = @_;
 	return (
@@ -335,9 +335,6 @@ sub columns {
 		vec($self->{b},  $i, 32), vec($self->{c},   $i, 32), vec($self->{d}, $i, 32)
 	);
 }
-
-# text(INDEX): the text that fills a record's last 16 bytes (rename)
-sub text { my ($self, $i) = @_; return unpack 'Z16', $self->bytes($i) }
 
 # bytes(INDEX): a record's last 16 bytes, for those that ask for odd fields
 sub bytes { my ($self, $i) = @_; return pack 'V4', ($self->columns($i))[ 2 .. 5 ] }

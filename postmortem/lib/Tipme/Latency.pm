@@ -43,15 +43,19 @@ sub _all {
 	my $ev = Tipme::KernelEvents->load_only($ep, Tipme::KernelEvents::LATENCY);
 	my @l;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::LATENCY) }) {
-		push @l, _kernel_thread($ev->columns($i));
+		push @l, _kernel_thread($ev, $i);
 	}
 	$ev = Tipme::KernelEvents->load_only($ep, Tipme::KernelEvents::LATENCY_USER);
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::LATENCY_USER) }) {
-		my (undef, undef, $a, $b, $c, $d) = $ev->columns($i);
 		push @l,
-			{ expiry_ns => $c | $d << 32, end_ns => $ev->ts($i),
-			tid      => $ev->tid($i), thread_ns => $a, cpu => $b & 65535,
-			priority => $b >> 16 & 255,          over      => $b >> 24 };
+			{
+			expiry_ns => $ev->latency_user_expiry_ns($i), end_ns => $ev->ts($i),
+			tid       => $ev->tid($i),
+			thread_ns => $ev->latency_user_user_ns($i),
+			cpu       => $ev->latency_user_cpu($i),
+			priority  => $ev->latency_user_rt_priority($i),
+			over      => $ev->latency_user_over($i)
+			};
 	}
 	push @l, map {
 		{ expiry_ns => $_->{expiry_ns}, end_ns => $_->{ts_ns}, tid => $_->{tid},
@@ -62,10 +66,16 @@ sub _all {
 }
 
 sub _kernel_thread {
-	my ($ts, $tid, $irq, $deferred, $thread, $d) = @_;
-	return { expiry_ns => $ts, end_ns => $ts + $irq + $deferred + $thread, tid => $tid,
-		irq_ns   => $irq, deferred_ns    => $deferred, thread_ns => $thread, cpu => $d & 65535,
-		priority => $d >> 16 & 255, over => $d >> 24 };
+	my ($ev, $i) = @_;
+	my $ts = $ev->ts($i);
+	my ($irq, $deferred, $thread) =
+		($ev->latency_irq_ns($i), $ev->latency_deferred_ns($i), $ev->latency_thread_ns($i));
+	return {
+		expiry_ns => $ts,  end_ns      => $ts + $irq + $deferred + $thread, tid => $ev->tid($i),
+		irq_ns    => $irq, deferred_ns => $deferred,                        thread_ns => $thread,
+		cpu       => $ev->latency_cpu($i),
+		priority  => $ev->latency_rt_priority($i), over => $ev->latency_over($i)
+	};
 }
 
 # stall(): what a diagnosis of a thread is asked for

@@ -49,7 +49,7 @@ sub _wakings {
 		my $whom    = $ev->tid($k);
 		my $context = $ev->context($k);
 		next if !$on->{$whom} || $context != $TASK && $context != $SOFTIRQ_TASK;
-		my $who = $context == $TASK ? $ev->waker($k) : $ev->c($k);
+		my $who = $context == $TASK ? $ev->waker($k) : $ev->sched_waking_raiser_tid($k);
 		push @w, [ $who, $whom, $ev->ts($k) ] if $who && $who != $whom;
 	}
 	return @w;

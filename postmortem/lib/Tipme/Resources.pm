@@ -11,8 +11,6 @@ use Tipme::Reasons;
 use Tipme::Record::Layout;
 
 my $FEW  = 32;                                           # of a list, which are looked at one by one
-my %ENUM = map { $_ => $Tipme::Record::Layout::ENUM{$_} }
-	qw(io_phase io_op lock_kind memory_wait_kind irq_kind context phase net_service net_act net_place);
 my $MAX_BEFORE = 64;        # requests one after another on the disk that are looked at for an owner
 my $FOREVER    = 1 << 62;    # ns; later than any clock says
 my $SATURATED  = 4294967295;    # in a record: longer than its field can say (abi/records.def)
@@ -20,9 +18,8 @@ my $ANY_CPU    = 65535;    # in a record: no CPU in particular (abi/records.def)
 my $NEAR_NS    = 1_000_000; # a completion this shortly before a waking has caused it
 my $WAKES_NS   = 200_000;   # and a waking this shortly after one, on its CPU, comes of it
 my $SAMPLE_NS  = 1_000_000_000; # what a first sample of a quota is about: nobody saw the one before
-my ($DISK_SLEEP) = grep { $Tipme::Record::Layout::ENUM{task_state}{$_} eq 'disk_sleep' }
-	keys %{ $Tipme::Record::Layout::ENUM{task_state} };
-my ($SAMPLE) = grep { $ENUM{phase}{$_} eq 'sample' } keys %{ $ENUM{phase} };
+my ($SAMPLE) = grep { $Tipme::Record::Layout::ENUM{phase}{$_} eq 'sample' }
+	keys %{ $Tipme::Record::Layout::ENUM{phase} };
 my %STOPS = map { $_ => 1 } 19 .. 22;
 
 # new(KERNEL EVENTS [, THREADS]): THREADS also has what the daemon found by looking: quotas, stolen
@@ -44,7 +41,6 @@ sub _table {
 
 sub _of { my ($self, $type) = @_; return @{ $self->{ev}->of_kind($type) } }
 
-sub _columns { my ($self, $i) = @_; return $self->{ev}->columns($i) }
 
 # Those of a list of { from, to } in order of `from` that overlap [FROM, TO). The list may nest.
 sub _overlapping {
@@ -96,13 +92,11 @@ sub swap_reads {
 
 sub _make_memory {
 	my ($self) = @_;
-	my (%of, %open);
+	my ($ev, %of, %open) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::MEMORY)) {
-		my ($ts, $tid, undef, undef, $c, $d) = $self->_columns($i);
-		my ($what, $phase) = (
-			$ENUM{memory_wait_kind}{ $d >> 16 & 255 } // 'unknown',
-			$ENUM{phase}{ $d >> 24 } // ''
-		);
+		my ($ts, $tid, $ns) = ($ev->ts($i), $ev->tid($i), $ev->memory_wait_duration_ns($i));
+		my ($what, $phase) =
+			($ev->memory_wait_kind($i) // 'unknown', $ev->memory_wait_phase($i) // '');
 		if ($phase eq 'begin') {
 			push @{ $of{$tid} },
 				$open{"$tid $what"} = { from => $ts, to => $FOREVER, what => $what, index => $i };
@@ -110,8 +104,8 @@ sub _make_memory {
 		}
 		my $w = delete $open{"$tid $what"};
 		if    ($w) { $w->{to} = $ts }
-		elsif ($c) {
-			push @{ $of{$tid} }, { from => $ts - $c, to => $ts, what => $what, index => $i };
+		elsif ($ns) {
+			push @{ $of{$tid} }, { from => $ts - $ns, to => $ts, what => $what, index => $i };
 		}
 		elsif ($what eq 'fault_swap') {
 			push @{ $self->{swap_reads}{$tid} }, { ts => $ts, index => $i };
@@ -131,18 +125,16 @@ sub lock_waits {
 
 sub _make_locks {
 	my ($self) = @_;
-	my (%of, %open);
+	my ($ev, %of, %open) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::LOCK)) {
-		my ($ts, $tid, $a, $b, $c, $d) = $self->_columns($i);
-		my ($lock, $what, $phase) = (
-			$a | $b << 32, $ENUM{lock_kind}{ $d >> 16 & 255 } // 'unknown',
-			$ENUM{phase}{ $d >> 24 } // ''
-		);
+		my ($ts, $tid, $lock) = ($ev->ts($i), $ev->tid($i), $ev->lock_contention_lock($i));
+		my ($what, $phase) =
+			($ev->lock_contention_kind($i) // 'unknown', $ev->lock_contention_phase($i) // '');
 		if ($phase eq 'begin') {
 			push @{ $of{$tid} },
 				$open{"$tid $lock"} = {
-				from  => $ts, to  => $FOREVER, lock => $lock, owner => $c, what => $what,
-				index => $i,  tid => $tid
+				from => $ts, to => $FOREVER, lock => $lock, what => $what, index => $i, tid => $tid,
+				owner => $ev->lock_contention_owner_tid($i)
 				};
 		} elsif (my $w = delete $open{"$tid $lock"}) {
 			$w->{to} = $ts;
@@ -188,18 +180,18 @@ sub sent_again {
 
 sub _make_network {
 	my ($self) = @_;
+	my $ev = $self->{ev};
 	my %of = (asked => {}, again => {});
 	for my $i ($self->_of(Tipme::KernelEvents::NETWORK)) {
-		my ($ts, $tid, $a, $b, undef, $d) = $self->_columns($i);
-		my $socket = $a | $b << 32;
-		if (($ENUM{net_act}{ $d >> 16 & 255 } // '') eq 'again') {
+		my ($ts, $tid, $socket) = ($ev->ts($i), $ev->tid($i), $ev->network_socket($i));
+		if (($ev->network_act($i) // '') eq 'again') {
 			push @{ $of{again}{$socket} }, $ts;
 			next;
 		}
 		push @{ $of{asked}{$tid} },
 			{
-			ts => $ts, service => $ENUM{net_service}{ $d & 255 } // 'other',
-			place => $ENUM{net_place}{ $d >> 24 } // 'unknown', socket => $socket, index => $i
+			ts => $ts, service => $ev->network_service($i) // 'other',
+			place => $ev->network_place($i) // 'unknown', socket => $socket, index => $i
 			};
 	}
 	return \%of;
@@ -216,13 +208,14 @@ sub irqs {
 
 sub _make_irq {
 	my ($self) = @_;
-	my %of;
+	my ($ev, %of) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::IRQ)) {
-		my ($ts, undef, $a, $b, $c, $d) = $self->_columns($i);
-		push @{ $of{ vec($self->{ev}{cpu}, $i, 16) } }, {
-			from    => $ts, to => $ts + $a, what => $ENUM{irq_kind}{ $d >> 16 & 255 } // 'unknown',
-			number  => $b,                                      raiser => $c,
-			context => $ENUM{context}{ $d >> 24 } // 'unknown', index  => $i
+		my $ts = $ev->ts($i);
+		push @{ $of{ $ev->cpu($i) } }, {
+			from    => $ts,                           to     => $ts + $ev->irq_duration_ns($i),
+			what    => $ev->irq_kind($i) // 'unknown', number => $ev->irq_number($i),
+			raiser  => $ev->irq_raiser_tid($i),
+			context => $ev->irq_context($i) // 'unknown', index => $i
 		};
 	}
 	return \%of;
@@ -236,12 +229,12 @@ sub steals {
 
 sub _make_steal {
 	my ($self) = @_;
-	my %of;
+	my ($ev, %of) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::STEAL)) {
-		my ($ts, undef, $a, $b, $c, $d) = $self->_columns($i);
-		my $since = $c | $d << 32;
-		$since = $ts - $a if $since >= $ts || $ts - $since < $a;
-		push @{ $of{ $b & 65535 } }, { from => $since, to => $ts, ns => $a, index => $i } if $a;
+		my ($ts, $since, $ns) = ($ev->ts($i), $ev->steal_since_ns($i), $ev->steal_steal_ns($i));
+		$since = $ts - $ns if $since >= $ts || $ts - $since < $ns;
+		push @{ $of{ $ev->steal_cpu($i) } }, { from => $since, to => $ts, ns => $ns, index => $i }
+			if $ns;
 	}
 	for my $f ($self->{threads} ? $self->{threads}->looked('steal') : ()) {
 		my ($since, $ts, $ns) = @$f{qw(since_ns ts_ns steal_ns)};
@@ -265,10 +258,10 @@ sub moved { my ($self) = @_; return $self->_table('migrate') }
 
 sub _make_migrate {
 	my ($self) = @_;
-	my %of;
+	my ($ev, %of) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::MIGRATE)) {
-		my ($ts, $tid, $a) = $self->_columns($i);
-		push @{ $of{$tid} }, [ $ts, $a & 65535, $a >> 16 ];
+		push @{ $of{ $ev->tid($i) } },
+			[ $ev->ts($i), $ev->migrate_from_cpu($i), $ev->migrate_to_cpu($i) ];
 	}
 	return \%of;
 }
@@ -289,11 +282,13 @@ sub throttled_cgroups { my ($self) = @_; return keys %{ $self->_table('throttle'
 
 sub _make_throttle {
 	my ($self) = @_;
-	my (%of, %open, %sampled);
+	my ($ev, %of, %open, %sampled) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::THROTTLE)) {
-		my ($ts, undef, $a, $b, $us, $d) = $self->_columns($i);
-		my ($cgroup, $cpu, $phase) =
-			($a | $b << 32, $d & 65535, $ENUM{phase}{ $d >> 16 & 255 } // '');
+		my ($ts, $us) = ($ev->ts($i), $ev->cpu_throttle_throttled_us($i));
+		my ($cgroup, $cpu, $phase) = (
+			$ev->cpu_throttle_cgroup($i), $ev->cpu_throttle_cpu($i),
+			$ev->cpu_throttle_phase($i) // ''
+		);
 		my $key = "$cgroup $cpu";
 		if ($phase eq 'begin') {
 			push @{ $of{$cgroup} }, $open{$key} =
@@ -341,16 +336,15 @@ sub _make_throttle {
 sub stop_signal {
 	my ($self, $tids, $t) = @_;
 	my %of = map { $_ => 1 } @$tids;
-	my $found;
+	my ($ev, $found) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::SIGNAL)) {
-		my ($ts, $tid, $a, $pid, $c) = $self->_columns($i);
+		my ($ts, $signal) = ($ev->ts($i), $ev->signal_signal($i));
 		last if $ts > $t;
-		next if !$STOPS{ $c & 65535 } || !$of{$tid} && !$of{$pid};
+		next if !$STOPS{$signal} || !$of{ $ev->tid($i) } && !$of{ $ev->signal_pid($i) };
+		my $sent = ($ev->signal_context($i) // '') =~ /^(?:task|softirq_task)$/;
 		$found = {
-			ts     => $ts,
-			sender => ($ENUM{context}{ $c >> 16 & 255 } // '') =~ /^(?:task|softirq_task)$/
-			? $a
-			: 0, signal => $c & 65535, index => $i
+			ts => $ts, sender => $sent ? $ev->signal_sender_tid($i) : 0, signal => $signal,
+			index => $i
 		};
 	}
 	return $found;
@@ -381,13 +375,14 @@ sub samples_on {
 
 sub _make_sample {
 	my ($self) = @_;
-	my %of;
+	my ($ev, %of) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::SAMPLE)) {
-		my ($ts, $tid, $a, $b, $c, $d) = $self->_columns($i);
+		my $tid = $ev->tid($i);
 		push @{ $of{$tid} },
 			{
-			ts  => $ts,        tid   => $tid, kernel_stack => $a, user_stack => $b, us => $c,
-			cpu => $d & 65535, index => $i
+			ts         => $ev->ts($i), tid => $tid, kernel_stack => $ev->sample_kernel_stack_id($i),
+			user_stack => $ev->sample_user_stack_id($i), us => $ev->sample_period_us($i),
+			cpu        => $ev->sample_cpu($i), index => $i
 			};
 	}
 	for my $f ($self->{threads} ? $self->{threads}->looked('sample') : ()) {
@@ -420,10 +415,11 @@ sub idle_left {
 
 sub _make_idle {
 	my ($self) = @_;
-	my %of;
+	my ($ev, %of) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::CPU_IDLE)) {
-		my ($ts, undef, undef, $exit, $c) = $self->_columns($i);
-		push @{ $of{ $c >> 16 } }, { ts => $ts, state => $c & 65535, exit_ns => $exit } if $exit;
+		my $exit = $ev->cpu_idle_exit_latency_ns($i) or next;
+		push @{ $of{ $ev->cpu_idle_cpu($i) } },
+			{ ts => $ev->ts($i), state => $ev->cpu_idle_state($i), exit_ns => $exit };
 	}
 	return \%of;
 }
@@ -449,8 +445,8 @@ sub _make_frequency {
 	return \%of if !%of;
 	my $ev = Tipme::KernelEvents->load_only($ep, Tipme::KernelEvents::CPU_FREQUENCY);
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::CPU_FREQUENCY) }) {
-		my ($ts, undef, $khz, $cpu) = $ev->columns($i);
-		push @{ $of{ $cpu & 65535 }{since} }, [ $ts, $khz ] if $of{ $cpu & 65535 };
+		my $f = $of{ $ev->cpu_frequency_cpu($i) } or next;
+		push @{ $f->{since} }, [ $ev->ts($i), $ev->cpu_frequency_khz($i) ];
 	}
 	# Where the driver tells no change, somebody looked each second.
 	my @looks = $self->{threads} ? $self->{threads}->looked('cpu_speed') : ();
@@ -475,11 +471,14 @@ sub affinity {
 
 sub _make_affinity {
 	my ($self) = @_;
-	my %of;
+	my ($ev, %of) = ($self->{ev});
 	for my $i ($self->_of(Tipme::KernelEvents::AFFINITY)) {
-		my ($ts, $tid, $low, $high, $by, $within) = $self->_columns($i);
-		push @{ $of{$tid} },
-			{ ts => $ts, cpus => $high << 32 | $low, by => $by, within => $within, index => $i };
+		push @{ $of{ $ev->tid($i) } },
+			{
+			ts     => $ev->ts($i), cpus => $ev->affinity_cpus_allowed($i),
+			by     => $ev->affinity_changer_tid($i),
+			within => $ev->affinity_within_ns($i), index => $i
+			};
 	}
 	for my $f ($self->{threads} ? $self->{threads}->looked('affinity') : ()) {
 		push @{ $of{ $f->{tid} } },
@@ -497,11 +496,15 @@ sub _make_affinity {
 # inherited(TID, FROM, TO): was a higher priority lent to the thread in that time?
 sub inherited {
 	my ($self, $tid, $from, $to) = @_;
+	my $ev = $self->{ev};
 	for my $i ($self->_of(Tipme::KernelEvents::PRIORITY)) {
-		my ($ts, $who, undef, $b) = $self->_columns($i);
+		my $ts = $ev->ts($i);
 		last if $ts >= $to;
 		return 1
-			if $who == $tid && $ts >= $from && ($b >> 16 & 255) && ($b >> 8 & 255) < ($b & 255);
+			if $ev->tid($i) == $tid
+			&& $ts >= $from
+			&& $ev->priority_inherited($i)
+			&& $ev->priority_new_prio($i) < $ev->priority_old_prio($i);
 	}
 	return 0;
 }
@@ -572,7 +575,7 @@ sub owner {
 		last if $type == Tipme::KernelEvents::IO || $type == Tipme::KernelEvents::SWITCH;
 		return $rq->{owner} = vec($ev->{tid}, $i, 32)
 			if $type == Tipme::KernelEvents::WAKING
-			&& (vec($ev->{d}, $i, 32) >> 16 & 255) != 0
+			&& $ev->context($i) != 0
 			&& $self->_slept_undisturbed($i);
 	}
 	return;
@@ -587,12 +590,12 @@ sub _slept_undisturbed {
 	for (my $k = $ev->last_before($list, vec($ev->{ts}, $wake, 64)); $k >= 0; $k--) {
 		my $i = $list->[$k];
 		return
-			   vec($ev->{tid}, $i, 32) == vec($ev->{tid}, $wake, 32)
-			&& (vec($ev->{d}, $i, 32) & 255) == $DISK_SLEEP
-			&& !(vec($ev->{d}, $i, 32) >> 24) ? 1 : 0
+			   $ev->tid($i) == $ev->tid($wake)
+			&& ($ev->sched_switch_prev_state($i) // '') eq 'disk_sleep'
+			&& !$ev->sched_switch_prev_preempted($i) ? 1 : 0
 			if vec($ev->{type}, $i, 8) == Tipme::KernelEvents::SWITCH;
 	}
-	my $stack = $self->{threads} ? $self->{threads}->stack($ev->b($wake)) : undef;
+	my $stack = $self->{threads} ? $self->{threads}->stack($ev->sched_waking_stack_id($wake)) : undef;
 	my $r     = ($self->{reasons} //= Tipme::Reasons->new)->of($stack, 'softirq_irq');
 	return $r && $r->{class} eq 'disk' ? 1 : 0;
 }
@@ -690,13 +693,14 @@ sub _ahead {
 sub _make_disk {
 	my ($self) = @_;
 	my $t = { by_tid => {}, waiting => {}, flying => {}, service => {}, done => [] };
+	my $ev = $self->{ev};
 	for my $i ($self->_of(Tipme::KernelEvents::IO)) {
-		my ($ts, $tid, $a, $b, $dev, $d) = $self->_columns($i);
 		my %r = (
-			ts => $ts, tid => $tid, sector => $a | $b << 32, dev => $dev, sectors => $d & 65535,
-			op => $ENUM{io_op}{ $d >> 16 & 255 } // 'other', index => $i
+			ts  => $ev->ts($i), tid => $ev->tid($i), sector => $ev->io_sector($i),
+			dev => $ev->io_dev($i), sectors => $ev->io_sectors($i),
+			op  => $ev->io_op($i) // 'other', index => $i
 		);
-		my $do = __PACKAGE__->can('_io_' . ($ENUM{io_phase}{ $d >> 24 } // '')) or next;
+		my $do = __PACKAGE__->can('_io_' . ($ev->io_phase($i) // '')) or next;
 		$do->($t, \%r);
 	}
 	$self->_leave_out_halves($t);

@@ -39,12 +39,12 @@ sub _decoded {
 	return $ev->{samples} if $ev->{samples};
 	my %of;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) }) {
-		my (undef, $tid, $run, $wait, $stack, $d) = $ev->columns($i);
-		push @{ $of{$tid} }, {
-			ts    => vec($ev->{ts}, $i, 64), run => $run == $SATURATED ? undef : $run,
-			wait  => $wait == $SATURATED ? undef : $wait, stack_id => $stack,
-			cpu   => $d & 65535, state => $STATE{ $d >> 16 & 255 } // 'unknown', prio => $d >> 24,
-			index => $i
+		my ($run, $wait) = ($ev->proc_state_run_ns($i), $ev->proc_state_wait_ns($i));
+		push @{ $of{ $ev->tid($i) } }, {
+			ts   => $ev->ts($i), run => $run == $SATURATED ? undef : $run,
+			wait => $wait == $SATURATED ? undef : $wait, stack_id => $ev->proc_state_stack_id($i),
+			cpu  => $ev->proc_state_cpu($i),  state => $ev->proc_state_state($i) // 'unknown',
+			prio => $ev->proc_state_prio($i), index => $i
 		};
 	}
 	return $ev->{samples} = \%of;
@@ -255,7 +255,8 @@ sub run_delays {
 	for my $i (grep { vec($ev->{tid}, $_, 32) == $tid }
 		@{ $ev->of_kind(Tipme::KernelEvents::PROC_STATE) })
 	{
-		my ($t, undef, $run, $wait) = $ev->columns($i);
+		my ($t, $run, $wait) =
+			($ev->ts($i), $ev->proc_state_run_ns($i), $ev->proc_state_wait_ns($i));
 		push @d, [ $t - $run - $wait, $t - $run ]
 			if $wait >= $WAIT_NS && $wait != $SATURATED && $run != $SATURATED;
 	}

@@ -9,7 +9,13 @@ no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 
-my $SIZE       = 32;    # bytes of a switch record (abi/records.def)
+# Where the small fields of a switch and of a waking begin in their word.
+use constant {
+	PREV_STATE => $Tipme::Record::Columns::SHIFT{sched_switch}{prev_state},
+	PREEMPTED  => $Tipme::Record::Columns::SHIFT{sched_switch}{prev_preempted},
+	CONTEXT    => $Tipme::Record::Columns::SHIFT{sched_waking}{context},
+};
+my $SIZE       = 32;           # bytes of a switch record (abi/records.def)
 my $SHORT_NS   = 1_000_000;    # shorter sleeps have no stack, and count as awake
 my %STATE      = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %CONTEXT    = %{ $Tipme::Record::Layout::ENUM{context} };
@@ -66,11 +72,11 @@ sub _records {
 			my ($ts, $type, $a, $b, $d) = unpack 'Q<Cx7V2x4V', substr $buf, $at - $field, $SIZE;
 			if ($type == Tipme::KernelEvents::SWITCH) {
 				if    ($field == 16) { push @events, [ $ts, 'comes' ] }
-				elsif (!($d >> 24) && ($d & 255) != $RUNNABLE) {
-					push @events, [ $ts, $STATE{ $d & 255 } // 'unknown' ];
+				elsif (!($d >> PREEMPTED) && ($d >> PREV_STATE & 255) != $RUNNABLE) {
+					push @events, [ $ts, $STATE{ $d >> PREV_STATE & 255 } // 'unknown' ];
 				}
 			} elsif ($type == Tipme::KernelEvents::WAKING && $field == 12) {
-				my $context = $CONTEXT{ $d >> 16 & 255 } // 'unknown';
+				my $context = $CONTEXT{ $d >> CONTEXT & 255 } // 'unknown';
 				push @events,
 					[
 					$ts, 'woken', waker => $context eq 'task' && $a != $tid ? $a : 0,

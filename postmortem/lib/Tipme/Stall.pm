@@ -9,6 +9,13 @@ use Tipme::KernelEvents;
 use Tipme::Progress;
 use Tipme::Record::Layout;
 
+# Where the small fields of a switch begin in their word.
+use constant {
+	PREV_STATE => $Tipme::Record::Columns::SHIFT{sched_switch}{prev_state},
+	NEXT_PRIO  => $Tipme::Record::Columns::SHIFT{sched_switch}{next_prio},
+	PREEMPTED  => $Tipme::Record::Columns::SHIFT{sched_switch}{prev_preempted},
+	WOKEN_PRIO => $Tipme::Record::Columns::SHIFT{sched_waking}{prio},
+};
 my %STATE    = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %NUMBER   = reverse %STATE;
 my $ORDINARY = 120;           # kernel priority of nice 0: who is nicer is meant to wait
@@ -43,16 +50,16 @@ sub worst {
 			my ($ts, $type, $tid, $next, $d) = @_;
 			if ($type == Tipme::KernelEvents::WAKING) {
 				my $slept = delete $disk{$tid};
-				$note->($tid, $slept, $ts, 'disk_sleep', $d >> 24) if defined $slept;
+				$note->($tid, $slept, $ts, 'disk_sleep', $d >> WOKEN_PRIO) if defined $slept;
 				$since{$tid} //= $ts;
 				return;
 			}
-			my $state = $d & 255;
+			my $state = $d >> PREV_STATE & 255;
 			delete $since{$tid};
-			if ($state == $NUMBER{disk_sleep} && !($d >> 24)) { $disk{$tid} = $ts }
-			else                                              { delete $disk{$tid} }
+			if ($state == $NUMBER{disk_sleep} && !($d >> PREEMPTED)) { $disk{$tid} = $ts }
+			else                                                     { delete $disk{$tid} }
 			my $woken = delete $since{$next};
-			$note->($next, $woken, $ts, 'runnable', $d >> 16 & 255) if defined $woken;
+			$note->($next, $woken, $ts, 'runnable', $d >> NEXT_PRIO & 255) if defined $woken;
 			delete $disk{$next};
 		}
 	);

@@ -12,6 +12,14 @@ use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 use Tipme::Resources;
 
+# Where the small fields of a switch begin in their column, for passes over very many.
+use constant {
+	PREV_STATE => $Tipme::Record::Columns::SHIFT{sched_switch}{prev_state},
+	PREV_PRIO  => $Tipme::Record::Columns::SHIFT{sched_switch}{prev_prio},
+	NEXT_PRIO  => $Tipme::Record::Columns::SHIFT{sched_switch}{next_prio},
+	PREEMPTED  => $Tipme::Record::Columns::SHIFT{sched_switch}{prev_preempted},
+};
+
 my %STATE = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %STATE_NUMBER = reverse %STATE;
 my ($RUNNABLE, $DEAD, $RUNNING, $UNKNOWN) = @STATE_NUMBER{qw(runnable dead running unknown)};
@@ -136,7 +144,7 @@ sub _one_occupant {
 	my ($i, $next) = (vec($$list, $k, 32), vec($$list, $k + 1, 32));
 	my $tid = vec $ev->{a}, $i, 32;
 	return if vec($ev->{ts}, $next, 64) < $to || vec($ev->{tid}, $next, 32) != $tid;
-	return [ $from, $to, $tid, vec($ev->{d}, $i, 32) >> 16 & 255, $i ];
+	return [ $from, $to, $tid, vec($ev->{d}, $i, 32) >> NEXT_PRIO & 255, $i ];
 }
 
 # many_on(CPU, FROM, TO, N): are there more than N occupants, or about so many?
@@ -164,8 +172,8 @@ sub each_occupant {
 		$end = $to if $end > $to;
 		if ($end > $t) {
 			# Where a switch was lost, who leaves is known to have been there; who came before that is not known to have stayed.
-			if (defined $i && (!defined $next || vec($$left, $next, 32) == vec($$came, $i, 32))) { $code->($t, $end, vec($$came, $i, 32), vec($$d, $i, 32) >> 16 & 255, $i) }
-			elsif (defined $next) { $code->($t, $end, vec($$left, $next, 32), vec($$d, $next, 32) >> 8 & 255, $next) }
+			if (defined $i && (!defined $next || vec($$left, $next, 32) == vec($$came, $i, 32))) { $code->($t, $end, vec($$came, $i, 32), vec($$d, $i, 32) >> NEXT_PRIO & 255, $i) }
+			elsif (defined $next) { $code->($t, $end, vec($$left, $next, 32), vec($$d, $next, 32) >> PREV_PRIO & 255, $next) }
 			else                  { $code->($t, $end, $self->_never_switched($cpu, $t)) }
 			$t = $end;
 		}
@@ -192,7 +200,7 @@ sub tids_with_stack {
 	my (%is, %tid);
 	for my $i (0 .. $ev->count - 1) {
 		next if vec($ev->{type}, $i, 8) != Tipme::KernelEvents::WAKING;
-		my $id = $ev->b($i) or next;
+		my $id = $ev->sched_waking_stack_id($i) or next;
 		$tid{ vec $ev->{tid}, $i, 32 } = 1 if $is{$id} //= ($threads->stack($id) // '') =~ $pattern ? 1 : 0;
 	}
 	for my $tid ($threads->tids) {
@@ -253,7 +261,7 @@ sub _execs {
 	return $self->{execs} if $self->{execs};
 	my ($ev, %of) = ($self->{ev});
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::EXEC) }) {
-		my ($tid, $old) = (vec($ev->{tid}, $i, 32), $ev->b($i));
+		my ($tid, $old) = ($ev->tid($i), $ev->exec_old_tid($i));
 		next if !$old || $old == $tid;
 		push @{ $of{$_} }, $i for $tid, $old;
 	}
@@ -340,16 +348,16 @@ sub _leaves {
 	my ($self, $m, $i) = @_;
 	my ($ev, $cur) = ($self->{ev}, $m->{cur});
 	my ($t, $d) = (vec($ev->{ts}, $i, 64), vec($ev->{d}, $i, 32));
-	my ($state, $preempted) = ($d & 255, $d >> 24);
+	my ($state, $preempted) = ($d >> PREV_STATE & 255, $d >> PREEMPTED);
 	if ($cur->{kind} ne 'running') {
 		# Its coming was lost. It cannot have come before the last switch of this CPU that is known; until then, it did what it did.
 		my $came = $self->_switch_before($i);
 		$came = $cur->{from} if !defined $came || $came < $cur->{from};
 		my $exec = $cur->{kind} eq 'absent' ? $self->_next_exec($m, 1) : undef;
-		_turn($m, $came, { from => $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1, defined $exec ? (was => $ev->b($exec)) : () });
+		_turn($m, $came, { from => $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1, defined $exec ? (was => $ev->exec_old_tid($exec)) : () });
 		$cur = $m->{cur};
 	}
-	my ($irq, $softirq) = (vec($ev->{b}, $i, 32), vec($ev->{c}, $i, 32));
+	my ($irq, $softirq) = ($ev->sched_switch_irq_ns($i), $ev->sched_switch_softirq_ns($i));
 	@$cur{qw(irq_ns softirq_ns)} = ($irq, $softirq);
 	$cur->{saturated} = 1 if $irq == $SATURATED || $softirq == $SATURATED;
 	if ($preempted || $state == $RUNNABLE) { _turn($m, $t, { from => $t, kind => 'runnable', how => 'preempted', cpu => vec($ev->{cpu}, $i, 16), leave => $i }) }
@@ -365,12 +373,12 @@ sub _comes {
 	if ($cur->{kind} eq 'blocked' && defined $m->{pending}) {
 		# The waking came while the thread was still on its way to sleep: it never slept.
 		my $w = $m->{pending};
-		%$cur = (from => $cur->{from}, kind => 'runnable', how => 'raced', wake => $w, cpu => vec($ev->{d}, $w, 32) & 65535);
+		%$cur = (from => $cur->{from}, kind => 'runnable', how => 'raced', wake => $w, cpu => $ev->sched_waking_wakee_cpu($w));
 	}
 	elsif ($cur->{kind} eq 'blocked') { $cur->{guessed} = 1; $self->_picture_of_sleep($m, $cur, $t) }
 	$m->{pending} = undef;
 	my $cpu = vec $ev->{cpu}, $i, 16;
-	_turn($m, $t, { from => $t, kind => 'running', cpu => $cpu, prio => vec($ev->{d}, $i, 32) >> 16 & 255, irq_ns => 0, softirq_ns => 0, come => $i });
+	_turn($m, $t, { from => $t, kind => 'running', cpu => $cpu, prio => vec($ev->{d}, $i, 32) >> NEXT_PRIO & 255, irq_ns => 0, softirq_ns => 0, come => $i });
 	# Its leaving was lost, if somebody else leaves this CPU next. That one is taken to have run ever since, and this one not at all.
 	my $next = $self->switch_after($i, $cpu);
 	return if !defined $next || vec($ev->{tid}, $next, 32) == $m->{tid} || ($self->_next_exec($m, 0) // $next) < $next;
@@ -419,7 +427,7 @@ sub _woken {
 	@$cur{qw(wake stack_id)} = ($i, vec($ev->{b}, $i, 32));
 	$m->{pending} = undef;
 	my $t = vec $ev->{ts}, $i, 64;
-	_turn($m, $t, { from => $t, kind => 'runnable', how => 'woken', wake => $i, cpu => vec($ev->{d}, $i, 32) & 65535 });
+	_turn($m, $t, { from => $t, kind => 'runnable', how => 'woken', wake => $i, cpu => $ev->sched_waking_wakee_cpu($i) });
 }
 
 sub _forked {
@@ -446,7 +454,7 @@ sub _exec {
 	my $t = vec $ev->{ts}, $i, 64;
 	shift @{ $m->{execs} };
 	if (vec($ev->{tid}, $i, 32) == $m->{tid}) {
-		_turn($m, $t, { from => $t, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), irq_ns => 0, softirq_ns => 0, was => $ev->b($i) }) if $cur->{kind} ne 'running';
+		_turn($m, $t, { from => $t, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), irq_ns => 0, softirq_ns => 0, was => $ev->exec_old_tid($i) }) if $cur->{kind} ne 'running';
 	}
 	elsif ($cur->{kind} eq 'blocked' && $cur->{guessed}) { %$cur = (from => $cur->{from}, kind => 'absent') }
 	else                                                 { _turn($m, $t, { from => $t, kind => 'absent' }) }

@@ -105,16 +105,16 @@ sub _add_named {
 sub add_events {
 	my ($self, $ev) = @_;
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::FORK) }) {
-		my ($child, $pid) = (vec($ev->{a}, $i, 32), $ev->b($i));
+		my ($child, $pid) = ($ev->fork_child_tid($i), $ev->fork_child_pid($i));
 		$self->{changes}{$child}{ vec($ev->{ts}, $i, 64) . ' fork' } //= {
-			ts       => vec($ev->{ts}, $i, 64), parent => vec($ev->{tid}, $i, 32), pid => $pid,
-			start_ns => $ev->c($i) | vec($ev->{d}, $i, 32) << 32
+			ts       => $ev->ts($i), parent => $ev->tid($i), pid => $pid,
+			start_ns => $ev->fork_child_start_ns($i)
 		};
 		$self->{pids}{$pid}{$child} = 1;
 	}
 	for my $i (@{ $ev->of_kind(Tipme::KernelEvents::RENAME) }) {
 		$self->{changes}{ vec($ev->{tid}, $i, 32) }{ vec($ev->{ts}, $i, 64) . ' name' } //=
-			{ ts => vec($ev->{ts}, $i, 64), comm => $ev->text($i) };
+			{ ts => vec($ev->{ts}, $i, 64), comm => $ev->rename_comm($i) };
 	}
 	$self->{memo} = {};
 	delete @$self{qw(order known)};

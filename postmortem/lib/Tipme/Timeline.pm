@@ -467,15 +467,15 @@ sub _priorities {
 		grep { $ev->kind($_) == Tipme::KernelEvents::SWITCH } @{ $ev->of_tid($tid) }
 		)
 	{
-		my ($t, $d) = ($ev->ts($i), vec($ev->{d}, $i, 32));
+		my $t = $ev->ts($i);
 		if ($ev->kind($i) != Tipme::KernelEvents::SWITCH) {
-			_priority_from(\@p, $t, $ev->b($i) >> 8 & 255);
+			_priority_from(\@p, $t, $ev->priority_new_prio($i));
 			$came = undef;
 		} elsif ($ev->tid($i) == $tid) {
-			_priority_from(\@p, $came // $t, $d >> 8 & 255);
+			_priority_from(\@p, $came // $t, $ev->sched_switch_prev_prio($i));
 			$came = undef;
 		} else {
-			_priority_from(\@p, $t, $d >> 16 & 255);
+			_priority_from(\@p, $t, $ev->sched_switch_next_prio($i));
 			$came = $t;
 		}
 	}

@@ -6,8 +6,11 @@ package Tipme::Turns;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Tipme::Record::Columns;
 use Tipme::Record::Layout;
 use Tipme::Urgency;
+
+use constant CONTEXT => $Tipme::Record::Columns::SHIFT{sched_waking}{context};
 
 my $MOST     = 1024;       # steps, after which the walk tells how far it has come
 my $RT_BELOW = 100;        # as in the walk itself
@@ -74,7 +77,7 @@ sub steps {
 			last
 				if $kind ne 'blocked'
 				|| !defined $wake
-				|| (vec($$d, $wake, 32) >> 16 & 255) != $TASK
+				|| (vec($$d, $wake, 32) >> CONTEXT & 255) != $TASK
 				|| vec($$ts, $wake, 64) < $t
 				|| $i->{state} eq 'stopped'
 				|| $i->{state} eq 'traced'

@@ -15,16 +15,16 @@ my $DEADLINE = 255;    # priority in a record: SCHED_DEADLINE, the most urgent (
 sub kept_by {
 	my ($states, $came, $next) = @_;
 	my $ev    = $states->events;
-	my $prio  = vec($ev->{d}, $came, 32) >> 16 & 255;
-	my $later = defined $next ? vec($ev->{d}, $next, 32) >> 8 & 255 : undef;
+	my $prio  = $ev->sched_switch_next_prio($came);
+	my $later = defined $next ? $ev->sched_switch_prev_prio($next) : undef;
 	return $prio if defined $later && $later == $prio;
-	my ($tid, $from) = (vec($ev->{a}, $came, 32), vec($ev->{ts}, $came, 64));
+	my ($tid, $from) = ($ev->next_tid($came), $ev->ts($came));
 	return $prio if !$tid;
 	$later //= _pictured($states, $tid, $from) // return $prio;
 	# Whose CPU others wait for loses it soon after it has lost its urgency.
 	return $prio if _rank($later) >= _rank($prio);
 	# What is lent to the holder of a lock is not its own.
-	my $to = defined $next ? vec($ev->{ts}, $next, 64) : $states->to;
+	my $to = defined $next ? $ev->ts($next) : $states->to;
 	return $states->resources->inherited($tid, $from, $to + 1) ? $prio : $later;
 }
 

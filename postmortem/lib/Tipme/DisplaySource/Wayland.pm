@@ -22,9 +22,7 @@ my $LATE_NS   = 100 * $NS_PER_MS;    # one that was stopped comes to what it mis
 my $REST_NS   = 100 * $NS_PER_MS;    # a compositor that sleeps for so long has nothing to paint
 my @BACK_NS   = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS)
 	;    # so far before an event is looked when the compositor awoke for it
-my %NUMBER =
-	map { $Tipme::Record::Layout::RECORD{$_}{name} => $_ } keys %Tipme::Record::Layout::RECORD;
-my %WHAT   = %{ $Tipme::Record::Layout::ENUM{wl_input} };
+my %NUMBER = %Tipme::Record::Columns::NUMBER;
 my %KIND   = reverse %{ $Tipme::Record::Layout::ENUM{input_kind} };
 my %STANDS = map { $_ => 1 } qw(stopped traced frozen);
 
@@ -38,7 +36,7 @@ sub sources {
 	return if !$ev->count;
 	my ($threads, %of) = (Tipme::Threads->new($ep));
 	for my $i (0 .. $ev->count - 1) {
-		my ($ts, $tid, $pid, $client, $object, $more) = $ev->columns($i);
+		my ($ts, $tid) = ($ev->ts($i), $ev->tid($i));
 		my $own = $threads->at($tid, $ts);
 		my $x   = $of{ $own->{pid} || $tid } //= $class->new(
 			file    => 'wayland-' . ($own->{pid} || $tid), pid => $own->{pid} || $tid,
@@ -47,8 +45,9 @@ sub sources {
 		);
 		$x->{by_tid}{$tid}++;
 		$x->_add(
-			$ev, $i, $ev->kind($i), ts_ns => $ts, tid => $tid, pid => $pid,
-			client => $client, object => $object, more => $more
+			$ev, $i, $ev->kind($i), ts_ns => $ts, tid => $tid,
+			# These are at one place in all of the three.
+			pid => $ev->wl_deliver_pid($i), client => $ev->wl_deliver_client($i)
 		);
 	}
 	return map { $of{$_}->_complete($ep, $threads) } sort { $a <=> $b } keys %of;
@@ -58,16 +57,20 @@ sub _add {
 	my ($self, $ev, $i, $type, %r) = @_;
 	my $where = $ev->evidence($i);
 	@r{qw(file nr)} = @$where{qw(file record)};
-	my ($object, $more) = delete @r{qw(object more)};
 	push @{ $self->{clients}{ $r{client} } }, \%r;
 	if ($type == $NUMBER{wl_done}) {
-		push @{ $self->{done}{"$r{client} $object"} }, { %r, told => $more & 255 };
+		push @{ $self->{done}{ "$r{client} " . $ev->wl_done_callback($i) } },
+			{ %r, told => $ev->wl_done_what($i) };
 	} elsif ($type == $NUMBER{wl_commit}) {
 		# What is shown when is another question: see shown().
-		@r{qw(window callback width height)} = ($object, $more, 0, 0);
+		@r{qw(window callback width height)} =
+			($ev->wl_commit_surface($i), $ev->wl_commit_callback($i), 0, 0);
 		push @{ $self->{draw} }, \%r;
 	} else {
-		@r{qw(object kind what)} = ($object, $more & 255, $WHAT{ $more >> 8 & 255 } // '');
+		@r{qw(object kind what)} = (
+			$ev->wl_deliver_object($i), $KIND{ $ev->wl_deliver_kind($i) // '' } // 0,
+			$ev->wl_deliver_what($i) // ''
+		);
 		push @{ $self->{deliver} }, \%r;
 	}
 	return;

@@ -140,10 +140,10 @@ sub interrupts {
 	@sum{qw(hardirq softirq)} = (0, 0);
 	for my $cpu ($ev->cpus) {
 		for my $i (unpack 'N*', ${ $ev->of_cpu($cpu) }) {
-			my ($ts, undef, undef, $hard, $soft) = $ev->columns($i);
+			my $ts = $ev->ts($i);
 			next if $ts < $from || $ts >= $to;
-			$sum{hardirq} += $hard;
-			$sum{softirq} += $soft;
+			$sum{hardirq} += $ev->sched_switch_irq_ns($i);
+			$sum{softirq} += $ev->sched_switch_softirq_ns($i);
 		}
 		for my $irq ($states->resources->irqs($cpu, $from, $to)) {
 			next if $irq->{from} < $from || $irq->{from} >= $to;

@@ -29,9 +29,11 @@ sub _waker {
 	my $w       = $i->{wake};
 	my $context = $CONTEXT{ $ev->context($w) } // 'unknown';
 	my %w       = (context => $context, at => $ev->ts($w), index => $w, tid => 0, exact => 1);
-	if    ($context eq 'task')          { $w{tid}           = $self->_who_woke($w) }
-	elsif ($context eq 'softirq_task')  { $w{tid}           = $ev->c($w) }
-	elsif ($context eq 'softirq_mixed') { @w{qw(tid exact)} = ($ev->c($w), 0) }
+	if    ($context eq 'task')         { $w{tid} = $self->_who_woke($w) }
+	elsif ($context eq 'softirq_task') { $w{tid} = $ev->sched_waking_raiser_tid($w) }
+	elsif ($context eq 'softirq_mixed') {
+		@w{qw(tid exact)} = ($ev->sched_waking_raiser_tid($w), 0);
+	}
 	$w{tid} = 0 if $w{tid} == $self->{tid};
 	return \%w;
 }
