@@ -120,6 +120,26 @@ judged('a start that takes a second, where nothing is known of others', story(sh
 	'none', undef);
 judged('one that the clock has made', story(shown => 4000, clock => 1), 'none', undef);
 
+# The walk need not go on behind the timer: what comes before it would change nothing.
+{
+	my $dir   = File::Temp::tempdir(CLEANUP => 1) . '/e';
+	my $clock = story(shown => 4000, clock => 1)->builder->write($dir);
+	my $di    = Tipme::Diagnosis->new(Tipme::Episode->open($clock));
+	my ($key) = grep { $_->{pid} && $_->{pid} == CLIENT } $di->events;
+	my $chain = $di->{problem}->caused->chain($di->states(0, 1200 * MS), $key);
+	my @args  = (CLIENT, $key->{deliver_ns}, 1100 * MS);
+	my $whole = $chain->walk_once(@args);
+	my @waits = $chain->waits;
+	cmp_ok(scalar @$whole, '>', 0, 'back from the birth: a path');
+	cmp_ok(scalar @waits,  '>', 0, '... with waits');
+	my @met;
+	my $given_up = $chain->walk_once(@args, unless => sub { push @met, @_; return 1 });
+	is_deeply([ $given_up, $chain->reached, scalar @met ], [ [], 0, 1 ], '... or given up there');
+	my @seen;
+	$given_up = $chain->walk_once(@args, unless => sub { push @seen, @_; return 0 });
+	is_deeply([ $given_up, \@seen ], [ $whole, \@waits ], '... once each is looked at');
+}
+
 $d =
 	judged('a program that has no window yet',
 	story(shown => 5900, no_window => 1, trigger => 5000, hotkey => 5000, came => 3000),

@@ -222,21 +222,24 @@ sub had_made {
 	return $self->_born_of($e, $states, $pid, $birth);
 }
 
-# WAITS takes those of the chain, if it comes to the client
+# WAITS takes those of the chain, if it comes to the client; without them, the first timer of
+# somebody's ends the search: then it was made by the clock.
 sub _born_of {
 	my ($self, $e, $states, $tid, $birth, $waits) = @_;
 	my $chain    = $self->chain($states, $e);
-	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $birth + 1);
+	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $birth + 1,
+		$waits ? () : (unless => \&_by_a_timer));
 	return 0                if !$chain->reached || !$self->_through_client($e, $segments);
 	@$waits = $chain->waits if $waits;
-	# A timer of somebody's that had a part in it: then it was made by the clock.
-	return (
-		grep {
-				   $_->{waker}
-				&& $_->{waker}{context} eq 'hardirq'
-				&& !($_->{reason} && $_->{reason}{class} eq 'disk')
-		} $chain->waits
-	) ? 0 : 1;
+	return (grep { _by_a_timer($_) } $chain->waits) ? 0 : 1;
+}
+
+sub _by_a_timer {
+	my ($w) = @_;
+	return
+		   $w->{waker}
+		&& $w->{waker}{context} eq 'hardirq'
+		&& !($w->{reason} && $w->{reason}{class} eq 'disk') ? 1 : 0;
 }
 
 # The process was made after the delivery, and for it (by a shell, for a terminal): the chain back

@@ -59,12 +59,17 @@ sub reached { return $_[0]{reached} }
 
 # walk_once: the same without returning. A path that has left a pacer for somebody, and does not
 # come to the client so, leaves it for another, or stays with the pacer.
+# unless: given a wait, as waits() has it, it says whether the walk need not go on: then it has not
+# come to the client, and there are no segments. Whichever way a pacer is left, its own wait is met.
 sub walk_once {
 	my ($self, @args) = @_;
 	@$self{qw(returning stays wrong)} = (0, 0, {});
 	for (1 .. $LEAVES) {
 		my $s = $self->_walk(@args);
-		return $s if !defined $self->{left} || $self->{reached} && !$self->_by_a_clock;
+		return $s
+			if $self->{given_up}
+			|| !defined $self->{left}
+			|| $self->{reached} && !$self->_by_a_clock;
 		$self->{wrong}{ $self->{left_for} } = 1;
 	}
 	$self->{stays} = 1;
@@ -89,8 +94,8 @@ sub _by_a_clock {
 sub _walk {
 	my ($self, $tid, $from, $to, %o) = @_;
 	@$self{qw(segments waits passed frames jumped)} = ([], [], {}, [], {});
-	@$self{qw(tid t from deliver_ns below steps reached short strayed left)} =
-		($tid, $to, $from, $o{deliver_ns} // $from, 0, 0, 0, 0, 0, undef);
+	@$self{qw(tid t from deliver_ns below steps reached short strayed left given_up asked_of)} =
+		($tid, $to, $from, $o{deliver_ns} // $from, 0, 0, 0, 0, 0, undef, 0, 0);
 	push @{ $self->{frames} }, map { [@$_] } @{ $o{via} // [] };
 	$self->{below} = 1 if !defined $o{deliver_ns};
 	$self->{frame} = $o{frame};
@@ -109,6 +114,7 @@ sub _walk {
 			if !($self->{steps} % 1024);
 		$self->_cross_bounds;
 		$turns && $self->_turns($turns, $exact, $to, $o{shorten}) or $self->_step;
+		return [] if $o{unless} && $self->_gives_up($o{unless});
 		$self->_shorten($o{shorten}) if $o{shorten} && @{ $self->{segments} } > $self->_room;
 	}
 	$self->_note_reached if !defined $o{deliver_ns};
@@ -116,6 +122,16 @@ sub _walk {
 	$self->{segments} = [];
 	_check(\@s, $from, $to);
 	return \@s;
+}
+
+# Is there a wait among those that have come since it was asked last?
+sub _gives_up {
+	my ($self, $unless) = @_;
+	my $waits = $self->{waits};
+	for (; $self->{asked_of} < @$waits; $self->{asked_of}++) {
+		return $self->{given_up} = 1 if $unless->($waits->[ $self->{asked_of} ]);
+	}
+	return 0;
 }
 
 # Up to how many segments there may be before those behind are told by runs.
