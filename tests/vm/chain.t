@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The whole chain on Debian's own kernels, in an emulated machine: keyboard controller, kernel
 # input, a rootless Xorg under systemd, xterm; a cause; the hot-key on that keyboard; the verdict
-# must name the cause by kind and process.
+# must name the cause by kind and process. In CI the kernel is that which tests/vm/module.t does not
+# boot: each of Debian's has a key, a recorder and a verdict there.
 use strict;
 use warnings;
 use File::Path qw(make_path);
@@ -20,7 +21,7 @@ my $payload   = payload();
 my $artifacts = "$ENV{TIPME_BUILDDIR}/tests/vm";
 make_path($artifacts);
 
-for my $kernel (qw(6.1 6.12)) {
+for my $kernel (Tipme::VM::thin() ? '6.1' : qw(6.1 6.12)) {
 	subtest "Debian's kernel $kernel" => sub { on_kernel($kernel) };
 }
 done_testing;
