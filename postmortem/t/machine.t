@@ -177,6 +177,38 @@ $d = judged('somebody else\'s', $s, 'writeback', 'cp', 0.9);
 like($d->{verdict}{sentence},
 	qr/it was held back, because .*: "cp" \(pid 600\) had written most of it\.$/, 'who it was');
 
+# Both are held back as often, since the kernel gives each writer the same; who was held back before
+# made the backlog.
+sub both_held {
+	my (@before) = @_;
+	my $s = Tipme::Test::Story->new->enter(1000);
+	$s->builder->thread(600, 'cp', ts_ns => 5 * MS);
+	$s->builder->stack(94, $HELD);
+	my $held = sub {
+		my ($tid, @at) = @_;
+		for my $at (@at) {
+			$s->wake(1, $at, $tid, 0, undef, context => 'hardirq', stack_id => 94);
+			$s->run(1, $at + 0.1, $at + 0.3, $tid, 'sleeping');
+		}
+	};
+	$held->(@$_) for @before;
+	$s->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	for my $k (1 .. 7) {
+		$held->(600,    1000 + 100 * $k - 50);
+		$held->(CLIENT, 1000 + 100 * $k) if $k < 7;
+	}
+	$s->wake(1, 1700, CLIENT, 0, undef, context => 'hardirq', stack_id => 94);
+	return $s->run(1, 1700.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+}
+judged('as often, and nobody before', both_held(), 'writeback', 'xterm', 0.9);
+$d = judged('who was held back before', both_held([ 600, 200, 350, 500 ]), 'writeback', 'cp', 0.9);
+like($d->{verdict}{sentence}, qr/"cp" \(pid 600\) had written most of it\.$/,
+	'... made the backlog');
+judged(
+	'both were before', both_held([ 600, 200, 350, 500 ], [ CLIENT, 210, 360, 510 ]),
+	'writeback', 'xterm', 0.9
+);
+
 # --- the machine stands still: nobody records anything, though somebody has a CPU ---
 sub still {
 	my ($samples) = @_;

@@ -311,6 +311,8 @@ sub _pinned {
 	my %brought = $self->{cut}->detail eq 'whole' ? () : Tipme::Brought::sent($self->{d}, sub { return $named{ $_[0] } });
 	$brought{quiet} = Tipme::Brought::quiet($self->{diagnosis}, $self->{d}{sampled}) if $self->{cut}->detail eq 'none';
 	my @idle = map { $_ ? (idle_cpus => $_) : () } $self->{cut}->idle_cpus;
+	my $held = $self->{cut}->detail eq 'whole' ? undef : $self->{diagnosis}{kernel}->woken_from_told($self->{named});
+	push @idle, held_before => $held if $held;
 	my $own = $self->{cut}->own or return (%brought, $self->_meant, @idle);
 	my $i = $self->{d}{interval};
 	my ($e) = grep { $_->{n} == $own->{n} } $self->{diagnosis}->events;

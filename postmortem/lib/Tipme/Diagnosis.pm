@@ -236,7 +236,8 @@ sub part_of {
 	my $threads = $self->{kernel}->threads;
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $e->{server}, client_pid => $e->{pending} ? -1 : $e->{pid} || -1, client => $e->{pending} ? undef : $e->{client},
 		held_input => $e->{held}, answered_ns => $i->{damage} ? $to : undef,
-		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
+		early_signal => sub { return $self->{kernel}->stop_signal(@_) },
+		early_sleeps => sub { return $self->{kernel}->woken_from(@_) });
 	my $path = $blame->path($self->_from_interrupt($i, $states, $self->_segments($i, $states, $chain, $blame)));
 	my $cursor = ($e->{motion} // '') eq 'cursor';
 	my $client = $e->{pending} ? { pid => -1, comm => $e->{server}{name} // 'the X server' } : $cursor ? { pid => -1, comm => 'the pointer' } : !$e->{pid} ? { pid => -1, comm => Tipme::DisplaySource::unnamed($e->{client}) } : $threads->at($e->{pid}, $to);
@@ -266,7 +267,8 @@ sub part_of_stall {
 	my $who = $threads->at($stall->{of} // $stall->{tid}, $to);
 	my $chain = Tipme::WakeupChain->new(states => $states, threads => $threads, reasons => $self->{reasons}, server_tid => $x->{tid}, server_pid => $x->{pid}, $stall->{source} ? (server => $x) : (), client_pid => $who->{pid});
 	my $blame = Tipme::Blame->new(threads => $threads, events => $states->events, resources => $states->resources, chain => $chain, server => $x, client_pid => $who->{pid},
-		early_signal => sub { return $self->{kernel}->stop_signal(@_) });
+		early_signal => sub { return $self->{kernel}->stop_signal(@_) },
+		early_sleeps => sub { return $self->{kernel}->woken_from(@_) });
 	my $walk = sub { return $chain->walk($stall->{tid}, $_[0], $to) };
 	my $path = $blame->path($late ? $late->segments($states, $threads, $walk) : $walk->($from));
 	my $totals = totals($path);

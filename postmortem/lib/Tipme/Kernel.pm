@@ -12,7 +12,7 @@ use Tipme::TaskStates;
 use Tipme::Threads;
 
 my $SOURCE  = qr/^(?:kernel_|proc_sampled\z)/;
-my $FOREVER = 1 << 62;    # ns; later than any clock says
+my $FOREVER = 1 << 62;                           # ns; later than any clock says
 my $KEEP    = 4;                                 # stretches held at once ...
 my $KEEP_MOST =
 	500_000;    # ... if they have no more records than this; the newest is held in any case
@@ -81,6 +81,39 @@ sub stop_signal {
 		or return;
 	delete $found->{index};
 	return $found;
+}
+
+# woken_from(PATTERN, FROM, TO): how often each thread was woken from a sleep with such a stack in
+# [FROM, TO): { TID => times }. By looking at the raw records of wakings, as run_delays() does. Of a
+# bundle what its sender had found.
+sub woken_from {
+	my ($self, $pattern, $from, $to) = @_;
+	return {} if $self->{sampled};
+	my $told = ($self->{ep}->manifest->{bundle} // {})->{held_before};
+	return { map { $_->{pid} => $_->{times} } @$told } if $told;
+	my $waking  = $self->{ep}->record->number_of('sched_waking');
+	my $threads = $self->{threads};
+	my (%is, %times);
+	for my $s ($self->{ep}->sections_between($from, $to, [qw(kernel_bpf kernel_module)])) {
+		my @all = unpack '(Q<Cx3Vx4Vx8)*', Tipme::KernelEvents::plain($self->{ep}, $s);
+		while (my ($ts, $type, $tid, $id) = splice @all, 0, 4) {
+			next           if $type != $waking || !$id || $ts < $from || $ts >= $to;
+			$times{$tid}++ if $is{$id} //= ($threads->stack($id) // '') =~ $pattern ? 1 : 0;
+		}
+	}
+	return $self->{woken_from} = \%times;
+}
+
+# What was found so, of some processes: [ { pid, times }, ... ]; undef where nobody asked.
+sub woken_from_told {
+	my ($self, $of) = @_;
+	my $t = $self->{woken_from} or return;
+	my %sum;
+	for my $tid (keys %$t) {
+		my $pid = $self->{threads}->at($tid, $self->{ep}->trigger_ns)->{pid};
+		$sum{$pid} += $t->{$tid} if $of->{$pid};
+	}
+	return [ map { +{ pid => $_ + 0, times => $sum{$_} } } sort { $a <=> $b } keys %sum ];
 }
 
 # run_delays(TID): each time that a thread waited 1 ms or more for a CPU after it was woken,

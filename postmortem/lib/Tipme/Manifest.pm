@@ -13,7 +13,7 @@ use Tipme::Record::Layout;
 our $MAX_BYTES = 1 << 20;
 
 my $MAX_LIST  = 65_536;    # entries of one list of a manifest; more is no manifest of ours
-my $MAX_FILES = 64;    # files of one episode
+my $MAX_FILES = 64;        # files of one episode
 my $MAX_TEXT  = 65_536;    # bytes of one text
 # A count that is larger is cut to this, so that it stays a number.
 my $MAX_COUNT = 999_999_999_999_999_999;
@@ -189,9 +189,8 @@ my $TOP = _object(
 			4096
 		),
 		idle  => _list(_object('tid!' => \&_integer, 'idle!' => \&_integer), 4096),
-		asked => _list(
-			_object('tid!' => \&_integer, 'who!' => \&_integer, still => \&_integer), 4096
-		),
+		asked =>
+			_list(_object('tid!' => \&_integer, 'who!' => \&_integer, still => \&_integer), 4096),
 		parts => _list(
 			_object(
 				'name!'   => \&_text, 'bytes!' => \&_integer,
@@ -199,7 +198,8 @@ my $TOP = _object(
 			),
 			64
 		),
-		idle_cpus => _list(_object('cpu!' => \&_integer, 'idle_ns!' => \&_integer), 65536)
+		idle_cpus   => _list(_object('cpu!' => \&_integer, 'idle_ns!' => \&_integer), 65536),
+		held_before => _list(_object('pid!' => \&_integer, 'times!'   => \&_integer), 4096)
 	),
 	recorder => _object(
 		version               => \&_text, limits => _list(\&_text), agents => _list(\&_integer),
