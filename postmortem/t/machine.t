@@ -222,48 +222,86 @@ like($d->{verdict}{sentence}, qr/no CPU did anything that could be recorded/, 'w
 judged('busy', still(1), 'app-compute', 'xterm', 0.9);
 
 # --- commands: those that are here, with what undoes them by what the machine had ---
+sub steps {
+	my ($v, $state, %o) = @_;
+	return Tipme::Steps::steps($v, $state, find => sub { 1 }, root => 1, %o);
+}
+sub commands { return join "\n", map { $_->{command} } @{ steps(@_) } }
 {
 	my %v       = (kind => 'writeback', blamed => { pid => 600, detail => 'wait-writeback' });
-	my %machine = (dirty_ratio => 30,   dirty_background_ratio => 5);
-	my $all     = sub { return 1 };
-	my $steps   = Tipme::Steps::steps(\%v, \%machine, find => $all);
+	my %machine = (
+		dirty_bytes => 0, dirty_background_bytes => 0, dirty_ratio => 30,
+		dirty_background_ratio => 5
+	);
+	my $steps = steps(\%v, \%machine);
 	is($steps->[1]{mark}, 'try', 'a setting is a try');
-	is($steps->[1]{undo}, 'sysctl vm.dirty_ratio=30 vm.dirty_background_ratio=5',
-		'undone by what was there');
+	is(
+		$steps->[1]{undo}, 'sysctl vm.dirty_ratio=30 vm.dirty_background_ratio=5',
+		'undone by what was there'
+	);
+	like(
+		steps(\%v, \%machine, root => 0)->[1]{undo},
+		qr/^sudo sysctl/, '... by sudo, for who needs it'
+	);
+	unlike(
+		steps(\%v, \%machine, root => 0, find => sub { $_[0] ne 'sudo' })->[1]{undo}, qr/sudo/,
+		'... and has it'
+	);
 	is_deeply(
-		Tipme::Steps::steps(\%v, \%machine, find => sub { $_[0] ne 'sysctl' && $_[0] ne 'grep' }),
-		[],
-		'a command that is not here is not told'
+		steps(\%v, \%machine, find => sub { $_[0] ne 'sysctl' && $_[0] ne 'grep' }),
+		[], 'a command that is not here is not told'
 	);
-	is(scalar @{ Tipme::Steps::steps(\%v, {}, find => $all) }, 1,
-		'nor one that could not be undone');
+	unlike(commands(\%v, {}), qr/sysctl/, 'nor one that could not be undone');
+	unlike(
+		commands(\%v, { %machine, dirty_background_bytes => 1 << 20, dirty_background_ratio => 0 }),
+		qr/sysctl/, 'nor where one limit is in bytes already'
+	);
 	my %disk = (kind => 'disk-io', blamed => { pid => 7, detail => 'disk-busy', disk => 'sda' });
+	my %mapped =
+		(encrypted => ['dm-0'], disks => [ { name => 'sda' }, { name => 'dm-0', over => 'sda' } ]);
+	my $name = '"$(cat /sys/block/dm-0/dm/name)"';
 	is(
-		Tipme::Steps::steps(\%disk, { encrypted => ['dm-0'] }, find => $all)->[0]{undo},
-		'cryptsetup refresh dm-0',
-		'an encrypted disk'
+		steps(\%disk, \%mapped)->[0]{undo},
+		"cryptsetup refresh $name", 'an encrypted disk, by the name that it takes'
 	);
-	ok(
-		!(
-			grep {/cryptsetup|btrfs/}
-			map  { $_->{command} } @{ Tipme::Steps::steps(\%disk, {}, find => $all) }
-		),
-		'and none of what this machine has not'
+	unlike(
+		commands({ %disk, blamed => { %{ $disk{blamed} }, disk => 'sdb' } }, \%mapped),
+		qr/cryptsetup/, '... and no other disk'
 	);
-	is(
-		Tipme::Steps::steps({ kind => 'stopped', blamed => { pid => 8 } }, {}, find => $all)
-			->[0]{mark}, 'cure',
-		'what ends it is a cure'
+	unlike(commands(\%disk, {}), qr/cryptsetup|btrfs/, 'and none of what this machine has not');
+	unlike(commands(\%disk, { btrfs_quotas => [1] }), qr/btrfs/, 'nor of what was not waited for');
+	my %btrfs = (kind => 'disk-io', blamed => { pid => 7, detail => 'wait-btrfs', disk => 'sda' });
+	like(
+		commands(\%btrfs, { btrfs_quotas => [1] }),
+		qr/^btrfs quota disable /m, '... quotas of btrfs'
 	);
+	my %there = (living => { own => 1, nice => 5 });
+	my %still = (kind => 'stopped', blamed => { pid => 8 });
+	is(steps(\%still, {}, %there)->[0]{mark}, 'cure', 'what ends it is a cure');
+	is_deeply(steps(\%still, {}), [], '... but not where the process is not there any more');
 	my $over = Tipme::Reason::reason('stopped', until => 'sh (pid 9)');
+	unlike(commands({ kind => 'stopped', blamed => { pid => 8, detail => $over } }, {}, %there),
+		qr/kill/, '... and what has ended needs none');
+	my %slow = (kind => 'cpu-slow');
 	is(
-		scalar @{
-			Tipme::Steps::steps({ kind => 'stopped', blamed => { pid => 8, detail => $over } },
-				{}, find => $all)
-		},
-		0,
-		'... and what has ended needs none'
+		steps(\%slow, { platform_profile => 'low-power' })->[0]{undo},
+		'powerprofilesctl set power-saver', 'back to the profile that it had'
 	);
+	is(
+		steps(\%slow, { energy_preference => 'balance_power' })->[0]{undo},
+		'powerprofilesctl set balanced', '... also by what the CPUs were told'
+	);
+	unlike(commands(\%slow, {}), qr/powerprofilesctl/, '... which is not known');
+	my %pieces = (kind => 'memory-reclaim', blamed => { pid => 7, detail => 'memory-compaction' });
+	is(
+		steps(\%pieces, { huge_pages_defrag => 'always' }, root => 0)->[0]{undo},
+		'echo always | sudo tee /sys/kernel/mm/transparent_hugepage/defrag', 'huge pages'
+	);
+	unlike(commands(\%pieces, { huge_pages_defrag => 'madvise' }), qr/tee/, '... asked for by few');
+	my %seen;
+	my @net = (kind => 'network-wait', blamed => { detail => 'wait-service-dns' });
+	ok(!(grep { $seen{ $_->{command} }++ } @{ steps({@net}, {}) }), 'nothing is told twice');
+	is(steps({@net}, {})->[0]{command}, 'resolvectl status', '... and first what fits best');
 }
 
 # --- input that came late from its device: silent in a movement, then many reports at once ---

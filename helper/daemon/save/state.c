@@ -129,6 +129,22 @@ static void screen_entry(struct json_object *list, const char *folder, const cha
 		json_object_array_add(list, json_object_new_string(kind + 1));
 }
 
+/* The whole disk on which a mapped one lies; of several, the last. */
+static void over_entry(struct json_object *disk, const char *folder, const char *name)
+{
+	char path[PATH_MAX], real[PATH_MAX], *slash;
+
+	snprintf(path, sizeof(path), "%s/%.64s", folder, name);
+	if (!realpath(path, real))
+		return;
+	snprintf(path, sizeof(path), "/sys/class/block/%.64s/partition", name);
+	if (!access(path, F_OK) && (slash = strrchr(real, '/')))
+		*slash = '\0';
+	slash = strrchr(real, '/');
+	if (slash)
+		add_text(disk, "over", slash + 1);
+}
+
 static void disk_entry(struct json_object *list, const char *folder, const char *name)
 {
 	char path[512];
@@ -144,6 +160,8 @@ static void disk_entry(struct json_object *list, const char *folder, const char 
 	add_number_of(disk, "rotational", path);
 	snprintf(path, sizeof(path), "%s/%.64s/removable", folder, name);
 	add_number_of(disk, "removable", path);
+	snprintf(path, sizeof(path), "%s/%.64s/slaves", folder, name);
+	each_of(path, "", disk, over_entry);
 	json_object_array_add(list, disk);
 }
 
@@ -433,6 +451,7 @@ static void add_cpus(struct json_object *state)
 	add_file(state, "governor", FREQ "scaling_governor");
 	add_file(state, "frequency_driver", FREQ "scaling_driver");
 	add_file(state, "energy_preference", FREQ "energy_performance_preference");
+	add_file(state, "platform_profile", "/sys/firmware/acpi/platform_profile");
 	add_number_of(state, "no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo");
 	add_number_of(state, "split_lock_mitigate", "/proc/sys/kernel/split_lock_mitigate");
 }

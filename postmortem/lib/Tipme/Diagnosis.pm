@@ -29,6 +29,7 @@ use Tipme::Reason qw(reason);
 use Tipme::Reasons;
 use Tipme::Stall;
 use Tipme::Stutter;
+use Tipme::Living;
 use Tipme::Steps qw(steps);
 use Tipme::Verdict qw(duration_text event_words judge judge_stall totals no_input);
 use Tipme::WakeupChain;
@@ -144,7 +145,9 @@ sub _whole {
 	my ($ep, $v) = ($self->{episode}, $part->{verdict});
 	Tipme::Brought::facts($v, $ep) if $v->{circumstances};
 	%$v = (circumstances => [], %$v, %{ advise($v, $self->{episode}->id) });
-	$v->{steps} = steps($v, $ep->manifest->{state} // {});
+	my $here = Tipme::Living::same_boot($ep);
+	my $pid = $here ? ($v->{blamed} // {})->{pid} : undef;
+	$v->{steps} = steps($v, $ep->manifest->{state} // {}, here => $here, living => defined $pid ? scalar Tipme::Living::of($pid, $self->{kernel}->threads->at($pid, $ep->trigger_ns)->{start_ns}) : undef);
 	_spell($part->{path}, $v);
 	$v->{short} = Tipme::Kinds::short($v->{kind}, @{ $v->{blamed} // {} }{qw(comm pid)});
 	$part->{when} = $part->{interval} ? moment($ep, $part->{interval}{start_ns}) : undef;

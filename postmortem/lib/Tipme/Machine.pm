@@ -265,14 +265,29 @@ sub setting_facts {
 		if @{ $state->{btrfs_quotas} // [] } && ($v->{blamed}{detail} // '') =~ /\bwait-btrfs\b/;
 	my $disk = ($v->{blamed} // {})->{disk};
 	if (defined $disk && $v->{kind} =~ /^(?:disk-io|page-fault-io|writeback)$/) {
-		push @say, reason('disk-encrypted', disk => one_line($disk))
-			if grep { !ref && $_ eq $disk } @{ $state->{encrypted} // [] };
+		my $encrypted = encrypted_on($state, $disk);
+		push @say, reason('disk-encrypted', disk => one_line($encrypted)) if defined $encrypted;
 		my ($is) = grep { ref eq 'HASH' && ($_->{name} // '') eq $disk } @{ $state->{disks} // [] };
 		push @say, reason('disk-rotates',   disk => one_line($disk)) if $is && $is->{rotational};
 		push @say, reason('disk-removable', disk => one_line($disk)) if $is && $is->{removable};
 	}
 	return @say;
 }
+
+# encrypted_on(STATE of the machine, name of a disk): the encrypted disk that this is, or the only
+# one that lies on it; undef: none
+sub encrypted_on {
+	my ($state, $disk) = @_;
+	my @encrypted = grep { defined && !ref && /\A[a-z0-9:-]+\z/ } _list($state->{encrypted});
+	return if !defined $disk;
+	return $disk if grep { $_ eq $disk } @encrypted;
+	my %is = map { $_ => 1 } @encrypted;
+	my @on = grep { $is{ $_->{name} // '' } && ($_->{over} // '') eq $disk }
+		grep { ref eq 'HASH' } _list($state->{disks});
+	return @on == 1 ? $on[0]{name} : undef;
+}
+
+sub _list { my ($list) = @_; return ref $list eq 'ARRAY' ? @$list : () }
 
 # --- the state of the machine ---
 
