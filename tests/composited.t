@@ -33,18 +33,20 @@ my @SCENES    = wanted(4, qw(quiet stopped client film starved computes));
 my $STOP_S = 0.54;           # so long something stands still
 my $WITHIN = 100_000;        # ns between the witness and the end, where that is said to be exact
 my $FRAME  = 60_000_000;
-# presents: hands whole pictures to the server, which shows them a little later; whole: paints all
+# manages: is a window manager, too; presents: hands whole pictures to the server, which shows them a little later; whole: paints all
 # of the screen
 my %COMPOSITOR = (
-	xcompmgr         => { command => [qw(xcompmgr)] },
-	picom            => { command => [qw(picom --config /dev/null --backend xrender)] },
-	'picom-glx'      => { command => [qw(picom --config /dev/null --backend glx)], whole => 1 },
-	xfwm4            => { command => [qw(dbus-run-session -- xfwm4 --compositor=on --vblank=off)] },
+	xcompmgr    => { command => [qw(xcompmgr)] },
+	picom       => { command => [qw(picom --config /dev/null --backend xrender)] },
+	'picom-glx' => { command => [qw(picom --config /dev/null --backend glx)], whole => 1 },
+	xfwm4       =>
+		{ command => [qw(dbus-run-session -- xfwm4 --compositor=on --vblank=off)], manages => 1 },
 	'xfwm4-xpresent' => {
-		command => [qw(dbus-run-session -- xfwm4 --compositor=on --vblank=xpresent)], presents => 1
+		command => [qw(dbus-run-session -- xfwm4 --compositor=on --vblank=xpresent)], presents => 1,
+		manages => 1
 	},
-	mutter   => { command => [qw(dbus-run-session -- mutter --x11)], whole => 1 },
-	kwin_x11 => { command => [qw(dbus-run-session -- kwin_x11)],     whole => 1 },
+	mutter   => { command => [qw(dbus-run-session -- mutter --x11)], whole => 1, manages => 1 },
+	kwin_x11 => { command => [qw(dbus-run-session -- kwin_x11)],     whole => 1, manages => 1 },
 );
 my $last_scene;    # the folder of its episode
 my @names = @ARGV ? @ARGV : $ENV{TIPME_TEST_ALL} ? sort keys %COMPOSITOR : qw(picom xcompmgr);
@@ -98,10 +100,17 @@ sub compositor {
 		}
 	);
 	ok($drawn, "$name ($pid) runs, and keys reach the client") or return;
-	# Where it manages windows, too, the window has the focus when it was clicked on.
-	system qw(xdotool click 1);
-	sleep 2;
-	$keys = Tipme::Typist::Session->new(seed => 3);
+   # Where it manages windows, too, the window has the focus when it was clicked on, and the program
+   # has come so far: until then no window has it.
+	my $focused = await(
+		sub {
+			system qw(xdotool click 1);
+			sleep 2;
+			$keys = Tipme::Typist::Session->new(seed => 3);
+			return !$COMPOSITOR{$name}{manages} || $keys->window =~ /^\d+\z/;
+		}
+	);
+	$focused or return fail("$name gives the window the focus");
 	my %world =
 		(name => $name, stage => $stage, pixels => "$dir/pixels", pid => $pid, editor => $editor);
 	# Each press gives the time at which it began.

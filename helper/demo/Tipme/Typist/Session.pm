@@ -83,6 +83,9 @@ sub unbound {
 			// croak 'the layout of this session has no key without a meaning');
 }
 
+# window(): who had the focus when it began to type; a number, or a name where no window had it
+sub window { my ($self) = @_; return $self->{window} }
+
 sub _focus { my ($self) = @_; my ($window) = $self->{x}->GetInputFocus; return $window }
 
 sub _keysym_of {
