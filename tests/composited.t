@@ -33,8 +33,8 @@ my @SCENES    = wanted(4, qw(quiet stopped client film starved computes));
 my $STOP_S = 0.54;           # so long something stands still
 my $WITHIN = 100_000;        # ns between the witness and the end, where that is said to be exact
 my $FRAME  = 60_000_000;
-# manages: is a window manager, too; presents: hands whole pictures to the server, which shows them a little later; whole: paints all
-# of the screen
+# manages: is a window manager, too; presents: hands whole pictures to the server, which shows
+# them a little later; whole: paints all of the screen
 my %COMPOSITOR = (
 	xcompmgr    => { command => [qw(xcompmgr)] },
 	picom       => { command => [qw(picom --config /dev/null --backend xrender)] },
