@@ -316,10 +316,12 @@ sub _first_quiet {
 	my @grabs = grep { !Tipme::DisplaySource::is_of($_->[3], @$e{qw(pid client)}) } $e->{server}->grabs;
 	my $tid = $self->hand($e);
 	my $reader = $self->_reader($e, $tid);
+	my $elsewhere;    # as in rests_in(): the same for all sleeps
 	for my $i (@{ $states->intervals($tid) }) {
 		# Asleep since before it was told: it has not looked. Where its records begin later, nobody knows since when.
 		next if $i->{kind} ne 'blocked' || ($i->{real_from} // $i->{from}) <= $e->{deliver_ns} && $states->events->exact_from <= $e->{deliver_ns};
-		my $rest = $self->rests_in($e, $tid, $i) ? $i->{from} : $self->_loop_of_another($states, $e->{pid}, $tid, $i);
+		my $rests = $self->in_loop($i) ? !($elsewhere //= $self->_elsewhere($e, $tid)) : $self->_waits_there($e, $tid, $i);
+		my $rest = $rests ? $i->{from} : $self->_loop_of_another($states, $e->{pid}, $tid, $i);
 		next if !defined $rest;
 		$first++ while $first < @$asleep && $asleep->[$first][1] <= $i->{from};
 		for (my $k = $first; $k < @$asleep && $asleep->[$k][0] < $i->{to}; $k++) {

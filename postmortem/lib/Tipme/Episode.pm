@@ -386,19 +386,24 @@ sub section_heads {
 	return (\@r, \$buf);
 }
 
-# section_records(SECTION): [ ts, offset in BYTES, length ], ordered by time; and \BYTES. A record
-# that is impossible ends it, aloud.
+# section_records(SECTION): [ ts, offset in BYTES, length, which record of the section (from 1) ],
+# ordered by time; and \BYTES. A record that is impossible ends it, aloud.
 sub section_records {
 	my ($self, $s) = @_;
 	my $buf = $self->section_bytes($s);
-	my ($off, $end, $n, @r) = (0, length $buf, 0);
-	while ($off < $end) {
-		$n++;
-		my ($len, $why) = $self->{record}->length_at(\$buf, $off);
-		if (!$len) { $self->_record_damage($s, $n, $off, $why); last }
-		push @r, [ unpack('Q<', substr $buf, $off, 8), $off, $len ];
+	my ($off, $end, $n, $last, $in_order, @r) = (0, length $buf, 0, 0, 1);
+	while ($off + $HEAD <= $end) {
+		my ($ts, $len) = unpack 'Q<xC', substr $buf, $off, $HEAD;
+		$len *= 8;
+		last if $len < $HEAD || $len > $end - $off;
+		push @r, [ $ts, $off, $len, ++$n ];
+		$in_order = 0 if $ts < $last;
+		$last     = $ts;
 		$off += $len;
 	}
+	$self->_record_damage($s, $n + 1, $off, ($self->{record}->length_at(\$buf, $off))[1])
+		if $off < $end;
+	return (\@r, \$buf) if $in_order;
 	my @sorted = sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } @r;
 	return (\@sorted, \$buf);
 }

@@ -53,6 +53,12 @@ sub wakers_unknown { return 0 }
 # resources(): what the same records say of disks, locks, memory, ...
 sub resources { my ($self) = @_; return $self->{resources} //= Tipme::Resources->new(@$self{qw(ev threads)}) }
 
+# once(NAME, CODE): what CODE gives, for all who walk on the same records
+sub once {
+	my ($self, $name, $code) = @_;
+	return $self->{once}{$name} //= $code->();
+}
+
 # intervals(TID): all of [from, to), in order, without gap or overlap
 sub intervals {
 	my ($self, $tid) = @_;

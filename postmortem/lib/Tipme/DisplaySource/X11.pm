@@ -70,17 +70,15 @@ sub _load {
 	my ($list, $buf) = $ep->section_records($s);
 	my $code  = $ep->record;
 	my %flush = ($code->number_of('x_flush') => 1);
-	my %file_order;
-	my ($n, %known) = (0);
-	$file_order{$_} = ++$n for sort { $a <=> $b } map { $_->[1] } @$list;
+	my %known;
 	for (@$list) {
-		my ($ts, $off, $len) = @$_;
+		my (undef, $off, $len, $n) = @$_;
 		my $type = vec $$buf, $off + 8, 8;
 		next if $flush{$type};
 		my ($name, $fields) = @{ $known{$type} //= [ $code->fields_of($type) ] };
 		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off); next }
 		my $f = $fields->(substr $$buf, $off, $len);
-		$f->{nr} = $s->{number} + $file_order{$off};
+		$f->{nr} = $s->{number} + $n;
 	# The input thread tells what it read; its hot-key is the server's own, seen before, and perhaps
 	# seen nowhere else.
 		if ($s->{file} ne $self->{file}) {

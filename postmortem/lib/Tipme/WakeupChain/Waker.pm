@@ -180,7 +180,8 @@ sub _server_slept {
 	my ($self,   $t)   = @_;
 	my ($states, $tid) = ($self->{states}, $self->{server_tid});
 	my $i = $states->before($tid, $t) or return;
-	$self->{slept} //= _sleeps_before($states->intervals($tid));
+	$self->{slept} //=
+		$states->once("slept $tid" => sub { return _sleeps_before($states->intervals($tid)) });
 	return $self->{slept}{ $i->{from} };
 }
 

@@ -43,7 +43,11 @@ sub works { return $_[0]->_works }
 
 sub _works {
 	my ($self) = @_;
-	return $self->{works} if $self->{works};
+	return $self->{works} //= $self->{states}->once(works => sub { return $self->_all_works });
+}
+
+sub _all_works {
+	my ($self) = @_;
 	my $ev = $self->{states}->events;
 	my (%of, %queued, %open);
 	my @all = sort { $a <=> $b } map { @{ $ev->of_kind($_) } } Tipme::KernelEvents::WORK_QUEUED,
@@ -72,7 +76,7 @@ sub _works {
 			delete $open{$tid};
 		}
 	}
-	$self->{works} = \%of;
+	$self->{works} = \%of;    # who asked first is looked for in them
 	for my $w (map {@$_} values %of) {
 		$self->_for_whom($w);
 	}
