@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # What a recording of latencies says: the worst of an hour, a day, a week; percentiles; call trees;
-# histograms of other programs. The paper is that of Cota-Robles and Held, OSDI 1999.
+# histograms of other programs.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
@@ -15,7 +15,7 @@ use Tipme::Latency::CallTree qw(tree lines flame);
 use Tipme::Latency::Foreign  qw(import_text export_text);
 use Tipme::Latency::Report;
 use Tipme::Latency::Result;
-use Tipme::Latency::Worst qw(uses use_of worst together);
+use Tipme::Latency::Worst qw(use_of worst together);
 use Tipme::Test::Xml      qw(xml_problem);
 
 my $tmp = tempdir(CLEANUP => 1);
@@ -59,55 +59,12 @@ sub of {
 	return Tipme::Latency::Result->read($file);
 }
 
-subtest 'the paper\'s arithmetic' => sub {
-	is 165_000 * 16 / 1000 / 60, 44, '165,000 waits of 16 ms are 44 minutes';
-	is 1000 * 16 / 1000,         16, '1,000 are 16 s';
-	# Table 3, ms: interrupt to ISR, ISR to DPC, their sum; DPC to high thread; the whole. Hour,
-	# day, week.
-	my %table = (
-		office => [
-			[ 1.0, 1.4, 1.6 ], [ 0.1, 0.1, 0.4 ], [ 1.0, 1.5, 2.0 ], [ 1.6, 5.2, 31 ],
-			[ 2.6, 6.7, 33 ]
-		],
-		workstation => [
-			[ 2.2, 5.6, 6.3 ], [ 0.5, 0.5, 0.6 ], [ 2.7, 6.1, 6.9 ], [ 21, 24, 24 ], [ 24, 30, 31 ]
-		],
-		games => [
-			[ 8.8, 9.7, 12.2 ], [ 0.9, 2.1, 2.1 ], [ 9.7, 12, 14 ], [ 35, 46, 70 ], [ 45, 58, 84 ]
-		],
-		web => [
-			[ 1.1, 1.7, 3.5 ], [ 0.2, 0.3, 0.3 ], [ 1.3, 2.0, 3.8 ], [ 14, 68, 80 ], [ 15, 70, 84 ]
-		]
-	);
-	# Its sums hold as printed (two digits); the first of office is printed as "under 1.0".
-	for my $use (sort keys %table) {
-		my ($isr, $dpc, $both, $high, $whole) = @{ $table{$use} };
-		for my $i (0 .. 2) {
-			cmp_ok abs($isr->[$i] + $dpc->[$i] - $both->[$i]), '<=',
-				$both->[$i] >= 10 ? 0.5 : 0.1001, "$use: interrupt and deferred work"
-				if "$use$i" ne 'office0';
-			cmp_ok abs($both->[$i] + $high->[$i] - $whole->[$i]), '<=',
-				$whole->[$i] >= 10 ? 1 : 0.1001, "$use: and the thread";
-		}
-	}
-	# Hours of stress that stand for a week of use, as the text has them: 4, 6, 12.5 and 8 hours.
-	my %hours = map { $_->{name} => $_->{hours} * $_->{days} / $_->{factor} } uses();
-	is $hours{office},      4,    'office: 4 hours for a week of 40';
-	is $hours{workstation}, 6,    'engineering: 6 hours for one of 30';
-	is $hours{games},       12.5, 'games: 12.5 hours';
-	# The text measures 8 hours of browsing for "about a week" of 3 to 4 hours a day, which are 21
-	# to 28;
-	# at 4 to 1 eight hours stand for 32. We take the days as the text has them.
-	is $hours{web}, 24.5 / 4, 'browsing: 6.1 hours; the text measured 8';
-	is 8 * 4,       32,       '... which at 4 to 1 are more than 7 days of 4 hours';
-};
-
 subtest 'the worst of an hour, by hand' => sub {
-	# Ten hours in blocks of an hour: the longest of each are 1 to 10 ms.
+	# Ten hours in blocks of an hour: the longest of each are 1 to 10 ms, neighbours are not alike.
 	my @latencies = map {
 		my $hour = $_;
 		map { $_ ? 50 : 1000 * $hour } 0 .. 99
-	} 1 .. 10;
+	} 3, 8, 1, 6, 10, 4, 9, 2, 7, 5;
 	my $r = result(\@latencies, block => 100, block_s => 3600);
 	is_deeply [ sort { $a <=> $b } $r->block_maxima('total_user') ], [ map { 1000 * $_ } 1 .. 10 ],
 		'blocks';
@@ -301,7 +258,7 @@ subtest 'other programs' => sub {
 			$rtla =~ s/microseconds \(us\)/milliseconds (ms)/r,
 			qr/its unit is 'milliseconds \(ms\)': microseconds or nanoseconds are meant/
 		],
-		[ $cyclic =~ s/^000010 /-00010 /mr, qr/6 latencies, but 1 in its rows/ ],
+		[ $cyclic =~ s/^000010 /-00010 /mr,                   qr/6 latencies, but 1 in its rows/ ],
 		[ "# Histogram\n000001 000000\n# Total: 000000000\n", qr/nothing was measured/ ]
 		)
 	{
@@ -327,8 +284,10 @@ subtest 'a client that runs for real' => sub {
 		'... by their intervals';
 	like Tipme::Latency::Model::text($m), qr/, as an ordinary thread: slack 10\.50 ms/,
 		'a thread';
-	my $soft = Tipme::Latency::Model::judged($client,
-		{ %found, modality => 'deferred', missed => 0, late => 0 });
+	my $soft = Tipme::Latency::Model::judged(
+		$client,
+		{ %found, modality => 'deferred', missed => 0, late => 0 }
+	);
 	like Tipme::Latency::Model::text($soft), qr/, as deferred work: /, '... or deferred work';
 	$m = Tipme::Latency::Model::judged($client, { %found, missed => 60, late => 9 });
 	is $m->{agree}, 0, '60 and 9 do not';
@@ -340,11 +299,11 @@ subtest 'a client that runs for real' => sub {
 # As a client in deferred work leaves it.
 is of(
 	{
-		format => 'tipme latency', version => 1, kernel => 'k', source => 'tracing',
+		format     => 'tipme latency', version => 1, kernel => 'k', source => 'tracing',
 		duration_s => 1, period_us => 1000,
 		stages     => [
 			{
-				stage => 'irq_deferred', count => 1, sum_ns => 1, max_ns => 1,
+				stage   => 'irq_deferred', count => 1, sum_ns => 1, max_ns => 1,
 				buckets => [ [ 0, 1 ] ]
 			}
 		]
