@@ -113,21 +113,45 @@ static bool is_source(const char *name)
 	return false;
 }
 
+/* Options that are whole numbers. */
+static const struct range {
+	int c;
+	unsigned int least, most;
+	const char *unit;
+	size_t at; /* in the arguments */
+	bool or_none; /* 0, too */
+} ranges[] = {
+	{ 'd', 1, 31 * 86400, " seconds", offsetof(struct arguments, opt.duration_s), false },
+	{ 't', 1, 4000000, " microseconds", offsetof(struct arguments, opt.threshold_us), false },
+	{ 'p', 100, 1000000, " microseconds", offsetof(struct arguments, opt.period_us), false },
+	{ 's', 50, 100000, " microseconds", offsetof(struct arguments, opt.sample_us), true },
+	{ 'e', 1, 3600, " seconds", offsetof(struct arguments, opt.every_s), false },
+	{ 'b', 2, 1000, "", offsetof(struct arguments, model.buffers), false },
+	{ 'y', 100, 1000000, " microseconds", offsetof(struct arguments, model.cycle_us), false },
+	{ 'c', 0, 1000000, " microseconds", offsetof(struct arguments, model.compute_us), false },
+	{ 'r', 0, 98, "", offsetof(struct arguments, model.priority), false },
+};
+
+static const struct range *range_of(int c)
+{
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (ranges[i].c == c)
+			return &ranges[i];
+	return NULL;
+}
+
 static int option(struct arguments *a, int c)
 {
+	const struct range *r = range_of(c);
+
+	if (r) {
+		unsigned int *to = (unsigned int *)((char *)a + r->at);
+
+		return r->or_none && !strcmp(optarg, "0") ? number(optarg, 0, 0, to)
+							  : number(optarg, r->least, r->most, to);
+	}
 	switch (c) {
-	case 'd': return number(optarg, 1, 31 * 86400, &a->opt.duration_s);
-	case 't': return number(optarg, 1, 4000000, &a->opt.threshold_us);
-	case 'p': return number(optarg, 100, 1000000, &a->opt.period_us);
-	case 's':
-		return strcmp(optarg, "0") ? number(optarg, 50, 100000, &a->opt.sample_us)
-					   : number(optarg, 0, 0, &a->opt.sample_us);
 	case 'P': return priorities(optarg, &a->opt);
-	case 'b': return number(optarg, 2, 1000, &a->model.buffers);
-	case 'y': return number(optarg, 100, 1000000, &a->model.cycle_us);
-	case 'c': return number(optarg, 0, 1000000, &a->model.compute_us);
-	case 'r': return number(optarg, 0, 98, &a->model.priority);
-	case 'e': return number(optarg, 1, 3600, &a->opt.every_s);
 	case 'o': a->output = optarg; return 0;
 	case 'j': a->json = true; return 0;
 	case 'D': a->deferred = true; return 0;
@@ -135,6 +159,25 @@ static int option(struct arguments *a, int c)
 	case 'S': a->source = optarg; return is_source(optarg) ? 0 : -EINVAL;
 	}
 	return -EINVAL;
+}
+
+/* What was wrong with the value of option C, and what is meant. */
+static int wrong_value(const struct option *longs, int c)
+{
+	const struct range *r = range_of(c);
+
+	while (longs->val != c)
+		longs++;
+	fprintf(stderr, "tipme: latency: --%s %s: ", longs->name, optarg);
+	if (r)
+		fprintf(stderr, "%sa whole number from %u to %u%s is meant",
+			r->or_none ? "0 or " : "", r->least, r->most, r->unit);
+	else if (c == 'P')
+		fputs("H,M,U are meant, each 1 to 98, and H above M", stderr);
+	else
+		fputs("module, tracing, timerlat, user or auto is meant", stderr);
+	fputs(": see tipme latency --help\n", stderr);
+	return EXIT_USAGE;
 }
 
 /* auto: what is not there, or not permitted, is passed over. */
@@ -405,7 +448,7 @@ int main(int argc, char **argv)
 			return EXIT_USAGE;
 		}
 		if (option(&a, c))
-			return misuse("an option's value is out of its range");
+			return wrong_value(longs, c);
 	}
 	if (argc - optind == 1 && !strcmp(argv[optind], "record"))
 		return record(&a);
@@ -417,7 +460,7 @@ int main(int argc, char **argv)
 		return report(argv[optind + 1], a.json);
 	if (optind < argc)
 		fprintf(stderr,
-			"tipme: latency: %s: not understood: say record, report FILE, mttf, compare or schedulability: see tipme latency --help\n",
+			"tipme: latency: %s: not understood: say record, report, mttf, compare, schedulability, model, campaign, mark, import, export or xruns: see tipme latency --help\n",
 			argv[optind]);
 	else
 		fputs(tipme_help(usage), stderr);

@@ -35,6 +35,22 @@ for my $wrong ('', 'record extra', 'report', 'record --period 1', 'record --thre
 		qr/usage: tipme latency|tipme: latency: .*: see tipme latency --help|tipme: latency report: name a result/,
 		'it says what is wrong');
 }
+
+# The option, its value, and what is meant, with its unit.
+my %meant = (
+	'--period 1ms'         => '100 to 1000000 microseconds',
+	'--duration -5'        => '1 to 2678400 seconds',
+	'--duration 1h'        => '1 to 2678400 seconds',
+	'--threshold 0'        => '1 to 4000000 microseconds',
+	'--sample 49'          => '0 or a whole number from 50 to 100000 microseconds',
+	'--every 3601'         => '1 to 3600 seconds',
+	'--source magic'       => 'module, tracing, timerlat, user or auto',
+	'--priorities 9,3,100' => 'each 1 to 98',
+);
+for my $option (sort keys %meant) {
+	my ($said) = latency("record $option");
+	like($said, qr/^tipme: latency: \Q$option: \E.*\Q$meant{$option}\E.*\n\z/, "record $option");
+}
 my ($help, $rc) = latency('--help');
 ok($rc == 0 && $help =~ /Examples:/, '--help has examples');
 

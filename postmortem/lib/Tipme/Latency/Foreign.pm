@@ -25,7 +25,7 @@ sub formats { return sort keys %EXPORT }
 # wrote. Which one is seen from its text. The period is that which was given to it (1000).
 sub import_text {
 	my ($file, %o) = @_;
-	open my $in, '<', $file or die "$file: $!\n";
+	open my $in, '<', $file or die "$file: $!: name a histogram of cyclictest or of rtla\n";
 	die "$file: no ordinary file\n"               if !-f $in;
 	die "$file: larger than a histogram can be\n" if -s _ > $MAX_BYTES;
 	my $text = do { local $/ = undef; <$in> };
