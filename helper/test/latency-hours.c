@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,14 +101,99 @@ static void two_weeks(void)
 	tipme_hours_free(h);
 }
 
+/* Of a latency in ns: mostly tens of microseconds, one of 100,000 a stall of up to 30 ms. */
+static uint64_t drawn(void)
+{
+	static uint64_t state = 1999;
+
+	state = state * 6364136223846793005 + 1442695040888963407;
+	return (state >> 33) % 100000 ? 20000 + (state >> 44) % 50000
+				      : 1000000 + (state >> 40) % 29000000;
+}
+
+/* What a result takes while it is there to be saved, in bytes. */
+static size_t in_use(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/*
+ * Ten hours at 1 kHz on two CPUs, replayed: each latency is counted as if it had been measured,
+ * each minute is saved. What is saved at the end has all of them, and took no more room than the
+ * first hour's but for the longest of each minute.
+ */
+static void ten_hours(void)
+{
+	const struct tipme_latency_options opt = { .period_us = 1000, .every_s = 60 };
+	const unsigned int minutes = 600, of_each = 60000;
+	size_t after_hour = 0, after_all = 0, each = 0, short_by = 0;
+	uint64_t longest_ns = 0, sum = 0, buckets = 0;
+	struct tipme_latency_hours *h;
+	int64_t longest_us = 0;
+
+	for (unsigned int i = 0; i < all.cpus; i++)
+		memset(all.stage[i], 0, TIPME_ALL_STAGES * sizeof(*all.stage[0]));
+	all.source = "user";
+	tipme_hours_make(&h, 60);
+	tipme_hours_take(h, &all, 1, 0);
+	for (unsigned int m = 1; m <= minutes; m++) {
+		struct json_object *o, *blocks;
+
+		for (unsigned int n = 0; n < of_each * all.cpus; n++) {
+			struct tipme_distribution *d = &all.stage[n % all.cpus][STAGE];
+			uint64_t ns = drawn();
+
+			d->measured = true;
+			tipme_distribution_count(d, ns, n, 0);
+			longest_ns = ns > longest_ns ? ns : longest_ns;
+		}
+		tipme_hours_take(h, &all, m * 60 * SECOND, 0);
+		o = tipme_latencies_json(&all, &opt);
+		blocks = tipme_hours_json(h);
+		after_all = in_use();
+		after_hour = m == 60 ? after_all : after_hour;
+		for (size_t i = 0; m == minutes && at(blocks, i) >= 0; i++) {
+			each++;
+			longest_us = at(blocks, i) > longest_us ? at(blocks, i) : longest_us;
+		}
+		short_by += number(o, "duration_s") < 1;
+		json_object_put(o);
+		json_object_put(blocks);
+	}
+	for (unsigned int i = 0; i < all.cpus; i++) {
+		sum += all.stage[i][STAGE].count;
+		for (unsigned int b = 0; b < TIPME_LATENCY_BUCKETS; b++)
+			buckets += all.stage[i][STAGE].bucket[b];
+	}
+	ok(sum == (uint64_t)minutes * of_each * all.cpus && buckets == sum && !short_by,
+	   "ten hours: each of 72 million latencies is in a bucket");
+	ok(each == minutes, "... and each minute has its longest");
+	/* As exact as its bucket: a 64th. */
+	ok((uint64_t)longest_us <= longest_ns / 1000 &&
+		   (uint64_t)longest_us + longest_us / 64 + 1 >= longest_ns / 1000,
+	   "... the longest of which is the longest of all");
+	printf("# in use with a result: %zu bytes after an hour, %zu after ten\n", after_hour,
+	       after_all);
+	/* The longest of 540 more minutes, and buckets of stalls that the first hour had none of.
+	 */
+	ok(after_all <= after_hour + (512 << 10),
+	   "... in at most half a megabyte more than after an hour");
+	tipme_hours_free(h);
+}
+
 int main(void)
 {
 	all.cpus = 2;
 	for (unsigned int i = 0; i < all.cpus; i++)
 		all.stage[i] = calloc(TIPME_ALL_STAGES, sizeof(*all.stage[0]));
+	all.place = calloc(TIPME_LATENCY_PLACES, sizeof(*all.place));
 	some_minutes();
 	two_weeks();
+	ten_hours();
 	for (unsigned int i = 0; i < all.cpus; i++)
 		free(all.stage[i]);
+	free(all.place);
 	return tap_end();
 }
