@@ -174,8 +174,8 @@ row('tipme: start: --library episodes: not a full path of usual length: begin it
 row('tipme: start: --always: takes no further options: *', 64,
 	[ 'start', '--always', '--window', 60 ]);
 row(
-	'tipme: latency: measure: not understood: say record, report FILE, mttf, compare or '
-		. 'schedulability: see tipme latency --help',
+	'tipme: latency: measure: not understood: say record, report, mttf, compare, schedulability, '
+		. 'model, campaign, mark, import, export or xruns: see tipme latency --help',
 	64, [ 'latency', 'measure' ]);
 row('tipme: bench: --runs: no such option, or its value is missing: see tipme bench --help', 64,
 	[ 'bench', '--runs' ]);
