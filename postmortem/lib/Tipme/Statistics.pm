@@ -25,26 +25,50 @@ my $LARGE = 1000;
 # changes in the third digit.
 my $ENDLESS = 1_000_000;
 
-# poisson_interval(COUNT): (least, most) mean that gives such a count.
+# poisson_interval(COUNT, DISPERSION): (least, most) mean that gives such a count.
 # Garwood, "Fiducial limits for the Poisson distribution", Biometrika 1936. COUNT: 0 or more.
+# DISPERSION, where events come together: their variance as a multiple of that of independent ones
+# (McCullagh and Nelder, "Generalized Linear Models", 1989, section 6.2); so many are like one.
 sub poisson_interval {
-	my ($count) = @_;
+	my ($count, $dispersion) = (@_, 1);
 	my $tail = (1 - $CONFIDENCE) / 2;
+	my $like = $count / $dispersion;
 	return (
-		$count ? _chi_square(2 * $count, $tail) / 2 : 0,
-		_chi_square(2 * $count + 2, 1 - $tail) / 2
+		$dispersion * _between($like, sub { $_[0] ? _chi_square(2 * $_[0], $tail) / 2 : 0 }),
+		$dispersion * _between($like, sub { _chi_square(2 * $_[0] + 2, 1 - $tail) / 2 })
 	);
 }
 
-# rate_ratio(A, TIME_A, B, TIME_B): (ratio, least, most) of A events in TIME_A to B in TIME_B.
+# The library has whole degrees of freedom only: in a straight line between those of X.
+sub _between {
+	my ($x, $of) = @_;
+	my $whole = int $x;
+	my $least = $of->($whole);
+	return $x > $whole ? $least + ($x - $whole) * ($of->($whole + 1) - $least) : $least;
+}
+
+# rate_ratio(A, TIME_A, B, TIME_B, DISPERSION_A, DISPERSION_B): (ratio, least, most) of A events in
+# TIME_A to B in TIME_B.
 # Given the sum of both, A is binomial (Przyborowski and Wilenski, Biometrika 1940); its interval is
-# that of Clopper and Pearson (Biometrika 1934). `undef` as ratio or most: nothing bounds it.
+# that of Clopper and Pearson (Biometrika 1934). `undef` as ratio or most: nothing bounds it. Events
+# that come together count as the whole number of independent ones that they are like.
 sub rate_ratio {
-	my ($a, $time_a, $b, $time_b) = @_;
+	my ($a, $time_a, $b, $time_b, $dispersion_a, $dispersion_b) = @_;
 	return (undef, 0, undef) if !($a + $b);
-	my ($least, $most) = map { _odds($_) } proportion_interval($a, $a + $b);
-	my $scale = $time_b / $time_a;
-	return ($b ? $a / $b * $scale : undef, $least * $scale, defined $most ? $most * $scale : undef);
+	my $ratio = $b ? $a / $b * $time_b / $time_a : undef;
+	my ($like_a, $each_a) = _like($a, $dispersion_a);
+	my ($like_b, $each_b) = _like($b, $dispersion_b);
+	my ($least, $most)    = map { _odds($_) } proportion_interval($like_a, $like_a + $like_b);
+	my $scale = $time_b / $time_a * $each_a / $each_b;
+	return ($ratio, $least * $scale, defined $most ? $most * $scale : undef);
+}
+
+# (how many independent ones so many are like, how many each of them stands for)
+sub _like {
+	my ($count, $dispersion) = @_;
+	return ($count, $dispersion // 1) if !$count || ($dispersion // 1) == 1;
+	my $like = int($count / $dispersion)         || 1;
+	return ($like, $count / $like);
 }
 
 sub _odds { my ($p) = @_; return $p < 1 ? $p / (1 - $p) : undef }

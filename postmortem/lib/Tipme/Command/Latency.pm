@@ -9,8 +9,8 @@ use Tipme::CommandLine qw(options complain print_json replaceable seconds table)
 use Tipme::Latency::Help;
 use Tipme::Latency::Result;
 use Tipme::Latency::Schedule qw(read_tasks schedulability);
-use Tipme::Latency::Tails    qw(tails worst_level);
-use Tipme::Latency::Underrun qw(clients client mttf);
+use Tipme::Latency::Tails    qw(holds tails worst_level);
+use Tipme::Latency::Underrun qw(allowed clients client mttf works);
 use Tipme::Latency::Worst;
 use Tipme::Printable qw(put one_line);
 use Tipme::Words     qw(N__ fill);
@@ -243,7 +243,7 @@ sub _write {
 	my ($file, $bytes) = @_;
 	replaceable($file);
 	my $new = "$file.$$";
-	open my $out, '>:raw', $new or die "$new: $!: choose another place with -o\n";
+	open my $out, '>:raw', $new or die "$file: $!: choose another place with -o\n";
 	print {$out} $bytes and close $out and rename $new, $file
 		or do { my $why = $!; unlink $new; die "$file: $why: is the disk full?\n" };
 	return;
@@ -284,22 +284,15 @@ sub _mttf {
 			[
 				[
 					map { fill($_) } N__('client'), N__('slack, ms'),     N__('late'),
-					N__('underrun once in'),        N__('95 % interval'), N__('times a day')
+					N__('underrun once in'),        N__('95 % interval'), N__('times a day'),
+					N__('works here')
 				],
 				map { _mttf_row($_) } @rows
 			],
-			'lrrrll'
+			'lrrrlll'
 		)
 	);
-	put(
-		"\n",
-		fill(
-			N__(
-				'The interval holds where latencies are independent; those of one long stall are not.'
-			)
-		),
-		"\n"
-	);
+	put("\n", holds($r), "\n", allowed(), "\n");
 	return 0;
 }
 
@@ -335,7 +328,10 @@ sub _mttf_row {
 		defined $m->{mttf_s}
 		? sprintf '%.3g', $m->{per_day}
 		: fill(N__('under {n}'), n => sprintf '%.3g', $m->{most_per_day});
-	return [ $m->{client}{name}, sprintf('%.2f', $m->{slack_ms}), $m->{late}, $once, $range, $day ];
+	return [
+		$m->{client}{name}, sprintf('%.2f', $m->{slack_ms}), $m->{late}, $once, $range, $day,
+		works($m)
+	];
 }
 
 sub _mttf_json { my ($m) = @_; return { %$m, client => { %{ $m->{client} } } } }
@@ -373,7 +369,9 @@ sub _compare {
 		put(      "$says\n\nA "
 				. _about($a, $stage) . 'B '
 				. _about($b, $stage) . "\n"
-				. table(\@table, 'rrrrl'));
+				. table(\@table, 'rrrrl') . "\n"
+				. holds($a, $b)
+				. "\n");
 	}
 	return defined $over && (grep { $_->{least} > $over } @rows) ? $OVER : 0;
 }

@@ -11,9 +11,9 @@ use Tipme::CommandLine       qw(seconds table with_commas);
 use Tipme::Latency::CallTree qw(tree lines flame);
 use Tipme::Latency::Extremes qw(fit level);
 use Tipme::Latency::Marks;
-use Tipme::Latency::Titles   qw(title);
-use Tipme::Latency::Underrun qw(rows_of);
-use Tipme::Latency::Worst    qw(worst together);
+use Tipme::Latency::Titles qw(title);
+use Tipme::Latency::Underrun;
+use Tipme::Latency::Worst qw(worst together);
 use Tipme::Page;
 use Tipme::Printable  qw(one_line);
 use Tipme::Statistics qw(quantile_ranks);
@@ -144,23 +144,26 @@ sub _percentile_name { my ($p) = @_; return 100 * $p . ' %' }
 
 sub _percentiles {
 	my ($d) = @_;
-	return table(
-		[
-			[ 'us', map { _percentile_name($_) } @PERCENTILES ],
-			map {
-				my $s = $_;
-				[
-					$s->{title},
-					map {
-							 !defined $_->{us} ? '-'
-							: defined $_->{least_us} && defined $_->{most_us}
-							? "$_->{least_us}" . fill(N__(' to {most}'), most => $_->{most_us})
-							: "$_->{us}"
-					} @{ $s->{percentiles} }
-				]
-			} @{ $d->{stages} }
-		],
-		'l' . 'r' x @PERCENTILES
+	return table([ _interval_rows($d) ], 'l' . 'r' x @PERCENTILES);
+}
+
+# Percentiles with intervals, in us; the first row is the heads.
+sub _interval_rows {
+	my ($d) = @_;
+	return (
+		[ 'us', map { _percentile_name($_) } @PERCENTILES ],
+		map {
+			my $s = $_;
+			[
+				$s->{title},
+				map {
+						 !defined $_->{us} ? '-'
+						: defined $_->{least_us} && defined $_->{most_us}
+						? "$_->{least_us}" . fill(N__(' to {most}'), most => $_->{most_us})
+						: "$_->{us}"
+				} @{ $s->{percentiles} }
+			]
+		} @{ $d->{stages} }
 	);
 }
 
@@ -437,7 +440,10 @@ sub _part_of {
 						map { _us($_->{us}) } @{ $s->{percentiles} }
 					]
 				} @{ $d->{stages} }
-			)
+				)
+				. '<p>'
+				. Tipme::Page::text(fill(N__('95 % intervals of the percentiles'))) . '</p>'
+				. Tipme::Page::table(_interval_rows($d))
 		]
 	);
 	push @parts, [
@@ -456,10 +462,7 @@ sub _part_of {
 		map { '<p>' . Tipme::Page::text($_) . '</p>' } _fit_words($d)
 	];
 	push @parts, Tipme::Latency::Marks::part($name, $r, $r->default_stage);
-	push @parts, [
-		fill(N__('{name}: who would run dry'), name => $name),
-		Tipme::Page::table(rows_of($r, $r->default_stage))
-	];
+	push @parts, Tipme::Latency::Underrun::part($name, $r, $r->default_stage);
 	my $tree = tree($r->stacks);
 	push @parts, [
 		fill(N__('{name}: where the CPU was'), name => $name),

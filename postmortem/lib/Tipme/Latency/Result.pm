@@ -6,13 +6,15 @@ package Tipme::Latency::Result;
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
-use List::Util       qw(max sum0);
+use List::Util       qw(max min sum0);
 
 # Unit: bytes. A result of 1,024 CPUs with all buckets in use has some 100 MB; what is larger is
 # none.
 my $MAX_BYTES = 256 << 20;
 # Blocks that `tipme latency record` keeps (helper/measure/latency_hours.h), and the rest.
 my $MAX_BLOCKS = 4097;
+# Fewer blocks do not tell which latencies come together: it would take some with and some without.
+my $LEAST_BLOCKS = 8;
 # Unit: microseconds; the ranges that `tipme latency record` takes (helper/measure/latency.c).
 my ($MIN_PERIOD_US, $MAX_PERIOD_US) = (100, 1_000_000);
 
@@ -77,7 +79,7 @@ sub _take_stages {
 		my $told = $self->_number($s, 'count', 0, 1e18);
 		die
 			"$self->{file}: stage $name: $told latencies, but $sum in its buckets: the file is cut "
-				. "short or was changed\n"
+			. "short or was changed\n"
 			if $told != $sum;
 		$self->{max_ns}{$name} =
 			max($self->{max_ns}{$name} // 0, $self->_number($s, 'max_ns', 0, 1e18));
@@ -86,8 +88,10 @@ sub _take_stages {
 	}
 	for my $name (keys %count) {
 		my @from = sort { $a <=> $b } keys %{ $count{$name} };
-		$self->{stage}{$name} = { from_us => \@from, count => [ map { $count{$name}{$_} } @from ],
-			n => sum0(values %{ $count{$name} }) };
+		$self->{stage}{$name} = {
+			from_us => \@from, count => [ map { $count{$name}{$_} } @from ],
+			n       => sum0(values %{ $count{$name} })
+		};
 		$self->{cpus}{$name} = $cpus{$name};
 	}
 	return;
@@ -257,6 +261,44 @@ sub _end {
 	my ($from) = @_;
 	return $from + 1 if $from < 4096;
 	return $from + (1 << (int(log($from + 0.5) / log 2) - 6));
+}
+
+# tells_together(): whether there are blocks enough for dispersion(); it takes tells_together_from()
+sub tells_together_from { return $LEAST_BLOCKS }
+
+sub tells_together {
+	my ($self) = @_;
+	return $self->block_maxima($self->default_stage) >= $LEAST_BLOCKS;
+}
+
+# dispersion(STAGE, US): by how much the variance of the number of latencies above US is that of
+# independent ones: 1 where each comes by itself. Latencies of one stall come together, and stalls
+# of one disturbance follow each other over blocks. How many disturbances there were is estimated
+# from the runs of blocks whose longest is above US (Smith and Weissman, Journal of the Royal
+# Statistical Society B 1994), as often as chance would have separate ones in one run or in one
+# block. Their sizes differ, like those of a geometric distribution: its variance is that of the
+# mean size G times 2 G - 1. A level that most blocks are above does not tell them apart, so a
+# higher one is asked for it; and where few are above, a lower one, too.
+sub dispersion {
+	my ($self, $stage, $us) = @_;
+	my @blocks = $self->block_maxima($stage);
+	return 1 if @blocks < $LEAST_BLOCKS;
+	my @sorted = sort { $a <=> $b } @blocks;
+	my ($half, $quarter) = @sorted[ @sorted / 2, 3 * @sorted / 4 ];
+	return max 1, map { 2 * $self->_size($stage, $_, @blocks) - 1 } max($us, $half),
+		$quarter > $sorted[0] ? max(min($us, $quarter), $half) : ();
+}
+
+# Of how many latencies above US a disturbance is, on average.
+sub _size {
+	my ($self, $stage, $us, @blocks) = @_;
+	my (undef, $n) = $self->above($stage, $us);
+	my @above = map { $_ >= $us ? 1 : 0 } @blocks;
+	my $p     = sum0(@above) / @blocks;
+	return 1            if !$p || !$n;
+	return $n / @blocks if $p == 1;
+	my $runs = grep { $above[$_] && (!$_ || !$above[ $_ - 1 ]) } 0 .. $#above;
+	return $n / ($runs * -log(1 - $p) / ($p * (1 - $p)));
 }
 
 # level(STAGE, RATE): the least end of a bucket in us that is exceeded at most RATE times a second

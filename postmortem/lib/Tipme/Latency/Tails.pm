@@ -8,8 +8,9 @@ use warnings;
 use Exporter          qw(import);
 use List::Util        qw(max);
 use Tipme::Statistics qw(rate_ratio);
+use Tipme::Words      qw(N__ fill);
 
-our @EXPORT_OK = qw(tails worst_level);
+our @EXPORT_OK = qw(holds tails worst_level);
 
 # Unit: microseconds. Two levels to each doubling would be more rows than a person reads; doublings
 # show a tail on a logarithmic scale as the paper's figures have it.
@@ -26,10 +27,13 @@ sub tails {
 		my ($na, $nb) = map { ($_->above($stage, $level))[0] } $a, $b;
 		next if $na == $a->count($stage) && $nb == $b->count($stage) || !($na + $nb);
 		my ($ta, $tb) = map { $_->watched_s($stage) } $a, $b;
-		my ($ratio, $least, $most) = rate_ratio($nb, $tb, $na, $ta);
+		my ($ratio, $least, $most) =
+			rate_ratio($nb, $tb, $na, $ta, map { $_->dispersion($stage, $level) } $b, $a);
 		push @rows,
-			{ level_us => $level, a => $na, b => $nb, a_per_h => $na / $ta * 3600,
-			b_per_h => $nb / $tb * 3600, ratio => $ratio, least => $least, most => $most };
+			{
+			level_us => $level,           a     => $na,    b => $nb, a_per_h => $na / $ta * 3600,
+			b_per_h  => $nb / $tb * 3600, ratio => $ratio, least => $least, most => $most
+			};
 	}
 	return @rows;
 }
@@ -50,6 +54,25 @@ sub worst_level {
 		($best, $far) = ($r, $d) if $d > $far;
 	}
 	return $best;
+}
+
+# holds(RESULTS): under which condition intervals of rates hold, as a sentence
+sub holds {
+	my (@results) = @_;
+	my ($few)     = grep { !$_->tells_together } @results;
+	return fill(
+		N__(
+			'The intervals hold where latencies are independent; those of one long stall are not. '
+				. 'From {n} blocks (minutes) on they heed that.'
+		),
+		n => $few->tells_together_from
+	) if $few;
+	return fill(
+		N__(
+				  'The intervals heed that latencies of a stall come together, '
+				. 'and stalls one after another.'
+		)
+	);
 }
 
 1;

@@ -9,13 +9,15 @@
 # once. How many blocks exceed a level follows Poisson, if a stall is shorter than a block: from the
 # number M that is expected in all that was measured, the interval of the level is that between the
 # order statistics at both ends of Poisson(M) (Coles, "Statistical Modeling of Extreme Values",
-# 2001, chapter 3). What lies beyond the measured time is fitted by none; it is refused.
+# 2001, chapter 3). Where stalls last longer, G blocks above it follow each other on average, and
+# the ends are those of G times Poisson(M / G). What lies beyond the measured time is fitted by none
+# here; it is refused.
 package Tipme::Latency::Worst;
 
 use strict;
 use warnings;
 use Exporter   qw(import);
-use List::Util qw(max sum0);
+use List::Util qw(max min);
 use Tipme::Statistics;
 use Tipme::Words qw(N__ fill);
 
@@ -61,30 +63,46 @@ sub use_of {
 # needs_s is the time that it would take. most_us undef: nothing bounds it, and needs_s likewise.
 sub worst {
 	my ($result, $stage, $use) = @_;
-	my @blocks = sort { $b <=> $a } $result->block_maxima($stage);
-	my $used_s = $result->block_s * @blocks * $use->{factor};
-	my $day_s  = $use->{hours} * 3600;
-	my @per    = ([ hour => 3600 ], [ day => $day_s ], [ week => $day_s * $use->{days} ]);
-	return map { _row(@$_, $used_s, $use->{factor}, @blocks) } @per;
+	my @in_order = $result->block_maxima($stage);
+	my @blocks   = sort { $b <=> $a } @in_order;
+	my $used_s   = $result->block_s * @blocks * $use->{factor};
+	my $day_s    = $use->{hours} * 3600;
+	my @per      = ([ hour => 3600 ], [ day => $day_s ], [ week => $day_s * $use->{days} ]);
+	return map { _row(@$_, $used_s, $use->{factor}, \@in_order, @blocks) } @per;
+}
+
+# How many blocks above LEVEL follow each other on average, where chance alone has one; of their
+# sizes as of a geometric distribution (Result's dispersion). Few are above a high level: those
+# above the upper quarter are asked, too.
+sub _in_a_row {
+	my ($level, $in_order, @blocks) = @_;
+	return max 1, map {
+		my $at    = $_;
+		my @above = map  { $_ >= $at ? 1 : 0 } @$in_order;
+		my $n     = grep {$_} @above;
+		my $runs  = grep { $above[$_] && (!$_ || !$above[ $_ - 1 ]) } 0 .. $#above;
+		$n ? 2 * $n * (1 - $n / @above) / $runs - 1 : 1
+	} $level, min($level, $blocks[ @blocks / 4 ]);
 }
 
 # Order statistics of the longest of each block: the M-th from above is exceeded M times.
 sub _row {
-	my ($per, $use_s, $used_s, $factor, @blocks) = @_;
+	my ($per, $use_s, $used_s, $factor, $in_order, @blocks) = @_;
 	my $m   = $used_s / $use_s;
 	my %row = (
 		per     => $per, use_s => $use_s, us => undef, least_us => undef, most_us => undef,
 		needs_s => undef
 	);
 	if ($m < 1) { $row{needs_s} = $use_s / $factor; return \%row }
-	my ($few, $many) = _poisson_range($m);
 	my $at =
 		sub { my ($k) = @_; return $k < 1 ? undef : $blocks[ $k > @blocks ? $#blocks : $k - 1 ] };
-	$row{us}       = $at->(int($m + 0.5));
+	$row{us} = $at->(int($m + 0.5));
+	my $row = _in_a_row($row{us}, $in_order, @blocks);
+	my ($few, $many) = map { $_ * $row } _poisson_range($m / $row);
 	$row{least_us} = $at->($many + 1);
 	$row{most_us}  = $at->($few);
-	# So much is needed for the longest to be exceeded with 97.5 %: exp(-M) = 0.025.
-	$row{needs_s} = -log(0.025) * $use_s / $factor if !defined $row{most_us};
+	# So much is needed for the longest to be exceeded with 97.5 %: exp(-M / G) = 0.025.
+	$row{needs_s} = -log(0.025) * $row * $use_s / $factor if !defined $row{most_us};
 	return \%row;
 }
 
