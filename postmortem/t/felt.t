@@ -104,6 +104,22 @@ kept($story->hotkey(5900), '20261120-150303-3f2c');
 like(said('20261120-150303-3f2c', '--felt', 'again'),
 	qr/It came 3 times in this episode, at irregular times\./, 'at others');
 like(said($id, '--felt', 'click,again'), qr/in this episode it came once\./, 'once');
+like(
+	said('20261120-150302-3f2b', '--felt', 'typing,once'),
+	qr/You said that it came once\. It came 4 times in this episode, every 1\.0 s: /,
+	'once, but the records say more'
+);
+unlike(said($id, '--felt', 'click,once'), qr/You said/, 'once, as the records say');
+
+# All CPUs stood still: that it was everything is what the verdict says.
+$story = Tipme::Test::Story->new(trigger => 4000)->enter(1000);
+$story->kernel(1, 1005 + 10 * $_, 'sample', tid => 200, cpu => 1, period_us => 10_101)
+	for 0 .. 3, 54 .. 58;
+kept($story->run(1, 1000.25, 1600, 200, 'sleeping')->draw(1599.9)->hotkey(3900),
+	'20261120-150304-3f2d');
+like(said('20261120-150304-3f2d'), qr/no CPU did anything/, 'the machine stood still');
+$felt = data('20261120-150304-3f2d', '--felt', 'all,pointer-stood')->{felt};
+is_deeply([ @$felt{qw(found words)} ], [ 1, [] ], '... everything did, as the person said');
 
 # What can be meant by "everything stood still".
 sub c {

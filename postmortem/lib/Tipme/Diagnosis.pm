@@ -114,7 +114,7 @@ sub run {
 	my $part = $i ? $self->part_of($i) : $stall ? $self->part_of_stall($stall, Tipme::WithoutInterval::verdict($self, %o, stall => 1)->{sentence}) : { verdict => Tipme::WithoutInterval::verdict($self, %o), path => [], totals => { %{ totals([]) }, threads => [] }, evidence => [], interval => undef, event => undef, overhead => undef };
 	$part = $self->_nothing($part) if $part->{verdict}{kind} eq 'none' && !defined $o{event} && !defined $o{at};
 	$part->{meant} = 1 if defined $meant;
-	$part->{felt} = $felt if $felt;
+	$part->{felt} = Tipme::Felt::with_verdict($felt, $part->{verdict}) if $felt;
 	return $self->_whole($part);
 }
 

@@ -8,6 +8,7 @@ use warnings;
 use Fcntl      qw(O_RDONLY O_NOFOLLOW O_NONBLOCK);
 use List::Util qw(max min);
 use Tipme::Meant;
+use Tipme::Reason qw(code_of);
 use Tipme::Words qw(N__ fill);
 
 my $FILE     = 'felt.txt';
@@ -145,7 +146,7 @@ sub told {
 	my %t    = (%$felt, found => $found ? 1 : 0, words => []);
 	my $none = !$found && defined $felt->{what} ? $WHAT{ $felt->{what} }{none} : '';
 	push @{ $t{words} }, fill($none) if length $none;
-	return \%t if !$felt->{again} || !$interval;
+	return \%t if !defined $felt->{again} || !$interval;
 	my $least = max($SLOW_NS, int(($interval->{end_ns} - $interval->{start_ns}) / 2));
 	my @times = _moments($interval->{start_ns},
 		map { $_->{from_ns} } grep { $_->{ended} && $_->{upper} >= $least } @c);
@@ -154,19 +155,49 @@ sub told {
 	my $mean    = @between ? ($times[-1] - $times[0]) / @between : 0;
 	$t{every_ns} = int $mean
 		if @times >= $ENOUGH && !grep { abs($_ - $mean) > $REGULAR * $mean } @between;
-	push @{ $t{words} }, _often(scalar @times, $t{every_ns});
+	push @{ $t{words} }, _often($felt->{again}, scalar @times, $t{every_ns});
 	return \%t;
 }
 
+# Nothing is said where the records say the same as the person.
 sub _often {
-	my ($n, $every) = @_;
-	return fill(N__('You said that it comes again and again: in this episode it came once.'))
-		if $n < 2;
-	return fill(N__('It came {n} times in this episode, at irregular times.'), n => $n) if !$every;
-	return fill(
-		N__('It came {n} times in this episode, every {s} s: look for what is done that often.'),
-		n => $n, s => sprintf '%.1f', $every / $NS_PER_S
+	my ($again, $n, $every) = @_;
+	if ($n < 2) {
+		return $again
+			? fill(N__('You said that it comes again and again: in this episode it came once.'))
+			: ();
+	}
+	my @said = $again ? () : fill(N__('You said that it came once.'));
+	return (@said, fill(N__('It came {n} times in this episode, at irregular times.'), n => $n))
+		if !$every;
+	return (
+		@said,
+		fill(
+			N__('It came {n} times in this episode, every {s} s: '
+					. 'look for what is done that often.'),
+			n => $n, s => sprintf '%.1f', $every / $NS_PER_S
+		)
 	);
+}
+
+# with_verdict(TOLD, VERDICT): the same, beside a verdict that is of the whole machine: then all of
+# it did stand still, however many programs anybody typed to
+sub with_verdict {
+	my ($t, $v) = @_;
+	return $t
+		if ($t->{what} // '') ne 'all'
+		|| $t->{found}
+		|| ($t->{pointer} // '') eq 'moved'
+		|| !_of_all($v);
+	my $none = fill($WHAT{all}{none});
+	return { %$t, found => 1, words => [ grep { $_ ne $none } @{ $t->{words} } ] };
+}
+
+sub _of_all {
+	my ($v) = @_;
+	return 1 if $v->{kind} eq 'machine-stall' || $v->{kind} eq 'host-steal';
+	# All threads at once waited for memory.
+	return scalar grep { code_of($_) eq 'memory-pressed-full' } @{ $v->{circumstances} // [] };
 }
 
 # Slow answers in a row are one moment.
