@@ -109,8 +109,7 @@ sub suspends {
 }
 sub end_ns { return $_[0]{manifest}{end_ns} // $_[0]{manifest}{trigger}{ns} }
 
-# coverage(): one entry for each CPU of each source: { source, file, cpu, first_ns, last_ns, records
-# }
+# coverage(): of each CPU of each source: { source, file, cpu, first_ns, last_ns, records }
 sub coverage {
 	my ($self) = @_;
 	my @c;
@@ -177,8 +176,7 @@ sub _slurp {
 	return $text;
 }
 
-# Neither links nor pipes nor devices: a stranger's episode must not make us read elsewhere, or
-# wait.
+# Neither links, pipes nor devices: a stranger's episode must not make us read elsewhere or wait.
 sub _handle {
 	my ($self, $name) = @_;
 	my $path = "$self->{dir}/$name";
@@ -291,8 +289,7 @@ sub _read_at {
 	return $bytes;
 }
 
-# From section to section without a look at what is between; whatever is impossible ends the reading
-# of this file, aloud.
+# From section to section without a look between; what is impossible ends this file's, aloud.
 sub _scan_sections {
 	my ($self, $name, $fh, $off, $end, $source) = @_;
 	my ($n, $records, $l) = (0, 0, $Tipme::Record::Layout::RECORD{$SECTION_TYPE});
