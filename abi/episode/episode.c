@@ -90,6 +90,38 @@ const struct tipme_episode_facts *tipme_episode_facts(const struct tipme_episode
 	return &ep->facts;
 }
 
+static bool is_kernel(const struct tipme_coverage *coverage)
+{
+	return coverage->records && coverage->source >= TIPME_SOURCE_KERNEL_BPF &&
+	       coverage->source <= TIPME_SOURCE_PROC_SAMPLED;
+}
+
+static bool is_display(const struct tipme_coverage *coverage)
+{
+	return coverage->records && !is_kernel(coverage) && coverage->source != TIPME_SOURCE_TIPMED;
+}
+
+struct tipme_episode_span tipme_episode_span(const struct tipme_episode *ep, uint64_t about_ns)
+{
+	const struct tipme_episode_facts *facts = &ep->facts;
+	struct tipme_episode_span span = { .records_ns = facts->trigger_ns,
+					   .to_ns = facts->end_ns > facts->trigger_ns
+							    ? facts->end_ns
+							    : facts->trigger_ns };
+	bool kernel = false;
+
+	for (size_t i = 0; i < facts->coverage_count; i++)
+		kernel |= is_kernel(&facts->coverage[i]);
+	for (size_t i = 0; i < facts->coverage_count; i++) {
+		const struct tipme_coverage *c = &facts->coverage[i];
+
+		if ((kernel ? is_kernel(c) : is_display(c)) && c->first_ns < span.records_ns)
+			span.records_ns = c->first_ns;
+	}
+	span.from_ns = about_ns && about_ns < span.records_ns ? about_ns : span.records_ns;
+	return span;
+}
+
 const struct tipme_episode_section *tipme_episode_sections(const struct tipme_episode *ep,
 							   size_t *count)
 {

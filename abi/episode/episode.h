@@ -127,6 +127,20 @@ const char *tipme_episode_file(const struct tipme_episode *ep, uint32_t file);
 size_t tipme_episode_damage_count(const struct tipme_episode *ep);
 const char *tipme_episode_damage(const struct tipme_episode *ep, size_t i);
 
+/* Half-open. */
+struct tipme_episode_span {
+	uint64_t from_ns, to_ns;
+	uint64_t records_ns; /* where its records begin: from_ns, or later */
+};
+
+/*
+ * What an episode tells of: the kernel's records or, where it has none, those of display servers
+ * (a quiet one keeps minutes). It begins at `about_ns`, if records that are asked about then begin
+ * later (0: nothing is asked about): what a thread did before its first record follows from that
+ * one.
+ */
+struct tipme_episode_span tipme_episode_span(const struct tipme_episode *ep, uint64_t about_ns);
+
 /* Records with a number that this version does not know, counted while sections were read. */
 uint64_t tipme_episode_unknown(const struct tipme_episode *ep);
 

@@ -86,6 +86,7 @@ typedef struct {
 	GHashTable *irqs; /* interrupt line to its devices */
 	GHashTable *stack_of; /* private: kernel and user stack to a place in frames */
 	gint64 first_ns, last_ns;
+	gint64 records_ns; /* where the records begin, not before first_ns: before it is inferred */
 } TipmeLanes;
 
 /* How an episode is read. */
@@ -94,6 +95,7 @@ typedef struct {
 	GCancellable *cancellable; /* or NULL */
 	void (*progress)(double share, gpointer data); /* 0 to 1; or NULL */
 	gpointer data;
+	gint64 about_ns; /* when the problem began: lanes reach so far back; 0: there is none */
 } TipmeReading;
 
 /*

@@ -6,6 +6,7 @@
 #include "lane_events.h"
 #include "lane_waits.h"
 #include "lanes.h"
+#include "numbers.h"
 #include "retold.h"
 #include "language.h"
 
@@ -16,6 +17,7 @@ typedef struct {
 	struct tipme_threads *th;
 	struct tipme_states st;
 	struct tipme_cpu_intervals ci;
+	struct tipme_episode_span span;
 } Reading;
 
 static void reading_close(Reading *r)
@@ -150,29 +152,6 @@ static void thread_lanes(TipmeLanes *lanes, Reading *r)
 	}
 }
 
-static gboolean is_kernel(const struct tipme_coverage *coverage)
-{
-	return coverage->records && coverage->source >= TIPME_SOURCE_KERNEL_BPF &&
-	       coverage->source <= TIPME_SOURCE_PROC_SAMPLED;
-}
-
-/* A quiet display server keeps minutes: the episode is what the kernel has, if it has anything. */
-static void span_of(const struct tipme_episode *ep, guint64 *from, guint64 *to)
-{
-	const struct tipme_episode_facts *facts = tipme_episode_facts(ep);
-	gboolean kernel = FALSE;
-
-	*from = facts->trigger_ns;
-	*to = MAX(facts->end_ns, facts->trigger_ns);
-	for (size_t i = 0; i < facts->coverage_count; i++)
-		kernel |= is_kernel(&facts->coverage[i]);
-	for (size_t i = 0; i < facts->coverage_count; i++)
-		if (kernel ? is_kernel(&facts->coverage[i])
-			   : facts->coverage[i].records &&
-				     facts->coverage[i].source != TIPME_SOURCE_TIPMED)
-			*from = MIN(*from, facts->coverage[i].first_ns);
-}
-
 static gboolean is_wanted(Reading *r, guint32 tid, guint64 to, char **words)
 {
 	g_autofree char *who = who_name(r, tid, to);
@@ -213,8 +192,9 @@ static int reached(const TipmeReading *how, double share)
 	return g_cancellable_is_cancelled(how->cancellable) ? -ECANCELED : 0;
 }
 
-static int read_all(Reading *r, GArray *threads, const TipmeReading *how, guint64 from, guint64 to)
+static int read_all(Reading *r, GArray *threads, const TipmeReading *how)
 {
+	guint64 from = r->span.from_ns, to = r->span.to_ns;
 	int err = reached(how, 0.1);
 
 	err = err ? err : tipme_events_load(&r->ev, r->ep, from, to);
@@ -227,12 +207,24 @@ static int read_all(Reading *r, GArray *threads, const TipmeReading *how, guint6
 		  : tipme_states_make(&r->st, &r->ev, r->th, (const guint32 *)(void *)threads->data,
 				      threads->len, from, to);
 	err = err ? err : reached(how, 0.7);
-	return err ? err : tipme_cpu_intervals_make(&r->ci, &r->ev, r->th, from, to);
+	/* Of a CPU nothing is known before its records. */
+	return err ? err : tipme_cpu_intervals_make(&r->ci, &r->ev, r->th, r->span.records_ns, to);
 }
 
 static void take_damage(TipmeLanes *lanes, Reading *r)
 {
 	const struct tipme_episode_facts *facts = tipme_episode_facts(r->ep);
+	gint64 before = lanes->records_ns - lanes->first_ns;
+
+	if (before) {
+		g_autofree char *time = tipme_text_ms(before);
+
+		g_ptr_array_add(
+			lanes->said,
+			g_strdup_printf(
+				_("The kernel's records begin %s after the problem: what threads did before follows from what they did next."),
+				time));
+	}
 
 	for (size_t i = 0; i < tipme_episode_damage_count(r->ep); i++) {
 		g_autofree char *damage = tipme_retold(tipme_episode_damage(r->ep, i));
@@ -261,7 +253,6 @@ TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint t
 	Reading r = { 0 };
 	g_autoptr(GArray) wanted = g_array_new(FALSE, FALSE, sizeof(guint32));
 	char why[512] = "";
-	guint64 from, to;
 
 	if (tipme_episode_open(&r.ep, folder, why, sizeof(why))) {
 		g_autofree char *told = tipme_retold(why);
@@ -272,12 +263,13 @@ TipmeLanes *tipme_lanes_load(const char *folder, const guint32 *threads, guint t
 	}
 	TipmeLanes *lanes = tipme_lanes_new();
 
-	span_of(r.ep, &from, &to);
-	lanes->first_ns = (gint64)from;
-	lanes->last_ns = (gint64)to;
+	r.span = tipme_episode_span(r.ep, (guint64)MAX(0, how->about_ns));
+	lanes->first_ns = (gint64)r.span.from_ns;
+	lanes->records_ns = (gint64)r.span.records_ns;
+	lanes->last_ns = (gint64)r.span.to_ns;
 	if (thread_count)
 		g_array_append_vals(wanted, threads, thread_count);
-	int err = read_all(&r, wanted, how, from, to);
+	int err = read_all(&r, wanted, how);
 
 	err = err ? err : tipme_events_add(lanes, r.ep, r.th, lanes->first_ns, lanes->last_ns);
 	err = err ? err : tipme_waits_add(lanes, r.ep, &r.ev, r.th, lanes->last_ns);
@@ -317,14 +309,8 @@ static const char *sleep_words(guint8 state)
 	}
 }
 
-char *tipme_lanes_words(const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span)
+static char *state_words(const TipmeSpan *span)
 {
-	if (lane->has_facts)
-		return tipme_waits_words(lanes, span);
-	if (lane->is_events)
-		return tipme_events_words(lanes, span);
-	if (lane->is_cpu)
-		return g_strdup_printf(_("runs %s"), name_of(lanes, span->who));
 	if (span->state == TIPME_LANE_BLOCKED)
 		return g_strdup(sleep_words(span->task_state));
 	if (span->who == TIPME_NONE)
@@ -335,6 +321,21 @@ char *tipme_lanes_words(const TipmeLanes *lanes, const TipmeLane *lane, const Ti
 	return g_strdup_printf(span->state == TIPME_LANE_RUNNING ? _("running on CPU %u")
 								 : _("waits for CPU %u"),
 			       span->who);
+}
+
+char *tipme_lanes_words(const TipmeLanes *lanes, const TipmeLane *lane, const TipmeSpan *span)
+{
+	if (lane->has_facts)
+		return tipme_waits_words(lanes, span);
+	if (lane->is_events)
+		return tipme_events_words(lanes, span);
+	if (lane->is_cpu)
+		return g_strdup_printf(_("runs %s"), name_of(lanes, span->who));
+	g_autofree char *words = state_words(span);
+
+	return span->from_ns < lanes->records_ns
+		       ? g_strconcat(words, _(" (inferred: no record is so old)"), NULL)
+		       : g_steal_pointer(&words);
 }
 
 char *tipme_lanes_stack(const TipmeLanes *lanes, const TipmeSpan *span)

@@ -15,7 +15,7 @@ static int dump_episode(const TipmeDumpWish *wish, const char *folder)
 	struct json_object *object = tipme_command_json(args, NULL, &error);
 	TipmeAnswer *answer =
 		object ? tipme_answer_from_json(object) : tipme_answer_failed(error->message);
-	const TipmeReading how = { .more = wish->threads };
+	const TipmeReading how = { .more = wish->threads, .about_ns = answer->from_ns };
 	TipmeLanes *lanes = tipme_lanes_load(folder, (const guint32 *)(void *)answer->threads->data,
 					     answer->threads->len, &how, &unread);
 	if (lanes)

@@ -63,7 +63,12 @@ void tipme_opened_load(GTask *task, gpointer source, gpointer data, GCancellable
 	const GArray *threads = asked->threads ? asked->threads : opened->answer->threads;
 
 	const Telling telling = { task, asked };
-	const TipmeReading how = { asked->more, cancellable, on_share, (gpointer)&telling };
+	const TipmeReading how = { .more = asked->more,
+				   .cancellable = cancellable,
+				   .progress = on_share,
+				   .data = (gpointer)&telling,
+				   .about_ns = asked->threads ? asked->about_ns
+							      : opened->answer->from_ns };
 
 	opened->lanes = tipme_lanes_load(opened->folder, (const guint32 *)(void *)threads->data,
 					 threads->len, &how, &error);

@@ -12,6 +12,7 @@ typedef struct {
 	char *episode, *folder;
 	char *more; /* lanes that were asked for by name; NULL: none */
 	GArray *threads; /* of the path, where the answer is there already; else NULL */
+	gint64 about_ns; /* when the problem began, with `threads` */
 	void (*tell)(double share, gpointer task); /* called in the thread that reads */
 	TipmeAnswer *answer;
 	TipmeLanes *lanes;

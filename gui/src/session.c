@@ -220,6 +220,7 @@ void tipme_session_more(TipmeSession *self, const char *words)
 	asked->folder = g_strdup(self->opened->folder);
 	asked->more = g_strdup(words);
 	asked->threads = g_array_copy(self->opened->answer->threads);
+	asked->about_ns = self->opened->answer->from_ns;
 	start(self, asked);
 }
 
