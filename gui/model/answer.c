@@ -138,6 +138,7 @@ static void read_parts(TipmeAnswer *answer, struct json_object *totals)
 		part->kind = g_strdup(tipme_json_text(from, "kind"));
 		part->words = g_strdup(*words ? words : part->kind);
 		part->who = who(from);
+		part->pid = (guint32)tipme_json_number(from, "pid", 0);
 		part->ns = tipme_json_number(from, "ns", 0);
 		g_ptr_array_add(answer->parts, part);
 	}
@@ -166,6 +167,44 @@ static void add_thread(TipmeAnswer *answer, guint32 tid)
 	g_array_append_val(answer->threads, tid);
 }
 
+/* Parts are told apart by kind and process. */
+static guint part_of(const TipmeAnswer *answer, struct json_object *blamed)
+{
+	g_autofree char *name = who(blamed);
+	const char *kind = tipme_json_text(blamed, "kind");
+
+	for (guint i = 0; i < answer->parts->len; i++) {
+		const TipmePart *part = g_ptr_array_index(answer->parts, i);
+
+		if (!strcmp(part->kind, kind) && !strcmp(part->who, name))
+			return i;
+	}
+	return TIPME_NO_PART;
+}
+
+char *tipme_part_words(const TipmePart *part)
+{
+	return *part->who ? g_strdup_printf("%s: %s", part->words, part->who)
+			  : g_strdup(part->words);
+}
+
+guint tipme_answer_slow_stage(const TipmeAnswer *answer)
+{
+	gint64 most = 0;
+	guint slow = G_MAXUINT;
+
+	for (guint i = 1; i < answer->stages->len; i++) {
+		const TipmeStage *stage = g_ptr_array_index(answer->stages, i);
+		const TipmeStage *before = g_ptr_array_index(answer->stages, i - 1);
+
+		if (stage->at_ns - before->at_ns > most) {
+			most = stage->at_ns - before->at_ns;
+			slow = i;
+		}
+	}
+	return slow;
+}
+
 static void read_path(TipmeAnswer *answer, struct json_object *list)
 {
 	for (guint i = 0; i < tipme_json_length(list); i++) {
@@ -183,6 +222,7 @@ static void read_path(TipmeAnswer *answer, struct json_object *list)
 		stretch->reason = g_strdup(tipme_json_text(from, "reason"));
 		stretch->charged =
 			g_strdup_printf("%s: %s", charged, tipme_json_text(blamed, "detail"));
+		stretch->part = part_of(answer, blamed);
 		g_ptr_array_add(answer->path, stretch);
 		if (stretch->tid)
 			add_thread(answer, stretch->tid);

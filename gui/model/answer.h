@@ -10,8 +10,11 @@
 typedef struct {
 	char *kind, *words; /* code; what the time went to */
 	char *who; /* "sha256sum (17975)", or "" */
+	guint32 pid; /* 0: none */
 	gint64 ns;
 } TipmePart;
+
+#define TIPME_NO_PART G_MAXUINT
 
 /* A stage from the finger to the screen. */
 typedef struct {
@@ -24,6 +27,7 @@ typedef struct {
 	gint64 from_ns, to_ns; /* CLOCK_MONOTONIC */
 	guint32 tid;
 	char *thread, *state, *reason, *charged; /* charged: whom, for what */
+	guint part; /* of the sum, its place; TIPME_NO_PART: none */
 } TipmeStretch;
 
 /* A command that this system has, to look, to try or to cure. */
@@ -53,6 +57,12 @@ TipmeAnswer *tipme_answer_from_json(struct json_object *diagnosis);
 
 /* The name of a stage, in the language of the user; one that is not known stays. */
 const char *tipme_stage_words(const char *name);
+
+/* A part in words: "waiting for the disk: backup (901)". Free it. */
+char *tipme_part_words(const TipmePart *part);
+
+/* The stage before which most of the time went by; G_MAXUINT: there are no two. */
+guint tipme_answer_slow_stage(const TipmeAnswer *answer);
 
 /* An answer that says why there is none. */
 TipmeAnswer *tipme_answer_failed(const char *why);

@@ -242,6 +242,7 @@ TipmeLanes *tipme_lanes_new(void)
 	lanes->lanes = g_ptr_array_new_with_free_func(tipme_lane_free);
 	lanes->said = g_ptr_array_new_with_free_func(g_free);
 	lanes->names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	lanes->processes = g_hash_table_new(NULL, NULL);
 	lanes->stacks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	lanes->irqs = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	lanes->stack_of = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -258,6 +259,7 @@ void tipme_lanes_free(TipmeLanes *lanes)
 	g_ptr_array_unref(lanes->lanes);
 	g_ptr_array_unref(lanes->said);
 	g_hash_table_unref(lanes->names);
+	g_hash_table_unref(lanes->processes);
 	g_hash_table_unref(lanes->stacks);
 	g_hash_table_unref(lanes->irqs);
 	g_hash_table_unref(lanes->stack_of);

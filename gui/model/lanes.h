@@ -78,6 +78,7 @@ typedef struct {
 	GPtrArray *lanes; /* TipmeLane */
 	GPtrArray *said; /* char *: what could not be read */
 	GHashTable *names; /* thread number to its name */
+	GHashTable *processes; /* thread number to that of its process */
 	GHashTable *stacks; /* number of a kernel stack to its frames, innermost first */
 	GArray *facts; /* TipmeFact */
 	GArray *messages; /* TipmeMessage, in order of time */

@@ -56,12 +56,22 @@ static char *who_name(Reading *r, guint32 tid, guint64 ns)
 	return tipme_lanes_who(who.comm, tid);
 }
 
+static guint32 process_of(Reading *r, guint32 tid, guint64 ns)
+{
+	struct tipme_who who;
+
+	tipme_threads_at(r->th, tid, ns, &who);
+	return who.pid;
+}
+
 static void note_name(TipmeLanes *lanes, Reading *r, guint32 tid, guint64 ns)
 {
 	gpointer key = GUINT_TO_POINTER(tid);
 
-	if (tid && tid != TIPME_NONE && !g_hash_table_contains(lanes->names, key))
-		g_hash_table_insert(lanes->names, key, who_name(r, tid, ns));
+	if (!tid || tid == TIPME_NONE || g_hash_table_contains(lanes->names, key))
+		return;
+	g_hash_table_insert(lanes->names, key, who_name(r, tid, ns));
+	g_hash_table_insert(lanes->processes, key, GUINT_TO_POINTER(process_of(r, tid, ns)));
 }
 
 static void note_stack(TipmeLanes *lanes, Reading *r, guint32 id)
@@ -85,14 +95,6 @@ static TipmeLane *add_lane(TipmeLanes *lanes, char *name, GArray *spans, gboolea
 	g_ptr_array_add(lanes->lanes, lane);
 	g_array_set_size(spans, 0);
 	return lane;
-}
-
-static guint32 process_of(Reading *r, guint32 tid, guint64 ns)
-{
-	struct tipme_who who;
-
-	tipme_threads_at(r->th, tid, ns, &who);
-	return who.pid;
 }
 
 static void cpu_lanes(TipmeLanes *lanes, Reading *r)

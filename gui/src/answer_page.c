@@ -5,13 +5,14 @@
 #include "pages.h"
 #include "paint.h"
 #include "numbers.h"
+#include "ribbon.h"
 #include "language.h"
 
 #include <adwaita.h>
 #include <string.h>
 
 #define NO_SWATCH G_MAXUINT
-#define MOST_PARTS 7 /* named in the legend; the others are one */
+#define MOST_PARTS TIPME_PAINT_PARTS /* named in the legend; the others are one */
 
 GtkWidget *tipme_label_new(const char *text, const char *css)
 {
@@ -30,6 +31,30 @@ static void add(GtkWidget *box, const char *text, const char *css)
 {
 	if (text && *text)
 		gtk_box_append(GTK_BOX(box), tipme_label_new(text, css));
+}
+
+/* Commands stand between backticks, as in a terminal; here they have a font of their own. */
+static void add_next(GtkWidget *box, const char *text)
+{
+	g_auto(GStrv) pieces = g_strsplit(text ? text : "", "`", -1);
+	g_autoptr(GString) markup = g_string_new(NULL);
+	guint count = g_strv_length(pieces);
+
+	if (!text || !*text)
+		return;
+	for (guint i = 0; i < count; i++) {
+		g_autofree char *piece = g_markup_escape_text(pieces[i], -1);
+		gboolean command = i % 2 && i + 1 < count;
+
+		g_string_append(markup, command ? "<tt>" : i % 2 ? "`" : "");
+		g_string_append(markup, piece);
+		g_string_append(markup, command ? "</tt>" : "");
+	}
+	GtkWidget *label = tipme_label_new("", NULL);
+
+	gtk_label_set_markup(GTK_LABEL(label), markup->str);
+	add(box, _("What to do"), "heading");
+	gtk_box_append(GTK_BOX(box), label);
 }
 
 static void add_headed(GtkWidget *box, const char *heading, const char *text)
@@ -103,9 +128,7 @@ static GtkWidget *legend_new(const TipmeAnswer *answer)
 	gtk_grid_set_row_spacing(GTK_GRID(grid), 4);
 	for (i = 0; i < answer->parts->len; i++) {
 		const TipmePart *part = g_ptr_array_index(answer->parts, i);
-		g_autofree char *words = *part->who
-						 ? g_strdup_printf("%s: %s", part->words, part->who)
-						 : g_strdup(part->words);
+		g_autofree char *words = tipme_part_words(part);
 
 		if (i >= MOST_PARTS)
 			rest += part->ns;
@@ -134,32 +157,14 @@ static void add_sum(GtkWidget *box, TipmeSession *session, const TipmeAnswer *an
 	gtk_box_append(GTK_BOX(box), legend_new(answer));
 }
 
-/* An arrow to the next stage, in the direction of writing. */
-static const char *onwards(void)
-{
-	return gtk_widget_get_default_direction() == GTK_TEXT_DIR_RTL ? "\342\206\220 "
-								      : "\342\206\222 ";
-}
-
 static void add_stages(GtkWidget *box, const TipmeAnswer *answer)
 {
-	GtkWidget *flow = gtk_flow_box_new();
+	GtkWidget *ribbon = tipme_ribbon_new(answer);
 
-	if (!answer->stages->len)
+	if (!ribbon)
 		return;
-	gtk_flow_box_set_max_children_per_line(GTK_FLOW_BOX(flow), 10);
-	gtk_flow_box_set_selection_mode(GTK_FLOW_BOX(flow), GTK_SELECTION_NONE);
-	for (guint i = 0; i < answer->stages->len; i++) {
-		const TipmeStage *stage = g_ptr_array_index(answer->stages, i);
-		g_autofree char *at = tipme_text_ms(stage->at_ns);
-		g_autofree char *text = g_strdup_printf(
-			"%s%s\n%s%s", i ? onwards() : "", tipme_stage_words(stage->name), at,
-			g_strcmp0(stage->certainty, "exact") ? _(" (inferred)") : "");
-
-		gtk_flow_box_insert(GTK_FLOW_BOX(flow), gtk_label_new(text), -1);
-	}
 	add(box, _("From the finger to the screen"), "heading");
-	gtk_box_append(GTK_BOX(box), flow);
+	gtk_box_append(GTK_BOX(box), ribbon);
 }
 
 static const char *mark_words(const char *mark)
@@ -310,26 +315,26 @@ static void fill_page(GtkWidget *box, TipmeSession *session)
 		add(box, answer->sentence, "title-2");
 		add(box, answer->when, "dim-label");
 	}
-	add_headed(box, _("Whom to ask"), answer->ask);
-	add_headed(box, _("What to do"), answer->next);
-	add_steps(box, answer);
-	add_list(box, _("What it may have been"), answer->candidates);
-	add_sum(box, session, answer);
 	add_stages(box, answer);
+	add_sum(box, session, answer);
+	add_list(box, _("What it may have been"), answer->candidates);
+	add_headed(box, _("Whom to ask"), answer->ask);
+	add_next(box, answer->next);
+	add_steps(box, answer);
+	add_onward(box, answer);
 	add_walk(box, session, answer);
 	add_list(box, _("What else is known"), answer->known);
 	if (lanes)
 		add_list(box, _("About the records"), lanes->said);
 	add_headed(box, _("The records cannot be read"), tipme_session_problem(session));
 	add_certainty(box, answer);
-	add_onward(box, answer);
 }
 
 static void on_loaded(TipmeSession *session, GtkWidget *scrolled)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 10), *clamp = adw_clamp_new();
 
-	g_object_set(box, "margin-top", 24, "margin-bottom", 24, "margin-start", 24, "margin-end",
+	g_object_set(box, "margin-top", 16, "margin-bottom", 16, "margin-start", 24, "margin-end",
 		     24, NULL);
 	fill_page(box, session);
 	adw_clamp_set_maximum_size(ADW_CLAMP(clamp), 900);

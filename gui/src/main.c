@@ -11,6 +11,7 @@
 #include "dumped.h"
 #include "window.h"
 #include "language.h"
+#include "paint.h"
 
 static TipmeWish wish;
 static TipmeDumpWish dumped = { .what = { NAN, NAN, NULL } };
@@ -60,6 +61,7 @@ static void show_wish(GtkApplication *application)
 	GList *windows = gtk_application_get_windows(application);
 
 	if (!windows) {
+		tipme_paint_install(gdk_display_get_default());
 		gtk_window_set_default_icon_name(TIPME_APP_ID);
 		gtk_window_present(
 			GTK_WINDOW(tipme_window_new(ADW_APPLICATION(application), &wish)));

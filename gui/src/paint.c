@@ -3,6 +3,9 @@
 #include "config.h"
 
 #include "paint.h"
+
+#include <math.h>
+
 #include "language.h"
 
 #define HEX(n)                                                                            \
@@ -52,4 +55,42 @@ GdkRGBA tipme_paint_part(guint place)
 					   HEX(0xb8a900), HEX(0x7f7f7f) };
 
 	return colours[place % G_N_ELEMENTS(colours)];
+}
+
+/* Relative luminance, as WCAG 2 has it; 0.179 is where black and white are read alike. */
+static double luminance(const GdkRGBA *c)
+{
+	const float part[3] = { c->red, c->green, c->blue };
+	const double weight[3] = { 0.2126, 0.7152, 0.0722 };
+	double sum = 0;
+
+	for (int i = 0; i < 3; i++)
+		sum += weight[i] * (part[i] <= 0.04045f ? part[i] / 12.92
+							: pow((part[i] + 0.055) / 1.055, 2.4));
+	return sum;
+}
+
+GdkRGBA tipme_paint_ink_on(const GdkRGBA *ground)
+{
+	float light = luminance(ground) > 0.179 ? 0 : 1;
+
+	return (GdkRGBA){ light, light, light, 1 };
+}
+
+GdkRGBA tipme_paint_interval(gboolean dark)
+{
+	return dark ? (GdkRGBA){ 1, 0.8f, 0.3f, 0.11f } : (GdkRGBA){ 0.9f, 0.62f, 0, 0.12f };
+}
+
+void tipme_paint_install(GdkDisplay *display)
+{
+	g_autoptr(GtkCssProvider) css = gtk_css_provider_new();
+
+	gtk_css_provider_load_from_data(
+		css,
+		".stage { padding: 4px 8px; border-radius: 6px; background: alpha(currentColor, 0.06); }"
+		".stage.slow { background: alpha(#e69f00, 0.28); box-shadow: inset 0 0 0 2px #d55e00; }",
+		-1);
+	gtk_style_context_add_provider_for_display(display, GTK_STYLE_PROVIDER(css),
+						   GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
 }

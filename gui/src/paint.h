@@ -17,7 +17,16 @@ const char *tipme_paint_name(guint8 state);
 /* Colour of the mark of a long wait. */
 GdkRGBA tipme_paint_wait(gboolean dark);
 
+#define TIPME_PAINT_PARTS 7 /* that have a colour of their own; the others share one */
+
 /* The colour of a part of the sum, by its place; it repeats after eight. */
 GdkRGBA tipme_paint_part(guint place);
+
+/* Black or white: what can be read on a colour. */
+GdkRGBA tipme_paint_ink_on(const GdkRGBA *ground);
+
+/* The ground of the problem interval, and the classes of stages: once for the display. */
+GdkRGBA tipme_paint_interval(gboolean dark);
+void tipme_paint_install(GdkDisplay *display);
 
 #endif

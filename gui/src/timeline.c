@@ -23,9 +23,10 @@ static void fit_text(TipmeTimeline *self)
 	pango_layout_get_pixel_size(layout, &width, &height);
 	self->sizes = (TipmeSizes){ .text = height,
 				    .names = CLAMP(width + 16, 150, 360),
-				    .axis = 2 * height + 8,
+				    .head = 2 * height + 8,
 				    .lane = height + 9,
 				    .gap = MAX(6, height / 4) };
+	self->sizes.axis = self->sizes.head + self->sizes.lane + self->sizes.gap;
 }
 
 static void forget_whole(TipmeTimeline *self)

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "timeline_draw.h"
+#include "timeline_frame.h"
 
 #include <adwaita.h>
 #include <math.h>
@@ -14,42 +14,6 @@
 #include "numbers.h"
 #include "paint.h"
 #include "strip.h"
-
-/* What one frame needs to know. */
-typedef struct {
-	GtkSnapshot *to;
-	const TipmeLanes *lanes;
-	TipmeView view;
-	int left, width, height, top, lane, gap;
-	gboolean dark, contrast;
-	GdkRGBA ink;
-} Frame;
-
-static void fill(Frame *f, const GdkRGBA *colour, double x, double y, double width, double height)
-{
-	gtk_snapshot_append_color(f->to, colour,
-				  &GRAPHENE_RECT_INIT((float)x, (float)y, (float)width,
-						      (float)height));
-}
-
-static void write_text(TipmeTimeline *self, Frame *f, const char *text, double x, double y,
-		       int most)
-{
-	g_autoptr(PangoLayout) layout = gtk_widget_create_pango_layout(GTK_WIDGET(self), text);
-
-	int width;
-
-	/* Text that fits begins at x in any direction of writing: it tells of that place. */
-	pango_layout_get_pixel_size(layout, &width, NULL);
-	if (width > most) {
-		pango_layout_set_width(layout, most * PANGO_SCALE);
-		pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END);
-	}
-	gtk_snapshot_save(f->to);
-	gtk_snapshot_translate(f->to, &GRAPHENE_POINT_INIT((float)x, (float)y));
-	gtk_snapshot_append_layout(f->to, layout, &f->ink);
-	gtk_snapshot_restore(f->to);
-}
 
 static gboolean frame_init(TipmeTimeline *self, Frame *f, GtkSnapshot *snapshot)
 {
@@ -75,15 +39,16 @@ static gboolean frame_init(TipmeTimeline *self, Frame *f, GtkSnapshot *snapshot)
 static void draw_interval(TipmeTimeline *self, Frame *f)
 {
 	const TipmeAnswer *answer = tipme_session_answer(self->session);
-	GdkRGBA tint = f->ink;
+	GdkRGBA tint = tipme_paint_interval(f->dark);
 
 	if (!answer || !answer->has_interval)
 		return;
 	double from = CLAMP(tipme_view_x(&f->view, answer->from_ns, f->width), 0, f->width);
 	double to = CLAMP(tipme_view_x(&f->view, answer->to_ns, f->width), 0, f->width);
 
-	tint.alpha = f->contrast ? 0.16f : 0.08f;
-	fill(f, &tint, f->left + from, 0, MAX(to - from, 1), f->height);
+	if (f->contrast)
+		tint = (GdkRGBA){ f->ink.red, f->ink.green, f->ink.blue, 0.16f };
+	tipme_frame_fill(f, &tint, f->left + from, 0, MAX(to - from, 1), f->height);
 }
 
 /* Pixels for each column: two where spans are narrower, which halves what a frame costs. */
@@ -100,7 +65,7 @@ static void draw_lane(TipmeTimeline *self, Frame *f, const TipmeLane *lane, int 
 	GdkRGBA event = tipme_paint_state(TIPME_LANE_EVENT, f->dark);
 
 	line.alpha = f->contrast ? 0.6f : 0.15f;
-	fill(f, &line, f->left, y + f->lane - 1, f->width, 1);
+	tipme_frame_fill(f, &line, f->left, y + f->lane - 1, f->width, 1);
 	int column = column_of(f, lane);
 
 	tipme_lane_pixels(lane, f->view.from_ns, f->view.to_ns, MAX(f->width / column, 1),
@@ -126,29 +91,90 @@ static void draw_lane(TipmeTimeline *self, Frame *f, const TipmeLane *lane, int 
 		double height = MAX(1, round(f->lane * tipme_paint_height(p->state)));
 
 		if (p->state != TIPME_LANE_NOTHING)
-			fill(f, &colour, f->left + p->x * column, y + f->lane - height,
-			     p->width * column, height);
+			tipme_frame_fill(f, &colour, f->left + p->x * column, y + f->lane - height,
+					 p->width * column, height);
 		if (p->wait && lane->is_events)
-			fill(f, &event, f->left + p->x * column, y, p->width * column, f->lane);
+			tipme_frame_fill(f, &event, f->left + p->x * column, y, p->width * column,
+					 f->lane);
 		else if (p->wait)
-			fill(f, &mark, f->left + p->x * column, y, p->width * column,
-			     MAX(1, f->lane / 6));
+			tipme_frame_fill(f, &mark, f->left + p->x * column, y, p->width * column,
+					 MAX(1, f->lane / 6));
 	}
+}
+
+/* Does a thread belong to the process that is charged with most? */
+static gboolean is_charged(TipmeTimeline *self, Frame *f, guint32 tid)
+{
+	const TipmeAnswer *answer = tipme_session_answer(self->session);
+	const TipmePart *part = answer ? tipme_frame_part(answer, 0) : NULL;
+	gpointer process = g_hash_table_lookup(f->lanes->processes, GUINT_TO_POINTER(tid));
+
+	return part && part->pid && GPOINTER_TO_UINT(process) == part->pid;
+}
+
+/* Who had a CPU: by name where there is room; in a colour of its own who is charged with most. */
+static void draw_occupant(TipmeTimeline *self, Frame *f, const TipmeSpan *span, int y)
+{
+	const char *name = g_hash_table_lookup(f->lanes->names, GUINT_TO_POINTER(span->who));
+	double from = CLAMP(tipme_view_x(&f->view, span->from_ns, f->width), 0, f->width);
+	double to = CLAMP(tipme_view_x(&f->view, span->to_ns, f->width), 0, f->width);
+	gboolean charged = is_charged(self, f, span->who);
+	GdkRGBA colour =
+		charged ? tipme_paint_part(0) : tipme_paint_state(TIPME_LANE_RUNNING, f->dark);
+	GdkRGBA ink = f->ink;
+
+	if (charged && to > from)
+		tipme_frame_fill(f, &colour, f->left + from, y, MAX(to - from, 1), f->lane);
+	if (!name || to - from < 3 * self->sizes.text)
+		return;
+	f->ink = tipme_paint_ink_on(&colour);
+	tipme_frame_write(self, f, name, f->left + from + 4, y + (f->lane - self->sizes.text) / 2,
+			  (int)(to - from) - 8);
+	f->ink = ink;
+}
+
+static void draw_occupants(TipmeTimeline *self, Frame *f, const TipmeLane *lane, int y)
+{
+	guint first = tipme_lane_at(lane, f->view.from_ns);
+	guint last = tipme_lane_at(lane, f->view.to_ns);
+
+	if (!lane->is_cpu || self->overview || last - first > OCCUPANTS_MOST)
+		return;
+	for (guint i = first; i <= last && i < lane->count; i++)
+		draw_occupant(self, f, &lane->spans[i], y);
+}
+
+/* Stripes over what no record tells, but only what came after it. */
+static void draw_inferred(Frame *f)
+{
+	GdkRGBA veil =
+		f->dark ? (GdkRGBA){ 0.12f, 0.12f, 0.12f, 0.85f } : (GdkRGBA){ 1, 1, 1, 0.85f };
+	double end = MIN(tipme_view_x(&f->view, f->lanes->records_ns, f->width), f->width);
+
+	if (f->lanes->records_ns <= f->lanes->first_ns)
+		return;
+	for (double x = 0; x < end; x += 6)
+		tipme_frame_fill(f, &veil, f->left + x, f->top, MIN(4, end - x), f->height);
 }
 
 static void draw_lanes(TipmeTimeline *self, Frame *f)
 {
 	int y = f->top;
 
-	for (guint i = 0; i < f->lanes->lanes->len; i++, y += f->lane + f->gap)
-		draw_lane(self, f, g_ptr_array_index(f->lanes->lanes, i), y);
+	for (guint i = 0; i < f->lanes->lanes->len; i++, y += f->lane + f->gap) {
+		const TipmeLane *lane = g_ptr_array_index(f->lanes->lanes, i);
+
+		draw_lane(self, f, lane, y);
+		draw_occupants(self, f, lane, y);
+	}
+	draw_inferred(f);
 }
 
 /* A corner before the name. */
 static void draw_pin(Frame *f, int y)
 {
 	for (int i = 0; i < 6; i++)
-		fill(f, &f->ink, 0, y + i, 6 - i, 1);
+		tipme_frame_fill(f, &f->ink, 0, y + i, 6 - i, 1);
 }
 
 /* Does the next lane show a thread of the same process? */
@@ -168,49 +194,23 @@ static void draw_names(TipmeTimeline *self, Frame *f)
 
 	chosen.alpha = f->contrast ? 0.3f : 0.12f;
 	if (self->overview) {
-		write_text(self, f, _("Whole episode"), 8,
-			   MAX(0, (f->height - self->sizes.text) / 2), f->left - 16);
+		tipme_frame_write(self, f, _("Whole episode"), 8,
+				  MAX(0, (f->height - self->sizes.text) / 2), f->left - 16);
 		return;
 	}
 	for (guint i = 0; i < f->lanes->lanes->len; i++, y += f->lane + f->gap) {
 		const TipmeLane *lane = g_ptr_array_index(f->lanes->lanes, i);
 
 		if (i == tipme_session_selected_lane(self->session))
-			fill(f, &chosen, 0, y - f->gap / 2, f->left - 4, f->lane + f->gap);
+			tipme_frame_fill(f, &chosen, 0, y - f->gap / 2, f->left - 4,
+					 f->lane + f->gap);
 		if (lane->pinned)
 			draw_pin(f, y);
 		if (joins(f, i))
-			fill(f, &f->ink, f->left - 8, y + f->lane / 4, 2, f->lane + f->gap);
-		write_text(self, f, lane->name, 8, y + (f->lane - self->sizes.text) / 2,
-			   f->left - 20);
-	}
-}
-
-/* Times count from the beginning of the problem interval, or of the episode. */
-static gint64 zero_of(TipmeTimeline *self)
-{
-	const TipmeAnswer *answer = tipme_session_answer(self->session);
-
-	return answer && answer->has_interval ? answer->from_ns
-					      : tipme_session_view(self->session)->first_ns;
-}
-
-static void draw_axis(TipmeTimeline *self, Frame *f)
-{
-	gint64 step = tipme_view_tick(&f->view, f->width / (6 * self->sizes.text + 10)),
-	       zero = zero_of(self);
-	gint64 first = (f->view.from_ns - zero) / step * step;
-	GdkRGBA line = f->ink;
-
-	line.alpha = f->contrast ? 0.5f : 0.12f;
-	for (gint64 t = first; t <= f->view.to_ns - zero; t += step) {
-		double x = tipme_view_x(&f->view, zero + t, f->width);
-		g_autofree char *text = tipme_text_tick(t, step);
-
-		if (x < 0)
-			continue;
-		fill(f, &line, f->left + x, 0, 1, f->height);
-		write_text(self, f, text, f->left + x + 4, 2, 8 * self->sizes.text);
+			tipme_frame_fill(f, &f->ink, f->left - 8, y + f->lane / 4, 2,
+					 f->lane + f->gap);
+		tipme_frame_write(self, f, lane->name, 8, y + (f->lane - self->sizes.text) / 2,
+				  f->left - 20);
 	}
 }
 
@@ -225,7 +225,7 @@ static void draw_marks(TipmeTimeline *self, Frame *f)
 	    answer->trigger_ns <= f->view.to_ns) {
 		double x = f->left + tipme_view_x(&f->view, answer->trigger_ns, f->width);
 
-		fill(f, &f->ink, MIN(x, f->left + f->width - 2), 0, 2, f->height);
+		tipme_frame_fill(f, &f->ink, MIN(x, f->left + f->width - 2), 0, 2, f->height);
 	}
 	if (self->overview || span_nr == G_MAXUINT || lane_nr >= f->lanes->lanes->len)
 		return;
@@ -235,8 +235,8 @@ static void draw_marks(TipmeTimeline *self, Frame *f)
 	double to = CLAMP(tipme_view_x(&f->view, span->to_ns, f->width), 0, f->width);
 	int y = f->top + (int)lane_nr * (f->lane + f->gap);
 
-	fill(f, &f->ink, f->left + from, y - 2, MAX(to - from, 2), 2);
-	fill(f, &f->ink, f->left + from, y + f->lane, MAX(to - from, 2), 2);
+	tipme_frame_fill(f, &f->ink, f->left + from, y - 2, MAX(to - from, 2), 2);
+	tipme_frame_fill(f, &f->ink, f->left + from, y + f->lane, MAX(to - from, 2), 2);
 }
 
 /* All but the problem interval. */
@@ -251,8 +251,8 @@ static void dim_rest(TipmeTimeline *self, Frame *f)
 	double from = CLAMP(tipme_view_x(&f->view, answer->from_ns, f->width), 0, f->width);
 	double to = CLAMP(tipme_view_x(&f->view, answer->to_ns, f->width), 0, f->width);
 
-	fill(f, &veil, f->left, f->top, from, f->height);
-	fill(f, &veil, f->left + to, f->top, f->width - to, f->height);
+	tipme_frame_fill(f, &veil, f->left, f->top, from, f->height);
+	tipme_frame_fill(f, &veil, f->left + to, f->top, f->width - to, f->height);
 }
 
 static void draw_frame_of_view(TipmeTimeline *self, Frame *f)
@@ -261,34 +261,10 @@ static void draw_frame_of_view(TipmeTimeline *self, Frame *f)
 	double from = f->left + tipme_view_x(&f->view, view->from_ns, f->width);
 	double to = MAX(f->left + tipme_view_x(&f->view, view->to_ns, f->width), from + 3);
 
-	fill(f, &f->ink, from, 0, 2, f->height);
-	fill(f, &f->ink, to - 2, 0, 2, f->height);
-	fill(f, &f->ink, from, 0, to - from, 1);
-	fill(f, &f->ink, from, f->height - 1, to - from, 1);
-}
-
-#define STAGE_WIDTH 9 /* of its words, in heights of the text */
-
-/* Names of stages that would stand on another are left out; the answer's page has them all. */
-static void draw_stages(TipmeTimeline *self, Frame *f)
-{
-	const TipmeAnswer *answer = tipme_session_answer(self->session);
-	GdkRGBA line = tipme_paint_state(TIPME_LANE_EVENT, f->dark);
-	double free_x = 0;
-
-	for (guint i = 0; answer && i < answer->stages->len; i++) {
-		const TipmeStage *stage = g_ptr_array_index(answer->stages, i);
-		double x = tipme_view_x(&f->view, answer->from_ns + stage->at_ns, f->width);
-
-		if (x < 0 || x > f->width)
-			continue;
-		fill(f, &line, f->left + x, self->sizes.axis / 2, 1, f->height);
-		if (x < free_x)
-			continue;
-		write_text(self, f, tipme_stage_words(stage->name), f->left + x + 3,
-			   self->sizes.axis / 2 - 1, STAGE_WIDTH * self->sizes.text);
-		free_x = x + STAGE_WIDTH * self->sizes.text;
-	}
+	tipme_frame_fill(f, &f->ink, from, 0, 2, f->height);
+	tipme_frame_fill(f, &f->ink, to - 2, 0, 2, f->height);
+	tipme_frame_fill(f, &f->ink, from, 0, to - from, 1);
+	tipme_frame_fill(f, &f->ink, from, f->height - 1, to - from, 1);
 }
 
 static int lane_of_thread(Frame *f, guint32 tid)
@@ -309,9 +285,9 @@ static void draw_arrow(Frame *f, double x, int from, int to, int size)
 	double begin = f->top + from * step + f->lane / 2.0, end = f->top + to * step;
 
 	end += down > 0 ? 0 : f->lane;
-	fill(f, &f->ink, x, MIN(begin, end), size > 4 ? 1.5 : 1, ABS(end - begin));
+	tipme_frame_fill(f, &f->ink, x, MIN(begin, end), size > 4 ? 1.5 : 1, ABS(end - begin));
 	for (int i = 0; i < size; i++)
-		fill(f, &f->ink, x - i, end - down * (i + 1), 2 * i + 1.5, 1);
+		tipme_frame_fill(f, &f->ink, x - i, end - down * (i + 1), 2 * i + 1.5, 1);
 }
 
 /* The wake-up chain of the verdict: an arrow from each thread to the one that went on. */
@@ -385,12 +361,12 @@ static void draw_range(TipmeTimeline *self, Frame *f)
 	double to = CLAMP(tipme_view_x(&f->view, to_ns, f->width), 0, f->width);
 	g_autofree char *text = g_strdup_printf("%.3f ms", (double)(to_ns - from_ns) / 1e6);
 
-	fill(f, &tint, f->left + from, f->top, 2, f->height);
-	fill(f, &tint, f->left + to - 2, f->top, 2, f->height);
+	tipme_frame_fill(f, &tint, f->left + from, f->top, 2, f->height);
+	tipme_frame_fill(f, &tint, f->left + to - 2, f->top, 2, f->height);
 	tint.alpha = 0.15f;
-	fill(f, &tint, f->left + from, f->top, to - from, f->height);
-	write_text(self, f, text, f->left + from + 6, f->height - self->sizes.text - 2,
-		   8 * self->sizes.text);
+	tipme_frame_fill(f, &tint, f->left + from, f->top, to - from, f->height);
+	tipme_frame_write(self, f, text, f->left + from + 6, f->height - self->sizes.text - 2,
+			  8 * self->sizes.text);
 }
 
 static void draw_content(TipmeTimeline *self, Frame *f)
@@ -399,8 +375,7 @@ static void draw_content(TipmeTimeline *self, Frame *f)
 	draw_lanes(self, f);
 	dim_rest(self, f);
 	if (!self->overview) {
-		draw_axis(self, f);
-		draw_stages(self, f);
+		tipme_frame_head(self, f);
 		draw_messages(f);
 		draw_chain(self, f);
 		draw_range(self, f);

@@ -6,13 +6,15 @@
 #include "timeline.h"
 
 #define THIN 3 /* pixels of a lane in the overview */
+#define OCCUPANTS_MOST 400 /* visible ones of a CPU, of more none is named */
 #define MESSAGES_MOST 400 /* visible ones, of more no arrows are drawn */
 
 /* Pixels, by the size of the text. */
 typedef struct {
 	int text; /* a line */
 	int names; /* for the names of lanes */
-	int axis; /* for times, and names of stages */
+	int head; /* for times, and names of stages */
+	int axis; /* all above the lanes: the head, and where the time went */
 	int lane, gap;
 } TipmeSizes;
 

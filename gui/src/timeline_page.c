@@ -10,6 +10,7 @@
 #include "pages.h"
 #include "paint.h"
 #include "picture.h"
+#include "ribbon.h"
 #include "span_list.h"
 #include "numbers.h"
 #include "state.h"
@@ -21,6 +22,8 @@ typedef struct {
 	TipmeSpanList *spans;
 	GtkSingleSelection *chosen;
 	GtkWidget *view, *title, *sums, *problem, *stack, *canvas;
+	GtkWidget *sentence, *stages;
+	GtkWidget *charged; /* in the legend: who is charged with most */
 	guint lane; /* that the table shows */
 	gboolean taking; /* the session's selection is on its way into the table */
 } Page;
@@ -66,6 +69,8 @@ static char *sums_text(const TipmeLane *lane, gint64 from_ns, gint64 to_ns)
 	for (int state = TIPME_LANE_EVENT; state-- > 0;) {
 		g_autofree char *time = tipme_text_ms(sums[state]);
 
+		if (!sums[state])
+			continue;
 		g_string_append_printf(text, "%s%s %s", text->len ? " · " : "", time,
 				       tipme_paint_name((guint8)state));
 	}
@@ -194,10 +199,31 @@ static void on_row(GtkSingleSelection *chosen, GParamSpec *spec, Page *page)
 				     span == GTK_INVALID_LIST_POSITION ? G_MAXUINT : span);
 }
 
+/* The verdict above its evidence. */
+static void show_verdict(Page *page)
+{
+	const TipmeAnswer *answer = tipme_session_answer(page->session);
+	gboolean told = answer && answer->sentence && *answer->sentence;
+	const TipmePart *most =
+		answer && answer->parts->len ? g_ptr_array_index(answer->parts, 0) : NULL;
+	GtkWidget *old = gtk_widget_get_first_child(page->stages);
+	GtkWidget *ribbon = answer ? tipme_ribbon_new(answer) : NULL;
+
+	gtk_label_set_text(GTK_LABEL(page->sentence), told ? answer->sentence : "");
+	gtk_widget_set_visible(page->sentence, told);
+	if (old)
+		gtk_box_remove(GTK_BOX(page->stages), old);
+	if (ribbon)
+		gtk_box_append(GTK_BOX(page->stages), ribbon);
+	gtk_label_set_text(GTK_LABEL(page->charged), most && most->pid ? most->who : "");
+	gtk_widget_set_visible(gtk_widget_get_parent(page->charged), most && most->pid);
+}
+
 static void on_loaded(TipmeSession *session, Page *page)
 {
 	const char *problem = tipme_session_problem(session);
 
+	show_verdict(page);
 	page->taking = TRUE;
 	page->lane = tipme_session_selected_lane(session);
 	tipme_span_list_set(page->spans, tipme_session_lanes(session), lane_of(page));
@@ -258,37 +284,52 @@ static gboolean is_dark(void)
 	return adw_style_manager_get_dark(adw_style_manager_get_default());
 }
 
+/* Keys of the legend: states, and these. */
+#define WAIT_KEY TIPME_LANE_NOTHING
+#define CHARGED_KEY TIPME_LANE_STATES
+
 static void draw_key(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
-	guint8 state = (guint8)GPOINTER_TO_UINT(data);
-	GdkRGBA colour = state ? tipme_paint_state(state, is_dark()) : tipme_paint_wait(is_dark());
-	double high = state ? height * tipme_paint_height(state) : 4;
+	guint8 key = (guint8)GPOINTER_TO_UINT(data);
+	GdkRGBA colour = key == WAIT_KEY      ? tipme_paint_wait(is_dark())
+			 : key == CHARGED_KEY ? tipme_paint_part(0)
+					      : tipme_paint_state(key, is_dark());
+	double high = key == WAIT_KEY	   ? 4
+		      : key == CHARGED_KEY ? height
+					   : height * tipme_paint_height(key);
 
 	gdk_cairo_set_source_rgba(cr, &colour);
-	cairo_rectangle(cr, 0, state ? height - high : 0, width, high);
+	cairo_rectangle(cr, 0, key == WAIT_KEY ? 0 : height - high, width, high);
 	cairo_fill(cr);
 }
 
-static GtkWidget *legend_new(void)
+/* A colour and its words: answers with the label. */
+static GtkWidget *key_new(GtkWidget *legend, guint key, const char *text)
 {
-	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *pair = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *swatch = gtk_drawing_area_new(), *words = gtk_label_new(text);
+
+	gtk_drawing_area_set_content_width(GTK_DRAWING_AREA(swatch), 18);
+	gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(swatch), 16);
+	gtk_widget_set_valign(swatch, GTK_ALIGN_CENTER);
+	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(swatch), draw_key, GUINT_TO_POINTER(key),
+				       NULL);
+	gtk_label_set_ellipsize(GTK_LABEL(words), PANGO_ELLIPSIZE_END);
+	gtk_box_append(GTK_BOX(pair), swatch);
+	gtk_box_append(GTK_BOX(pair), words);
+	gtk_box_append(GTK_BOX(legend), pair);
+	return words;
+}
+
+static GtkWidget *legend_new(Page *page)
+{
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 16);
 
 	g_object_set(box, "margin-start", 8, "margin-top", 6, "margin-bottom", 6, NULL);
-	for (int state = TIPME_LANE_EVENT; state-- > 0;) {
-		GtkWidget *key = gtk_drawing_area_new();
-
-		gtk_drawing_area_set_content_width(GTK_DRAWING_AREA(key), 18);
-		gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(key), 16);
-		gtk_widget_set_valign(key, GTK_ALIGN_CENTER);
-		gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(key), draw_key,
-					       GUINT_TO_POINTER(state), NULL);
-		gtk_box_append(GTK_BOX(box), key);
-		GtkWidget *words = gtk_label_new(state ? tipme_paint_name((guint8)state)
-						       : _("a wait of 0.1 ms or more"));
-
-		gtk_label_set_ellipsize(GTK_LABEL(words), PANGO_ELLIPSIZE_END);
-		gtk_box_append(GTK_BOX(box), words);
-	}
+	page->charged = key_new(box, CHARGED_KEY, "");
+	for (guint state = TIPME_LANE_EVENT; state-- > TIPME_LANE_BLOCKED;)
+		key_new(box, state, tipme_paint_name((guint8)state));
+	key_new(box, WAIT_KEY, _("a wait of 0.1 ms or more"));
 	return box;
 }
 
@@ -304,6 +345,23 @@ static GtkWidget *keys_new(void)
 	return keys;
 }
 
+/* The sentence in two lines at most, and the stages. */
+static GtkWidget *verdict_new(Page *page)
+{
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
+
+	page->sentence = tipme_label_new("", "heading");
+	gtk_label_set_selectable(GTK_LABEL(page->sentence), FALSE);
+	gtk_label_set_lines(GTK_LABEL(page->sentence), 2);
+	gtk_label_set_ellipsize(GTK_LABEL(page->sentence), PANGO_ELLIPSIZE_END);
+	page->stages = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+	g_object_set(box, "margin-start", 8, "margin-end", 8, "margin-top", 6, "margin-bottom", 6,
+		     NULL);
+	gtk_box_append(GTK_BOX(box), page->sentence);
+	gtk_box_append(GTK_BOX(box), page->stages);
+	return box;
+}
+
 static GtkWidget *canvas_new(Page *page)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0),
@@ -312,8 +370,9 @@ static GtkWidget *canvas_new(Page *page)
 	page->problem = tipme_label_new("", "error");
 	gtk_widget_hide(page->problem);
 	gtk_box_append(GTK_BOX(box), page->problem);
+	gtk_box_append(GTK_BOX(box), verdict_new(page));
 	gtk_box_append(GTK_BOX(box), tipme_timeline_new(page->session, TRUE));
-	gtk_box_append(GTK_BOX(box), legend_new());
+	gtk_box_append(GTK_BOX(box), legend_new(page));
 	gtk_box_append(GTK_BOX(box), keys_new());
 	page->canvas = tipme_timeline_new(page->session, FALSE);
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), page->canvas);
