@@ -19,6 +19,7 @@ static void facts_free(gpointer data)
 
 	g_free(facts->heading);
 	g_ptr_array_unref(facts->rows);
+	g_clear_pointer(&facts->pairs, g_array_unref);
 	g_free(facts);
 }
 
@@ -57,7 +58,11 @@ static void add_times(TipmeFacts *facts, gint64 a, gint64 b, gint64 difference, 
 	g_autofree char *left = g_strdup_printf("%.3f", (double)a / 1e6);
 	g_autofree char *right = g_strdup_printf("%.3f", (double)b / 1e6);
 	g_autofree char *by = g_strdup_printf("%+.3f", (double)difference / 1e6);
+	const TipmePair pair = { a, b };
 
+	if (!facts->pairs)
+		facts->pairs = g_array_new(FALSE, FALSE, sizeof(pair));
+	g_array_append_val(facts->pairs, pair);
 	tipme_facts_row(facts, left, right, by, name, NULL);
 }
 

@@ -6,10 +6,17 @@
 #include <glib.h>
 #include <json-c/json.h>
 
+/* Two durations that are drawn on one scale. */
+typedef struct {
+	gint64 a_ns, b_ns;
+} TipmePair;
+
 typedef struct {
 	char *heading; /* or "" */
 	gboolean has_titles; /* the first row names the columns; all but the last are numbers */
 	GPtrArray *rows; /* char **: cells, at most five, NULL behind the last */
+	GArray *pairs; /* TipmePair of each row behind the titles, the last one's the whole; or NULL
+			*/
 } TipmeFacts;
 
 /* Tables of `tipme compare A B --json`; elements are TipmeFacts. Never NULL. */

@@ -9,6 +9,7 @@
 #include "facts_page.h"
 #include "json.h"
 #include "pages.h"
+#include "paint.h"
 #include "run.h"
 #include "language.h"
 
@@ -60,6 +61,77 @@ static GtkWidget *cell_new(const TipmeFacts *facts, char **cells, guint row, gui
 	return label;
 }
 
+#define PAIR_WIDTH 240
+#define A_COLOUR 5 /* places of tipme_paint_part() that are seen on light and dark */
+#define B_COLOUR 0
+
+typedef struct {
+	TipmePair pair;
+	gint64 most_ns; /* as wide as the area */
+} Bars;
+
+static void draw_bar(cairo_t *cr, guint place, double y, double width, double height)
+{
+	GdkRGBA colour = tipme_paint_part(place);
+
+	gdk_cairo_set_source_rgba(cr, &colour);
+	cairo_rectangle(cr, 0, y, width, height);
+	cairo_fill(cr);
+}
+
+/* A above B; what is there is seen, be it ever so short. */
+static void draw_pair(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
+{
+	const Bars *bars = data;
+	const gint64 times[2] = { bars->pair.a_ns, bars->pair.b_ns };
+
+	if (gtk_widget_get_direction(GTK_WIDGET(area)) == GTK_TEXT_DIR_RTL) {
+		cairo_translate(cr, width, 0);
+		cairo_scale(cr, -1, 1);
+	}
+	for (int i = 0; i < 2 && bars->most_ns > 0; i++) {
+		double length = width * (double)times[i] / (double)bars->most_ns;
+
+		if (times[i] > 0)
+			draw_bar(cr, i ? B_COLOUR : A_COLOUR, i * height / 2.0, MAX(1, length),
+				 height / 2.0 - 1);
+	}
+}
+
+static GtkWidget *pair_new(const TipmeFacts *facts, guint nr)
+{
+	const TipmePair *whole = &g_array_index(facts->pairs, TipmePair, facts->pairs->len - 1);
+	GtkWidget *area = gtk_drawing_area_new();
+	Bars *bars = g_new0(Bars, 1);
+
+	bars->pair = g_array_index(facts->pairs, TipmePair, nr);
+	bars->most_ns = MAX(whole->a_ns, whole->b_ns);
+	gtk_drawing_area_set_content_width(GTK_DRAWING_AREA(area), PAIR_WIDTH);
+	gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(area), 14);
+	gtk_widget_set_valign(area, GTK_ALIGN_CENTER);
+	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw_pair, bars, g_free);
+	return area;
+}
+
+/* Which bar is whose. */
+static GtkWidget *pair_title_new(void)
+{
+	GtkWidget *label = gtk_label_new(NULL);
+	g_autofree char *a = tipme_paint_hex(A_COLOUR), *b = tipme_paint_hex(B_COLOUR);
+	g_autofree char *markup = g_strdup_printf(
+		"<span foreground=\"%s\">\342\226\240</span> A   <span foreground=\"%s\">\342\226\240</span> B",
+		a, b);
+
+	gtk_label_set_markup(GTK_LABEL(label), markup);
+	gtk_label_set_xalign(GTK_LABEL(label), 0);
+	return label;
+}
+
+static GtkWidget *pair_cell(const TipmeFacts *facts, guint row)
+{
+	return row ? pair_new(facts, row - 1) : pair_title_new();
+}
+
 static GtkWidget *grid_new(const TipmeFacts *facts)
 {
 	GtkWidget *grid = gtk_grid_new();
@@ -69,9 +141,14 @@ static GtkWidget *grid_new(const TipmeFacts *facts)
 	for (guint i = 0; i < facts->rows->len; i++) {
 		char **cells = g_ptr_array_index(facts->rows, i);
 
+		guint last = g_strv_length(cells) - 1;
+
 		for (guint j = 0; cells[j]; j++)
-			gtk_grid_attach(GTK_GRID(grid), cell_new(facts, cells, i, j), (int)j,
-					(int)i, 1, 1);
+			gtk_grid_attach(GTK_GRID(grid), cell_new(facts, cells, i, j),
+					(int)(j + (facts->pairs && j == last)), (int)i, 1, 1);
+		if (facts->pairs)
+			gtk_grid_attach(GTK_GRID(grid), pair_cell(facts, i), (int)last, (int)i, 1,
+					1);
 	}
 	return grid;
 }

@@ -57,6 +57,14 @@ GdkRGBA tipme_paint_part(guint place)
 	return colours[place % G_N_ELEMENTS(colours)];
 }
 
+char *tipme_paint_hex(guint place)
+{
+	GdkRGBA c = tipme_paint_part(place);
+
+	return g_strdup_printf("#%02lx%02lx%02lx", lround(c.red * 255), lround(c.green * 255),
+			       lround(c.blue * 255));
+}
+
 /* Relative luminance, as WCAG 2 has it; 0.179 is where black and white are read alike. */
 static double luminance(const GdkRGBA *c)
 {

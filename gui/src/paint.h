@@ -22,6 +22,9 @@ GdkRGBA tipme_paint_wait(gboolean dark);
 /* The colour of a part of the sum, by its place; it repeats after eight. */
 GdkRGBA tipme_paint_part(guint place);
 
+/* The same, as "#d55e00". Free it. */
+char *tipme_paint_hex(guint place);
+
 /* Black or white: what can be read on a colour. */
 GdkRGBA tipme_paint_ink_on(const GdkRGBA *ground);
 

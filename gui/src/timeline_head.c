@@ -4,6 +4,8 @@
 
 #include "timeline_frame.h"
 
+#include <string.h>
+
 #include "language.h"
 #include "numbers.h"
 #include "paint.h"
@@ -50,18 +52,16 @@ const TipmePart *tipme_frame_part(const TipmeAnswer *answer, guint nr)
 }
 
 /* In the colours of the answer's page; named where there is room. */
-static void draw_charge(TipmeTimeline *self, Frame *f, gint64 from_ns, gint64 to_ns, guint nr)
+static void draw_charge(TipmeTimeline *self, Frame *f, int from, int to, guint nr)
 {
 	const TipmePart *part = tipme_frame_part(tipme_session_answer(self->session), nr);
-	double from = CLAMP(tipme_view_x(&f->view, from_ns, f->width), 0, f->width);
-	double to = CLAMP(tipme_view_x(&f->view, to_ns, f->width), 0, f->width);
 	GdkRGBA colour = tipme_paint_part(MIN(nr, TIPME_PAINT_PARTS)), ink = f->ink;
 	int y = self->sizes.head;
 
-	if (to <= from)
+	if (!part)
 		return;
-	tipme_frame_fill(f, &colour, f->left + from, y, MAX(to - from, 1), f->lane);
-	if (!part || to - from < 3 * self->sizes.text)
+	tipme_frame_fill(f, &colour, f->left + from, y, to - from, f->lane);
+	if (to - from < 3 * self->sizes.text)
 		return;
 	/* What can be read of it in little room is who. */
 	g_autofree char *words = *part->who ? g_strdup_printf("%s: %s", part->who, part->words)
@@ -69,32 +69,62 @@ static void draw_charge(TipmeTimeline *self, Frame *f, gint64 from_ns, gint64 to
 
 	f->ink = tipme_paint_ink_on(&colour);
 	tipme_frame_write(self, f, words, f->left + from + 4, y + (f->lane - self->sizes.text) / 2,
-			  (int)(to - from) - 8);
+			  to - from - 8);
 	f->ink = ink;
 }
 
-/* Stretches of the wake-up chain, those of one part that follow each other as one. */
+/*
+ * The part that took most of [from_ns, to_ns); TIPME_NO_PART: none. `at` is the first stretch that
+ * may reach into it, and goes on; `took` has room for each part.
+ */
+static guint charged_most(const TipmeAnswer *answer, guint *at, gint64 from_ns, gint64 to_ns,
+			  gint64 *took)
+{
+	guint most = TIPME_NO_PART;
+
+	memset(took, 0, answer->parts->len * sizeof(*took));
+	for (guint i = *at; i < answer->path->len; i++) {
+		const TipmeStretch *stretch = g_ptr_array_index(answer->path, i);
+
+		if (stretch->from_ns >= to_ns)
+			break;
+		if (stretch->to_ns <= from_ns)
+			*at = i + 1;
+		else if (stretch->part != TIPME_NO_PART)
+			took[stretch->part] +=
+				MIN(stretch->to_ns, to_ns) - MAX(stretch->from_ns, from_ns);
+	}
+	for (guint i = 0; i < answer->parts->len; i++)
+		if (took[i] > (most == TIPME_NO_PART ? 0 : took[most]))
+			most = i;
+	return most;
+}
+
+/* Whom each pixel is charged to, by the wake-up chain; equal ones that follow each other as one. */
 static void draw_charges(TipmeTimeline *self, Frame *f)
 {
 	const TipmeAnswer *answer = tipme_session_answer(self->session);
+	guint at = 0, run = TIPME_NO_PART;
+	int begin = 0;
 
-	for (guint i = 0, end; answer && i < answer->path->len; i = end) {
-		const TipmeStretch *first = g_ptr_array_index(answer->path, i), *last = first;
+	if (!answer || !answer->path->len || !answer->parts->len)
+		return;
+	g_autofree gint64 *took = g_new(gint64, answer->parts->len);
 
-		for (end = i + 1; end < answer->path->len; end++) {
-			const TipmeStretch *next = g_ptr_array_index(answer->path, end);
+	for (int x = 0; x <= f->width; x++) {
+		gint64 from = tipme_view_time(&f->view, x, f->width),
+		       to = tipme_view_time(&f->view, x + 1, f->width);
+		guint most =
+			x < f->width ? charged_most(answer, &at, from, to, took) : TIPME_NO_PART;
 
-			if (next->part != first->part || next->from_ns != last->to_ns)
-				break;
-			last = next;
-		}
-		if (first->part != TIPME_NO_PART)
-			draw_charge(self, f, first->from_ns, last->to_ns, first->part);
+		if (most == run)
+			continue;
+		draw_charge(self, f, begin, x, run);
+		run = most;
+		begin = x;
 	}
-	if (answer && answer->path->len)
-		tipme_frame_write(self, f, _("Where the time went"), 8,
-				  self->sizes.head + (f->lane - self->sizes.text) / 2,
-				  f->left - 16);
+	tipme_frame_write(self, f, _("Where the time went"), 8,
+			  self->sizes.head + (f->lane - self->sizes.text) / 2, f->left - 16);
 }
 
 /* Times count from the beginning of the problem interval, or of the episode. */
