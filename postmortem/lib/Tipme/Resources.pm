@@ -525,7 +525,9 @@ sub disk_wait {
 	my ($self, $tid, $from, $to, $ended) = @_;
 	my $t = $self->_table('disk');
 	my ($best, $other);
-	for my $b (@{ $t->{by_tid}{$tid} // [] }) {
+	my $list = $t->{by_tid}{$tid} // [];
+	my $done = $t->{done_by_tid}{$tid} //= _done_by($list);
+	for my $b (@$list[ _first_after($done, $from) .. $#$list ]) {
 		next if $b->{queued} > $to || $ended && !defined $b->{completed};
 		next
 			if defined $b->{completed}
@@ -543,6 +545,31 @@ sub disk_wait {
 		$other //= $r->{bios}[0];
 	}
 	return $other;
+}
+
+# For each of a list, when the last of it and of those before it was done; _first_after(TIMES, TIME):
+# the position of the first of such times that is later: nothing before it matters then
+sub _done_by {
+	my ($list) = @_;
+	my $last = 0;
+	return [
+		map {
+			my $t = $_->{completed} // $FOREVER;
+			$last = $t if $t > $last;
+			$last
+		} @$list
+	];
+}
+
+sub _first_after {
+	my ($times, $t)  = @_;
+	my ($lo,    $hi) = (0, scalar @$times);
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if   ($times->[$m] <= $t) { $lo = $m + 1 }
+		else                      { $hi = $m }
+	}
+	return $lo;
 }
 
 # The requests of a list in order of completion that were done up to a time, the last ones first;
@@ -672,7 +699,10 @@ sub disk_pieces {
 sub _ahead {
 	my ($self, $b, $from, $to, $phase) = @_;
 	my ($t, @p) = ($from);
-	for my $r (@{ $self->_table('disk')->{service}{ $b->{dev} } // [] }) {
+	my $disk = $self->_table('disk');
+	my $list = $disk->{service}{ $b->{dev} } // [];
+	my $done = $disk->{done_by_dev}{ $b->{dev} } //= _done_by($list);
+	for my $r (@$list[ _first_after($done, $from) .. $#$list ]) {
 		last if $r->{issued} >= $to || defined $b->{issued} && $r->{issued} > $b->{issued};
 		next if ($r->{completed} // $FOREVER) <= $t || defined $b->{request} && $r == $b->{request};
 		# What is done later than ours does not stand before it in the device.
