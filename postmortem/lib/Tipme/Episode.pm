@@ -378,8 +378,7 @@ sub section_heads {
 		$off += $len;
 		$n++;
 	}
-	$self->_record_damage($s, $n + 1, $off, ($self->{record}->length_at(\$buf, $off))[1])
-		if $off < $end;
+	$self->_record_damage($s, $n + 1, $off, \$buf) if $off < $end;
 	return (\@r, \$buf);
 }
 
@@ -388,27 +387,25 @@ sub section_heads {
 sub section_records {
 	my ($self, $s) = @_;
 	my $buf = $self->section_bytes($s);
-	my ($off, $end, $n, $last, $in_order, @r) = (0, length $buf, 0, 0, 1);
+	my ($off, $end, $n, $back, @r) = (0, length $buf, 0, 0);
 	while ($off + $HEAD <= $end) {
 		my ($ts, $len) = unpack 'Q<xC', substr $buf, $off, $HEAD;
 		$len *= 8;
 		last if $len < $HEAD || $len > $end - $off;
+		$back = 1 if @r && $ts < $r[-1][0];
 		push @r, [ $ts, $off, $len, ++$n ];
-		$in_order = 0 if $ts < $last;
-		$last     = $ts;
 		$off += $len;
 	}
-	$self->_record_damage($s, $n + 1, $off, ($self->{record}->length_at(\$buf, $off))[1])
-		if $off < $end;
-	return (\@r, \$buf) if $in_order;
-	my @sorted = sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } @r;
-	return (\@sorted, \$buf);
+	$self->_record_damage($s, $n + 1, $off, \$buf) if $off < $end;
+	@r = sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } @r if $back;
+	return (\@r, \$buf);
 }
 
 sub _record_damage {
-	my ($self, $s, $n, $off, $why) = @_;
+	my ($self, $s, $n, $off, $buf) = @_;
 	my $at = $s->{offset} + $off;
 	return if $self->{damaged}{"$s->{file} $at"}++ || $s->{cut};
+	my (undef, $why) = $self->{record}->length_at($buf, $off);
 	push @{ $self->{damage} },
 		"$s->{file}: record $n of the section at byte $s->{offset}, at byte $at: $why: the rest of the section is not read";
 }
