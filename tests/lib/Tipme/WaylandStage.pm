@@ -21,6 +21,8 @@ my %NESTED = (
 	weston => {
 		command => [
 			qw(weston --backend=x11-backend.so --no-config --idle-time=0 --width=900 --height=600),
+			# The other shell has a button that starts a terminal, and puts windows anywhere.
+			'--shell=kiosk-shell.so',
 			'--socket=@SOCKET'
 		]
 	},
