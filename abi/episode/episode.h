@@ -27,9 +27,9 @@
 #define TIPME_EVENT_SIZE 32U /* bytes of a kernel record that this minor version knows */
 #define TIPME_EVENT_FIRST TIPME_SCHED_SWITCH
 #define TIPME_EVENT_LAST TIPME_NETWORK
-/* Beside them, also in kernel sections: of Wayland compositors. */
+/* Beside them, also in kernel sections: of Wayland compositors and screens. */
 #define TIPME_EVENT_WAYLAND_FIRST TIPME_WL_DELIVER
-#define TIPME_EVENT_WAYLAND_LAST TIPME_WL_DONE
+#define TIPME_EVENT_WAYLAND_LAST TIPME_SCREEN_SHOWN
 
 /* Writes why tipme_record_next() found no record at `at`, in the words of the Perl reader. */
 void tipme_walk_why(const struct tipme_walk *w, char *why, size_t size);

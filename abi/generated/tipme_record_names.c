@@ -1072,6 +1072,29 @@ static const struct tipme_field_name fields_wl_done[] = {
 	{ "what", 28, 1, 0, enum_wl_told },
 	{ 0, 0, 0, 0, 0 },
 };
+static const struct tipme_field_name fields_screen_asked[] = {
+	{ "ts_ns", 0, 8, 0, 0 },
+	{ "type", 8, 1, 0, 0 },
+	{ "len8", 9, 1, 0, 0 },
+	{ "gen", 10, 2, 0, 0 },
+	{ "tid", 12, 4, 0, 0 },
+	{ "pid", 16, 4, 0, 0 },
+	{ "number", 20, 4, 0, 0 },
+	{ "crtc", 24, 4, 0, 0 },
+	{ 0, 0, 0, 0, 0 },
+};
+static const struct tipme_field_name fields_screen_shown[] = {
+	{ "ts_ns", 0, 8, 0, 0 },
+	{ "type", 8, 1, 0, 0 },
+	{ "len8", 9, 1, 0, 0 },
+	{ "gen", 10, 2, 0, 0 },
+	{ "tid", 12, 4, 0, 0 },
+	{ "pid", 16, 4, 0, 0 },
+	{ "number", 20, 4, 0, 0 },
+	{ "pipe", 24, 4, 0, 0 },
+	{ "sequence", 28, 4, 0, 0 },
+	{ 0, 0, 0, 0, 0 },
+};
 
 const struct tipme_record_name tipme_record_names[256] = {
 	[1] = { "section", 56, fields_section },
@@ -1143,4 +1166,6 @@ const struct tipme_record_name tipme_record_names[256] = {
 	[96] = { "wl_deliver", 32, fields_wl_deliver },
 	[97] = { "wl_commit", 32, fields_wl_commit },
 	[98] = { "wl_done", 32, fields_wl_done },
+	[99] = { "screen_asked", 32, fields_screen_asked },
+	[100] = { "screen_shown", 32, fields_screen_shown },
 };

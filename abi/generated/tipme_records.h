@@ -329,6 +329,8 @@ enum tipme_record {
 	TIPME_WL_DELIVER = 96,
 	TIPME_WL_COMMIT = 97,
 	TIPME_WL_DONE = 98,
+	TIPME_SCREEN_ASKED = 99,
+	TIPME_SCREEN_SHOWN = 100,
 };
 
 /* how each message on tipmed's socket (SOCK_SEQPACKET) begins; text_len bytes of text follow */
@@ -2206,5 +2208,51 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, callback) == 24);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, what) == 28);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, pad0) == 29);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_done, pad1) == 30);
+
+/* a program (tid) asked the kernel to show another picture on a screen, and to be told when it does */
+struct tipme_screen_asked {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* its process */
+	__u32 number; /* counts what was asked through one opened graphics device, from 1 on */
+	__u32 crtc; /* identity of the part of the graphics device that feeds the screen; 0: the request may be for several (atomic) */
+	__u32 pad0; /* 0 */
+};
+TIPME_ASSERT(sizeof(struct tipme_screen_asked) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_asked, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_asked, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_asked, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_asked, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_asked, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_asked, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_asked, number) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_asked, crtc) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_asked, pad0) == 28);
+
+/* the kernel tells a program that a screen shows what it asked for; tid is the thread that was interrupted */
+struct tipme_screen_shown {
+	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
+	__u8 type; /* record number */
+	__u8 len8; /* length of the whole record in units of 8 bytes (2 to 255) */
+	__u16 gen; /* in a ring: low bits of the slot's generation, by which a reader knows a whole slot; 0 in files */
+	__u32 tid; /* the thread that the record is about */
+	__u32 pid; /* process that asked; 0: it had asked before it was recorded */
+	__u32 number; /* of what was asked last through the same opened graphics device (screen_asked) */
+	__u32 pipe; /* which of the graphics device's screens, from 0 on */
+	__u32 sequence; /* counts the refreshes of that screen; 0: it has none of its own */
+};
+TIPME_ASSERT(sizeof(struct tipme_screen_shown) == 32);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_shown, ts_ns) == 0);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_shown, type) == 8);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_shown, len8) == 9);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_shown, gen) == 10);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_shown, tid) == 12);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_shown, pid) == 16);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_shown, number) == 20);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_shown, pipe) == 24);
+TIPME_ASSERT(__builtin_offsetof(struct tipme_screen_shown, sequence) == 28);
 
 #endif

@@ -604,3 +604,4 @@ int tipme_picture(struct bpf_iter__task *ctx)
 #include "suspend.bpf.h"
 #include "waits.bpf.h"
 #include "wayland.bpf.h"
+#include "screen.bpf.h"

@@ -46,6 +46,9 @@ struct wayland_file {
 	struct bpf_link *link[TIPME_WAYLAND_PROBES];
 };
 
+/* Those of screen.bpf.h */
+#define TIPME_SCREEN_PROGRAMS 3
+
 struct bpf_source {
 	struct tipme_kernel_source base; /* first: it is what others hold */
 	struct kernel_source_bpf *skel;
@@ -67,6 +70,8 @@ struct bpf_source {
 	uint64_t wayland_looks;
 	/* what class wayland tells of the owner's compositors; -1: it cannot be passed on */
 	int wayland_ring;
+	/* what class wayland has attached to the graphics devices */
+	struct bpf_link *screen[TIPME_SCREEN_PROGRAMS];
 	struct ring_buffer *lives;
 	struct life_taker *taker; /* only while lives are taken */
 };
@@ -119,6 +124,9 @@ int tipme_bpf_cpus_look(struct tipme_kernel_source *base);
 int tipme_bpf_wayland_attach(struct bpf_source *src);
 void tipme_bpf_wayland_detach(struct bpf_source *src);
 void tipme_bpf_wayland_look(struct tipme_kernel_source *base);
+/* What is asked of graphics devices and shown: attached as soon as their module is loaded. */
+void tipme_bpf_screen_look(struct bpf_source *src);
+void tipme_bpf_screen_detach(struct bpf_source *src);
 void tipme_bpf_wayland_freeze(struct bpf_source *src);
 int tipme_bpf_wayland_fd(struct tipme_kernel_source *base);
 

@@ -152,6 +152,9 @@ static int has_hook(const struct btf *btf, const struct bpf_program *prog, const
 	*name = slash ? slash + 1 : section;
 	if (!slash || !strncmp(section, "iter/", 5))
 		return 1;
+	/* What modules have is looked for when they are there: tipme_bpf_screen_look(). */
+	if (!strncmp(section, "raw_tp/", 7) || !strncmp(section, "kprobe/", 7))
+		return 1;
 	if (!strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6))
 		return may_hook(btf, *name);
 	snprintf(type, sizeof(type), "btf_trace_%s", *name);

@@ -35,6 +35,7 @@ void tipme_bpf_wayland_detach(struct bpf_source *src)
 {
 	for (int i = 0; i < TIPME_WAYLAND_FILES; i++)
 		file_detach(&src->wayland[i]);
+	tipme_bpf_screen_detach(src);
 }
 
 static struct wayland_file *file_of(struct bpf_source *src, uint64_t dev, uint64_t ino)
@@ -170,13 +171,16 @@ int tipme_bpf_wayland_attach(struct bpf_source *src)
 {
 	int err = src->opt.wayland_open ? look(src) : -ENOTSUP;
 
+	tipme_bpf_screen_look(src);
 	return err == -EACCES || err == -ENOTSUP ? err : 0;
 }
 
 void tipme_bpf_wayland_look(struct tipme_kernel_source *base)
 {
-	if (base->classes & 1U << TIPME_CLASS_WAYLAND)
-		look(bpf_of(base));
+	if (!(base->classes & 1U << TIPME_CLASS_WAYLAND))
+		return;
+	look(bpf_of(base));
+	tipme_bpf_screen_look(bpf_of(base));
 }
 
 /* Whoever has its descriptor can map it for reading, and do nothing else with it. */

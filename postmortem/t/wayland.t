@@ -197,5 +197,42 @@ is(
 	'one without a callback, when it was taken'
 );
 
+# 5. When the screen shows it: the compositor has a screen of its own, which the kernel tells of.
+# The client is quick in all of these; what it drew is taken at 1001.
+sub on_screen {
+	my ($busy_until, $asked, $shown) = @_;
+	my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	$s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1000.95, $busy_until, SERVER, 'sleeping')
+		->draw(1000.9, undef, awake => 1, done => 1001.1);
+	$s->screen($asked, 7, $shown) if defined $asked;
+	return $s;
+}
+sub ends_at { my ($d, $ms, $what) = @_; return is($d->{interval}{end_ns}, $ms * MS, $what) }
+
+$d = judged('shown with the next refresh', on_screen(1001.3, 1001.2, 1014), 'none', undef);
+ends_at($d, 1014, '... where the response ends');
+$d = judged(
+	'the compositor computes before it asks for the picture',
+	on_screen(1601.3, 1601.2, 1614), 'compositor-compute', 'sway', 0.95, 1
+);
+ends_at($d, 1614, '... which the screen has shown then');
+$d = judged('the screen is slow', on_screen(1001.3, 1001.2, 1614), 'frame-wait', 'sway', 0.95, 1);
+ends_at($d, 1614, '... until it shows it');
+$s = on_screen(1001.3, 1001.2, undef)->screen(500, 6, 510);
+$d = judged('the screen has not shown it yet', $s, 'frame-wait', 'sway', 0.95, 1);
+$s = on_screen(1001.3, undef)->screen(500, 6, 510)->screen(1900, 7, 1910);
+$d = judged('nothing was asked of the screen until long after', $s, 'none', undef);
+cmp_ok($d->{interval}{end_ns}, '<', 1002 * MS, '... so the response ended when it was used');
+
+($x) = sources(
+	story(no_usual => 1)->enter(1000)->draw(1005, undef, no_done => 1, with => { callback => 0 })
+		->screen(1005.2, 3, 1012));
+my $seen = $x->shown({}, [ $x->all('draw') ], 4000 * MS, 1);
+is_deeply(
+	[ map { $_ && $_ / MS } @$seen{qw(ns asked_ns)}, $seen->{exact} * MS ], [ 1012, 1005.2, 1 ],
+	'a picture without a callback: when the screen shows it'
+);
+is($x->shown({}, [ $x->all('draw') ], 1010 * MS, 1)->{ns}, undef, '... and not before');
+
 Tipme::Test::Judge::cut_to_the_path();
 done_testing();

@@ -27,7 +27,7 @@ my %KNOWN = map { $_ => 1 }
 	x_device x_deliver x_request x_damage x_flush x_sleep x_wakeup x_chord x_client x_grab x_input x_reply x_output_full x_present x_idle x_arrival
 	x_drawn x_told x_taken x_redirect x_painted
 	memory_state cpu_speed kernel_message
-	wl_deliver wl_commit wl_done);
+	wl_deliver wl_commit wl_done screen_asked screen_shown);
 my %STACK       = map { $_ => 1 } qw(stack user_stack function module);
 my $SERVER_GRAB = 1;                                                      # of enum x_grab_what
 my @TIDS =

@@ -27,7 +27,7 @@ my $SIZE    = 32;                                       # bytes of a switch reco
 my @SOURCES = qw(kernel_bpf kernel_module proc_sampled);
 my $ODD_LENGTH = do { my $c = sprintf '\x%02x', $SIZE / 8; qr/[^$c]/s };
 my $ODD_TYPE   = do {
-	my ($a, $b, $c, $d) = map { sprintf '\x%02x', $_ } FIRST, LAST, WL_DELIVER, WL_DONE;
+	my ($a, $b, $c, $d) = map { sprintf '\x%02x', $_ } FIRST, LAST, WL_DELIVER, SCREEN_SHOWN;
 	qr/[^$a-$b$c-$d]/s;
 };
 our $MANY = 20_000;    # records, from which on the pass over them is left to C
@@ -199,7 +199,7 @@ sub _known {
 	my $out = '';
 	for my $i (0 .. $#$type) {
 		if (   $type->[$i] >= FIRST && $type->[$i] <= LAST
-			|| $type->[$i] >= WL_DELIVER && $type->[$i] <= WL_DONE)
+			|| $type->[$i] >= WL_DELIVER && $type->[$i] <= SCREEN_SHOWN)
 		{
 			$out .= substr $buf, $SIZE * $i, $SIZE;
 		} else {

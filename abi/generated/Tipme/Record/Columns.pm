@@ -44,6 +44,8 @@ BEGIN {
 		wl_deliver => 96,
 		wl_commit => 97,
 		wl_done => 98,
+		screen_asked => 99,
+		screen_shown => 100,
 	);
 	%SHIFT = (
 		sched_switch => { prev_state => 0, prev_prio => 8, next_prio => 16, prev_preempted => 24 },
@@ -383,5 +385,23 @@ sub wl_done_client { return vec($_[0]{b}, $_[1], 32) }
 sub wl_done_callback { return vec($_[0]{c}, $_[1], 32) }
 # name of a wl_told: what it told
 sub wl_done_what { return $ENUM->{ wl_told }{ vec($_[0]{d}, $_[1], 32) & 255 } }
+
+# screen_asked: a program (tid) asked the kernel to show another picture on a screen, and to be told when it does
+# its process
+sub screen_asked_pid { return vec($_[0]{a}, $_[1], 32) }
+# counts what was asked through one opened graphics device, from 1 on
+sub screen_asked_number { return vec($_[0]{b}, $_[1], 32) }
+# identity of the part of the graphics device that feeds the screen; 0: the request may be for several (atomic)
+sub screen_asked_crtc { return vec($_[0]{c}, $_[1], 32) }
+
+# screen_shown: the kernel tells a program that a screen shows what it asked for; tid is the thread that was interrupted
+# process that asked; 0: it had asked before it was recorded
+sub screen_shown_pid { return vec($_[0]{a}, $_[1], 32) }
+# of what was asked last through the same opened graphics device (screen_asked)
+sub screen_shown_number { return vec($_[0]{b}, $_[1], 32) }
+# which of the graphics device's screens, from 0 on
+sub screen_shown_pipe { return vec($_[0]{c}, $_[1], 32) }
+# counts the refreshes of that screen; 0: it has none of its own
+sub screen_shown_sequence { return vec($_[0]{d}, $_[1], 32) }
 
 1;

@@ -410,6 +410,16 @@ our %RECORD = (
 		names => [qw(ts_ns type len8 gen tid pid client callback what pad0 pad1)],
 		enum => { what => 'wl_told' }, zero => { pad0 => 1, pad1 => 1 },
 	},
+	99 => {
+		name => 'screen_asked', size => 32, template => 'Q<CCvVVVVV',
+		names => [qw(ts_ns type len8 gen tid pid number crtc pad0)],
+		enum => {  }, zero => { pad0 => 1 },
+	},
+	100 => {
+		name => 'screen_shown', size => 32, template => 'Q<CCvVVVVV',
+		names => [qw(ts_ns type len8 gen tid pid number pipe sequence)],
+		enum => {  }, zero => {  },
+	},
 );
 
 1;

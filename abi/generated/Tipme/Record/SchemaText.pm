@@ -774,6 +774,18 @@ record wl_done 98 since 1.4 : "a Wayland compositor (tid is its thread) told a c
 	u8 what enum wl_told : "what it told"
 	u8 pad0 zero : "0"
 	u16 pad1 zero : "0"
+
+record screen_asked 99 since 1.4 : "a program (tid) asked the kernel to show another picture on a screen, and to be told when it does"
+	u32 pid : "its process"
+	u32 number : "counts what was asked through one opened graphics device, from 1 on"
+	u32 crtc : "identity of the part of the graphics device that feeds the screen; 0: the request may be for several (atomic)"
+	u32 pad0 zero : "0"
+
+record screen_shown 100 since 1.4 : "the kernel tells a program that a screen shows what it asked for; tid is the thread that was interrupted"
+	u32 pid : "process that asked; 0: it had asked before it was recorded"
+	u32 number : "of what was asked last through the same opened graphics device (screen_asked)"
+	u32 pipe : "which of the graphics device's screens, from 0 on"
+	u32 sequence : "counts the refreshes of that screen; 0: it has none of its own"
 END_OF_SCHEMA
 
 1;

@@ -22,9 +22,10 @@ my $LATE_NS   = 100 * $NS_PER_MS;    # one that was stopped comes to what it mis
 my $REST_NS   = 100 * $NS_PER_MS;    # a compositor that sleeps for so long has nothing to paint
 my @BACK_NS   = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS)
 	;    # so far before an event is looked when the compositor awoke for it
-my %NUMBER = %Tipme::Record::Columns::NUMBER;
-my %KIND   = reverse %{ $Tipme::Record::Layout::ENUM{input_kind} };
-my %STANDS = map { $_ => 1 } qw(stopped traced frozen);
+my @RECORDS = qw(wl_deliver wl_commit wl_done screen_asked screen_shown);
+my %NUMBER  = %Tipme::Record::Columns::NUMBER;
+my %KIND    = reverse %{ $Tipme::Record::Layout::ENUM{input_kind} };
+my %STANDS  = map { $_ => 1 } qw(stopped traced frozen);
 
 # sources(EPISODE): one object for each compositor of the episode
 sub sources {
@@ -32,11 +33,12 @@ sub sources {
 	my $classes = ($ep->manifest->{recorder} // {})->{classes};
 	return if ref $classes eq 'HASH' && !$classes->{wayland};
 	my $ev =
-		Tipme::KernelEvents->load_only($ep, map { $NUMBER{$_} } qw(wl_deliver wl_commit wl_done));
+		Tipme::KernelEvents->load_only($ep, map { $NUMBER{$_} } @RECORDS);
 	return if !$ev->count;
-	my ($threads, %of) = (Tipme::Threads->new($ep));
+	my ($threads, %of, %screen) = (Tipme::Threads->new($ep));
 	for my $i (0 .. $ev->count - 1) {
 		my ($ts, $tid) = ($ev->ts($i), $ev->tid($i));
+		next if _of_screen(\%screen, $ev, $i);
 		my $own = $threads->at($tid, $ts);
 		my $x   = $of{ $own->{pid} || $tid } //= $class->new(
 			file    => 'wayland-' . ($own->{pid} || $tid), pid => $own->{pid} || $tid,
@@ -50,7 +52,26 @@ sub sources {
 			pid => $ev->wl_deliver_pid($i), client => $ev->wl_deliver_client($i)
 		);
 	}
+	# An X server asks for pictures, too: only those of compositors belong to them.
+	$of{$_}{screen} = $screen{$_} // {} for keys %of;
 	return map { $of{$_}->_complete($ep, $threads) } sort { $a <=> $b } keys %of;
+}
+
+# What a process asked of a screen, and when that showed it; both in order of time
+sub _of_screen {
+	my ($screen, $ev, $i) = @_;
+	my %r = (ts_ns => $ev->ts($i), tid => $ev->tid($i));
+	if ($ev->kind($i) == $NUMBER{screen_asked}) {
+		$r{number} = $ev->screen_asked_number($i);
+		push @{ $screen->{ $ev->screen_asked_pid($i) }{asked} }, \%r;
+		return 1;
+	}
+	return 0 if $ev->kind($i) != $NUMBER{screen_shown};
+	my $s = $screen->{ $ev->screen_shown_pid($i) } //= {};
+	$r{number} = $ev->screen_shown_number($i);
+	$s->{pipes}{ $ev->screen_shown_pipe($i) } = 1;
+	push @{ $s->{shown} }, \%r;
+	return 1;
 }
 
 sub _add {
@@ -196,32 +217,70 @@ sub refine {
 	return;
 }
 
-# shown(EVENT, \@DRAWS, UNTIL, QUICK): when the compositor told the client that its last picture was
-# used. When the panel shows it, no library knows. A picture without a callback counts as used when
+# shown(EVENT, \@DRAWS, UNTIL, QUICK): when a screen showed what the compositor asked for after it
+# had taken the last picture. Where it has no screen of its own, as in a window of another, when it
+# told the client that the picture was used. There a picture without a callback counts as used when
 # it was taken.
 sub shown {
 	my ($self, $e, $draws, $until, $quick) = @_;
 	my $d = $draws->[-1];
-	return if !$d->{callback};
 	my ($told) =
-		grep { $_->{ts_ns} > $d->{ts_ns} } @{ $self->{done}{"$d->{client} $d->{callback}"} // [] };
+		grep { $_->{ts_ns} > $d->{ts_ns} }
+		@{ $d->{callback} ? $self->{done}{"$d->{client} $d->{callback}"} // [] : [] };
+	my $screen = $self->_on_screen($d, $told, $until, $quick);
+	return $screen if $screen;
+	return         if !$d->{callback};
 	my %who = (pid => $self->{pid}, tid => $d->{tid});
 	return { %who, ns => $told->{ts_ns}, exact => 1 } if $told && $told->{ts_ns} <= $until;
 	# It is not told of windows that nobody sees.
-	return { ns => $d->{ts_ns}, exact => 0, pid => undef } if !$quick && $self->_rests($d, $until);
+	return { ns => $d->{ts_ns}, exact => 0, pid => undef }
+		if !$quick && $self->_rests($d->{tid}, $d->{ts_ns}, $until);
 	return { %who, ns => undef, exact => 1 };
 }
 
-# Has the compositor slept for long since it took a picture? Then it has nothing to do for that.
+# The same, where it has a screen; undef: none that is known, or it asked nothing of that.
+sub _on_screen {
+	my ($self, $d, $told, $until, $quick) = @_;
+	my $s     = $self->{screen};
+	my $asked = _first_after($s->{asked}, $d->{ts_ns}) // return;
+	return if !$s->{shown} || $asked->{ts_ns} > $until;
+	# What it asks for when it has had nothing to do for a while is another picture.
+	my $since = $told && $told->{ts_ns} < $asked->{ts_ns} ? $told->{ts_ns} : $d->{ts_ns};
+	return
+		if $asked->{ts_ns} - $since >= $REST_NS
+		&& ($quick || $self->_rests($d->{tid}, $since, $asked->{ts_ns}));
+	my ($shown) =
+		grep { $_->{number} >= $asked->{number} } _first_after($s->{shown}, $asked->{ts_ns}) // ();
+	return {
+		pid => $self->{pid}, tid => $asked->{tid}, asked_ns => $asked->{ts_ns},
+		ns  => $shown && $shown->{ts_ns} <= $until ? $shown->{ts_ns} : undef,
+		# Of several screens nobody says which one has the window.
+		exact => keys %{ $s->{pipes} } == 1 && $asked->{tid} == $d->{tid} ? 1 : 0
+	};
+}
+
+# The first of a list in order of time after TIME
+sub _first_after {
+	my ($l,  $t)  = @_;
+	my ($lo, $hi) = (0, scalar @{ $l // [] });
+	while ($lo < $hi) {
+		my $m = ($lo + $hi) >> 1;
+		if   ($l->[$m]{ts_ns} <= $t) { $lo = $m + 1 }
+		else                         { $hi = $m }
+	}
+	return $l ? $l->[$lo] : undef;
+}
+
+# Has a thread of the compositor slept for long within [FROM, TO)? Then it had nothing to do.
 sub _rests {
-	my ($self, $d, $until) = @_;
+	my ($self, $tid, $from, $to) = @_;
 	return 0 if !$self->{kernel} || !$self->{kernel}->has_records;
-	my $states = $self->{kernel}->states($d->{ts_ns}, $until);
+	my $states = $self->{kernel}->states($from, $to);
 	return scalar grep {
 			   $_->{kind} eq 'blocked'
 			&& !$STANDS{ $_->{state} }
-			&& $_->{to} - ($_->{from} > $d->{ts_ns} ? $_->{from} : $d->{ts_ns}) >= $REST_NS
-	} @{ $states->intervals($d->{tid}) };
+			&& $_->{to} - ($_->{from} > $from ? $_->{from} : $from) >= $REST_NS
+	} @{ $states->intervals($tid) };
 }
 
 # waited_since(EVENT, TIME): as it seems from its sleeps alone: one that was stopped until it came

@@ -44,6 +44,18 @@ sub draw {
 	return $self;
 }
 
+# screen(MS, NUMBER, SHOWN): the compositor asks the screen for another picture, which that shows at
+# SHOWN, in an interrupt (undef: not yet)
+sub screen {
+	my ($self, $t, $number, $shown) = @_;
+	$self->kernel(0, $t, 'screen_asked', tid => SERVER, pid => SERVER, number => $number);
+	$self->kernel(
+		0, $shown, 'screen_shown', tid => 0, pid => SERVER, number => $number, pipe => 0,
+		sequence => $number
+	) if defined $shown;
+	return $self;
+}
+
 # The keyboards' own hot-key: nobody was sent it.
 sub hotkey { return $_[0] }
 
