@@ -43,7 +43,7 @@ sub _in_runs {
 	for my $s (@$segments) {
 		if (!defined $s->{blamed_tid} || $s->{among}) { push @out, $s; undef $run; next }
 		my $same = $run && !(grep { ($run->{$_} // '') ne ($s->{$_} // '') } qw(tid kind cpu exact reason idle)) && $s->{to} - $run->{from} <= $length;
-		if (!$same) { push @out, $run = {%$s} }
+		if (!$same) { push @out, $run = $s->with }
 		my $who = $s->{blamed_work} ? $s->{blamed_work}{tid} : $s->{blamed_tid};
 		my $a = $run->{among}{$who} //= { segment => $s, ns => 0 };
 		$a->{ns} += $s->{to} - $s->{from};
@@ -62,7 +62,7 @@ sub shorten {
 	no warnings 'uninitialized';
 	for my $s (@$segments) {
 		if ($s->{to} - $s->{from} >= $SHORT_NS || !$ordinary->($s)) { push @out, $s; undef $run; next }
-		if (!$run || $run->{to} - $s->{from} > $RUN_NS) { push @out, $run = { to => $s->{to}, state => 'mixed', mixed => 1, among => {}, evidence => [] }; $run->{last} = $s->{evidence}[-1] }
+		if (!$run || $run->{to} - $s->{from} > $RUN_NS) { push @out, $run = Tipme::Segment->new(to => $s->{to}, state => 'mixed', mixed => 1, among => {}, evidence => []); $run->{last} = $s->{evidence}[-1] }
 		my $a = $run->{among}{ join ' ', @$s{qw(tid state kind cpu exact blamed_tid idle reason)} } //= { segment => $s, ns => 0 };
 		$a->{ns} += $s->{to} - $s->{from};
 		$run->{from} = $s->{from};
@@ -129,7 +129,7 @@ sub _mixed_entry {
 		my $who = $self->_who($m->{tid}, $m->{to} - 1);
 		+{ %{ $self->_blamed($m, $who) }, ns => $_->{ns}, state => $m->{state}, exact => $m->{exact} ? 1 : 0, waiter => $who->{pid}, of_tid => $m->{tid} };
 	} @m;
-	my $first = $self->_entry({ %{ $m[0]{segment} }, from => $s->{from}, to => $s->{to}, evidence => $s->{evidence} });
+	my $first = $self->_entry($m[0]{segment}->with(from => $s->{from}, to => $s->{to}, evidence => $s->{evidence}));
 	return $first if @among == 1;
 	return { %$first, mixed => 1, among => \@among, exact => (grep { !$_->{exact} } @among) ? 0 : 1, blamed => { %{ $first->{blamed} }, detail => 'in-turn' } };
 }
@@ -398,10 +398,10 @@ sub _split_by_grabs {
 		my $to   = defined $g->[1] && $g->[1] < $s->{to} ? $g->[1] : $s->{to};
 		next if $from >= $to;
 		delete $s->{among};
-		push @out, { %$s, to => $from } if $from > $s->{from};
-		push @out, { %$s, from => $from, to => $to, grab => $g, exact => $s->{unanswered} || $timed ? 0 : 1 };
+		push @out, $s->with(to => $from) if $from > $s->{from};
+		push @out, $s->with(from => $from, to => $to, grab => $g, exact => $s->{unanswered} || $timed ? 0 : 1);
 		delete $out[-1]{by};
-		$s = { %$s, from => $to };
+		$s = $s->with(from => $to);
 	}
 	push @out, $s if $s->{to} > $s->{from};
 	return @out;
@@ -430,9 +430,9 @@ sub _split_by_requests {
 		my $to   = $x->request_end($k) // $s->{to};
 		$to = $s->{to} if $to > $s->{to};
 		next if $from >= $to;
-		push @out, { %$s, to => $from } if $from > $s->{from};
-		push @out, { %$s, from => $from, to => $to, request => $r };
-		$s = { %$s, from => $to };
+		push @out, $s->with(to => $from) if $from > $s->{from};
+		push @out, $s->with(from => $from, to => $to, request => $r);
+		$s = $s->with(from => $to);
 	}
 	push @out, $s if $s->{to} > $s->{from};
 	return @out;

@@ -18,6 +18,7 @@ use Tipme::Kernel;
 use Tipme::Covered;
 use Tipme::Kinds;
 use Tipme::LateInput;
+use Tipme::Segment;
 use Tipme::Latency;
 use Tipme::RanDry;
 use Tipme::Meant qw(meant_event);
@@ -330,9 +331,9 @@ sub _segments {
 	my %how = (shorten => sub { return $blame->shorten(@_) });
 	my ($from, $to, $td) = (_woken_from($i), $i->{end_ns}, $e->{deliver_ns});
 	if (defined(my $what = $self->_damage($from, $to))) {
-		return [ { tid => $e->{pending} ? $e->{server}{tid} : $e->{pid} // 0, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => reason('damaged', what => $what), exact => 0, evidence => [] } ];
+		return [ Tipme::Segment->new(tid => $e->{pending} ? $e->{server}{tid} : $e->{pid} // 0, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => reason('damaged', what => $what), exact => 0, evidence => []) ];
 	}
-	if (!$self->{kernel}->has_records) { return [ { tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'no-kernel', exact => 0, evidence => [] } ] }
+	if (!$self->{kernel}->has_records) { return [ Tipme::Segment->new(tid => $e->{pid}, from => $from, to => $to, state => 'unknown', kind => 'unknown', reason => 'no-kernel', exact => 0, evidence => []) ] }
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if $e->{pending};
 	return $self->_segments_of_frame($i, $states, $chain, %how) if $i->{frame};
 	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td, via => [ _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : () ]) if $i->{open} || $i->{busy};
@@ -374,11 +375,11 @@ sub _from_interrupt {
 	return $segments if $core <= $from || !@$segments;
 	my ($irq) = Tipme::Entry::brings($states->resources, $i->{entered}{cpu}, $core);
 	my $first = $segments->[0];
-	return [ { %$first, from => $from, to => $core, state => 'unknown', kind => 'unknown', reason => 'no-interrupt', exact => 0, evidence => [] }, @$segments ] if !$irq;
-	my $by = { state => $first->{state}, tid => $first->{tid}, exact => 1, cpu => $i->{entered}{cpu}, by => Tipme::Interference->new(resources => $states->resources, threads => $self->{kernel}->threads)->bringing($irq), evidence => [ $irq->{index} ] };
-	return [ { %$by, from => $from, to => $core }, @$segments ] if $first->{state} !~ /sleep/;
+	return [ $first->with(from => $from, to => $core, state => 'unknown', kind => 'unknown', reason => 'no-interrupt', exact => 0, evidence => []), @$segments ] if !$irq;
+	my $by = Tipme::Segment->new(state => $first->{state}, tid => $first->{tid}, exact => 1, cpu => $i->{entered}{cpu}, by => Tipme::Interference->new(resources => $states->resources, threads => $self->{kernel}->threads)->bringing($irq), evidence => [ $irq->{index} ]);
+	return [ $by->with(from => $from, to => $core), @$segments ] if $first->{state} !~ /sleep/;
 	my $end = $irq->{to} < $first->{to} ? $irq->{to} : $first->{to};
-	return [ { %$by, from => $from, to => $end }, $end < $first->{to} ? { %$first, from => $end } : (), @$segments[ 1 .. $#$segments ] ];
+	return [ $by->with(from => $from, to => $end), $end < $first->{to} ? $first->with(from => $end) : (), @$segments[ 1 .. $#$segments ] ];
 }
 
 # Where the server was awake already when the client asked, its own waking does not lead to the client: then the walk goes

@@ -103,15 +103,15 @@ sub _cut {
 	my $part = sub {
 		my ($a, $b) = @_;
 		my $share = ($b - $a) / ($s->{to} - $s->{from});
-		return {
-			%$s, from => $a, to => $b,
+		return $s->with(
+			from => $a, to => $b,
 			$s->{irq_ns} ? (irq_ns => int($s->{irq_ns} * $share), irq_exact => 0) : (),
 			$s->{among}  ? (among  => _among($s->{among}, $share, $b - $a))       : ()
-		};
+		);
 	};
 	return (
 		$from > $s->{from} ? $part->($s->{from}, $from) : undef,
-		{ %{ $part->($from, $to) }, irq_ns => 0, $new{by} ? (among => undef) : (), %new },
+		$part->($from, $to)->with(irq_ns => 0, $new{by} ? (among => undef) : (), %new),
 		$to < $s->{to} ? $part->($to, $s->{to}) : undef
 	);
 }

@@ -8,6 +8,7 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
+use Tipme::Segment;
 use Tipme::Reason qw(reason);
 
 my $JUST_NS = 10_000_000
@@ -109,14 +110,16 @@ sub _before {
 			(tid => $self->{tid}, from => $a, to => $b, cpu => $self->{cpu}, state => 'sleeping',
 			evidence => [ $index // () ]);
 		if ($tid) {
-			push @late,
-				{ %s, kind => 'irqs-off', exact => 1, reason => 'timer-expired',
-				blamed_tid => $tid, detail => $self->_irqs_off($states, $threads, $tid, $a, $b) };
+			push @late, Tipme::Segment->new(
+				%s, kind => 'irqs-off', exact => 1, reason => 'timer-expired', blamed_tid => $tid,
+				detail => $self->_irqs_off($states, $threads, $tid, $a, $b)
+			);
 			next;
 		}
-		push @late,
-			{ %s, kind => 'unknown', exact => 0,
-			reason => defined $tid ? 'timer-late' : 'cpu-unknown' };
+		push @late, Tipme::Segment->new(
+			%s, kind => 'unknown', exact => 0,
+			reason => defined $tid ? 'timer-late' : 'cpu-unknown'
+		);
 	}
 	return @late;
 }

@@ -8,6 +8,7 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::Record::Columns;
 use Tipme::Record::Layout;
+use Tipme::Segment;
 use Tipme::Urgency;
 
 use constant CONTEXT => $Tipme::Record::Columns::SHIFT{sched_waking}{context};
@@ -55,13 +56,13 @@ sub steps {
 		if ($kind eq 'running') {
 			last if $i->{was};
 			my ($irq, $whole) = ($i->{irq_ns}, $i->{to} - $i->{from});
-			push @$segments, {
+			push @$segments, Tipme::Segment->new(
 				tid      => $tid, from => $lo, to => $t, exact => $i->{guessed} ? 0 : 1,
 				evidence => [ $i->{come} // () ], plain => 1, state => 'running', cpu => $i->{cpu},
 				reason   => 'running',
 				irq_ns   => !$irq ? 0 : $t - $lo >= $whole ? $irq : int($irq * ($t - $lo) / $whole),
 				irq_exact => $t - $lo == $whole && !$i->{saturated} ? 1 : 0
-			};
+			);
 		} elsif ($kind eq 'runnable') {
 			my $next = $i->{to} < $end ? $list->[ $n + 1 ] : undef;
 			last
@@ -139,21 +140,21 @@ sub _waited {
 	if ($who && $who != $tid) {
 		return if $self->{works}{$who};
 		my $prio = Tipme::Urgency::kept_by($self->{states}, $came, $left);
-		return {
+		return Tipme::Segment->new(
 			tid        => $tid,      from  => $lo, to  => $t, exact => $i->{guessed} ? 0 : 1,
 			evidence   => $evidence, plain => 1, state => 'runnable', cpu => $cpu, own_prio => $own,
 			blamed_tid => $who,      blamed_prio => $prio,
 			kind       => $own >= $RT_BELOW
 				&& ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention',
 			reason => 'wait-cpu'
-		};
+		);
 	}
 	return if defined $i->{cpu} && $i->{cpu} != $cpu;
-	return {
+	return Tipme::Segment->new(
 		tid   => $tid,       from => $lo, to => $t, exact => 0, evidence => $evidence, plain => 1,
 		state => 'runnable', cpu => $cpu, own_prio => $own, kind => 'unknown', idle => $who ? 0 : 1,
 		reason => Tipme::WakeupChain::Queue::idle_reason($self->{states}->resources, $cpu, $lo, $t)
-	};
+	);
 }
 
 # Does a sleep with that stack wait for the next request, or for nobody knows what? Then what the

@@ -12,6 +12,7 @@ use parent
 	map {"Tipme::WakeupChain::$_"} qw(Asked Queue Sleep Waker Workers);
 use Carp qw(croak);
 use Tipme::Progress;
+use Tipme::Segment;
 use Tipme::Turns;
 
 my $MAX_STEPS = 200_000;       # links of one walk; the longest real one had 39,000
@@ -260,7 +261,9 @@ sub _put {
 		$s{held} //= $f->[4] if $f->[4];
 	}
 	push @{ $self->{segments} },
-		{ tid => $self->{tid}, from => $from, to => $to, exact => 1, evidence => [], %s };
+		Tipme::Segment->new(
+		tid => $self->{tid}, from => $from, to => $to, exact => 1, evidence => [], %s
+		);
 }
 
 sub _at {

@@ -70,7 +70,7 @@ sub _occupied_in_turn {
 				$self->_occupied($i, \@_, $own_prio, [], $cpu);
 				my $s = $self->{segments}[0];
 				if ($new) {
-					push @out, $run = { %$s, among => $among = {} };
+					push @out, $run = $s->with(among => $among = {});
 					($kind, $until) = ($is, $begin + $length);
 				}
 				$among->{$for} = { segment => $s, ns => 0 };

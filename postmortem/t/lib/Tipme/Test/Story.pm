@@ -10,7 +10,11 @@ use Cpanel::JSON::XS ();
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Report::JSON;
+use Tipme::Segment;
 use Tipme::Test::Episode;
+
+# Each story is held to the fields that a segment may have.
+$Tipme::Segment::STRICT = 1;
 
 use constant MS => 1_000_000;
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
