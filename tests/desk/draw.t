@@ -43,6 +43,13 @@ is_deeply(
 	[],
 	'... and not drawn before'
 );
+my %unseen = map { $_ => 1 } Tipme::Desk::Programs::names('unseen');
+cmp_ok(scalar keys %unseen, '>=', 10, 'there are programs that no round has played');
+is_deeply([ grep { $unseen{$_} } @all ], [], '... and none of them is in the table');
+is_deeply(
+	[ grep { !$unseen{ $_->{program} } } Tipme::Desk::Draw::scenes(7, 60, 'unseen') ],
+	[], '... but in a round of their own'
+);
 is_deeply(
 	[
 		grep {

@@ -5,11 +5,12 @@ package Tipme::Desk::Programs;
 use strict;
 use warnings;
 use File::Basename qw(dirname);
+use Tipme::Desk::Unseen;
 use Tipme::Workload::Programs;
 
 my $DIR          = dirname(__FILE__) . '/../../../programs';
 my @FILES        = qw(deeds.py gtk.py qt.py notes.tcl deeds.el deeds.vim page.html store.py
-	far.py);
+	far.py wx_notes.py Notes.java);
 my %ALL          = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read);
 my %SHELL        = (%ALL, start => 1);    # those that start others
 # Those that can count the CPU's time that they use, take memory, and get a socket from somebody.
@@ -79,12 +80,15 @@ for my $name (keys %ADD) {
 		$name => { actions => { key => 'key x' }, deeds => \%ALL, %$like, %$p });
 }
 
-# names(set): 'ci', 'work' (all that are not of the final table alone) or 'all'
+# names(set): 'ci', 'work' (all that are not of the final table alone), 'all', or 'unseen': those
+# that are in no other set
 sub names {
 	my ($set) = @_;
-	return
-		grep { $set eq 'all' || ($set eq 'ci' ? $CI{$_} : !$FINAL{$_}) }
-		Tipme::Workload::Programs::all();
+	my %unseen;
+	push @{ $unseen{ Tipme::Workload::Programs::get($_)->{unseen} ? 1 : 0 } }, $_
+		for Tipme::Workload::Programs::all();
+	return @{ $unseen{1} } if $set eq 'unseen';
+	return grep { $set eq 'all' || ($set eq 'ci' ? $CI{$_} : !$FINAL{$_}) } @{ $unseen{0} };
 }
 
 sub final { my ($name) = @_; return $FINAL{$name} // 0 }
