@@ -57,7 +57,8 @@ sub story {
 			->wake(0, $t + 18.05, NEW, SERVER, 'poll')->run(1, $t + 18.2, $end, NEW, 'sleeping');
 	}
 	else            { $s->run(1, $from, $end, NEW, 'sleeping') }
-	$s->draw($end - 0.3, NEW, pid => NEW, client => 7) if !$o{no_window};
+	if ($o{watched}) { watched($s, $t + 1.05, $end) }
+	elsif (!$o{no_window}) { $s->draw($end - 0.3, NEW, pid => NEW, client => 7) }
 	# The new window has the keyboard now, and the one that was pressed in draws its cursor anew, at
 	# once or by its timer.
 	my $lazy = $o{timers} ? 13 : 0;
@@ -68,6 +69,36 @@ sub story {
 	$s->run(1, $end + $lazy, $end + $lazy + 2, CLIENT, 'sleeping')->draw($end + $lazy + 1.8)
 		if $o{redraws};
 	return $s->hotkey($o{hotkey} // 8000);
+}
+
+# Another client was told of the first echo, and looks at the screen by its own clock from then on.
+# The server is awake for it when the new program draws, and the one that was pressed in is told.
+sub watched {
+	my ($s, $told, $end) = @_;
+	my $look = sub {
+		my ($t, $until) = @_;
+		$s->wake(0, $t, OTHER, 0, 'poll', context => 'hardirq')
+			->run(0, $t + 0.1, $t + 0.4, OTHER, 'sleeping')
+			->wake(0, $t + 0.35, SERVER, OTHER, 'epoll')->run(0, $t + 0.4, $until, SERVER, 'sleeping');
+		$s->builder->x(($t + 0.41) * MS, 'x_wakeup');
+		$s->builder->x(
+			($t + 0.45) * MS, 'x_request', pid => OTHER, client => 9, duration_ns => 50_000,
+			major => 73, sequence => 3, count => 1
+		);
+		$s->builder->x(($until - 0.01) * MS, 'x_sleep');
+	};
+	$s->wake(0, $told, OTHER, SERVER, 'poll')->run(0, $told + 0.2, $told + 0.4, OTHER, 'sleeping');
+	for (my $t = $told + 10; $t < $end - 10; $t += 10) {
+		$look->($t, $t + 0.6);
+		$s->wake(0, $t + 0.55, OTHER, SERVER, 'poll')->run(0, $t + 0.7, $t + 0.75, OTHER, 'sleeping');
+	}
+	$look->($end - 1, $end + 0.05);
+	my %of = (pid => NEW, client => 7, major => 74);
+	$s->builder->x(
+		($end - 0.4) * MS, 'x_request', %of, duration_ns => 100_000, sequence => 1,
+		count => 1
+	);
+	return $s->builder->x(($end - 0.3) * MS, 'x_damage', %of, width => 6, height => 13, window => 0);
 }
 
 # The new program sleeps until 3,500 ms. Then it reads the rest of a long answer, which is no
@@ -110,6 +141,13 @@ is($d->{event}{kind}, 'start', '... because of the new window: no answer to the 
 my $timers = story(shown => 4000, shell => 1, redraws => 1, timers => 1);
 $d = judged('... which draws by timers of its own', $timers, 'app-compute', 'editor', 0.98, 1);
 is($d->{event}{kind}, 'start', '... all the same');
+
+$d = judged(
+	'... while another client watches the screen',
+	story(shown => 4000, shell => 1, redraws => 1, watched => 1),
+	'app-compute', 'editor', 0.95, 1
+);
+is($d->{event}{kind}, 'start', '... who is not what it waited for');
 
 judged('a start that sleeps, and meets the server awake for another client',
 	story(shown => 4000, beside => 1), 'timer-sleep', 'editor', 0.8, 1);

@@ -86,7 +86,9 @@ sub _caused {
 	return 0  if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0
-		if !$self->_through_client($e, $segments) || $self->_of_another($e, $states, $segments);
+		if !$self->_through_client($e, $segments)
+		|| $self->_of_another($e, $states, $segments)
+		|| $self->_by_a_watcher($e, $chain, $segments);
 	my ($net, $paced, @own) = (0, 0);
 
 	for my $w ($chain->waits) {
@@ -386,6 +388,15 @@ sub _of_another {
 			$x->between('request', $d->{ts_ns} - $NS_PER_MS, $i->{to});
 	}
 	return 0;
+}
+
+# A client that looks at the screen by its own clock keeps the server awake, and nobody waits for
+# it. A chain that came so far by that clock has strayed.
+sub _by_a_watcher {
+	my ($self, $e, $chain, $segments) = @_;
+	my @clock = grep { $_->{waker} && $_->{waker}{context} eq 'hardirq' } $chain->waits or return 0;
+	my %looks = map  { $_->{pid} => 1 } grep { $_->{looks} } $self->_hops($e, $segments);
+	return scalar grep { $looks{ $self->_pid($_->{tid}, $_->{to}) } } @clock;
 }
 
 # What another program showed that the press had started (its first window has the keyboard now),
