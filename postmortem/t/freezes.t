@@ -406,6 +406,16 @@ cmp_ok(abs($d->{interval}{duration_ns} - 400 * MS), '<', 2 * MS, '... up to the 
 	$d = judged('a service that is old', over_a_bus(stopped => 1), 'stopped', 'service', 0.95, 1);
 	is($d->{verdict}{blamed}{starter}, undef, '... is asked itself');
 }
+# --- a client waits for a file system in user space; the release of the key sends it a signal (SIGIO), which ends no such wait: it goes on to wait where no signal ends it ---
+{
+	my $s = story();
+	$s->builder->thread(501, 'service', pid => SERVICE, ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->enter(2000)->run(1, 2000.25, 2001, CLIENT, 'sleeping')->wake(1, 2000.9, SERVICE, CLIENT, 'poll')->run(0, 2000.95, 2001.5, SERVICE, 'sleeping');
+	$s->enter(2080, kind => 'key_release', client_stack => 'fuse')->wake(1, 2080.26, 501, CLIENT, 'fuse')->run(1, 2080.25, 2080.27, CLIENT, 'disk_sleep')->run(0, 2080.4, 2080.5, 501, 'sleeping');
+	$s->wake(0, 2700, SERVICE, 0, 'nanosleep', context => 'hardirq')->run(0, 2700.1, 2700.5, SERVICE, 'sleeping')->wake(0, 2700.4, CLIENT, SERVICE, 'fuse')->run(1, 2700.6, 2702, CLIENT, 'sleeping')->draw(2701.8);
+	$d = judged('a file that a program serves, and a signal', polls($s->hotkey(3000), 2702), 'ipc-wait', 'service', 0.9, 1);
+	cmp_ok(abs($d->{interval}{duration_ns} - 702 * MS), '<', MS, '... from the press');
+}
 # --- a key without effect; later the window manager gives the client the focus, and the client redraws its frame. The window manager's
 # request finds the server awake (another client looks at it), or wakes it: it is no answer either way ---
 for my $awake (0, 1) {

@@ -57,7 +57,7 @@ sub story {
 			->wake(0, $t + 18.05, NEW, SERVER, 'poll')->run(1, $t + 18.2, $end, NEW, 'sleeping');
 	}
 	else            { $s->run(1, $from, $end, NEW, 'sleeping') }
-	if ($o{watched}) { watched($s, $t + 1.05, $end) }
+	if ($o{watched}) { watched($s, $t + ($o{timers} ? 18.15 : 1.05), $end) }
 	elsif (!$o{no_window}) { $s->draw($end - 0.3, NEW, pid => NEW, client => 7) }
 	# The new window has the keyboard now, and the one that was pressed in draws its cursor anew, at
 	# once or by its timer.
@@ -148,6 +148,12 @@ $d = judged(
 	'app-compute', 'editor', 0.95, 1
 );
 is($d->{event}{kind}, 'start', '... who is not what it waited for');
+$d = judged(
+	'... and the terminal echoed by its timer',
+	story(shown => 4000, shell => 1, redraws => 1, watched => 1, timers => 1),
+	'app-compute', 'editor', 0.95, 1
+);
+is($d->{event}{kind}, 'start', '... which had nothing to do with it');
 
 judged('a start that sleeps, and meets the server awake for another client',
 	story(shown => 4000, beside => 1), 'timer-sleep', 'editor', 0.8, 1);

@@ -300,6 +300,9 @@ sub _look_where {
 		my $s = $sleeps->[$k] or last;
 		next if $k == $last || $s->{from} > $d->[0] || !defined $s->{to} || $s->{to} > $d->[1];
 		next if $s->{waker} != $e->{server}{tid} && !$self->_is_own($e, $s->{waker}, $s->{to});
+		# A signal that says so ends no wait where nothing else may disturb it: that goes on.
+		my $then = $sleeps->[ $k + 1 ];
+		next if $then && $NO_REST{ $then->{state} } && $then->{from} - $s->{to} < $GLANCE_NS;
 		$last = $k;
 		$n{''}++;
 		my $stack = $self->{kernel}->threads->stack($s->{stack_id}) // next;

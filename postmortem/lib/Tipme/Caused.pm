@@ -82,13 +82,13 @@ sub _caused {
 	$_->{run} = _one_wait($chain, $_->{tid}, $states->before(@$_{qw(tid to)})) for @clock;
 	my @hops = @clock ? $self->_hops($e, $segments) : ();
 	return 0  if $chain->reached && $self->_of_a_new_client($e, $segments);
+	return 0  if $self->_by_a_watcher($e, $chain, $segments);
 	return [] if grep { $self->_moments->after_a_moment($e, \@hops, $t, $_, @clock) } @clock;
 	return 0  if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0
 		if !$self->_through_client($e, $segments)
-		|| $self->_of_another($e, $states, $segments)
-		|| $self->_by_a_watcher($e, $chain, $segments);
+		|| $self->_of_another($e, $states, $segments);
 	my ($net, $paced, @own) = (0, 0);
 
 	for my $w ($chain->waits) {

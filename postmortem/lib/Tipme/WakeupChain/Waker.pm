@@ -90,9 +90,13 @@ sub _follow {
 
 # Since when, above the bound, a thread waits for the child that ends its sleep: LO, or before that,
 # where the end of another child, or a signal, disturbed it and it did nothing but go on waiting.
+# The same where nothing may disturb it any more, and it slept for the same reason before: a signal
+# had ended that (a file system in user space is told so, and goes on).
 sub _began_to_wait {
 	my ($self, $i, $lo, $reason) = @_;
-	return $lo if !$reason || $reason->{code} ne 'wait-child';
+	my $still = $i->{state} eq 'disk_sleep' ? 1 : 0;
+	return $lo
+		if !$reason || $reason->{code} ne 'wait-child' && !($still && $reason->{class} eq 'wait');
 	my ($tid, $states, $bound) = ($self->{tid}, $self->{states}, $self->_bound);
 	my $ev = $states->events;
 	while ($lo > $bound) {
@@ -107,8 +111,8 @@ sub _began_to_wait {
 		my $r = $self->{reasons}->of(scalar $self->{threads}->stack($b->{stack_id}), 'task');
 		last
 			if !$r
-			|| $r->{code} ne 'wait-child'
-			|| $ev->wakings($b->{to}, $i->{from}, $tid)
+			|| $r->{code} ne $reason->{code}
+			|| !$still && $ev->wakings($b->{to}, $i->{from}, $tid)
 			|| $self->_makes_a_process($tid, $b->{to}, $i->{from});
 		($i, $lo) = ($b, $b->{from} > $bound ? $b->{from} : $bound);
 	}

@@ -38,11 +38,14 @@ my %STACK = (
 		'io_schedule+0x42;bit_wait_io+0xd;__wait_on_bit+0x4e;__wait_on_buffer+0x31;jbd2_journal_commit_transaction+0x141a',
 	direct =>
 		'__iomap_dio_rw+0x5ea;iomap_dio_rw+0xe;xfs_file_dio_write_aligned+0x9b;vfs_write+0x22f',
-	unix => 'schedule_timeout+0x10e;unix_stream_data_wait+0x9a;unix_stream_read_generic+0x3b1'
+	unix => 'schedule_timeout+0x10e;unix_stream_data_wait+0x9a;unix_stream_read_generic+0x3b1',
+	fuse =>
+		'request_wait_answer+0x112;__fuse_simple_request+0x120;fuse_lookup_name+0xbf;fuse_lookup+0x75'
 );
 my $n  = 0;
 my %ID = map { $_ => ++$n }
-	qw(poll epoll nanosleep tty wait4 disk futex mutex flock fault swap journal jbd2 direct unix);
+	qw(poll epoll nanosleep tty wait4 disk futex mutex flock fault swap journal jbd2 direct unix
+	fuse);
 
 # new(trigger => MS, ...): all are asleep; three ordinary keys have been answered in 3 ms each, at
 # 100, 300 and 500 ms
