@@ -82,13 +82,16 @@ sub _caused {
 	$_->{run} = _one_wait($chain, $_->{tid}, $states->before(@$_{qw(tid to)})) for @clock;
 	my @hops = @clock ? $self->_hops($e, $segments) : ();
 	return 0  if $chain->reached && $self->_of_a_new_client($e, $segments);
-	return 0  if $self->_by_a_watcher($e, $chain, $segments);
-	return [] if grep { $self->_moments->after_a_moment($e, \@hops, $t, $_, @clock) } @clock;
+	my $watched = $self->_by_a_watcher($e, $chain, $segments);
+	return [] if grep {
+		$_->{to} >= $watched && $self->_moments->after_a_moment($e, \@hops, $t, $_, @clock)
+	} @clock;
 	return 0  if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0
 		if !$self->_through_client($e, $segments)
-		|| $self->_of_another($e, $states, $segments);
+		|| $self->_of_another($e, $states, $segments)
+		|| $watched;
 	my ($net, $paced, @own) = (0, 0);
 
 	for my $w ($chain->waits) {
@@ -391,12 +394,16 @@ sub _of_another {
 }
 
 # A client that looks at the screen by its own clock keeps the server awake, and nobody waits for
-# it. A chain that came so far by that clock has strayed.
+# it. A chain that came by that clock has strayed. Where the client's own clock has a part in it,
+# that holds from there on: (the last time of such a clock, 0: there is none).
 sub _by_a_watcher {
 	my ($self, $e, $chain, $segments) = @_;
-	my @clock = grep { $_->{waker} && $_->{waker}{context} eq 'hardirq' } $chain->waits or return 0;
-	my %looks = map  { $_->{pid} => 1 } grep { $_->{looks} } $self->_hops($e, $segments);
-	return scalar grep { $looks{ $self->_pid($_->{tid}, $_->{to}) } } @clock;
+	my @timers = grep { $_->{waker} && $_->{waker}{context} eq 'hardirq' } $chain->waits
+		or return 0;
+	my %looks = map { $_->{pid} => 1 } grep { $_->{looks} } $self->_hops($e, $segments);
+	my ($last) = sort { $b <=> $a }
+		map { $looks{ $self->_pid($_->{tid}, $_->{to}) } ? $_->{to} : () } @timers;
+	return $last // 0;
 }
 
 # What another program showed that the press had started (its first window has the keyboard now),
