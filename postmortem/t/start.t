@@ -79,7 +79,8 @@ sub watched {
 		my ($t, $until) = @_;
 		$s->wake(0, $t, OTHER, 0, 'poll', context => 'hardirq')
 			->run(0, $t + 0.1, $t + 0.4, OTHER, 'sleeping')
-			->wake(0, $t + 0.35, SERVER, OTHER, 'epoll')->run(0, $t + 0.4, $until, SERVER, 'sleeping');
+			->wake(0, $t + 0.35, SERVER, OTHER, 'epoll')
+			->run(0, $t + 0.4, $until, SERVER, 'sleeping');
 		$s->builder->x(($t + 0.41) * MS, 'x_wakeup');
 		$s->builder->x(
 			($t + 0.45) * MS, 'x_request', pid => OTHER, client => 9, duration_ns => 50_000,
@@ -90,7 +91,8 @@ sub watched {
 	$s->wake(0, $told, OTHER, SERVER, 'poll')->run(0, $told + 0.2, $told + 0.4, OTHER, 'sleeping');
 	for (my $t = $told + 10; $t < $end - 10; $t += 10) {
 		$look->($t, $t + 0.6);
-		$s->wake(0, $t + 0.55, OTHER, SERVER, 'poll')->run(0, $t + 0.7, $t + 0.75, OTHER, 'sleeping');
+		$s->wake(0, $t + 0.55, OTHER, SERVER, 'poll')
+			->run(0, $t + 0.7, $t + 0.75, OTHER, 'sleeping');
 	}
 	$look->($end - 1, $end + 0.05);
 	my %of = (pid => NEW, client => 7, major => 74);
@@ -98,7 +100,10 @@ sub watched {
 		($end - 0.4) * MS, 'x_request', %of, duration_ns => 100_000, sequence => 1,
 		count => 1
 	);
-	return $s->builder->x(($end - 0.3) * MS, 'x_damage', %of, width => 6, height => 13, window => 0);
+	return $s->builder->x(
+		($end - 0.3) * MS, 'x_damage', %of, width => 6, height => 13,
+		window => 0
+	);
 }
 
 # The new program sleeps until 3,500 ms. Then it reads the rest of a long answer, which is no

@@ -5,6 +5,7 @@ package Tipme::Caused;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use parent 'Tipme::Caused::Partners';
 use Tipme::DisplaySource;
 use Tipme::Hops qw(hops once);
 use Tipme::KernelEvents;
@@ -20,9 +21,6 @@ my $MAX_CHECKS = 12;              # bursts of one event that are traced back; wi
 my $FRAME_NS   = 50_000_000;      # between frames there is less
 my $MOMENT_NS  = 1_000_000_000;   # a client that waits a moment after an event waits no longer
 my $LONG_NS    = 200_000_000;     # what it then does takes long from here on
-my $AT_ONCE_NS = 100_000_000;     # answers so quick tell through whom they usually come
-my $MAX_LIKE   = 5;               # of them that are looked at
-my $OFTEN      = 2;               # that must have come through a process
 my $SELDOM     = 3;               # times fewer timers of its own than when it looks by the clock
 my $NAPS       = 5;               # in a row: it looks by the clock whether something has come
 my %NO_REST    = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
@@ -300,61 +298,6 @@ sub _sent {
 	my ($sent) = grep { $_ > ($answer // 0) } messages($e->{server}, $pid, $other, $since, $until);
 	return if !defined $sent;
 	return [ $pid == $e->{pid} ? $self->{rest}->hand($e) : $pid, $sent ];
-}
-
-# Did the answers to other events of this client come through that process? The nearest ones that
-# were answered at once tell.
-sub _usually_through {
-	my ($self, $e, $pid) = @_;
-	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
-	return ($of->{$pid} // 0) >= $OFTEN ? 1 : 0;
-}
-
-# still_busy(EVENT, UNTIL): the process through which the answers to other events of this client
-# came, if it has not been at rest since the delivery, so that it could not have been woken; undef:
-# there is none. That this event asked it for anything is not known.
-sub still_busy {
-	my ($self, $e, $until) = @_;
-	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
-	my @by = sort { $of->{$b} <=> $of->{$a} || $a <=> $b }
-		grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of;
-	return (grep { !$self->{rest}->rested($_, $e->{deliver_ns}, $until) } @by)[0];
-}
-
-sub _partners {
-	my ($self, $e) = @_;
-	my @like = sort {
-		abs($a->{deliver_ns} - $e->{deliver_ns}) <=> abs($b->{deliver_ns} - $e->{deliver_ns})
-			|| $a->{n} <=> $b->{n}
-	} grep {
-			   $_ != $e
-			&& ($_->{pid} // 0) == $e->{pid}
-			&& $_->{client} == $e->{client}
-			&& $_->{candidate}
-			&& @{ $_->{bursts} }
-			&& $_->{bursts}[0][0] - $_->{deliver_ns} < $AT_ONCE_NS
-	} $self->{path}->events;
-	splice @like, $MAX_LIKE if @like > $MAX_LIKE;
-	my %n;
-	for my $o (@like) {
-		my $t      = $self->request_ns($o, $o->{bursts}[0][2][0]);
-		my $states = $self->{kernel}->states($o->{deliver_ns} - $NS_PER_MS, $t);
-		my ($tid, $ran) = $self->last_ran($states, drawer($o, $o->{bursts}[0][2][0]), $t);
-		next if !defined $tid || $ran <= $o->{deliver_ns};
-		my $chain    = $self->chain($states, $o);
-		my $segments = $chain->walk_once($tid, $o->{deliver_ns}, $ran);
-		next if !$chain->reached;
-		my %seen;
-		$n{network}++ if grep {
-				   $_->{waker}
-				&& $_->{waker}{context} eq 'softirq_irq'
-				&& $self->_pid($_->{tid}, $_->{to}) == $o->{pid}
-				&& $self->{rest}->waits_for_events($o, $_->{tid}, $_->{reason})
-		} $chain->waits;
-		$n{ $_->{pid} }++
-			for grep { !$_->{looks} && !$seen{ $_->{pid} }++ } $self->_hops($o, $segments);
-	}
-	return \%n;
 }
 
 # Whoever types (a script, an input method) was there, too, when the server read the key, and may

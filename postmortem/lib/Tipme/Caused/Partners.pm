@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A part of Caused: through whom the answers to a client's events usually come.
+package Tipme::Caused::Partners;
+
+use strict;
+use warnings;
+no warnings 'portable';    # numbers of 64 bits
+use Tipme::Hops qw(hops);
+
+my $NS_PER_MS  = 1_000_000;
+my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
+my $MAX_LIKE   = 5;              # of them that are looked at
+my $OFTEN      = 2;              # that must have come through a process
+
+# Did the answers to other events of this client come through that process? The nearest ones that
+# were answered at once tell.
+sub _usually_through {
+	my ($self, $e, $pid) = @_;
+	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
+	return ($of->{$pid} // 0) >= $OFTEN ? 1 : 0;
+}
+
+# still_busy(EVENT, UNTIL): the process through which the answers to other events of this client
+# came, if it has not been at rest since the delivery, so that it could not have been woken; undef:
+# there is none. That this event asked it for anything is not known.
+sub still_busy {
+	my ($self, $e, $until) = @_;
+	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
+	my @by = sort { $of->{$b} <=> $of->{$a} || $a <=> $b }
+		grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of;
+	return (grep { !$self->{rest}->rested($_, $e->{deliver_ns}, $until) } @by)[0];
+}
+
+sub _partners {
+	my ($self, $e) = @_;
+	my @like = sort {
+		abs($a->{deliver_ns} - $e->{deliver_ns}) <=> abs($b->{deliver_ns} - $e->{deliver_ns})
+			|| $a->{n} <=> $b->{n}
+	} grep {
+			   $_ != $e
+			&& ($_->{pid} // 0) == $e->{pid}
+			&& $_->{client} == $e->{client}
+			&& $_->{candidate}
+			&& @{ $_->{bursts} }
+			&& $_->{bursts}[0][0] - $_->{deliver_ns} < $AT_ONCE_NS
+	} $self->{path}->events;
+	splice @like, $MAX_LIKE if @like > $MAX_LIKE;
+	my %n;
+	for my $o (@like) {
+		my $t      = $self->request_ns($o, $o->{bursts}[0][2][0]);
+		my $states = $self->{kernel}->states($o->{deliver_ns} - $NS_PER_MS, $t);
+		my ($tid, $ran) = $self->last_ran($states, Tipme::Caused::drawer($o, $o->{bursts}[0][2][0]), $t);
+		next if !defined $tid || $ran <= $o->{deliver_ns};
+		my $chain    = $self->chain($states, $o);
+		my $segments = $chain->walk_once($tid, $o->{deliver_ns}, $ran);
+		next if !$chain->reached;
+		my %seen;
+		$n{network}++ if grep {
+				   $_->{waker}
+				&& $_->{waker}{context} eq 'softirq_irq'
+				&& $self->_pid($_->{tid}, $_->{to}) == $o->{pid}
+				&& $self->{rest}->waits_for_events($o, $_->{tid}, $_->{reason})
+		} $chain->waits;
+		$n{ $_->{pid} }++
+			for grep { !$_->{looks} && !$seen{ $_->{pid} }++ } hops($self->{kernel}->threads, $o, $segments);
+	}
+	return \%n;
+}
+
+1;
