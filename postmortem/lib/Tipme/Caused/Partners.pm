@@ -49,7 +49,8 @@ sub _partners {
 	for my $o (@like) {
 		my $t      = $self->request_ns($o, $o->{bursts}[0][2][0]);
 		my $states = $self->{kernel}->states($o->{deliver_ns} - $NS_PER_MS, $t);
-		my ($tid, $ran) = $self->last_ran($states, Tipme::Caused::drawer($o, $o->{bursts}[0][2][0]), $t);
+		my ($tid, $ran) =
+			$self->last_ran($states, Tipme::Caused::drawer($o, $o->{bursts}[0][2][0]), $t);
 		next if !defined $tid || $ran <= $o->{deliver_ns};
 		my $chain    = $self->chain($states, $o);
 		my $segments = $chain->walk_once($tid, $o->{deliver_ns}, $ran);
@@ -62,7 +63,8 @@ sub _partners {
 				&& $self->{rest}->waits_for_events($o, $_->{tid}, $_->{reason})
 		} $chain->waits;
 		$n{ $_->{pid} }++
-			for grep { !$_->{looks} && !$seen{ $_->{pid} }++ } hops($self->{kernel}->threads, $o, $segments);
+			for grep { !$_->{looks} && !$seen{ $_->{pid} }++ }
+			hops($self->{kernel}->threads, $o, $segments);
 	}
 	return \%n;
 }
