@@ -52,6 +52,13 @@
  * takes it off the list before it looks whether it is alone, for the other order would let one in
  * between.
  *
+ * Where the pool grows while it is written (TIPME_POOL_GROWS) there is a second queue, of spare
+ * sub-buffers: takers look there first, so that what is new is used before anything is overwritten.
+ * One thread of user space alone fills it (helper/source/kernel_growth.c): the store of a cell
+ * makes a sub-buffer spare, and that thread may stop at any point without holding anybody up. It
+ * takes sub-buffers off the queues as every other taker does. What it has taken is nobody's, and
+ * may leave the pool.
+ *
  * Readers take no part: they compare the header's gen before and after (see tipme_pool_copy(),
  * helper/source/kernel_copy.c). All loops are bounded; who runs out of attempts counts the record
  * as lost.
@@ -60,8 +67,9 @@
  * tipme_pool_queue *tipme_pool_queue(void), struct tipme_pool_header *tipme_pool_sub(__u32 sub) and
  * __u64 *tipme_pool_cell(__u64 position), each NULL for what is not there;
  * __u64 tipme_pool_clock(void), the records' clock; with TIPME_POOL_NMI also
- * tipme_pool_sub_there(), the same for a sub-buffer that is surely there. The queue has at least as
- * many cells as the pool has sub-buffers, so a cell is free when its turn comes.
+ * tipme_pool_sub_there(), the same for a sub-buffer that is surely there; with TIPME_POOL_GROWS
+ * also tipme_pool_spare() and tipme_pool_spare_cell(), the second queue. A queue has at least as
+ * many cells as the pool can have sub-buffers, so a cell is free when its turn comes.
  */
 
 #define TIPME_POOL_SLOT_BYTES 32
@@ -148,20 +156,28 @@ TIPME_POOL_SLOW int tipme_pool_give(__u32 sub)
 	return 0;
 }
 
-/*
- * Takes the sub-buffer that was given longest ago; TIPME_POOL_NO_SUB if there is none, or its giver
- * is not ready.
- */
-TIPME_POOL_SLOW __u32 tipme_pool_take(void)
+TIPME_POOL_INLINE __u64 *tipme_pool_cell_of(int spare, __u64 pos)
 {
-	struct tipme_pool_queue *q = tipme_pool_queue();
+#ifdef TIPME_POOL_GROWS
+	if (spare)
+		return tipme_pool_spare_cell(pos);
+#endif
+	return tipme_pool_cell(pos);
+}
+
+/*
+ * Takes what was put into a queue longest ago; TIPME_POOL_NO_SUB if there is none, or its giver is
+ * not ready.
+ */
+TIPME_POOL_INLINE __u32 tipme_pool_take_from(struct tipme_pool_queue *q, int spare)
+{
 	int i;
 
 	if (!q)
 		return TIPME_POOL_NO_SUB;
 	for (i = 0; i < TIPME_POOL_TAKE_ATTEMPTS; i++) {
 		__u64 head = tipme_pool_load(&q->head);
-		__u64 *cell = tipme_pool_cell(head);
+		__u64 *cell = tipme_pool_cell_of(spare, head);
 		__u64 v;
 
 		if (!cell)
@@ -176,6 +192,18 @@ TIPME_POOL_SLOW __u32 tipme_pool_take(void)
 			return v & 0xffffff;
 	}
 	return TIPME_POOL_NO_SUB;
+}
+
+/* What is spare, else the sub-buffer that was given longest ago. */
+TIPME_POOL_SLOW __u32 tipme_pool_take(void)
+{
+#ifdef TIPME_POOL_GROWS
+	__u32 sub = tipme_pool_take_from(tipme_pool_spare(), 1);
+
+	if (sub != TIPME_POOL_NO_SUB)
+		return sub;
+#endif
+	return tipme_pool_take_from(tipme_pool_queue(), 0);
 }
 
 /*

@@ -28,6 +28,7 @@ const volatile __u32 tipme_stack_mask = 4095;
 const volatile __u32 tipme_stack_base = 0;
 
 struct tipme_pool_queue tipme_queue;
+struct tipme_pool_queue tipme_spare;
 /*
  * A global variable: each record looks here, and its address is a constant, where a table's entry
  * has to be looked up.
@@ -41,6 +42,7 @@ __u64 tipme_stack_old_ns;
 
 TIPME_MAP(tipme_pool, 65536, 1);
 TIPME_MAP(tipme_cells, sizeof(__u64), 1);
+TIPME_MAP(tipme_spare_cells, sizeof(__u64), 1);
 TIPME_MAP(tipme_cpus, sizeof(struct tipme_kernel_cpu), 1);
 TIPME_MAP(tipme_stacks, sizeof(struct tipme_stack_entry), 1);
 TIPME_MAP(tipme_user_stacks, sizeof(struct tipme_user_stack_entry), 1);
@@ -50,11 +52,47 @@ TIPME_MAP(tipme_affinities, sizeof(struct tipme_affinity_before), TIPME_AFFINITI
 TIPME_MAP(tipme_disk_sleeps, sizeof(struct tipme_disk_sleep), TIPME_DISK_SLEEPS);
 TIPME_MAP(tipme_askeds, sizeof(struct tipme_asked), TIPME_ASKED);
 
+/*
+ * What the pool has grown by: arrays of 1 << shift sub-buffers each, which the library puts in and
+ * takes out while programs run. They follow those of tipme_pool, of which there are so many.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+	__uint(max_entries, 1);
+} tipme_segments SEC(".maps");
+
 const volatile __u32 tipme_cell_mask = 0;
+const volatile __u32 tipme_pool_first = 1;
+const volatile __u32 tipme_segment_shift = 0;
+
+static __always_inline struct tipme_pool_header *tipme_pool_sub_grown(__u32 sub)
+{
+	__u32 n = sub - tipme_pool_first;
+	__u32 segment = n >> tipme_segment_shift, i = n & ((1U << tipme_segment_shift) - 1);
+	void *map = bpf_map_lookup_elem(&tipme_segments, &segment);
+
+	return map ? bpf_map_lookup_elem(map, &i) : NULL;
+}
 
 static __always_inline struct tipme_pool_header *tipme_pool_sub(__u32 sub)
 {
-	return bpf_map_lookup_elem(&tipme_pool, &sub);
+	struct tipme_pool_header *h = bpf_map_lookup_elem(&tipme_pool, &sub);
+
+	return tipme_likely(h) ? h : tipme_pool_sub_grown(sub);
+}
+
+static __always_inline __u64 *tipme_pool_spare_cell(__u64 pos)
+{
+	__u32 i = pos & tipme_cell_mask;
+
+	return bpf_map_lookup_elem(&tipme_spare_cells, &i);
+}
+
+static __always_inline struct tipme_pool_queue *tipme_pool_spare(void)
+{
+	return &tipme_spare;
 }
 
 static __always_inline __u64 *tipme_pool_cell(__u64 pos)
@@ -80,6 +118,7 @@ static __always_inline __u64 tipme_pool_clock(void)
  */
 #define TIPME_POOL_INLINE static __always_inline
 #define TIPME_POOL_SLOW __noinline
+#define TIPME_POOL_GROWS
 #define TIPME_POOL_WRITER
 #include "pool.h"
 

@@ -83,6 +83,24 @@ static bool clocks_look(struct tipmed_recorder *r)
 	return tipmed_suspends_look(&r->suspends, &now, from_ns, to_ns);
 }
 
+/* The pool grows before it overwrites what is to be kept, and shrinks: see kernel_growth.h. */
+static void pool_adapt(struct tipmed_recorder *r)
+{
+	static int number = -1;
+	int err = 0;
+
+	tipme_kernel_source_adapt(r->kernel, &err);
+	if (!err && number >= 0) {
+		tipmed_limit_end(&r->limits, number);
+		number = -1;
+	} else if (err && number < 0) {
+		number = tipmed_limit_add(
+			&r->limits,
+			"fewer seconds are kept than asked for: the ring got no more memory (%s)",
+			strerror(-err));
+	}
+}
+
 /* What was copied is given names when it is saved. */
 static void stacks_age(struct tipmed_recorder *r, int seen, uint64_t now_ns)
 {
@@ -155,6 +173,7 @@ void tipmed_rounds_look(struct tipmed_recorder *r)
 	uint64_t begin_ns = tipme_clock_ns();
 	int n = picture_look(r);
 
+	pool_adapt(r);
 	cpus_look(r);
 	wayland_look(r);
 	counters_tell(r);

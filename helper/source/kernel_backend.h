@@ -24,6 +24,7 @@ struct tipme_kernel_source {
 	int no_events[TIPME_CLASSES];
 	/* set by the backend's open: class priority has a record of each change */
 	int tells_affinity;
+	int adapted; /* of tipme_kernel_source_adapt(): it was called before */
 	/* set by tipme_kernel_source_open(): records what this one cannot; NULL: nothing does */
 	struct tipme_kernel_source *beside;
 };
@@ -55,6 +56,13 @@ struct tipme_kernel_backend {
 	uint32_t classes_partly;
 	void (*close)(struct tipme_kernel_source *src);
 	int (*stats)(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats);
+	/*
+	 * May be NULL: its pool has the size it began with. Otherwise see
+	 * tipme_kernel_source_adapt(); the pool's view has subs_most.
+	 */
+	int (*adapt)(struct tipme_kernel_source *src, int *refused);
+	/* May be NULL: around all that a copy reads of the pool, on the thread that copies. */
+	void (*hold)(struct tipme_kernel_source *src, int on);
 	int (*picture)(struct tipme_kernel_source *src, struct tipme_picture *picture,
 		       struct tipme_kernel_thread *threads, unsigned int max);
 	int (*stacks)(struct tipme_kernel_source *src,
@@ -101,6 +109,8 @@ struct tipme_kernel_backend {
  * machine.
  */
 #define TIPME_POOL_RAM_PART 50
+/* And what it grows to while it records, at most. */
+#define TIPME_POOL_GROWN_RAM_PART 25
 
 struct tipme_kernel_machine {
 	unsigned int possible, online; /* CPUs */

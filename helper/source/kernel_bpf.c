@@ -31,6 +31,7 @@ static int attach(struct bpf_source *src, char *why, size_t why_len)
 	if (err)
 		return tipme_bpf_refused(err, "share memory with", why, why_len);
 	tipme_bpf_pool_init(src);
+	tipme_bpf_growth_init(src);
 	tipme_bpf_wayland_freeze(src);
 	err = kernel_source_bpf__attach(src->skel);
 	if (err)
@@ -75,6 +76,7 @@ static int open_for(struct tipme_kernel_source **out, const struct tipme_kernel_
 	src->opt = *opt;
 	src->beside = beside;
 	src->measure_fd = -1;
+	src->segment_fd = -1;
 	tipme_kernel_sizes(&src->base.view, &src->opt, cpus);
 	src->user_entries =
 		opt->stack_entries ? opt->stack_entries : tipme_bpf_user_entries(&src->opt);
@@ -131,15 +133,17 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 {
 	struct bpf_source *src = bpf_of(base);
 	const struct tipme_kernel_tables tables = tipme_bpf_tables_of(src);
+	const struct tipme_pool_view *v = &src->base.view;
+	uint64_t pool_bytes = (uint64_t)tipme_pool_subs(v) * v->subbuf_bytes;
 
 	*stats = (struct tipme_kernel_stats){
-		.start_ns = src->base.view.start_ns,
-		.pool_bytes = src->pool.bytes,
-		.map_bytes = src->pool.bytes + src->cells.bytes + src->cpus.bytes +
+		.start_ns = v->start_ns,
+		.pool_bytes = pool_bytes,
+		.map_bytes = pool_bytes + 2 * src->cells.bytes + src->cpus.bytes +
 			     sizeof(*src->skel->bss) + src->stacks.bytes + src->user_stacks.bytes,
-		.cpus = src->base.view.cpus,
-		.subbufs = src->base.view.subs,
-		.subbuf_bytes = src->base.view.subbuf_bytes,
+		.cpus = v->cpus,
+		.subbufs = tipme_pool_subs(v),
+		.subbuf_bytes = v->subbuf_bytes,
 		.programs = src->programs + src->link_count,
 		.lost.missed = missed(src),
 	};
@@ -158,6 +162,8 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.open_beside = bpf_open_beside,
 	.close = bpf_close,
 	.stats = bpf_stats,
+	.adapt = tipme_bpf_adapt,
+	.hold = tipme_bpf_hold,
 	.picture = tipme_bpf_picture,
 	.stacks = tipme_bpf_stacks,
 	.class_set = tipme_bpf_class_set,

@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "kernel_backend.h"
+#include "kernel_growth.h"
 #include "kernel_tables.h"
 #include "kernel_source.skel.h"
 
@@ -52,7 +53,9 @@ struct wayland_file {
 struct bpf_source {
 	struct tipme_kernel_source base; /* first: it is what others hold */
 	struct kernel_source_bpf *skel;
-	struct map_memory pool, cells, cpus, stacks, user_stacks;
+	struct map_memory pool, cells, spare_cells, cpus, stacks, user_stacks;
+	struct tipme_growth growth;
+	int segment_fd; /* only while it is loaded: what segments are like */
 	struct tipme_kernel_options opt; /* complete */
 	unsigned int user_entries;
 	/* classes that it records beside another source; 0: it stands alone, and records all */
@@ -107,6 +110,14 @@ void tipme_bpf_unmap_all(struct bpf_source *src);
 
 /* The first content of the pool; from then on we only read. */
 void tipme_bpf_pool_init(struct bpf_source *src);
+
+/* --- the pool grows: kernel_bpf_growth.c --- */
+
+/* An array as each segment is; a descriptor, or -errno. */
+int tipme_bpf_segment_template(const struct tipme_pool_view *v);
+void tipme_bpf_growth_init(struct bpf_source *src);
+int tipme_bpf_adapt(struct tipme_kernel_source *base, int *refused);
+void tipme_bpf_hold(struct tipme_kernel_source *base, int on);
 
 /* --- record classes: kernel_bpf_classes.c --- */
 

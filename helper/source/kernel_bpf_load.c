@@ -237,16 +237,36 @@ unsigned int tipme_bpf_user_entries(const struct tipme_kernel_options *opt)
 					   : (unsigned int)most;
 }
 
+/* What all segments are like, and how many there may be. Loading makes its own copy of the first.
+ */
+static int segments_size(struct bpf_source *src)
+{
+	const struct tipme_pool_view *v = &src->base.view;
+	struct bpf_map *map = src->skel->maps.tipme_segments;
+	unsigned int count = v->subs_most ? (v->subs_most - v->subs) / v->segment_subs : 0;
+	int fd = tipme_bpf_segment_template(v), err = fd < 0 ? fd : 0;
+
+	src->skel->rodata->tipme_segment_shift = 0;
+	for (unsigned int n = v->segment_subs; n > 1; n /= 2)
+		src->skel->rodata->tipme_segment_shift++;
+	err = err ? err : bpf_map__set_max_entries(map, count ? count : 1);
+	err = err ? err : bpf_map__set_inner_map_fd(map, fd);
+	src->segment_fd = fd;
+	return err;
+}
+
 static int set_sizes(struct bpf_source *src)
 {
 	struct kernel_source_bpf *skel = src->skel;
-	uint32_t cells = power_of_two_from(src->base.view.subs);
+	const struct tipme_pool_view *v = &src->base.view;
+	uint32_t cells = power_of_two_from(tipme_pool_subs_most(v));
 	int err;
 
 	skel->rodata->tipme_pool_slots =
 		(src->base.view.subbuf_bytes - sizeof(struct tipme_pool_header)) /
 		TIPME_POOL_SLOT_BYTES;
 	skel->rodata->tipme_cell_mask = cells - 1;
+	skel->rodata->tipme_pool_first = v->subs;
 	for (size_t i = 0; i < sizeof(skel->rodata->tipme_wayland_uids) /
 				       sizeof(skel->rodata->tipme_wayland_uids[0]);
 	     i++)
@@ -258,6 +278,8 @@ static int set_sizes(struct bpf_source *src)
 	skel->rodata->tipme_stack_keep_ns = ((uint64_t)src->opt.window_s * 2 + 60) * 1000000000;
 	err = resize(skel->maps.tipme_pool, src->base.view.subbuf_bytes, src->base.view.subs);
 	err = err ? err : resize(skel->maps.tipme_cells, sizeof(uint64_t), cells);
+	err = err ? err : resize(skel->maps.tipme_spare_cells, sizeof(uint64_t), cells);
+	err = err ? err : segments_size(src);
 	err = err ? err
 		  : resize(skel->maps.tipme_cpus, sizeof(struct tipme_kernel_cpu),
 			   src->base.view.cpus);
@@ -271,30 +293,57 @@ static int set_sizes(struct bpf_source *src)
 			    src->opt.stack_entries);
 }
 
-static int map_memory(const struct bpf_map *map, int prot, struct map_memory *m)
+/* `at`: address space that is reserved for it; NULL: anywhere. */
+static int map_memory_at(void *at, const struct bpf_map *map, int prot, struct map_memory *m)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *base;
 
 	m->bytes = ((size_t)bpf_map__value_size(map) * bpf_map__max_entries(map) + page - 1) /
 		   page * page;
-	base = mmap(NULL, m->bytes, prot, MAP_SHARED | MAP_POPULATE, bpf_map__fd(map), 0);
+	base = mmap(at, m->bytes, prot, MAP_SHARED | MAP_POPULATE | (at ? MAP_FIXED : 0),
+		    bpf_map__fd(map), 0);
 	if (base == MAP_FAILED)
 		return -errno;
 	m->base = base;
 	return 0;
 }
 
+static int map_memory(const struct bpf_map *map, int prot, struct map_memory *m)
+{
+	return map_memory_at(NULL, map, prot, m);
+}
+
+/* Where it can grow there is address space for it behind the pool. */
+static int map_pool(struct bpf_source *src)
+{
+	const struct tipme_pool_view *v = &src->base.view;
+	size_t most = (size_t)tipme_pool_subs_most(v) * v->subbuf_bytes;
+	void *at = mmap(NULL, most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int err = at == MAP_FAILED
+			  ? -errno
+			  : map_memory_at(at, src->skel->maps.tipme_pool, PROT_READ, &src->pool);
+
+	if (err && at != MAP_FAILED)
+		munmap(at, most);
+	if (!err)
+		src->pool.bytes = most;
+	return err;
+}
+
 /*
  * Readers write nothing: only the two tables that need a first content are writable, and only until
- * they have it.
+ * they have it; and the cells of what is spare.
  */
 int tipme_bpf_map_all(struct bpf_source *src)
 {
 	struct kernel_source_bpf *skel = src->skel;
-	int err = map_memory(skel->maps.tipme_pool, PROT_READ, &src->pool);
+	int err = map_pool(src);
 
 	err = err ? err : map_memory(skel->maps.tipme_cells, PROT_READ | PROT_WRITE, &src->cells);
+	err = err ? err
+		  : map_memory(skel->maps.tipme_spare_cells, PROT_READ | PROT_WRITE,
+			       &src->spare_cells);
 	err = err ? err : map_memory(skel->maps.tipme_cpus, PROT_READ | PROT_WRITE, &src->cpus);
 	err = err ? err : map_memory(skel->maps.tipme_stacks, PROT_READ, &src->stacks);
 	err = err ? err : map_memory(skel->maps.tipme_user_stacks, PROT_READ, &src->user_stacks);
@@ -367,6 +416,9 @@ static int load_once(struct bpf_source *src, const struct btf *btf, enum count_p
 			leave_out(src, i);
 	err = set_sizes(src);
 	err = err ? err : kernel_source_bpf__load(src->skel);
+	if (src->segment_fd >= 0)
+		close(src->segment_fd);
+	src->segment_fd = -1;
 	return err ? tipme_bpf_refused(err, "load", why, why_len) : 0;
 }
 
@@ -408,6 +460,7 @@ void tipme_bpf_unmap_all(struct bpf_source *src)
 {
 	unmap(&src->pool);
 	unmap(&src->cells);
+	unmap(&src->spare_cells);
 	unmap(&src->cpus);
 	unmap(&src->stacks);
 	unmap(&src->user_stacks);

@@ -58,6 +58,9 @@ struct tipme_kernel_seen {
 	uint32_t *order;
 	struct cpu_run *run; /* of each CPU */
 	size_t count, next; /* of order: in this pass, and done of it */
+	size_t used; /* of seen: behind these it is empty */
+	size_t kept; /* sub-buffers for which there is always memory */
+	size_t bytes; /* mapped for each of state, seen and order, one behind the other */
 	int more; /* the pass appends to a copy */
 };
 
@@ -72,11 +75,6 @@ static unsigned int slots_of(const struct tipme_pool_view *v)
 	return (v->subbuf_bytes - sizeof(struct tipme_pool_header)) / TIPME_POOL_SLOT_BYTES;
 }
 
-static const struct tipme_pool_header *sub_at(const struct tipme_pool_view *v, uint32_t sub)
-{
-	return (const void *)((const char *)v->base + (size_t)sub * v->subbuf_bytes);
-}
-
 /* Of so many sub-buffers, each with its section. */
 static size_t bytes_of(const struct tipme_pool_view *v, size_t subs)
 {
@@ -85,7 +83,9 @@ static size_t bytes_of(const struct tipme_pool_view *v, size_t subs)
 
 size_t tipme_pool_copy_bytes(const struct tipme_pool_view *v)
 {
-	return bytes_of(v, v->subs + v->subs / 2 + 2 * v->cpus);
+	size_t subs = tipme_pool_subs_most(v);
+
+	return bytes_of(v, subs + subs / 2 + 2 * v->cpus);
 }
 
 static void *touched(size_t n, size_t size)
@@ -111,27 +111,53 @@ void tipme_pool_seen_free(struct tipme_kernel_seen *s)
 {
 	if (!s)
 		return;
-	free(s->state);
-	free(s->seen);
-	free(s->order);
+	if (s->state)
+		munmap(s->state, 3 * s->bytes);
 	free(s->run);
 	free(s);
 }
 
+/*
+ * Room for each sub-buffer that there may be. What the pool has not grown to yet is address space
+ * alone: where all memory was locked, tipme_pool_seen_release() makes it so again.
+ */
 struct tipme_kernel_seen *tipme_pool_seen_alloc(const struct tipme_pool_view *v)
 {
 	struct tipme_kernel_seen *s = touched(1, sizeof(*s));
+	size_t subs = tipme_pool_subs(v), page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (!s)
 		return NULL;
-	s->state = touched(v->subs, sizeof(*s->state));
-	s->seen = touched(v->subs, sizeof(*s->seen));
-	s->order = touched(v->subs, sizeof(*s->order));
+	s->kept = subs;
+	s->bytes = (tipme_pool_subs_most(v) * sizeof(*s->state) + page - 1) / page * page;
+	s->state = mapped(3 * s->bytes, subs * sizeof(*s->state));
 	s->run = touched(v->cpus, sizeof(*s->run));
-	if (s->state && s->seen && s->order && s->run)
-		return s;
-	tipme_pool_seen_free(s);
-	return NULL;
+	if (!s->state || !s->run) {
+		tipme_pool_seen_free(s);
+		return NULL;
+	}
+	s->seen = (void *)((char *)s->state + s->bytes);
+	s->order = (void *)((char *)s->state + 2 * s->bytes);
+	memset(s->seen, 0, subs * sizeof(*s->seen));
+	memset(s->order, 0, subs * sizeof(*s->order));
+	return s;
+}
+
+static void tail_release(char *table, size_t kept, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (kept + page - 1) / page * page;
+
+	if (from >= bytes)
+		return;
+	munlock(table + from, bytes - from);
+	madvise(table + from, bytes - from, MADV_DONTNEED);
+}
+
+void tipme_pool_seen_release(struct tipme_kernel_seen *s)
+{
+	tail_release((char *)s->state, s->kept * sizeof(*s->state), s->bytes);
+	tail_release((char *)s->seen, s->kept * sizeof(*s->seen), s->bytes);
+	tail_release((char *)s->order, s->kept * sizeof(*s->order), s->bytes);
 }
 
 int tipme_pool_copy_alloc(const struct tipme_pool_view *v, struct tipme_kernel_copy *c)
@@ -186,6 +212,8 @@ void tipme_kernel_copy_spare_release(struct tipme_kernel_copy *c)
 	void *begin;
 	size_t bytes = spare_of(c, &begin);
 
+	if (c->seen)
+		tipme_pool_seen_release(c->seen);
 	if (!bytes)
 		return;
 	munlock(begin, bytes); /* what is locked is not given back */
@@ -200,7 +228,7 @@ void tipme_kernel_copy_spare_release(struct tipme_kernel_copy *c)
  */
 static int sub_look(const struct tipme_pool_view *v, uint32_t sub, struct sub_state *st)
 {
-	const struct tipme_pool_header *h = sub_at(v, sub);
+	const struct tipme_pool_header *h = tipme_pool_at(v, sub);
 	uint64_t retired, slot_gen;
 	uint32_t owner;
 
@@ -406,7 +434,7 @@ static void gap_cut(const struct tipme_pool_view *v, struct tipme_kernel_copy *c
 static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *c, uint32_t sub,
 		     int more)
 {
-	const struct tipme_pool_header *h = sub_at(v, sub);
+	const struct tipme_pool_header *h = tipme_pool_at(v, sub);
 	const struct sub_state *st = &c->seen->state[sub];
 	struct sub_seen *seen = &c->seen->seen[sub];
 	struct cpu_run *run = &c->seen->run[st->cpu];
@@ -444,9 +472,10 @@ static void sub_copy(const struct tipme_pool_view *v, struct tipme_kernel_copy *
 /* Finds the sub-buffers that are not done, the oldest first. Returns how many. */
 static size_t survey(const struct tipme_pool_view *v, struct tipme_kernel_seen *s)
 {
-	size_t n = 0;
+	size_t n = 0, subs = tipme_pool_subs(v);
 
-	for (uint32_t sub = 0; sub < v->subs; sub++) {
+	s->used = subs > s->used ? subs : s->used;
+	for (uint32_t sub = 0; sub < subs; sub++) {
 		if (!sub_look(v, sub, &s->state[sub]))
 			continue;
 		if (!s->seen[sub].done || s->seen[sub].gen != s->state[sub].gen)
@@ -485,13 +514,17 @@ void tipme_pool_coverage(const struct tipme_pool_view *v, struct tipme_kernel_se
 uint64_t tipme_pool_reach_ns(const struct tipme_pool_view *v)
 {
 	uint64_t oldest = UINT64_MAX;
+	uint32_t subs = tipme_pool_subs(v);
 
-	for (uint32_t sub = 0; sub < v->subs; sub++) {
-		const struct tipme_pool_header *h = sub_at(v, sub);
+	for (uint32_t sub = 0; sub < subs; sub++) {
+		const struct tipme_pool_header *h = tipme_pool_at(v, sub);
 		uint64_t retired = LOAD(&h->retired_ns);
 
-		if (!LOAD(&h->gen))
-			return v->start_ns; /* never used: nothing was overwritten yet */
+		/*
+		 * Never used: nothing was overwritten yet. What the pool has grown by says nothing.
+		 */
+		if (!LOAD(&h->gen) && (!v->subs_first || sub < v->subs_first))
+			return v->start_ns;
 		if (retired && retired < oldest)
 			oldest = retired;
 	}
@@ -504,7 +537,8 @@ static void copy_reset(const struct tipme_pool_view *v, struct tipme_kernel_copy
 	c->records = 0;
 	c->torn = 0;
 	c->cut = 0;
-	memset(c->seen->seen, 0, v->subs * sizeof(*c->seen->seen));
+	memset(c->seen->seen, 0, c->seen->used * sizeof(*c->seen->seen));
+	c->seen->used = 0;
 	coverage_reset(v, c->seen, c->coverage);
 }
 

@@ -10,13 +10,38 @@
 
 struct tipme_pool_view {
 	const void *base;
+	/* changes while the pool grows: then it is read once, by tipme_pool_subs() */
 	unsigned int subs;
+	/*
+	 * It never has more; so much address space is behind base. 0: it does not grow. The first
+	 * ones are always there, the others come and go by segments of so many.
+	 */
+	unsigned int subs_most, subs_first, segment_subs;
 	unsigned int subbuf_bytes;
 	unsigned int cpus;
 	uint32_t source; /* enum tipme_source: who writes */
 	/* recording began; a CPU that has never turned is covered from here on */
 	uint64_t start_ns;
 };
+
+/* How many there are now. What was there before may have gone. */
+static inline unsigned int tipme_pool_subs(const struct tipme_pool_view *v)
+{
+	return __atomic_load_n(&v->subs, __ATOMIC_ACQUIRE);
+}
+
+static inline unsigned int tipme_pool_subs_most(const struct tipme_pool_view *v)
+{
+	unsigned int subs = tipme_pool_subs(v);
+
+	return v->subs_most > subs ? v->subs_most : subs;
+}
+
+static inline const struct tipme_pool_header *tipme_pool_at(const struct tipme_pool_view *v,
+							    uint32_t sub)
+{
+	return (const void *)((const char *)v->base + (size_t)sub * v->subbuf_bytes);
+}
 
 int tipme_pool_copy_alloc(const struct tipme_pool_view *v, struct tipme_kernel_copy *c);
 size_t tipme_pool_copy_bytes(const struct tipme_pool_view *v);
@@ -38,6 +63,11 @@ int tipme_pool_copy_part(const struct tipme_pool_view *v, struct tipme_kernel_co
 
 struct tipme_kernel_seen *tipme_pool_seen_alloc(const struct tipme_pool_view *v);
 void tipme_pool_seen_free(struct tipme_kernel_seen *s);
+/*
+ * Gives back memory for sub-buffers that the pool did not begin with: a copy begins anew after
+ * this.
+ */
+void tipme_pool_seen_release(struct tipme_kernel_seen *s);
 /*
  * From when on all CPUs that write are covered; of one that has hardly written since there may be
  * older records.

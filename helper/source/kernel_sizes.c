@@ -2,10 +2,12 @@
 /* How large the pool is: by the seconds to keep, the CPUs that write, and the machine's memory. */
 #include "config.h"
 
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "kernel_backend.h"
+#include "kernel_growth.h"
 
 #define RATE_LEAST 20000 /* of the whole machine */
 #define RATE_OF_CPU 10000
@@ -45,10 +47,33 @@ static unsigned int default_rate(unsigned int window_s, const struct tipme_kerne
 	return rate > RATE_LEAST ? (unsigned int)rate : RATE_LEAST;
 }
 
+#define SEGMENT_BYTES_MAX (64ULL << 20)
+
+/*
+ * A segment is an eighth to a quarter of what the pool begins with, and a power of two: tracing
+ * programs find it by a shift.
+ */
+static void growth_sizes(struct tipme_pool_view *view, const struct tipme_kernel_machine *m)
+{
+	uint64_t share = m->ram_bytes / TIPME_POOL_GROWN_RAM_PART / view->subbuf_bytes;
+	uint64_t most = SEGMENT_BYTES_MAX / view->subbuf_bytes;
+	unsigned int segment = 1;
+
+	most = most < TIPME_SEGMENT_SUBS_MAX ? most : TIPME_SEGMENT_SUBS_MAX;
+	while (8 * segment <= view->subs && 2 * segment <= most)
+		segment *= 2;
+	view->subs_first = view->subs;
+	view->segment_subs = segment;
+	if (share < view->subs)
+		share = view->subs;
+	view->subs_most = view->subs + (unsigned int)((share - view->subs) / segment) * segment;
+}
+
 void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_options *opt,
 			    const struct tipme_kernel_machine *m)
 {
 	uint64_t bytes, subs;
+	int grows = !opt->rate && !opt->pool_bytes;
 
 	defaults(opt);
 	opt->rate = opt->rate ? opt->rate : default_rate(opt->window_s, m);
@@ -62,6 +87,9 @@ void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_op
 	subs = bytes / view->subbuf_bytes;
 	/* one to write, one to retire, one to keep */
 	view->subs = subs > 3 * m->possible ? subs : 3 * m->possible;
+	view->subs_first = view->subs_most = view->segment_subs = 0;
+	if (grows)
+		growth_sizes(view, m);
 }
 
 void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt,
@@ -72,6 +100,11 @@ void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_option
 		.online = (unsigned int)get_nprocs(),
 		.ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
 	};
+	struct rlimit limit;
 
 	tipme_kernel_sizes_for(view, opt, &m);
+	/* Root locks what it likes. Others would have used up their limit by address space alone.
+	 */
+	if (geteuid() && !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
+		view->subs_most = 0;
 }

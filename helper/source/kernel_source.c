@@ -85,6 +85,7 @@ static void beside_open(struct tipme_kernel_source *src, const struct tipme_kern
 	}
 	src->beside->backend = backends[i];
 	src->beside->view.source = backends[i]->source;
+	src->beside->view.subs_most = 0;
 	src->classes_able |= src->beside->classes_able;
 }
 
@@ -98,6 +99,8 @@ static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_
 		return err;
 	src->backend = backend;
 	src->view.source = backend->source;
+	if (!backend->adapt)
+		src->view.subs_most = 0;
 	src->scratch = tipme_pool_seen_alloc(&src->view);
 	if (!src->scratch) {
 		snprintf(
@@ -315,6 +318,23 @@ int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_k
 	return src->view.cpus;
 }
 
+/* What was taken for more is given back at the first call, too: all memory may have been locked. */
+int tipme_kernel_source_adapt(struct tipme_kernel_source *src, int *refused)
+{
+	int changed = src->backend->adapt ? src->backend->adapt(src, refused) : 0;
+
+	if (changed < 0 || !src->adapted)
+		tipme_pool_seen_release(src->scratch);
+	src->adapted = 1;
+	return changed;
+}
+
+static void hold(struct tipme_kernel_source *src, int on)
+{
+	if (src->backend->hold)
+		src->backend->hold(src, on);
+}
+
 size_t tipme_kernel_source_copy_bytes(const struct tipme_kernel_source *src)
 {
 	return tipme_pool_copy_bytes(&src->view) +
@@ -373,13 +393,17 @@ static int part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, in
 
 static int copy_both(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more)
 {
+	hold(src, 1);
 	tipme_pool_copy_begin(&src->view, c, now_ns(), more);
 	part(src, c, more, SIZE_MAX);
+	if (more)
+		hold(src, 0);
 	return c->cut || (c->beside && c->beside->cut) ? -ENOSPC : 0;
 }
 
 void tipme_kernel_source_copy_begin(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
 {
+	hold(src, 1);
 	tipme_pool_copy_begin(&src->view, c, now_ns(), 0);
 }
 

@@ -340,6 +340,14 @@ size_t tipme_kernel_source_copy_bytes(const struct tipme_kernel_source *src);
  */
 int tipme_kernel_copy_alloc(const struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
 /*
+ * Once a second, on one thread: has the pool grow before it overwrites what is younger than the
+ * window, up to a share of the machine's memory, and gives memory back that was not needed for a
+ * minute. Nothing of the window is lost by either. Returns by how many sub-buffers the pool has
+ * changed, and in *refused 0, or -errno while it got no memory that it needs. Between a copy and
+ * the tipme_kernel_source_copy_more() that ends it nothing is given back.
+ */
+int tipme_kernel_source_adapt(struct tipme_kernel_source *src, int *refused);
+/*
  * Most of a copy's memory is made when it is written to, and given back here, whether it was used
  * or locked. Who locks all of its memory hides that part before, or it would all be made then.
  */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Memory: 40 seconds at 20,000 records a second lie in at most 32 MB, locked, from the start;
-# nothing of it grows under load or by saving.
+# with a rate that is said nothing of it grows under load or by saving.
 use strict;
 use warnings;
 use FindBin;
@@ -12,7 +12,7 @@ use Tipme::TestDaemon qw(complete manifest slurp wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 my ($SECONDS, $RATE, $RING) = (40, 20_000, 32e6);
-my $d = Tipme::TestDaemon->new(args => [ '--post', 0 ]);
+my $d = Tipme::TestDaemon->new(args => [ '--post', 0, '--rate', 20_000 ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
 my $first = $d->status;

@@ -88,7 +88,7 @@ static void machine(unsigned int online, unsigned int possible, uint64_t ram_byt
 }
 
 /*
- * The pool does not grow while it records: at a higher rate it keeps so much less, and no CPU is
+ * Where it does not grow (pool-growth.c): at a higher rate it keeps so much less, and no CPU is
  * worse off than another.
  */
 static void rate_times(unsigned int times, unsigned int online, uint64_t ram_bytes)

@@ -24,6 +24,8 @@ static struct {
 	uint32_t subs, subbuf_bytes, cell_mask;
 	uint64_t *cells;
 	struct tipme_pool_queue queue __attribute__((aligned(64)));
+	struct tipme_pool_queue spare __attribute__((aligned(64)));
+	uint64_t *spare_cells;
 	struct tipme_pool_cpu cpus[TEST_CPUS] __attribute__((aligned(64)));
 } pool;
 
@@ -47,6 +49,16 @@ static inline __u64 *tipme_pool_cell(__u64 pos)
 static inline struct tipme_pool_queue *tipme_pool_queue(void)
 {
 	return &pool.queue;
+}
+
+static inline __u64 *tipme_pool_spare_cell(__u64 pos)
+{
+	return (__u64 *)&pool.spare_cells[pos & pool.cell_mask];
+}
+
+static inline struct tipme_pool_queue *tipme_pool_spare(void)
+{
+	return &pool.spare;
 }
 
 static uint64_t test_clock_ns; /* 0: the real one */
@@ -81,10 +93,12 @@ static void pool_setup(uint32_t subs, uint32_t subbuf_bytes, uint64_t gen)
 		cells *= 2;
 	free(pool.base);
 	free(pool.cells);
+	free(pool.spare_cells);
 	memset(&pool, 0, sizeof(pool));
 	pool.base = calloc(subs, subbuf_bytes);
 	pool.cells = calloc(cells, sizeof(*pool.cells));
-	if (!pool.base || !pool.cells)
+	pool.spare_cells = calloc(cells, sizeof(*pool.spare_cells));
+	if (!pool.base || !pool.cells || !pool.spare_cells)
 		abort();
 	pool.subs = subs;
 	pool.subbuf_bytes = subbuf_bytes;
