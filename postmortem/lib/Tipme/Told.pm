@@ -79,6 +79,7 @@ my @TOLD = (
 	N__(
 		'sampled: threads are looked at each 20 ms; how long they ran and waited for a CPU is exact, when is known to 20 ms, and who woke them is not known'
 	),
+	N__('fewer seconds are kept than asked for: the ring got no more memory ({why})'),
 	N__('no hot-key on the keyboards themselves: {why}'),
 	N__(
 		'{n} input devices may not be read: no hot-key on them but by the X server or the agent (group input may)'
