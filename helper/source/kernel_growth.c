@@ -18,7 +18,7 @@ static uint32_t take_from(struct tipme_pool_queue *q, const uint64_t *cells, uin
 			  const struct tipme_pool_view *v, uint64_t before_ns)
 {
 	for (int i = 0; i < TIPME_POOL_TAKE_ATTEMPTS; i++) {
-		uint64_t head = LOAD(&q->head), cell = LOAD(&cells[head & mask]);
+		__u64 head = LOAD(&q->head), cell = LOAD(&cells[head & mask]);
 		uint32_t sub = cell & 0xffffff;
 
 		if (cell >> TIPME_POOL_CELL_SHIFT != head + 1)
