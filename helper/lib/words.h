@@ -125,6 +125,7 @@
 	N_("Wayland compositors that use {library} are not recorded: {why}: which of their keys was slow is not known"), \
 	N_("a better source was refused: {why}"), \
 	N_("sampled: threads are looked at each 20 ms; how long they ran and waited for a CPU is exact, when is known to 20 ms, and who woke them is not known"), \
+	N_("fewer seconds are kept than asked for: the ring got no more memory ({why})"), \
 	N_("no hot-key on the keyboards themselves: {why}"), \
 	N_("{n} input devices may not be read: no hot-key on them but by the X server or the agent (group input may)"), \
 	N_("no key of the layout in /etc/default/keyboard bears the symbol of {chord}: choose another with --hotkey"), \

@@ -537,9 +537,10 @@ static long user_sleep(struct cpu_latency *l, struct tipme_latency_wait *w)
 
 	/* partner: the waker's load: what is left of the last shot was read */
 	smp_store_release(&l->user, USER_WAITS);
-	/* partner of the load: the waker's exchange, after the shot */
 	err = swait_event_interruptible_exclusive(
-		l->wait, smp_load_acquire(&l->user) == USER_TAKEN || user_left(l, downs));
+		l->wait,
+		/* partner of the load: the waker's exchange, after the shot */
+		smp_load_acquire(&l->user) == USER_TAKEN || user_left(l, downs));
 	if (err) {
 		smp_store_release(&l->user, USER_AWAY); /* partner: the waker's load */
 		return err;

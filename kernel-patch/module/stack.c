@@ -50,6 +50,7 @@ u32 tipme_stack_put(const u64 *frames, u32 count, u64 now)
 		 * stack
 		 */
 		u32 gen = READ_ONCE(e->gen);
+		/* partner: the store of the key in the claim */
 		u64 key = smp_load_acquire(&e->key);
 
 		if (key == hash) {

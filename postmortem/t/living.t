@@ -12,7 +12,8 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Living;
 use Tipme::Steps;
 
-my $NICE = 3 + getpriority 0, 0;    # what the process of the test sets itself to
+# What the process of the test sets itself to; 19 is the most.
+my ($NICE) = sort { $a <=> $b } 19, 3 + getpriority 0, 0;
 pipe(my $end, my $keep) or die "pipe: $!\n";
 my $pid  = fork // die "fork: $!\n";
 if (!$pid) { close $keep; POSIX::nice(3); sysread $end, my $byte, 1; POSIX::_exit(0) }
