@@ -4,12 +4,15 @@
 # drawn order on Debian's real-time kernel in an emulated machine: twenty pairs each, their
 # quantiles with intervals, and how busy the machine was. TIPME_PAIR_S: of each turn (3);
 # TIPME_TEST_PARTS: cyclictest, timerlat; TIPME_PAIRS_S: after so many seconds of a part no further
-# pair begins, and what there is counts, with wider intervals. With TIPME_TEST_ALL=1.
+# pair begins, and what there is counts, with wider intervals. So does what there is when it is told
+# to end. TIPME_PAIRS_KEEP=FILE: each pair is a line there once it is measured, and those there of
+# the same part, length and kernel count; remove it when what is measured has changed. With
+# TIPME_TEST_ALL=1.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
 use FindBin;
-use List::Util qw(min sum0);
+use List::Util qw(min);
 use Test::More;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../lib", "$FindBin::Bin/../../helper/test/lib";
 use Tipme::Desktop      qw(payload);
@@ -23,7 +26,8 @@ plan skip_all => $left_out if $left_out;
 use constant { PAIRS => 20, PERIOD_US => 3700, LEAST => 50, RTLA_MOST_US => 100_000 };
 # What a turn needs before it measures and after is left out of the time that it is busy.
 use constant { BUSY_S => 1, END_S => 0.1 };
-my $S = $ENV{TIPME_PAIR_S} // 3;
+my @QUANTILES = (0.5, 0.9, 0.99);
+my $S         = $ENV{TIPME_PAIR_S} // 3;
 $S >= 3 or BAIL_OUT("TIPME_PAIR_S=$S: three seconds or more");
 
 # Whose latencies by whose: [ our stage, their column or undef for cyclictest ].
@@ -38,9 +42,12 @@ my %PART = (
 # there, which these tell apart, too. So ours is longer, by less than that twice.
 my %LONGER = ('total_user Thr' => 1);
 
-my $vm = Tipme::VM->new(kernel => $ENV{TIPME_TEST_KERNELS} // '6.12-rt', payload => payload());
+# The turn that runs is given up, and what there is counts.
+my $ended;
+@SIG{qw(INT TERM)} = (sub { $ended = 1; die "told to end\n" }) x 2;
+my $kernel = $ENV{TIPME_TEST_KERNELS} // '6.12-rt';
+my $vm     = Tipme::VM->new(kernel => $kernel, payload => payload());
 $vm->run('mountpoint -q /sys/kernel/tracing || mount -t tracefs t /sys/kernel/tracing');
-srand 1999;
 for my $name (split ' ', $ENV{TIPME_TEST_PARTS} // 'cyclictest timerlat') {
 	my $part = $PART{$name} // BAIL_OUT("$name: no such part");
 	subtest $name => sub { in_turns($name, $part) };
@@ -50,36 +57,71 @@ done_testing;
 
 sub in_turns {
 	my ($name, $part) = @_;
-	my %turn = (ours => sub { ours($part->{source}) }, theirs => $part->{theirs},
-		nothing => sub { ((turn("sleep $S"))[1], {}) });
-	my (%ratio, %busy, %ours);
-	my $end = time + ($ENV{TIPME_PAIRS_S} // 86_400);
-	for my $round (1 .. PAIRS) {
-		last if time >= $end;
-		my @order = rand() < 0.5 ? qw(ours theirs) : qw(theirs ours);
+	my @rounds = kept($name);
+	# The same order, whether it is begun once or twice.
+	srand 1999;
+	my @first = map { rand() < 0.5 ? 'ours' : 'theirs' } 1 .. PAIRS;
+	my $end   = time + ($ENV{TIPME_PAIRS_S} // 86_400);
+	while (@rounds < PAIRS && time < $end && !$ended) {
 		# The machine by itself, now and then: its share is that of both.
-		push @order, 'nothing' if $round % 5 == 0;
-		my %of;
-		for my $who (@order) {
-			(my $busy, $of{$who}) = $turn{$who}->();
-			push @{ $busy{$who} }, $busy;
-		}
-		push @{ $ours{$_} }, quantile($of{ours}{$_}, 0.5) for keys %{ $of{ours} };
-		for my $pair (@{ $part->{pairs} }) {
-			my ($o, $t) = ($of{ours}{ $pair->[0] }, $of{theirs}{ $pair->[1] });
-			my $few = min(map { total($_) } $o, $t);
-			$few >= LEAST or BAIL_OUT("$name, round $round: only $few latencies");
-			push @{ $ratio{"@$pair"}{$_} }, quantile($o, $_) / quantile($t, $_) for 0.5, 0.9, 0.99;
-			push @{ $ratio{"@$pair"}{us}{$_} }, [ quantile($o, $_), quantile($t, $_) ]
-				for 0.5, 0.9, 0.99;
+		my $round = eval { a_round($part, $first[@rounds], @rounds % 5 == 4) };
+		last if !$round && $ended;
+		$round or fail("$name, pair " . (1 + @rounds) . ": $@"), last;
+		push @rounds, $round;
+		keep($name, $round);
+		my $us = $round->{us};
+		diag "$name, pair ", scalar @rounds, ' of ', PAIRS, ': ', join '; ', map {
+			"$_: " . join ', ',
+				map {"$_->[0] and $_->[1] us"}
+				@{ $us->{$_} }
+		} sort keys %$us;
+	}
+	$ended and diag "$name: told to end after ", scalar @rounds, ' pairs';
+	for my $pair (map {"@$_"} @{ $part->{pairs} }) {
+		for my $i (0 .. $#QUANTILES) {
+			judge($name, $pair, $QUANTILES[$i], map { $_->{us}{$pair}[$i] } @rounds);
 		}
 	}
-	for my $pair (sort keys %ratio) {
-		judge($name, $pair, $_, @{ $ratio{$pair} }{ $_, 'us' }) for 0.5, 0.9, 0.99;
+	of_all($name, @rounds);
+	return;
+}
+
+# A pair: { us => { PAIR => [ [ ours, theirs ] of each quantile ] }, middle => { OUR STAGE => us },
+# busy => { WHO => part } }
+sub a_round {
+	my ($part, $first, $nothing) = @_;
+	my %turn = (
+		ours    => sub { ours($part->{source}) }, theirs => $part->{theirs},
+		nothing => sub { ((turn("sleep $S"))[1], {}) }
+	);
+	my (%of, %round);
+	for my $who ($first, $first eq 'ours' ? 'theirs' : 'ours', $nothing ? 'nothing' : ()) {
+		($round{busy}{$who}, $of{$who}) = $turn{$who}->();
 	}
-	# Where a difference lies.
+	$round{middle}{$_} = quantile($of{ours}{$_}, 0.5) for keys %{ $of{ours} };
+	for my $pair (@{ $part->{pairs} }) {
+		my @both = ($of{ours}{ $pair->[0] }, $of{theirs}{ $pair->[1] });
+		my $few  = min(map { total($_) } @both);
+		$few >= LEAST or die "only $few latencies\n";
+		for my $p (@QUANTILES) {
+			push @{ $round{us}{"@$pair"} }, [ map { quantile($_, $p) } @both ];
+		}
+	}
+	return \%round;
+}
+
+# Where a difference lies, and what each takes.
+sub of_all {
+	my ($name, @rounds) = @_;
+	my (%busy, %ours);
+	for my $round (@rounds) {
+		push @{ $ours{$_} }, $round->{middle}{$_} for keys %{ $round->{middle} };
+		push @{ $busy{$_} }, $round->{busy}{$_}   for keys %{ $round->{busy} };
+	}
 	diag "$name: ours, median of the turns' medians: ", join ', ',
-		map { sprintf '%s %d us', $_, (sort { $a <=> $b } @{ $ours{$_} })[ @{ $ours{$_} } / 2 ] }
+		map {
+		sprintf '%s %d us', $_, (sort { $a <=> $b } @{ $ours{$_} })[ @{ $ours{$_} } / 2 ]
+		}
 		sort keys %ours;
 	for my $who (sort keys %busy) {
 		my @b = sort { $a <=> $b } @{ $busy{$who} };
@@ -89,17 +131,42 @@ sub in_turns {
 	return;
 }
 
-# Of twenty, the 6th and the 15th bound the median in 96 of 100 (binomial); of fewer likewise.
+# The pairs of that part, length and kernel that an earlier run has kept.
+sub kept {
+	my ($name) = @_;
+	my $file = $ENV{TIPME_PAIRS_KEEP} // return;
+	open my $in, '<', $file or return;
+	my @kept = grep { "$_->{part} $_->{seconds} $_->{kernel}" eq "$name $S $kernel" }
+		map {
+		eval { Cpanel::JSON::XS->new->decode($_) } // ()
+		} <$in>;
+	@kept and diag "$name: ", scalar @kept, " pairs lie in $file";
+	return splice @kept, 0, PAIRS;
+}
+
+sub keep {
+	my ($name, $round) = @_;
+	my $file = $ENV{TIPME_PAIRS_KEEP} // return;
+	open my $out, '>>', $file or BAIL_OUT("$file: $!");
+	print {$out}
+		Cpanel::JSON::XS->new->canonical->encode(
+		{ %$round, part => $name, seconds => $S, kernel => $kernel }), "\n";
+	close $out or BAIL_OUT("$file: $!");
+	return;
+}
+
+# By [ ours, theirs ] of each pair. Of twenty, the 6th and the 15th bound the median in 96 of 100
+# (binomial); of fewer likewise.
 sub judge {
-	my ($name, $pair, $p, $ratios, $us) = @_;
-	my @r = sort { $a <=> $b } @$ratios;
+	my ($name, $pair, $p, @us) = @_;
+	my @r    = sort { $a <=> $b } map { $_->[0] / $_->[1] } @us;
 	my $rank = rank(scalar @r);
 	defined $rank or return fail("$pair: " . @r . ' pairs are too few for an interval');
 	my ($least, $median, $most) =
 		($r[$rank], sqrt($r[ $#r / 2 ] * $r[ @r / 2 ]), $r[ -1 - $rank ]);
 	my @middle = map {
 		my $i = $_;
-		(sort { $a <=> $b } map { $_->[$i] } @{ $us->{$p} })[ @r / 2 ]
+		(sort { $a <=> $b } map { $_->[$i] } @us)[ @r / 2 ]
 	} 0, 1;
 	diag sprintf '%s, %s, %d pairs, quantile %s: ours %d us, theirs %d us; ratio %.2f, '
 		. '%.2f to %.2f: %s',
@@ -130,8 +197,8 @@ sub turn {
 	);
 	my $stat = $vm->run('grep -E "^cpu |^[0-9.]+ [0-9.]+$" /tmp/busy');
 	my @idle = map { my @n = split; $n[4] + $n[5] } $stat =~ /^cpu .*/mg;
-	my @at   = $stat =~ /^([0-9.]+) [0-9.]+$/mg;
-	@idle == 2 && @at == 2 && $at[1] > $at[0] or BAIL_OUT("no times: $stat");
+	my @at   = $stat                                      =~ /^([0-9.]+) [0-9.]+$/mg;
+	@idle == 2 && @at == 2 && $at[1] > $at[0] or die "no times: $stat\n";
 	# In hundredths of a second, of two CPUs.
 	return ($said, 1 - ($idle[1] - $idle[0]) / 200 / ($at[1] - $at[0]));
 }
@@ -144,7 +211,7 @@ sub ours {
 		$source, $S, PERIOD_US
 	);
 	my $r = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/r.json')) }
-		or BAIL_OUT("ours: $said");
+		or die "ours: $said\n";
 	my %of;
 	push @{ $of{ $_->{stage} } }, @{ $_->{buckets} } for @{ $r->{stages} };
 	return ($busy, \%of);
