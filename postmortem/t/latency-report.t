@@ -14,6 +14,7 @@ use lib "$FindBin::Bin/../lib", "$FindBin::Bin/lib", "$FindBin::Bin/../../abi/li
 use Tipme::Latency::CallTree qw(tree lines flame);
 use Tipme::Latency::Foreign  qw(import_text export_text);
 use Tipme::Latency::Report;
+use Tipme::Latency::Pictures;
 use Tipme::Latency::Result;
 use Tipme::Latency::Worst qw(use_of worst together);
 use Tipme::Test::Xml      qw(xml_problem);
@@ -202,6 +203,30 @@ subtest 'text, data, pages' => sub {
 	@width = map { $_ + 0 } $flame =~ /width="([\d.]+)"/g if !@width;
 	ok @width, '... with frames';
 	is together($r, 'total_user') >= 1, 1, 'how much comes together';
+};
+
+subtest 'pictures' => sub {
+	my $curves = sub {
+		my ($svg)  = @_;
+		my @series = grep {/class="tc-series"/} $svg =~ /<path[^>]*>/g;
+		return map { / d="(M[^"]*V[^"]*)"/ ? $1 : () } @series;
+	};
+	my $of     = sub { return Tipme::Latency::Pictures::histogram('total_user', @_) };
+	my $pieces = sub { return scalar(() = $_[0] =~ /M/g) };
+	my ($near) = $curves->($of->(result([ map { 1 + $_ % 90 } 1 .. 5000 ])));
+	is $pieces->($near), 1, 'no whole microsecond in a quarter of a doubling: no hole';
+	my ($far) = $curves->($of->(result([ (map { 20 + $_ % 30 } 1 .. 5000), 5000 ])));
+	is $pieces->($far), 2, 'none for long: the curve goes down to the axis, and up again';
+	my ($base) = $far =~ /^M\S+ ([\d.]+)/;
+	is + (() = $far =~ /V\Q$base\E(?![\d.])/g), 2, '... and so it does at its end';
+	my ($a, $b) = map { result([ 10 .. 90 ]) } 1, 2;
+	($a->{file}, $b->{file}) = ('monday/idle.json', 'monday/office.json');
+	is_deeply [ Tipme::Latency::Pictures::names($a, $b) ], [qw(idle office)], 'names of curves';
+	$b->{file} = 'tuesday/idle.json';
+	is_deeply [ Tipme::Latency::Pictures::names($a, $b) ],
+		[qw(monday/idle.json tuesday/idle.json)], '... which differ';
+	like $of->($a, $b), qr/from the expiry of a timer to a thread in user space/,
+		'it says what is meant';
 };
 
 subtest 'other programs' => sub {

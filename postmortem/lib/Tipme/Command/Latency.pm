@@ -212,10 +212,11 @@ sub _draw {
 	my ($file, $use, @results) = @_;
 	replaceable($file);
 	if ($file =~ /\.(?:svg|png)\z/) {
+		require Tipme::Latency::Pictures;
 		require Tipme::Timeline::File;
 		return Tipme::Timeline::File::write_picture(
 			$file,
-			Tipme::Latency::Report::histogram($results[0]->default_stage, @results)
+			Tipme::Latency::Pictures::histogram($results[0]->default_stage, @results)
 		);
 	}
 	die fill($NO_ENDING, file => $file) . "\n" if $file !~ /\.html\z/;
@@ -228,10 +229,11 @@ sub _draw_both {
 	require Tipme::Latency::Report;
 	replaceable($file);
 	if ($file =~ /\.(?:svg|png)\z/) {
+		require Tipme::Latency::Pictures;
 		require Tipme::Timeline::File;
 		return Tipme::Timeline::File::write_picture(
 			$file,
-			Tipme::Latency::Report::tail($stage, $says, @results)
+			Tipme::Latency::Pictures::tail($stage, $says, @results)
 		);
 	}
 	die fill($NO_ENDING, file => $file) . "\n" if $file !~ /\.html\z/;

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What a recording of latencies says, as data, as text, as pictures, as a page: percentiles with
-# intervals, the worst of an hour, a day, a week, histograms on logarithmic axes, causes.
+# What a recording of latencies says, as data, as text, as a page: percentiles with
+# intervals, the worst of an hour, a day, a week, histograms, causes.
 package Tipme::Latency::Report;
 
 use strict;
 use warnings;
-use Exporter qw(import);
-use Tipme::Chart;
+use Exporter                 qw(import);
 use Tipme::CommandLine       qw(seconds table with_commas);
 use Tipme::Latency::CallTree qw(tree lines flame);
 use Tipme::Latency::Extremes qw(fit level);
 use Tipme::Latency::Marks;
-use Tipme::Latency::Titles qw(title);
+use Tipme::Latency::Pictures qw(above histogram names tail);
+use Tipme::Latency::Titles   qw(title);
 use Tipme::Latency::Underrun;
 use Tipme::Latency::Worst qw(worst together);
 use Tipme::Page;
@@ -19,7 +19,7 @@ use Tipme::Printable  qw(one_line);
 use Tipme::Statistics qw(quantile_ranks);
 use Tipme::Words      qw(N__ fill);
 
-our @EXPORT_OK = qw(data text page both histogram tail);
+our @EXPORT_OK = qw(data text page both);
 my @PERCENTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999);
 # Places and lines of the call tree that are shown.
 my ($PLACES, $LEAST_SHARE) = (12, 0.02);
@@ -61,7 +61,7 @@ sub _stage {
 		stage     => $stage,                      title  => title($stage),      count       => $n,
 		mean_us   => $r->mean_us($stage),         max_us => $r->max_us($stage), percentiles => \@p,
 		worst     => [ worst($r, $stage, $use) ], together => together($r, $stage),
-		histogram => [ _bins($r, $stage) ],       above    => [ _above($r, $stage) ],
+		histogram => [ _bins($r, $stage) ],       above    => [ above($r, $stage) ],
 		blocks    => [ $r->block_maxima($stage) ]
 	};
 }
@@ -290,29 +290,7 @@ sub _causes {
 	return @out;
 }
 
-# --- pictures and the page ---
-
-# histogram(RESULTS, STAGE): one curve for each result, on two logarithmic axes, as figure 4 of 1999
-sub histogram {
-	my ($stage, @results) = @_;
-	my @series = map {
-		my $r = $_;
-		{
-			name   => @results > 1 ? $r->{file} =~ s{.*/}{}r : title($stage),
-			kind   => 'step',
-			points =>
-				[ map { [ $_->[0] || 0.5, $_->[1] ] } grep { $_->[1] } $r->doublings($stage, 4) ]
-		}
-	} grep { $_->has($stage) } @results;
-	return Tipme::Chart->svg(
-		{
-			title => fill(N__('How many latencies were how long: {stage}'), stage => title($stage)),
-			x     => { label => fill(N__('latency')),   unit  => 'us', scale => 'log' },
-			y     => { label => fill(N__('latencies')), scale => 'log' }, series => \@series,
-			limits => [ { axis => 'x', at => 1000, label => '1 ms' } ]
-		}
-	);
-}
+# --- the page ---
 
 # Counts by quarters of a doubling, from the first that has any to the last; not those below 1 us.
 sub _bins {
@@ -321,37 +299,6 @@ sub _bins {
 		$r->doublings($stage, 4);
 	my @at = sort { $a <=> $b } keys %count;
 	return map { [ 2**($_ / 4), $count{$_} // 0 ] } @at ? $at[0] .. $at[-1] : ();
-}
-
-# Rate of latencies above each level, an hour.
-sub _above {
-	my ($r, $stage) = @_;
-	my $hours = $r->watched_s($stage) / 3600;
-	return grep { $_->[1] }
-		map { [ $_, ($r->above($stage, $_))[0] / $hours ] } map { 2**($_ / 4) } 0 .. 96;
-}
-
-# tail(STAGE, WORDS, RESULTS): such rates, as a stair from the first to the last, one curve for each
-# result, as figure 5 of 1999
-sub tail {
-	my ($stage, $words, @results) = @_;
-	my @series = map {
-		my $r = $_;
-		{
-			name   => $r->{file} =~ s{.*/}{}r,
-			kind   => 'step',
-			points => [ _above($r, $stage) ]
-		}
-	} grep { $_->has($stage) } @results;
-	return Tipme::Chart->svg(
-		{
-			title => fill(N__('How often a latency was longer: {stage}'), stage => title($stage)),
-			subtitle => $words,
-			x        => { label => fill(N__('longer than')), unit => 'us', scale => 'log' },
-			y        => { label => fill(N__('an hour, on one CPU')), scale => 'log' },
-			series   => \@series
-		}
-	);
 }
 
 # page(USE, RESULTS): HTML as bytes; the first result's figures, the curves of all
@@ -364,7 +311,7 @@ sub page {
 			'<h1>' . Tipme::Page::text(
 				fill(
 					N__('How late: {files}'),
-					files => join ', ', map {s{.*/}{}r} map { $_->{file} } @results
+					files => join ', ', names(@results)
 				)
 				)
 				. '</h1>'
@@ -372,9 +319,10 @@ sub page {
 	);
 	push @parts, [ fill(N__('How long')), Tipme::Page::picture(histogram($stage, @results)) ],
 		[ fill(N__('How often')), Tipme::Page::picture(tail($stage, undef, @results)) ];
-	my @data = map { data($_, $use) } @results;
-	push @parts, [ fill(N__('The worst, by load')), _by_load(@data) ] if @data > 1;
-	push @parts, map { _part_of($results[$_], $data[$_]) } 0 .. $#results;
+	my @data  = map { data($_, $use) } @results;
+	my @names = names(@results);
+	push @parts, [ fill(N__('The worst, by load')), _by_load(\@names, @data) ] if @data > 1;
+	push @parts, map { _part_of($names[$_], $results[$_], $data[$_]) } 0 .. $#results;
 	return Tipme::Page::page('tipme latency', @parts);
 }
 
@@ -393,7 +341,7 @@ sub both {
 
 # A table as the paper's third: services by loads.
 sub _by_load {
-	my (@data) = @_;
+	my ($names, @data) = @_;
 	my @stages = grep {
 		my $stage = $_;
 		grep {
@@ -402,9 +350,9 @@ sub _by_load {
 		} @data
 	} qw(irq irq_deferred total_high total_medium total_user);
 	my @head = map {
-		my $name = $_->{file} =~ s{.*/|\.json\z}{}gr;
+		my $name = $_;
 		map { "$name, " . fill($_) } N__('an hour'), N__('a day'), N__('a week')
-	} @data;
+	} @$names;
 	my @rows = map {
 		my $stage = $_;
 		[
@@ -423,8 +371,7 @@ sub _by_load {
 }
 
 sub _part_of {
-	my ($r, $d) = @_;
-	my $name  = $r->{file} =~ s{.*/}{}r;
+	my ($name, $r, $d) = @_;
 	my @parts = (
 		[
 			$name,
