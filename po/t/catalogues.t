@@ -215,7 +215,8 @@ sub commands {
 	my @why    = map { local $! = $_; "$!" } 1 .. 133;
 	my $kernel = join '|', map {quotemeta} @why;
 	for my $command (
-		['--help'],         map({ [ $_, '--help' ] } qw(doctor stop status classes snap)),
+		['--help'], map({ [ $_, '--help' ] } qw(doctor stop status classes snap type demo)),
+		map({ [ 'bench', $_, '--help' ] } qw(run compare report merge)),
 		[ 'doctor', '-v' ], ['doctor']
 		)
 	{

@@ -196,6 +196,18 @@ sub sync {
 	return;
 }
 
+# help(TEXT, NAME => VALUE ...): prints a program's help, in the user's language where the sentences
+# of the post-mortem are
+sub help {
+	my ($text, %value) = @_;
+	if (eval { require Encode; require Tipme::Words; 1 }) {
+		$text = Encode::encode('UTF-8', Tipme::Words::fill($text, %value));
+	}
+	$text =~ s/\{(\w+)\}/$value{$1} \/\/ "{$1}"/ge;
+	print $text;
+	return;
+}
+
 sub now_ns { return int(clock_gettime(CLOCK_MONOTONIC) * 1e9) }
 
 sub _code {
