@@ -15,12 +15,13 @@ use List::Util       qw(first);
 use File::Path       qw(remove_tree);
 use POSIX            ();
 use Time::HiRes      qw(sleep);
+use Tipme::Latency::Leftover;
 use Tipme::Latency::Result;
 
 our @EXPORT_OK = qw(loads run mark);
 
 # Unit: us. The longest threshold that a recording takes.
-my $MOST_US    = 4_000_000;
+my $MOST_US = 4_000_000;
 # Unit: characters. More is no mark, but a report.
 my $MARK_CHARS = 200;
 
@@ -75,8 +76,9 @@ sub run {
 	my $over = $o{threshold_us} // $MOST_US;
 	die "--threshold $over: 1 to $MOST_US us are meant\n" if $over < 1 || $over > $MOST_US;
 	mkdir $folder or $!{EEXIST} && -d $folder or die "$folder: $!\n";
-	my $lock  = _lock($folder);
-	my @steps = _steps($folder, %o);
+	my $lock     = _lock($folder);
+	my @steps    = _steps($folder, %o);
+	my $leftover = Tipme::Latency::Leftover->new;
 	_change(
 		$folder,
 		sub {
@@ -100,7 +102,7 @@ sub run {
 				(first { $_->{name} eq $name } @{ $_[0]{loads} })->{begun_s} = time;
 			}
 		);
-		_record($folder, $name, $command, $file, \$ended, %o);
+		_record($folder, $name, $command, $file, \$ended, $leftover, %o);
 	}
 	my $marks = _marks(_read($folder));
 	return map {
@@ -132,16 +134,17 @@ sub _load_at {
 	return first {
 		my $begun = $_->{begun_s};
 		defined $begun && $s >= $begun && $s <= $begun + $c->{seconds}
-	}
-	@{ $c->{loads} };
+	} @{ $c->{loads} };
 }
 
 # NAME => [ { after_s, text } ... ], in order
 sub _marks {
 	my ($c) = @_;
 	my %of;
-	for my $m (sort { $a->{s} <=> $b->{s} } grep { ref eq 'HASH' && ($_->{s} // '') =~ /\A\d+\z/ }
-		@{ $c->{marks} // [] })
+	for my $m (
+		sort { $a->{s} <=> $b->{s} }
+		grep { ref eq 'HASH' && ($_->{s} // '') =~ /\A\d+\z/ } @{ $c->{marks} // [] }
+		)
 	{
 		my $load = _load_at($c, $m->{s}) // next;
 		push @{ $of{ $load->{name} } },
@@ -168,7 +171,7 @@ sub _steps {
 		my $step = $_;
 		!grep { !_has($_) } @{ $NEEDS{ $step->[0] } // [] }
 	} @steps;
-	my $was = _read($folder) or return @steps;
+	my $was  = _read($folder) or return @steps;
 	my $same = sub {
 		return join "\n", map { $_->[0] . '=' . ($_->[1] // '') } @_;
 	};
@@ -192,7 +195,7 @@ sub _read {
 	};
 	die "$folder/campaign.json: is none of tipme: name another folder\n"
 		if ref $was ne 'HASH'
-		|| ($was->{format} // '') ne 'tipme campaign'
+		|| ($was->{format}  // '') ne 'tipme campaign'
 		|| ($was->{seconds} // '') !~ /\A[0-9]{1,9}\z/
 		|| ref $was->{loads} ne 'ARRAY'
 		|| grep { ref ne 'HASH' || !defined $_->{name} } @{ $was->{loads} };
@@ -236,9 +239,9 @@ sub _block_s {
 
 # The load runs in a process group of its own, so that all of it ends with us.
 sub _record {
-	my ($folder, $name, $command, $file, $ended, %o) = @_;
+	my ($folder, $name, $command, $file, $ended, $leftover, %o) = @_;
 	my $work = "$folder/work-$name";
-	my $load = defined $command ? _start($work, $command) : undef;
+	my $load = defined $command ? _start($work, $command, $leftover) : undef;
 	my $rc   = _wait(
 		$o{program},
 		[
@@ -247,9 +250,11 @@ sub _record {
 			defined $o{threshold_us} ? ('--threshold', $o{threshold_us}) : ()
 		],
 		$load,
-		$ended
+		$ended,
+		$leftover
 	);
 	_end($load)                                                        if $load;
+	$leftover->ended($load)                                            if $load;
 	_remove($work)                                                     if defined $command;
 	die "$name: ended before its time; run the same again to go on\n"  if $$ended;
 	die "$name: the load has ended by itself: is its command right?\n" if $rc == -1;
@@ -259,12 +264,12 @@ sub _record {
 }
 
 sub _start {
-	my ($work, $command) = @_;
+	my ($work, $command, $leftover) = @_;
 	_remove($work);
 	mkdir $work or die "$work: $!\n";
 	my $pid = fork // die "no process for the load: $!\n";
 	return $pid if $pid;
-	POSIX::setpgid(0, 0);
+	$leftover->leads('TERM');
 	@SIG{qw(INT TERM)} = ('DEFAULT') x 2;
 	open STDOUT, '>', '/dev/null';
 	open STDERR, '>', '/dev/null';
@@ -301,9 +306,10 @@ sub _remove {
 
 # Exit status of the recording; -1 where the load ended before it.
 sub _wait {
-	my ($program, $args, $load, $ended) = @_;
+	my ($program, $args, $load, $ended, $leftover) = @_;
 	my $pid = fork // die "no process for the recording: $!\n";
 	if (!$pid) {
+		$leftover->leads('INT');
 		open STDOUT, '>', '/dev/null';
 		{ no warnings 'exec'; exec $program, @$args }
 		POSIX::_exit(127);
@@ -314,11 +320,14 @@ sub _wait {
 		if ($$ended || $gone) {
 			kill 'INT', $pid;
 			waitpid $pid, 0;
+			$leftover->ended($pid);
 			return $gone ? -1 : 1;
 		}
 		sleep 0.1;
 	}
-	return $? >> 8;
+	my $rc = $? >> 8;
+	$leftover->ended($pid);
+	return $rc;
 }
 
 1;
