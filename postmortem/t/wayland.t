@@ -77,6 +77,44 @@ $s->run(1, 3000.3, 3002, CLIENT, 'sleeping')->draw(3001.8);
 my $d = judged('... for two seconds', $s, 'stopped', 'sway', 0.98, 1);
 cmp_ok($d->{interval}{duration_ns}, '>', 1_990 * MS, '... all of which count');
 
+# A key that was pressed and let go meanwhile: the client is woken once, for both, and asks its
+# shell, as for the keys before.
+sub echoed {
+	my ($s, $t, $draw) = @_;
+	$s->run(1, $t + 0.3,  $t + 1, CLIENT, 'sleeping')->wake(1, $t + 0.9, SHELL,  CLIENT, 'tty');
+	$s->run(1, $t + 1.05, $t + 2, SHELL,  'sleeping')->wake(1, $t + 1.9, CLIENT, SHELL,  'poll');
+	return $s->run(1, $t + 2.05, $draw + 0.2, CLIENT, 'sleeping')->draw($draw);
+}
+
+sub typed {
+	my $s = story(no_usual => 1);
+	echoed($s->enter($_), $_, $_ + 4)->enter($_ + 80, kind => 'key_release')
+		->run(1, $_ + 80.3, $_ + 80.4, CLIENT, 'sleeping')
+		for 100, 300, 500, 700;
+	return $s;
+}
+$s = typed()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
+	->run(0, 1540.05, 1540.4, SERVER, 'sleeping');
+$s->enter(1540.05, awake => 1, no_wake => 1)->enter(1540.06, awake => 1, kind => 'key_release');
+judged('... and a key is pressed and let go', echoed($s, 1540.1, 1590), 'stopped', 'sway', 0.9,
+	0.95);
+
+# The key is let go just before the answer of the shell would wake the client, which is awake then.
+# SHELL_FROM: since when the shell works on it; up to 1080.98.
+sub let_go_before {
+	my ($shell_from, $shell_to) = @_;
+	my $s = typed()->enter(1000)->run(1, 1000.3, 1001, CLIENT, 'sleeping');
+	$s->wake(1, 1000.9, SHELL, CLIENT, 'tty')->run(1, $shell_from, $shell_to, SHELL, 'sleeping');
+	return $s->enter(1080.75, kind => 'key_release')->run(1, 1081, 1600, CLIENT, 'sleeping')
+		->draw(1599.8);
+}
+$d = judged(
+	'the key is let go just before the answer', let_go_before(1001.05, 1080.98),
+	'app-compute', 'xterm', 0.8
+);
+cmp_ok(abs($d->{interval}{duration_ns} - 600 * MS), '<', 2 * MS, '... which counts as that');
+judged('what is drawn because it is let go is no answer', let_go_before(1000.92, 1000.98), 'none');
+
 # Where the machine does much, a look at what was just before does not reach back to where the stop
 # began: a picture that was taken before that says nothing of it.
 $s = story(section_records => 4)->run(0, 999.9, 1000, SERVER, 'stopped');

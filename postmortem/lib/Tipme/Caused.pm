@@ -86,10 +86,9 @@ sub _caused {
 	} @clock;
 	return 0  if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
-	return 0
-		if !$self->_through_client($e, $segments)
-		|| $self->_of_another($e, $states, $segments)
-		|| $watched;
+	return 0 if !$self->_through_client($e, $segments) || $watched;
+	my $slept = $self->_of_another($e, $states, $segments);
+	return $self->_done_meanwhile($e, $b, $states, $slept, $t) ? [] : 0 if $slept;
 	my ($net, $paced, @own) = (0, 0);
 
 	for my $w ($chain->waits) {
@@ -315,7 +314,8 @@ sub _through_client {
 
 # Did the server, on the way, wake the client for another input event, and for nothing that it had
 # asked? What the client then does is no answer to this one. (Mostly an interrupt has woken the
-# server for that event, and the chain ends there; but it may be awake for another client.)
+# server for that event, and the chain ends there; but it may be awake for another client.) The
+# sleep that this ended; 0: it did not
 sub _of_another {
 	my ($self, $e, $states, $segments) = @_;
 	my $x = $e->{server};
@@ -327,11 +327,32 @@ sub _of_another {
 			|| $self->_pid($s->{tid}, $s->{from}) != $e->{pid};
 		my $i = $states->before(@$s{qw(tid from)});
 		next if !$i || $i->{kind} ne 'blocked' || !$self->{rest}->rests_in($e, $s->{tid}, $i);
-		my ($d) = reverse grep { $_->{input_seq} && ($_->{pid} // 0) == $e->{pid} }
+		# Of several that it was woken for at once, this may be one: a key that was pressed and let
+		# go while the compositor was stopped.
+		my ($d, @before) = reverse grep { $_->{input_seq} && ($_->{pid} // 0) == $e->{pid} }
 			$x->between('deliver', $i->{from}, $i->{to});
-		next if !$d || $d->{input_seq} == $e->{seq};
-		return 1 if !grep { ($_->{pid} // 0) == $e->{pid} }
+		next if !$d || grep { $_->{input_seq} == $e->{seq} } $d, @before;
+		return $i if !grep { ($_->{pid} // 0) == $e->{pid} }
 			$x->between('request', $d->{ts_ns} - $NS_PER_MS, $i->{to});
+	}
+	return 0;
+}
+
+# Another event (the key is let go) may wake the client just before the one does who worked for this
+# event; who is awake is not woken again. So it is where answers usually come through that one, he
+# did so after the client had gone to sleep, and the client draws for the first time now.
+sub _done_meanwhile {
+	my ($self, $e, $b, $states, $slept, $t) = @_;
+	return 0 if $b != $e->{bursts}[0];
+	for my $pid ($self->_partners_of($e)) {
+		my ($tid, $ran) = $self->last_ran($states, $pid, $t);
+		next if !defined $tid || $ran <= $slept->{from};
+		my $chain    = $self->chain($states, $e);
+		my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran, unless => \&_by_a_timer);
+		return 1
+			if $chain->reached
+			&& $self->_through_client($e, $segments)
+			&& !$self->_of_another($e, $states, $segments);
 	}
 	return 0;
 }

@@ -25,10 +25,16 @@ sub _usually_through {
 # there is none. That this event asked it for anything is not known.
 sub still_busy {
 	my ($self, $e, $until) = @_;
-	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
-	my @by = sort { $of->{$b} <=> $of->{$a} || $a <=> $b }
-		grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of;
+	my @by = $self->_partners_of($e);
 	return (grep { !$self->{rest}->rested($_, $e->{deliver_ns}, $until) } @by)[0];
+}
+
+# The processes through which answers usually come, the most usual first
+sub _partners_of {
+	my ($self, $e) = @_;
+	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
+	return sort { $of->{$b} <=> $of->{$a} || $a <=> $b }
+		grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of;
 }
 
 sub _partners {
