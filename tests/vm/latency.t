@@ -102,6 +102,8 @@ sub on_kernel {
 		? (kernel => $kernel =~ s/-.*//r, boot => $patched,
 		memory_mb => $kernel =~ /debug/ ? 2560 : 1536)
 		: (kernel => $kernel);
+	# What the host takes from a client while it computes is no load of the machine's.
+	$how{nice} = -10 if wanted('model');
 	my $vm = Tipme::VM->new(%how, payload => payload($kernel, $patched));
 	my ($said, $rc) = $vm->run('cd /; insmod tipme.ko');
 	is($rc, 0, 'the module is loaded') or diag($said), return;

@@ -67,6 +67,8 @@ sub _here { return __FILE__ =~ s{lib/Tipme/VM\.pm$}{}r }
 
 # Tipme::VM->new(kernel => '6.1', payload => DIR of `make install DESTDIR=DIR`): a machine whose
 # desktop is up.
+# Its emulator is nicer than other work by 10; a machine that measures says nice => -10, or it
+# measures how the host's other work takes the CPUs from it, too.
 # With boot => DIR it is a kernel that mkkernel made instead of Debian's own. It is restored from
 # what an earlier boot saved, or booted and saved. close() or the end of the program ends it.
 sub new {
@@ -206,7 +208,7 @@ sub _start {
 sub _fork {
 	my ($self, @machine) = @_;
 	# An emulator must not outlive whoever started it, however that ends.
-	my @command = (qw(setpriv --pdeathsig TERM nice -n 10), @{ emulator()->{command} }, @machine, @{ $self->{emulator} // [] });
+	my @command = (qw(setpriv --pdeathsig TERM nice -n), $self->{nice} // 10, @{ emulator()->{command} }, @machine, @{ $self->{emulator} // [] });
 	# A machine that resets or switches off itself waits, so that it can be looked at; and of a CPU
 	# that cannot even report its fault (a triple fault) the guest could say nothing. This does not
 	# shape the machine, so it is not part of its name.
