@@ -195,6 +195,13 @@ subtest 'text, data, pages' => sub {
 	unlike $html, qr/<script|\bsrc=|href="http|url\(http|\@import/, 'a page that loads nothing';
 	is xml_problem($_), undef, '... with a picture' for $html =~ m{(<svg.*?</svg>)}sg;
 	like $html, qr/governor.*performance/s, '... and the machine';
+	my @same = map { result($_, more => { facts => { governor => 'powersave' } }) } [ (20) x 9000 ],
+		[ (20) x 9000, (9000) x 90 ];
+	my $two = Tipme::Latency::Report::page(use_of('office'), @same);
+	is + (() = $two =~ /powersave/g), 1, '... once, where it is the same one';
+	like $two, qr/Compared to \d+.*Latencies above .* times more frequent in \d+ \(/s,
+		'... and what is worse in the second';
+	unlike $two, qr/The worst, by load/, '... but no table of what so little does not tell';
 	like $html, qr/The worst, by load.*whole, user/s,
 		'... and services by loads, as the paper\'s table 3';
 	my $flame = flame(tree($r->stacks), title => 'a & b');

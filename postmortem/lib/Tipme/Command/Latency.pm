@@ -9,8 +9,8 @@ use Tipme::CommandLine qw(options complain print_json replaceable seconds table)
 use Tipme::Latency::Help;
 use Tipme::Latency::Result;
 use Tipme::Latency::Schedule qw(read_tasks schedulability);
-use Tipme::Latency::Tails    qw(holds tails worst_level);
-use Tipme::Latency::Underrun qw(allowed clients client mttf works);
+use Tipme::Latency::Tails    qw(as_plain as_range as_times holds says tails worst_level);
+use Tipme::Latency::Underrun qw(a_day allowed clients client mttf works);
 use Tipme::Latency::Worst;
 use Tipme::Printable qw(put one_line);
 use Tipme::Words     qw(N__ fill);
@@ -144,7 +144,7 @@ sub _campaign {
 		my ($name) = $r->{file} =~ m{([^/]*)\.json\z};
 		put(
 			one_line(
-				"$name: " . _sentence(
+				"$name: " . says(
 					scalar worst_level(tails($idle, $r, $stage)),
 					fill(N__('this load'))
 				)
@@ -328,8 +328,8 @@ sub _mttf_row {
 	);
 	my $day =
 		defined $m->{mttf_s}
-		? sprintf '%.3g', $m->{per_day}
-		: fill(N__('under {n}'), n => sprintf '%.3g', $m->{most_per_day});
+		? a_day($m->{per_day})
+		: fill(N__('under {n}'), n => a_day($m->{most_per_day}));
 	return [
 		$m->{client}{name}, sprintf('%.2f', $m->{slack_ms}), $m->{late}, $once, $range, $day,
 		works($m)
@@ -351,7 +351,8 @@ sub _compare {
 	my ($a, $b) = map { Tipme::Latency::Result->read($_) } @args;
 	my $stage = $b->stage($a->stage($o->{stage}));
 	my @rows  = tails($a, $b, $stage);
-	my $says  = _sentence(scalar worst_level(@rows));
+	my $says  = says(scalar worst_level(@rows), 'B');
+	($a->{letter}, $b->{letter}) = qw(A B);
 	my @table = (
 		[
 			map { fill($_) } N__('above'), N__('A an hour'), N__('B an hour'), N__('B to A'),
@@ -378,44 +379,11 @@ sub _compare {
 	return defined $over && (grep { $_->{least} > $over } @rows) ? $OVER : 0;
 }
 
-sub _sentence {
-	my ($r, $b) = (@_, 'B');
-	return fill(N__('No level tells the two apart.')) if !$r;
-	my %in = (level => seconds($r->{level_us} / 1e6), where => $b);
-	return fill(
-		N__('Latencies above {level} are {n} times more frequent in {where} ({range}).'),
-		%in,
-		n     => _times($r->{ratio}),
-		range => _range(@$r{qw(least most)})
-	) if $r->{least} > 1;
-	return fill(
-		N__('Latencies above {level} are {n} times less frequent in {where} ({range}).'),
-		%in,
-		n     => _times($r->{ratio}                 ? 1 / $r->{ratio} : undef),
-		range => _range(1 / $r->{most}, $r->{least} ? 1 / $r->{least} : undef)
-	);
-}
-
-sub _times { my ($n) = @_; return defined $n ? _plain($n) : fill(N__('many')) }
-
-sub _range {
-	my ($least, $most) = @_;
-	return _plain($least)
-		. (
-		defined $most
-		? fill(N__(' to {most}'), most => _plain($most))
-		: fill(N__(' or more'))
-		);
-}
-
-# Three digits, without an exponent.
-sub _plain { my ($n) = @_; return $n >= 1000 ? sprintf '%.0f', $n : sprintf '%.3g', $n }
-
 sub _tail_row {
 	my ($r) = @_;
 	return [
-		seconds($r->{level_us} / 1e6), (map { _plain($_) } @$r{qw(a_per_h b_per_h)}),
-		_times($r->{ratio}), _range(@$r{qw(least most)})
+		seconds($r->{level_us} / 1e6), (map { as_plain($_) } @$r{qw(a_per_h b_per_h)}),
+		as_times($r->{ratio}), as_range(@$r{qw(least most)})
 	];
 }
 

@@ -17,12 +17,15 @@ our @EXPORT_OK = qw(above histogram names tail);
 my $BASE = 0.6;
 
 # names(RESULTS): what each is called in pictures and headings: its file without folder and ending,
-# or as it was named where two would be called the same
+# or as it was named where two would be called the same; after its letter, if it has one
 sub names {
 	my (@results) = @_;
 	my @names = map { $_->{file} =~ s{.*/|\.json\z}{}gr } @results;
 	my %seen;
-	return (grep { $seen{$_}++ } @names) ? map { $_->{file} } @results : @names;
+	@names = map { $_->{file} } @results if grep { $seen{$_}++ } @names;
+	return
+		map { (defined $results[$_]{letter} ? "$results[$_]{letter}: " : '') . $names[$_] }
+		0 .. $#names;
 }
 
 # histogram(STAGE, RESULTS): one curve for each result, on two logarithmic axes, as figure 4 of 1999

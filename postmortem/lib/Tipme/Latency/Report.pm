@@ -11,6 +11,7 @@ use Tipme::Latency::CallTree qw(tree lines flame);
 use Tipme::Latency::Extremes qw(fit level);
 use Tipme::Latency::Marks;
 use Tipme::Latency::Pictures qw(above histogram names tail);
+use Tipme::Latency::Tails    qw(holds says tails worst_level);
 use Tipme::Latency::Titles   qw(title);
 use Tipme::Latency::Underrun;
 use Tipme::Latency::Worst qw(worst together);
@@ -317,13 +318,34 @@ sub page {
 				. '</h1>'
 		]
 	);
+	push @parts, _compared($stage, @results) if @results > 1;
 	push @parts, [ fill(N__('How long')), Tipme::Page::picture(histogram($stage, @results)) ],
 		[ fill(N__('How often')), Tipme::Page::picture(tail($stage, undef, @results)) ];
 	my @data  = map { data($_, $use) } @results;
 	my @names = names(@results);
-	push @parts, [ fill(N__('The worst, by load')), _by_load(\@names, @data) ] if @data > 1;
-	push @parts, map { _part_of($names[$_], $results[$_], $data[$_]) } 0 .. $#results;
+	my $told  = grep { defined $_->{us} || $_->{fitted} }
+		map { @{ $_->{worst} } } map { @{ $_->{stages} } } @data;
+	push @parts, [ fill(N__('The worst, by load')), _by_load(\@names, @data) ]
+		if @data > 1 && $told;
+	my $same = 1 == keys %{ { map { _facts($_) => 1 } @data } };
+	push @parts, map { _part_of($names[$_], $results[$_], $data[$_], !$same) } 0 .. $#results;
+	push @parts, [ fill(N__('The machine')), _facts($data[0]) ] if $same && _facts($data[0]);
 	return Tipme::Page::page('tipme latency', @parts);
+}
+
+# What is worse in each than in the first.
+sub _compared {
+	my ($stage, @results) = @_;
+	my ($first, @others)  = names(@results);
+	my @said =
+		map {
+		says(scalar worst_level(tails($results[0], $results[ $_ + 1 ], $stage)), $others[$_])
+		}
+		grep { $results[ $_ + 1 ]->has($stage) } 0 .. $#others;
+	return [
+		fill(N__('Compared to {name}'), name => $first),
+		join '', map { '<p>' . Tipme::Page::text($_) . '</p>' } @said, holds(@results)
+	];
 }
 
 # both(STAGE, WORDS, TABLE, RESULTS): HTML as bytes: two results on one scale, with what is said of
@@ -371,7 +393,7 @@ sub _by_load {
 }
 
 sub _part_of {
-	my ($name, $r, $d) = @_;
+	my ($name, $r, $d, $facts) = @_;
 	my @parts = (
 		[
 			$name,
@@ -434,14 +456,16 @@ sub _part_of {
 		]
 		if $tree->{samples};
 	push @parts,
-		[
-		fill(N__('{name}: the machine'), name => $name),
-		Tipme::Page::table(
-			[], map { [ $_ =~ tr/_/ /r, $d->{facts}{$_} ] } sort keys %{ $d->{facts} }
-		)
-		]
-		if %{ $d->{facts} };
+		[ fill(N__('{name}: the machine'), name => $name), _facts($d) ]
+		if $facts && _facts($d);
 	return @parts;
+}
+
+# The machine's, as HTML; nothing where none are known.
+sub _facts {
+	my ($d) = @_;
+	my %facts = %{ $d->{facts} } or return '';
+	return Tipme::Page::table([], map { [ $_ =~ tr/_/ /r, $facts{$_} ] } sort keys %facts);
 }
 
 1;

@@ -5,12 +5,13 @@ package Tipme::Latency::Tails;
 
 use strict;
 use warnings;
-use Exporter          qw(import);
-use List::Util        qw(max);
-use Tipme::Statistics qw(rate_ratio);
-use Tipme::Words      qw(N__ fill);
+use Exporter           qw(import);
+use List::Util         qw(max);
+use Tipme::CommandLine qw(seconds);
+use Tipme::Statistics  qw(rate_ratio);
+use Tipme::Words       qw(N__ fill);
 
-our @EXPORT_OK = qw(holds tails worst_level);
+our @EXPORT_OK = qw(as_plain as_range as_times holds says tails worst_level);
 
 # Unit: microseconds. Two levels to each doubling would be more rows than a person reads; doublings
 # show a tail on a logarithmic scale as the paper's figures have it.
@@ -55,6 +56,41 @@ sub worst_level {
 	}
 	return $best;
 }
+
+# says(ROW or undef, WHERE): it in one sentence, about B, which is called WHERE
+sub says {
+	my ($r, $where) = @_;
+	return fill(N__('No level tells the two apart.')) if !$r;
+	my %in = (level => seconds($r->{level_us} / 1e6), where => $where);
+	return fill(
+		N__('Latencies above {level} are {n} times more frequent in {where} ({range}).'),
+		%in,
+		n     => as_times($r->{ratio}),
+		range => as_range(@$r{qw(least most)})
+	) if $r->{least} > 1;
+	return fill(
+		N__('Latencies above {level} are {n} times less frequent in {where} ({range}).'),
+		%in,
+		n     => as_times($r->{ratio}                 ? 1 / $r->{ratio} : undef),
+		range => as_range(1 / $r->{most}, $r->{least} ? 1 / $r->{least} : undef)
+	);
+}
+
+# In words: as_times(RATIO), as_range(LEAST, MOST), as_plain(NUMBER); undef: nothing bounds it
+sub as_times { my ($n) = @_; return defined $n ? as_plain($n) : fill(N__('many')) }
+
+sub as_range {
+	my ($least, $most) = @_;
+	return as_plain($least)
+		. (
+		defined $most
+		? fill(N__(' to {most}'), most => as_plain($most))
+		: fill(N__(' or more'))
+		);
+}
+
+# Three digits, without an exponent.
+sub as_plain { my ($n) = @_; return $n >= 1000 ? sprintf '%.0f', $n : sprintf '%.3g', $n }
 
 # holds(RESULTS): under which condition intervals of rates hold, as a sentence
 sub holds {

@@ -15,7 +15,7 @@ use Tipme::Page;
 use Tipme::Statistics qw(poisson_interval);
 use Tipme::Words      qw(N__ fill);
 
-our @EXPORT_OK = qw(clients client slack_ms mttf rows_of works allowed);
+our @EXPORT_OK = qw(a_day clients client slack_ms mttf rows_of works allowed);
 
 # name: buffers, cycle in ms, share of the cycle that is computing, what it is. The paper's are
 # those of its table 1 and section 5.1 (the datapump computes for 25 % of its cycle); their buffers
@@ -162,14 +162,15 @@ sub rows_of {
 				? seconds($m->{mttf_s})
 				: fill(N__('more than {time}'), time => seconds($m->{least_s})),
 				$seen
-				? _a_day($m->{per_day})
-				: fill(N__('under {n}'), n => _a_day($m->{most_per_day})),
+				? a_day($m->{per_day})
+				: fill(N__('under {n}'), n => a_day($m->{most_per_day})),
 				works($m)
 			]
 		} clients()
 	);
 }
 
-sub _a_day { my ($n) = @_; return $n >= 1000 ? with_commas(int $n) : sprintf '%.3g', $n }
+# a_day(NUMBER): with three digits, never with an exponent
+sub a_day { my ($n) = @_; return $n >= 1000 ? with_commas(int $n) : sprintf '%.3g', $n }
 
 1;
