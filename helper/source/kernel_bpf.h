@@ -71,6 +71,7 @@ struct bpf_source {
 	struct tipme_record_cost cost[TIPME_CLASSES + 1];
 	struct wayland_file wayland[TIPME_WAYLAND_FILES];
 	uint64_t wayland_looks;
+	unsigned int wayland_late; /* how often nobody has looked into a library in time */
 	/* what class wayland tells of the owner's compositors; -1: it cannot be passed on */
 	int wayland_ring;
 	/* what class wayland has attached to the graphics devices */

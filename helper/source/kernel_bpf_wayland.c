@@ -24,6 +24,8 @@ static const char *const patterns[] = {
 	"/usr/local/lib/" LIBRARY, "/usr/local/lib64/" LIBRARY, "/usr/local/lib/*-linux-*/" LIBRARY,
 };
 
+#define LATE_MAX 4
+
 static void file_detach(struct wayland_file *f)
 {
 	for (int i = 0; i < TIPME_WAYLAND_PROBES; i++)
@@ -99,7 +101,10 @@ static int probes_attach(struct bpf_source *src, struct wayland_file *f,
 	return err;
 }
 
-/* Whatever becomes of it, it is not looked at again as long as it is the same file. */
+/*
+ * Whatever becomes of it, it is not looked at again as long as it is the same file. But on a
+ * machine that had no CPU for that, a later look may be luckier.
+ */
 static int file_add(struct bpf_source *src, const char *path, const struct stat *st)
 {
 	struct wayland_file *f = file_new(src);
@@ -108,6 +113,8 @@ static int file_add(struct bpf_source *src, const char *path, const struct stat 
 
 	if (!err)
 		err = probes_attach(src, f, &lib);
+	if (err == -ETIMEDOUT && ++src->wayland_late < LATE_MAX)
+		return err;
 	f->dev = st->st_dev;
 	f->ino = st->st_ino;
 	f->seen = src->wayland_looks;

@@ -83,6 +83,20 @@ static void test_probed(const char *path)
 	tipme_wayland_library_close(&first);
 }
 
+/* On a machine that does much, the answer may come late. */
+static void test_late(const char *path, pid_t opener)
+{
+	kill(opener, SIGSTOP);
+	pid_t waker = fork();
+
+	if (!waker) {
+		sleep(3);
+		_exit(kill(opener, SIGCONT));
+	}
+	takes(path, tipmed_opener_wayland, "... also while it stands still for seconds");
+	waitpid(waker, NULL, 0);
+}
+
 static void test_opener(const char *path)
 {
 	const struct passwd *nobody = getpwnam("nobody");
@@ -98,6 +112,7 @@ static void test_opener(const char *path)
 	   lib.why);
 	ok(tipmed_opener_open(TIPME_CLASS_IO, 0) == -EINVAL,
 	   "... who still answers other questions");
+	test_late(path, pid);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }

@@ -20,8 +20,9 @@
 #include "opener.h"
 #include "wayland_library.h"
 
-/* An opener that does not answer is one that is not there. */
+/* An opener that does not answer is one that is not there. For a library it takes its time. */
 #define ANSWER_S 2
+#define ANSWER_LIBRARY_S (TIPMED_WAYLAND_PATIENCE_S + ANSWER_S)
 
 #define LIBRARY_PATH_MAX 256
 
@@ -139,7 +140,6 @@ static void run(int from, pid_t parent, const struct tipmed_user *user)
 
 pid_t tipmed_opener_fork(const struct tipmed_user *user)
 {
-	struct timeval patience = { .tv_sec = ANSWER_S };
 	pid_t parent = getpid(), pid;
 	int ends[2];
 
@@ -148,10 +148,7 @@ pid_t tipmed_opener_fork(const struct tipmed_user *user)
 	pid = fork();
 	if (!pid)
 		run(ends[1], parent, user);
-	int err = pid < 0 ? -errno
-		  : setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))
-			  ? -errno
-			  : 0;
+	int err = pid < 0 ? -errno : 0;
 
 	close(ends[1]);
 	if (err) {
@@ -169,6 +166,13 @@ int tipmed_opener_start(const struct tipmed_user *user)
 	return pid < 0 ? pid : 0;
 }
 
+static int wait_at_most(const struct request *req)
+{
+	struct timeval patience = { .tv_sec = req->library[0] ? ANSWER_LIBRARY_S : ANSWER_S };
+
+	return setsockopt(opener_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+}
+
 /* What it answers, with *count descriptors; -EACCES if it is not there any more. */
 static int ask(const struct request *req, struct answer *a, int *fd, unsigned int *count)
 {
@@ -181,7 +185,8 @@ static int ask(const struct request *req, struct answer *a, int *fd, unsigned in
 	ssize_t n;
 
 	*count = 0;
-	if (opener_fd < 0 || send(opener_fd, req, sizeof(*req), MSG_NOSIGNAL) != sizeof(*req))
+	if (opener_fd < 0 || wait_at_most(req) ||
+	    send(opener_fd, req, sizeof(*req), MSG_NOSIGNAL) != sizeof(*req))
 		return -EACCES;
 	do
 		n = recvmsg(opener_fd, &msg, MSG_CMSG_CLOEXEC);

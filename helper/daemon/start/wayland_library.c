@@ -27,8 +27,6 @@
 #include "small_file.h"
 #include "wayland_library.h"
 
-/* A few milliseconds; in an emulated machine, or where nobody gives it a CPU, seconds. */
-#define PATIENCE_MS 5000
 #define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
 
 struct found {
@@ -131,7 +129,7 @@ static void calibrator_run(int fd, int tell, pid_t parent)
 		dup2(null, i);
 	only_keep((const int[]){ copy < 0 ? fd : copy, tell, memory }, 3, 3);
 	prctl(PR_SET_NAME, "tipmed-wayland");
-	limit(RLIMIT_CPU, PATIENCE_MS / 1000);
+	limit(RLIMIT_CPU, TIPMED_WAYLAND_PATIENCE_S / 2);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_FSIZE, 0);
 	limit(RLIMIT_NPROC, 0);
@@ -175,7 +173,7 @@ static int calibrate(int fd, struct tipmed_wayland_place *place, struct tipme_wa
 		calibrator_run(fd, ends[1], parent);
 	close(ends[1]);
 	struct pollfd p = { .fd = ends[0], .events = POLLIN };
-	int ready = pid > 0 ? poll(&p, 1, PATIENCE_MS) : -1;
+	int ready = pid > 0 ? poll(&p, 1, TIPMED_WAYLAND_PATIENCE_S * 1000) : -1;
 	ssize_t bytes = ready > 0 ? read(ends[0], &found, sizeof(found)) : -1;
 
 	close(ends[0]);
@@ -183,6 +181,9 @@ static int calibrate(int fd, struct tipmed_wayland_place *place, struct tipme_wa
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
+	if (!ready)
+		return refused(lib, -ETIMEDOUT,
+			       "it cannot be calibrated: the process that tried took too long");
 	int err = found_check(&found, bytes, lib);
 
 	if (!err)
