@@ -9,6 +9,7 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use parent qw(Tipme::Hand);
 use Tipme::Record::Layout;
+use Tipme::Sender;
 use Tipme::Sleeps;
 use Tipme::WakeupChain;
 use Tipme::DisplaySource;
@@ -27,7 +28,10 @@ my %NO_REST   = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 # new(episode =>, kernel => Kernel, reasons => Reasons, trigger => ns)
 sub new {
 	my ($class, %o) = @_;
-	return bless { %o, sleeps => Tipme::Sleeps->new($o{episode}), told => {}, busy => {}, hand => {} }, $class;
+	my $sleeps = Tipme::Sleeps->new($o{episode});
+	return bless {
+		%o, sleeps => $sleeps, sender => Tipme::Sender->new(sleeps => $sleeps), told => {}, busy => {}, hand => {}
+	}, $class;
 }
 
 # since(EVENT, LIMIT): ns when client and server first both had nothing to do after the delivery:
@@ -99,6 +103,22 @@ sub long_turns_by_timer {
 		@{ $self->_busy_of($e) };
 }
 
+# long_turns_by(EVENT, NS, TID): the same, where TID had woken it for that
+sub long_turns_by {
+	my ($self, $e, $least, $by) = @_;
+	return if !$self->_knows($e);
+	my %woken = map { $_->{to} => 1 } grep { $_->{waker} == $by } @{ $self->{sleeps}->of($self->hand($e)) // [] };
+	return map { $_->{from} } grep { $woken{ $_->{from} } && ($_->{to} // $self->_end) - $_->{from} >= $least }
+		@{ $self->_busy_of($e) };
+}
+
+# timed(TID, NS, FROM, TO): the sleeps of a thread, longer than so long, that an interrupt ended in (FROM, TO)
+sub timed {
+	my ($self, $tid, $least, $from, $to) = @_;
+	return grep { defined $_->{to} && $_->{to} > $from && $_->{to} < $to && $_->{to} - $_->{from} > $least && $_->{context} eq 'hardirq' }
+		@{ $self->{sleeps}->of($tid) // [] };
+}
+
 # timers(TID, FROM, TO): how long the sleeps of a thread were that an interrupt ended in (FROM, TO), ns; turn_of_timer(TID, TIME[, NS]): did one end the last sleep before TIME, at most so long before?
 sub timers {
 	my ($self, $tid, $from, $to) = @_;
@@ -147,6 +167,12 @@ sub _can_be_asked {
 	# A shell whose command runs has left the terminal to that.
 	return $r && $r->{class} eq 'wait' || Tipme::WakeupChain::Waker::waits_for_requests($r) ? 1 : 0;
 }
+
+# sender(): the Sender of this episode
+sub sender { return $_[0]{sender} }
+
+# knows(EVENT): do the records tell about its client's threads from its delivery on?
+sub knows { my ($self, $e) = @_; return $self->_knows($e) ? 1 : 0 }
 
 sub _knows {
 	my ($self, $e) = @_;

@@ -12,6 +12,7 @@ use Tipme::KernelEvents;
 use Tipme::Messages qw(messages);
 use Tipme::Moments;
 use Tipme::Naps qw(asks_server);
+use Tipme::Sender;
 use Tipme::WakeupChain;
 
 my $NS_PER_MS  = 1_000_000;
@@ -72,19 +73,20 @@ sub _caused {
 		&& $t - $timer->{to} < $LONG_NS;
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
 	return 0 if $late && !$self->_waited_in_vain($e, $states, $t);
-	my ($tid, $ran) = $self->last_ran($states, $drawer, $t);
+	my ($tid, $ran) = $self->_prepared($e, $states, $drawer, $t);
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
 	my $chain    = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
-	my @clock    = grep { $self->_moments->is_own_clock($e, $_) } $chain->waits;
+	my @clock    = grep { $self->_moments->is_own_clock($e, $_, $chain) } $chain->waits;
 	$_->{run} = _one_wait($chain, $_->{tid}, $states->before(@$_{qw(tid to)})) for @clock;
 	my @hops = @clock ? $self->_hops($e, $segments) : ();
-	return 0  if $chain->reached && $self->_of_a_new_client($e, $segments);
+	return 0 if $chain->reached && $self->_of_a_new_client($e, $segments);
 	my $watched = $self->_by_a_watcher($e, $chain, $segments);
-	return [] if grep {
-		$_->{to} >= $watched && $self->_moments->after_a_moment($e, \@hops, $t, $_, @clock)
-	} @clock;
-	return 0  if $late;
+	return []
+		if
+		grep { $_->{to} >= $watched && $self->_moments->after_a_moment($e, \@hops, $t, $_, @clock) }
+		@clock;
+	return 0                                                  if $late;
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments) || $watched;
 	my $slept = $self->_of_another($e, $states, $segments);
@@ -114,7 +116,7 @@ sub _caused {
 			&& $w->{reason}{class} eq 'loop';
 	}
 	return
-		  @own   ? $self->_after_a_timer($e, $segments, $t, @own)
+		  @own   ? $self->_after_a_timer(@own)
 		: $net   ? []
 		: $paced ? 'paced'
 		:          'chain';
@@ -144,12 +146,14 @@ sub _after_asking {
 	return @before < $NAPS || @before * $SELDOM < @after ? 1 : 0;
 }
 
-# The client's own timer has a part in it. Yet it is an answer if it had asked another process, and
-# then looked every few milliseconds whether that was done.
+# The client's own timers have a part in it. Yet it is an answer if they last no longer than a frame
+# does, all together: who is told something waits so, in one step or in several, before it draws;
+# or it had asked another process, and looked every few milliseconds whether that was done.
 sub _after_a_timer {
-	my ($self, $e, $segments, $t, @own) = @_;
-	return 0 if @own > 1 || $own[0]{to} - $own[0]{from} > $FRAME_NS;
-	return (grep { $_->{from} < $own[0]{from} } $self->_hops($e, $segments)) ? 'chain' : 0;
+	my ($self, @own) = @_;
+	my $paced = 0;
+	$paced += $_->{to} - $_->{from} for @own;
+	return $paced > $FRAME_NS ? 0 : 'chain';
 }
 
 # Was the client's last sleep before it drew one in which it waited for somebody whom it had asked?
@@ -229,8 +233,10 @@ sub had_made {
 sub _born_of {
 	my ($self, $e, $states, $tid, $birth, $waits) = @_;
 	my $chain    = $self->chain($states, $e);
-	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $birth + 1,
-		$waits ? () : (unless => \&_by_a_timer));
+	my $segments = $chain->walk_once(
+		$tid, $e->{deliver_ns}, $birth + 1,
+		$waits ? () : (unless => \&_by_a_timer)
+	);
 	return 0                if !$chain->reached || !$self->_through_client($e, $segments);
 	@$waits = $chain->waits if $waits;
 	return (grep { _by_a_timer($_) } $chain->waits) ? 0 : 1;
@@ -332,7 +338,8 @@ sub _of_another {
 		my ($d, @before) = reverse grep { $_->{input_seq} && ($_->{pid} // 0) == $e->{pid} }
 			$x->between('deliver', $i->{from}, $i->{to});
 		next if !$d || grep { $_->{input_seq} == $e->{seq} } $d, @before;
-		return $i if !grep { ($_->{pid} // 0) == $e->{pid} }
+		return $i
+			if !grep { ($_->{pid} // 0) == $e->{pid} }
 			$x->between('request', $d->{ts_ns} - $NS_PER_MS, $i->{to});
 	}
 	return 0;
@@ -364,7 +371,7 @@ sub _by_a_watcher {
 	my ($self, $e, $chain, $segments) = @_;
 	my @timers = grep { $_->{waker} && $_->{waker}{context} eq 'hardirq' } $chain->waits
 		or return 0;
-	my %looks = map { $_->{pid} => 1 } grep { $_->{looks} } $self->_hops($e, $segments);
+	my %looks  = map  { $_->{pid} => 1 } grep { $_->{looks} } $self->_hops($e, $segments);
 	my ($last) = sort { $b <=> $a }
 		map { $looks{ $self->_pid($_->{tid}, $_->{to}) } ? $_->{to} : () } @timers;
 	return $last // 0;
@@ -385,7 +392,7 @@ sub _of_a_new_client {
 # beyond_server: the last one that was not spent on what it had asked of the server.
 sub _own_timer {
 	my ($self, $e, $states, $t, $drawer, %o) = @_;
-	my ($tid, $ran) = $self->last_ran($states, $drawer // $e->{pid}, $t);
+	my ($tid, $ran) = $self->_prepared($e, $states, $drawer // $e->{pid}, $t);
 	return if !defined $tid;
 	my $i = $states->before($tid, $ran);
 	$i = $states->before($tid, $i->{from})
@@ -469,7 +476,7 @@ sub asked_by {
 		return ($tid, $s->{to})
 			if $s && $s->{kind} eq 'running' && $s->{to} > $e->{deliver_ns} && $s->{to} < $g->[1];
 	}
-	return $self->last_ran($states, drawer($e, $damage), $t);
+	return $self->_prepared($e, $states, drawer($e, $damage), $t);
 }
 
 # request_ns(EVENT, DAMAGE): when the server began the request that did it

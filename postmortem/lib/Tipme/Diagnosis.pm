@@ -397,7 +397,7 @@ sub _via {
 		my $ev = $states->events;
 		my $w = $s->{wake};
 		my $by = $ev->context($w) == 0 ? $ev->waker($w) : $ev->sched_waking_raiser_tid($w);
-		return if $by && $self->{kernel}->threads->at($by, $s->{to})->{pid} == $e->{pid};
+		return if $by && $self->{kernel}->threads->at($by, $s->{to})->{pid} == $e->{pid} && !$p->sent_for($e, $states, $e->{pid}, $by, $s->{to});
 	}
 	return [ $tid, $ran, 0 ];
 }

@@ -6,24 +6,49 @@ package Tipme::Moments;
 use strict;
 use warnings;
 
-my $FRAME_NS   = 50_000_000;      # between frames there is less
-my $MOMENT_NS  = 1_000_000_000;   # a client that waits a moment after an event waits no longer
-my $LONG_NS    = 200_000_000;     # what it then does takes long from here on
-my $AT_ONCE_NS = 100_000_000;     # whom it asked in a turn, it asked so soon after its beginning
-my $CHANCE     = 0.2;             # that its clock comes so soon after presses by itself
+my $FRAME_NS   = 50_000_000;       # between frames there is less
+my $MOMENT_NS  = 1_000_000_000;    # a client that waits a moment after an event waits no longer
+my $LONG_NS    = 200_000_000;      # what it then does takes long from here on
+my $AT_ONCE_NS = 100_000_000;      # whom it asked in a turn, it asked so soon after its beginning
+my $CHANCE     = 0.2;              # that its clock comes so soon after presses by itself
 
 # new(kernel => Kernel, rest => AtRest, path => InputPath, trigger => ns)
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
-# is_own_clock(EVENT, WAIT): did the thread that takes the client's events sleep there until a timer
-# of its own?
+# is_own_clock(EVENT, WAIT, CHAIN): did the thread that takes the client's events sleep there until
+# a timer of its own, or another thread of the client's that has the timers of others?
 sub is_own_clock {
-	my ($self, $e, $w) = @_;
+	my ($self, $e, $w, $chain) = @_;
+	return 0 if !$w->{waker} || $w->{waker}{context} ne 'hardirq';
+	my $rest = $self->{rest};
+	if ($w->{tid} == $rest->hand($e)) {
+		return $rest->waits_for_events($e, $w->{tid}, $w->{reason});
+	}
 	return
-		   $w->{tid} == $self->{rest}->hand($e)
-		&& $w->{waker}
-		&& $w->{waker}{context} eq 'hardirq'
-		&& $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason});
+		   $self->{kernel}->threads->at($w->{tid}, $w->{to})->{pid} == $e->{pid}
+		&& $chain
+		&& $chain->is_idle_there($w);
+}
+
+# Who waits for events in a futex may sleep in one elsewhere, too. That a timer ends its waits for
+# events is believed if one has done so at a time when no press had come before.
+sub _by_the_clock {
+	my ($self, $e, $w) = @_;
+	return 1 if !$w->{reason} || $w->{reason}{class} ne 'lock';
+	my @presses = $self->_presses($e);
+	my $k       = $self->{kernel};
+	for my $slept ($self->{rest}->timed($w->{tid}, $FRAME_NS, $k->covered_from, $self->{trigger})) {
+		my $from = $slept->{from};
+		return 1 if !grep { $from >= $_ && $from <= $_ + 2 * $MOMENT_NS } @presses;
+	}
+	return 0;
+}
+
+sub _presses {
+	my ($self, $e) = @_;
+	return sort { $a <=> $b } map { $_->{deliver_ns} }
+		grep { $_->{candidate} && ($_->{pid} // 0) == $e->{pid} && defined $_->{deliver_ns} }
+		$self->{path}->events;
 }
 
 # after_a_moment(EVENT, HOPS of the chain back from a change of the screen, TIME of that, WAIT of
@@ -35,7 +60,8 @@ sub after_a_moment {
 	my ($self, $e, $hops, $t, $w, @clock) = @_;
 	my $moment = $w->{to} - $e->{deliver_ns};
 	# A sleep in which it waited for somebody whom it had asked is a part of its work.
-	my @later = grep { $_->{from} >= $w->{to} && !$_->{run} } @clock;
+	my @later =
+		grep { $_->{from} >= $w->{to} && !$_->{run} && $self->_by_the_clock($e, $_) } @clock;
 	my ($end) = sort { $a <=> $b } $t, map { $_->{from} } @later;
 	return 0
 		if $moment > $MOMENT_NS
@@ -50,7 +76,8 @@ sub after_a_moment {
 		$hop ? grep { $rest->turn_of_timer($w->{tid}, $_) } $rest->woken_by($hop->{tid}, $e->{pid})
 		: defined $mute ? grep { $rest->turn_of_timer($w->{tid}, $_, $AT_ONCE_NS) }
 		$rest->woken($mute)
-		: $rest->long_turns_by_timer($e, $LONG_NS);
+		: $w->{tid} == $rest->hand($e) ? $rest->long_turns_by_timer($e, $LONG_NS)
+		:                                $rest->long_turns_by($e, $LONG_NS, $w->{tid});
 	return $self->_only_after_presses($e, $moment, @times);
 }
 
@@ -59,9 +86,7 @@ sub after_a_moment {
 # presses.
 sub _only_after_presses {
 	my ($self, $e, $moment, @times) = @_;
-	my @presses = sort { $a <=> $b } map { $_->{deliver_ns} }
-		grep { $_->{candidate} && ($_->{pid} // 0) == $e->{pid} && defined $_->{deliver_ns} }
-		$self->{path}->events;
+	my @presses = $self->_presses($e);
 	for my $at (@times) {
 		return 0 if !grep { $at >= $_ && $at <= $_ + 2 * $MOMENT_NS } @presses;
 	}

@@ -75,6 +75,8 @@ my %DOING = (
 	'wait-sound'     => N__('waiting for the sound card'),
 	'loop'           => N__('waiting in its event loop'),
 	'loop-timer'     => N__('waiting in its event loop until a time that it chose'),
+	'futex-timer'    =>
+		N__('waiting for another of its threads until a time that it chose (futex)'),
 	'frame-wait'     => N__('waiting for its next frame'),
 	'no-answer'      => N__('not answering up to a time-out'),
 	'loop-network'   => N__('waiting in its event loop, woken by the network or a timer'),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A part of Caused: through whom the answers to a client's events usually come.
+# A part of Caused: through whom the answers to a client's events usually come, and which thread
+# prepared what another one has sent.
 package Tipme::Caused::Partners;
 
 use strict;
@@ -73,6 +74,25 @@ sub _partners {
 			hops($self->{kernel}->threads, $o, $segments);
 	}
 	return \%n;
+}
+
+# (thread, when it ran last) that had prepared what a process drew at a time: the one that ran last,
+# unless that only sends what the thread that takes the client's events has prepared before
+sub _prepared {
+	my ($self, $e, $states, $drawer, $t) = @_;
+	my ($tid,  $ran)  = $self->last_ran($states, $drawer, $t);
+	my ($hand, $done) = $self->sent_for($e, $states, $drawer, $tid, $ran);
+	return defined $done ? ($hand, $done) : ($tid, $ran);
+}
+
+# sent_for(EVENT, STATES, DRAWER, TID, RAN): (thread that takes the client's events, when it ran
+# last) if TID, which ran until RAN, sent by its clock what that one had prepared; else ()
+sub sent_for {
+	my ($self, $e, $states, $drawer, $tid, $ran) = @_;
+	return if !defined $tid || $drawer != $e->{pid} || !$self->{rest}->knows($e);
+	my $hand = $self->{rest}->hand($e);
+	my $done = $self->{rest}->sender->prepared($states, $tid, $ran, $hand, $e->{server}{tid});
+	return defined $done ? ($hand, $done) : ();
 }
 
 1;

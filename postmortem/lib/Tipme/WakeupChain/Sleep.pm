@@ -66,6 +66,9 @@ sub _blocked {
 			:                 'not-woken', exact => 0
 		);
 	}
+	# Nobody has kept it there: it has waited until the time that it had set.
+	$r = { %$r, kind => 'timer-sleep', code => 'futex-timer' }
+		if $waker && $waker->{context} eq 'hardirq' && $r->{kind} eq 'futex-wait';
 	my ($whose) = $waker ? () : grep { Tipme::Kinds::has($r->{kind}, $_) } qw(for-whom holder);
 	# That it waited is known, and for whom not: such a verdict accuses nobody, and is not sure.
 	my ($in) =

@@ -1,0 +1,172 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Programs that show an answer only when a clock of their own has ticked: they pace what they draw,
+# in one step or in several; or another thread of theirs sends now and then what was prepared. And
+# beside each of them the scene that looks alike, where the clock has nothing to do with the key.
+use strict;
+use warnings;
+use Test::More;
+use FindBin qw($Bin);
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Test::Judge qw(judged);
+use Tipme::Test::Story;
+
+use constant {
+	SERVER => 100, CLIENT => 200, READER => 201, HAND => 202, TIMER => 203, SERVICE => 500,
+	MS     => 1_000_000
+};
+my @warnings;
+local $SIG{__WARN__} = sub { push @warnings, @_ };
+
+sub ns { return Tipme::Test::Story::ns($_[0]) }
+
+sub ends {
+	my ($d, $ms, $what) = @_;
+	return cmp_ok(abs($d->{interval}{duration_ns} - $ms * MS), '<', MS, $what);
+}
+
+sub story {
+	my (%o) = @_;
+	my $s = Tipme::Test::Story->new(trigger => 8000, %o);
+	$s->builder->thread($_->[0], $_->[1], pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)
+		for [ READER, 'reader' ], [ HAND, 'events' ], [ TIMER, 'timers' ];
+	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(600, 'bash', ts_ns => 5 * MS, since_ns => 2 * MS);
+	return $s;
+}
+
+# The client sleeps until its own timer ends that, for a moment.
+sub tick {
+	my ($s, $t) = @_;
+	return $s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, $t + 0.1, $t + 0.5, CLIENT, 'sleeping');
+}
+
+# --- It asks a service, which is slow; then it lets two short times go by before it draws.
+sub paced {
+	my (@ms) = @_;
+	my $s = story();
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
+		->wake(1, 1000.9, SERVICE, CLIENT,  'poll')->run(0, 1001, 1600,   SERVICE, 'sleeping')
+		->wake(0, 1599.9, CLIENT,  SERVICE, 'poll')->run(1, 1600, 1600.5, CLIENT,  'sleeping');
+	my $t = 1600;
+	tick($s, $t += $_) for @ms;
+	$s->draw($t + 0.4);
+	$s->picture(CLIENT, 'xterm', since_ns => ns($t + 0.5), stack_id => $s->id('poll'));
+	return $s->hotkey(3000);
+}
+for my $ms ([25], [ 10, 15 ], [ 8, 8, 16 ]) {
+	my $d =
+		judged("an answer after @$ms ms of its own", paced(@$ms), 'ipc-wait', 'service', 0.9, 1);
+	my $all = 600.6;
+	$all += $_ for @$ms;
+	ends($d, $all, '... up to what it drew');
+}
+judged('a clock that ticks later', paced(400), 'none', undef);
+judged('a clock that ticks again and again, for longer than a frame', paced((30) x 8), 'none',
+	undef);
+
+# --- It was stopped, and paces what it draws then.
+{
+	my $s = story();
+	$s->wake(0, 900, CLIENT, 600, 'poll')->run(1, 900.1, 900.2, CLIENT, 'stopped')
+		->run(0, 899.9,  900.3,  600,    'sleeping')->enter(1000, no_wake => 1)
+		->run(0, 1349.9, 1350.3, 600,    'sleeping')->wake(0, 1350, CLIENT, 600)
+		->run(1, 1350.1, 1351,   CLIENT, 'sleeping');
+	tick($s, $_) for 1361, 1376;
+	$s->draw(1376.4)->hotkey(3000);
+	$s->picture(CLIENT, 'xterm', since_ns => ns(1376.5), stack_id => $s->id('poll'));
+	ends(judged('stopped, then paced', $s, 'stopped', 'xterm', 0.9, 1), 376.6,
+		'... to what it drew');
+}
+
+# --- A thread reads what the server sends, and another one takes the events. That one only fills a
+# buffer; the reader sends it when its clock ticks.
+sub key_to_hand {
+	my ($s, $t, $until) = @_;
+	return $s->enter($t, no_wake => 1)->wake(0, $t + 0.2, READER, SERVER, 'poll', wakee_cpu => 1)
+		->run(1, $t + 0.22, $t + 0.24, READER, 'sleeping')
+		->wake(1, $t + 0.23, HAND, READER, 'futex')->run(1, $t + 0.25, $until, HAND, 'sleeping');
+}
+
+sub reader_ticks {
+	my ($s, $t, $draws) = @_;
+	$s->wake(0, $t, READER, 0, 'poll', context => 'hardirq', wakee_cpu => 0)
+		->run(0, $t + 0.1, $t + 0.43, READER, 'sleeping');
+	return $draws ? $s->draw($t + 0.4, READER) : $s;
+}
+
+sub sent_later {
+	my (%o) = @_;
+	my $s = story(no_usual => 1);
+	for my $t (100, 300, 500) {
+		key_to_hand($s, $t, $t + 2);
+		reader_ticks($s, $t + 20, 1);
+	}
+	reader_ticks($s, $_, $o{draws_itself}) for 650, 750, 850, 950;
+	key_to_hand($s, 1000, 1400);
+	reader_ticks($s, 1150);
+	reader_ticks($s, 1650, 1);
+	$s->hotkey(3000);
+	return $s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'))
+		->picture(HAND, 'events', pid => CLIENT, since_ns => ns(1400), stack_id => $s->id('futex'));
+}
+my $d = judged('sent when a clock ticks', sent_later(), 'app-compute', 'xterm', 0.6, 0.62);
+ends($d, 650.6, '... up to what the server got then');
+my ($sleep) = grep { $_->{blamed}{kind} eq 'timer-sleep' } @{ $d->{path} };
+cmp_ok(abs($sleep->{to_ns} - $sleep->{from_ns} - 250 * MS), '<', MS,
+	'... of which its clock took the rest');
+$d = judged('a thread that draws by a clock', sent_later(draws_itself => 1), 'app-compute', 'xterm',
+	0.99, 1);
+ends($d, 400, '... is not waited for: until the client is free');
+
+# --- A moment after the key another thread, which has the timers, has the one that takes events
+# compute; by the clock, it does so at other times, too.
+sub by_a_thread {
+	my (%o) = @_;
+	my $s = story(no_usual => 1);
+	for my $t (100, 300, 500) { key_to_hand($s, $t, $t + 2)->draw($t + 1.8, HAND) }
+	$s->wake(1, $_, TIMER, 0, 'futex', context => 'hardirq')
+		->run(1, $_ + 0.1, $_ + 0.2, TIMER, 'sleeping')
+		for 550, 600, 650, 700, 750;
+	my $works = sub {
+		my ($t) = @_;
+		$s->wake(1, $t, TIMER, 0, 'futex', context => 'hardirq')
+			->run(1, $t + 0.1, $t + 0.3, TIMER, 'sleeping')
+			->wake(1, $t + 0.2, HAND, TIMER, 'futex')->run(1, $t + 0.4, $t + 500, HAND, 'sleeping')
+			->draw($t + 499.8, HAND);
+	};
+	key_to_hand($s, 1000, 1002);
+	$s->wake(1, 1001.8, TIMER, HAND, 'futex')->run(0, 1001.9, 1002.1, TIMER, 'sleeping');
+	$works->(1152);
+	if ($o{clock}) { $works->($_) for 4150, 5150 }
+	$s->hotkey(7000);
+	return $s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'));
+}
+$d = judged('a search that a thread begins a moment after the key', by_a_thread(), 'app-compute',
+	'xterm', 0.7, 0.8);
+ends($d, 652, '... from the key to what it found');
+judged('a thread that has it compute by the clock', by_a_thread(clock => 1), 'unknown', undef);
+
+# --- A thread that waits for its events in a futex sleeps in one for a time, too: nobody kept it.
+sub sleeps_then {
+	my (%o) = @_;
+	my $s = story(no_usual => 1);
+	for my $t (100, 300, 500) { key_to_hand($s, $t, $t + 2)->draw($t + 1.8, HAND) }
+	key_to_hand($s, 1000, 1001);
+	$s->wake(1, 1900, HAND, 0, 'futex', context => 'hardirq')
+		->run(1, 1900.1, 1902, HAND, 'sleeping')->draw(1901.8, HAND);
+	$s->enter(1080, kind => 'key_release', no_wake => 1)
+		->wake(0, 1080.2, READER, SERVER, 'poll', wakee_cpu => 1)
+		->run(1, 1080.22, 1080.24, READER, 'sleeping');
+	$s->hotkey(3000);
+	return $s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'))
+		->picture(HAND, 'events', pid => CLIENT, since_ns => ns(1902), stack_id => $s->id('futex'));
+}
+$d = judged('a sleep in a futex', sleeps_then(), 'timer-sleep', 'xterm', 0.99, 1);
+like($d->{verdict}{sentence},
+	qr/it was waiting for another of its threads until a time that it chose \(futex\)\.$/,
+	'... the sentence');
+
+is_deeply(\@warnings, [], 'no warnings');
+done_testing();
