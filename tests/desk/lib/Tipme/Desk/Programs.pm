@@ -8,11 +8,11 @@ use File::Basename qw(dirname);
 use Tipme::Desk::Unseen;
 use Tipme::Workload::Programs;
 
-my $DIR          = dirname(__FILE__) . '/../../../programs';
-my @FILES        = qw(deeds.py gtk.py qt.py notes.tcl deeds.el deeds.vim page.html store.py
+my $DIR   = dirname(__FILE__) . '/../../../programs';
+my @FILES = qw(deeds.py gtk.py qt.py notes.tcl deeds.el deeds.vim page.html store.py
 	far.py wx_notes.py Notes.java);
-my %ALL          = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read);
-my %SHELL        = (%ALL, start => 1);    # those that start others
+my %ALL   = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read);
+my %SHELL = (%ALL, start => 1);                                            # those that start others
 # Those that can count the CPU's time that they use, take memory, and get a socket from somebody.
 my %WORKS        = (%ALL, map { $_ => 1 } qw(work grow far));
 my $GTK_SETTINGS = "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n";
@@ -60,6 +60,22 @@ my %ADD = (
 		world   => 'terminal', like => 'rxvt',
 		command => [qw(urxvt -geometry 100x30 -e bash --noprofile --rcfile BIN/shell -i)],
 		press   => 'key Return', first => 'x', deeds => \%SHELL
+	},
+	'xfce4-terminal-shell' => {
+		world   => 'terminal', package => 'xfce4-terminal',
+		command => [qw(xfce4-terminal --disable-server -x bash --noprofile --rcfile BIN/shell -i)],
+		press   => 'key Return', first => 'x', deeds => \%SHELL
+	},
+	lxterminal => {
+		world   => 'terminal', package => 'lxterminal', shell => 1, deeds => {},
+		command => [ qw(lxterminal --no-remote -e), 'bash --noprofile --norc -i' ]
+	},
+	'swing-notes' => {
+		world    => 'Java',   package => 'default-jdk', command => [qw(java BIN/Notes.java)],
+		press    => 'key f5', echo    => 'key f6',
+		deeds    => { map { $_ => 1 } qw(compute sleep flock dbus http read) },
+		env      => { _JAVA_OPTIONS => '-Xshare:auto', _JAVA_AWT_WM_NONREPARENTING => 0 },
+		settle_s => 2, patience_s => 60
 	},
 );
 # A third of the programs, from each world that has several: they run in the final table only,

@@ -18,12 +18,14 @@ my %WORK = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read work gro
 # What a shell that does deeds has besides.
 sub _shell {
 	my (%o) = @_;
+	my @deeds =
+		(qw(compute sleep flock sqlite dbus http read), delete $o{start} // 1 ? 'start' : ());
 	return (
 		%o,
 		actions => \%X,
 		press   => 'key Return',
 		first   => 'x',
-		deeds   => { map { $_ => 1 } qw(compute sleep flock sqlite dbus http read start) }
+		deeds   => { map { $_ => 1 } @deeds }
 	);
 }
 
@@ -41,24 +43,17 @@ my %PROGRAM = (
 	'netsurf-gtk'      => [
 		'GTK 3', 'netsurf-gtk', [qw(netsurf-gtk FILE)], { wheel => 'wheel down' }, config => \%GTK
 	],
-	kcalc       => [ 'Qt',       'kcalc',       ['kcalc'],       { key => 'key 7' } ],
-	speedcrunch => [ 'Qt',       'speedcrunch', ['speedcrunch'], { key => 'key 7' } ],
-	tea         => [ 'Qt',       'tea',         [qw(tea FILE)],  \%X ],
-	nedit       => [ 'Motif',    'nedit', [ qw(nedit -xrm), '*text.blinkRate: 0', 'FILE' ], \%X ],
-	idle        => [ 'Tk',       'idle',  [qw(idle -e FILE)],                               \%X ],
-	gnumeric    => [ 'office',   'gnumeric', ['gnumeric'], { key => 'key 7' }, config => \%GTK ],
-	mlterm      => [ 'terminal', 'mlterm',   [ qw(mlterm -e), @BASH ], \%X, shell => 1 ],
-	stterm      => [ 'terminal', 'stterm',   [ qw(stterm -e), @BASH ], \%X, shell => 1 ],
-	lxterminal  => [
-		'terminal', 'lxterminal', [ qw(lxterminal --no-remote -e), "@BASH" ], \%X, shell => 1,
-		config => \%GTK
-	],
-	'xfce4-terminal-shell' => [
-		'terminal', 'xfce4-terminal', [ qw(xfce4-terminal --disable-server -x), @DEED ], \%X,
-		_shell(config => \%GTK)
-	],
+	kcalc           => [ 'Qt',     'kcalc',       ['kcalc'],       { key => 'key 7' } ],
+	speedcrunch     => [ 'Qt',     'speedcrunch', ['speedcrunch'], { key => 'key 7' } ],
+	tea             => [ 'Qt',     'tea',         [qw(tea FILE)],  \%X ],
+	nedit           => [ 'Motif',  'nedit', [ qw(nedit -xrm), '*text.blinkRate: 0', 'FILE' ], \%X ],
+	idle            => [ 'Tk',     'idle',  [qw(idle -e FILE)],                               \%X ],
+	gnumeric        => [ 'office', 'gnumeric', ['gnumeric'], { key => 'key 7' }, config => \%GTK ],
+	mlterm          => [ 'terminal', 'mlterm', [ qw(mlterm -e), @BASH ], \%X, shell => 1 ],
+	stterm          => [ 'terminal', 'stterm', [ qw(stterm -e), @BASH ], \%X, shell => 1 ],
 	'konsole-shell' => [ 'terminal', 'konsole', [ qw(konsole -e), @DEED ], \%X, _shell() ],
-	# A terminal whose shell belongs to a server of its own.
+	# A terminal whose shell belongs to a server of its own. That one is nobody's child, and so the
+	# programs that it starts are not found: it starts none.
 	'tmux-shell' => [
 		'terminal', 'tmux',
 		[
@@ -68,18 +63,12 @@ my %PROGRAM = (
 			'BIN/shell'
 		],
 		\%X,
-		_shell(settle_s => 2)
+		_shell(settle_s => 2, start => 0)
 	],
 	'wx-notes' => [
 		'wxWidgets', 'python3-wxgtk4.0', [qw(/usr/bin/python3 BIN/wx_notes.py)], \%X,
 		press  => 'key f5', echo => 'key f6', timeouts => 1, deeds => \%WORK, python => 'import wx',
 		config => \%GTK
-	],
-	'swing-notes' => [
-		'Java', 'default-jdk', [qw(java BIN/Notes.java)], \%X, press => 'key f5', echo => 'key f6',
-		deeds    => { map { $_ => 1 } qw(compute sleep flock dbus http read) },
-		env      => { _JAVA_OPTIONS => '-Xshare:auto', _JAVA_AWT_WM_NONREPARENTING => 0 },
-		settle_s => 2, patience_s => 60
 	],
 	'chromium-page' => [
 		'browser', 'chromium',
