@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# The table of reasons: stacks as kernels print them (6.18 where nothing else is said), each with
-# what a person would call it; and no line of the table without one.
+# The table of reasons: stacks as kernels print them, each with what a person would call it and with
+# where it is from, none from memory; and no line of the table without one.
 use strict;
 use warnings;
 use Test::More;
@@ -9,348 +9,579 @@ use FindBin qw($Bin);
 use lib "$Bin/../lib";
 use Tipme::Reasons;
 
-# what, context of the waking (none: nobody has woken it), the stack, kind, class
+# Where a stack is from: a file of postmortem/t/real, another recording of ours with its kernel, a
+# public report, or a source file of Linux whose calls were followed: the last has no offsets.
+my $HERE  = 'recorded: 6.18, /proc/PID/stack of a program that does this alone';
+my $WAITS = 'recorded: 6.18, tests/causes/waits';
+my $VM61  = 'recorded: 6.1, tests/vm/waits.t';
+my $VM612 = 'recorded: 6.12, tests/vm/waits.t';
+# what, context of the waking (none: nobody has woken it), the stack, kind, class, where it is from
 my @CASES = (
 	[
 		'nanosleep', 'hardirq',
 		'hrtimer_nanosleep+0x74;common_nsleep+0x30;__x64_sys_clock_nanosleep+0xce;do_syscall_64+0x71',
-		'timer-sleep', 'nap'
+		'timer-sleep', 'nap',
+		'real: firefox-page-paused'
 	],
 	[
-		'a sleep inside the kernel',                                              'hardirq',
-		'schedule_timeout_uninterruptible+0x2e;msleep+0x2d;e1000_reset_hw+0x1f1', 'timer-sleep',
-		'nap'
+		'a sleep inside the kernel', 'hardirq',
+		'schedule_timeout_uninterruptible;msleep;e1000_reset_hw',
+		'timer-sleep', 'nap',
+		'read in the source of 6.12: drivers/net/ethernet/intel/e1000/e1000_hw.c'
 	],
 	[
 		'sigtimedwait', 'task',
-		'do_sigtimedwait.isra.0+0x156;__x64_sys_rt_sigtimedwait+0x6b;do_syscall_64+0x71',
-		'timer-sleep', 'nap'
+		'do_sigtimedwait.isra.0+0x156;__x64_sys_rt_sigtimedwait+0xc5;do_syscall_64+0x71',
+		'timer-sleep', 'nap',
+		$HERE
 	],
-	[ 'pause', 'none', '__do_sys_pause+0x2a;do_syscall_64+0x71', 'timer-sleep', 'nap' ],
+	[
+		'sigsuspend', 'task',
+		'sigsuspend.isra.0+0x77;__x64_sys_rt_sigsuspend+0x6f;do_syscall_64+0x71',
+		'timer-sleep', 'nap',
+		$HERE
+	],
+	[
+		'pause', 'none',
+		'__do_sys_pause+0x2a;do_syscall_64+0x71',
+		'timer-sleep', 'nap',
+		$HERE
+	],
 	[
 		'a fault that reads', 'hardirq',
-		'folio_wait_bit_common+0x110;filemap_fault+0x739;__do_fault+0x34;do_fault+0x4aa;__handle_mm_fault+0x7fc;handle_mm_fault+0xd0;exc_page_fault+0x176',
-		'page-fault-io', 'disk'
+		'folio_wait_bit_common+0x110;filemap_fault+0x739;__do_fault+0x34;do_fault+0x319;__handle_mm_fault+0x7fc;handle_mm_fault+0xd0;exc_page_fault+0x176',
+		'page-fault-io', 'disk',
+		'real: gtk3-notes-light-group'
 	],
 	[
 		'reclaim', 'task',
-		'smp_call_function_many_cond+0x144;try_to_unmap_flush_dirty+0x36;shrink_folio_list+0x940;shrink_lruvec+0x880;shrink_node+0x2ff;do_try_to_free_pages+0xbd',
-		'memory-reclaim', 'memory'
+		'schedule_timeout;reclaim_throttle;shrink_inactive_list;shrink_lruvec;shrink_node;do_try_to_free_pages',
+		'memory-reclaim', 'memory',
+		'read in the source of 6.12: mm/vmscan.c'
 	],
 	[
 		'read', 'hardirq',
-		'folio_wait_bit_common+0x110;filemap_get_pages+0x749;filemap_read+0xda;vfs_read+0x23a;ksys_read+0x66',
-		'disk-io', 'disk'
+		'folio_wait_bit_common+0x167;filemap_get_pages+0x751;filemap_read+0x111;vfs_read+0x2a4;__x64_sys_pread64+0xa3',
+		'disk-io', 'disk',
+		$HERE
+	],
+	[
+		'a read past the cache', 'hardirq',
+		'__iomap_dio_rw+0x683;iomap_dio_rw+0xe;ext4_file_read_iter+0x18b;do_iter_readv_writev+0x238',
+		'disk-io', 'disk',
+		$HERE
 	],
 	[
 		'fsync', 'hardirq',
-		'folio_wait_bit+0xd6;folio_wait_writeback+0x2a;__filemap_fdatawait_range+0x7c;file_write_and_wait_range+0x8f;ext4_sync_file+0x226;do_fsync+0x3b',
-		'disk-io', 'disk'
+		'folio_wait_bit+0xd6;folio_wait_writeback+0x2a;__filemap_fdatawait_range+0x7c;file_write_and_wait_range+0x8f;generic_buffers_fsync_noflush+0x1f;ext4_fsync_nojournal.constprop.0+0x55;ext4_sync_file+0x226;do_fsync+0x3b',
+		'disk-io', 'disk',
+		'real: firefox-page-paused'
+	],
+	[
+		'room in a journal', 'task',
+		'schedule+0x38;jbd2_log_wait_commit+0xac;jbd2_log_do_checkpoint+0x392;__jbd2_log_wait_for_space+0x69;add_transaction_credits+0x27d;start_this_handle+0x10a;jbd2__journal_start+0xea',
+		'disk-io', 'disk',
+		'https://github.com/Open-CAS/open-cas-linux/issues/746'
 	],
 	[
 		'fsync, in a journal', 'task',
-		'jbd2_log_wait_commit+0xd9;ext4_fsync_journal+0x50;ext4_sync_file+0x1c1', 'disk-io', 'disk'
+		'jbd2_log_wait_commit;jbd2_complete_transaction;ext4_fc_commit;ext4_sync_file',
+		'disk-io', 'disk',
+		'read in the source of 6.12: fs/ext4/fast_commit.c'
 	],
 	[
-		'flock',     'task', 'locks_lock_inode_wait+0x82;__do_sys_flock+0x1a3;do_syscall_64+0x71',
-		'lock-wait', 'lock'
+		'flock', 'task',
+		'locks_lock_inode_wait+0x82;__do_sys_flock+0x1a3;do_syscall_64+0x71',
+		'lock-wait', 'lock',
+		'real: tk-notes-file-lock'
 	],
 	[
-		'fcntl',                                                                    'task',
-		'fcntl_setlk+0x1a2;do_fcntl+0x6be;__x64_sys_fcntl+0x8c;do_syscall_64+0x71', 'lock-wait',
-		'lock'
+		'fcntl', 'task',
+		'fcntl_setlk+0x1d3;do_fcntl+0x6ca;__x64_sys_fcntl+0x8c;do_syscall_64+0x71',
+		'lock-wait', 'lock',
+		$HERE
 	],
 	[
-		'semop',     'task', '__do_semtimedop+0x487;do_semtimedop+0x16a;do_syscall_64+0x71',
-		'lock-wait', 'lock'
+		'semop', 'task',
+		'__do_semtimedop+0x4f0;do_semtimedop+0x177;do_syscall_64+0x71',
+		'lock-wait', 'lock',
+		$HERE
 	],
 	[
 		'futex', 'task',
 		'futex_do_wait+0x46;__futex_wait+0x8a;futex_wait+0x67;do_futex+0xfd;__x64_sys_futex+0x112',
-		'futex-wait', 'lock'
+		'futex-wait', 'lock',
+		'real: firefox-page-paused'
 	],
 	[
 		'a mutex of the kernel', 'task',
-		'schedule_preempt_disabled+0x15;__mutex_lock.constprop.0+0x4a5;mutex_lock+0x30;seq_read_iter+0x5c',
-		'lock-wait', 'lock'
+		'schedule_preempt_disabled+0x14;__mutex_lock_slowpath+0xc8;mutex_lock+0x3c;read_descriptors+0x54;sysfs_kf_bin_read+0x8c;kernfs_fop_read+0xe8',
+		'lock-wait', 'lock',
+		'https://github.com/ayufan-rock64/linux-build/issues/36'
 	],
 	[
-		'a semaphore for writing', 'task',
-		'rwsem_down_write_slowpath+0x2a1;down_write+0x61;dup_mmap+0x38f', 'lock-wait', 'lock'
+		'a semaphore for reading', 'task',
+		'schedule+0x50;rwsem_down_read_failed+0x10c;down_read+0x5c;do_page_fault+0xfc;do_DataAbort+0x48',
+		'lock-wait', 'lock',
+		'https://github.com/raspberrypi/linux/issues/2798'
 	],
-	[ 'wait4',  'task', 'do_wait+0x53;kernel_wait4+0x9c;do_syscall_64+0x71',  'ipc-wait', 'wait' ],
-	[ 'a pipe', 'task', 'anon_pipe_read+0x366;vfs_read+0x32c;ksys_read+0xba', 'ipc-wait', 'pipe' ],
+	# Linux leaves the functions of .sched.text out of a stack: a wait for a lock of the kernel is
+	# seen by its caller alone.
 	[
-		'a pipe (6.12)', 'task', 'pipe_read+0x2f8;vfs_read+0x2d7;ksys_read+0x6c', 'ipc-wait', 'pipe'
+		'a file that another one writes', 'task',
+		'ext4_buffered_write_iter+0x31;vfs_write+0x29c;__x64_sys_pwrite64+0xa3',
+		'lock-wait', 'lock',
+		$HERE
 	],
 	[
-		'a terminal (6.12)', 'task',
-		'schedule_timeout+0x10e;wait_woken+0x62;n_tty_read+0x26c;tty_read+0x129', 'ipc-wait', 'tty'
+		'a folder in which another one removes', 'task',
+		'do_unlinkat+0x160;__x64_sys_unlink+0x3b;do_syscall_64+0x71',
+		'lock-wait', 'lock',
+		$HERE
+	],
+	[
+		'a folder in which another one creates', 'task',
+		'path_openat+0x4e6;do_filp_open+0x106;do_sys_openat2+0x88',
+		'lock-wait', 'lock',
+		$HERE
+	],
+	[
+		'two folders in which another one renames', 'task',
+		'do_renameat2+0x2c2;__x64_sys_rename+0x76;do_syscall_64+0x71',
+		'lock-wait', 'lock',
+		$HERE
+	],
+	[
+		'two folders, locked one by one', 'task',
+		'lock_two_directories+0x82;do_renameat2+0x22c;__x64_sys_rename+0x76',
+		'lock-wait', 'lock',
+		'real: qt-notes-service-silent'
+	],
+	[
+		'memory that another thread maps, to fork', 'task',
+		'dup_mmap+0x38f;copy_process+0x1107;kernel_clone+0x94',
+		'lock-wait', 'lock',
+		'real: qt-notes-service-silent'
+	],
+	[
+		'memory that another thread maps, to map', 'task',
+		'vm_mmap_pgoff+0xe9;do_syscall_64+0x71',
+		'lock-wait', 'lock',
+		$HERE
+	],
+	[
+		'memory that another thread maps, to unmap', 'task',
+		'__vm_munmap+0xa7;__x64_sys_munmap+0x17;do_syscall_64+0x71',
+		'lock-wait', 'lock',
+		$HERE
+	],
+	[
+		'a mapping of a file, at the end', 'task',
+		'unlink_file_vma_batch_process+0x29;unlink_file_vma_batch_add+0x35;free_pgtables+0xbc;exit_mmap+0x166',
+		'lock-wait', 'lock',
+		'real: qt-notes-service-silent'
+	],
+	[
+		'memory that another thread maps, in a fault', 'task',
+		'lock_mm_and_find_vma;do_user_addr_fault;exc_page_fault',
+		'lock-wait', 'lock',
+		'read in the source of 6.12: mm/memory.c'
+	],
+	[
+		'a folder that another one lists', 'task',
+		'iterate_dir;__x64_sys_getdents64;do_syscall_64',
+		'lock-wait', 'lock',
+		'read in the source of 6.12: fs/readdir.c'
+	],
+	[
+		'a folder in which another one makes one', 'task',
+		'filename_create;do_mkdirat;__x64_sys_mkdir',
+		'lock-wait', 'lock',
+		'read in the source of 6.12: fs/namei.c'
+	],
+	[
+		'a file of /proc that another one reads', 'task',
+		'seq_read_iter;vfs_read;ksys_read',
+		'lock-wait', 'lock',
+		'read in the source of 6.12: fs/seq_file.c'
+	],
+	[
+		'a file that another thread reads', 'task',
+		'__fdget_pos+0x42;ksys_getdents64+0x81;__x64_sys_getdents64+0x16',
+		'lock-wait', 'lock',
+		'https://github.com/hanwen/go-fuse/pull/289'
+	],
+	[
+		'wait4', 'task',
+		'do_wait+0x53;kernel_wait4+0x9c;do_syscall_64+0x71',
+		'ipc-wait', 'wait',
+		'real: tk-notes-file-lock'
+	],
+	[
+		'a pipe', 'task',
+		'anon_pipe_read+0x366;vfs_read+0x32c;ksys_read+0xba',
+		'ipc-wait', 'pipe',
+		'real: firefox-page-paused'
+	],
+	[
+		'a pipe, full', 'task',
+		'anon_pipe_write+0x35f;vfs_write+0x400;ksys_write+0xc3',
+		'ipc-wait', 'pipe',
+		$HERE
+	],
+	[
+		'a pipe (6.12)', 'task',
+		'pipe_read;vfs_read;ksys_read',
+		'ipc-wait', 'pipe',
+		'read in the source of 6.12: fs/pipe.c'
+	],
+	[
+		'a terminal', 'task',
+		'wait_woken+0x89;n_tty_read+0x4bd;tty_read+0x11f;vfs_read+0x2a4',
+		'ipc-wait', 'tty',
+		$HERE
 	],
 	[
 		'a local stream', 'task',
-		'unix_stream_read_generic+0x6de;unix_stream_recvmsg+0x8b;sock_recvmsg+0xb2;sock_read_iter+0x97',
-		'ipc-wait', 'unix'
+		'unix_stream_read_generic+0x70d;unix_stream_recvmsg+0x8b;sock_recvmsg+0xb2;sock_read_iter+0xc1',
+		'ipc-wait', 'unix',
+		$HERE
 	],
 	[
 		'a local datagram', 'task',
-		'__skb_wait_for_more_packets+0x120;__unix_dgram_recvmsg+0xe0;sock_recvmsg+0xb2;__sys_recvfrom+0xb8',
-		'ipc-wait', 'unix'
+		'__skb_wait_for_more_packets+0x120;__unix_dgram_recvmsg+0xe0;sock_recvmsg+0xb2;____sys_recvmsg+0x82',
+		'ipc-wait', 'unix',
+		'real: firefox-page-paused'
 	],
 	[
 		'a local datagram, to be sent', 'task',
-		'sock_alloc_send_pskb+0x156;unix_dgram_sendmsg+0x138;__sys_sendto+0x1cb', 'ipc-wait', 'unix'
+		'sock_alloc_send_pskb+0x156;unix_dgram_sendmsg+0x140;__sys_sendto+0x242',
+		'ipc-wait', 'unix',
+		$HERE
 	],
 	[
 		'somebody to call a local socket', 'none',
-		'__skb_wait_for_more_packets+0x120;__skb_recv_datagram+0x68;skb_recv_datagram+0x34;unix_accept+0x7c;do_accept+0xdc;__sys_accept4+0x84',
-		'ipc-wait', 'unix'
+		'__skb_wait_for_more_packets+0x120;__skb_recv_datagram+0x70;skb_recv_datagram+0x34;unix_accept+0x7c;do_accept+0x108;__sys_accept4+0x84',
+		'ipc-wait', 'unix',
+		$HERE
 	],
 	[
 		'TCP', 'softirq_irq',
-		'wait_woken+0x89;sk_wait_data+0x172;tcp_recvmsg_locked+0x21d;tcp_recvmsg+0x6e;sock_recvmsg+0xab',
-		'network-wait', 'net'
+		'wait_woken+0x89;sk_wait_data+0x172;tcp_recvmsg_locked+0x225;tcp_recvmsg+0xaf;sock_recvmsg+0xab',
+		'network-wait', 'net',
+		$HERE
 	],
 	[
 		'UDP', 'softirq_irq',
-		'__skb_wait_for_more_packets+0x120;__skb_recv_udp+0x1dd;udp_recvmsg+0x12c;sock_recvmsg+0xab',
-		'network-wait', 'net'
+		'__skb_wait_for_more_packets+0x120;__skb_recv_udp+0x1ee;udp_recvmsg+0x13a;sock_recvmsg+0xab',
+		'network-wait', 'net',
+		$HERE
 	],
 	[
 		'somebody to call over the network', 'none',
-		'inet_csk_accept+0x1f2;inet_accept+0x2f;do_accept+0xdc', 'network-wait', 'net'
+		'inet_csk_accept+0x1f2;inet_accept+0x2f;do_accept+0x108',
+		'network-wait', 'net',
+		$HERE
 	],
 	[
 		'a fence of the graphics processor', 'hardirq',
-		'schedule_timeout+0x8d;dma_fence_default_wait+0x1c8;dma_fence_wait_timeout+0x103;drm_atomic_helper_wait_for_fences+0x6b',
-		'gpu-wait', 'gpu'
+		'schedule_timeout+0x1f1;kcl_fence_default_wait+0x1c2;dma_fence_wait_timeout+0x38;reservation_object_wait_timeout_rcu+0x14f;amdgpu_dm_do_flip+0x112;amdgpu_dm_atomic_commit_tail+0x854',
+		'gpu-wait', 'gpu',
+		'https://github.com/ROCm/legacy-rocm-build/issues/342'
 	],
 	[
 		'poll, until its time', 'hardirq',
 		'poll_schedule_timeout.constprop.0+0x37;do_sys_poll+0x400;__x64_sys_poll+0xd1',
-		'timer-sleep', 'loop'
+		'timer-sleep', 'loop',
+		'real: firefox-page-paused'
 	],
 	[
 		'poll, until the network', 'softirq_irq',
 		'poll_schedule_timeout.constprop.0+0x37;do_sys_poll+0x400;__x64_sys_poll+0xd1',
-		'network-wait', 'loop'
+		'network-wait', 'loop',
+		'real: firefox-page-paused'
 	],
 	[
 		'select, until another process', 'task',
 		'poll_schedule_timeout.constprop.0+0x37;do_select+0x63a;core_sys_select+0x275;do_pselect.constprop.0+0xc5',
-		'ipc-wait', 'loop'
+		'ipc-wait', 'loop',
+		'real: tk-notes-file-lock'
 	],
 	[
-		'epoll, still', 'none', 'do_epoll_wait+0x548;__x64_sys_epoll_wait+0x5a;do_syscall_64+0x71',
-		'ipc-wait',     'loop'
+		'epoll, still', 'none',
+		'do_epoll_wait+0x548;__x64_sys_epoll_wait+0x5a;do_syscall_64+0x71',
+		'ipc-wait', 'loop',
+		'real: firefox-page-paused'
 	],
 	[
 		'a timeout of a kernel thread', 'hardirq',
-		'schedule_timeout+0x77;rcu_gp_fqs_loop+0xf6;rcu_gp_kthread+0xc8', 'timer-sleep', 'nap'
+		'schedule_timeout;rcu_gp_fqs_loop;rcu_gp_kthread',
+		'timer-sleep', 'nap',
+		'read in the source of 6.12: kernel/rcu/tree.c'
 	],
 	[
 		'a USB transfer, by its driver', 'task',
-		'schedule_timeout+0x8d;__wait_for_common+0x92;wait_for_completion_timeout+0x1d;usb_start_wait_urb+0x9c;usb_control_msg+0xe8',
-		'device-wait', 'device'
+		'wait_for_completion_timeout;usb_start_wait_urb;usb_internal_control_msg;usb_control_msg',
+		'device-wait', 'device',
+		'read in the source of 6.12: drivers/usb/core/message.c'
+	],
+	[
+		'a USB disk', 'task',
+		'schedule_timeout+0x158;wait_for_common+0xcc;usb_sg_wait+0x144;usb_stor_bulk_transfer_sglist.part.4+0xa4;usb_stor_bulk_srb+0x48',
+		'device-wait', 'device',
+		'https://github.com/raspberrypi/linux/issues/309'
+	],
+	[
+		'a USB device, by a program', 'task',
+		'schedule_timeout+0xcf;wait_for_completion+0x81;test_ctrl_queue+0x52c;usbtest_do_ioctl+0x4f9;usbtest_ioctl+0x16b;proc_ioctl+0x1ef;usbdev_do_ioctl+0x8aa;usbdev_ioctl+0xe',
+		'device-wait', 'device',
+		'https://github.com/zephyrproject-rtos/zephyr/issues/116506'
 	],
 	[
 		'a completion by an interrupt', 'hardirq',
-		'schedule_timeout+0x8d;__wait_for_common+0x92;wait_for_completion_timeout+0x1d;cmd_send+0x9c',
-		'device-wait', 'device'
+		'wait_for_completion_timeout;ata_exec_internal',
+		'device-wait', 'device',
+		'read in the source of 6.12: drivers/ata/libata-core.c'
 	],
 	[
-		'nvidia', 'hardirq',
-		'schedule_timeout+0x8d;os_acquire_semaphore+0x3f;_nv012345rm+0x10;rm_ioctl+0x54;nvidia_ioctl+0x61d',
-		'gpu-wait', 'gpu'
+		'nvidia, a semaphore', 'task',
+		'schedule_timeout;__down_common;down;nvkms_ioctl_from_kapi_try_pmlock;ApplyModeSetConfig;nv_drm_atomic_apply_modeset_config;drm_atomic_check_only;drm_atomic_commit;drm_mode_atomic_ioctl',
+		'gpu-wait', 'gpu',
+		'https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1167'
+	],
+	[
+		'nvidia, the screen', 'task',
+		'nvkms_ioctl_from_kapi_try_pmlock+0x55;ApplyModeSetConfig+0x59e',
+		'gpu-wait', 'gpu',
+		'https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1281'
+	],
+	[
+		'nvidia, a mutex', 'task',
+		'schedule_preempt_disabled+0xe;__mutex_lock.constprop.0+0x263;__mutex_lock_slowpath+0x13;mutex_lock+0x34;uvm_page_tree_get_ptes_async+0x93;uvm_page_table_range_vec_init+0x191;uvm_page_table_range_vec_create+0x65',
+		'gpu-wait', 'gpu',
+		'https://github.com/rwth-i6/returnn/issues/1480'
 	],
 	[
 		'the modes of a monitor', 'hardirq',
-		'msleep+0x2d;drm_dp_i2c_do_msg+0x1f;drm_dp_i2c_xfer+0x33;drm_do_probe_ddc_edid+0xc8;drm_get_edid+0x70',
-		'gpu-wait', 'gpu'
-	],
-	[
-		'io_uring', 'task', 'io_cqring_wait+0x2d7;__do_sys_io_uring_enter+0x5a1', 'ipc-wait', 'loop'
-	],
-	[
-		'an inode that another one has locked', 'task',
-		'rwsem_down_write_slowpath+0x2a1;down_write+0x61;ext4_buffered_write_iter+0x35;ext4_file_write_iter+0x6f',
-		'lock-wait', 'lock'
+		'usleep_range_state;drm_dp_i2c_do_msg;drm_dp_i2c_xfer;__i2c_transfer;i2c_transfer;drm_do_probe_ddc_edid;edid_block_read;_drm_do_get_edid;drm_get_edid',
+		'gpu-wait', 'gpu',
+		'read in the source of 6.12: drivers/gpu/drm/display/drm_dp_helper.c'
 	],
 	[
 		'a read through FUSE', 'task',
-		'request_wait_answer+0x147;fuse_simple_request+0x1a8;fuse_read_folio+0x6b;filemap_read_folio+0x40;filemap_fault+0x739',
-		'ipc-wait', 'wait'
+		'request_wait_answer;__fuse_request_send;__fuse_simple_request;fuse_do_readpage;fuse_read_folio;filemap_read_folio;filemap_fault',
+		'ipc-wait', 'wait',
+		'read in the source of 6.12: fs/fuse/file.c'
+	],
+	[
+		'a lock through FUSE', 'task',
+		'schedule+0x28;request_wait_answer+0x12b;__fuse_request_send+0x64;fuse_simple_request+0xcd;fuse_setlk+0x160;__x64_sys_flock+0xa4',
+		'ipc-wait', 'wait',
+		'https://github.com/trapexit/mergerfs/issues/521'
+	],
+	[
+		'who serves FUSE, still', 'none',
+		'fuse_dev_do_read+0xaa4;fuse_dev_read+0xa3;vfs_read+0x2a4',
+		'ipc-wait', 'loop',
+		$HERE
+	],
+	[
+		'who serves FUSE, for a folder', 'task',
+		'schedule+0x45;rwsem_down_write_slowpath+0x1dd;fuse_reverse_inval_entry+0x46;fuse_dev_do_write+0x42a;fuse_dev_write+0x41',
+		'lock-wait', 'lock',
+		'https://github.com/gluster/glusterfs/issues/3356'
 	],
 	[
 		'a file of a server (NFS)', 'softirq_irq',
-		'rpc_wait_bit_killable+0x11;__wait_on_bit+0x42;__rpc_execute+0x106;nfs4_call_sync_sequence+0x6f',
-		'network-wait', 'server'
+		'rpc_wait_bit_killable+0x24;__rpc_wait_for_completion_task+0x2d;nfs4_do_close+0x203;__nfs4_close+0xc5;nfs4_close_sync+0x18',
+		'network-wait', 'server',
+		'https://servers.ustclug.org/2014/08/freeshell-node-3-control-panel-stuck/'
 	],
-	# Recorded by tests/causes/waits.
 	[
 		'a file through FUSE', 'task',
 		'request_wait_answer+0x112;__fuse_simple_request+0x120;fuse_lookup_name+0xbf;fuse_lookup+0x75;__lookup_slow+0x87;walk_component+0x108',
-		'ipc-wait', 'wait'
+		'ipc-wait', 'wait',
+		$WAITS
 	],
 	[
 		'a virus scanner that is asked', 'task',
 		'fanotify_handle_event+0xb93;fsnotify+0x392;__fsnotify_parent+0x15c;do_dentry_open+0x144;vfs_open+0x2c',
-		'ipc-wait', 'wait'
+		'ipc-wait', 'wait',
+		$WAITS
 	],
 	[
 		'a sandbox that is asked', 'task',
 		'seccomp_do_user_notification.isra.0+0x2a6;__seccomp_filter+0x3b2;syscall_trace_enter+0x9a;do_syscall_64+0x1fa',
-		'ipc-wait', 'wait'
+		'ipc-wait', 'wait',
+		$WAITS
 	],
 	[
 		'a folder that must be mounted', 'task',
 		'autofs_wait+0x1bd;autofs_mount_wait+0x3d;autofs_d_automount+0xc9;__traverse_mounts+0xb1;step_into+0x2f1;path_lookupat+0xa7',
-		'ipc-wait', 'wait'
+		'ipc-wait', 'wait',
+		$WAITS
 	],
 	[
-		'all CPUs to pass',                                                          'hardirq',
-		'synchronize_rcu_normal+0x83;__x64_sys_membarrier+0x31b;do_syscall_64+0x71', 'lock-wait',
-		'lock'
+		'all CPUs to pass', 'hardirq',
+		'synchronize_rcu_normal+0x83;__x64_sys_membarrier+0x31b;do_syscall_64+0x71',
+		'lock-wait', 'lock',
+		$WAITS
 	],
 	[
 		'io_uring, as recorded', 'none',
-		'io_cqring_wait+0x672;__do_sys_io_uring_enter+0x506;do_syscall_64+0x71', 'ipc-wait', 'loop'
+		'io_cqring_wait+0x672;__do_sys_io_uring_enter+0x506;do_syscall_64+0x71',
+		'ipc-wait', 'loop',
+		$WAITS
 	],
-	# The same on Debian's 6.1 and 6.12 (tests/vm/waits.t).
 	[
 		'a file server that is mute, NFS (6.1)', 'none',
 		'rpc_wait_bit_killable+0xd;__rpc_execute+0x12f;rpc_execute+0xc5;rpc_run_task+0x140;rpc_call_null_helper+0x97;rpc_create_xprt+0x12e',
-		'network-wait', 'server'
+		'network-wait', 'server',
+		$VM61
 	],
 	[
 		'a file server that is mute, SMB (6.1)', 'none',
 		'wait_for_response+0x9e;compound_send_recv+0x472;cifs_send_recv+0x1f;SMB2_negotiate+0x73a;cifs_negotiate_protocol+0xb2',
-		'network-wait', 'server'
+		'network-wait', 'server',
+		$VM61
 	],
 	[
 		'a file server that is mute, SMB (6.12)', 'none',
 		'wait_for_response+0x9e;compound_send_recv+0x5cd;cifs_send_recv+0x23;SMB2_negotiate+0x4ba;cifs_negotiate_protocol+0xb6',
-		'network-wait', 'server'
+		'network-wait', 'server',
+		$VM612
 	],
 	[
 		'io_uring (6.1)', 'none',
 		'__do_sys_io_uring_enter+0x8ce;do_syscall_64+0x5d;entry_SYSCALL_64_after_hwframe+0x6e',
-		'ipc-wait', 'loop'
+		'ipc-wait', 'loop',
+		$VM61
 	],
 	[
 		'all CPUs to pass (6.12)', 'hardirq',
 		'__wait_rcu_gp+0x13e;synchronize_rcu_normal.part.0+0x45;synchronize_rcu_normal+0xad;__x64_sys_membarrier+0x1ea',
-		'lock-wait', 'lock'
+		'lock-wait', 'lock',
+		$VM612
 	],
 	[
-		'a sound card (6.1)',                                                        'hardirq',
-		'__snd_pcm_lib_xfer+0x33e;snd_pcm_read+0x67;vfs_write+0xc7;ksys_write+0x6b', 'device-wait',
-		'device'
+		'a sound card (6.1)', 'hardirq',
+		'__snd_pcm_lib_xfer+0x33e;snd_pcm_read+0x67;vfs_write+0xc7;ksys_write+0x6b',
+		'device-wait', 'device',
+		$VM61
 	],
 	[
 		'a fence that nobody signals (6.12)', 'none',
 		'dma_fence_default_wait+0x149;dma_fence_wait_timeout+0x108;dma_resv_wait_timeout+0x84;dma_buf_begin_cpu_access+0x4f',
-		'gpu-wait', 'gpu'
+		'gpu-wait', 'gpu',
+		$VM612
 	],
 	[
 		'too much unwritten data (6.1)', 'hardirq',
 		'balance_dirty_pages+0x3bc;balance_dirty_pages_ratelimited_flags+0x2a0;generic_perform_write+0x15a;ext4_buffered_write_iter+0x8c',
-		'writeback', 'throttle'
+		'writeback', 'throttle',
+		$VM61
 	],
 	[
 		'too much unwritten data (6.12)', 'hardirq',
 		'balance_dirty_pages+0x3e7;balance_dirty_pages_ratelimited_flags+0x2a9;generic_perform_write+0x96;ext4_buffered_write_iter+0x6c',
-		'writeback', 'throttle'
+		'writeback', 'throttle',
+		$VM612
 	],
-	# https://github.com/pop-os/pop/issues/3498: Xorg asks a monitor behind a dock
 	[
 		'a monitor behind a dock', 'hardirq',
 		'msleep+0x2b;intel_pps_vdd_on_unlocked+0x306;intel_dp_aux_xfer+0x11e;intel_dp_aux_transfer+0x13d;drm_dp_dpcd_access+0xbf;drm_dp_dpcd_probe+0x41',
-		'gpu-wait', 'gpu'
+		'gpu-wait', 'gpu',
+		'https://github.com/pop-os/pop/issues/3498'
 	],
-	# https://github.com/rockowitz/ddcutil/issues/86: a control program talks to the monitor
 	[
 		'a monitor that is controlled', 'hardirq',
-		'dal_ddc_open+0x32;dal_aux_engine_acquire+0x37;dm_dp_aux_transfer+0xac;drm_dp_i2c_do_msg+0x86;drm_dp_i2c_xfer+0xc0;__i2c_transfer+0x119;i2c_transfer+0x5e;i2cdev_read+0x77',
-		'gpu-wait', 'gpu'
+		'dal_gpio_open_ex+0x17;dal_ddc_open+0x32;dal_aux_engine_acquire+0x37;dal_i2caux_acquire_aux_engine+0x58;dal_i2caux_submit_aux_command+0x4b;dal_ddc_service_read_dpcd_data+0x63;dm_dp_aux_transfer+0xac;drm_dp_i2c_do_msg+0x86;drm_dp_i2c_xfer+0xc0;__i2c_transfer+0x119;i2c_transfer+0x5e;i2c_transfer_buffer_flags+0x4d;i2cdev_read+0x77',
+		'gpu-wait', 'gpu',
+		'https://github.com/rockowitz/ddcutil/issues/86'
 	],
-	# https://github.com/utmapp/UTM/issues/5008
 	[
 		'a virtual graphics processor', 'task',
 		'virtio_gpu_cursor_ping+0x138;virtio_gpu_cursor_plane_update+0x110;drm_atomic_helper_commit_planes+0xfc;drm_atomic_helper_commit_tail+0x64',
-		'gpu-wait', 'gpu'
+		'gpu-wait', 'gpu',
+		'https://github.com/utmapp/UTM/issues/5008'
 	],
-	# https://github.com/yuq/linux-lima/issues/16
 	[
 		'a fence of another driver', 'hardirq',
 		'schedule_timeout+0x1c4;dma_fence_default_wait+0x1a0;dma_fence_wait_timeout+0x1c;lima_vm_bo_del+0x1b8',
-		'gpu-wait', 'gpu'
+		'gpu-wait', 'gpu',
+		'https://github.com/yuq/linux-lima/issues/16'
 	],
-	# https://github.com/Bumblebee-Project/Bumblebee/issues/1078
 	[
 		'a graphics processor that sleeps', 'task',
 		'__pm_runtime_resume+0x49;nouveau_drm_open+0x70;drm_file_alloc+0x198;drm_open+0xde;drm_stub_open+0xc2',
-		'device-wait', 'device'
+		'device-wait', 'device',
+		'https://github.com/Bumblebee-Project/Bumblebee/issues/1078'
 	],
-	# https://github.com/dahui/z13ctl/pull/20
 	[
-		'the embedded controller',                                               'hardirq',
-		'acpi_ec_transaction_unlocked;acpi_ec_transaction;acpi_ec_submit_query', 'device-wait',
-		'device'
+		'the embedded controller', 'hardirq',
+		'acpi_ec_transaction_unlocked;acpi_ec_transaction;acpi_ec_submit_query',
+		'device-wait', 'device',
+		'https://github.com/dahui/z13ctl/pull/20'
 	],
-	# https://github.com/tpm2-software/tpm2-tss/issues/2477
 	[
-		'a security chip', 'hardirq', 'tpm_tis_status+0xb8;wait_for_tpm_stat+0x108', 'device-wait',
-		'device'
+		'a security chip', 'hardirq',
+		'tpm_tis_status+0xb8;wait_for_tpm_stat+0x108',
+		'device-wait', 'device',
+		'https://github.com/tpm2-software/tpm2-tss/issues/2477'
 	],
-	# https://github.com/linux-audit/audit-kernel/issues/144
 	[
 		'the audit daemon', 'task',
 		'schedule_timeout;audit_log_start;audit_log_name.constprop.0;audit_log_exit;__audit_syscall_exit',
-		'ipc-wait', 'wait'
+		'ipc-wait', 'wait',
+		'https://github.com/linux-audit/audit-kernel/issues/144'
 	],
-	# https://github.com/openzfs/zfs/issues/9905
 	[
-		'ZFS', 'task', 'cv_wait_common+0x121;__cv_wait+0x15;arc_read+0x189;dsl_scan_visitbp+0x4e5',
-		'disk-io', 'disk'
+		'ZFS', 'task',
+		'cv_wait_common+0x121;__cv_wait+0x15;arc_read+0x189;dsl_scan_visitbp+0x4e5',
+		'disk-io', 'disk',
+		'https://github.com/openzfs/zfs/issues/9905'
 	],
-	# https://github.com/hhoffstaette/kernel-patches/issues/7
 	[
 		'a commit of btrfs', 'task',
 		'wait_current_trans.isra.21+0xa1;start_transaction+0x2aa;btrfs_attach_transaction+0x17',
-		'disk-io', 'disk'
+		'disk-io', 'disk',
+		'https://github.com/hhoffstaette/kernel-patches/issues/7'
 	],
-	# No stack of it was found: the order of calls in arch/x86/kernel/cpu/intel.c of Linux 6.1.
 	[
 		'a split lock', 'hardirq',
 		'msleep_interruptible;split_lock_warn;handle_user_split_lock;exc_alignment_check',
-		'cpu-penalty', 'nap'
-	],
-	[
-		'a device that says when it is done', 'hardirq',
-		'__wait_for_common+0x92;wait_for_completion_timeout+0x1d;usb_start_wait_urb+0x9c',
-		'device-wait', 'device'
+		'cpu-penalty', 'nap',
+		'read in the source of 6.12: arch/x86/kernel/cpu/intel.c'
 	],
 );
 # Stacks of sleeps that say nothing of a reason: these must not get one.
 my @NONE = (
 	[
-		'a worker with nothing to do', 'task',
-		'worker_thread+0x98;kthread+0xf8;ret_from_fork+0x151'
+		'a worker with nothing to do',                         'task',
+		'worker_thread+0x98;kthread+0xf8;ret_from_fork+0x151', 'real: firefox-page-paused'
 	],
-	[ 'kthreadd', 'task', 'kthreadd+0x2f0;ret_from_fork+0x151' ],
-	[ 'no stack', 'task', '' ]
+	[
+		'a kernel thread, without its timer',                    'task',
+		'rcu_gp_fqs_loop+0xf6;rcu_gp_kthread+0xc8;kthread+0xf8', 'real: firefox-page-paused'
+	],
+	[ 'kthreadd', 'task', 'kthreadd+0x2f0;ret_from_fork+0x166', $HERE ],
 );
 
 my $reasons = Tipme::Reasons->new;
-my %used;
+my (%used, %kept);
 for (@CASES) {
-	my ($what, $context, $stack, $kind, $class) = @$_;
+	my ($what, $context, $stack, $kind, $class, $source) = @$_;
 	my $r = $reasons->of($stack, $context eq 'none' ? undef : $context);
 	is($r ? "$r->{kind} $r->{class}" : 'nothing', "$kind $class", $what);
 	$used{$r}++ if $r;
+	from($what, $stack, $source);
 }
-for (@NONE) { is($reasons->of($_->[2], $_->[1]), undef, "$_->[0]: no reason") }
+for (@NONE) {
+	my ($what, $context, $stack, $source) = @$_;
+	is($reasons->of($stack, $context), undef, "$what: no reason");
+	from($what, $stack, $source);
+}
+is($reasons->of('', 'task'), undef, 'no stack: no reason');
 is_deeply(
 	[ map {"$_->{kind}, $_->{context}: $_->{code}"} grep { !$used{$_} } @{ $reasons->{rows} } ],
 	[], 'each line of the table is reached by a stack'
@@ -361,3 +592,31 @@ ok(
 	'an event loop is told from a reader'
 );
 done_testing;
+
+# A stack says where it is from; what is said to be in a kept recording is in there.
+sub from {
+	my ($what, $stack, $source) = @_;
+	$source //= '';
+	my $offsets = $stack =~ /\+0x/;
+	if ($source =~ /\Areal: ([\w-]+)\z/) {
+		return ok(index(kept($1), $stack) >= 0, "$what: as in $1");
+	}
+	my $said =
+		  $source =~ /\Arecorded: \d+\.\d+, \S/                      ? $offsets
+		: $source =~ /\Aread in the source of \d+\.\d+: [\w\/.-]+\z/ ? !$offsets
+		:           $source =~ m{\Ahttps://[^\s/]+/\S+\z};
+	return ok($said, "$what: says where it is from") || diag "$stack: '$source'";
+}
+
+# kept(NAME): the records of postmortem/t/real/NAME
+sub kept {
+	my ($name) = @_;
+	return $kept{$name} //= do {
+		open my $tar, '-|', 'tar', '-xJOf', "$Bin/real/$name.tar.xz" or die "tar: $!\n";
+		binmode $tar;
+		local $/ = undef;
+		my $all = <$tar>;
+		close $tar or die "$name.tar.xz: not to be read\n";
+		$all;
+	};
+}
