@@ -85,7 +85,7 @@ my @CASES = (
 	],
 	[
 		'fsync, in a journal', 'task',
-		'jbd2_log_wait_commit;jbd2_complete_transaction;ext4_fc_commit;ext4_sync_file',
+		'jbd2_log_wait_commit;jbd2_complete_transaction;ext4_fc_commit;ext4_fsync_journal;ext4_sync_file',
 		'disk-io', 'disk',
 		'read in the source of 6.12: fs/ext4/fast_commit.c'
 	],
@@ -201,7 +201,7 @@ my @CASES = (
 	],
 	[
 		'a file of /proc that another one reads', 'task',
-		'seq_read_iter;vfs_read;ksys_read',
+		'seq_read_iter;proc_reg_read_iter;vfs_read;ksys_read',
 		'lock-wait', 'lock',
 		'read in the source of 6.12: fs/seq_file.c'
 	],
