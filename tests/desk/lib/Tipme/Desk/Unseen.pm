@@ -52,14 +52,14 @@ my %PROGRAM = (
 	mlterm          => [ 'terminal', 'mlterm', [ qw(mlterm -e), @BASH ], \%X, shell => 1 ],
 	stterm          => [ 'terminal', 'stterm', [ qw(stterm -e), @BASH ], \%X, shell => 1 ],
 	'konsole-shell' => [ 'terminal', 'konsole', [ qw(konsole -e), @DEED ], \%X, _shell() ],
-	# A terminal whose shell belongs to a server of its own. That one is nobody's child, and so the
-	# programs that it starts are not found: it starts none.
+	# A terminal whose shell belongs to a server of its own, which ends with it. That server is
+	# nobody's child, and so the programs that it starts are not found: it starts none.
 	'tmux-shell' => [
 		'terminal', 'tmux',
 		[
 			qw(xterm -geometry 100x30 -e bash -c),
-			'tmux -S "$HOME/tmux" -f /dev/null -D & sleep 1; '
-				. 'exec tmux -S "$HOME/tmux" new bash --noprofile --rcfile "$0" -i',
+			'exec tmux -S "$HOME/tmux" -f /dev/null new bash --noprofile --rcfile "$0" -i \; '
+				. 'set -g destroy-unattached on',
 			'BIN/shell'
 		],
 		\%X,
