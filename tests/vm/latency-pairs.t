@@ -46,7 +46,7 @@ my %LONGER = ('total_user Thr' => 1);
 my $ended;
 @SIG{qw(INT TERM)} = (sub { $ended = 1; die "told to end\n" }) x 2;
 my $kernel = $ENV{TIPME_TEST_KERNELS} // '6.12-rt';
-my $vm     = Tipme::VM->new(kernel => $kernel, payload => payload());
+my $vm     = Tipme::VM->new(kernel => $kernel, payload => payload(), nice => -10);
 $vm->run('mountpoint -q /sys/kernel/tracing || mount -t tracefs t /sys/kernel/tracing');
 for my $name (split ' ', $ENV{TIPME_TEST_PARTS} // 'cyclictest timerlat') {
 	my $part = $PART{$name} // BAIL_OUT("$name: no such part");
