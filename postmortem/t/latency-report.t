@@ -201,6 +201,8 @@ subtest 'text, data, pages' => sub {
 	is + (() = $two =~ /powersave/g), 1, '... once, where it is the same one';
 	like $two, qr/Compared to \d+.*Latencies above .* times more frequent in \d+ \(/s,
 		'... and what is worse in the second';
+	my $times = Tipme::Page::table([], map { [$_] } '36.3 s', '3.03 min', '2 h', '7 days');
+	is + (() = $times =~ /class="n"/g), 4, 'times of all units stand at one edge';
 	unlike $two, qr/The worst, by load/, '... but no table of what so little does not tell';
 	like $html, qr/The worst, by load.*whole, user/s,
 		'... and services by loads, as the paper\'s table 3';

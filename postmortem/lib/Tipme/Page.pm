@@ -41,7 +41,7 @@ sub table {
 		. (@$head ? '<tr>' . join('', map { '<th>' . text($_) . '</th>' } @$head) . "</tr>\n" : '');
 	$html .= '<tr>' . join(
 		'',
-		map { (/\A[\d.,]+ (?:ns|us|ms|s)\z/ ? '<td class="n">' : '<td>') . text($_) . '</td>' } @$_
+		map { (/\A[\d.,]+ (?:ns|us|ms|s|min|h|days)\z/ ? '<td class="n">' : '<td>') . text($_) . '</td>' } @$_
 		)
 		. "</tr>\n"
 		for @rows;
