@@ -256,6 +256,8 @@ subtest 'other programs' => sub {
 	is $d->{period_us}, 2000, 'the period that it was given';
 	my $r = of($d);
 	is $r->count('total_user'), 11, 'the result is read as ours';
+	like Tipme::Latency::Report::text(Tipme::Latency::Report::data($r, use_of('measured')), $r),
+		qr/^source cyclictest, timer/, '... of a kernel that is not known';
 	my $again = $read->(export_text($d, 'cyclictest'));
 	is_deeply [ map { $_->{buckets} } @{ $again->{stages} } ],
 		[ map { $_->{buckets} } @{ $d->{stages} } ], 'to cyclictest and back';
@@ -266,7 +268,7 @@ subtest 'other programs' => sub {
 		[ 'irq 0 10 99000', 'total_high 0 10 120000', 'irq 1 10 3000', 'total_high 1 10 3000' ],
 		'rtla timerlat: interrupt and thread of each CPU';
 	my $fine = $read->(
-		"# RTLA timerlat histogram\n# Time unit is nanoseconds (ns)\nIndex IRQ-000\n3000 7\n3500 2\n"
+		"# RTLA timerlat histogram\n# Time unit is nanoseconds (ns)\nIndex IRQ-000\n3000 7\n3500 2\ncount: 9\n"
 			. "4100 1\nover: 0\ncount: 10\nmin: 3000\navg: 3200\nmax: 4190\n");
 	is_deeply [ map { @$_{qw(buckets max_ns)} } @{ $fine->{stages} } ],
 		[ [ [ 3, 9 ], [ 4, 1 ] ], 4000 ], '... in nanoseconds, which -n has';
@@ -282,6 +284,11 @@ subtest 'other programs' => sub {
 
 	for my $bad (
 		[ 'x', qr/neither a histogram of cyclictest nor one of rtla/ ],
+		[
+			$cyclic =~ s/^# Total:.*//msr,
+			qr/not followed by '# Total:' of each: the file is cut short/
+		],
+		[ $rtla =~ s/^over:.*//msr, qr/not followed by 'count:': the file is cut short/ ],
 		[
 			$cyclic =~ s/000012 000001\t000000\n//r,
 			qr/6 latencies, but 5 in its rows: the file is cut short or was changed/

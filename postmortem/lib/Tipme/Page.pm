@@ -25,7 +25,7 @@ my $ZOOM = join '', map {
 } 1, 2, 4;
 
 my $SMALL = 0.005;    # of the interval: behind the first $ROWS, so little is summed up
-my $ROWS  = 8;    # rows of a table before small ones are summed up
+my $ROWS  = 8;        # rows of a table before small ones are summed up
 
 # text(WORDS): as it may stand in HTML
 sub text {
@@ -34,6 +34,8 @@ sub text {
 	return one_line($s // '') =~ s/([&<>"'])/$as{$1}/gr;
 }
 
+my $NUMBER = qr/\A[\d.,]+ (?:ns|us|ms|s|min|h|days)\z/;
+
 # table(HEADINGS, ROWS): of texts; a duration stands to the right
 sub table {
 	my ($head, @rows) = @_;
@@ -41,7 +43,7 @@ sub table {
 		. (@$head ? '<tr>' . join('', map { '<th>' . text($_) . '</th>' } @$head) . "</tr>\n" : '');
 	$html .= '<tr>' . join(
 		'',
-		map { (/\A[\d.,]+ (?:ns|us|ms|s|min|h|days)\z/ ? '<td class="n">' : '<td>') . text($_) . '</td>' } @$_
+		map { (/$NUMBER/ ? '<td class="n">' : '<td>') . text($_) . '</td>' } @$_
 		)
 		. "</tr>\n"
 		for @rows;

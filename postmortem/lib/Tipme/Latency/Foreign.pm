@@ -55,10 +55,14 @@ sub _from_cyclictest {
 	my ($total, $max, $sum, $over) =
 		map { my $name = $_; [ $text =~ /^# \Q$name\E:\s+([\d\s]+?)\s*$/m ? split(' ', $1) : () ] }
 		'Total', 'Max Latencies', 'Avg Latencies', 'Histogram Overflows';
+	@$total == $rows
+		or die "$file: its rows are not followed by '# Total:' of each: the file is cut short\n";
 	my @stages = map {
 		my $i = $_;
-		{ stage => 'total_user', cpu => $i, buckets => $count[$i] // [], max_us => $max->[$i],
-			over => $over->[$i] // 0, told => $total->[$i] }
+		{
+			stage => 'total_user', cpu => $i, buckets => $count[$i] // [], max_us => $max->[$i],
+			over => $over->[$i] // 0, told => $total->[$i]
+		}
 	} 0 .. $rows - 1;
 	return { file => $file, source => 'cyclictest', stages => \@stages };
 }
@@ -88,14 +92,19 @@ sub _from_rtla {
 			for my $i (0 .. $#n) {
 				$row[$i]{ int $name / $per_us } += $n[$i] if $n[$i] =~ /\A[1-9]\d*\z/;
 			}
+		} elsif ($name =~ /\A(over|count|max):\z/) {
+			$foot{$1} = \@n;
 		}
-		elsif ($name =~ /\A(over|count|max):\z/) { $foot{$1} = \@n }
 	}
+	$foot{count}
+		or die
+		"$file: its rows are not followed by 'count:': the file is cut short, or was written "
+		. "with --no-summary: write it without\n";
 	for my $i (0 .. $#stages) {
 		my $of = $row[$i] // {};
 		$stages[$i]{buckets} = [ map { [ $_ + 0, $of->{$_} ] } sort { $a <=> $b } keys %$of ];
 		my $max = ($foot{max} // [])->[$i] // '';
-		$foot{max}[$i] = int $max / $per_us if $max =~ /\A\d+\z/;
+		$foot{max}[$i]      = int $max / $per_us if $max =~ /\A\d+\z/;
 		$stages[$i]{over}   = ($foot{over}  // [])->[$i] // 0;
 		$stages[$i]{told}   = ($foot{count} // [])->[$i];
 		$stages[$i]{max_us} = ($foot{max}   // [])->[$i];
@@ -118,7 +127,7 @@ sub _result {
 		my $told = defined $s->{told} && $s->{told} =~ /\A\d+\z/ ? $s->{told} : undef;
 		die
 			"$h->{file}: CPU $s->{cpu}: $told latencies, but $n in its rows: the file is cut short "
-				. "or was changed\n"
+			. "or was changed\n"
 			if defined $told && $told != $n && $told != $n + $over;
 		push @buckets, [ $max > ($buckets[-1][0] // -1) ? $max : $buckets[-1][0] + 1, $over ]
 			if $over;
@@ -150,8 +159,7 @@ sub export_text {
 
 sub _of {
 	my ($data, $stage) = @_;
-	return
-		sort { $a->{cpu} <=> $b->{cpu} }
+	return sort { $a->{cpu} <=> $b->{cpu} }
 		grep { $_->{stage} eq $stage && $_->{count} } @{ $data->{stages} };
 }
 
@@ -195,9 +203,10 @@ sub _to_rtla {
 		return sprintf('%-8s', $name) . join('', map { sprintf '%9s ', $_ } @n) . "\n";
 	};
 	my $out =
-		"# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration: "
-		. sprintf("%3d %02d:%02d:%02d\n", $data->{duration_s} / 86400,
-		$data->{duration_s} / 3600 % 24, $data->{duration_s} / 60 % 60, $data->{duration_s} % 60);
+		"# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration: " . sprintf(
+		"%3d %02d:%02d:%02d\n", $data->{duration_s} / 86400,
+		$data->{duration_s} / 3600 % 24, $data->{duration_s} / 60 % 60, $data->{duration_s} % 60
+		);
 	$out .= $line->('Index', map { sprintf '%s-%03d', $prefix{ $_->{stage} }, $_->{cpu} } @of);
 	for my $us (sort { $a <=> $b } keys %$row) {
 		$out .= $line->($us, map { $row->{$us}[$_] // 0 } 0 .. $#of);
@@ -217,8 +226,8 @@ sub _to_openmetrics {
 	my ($data) = @_;
 	my $name = 'tipme_latency_seconds';
 	my $out =
-		"# TYPE $name histogram\n# UNIT $name seconds\n"
-			. "# HELP $name Time from the expiry of a timer, by stage.\n";
+		  "# TYPE $name histogram\n# UNIT $name seconds\n"
+		. "# HELP $name Time from the expiry of a timer, by stage.\n";
 	for my $s (sort { $a->{stage} cmp $b->{stage} || $a->{cpu} <=> $b->{cpu} } @{ $data->{stages} })
 	{
 		my $label = qq(stage="$s->{stage}",cpu="$s->{cpu}");

@@ -114,11 +114,15 @@ sub _not_measured {
 
 sub _head {
 	my ($d) = @_;
-	my $said = fill(
-		N__('kernel {kernel}, source {source}, timer every {us} us, {time}'),
+	my %is = (
 		kernel => $d->{kernel}, source => $d->{source}, us => int $d->{period_us},
 		time   => seconds($d->{duration_s})
 	);
+	# What another program has measured does not say of which kernel.
+	my $said =
+		length $d->{kernel}
+		? fill(N__('kernel {kernel}, source {source}, timer every {us} us, {time}'), %is)
+		: fill(N__('source {source}, timer every {us} us, {time}'),                  %is);
 	$said .= fill(N__('; it was not complete')) if !$d->{complete};
 	return one_line($said);
 }
