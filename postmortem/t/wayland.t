@@ -14,7 +14,7 @@ use Tipme::InputPath;
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::WaylandStory;
 
-use constant { MS => 1_000_000, SERVER => 100, CLIENT => 200, SHELL => 300 };
+use constant { MS => 1_000_000, SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
 
 sub story { return Tipme::Test::WaylandStory->new(@_) }
 my $dir = tempdir(CLEANUP => 1);
@@ -100,11 +100,14 @@ judged('... and a key is pressed and let go', echoed($s, 1540.1, 1590), 'stopped
 	0.95);
 
 # The key is let go just before the answer of the shell would wake the client, which is awake then.
-# SHELL_FROM: since when the shell works on it; up to 1080.98.
+# The shell works on it in between; who brings its answer is done at WORKER_TO.
 sub let_go_before {
-	my ($shell_from, $shell_to) = @_;
+	my ($shell_from, $shell_to, $worker_to) = @_;
 	my $s = typed()->enter(1000)->run(1, 1000.3, 1001, CLIENT, 'sleeping');
 	$s->wake(1, 1000.9, SHELL, CLIENT, 'tty')->run(1, $shell_from, $shell_to, SHELL, 'sleeping');
+	$s->wake(1, $shell_to - 0.02, KWORKER, SHELL)
+		->run(1, $worker_to - 0.3, $worker_to, KWORKER, 'sleeping')
+		if $worker_to;
 	return $s->enter(1080.75, kind => 'key_release')->run(1, 1081, 1600, CLIENT, 'sleeping')
 		->draw(1599.8);
 }
@@ -113,7 +116,13 @@ $d = judged(
 	'app-compute', 'xterm', 0.8
 );
 cmp_ok(abs($d->{interval}{duration_ns} - 600 * MS), '<', 2 * MS, '... which counts as that');
+judged(
+	'... also where the worker of the terminal had no CPU', let_go_before(1001.05, 1060, 1080.98),
+	'app-compute', 'xterm', 0.8
+);
 judged('what is drawn because it is let go is no answer', let_go_before(1000.92, 1000.98), 'none');
+judged('... nor where the answer was there before', let_go_before(1001.05, 1060, 1061),    'none');
+judged('... nor where the shell has read it in silence', let_go_before(1001.05, 1060),     'none');
 
 # Where the machine does much, a look at what was just before does not reach back to where the stop
 # began: a picture that was taken before that says nothing of it.

@@ -345,25 +345,6 @@ sub _of_another {
 	return 0;
 }
 
-# Another event (the key is let go) may wake the client just before the one does who worked for this
-# event; who is awake is not woken again. So it is where answers usually come through that one, he
-# did so after the client had gone to sleep, and the client draws for the first time now.
-sub _done_meanwhile {
-	my ($self, $e, $b, $states, $slept, $t) = @_;
-	return 0 if $b != $e->{bursts}[0];
-	for my $pid ($self->_partners_of($e)) {
-		my ($tid, $ran) = $self->last_ran($states, $pid, $t);
-		next if !defined $tid || $ran <= $slept->{from};
-		my $chain    = $self->chain($states, $e);
-		my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran, unless => \&_by_a_timer);
-		return 1
-			if $chain->reached
-			&& $self->_through_client($e, $segments)
-			&& !$self->_of_another($e, $states, $segments);
-	}
-	return 0;
-}
-
 # A client that looks at the screen by its own clock keeps the server awake, and nobody waits for
 # it. A chain that came by that clock has strayed. Where the client's own clock has a part in it,
 # that holds from there on: (the last time of such a clock, 0: there is none).

@@ -38,6 +38,44 @@ sub _partners_of {
 		grep { $_ ne 'network' && $of->{$_} >= $OFTEN } keys %$of;
 }
 
+# Another event (the key is let go) may wake the client just before the one does who worked for this
+# event; who is awake is not woken again. So it is where answers usually come through that one, he
+# did so up to when the client was woken, and the client draws for the first time now.
+sub _done_meanwhile {
+	my ($self, $e, $b, $states, $slept, $t) = @_;
+	return 0 if $b != $e->{bursts}[0];
+	for my $pid ($self->_partners_of($e)) {
+		my ($tid, $ran) = $self->last_ran($states, $pid, $t);
+		next
+			if !defined $tid
+			|| $ran <= $slept->{from}
+			|| $ran < $slept->{to} - $NS_PER_MS && !$self->_is_brought($states, $pid, $slept);
+		my $chain = $self->chain($states, $e);
+		my $segments =
+			$chain->walk_once($tid, $e->{deliver_ns}, $ran, unless => \&Tipme::Caused::_by_a_timer);
+		return 1
+			if $chain->reached
+			&& $self->_through_client($e, $segments)
+			&& !$self->_of_another($e, $states, $segments);
+	}
+	return 0;
+}
+
+# Was a kernel thread that the process had woken in that sleep (a terminal's, which brings what is
+# written) still at work when the sleep ended, or a moment before?
+sub _is_brought {
+	my ($self, $states, $pid, $slept) = @_;
+	for my $w ($states->events->wakings($slept->{from}, $slept->{to})) {
+		my ($whom, $t, $by) = @$w;
+		next
+			if $self->_pid($by, $t) != $pid
+			|| !$self->{kernel}->threads->at($whom, $t)->{kernel};
+		my $i = $states->at($whom, $slept->{to}) or next;
+		return 1 if $i->{kind} ne 'blocked' || $i->{from} >= $slept->{to} - $NS_PER_MS;
+	}
+	return 0;
+}
+
 sub _partners {
 	my ($self, $e) = @_;
 	my @like = sort {
