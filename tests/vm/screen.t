@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # A Wayland compositor with a screen of its own, on Debian's kernels: Weston on the emulated VGA,
-# which shows a picture at once. What it asks of the screen, and when that shows it, is recorded as
-# the kernel's own tracer has it, and a response ends there.
+# which shows a picture at once, asked in both ways that drm has. What it asks of the screen, and
+# when that shows it, is recorded as the kernel's own tracer has it, and a response ends there.
 use strict;
 use warnings;
 use File::Copy qw(copy);
@@ -53,26 +53,59 @@ sub on_kernel {
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
 	like(scalar $vm->run('uname -r'), qr/^\Q$kernel\E\./, 'it runs');
 	ok_run($vm, 'tipme start --owner 1000', 'the recorder starts');
-	my %w = (vm => $vm, kernel => $kernel, weston => weston($vm));
-	$w{client} = pid_of($vm, 'weston-terminal');
+	attached($vm);
+	my %w = (vm => $vm, kernel => $kernel);
+	compositor(\%w, 'atomic', '');
 	quiet(\%w);
 	stopped(\%w, $_) for qw(weston client);
 	screenshot(\%w);
+	# The older way to ask a screen, which Xorg goes, too.
+	$vm->run('systemctl stop weston');
+	$vm->wait_for('it has ended', '! pgrep -x weston && ! pgrep -x editor');
+	compositor(\%w, 'page_flip', '-E WESTON_DISABLE_ATOMIC=1');
+	quiet(\%w);
 	ok_run($vm, 'tipme stop', 'the recorder ends in order');
 	no_complaint($vm);
 	$vm->close;
 	return;
 }
 
-# The compositor on a console of its own, as a session of the user; its pid
-sub weston {
+# Both probes stand, as the kernel lists them. They come when drm is found, which may take a moment.
+sub attached {
 	my ($vm) = @_;
+	for my $way (qw(atomic page_flip)) {
+		my $probe = "grep 'drm_mode_${way}_ioctl.*\\bdrm\\b' /sys/kernel/debug/kprobes/list";
+		ok($vm->wait_for("a probe stands at drm's $way", $probe), "a probe stands at drm's $way");
+	}
+	return;
+}
+
+# The compositor that asks its screen in one WAY, and its client
+sub compositor {
+	my ($w, $way, $option) = @_;
+	$w->{way}    = $way;
+	$w->{weston} = weston($w->{vm}, $option);
+	$w->{client} = pid_of($w->{vm}, 'weston-terminal');
+	like(
+		scalar $w->{vm}->run('cat /tmp/weston.log'),
+		$way eq 'atomic' ? qr/supports atomic/ : qr/does not support atomic/,
+		"its way is $way"
+	);
+	return;
+}
+
+# The compositor on a console of its own, as a session of the user; its pid. Who is not shown may
+# read no keyboard, and Weston ends without one: so the console comes first.
+sub weston {
+	my ($vm, $option) = @_;
+	$vm->run('rm -f /tmp/weston.log');
+	show_console($vm, 7);
 	my $card = '$(ls /sys/class/drm | grep -x "card[0-9]" | head -n 1)';
 	ok_run(
 		$vm,
 		'systemd-run --quiet --unit=weston -p User=user -p PAMName=login -p TTYPath=/dev/tty7 '
 			. '-p StandardInput=tty-fail -p UtmpIdentifier=tty7 -E XDG_SESSION_TYPE=wayland '
-			. '-p TTYReset=yes -p TTYVHangup=yes -p WorkingDirectory=/tmp '
+			. "-p TTYReset=yes -p TTYVHangup=yes -p WorkingDirectory=/tmp $option "
 			. "weston --backend=drm-backend.so --drm-device=$card --use-pixman "
 			. '--shell=kiosk-shell.so --idle-time=0 --socket=wayland-1 --log=/tmp/weston.log',
 		'the compositor is started'
@@ -80,8 +113,7 @@ sub weston {
 	# One that has ended says why, and listens no more.
 	my $gone = '! systemctl is-active -q weston';
 	$vm->wait_for('the compositor listens', "test -S $RUNTIME/wayland-1 || $gone");
-	show_console($vm, 7);
-	$vm->wait_for('it has a screen', "grep -q 'Output .* enabled' /tmp/weston.log || $gone");
+	$vm->wait_for('it has a screen',        "grep -q 'Output .* enabled' /tmp/weston.log || $gone");
 	my $ok = ($vm->run('systemctl is-active -q weston'))[1] == 0;
 	diag scalar $vm->run('cat /tmp/weston.log; journalctl -u weston --no-pager | tail -20') if !$ok;
 	$ok or die "no compositor\n";
@@ -95,14 +127,16 @@ sub weston {
 sub quiet {
 	my ($w) = @_;
 	my $vm = $w->{vm};
+	# Where the flags stand in what is asked.
+	my $at = $w->{way} eq 'atomic' ? 0 : 8;
 	ok_run($vm, <<"END", 'the kernel traces the same');
 cd $TRACING && echo mono > trace_clock && echo > trace &&
-echo 'p:tipme_asks drm_mode_atomic_ioctl flags=+0(%si):x32' > kprobe_events &&
+echo 'p:tipme_asks drm_mode_$w->{way}_ioctl flags=+$at(%si):x32' > kprobe_events &&
 echo 1 > events/kprobes/tipme_asks/enable && echo 1 > events/drm/drm_vblank_event_delivered/enable
 END
 	my $from = now_ns($vm);
 	for (1 .. $N) { $vm->press('a'); sleep 0.5 }
-	my $episode = episode($w, 'quiet');
+	my $episode = episode($w, "quiet, $w->{way}");
 	my $trace   = $vm->run(
 		"cd $TRACING; echo 0 > events/enable; cat trace; echo > kprobe_events; echo > trace");
 	like_the_tracer($w, $episode, $from, $trace);
@@ -112,8 +146,11 @@ END
 	my $screen = screen($episode);
 	my %shown  = map  { $_->{ts_ns} => 1 } @{ $screen->{shown} };
 	my @judged = map  { $dg->run(event => $_->{n}) } @press;
-	my @at     = grep { $_->{interval} && $shown{ $_->{interval}{end_ns} } } @judged;
-	is(scalar @at, scalar @press, 'each response ends when the screen shows it')
+	my @known  = grep { $_->{interval} } @judged;
+	my @at     = grep { $shown{ $_->{interval}{end_ns} } } @known;
+	# Where the host gives the machine no CPU, the next key may come before the answer.
+	cmp_ok(scalar @known, '>=', $N - 2, 'the answers are known: ' . @known);
+	is(scalar @at, scalar @known, 'each response ends when the screen shows it')
 		or diag map { ($_->{verdict}{sentence}, "\n") } @judged;
 	my @ms = sort { $a <=> $b } map { $_->{interval}{duration_ns} / 1e6 } @at;
 	note sprintf '%d presses: %.1f to %.1f ms, median %.1f', scalar @ms, @ms[ 0, -1, @ms / 2 ]
@@ -207,8 +244,10 @@ sub kept {
 
 # Saves what was recorded; a copy of it here.
 sub episode {
-	my ($w, $name) = @_;
-	my ($id) = ok_run($w->{vm}, 'tipme snap', "$name: saved") =~ m{^(/\S+)$}m or die "no episode\n";
+	my ($w,    $name) = @_;
+	my ($said, $rc)   = $w->{vm}->run_piped('tipme snap');
+	is($rc, 0, "$name: saved")       or diag $said;
+	my ($id) = $said =~ m{^(/\S+)$}m or die "no episode: $said\n";
 	$w->{vm}->wait_for('it is written', "test -e $id/manifest.json");
 	$w->{episode} = $id;
 	return $w->{vm}->fetch($id, tempdir(CLEANUP => 1));
