@@ -20,6 +20,7 @@ static void tipme_row_finalize(GObject *object)
 	g_free(self->path);
 	g_free(self->time);
 	g_free(self->app);
+	g_free(self->culprit);
 	g_free(self->kind);
 	g_free(self->verdict);
 	g_free(self->note);
@@ -52,6 +53,16 @@ static char *joined(struct json_object *list)
 	return g_strjoinv(" ", all);
 }
 
+static char *culprit_words(struct json_object *blamed)
+{
+	const char *name = tipme_json_text(blamed, "comm");
+	gint64 process = tipme_json_number(blamed, "pid", 0);
+
+	if (!*name || process <= 0)
+		return g_strdup(name);
+	return g_strdup_printf("%s (%" G_GINT64_FORMAT ")", name, process);
+}
+
 static char *verdict_words(TipmeRow *row, const char *sentence)
 {
 	g_autofree char *problem = *row->problem ? tipme_retold(row->problem) : NULL;
@@ -73,6 +84,7 @@ static TipmeRow *row_from_json(struct json_object *object)
 	row->tags = joined(tipme_json_get(object, "tags"));
 	row->problem = g_strdup(tipme_json_text(object, "problem"));
 	row->app = g_strdup(tipme_json_text(verdict, "client"));
+	row->culprit = culprit_words(tipme_json_get(verdict, "blamed"));
 	row->kind = g_strdup(tipme_json_text(verdict, "kind"));
 	row->pinned = json_object_get_boolean(tipme_json_get(object, "pinned"));
 	row->response_ns = tipme_json_number(verdict, "interval_ns", G_MININT64);
@@ -93,10 +105,10 @@ GPtrArray *tipme_rows_from_json(struct json_object *list)
 gboolean tipme_row_same(TipmeRow *a, TipmeRow *b)
 {
 	return !strcmp(a->path, b->path) && !strcmp(a->time, b->time) && !strcmp(a->app, b->app) &&
-	       !strcmp(a->kind, b->kind) && !strcmp(a->verdict, b->verdict) &&
-	       !strcmp(a->note, b->note) && !strcmp(a->tags, b->tags) &&
-	       !strcmp(a->problem, b->problem) && a->pinned == b->pinned &&
-	       a->response_ns == b->response_ns;
+	       !strcmp(a->culprit, b->culprit) && !strcmp(a->kind, b->kind) &&
+	       !strcmp(a->verdict, b->verdict) && !strcmp(a->note, b->note) &&
+	       !strcmp(a->tags, b->tags) && !strcmp(a->problem, b->problem) &&
+	       a->pinned == b->pinned && a->response_ns == b->response_ns;
 }
 
 /*

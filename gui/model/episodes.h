@@ -14,6 +14,7 @@ struct _TipmeRow {
 	char *id, *path; /* path: its folder */
 	char *time; /* as recorded: UTC, ISO 8601 */
 	char *app; /* who answered; "" where that is not known yet */
+	char *culprit; /* whom the verdict names, with its process; "" where nobody */
 	char *kind; /* of the verdict; "" without one */
 	char *verdict; /* in plain words, never empty */
 	char *note; /* the user's words, or "" */

@@ -55,6 +55,17 @@ void tipme_undo_free(TipmeUndo *undo)
 	g_free(undo);
 }
 
+static void changed(const TipmeUndo *undo)
+{
+	if (undo->does.changed)
+		undo->does.changed(undo->does.data);
+}
+
+gboolean tipme_undo_any(const TipmeUndo *undo)
+{
+	return undo->steps->len != 0;
+}
+
 static Step *push(TipmeUndo *undo, const char *const *args)
 {
 	Step *step = g_new0(Step, 1);
@@ -62,6 +73,7 @@ static Step *push(TipmeUndo *undo, const char *const *args)
 	step->undo = undo;
 	step->args = g_strdupv((char **)args);
 	g_ptr_array_add(undo->steps, step);
+	changed(undo);
 	return step;
 }
 
@@ -80,6 +92,7 @@ static gboolean on_waited(gpointer data)
 	undo->does.hide((const char *const *)step->ids, FALSE,
 			undo->does.data); /* the list knows */
 	g_ptr_array_remove(undo->steps, step);
+	changed(undo);
 	return G_SOURCE_REMOVE;
 }
 
@@ -104,5 +117,6 @@ gboolean tipme_undo_last(TipmeUndo *undo)
 	else
 		run(undo, step);
 	g_ptr_array_remove(undo->steps, step);
+	changed(undo);
 	return TRUE;
 }

@@ -13,6 +13,7 @@ typedef struct {
 	void (*hide)(const char *const *ids, gboolean hide, gpointer data); /* rows of the list */
 	guint wait_ms; /* before a removal */
 	gpointer data;
+	void (*changed)(gpointer data); /* there is something to take back, or nothing; or NULL */
 } TipmeUndoDoes;
 
 TipmeUndo *tipme_undo_new(const TipmeUndoDoes *does);
@@ -25,6 +26,8 @@ void tipme_undo_push(TipmeUndo *undo, const char *const *args);
 
 /* Hides `ids`, and runs the verb after a while unless it is taken back. */
 void tipme_undo_later(TipmeUndo *undo, const char *const *args, const char *const *ids);
+
+gboolean tipme_undo_any(const TipmeUndo *undo);
 
 /* Takes the last thing back. FALSE: there is none. */
 gboolean tipme_undo_last(TipmeUndo *undo);

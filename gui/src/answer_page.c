@@ -143,10 +143,10 @@ static GtkWidget *legend_new(const TipmeAnswer *answer)
 
 static void add_sum(GtkWidget *box, TipmeSession *session, const TipmeAnswer *answer)
 {
-	GtkWidget *bar = gtk_drawing_area_new();
-
 	if (!answer->has_interval || !answer->parts->len)
 		return;
+	GtkWidget *bar = gtk_drawing_area_new();
+
 	gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(bar), 28);
 	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(bar), draw_bar, session, NULL);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(bar), GTK_ACCESSIBLE_PROPERTY_LABEL,
@@ -259,13 +259,14 @@ static GtkWidget *stretch_new(TipmeSession *session, const TipmeAnswer *answer, 
 /* The evidence, in the order in which it happened; each part leads to its place. */
 static void add_walk(GtkWidget *box, TipmeSession *session, const TipmeAnswer *answer)
 {
-	GtkWidget *expander = gtk_expander_new(_("Why do you say so?"));
-	GtkWidget *rows = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
 	gint64 least = (answer->to_ns - answer->from_ns) / 200;
 	guint left_out = 0;
 
 	if (!answer->has_interval || !answer->path->len)
 		return;
+	GtkWidget *expander = gtk_expander_new(_("Why do you say so?"));
+	GtkWidget *rows = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
+
 	for (guint i = 0; i < answer->path->len; i++) {
 		const TipmeStretch *stretch = g_ptr_array_index(answer->path, i);
 
@@ -346,6 +347,7 @@ GtkWidget *tipme_answer_page_new(TipmeSession *session)
 {
 	GtkWidget *scrolled = gtk_scrolled_window_new();
 
+	gtk_widget_set_focusable(scrolled, TRUE);
 	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
 				       GTK_POLICY_AUTOMATIC);
 	g_signal_connect_object(session, "loaded", G_CALLBACK(on_loaded), scrolled, 0);

@@ -66,7 +66,7 @@ static void draw_axes(const Plot *plot)
 	cairo_set_line_width(plot->cr, 1);
 	for (guint i = 0; i < xs->len; i++) {
 		double value = g_array_index(xs, double, i), x = x_of(plot, value);
-		g_autofree char *text = g_strdup_printf("%g", value);
+		g_autofree char *text = g_strdup_printf("%.10g", value);
 
 		ink(plot, 0.12);
 		line(plot, x, TOP, x, TOP + plot->height);
@@ -75,7 +75,7 @@ static void draw_axes(const Plot *plot)
 	}
 	for (guint i = 0; i < ys->len; i++) {
 		double value = g_array_index(ys, double, i), y = y_of(plot, value);
-		g_autofree char *text = g_strdup_printf("%g", value);
+		g_autofree char *text = g_strdup_printf("%.10g", value);
 
 		ink(plot, 0.12);
 		line(plot, LEFT, y, LEFT + plot->width, y);

@@ -8,6 +8,7 @@ typedef struct {
 	TipmeCellText text;
 	gpointer data;
 	gboolean number;
+	int lines; /* of a cell, at most */
 } Column;
 
 static void setup(GtkSignalListItemFactory *factory, GtkListItem *item, Column *column)
@@ -20,6 +21,8 @@ static void setup(GtkSignalListItemFactory *factory, GtkListItem *item, Column *
 		gtk_widget_add_css_class(label, "numeric");
 	else
 		gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
+	gtk_label_set_wrap(GTK_LABEL(label), column->lines > 1);
+	gtk_label_set_lines(GTK_LABEL(label), column->lines);
 	gtk_list_item_set_child(item, label);
 }
 
@@ -46,13 +49,22 @@ GtkColumnViewColumn *tipme_columns_add(GtkColumnView *view, const char *title, g
 	column->text = text;
 	column->data = data;
 	column->number = number;
+	column->lines = 1;
 	g_signal_connect_data(factory, "setup", G_CALLBACK(setup), column, column_free, 0);
 	g_signal_connect(factory, "bind", G_CALLBACK(bind), column);
 	GtkColumnViewColumn *made = gtk_column_view_column_new(title, factory);
 
 	gtk_column_view_column_set_expand(made, expand);
 	gtk_column_view_column_set_resizable(made, TRUE);
+	g_object_set_data(G_OBJECT(made), "column", column); /* the factory's, which it keeps */
 	gtk_column_view_append_column(view, made);
 	g_object_unref(made);
 	return made;
+}
+
+void tipme_columns_set_lines(GtkColumnViewColumn *made, int lines)
+{
+	Column *column = g_object_get_data(G_OBJECT(made), "column");
+
+	column->lines = lines;
 }

@@ -12,4 +12,7 @@ typedef char *(*TipmeCellText)(gpointer item, gpointer data);
 GtkColumnViewColumn *tipme_columns_add(GtkColumnView *view, const char *title, gboolean expand,
 				       gboolean number, TipmeCellText text, gpointer data);
 
+/* Cells of a text have that many lines at most, instead of one. Before anything is shown. */
+void tipme_columns_set_lines(GtkColumnViewColumn *made, int lines);
+
 #endif

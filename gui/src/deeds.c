@@ -295,9 +295,19 @@ static void open_measurement(TipmeDeeds *deeds)
 	gtk_native_dialog_show(GTK_NATIVE_DIALOG(dialog));
 }
 
+/* What an action is about: the report that is seen, or what is selected. */
+static GPtrArray *rows_for(TipmeDeeds *deeds, const char *name)
+{
+	GPtrArray *told = tipme_report_page_rows(deeds->report);
+
+	if (told && !strcmp(name, "bundle") && gtk_widget_get_mapped(deeds->report))
+		return g_ptr_array_ref(told);
+	return tipme_episodes_page_chosen(deeds->episodes);
+}
+
 static void do_rows(TipmeDeeds *deeds, const char *name)
 {
-	g_autoptr(GPtrArray) rows = tipme_episodes_page_chosen(deeds->episodes);
+	g_autoptr(GPtrArray) rows = rows_for(deeds, name);
 
 	if (!rows->len)
 		deeds->say(_("Select an episode in the list first"), FALSE, deeds->data);
@@ -346,6 +356,37 @@ static void on_action(GSimpleAction *action, GVariant *parameter, gpointer data)
 		do_rows(deeds, name);
 }
 
+static void enable(TipmeDeeds *deeds, const char *name, gboolean enabled)
+{
+	GAction *action = g_action_map_lookup_action(G_ACTION_MAP(deeds->window), name);
+
+	if (action)
+		g_simple_action_set_enabled(G_SIMPLE_ACTION(action), enabled);
+}
+
+void tipme_deeds_refresh(TipmeDeeds *deeds)
+{
+	if (!deeds->undo)
+		return;
+	g_autoptr(GPtrArray) rows = tipme_episodes_page_chosen(deeds->episodes);
+	static const char *const selected[] = { "diagnose", "note",  "tag",    "pin", "delete",
+						"compare",  "check", "report", NULL };
+	guint pinned = 0;
+
+	for (const char *const *name = selected; *name; name++)
+		enable(deeds, *name, rows->len > 0);
+	for (guint i = 0; i < rows->len; i++)
+		pinned += ((TipmeRow *)g_ptr_array_index(rows, i))->pinned ? 1 : 0;
+	enable(deeds, "pin", pinned < rows->len);
+	enable(deeds, "unpin", pinned > 0);
+	enable(deeds, "undo", tipme_undo_any(deeds->undo));
+}
+
+static void on_undo_changed(gpointer data)
+{
+	tipme_deeds_refresh(data);
+}
+
 static void on_undo_run(const char *const *args, gpointer data)
 {
 	TipmeDeeds *deeds = data;
@@ -376,7 +417,8 @@ void tipme_deeds_end(TipmeDeeds *deeds)
 
 void tipme_deeds_install(GtkApplication *application, TipmeDeeds *deeds)
 {
-	const TipmeUndoDoes does = { on_undo_run, on_last_run, on_undo_hide, WAIT_MS, deeds };
+	const TipmeUndoDoes does = { on_undo_run, on_last_run, on_undo_hide,
+				     WAIT_MS,	  deeds,       on_undo_changed };
 
 	deeds->undo = tipme_undo_new(&does);
 	for (const TipmeAction *action = tipme_actions; action->name; action++) {
@@ -388,4 +430,5 @@ void tipme_deeds_install(GtkApplication *application, TipmeDeeds *deeds)
 		g_action_map_add_action(G_ACTION_MAP(deeds->window), G_ACTION(made));
 		gtk_application_set_accels_for_action(application, detailed, keys);
 	}
+	tipme_deeds_refresh(deeds);
 }

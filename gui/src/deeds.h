@@ -9,6 +9,7 @@
 
 typedef struct {
 	GtkWidget *window, *episodes; /* episodes: the page whose selection is meant */
+	GtkWidget *report; /* while it is seen, a file is written of what it is about */
 	TipmeUndo *undo; /* made by tipme_deeds_install() */
 	void (*say)(const char *text, gboolean undo,
 		    gpointer data); /* a line; undo: with that button */
@@ -20,6 +21,9 @@ typedef struct {
 
 /* Adds a GAction for each, with its keys. `deeds` must live as long as the window. */
 void tipme_deeds_install(GtkApplication *application, TipmeDeeds *deeds);
+
+/* Others are selected, or say something else: what has no use now cannot be pressed. */
+void tipme_deeds_refresh(TipmeDeeds *deeds);
 
 /* Does what still waits. */
 void tipme_deeds_end(TipmeDeeds *deeds);

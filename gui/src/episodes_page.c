@@ -19,6 +19,7 @@ typedef struct {
 	GtkWidget *stack, *first, *search, *table;
 	GHashTable *hidden; /* ids that are about to be removed */
 	void (*opened)(TipmeRow *row, gpointer data);
+	void (*told)(gpointer data); /* others are selected */
 	gpointer data;
 } Page;
 
@@ -35,6 +36,11 @@ static char *app_text(gpointer item, gpointer data)
 static char *response_text(gpointer item, gpointer data)
 {
 	return tipme_text_ms(TIPME_ROW(item)->response_ns);
+}
+
+static char *culprit_text(gpointer item, gpointer data)
+{
+	return g_strdup(*TIPME_ROW(item)->culprit ? TIPME_ROW(item)->culprit : "-");
 }
 
 static char *verdict_text(gpointer item, gpointer data)
@@ -67,6 +73,11 @@ static int by_app(gconstpointer a, gconstpointer b, gpointer data)
 	return g_utf8_collate(((const TipmeRow *)a)->app, ((const TipmeRow *)b)->app);
 }
 
+static int by_culprit(gconstpointer a, gconstpointer b, gpointer data)
+{
+	return g_utf8_collate(((const TipmeRow *)a)->culprit, ((const TipmeRow *)b)->culprit);
+}
+
 static int by_response(gconstpointer a, gconstpointer b, gpointer data)
 {
 	gint64 left = ((const TipmeRow *)a)->response_ns,
@@ -75,17 +86,18 @@ static int by_response(gconstpointer a, gconstpointer b, gpointer data)
 	return (left > right) - (left < right);
 }
 
-static void add_column(GtkColumnView *view, const char *title, gboolean expand, gboolean number,
-		       TipmeCellText text, GCompareDataFunc order)
+static GtkColumnViewColumn *add_column(GtkColumnView *view, const char *title, gboolean expand,
+				       gboolean number, TipmeCellText text, GCompareDataFunc order)
 {
 	GtkColumnViewColumn *column = tipme_columns_add(view, title, expand, number, text, NULL);
 
 	if (!order)
-		return;
+		return column;
 	GtkSorter *sorter = GTK_SORTER(gtk_custom_sorter_new(order, NULL, NULL));
 
 	gtk_column_view_column_set_sorter(column, sorter);
 	g_object_unref(sorter);
+	return column;
 }
 
 static gboolean is_wanted(gpointer item, gpointer data)
@@ -128,6 +140,11 @@ static void add_keys(GtkWidget *view)
 	gtk_widget_add_controller(view, controller);
 }
 
+static void on_selection(GtkSelectionModel *model, guint position, guint count, Page *page)
+{
+	page->told(page->data);
+}
+
 static GtkWidget *table_new(Page *page)
 {
 	GtkWidget *view = gtk_column_view_new(NULL);
@@ -141,11 +158,15 @@ static GtkWidget *table_new(Page *page)
 
 	page->chosen = GTK_SELECTION_MODEL(gtk_multi_selection_new(G_LIST_MODEL(sorted)));
 	gtk_column_view_set_model(columns, page->chosen);
+	g_signal_connect(page->chosen, "selection-changed", G_CALLBACK(on_selection), page);
 	add_keys(view);
 	add_column(columns, _("Time"), FALSE, FALSE, time_text, by_time);
 	add_column(columns, _("Application"), FALSE, FALSE, app_text, by_app);
 	add_column(columns, _("Response"), FALSE, TRUE, response_text, by_response);
-	add_column(columns, _("Verdict"), TRUE, FALSE, verdict_text, NULL);
+	add_column(columns, _("Culprit"), FALSE, FALSE, culprit_text, by_culprit);
+	/* The cause stands behind who was slow, and for how long. */
+	tipme_columns_set_lines(add_column(columns, _("Verdict"), TRUE, FALSE, verdict_text, NULL),
+				2);
 	add_column(columns, _("Kept"), FALSE, FALSE, pinned_text, NULL);
 	add_column(columns, _("Tags"), FALSE, FALSE, tags_text, NULL);
 	add_column(columns, _("Note"), FALSE, FALSE, note_text, NULL);
@@ -162,6 +183,7 @@ static void page_free(gpointer data)
 	g_hash_table_unref(page->hidden);
 	g_object_unref(page->rows);
 	g_object_unref(page->filter);
+	g_signal_handlers_disconnect_by_data(page->chosen, page);
 	g_object_unref(page->chosen);
 	g_free(page);
 }
@@ -185,13 +207,15 @@ static GtkWidget *bar_new(Page *page)
 	return scrolled;
 }
 
-GtkWidget *tipme_episodes_page_new(void (*opened)(TipmeRow *row, gpointer data), gpointer data)
+GtkWidget *tipme_episodes_page_new(void (*opened)(TipmeRow *row, gpointer data),
+				   void (*chosen)(gpointer data), gpointer data)
 {
 	Page *page = g_new0(Page, 1);
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	GtkWidget *scrolled = gtk_scrolled_window_new();
 
 	page->opened = opened;
+	page->told = chosen;
 	page->data = data;
 	page->hidden = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	page->rows = g_list_store_new(TIPME_TYPE_ROW);
@@ -341,6 +365,7 @@ void tipme_episodes_page_set(GtkWidget *widget, GPtrArray *rows, const char *pro
 	if (!any)
 		tipme_first_page_set(page->first, problem);
 	gtk_stack_set_visible_child_name(GTK_STACK(page->stack), any ? "table" : "first");
+	page->told(page->data);
 	if (any && focused)
 		gtk_widget_grab_focus(page->table);
 }

@@ -17,7 +17,7 @@
 
 #define MARGIN 24
 
-/* The box of a page, emptied. What is removed must not have the focus. */
+/* The box of a page, emptied. What is removed must not have the focus: the page takes it. */
 static GtkWidget *cleared(GtkWidget *page)
 {
 	GtkWidget *box = g_object_get_data(G_OBJECT(page), "box"), *child;
@@ -25,7 +25,7 @@ static GtkWidget *cleared(GtkWidget *page)
 	GtkWidget *focus = root ? gtk_root_get_focus(root) : NULL;
 
 	if (focus && gtk_widget_is_ancestor(focus, box))
-		gtk_root_set_focus(root, NULL);
+		gtk_widget_grab_focus(page);
 	while ((child = gtk_widget_get_first_child(box)))
 		gtk_box_remove(GTK_BOX(box), child);
 	return box;
@@ -172,6 +172,7 @@ GtkWidget *tipme_facts_page_new(void)
 		     "margin-end", MARGIN, NULL);
 	adw_clamp_set_maximum_size(ADW_CLAMP(clamp), 900);
 	adw_clamp_set_child(ADW_CLAMP(clamp), box);
+	gtk_widget_set_focusable(scrolled, TRUE);
 	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
 				       GTK_POLICY_AUTOMATIC);
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), clamp);
@@ -409,19 +410,45 @@ static void on_bundle(const TipmeResult *result, gpointer page)
 		       tipme_action_button("bundle"));
 }
 
+static void on_copy(GtkButton *button, const char *text)
+{
+	gdk_clipboard_set_text(gtk_widget_get_clipboard(GTK_WIDGET(button)), text);
+	gtk_button_set_label(button, _("Copied"));
+}
+
+/* For the place where its readers take reports; below the heading, since the text is long. */
+static void add_copy(GtkWidget *box, const char *text)
+{
+	GtkWidget *button = gtk_button_new_with_label(_("Copy the text"));
+	char *own = g_strdup(text);
+
+	gtk_widget_set_halign(button, GTK_ALIGN_START);
+	g_object_set_data_full(G_OBJECT(button), "text", own, g_free);
+	g_signal_connect(button, "clicked", G_CALLBACK(on_copy), own);
+	gtk_box_insert_child_after(GTK_BOX(box), button, gtk_widget_get_first_child(box));
+}
+
 /* Without --yes and a terminal the verb shows what it would write, and writes nothing. */
 static void on_report(const TipmeResult *result, gpointer page)
 {
 	GPtrArray *rows = g_object_get_data(G_OBJECT(page), "rows");
 	const char *args[] = { "bundle", ((TipmeRow *)g_ptr_array_index(rows, 0))->id, NULL };
 
-	cleared(page);
+	GtkWidget *box = cleared(page);
+
 	add_said(page, _("Whom to tell, and the text for them"), "report", result);
+	if (!result->status && *result->out)
+		add_copy(box, result->out);
 	GtkWidget *waiting = tipme_label_new(_("Looking what goes into a report..."), "dim-label");
 
-	gtk_box_append(GTK_BOX(g_object_get_data(G_OBJECT(page), "box")), waiting);
+	gtk_box_append(GTK_BOX(box), waiting);
 	g_object_set_data(G_OBJECT(page), "waiting", waiting);
 	tipme_run_verb(page, args, on_bundle, page);
+}
+
+GPtrArray *tipme_report_page_rows(GtkWidget *page)
+{
+	return g_object_get_data(G_OBJECT(page), "rows");
 }
 
 void tipme_report_page_set(GtkWidget *page, GPtrArray *rows)

@@ -8,8 +8,10 @@
 #include "episodes.h"
 #include "session.h"
 
-/* The list; opened() is called with the row that the user opens. */
-GtkWidget *tipme_episodes_page_new(void (*opened)(TipmeRow *row, gpointer data), gpointer data);
+/* The list; opened() is called with the row that the user opens, chosen() when others are selected.
+ */
+GtkWidget *tipme_episodes_page_new(void (*opened)(TipmeRow *row, gpointer data),
+				   void (*chosen)(gpointer data), gpointer data);
 
 /* Shows rows (TipmeRow), or why there are none. */
 void tipme_episodes_page_set(GtkWidget *page, GPtrArray *rows, const char *problem);
@@ -43,6 +45,9 @@ void tipme_compare_page_set(GtkWidget *page, GPtrArray *rows);
 /* What `tipme report` says of the first row, and what `tipme bundle` would let leave. */
 GtkWidget *tipme_report_page_new(void);
 void tipme_report_page_set(GtkWidget *page, GPtrArray *rows);
+
+/* What it is about, which belongs to the page; NULL: nothing yet. */
+GPtrArray *tipme_report_page_rows(GtkWidget *page);
 
 /* Whether a cure helped: the first row, and what came after it. */
 GtkWidget *tipme_check_page_new(void);

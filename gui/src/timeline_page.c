@@ -24,6 +24,7 @@ typedef struct {
 	GtkWidget *view, *title, *sums, *problem, *stack, *canvas;
 	GtkWidget *sentence, *stages;
 	GtkWidget *charged; /* in the legend: who is charged with most */
+	GtkWidget *inferred; /* there: what the stripes are */
 	guint lane; /* that the table shows */
 	gboolean taking; /* the session's selection is on its way into the table */
 } Page;
@@ -203,6 +204,7 @@ static void on_row(GtkSingleSelection *chosen, GParamSpec *spec, Page *page)
 static void show_verdict(Page *page)
 {
 	const TipmeAnswer *answer = tipme_session_answer(page->session);
+	const TipmeLanes *lanes = tipme_session_lanes(page->session);
 	gboolean told = answer && answer->sentence && *answer->sentence;
 	const TipmePart *most =
 		answer && answer->parts->len ? g_ptr_array_index(answer->parts, 0) : NULL;
@@ -217,6 +219,8 @@ static void show_verdict(Page *page)
 		gtk_box_append(GTK_BOX(page->stages), ribbon);
 	gtk_label_set_text(GTK_LABEL(page->charged), most && most->pid ? most->who : "");
 	gtk_widget_set_visible(gtk_widget_get_parent(page->charged), most && most->pid);
+	gtk_widget_set_visible(gtk_widget_get_parent(page->inferred),
+			       lanes && lanes->records_ns > lanes->first_ns);
 }
 
 static void on_loaded(TipmeSession *session, Page *page)
@@ -287,10 +291,27 @@ static gboolean is_dark(void)
 /* Keys of the legend: states, and these. */
 #define WAIT_KEY TIPME_LANE_NOTHING
 #define CHARGED_KEY TIPME_LANE_STATES
+#define INFERRED_KEY (TIPME_LANE_STATES + 1)
+
+/* As the lanes have them. */
+static void draw_stripes(cairo_t *cr, int width, int height)
+{
+	GdkRGBA colour = tipme_paint_state(TIPME_LANE_BLOCKED, is_dark());
+
+	gdk_cairo_set_source_rgba(cr, &colour);
+	for (int x = 0; x < width; x += 6)
+		cairo_rectangle(cr, x, height / 2.0, 2, height / 2.0);
+	cairo_fill(cr);
+}
 
 static void draw_key(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
 	guint8 key = (guint8)GPOINTER_TO_UINT(data);
+
+	if (key == INFERRED_KEY) {
+		draw_stripes(cr, width, height);
+		return;
+	}
 	GdkRGBA colour = key == WAIT_KEY      ? tipme_paint_wait(is_dark())
 			 : key == CHARGED_KEY ? tipme_paint_part(0)
 					      : tipme_paint_state(key, is_dark());
@@ -330,6 +351,7 @@ static GtkWidget *legend_new(Page *page)
 	for (guint state = TIPME_LANE_EVENT; state-- > TIPME_LANE_BLOCKED;)
 		key_new(box, state, tipme_paint_name((guint8)state));
 	key_new(box, WAIT_KEY, _("a wait of 0.1 ms or more"));
+	page->inferred = key_new(box, INFERRED_KEY, _("not recorded: inferred"));
 	return box;
 }
 

@@ -18,6 +18,7 @@
 #include "run.h"
 #include "switcher.h"
 #include "unpack.h"
+#include "watch.h"
 #include "language.h"
 
 #include <string.h>
@@ -25,7 +26,6 @@
 #define SETTLED_MS 600 /* after which a page has been laid out and drawn */
 #define PICTURE_TRIES 50
 #define ASK_S 2 /* the recorder, that often */
-#define CHANGES_MS 300 /* changes of the folder within that are one */
 
 const char *const tipme_window_pages[] = { "episodes", "answer", "timeline", "compare", "report",
 					   "check",    "week",	 "measured", "live",	NULL };
@@ -40,8 +40,7 @@ typedef struct {
 	TipmeWish *wish;
 	TipmeDeeds deeds;
 	char *unpacked; /* where the content of the file that was opened is, or NULL */
-	GFileMonitor *monitor; /* of the library's folder; NULL: not known yet */
-	guint changes; /* source that reads the list again, or 0 */
+	TipmeWatch *watch; /* of the library's folder; NULL: not known yet */
 	unsigned int tries; /* for a picture */
 	gboolean listing, again, listed, told; /* it is read; then again; it was; page is told */
 } Window;
@@ -114,12 +113,30 @@ static void on_opened(TipmeRow *row, gpointer data)
 	open_episode(data, row->path, row->path);
 }
 
+/*
+ * The page has the focus: keys scroll what is text, and no caret stands before its first word as if
+ * it could be written.
+ */
+static void focus_page(GtkWidget *page)
+{
+	if (GTK_IS_SCROLLED_WINDOW(page))
+		gtk_widget_grab_focus(page);
+}
+
+static void on_selected(gpointer data)
+{
+	Window *self = data;
+
+	tipme_deeds_refresh(&self->deeds);
+}
+
 static void on_loaded(TipmeSession *session, Window *self)
 {
 	const TipmeAnswer *answer = tipme_session_answer(session);
 
 	adw_window_title_set_subtitle(ADW_WINDOW_TITLE(self->title), answer->id ? answer->id : "");
 	show_page(self, self->wish->page ? self->wish->page : "answer");
+	focus_page(adw_view_stack_get_visible_child(ADW_VIEW_STACK(self->stack)));
 	g_clear_pointer(&self->wish->page, g_free); /* it is for the first episode only */
 	list(self); /* the verdict is in the library now */
 	settled(self);
@@ -230,38 +247,6 @@ static void open_wished(Window *self, GPtrArray *rows)
 		settled(self);
 }
 
-static gboolean on_settled_changes(gpointer data)
-{
-	Window *self = data;
-
-	self->changes = 0;
-	list(self);
-	return G_SOURCE_REMOVE;
-}
-
-static void on_folder(GFileMonitor *monitor, GFile *file, GFile *other, GFileMonitorEvent event,
-		      Window *self)
-{
-	g_autofree char *name = g_file_get_basename(file);
-	g_autofree char *new_name = other ? g_file_get_basename(other) : g_strdup("");
-
-	if (!tipme_rows_change(name) && !tipme_rows_change(new_name))
-		return;
-	if (!self->changes)
-		self->changes = g_timeout_add(CHANGES_MS, on_settled_changes, self);
-}
-
-static void watch(Window *self, const char *folder)
-{
-	if (self->monitor || !*folder)
-		return;
-	g_autoptr(GFile) file = g_file_new_for_path(folder);
-
-	self->monitor = g_file_monitor_directory(file, G_FILE_MONITOR_WATCH_MOVES, NULL, NULL);
-	if (self->monitor)
-		g_signal_connect(self->monitor, "changed", G_CALLBACK(on_folder), self);
-}
-
 static void show_rows(Window *self, GPtrArray *rows, const char *problem)
 {
 	tipme_episodes_page_set(self->episodes, rows, problem);
@@ -274,6 +259,11 @@ static void show_rows(Window *self, GPtrArray *rows, const char *problem)
 		tipme_remember_newest(self->remember, ((TipmeRow *)g_ptr_array_index(rows, 0))->id);
 }
 
+static void on_changed(gpointer data)
+{
+	list(data);
+}
+
 static void on_listed(const TipmeResult *result, gpointer data)
 {
 	Window *self = data;
@@ -282,8 +272,8 @@ static void on_listed(const TipmeResult *result, gpointer data)
 	g_autoptr(GPtrArray) rows = object ? tipme_rows_from_json(object) : NULL;
 
 	self->listing = FALSE;
-	if (object)
-		watch(self, tipme_rows_folder(object));
+	if (object && !self->watch && *tipme_rows_folder(object))
+		self->watch = tipme_watch_new(tipme_rows_folder(object), on_changed, self);
 	json_object_put(object);
 	show_rows(self, rows, error ? error->message : NULL);
 	if (self->again)
@@ -314,11 +304,6 @@ static void on_measured(const char *file, gpointer data)
 
 	tipme_measured_page_set(self->measured, file);
 	show_page(self, "measured");
-}
-
-static void on_changed(gpointer data)
-{
-	list(data);
 }
 
 static void on_show(const char *name, GPtrArray *rows, gpointer data)
@@ -401,6 +386,8 @@ static void on_page(AdwViewStack *stack, GParamSpec *property, Window *self)
 		_("%s - tipme"), of ? adw_view_stack_page_get_title(of) : _("Window"));
 
 	gtk_window_set_title(GTK_WINDOW(self->window), title);
+	if (page)
+		focus_page(page);
 	ask_while_seen(self, page && page == self->live);
 	if (page && page == self->week)
 		tipme_week_page_read(page);
@@ -416,13 +403,11 @@ static void window_free(gpointer data)
 	Window *self = data;
 
 	g_signal_handlers_disconnect_by_data(self->session, self);
-	if (self->changes)
-		g_source_remove(self->changes);
 	if (self->asking)
 		g_source_remove(self->asking);
 	tipme_deeds_end(&self->deeds);
 	tipme_remember_free(self->remember);
-	g_clear_object(&self->monitor);
+	tipme_watch_free(self->watch);
 	g_free(self->unpacked);
 	g_object_unref(self->session);
 	g_free(self);
@@ -436,7 +421,7 @@ static void fill_window(Window *self)
 	/* A label that is read is not one that is copied. */
 	g_object_set(gtk_settings_get_default(), "gtk-label-select-on-focus", FALSE, NULL);
 	self->stack = adw_view_stack_new();
-	self->episodes = tipme_episodes_page_new(on_opened, self);
+	self->episodes = tipme_episodes_page_new(on_opened, on_selected, self);
 	add_page(self, self->episodes, "episodes", _("Episodes"), "view-list-symbolic");
 	add_page(self, tipme_answer_page_new(self->session), "answer", _("Answer"),
 		 "dialog-information-symbolic");
@@ -482,8 +467,8 @@ GtkWidget *tipme_window_new(AdwApplication *application, TipmeWish *wish)
 				   self->timeline, self->session, !wish->picture && !wish->width);
 	g_object_set_data_full(G_OBJECT(self->window), "window", self, window_free);
 	g_signal_connect(self->session, "loaded", G_CALLBACK(on_loaded), self);
-	self->deeds = (TipmeDeeds){ self->window, self->episodes, NULL,	   on_say,
-				    on_measured,  on_changed,	  on_show, self };
+	self->deeds = (TipmeDeeds){ self->window, self->episodes, self->report, NULL, on_say,
+				    on_measured,  on_changed,	  on_show,	self };
 	tipme_deeds_install(GTK_APPLICATION(application), &self->deeds);
 	list(self);
 	return self->window;

@@ -300,15 +300,16 @@ static void on_hide(const char *const *ids, gboolean hide, gpointer data)
 
 static void test_undo(void)
 {
-	const TipmeUndoDoes does = { on_run, on_last, on_hide, 1, (gpointer) "" };
-	const TipmeUndoDoes slow = { on_run, on_last, on_hide, G_MAXUINT, (gpointer) "" };
+	const TipmeUndoDoes does = { on_run, on_last, on_hide, 1, (gpointer) "", NULL };
+	const TipmeUndoDoes slow = { on_run, on_last, on_hide, G_MAXUINT, (gpointer) "", NULL };
 	static const char *const pin[] = { "pin", NULL }, *const rm[] = { "rm", NULL };
 	static const char *const ids[] = { "a", NULL };
 	TipmeUndo *undo = tipme_undo_new(&does);
 
 	undone = g_string_new(NULL);
-	ok(!tipme_undo_last(undo), "nothing to undo");
+	ok(!tipme_undo_last(undo) && !tipme_undo_any(undo), "nothing to undo");
 	tipme_undo_push(undo, pin);
+	ok(tipme_undo_any(undo), "something to undo");
 	tipme_undo_later(undo, rm, ids);
 	while (!strstr(undone->str, "rm"))
 		g_main_context_iteration(NULL, TRUE);
