@@ -42,6 +42,8 @@ my %floor = map {
 } 0 .. $#FLOORS;
 # The exceptions, each with its reason.
 my %ALSO = (
+	'gui/t > abi/episode/t' =>
+		'both make the same episodes of random bytes: one for the reader, one for the window',
 	'tests/causes > tests/lab' => 'both report what they did in the same words',
 	'tests > tests/lab'        =>
 		'one client is compiled twice: with and without what only the laboratory asks of it',

@@ -22,7 +22,7 @@ my $TYPE = 'application/x-tipme';
 
 plan skip_all => 'the window is not built here' if !-x "$BUILD/gui/tipme-gui";
 my %NEEDED = (
-	Xvfb => 'xvfb', xdotool => 'xdotool', gio => 'libglib2.0-bin',
+	Xvfb                      => 'xvfb', xdotool => 'xdotool', gio => 'libglib2.0-bin',
 	'update-mime-database'    => 'shared-mime-info',
 	'update-desktop-database' => 'desktop-file-utils'
 );
@@ -77,7 +77,14 @@ said("gio open '$file' >'" . $x->dir . "/opened' 2>&1 </dev/null");
 is slurp($x->dir . '/opened'), '', 'it is opened';
 ok wait_until(sub { windows('^Answer - tipme$') }), '... and the window has its answer'
 	or diag(slurp($x->dir . '/clients.log'));
-my ($pid) = said('xdotool getwindowpid ' . (windows('^Answer - tipme$'))[0]) =~ /^(\d+)$/m;
+my $pid;
+wait_until(
+	sub {
+		my ($window) = windows('^Answer - tipme$');
+		($pid) = said("xdotool getwindowpid $window") =~ /^(\d+)$/m if $window;
+		$pid;
+	}
+);
 kill 'TERM', $pid if $pid && $pid > 1;
 ok wait_until(sub { !windows(' - tipme$') }), '... which ends';
 $x->stop;

@@ -1,118 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For libFuzzer: an episode as a stranger might have made it. The first byte says which file the
- * rest is (the manifest, a whole record file, or records that stand in sections with heads as they
- * should be), how long the sections are, and what is asked of it. What is made of it must add up:
- * intervals cover the stretch exactly.
+ * For libFuzzer: the reader on an episode as a stranger might have made it (fuzz-folder.h); bit 4
+ * of the first byte says which stretch is asked for. What is made of it must add up: intervals
+ * cover the stretch exactly.
  */
 #include "config.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "episode/episode.h"
+#include "fuzz-folder.h"
 
-#define MUST(what)                                                \
-	do {                                                      \
-		if (!(what)) {                                    \
-			fprintf(stderr, "violated: %s\n", #what); \
-			abort();                                  \
-		}                                                 \
-	} while (0)
 #define MS 1000000ULL
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static const char MANIFEST[] =
-	"{\"format\":{\"major\":1,\"minor\":1},\"id\":\"f\",\"trigger\":{\"ns\":4000},\"sources\":["
-	"{\"source\":\"kernel_bpf\",\"file\":\"kernel.rec\",\"coverage\":[{\"cpu\":0,\"first_ns\":1},{\"cpu\":1,\"first_ns\":90}]},"
-	"{\"source\":\"tipmed\",\"file\":\"threads.rec\"},{\"source\":\"x_hooks\",\"file\":\"x-1.rec\"}]}";
-static const char SAMPLED[] =
-	"{\"format\":{\"major\":1,\"minor\":1},\"id\":\"f\",\"trigger\":{\"ns\":4000},\"sources\":["
-	"{\"source\":\"proc_sampled\",\"file\":\"kernel.rec\",\"coverage\":[{\"cpu\":0}]},{\"source\":\"tipmed\",\"file\":\"threads.rec\"}]}";
-
-static char folder[64];
-
-static void remove_folder(void)
-{
-	static const char *const files[] = { "manifest.json", "kernel.rec", "threads.rec",
-					     "x-1.rec" };
-	char path[128];
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
-		unlink(path);
-	}
-	rmdir(folder);
-}
-
-static void make_folder(void)
-{
-	/* In memory: a million inputs wait for no disk. */
-	snprintf(folder, sizeof(folder), "%s/fuzz-episode-XXXXXX",
-		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-	MUST(mkdtemp(folder));
-	atexit(remove_folder);
-}
-
-static void spew(const char *name, const void *head, size_t head_len, const void *data, size_t len)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	MUST(fd >= 0 && write(fd, head, head_len) == (ssize_t)head_len &&
-	     write(fd, data, len) == (ssize_t)len);
-	close(fd);
-}
-
-static struct tipme_file_header file_head(uint32_t source, size_t len)
-{
-	return (struct tipme_file_header){ .magic = TIPME_FILE_MAGIC,
-					   .byte_order = TIPME_BYTE_ORDER,
-					   .major = TIPME_FORMAT_MAJOR,
-					   .header_len = sizeof(struct tipme_file_header),
-					   .source = source,
-					   .body_len = len };
-}
-
-static size_t section_bytes = 160;
-
-/* Cut into sections, of two CPUs in turn. */
-static void spew_sections(const char *name, uint32_t source, const uint8_t *data, size_t len)
-{
-	static uint8_t body[65536];
-	size_t n = 0, most = section_bytes;
-
-	for (size_t at = 0, k = 0; at < len && n + 56 + most <= sizeof(body); at += most, k++) {
-		size_t part = len - at < most ? len - at : most;
-		struct tipme_section s = { .type = TIPME_SECTION,
-					   .len8 = sizeof(s) / 8,
-					   .source = source,
-					   .cpu = k & 1,
-					   .first_ns = 10 * k,
-					   .last_ns = 10 * k + 9,
-					   .count = part / 32,
-					   .body_len = part };
-
-		memcpy(body + n, &s, sizeof(s));
-		memcpy(body + n + sizeof(s), data + at, part);
-		n += sizeof(s) + part;
-	}
-	struct tipme_file_header h = file_head(source, n);
-
-	spew(name, &h, sizeof(h), body, n);
-}
-
-static void spew_whole(const char *name, uint32_t source, const uint8_t *data, size_t len)
-{
-	struct tipme_file_header h = file_head(source, len);
-
-	spew(name, &h, sizeof(h), data, len);
-}
 
 static void check_states(const struct tipme_states *st, uint64_t from, uint64_t to)
 {
@@ -123,6 +22,52 @@ static void check_states(const struct tipme_states *st, uint64_t from, uint64_t 
 		MUST(st->from_ns[i] < st->to_ns[i]);
 		MUST(st->from_ns[i] == (first ? from : st->to_ns[i - 1]));
 		MUST(!last || st->to_ns[i] == to);
+	}
+}
+
+/* A stretch that a window can show, wherever the problem is said to be. */
+static void check_span(const struct tipme_episode *ep, uint64_t about)
+{
+	struct tipme_episode_span span = tipme_episode_span(ep, about);
+
+	MUST(span.from_ns <= span.records_ns && span.records_ns <= span.to_ns);
+	MUST(!about || span.from_ns <= about || span.records_ns < about);
+}
+
+static void use_facts(struct tipme_episode *ep)
+{
+	char note[100];
+	size_t count;
+
+	for (uint64_t about = 0; about < 63; about++)
+		check_span(ep, about ? 1ULL << about : 0);
+	check_span(ep, UINT64_MAX);
+	for (size_t i = 0; i < tipme_episode_damage_count(ep); i++)
+		MUST(tipme_episode_damage(ep, i)[0]);
+	tipme_episode_sections(ep, &count);
+	if (tipme_episode_note(ep, note, sizeof(note)) >= 0)
+		MUST(memchr(note, 0, sizeof(note)));
+}
+
+/* All that is known of the threads that pictures saw. */
+static void use_threads(const struct tipme_threads *th)
+{
+	size_t count, pictures;
+	const uint32_t *tids = tipme_threads_tids(th, &count);
+
+	for (size_t i = 0; i < count && i < 50; i++) {
+		const struct tipme_thread_picture *p =
+			tipme_threads_pictures(th, tids[i], &pictures);
+		uint64_t from, to;
+
+		for (size_t k = 0; k < pictures && k < 20; k++) {
+			const char *stack = tipme_threads_stack(th, p[k].stack_id);
+
+			MUST(!stack || strlen(stack) < 100000);
+			tipme_threads_same(th, tids[i], p[k].ts_ns, &from, &to);
+			/* There is no time behind the last one. */
+			MUST(from <= p[k].ts_ns && (p[k].ts_ns < to || to == UINT64_MAX));
+		}
 	}
 }
 
@@ -149,6 +94,13 @@ static void use(struct tipme_episode *ep, uint64_t from, uint64_t to)
 		MUST(w.from_ns[i] <= w.to_ns[i] || w.type[i] != TIPME_IRQ);
 	for (uint32_t i = 0; !err && i < 50; i++)
 		MUST(tipme_names_frames(nm, th, i, i, frames, sizeof(frames)) < sizeof(frames));
+	for (uint32_t i = 0; !err && i < 50; i++) {
+		const char *irq = tipme_names_irq(nm, i), *disk = tipme_names_disk(nm, i);
+
+		MUST((!irq || strlen(irq) < 1000) && (!disk || strlen(disk) < 1000));
+	}
+	if (!err)
+		use_threads(th);
 	if (!err && !ev.sampled)
 		check_states(&st, from, to);
 	for (uint32_t i = 0; !err && i < ci.count; i++)
@@ -169,34 +121,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct tipme_episode *ep;
 	char why[256];
 
-	if (!len)
+	if (!len || tipme_episode_open(&ep, fuzz_folder(data, len), why, sizeof(why)))
 		return 0;
-	if (!folder[0])
-		make_folder();
-	uint8_t how = data[0] & 7;
-	bool many = data[0] & 8, narrow = data[0] & 16;
-	const char *manifest = how & 4 ? SAMPLED : MANIFEST;
-
-	data++;
-	len--;
-	/* Many sections take longest: half of the inputs have fewer. */
-	section_bytes = many ? 160 : 960;
-	spew("manifest.json", manifest, strlen(manifest), "", 0);
-	spew_sections("kernel.rec", TIPME_SOURCE_KERNEL_BPF, data, len);
-	spew_sections("threads.rec", TIPME_SOURCE_TIPMED, data, len);
-	spew_sections("x-1.rec", TIPME_SOURCE_X_HOOKS, data, len / 2);
-	if (how == 1)
-		spew("manifest.json", data, len, "", 0);
-	if (how == 2)
-		spew_whole("kernel.rec", TIPME_SOURCE_KERNEL_BPF, data, len);
-	if (how == 3)
-		spew("threads.rec", data, len, "", 0);
-	if (how & 4)
-		spew_sections("kernel.rec", TIPME_SOURCE_PROC_SAMPLED, data, len);
-	if (tipme_episode_open(&ep, folder, why, sizeof(why)))
-		return 0;
+	use_facts(ep);
 	use(ep, 0, 300 * MS);
-	if (narrow)
+	if (data[0] & 16)
 		use(ep, 40, 41);
 	else
 		use(ep, 900 * MS, 2100 * MS);

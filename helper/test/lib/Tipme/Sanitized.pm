@@ -8,13 +8,13 @@ use Exporter   qw(import);
 use File::Temp qw(tempdir);
 use Test::More;
 
-our @EXPORT_OK = qw(no_complaint fuzzed);
+our @EXPORT_OK = qw(corpus fuzzed no_complaint);
 
 my $FLAGS = '-g -O1 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=all';
 my $PLAIN = '-g -O2 -D_GNU_SOURCE';
 my $ENTRY =
-	"#include <stdint.h>\n#include <stddef.h>\n"
-		. "int LLVMFuzzerTestOneInput(const uint8_t *d, size_t n) { return 0; }";
+	  "#include <stdint.h>\n#include <stddef.h>\n"
+	. "int LLVMFuzzerTestOneInput(const uint8_t *d, size_t n) { return 0; }";
 my $dir = tempdir(CLEANUP => 1);
 
 # no_complaint(NAME, compiler's words ...): the test program, which speaks TAP, passes under the
@@ -49,6 +49,39 @@ SKIP: {
 		note $1 if $out =~ /(Done \d+ runs in .*)/;
 	}
 	return;
+}
+
+# corpus(): a folder of inputs: whole episodes, as abi/episode/t/fuzz-folder.h takes them apart.
+sub corpus {
+	my $to = tempdir(CLEANUP => 1);
+	return $to
+		if !eval { require Tipme::Test::EachKind; 1 };    # modules of the post-mortem are missing
+	for my $plain (0, 1) {
+		my $episode = Tipme::Test::EachKind::each_kind($plain, 1)->builder->write("$to/.$plain");
+		my %is      = map { $_ => _slurp("$episode/$_") } qw(manifest.json kernel.rec threads.rec);
+		# A file's header has 64 bytes, a section's head 56.
+		my %part = (
+			0 => substr($is{'kernel.rec'}, 64 + 56),
+			1 => $is{'manifest.json'},
+			2 => substr($is{'kernel.rec'}, 64),
+			3 => $is{'threads.rec'},
+			4 => substr($is{'kernel.rec'}, 64 + 56)
+		);
+		for my $how (sort keys %part) {
+			open my $out, '>:raw', "$to/$plain-$how" or die "$to: $!\n";
+			print {$out} chr($how), $part{$how};
+			close $out or die "$to: $!\n";
+		}
+		system 'rm', '-r', $episode;
+	}
+	return $to;
+}
+
+sub _slurp {
+	my ($file) = @_;
+	open my $in, '<:raw', $file or die "$file: $!\n";
+	local $/;
+	return scalar <$in>;
 }
 
 # An empty program first: where that cannot be built, the sanitizer is missing, not our code wrong.
