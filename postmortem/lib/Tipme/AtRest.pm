@@ -112,13 +112,6 @@ sub long_turns_by {
 		@{ $self->_busy_of($e) };
 }
 
-# timed(TID, NS, FROM, TO): the sleeps of a thread, longer than so long, that an interrupt ended in (FROM, TO)
-sub timed {
-	my ($self, $tid, $least, $from, $to) = @_;
-	return grep { defined $_->{to} && $_->{to} > $from && $_->{to} < $to && $_->{to} - $_->{from} > $least && $_->{context} eq 'hardirq' }
-		@{ $self->{sleeps}->of($tid) // [] };
-}
-
 # timers(TID, FROM, TO): how long the sleeps of a thread were that an interrupt ended in (FROM, TO), ns; turn_of_timer(TID, TIME[, NS]): did one end the last sleep before TIME, at most so long before?
 sub timers {
 	my ($self, $tid, $from, $to) = @_;

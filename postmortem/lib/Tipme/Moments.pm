@@ -30,20 +30,6 @@ sub is_own_clock {
 		&& $chain->is_idle_there($w);
 }
 
-# Who waits for events in a futex may sleep in one elsewhere, too. That a timer ends its waits for
-# events is believed if one has done so at a time when no press had come before.
-sub _by_the_clock {
-	my ($self, $e, $w) = @_;
-	return 1 if !$w->{reason} || $w->{reason}{class} ne 'lock';
-	my @presses = $self->_presses($e);
-	my $k       = $self->{kernel};
-	for my $slept ($self->{rest}->timed($w->{tid}, $FRAME_NS, $k->covered_from, $self->{trigger})) {
-		my $from = $slept->{from};
-		return 1 if !grep { $from >= $_ && $from <= $_ + 2 * $MOMENT_NS } @presses;
-	}
-	return 0;
-}
-
 sub _presses {
 	my ($self, $e) = @_;
 	return sort { $a <=> $b } map { $_->{deliver_ns} }
@@ -60,8 +46,10 @@ sub after_a_moment {
 	my ($self, $e, $hops, $t, $w, @clock) = @_;
 	my $moment = $w->{to} - $e->{deliver_ns};
 	# A sleep in which it waited for somebody whom it had asked is a part of its work.
-	my @later =
-		grep { $_->{from} >= $w->{to} && !$_->{run} && $self->_by_the_clock($e, $_) } @clock;
+	# Nor is one of a thread whose timers another one has: it may sleep in a futex for a time.
+	my $own   = $w->{tid} == $self->{rest}->hand($e);
+	my @later = grep { $_->{from} >= $w->{to} && !$_->{run} }
+		grep { $own || $_->{tid} == $w->{tid} || $_->{reason}{class} ne 'lock' } @clock;
 	my ($end) = sort { $a <=> $b } $t, map { $_->{from} } @later;
 	return 0
 		if $moment > $MOMENT_NS
