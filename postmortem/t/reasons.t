@@ -41,6 +41,7 @@ my @CASES = (
 		'timer-sleep', 'nap',
 		$HERE
 	],
+	# Sleeps that a program chose.
 	[
 		'pause', 'none',
 		'__do_sys_pause+0x2a;do_syscall_64+0x71',
