@@ -77,7 +77,9 @@ sub _start {
 		"$bin/shell",
 		Tipme::Desk::Programs::shell($self->{deed}) =~ s/\bBIN\b/$bin/gr
 	);
-	my %o = (env => { DESK_DEED => $self->{deed}, %{ $self->{program_env} // {} } });
+	$self->{mark} = "$$.$self->{count}";
+	my %env = (DESK_DEED => $self->{deed}, DESK_SCENE => $self->{mark});
+	my %o = (env => { %env, %{ $self->{program_env} // {} } });
 	$o{command} = [ map {s/^BIN\b/$bin/r} @{ $p->{command} } ] if ref $p->{command} eq 'ARRAY';
 	$o{page}    = ($p->{page} =~ s/BIN/$bin/r) . '?' . ($self->{deed} =~ s/ /%20/gr) if $p->{page};
 	$self->{running} = $w->start($self->{program}, %o);
@@ -90,7 +92,10 @@ sub _start {
 # Who belongs to the program by now; short-lived ones too, as often as this is called.
 sub _look_around {
 	my ($self) = @_;
-	$self->{family} = { %{ $self->{family} }, %{ Tipme::Workload::family($self->{running}{pid}) } };
+	$self->{family} = {
+		%{ $self->{family} }, %{ Tipme::Workload::family($self->{running}{pid}) },
+		%{ $self->_marked }
+	};
 	for my $root (grep {defined} @{ $self->{roots} }) {
 		my $f = Tipme::Workload::family($root);
 		$self->{helpers}{$_}  = 1 for keys %$f;
@@ -98,6 +103,20 @@ sub _look_around {
 		$self->{helper_comm}  = { %{ $self->{helper_comm} }, %$f };
 	}
 	return;
+}
+
+# Those that have left the program's family are known by their environment (a server of tmux, and
+# what that starts).
+sub _marked {
+	my ($self) = @_;
+	my %of;
+	for my $proc (glob '/proc/[0-9]*') {
+		my $env = Tipme::Lab::Cgroup::slurp("$proc/environ");
+		next if $env !~ /(?:\A|\0)DESK_SCENE=\Q$self->{mark}\E\0/;
+		chomp(my $comm = Tipme::Lab::Cgroup::slurp("$proc/comm"));
+		$of{ $proc =~ s{.*/}{}r } = $comm;
+	}
+	return \%of;
 }
 
 sub _start_witness {

@@ -18,14 +18,12 @@ my %WORK = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read work gro
 # What a shell that does deeds has besides.
 sub _shell {
 	my (%o) = @_;
-	my @deeds =
-		(qw(compute sleep flock sqlite dbus http read), delete $o{start} // 1 ? 'start' : ());
 	return (
 		%o,
 		actions => \%X,
 		press   => 'key Return',
 		first   => 'x',
-		deeds   => { map { $_ => 1 } @deeds }
+		deeds   => { map { $_ => 1 } qw(compute sleep flock sqlite dbus http read start) }
 	);
 }
 
@@ -52,8 +50,7 @@ my %PROGRAM = (
 	mlterm          => [ 'terminal', 'mlterm', [ qw(mlterm -e), @BASH ], \%X, shell => 1 ],
 	stterm          => [ 'terminal', 'stterm', [ qw(stterm -e), @BASH ], \%X, shell => 1 ],
 	'konsole-shell' => [ 'terminal', 'konsole', [ qw(konsole -e), @DEED ], \%X, _shell() ],
-	# A terminal whose shell belongs to a server of its own, which ends with it. That server is
-	# nobody's child, and so the programs that it starts are not found: it starts none.
+	# A terminal whose shell belongs to a server of its own, which ends with it.
 	'tmux-shell' => [
 		'terminal', 'tmux',
 		[
@@ -63,7 +60,7 @@ my %PROGRAM = (
 			'BIN/shell'
 		],
 		\%X,
-		_shell(settle_s => 2, start => 0)
+		_shell(settle_s => 2)
 	],
 	'wx-notes' => [
 		'wxWidgets', 'python3-wxgtk4.0', [qw(/usr/bin/python3 BIN/wx_notes.py)], \%X,
