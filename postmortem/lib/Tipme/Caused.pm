@@ -12,7 +12,6 @@ use Tipme::KernelEvents;
 use Tipme::Messages qw(messages);
 use Tipme::Moments;
 use Tipme::Naps qw(asks_server);
-use Tipme::Sender;
 use Tipme::WakeupChain;
 
 my $NS_PER_MS  = 1_000_000;
@@ -147,8 +146,8 @@ sub _after_asking {
 }
 
 # The client's own timers have a part in it. Yet it is an answer if they last no longer than a frame
-# does, all together: who is told something waits so, in one step or in several, before it draws;
-# or it had asked another process, and looked every few milliseconds whether that was done.
+# does, all together: so waits, in one step or in several, who paces what he draws, or looks whether
+# another process is done.
 sub _after_a_timer {
 	my ($self, @own) = @_;
 	my $paced = 0;

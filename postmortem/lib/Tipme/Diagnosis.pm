@@ -394,10 +394,10 @@ sub _via {
 	my $s = $states->before($e->{server}{tid}, $begun);
 	$s = $states->before($e->{server}{tid}, $s->{from}) while $s && $s->{kind} ne 'blocked' && $s->{from} > $states->from;
 	if ($s && $s->{kind} eq 'blocked' && defined $s->{wake} && $s->{to} > $e->{deliver_ns}) {
-		my $ev = $states->events;
-		my $w = $s->{wake};
+		my ($ev, $w) = ($states->events, $s->{wake});
 		my $by = $ev->context($w) == 0 ? $ev->waker($w) : $ev->sched_waking_raiser_tid($w);
-		return if $by && $self->{kernel}->threads->at($by, $s->{to})->{pid} == $e->{pid} && !$p->sent_for($e, $states, $e->{pid}, $by, $s->{to});
+		my $own = $by && $self->{kernel}->threads->at($by, $s->{to})->{pid} == $e->{pid};
+		return if $own && !$p->sent_for($e, $states, $e->{pid}, $by, $s->{to});
 	}
 	return [ $tid, $ran, 0 ];
 }

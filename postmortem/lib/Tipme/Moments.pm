@@ -16,7 +16,8 @@ my $CHANCE     = 0.2;              # that its clock comes so soon after presses 
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
 # is_own_clock(EVENT, WAIT, CHAIN): did the thread that takes the client's events sleep there until
-# a timer of its own, or another thread of the client's that has the timers of others?
+# a timer of its own, or (given the CHAIN) another thread of the client's that has the timers of
+# others?
 sub is_own_clock {
 	my ($self, $e, $w, $chain) = @_;
 	return 0 if !$w->{waker} || $w->{waker}{context} ne 'hardirq';
