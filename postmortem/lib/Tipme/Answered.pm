@@ -5,9 +5,9 @@ package Tipme::Answered;
 use strict;
 use warnings;
 
-my $SURE_NS = 30_000_000;    # what is answered faster is not looked at more closely
-my $ALL     = 1 << 30;       # bursts
-my $ONE_GO_NS = 150_000_000; # what is drawn within is drawn in one go
+my $SURE_NS   = 30_000_000;     # what is answered faster is not looked at more closely
+my $ALL       = 1 << 30;        # bursts
+my $ONE_GO_NS = 150_000_000;    # what is drawn within is drawn in one go
 my $LONG_NS =
 	200_000_000;    # a client that can take no event for so long hangs, whatever it has drawn
 
@@ -130,13 +130,17 @@ sub _drawn {
 	my $quiet = $self->{rest}->since($e, $limit);
 	my @sure  = defined $quiet ? () : $b[0] // ();
 	my ($later, $how) = $self->{caused}->last_of($e, @b[ scalar @sure .. $#b ]);
+
 	if ($later) {
 		my ($first, @from) =
 			@sure ? ('chain', @b) : $self->_from_first_caused($e, $later, $how, @b);
 		($later, $how) = $self->_first_go($e, $later, $how, $first, @from) if $from[0] != $later;
 	}
-	return _end($later, ref $how ? (exact => 0, @$how ? (asked => $how) : ()) : ()) if $later;
-	return _end($sure[0])                                                           if @sure;
+	if ($later) {
+		my @how = ref $how ? (exact => 0, @$how ? (asked => $how) : ()) : ();
+		return _end($self->_with_the_rest($e, $later), @how);
+	}
+	return _end($self->_with_the_rest($e, $sure[0])) if @sure;
 	# The client rests, and has drawn nothing: a key without effect.
 	return if defined $quiet;
  # Where an X server's records reach back further than the kernel's, nobody knows whether the client
@@ -152,6 +156,14 @@ sub _drawn {
 		end_ns => $gone ? $e->{gone_ns} : $self->{trigger}, open => 1, gone => $gone,
 		damage => undef, exact => 1, tid => $self->{rest}->hand($e)
 	};
+}
+
+# The burst that brings the rest of what the client was about to draw with one, or that one.
+sub _with_the_rest {
+	my ($self, $e, $b) = @_;
+	my ($next) = grep { $_->[0] > $b->[1] } @{ $e->{bursts} };
+	my @by     = $next ? $self->{caused}->sends_the_rest($e, $b, $next) : ();
+	return @by ? $next : $b;
 }
 
 # The bursts from the first one on that the event caused, where a later one is the last; before them
@@ -180,7 +192,7 @@ sub _first_go {
 	}
 	for (@b) {
 		return ($later, $how) if $_->[0] - $end >= $waited;
-		last if $_ == $later;
+		last                  if $_ == $later;
 		$end = $_->[1];
 	}
 	my @in = $self->{caused}->last_of($e, @go);

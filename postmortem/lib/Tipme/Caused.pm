@@ -5,11 +5,10 @@ package Tipme::Caused;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
-use parent 'Tipme::Caused::Partners';
+use parent qw(Tipme::Caused::Partners Tipme::Caused::SetGoing);
 use Tipme::DisplaySource;
-use Tipme::Hops qw(hops once);
+use Tipme::Hops qw(hops);
 use Tipme::KernelEvents;
-use Tipme::Messages qw(messages);
 use Tipme::Moments;
 use Tipme::Naps qw(asks_server);
 use Tipme::WakeupChain;
@@ -18,12 +17,12 @@ my $NS_PER_MS  = 1_000_000;
 my $NEAR_NS    = 60_000_000;      # records this far before a change tell who woke the client for it
 my $SILENCE_NS = 100_000_000;     # in a film, only what comes after so long a silence is looked at
 my $MAX_CHECKS = 12;              # bursts of one event that are traced back; with more it is a film
+my $FIRST      = 3;               # so many bursts after a silence may tell what made them come
 my $FRAME_NS   = 50_000_000;      # between frames there is less
 my $MOMENT_NS  = 1_000_000_000;   # a client that waits a moment after an event waits no longer
 my $LONG_NS    = 200_000_000;     # what it then does takes long from here on
 my $SELDOM     = 3;               # times fewer timers of its own than when it looks by the clock
 my $NAPS       = 5;               # in a row: it looks by the clock whether something has come
-my %NO_REST    = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
 # new(kernel => Kernel, reasons => Reasons, rest => AtRest, path => InputPath)
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
@@ -43,15 +42,20 @@ sub last_of {
 }
 
 # Of a film, or of frames that a clock of the client's paces, only what comes after silence may be
-# an answer, and the first of it is. The film may have stood still before the event was delivered,
-# too, where that came late.
+# an answer, and the first of it is. Where its first frame waited for a timer of others besides, the
+# next ones tell. The film may have stood still before the event was delivered, too, where that came
+# late.
 sub _in_film {
 	my ($self, $e, @b) = @_;
 	my ($last) = grep { $_->{ts_ns} < $e->{deliver_ns} } reverse @{ $e->{damages} // [] };
-	my ($t, %silent) = ($last ? $last->{ts_ns} : $e->{deliver_ns});
-	for (@{ $e->{bursts} }) { $silent{ $_->[0] } = 1 if $_->[0] - $t >= $SILENCE_NS; $t = $_->[1] }
-	@b = grep { $silent{ $_->[0] } } @b;
-	splice @b, $MAX_CHECKS if @b > $MAX_CHECKS;
+	my ($t, $n, %first) = ($last ? $last->{ts_ns} : $e->{deliver_ns}, $FIRST);
+	for (@{ $e->{bursts} }) {
+		$n                = 0 if $_->[0] - $t >= $SILENCE_NS;
+		$first{ $_->[0] } = 1 if $n++ < $FIRST;
+		$t                = $_->[1];
+	}
+	@b = grep { $first{ $_->[0] } } @b;
+	splice @b, $FIRST * $MAX_CHECKS if @b > $FIRST * $MAX_CHECKS;
 	for (@b) { my $how = $self->_caused($e, $_); return ($_, $how) if $how }
 	return;
 }
@@ -167,141 +171,6 @@ sub _one_wait {
 	my ($chain, $tid, $i) = @_;
 	my $run = $chain->naps->run($tid, $i);
 	return $run && $run->{naps} == 1 ? $run : undef;
-}
-
-# The chain ends in somebody who could not be woken by the client, since it had not been at rest
-# since before the event: it was stopped, or computed, or waited for something. Did the client wait
-# for it?
-# Only if there is a sign that the client had asked it:
-# - the client has woken a third one since the delivery, which did not wake the client again until
-# the
-#   chain comes to it, and there goes on to the one that was not at rest when it was woken; or
-# - the answers to other events of this client came through the same process.
-# Returning to each sleeper instead would come to the client nearly always, and accuse the innocent.
-sub _waited_for {
-	my ($self, $e, $states, $chain, $segments) = @_;
-	my @hops  = $self->_hops($e, $segments);
-	my $asked = $self->_waited_for_one_of($e, $states, $chain, @hops);
-	# Whom the client had do something after it had got what it waited for does not matter.
-	my @before = @hops ? grep { $_->{turn} == $hops[-1]{turn} } @hops : ();
-	$asked = $self->_waited_for_one_of($e, $states, $chain, @before)
-		if !$asked && @before && @before < @hops;
-	return $asked if $asked;
-	my @once = once(@hops);
-	return @once < @hops ? $self->_waited_for_one_of($e, $states, $chain, @once) : 0;
-}
-
-sub _hops { my ($self, @of) = @_; return hops($self->{kernel}->threads, @of) }
-
-sub _waited_for_one_of {
-	my ($self, $e, $states, $chain, $first, @further) = @_;
-	return 0 if !$first || $first->{looks};
-	my $then = $chain->states->at($first->{tid}, $e->{deliver_ns});
-	if (   !($then && $then->{kind} eq 'absent')
-		&& !$self->_rests($chain, $first->{tid}, $e->{deliver_ns}))
-	{
-		my $sent = $self->_sent($e, $e->{pid}, $e->{deliver_ns}, $first->{to}, $first->{pid});
-		return $sent if $sent;
-		return 0     if !$self->_usually_through($e, $first->{pid});
-		my $done = $self->{rest}->first_sleep($e);
-		return defined $done ? [ $self->{rest}->hand($e), $done ] : 0;
-	}
-	my $asked = $self->_set_going($e, $states, $e->{pid}, $e->{deliver_ns}, $first)
-		// $self->_born_for($e, $states, $first)
-		or return 0;
-	my ($by, $t) = ($first, $asked->[1]);
-	for my $hop (@further) {
-		return $asked if !$self->_rests($chain, $hop->{tid}, $t);
-		# One that was at rest has been asked by the one before it, or was not.
-		my $next = $self->_set_going($e, $states, $by->{pid}, $t - $NS_PER_MS, $hop) or return 0;
-		($by, $t) = ($hop, $next->[1]);
-	}
-	return 0;
-}
-
-# had_made(EVENT, PID, BIRTH): was a process made because of an event? The chain back from its birth
-# comes to the client at the time of delivery, by nobody's timer.
-sub had_made {
-	my ($self, $e, $pid, $birth) = @_;
-	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $birth + $NS_PER_MS);
-	return $self->_born_of($e, $states, $pid, $birth);
-}
-
-# WAITS takes those of the chain, if it comes to the client; without them, the first timer of
-# somebody's ends the search: then it was made by the clock.
-sub _born_of {
-	my ($self, $e, $states, $tid, $birth, $waits) = @_;
-	my $chain    = $self->chain($states, $e);
-	my $segments = $chain->walk_once(
-		$tid, $e->{deliver_ns}, $birth + 1,
-		$waits ? () : (unless => \&_by_a_timer)
-	);
-	return 0                if !$chain->reached || !$self->_through_client($e, $segments);
-	@$waits = $chain->waits if $waits;
-	return (grep { _by_a_timer($_) } $chain->waits) ? 0 : 1;
-}
-
-sub _by_a_timer {
-	my ($w) = @_;
-	return
-		   $w->{waker}
-		&& $w->{waker}{context} eq 'hardirq'
-		&& !($w->{reason} && $w->{reason}{class} eq 'disk') ? 1 : 0;
-}
-
-# The process was made after the delivery, and for it (by a shell, for a terminal): the chain back
-# from its birth comes to the client.
-# [ thread of it, when it began the wait that the chain met ]; undef: it was not
-sub _born_for {
-	my ($self, $e, $states, $hop) = @_;
-	my ($birth) =
-		map  { $_->{to} }
-		grep { $_->{kind} eq 'absent' && $_->{from} <= $e->{deliver_ns} }
-		@{ $states->intervals($hop->{tid}) };
-	return if !defined $birth || $birth <= $e->{deliver_ns} || $birth >= $hop->{from};
-	my @waits;
-	return
-		if !$self->_born_of($e, $states, $hop->{tid}, $birth, \@waits)
-		&& !$self->_moments->made_after_a_moment($e, @waits);
-	my $slept = $states->before($hop->{tid}, $hop->{from});
-	$slept = $states->before($hop->{tid}, $slept->{from})
-		while $slept && $slept->{kind} ne 'blocked' && $slept->{from} > $birth;
-	return $slept && $slept->{kind} eq 'blocked' ? [ $hop->{tid}, $slept->{from} ] : undef;
-}
-
-# Is a thread where others can ask it for something? Where nothing tells, it is taken to be.
-sub _rests {
-	my ($self, $chain, $tid, $t) = @_;
-	my $i = $chain->states->at($tid, $t) or return 1;
-	return 0 if $i->{kind} ne 'blocked' || $NO_REST{ $i->{state} };
-	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
-	my $r     = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
-	return Tipme::WakeupChain::Waker::waits_for_requests($r)
-		|| $chain->is_idle_there({ tid => $tid, reason => $r });
-}
-
-# [ thread, when ]: a process (PID) woke the process of a hop since a time, or sent it a message;
-# that one has not answered until the chain comes to that hop; undef: it did not
-sub _set_going {
-	my ($self, $e, $states, $pid, $since, $hop) = @_;
-	my ($ev, $asked) = ($states->events);
-	for my $w ($ev->wakings($since, $hop->{from})) {
-		my ($whom, $t, $tid) = @$w;
-		my ($by, $who) = map { $self->_pid($_, $t) } $tid, $whom;
-		if    ($by == $pid && $who == $hop->{pid}) { $asked = [ $tid, $t ] }
-		elsif ($by == $hop->{pid} && $who == $pid) { $asked = undef }
-	}
-	my $sent = $self->_sent($e, $pid, $since, $hop->{from}, $hop->{pid});
-	return $sent && !($asked && $asked->[1] < $sent->[1]) ? $sent : $asked;
-}
-
-# The same by a message, which was not answered by one.
-sub _sent {
-	my ($self, $e, $pid, $since, $until, $other) = @_;
-	my ($answer) = reverse messages($e->{server}, $other, $pid, $since, $until);
-	my ($sent) = grep { $_ > ($answer // 0) } messages($e->{server}, $pid, $other, $since, $until);
-	return if !defined $sent;
-	return [ $pid == $e->{pid} ? $self->{rest}->hand($e) : $pid, $sent ];
 }
 
 # Whoever types (a script, an input method) was there, too, when the server read the key, and may
@@ -436,7 +305,8 @@ sub last_ran {
 	return ($tid, $at);
 }
 
-# asked_by(EVENT, STATES, DAMAGE, TIME): (thread of the client, when it ran last) that asked for
+# asked_by(EVENT, STATES, DAMAGE, TIME): (thread of the client, when it ran last, 1: another one has
+# sent the rest of it) that asked for
 # what the server began at that time, as far as is known: the one that ran last. What the server
 # begins just after another client's grab had waited for that; the thread that takes the client's
 # events had sent it, if it rested by then: what its other threads did meanwhile sent nothing.
@@ -456,7 +326,9 @@ sub asked_by {
 		return ($tid, $s->{to})
 			if $s && $s->{kind} eq 'running' && $s->{to} > $e->{deliver_ns} && $s->{to} < $g->[1];
 	}
-	return $self->_prepared($e, $states, drawer($e, $damage), $t);
+	my ($k)  = grep { $e->{bursts}[$_][2][-1] == $damage } 1 .. $#{ $e->{bursts} // [] };
+	my @rest = $k ? $self->sends_the_rest($e, @{ $e->{bursts} }[ $k - 1, $k ]) : ();
+	return @rest ? (@rest, 1) : $self->_prepared($e, $states, drawer($e, $damage), $t, 1);
 }
 
 # request_ns(EVENT, DAMAGE): when the server began the request that did it

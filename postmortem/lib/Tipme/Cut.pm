@@ -9,7 +9,7 @@ no warnings 'portable';    # numbers of 64 bits
 use List::Util qw(max min);
 use Tipme::Circumstances;
 use Tipme::Ground;
-use Tipme::Messages qw(asks);
+use Tipme::Messages qw(asks comes);
 use Tipme::WakeupChain;
 
 our $NEAR_NS = 1_000_000;        # records so near to a stretch of the path belong to it
@@ -346,7 +346,10 @@ sub keeps {
 	my $stands = $self->{ground} && $name !~ /\Ax_/ && $self->{ground}->keeps($f->{tid}, $ts);
 	return $self->_mention($name, $f) if $stands;
 	return 0 if $ts < $self->{from} || $ts > $self->{to} || $self->{detail} eq 'none';
-	return $self->_mention($name, $f) if $name eq 'x_deliver' && asks($self->{d}{path}, $f, $NEAR_NS);
+	if ($name eq 'x_deliver') {
+		$self->{comes} //= comes($self->{d}{path}, $NEAR_NS);
+		return $self->_mention($name, $f) if asks($self->{comes}, $f, $NEAR_NS);
+	}
 	return 0                          if $INPUT{$name} && !$self->_own_input($name, $f);
 	return $self->_mention($name, $f)
 		if $INPUT{$name} || $self->{detail} ne 'path' || $self->_on_path($name, $f, $cpu);

@@ -389,7 +389,7 @@ sub _via {
 	my $e = $i->{event};
 	my $p = $self->{problem}->caused;
 	my $begun = $p->request_ns($e, $i->{damage});
-	my ($tid, $ran) = $p->asked_by($e, $states, $i->{damage}, $begun);
+	my ($tid, $ran, $rest) = $p->asked_by($e, $states, $i->{damage}, $begun);
 	return if !defined $tid || $ran <= $e->{deliver_ns};
 	my $s = $states->before($e->{server}{tid}, $begun);
 	$s = $states->before($e->{server}{tid}, $s->{from}) while $s && $s->{kind} ne 'blocked' && $s->{from} > $states->from;
@@ -397,7 +397,7 @@ sub _via {
 		my ($ev, $w) = ($states->events, $s->{wake});
 		my $by = $ev->context($w) == 0 ? $ev->waker($w) : $ev->sched_waking_raiser_tid($w);
 		my $own = $by && $self->{kernel}->threads->at($by, $s->{to})->{pid} == $e->{pid};
-		return if $own && !$p->sent_for($e, $states, $e->{pid}, $by, $s->{to});
+		return if $own && !$rest && !$p->sent_for($e, $states, $e->{pid}, $by, $s->{to}, 1);
 	}
 	return [ $tid, $ran, 0 ];
 }

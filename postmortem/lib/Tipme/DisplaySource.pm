@@ -124,6 +124,10 @@ sub request_end {
 # in_request(FROM, TO): did it serve one request all that time?
 sub in_request { return 0 }
 
+# told_for(PID, FROM, TO): [ pid, ns ]: the client for whose request it told the process something
+# last in [FROM, TO), and when it began to serve that request; undef: what it told came by none
+sub told_for {return}
+
 # grabs(): [ from, to, pid, fact ] in which one client had the whole source for itself; `to` undef
 # where it lasts
 sub grabs { return () }

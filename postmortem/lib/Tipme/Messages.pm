@@ -7,7 +7,7 @@ use strict;
 use warnings;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(asks messages);
+our @EXPORT_OK = qw(asks comes messages);
 
 # Events of the X protocol that one client has another get: SelectionRequest, SelectionNotify,
 # ClientMessage.
@@ -24,21 +24,31 @@ sub messages {
 	return if $pid == $other;
 	return grep {
 		my $t = $_;
-		grep { ($_->{pid} // 0) == $pid }
-			$x->between('request', $t - $SERVES_NS, $t + $SERVES_NS)
+		grep { ($_->{pid} // 0) == $pid } $x->between('request', $t - $SERVES_NS, $t + $SERVES_NS)
 		}
-		map { $_->{ts_ns} }
+		map  { $_->{ts_ns} }
 		grep { is_message($_->{x_type}) && ($_->{pid} // 0) == $other }
 		$x->between('deliver', $from, $to);
 }
 
-# asks(PATH, FIELDS of a delivery, NEAR): 1: so the server told the one to whom the path comes just
-# then for the first time: who has the clipboard is asked so
+# comes(PATH, NEAR): when the path comes to which process, for asks(); in steps of NEAR ns
+sub comes {
+	my ($path, $near) = @_;
+	my %at;
+	for my $p (@$path) {
+		my $pid = $p->{blamed}{pid} or next;
+		$at{ "$pid " . (int($p->{from_ns} / $near) + $_) } = 1 for -1 .. 1;
+	}
+	return \%at;
+}
+
+# asks(COMES, FIELDS of a delivery, NEAR): 1: so the server told the one to whom the path comes just
+# then: who has the clipboard is asked so, and who has handed a key to an input method gets it back.
+# No event of an input device: that is told to many.
 sub asks {
-	my ($path, $f, $near) = @_;
-	return 0 if !is_message($f->{x_type}) || !$f->{pid};
-	my ($first) = grep { ($_->{blamed}{pid} // 0) == $f->{pid} } @$path;
-	return $first && abs($f->{ts_ns} - $first->{from_ns}) <= $near ? 1 : 0;
+	my ($comes, $f, $near) = @_;
+	return 0 if $f->{input_seq} || !$f->{pid};
+	return $comes->{ "$f->{pid} " . int($f->{ts_ns} / $near) } ? 1 : 0;
 }
 
 1;

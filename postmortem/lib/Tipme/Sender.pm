@@ -12,21 +12,35 @@ my $IDLE = 3;    # ticks without anything to send that tell a sender from one wh
 # new(sleeps => Sleeps)
 sub new { my ($class, %o) = @_; return bless { %o, is => {} }, $class }
 
-# prepared(STATES, TID, RAN, HAND, SERVER thread): when the thread HAND ran last before the sleep of
-# TID that its own timer ended before RAN was over; ns: then it had prepared what TID sends. undef:
-# HAND has slept all that time, or TID sends what is its own.
-sub prepared {
-	my ($self, $states, $tid, $ran, $hand, $server) = @_;
-	return if $tid == $hand;
+# tick(STATES, TID, RAN): the sleep before the thread ran, if its own timer ended it; else undef
+sub tick {
+	my ($states, $tid, $ran) = @_;
 	my $i = $states->before($tid, $ran);
 	$i = $states->before($tid, $i->{from})
 		while $i && ($i->{kind} eq 'running' || $i->{kind} eq 'runnable');
 	return
-		   if !$i
-		|| $i->{kind} ne 'blocked'
-		|| !defined $i->{wake}
-		|| $states->events->context($i->{wake}) != 4;    # hardirq
-	my $h = $states->before($hand, $i->{to}) or return;
+		   $i
+		&& $i->{kind} eq 'blocked'
+		&& defined $i->{wake}
+		&& $states->events->context($i->{wake}) == 4 ? $i : undef;    # hardirq
+}
+
+# prepared(STATES, TID, RAN, HAND, SERVER thread): when the thread HAND ran last before the sleep of
+# TID that its own timer ended before RAN was over; ns: then it had prepared what TID sends. undef:
+# HAND has slept all that time, or TID sends what is its own.
+# midst: if HAND had lost its CPU then, in the midst of it, it would have sent that itself: then
+# TID's clock is not what was waited for, and the time is that of the tick
+sub prepared {
+	my ($self, $states, $tid, $ran, $hand, $server, $midst) = @_;
+	return if $tid == $hand;
+	my $i    = tick($states, $tid, $ran) or return;
+	my $h    = $states->before($hand, $i->{to}) or return;
+	my $lost = $h->{kind} eq 'runnable' ? $states->before($hand, $h->{from}) : undef;
+	return $i->{to}
+		if $midst
+		&& $lost
+		&& $lost->{kind} eq 'running'
+		&& $lost->{to} > ($i->{real_from} // $i->{from});
 	return if $h->{kind} ne 'blocked' || $h->{from} <= ($i->{real_from} // $i->{from});
 	return if !$self->_sends_for($tid, $hand, $server);
 	return $h->{from};

@@ -15,19 +15,21 @@ use constant CONTEXT => $Tipme::Record::Columns::SHIFT{sched_waking}{context};
 
 my $MOST     = 1024;       # steps, after which the walk tells how far it has come
 my $RT_BELOW = 100;        # as in the walk itself
-my $DEADLINE = 255;    # priority in a record: SCHED_DEADLINE (abi/records.def)
+my $DEADLINE = 255;        # priority in a record: SCHED_DEADLINE (abi/records.def)
 my ($TASK)   = grep { $Tipme::Record::Layout::ENUM{context}{$_} eq 'task' }
 	keys %{ $Tipme::Record::Layout::ENUM{context} };
 
-# new(STATES, THREADS, REASONS, WORKS, server_tid, DisplaySource, Naps, asks_awake_server of
-# WakeupChain): for one walk, whose times only fall
+# new(STATES, THREADS, REASONS, WORKS, server_tid, DisplaySource, Naps, asks_awake_server and
+# asked_meanwhile of WakeupChain): for one walk, whose times only fall
 sub new {
-	my ($class, $states, $threads, $reasons, $works, $server_tid, $server, $naps, $asks) = @_;
+	my ($class, $states, $threads, $reasons, $works, $server_tid, $server, $naps, $asks, $meanwhile)
+		= @_;
 	return bless {
-		states => $states, ev    => $states->events, threads => $threads, reasons => $reasons,
-		works  => $works,  moves => $states->resources->moved, server_tid => $server_tid,
-		server => $server, naps  => $naps,                     asks       => $asks,
-		list   => {},      at    => {},                        of_cpu => {}, on => {}, request => {}
+		states    => $states, ev    => $states->events, threads => $threads, reasons => $reasons,
+		works     => $works,  moves => $states->resources->moved, server_tid => $server_tid,
+		server    => $server, naps  => $naps,                     asks       => $asks,
+		list      => {},      at    => {}, of_cpu => {}, on => {}, request => {},
+		meanwhile => $meanwhile
 	}, $class;
 }
 
@@ -93,6 +95,7 @@ sub steps {
 				|| $works->{$who};
 			last if $who == $self->{server_tid} && $self->{naps}->within($tid, $i);
 			last if $self->{asks}->($tid, $lo, $t, $who);
+			last if $self->{meanwhile}->($tid, $t, $who);
 			last
 				if $tid == $self->{server_tid}
 				? $self->{server} && $self->{server}->in_request($lo, $t)
@@ -162,7 +165,7 @@ sub _waited {
 sub _for_a_request {
 	my ($self, $id) = @_;
 	my $stack = $self->{threads}->stack($id);
-	my $r = $self->{reasons}->of($stack, 'task');
+	my $r     = $self->{reasons}->of($stack, 'task');
 	return Tipme::WakeupChain::Waker::waits_for_requests($r) ? 1 : 0;
 }
 

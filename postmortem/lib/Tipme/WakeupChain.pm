@@ -105,7 +105,8 @@ sub _walk {
 	my $turns = $TURNS && !$self->{states}->wakers_unknown
 		? Tipme::Turns->new(
 		@$self{qw(states threads reasons)}, $self->_works,
-		@$self{qw(server_tid server)}, $self->naps, sub { return $self->asks_awake_server(@_) }
+		@$self{qw(server_tid server)}, $self->naps, sub { return $self->asks_awake_server(@_) },
+		sub { return $self->asked_meanwhile(@_) }
 		)
 		: undef;
 	while ($self->{t} > $from) {
@@ -115,7 +116,7 @@ sub _walk {
 			if !($self->{steps} % 1024);
 		$self->_cross_bounds;
 		$turns && $self->_turns($turns, $exact, $to, $o{shorten}) or $self->_step;
-		return [] if $o{unless} && $self->_gives_up($o{unless});
+		return []                    if $o{unless}  && $self->_gives_up($o{unless});
 		$self->_shorten($o{shorten}) if $o{shorten} && @{ $self->{segments} } > $self->_room;
 	}
 	$self->_note_reached if !defined $o{deliver_ns};
@@ -261,9 +262,8 @@ sub _put {
 		$s{held} //= $f->[4] if $f->[4];
 	}
 	push @{ $self->{segments} },
-		Tipme::Segment->new(
-		tid => $self->{tid}, from => $from, to => $to, exact => 1, evidence => [], %s
-		);
+		Tipme::Segment->new(tid => $self->{tid}, from => $from, to => $to, exact => 1,
+		evidence => [], %s);
 }
 
 sub _at {

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::Hops qw(hops);
+use Tipme::Sender;
 
 my $NS_PER_MS  = 1_000_000;
 my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
@@ -117,20 +118,45 @@ sub _partners {
 # (thread, when it ran last) that had prepared what a process drew at a time: the one that ran last,
 # unless that only sends what the thread that takes the client's events has prepared before
 sub _prepared {
-	my ($self, $e, $states, $drawer, $t) = @_;
+	my ($self, $e, $states, $drawer, $t, $midst) = @_;
 	my ($tid,  $ran)  = $self->last_ran($states, $drawer, $t);
-	my ($hand, $done) = $self->sent_for($e, $states, $drawer, $tid, $ran);
+	my ($hand, $done) = $self->sent_for($e, $states, $drawer, $tid, $ran, $midst);
 	return defined $done ? ($hand, $done) : ($tid, $ran);
 }
 
-# sent_for(EVENT, STATES, DRAWER, TID, RAN): (thread that takes the client's events, when it ran
-# last) if TID, which ran until RAN, sent by its clock what that one had prepared; else ()
+# sent_for(EVENT, STATES, DRAWER, TID, RAN, MIDST): (thread that takes the client's events, when it
+# ran last) if TID, which ran until RAN, sent by its clock what that one had prepared; else ().
+# midst: as Sender has it
 sub sent_for {
-	my ($self, $e, $states, $drawer, $tid, $ran) = @_;
+	my ($self, $e, $states, $drawer, $tid, $ran, $midst) = @_;
 	return if !defined $tid || $drawer != $e->{pid} || !$self->{rest}->knows($e);
 	my $hand = $self->{rest}->hand($e);
-	my $done = $self->{rest}->sender->prepared($states, $tid, $ran, $hand, $e->{server}{tid});
+	my $done =
+		$self->{rest}->sender->prepared($states, $tid, $ran, $hand, $e->{server}{tid}, $midst);
 	return defined $done ? ($hand, $done) : ();
+}
+
+# sends_the_rest(EVENT, BURST, NEXT): was the client in the midst of what it drew first? It asked
+# for more after the last change of the screen, which changed nothing by itself; and a thread that
+# slept all the time, until a time that it chose, sent the next: (thread that takes the events, when
+# it slept after what it drew first); else ()
+sub sends_the_rest {
+	my ($self, $e, $burst, $next) = @_;
+	return if !$self->{rest}->knows($e) || Tipme::Caused::drawer($e, $next->[2][0]) != $e->{pid};
+	my $t      = $self->request_ns($e, $next->[2][0]);
+	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
+	my $hand   = $self->{rest}->hand($e);
+	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
+	return if !defined $tid || $tid == $hand;
+	my $slept = Tipme::Sender::tick($states, $tid, $ran) or return;
+	return if ($slept->{real_from} // $slept->{from}) > $burst->[0];
+	my @asked = grep { ($_->{pid} // 0) == $e->{pid} }
+		$e->{server}->between('request', $burst->[1], $slept->{to});
+	return if !@asked;
+	my ($done) = map { $_->{from} }
+		grep { $_->{kind} eq 'blocked' && $_->{from} >= $burst->[0] && $_->{from} < $slept->{to} }
+		@{ $states->intervals($hand) };
+	return ($hand, $done // $slept->{to});
 }
 
 1;

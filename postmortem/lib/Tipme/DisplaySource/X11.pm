@@ -187,7 +187,7 @@ sub shown {
 # to.
 my @MAKER_BITS = 18 .. 24;
 # Of a client's requests that must come from one thread to make it the drawing one.
-my $MOSTLY     = 0.8;
+my $MOSTLY = 0.8;
 
 sub maker_of {
 	my ($self, $window) = @_;
@@ -224,6 +224,18 @@ sub in_request {
 	return 0 if $k < 0 || $self->{request}[$k]{count} > 1;
 	my $end = $self->request_end($k);
 	return !defined $end || $end >= $to ? 1 : 0;
+}
+
+# told_for(PID, FROM, TO): as DisplaySource has it; an input event came by no request
+sub told_for {
+	my ($self, $pid, $from, $to) = @_;
+	my ($d) = grep { ($_->{pid} // 0) == $pid } reverse $self->between('deliver', $from, $to);
+	return if !$d || $d->{input_seq};
+	my $k = $self->lower('request', $d->{ts_ns} + 1) - 1;
+	return if $k < 0;
+	my ($r, $end) = ($self->{request}[$k], $self->request_end($k));
+	return if !$r->{pid} || defined $end && $end < $d->{ts_ns};
+	return [ $r->{pid}, $r->{ts_ns} ];
 }
 
 # grabs(): [ from, to, pid, record ] of the whole server; `to` undef where it lasts

@@ -10,10 +10,10 @@ use Tipme::Record::Layout;
 
 my %CONTEXT            = %{ $Tipme::Record::Layout::ENUM{context} };
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
-my $THAW_NS = 2_000_000;    # all threads of a frozen process are woken within
-my $GLANCE_NS = 1_000_000;   # awake so shortly, a thread that waited for a child has done nothing
-my $OTHERS  = 2;            # threads that are let go on together with ours
-my $ASKS_NS = 1_000_000;    # a request may be served before who asked has fallen asleep
+my $THAW_NS   = 2_000_000;    # all threads of a frozen process are woken within
+my $GLANCE_NS = 1_000_000;    # awake so shortly, a thread that waited for a child has done nothing
+my $OTHERS    = 2;            # threads that are let go on together with ours
+my $ASKS_NS   = 1_000_000;    # a request may be served before who asked has fallen asleep
 my $IDLE_SLEEPS =
 	2;  # so often, and for so much of its sleep, a thread sleeps where it waits for something to do
 my $IDLE_MOSTLY = 0.8;             # of its sleeps in one place: there it waits for work
@@ -83,6 +83,9 @@ sub _follow {
 	# Nobody is asked twice at one time, or two that wait for each other would keep us for ever.
 	$self->{jumped}{$tid} = 1;
 	$self->{tid} = $who;
+	if (my $asker = $self->asked_meanwhile($tid, $at, $who)) {
+		push @{ $self->{frames} }, [ @$asker, 0 ] if $asker->[1] > $self->_bound;
+	}
 	my $work = $self->_work_at($who, $at);
 	$self->_to_queuer($work) if $work;
 	return 1;
@@ -122,7 +125,8 @@ sub _began_to_wait {
 sub _makes_a_process {
 	my ($self, $tid, $from, $to) = @_;
 	my $ev = $self->{states}->events;
-	return scalar grep { $ev->tid($_) == $tid && $ev->ts($_) >= $from && $ev->ts($_) < $to }
+	return
+		scalar grep { $ev->tid($_) == $tid && $ev->ts($_) >= $from && $ev->ts($_) < $to }
 		@{ $ev->of_kind(Tipme::KernelEvents::FORK) };
 }
 
@@ -149,7 +153,7 @@ sub asks_awake_server {
 	my ($self, $tid, $from, $to, $waker) = @_;
 	my $states = $self->{states};
 	$to = $self->_read_at($waker, $tid, $from, $to) // return 0 if $waker != $self->{server_tid};
-	my $i      = $self->_server_slept($to);
+	my $i = $self->_server_slept($to);
 	# Asleep in between: it was woken for what it then told the thread.
 	return 0 if !$i || !defined $i->{wake} || $i->{to} > $from;
 	my $by  = $states->events->waker($i->{wake});
@@ -159,6 +163,32 @@ sub asks_awake_server {
 			$self->{server} ? $self->{server}->between('request', $from - $ASKS_NS, $to) : ())
 		? 1
 		: 0;
+}
+
+# asked_meanwhile(TID, AT, WAKER): [ thread, when it ran last before ]: the server woke the thread
+# for what a third client had asked, when it was awake for somebody else already. Then who woke the
+# server is not why: up to that time the server was busy with others. undef: it was not so
+sub asked_meanwhile {
+	my ($self, $tid, $at, $waker) = @_;
+	return if $waker != $self->{server_tid} || !$self->{server};
+	my $i = $self->_server_slept($at);
+	return if !$i || !defined $i->{wake};
+	my $by = $self->{states}->events->waker($i->{wake});
+	return if $by == $tid;
+	my $pid  = $self->{threads}->at($tid, $at)->{pid};
+	my $told = $self->{server}->told_for($pid, $i->{to}, $at + 1) or return;
+	my ($asker, $began) = @$told;
+	return
+		   if $asker == $pid
+		|| $asker == $self->{server_pid}
+		|| $by && $self->{threads}->at($by, $i->{to})->{pid} == $asker;
+	my ($who, $ran);
+
+	for my $try ($asker, grep { $_ != $asker } $self->{threads}->tids_of($asker)) {
+		my $t = $self->_last_run($try, $began);
+		($who, $ran) = ($try, $t) if defined $t && (!defined $ran || $t > $ran);
+	}
+	return defined $ran && $ran > $i->{to} ? [ $who, $ran ] : undef;
 }
 
 # When the server woke another thread of the process, before that one woke the thread; undef: not
