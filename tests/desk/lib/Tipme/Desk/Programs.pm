@@ -5,12 +5,13 @@ package Tipme::Desk::Programs;
 use strict;
 use warnings;
 use File::Basename qw(dirname);
+use Tipme::Desk::Played;
 use Tipme::Desk::Unseen;
 use Tipme::Workload::Programs;
 
 my $DIR   = dirname(__FILE__) . '/../../../programs';
 my @FILES = qw(deeds.py gtk.py qt.py notes.tcl deeds.el deeds.vim page.html store.py
-	far.py wx_notes.py Notes.java);
+	far.py wx_notes.py asks.py Notes.java);
 my %ALL   = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read);
 my %SHELL = (%ALL, start => 1);                                            # those that start others
 # Those that can count the CPU's time that they use, take memory, and get a socket from somebody.
@@ -104,10 +105,13 @@ sub names {
 	push @{ $unseen{ Tipme::Workload::Programs::get($_)->{unseen} ? 1 : 0 } }, $_
 		for Tipme::Workload::Programs::all();
 	return @{ $unseen{1} } if $set eq 'unseen';
-	return grep { $set eq 'all' || ($set eq 'ci' ? $CI{$_} : !$FINAL{$_}) } @{ $unseen{0} };
+	return grep { $set eq 'all' || ($set eq 'ci' ? $CI{$_} : !final($_)) } @{ $unseen{0} };
 }
 
-sub final { my ($name) = @_; return $FINAL{$name} // 0 }
+sub final {
+	my ($name) = @_;
+	return $FINAL{$name} // Tipme::Workload::Programs::get($name)->{final} // 0;
+}
 
 sub lacks {
 	my ($name) = @_;

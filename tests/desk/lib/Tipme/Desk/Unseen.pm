@@ -12,6 +12,7 @@ my @DEED = qw(bash --noprofile --rcfile BIN/shell -i);
 my $GTK  = "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n";
 my %GTK  = map { (".config/gtk-$_.0/settings.ini" => $GTK) } 3, 4;
 my %X    = (key       => 'key x');
+my %DOWN = (key       => 'key Down');
 my %TEXT = (%X, wheel => 'wheel down', click => 'click 3');
 my %WORK = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read work grow far);
 
@@ -27,63 +28,54 @@ sub _shell {
 	);
 }
 
+# A program below a terminal of its own.
+sub _below { return [ qw(xterm -geometry 100x30 -e), @_ ] }
+
 # name => [ world, package, command, actions, more ]
 my %PROGRAM = (
-	geany   => [ 'GTK 3', 'geany',   [qw(geany -i -s -m -p FILE)], \%TEXT, config => \%GTK ],
-	l3afpad => [ 'GTK 3', 'l3afpad', [qw(l3afpad FILE)],           \%TEXT, config => \%GTK ],
-	scite   => [
-		'GTK 3', 'scite', [qw(scite FILE)], \%TEXT,
-		config => { %GTK, '.SciTEUser.properties' => "caret.period=0\n" }
+	pluma    => [ 'GTK 3', 'pluma',    [qw(pluma -s FILE)],             \%TEXT, config   => \%GTK ],
+	gedit    => [ 'GTK 3', 'gedit',    [qw(gedit -s FILE)],             \%TEXT, config   => \%GTK ],
+	bluefish => [ 'GTK 3', 'bluefish', [qw(bluefish -n FILE)],          \%X,    config   => \%GTK ],
+	pcmanfm  => [ 'GTK 3', 'pcmanfm',  [qw(pcmanfm --no-desktop /usr)], \%DOWN, config   => \%GTK ],
+	thunar   => [ 'GTK 3', 'thunar',   [qw(thunar /usr)],               \%DOWN, config   => \%GTK ],
+	kate     => [ 'Qt',    'kate',     [qw(kate -n FILE)],              \%X,    settle_s => 3 ],
+	juffed   => [ 'Qt',    'juffed',   [qw(juffed FILE)],               \%X ],
+	notepadqq             => [ 'Qt',       'notepadqq',  [qw(notepadqq FILE)], \%X, settle_s => 3 ],
+	'pcmanfm-qt'          => [ 'Qt',       'pcmanfm-qt', [qw(pcmanfm-qt /usr)],  \%DOWN ],
+	xfw                   => [ 'FOX',      'xfe',        [qw(xfw FILE)],         \%X ],
+	sakura                => [ 'terminal', 'sakura', [ qw(sakura -x), "@BASH" ], \%X, shell => 1 ],
+	'mate-terminal-shell' => [
+		'terminal', 'mate-terminal', [ qw(mate-terminal --disable-factory -x), @DEED ], \%X,
+		_shell()
 	],
-	'mate-calc'        => [ 'GTK 3', 'mate-calc',        ['mate-calc'],        { key => 'key 7' } ],
-	'qalculate-gtk'    => [ 'GTK 3', 'qalculate-gtk',    ['qalculate-gtk'],    { key => 'key 7' } ],
-	'gnome-calculator' => [ 'GTK 4', 'gnome-calculator', ['gnome-calculator'], { key => 'key 7' } ],
-	'netsurf-gtk'      => [
-		'GTK 3', 'netsurf-gtk', [qw(netsurf-gtk FILE)], { wheel => 'wheel down' }, config => \%GTK
+	'qterminal-shell'  => [ 'terminal', 'qterminal', [ qw(qterminal -e), "@DEED" ], \%X, _shell() ],
+	'terminator-shell' =>
+		[ 'terminal', 'terminator', [ qw(terminator -u -x), @DEED ], \%X, _shell(settle_s => 2) ],
+	# What works below a terminal, and draws by what it writes to it.
+	nano       => [ 'below a terminal', 'nano',      _below(qw(nano FILE)),         \%X ],
+	mc         => [ 'below a terminal', 'mc',        _below(qw(mc -x /usr)),        \%DOWN ],
+	micro      => [ 'below a terminal', 'micro',     _below(qw(micro FILE)),        \%X ],
+	'emacs-nw' => [ 'below a terminal', 'emacs-gtk', _below(qw(emacs -nw -q FILE)), \%X ],
+	# It is one process with the terminal's other end, and echoes by a library.
+	'asks' => [
+		'below a terminal', 'python3-gi', _below(qw(/usr/bin/python3 BIN/asks.py)), \%X,
+		press  => 'key Return', first => 'x', deeds => \%WORK, timeouts => 1,
+		python => 'import gi, readline'
 	],
-	kcalc           => [ 'Qt',     'kcalc',       ['kcalc'],       { key => 'key 7' } ],
-	speedcrunch     => [ 'Qt',     'speedcrunch', ['speedcrunch'], { key => 'key 7' } ],
-	tea             => [ 'Qt',     'tea',         [qw(tea FILE)],  \%X ],
-	nedit           => [ 'Motif',  'nedit', [ qw(nedit -xrm), '*text.blinkRate: 0', 'FILE' ], \%X ],
-	idle            => [ 'Tk',     'idle',  [qw(idle -e FILE)],                               \%X ],
-	gnumeric        => [ 'office', 'gnumeric', ['gnumeric'], { key => 'key 7' }, config => \%GTK ],
-	mlterm          => [ 'terminal', 'mlterm', [ qw(mlterm -e), @BASH ], \%X, shell => 1 ],
-	stterm          => [ 'terminal', 'stterm', [ qw(stterm -e), @BASH ], \%X, shell => 1 ],
-	'konsole-shell' => [ 'terminal', 'konsole', [ qw(konsole -e), @DEED ], \%X, _shell() ],
-	# A terminal whose shell belongs to a server of its own, which ends with it.
-	'tmux-shell' => [
-		'terminal', 'tmux',
-		[
-			qw(xterm -geometry 100x30 -e bash -c),
-			'exec tmux -S "$HOME/tmux" -f /dev/null new bash --noprofile --rcfile "$0" -i \; '
-				. 'set -g destroy-unattached on',
-			'BIN/shell'
-		],
-		\%X,
-		_shell(settle_s => 2)
+	'screen-shell' => [
+		'terminal', 'screen', _below(qw(screen -c /dev/null), @DEED), \%X, _shell(settle_s => 2)
 	],
-	'wx-notes' => [
-		'wxWidgets', 'python3-wxgtk4.0', [qw(/usr/bin/python3 BIN/wx_notes.py)], \%X,
-		press  => 'key f5', echo => 'key f6', timeouts => 1, deeds => \%WORK, python => 'import wx',
-		config => \%GTK
-	],
-	'chromium-page' => [
-		'browser', 'chromium',
+	lowriter => [
+		'office',
+		'libreoffice-writer',
 		sub {
-			return [
-				qw(chromium --no-sandbox --no-first-run --no-default-browser-check),
-				qw(--disable-background-networking --disable-component-update --disable-sync),
-				qw(--disable-gpu --password-store=basic),
-				'--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
-				"--user-data-dir=$_[0]/chromium", 'PAGE'
-			];
+			return [ 'lowriter', '--norestore', '--nologo',
+				"-env:UserInstallation=file://$_[0]/lo" ];
 		},
 		\%X,
-		page       => 'file://BIN/page.html',
-		press      => 'key f9',
-		deeds      => { compute => 1, http => 1 },
-		class      => qr/chromium/i,
-		patience_s => 60,
+		class      => qr/writer|soffice|libreoffice/i,
+		env        => { SAL_USE_VCLPLUGIN => 'gen' },
+		patience_s => 90,
 		settle_s   => 4
 	],
 );
