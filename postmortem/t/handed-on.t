@@ -125,9 +125,10 @@ sub by_an_awake_server {
 		$s->builder->x(
 			ns($t), 'x_request', pid => $pid, client => $client, duration_ns => 20_000,
 			major => 25, sequence => 1, count => 1
-			)
-			->x(ns($t + 0.01), 'x_deliver', kind => 'other', pid => $to, client => $of,
-			x_type => 33);
+		)->x(
+			ns($t + 0.01), 'x_deliver', kind => 'other', pid => $to, client => $of,
+			x_type => 33
+		);
 	};
 	$s->enter(1000)->run(1, 1000.25, 1000.5, CLIENT, 'sleeping');
 	$s->wake(1, 1000.4, SERVER, CLIENT, 'epoll')->run(0, 1000.45, 1000.6, SERVER, 'sleeping');
@@ -187,6 +188,25 @@ $d = judged(
 	'xterm',                                     0.99,                     1
 );
 ends($d, 400, '... up to that part');
+
+# --- In the midst of its work a thread of the runtime stops all others for a moment: its own timer
+# had woken that long before.
+{
+	my $s = story(no_usual => 1);
+	to_hand($s, $_, $_ + 2) for 100, 300, 500;
+	$s->enter(1000, no_wake => 1)->wake(0, 1000.2, READER, SERVER, 'poll', wakee_cpu => 1)
+		->run(1, 1000.22, 1000.24, READER, 'sleeping')->wake(1, 1000.23, HAND, READER, 'futex')
+		->run(1, 1000.25, 1300,    HAND,   'sleeping');
+	$s->wake(0, 1250, PACER, 0, 'futex', context => 'hardirq', wakee_cpu => 0)
+		->run(0, 1250.1, 1300.4, PACER, 'sleeping')->wake(0, 1300.3, HAND, PACER, undef)
+		->run(1, 1300.4, 1400,   HAND,  'sleeping')->draw(1399.8, HAND)->hotkey(3000);
+	$s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'))
+		->picture(HAND, 'events', pid => CLIENT, since_ns => ns(1400), stack_id => $s->id('futex'));
+	ends(
+		judged('stopped by its runtime for a moment', $s, 'app-compute', 'xterm', 0.9, 1),
+		400, '... from the key to the answer'
+	);
+}
 
 # --- The program computes, and then has a thread pace frames. The first of them waited for a timer
 # that others set, too; the next ones tell that the key made them come. Or the client rests first,

@@ -19,17 +19,17 @@ my $DEADLINE = 255;        # priority in a record: SCHED_DEADLINE (abi/records.d
 my ($TASK)   = grep { $Tipme::Record::Layout::ENUM{context}{$_} eq 'task' }
 	keys %{ $Tipme::Record::Layout::ENUM{context} };
 
-# new(STATES, THREADS, REASONS, WORKS, server_tid, DisplaySource, Naps, asks_awake_server and
-# asked_meanwhile of WakeupChain): for one walk, whose times only fall
+# new(STATES, THREADS, REASONS, WORKS, server_tid, DisplaySource, Naps, { asks, meanwhile, disturbs:
+# asks_awake_server, asked_meanwhile and disturbs of WakeupChain }): for one walk, whose times only
+# fall
 sub new {
-	my ($class, $states, $threads, $reasons, $works, $server_tid, $server, $naps, $asks, $meanwhile)
-		= @_;
+	my ($class, $states, $threads, $reasons, $works, $server_tid, $server, $naps, $of_walk) = @_;
 	return bless {
-		states    => $states, ev    => $states->events, threads => $threads, reasons => $reasons,
-		works     => $works,  moves => $states->resources->moved, server_tid => $server_tid,
-		server    => $server, naps  => $naps,                     asks       => $asks,
-		list      => {},      at    => {}, of_cpu => {}, on => {}, request => {},
-		meanwhile => $meanwhile
+		%$of_walk,
+		states  => $states, ev    => $states->events, threads => $threads, reasons => $reasons,
+		works   => $works,  moves => $states->resources->moved, server_tid => $server_tid,
+		server  => $server, naps  => $naps, list => {}, at => {}, of_cpu => {}, on => {},
+		request => {}
 	}, $class;
 }
 
@@ -95,7 +95,8 @@ sub steps {
 				|| $works->{$who};
 			last if $who == $self->{server_tid} && $self->{naps}->within($tid, $i);
 			last if $self->{asks}->($tid, $lo, $t, $who);
-			last if $self->{meanwhile}->($tid, $t, $who);
+			last
+				if $self->{meanwhile}->($tid, $t, $who) || $self->{disturbs}->($tid, $lo, $t, $who);
 			last
 				if $tid == $self->{server_tid}
 				? $self->{server} && $self->{server}->in_request($lo, $t)

@@ -105,8 +105,12 @@ sub _walk {
 	my $turns = $TURNS && !$self->{states}->wakers_unknown
 		? Tipme::Turns->new(
 		@$self{qw(states threads reasons)}, $self->_works,
-		@$self{qw(server_tid server)}, $self->naps, sub { return $self->asks_awake_server(@_) },
-		sub { return $self->asked_meanwhile(@_) }
+		@$self{qw(server_tid server)},      $self->naps,
+		{
+			asks      => sub { return $self->asks_awake_server(@_) },
+			meanwhile => sub { return $self->asked_meanwhile(@_) },
+			disturbs  => sub { return $self->disturbs(@_) }
+		}
 		)
 		: undef;
 	while ($self->{t} > $from) {
@@ -262,8 +266,10 @@ sub _put {
 		$s{held} //= $f->[4] if $f->[4];
 	}
 	push @{ $self->{segments} },
-		Tipme::Segment->new(tid => $self->{tid}, from => $from, to => $to, exact => 1,
-		evidence => [], %s);
+		Tipme::Segment->new(
+		tid      => $self->{tid}, from => $from, to => $to, exact => 1,
+		evidence => [],           %s
+		);
 }
 
 sub _at {

@@ -13,6 +13,7 @@ my $NS_PER_MS  = 1_000_000;
 my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
 my $MAX_LIKE   = 5;              # of them that are looked at
 my $OFTEN      = 2;              # that must have come through a process
+my $PAUSE_NS   = 10_000_000;     # who sleeps so long is done; for less it waits for other threads
 
 # Did the answers to other events of this client come through that process? The nearest ones that
 # were answered at once tell.
@@ -138,8 +139,8 @@ sub sent_for {
 
 # sends_the_rest(EVENT, BURST, NEXT): was the client in the midst of what it drew first? It asked
 # for more after the last change of the screen, which changed nothing by itself; and a thread that
-# slept all the time, until a time that it chose, sent the next: (thread that takes the events, when
-# it slept after what it drew first); else ()
+# fell asleep before that was over, until a time that it chose, sent the next: (thread that takes
+# the events, when it was done); else ()
 sub sends_the_rest {
 	my ($self, $e, $burst, $next) = @_;
 	return if !$self->{rest}->knows($e) || Tipme::Caused::drawer($e, $next->[2][0]) != $e->{pid};
@@ -149,13 +150,17 @@ sub sends_the_rest {
 	my ($tid, $ran) = $self->last_ran($states, $e->{pid}, $t);
 	return if !defined $tid || $tid == $hand;
 	my $slept = Tipme::Sender::tick($states, $tid, $ran) or return;
-	return if ($slept->{real_from} // $slept->{from}) > $burst->[0];
+	my ($done) = map { $_->{from} }
+		grep {
+			   $_->{kind} eq 'blocked'
+			&& $_->{from} >= $burst->[0]
+			&& $_->{from} < $slept->{to}
+			&& $_->{to} - $_->{from} >= $PAUSE_NS
+		} @{ $states->intervals($hand) };
+	return if defined $done && ($slept->{real_from} // $slept->{from}) >= $done;
 	my @asked = grep { ($_->{pid} // 0) == $e->{pid} }
 		$e->{server}->between('request', $burst->[1], $slept->{to});
 	return if !@asked;
-	my ($done) = map { $_->{from} }
-		grep { $_->{kind} eq 'blocked' && $_->{from} >= $burst->[0] && $_->{from} < $slept->{to} }
-		@{ $states->intervals($hand) };
 	return ($hand, $done // $slept->{to});
 }
 

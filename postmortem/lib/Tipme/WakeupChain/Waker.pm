@@ -9,6 +9,7 @@ use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 
 my %CONTEXT            = %{ $Tipme::Record::Layout::ENUM{context} };
+my ($HARDIRQ)          = grep { $CONTEXT{$_} eq 'hardirq' } keys %CONTEXT;
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
 my $THAW_NS   = 2_000_000;    # all threads of a frozen process are woken within
 my $GLANCE_NS = 1_000_000;    # awake so shortly, a thread that waited for a child has done nothing
@@ -141,8 +142,37 @@ sub _comes_back {
 		if $wait->{tid} == $self->{server_tid};
 	return 1 if $self->asks_awake_server(@$wait{qw(tid from to)}, $wait->{waker}{tid});
 	# Nobody waits for the next request where nothing may disturb it, however short the sleep was.
-	return 1 if $self->{returning}             || ($wait->{state} // '') eq 'disk_sleep';
+	return 1 if $self->{returning} || ($wait->{state} // '') eq 'disk_sleep';
+	return 1 if $self->disturbs(@$wait{qw(tid from to)}, $wait->{waker}{tid});
 	return waits_for_requests($wait->{reason}) || $self->is_idle_there($wait) ? 0 : 1;
+}
+
+# disturbs(TID, FROM, TO, WAKER): did a thread of the same process, which its own timer had woken
+# long before that, keep a thread from its work for a moment? So a runtime stops all of them for its
+# own purposes, and naps until they have stopped. Who brings work to one that waits for it has just
+# come by it.
+sub disturbs {
+	my ($self, $tid, $from, $to, $waker) = @_;
+	return 0 if $to - $from >= $GLANCE_NS || !$waker;
+	return 0 if grep { $_ == $self->{server_tid} } $tid, $waker;
+	my ($threads, $ev) = ($self->{threads}, $self->{states}->events);
+	return 0 if $threads->at($waker, $to)->{pid} != $threads->at($tid, $to)->{pid};
+	my $i = $self->{states}->before($waker, $to);
+	while ($i && $i->{to} >= $from) {
+		return 0
+			if $i->{kind} eq 'absent'
+			|| $i->{kind} eq 'blocked'
+			&& ($i->{to} - $i->{from} >= $GLANCE_NS || !_by_timer($ev, $i));
+		$i = $self->{states}->before($waker, $i->{from});
+	}
+	$i = $self->{states}->before($waker, $i->{from})
+		while $i && ($i->{kind} eq 'running' || $i->{kind} eq 'runnable');
+	return $i && $i->{kind} eq 'blocked' && _by_timer($ev, $i) ? 1 : 0;
+}
+
+sub _by_timer {
+	my ($ev, $i) = @_;
+	return defined $i->{wake} && $ev->context($i->{wake}) == $HARDIRQ ? 1 : 0;
 }
 
 # asks_awake_server(TID, FROM, TO, WAKER): was the server awake for somebody else already when the
