@@ -189,6 +189,29 @@ $d = judged(
 );
 ends($d, 400, '... up to that part');
 
+# --- An answer at once; then a timer of the client's has a helper of its own do something. Whoever
+# types let go of the key in between: the server was awake for that, and nobody waits for who types.
+{
+	my $s = story();
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->draw(1000.8);
+	$s->wake(1, 1065.8, WATCHER, 0, 'nanosleep', context => 'hardirq')
+		->run(1, 1065.9,  1066.2, WATCHER, 'sleeping')->wake(1, 1066, SERVER, WATCHER, 'epoll')
+		->run(0, 1066.05, 1066.3, SERVER,  'sleeping');
+	my %key = (input_seq => 90, kind => 'key_release');
+	$s->builder->x(ns(1066.06), 'x_wakeup')->x(ns(1066.1), 'x_device', %key, device => 6)
+		->x(ns(1066.11), 'x_device',  %key, device => 3, is_master => 1)
+		->x(ns(1066.15), 'x_deliver', %key, pid    => CLIENT, client => 4, x_type => 3)
+		->x(ns(1066.28), 'x_sleep');
+	$s->wake(0, 1066.2, CLIENT, SERVER, 'poll')->run(1, 1066.3, 1066.6, CLIENT, 'sleeping')
+		->wake(1, 1066.5, IM, CLIENT, 'epoll')->run(0, 1066.6, 1066.8, IM, 'sleeping');
+	$s->wake(1, 1540.8, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, 1540.85, 1541,   CLIENT, 'sleeping')->wake(1, 1540.9, IM,     CLIENT, 'epoll')
+		->run(0, 1541,    1541.6, IM,     'sleeping')->wake(0, 1541.5, CLIENT, IM,     'poll')
+		->run(1, 1541.7,  1543,   CLIENT, 'sleeping')->draw(1542.8);
+	$s->picture(CLIENT, 'xterm', since_ns => ns(1543), stack_id => $s->id('poll'))->hotkey(3000);
+	judged('what a timer has a helper do', $s, 'none', undef);
+}
+
 # --- In the midst of its work a thread of the runtime stops all others for a moment: its own timer
 # had woken that long before.
 {

@@ -33,17 +33,12 @@ sub _below { return [ qw(xterm -geometry 100x30 -e), @_ ] }
 
 # name => [ world, package, command, actions, more ]
 my %PROGRAM = (
-	pluma    => [ 'GTK 3', 'pluma',    [qw(pluma -s FILE)],             \%TEXT, config   => \%GTK ],
-	gedit    => [ 'GTK 3', 'gedit',    [qw(gedit -s FILE)],             \%TEXT, config   => \%GTK ],
-	bluefish => [ 'GTK 3', 'bluefish', [qw(bluefish -n FILE)],          \%X,    config   => \%GTK ],
-	pcmanfm  => [ 'GTK 3', 'pcmanfm',  [qw(pcmanfm --no-desktop /usr)], \%DOWN, config   => \%GTK ],
-	thunar   => [ 'GTK 3', 'thunar',   [qw(thunar /usr)],               \%DOWN, config   => \%GTK ],
-	kate     => [ 'Qt',    'kate',     [qw(kate -n FILE)],              \%X,    settle_s => 3 ],
-	juffed   => [ 'Qt',    'juffed',   [qw(juffed FILE)],               \%X ],
-	notepadqq             => [ 'Qt',       'notepadqq',  [qw(notepadqq FILE)], \%X, settle_s => 3 ],
-	'pcmanfm-qt'          => [ 'Qt',       'pcmanfm-qt', [qw(pcmanfm-qt /usr)],  \%DOWN ],
-	xfw                   => [ 'FOX',      'xfe',        [qw(xfw FILE)],         \%X ],
-	sakura                => [ 'terminal', 'sakura', [ qw(sakura -x), "@BASH" ], \%X, shell => 1 ],
+	gedit     => [ 'GTK 3',    'gedit',     [qw(gedit -s FILE)],        \%TEXT, config   => \%GTK ],
+	bluefish  => [ 'GTK 3',    'bluefish',  [qw(bluefish -n FILE)],     \%X,    config   => \%GTK ],
+	kate      => [ 'Qt',       'kate',      [qw(kate -n FILE)],         \%X,    settle_s => 3 ],
+	notepadqq => [ 'Qt',       'notepadqq', [qw(notepadqq FILE)],       \%X,    settle_s => 3 ],
+	xfwrite   => [ 'FOX',      'xfe',       [qw(xfwrite FILE)],         \%X ],
+	sakura    => [ 'terminal', 'sakura',    [ qw(sakura -x), "@BASH" ], \%X, shell => 1 ],
 	'mate-terminal-shell' => [
 		'terminal', 'mate-terminal', [ qw(mate-terminal --disable-factory -x), @DEED ], \%X,
 		_shell()
@@ -69,8 +64,10 @@ my %PROGRAM = (
 		'office',
 		'libreoffice-writer',
 		sub {
-			return [ 'lowriter', '--norestore', '--nologo',
-				"-env:UserInstallation=file://$_[0]/lo" ];
+			return [
+				'lowriter', '--norestore', '--nologo',
+				"-env:UserInstallation=file://$_[0]/lo"
+			];
 		},
 		\%X,
 		class      => qr/writer|soffice|libreoffice/i,
