@@ -10,18 +10,20 @@ use Tipme::Messages qw(messages);
 our @EXPORT_OK = qw(hops once);
 
 # hops(THREADS, EVENT, SEGMENTS): the processes that a chain passes, from its end backwards, but
-# client, server and kernel: { pid, tid (the thread last met), from, to, looks: it woke the server,
-# and not the client (or another that did): a client that looks at the screen is none that ours
-# waits for, unless it sent ours a message; turn: how often the chain has come to the client }
+# client, server and kernel: { pid, tid (the thread last met), from, to, looks: the process that woke
+# the server, and not the client (itself, or another that did), else 0: a client that looks at the
+# screen is none that ours waits for, unless it sent ours a message; turn: how often the chain has
+# come to the client }
 sub hops {
 	my ($threads, $e, $segments) = @_;
-	my ($then, $turn, $until, @hops) = (0, 0, 0);
+	my ($then, $turn, $until, $looker, @hops) = (0, 0, 0, 0);
 	for my $s (reverse @$segments) {
 		return if $s->{state} eq 'unknown';
 		my $who = $threads->at($s->{tid}, $s->{to} - 1);
 		next if $who->{kernel};
 		my $looks =
 			$then == $e->{server}{pid} || $then != $e->{pid} && @hops && $hops[-1]{looks} ? 1 : 0;
+		$looker = $who->{pid} if $then == $e->{server}{pid};
 		my $same = $then == $who->{pid};
 		$until = $s->{to} if $then != $e->{server}{pid} && $who->{pid} == $e->{server}{pid};
 		$turn++ if !$same && $who->{pid} == $e->{pid};
@@ -33,8 +35,8 @@ sub hops {
 		else {
 			push @hops,
 				{
-				pid   => $then,  tid  => $s->{tid}, from => $s->{from}, to => $s->{to},
-				looks => $looks, turn => $turn
+				pid   => $then, tid => $s->{tid}, from => $s->{from}, to => $s->{to},
+				looks => $looks ? $looker : 0, turn => $turn
 				};
 		}
 	}

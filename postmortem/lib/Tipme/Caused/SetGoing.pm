@@ -53,12 +53,11 @@ sub _waited_for_one_of {
 	my $asked = $self->_set_going($e, $states, $e->{pid}, $e->{deliver_ns}, $first)
 		// $self->_born_for($e, $states, $first)
 		// return $self->_handed_on($e, $states, $first, @further);
-	my ($by, $t, $looker) = ($first, $asked->[1]);
+	my ($by, $t) = ($first, $asked->[1]);
 	my %told = map { $_->{pid} => 1 } grep { !$_->{looks} } $first, @further;
 	for my $hop (@further) {
 		# Who only looks at the screen is not waited for, nor who had it do so.
-		$looker = $hop->{looks} ? $looker // $hop->{pid} : undef;
-		return 0 if defined $looker && !$told{$looker};
+		return 0 if $hop->{looks} && !$told{ $hop->{looks} };
 		# What a process did by itself meanwhile is no wait.
 		next          if $hop->{pid} == $by->{pid};
 		return $asked if !$self->_rests($chain, $hop->{tid}, $t);
