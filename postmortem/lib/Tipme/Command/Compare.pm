@@ -30,8 +30,8 @@ settings, what is mounted and runs.
   tipme compare 20261119 20261120 --json | jq '.causes[0]'
 END
 
-my $MAX_CAUSES  = 12;
-my $MAX_CHANGES = 20;
+my $MAX_CAUSES  = 12;    # rows; the others are one row
+my $MAX_CHANGES = 20;    # rows; the others are counted
 my %STAGE       = (
 	input    => N__('until the kernel had taken it in'), server  => N__('until the X server ran'),
 	device   => N__('until it had read the event'),      deliver => N__('until it had sent it'),

@@ -25,7 +25,7 @@ as the steps of `tipme report`, which shows them first.
   tipme note 20261120-150301-3f2a --undo
 END
 
-my $MAX = 2;
+my $MAX = 2;    # an episode, and its words
 
 sub run {
 	my ($class, @args) = @_;

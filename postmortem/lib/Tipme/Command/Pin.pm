@@ -21,7 +21,7 @@ A pinned episode is never removed to make room for newer ones, and `tipme rm` wa
   tipme pin 20261120-150301-3f2a --undo
 END
 
-my $MAX = 10_000;
+my $MAX = 10_000;    # episodes of one command line
 
 sub run {
 	my ($class, @args) = @_;

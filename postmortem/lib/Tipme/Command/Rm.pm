@@ -21,7 +21,7 @@ ones are kept unless you say --pinned. All are looked at before the first is rem
   tipme rm --pinned 20261120-150301-3f2a
 END
 
-my $MAX = 10_000;
+my $MAX = 10_000;    # episodes of one command line
 
 sub run {
 	my ($class, @args) = @_;

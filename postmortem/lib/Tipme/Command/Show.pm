@@ -27,7 +27,7 @@ from the trigger (before it: negative), or nanoseconds of the clock, as other ve
   tipme show last --records -1000..-900 --limit 50
 END
 
-my $DEFAULT_LIMIT = 1000;
+my $DEFAULT_LIMIT = 1000;    # records; more than anybody reads
 
 sub run {
 	my ($class, @args) = @_;

@@ -25,7 +25,7 @@ Tags stay beside the episode. They leave this machine only with `tipme bundle --
   tipme tag last
 END
 
-my $MAX = 10_000;
+my $MAX = 10_000;    # words of a command line
 
 sub run {
 	my ($class, @args) = @_;
