@@ -15,6 +15,9 @@ struct tipme_kernel_source {
 	const struct tipme_kernel_backend *backend; /* set by tipme_kernel_source_open() */
 	/* set by the backend's open: the copier reads it */
 	struct tipme_pool_view view;
+	/* set by who made it: whose pool is copied, by view and scratch: itself, or one of a pair
+	 */
+	struct tipme_kernel_source *pool;
 	struct tipme_kernel_seen *scratch; /* set by tipme_kernel_source_open() */
 	/* set by the backend's open: what it can record here */
 	uint32_t classes_able;
@@ -25,8 +28,6 @@ struct tipme_kernel_source {
 	/* set by the backend's open: class priority has a record of each change */
 	int tells_affinity;
 	int adapted; /* of tipme_kernel_source_adapt(): it was called before */
-	/* set by tipme_kernel_source_open(): records what this one cannot; NULL: nothing does */
-	struct tipme_kernel_source *beside;
 };
 
 /*
@@ -39,6 +40,7 @@ struct tipme_kernel_source {
 struct tipme_kernel_backend {
 	enum tipme_source source;
 	const char *name; /* as the schema names the source */
+	const char *second; /* of a pair: the second one's name */
 	/*
 	 * Begins to record. `opt` has been checked. Returns 0, or -errno and a sentence in `why`;
 	 * -ENOENT: it is not there, which is no news.
@@ -82,6 +84,8 @@ struct tipme_kernel_backend {
 	 * since then may make room for others.
 	 */
 	void (*stacks_old)(struct tipme_kernel_source *src, uint64_t before_ns);
+	/* May be NULL, unless it has several pools: see tipme_kernel_source_stacks_age(). */
+	void (*stacks_age)(struct tipme_kernel_source *src, uint64_t keep_ns);
 	/* May be NULL. For stacks of one frame whose name is known, but not its address. */
 	int (*named_stacks)(struct tipme_kernel_source *src,
 			    int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg);
@@ -102,7 +106,28 @@ struct tipme_kernel_backend {
 	/* May be NULL: the source triggers nothing by itself. */
 	int (*trigger_fd)(struct tipme_kernel_source *src);
 	int (*trigger_taken)(struct tipme_kernel_source *src, uint32_t *by, char *text, size_t len);
+	/*
+	 * May be NULL: it is one source, with one pool. Who of several records a class, and so has
+	 * the tables that its records name; memory of a copy, and the copy itself
+	 * (tipme_kernel_source_copy_part(); `more`: it goes on).
+	 */
+	struct tipme_kernel_source *(*of_class)(struct tipme_kernel_source *src,
+						unsigned int which);
+	size_t (*copy_bytes)(const struct tipme_kernel_source *src);
+	int (*copy_alloc)(const struct tipme_kernel_source *src, struct tipme_kernel_copy *c);
+	int (*copy_part)(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more,
+			 size_t bytes);
 };
+
+/*
+ * Makes one source of two, which have been opened: the second records the classes that it is able
+ * to, the first all others. Who closes it closes both. NULL: there is no memory; both stay.
+ */
+struct tipme_kernel_source *tipme_kernel_pair(struct tipme_kernel_source *first,
+					      struct tipme_kernel_source *second);
+/* Who of a source that may be a pair records a class. */
+struct tipme_kernel_source *tipme_kernel_source_of_class(struct tipme_kernel_source *src,
+							 unsigned int which);
 
 /*
  * By default the pool takes at most one part in so many of the machine's memory; 27 MB on any

@@ -106,27 +106,6 @@ uint32_t tipme_kernel_source_classes(const struct tipme_kernel_source *src, uint
 	return src->classes;
 }
 
-/*
- * Of a class that it records in part, the source and the one beside it record their parts: both, or
- * neither.
- */
-static int class_set(struct tipme_kernel_source *src, unsigned int which, int on)
-{
-	struct tipme_kernel_source *beside =
-		src->beside && src->beside->classes_able & 1U << which ? src->beside : NULL;
-	int partly = !!(src->backend->classes_partly & 1U << which), err;
-
-	if (!beside)
-		return src->backend->class_set(src, which, on);
-	err = beside->backend->class_set(beside, which, on);
-	if (err || !partly)
-		return err;
-	err = src->backend->class_set(src, which, on);
-	if (err)
-		beside->backend->class_set(beside, which, !on);
-	return err;
-}
-
 int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int which, int on)
 {
 	int err;
@@ -137,45 +116,28 @@ int tipme_kernel_source_class_set(struct tipme_kernel_source *src, unsigned int 
 		return on ? -ENOTSUP : 0;
 	if (!(src->classes & 1U << which) == !on)
 		return 0;
-	err = class_set(src, which, on);
+	err = src->backend->class_set(src, which, on);
 	if (err)
 		return err;
 	src->classes ^= 1U << which;
 	return 0;
 }
 
-static int cpus_look(struct tipme_kernel_source *src)
-{
-	return src && src->backend->cpus_look ? src->backend->cpus_look(src) : 0;
-}
-
 int tipme_kernel_source_cpus_look(struct tipme_kernel_source *src)
 {
-	int err = cpus_look(src), of_beside = cpus_look(src->beside);
-
-	return err ? err : of_beside;
-}
-
-static void wayland_look(struct tipme_kernel_source *src)
-{
-	if (src && src->backend->wayland_look)
-		src->backend->wayland_look(src);
+	return src->backend->cpus_look ? src->backend->cpus_look(src) : 0;
 }
 
 int tipme_kernel_source_wayland_fd(struct tipme_kernel_source *src, uint64_t *memory)
 {
-	for (; src; src = src->beside) {
-		int fd = src->backend->wayland_fd ? src->backend->wayland_fd(src) : -1;
-
-		*memory = src->view.start_ns;
-		if (fd >= 0)
-			return fd;
-	}
-	return -1;
+	src = tipme_kernel_source_of_class(src, TIPME_CLASS_WAYLAND);
+	*memory = src->view.start_ns;
+	return src->backend->wayland_fd ? src->backend->wayland_fd(src) : -1;
 }
 
 void tipme_kernel_source_wayland_look(struct tipme_kernel_source *src)
 {
-	wayland_look(src);
-	wayland_look(src->beside);
+	src = tipme_kernel_source_of_class(src, TIPME_CLASS_WAYLAND);
+	if (src->backend->wayland_look)
+		src->backend->wayland_look(src);
 }

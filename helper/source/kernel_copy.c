@@ -177,9 +177,9 @@ int tipme_pool_copy_alloc(const struct tipme_pool_view *v, struct tipme_kernel_c
 
 void tipme_kernel_copy_free(struct tipme_kernel_copy *c)
 {
-	if (c->beside)
-		tipme_kernel_copy_free(c->beside);
-	free(c->beside);
+	if (c->second)
+		tipme_kernel_copy_free(c->second);
+	free(c->second);
 	tipme_pool_seen_free(c->seen);
 	if (c->buf)
 		munmap(c->buf, c->size);

@@ -58,35 +58,44 @@ static void classes_begin(struct tipme_kernel_source *src, const struct tipme_ke
 			src->classes_able &= ~(1U << i);
 }
 
-/*
- * Nobody shall know less because a better source is there: what it cannot record, another does
- * beside it. If that one is refused, the first goes on alone, and `why` says what is missing.
- */
-static void beside_open(struct tipme_kernel_source *src, const struct tipme_kernel_options *opt,
-			char *why, size_t why_len)
+static const struct tipme_kernel_backend *second_of(const struct tipme_kernel_backend *first)
 {
-	uint32_t lacks =
-		((1U << TIPME_CLASSES) - 1) & ~(src->classes_able & ~src->backend->classes_partly);
-	char reason[400] = "no other source is built in";
 	size_t i = 0;
 
-	why[0] = 0;
-	if (!src->backend->wants_beside)
-		return;
-	while (backends[i] && !backends[i]->open_beside)
+	while (first->wants_beside && backends[i] && !backends[i]->open_beside)
 		i++;
-	if (!backends[i] ||
-	    backends[i]->open_beside(&src->beside, opt, lacks, reason, sizeof(reason))) {
-		src->beside = NULL;
+	return first->wants_beside ? backends[i] : NULL;
+}
+
+/*
+ * What a source cannot record, another does beside it. If that one is refused, the first goes on
+ * alone, and `why` says what is missing.
+ */
+static struct tipme_kernel_source *pair_open(struct tipme_kernel_source *first,
+					     const struct tipme_kernel_options *opt, char *why,
+					     size_t why_len)
+{
+	const struct tipme_kernel_backend *backend = second_of(first->backend);
+	struct tipme_kernel_source *second = NULL, *pair = NULL;
+	uint32_t lacks = ((1U << TIPME_CLASSES) - 1) &
+			 ~(first->classes_able & ~first->backend->classes_partly);
+	char reason[400] = "no other source is built in";
+
+	if (backend && !backend->open_beside(&second, opt, lacks, reason, sizeof(reason))) {
+		second->backend = backend;
+		second->view.source = backend->source;
+		second->pool = second;
+		pair = tipme_kernel_pair(first, second);
+		if (pair)
+			return pair;
+		snprintf(reason, sizeof(reason), "there is no memory for it");
+		tipme_kernel_source_close(second);
+	}
+	if (first->backend->wants_beside)
 		snprintf(why, why_len,
 			 "%s records alone, without samples, arguments and ends of processes: %s",
-			 src->backend->name, reason);
-		return;
-	}
-	src->beside->backend = backends[i];
-	src->beside->view.source = backends[i]->source;
-	src->beside->view.subs_most = 0;
-	src->classes_able |= src->beside->classes_able;
+			 first->backend->name, reason);
+	return first;
 }
 
 static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_backend *backend,
@@ -99,6 +108,7 @@ static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_
 		return err;
 	src->backend = backend;
 	src->view.source = backend->source;
+	src->pool = src;
 	if (!backend->adapt)
 		src->view.subs_most = 0;
 	src->scratch = tipme_pool_seen_alloc(&src->view);
@@ -109,9 +119,9 @@ static int open_one(struct tipme_kernel_source **out, const struct tipme_kernel_
 		tipme_kernel_source_close(src);
 		return -ENOMEM;
 	}
-	beside_open(src, opt, why, why_len);
-	classes_begin(src, opt);
-	*out = src;
+	why[0] = 0;
+	*out = pair_open(src, opt, why, why_len);
+	classes_begin(*out, opt);
 	return 0;
 }
 
@@ -153,31 +163,26 @@ void tipme_kernel_source_close(struct tipme_kernel_source *src)
 {
 	if (!src)
 		return;
-	if (src->beside)
-		src->beside->backend->close(src->beside);
 	tipme_pool_seen_free(src->scratch);
 	src->backend->close(src);
 }
 
-/* Who of the two records a class, and so has the tables that its records name. */
-static struct tipme_kernel_source *recorder_of(struct tipme_kernel_source *src, unsigned int which)
+struct tipme_kernel_source *tipme_kernel_source_of_class(struct tipme_kernel_source *src,
+							 unsigned int which)
 {
-	return src->beside && src->beside->classes_able & 1U << which ? src->beside : src;
+	return src->backend->of_class ? src->backend->of_class(src, which) : src;
 }
 
 int tipme_kernel_source_no_events(struct tipme_kernel_source *src, unsigned int which)
 {
-	return recorder_of(src, which)->no_events[which];
+	return tipme_kernel_source_of_class(src, which)->no_events[which];
 }
 
 int tipme_kernel_source_suspended(struct tipme_kernel_source *src, uint64_t since_ns,
 				  uint64_t *from_ns, uint64_t *to_ns)
 {
-	if (!src->backend->suspended)
-		src = src->beside;
-	return src && src->backend->suspended
-		       ? src->backend->suspended(src, since_ns, from_ns, to_ns)
-		       : -ENOTSUP;
+	return src->backend->suspended ? src->backend->suspended(src, since_ns, from_ns, to_ns)
+				       : -ENOTSUP;
 }
 
 int tipme_kernel_source_tells_affinity(const struct tipme_kernel_source *src)
@@ -186,7 +191,7 @@ int tipme_kernel_source_tells_affinity(const struct tipme_kernel_source *src)
 
 	if (!(tipme_kernel_source_classes(src, &able) & 1U << TIPME_CLASS_PRIORITY))
 		return -EAGAIN;
-	return src->tells_affinity || (src->beside && src->beside->tells_affinity) ? 1 : -ENOTSUP;
+	return src->tells_affinity ? 1 : -ENOTSUP;
 }
 
 enum tipme_source tipme_kernel_source_kind(const struct tipme_kernel_source *src)
@@ -201,7 +206,7 @@ const char *tipme_kernel_source_name(const struct tipme_kernel_source *src)
 
 const char *tipme_kernel_source_beside_name(const struct tipme_kernel_source *src)
 {
-	return src->beside ? src->beside->backend->name : NULL;
+	return src->backend->second;
 }
 
 int tipme_kernel_source_trigger_fd(struct tipme_kernel_source *src)
@@ -218,25 +223,7 @@ int tipme_kernel_source_trigger_taken(struct tipme_kernel_source *src, uint32_t 
 
 int tipme_kernel_source_stats(struct tipme_kernel_source *src, struct tipme_kernel_stats *stats)
 {
-	struct tipme_kernel_stats more;
-	int err = src->backend->stats(src, stats);
-
-	if (err || !src->beside || src->beside->backend->stats(src->beside, &more))
-		return err;
-	stats->records += more.records;
-	stats->lost.pool += more.lost.pool;
-	stats->lost.nested += more.lost.nested;
-	stats->lost.missed += more.lost.missed;
-	stats->lost.stack_table += more.lost.stack_table;
-	stats->lost.lives += more.lost.lives;
-	stats->pool_bytes += more.pool_bytes;
-	stats->map_bytes += more.map_bytes;
-	stats->programs += more.programs;
-	stats->measuring |= more.measuring;
-	stats->measured_ns = stats->measured_ns ? stats->measured_ns : more.measured_ns;
-	for (int i = 0; i < TIPME_CLASSES; i++)
-		stats->cost[i] = stats->cost[i].ns ? stats->cost[i] : more.cost[i];
-	return 0;
+	return src->backend->stats(src, stats);
 }
 
 int tipme_kernel_source_picture(struct tipme_kernel_source *src, struct tipme_picture *picture,
@@ -250,16 +237,14 @@ int tipme_kernel_source_stacks(struct tipme_kernel_source *src,
 					 unsigned int count),
 			       void *arg)
 {
-	int ret = src->backend->stacks(src, fn, arg);
-
-	return ret || !src->beside ? ret : src->beside->backend->stacks(src->beside, fn, arg);
+	return src->backend->stacks(src, fn, arg);
 }
 
 int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src,
 				    int (*fn)(void *arg, const struct tipme_user_frames *f),
 				    void *arg)
 {
-	src = recorder_of(src, TIPME_CLASS_SAMPLE);
+	src = tipme_kernel_source_of_class(src, TIPME_CLASS_SAMPLE);
 	return src->backend->user_stacks ? src->backend->user_stacks(src, fn, arg) : 0;
 }
 
@@ -271,32 +256,35 @@ int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src,
 
 void tipme_kernel_source_stacks_age(struct tipme_kernel_source *src, uint64_t keep_ns)
 {
-	for (; src; src = src->beside) {
-		uint64_t reach_ns = src->backend->stacks_old ? tipme_pool_reach_ns(&src->view) : 0;
-		uint64_t old_ns = reach_ns > keep_ns ? reach_ns : keep_ns;
+	uint64_t reach_ns, old_ns;
 
-		if (src->backend->stacks_old && old_ns > STACKS_STAY_NS)
-			src->backend->stacks_old(src, old_ns - STACKS_STAY_NS);
-	}
+	if (src->backend->stacks_age)
+		src->backend->stacks_age(src, keep_ns);
+	if (!src->backend->stacks_old)
+		return;
+	reach_ns = tipme_pool_reach_ns(&src->view);
+	old_ns = reach_ns > keep_ns ? reach_ns : keep_ns;
+	if (old_ns > STACKS_STAY_NS)
+		src->backend->stacks_old(src, old_ns - STACKS_STAY_NS);
 }
 
 int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid,
 				 struct tipme_mapping *m, unsigned int max)
 {
-	src = recorder_of(src, TIPME_CLASS_SAMPLE);
+	src = tipme_kernel_source_of_class(src, TIPME_CLASS_SAMPLE);
 	return src->backend->mappings ? src->backend->mappings(src, pid, m, max) : -ENOTSUP;
 }
 
 int tipme_kernel_source_lives_fd(struct tipme_kernel_source *src)
 {
-	src = recorder_of(src, TIPME_CLASS_IDENTITY);
+	src = tipme_kernel_source_of_class(src, TIPME_CLASS_IDENTITY);
 	return src->backend->lives_fd ? src->backend->lives_fd(src) : -1;
 }
 
 int tipme_kernel_source_lives_take(struct tipme_kernel_source *src,
 				   int (*fn)(void *arg, const struct tipme_life *life), void *arg)
 {
-	src = recorder_of(src, TIPME_CLASS_IDENTITY);
+	src = tipme_kernel_source_of_class(src, TIPME_CLASS_IDENTITY);
 	return src->backend->lives_take ? src->backend->lives_take(src, fn, arg) : 0;
 }
 
@@ -312,6 +300,7 @@ int tipme_kernel_source_named_stacks(struct tipme_kernel_source *src,
 int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_kernel_coverage *cov,
 				 unsigned int n)
 {
+	src = src->pool;
 	if (n < src->view.cpus)
 		return -EINVAL;
 	tipme_pool_coverage(&src->view, src->scratch, cov, now_ns());
@@ -321,8 +310,10 @@ int tipme_kernel_source_coverage(struct tipme_kernel_source *src, struct tipme_k
 /* What was taken for more is given back at the first call, too: all memory may have been locked. */
 int tipme_kernel_source_adapt(struct tipme_kernel_source *src, int *refused)
 {
-	int changed = src->backend->adapt ? src->backend->adapt(src, refused) : 0;
+	int changed;
 
+	src = src->pool;
+	changed = src->backend->adapt ? src->backend->adapt(src, refused) : 0;
 	if (changed < 0 || !src->adapted)
 		tipme_pool_seen_release(src->scratch);
 	src->adapted = 1;
@@ -331,80 +322,43 @@ int tipme_kernel_source_adapt(struct tipme_kernel_source *src, int *refused)
 
 static void hold(struct tipme_kernel_source *src, int on)
 {
-	if (src->backend->hold)
-		src->backend->hold(src, on);
+	if (src->pool->backend->hold)
+		src->pool->backend->hold(src->pool, on);
 }
 
 size_t tipme_kernel_source_copy_bytes(const struct tipme_kernel_source *src)
 {
-	return tipme_pool_copy_bytes(&src->view) +
-	       (src->beside ? tipme_pool_copy_bytes(&src->beside->view) : 0);
+	return src->backend->copy_bytes ? src->backend->copy_bytes(src)
+					: tipme_pool_copy_bytes(&src->view);
 }
 
-/* Its records follow the first one's, wherever those end: so as much more is kept touched. */
-static int beside_alloc(const struct tipme_pool_view *v, struct tipme_kernel_copy *c)
+int tipme_kernel_copy_alloc(const struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
 {
-	size_t bytes = tipme_pool_copy_bytes(v);
-	void *buf = mremap(c->buf, c->size, c->size + bytes, MREMAP_MAYMOVE);
-
-	if (buf == MAP_FAILED)
-		return -ENOMEM;
-	c->buf = buf;
-	memset((char *)c->buf + c->kept, 0, bytes);
-	c->size += bytes;
-	c->kept += bytes;
-	c->beside = calloc(1, sizeof(*c->beside));
-	return c->beside ? tipme_pool_copy_alloc(v, c->beside) : -ENOMEM;
+	return src->backend->copy_alloc ? src->backend->copy_alloc(src, c)
+					: tipme_pool_copy_alloc(&src->view, c);
 }
 
-/* What the other one's copy may still need of the room. */
-static size_t beside_room(const struct tipme_kernel_copy *c, int more)
-{
-	return c->beside ? c->beside->size - (more ? c->beside->len : 0) : 0;
-}
-
-/* Its records follow those of the first. */
-static void beside_copy(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more)
-{
-	struct tipme_kernel_copy *b = c->beside;
-	size_t before = more ? b->len : 0;
-	uint64_t records = more ? b->records : 0;
-
-	tipme_pool_copy(&src->beside->view, b, now_ns(), more);
-	memcpy((char *)c->buf + c->len, (const char *)b->buf + before, b->len - before);
-	c->len += b->len - before;
-	c->records += b->records - records;
-}
-
-/* The first one's copy leaves the room that the other's may still need. */
 static int part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more,
 		size_t bytes)
 {
-	size_t room = beside_room(c, more);
-	int left;
-
-	c->size -= room;
-	left = tipme_pool_copy_part(&src->view, c, bytes);
-	c->size += room;
-	if (!left && c->beside)
-		beside_copy(src, c, more);
-	return left;
+	return src->backend->copy_part ? src->backend->copy_part(src, c, more, bytes)
+				       : tipme_pool_copy_part(&src->view, c, bytes);
 }
 
-static int copy_both(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more)
+static int copy_all(struct tipme_kernel_source *src, struct tipme_kernel_copy *c, int more)
 {
 	hold(src, 1);
-	tipme_pool_copy_begin(&src->view, c, now_ns(), more);
+	tipme_pool_copy_begin(&src->pool->view, c, now_ns(), more);
 	part(src, c, more, SIZE_MAX);
 	if (more)
 		hold(src, 0);
-	return c->cut || (c->beside && c->beside->cut) ? -ENOSPC : 0;
+	return c->cut || (c->second && c->second->cut) ? -ENOSPC : 0;
 }
 
 void tipme_kernel_source_copy_begin(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
 {
 	hold(src, 1);
-	tipme_pool_copy_begin(&src->view, c, now_ns(), 0);
+	tipme_pool_copy_begin(&src->pool->view, c, now_ns(), 0);
 }
 
 int tipme_kernel_source_copy_part(struct tipme_kernel_source *src, struct tipme_kernel_copy *c,
@@ -413,26 +367,14 @@ int tipme_kernel_source_copy_part(struct tipme_kernel_source *src, struct tipme_
 	return part(src, c, 0, bytes);
 }
 
-int tipme_kernel_copy_alloc(const struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
-{
-	int err = tipme_pool_copy_alloc(&src->view, c);
-
-	if (err || !src->beside)
-		return err;
-	err = beside_alloc(&src->beside->view, c);
-	if (err)
-		tipme_kernel_copy_free(c);
-	return err;
-}
-
 int tipme_kernel_source_copy(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
 {
-	return copy_both(src, c, 0);
+	return copy_all(src, c, 0);
 }
 
 int tipme_kernel_source_copy_more(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
 {
-	return copy_both(src, c, 1);
+	return copy_all(src, c, 1);
 }
 
 void tipme_wayland_library_close(struct tipme_wayland_library *lib)

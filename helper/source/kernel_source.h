@@ -226,10 +226,10 @@ struct tipme_kernel_copy {
 	struct tipme_kernel_coverage *coverage;
 	struct tipme_kernel_seen *seen;
 	/*
-	 * Of what a second source records beside the first: its facts, as those above; its records
+	 * Of what the second of a pair of sources records: its facts, as those above; its records
 	 * are in buf. NULL: there is none.
 	 */
-	struct tipme_kernel_copy *beside;
+	struct tipme_kernel_copy *second;
 };
 
 /*

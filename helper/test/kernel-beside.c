@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@
 #include "kernel_backend.h"
 
 #define PARTLY TIPME_CLASS_SIGNAL
-#define WANTED (1U << TIPME_CLASS_SAMPLE | 1U << TIPME_CLASS_IDENTITY)
+#define BEGUN (1U << TIPME_CLASS_SAMPLE | 1U << TIPME_CLASS_IDENTITY)
+#define WANTED (BEGUN | 1U << TIPME_CLASS_WAYLAND)
 
 static int tests, failures;
 
@@ -143,7 +145,7 @@ static void classes(struct tipme_kernel_source *src)
 	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_SAMPLE, 1) &&
 		   !tipme_kernel_source_class_set(src, TIPME_CLASS_IDENTITY, 1),
 	   "classes of the second begin");
-	ok(tipme_kernel_source_classes(src, &able) == WANTED, "and are told to be on");
+	ok(tipme_kernel_source_classes(src, &able) == BEGUN, "and are told to be on");
 }
 
 static void recording(struct tipme_kernel_source *src, struct tipme_kernel_copy *c)
@@ -171,7 +173,7 @@ static void recording(struct tipme_kernel_source *src, struct tipme_kernel_copy 
 	   "their stacks are told apart by their ids");
 	ok(tipme_kernel_source_stacks(src, stack_note, &t.a_stack) == 1,
 	   "a sample's stack is found among those of both");
-	ok(c->beside && c->beside->coverage[0].first_ns && !c->beside->torn,
+	ok(c->second && c->second->coverage[0].first_ns && !c->second->torn,
 	   "the second's coverage is told");
 	/*
 	 * What stands behind a record that somebody is just writing is read when he has done so; on
@@ -192,6 +194,7 @@ static void recording(struct tipme_kernel_source *src, struct tipme_kernel_copy 
 }
 
 static struct tipme_kernel_backend partly;
+static struct tipme_kernel_source *second;
 
 /* How many descriptors are open, and the highest of them. */
 static int descriptors(int *highest)
@@ -241,24 +244,23 @@ static void gaps_fill(int highest)
 static void in_part(struct tipme_kernel_source *src)
 {
 	const uint32_t bit = 1U << PARTLY;
-	int before, with, second, highest;
+	int before, with, alone, highest;
 	uint32_t able;
 
 	descriptors(&highest);
 	gaps_fill(highest);
 	before = descriptors(&highest);
-	ok(!tipme_kernel_source_class_set(src->beside, PARTLY, 1),
-	   "the second alone begins its part");
-	second = descriptors(&highest) - before;
-	ok(second > 0 && !tipme_kernel_source_class_set(src->beside, PARTLY, 0) &&
+	ok(!tipme_kernel_source_class_set(second, PARTLY, 1), "the second alone begins its part");
+	alone = descriptors(&highest) - before;
+	ok(alone > 0 && !tipme_kernel_source_class_set(second, PARTLY, 0) &&
 		   descriptors(&highest) == before,
 	   "and ends it");
 	ok(!tipme_kernel_source_class_set(src, PARTLY, 1), "of a class in two parts, both begin");
 	with = descriptors(&highest) - before;
-	ok(with > second, "each with programs of its own");
+	ok(with > alone, "each with programs of its own");
 	ok(!tipme_kernel_source_class_set(src, PARTLY, 0) && descriptors(&highest) == before,
 	   "and both end");
-	descriptors_limit((rlim_t)highest + 1 + (rlim_t)second);
+	descriptors_limit((rlim_t)highest + 1 + (rlim_t)alone);
 	ok(tipme_kernel_source_class_set(src, PARTLY, 1) < 0,
 	   "where the kernel refuses the first its part, the class does not begin");
 	descriptors_limit(0);
@@ -271,6 +273,27 @@ static void in_part(struct tipme_kernel_source *src)
 	ok(!tipme_kernel_source_class_set(src, PARTLY, 0), "and ends");
 }
 
+/* None is there yet: the class waits for one. */
+static int no_library(const char *path, struct tipme_wayland_library *lib)
+{
+	(void)path;
+	(void)lib;
+	return -ENOENT;
+}
+
+/* Profiles are made from this ring, whoever of the two has it. */
+static void wayland(struct tipme_kernel_source *src)
+{
+	uint64_t memory;
+
+	ok(tipme_kernel_source_wayland_fd(src, &memory) < 0, "no ring of a class that is off");
+	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_WAYLAND, 1) &&
+		   tipme_kernel_source_wayland_fd(src, &memory) >= 0 &&
+		   memory == second->view.start_ns,
+	   "the ring of the second is there while its class is on");
+	ok(!tipme_kernel_source_class_set(src, TIPME_CLASS_WAYLAND, 0), "which ends");
+}
+
 /*
  * What tipme_kernel_source_open() does where there is the module; here the tracing programs stand
  * in for it, with no class but the core.
@@ -280,25 +303,26 @@ static struct tipme_kernel_source *both_open(char *why, size_t len)
 	struct tipme_kernel_options opt = { .source = TIPME_SOURCE_KERNEL_BPF,
 					    .classes_given = 1,
 					    .rate = 100000,
+					    .wayland_open = no_library,
 					    .stack_entries = 32768 };
-	struct tipme_kernel_source *src;
+	struct tipme_kernel_source *first, *both = NULL;
 
-	if (tipme_kernel_source_open(&src, &opt, why, len))
+	if (tipme_kernel_source_open(&first, &opt, why, len))
 		return NULL;
 	partly = tipme_kernel_bpf;
 	partly.classes_partly = 1U << PARTLY;
-	src->backend = &partly;
-	src->classes_able = partly.classes_partly;
-	if (tipme_kernel_bpf.open_beside(&src->beside, &opt, WANTED | partly.classes_partly, why,
-					 len)) {
-		src->beside = NULL;
-		tipme_kernel_source_close(src);
-		return NULL;
+	first->backend = &partly;
+	first->classes_able = partly.classes_partly;
+	if (!tipme_kernel_bpf.open_beside(&second, &opt, WANTED | partly.classes_partly, why,
+					  len)) {
+		second->backend = &tipme_kernel_bpf;
+		second->view.source = TIPME_SOURCE_KERNEL_MODULE; /* any other than the first's */
+		second->pool = second;
+		both = tipme_kernel_pair(first, second);
 	}
-	src->beside->backend = &tipme_kernel_bpf;
-	src->beside->view.source = TIPME_SOURCE_KERNEL_MODULE; /* any other than the first's */
-	src->classes_able |= src->beside->classes_able;
-	return src;
+	if (!both)
+		tipme_kernel_source_close(first);
+	return both;
 }
 
 int main(void)
@@ -316,10 +340,11 @@ int main(void)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	ok(src->beside->classes_able == (WANTED | 1U << PARTLY),
+	ok(second->classes_able == (WANTED | 1U << PARTLY),
 	   "the second can record what it was asked for, and no more");
 	in_part(src);
 	classes(src);
+	wayland(src);
 	ok(!tipme_kernel_copy_alloc(src, &copy) && copy.size == tipme_kernel_source_copy_bytes(src),
 	   "memory for copies of both");
 	recording(src, &copy);

@@ -292,7 +292,7 @@ static struct json_object *kernel_source(const struct tipmed_manifest *m)
 /* Its other losses are among those of the first. NULL: there is none. */
 static struct json_object *kernel_source_beside(const struct tipmed_manifest *m)
 {
-	const struct tipme_kernel_copy *copy = m->snap->kernel.beside;
+	const struct tipme_kernel_copy *copy = m->snap->kernel.second;
 	const char *name = tipme_kernel_source_beside_name(m->snap->source);
 
 	if (!copy || !name)
