@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "latency.h"
 #include "latency_timerlat.h"
+#include "small_file.h"
 
 #define TRACING "/sys/kernel/tracing"
 #define PATH_LEN 160
@@ -62,14 +63,11 @@ static int put(const char *dir, const char *name, const char *text)
 
 static int has_tracer(void)
 {
-	char line[400] = "";
-	FILE *f = fopen(TRACING "/available_tracers", "re");
+	char line[400];
+	ssize_t len = tipme_file_read(TRACING "/available_tracers", line, sizeof(line));
 
-	if (!f)
-		return -errno;
-	if (!fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	fclose(f);
+	if (len < 0)
+		return (int)len;
 	return strstr(line, "timerlat") ? 0 : -ENOENT;
 }
 
@@ -146,12 +144,8 @@ static int read_all(struct tipme_latencies *all, const struct tipme_latency_opti
 static int period_set(unsigned int period_us, char *was, size_t len)
 {
 	char text[24];
-	FILE *f = fopen(TRACING "/osnoise/timerlat_period_us", "re");
 
-	if (!f || !fgets(was, (int)len, f))
-		was[0] = '\0';
-	if (f)
-		fclose(f);
+	tipme_file_line(TRACING "/osnoise/timerlat_period_us", was, len);
 	snprintf(text, sizeof(text), "%u", period_us);
 	return put(TRACING "/osnoise", "timerlat_period_us", text);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,34 +65,25 @@ static int v2_has_memory(const char *mount)
 	return has_word(line, "memory", " ");
 }
 
-/*
- * Fields of mountinfo: ... mount point is the fifth; after the lone dash come type, source and
- * options.
- */
 static int find_mount(struct hierarchy *h)
 {
-	char line[2048], mount[256], type[32], options[512];
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	int found = 0;
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	struct mntent mount;
+	char text[4096];
 
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		const char *tail = strstr(line, " - ");
-
-		if (!tail || sscanf(line, "%*s %*s %*s %*s %255s", mount) != 1 ||
-		    sscanf(tail + 3, "%31s %*s %511s", type, options) != 2)
-			continue;
-		if (!strcmp(type, "cgroup2") && v2_has_memory(mount))
+	h->limit_file = NULL;
+	while (f && !h->limit_file && getmntent_r(f, &mount, text, sizeof(text))) {
+		if (!strcmp(mount.mnt_type, "cgroup2") && v2_has_memory(mount.mnt_dir))
 			h->limit_file = "memory.max";
-		else if (!strcmp(type, "cgroup") && has_word(options, "memory", ","))
+		else if (!strcmp(mount.mnt_type, "cgroup") && hasmntopt(&mount, "memory"))
 			h->limit_file = "memory.limit_in_bytes";
 		else
 			continue;
-		snprintf(h->mount, sizeof(h->mount), "%s", mount);
-		found = 1;
+		snprintf(h->mount, sizeof(h->mount), "%s", mount.mnt_dir);
 	}
 	if (f)
-		fclose(f);
-	return found ? 0 : -ENOENT;
+		endmntent(f);
+	return h->limit_file ? 0 : -ENOENT;
 }
 
 /* Lines are NUMBER:CONTROLLERS:PATH; version 2 has no controllers. */

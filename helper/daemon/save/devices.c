@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "devices.h"
+#include "small_file.h"
 #include "tipme_records.h"
 
 struct emitter {
@@ -90,15 +91,10 @@ static int irqs_emit(const struct emitter *e)
 static int number_read(const char *disk, const char *name, const char *format, unsigned int *a,
 		       unsigned int *b)
 {
-	char path[512];
+	char path[512], line[64];
 
 	snprintf(path, sizeof(path), "/sys/block/%s/%s", disk, name);
-	FILE *f = fopen(path, "re");
-	int n = f ? fscanf(f, format, a, b) : 0;
-
-	if (f)
-		fclose(f);
-	return n;
+	return tipme_file_line(path, line, sizeof(line)) ? sscanf(line, format, a, b) : 0;
 }
 
 static int disk_emit(const struct emitter *e, const char *name)
