@@ -10,6 +10,7 @@ use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Bundle;
+use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Story;
 
 plan skip_all => 'script is not installed' if !grep { -x "$_/script" } split /:/, $ENV{PATH};
@@ -31,8 +32,6 @@ sub spit {
 	close $h or die "$file: $!\n";
 	return;
 }
-
-sub slurp { my ($f) = @_; open my $h, '<:raw', $f or die "$f: $!\n"; local $/; return scalar <$h> }
 
 # at_terminal(LINES typed, COMMAND): (exit status, what was shown); the terminal's end of input is
 # behind the lines

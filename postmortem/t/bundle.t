@@ -18,6 +18,7 @@ use Tipme::Command::Bundle;
 use Tipme::Command::Export;
 use Tipme::Command::Open;
 use Tipme::Episode;
+use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Story;
 use Tipme::Timeline;
 use Tipme::Versions;
@@ -49,8 +50,6 @@ sub verb {
 	open STDIN,  '<&', $old_in  or die "$!\n";
 	return \%r;
 }
-
-sub slurp { my ($f) = @_; open my $h, '<:raw', $f or die "$f: $!\n"; local $/; return scalar <$h> }
 
 # fields(BYTES): of a message of protocol buffers, [ number, value ] each
 sub fields {

@@ -13,6 +13,7 @@ use Tipme::Columns;
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::KernelEvents;
+use Tipme::Test::Files qw(slurp spew);
 use Tipme::Test::Busy qw(busy);
 use Tipme::Test::Story;
 
@@ -157,17 +158,3 @@ sub first_difference {
 	return 'none';
 }
 
-sub slurp {
-	my ($path) = @_;
-	open my $h, '<:raw', $path or die "$path: $!\n";
-	local $/;
-	return <$h>;
-}
-
-sub spew {
-	my ($path, $b) = @_;
-	open my $h, '>:raw', $path or die "$path: $!\n";
-	print {$h} $b;
-	close $h or die "$path: $!\n";
-	return;
-}

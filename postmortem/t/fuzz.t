@@ -17,6 +17,7 @@ use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
+use Tipme::Test::Files qw(slurp spew);
 use Tipme::Test::EachKind qw(each_kind);
 use Tipme::Test::Story;
 use Tipme::Threads;
@@ -72,21 +73,6 @@ cmp_ok($all{verdicts}, '>', $rounds / 10, 'many are read as far as they go');
 cmp_ok($all{errors},   '>', 0,            'some are refused');
 note(sprintf '%.0f episodes a second', 2 * $rounds / (time - $from));
 done_testing();
-
-sub slurp {
-	my ($path) = @_;
-	open my $h, '<:raw', $path or die "$path: $!\n";
-	local $/;
-	return <$h>;
-}
-
-sub spew {
-	my ($path, $b) = @_;
-	open my $h, '>:raw', $path or die "$path: $!\n";
-	print {$h} $b;
-	close $h or die "$path: $!\n";
-	return;
-}
 
 # How many kinds of records each file has.
 sub kinds {

@@ -10,6 +10,7 @@ use FindBin    qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Episode;
 use Tipme::Index;
+use Tipme::Test::Files qw(spew);
 use Tipme::Test::Episode;
 
 my @warnings;
@@ -83,13 +84,6 @@ sub bytes_of {
 	open my $h, '<:raw', $file or die "$file: $!\n";
 	local $/ = undef;
 	return scalar <$h>;
-}
-
-sub spew {
-	my ($file, $bytes) = @_;
-	open my $h, '>:raw', $file or die "$file: $!\n";
-	print {$h} $bytes;
-	close $h or die "$!\n";
 }
 
 my $dir   = story(5000);

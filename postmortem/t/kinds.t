@@ -8,14 +8,13 @@ use Test::More;
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Kinds;
+use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
 use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
 my $MAX_LIST = 34;    # columns of `tipme list`, with a short name in it
 my %FLAG = map { $_ => 1 } qw(cpu memory compute holding itself args client victim for-whom holder);
-
-sub slurp { my ($f) = @_; open my $h, '<', $f or die "$f: $!\n"; local $/; return scalar <$h> }
 
 # documented(): the kinds that the page of the format lists
 sub documented {

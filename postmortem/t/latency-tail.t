@@ -8,7 +8,8 @@ use Cpanel::JSON::XS ();
 use File::Temp       qw(tempdir);
 use FindBin;
 use Test::More;
-use lib "$FindBin::Bin/../lib", "$FindBin::Bin/../../abi/lib", "$FindBin::Bin/../../abi/generated";
+use lib map {"$FindBin::Bin/$_"} qw(lib ../lib ../../abi/lib ../../abi/generated);
+use Tipme::Test::Files qw(slurp spew);
 use Tipme::Command::Latency;
 use Tipme::Latency::Result;
 use Tipme::Latency::Schedule qw(pseudo_worst_us schedulability read_tasks);
@@ -269,17 +270,3 @@ sub said {
 	return ($text, $status);
 }
 
-sub slurp {
-	my ($file) = @_;
-	open my $h, '<', $file or die "$file: $!\n";
-	local $/;
-	return scalar <$h>;
-}
-
-sub spew {
-	my ($file, $text) = @_;
-	open my $h, '>', $file or die "$file: $!\n";
-	print {$h} $text;
-	close $h or die "$file: $!\n";
-	return;
-}

@@ -11,6 +11,7 @@ use File::Temp qw(tempdir);
 use FindBin    qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Library;
+use Tipme::Test::Files qw(spew);
 use Tipme::Test::Episode;
 
 my (@warnings, @said);
@@ -32,13 +33,6 @@ sub library {
 
 sub ids {
 	return join ' ', map { $_->{id} } library()->episodes;
-}
-
-sub spew {
-	my ($file, $bytes) = @_;
-	open my $h, '>:raw', $file or die "$file: $!\n";
-	print {$h} $bytes;
-	close $h or die "$!\n";
 }
 
 sub pragma {

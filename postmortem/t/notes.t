@@ -12,6 +12,7 @@ use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Notes qw(note_of set_note set_tags tags_of undo_note);
+use Tipme::Test::Files qw(spew);
 use Tipme::Test::Story;
 
 my $tmp = tempdir(CLEANUP => 1);
@@ -39,14 +40,6 @@ sub slurp {
 	open my $h, '<:encoding(UTF-8)', $f or return;
 	local $/;
 	return <$h> // '';
-}
-
-sub spew {
-	my ($f, $bytes) = @_;
-	open my $h, '>:raw', $f or die "$f: $!\n";
-	print {$h} $bytes;
-	close $h or die "$f: $!\n";
-	return;
 }
 
 sub row {

@@ -18,6 +18,7 @@ use Tipme::Record::Layout;
 use Tipme::Resources;
 use Tipme::Sampled;
 use Tipme::TaskStates;
+use Tipme::Test::Files qw(slurp spew);
 use Tipme::Test::Episode;
 use Tipme::Test::Busy qw(busy);
 use Tipme::Test::Story;
@@ -484,17 +485,3 @@ sub sampled_episode {
 	return $b->write("$tmp/$name");
 }
 
-sub slurp {
-	my ($path) = @_;
-	open my $h, '<:raw', $path or die "$path: $!\n";
-	local $/;
-	return <$h>;
-}
-
-sub spew {
-	my ($path, $b) = @_;
-	open my $h, '>:raw', $path or die "$path: $!\n";
-	print {$h} $b;
-	close $h or die "$path: $!\n";
-	return;
-}

@@ -13,6 +13,7 @@ use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated",
 	"$Bin/../../tests/desk/lib";
 use Tipme::Desk::Judge;
+use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Episode;
 use Tipme::Test::Story;
 
@@ -59,9 +60,3 @@ sub unpacked {
 	return;
 }
 
-sub slurp {
-	my ($f) = @_;
-	open my $h, '<:raw', $f or die "$f: $!\n";
-	local $/ = undef;
-	return scalar <$h>;
-}

@@ -11,6 +11,7 @@ use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Package;
+use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Story;
 
 use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
@@ -36,8 +37,6 @@ sub tipme {
 	$r{$_} = slurp("$tmp/$_") for qw(out err);
 	return \%r;
 }
-
-sub slurp { my ($f) = @_; open my $h, '<:raw', $f or die "$f: $!\n"; local $/; return <$h> // '' }
 
 sub spit {
 	my ($f, $text, $mode) = @_;

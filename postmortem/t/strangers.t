@@ -18,6 +18,7 @@ use Tipme::Episode;
 use Tipme::Index;
 use Tipme::Library;
 use Tipme::RecordBytes;
+use Tipme::Test::Files qw(slurp spew);
 use Tipme::Test::Story;
 use Tipme::Timeline::File qw(write_picture);
 
@@ -28,16 +29,6 @@ my $tmp        = tempdir(CLEANUP => 1);
 local $ENV{TIPME_LIBRARY} = "$tmp/library";
 mkdir $ENV{TIPME_LIBRARY}, 0700 or die "$!\n";
 my $json = Cpanel::JSON::XS->new->canonical->pretty->allow_nonref;
-
-sub slurp { my ($f) = @_; open my $h, '<:raw', $f or die "$f: $!\n"; local $/; return scalar <$h> }
-
-sub spew {
-	my ($f, $bytes) = @_;
-	open my $h, '>:raw', $f or die "$f: $!\n";
-	print {$h} $bytes;
-	close $h or die "$f: $!\n";
-	return $f;
-}
 
 # verb(ARGS): { out, err, exit, kb } of the real program; kb is the most memory that it had at one
 # time

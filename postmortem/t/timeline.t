@@ -11,6 +11,7 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Command::Timeline;
 use Tipme::Diagnosis;
 use Tipme::Episode;
+use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Episode;
 use Tipme::Test::Xml qw(xml_problem);
 use Tipme::Timeline;
@@ -107,13 +108,6 @@ sub story {
 	$e->x(9500 * $MS, 'x_chord', input_seq => 9, action => 'snapshot');
 	$e->stack(7, 'schedule_hrtimeout_range_clock+0x1;poll_schedule_timeout+0x1;do_select+0x1');
 	return $e->write("$tmp/" . ($o{dir} // 'storm'));
-}
-
-sub slurp {
-	my ($file) = @_;
-	open my $h, '<:raw', $file or die "$file: $!\n";
-	local $/ = undef;
-	return scalar <$h>;
 }
 
 # verb(ARGS): exit status, or the sentence that it died with; what it prints goes nowhere

@@ -11,6 +11,7 @@ use File::Path       qw(make_path);
 use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use Tipme::Test::Files qw(slurp spew);
 use Tipme::Test::Story;
 
 use constant { CLIENT => 200, MS => 1_000_000 };
@@ -24,16 +25,6 @@ plan skip_all => 'needs xgettext and msgfmt (Debian: gettext), Locale::TextDomai
 	"$^X -MLocale::TextDomain -e 1";
 
 my $tmp = tempdir(CLEANUP => 1);
-
-sub slurp { my ($f) = @_; open my $h, '<:raw', $f or die "$f: $!\n"; local $/; return scalar <$h> }
-
-sub spew {
-	my ($f, $text) = @_;
-	open my $h, '>:raw', $f or die "$f: $!\n";
-	print {$h} $text;
-	close $h or die "$f: $!\n";
-	return;
-}
 
 # catalog(): a folder with a catalog of the language "xx", in which each sentence is a number and
 # what is filled in; and how many sentences there are

@@ -11,17 +11,10 @@
 #include <string.h>
 
 #include "hotkey.h"
+#include "must.h"
 #include "request_run.h"
 #include "ring_reader.h"
 #include "xring.h"
-
-#define MUST(what)                                                \
-	do {                                                      \
-		if (!(what)) {                                    \
-			fprintf(stderr, "violated: %s\n", #what); \
-			abort();                                  \
-		}                                                 \
-	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -16,15 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "must.h"
 #include "tipme_records.h"
-
-#define MUST(what)                                                \
-	do {                                                      \
-		if (!(what)) {                                    \
-			fprintf(stderr, "violated: %s\n", #what); \
-			abort();                                  \
-		}                                                 \
-	} while (0)
 
 static const char MANIFEST[] =
 	"{\"format\":{\"major\":1,\"minor\":1},\"id\":\"f\",\"trigger\":{\"ns\":4000},\"sources\":["

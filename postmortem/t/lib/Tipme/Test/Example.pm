@@ -4,20 +4,11 @@ package Tipme::Test::Example;
 
 use strict;
 use warnings;
+use Tipme::Test::Files qw(slurp spew);
 use Exporter   qw(import);
 use File::Path qw(make_path);
 
 our @EXPORT_OK = qw(steps tree slurp spew);
-
-sub slurp { my ($f) = @_; open my $h, '<', $f or die "$f: $!\n"; local $/; return scalar <$h> }
-
-sub spew {
-	my ($file, $text) = @_;
-	open my $out, '>', $file or die "$file: $!\n";
-	print {$out} $text;
-	close $out or die "$file: $!\n";
-	return;
-}
 
 # steps(ROOT, TITLE): of the example with this title, [ file, what the line has before which the
 # lines go (undef: the file is new), the lines ]
