@@ -113,6 +113,20 @@ static int run_runs(char **args)
 				    (uint32_t)strtoul(args[3], NULL, 10));
 }
 
+/* turns COLUMNS-FD TID REAL-TIME LENGTH-NS SHIFT SHIFT: who had it instead of a thread */
+static int run_turns(char **args)
+{
+	const struct tipme_turns_kind kind = {
+		.tid = (uint32_t)strtoul(args[1], NULL, 10),
+		.waits_real_time = atoi(args[2]),
+		.length_ns = strtod(args[3], NULL),
+		.next_shift = (uint32_t)strtoul(args[4], NULL, 10),
+		.prev_shift = (uint32_t)strtoul(args[5], NULL, 10),
+	};
+
+	return tipme_occupancy_turns(atoi(args[0]), &kind);
+}
+
 #ifdef TIPME_HAS_MANIFEST
 /*
  * perfetto EPISODE OUT-FD FROM-NS TO-NS all|x: a trace, with scheduling or without; answers how
@@ -153,6 +167,8 @@ static const struct {
 	{ "check", 0, run_check, "check <SECTIONS" },
 	{ "sums", 1, run_sums, "sums COLUMNS-FD <ROWS-AND-STRETCHES" },
 	{ "runs", 4, run_runs, "runs COLUMNS-FD FROM-NS TO-NS WIDTH <ROWS-AND-STRETCHES" },
+	{ "turns", 6, run_turns,
+	  "turns COLUMNS-FD TID REAL-TIME LENGTH-NS SHIFT SHIFT <ROWS-AND-STRETCHES" },
 #ifdef TIPME_HAS_MANIFEST
 	{ "write", 4, run_write, "write EPISODE OUT-FD FROM-NS TO-NS" },
 	{ "perfetto", 5, run_perfetto, "perfetto EPISODE OUT-FD FROM-NS TO-NS all|x" },

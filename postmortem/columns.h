@@ -22,6 +22,21 @@ int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, bool x_o
 int tipme_occupancy_sums(int fd);
 int tipme_occupancy_runs(int fd, uint64_t from, uint64_t to, uint32_t width);
 
+/* Of a thread that waits for a CPU, for whom others' turns are summed up. */
+struct tipme_turns_kind {
+	uint32_t tid;
+	bool waits_real_time; /* its own priority is real-time */
+	double length_ns; /* of a run, at most */
+	uint32_t next_shift, prev_shift; /* where a switch has the priorities, in column d */
+};
+
+/*
+ * Turns: who had a CPU one after the other, in runs of turns. Of each run when it ends and its last
+ * switch; of each thread in it the first turn, and the time of all of them. The thread itself, or
+ * nobody, is a turn of run 0. Rows are threads that are wanted turn by turn.
+ */
+int tipme_occupancy_turns(int fd, const struct tipme_turns_kind *kind);
+
 /*
  * Writes what the reader makes of [from, to) as a file of columns, little-endian; damage goes to
  * standard error.

@@ -24,7 +24,7 @@ struct source {
 	struct tipme_columns_map map;
 	bool swap;
 	const uint64_t *ts;
-	const uint32_t *tid, *came, *key, *first, *index;
+	const uint32_t *tid, *came, *bits, *key, *first, *index;
 	uint64_t rows, keys, indices;
 };
 
@@ -58,7 +58,7 @@ static uint64_t get64(const struct source *s, const uint64_t *column, uint64_t i
 
 static int open_source(struct source *s, int fd)
 {
-	uint64_t tids, cames, firsts;
+	uint64_t tids, cames, bits, firsts;
 	int err = tipme_columns_open(&s->map, fd);
 
 	if (err)
@@ -67,12 +67,14 @@ static int open_source(struct source *s, int fd)
 	s->ts = tipme_columns_find(&s->map, "events", "ts", 8, &s->rows);
 	s->tid = tipme_columns_find(&s->map, "events", "tid", 4, &tids);
 	s->came = tipme_columns_find(&s->map, "events", "a", 4, &cames);
+	s->bits = tipme_columns_find(&s->map, "events", "d", 4, &bits);
 	s->key = tipme_columns_find(&s->map, "by_cpu", "key", 4, &s->keys);
 	s->first = tipme_columns_find(&s->map, "by_cpu", "first", 4, &firsts);
 	s->index = tipme_columns_find(&s->map, "by_cpu", "index", 4, &s->indices);
-	bool whole = s->ts && s->tid && s->came && s->key && s->first && s->index;
+	bool whole = s->ts && s->tid && s->came && s->bits && s->key && s->first && s->index;
 
-	return whole && tids == s->rows && cames == s->rows && firsts == s->keys + 1 ? 0 : -EPROTO;
+	whole = whole && tids == s->rows && cames == s->rows && bits == s->rows;
+	return whole && firsts == s->keys + 1 ? 0 : -EPROTO;
 }
 
 /* The switches of a CPU: where they are in `index`, as far as all of them are rows. */
@@ -96,7 +98,15 @@ static uint64_t switch_at(const struct source *s, uint64_t k)
 	return i < s->rows ? i : 0;
 }
 
-typedef void (*each_piece)(void *arg, uint64_t from, uint64_t to, uint32_t tid);
+/* Somebody had the CPU. */
+struct piece {
+	uint64_t from, to;
+	uint32_t tid;
+	uint32_t index; /* the switch that says so */
+	bool came; /* by which it came; else by which it left */
+};
+
+typedef void (*each_piece)(void *arg, const struct piece *p);
 
 /*
  * Calls each() with who had a CPU, one after the other. Where a switch was lost, who leaves is
@@ -125,9 +135,12 @@ static void walk(const struct source *s, const struct stretch *w, each_piece eac
 		bool stayed = k > begin &&
 			      (k == end || get32(s, s->tid, next) == get32(s, s->came, last));
 
+		struct piece p = { t, until,
+				   stayed ? get32(s, s->came, last) : get32(s, s->tid, next),
+				   (uint32_t)(stayed ? last : next), stayed };
+
 		if (until > t)
-			each(arg, t, until,
-			     stayed ? get32(s, s->came, last) : get32(s, s->tid, next));
+			each(arg, &p);
 		t = until > t ? until : t;
 		if (k == end)
 			break;
@@ -257,7 +270,7 @@ static void widen(struct sums *s)
 	free(old.at);
 }
 
-static void add_piece(void *arg, uint64_t from, uint64_t to, uint32_t tid)
+static void add_piece(void *arg, const struct piece *p)
 {
 	struct sums *s = arg;
 
@@ -265,17 +278,17 @@ static void add_piece(void *arg, uint64_t from, uint64_t to, uint32_t tid)
 		widen(s);
 	if (s->err)
 		return;
-	uint32_t row = row_at(s->q, tid, from);
-	struct sum *one = sum_of(s, tid, row);
+	uint32_t row = row_at(s->q, p->tid, p->from);
+	struct sum *one = sum_of(s, p->tid, row);
 
 	s->count += !one->ns;
-	one->tid = tid;
+	one->tid = p->tid;
 	one->row = row;
-	one->ns += to - from;
-	if (to - from <= one->longest_ns)
+	one->ns += p->to - p->from;
+	if (p->to - p->from <= one->longest_ns)
 		return;
-	one->longest_ns = to - from;
-	one->longest_from = from;
+	one->longest_ns = p->to - p->from;
+	one->longest_from = p->from;
 }
 
 static int write_sums(const struct source *src, const struct request *q, const struct stretch *w)
@@ -338,10 +351,11 @@ static uint32_t column_of(const struct picture *p, uint64_t t)
  * The worst of those that share a column wins; of equally bad ones the one that fills most of it,
  * then the first.
  */
-static void draw_piece(void *arg, uint64_t from, uint64_t to, uint32_t tid)
+static void draw_piece(void *arg, const struct piece *piece)
 {
 	struct picture *p = arg;
-	uint32_t row = row_at(p->q, tid, from);
+	uint64_t from = piece->from, to = piece->to;
+	uint32_t row = row_at(p->q, piece->tid, from);
 
 	if (row == p->q->row_count || to <= p->from || from >= p->to)
 		return;
@@ -393,6 +407,195 @@ int tipme_occupancy_runs(int fd, uint64_t from, uint64_t to, uint32_t width)
 		write_runs(&p);
 	}
 	free(p.at);
+	tipme_columns_free(&src.map);
+	free_request(&q);
+	return err ? err : fflush(stdout) ? -errno : 0;
+}
+
+/* ---- turns ---- */
+
+#define TURNS_MOST (4U << 20)
+/* Priorities of the kernel: below are real-time, and so is that of SCHED_DEADLINE in a record. */
+#define RT_BELOW 100
+#define DEADLINE 255
+
+/* Who had a CPU in a run, from its first turn on; run 0: that turn alone. */
+struct turn {
+	uint64_t from, to, ns;
+	uint32_t run, tid, index, prio;
+};
+
+struct run {
+	uint64_t to;
+	uint32_t last; /* its last switch */
+};
+
+struct seat { /* where a thread's turn of a run is; run 0: the seat is free */
+	uint32_t tid, run, turn;
+};
+
+struct turns {
+	const struct source *src;
+	const struct request *q;
+	struct tipme_turns_kind kind;
+	struct turn *at;
+	struct run *runs; /* from 1 on */
+	struct seat *seats; /* open addressing, by thread */
+	uint32_t count, room, run, run_room, seated, seat_room;
+	double until;
+	bool real_time; /* the run that goes on is of such */
+	int err;
+};
+
+static struct seat *seat_of(const struct turns *t, uint32_t tid)
+{
+	size_t i = (size_t)((uint64_t)tid * 0x9e3779b97f4a7c15ULL >> 32) & (t->seat_room - 1);
+
+	while (t->seats[i].run && t->seats[i].tid != tid)
+		i = (i + 1) & (t->seat_room - 1);
+	return &t->seats[i];
+}
+
+static void more_seats(struct turns *t)
+{
+	struct turns old = *t;
+
+	t->seat_room = old.seat_room ? 2 * old.seat_room : 256;
+	t->seats = calloc(t->seat_room, sizeof(*t->seats));
+	if (!t->seats) {
+		*t = old;
+		t->err = -ENOMEM;
+		return;
+	}
+	for (uint32_t i = 0; i < old.seat_room; i++)
+		if (old.seats[i].run)
+			*seat_of(t, old.seats[i].tid) = old.seats[i];
+	free(old.seats);
+}
+
+/* Makes room for one more of an array. */
+static void *wider(void *at, uint32_t count, uint32_t *room, size_t size, int *err)
+{
+	uint32_t wanted = *room ? 2 * *room : 256;
+	void *more;
+
+	if (count < *room)
+		return at;
+	more = wanted > TURNS_MOST ? NULL : realloc(at, wanted * size);
+	*err = more ? *err : -ENOMEM;
+	*room = more ? wanted : *room;
+	return more ? more : at;
+}
+
+static uint32_t priority_of(const struct turns *t, const struct piece *p)
+{
+	return get32(t->src, t->src->bits, p->index) >>
+		       (p->came ? t->kind.next_shift : t->kind.prev_shift) &
+	       255;
+}
+
+static struct turn *new_turn(struct turns *t, const struct piece *p, uint32_t prio)
+{
+	t->at = wider(t->at, t->count, &t->room, sizeof(*t->at), &t->err);
+	if (t->err)
+		return NULL;
+	t->at[t->count] =
+		(struct turn){ p->from, p->to, p->to - p->from, 0, p->tid, p->index, prio };
+	return &t->at[t->count++];
+}
+
+/* A run begins anew with another kind of wait, or after a length of time. */
+static void run_for(struct turns *t, const struct piece *p, uint32_t prio)
+{
+	bool real_time = !t->kind.waits_real_time && (prio < RT_BELOW || prio == DEADLINE);
+
+	if (t->until > 0 && t->real_time == real_time && (double)p->to <= t->until)
+		return;
+	t->runs = wider(t->runs, t->run + 1, &t->run_room, sizeof(*t->runs), &t->err);
+	if (t->err)
+		return;
+	t->run++;
+	t->real_time = real_time;
+	t->until = (double)p->from + t->kind.length_ns;
+}
+
+static void take_turn(void *arg, const struct piece *p)
+{
+	struct turns *t = arg;
+	uint32_t prio;
+	struct seat *seat;
+	struct turn *turn;
+
+	if (t->err)
+		return;
+	prio = priority_of(t, p);
+	if (!p->tid || p->tid == t->kind.tid) {
+		t->until = 0;
+		new_turn(t, p, prio);
+		return;
+	}
+	run_for(t, p, prio);
+	if (!t->err && 2 * (t->seated + 1) > t->seat_room)
+		more_seats(t);
+	if (t->err)
+		return;
+	seat = seat_of(t, p->tid);
+	/* Those of rows are wanted turn by turn. */
+	if (seat->run == t->run && row_at(t->q, p->tid, UINT64_MAX) == t->q->row_count) {
+		t->at[seat->turn].ns += p->to - p->from;
+	} else {
+		t->seated += !seat->run;
+		*seat = (struct seat){ p->tid, t->run, t->count };
+		turn = new_turn(t, p, prio);
+		if (!turn)
+			return;
+		turn->run = t->run;
+	}
+	t->runs[t->run] = (struct run){ p->to, p->index };
+}
+
+static void write_turns(const struct turns *t)
+{
+	write32(t->run);
+	write32(t->count);
+	for (uint32_t i = 1; i <= t->run; i++) {
+		write64(t->runs[i].to);
+		write32(t->runs[i].last);
+	}
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct turn *one = &t->at[i];
+
+		write64(one->from);
+		write64(one->to);
+		write64(one->ns);
+		write32(one->run);
+		write32(one->tid);
+		write32(one->index);
+		write32(one->prio);
+	}
+}
+
+int tipme_occupancy_turns(int fd, const struct tipme_turns_kind *kind)
+{
+	struct source src = { .swap = false };
+	struct request q = { .row_count = 0 };
+	struct turns t = { .src = &src, .q = &q, .kind = *kind };
+	int err = kind->next_shift > 24 || kind->prev_shift > 24 ? -EINVAL : read_request(&q);
+
+	err = err ? err : open_source(&src, fd);
+	for (uint32_t i = 0; !err && i < q.stretch_count; i++) {
+		t.count = t.run = t.seated = 0;
+		t.until = 0;
+		if (t.seats)
+			memset(t.seats, 0, t.seat_room * sizeof(*t.seats));
+		walk(&src, &q.stretches[i], take_turn, &t);
+		err = t.err;
+		if (!err)
+			write_turns(&t);
+	}
+	free(t.at);
+	free(t.runs);
+	free(t.seats);
 	tipme_columns_free(&src.map);
 	free_request(&q);
 	return err ? err : fflush(stdout) ? -errno : 0;

@@ -52,8 +52,34 @@ is($asked, 12, 'the program was asked for each');
 			-1, 1 << 40;
 		is($one, $other, "thread $tid had CPU 1 for $other ns");
 	}
+
+	# Who had a CPU instead of a thread, in runs of 10 ms and of half a millisecond.
+	for my $cpu (0, 1) {
+		for my $one_by_one ({}, { 1002 => [] }) {
+			for my $how ([ 1001, 0, 10 * $MS ], [ 1003, 1, 0.5 * $MS + 0.25 ], [ 0, 0, $MS / 3 ]) {
+				my ($tid, $rt, $length) = @$how;
+				my $chain = bless { states => $states, tid => $tid }, 'Tipme::WakeupChain';
+				no warnings 'redefine';
+				local *Tipme::WakeupChain::_works = sub { return $one_by_one };
+				my @span = (650 * $MS, 1_100 * $MS, $cpu);
+				my @where  = ($tid, $rt, $length, [ $cpu, @span[ 0, 1 ] ]);
+				my $by_one = turns($chain->_taken_in_turn(\@span, $rt, $length));
+				my $other  = turns(Tipme::Columns::turns($ev, $one_by_one, @where));
+				cmp_ok(scalar @{ $by_one->[0] }, '>', 20, "CPU $cpu, instead of $tid: turns");
+				is_deeply($other, $by_one, '... the same by the program');
+			}
+		}
+	}
 }
 done_testing;
+
+# turns(CODE, ENDS): all that it gives, and these
+sub turns {
+	my ($next, $ends) = @_;
+	my @turns;
+	while (my $turn = $next->()) { push @turns, $turn }
+	return [ \@turns, $ends ];
+}
 
 sub picture {
 	my ($dir, $many, @range) = @_;

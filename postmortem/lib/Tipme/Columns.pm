@@ -132,6 +132,32 @@ sub runs {
 	return \@runs;
 }
 
+# turns(KERNEL EVENTS, \%ONE BY ONE, TID, IS IT REAL-TIME?, LENGTH, [ CPU, FROM, TO ]): who had a
+# CPU instead of a thread, in runs of turns of at most LENGTH ns. Returns code that gives one { run,
+# from, to, ns, tid, index, prio } after the other, by time: of each thread in a run its first turn,
+# with the time of all of them (ONE BY ONE: of these each turn); run 0 is a turn of the thread
+# itself, or of nobody. And a list, by number from 1 on, [ when a run ended, its last switch ].
+# Undef: the program cannot.
+sub turns {
+	my ($ev, $single, $tid, $real_time, $length, $stretch) = @_;
+	my $shift  = $Tipme::Record::Columns::SHIFT{sched_switch};
+	my $answer = _occupancy($ev, [ map { [ $_, 0, 0, 0 ] } keys %$single ],
+		[$stretch], 'turns', $tid, $real_time ? 1 : 0, sprintf('%.17g', $length),
+		@$shift{qw(next_prio prev_prio)})
+		// return;
+	my ($runs) = unpack 'V', $answer;
+	my $at   = 8 + 12 * $runs;
+	my @ends = map { [ unpack 'Q< V', substr $answer, 8 + 12 * $_, 12 ] } 0 .. $runs - 1;
+	my $next = sub {
+		return if $at >= length $answer;
+		my %turn;
+		@turn{qw(from to ns run tid index prio)} = unpack 'Q< Q< Q< V4', substr $answer, $at, 40;
+		$at += 40;
+		return \%turn;
+	};
+	return ($next, [ undef, @ends ]);
+}
+
 sub _occupancy {
 	my ($ev, $rows, $stretches, $mode, @args) = @_;
 	my $file = $ev->{columns_file} // return;

@@ -5,6 +5,7 @@ package Tipme::WakeupChain::Queue;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Tipme::Columns;
 use Tipme::Reason qw(reason);
 use Tipme::Urgency;
 
@@ -13,6 +14,7 @@ my $DEADLINE = 255;   # priority in a record: SCHED_DEADLINE (abi/records.def)
 my $MANY     = 500;   # who had a CPU during one wait: beyond this they are told by runs of time ...
 my $RUNS     = 400;   # ... so many, of this length at least
 my $RUN_NS   = 10_000_000;    # ns of records that one look back takes at least
+my $RELEASE  = 4_000;         # segments after which memory is given back: some 10 MB of columns
 
 # The wait for a CPU is charged to those who had it meanwhile.
 sub _runnable {
@@ -40,49 +42,69 @@ sub _runnable {
 }
 
 # Of very many that had the CPU in turn, those of a run of time are one segment: `among` says who
-# had how much of it. They are looked at one by one and only their sums are kept.
+# had how much of it. Only their sums are kept.
 sub _occupied_in_turn {
 	my ($self, $i, $span, $own_prio, $evidence) = @_;
 	my ($from, $to, $cpu) = @$span;
 	my $length = ($to - $from) / $RUNS;
 	$length = $RUN_NS if $length < $RUN_NS;
-	my ($tid, $rt, $works, $kept) =
-		($self->{tid}, $own_prio < $RT_BELOW, $self->_works, $self->{segments});
-	my ($run, $among, $kind, $until, @out) = (undef, {}, '', 0);
+	my $rt   = $own_prio < $RT_BELOW;
+	my $kept = $self->{segments};
+	my ($next, $ends) =
+		Tipme::Columns::turns($self->{states}->events, $self->_works, $self->{tid}, $rt, $length,
+		[ $cpu, $from, $to ]);
+	($next, $ends) = $self->_taken_in_turn($span, $rt, $length) if !$next;
+	my ($run, $among, $seen, @out) = (0, undef, 0);
+	while (my $turn = $next->()) {
+		my ($begin, $end, $who, $prio, $index) = @$turn{qw(from to tid prio index)};
+		my $is_run = $turn->{run};
+		my $work   = $is_run ? scalar $self->_work_between($who, $begin, $end) : undef;
+		my $for    = $work   ? $work->{tid}                                    : $who;
+		if (!$is_run || $is_run != $run || !$among->{$for}) {
+			$self->{segments} = [];
+			$self->_occupied($i, [ $begin, $end, $who, $prio, $index ], $own_prio, [], $cpu);
+			if (!$is_run) { push @out, reverse @{ $self->{segments} }; next }
+			my $s = $self->{segments}[0];
+			if ($is_run != $run) {
+				$run = $is_run;
+				push @out, $s->with(among => $among = {});
+				@{ $out[-1] }{qw(to last)} = @{ $ends->[$run] };
+			}
+			$among->{$for} = { segment => $s, ns => 0 };
+			$self->{states}->events->release if ++$seen % $RELEASE == 0;
+		}
+		$among->{$for}{ns} += $turn->{ns};
+	}
+	for (@out) { my $last = delete $_->{last}; push @{ $_->{evidence} }, $last if defined $last }
+	for (@out ? ($out[0], $out[-1]) : ()) { $_->{evidence} = [ @$evidence, @{ $_->{evidence} } ] }
+	$self->{segments} = [ @$kept, reverse @out ];
+}
+
+# The same as Tipme::Columns::turns, without the program.
+sub _taken_in_turn {
+	my ($self, $span, $rt, $length) = @_;
+	my ($from, $to, $cpu) = @$span;
+	my ($tid, $works) = ($self->{tid}, $self->_works);
+	my ($kind, $until, $of, @turns, @ends) = ('', 0);
 	$self->{states}->each_occupant(
 		$cpu, $from, $to,
 		sub {
 			my ($begin, $end, $who, $prio, $index) = @_;
-			if (!$who || $who == $tid) {
-				$self->{segments} = [];
-				$self->_occupied($i, \@_, $own_prio, [], $cpu);
-				push @out, reverse @{ $self->{segments} };
-				undef $run;
-				return;
+			my $turn = { from => $begin, to => $end, ns => $end - $begin, tid => $who,
+				prio => $prio, index => $index, run => 0 };
+			if (!$who || $who == $tid) { push @turns, $turn; $until = 0; return }
+			my $is = !$rt && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'real-time' : 'other';
+			if (!$until || $kind ne $is || $end > $until) {
+				push @ends, [];
+				($kind, $until, $of) = ($is, $begin + $length, {});
 			}
-			my $is = !$rt
-				&& ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
-			my $work = $works->{$who} ? $self->_work_between($who, $begin, $end) : undef;
-			my $for  = $work          ? $work->{tid}                             : $who;
-			if (!$run || $kind ne $is || $end > $until || !$among->{$for}) {
-				my $new = !$run || $kind ne $is || $end > $until;
-				$self->{segments} = [];
-				$self->_occupied($i, \@_, $own_prio, [], $cpu);
-				my $s = $self->{segments}[0];
-				if ($new) {
-					push @out, $run = $s->with(among => $among = {});
-					($kind, $until) = ($is, $begin + $length);
-				}
-				$among->{$for} = { segment => $s, ns => 0 };
-			}
-			$among->{$for}{ns} += $end - $begin;
-			$run->{to}   = $end;
-			$run->{last} = $index;
+			$turn->{run} = @ends;
+			$ends[-1] = [ $end, $index ];
+			if ($of->{$who} && !$works->{$who}) { $of->{$who}{ns} += $turn->{ns}; return }
+			push @turns, $of->{$who} = $turn;
 		}
 	);
-	for (@out) { my $last = delete $_->{last}; push @{ $_->{evidence} }, $last if defined $last }
-	for (@out ? ($out[0], $out[-1]) : ()) { $_->{evidence} = [ @$evidence, @{ $_->{evidence} } ] }
-	$self->{segments} = [ @$kept, reverse @out ];
+	return (sub { shift @turns }, [ undef, @ends ]);
 }
 
 # In whose queue it waited when: [ from, to, CPU ]. Where no record tells of its moves, all the time
