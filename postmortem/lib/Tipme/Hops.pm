@@ -10,10 +10,10 @@ use Tipme::Messages qw(messages);
 our @EXPORT_OK = qw(hops once);
 
 # hops(THREADS, EVENT, SEGMENTS): the processes that a chain passes, from its end backwards, but
-# client, server and kernel: { pid, tid (the thread last met), from, to, looks: the process that woke
-# the server, and not the client (itself, or another that did), else 0: a client that looks at the
-# screen is none that ours waits for, unless it sent ours a message; turn: how often the chain has
-# come to the client }
+# client, server and kernel: { pid, tid (the thread last met), from, to, looks: the process that
+# woke the server, and not the client (itself, or another that did), else 0: a client that looks at
+# the screen is none that ours waits for, unless it sent ours a message; turn: how often the chain
+# has come to the client }
 sub hops {
 	my ($threads, $e, $segments) = @_;
 	my ($then, $turn, $until, $looker, @hops) = (0, 0, 0, 0);
