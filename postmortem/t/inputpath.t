@@ -9,6 +9,7 @@ use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Report::Text;
+use Tipme::Test::Judge;
 use Tipme::Test::Story;
 
 use constant { SERVER => 100, CLIENT => 200, KWORKER => 50, MS => 1_000_000 };
@@ -330,6 +331,7 @@ $s->enter(1200, kind => 'motion')->run(1, 1200.25, 1701, CLIENT, 'sleeping')->dr
 $r = opened($s)->run;
 is("$r->{event}{kind} $r->{verdict}{kind}", 'motion app-compute', 'a drag that the client answers late');
 is($r->{interval}{duration_ns}, 501.1 * MS, 'up to what it drew');
+Tipme::Test::Judge::judged('a drag', $s, 'app-compute', 'xterm', 0.97, 1);
 
 # What is usual: this episode, or where it has too little, what the caller knows of others.
 $s = story(no_usual => 1)->key(1000, 400)->hotkey(3000);

@@ -117,7 +117,7 @@ sub _events_of {
 	}
 	my @unseen = _add_kernel_times($x, \@events, $code);
 	$self->_mark_chords($x, \@events, $self->_heard(\@events, \%agent), $x->all('chord'));
-	_mark_motion(\@events);
+	$self->_mark_motion(\@events);
 	$self->_add_bursts($x, \@events);
 	return (@events, $self->_pending($x, \@events, @unseen));
 }
@@ -334,13 +334,16 @@ sub _answered {
 
 # What the pointer's motion is answered by, and which of many motions may have waited.
 sub _mark_motion {
-	my ($events) = @_;
-	my ($held, $read) = (0, -1);
+	my ($self, $events) = @_;
+	my ($held, $read)   = (0, -1);
+	my $own = ($self->{ep}->manifest->{bundle} // {})->{event};
 	for my $e (@$events) {
 		$held++ if $e->{kind} eq 'button_press';
 		$held-- if $e->{kind} eq 'button_release' && $held;
 		next    if $e->{kind} ne 'motion';
-		$e->{motion} = $held ? 'drag' : 'cursor';
+		# When the button went down stays with the sender of a bundle.
+		my $told = $own && $own->{dragged} && $own->{ns} == $e->{device_ns};
+		$e->{motion} = $held || $told ? 'drag' : 'cursor';
 		my $go = $e->{wakeup_ns} // $e->{device_ns};
 		$e->{first_of_go} = 1 if $go != $read;
 		$read = $go;
