@@ -18,6 +18,7 @@ use Tipme::Hog  qw(allowed_cpus can_compute compute hog keep_to starved_by);
 use Tipme::Rows qw(counted keep row sentences sorted_out wanted);
 use Tipme::Stage;
 use Tipme::Typist::Session;
+use Tipme::Waited;
 
 $SIG{$_} = sub { exit 1 }
 	for qw(INT TERM HUP);    # so that all that was started is ended
@@ -175,10 +176,13 @@ sub compositor {
 				'computes',
 				sub {
 					my $t = Tipme::Typist::now_ns();
+					my $n = changes("$dir/pixels");
 					compute($pid);
 					sleep 0.02;
 					$keys->key('d');
-					sleep $STOP_S + 0.5;
+					# Where others have the CPU it computes longer, and paints only then.
+					await(sub { changes("$dir/pixels") > $n });
+					sleep 0.5;
 					return $t;
 				},
 				sub { named($_[0], $pid, 0.95) },
@@ -201,7 +205,7 @@ SKIP: {
 		keep_to($may[-1], $w->{pid});
 		keep_to($may[0],  @others);
 		late(
-			$w,
+			{ %$w, staged => $w->{pid} },
 			'starved',
 			sub {
 				my $hog = hog($may[-1], $STOP_S) // die "no hog: $!\n";
@@ -223,20 +227,38 @@ sub late {
 	my ($w, $scene, $do, $good, $says) = @_;
 	# What is usual is told by others.
 	if (counted()) { $w->{key}->() for 1 .. 3 }
-	my @t  = map { $do->() } 1 .. $N;
-	my @of = scene($w->{stage}, $t[0]);
-	my $n  = sorted_out(
+	my @who = grep { $_ != ($w->{staged} // 0) } $w->{stage}{display}->pid, @$w{qw(pid editor)};
+	my @t   = map  { watched($do, @who) } 1 .. $N;
+	my @of  = scene($w->{stage}, $t[0]{at});
+	my $n   = sorted_out(
 		\@t, \@of, $good,
 		sub {
-			my (undef, $from, $to) = @_;
-			return counted() && $w->{pixels} && (delay($w, $from, $to) // 0) < $STOP_S / 3;
+			my ($p, $to) = @_;
+			return '' if !counted() || !$w->{pixels};
+			my $s = delay($w, $p->{at}, $to);
+			return
+				  !defined $s      ? 'nothing changed on the screen before the next press'
+				: $s < $STOP_S / 3 ? 'the cause had no effect'
+				:                    '';
 		}
 	);
 	my $counted = $N - $n->{void};
 	keep($last_scene, "$w->{name}-$scene") if @{ $n->{missed} };
 	is($n->{right}, $counted, "$says, $n->{right} of $counted times") or told(@{ $n->{missed} });
-	row($w->{name}, $scene, $N, %$n{qw(right void)}, said => [ sentences(@{ $n->{missed} }) ]);
+	row(
+		$w->{name}, $scene, $N, %$n{qw(right void why)},
+		said => [ sentences(@{ $n->{missed} }) ]
+	);
 	return @of;
+}
+
+# A press, and whether something else than its cause kept it waiting: a table counts only others.
+sub watched {
+	my ($do, @who) = @_;
+	my $waited = Tipme::Waited->begin(@who);
+	my $t      = $do->();
+	my $why    = $waited->end(1000 * $STOP_S);
+	return { at => $t, void => counted() ? $why : '' };
 }
 
 # Presses that nothing disturbs: nobody is accused. Their diagnoses.

@@ -14,11 +14,12 @@ use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/helper/test/lib",
 	map {"$ENV{TIPME_SRCDIR}/$_"} qw(postmortem/lib abi/generated abi/lib);
 use Tipme::Diagnosis;
 use Tipme::Episode;
-use Tipme::Hog qw(allowed_cpus can_compute compute hog keep_to starved_by);
+use Tipme::Hog qw(allowed_cpus can_compute compute computed hog keep_to starved_by);
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 use Tipme::Rows qw(keep row sentences sorted_out wanted);
 use Tipme::TestDaemon;
+use Tipme::Waited;
 use Tipme::WaylandStage;
 
 $SIG{$_} = sub { exit 1 }
@@ -27,7 +28,7 @@ plan skip_all => 'not root: recording the whole machine needs it' if $>;
 plan skip_all => 'minutes on other compositors: with TIPME_TEST_ALL=1 alone'
 	if !$ENV{TIPME_TEST_ALL} && !@ARGV;
 my $N         = $ENV{TIPME_COMPOSITED_N} // ($ENV{TIPME_TEST_ALL} ? 20 : 3);
-my @SCENES    = wanted(6, qw(quiet stopped client computes helper starved));
+my @SCENES    = wanted(6, qw(quiet stopped client computes helper starved film));
 my $STOP_S    = 0.54;
 my $COMPUTE_S = 1.3;
 my $AT_ONCE   = 5;           # presses of a scene that are judged together
@@ -92,7 +93,7 @@ sub compositor {
 	my $editor = $c->{helper} ? helper_of($stage, $client) : undef;
 	sleep 1;
 	my ($pid) = $stage->compositor;
-	my %w     = (name => $name, stage => $stage, pid => $pid, client => $client);
+	my %w     = (name => $name, stage => $stage, pid => $pid, client => $client, editor => $editor);
 	my %part  = (
 		quiet   => sub { quiet(\%w) },
 		stopped => sub {
@@ -111,7 +112,7 @@ sub compositor {
 			ok(can_compute($client), 'the client can be made to compute')
 				or return;
 			late(
-				\%w, 'computes', computing($client), 'the client computes: it is named',
+				\%w, 'computes', computing($client, $stage), 'the client computes: it is named',
 				sub { $_[0]{verdict}{kind} eq 'app-compute' && of_it($_[0], $client, 0.95) }
 			);
 		},
@@ -124,6 +125,18 @@ sub compositor {
 			);
 		},
 		starved => sub { starved(\%w, $editor // ()) },
+		film    => sub {
+			return note('no film: it shows one window at a time')
+				if $compositor =~ /^(?:cage|weston)$/;
+			my $end = film(\%w, sub { $stage->client_with(\%env, @command) });
+			late(
+				\%w, 'film', stopping($pid, $stage), 'beside a film: a stopped compositor is named',
+				sub { named($_[0], $pid, 0.95) }
+			);
+			my $quiet = scene(sub { $stage->type('a', apart => 0.35) for 1 .. $N + 2 });
+			accuses_nobody(\%w, 'film-quiet', $quiet);
+			$end->();
+		},
 	);
 	$part{$_}->()
 		for grep { !$client_name || /^(?:quiet|client|computes)$/ || $name !~ m{/} } @SCENES;
@@ -137,37 +150,84 @@ sub quiet {
 	my ($stage, $pid) = @$w{qw(stage pid)};
 	my $quiet = scene(sub { $stage->type('a', apart => 0.35) for 1 .. $N + 2 });
 	like_the_log($stage, $quiet->{episode});
-	my @miss = grep { $_->{verdict}{kind} ne 'none' } @{ $quiet->{of} };
-	is(scalar @miss, 0, 'quiet typing: nobody is accused') or told(@miss);
-	keep($quiet->{episode}, "$w->{name}-quiet") if @miss;
-	my $n = @{ $quiet->{of} };
-	cmp_ok($n, '>=', $N, "... of $n presses");
-	row($w->{name}, 'quiet', $n, right => $n - @miss, said => [ sentences(@miss) ]);
+	accuses_nobody($w, 'quiet', $quiet);
 	in_time($stage, $quiet->{episode});
 	return;
 }
 
+sub accuses_nobody {
+	my ($w, $scene, $played) = @_;
+	my @of   = @{ $played->{of} };
+	my @miss = grep { $_->{verdict}{kind} ne 'none' } @of;
+	is(scalar @miss, 0, "$scene: quiet typing accuses nobody") or told(@miss);
+	keep($played->{episode}, "$w->{name}-$scene") if @miss;
+	cmp_ok(scalar @of, '>=', $N, '... of ' . @of . ' presses');
+	row($w->{name}, $scene, scalar @of, right => @of - @miss, said => [ sentences(@miss) ]);
+	return;
+}
+
+# A window that draws at each refresh, and a new client beside it, which has the keyboard; what ends
+# them
+sub film {
+	my ($w, $client) = @_;
+	my $stage = $w->{stage};
+	my $enter = qr/-> wl_keyboard\@\d+\.enter/;
+	my $n     = $stage->said(qr/wl_surface\@\d+\.commit/);
+	my $film  = $stage->spawn({}, 'weston-simple-shm');
+	$stage->wait_for(sub { $stage->said(qr/wl_surface\@\d+\.commit/) > $n + 30 }, 'the film');
+	$n = $stage->said($enter);
+	my $second = $client->();
+	$stage->wait_for(sub { $stage->said($enter) > $n }, 'the focus of a second client');
+	sleep 1;
+	@$w{qw(client film)} = ($second, $film);
+	return sub { kill 'TERM', $second, $film; delete $w->{film} };
+}
+
 # N presses, each late: as many as were sent are GOOD. The ring of the recorder holds some of them.
+# Void is one that waited for something else, as the kernel's counts and the compositor's own log
+# say it.
 sub late {
 	my ($w, $scene, $during, $says, $good) = @_;
-	my %all = (right => 0, void => 0, missed => []);
+	my %all = (right => 0, void => 0, missed => [], why => {});
+	my @who =
+		grep { $_ != ($w->{staged} // 0) } @$w{qw(pid client)}, $w->{editor} // (),
+		$w->{stage}{x} ? $w->{stage}{x}->pid : ();
 	for (my $left = $N; $left > 0; $left -= $AT_ONCE) {
 		my @t;
 		my $now = $left < $AT_ONCE ? $left : $AT_ONCE;
 		# What is usual is told by others; in sway three go before each.
 		$w->{stage}->type('aaa', apart => 0.3) if $w->{stage}{x};
-		my $played = scene(sub { push @t, one_late($w->{stage}, @$during) for 1 .. $now });
-		my $n      = sorted_out(\@t, $played->{of}, $good, sub { !$_[0] });
+		my $played = scene(sub { push @t, one_late($w->{stage}, @$during, \@who) for 1 .. $now });
+		my $drawn  = $w->{film} ? undef : drawn($w->{stage});
+		my $n = sorted_out(\@t, $played->{of}, $good, sub { $drawn ? too_early($drawn, @_) : '' });
 		$all{$_} += $n->{$_} for qw(right void);
+		$all{why}{$_} += $n->{why}{$_} for keys %{ $n->{why} };
 		push @{ $all{missed} }, @{ $n->{missed} };
 		keep($played->{episode}, "$w->{name}-$scene") if @{ $n->{missed} };
 	}
 	my $counted = $N - $all{void};
+	note "void: $all{why}{$_} times: $_" for sort keys %{ $all{why} };
 	is($all{right}, $counted, "$says, with 95 % of that time, $all{right} of $counted times")
 		or told(@{ $all{missed} });
 	cmp_ok($counted, '>', 0, '... and was there');
-	row($w->{name}, $scene, $N, %all{qw(right void)}, said => [ sentences(@{ $all{missed} }) ]);
+	row(
+		$w->{name}, $scene, $N, %all{qw(right void why)},
+		said => [ sentences(@{ $all{missed} }) ]
+	);
 	return;
+}
+
+# When clients gave the compositor pictures, as it says itself: ns
+sub drawn { my ($stage) = @_; return [ $stage->when(qr/wl_surface\@\d+\.commit\(/) ] }
+
+# Why a press had another answer than a late one; '' if none
+sub too_early {
+	my ($drawn, $press, $to) = @_;
+	my ($first) = grep { $_ > $press->{at} && $_ < $to } @$drawn;
+	return
+		  !defined $first                           ? 'no picture came before the next press'
+		: $first - $press->{at} < $STOP_S * 1e9 / 3 ? 'the cause had no effect'
+		:                                             '';
 }
 
 # What makes a press late, for one_late().
@@ -176,14 +236,21 @@ sub stopping {
 	return [
 		sub { kill 'STOP',                $whom },
 		sub { sleep $STOP_S; kill 'CONT', $whom },
-		$whom == $stage->compositor
+		$whom == $stage->compositor ? 1 : 0
 	];
 }
 
 # So long that the key comes before its end.
 sub computing {
-	my ($whom) = @_;
-	return [ sub { compute($whom) }, sub { sleep $COMPUTE_S } ];
+	my ($whom, $stage) = @_;
+	my $until;
+	return [
+		sub { $until = computed($whom) + $COMPUTE_S; compute($whom) },
+		sub {
+			$stage->wait_for(sub { computed($whom) >= $until }, 'the end of computing');
+		},
+		0
+	];
 }
 
 # A real-time process has the compositor's CPU; all others of the session have the rest.
@@ -199,7 +266,7 @@ SKIP: {
 		my $hog;
 		my $begin = sub { $hog = hog($may[-1], 0.9) // die "no hog: $!\n" };
 		late(
-			$w, 'starved',
+			{ %$w, staged => $w->{pid} }, 'starved',
 			[ $begin, sub { waitpid $hog, 0 }, 1 ],
 			'the compositor is kept from its CPU: who has that is named',
 			sub { starved_by($_[0], $w->{pid}, 'mixer', 0.9) }
@@ -254,26 +321,33 @@ sub x_clients {
 }
 
 # Three keys, and a fourth while a process is stopped, by one keyboard
-sub one_of_four { my ($stage, $whom) = @_; one_late($stage, @{ stopping($whom, $stage) }); return }
+sub one_of_four {
+	my ($stage, $whom) = @_;
+	one_late($stage, @{ stopping($whom, $stage) }, [$whom]);
+	return;
+}
 
 # A press that comes between what BEGINs and what ENDs its lateness; silent: the compositor cannot
-# send it meanwhile. When that began.
+# send it meanwhile. When that began, and whether, meanwhile, WHO waited for others.
 sub one_late {
-	my ($stage, $begin, $end, $silent) = @_;
+	my ($stage, $begin, $end, $silent, $who) = @_;
 	if (!$stage->{x}) {
 		$stage->begin_typing((map { [ a => 200 ] } 1 .. 3), [ a => 900 ]);
 		$stage->pressed(3);
 		sleep 0.3;
 	}
-	my $t = now_ns();
+	my $waited = Tipme::Waited->begin(@$who);
+	my $t      = now_ns();
 	$begin->();
 	if    ($stage->{x}) { sleep 0.02; $stage->press }
 	elsif ($silent)     { sleep 0.65 }
 	else                { $stage->pressed(4) }
 	$end->();
+	sleep 0.1;
+	my $void = $waited->end(1000 * $STOP_S);
 	$stage->typed if !$stage->{x};
-	sleep 0.5;
-	return $t;
+	sleep 0.4;
+	return { at => $t, void => $void };
 }
 
 sub now_ns {
@@ -357,16 +431,11 @@ sub in_time {
 		my $key = vec($ev->{type}, $i, 8) == $NUMBER{wl_deliver};
 		push @{ $ours{ $key ? 'key' : 'done' } }, $ts if !$key || ($more >> 8 & 255) == 1;
 	}
-	my ($real, $mono) = map { Time::HiRes::clock_gettime($_) * 1e6 } Time::HiRes::CLOCK_REALTIME(),
-		Time::HiRes::CLOCK_MONOTONIC();
 	my %pattern = (key => qr/-> wl_keyboard\@\d+\.key\(/, done => qr/-> wl_callback\@\d+\.done\(/);
-	open my $h, '<', $stage->debug_log or return fail('the log: ' . $!);
-	my @lines = <$h>;
 	for my $what (sort keys %ours) {
-		my @said = map { /^\[ *([\d.]+)\]/ ? $mono - ($real - $1 * 1e3) % 2**32 : () }
-			grep { $_ =~ $pattern{$what} } @lines;
-		my $n   = @{ $ours{$what} };
-		my @off = sort { $a <=> $b } map { $ours{$what}[$_] / 1e3 - $said[$_] } 0 .. $n - 1;
+		my @said = map { $_ / 1e3 } $stage->when($pattern{$what});
+		my $n    = @{ $ours{$what} };
+		my @off  = sort { $a <=> $b } map { $ours{$what}[$_] / 1e3 - $said[$_] } 0 .. $n - 1;
 		cmp_ok(scalar @said, '>=', $n, "$what: its log has each of $n");
 		note sprintf '%s: us before (-) or after its log: %.0f to %.0f, median %.0f, of %d', $what,
 			@off[ 0, -1, @off / 2 ], $n

@@ -7,7 +7,7 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(allowed_cpus can_compute compute hog keep_to starved_by);
+our @EXPORT_OK = qw(allowed_cpus can_compute compute computed hog keep_to starved_by);
 
 use constant SIGNAL => 44;    # as in tests/computing.c
 
@@ -51,6 +51,14 @@ sub can_compute {
 	return $caught && $caught & 1 << SIGNAL - 1;
 }
 sub compute { my ($pid) = @_; return kill SIGNAL, $pid }
+
+# computed(PID): the seconds of a CPU that its first thread has had: where others have the CPU, what
+# computes takes longer
+sub computed {
+	my ($pid) = @_;
+	open my $h, '<', "/proc/$pid/schedstat" or return 9e9;
+	return (split ' ', <$h> // '9e18')[0] / 1e9;
+}
 
 # starved_by(DIAGNOSIS, PID, NAME, SHARE): is it said that PID waited for a CPU that NAME had, for
 # at least that part of the interval?

@@ -21,18 +21,24 @@ sub wanted {
 	return counted() || $ENV{TIPME_TEST_ALL} ? @scenes : @scenes[ 0 .. $default - 1 ];
 }
 
-# sorted_out(TIMES, DIAGNOSES, GOOD, VOID): of the press after each of these times, whether it is
-# GOOD->(diagnosis), else VOID->(diagnosis or undef, time, time of the next one), or missed:
-# { right, void, missed => [ diagnoses ] }
+# sorted_out(PRESSES, DIAGNOSES, GOOD, VOID): of each press, { at => ns, void => why by what its
+# witness saw, or '' }, whether it is void, else GOOD->(diagnosis), or missed: { right, void, missed
+# => [ diagnoses ], why => { reason => times } }. VOID->(press, time of the next one) tells what
+# could be seen only later. What is void is decided before any verdict is looked at.
 sub sorted_out {
-	my ($t, $of, $good, $void) = @_;
-	my %n = (right => 0, void => 0, missed => []);
-	for my $k (0 .. $#$t) {
-		my ($from, $to) = ($t->[$k], $t->[ $k + 1 ] // 9e18);
-		my ($d) = grep { $_->{device_ns} >= $from && $_->{device_ns} < $to } @$of;
-		if    ($d && $good->($d))       { $n{right}++ }
-		elsif ($void->($d, $from, $to)) { $n{void}++ }
-		else                            { push @{ $n{missed} }, $d }
+	my ($presses, $of, $good, $void) = @_;
+	my %n = (right => 0, void => 0, missed => [], why => {});
+	for my $k (0 .. $#$presses) {
+		my $p  = $presses->[$k];
+		my $to = $k < $#$presses ? $presses->[ $k + 1 ]{at} : 9e18;
+		if (my $why = $p->{void} || $void->($p, $to)) {
+			$n{void}++;
+			$n{why}{ $why =~ s/\d+/N/gr }++;
+			next;
+		}
+		my ($d) = grep { $_->{device_ns} >= $p->{at} && $_->{device_ns} < $to } @$of;
+		if   ($d && $good->($d)) { $n{right}++ }
+		else                     { push @{ $n{missed} }, $d }
 	}
 	return \%n;
 }

@@ -9,40 +9,15 @@ use Carp        qw(croak);
 use File::Copy  qw(copy);
 use File::Temp  qw(tempdir);
 use POSIX       ();
-use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
+use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC CLOCK_REALTIME);
+use Tipme::Nested;
 
 my $PRESS = qr/-> wl_keyboard\@\d+\.key\(.*, 1\)$/;
 
 use constant { NOBODY => 65534, PATIENCE_S => 60 };
 
-# Those that run in a window of an X server, as @SOCKET and @DISPLAY say. copied: its file has a
-# capability, which a container may not have; a copy has none.
-my %NESTED = (
-	weston => {
-		command => [
-			qw(weston --backend=x11-backend.so --no-config --idle-time=0 --width=900 --height=600),
-			# The other shell has a button that starts a terminal, and puts windows anywhere.
-			'--shell=kiosk-shell.so',
-			'--socket=@SOCKET'
-		]
-	},
-	cage => {
-		command => [qw(cage -- sleep 1000000)],
-		env     => { WLR_BACKENDS => 'x11', WLR_RENDERER => 'pixman' }
-	},
-	kwin_wayland => {
-		command => [
-			qw(kwin_wayland --x11-display @DISPLAY --width 900 --height 600 --no-lockscreen),
-			qw(--socket @SOCKET)
-		],
-		env    => { KWIN_COMPOSE => 'Q' },
-		copied => 1
-	},
-	mutter => {
-		command => [qw(mutter --nested --wayland --no-x11 --wayland-display=@SOCKET)],
-		env     => { MUTTER_DEBUG_DUMMY_MODE_SPECS => '900x600' }
-	},
-);
+# Those that run in a window of an X server here; sway runs without one.
+my %NESTED = map { $_ => 1 } grep { $_ ne 'sway' } Tipme::Nested::names();
 
 sub nested { return sort keys %NESTED }
 
@@ -98,17 +73,14 @@ sub _nest {
 	require Tipme::Display;
 	my $x = $self->{x} =
 		Tipme::Display->new(kind => 'Xvfb', uid => $self->{uid}, gid => $self->{uid});
-	my %x       = $x->env;
-	my %is      = (SOCKET => 'tipme-0', DISPLAY => $x{DISPLAY});
-	my @command = map {s/\@(SOCKET|DISPLAY)/$is{$1}/r} @{ $NESTED{$name}{command} };
-	if ($NESTED{$name}{copied}) {
-		my ($program) = grep {-x} map {"$_/$name"} split /:/, $ENV{PATH};
-		copy($program, "$self->{dir}/$name") && chmod 0755, "$self->{dir}/$name"
-			or croak "$name: $!";
-		$command[0] = "$self->{dir}/$name";
-	}
+	my %x = $x->env;
+	my ($env, @command) = Tipme::Nested::command(
+		$name,
+		dir    => $self->{dir}, display => $x{DISPLAY}, socket => 'tipme-0', width => 900,
+		height => 600
+	);
 	my $log = $self->spawn(
-		{ %x, WAYLAND_DEBUG => 'server', %{ $NESTED{$name}{env} // {} } },
+		{ %x, WAYLAND_DEBUG => 'server', %$env },
 		qw(dbus-run-session -- sh -c), 'echo $$ > "$HOME/compositor"; exec "$@"', 'sh', @command
 	);
 	$self->{log}     = "$self->{dir}/$log.err";
@@ -135,11 +107,7 @@ sub compositor { return $_[0]{compositor} }
 # x_display(): the X display that the compositor has for X clients; undef: none
 sub x_display {
 	my ($self) = @_;
-	my $fds    = "/proc/$self->{compositor}/fd";
-	my %own = map { (readlink($_) // '') =~ /^socket:\[(\d+)\]$/ ? ($1 => 1) : () } glob "$fds/*";
-	open my $h, '<', '/proc/net/unix' or return;
-	my ($n) = map { m{ (\d+) /tmp/\.X11-unix/X(\d+)$} && $own{$1} ? $2 : () } <$h>;
-	return defined $n ? ":$n" : undef;
+	return Tipme::Nested::x_display($self->{compositor});
 }
 sub debug_log { my ($self) = @_; return $self->{log} // "$self->{dir}/$self->{compositor}.err" }
 
@@ -231,6 +199,16 @@ sub said {
 	my ($self, $pattern) = @_;
 	open my $h, '<', $self->debug_log or return 0;
 	return scalar grep { $_ =~ $pattern } <$h>;
+}
+
+# when(PATTERN): when it said them, ns of CLOCK_MONOTONIC. Its clock is the real time, in
+# microseconds of 32 bits.
+sub when {
+	my ($self, $pattern) = @_;
+	open my $h, '<', $self->debug_log or return;
+	my ($real, $mono) = map { clock_gettime($_) * 1e6 } CLOCK_REALTIME, CLOCK_MONOTONIC;
+	return map { /^\[ *([\d.]+)\]/ ? 1e3 * ($mono - ($real - $1 * 1e3) % 2**32) : () }
+		grep { $_ =~ $pattern } <$h>;
 }
 
 # type(KEYS [, apart => SECONDS]): waits until the compositor was told of all
