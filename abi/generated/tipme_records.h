@@ -2144,7 +2144,7 @@ struct tipme_wl_deliver {
 	__u32 object; /* the client's number of its keyboard, pointer ... */
 	__u8 kind; /* [enum tipme_input_kind] what happened */
 	__u8 what; /* [enum tipme_wl_input] what it was sent to */
-	__u16 age_ms; /* [ms] in the ring of Wayland records alone, else 0: how long ago its device told of it, by the time that the compositor tells the client; 0: less than 5 ms, more than a minute, or no time of this clock */
+	__u16 age_ms; /* [ms] how long ago its device told of it, by the time that the compositor tells the client; 0: less than 5 ms, more than a minute, or no time of this clock */
 };
 TIPME_ASSERT(sizeof(struct tipme_wl_deliver) == 32);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_wl_deliver, ts_ns) == 0);

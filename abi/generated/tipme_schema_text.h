@@ -754,7 +754,7 @@ static const char tipme_schema_text[] =
 	"\tu32 object : \"the client's number of its keyboard, pointer ...\"\n"
 	"\tu8 kind enum input_kind : \"what happened\"\n"
 	"\tu8 what enum wl_input : \"what it was sent to\"\n"
-	"\tu16 age_ms unit ms : \"in the ring of Wayland records alone, else 0: how long ago its device told of it, by the time that the compositor tells the client; 0: less than 5 ms, more than a minute, or no time of this clock\"\n"
+	"\tu16 age_ms unit ms : \"how long ago its device told of it, by the time that the compositor tells the client; 0: less than 5 ms, more than a minute, or no time of this clock\"\n"
 	"\n"
 	"record wl_commit 97 since 1.4 : \"a Wayland compositor (tid is its thread) took a new picture of a surface from a client\"\n"
 	"\tu32 pid : \"as in wl_deliver\"\n"

@@ -23,23 +23,59 @@ const volatile __u32 tipme_wayland_uids[TIPME_WAYLAND_USERS] = {};
 #define TIPME_WAYLAND_OPCODE(cookie) ((cookie) >> 40 & 15)
 #define TIPME_WAYLAND_ARGS(cookie) ((cookie) >> 44 & 15)
 
-/* The head of a wl_object, as wayland-util.h has it for all builds. */
+/*
+ * The head of a resource: a wl_object, as wayland-util.h has it for all builds, and behind it, in
+ * all builds so far, the client. Read at one go: each read takes about as long as all the rest.
+ */
 struct tipme_wayland_object {
 	__u64 interface, implementation;
 	__u32 id, pad;
+	__u64 between[5];
+	__u64 client;
 };
 
-#define TIPME_WAYLAND_NAME 24
+/* What an object is, as far as its calls matter. */
+enum tipme_wayland_class {
+	TIPME_WAYLAND_OTHER,
+	TIPME_WAYLAND_KEYBOARD,
+	TIPME_WAYLAND_POINTER,
+	TIPME_WAYLAND_TOUCH,
+	TIPME_WAYLAND_DRAG,
+	TIPME_WAYLAND_TEXT,
+	TIPME_WAYLAND_INPUT_METHOD,
+	TIPME_WAYLAND_TABLET,
+	TIPME_WAYLAND_CALLBACK,
+	TIPME_WAYLAND_FEEDBACK,
+	TIPME_WAYLAND_SURFACE,
+};
 
 /* One call of a probed function. */
 struct tipme_wayland_call {
 	__u64 object; /* its address: what the library calls a resource */
 	__u64 args;
 	__u64 cookie;
+	__u64 client;
 	__u32 opcode;
 	__u32 id; /* of the object */
-	char name[TIPME_WAYLAND_NAME]; /* of its interface */
+	enum tipme_wayland_class class;
 };
+
+#define TIPME_WAYLAND_NAME 24
+
+/*
+ * What is known of interfaces, by their address in a process: so their names are read once. One
+ * word each, which is read and written whole: the class in its lowest byte, and above it a hash of
+ * address and process. An address means something else only when that process has unloaded a
+ * library and loaded another one to the same place.
+ */
+#define TIPME_WAYLAND_INTERFACES 256 /* a power of two */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u64));
+	__uint(max_entries, TIPME_WAYLAND_INTERFACES);
+} tipme_wayland_interfaces SEC(".maps");
 
 /*
  * What a surface was asked since its last picture. Surfaces that meet in one place lose that: a
@@ -74,20 +110,44 @@ struct tipme_wayland_ring {
 
 TIPME_MAP(tipme_wayland_ring, sizeof(struct tipme_wayland_ring), 1);
 
-/* Compares words, not bytes: names are short, and the verifier sees one path. */
-static __always_inline bool tipme_wayland_is(const struct tipme_wayland_call *w, const char *name,
-					     int len)
+/* One path for the verifier. */
+static __always_inline bool tipme_wayland_is(const char *name, const char *wanted, int len)
 {
 	bool same = true;
 
 	for (int i = 0; i < len; i++)
-		same &= w->name[i] == name[i];
+		same &= name[i] == wanted[i];
 	return same;
 }
 
 /* With its NUL, or only what a name begins with. */
-#define TIPME_WAYLAND_IS(w, name) tipme_wayland_is(w, name, sizeof(name))
-#define TIPME_WAYLAND_BEGINS(w, name) tipme_wayland_is(w, name, sizeof(name) - 1)
+#define TIPME_WAYLAND_IS(name, wanted) tipme_wayland_is(name, wanted, sizeof(wanted))
+#define TIPME_WAYLAND_BEGINS(name, wanted) tipme_wayland_is(name, wanted, sizeof(wanted) - 1)
+
+static __always_inline enum tipme_wayland_class tipme_wayland_named(const char *name)
+{
+	if (TIPME_WAYLAND_IS(name, "wl_surface"))
+		return TIPME_WAYLAND_SURFACE;
+	if (TIPME_WAYLAND_IS(name, "wl_callback"))
+		return TIPME_WAYLAND_CALLBACK;
+	if (TIPME_WAYLAND_IS(name, "wl_keyboard"))
+		return TIPME_WAYLAND_KEYBOARD;
+	if (TIPME_WAYLAND_IS(name, "wl_pointer"))
+		return TIPME_WAYLAND_POINTER;
+	if (TIPME_WAYLAND_IS(name, "wl_touch"))
+		return TIPME_WAYLAND_TOUCH;
+	if (TIPME_WAYLAND_IS(name, "wl_data_device"))
+		return TIPME_WAYLAND_DRAG;
+	if (TIPME_WAYLAND_BEGINS(name, "wp_presentation_feedbac"))
+		return TIPME_WAYLAND_FEEDBACK;
+	if (TIPME_WAYLAND_BEGINS(name, "zwp_text_input_v3"))
+		return TIPME_WAYLAND_TEXT;
+	if (TIPME_WAYLAND_BEGINS(name, "zwp_input_method_keybo"))
+		return TIPME_WAYLAND_INPUT_METHOD;
+	if (TIPME_WAYLAND_BEGINS(name, "zwp_tablet_tool_v"))
+		return TIPME_WAYLAND_TABLET;
+	return TIPME_WAYLAND_OTHER;
+}
 
 /*
  * A register, read here: the verifier wants each at an offset that it knows, and compilers like to
@@ -116,32 +176,76 @@ static __always_inline bool tipme_wayland_is_owners(void)
 	__u32 uid = bpf_get_current_uid_gid();
 	bool is = false;
 
-	for (int i = 0; i < TIPME_WAYLAND_USERS; i++)
+	if (tipme_wayland_uids[0] == uid)
+		return true;
+	for (int i = 1; i < TIPME_WAYLAND_USERS; i++)
 		is |= tipme_wayland_uids[i] == uid;
 	return is;
 }
 
+/* The same address in the same process the same number; no address is to be read from it. */
+static __always_inline __u64 tipme_wayland_mix(__u64 address)
+{
+	__u64 h = (address ^ bpf_get_current_pid_tgid() >> 32) * 0xd6e8feb86659fd93ULL;
+
+	return (h ^ h >> 29) * 0xbf58476d1ce4e5b9ULL;
+}
+
+/* What is not mapped now is not remembered. */
+static __always_inline enum tipme_wayland_class tipme_wayland_read_class(__u64 interface,
+									 __u64 *known, __u64 tag)
+{
+	char name[TIPME_WAYLAND_NAME] = {};
+	enum tipme_wayland_class class;
+	__u64 at;
+
+	if (bpf_probe_read_user(&at, sizeof(at), (void *)interface) ||
+	    bpf_probe_read_user_str(name, sizeof(name), (void *)at) <= 0)
+		return TIPME_WAYLAND_OTHER;
+	class = tipme_wayland_named(name);
+	tipme_pool_store(known, tag | class);
+	return class;
+}
+
+static __always_inline enum tipme_wayland_class tipme_wayland_class_of(__u64 interface)
+{
+	__u64 h = tipme_wayland_mix(interface), tag = h << 8, *known, is;
+	__u32 place = h >> 56 & (TIPME_WAYLAND_INTERFACES - 1);
+
+	known = bpf_map_lookup_elem(&tipme_wayland_interfaces, &place);
+	if (!known)
+		return TIPME_WAYLAND_OTHER;
+	is = tipme_pool_load(known);
+	if ((is & ~0xffULL) == tag && is)
+		return is & 0xff;
+	return tipme_wayland_read_class(interface, known, tag);
+}
+
 /*
- * Compositors of others are none of the owner's business. Returns whether the call is to be looked
+ * Compositors of others are none of the owner's business, and most calls have numbers that matter
+ * of no object: OPCODES, a bit each, has those that do. Returns whether the call is to be looked
  * at.
  */
-static __always_inline bool tipme_wayland_begin(struct tipme_wayland_call *w, struct pt_regs *ctx)
+static __always_inline bool tipme_wayland_begin(struct tipme_wayland_call *w, struct pt_regs *ctx,
+						__u32 opcodes)
 {
 	struct tipme_wayland_object o;
-	__u64 name;
 
 	if (!tipme_wayland_is_owners())
 		return false;
 	w->cookie = bpf_get_attach_cookie(ctx);
+	w->opcode = tipme_wayland_argument(ctx, TIPME_WAYLAND_OPCODE(w->cookie));
+	if (w->opcode > 31 || !(opcodes >> w->opcode & 1))
+		return false;
 	w->object = tipme_wayland_argument(ctx, TIPME_WAYLAND_OBJECT(w->cookie));
 	w->args = tipme_wayland_argument(ctx, TIPME_WAYLAND_ARGS(w->cookie)) +
 		  TIPME_WAYLAND_ARGS_AT(w->cookie);
-	w->opcode = tipme_wayland_argument(ctx, TIPME_WAYLAND_OPCODE(w->cookie));
-	if (bpf_probe_read_user(&o, sizeof(o), (void *)w->object) ||
-	    bpf_probe_read_user(&name, sizeof(name), (void *)o.interface))
+	if (bpf_probe_read_user(&o, sizeof(o), (void *)w->object))
 		return false;
 	w->id = o.id;
-	return bpf_probe_read_user_str(w->name, sizeof(w->name), (void *)name) > 0;
+	w->client = o.client;
+	w->class = tipme_wayland_class_of(o.interface);
+	return w->class != TIPME_WAYLAND_OTHER;
 }
 
 static __always_inline __u32 tipme_wayland_arg(const struct tipme_wayland_call *w, int n)
@@ -156,6 +260,9 @@ static __always_inline __u64 tipme_wayland_client(const struct tipme_wayland_cal
 {
 	__u64 client = 0;
 
+	if (TIPME_WAYLAND_CLIENT_AT(w->cookie) ==
+	    __builtin_offsetof(struct tipme_wayland_object, client))
+		return w->client;
 	bpf_probe_read_user(&client, sizeof(client),
 			    (void *)(w->object + TIPME_WAYLAND_CLIENT_AT(w->cookie)));
 	return client;
@@ -169,12 +276,9 @@ static __always_inline __u32 tipme_wayland_pid(const struct tipme_wayland_call *
 	return pid;
 }
 
-/* The same client the same number; no address is to be read from it. */
 static __always_inline __u32 tipme_wayland_hash(__u64 address)
 {
-	__u64 h = (address ^ bpf_get_current_pid_tgid() >> 32) * 0x9e3779b97f4a7c15ULL;
-
-	return (h ^ h >> 29) * 0xbf58476d1ce4e5b9ULL >> 32;
+	return tipme_wayland_mix(address) >> 32;
 }
 
 /* A reader trusts any slot whose gen is that of its index: so the tag goes first and comes last. */
@@ -238,44 +342,35 @@ static __always_inline __u8 tipme_wayland_tablet(const struct tipme_wayland_call
 /* Kind of input (0: none), and what it was sent to. */
 static __always_inline __u8 tipme_wayland_input(const struct tipme_wayland_call *w, __u8 *what)
 {
-	if (TIPME_WAYLAND_IS(w, "wl_keyboard")) {
+	switch (w->class) {
+	case TIPME_WAYLAND_KEYBOARD:
 		*what = TIPME_WL_INPUT_KEYBOARD;
 		return w->opcode == 3 ? tipme_wayland_key(w) : 0;
-	}
-	if (TIPME_WAYLAND_IS(w, "wl_pointer")) {
-		*what = TIPME_WL_INPUT_POINTER;
-		return tipme_wayland_pointer(w);
-	}
-	if (TIPME_WAYLAND_IS(w, "wl_touch")) {
+	case TIPME_WAYLAND_POINTER: *what = TIPME_WL_INPUT_POINTER; return tipme_wayland_pointer(w);
+	case TIPME_WAYLAND_TOUCH:
 		*what = TIPME_WL_INPUT_TOUCH;
 		return w->opcode <= 2 ? TIPME_INPUT_KIND_TOUCH : 0;
-	}
-	if (TIPME_WAYLAND_IS(w, "wl_data_device")) {
+	case TIPME_WAYLAND_DRAG:
 		*what = TIPME_WL_INPUT_DRAG;
 		return w->opcode == 3	? TIPME_INPUT_KIND_MOTION
 		       : w->opcode == 4 ? TIPME_INPUT_KIND_BUTTON_RELEASE
 					: 0;
-	}
-	if (TIPME_WAYLAND_BEGINS(w, "zwp_text_input_v3")) {
+	case TIPME_WAYLAND_TEXT:
 		*what = TIPME_WL_INPUT_TEXT;
 		return w->opcode == 3 ? TIPME_INPUT_KIND_KEY_PRESS : 0;
-	}
-	if (TIPME_WAYLAND_BEGINS(w, "zwp_input_method_keybo")) {
+	case TIPME_WAYLAND_INPUT_METHOD:
 		*what = TIPME_WL_INPUT_INPUT_METHOD;
 		return w->opcode == 1 ? tipme_wayland_key(w) : 0;
+	case TIPME_WAYLAND_TABLET: *what = TIPME_WL_INPUT_TABLET; return tipme_wayland_tablet(w);
+	default: return 0;
 	}
-	if (TIPME_WAYLAND_BEGINS(w, "zwp_tablet_tool_v")) {
-		*what = TIPME_WL_INPUT_TABLET;
-		return tipme_wayland_tablet(w);
-	}
-	return 0;
 }
 
 static __always_inline __u8 tipme_wayland_told(const struct tipme_wayland_call *w)
 {
-	if (TIPME_WAYLAND_IS(w, "wl_callback"))
+	if (w->class == TIPME_WAYLAND_CALLBACK)
 		return TIPME_WL_TOLD_DONE;
-	if (TIPME_WAYLAND_BEGINS(w, "wp_presentation_feedbac"))
+	if (w->class == TIPME_WAYLAND_FEEDBACK)
 		return w->opcode == 1	? TIPME_WL_TOLD_PRESENTED
 		       : w->opcode == 2 ? TIPME_WL_TOLD_DISCARDED
 					: 0;
@@ -323,16 +418,16 @@ static __always_inline int tipme_wayland_deliver(const struct tipme_wayland_call
 	__u32 pid = tipme_wayland_pid(w, client), hash = tipme_wayland_hash(client);
 
 	TIPME_RECORD(tipme_wl_deliver, TIPME_WL_DELIVER, tipme_current_tid());
+	age = tipme_wayland_age(w, kind, what, now);
 	if (r) {
 		r->pid = pid;
 		r->client = hash;
 		r->object = w->id;
 		r->kind = kind;
 		r->what = what;
-		r->age_ms = 0;
+		r->age_ms = age;
 	}
 	tipme_record_end(c, (void *)r, false, gen);
-	age = tipme_wayland_age(w, kind, what, now);
 	tipme_wayland_tell(now, TIPME_WL_DELIVER, pid | (__u64)hash << 32,
 			   w->id | (__u64)kind << 32 | (__u64)what << 40 | age << 48);
 	return 0;
@@ -357,6 +452,10 @@ static __always_inline int tipme_wayland_done(const struct tipme_wayland_call *w
 	return 0;
 }
 
+/* Numbers of the events above: done, down, up, motion, key, button, axis, text and so on. */
+#define TIPME_WAYLAND_EVENTS \
+	(1U << 0 | 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 8 | 1U << 9 | 1U << 10 | 1U << 17)
+
 /* A function through which all events go. */
 SEC("uprobe")
 int tipme_wayland_event(struct pt_regs *ctx)
@@ -364,7 +463,7 @@ int tipme_wayland_event(struct pt_regs *ctx)
 	struct tipme_wayland_call w = {};
 	__u8 kind, told, what = 0;
 
-	if (!tipme_wayland_begin(&w, ctx))
+	if (!tipme_wayland_begin(&w, ctx, TIPME_WAYLAND_EVENTS))
 		return 0;
 	told = tipme_wayland_told(&w);
 	if (told)
@@ -426,7 +525,8 @@ int tipme_wayland_invoke(struct pt_regs *ctx)
 {
 	struct tipme_wayland_call w = {};
 
-	if (!tipme_wayland_begin(&w, ctx) || !TIPME_WAYLAND_IS(&w, "wl_surface"))
+	if (!tipme_wayland_begin(&w, ctx, 1U << 1 | 1U << 3 | 1U << 6) ||
+	    w.class != TIPME_WAYLAND_SURFACE)
 		return 0;
-	return w.opcode == 1 || w.opcode == 3 || w.opcode == 6 ? tipme_wayland_surface(&w) : 0;
+	return tipme_wayland_surface(&w);
 }

@@ -363,7 +363,7 @@ sub wl_deliver_object { return vec($_[0]{c}, $_[1], 32) }
 sub wl_deliver_kind { return $ENUM->{ input_kind }{ vec($_[0]{d}, $_[1], 32) & 255 } }
 # name of a wl_input: what it was sent to
 sub wl_deliver_what { return $ENUM->{ wl_input }{ vec($_[0]{d}, $_[1], 32) >> 8 & 255 } }
-# [ms] in the ring of Wayland records alone, else 0: how long ago its device told of it, by the time that the compositor tells the client; 0: less than 5 ms, more than a minute, or no time of this clock
+# [ms] how long ago its device told of it, by the time that the compositor tells the client; 0: less than 5 ms, more than a minute, or no time of this clock
 sub wl_deliver_age_ms { return vec($_[0]{d}, $_[1], 32) >> 16 }
 
 # wl_commit: a Wayland compositor (tid is its thread) took a new picture of a surface from a client

@@ -759,7 +759,7 @@ record wl_deliver 96 since 1.4 : "a Wayland compositor (tid is its thread) sent 
 	u32 object : "the client's number of its keyboard, pointer ..."
 	u8 kind enum input_kind : "what happened"
 	u8 what enum wl_input : "what it was sent to"
-	u16 age_ms unit ms : "in the ring of Wayland records alone, else 0: how long ago its device told of it, by the time that the compositor tells the client; 0: less than 5 ms, more than a minute, or no time of this clock"
+	u16 age_ms unit ms : "how long ago its device told of it, by the time that the compositor tells the client; 0: less than 5 ms, more than a minute, or no time of this clock"
 
 record wl_commit 97 since 1.4 : "a Wayland compositor (tid is its thread) took a new picture of a surface from a client"
 	u32 pid : "as in wl_deliver"
