@@ -127,4 +127,36 @@ TIPME_RULE __u32 tipme_rule_stack_id(__u32 gen, __u32 i, __u32 base)
 	return (gen << 16) | (base + i + 1);
 }
 
+/* --- input devices --- */
+
+/* Buttons lie between keys, by linux/input-event-codes.h. */
+#define TIPME_CODE_BUTTON 0x100
+#define TIPME_CODE_NO_BUTTON 0x160
+
+/* Which kind (enum tipme_input_kind) a key or button is, by its code and whether it went down. */
+TIPME_RULE __u8 tipme_rule_kind_of_key(__u32 code, __s32 value)
+{
+	int button = code >= TIPME_CODE_BUTTON && code < TIPME_CODE_NO_BUTTON;
+
+	if (value == 2)
+		return TIPME_INPUT_KIND_KEY_REPEAT;
+	if (value)
+		return button ? TIPME_INPUT_KIND_BUTTON_PRESS : TIPME_INPUT_KIND_KEY_PRESS;
+	return button ? TIPME_INPUT_KIND_BUTTON_RELEASE : TIPME_INPUT_KIND_KEY_RELEASE;
+}
+
+/* What a device is, by what it has: axes, and keys. */
+struct tipme_device_has {
+	__u8 absolute, relative, touch, finger, left, a, enter;
+};
+
+TIPME_RULE __u8 tipme_rule_device_class(const struct tipme_device_has *has)
+{
+	if (has->absolute && has->touch && !has->finger)
+		return TIPME_DEVICE_CLASS_TOUCH;
+	if (has->relative || has->finger || has->left)
+		return TIPME_DEVICE_CLASS_POINTER;
+	return has->a && has->enter ? TIPME_DEVICE_CLASS_KEYBOARD : TIPME_DEVICE_CLASS_OTHER;
+}
+
 #endif

@@ -603,5 +603,6 @@ int tipme_picture(struct bpf_iter__task *ctx)
 #include "sample.bpf.h"
 #include "suspend.bpf.h"
 #include "waits.bpf.h"
+#include "input.bpf.h"
 #include "wayland.bpf.h"
 #include "screen.bpf.h"

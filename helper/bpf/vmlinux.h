@@ -334,6 +334,12 @@ struct sk_buff {
 	unsigned char *head;
 };
 
+struct input_dev {
+	unsigned long evbit[1];
+	unsigned long keybit[12];
+	unsigned long key[12];
+};
+
 /* Opaque arguments of tracepoints. */
 struct irqaction;
 

@@ -136,8 +136,11 @@ int tipme_bpf_cpus_look(struct tipme_kernel_source *base);
 int tipme_bpf_wayland_attach(struct bpf_source *src);
 void tipme_bpf_wayland_detach(struct bpf_source *src);
 void tipme_bpf_wayland_look(struct tipme_kernel_source *base);
-/* What is asked of graphics devices and shown: attached as soon as their module is loaded. */
-void tipme_bpf_screen_look(struct bpf_source *src);
+/*
+ * What is asked of graphics devices and shown: attached as soon as their module is loaded. Whether
+ * any is.
+ */
+bool tipme_bpf_screen_look(struct bpf_source *src);
 void tipme_bpf_screen_detach(struct bpf_source *src);
 void tipme_bpf_wayland_freeze(struct bpf_source *src);
 int tipme_bpf_wayland_fd(struct tipme_kernel_source *base);

@@ -109,6 +109,7 @@ int tipme_bpf_class_of(const struct bpf_program *prog)
 		[TIPME_CLASS_SAMPLE] = "tipme_sample_",
 		[TIPME_CLASS_IDENTITY] = "tipme_life_",
 		[TIPME_CLASS_MIGRATE] = "tipme_migrate_",
+		[TIPME_CLASS_INPUT] = "tipme_input_",
 		[TIPME_CLASS_WAYLAND] = "tipme_wayland_",
 		[TIPME_CLASS_NETWORK] = "tipme_network_",
 	};

@@ -31,8 +31,9 @@ static void attach(struct bpf_link **link, struct bpf_program *prog)
 		*link = bpf_program__attach(prog);
 }
 
-void tipme_bpf_screen_look(struct bpf_source *src)
+bool tipme_bpf_screen_look(struct bpf_source *src)
 {
+	bool any = false;
 	struct bpf_program *prog[TIPME_SCREEN_PROGRAMS] = {
 		src->skel->progs.tipme_wayland_screen_atomic,
 		src->skel->progs.tipme_wayland_screen_flip,
@@ -40,7 +41,10 @@ void tipme_bpf_screen_look(struct bpf_source *src)
 	};
 
 	if (access(DRM, F_OK))
-		return;
-	for (int i = 0; i < TIPME_SCREEN_PROGRAMS; i++)
+		return false;
+	for (int i = 0; i < TIPME_SCREEN_PROGRAMS; i++) {
 		attach(&src->screen[i], prog[i]);
+		any |= src->screen[i] != NULL;
+	}
+	return any;
 }

@@ -37,15 +37,17 @@ enum { LEFT_CTRL, RIGHT_CTRL, LEFT_ALT, RIGHT_ALT };
 
 static u8 class_of(const struct input_dev *dev)
 {
-	if (test_bit(EV_ABS, dev->evbit) && test_bit(BTN_TOUCH, dev->keybit) &&
-	    !test_bit(BTN_TOOL_FINGER, dev->keybit))
-		return TIPME_DEVICE_CLASS_TOUCH;
-	if (test_bit(EV_REL, dev->evbit) || test_bit(BTN_TOOL_FINGER, dev->keybit) ||
-	    test_bit(BTN_LEFT, dev->keybit))
-		return TIPME_DEVICE_CLASS_POINTER;
-	if (test_bit(KEY_A, dev->keybit) && test_bit(KEY_ENTER, dev->keybit))
-		return TIPME_DEVICE_CLASS_KEYBOARD;
-	return TIPME_DEVICE_CLASS_OTHER;
+	const struct tipme_device_has has = {
+		.absolute = test_bit(EV_ABS, dev->evbit),
+		.relative = test_bit(EV_REL, dev->evbit),
+		.touch = test_bit(BTN_TOUCH, dev->keybit),
+		.finger = test_bit(BTN_TOOL_FINGER, dev->keybit),
+		.left = test_bit(BTN_LEFT, dev->keybit),
+		.a = test_bit(KEY_A, dev->keybit),
+		.enter = test_bit(KEY_ENTER, dev->keybit),
+	};
+
+	return tipme_rule_device_class(&has);
 }
 
 /*
@@ -77,22 +79,11 @@ static void put(struct seen_device *seen, u8 kind, unsigned int code)
 	tipme_record(&r);
 }
 
-static u8 kind_of_key(unsigned int code, int value)
-{
-	bool button = code >= BTN_MISC && code < KEY_OK;
-
-	if (value == 2)
-		return TIPME_INPUT_KIND_KEY_REPEAT;
-	if (value)
-		return button ? TIPME_INPUT_KIND_BUTTON_PRESS : TIPME_INPUT_KIND_KEY_PRESS;
-	return button ? TIPME_INPUT_KIND_BUTTON_RELEASE : TIPME_INPUT_KIND_KEY_RELEASE;
-}
-
 /* One record a report however many axes moved. */
 static void record(struct seen_device *seen, unsigned int type, unsigned int code, int value)
 {
 	if (type == EV_KEY)
-		put(seen, kind_of_key(code, value), code);
+		put(seen, tipme_rule_kind_of_key(code, value), code);
 	else if (type == EV_REL || type == EV_ABS)
 		seen->moved = true;
 	else if (type == EV_SYN && code == SYN_REPORT && seen->moved) {

@@ -8,6 +8,7 @@ use Test::More;
 use File::Temp qw(tempdir);
 use FindBin    qw($Bin);
 use lib "$Bin/lib", "$Bin/../lib", "$Bin/../../abi/generated", "$Bin/../../abi/lib";
+use Tipme::Diagnosis;
 use Tipme::DisplaySource;
 use Tipme::Episode;
 use Tipme::InputPath;
@@ -96,8 +97,10 @@ sub typed {
 $s = typed()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
 	->run(0, 1540.05, 1540.4, SERVER, 'sleeping');
 $s->enter(1540.05, awake => 1, no_wake => 1)->enter(1540.06, awake => 1, kind => 'key_release');
-judged('... and a key is pressed and let go', echoed($s, 1540.1, 1590), 'stopped', 'sway', 0.9,
-	0.95);
+judged(
+	'... and a key is pressed and let go', echoed($s, 1540.1, 1590), 'stopped', 'sway', 0.9,
+	0.95
+);
 
 # The key is let go just before the answer of the shell would wake the client, which is awake then.
 # The shell works on it in between; who brings its answer is done at WORKER_TO.
@@ -179,6 +182,69 @@ $d = judged('the hot-key goes to the client, too', $s, 'app-compute', 'xterm', 0
 is(
 	(grep { $_->{chord} } Tipme::InputPath->new(Tipme::Episode->open(folder($s)))->events), 3,
 	'... and its three presses are marked'
+);
+
+# Where the input core tells when a key came, that is when it came, exactly.
+sub core {
+	my ($s, $t, $kind) = @_;
+	return $s->kernel(
+		0, $t, 'input', tid => 0, device => 65535, class => 'keyboard',
+		kind => $kind // 'key_press'
+	);
+}
+
+sub starts_at {
+	my ($d, $ms, $what) = @_;
+	return is(
+		"$d->{interval}{start_ns} $d->{event}{stages}[0]{certainty}", $ms * MS . ' exact',
+		$what
+	);
+}
+$s = story();
+core($s, 999.99);
+$s->enter(1000)->run(1, 1000.25, 1600, CLIENT, 'sleeping')->draw(1599.8);
+$d = judged('the input core tells of a key', $s, 'app-compute', 'xterm', 0.98, 1);
+starts_at($d, 999.99, '... which came then');
+$s = story()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
+	->run(0, 1540.05, 1540.4, SERVER, 'sleeping');
+core($s, 1020);
+$s->enter(1540, awake => 1)->run(1, 1540.3, 1542, CLIENT, 'sleeping')->draw(1541.8);
+$d = judged('... to a compositor that is stopped', $s, 'stopped', 'sway', 0.98, 1);
+starts_at($d, 1020, '... since the key came');
+# Else by the time of its device that the compositor tells the client.
+$s = story()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
+	->run(0, 1540.05, 1540.4, SERVER, 'sleeping');
+$s->enter(1540, awake => 1, with => { age_ms => 390 })->run(1, 1540.3, 1542, CLIENT, 'sleeping')
+	->draw(1541.8);
+$d =
+	judged('a compositor that was stopped tells when the key came', $s, 'stopped', 'sway', 0.98, 1);
+is($d->{interval}{start_ns},  1150.19 * MS, '... since then');
+is($d->{interval}{certainty}, 'inferred',   '... to the millisecond');
+$s = story()->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
+	->run(0, 1540.05, 1540.4, SERVER, 'sleeping');
+$s->enter(1540, awake => 1, with => { age_ms => 9000 })->run(1, 1540.3, 1542, CLIENT, 'sleeping')
+	->draw(1541.8);
+$d = judged('one that is wrong about it', $s, 'stopped', 'sway', 0.98, 1);
+is($d->{interval}{start_ns}, 1000 * MS, '... is not believed beyond its stop');
+
+# Pressed and let go, twice, while it is stopped: each delivery is that of its own key.
+$s = story(no_usual => 1)->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
+	->run(0, 1540.05, 1540.6, SERVER, 'sleeping');
+core($s, 900);    # one that the compositor kept for itself, before
+for (1, 2) { core($s, 1000 + 100 * $_); core($s, 1050 + 100 * $_, 'key_release') }
+for (1 .. 4) {
+	$s->enter(
+		1539.9 + $_ / 10, awake => 1, no_wake => $_ > 1,
+		kind => $_ % 2 ? 'key_press' : 'key_release'
+	);
+}
+my $path   = Tipme::InputPath->new(Tipme::Episode->open(folder($s)));
+my $kernel = Tipme::Diagnosis->new($path->{ep})->{kernel};
+$_->use_kernel($kernel)  for @{ $path->{servers} };
+$_->{server}->refine($_) for $path->events;
+is_deeply(
+	[ map { $_->{kernel_ns} / MS } $path->events ], [ 1100, 1150, 1200, 1250 ],
+	'of several each has its own time'
 );
 
 # 2. Who the clients are.

@@ -325,6 +325,7 @@ sub _pinned {
 	$answer{frame} = { map { defined $r->{frame}{$_} ? ($_ => $r->{frame}{$_}) : () } qw(ns exact pid told_ns asked_ns) } if $r->{frame};
 	@answer{qw(asked_tid asked_ns)} = @{ $r->{asked} } if $r->{asked};
 	my @held = ($e->{motion} // '') eq 'drag' ? (dragged => 1) : ();
+	push @held, sent_to => $e->{pid}, came_ns => $e->{device_record}{kernel_ns} if ($e->{deliver_record} // {})->{guessed};
 	return (%brought, event => { %$own, @start, @held, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle($self->{diagnosis}{reasons}), asked => $self->{cut}->asked, @idle, map { $_ ? (disk_pause_ns => $_) : () } $self->{d}{verdict}{disk_pause_ns});
 }
 

@@ -9,7 +9,8 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 
-our @CLASSES = qw(Tipme::DisplaySource::X11 Tipme::DisplaySource::Wayland);
+our @CLASSES =
+	map {"Tipme::DisplaySource::$_"} qw(X11 Wayland Unprobed);
 
 # What a source has, as lists in order of time. Each fact has ts_ns and nr, the number of its record
 # in its file. Further fields; those in brackets may be missing:
@@ -40,11 +41,14 @@ sub none {
 	return $class->new(file => undef, pid => -1, tid => -1, name => undef);
 }
 
-# load_all(EPISODE): all sources of the episode, with their facts, those of the first class first
+# load_all(EPISODE): all sources of the episode, with their facts, those of the first class first;
+# each class is told which ones those before it have found
 sub load_all {
 	my ($class, $ep) = @_;
 	for (@CLASSES) { (my $file = "$_.pm") =~ s{::}{/}g; require $file }
-	return map { $_->sources($ep) } @CLASSES;
+	my @found;
+	push @found, $_->sources($ep, @found) for @CLASSES;
+	return @found;
 }
 
 # use_kernel(KERNEL): what the kernel recorded is known to it from now on

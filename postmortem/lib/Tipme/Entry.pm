@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# When an input event entered the kernel: the input core's own record of it, and the interrupt that brought it. Only the kernel module tells.
+# When an input event entered the kernel: the input core's own record of it, and the interrupt that brought it. The kernel
+# module tells, and tracing programs where the kernel lets them hook functions.
 package Tipme::Entry;
 
 use strict;
@@ -17,7 +18,8 @@ my $NO_NUMBER = 65535;    # in a record: the server gave the device no number (a
 sub new {
 	my ($class, $ep) = @_;
 	return
-		bless { ep => $ep, seen => scalar grep { $_->{source} eq 'kernel_module' } $ep->coverage },
+		bless { ep => $ep,
+		seen => scalar grep { $_->{source} =~ /^kernel_(?:module|bpf)$/ } $ep->coverage },
 		$class;
 }
 

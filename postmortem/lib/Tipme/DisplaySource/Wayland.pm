@@ -22,7 +22,7 @@ my $LATE_NS   = 100 * $NS_PER_MS;    # one that was stopped comes to what it mis
 my $REST_NS   = 100 * $NS_PER_MS;    # a compositor that sleeps for so long has nothing to paint
 my @BACK_NS   = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS)
 	;    # so far before an event is looked when the compositor awoke for it
-my @RECORDS = qw(wl_deliver wl_commit wl_done screen_asked screen_shown);
+my @RECORDS = qw(wl_deliver wl_commit wl_done screen_asked screen_shown input);
 my %NUMBER  = %Tipme::Record::Columns::NUMBER;
 my %KIND    = reverse %{ $Tipme::Record::Layout::ENUM{input_kind} };
 my %STANDS  = map { $_ => 1 } qw(stopped traced frozen);
@@ -35,9 +35,13 @@ sub sources {
 	my $ev =
 		Tipme::KernelEvents->load_only($ep, map { $NUMBER{$_} } @RECORDS);
 	return if !$ev->count;
-	my ($threads, %of, %screen) = (Tipme::Threads->new($ep));
+	my ($threads, %of, %screen, %input) = (Tipme::Threads->new($ep));
 	for my $i (0 .. $ev->count - 1) {
 		my ($ts, $tid) = ($ev->ts($i), $ev->tid($i));
+		if ($ev->kind($i) == $NUMBER{input}) {
+			push @{ $input{ $ev->input_kind($i) // '' } }, $ts;
+			next;
+		}
 		next if _of_screen(\%screen, $ev, $i);
 		my $own = $threads->at($tid, $ts);
 		my $x   = $of{ $own->{pid} || $tid } //= $class->new(
@@ -53,7 +57,7 @@ sub sources {
 		);
 	}
 	# An X server asks for pictures, too: only those of compositors belong to them.
-	$of{$_}{screen} = $screen{$_} // {} for keys %of;
+	@{ $of{$_} }{qw(screen core)} = ($screen{$_} // {}, \%input) for keys %of;
 	return map { $of{$_}->_complete($ep, $threads) } sort { $a <=> $b } keys %of;
 }
 
@@ -92,6 +96,7 @@ sub _add {
 			$ev->wl_deliver_object($i), $KIND{ $ev->wl_deliver_kind($i) // '' } // 0,
 			$ev->wl_deliver_what($i) // ''
 		);
+		$r{age_ns} = $NS_PER_MS * ($ev->wl_deliver_age_ms($i) // 0);
 		push @{ $self->{deliver} }, \%r;
 	}
 	return;
@@ -212,9 +217,31 @@ sub refine {
 		# A stop that goes on where these records begin may be longer.
 		next if $turn->{cut} && $back != $BACK_NS[-1];
 		@$e{qw(wakeup_ns asleep_ns came_ns)} = @$turn{qw(from asleep came)};
+		my $core = $self->_input_of($e, $turn);
+		if    (defined $core) { @$e{qw(kernel_ns came_ns)} = ($core, undef) }
+		elsif (my $age = $e->{device_record}{age_ns}) { $e->{came_ns} = _came($e, $turn, $age) }
 		return;
 	}
 	return;
+}
+
+# When its device told of it, in whole milliseconds, as the compositor tells the client; not before
+# the compositor slept
+sub _came {
+	my ($e, $turn, $age_ns) = @_;
+	my $t     = $e->{device_ns} - $age_ns;
+	my $first = $turn->{asleep} // $turn->{from};
+	return $t < $first ? $first : $t;
+}
+
+# When the input core had an event of that kind, since the compositor slept before it sent this one:
+# as many as it has sent in that turn before were others.
+sub _input_of {
+	my ($self, $e, $turn) = @_;
+	my $list = $self->{core}{ $e->{kind} } // return;
+	my ($kind, $to) = ($e->{device_record}{kind}, $e->{device_ns});
+	my $before = grep { $_->{kind} == $kind } $self->between('device', $turn->{from}, $to);
+	return (grep { $_ >= ($turn->{asleep} // $turn->{from}) && $_ <= $to } @$list)[$before];
 }
 
 # shown(EVENT, \@DRAWS, UNTIL, QUICK): when a screen showed what the compositor asked for after it
