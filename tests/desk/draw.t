@@ -29,6 +29,17 @@ is_deeply(
 	[],
 	'no program has a cause that it cannot have'
 );
+for my $desktop (qw(bare composited sway weston)) {
+	my %has = map { $_->{cause} => 1 } Tipme::Desk::Draw::scenes(7, 60, 'all', $desktop);
+	is_deeply(
+		[ sort keys %has ],
+		[ Tipme::Desk::Causes::names($desktop) ],
+		"each cause of '$desktop' has its turn"
+	);
+	my $x11 = $desktop =~ /^(?:bare|composited)$/;
+	is($has{grab}       // 0, $x11               ? 1 : 0, '... one of X servers alone only there');
+	is($has{compositor} // 0, $desktop eq 'bare' ? 0 : 1, '... and of compositors where one is');
+}
 my @all   = Tipme::Desk::Programs::names('all');
 my @final = grep { Tipme::Desk::Programs::final($_) } @all;
 cmp_ok(
@@ -118,7 +129,7 @@ like(
 );
 my %other = (
 	%scene,
-	presses => [ 0.2e9, 0.6e9 ],
+	presses => [ 0.2e9,                       0.6e9 ],
 	damage  => [ map { { t => $_ } } 0.203e9, 0.75e9 ]
 );
 is(Tipme::Desk::Judge::void({%other}), '', 'a press that was answered after 150 ms beside 500 ms');

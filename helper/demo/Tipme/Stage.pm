@@ -209,6 +209,14 @@ sub type_lines {
 	return;
 }
 
+# The user asks what happened.
+sub press_hotkey {
+	my ($self) = @_;
+	$self->type_lines('chord Ctrl+Alt+minus');
+	$self->pressed(1);
+	return;
+}
+
 # Waits until so many more keys have been pressed; returns their times in ns.
 sub pressed {
 	my ($self, $count) = @_;

@@ -178,8 +178,22 @@ sub window_title {
 # any more when it returns: { name, pid, window, width, height }.
 sub start {
 	my ($self, $name, %o) = @_;
+	my %before  = map { $_ => 1 } $self->windows;
+	my $program = $self->_run($name, %o);
+	# Some programs show a first window that another one soon replaces.
+	for (1 .. 5) {
+		my $w = $program->{window} = $self->_await_window($program, \%before);
+		sleep $program->{settle_s} // 0.2;
+		next if $self->_await_window($program, \%before) != $w;
+		$self->place($program);
+		return $program if $self->focus($program);
+	}
+	croak "$name: its window does not take the focus";
+}
+
+sub _run {
+	my ($self, $name, %o) = @_;
 	my $p      = Tipme::Workload::Programs::get($name);
-	my %before = map { $_ => 1 } $self->windows;
 	my %config = %{ $p->{config} // {} };
 	$self->file("$self->{home}/$_", $config{$_}) for sort keys %config;
 	my $file = $o{file} // $self->file(
@@ -195,15 +209,23 @@ sub start {
 	);
 	my $program = { name => $name, pid => $pid, %$p };
 	push @{ $self->{programs} }, $program;
-	# Some programs show a first window that another one soon replaces.
-	for (1 .. 5) {
-		my $w = $program->{window} = $self->_await_window($program, \%before);
-		sleep $p->{settle_s} // 0.2;
-		next if $self->_await_window($program, \%before) != $w;
-		$self->place($program);
-		return $program if $self->focus($program);
-	}
-	croak "$name: its window does not take the focus";
+	return $program;
+}
+
+# part(): where its windows are on the screen: x, y, width, height
+sub part { return (60, 60, 1000, 600) }
+
+# servers(): who brings programs' pictures to the screen, and may wait for a CPU
+sub servers {
+	my ($self) = @_;
+	return grep {defined} $self->{compositor_pid};
+}
+
+# ui_pid(PROGRAM): the process that has its window
+sub ui_pid {
+	my ($self, $program) = @_;
+	return unpack('L', $self->_property($program->{window}, '_NET_WM_PID') || '')
+		|| $program->{pid};
 }
 
 sub _await_window {
@@ -227,7 +249,7 @@ sub _await_window {
 sub place {
 	my ($self, $program, $at) = @_;
 	my $x = $self->{x};
-	my ($left, $top, $width, $height) = @{ $at // [ 60, 60, 1000, 600 ] };
+	my ($left, $top, $width, $height) = @{ $at // [ $self->part ] };
 	$x->ConfigureWindow(
 		$program->{window}, x => $left, y => $top, width => $width,
 		height => $height

@@ -12,25 +12,47 @@ use Tipme::Desk::Causes;
 use Tipme::Desk::Programs;
 use Tipme::Desk::Scene;
 use Tipme::Desk::Judge;
+use Tipme::Desk::Wayland;
+use Tipme::Desk::Wayland::Workload;
+use Tipme::Display;
+use Tipme::Nested;
 use Tipme::Stage;
 use Tipme::Workload;
 
 my @BUILT = qw(tests/lab/cause tests/lab/xcause helper/workload/tipme-witness);
 
-# What brings the programs' pictures to the screen, by the name of the world.
-my %COMPOSITOR = (bare => undef, composited => [qw(picom --config /dev/null --backend xrender)]);
+# What brings the programs' pictures to the screen, by the name of the world: nobody, a compositor
+# on X11, or a Wayland compositor.
+my %X11 = (bare => undef, composited => [qw(picom --config /dev/null --backend xrender)]);
 
-sub worlds { return sort keys %COMPOSITOR }
+sub worlds { return (sort keys %X11), Tipme::Nested::names() }
+
+# lacks(WORLD): the first program that it needs and that is not installed; undef: none
+sub lacks {
+	my ($class, $world) = @_;
+	my @wanted = exists $X11{$world} ? @{ $X11{$world} // [] }[0] // () : ($world, 'ss');
+	for my $p (@wanted) {
+		return $p if !grep { -x "$_/$p" } split /:/, $ENV{PATH};
+	}
+	return;
+}
 
 # Tipme::Desk->new(library => DIR, seed => N, calm => BOOLEAN, world => one of worlds()): recorder,
 # X server, session, and somebody who types
 sub new {
 	my ($class, %o) = @_;
-	my $stage = Tipme::Stage->new(
+	my $world   = $o{world} // 'bare';
+	my $wayland = !exists $X11{$world};
+	# Records of Wayland are those of one user's compositors.
+	my @ids   = Tipme::Display::ordinary();
+	my @owner = $wayland ? ('--owner', $ids[0]) : ();
+	chown @ids, $o{library} if $wayland;
+	my $stage = ($wayland ? 'Tipme::Desk::Wayland' : 'Tipme::Stage')->new(
 		library       => $o{library}, seed => $o{seed} // 1,
-		recorder_args => [ '--post', 1, '--window', 30 ]
+		recorder_args => [ '--post', 1, '--window', 30, @owner ]
 	);
-	my $self = bless { stage => $stage, fresh => 1, count => 0, calm => $o{calm} }, $class;
+	my $self = bless { stage => $stage, fresh => 1, count => 0, calm => $o{calm}, world => $world },
+		$class;
 	$self->{bin} = "$stage->{work}/bin";
 	mkdir $self->{bin} or croak "$self->{bin}: $!";
 	for my $f (
@@ -43,10 +65,15 @@ sub new {
 		chmod 0755, $to;
 	}
 	$stage->start_typist;
-	$self->{workload} = Tipme::Workload->new(
-		display => $stage->{display}, work       => $stage->{work},
-		ids     => $stage->{ids},     compositor => $COMPOSITOR{ $o{world} // 'bare' }
-	);
+	my %session =
+		(display => $stage->{display}, work => $stage->{work}, ids => $stage->{ids});
+	$self->{workload} = $wayland
+		? Tipme::Desk::Wayland::Workload->new(
+		%session,
+		compositor => $world,
+		click      => sub { $stage->type_lines('click 1'); $stage->pressed(1) }
+		)
+		: Tipme::Workload->new(%session, compositor => $X11{$world});
 	$stage->at_end(sub { $self->{workload}->close });
 	return $self;
 }
@@ -60,15 +87,16 @@ sub run {
 	my $lacks = Tipme::Desk::Programs::lacks($drawn->{program})
 		|| ($drawn->{cause} ne 'quiet'
 		&& (Tipme::Desk::Causes::get($drawn->{cause})->{needs} // sub {''})->());
-	return { %$drawn, skipped => $lacks } if $lacks;
+	my %drawn = (%$drawn, desktop => $self->{world});
+	return { %drawn, skipped => $lacks } if $lacks;
 	if   (delete $self->{fresh}) { sleep 0.3 }
 	else                         { $self->{stage}->restart_recorder }
-	my $scene  = Tipme::Desk::Scene->new($self, $drawn, ++$self->{count});
+	my $scene  = Tipme::Desk::Scene->new($self, \%drawn, ++$self->{count});
 	my $result = eval { $scene->play; Tipme::Desk::Judge::judge($scene) };
 	my $error  = $@;
 	$scene->clean;
 	return $result // {
-		%$drawn,
+		%drawn,
 		void => 'the scene could not be played: ' . $error =~ s/ at \S+ line \d+\.?\n.*//sr
 	};
 }

@@ -19,6 +19,7 @@ my $PYTHON = '/usr/bin/python3';
 #   program
 #   action   the one that it needs; none: any
 #   world    the worlds where it can be seen, if not all
+#   desktop  a pattern: the desktops where there is such a thing, if not all
 #   before   CODE: before the program starts (services, files; sets deed)
 #   ready    CODE: the program stands
 #   begin    CODE->(scene, from, until): begins it, from 150 ms before the press
@@ -31,6 +32,9 @@ my $helper = sub {
 	my ($s) = @_;
 	return { map { $_ => $s->{helper_comm}{$_} // 'helper' } keys %{ $s->{helpers} } };
 };
+
+# Those of an X server of its own.
+my $X11 = qr/^(?:bare|composited)$/;
 
 my %CAUSE = (
 	computes => {
@@ -121,9 +125,9 @@ my %CAUSE = (
 		before => sub { my ($s) = @_; $s->{deed} = 'http ' . $s->service('0', "sleep $s->{ms}") },
 	},
 	network => {
-		deed  => 'far', kinds => ['network-wait'], who => $client, answer => 'last',
+		deed     => 'far', kinds => ['network-wait'], who => $client, answer => 'last',
 		least_ms => 300,
-		says  => 'the program asks a web server behind a line whose queue others have filled: '
+		says     => 'the program asks a web server behind a line whose queue others have filled: '
 			. '%d ms',
 		needs => sub {
 			return 'no network of its own here (Debian: iproute2)'
@@ -177,16 +181,32 @@ my %CAUSE = (
 	# It gets each click first, and lets it go on to the program.
 	'window-manager' => {
 		kinds   => [qw(input-late stopped)], answer => 'after', action => 'click',
+		desktop => $X11,
 		who     => sub { return { $_[0]{workload}->wm_pid => 'openbox' } },
 		says    => 'the window manager, which gets each click first, is stopped for %d ms',
 		begin   => sub { my ($s) = @_; $s->stop_pids($s->{workload}->wm_pid) },
 		release => sub { my ($s) = @_; $s->cont_pids($s->{workload}->wm_pid) },
 	},
+   # It paints what the program draws; under Wayland it gets each key first, too. Who is stopped
+   # cannot be woken: where nobody tells when the key came, it may have been when the stop began. So
+   # that is just before the key.
+	compositor => {
+		kinds => ['stopped'], answer => 'after', desktop => qr/^(?!bare$)/,
+		who   => sub { return { $_[0]{workload}->compositor_pid => 'compositor' } },
+		says  => 'the compositor is stopped for %d ms',
+		begin => sub {
+			my ($s, $from) = @_;
+			Tipme::Lab::Causes::_sleep_until($from + 135_000_000);
+			$s->stop_pids($s->{workload}->compositor_pid);
+		},
+		release => sub { my ($s) = @_; $s->cont_pids($s->{workload}->compositor_pid) },
+	},
 	'input-method' => {
-		kinds => [qw(stopped ipc-wait)], answer => 'after', action => 'key', who => $helper,
-		world => { map { $_ => 1 } 'GTK 3', 'Qt', 'terminal' },
-		says  => 'the input method, which gets each key first, is stopped for %d ms',
-		needs => sub {
+		kinds   => [qw(stopped ipc-wait)], answer => 'after', action => 'key', who => $helper,
+		desktop => $X11,
+		world   => { map { $_ => 1 } 'GTK 3', 'Qt', 'terminal' },
+		says    => 'the input method, which gets each key first, is stopped for %d ms',
+		needs   => sub {
 			-x '/usr/bin/ibus-daemon'
 				&& -x '/usr/bin/xprop' ? '' : 'no ibus (Debian: ibus, x11-utils)';
 		},
@@ -229,28 +249,27 @@ my %CAUSE = (
 		},
 	},
 	memory => {
-		deed     => 'grow', kinds => ['memory-reclaim'], who => $client, answer => 'last',
-		unsure   => 1, least_ms => 300, most_ms => 1500,
-		says     => 'the program takes memory, of which its control group may have 24 MiB: the '
+		deed   => 'grow', kinds    => ['memory-reclaim'], who => $client, answer => 'last',
+		unsure => 1,      least_ms => 300, most_ms => 1500,
+		says   => 'the program takes memory, of which its control group may have 24 MiB: the '
 			. 'rest is reclaimed, to compressed swap, about %d ms',
-		needs    => sub {
+		needs => sub {
 			Tipme::Lab::Causes::needs_swap() || Tipme::Lab::Cgroup::lacks('memory');
 		},
-		before   => sub {
+		before => sub {
 			my ($s) = @_;
 			Tipme::Lab::Causes::swap_on($s);
 			$s->{deed} = 'grow ' . Tipme::Lab::Causes::grow_mb($s);
 		},
-		begin    => sub {
+		begin => sub {
 			my ($s) = @_;
 			my $c = $s->cgroup->limit(memory => 24 << 20);
 			$c->add($_) for keys %{ $s->{family} };
 		},
 	},
 	'light-group' => {
-		deed     => 'work', kinds => ['cpu-weight'], who => $client, answer => 'last', busy => 1,
-		says     =>
-			'the program computes, and its control group has 2 % of the usual weight: %d ms',
+		deed => 'work', kinds => ['cpu-weight'], who => $client, answer => 'last', busy => 1,
+		says => 'the program computes, and its control group has 2 % of the usual weight: %d ms',
 		least_ms => 500, most_ms => 1500,
 		needs    => sub { Tipme::Lab::Cgroup::lacks('weight') },
 		before   => sub { $_[0]{deed} = 'work ' . int($_[0]{ms} / 10) },
@@ -278,7 +297,7 @@ my %CAUSE = (
 		},
 	},
 	grab => {
-		kinds => ['server-grab'], who => $helper, answer => 'after', server => 1,
+		kinds => ['server-grab'], who => $helper, answer => 'after', server => 1, desktop => $X11,
 		says  => 'another X client has grabbed the server for %d ms',
 		begin => sub {
 			my ($s, $from, $until) = @_;
@@ -328,8 +347,17 @@ sub slow_files {
 	return grep {-x} "$ENV{TIPME_BUILDDIR}/tests/desk/slowfs";
 }
 
-sub names { return sort keys %CAUSE }
-sub get { my ($name) = @_; return $CAUSE{$name} // croak "no cause '$name': one of @{[ names() ]}" }
+# names(DESKTOP): those that there are on it
+sub names {
+	my ($desktop) = @_;
+	return grep { is_on($_, $desktop // 'bare') } sort keys %CAUSE;
+}
+sub is_on { my ($name, $desktop) = @_; return $desktop =~ (get($name)->{desktop} // qr/./) }
+
+sub get {
+	my ($name) = @_;
+	return $CAUSE{$name} // croak "no cause '$name': one of @{[ sort keys %CAUSE ]}";
+}
 sub loads { return sort keys %LOAD }
 sub load  { my ($name) = @_; return $LOAD{$name} // croak "no load '$name': one of @{[ loads() ]}" }
 

@@ -17,13 +17,14 @@ sub generator {
 	return sub { my ($limit) = @_; return unpack('Q<', sha256("$state/" . $at++)) % $limit };
 }
 
-# scenes(SEED, COUNT, SET): that many scenes with a cause, over the programs of 'ci', 'work' or
-# 'all'. Programs take turns in a drawn order, so that each has its share; so do the causes.
+# scenes(SEED, COUNT, SET, DESKTOP): that many scenes with a cause, over the programs of 'ci',
+# 'work' or 'all', on one of Tipme::Desk->worlds (bare). Programs take turns in a drawn order, so that each
+# has its share; so do the causes.
 sub scenes {
-	my ($seed, $count, $set) = @_;
+	my ($seed, $count, $set, $desktop) = @_;
 	my $next     = generator($seed, "order/$set");
 	my @programs = shuffled($next, Tipme::Desk::Programs::names($set));
-	my @causes   = shuffled($next, Tipme::Desk::Causes::names());
+	my @causes   = shuffled($next, Tipme::Desk::Causes::names($desktop));
 	my (@drawn, %pair);
 	for my $n (0 .. $count - 1) {
 		my $cause = $causes[ $n % @causes ];

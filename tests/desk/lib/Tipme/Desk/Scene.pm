@@ -32,7 +32,7 @@ sub new {
 		stage   => $desk->{stage}, workload => $desk->{workload}, count => $count, pids => [],
 		cgroups => [],             undo     => [], env => {},
 		spans   => [], helpers => {}, helper_comm => {}, family => {}, deed => '', damage => [],
-		waits   => [], lates   => [], presses => []
+		waits   => [], lates   => [], presses     => []
 	}, $class;
 	$self->{quiet} = $quiet;
 	$self->{how} =
@@ -62,8 +62,7 @@ sub play {
 	$self->_await_answer;
 	sleep 0.4;
 	$self->{hotkey_ns} = Tipme::Lab::now_ns();
-	$stage->type_lines('chord Ctrl+Alt+minus');
-	$stage->pressed(1);
+	$stage->press_hotkey;
 	$self->_listen;
 	$self->{episode} = $stage->new_episode(@old);
 	return;
@@ -79,12 +78,11 @@ sub _start {
 	);
 	$self->{mark} = "$$.$self->{count}";
 	my %env = (DESK_DEED => $self->{deed}, DESK_SCENE => $self->{mark});
-	my %o = (env => { %env, %{ $self->{program_env} // {} } });
+	my %o   = (env       => { %env, %{ $self->{program_env} // {} } });
 	$o{command} = [ map {s/^BIN\b/$bin/r} @{ $p->{command} } ] if ref $p->{command} eq 'ARRAY';
 	$o{page}    = ($p->{page} =~ s/BIN/$bin/r) . '?' . ($self->{deed} =~ s/ /%20/gr) if $p->{page};
 	$self->{running} = $w->start($self->{program}, %o);
-	$self->{ui_pid}  = unpack('L', $w->_property($self->{running}{window}, '_NET_WM_PID') || '')
-		|| $self->{running}{pid};
+	$self->{ui_pid}  = $w->ui_pid($self->{running});
 	$self->_look_around;
 	return;
 }
@@ -124,7 +122,7 @@ sub _start_witness {
 	my %env = $self->{stage}{display}->env;
 	local @ENV{ keys %env } = values %env;
 	my $pid = open $self->{witness}, '-|', 'chrt', '-f', '58', "$self->{lab}{bin}/tipme-witness",
-		60, 60, 1000, 600
+		$self->{workload}->part
 		or croak "witness: $!";
 	push @{ $self->{pids} }, $pid;
 	(readline($self->{witness}) // '') eq "ready\n" or croak 'the witness did not start';
@@ -240,7 +238,9 @@ sub _answer {
 	}
 	# Where others have the CPU, what is drawn in one go is torn apart. Its end is the answer; if it
 	# goes on when they are gone, the first of that may be.
-	if ($torn) { ($first) = grep { $_ >= $self->{until} && $_ <= $last } @late, $last }
+	if ($torn) {
+		($first) = grep { $_ >= $self->{until} && $_ <= $last } @late, $last;
+	}
 	$first //= $last;
 	$self->{echoes} = grep { $_ < $not_before } @t;
 	return [ $first, $last ];
@@ -275,7 +275,8 @@ sub _delay_ns {
 	my ($self) = @_;
 	my %ns;
 	for my $pid (
-		$self->{ui_pid}, $self->{stage}{display}->pid, keys %{ $self->{helpers} },
+		$self->{ui_pid}, $self->{stage}{display}->pid, $self->{workload}->servers,
+		keys %{ $self->{helpers} },
 		keys %{ $self->{family} }
 		)
 	{
@@ -306,8 +307,12 @@ sub _calm {
 	$self->_look_around;
 	Tipme::Lab::_renice($_, -15)
 		for keys %{ $self->{family} }, keys %{ $self->{helpers} }, $self->{stage}{display}->pid,
-		$self->{workload}->wm_pid;
-	$self->undo(sub { Tipme::Lab::_renice($self->{stage}{display}->pid, 0) });
+		$self->{workload}->servers, $self->{workload}->wm_pid // ();
+	$self->undo(
+		sub {
+			Tipme::Lab::_renice($_, 0) for $self->{stage}{display}->pid, $self->{workload}->servers;
+		}
+	);
 	return;
 }
 
@@ -370,7 +375,7 @@ sub far_server {
 	$self->write_file($log, '');
 	$self->helper(
 		[
-			'sh', '-c', 'exec "$@" >' . $log, 'sh', '/usr/bin/python3', "$self->{lab}{bin}/far.py",
+			'sh',  '-c', 'exec "$@" >' . $log, 'sh', '/usr/bin/python3', "$self->{lab}{bin}/far.py",
 			$door, $self->{ms}
 		],
 		root => 1

@@ -57,6 +57,12 @@ sub misses {
 	);
 }
 
+# Are they of several desktops?
+sub _desktops {
+	my %of = map { ($_->{desktop} //= 'bare') => 1 } @_;
+	return keys %of > 1;
+}
+
 # table(RESULTS): by world and by cause, and the sums
 sub table {
 	my (@r)    = @_;
@@ -70,7 +76,8 @@ sub table {
 			"$k " . grep { $_->{"${k}_right"} } @caused
 		} qw(who kind interval);
 		$text .=
-			  "right by world\n"
+			  (_desktops(@caused) ? "right by desktop\n" . _group(desktop => @caused) : '')
+			. "right by world\n"
 			. _group(world => @caused)
 			. "right by cause\n"
 			. _group(cause => @caused);
@@ -80,6 +87,7 @@ sub table {
 	}
 	if (@quiet) {
 		my $c = counts(@quiet);
+		$text .= "quiet by desktop\n" . _group(desktop => @quiet) if _desktops(@quiet);
 		$text .= sprintf "%d quiet scenes: %d of %d accused, %d void, %d skipped\n", $c->{drawn},
 			$c->{judged} - $c->{right}, $c->{judged}, $c->{void}, $c->{skipped};
 	}
