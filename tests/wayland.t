@@ -51,12 +51,13 @@ sleep 0.1;
 is_deeply([ tail(6, @{ $texts[1] }) ], [ tail(6, @{ $texts[0] }) ],
 	'two texts give the same records');
 
-# Of each delivery all but its times, client and object, of the whole ring; tail: those of the last N
-# presses
+# Of each delivery all but its times, client and object, of the whole ring; tail: those of the last
+# N presses
 sub payloads {
 	my ($folder) = @_;
 	my $ev = Tipme::KernelEvents->load_only(Tipme::Episode->open($folder), 96);
-	return map { sprintf '%08x', ($ev->columns($_))[5] & 0xffff } 0 .. $ev->count - 1;
+	return
+		map { sprintf '%08x', ($ev->columns($_))[5] & 0xffff } 0 .. $ev->count - 1;
 }
 
 sub tail {

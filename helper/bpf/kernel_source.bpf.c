@@ -604,5 +604,6 @@ int tipme_picture(struct bpf_iter__task *ctx)
 #include "suspend.bpf.h"
 #include "waits.bpf.h"
 #include "input.bpf.h"
+#include "wayland_call.bpf.h"
 #include "wayland.bpf.h"
 #include "screen.bpf.h"

@@ -52,7 +52,7 @@ struct tipme_wayland_library {
 /*
  * Offsets of the client in a resource, of its process in a client, of the message's arguments; then
  * which arguments of the function are resource, opcode, and what leads to the message's arguments.
- * helper/bpf/wayland.bpf.h takes it apart.
+ * helper/bpf/wayland_call.bpf.h takes it apart.
  */
 #define TIPME_WAYLAND_COOKIE(client_at, pid_at, args_at, object, opcode, args)          \
 	((uint64_t)(client_at) | (uint64_t)(pid_at) << 12 | (uint64_t)(args_at) << 24 | \

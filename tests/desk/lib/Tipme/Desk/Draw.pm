@@ -18,8 +18,8 @@ sub generator {
 }
 
 # scenes(SEED, COUNT, SET, DESKTOP): that many scenes with a cause, over the programs of 'ci',
-# 'work' or 'all', on one of Tipme::Desk->worlds (bare). Programs take turns in a drawn order, so that each
-# has its share; so do the causes.
+# 'work' or 'all', on one of Tipme::Desk->worlds (bare). Programs take turns in a drawn order, so
+# that each has its share; so do the causes.
 sub scenes {
 	my ($seed, $count, $set, $desktop) = @_;
 	my $next     = generator($seed, "order/$set");
