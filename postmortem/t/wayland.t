@@ -283,6 +283,18 @@ is_deeply(
 	'a process that was never woken, and is not there: nobody is named'
 );
 
+# A compositor in the window of another server wakes that for each picture.
+$s = story(no_usual => 1);
+for (1000, 1200, 1400) {
+	$s->enter($_, with => { pid => SERVER })->draw($_ + 1, undef, with => { pid => SERVER });
+	for my $at (0.25, 1.2, 1.3) { $s->wake(1, $_ + $at, 999, SERVER, 'poll') }
+}
+($x) = sources($s);
+is_deeply(
+	[ map { $_->{pid} } $x->all('deliver') ], [ (CLIENT) x 3 ],
+	'... which is not the client: that is woken first'
+);
+
 # 3. Which deliveries are one event.
 $s = story(no_usual => 1)->enter(1000);
 $s->told(1000.195, 'wl_deliver', object => 12, kind => 'key_press', what => 'keyboard');
@@ -309,6 +321,15 @@ is(
 	$x->shown({}, [ $x->all('draw') ], 4000 * MS, 1), undef,
 	'one without a callback, when it was taken'
 );
+
+# A picture that changes nothing is answered with the next one, whoever asks for that: here a menu
+# that is closed, and a click 0.4 s later.
+$s = story()->enter(1000)->run(1, 1000.25, 1003, CLIENT, 'sleeping')
+	->draw(1002.8, undef, no_done => 1)->enter(1400)->run(1, 1400.25, 1403, CLIENT, 'sleeping');
+$s->told(1402.9, 'wl_done', callback => 30, what => 'done')
+	->draw(1402.8, undef, with => { callback => 31 }, no_done => 1)
+	->told(1403.1, 'wl_done', callback => 31, what => 'done');
+judged('a picture that changes nothing', $s, 'none');
 
 # 5. When the screen shows it: the compositor has a screen of its own, which the kernel tells of.
 # The client is quick in all of these; what it drew is taken at 1001.

@@ -126,9 +126,13 @@ sub _name_clients {
 		my $claims = $records->[0]{pid};
 		my $n      = _woken_after(\@woken, $records);
 		next if $claims != $self->{pid} && $n->{$claims};
-		# Who was always busy was never woken; and nobody is accused of what another says of him.
-		my ($pid) = sort { $n->{$b} <=> $n->{$a} || $a <=> $b } grep { !$claimed{$_} } keys %$n;
-		$pid = 0 if !defined $pid || $n->{$pid} * 2 < grep { defined $_->{what} } @$records;
+	   # Who was always busy was never woken; and nobody is accused of what another says of him.
+	   # A compositor in the window of another server wakes that for each picture, too: so he counts
+	   # who is woken first.
+		my @sent  = grep { defined $_->{what} } @$records;
+		my $of    = _woken_first(\@woken, \@sent);
+		my ($pid) = sort { $of->{$b} <=> $of->{$a} || $a <=> $b } grep { !$claimed{$_} } keys %$of;
+		$pid = 0 if !defined $pid || $of->{$pid} * 2 < @sent;
 		$pid = $claims
 			if !$pid
 			&& $claims != $self->{pid}
@@ -171,6 +175,17 @@ sub _woken_after {
 		for (my $j = $k; $j < @$woken && $woken->[$j][0] < $r->{ts_ns} + $TURN_NS; $j++) {
 			$n{ $woken->[$j][1] }++ if !$seen{ $woken->[$j][1] }++;
 		}
+	}
+	return \%n;
+}
+
+# { process => after how many of the records it was the first to be woken soon }
+sub _woken_first {
+	my ($woken, $records) = @_;
+	my ($k,     %n)       = (0);
+	for my $r (sort { $a->{ts_ns} <=> $b->{ts_ns} } @$records) {
+		$k++ while $k < @$woken && $woken->[$k][0] < $r->{ts_ns};
+		$n{ $woken->[$k][1] }++ if $k < @$woken && $woken->[$k][0] < $r->{ts_ns} + $TURN_NS;
 	}
 	return \%n;
 }
@@ -258,11 +273,12 @@ sub shown {
 	return $screen if $screen;
 	return         if !$d->{callback};
 	my %who = (pid => $self->{pid}, tid => $d->{tid});
-	return { %who, ns => $told->{ts_ns}, exact => 1 } if $told && $told->{ts_ns} <= $until;
-	# It is not told of windows that nobody sees.
+	my $end = $told && $told->{ts_ns} <= $until ? $told->{ts_ns} : undef;
+	# It is not told of windows that nobody sees, nor, until there is another picture, of one that
+	# changed nothing.
 	return { ns => $d->{ts_ns}, exact => 0, pid => undef }
-		if !$quick && $self->_rests($d->{tid}, $d->{ts_ns}, $until);
-	return { %who, ns => undef, exact => 1 };
+		if !$quick && $self->_rests($d->{tid}, $d->{ts_ns}, $end // $until);
+	return { %who, ns => $end, exact => 1 };
 }
 
 # The same, where it has a screen; undef: none that is known, or it asked nothing of that.
