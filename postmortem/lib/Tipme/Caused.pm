@@ -49,9 +49,12 @@ sub _in_film {
 	my ($self, $e, @b) = @_;
 	my ($last) = grep { $_->{ts_ns} < $e->{deliver_ns} } reverse @{ $e->{damages} // [] };
 	my ($t, $n, %first) = ($last ? $last->{ts_ns} : $e->{deliver_ns}, $FIRST);
+	my %judged = map { $_->[0] => 1 } @b;
 	for (@{ $e->{bursts} }) {
-		$n                = 0 if $_->[0] - $t >= $SILENCE_NS;
-		$first{ $_->[0] } = 1 if $n++ < $FIRST;
+		my $gap = $_->[0] - $t;
+		$n                = $gap >= $SILENCE_NS ? 0 : $gap > $FRAME_NS ? $FIRST : $n;
+		$n                = $FIRST if !$n && !$judged{ $_->[0] };    # it is an answer already
+		$first{ $_->[0] } = 1      if $n++ < $FIRST;
 		$t                = $_->[1];
 	}
 	@b = grep { $first{ $_->[0] } } @b;
