@@ -167,6 +167,37 @@ like(
 	verb('Show', $older)->{out}, qr/^Not diagnosed yet: tipme diagnose $older$/m,
 	'show says what to do for a verdict'
 );
+# Of a library whose table is not ours to read, what was found before is not known: that is said.
+SKIP: {
+	my $owner = $> ? undef : (stat "$lib/$newer")[4] + 12_345;
+	skip 'no other user can be made the owner without root', 9 if !defined $owner;
+	chown $owner, -1, $lib;
+	my $list = verb('List');
+	clean($list, 'list of theirs');
+	like($list->{out}, qr/^$newer +11-20 15:03:01 +- +not known here$/m, 'list of theirs: a cause');
+	like(
+		$list->{out}, qr/^\Q$lib\E belongs to uid $owner: what uid $owner has found out before/m,
+		'... and why it is not known'
+	);
+	unlike($list->{out} . verb('List', '--week')->{out}, qr/not diagnosed/, '... for once only');
+	like(decode_json(verb('List', '--json')->{out})->{unread}, qr/ belongs to /, '... in JSON');
+	like(
+		verb('Show', $newer)->{out}, qr/ is not read here\..*\n  tipme diagnose $newer$/m,
+		'show of theirs'
+	);
+	chown $>, -1, $lib;
+	unlike(verb('List')->{out}, qr/not known here|belongs to/, 'ours again');
+	is(decode_json(verb('List', '--json')->{out})->{unread}, undef, '... in JSON');
+	my $stick = tempdir(CLEANUP => 1);
+	mkdir "$stick/library", 0555 or die "$!\n";
+	chmod 0755, $stick;
+	chown $owner, -1, "$stick/library";
+	local $> = $owner;
+	like(
+		Tipme::Library->open(folder => "$stick/library")->unread, qr/library cannot be written: /,
+		'of one that cannot be written neither'
+	);
+}
 $json = decode_json(verb('Show', $newer, '--json')->{out});
 is($json->{verdict}{kind},       'cpu-contention', 'show --json: verdict');
 is($json->{trigger}{ns},         10_000_000_000,   '... trigger');

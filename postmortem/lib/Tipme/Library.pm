@@ -53,13 +53,33 @@ sub open {
 		folder => $o{folder} // folder(), named => defined $o{folder},
 		warn => $o{warn} // sub { print STDERR printable($_[0]), "\n" }
 	}, $class;
-	# Root leaves nothing of its own in a user's library.
-	$self->{dbh} =
-		   -d $self->{folder}
-		&& -w _
-		&& (stat _)[4] == $> ? $self->_open_file : $self->_open_table(':memory:');
+	# Root leaves nothing of its own in a user's library, and reads no table that a stranger made.
+	my $there = -d $self->{folder};
+	$self->{theirs} = (stat _)[4] if $there && (stat _)[4] != $>;
+	my $ours = $there && -w _ && !defined $self->{theirs};
+	$self->{unread} = 1 if $there && !$ours;
+	$self->{dbh}    = $ours ? $self->_open_file : $self->_open_table(':memory:');
 	$self->scan;
 	return $self;
+}
+
+# unread(): a sentence where the table of this library is not read, so that causes which were found
+# before are not known; nothing where it is
+sub unread {
+	my ($self) = @_;
+	return if !$self->{unread};
+	return fill(
+		N__('{folder} cannot be written: causes that were found before are not read here.'),
+		folder => printable($self->{folder})
+	) if !defined $self->{theirs};
+	return fill(
+		N__(
+			'{folder} belongs to {owner}: what {owner} has found out before is not read here. '
+				. 'Ask as {owner}, or find it out again.'
+		),
+		folder => printable($self->{folder}),
+		owner  => printable(getpwuid($self->{theirs}) // "uid $self->{theirs}")
+	);
 }
 
 # scan(): a row for each new episode folder, none for those that are gone; answers how many were

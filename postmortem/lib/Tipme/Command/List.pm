@@ -56,9 +56,10 @@ sub run {
 	my @episodes = defined $most ? $library->newest($most)     : $library->episodes;
 	my $older    = defined $most ? $library->count - @episodes : 0;
 	if ($o->{json}) {
+		my $unread = $library->unread;
 		print_json(
 			{
-				folder   => $library->{folder},
+				folder   => $library->{folder}, (defined $unread ? (unread => $unread) : ()),
 				episodes => [ map { as_data($library, $_) } @episodes ]
 			}
 		);
@@ -66,7 +67,7 @@ sub run {
 	}
 	put(
 		@episodes
-		? _text($older, reverse @episodes)
+		? _text(scalar $library->unread, $older, reverse @episodes)
 		: fill(
 			N__(
 					  'No episodes in {folder} yet: press the hot-key, or type `tipme snap`, '
@@ -76,6 +77,7 @@ sub run {
 			)
 			. "\n"
 	);
+	put(_unread($library)) if grep { !defined $_->{kind} && !length $_->{problem} } @episodes;
 	put(
 		map {
 			fill(
@@ -146,7 +148,8 @@ sub _week {
 			'lrrrl'
 		)
 	) if @rows;
-	put(fill(N__('{n} more were not diagnosed yet: tipme diagnose ID'), n => $asked) . "\n")
+	put(       _unread($library)
+			|| fill(N__('{n} more were not diagnosed yet: tipme diagnose ID'), n => $asked) . "\n")
 		if $asked;
 	return 0;
 }
@@ -203,13 +206,13 @@ sub verdict_data {
 }
 
 sub _text {
-	my ($older, @episodes) = @_;
+	my ($unread, $older, @episodes) = @_;
 	my @rows = ([ map { fill($_) } N__('EPISODE'), N__('WHEN'), N__('DELAY'), N__('CAUSE') ]);
 	for my $e (@episodes) {
 		push @rows,
 			[
 			$e->{id}, substr(local_time($e->{time}), 5), ms($e->{interval_ns}),
-			shorten(_what($e), 34)
+			shorten(_what($e, $unread), 34)
 			];
 		push @rows, [ '', '', '', shorten('"' . one_line($e->{note}) . '"', 34) ]
 			if length $e->{note};
@@ -219,9 +222,16 @@ sub _text {
 		. ($older ? fill(N__('{n} older ones: tipme list --all'), n => $older) . "\n" : '');
 }
 
+sub _unread {
+	my ($library) = @_;
+	my $why = $library->unread;
+	return defined $why ? "$why\n" : '';
+}
+
 sub _what {
-	my ($e) = @_;
+	my ($e, $unread) = @_;
 	return fill(N__('damaged: see `tipme show`')) if length $e->{problem};
+	return fill(N__('not known here'))            if !defined $e->{kind} && defined $unread;
 	return fill(N__('not diagnosed yet'))         if !defined $e->{kind};
 	return Tipme::Kinds::short(@$e{qw(kind blamed_comm blamed_pid)});
 }

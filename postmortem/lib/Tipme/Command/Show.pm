@@ -39,7 +39,7 @@ sub run {
 	my $id  = $library->id_of($episode->dir);
 	my $row = defined $id ? $library->episode($id) : undef;
 	if ($o->{json}) { print_json(_data($episode, $row)) }
-	else            { put(_text($episode, $row)) }
+	else            { put(_text($episode, $row, $library)) }
 	return 0;
 }
 
@@ -55,7 +55,7 @@ sub _data {
 }
 
 sub _text {
-	my ($e, $row) = @_;
+	my ($e, $row, $library) = @_;
 	my $m        = $e->manifest;
 	my $id       = one_line($m->{id});
 	my $recorder = ref $m->{recorder} eq 'HASH' ? $m->{recorder} : {};
@@ -85,14 +85,18 @@ sub _text {
 	push @facts, [ fill(N__('tags')), join ' ', tags_of($e->dir) ] if tags_of($e->dir);
 	my $text = fill(N__('Episode {id}'), id => $id) . "\n\n"
 		. table([ map { [ "  $_->[0]", $_->[1] ] } @facts ], 'll');
-	$text .= "\n"
-		. (
-		defined $row && defined $row->{kind}
-		? one_line($row->{sentence})
-		: fill(N__('Not diagnosed yet: tipme diagnose {id}'), id => $id)
-		) . "\n";
+	$text .= "\n" . _verdict($id, $row, $library) . "\n";
 	return $text . "\n" . _coverage($e) . _losses($e) . join '',
 		map { one_line(told($_)) . "\n" } $e->damage;
+}
+
+sub _verdict {
+	my ($id, $row, $library) = @_;
+	return one_line($row->{sentence}) if $row && defined $row->{kind};
+	my $unread = $row && $library->unread;
+	return defined $unread
+		? "$unread\n  tipme diagnose $id"
+		: fill(N__('Not diagnosed yet: tipme diagnose {id}'), id => $id);
 }
 
 sub _trigger {
