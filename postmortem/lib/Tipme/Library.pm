@@ -90,13 +90,12 @@ sub scan {
 		@{ $self->{dbh}->selectall_arrayref('SELECT id, stamp FROM episodes') };
 	my (@new, %there);
 	for my $id ($self->_folders) {
-		my $stamp = _stamp("$self->{folder}/$id");
 		$there{$id} = 1;
-		push @new, [ $id, $stamp ] if !defined $have{$id} || $have{$id} ne $stamp;
+		push @new, $id if !defined $have{$id} || $have{$id} ne _stamp("$self->{folder}/$id");
 	}
 	# Other programs that look at the library wait while we write: so many rows at a time.
 	while (my @some = splice @new, 0, $AT_A_TIME) {
-		$self->_in_transaction(sub { $self->_add(@$_) for @some });
+		$self->_in_transaction(sub { $self->_add($_) for @some });
 		$there{added} += @some;
 	}
 	my @gone = grep { !$there{$_} } sort keys %have;
@@ -267,11 +266,11 @@ sub _ids_in {
 }
 
 # Size, time and number of the manifest, the note and the tags: they change when the episode does.
-sub _stamp {
-	my ($dir) = @_;
-	return join ' ',
-		map { my @s = lstat "$dir/$_"; @s ? join(',', @s[ 1, 7, 9 ]) : '-' }
-		qw(manifest.json note.txt tags.txt);
+my @STAMPED = qw(manifest.json note.txt tags.txt);
+sub _stamp { my ($dir) = @_; return _stamp_of(map { [ lstat "$dir/$_" ] } @STAMPED) }
+
+sub _stamp_of {
+	return join ' ', map { $_ && @$_ ? join(',', @$_[ 1, 7, 9 ]) : '-' } @_;
 }
 
 my @COLUMNS =
@@ -287,13 +286,15 @@ my $ADD =
 	. join(', ', map {"$_ = excluded.$_"} @COLUMNS);
 
 sub _add {
-	my ($self, $id, $stamp) = @_;
-	my $row = eval { _facts("$self->{folder}/$id") } // { problem => _reason($@) };
+	my ($self, $id) = @_;
+	my $dir   = "$self->{folder}/$id";
+	my $files = _files($dir);
+	my $row   = eval { _facts($dir, $files) } // { problem => _reason($@) };
 	# The time of a damaged episode is still known: it stands in the name.
 	$row->{time} ||= sprintf '%s-%s-%sT%s:%s:%sZ', $id =~ /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/;
 	my %default = (records => 0, lost => 0, bytes => 0, cpus => undef, trigger_ns => undef);
 	$self->{dbh}->prepare_cached($ADD)->execute(
-		$id, $stamp,
+		$id, _stamp_of(@$files{@STAMPED}),
 		map { $row->{$_} // (exists $default{$_} ? $default{$_} : '') } @COLUMNS
 	);
 }
@@ -302,8 +303,9 @@ sub _add {
 # times as long. What is wrong inside them is said by whoever reads them; that one is missing is
 # said here.
 sub _facts {
-	my ($dir) = @_;
-	my %size = _sizes($dir);
+	my ($dir, $files) = @_;
+	$files //= _files($dir);
+	my %size = map { S_ISREG($files->{$_}[2]) ? ($_ => $files->{$_}[7]) : () } keys %$files;
 	# English: it is kept in the library.
 	die "$dir: not an episode (no manifest.json): `tipme list` shows the episodes\n"
 		if !exists $size{'manifest.json'};
@@ -328,11 +330,11 @@ sub _facts {
 	return \%row;
 }
 
-# The plain files right in DIR, by name; one look at each.
-sub _sizes {
+# What is right in DIR, as lstat tells of it; one look at each.
+sub _files {
 	my ($dir) = @_;
-	opendir my $dh, $dir or return;
-	return map { my @s = lstat "$dir/$_"; @s && S_ISREG($s[2]) ? ($_ => $s[7]) : () } readdir $dh;
+	opendir my $dh, $dir or return {};
+	return { map { my @s = lstat "$dir/$_"; @s ? ($_ => \@s) : () } readdir $dh };
 }
 
 sub _text  { return ref $_[0] || !defined $_[0] ? '' : printable($_[0]) }

@@ -29,6 +29,7 @@ sub characters {
 # printable(BYTES OR TEXT): characters; what cannot be shown stands as '?', an escape sequence is
 # taken out whole.
 sub printable {
+	return "$_[0]" if defined $_[0] && $_[0] =~ /\A[ -~]*\z/;    # as nearly all text is
 	my $s = characters($_[0]);
 	$s =~ s/\e(?:\[[0-?]*[ -\/]*[@-~]|[\]PX^_][^\a\e]*(?:\a|\e\\)?|[@-Z\\^_])//g;
 	$s =~ s/\r\n/\n/g;
