@@ -72,7 +72,7 @@ static int segment_add(struct tipme_growth *g)
 	return 0;
 }
 
-/* What was collected of the last segment can be used again. */
+/* What was collected can be used again. */
 static unsigned int withdrawal_end(struct tipme_growth *g)
 {
 	unsigned int n = g->withdrawn;
@@ -80,15 +80,14 @@ static unsigned int withdrawal_end(struct tipme_growth *g)
 	for (unsigned int i = 0; i < n; i++)
 		spare_put(g, g->held_back[i]);
 	g->withdrawn = 0;
-	g->withdrawing = 0;
+	g->withdraw_from = 0;
 	return n;
 }
 
-/* The oldest go: those of the last segment are kept back, the others are used next. */
+/* The oldest go: those that are withdrawn are kept back, the others are used next. */
 static void collect(struct tipme_growth *g, uint64_t before_ns)
 {
 	struct tipme_pool_view *v = g->view;
-	uint32_t limit = v->subs - v->segment_subs;
 	uint64_t spare_end = g->spare->tail;
 
 	for (uint32_t n = 0; n < v->subs; n++) {
@@ -99,11 +98,37 @@ static void collect(struct tipme_growth *g, uint64_t before_ns)
 
 		if (sub == TIPME_POOL_NO_SUB)
 			return;
-		if (sub < limit)
+		if (sub < g->withdraw_from)
 			spare_put(g, sub);
 		else
 			g->held_back[g->withdrawn++] = sub;
 	}
+}
+
+/* Of what was collected: how many are of the last segment, which only then is whole. */
+static unsigned int of_last(const struct tipme_growth *g)
+{
+	uint32_t limit = g->view->subs - g->view->segment_subs;
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < g->withdrawn; i++)
+		count += g->held_back[i] >= limit;
+	return count;
+}
+
+/* What was collected of it is forgotten. */
+static void last_forget(struct tipme_growth *g)
+{
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < g->withdrawn; i++)
+		if (g->held_back[i] < g->view->subs)
+			g->held_back[left++] = g->held_back[i];
+	g->withdrawn = left;
+	if (g->view->subs > g->withdraw_from)
+		return;
+	g->withdraw_from = 0;
+	g->calm = 0;
 }
 
 /* All of it is nobody's. First no copy may begin with it, then none may be reading it. */
@@ -120,9 +145,7 @@ static int segment_remove(struct tipme_growth *g)
 		return 0;
 	}
 	g->remove(g->arg, segment, segment_at(v, segment), segment_bytes(v));
-	g->withdrawn = 0;
-	g->withdrawing = 0;
-	g->calm = 0;
+	last_forget(g);
 	return -(int)v->segment_subs;
 }
 
@@ -136,7 +159,7 @@ struct look {
 static struct look pool_look(const struct tipme_growth *g, uint64_t now_ns)
 {
 	const struct tipme_pool_view *v = g->view;
-	unsigned int subs = v->subs - (g->withdrawing ? v->segment_subs : 0);
+	unsigned int subs = g->withdraw_from ? g->withdraw_from : v->subs;
 	struct look l = { 0, 0 };
 
 	for (uint32_t sub = 0; sub < subs; sub++) {
@@ -174,21 +197,36 @@ static int grow(struct tipme_growth *g, unsigned int segments)
 	return (int)(g->view->subs - before);
 }
 
+/* How many segments could go, as far as they can be listed. */
+static unsigned int excess(const struct tipme_growth *g, const struct look *l, unsigned int ahead)
+{
+	const struct tipme_pool_view *v = g->view;
+	unsigned int need = l->recent + ahead + v->segment_subs / 2, subs;
+
+	need = need > v->subs_first ? need : v->subs_first;
+	subs = v->subs > need ? v->subs - need : 0;
+	subs = subs < TIPME_SEGMENT_SUBS_MAX ? subs : TIPME_SEGMENT_SUBS_MAX;
+	return subs / v->segment_subs;
+}
+
+/* All that was not needed for a while goes together: what is at its end may be in use for long. */
 static int shrink(struct tipme_growth *g, const struct look *l, unsigned int ahead, uint64_t now_ns)
 {
 	const struct tipme_pool_view *v = g->view;
-	int spacious = v->subs > v->subs_first &&
-		       l->recent + ahead + v->segment_subs / 2 <= v->subs - v->segment_subs;
+	unsigned int before = v->subs;
 
-	if (!g->withdrawing) {
-		g->calm = spacious ? g->calm + 1 : 0;
+	if (!g->withdraw_from) {
+		unsigned int segments = excess(g, l, ahead);
+
+		g->calm = segments ? g->calm + 1 : 0;
 		if (g->calm < TIPME_GROWTH_CALM)
 			return 0;
-		g->withdrawing = 1;
+		g->withdraw_from = v->subs - segments * v->segment_subs;
 	}
-	if (g->withdrawn < v->segment_subs)
-		collect(g, now_ns - 2 * g->window_ns);
-	return g->withdrawn == v->segment_subs ? segment_remove(g) : 0;
+	collect(g, now_ns - 2 * g->window_ns);
+	while (g->withdraw_from && of_last(g) == v->segment_subs && segment_remove(g))
+		continue;
+	return (int)(v->subs - before);
 }
 
 int tipme_growth_look(struct tipme_growth *g, uint64_t taken, uint64_t now_ns)
@@ -208,7 +246,7 @@ int tipme_growth_look(struct tipme_growth *g, uint64_t taken, uint64_t now_ns)
 	if (!segments)
 		return now_ns > 2 * g->window_ns ? shrink(g, &l, ahead, now_ns) : 0;
 	g->calm = 0;
-	if (g->withdrawing) {
+	if (g->withdraw_from) {
 		unsigned int back = withdrawal_end(g) / g->view->segment_subs;
 
 		segments = segments > back ? segments - back : 0;

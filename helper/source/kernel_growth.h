@@ -9,7 +9,7 @@
 #include "kernel_copy.h"
 #include "pool.h"
 
-/* Of one segment, so that what is taken out of the pool can be listed. */
+/* Of one segment, and of all that is taken out of the pool at a time, so that it can be listed. */
 #define TIPME_SEGMENT_SUBS_MAX 1024
 
 struct tipme_growth {
@@ -37,8 +37,8 @@ struct tipme_growth {
 	/* its own */
 	uint64_t taken, looked_ns; /* at the last look */
 	unsigned int calm; /* looks in a row at which a segment was not needed */
-	unsigned int withdrawn; /* sub-buffers of the last segment that are nobody's any more */
-	int withdrawing; /* these are collected */
+	unsigned int withdraw_from; /* sub-buffers from this on are collected; 0: none are */
+	unsigned int withdrawn; /* so many of them are nobody's any more */
 	uint32_t held_back[TIPME_SEGMENT_SUBS_MAX];
 	int refused; /* -errno of the last segment that could not be had; 0: none */
 };

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
-use List::Util qw(min sum);
+use List::Util qw(max min sum);
 use POSIX      ();
 use Test::More;
 use Tipme::TestDaemon qw(complete manifest wait_until);
@@ -55,9 +55,14 @@ waitpid $_, 0 for @storm;
 
 SKIP: {
 	skip 'that memory is given back takes minutes (TIPME_TEST_ALL=1)', 2 if !$ENV{TIPME_TEST_ALL};
-	my $most = $d->status->{memory}{pool_bytes};
-	ok wait_until(sub { $d->status->{memory}{pool_bytes} < $most }, 900),
-		'memory is given back when it was not needed for a while';
+	my $most = 0;
+	my $less = sub {
+		my $now = $d->status->{memory}{pool_bytes};
+		# what others do meanwhile may let it grow further
+		$most = max($most, $now);
+		return $now < $most / 2;
+	};
+	ok wait_until($less, 900), 'half of it is given back when it was not needed for a while';
 	is_deeply [ grep { $d->status->{lost}{$_} } qw(pool nested missed) ], [], 'and nothing is lost';
 }
 $d->stop;
